@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/control.h"
+
+struct sonde_control sonde_control_view(void *arena)
+{
+	unsigned char *bytes = arena;
+	const struct sonde_arena *header = arena;
+
+	return (struct sonde_control){
+		.states = (void *)(bytes + SONDE_STATES_OFF),
+		.slots = (void *)(bytes + SONDE_SLOTS_OFF),
+		.writer = sonde_load_relaxed(&header->writer),
+	};
+}
+
+/* Slot 0 alone may have the fast path, if its records are what it makes. */
+static uint32_t fast_word(const struct sonde_control *control, uint32_t id)
+{
+	const struct sonde_slot *slot = &control->slots[0];
+
+	if (id > SONDE_STATE_FAST_MAX || slot->header != SONDE_COMPACT ||
+	    slot->clock != SONDE_CLOCK_CPU ||
+	    control->writer != SONDE_WRITER_RSEQ)
+		return 0;
+	return id;
+}
+
+static uint32_t derive(const struct sonde_control *control, uint32_t index)
+{
+	uint32_t nr_active = 0;
+	uint32_t fast = 0;
+
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
+		const struct sonde_slot *slot = &control->slots[i];
+		uint32_t id;
+
+		/* Pairs with sonde_store_release in activate (session): the
+		 * slot's configuration is visible. */
+		if (sonde_load_acquire(&slot->state) != SONDE_SLOT_ACTIVE)
+			continue;
+		id = sonde_load_relaxed(&slot->ids[index]);
+		if (!id)
+			continue;
+		nr_active++;
+		if (i == 0)
+			fast = fast_word(control, id);
+	}
+	if (nr_active == 1 && fast)
+		return fast;
+	return nr_active ? SONDE_STATE_GENERIC | index : 0;
+}
+
+void sonde_control_refresh(const struct sonde_control *control, uint32_t index)
+{
+	uint32_t word = derive(control, index);
+
+	for (int i = 0; i < 1000; i++) {
+		uint32_t again;
+
+		sonde_store_relaxed(&control->states[index], word);
+		__atomic_thread_fence(__ATOMIC_SEQ_CST);
+		again = derive(control, index);
+		if (again == word)
+			return;
+		word = again;
+	}
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * control.h - trace control: from slots and ids to state words.
+ *
+ * The state word of an event (sonde/abi.h) is derived from the slots' states
+ * and the event's ids in them. Whoever changes one of those refreshes the word
+ * afterwards. Two may do so at once: a process that registers an event, and a
+ * recorder that starts or stops a slot. Each stores what it derived, then
+ * derives again and repeats until nothing has changed; as both order their
+ * change, their store and their second look, the last store is right.
+ *
+ * Nothing is ever freed, so a probe that read the old word does no harm: it
+ * finds the slot as it is now.
+ */
+#ifndef RING_CONTROL_H
+#define RING_CONTROL_H
+
+#include "base/port.h"
+#include "ring/layout.h"
+
+#define SONDE_STATE_GENERIC  0x80000000u
+#define SONDE_STATE_FAST_MAX 30u
+
+/* The arena's parts, at addresses of the caller. Borrowed. */
+struct sonde_control {
+	uint32_t *states;
+	struct sonde_slot *slots;
+	uint32_t writer; /* enum sonde_writer_kind */
+};
+
+/* Makes a view of the arena mapped at `arena`. */
+struct sonde_control sonde_control_view(void *arena);
+
+/* Bring the state word of event `index` (< SONDE_EVENTS_MAX) up to date. */
+void sonde_control_refresh(const struct sonde_control *control, uint32_t index);
+
+#endif /* RING_CONTROL_H */

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * layout.h - the memory a traced process shares with its recorders, byte by
+ * byte. Tracer and session meet here and nowhere else.
+ *
+ * The arena
+ * ---------
+ * A process owns one sparse memory file, the arena:
+ *
+ *	0			struct sonde_arena
+ *	SONDE_STATES_OFF	u32 state[SONDE_EVENTS_MAX] (sonde/abi.h)
+ *	SONDE_ENTRIES_OFF	struct sonde_entry entry[SONDE_EVENTS_MAX]
+ *	SONDE_SLOTS_OFF		struct sonde_slot slot[SONDE_SLOTS]
+ *	SONDE_DESCS_OFF		descriptions, each at a multiple of 8
+ *	SONDE_META_SPAN		the slots' rings, SONDE_SLOT_SPAN bytes of
+ *				address space for each slot
+ *
+ * The file ends at SONDE_META_SPAN until a recorder makes it longer; the
+ * process maps SONDE_ARENA_SPAN bytes at start-up and touches nothing beyond
+ * SONDE_META_SPAN unless a slot is active. The file is sealed against shrinking, so nobody can
+ * make the process fault. Children of fork share the arena with their parent.
+ *
+ * Events: a process reserves an entry by adding to nr_reserved, copies the
+ * description, and publishes by setting entry.flags (release). A reserved
+ * entry that is never published is dead; nobody emits it. nr_reserved may
+ * exceed SONDE_EVENTS_MAX: the surplus was refused.
+ *
+ * A slot is claimed and configured by a recorder (state FREE -> CLAIMED ->
+ * ACTIVE -> STOPPED). ids[] says which event has which id in the slot's
+ * streams: 0 if it isn't selected. Ids are handed out 1, 2, ... by whoever
+ * selects (next_id, atomically), so an id is unique in its slot for ever.
+ * Id 0 is the context record.
+ *
+ * A ring
+ * ------
+ * Slot s has its part of the address space at SONDE_META_SPAN + s *
+ * SONDE_SLOT_SPAN,
+ * which is also its ctl_off (the fast path counts on that). Ring i of a slot:
+ * struct sonde_ring at slot.ctl_off + i * sizeof, and
+ * nr_subbufs sub-buffers of subbuf_size bytes at slot.data_off + i *
+ * nr_subbufs * subbuf_size. Rings 0 .. nr_cpus-1 belong to CPUs and are
+ * written in restartable sequences; the nr_lanes rings after them are written
+ * under `lock`.
+ *
+ * The commit word `w` says all there is to know, and one store of it commits
+ * a record:
+ *
+ *	63      40 39      20 19       0
+ *	+---------+----------+----------+
+ *	|  rest   |   seq    |  count   |
+ *	+---------+----------+----------+
+ *
+ *	rest	offset in the sub-buffer minus the sub-buffer's capacity, modulo
+ *		2^24: negative while there is room, so that adding a record's
+ *		size carries out of the word when it does not fit
+ *	seq	sequence number of the sub-buffer, modulo 2^20
+ *	count	events in the sub-buffer (context records don't count)
+ *
+ * w is 0 until the ring is opened. Sub-buffer seq lies at index seq modulo
+ * nr_subbufs. Capacity is subbuf_size - SONDE_SUBBUF_SLACK.
+ *
+ * Invariants
+ *  1. Bytes of the current sub-buffer below the offset in w are complete
+ *     records in time order, and stay as they are until the ring has come
+ *     round. So do the bytes below `prev_used` of the sub-buffer before.
+ *  2. What lies beyond the offset is dirty: up to the end of the sub-buffer,
+ *     and the head of the next one.
+ *  3. key != 0 implies: `end` belongs to the sub-buffer in w; the last context
+ *     record of the stream names the thread in key's upper half; and that
+ *     record, or one after it, has a full time stamp whose bits 27..58 are
+ *     key's lower half.
+ *  4. A stream's first record in each sub-buffer is a context record.
+ *  5. In discard mode, seq < limit for every sub-buffer that was opened.
+ *
+ * Records (all streams): a header, then the packed payload.
+ *
+ *	compact stream	u32: id in bits 0..4 (0..30), time in bits 5..31; or
+ *			u8 31, u32 id, u64 time
+ *	large stream	u16 id (0..65534), u32 time; or u16 65535, u32 id,
+ *			u64 time
+ *
+ * Short times are the low bits of the clock. The context record has id 0, a
+ * full time stamp, and the payload u32 tid, u32 pid.
+ *
+ * Trust: a recorder takes every value below for hostile (ring/reader.h). A
+ * process trusts its own arena and whoever could attach to it.
+ */
+#ifndef RING_LAYOUT_H
+#define RING_LAYOUT_H
+
+#include <stdint.h>
+
+#define SONDE_ARENA_MAGIC   0x616e657261444e53ull /* "SNDarena" */
+#define SONDE_ARENA_VERSION 1u
+
+#define SONDE_EVENTS_MAX    16384u
+#define SONDE_SLOTS         4u
+#define SONDE_RULES_MAX     3072u
+
+/* Address space, not memory: what a process maps at start-up. */
+#define SONDE_META_SPAN (8ull << 20)
+#define SONDE_SLOT_SPAN (512ull << 20)
+/* Where things lie in the first SONDE_META_SPAN bytes. A process may trust the
+ * offsets in its own struct sonde_arena; a recorder uses these. */
+#define SONDE_STATES_OFF  4096ull
+#define SONDE_ENTRIES_OFF (SONDE_STATES_OFF + 4ull * SONDE_EVENTS_MAX)
+#define SONDE_SLOTS_OFF   (512ull << 10)
+#define SONDE_DESCS_OFF   (1ull << 20)
+#define SONDE_DESCS_SIZE  (SONDE_META_SPAN - SONDE_DESCS_OFF)
+#define SONDE_ARENA_SPAN  (SONDE_META_SPAN + SONDE_SLOTS * SONDE_SLOT_SPAN)
+
+#define SONDE_SUBBUF_MIN  4096u
+#define SONDE_SUBBUF_MAX  (4u << 20)
+#define SONDE_SUBBUFS_MIN 2u
+#define SONDE_SUBBUFS_MAX 4096u
+
+/* Bytes of a sub-buffer's head, and bytes kept free at its end so that the
+ * fast path may store whole blocks. */
+#define SONDE_SUBBUF_HEAD       64u
+#define SONDE_SUBBUF_SLACK      64u
+
+#define SONDE_W_REST_SHIFT      40
+#define SONDE_W_SEQ_SHIFT       20
+#define SONDE_W_SEQ_MASK        0xfffffull
+#define SONDE_W_COUNT_MASK      0xfffffull
+
+#define SONDE_COMPACT_TIME_BITS 27
+#define SONDE_COMPACT_ESCAPE    31u
+#define SONDE_LARGE_ESCAPE      65535u
+#define SONDE_CONTEXT_ID        0u
+
+/* Sizes of record headers. */
+#define SONDE_HEAD_COMPACT      4u
+#define SONDE_HEAD_COMPACT_FULL 13u
+#define SONDE_HEAD_LARGE        6u
+#define SONDE_HEAD_LARGE_FULL   14u
+
+struct sonde_arena {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t pid; /* who created it */
+	uint32_t nr_reserved;
+	uint32_t writer;     /* enum sonde_writer_kind */
+	uint64_t descs_used; /* bytes reserved; may exceed SONDE_DESCS_SIZE */
+	uint64_t refused; /* sites that did not fit or had bad descriptions */
+};
+
+enum sonde_writer_kind {
+	SONDE_WRITER_RSEQ =
+		1, /* per-CPU rings, lanes when a range is starved */
+	SONDE_WRITER_LANES = 2, /* lanes only */
+};
+
+/* One event. `flags` is 0 until the entry is published. */
+struct sonde_entry {
+	uint64_t desc_off; /* from the start of the arena */
+	uint32_t desc_size;
+	uint32_t flags; /* SONDE_ENTRY_* */
+};
+#define SONDE_ENTRY_READY 1u
+/* Another description has this name: the event is refused, and the entry is
+ * there so that a recorder can say so. */
+#define SONDE_ENTRY_CONFLICT 2u
+/* Only a name somebody asks about (sonde_event_enabled); not an event. */
+#define SONDE_ENTRY_REFERENCE  4u
+#define SONDE_ENTRY_HASH_SHIFT 8 /* bits 8..31: hash of the names */
+
+enum sonde_slot_state {
+	SONDE_SLOT_FREE = 0,
+	SONDE_SLOT_CLAIMED = 1,
+	SONDE_SLOT_ACTIVE = 2,
+	SONDE_SLOT_STOPPED = 3,
+};
+
+enum sonde_ring_mode {
+	SONDE_DISCARD = 0,
+	SONDE_OVERWRITE = 1,
+};
+
+enum sonde_header_kind {
+	SONDE_COMPACT = 0,
+	SONDE_LARGE = 1,
+};
+
+enum sonde_clock_kind {
+	SONDE_CLOCK_CPU = 0,       /* TSC, CNTVCT */
+	SONDE_CLOCK_MONOTONIC = 1, /* CLOCK_MONOTONIC in ns */
+};
+
+/*
+ * A session's slot. The recorder writes all but next_id, ids[] and the lost_
+ * counters before it sets state to ACTIVE (release).
+ *
+ * rules: NUL-terminated strings one after the other, an empty one at the end;
+ * each '+' or '-' and a glob over "provider:event". An event is selected if
+ * its level is <= loglevel, some '+' rule matches it and no '-' rule does.
+ */
+struct sonde_slot {
+	uint32_t state;  /* enum sonde_slot_state */
+	uint32_t mode;   /* enum sonde_ring_mode */
+	uint32_t header; /* enum sonde_header_kind */
+	uint32_t clock;  /* enum sonde_clock_kind */
+	uint32_t nr_cpus;
+	uint32_t nr_lanes;
+	uint32_t subbuf_size;
+	uint32_t nr_subbufs;
+	uint64_t ctl_off;  /* from the start of the arena */
+	uint64_t data_off; /* from the start of the arena */
+	uint64_t session;  /* the recorder's name for the session */
+	uint32_t next_id;
+	uint32_t loglevel;
+	uint64_t lost_contended; /* events: every ring was busy */
+	uint64_t lost_late;      /* events: more ids than a stream can have */
+	uint64_t reserved[2];
+	char rules[SONDE_RULES_MAX];
+	uint16_t ids[SONDE_EVENTS_MAX];
+};
+
+struct sonde_ring {
+	/* the writer's line */
+	uint64_t w;
+	uint64_t key;
+	uint64_t end; /* address, in the process, of the capacity's end */
+	uint64_t reserved0[5];
+	/* the slow path's and the reader's line */
+	uint64_t limit;          /* written by the recorder, see invariant 5 */
+	uint64_t discarded_full; /* events: no free sub-buffer */
+	uint64_t discarded_size; /* events: larger than a sub-buffer takes */
+	uint64_t reserved1;
+	uint32_t lock; /* lanes: tid of the holder */
+	uint32_t reserved2[7];
+};
+
+struct sonde_subbuf {
+	uint64_t seq;       /* whole */
+	uint64_t ts_begin;  /* clock when it was opened */
+	uint64_t events;    /* in all sub-buffers before this one */
+	uint64_t discarded; /* full + size, when it was opened */
+	uint64_t prev_used; /* content end of the one before, an offset */
+	uint64_t reserved[3];
+};
+
+_Static_assert(SONDE_ENTRIES_OFF + 16ull * SONDE_EVENTS_MAX <= SONDE_SLOTS_OFF,
+	       "ABI");
+_Static_assert(SONDE_SLOTS_OFF + SONDE_SLOTS * sizeof(struct sonde_slot) <=
+		       SONDE_DESCS_OFF,
+	       "ABI");
+_Static_assert(sizeof(struct sonde_ring) == 128, "ABI");
+_Static_assert(sizeof(struct sonde_subbuf) == SONDE_SUBBUF_HEAD, "ABI");
+_Static_assert(sizeof(struct sonde_entry) == 16, "ABI");
+
+/* Offset in its sub-buffer at which the next record goes. */
+static inline uint32_t sonde_w_offset(uint64_t w, uint32_t subbuf_size)
+{
+	uint32_t rest = (uint32_t)(w >> SONDE_W_REST_SHIFT);
+
+	return (rest + subbuf_size - SONDE_SUBBUF_SLACK) & 0xffffffu;
+}
+
+static inline uint32_t sonde_w_seq(uint64_t w)
+{
+	return (uint32_t)(w >> SONDE_W_SEQ_SHIFT) & SONDE_W_SEQ_MASK;
+}
+
+static inline uint32_t sonde_w_count(uint64_t w)
+{
+	return (uint32_t)(w & SONDE_W_COUNT_MASK);
+}
+
+static inline uint64_t sonde_w_make(uint32_t offset, uint32_t subbuf_size,
+				    uint64_t seq, uint32_t count)
+{
+	uint64_t rest = (uint64_t)offset + SONDE_SUBBUF_SLACK - subbuf_size;
+
+	return rest << SONDE_W_REST_SHIFT |
+	       (seq & SONDE_W_SEQ_MASK) << SONDE_W_SEQ_SHIFT | count;
+}
+
+#endif /* RING_LAYOUT_H */

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/reader.h"
+
+#include <errno.h>
+
+static uint32_t capacity(const struct sonde_ring_reader *reader)
+{
+	return reader->subbuf_size - SONDE_SUBBUF_SLACK;
+}
+
+static const unsigned char *subbuf(const struct sonde_ring_reader *reader,
+				   uint64_t seq)
+{
+	uint64_t index = seq & (reader->nr_subbufs - 1);
+
+	return reader->data + index * reader->subbuf_size;
+}
+
+/*
+ * Copies the head of sub-buffer `seq`. False if it isn't that sub-buffer's.
+ * The words are read one by one, each once: the owner may be writing.
+ */
+static bool read_head(const struct sonde_ring_reader *reader, uint64_t seq,
+		      struct sonde_subbuf *ret_head)
+{
+	const struct sonde_subbuf *head = (const void *)subbuf(reader, seq);
+
+	ret_head->seq = sonde_load_relaxed(&head->seq);
+	ret_head->ts_begin = sonde_load_relaxed(&head->ts_begin);
+	ret_head->events = sonde_load_relaxed(&head->events);
+	ret_head->discarded = sonde_load_relaxed(&head->discarded);
+	ret_head->prev_used = sonde_load_relaxed(&head->prev_used);
+	return ret_head->seq == seq;
+}
+
+/* The sub-buffer the commit word names, with all 64 bits of its number. */
+static bool current_seq(const struct sonde_ring_reader *reader, uint64_t w,
+			struct sonde_subbuf *ret_head)
+{
+	const struct sonde_subbuf *head =
+		(const void *)subbuf(reader, sonde_w_seq(w));
+	uint64_t seq = sonde_load_relaxed(&head->seq);
+
+	if ((seq & SONDE_W_SEQ_MASK) != sonde_w_seq(w))
+		return false;
+	return read_head(reader, seq, ret_head);
+}
+
+static bool offset_is_sane(const struct sonde_ring_reader *reader,
+			   uint64_t offset)
+{
+	uint32_t least = reader->offset ? reader->offset : SONDE_SUBBUF_HEAD;
+
+	return offset >= least && offset <= capacity(reader);
+}
+
+void sonde_ring_reader_init(struct sonde_ring_reader *reader,
+			    struct sonde_ring *ring, const void *data,
+			    uint32_t subbuf_size, uint32_t nr_subbufs)
+{
+	*reader = (struct sonde_ring_reader){
+		.ring = ring,
+		.data = data,
+		.subbuf_size = subbuf_size,
+		.nr_subbufs = nr_subbufs,
+	};
+}
+
+static uint64_t discarded_now(const struct sonde_ring_reader *reader)
+{
+	return sonde_load_relaxed(&reader->ring->discarded_full) +
+	       sonde_load_relaxed(&reader->ring->discarded_size);
+}
+
+/* The sub-buffer at the cursor is still being written. */
+static int peek_open(struct sonde_ring_reader *reader, uint64_t w,
+		     const struct sonde_subbuf *head,
+		     struct sonde_ring_chunk *chunk)
+{
+	uint32_t end = sonde_w_offset(w, reader->subbuf_size);
+
+	if (!offset_is_sane(reader, end))
+		return -EPROTO;
+	if (end == (reader->offset ? reader->offset : SONDE_SUBBUF_HEAD))
+		return 0;
+	chunk->size = end - (uint32_t)(chunk->data - subbuf(reader, head->seq));
+	chunk->events = head->events + sonde_w_count(w);
+	chunk->discarded = discarded_now(reader);
+	return 1;
+}
+
+/* A later one has been opened; its head says where this one ends. */
+static int peek_closed(struct sonde_ring_reader *reader,
+		       const struct sonde_subbuf *head,
+		       struct sonde_ring_chunk *chunk)
+{
+	struct sonde_subbuf next;
+
+	if (!read_head(reader, head->seq + 1, &next) ||
+	    !offset_is_sane(reader, next.prev_used))
+		return -EPROTO;
+	chunk->size = (uint32_t)next.prev_used -
+		      (uint32_t)(chunk->data - subbuf(reader, head->seq));
+	chunk->closed = true;
+	chunk->ts_end = next.ts_begin;
+	chunk->events = next.events;
+	chunk->discarded = next.discarded;
+	return 1;
+}
+
+int sonde_ring_peek(struct sonde_ring_reader *reader,
+		    struct sonde_ring_chunk *ret_chunk)
+{
+	/* Pairs with the store of w in sonde_rseq_commit and sonde_lane_commit:
+	 * the records and heads below the position in w are visible. */
+	uint64_t w = sonde_load_acquire(&reader->ring->w);
+	uint32_t ahead;
+	struct sonde_subbuf head;
+	int rc;
+
+	if (!w)
+		return 0;
+	ahead = (sonde_w_seq(w) - (uint32_t)reader->seq) & SONDE_W_SEQ_MASK;
+	if (ahead >= reader->nr_subbufs)
+		return -ESTALE;
+	if (!read_head(reader, reader->seq, &head))
+		return -EPROTO;
+	*ret_chunk = (struct sonde_ring_chunk){
+		.first = !reader->offset,
+		.seq = head.seq,
+		.ts_begin = head.ts_begin,
+		.events_before = head.events,
+		.data = subbuf(reader, head.seq) +
+			(reader->offset ? reader->offset : SONDE_SUBBUF_HEAD),
+	};
+	rc = ahead ? peek_closed(reader, &head, ret_chunk) :
+		     peek_open(reader, w, &head, ret_chunk);
+	return rc;
+}
+
+void sonde_ring_advance(struct sonde_ring_reader *reader,
+			const struct sonde_ring_chunk *chunk)
+{
+	if (chunk->closed) {
+		reader->seq = chunk->seq + 1;
+		reader->offset = 0;
+	} else {
+		reader->offset = (uint32_t)(chunk->data + chunk->size -
+					    subbuf(reader, chunk->seq));
+	}
+}
+
+/*
+ * The writer dirties at most the sub-buffer in w and the head of the next one
+ * before it moves w on, so what is two sub-buffers from its front is safe.
+ */
+bool sonde_ring_verify(const struct sonde_ring_reader *reader,
+		       const struct sonde_ring_chunk *chunk)
+{
+	uint64_t w;
+	uint32_t ahead;
+
+	/* Pairs with sonde_fence_release in sonde_writer_switch: if we saw a
+	 * byte of a later lap, we see a w near it. */
+	sonde_fence_acquire();
+	w = sonde_load_relaxed(&reader->ring->w);
+	ahead = (sonde_w_seq(w) - (uint32_t)chunk->seq) & SONDE_W_SEQ_MASK;
+	return ahead + 1 < reader->nr_subbufs;
+}
+
+int sonde_ring_rewind(struct sonde_ring_reader *reader)
+{
+	/* Pairs with the store of w in sonde_rseq_commit and
+	 * sonde_lane_commit: the head of the sub-buffer in w is visible. */
+	uint64_t w = sonde_load_acquire(&reader->ring->w);
+	struct sonde_subbuf head;
+
+	if (!w)
+		return 0;
+	if (!current_seq(reader, w, &head))
+		return -EPROTO;
+	reader->offset = 0;
+	reader->seq = 0;
+	if (head.seq > reader->nr_subbufs - 2)
+		reader->seq = head.seq - (reader->nr_subbufs - 2);
+	return 1;
+}
+
+void sonde_ring_release(struct sonde_ring_reader *reader)
+{
+	/* Pairs with sonde_load_acquire in sonde_writer_switch: what we read
+	 * was copied before the writer may overwrite it. */
+	sonde_store_release(&reader->ring->limit,
+			    reader->seq + reader->nr_subbufs);
+}
+
+int sonde_ring_count(const struct sonde_ring_reader *reader,
+		     struct sonde_ring_totals *ret_totals)
+{
+	/* Pairs with the store of w in sonde_rseq_commit and
+	 * sonde_lane_commit: the head of the sub-buffer in w is visible. */
+	uint64_t w = sonde_load_acquire(&reader->ring->w);
+	struct sonde_subbuf head;
+
+	*ret_totals = (struct sonde_ring_totals){
+		.discarded_full =
+			sonde_load_relaxed(&reader->ring->discarded_full),
+		.discarded_size =
+			sonde_load_relaxed(&reader->ring->discarded_size),
+	};
+	if (!w)
+		return 0;
+	if (!current_seq(reader, w, &head))
+		return -EPROTO;
+	ret_totals->committed = head.events + sonde_w_count(w);
+	return 0;
+}

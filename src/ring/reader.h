@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * reader.h - the recorder's side of a ring.
+ *
+ * A reader is a private cursor over one ring that lies in memory its owner may
+ * scribble on. It keeps its own copy of what the recorder configured, checks
+ * each value it takes from the ring once, after copying it, and never lets a
+ * pointer leave the ring's data. What the bytes of the records say is not its
+ * business.
+ *
+ * One reader per ring; a reader is used by one thread at a time. Nothing here
+ * blocks, allocates or writes to the ring, sonde_ring_release() excepted.
+ *
+ * Life: init; then, as often as one likes, peek -> use the bytes -> (overwrite
+ * mode: verify) -> advance. In discard mode, sonde_ring_release() hands the
+ * sub-buffers that were read to the writer. In overwrite mode, start with
+ * sonde_ring_rewind() and call it again after -ESTALE.
+ */
+#ifndef RING_READER_H
+#define RING_READER_H
+
+#include <stdbool.h>
+
+#include "base/port.h"
+#include "ring/layout.h"
+
+struct sonde_ring_reader {
+	struct sonde_ring *ring;
+	const unsigned char *data;
+	uint32_t subbuf_size;
+	uint32_t nr_subbufs;
+	uint64_t seq;    /* the sub-buffer being read */
+	uint32_t offset; /* of the next byte in it; 0: head not read yet */
+};
+
+struct sonde_ring_chunk {
+	const unsigned char *data; /* in the ring; copy it once */
+	uint32_t size;             /* may be 0 if `closed` */
+	bool first;                /* starts its sub-buffer: begin a packet */
+	bool closed; /* ends its sub-buffer: nothing will be added */
+	uint64_t seq;
+	uint64_t ts_begin; /* of the sub-buffer */
+	uint64_t ts_end;   /* closed: when the next one was opened; else 0 */
+	uint64_t events_before; /* committed before this sub-buffer */
+	uint64_t events;        /* committed up to the end of this chunk */
+	uint64_t discarded;     /* so far: closed: when the next was opened */
+};
+
+struct sonde_ring_totals {
+	uint64_t committed; /* events, overwritten ones included */
+	uint64_t discarded_full;
+	uint64_t discarded_size;
+};
+
+/*
+ * `ring` and `data` are borrowed until the reader is no longer used; `data`
+ * has subbuf_size * nr_subbufs bytes, both powers of two within layout.h's
+ * limits.
+ */
+void sonde_ring_reader_init(struct sonde_ring_reader *reader,
+			    struct sonde_ring *ring, const void *data,
+			    uint32_t subbuf_size, uint32_t nr_subbufs);
+
+/*
+ * What can be read at the cursor now.
+ *
+ * Returns 1 and a chunk; 0 if there is nothing new; -ESTALE if the writer has
+ * come round (overwrite mode: rewind); -EPROTO if the ring contradicts itself
+ * (give it up: its owner has scribbled on it).
+ */
+int sonde_ring_peek(struct sonde_ring_reader *reader,
+		    struct sonde_ring_chunk *ret_chunk);
+
+/* Moves the cursor past the chunk. */
+void sonde_ring_advance(struct sonde_ring_reader *reader,
+			const struct sonde_ring_chunk *chunk);
+
+/*
+ * Overwrite mode, after the bytes of `chunk` have been copied: true if the
+ * writer can't have touched them meanwhile.
+ */
+bool sonde_ring_verify(const struct sonde_ring_reader *reader,
+		       const struct sonde_ring_chunk *chunk);
+
+/*
+ * Overwrite mode: puts the cursor on the oldest sub-buffer that is whole and
+ * not about to be overwritten. Returns 1, 0 if nothing was ever written, or
+ * -EPROTO.
+ */
+int sonde_ring_rewind(struct sonde_ring_reader *reader);
+
+/*
+ * Discard mode: lets the writer use all sub-buffers but those not yet read to
+ * their end.
+ */
+void sonde_ring_release(struct sonde_ring_reader *reader);
+
+/*
+ * Counters of the ring, as its owner left them. Exact when no writer runs.
+ * Returns 0, or -EPROTO if the ring contradicts itself (`committed` is then
+ * 0).
+ */
+int sonde_ring_count(const struct sonde_ring_reader *reader,
+		     struct sonde_ring_totals *ret_totals);
+
+#endif /* RING_READER_H */

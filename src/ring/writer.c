@@ -1,0 +1,368 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/writer.h"
+
+/* Plans per event before it takes a lane, and lanes' rounds before it is lost.
+ * A plan that succeeds may still ask for another: open, switch, context. */
+#define PLANS  64
+#define ROUNDS 8
+
+/* Where a step applies. */
+struct target {
+	struct sonde_ring *ring;
+	unsigned char *data; /* of this ring */
+	void *rseq;          /* null: a lane, and we hold its lock */
+	uint32_t cpu;
+};
+
+/* What the ring looked like when the step was planned. */
+struct plan {
+	uint64_t w;
+	uint64_t ts;
+	uint32_t offset;
+};
+
+static uint32_t capacity(const struct sonde_append *a)
+{
+	return a->slot->subbuf_size - SONDE_SUBBUF_SLACK;
+}
+
+static unsigned char *subbuf(const struct sonde_append *a,
+			     const struct target *t, uint64_t seq)
+{
+	uint64_t index = seq & (a->slot->nr_subbufs - 1);
+
+	return t->data + index * a->slot->subbuf_size;
+}
+
+/* ---- steps ---- */
+
+/* The reference for sonde_rseq_commit, in C; the caller holds the lock. */
+SONDE_COLD static enum sonde_step
+sonde_lane_commit(const struct sonde_commit *c)
+{
+	unsigned char *dst = c->dst;
+
+	for (uint64_t i = 0; i < c->nr_parts; i++) {
+		const struct sonde_part *part = &c->parts[i];
+		const unsigned char *src = part->data;
+
+		for (uint32_t n = 0; n < part->size; n++) {
+			unsigned char byte = sonde_load_relaxed(&src[n]);
+
+			if (!byte && part->flags & SONDE_PART_STRING)
+				return SONDE_STEP_CHANGED;
+			*dst++ = byte;
+		}
+		if (part->flags & SONDE_PART_STRING)
+			*dst++ = 0;
+	}
+	SONDE_TESTPOINT(lane_copied);
+	/* Pairs with sonde_load_acquire in sonde_ring_peek: a reader that sees
+	 * the new position sees the bytes below it. */
+	sonde_store_release(c->w, c->next);
+	SONDE_TESTPOINT(lane_committed);
+	return SONDE_STEP_DONE;
+}
+
+static enum sonde_step commit(const struct target *t, uint64_t expect,
+			      uint64_t next, unsigned char *dst,
+			      const struct sonde_part *parts, uint32_t nr_parts)
+{
+	struct sonde_commit c = {
+		.rseq = t->rseq,
+		.cpu = t->cpu,
+		.w = &t->ring->w,
+		.expect = expect,
+		.next = next,
+		.dst = dst,
+		.parts = parts,
+		.nr_parts = nr_parts,
+	};
+
+	return t->rseq ? sonde_rseq_commit(&c) : sonde_lane_commit(&c);
+}
+
+/* *addr = value, if the commit word is still `expect`. */
+static enum sonde_step store(const struct target *t, uint64_t expect,
+			     uint64_t *addr, uint64_t value)
+{
+	struct sonde_commit c = {
+		.rseq = t->rseq,
+		.cpu = t->cpu,
+		.w = &t->ring->w,
+		.expect = expect,
+	};
+
+	if (t->rseq)
+		return sonde_rseq_store(&c, addr, value);
+	sonde_store_relaxed(addr, value);
+	return SONDE_STEP_DONE;
+}
+
+/* ---- headers ---- */
+
+static uint32_t put(unsigned char *dst, uint64_t value, uint32_t bytes)
+{
+	for (uint32_t i = 0; i < bytes; i++) {
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+		dst[i] = (unsigned char)(value >> 8 * i);
+#else
+		dst[i] = (unsigned char)(value >> 8 * (bytes - 1 - i));
+#endif
+	}
+	return bytes;
+}
+
+static uint32_t full_header(const struct sonde_append *a, unsigned char *dst,
+			    uint32_t id, uint64_t ts)
+{
+	uint32_t n;
+
+	if (a->slot->header == SONDE_COMPACT)
+		n = put(dst, SONDE_COMPACT_ESCAPE, 1);
+	else
+		n = put(dst, SONDE_LARGE_ESCAPE, 2);
+	n += put(dst + n, id, 4);
+	return n + put(dst + n, ts, 8);
+}
+
+static uint32_t event_header(const struct sonde_append *a, unsigned char *dst,
+			     uint64_t ts)
+{
+	uint32_t n;
+
+	if (a->slot->header == SONDE_COMPACT && a->id < SONDE_COMPACT_ESCAPE)
+		return put(dst, (uint32_t)ts << 5 | a->id, SONDE_HEAD_COMPACT);
+	if (a->slot->header != SONDE_LARGE || a->id >= SONDE_LARGE_ESCAPE)
+		return full_header(a, dst, a->id, ts);
+	n = put(dst, a->id, 2);
+	return n + put(dst + n, (uint32_t)ts, 4);
+}
+
+/* ---- the slow path's steps ---- */
+
+/*
+ * Close the current sub-buffer, if there is one, and open the next: its head
+ * tells the reader where the one before ended.
+ */
+SONDE_COLD static enum sonde_step sonde_writer_switch(struct sonde_append *a,
+						      const struct target *t,
+						      const struct plan *plan)
+{
+	struct sonde_ring *ring = t->ring;
+	struct sonde_subbuf head = {
+		.ts_begin = plan->ts,
+		.discarded = sonde_load_relaxed(&ring->discarded_full) +
+			     sonde_load_relaxed(&ring->discarded_size),
+	};
+	struct sonde_part part = { &head, sizeof(head), 0 };
+	enum sonde_step rc;
+
+	if (plan->w) {
+		const struct sonde_subbuf *old =
+			(const void *)subbuf(a, t, sonde_w_seq(plan->w));
+
+		head.seq = old->seq + 1;
+		head.events = old->events + sonde_w_count(plan->w);
+		head.prev_used = plan->offset;
+	}
+	/* Pairs with sonde_store_release in sonde_ring_release: the reader has
+	 * copied what we are about to overwrite. */
+	if (a->slot->mode == SONDE_DISCARD &&
+	    head.seq >= sonde_load_acquire(&ring->limit)) {
+		sonde_add_relaxed(&ring->discarded_full, 1);
+		return SONDE_STEP_LOST;
+	}
+	SONDE_TESTPOINT(switch_planned);
+	rc = store(t, plan->w, &ring->key, 0);
+	if (rc)
+		return rc;
+	SONDE_TESTPOINT(switch_closed);
+	rc = commit(t, plan->w,
+		    sonde_w_make(SONDE_SUBBUF_HEAD, a->slot->subbuf_size,
+				 head.seq, 0),
+		    subbuf(a, t, head.seq), &part, 1);
+	SONDE_TESTPOINT(switch_committed);
+	/* Pairs with sonde_fence_acquire in sonde_ring_verify. */
+	sonde_fence_release();
+	return rc ? rc : SONDE_STEP_RETRY;
+}
+
+/*
+ * Say whose records follow and at what time, in full, then open the gate.
+ */
+SONDE_COLD static enum sonde_step sonde_writer_context(struct sonde_append *a,
+						       const struct target *t,
+						       const struct plan *plan,
+						       uint64_t key)
+{
+	unsigned char record[SONDE_HEAD_LARGE_FULL + 8];
+	uint32_t n = full_header(a, record, SONDE_CONTEXT_ID, plan->ts);
+	struct sonde_part part = { record, 0, 0 };
+	uint32_t seq = sonde_w_seq(plan->w);
+	enum sonde_step rc;
+	uint64_t next;
+
+	n += put(record + n, a->self->tid, 4);
+	n += put(record + n, a->self->pid, 4);
+	part.size = n;
+	if (plan->offset + n >= capacity(a))
+		return sonde_writer_switch(a, t, plan);
+	next = plan->w + ((uint64_t)n << SONDE_W_REST_SHIFT);
+	rc = store(t, plan->w, &t->ring->key, 0);
+	SONDE_TESTPOINT(context_closed);
+	if (!rc)
+		rc = commit(t, plan->w, next, subbuf(a, t, seq) + plan->offset,
+			    &part, 1);
+	SONDE_TESTPOINT(context_committed);
+	if (!rc)
+		rc = store(
+			t, next, &t->ring->end,
+			(uint64_t)(uintptr_t)(subbuf(a, t, seq) + capacity(a)));
+	SONDE_TESTPOINT(context_end);
+	if (!rc)
+		rc = store(t, next, &t->ring->key, key);
+	SONDE_TESTPOINT(context_gate);
+	return rc ? rc : SONDE_STEP_RETRY;
+}
+
+/* A string of the payload got shorter: measure them all again. */
+SONDE_COLD static void measure(struct sonde_append *a)
+{
+	a->size = 0;
+	for (uint32_t i = 1; i < a->nr_parts; i++) {
+		struct sonde_part *part = &a->parts[i];
+		const char *text = part->data;
+
+		if (part->flags & SONDE_PART_STRING) {
+			uint32_t n = 0;
+
+			while (n < part->size && sonde_load_relaxed(&text[n]))
+				n++;
+			part->size = n;
+			a->size++;
+		}
+		a->size += part->size;
+	}
+}
+
+/* The largest record that an empty sub-buffer takes after its context. */
+static uint64_t largest(const struct sonde_append *a)
+{
+	return capacity(a) - SONDE_SUBBUF_HEAD - SONDE_HEAD_LARGE_FULL - 8 - 1;
+}
+
+/* One plan and one step. DONE and LOST end it. */
+static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
+{
+	unsigned char header[SONDE_HEAD_LARGE_FULL];
+	struct plan plan = { .w = sonde_load_relaxed(&t->ring->w) };
+	enum sonde_step rc;
+	uint64_t total;
+	uint64_t key;
+
+	/* The clock is read after w and before the step: if the step succeeds,
+	 * nobody was in between, so position order is time order. */
+	sonde_barrier();
+	plan.ts = a->clock();
+	if (!plan.w)
+		return sonde_writer_switch(a, t, &plan);
+	plan.offset = sonde_w_offset(plan.w, a->slot->subbuf_size);
+	key = a->self->key | (uint32_t)(plan.ts >> SONDE_COMPACT_TIME_BITS);
+	if (sonde_load_relaxed(&t->ring->key) != key)
+		return sonde_writer_context(a, t, &plan, key);
+	a->parts[0] =
+		(struct sonde_part){ header, event_header(a, header, plan.ts),
+				     0 };
+	total = a->parts[0].size + a->size;
+	if (total > largest(a)) {
+		sonde_add_relaxed(&t->ring->discarded_size, 1);
+		return SONDE_STEP_LOST;
+	}
+	if (plan.offset + total >= capacity(a))
+		return sonde_writer_switch(a, t, &plan);
+	SONDE_TESTPOINT(record_planned);
+	rc = commit(t, plan.w, plan.w + (total << SONDE_W_REST_SHIFT) + 1,
+		    subbuf(a, t, sonde_w_seq(plan.w)) + plan.offset, a->parts,
+		    a->nr_parts);
+	if (rc == SONDE_STEP_CHANGED) {
+		measure(a);
+		return SONDE_STEP_RETRY;
+	}
+	return rc;
+}
+
+static void aim(const struct sonde_append *a, uint32_t index,
+		struct target *ret_target)
+{
+	uint64_t span = (uint64_t)a->slot->subbuf_size * a->slot->nr_subbufs;
+
+	ret_target->ring = (struct sonde_ring *)(void *)a->ctl + index;
+	ret_target->data = a->data + index * span;
+}
+
+/* ---- CPU rings ---- */
+
+static bool append_on_cpu(struct sonde_append *a)
+{
+	struct target t = { .rseq = a->rseq };
+
+	for (int i = 0; i < PLANS; i++) {
+		enum sonde_step rc;
+
+		/* struct rseq: u32 cpu_id_start, u32 cpu_id; negative while
+		 * the thread is not registered */
+		t.cpu = sonde_load_relaxed((const uint32_t *)a->rseq + 1);
+		if (t.cpu >= a->slot->nr_cpus)
+			return false;
+		aim(a, t.cpu, &t);
+		rc = try_once(a, &t);
+		if (rc == SONDE_STEP_DONE || rc == SONDE_STEP_LOST)
+			return true;
+	}
+	return false;
+}
+
+/* ---- lanes ---- */
+
+static void append_in_lane(struct sonde_append *a, const struct target *t)
+{
+	for (int i = 0; i < PLANS; i++) {
+		enum sonde_step rc = try_once(a, t);
+
+		if (rc == SONDE_STEP_DONE || rc == SONDE_STEP_LOST)
+			return;
+	}
+	/* Only a string that changes all the time gets here. */
+	sonde_add_relaxed(&t->ring->discarded_size, 1);
+}
+
+SONDE_COLD static bool sonde_writer_lanes(struct sonde_append *a)
+{
+	uint32_t nr_lanes = a->slot->nr_lanes;
+
+	for (uint32_t i = 0; i < nr_lanes * ROUNDS; i++) {
+		struct target t = { .cpu = 0 };
+
+		aim(a, a->slot->nr_cpus + (a->self->tid + i) % nr_lanes, &t);
+		/* Pairs with sonde_store_release below: the ring is as its
+		 * last holder left it. */
+		if (!sonde_cmpxchg_acquire(&t.ring->lock, 0u, a->self->tid))
+			continue;
+		SONDE_TESTPOINT(lane_locked);
+		append_in_lane(a, &t);
+		/* Pairs with sonde_cmpxchg_acquire in sonde_writer_lanes. */
+		sonde_store_release(&t.ring->lock, 0u);
+		return true;
+	}
+	return false;
+}
+
+void sonde_writer_append(struct sonde_append *a)
+{
+	if (a->rseq && append_on_cpu(a))
+		return;
+	if (sonde_writer_lanes(a))
+		return;
+	sonde_add_relaxed((uint64_t *)(uintptr_t)&a->slot->lost_contended, 1);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit_x86_64.S - the fast path: one event, one session, one restartable
+ * sequence.
+ *
+ *	void sonde_emit_word(uint32_t state, uint64_t value, uint64_t inc)
+ *	void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
+ *
+ * The whole plan is inside the sequence, so what it reads of the ring is true
+ * until the last store or the kernel sends it to the abort handler; nothing
+ * has to be checked twice. In C, for a payload of n bytes:
+ *
+ *	ring = &sonde_fast_rings[rseq->cpu_id_start];
+ *	ts = rdtsc();
+ *	if ((sonde_self.key | (uint32_t)(ts >> 27)) != ring->key)
+ *		goto slow;	// another thread's, too long ago, closed
+ *	w = ring->w;
+ *	if (add_carries(w, inc))
+ *		goto slow;	// no room
+ *	p = ring->end + ((int64_t)w >> 40);
+ *	*(uint32_t *)p = (uint32_t)ts << 5 | state;
+ *	copy the payload to p + 4;
+ *	ring->w = w + inc;	// commits
+ *
+ * A thread that isn't registered has cpu_id_start 0 and sonde_self.key 0, so
+ * it goes the slow way. Stores may run up to 32 bytes past the record: the
+ * sub-buffer's slack (SONDE_SUBBUF_SLACK). The instruction count is what this
+ * costs beside the rdtsc; bench/hot watches it.
+ *
+ * ring: 128 bytes { w, key, end }.
+ */
+	.text
+
+	.macro testpoint name
+990:
+	.pushsection .sonde_testpoints, "", @progbits
+	.balign 8
+991:	.quad 990b
+	.asciz "\name"
+	.org 991b + 64
+	.popsection
+	.endm
+
+	/*
+	 * Up to the header: r8 inc, r10 the ring, r11 where the record goes,
+	 * rdx the new w; rax is scratch. Label 3 describes the sequence.
+	 */
+	.macro plan name, slow
+	cmpl $30, %edi
+	ja \slow
+	movq sonde_rseq_offset(%rip), %r10
+	leaq 3f(%rip), %rax
+	movq %rdx, %r8
+	testpoint \name\()_enter
+	movq %rax, %fs:8(%r10)
+1:	testpoint \name\()_armed
+	movl %fs:(%r10), %r10d
+	movq sonde_self@gottpoff(%rip), %r11
+	shlq $7, %r10
+	addq sonde_fast_rings(%rip), %r10
+	rdtsc
+	shldl $5, %eax, %edx
+	orq %fs:(%r11), %rdx
+	cmpq 8(%r10), %rdx
+	jne 5f
+	movq (%r10), %rdx
+	movq %rdx, %r11
+	sarq $40, %r11
+	addq %r8, %rdx
+	jc 5f
+	addq 16(%r10), %r11
+	shll $5, %eax
+	orl %edi, %eax
+	testpoint \name\()_planned
+	movl %eax, (%r11)
+	testpoint \name\()_header
+	.endm
+
+	.macro finish name, slow
+6:	testpoint \name\()_copied
+	movq %rdx, (%r10)
+2:	testpoint \name\()_done
+	ret
+5:	movq %r8, %rdx
+	jmp \slow
+	.pushsection __rseq_cs, "aw"
+	.balign 32
+3:	.long 0, 0
+	.quad 1b, 2b - 1b, 4f
+	.popsection
+	.pushsection __rseq_failure, "ax"
+	.byte 0x0f, 0xb9, 0x3d
+	.long 0x53053053
+4:	jmp 5b
+	.popsection
+	.endm
+
+	.globl sonde_emit_word
+	.type sonde_emit_word, @function
+	.balign 64
+sonde_emit_word:
+	.cfi_startproc
+	endbr64
+	plan word, sonde_emit_word_slow
+	movq %rsi, 4(%r11)
+	finish word, sonde_emit_word_slow
+	.cfi_endproc
+	.size sonde_emit_word, . - sonde_emit_word
+
+	.globl sonde_emit_block
+	.type sonde_emit_block, @function
+	.balign 64
+sonde_emit_block:
+	.cfi_startproc
+	endbr64
+	plan block, sonde_emit_block_slow
+	movq %r8, %rcx
+	shrq $40, %rcx
+	movdqu (%rsi), %xmm0
+	movdqu 16(%rsi), %xmm1
+	movdqu %xmm0, 4(%r11)
+	movdqu %xmm1, 20(%r11)
+	cmpl $36, %ecx
+	ja 7f
+	finish block, sonde_emit_block_slow
+	/* more than 32 bytes: 32 at a time, the last 32 may overlap */
+7:	subq $36, %rcx
+	movl $32, %eax
+8:	cmpq %rcx, %rax
+	jae 9f
+	movdqu (%rsi, %rax), %xmm0
+	movdqu 16(%rsi, %rax), %xmm1
+	movdqu %xmm0, 4(%r11, %rax)
+	movdqu %xmm1, 20(%r11, %rax)
+	addq $32, %rax
+	jmp 8b
+9:	movdqu (%rsi, %rcx), %xmm0
+	movdqu 16(%rsi, %rcx), %xmm1
+	movdqu %xmm0, 4(%r11, %rcx)
+	movdqu %xmm1, 20(%r11, %rcx)
+	jmp 6b
+	.cfi_endproc
+	.size sonde_emit_block, . - sonde_emit_block
+
+	.section .note.GNU-stack, "", @progbits

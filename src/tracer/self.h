@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * self.h - the calling thread, and the process's arena.
+ *
+ * All there is of state in a traced process: the arena's address, a struct
+ * sonde_self per thread, and where the thread's struct rseq lies. Set up by
+ * the constructor in arena.c; the slow path of a thread's first event fills
+ * its sonde_self, without a system call where glibc registered the thread with
+ * the kernel's rseq.
+ */
+#ifndef TRACER_SELF_H
+#define TRACER_SELF_H
+
+#include <stdbool.h>
+
+#include "base/port.h"
+#include "ring/writer.h"
+
+#if defined(__x86_64__) || defined(__aarch64__)
+#define SONDE_HAVE_RSEQ_ABI 1
+#else
+#define SONDE_HAVE_RSEQ_ABI 0
+#endif
+
+extern SONDE_HIDDEN __thread struct sonde_self sonde_self
+	__attribute__((tls_model("initial-exec")));
+
+/* Null if the process could not have one: then nothing is ever enabled. */
+extern SONDE_HIDDEN unsigned char *sonde_arena;
+
+/* What the fast path reads (emit_x86_64.S). */
+extern SONDE_HIDDEN unsigned char *sonde_fast_rings;
+extern SONDE_HIDDEN int64_t sonde_rseq_offset;
+
+/*
+ * Finds out whether threads have restartable sequences, registering the
+ * calling one if glibc has not. At most one system call.
+ */
+SONDE_HIDDEN bool sonde_rseq_setup(void);
+
+/* The calling thread's struct rseq; null if it has none. */
+SONDE_HIDDEN void *sonde_rseq_self(void);
+
+/* Fills sonde_self. Async-signal-safe. */
+SONDE_HIDDEN void sonde_self_learn(void);
+
+/* In the child of a fork: its ids are others. */
+SONDE_HIDDEN void sonde_self_forked(void);
+
+#endif /* TRACER_SELF_H */
