@@ -16,8 +16,9 @@
  * The state word:
  *
  *   0             nobody records the event; the site does nothing
- *   1 .. 30       recorded by the session in slot 0 alone, as event id 1 .. 30
- *                 of a stream with compact headers (the fast path)
+ *   1 .. 30       recorded by the session in slot 0 alone, in a stream with
+ *                 compact headers, under this id (fast path)
+ *   32 .. 65534   the same in a stream with large headers (fast path)
  *   bit 31 set    anything else; the low 31 bits are the event's index in the
  *                 arena, where the slow path finds who wants it
  *

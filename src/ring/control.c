@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "ring/control.h"
 
+#include <stdbool.h>
+
 struct sonde_control sonde_control_view(void *arena)
 {
 	unsigned char *bytes = arena;
@@ -17,9 +19,12 @@ struct sonde_control sonde_control_view(void *arena)
 static uint32_t fast_word(const struct sonde_control *control, uint32_t id)
 {
 	const struct sonde_slot *slot = &control->slots[0];
+	bool fits = slot->header == SONDE_COMPACT ?
+			    id <= SONDE_STATE_COMPACT_MAX :
+			    id >= SONDE_LARGE_FIRST_ID &&
+				    id <= SONDE_STATE_LARGE_MAX;
 
-	if (id > SONDE_STATE_FAST_MAX || slot->header != SONDE_COMPACT ||
-	    slot->clock != SONDE_CLOCK_CPU ||
+	if (!fits || slot->clock != SONDE_CLOCK_CPU ||
 	    control->writer != SONDE_WRITER_RSEQ)
 		return 0;
 	return id;

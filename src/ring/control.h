@@ -18,8 +18,9 @@
 #include "base/port.h"
 #include "ring/layout.h"
 
-#define SONDE_STATE_GENERIC  0x80000000u
-#define SONDE_STATE_FAST_MAX 30u
+#define SONDE_STATE_GENERIC     0x80000000u
+#define SONDE_STATE_COMPACT_MAX 30u
+#define SONDE_STATE_LARGE_MAX   65534u
 
 /* The arena's parts, at addresses of the caller. Borrowed. */
 struct sonde_control {

@@ -27,9 +27,11 @@
  *
  * A slot is claimed and configured by a recorder (state FREE -> CLAIMED ->
  * ACTIVE -> STOPPED). ids[] says which event has which id in the slot's
- * streams: 0 if it isn't selected. Ids are handed out 1, 2, ... by whoever
- * selects (next_id, atomically), so an id is unique in its slot for ever.
- * Id 0 is the context record.
+ * streams: 0 if it isn't selected. Ids are handed out by whoever selects, from
+ * next_id on (atomically), so an id is unique in its slot for ever. The recorder
+ * starts next_id at 1 in compact and at SONDE_LARGE_FIRST_ID in large streams:
+ * so the id alone tells the fast path which header to write. Id 0 is the
+ * context record.
  *
  * A ring
  * ------
@@ -128,6 +130,7 @@
 #define SONDE_COMPACT_ESCAPE    31u
 #define SONDE_LARGE_ESCAPE      65535u
 #define SONDE_CONTEXT_ID        0u
+#define SONDE_LARGE_FIRST_ID    32u
 
 /* Sizes of record headers. */
 #define SONDE_HEAD_COMPACT      4u

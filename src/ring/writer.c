@@ -37,7 +37,7 @@ static unsigned char *subbuf(const struct sonde_append *a,
 /* ---- steps ---- */
 
 /* The reference for sonde_rseq_commit, in C; the caller holds the lock. */
-SONDE_COLD static enum sonde_step
+__attribute__((noinline)) static enum sonde_step
 sonde_lane_commit(const struct sonde_commit *c)
 {
 	unsigned char *dst = c->dst;

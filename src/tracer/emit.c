@@ -49,8 +49,8 @@ static void emit_to_slot(uint32_t slot_index, uint32_t id,
 }
 
 /* parts[0] is room for the header. */
-SONDE_COLD static void emit(uint32_t state, struct sonde_part *parts,
-			    uint32_t nr_parts, uint64_t size)
+__attribute__((noinline)) static void
+emit(uint32_t state, struct sonde_part *parts, uint32_t nr_parts, uint64_t size)
 {
 	const struct sonde_slot *slots;
 	struct sonde_append a = {
@@ -63,7 +63,7 @@ SONDE_COLD static void emit(uint32_t state, struct sonde_part *parts,
 		return;
 	if (!sonde_self.key)
 		sonde_self_learn();
-	if (state <= SONDE_STATE_FAST_MAX) {
+	if (state <= SONDE_STATE_LARGE_MAX) {
 		emit_to_slot(0, state, &a);
 		return;
 	}

@@ -22,6 +22,9 @@
  *	copy the payload to p + 4;
  *	ring->w = w + inc;	// commits
  *
+ * That is a compact header; a large one is two bytes longer, and the sequence
+ * stands here a second time for it: a branch on the way would cost all.
+ *
  * A thread that isn't registered has cpu_id_start 0 and sonde_self.key 0, so
  * it goes the slow way. Stores may run up to 32 bytes past the record: the
  * sub-buffer's slack (SONDE_SUBBUF_SLACK). The instruction count is what this
@@ -45,9 +48,7 @@
 	 * Up to the header: r8 inc, r10 the ring, r11 where the record goes,
 	 * rdx the new w; rax is scratch. Label 3 describes the sequence.
 	 */
-	.macro plan name, slow
-	cmpl $30, %edi
-	ja \slow
+	.macro plan name, header
 	movq sonde_rseq_offset(%rip), %r10
 	leaq 3f(%rip), %rax
 	movq %rdx, %r8
@@ -66,13 +67,24 @@
 	movq (%r10), %rdx
 	movq %rdx, %r11
 	sarq $40, %r11
+	.if \header == 4
 	addq %r8, %rdx
+	.else
+	addq %r9, %rdx
+	.endif
 	jc 5f
 	addq 16(%r10), %r11
+	.if \header == 4
 	shll $5, %eax
 	orl %edi, %eax
 	testpoint \name\()_planned
 	movl %eax, (%r11)
+	.else
+	shlq $16, %rax
+	orq %rdi, %rax
+	testpoint \name\()_planned
+	movq %rax, (%r11)
+	.endif
 	testpoint \name\()_header
 	.endm
 
@@ -95,15 +107,61 @@
 	.popsection
 	.endm
 
+	/* r9 = what a record with a large header adds to w */
+	.macro large slow
+	movl %edi, %edi
+	cmpl $65534, %edi
+	ja \slow
+	movabsq $2 << 40, %r9
+	addq %rdx, %r9
+	.endm
+
+	.macro word name, header
+	plan \name, \header
+	movq %rsi, \header(%r11)
+	finish \name, sonde_emit_word_slow
+	.endm
+
+	.macro block name, header
+	plan \name, \header
+	movq %r8, %rcx
+	shrq $40, %rcx
+	movdqu (%rsi), %xmm0
+	movdqu 16(%rsi), %xmm1
+	movdqu %xmm0, \header(%r11)
+	movdqu %xmm1, \header+16(%r11)
+	cmpl $36, %ecx
+	ja 7f
+	finish \name, sonde_emit_block_slow
+	/* more than 32 bytes: 32 at a time, the last 32 may overlap */
+7:	subq $36, %rcx
+	movl $32, %eax
+8:	cmpq %rcx, %rax
+	jae 9f
+	movdqu (%rsi, %rax), %xmm0
+	movdqu 16(%rsi, %rax), %xmm1
+	movdqu %xmm0, \header(%r11, %rax)
+	movdqu %xmm1, \header+16(%r11, %rax)
+	addq $32, %rax
+	jmp 8b
+9:	movdqu (%rsi, %rcx), %xmm0
+	movdqu 16(%rsi, %rcx), %xmm1
+	movdqu %xmm0, \header(%r11, %rcx)
+	movdqu %xmm1, \header+16(%r11, %rcx)
+	jmp 6b
+	.endm
+
 	.globl sonde_emit_word
 	.type sonde_emit_word, @function
 	.balign 64
 sonde_emit_word:
 	.cfi_startproc
 	endbr64
-	plan word, sonde_emit_word_slow
-	movq %rsi, 4(%r11)
-	finish word, sonde_emit_word_slow
+	cmpl $30, %edi
+	ja 20f
+	word word, 4
+20:	large sonde_emit_word_slow
+	word large_word, 6
 	.cfi_endproc
 	.size sonde_emit_word, . - sonde_emit_word
 
@@ -113,32 +171,11 @@ sonde_emit_word:
 sonde_emit_block:
 	.cfi_startproc
 	endbr64
-	plan block, sonde_emit_block_slow
-	movq %r8, %rcx
-	shrq $40, %rcx
-	movdqu (%rsi), %xmm0
-	movdqu 16(%rsi), %xmm1
-	movdqu %xmm0, 4(%r11)
-	movdqu %xmm1, 20(%r11)
-	cmpl $36, %ecx
-	ja 7f
-	finish block, sonde_emit_block_slow
-	/* more than 32 bytes: 32 at a time, the last 32 may overlap */
-7:	subq $36, %rcx
-	movl $32, %eax
-8:	cmpq %rcx, %rax
-	jae 9f
-	movdqu (%rsi, %rax), %xmm0
-	movdqu 16(%rsi, %rax), %xmm1
-	movdqu %xmm0, 4(%r11, %rax)
-	movdqu %xmm1, 20(%r11, %rax)
-	addq $32, %rax
-	jmp 8b
-9:	movdqu (%rsi, %rcx), %xmm0
-	movdqu 16(%rsi, %rcx), %xmm1
-	movdqu %xmm0, 4(%r11, %rcx)
-	movdqu %xmm1, 20(%r11, %rcx)
-	jmp 6b
+	cmpl $30, %edi
+	ja 20f
+	block block, 4
+20:	large sonde_emit_block_slow
+	block large_block, 6
 	.cfi_endproc
 	.size sonde_emit_block, . - sonde_emit_block
 

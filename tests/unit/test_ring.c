@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_ring.c - writer and reader of one slot, in one process, without
+ * libsonde. Sub-buffers are as small as they may be, to give bugs a chance.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/rseq.h>
+
+#include "clock/clock.h"
+#include "records.h"
+#include "ring/reader.h"
+#include "ring/writer.h"
+#include "unit.h"
+
+#define NR_CPUS   64u
+#define NR_LANES  4u
+#define RECORD_ID 5u
+
+struct fixture {
+	struct sonde_slot slot;
+	struct sonde_ring *rings;
+	unsigned char *data;
+	struct sonde_self self;
+	void *rseq;
+};
+
+static uint64_t cpu_clock(void)
+{
+	return sonde_clock_cpu();
+}
+
+static void setup(struct fixture *f, uint32_t mode, uint32_t header,
+		  uint32_t subbuf_size, uint32_t nr_subbufs)
+{
+	size_t nr = NR_CPUS + NR_LANES;
+
+	*f = (struct fixture){
+		.slot = { .mode = mode,
+			  .header = header,
+			  .nr_cpus = NR_CPUS,
+			  .nr_lanes = NR_LANES,
+			  .subbuf_size = subbuf_size,
+			  .nr_subbufs = nr_subbufs },
+		.self = { .key = 77ull << 32, .tid = 77, .pid = 7 },
+	};
+	f->rings = aligned_alloc(128, nr * sizeof(*f->rings));
+	f->data = calloc(nr, (size_t)subbuf_size * nr_subbufs);
+	assert_non_null(f->rings);
+	assert_non_null(f->data);
+	memset(f->rings, 0, nr * sizeof(*f->rings));
+	for (size_t i = 0; i < nr; i++)
+		f->rings[i].limit = nr_subbufs;
+	if (__rseq_size && sonde_rseq_supported)
+		f->rseq = (char *)__builtin_thread_pointer() + __rseq_offset;
+}
+
+static void teardown(struct fixture *f)
+{
+	free(f->rings);
+	free(f->data);
+}
+
+static void append_as(struct fixture *f, const struct sonde_self *self,
+		      void *rseq, const struct sonde_part *payload)
+{
+	struct sonde_part parts[2] = { [1] = *payload };
+	struct sonde_append a = {
+		.slot = &f->slot,
+		.ctl = (unsigned char *)f->rings,
+		.data = f->data,
+		.self = self,
+		.rseq = rseq,
+		.clock = cpu_clock,
+		.id = RECORD_ID,
+		.nr_parts = 2,
+		.size = payload->size + (payload->flags & SONDE_PART_STRING),
+		.parts = parts,
+	};
+
+	sonde_writer_append(&a);
+}
+
+static void append(struct fixture *f, const void *data, uint32_t size,
+		   uint32_t flags)
+{
+	struct sonde_part payload = { data, size, flags };
+
+	append_as(f, &f->self, f->rseq, &payload);
+}
+
+static void reader_of(const struct fixture *f, uint32_t i,
+		      struct sonde_ring_reader *ret_reader)
+{
+	size_t span = (size_t)f->slot.subbuf_size * f->slot.nr_subbufs;
+
+	sonde_ring_reader_init(ret_reader, &f->rings[i], f->data + i * span,
+			       f->slot.subbuf_size, f->slot.nr_subbufs);
+}
+
+static struct sonde_ring_totals totals(const struct fixture *f)
+{
+	struct sonde_ring_totals sum = { 0 };
+
+	for (uint32_t i = 0; i < NR_CPUS + NR_LANES; i++) {
+		struct sonde_ring_totals one;
+		struct sonde_ring_reader reader;
+
+		reader_of(f, i, &reader);
+		assert_int_equal(sonde_ring_count(&reader, &one), 0);
+		sum.committed += one.committed;
+		sum.discarded_full += one.discarded_full;
+		sum.discarded_size += one.discarded_size;
+	}
+	return sum;
+}
+
+/*
+ * Reads all rings from their cursors to their ends, checks headers, times and
+ * that each sub-buffer starts with a context record; `size_of` gives a
+ * record's payload. Returns the number of events seen.
+ */
+typedef uint32_t (*size_fn)(const unsigned char *payload);
+
+static uint64_t walk_chunk(const struct fixture *f,
+			   const struct sonde_ring_chunk *chunk,
+			   size_fn size_of, uint64_t *time)
+{
+	const unsigned char *p = chunk->data;
+	uint64_t nr = 0;
+
+	if (chunk->first)
+		*time = chunk->ts_begin;
+	while (p < chunk->data + chunk->size) {
+		struct record r = record_read(p, f->slot.header, *time);
+
+		assert_true(r.time >= *time);
+		*time = r.time;
+		if (p == chunk->data && chunk->first)
+			assert_int_equal(r.id, SONDE_CONTEXT_ID);
+		if (r.id == SONDE_CONTEXT_ID) {
+			assert_int_equal(record_uint(r.payload, 4), 77);
+			p = r.payload + 8;
+			continue;
+		}
+		assert_int_equal(r.id, RECORD_ID);
+		p = r.payload + size_of(r.payload);
+		nr++;
+	}
+	assert_ptr_equal(p, chunk->data + chunk->size);
+	if (chunk->closed)
+		assert_true(chunk->ts_end >= *time);
+	return nr;
+}
+
+static uint64_t walk(const struct fixture *f, size_fn size_of)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < NR_CPUS + NR_LANES; i++) {
+		struct sonde_ring_reader reader;
+		struct sonde_ring_chunk chunk;
+		uint64_t before = 0;
+		uint64_t time = 0;
+		int rc;
+
+		reader_of(f, i, &reader);
+		if (f->slot.mode == SONDE_OVERWRITE)
+			assert_true(sonde_ring_rewind(&reader) >= 0);
+		while ((rc = sonde_ring_peek(&reader, &chunk)) == 1) {
+			if (chunk.first)
+				before = nr;
+			nr += walk_chunk(f, &chunk, size_of, &time);
+			assert_int_equal(chunk.events - chunk.events_before,
+					 nr - before);
+			if (f->slot.mode == SONDE_OVERWRITE)
+				assert_true(sonde_ring_verify(&reader, &chunk));
+			sonde_ring_advance(&reader, &chunk);
+		}
+		assert_int_equal(rc, 0);
+	}
+	return nr;
+}
+
+static uint32_t size_is_4(const unsigned char *payload)
+{
+	(void)payload;
+	return 4;
+}
+
+/* A payload that starts with its own size. */
+static uint32_t size_is_first(const unsigned char *payload)
+{
+	return (uint32_t)record_uint(payload, 4);
+}
+
+static void emitted_is_recorded_plus_discarded(void **state)
+{
+	(void)state;
+	for (uint32_t header = 0; header < 2; header++) {
+		struct sonde_ring_totals sum;
+		struct fixture f;
+
+		setup(&f, SONDE_DISCARD, header, SONDE_SUBBUF_MIN, 2);
+		for (uint32_t i = 0; i < 5000; i++)
+			append(&f, &i, 4, 0);
+		sum = totals(&f);
+		assert_int_equal(sum.committed + sum.discarded_full, 5000);
+		assert_true(sum.discarded_full > 0);
+		assert_int_equal(walk(&f, size_is_4), sum.committed);
+		teardown(&f);
+	}
+}
+
+static void overwritten_events_are_counted(void **state)
+{
+	(void)state;
+	for (uint32_t header = 0; header < 2; header++) {
+		struct fixture f;
+		uint64_t left;
+
+		setup(&f, SONDE_OVERWRITE, header, SONDE_SUBBUF_MIN, 4);
+		for (uint32_t i = 0; i < 50000; i++)
+			append(&f, &i, 4, 0);
+		assert_int_equal(totals(&f).committed, 50000);
+		left = walk(&f, size_is_4);
+		assert_true(left > 1000 && left < 50000);
+		teardown(&f);
+	}
+}
+
+static void released_subbuffers_are_used_again(void **state)
+{
+	struct fixture f;
+	uint64_t nr = 0;
+
+	(void)state;
+	setup(&f, SONDE_DISCARD, SONDE_COMPACT, SONDE_SUBBUF_MIN, 2);
+	f.rseq = NULL; /* one lane: 77 % 4 */
+	for (uint32_t i = 0; i < 20000; i++) {
+		append(&f, &i, 4, 0);
+		if (i % 100 == 0) {
+			struct sonde_ring_reader reader;
+			struct sonde_ring_chunk chunk;
+
+			reader_of(&f, NR_CPUS + 77 % NR_LANES, &reader);
+			reader.seq = f.rings[NR_CPUS + 1].limit - 2;
+			while (sonde_ring_peek(&reader, &chunk) == 1 &&
+			       chunk.closed) {
+				nr += chunk.events - chunk.events_before;
+				sonde_ring_advance(&reader, &chunk);
+			}
+			sonde_ring_release(&reader);
+		}
+	}
+	assert_int_equal(totals(&f).committed, 20000);
+	assert_int_equal(totals(&f).discarded_full, 0);
+	assert_true(nr > 19000);
+	teardown(&f);
+}
+
+static void every_size_up_to_the_limit_is_recorded(void **state)
+{
+	enum {
+		SUBBUF = 8192
+	};
+	static unsigned char payload[2 * SUBBUF];
+	struct sonde_ring_totals sum;
+	struct fixture f;
+	uint32_t largest = SUBBUF - SONDE_SUBBUF_SLACK - SONDE_SUBBUF_HEAD -
+			   14 - 8 - 1 - 4;
+
+	(void)state;
+	setup(&f, SONDE_DISCARD, SONDE_COMPACT, SUBBUF, 1024);
+	for (uint32_t n = 4; n <= largest; n++) {
+		memcpy(payload, &n, 4);
+		append(&f, payload, n, 0);
+	}
+	assert_int_equal(totals(&f).discarded_size, 0);
+	append(&f, payload, largest + 1, 0);
+	append(&f, payload, sizeof(payload), 0);
+	sum = totals(&f);
+	assert_int_equal(sum.discarded_size, 2);
+	assert_int_equal(sum.committed + sum.discarded_full, largest - 3);
+	assert_int_equal(walk(&f, size_is_first), sum.committed);
+	teardown(&f);
+}
+
+static void sequence_numbers_wrap_unnoticed(void **state)
+{
+	struct fixture f;
+	struct sonde_ring *ring;
+	struct sonde_subbuf *head;
+	uint64_t seq = (3ull << 20) - 2;
+
+	(void)state;
+	setup(&f, SONDE_OVERWRITE, SONDE_COMPACT, SONDE_SUBBUF_MIN, 4);
+	f.rseq = NULL;
+	ring = &f.rings[NR_CPUS + 77 % NR_LANES];
+	head = (void *)(f.data +
+			(NR_CPUS + 77 % NR_LANES) * 4ull * SONDE_SUBBUF_MIN +
+			(seq & 3) * SONDE_SUBBUF_MIN);
+	head->seq = seq;
+	ring->w = sonde_w_make(SONDE_SUBBUF_HEAD, SONDE_SUBBUF_MIN, seq, 0);
+	for (uint32_t i = 0; i < 2500; i++)
+		append(&f, &i, 4, 0);
+	assert_int_equal(totals(&f).committed, 2500);
+	assert_true(walk(&f, size_is_4) > 900);
+	teardown(&f);
+}
+
+/* The restartable sequence against its C reference, on random parts. */
+static void both_writers_make_the_same_bytes(void **state)
+{
+	struct fixture cpu;
+	struct fixture lane;
+	unsigned seed = 4711;
+
+	(void)state;
+	print_message("seed %u\n", seed);
+	setup(&cpu, SONDE_DISCARD, SONDE_LARGE, 65536, 64);
+	if (!cpu.rseq)
+		skip();
+	for (int i = 0; i < 2000; i++) {
+		char text[300];
+		uint32_t n = (uint32_t)rand_r(&seed) % 290;
+		struct sonde_ring_reader reader;
+		struct sonde_ring_chunk a;
+		struct sonde_ring_chunk b;
+		uint32_t on;
+
+		for (uint32_t k = 0; k < n; k++)
+			text[k] = (char)(1 + rand_r(&seed) % 255);
+		text[n] = '\0';
+		if (rand_r(&seed) % 4 == 0) /* shorter than was measured */
+			text[(unsigned)rand_r(&seed) % (n + 1)] = '\0';
+		setup(&lane, SONDE_DISCARD, SONDE_LARGE, 65536, 2);
+		lane.rseq = NULL;
+		append(&lane, text, n, SONDE_PART_STRING);
+		teardown(&cpu);
+		setup(&cpu, SONDE_DISCARD, SONDE_LARGE, 65536, 2);
+		append(&cpu, text, n, SONDE_PART_STRING);
+		for (on = 0; on < NR_CPUS && !cpu.rings[on].w; on++)
+			;
+		assert_int_not_equal(on, NR_CPUS);
+		reader_of(&cpu, on, &reader);
+		assert_int_equal(sonde_ring_peek(&reader, &a), 1);
+		reader_of(&lane, NR_CPUS + 77 % NR_LANES, &reader);
+		assert_int_equal(sonde_ring_peek(&reader, &b), 1);
+		assert_int_equal(a.size, b.size);
+		/* context record 22, header 6: the times differ */
+		assert_memory_equal(a.data + 28, b.data + 28, a.size - 28);
+		assert_int_equal(a.data[a.size - 1], 0);
+		teardown(&lane);
+	}
+	teardown(&cpu);
+}
+
+struct job {
+	struct fixture *f;
+	struct sonde_self self;
+	uint32_t nr;
+};
+
+static void *job(void *arg)
+{
+	struct job *j = arg;
+	void *rseq = NULL;
+
+	if (j->f->rseq)
+		rseq = (char *)__builtin_thread_pointer() + __rseq_offset;
+	for (uint32_t i = 0; i < j->nr; i++) {
+		struct sonde_part payload = { &i, 4, 0 };
+
+		append_as(j->f, &j->self, rseq, &payload);
+	}
+	return NULL;
+}
+
+static void threads_lose_nothing_uncounted(void **state)
+{
+	enum {
+		NR = 8,
+		EACH = 20000
+	};
+
+	(void)state;
+	for (int lanes = 0; lanes < 2; lanes++) {
+		pthread_t thread[NR];
+		struct job jobs[NR];
+		struct sonde_ring_totals sum;
+		struct fixture f;
+
+		setup(&f, SONDE_OVERWRITE, SONDE_COMPACT, SONDE_SUBBUF_MIN, 4);
+		if (lanes)
+			f.rseq = NULL;
+		for (uint32_t i = 0; i < NR; i++) {
+			jobs[i] = (struct job){
+				&f, { (uint64_t)(i + 1) << 32, i + 1, 1 }, EACH
+			};
+			assert_int_equal(pthread_create(&thread[i], NULL, job,
+							&jobs[i]),
+					 0);
+		}
+		for (uint32_t i = 0; i < NR; i++)
+			(void)pthread_join(thread[i], NULL);
+		sum = totals(&f);
+		assert_int_equal(sum.committed + f.slot.lost_contended +
+					 sum.discarded_full,
+				 NR * EACH);
+		teardown(&f);
+	}
+}
+
+/* Whatever the owner scribbles, the reader stays inside the ring. */
+static void a_scribbled_ring_misleads_nobody(void **state)
+{
+	unsigned seed = 20261120;
+
+	(void)state;
+	print_message("seed %u\n", seed);
+	for (int round = 0; round < 20000; round++) {
+		struct sonde_ring_reader reader;
+		struct sonde_ring_chunk chunk;
+		static unsigned char data[4 * SONDE_SUBBUF_MIN];
+		struct sonde_ring ring = { .limit = 4 };
+		volatile unsigned char sink = 0;
+
+		ring.w = sonde_w_make((uint32_t)rand_r(&seed) % 5000,
+				      SONDE_SUBBUF_MIN,
+				      (uint64_t)rand_r(&seed) % 6, 3);
+		if (rand_r(&seed) % 4 == 0)
+			ring.w = (uint64_t)rand_r(&seed) << 33 ^
+				 (uint64_t)rand_r(&seed);
+		for (uint32_t i = 0; i < 4; i++) {
+			struct sonde_subbuf *head =
+				(void *)(data + i * SONDE_SUBBUF_MIN);
+
+			*head = (struct sonde_subbuf){
+				.seq = i + (rand_r(&seed) % 8 ? 0 : 4u),
+				.prev_used = (uint64_t)rand_r(&seed) % 4200,
+			};
+		}
+		sonde_ring_reader_init(&reader, &ring, data, SONDE_SUBBUF_MIN,
+				       4);
+		for (int i = 0; i < 16; i++) {
+			if (sonde_ring_peek(&reader, &chunk) != 1)
+				break;
+			assert_true(chunk.data >= data);
+			assert_true(chunk.data + chunk.size <=
+				    data + sizeof(data));
+			for (uint32_t k = 0; k < chunk.size; k++)
+				sink ^= chunk.data[k];
+			sonde_ring_advance(&reader, &chunk);
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(emitted_is_recorded_plus_discarded),
+		cmocka_unit_test(overwritten_events_are_counted),
+		cmocka_unit_test(released_subbuffers_are_used_again),
+		cmocka_unit_test(every_size_up_to_the_limit_is_recorded),
+		cmocka_unit_test(sequence_numbers_wrap_unnoticed),
+		cmocka_unit_test(both_writers_make_the_same_bytes),
+		cmocka_unit_test(threads_lose_nothing_uncounted),
+		cmocka_unit_test(a_scribbled_ring_misleads_nobody),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
