@@ -207,6 +207,14 @@ SONDE_EXPORT SONDE_NOPLT void sonde_emit_block(uint32_t state, const void *data,
 					       uint64_t inc);
 
 /*
+ * The same for a payload of the n low bytes of `value`, 0 <= n <= 8, and the
+ * string `text` after them; inc = SONDE_INC(n). The string is read once. A null
+ * pointer is recorded as "(null)".
+ */
+SONDE_EXPORT SONDE_NOPLT void sonde_emit_string(uint32_t state, uint64_t value,
+						uint64_t inc, const char *text);
+
+/*
  * The same for a payload that is the concatenation of `nr` parts; nothing is
  * staged, so any size up to the record limit will do.
  */

@@ -252,6 +252,25 @@ static uint64_t largest(const struct sonde_append *a)
 	return capacity(a) - SONDE_SUBBUF_HEAD - SONDE_HEAD_LARGE_FULL - 8 - 1;
 }
 
+/*
+ * Nothing can be done about this event but count it: said before the clock is
+ * read, as a program that is faster than its recorder says it often.
+ */
+static bool is_full(const struct sonde_append *a, const struct target *t,
+		    uint64_t w)
+{
+	uint64_t most = SONDE_HEAD_LARGE_FULL + 8 + SONDE_HEAD_LARGE + a->size;
+	const struct sonde_subbuf *head;
+
+	if (a->slot->mode != SONDE_DISCARD || !w ||
+	    sonde_w_offset(w, a->slot->subbuf_size) + most < capacity(a) ||
+	    a->size > largest(a) - SONDE_HEAD_LARGE_FULL)
+		return false;
+	head = (const void *)subbuf(a, t, sonde_w_seq(w));
+	return sonde_load_relaxed(&head->seq) + 1 >=
+	       sonde_load_relaxed(&t->ring->limit);
+}
+
 /* One plan and one step. DONE and LOST end it. */
 static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
 {
@@ -261,6 +280,10 @@ static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
 	uint64_t total;
 	uint64_t key;
 
+	if (is_full(a, t, plan.w)) {
+		sonde_add_relaxed(&t->ring->discarded_full, 1);
+		return SONDE_STEP_LOST;
+	}
 	/* The clock is read after w and before the step: if the step succeeds,
 	 * nobody was in between, so position order is time order. */
 	sonde_barrier();

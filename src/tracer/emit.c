@@ -7,7 +7,6 @@
  * full, or the event is not for slot 0 alone. Elsewhere they are what stands
  * here.
  */
-#include <errno.h>
 #include <string.h>
 #include <time.h>
 
@@ -88,6 +87,19 @@ static uint32_t payload_size(uint64_t inc)
 	return (uint32_t)(inc >> SONDE_W_REST_SHIFT) - SONDE_HEAD_COMPACT;
 }
 
+/* The low bytes of a word, in memory. */
+static const unsigned char *word_bytes(const uint64_t *value, uint64_t inc)
+{
+	const unsigned char *bytes = (const void *)value;
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	bytes += sizeof(*value) - payload_size(inc);
+#else
+	(void)inc;
+#endif
+	return bytes;
+}
+
 SONDE_HIDDEN void sonde_emit_block_slow(uint32_t state, const void *data,
 					uint64_t inc);
 SONDE_HIDDEN void sonde_emit_word_slow(uint32_t state, uint64_t value,
@@ -104,15 +116,33 @@ void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
 
 void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
 {
-	const unsigned char *bytes = (const void *)&value;
+	sonde_emit_block_slow(state, word_bytes(&value, inc), inc);
+}
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-	bytes += sizeof(value) - payload_size(inc);
-#endif
-	sonde_emit_block_slow(state, bytes, inc);
+SONDE_HIDDEN void sonde_emit_string_slow(uint32_t state, uint64_t value,
+					 uint64_t inc, const char *text);
+
+void sonde_emit_string_slow(uint32_t state, uint64_t value, uint64_t inc,
+			    const char *text)
+{
+	struct sonde_part parts[3] = {
+		[1] = { word_bytes(&value, inc), payload_size(inc), 0 },
+	};
+
+	if (!text)
+		text = "(null)";
+	parts[2] = (struct sonde_part){ text, (uint32_t)strlen(text),
+					SONDE_PART_STRING };
+	emit(state, parts, 3, (uint64_t)parts[1].size + parts[2].size + 1);
 }
 
 #ifndef __x86_64__
+void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
+		       const char *text)
+{
+	sonde_emit_string_slow(state, value, inc, text);
+}
+
 void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
 {
 	sonde_emit_block_slow(state, data, inc);
@@ -139,19 +169,4 @@ void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 		size += parts[i].flags & SONDE_PART_STRING;
 	}
 	emit(state, copy, (uint32_t)nr + 1, size);
-}
-
-size_t sonde_stage_string(char *dst, const char *s, size_t room)
-{
-	size_t n;
-
-	if (!s)
-		s = "(null)";
-	n = strnlen(s, room);
-	if (n == room)
-		return 0;
-	memcpy(dst, s, n);
-	dst[n] = '\0';
-	/* It may have changed since we measured it; what counts is the copy. */
-	return memchr(dst, 0, n) ? 0 : n + 1;
 }

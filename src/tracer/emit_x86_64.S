@@ -5,6 +5,8 @@
  *
  *	void sonde_emit_word(uint32_t state, uint64_t value, uint64_t inc)
  *	void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
+ *	void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
+ *			       const char *text)
  *
  * The whole plan is inside the sequence, so what it reads of the ring is true
  * until the last store or the kernel sends it to the abort handler; nothing
@@ -24,6 +26,11 @@
  *
  * That is a compact header; a large one is two bytes longer, and the sequence
  * stands here a second time for it: a branch on the way would cost all.
+ *
+ * A string is measured and copied in one pass, 16 bytes at a time, straight to
+ * where it belongs; each byte is read once, so that what was tested for NUL is
+ * what is recorded. A load may reach beyond the string, but never into another
+ * page; a string that comes near one goes the slow way, as does a null pointer.
  *
  * A thread that isn't registered has cpu_id_start 0 and sonde_self.key 0, so
  * it goes the slow way. Stores may run up to 32 bytes past the record: the
@@ -88,12 +95,16 @@
 	testpoint \name\()_header
 	.endm
 
-	.macro finish name, slow
+	/* Commit, and the ways out; rcx_from: the register that kept rcx. */
+	.macro finish name, slow, rcx_from
 6:	testpoint \name\()_copied
 	movq %rdx, (%r10)
 2:	testpoint \name\()_done
 	ret
 5:	movq %r8, %rdx
+	.ifnb \rcx_from
+	movq \rcx_from, %rcx
+	.endif
 	jmp \slow
 	.pushsection __rseq_cs, "aw"
 	.balign 32
@@ -178,5 +189,64 @@ sonde_emit_block:
 	block large_block, 6
 	.cfi_endproc
 	.size sonde_emit_block, . - sonde_emit_block
+
+	/* rcx the text, also in xmm2, where the way out finds it */
+	.macro string name, header
+	movq %rcx, %xmm2
+	plan \name, \header
+	movq %rsi, \header(%r11)
+	.if \header == 4
+	movq %r8, %rax
+	.else
+	movq %r9, %rax
+	.endif
+	shrq $40, %rax
+	addq %rax, %r11
+	movq %rdx, %r9
+	sarq $40, %r9
+	testq %rcx, %rcx
+	jz 5f
+	pxor %xmm1, %xmm1
+	/* r9 = -(bytes before the capacity): room for a block, with the slack */
+7:	movl %ecx, %eax
+	andl $4095, %eax
+	cmpl $4080, %eax
+	ja 5f
+	movdqu (%rcx), %xmm0
+	movdqu %xmm0, (%r11)
+	pcmpeqb %xmm1, %xmm0
+	pmovmskb %xmm0, %eax
+	testl %eax, %eax
+	jnz 8f
+	addq $16, %rcx
+	addq $16, %r11
+	addq $16, %r9
+	js 7b
+	jmp 5f
+8:	bsfl %eax, %eax
+	leaq 1(%r9, %rax), %r9
+	testq %r9, %r9
+	jns 5f
+	/* the rest of w is what is left now; seq and count stay */
+	shlq $40, %r9
+	shlq $24, %rdx
+	shrq $24, %rdx
+	orq %r9, %rdx
+	finish \name, sonde_emit_string_slow, %xmm2
+	.endm
+
+	.globl sonde_emit_string
+	.type sonde_emit_string, @function
+	.balign 64
+sonde_emit_string:
+	.cfi_startproc
+	endbr64
+	cmpl $30, %edi
+	ja 20f
+	string string, 4
+20:	large sonde_emit_string_slow
+	string large_string, 6
+	.cfi_endproc
+	.size sonde_emit_string, . - sonde_emit_string
 
 	.section .note.GNU-stack, "", @progbits

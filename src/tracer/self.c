@@ -102,11 +102,21 @@ static bool register_thread(void)
 			RSEQ_SIGNATURE);
 }
 
+static bool glibc_registered(void)
+{
+	const struct thread_rseq *rseq;
+
+	if (!&__rseq_size || !__rseq_size)
+		return false;
+	rseq = (const void *)(thread_pointer() + __rseq_offset);
+	return (int32_t)sonde_load_relaxed(&rseq->cpu_id) >= 0;
+}
+
 bool sonde_rseq_setup(void)
 {
 	if (!sonde_rseq_supported)
 		return false;
-	if (&__rseq_size && __rseq_size) {
+	if (glibc_registered()) {
 		sonde_rseq_offset = __rseq_offset;
 		have_rseq = true;
 	} else if (register_thread()) {
