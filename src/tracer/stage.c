@@ -32,6 +32,10 @@ static size_t copy_bytes(char *dst, const char *s, size_t room, size_t i)
 #define BLOCK 16u
 #define PAGE  4096u
 
+struct block {
+	char bytes[BLOCK];
+};
+
 __attribute__((no_sanitize_address)) size_t
 sonde_stage_string(char *dst, const char *s, size_t room)
 {
@@ -45,9 +49,10 @@ sonde_stage_string(char *dst, const char *s, size_t room)
 		__m128i block;
 
 		/* not a load the compiler may do twice */
-		__asm__ volatile("movdqu %1, %0"
-				 : "=x"(block)
-				 : "m"(*(const char(*)[BLOCK])(s + i)));
+		__asm__ volatile(
+			"movdqu %1, %0"
+			: "=x"(block)
+			: "m"(*(const struct block *)(const void *)(s + i)));
 		mask = (unsigned)_mm_movemask_epi8(
 			_mm_cmpeq_epi8(block, _mm_setzero_si128()));
 
