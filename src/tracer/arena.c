@@ -94,23 +94,34 @@ static bool make_arena(int *ret_fd)
 	return true;
 }
 
-/*
- * Before the constructors of whoever has tracepoints, which need the arena and
- * the session's rules.
- */
-__attribute__((constructor(101))) static void start(void)
+void sonde_start(void)
 {
+	static bool is_started;
 	int saved_errno = errno;
 	const char *session;
 	int fd;
 
-	if (sonde_arena || !make_arena(&fd))
+	if (is_started)
 		return;
-	/* can't fail but for want of memory, and then children keep our ids */
-	(void)pthread_atfork(NULL, NULL, sonde_self_forked);
-	sonde_self_learn();
-	session = secure_getenv("SONDE_SESSION");
-	if (session && *session)
-		sonde_rendezvous(session, fd);
+	is_started = true;
+	if (make_arena(&fd)) {
+		/* can't fail but for want of memory, and then children keep
+		 * our ids */
+		(void)pthread_atfork(NULL, NULL, sonde_self_forked);
+		sonde_self_learn();
+		session = secure_getenv("SONDE_SESSION");
+		if (session && *session)
+			sonde_rendezvous(session, fd);
+	}
 	errno = saved_errno;
+}
+
+/*
+ * As early as can be: whoever has tracepoints needs the arena and the
+ * session's rules in his constructors. In a static executable all constructors
+ * are one list, so sonde_register() starts us as well.
+ */
+__attribute__((constructor(101))) static void start(void)
+{
+	sonde_start();
 }

@@ -188,6 +188,7 @@ static bool in_arena(const uint32_t *state)
 
 void sonde_register(struct sonde_site *sites, size_t nr)
 {
+	sonde_start();
 	if (!sonde_arena)
 		return;
 	for (size_t i = 0; i < nr; i++) {

@@ -28,6 +28,12 @@ extern SONDE_HIDDEN __thread struct sonde_self sonde_self
 /* Null if the process could not have one: then nothing is ever enabled. */
 extern SONDE_HIDDEN unsigned char *sonde_arena;
 
+/*
+ * Makes the arena and presents it to the session, the first time. Called while
+ * the program has one thread, or by the loader, which has a lock.
+ */
+SONDE_HIDDEN void sonde_start(void);
+
 /* What the fast path reads (emit_x86_64.S). */
 extern SONDE_HIDDEN unsigned char *sonde_fast_rings;
 extern SONDE_HIDDEN int64_t sonde_rseq_offset;

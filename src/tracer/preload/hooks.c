@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.c - which groups are traced, and how a hook finds what is behind it.
+ */
+#include "tracer/preload/hooks.h"
+
+#include <dlfcn.h>
+#include <stdlib.h>
+#include <string.h>
+
+uint32_t sonde_hook_groups;
+__thread bool sonde_hook_busy __attribute__((tls_model("initial-exec")));
+
+sonde_hook_function sonde_hook_behind(const char *name, const char *version)
+{
+	sonde_hook_function function;
+	void *behind = NULL;
+
+	if (version)
+		behind = dlvsym(RTLD_NEXT, name, version);
+	if (!behind)
+		behind = dlsym(RTLD_NEXT, name);
+	/* Only a C library that is not glibc could lack one of them; there is
+	 * nothing sensible left to do for whoever called it. */
+	if (!behind)
+		__builtin_trap();
+	/* ISO C knows no way from an object's address to a function's. */
+	memcpy(&function, &behind, sizeof(function));
+	return function;
+}
+
+/* Is `word` one of the words of `list`, which has commas between them? */
+static bool list_has(const char *list, const char *word)
+{
+	size_t length = strlen(word);
+
+	while (*list) {
+		size_t span = strcspn(list, ",");
+
+		if (span == length && memcmp(list, word, length) == 0)
+			return true;
+		list += span;
+		list += *list == ',';
+	}
+	return false;
+}
+
+__attribute__((constructor)) static void choose_groups(void)
+{
+	const char *list = secure_getenv("SONDE_HOOKS");
+
+	if (!list)
+		return;
+	if (list_has(list, "malloc"))
+		sonde_hook_groups |= SONDE_HOOK_MALLOC;
+	if (list_has(list, "locks"))
+		sonde_hook_groups |= SONDE_HOOK_LOCKS;
+}

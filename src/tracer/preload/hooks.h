@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.h - libsonde-preload.so: the C library's allocation and locking calls
+ * of a program that knows nothing of Sonde, as events.
+ *
+ * `sonde record --malloc --locks` preloads it and says in SONDE_HOOKS, a list
+ * with commas, which groups it is to trace. Each hook calls the function that
+ * stands behind it (the C library's, or that of an allocator which the program
+ * brings along) and emits an ordinary tracepoint beside it.
+ *
+ * Rules all hooks keep:
+ *  1. They work before constructors have run and after destructors have: the
+ *     function behind is looked up when first called.
+ *  2. They allocate nothing, take no lock of their own, leave errno alone.
+ *  3. A group that SONDE_HOOKS does not name costs one branch.
+ *  4. What calls a hook while an event is being emitted is not traced, so that
+ *     emitting can't recurse, whatever libsonde does.
+ *  5. What gives something up (free, unlock, signal) is an event before the
+ *     call, what obtains something (malloc, lock, wake) is one after it. So in
+ *     the trace, a block or a mutex never has two owners at a time.
+ *
+ * Every event has the address of the call's site as `caller`.
+ */
+#ifndef TRACER_PRELOAD_HOOKS_H
+#define TRACER_PRELOAD_HOOKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/tracepoint.h>
+
+#include "base/port.h"
+
+enum sonde_hook_group {
+	SONDE_HOOK_MALLOC = 1,
+	SONDE_HOOK_LOCKS = 2,
+};
+
+/* The groups that SONDE_HOOKS names. */
+extern SONDE_HIDDEN uint32_t sonde_hook_groups;
+
+/* True while this thread emits an event. initial-exec: reaching it never
+ * allocates. */
+extern SONDE_HIDDEN __thread bool sonde_hook_busy
+	__attribute__((tls_model("initial-exec")));
+
+/* Any function: to be cast to what it is. */
+typedef void (*sonde_hook_function)(void);
+
+/*
+ * The next definition of `name` in the program, never null. `version`, if not
+ * null, is the one wanted where the C library has several.
+ */
+SONDE_HIDDEN sonde_hook_function sonde_hook_behind(const char *name,
+						   const char *version);
+
+static inline bool sonde_hook_wanted(enum sonde_hook_group group)
+{
+	return sonde_unlikely(sonde_hook_groups & group) && !sonde_hook_busy;
+}
+
+#define SONDE_HOOK_CALLER sonde_field(caller, __builtin_return_address(0))
+
+/* Emit an event of a group; the arguments are sonde_event()'s. */
+#define SONDE_HOOK_EVENT(group, ...)              \
+	do {                                      \
+		if (sonde_hook_wanted(group)) {   \
+			sonde_hook_busy = true;   \
+			sonde_event(__VA_ARGS__); \
+			sonde_hook_busy = false;  \
+		}                                 \
+	} while (0)
+
+#endif /* TRACER_PRELOAD_HOOKS_H */
