@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * metadata.c - the file `metadata` (metadata.h).
+ */
+#include "ctf/metadata.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ctf/names.h"
+#include "ctf/os.h"
+#include "ctf/packet.h"
+
+static int write_all(const struct sonde_ctf_metadata *metadata, int fd)
+{
+	int error = sonde_ctf_pwrite(fd, metadata->preamble.bytes,
+				     metadata->preamble.size, 0);
+
+	if (error || metadata->body.size == 0)
+		return error;
+	return sonde_ctf_pwrite(fd, metadata->body.bytes, metadata->body.size,
+				metadata->preamble.size);
+}
+
+int sonde_ctf_metadata_rewrite(struct sonde_ctf_metadata *metadata)
+{
+	struct sonde_ctf_name hidden;
+	int error = metadata->preamble.error;
+	int fd;
+
+	if (!error)
+		error = metadata->body.error;
+	if (error)
+		return error;
+	sonde_ctf_name_hidden(&hidden, SONDE_CTF_METADATA);
+	fd = sonde_ctf_open(metadata->dir, hidden.text,
+			    O_WRONLY | O_CREAT | O_TRUNC);
+	if (fd < 0)
+		return fd;
+	error = write_all(metadata, fd);
+	if (!error)
+		error = sonde_ctf_rename(metadata->dir, hidden.text,
+					 SONDE_CTF_METADATA);
+	if (error) {
+		(void)close(fd);
+		(void)sonde_ctf_unlink(metadata->dir, hidden.text);
+		return error;
+	}
+	if (metadata->fd >= 0)
+		(void)close(metadata->fd);
+	metadata->fd = fd;
+	metadata->synced = metadata->body.size;
+	metadata->file_size = metadata->preamble.size + metadata->body.size;
+	return 0;
+}
+
+/* The size of the first block at `text`. */
+static size_t block_size(const char *text, size_t size)
+{
+	const char *end = memmem(text, size, "\n\n", 2);
+
+	return end ? (size_t)(end + 2 - text) : size;
+}
+
+/* How much of `text`, in whole blocks, fits into `room`. */
+static size_t blocks_that_fit(const char *text, size_t size, size_t room)
+{
+	size_t fit = 0;
+
+	while (fit < size) {
+		size_t more = block_size(text + fit, size - fit);
+
+		if (fit + more > room)
+			break;
+		fit += more;
+	}
+	return fit;
+}
+
+/* A write that fails half-way must not leave half a block. */
+static int append(struct sonde_ctf_metadata *metadata, const char *text,
+		  size_t size)
+{
+	int error =
+		sonde_ctf_pwrite(metadata->fd, text, size, metadata->file_size);
+
+	if (error)
+		(void)sonde_ctf_truncate(metadata->fd, metadata->file_size);
+	else
+		metadata->file_size += size;
+	return error;
+}
+
+static int fill_page(struct sonde_ctf_metadata *metadata, size_t room)
+{
+	char lines[SONDE_CTF_PAGE];
+
+	memset(lines, '\n', room);
+	return append(metadata, lines, room);
+}
+
+static int append_some(struct sonde_ctf_metadata *metadata)
+{
+	const char *text = metadata->body.bytes + metadata->synced;
+	size_t size = metadata->body.size - metadata->synced;
+	size_t room = SONDE_CTF_PAGE - metadata->file_size % SONDE_CTF_PAGE;
+	size_t fit = blocks_that_fit(text, size, room);
+	int error;
+
+	if (fit == 0 && block_size(text, size) > SONDE_CTF_PAGE)
+		return sonde_ctf_metadata_rewrite(metadata);
+	if (fit == 0)
+		return fill_page(metadata, room);
+	error = append(metadata, text, fit);
+	if (!error)
+		metadata->synced += fit;
+	return error;
+}
+
+int sonde_ctf_metadata_sync(struct sonde_ctf_metadata *metadata)
+{
+	size_t pending = metadata->body.size - metadata->synced;
+	int error = metadata->body.error;
+
+	if (error)
+		return error;
+	if (pending > metadata->file_size)
+		return sonde_ctf_metadata_rewrite(metadata);
+	while (!error && metadata->synced < metadata->body.size)
+		error = append_some(metadata);
+	return error;
+}
+
+void sonde_ctf_metadata_fini(struct sonde_ctf_metadata *metadata)
+{
+	if (metadata->fd >= 0)
+		(void)close(metadata->fd);
+	sonde_text_fini(&metadata->preamble);
+	sonde_text_fini(&metadata->body);
+	metadata->fd = -1;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * repair.c - tidy a trace whose writer died (sonde_ctf_repair() in trace.h).
+ *
+ * What a dead writer leaves: hidden files; stream files as long as they were
+ * made, with or without the empty packet that was to cut them; no index. All
+ * of that is valid, and each step here leaves it so.
+ *
+ * A file is only touched if all of it is what we write: packets with our
+ * trace's uuid, one stream, sizes that fit.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctf/names.h"
+#include "ctf/os.h"
+#include "ctf/packet.h"
+#include "ctf/trace.h"
+
+/* The preamble is shorter, but for an environment of exceptional size. */
+#define PREAMBLE_MAX 65536
+
+struct repair {
+	int dir;
+	uint8_t uuid[16];
+	struct sonde_ctf_repair_report report;
+};
+
+/* The last two packets of a file, and the index of all but the last. */
+struct walk {
+	struct sonde_ctf_packet before;
+	struct sonde_ctf_packet last;
+	uint64_t nr_packets;
+	struct sonde_ctf_index index;
+};
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return -1;
+}
+
+/* As put_uuid() in tsdl.c writes it. */
+static bool parse_uuid(const char *text, uint8_t uuid[16])
+{
+	for (uint32_t i = 0; i < 16; i++) {
+		int high;
+		int low;
+
+		text += *text == '-';
+		high = hex_digit(text[0]);
+		low = high < 0 ? -1 : hex_digit(text[1]);
+		if (low < 0)
+			return false;
+		uuid[i] = (uint8_t)(high << 4 | low);
+		text += 2;
+	}
+	return *text == '"';
+}
+
+/* Is it a trace of ours, and which? */
+static int read_metadata(struct repair *repair)
+{
+	static const char start[] = "/* CTF 1.8 */";
+	static const char uuid[] = "\tuuid = \"";
+	char *text = calloc(1, PREAMBLE_MAX + 1);
+	int fd = openat(repair->dir, SONDE_CTF_METADATA,
+			O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int error = -EINVAL;
+	const char *at;
+
+	if (text && fd >= 0 && sonde_ctf_pread(fd, text, PREAMBLE_MAX, 0) > 0 &&
+	    strncmp(text, start, sizeof(start) - 1) == 0 &&
+	    strstr(text, "\ttracer2_name = \"sonde\";\n")) {
+		at = strstr(text, uuid);
+		if (at && parse_uuid(at + sizeof(uuid) - 1, repair->uuid))
+			error = 0;
+	}
+	if (fd >= 0)
+		(void)close(fd);
+	free(text);
+	return error;
+}
+
+/* Whether a packet is as we write it, in a file of this size. */
+static bool packet_valid(const struct repair *repair,
+			 const struct sonde_ctf_packet *packet, uint64_t size)
+{
+	const struct sonde_ctf_packet_head *head = &packet->head;
+
+	return head->magic == SONDE_CTF_MAGIC &&
+	       memcmp(head->uuid, repair->uuid, sizeof(head->uuid)) == 0 &&
+	       head->packet_size % 8 == 0 && head->content_size % 8 == 0 &&
+	       head->content_size / 8 >= SONDE_CTF_HEAD_SIZE &&
+	       head->content_size <= head->packet_size &&
+	       head->packet_size / 8 <= size - packet->offset;
+}
+
+static bool same_stream(const struct sonde_ctf_packet *a,
+			const struct sonde_ctf_packet *b)
+{
+	return a->head.stream_id == b->head.stream_id &&
+	       a->head.stream_instance_id == b->head.stream_instance_id;
+}
+
+/* Go through all packets of a file. */
+static int walk_file(const struct repair *repair, int fd, uint64_t size,
+		     struct walk *walk)
+{
+	uint64_t offset = 0;
+
+	while (offset < size) {
+		struct sonde_ctf_packet packet = { .offset = offset };
+
+		if (sonde_ctf_pread(fd, &packet.head, sizeof(packet.head),
+				    offset) != sizeof(packet.head) ||
+		    !packet_valid(repair, &packet, size))
+			return -EINVAL;
+		if (walk->nr_packets > 0) {
+			if (!same_stream(&packet, &walk->last))
+				return -EINVAL;
+			sonde_ctf_index_add(&walk->index, &walk->last);
+		}
+		walk->before = walk->last;
+		walk->last = packet;
+		walk->nr_packets++;
+		offset += packet.head.packet_size / 8;
+	}
+	return walk->nr_packets > 0 ? 0 : -EINVAL;
+}
+
+/* Is the last packet the empty one that sonde_ctf_packet_trim() puts there? */
+static bool ends_with_rest(const struct walk *walk)
+{
+	struct sonde_ctf_packet rest;
+
+	if (walk->nr_packets < 2)
+		return false;
+	rest = sonde_ctf_packet_rest(&walk->before);
+	rest.head.packet_size = walk->last.head.packet_size;
+	return rest.offset == walk->last.offset &&
+	       memcmp(&rest.head, &walk->last.head, sizeof(rest.head)) == 0;
+}
+
+/* Cut the file behind its last packet with something to say. */
+static int cut_file(int fd, uint64_t size, struct walk *walk)
+{
+	int error;
+
+	if (ends_with_rest(walk)) {
+		error = sonde_ctf_truncate(fd, walk->last.offset);
+		if (error)
+			return error;
+		walk->last = walk->before;
+		walk->nr_packets--;
+		walk->index.nr -= walk->index.nr > 0;
+		return 0;
+	}
+	if (sonde_ctf_packet_tail(&walk->last) >= size)
+		return 0;
+	return sonde_ctf_packet_trim(fd, size, &walk->last);
+}
+
+static bool has_index(const struct repair *repair, const char *name)
+{
+	struct sonde_ctf_name visible;
+	struct sonde_ctf_name hidden;
+
+	sonde_ctf_name_index(&visible, &hidden, name);
+	return faccessat(repair->dir, visible.text, F_OK, 0) == 0;
+}
+
+static int write_index(const struct repair *repair, const char *name,
+		       struct walk *walk)
+{
+	if (has_index(repair, name))
+		return 0;
+	if (mkdirat(repair->dir, SONDE_CTF_INDEX_DIR, 0777) && errno != EEXIST)
+		return -errno;
+	sonde_ctf_index_add(&walk->index, &walk->last);
+	return sonde_ctf_index_write(&walk->index, repair->dir, name);
+}
+
+static int repair_open_file(struct repair *repair, int fd, const char *name)
+{
+	struct walk walk = { .nr_packets = 0 };
+	struct stat before;
+	struct stat after;
+	int error;
+
+	if (fstat(fd, &before))
+		return -errno;
+	if (!S_ISREG(before.st_mode))
+		return 0;
+	repair->report.nr_files++;
+	error = walk_file(repair, fd, (uint64_t)before.st_size, &walk);
+	if (error) {
+		repair->report.nr_damaged++;
+		error = 0;
+		goto out;
+	}
+	/* A file with an index was finished by its writer. */
+	if (!has_index(repair, name))
+		error = cut_file(fd, (uint64_t)before.st_size, &walk);
+	if (!error)
+		error = write_index(repair, name, &walk);
+	repair->report.nr_packets += walk.nr_packets;
+	if (!fstat(fd, &after) && after.st_size < before.st_size) {
+		repair->report.nr_trimmed++;
+		repair->report.bytes_freed +=
+			(uint64_t)(before.st_size - after.st_size);
+	}
+out:
+	sonde_ctf_index_fini(&walk.index);
+	return error;
+}
+
+static int repair_file(struct repair *repair, const char *name)
+{
+	int error;
+	int fd;
+
+	if (!sonde_ctf_name_valid(name))
+		return 0;
+	fd = openat(repair->dir, name,
+		    O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	if (fd < 0)
+		return errno == EISDIR || errno == ELOOP ? 0 : -errno;
+	error = repair_open_file(repair, fd, name);
+	(void)close(fd);
+	return error;
+}
+
+/* Call `visit` with the name of each entry of a directory; the first error is
+ * returned, and does not keep it from going on. */
+static int each_entry(struct repair *repair, const char *path,
+		      int (*visit)(struct repair *repair, const char *name))
+{
+	struct dirent **entries = NULL;
+	int count = scandirat(repair->dir, path, &entries, NULL, NULL);
+	int error = count < 0 ? -errno : 0;
+
+	for (int i = 0; i < count; i++) {
+		int one = visit(repair, entries[i]->d_name);
+
+		error = error ? error : one;
+		free(entries[i]);
+	}
+	free(entries);
+	return error;
+}
+
+static int remove_hidden(struct repair *repair, const char *name)
+{
+	return sonde_ctf_name_is_hidden(name) ?
+		       sonde_ctf_unlink(repair->dir, name) :
+		       0;
+}
+
+static int remove_hidden_index(struct repair *repair, const char *name)
+{
+	char path[512];
+
+	if (!sonde_ctf_name_is_hidden(name))
+		return 0;
+	(void)snprintf(path, sizeof(path), SONDE_CTF_INDEX_DIR "/%s", name);
+	return sonde_ctf_unlink(repair->dir, path);
+}
+
+int sonde_ctf_repair(const char *dir,
+		     struct sonde_ctf_repair_report *ret_report)
+{
+	struct repair repair = { .dir = -1 };
+	int error;
+	int one;
+
+	repair.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (repair.dir < 0)
+		return -errno;
+	error = read_metadata(&repair);
+	if (!error) {
+		error = each_entry(&repair, ".", remove_hidden);
+		one = each_entry(&repair, SONDE_CTF_INDEX_DIR,
+				 remove_hidden_index);
+		if (!error && one != -ENOENT)
+			error = one;
+		one = each_entry(&repair, ".", repair_file);
+		error = error ? error : one;
+	}
+	(void)close(repair.dir);
+	if (!error && ret_report)
+		*ret_report = repair.report;
+	return error;
+}

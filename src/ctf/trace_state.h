@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * trace_state.h - what a trace and its streams know of each other.
+ *
+ * For trace.c and stream.c alone.
+ */
+#ifndef CTF_TRACE_STATE_H
+#define CTF_TRACE_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ctf/metadata.h"
+#include "ctf/trace.h"
+
+struct sonde_ctf_trace {
+	int dir;
+	uint8_t uuid[16];
+	struct sonde_ctf_metadata metadata;
+	struct sonde_ctf_config config; /* ours: what it points to, too */
+	uint32_t *classes;              /* their ids */
+	uint32_t nr_classes;
+	struct sonde_ctf_stream *streams; /* open ones, a list */
+};
+
+bool sonde_ctf_trace_has_class(const struct sonde_ctf_trace *trace,
+			       uint32_t class_id);
+
+/* Close a stream as it was last published. */
+int sonde_ctf_stream_close_as_is(struct sonde_ctf_stream *stream);
+
+#endif /* CTF_TRACE_STATE_H */
