@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cmd.h - the commands of the `sonde` program.
+ *
+ * Each takes the words from its own name on and returns an exit status. They
+ * alone print: one line per error, on standard error, that begins with
+ * "sonde: " and names the cause and the remedy.
+ */
+#ifndef CMD_CMD_H
+#define CMD_CMD_H
+
+/* Exit status for a mistake on the command line. */
+#define SONDE_EXIT_USAGE 2
+
+int sonde_cmd_record(int argc, char **argv);
+int sonde_cmd_list(int argc, char **argv);
+
+/* The help of `sonde` and of `sonde record`, on standard output. */
+void sonde_help_main(void);
+void sonde_help_record(void);
+
+/* "sonde: " and one line on standard error. */
+__attribute__((format(printf, 1, 2))) void sonde_complain(const char *format,
+							  ...);
+
+#endif /* CMD_CMD_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/cmd.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void sonde_complain(const char *format, ...)
+{
+	char text[1024];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	/* One write: the program may be printing, too. */
+	(void)fprintf(stderr, "sonde: %s\n", text);
+}
+
+void sonde_help_main(void)
+{
+	(void)fputs(
+		"sonde - record what programs do, at the price of reading the "
+		"clock\n"
+		"\n"
+		"  sonde record [options] -- PROGRAM [ARGS]   run and record\n"
+		"  sonde list PROGRAM|DIR                     what events "
+		"there are\n"
+		"  sonde help [COMMAND]\n"
+		"  sonde --version\n"
+		"\n"
+		"Try: sonde record --malloc -- ls -l\n",
+		stdout);
+}
+
+void sonde_help_record(void)
+{
+	(void)fputs(
+		"sonde record [options] -- PROGRAM [ARGS]\n"
+		"\n"
+		"What to record\n"
+		"  -e, --event GLOB     events to record: provider:event, with "
+		"* and ?;\n"
+		"                       may be given several times (default: "
+		"all)\n"
+		"      --exclude GLOB   but not these\n"
+		"      --loglevel LEVEL only this level and more urgent ones\n"
+		"      --malloc         the C library's allocation calls\n"
+		"      --locks          mutexes, rwlocks, condition variables\n"
+		"Where to\n"
+		"  -o, --output DIR     the trace (default: "
+		"./sonde-YYYYMMDD-HHMMSS)\n"
+		"      --memory SIZE    for all rings together (default: 64M)\n"
+		"      --subbuf SIZE    of one sub-buffer, the limit of a "
+		"record\n"
+		"      --mode MODE      discard: write as it comes, and drop "
+		"what is too much\n"
+		"                       overwrite: keep the newest in memory, "
+		"write at the end\n"
+		"      --read-timer T   how often to read the rings (default: "
+		"adaptive)\n"
+		"What to tell\n"
+		"  -q, --quiet          only what went wrong\n"
+		"  -v, --verbose        what is being done\n"
+		"      --json           the summary as one line of JSON, on "
+		"standard error\n"
+		"\n"
+		"The exit status is the program's, 128 + N if signal N killed "
+		"it.\n",
+		stdout);
+}

@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list.c - `sonde list`: the events in a program, a library or a trace, as a
+ * table or as JSON. Finding them is list_elf.c's and list_trace.c's business;
+ * here they are collected, sorted, freed of duplicates and shown.
+ */
+#include "cmd/list.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+#define FILE_MAX   (1ull << 30)
+#define EVENTS_MAX 100000u
+
+struct field {
+	char *name;
+	char *type;
+};
+
+struct event {
+	char *name;
+	uint32_t loglevel;
+	uint32_t nr_fields;
+	struct field *fields;
+	bool conflict; /* another of the same name, but not the same */
+	size_t order;
+};
+
+struct events {
+	size_t nr;
+	size_t room;
+	struct event *at;
+};
+
+static int add_event(void *user, const char *name, uint32_t loglevel)
+{
+	struct events *events = user;
+	struct event *event;
+
+	if (events->nr == EVENTS_MAX)
+		return -E2BIG;
+	if (events->nr == events->room) {
+		size_t room = events->room ? 2 * events->room : 64;
+		struct event *more =
+			reallocarray(events->at, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		events->at = more;
+		events->room = room;
+	}
+	event = &events->at[events->nr];
+	*event = (struct event){ .loglevel = loglevel, .order = events->nr };
+	event->name = strdup(name);
+	if (!event->name)
+		return -ENOMEM;
+	events->nr++;
+	return 0;
+}
+
+static int add_field(void *user, const char *name, const char *type)
+{
+	struct events *events = user;
+	struct event *event = &events->at[events->nr - 1];
+	struct field *more = reallocarray(event->fields, event->nr_fields + 1,
+					  sizeof(*more));
+	struct field *field;
+
+	if (!more)
+		return -ENOMEM;
+	event->fields = more;
+	field = &more[event->nr_fields++];
+	field->name = strdup(name);
+	field->type = strdup(type);
+	return field->name && field->type ? 0 : -ENOMEM;
+}
+
+static void free_event(struct event *event)
+{
+	for (uint32_t i = 0; i < event->nr_fields; i++) {
+		free(event->fields[i].name);
+		free(event->fields[i].type);
+	}
+	free(event->fields);
+	free(event->name);
+}
+
+static void free_events(struct events *events)
+{
+	for (size_t i = 0; i < events->nr; i++)
+		free_event(&events->at[i]);
+	free(events->at);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct event *x = a;
+	const struct event *y = b;
+	int order = strcmp(x->name, y->name);
+
+	if (order != 0)
+		return order;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+static bool equal(const struct event *a, const struct event *b)
+{
+	if (a->loglevel != b->loglevel || a->nr_fields != b->nr_fields)
+		return false;
+	for (uint32_t i = 0; i < a->nr_fields; i++) {
+		if (strcmp(a->fields[i].name, b->fields[i].name) != 0 ||
+		    strcmp(a->fields[i].type, b->fields[i].type) != 0)
+			return false;
+	}
+	return true;
+}
+
+/* Whether `event` is among the kept ones of its name, which are the last. */
+static bool is_kept(struct events *events, size_t kept, struct event *event)
+{
+	while (kept-- > 0) {
+		struct event *other = &events->at[kept];
+
+		if (strcmp(other->name, event->name) != 0)
+			return false;
+		if (equal(other, event))
+			return true;
+		other->conflict = true;
+		event->conflict = true;
+	}
+	return false;
+}
+
+/* Sort by name, and drop what is there already. */
+static void sort_events(struct events *events)
+{
+	size_t kept = 0;
+
+	if (events->nr == 0)
+		return;
+	qsort(events->at, events->nr, sizeof(*events->at), compare);
+	for (size_t i = 0; i < events->nr; i++) {
+		struct event event = events->at[i];
+
+		if (is_kept(events, kept, &event))
+			free_event(&event);
+		else
+			events->at[kept++] = event;
+	}
+	events->nr = kept;
+}
+
+static const char *level_name(uint32_t level)
+{
+	static const char *const names[] = {
+		"emerg",          "alert",
+		"crit",           "err",
+		"warning",        "notice",
+		"info",           "debug_system",
+		"debug_program",  "debug_process",
+		"debug_module",   "debug_unit",
+		"debug_function", "debug_line",
+		"debug",
+	};
+
+	return level < sizeof(names) / sizeof(names[0]) ? names[level] : "?";
+}
+
+/* ---- the table ---- */
+
+struct widths {
+	int event;
+	int level;
+	int field;
+};
+
+static void widen(int *width, const char *text)
+{
+	size_t length = strlen(text);
+
+	if (length > (size_t)*width && length <= 48)
+		*width = (int)length;
+}
+
+static struct widths measure(const struct events *events)
+{
+	struct widths widths = { 5, 5, 5 };
+
+	for (size_t i = 0; i < events->nr; i++) {
+		const struct event *event = &events->at[i];
+
+		widen(&widths.event, event->name);
+		widen(&widths.level, level_name(event->loglevel));
+		for (uint32_t k = 0; k < event->nr_fields; k++)
+			widen(&widths.field, event->fields[k].name);
+	}
+	return widths;
+}
+
+static void print_event(const struct event *event, const struct widths *widths)
+{
+	(void)printf("%-*s  %-*s", widths->event, event->name, widths->level,
+		     level_name(event->loglevel));
+	for (uint32_t i = 0; i < event->nr_fields; i++) {
+		if (i > 0)
+			(void)printf("%*s", widths->event + 2 + widths->level,
+				     "");
+		(void)printf("  %-*s  %s\n", widths->field,
+			     event->fields[i].name, event->fields[i].type);
+	}
+	if (event->nr_fields == 0)
+		(void)printf("\n");
+}
+
+static void print_table(const struct events *events)
+{
+	bool colour = isatty(STDOUT_FILENO) && !secure_getenv("NO_COLOR");
+	struct widths widths = measure(events);
+
+	(void)printf("%s%-*s  %-*s  %-*s  TYPE%s\n", colour ? "\033[1m" : "",
+		     widths.event, "EVENT", widths.level, "LEVEL", widths.field,
+		     "FIELD", colour ? "\033[0m" : "");
+	for (size_t i = 0; i < events->nr; i++)
+		print_event(&events->at[i], &widths);
+}
+
+/* ---- JSON ---- */
+
+static void print_json_string(const char *text)
+{
+	(void)putchar('"');
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c == '"' || c == '\\')
+			(void)printf("\\%c", c);
+		else if (c < ' ' || c > '~')
+			(void)printf("\\u%04x", c);
+		else
+			(void)putchar(c);
+	}
+	(void)putchar('"');
+}
+
+static void print_json_event(const struct event *event)
+{
+	(void)printf("  {\"event\": ");
+	print_json_string(event->name);
+	(void)printf(", \"level\": \"%s\", \"conflict\": %s, \"fields\": [",
+		     level_name(event->loglevel),
+		     event->conflict ? "true" : "false");
+	for (uint32_t i = 0; i < event->nr_fields; i++) {
+		(void)printf("%s\n    {\"name\": ", i ? "," : "");
+		print_json_string(event->fields[i].name);
+		(void)printf(", \"type\": ");
+		print_json_string(event->fields[i].type);
+		(void)printf("}");
+	}
+	(void)printf("]}");
+}
+
+static void print_json(const struct events *events)
+{
+	(void)printf("[");
+	for (size_t i = 0; i < events->nr; i++) {
+		(void)printf("%s\n", i ? "," : "");
+		print_json_event(&events->at[i]);
+	}
+	(void)printf("\n]\n");
+}
+
+/* ---- files ---- */
+
+/* Read all of a file into memory of the caller's to free. */
+static int read_fd(int fd, uint8_t **ret_bytes, size_t *ret_size)
+{
+	struct stat st;
+	uint8_t *bytes;
+	size_t used = 0;
+	size_t size;
+
+	if (fstat(fd, &st) != 0)
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return -ENOEXEC;
+	if ((uint64_t)st.st_size > FILE_MAX)
+		return -EFBIG;
+	size = (size_t)st.st_size;
+	bytes = malloc(size + 1);
+	if (!bytes)
+		return -ENOMEM;
+	while (used < size) {
+		ssize_t n = read(fd, bytes + used, size - used);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	*ret_bytes = bytes;
+	*ret_size = used;
+	return 0;
+}
+
+static int read_file(const char *path, uint8_t **ret_bytes, size_t *ret_size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int error;
+
+	if (fd < 0)
+		return -errno;
+	error = read_fd(fd, ret_bytes, ret_size);
+	(void)close(fd);
+	return error;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static void complain(const char *path, int error, bool trace)
+{
+	if (error == -ENOEXEC)
+		sonde_complain("%.200s is not an ELF file; give a program, "
+			       "a library or a trace's directory",
+			       path);
+	else if (error == -ENOTSUP)
+		sonde_complain("%.200s is for another kind of machine; only "
+			       "64-bit programs of this byte order can be "
+			       "listed",
+			       path);
+	else if (error == -ENOENT && trace)
+		sonde_complain("%.200s has no metadata, so it is no trace; "
+			       "give a directory that sonde record wrote",
+			       path);
+	else if (error == -EINVAL && trace)
+		sonde_complain("%.200s: the metadata is not as Sonde writes "
+			       "it; babeltrace2 may read it",
+			       path);
+	else if (error == -EINVAL)
+		sonde_complain("%.200s is damaged: its ELF headers "
+			       "contradict each other",
+			       path);
+	else
+		sonde_complain("can't read %.200s: %s", path,
+			       strerrordesc_np(-error));
+}
+
+static int collect(const char *path, struct events *events)
+{
+	struct sonde_list_sink sink = { events, add_event, add_field };
+	bool trace = is_directory(path);
+	uint64_t malformed = 0;
+	uint8_t *bytes = NULL;
+	char *file = NULL;
+	size_t size = 0;
+	int error;
+
+	if (trace && asprintf(&file, "%s/metadata", path) < 0)
+		return -ENOMEM;
+	error = read_file(trace ? file : path, &bytes, &size);
+	if (error == 0 && trace)
+		error = sonde_list_trace((const char *)bytes, size, &sink);
+	else if (error == 0)
+		error = sonde_list_elf(bytes, size, &sink, &malformed);
+	if (error != 0)
+		complain(path, error, trace);
+	else if (malformed > 0)
+		sonde_complain("%.200s: %llu damaged descriptions passed over",
+			       path, (unsigned long long)malformed);
+	free(bytes);
+	free(file);
+	return error;
+}
+
+static void tell_conflicts(const struct events *events)
+{
+	for (size_t i = 0; i < events->nr; i++) {
+		const struct event *event = &events->at[i];
+
+		if (event->conflict && (i == 0 || strcmp(events->at[i - 1].name,
+							 event->name) != 0))
+			sonde_complain(
+				"%.200s is described in several ways; only "
+				"the one that is registered first can be "
+				"recorded: make level and fields the same",
+				event->name);
+	}
+}
+
+static void print_help(void)
+{
+	(void)puts(
+		"Usage: sonde list [--json] PROGRAM|LIBRARY|TRACE...\n"
+		"\n"
+		"Shows the events that programs and libraries can record (read\n"
+		"from the file, which is not run), or those of a trace: provider\n"
+		"and name, log level, fields and their types.\n"
+		"\n"
+		"      --json  as JSON: a list of {event, level, conflict, fields}\n"
+		"  -h, --help  this text\n"
+		"\n"
+		"Exit status: 0, 1 if a file can't be listed, 2 for wrong usage.");
+}
+
+static int list_all(int nr, char **paths, bool json)
+{
+	struct events events = { 0 };
+	int status = 0;
+
+	for (int i = 0; i < nr; i++) {
+		if (collect(paths[i], &events) != 0)
+			status = 1;
+	}
+	sort_events(&events);
+	if (json)
+		print_json(&events);
+	else if (events.nr > 0)
+		print_table(&events);
+	else if (status == 0)
+		sonde_complain("no tracepoints in %.200s%s", paths[0],
+			       nr > 1 ? " and the others" : "");
+	tell_conflicts(&events);
+	free_events(&events);
+	if (fflush(stdout) != 0) {
+		sonde_complain("can't write the list: %s",
+			       strerrordesc_np(errno));
+		status = 1;
+	}
+	return status;
+}
+
+int sonde_cmd_list(int argc, char **argv)
+{
+	bool json = false;
+	int i;
+
+	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
+		if (strcmp(argv[i], "--") == 0) {
+			i++;
+			break;
+		}
+		if (strcmp(argv[i], "--json") == 0) {
+			json = true;
+		} else if (strcmp(argv[i], "--help") == 0 ||
+			   strcmp(argv[i], "-h") == 0) {
+			print_help();
+			return 0;
+		} else {
+			sonde_complain("list: unknown option '%.100s'; "
+				       "'sonde list --help' lists them",
+				       argv[i]);
+			return SONDE_EXIT_USAGE;
+		}
+	}
+	if (i == argc) {
+		sonde_complain("list: which program, library or trace? "
+			       "'sonde list --help' says more");
+		return SONDE_EXIT_USAGE;
+	}
+	return list_all(argc - i, argv + i, json);
+}

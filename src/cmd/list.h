@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list.h - the parsers behind `sonde list`. Bytes in, calls out: they know no
+ * files, and believe nothing that they read.
+ *
+ * Types are told in words that fit a column:
+ *
+ *	i8 .. i64, u8 .. u64	integers; "hex" and "be" may follow
+ *	bool, char, f32, f64
+ *	string, string<=N	N: the bound
+ *	text[N], blob
+ *	T[N], T[]		arrays and sequences
+ *	u5, i12			of so many bits
+ *	enum u32 {red=0, more=1..9}
+ *	{a i32, b string}	a structure
+ *	<a i32 | b string>	a variant, whose tag is the field before
+ */
+#ifndef CMD_LIST_H
+#define CMD_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of a type in words; it is cut where it would be longer. */
+#define SONDE_LIST_TYPE_MAX 65536
+
+struct sonde_desc;
+
+/*
+ * What is found: an event ("provider:event"), then its fields. The strings are
+ * borrowed for the call. A result other than 0 ends the parsing with it.
+ */
+struct sonde_list_sink {
+	void *user;
+	int (*event)(void *user, const char *name, uint32_t loglevel);
+	int (*field)(void *user, const char *name, const char *type);
+};
+
+/* A text being put together; used < SONDE_LIST_TYPE_MAX. */
+struct sonde_list_text {
+	size_t used;
+	char bytes[SONDE_LIST_TYPE_MAX];
+};
+
+/*
+ * The events in an ELF file: descriptions in section sonde_desc, and those in
+ * read-only data (C++). Duplicates are delivered as often as they come.
+ * *ret_malformed counts what only looked like a description in sonde_desc.
+ *
+ * Returns 0, -ENOEXEC if it isn't ELF, -ENOTSUP if it is of another class or
+ * byte order than this program, -EINVAL if its headers are broken, -ENOMEM, or
+ * what the sink returned.
+ */
+int sonde_list_elf(const void *bytes, size_t size,
+		   const struct sonde_list_sink *sink, uint64_t *ret_malformed);
+
+/* One checked description. `text` is room to work in. */
+int sonde_list_desc(const struct sonde_desc *desc,
+		    const struct sonde_list_sink *sink,
+		    struct sonde_list_text *text);
+
+/*
+ * The events in the metadata of a trace that Sonde wrote. This reads the
+ * language only as far as ctf/tsdl.h writes it, not TSDL at large.
+ *
+ * Returns 0, -EINVAL if it is not such text, -ENOMEM, or what the sink
+ * returned. Events before the mistake have been delivered.
+ */
+int sonde_list_trace(const char *text, size_t size,
+		     const struct sonde_list_sink *sink);
+
+/* Append; what doesn't fit is cut off. */
+__attribute__((format(printf, 2, 3))) void
+sonde_list_say(struct sonde_list_text *text, const char *format, ...);
+
+#endif /* CMD_LIST_H */

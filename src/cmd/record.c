@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.c - `sonde record`: from words to a recording, and from its result to
+ * a screen and an exit status.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "session/front.h"
+
+#define EXIT_FAILED         1
+#define EXIT_NOT_EXECUTABLE 126
+#define EXIT_NOT_FOUND      127
+#define EXIT_SIGNAL_BASE    128
+
+static int find_program(const char *name, char path[PATH_MAX])
+{
+	int rc = sonde_launch_find(name, path);
+
+	switch (rc) {
+	case 0:
+		return 0;
+	case -ENOENT:
+	case -ENOTDIR:
+	case -ENAMETOOLONG:
+		sonde_complain("%.200s: no such program%s", name,
+			       strchr(name, '/') ? "" :
+						   " in PATH; give its path, "
+						   "such as ./PROGRAM");
+		return EXIT_NOT_FOUND;
+	case -EISDIR:
+		sonde_complain("%.200s: is a directory, not a program", name);
+		return EXIT_NOT_EXECUTABLE;
+	default:
+		sonde_complain("%.200s: can't be executed (%s); try chmod +x",
+			       name, strerrordesc_np(-rc));
+		return EXIT_NOT_EXECUTABLE;
+	}
+}
+
+static int find_preload(const struct sonde_record_options *options,
+			char path[PATH_MAX])
+{
+	int rc;
+
+	if (!options->hook_malloc && !options->hook_locks)
+		return 0;
+	rc = sonde_launch_find_preload(SONDE_LIBDIR, path);
+	if (!rc)
+		return 0;
+	if (rc == -EINVAL)
+		sonde_complain("%.200s: a blank or colon in its path keeps the "
+			       "loader from preloading it; move it, and set "
+			       "SONDE_PRELOAD_DIR",
+			       path);
+	else
+		sonde_complain("libsonde-preload.so is not in %s; --malloc and "
+			       "--locks need it: install it, or set "
+			       "SONDE_PRELOAD_DIR",
+			       secure_getenv("SONDE_PRELOAD_DIR") ?
+				       "SONDE_PRELOAD_DIR" :
+				       SONDE_LIBDIR);
+	return EXIT_FAILED;
+}
+
+static const char *hooks(const struct sonde_record_options *options)
+{
+	if (options->hook_malloc && options->hook_locks)
+		return "malloc,locks";
+	return options->hook_malloc ? "malloc" : "locks";
+}
+
+/* ./sonde-20250131-235959, and with a number if that is taken. */
+static void choose_directory(const struct sonde_record_options *options,
+			     char *out, size_t size)
+{
+	time_t now = time(NULL);
+	struct tm local;
+	char stamp[32];
+
+	if (options->output) {
+		(void)snprintf(out, size, "%s", options->output);
+		return;
+	}
+	(void)localtime_r(&now, &local);
+	(void)strftime(stamp, sizeof(stamp), "sonde-%Y%m%d-%H%M%S", &local);
+	(void)snprintf(out, size, "%s", stamp);
+	for (int i = 2; i < 1000 && !access(out, F_OK); i++)
+		(void)snprintf(out, size, "%s-%d", stamp, i);
+}
+
+static void say(const char *text)
+{
+	sonde_complain("%s", text);
+}
+
+/* The program didn't start: what was made for it goes, if nothing is in it. */
+static void remove_trace(const char *directory)
+{
+	char path[PATH_MAX + 16];
+
+	(void)snprintf(path, sizeof(path), "%s/index", directory);
+	(void)rmdir(path);
+	(void)snprintf(path, sizeof(path), "%s/metadata", directory);
+	(void)unlink(path);
+	(void)rmdir(directory);
+}
+
+static int explain_failure(const struct sonde_front_result *result, int rc,
+			   const char *directory)
+{
+	if (rc == -ENOTEMPTY || rc == -EEXIST) {
+		sonde_complain("%.200s: there is something in it already; give "
+			       "another directory with -o, or remove it",
+			       directory);
+		return EXIT_FAILED;
+	}
+	sonde_complain("%s", result->failed);
+	if (!result->exec_failed)
+		return EXIT_FAILED;
+	remove_trace(directory);
+	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
+}
+
+static void show(const struct sonde_record_options *options,
+		 const struct sonde_front_result *result, const char *directory)
+{
+	struct sonde_summary_style style = {
+		.directory = directory,
+		.memory_bytes = options->memory_bytes,
+		.color = isatty(STDERR_FILENO) && !secure_getenv("NO_COLOR"),
+		.hooks = options->hook_malloc || options->hook_locks,
+		.quiet = options->quiet,
+	};
+
+	if (!result->have_summary)
+		return;
+	if (options->json)
+		sonde_summary_print_json(&result->summary, &style, stderr);
+	else
+		sonde_summary_print(&result->summary, &style, stderr);
+}
+
+static int exit_status(const struct sonde_front_result *result)
+{
+	if (!result->have_status)
+		return EXIT_SIGNAL_BASE + result->stop_signal;
+	if (WIFSIGNALED(result->status))
+		return EXIT_SIGNAL_BASE + WTERMSIG(result->status);
+	return WEXITSTATUS(result->status);
+}
+
+static int record(const struct sonde_record_options *options)
+{
+	static struct sonde_front_result result;
+	char program[PATH_MAX];
+	char preload[PATH_MAX] = "";
+	char directory[PATH_MAX];
+	struct sonde_front_config config = {
+		.options = options,
+		.directory = directory,
+		.program_path = program,
+		.hooks = hooks(options),
+		.say = say,
+	};
+	int rc = find_program(options->program[0], program);
+
+	if (!rc)
+		rc = find_preload(options, preload);
+	if (rc)
+		return rc;
+	config.preload = *preload ? preload : NULL;
+	choose_directory(options, directory, sizeof(directory));
+	if (options->verbose)
+		sonde_complain("recording %.200s into %.200s", program,
+			       directory);
+	rc = sonde_front_run(&config, &result);
+	if (rc)
+		return explain_failure(&result, rc, directory);
+	show(options, &result, directory);
+	return exit_status(&result);
+}
+
+int sonde_cmd_record(int argc, char **argv)
+{
+	static struct sonde_record_options options;
+	char error[512];
+
+	if (sonde_record_options_parse(argc, argv, &options, error,
+				       sizeof(error))) {
+		sonde_complain("%s", error);
+		return SONDE_EXIT_USAGE;
+	}
+	if (options.help) {
+		sonde_help_record();
+		return 0;
+	}
+	return record(&options);
+}

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/budget.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SUBBUF_WANTED         (128u << 10)
+#define SUBBUF_LARGEST_CHOSEN (256u << 10)
+
+/* Room for the control blocks in front of a slot's data. */
+#define CONTROL_RESERVE (2ull << 20)
+
+static uint64_t power_of_two_below(uint64_t n)
+{
+	return n ? 1ull << (63 - __builtin_clzll(n)) : 0;
+}
+
+static uint32_t min_subbufs(const struct sonde_budget *budget)
+{
+	return budget->mode == SONDE_OVERWRITE ? 4 : SONDE_SUBBUFS_MIN;
+}
+
+static uint32_t choose_subbuf(const struct sonde_budget *budget,
+			      uint64_t ring_bytes)
+{
+	uint64_t size = ring_bytes / 8;
+
+	if (budget->subbuf_bytes)
+		return budget->subbuf_bytes;
+	if (size > SUBBUF_LARGEST_CHOSEN)
+		size = SUBBUF_LARGEST_CHOSEN;
+	if (size < SUBBUF_WANTED)
+		size = SUBBUF_WANTED;
+	if (size > ring_bytes / min_subbufs(budget))
+		size = ring_bytes / 4;
+	return size < SONDE_SUBBUF_MIN ? SONDE_SUBBUF_MIN : (uint32_t)size;
+}
+
+int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
+		      struct sonde_geometry *ret_geometry)
+{
+	uint64_t left = budget->total_bytes - budget->used_bytes;
+	uint64_t share = budget->used_bytes ? left / 4 : left / 2;
+	uint32_t nr_rings = budget->nr_possible + SONDE_LANES;
+	uint32_t nr_used = lanes_only ? SONDE_LANES : budget->nr_online;
+	uint64_t ring = power_of_two_below(share / nr_used);
+	uint64_t ring_max = power_of_two_below(
+		(SONDE_SLOT_SPAN - CONTROL_RESERVE) / nr_rings);
+	uint32_t subbuf;
+
+	if (ring > ring_max)
+		ring = ring_max;
+	subbuf = choose_subbuf(budget, ring);
+	if (ring > (uint64_t)subbuf * SONDE_SUBBUFS_MAX)
+		ring = (uint64_t)subbuf * SONDE_SUBBUFS_MAX;
+	if (ring < (uint64_t)subbuf * min_subbufs(budget))
+		return -ENOSPC;
+	*ret_geometry = (struct sonde_geometry){
+		.nr_cpus = budget->nr_possible,
+		.nr_lanes = SONDE_LANES,
+		.subbuf_size = subbuf,
+		.nr_subbufs = (uint32_t)(ring / subbuf),
+		.charged_bytes = ring * nr_used,
+	};
+	budget->used_bytes += ret_geometry->charged_bytes;
+	return 0;
+}
+
+void sonde_budget_give(struct sonde_budget *budget,
+		       const struct sonde_geometry *geometry)
+{
+	budget->used_bytes -= geometry->charged_bytes;
+}
+
+uint32_t sonde_geometry_nr_rings(const struct sonde_geometry *geometry)
+{
+	return geometry->nr_cpus + geometry->nr_lanes;
+}
+
+uint64_t sonde_geometry_ring_bytes(const struct sonde_geometry *geometry)
+{
+	return (uint64_t)geometry->subbuf_size * geometry->nr_subbufs;
+}
+
+uint32_t sonde_geometry_record_limit(const struct sonde_geometry *geometry)
+{
+	return geometry->subbuf_size - SONDE_SUBBUF_SLACK - SONDE_SUBBUF_HEAD;
+}
+
+uint32_t sonde_cpu_list_span(const char *list)
+{
+	unsigned long highest = 0;
+	char *rest;
+
+	for (;;) {
+		if (*list < '0' || *list > '9')
+			return 0;
+		highest = strtoul(list, &rest, 10);
+		if (*rest != '-' && *rest != ',')
+			break;
+		list = rest + 1;
+	}
+	return highest < SONDE_CPUS_MAX ? (uint32_t)highest + 1 : 0;
+}

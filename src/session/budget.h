@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * budget.h - how much ring memory each traced process gets.
+ *
+ * A session has one budget of bytes. What counts is memory that can be
+ * touched: the rings a process writes to in the ordinary way (one for each CPU
+ * that is online, or the lanes where there are no restartable sequences). The
+ * other rings are address space until something goes wrong, and their pages
+ * are given back once read.
+ *
+ * The first process gets half of the budget: most recordings have one process
+ * that matters. Every later one gets a quarter of what remains, so some twenty
+ * can run at a time; a process that has ended gives its share back. A share
+ * below two of the smallest sub-buffers for each ring is refused: the process
+ * runs on, unrecorded, and the summary says so.
+ *
+ * Within a share all rings are alike, a power of two of sub-buffers of a power
+ * of two of bytes. Sub-buffers hold 128 KiB at least where the ring can have
+ * two of them, so that records of 64 KiB fit; larger rings have larger ones, up
+ * to 256 KiB; small rings are cut in four. In overwrite mode two sub-buffers
+ * are always out of the reader's reach, so a ring has four at least.
+ *
+ * Pure arithmetic; one thread at a time.
+ */
+#ifndef SESSION_BUDGET_H
+#define SESSION_BUDGET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/layout.h"
+
+#define SONDE_LANES    4u
+#define SONDE_CPUS_MAX 4096u
+
+struct sonde_budget {
+	uint64_t total_bytes;
+	uint64_t used_bytes;
+	uint32_t nr_possible;  /* CPUs that may ever be there: rings */
+	uint32_t nr_online;    /* CPUs that are there now: memory */
+	uint32_t subbuf_bytes; /* 0: choose */
+	enum sonde_ring_mode mode;
+};
+
+struct sonde_geometry {
+	uint32_t nr_cpus;
+	uint32_t nr_lanes;
+	uint32_t subbuf_size;
+	uint32_t nr_subbufs;
+	uint64_t charged_bytes; /* give this back */
+};
+
+/*
+ * Shares out memory for one more process; `lanes_only` if it has no use for
+ * per-CPU rings. Returns 0, or -ENOSPC if what remains is too little.
+ */
+int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
+		      struct sonde_geometry *ret_geometry);
+
+void sonde_budget_give(struct sonde_budget *budget,
+		       const struct sonde_geometry *geometry);
+
+/* Rings in all, and bytes of one. */
+uint32_t sonde_geometry_nr_rings(const struct sonde_geometry *geometry);
+uint64_t sonde_geometry_ring_bytes(const struct sonde_geometry *geometry);
+
+/* The largest record that fits a sub-buffer, its header included. */
+uint32_t sonde_geometry_record_limit(const struct sonde_geometry *geometry);
+
+/* "0-3,8" -> 9: one more than the highest number in a list of CPUs; 0 if it
+ * isn't such a list. */
+uint32_t sonde_cpu_list_span(const char *list);
+
+#endif /* SESSION_BUDGET_H */

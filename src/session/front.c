@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/front.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ctf/trace.h"
+#include "session/recorder.h"
+#include "session/rendezvous.h"
+
+#define TELL_ABOUT_DESCENDANTS_MS 1000
+
+struct front {
+	const struct sonde_front_config *config;
+	struct sonde_front_result *result;
+	sigset_t old_mask;
+	uint64_t session;
+	char name[SONDE_SESSION_NAME_MAX];
+	int control_fd;
+	int listen_fd;
+	int signal_fd;
+	pid_t recorder;
+	pid_t program;
+	uint32_t nr_stops; /* signals that ask us to end */
+	bool recorder_died;
+	bool told;
+	bool finishing;
+};
+
+static int fail(struct front *front, int error, const char *what,
+		const char *name)
+{
+	(void)snprintf(front->result->failed, sizeof(front->result->failed),
+		       "%s%s%.150s: %s", what, *name ? " " : "", name,
+		       strerrordesc_np(-error));
+	return error;
+}
+
+/* ---- start ---- */
+
+static int take_signals(struct front *front)
+{
+	static const int signals[] = { SIGCHLD, SIGINT, SIGQUIT, SIGHUP,
+				       SIGTERM };
+	sigset_t mask;
+
+	(void)sigemptyset(&mask);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(signals); i++)
+		(void)sigaddset(&mask, signals[i]); /* they are valid */
+	if (pthread_sigmask(SIG_BLOCK, &mask, &front->old_mask))
+		return fail(front, -EINVAL, "blocking signals", "");
+	front->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (front->signal_fd < 0)
+		return fail(front, -errno, "signalfd", "");
+	return 0;
+}
+
+static int open_session(struct front *front)
+{
+	int rc;
+
+	if (getrandom(&front->session, sizeof(front->session), 0) !=
+	    (ssize_t)sizeof(front->session))
+		return fail(front, -errno, "getrandom", "");
+	(void)snprintf(front->name, sizeof(front->name), "sonde-%d-%016" PRIx64,
+		       (int)getpid(), front->session);
+	rc = sonde_rendezvous_listen(front->name, &front->listen_fd);
+	return rc ? fail(front, rc, "listening on socket", front->name) : 0;
+}
+
+/* The recording child's whole life. */
+__attribute__((noreturn)) static void be_recorder(struct front *front,
+						  int control_fd)
+{
+	struct sonde_recorder_config config = {
+		.options = front->config->options,
+		.directory = front->config->directory,
+		.session = front->session,
+		.front = getppid(),
+		.control_fd = control_fd,
+		.listen_fd = front->listen_fd,
+	};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	/* Its end tells us of the front's. */
+	(void)close(front->control_fd);
+	(void)close(front->signal_fd);
+	/* Whoever reads what the program prints must not wait for us. */
+	if (null >= 0) {
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+	}
+	(void)prctl(PR_SET_NAME, "sonde-recorder"); /* for ps */
+	_exit(sonde_recorder_run(&config) ? 1 : 0);
+}
+
+static int start_recorder(struct front *front)
+{
+	int pair[2];
+	long pid;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return fail(front, -errno, "socketpair", "");
+	front->control_fd = pair[0];
+	/* A fork, but for the signal at its end. */
+	pid = syscall(SYS_clone, 0, 0, 0, 0, 0);
+	if (!pid)
+		be_recorder(front, pair[1]);
+	(void)close(pair[1]);
+	if (pid < 0)
+		return fail(front, -errno, "starting the recorder", "");
+	front->recorder = (pid_t)pid;
+	(void)close(front->listen_fd);
+	front->listen_fd = -1;
+	return 0;
+}
+
+static ssize_t receive(int fd, void *message, size_t size)
+{
+	ssize_t n;
+
+	do
+		n = recv(fd, message, size, 0);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+static int await_ready(struct front *front)
+{
+	struct sonde_recorder_ready ready;
+
+	if (receive(front->control_fd, &ready, sizeof(ready)) !=
+	    (ssize_t)sizeof(ready))
+		return fail(front, -ECHILD, "the recorder ended at once", "");
+	ready.text[sizeof(ready.text) - 1] = '\0';
+	return ready.error ? fail(front, ready.error, ready.text, "") : 0;
+}
+
+static int start_program(struct front *front)
+{
+	const struct sonde_front_config *config = front->config;
+	struct sonde_launch launch = {
+		.argv = config->options->program,
+		.path = config->program_path,
+		.session = front->name,
+		.preload = config->preload,
+		.hooks = config->hooks,
+		.sigmask = &front->old_mask,
+	};
+	int rc;
+
+	/* Without it, what the program leaves behind is recorded until the
+	 * program itself ends: better than nothing. */
+	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
+	rc = sonde_launch_start(&launch, &front->program);
+	if (!rc)
+		return 0;
+	front->result->exec_failed = true;
+	return fail(front, rc,
+		    rc == -ENOENT ? "starting, or its interpreter," :
+				    "starting",
+		    config->options->program[0]);
+}
+
+/* ---- the wait ---- */
+
+static void reap(struct front *front)
+{
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != front->program)
+			continue;
+		front->result->status = status;
+		front->result->have_status = true;
+	}
+	if (pid < 0 && errno == ECHILD)
+		front->finishing = true;
+}
+
+static void stop_asked(struct front *front, const struct signalfd_siginfo *info)
+{
+	int number = (int)info->ssi_signo;
+	/* What the terminal sends, it sends to the program as well. */
+	bool from_terminal = info->ssi_code == SI_KERNEL;
+
+	front->nr_stops++;
+	if (front->result->have_status || front->nr_stops > 1) {
+		front->result->stop_signal = number;
+		front->finishing = true;
+		return;
+	}
+	if (!from_terminal || number == SIGTERM)
+		(void)kill(front->program, number); /* not reaped: it exists */
+}
+
+static void take_signal(struct front *front)
+{
+	struct signalfd_siginfo info;
+
+	while (read(front->signal_fd, &info, sizeof(info)) ==
+	       (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			reap(front);
+		else
+			stop_asked(front, &info);
+	}
+}
+
+static void repair(struct front *front)
+{
+	const char *directory = front->config->directory;
+	struct sonde_ctf_repair_report report;
+	char text[512];
+	int rc = sonde_ctf_repair(directory, &report);
+
+	if (rc)
+		(void)snprintf(text, sizeof(text),
+			       "the recorder was killed, and repairing "
+			       "%.200s failed: %s; what it wrote is readable "
+			       "as it is",
+			       directory, strerrordesc_np(-rc));
+	else
+		(void)snprintf(text, sizeof(text),
+			       "the recorder was killed: the trace in %.200s "
+			       "ends early (%" PRIu64 " packets); the program "
+			       "is not recorded any more",
+			       directory, report.nr_packets);
+	front->config->say(text);
+}
+
+static void recorder_died(struct front *front)
+{
+	(void)waitpid(front->recorder, NULL, __WALL);
+	front->recorder = 0;
+	front->recorder_died = true;
+	repair(front);
+}
+
+static void tell_about_descendants(struct front *front)
+{
+	front->told = true;
+	front->config->say("the program has ended; still recording processes "
+			   "it left behind (Ctrl-C ends the recording)");
+}
+
+static void await_end(struct front *front)
+{
+	struct pollfd fds[2] = {
+		{ .fd = front->signal_fd, .events = POLLIN },
+		{ .fd = front->control_fd, .events = POLLIN },
+	};
+
+	while (!front->finishing) {
+		bool left_behind = front->result->have_status && !front->told;
+		int n;
+
+		if (front->recorder_died)
+			fds[1].fd = -1;
+		n = poll(fds, 2, left_behind ? TELL_ABOUT_DESCENDANTS_MS : -1);
+		if (!n)
+			tell_about_descendants(front);
+		if (n <= 0)
+			continue;
+		if (fds[0].revents)
+			take_signal(front);
+		/* It says nothing before we ask: this is its end. */
+		if (!front->recorder_died && fds[1].revents)
+			recorder_died(front);
+	}
+}
+
+/* ---- end ---- */
+
+static uint64_t timeval_ns(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000u + (uint64_t)t->tv_usec * 1000u;
+}
+
+static void finish(struct front *front)
+{
+	struct sonde_summary *summary = &front->result->summary;
+	struct rusage usage;
+
+	if (front->recorder_died)
+		return;
+	(void)shutdown(front->control_fd, SHUT_WR); /* it may have died */
+	if (receive(front->control_fd, summary, sizeof(*summary)) !=
+	    (ssize_t)sizeof(*summary)) {
+		recorder_died(front);
+		return;
+	}
+	front->result->have_summary = true;
+	/* Before the recorder is reaped: these are the program's. */
+	if (!getrusage(RUSAGE_CHILDREN, &usage))
+		summary->program_cpu_ns = timeval_ns(&usage.ru_utime) +
+					  timeval_ns(&usage.ru_stime);
+}
+
+static int run(struct front *front)
+{
+	int rc = take_signals(front);
+
+	if (!rc)
+		rc = open_session(front);
+	if (!rc)
+		rc = start_recorder(front);
+	if (!rc)
+		rc = await_ready(front);
+	if (!rc)
+		rc = start_program(front);
+	if (rc)
+		return rc;
+	await_end(front);
+	finish(front);
+	return 0;
+}
+
+static void close_fd(int fd)
+{
+	if (fd >= 0)
+		(void)close(fd);
+}
+
+int sonde_front_run(const struct sonde_front_config *config,
+		    struct sonde_front_result *ret_result)
+{
+	struct front front = {
+		.config = config,
+		.result = ret_result,
+		.control_fd = -1,
+		.listen_fd = -1,
+		.signal_fd = -1,
+	};
+	int rc;
+
+	*ret_result = (struct sonde_front_result){ 0 };
+	rc = run(&front);
+	/* The end of its socket ends the recorder, if nothing has yet. */
+	close_fd(front.control_fd);
+	close_fd(front.listen_fd);
+	close_fd(front.signal_fd);
+	if (front.recorder)
+		(void)waitpid(front.recorder, NULL, __WALL);
+	return rc;
+}

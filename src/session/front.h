@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front.h - the half of `sonde record` the user sees: starts the recording
+ * child and the program, waits, forwards signals.
+ *
+ * Who is whose child: the recording child is made by a clone that sends no
+ * signal when it ends, so an ordinary wait never meets it; all other children
+ * are the program and, since we are a subreaper, whatever it leaves behind.
+ * When there is no such child left, the recording is over.
+ *
+ * Signals: Ctrl-C, Ctrl-\ and a hang-up reach the program from the terminal;
+ * the same sent by kill(2), and SIGTERM, are forwarded. The first leaves it to
+ * the program to end. The second, or the first when the program itself has
+ * ended and only descendants of it run, ends the recording at once; they run
+ * on untraced.
+ *
+ * If the recording child is killed, the program runs on untraced, and the trace
+ * directory is repaired. If the front is killed, the recording child notices
+ * the end of its socket, and finishes the trace (session/recorder.h).
+ */
+#ifndef SESSION_FRONT_H
+#define SESSION_FRONT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "session/launch.h"
+#include "session/options.h"
+#include "session/summary.h"
+
+struct sonde_front_config {
+	const struct sonde_record_options *options;
+	const char *directory;
+	const char *program_path;
+	const char *preload; /* or NULL */
+	const char *hooks;
+	/* Tells the user something at once; one line without its end. */
+	void (*say)(const char *text);
+};
+
+struct sonde_front_result {
+	bool have_status;
+	int status;      /* of the program, as wait gives it */
+	int stop_signal; /* what ended the recording before the program */
+	bool have_summary;
+	struct sonde_summary summary;
+	/* If not even the program could be started: */
+	char failed[256]; /* what, with names; empty: all went well */
+	bool exec_failed; /* it was the program */
+};
+
+/* Returns 0, or -errno of what `failed` names. *ret_result is written in any
+ * case. One per process. */
+int sonde_front_run(const struct sonde_front_config *config,
+		    struct sonde_front_result *ret_result);
+
+#endif /* SESSION_FRONT_H */

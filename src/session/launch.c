@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/launch.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "session/rendezvous.h"
+
+#define HELPER "libsonde-preload.so"
+
+/* The value of a variable; NULL if it isn't set. */
+static const char *variable(const char *name)
+{
+	size_t length = strlen(name);
+
+	for (char **v = environ; v && *v; v++)
+		if (!strncmp(*v, name, length) && (*v)[length] == '=')
+			return *v + length + 1;
+	return NULL;
+}
+
+static int check_program(const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st))
+		return -errno;
+	if (S_ISDIR(st.st_mode))
+		return -EISDIR;
+	return access(path, X_OK) ? -errno : 0;
+}
+
+/* "directory/name" into `path`; false if it does not fit. An empty directory
+ * is the current one. */
+static bool join(const char *directory, size_t length, const char *name,
+		 char path[PATH_MAX])
+{
+	int n;
+
+	if (!length)
+		n = snprintf(path, PATH_MAX, "./%s", name);
+	else
+		n = snprintf(path, PATH_MAX, "%.*s/%s", (int)length, directory,
+			     name);
+	return n > 0 && n < PATH_MAX;
+}
+
+int sonde_launch_find(const char *name, char ret_path[PATH_MAX])
+{
+	const char *next = variable("PATH");
+	int result = -ENOENT;
+
+	if (strchr(name, '/')) {
+		if (snprintf(ret_path, PATH_MAX, "%s", name) >= PATH_MAX)
+			return -ENAMETOOLONG;
+		return check_program(ret_path);
+	}
+	if (!next)
+		next = "/usr/local/bin:/usr/bin:/bin";
+	while (*name) {
+		size_t length = strcspn(next, ":");
+		int rc = join(next, length, name, ret_path) ?
+				 check_program(ret_path) :
+				 -ENAMETOOLONG;
+
+		if (!rc)
+			return 0;
+		if (rc == -EACCES)
+			result = rc;
+		if (!next[length])
+			break;
+		next += length + 1;
+	}
+	return result;
+}
+
+static bool is_helper(const char *directory, size_t length, char path[PATH_MAX])
+{
+	return length && join(directory, length, HELPER, path) &&
+	       !access(path, R_OK);
+}
+
+/* In a build tree the helper lies beside the folder of the executable. */
+static bool find_beside_us(char path[PATH_MAX])
+{
+	static const char *const places[] = { "../tracer/preload", "../lib",
+					      "." };
+	char self[PATH_MAX];
+	char directory[PATH_MAX + 32];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *slash;
+
+	if (n <= 0)
+		return false;
+	self[n] = '\0';
+	slash = strrchr(self, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int length = snprintf(directory, sizeof(directory), "%s/%s",
+				      self, places[i]);
+
+		if (is_helper(directory, (size_t)length, path))
+			return true;
+	}
+	return false;
+}
+
+int sonde_launch_find_preload(const char *libdir, char ret_path[PATH_MAX])
+{
+	const char *given = variable("SONDE_PRELOAD_DIR");
+	char path[PATH_MAX];
+
+	if (given && *given) {
+		if (!is_helper(given, strlen(given), path))
+			return -ENOENT;
+	} else if (!find_beside_us(path) &&
+		   !is_helper(libdir, strlen(libdir), path)) {
+		return -ENOENT;
+	}
+	if (!realpath(path, ret_path))
+		return -errno;
+	/* The loader takes both for separators. */
+	return strpbrk(ret_path, ": ") ? -EINVAL : 0;
+}
+
+/* ---- the child's environment ---- */
+
+static bool is_ours(const char *entry)
+{
+	static const char *const names[] = { SONDE_SESSION_ENV "=",
+					     "LD_PRELOAD=", "SONDE_HOOKS=" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncmp(entry, names[i], strlen(names[i])))
+			return true;
+	return false;
+}
+
+/* "LD_PRELOAD=..." with the helper in front of what is there already; without
+ * a helper, what is there. NULL if there is no memory. */
+static char *preload_entry(const struct sonde_launch *launch)
+{
+	const char *old = variable("LD_PRELOAD");
+	const char *colon = launch->preload && old && *old ? ":" : "";
+	char *entry;
+
+	if (asprintf(&entry, "LD_PRELOAD=%s%s%s",
+		     launch->preload ? launch->preload : "", colon,
+		     old ? old : "") < 0)
+		return NULL;
+	return entry;
+}
+
+/* Our environment with our variables in it. Lives until exec or exit. */
+static char **make_environment(const struct sonde_launch *launch)
+{
+	size_t nr = 0;
+	char **entries;
+
+	while (environ && environ[nr])
+		nr++;
+	entries = calloc(nr + 4, sizeof(*entries));
+	if (!entries)
+		return NULL;
+	nr = 0;
+	for (char **v = environ; v && *v; v++)
+		if (!is_ours(*v))
+			entries[nr++] = *v;
+	if (asprintf(&entries[nr++], SONDE_SESSION_ENV "=%s", launch->session) <
+	    0)
+		return NULL;
+	if (launch->preload || variable("LD_PRELOAD")) {
+		entries[nr] = preload_entry(launch);
+		if (!entries[nr++])
+			return NULL;
+	}
+	if (launch->preload &&
+	    asprintf(&entries[nr++], "SONDE_HOOKS=%s", launch->hooks) < 0)
+		return NULL;
+	return entries;
+}
+
+/* A script without a #! line is the shell's, as everywhere. */
+static int become_shell(const struct sonde_launch *launch,
+			char *const *environment)
+{
+	const char **words;
+	size_t nr = 0;
+
+	while (launch->argv[nr])
+		nr++;
+	words = calloc(nr + 2, sizeof(*words));
+	if (!words)
+		return -ENOMEM;
+	words[0] = "/bin/sh";
+	words[1] = launch->path;
+	for (size_t i = 1; i < nr; i++)
+		words[i + 1] = launch->argv[i];
+	(void)execve("/bin/sh", (char *const *)(void *)words, environment);
+	free(words);
+	return -ENOEXEC;
+}
+
+/* In the child. Returns only if exec failed. */
+static int become(const struct sonde_launch *launch)
+{
+	char **environment = make_environment(launch);
+	int rc;
+
+	if (!environment)
+		return -ENOMEM;
+	rc = pthread_sigmask(SIG_SETMASK, launch->sigmask, NULL);
+	if (rc)
+		return -rc;
+	(void)execve(launch->path, launch->argv, environment);
+	return errno == ENOEXEC ? become_shell(launch, environment) : -errno;
+}
+
+int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid)
+{
+	int report[2];
+	int error = 0;
+	ssize_t n;
+	pid_t pid;
+
+	if (pipe2(report, O_CLOEXEC))
+		return -errno;
+	pid = fork();
+	if (pid < 0) {
+		error = -errno;
+		(void)close(report[0]);
+		(void)close(report[1]);
+		return error;
+	}
+	if (!pid) {
+		error = become(launch);
+		/* The pipe is empty: it takes four bytes. */
+		(void)!write(report[1], &error, sizeof(error));
+		_exit(127);
+	}
+	(void)close(report[1]);
+	do
+		n = read(report[0], &error, sizeof(error));
+	while (n < 0 && errno == EINTR);
+	(void)close(report[0]);
+	if (n == (ssize_t)sizeof(error)) {
+		(void)waitpid(pid, NULL, 0); /* it is ending */
+		return error;
+	}
+	*ret_pid = pid;
+	return 0;
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * launch.h - starting the program to be recorded.
+ *
+ * The program is looked for before anything else is made, so that a mistyped
+ * name leaves nothing behind; what only exec can find out comes back over a
+ * pipe that exec closes. The child gets the signal mask and dispositions the
+ * front had when it started, the session's name in the environment and, if
+ * asked for, our helper library in front of LD_PRELOAD.
+ */
+#ifndef SESSION_LAUNCH_H
+#define SESSION_LAUNCH_H
+
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct sonde_launch {
+	char *const *argv;
+	const char *path;        /* of the program */
+	const char *session;     /* the rendezvous's name */
+	const char *preload;     /* path of the helper, or NULL */
+	const char *hooks;       /* what it is to trace: "malloc,locks" */
+	const sigset_t *sigmask; /* the program's */
+};
+
+/*
+ * Find `name` as a shell would: as it is if it holds a '/', along PATH else.
+ * 0; -ENOENT if there is no such file, -EACCES if it can't be executed,
+ * -EISDIR.
+ */
+int sonde_launch_find(const char *name, char ret_path[PATH_MAX]);
+
+/*
+ * Find the helper library: in the directory named by SONDE_PRELOAD_DIR, then
+ * in `libdir`, then where a build leaves it beside the running executable.
+ * 0, -ENOENT, or -EINVAL if its path can't stand in LD_PRELOAD (blank or
+ * colon).
+ */
+int sonde_launch_find_preload(const char *libdir, char ret_path[PATH_MAX]);
+
+/* Start the program. 0 and its pid, or -errno of what failed, exec included.
+ */
+int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid);
+
+#endif /* SESSION_LAUNCH_H */

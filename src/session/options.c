@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/options.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "event/select.h"
+
+/* What goes along while the words are read. */
+struct parse {
+	int argc;
+	char *const *argv;
+	int next;
+	struct sonde_record_options *options;
+	bool has_include;
+	char *error;
+	size_t error_size;
+};
+
+struct option_def {
+	const char *name;
+	char letter; /* 0: long form only */
+	bool takes_value;
+	int (*apply)(struct parse *parse, const char *value);
+};
+
+__attribute__((format(printf, 2, 3))) static int fail(struct parse *parse,
+						      const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(parse->error, parse->error_size, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+static int parse_number(const char *text, const char **ret_rest,
+			uint64_t *ret_value)
+{
+	char *rest;
+
+	/* strtoull takes signs and blanks, which no size has. */
+	if (*text < '0' || *text > '9')
+		return -EINVAL;
+	errno = 0;
+	*ret_value = strtoull(text, &rest, 10);
+	*ret_rest = rest;
+	return errno ? -ERANGE : 0;
+}
+
+int sonde_parse_size(const char *text, uint64_t *ret_bytes)
+{
+	static const char suffixes[] = "kMGT";
+	const char *rest;
+	const char *found;
+	uint64_t value;
+	unsigned int shift = 0;
+	int rc = parse_number(text, &rest, &value);
+
+	if (rc)
+		return rc;
+	if (*rest) {
+		found = strchr(suffixes, *rest == 'K' ? 'k' : *rest);
+		if (!found)
+			return -EINVAL;
+		shift = 10 * (unsigned int)(found - suffixes + 1);
+		rest++;
+	}
+	if (*rest && strcmp(rest, "B") != 0 && strcmp(rest, "iB") != 0)
+		return -EINVAL;
+	if (value > UINT64_MAX >> shift)
+		return -ERANGE;
+	*ret_bytes = value << shift;
+	return 0;
+}
+
+int sonde_parse_time_us(const char *text, uint64_t *ret_us)
+{
+	static const struct {
+		const char *suffix;
+		uint64_t us;
+	} units[] = {
+		{ "", 1 }, { "us", 1 }, { "ms", 1000 }, { "s", 1000000 }
+	};
+	const char *rest;
+	uint64_t value;
+
+	if (parse_number(text, &rest, &value))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(rest, units[i].suffix) != 0)
+			continue;
+		if (value > UINT64_MAX / units[i].us)
+			return -EINVAL;
+		*ret_us = value * units[i].us;
+		return 0;
+	}
+	return -EINVAL;
+}
+
+int sonde_parse_loglevel(const char *text, uint32_t *ret_level)
+{
+	static const char *const names[] = {
+		"emerg",          "alert",
+		"crit",           "err",
+		"warning",        "notice",
+		"info",           "debug_system",
+		"debug_program",  "debug_process",
+		"debug_module",   "debug_unit",
+		"debug_function", "debug_line",
+		"debug",
+	};
+	const uint32_t nr_names = sizeof(names) / sizeof(names[0]);
+	const char *rest;
+	uint64_t value;
+
+	for (uint32_t i = 0; i < nr_names; i++) {
+		if (!strcasecmp(text, names[i])) {
+			*ret_level = i;
+			return 0;
+		}
+	}
+	if (parse_number(text, &rest, &value) || *rest || value >= nr_names)
+		return -EINVAL;
+	*ret_level = (uint32_t)value;
+	return 0;
+}
+
+const char *sonde_format_size(uint64_t bytes, char *out, size_t out_size)
+{
+	static const char suffixes[] = "\0kMGT";
+	size_t i = 0;
+
+	while (bytes && !(bytes & 1023) && i + 2 < sizeof(suffixes)) {
+		bytes >>= 10;
+		i++;
+	}
+	(void)snprintf(out, out_size, "%" PRIu64 "%.1s", bytes, &suffixes[i]);
+	return out;
+}
+
+static int add_rule(struct parse *parse, char sign, const char *glob)
+{
+	struct sonde_record_options *options = parse->options;
+	/* rules_size counts the empty string that ends the list. */
+	size_t at = options->rules_size - 1;
+	size_t length = strlen(glob);
+
+	if (!length)
+		return fail(parse, "an empty pattern selects nothing; "
+				   "'*' selects every event");
+	if (length + 1 > SONDE_GLOB_MAX)
+		return fail(parse,
+			    "the pattern '%.40s...' is %zu characters long; "
+			    "the limit is %d",
+			    glob, length, SONDE_GLOB_MAX - 1);
+	if (at + length + 3 > sizeof(options->rules))
+		return fail(parse,
+			    "the patterns of -e and --exclude together exceed "
+			    "%zu bytes; merge some with '*'",
+			    sizeof(options->rules));
+	options->rules[at] = sign;
+	memcpy(options->rules + at + 1, glob, length + 1);
+	options->rules[at + length + 2] = '\0';
+	options->rules_size = at + length + 3;
+	return 0;
+}
+
+static int apply_output(struct parse *parse, const char *value)
+{
+	if (!*value)
+		return fail(parse, "--output needs the name of a directory");
+	parse->options->output = value;
+	return 0;
+}
+
+static int apply_event(struct parse *parse, const char *value)
+{
+	parse->has_include = true;
+	return add_rule(parse, '+', value);
+}
+
+static int apply_exclude(struct parse *parse, const char *value)
+{
+	return add_rule(parse, '-', value);
+}
+
+static int apply_loglevel(struct parse *parse, const char *value)
+{
+	if (sonde_parse_loglevel(value, &parse->options->loglevel))
+		return fail(parse,
+			    "--loglevel %s: not a level; use emerg, alert, "
+			    "crit, err, warning, notice, info, debug_system "
+			    "... debug, or 0 to 14",
+			    value);
+	return 0;
+}
+
+static int apply_mode(struct parse *parse, const char *value)
+{
+	if (!strcmp(value, "discard"))
+		parse->options->mode = SONDE_DISCARD;
+	else if (!strcmp(value, "overwrite"))
+		parse->options->mode = SONDE_OVERWRITE;
+	else
+		return fail(parse,
+			    "--mode %s: use 'discard' (keep the oldest events) "
+			    "or 'overwrite' (keep the newest)",
+			    value);
+	return 0;
+}
+
+static int apply_memory(struct parse *parse, const char *value)
+{
+	char low[32];
+	char high[32];
+
+	if (sonde_parse_size(value, &parse->options->memory_bytes) ||
+	    parse->options->memory_bytes < SONDE_MEMORY_MIN ||
+	    parse->options->memory_bytes > SONDE_MEMORY_MAX)
+		return fail(parse,
+			    "--memory %s: give a size from %s to %s, "
+			    "such as 64M",
+			    value,
+			    sonde_format_size(SONDE_MEMORY_MIN, low,
+					      sizeof(low)),
+			    sonde_format_size(SONDE_MEMORY_MAX, high,
+					      sizeof(high)));
+	return 0;
+}
+
+static int apply_subbuf(struct parse *parse, const char *value)
+{
+	uint64_t bytes;
+	char low[32];
+	char high[32];
+
+	if (sonde_parse_size(value, &bytes) || (bytes & (bytes - 1)) ||
+	    bytes < SONDE_SUBBUF_MIN || bytes > SONDE_SUBBUF_MAX)
+		return fail(parse,
+			    "--subbuf %s: give a power of two from %s to %s, "
+			    "such as 256k",
+			    value,
+			    sonde_format_size(SONDE_SUBBUF_MIN, low,
+					      sizeof(low)),
+			    sonde_format_size(SONDE_SUBBUF_MAX, high,
+					      sizeof(high)));
+	parse->options->subbuf_bytes = (uint32_t)bytes;
+	return 0;
+}
+
+static int apply_read_timer(struct parse *parse, const char *value)
+{
+	uint64_t us;
+
+	if (sonde_parse_time_us(value, &us) || us < SONDE_READ_TIMER_MIN_US ||
+	    us > SONDE_READ_TIMER_MAX_US)
+		return fail(parse,
+			    "--read-timer %s: give a time from %uus to %us, "
+			    "such as 500us or 10ms; leave it out to have it "
+			    "adapt to the load",
+			    value, SONDE_READ_TIMER_MIN_US,
+			    SONDE_READ_TIMER_MAX_US / 1000000);
+	parse->options->read_timer_us = (uint32_t)us;
+	return 0;
+}
+
+static int apply_malloc(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->hook_malloc = true;
+	return 0;
+}
+
+static int apply_locks(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->hook_locks = true;
+	return 0;
+}
+
+static int apply_quiet(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->quiet = true;
+	return 0;
+}
+
+static int apply_verbose(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->verbose = true;
+	return 0;
+}
+
+static int apply_json(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->json = true;
+	return 0;
+}
+
+static int apply_help(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->help = true;
+	return 0;
+}
+
+static const struct option_def definitions[] = {
+	{ "output", 'o', true, apply_output },
+	{ "event", 'e', true, apply_event },
+	{ "exclude", 0, true, apply_exclude },
+	{ "loglevel", 0, true, apply_loglevel },
+	{ "mode", 0, true, apply_mode },
+	{ "memory", 0, true, apply_memory },
+	{ "subbuf", 0, true, apply_subbuf },
+	{ "read-timer", 0, true, apply_read_timer },
+	{ "malloc", 0, false, apply_malloc },
+	{ "locks", 0, false, apply_locks },
+	{ "quiet", 'q', false, apply_quiet },
+	{ "verbose", 'v', false, apply_verbose },
+	{ "json", 0, false, apply_json },
+	{ "help", 'h', false, apply_help },
+};
+
+static int unknown_option(struct parse *parse, const char *word, int length)
+{
+	return fail(parse,
+		    "unknown option '%.*s'; 'sonde record --help' lists the "
+		    "options; put -- before a program whose name starts "
+		    "with -",
+		    length, word);
+}
+
+static int apply(struct parse *parse, const struct option_def *def,
+		 const char *value)
+{
+	if (!def->takes_value && value)
+		return fail(parse, "--%s takes no value", def->name);
+	if (def->takes_value && !value) {
+		if (parse->next >= parse->argc)
+			return fail(parse, "--%s needs a value after it",
+				    def->name);
+		value = parse->argv[parse->next++];
+	}
+	return def->apply(parse, value);
+}
+
+static int parse_long(struct parse *parse, const char *word)
+{
+	size_t length = strcspn(word, "=");
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(definitions); i++) {
+		const struct option_def *def = &definitions[i];
+
+		if (strlen(def->name) + 2 == length &&
+		    !memcmp(word + 2, def->name, length - 2))
+			return apply(parse, def,
+				     word[length] ? word + length + 1 : NULL);
+	}
+	return unknown_option(parse, word, (int)length);
+}
+
+static int parse_short(struct parse *parse, const char *word)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(definitions); i++) {
+		const struct option_def *def = &definitions[i];
+
+		if (def->letter && word[1] == def->letter)
+			return apply(parse, def, word[2] ? word + 2 : NULL);
+	}
+	return unknown_option(parse, word, 2);
+}
+
+static int parse_words(struct parse *parse)
+{
+	int rc = 0;
+
+	while (!rc && parse->next < parse->argc) {
+		const char *word = parse->argv[parse->next];
+
+		if (word[0] != '-' || !word[1])
+			return 0;
+		parse->next++;
+		if (!strcmp(word, "--"))
+			return 0;
+		rc = word[1] == '-' ? parse_long(parse, word) :
+				      parse_short(parse, word);
+	}
+	return rc;
+}
+
+/* What only makes sense to check once all words are known. */
+static int finish(struct parse *parse)
+{
+	struct sonde_record_options *options = parse->options;
+	int rc;
+
+	if (options->help)
+		return 0;
+	if (parse->next >= parse->argc)
+		return fail(parse,
+			    "which program? Try: sonde record -- PROGRAM ARGS");
+	options->program = parse->argv + parse->next;
+	if (!parse->has_include) {
+		rc = add_rule(parse, '+', "*");
+		if (rc)
+			return rc;
+	}
+	if (options->subbuf_bytes > options->memory_bytes / 8)
+		return fail(parse,
+			    "--subbuf is more than an eighth of --memory; "
+			    "give --memory at least %" PRIu64 "k",
+			    options->subbuf_bytes / UINT64_C(128));
+	return 0;
+}
+
+int sonde_record_options_parse(int argc, char *const *argv,
+			       struct sonde_record_options *ret_options,
+			       char *error, size_t error_size)
+{
+	struct parse parse = {
+		.argc = argc,
+		.argv = argv,
+		.next = 1,
+		.options = ret_options,
+		.error = error,
+		.error_size = error_size,
+	};
+	int rc;
+
+	*ret_options = (struct sonde_record_options){
+		.memory_bytes = SONDE_MEMORY_DEFAULT,
+		.loglevel = SONDE_LOGLEVEL_ALL,
+		.mode = SONDE_DISCARD,
+		.rules_size = 1,
+	};
+	rc = parse_words(&parse);
+	return rc ? rc : finish(&parse);
+}

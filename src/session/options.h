@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - what the user asks of a recording.
+ *
+ * Parsing is a pure function of the words on the command line: it touches no
+ * file and prints nothing. What is wrong is said in one line of text that
+ * names the word, the limit and the remedy.
+ */
+#ifndef SESSION_OPTIONS_H
+#define SESSION_OPTIONS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/port.h"
+#include "ring/layout.h"
+
+#define SONDE_MEMORY_DEFAULT    (64ull << 20)
+#define SONDE_MEMORY_MIN        (64ull << 10)
+#define SONDE_MEMORY_MAX        (64ull << 30)
+#define SONDE_READ_TIMER_MIN_US 50u
+#define SONDE_READ_TIMER_MAX_US 10000000u
+#define SONDE_LOGLEVEL_ALL      255u
+
+struct sonde_record_options {
+	const char *output;     /* borrowed from argv; NULL: choose a name */
+	uint64_t memory_bytes;  /* for the rings of all processes together */
+	uint32_t subbuf_bytes;  /* 0: choose by memory */
+	uint32_t read_timer_us; /* 0: adapt to the load */
+	uint32_t loglevel;
+	enum sonde_ring_mode mode;
+	bool hook_malloc;
+	bool hook_locks;
+	bool quiet;
+	bool verbose;
+	bool json;
+	bool help;
+	size_t rules_size; /* with the empty string at the end */
+	char rules[SONDE_RULES_MAX];
+	char *const *program; /* borrowed; NULL-terminated; NULL with help */
+};
+
+/*
+ * argv[0] is the command's own name. Returns 0; -EINVAL and one line in
+ * `error` if something is wrong. *ret_options is written in any case.
+ */
+int sonde_record_options_parse(int argc, char *const *argv,
+			       struct sonde_record_options *ret_options,
+			       char *error, size_t error_size);
+
+/* "4096", "256k", "64M", "2G" (powers of 1024). 0, -EINVAL or -ERANGE. */
+int sonde_parse_size(const char *text, uint64_t *ret_bytes);
+
+/* "500us", "20ms", "1s"; a bare number is microseconds. 0 or -EINVAL. */
+int sonde_parse_time_us(const char *text, uint64_t *ret_us);
+
+/* A syslog or debug level by name, in any case, or by number. 0 or -EINVAL. */
+int sonde_parse_loglevel(const char *text, uint32_t *ret_level);
+
+/* "64M", "256k", "4096": the shortest exact form. */
+const char *sonde_format_size(uint64_t bytes, char *out, size_t out_size);
+
+#endif /* SESSION_OPTIONS_H */

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/recorder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "session/image.h"
+#include "session/kin.h"
+#include "session/pace.h"
+#include "session/rendezvous.h"
+#include "session/timebase.h"
+
+#define IMAGES_MAX        1024u
+#define PEERS_MAX         64u
+#define LOOK_FOR_ENDED_NS 250000000ull
+
+enum source {
+	SOURCE_CONTROL,
+	SOURCE_LISTEN,
+	SOURCE_PEER,
+	SOURCE_PIDFD
+};
+
+/* Somebody who connected and has not said hello. */
+struct peer {
+	int fd; /* -1: free place */
+	struct ucred who;
+};
+
+struct live {
+	struct sonde_image *image; /* NULL: free place */
+	int pidfd;                 /* of who made the arena; -1: none, ended */
+};
+
+struct recorder {
+	const struct sonde_recorder_config *config;
+	struct sonde_recording recording;
+	struct sonde_summary summary;
+	struct sonde_timebase timebase;
+	struct sonde_budget budget;
+	struct sonde_pace pace;
+	int epoll_fd;
+	bool finishing;
+	uint32_t next_class;
+	uint32_t next_peer; /* who goes first when there is no place */
+	uint32_t nr_images; /* live */
+	uint64_t last_look_ns;
+	uint64_t start_ns;
+	struct peer peers[PEERS_MAX];
+	struct live lives[IMAGES_MAX];
+};
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static int watch(struct recorder *r, int fd, enum source source, uint32_t index)
+{
+	struct epoll_event event = {
+		.events = EPOLLIN,
+		.data.u64 = (uint64_t)source << 32 | index,
+	};
+
+	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* ---- images ---- */
+
+static void forget_pidfd(struct live *live)
+{
+	if (live->pidfd >= 0)
+		(void)close(live->pidfd); /* leaves the epoll by that */
+	live->pidfd = -1;
+}
+
+static void finish_image(struct recorder *r, struct live *live)
+{
+	sonde_budget_give(&r->budget, sonde_image_geometry(live->image));
+	sonde_image_finish(live->image);
+	live->image = NULL;
+	forget_pidfd(live);
+	r->nr_images--;
+}
+
+static void finish_if_over(struct recorder *r, struct live *live)
+{
+	if (live->image && (sonde_image_is_broken(live->image) ||
+			    sonde_image_is_over(live->image)))
+		finish_image(r, live);
+}
+
+/* Arenas nobody has any more: after exec, or when the last child has ended. */
+static void look_for_ended(struct recorder *r)
+{
+	for (uint32_t i = 0; i < IMAGES_MAX; i++)
+		finish_if_over(r, &r->lives[i]);
+	r->last_look_ns = monotonic_ns();
+}
+
+static struct live *free_place(struct recorder *r)
+{
+	for (uint32_t i = 0; i < IMAGES_MAX; i++)
+		if (!r->lives[i].image)
+			return &r->lives[i];
+	return NULL;
+}
+
+static bool is_known(const struct recorder *r,
+		     const struct sonde_arena_view *view)
+{
+	for (uint32_t i = 0; i < IMAGES_MAX; i++)
+		if (r->lives[i].image &&
+		    sonde_image_is_arena(r->lives[i].image, view->dev,
+					 view->ino))
+			return true;
+	return false;
+}
+
+static void watch_creator(struct recorder *r, struct live *live, pid_t pid)
+{
+	/* Without a pidfd, its end is found by and by. */
+	live->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	if (live->pidfd >= 0 &&
+	    watch(r, live->pidfd, SOURCE_PIDFD, (uint32_t)(live - r->lives)))
+		forget_pidfd(live);
+}
+
+static int make_image(struct recorder *r, struct sonde_arena_view *view,
+		      pid_t pid, const char *name)
+{
+	struct live *live = free_place(r);
+	struct sonde_image_config config = { .pid = pid, .name = name };
+	uint32_t limit;
+	int rc;
+
+	if (is_known(r, view))
+		return -EALREADY;
+	if (!live)
+		return -EMFILE;
+	rc = sonde_budget_take(&r->budget, view->lanes_only, &config.geometry);
+	if (rc)
+		return rc;
+	/* Used up even if it fails: the trace may know it. */
+	config.class_id = r->next_class++;
+	rc = sonde_image_new(&r->recording, &config, view, &live->image);
+	if (rc) {
+		sonde_budget_give(&r->budget, &config.geometry);
+		return rc;
+	}
+	watch_creator(r, live, pid);
+	r->nr_images++;
+	limit = sonde_geometry_record_limit(&config.geometry);
+	if (!r->summary.least_record_limit ||
+	    limit < r->summary.least_record_limit)
+		r->summary.least_record_limit = limit;
+	sonde_pace_limit(&r->pace, sonde_geometry_ring_bytes(&config.geometry));
+	return 0;
+}
+
+static const char *refusal(int error)
+{
+	switch (error) {
+	case -ENOSPC:
+		return "no memory left in the budget; try a larger --memory";
+	case -EMFILE:
+		return "too many processes at a time";
+	case -EBUSY:
+		return "other recordings have all its slots";
+	case -EPROTONOSUPPORT:
+		return "its libsonde is of another version; rebuild it";
+	case -EACCES:
+		return "it belongs to another user";
+	default:
+		return "its trace memory is not as it should be";
+	}
+}
+
+static int admit(struct recorder *r, int arena_fd, pid_t pid, const char *name)
+{
+	struct sonde_arena_view view;
+	int rc = sonde_arena_open(arena_fd, &view);
+
+	if (rc)
+		return rc;
+	rc = make_image(r, &view, pid, name);
+	if (rc == -ENOSPC) {
+		/* Shares of those that ended without our notice. */
+		look_for_ended(r);
+		rc = make_image(r, &view, pid, name);
+	}
+	sonde_arena_close(&view);
+	if (rc)
+		return rc;
+	r->summary.nr_processes++;
+	return 0;
+}
+
+/* ---- peers ---- */
+
+static void drop_peer(struct peer *peer)
+{
+	if (peer->fd >= 0)
+		(void)close(peer->fd);
+	peer->fd = -1;
+}
+
+static void refuse(struct recorder *r, pid_t pid, const char *name, int error)
+{
+	r->summary.nr_refused++;
+	sonde_summary_note(&r->summary, "%s (pid %d) is not recorded: %s", name,
+			   (int)pid, refusal(error));
+}
+
+/* The peer may have said hello. */
+static void hear_peer(struct recorder *r, struct peer *peer)
+{
+	char name[SONDE_COMM_SIZE];
+	int arena_fd = -1;
+	int rc;
+
+	if (peer->fd < 0)
+		return;
+	rc = sonde_rendezvous_receive(peer->fd, &arena_fd);
+	if (rc == -EAGAIN)
+		return;
+	sonde_process_name(peer->who.pid, name);
+	if (!rc && !sonde_is_kin(&peer->who, r->config->front)) {
+		(void)close(arena_fd);
+		rc = -EACCES;
+	} else if (!rc) {
+		rc = admit(r, arena_fd, peer->who.pid, name);
+	}
+	sonde_rendezvous_answer(peer->fd, rc);
+	drop_peer(peer);
+	if (rc && rc != -ECONNRESET)
+		refuse(r, peer->who.pid, name, rc);
+}
+
+static void accept_peers(struct recorder *r)
+{
+	for (uint32_t n = 0; n < PEERS_MAX; n++) {
+		uint32_t index = r->next_peer++ % PEERS_MAX;
+		struct peer *peer = &r->peers[index];
+
+		drop_peer(peer);
+		if (sonde_rendezvous_accept(r->config->listen_fd, &peer->fd,
+					    &peer->who)) {
+			peer->fd = -1;
+			return;
+		}
+		if (watch(r, peer->fd, SOURCE_PEER, index))
+			drop_peer(peer);
+		else
+			hear_peer(r, peer);
+	}
+}
+
+/* ---- the loop ---- */
+
+/* The front never sends anything: what can be read is the socket's end. */
+static bool front_has_ended(const struct recorder *r)
+{
+	char byte;
+	ssize_t n = recv(r->config->control_fd, &byte, 1, MSG_DONTWAIT);
+
+	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
+}
+
+static void handle(struct recorder *r, const struct epoll_event *event)
+{
+	uint32_t index = (uint32_t)event->data.u64;
+
+	switch ((enum source)(event->data.u64 >> 32)) {
+	case SOURCE_CONTROL:
+		if (front_has_ended(r))
+			r->finishing = true;
+		break;
+	case SOURCE_LISTEN:
+		accept_peers(r);
+		break;
+	case SOURCE_PEER:
+		hear_peer(r, &r->peers[index]);
+		break;
+	case SOURCE_PIDFD:
+		forget_pidfd(&r->lives[index]);
+		finish_if_over(r, &r->lives[index]);
+		break;
+	}
+}
+
+/* How long to sleep; negative: until something happens. */
+static int64_t sleep_ns(const struct recorder *r)
+{
+	if (!r->nr_images)
+		return -1;
+	if (r->config->options->mode == SONDE_OVERWRITE)
+		return LOOK_FOR_ENDED_NS;
+	return (int64_t)r->pace.interval_ns;
+}
+
+static void wait_and_handle(struct recorder *r)
+{
+	struct epoll_event events[64];
+	struct pollfd pollfd = { .fd = r->epoll_fd, .events = POLLIN };
+	int64_t ns = sleep_ns(r);
+	struct timespec limit = {
+		.tv_sec = ns / 1000000000,
+		.tv_nsec = ns % 1000000000,
+	};
+	int nr;
+
+	/* epoll_wait counts in milliseconds; a fast writer needs less. */
+	if (ppoll(&pollfd, 1, ns < 0 ? NULL : &limit, NULL) <= 0)
+		return;
+	nr = epoll_wait(r->epoll_fd, events, 64, 0);
+	for (int i = 0; i < nr; i++)
+		handle(r, &events[i]);
+}
+
+static void consume_all(struct recorder *r)
+{
+	uint32_t fullest = 0;
+
+	for (uint32_t i = 0; i < IMAGES_MAX && r->nr_images; i++) {
+		uint32_t full;
+
+		if (!r->lives[i].image)
+			continue;
+		full = sonde_image_consume(r->lives[i].image);
+		if (full > fullest)
+			fullest = full;
+	}
+	sonde_pace_adapt(&r->pace, fullest);
+}
+
+static void loop(struct recorder *r)
+{
+	while (!r->finishing) {
+		wait_and_handle(r);
+		if (!r->nr_images)
+			continue;
+		if (r->config->options->mode == SONDE_DISCARD)
+			consume_all(r);
+		if (monotonic_ns() - r->last_look_ns > LOOK_FOR_ENDED_NS)
+			look_for_ended(r);
+	}
+}
+
+/* ---- start and end ---- */
+
+static void shield(void)
+{
+	static const int signals[] = { SIGINT,  SIGQUIT, SIGHUP,
+				       SIGTERM, SIGPIPE, SIGXFSZ };
+	struct rlimit files;
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(signals); i++)
+		(void)signal(signals[i], SIG_IGN); /* they are valid */
+	/* The more the better; no matter if not. */
+	if (!getrlimit(RLIMIT_NOFILE, &files)) {
+		files.rlim_cur = files.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &files);
+	}
+}
+
+static int fail(struct sonde_recorder_ready *ready, int error, const char *what,
+		const char *name)
+{
+	ready->error = error;
+	(void)snprintf(ready->text, sizeof(ready->text), "%s%s%.150s", what,
+		       *name ? " " : "", name);
+	return error;
+}
+
+static int open_trace(struct recorder *r, struct sonde_recorder_ready *ready)
+{
+	const struct sonde_recorder_config *config = r->config;
+	struct sonde_ctf_config trace = { 0 };
+	int rc;
+
+	sonde_timebase_init(&r->timebase, &trace.clock);
+	rc = sonde_ctf_trace_create(config->directory, &trace,
+				    &r->recording.trace);
+	if (rc)
+		return fail(ready, rc, "making the trace directory",
+			    config->directory);
+	return 0;
+}
+
+static int start(struct recorder *r, struct sonde_recorder_ready *ready)
+{
+	const struct sonde_record_options *options = r->config->options;
+	int rc;
+
+	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (r->epoll_fd < 0)
+		return fail(ready, -errno, "epoll", "");
+	rc = watch(r, r->config->control_fd, SOURCE_CONTROL, 0);
+	if (!rc)
+		rc = watch(r, r->config->listen_fd, SOURCE_LISTEN, 0);
+	if (rc)
+		return fail(ready, rc, "epoll", "");
+	rc = open_trace(r, ready);
+	if (rc)
+		return rc;
+	r->recording.now = r->timebase.now;
+	r->recording.summary = &r->summary;
+	/* The fast path of a tracepoint makes compact headers only; events past
+	 * the thirtieth take longer ones in the same streams. */
+	r->recording.setup = (struct sonde_arena_setup){
+		.mode = options->mode,
+		.header = SONDE_COMPACT,
+		.clock = r->timebase.clock.source == SONDE_CLOCK_SOURCE_CPU ?
+				 SONDE_CLOCK_CPU :
+				 SONDE_CLOCK_MONOTONIC,
+		.session = r->config->session,
+		.loglevel = options->loglevel,
+		.rules = options->rules,
+		.rules_size = options->rules_size,
+	};
+	return 0;
+}
+
+static struct recorder *new_recorder(const struct sonde_recorder_config *config)
+{
+	struct recorder *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->config = config;
+	r->epoll_fd = -1;
+	r->start_ns = monotonic_ns();
+	for (uint32_t i = 0; i < PEERS_MAX; i++)
+		r->peers[i].fd = -1;
+	for (uint32_t i = 0; i < IMAGES_MAX; i++)
+		r->lives[i].pidfd = -1;
+	r->budget = (struct sonde_budget){
+		.total_bytes = config->options->memory_bytes,
+		.nr_possible = sonde_nr_possible_cpus(),
+		.nr_online = sonde_nr_online_cpus(),
+		.subbuf_bytes = config->options->subbuf_bytes,
+		.mode = config->options->mode,
+	};
+	sonde_pace_init(&r->pace, config->options->read_timer_us * 1000ull);
+	return r;
+}
+
+static void free_recorder(struct recorder *r)
+{
+	for (uint32_t i = 0; i < PEERS_MAX; i++)
+		drop_peer(&r->peers[i]);
+	if (r->epoll_fd >= 0)
+		(void)close(r->epoll_fd);
+	free(r);
+}
+
+static uint64_t own_cpu_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* can't fail */
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void finish(struct recorder *r)
+{
+	int rc;
+
+	for (uint32_t i = 0; i < IMAGES_MAX; i++)
+		if (r->lives[i].image)
+			finish_image(r, &r->lives[i]);
+	rc = sonde_timebase_finish(&r->timebase, r->recording.trace);
+	if (!r->summary.disk_error)
+		r->summary.disk_error = rc;
+	rc = sonde_ctf_trace_close(r->recording.trace);
+	if (!r->summary.disk_error)
+		r->summary.disk_error = rc;
+	r->summary.wall_ns = monotonic_ns() - r->start_ns;
+	r->summary.recorder_cpu_ns = own_cpu_ns();
+	/* Nobody may be there to hear it. */
+	(void)send(r->config->control_fd, &r->summary, sizeof(r->summary),
+		   MSG_NOSIGNAL);
+}
+
+int sonde_recorder_run(const struct sonde_recorder_config *config)
+{
+	struct sonde_recorder_ready ready = { 0 };
+	struct recorder *r;
+	int rc;
+
+	shield();
+	r = new_recorder(config);
+	if (!r)
+		return -ENOMEM;
+	rc = start(r, &ready);
+	(void)send(config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
+	if (!rc) {
+		loop(r);
+		finish(r);
+	}
+	free_recorder(r);
+	return rc;
+}

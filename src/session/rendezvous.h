@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rendezvous.h - how a traced process and a recorder find each other.
+ *
+ * The recorder listens on an abstract Unix socket (SOCK_SEQPACKET) whose name
+ * the programs it starts find in the environment, as SONDE_SESSION. A process
+ * that has a libsonde connects when it starts:
+ *
+ *	process		one message, sonde_hello, with its arena's descriptor
+ *	recorder	one message, sonde_welcome, once the arena is set up
+ *
+ * and both close the connection. Whoever connects is identified by the kernel
+ * (SO_PEERCRED), never by what it says. Anything may come over the socket: a
+ * message of another size, no descriptor or several; all end in -EPROTO, and no
+ * call here ever waits.
+ */
+#ifndef SESSION_RENDEZVOUS_H
+#define SESSION_RENDEZVOUS_H
+
+#include <stdint.h>
+#include <sys/socket.h>
+
+#define SONDE_HELLO_MAGIC      0x6f6c6c6568444e53ull /* "SNDhello" */
+#define SONDE_HELLO_VERSION    1u
+#define SONDE_SESSION_ENV      "SONDE_SESSION"
+#define SONDE_SESSION_NAME_MAX 64
+
+struct sonde_hello {
+	uint64_t magic;
+	uint32_t version;
+	uint32_t pid; /* as the process sees it */
+};
+
+struct sonde_welcome {
+	uint64_t magic;
+	uint32_t version;
+	int32_t error; /* 0 or -errno */
+};
+
+/* Listens under the abstract name. 0 or -errno. */
+int sonde_rendezvous_listen(const char *name, int *ret_fd);
+
+/* Who waits to be let in: a connection and its peer. 0; -EAGAIN if nobody. */
+int sonde_rendezvous_accept(int listen_fd, int *ret_fd, struct ucred *ret_peer);
+
+/*
+ * Read the hello. 0 and a descriptor the caller owns; -EAGAIN if it hasn't
+ * come; -EPROTO, -EPROTONOSUPPORT or -ECONNRESET: answer and forget the peer.
+ */
+int sonde_rendezvous_receive(int fd, int *ret_arena_fd);
+
+/* Best effort: a peer that does not listen is its own fault. */
+void sonde_rendezvous_answer(int fd, int error);
+
+#endif /* SESSION_RENDEZVOUS_H */

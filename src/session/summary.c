@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/summary.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "session/options.h"
+
+#define BOLD  "\033[1m"
+#define WARN  "\033[33m"
+#define PLAIN "\033[0m"
+
+void sonde_summary_note(struct sonde_summary *summary, const char *format, ...)
+{
+	va_list args;
+
+	if (summary->nr_notes < SONDE_NOTES_MAX) {
+		va_start(args, format);
+		(void)vsnprintf(summary->notes[summary->nr_notes],
+				SONDE_NOTE_SIZE, format, args);
+		va_end(args);
+	}
+	summary->nr_notes++;
+}
+
+uint64_t sonde_summary_lost(const struct sonde_summary *summary)
+{
+	return summary->lost_full + summary->lost_size +
+	       summary->lost_contended + summary->lost_overwritten +
+	       summary->lost_disk;
+}
+
+static uint32_t nr_told(const struct sonde_summary *summary)
+{
+	return summary->nr_notes < SONDE_NOTES_MAX ? summary->nr_notes :
+						     SONDE_NOTES_MAX;
+}
+
+/* 1234567 -> 1,234,567 */
+static const char *grouped(uint64_t n, char *out, size_t out_size)
+{
+	char digits[24];
+	size_t length = (size_t)snprintf(digits, sizeof(digits), "%" PRIu64, n);
+	size_t at = 0;
+
+	for (size_t i = 0; i < length && at + 2 < out_size; i++) {
+		if (i && (length - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = '\0';
+	return out;
+}
+
+static const char *human_bytes(uint64_t bytes, char *out, size_t out_size)
+{
+	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
+	double value = (double)bytes;
+	size_t i = 0;
+
+	while (value >= 1024 && i + 1 < SONDE_ARRAY_SIZE(units)) {
+		value /= 1024;
+		i++;
+	}
+	(void)snprintf(out, out_size, i ? "%.1f %s" : "%.0f %s", value,
+		       units[i]);
+	return out;
+}
+
+static double seconds(uint64_t ns)
+{
+	return (double)ns / 1e9;
+}
+
+static double per_second(const struct sonde_summary *summary)
+{
+	return summary->wall_ns ?
+		       (double)summary->recorded / seconds(summary->wall_ns) :
+		       0;
+}
+
+/* The tracer's CPU time as a share of the program's. */
+static double cpu_percent(const struct sonde_summary *summary)
+{
+	return summary->program_cpu_ns ?
+		       100.0 * (double)summary->recorder_cpu_ns /
+			       (double)summary->program_cpu_ns :
+		       0;
+}
+
+static void print_loss(FILE *out, const struct sonde_summary_style *style,
+		       uint64_t events, const char *why)
+{
+	char number[40];
+
+	if (!events)
+		return;
+	(void)fprintf(out, "%ssonde: lost %s events: %s%s\n",
+		      style->color ? WARN : "",
+		      grouped(events, number, sizeof(number)), why,
+		      style->color ? PLAIN : "");
+}
+
+static void print_losses(const struct sonde_summary *summary,
+			 const struct sonde_summary_style *style, FILE *out)
+{
+	char text[SONDE_NOTE_SIZE];
+	char size[32];
+	uint64_t more = style->memory_bytes * 4;
+
+	if (more > SONDE_MEMORY_MAX)
+		more = SONDE_MEMORY_MAX;
+	(void)snprintf(text, sizeof(text),
+		       "the rings were full; try --memory %s, or fewer events "
+		       "with -e",
+		       sonde_format_size(more, size, sizeof(size)));
+	print_loss(out, style, summary->lost_full, text);
+	(void)snprintf(text, sizeof(text),
+		       "larger than a sub-buffer takes (%u bytes); try a "
+		       "larger --subbuf and --memory",
+		       summary->least_record_limit);
+	print_loss(out, style, summary->lost_size, text);
+	print_loss(out, style, summary->lost_contended,
+		   "every ring was busy (no restartable sequences here, or a "
+		   "debugger steps the program)");
+	print_loss(out, style, summary->lost_overwritten,
+		   "overwritten by newer ones, as --mode overwrite asks; a "
+		   "larger --memory keeps more");
+	(void)snprintf(text, sizeof(text),
+		       "writing to %.120s failed (%s); make room and record "
+		       "again",
+		       style->directory,
+		       summary->disk_error ?
+			       strerrordesc_np(-summary->disk_error) :
+			       "unknown error");
+	print_loss(out, style, summary->lost_disk, text);
+}
+
+static void print_nothing(const struct sonde_summary *summary,
+			  const struct sonde_summary_style *style, FILE *out)
+{
+	if (summary->nr_processes && !summary->nr_event_types)
+		(void)fprintf(out, "sonde: no event was selected; see what "
+				   "there is with: sonde list PROGRAM\n");
+	if (summary->nr_processes || summary->nr_refused)
+		return;
+	if (style->hooks)
+		(void)fprintf(
+			out,
+			"sonde: no process could be traced: the program is "
+			"static, set-user-ID, or of another architecture\n");
+	else
+		(void)fprintf(
+			out,
+			"sonde: no process has tracepoints (none is linked "
+			"with libsonde); try --malloc or --locks, or add "
+			"tracepoints\n");
+}
+
+static const char *plural(uint32_t n, const char *ending)
+{
+	return n == 1 ? "" : ending;
+}
+
+static void print_counts(const struct sonde_summary *summary,
+			 const struct sonde_summary_style *style, FILE *out)
+{
+	char events[40];
+	char losses[40];
+	char rate[40];
+	char bytes[40];
+
+	(void)fprintf(
+		out,
+		"%ssonde: %s events recorded, %s lost%s (%s in %.3f s, "
+		"%s events/s, %u process%s, %u event type%s)\n",
+		style->color ? BOLD : "",
+		grouped(summary->recorded, events, sizeof(events)),
+		grouped(sonde_summary_lost(summary), losses, sizeof(losses)),
+		style->color ? PLAIN : "",
+		human_bytes(summary->bytes, bytes, sizeof(bytes)),
+		seconds(summary->wall_ns),
+		grouped((uint64_t)per_second(summary), rate, sizeof(rate)),
+		summary->nr_processes, plural(summary->nr_processes, "es"),
+		summary->nr_event_types, plural(summary->nr_event_types, "s"));
+}
+
+static void print_notes(const struct sonde_summary *summary, FILE *out)
+{
+	for (uint32_t i = 0; i < nr_told(summary); i++)
+		(void)fprintf(out, "sonde: %s\n", summary->notes[i]);
+	if (summary->nr_notes > SONDE_NOTES_MAX)
+		(void)fprintf(out, "sonde: ... and %u more like these\n",
+			      summary->nr_notes - SONDE_NOTES_MAX);
+}
+
+void sonde_summary_print(const struct sonde_summary *summary,
+			 const struct sonde_summary_style *style, FILE *out)
+{
+	if (!style->quiet)
+		print_counts(summary, style, out);
+	print_losses(summary, style, out);
+	print_notes(summary, out);
+	if (style->quiet)
+		return;
+	print_nothing(summary, style, out);
+	(void)fprintf(out,
+		      "sonde: the recorder used %.1f ms of CPU time, %.1f %% "
+		      "of the program's %.1f ms\n",
+		      seconds(summary->recorder_cpu_ns) * 1e3,
+		      cpu_percent(summary),
+		      seconds(summary->program_cpu_ns) * 1e3);
+	(void)fprintf(out, "sonde: trace in %s; next: babeltrace2 %s\n",
+		      style->directory, style->directory);
+}
+
+static void print_json_string(FILE *out, const char *text)
+{
+	(void)fputc('"', out);
+	for (const char *p = text; *p; p++) {
+		unsigned char c = (unsigned char)*p;
+
+		if (c == '"' || c == '\\')
+			(void)fprintf(out, "\\%c", c);
+		else if (c < 0x20 || c == 0x7f)
+			(void)fprintf(out, "\\u%04x", c);
+		else
+			(void)fputc(c, out);
+	}
+	(void)fputc('"', out);
+}
+
+void sonde_summary_print_json(const struct sonde_summary *summary,
+			      const struct sonde_summary_style *style,
+			      FILE *out)
+{
+	(void)fprintf(out,
+		      "{\"events_recorded\": %" PRIu64
+		      ", \"events_lost\": %" PRIu64
+		      ", \"lost\": {\"ring_full\": %" PRIu64
+		      ", \"too_large\": %" PRIu64 ", \"contended\": %" PRIu64
+		      ", \"overwritten\": %" PRIu64 ", \"disk\": %" PRIu64
+		      "}, \"bytes\": %" PRIu64 ", \"wall_ns\": %" PRIu64
+		      ", \"events_per_second\": %.1f, \"recorder_cpu_ns\": "
+		      "%" PRIu64 ", \"program_cpu_ns\": %" PRIu64
+		      ", \"processes\": %u, \"processes_refused\": %u"
+		      ", \"event_types\": %u, \"trace\": ",
+		      summary->recorded, sonde_summary_lost(summary),
+		      summary->lost_full, summary->lost_size,
+		      summary->lost_contended, summary->lost_overwritten,
+		      summary->lost_disk, summary->bytes, summary->wall_ns,
+		      per_second(summary), summary->recorder_cpu_ns,
+		      summary->program_cpu_ns, summary->nr_processes,
+		      summary->nr_refused, summary->nr_event_types);
+	print_json_string(out, style->directory);
+	(void)fprintf(out, ", \"notes\": [");
+	for (uint32_t i = 0; i < nr_told(summary); i++) {
+		(void)fprintf(out, "%s", i ? ", " : "");
+		print_json_string(out, summary->notes[i]);
+	}
+	(void)fprintf(out, "]}\n");
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/timebase.h"
+
+#include <string.h>
+#include <time.h>
+
+#include "clock/clock.h"
+
+static uint64_t now_cpu(void)
+{
+	return sonde_clock_cpu();
+}
+
+static uint64_t now_monotonic(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void sonde_timebase_init(struct sonde_timebase *ret_timebase,
+			 struct sonde_ctf_clock *ret_clock)
+{
+	struct sonde_clock *clock = &ret_timebase->clock;
+	struct sonde_clock_origin origin;
+
+	sonde_clock_choose(true, clock);
+	sonde_clock_snapshot(clock, &ret_timebase->first);
+	origin = sonde_clock_origin(clock, &ret_timebase->first);
+	ret_timebase->now = clock->source == SONDE_CLOCK_SOURCE_CPU ?
+				    now_cpu :
+				    now_monotonic;
+	*ret_clock = (struct sonde_ctf_clock){
+		.name = clock->name,
+		.description = clock->description,
+		.freq = clock->freq,
+		.offset_s = origin.offset_s,
+		.offset = origin.offset,
+	};
+	/* Without a boot id, readers can't tell which traces are of one host:
+	 * the trace is good all the same. */
+	if (sonde_clock_boot_id(ret_clock->uuid))
+		memset(ret_clock->uuid, 0, sizeof(ret_clock->uuid));
+}
+
+int sonde_timebase_finish(struct sonde_timebase *timebase,
+			  struct sonde_ctf_trace *trace)
+{
+	struct sonde_clock_snapshot last;
+	struct sonde_clock_origin origin;
+
+	sonde_clock_snapshot(&timebase->clock, &last);
+	if (!sonde_clock_refine(&timebase->clock, &timebase->first, &last))
+		return 0;
+	origin = sonde_clock_origin(&timebase->clock, &timebase->first);
+	return sonde_ctf_trace_set_clock(trace, timebase->clock.freq,
+					 origin.offset_s, origin.offset);
+}

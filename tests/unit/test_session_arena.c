@@ -1,0 +1,478 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include <errno.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "fake_process.h"
+#include "session/image.h"
+
+/* ---- a recording of fake processes into a scratch directory ---- */
+
+static char scratch[64];
+static struct sonde_summary summary;
+static struct sonde_recording recording;
+static uint64_t clock_value;
+
+static uint64_t read_clock(void)
+{
+	return clock_value += 1000;
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind,
+		      struct FTW *ftw)
+{
+	(void)st;
+	(void)kind;
+	(void)ftw;
+	return remove(path);
+}
+
+static int start_recording(void **state)
+{
+	struct sonde_ctf_config config = {
+		.clock = { .name = "test", .description = "", .freq = 1000000 },
+	};
+
+	(void)state;
+	strcpy(scratch, "/tmp/sonde-arena-XXXXXX");
+	assert_non_null(mkdtemp(scratch));
+	summary = (struct sonde_summary){ 0 };
+	clock_value = 1000000;
+	recording = (struct sonde_recording){
+		.now = read_clock,
+		.summary = &summary,
+		.setup = { .mode = SONDE_DISCARD,
+			   .header = SONDE_COMPACT,
+			   .clock = SONDE_CLOCK_CPU,
+			   .rules = "+*\0",
+			   .rules_size = 4 },
+	};
+	return sonde_ctf_trace_create(scratch, &config, &recording.trace);
+}
+
+static int end_recording(void **state)
+{
+	(void)state;
+	assert_int_equal(sonde_ctf_trace_close(recording.trace), 0);
+	return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static const struct sonde_geometry geometry = {
+	.nr_cpus = 2,
+	.nr_lanes = 4,
+	.subbuf_size = 4096,
+	.nr_subbufs = 4,
+};
+
+static struct sonde_image *attach(struct fake_process *p)
+{
+	static uint32_t class_id;
+	struct sonde_image_config config = {
+		.class_id = class_id++,
+		.pid = 4711,
+		.name = "fake",
+		.geometry = geometry,
+	};
+	struct sonde_arena_view view;
+	struct sonde_image *image;
+
+	assert_int_equal(sonde_arena_open(dup(p->fd), &view), 0);
+	assert_int_equal(sonde_image_new(&recording, &config, &view, &image),
+			 0);
+	return image;
+}
+
+static uint64_t accounted(void)
+{
+	return summary.recorded + sonde_summary_lost(&summary);
+}
+
+/* ---- the file ---- */
+
+static void descriptors_that_are_no_sealed_memory_are_refused(void **state)
+{
+	struct sonde_arena_view view;
+	int fd = memfd_create("open", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	(void)state;
+	assert_int_equal(sonde_arena_open(open("/dev/null", O_RDWR), &view),
+			 -EBADF);
+	assert_int_equal(sonde_arena_open(open("/", O_RDONLY), &view), -EBADF);
+	assert_int_equal(ftruncate(fd, SONDE_META_SPAN), 0);
+	assert_int_equal(sonde_arena_open(dup(fd), &view), -EBADF);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(sonde_arena_open(fd, &view), -EPROTO);
+}
+
+static void files_shorter_than_an_arena_are_refused(void **state)
+{
+	struct sonde_arena_view view;
+	int fd = memfd_create("short", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	(void)state;
+	assert_int_equal(ftruncate(fd, SONDE_META_SPAN - 1), 0);
+	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	assert_int_equal(sonde_arena_open(fd, &view), -EPROTO);
+}
+
+static void headers_of_something_else_are_refused(void **state)
+{
+	struct sonde_arena header = {
+		.magic = SONDE_ARENA_MAGIC,
+		.version = SONDE_ARENA_VERSION,
+		.writer = SONDE_WRITER_LANES,
+	};
+
+	(void)state;
+	assert_int_equal(sonde_arena_check(&header), 0);
+	header.writer = 3;
+	assert_int_equal(sonde_arena_check(&header), -EPROTO);
+	header.version++;
+	assert_int_equal(sonde_arena_check(&header), -EPROTONOSUPPORT);
+	header.magic++;
+	assert_int_equal(sonde_arena_check(&header), -EPROTO);
+}
+
+static void a_file_that_may_not_grow_is_refused(void **state)
+{
+	struct fake_process p;
+	struct sonde_arena_view view;
+	struct sonde_arena_setup setup = recording.setup;
+
+	(void)state;
+	fake_process_init(&p);
+	assert_int_equal(fcntl(p.fd, F_ADD_SEALS, F_SEAL_GROW), 0);
+	assert_int_equal(sonde_arena_open(dup(p.fd), &view), 0);
+	setup.geometry = geometry;
+	assert_int_equal(sonde_arena_configure(&view, &setup), -EPERM);
+	assert_int_equal(p.slot->state, SONDE_SLOT_FREE);
+	sonde_arena_close(&view);
+	fake_process_fini(&p);
+}
+
+static void a_process_without_a_free_slot_is_refused(void **state)
+{
+	struct fake_process p;
+	struct sonde_arena_view view;
+	struct sonde_arena_setup setup = recording.setup;
+
+	(void)state;
+	fake_process_init(&p);
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++)
+		p.slot[i].state = SONDE_SLOT_STOPPED;
+	assert_int_equal(sonde_arena_open(dup(p.fd), &view), 0);
+	setup.geometry = geometry;
+	assert_int_equal(sonde_arena_configure(&view, &setup), -EBUSY);
+	sonde_arena_close(&view);
+	fake_process_fini(&p);
+}
+
+static void
+an_arena_is_alone_once_mappings_and_descriptors_are_gone(void **state)
+{
+	struct fake_process p;
+	struct sonde_arena_view view;
+
+	(void)state;
+	fake_process_init(&p);
+	assert_int_equal(sonde_arena_open(dup(p.fd), &view), 0);
+	assert_false(sonde_arena_is_alone(&view));
+	assert_int_equal(close(p.fd), 0);
+	p.fd = -1;
+	assert_false(sonde_arena_is_alone(&view));
+	fake_process_fini(&p);
+	assert_true(sonde_arena_is_alone(&view));
+	sonde_arena_close(&view);
+}
+
+/* ---- an honest process ---- */
+
+static void what_is_emitted_is_recorded(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "one", 1);
+	for (uint32_t i = 0; i < 5000; i++) {
+		fake_emit(&p, i % 3, 1, i);
+		if (i % 50 == 0)
+			(void)sonde_image_consume(image);
+	}
+	assert_false(sonde_image_is_broken(image));
+	sonde_image_finish(image);
+	assert_int_equal(summary.recorded, 5000);
+	assert_int_equal(accounted(), 5000);
+	assert_int_equal(summary.nr_event_types, 1);
+	assert_int_equal(p.slot->state, SONDE_SLOT_STOPPED);
+	fake_process_fini(&p);
+}
+
+static void what_finds_no_room_is_counted(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+	uint64_t kept = 0;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "one", 1);
+	for (uint32_t i = 0; i < 10000; i++)
+		kept += fake_emit(&p, 1, 1, i);
+	sonde_image_finish(image);
+	assert_int_equal(summary.recorded, kept);
+	assert_int_equal(summary.lost_full, 10000 - kept);
+	fake_process_fini(&p);
+}
+
+static void what_is_overwritten_is_counted(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+
+	(void)state;
+	recording.setup.mode = SONDE_OVERWRITE;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "one", 1);
+	for (uint32_t i = 0; i < 10000; i++)
+		assert_true(fake_emit(&p, 0, 1, i));
+	sonde_image_finish(image);
+	assert_true(summary.recorded > 0);
+	assert_true(summary.lost_overwritten > 0);
+	assert_int_equal(accounted(), 10000);
+	fake_process_fini(&p);
+}
+
+static void events_too_large_or_contended_are_counted(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_ring(&p, 5)->discarded_size = 7;
+	p.slot->lost_contended = 5;
+	sonde_image_finish(image);
+	assert_int_equal(summary.lost_size, 7);
+	assert_int_equal(summary.lost_contended, 5);
+	fake_process_fini(&p);
+}
+
+static void an_event_refused_for_its_name_is_told(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "twice", 0);
+	fake_entry(&p, 0)->flags = SONDE_ENTRY_CONFLICT;
+	sonde_image_finish(image);
+	assert_int_equal(summary.nr_notes, 1);
+	assert_non_null(strstr(summary.notes[0], "fake:twice"));
+	fake_process_fini(&p);
+}
+
+/* ---- hostile processes ---- */
+
+static void two_events_with_one_id_end_the_recording(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "one", 1);
+	fake_register(&p, "two", 1);
+	fake_emit(&p, 0, 1, 0);
+	(void)sonde_image_consume(image);
+	assert_true(sonde_image_is_broken(image));
+	assert_int_equal(p.slot->state, SONDE_SLOT_STOPPED);
+	sonde_image_finish(image);
+	assert_int_equal(summary.recorded, 0);
+	assert_int_equal(summary.nr_notes, 1);
+	fake_process_fini(&p);
+}
+
+static void descriptions_outside_the_arena_are_not_read(void **state)
+{
+	static const struct sonde_entry entries[] = {
+		{ SONDE_META_SPAN - 8, 64, SONDE_ENTRY_READY },
+		{ UINT64_MAX - 16, 64, SONDE_ENTRY_READY },
+		{ 0, 64, SONDE_ENTRY_READY },
+		{ SONDE_DESCS_OFF, UINT32_MAX, SONDE_ENTRY_READY },
+		{ SONDE_DESCS_OFF, SONDE_DESC_MAX + 8, SONDE_ENTRY_READY },
+		{ SONDE_DESCS_OFF, 0, SONDE_ENTRY_READY },
+		{ SONDE_DESCS_OFF, 8, SONDE_ENTRY_READY },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
+		struct fake_process p;
+		struct sonde_image *image;
+
+		fake_process_init(&p);
+		image = attach(&p);
+		fake_register(&p, "one", 1);
+		*fake_entry(&p, 0) = entries[i];
+		fake_emit(&p, 0, 1, 0);
+		(void)sonde_image_consume(image);
+		assert_true(sonde_image_is_broken(image));
+		sonde_image_finish(image);
+		fake_process_fini(&p);
+	}
+}
+
+static void the_same_description_for_all_entries_is_bounded(void **state)
+{
+	struct fake_process p;
+	struct sonde_arena_view view;
+	static uint64_t room[SONDE_DESC_MAX / 8];
+	const struct sonde_desc *desc;
+	uint32_t nr = 0;
+
+	(void)state;
+	fake_process_init(&p);
+	fake_register(&p, "one", 1);
+	fake_entry(&p, 0)->desc_size = SONDE_DESC_MAX;
+	assert_int_equal(sonde_arena_open(dup(p.fd), &view), 0);
+	while (nr < SONDE_EVENTS_MAX &&
+	       !sonde_arena_copy_desc(&view, 0, room, &desc))
+		nr++;
+	assert_int_equal(nr, SONDE_META_SPAN / SONDE_DESC_MAX);
+	sonde_arena_close(&view);
+	fake_process_fini(&p);
+}
+
+/* Small, fast, the same everywhere (xorshift). */
+static uint64_t random_state;
+
+static uint64_t random_word(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return random_state;
+}
+
+/* One word of the arena gets a random, extreme or slightly different value. */
+static void scribble(struct fake_process *p)
+{
+	static const struct {
+		uint64_t off;
+		uint64_t size;
+	} places[] = {
+		{ 0, sizeof(struct sonde_arena) },
+		{ SONDE_ENTRIES_OFF, 64 },
+		{ SONDE_SLOTS_OFF, 128 },
+		{ SONDE_SLOTS_OFF + offsetof(struct sonde_slot, ids), 64 },
+		{ SONDE_DESCS_OFF, 256 },
+		{ SONDE_META_SPAN, 6 * sizeof(struct sonde_ring) },
+		{ SONDE_META_SPAN, sizeof(struct sonde_ring) },
+	};
+	const uint64_t values[] = {
+		0,          UINT64_MAX, random_word(),
+		1ull << 63, 1ull << 40, random_word() & 0xfff
+	};
+	uint64_t kind = random_word() % 9;
+	uint64_t *word;
+
+	if (kind < 7) {
+		word = (void *)(p->memory + places[kind].off +
+				random_word() % (places[kind].size / 8) * 8);
+	} else {
+		/* The slot's own data_off may be wrong by now. */
+		word = (void *)(p->memory + SONDE_META_SPAN + 65536 +
+				random_word() % 24 * 4096 +
+				random_word() % 8 * 8);
+	}
+	kind = random_word() % 8;
+	if (kind < 6)
+		*word = values[kind];
+	else
+		*word += random_word() % 17 - 8;
+}
+
+static void emit_if_sane(struct fake_process *p, uint64_t data_off)
+{
+	if (p->slot->subbuf_size != 4096 || p->slot->nr_subbufs != 4 ||
+	    p->slot->data_off != data_off)
+		return;
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t w = fake_ring(p, i)->w;
+		uint32_t offset = sonde_w_offset(w, 4096);
+
+		if (w && (offset < SONDE_SUBBUF_HEAD || offset > 4096 - 64))
+			continue;
+		fake_emit(p, i, 1 + i % 2, i);
+	}
+}
+
+/* Random scribbling must neither crash nor hang us, and what the process did
+ * before must be there. The sanitizers look on. */
+static void scribbling_over_the_arena_does_no_harm(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 1; seed <= 1500; seed++) {
+		struct fake_process p;
+		struct sonde_image *image;
+		uint64_t data_off;
+
+		random_state = seed * 0x9e3779b97f4a7c15ull;
+		recording.setup.mode =
+			seed & 1 ? SONDE_OVERWRITE : SONDE_DISCARD;
+		fake_process_init(&p);
+		image = attach(&p);
+		data_off = p.slot->data_off;
+		fake_register(&p, "one", 1);
+		fake_register(&p, "two", 2);
+		for (int round = 0; round < 40; round++) {
+			for (int i = 0; i < 40; i++)
+				emit_if_sane(&p, data_off);
+			if (round > 5)
+				scribble(&p);
+			if (seed % 2 == 0)
+				(void)sonde_image_consume(image);
+		}
+		sonde_image_finish(image);
+		fake_process_fini(&p);
+		assert_true(summary.recorded <= summary.bytes / 4);
+	}
+	assert_int_equal(recording.disk_error, 0);
+}
+
+#define TEST(name) \
+	cmocka_unit_test_setup_teardown(name, start_recording, end_recording)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(descriptors_that_are_no_sealed_memory_are_refused),
+		TEST(files_shorter_than_an_arena_are_refused),
+		TEST(headers_of_something_else_are_refused),
+		TEST(a_file_that_may_not_grow_is_refused),
+		TEST(a_process_without_a_free_slot_is_refused),
+		TEST(an_arena_is_alone_once_mappings_and_descriptors_are_gone),
+		TEST(what_is_emitted_is_recorded),
+		TEST(what_finds_no_room_is_counted),
+		TEST(what_is_overwritten_is_counted),
+		TEST(events_too_large_or_contended_are_counted),
+		TEST(an_event_refused_for_its_name_is_told),
+		TEST(two_events_with_one_id_end_the_recording),
+		TEST(descriptions_outside_the_arena_are_not_read),
+		TEST(the_same_description_for_all_entries_is_bounded),
+		TEST(scribbling_over_the_arena_does_no_harm),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "session/options.h"
+
+static struct sonde_record_options options;
+static char error[512];
+
+#define PARSE(...)                                               \
+	parse((char *const[]){ "record", __VA_ARGS__, NULL },    \
+	      sizeof((char *const[]){ "record", __VA_ARGS__ }) / \
+		      sizeof(char *))
+
+static int parse(char *const *argv, size_t argc)
+{
+	error[0] = '\0';
+	return sonde_record_options_parse((int)argc, argv, &options, error,
+					  sizeof(error));
+}
+
+static void check_refused(int rc, const char *word)
+{
+	assert_int_equal(rc, -EINVAL);
+	if (!strstr(error, word))
+		fail_msg("'%s' does not name '%s'", error, word);
+	assert_null(strchr(error, '\n'));
+}
+
+static void words_after_the_options_are_the_program(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-q", "ls", "-l"), 0);
+	assert_string_equal(options.program[0], "ls");
+	assert_string_equal(options.program[1], "-l");
+	assert_null(options.program[2]);
+	assert_int_equal(PARSE("--", "-odd", "--"), 0);
+	assert_string_equal(options.program[0], "-odd");
+	assert_string_equal(options.program[1], "--");
+}
+
+static void defaults_select_everything(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("ls"), 0);
+	assert_int_equal(options.memory_bytes, 64 << 20);
+	assert_int_equal(options.loglevel, SONDE_LOGLEVEL_ALL);
+	assert_int_equal(options.mode, SONDE_DISCARD);
+	assert_null(options.output);
+	assert_int_equal(options.rules_size, 4);
+	assert_memory_equal(options.rules, "+*\0", 4);
+}
+
+static void values_are_taken_in_all_three_forms(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-oa", "x"), 0);
+	assert_string_equal(options.output, "a");
+	assert_int_equal(PARSE("-o", "b", "x"), 0);
+	assert_string_equal(options.output, "b");
+	assert_int_equal(PARSE("--output=c=d", "x"), 0);
+	assert_string_equal(options.output, "c=d");
+}
+
+static void patterns_become_rules_in_order(void **state)
+{
+	static const char rules[] = "+a:*\0-a:b\0+c\0";
+
+	(void)state;
+	assert_int_equal(
+		PARSE("-e", "a:*", "--exclude", "a:b", "--event=c", "x"), 0);
+	assert_int_equal(options.rules_size, sizeof(rules));
+	assert_memory_equal(options.rules, rules, sizeof(rules));
+}
+
+static void only_excluding_starts_from_everything(void **state)
+{
+	static const char rules[] = "-a\0+*\0";
+
+	(void)state;
+	assert_int_equal(PARSE("--exclude", "a", "x"), 0);
+	assert_int_equal(options.rules_size, sizeof(rules));
+	assert_memory_equal(options.rules, rules, sizeof(rules));
+}
+
+static void rules_that_exceed_their_room_are_refused(void **state)
+{
+	char pattern[SONDE_RULES_MAX];
+	char *argv[64] = { "record" };
+	int argc = 1;
+
+	(void)state;
+	memset(pattern, 'a', sizeof(pattern));
+	pattern[200] = '\0';
+	while (argc < 41) {
+		argv[argc++] = "-e";
+		argv[argc++] = pattern;
+	}
+	argv[argc++] = "x";
+	check_refused(parse(argv, (size_t)argc), "--exclude");
+	pattern[200] = 'a';
+	pattern[300] = '\0';
+	check_refused(PARSE("-e", pattern, "x"), "255");
+	check_refused(PARSE("-e", "", "x"), "empty");
+}
+
+static void sizes_out_of_range_name_the_limits(void **state)
+{
+	(void)state;
+	check_refused(PARSE("--memory", "63k", "x"), "64k to 64G");
+	check_refused(PARSE("--memory", "65G", "x"), "64G");
+	check_refused(PARSE("--memory", "64Q", "x"), "64Q");
+	check_refused(PARSE("--memory", "99999999999999999999", "x"), "64G");
+	check_refused(PARSE("--memory", "18446744073709551615T", "x"), "64G");
+	check_refused(PARSE("--memory", "-1", "x"), "-1");
+	check_refused(PARSE("--subbuf", "5000", "x"), "power of two");
+	check_refused(PARSE("--subbuf", "8M", "x"), "4M");
+	check_refused(PARSE("--subbuf", "1M", "--memory", "1M", "x"), "8192k");
+	check_refused(PARSE("--read-timer", "1us", "x"), "50us");
+	check_refused(PARSE("--read-timer", "11s", "x"), "10s");
+	check_refused(PARSE("--read-timer", "5h", "x"), "5h");
+}
+
+static void unknown_words_are_named(void **state)
+{
+	(void)state;
+	check_refused(PARSE("--frob", "x"), "--frob");
+	check_refused(PARSE("--frob=1", "x"), "'--frob'");
+	check_refused(PARSE("-Z", "x"), "'-Z'");
+	check_refused(PARSE("--mode", "ring", "x"), "overwrite");
+	check_refused(PARSE("--loglevel", "loud", "x"), "loud");
+	check_refused(PARSE("--malloc=yes", "x"), "--malloc");
+	check_refused(PARSE("-o"), "--output");
+	check_refused(PARSE("-q"), "which program");
+}
+
+static void help_needs_no_program(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--help"), 0);
+	assert_true(options.help);
+}
+
+static void sizes_and_times_are_read(void **state)
+{
+	uint64_t value;
+
+	(void)state;
+	assert_int_equal(sonde_parse_size("4096", &value), 0);
+	assert_int_equal(value, 4096);
+	assert_int_equal(sonde_parse_size("3kiB", &value), 0);
+	assert_int_equal(value, 3072);
+	assert_int_equal(sonde_parse_size("2G", &value), 0);
+	assert_int_equal(value, 2ull << 30);
+	assert_int_equal(sonde_parse_size("", &value), -EINVAL);
+	assert_int_equal(sonde_parse_size("1kk", &value), -EINVAL);
+	assert_int_equal(sonde_parse_time_us("20ms", &value), 0);
+	assert_int_equal(value, 20000);
+	assert_int_equal(sonde_parse_time_us("20", &value), 0);
+	assert_int_equal(value, 20);
+}
+
+static void sizes_are_written_as_they_are_read(void **state)
+{
+	char text[32];
+
+	(void)state;
+	assert_string_equal(sonde_format_size(64 << 20, text, sizeof(text)),
+			    "64M");
+	assert_string_equal(sonde_format_size(1025, text, sizeof(text)),
+			    "1025");
+	assert_string_equal(sonde_format_size(0, text, sizeof(text)), "0");
+	assert_string_equal(sonde_format_size(5ull << 40, text, sizeof(text)),
+			    "5T");
+}
+
+static void levels_have_names_and_numbers(void **state)
+{
+	uint32_t level;
+
+	(void)state;
+	assert_int_equal(sonde_parse_loglevel("Warning", &level), 0);
+	assert_int_equal(level, 4);
+	assert_int_equal(sonde_parse_loglevel("debug", &level), 0);
+	assert_int_equal(level, 14);
+	assert_int_equal(sonde_parse_loglevel("14", &level), 0);
+	assert_int_equal(sonde_parse_loglevel("15", &level), -EINVAL);
+	assert_int_equal(sonde_parse_loglevel("3x", &level), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_after_the_options_are_the_program),
+		cmocka_unit_test(defaults_select_everything),
+		cmocka_unit_test(values_are_taken_in_all_three_forms),
+		cmocka_unit_test(patterns_become_rules_in_order),
+		cmocka_unit_test(only_excluding_starts_from_everything),
+		cmocka_unit_test(rules_that_exceed_their_room_are_refused),
+		cmocka_unit_test(sizes_out_of_range_name_the_limits),
+		cmocka_unit_test(unknown_words_are_named),
+		cmocka_unit_test(help_needs_no_program),
+		cmocka_unit_test(sizes_and_times_are_read),
+		cmocka_unit_test(sizes_are_written_as_they_are_read),
+		cmocka_unit_test(levels_have_names_and_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
