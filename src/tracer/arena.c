@@ -87,8 +87,8 @@ static bool make_arena(int *ret_fd)
 		sonde_rseq_setup() ? SONDE_WRITER_RSEQ : SONDE_WRITER_LANES;
 	sonde_arena = bytes;
 	sonde_fast_rings = bytes + SONDE_META_SPAN;
-	/* Pairs with sonde_load_acquire in arena validation (session): the
-	 * header is complete. */
+	/* Pairs with the system call by which sonde_rendezvous passes the file
+	 * on, or an attacher opens it: the header is complete. */
 	sonde_store_release(&arena->magic, SONDE_ARENA_MAGIC);
 	*ret_fd = move_high(fd);
 	return true;

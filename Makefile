@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+#
+# A short entry to the build, which is meson's. `make help` says what there is.
+
+BUILD ?= build
+MESON ?= meson
+
+.PHONY: all demo check deps install format tidy clean help
+
+all: $(BUILD)/build.ninja
+	@ninja -C $(BUILD)
+
+$(BUILD)/build.ninja:
+	@command -v $(MESON) >/dev/null || \
+		{ echo "meson is missing; 'make deps' installs it" >&2; exit 1; }
+	$(MESON) setup $(BUILD)
+
+deps:
+	@tools/install-deps build
+
+demo:
+	@tools/install-deps demo
+	@$(MAKE) --no-print-directory all >$(BUILD).log 2>&1 || \
+		{ tail -n 20 $(BUILD).log; exit 1; }
+	@rm -f $(BUILD).log
+	@tools/demo $(BUILD)
+
+check:
+	@tools/install-deps check
+	@tools/check
+
+install: all
+	$(MESON) install -C $(BUILD) --no-rebuild
+
+format:
+	@tools/c_files | xargs clang-format -i
+
+tidy:
+	@tools/check tidy
+
+clean:
+	rm -rf build build-*
+
+help:
+	@echo 'make          build into $(BUILD)/'
+	@echo 'make demo     record two real programs and show what came out'
+	@echo 'make check    run all tests and checks'
+	@echo 'make install  install (DESTDIR and meson options are obeyed)'
+	@echo 'make deps     install what the build needs from Debian packages'
+	@echo 'make format   let clang-format lay out the sources'
+	@echo 'make tidy     run clang-tidy alone'
+	@echo 'make clean    remove what was built'
+	@echo
+	@echo 'make demo and make check install what they lack, as make deps does.'

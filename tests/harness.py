@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""harness.py - the runner of the tests that are written in Python.
+
+A test is a function whose name is the claim, marked @test. It passes when it
+returns. main() runs those whose names contain one of the words on the command
+line (all without one), each in a child process of its own with a time limit,
+so that one that hangs or changes the process is one red line.
+
+Prints `ok NAME`, `skip NAME: why` or `FAIL NAME: why` as each test ends, and
+at the end `N passed, N failed`.
+"""
+
+import os
+import signal
+import sys
+import tempfile
+import traceback
+
+TESTS = []
+TIME_LIMIT_S = 60
+
+
+class Skip(Exception):
+    """Raised by a test that cannot run here."""
+
+
+def test(function):
+    TESTS.append(function)
+    return function
+
+
+def long_test(function):
+    """A test that may take minutes."""
+    function.time_limit_s = 600
+    return test(function)
+
+
+def limit_of(function):
+    return getattr(function, "time_limit_s", TIME_LIMIT_S)
+
+
+def check(condition, why):
+    if not condition:
+        raise AssertionError(why)
+
+
+def check_equal(got, expected, what):
+    check(got == expected, f"{what}: {got!r}, expected {expected!r}")
+
+
+def _child(function, out):
+    """Runs in the child: the verdict goes to `out`, one line."""
+    os.setpgid(0, 0)
+    signal.alarm(limit_of(function))
+    try:
+        function()
+        verdict = "ok"
+    except Skip as why:
+        verdict = f"skip {why}"
+    except AssertionError as why:
+        stack = traceback.extract_tb(why.__traceback__)
+        frame = [f for f in stack if not f.name.startswith("check")][-1]
+        verdict = f"FAIL {why} (line {frame.lineno})"
+    except Exception:
+        verdict = "FAIL " + traceback.format_exc().strip()
+    os.write(out, verdict.encode(errors="replace"))
+    os._exit(0)
+
+
+def _run(function):
+    read, write = os.pipe()
+    sys.stdout.flush()
+    pid = os.fork()
+    if pid == 0:
+        os.close(read)
+        _child(function, write)
+    os.close(write)
+    status = os.waitpid(pid, 0)[1]
+    try:
+        os.killpg(pid, signal.SIGKILL)  # what the test left running
+    except ProcessLookupError:
+        pass
+    os.set_blocking(read, False)
+    try:
+        verdict = os.read(read, 1 << 16).decode(errors="replace")
+    except BlockingIOError:
+        verdict = ""
+    os.close(read)
+    if not verdict and os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        limit = ""
+        if number == signal.SIGALRM:
+            limit = f" (time limit {limit_of(function)} s)"
+        verdict = f"FAIL killed by {signal.Signals(number).name}{limit}"
+    return verdict or f"FAIL no verdict, status {status}"
+
+
+def main():
+    words = sys.argv[1:]
+    passed = failed = 0
+    with tempfile.TemporaryDirectory(prefix="sonde-test-") as scratch:
+        os.environ["SONDE_TEST_SCRATCH"] = scratch
+        for function in TESTS:
+            name = function.__name__
+            if words and not any(word in name for word in words):
+                continue
+            kind, _, why = _run(function).partition(" ")
+            failed += kind == "FAIL"
+            passed += kind == "ok"
+            print(f"{kind} {name}" + (f": {why}" if why else ""), flush=True)
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed else 0)

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_tree.py - the tree keeps its own rules, and the tools that say so find
+a violation when there is one (planted in a copy)."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
+from harness import check, check_equal, main, test  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def tool(name, root=ROOT):
+    run = subprocess.run([ROOT / "tools" / name, root], text=True,
+                         stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    return run.returncode, run.stdout.strip()
+
+
+def plant(file, text):
+    """A tree that holds the rules, port.h and this one file."""
+    tree = pathlib.Path(os.environ["SONDE_TEST_SCRATCH"]) / "planted"
+    shutil.rmtree(tree, ignore_errors=True)
+    for kept in ("src/LAYERS", "src/base/port.h", file):
+        (tree / kept).parent.mkdir(parents=True, exist_ok=True)
+    for kept in ("src/LAYERS", "src/base/port.h"):
+        shutil.copy(ROOT / kept, tree / kept)
+    (tree / file).write_text(text)
+    return tree
+
+
+@test
+def folders_include_only_what_layers_permits():
+    check_equal(tool("check_layers"), (0, ""), "check_layers")
+
+
+@test
+def ordered_accesses_name_their_partners():
+    check_equal(tool("check_comments"), (0, ""), "check_comments")
+
+
+@test
+def files_carry_their_licence():
+    check_equal(tool("check_spdx"), (0, ""), "check_spdx")
+
+
+@test
+def an_include_against_the_layers_is_found():
+    copy = plant("src/session/planted.c", '\n#include "tracer/arena.h"\n')
+    check_equal(tool("check_layers", copy),
+                (1, "src/session/planted.c:2: session/ may not include "
+                    "tracer/arena.h"), "check_layers")
+
+
+@test
+def only_the_named_header_of_a_folder_is_permitted():
+    copy = plant("src/ctf/planted.c",
+                 '#include "ring/layout.h"\n#include "ring/reader.h"\n')
+    check_equal(tool("check_layers", copy),
+                (1, "src/ctf/planted.c:2: ctf/ may not include "
+                    "ring/reader.h"), "check_layers")
+
+
+@test
+def an_include_beside_the_folder_is_found():
+    copy = plant("src/ring/planted.c", '#include "layout.h"\n')
+    code, text = tool("check_layers", copy)
+    check_equal(code, 1, "check_layers")
+    check("src/ring/planted.c:1: " in text, text)
+
+
+@test
+def an_acquire_without_a_partner_is_found():
+    copy = plant("src/ring/planted.c", "/* Reads. */\n\n"
+                 "int planted(int *p)\n{\n"
+                 "\treturn sonde_load_acquire(p);\n}\n")
+    check_equal(tool("check_comments", copy),
+                (1, "src/ring/planted.c:5: sonde_load_acquire without "
+                    '"Pairs with" above it'), "check_comments")
+
+
+@test
+def an_acquire_whose_partner_is_gone_is_found():
+    copy = plant("src/ring/planted.c",
+                 "int planted(int *p)\n{\n"
+                 "\t/* Pairs with the release in sonde_was_here. */\n"
+                 "\treturn sonde_load_acquire(p);\n}\n")
+    check_equal(tool("check_comments", copy),
+                (1, "src/ring/planted.c:4: sonde_load_acquire pairs with "
+                    "nothing that exists"), "check_comments")
+
+
+@test
+def an_acquire_that_names_its_partner_is_accepted():
+    copy = plant("src/ring/planted.c",
+                 "int planted(int *p)\n{\n"
+                 "\t/* Pairs with the release in planted: all of it. */\n"
+                 "\treturn sonde_load_acquire(p);\n}\n")
+    check_equal(tool("check_comments", copy), (0, ""), "check_comments")
+
+
+@test
+def a_file_without_a_licence_is_found():
+    copy = plant("src/ring/planted.c", "int planted;\n")
+    code, text = tool("check_spdx", copy)
+    check_equal(code, 1, "check_spdx")
+    check("./src/ring/planted.c: no SPDX" in text, text)
+
+
+main()
