@@ -368,8 +368,8 @@ SONDE_COLD static bool sonde_writer_lanes(struct sonde_append *a)
 		struct target t = { .cpu = 0 };
 
 		aim(a, a->slot->nr_cpus + (a->self->tid + i) % nr_lanes, &t);
-		/* Pairs with sonde_store_release below: the ring is as its
-		 * last holder left it. */
+		/* Pairs with the unlocking store in sonde_writer_lanes: the
+		 * ring is as its last holder left it. */
 		if (!sonde_cmpxchg_acquire(&t.ring->lock, 0u, a->self->tid))
 			continue;
 		SONDE_TESTPOINT(lane_locked);
