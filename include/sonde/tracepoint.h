@@ -896,8 +896,11 @@ struct sonde_run_ {
 struct sonde_stage_ {
 	uint64_t word;
 	unsigned char *bytes;
+	const char *text; /* with is_text: a string not staged yet */
 	uint32_t used;
-	uint32_t more; /* of SONDE_STAGE_MORE_, what is left */
+	uint32_t more;   /* of SONDE_STAGE_MORE_, what is left */
+	uint8_t is_text; /* constants all: the compiler sees through them */
+	uint8_t is_fixed; /* nothing of variable size so far */
 };
 
 #ifdef __cplusplus
@@ -981,6 +984,40 @@ sonde_stage_bounded_(unsigned char *to, const struct sonde_run_ *run,
 	return 0;
 }
 
+/*
+ * A string that comes last, after at most 8 bytes, needs no staging:
+ * sonde_emit_string() takes it. So such a string waits until it turns out not
+ * to be the last.
+ */
+SONDE_INLINE_ int sonde_put_text_(struct sonde_stage_ *stage, const char *text)
+{
+	size_t n = sonde_stage_string((char *)stage->bytes + stage->used, text,
+				      stage->more);
+
+	stage->used += (uint32_t)n;
+	stage->more -= (uint32_t)n;
+	return n != 0;
+}
+
+SONDE_INLINE_ int sonde_put_waiting_(struct sonde_stage_ *stage)
+{
+	if (!stage->is_text)
+		return 1;
+	stage->is_text = 0;
+	return sonde_put_text_(stage, stage->text);
+}
+
+SONDE_INLINE_ int sonde_put_string_(struct sonde_stage_ *stage,
+				    const char *text)
+{
+	if (!stage->is_fixed || stage->used > SONDE_WORD_MAX_)
+		return sonde_put_text_(stage, text);
+	stage->is_fixed = 0;
+	stage->is_text = 1;
+	stage->text = text;
+	return 1;
+}
+
 SONDE_INLINE_ int sonde_put_more_(struct sonde_stage_ *stage, int by,
 				  const void *value, size_t element)
 {
@@ -991,8 +1028,10 @@ SONDE_INLINE_ int sonde_put_more_(struct sonde_stage_ *stage, int by,
 
 	if (by == SONDE_BY_STRING_) {
 		__builtin_memcpy(&text, value, sizeof(text));
-		n = sonde_stage_string((char *)to, text, stage->more);
-	} else if (by == SONDE_BY_BOUNDED_) {
+		return sonde_put_string_(stage, text);
+	}
+	stage->is_fixed = 0;
+	if (by == SONDE_BY_BOUNDED_) {
 		__builtin_memcpy(&run, value, sizeof(run));
 		n = sonde_stage_bounded_(to, &run, stage->more);
 	} else {
@@ -1024,13 +1063,16 @@ SONDE_INLINE_ int sonde_put_(struct sonde_stage_ *stage, uint32_t total, int by,
 
 	if (SONDE_FIXED_(total) > SONDE_STAGE_FIXED_)
 		return 0;
+	if (!sonde_put_waiting_(stage))
+		return 0;
 	if (by >= SONDE_BY_STRING_)
 		return sonde_put_more_(stage, by, value, element);
 	if (by == SONDE_BY_ADDRESS_)
 		__builtin_memcpy(&data, value, sizeof(data));
-	if (total <= SONDE_WORD_MAX_)
-		stage->word |= sonde_word_(data, size) << (8 * stage->used);
-	else
+	if (stage->is_fixed && stage->used + size <= SONDE_WORD_MAX_)
+		stage->word |= sonde_word_(data, size)
+			       << (8 * stage->used % 64);
+	if (total > SONDE_WORD_MAX_)
 		__builtin_memcpy(stage->bytes + stage->used, data, size);
 	stage->used += (uint32_t)size;
 	return 1;
@@ -1087,17 +1129,19 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 
 /* The tracepoint itself, inside its block. */
 #define SONDE_EMIT_FIELDS_(...) \
-	SONDE_CONSTANT_(sonde_fixed_, 0u SONDE_SCAN_(SONDE_EACH_( \
-			SONDE_FIELD_, SONDE_Z, f, 1, __VA_ARGS__))) \
 	uint64_t sonde_bytes_[SONDE_ROOM_((unsigned)sonde_fixed_) / 8]; \
 	struct sonde_stage_ sonde_stage_ = { 0, \
-		(unsigned char *)sonde_bytes_, 0, SONDE_STAGE_MORE_ }; \
+		(unsigned char *)sonde_bytes_, 0, 0, SONDE_STAGE_MORE_, 0, 1 }; \
 	int sonde_fits_ = 1; \
 	SONDE_SCAN_(SONDE_EACH_(SONDE_FIELD_, SONDE_D, f, 1, __VA_ARGS__)) \
 	SONDE_SCAN_(SONDE_EACH_(SONDE_FIELD_, SONDE_E, f, 1, __VA_ARGS__)) \
 	if (sonde_fixed_ <= SONDE_WORD_MAX_) { \
 		sonde_emit_word(sonde_state_, sonde_stage_.word, \
 				SONDE_INC(sonde_stage_.used)); \
+	} else if (sonde_fits_ && sonde_stage_.is_text) { \
+		sonde_emit_string(sonde_state_, sonde_stage_.word, \
+				  SONDE_INC(sonde_stage_.used), \
+				  sonde_stage_.text); \
 	} else if (__builtin_expect(sonde_fits_, 1)) { \
 		sonde_emit_block(sonde_state_, sonde_bytes_, \
 				 SONDE_INC(sonde_stage_.used)); \
@@ -1136,10 +1180,19 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 	SONDE_SITE_(level, p, n, SONDE_NR_RECORDS_(__VA_ARGS__), \
 		    __VA_ARGS__) \
 	SONDE_SDT_(p, n) \
+	SONDE_CONSTANT_(sonde_fixed_, 0u SONDE_SCAN_(SONDE_EACH_( \
+			SONDE_FIELD_, SONDE_Z, f, 1, __VA_ARGS__))) \
 	const uint32_t sonde_state_ = SONDE_STATE_(); \
-	if (__builtin_expect(sonde_state_ != 0, 0)) { \
+	if (SONDE_TAKEN_(sonde_fixed_, sonde_state_ != 0)) { \
 		SONDE_EMIT_FIELDS_(__VA_ARGS__) \
 	}
+/*
+ * Out of line, but for the smallest: there the two jumps would cost a tenth of
+ * the event, and some twenty bytes are in nobody's way.
+ */
+#define SONDE_TAKEN_(fixed, condition) \
+	((fixed) <= SONDE_WORD_MAX_ ? (condition) : \
+				      __builtin_expect(condition, 0))
 /* A reference: see docs/tracepoints.md. */
 #define SONDE_ENABLED_(p, n) \
 	__extension__({ \

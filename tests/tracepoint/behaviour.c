@@ -112,11 +112,24 @@ static void strings_end_at_their_nul(void)
 	char writable[] = "w";
 	char *w = writable;
 	const char *null = NULL;
+	void *p = NULL;
 	int n = 3;
 
 	sonde_event(t, strings, n, s, w, null, n ? "yes" : "no", n);
 	CHECK_EVENT("t:strings{n=3, s=\"hello\", w=\"w\", null=\"(null)\", "
 		    "n ? \"yes\" : \"no\"=\"yes\", n=3}");
+	CHECK(stub_way() == 'b');
+	sonde_event(t, tail, n, s);
+	CHECK_EVENT("t:tail{n=3, s=\"hello\"}");
+	CHECK(stub_way() == 's');
+	sonde_event(t, tail_null, null);
+	CHECK_EVENT("t:tail_null{null=\"(null)\"}");
+	CHECK(stub_way() == 's');
+	sonde_event(t, tails, n, s, w);
+	CHECK_EVENT("t:tails{n=3, s=\"hello\", w=\"w\"}");
+	CHECK(stub_way() == 'b');
+	sonde_event(t, late_tail, p, n, s);
+	CHECK_EVENT("t:late_tail{p=0x0, n=3, s=\"hello\"}");
 	CHECK(stub_way() == 'b');
 	sonde_event(t, literal, "text");
 	CHECK_EVENT("t:literal{\"text\"=\"text\"}");

@@ -100,6 +100,18 @@ void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
 	take(state, 'b', data, size_of(inc));
 }
 
+void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
+		       const char *text)
+{
+	size_t n = size_of(inc);
+
+	if (!text)
+		text = "(null)";
+	take(state, 's', &value, n);
+	memcpy(payload + n, text, strlen(text) + 1);
+	payload_size = n + strlen(text) + 1;
+}
+
 void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 {
 	size_t used = 0;
