@@ -20,22 +20,9 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-#define SONDE_HELLO_MAGIC      0x6f6c6c6568444e53ull /* "SNDhello" */
-#define SONDE_HELLO_VERSION    1u
-#define SONDE_SESSION_ENV      "SONDE_SESSION"
+#include "ring/hello.h"
+
 #define SONDE_SESSION_NAME_MAX 64
-
-struct sonde_hello {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t pid; /* as the process sees it */
-};
-
-struct sonde_welcome {
-	uint64_t magic;
-	uint32_t version;
-	int32_t error; /* 0 or -errno */
-};
 
 /* Listens under the abstract name. 0 or -errno. */
 int sonde_rendezvous_listen(const char *name, int *ret_fd);

@@ -19,6 +19,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "ring/hello.h"
 #include "tracer/rendezvous.h"
 #include "tracer/self.h"
 
@@ -109,7 +110,7 @@ void sonde_start(void)
 		 * our ids */
 		(void)pthread_atfork(NULL, NULL, sonde_self_forked);
 		sonde_self_learn();
-		session = secure_getenv("SONDE_SESSION");
+		session = secure_getenv(SONDE_SESSION_ENV);
 		if (session && *session)
 			sonde_rendezvous(session, fd);
 	}

@@ -7,6 +7,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "ring/hello.h"
+
 #define ANSWER_SECONDS 2
 
 static int connect_to(const char *session)

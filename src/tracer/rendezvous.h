@@ -11,24 +11,7 @@
 #ifndef TRACER_RENDEZVOUS_H
 #define TRACER_RENDEZVOUS_H
 
-#include <stdint.h>
-
 #include "base/port.h"
-
-#define SONDE_HELLO_MAGIC   0x6f6c6c6568444e53ull /* "SNDhello" */
-#define SONDE_HELLO_VERSION 1u
-
-struct sonde_hello {
-	uint64_t magic;
-	uint32_t version;
-	uint32_t pid;
-};
-
-struct sonde_welcome {
-	uint64_t magic;
-	uint32_t version;
-	int32_t error; /* 0, or -errno: why the arena was not taken */
-};
 
 /*
  * `fd`, the arena, is borrowed. Whatever fails: the program just isn't

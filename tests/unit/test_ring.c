@@ -311,51 +311,58 @@ static void sequence_numbers_wrap_unnoticed(void **state)
 	teardown(&f);
 }
 
-/* The restartable sequence against its C reference, on random parts. */
+/* The payload of the only event of a fixture, whichever ring has it. */
+static const unsigned char *only_payload(const struct fixture *f, size_t size)
+{
+	for (uint32_t i = 0; i < NR_CPUS + NR_LANES; i++) {
+		struct sonde_ring_reader reader;
+		struct sonde_ring_totals sum;
+		struct sonde_ring_chunk chunk;
+
+		reader_of(f, i, &reader);
+		assert_int_equal(sonde_ring_count(&reader, &sum), 0);
+		if (sum.committed == 0)
+			continue;
+		assert_int_equal(sonde_ring_peek(&reader, &chunk), 1);
+		assert_true(chunk.size >= size);
+		return chunk.data + chunk.size - size;
+	}
+	fail_msg("no ring has the event");
+	return NULL;
+}
+
+/* The restartable sequence against its C reference, on random strings. */
 static void both_writers_make_the_same_bytes(void **state)
 {
-	struct fixture cpu;
-	struct fixture lane;
 	unsigned seed = 4711;
 
 	(void)state;
 	print_message("seed %u\n", seed);
-	setup(&cpu, SONDE_DISCARD, SONDE_LARGE, 65536, 64);
-	if (!cpu.rseq)
-		skip();
 	for (int i = 0; i < 2000; i++) {
+		struct fixture cpu;
+		struct fixture lane;
 		char text[300];
 		uint32_t n = (uint32_t)rand_r(&seed) % 290;
-		struct sonde_ring_reader reader;
-		struct sonde_ring_chunk a;
-		struct sonde_ring_chunk b;
-		uint32_t on;
+		size_t size;
 
 		for (uint32_t k = 0; k < n; k++)
 			text[k] = (char)(1 + rand_r(&seed) % 255);
 		text[n] = '\0';
 		if (rand_r(&seed) % 4 == 0) /* shorter than was measured */
 			text[(unsigned)rand_r(&seed) % (n + 1)] = '\0';
+		size = strlen(text) + 1;
+		setup(&cpu, SONDE_DISCARD, SONDE_LARGE, 65536, 2);
+		if (!cpu.rseq)
+			skip();
 		setup(&lane, SONDE_DISCARD, SONDE_LARGE, 65536, 2);
 		lane.rseq = NULL;
 		append(&lane, text, n, SONDE_PART_STRING);
-		teardown(&cpu);
-		setup(&cpu, SONDE_DISCARD, SONDE_LARGE, 65536, 2);
 		append(&cpu, text, n, SONDE_PART_STRING);
-		for (on = 0; on < NR_CPUS && !cpu.rings[on].w; on++)
-			;
-		assert_int_not_equal(on, NR_CPUS);
-		reader_of(&cpu, on, &reader);
-		assert_int_equal(sonde_ring_peek(&reader, &a), 1);
-		reader_of(&lane, NR_CPUS + 77 % NR_LANES, &reader);
-		assert_int_equal(sonde_ring_peek(&reader, &b), 1);
-		assert_int_equal(a.size, b.size);
-		/* context record 22, header 6: the times differ */
-		assert_memory_equal(a.data + 28, b.data + 28, a.size - 28);
-		assert_int_equal(a.data[a.size - 1], 0);
+		assert_memory_equal(only_payload(&cpu, size), text, size);
+		assert_memory_equal(only_payload(&lane, size), text, size);
 		teardown(&lane);
+		teardown(&cpu);
 	}
-	teardown(&cpu);
 }
 
 struct job {
@@ -453,6 +460,7 @@ static void a_scribbled_ring_misleads_nobody(void **state)
 				    data + sizeof(data));
 			for (uint32_t k = 0; k < chunk.size; k++)
 				sink ^= chunk.data[k];
+			(void)sink; /* all was read: that is the test */
 			sonde_ring_advance(&reader, &chunk);
 		}
 	}
