@@ -39,6 +39,15 @@
 /* Keeps the compiler, not the CPU, from moving accesses across it. */
 #define sonde_barrier() __asm__ volatile("" ::: "memory")
 
+/* The CPU's counter is read after all that comes before. */
+#if defined(__x86_64__)
+#define sonde_fence_counter() __asm__ volatile("lfence" ::: "memory")
+#elif defined(__aarch64__)
+#define sonde_fence_counter() __asm__ volatile("isb" ::: "memory")
+#else
+#define sonde_fence_counter() sonde_barrier()
+#endif
+
 /*
  * A named place in the code where a debugger can stop a producer. It costs
  * nothing: section .sonde_testpoints, which is never loaded, gets a record of

@@ -67,7 +67,12 @@ sonde_rseq_commit:
 	cmpq %rax, (%r10)
 	jne 8f
 	testpoint commit_checked
-	movq 40(%r11), %rdi
+	movq 64(%r11), %rax
+	testq %rax, %rax
+	jz 15f
+	movq $0, (%rax)
+	testpoint commit_closed
+15:	movq 40(%r11), %rdi
 	movq 48(%r11), %rdx
 	movq 56(%r11), %r8
 	shlq $4, %r8

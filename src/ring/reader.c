@@ -3,6 +3,8 @@
 
 #include <errno.h>
 
+#define REWINDS 16
+
 static uint32_t capacity(const struct sonde_ring_reader *reader)
 {
 	return reader->subbuf_size - SONDE_SUBBUF_SLACK;
@@ -66,6 +68,24 @@ void sonde_ring_reader_init(struct sonde_ring_reader *reader,
 	};
 }
 
+/*
+ * What was read makes no sense. In overwrite mode the writer may have come
+ * round since w was read: then it is not the ring's fault. It dirties the head
+ * of the sub-buffer after the one in w, hence the margin.
+ */
+static int contradiction(const struct sonde_ring_reader *reader, uint64_t seq)
+{
+	uint32_t ahead;
+
+	/* Pairs with sonde_fence_release in sonde_writer_switch: if we saw a
+	 * byte of a later lap, we see a w near it. */
+	sonde_fence_acquire();
+	ahead = (sonde_w_seq(sonde_load_relaxed(&reader->ring->w)) -
+		 (uint32_t)seq) &
+		SONDE_W_SEQ_MASK;
+	return ahead + 1 >= reader->nr_subbufs ? -ESTALE : -EPROTO;
+}
+
 static uint64_t discarded_now(const struct sonde_ring_reader *reader)
 {
 	return sonde_load_relaxed(&reader->ring->discarded_full) +
@@ -98,7 +118,7 @@ static int peek_closed(struct sonde_ring_reader *reader,
 
 	if (!read_head(reader, head->seq + 1, &next) ||
 	    !offset_is_sane(reader, next.prev_used))
-		return -EPROTO;
+		return contradiction(reader, head->seq);
 	chunk->size = (uint32_t)next.prev_used -
 		      (uint32_t)(chunk->data - subbuf(reader, head->seq));
 	chunk->closed = true;
@@ -124,7 +144,7 @@ int sonde_ring_peek(struct sonde_ring_reader *reader,
 	if (ahead >= reader->nr_subbufs)
 		return -ESTALE;
 	if (!read_head(reader, reader->seq, &head))
-		return -EPROTO;
+		return contradiction(reader, reader->seq);
 	*ret_chunk = (struct sonde_ring_chunk){
 		.first = !reader->offset,
 		.seq = head.seq,
@@ -170,20 +190,25 @@ bool sonde_ring_verify(const struct sonde_ring_reader *reader,
 
 int sonde_ring_rewind(struct sonde_ring_reader *reader)
 {
-	/* Pairs with the store of w in sonde_rseq_commit and
-	 * sonde_lane_commit: the head of the sub-buffer in w is visible. */
-	uint64_t w = sonde_load_acquire(&reader->ring->w);
-	struct sonde_subbuf head;
+	/* A writer may come round between the two loads, now and then. */
+	for (int i = 0; i < REWINDS; i++) {
+		/* Pairs with the store of w in sonde_rseq_commit and
+		 * sonde_lane_commit: the head of the sub-buffer in w is
+		 * visible. */
+		uint64_t w = sonde_load_acquire(&reader->ring->w);
+		struct sonde_subbuf head;
 
-	if (!w)
-		return 0;
-	if (!current_seq(reader, w, &head))
-		return -EPROTO;
-	reader->offset = 0;
-	reader->seq = 0;
-	if (head.seq > reader->nr_subbufs - 2)
-		reader->seq = head.seq - (reader->nr_subbufs - 2);
-	return 1;
+		if (!w)
+			return 0;
+		if (!current_seq(reader, w, &head))
+			continue;
+		reader->offset = 0;
+		reader->seq = 0;
+		if (head.seq > reader->nr_subbufs - 2)
+			reader->seq = head.seq - (reader->nr_subbufs - 2);
+		return 1;
+	}
+	return -EPROTO;
 }
 
 void sonde_ring_release(struct sonde_ring_reader *reader)

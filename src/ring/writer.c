@@ -42,6 +42,8 @@ sonde_lane_commit(const struct sonde_commit *c)
 {
 	unsigned char *dst = c->dst;
 
+	if (c->gate)
+		sonde_store_relaxed(c->gate, 0);
 	for (uint64_t i = 0; i < c->nr_parts; i++) {
 		const struct sonde_part *part = &c->parts[i];
 		const unsigned char *src = part->data;
@@ -64,22 +66,14 @@ sonde_lane_commit(const struct sonde_commit *c)
 	return SONDE_STEP_DONE;
 }
 
-static enum sonde_step commit(const struct target *t, uint64_t expect,
-			      uint64_t next, unsigned char *dst,
-			      const struct sonde_part *parts, uint32_t nr_parts)
+/* The caller fills in expect, next, dst, parts and nr_parts, and gate if it is
+ * to be closed. */
+static enum sonde_step commit(const struct target *t, struct sonde_commit *c)
 {
-	struct sonde_commit c = {
-		.rseq = t->rseq,
-		.cpu = t->cpu,
-		.w = &t->ring->w,
-		.expect = expect,
-		.next = next,
-		.dst = dst,
-		.parts = parts,
-		.nr_parts = nr_parts,
-	};
-
-	return t->rseq ? sonde_rseq_commit(&c) : sonde_lane_commit(&c);
+	c->rseq = t->rseq;
+	c->cpu = t->cpu;
+	c->w = &t->ring->w;
+	return t->rseq ? sonde_rseq_commit(c) : sonde_lane_commit(c);
 }
 
 /* *addr = value, if the commit word is still `expect`. */
@@ -156,6 +150,12 @@ SONDE_COLD static enum sonde_step sonde_writer_switch(struct sonde_append *a,
 			     sonde_load_relaxed(&ring->discarded_size),
 	};
 	struct sonde_part part = { &head, sizeof(head), 0 };
+	struct sonde_commit c = {
+		.expect = plan->w,
+		.parts = &part,
+		.nr_parts = 1,
+		.gate = &ring->key,
+	};
 	enum sonde_step rc;
 
 	if (plan->w) {
@@ -170,21 +170,21 @@ SONDE_COLD static enum sonde_step sonde_writer_switch(struct sonde_append *a,
 	 * copied what we are about to overwrite. */
 	if (a->slot->mode == SONDE_DISCARD &&
 	    head.seq >= sonde_load_acquire(&ring->limit)) {
+		/* a stale plan says nothing about the ring as it is */
+		if (sonde_load_relaxed(&ring->w) != plan->w)
+			return SONDE_STEP_RETRY;
 		sonde_add_relaxed(&ring->discarded_full, 1);
 		return SONDE_STEP_LOST;
 	}
 	SONDE_TESTPOINT(switch_planned);
-	rc = store(t, plan->w, &ring->key, 0);
-	if (rc)
-		return rc;
-	SONDE_TESTPOINT(switch_closed);
-	rc = commit(t, plan->w,
-		    sonde_w_make(SONDE_SUBBUF_HEAD, a->slot->subbuf_size,
-				 head.seq, 0),
-		    subbuf(a, t, head.seq), &part, 1);
-	SONDE_TESTPOINT(switch_committed);
-	/* Pairs with sonde_fence_acquire in sonde_ring_verify. */
+	/* Pairs with sonde_fence_acquire in sonde_ring_verify: whoever sees a
+	 * byte of the next sub-buffer sees a w that is one before it. */
 	sonde_fence_release();
+	c.next = sonde_w_make(SONDE_SUBBUF_HEAD, a->slot->subbuf_size, head.seq,
+			      0);
+	c.dst = subbuf(a, t, head.seq);
+	rc = commit(t, &c);
+	SONDE_TESTPOINT(switch_committed);
 	return rc ? rc : SONDE_STEP_RETRY;
 }
 
@@ -199,29 +199,30 @@ SONDE_COLD static enum sonde_step sonde_writer_context(struct sonde_append *a,
 	unsigned char record[SONDE_HEAD_LARGE_FULL + 8];
 	uint32_t n = full_header(a, record, SONDE_CONTEXT_ID, plan->ts);
 	struct sonde_part part = { record, 0, 0 };
-	uint32_t seq = sonde_w_seq(plan->w);
+	unsigned char *base = subbuf(a, t, sonde_w_seq(plan->w));
+	struct sonde_commit c = {
+		.expect = plan->w,
+		.dst = base + plan->offset,
+		.parts = &part,
+		.nr_parts = 1,
+		.gate = &t->ring->key,
+	};
 	enum sonde_step rc;
-	uint64_t next;
 
 	n += put(record + n, a->self->tid, 4);
 	n += put(record + n, a->self->pid, 4);
 	part.size = n;
 	if (plan->offset + n >= capacity(a))
 		return sonde_writer_switch(a, t, plan);
-	next = plan->w + ((uint64_t)n << SONDE_W_REST_SHIFT);
-	rc = store(t, plan->w, &t->ring->key, 0);
-	SONDE_TESTPOINT(context_closed);
-	if (!rc)
-		rc = commit(t, plan->w, next, subbuf(a, t, seq) + plan->offset,
-			    &part, 1);
+	c.next = plan->w + ((uint64_t)n << SONDE_W_REST_SHIFT);
+	rc = commit(t, &c);
 	SONDE_TESTPOINT(context_committed);
 	if (!rc)
-		rc = store(
-			t, next, &t->ring->end,
-			(uint64_t)(uintptr_t)(subbuf(a, t, seq) + capacity(a)));
+		rc = store(t, c.next, &t->ring->end,
+			   (uint64_t)(uintptr_t)(base + capacity(a)));
 	SONDE_TESTPOINT(context_end);
 	if (!rc)
-		rc = store(t, next, &t->ring->key, key);
+		rc = store(t, c.next, &t->ring->key, key);
 	SONDE_TESTPOINT(context_gate);
 	return rc ? rc : SONDE_STEP_RETRY;
 }
@@ -267,8 +268,10 @@ static bool is_full(const struct sonde_append *a, const struct target *t,
 	    a->size > largest(a) - SONDE_HEAD_LARGE_FULL)
 		return false;
 	head = (const void *)subbuf(a, t, sonde_w_seq(w));
+	/* a stale w says nothing about the ring as it is */
 	return sonde_load_relaxed(&head->seq) + 1 >=
-	       sonde_load_relaxed(&t->ring->limit);
+		       sonde_load_relaxed(&t->ring->limit) &&
+	       sonde_load_relaxed(&t->ring->w) == w;
 }
 
 /* One plan and one step. DONE and LOST end it. */
@@ -305,9 +308,15 @@ static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
 	if (plan.offset + total >= capacity(a))
 		return sonde_writer_switch(a, t, &plan);
 	SONDE_TESTPOINT(record_planned);
-	rc = commit(t, plan.w, plan.w + (total << SONDE_W_REST_SHIFT) + 1,
-		    subbuf(a, t, sonde_w_seq(plan.w)) + plan.offset, a->parts,
-		    a->nr_parts);
+	rc = commit(
+		t,
+		&(struct sonde_commit){
+			.expect = plan.w,
+			.next = plan.w + (total << SONDE_W_REST_SHIFT) + 1,
+			.dst = subbuf(a, t, sonde_w_seq(plan.w)) + plan.offset,
+			.parts = a->parts,
+			.nr_parts = a->nr_parts,
+		});
 	if (rc == SONDE_STEP_CHANGED) {
 		measure(a);
 		return SONDE_STEP_RETRY;
@@ -372,6 +381,8 @@ SONDE_COLD static bool sonde_writer_lanes(struct sonde_append *a)
 		 * ring is as its last holder left it. */
 		if (!sonde_cmpxchg_acquire(&t.ring->lock, 0u, a->self->tid))
 			continue;
+		/* the holder before may have been on another CPU */
+		sonde_fence_counter();
 		SONDE_TESTPOINT(lane_locked);
 		append_in_lane(a, &t);
 		/* Pairs with sonde_cmpxchg_acquire in sonde_writer_lanes. */

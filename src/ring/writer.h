@@ -25,16 +25,17 @@
  * Steps of the slow path, each possibly followed by somebody else's:
  *
  *	open	w: 0 -> start of sub-buffer 0
- *	close	key := 0
- *	switch	head of the next sub-buffer; w -> its start
- *	context	context record; w moves past it
+ *	switch	key := 0; head of the next sub-buffer; w -> its start
+ *	context	key := 0; context record; w moves past it
  *	gate	end := ..., then key := ... if w is still where context left it
  *	record	header and payload; w moves past it and counts one event
  *
  * key is the gate of the fast path (emit_x86_64.S), which checks nothing but
- * key and room. It is closed before and opened after whatever changes what it
- * stands for (layout.h, invariant 3), and a step that fails half-way leaves it
- * closed, which costs time and nothing else.
+ * key and room. It is closed by the same step that changes what it stands for
+ * (layout.h, invariant 3) and opened by a later one; a step that fails half-way
+ * leaves it closed, which costs time and nothing else. To close it in a step of
+ * its own would be wrong: another thread of the CPU, whose context record is
+ * the last, may open it between that step and the next, since w has not moved.
  *
  * model: models/ring.pml. Test points: see
  * SONDE_TESTPOINT in base/port.h.
@@ -91,6 +92,7 @@ struct sonde_commit {
 	unsigned char *dst;
 	const struct sonde_part *parts;
 	uint64_t nr_parts;
+	uint64_t *gate; /* null, or the key to close before anything else */
 };
 
 enum sonde_step {
@@ -101,8 +103,9 @@ enum sonde_step {
 };
 
 /*
- * If still on c->cpu and *c->w == c->expect: copy the parts to c->dst, one
- * after the other, then *c->w = c->next (release).
+ * If still on c->cpu and *c->w == c->expect: close the gate if one is given,
+ * copy the parts to c->dst, one after the other, then *c->w = c->next
+ * (release).
  */
 enum sonde_step sonde_rseq_commit(const struct sonde_commit *c);
 

@@ -19,12 +19,16 @@
 
 #include "inprocess.h"
 
-#define THREADS_MAX 64u
-#define RINGS_MAX 512u
+#define THREADS_MAX  64u
+#define RINGS_MAX    512u
 #define CONTEXT_SIZE (SONDE_HEAD_COMPACT_FULL + 8u)
-#define BLOCK_SIZE 40u
+#define BLOCK_SIZE   40u
 
-enum { ID_WORD = 1, ID_BLOCK = 2, ID_PARTS = 3 };
+enum {
+	ID_WORD = 1,
+	ID_BLOCK = 2,
+	ID_PARTS = 3
+};
 
 struct lane_reader {
 	struct sonde_ring_reader reader;
@@ -188,8 +192,7 @@ int main(int argc, char **argv)
 	if (nr_threads > THREADS_MAX)
 		return 2;
 	inprocess_start(&session, SONDE_DISCARD, SONDE_COMPACT,
-			number(argc, argv, 3, 4096),
-			number(argc, argv, 4, 8));
+			number(argc, argv, 3, 4096), number(argc, argv, 4, 8));
 	if (session.nr_rings > RINGS_MAX)
 		return 2;
 	for (uint32_t i = 0; i < session.nr_rings; i++)
