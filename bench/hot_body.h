@@ -53,7 +53,9 @@ static struct measure_variant variants[] = {
 /* Per event, what an int event adds between two reads of the counter. */
 static void cold(void)
 {
-	enum { NR = 400 };
+	enum {
+		NR = 400
+	};
 	static double ns[NR];
 	static double bare[NR];
 
@@ -98,7 +100,8 @@ static void threads(int nr)
 	}
 	for (int i = 0; i < nr && i < 64; i++) {
 		(void)pthread_join(thread[i], NULL);
-		(void)snprintf(prefix, sizeof(prefix), TRACER " threads%d-", nr);
+		(void)snprintf(prefix, sizeof(prefix), TRACER " threads%d-",
+			       nr);
 		measure_print(prefix, &v[i], 1);
 	}
 }
@@ -112,8 +115,7 @@ int main(int argc, char **argv)
 	} else if (argc > 2 && !strcmp(argv[1], "emit")) {
 		run_int(atol(argv[2]));
 	} else {
-		measure_all(variants,
-			    sizeof(variants) / sizeof(variants[0]));
+		measure_all(variants, sizeof(variants) / sizeof(variants[0]));
 		measure_print(TRACER " ", variants,
 			      sizeof(variants) / sizeof(variants[0]));
 	}

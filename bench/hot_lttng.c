@@ -4,10 +4,11 @@
 #define LTTNG_UST_TRACEPOINT_DEFINE
 #include "hot_lttng_tp.h"
 
-#define TRACER		   "lttng"
-#define EVENT_INT(i)	   lttng_ust_tracepoint(bench, integer, i)
-#define EVENT_FOUR(i)	   lttng_ust_tracepoint(bench, four, i, i + 1, i + 2, (int)(i))
+#define TRACER       "lttng"
+#define EVENT_INT(i) lttng_ust_tracepoint(bench, integer, i)
+#define EVENT_FOUR(i) \
+	lttng_ust_tracepoint(bench, four, i, i + 1, i + 2, (int)(i))
 #define EVENT_STRING(i, s) lttng_ust_tracepoint(bench, string, i, s)
-#define EVENT_OFF(i)	   lttng_ust_tracepoint(bench, off, i)
+#define EVENT_OFF(i)       lttng_ust_tracepoint(bench, off, i)
 
 #include "hot_body.h"

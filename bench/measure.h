@@ -101,7 +101,8 @@ static inline void measure_print(const char *prefix,
 {
 	for (size_t i = 0; i < nr; i++)
 		printf("%s%s %.3f %.3f %.3f\n", prefix, v[i].name,
-		       v[i].ns[MEASURE_ROUNDS / 2], v[i].ns[MEASURE_ROUNDS / 10],
+		       v[i].ns[MEASURE_ROUNDS / 2],
+		       v[i].ns[MEASURE_ROUNDS / 10],
 		       v[i].ns[MEASURE_ROUNDS * 9 / 10]);
 }
 

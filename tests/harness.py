@@ -10,6 +10,7 @@ Prints `ok NAME`, `skip NAME: why` or `FAIL NAME: why` as each test ends, and
 at the end `N passed, N failed`.
 """
 
+import ctypes
 import os
 import signal
 import sys
@@ -67,6 +68,20 @@ def _child(function, out):
     os._exit(0)
 
 
+def _kill_leftovers():
+    """What a test left running is our child by now (see main), whatever group
+    or session it is in."""
+    path = f"/proc/self/task/{os.getpid()}/children"
+    while True:
+        with open(path) as f:
+            children = [int(word) for word in f.read().split()]
+        if not children:
+            return
+        for pid in children:
+            os.kill(pid, signal.SIGKILL)
+            os.waitpid(pid, 0)
+
+
 def _run(function):
     read, write = os.pipe()
     sys.stdout.flush()
@@ -76,10 +91,7 @@ def _run(function):
         _child(function, write)
     os.close(write)
     status = os.waitpid(pid, 0)[1]
-    try:
-        os.killpg(pid, signal.SIGKILL)  # what the test left running
-    except ProcessLookupError:
-        pass
+    _kill_leftovers()
     os.set_blocking(read, False)
     try:
         verdict = os.read(read, 1 << 16).decode(errors="replace")
@@ -98,6 +110,8 @@ def _run(function):
 def main():
     words = sys.argv[1:]
     passed = failed = 0
+    pr_set_child_subreaper = 36
+    ctypes.CDLL(None).prctl(pr_set_child_subreaper, 1, 0, 0, 0)
     with tempfile.TemporaryDirectory(prefix="sonde-test-") as scratch:
         os.environ["SONDE_TEST_SCRATCH"] = scratch
         for function in TESTS:

@@ -6,7 +6,6 @@
  * puts constants; both at multiples of 8 and with a magic number. So all
  * sections that are loaded and not written to are gone through.
  */
-#include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -16,8 +15,7 @@
 
 #include "cmd/list.h"
 #include "event/desc.h"
-
-#define SECTION_NAME "sonde_desc"
+#include "event/elf.h"
 
 void sonde_list_say(struct sonde_list_text *text, const char *format, ...)
 {
@@ -217,80 +215,27 @@ int sonde_list_desc(const struct sonde_desc *desc,
 
 /* ---- the file ---- */
 
-struct elf {
-	const uint8_t *bytes;
-	size_t size;
-	size_t nr_sections;
-	uint64_t sections_off;
-	uint64_t names_off;
-	uint64_t names_size;
-};
-
-static bool in_file(const struct elf *elf, uint64_t offset, uint64_t size)
+static int open_table(const uint8_t *bytes, size_t size,
+		      struct sonde_elf_table *ret_table)
 {
-	return offset <= elf->size && size <= elf->size - offset;
-}
-
-static Elf64_Shdr section_at(const struct elf *elf, size_t i)
-{
-	Elf64_Shdr section;
-
-	memcpy(&section,
-	       elf->bytes + elf->sections_off + i * sizeof(Elf64_Shdr),
-	       sizeof(section));
-	return section;
-}
-
-static int check_ident(const struct elf *elf)
-{
-	const uint8_t mine = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ?
-				     ELFDATA2LSB :
-				     ELFDATA2MSB;
-
-	if (elf->size < SELFMAG || memcmp(elf->bytes, ELFMAG, SELFMAG) != 0)
-		return -ENOEXEC;
-	if (elf->size < sizeof(Elf64_Ehdr))
-		return -EINVAL;
-	if (elf->bytes[EI_CLASS] != ELFCLASS64 || elf->bytes[EI_DATA] != mine)
-		return -ENOTSUP;
-	return 0;
-}
-
-static int open_elf(struct elf *elf)
-{
-	int error = check_ident(elf);
-	Elf64_Ehdr head;
-	Elf64_Shdr names;
+	struct sonde_elf_table table = { .file_size = size };
+	struct sonde_elf_section names;
+	struct sonde_elf_head head;
+	int error = sonde_elf_check_head(bytes, size, &head);
 
 	if (error != 0)
 		return error;
-	memcpy(&head, elf->bytes, sizeof(head));
-	elf->nr_sections = head.e_shnum;
-	elf->sections_off = head.e_shoff;
-	if (head.e_shnum == 0)
-		return 0;
-	if (head.e_shentsize != sizeof(Elf64_Shdr) ||
-	    !in_file(elf, head.e_shoff,
-		     (uint64_t)head.e_shnum * sizeof(Elf64_Shdr)) ||
-	    head.e_shstrndx >= head.e_shnum)
-		return -EINVAL;
-	names = section_at(elf, head.e_shstrndx);
-	if (!in_file(elf, names.sh_offset, names.sh_size))
-		return -EINVAL;
-	elf->names_off = names.sh_offset;
-	elf->names_size = names.sh_size;
+	table.nr = head.nr_sections;
+	if (table.nr > 0) {
+		table.sections = bytes + head.sections_off;
+		names = sonde_elf_section(&table, head.names_index);
+		if (!names.in_file)
+			return -EINVAL;
+		table.names = (const char *)bytes + names.offset;
+		table.names_size = names.size;
+	}
+	*ret_table = table;
 	return 0;
-}
-
-static bool has_name(const struct elf *elf, const Elf64_Shdr *section,
-		     const char *name)
-{
-	uint64_t size = strlen(name) + 1;
-
-	return section->sh_name <= elf->names_size &&
-	       size <= elf->names_size - section->sh_name &&
-	       memcmp(elf->bytes + elf->names_off + section->sh_name, name,
-		      size) == 0;
 }
 
 static int list_range(const uint8_t *bytes, size_t size,
@@ -309,38 +254,36 @@ static int list_range(const uint8_t *bytes, size_t size,
 	return error;
 }
 
-/* Loaded, from the file, and not written to: where constants are. */
-static bool holds_constants(const struct elf *elf, const Elf64_Shdr *section)
-{
-	return (section->sh_flags & SHF_ALLOC) &&
-	       !(section->sh_flags & (SHF_WRITE | SHF_EXECINSTR)) &&
-	       section->sh_type == SHT_PROGBITS && section->sh_addr % 8 == 0 &&
-	       in_file(elf, section->sh_offset, section->sh_size);
-}
-
 int sonde_list_elf(const void *bytes, size_t size,
 		   const struct sonde_list_sink *sink, uint64_t *ret_malformed)
 {
-	struct elf elf = { .bytes = bytes, .size = size };
-	int error = open_elf(&elf);
+	struct sonde_elf_table table;
+	int error = open_table(bytes, size, &table);
 	struct sonde_list_text *text;
 	uint64_t malformed = 0;
+	uint64_t left = size;
 
 	if (error != 0)
 		return error;
 	text = malloc(sizeof(*text));
 	if (!text)
 		return -ENOMEM;
-	for (size_t i = 0; error == 0 && i < elf.nr_sections; i++) {
-		Elf64_Shdr section = section_at(&elf, i);
+	for (uint32_t i = 0; error == 0 && i < table.nr; i++) {
+		struct sonde_elf_section section = sonde_elf_section(&table, i);
+		bool ours = !strcmp(section.name, SONDE_ELF_DESC_SECTION);
 
-		if (!holds_constants(&elf, &section))
+		if (!section.in_file || !section.is_constant)
 			continue;
-		error = list_range(elf.bytes + section.sh_offset,
-				   section.sh_size, sink, text,
-				   has_name(&elf, &section, SECTION_NAME) ?
-					   &malformed :
-					   NULL);
+		/* Sections share no bytes; if they did, a small file could
+		 * keep us busy for hours. */
+		if (section.size > left)
+			error = -EINVAL;
+		else
+			error = list_range((const uint8_t *)bytes +
+						   section.offset,
+					   section.size, sink, text,
+					   ours ? &malformed : NULL);
+		left -= section.size;
 	}
 	free(text);
 	if (error == 0)

@@ -373,16 +373,36 @@ static int read_length(struct parser *parser, size_t start)
 	return take_mark(parser, ']') ? 0 : -EINVAL;
 }
 
+/* Whether the declaration that comes next is of a sequence as long as the
+ * field `name` says. */
+static bool is_length_of_next(const struct parser *parser, const char *name)
+{
+	struct parser ahead = *parser;
+	uint32_t depth = 0;
+
+	while (!at_end(&ahead) && !(depth == 0 && at_mark(&ahead, ';'))) {
+		if (at_mark(&ahead, '{')) {
+			depth++;
+		} else if (at_mark(&ahead, '}')) {
+			if (depth-- == 0)
+				return false;
+		} else if (depth == 0 && take_mark(&ahead, '[')) {
+			return at_word(&ahead, name);
+		}
+		next(&ahead);
+	}
+	return false;
+}
+
 /*
  * A name, and what may follow it, after the type that was said from `start`
- * on. At the outermost level the field is delivered. Fields `__x_length` are
- * a sequence's own affair.
+ * on. At the outermost level the field is delivered. A sequence's length is
+ * its own affair.
  */
 static int read_name(struct parser *parser, size_t start)
 {
 	struct level *level = &parser->level[parser->depth];
 	char name[WORD_MAX];
-	size_t length;
 	int error;
 
 	if (parser->token.kind != WORD)
@@ -392,9 +412,7 @@ static int read_name(struct parser *parser, size_t start)
 	error = read_length(parser, start);
 	if (error != 0 || !take_mark(parser, ';'))
 		return -EINVAL;
-	length = strlen(name);
-	if (strncmp(name, "__", 2) == 0 && length > 7 &&
-	    strcmp(name + length - 7, "_length") == 0) {
+	if (strncmp(name, "__", 2) == 0 && is_length_of_next(parser, name)) {
 		parser->text->used = start;
 		parser->text->bytes[start] = 0;
 		return 0;

@@ -171,7 +171,7 @@ static void activate(const struct sonde_arena_view *view,
 	slot->session = setup->session;
 	slot->loglevel = setup->loglevel;
 	memcpy(slot->rules, setup->rules, setup->rules_size);
-	slot->next_id = 1;
+	slot->next_id = view->first_id;
 	for (uint32_t i = 0; i < nr_rings; i++)
 		sonde_arena_ring(view, i)->limit = view->geometry.nr_subbufs;
 	/* Pairs with the load of slot.state in select_event: a process that
@@ -190,6 +190,8 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 	if (!view->slot)
 		return -EBUSY;
 	view->geometry = setup->geometry;
+	view->first_id =
+		setup->header == SONDE_LARGE ? SONDE_LARGE_FIRST_ID : 1;
 	rc = map_rings(view);
 	if (rc) {
 		/* Pairs with claim of another recorder: the slot is as we
@@ -245,7 +247,7 @@ uint32_t sonde_arena_event_id(const struct sonde_arena_view *view,
 
 uint32_t sonde_arena_nr_ids(const struct sonde_arena_view *view)
 {
-	return sonde_load_relaxed(&view->slot->next_id);
+	return sonde_load_relaxed(&view->slot->next_id) - view->first_id;
 }
 
 uint64_t sonde_arena_nr_contended(const struct sonde_arena_view *view)

@@ -53,6 +53,7 @@ struct sonde_arena_view {
 	struct sonde_slot *slot;
 	uint32_t slot_index;
 	struct sonde_geometry geometry;
+	uint32_t first_id;  /* of those that are handed out */
 	uint64_t ctl_bytes; /* the data of ring 0 starts there in `rings` */
 	uint64_t desc_bytes_left;
 };
@@ -96,7 +97,7 @@ void sonde_arena_stop(struct sonde_arena_view *view);
 uint32_t sonde_arena_nr_entries(const struct sonde_arena_view *view);
 uint32_t sonde_arena_event_id(const struct sonde_arena_view *view,
 			      uint32_t index);
-/* How many ids were handed out, as far as the arena says. */
+/* How many ids were handed out, as far as the arena says; any number. */
 uint32_t sonde_arena_nr_ids(const struct sonde_arena_view *view);
 /* What the process counted: events lost because every ring was busy, events
  * that got no id, sites it refused. */

@@ -5,12 +5,12 @@
  * A session has one budget of bytes. What counts is memory that can be
  * touched: the rings a process writes to in the ordinary way (one for each CPU
  * that is online, or the lanes where there are no restartable sequences). The
- * other rings are address space until something goes wrong, and their pages
- * are given back once read.
+ * other rings are address space until something goes wrong.
  *
- * The first process gets half of the budget: most recordings have one process
- * that matters. Every later one gets a quarter of what remains, so some twenty
- * can run at a time; a process that has ended gives its share back. A share
+ * A process that finds the budget untouched gets half of it: most recordings
+ * have one process that matters. Any other gets a quarter of what remains, so
+ * some twenty can run at a time, with the default budget on a few CPUs; a
+ * process that has ended gives its share back. A share
  * below two of the smallest sub-buffers for each ring is refused: the process
  * runs on, unrecorded, and the summary says so.
  *

@@ -127,7 +127,7 @@ static int sync_events(struct sonde_image *image)
 	}
 	/* Ids are handed out before they are entered: until all are there,
 	 * look again. */
-	if (image->nr_events + 1 < nr_ids)
+	if (image->nr_events < nr_ids)
 		image->ids_pending = true;
 	image->nr_ids_seen = nr_ids;
 	return 0;
@@ -476,6 +476,7 @@ int sonde_image_new(struct sonde_recording *recording,
 	if (!image)
 		return -ENOMEM;
 	setup.geometry = config->geometry;
+	setup.header = config->header;
 	(void)snprintf(comment, sizeof(comment), "%s, pid %d", image->name,
 		       (int)image->pid);
 	rc = sonde_ctf_trace_add_class(recording->trace, image->class_id,

@@ -49,7 +49,7 @@
 struct sonde_recording {
 	struct sonde_ctf_trace *trace;
 	uint64_t (*now)(void);          /* the clock of the records */
-	struct sonde_arena_setup setup; /* but for the geometry */
+	struct sonde_arena_setup setup; /* but for geometry and header */
 	struct sonde_summary *summary;
 	int disk_error; /* -errno; once set, nothing is written any more */
 	/* Events seen in any image, a bit per hash: for the summary. */
@@ -62,6 +62,7 @@ struct sonde_image_config {
 	uint32_t class_id; /* of the trace; not used before */
 	pid_t pid;         /* who made the arena */
 	const char *name;  /* what it calls itself: any text */
+	enum sonde_header_kind header;
 	struct sonde_geometry geometry;
 };
 

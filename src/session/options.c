@@ -216,6 +216,22 @@ static int apply_mode(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_headers(struct parse *parse, const char *value)
+{
+	if (!strcmp(value, "auto"))
+		parse->options->headers = SONDE_HEADERS_AUTO;
+	else if (!strcmp(value, "compact"))
+		parse->options->headers = SONDE_HEADERS_COMPACT;
+	else if (!strcmp(value, "large"))
+		parse->options->headers = SONDE_HEADERS_LARGE;
+	else
+		return fail(parse,
+			    "--headers %s: use 'compact' (4 bytes, best for up "
+			    "to 30 events), 'large' (6 bytes) or 'auto'",
+			    value);
+	return 0;
+}
+
 static int apply_memory(struct parse *parse, const char *value)
 {
 	char low[32];
@@ -322,6 +338,7 @@ static const struct option_def definitions[] = {
 	{ "memory", 0, true, apply_memory },
 	{ "subbuf", 0, true, apply_subbuf },
 	{ "read-timer", 0, true, apply_read_timer },
+	{ "headers", 0, true, apply_headers },
 	{ "malloc", 0, false, apply_malloc },
 	{ "locks", 0, false, apply_locks },
 	{ "quiet", 'q', false, apply_quiet },

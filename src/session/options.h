@@ -23,6 +23,12 @@
 #define SONDE_READ_TIMER_MAX_US 10000000u
 #define SONDE_LOGLEVEL_ALL      255u
 
+enum sonde_headers {
+	SONDE_HEADERS_AUTO = 0, /* by the number of events */
+	SONDE_HEADERS_COMPACT,
+	SONDE_HEADERS_LARGE,
+};
+
 struct sonde_record_options {
 	const char *output;     /* borrowed from argv; NULL: choose a name */
 	uint64_t memory_bytes;  /* for the rings of all processes together */
@@ -30,6 +36,7 @@ struct sonde_record_options {
 	uint32_t read_timer_us; /* 0: adapt to the load */
 	uint32_t loglevel;
 	enum sonde_ring_mode mode;
+	enum sonde_headers headers;
 	bool hook_malloc;
 	bool hook_locks;
 	bool quiet;

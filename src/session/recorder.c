@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "ring/control.h"
+#include "session/census.h"
 #include "session/image.h"
 #include "session/kin.h"
 #include "session/pace.h"
@@ -50,6 +52,7 @@ struct recorder {
 	struct sonde_timebase timebase;
 	struct sonde_budget budget;
 	struct sonde_pace pace;
+	struct sonde_census *census; /* NULL: none is taken */
 	int epoll_fd;
 	bool finishing;
 	uint32_t next_class;
@@ -140,6 +143,31 @@ static void watch_creator(struct recorder *r, struct live *live, pid_t pid)
 		forget_pidfd(live);
 }
 
+_Static_assert(SONDE_CENSUS_ENOUGH == SONDE_STATE_COMPACT_MAX + 1,
+	       "a census counts as far as compact headers do, and one more");
+
+/* Which headers make the process's events cheapest; compact ones if that can't
+ * be found out. */
+static enum sonde_header_kind choose_header(struct recorder *r, pid_t pid)
+{
+	switch (r->config->options->headers) {
+	case SONDE_HEADERS_COMPACT:
+		return SONDE_COMPACT;
+	case SONDE_HEADERS_LARGE:
+		return SONDE_LARGE;
+	case SONDE_HEADERS_AUTO:
+		break;
+	}
+	if (!r->census)
+		return SONDE_COMPACT;
+	sonde_census_restart(r->census);
+	if (sonde_census_add_process(r->census, pid))
+		return SONDE_COMPACT;
+	return sonde_census_nr(r->census) < SONDE_CENSUS_ENOUGH ?
+		       SONDE_COMPACT :
+		       SONDE_LARGE;
+}
+
 static int make_image(struct recorder *r, struct sonde_arena_view *view,
 		      pid_t pid, const char *name)
 {
@@ -155,6 +183,7 @@ static int make_image(struct recorder *r, struct sonde_arena_view *view,
 	rc = sonde_budget_take(&r->budget, view->lanes_only, &config.geometry);
 	if (rc)
 		return rc;
+	config.header = choose_header(r, pid);
 	/* Used up even if it fails: the trace may know it. */
 	config.class_id = r->next_class++;
 	rc = sonde_image_new(&r->recording, &config, view, &live->image);
@@ -420,11 +449,8 @@ static int start(struct recorder *r, struct sonde_recorder_ready *ready)
 		return rc;
 	r->recording.now = r->timebase.now;
 	r->recording.summary = &r->summary;
-	/* The fast path of a tracepoint makes compact headers only; events past
-	 * the thirtieth take longer ones in the same streams. */
 	r->recording.setup = (struct sonde_arena_setup){
 		.mode = options->mode,
-		.header = SONDE_COMPACT,
 		.clock = r->timebase.clock.source == SONDE_CLOCK_SOURCE_CPU ?
 				 SONDE_CLOCK_CPU :
 				 SONDE_CLOCK_MONOTONIC,
@@ -457,6 +483,9 @@ static struct recorder *new_recorder(const struct sonde_recorder_config *config)
 		.mode = config->options->mode,
 	};
 	sonde_pace_init(&r->pace, config->options->read_timer_us * 1000ull);
+	r->census = sonde_census_new(config->options->rules,
+				     config->options->rules_size,
+				     config->options->loglevel);
 	return r;
 }
 
@@ -464,6 +493,7 @@ static void free_recorder(struct recorder *r)
 {
 	for (uint32_t i = 0; i < PEERS_MAX; i++)
 		drop_peer(&r->peers[i]);
+	sonde_census_free(r->census);
 	if (r->epoll_fd >= 0)
 		(void)close(r->epoll_fd);
 	free(r);

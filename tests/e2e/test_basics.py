@@ -3,6 +3,7 @@
 """test_basics.py - a program is recorded and babeltrace2 reads what it did."""
 
 import os
+import re
 
 from sonde import (build, check, install, record, record_ok, run,
                    scratch, SONDE)
@@ -170,6 +171,63 @@ def list_shows_a_trace_s_events():
     check_equal(done.returncode, 0, done.stderr)
     for name in ("demo:first", "demo:second", "other:third", "twice"):
         check(name in done.stdout, f"{name} is not in {done.stdout}")
+
+
+def with_events(nr):
+    """A program with so many events, which all happen twice."""
+    sites = "\n".join(f"\t\tsonde_event(many, e{n}, i, sonde_field(n, {n}));"
+                      for n in range(nr))
+    return f"""
+#include <sonde/tracepoint.h>
+int main(void)
+{{
+	for (long i = 0; i < 2; i++) {{
+{sites}
+	}}
+	return 0;
+}}
+"""
+
+
+def headers(trace):
+    """The kinds of header in the trace, by the largest short identifier."""
+    metadata = (trace.dir / "metadata").read_text(errors="replace")
+    kinds = {"30": "compact", "65534": "large"}
+    return sorted({kinds[n] for n in
+                   re.findall(r"compact = 0 \.\.\. (\d+)", metadata)})
+
+
+def check_many(nr, kind, *flags, options=(), static=False, first=0):
+    program = build(with_events(nr), *flags, static=static)
+    trace = record_ok(program, options=options)
+    events = [e for e in trace.events() if e.name.startswith("many:")]
+    check_equal([(e.name, e["i"], e["n"]) for e in events],
+                [(f"many:e{n}", i, n) for i in range(2)
+                 for n in range(first, nr)], "events")
+    check_equal(headers(trace), [kind], "headers")
+
+
+@test
+def a_program_with_many_events_is_recorded():
+    check_many(40, "large")
+    check_many(40, "large", "-xc++", "-std=c++17")
+    check_many(40, "large", static=True)
+    check_many(40, "large", "-xc++", "-std=c++17", static=True)
+
+
+@test
+def a_program_with_few_events_has_compact_headers():
+    check_many(5, "compact")
+    check_many(30, "compact")
+    check_many(5, "compact", "-xc++", "-std=c++17")
+    check_many(40, "compact", options=["-e", "many:*", "--exclude", "*:e?"],
+               first=10)
+
+
+@test
+def the_kind_of_header_can_be_chosen():
+    check_many(40, "compact", options=["--headers", "compact"])
+    check_many(5, "large", options=["--headers", "large"])
 
 
 install()

@@ -202,13 +202,13 @@ def control_c_ends_both_with_a_complete_trace():
 
 @test
 def the_trace_is_readable_while_it_is_recorded():
-    counter = Counter(build(COUNTER), 200)
-    for _ in range(5):
+    counter = Counter(build(COUNTER), 5000)
+    for _ in range(3):
         while not (counter.dir / "metadata").exists():
             pass
         before = len(Trace(counter.dir).text())
         start = counter.progress()
-        while counter.progress()[0] < start[0] + 2000:
+        while counter.progress()[0] < start[0] + 500:
             pass
     counter.kill_program()
     counter.end()

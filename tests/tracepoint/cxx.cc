@@ -8,7 +8,9 @@
 namespace
 {
 
-enum class scoped : unsigned char { a = 200 };
+enum class scoped : unsigned char {
+	a = 200
+};
 
 struct flags {
 	unsigned three : 3;

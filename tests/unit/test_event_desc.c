@@ -51,6 +51,15 @@ void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
 	(void)inc;
 }
 
+void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
+		       const char *string)
+{
+	(void)state;
+	(void)value;
+	(void)inc;
+	(void)string;
+}
+
 void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 {
 	(void)state;
@@ -68,7 +77,7 @@ size_t sonde_stage_string(char *dst, const char *s, size_t room)
 
 static int a = 1;
 static int b[3];
-static const char *text = "";
+static const char *text = "text";
 
 #define THE_EVENT                                                         \
 	sonde_event(prov, event, a, b, text,                              \
@@ -252,6 +261,76 @@ static void limits_are_told_from_damage(void **state)
 	free(copy);
 }
 
+/* Where the record of the field `name` is in the description. */
+static struct sonde_field *record_of(uint8_t *copy, const char *name)
+{
+	struct sonde_fields it = sonde_desc_fields((void *)copy);
+	struct sonde_field_view field;
+	const uint8_t *at = it.next;
+
+	while (sonde_fields_next(&it, &field)) {
+		if (strcmp(field.name, name) == 0)
+			return (void *)(copy + (at - copy));
+		at = it.next;
+	}
+	fail();
+	return NULL;
+}
+
+static void set_bytes(void *to, uint32_t value, size_t size)
+{
+	memcpy(to, &value, size);
+}
+
+static void variants_need_the_tag_that_fits(void **state)
+{
+	size_t size;
+	uint8_t *copy = copy_sound(&size);
+	uint8_t *tag = (uint8_t *)record_of(copy, "v_tag");
+	uint8_t *first = tag + sizeof(struct sonde_field) + sizeof("v_tag");
+
+	(void)state;
+	first[0] = 1; /* the first label: 1 .. 0 */
+	assert_int_equal(check(copy, size), -EINVAL);
+	first[8] = 1; /* 1 .. 1: in order, but not the option's position */
+	assert_int_equal(check(copy, size), -EINVAL);
+	first[0] = 0;
+	first[8] = 0;
+	assert_int_equal(check(copy, size), 0);
+	/* The tag is an integer all of a sudden. */
+	tag[offsetof(struct sonde_field, kind)] = SONDE_KIND_INT;
+	assert_int_equal(check(copy, size), -EINVAL);
+	free(copy);
+}
+
+static void odd_widths_flags_and_elements_are_refused(void **state)
+{
+	size_t size;
+	uint8_t *copy = copy_sound(&size);
+	uint8_t *a_field = (uint8_t *)record_of(copy, "a");
+	uint8_t *b_field = (uint8_t *)record_of(copy, "b");
+	uint8_t *element = b_field + sizeof(struct sonde_field) + sizeof("b");
+
+	(void)state;
+	a_field[offsetof(struct sonde_field, bits)] = 24;
+	assert_int_equal(check(copy, size), -EINVAL);
+	a_field[offsetof(struct sonde_field, bits)] = 32;
+	a_field[offsetof(struct sonde_field, flags) + 1] = 1;
+	assert_int_equal(check(copy, size), -EINVAL);
+	a_field[offsetof(struct sonde_field, flags) + 1] = 0;
+	set_bytes(b_field + offsetof(struct sonde_field, count), 0, 4);
+	assert_int_equal(check(copy, size), -EINVAL);
+	set_bytes(b_field + offsetof(struct sonde_field, count), 1u << 20, 4);
+	assert_int_equal(check(copy, size), -E2BIG);
+	set_bytes(b_field + offsetof(struct sonde_field, count), 3, 4);
+	assert_int_equal(check(copy, size), 0);
+	element[offsetof(struct sonde_field, kind)] = SONDE_KIND_STRING;
+	element[offsetof(struct sonde_field, bits)] = 0;
+	set_bytes(element + offsetof(struct sonde_field, flags), 0, 4);
+	assert_int_equal(check(copy, size), -EINVAL);
+	free(copy);
+}
+
 static void equality_is_of_all_but_the_line(void **state)
 {
 	size_t size;
@@ -375,6 +454,8 @@ int main(void)
 		cmocka_unit_test(every_changed_byte_is_refused_or_harmless),
 		cmocka_unit_test(random_damage_is_refused_or_harmless),
 		cmocka_unit_test(limits_are_told_from_damage),
+		cmocka_unit_test(variants_need_the_tag_that_fits),
+		cmocka_unit_test(odd_widths_flags_and_elements_are_refused),
 		cmocka_unit_test(equality_is_of_all_but_the_line),
 		cmocka_unit_test(references_have_no_fields),
 		cmocka_unit_test(scanning_finds_what_is_whole_and_aligned),

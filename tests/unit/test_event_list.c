@@ -44,6 +44,15 @@ void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
 	(void)inc;
 }
 
+void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
+		       const char *string)
+{
+	(void)state;
+	(void)value;
+	(void)inc;
+	(void)string;
+}
+
 void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 {
 	(void)state;

@@ -57,6 +57,7 @@ static int end_recording(void **state)
 {
 	(void)state;
 	assert_int_equal(sonde_ctf_trace_close(recording.trace), 0);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
@@ -66,6 +67,12 @@ static const struct sonde_geometry geometry = {
 	.subbuf_size = 4096,
 	.nr_subbufs = 4,
 };
+
+/* For those who take a descriptor over. */
+static int copy_of(int fd)
+{
+	return fcntl(fd, F_DUPFD_CLOEXEC, 0);
+}
 
 static struct sonde_image *attach(struct fake_process *p)
 {
@@ -79,7 +86,7 @@ static struct sonde_image *attach(struct fake_process *p)
 	struct sonde_arena_view view;
 	struct sonde_image *image;
 
-	assert_int_equal(sonde_arena_open(dup(p->fd), &view), 0);
+	assert_int_equal(sonde_arena_open(copy_of(p->fd), &view), 0);
 	assert_int_equal(sonde_image_new(&recording, &config, &view, &image),
 			 0);
 	return image;
@@ -98,11 +105,14 @@ static void descriptors_that_are_no_sealed_memory_are_refused(void **state)
 	int fd = memfd_create("open", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	(void)state;
-	assert_int_equal(sonde_arena_open(open("/dev/null", O_RDWR), &view),
+	assert_int_equal(sonde_arena_open(open("/dev/null", O_RDWR | O_CLOEXEC),
+					  &view),
 			 -EBADF);
-	assert_int_equal(sonde_arena_open(open("/", O_RDONLY), &view), -EBADF);
+	assert_int_equal(sonde_arena_open(open("/", O_RDONLY | O_CLOEXEC),
+					  &view),
+			 -EBADF);
 	assert_int_equal(ftruncate(fd, SONDE_META_SPAN), 0);
-	assert_int_equal(sonde_arena_open(dup(fd), &view), -EBADF);
+	assert_int_equal(sonde_arena_open(copy_of(fd), &view), -EBADF);
 	assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
 	assert_int_equal(sonde_arena_open(fd, &view), -EPROTO);
 }
@@ -145,7 +155,7 @@ static void a_file_that_may_not_grow_is_refused(void **state)
 	(void)state;
 	fake_process_init(&p);
 	assert_int_equal(fcntl(p.fd, F_ADD_SEALS, F_SEAL_GROW), 0);
-	assert_int_equal(sonde_arena_open(dup(p.fd), &view), 0);
+	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
 	setup.geometry = geometry;
 	assert_int_equal(sonde_arena_configure(&view, &setup), -EPERM);
 	assert_int_equal(p.slot->state, SONDE_SLOT_FREE);
@@ -163,7 +173,7 @@ static void a_process_without_a_free_slot_is_refused(void **state)
 	fake_process_init(&p);
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++)
 		p.slot[i].state = SONDE_SLOT_STOPPED;
-	assert_int_equal(sonde_arena_open(dup(p.fd), &view), 0);
+	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
 	setup.geometry = geometry;
 	assert_int_equal(sonde_arena_configure(&view, &setup), -EBUSY);
 	sonde_arena_close(&view);
@@ -178,7 +188,7 @@ an_arena_is_alone_once_mappings_and_descriptors_are_gone(void **state)
 
 	(void)state;
 	fake_process_init(&p);
-	assert_int_equal(sonde_arena_open(dup(p.fd), &view), 0);
+	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
 	assert_false(sonde_arena_is_alone(&view));
 	assert_int_equal(close(p.fd), 0);
 	p.fd = -1;
@@ -186,6 +196,34 @@ an_arena_is_alone_once_mappings_and_descriptors_are_gone(void **state)
 	fake_process_fini(&p);
 	assert_true(sonde_arena_is_alone(&view));
 	sonde_arena_close(&view);
+}
+
+static void check_first_id(enum sonde_header_kind header, uint32_t first)
+{
+	struct fake_process p;
+	struct sonde_arena_view view;
+	struct sonde_arena_setup setup = recording.setup;
+
+	fake_process_init(&p);
+	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
+	setup.geometry = geometry;
+	setup.header = header;
+	assert_int_equal(sonde_arena_configure(&view, &setup), 0);
+	assert_int_equal(p.slot->header, header);
+	assert_int_equal(p.slot->next_id, first);
+	assert_int_equal(sonde_arena_nr_ids(&view), 0);
+	fake_register(&p, "one", (uint16_t)first);
+	assert_int_equal(sonde_arena_nr_ids(&view), 1);
+	assert_int_equal(sonde_arena_event_id(&view, 0), first);
+	sonde_arena_close(&view);
+	fake_process_fini(&p);
+}
+
+static void identifiers_tell_the_kind_of_header(void **state)
+{
+	(void)state;
+	check_first_id(SONDE_COMPACT, 1);
+	check_first_id(SONDE_LARGE, SONDE_LARGE_FIRST_ID);
 }
 
 /* ---- an honest process ---- */
@@ -345,7 +383,7 @@ static void the_same_description_for_all_entries_is_bounded(void **state)
 	fake_process_init(&p);
 	fake_register(&p, "one", 1);
 	fake_entry(&p, 0)->desc_size = SONDE_DESC_MAX;
-	assert_int_equal(sonde_arena_open(dup(p.fd), &view), 0);
+	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
 	while (nr < SONDE_EVENTS_MAX &&
 	       !sonde_arena_copy_desc(&view, 0, room, &desc))
 		nr++;
@@ -463,6 +501,7 @@ int main(void)
 		TEST(a_file_that_may_not_grow_is_refused),
 		TEST(a_process_without_a_free_slot_is_refused),
 		TEST(an_arena_is_alone_once_mappings_and_descriptors_are_gone),
+		TEST(identifiers_tell_the_kind_of_header),
 		TEST(what_is_emitted_is_recorded),
 		TEST(what_finds_no_room_is_counted),
 		TEST(what_is_overwritten_is_counted),

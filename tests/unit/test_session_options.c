@@ -124,6 +124,19 @@ static void sizes_out_of_range_name_the_limits(void **state)
 	check_refused(PARSE("--read-timer", "5h", "x"), "5h");
 }
 
+static void the_kind_of_headers_is_found_out_unless_given(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("x"), 0);
+	assert_int_equal(options.headers, SONDE_HEADERS_AUTO);
+	assert_int_equal(PARSE("--headers", "large", "x"), 0);
+	assert_int_equal(options.headers, SONDE_HEADERS_LARGE);
+	assert_int_equal(PARSE("--headers=compact", "x"), 0);
+	assert_int_equal(options.headers, SONDE_HEADERS_COMPACT);
+	assert_int_equal(PARSE("--headers=large", "--headers=auto", "x"), 0);
+	assert_int_equal(options.headers, SONDE_HEADERS_AUTO);
+}
+
 static void unknown_words_are_named(void **state)
 {
 	(void)state;
@@ -131,6 +144,7 @@ static void unknown_words_are_named(void **state)
 	check_refused(PARSE("--frob=1", "x"), "'--frob'");
 	check_refused(PARSE("-Z", "x"), "'-Z'");
 	check_refused(PARSE("--mode", "ring", "x"), "overwrite");
+	check_refused(PARSE("--headers", "small", "x"), "compact");
 	check_refused(PARSE("--loglevel", "loud", "x"), "loud");
 	check_refused(PARSE("--malloc=yes", "x"), "--malloc");
 	check_refused(PARSE("-o"), "--output");
@@ -201,6 +215,7 @@ int main(void)
 		cmocka_unit_test(only_excluding_starts_from_everything),
 		cmocka_unit_test(rules_that_exceed_their_room_are_refused),
 		cmocka_unit_test(sizes_out_of_range_name_the_limits),
+		cmocka_unit_test(the_kind_of_headers_is_found_out_unless_given),
 		cmocka_unit_test(unknown_words_are_named),
 		cmocka_unit_test(help_needs_no_program),
 		cmocka_unit_test(sizes_and_times_are_read),

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/census.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <sonde/abi.h>
+
+#include "event/desc.h"
+#include "event/elf.h"
+#include "event/select.h"
+
+#define FILES_MAX     256u
+#define MAPS_BYTES    (256u << 10)
+#define SECTIONS_MAX  512u
+#define NAMES_BYTES   (16u << 10)
+#define SYMBOLS_BYTES (4ull << 20)  /* searched in one file */
+#define SCAN_BYTES    (16ull << 20) /* searched in one process */
+#define CHUNK_BYTES   (128u << 10)
+#define PROCESS_NS    20000000ull /* then no other file is opened */
+#define MARKER_BYTES  (sizeof(marker) - 1)
+
+_Static_assert(CHUNK_BYTES > 2 * SONDE_DESC_MAX, "a chunk has no news");
+
+static const char marker[] = "sonde_register";
+
+struct file {
+	int fd;
+	dev_t dev;
+	ino_t ino;
+	uint64_t size;
+	struct sonde_elf_table table;
+};
+
+struct sonde_census {
+	const char *rules;
+	size_t rules_size;
+	uint32_t loglevel;
+	uint32_t nr;
+	uint32_t hashes[SONDE_CENSUS_ENOUGH]; /* of what was counted */
+	uint64_t scan_left;
+	char maps[MAPS_BYTES + 1];
+	char names[NAMES_BYTES];
+	uint8_t sections[SECTIONS_MAX * SONDE_ELF_SECTION_BYTES];
+	/* Stands for an aligned address, as sections are. */
+	uint8_t chunk[CHUNK_BYTES];
+};
+
+/* All of it or nothing: 0 or -errno. */
+static int read_at(int fd, uint64_t offset, void *to, size_t size)
+{
+	ssize_t n = pread(fd, to, size, (off_t)offset);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -EINVAL;
+}
+
+static bool is_done(const struct sonde_census *census)
+{
+	return census->nr == SONDE_CENSUS_ENOUGH;
+}
+
+/* ---- descriptions ---- */
+
+static void count(struct sonde_census *census, const struct sonde_desc *desc)
+{
+	uint32_t hash = sonde_desc_hash(desc);
+
+	if (is_done(census) || sonde_desc_is_reference(desc) ||
+	    !sonde_select(census->rules, census->rules_size, census->loglevel,
+			  sonde_desc_provider(desc), sonde_desc_name(desc),
+			  sonde_desc_loglevel(desc)))
+		return;
+	for (uint32_t i = 0; i < census->nr; i++)
+		if (census->hashes[i] == hash)
+			return;
+	census->hashes[census->nr++] = hash;
+}
+
+/* Counts what is in the chunk; returns how far it has been seen to its end. */
+static size_t scan_chunk(struct sonde_census *census, size_t size)
+{
+	const struct sonde_desc *desc;
+	size_t at = 0;
+	size_t end = 0;
+
+	while (!is_done(census) &&
+	       sonde_desc_scan(census->chunk, size, &at, &desc, NULL)) {
+		count(census, desc);
+		end = at;
+	}
+	return end;
+}
+
+/* A description may lie across the end of a chunk: then the next one starts
+ * early enough to hold all of it. */
+static int scan_section(struct sonde_census *census, const struct file *file,
+			const struct sonde_elf_section *section)
+{
+	uint64_t at = 0;
+
+	while (!is_done(census) && at < section->size && census->scan_left) {
+		uint64_t left = section->size - at;
+		size_t n = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+		size_t seen;
+		int rc;
+
+		if (n > census->scan_left)
+			n = (size_t)census->scan_left;
+		rc = read_at(file->fd, section->offset + at, census->chunk, n);
+		if (rc)
+			return rc;
+		census->scan_left -= n;
+		seen = scan_chunk(census, n);
+		if (n < CHUNK_BYTES)
+			break;
+		at += seen > n - SONDE_DESC_MAX ? seen : n - SONDE_DESC_MAX;
+	}
+	return 0;
+}
+
+/* ---- files ---- */
+
+static int read_table(struct sonde_census *census, struct file *file)
+{
+	uint8_t bytes[SONDE_ELF_HEAD_BYTES] = { 0 };
+	struct sonde_elf_section names;
+	struct sonde_elf_head head = { 0 };
+	int rc = read_at(file->fd, 0, bytes,
+			 file->size < sizeof(bytes) ? (size_t)file->size :
+						      sizeof(bytes));
+
+	if (!rc)
+		rc = sonde_elf_check_head(bytes, file->size, &head);
+	if (rc)
+		return rc;
+	if (head.nr_sections > SECTIONS_MAX)
+		return -E2BIG;
+	file->table = (struct sonde_elf_table){
+		.sections = census->sections,
+		.nr = head.nr_sections,
+		.file_size = file->size,
+	};
+	if (!head.nr_sections)
+		return 0;
+	rc = read_at(file->fd, head.sections_off, census->sections,
+		     (size_t)head.nr_sections * SONDE_ELF_SECTION_BYTES);
+	if (rc)
+		return rc;
+	names = sonde_elf_section(&file->table, head.names_index);
+	if (!names.in_file || names.size > sizeof(census->names))
+		return -EINVAL;
+	rc = read_at(file->fd, names.offset, census->names, (size_t)names.size);
+	if (rc)
+		return rc;
+	file->table.names = census->names;
+	file->table.names_size = names.size;
+	return 0;
+}
+
+static bool find_section(const struct file *file, const char *name,
+			 struct sonde_elf_section *ret_section)
+{
+	for (uint32_t i = 0; i < file->table.nr; i++) {
+		struct sonde_elf_section section =
+			sonde_elf_section(&file->table, i);
+
+		if (!section.in_file || strcmp(section.name, name) != 0)
+			continue;
+		*ret_section = section;
+		return true;
+	}
+	return false;
+}
+
+/* Whether its dynamic symbols have our marker among their names. */
+static bool is_linked_with_us(struct sonde_census *census,
+			      const struct file *file)
+{
+	struct sonde_elf_section names;
+	uint64_t at = 0;
+
+	if (!find_section(file, ".dynstr", &names))
+		return false;
+	if (names.size > SYMBOLS_BYTES)
+		names.size = SYMBOLS_BYTES;
+	while (names.size - at >= MARKER_BYTES) {
+		uint64_t left = names.size - at;
+		size_t n = left < CHUNK_BYTES ? (size_t)left : CHUNK_BYTES;
+
+		if (read_at(file->fd, names.offset + at, census->chunk, n))
+			return false;
+		if (memmem(census->chunk, n, marker, MARKER_BYTES))
+			return true;
+		/* It may lie across the end. */
+		at += n - MARKER_BYTES + 1;
+	}
+	return false;
+}
+
+static bool may_be_cxx(struct sonde_census *census, const struct file *file,
+		       bool is_static)
+{
+	struct sonde_elf_section notes;
+
+	return find_section(file, ".note.stapsdt", &notes) &&
+	       (is_static || is_linked_with_us(census, file));
+}
+
+static int add_file(struct sonde_census *census, struct file *file,
+		    bool is_static)
+{
+	int rc = read_table(census, file);
+	bool is_cxx;
+
+	if (rc)
+		return rc;
+	is_cxx = may_be_cxx(census, file, is_static);
+	for (uint32_t i = 0; !rc && i < file->table.nr; i++) {
+		struct sonde_elf_section section =
+			sonde_elf_section(&file->table, i);
+
+		if (section.in_file && section.is_constant &&
+		    (is_cxx || !strcmp(section.name, SONDE_ELF_DESC_SECTION)))
+			rc = scan_section(census, file, &section);
+	}
+	return rc;
+}
+
+static int examine(int fd, struct file *ret_file)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return -errno;
+	if (!S_ISREG(st.st_mode))
+		return -EINVAL;
+	*ret_file = (struct file){
+		.fd = fd,
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.size = (uint64_t)st.st_size,
+	};
+	return 0;
+}
+
+int sonde_census_add_file(struct sonde_census *census, int fd, bool is_static)
+{
+	struct file file = { .fd = -1 };
+	int rc = examine(fd, &file);
+
+	return rc ? rc : add_file(census, &file, is_static);
+}
+
+/* ---- processes ---- */
+
+/* A regular file, whatever else the path may lead to by now. */
+static int open_regular(const char *path, struct file *ret_file)
+{
+	char self[48];
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = examine(fd, ret_file);
+	if (!rc) {
+		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
+		ret_file->fd = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY |
+						  O_NONBLOCK);
+		if (ret_file->fd < 0)
+			rc = -errno;
+	}
+	(void)close(fd); /* it was only looked at */
+	return rc;
+}
+
+/* The list of mappings as text, cut where it is too long. 0 or -errno. */
+static int read_maps(struct sonde_census *census, pid_t pid)
+{
+	char path[48];
+	size_t used = 0;
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, census->maps + used, MAPS_BYTES - used);
+		if (n > 0)
+			used += (size_t)n;
+	} while (n > 0 && used < MAPS_BYTES);
+	(void)close(fd); /* it was only read */
+	census->maps[used] = '\0';
+	return 0;
+}
+
+/* The path on a line "from-to r-xp offset dev inode   path"; NULL if it is not
+ * an executable mapping of a file. */
+static const char *mapped_path(const char *line)
+{
+	const char *mode = strchr(line, ' ');
+	const char *path = strchr(line, '/');
+
+	return mode && path && strnlen(mode, 5) == 5 && mode[3] == 'x' ? path :
+									 NULL;
+}
+
+/* Adds one of the files mapped beside the program. Best effort: what can't be
+ * opened or read isn't counted. */
+static void add_mapped(struct sonde_census *census, pid_t pid, const char *path,
+		       const struct file *program)
+{
+	char full[PATH_MAX + 32];
+	struct file file = { .fd = -1 };
+	int n = snprintf(full, sizeof(full), "/proc/%d/root%s", (int)pid, path);
+
+	if (n >= (int)sizeof(full) || open_regular(full, &file))
+		return;
+	if (file.dev != program->dev || file.ino != program->ino)
+		(void)add_file(census, &file, false);
+	(void)close(file.fd); /* it was only read */
+}
+
+static uint64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void add_mappings(struct sonde_census *census, pid_t pid,
+			 const struct file *program)
+{
+	uint64_t start_ns = monotonic_ns();
+	const char *before = "";
+	uint32_t nr_files = 0;
+	char *save;
+
+	for (char *line = strtok_r(census->maps, "\n", &save);
+	     line && nr_files < FILES_MAX && !is_done(census);
+	     line = strtok_r(NULL, "\n", &save)) {
+		const char *path = mapped_path(line);
+
+		if (!path || !strcmp(path, before))
+			continue;
+		if (monotonic_ns() - start_ns > PROCESS_NS)
+			return;
+		add_mapped(census, pid, path, program);
+		before = path;
+		nr_files++;
+	}
+}
+
+int sonde_census_add_process(struct sonde_census *census, pid_t pid)
+{
+	char path[48];
+	struct file program = { .fd = -1 };
+	int rc = read_maps(census, pid);
+
+	if (rc)
+		return rc;
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	rc = open_regular(path, &program);
+	if (rc)
+		return rc;
+	(void)add_file(census, &program, !strstr(census->maps, "/libsonde.so"));
+	add_mappings(census, pid, &program);
+	(void)close(program.fd); /* it was only read */
+	return 0;
+}
+
+/* ---- life ---- */
+
+void sonde_census_restart(struct sonde_census *census)
+{
+	census->nr = 0;
+	census->scan_left = SCAN_BYTES;
+}
+
+struct sonde_census *sonde_census_new(const char *rules, size_t rules_size,
+				      uint32_t loglevel)
+{
+	struct sonde_census *census = malloc(sizeof(*census));
+
+	if (!census)
+		return NULL;
+	census->rules = rules;
+	census->rules_size = rules_size;
+	census->loglevel = loglevel;
+	sonde_census_restart(census);
+	return census;
+}
+
+uint32_t sonde_census_nr(const struct sonde_census *census)
+{
+	return census->nr;
+}
+
+void sonde_census_free(struct sonde_census *census)
+{
+	free(census);
+}
