@@ -12,6 +12,7 @@ struct sonde_control sonde_control_view(void *arena)
 		.states = (void *)(bytes + SONDE_STATES_OFF),
 		.slots = (void *)(bytes + SONDE_SLOTS_OFF),
 		.writer = sonde_load_relaxed(&header->writer),
+		.mapped = sonde_load_relaxed(&header->mapped),
 	};
 }
 
@@ -24,7 +25,8 @@ static uint32_t fast_word(const struct sonde_control *control, uint32_t id)
 			    id >= SONDE_LARGE_FIRST_ID &&
 				    id <= SONDE_STATE_LARGE_MAX;
 
-	if (!fits || slot->clock != SONDE_CLOCK_CPU ||
+	if (!fits || sonde_slot_end(slot) > control->mapped ||
+	    slot->clock != SONDE_CLOCK_CPU ||
 	    control->writer != SONDE_WRITER_RSEQ)
 		return 0;
 	return id;
@@ -62,7 +64,9 @@ void sonde_control_refresh(const struct sonde_control *control, uint32_t index)
 	for (int i = 0; i < 1000; i++) {
 		uint32_t again;
 
-		sonde_store_relaxed(&control->states[index], word);
+		/* Pairs with SONDE_STATE_ in sonde/tracepoint.h, and the branch
+		 * on it: what it commits comes after the id behind the word. */
+		sonde_store_release(&control->states[index], word);
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 		again = derive(control, index);
 		if (again == word)

@@ -16,8 +16,8 @@
  *				address space for each slot
  *
  * The file ends at SONDE_META_SPAN until a recorder makes it longer; the
- * process maps SONDE_ARENA_SPAN bytes at start-up and touches nothing beyond
- * SONDE_META_SPAN unless a slot is active. The file is sealed against shrinking, so nobody can
+ * process maps what is there when its recorder has answered (tracer/arena.c),
+ * and touches nothing beyond SONDE_META_SPAN unless a slot is active. The file is sealed against shrinking, so nobody can
  * make the process fault. Children of fork share the arena with their parent.
  *
  * Events: a process reserves an entry by adding to nr_reserved, copies the
@@ -99,15 +99,15 @@
 #define SONDE_SLOTS         4u
 #define SONDE_RULES_MAX     3072u
 
-/* Address space, not memory: what a process maps at start-up. */
-#define SONDE_META_SPAN (8ull << 20)
+/* Address space, not memory. */
+#define SONDE_META_SPAN (2ull << 20)
 #define SONDE_SLOT_SPAN (512ull << 20)
 /* Where things lie in the first SONDE_META_SPAN bytes. A process may trust the
  * offsets in its own struct sonde_arena; a recorder uses these. */
 #define SONDE_STATES_OFF  4096ull
 #define SONDE_ENTRIES_OFF (SONDE_STATES_OFF + 4ull * SONDE_EVENTS_MAX)
-#define SONDE_SLOTS_OFF   (512ull << 10)
-#define SONDE_DESCS_OFF   (1ull << 20)
+#define SONDE_SLOTS_OFF   (336ull << 10)
+#define SONDE_DESCS_OFF   (480ull << 10)
 #define SONDE_DESCS_SIZE  (SONDE_META_SPAN - SONDE_DESCS_OFF)
 #define SONDE_ARENA_SPAN  (SONDE_META_SPAN + SONDE_SLOTS * SONDE_SLOT_SPAN)
 
@@ -145,6 +145,7 @@ struct sonde_arena {
 	uint32_t nr_reserved;
 	uint32_t writer;     /* enum sonde_writer_kind */
 	uint64_t descs_used; /* bytes reserved; may exceed SONDE_DESCS_SIZE */
+	uint64_t mapped;     /* bytes of the file that the process can reach */
 	uint64_t refused; /* sites that did not fit or had bad descriptions */
 };
 
@@ -251,6 +252,13 @@ _Static_assert(SONDE_SLOTS_OFF + SONDE_SLOTS * sizeof(struct sonde_slot) <=
 _Static_assert(sizeof(struct sonde_ring) == 128, "ABI");
 _Static_assert(sizeof(struct sonde_subbuf) == SONDE_SUBBUF_HEAD, "ABI");
 _Static_assert(sizeof(struct sonde_entry) == 16, "ABI");
+
+/* Where a slot's memory ends in the arena; the caller trusts the slot. */
+static inline uint64_t sonde_slot_end(const struct sonde_slot *slot)
+{
+	return slot->data_off + ((uint64_t)slot->nr_cpus + slot->nr_lanes) *
+					slot->subbuf_size * slot->nr_subbufs;
+}
 
 /* Offset in its sub-buffer at which the next record goes. */
 static inline uint32_t sonde_w_offset(uint64_t w, uint32_t subbuf_size)

@@ -3,20 +3,24 @@
  * arena.c - what libsonde does when a program starts: make the arena, and
  * present it to the session that started the program, if one did.
  *
- * Seven system calls where no session asks; each may fail, and then the
+ * Nine system calls where no session asks; each may fail, and then the
  * program simply isn't traced. The descriptor is moved out of the way of the
  * program's own and serves only those who attach later; the program may close
  * it. Children of fork share the arena; exec makes a new one.
  *
- * The mapping is address space, not memory: the file is sparse and ends at
- * SONDE_META_SPAN until a recorder makes it longer, so mlockall() and core
- * dumps find little there.
+ * An unrecorded program maps SONDE_META_SPAN bytes, of which it touches a few
+ * pages; a recorded one what its recorder made of the file. No more, as
+ * address space is not free: it counts for RLIMIT_AS and for mlockall(), which
+ * also fills it. With SONDE_ATTACHABLE in its environment, a program maps all
+ * that a recorder may ever want, so that one may come later.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ring/hello.h"
@@ -29,10 +33,22 @@ static const int high_fds[] = { 1000, 240 };
 unsigned char *sonde_arena;
 unsigned char *sonde_fast_rings;
 
+/* A file beyond this limit would not fail: it would bring a signal. */
+static bool may_make_file(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) &&
+	       limit.rlim_cur >= SONDE_META_SPAN;
+}
+
 static int new_file(void)
 {
-	int fd = memfd_create("sonde-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd;
 
+	if (!may_make_file())
+		return -1;
+	fd = memfd_create("sonde-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -1;
 	if (ftruncate(fd, (off_t)SONDE_META_SPAN) ||
@@ -43,29 +59,57 @@ static int new_file(void)
 	return fd;
 }
 
+static size_t mapped_span(void)
+{
+	return secure_getenv("SONDE_ATTACHABLE") ? SONDE_ARENA_SPAN :
+						   SONDE_META_SPAN;
+}
+
 static unsigned char *map_file(int fd)
 {
-	void *arena = mmap(NULL, SONDE_ARENA_SPAN, PROT_READ | PROT_WRITE,
-			   MAP_SHARED, fd, 0);
+	size_t span = mapped_span();
+	void *arena =
+		mmap(NULL, span, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (arena == MAP_FAILED)
 		return NULL;
 	/* advice: a kernel that doesn't take it does no harm */
-	(void)madvise(arena, SONDE_ARENA_SPAN, MADV_DONTDUMP);
+	(void)madvise(arena, span, MADV_DONTDUMP);
 	return arena;
 }
 
+/*
+ * The recorder has made the file longer: map the rings as well. Nobody has a
+ * pointer into the arena yet, so it may move.
+ */
+static bool map_rings(int fd)
+{
+	struct stat st;
+	void *arena;
+
+	if (secure_getenv("SONDE_ATTACHABLE"))
+		return true;
+	if (fstat(fd, &st) || (uint64_t)st.st_size <= SONDE_META_SPAN)
+		return true;
+	arena = mremap(sonde_arena, SONDE_META_SPAN, (size_t)st.st_size,
+		       MREMAP_MAYMOVE);
+	if (arena == MAP_FAILED)
+		return false;
+	sonde_arena = arena;
+	((struct sonde_arena *)arena)->mapped = (uint64_t)st.st_size;
+	return true;
+}
+
+/* Another descriptor of the file, out of the way; -1 if there is no room. */
 static int move_high(int fd)
 {
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(high_fds); i++) {
 		int high = fcntl(fd, F_DUPFD_CLOEXEC, high_fds[i]);
 
-		if (high >= 0) {
-			(void)close(fd); /* `high` is the same file */
+		if (high >= 0)
 			return high;
-		}
 	}
-	return fd;
+	return -1;
 }
 
 static bool make_arena(int *ret_fd)
@@ -83,16 +127,31 @@ static bool make_arena(int *ret_fd)
 	}
 	arena = (struct sonde_arena *)(void *)bytes;
 	arena->version = SONDE_ARENA_VERSION;
-	arena->pid = (uint32_t)getpid();
 	arena->writer =
 		sonde_rseq_setup() ? SONDE_WRITER_RSEQ : SONDE_WRITER_LANES;
+	sonde_self_learn();
+	arena->pid = sonde_self.pid;
+	arena->mapped = mapped_span();
 	sonde_arena = bytes;
-	sonde_fast_rings = bytes + SONDE_META_SPAN;
 	/* Pairs with the system call by which sonde_rendezvous passes the file
 	 * on, or an attacher opens it: the header is complete. */
 	sonde_store_release(&arena->magic, SONDE_ARENA_MAGIC);
-	*ret_fd = move_high(fd);
+	*ret_fd = fd;
 	return true;
+}
+
+/* The session's answer has come, or there is no session. */
+static void settle(int fd, bool has_session)
+{
+	if (has_session && !map_rings(fd)) {
+		/* not traced, then, and the recorder is told */
+		((struct sonde_arena *)(void *)sonde_arena)->refused++;
+		sonde_arena = NULL;
+		return;
+	}
+	sonde_fast_rings = sonde_arena + SONDE_META_SPAN;
+	/* can't fail but for want of memory, and then children keep our ids */
+	(void)pthread_atfork(NULL, NULL, sonde_self_forked);
 }
 
 void sonde_start(void)
@@ -100,19 +159,20 @@ void sonde_start(void)
 	static bool is_started;
 	int saved_errno = errno;
 	const char *session;
+	bool has_session;
 	int fd;
 
 	if (is_started)
 		return;
 	is_started = true;
 	if (make_arena(&fd)) {
-		/* can't fail but for want of memory, and then children keep
-		 * our ids */
-		(void)pthread_atfork(NULL, NULL, sonde_self_forked);
-		sonde_self_learn();
 		session = secure_getenv(SONDE_SESSION_ENV);
-		if (session && *session)
+		has_session = session && *session;
+		if (has_session)
 			sonde_rendezvous(session, fd);
+		settle(fd, has_session);
+		(void)move_high(fd); /* whoever attaches finds it there */
+		(void)close(fd);
 	}
 	errno = saved_errno;
 }

@@ -32,10 +32,14 @@ static uint64_t clock_monotonic(void)
 static void emit_to_slot(uint32_t slot_index, uint32_t id,
 			 struct sonde_append *a)
 {
-	const struct sonde_slot *slots =
-		(const void *)(sonde_arena + SONDE_SLOTS_OFF);
-	const struct sonde_slot *slot = &slots[slot_index];
+	struct sonde_slot *slots = (void *)(sonde_arena + SONDE_SLOTS_OFF);
+	struct sonde_slot *slot = &slots[slot_index];
+	const struct sonde_arena *header = (const void *)sonde_arena;
 
+	if (sonde_slot_end(slot) > header->mapped) {
+		sonde_add_relaxed(&slot->lost_contended, 1);
+		return;
+	}
 	a->arena = sonde_arena;
 	a->slot = slot;
 	a->ctl = sonde_arena + slot->ctl_off;

@@ -136,7 +136,9 @@ static void select_event(const struct sonde_desc *desc, uint32_t index)
 			continue;
 		id = sonde_add_relaxed(&slot->next_id, 1);
 		if (id && id < SONDE_LARGE_ESCAPE)
-			sonde_store_relaxed(&slot->ids[index], (uint16_t)id);
+			/* Pairs with sonde_load_acquire in
+			 * sonde_arena_event_id: the description is there. */
+			sonde_store_release(&slot->ids[index], (uint16_t)id);
 		else
 			sonde_add_relaxed(&slot->lost_late, 1);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tracer/rendezvous.h"
 
+#include <errno.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -9,11 +10,13 @@
 
 #include "ring/hello.h"
 
-#define ANSWER_SECONDS 2
+/* A recorder that takes longer is not seen to live. */
+#define ANSWER_SECONDS 10
 
 static int connect_to(const char *session)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
 	size_t n = strlen(session);
 	int fd;
 
@@ -24,7 +27,10 @@ static int connect_to(const char *session)
 		return -1;
 	/* sun_path[0] stays NUL: the abstract namespace */
 	memcpy(address.sun_path + 1, session, n);
-	if (connect(fd, (const struct sockaddr *)&address,
+	/* connect() waits as send() does, if the queue of peers is full */
+	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
+	    connect(fd, (const struct sockaddr *)&address,
 		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 				n))) {
 		(void)close(fd); /* nobody there */
@@ -72,17 +78,16 @@ static int present(int fd, int arena)
 
 void sonde_rendezvous(const char *session, int arena)
 {
-	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
 	struct sonde_welcome welcome;
 	int fd = connect_to(session);
 
 	if (fd < 0)
 		return;
-	if (is_ours(fd) &&
-	    !setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) &&
-	    present(fd, arena)) {
+	if (is_ours(fd) && present(fd, arena)) {
 		/* what it says is for the recorder's user, not for us */
-		(void)recv(fd, &welcome, sizeof(welcome), 0);
+		while (recv(fd, &welcome, sizeof(welcome), 0) < 0 &&
+		       errno == EINTR)
+			;
 	}
 	(void)close(fd); /* nothing more to be said */
 }

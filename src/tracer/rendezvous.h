@@ -15,7 +15,7 @@
 
 /*
  * `fd`, the arena, is borrowed. Whatever fails: the program just isn't
- * recorded. Takes two seconds at most if the recorder does not answer.
+ * recorded. Takes ten seconds at most if the recorder does not answer.
  */
 SONDE_HIDDEN void sonde_rendezvous(const char *session, int fd);
 

@@ -73,7 +73,7 @@ static uint64_t nasty(void)
 /* Where: the header, an entry, a slot, a description, a ring, a head. */
 static uint64_t where(void)
 {
-	uint64_t ctl = 8ull << 20;
+	uint64_t ctl = 2ull << 20;
 
 	switch (rand_r(&seed) % 7) {
 	case 0:
@@ -81,9 +81,9 @@ static uint64_t where(void)
 	case 1:
 		return 4096 + 4 * 16384 + (unsigned)rand_r(&seed) % 256;
 	case 2:
-		return (512 << 10) + (unsigned)rand_r(&seed) % 36000;
+		return (336 << 10) + (unsigned)rand_r(&seed) % 36000;
 	case 3:
-		return (1 << 20) + (unsigned)rand_r(&seed) % 2048;
+		return (480 << 10) + (unsigned)rand_r(&seed) % 2048;
 	case 4:
 	case 5:
 		return ctl + (unsigned)rand_r(&seed) % 1024;

@@ -2,7 +2,7 @@
 /*
  * inprocess.h - a session without a recorder: the test program opens its own
  * arena, through the descriptor libsonde left at 1000, configures slot 0 and
- * reads the rings itself.
+ * reads the rings itself. It must run with SONDE_ATTACHABLE in its environment.
  */
 #ifndef UNIT_INPROCESS_H
 #define UNIT_INPROCESS_H
@@ -54,6 +54,11 @@ static inline void inprocess_start(struct inprocess *s, uint32_t mode,
 			PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	if (s->arena == MAP_FAILED)
 		inprocess_fail("mmap of the arena");
+	if (((struct sonde_arena *)(void *)s->arena)->mapped <
+	    SONDE_ARENA_SPAN) {
+		(void)fprintf(stderr, "run me with SONDE_ATTACHABLE=1\n");
+		exit(99);
+	}
 	s->slot = (void *)(s->arena + SONDE_SLOTS_OFF);
 	*s->slot = (struct sonde_slot){
 		.mode = mode,
