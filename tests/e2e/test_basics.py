@@ -6,7 +6,7 @@ import os
 import re
 
 from sonde import (build, check, install, record, record_ok, run,
-                   scratch, SONDE)
+                   scratch, skip_if_sanitized, SONDE)
 from harness import check_equal, main, test
 
 THREE = r"""
@@ -211,6 +211,11 @@ def check_many(nr, kind, *flags, options=(), static=False, first=0):
 def a_program_with_many_events_is_recorded():
     check_many(40, "large")
     check_many(40, "large", "-xc++", "-std=c++17")
+
+
+@test
+def a_static_program_with_many_events_is_recorded():
+    skip_if_sanitized("no static executables")
     check_many(40, "large", static=True)
     check_many(40, "large", "-xc++", "-std=c++17", static=True)
 

@@ -12,7 +12,7 @@ import subprocess
 import time
 
 from sonde import (SONDE, Skip, Trace, build, check, install, record, run,
-                   scratch)
+                   scratch, skip_if_sanitized)
 from harness import check_equal, long_test, main, test
 
 KILLS = int(os.environ.get("SONDE_KILLS", "200"))
@@ -147,6 +147,7 @@ def check_complete(trace, progress):
 
 @test
 def a_program_that_crashes_leaves_its_last_event():
+    skip_if_sanitized("the sanitizer takes the fault")
     program = build(r"""
 #include <sonde/tracepoint.h>
 int main(int argc, char **argv)
