@@ -898,8 +898,8 @@ struct sonde_stage_ {
 	unsigned char *bytes;
 	const char *text; /* with is_text: a string not staged yet */
 	uint32_t used;
-	uint32_t more;   /* of SONDE_STAGE_MORE_, what is left */
-	uint8_t is_text; /* constants all: the compiler sees through them */
+	uint32_t more;    /* of SONDE_STAGE_MORE_, what is left */
+	uint8_t is_text;  /* constants all: the compiler sees through them */
 	uint8_t is_fixed; /* nothing of variable size so far */
 };
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sink.h - what `sonde list`'s parsers deliver, looked at and counted.
+ */
+#ifndef FUZZ_SINK_H
+#define FUZZ_SINK_H
+
+#include "cmd/list.h"
+#include "fuzz.h"
+
+struct fuzz_found {
+	uint32_t nr_events;
+	uint32_t nr_fields;
+};
+
+/* It goes to a terminal. */
+static inline void fuzz_check_printable(const char *text)
+{
+	for (; *text; text++)
+		FUZZ_CHECK(*text >= ' ' && *text <= '~');
+}
+
+static inline int fuzz_find_event(void *user, const char *name,
+				  uint32_t loglevel)
+{
+	struct fuzz_found *found = user;
+
+	(void)loglevel;
+	fuzz_check_printable(name);
+	found->nr_events++;
+	return 0;
+}
+
+static inline int fuzz_find_field(void *user, const char *name,
+				  const char *type)
+{
+	struct fuzz_found *found = user;
+
+	FUZZ_CHECK(found->nr_events > 0);
+	fuzz_check_printable(name);
+	fuzz_check_printable(type);
+	FUZZ_CHECK(strlen(type) < SONDE_LIST_TYPE_MAX);
+	found->nr_fields++;
+	return 0;
+}
+
+static inline struct sonde_list_sink fuzz_sink(struct fuzz_found *found)
+{
+	*found = (struct fuzz_found){ 0 };
+	return (struct sonde_list_sink){ found, fuzz_find_event,
+					 fuzz_find_field };
+}
+
+#endif /* FUZZ_SINK_H */
