@@ -17,6 +17,8 @@
  * Offsets below: struct rseq { u32 cpu_id_start, cpu_id; u64 rseq_cs; },
  * struct sonde_commit, struct sonde_part { data, u32 size, flags }.
  */
+#include "base/testpoint.inc"
+
 	.text
 
 /* start, end, abort handler of a sequence: label 3 is its descriptor */
@@ -34,17 +36,6 @@
 	.balign 4
 	.inst 0xd428bc00
 4:	b \target
-	.popsection
-	.endm
-
-	/* as SONDE_TESTPOINT in base/port.h */
-	.macro testpoint name
-990:
-	.pushsection .sonde_testpoints, "", %progbits
-	.balign 8
-991:	.quad 990b
-	.asciz "\name"
-	.org 991b + 64
 	.popsection
 	.endm
 

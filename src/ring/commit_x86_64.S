@@ -14,6 +14,8 @@
  * Offsets below: struct rseq { u32 cpu_id_start, cpu_id; u64 rseq_cs; },
  * struct sonde_commit, struct sonde_part { data, u32 size, flags }.
  */
+#include "base/testpoint.inc"
+
 	.text
 
 /* start, end, abort handler of a sequence: label 3 is its descriptor */
@@ -30,17 +32,6 @@
 	.byte 0x0f, 0xb9, 0x3d
 	.long 0x53053053
 4:	jmp \target
-	.popsection
-	.endm
-
-	/* as SONDE_TESTPOINT in base/port.h */
-	.macro testpoint name
-990:
-	.pushsection .sonde_testpoints, "", @progbits
-	.balign 8
-991:	.quad 990b
-	.asciz "\name"
-	.org 991b + 64
 	.popsection
 	.endm
 

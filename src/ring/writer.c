@@ -398,5 +398,5 @@ void sonde_writer_append(struct sonde_append *a)
 		return;
 	if (sonde_writer_lanes(a))
 		return;
-	sonde_add_relaxed((uint64_t *)(uintptr_t)&a->slot->lost_contended, 1);
+	sonde_add_relaxed(&a->slot->lost_contended, 1);
 }

@@ -63,7 +63,7 @@ struct sonde_self {
 /* One event on its way into one slot's ring. */
 struct sonde_append {
 	unsigned char *arena;
-	const struct sonde_slot *slot;
+	struct sonde_slot *slot;
 	unsigned char *ctl;  /* the slot's rings */
 	unsigned char *data; /* their sub-buffers */
 	const struct sonde_self *self;

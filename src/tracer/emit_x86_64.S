@@ -39,17 +39,9 @@
  *
  * ring: 128 bytes { w, key, end }.
  */
-	.text
+#include "base/testpoint.inc"
 
-	.macro testpoint name
-990:
-	.pushsection .sonde_testpoints, "", @progbits
-	.balign 8
-991:	.quad 990b
-	.asciz "\name"
-	.org 991b + 64
-	.popsection
-	.endm
+	.text
 
 	/*
 	 * Up to the header: r8 inc, r10 the ring, r11 where the record goes,

@@ -56,8 +56,11 @@ void sonde_self_forked(void)
 #if SONDE_HAVE_RSEQ_ABI
 
 /* glibc >= 2.35 registers all threads, unless told not to. */
+/* NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming):
+ * they are the C library's */
 extern const ptrdiff_t __rseq_offset __attribute__((weak));
 extern const unsigned int __rseq_size __attribute__((weak));
+/* NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming) */
 
 #ifdef __x86_64__
 #define RSEQ_SIGNATURE 0x53053053u

@@ -16,6 +16,7 @@
 
 #include <sonde/tracepoint.h>
 
+#include "no_libsonde.h"
 #include "session/census.h"
 
 #define FILE_MAX     (1u << 20)
@@ -27,35 +28,6 @@ void sonde_register(struct sonde_site *sites, size_t nr)
 {
 	(void)sites;
 	(void)nr;
-}
-
-void sonde_emit_word(uint32_t state, uint64_t value, uint64_t inc)
-{
-	(void)state;
-	(void)value;
-	(void)inc;
-}
-
-void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
-{
-	(void)state;
-	(void)data;
-	(void)inc;
-}
-
-void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
-{
-	(void)state;
-	(void)parts;
-	(void)nr;
-}
-
-size_t sonde_stage_string(char *dst, const char *s, size_t room)
-{
-	(void)dst;
-	(void)s;
-	(void)room;
-	return 0;
 }
 
 /* NOLINTNEXTLINE(readability-function-size): branches of the macro's */
