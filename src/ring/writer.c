@@ -224,6 +224,7 @@ SONDE_COLD static enum sonde_step sonde_writer_context(struct sonde_append *a,
 	if (!rc)
 		rc = store(t, c.next, &t->ring->key, key);
 	SONDE_TESTPOINT(context_gate);
+	a->named = !rc;
 	return rc ? rc : SONDE_STEP_RETRY;
 }
 
@@ -274,6 +275,18 @@ static bool is_full(const struct sonde_append *a, const struct target *t,
 	       sonde_load_relaxed(&t->ring->w) == w;
 }
 
+/*
+ * In a lane, the context record that this append wrote is still the last, and
+ * nothing but its time is too old: each step takes long, as a debugger that
+ * single-steps makes it. Another one would be too old as well; a full time
+ * stamp is as good.
+ */
+static bool is_late(const struct sonde_append *a, const struct target *t,
+		    uint64_t difference)
+{
+	return a->named && !t->rseq && !(difference >> 32);
+}
+
 /* One plan and one step. DONE and LOST end it. */
 static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
 {
@@ -282,6 +295,7 @@ static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
 	enum sonde_step rc;
 	uint64_t total;
 	uint64_t key;
+	uint64_t gate;
 
 	if (is_full(a, t, plan.w)) {
 		sonde_add_relaxed(&t->ring->discarded_full, 1);
@@ -295,11 +309,13 @@ static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
 		return sonde_writer_switch(a, t, &plan);
 	plan.offset = sonde_w_offset(plan.w, a->slot->subbuf_size);
 	key = a->self->key | (uint32_t)(plan.ts >> SONDE_COMPACT_TIME_BITS);
-	if (sonde_load_relaxed(&t->ring->key) != key)
+	gate = sonde_load_relaxed(&t->ring->key);
+	if (gate != key && !is_late(a, t, gate ^ key))
 		return sonde_writer_context(a, t, &plan, key);
-	a->parts[0] =
-		(struct sonde_part){ header, event_header(a, header, plan.ts),
-				     0 };
+	a->parts[0].data = header;
+	a->parts[0].flags = 0;
+	a->parts[0].size = gate == key ? event_header(a, header, plan.ts) :
+					 full_header(a, header, a->id, plan.ts);
 	total = a->parts[0].size + a->size;
 	if (total > largest(a)) {
 		sonde_add_relaxed(&t->ring->discarded_size, 1);
@@ -394,8 +410,10 @@ SONDE_COLD static bool sonde_writer_lanes(struct sonde_append *a)
 
 void sonde_writer_append(struct sonde_append *a)
 {
+	a->named = false;
 	if (a->rseq && append_on_cpu(a))
 		return;
+	a->named = false;
 	if (sonde_writer_lanes(a))
 		return;
 	sonde_add_relaxed(&a->slot->lost_contended, 1);

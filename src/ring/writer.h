@@ -73,6 +73,7 @@ struct sonde_append {
 	uint32_t nr_parts; /* with parts[0], the header */
 	uint64_t size;     /* payload bytes */
 	struct sonde_part *parts;
+	bool named; /* its context record is there (writer.c's own) */
 };
 
 /*

@@ -18,6 +18,7 @@
 #include <sonde/abi.h>
 
 #include "inprocess.h"
+#include "ring/control.h"
 
 #define THREADS_MAX  64u
 #define RINGS_MAX    512u
@@ -45,6 +46,15 @@ static uint64_t recorded;
 static uint64_t wrong;
 static const char text[] = "a string of forty-one characters, no more";
 
+/* Ids are states where there is a fast path; without rseq there is none. */
+static uint32_t state_of(uint32_t id)
+{
+	const struct sonde_arena *arena = (const void *)session.arena;
+
+	return arena->writer == SONDE_WRITER_RSEQ ? id :
+						    id | SONDE_STATE_GENERIC;
+}
+
 static void emit(uint64_t value, uint32_t turn)
 {
 	unsigned char block[BLOCK_SIZE] = { 0 };
@@ -54,13 +64,14 @@ static void emit(uint64_t value, uint32_t turn)
 	};
 
 	if (turn == 0) {
-		sonde_emit_word(ID_WORD, value, SONDE_INC(8));
+		sonde_emit_word(state_of(ID_WORD), value, SONDE_INC(8));
 	} else if (turn == 1) {
 		memcpy(block, &value, sizeof(value));
 		memset(block + 8, 0x5a, sizeof(block) - 8);
-		sonde_emit_block(ID_BLOCK, block, SONDE_INC(BLOCK_SIZE));
+		sonde_emit_block(state_of(ID_BLOCK), block,
+				 SONDE_INC(BLOCK_SIZE));
 	} else {
-		sonde_emit_parts(ID_PARTS, parts, 2);
+		sonde_emit_parts(state_of(ID_PARTS), parts, 2);
 	}
 }
 
@@ -185,7 +196,7 @@ static uint32_t number(int argc, char **argv, int i, uint32_t otherwise)
 
 int main(int argc, char **argv)
 {
-	pthread_t threads[THREADS_MAX];
+	pthread_t threads[THREADS_MAX] = { 0 };
 
 	nr_threads = number(argc, argv, 1, 4);
 	nr_events = number(argc, argv, 2, 100000);
@@ -195,6 +206,8 @@ int main(int argc, char **argv)
 			number(argc, argv, 3, 4096), number(argc, argv, 4, 8));
 	if (session.nr_rings > RINGS_MAX)
 		return 2;
+	for (uint32_t id = ID_WORD; id <= ID_PARTS; id++)
+		session.slot->ids[id] = (uint16_t)id;
 	for (uint32_t i = 0; i < session.nr_rings; i++)
 		inprocess_reader(&session, i, &readers[i].reader);
 	for (uint32_t i = 0; i < nr_threads; i++) {

@@ -27,7 +27,7 @@ struct inprocess {
 static inline void inprocess_fail(const char *what)
 {
 	perror(what);
-	exit(99);
+	_exit(99);
 }
 
 static inline uint64_t inprocess_span(const struct sonde_slot *slot)
@@ -57,7 +57,7 @@ static inline void inprocess_start(struct inprocess *s, uint32_t mode,
 	if (((struct sonde_arena *)(void *)s->arena)->mapped <
 	    SONDE_ARENA_SPAN) {
 		(void)fprintf(stderr, "run me with SONDE_ATTACHABLE=1\n");
-		exit(99);
+		_exit(99);
 	}
 	s->slot = (void *)(s->arena + SONDE_SLOTS_OFF);
 	*s->slot = (struct sonde_slot){
