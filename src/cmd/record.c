@@ -8,12 +8,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "session/budget.h"
 #include "session/front.h"
+#include "session/kin.h"
 
 #define EXIT_FAILED         1
 #define EXIT_NOT_EXECUTABLE 126
@@ -77,23 +80,34 @@ static const char *hooks(const struct sonde_record_options *options)
 	return options->hook_malloc ? "malloc" : "locks";
 }
 
-/* ./sonde-20250131-235959, and with a number if that is taken. */
-static void choose_directory(const struct sonde_record_options *options,
+/*
+ * ./sonde-20250131-235959, and with a number if that is taken. Making it is
+ * what takes it: another recording may start this very second. What else keeps
+ * it from being made, the recorder finds out again, and tells. Returns whether
+ * the directory is ours: made, or about to be.
+ */
+static bool choose_directory(const struct sonde_record_options *options,
 			     char *out, size_t size)
 {
+	int rc;
+
 	time_t now = time(NULL);
 	struct tm local;
 	char stamp[32];
 
 	if (options->output) {
 		(void)snprintf(out, size, "%s", options->output);
-		return;
+		return access(out, F_OK) && errno == ENOENT;
 	}
 	(void)localtime_r(&now, &local);
 	(void)strftime(stamp, sizeof(stamp), "sonde-%Y%m%d-%H%M%S", &local);
 	(void)snprintf(out, size, "%s", stamp);
-	for (int i = 2; i < 1000 && !access(out, F_OK); i++)
+	rc = mkdir(out, 0777);
+	for (int i = 2; rc && errno == EEXIST && i < 1000; i++) {
 		(void)snprintf(out, size, "%s-%d", stamp, i);
+		rc = mkdir(out, 0777);
+	}
+	return !rc;
 }
 
 static void say(const char *text)
@@ -101,8 +115,9 @@ static void say(const char *text)
 	sonde_complain("%s", text);
 }
 
-/* The program didn't start: what was made for it goes, if nothing is in it. */
-static void remove_trace(const char *directory)
+/* The program didn't start: what was made for it goes, if nothing is in it.
+ * The directory itself was empty, but may be the user's. */
+static void remove_trace(const char *directory, bool is_ours)
 {
 	char path[PATH_MAX + 16];
 
@@ -110,11 +125,12 @@ static void remove_trace(const char *directory)
 	(void)rmdir(path);
 	(void)snprintf(path, sizeof(path), "%s/metadata", directory);
 	(void)unlink(path);
-	(void)rmdir(directory);
+	if (is_ours)
+		(void)rmdir(directory);
 }
 
 static int explain_failure(const struct sonde_front_result *result, int rc,
-			   const char *directory)
+			   const char *directory, bool is_ours)
 {
 	if (rc == -ENOTEMPTY || rc == -EEXIST) {
 		sonde_complain("%.200s: there is something in it already; give "
@@ -123,9 +139,11 @@ static int explain_failure(const struct sonde_front_result *result, int rc,
 		return EXIT_FAILED;
 	}
 	sonde_complain("%s", result->failed);
+	if (is_ours && !result->exec_failed)
+		(void)rmdir(directory); /* unless there is something in it */
 	if (!result->exec_failed)
 		return EXIT_FAILED;
-	remove_trace(directory);
+	remove_trace(directory, is_ours);
 	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
@@ -157,6 +175,39 @@ static int exit_status(const struct sonde_front_result *result)
 	return WEXITSTATUS(result->status);
 }
 
+/* Whether the memory is enough for one process. Here, for it depends on the
+ * number of CPUs. */
+static int check_memory(const struct sonde_record_options *options)
+{
+	struct sonde_budget budget = {
+		.total_bytes = options->memory_bytes,
+		.nr_possible = sonde_nr_possible_cpus(),
+		.nr_online = sonde_nr_online_cpus(),
+		.subbuf_bytes = options->subbuf_bytes,
+		.mode = options->mode,
+	};
+	char size[32];
+
+	if (sonde_budget_largest_subbuf(&budget))
+		return 0;
+	while (budget.total_bytes < SONDE_MEMORY_MAX) {
+		budget.total_bytes *= 2;
+		if (!sonde_budget_largest_subbuf(&budget))
+			continue;
+		sonde_complain("--memory and --subbuf leave no room for even "
+			       "one process on %u CPUs; give --memory %s, or "
+			       "a smaller --subbuf",
+			       budget.nr_online,
+			       sonde_format_size(budget.total_bytes, size,
+						 sizeof(size)));
+		return SONDE_EXIT_USAGE;
+	}
+	sonde_complain("--subbuf is too large for the rings of one process on "
+		       "%u CPUs, whatever --memory is; give a smaller one",
+		       budget.nr_possible);
+	return SONDE_EXIT_USAGE;
+}
+
 static int record(const struct sonde_record_options *options)
 {
 	static struct sonde_front_result result;
@@ -170,20 +221,23 @@ static int record(const struct sonde_record_options *options)
 		.hooks = hooks(options),
 		.say = say,
 	};
-	int rc = find_program(options->program[0], program);
+	bool is_ours;
+	int rc = check_memory(options);
 
+	if (!rc)
+		rc = find_program(options->program[0], program);
 	if (!rc)
 		rc = find_preload(options, preload);
 	if (rc)
 		return rc;
 	config.preload = *preload ? preload : NULL;
-	choose_directory(options, directory, sizeof(directory));
+	is_ours = choose_directory(options, directory, sizeof(directory));
 	if (options->verbose)
 		sonde_complain("recording %.200s into %.200s", program,
 			       directory);
 	rc = sonde_front_run(&config, &result);
 	if (rc)
-		return explain_failure(&result, rc, directory);
+		return explain_failure(&result, rc, directory, is_ours);
 	show(options, &result, directory);
 	return exit_status(&result);
 }

@@ -257,6 +257,7 @@ static int write_preamble(struct sonde_ctf_trace *trace)
 static int populate(struct sonde_ctf_trace *trace, const char *path)
 {
 	bool made = false;
+	bool made_index;
 	int error;
 
 	trace->dir = open_dir(path, &made);
@@ -264,10 +265,14 @@ static int populate(struct sonde_ctf_trace *trace, const char *path)
 		return trace->dir;
 	trace->metadata.dir = trace->dir;
 	error = sonde_ctf_mkdir(trace->dir, SONDE_CTF_INDEX_DIR);
+	made_index = !error;
 	if (!error)
 		error = write_preamble(trace);
 	if (error) {
-		(void)unlinkat(trace->dir, SONDE_CTF_INDEX_DIR, AT_REMOVEDIR);
+		/* Another recorder may have come between. */
+		if (made_index)
+			(void)unlinkat(trace->dir, SONDE_CTF_INDEX_DIR,
+				       AT_REMOVEDIR);
 		if (made)
 			(void)rmdir(path);
 	}

@@ -66,6 +66,23 @@ int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 	return 0;
 }
 
+uint32_t sonde_budget_largest_subbuf(const struct sonde_budget *budget)
+{
+	uint32_t largest = 0;
+
+	/* The first share is the largest, and so are its sub-buffers. */
+	for (int lanes_only = 0; lanes_only < 2; lanes_only++) {
+		struct sonde_budget fresh = *budget;
+		struct sonde_geometry geometry;
+
+		fresh.used_bytes = 0;
+		if (!sonde_budget_take(&fresh, lanes_only, &geometry) &&
+		    geometry.subbuf_size > largest)
+			largest = geometry.subbuf_size;
+	}
+	return largest;
+}
+
 void sonde_budget_give(struct sonde_budget *budget,
 		       const struct sonde_geometry *geometry)
 {

@@ -57,6 +57,9 @@ struct sonde_geometry {
 int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 		      struct sonde_geometry *ret_geometry);
 
+/* The largest sub-buffers any share can have; 0 if there can't be a share. */
+uint32_t sonde_budget_largest_subbuf(const struct sonde_budget *budget);
+
 void sonde_budget_give(struct sonde_budget *budget,
 		       const struct sonde_geometry *geometry);
 

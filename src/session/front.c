@@ -29,6 +29,7 @@ struct front {
 	const struct sonde_front_config *config;
 	struct sonde_front_result *result;
 	sigset_t old_mask;
+	bool sigchld_ignored; /* when we were started */
 	uint64_t session;
 	char name[SONDE_SESSION_NAME_MAX];
 	int control_fd;
@@ -53,16 +54,44 @@ static int fail(struct front *front, int error, const char *what,
 
 /* ---- start ---- */
 
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return !sigaction(number, NULL, &action) &&
+	       action.sa_handler == SIG_IGN;
+}
+
+/* What the program sends to its process group would end us. */
+static void add_stray_signals(sigset_t *mask)
+{
+	static const int signals[] = { SIGUSR1,   SIGUSR2, SIGALRM, SIGVTALRM,
+				       SIGPROF,   SIGIO,   SIGPIPE, SIGXFSZ,
+				       SIGSTKFLT, SIGPWR };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(signals); i++)
+		(void)sigaddset(mask, signals[i]); /* they are valid */
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		(void)sigaddset(mask, number); /* so are these */
+}
+
 static int take_signals(struct front *front)
 {
-	static const int signals[] = { SIGCHLD, SIGINT, SIGQUIT, SIGHUP,
-				       SIGTERM };
+	static const int stops[] = { SIGINT, SIGQUIT, SIGHUP, SIGTERM };
 	sigset_t mask;
+	sigset_t blocked;
 
 	(void)sigemptyset(&mask);
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(signals); i++)
-		(void)sigaddset(&mask, signals[i]); /* they are valid */
-	if (pthread_sigmask(SIG_BLOCK, &mask, &front->old_mask))
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(stops); i++)
+		if (!is_ignored(stops[i]))
+			(void)sigaddset(&mask, stops[i]); /* it is valid */
+	(void)sigaddset(&mask, SIGCHLD);
+	/* While it is ignored, children leave no status to wait for. */
+	front->sigchld_ignored = is_ignored(SIGCHLD);
+	(void)signal(SIGCHLD, SIG_DFL);
+	blocked = mask;
+	add_stray_signals(&blocked);
+	if (pthread_sigmask(SIG_BLOCK, &blocked, &front->old_mask))
 		return fail(front, -EINVAL, "blocking signals", "");
 	front->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (front->signal_fd < 0)
@@ -140,11 +169,69 @@ static ssize_t receive(int fd, void *message, size_t size)
 	return n;
 }
 
+static void reap(struct front *front)
+{
+	pid_t pid;
+	int status;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		if (pid != front->program)
+			continue;
+		front->result->status = status;
+		front->result->have_status = true;
+	}
+	if (pid < 0 && errno == ECHILD)
+		front->finishing = true;
+}
+
+/* Whether somebody wants us to end. What else signals tell is remembered. */
+static bool is_stop_asked(struct front *front)
+{
+	struct signalfd_siginfo info;
+	bool asked = false;
+
+	while (read(front->signal_fd, &info, sizeof(info)) ==
+	       (ssize_t)sizeof(info)) {
+		if (info.ssi_signo == SIGCHLD)
+			reap(front);
+		else
+			asked = true;
+	}
+	return asked;
+}
+
+/* The recorder's next message. It may be hung: after `patience` signals that
+ * ask us to stop, the next one kills it. */
+static ssize_t await_message(struct front *front, void *message, size_t size,
+			     uint32_t patience)
+{
+	struct pollfd fds[2] = {
+		{ .fd = front->control_fd, .events = POLLIN },
+		{ .fd = front->signal_fd, .events = POLLIN },
+	};
+
+	for (;;) {
+		if (poll(fds, 2, -1) <= 0)
+			continue;
+		if (fds[0].revents)
+			return receive(front->control_fd, message, size);
+		if (!is_stop_asked(front))
+			continue;
+		if (!patience--) {
+			/* Not reaped yet: it exists. Its socket ends. */
+			(void)kill(front->recorder, SIGKILL);
+			return receive(front->control_fd, message, size);
+		}
+		front->config->say("the recorder is still writing the trace; "
+				   "the next signal kills it");
+	}
+}
+
 static int await_ready(struct front *front)
 {
 	struct sonde_recorder_ready ready;
 
-	if (receive(front->control_fd, &ready, sizeof(ready)) !=
+	if (await_message(front, &ready, sizeof(ready), 0) !=
 	    (ssize_t)sizeof(ready))
 		return fail(front, -ECHILD, "the recorder ended at once", "");
 	ready.text[sizeof(ready.text) - 1] = '\0';
@@ -161,6 +248,7 @@ static int start_program(struct front *front)
 		.preload = config->preload,
 		.hooks = config->hooks,
 		.sigmask = &front->old_mask,
+		.ignore_sigchld = front->sigchld_ignored,
 	};
 	int rc;
 
@@ -178,21 +266,6 @@ static int start_program(struct front *front)
 }
 
 /* ---- the wait ---- */
-
-static void reap(struct front *front)
-{
-	pid_t pid;
-	int status;
-
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		if (pid != front->program)
-			continue;
-		front->result->status = status;
-		front->result->have_status = true;
-	}
-	if (pid < 0 && errno == ECHILD)
-		front->finishing = true;
-}
 
 static void stop_asked(struct front *front, const struct signalfd_siginfo *info)
 {
@@ -301,7 +374,7 @@ static void finish(struct front *front)
 	if (front->recorder_died)
 		return;
 	(void)shutdown(front->control_fd, SHUT_WR); /* it may have died */
-	if (receive(front->control_fd, summary, sizeof(*summary)) !=
+	if (await_message(front, summary, sizeof(*summary), 1) !=
 	    (ssize_t)sizeof(*summary)) {
 		recorder_died(front);
 		return;

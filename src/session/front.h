@@ -12,7 +12,14 @@
  * the same sent by kill(2), and SIGTERM, are forwarded. The first leaves it to
  * the program to end. The second, or the first when the program itself has
  * ended and only descendants of it run, ends the recording at once; they run
- * on untraced.
+ * on untraced. One that nohup(1) or a shell's & had us ignore stays ignored.
+ *
+ * The program may signal its whole process group, which is ours too. Signals
+ * that nobody sends to a recording are blocked in the front, and ignored by the
+ * recording child; the program starts with them as we did.
+ *
+ * When the recording is over, the recording child has to finish the trace. If
+ * it doesn't (it is stopped, or its disk hangs), a second signal kills it.
  *
  * If the recording child is killed, the program runs on untraced, and the trace
  * directory is repaired. If the front is killed, the recording child notices

@@ -39,6 +39,8 @@ struct sonde_image {
 	uint32_t nr_events;
 	uint8_t event_known[SONDE_EVENTS_MAX];
 	uint8_t id_taken[UINT16_MAX + 1];
+	bool told_of_passing; /* that something was lost for want of means */
+	uint64_t start;       /* clock value: when it was let in */
 	uint64_t desc_room[SONDE_DESC_MAX / 8];
 	uint32_t nr_rings;
 	struct image_ring rings[];
@@ -55,11 +57,51 @@ static void give_up(struct sonde_image *image, const char *why)
 			   image->name, (int)image->pid, why);
 }
 
-static void disk_failed(struct sonde_image *image, int error)
+/* Errors that are about what this process gave us, not about the trace. */
+static bool is_its_own(int error)
 {
-	if (!image->recording->disk_error)
-		image->recording->disk_error = error;
-	image->recording->summary->disk_error = image->recording->disk_error;
+	switch (error) {
+	case -EPROTO:
+	case -EINVAL:
+	case -EFAULT:
+	case -EMSGSIZE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Errors that end when other processes do. */
+static bool is_passing(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
+/* Something could not be written. The trace's files are given up only if they
+ * themselves are the reason. */
+static void write_failed(struct sonde_image *image, int error)
+{
+	struct sonde_recording *recording = image->recording;
+
+	if (is_its_own(error))
+		return;
+	if (!is_passing(error)) {
+		if (!recording->disk_error)
+			recording->disk_error = error;
+		recording->summary->disk_error = recording->disk_error;
+		return;
+	}
+	if (!recording->summary->disk_error)
+		recording->summary->disk_error = error;
+	if (image->told_of_passing)
+		return;
+	image->told_of_passing = true;
+	sonde_summary_note(recording->summary,
+			   "%s (pid %d) is not recorded in full: %s",
+			   image->name, (int)image->pid,
+			   error == -ENOMEM ? "no memory left" :
+					      "too many open files; raise "
+					      "ulimit -n");
 }
 
 /* ---- events ---- */
@@ -78,7 +120,7 @@ static void count_event(struct sonde_recording *recording,
 }
 
 /* -EPROTO: the process contradicts itself; -EAGAIN: look again later; other
- * errors come from the disk. */
+ * errors are ours, or come from the disk. */
 static int add_event(struct sonde_image *image, uint32_t index, uint32_t id)
 {
 	const struct sonde_desc *desc;
@@ -88,6 +130,9 @@ static int add_event(struct sonde_image *image, uint32_t index, uint32_t id)
 	if (rc)
 		return rc;
 	if (id >= SONDE_LARGE_ESCAPE || image->id_taken[id])
+		return -EPROTO;
+	/* What only a tracer's own tables may hold. */
+	if (sonde_desc_is_reference(desc))
 		return -EPROTO;
 	rc = sonde_ctf_trace_add_event(image->recording->trace, image->class_id,
 				       id, desc);
@@ -234,19 +279,31 @@ static int publish_chunk(struct sonde_image *image, uint32_t i,
 
 /* ---- accounts ---- */
 
+/* Events that may be missing between two chunks of a ring. In discard mode
+ * every sub-buffer is seen; else, no writer emits one each tick of the clock. */
+static uint64_t most_overwritten(const struct sonde_image *image)
+{
+	if (image->recording->setup.mode == SONDE_DISCARD)
+		return 0;
+	return image->recording->now() - image->start;
+}
+
 /*
  * Where the chunk starts, as far as events go. False if the ring's numbers
  * can't be true: time to give up before they get into any sum.
  */
-static bool chunk_is_plausible(const struct image_ring *ring,
+static bool chunk_is_plausible(const struct sonde_image *image,
+			       const struct image_ring *ring,
 			       const struct sonde_ring_chunk *chunk)
 {
 	uint64_t from = ring->seen;
 
-	if (chunk->first && chunk->events_before < from)
-		return false;
-	if (chunk->first)
+	if (chunk->first) {
+		if (chunk->events_before < from ||
+		    chunk->events_before - from > most_overwritten(image))
+			return false;
 		from = chunk->events_before;
+	}
 	return chunk->events >= from &&
 	       chunk->events - from <= chunk->size / SONDE_HEAD_COMPACT;
 }
@@ -309,12 +366,12 @@ static void take_chunk(struct sonde_image *image, uint32_t i,
 			rc = publish_chunk(image, i, chunk);
 		if (rc && ring->stream)
 			sonde_ctf_packet_forget(ring->stream);
-		if (rc == -EPROTO) {
+		if (is_its_own(rc)) {
 			give_up(image, "its event table makes no sense");
 			return;
 		}
 		if (rc)
-			disk_failed(image, rc);
+			write_failed(image, rc);
 	}
 	count_chunk(image, ring, chunk, !rc);
 	if (chunk->closed)
@@ -334,7 +391,7 @@ static uint64_t consume_ring(struct sonde_image *image, uint32_t i)
 
 		if (!rc)
 			break;
-		if (rc < 0 || !chunk_is_plausible(ring, &chunk)) {
+		if (rc < 0 || !chunk_is_plausible(image, ring, &chunk)) {
 			give_up(image, "it has damaged its trace memory");
 			break;
 		}
@@ -384,12 +441,12 @@ static int save_chunk(struct sonde_image *image, uint32_t i,
 	count_gap(ring, chunk);
 	if (!rc && chunk->size)
 		rc = publish_chunk(image, i, chunk);
-	if (rc == -EPROTO)
-		return rc;
+	if (is_its_own(rc))
+		return -EPROTO;
 	if (rc) {
 		if (ring->stream)
 			sonde_ctf_packet_forget(ring->stream);
-		disk_failed(image, rc);
+		write_failed(image, rc);
 	}
 	count_chunk(image, ring, chunk, !rc);
 	if (chunk->closed)
@@ -406,7 +463,7 @@ static int save_next(struct sonde_image *image, uint32_t i)
 
 	if (rc <= 0)
 		return rc;
-	if (!chunk_is_plausible(ring, &chunk))
+	if (!chunk_is_plausible(image, ring, &chunk))
 		return -EPROTO;
 	rc = save_chunk(image, i, &chunk);
 	if (rc)
@@ -459,6 +516,7 @@ static struct sonde_image *allocate(struct sonde_recording *recording,
 	image->class_id = config->class_id;
 	image->pid = config->pid;
 	image->nr_rings = nr_rings;
+	image->start = recording->now();
 	clean_name(config->name, image->name, sizeof(image->name));
 	return image;
 }
@@ -546,7 +604,7 @@ static void finish_ring(struct sonde_image *image, uint32_t i, uint64_t extra)
 					    image->recording->now(), missing);
 	ring->stream = NULL;
 	if (rc)
-		disk_failed(image, rc);
+		write_failed(image, rc);
 }
 
 /* What the process says it could not take. */

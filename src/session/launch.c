@@ -217,6 +217,8 @@ static int become(const struct sonde_launch *launch)
 
 	if (!environment)
 		return -ENOMEM;
+	if (launch->ignore_sigchld)
+		(void)signal(SIGCHLD, SIG_IGN); /* it is valid */
 	rc = pthread_sigmask(SIG_SETMASK, launch->sigmask, NULL);
 	if (rc)
 		return -rc;

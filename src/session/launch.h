@@ -24,6 +24,7 @@ struct sonde_launch {
 	const char *preload;     /* path of the helper, or NULL */
 	const char *hooks;       /* what it is to trace: "malloc,locks" */
 	const sigset_t *sigmask; /* the program's */
+	bool ignore_sigchld;     /* as we were told, when we started */
 };
 
 /*

@@ -366,6 +366,12 @@ static int apply(struct parse *parse, const struct option_def *def,
 			return fail(parse, "--%s needs a value after it",
 				    def->name);
 		value = parse->argv[parse->next++];
+		/* More likely forgotten than meant. */
+		if (!strncmp(value, "--", 2))
+			return fail(parse,
+				    "--%s needs a value before '%s'; if that "
+				    "is the value, write --%s=%s",
+				    def->name, value, def->name, value);
 	}
 	return def->apply(parse, value);
 }

@@ -26,6 +26,10 @@
 #define IMAGES_MAX        1024u
 #define PEERS_MAX         64u
 #define LOOK_FOR_ENDED_NS 250000000ull
+#define LET_IN_NS         1000000ull
+#define ACCEPTS_AT_ONCE   256u
+#define DESCRIPTORS_SPARE 8u
+#define NO_DESCRIPTOR_NS  10000000L
 
 enum source {
 	SOURCE_CONTROL,
@@ -36,7 +40,8 @@ enum source {
 
 /* Somebody who connected and has not said hello. */
 struct peer {
-	int fd; /* -1: free place */
+	int fd;         /* -1: free place */
+	uint64_t since; /* in the order of coming */
 	struct ucred who;
 };
 
@@ -56,10 +61,14 @@ struct recorder {
 	int epoll_fd;
 	bool finishing;
 	uint32_t next_class;
-	uint32_t next_peer; /* who goes first when there is no place */
+	uint64_t nr_came;   /* peers so far */
+	int spare_fd;       /* to be given up for turning somebody away */
 	uint32_t nr_images; /* live */
 	uint64_t last_look_ns;
+	uint64_t last_accept_ns;
+	uint64_t next_read_ns; /* discard mode: when the rings' turn comes */
 	uint64_t start_ns;
+	uint64_t descriptors_max;
 	struct peer peers[PEERS_MAX];
 	struct live lives[IMAGES_MAX];
 };
@@ -168,17 +177,29 @@ static enum sonde_header_kind choose_header(struct recorder *r, pid_t pid)
 		       SONDE_LARGE;
 }
 
+/* Descriptors are handed out lowest first: `fd`, the newest, tells how many
+ * there are. Whether those of one more image are left: one stream for each
+ * CPU, and a second file while it changes over. */
+static bool has_descriptors(const struct recorder *r, int fd)
+{
+	return (uint64_t)fd + 2 * r->budget.nr_online + DESCRIPTORS_SPARE <
+	       r->descriptors_max;
+}
+
 static int make_image(struct recorder *r, struct sonde_arena_view *view,
-		      pid_t pid, const char *name)
+		      pid_t pid, const char *name, struct live **ret_live)
 {
 	struct live *live = free_place(r);
 	struct sonde_image_config config = { .pid = pid, .name = name };
+	uint64_t next_ns;
 	uint32_t limit;
 	int rc;
 
 	if (is_known(r, view))
 		return -EALREADY;
 	if (!live)
+		return -EUSERS;
+	if (!has_descriptors(r, view->fd))
 		return -EMFILE;
 	rc = sonde_budget_take(&r->budget, view->lanes_only, &config.geometry);
 	if (rc)
@@ -198,6 +219,11 @@ static int make_image(struct recorder *r, struct sonde_arena_view *view,
 	    limit < r->summary.least_record_limit)
 		r->summary.least_record_limit = limit;
 	sonde_pace_limit(&r->pace, sonde_geometry_ring_bytes(&config.geometry));
+	/* The pace may have become faster while we slept at the old one. */
+	next_ns = monotonic_ns() + r->pace.interval_ns;
+	if (r->next_read_ns > next_ns)
+		r->next_read_ns = next_ns;
+	*ret_live = live;
 	return 0;
 }
 
@@ -206,8 +232,21 @@ static const char *refusal(int error)
 	switch (error) {
 	case -ENOSPC:
 		return "no memory left in the budget; try a larger --memory";
-	case -EMFILE:
+	case -EUSERS:
 		return "too many processes at a time";
+	case -EMFILE:
+	case -ENFILE:
+		return "too many processes for ulimit -n; raise it";
+	case -EFBIG:
+		return "ulimit -f leaves no room for its trace memory; "
+		       "raise it";
+	case -ENOMEM:
+		return "the system has no memory left for it";
+	case -EPIPE:
+		return "it did not wait for the recorder";
+	case -ETIME:
+		return "it connected, said nothing, and others needed its "
+		       "place";
 	case -EBUSY:
 		return "other recordings have all its slots";
 	case -EPROTONOSUPPORT:
@@ -219,24 +258,22 @@ static const char *refusal(int error)
 	}
 }
 
-static int admit(struct recorder *r, int arena_fd, pid_t pid, const char *name)
+static int admit(struct recorder *r, int arena_fd, pid_t pid, const char *name,
+		 struct live **ret_live)
 {
 	struct sonde_arena_view view;
 	int rc = sonde_arena_open(arena_fd, &view);
 
 	if (rc)
 		return rc;
-	rc = make_image(r, &view, pid, name);
-	if (rc == -ENOSPC) {
+	rc = make_image(r, &view, pid, name, ret_live);
+	if (rc == -ENOSPC || rc == -EMFILE || rc == -EUSERS) {
 		/* Shares of those that ended without our notice. */
 		look_for_ended(r);
-		rc = make_image(r, &view, pid, name);
+		rc = make_image(r, &view, pid, name, ret_live);
 	}
 	sonde_arena_close(&view);
-	if (rc)
-		return rc;
-	r->summary.nr_processes++;
-	return 0;
+	return rc;
 }
 
 /* ---- peers ---- */
@@ -255,10 +292,28 @@ static void refuse(struct recorder *r, pid_t pid, const char *name, int error)
 			   (int)pid, refusal(error));
 }
 
+/* Tells the peer how it went: `live` is its image, if there is one. */
+static int answer(struct recorder *r, const struct peer *peer, int error,
+		  struct live *live)
+{
+	int rc = sonde_rendezvous_answer(peer->fd, error);
+
+	if (error)
+		return error;
+	if (!rc) {
+		r->summary.nr_processes++;
+		return 0;
+	}
+	/* It has given up, or ended: nothing of it will ever be recorded. */
+	finish_image(r, live);
+	return -EPIPE;
+}
+
 /* The peer may have said hello. */
 static void hear_peer(struct recorder *r, struct peer *peer)
 {
 	char name[SONDE_COMM_SIZE];
+	struct live *live = NULL;
 	int arena_fd = -1;
 	int rc;
 
@@ -272,31 +327,93 @@ static void hear_peer(struct recorder *r, struct peer *peer)
 		(void)close(arena_fd);
 		rc = -EACCES;
 	} else if (!rc) {
-		rc = admit(r, arena_fd, peer->who.pid, name);
+		rc = admit(r, arena_fd, peer->who.pid, name, &live);
 	}
-	sonde_rendezvous_answer(peer->fd, rc);
+	rc = answer(r, peer, rc, live);
 	drop_peer(peer);
 	if (rc && rc != -ECONNRESET)
 		refuse(r, peer->who.pid, name, rc);
 }
 
+/* Somebody who waits and can't be told why he is not let in. */
+static void turn_away(struct recorder *r, const struct ucred *who, int error)
+{
+	char name[SONDE_COMM_SIZE];
+
+	sonde_process_name(who->pid, name);
+	refuse(r, who->pid, name, error);
+}
+
+/* A free place for a peer, or else that of who has been silent longest. */
+static struct peer *peer_place(struct recorder *r)
+{
+	struct peer *oldest = &r->peers[0];
+
+	for (uint32_t i = 0; i < PEERS_MAX; i++) {
+		if (r->peers[i].fd < 0)
+			return &r->peers[i];
+		if (r->peers[i].since < oldest->since)
+			oldest = &r->peers[i];
+	}
+	/* It may have spoken since we last listened. */
+	hear_peer(r, oldest);
+	if (oldest->fd >= 0)
+		turn_away(r, &oldest->who, -ETIME);
+	drop_peer(oldest);
+	return oldest;
+}
+
+/* Nobody can be let in for want of a descriptor. With the spare one, who waits
+ * is turned away, and runs on at once. */
+static void lack_descriptors(struct recorder *r, int error)
+{
+	struct timespec pause = { .tv_nsec = NO_DESCRIPTOR_NS };
+	struct ucred who;
+	int fd;
+
+	if (r->spare_fd >= 0)
+		(void)close(r->spare_fd); /* it was never used */
+	if (!sonde_rendezvous_accept(r->config->listen_fd, &fd, &who)) {
+		(void)close(fd); /* nothing is lost by that */
+		turn_away(r, &who, error);
+	} else {
+		/* The socket stays ready: don't come back at once. */
+		(void)nanosleep(&pause, NULL);
+	}
+	r->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+}
+
 static void accept_peers(struct recorder *r)
 {
-	for (uint32_t n = 0; n < PEERS_MAX; n++) {
-		uint32_t index = r->next_peer++ % PEERS_MAX;
-		struct peer *peer = &r->peers[index];
+	struct ucred who;
+	struct peer *peer;
+	uint32_t n = 0;
+	int fd;
+	int rc = 0;
 
-		drop_peer(peer);
-		if (sonde_rendezvous_accept(r->config->listen_fd, &peer->fd,
-					    &peer->who)) {
-			peer->fd = -1;
-			return;
-		}
-		if (watch(r, peer->fd, SOURCE_PEER, index))
+	while (n++ < ACCEPTS_AT_ONCE &&
+	       !(rc = sonde_rendezvous_accept(r->config->listen_fd, &fd,
+					      &who))) {
+		peer = peer_place(r);
+		*peer = (struct peer){ .fd = fd,
+				       .since = r->nr_came++,
+				       .who = who };
+		/* Most have said hello by now. */
+		hear_peer(r, peer);
+		if (peer->fd >= 0 &&
+		    watch(r, fd, SOURCE_PEER, (uint32_t)(peer - r->peers)))
 			drop_peer(peer);
-		else
-			hear_peer(r, peer);
 	}
+	if (rc && rc != -EAGAIN)
+		lack_descriptors(r, rc);
+	r->last_accept_ns = monotonic_ns();
+}
+
+/* To be called between two pieces of other work. */
+static void let_in_who_waits(struct recorder *r)
+{
+	if (monotonic_ns() - r->last_accept_ns > LET_IN_NS)
+		accept_peers(r);
 }
 
 /* ---- the loop ---- */
@@ -310,11 +427,23 @@ static bool front_has_ended(const struct recorder *r)
 	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+static bool is_readable(int fd)
+{
+	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
+
+	return fd >= 0 && poll(&pollfd, 1, 0) > 0;
+}
+
+static enum source source_of(const struct epoll_event *event)
+{
+	return (enum source)(event->data.u64 >> 32);
+}
+
 static void handle(struct recorder *r, const struct epoll_event *event)
 {
 	uint32_t index = (uint32_t)event->data.u64;
 
-	switch ((enum source)(event->data.u64 >> 32)) {
+	switch (source_of(event)) {
 	case SOURCE_CONTROL:
 		if (front_has_ended(r))
 			r->finishing = true;
@@ -326,6 +455,9 @@ static void handle(struct recorder *r, const struct epoll_event *event)
 		hear_peer(r, &r->peers[index]);
 		break;
 	case SOURCE_PIDFD:
+		/* The place may be another's since the event was taken. */
+		if (!is_readable(r->lives[index].pidfd))
+			break;
 		forget_pidfd(&r->lives[index]);
 		finish_if_over(r, &r->lives[index]);
 		break;
@@ -335,11 +467,14 @@ static void handle(struct recorder *r, const struct epoll_event *event)
 /* How long to sleep; negative: until something happens. */
 static int64_t sleep_ns(const struct recorder *r)
 {
+	uint64_t now;
+
 	if (!r->nr_images)
 		return -1;
 	if (r->config->options->mode == SONDE_OVERWRITE)
 		return LOOK_FOR_ENDED_NS;
-	return (int64_t)r->pace.interval_ns;
+	now = monotonic_ns();
+	return now < r->next_read_ns ? (int64_t)(r->next_read_ns - now) : 0;
 }
 
 static void wait_and_handle(struct recorder *r)
@@ -357,8 +492,15 @@ static void wait_and_handle(struct recorder *r)
 	if (ppoll(&pollfd, 1, ns < 0 ? NULL : &limit, NULL) <= 0)
 		return;
 	nr = epoll_wait(r->epoll_fd, events, 64, 0);
+	/* Processes wait to be let in; the end of others can wait. */
 	for (int i = 0; i < nr; i++)
-		handle(r, &events[i]);
+		if (source_of(&events[i]) != SOURCE_PIDFD)
+			handle(r, &events[i]);
+	for (int i = 0; i < nr; i++)
+		if (source_of(&events[i]) == SOURCE_PIDFD) {
+			let_in_who_waits(r);
+			handle(r, &events[i]);
+		}
 }
 
 static void consume_all(struct recorder *r)
@@ -370,11 +512,23 @@ static void consume_all(struct recorder *r)
 
 		if (!r->lives[i].image)
 			continue;
+		let_in_who_waits(r);
+		if (!r->lives[i].image)
+			continue;
 		full = sonde_image_consume(r->lives[i].image);
 		if (full > fullest)
 			fullest = full;
 	}
 	sonde_pace_adapt(&r->pace, fullest);
+	r->next_read_ns = monotonic_ns() + r->pace.interval_ns;
+}
+
+/* Only when their turn has come: with many processes coming and going, there
+ * is something to be handled much more often. */
+static bool is_time_to_read(const struct recorder *r)
+{
+	return r->config->options->mode == SONDE_DISCARD &&
+	       monotonic_ns() >= r->next_read_ns;
 }
 
 static void loop(struct recorder *r)
@@ -383,7 +537,7 @@ static void loop(struct recorder *r)
 		wait_and_handle(r);
 		if (!r->nr_images)
 			continue;
-		if (r->config->options->mode == SONDE_DISCARD)
+		if (is_time_to_read(r))
 			consume_all(r);
 		if (monotonic_ns() - r->last_look_ns > LOOK_FOR_ENDED_NS)
 			look_for_ended(r);
@@ -392,19 +546,43 @@ static void loop(struct recorder *r)
 
 /* ---- start and end ---- */
 
-static void shield(void)
+/* What tells of a fault of ours, or can't be ignored. */
+static bool is_spared(int number)
 {
-	static const int signals[] = { SIGINT,  SIGQUIT, SIGHUP,
-				       SIGTERM, SIGPIPE, SIGXFSZ };
-	struct rlimit files;
+	static const int signals[] = { SIGKILL, SIGSTOP, SIGCHLD, SIGSEGV,
+				       SIGBUS,  SIGILL,  SIGFPE,  SIGTRAP,
+				       SIGSYS,  SIGABRT };
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(signals); i++)
-		(void)signal(signals[i], SIG_IGN); /* they are valid */
-	/* The more the better; no matter if not. */
-	if (!getrlimit(RLIMIT_NOFILE, &files)) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
+		if (signals[i] == number)
+			return true;
+	return false;
+}
+
+/* The more the better; no matter if not. Returns what it is then. */
+static uint64_t raise_limit(int resource)
+{
+	struct rlimit limit;
+
+	if (getrlimit((__rlimit_resource_t)resource, &limit))
+		return UINT64_MAX;
+	if (limit.rlim_cur != limit.rlim_max) {
+		limit.rlim_cur = limit.rlim_max;
+		(void)setrlimit((__rlimit_resource_t)resource, &limit);
+		(void)getrlimit((__rlimit_resource_t)resource, &limit);
 	}
+	return limit.rlim_cur;
+}
+
+/* We share the program's process group: what it sends to all of that is not
+ * for us. The limits are ours alone: the program is the front's child. */
+static void shield(struct recorder *r)
+{
+	for (int number = 1; number <= SIGRTMAX; number++)
+		if (!is_spared(number))
+			(void)signal(number, SIG_IGN); /* valid, or glibc's */
+	(void)raise_limit(RLIMIT_FSIZE);
+	r->descriptors_max = raise_limit(RLIMIT_NOFILE);
 }
 
 static int fail(struct sonde_recorder_ready *ready, int error, const char *what,
@@ -419,7 +597,9 @@ static int fail(struct sonde_recorder_ready *ready, int error, const char *what,
 static int open_trace(struct recorder *r, struct sonde_recorder_ready *ready)
 {
 	const struct sonde_recorder_config *config = r->config;
-	struct sonde_ctf_config trace = { 0 };
+	struct sonde_ctf_config trace = {
+		.packet_max = sonde_budget_largest_subbuf(&r->budget),
+	};
 	int rc;
 
 	sonde_timebase_init(&r->timebase, &trace.clock);
@@ -470,6 +650,7 @@ static struct recorder *new_recorder(const struct sonde_recorder_config *config)
 		return NULL;
 	r->config = config;
 	r->epoll_fd = -1;
+	r->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	r->start_ns = monotonic_ns();
 	for (uint32_t i = 0; i < PEERS_MAX; i++)
 		r->peers[i].fd = -1;
@@ -496,6 +677,8 @@ static void free_recorder(struct recorder *r)
 	sonde_census_free(r->census);
 	if (r->epoll_fd >= 0)
 		(void)close(r->epoll_fd);
+	if (r->spare_fd >= 0)
+		(void)close(r->spare_fd);
 	free(r);
 }
 
@@ -507,10 +690,19 @@ static uint64_t own_cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
+/* Whoever starts from now on runs on at once, and doesn't wait for us. */
+static void stop_listening(struct recorder *r)
+{
+	(void)close(r->config->listen_fd); /* nothing is lost by that */
+	for (uint32_t i = 0; i < PEERS_MAX; i++)
+		drop_peer(&r->peers[i]);
+}
+
 static void finish(struct recorder *r)
 {
 	int rc;
 
+	stop_listening(r);
 	for (uint32_t i = 0; i < IMAGES_MAX; i++)
 		if (r->lives[i].image)
 			finish_image(r, &r->lives[i]);
@@ -533,10 +725,10 @@ int sonde_recorder_run(const struct sonde_recorder_config *config)
 	struct recorder *r;
 	int rc;
 
-	shield();
 	r = new_recorder(config);
 	if (!r)
 		return -ENOMEM;
+	shield(r);
 	rc = start(r, &ready);
 	(void)send(config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
 	if (!rc) {

@@ -13,7 +13,13 @@
  *			is finished all the same)
  *	child -> front	one sonde_summary
  *
- * The child ignores the signals of the terminal: the front decides.
+ * The child ignores the signals of the terminal and what the program sends to
+ * its process group: the front decides. It raises its own soft limits on
+ * descriptors and file sizes to the hard ones; the program's stay.
+ *
+ * Of errors, only those of the trace's own files end the writing. What one
+ * process causes ends that process's recording; what passes (no descriptor, no
+ * memory) loses events, counted, while it lasts.
  *
  * The loop sleeps in one epoll: the listening socket, peers that have not said
  * hello, the control socket, a pidfd for each process that made an arena. In
@@ -22,10 +28,15 @@
  * full, and is never longer than a full-speed writer needs to fill the smallest
  * ring to the half. The program is never woken, and never wakes us.
  *
- * Limits: IMAGES_MAX arenas and PEERS_MAX peers at a time; a peer that says
- * nothing is dropped when its place is needed. Whoever has the user's own uid
- * is let in; others only if they descend from the front (as after a change of
- * uid in a program that root records).
+ * Processes wait to be let in, so that goes first, and is also done between
+ * pieces of work that take long: reading and finishing others, where most of
+ * the time goes into making their files.
+ *
+ * Limits: IMAGES_MAX arenas and PEERS_MAX peers at a time; of the peers that
+ * say nothing the oldest is dropped when its place is needed. Whoever was not
+ * let in, or didn't wait for the answer, is counted and told. Whoever has the
+ * user's own uid is let in; others only if they descend from the front (as
+ * after a change of uid in a program that root records).
  */
 #ifndef SESSION_RECORDER_H
 #define SESSION_RECORDER_H
@@ -50,7 +61,8 @@ struct sonde_recorder_ready {
 };
 
 /*
- * Runs until the control socket ends. Descriptors are borrowed. Returns 0 or
+ * Runs until the control socket ends. Descriptors are borrowed, but listen_fd
+ * is closed by then. Returns 0 or
  * -errno, which has been told to the front.
  */
 int sonde_recorder_run(const struct sonde_recorder_config *config);

@@ -117,7 +117,7 @@ int sonde_rendezvous_receive(int fd, int *ret_arena_fd)
 	return 0;
 }
 
-void sonde_rendezvous_answer(int fd, int error)
+int sonde_rendezvous_answer(int fd, int error)
 {
 	struct sonde_welcome welcome = {
 		.magic = SONDE_HELLO_MAGIC,
@@ -125,5 +125,8 @@ void sonde_rendezvous_answer(int fd, int error)
 		.error = error,
 	};
 
-	(void)send(fd, &welcome, sizeof(welcome), MSG_NOSIGNAL | MSG_DONTWAIT);
+	return send(fd, &welcome, sizeof(welcome),
+		    MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ?
+		       -errno :
+		       0;
 }

@@ -27,7 +27,8 @@
 /* Listens under the abstract name. 0 or -errno. */
 int sonde_rendezvous_listen(const char *name, int *ret_fd);
 
-/* Who waits to be let in: a connection and its peer. 0; -EAGAIN if nobody. */
+/* Who waits to be let in: a connection and its peer. 0; -EAGAIN if nobody;
+ * -EMFILE and the like: there is somebody, but no descriptor. */
 int sonde_rendezvous_accept(int listen_fd, int *ret_fd, struct ucred *ret_peer);
 
 /*
@@ -36,7 +37,7 @@ int sonde_rendezvous_accept(int listen_fd, int *ret_fd, struct ucred *ret_peer);
  */
 int sonde_rendezvous_receive(int fd, int *ret_arena_fd);
 
-/* Best effort: a peer that does not listen is its own fault. */
-void sonde_rendezvous_answer(int fd, int error);
+/* 0, or -errno: the peer has gone, and runs unrecorded. */
+int sonde_rendezvous_answer(int fd, int error);
 
 #endif /* SESSION_RENDEZVOUS_H */

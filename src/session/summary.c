@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "session/summary.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
@@ -102,6 +103,19 @@ static void print_loss(FILE *out, const struct sonde_summary_style *style,
 		      style->color ? PLAIN : "");
 }
 
+static const char *disk_remedy(int error)
+{
+	switch (error) {
+	case -EMFILE:
+	case -ENFILE:
+		return "raise ulimit -n";
+	case -EFBIG:
+		return "raise ulimit -f";
+	default:
+		return "make room";
+	}
+}
+
 static void print_losses(const struct sonde_summary *summary,
 			 const struct sonde_summary_style *style, FILE *out)
 {
@@ -128,12 +142,12 @@ static void print_losses(const struct sonde_summary *summary,
 		   "overwritten by newer ones, as --mode overwrite asks; a "
 		   "larger --memory keeps more");
 	(void)snprintf(text, sizeof(text),
-		       "writing to %.120s failed (%s); make room and record "
-		       "again",
+		       "writing to %.120s failed (%s); %s and record again",
 		       style->directory,
 		       summary->disk_error ?
 			       strerrordesc_np(-summary->disk_error) :
-			       "unknown error");
+			       "unknown error",
+		       disk_remedy(summary->disk_error));
 	print_loss(out, style, summary->lost_disk, text);
 }
 

@@ -36,7 +36,7 @@ struct sonde_summary {
 	uint32_t nr_event_types;
 	uint32_t least_record_limit; /* bytes; of the smallest sub-buffers */
 	uint32_t nr_notes;  /* may exceed SONDE_NOTES_MAX: the rest is untold */
-	int32_t disk_error; /* -errno that ended the writing, or 0 */
+	int32_t disk_error; /* why lost_disk: -errno, or 0 */
 	char notes[SONDE_NOTES_MAX][SONDE_NOTE_SIZE];
 };
 

@@ -5,7 +5,11 @@
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "ctf/os.h"
+#include "event/desc.h"
 #include "fake_process.h"
 #include "session/image.h"
 
@@ -281,6 +285,7 @@ static void what_is_overwritten_is_counted(void **state)
 	fake_register(&p, "one", 1);
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_true(fake_emit(&p, 0, 1, i));
+	clock_value += 10000; /* not less than the events */
 	sonde_image_finish(image);
 	assert_true(summary.recorded > 0);
 	assert_true(summary.lost_overwritten > 0);
@@ -369,6 +374,122 @@ static void descriptions_outside_the_arena_are_not_read(void **state)
 		sonde_image_finish(image);
 		fake_process_fini(&p);
 	}
+}
+
+static void
+a_reference_in_place_of_a_description_harms_nobody_else(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+	struct sonde_desc *desc;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "one", 1);
+	desc = (void *)(p.memory + fake_entry(&p, 0)->desc_off);
+	desc->nr_fields = SONDE_NR_FIELDS_REFERENCE;
+	desc->size = (sizeof(*desc) + 5 + desc->name_size + 7) & ~7u;
+	fake_entry(&p, 0)->desc_size = desc->size;
+	fake_emit(&p, 0, 1, 0);
+	(void)sonde_image_consume(image);
+	assert_true(sonde_image_is_broken(image));
+	assert_int_equal(recording.disk_error, 0);
+	sonde_image_finish(image);
+	assert_int_equal(recording.disk_error, 0);
+	assert_int_equal(summary.disk_error, 0);
+	fake_process_fini(&p);
+}
+
+/* Says that `nr` events came before the oldest sub-buffer. */
+static void check_false_start(enum sonde_ring_mode mode, uint64_t nr)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+
+	summary = (struct sonde_summary){ 0 };
+	recording.setup.mode = mode;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "one", 1);
+	fake_emit(&p, 0, 1, 0);
+	((struct sonde_subbuf *)(void *)fake_subbuf(&p, 0, 0))->events = nr;
+	clock_value += 1000000;
+	sonde_image_finish(image);
+	assert_int_equal(summary.nr_notes, 1);
+	assert_non_null(strstr(summary.notes[0], "damaged"));
+	assert_int_equal(summary.lost_overwritten, 0);
+	fake_process_fini(&p);
+}
+
+static void false_counts_get_into_no_sum(void **state)
+{
+	(void)state;
+	check_false_start(SONDE_DISCARD, 1);
+	check_false_start(SONDE_DISCARD, 1ull << 62);
+	check_false_start(SONDE_OVERWRITE, 1ull << 40);
+	check_false_start(SONDE_OVERWRITE, 1ull << 62);
+}
+
+static int no_descriptor(const char *call)
+{
+	return strcmp(call, "open") ? 0 : -EMFILE;
+}
+
+static void lack_of_descriptors_loses_events_only_while_it_lasts(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "one", 1);
+	fake_emit(&p, 0, 1, 0);
+	sonde_ctf_fault = no_descriptor;
+	(void)sonde_image_consume(image);
+	sonde_ctf_fault = NULL;
+	assert_int_equal(recording.disk_error, 0);
+	assert_int_equal(summary.nr_notes, 1);
+	assert_non_null(strstr(summary.notes[0], "ulimit -n"));
+	fake_emit(&p, 0, 1, 1);
+	fake_emit(&p, 0, 1, 2);
+	sonde_image_finish(image);
+	assert_int_equal(summary.lost_disk, 1);
+	assert_int_equal(summary.recorded, 2);
+	fake_process_fini(&p);
+}
+
+static char contested[96];
+
+/* Another recorder makes `index` just before us. */
+static int faster(const char *call)
+{
+	static uint32_t nr_calls;
+
+	if (strcmp(call, "mkdir") != 0 || nr_calls++ != 1)
+		return 0;
+	assert_int_equal(mkdir(contested, 0700), 0);
+	return -EEXIST;
+}
+
+static void
+who_is_second_in_a_directory_removes_nothing_of_the_first(void **state)
+{
+	struct sonde_ctf_config config = {
+		.clock = { .name = "test", .description = "", .freq = 1000000 },
+	};
+	struct sonde_ctf_trace *trace;
+	char directory[80];
+
+	(void)state;
+	(void)snprintf(directory, sizeof(directory), "%s/second", scratch);
+	(void)snprintf(contested, sizeof(contested), "%s/index", directory);
+	sonde_ctf_fault = faster;
+	assert_int_equal(sonde_ctf_trace_create(directory, &config, &trace),
+			 -EEXIST);
+	sonde_ctf_fault = NULL;
+	assert_int_equal(access(contested, F_OK), 0);
 }
 
 static void the_same_description_for_all_entries_is_bounded(void **state)
@@ -509,6 +630,10 @@ int main(void)
 		TEST(an_event_refused_for_its_name_is_told),
 		TEST(two_events_with_one_id_end_the_recording),
 		TEST(descriptions_outside_the_arena_are_not_read),
+		TEST(a_reference_in_place_of_a_description_harms_nobody_else),
+		TEST(false_counts_get_into_no_sum),
+		TEST(lack_of_descriptors_loses_events_only_while_it_lasts),
+		TEST(who_is_second_in_a_directory_removes_nothing_of_the_first),
 		TEST(the_same_description_for_all_entries_is_bounded),
 		TEST(scribbling_over_the_arena_does_no_harm),
 	};

@@ -106,6 +106,19 @@ static void too_little_memory_is_refused(void **state)
 	assert_int_equal(budget.used_bytes, 0);
 }
 
+static void no_share_has_larger_subbufs_than_foretold(void **state)
+{
+	(void)state;
+	for (uint64_t total = 1ull << 16; total <= 1ull << 34; total *= 2) {
+		struct sonde_budget budget = budget_of(total, 2);
+		uint32_t largest = sonde_budget_largest_subbuf(&budget);
+		struct sonde_geometry g;
+
+		for (int i = 0; !sonde_budget_take(&budget, i & 1, &g); i++)
+			assert_true(g.subbuf_size <= largest);
+	}
+}
+
 static void a_given_subbuf_size_is_kept(void **state)
 {
 	struct sonde_budget budget = budget_of(64 << 20, 2);
@@ -181,6 +194,7 @@ int main(void)
 		cmocka_unit_test(twenty_processes_share_the_default_budget),
 		cmocka_unit_test(what_is_given_back_can_be_taken_again),
 		cmocka_unit_test(too_little_memory_is_refused),
+		cmocka_unit_test(no_share_has_larger_subbufs_than_foretold),
 		cmocka_unit_test(a_given_subbuf_size_is_kept),
 		cmocka_unit_test(lanes_are_charged_where_they_are_all_there_is),
 		cmocka_unit_test(lists_of_cpus_are_read),

@@ -148,6 +148,8 @@ static void unknown_words_are_named(void **state)
 	check_refused(PARSE("--loglevel", "loud", "x"), "loud");
 	check_refused(PARSE("--malloc=yes", "x"), "--malloc");
 	check_refused(PARSE("-o"), "--output");
+	check_refused(PARSE("-o", "--", "x"), "needs a value before '--'");
+	check_refused(PARSE("-o", "--quiet", "x"), "--output=--quiet");
 	check_refused(PARSE("-q"), "which program");
 }
 

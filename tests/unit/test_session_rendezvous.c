@@ -178,7 +178,7 @@ static void nobody_waits_for_a_peer_that_says_nothing(void **state)
 			 -EAGAIN);
 	close(peer);
 	assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd), -ECONNRESET);
-	sonde_rendezvous_answer(fd, 0);
+	assert_int_equal(sonde_rendezvous_answer(fd, 0), -EPIPE);
 	close(fd);
 }
 
@@ -189,7 +189,7 @@ static void the_answer_carries_the_error(void **state)
 	struct sonde_welcome welcome;
 
 	(void)state;
-	sonde_rendezvous_answer(fd, -EBUSY);
+	assert_int_equal(sonde_rendezvous_answer(fd, -EBUSY), 0);
 	assert_int_equal(recv(peer, &welcome, sizeof(welcome), 0),
 			 sizeof(welcome));
 	assert_int_equal(welcome.magic, SONDE_HELLO_MAGIC);
