@@ -3,6 +3,8 @@
 """test_loss.py - what is lost is counted: recorded + discarded = emitted."""
 
 import collections
+import json
+import re
 
 from sonde import build, check, install, record, record_ok
 from harness import check_equal, long_test, main, test
@@ -164,6 +166,46 @@ int main(void)
     check_equal(trace.discarded(), 0, "discarded")
     check_equal(trace.count("size:event"),
                 4097 + len(range(4096, 60001, 1117)), "events")
+
+
+LIMIT = 130912  # of a string after an int, with compact headers, in 128 KiB
+
+
+@long_test
+def records_up_to_the_limit_are_recorded_and_larger_ones_counted():
+    program = build(r"""
+#include <sonde/tracepoint.h>
+#include <string.h>
+static char text[200000];
+static void emit(int n)
+{
+	text[n] = '\0';
+	sonde_event(limit, event, n, sonde_string(text, text));
+	text[n] = 'x';
+}
+int main(void)
+{
+	memset(text, 'x', sizeof(text) - 1);
+	for (int n = 0; n < 8192; n++)
+		emit(n);
+	for (int n = 8192; n < 130000; n += 601)
+		emit(n);
+	for (int n = 130900; n < 130925; n++)
+		emit(n);
+	return 0;
+}
+""")
+    sizes = [*range(8192), *range(8192, 130000, 601), *range(130900, 130925)]
+    recording = record(program, options=["--memory", "1G", "--subbuf", "128k",
+                                         "--json"])
+    summary = json.loads(recording.err.splitlines()[-1])
+    check_equal(summary["lost"]["too_large"],
+                sum(n > LIMIT for n in sizes), "too large")
+    check_equal(summary["events_lost"], summary["lost"]["too_large"], "lost")
+    seen = [int(m[1]) for line in recording.trace().text()
+            if (m := re.search(r"\{ n = (\d+), text = \"(x*)\" \}$", line))
+            and len(m[2]) == int(m[1])]
+    check_equal(seen, [n for n in sizes if n <= LIMIT], "sizes")
 
 
 install()
