@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "event/select.h"
 
 #define FILE_MAX   (1ull << 30)
 #define EVENTS_MAX 100000u
@@ -157,22 +158,6 @@ static void sort_events(struct events *events)
 	events->nr = kept;
 }
 
-static const char *level_name(uint32_t level)
-{
-	static const char *const names[] = {
-		"emerg",          "alert",
-		"crit",           "err",
-		"warning",        "notice",
-		"info",           "debug_system",
-		"debug_program",  "debug_process",
-		"debug_module",   "debug_unit",
-		"debug_function", "debug_line",
-		"debug",
-	};
-
-	return level < sizeof(names) / sizeof(names[0]) ? names[level] : "?";
-}
-
 /* ---- the table ---- */
 
 struct widths {
@@ -197,7 +182,7 @@ static struct widths measure(const struct events *events)
 		const struct event *event = &events->at[i];
 
 		widen(&widths.event, event->name);
-		widen(&widths.level, level_name(event->loglevel));
+		widen(&widths.level, sonde_level_name(event->loglevel));
 		for (uint32_t k = 0; k < event->nr_fields; k++)
 			widen(&widths.field, event->fields[k].name);
 	}
@@ -207,7 +192,7 @@ static struct widths measure(const struct events *events)
 static void print_event(const struct event *event, const struct widths *widths)
 {
 	(void)printf("%-*s  %-*s", widths->event, event->name, widths->level,
-		     level_name(event->loglevel));
+		     sonde_level_name(event->loglevel));
 	for (uint32_t i = 0; i < event->nr_fields; i++) {
 		if (i > 0)
 			(void)printf("%*s", widths->event + 2 + widths->level,
@@ -254,7 +239,7 @@ static void print_json_event(const struct event *event)
 	(void)printf("  {\"event\": ");
 	print_json_string(event->name);
 	(void)printf(", \"level\": \"%s\", \"conflict\": %s, \"fields\": [",
-		     level_name(event->loglevel),
+		     sonde_level_name(event->loglevel),
 		     event->conflict ? "true" : "false");
 	for (uint32_t i = 0; i < event->nr_fields; i++) {
 		(void)printf("%s\n    {\"name\": ", i ? "," : "");

@@ -183,3 +183,19 @@ bool sonde_select(const char *rules, size_t rules_size, uint32_t loglevel,
 	}
 	return selected;
 }
+
+const char *sonde_level_name(uint32_t level)
+{
+	static const char *const names[SONDE_LEVELS] = {
+		"emerg",          "alert",
+		"crit",           "err",
+		"warning",        "notice",
+		"info",           "debug_system",
+		"debug_program",  "debug_process",
+		"debug_module",   "debug_unit",
+		"debug_function", "debug_line",
+		"debug",
+	};
+
+	return level < SONDE_LEVELS ? names[level] : "?";
+}

@@ -38,4 +38,10 @@ bool sonde_select(const char *rules, size_t rules_size, uint32_t loglevel,
 #define SONDE_GLOB_MAX      256
 #define SONDE_FULL_NAME_MAX 512
 
+/* Levels there are: 0 .. SONDE_DEBUG (enum sonde_loglevel). */
+#define SONDE_LEVELS 15u
+
+/* "emerg" .. "debug"; "?" for what is no level. */
+const char *sonde_level_name(uint32_t level);
+
 #endif /* EVENT_SELECT_H */

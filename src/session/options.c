@@ -106,27 +106,16 @@ int sonde_parse_time_us(const char *text, uint64_t *ret_us)
 
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level)
 {
-	static const char *const names[] = {
-		"emerg",          "alert",
-		"crit",           "err",
-		"warning",        "notice",
-		"info",           "debug_system",
-		"debug_program",  "debug_process",
-		"debug_module",   "debug_unit",
-		"debug_function", "debug_line",
-		"debug",
-	};
-	const uint32_t nr_names = sizeof(names) / sizeof(names[0]);
 	const char *rest;
 	uint64_t value;
 
-	for (uint32_t i = 0; i < nr_names; i++) {
-		if (!strcasecmp(text, names[i])) {
+	for (uint32_t i = 0; i < SONDE_LEVELS; i++) {
+		if (!strcasecmp(text, sonde_level_name(i))) {
 			*ret_level = i;
 			return 0;
 		}
 	}
-	if (parse_number(text, &rest, &value) || *rest || value >= nr_names)
+	if (parse_number(text, &rest, &value) || *rest || value >= SONDE_LEVELS)
 		return -EINVAL;
 	*ret_level = (uint32_t)value;
 	return 0;
