@@ -12,7 +12,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define sonde_likely(x)           __builtin_expect(!!(x), 1)
 #define sonde_unlikely(x)         __builtin_expect(!!(x), 0)
 #define SONDE_HIDDEN              __attribute__((visibility("hidden")))
 #define SONDE_COLD                __attribute__((noinline, cold))

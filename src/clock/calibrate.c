@@ -19,6 +19,7 @@
 #endif
 
 #include "base/port.h"
+#include "base/uuid.h"
 #include "clock/clock.h"
 
 #define NS_PER_S       1000000000ull
@@ -369,41 +370,20 @@ uint64_t sonde_clock_realtime_ns(const struct sonde_clock *clock,
 
 /* ---- the boot ---- */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 int sonde_clock_boot_id(uint8_t ret_uuid[16])
 {
 	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	char text[36];
+	char text[36 + 1] = "";
 	uint8_t uuid[16];
-	uint32_t nr = 0;
 	ssize_t size;
 
 	if (fd < 0)
 		return -errno;
-	size = read(fd, text, sizeof(text));
+	size = read(fd, text, sizeof(text) - 1);
 	(void)close(fd);
-	if (size != sizeof(text))
+	if (size != sizeof(text) - 1)
 		return -EIO;
-	for (uint32_t i = 0; i < sizeof(text) && nr < 32; i++) {
-		int digit = hex_digit(text[i]);
-
-		if (text[i] == '-')
-			continue;
-		if (digit < 0)
-			return -EIO;
-		uuid[nr / 2] =
-			(uint8_t)(nr % 2 ? uuid[nr / 2] << 4 | digit : digit);
-		nr++;
-	}
-	if (nr != 32)
+	if (sonde_uuid_parse(text, uuid) != text + sizeof(text) - 1)
 		return -EIO;
 	memcpy(ret_uuid, uuid, sizeof(uuid));
 	return 0;

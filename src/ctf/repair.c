@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/uuid.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
 #include "ctf/packet.h"
@@ -41,31 +42,12 @@ struct walk {
 	struct sonde_ctf_index index;
 };
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
-
 /* As put_uuid() in tsdl.c writes it. */
 static bool parse_uuid(const char *text, uint8_t uuid[16])
 {
-	for (uint32_t i = 0; i < 16; i++) {
-		int high;
-		int low;
+	const char *end = sonde_uuid_parse(text, uuid);
 
-		text += *text == '-';
-		high = hex_digit(text[0]);
-		low = high < 0 ? -1 : hex_digit(text[1]);
-		if (low < 0)
-			return false;
-		uuid[i] = (uint8_t)(high << 4 | low);
-		text += 2;
-	}
-	return *text == '"';
+	return end && *end == '"';
 }
 
 /* Is it a trace of ours, and which? */

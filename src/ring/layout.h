@@ -17,8 +17,9 @@
  *
  * The file ends at SONDE_META_SPAN until a recorder makes it longer; the
  * process maps what is there when its recorder has answered (tracer/arena.c),
- * and touches nothing beyond SONDE_META_SPAN unless a slot is active. The file is sealed against shrinking, so nobody can
- * make the process fault. Children of fork share the arena with their parent.
+ * and touches nothing beyond SONDE_META_SPAN unless a slot is active. The file
+ * is sealed against shrinking, so nobody can make the process fault. Children
+ * of fork share the arena with their parent.
  *
  * Events: a process reserves an entry by adding to nr_reserved, copies the
  * description, and publishes by setting entry.flags (release). A reserved
@@ -36,9 +37,8 @@
  * A ring
  * ------
  * Slot s has its part of the address space at SONDE_META_SPAN + s *
- * SONDE_SLOT_SPAN,
- * which is also its ctl_off (the fast path counts on that). Ring i of a slot:
- * struct sonde_ring at slot.ctl_off + i * sizeof, and
+ * SONDE_SLOT_SPAN, which is also its ctl_off (the fast path counts on that).
+ * Ring i of a slot: struct sonde_ring at slot.ctl_off + i * sizeof, and
  * nr_subbufs sub-buffers of subbuf_size bytes at slot.data_off + i *
  * nr_subbufs * subbuf_size. Rings 0 .. nr_cpus-1 belong to CPUs and are
  * written in restartable sequences; the nr_lanes rings after them are written

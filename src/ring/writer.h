@@ -37,8 +37,7 @@
  * its own would be wrong: another thread of the CPU, whose context record is
  * the last, may open it between that step and the next, since w has not moved.
  *
- * model: models/ring.pml. Test points: see
- * SONDE_TESTPOINT in base/port.h.
+ * model: models/ring.pml. Test points: see SONDE_TESTPOINT in base/port.h.
  */
 #ifndef RING_WRITER_H
 #define RING_WRITER_H
@@ -62,7 +61,6 @@ struct sonde_self {
 
 /* One event on its way into one slot's ring. */
 struct sonde_append {
-	unsigned char *arena;
 	struct sonde_slot *slot;
 	unsigned char *ctl;  /* the slot's rings */
 	unsigned char *data; /* their sub-buffers */

@@ -40,7 +40,6 @@ static void emit_to_slot(uint32_t slot_index, uint32_t id,
 		sonde_add_relaxed(&slot->lost_contended, 1);
 		return;
 	}
-	a->arena = sonde_arena;
 	a->slot = slot;
 	a->ctl = sonde_arena + slot->ctl_off;
 	a->data = sonde_arena + slot->data_off;
