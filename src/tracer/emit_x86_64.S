@@ -125,33 +125,36 @@
 	finish \name, sonde_emit_word_slow
 	.endm
 
+	/* rcx = payload + 4; up to 32 bytes of payload */
 	.macro block name, header
 	plan \name, \header
-	movq %r8, %rcx
-	shrq $40, %rcx
 	movdqu (%rsi), %xmm0
 	movdqu 16(%rsi), %xmm1
 	movdqu %xmm0, \header(%r11)
 	movdqu %xmm1, \header+16(%r11)
-	cmpl $36, %ecx
-	ja 7f
 	finish \name, sonde_emit_block_slow
-	/* more than 32 bytes: 32 at a time, the last 32 may overlap */
-7:	subq $36, %rcx
-	movl $32, %eax
-8:	cmpq %rcx, %rax
-	jae 9f
-	movdqu (%rsi, %rax), %xmm0
+	.endm
+
+	/* More than 32 bytes: 32 at a time, the last 32 may overlap. All of it
+	 * stands before the last store: what is outside the sequence is not
+	 * restarted. */
+	.macro long_block name, header
+	plan \name, \header
+	xorl %eax, %eax
+	subq $36, %rcx
+8:	movdqu (%rsi, %rax), %xmm0
 	movdqu 16(%rsi, %rax), %xmm1
 	movdqu %xmm0, \header(%r11, %rax)
 	movdqu %xmm1, \header+16(%r11, %rax)
+	testpoint \name\()_copying
 	addq $32, %rax
-	jmp 8b
-9:	movdqu (%rsi, %rcx), %xmm0
+	cmpq %rcx, %rax
+	jb 8b
+	movdqu (%rsi, %rcx), %xmm0
 	movdqu 16(%rsi, %rcx), %xmm1
 	movdqu %xmm0, \header(%r11, %rcx)
 	movdqu %xmm1, \header+16(%r11, %rcx)
-	jmp 6b
+	finish \name, sonde_emit_block_slow
 	.endm
 
 	.globl sonde_emit_word
@@ -174,11 +177,19 @@ sonde_emit_word:
 sonde_emit_block:
 	.cfi_startproc
 	endbr64
+	movq %rdx, %rcx
+	shrq $40, %rcx
 	cmpl $30, %edi
 	ja 20f
+	cmpl $36, %ecx
+	ja 10f
 	block block, 4
+10:	long_block long_block, 4
 20:	large sonde_emit_block_slow
+	cmpl $36, %ecx
+	ja 30f
 	block large_block, 6
+30:	long_block large_long_block, 6
 	.cfi_endproc
 	.size sonde_emit_block, . - sonde_emit_block
 

@@ -24,13 +24,21 @@ MANY = r"""
 
 static int nr_events;
 static volatile sig_atomic_t in_handler;
+#ifdef LONG
+static uint64_t more[6];
+#endif
 
 static void *emit(void *arg)
 {
 	int thread = (int)(intptr_t)arg;
 
 	for (int n = 0; n < nr_events; n++)
+#ifdef LONG
+		sonde_event(loss, event, thread, n,
+			    sonde_array(more, more, 6));
+#else
 		sonde_event(loss, event, thread, n);
+#endif
 	return NULL;
 }
 
@@ -96,6 +104,16 @@ def nothing_is_lost_or_reordered_while_there_is_room():
     check_equal(trace.discarded(), 0, "discarded")
     check_sums(trace, 80000)
     check_order(trace)
+
+
+@test
+def long_events_survive_being_preempted():
+    """Threads that share a CPU, in pages that are touched for the first time:
+    many of them are stopped while they copy an event of 60 bytes."""
+    program = build(MANY, "-DLONG")
+    for _ in range(8):
+        trace = record_ok("taskset", "1", program, 4, 40000)
+        check_sums(trace, 160000)
 
 
 @test

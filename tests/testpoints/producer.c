@@ -5,8 +5,8 @@
  *	producer PROGRESS PINNED EVENTS
  *
  * Every event says which thread emitted it and how many it had emitted before.
- * By turns it is a word, a block, a string, and parts that are too long to be
- * staged. After each, the thread stores in PROGRESS, a file it shares with the
+ * By turns it is a word, a block, a block of more than 32 bytes, a string, and
+ * parts that are too long to be staged. After each, the thread stores in PROGRESS, a file it shares with the
  * test, how many it has emitted. If PINNED is 1, both threads share a CPU, so
  * that each finds the other's records before its own.
  *
@@ -54,12 +54,14 @@ __attribute__((noinline)) void emit(uint32_t thread, uint32_t n)
 {
 	uint64_t more[4] = { n, n, n, n };
 
-	if (n % 4 == 0)
+	if (n % 5 == 0)
 		sonde_event(points, word, thread, n);
-	else if (n % 4 == 1)
-		sonde_event(points, block, thread, n, more[0], more[1], more[2],
-			    more[3]);
-	else if (n % 4 == 2)
+	else if (n % 5 == 1)
+		sonde_event(points, block, thread, n, more[0], more[1]);
+	else if (n % 5 == 2)
+		sonde_event(points, longer, thread, n, more[0], more[1],
+			    more[2], more[3]);
+	else if (n % 5 == 3)
 		sonde_event(points, string, thread, n,
 			    sonde_field(s, &text[1]));
 	else

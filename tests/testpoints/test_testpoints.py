@@ -45,7 +45,7 @@ class Scenario:
         """Whether to look for it here."""
         if point.startswith("lane_"):
             return not self.rseq
-        if not re.match("(large_)?(word|block|string)_", point):
+        if not re.match("(large_)?(word|block|long_block|string)_", point):
             return self.rseq or not re.match("commit_|store_", point)
         return self.rseq and self.large() == point.startswith("large_")
 
@@ -113,7 +113,7 @@ class Debugged:
             check_equal(event.tid, event["thread"],
                         f"{event.name} {event['n']}: thread of the context")
             check(event["thread"] in out, f"event of thread {event['thread']}")
-            check_equal(event.name, KINDS[event["n"] % 4], "kind")
+            check_equal(event.name, KINDS[event["n"] % 5], "kind")
             out[event["thread"]].append(event["n"])
         for tid, numbers in out.items():
             for before, after in zip(numbers, numbers[1:]):
@@ -136,7 +136,8 @@ class Debugged:
               f"{least}..{least + in_flight}")
 
 
-KINDS = ["points:" + kind for kind in ("word", "block", "string", "parts")]
+KINDS = ["points:" + kind for kind in ("word", "block", "longer", "string",
+                                     "parts")]
 PROGRAMS = {}
 
 
