@@ -62,7 +62,7 @@ static void check_labels(const struct sonde_field_view *field)
 			FUZZ_CHECK((uint64_t)label.first <=
 				   (uint64_t)label.last);
 	}
-	FUZZ_CHECK(nr == (field->kind == SONDE_KIND_ENUM ? field->count : 0));
+	FUZZ_CHECK(nr == (field->kind == SONDE_TYPE_ENUM ? field->count : 0));
 	if (nr > 0)
 		FUZZ_CHECK(labels.next == field->extra + field->extra_size);
 }
@@ -72,8 +72,8 @@ static void check_field(const struct sonde_field_view *field)
 	FUZZ_CHECK(text_ends_inside(field->name));
 	FUZZ_CHECK(field->extra >= begin && field->extra <= end);
 	FUZZ_CHECK(field->extra_size <= (size_t)(end - field->extra));
-	FUZZ_CHECK(field->kind >= SONDE_KIND_INT &&
-		   field->kind <= SONDE_KIND_BITS);
+	FUZZ_CHECK(field->kind >= SONDE_TYPE_INT &&
+		   field->kind <= SONDE_TYPE_BITS);
 	FUZZ_CHECK(field->bits <= field->stored_bits);
 	FUZZ_CHECK((field->stored_bits & (field->stored_bits - 1)) == 0);
 	check_labels(field);

@@ -51,7 +51,7 @@ static const char expression[] = "ab_19 ->.[]()*&+\"\\{};:,/x=<>";
 
 static void put_label(struct maker *maker, int64_t first, int64_t last)
 {
-	struct sonde_label label = { .first = first, .last = last };
+	struct sonde_desc_label label = { .first = first, .last = last };
 	size_t at = maker->used;
 
 	put(maker, &label, sizeof(label));
@@ -81,24 +81,24 @@ static uint32_t put_labels(struct maker *maker)
 
 static const uint8_t widths[] = { 8, 16, 32, 64 };
 
-static void choose_scalar(struct maker *maker, struct sonde_field *field)
+static void choose_scalar(struct maker *maker, struct sonde_desc_field *field)
 {
 	field->flags = fuzz_u8(maker->in);
 	field->bits = widths[fuzz_below(maker->in, 4)];
 	switch (field->kind) {
-	case SONDE_KIND_INT:
+	case SONDE_TYPE_INT:
 		field->flags &= 31;
 		break;
-	case SONDE_KIND_ENUM:
+	case SONDE_TYPE_ENUM:
 		field->flags &= SONDE_FIELD_SIGNED | SONDE_FIELD_NETWORK;
 		break;
-	case SONDE_KIND_FLOAT:
+	case SONDE_TYPE_FLOAT:
 		field->bits |= 32;
 		field->bits &= 96;
 		field->bits = field->bits == 96 ? 64 : field->bits;
 		field->flags &= SONDE_FIELD_NETWORK;
 		break;
-	case SONDE_KIND_BITS:
+	case SONDE_TYPE_BITS:
 		field->bits = (uint8_t)(1 + fuzz_below(maker->in, 64));
 		field->flags &= SONDE_FIELD_SIGNED | SONDE_FIELD_HEX;
 		break;
@@ -109,8 +109,8 @@ static void choose_scalar(struct maker *maker, struct sonde_field *field)
 	}
 }
 
-static const uint8_t element_kinds[] = { SONDE_KIND_INT, SONDE_KIND_FLOAT,
-					 SONDE_KIND_ENUM, SONDE_KIND_BITS };
+static const uint8_t element_kinds[] = { SONDE_TYPE_INT, SONDE_TYPE_FLOAT,
+					 SONDE_TYPE_ENUM, SONDE_TYPE_BITS };
 
 static void put_field(struct maker *maker, uint8_t kind);
 
@@ -128,27 +128,27 @@ static uint32_t put_children(struct maker *maker, uint32_t count)
 	return nr;
 }
 
-static void put_extra(struct maker *maker, struct sonde_field *field,
+static void put_extra(struct maker *maker, struct sonde_desc_field *field,
 		      uint32_t tag_labels)
 {
 	switch (field->kind) {
-	case SONDE_KIND_ENUM:
+	case SONDE_TYPE_ENUM:
 		field->count = put_labels(maker);
 		break;
-	case SONDE_KIND_STRUCT:
+	case SONDE_TYPE_STRUCT:
 		field->count = put_children(maker, fuzz_below(maker->in, 6));
 		break;
-	case SONDE_KIND_VARIANT:
+	case SONDE_TYPE_VARIANT:
 		field->count = put_children(maker, tag_labels);
 		break;
-	case SONDE_KIND_ARRAY:
-	case SONDE_KIND_SEQUENCE:
+	case SONDE_TYPE_ARRAY:
+	case SONDE_TYPE_SEQUENCE:
 		field->count = 1 + (uint16_t)fuzz_number(maker->in);
 		put_field(maker, element_kinds[fuzz_below(maker->in, 4)]);
 		maker->tag_labels = 0;
 		break;
-	case SONDE_KIND_TEXT:
-	case SONDE_KIND_STRING:
+	case SONDE_TYPE_TEXT:
+	case SONDE_TYPE_STRING:
 		field->count = 1 + (uint16_t)fuzz_number(maker->in);
 		break;
 	default:
@@ -160,16 +160,16 @@ static void put_extra(struct maker *maker, struct sonde_field *field,
 static void put_field(struct maker *maker, uint8_t kind)
 {
 	uint32_t tag_labels = maker->tag_labels;
-	struct sonde_field field = { .kind = kind };
+	struct sonde_desc_field field = { .kind = kind };
 	size_t at = maker->used;
 
 	if (!kind)
 		field.kind =
-			(uint8_t)(1 + fuzz_below(maker->in, SONDE_KIND_BITS));
-	if (field.kind == SONDE_KIND_VARIANT && !tag_labels)
-		field.kind = SONDE_KIND_ENUM;
+			(uint8_t)(1 + fuzz_below(maker->in, SONDE_TYPE_BITS));
+	if (field.kind == SONDE_TYPE_VARIANT && !tag_labels)
+		field.kind = SONDE_TYPE_ENUM;
 	if (maker->depth > 4)
-		field.kind = SONDE_KIND_INT;
+		field.kind = SONDE_TYPE_INT;
 	maker->tag_labels = 0;
 	choose_scalar(maker, &field);
 	put(maker, &field, sizeof(field));

@@ -29,9 +29,9 @@
  *   provider name, NUL           provider_size bytes
  *   event name, NUL              name_size bytes
  *   nr_fields field records, each
- *       struct sonde_field
+ *       struct sonde_desc_field
  *       name, NUL                name_size bytes (C expression or identifier)
- *       extra                    what the kind asks for, see enum sonde_kind
+ *       extra                    what the kind asks for, see enum sonde_type
  *   zero bytes up to a multiple of 8
  *
  * A field record's `size` covers all of it, nested records included, so a
@@ -98,22 +98,22 @@ enum sonde_loglevel {
  * What a field is. `bits` is the width of one element as stored; `count` the
  * number of elements or the bound, where there is one.
  */
-enum sonde_kind {
-	SONDE_KIND_INT =
+enum sonde_type {
+	SONDE_TYPE_INT =
 		1,         /* bits 8, 16, 32, 64; flags: SIGNED, HEX, NETWORK */
-	SONDE_KIND_FLOAT,  /* bits 32, 64 */
-	SONDE_KIND_STRING, /* bytes up to and including a NUL; count = bound */
-	SONDE_KIND_TEXT,   /* count chars of a fixed array, shown as text */
-	SONDE_KIND_ARRAY,  /* extra: one field record; count elements of it */
-	SONDE_KIND_SEQUENCE, /* u32 length, then as many; extra: one record */
-	SONDE_KIND_BLOB,     /* u32 length, then as many bytes */
-	SONDE_KIND_ENUM,     /* an integer; extra: count labels (sonde_label) */
-	SONDE_KIND_STRUCT,   /* extra: count field records */
-	SONDE_KIND_VARIANT,  /* extra: count field records; the tag is the ENUM
+	SONDE_TYPE_FLOAT,  /* bits 32, 64 */
+	SONDE_TYPE_STRING, /* bytes up to and including a NUL; count = bound */
+	SONDE_TYPE_TEXT,   /* count chars of a fixed array, shown as text */
+	SONDE_TYPE_ARRAY,  /* extra: one field record; count elements of it */
+	SONDE_TYPE_SEQUENCE, /* u32 length, then as many; extra: one record */
+	SONDE_TYPE_BLOB,     /* u32 length, then as many bytes */
+	SONDE_TYPE_ENUM,     /* an integer; extra: count labels (sonde_label) */
+	SONDE_TYPE_STRUCT,   /* extra: count field records */
+	SONDE_TYPE_VARIANT,  /* extra: count field records; the tag is the ENUM
 			       field just before it in the same structure, the
 			       options are in the order of its labels, and the
 			       tag's value is the position of the option */
-	SONDE_KIND_BITS,     /* bits 1..64 of the value, stored in the smallest
+	SONDE_TYPE_BITS,     /* bits 1..64 of the value, stored in the smallest
 			       of 8, 16, 32, 64 bits that holds them */
 };
 
@@ -123,17 +123,17 @@ enum sonde_kind {
 #define SONDE_FIELD_BOOL    8u
 #define SONDE_FIELD_CHAR    16u /* a character: shown as a number and as text */
 
-struct sonde_field {
+struct sonde_desc_field {
 	uint32_t size; /* this record: struct, name and extra */
 	uint32_t count;
 	uint16_t name_size; /* with its NUL; 1 for an element without a name */
 	uint8_t bits;
-	uint8_t kind;   /* enum sonde_kind */
+	uint8_t kind;   /* enum sonde_type */
 	uint32_t flags; /* SONDE_FIELD_* */
 };
 
 /* One label of an enumeration; its text and a NUL follow it. */
-struct sonde_label {
+struct sonde_desc_label {
 	int64_t first; /* the values first .. last have this label */
 	int64_t last;
 	uint32_t name_size; /* with its NUL */

@@ -625,19 +625,19 @@
 		  sonde_run_make_(p, (uint64_t)(length), sizeof(*(p))), \
 		  SONDE_BY_LENGTH_, sizeof(*(p)), (ELEMENT, ~))
 #define SONDE_DO_BLOB(op, i, c, name, p, length) \
-	op##_LEAF(i, c, name, (GIVEN, SONDE_KIND_BLOB, 0, SONDE_ANY_ + 4), \
+	op##_LEAF(i, c, name, (GIVEN, SONDE_TYPE_BLOB, 0, SONDE_ANY_ + 4), \
 		  struct sonde_run_, \
 		  sonde_run_make_(p, (uint64_t)(length), 1), \
 		  SONDE_BY_LENGTH_, 1, (NONE, ~))
 #define SONDE_DO_STRING(op, i, c, name, p) \
-	op##_LEAF(i, c, name, (GIVEN, SONDE_KIND_STRING, 0, SONDE_ANY_), \
+	op##_LEAF(i, c, name, (GIVEN, SONDE_TYPE_STRING, 0, SONDE_ANY_), \
 		  const char *, p, SONDE_BY_STRING_, 1, (NONE, ~))
 #define SONDE_DO_STRING_MAX(op, i, c, name, p, max) \
-	op##_LEAF(i, c, name, (GIVEN, SONDE_KIND_STRING, 0, SONDE_ANY_), \
+	op##_LEAF(i, c, name, (GIVEN, SONDE_TYPE_STRING, 0, SONDE_ANY_), \
 		  struct sonde_run_, sonde_run_string_(p, (uint64_t)(max)), \
 		  SONDE_BY_BOUNDED_, 1, (NONE, ~))
 #define SONDE_DO_TEXT(op, i, c, name, p, count) \
-	op##_LEAF(i, c, name, (GIVEN, SONDE_KIND_TEXT, count, count), \
+	op##_LEAF(i, c, name, (GIVEN, SONDE_TYPE_TEXT, count, count), \
 		  const void *, p, SONDE_BY_ADDRESS_, 1, (NONE, ~))
 #define SONDE_DO_STRUCT(op, i, c, ...) op##_STRUCT(i, c, __VA_ARGS__)
 #define SONDE_DO_VARIANT(op, i, c, ...) op##_VARIANT(i, c, __VA_ARGS__)
@@ -697,8 +697,8 @@
 		"sonde_bits, and long double must be cast"); \
 	SONDE_ASSERT_(sonde_code_##i != -1, \
 		"sonde: sonde_bits and sonde_signed_bits take 1 to 64 bits"); \
-	SONDE_ASSERT_(((sonde_code_##i & 255) != SONDE_KIND_ARRAY && \
-		       (sonde_code_##i & 255) != SONDE_KIND_TEXT) || \
+	SONDE_ASSERT_(((sonde_code_##i & 255) != SONDE_TYPE_ARRAY && \
+		       (sonde_code_##i & 255) != SONDE_TYPE_TEXT) || \
 			      sonde_count_##i > 0, \
 		"sonde: an array has a constant count of at least 1");
 #define SONDE_K_STRUCT(i, c, name, ...) \
@@ -800,44 +800,44 @@
 #define SONDE_NR_RECORDS_(...) \
 	(0 SONDE_EACH_(SONDE_FIELD_, SONDE_C, f, 1, __VA_ARGS__))
 #define SONDE_OUTER_BITS_(code) \
-	(((code) & 255) == SONDE_KIND_ARRAY || \
-	 ((code) & 255) == SONDE_KIND_SEQUENCE ? 0 : (code) >> 8 & 255)
+	(((code) & 255) == SONDE_TYPE_ARRAY || \
+	 ((code) & 255) == SONDE_TYPE_SEQUENCE ? 0 : (code) >> 8 & 255)
 #define SONDE_OUTER_FLAGS_(code) \
-	(((code) & 255) == SONDE_KIND_ARRAY || \
-	 ((code) & 255) == SONDE_KIND_SEQUENCE ? 0 : (code) >> 16 & 255)
+	(((code) & 255) == SONDE_TYPE_ARRAY || \
+	 ((code) & 255) == SONDE_TYPE_SEQUENCE ? 0 : (code) >> 16 & 255)
 
 #define SONDE_MAKE_CODE_(kind, bits, flags) \
 	((kind) | (int)(bits) << 8 | (int)(flags) << 16)
 /* An array's or sequence's code out of its element's. */
-#define SONDE_ARRAY_CODE_(code) SONDE_OF_ELEMENTS_(SONDE_KIND_ARRAY, code)
-#define SONDE_SEQUENCE_CODE_(code) SONDE_OF_ELEMENTS_(SONDE_KIND_SEQUENCE, code)
+#define SONDE_ARRAY_CODE_(code) SONDE_OF_ELEMENTS_(SONDE_TYPE_ARRAY, code)
+#define SONDE_SEQUENCE_CODE_(code) SONDE_OF_ELEMENTS_(SONDE_TYPE_SEQUENCE, code)
 #define SONDE_OF_ELEMENTS_(kind, code) \
-	(((code) & 255) == SONDE_KIND_INT || \
-	 ((code) & 255) == SONDE_KIND_FLOAT ? \
+	(((code) & 255) == SONDE_TYPE_INT || \
+	 ((code) & 255) == SONDE_TYPE_FLOAT ? \
 		((code) & 0xffff00) | ((code) & 255) << 24 | (kind) : 0)
 #define SONDE_ENUM_CODE_(code) \
-	(((code) & 255) == SONDE_KIND_INT ? \
-		SONDE_KIND_ENUM | ((code) & 0xff00) | \
+	(((code) & 255) == SONDE_TYPE_INT ? \
+		SONDE_TYPE_ENUM | ((code) & 0xff00) | \
 		((code) & SONDE_FIELD_SIGNED << 16) : 0)
 
 #define SONDE_COUNT_OF_(code, e) \
-	(((code) & 255) == SONDE_KIND_TEXT ? sizeof(SONDE_SIZED_(e)) : \
-	 ((code) & 255) == SONDE_KIND_ARRAY ? \
+	(((code) & 255) == SONDE_TYPE_TEXT ? sizeof(SONDE_SIZED_(e)) : \
+	 ((code) & 255) == SONDE_TYPE_ARRAY ? \
 		sizeof(SONDE_SIZED_(e)) / (((code) >> 8 & 255) / 8) : 0)
 #define SONDE_SIZE_OF_(code, e) \
-	(((code) & 255) == SONDE_KIND_STRING ? SONDE_ANY_ : \
-	 ((code) & 255) == SONDE_KIND_TEXT || \
-	 ((code) & 255) == SONDE_KIND_ARRAY ? sizeof(SONDE_SIZED_(e)) : \
+	(((code) & 255) == SONDE_TYPE_STRING ? SONDE_ANY_ : \
+	 ((code) & 255) == SONDE_TYPE_TEXT || \
+	 ((code) & 255) == SONDE_TYPE_ARRAY ? sizeof(SONDE_SIZED_(e)) : \
 		(size_t)((code) >> 8 & 255) / 8)
 #define SONDE_BY_OF_(code) \
-	(((code) & 255) == SONDE_KIND_STRING ? SONDE_BY_STRING_ : \
-	 ((code) & 255) == SONDE_KIND_TEXT || \
-	 ((code) & 255) == SONDE_KIND_ARRAY ? SONDE_BY_ADDRESS_ : \
+	(((code) & 255) == SONDE_TYPE_STRING ? SONDE_BY_STRING_ : \
+	 ((code) & 255) == SONDE_TYPE_TEXT || \
+	 ((code) & 255) == SONDE_TYPE_ARRAY ? SONDE_BY_ADDRESS_ : \
 					      SONDE_BY_VALUE_)
 
 #define SONDE_BITS_CODE_(nbits, flags) \
 	((nbits) >= 1 && (nbits) <= 64 ? \
-		SONDE_MAKE_CODE_(SONDE_KIND_BITS, nbits, flags) : -1)
+		SONDE_MAKE_CODE_(SONDE_TYPE_BITS, nbits, flags) : -1)
 #define SONDE_WIDTH_BYTES_(nbits) \
 	((nbits) <= 8 ? 1 : (nbits) <= 16 ? 2 : (nbits) <= 32 ? 4 : 8)
 #define SONDE_CUT_(e, nbits) \
@@ -1282,23 +1282,23 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 	, ::sonde_cxx_::record(name, sonde_code_##i, sonde_count_##i, \
 			       SONDE_XR_##form(i, __VA_ARGS__))
 #define SONDE_R_STRUCT(i, c, name, ...) \
-	, ::sonde_cxx_::record(name, SONDE_KIND_STRUCT, \
+	, ::sonde_cxx_::record(name, SONDE_TYPE_STRUCT, \
 			       sonde_count_##i, \
 			       ::sonde_cxx_::join(SONDE_X_NONE_ \
 				SONDE_FIELDS_(SONDE_R, i, c, __VA_ARGS__)))
 #define SONDE_R_VARIANT(i, c, name, which, ...) \
 	, ::sonde_cxx_::record(name "_tag", \
-		SONDE_MAKE_CODE_(SONDE_KIND_ENUM, 8, 0), \
+		SONDE_MAKE_CODE_(SONDE_TYPE_ENUM, 8, 0), \
 		SONDE_COUNT_(__VA_ARGS__), \
 		::sonde_cxx_::join(SONDE_LABELS_(SONDE_OPTION_LABEL_, R, l, \
 			 SONDE_COUNT_(__VA_ARGS__), __VA_ARGS__) \
 			SONDE_X_NONE_)) \
-	, ::sonde_cxx_::record(name, SONDE_KIND_VARIANT, \
+	, ::sonde_cxx_::record(name, SONDE_TYPE_VARIANT, \
 			       SONDE_COUNT_(__VA_ARGS__), \
 			       ::sonde_cxx_::join(SONDE_X_NONE_ \
 				SONDE_FIELDS_(SONDE_R, i, c, __VA_ARGS__)))
 #define SONDE_R_NONE(i, c, name) \
-	, ::sonde_cxx_::record(name, SONDE_KIND_STRUCT, 0, SONDE_X_NONE_)
+	, ::sonde_cxx_::record(name, SONDE_TYPE_STRUCT, 0, SONDE_X_NONE_)
 #define SONDE_R_MANY(i, c)
 #define SONDE_R_EMPTY(i, c)
 
@@ -1359,12 +1359,12 @@ template <class T> constexpr int number_code(unsigned flags)
 			flags |= SONDE_FIELD_CHAR;
 		if (std::is_signed_v<T>)
 			flags |= SONDE_FIELD_SIGNED;
-		return make_code(SONDE_KIND_INT, sizeof(T), flags);
+		return make_code(SONDE_TYPE_INT, sizeof(T), flags);
 	} else if constexpr (std::is_same_v<T, float> ||
 			     std::is_same_v<T, double>) {
 		return flags & SONDE_FIELD_HEX ?
 			       0 :
-			       make_code(SONDE_KIND_FLOAT, sizeof(T), flags);
+			       make_code(SONDE_TYPE_FLOAT, sizeof(T), flags);
 	} else {
 		(void)flags;
 		return 0;
@@ -1377,14 +1377,14 @@ template <class T> constexpr int code(unsigned flags, bool literal)
 		using element = bare<std::remove_extent_t<T>>;
 
 		if (std::is_same_v<element, char> && flags == 0)
-			return literal ? SONDE_KIND_STRING : SONDE_KIND_TEXT;
+			return literal ? SONDE_TYPE_STRING : SONDE_TYPE_TEXT;
 		return SONDE_ARRAY_CODE_(number_code<element>(flags));
 	} else if constexpr (std::is_pointer_v<T> ||
 			     std::is_null_pointer_v<T>) {
 		if ((std::is_same_v<T, char *> ||
 		     std::is_same_v<T, const char *>)&&flags == 0)
-			return SONDE_KIND_STRING;
-		return make_code(SONDE_KIND_INT, sizeof(T),
+			return SONDE_TYPE_STRING;
+		return make_code(SONDE_TYPE_INT, sizeof(T),
 				 flags | SONDE_FIELD_HEX);
 	} else {
 		(void)literal;
@@ -1437,7 +1437,7 @@ constexpr bytes<(0 + ... + N)> join(const bytes<N> &...parts)
 template <size_t N, class First, class Last>
 constexpr auto label(const char (&text)[N], First first, Last last)
 {
-	bytes<sizeof(::sonde_label) + N> all{};
+	bytes<sizeof(::sonde_desc_label) + N> all{};
 	size_t at = 0;
 
 	store(all, at, static_cast<int64_t>(first), 8);
@@ -1452,10 +1452,10 @@ template <size_t N, size_t X>
 constexpr auto raw_record(const char (&name)[N], uint64_t count, int bits,
 			  int kind, int flags, const bytes<X> &extra)
 {
-	bytes<sizeof(::sonde_field) + N + X> all{};
+	bytes<sizeof(::sonde_desc_field) + N + X> all{};
 	size_t at = 0;
 
-	store(all, at, sizeof(::sonde_field) + N + X, 4);
+	store(all, at, sizeof(::sonde_desc_field) + N + X, 4);
 	store(all, at, count, 4);
 	store(all, at, N, 2);
 	store(all, at, bits, 1);
@@ -1477,8 +1477,8 @@ constexpr auto record(const char (&name)[N], int code, uint64_t count,
 /* The element of an array or sequence; nothing for other codes. */
 template <int Code> constexpr auto element()
 {
-	if constexpr ((Code & 255) == SONDE_KIND_ARRAY ||
-		      (Code & 255) == SONDE_KIND_SEQUENCE)
+	if constexpr ((Code & 255) == SONDE_TYPE_ARRAY ||
+		      (Code & 255) == SONDE_TYPE_SEQUENCE)
 		return raw_record("", 0, Code >> 8 & 255, Code >> 24,
 				  Code >> 16 & 255, bytes<0>{});
 	else
@@ -1567,13 +1567,13 @@ template <class Tag>
 					 (uint64_t)0))))
 
 #define SONDE_INT_(type, flags) \
-	SONDE_MAKE_CODE_(SONDE_KIND_INT, sizeof(type) * 8, flags)
+	SONDE_MAKE_CODE_(SONDE_TYPE_INT, sizeof(type) * 8, flags)
 #define SONDE_SINT_(type) SONDE_INT_(type, SONDE_FIELD_SIGNED)
 #define SONDE_CHAR_ \
 	SONDE_INT_(char, SONDE_FIELD_CHAR | \
 		   ((char)-1 < 0 ? SONDE_FIELD_SIGNED : 0))
 #define SONDE_FLOAT_(type) \
-	SONDE_MAKE_CODE_(SONDE_KIND_FLOAT, sizeof(type) * 8, 0)
+	SONDE_MAKE_CODE_(SONDE_TYPE_FLOAT, sizeof(type) * 8, 0)
 /* Of each type T that a number can have; X is T, T * or const T *. */
 #define SONDE_NUMBERS_(x) \
 	x(_Bool): SONDE_OF_BOOL_, \
@@ -1598,8 +1598,8 @@ template <class Tag>
 #define SONDE_SCALAR_CODE_(e) \
 	_Generic(SONDE_RVALUE_(e), \
 		SONDE_NUMBERS_(SONDE_PLAIN_T_), \
-		char *: SONDE_KIND_STRING, \
-		const char *: SONDE_KIND_STRING, \
+		char *: SONDE_TYPE_STRING, \
+		const char *: SONDE_TYPE_STRING, \
 		default: __builtin_classify_type(SONDE_RVALUE_(e)) == \
 			SONDE_POINTER_CLASS_ ? SONDE_OF_ADDRESS_ : 0)
 #define SONDE_ELEMENT_CODE_(e) \
@@ -1610,16 +1610,16 @@ template <class Tag>
 #define SONDE_CODE_(e, flags) \
 	(SONDE_IS_ARRAY_(e) ? \
 		(flags) == 0 && SONDE_ELEMENT_CODE_(e) == SONDE_OF_CHAR_ ? \
-			__builtin_constant_p(e) ? SONDE_KIND_STRING : \
-						  SONDE_KIND_TEXT : \
+			__builtin_constant_p(e) ? SONDE_TYPE_STRING : \
+						  SONDE_TYPE_TEXT : \
 			SONDE_ARRAY_CODE_(SONDE_FLAGGED_( \
 				SONDE_ELEMENT_CODE_(e), flags)) : \
 		SONDE_FLAGGED_(SONDE_SCALAR_CODE_(e), flags))
 #define SONDE_FLAGGED_(code, flags) \
 	((flags) == 0 ? (code) : \
-	 (code) == SONDE_KIND_STRING ? SONDE_OF_ADDRESS_ : \
-	 ((code) & 255) == SONDE_KIND_INT || \
-	 (((code) & 255) == SONDE_KIND_FLOAT && (flags) != SONDE_FIELD_HEX) ? \
+	 (code) == SONDE_TYPE_STRING ? SONDE_OF_ADDRESS_ : \
+	 ((code) & 255) == SONDE_TYPE_INT || \
+	 (((code) & 255) == SONDE_TYPE_FLOAT && (flags) != SONDE_FIELD_HEX) ? \
 		((code) | (int)(flags) << 16) : 0)
 
 #define SONDE_PACKED_ __attribute__((packed))
@@ -1631,12 +1631,12 @@ template <class Tag>
 #define SONDE_XI_ELEMENT(i, ...) SONDE_ELEMENT_I_(sonde_code_##i)
 #define SONDE_XT_MAYBE(i, ...) \
 	__typeof__(__builtin_choose_expr( \
-		(sonde_code_##i & 255) == SONDE_KIND_ARRAY, \
+		(sonde_code_##i & 255) == SONDE_TYPE_ARRAY, \
 		(struct sonde_element_){ { 0, 0, 0, 0, 0, 0 }, "" }, \
 		(struct sonde_none_){}))
 #define SONDE_XI_MAYBE(i, ...) \
 	__builtin_choose_expr( \
-		(sonde_code_##i & 255) == SONDE_KIND_ARRAY, \
+		(sonde_code_##i & 255) == SONDE_TYPE_ARRAY, \
 		((struct sonde_element_)SONDE_ELEMENT_I_(sonde_code_##i)), \
 		((struct sonde_none_){}))
 #define SONDE_XT_LABELS(i, ...) \
@@ -1654,7 +1654,7 @@ template <class Tag>
 	SONDE_LABEL_##op(i, text, first, last)
 #define SONDE_LABEL_T(i, text, first, last) \
 	struct { \
-		struct sonde_label head; \
+		struct sonde_desc_label head; \
 		char text_[sizeof(text)]; \
 	} SONDE_PACKED_ i;
 #define SONDE_LABEL_I(i, text, first, last) \
@@ -1672,7 +1672,7 @@ template <class Tag>
 	SONDE_RECORD_BEGIN_(t, i, name) xtype SONDE_RECORD_END_
 #define SONDE_RECORD_BEGIN_(t, i, name) \
 	struct sonde_##t##_##i { \
-		struct sonde_field head; \
+		struct sonde_desc_field head; \
 		char text_[sizeof(name)];
 #define SONDE_RECORD_END_ extra; } SONDE_PACKED_;
 #define SONDE_T_STRUCT(i, c, name, ...) \
@@ -1715,19 +1715,19 @@ template <class Tag>
 	    SONDE_OUTER_BITS_(code), (code) & 255, \
 	    SONDE_OUTER_FLAGS_(code) }, name,
 #define SONDE_I_STRUCT(i, c, name, ...) \
-	SONDE_RECORD_I_BEGIN_(t, i, name, SONDE_KIND_STRUCT, sonde_count_##i) \
+	SONDE_RECORD_I_BEGIN_(t, i, name, SONDE_TYPE_STRUCT, sonde_count_##i) \
 	{ SONDE_FIELDS_(SONDE_I, i, c, __VA_ARGS__) } },
 #define SONDE_I_VARIANT(i, c, name, which, ...) \
 	SONDE_RECORD_I_(tag, i, name "_tag", \
-		SONDE_MAKE_CODE_(SONDE_KIND_ENUM, 8, 0), \
+		SONDE_MAKE_CODE_(SONDE_TYPE_ENUM, 8, 0), \
 		SONDE_COUNT_(__VA_ARGS__), \
 		{ SONDE_LABELS_(SONDE_OPTION_LABEL_, I, l, \
 			SONDE_COUNT_(__VA_ARGS__), __VA_ARGS__) }) \
-	SONDE_RECORD_I_BEGIN_(t, i, name, SONDE_KIND_VARIANT, \
+	SONDE_RECORD_I_BEGIN_(t, i, name, SONDE_TYPE_VARIANT, \
 			      SONDE_COUNT_(__VA_ARGS__)) \
 	{ SONDE_FIELDS_(SONDE_I, i, c, __VA_ARGS__) } },
 #define SONDE_I_NONE(i, c, name) \
-	SONDE_RECORD_I_(t, i, name, SONDE_KIND_STRUCT, 0, {})
+	SONDE_RECORD_I_(t, i, name, SONDE_TYPE_STRUCT, 0, {})
 #define SONDE_I_MANY(i, c)
 #define SONDE_I_EMPTY(i, c)
 
@@ -1785,7 +1785,7 @@ struct sonde_none_ {
 };
 
 struct sonde_element_ {
-	struct sonde_field head;
+	struct sonde_desc_field head;
 	char name[1];
 } SONDE_PACKED_;
 

@@ -37,7 +37,7 @@ static void say_scalar(struct sonde_list_text *text,
 {
 	bool is_signed = field->flags & SONDE_FIELD_SIGNED;
 
-	if (field->kind == SONDE_KIND_FLOAT)
+	if (field->kind == SONDE_TYPE_FLOAT)
 		sonde_list_say(text, "f%u", field->bits);
 	else if (field->flags & SONDE_FIELD_BOOL)
 		sonde_list_say(text, "bool");
@@ -91,35 +91,35 @@ static void say_leaf(struct sonde_list_text *text,
 		     const struct sonde_field_view *field)
 {
 	switch (field->kind) {
-	case SONDE_KIND_ENUM:
+	case SONDE_TYPE_ENUM:
 		sonde_list_say(text, "enum ");
 		say_scalar(text, field);
 		say_labels(text, field);
 		break;
-	case SONDE_KIND_STRING:
+	case SONDE_TYPE_STRING:
 		sonde_list_say(text, "string");
 		if (field->count)
 			sonde_list_say(text, "<=%u", field->count);
 		break;
-	case SONDE_KIND_TEXT:
+	case SONDE_TYPE_TEXT:
 		sonde_list_say(text, "text[%u]", field->count);
 		break;
-	case SONDE_KIND_ARRAY:
+	case SONDE_TYPE_ARRAY:
 		say_element(text, field);
 		sonde_list_say(text, "[%u]", field->count);
 		break;
-	case SONDE_KIND_SEQUENCE:
+	case SONDE_TYPE_SEQUENCE:
 		say_element(text, field);
 		sonde_list_say(text, "[]");
 		break;
-	case SONDE_KIND_BLOB:
+	case SONDE_TYPE_BLOB:
 		sonde_list_say(text, "blob");
 		break;
-	case SONDE_KIND_INT:
-	case SONDE_KIND_FLOAT:
-	case SONDE_KIND_BITS:
-	case SONDE_KIND_STRUCT:
-	case SONDE_KIND_VARIANT:
+	case SONDE_TYPE_INT:
+	case SONDE_TYPE_FLOAT:
+	case SONDE_TYPE_BITS:
+	case SONDE_TYPE_STRUCT:
+	case SONDE_TYPE_VARIANT:
 		say_scalar(text, field);
 		break;
 	}
@@ -144,14 +144,14 @@ static void enter(struct walk *walk, const struct sonde_field_view *field)
 
 	level->fields = sonde_field_children(field);
 	level->names.nr = 0;
-	level->variant = field->kind == SONDE_KIND_VARIANT;
+	level->variant = field->kind == SONDE_TYPE_VARIANT;
 	level->nr = 0;
 }
 
 static bool nests(const struct sonde_field_view *field)
 {
-	return field->kind == SONDE_KIND_STRUCT ||
-	       field->kind == SONDE_KIND_VARIANT;
+	return field->kind == SONDE_TYPE_STRUCT ||
+	       field->kind == SONDE_TYPE_VARIANT;
 }
 
 /* The type of one of the event's fields. */
@@ -180,7 +180,7 @@ static void say_field(struct walk *walk, struct sonde_list_text *text,
 			       sonde_names_add(&level->names, child.name));
 		if (nests(&child)) {
 			enter(walk, &child);
-			sonde_list_say(text, child.kind == SONDE_KIND_VARIANT ?
+			sonde_list_say(text, child.kind == SONDE_TYPE_VARIANT ?
 						     "<" :
 						     "{");
 		} else {

@@ -93,7 +93,7 @@ static uint32_t bits_said(const struct sonde_field_view *field)
 	bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
 		      !(field->flags & SONDE_FIELD_NETWORK);
 
-	if (field->kind == SONDE_KIND_BITS && little &&
+	if (field->kind == SONDE_TYPE_BITS && little &&
 	    (field->bits + 7u) / 8 * 8 == field->stored_bits)
 		return field->bits;
 	return field->stored_bits;
@@ -177,9 +177,9 @@ static void put_element(struct sonde_text *text,
 	if (!sonde_fields_next(&children, &element))
 		sonde_text_puts(text, "integer { size = 8; align = 8;"
 				      " signed = 0; base = 16; }");
-	else if (element.kind == SONDE_KIND_FLOAT)
+	else if (element.kind == SONDE_TYPE_FLOAT)
 		put_float(text, &element);
-	else if (element.kind == SONDE_KIND_ENUM)
+	else if (element.kind == SONDE_TYPE_ENUM)
 		put_enum(text, &element, false);
 	else
 		put_integer(text, &element);
@@ -213,7 +213,7 @@ static bool variant_follows(const struct level *level)
 	struct sonde_field_view next;
 
 	return sonde_fields_next(&rest, &next) &&
-	       next.kind == SONDE_KIND_VARIANT;
+	       next.kind == SONDE_TYPE_VARIANT;
 }
 
 /* Everything but structures and variants. */
@@ -223,36 +223,36 @@ static void put_plain(struct walk *walk, struct level *level,
 	struct sonde_text *text = walk->text;
 
 	switch (field->kind) {
-	case SONDE_KIND_SEQUENCE:
-	case SONDE_KIND_BLOB:
+	case SONDE_TYPE_SEQUENCE:
+	case SONDE_TYPE_BLOB:
 		put_sequence(walk, level, field, name);
 		return;
-	case SONDE_KIND_ARRAY:
+	case SONDE_TYPE_ARRAY:
 		put_element(text, field);
 		sonde_text_printf(text, " _%s[%u];\n", name, field->count);
 		return;
-	case SONDE_KIND_TEXT:
+	case SONDE_TYPE_TEXT:
 		sonde_text_printf(text,
 				  "integer { size = 8; align = 8; signed = 0;"
 				  " encoding = UTF8; } _%s[%u];\n",
 				  name, field->count);
 		return;
-	case SONDE_KIND_STRING:
+	case SONDE_TYPE_STRING:
 		sonde_text_puts(text, "string { encoding = UTF8; }");
 		break;
-	case SONDE_KIND_FLOAT:
+	case SONDE_TYPE_FLOAT:
 		put_float(text, field);
 		break;
-	case SONDE_KIND_ENUM:
+	case SONDE_TYPE_ENUM:
 		put_enum(text, field,
 			 !level->variant && variant_follows(level));
 		level->tag_labels = sonde_field_labels(field);
 		(void)snprintf(level->tag, sizeof(level->tag), "%s", name);
 		break;
-	case SONDE_KIND_INT:
-	case SONDE_KIND_BITS:
-	case SONDE_KIND_STRUCT:
-	case SONDE_KIND_VARIANT:
+	case SONDE_TYPE_INT:
+	case SONDE_TYPE_BITS:
+	case SONDE_TYPE_STRUCT:
+	case SONDE_TYPE_VARIANT:
 		put_integer(text, field);
 		break;
 	}
@@ -263,7 +263,7 @@ static void put_plain(struct walk *walk, struct level *level,
 static int open_level(struct walk *walk, struct level *level,
 		      const struct sonde_field_view *field, const char *name)
 {
-	bool variant = field->kind == SONDE_KIND_VARIANT;
+	bool variant = field->kind == SONDE_TYPE_VARIANT;
 	struct level *inner = level + 1;
 
 	if (walk->depth + 1 == LEVELS || (variant && level->variant))
@@ -292,8 +292,8 @@ static int put_field(struct walk *walk, struct level *level,
 		(void)sonde_labels_next(&level->labels, &label);
 	name = add_name(&level->names,
 			level->variant ? label.text : field->name);
-	if (field->kind == SONDE_KIND_STRUCT ||
-	    field->kind == SONDE_KIND_VARIANT)
+	if (field->kind == SONDE_TYPE_STRUCT ||
+	    field->kind == SONDE_TYPE_VARIANT)
 		return open_level(walk, level, field, name);
 	put_plain(walk, level, field, name);
 	return 0;

@@ -16,8 +16,8 @@
 #define DESC_E2BIG  (-7)
 
 _Static_assert(sizeof(struct sonde_desc) == 24, "ABI");
-_Static_assert(sizeof(struct sonde_field) == 16, "ABI");
-_Static_assert(sizeof(struct sonde_label) == 24, "ABI");
+_Static_assert(sizeof(struct sonde_desc_field) == 16, "ABI");
+_Static_assert(sizeof(struct sonde_desc_label) == 24, "ABI");
 _Static_assert(sizeof(SONDE_DESC_MAGIC) == 9, "ABI");
 
 /* A structure, variant or array the check is inside of; [0] is the event. */
@@ -42,17 +42,17 @@ static struct sonde_desc read_desc(const void *bytes)
 	return head;
 }
 
-static struct sonde_field read_field(const uint8_t *bytes)
+static struct sonde_desc_field read_field(const uint8_t *bytes)
 {
-	struct sonde_field head;
+	struct sonde_desc_field head;
 
 	__builtin_memcpy(&head, bytes, sizeof(head));
 	return head;
 }
 
-static struct sonde_label read_label(const uint8_t *bytes)
+static struct sonde_desc_label read_label(const uint8_t *bytes)
 {
-	struct sonde_label head;
+	struct sonde_desc_label head;
 
 	__builtin_memcpy(&head, bytes, sizeof(head));
 	return head;
@@ -108,7 +108,7 @@ static bool width_valid(uint8_t bits)
 	return bits == 8 || bits == 16 || bits == 32 || bits == 64;
 }
 
-static bool label_ordered(const struct sonde_label *label, bool is_signed)
+static bool label_ordered(const struct sonde_desc_label *label, bool is_signed)
 {
 	if (is_signed)
 		return label->first <= label->last;
@@ -127,7 +127,7 @@ static int check_labels(const uint8_t *at, uint32_t size, uint32_t count,
 	if (count == 0)
 		return DESC_EINVAL;
 	for (uint32_t i = 0; i < count; i++) {
-		struct sonde_label label;
+		struct sonde_desc_label label;
 		uint32_t rest;
 
 		if (size < sizeof(label))
@@ -149,37 +149,37 @@ static int check_labels(const uint8_t *at, uint32_t size, uint32_t count,
 }
 
 /* Widths and flags of what isn't made of other records. */
-static bool scalar_valid(const struct sonde_field *field)
+static bool scalar_valid(const struct sonde_desc_field *field)
 {
 	const uint32_t order = SONDE_FIELD_SIGNED | SONDE_FIELD_NETWORK;
 	uint32_t allowed = 0;
 	bool width = field->bits == 0;
 
-	switch ((enum sonde_kind)field->kind) {
-	case SONDE_KIND_INT:
+	switch ((enum sonde_type)field->kind) {
+	case SONDE_TYPE_INT:
 		width = width_valid(field->bits);
 		allowed = order | SONDE_FIELD_HEX | SONDE_FIELD_BOOL |
 			  SONDE_FIELD_CHAR;
 		break;
-	case SONDE_KIND_ENUM:
+	case SONDE_TYPE_ENUM:
 		width = width_valid(field->bits);
 		allowed = order;
 		break;
-	case SONDE_KIND_FLOAT:
+	case SONDE_TYPE_FLOAT:
 		width = field->bits == 32 || field->bits == 64;
 		allowed = SONDE_FIELD_NETWORK;
 		break;
-	case SONDE_KIND_BITS:
+	case SONDE_TYPE_BITS:
 		width = field->bits >= 1 && field->bits <= 64;
 		allowed = SONDE_FIELD_SIGNED | SONDE_FIELD_HEX;
 		break;
-	case SONDE_KIND_STRING:
-	case SONDE_KIND_TEXT:
-	case SONDE_KIND_ARRAY:
-	case SONDE_KIND_SEQUENCE:
-	case SONDE_KIND_BLOB:
-	case SONDE_KIND_STRUCT:
-	case SONDE_KIND_VARIANT:
+	case SONDE_TYPE_STRING:
+	case SONDE_TYPE_TEXT:
+	case SONDE_TYPE_ARRAY:
+	case SONDE_TYPE_SEQUENCE:
+	case SONDE_TYPE_BLOB:
+	case SONDE_TYPE_STRUCT:
+	case SONDE_TYPE_VARIANT:
 		break;
 	default:
 		return false;
@@ -189,8 +189,8 @@ static bool scalar_valid(const struct sonde_field *field)
 
 static bool is_element_kind(uint8_t kind)
 {
-	return kind == SONDE_KIND_INT || kind == SONDE_KIND_FLOAT ||
-	       kind == SONDE_KIND_ENUM || kind == SONDE_KIND_BITS;
+	return kind == SONDE_TYPE_INT || kind == SONDE_TYPE_FLOAT ||
+	       kind == SONDE_TYPE_ENUM || kind == SONDE_TYPE_BITS;
 }
 
 /* Go into a record's extra, where `count` records are. */
@@ -224,9 +224,10 @@ static int check_count(uint32_t count, uint8_t bits)
 
 /* Check an array's count against its element, whose head is next. */
 static int check_array(const struct check *check,
-		       const struct sonde_field *field, uint32_t extra_size)
+		       const struct sonde_desc_field *field,
+		       uint32_t extra_size)
 {
-	struct sonde_field element;
+	struct sonde_desc_field element;
 
 	if (extra_size < sizeof(element))
 		return DESC_EINVAL;
@@ -238,38 +239,39 @@ static int check_array(const struct check *check,
  * Check what follows the name, at check->at; leaves check->at behind it, or at
  * its first nested record.
  */
-static int check_extra(struct check *check, const struct sonde_field *field,
+static int check_extra(struct check *check,
+		       const struct sonde_desc_field *field,
 		       uint32_t extra_size, uint32_t tag_labels)
 {
 	struct frame *frame = &check->stack[check->depth];
 	int error = 0;
 
-	switch ((enum sonde_kind)field->kind) {
-	case SONDE_KIND_ENUM:
+	switch ((enum sonde_type)field->kind) {
+	case SONDE_TYPE_ENUM:
 		error = check_labels(check->at, extra_size, field->count,
 				     field->flags & SONDE_FIELD_SIGNED,
 				     &frame->tag_labels);
 		check->at += extra_size;
 		return error;
-	case SONDE_KIND_ARRAY:
+	case SONDE_TYPE_ARRAY:
 		error = check_array(check, field, extra_size);
 		return error ? error : enter(check, extra_size, 1, true);
-	case SONDE_KIND_SEQUENCE:
+	case SONDE_TYPE_SEQUENCE:
 		return enter(check, extra_size, 1, true);
-	case SONDE_KIND_STRUCT:
+	case SONDE_TYPE_STRUCT:
 		return enter(check, extra_size, field->count, false);
-	case SONDE_KIND_VARIANT:
+	case SONDE_TYPE_VARIANT:
 		if (field->count == 0 || field->count != tag_labels)
 			return DESC_EINVAL;
 		return enter(check, extra_size, field->count, false);
-	case SONDE_KIND_TEXT:
+	case SONDE_TYPE_TEXT:
 		error = check_count(field->count, 8);
 		break;
-	case SONDE_KIND_INT:
-	case SONDE_KIND_FLOAT:
-	case SONDE_KIND_STRING:
-	case SONDE_KIND_BLOB:
-	case SONDE_KIND_BITS:
+	case SONDE_TYPE_INT:
+	case SONDE_TYPE_FLOAT:
+	case SONDE_TYPE_STRING:
+	case SONDE_TYPE_BLOB:
+	case SONDE_TYPE_BITS:
 		break;
 	}
 	if (error == 0 && extra_size != 0)
@@ -282,7 +284,7 @@ static int check_record(struct check *check)
 	struct frame *frame = &check->stack[check->depth];
 	size_t room = (size_t)(frame->end - check->at);
 	uint32_t tag_labels = frame->tag_labels;
-	struct sonde_field field;
+	struct sonde_desc_field field;
 
 	if (room < sizeof(field))
 		return DESC_EINVAL;
@@ -438,11 +440,11 @@ struct sonde_fields sonde_field_children(const struct sonde_field_view *field)
 {
 	struct sonde_fields fields = { .next = field->extra };
 
-	if (field->kind == SONDE_KIND_STRUCT ||
-	    field->kind == SONDE_KIND_VARIANT)
+	if (field->kind == SONDE_TYPE_STRUCT ||
+	    field->kind == SONDE_TYPE_VARIANT)
 		fields.left = field->count;
-	else if (field->kind == SONDE_KIND_ARRAY ||
-		 field->kind == SONDE_KIND_SEQUENCE)
+	else if (field->kind == SONDE_TYPE_ARRAY ||
+		 field->kind == SONDE_TYPE_SEQUENCE)
 		fields.left = 1;
 	return fields;
 }
@@ -451,7 +453,7 @@ bool sonde_fields_next(struct sonde_fields *fields,
 		       struct sonde_field_view *ret_field)
 {
 	const uint8_t *at = fields->next;
-	struct sonde_field head;
+	struct sonde_desc_field head;
 
 	if (fields->left == 0)
 		return false;
@@ -463,7 +465,7 @@ bool sonde_fields_next(struct sonde_fields *fields,
 			head.size - (uint32_t)sizeof(head) - head.name_size,
 		.count = head.count,
 		.flags = head.flags,
-		.kind = (enum sonde_kind)head.kind,
+		.kind = (enum sonde_type)head.kind,
 		.bits = head.bits,
 		.stored_bits = head.bits ? width_for(head.bits) : 0,
 	};
@@ -476,14 +478,14 @@ struct sonde_labels sonde_field_labels(const struct sonde_field_view *field)
 {
 	return (struct sonde_labels){
 		.next = field->extra,
-		.left = field->kind == SONDE_KIND_ENUM ? field->count : 0,
+		.left = field->kind == SONDE_TYPE_ENUM ? field->count : 0,
 	};
 }
 
 bool sonde_labels_next(struct sonde_labels *labels,
 		       struct sonde_label_view *ret_label)
 {
-	struct sonde_label head;
+	struct sonde_desc_label head;
 
 	if (labels->left == 0)
 		return false;

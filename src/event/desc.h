@@ -58,7 +58,7 @@ struct sonde_field_view {
 	uint32_t extra_size;
 	uint32_t count;
 	uint32_t flags; /* SONDE_FIELD_* */
-	enum sonde_kind kind;
+	enum sonde_type kind;
 	uint8_t bits;
 	uint8_t stored_bits; /* what a scalar takes: 8, 16, 32 or 64; else 0 */
 };

@@ -215,7 +215,7 @@ static uint64_t say_number(const struct sonde_field_view *field)
 	uint64_t value = eat_number(field);
 	unsigned unused = 64u - field->stored_bits;
 
-	if (field->kind == SONDE_KIND_FLOAT) {
+	if (field->kind == SONDE_TYPE_FLOAT) {
 		say_float(field, value);
 	} else if (field->flags & SONDE_FIELD_HEX) {
 		say("0x%" PRIx64, value);
@@ -228,7 +228,7 @@ static uint64_t say_number(const struct sonde_field_view *field)
 	}
 	if (field->flags & SONDE_FIELD_CHAR)
 		say("'%c'", (int)value);
-	if (field->kind == SONDE_KIND_ENUM)
+	if (field->kind == SONDE_TYPE_ENUM)
 		say_label(field, (int64_t)(value << unused) >> unused);
 	return value;
 }
@@ -250,7 +250,7 @@ static void say_run(const struct sonde_field_view *field)
 	uint32_t count = field->count;
 	const unsigned char *bytes;
 
-	if (field->kind == SONDE_KIND_SEQUENCE) {
+	if (field->kind == SONDE_TYPE_SEQUENCE) {
 		bytes = eat(4);
 		count = 0;
 		if (bytes)
@@ -297,26 +297,26 @@ struct level {
 static uint64_t say_leaf(const struct sonde_field_view *field)
 {
 	switch (field->kind) {
-	case SONDE_KIND_STRING:
+	case SONDE_TYPE_STRING:
 		say_string();
 		break;
-	case SONDE_KIND_TEXT:
+	case SONDE_TYPE_TEXT:
 		say_text(field->count);
 		break;
-	case SONDE_KIND_ARRAY:
-	case SONDE_KIND_SEQUENCE:
+	case SONDE_TYPE_ARRAY:
+	case SONDE_TYPE_SEQUENCE:
 		say_run(field);
 		break;
-	case SONDE_KIND_BLOB:
+	case SONDE_TYPE_BLOB:
 		say_blob();
 		break;
-	case SONDE_KIND_INT:
-	case SONDE_KIND_FLOAT:
-	case SONDE_KIND_ENUM:
-	case SONDE_KIND_BITS:
+	case SONDE_TYPE_INT:
+	case SONDE_TYPE_FLOAT:
+	case SONDE_TYPE_ENUM:
+	case SONDE_TYPE_BITS:
 		return say_number(field);
-	case SONDE_KIND_STRUCT:
-	case SONDE_KIND_VARIANT:
+	case SONDE_TYPE_STRUCT:
+	case SONDE_TYPE_VARIANT:
 		break;
 	}
 	return 0;
@@ -330,7 +330,7 @@ static void enter(struct level *level, const struct sonde_field_view *field,
 	level->fields = sonde_field_children(field);
 	level->nr = 0;
 	say("{");
-	if (field->kind == SONDE_KIND_VARIANT) {
+	if (field->kind == SONDE_TYPE_VARIANT) {
 		while (tag-- > 0)
 			(void)sonde_fields_next(&level->fields, &skipped);
 		level->fields.left = level->fields.left > 0;
@@ -353,8 +353,8 @@ static void say_payload(const struct sonde_desc *desc)
 			continue;
 		}
 		say("%s%s=", level->nr++ ? ", " : "", field.name);
-		if (field.kind == SONDE_KIND_STRUCT ||
-		    field.kind == SONDE_KIND_VARIANT) {
+		if (field.kind == SONDE_TYPE_STRUCT ||
+		    field.kind == SONDE_TYPE_VARIANT) {
 			enter(level + 1, &field, level->tag);
 			level++;
 		} else {

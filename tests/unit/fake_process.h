@@ -67,11 +67,11 @@ static inline void fake_register(struct fake_process *p, const char *name,
 	uint32_t index = p->arena->nr_reserved++;
 	uint64_t off = SONDE_DESCS_OFF + p->arena->descs_used;
 	unsigned char *at = p->memory + off;
-	struct sonde_field field = {
+	struct sonde_desc_field field = {
 		.size = sizeof(field) + 2,
 		.name_size = 2,
 		.bits = 32,
-		.kind = SONDE_KIND_INT,
+		.kind = SONDE_TYPE_INT,
 	};
 	struct sonde_desc desc = {
 		.provider_size = 5,

@@ -47,7 +47,7 @@ static struct sonde_ctf_trace *create(const struct scratch *scratch)
 static const struct sonde_desc *number_desc(struct maker *maker)
 {
 	maker_start(maker, "test", "number", SONDE_INFO);
-	maker_field(maker, "n", SONDE_KIND_INT, 32, 1, 0);
+	maker_field(maker, "n", SONDE_TYPE_INT, 32, 1, 0);
 	return maker_finish(maker);
 }
 
@@ -109,7 +109,7 @@ static void add_late_event(struct recording *recording, uint32_t id)
 	(void)snprintf(name, sizeof(name), "late%u", id);
 	maker_start(&maker, "test", name, SONDE_INFO);
 	for (uint32_t i = 0; i < nr_fields; i++) {
-		maker_open(&maker, "f", SONDE_KIND_ENUM, 32, 2, 0);
+		maker_open(&maker, "f", SONDE_TYPE_ENUM, 32, 2, 0);
 		maker_label(&maker, "a label to make a long text of", 0, 5);
 		maker_label(&maker, "and another one of the same kind", 6, 8);
 		maker_close(&maker);

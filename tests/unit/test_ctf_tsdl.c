@@ -115,13 +115,13 @@ static void integers_have_width_sign_base_and_order(void **state)
 	(void)state;
 	NEED_WITNESS();
 	maker_start(&maker, "t", "ints", SONDE_INFO);
-	maker_field(&maker, "a", SONDE_KIND_INT, 8, 1, SIGNED);
-	maker_field(&maker, "b", SONDE_KIND_INT, 16, 1, NETWORK);
-	maker_field(&maker, "c", SONDE_KIND_INT, 32, 1, HEX);
-	maker_field(&maker, "d", SONDE_KIND_INT, 64, 1, SIGNED);
-	maker_field(&maker, "e", SONDE_KIND_INT, 64, 1, 0);
-	maker_field(&maker, "f", SONDE_KIND_INT, 8, 1, SONDE_FIELD_BOOL);
-	maker_field(&maker, "g", SONDE_KIND_INT, 8, 1,
+	maker_field(&maker, "a", SONDE_TYPE_INT, 8, 1, SIGNED);
+	maker_field(&maker, "b", SONDE_TYPE_INT, 16, 1, NETWORK);
+	maker_field(&maker, "c", SONDE_TYPE_INT, 32, 1, HEX);
+	maker_field(&maker, "d", SONDE_TYPE_INT, 64, 1, SIGNED);
+	maker_field(&maker, "e", SONDE_TYPE_INT, 64, 1, 0);
+	maker_field(&maker, "f", SONDE_TYPE_INT, 8, 1, SONDE_FIELD_BOOL);
+	maker_field(&maker, "g", SONDE_TYPE_INT, 8, 1,
 		    SONDE_FIELD_CHAR | SIGNED);
 	put_number(&payload, (uint8_t)-5, 1);
 	put(&payload, "\1\2", 2);
@@ -143,11 +143,11 @@ static void bit_fields_keep_their_width(void **state)
 	(void)state;
 	NEED_WITNESS();
 	maker_start(&maker, "t", "bits", SONDE_INFO);
-	maker_field(&maker, "a", SONDE_KIND_BITS, 5, 1, SIGNED);
-	maker_field(&maker, "b", SONDE_KIND_BITS, 12, 1, 0);
-	maker_field(&maker, "c", SONDE_KIND_BITS, 17, 1, 0);
-	maker_field(&maker, "d", SONDE_KIND_BITS, 64, 1, 0);
-	maker_field(&maker, "end", SONDE_KIND_INT, 8, 1, 0);
+	maker_field(&maker, "a", SONDE_TYPE_BITS, 5, 1, SIGNED);
+	maker_field(&maker, "b", SONDE_TYPE_BITS, 12, 1, 0);
+	maker_field(&maker, "c", SONDE_TYPE_BITS, 17, 1, 0);
+	maker_field(&maker, "d", SONDE_TYPE_BITS, 64, 1, 0);
+	maker_field(&maker, "end", SONDE_TYPE_INT, 8, 1, 0);
 	put_number(&payload, (uint8_t)-2, 1);
 	put_number(&payload, 0xabc, 2);
 	put_number(&payload, 0x1ffff, 4);
@@ -167,11 +167,11 @@ static void floats_strings_and_text(void **state)
 	(void)state;
 	NEED_WITNESS();
 	maker_start(&maker, "t", "floats", SONDE_INFO);
-	maker_field(&maker, "a", SONDE_KIND_FLOAT, 32, 1, 0);
-	maker_field(&maker, "b", SONDE_KIND_FLOAT, 64, 1, 0);
-	maker_field(&maker, "s", SONDE_KIND_STRING, 0, 0, 0);
-	maker_field(&maker, "t", SONDE_KIND_TEXT, 0, 6, 0);
-	maker_field(&maker, "u", SONDE_KIND_STRING, 0, 10, 0);
+	maker_field(&maker, "a", SONDE_TYPE_FLOAT, 32, 1, 0);
+	maker_field(&maker, "b", SONDE_TYPE_FLOAT, 64, 1, 0);
+	maker_field(&maker, "s", SONDE_TYPE_STRING, 0, 0, 0);
+	maker_field(&maker, "t", SONDE_TYPE_TEXT, 0, 6, 0);
+	maker_field(&maker, "u", SONDE_TYPE_STRING, 0, 10, 0);
 	put(&payload, &single, sizeof(single));
 	put(&payload, &wide, sizeof(wide));
 	put(&payload, "hello", 6);
@@ -190,15 +190,15 @@ static void arrays_sequences_and_blobs(void **state)
 	(void)state;
 	NEED_WITNESS();
 	maker_start(&maker, "t", "arrays", SONDE_INFO);
-	maker_open(&maker, "a", SONDE_KIND_ARRAY, 0, 2, 0);
-	maker_field(&maker, "", SONDE_KIND_INT, 16, 1, NETWORK);
+	maker_open(&maker, "a", SONDE_TYPE_ARRAY, 0, 2, 0);
+	maker_field(&maker, "", SONDE_TYPE_INT, 16, 1, NETWORK);
 	maker_close(&maker);
-	maker_open(&maker, "s", SONDE_KIND_SEQUENCE, 0, 0, 0);
-	maker_field(&maker, "", SONDE_KIND_INT, 32, 1, SIGNED);
+	maker_open(&maker, "s", SONDE_TYPE_SEQUENCE, 0, 0, 0);
+	maker_field(&maker, "", SONDE_TYPE_INT, 32, 1, SIGNED);
 	maker_close(&maker);
-	maker_field(&maker, "b", SONDE_KIND_BLOB, 0, 0, 0);
-	maker_open(&maker, "e", SONDE_KIND_SEQUENCE, 0, 0, 0);
-	maker_field(&maker, "", SONDE_KIND_FLOAT, 32, 1, 0);
+	maker_field(&maker, "b", SONDE_TYPE_BLOB, 0, 0, 0);
+	maker_open(&maker, "e", SONDE_TYPE_SEQUENCE, 0, 0, 0);
+	maker_field(&maker, "", SONDE_TYPE_FLOAT, 32, 1, 0);
 	maker_close(&maker);
 	put(&payload, "\0\1\0\2", 4);
 	put_number(&payload, 2, 4);
@@ -222,12 +222,12 @@ static void enumerations_have_ranges_and_any_label(void **state)
 	(void)state;
 	NEED_WITNESS();
 	maker_start(&maker, "t", "enums", SONDE_INFO);
-	maker_open(&maker, "a", SONDE_KIND_ENUM, 32, 3, SIGNED);
+	maker_open(&maker, "a", SONDE_TYPE_ENUM, 32, 3, SIGNED);
 	maker_label(&maker, "say \"no\" \\", INT64_MIN, -2);
 	maker_label(&maker, "zero", 0, 0);
 	maker_label(&maker, "int", 1, 5);
 	maker_close(&maker);
-	maker_open(&maker, "b", SONDE_KIND_ENUM, 64, 1, 0);
+	maker_open(&maker, "b", SONDE_TYPE_ENUM, 64, 1, 0);
 	maker_label(&maker, "top", -1, -1);
 	maker_close(&maker);
 	put_number(&payload, (uint32_t)-3, 4);
@@ -240,10 +240,10 @@ static void enumerations_have_ranges_and_any_label(void **state)
 /* struct { int x; struct { u8 y; } in; } */
 static void make_struct(struct maker *maker, const char *name)
 {
-	maker_open(maker, name, SONDE_KIND_STRUCT, 0, 2, 0);
-	maker_field(maker, "x", SONDE_KIND_INT, 32, 1, SIGNED);
-	maker_open(maker, "in", SONDE_KIND_STRUCT, 0, 1, 0);
-	maker_field(maker, "y", SONDE_KIND_INT, 8, 1, 0);
+	maker_open(maker, name, SONDE_TYPE_STRUCT, 0, 2, 0);
+	maker_field(maker, "x", SONDE_TYPE_INT, 32, 1, SIGNED);
+	maker_open(maker, "in", SONDE_TYPE_STRUCT, 0, 1, 0);
+	maker_field(maker, "y", SONDE_TYPE_INT, 8, 1, 0);
 	maker_close(maker);
 	maker_close(maker);
 }
@@ -251,17 +251,17 @@ static void make_struct(struct maker *maker, const char *name)
 static const struct sonde_desc *make_variant(struct maker *maker)
 {
 	maker_start(maker, "t", "variant", SONDE_INFO);
-	maker_open(maker, "kind", SONDE_KIND_ENUM, 8, 3, 0);
+	maker_open(maker, "kind", SONDE_TYPE_ENUM, 8, 3, 0);
 	maker_label(maker, "a number", 0, 0);
 	maker_label(maker, "a number", 1, 1);
 	maker_label(maker, "int", 2, 2);
 	maker_close(maker);
-	maker_open(maker, "u", SONDE_KIND_VARIANT, 0, 3, 0);
-	maker_field(maker, "n", SONDE_KIND_INT, 32, 1, 0);
+	maker_open(maker, "u", SONDE_TYPE_VARIANT, 0, 3, 0);
+	maker_field(maker, "n", SONDE_TYPE_INT, 32, 1, 0);
 	make_struct(maker, "st");
-	maker_field(maker, "bytes", SONDE_KIND_BLOB, 0, 0, 0);
+	maker_field(maker, "bytes", SONDE_TYPE_BLOB, 0, 0, 0);
 	maker_close(maker);
-	maker_field(maker, "end", SONDE_KIND_INT, 8, 1, 0);
+	maker_field(maker, "end", SONDE_TYPE_INT, 8, 1, 0);
 	return maker_finish(maker);
 }
 
@@ -329,11 +329,11 @@ static void names_are_escaped_and_unique(void **state)
 	NEED_WITNESS();
 	maker_start(&maker, "t", "names", SONDE_INFO);
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		maker_field(&maker, names[i], SONDE_KIND_INT, 8, 1, 0);
+		maker_field(&maker, names[i], SONDE_TYPE_INT, 8, 1, 0);
 		put_number(&payload, i, 1);
 	}
-	maker_field(&maker, "s", SONDE_KIND_BLOB, 0, 0, 0);
-	maker_field(&maker, "_s_length", SONDE_KIND_INT, 8, 1, 0);
+	maker_field(&maker, "s", SONDE_TYPE_BLOB, 0, 0, 0);
+	maker_field(&maker, "_s_length", SONDE_TYPE_INT, 8, 1, 0);
 	put_number(&payload, 0, 4);
 	put_number(&payload, 9, 1);
 	check_fields(maker_finish(&maker), &payload,
@@ -465,7 +465,7 @@ static void metadata_may_grow_in_any_steps(void **state)
 		(void)snprintf(name, sizeof(name), "event%u", id);
 		maker_start(&maker, "t", name, SONDE_INFO);
 		for (uint32_t i = 0; i < nr_fields; i++) {
-			maker_open(&maker, "f", SONDE_KIND_ENUM, 32, 3, 0);
+			maker_open(&maker, "f", SONDE_TYPE_ENUM, 32, 3, 0);
 			maker_label(&maker, "a rather long label", 0, 5);
 			maker_label(&maker, "a second label, longer", 6, 8);
 			maker_label(&maker, "and a third one, longer", 9, 9);
@@ -500,16 +500,16 @@ static void a_variant_as_an_option_is_refused(void **state)
 
 	(void)state;
 	maker_start(&maker, "t", "odd", SONDE_INFO);
-	maker_open(&maker, "k", SONDE_KIND_ENUM, 8, 2, 0);
+	maker_open(&maker, "k", SONDE_TYPE_ENUM, 8, 2, 0);
 	maker_label(&maker, "a", 0, 0);
 	maker_label(&maker, "b", 1, 1);
 	maker_close(&maker);
-	maker_open(&maker, "v", SONDE_KIND_VARIANT, 0, 2, 0);
-	maker_open(&maker, "e", SONDE_KIND_ENUM, 8, 1, 0);
+	maker_open(&maker, "v", SONDE_TYPE_VARIANT, 0, 2, 0);
+	maker_open(&maker, "e", SONDE_TYPE_ENUM, 8, 1, 0);
 	maker_label(&maker, "c", 0, 0);
 	maker_close(&maker);
-	maker_open(&maker, "w", SONDE_KIND_VARIANT, 0, 1, 0);
-	maker_field(&maker, "x", SONDE_KIND_INT, 8, 1, 0);
+	maker_open(&maker, "w", SONDE_TYPE_VARIANT, 0, 1, 0);
+	maker_field(&maker, "x", SONDE_TYPE_INT, 8, 1, 0);
 	maker_close(&maker);
 	maker_close(&maker);
 	assert_int_equal(sonde_tsdl_fields(&text, maker_finish(&maker)),

@@ -224,10 +224,10 @@ static inline void maker_start(struct maker *maker, const char *provider,
 
 /* Begin a field record; what follows until maker_close() is its extra. */
 static inline void maker_open(struct maker *maker, const char *name,
-			      enum sonde_kind kind, uint8_t bits,
+			      enum sonde_type kind, uint8_t bits,
 			      uint32_t count, uint32_t flags)
 {
-	struct sonde_field field = {
+	struct sonde_desc_field field = {
 		.count = count,
 		.name_size = (uint16_t)(strlen(name) + 1),
 		.bits = bits,
@@ -251,7 +251,7 @@ static inline void maker_close(struct maker *maker)
 }
 
 static inline void maker_field(struct maker *maker, const char *name,
-			       enum sonde_kind kind, uint8_t bits,
+			       enum sonde_type kind, uint8_t bits,
 			       uint32_t count, uint32_t flags)
 {
 	maker_open(maker, name, kind, bits, count, flags);
@@ -261,7 +261,7 @@ static inline void maker_field(struct maker *maker, const char *name,
 static inline void maker_label(struct maker *maker, const char *text,
 			       int64_t first, int64_t last)
 {
-	struct sonde_label label = {
+	struct sonde_desc_label label = {
 		.first = first,
 		.last = last,
 		.name_size = (uint32_t)strlen(text) + 1,

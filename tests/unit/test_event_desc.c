@@ -127,7 +127,7 @@ static void sound_descriptions_are_accepted_and_walked(void **state)
 	assert_int_equal(walk(sound), 11 + 1 + 1 + 2 + 1 + 3 + 2);
 	assert_true(sonde_fields_next(&it, &field));
 	assert_string_equal(field.name, "a");
-	assert_int_equal(field.kind, SONDE_KIND_INT);
+	assert_int_equal(field.kind, SONDE_TYPE_INT);
 	assert_int_equal(field.bits, 32);
 	assert_int_equal(field.flags, SONDE_FIELD_SIGNED);
 }
@@ -225,7 +225,7 @@ static void limits_are_told_from_damage(void **state)
 }
 
 /* Where the record of the field `name` is in the description. */
-static struct sonde_field *record_of(uint8_t *copy, const char *name)
+static struct sonde_desc_field *record_of(uint8_t *copy, const char *name)
 {
 	struct sonde_fields it = sonde_desc_fields((void *)copy);
 	struct sonde_field_view field;
@@ -250,7 +250,8 @@ static void variants_need_the_tag_that_fits(void **state)
 	size_t size;
 	uint8_t *copy = copy_sound(&size);
 	uint8_t *tag = (uint8_t *)record_of(copy, "v_tag");
-	uint8_t *first = tag + sizeof(struct sonde_field) + sizeof("v_tag");
+	uint8_t *first =
+		tag + sizeof(struct sonde_desc_field) + sizeof("v_tag");
 
 	(void)state;
 	first[0] = 1; /* the first label: 1 .. 0 */
@@ -261,7 +262,7 @@ static void variants_need_the_tag_that_fits(void **state)
 	first[8] = 0;
 	assert_int_equal(check(copy, size), 0);
 	/* The tag is an integer all of a sudden. */
-	tag[offsetof(struct sonde_field, kind)] = SONDE_KIND_INT;
+	tag[offsetof(struct sonde_desc_field, kind)] = SONDE_TYPE_INT;
 	assert_int_equal(check(copy, size), -EINVAL);
 	free(copy);
 }
@@ -272,24 +273,26 @@ static void odd_widths_flags_and_elements_are_refused(void **state)
 	uint8_t *copy = copy_sound(&size);
 	uint8_t *a_field = (uint8_t *)record_of(copy, "a");
 	uint8_t *b_field = (uint8_t *)record_of(copy, "b");
-	uint8_t *element = b_field + sizeof(struct sonde_field) + sizeof("b");
+	uint8_t *element =
+		b_field + sizeof(struct sonde_desc_field) + sizeof("b");
 
 	(void)state;
-	a_field[offsetof(struct sonde_field, bits)] = 24;
+	a_field[offsetof(struct sonde_desc_field, bits)] = 24;
 	assert_int_equal(check(copy, size), -EINVAL);
-	a_field[offsetof(struct sonde_field, bits)] = 32;
-	a_field[offsetof(struct sonde_field, flags) + 1] = 1;
+	a_field[offsetof(struct sonde_desc_field, bits)] = 32;
+	a_field[offsetof(struct sonde_desc_field, flags) + 1] = 1;
 	assert_int_equal(check(copy, size), -EINVAL);
-	a_field[offsetof(struct sonde_field, flags) + 1] = 0;
-	set_bytes(b_field + offsetof(struct sonde_field, count), 0, 4);
+	a_field[offsetof(struct sonde_desc_field, flags) + 1] = 0;
+	set_bytes(b_field + offsetof(struct sonde_desc_field, count), 0, 4);
 	assert_int_equal(check(copy, size), -EINVAL);
-	set_bytes(b_field + offsetof(struct sonde_field, count), 1u << 20, 4);
+	set_bytes(b_field + offsetof(struct sonde_desc_field, count), 1u << 20,
+		  4);
 	assert_int_equal(check(copy, size), -E2BIG);
-	set_bytes(b_field + offsetof(struct sonde_field, count), 3, 4);
+	set_bytes(b_field + offsetof(struct sonde_desc_field, count), 3, 4);
 	assert_int_equal(check(copy, size), 0);
-	element[offsetof(struct sonde_field, kind)] = SONDE_KIND_STRING;
-	element[offsetof(struct sonde_field, bits)] = 0;
-	set_bytes(element + offsetof(struct sonde_field, flags), 0, 4);
+	element[offsetof(struct sonde_desc_field, kind)] = SONDE_TYPE_STRING;
+	element[offsetof(struct sonde_desc_field, bits)] = 0;
+	set_bytes(element + offsetof(struct sonde_desc_field, flags), 0, 4);
 	assert_int_equal(check(copy, size), -EINVAL);
 	free(copy);
 }
