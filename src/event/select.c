@@ -70,12 +70,13 @@ static const char *match_one(const char *glob, char c)
 	return *glob && *glob == c ? glob + 1 : NULL;
 }
 
-bool sonde_glob_match(const char *glob, const char *text)
+bool sonde_glob_match_text(const char *glob, const char *text, size_t length)
 {
+	const char *end = text + length;
 	const char *star = NULL;      /* what follows the last '*' */
 	const char *swallowed = NULL; /* text beyond what it stands for */
 
-	while (*text) {
+	while (text < end) {
 		const char *next;
 
 		if (*glob == '*') {
@@ -97,6 +98,15 @@ bool sonde_glob_match(const char *glob, const char *text)
 	while (*glob == '*')
 		glob++;
 	return *glob == 0;
+}
+
+bool sonde_glob_match(const char *glob, const char *text)
+{
+	size_t length = 0;
+
+	while (text[length])
+		length++;
+	return sonde_glob_match_text(glob, text, length);
 }
 
 /* An event's names as rules see them. */

@@ -20,6 +20,9 @@
  */
 bool sonde_glob_match(const char *glob, const char *text);
 
+/* The same for a text of `length` bytes, of which any may be zero. */
+bool sonde_glob_match_text(const char *glob, const char *text, size_t length);
+
 /*
  * Whether rules select an event: its level is <= loglevel, some '+' rule
  * matches it and no '-' rule does (format: struct sonde_slot in

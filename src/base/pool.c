@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/pool.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BLOCK_BYTES ((size_t)16 << 10)
+
+struct sonde_pool_block {
+	struct sonde_pool_block *next;
+	_Alignas(max_align_t) unsigned char bytes[];
+};
+
+void sonde_pool_init(struct sonde_pool *pool, size_t limit)
+{
+	*pool = (struct sonde_pool){ .limit = limit ? limit : SIZE_MAX };
+}
+
+void sonde_pool_fini(struct sonde_pool *pool)
+{
+	struct sonde_pool_block *block = pool->blocks;
+
+	while (block) {
+		struct sonde_pool_block *next = block->next;
+
+		free(block);
+		block = next;
+	}
+	*pool = (struct sonde_pool){ .limit = pool->limit };
+}
+
+static int add_block(struct sonde_pool *pool, size_t bytes)
+{
+	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
+	struct sonde_pool_block *block = calloc(1, sizeof(*block) + size);
+
+	if (!block) {
+		pool->failed = true;
+		return -1;
+	}
+	block->next = pool->blocks;
+	pool->blocks = block;
+	pool->used = 0;
+	pool->size = size;
+	return 0;
+}
+
+void *sonde_pool_get(struct sonde_pool *pool, size_t nr, size_t size)
+{
+	size_t align = _Alignof(max_align_t);
+	size_t bytes;
+	void *memory;
+
+	/* what is empty gets a place of its own, too */
+	if (!nr || !size)
+		nr = size = 1;
+	if (__builtin_mul_overflow(nr, size, &bytes) || bytes > SIZE_MAX / 2 ||
+	    bytes > pool->limit - pool->total) {
+		pool->full = true;
+		return NULL;
+	}
+	bytes = (bytes + align - 1) & ~(align - 1);
+	if ((!pool->blocks || bytes > pool->size - pool->used) &&
+	    add_block(pool, bytes))
+		return NULL;
+	memory = pool->blocks->bytes + pool->used;
+	pool->used += bytes;
+	pool->total += bytes < pool->limit - pool->total ?
+			       bytes :
+			       pool->limit - pool->total;
+	return memory;
+}
+
+char *sonde_pool_text(struct sonde_pool *pool, const char *text, size_t length)
+{
+	char *copy = sonde_pool_get(pool, 1, length + 1);
+
+	if (copy && length)
+		memcpy(copy, text, length);
+	return copy;
+}
+
+void *sonde_pool_grow(struct sonde_pool *pool, void *array, size_t nr,
+		      size_t *capacity, size_t size)
+{
+	size_t wanted;
+	void *bigger;
+
+	if (nr < *capacity)
+		return array;
+	if (nr > SIZE_MAX / 4)
+		return NULL;
+	wanted = nr ? nr * 2 : 4;
+	bigger = sonde_pool_get(pool, wanted, size);
+	if (!bigger)
+		return NULL;
+	if (nr)
+		memcpy(bigger, array, nr * size);
+	*capacity = wanted;
+	return bigger;
+}

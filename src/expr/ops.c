@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* ops.c - ops.def as data. */
+#include "expr/program.h"
+
+enum {
+	NUMBER = SONDE_EXPR_OPERAND_NUMBER,
+	MEM = SONDE_EXPR_OPERAND_MEM,
+	TEXT = SONDE_EXPR_OPERAND_TEXT,
+	CALL = SONDE_EXPR_OPERAND_CALL,
+	JUMP = SONDE_EXPR_OPERAND_JUMP,
+	SENSE = SONDE_EXPR_OPERAND_SENSE,
+	END = SONDE_EXPR_OPERAND_END,
+};
+
+/* Numbers and texts. */
+#define SHAPE_0      \
+	{            \
+		0, 0 \
+	}
+#define SHAPE_N      \
+	{            \
+		1, 0 \
+	}
+#define SHAPE_NN     \
+	{            \
+		2, 0 \
+	}
+#define SHAPE_T      \
+	{            \
+		0, 1 \
+	}
+#define SHAPE_TT     \
+	{            \
+		0, 2 \
+	}
+
+const struct sonde_expr_op_info sonde_expr_op_infos[SONDE_EXPR_OP_CODES] = {
+#define SONDE_EXPR_OP(name, takes, gives, operands) \
+	{ #name, SHAPE_##takes, SHAPE_##gives, operands },
+#include "expr/ops.def"
+};

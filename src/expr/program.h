@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * program.h - programs: operations on a stack of 64-bit slots.
+ *
+ * A program is one piece of memory without addresses in it: this header, the
+ * operations, the texts. It can be copied, written and read as it is.
+ *
+ * ## What holds, and sonde_program_verify() checks
+ *
+ * 1. Jumps go forward; the last operation doesn't fall off the end. So a
+ *    program of n operations is done after at most n.
+ * 2. Where control meets, the stack is as deep and has numbers and texts in the
+ *    same slots, whichever way was taken; so the depth at each operation is
+ *    known beforehand (native code uses registers for slots). It is at most
+ *    SONDE_PROGRAM_STACK.
+ * 3. Each operation finds what it takes: no number is taken for an address.
+ * 4. Bases are among `bases`; texts lie inside the program, with a zero byte
+ *    behind each.
+ * 5. All operations can be reached.
+ * 6. What END_... gives is of the program's type, and what env->call gives is
+ *    taken only if it is of the type that is expected.
+ * 7. A program that is called constant reads no field.
+ *
+ * ## Missing values
+ *
+ * The stack has none. What finds that a value is missing jumps to where its
+ * expression is dealt with; a jump keeps the lowest `keep` slots, and drops
+ * those above, which belonged to the expression that has no value.
+ *
+ * ## Room
+ *
+ * GDB's agent expressions are a stack machine of 64-bit values as well: what
+ * they need besides (extending, duplicating, reading any memory) are lines in
+ * ops.def.
+ */
+#ifndef EXPR_PROGRAM_H
+#define EXPR_PROGRAM_H
+
+#include "expr/expr.h"
+
+#define SONDE_PROGRAM_STACK 64
+#define SONDE_PROGRAM_OPS   16384
+#define SONDE_PROGRAM_TEXTS ((uint32_t)1 << 20)
+
+enum sonde_expr_op_code {
+#define SONDE_EXPR_OP(name, takes, gives, operands) SONDE_EXPR_OP_##name,
+#include "expr/ops.def"
+	SONDE_EXPR_OP_CODES,
+};
+
+struct sonde_expr_op {
+	uint8_t code; /* enum sonde_expr_op_code */
+	uint8_t keep; /* slots that a jump leaves */
+	uint8_t base;
+	uint8_t sense;   /* 0 or 1 */
+	uint32_t target; /* index of an operation */
+	uint32_t offset; /* in the base, or in the texts */
+	union {
+		uint32_t length; /* of a text */
+		uint32_t ref;
+	};
+	uint64_t number;
+};
+
+struct sonde_program {
+	uint32_t nr_ops;
+	uint32_t texts_bytes;
+	uint16_t bases; /* bit b: base b is used */
+	uint8_t type; /* enum sonde_expr_type of its values; MISSING: of none */
+	uint8_t constant;           /* 0 or 1 */
+	struct sonde_expr_op ops[]; /* and the texts behind them */
+};
+
+static inline const char *
+sonde_program_texts(const struct sonde_program *program)
+{
+	return (const char *)&program->ops[program->nr_ops];
+}
+
+/* What the verifier remembers of each operation. */
+struct sonde_program_state {
+	uint64_t texts; /* bit i: slot i is half of a text */
+	uint8_t depth;  /* slots in use */
+	bool reached;
+};
+
+/* Whether what is written above holds. `states` is room for nr_ops of them.
+ * Nothing beyond nr_ops and texts_bytes is looked at. */
+bool sonde_program_verify(const struct sonde_program *program,
+			  struct sonde_program_state *states);
+
+/* ---- what ops.def says of an operation, for those who go by data ---- */
+
+enum sonde_expr_op_operand {
+	SONDE_EXPR_OPERAND_NUMBER = 1,
+	SONDE_EXPR_OPERAND_MEM = 2,
+	SONDE_EXPR_OPERAND_TEXT = 4,
+	SONDE_EXPR_OPERAND_CALL = 8,
+	SONDE_EXPR_OPERAND_JUMP = 16,
+	SONDE_EXPR_OPERAND_SENSE = 32,
+	SONDE_EXPR_OPERAND_END = 64,
+};
+
+struct sonde_expr_op_shape {
+	uint8_t numbers, texts; /* never both */
+};
+
+struct sonde_expr_op_info {
+	const char *name;
+	struct sonde_expr_op_shape takes, gives;
+	uint8_t operands; /* of enum sonde_expr_op_operand */
+};
+
+extern const struct sonde_expr_op_info sonde_expr_op_infos[SONDE_EXPR_OP_CODES];
+
+#endif /* EXPR_PROGRAM_H */
