@@ -19,6 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/port.h"
 #include "base/uuid.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
@@ -50,24 +51,62 @@ static bool parse_uuid(const char *text, uint8_t uuid[16])
 	return end && *end == '"';
 }
 
+/* As put_preamble() in schema/write2.c writes it: "0,255,...]". */
+static bool parse_uuid_numbers(const char *text, uint8_t uuid[16])
+{
+	for (int i = 0; i < 16; i++) {
+		char *end;
+		unsigned long value = strtoul(text, &end, 10);
+
+		if (end == text || value > UINT8_MAX ||
+		    *end != (i < 15 ? ',' : ']'))
+			return false;
+		uuid[i] = (uint8_t)value;
+		text = end + 1;
+	}
+	return true;
+}
+
+/* How the metadata of either version begins, and tells what we look for. */
+static const struct {
+	const char *start;
+	const char *tracer;
+	const char *uuid;
+	bool (*parse_uuid)(const char *text, uint8_t uuid[16]);
+} versions[] = {
+	{ "/* CTF 1.8 */", "\ttracer2_name = \"sonde\";\n", "\tuuid = \"",
+	  parse_uuid },
+	{ "\x1e{\"type\":\"preamble\",", "\"tracer2_name\":\"sonde\"",
+	  "\"uuid\":[", parse_uuid_numbers },
+};
+
+static bool find_uuid(const char *text, uint8_t uuid[16])
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(versions); i++) {
+		const char *at;
+
+		if (strncmp(text, versions[i].start,
+			    strlen(versions[i].start)) != 0 ||
+		    !strstr(text, versions[i].tracer))
+			continue;
+		at = strstr(text, versions[i].uuid);
+		return at && versions[i].parse_uuid(
+				     at + strlen(versions[i].uuid), uuid);
+	}
+	return false;
+}
+
 /* Is it a trace of ours, and which? */
 static int read_metadata(struct repair *repair)
 {
-	static const char start[] = "/* CTF 1.8 */";
-	static const char uuid[] = "\tuuid = \"";
 	char *text = calloc(1, PREAMBLE_MAX + 1);
 	int fd = openat(repair->dir, SONDE_CTF_METADATA,
 			O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	int error = -EINVAL;
-	const char *at;
 
 	if (text && fd >= 0 && sonde_ctf_pread(fd, text, PREAMBLE_MAX, 0) > 0 &&
-	    strncmp(text, start, sizeof(start) - 1) == 0 &&
-	    strstr(text, "\ttracer2_name = \"sonde\";\n")) {
-		at = strstr(text, uuid);
-		if (at && parse_uuid(at + sizeof(uuid) - 1, repair->uuid))
-			error = 0;
-	}
+	    find_uuid(text, repair->uuid))
+		error = 0;
 	if (fd >= 0)
 		(void)close(fd);
 	free(text);

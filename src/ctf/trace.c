@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
+#include "ctf/fragments.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
 #include "ctf/packet.h"
@@ -51,7 +52,9 @@ static bool config_valid(const struct sonde_ctf_config *config)
 			return false;
 	}
 	return is_identifier(clock->name) && clock->freq > 0 &&
-	       clock->offset < clock->freq;
+	       clock->offset < clock->freq &&
+	       config->version >= SONDE_CTF_1_8 &&
+	       config->version <= SONDE_CTF_2;
 }
 
 /* The part of a path after its last '/', those at its end not counted. */
@@ -248,9 +251,20 @@ static void free_trace(struct sonde_ctf_trace *trace)
 
 static int write_preamble(struct sonde_ctf_trace *trace)
 {
-	sonde_text_cut(&trace->metadata.preamble, 0);
-	sonde_tsdl_preamble(&trace->metadata.preamble, &trace->config);
-	return sonde_ctf_metadata_rewrite(&trace->metadata);
+	struct sonde_text *preamble = &trace->metadata.preamble;
+	struct sonde_text tsdl = { 0 };
+	int error = 0;
+
+	sonde_text_cut(preamble, 0);
+	if (trace->config.version == SONDE_CTF_1_8) {
+		sonde_tsdl_preamble(preamble, &trace->config);
+	} else {
+		sonde_tsdl_preamble(&tsdl, &trace->config);
+		error = sonde_ctf_fragments(
+			&tsdl, 0, SONDE_CTF_FRAGMENTS_PREAMBLE, preamble);
+		sonde_text_fini(&tsdl);
+	}
+	return error ? error : sonde_ctf_metadata_rewrite(&trace->metadata);
 }
 
 /* Make the directory and what is in it; on error leave nothing behind. */
@@ -307,22 +321,76 @@ int sonde_ctf_trace_create(const char *dir,
 	return error;
 }
 
+static const struct sonde_ctf_class *
+find_class(const struct sonde_ctf_trace *trace, uint32_t class_id)
+{
+	for (uint32_t i = 0; i < trace->nr_classes; i++) {
+		if (trace->classes[i].id == class_id)
+			return &trace->classes[i];
+	}
+	return NULL;
+}
+
 bool sonde_ctf_trace_has_class(const struct sonde_ctf_trace *trace,
 			       uint32_t class_id)
 {
-	for (uint32_t i = 0; i < trace->nr_classes; i++) {
-		if (trace->classes[i] == class_id)
-			return true;
+	return find_class(trace, class_id) != NULL;
+}
+
+/* What it takes to describe a class: as one block, and as two fragments, for
+ * the class and for event 0. */
+static int put_class(const struct sonde_ctf_trace *trace,
+		     const struct sonde_ctf_class *cls, const char *comment,
+		     struct sonde_text *to)
+{
+	struct sonde_text tsdl = { 0 };
+	const char *clock = trace->config.clock.name;
+	int error;
+
+	if (trace->config.version == SONDE_CTF_1_8) {
+		sonde_tsdl_class(to, cls->id, cls->kind, clock, comment);
+		return to->error;
 	}
-	return false;
+	sonde_tsdl_preamble(&tsdl, &trace->config);
+	sonde_tsdl_class(&tsdl, cls->id, cls->kind, clock, NULL);
+	error = sonde_ctf_fragments(&tsdl, SONDE_CTF_FRAGMENTS_PREAMBLE,
+				    SONDE_CTF_FRAGMENTS_CLASS, to);
+	sonde_text_fini(&tsdl);
+	return error;
+}
+
+static int put_event(const struct sonde_ctf_trace *trace,
+		     const struct sonde_ctf_class *cls, uint32_t id,
+		     const struct sonde_desc *desc, struct sonde_text *to)
+{
+	struct sonde_text tsdl = { 0 };
+	int error;
+
+	if (trace->config.version == SONDE_CTF_1_8) {
+		error = sonde_tsdl_event(to, cls->id, id, desc);
+		return error ? error : to->error;
+	}
+	sonde_tsdl_preamble(&tsdl, &trace->config);
+	sonde_tsdl_class(&tsdl, cls->id, cls->kind, trace->config.clock.name,
+			 NULL);
+	error = sonde_tsdl_event(&tsdl, cls->id, id, desc);
+	if (!error)
+		error = sonde_ctf_fragments(&tsdl,
+					    SONDE_CTF_FRAGMENTS_PREAMBLE +
+						    SONDE_CTF_FRAGMENTS_CLASS,
+					    SONDE_CTF_FRAGMENTS_EVENT, to);
+	sonde_text_fini(&tsdl);
+	return error;
 }
 
 int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 			      enum sonde_header_kind kind, const char *comment)
 {
 	struct sonde_text *body = &trace->metadata.body;
+	struct sonde_ctf_class cls = { .id = class_id, .kind = kind };
 	size_t size = body->size;
-	uint32_t *classes;
+	struct sonde_ctf_class *classes;
+	int error;
 
 	if (sonde_ctf_trace_has_class(trace, class_id))
 		return -EEXIST;
@@ -331,30 +399,28 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 	if (!classes)
 		return -ENOMEM;
 	trace->classes = classes;
-	sonde_tsdl_class(body, class_id, kind, trace->config.clock.name,
-			 comment);
-	if (body->error) {
+	error = put_class(trace, &cls, comment, body);
+	if (error) {
 		sonde_text_cut(body, size);
-		return -ENOMEM;
+		return error;
 	}
-	classes[trace->nr_classes++] = class_id;
+	classes[trace->nr_classes++] = cls;
 	return 0;
 }
 
 int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,
 			      uint32_t id, const struct sonde_desc *desc)
 {
+	const struct sonde_ctf_class *cls = find_class(trace, class_id);
 	struct sonde_text *body = &trace->metadata.body;
 	size_t size = body->size;
 	int error;
 
-	if (!sonde_ctf_trace_has_class(trace, class_id))
+	if (!cls)
 		return -ENOENT;
 	if (id == SONDE_CONTEXT_ID || sonde_desc_is_reference(desc))
 		return -EINVAL;
-	error = sonde_tsdl_event(body, class_id, id, desc);
-	if (!error)
-		error = body->error;
+	error = put_event(trace, cls, id, desc, body);
 	if (error)
 		sonde_text_cut(body, size);
 	return error;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * trace.h - write a CTF 1.8 trace directory that is valid at every instant.
+ * trace.h - write a CTF trace directory that is valid at every instant.
  *
- * A trace is a directory: `metadata` (text), stream files, and `index/`. Life:
+ * A trace is a directory: `metadata` (text, of CTF 1.8 or 2), stream files,
+ * which are the same for both, and `index/`. Life:
  *
  *	sonde_ctf_trace_create()
  *	  sonde_ctf_trace_add_class()		a traced process image
@@ -62,7 +63,14 @@ struct sonde_ctf_env {
 	int64_t number;
 };
 
+/* The language of the metadata. */
+enum sonde_ctf_version {
+	SONDE_CTF_1_8,
+	SONDE_CTF_2,
+};
+
 struct sonde_ctf_config {
+	enum sonde_ctf_version version;
 	uint8_t uuid[16];       /* all zero: a random one is made */
 	const char *hostname;   /* NULL: ask the system */
 	const char *trace_name; /* NULL: the directory's name */

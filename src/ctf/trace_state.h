@@ -13,12 +13,17 @@
 #include "ctf/metadata.h"
 #include "ctf/trace.h"
 
+struct sonde_ctf_class {
+	uint32_t id;
+	enum sonde_header_kind kind;
+};
+
 struct sonde_ctf_trace {
 	int dir;
 	uint8_t uuid[16];
 	struct sonde_ctf_metadata metadata;
 	struct sonde_ctf_config config; /* ours: what it points to, too */
-	uint32_t *classes;              /* their ids */
+	struct sonde_ctf_class *classes;
 	uint32_t nr_classes;
 	struct sonde_ctf_stream *streams; /* open ones, a list */
 };

@@ -221,6 +221,20 @@ static int apply_headers(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_ctf(struct parse *parse, const char *value)
+{
+	if (!strcmp(value, "1.8"))
+		parse->options->ctf_version = SONDE_CTF_1_8;
+	else if (!strcmp(value, "2"))
+		parse->options->ctf_version = SONDE_CTF_2;
+	else
+		return fail(parse,
+			    "--ctf %s: use '1.8' (for any reader) or '2' (for "
+			    "new ones)",
+			    value);
+	return 0;
+}
+
 static int apply_memory(struct parse *parse, const char *value)
 {
 	char low[32];
@@ -328,6 +342,7 @@ static const struct option_def definitions[] = {
 	{ "subbuf", 0, true, apply_subbuf },
 	{ "read-timer", 0, true, apply_read_timer },
 	{ "headers", 0, true, apply_headers },
+	{ "ctf", 0, true, apply_ctf },
 	{ "malloc", 0, false, apply_malloc },
 	{ "locks", 0, false, apply_locks },
 	{ "quiet", 'q', false, apply_quiet },

@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/port.h"
+#include "ctf/trace.h"
 #include "ring/layout.h"
 
 #define SONDE_MEMORY_DEFAULT    (64ull << 20)
@@ -37,6 +38,7 @@ struct sonde_record_options {
 	uint32_t loglevel;
 	enum sonde_ring_mode mode;
 	enum sonde_headers headers;
+	enum sonde_ctf_version ctf_version;
 	bool hook_malloc;
 	bool hook_locks;
 	bool quiet;

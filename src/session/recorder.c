@@ -598,6 +598,7 @@ static int open_trace(struct recorder *r, struct sonde_recorder_ready *ready)
 {
 	const struct sonde_recorder_config *config = r->config;
 	struct sonde_ctf_config trace = {
+		.version = config->options->ctf_version,
 		.packet_max = sonde_budget_largest_subbuf(&r->budget),
 	};
 	int rc;

@@ -225,7 +225,7 @@ void sonde_summary_print(const struct sonde_summary *summary,
 		      seconds(summary->recorder_cpu_ns) * 1e3,
 		      cpu_percent(summary),
 		      seconds(summary->program_cpu_ns) * 1e3);
-	(void)fprintf(out, "sonde: trace in %s; next: babeltrace2 %s\n",
+	(void)fprintf(out, "sonde: trace in %s; next: sonde print %s\n",
 		      style->directory, style->directory);
 }
 

@@ -137,6 +137,18 @@ static void the_kind_of_headers_is_found_out_unless_given(void **state)
 	assert_int_equal(options.headers, SONDE_HEADERS_AUTO);
 }
 
+static void the_format_is_the_old_one_unless_given(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("x"), 0);
+	assert_int_equal(options.ctf_version, SONDE_CTF_1_8);
+	assert_int_equal(PARSE("--ctf", "2", "x"), 0);
+	assert_int_equal(options.ctf_version, SONDE_CTF_2);
+	assert_int_equal(PARSE("--ctf=2", "--ctf=1.8", "x"), 0);
+	assert_int_equal(options.ctf_version, SONDE_CTF_1_8);
+	check_refused(PARSE("--ctf", "3", "x"), "1.8");
+}
+
 static void unknown_words_are_named(void **state)
 {
 	(void)state;
@@ -218,6 +230,7 @@ int main(void)
 		cmocka_unit_test(rules_that_exceed_their_room_are_refused),
 		cmocka_unit_test(sizes_out_of_range_name_the_limits),
 		cmocka_unit_test(the_kind_of_headers_is_found_out_unless_given),
+		cmocka_unit_test(the_format_is_the_old_one_unless_given),
 		cmocka_unit_test(unknown_words_are_named),
 		cmocka_unit_test(help_needs_no_program),
 		cmocka_unit_test(sizes_and_times_are_read),

@@ -58,7 +58,7 @@ static void a_good_recording_takes_three_lines(void **state)
 		"s, 2,469,134 events/s, 1 process, 2 event types)\n"
 		"sonde: the recorder used 12.3 ms of CPU time, 5.0 % of the "
 		"program's 246.0 ms\n"
-		"sonde: trace in out; next: babeltrace2 out\n");
+		"sonde: trace in out; next: sonde print out\n");
 }
 
 static void each_loss_has_its_reason_and_remedy(void **state)

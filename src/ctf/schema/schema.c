@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * schema.c - the nodes of a schema: made, copied, freed; and which parser a
+ * metadata file is for.
+ *
+ * Metadata may define a type by two copies of another one, that one by two of
+ * a third, and so on: a page of text unfolds to more than any memory. The
+ * pool's limit ends that, as a complaint and not as a lack of memory.
+ */
+#include "ctf/schema/schema.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* What a text may unfold to: real ones take four to six times their size. */
+#ifdef FUZZING_BUILD_MODE_UNSAFE_FOR_PRODUCTION
+#define POOL_LIMIT_MIB 1
+#else
+#define POOL_LIMIT_MIB 64
+#endif
+#define POOL_LIMIT_TIMES 16
+#define PACKET_MAGIC     0x75d11d57u
+
+int sonde_schema_complain(struct sonde_schema_error *error, const char *format,
+			  ...)
+{
+	va_list args;
+
+	if (error->text[0])
+		return -EINVAL;
+	va_start(args, format);
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	/* Names come from the metadata; the text is one line. */
+	for (char *at = error->text; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	}
+	return -EINVAL;
+}
+
+struct sonde_class *sonde_schema_class(struct sonde_schema *schema,
+				       enum sonde_kind kind)
+{
+	struct sonde_class *cls =
+		sonde_pool_get(&schema->pool, 1, sizeof(*cls));
+
+	if (!cls)
+		return NULL;
+	cls->kind = kind;
+	cls->align_bits = 1;
+	cls->reg = -1;
+	cls->clock = -1;
+	cls->location.scope = SONDE_NR_SCOPES;
+	return cls;
+}
+
+static void *copy_bytes(struct sonde_schema *schema, const void *bytes,
+			size_t nr, size_t size)
+{
+	void *copy = sonde_pool_get(&schema->pool, nr, size);
+
+	if (copy)
+		memcpy(copy, bytes, nr * size);
+	return copy;
+}
+
+/* Labels and names don't change, so they are shared; the names of a location
+ * do (finish.c). */
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
+static struct sonde_class *copy_below(struct sonde_schema *schema,
+				      const struct sonde_class *cls, int depth)
+{
+	struct sonde_class *copy;
+
+	if (depth > SONDE_SCHEMA_DEPTH)
+		return NULL;
+	copy = copy_bytes(schema, cls, 1, sizeof(*cls));
+	if (!copy)
+		return NULL;
+	copy->ref = NULL;
+	copy->reg = -1;
+	if (cls->location.nr_names) {
+		copy->location.names = copy_bytes(schema, cls->location.names,
+						  cls->location.nr_names,
+						  sizeof(*cls->location.names));
+		if (!copy->location.names)
+			return NULL;
+	}
+	if (cls->nr_members == 0)
+		return copy;
+	copy->members = copy_bytes(schema, cls->members, cls->nr_members,
+				   sizeof(*cls->members));
+	if (!copy->members)
+		return NULL;
+	for (size_t i = 0; i < cls->nr_members; i++) {
+		copy->members[i].cls =
+			copy_below(schema, cls->members[i].cls, depth + 1);
+		if (!copy->members[i].cls)
+			return NULL;
+	}
+	return copy;
+}
+
+struct sonde_class *sonde_schema_copy(struct sonde_schema *schema,
+				      const struct sonde_class *cls)
+{
+	return copy_below(schema, cls, 1);
+}
+
+struct sonde_stream_class *sonde_schema_stream(struct sonde_schema *schema,
+					       uint64_t id)
+{
+	struct sonde_stream_class *stream;
+	struct sonde_stream_class **streams;
+
+	streams = sonde_pool_grow(&schema->pool, schema->streams,
+				  schema->nr_streams, &schema->streams_capacity,
+				  sizeof(struct sonde_stream_class *));
+	stream = sonde_pool_get(&schema->pool, 1, sizeof(*stream));
+	if (!streams || !stream)
+		return NULL;
+	stream->id = id;
+	stream->clock = -1;
+	schema->streams = streams;
+	schema->streams[schema->nr_streams++] = stream;
+	return stream;
+}
+
+struct sonde_event_class *
+sonde_schema_event(struct sonde_schema *schema,
+		   struct sonde_stream_class *stream_class, uint64_t id)
+{
+	struct sonde_event_class *event;
+	struct sonde_event_class **events;
+
+	events = sonde_pool_grow(&schema->pool, stream_class->events,
+				 stream_class->nr_events,
+				 &stream_class->events_capacity,
+				 sizeof(struct sonde_event_class *));
+	event = sonde_pool_get(&schema->pool, 1, sizeof(*event));
+	if (!events || !event)
+		return NULL;
+	event->info.id = id;
+	event->info.stream_class_id = stream_class->id;
+	event->info.name = "";
+	event->info.loglevel = -1;
+	event->stream_class = stream_class;
+	stream_class->events = events;
+	stream_class->events[stream_class->nr_events++] = event;
+	return event;
+}
+
+static int parse_text(struct sonde_schema *schema, const char *text,
+		      size_t size, struct sonde_schema_error *error)
+{
+	int status;
+
+	/* A fragment begins with a record separator. */
+	if (size > 0 && (text[0] == 0x1e || text[0] == '{'))
+		status = sonde_schema_parse_json(schema, text, size, error);
+	else
+		status = sonde_schema_parse_tsdl(schema, text, size, error);
+	if (status == 0)
+		status = sonde_schema_finish(schema, error);
+	if (status == -ENOMEM && schema->pool.full)
+		status = sonde_schema_complain(
+			error, "the types unfold to more than %zu MiB",
+			schema->pool.limit >> 20);
+	return status;
+}
+
+static int parse_packets(struct sonde_schema *schema, const void *bytes,
+			 size_t size, struct sonde_schema_error *error)
+{
+	char *text;
+	size_t text_size;
+	int status = sonde_schema_unpack(bytes, size, error, &text, &text_size);
+
+	if (status)
+		return status;
+	status = parse_text(schema, text, text_size, error);
+	free(text);
+	return status;
+}
+
+/* The byte order of metadata in packets, 'l' or 'b'; 0 if it isn't. */
+static char packet_order(const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	uint32_t word = 0;
+
+	for (size_t i = 0; i < 4 && size >= 4; i++)
+		word |= (uint32_t)at[i] << (8 * i);
+	if (word == PACKET_MAGIC)
+		return 'l';
+	return word == __builtin_bswap32(PACKET_MAGIC) ? 'b' : 0;
+}
+
+int sonde_schema_parse(const void *bytes, size_t size,
+		       struct sonde_schema_error *error,
+		       struct sonde_schema **ret_schema)
+{
+	struct sonde_schema *schema = calloc(1, sizeof(*schema));
+	char order = packet_order(bytes, size);
+	int status;
+
+	if (!schema)
+		return -ENOMEM;
+	error->text[0] = 0;
+	sonde_pool_init(&schema->pool, ((size_t)POOL_LIMIT_MIB << 20) +
+					       size * POOL_LIMIT_TIMES);
+	schema->big_endian = order == 'b';
+	if (order)
+		status = parse_packets(schema, bytes, size, error);
+	else
+		status = parse_text(schema, bytes, size, error);
+	if (status) {
+		sonde_schema_free(schema);
+		return status;
+	}
+	*ret_schema = schema;
+	return 0;
+}
+
+void sonde_schema_free(struct sonde_schema *schema)
+{
+	if (!schema)
+		return;
+	sonde_pool_fini(&schema->pool);
+	free(schema);
+}

@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * schema.h - what a trace's metadata says, whichever language says it.
+ *
+ *   unpack.c    metadata in packets -> its text
+ *   tsdl_*.c    CTF 1.8 text        -> schema
+ *   json*.c     CTF 2 fragments     -> schema
+ *   schema.c    what both need: making and copying nodes; which parser it is
+ *   finish.c    and after both: resolving references, checking
+ *   lookup.c    what is found by name
+ *   write2*.c   schema              -> CTF 2 fragments
+ *
+ * The reader compiles a schema into plans (src/reader/plan.c); nothing else
+ * looks at it while events are read. All of a schema lives in its pool.
+ *
+ * ## Invariants of a finished schema (sonde_schema_finish)
+ *
+ *  1. Each `struct sonde_class` appears at one place only of one scope: what an
+ *     alias names is copied where it is used. So a place is a pointer.
+ *  2. align_bits is a power of two, at least 1, at most 2^20.
+ *  3. Numbers of fixed size have 1 to 64 bits; a fixed array has at most 2^32
+ *     elements; nesting is at most SONDE_SCHEMA_DEPTH deep.
+ *  4. A length, a tag or a selector is a number (`ref`) that is decoded before
+ *     what depends on it, and has a register: `ref->reg` >= 0. There are at
+ *     most SONDE_SCHEMA_REGS registers in an event and the scopes around it.
+ *     Several places may share a register if they are options of one variant.
+ *  5. Every stream class has a header layout that makes sense: if there are
+ *     several event classes, some number in its header has
+ *     SONDE_ROLE_EVENT_ID; ids are unique in a stream class, and stream class
+ *     ids in a schema.
+ *  6. Clock frequencies are not 0.
+ *
+ * Names are as users see them: in CTF 1.8 one leading underscore is gone.
+ */
+#ifndef CTF_SCHEMA_SCHEMA_H
+#define CTF_SCHEMA_SCHEMA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/trace.h>
+
+#include "base/pool.h"
+
+#define SONDE_SCHEMA_DEPTH 32
+#define SONDE_SCHEMA_REGS  SONDE_WALK_REGS
+
+/* What a number (or, of the UUID, an array or blob) means to the format. */
+enum sonde_role {
+	SONDE_ROLE_NONE,
+	/* packet header */
+	SONDE_ROLE_MAGIC,
+	SONDE_ROLE_UUID,
+	SONDE_ROLE_STREAM_CLASS_ID,
+	SONDE_ROLE_STREAM_ID, /* the instance */
+	/* packet context */
+	SONDE_ROLE_PACKET_BITS,
+	SONDE_ROLE_CONTENT_BITS,
+	SONDE_ROLE_TIME, /* packet context: the begin; event header */
+	SONDE_ROLE_TIME_END,
+	SONDE_ROLE_DISCARDED,
+	SONDE_ROLE_SEQUENCE,
+	/* event header */
+	SONDE_ROLE_EVENT_ID,
+};
+
+enum sonde_encoding {
+	SONDE_ENCODING_UTF8, /* and ASCII */
+	SONDE_ENCODING_UTF16BE,
+	SONDE_ENCODING_UTF16LE,
+	SONDE_ENCODING_UTF32BE,
+	SONDE_ENCODING_UTF32LE,
+};
+
+/* A label for the values low..high, both included. Of a signed number they
+ * are int64_t, sign and all. In the order of the metadata; may overlap. Of a
+ * bit map, low and high are bit numbers. */
+struct sonde_label {
+	uint64_t low, high;
+	const char *name;
+};
+
+/* Where a length, tag or selector is, before it is resolved. */
+struct sonde_location {
+	/* SONDE_NR_SCOPES: relative. CTF 1.8: the first name is looked for in
+	 * the structures around, innermost first, then in the scopes around.
+	 * CTF 2: from the structure around; a NULL name goes one up. */
+	enum sonde_scope scope;
+	size_t nr_names;
+	const char **names;
+};
+
+struct sonde_member {
+	const char *name;
+	struct sonde_class *cls;
+	/* options of a variant only: which tags choose it */
+	size_t nr_ranges;
+	const struct sonde_label *ranges;
+};
+
+/* How the length of a string, array or blob is known. */
+enum sonde_length {
+	SONDE_LENGTH_FIXED, /* .count */
+	SONDE_LENGTH_FIELD, /* .ref, after .location */
+	SONDE_LENGTH_ZERO,  /* strings only: ends with a zero */
+};
+
+struct sonde_class {
+	enum sonde_kind kind;
+	uint32_t align_bits; /* as it results, from members too */
+
+	/* UINT, INT, BOOL, BITS, FLOAT */
+	uint8_t bits; /* 0: LEB128, UINT and INT only */
+	uint8_t base; /* 2, 8, 10, 16: for display */
+	bool big_endian;
+	bool last_bit_first; /* bit order is not the one the byte order has */
+	bool is_char;        /* CTF 1.8: an integer with an encoding */
+	bool is_enum;        /* CTF 1.8: `enum`, even without a label */
+	enum sonde_role role;
+	int16_t reg;   /* -1: nobody depends on it */
+	int16_t clock; /* CTF 1.8 `map`; -1 none */
+	size_t nr_labels;
+	const struct sonde_label *labels;
+	bool labels_ascend; /* and don't overlap; set by finish */
+
+	/* STRING: bytes; BLOB: bytes; ARRAY, SEQUENCE: elements */
+	enum sonde_encoding encoding;
+	enum sonde_length length;
+	uint64_t count;
+
+	/* SEQUENCE and dynamic strings, blobs: the length. VARIANT: the tag.
+	 * OPTIONAL: the selector. */
+	struct sonde_location location;
+	const struct sonde_class *ref;
+
+	/* STRUCT: members; VARIANT: options; ARRAY, SEQUENCE, OPTIONAL: the
+	 * one element, without a name. OPTIONAL's ranges say with which
+	 * selector values it is there; no ranges: a boolean selector. */
+	size_t nr_members;
+	struct sonde_member *members;
+
+	const char *media_type; /* of a BLOB; NULL */
+	/* user attributes, as JSON text; NULL */
+	const char *attributes;
+
+	/* The reader's: where it is in each event, src/reader/core/plan.h */
+	bool placed;
+	uint32_t block, offset;
+};
+
+struct sonde_event_class {
+	struct sonde_event_class_info info; /* .source and .index: reader's */
+	struct sonde_stream_class *stream_class;
+	struct sonde_class *scopes[SONDE_NR_SCOPES]; /* its own two only */
+	const char *attributes;                      /* JSON text; NULL */
+	const char *uid, *namespace_name;            /* NULL: none */
+	int nr_regs; /* with the scopes around */
+	void *plan;  /* the reader's */
+};
+
+struct sonde_stream_class {
+	uint64_t id;
+	bool has_id;
+	const char *name, *uid, *namespace_name; /* NULL: none */
+	const char *attributes;
+	int clock; /* of schema->clocks; -1 none: it has no times */
+	struct sonde_class *scopes[SONDE_NR_SCOPES]; /* PACKET_CONTEXT,
+				EVENT_HEADER, COMMON_CONTEXT; else NULL */
+	size_t nr_events, events_capacity;
+	struct sonde_event_class **events; /* as in the metadata */
+	int nr_regs; /* of packet header, context, event header, common */
+	void *plan;  /* the reader's */
+};
+
+struct sonde_clock {
+	struct sonde_clock_info info;
+	const char *uid, *namespace_name; /* NULL: none */
+	const char *origin_name, *origin_namespace, *origin_uid; /* NULL */
+	uint64_t accuracy;
+	bool has_precision, has_accuracy;
+	const char *attributes;
+};
+
+struct sonde_schema {
+	struct sonde_pool pool;
+	int major, minor;
+	bool big_endian; /* CTF 1.8: trace.byte_order */
+	bool has_uuid;
+	uint8_t uuid[16];
+	const char *name, *uid, *namespace_name; /* of the trace; NULL */
+	const char *attributes;
+	struct sonde_class *packet_header; /* NULL: none */
+
+	size_t nr_env, env_capacity;
+	struct sonde_env *env;
+	size_t nr_clocks, clocks_capacity;
+	struct sonde_clock *clocks;
+	size_t nr_streams, streams_capacity;
+	struct sonde_stream_class **streams;
+	size_t nr_aliases; /* parsers' own */
+};
+
+/* Where in the metadata something is wrong: one line of words that begins
+ * "line 12, column 3: " (CTF 1.8) or "fragment 4: " (CTF 2); what is wrong
+ * with the schema as a whole, with the field: 'event 3 "open", payload, a: '. */
+struct sonde_schema_error {
+	char text[384];
+};
+
+/*
+ * The contents of a file `metadata`, any form: packets, text with or without
+ * its first line, JSON fragments. 0, -EINVAL with *error, -ENOMEM. The result
+ * is finished and lives until sonde_schema_free().
+ */
+int sonde_schema_parse(const void *bytes, size_t size,
+		       struct sonde_schema_error *error,
+		       struct sonde_schema **ret_schema);
+void sonde_schema_free(struct sonde_schema *schema);
+
+/* Its parts: the parsers of text (NUL-free, any size) and of fragments; they
+ * don't finish. */
+int sonde_schema_parse_tsdl(struct sonde_schema *schema, const char *text,
+			    size_t size, struct sonde_schema_error *error);
+int sonde_schema_parse_json(struct sonde_schema *schema, const char *text,
+			    size_t size, struct sonde_schema_error *error);
+/* Metadata in packets, either byte order: its text, to be freed by free(). */
+int sonde_schema_unpack(const void *bytes, size_t size,
+			struct sonde_schema_error *error, char **ret_text,
+			size_t *ret_size);
+
+/* ---- for parsers ---- */
+
+/* Makers: zeroed, align 1, reg and clock -1, location relative; NULL without
+ * memory. */
+struct sonde_class *sonde_schema_class(struct sonde_schema *schema,
+				       enum sonde_kind kind);
+/* A deep copy, unresolved (invariant 1). NULL also if it is nested too deep. */
+struct sonde_class *sonde_schema_copy(struct sonde_schema *schema,
+				      const struct sonde_class *cls);
+struct sonde_stream_class *sonde_schema_stream(struct sonde_schema *schema,
+					       uint64_t id);
+struct sonde_event_class *
+sonde_schema_event(struct sonde_schema *schema,
+		   struct sonde_stream_class *stream_class, uint64_t id);
+
+/* Resolves locations, gives registers and alignments, and checks the
+ * invariants. 0, -EINVAL with *error, -ENOMEM. */
+int sonde_schema_finish(struct sonde_schema *schema,
+			struct sonde_schema_error *error);
+
+/* Sets *error, unless it says something already; returns -EINVAL. */
+__attribute__((format(printf, 2, 3))) int
+sonde_schema_complain(struct sonde_schema_error *error, const char *format,
+		      ...);
+
+/* ---- writing ---- */
+
+/*
+ * The same schema as CTF 2 fragments: the data streams it describes are the
+ * same bytes. *ret_text is for free(). -ENOTSUP with *error if the schema has
+ * something that CTF 2 can't say; -ENOMEM.
+ */
+int sonde_schema_write_json(const struct sonde_schema *schema,
+			    struct sonde_schema_error *error, char **ret_text,
+			    size_t *ret_size);
+
+#endif /* CTF_SCHEMA_SCHEMA_H */

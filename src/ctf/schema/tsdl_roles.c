@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tsdl_roles.c - in CTF 1.8, a field means something to the format by its
+ * name, in the scope that the name belongs to; and what maps to a clock tells
+ * time in an event header.
+ *
+ * Event headers are searched to the bottom: LTTng has an `id` and a
+ * `timestamp` in an option of a variant, and those override the ones before.
+ *
+ * The clock of a stream is the one that its packet context and event header
+ * map to. If they map to none, as in old traces and those written by hand, it
+ * is the only clock of the trace, and fields with the usual names tell its
+ * time.
+ */
+#include <string.h>
+
+#include "ctf/schema/tsdl_parse.h"
+
+struct role_name {
+	const char *name;
+	enum sonde_role role;
+};
+
+static const struct role_name header_roles[] = {
+	{ "magic", SONDE_ROLE_MAGIC },
+	{ "stream_id", SONDE_ROLE_STREAM_CLASS_ID },
+	{ "stream_instance_id", SONDE_ROLE_STREAM_ID },
+	{ NULL, SONDE_ROLE_NONE },
+};
+
+static const struct role_name context_roles[] = {
+	{ "packet_size", SONDE_ROLE_PACKET_BITS },
+	{ "content_size", SONDE_ROLE_CONTENT_BITS },
+	{ "timestamp_begin", SONDE_ROLE_TIME },
+	{ "timestamp_end", SONDE_ROLE_TIME_END },
+	{ "events_discarded", SONDE_ROLE_DISCARDED },
+	{ "packet_seq_num", SONDE_ROLE_SEQUENCE },
+	{ NULL, SONDE_ROLE_NONE },
+};
+
+static bool is_time(enum sonde_role role)
+{
+	return role == SONDE_ROLE_TIME || role == SONDE_ROLE_TIME_END;
+}
+
+static void name_roles(struct sonde_class *scope, const struct role_name *roles)
+{
+	for (size_t i = 0; scope && i < scope->nr_members; i++) {
+		const struct sonde_member *member = &scope->members[i];
+		const struct role_name *role = roles;
+
+		while (role->name && strcmp(role->name, member->name) != 0)
+			role++;
+		if (member->cls->kind == SONDE_KIND_UINT)
+			member->cls->role = role->role;
+	}
+}
+
+/* uint8_t uuid[16] */
+static void find_uuid(struct sonde_class *header)
+{
+	for (size_t i = 0; header && i < header->nr_members; i++) {
+		struct sonde_class *cls = header->members[i].cls;
+
+		if (strcmp(header->members[i].name, "uuid") == 0 &&
+		    cls->kind == SONDE_KIND_ARRAY && cls->count == 16 &&
+		    cls->members[0].cls->bits == 8 &&
+		    cls->members[0].cls->align_bits == 8 &&
+		    cls->members[0].cls->kind == SONDE_KIND_UINT)
+			cls->role = SONDE_ROLE_UUID;
+	}
+}
+
+/* The clock that a class or its members map to, if they agree; -1 none, -2
+ * they don't. */
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
+static int clock_of(const struct sonde_class *cls, int clock, int depth)
+{
+	if (depth > SONDE_SCHEMA_DEPTH || clock == -2)
+		return clock;
+	if (cls->clock >= 0)
+		return clock == -1 || clock == cls->clock ? cls->clock : -2;
+	for (size_t i = 0; i < cls->nr_members; i++)
+		clock = clock_of(cls->members[i].cls, clock, depth + 1);
+	return clock;
+}
+
+/* The clock that a stream's times map to, as far as they do. */
+static int mapped_clock(const struct sonde_stream_class *stream)
+{
+	const struct sonde_class *context =
+		stream->scopes[SONDE_SCOPE_PACKET_CONTEXT];
+	const struct sonde_class *header =
+		stream->scopes[SONDE_SCOPE_EVENT_HEADER];
+	int clock = -1;
+
+	if (context)
+		clock = clock_of(context, clock, 1);
+	if (header)
+		clock = clock_of(header, clock, 1);
+	return clock;
+}
+
+/* Times without a clock are numbers like others. */
+static void map_context(struct sonde_class *context, int clock)
+{
+	for (size_t i = 0; context && i < context->nr_members; i++) {
+		struct sonde_class *cls = context->members[i].cls;
+
+		if (!is_time(cls->role))
+			continue;
+		cls->clock = (int16_t)clock;
+		if (clock < 0)
+			cls->role = SONDE_ROLE_NONE;
+	}
+}
+
+struct header {
+	int clock;
+	bool mapped; /* some number in it maps to the clock */
+};
+
+static void name_header_field(const struct header *header,
+			      struct sonde_member *member)
+{
+	struct sonde_class *cls = member->cls;
+
+	if (cls->kind != SONDE_KIND_UINT)
+		return;
+	if (header->clock >= 0 && !header->mapped &&
+	    strcmp(member->name, "timestamp") == 0)
+		cls->clock = (int16_t)header->clock;
+	if (cls->clock >= 0)
+		cls->role = SONDE_ROLE_TIME;
+	else if (strcmp(member->name, "id") == 0)
+		cls->role = SONDE_ROLE_EVENT_ID;
+}
+
+/* Through structures and variants; elements of arrays have no names. */
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
+static void name_header(const struct header *header, struct sonde_class *cls,
+			int depth)
+{
+	if (depth > SONDE_SCHEMA_DEPTH ||
+	    (cls->kind != SONDE_KIND_STRUCT && cls->kind != SONDE_KIND_VARIANT))
+		return;
+	for (size_t i = 0; i < cls->nr_members; i++) {
+		name_header_field(header, &cls->members[i]);
+		name_header(header, cls->members[i].cls, depth + 1);
+	}
+}
+
+static void stream_roles(struct sonde_stream_class *stream, int clock)
+{
+	struct sonde_class *context =
+		stream->scopes[SONDE_SCOPE_PACKET_CONTEXT];
+	struct sonde_class *event_header =
+		stream->scopes[SONDE_SCOPE_EVENT_HEADER];
+	struct header header = { .clock = clock };
+
+	name_roles(context, context_roles);
+	map_context(context, clock);
+	if (!event_header)
+		return;
+	header.mapped = clock_of(event_header, -1, 1) >= 0;
+	name_header(&header, event_header, 1);
+}
+
+int sonde_tsdl_roles(struct sonde_schema *schema,
+		     struct sonde_schema_error *error)
+{
+	name_roles(schema->packet_header, header_roles);
+	find_uuid(schema->packet_header);
+	for (size_t i = 0; i < schema->nr_streams; i++) {
+		struct sonde_stream_class *stream = schema->streams[i];
+		int clock = mapped_clock(stream);
+
+		if (clock == -2)
+			return sonde_schema_complain(
+				error,
+				"stream %llu: its packet context and event "
+				"header map to several clocks",
+				(unsigned long long)stream->id);
+		if (clock == -1 && schema->nr_clocks == 1)
+			clock = 0;
+		stream_roles(stream, clock);
+		stream->clock = mapped_clock(stream);
+	}
+	return 0;
+}

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * write2.c - a schema as CTF 2 metadata.
+ *
+ * The order is: preamble, trace class, clock classes, then each data stream
+ * class with its event record classes behind it; ctf/fragments.c takes parts.
+ *
+ * A fragment is a line; an empty one follows, as one follows a block of the old
+ * language (ctf/metadata.h): blanks behind a JSON text mean nothing.
+ */
+#include "ctf/schema/write2.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define UUID_TEXT 37
+
+int sonde_json_refuse(const struct sonde_json_writer *writer, const char *why)
+{
+	char stream[40] = "";
+
+	if (writer->stream)
+		(void)snprintf(stream, sizeof(stream), "stream %llu, ",
+			       (unsigned long long)writer->stream->id);
+	(void)sonde_schema_complain(
+		writer->error, "CTF 2 can't say this: %s%s%.100s%s%s", stream,
+		writer->event ? "event \"" : "",
+		writer->event ? writer->event->info.name : "",
+		writer->event ? "\", " : "", why);
+	return -ENOTSUP;
+}
+
+static void open_fragment(struct sonde_text *text, const char *type)
+{
+	sonde_text_puts(text, "\x1e{");
+	sonde_json_put_text(text, "type", type);
+}
+
+static void close_fragment(struct sonde_text *text)
+{
+	sonde_json_close(text, '}');
+	sonde_text_puts(text, "\n\n");
+}
+
+static void put_if(struct sonde_text *text, const char *property,
+		   const char *value)
+{
+	if (value && *value)
+		sonde_json_put_text(text, property, value);
+}
+
+static void put_identity(struct sonde_text *text, const char *namespace_name,
+			 const char *name, const char *uid)
+{
+	put_if(text, "namespace", namespace_name);
+	put_if(text, "name", name);
+	put_if(text, "uid", uid);
+}
+
+static void put_attributes(struct sonde_text *text, const char *attributes)
+{
+	if (attributes)
+		sonde_json_put_raw(text, "attributes", attributes);
+}
+
+static const char *uuid_text(char text[UUID_TEXT], const uint8_t uuid[16])
+{
+	size_t used = 0;
+
+	for (size_t i = 0; i < 16; i++)
+		used += (size_t)snprintf(text + used, UUID_TEXT - used,
+					 i == 4 || i == 6 || i == 8 || i == 10 ?
+						 "-%02x" :
+						 "%02x",
+					 uuid[i]);
+	return text;
+}
+
+static void put_preamble(struct sonde_text *text,
+			 const struct sonde_schema *schema)
+{
+	open_fragment(text, "preamble");
+	sonde_json_put_unsigned(text, "version", 2);
+	if (schema->has_uuid) {
+		sonde_json_open(text, "uuid", '[');
+		for (size_t i = 0; i < 16; i++)
+			sonde_json_put_unsigned(text, NULL, schema->uuid[i]);
+		sonde_json_close(text, ']');
+	}
+	close_fragment(text);
+}
+
+static void put_environment(struct sonde_text *text,
+			    const struct sonde_schema *schema)
+{
+	sonde_json_open(text, "environment", '{');
+	for (size_t i = 0; i < schema->nr_env; i++) {
+		const struct sonde_env *env = &schema->env[i];
+
+		if (env->text)
+			sonde_json_put_text(text, env->name, env->text);
+		else
+			sonde_json_put_signed(text, env->name, env->number);
+	}
+	sonde_json_close(text, '}');
+}
+
+static int put_trace(struct sonde_json_writer *writer)
+{
+	const struct sonde_schema *schema = writer->schema;
+	struct sonde_text *text = &writer->text;
+	const char *uid = schema->uid;
+	char uuid[UUID_TEXT];
+	int error;
+
+	/* One UUID was both the trace's and the metadata's in CTF 1.8. */
+	if (schema->major == 1 && schema->has_uuid)
+		uid = uuid_text(uuid, schema->uuid);
+	open_fragment(text, "trace-class");
+	put_identity(text, schema->namespace_name, schema->name, uid);
+	if (schema->nr_env > 0)
+		put_environment(text, schema);
+	error = sonde_json_put_scope(writer, "packet-header-field-class",
+				     SONDE_SCOPE_PACKET_HEADER,
+				     schema->packet_header);
+	put_attributes(text, schema->attributes);
+	close_fragment(text);
+	return error;
+}
+
+/* Streams refer to clocks by these; they are nowhere else. */
+static void put_clock_id(struct sonde_text *text, const char *property,
+			 int clock)
+{
+	char id[32];
+
+	(void)snprintf(id, sizeof(id), "clock-%d", clock);
+	sonde_json_put_text(text, property, id);
+}
+
+static void put_origin(struct sonde_text *text, const struct sonde_clock *clock)
+{
+	if (clock->info.absolute) {
+		sonde_json_put_text(text, "origin", "unix-epoch");
+	} else if (clock->origin_name) {
+		sonde_json_open(text, "origin", '{');
+		put_if(text, "namespace", clock->origin_namespace);
+		sonde_json_put_text(text, "name", clock->origin_name);
+		sonde_json_put_text(text, "uid", clock->origin_uid);
+		sonde_json_close(text, '}');
+	}
+}
+
+static int put_offset(struct sonde_json_writer *writer,
+		      const struct sonde_clock_info *info)
+{
+	struct sonde_text *text = &writer->text;
+	uint64_t more = info->offset_cycles / info->frequency;
+	int64_t seconds;
+
+	if (more > INT64_MAX ||
+	    __builtin_add_overflow(info->offset_s, (int64_t)more, &seconds))
+		return sonde_json_refuse(writer, "a clock's offset of more "
+						 "than 2^63 seconds");
+	sonde_json_open(text, "offset-from-origin", '{');
+	sonde_json_put_signed(text, "seconds", seconds);
+	sonde_json_put_unsigned(text, "cycles",
+				info->offset_cycles % info->frequency);
+	sonde_json_close(text, '}');
+	return 0;
+}
+
+static int put_clock(struct sonde_json_writer *writer, size_t i)
+{
+	const struct sonde_clock *clock = &writer->schema->clocks[i];
+	const struct sonde_clock_info *info = &clock->info;
+	struct sonde_text *text = &writer->text;
+	const char *uid = clock->uid;
+	char uuid[UUID_TEXT];
+	int error;
+
+	if (!uid && info->has_uuid)
+		uid = uuid_text(uuid, info->uuid);
+	open_fragment(text, "clock-class");
+	put_clock_id(text, "id", (int)i);
+	put_identity(text, clock->namespace_name, info->name, uid);
+	sonde_json_put_unsigned(text, "frequency", info->frequency);
+	put_origin(text, clock);
+	error = put_offset(writer, info);
+	if (clock->has_precision)
+		sonde_json_put_unsigned(text, "precision", info->precision);
+	if (clock->has_accuracy)
+		sonde_json_put_unsigned(text, "accuracy", clock->accuracy);
+	put_if(text, "description", info->description);
+	put_attributes(text, clock->attributes);
+	close_fragment(text);
+	return error;
+}
+
+static void put_level(struct sonde_text *text, int level)
+{
+	bool named = level < SONDE_JSON_LEVELS;
+
+	sonde_json_open(text, "attributes", '{');
+	sonde_json_open(text,
+			named ? SONDE_JSON_BT_NAMESPACE :
+				SONDE_JSON_LTTNG_NAMESPACE,
+			'{');
+	if (named)
+		sonde_json_put_text(text, SONDE_JSON_LOG_LEVEL,
+				    sonde_json_levels[level]);
+	else
+		sonde_json_put_signed(text, SONDE_JSON_LOG_LEVEL, level);
+	sonde_json_close(text, '}');
+	sonde_json_close(text, '}');
+}
+
+static int put_event(struct sonde_json_writer *writer,
+		     const struct sonde_event_class *event)
+{
+	struct sonde_text *text = &writer->text;
+	int error;
+
+	writer->event = event;
+	open_fragment(text, "event-record-class");
+	sonde_json_put_unsigned(text, "id", event->info.id);
+	if (event->stream_class->has_id)
+		sonde_json_put_unsigned(text, "data-stream-class-id",
+					event->stream_class->id);
+	put_identity(text, event->namespace_name, event->info.name, event->uid);
+	error = sonde_json_put_scope(writer, "specific-context-field-class",
+				     SONDE_SCOPE_EVENT_CONTEXT,
+				     event->scopes[SONDE_SCOPE_EVENT_CONTEXT]);
+	if (!error)
+		error = sonde_json_put_scope(
+			writer, "payload-field-class", SONDE_SCOPE_PAYLOAD,
+			event->scopes[SONDE_SCOPE_PAYLOAD]);
+	/* Attributes of CTF 2 say the level, if there is one. */
+	if (event->attributes)
+		put_attributes(text, event->attributes);
+	else if (event->info.loglevel >= 0)
+		put_level(text, event->info.loglevel);
+	close_fragment(text);
+	writer->event = NULL;
+	return error;
+}
+
+static int put_stream(struct sonde_json_writer *writer,
+		      const struct sonde_stream_class *stream)
+{
+	static const char *const properties[SONDE_NR_SCOPES] = {
+		[SONDE_SCOPE_PACKET_CONTEXT] = "packet-context-field-class",
+		[SONDE_SCOPE_EVENT_HEADER] = "event-record-header-field-class",
+		[SONDE_SCOPE_COMMON_CONTEXT] =
+			"event-record-common-context-field-class",
+	};
+	struct sonde_text *text = &writer->text;
+	int error = 0;
+
+	writer->stream = stream;
+	open_fragment(text, "data-stream-class");
+	if (stream->has_id)
+		sonde_json_put_unsigned(text, "id", stream->id);
+	put_identity(text, stream->namespace_name, stream->name, stream->uid);
+	if (stream->clock >= 0)
+		put_clock_id(text, "default-clock-class-id", stream->clock);
+	for (enum sonde_scope i = 0; i < SONDE_NR_SCOPES && !error; i++)
+		if (properties[i])
+			error = sonde_json_put_scope(writer, properties[i], i,
+						     stream->scopes[i]);
+	put_attributes(text, stream->attributes);
+	close_fragment(text);
+	for (size_t i = 0; i < stream->nr_events && !error; i++)
+		error = put_event(writer, stream->events[i]);
+	writer->stream = NULL;
+	return error;
+}
+
+int sonde_schema_write_json(const struct sonde_schema *schema,
+			    struct sonde_schema_error *error, char **ret_text,
+			    size_t *ret_size)
+{
+	struct sonde_json_writer writer = { .schema = schema, .error = error };
+	int status;
+
+	error->text[0] = 0;
+	put_preamble(&writer.text, schema);
+	status = put_trace(&writer);
+	for (size_t i = 0; i < schema->nr_clocks && !status; i++)
+		status = put_clock(&writer, i);
+	for (size_t i = 0; i < schema->nr_streams && !status; i++)
+		status = put_stream(&writer, schema->streams[i]);
+	if (!status)
+		status = writer.text.error;
+	if (status) {
+		sonde_text_fini(&writer.text);
+		return status;
+	}
+	*ret_text = writer.text.bytes;
+	*ret_size = writer.text.size;
+	return 0;
+}
