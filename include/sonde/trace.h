@@ -413,7 +413,7 @@ struct sonde_walk {
 	const uint8_t *data;
 	uint64_t pos, limit; /* bits */
 	int depth;
-	bool damaged; /* a value reached beyond the limit */
+	bool damaged;      /* a value reached beyond the limit */
 	uint32_t nr_empty; /* elements without a bit, so far */
 	struct sonde_walk_level {
 		const struct sonde_class *cls;

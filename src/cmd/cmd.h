@@ -14,6 +14,15 @@
 
 int sonde_cmd_record(int argc, char **argv);
 int sonde_cmd_list(int argc, char **argv);
+int sonde_cmd_print(int argc, char **argv);
+int sonde_cmd_stat(int argc, char **argv);
+int sonde_cmd_check(int argc, char **argv);
+int sonde_cmd_report(int argc, char **argv);
+int sonde_cmd_diff(int argc, char **argv);
+int sonde_cmd_convert(int argc, char **argv);
+int sonde_cmd_flame(int argc, char **argv);
+int sonde_cmd_export(int argc, char **argv);
+int sonde_cmd_cut(int argc, char **argv);
 
 /* The help of `sonde` and of `sonde record`, on standard output. */
 void sonde_help_main(void);

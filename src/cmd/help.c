@@ -3,17 +3,23 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+
+#include "view/text/show.h"
 
 void sonde_complain(const char *format, ...)
 {
 	char text[1024];
+	char safe[sizeof(text)];
 	va_list args;
 
 	va_start(args, format);
 	(void)vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
+	/* Names come from traces, too, and may hold more than letters. */
+	(void)sonde_show_safe(safe, sizeof(safe), text, strlen(text));
 	/* One write: the program may be printing, too. */
-	(void)fprintf(stderr, "sonde: %s\n", text);
+	(void)fprintf(stderr, "sonde: %s\n", safe);
 }
 
 void sonde_help_main(void)
@@ -25,6 +31,22 @@ void sonde_help_main(void)
 		"  sonde record [options] -- PROGRAM [ARGS]   run and record\n"
 		"  sonde list PROGRAM|DIR                     what events "
 		"there are\n"
+		"  sonde print TRACE                          the events, a "
+		"line each\n"
+		"  sonde convert TRACE                        to CTF 2\n"
+		"  sonde stat TRACE                           what is in "
+		"it\n"
+		"  sonde check TRACE                          is it "
+		"sound?\n"
+		"  sonde report [NAME] TRACE                  answers: top, "
+		"locks, malloc ...\n"
+		"  sonde diff A B                             what changed\n"
+		"  sonde flame TRACE                          what called "
+		"what, how long\n"
+		"  sonde cut -o DIR TRACE                     a part of a "
+		"trace\n"
+		"  sonde export --to FORMAT TRACE             for Perfetto and "
+		"others\n"
 		"  sonde help [COMMAND]\n"
 		"  sonde --version\n"
 		"\n"
@@ -60,6 +82,8 @@ void sonde_help_record(void)
 		"events),\n"
 		"                       large, or auto: count the program's "
 		"events (default)\n"
+		"      --ctf 1.8|2      version of the format's metadata "
+		"(default: 1.8)\n"
 		"      --read-timer T   how often to read the rings (default: "
 		"adaptive)\n"
 		"What to tell\n"

@@ -316,7 +316,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void complain(const char *path, int error, bool trace)
+static void complain(const char *path, int error, bool trace, const char *words)
 {
 	if (error == -ENOEXEC)
 		sonde_complain("%.200s is not an ELF file; give a program, "
@@ -332,9 +332,7 @@ static void complain(const char *path, int error, bool trace)
 			       "give a directory that sonde record wrote",
 			       path);
 	else if (error == -EINVAL && trace)
-		sonde_complain("%.200s: the metadata is not as Sonde writes "
-			       "it; babeltrace2 may read it",
-			       path);
+		sonde_complain("%.200s/metadata: %s", path, words);
 	else if (error == -EINVAL)
 		sonde_complain("%.200s is damaged: its ELF headers "
 			       "contradict each other",
@@ -349,6 +347,7 @@ static int collect(const char *path, struct events *events)
 	struct sonde_list_sink sink = { events, add_event, add_field };
 	bool trace = is_directory(path);
 	uint64_t malformed = 0;
+	char words[384] = "";
 	uint8_t *bytes = NULL;
 	char *file = NULL;
 	size_t size = 0;
@@ -358,11 +357,12 @@ static int collect(const char *path, struct events *events)
 		return -ENOMEM;
 	error = read_file(trace ? file : path, &bytes, &size);
 	if (error == 0 && trace)
-		error = sonde_list_trace((const char *)bytes, size, &sink);
+		error = sonde_list_trace(bytes, size, &sink, words,
+					 sizeof(words));
 	else if (error == 0)
 		error = sonde_list_elf(bytes, size, &sink, &malformed);
 	if (error != 0)
-		complain(path, error, trace);
+		complain(path, error, trace, words);
 	else if (malformed > 0)
 		sonde_complain("%.200s: %llu damaged descriptions passed over",
 			       path, (unsigned long long)malformed);

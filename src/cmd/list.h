@@ -14,6 +14,7 @@
  *	enum u32 {red=0, more=1..9}
  *	{a i32, b string}	a structure
  *	<a i32 | b string>	a variant, whose tag is the field before
+ *	T?			may be missing
  */
 #ifndef CMD_LIST_H
 #define CMD_LIST_H
@@ -61,14 +62,14 @@ int sonde_list_desc(const struct sonde_desc *desc,
 		    struct sonde_list_text *text);
 
 /*
- * The events in the metadata of a trace that Sonde wrote. This reads the
- * language only as far as ctf/tsdl.h writes it, not TSDL at large.
+ * The events in the metadata of a trace, in any version and form of them.
  *
- * Returns 0, -EINVAL if it is not such text, -ENOMEM, or what the sink
- * returned. Events before the mistake have been delivered.
+ * Returns 0, -EINVAL with words if they can't be understood, -ENOMEM, or what
+ * the sink returned.
  */
-int sonde_list_trace(const char *text, size_t size,
-		     const struct sonde_list_sink *sink);
+int sonde_list_trace(const void *bytes, size_t size,
+		     const struct sonde_list_sink *sink, char *error,
+		     size_t error_size);
 
 /* Append; what doesn't fit is cut off. */
 __attribute__((format(printf, 2, 3))) void

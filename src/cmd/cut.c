@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cut.c - `sonde cut`: a part of a trace, as a trace.
+ *
+ * -e and --tid are nothing but parts of a filter: the options become one
+ * expression, which is compiled like any other.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/read.h"
+#include "reader/cut/cut.h"
+
+#define GLOBS_MAX   64
+#define THREADS_MAX 64
+
+static const char help[] =
+	"sonde cut [options] -o DIR TRACE...\n"
+	"\n"
+	"Writes a part of a trace as a trace: events in a span of time, of some\n"
+	"threads, of some kinds, or as a filter says. Any reader of the Common\n"
+	"Trace Format can open it.\n"
+	"\n"
+	"What to keep\n"
+	"  -e, --event GLOB     events of this name, with * and ?; may be given\n"
+	"                       several times\n"
+	"      --tid N          events of this thread; likewise\n";
+
+enum option_value {
+	OPTION_TID = 1001,
+};
+
+static const struct option options[] = {
+	{ "event", required_argument, NULL, 'e' },
+	{ "tid", required_argument, NULL, OPTION_TID },
+	{ 0 },
+};
+
+struct words {
+	const char *globs[GLOBS_MAX];
+	size_t nr_globs;
+	const char *threads[THREADS_MAX];
+	size_t nr_threads;
+};
+
+static int add_word(const char **words, size_t *nr, size_t most,
+		    const char *word)
+{
+	if (*nr == most) {
+		sonde_complain("cut: at most %zu of one kind", most);
+		return SONDE_EXIT_USAGE;
+	}
+	words[(*nr)++] = word;
+	return 0;
+}
+
+static int add_thread(struct words *words, const char *word)
+{
+	if (*word && strspn(word, "0123456789") == strlen(word) &&
+	    strlen(word) < 10)
+		return add_word(words->threads, &words->nr_threads, THREADS_MAX,
+				word);
+	sonde_complain("cut: --tid %.100s: not a thread's number", word);
+	return SONDE_EXIT_USAGE;
+}
+
+/* 0, or the exit status of wrong usage. */
+static int parse(struct sonde_read *read, int argc, char **argv,
+		 struct words *words)
+{
+	int option;
+	int status = 0;
+
+	while (status == 0 && (option = sonde_read_option(read, argc, argv,
+							  "e:", options)) != -1)
+		switch (option) {
+		case 'e':
+			status = add_word(words->globs, &words->nr_globs,
+					  GLOBS_MAX, optarg);
+			break;
+		case OPTION_TID:
+			status = add_thread(words, optarg);
+			break;
+		default:
+			status = SONDE_EXIT_USAGE;
+		}
+	if (status != 0 || read->help_wanted)
+		return status;
+	if (!read->output) {
+		sonde_complain("cut: where to? -o DIR");
+		return SONDE_EXIT_USAGE;
+	}
+	return 0;
+}
+
+/* ---- the expression ---- */
+
+static void put_globs(FILE *to, const struct words *words)
+{
+	if (words->nr_globs == 0)
+		return;
+	(void)fputs(" && (", to);
+	for (size_t i = 0; i < words->nr_globs; i++) {
+		(void)fputs(i > 0 ? " || $event == \"" : "$event == \"", to);
+		for (const char *c = words->globs[i]; *c; c++) {
+			if (*c == '"' || *c == '\\')
+				(void)fputc('\\', to);
+			(void)fputc(*c, to);
+		}
+		(void)fputc('"', to);
+	}
+	(void)fputc(')', to);
+}
+
+static void put_threads(FILE *to, const struct words *words)
+{
+	if (words->nr_threads == 0)
+		return;
+	(void)fputs(" && (", to);
+	for (size_t i = 0; i < words->nr_threads; i++)
+		(void)fprintf(to, "%stid == %s", i > 0 ? " || " : "",
+			      words->threads[i]);
+	(void)fputc(')', to);
+}
+
+/* What all options say together, for free(); NULL without memory. */
+static char *expression(const struct sonde_read *read,
+			const struct words *words)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	(void)fprintf(to, "(%s)", read->filter_text ? read->filter_text : "1");
+	put_globs(to, words);
+	put_threads(to, words);
+	if (fclose(to) != 0) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+/* 0 or the exit status; *ret_filter NULL: everything. */
+static int make_filter(struct sonde_read *read, const struct words *words,
+		       struct sonde_filter **ret_filter)
+{
+	char *text;
+
+	*ret_filter = NULL;
+	if (words->nr_globs + words->nr_threads == 0)
+		return 0;
+	text = expression(read, words);
+	if (!text)
+		return -ENOMEM;
+	*ret_filter = sonde_read_filter(read, "-e, --tid", text);
+	free(text);
+	return *ret_filter ? 0 : SONDE_EXIT_USAGE;
+}
+
+/* ---- the whole ---- */
+
+static int cut(struct sonde_read *read, const char *to,
+	       const struct sonde_filter *filter,
+	       struct sonde_cut_result *result)
+{
+	struct sonde_map_options map = read->map;
+	struct sonde_trace_error error;
+	int err;
+
+	if (filter)
+		map.filter = filter;
+	err = sonde_cut(read->trace, &map, to, &error, result);
+	if (err == 0 || err == -EINTR || error.text[0] == 0)
+		return err;
+	sonde_complain("cut: %s", error.text);
+	return 1;
+}
+
+static void report(struct sonde_read *read,
+		   const struct sonde_cut_result *result)
+{
+	if (read->json)
+		(void)fprintf(read->to,
+			      "{\"events\": %" PRIu64 ", \"packets\": %" PRIu64
+			      ", \"files\": %" PRIu64 ", \"bytes\": %" PRIu64
+			      "}\n",
+			      result->events, result->packets, result->files,
+			      result->bytes);
+	else if (!read->quiet)
+		(void)fprintf(read->to,
+			      "%" PRIu64 " events in %" PRIu64
+			      " files, %" PRIu64 " bytes\n",
+			      result->events, result->files, result->bytes);
+}
+
+int sonde_cmd_cut(int argc, char **argv)
+{
+	struct sonde_cut_result result = { 0 };
+	struct sonde_filter *filter = NULL;
+	struct words words = { .nr_globs = 0 };
+	struct sonde_read read;
+	const char *to;
+	int status;
+
+	sonde_read_init(&read, "cut", help);
+	if (parse(&read, argc, argv, &words) != 0)
+		return SONDE_EXIT_USAGE;
+	/* A directory: not a file for what is printed. */
+	to = read.output;
+	read.output = NULL;
+	status = sonde_read_open(&read, argc, argv, 1, 0);
+	if (status >= 0)
+		return status;
+	status = make_filter(&read, &words, &filter);
+	if (status == 0)
+		status = cut(&read, to, filter, &result);
+	if (status == 0)
+		report(&read, &result);
+	sonde_filter_free(filter);
+	return sonde_read_finish(&read, NULL, status);
+}

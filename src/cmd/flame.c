@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * flame.c - `sonde flame`: where time went, as a picture or as folded stacks.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/pairs.h"
+#include "cmd/read.h"
+#include "view/export/flame.h"
+
+static const char help[] =
+	"sonde flame [options] TRACE...\n"
+	"\n"
+	"Draws what called what, and for how long: an SVG picture for any\n"
+	"browser.\n"
+	"\n" SONDE_PAIRS_HELP "Which form\n"
+	"      --folded         lines of stacks and weights, for other tools\n"
+	"      --count          weigh calls, not nanoseconds\n"
+	"      --per-thread     threads apart\n"
+	"      --title TEXT     above the picture\n";
+
+enum option_value {
+	OPTION_FOLDED = SONDE_OPTION_OTHERS,
+	OPTION_COUNT,
+	OPTION_PER_THREAD,
+	OPTION_TITLE,
+};
+
+static const struct option options[] = {
+	SONDE_PAIRS_OPTIONS,
+	{ "folded", no_argument, NULL, OPTION_FOLDED },
+	{ "count", no_argument, NULL, OPTION_COUNT },
+	{ "per-thread", no_argument, NULL, OPTION_PER_THREAD },
+	{ "title", required_argument, NULL, OPTION_TITLE },
+	{ 0 },
+};
+
+struct words {
+	struct sonde_pairs_words pairs;
+	bool folded, count, per_thread;
+	const char *title;
+};
+
+/* 0, or the exit status of wrong usage. */
+static int parse(struct sonde_read *read, int argc, char **argv,
+		 struct words *words)
+{
+	int option;
+
+	while ((option = sonde_read_option(read, argc, argv, "", options)) !=
+	       -1) {
+		if (sonde_pairs_option(&words->pairs, option))
+			continue;
+		switch (option) {
+		case OPTION_FOLDED:
+			words->folded = true;
+			break;
+		case OPTION_COUNT:
+			words->count = true;
+			break;
+		case OPTION_PER_THREAD:
+			words->per_thread = true;
+			break;
+		case OPTION_TITLE:
+			words->title = optarg;
+			break;
+		default:
+			return SONDE_EXIT_USAGE;
+		}
+	}
+	return sonde_pairs_check(&words->pairs);
+}
+
+static int make(struct sonde_flame *flame,
+		const struct sonde_flame_config *config,
+		const struct sonde_map_options *map)
+{
+	int err = sonde_flame_make(flame, config, map);
+
+	if (err != -ENODATA)
+		return err;
+	sonde_complain("flame: nothing in this trace is known to begin and "
+		       "end; say it with --begin and --end");
+	return 1;
+}
+
+static void write_form(const struct sonde_read *read, const struct words *words,
+		       const struct sonde_flame *flame)
+{
+	if (read->json)
+		sonde_flame_write_json(flame, read->to);
+	else if (words->folded)
+		sonde_flame_write_folded(flame, read->to);
+	else
+		sonde_flame_write_svg(flame, words->title, read->to);
+}
+
+/* What is not in the picture; those who see only lines have to be told. */
+static void tell_notes(const struct sonde_flame *flame)
+{
+	char note[256];
+
+	for (size_t i = 0; sonde_flame_note(flame, i, note, sizeof(note)); i++)
+		sonde_complain("flame: %s", note);
+}
+
+int sonde_cmd_flame(int argc, char **argv)
+{
+	struct words words = { 0 };
+	struct sonde_flame_config config = { 0 };
+	struct sonde_flame flame = { 0 };
+	struct sonde_read read;
+	int status;
+
+	sonde_read_init(&read, "flame", help);
+	if (parse(&read, argc, argv, &words) != 0)
+		return SONDE_EXIT_USAGE;
+	status = sonde_read_open(&read, argc, argv, 1, 0);
+	if (status >= 0)
+		return status;
+	if (!words.title)
+		words.title = argv[optind];
+	config.count = words.count;
+	config.per_track = words.per_thread;
+	status = sonde_pairs_config(&read, &words.pairs, &config.pairs);
+	if (status == 0)
+		status = make(&flame, &config, &read.map);
+	if (status == 0)
+		write_form(&read, &words, &flame);
+	sonde_pairs_config_done(&config.pairs);
+	status = sonde_read_finish(&read, NULL, status);
+	if (status == 0 && !read.quiet && !read.json)
+		tell_notes(&flame);
+	sonde_flame_fini(&flame);
+	return status;
+}

@@ -1,0 +1,587 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/read.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/port.h"
+#include "cmd/cmd.h"
+#include "cmd/read_watch.h"
+#include "expr/expr.h"
+#include "view/text/escape.h"
+
+#define OWN_OPTIONS_MAX   48
+#define SHORT_OPTIONS_MAX 64
+#define THREADS_MAX       1024
+#define DAMAGE_SHOWN      5
+#define EXIT_FAILED       1
+#define EXIT_STOPPED      130
+
+/* Values of the long options that have no letter; the commands' are larger. */
+enum common_option {
+	OPTION_FROM = 256,
+	OPTION_TO,
+	OPTION_LAST,
+	OPTION_JSON,
+	OPTION_COLOUR,
+	OPTION_THREADS,
+	OPTION_LIMIT,
+};
+
+static const char common_short[] = ":f:o:qh";
+
+static const struct option common_long[] = {
+	{ "filter", required_argument, NULL, 'f' },
+	{ "from", required_argument, NULL, OPTION_FROM },
+	{ "to", required_argument, NULL, OPTION_TO },
+	{ "last", required_argument, NULL, OPTION_LAST },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "color", required_argument, NULL, OPTION_COLOUR },
+	{ "colour", required_argument, NULL, OPTION_COLOUR },
+	{ "output", required_argument, NULL, 'o' },
+	{ "threads", required_argument, NULL, OPTION_THREADS },
+	{ "limit", required_argument, NULL, OPTION_LIMIT },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "help", no_argument, NULL, 'h' },
+};
+
+static const char common_help[] =
+	"\n"
+	"What to read\n"
+	"  -f, --filter EXPR    only events for which EXPR is true, such as\n"
+	"                       'size > 4096 && $event == \"*:malloc\"'\n"
+	"      --from TIME      from then: 12:30:05.25, 2026-11-20T12:30:05,\n"
+	"                       seconds since 1970, +250ms (after the begin),\n"
+	"                       -1s (before the end)\n"
+	"      --to TIME        up to then\n"
+	"      --last DURATION  the last 250us, 1.5s, 2m of the trace\n"
+	"      --threads N      how many CPUs to use (default: all)\n"
+	"What to write\n"
+	"      --json           JSON; times are in nanoseconds\n"
+	"      --limit N        at most so many rows of a table, or events\n"
+	"  -o, --output FILE    there instead of on standard output\n"
+	"      --color WHEN     always, never, or auto: on a terminal\n"
+	"  -q, --quiet          no warnings about lost events and damage\n"
+	"  -h, --help           this\n";
+
+void sonde_read_init(struct sonde_read *read, const char *command,
+		     const char *help)
+{
+	*read = (struct sonde_read){
+		.command = command,
+		.help = help,
+		.colour = -1,
+		.to = stdout,
+	};
+}
+
+/* ---- options ---- */
+
+static int parse_number(const char *option, const char *text, uint64_t most,
+			uint64_t *ret_number)
+{
+	char *end;
+
+	errno = 0;
+	*ret_number = strtoull(text, &end, 10);
+	if (errno || *end || *text < '0' || *text > '9' || *ret_number > most) {
+		sonde_complain("%s %.100s: give a number up to %" PRIu64,
+			       option, text, most);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int parse_colour(const char *text, int *ret_colour)
+{
+	static const char *const words[] = { "auto", "never", "always" };
+
+	for (int i = 0; i < (int)SONDE_ARRAY_SIZE(words); i++) {
+		if (!strcmp(text, words[i])) {
+			*ret_colour = i - 1;
+			return 0;
+		}
+	}
+	sonde_complain("--color %.100s: use always, never or auto", text);
+	return -EINVAL;
+}
+
+/* 0: it was a common option; 1: it is the command's; -EINVAL: said why. */
+static int common(struct sonde_read *read, int option)
+{
+	uint64_t number = 0;
+	int err = 0;
+
+	switch (option) {
+	case 'f':
+		read->filter_text = optarg;
+		break;
+	case 'o':
+		read->output = optarg;
+		break;
+	case 'q':
+		read->quiet = true;
+		break;
+	case OPTION_FROM:
+		read->from_text = optarg;
+		break;
+	case OPTION_TO:
+		read->to_text = optarg;
+		break;
+	case OPTION_LAST:
+		read->last_text = optarg;
+		break;
+	case OPTION_JSON:
+		read->json = true;
+		break;
+	case OPTION_COLOUR:
+		err = parse_colour(optarg, &read->colour);
+		break;
+	case OPTION_THREADS:
+		err = parse_number("--threads", optarg, THREADS_MAX, &number);
+		read->threads = (unsigned int)number;
+		break;
+	case OPTION_LIMIT:
+		err = parse_number("--limit", optarg, UINT64_MAX, &read->limit);
+		break;
+	default:
+		return 1;
+	}
+	return err;
+}
+
+/* getopt's complaint, in our words. */
+static void complain_option(const struct sonde_read *read, int option,
+			    char **argv)
+{
+	const char *word = argv[optind - 1];
+
+	if (option == ':')
+		sonde_complain("%.100s needs a value; 'sonde %s --help' tells",
+			       word, read->command);
+	else if (optopt > 0 && optopt < 256)
+		sonde_complain("unknown option -%c; 'sonde %s --help' lists "
+			       "them",
+			       optopt, read->command);
+	else
+		sonde_complain("%.100s: unknown, not clear, or takes no value; "
+			       "'sonde %s --help' lists the options",
+			       word, read->command);
+}
+
+int sonde_read_option(struct sonde_read *read, int argc, char **argv,
+		      const char *own_short, const struct option *own_long)
+{
+	struct option all[SONDE_ARRAY_SIZE(common_long) + OWN_OPTIONS_MAX + 1];
+	char letters[SHORT_OPTIONS_MAX];
+	size_t nr = SONDE_ARRAY_SIZE(common_long);
+
+	memcpy(all, common_long, sizeof(common_long));
+	while (own_long && own_long->name && nr < SONDE_ARRAY_SIZE(all) - 1)
+		all[nr++] = *own_long++;
+	all[nr] = (struct option){ 0 };
+	(void)snprintf(letters, sizeof(letters), "%s%s", common_short,
+		       own_short ? own_short : "");
+	opterr = 0;
+	for (;;) {
+		/* options are read once, by the main thread
+		 * NOLINTNEXTLINE(concurrency-mt-unsafe) */
+		int option = getopt_long(argc, argv, letters, all, NULL);
+		int err;
+
+		if (option == 'h') {
+			read->help_wanted = true;
+			return -1;
+		}
+		if (option == -1)
+			return -1;
+		if (option == '?' || option == ':') {
+			complain_option(read, option, argv);
+			return '?';
+		}
+		err = common(read, option);
+		if (err)
+			return err > 0 ? option : '?';
+	}
+}
+
+/* ---- opening ---- */
+
+void sonde_read_explain(const char *option, const char *text,
+			const struct sonde_trace_error *error)
+{
+	const char *at = text;
+	size_t columns = 0;
+	size_t bytes;
+
+	sonde_complain("%s: %s", option, error->text);
+	if (!text || !error->column || strlen(text) > 200 || strchr(text, '\n'))
+		return;
+	/* the error counts characters; some of these are wide */
+	for (uint32_t i = 1; i < error->column && *at; i++, at += bytes)
+		columns += sonde_utf8_columns(at, strlen(at), &bytes);
+	(void)fprintf(stderr, "  %s\n  %*s^\n", text, (int)columns, "");
+}
+
+static struct sonde_filter *make_filter(struct sonde_trace *trace,
+					const char *option, const char *text)
+{
+	struct sonde_filter *filter;
+	struct sonde_trace_error error = { .column = 0 };
+	int err = sonde_filter_new(trace, text, &error, &filter);
+
+	if (!err)
+		return filter;
+	if (err == -EINVAL)
+		sonde_read_explain(option, text, &error);
+	else
+		sonde_complain("%s: %s", option, strerrordesc_np(-err));
+	return NULL;
+}
+
+struct sonde_filter *sonde_read_filter(struct sonde_read *read,
+				       const char *option, const char *text)
+{
+	return make_filter(read->trace, option, text);
+}
+
+static int parse_time(const char *option, const char *text, int64_t begin_ns,
+		      int64_t end_ns, int64_t *ret_ns)
+{
+	if (!sonde_expr_parse_time(text, begin_ns, end_ns, ret_ns))
+		return 0;
+	sonde_complain("%s %.100s: not a time; use 12:30:05.25, "
+		       "2026-11-20T12:30:05, +250ms (after the begin) or -1s "
+		       "(before the end)",
+		       option, text);
+	return -EINVAL;
+}
+
+/* When the trace's last event was: packets often end later, when they were
+ * closed. *end_ns stays as it is in a trace without events. */
+static int find_last(struct sonde_trace *trace, int64_t *end_ns)
+{
+	const struct sonde_event *event;
+	struct sonde_cursor *cursor;
+	int err = sonde_cursor_new(trace, NULL, &cursor);
+
+	if (err)
+		return err;
+	err = sonde_cursor_seek(cursor, SONDE_TIME_MAX);
+	if (!err) {
+		err = sonde_cursor_prev(cursor, &event);
+		if (err > 0 && event->time_ns != SONDE_TIME_MIN)
+			*end_ns = event->time_ns;
+	}
+	sonde_cursor_free(cursor);
+	return err < 0 ? err : 0;
+}
+
+/* What --from, --to and --last mean for this trace. */
+static int find_span(const struct sonde_read *read, struct sonde_trace *trace,
+		     struct sonde_map_options *map)
+{
+	int64_t begin_ns = 0;
+	int64_t end_ns = 0;
+	int64_t duration_ns;
+	int err = 0;
+
+	if (!read->from_text && !read->to_text && !read->last_text)
+		return 0;
+	(void)sonde_trace_range(trace, &begin_ns, &end_ns);
+	err = find_last(trace, &end_ns);
+	if (err) {
+		sonde_complain("%s", strerrordesc_np(-err));
+		return err;
+	}
+	if (read->from_text)
+		err = parse_time("--from", read->from_text, begin_ns, end_ns,
+				 &map->from_ns);
+	if (!err && read->to_text)
+		err = parse_time("--to", read->to_text, begin_ns, end_ns,
+				 &map->to_ns);
+	if (err || !read->last_text)
+		return err;
+	if (read->from_text) {
+		sonde_complain("--last and --from both say where to begin; "
+			       "give one of them");
+		return -EINVAL;
+	}
+	if (sonde_expr_parse_duration(read->last_text, &duration_ns) ||
+	    duration_ns < 0) {
+		sonde_complain("--last %.100s: not a duration; use 250us, "
+			       "1.5s, 2m",
+			       read->last_text);
+		return -EINVAL;
+	}
+	if (read->to_text && map->to_ns < end_ns)
+		end_ns = map->to_ns;
+	if (__builtin_sub_overflow(end_ns, duration_ns, &map->from_ns))
+		map->from_ns = SONDE_TIME_MIN;
+	return 0;
+}
+
+static int on_progress(void *ctx, uint64_t done, uint64_t all)
+{
+	return sonde_read_progress(ctx, done, all);
+}
+
+int sonde_read_progress(struct sonde_read *read, uint64_t done, uint64_t all)
+{
+	(void)read;
+	return sonde_watch_progress(done, all);
+}
+
+/* One trace of these paths, its span and its filter. 0 or the exit status. */
+static int open_trace(struct sonde_read *read, char **paths, size_t nr_paths,
+		      struct sonde_trace **ret_trace,
+		      struct sonde_filter **ret_filter,
+		      struct sonde_map_options *map)
+{
+	struct sonde_trace_error error = { .column = 0 };
+	int err = sonde_trace_open((const char *const *)paths, nr_paths, &error,
+				   ret_trace);
+
+	if (err) {
+		sonde_complain("%s", error.text);
+		return EXIT_FAILED;
+	}
+	sonde_watch_trace(*ret_trace);
+	sonde_map_options_init(map);
+	map->threads = read->threads;
+	map->progress = on_progress;
+	map->progress_ctx = read;
+	err = find_span(read, *ret_trace, map);
+	if (err)
+		return err == -EINVAL ? SONDE_EXIT_USAGE : EXIT_FAILED;
+	if (!read->filter_text)
+		return 0;
+	*ret_filter = make_filter(*ret_trace, "-f", read->filter_text);
+	map->filter = *ret_filter;
+	return map->filter ? 0 : SONDE_EXIT_USAGE;
+}
+
+static int open_traces(struct sonde_read *read, char **paths, size_t nr_paths)
+{
+	int status;
+
+	if (!read->split) {
+		status = open_trace(read, paths, nr_paths, &read->trace,
+				    &read->filter, &read->map);
+		read->from_ns = read->map.from_ns;
+		read->to_ns = read->map.to_ns;
+		return status;
+	}
+	status = 0;
+	for (size_t i = 0; !status && i < SONDE_ARRAY_SIZE(read->traces); i++)
+		status = open_trace(read, paths + i, 1, &read->traces[i],
+				    &read->filters[i], &read->maps[i]);
+	return status;
+}
+
+static int open_output(struct sonde_read *read)
+{
+	if (read->output) {
+		read->to = fopen(read->output, "we");
+		if (!read->to) {
+			sonde_complain("%.200s: %s", read->output,
+				       strerrordesc_np(errno));
+			read->to = stdout;
+			read->output = NULL;
+			return EXIT_FAILED;
+		}
+	}
+	sonde_show_init(&read->show, read->to);
+	read->show.json = read->json;
+	if (read->colour >= 0)
+		read->show.colour = read->colour;
+	return 0;
+}
+
+static int check_words(const struct sonde_read *read, int nr, int min_traces,
+		       int max_traces)
+{
+	if (nr < min_traces)
+		sonde_complain("which trace%s? 'sonde %s --help' tells how to "
+			       "say it",
+			       min_traces > 1 ? "s" : "", read->command);
+	else if (max_traces && nr > max_traces)
+		sonde_complain("too many words: sonde %s takes at most %d",
+			       read->command, max_traces);
+	else
+		return 0;
+	return SONDE_EXIT_USAGE;
+}
+
+static void free_all(struct sonde_read *read)
+{
+	sonde_filter_free(read->filter);
+	sonde_trace_close(read->trace);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(read->traces); i++) {
+		sonde_filter_free(read->filters[i]);
+		sonde_trace_close(read->traces[i]);
+	}
+}
+
+int sonde_read_open(struct sonde_read *read, int argc, char **argv,
+		    int min_traces, int max_traces)
+{
+	int status;
+
+	if (read->help_wanted) {
+		(void)fputs(read->help, stdout);
+		(void)fputs(common_help, stdout);
+		return 0;
+	}
+	status = check_words(read, argc - optind, min_traces, max_traces);
+	if (status)
+		return status;
+	sonde_watch_begin(read->command, !(read->flows && !read->output &&
+					   isatty(STDOUT_FILENO)));
+	status = open_traces(read, argv + optind, (size_t)(argc - optind));
+	if (!status)
+		status = open_output(read);
+	if (!status)
+		return -1;
+	sonde_watch_end();
+	free_all(read);
+	return status;
+}
+
+/* ---- what was lost or damaged ---- */
+
+struct losses {
+	uint64_t events, packets, disordered;
+	size_t gaps, damages;
+};
+
+static bool is_in_span(const struct sonde_problem *problem,
+		       const struct sonde_map_options *map)
+{
+	return (problem->end == SONDE_TIME_MAX ||
+		problem->end >= map->from_ns) &&
+	       (problem->begin == SONDE_TIME_MIN ||
+		problem->begin <= map->to_ns);
+}
+
+static void warn_damage(const struct sonde_problem *problem)
+{
+	struct sonde_stream_info info;
+
+	if (!problem->stream) {
+		sonde_complain("warning: %s", problem->text);
+		return;
+	}
+	sonde_stream_info(problem->stream, &info);
+	sonde_complain("warning: %.200s: byte %" PRIu64 ": %s", info.path,
+		       problem->byte, problem->text);
+}
+
+static void count_problem(const struct sonde_problem *problem,
+			  struct losses *losses)
+{
+	switch (problem->kind) {
+	case SONDE_PROBLEM_LOST_EVENTS:
+		losses->events += problem->count;
+		losses->gaps++;
+		break;
+	case SONDE_PROBLEM_LOST_PACKETS:
+		losses->packets += problem->count;
+		losses->gaps++;
+		break;
+	case SONDE_PROBLEM_ORDER:
+		losses->disordered += problem->count;
+		break;
+	case SONDE_PROBLEM_DAMAGE:
+	case SONDE_PROBLEM_TRUNCATED:
+		if (++losses->damages <= DAMAGE_SHOWN)
+			warn_damage(problem);
+		break;
+	case SONDE_PROBLEM_INDEX:
+	case SONDE_PROBLEM_FORMAT:
+		break; /* nothing is missing: for sonde check */
+	}
+}
+
+static void warn(const struct sonde_trace *trace,
+		 const struct sonde_map_options *map)
+{
+	struct losses losses = { 0 };
+	struct sonde_problem problem;
+
+	for (size_t i = 0; !sonde_trace_problem(trace, i, &problem); i++)
+		if (is_in_span(&problem, map))
+			count_problem(&problem, &losses);
+	if (losses.damages > DAMAGE_SHOWN)
+		sonde_complain("warning: %zu more places are damaged; 'sonde "
+			       "check' lists them",
+			       losses.damages - DAMAGE_SHOWN);
+	if (losses.gaps)
+		sonde_complain("warning: the tracer lost %" PRIu64
+			       " events and %" PRIu64 " packets in %zu places; "
+			       "'sonde stat' tells when",
+			       losses.events, losses.packets, losses.gaps);
+	if (losses.disordered)
+		sonde_complain("warning: %" PRIu64 " events are earlier than "
+			       "one before them in their stream",
+			       losses.disordered);
+}
+
+/* ---- the end ---- */
+
+/* 0 or a negative errno. */
+static int close_output(struct sonde_read *read)
+{
+	int err = 0;
+
+	errno = 0;
+	if (fflush(read->to) || ferror(read->to))
+		err = errno ? -errno : -EIO;
+	if (read->output && fclose(read->to) && !err)
+		err = errno ? -errno : -EIO;
+	return err;
+}
+
+static int status_of(const struct sonde_read *read, int err)
+{
+	if (err >= 0)
+		return err;
+	if (err == -EPIPE)
+		return 0; /* who reads the output has enough */
+	if (err == -EINTR)
+		return EXIT_STOPPED;
+	if (read->output)
+		sonde_complain("%.200s: %s", read->output,
+			       strerrordesc_np(-err));
+	else
+		sonde_complain("%s: %s", read->command, strerrordesc_np(-err));
+	return EXIT_FAILED;
+}
+
+int sonde_read_finish(struct sonde_read *read, struct sonde_report *report,
+		      int err)
+{
+	int closed;
+
+	sonde_watch_end();
+	if (!err && report)
+		err = sonde_report_error(report);
+	if (!err && report)
+		err = sonde_show_report(&read->show, report, read->to);
+	closed = close_output(read);
+	if (!err || err == -EINTR)
+		err = closed ? closed : err;
+	if (!read->quiet && (err >= 0 || err == -EINTR)) {
+		if (read->trace)
+			warn(read->trace, &read->map);
+		for (size_t i = 0; i < SONDE_ARRAY_SIZE(read->traces); i++)
+			if (read->traces[i])
+				warn(read->traces[i], &read->maps[i]);
+	}
+	free_all(read);
+	return status_of(read, err);
+}

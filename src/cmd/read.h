@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * read.h - what all commands that read traces have in common: their options,
+ * opening, the span of time, the filter, the progress bar, where the result
+ * goes.
+ *
+ * A command's main is:
+ *
+ *	struct sonde_read read;
+ *	sonde_read_init(&read, "top", help_text);
+ *	while ((c = sonde_read_option(&read, argc, argv, "n:", own_options))
+ *	       != -1)
+ *		switch (c) { its own options, optarg; '?': return USAGE }
+ *	status = sonde_read_open(&read, argc, argv, min_traces, max_traces);
+ *	if (status >= 0) ... return status;	// help was printed, or an error
+ *	...
+ *	return sonde_read_finish(&read, report, err);
+ *
+ * The help of the common options follows the command's own.
+ *
+ * Exit statuses: 0 done, or nobody reads the output any more; 1 failed, said
+ * why; 2 wrong usage; 3 the answer is no (check: the trace is not sound; diff:
+ * beyond the threshold); 130 by Ctrl-C.
+ */
+#ifndef CMD_READ_H
+#define CMD_READ_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/trace.h>
+
+#include "reader/map.h"
+#include "reader/report.h"
+#include "view/text/show.h"
+
+#define SONDE_EXIT_NO 3
+
+struct sonde_read {
+	const char *command, *help;
+	/* options: -f, --from, --to, --last, --json, --color WHEN, -o FILE,
+	 * --threads N, -q, --limit N, -h */
+	const char *filter_text, *from_text, *to_text, *last_text;
+	const char *output; /* NULL: standard output */
+	bool json, quiet;
+	int colour; /* -1 automatic, 0, 1 */
+	unsigned int threads;
+	uint64_t limit; /* rows of tables, events of print; 0: default */
+	/* after sonde_read_open() */
+	struct sonde_trace *trace;     /* of all paths together, unless split */
+	struct sonde_trace *traces[2]; /* `split`: each path by itself */
+	bool split;                    /* set before open: diff A B */
+	bool flows; /* set before open: output comes while reading, so there is
+		     * no progress bar where it goes to a terminal */
+	struct sonde_filter *filter; /* NULL without -f; of `trace` */
+	struct sonde_filter *filters[2];
+	int64_t from_ns, to_ns; /* of `trace` */
+	struct sonde_show show;
+	/* filled from all that, with progress; `maps`: of each, if split */
+	struct sonde_map_options map, maps[2];
+	FILE *to; /* where the result goes */
+	/* private */
+	bool help_wanted;
+};
+
+void sonde_read_init(struct sonde_read *read, const char *command,
+		     const char *help);
+/* Like getopt_long(): the next option that is the command's own, '?' after
+ * something wrong (which has been said), or -1. `own_long` ends with zeros and
+ * uses values above 1000. */
+int sonde_read_option(struct sonde_read *read, int argc, char **argv,
+		      const char *own_short, const struct option *own_long);
+/* -1: go on. Else the exit status: everything has been said and freed. */
+int sonde_read_open(struct sonde_read *read, int argc, char **argv,
+		    int min_traces, int max_traces);
+/* For commands that don't use sonde_map(): cheap, call it for every few
+ * thousand events; not 0: Ctrl-C, stop. */
+int sonde_read_progress(struct sonde_read *read, uint64_t done, uint64_t all);
+/* Shows the report (may be NULL) if err is 0; on standard error, unless quiet:
+ * what was lost or damaged in what was read. A negative errno is explained; a
+ * positive err is an exit status of which all has been said. Frees all but the
+ * report; the exit status. */
+int sonde_read_finish(struct sonde_read *read, struct sonde_report *report,
+		      int err);
+/* Says what is wrong with an expression, and where. */
+void sonde_read_explain(const char *option, const char *text,
+			const struct sonde_trace_error *error);
+/* A filter from an option such as --begin, of `trace`; says what is wrong and
+ * returns NULL. */
+struct sonde_filter *sonde_read_filter(struct sonde_read *read,
+				       const char *option, const char *text);
+
+#endif /* CMD_READ_H */

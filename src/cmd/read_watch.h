@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * read_watch.h - what goes on while a trace is read: a progress bar, Ctrl-C,
+ * files that shrink under the reader. There is one watch in the process, for
+ * signals belong to the process.
+ *
+ * The bar is on standard error, if that is a terminal, half a second after the
+ * beginning, ten times a second:
+ *
+ *	print:  42 % [========>           ] 310 MB/s, 3 s left
+ *
+ * The first Ctrl-C (or SIGTERM) makes sonde_watch_progress() say so; a second
+ * one kills. SIGBUS in a mapped file ends the process with a message, for what
+ * was read before may be half of anything.
+ */
+#ifndef CMD_READ_WATCH_H
+#define CMD_READ_WATCH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/trace.h>
+
+/* `trace` lives until sonde_watch_end(); up to two. */
+void sonde_watch_begin(const char *command, bool bar);
+void sonde_watch_trace(const struct sonde_trace *trace);
+
+/* done of all, in bytes; -EINTR if the user wants it to stop, or 0. */
+int sonde_watch_progress(uint64_t done, uint64_t all);
+
+/* Takes the bar away; before anything else is printed. */
+void sonde_watch_end(void);
+
+#endif /* CMD_READ_WATCH_H */

@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * report.c - `sonde report`: answers to common questions, by name.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/port.h"
+#include "cmd/cmd.h"
+#include "cmd/read.h"
+#include "reader/analyses/analyses.h"
+
+static const char help[] =
+	"sonde report NAME [options] TRACE...\n"
+	"sonde report [TRACE...]\n"
+	"\n"
+	"Answers a question about a trace; without a name, lists the reports,\n"
+	"and which of them fit the trace.\n"
+	"\n"
+	"What to look at (top, period, latency)\n"
+	"      --begin EXPR     the events that begin something\n"
+	"      --end EXPR       the events that end it\n"
+	"      --key EXPR       begins and ends with the same value belong\n"
+	"                       together (default: those of a thread)\n"
+	"      --by EXPR        what to count by: thread, process, cpu, or any\n"
+	"                       expression (default: the event's name); of activity:\n"
+	"                       the name or number of a thread\n"
+	"      --value EXPR     what to add up\n";
+
+enum option_value {
+	OPTION_BEGIN = 1001,
+	OPTION_END,
+	OPTION_KEY,
+	OPTION_BY,
+	OPTION_VALUE,
+};
+
+static const struct option options[] = {
+	{ "begin", required_argument, NULL, OPTION_BEGIN },
+	{ "end", required_argument, NULL, OPTION_END },
+	{ "key", required_argument, NULL, OPTION_KEY },
+	{ "by", required_argument, NULL, OPTION_BY },
+	{ "value", required_argument, NULL, OPTION_VALUE },
+	{ 0 },
+};
+
+/* The expressions of the command line, as text and as filters. */
+struct words {
+	const char *by;
+	struct word {
+		const char *option, *text;
+		struct sonde_filter *filter;
+	} begin, end, key, value;
+};
+
+/* 0, or the exit status of wrong usage. */
+static int parse(struct sonde_read *read, int argc, char **argv,
+		 struct words *words)
+{
+	int option;
+
+	while ((option = sonde_read_option(read, argc, argv, "", options)) !=
+	       -1) {
+		switch (option) {
+		case OPTION_BEGIN:
+			words->begin.text = optarg;
+			break;
+		case OPTION_END:
+			words->end.text = optarg;
+			break;
+		case OPTION_KEY:
+			words->key.text = optarg;
+			break;
+		case OPTION_BY:
+			words->by = optarg;
+			break;
+		case OPTION_VALUE:
+			words->value.text = optarg;
+			break;
+		default:
+			return SONDE_EXIT_USAGE;
+		}
+	}
+	return 0;
+}
+
+static int compile(struct sonde_read *read, struct words *words)
+{
+	struct word *const all[] = { &words->begin, &words->end, &words->key,
+				     &words->value };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(all); i++) {
+		if (!all[i]->text)
+			continue;
+		all[i]->filter =
+			sonde_read_filter(read, all[i]->option, all[i]->text);
+		if (!all[i]->filter)
+			return SONDE_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static void free_words(struct words *words)
+{
+	sonde_filter_free(words->begin.filter);
+	sonde_filter_free(words->end.filter);
+	sonde_filter_free(words->key.filter);
+	sonde_filter_free(words->value.filter);
+}
+
+/* ---- the list of reports ---- */
+
+/* `trace` NULL: which fit is not asked. */
+static struct sonde_report *list(const struct sonde_trace *trace)
+{
+	static const struct sonde_column columns[] = {
+		{ "name", "REPORT", SONDE_CELL_TEXT },
+		{ "needs", "NEEDS", SONDE_CELL_TEXT },
+		{ "summary", "SHOWS", SONDE_CELL_TEXT },
+		{ "fits", "FITS", SONDE_CELL_TEXT },
+	};
+	struct sonde_report *report = sonde_report_new("reports");
+	struct sonde_table *table =
+		sonde_report_table(report, "reports", NULL, columns,
+				   SONDE_ARRAY_SIZE(columns) - !trace);
+	const struct sonde_analysis *analysis;
+
+	for (size_t i = 0; (analysis = sonde_analysis(i)); i++) {
+		char option[32];
+
+		(void)snprintf(option, sizeof(option), "--%s", analysis->needs);
+		sonde_table_row(table);
+		sonde_table_text(table, 0, analysis->name);
+		if (!strcmp(analysis->needs, "kernel"))
+			sonde_table_text(table, 1, "kernel");
+		else if (*analysis->needs)
+			sonde_table_text(table, 1, option);
+		sonde_table_text(table, 2, analysis->summary);
+		if (trace)
+			sonde_table_text(table, 3,
+					 sonde_analysis_applies(analysis,
+								trace) ?
+						 "yes" :
+						 "no");
+	}
+	return report;
+}
+
+/* There is no trace to be read, so nothing of `read` is open. */
+static int list_only(const struct sonde_read *read)
+{
+	struct sonde_report *report = list(NULL);
+	struct sonde_show show;
+	int err;
+
+	sonde_show_init(&show, stdout);
+	show.json = read->json;
+	err = sonde_report_error(report);
+	if (!err)
+		err = sonde_show_report(&show, report, stdout);
+	sonde_report_free(report);
+	if (err)
+		sonde_complain("report: %s", strerrordesc_np(-err));
+	return err ? 1 : 0;
+}
+
+static int list_for(struct sonde_read *read, int argc, char **argv)
+{
+	struct sonde_report *report;
+	int status = sonde_read_open(read, argc, argv, 1, 0);
+
+	if (status >= 0)
+		return status;
+	report = list(read->trace);
+	status = sonde_read_finish(read, report, 0);
+	sonde_report_free(report);
+	return status;
+}
+
+/* ---- one report ---- */
+
+/* What a trace lacks, and how to get one that has it. */
+static int complain_unfit(const struct sonde_analysis *analysis)
+{
+	if (!strcmp(analysis->needs, "kernel"))
+		sonde_complain("report %s: there are no events of a kernel in "
+			       "this trace",
+			       analysis->name);
+	else
+		sonde_complain("report %s: there are no events for it in this "
+			       "trace; record with --%s",
+			       analysis->name, analysis->needs);
+	return 1;
+}
+
+/* What an expression shows, if it is just a field's name; else NULL. */
+static const struct sonde_class *class_of(const struct sonde_trace *trace,
+					  const char *text)
+{
+	struct sonde_field field;
+
+	for (size_t i = 0; text && i < sonde_trace_nr_event_classes(trace); i++)
+		if (!sonde_event_class_field(sonde_trace_event_class(trace, i),
+					     SONDE_NR_SCOPES, text, &field))
+			return field.cls;
+	return NULL;
+}
+
+/* 0 and *ret_report, a negative errno, or the exit status: all was said. */
+static int analyse(struct sonde_read *read, const struct words *words,
+		   const struct sonde_analysis *analysis,
+		   struct sonde_report **ret_report)
+{
+	struct sonde_analysis_args args = {
+		.trace = read->trace,
+		.map = read->map,
+		.limit = read->limit,
+		.begin = words->begin.filter,
+		.end = words->end.filter,
+		.key = words->key.filter,
+		.value = words->value.filter,
+		.by = words->by,
+		.by_class = class_of(read->trace, words->by),
+		.key_class = class_of(read->trace, words->key.text),
+		.show = sonde_show_cell,
+	};
+	int err;
+
+	if (!sonde_analysis_applies(analysis, read->trace))
+		return complain_unfit(analysis);
+	err = analysis->run(&args, ret_report);
+	if (err != -EINVAL && err != -ENODATA)
+		return err;
+	sonde_complain("report %s: %s", analysis->name, args.error);
+	return err == -EINVAL ? SONDE_EXIT_USAGE : 1;
+}
+
+static int report_one(struct sonde_read *read, struct words *words,
+		      const struct sonde_analysis *analysis)
+{
+	struct sonde_report *report = NULL;
+	int status = compile(read, words);
+
+	if (!status)
+		status = analyse(read, words, analysis, &report);
+	free_words(words);
+	status = sonde_read_finish(read, report, status);
+	sonde_report_free(report);
+	return status;
+}
+
+static bool is_directory(const char *path)
+{
+	struct stat about;
+
+	return !stat(path, &about) && S_ISDIR(about.st_mode);
+}
+
+int sonde_cmd_report(int argc, char **argv)
+{
+	struct words words = {
+		.begin.option = "--begin",
+		.end.option = "--end",
+		.key.option = "--key",
+		.value.option = "--value",
+	};
+	const struct sonde_analysis *analysis;
+	struct sonde_read read;
+	int status;
+
+	sonde_read_init(&read, "report", help);
+	if (parse(&read, argc, argv, &words))
+		return SONDE_EXIT_USAGE;
+	if (read.help_wanted)
+		return sonde_read_open(&read, argc, argv, 1, 0);
+	if (optind == argc)
+		return list_only(&read);
+	analysis = sonde_analysis_find(argv[optind]);
+	if (!analysis && is_directory(argv[optind]))
+		return list_for(&read, argc, argv);
+	if (!analysis) {
+		sonde_complain("no report is called '%.100s'; 'sonde report' "
+			       "lists them",
+			       argv[optind]);
+		return SONDE_EXIT_USAGE;
+	}
+	optind++;
+	status = sonde_read_open(&read, argc, argv, 1, 0);
+	return status >= 0 ? status : report_one(&read, &words, analysis);
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * analyses.h - the reports of `sonde report`, each a map over slices of a trace
+ * and a merge (reader/map.h) that ends in a report (reader/report.h).
+ *
+ * To add one: a file here, a line in registry.c, a section in
+ * man/sonde-report.1, and a test that one slice and many give the same.
+ */
+#ifndef READER_ANALYSES_ANALYSES_H
+#define READER_ANALYSES_ANALYSES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/trace.h>
+
+#include "reader/map.h"
+#include "reader/report.h"
+
+struct sonde_analysis_args {
+	struct sonde_trace *trace;
+	struct sonde_map_options map; /* span, filter, threads, progress */
+	uint64_t limit; /* rows of a table; 0: the report's choice */
+	/* of --begin, --end, --key, --value; NULL where not given */
+	const struct sonde_filter *begin, *end, *key, *value;
+	const char *by; /* of --by; NULL */
+	/* If --by, --key are names of fields, those: they say how values are
+	 * shown. NULL */
+	const struct sonde_class *by_class, *key_class;
+	/* How to write a value in a sentence: sonde_show_cell(). */
+	int (*show)(enum sonde_cell cell, const struct sonde_cell_value *value,
+		    char *to, size_t size);
+	char error[256]; /* set when run() returns -EINVAL or -ENODATA */
+};
+
+struct sonde_analysis {
+	const char *name;
+	const char *summary; /* for the list of reports: "CPU time by thread" */
+	const char *needs;   /* "kernel", "malloc", "locks", "" any trace */
+	int (*run)(struct sonde_analysis_args *args,
+		   struct sonde_report **ret_report);
+};
+
+/* NULL beyond the last. */
+const struct sonde_analysis *sonde_analysis(size_t i);
+const struct sonde_analysis *sonde_analysis_find(const char *name);
+/* Whether the trace has the events that the analysis needs. */
+bool sonde_analysis_applies(const struct sonde_analysis *analysis,
+			    const struct sonde_trace *trace);
+
+/* ---- what analyses share ---- */
+
+/* Whether there may be events of that kind, a word of `needs`. */
+bool sonde_analysis_has(const struct sonde_trace *trace, const char *needs);
+
+/* How many seconds of the trace are analysed. 0: a rate, which is then no
+ * finite number, is shown as unknown. */
+double sonde_analysis_seconds(const struct sonde_analysis_args *args);
+/* How many rows a table has: what the user says, or the report's choice. */
+size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
+			   size_t choice);
+/* Sets args->error, and returns `err`. */
+__attribute__((format(printf, 3, 4))) int
+sonde_analysis_fail(struct sonde_analysis_args *args, int err,
+		    const char *format, ...);
+
+#endif /* READER_ANALYSES_ANALYSES_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * durations.h - a pass over a trace that joins the events of --begin with those
+ * of --end, by --key. `latency` and `period` show what it finds.
+ *
+ * An event that is both ends one span and begins the next. An event without
+ * the key is counted, and nothing else.
+ */
+#ifndef READER_ANALYSES_DURATIONS_H
+#define READER_ANALYSES_DURATIONS_H
+
+#include <stdbool.h>
+
+#include "reader/analyses/analyses.h"
+#include "reader/analyses/join.h"
+#include "reader/hash.h"
+
+struct sonde_durations_config {
+	const struct sonde_filter *begin, *end; /* borrowed, as is the key */
+	const struct sonde_filter *key;         /* NULL: as below */
+	const struct sonde_class *key_class;    /* how it is shown; NULL */
+	bool by_thread; /* the key is the thread; else all are one */
+};
+
+/* The key of an event. -ENOENT: it has none. */
+int sonde_durations_key(const struct sonde_durations_config *config,
+			const struct sonde_event *event,
+			struct sonde_key *ret_key);
+
+/* What of the report is not the same for all: a sentence, and values. */
+typedef void sonde_durations_head(const struct sonde_analysis_args *args,
+				  const struct sonde_join *join,
+				  struct sonde_report *report);
+
+/*
+ * The whole report, of that name: its head, a row for all, a drawing, the ten
+ * longest. As of struct sonde_analysis.
+ */
+int sonde_durations_run(struct sonde_analysis_args *args,
+			const struct sonde_durations_config *config,
+			const char *name, sonde_durations_head *head,
+			struct sonde_report **ret_report);
+
+#endif /* READER_ANALYSES_DURATIONS_H */

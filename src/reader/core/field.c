@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * field.c - one field of an event, by its path.
+ *
+ * A path is resolved once, to a place (block and offset, plan.h) if the class
+ * has one, so that reading costs a load; otherwise to the indexes to follow in
+ * a walk.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "reader/core/lane.h"
+#include "reader/core/load.h"
+#include "reader/core/walk.h"
+
+const struct sonde_class *
+sonde_event_class_scope(const struct sonde_event_class *cls,
+			enum sonde_scope scope)
+{
+	const struct sonde_source *source = cls->info.source;
+
+	switch (scope) {
+	case SONDE_SCOPE_PACKET_HEADER:
+		return source->schema->packet_header;
+	case SONDE_SCOPE_PACKET_CONTEXT:
+	case SONDE_SCOPE_EVENT_HEADER:
+	case SONDE_SCOPE_COMMON_CONTEXT:
+		return cls->stream_class->scopes[scope];
+	case SONDE_SCOPE_EVENT_CONTEXT:
+	case SONDE_SCOPE_PAYLOAD:
+		return cls->scopes[scope];
+	case SONDE_NR_SCOPES:
+		break;
+	}
+	return NULL;
+}
+
+/* The next part of a path: a name, or an index in brackets. */
+struct part {
+	const char *name;
+	size_t length;
+	bool indexed;
+	uint64_t index;
+};
+
+/* 1 and *part, 0 at the end, -EINVAL. */
+static int next_part(const char **path, bool first, struct part *part)
+{
+	const char *at = *path;
+	char *end;
+
+	if (!*at)
+		return 0;
+	if (*at == '[') {
+		if (at[1] < '0' || at[1] > '9')
+			return -EINVAL;
+		part->indexed = true;
+		part->index = strtoull(at + 1, &end, 10);
+		if (*end != ']')
+			return -EINVAL;
+		*path = end + 1;
+		return 1;
+	}
+	if (!first && *at++ != '.')
+		return -EINVAL;
+	part->indexed = false;
+	part->name = at;
+	part->length = strcspn(at, ".[");
+	*path = at + part->length;
+	return part->length ? 1 : -EINVAL;
+}
+
+static int64_t find_member(const struct sonde_class *cls,
+			   const struct part *part)
+{
+	for (size_t i = 0; i < cls->nr_members; i++)
+		if (cls->members[i].name &&
+		    !strncmp(cls->members[i].name, part->name, part->length) &&
+		    !cls->members[i].name[part->length])
+			return (int64_t)i;
+	return -ENOENT;
+}
+
+/* The number, within `cls`, of what the part names; negative errno. */
+static int64_t index_of(const struct sonde_class *cls, const struct part *part)
+{
+	switch (cls->kind) {
+	case SONDE_KIND_STRUCT:
+	case SONDE_KIND_VARIANT:
+		return part->indexed ? -EINVAL : find_member(cls, part);
+	case SONDE_KIND_ARRAY:
+		if (!part->indexed)
+			return -EINVAL;
+		return part->index < cls->count ? (int64_t)part->index :
+						  -ENOENT;
+	case SONDE_KIND_SEQUENCE:
+		if (!part->indexed)
+			return -EINVAL;
+		return part->index < UINT32_MAX ? (int64_t)part->index :
+						  -ENOENT;
+	case SONDE_KIND_UINT:
+	case SONDE_KIND_INT:
+	case SONDE_KIND_BOOL:
+	case SONDE_KIND_BITS:
+	case SONDE_KIND_FLOAT:
+	case SONDE_KIND_STRING:
+	case SONDE_KIND_BLOB:
+	case SONDE_KIND_OPTIONAL:
+		break;
+	}
+	return -EINVAL;
+}
+
+static const struct sonde_class *element(const struct sonde_class *cls,
+					 int64_t index)
+{
+	bool alike = cls->kind == SONDE_KIND_ARRAY ||
+		     cls->kind == SONDE_KIND_SEQUENCE;
+
+	return cls->members[alike ? 0 : index].cls;
+}
+
+/* One step down; optionals on the way are passed through. */
+static int descend(struct sonde_field *field, int64_t index)
+{
+	field->cls = element(field->cls, index);
+	for (;;) {
+		if (field->depth == SONDE_FIELD_DEPTH)
+			return -EINVAL;
+		field->path[field->depth++] = (uint32_t)index;
+		if (field->cls->kind != SONDE_KIND_OPTIONAL)
+			return 0;
+		field->cls = field->cls->members[0].cls;
+		index = 0;
+	}
+}
+
+/* Most fields are plain numbers or strings, which sonde_event_value() reads by
+ * itself. */
+static void set_load(struct sonde_field *field)
+{
+	const struct sonde_class *cls = field->cls;
+	struct sonde_load load = sonde_load_of(cls);
+	bool as_it_is = cls->kind == SONDE_KIND_UINT ||
+			cls->kind == SONDE_KIND_INT ||
+			cls->kind == SONDE_KIND_BITS ||
+			(cls->kind == SONDE_KIND_FLOAT && cls->bits == 64);
+
+	field->simple =
+		field->direct && as_it_is && load.bits && !load.reversed;
+	field->text = field->direct && cls->kind == SONDE_KIND_STRING &&
+		      cls->length != SONDE_LENGTH_FIELD &&
+		      cls->encoding == SONDE_ENCODING_UTF8 &&
+		      cls->count <= UINT32_MAX;
+	field->room =
+		cls->length == SONDE_LENGTH_FIXED ? (uint32_t)cls->count : 0;
+	field->text &= cls->length == SONDE_LENGTH_ZERO || field->room;
+	field->kind = (uint8_t)cls->kind;
+	field->bits = load.bits;
+	field->big_endian = load.big_endian;
+	field->is_signed = load.is_signed;
+}
+
+static int find_in(const struct sonde_event_class *cls, enum sonde_scope scope,
+		   const char *path, struct sonde_field *field)
+{
+	struct part part = { 0 };
+	bool first = true;
+	int more;
+
+	*field = (struct sonde_field){
+		.owner = cls,
+		.cls = sonde_event_class_scope(cls, scope),
+		.scope = (uint8_t)scope,
+	};
+	if (!field->cls)
+		return -ENOENT;
+	while ((more = next_part(&path, first, &part)) > 0) {
+		int64_t index = index_of(field->cls, &part);
+
+		if (index < 0)
+			return first && index == -EINVAL ? -ENOENT : (int)index;
+		more = descend(field, index);
+		if (more)
+			return more;
+		first = false;
+	}
+	if (more || first)
+		return -EINVAL;
+	field->direct =
+		field->cls->placed && scope >= SONDE_SCOPE_COMMON_CONTEXT;
+	field->block = field->cls->block;
+	field->offset = field->cls->offset;
+	set_load(field);
+	return 0;
+}
+
+int sonde_event_class_field(const struct sonde_event_class *cls,
+			    enum sonde_scope scope, const char *path,
+			    struct sonde_field *ret_field)
+{
+	static const enum sonde_scope order[] = {
+		SONDE_SCOPE_PAYLOAD,        SONDE_SCOPE_EVENT_CONTEXT,
+		SONDE_SCOPE_COMMON_CONTEXT, SONDE_SCOPE_PACKET_CONTEXT,
+		SONDE_SCOPE_EVENT_HEADER,   SONDE_SCOPE_PACKET_HEADER,
+	};
+	struct sonde_field field;
+	int err = -ENOENT;
+
+	if (scope != SONDE_NR_SCOPES)
+		err = find_in(cls, scope, path, &field);
+	else
+		for (size_t i = 0; i < SONDE_NR_SCOPES && err == -ENOENT; i++)
+			err = find_in(cls, order[i], path, &field);
+	if (!err)
+		*ret_field = field;
+	return err;
+}
+
+/* Passes over what is before the element with this number in the group that
+ * the walk is in. For those of variants and optionals the number is the one
+ * that was chosen. 0, -ENOENT. */
+static int pass_to(struct sonde_walk *walk, uint32_t index)
+{
+	struct sonde_walk_level *level = &walk->level[walk->depth - 1];
+	int depth = walk->depth;
+	struct sonde_value value;
+	const char *name;
+
+	if (level->cls->kind == SONDE_KIND_VARIANT && level->at != index)
+		return -ENOENT;
+	while (walk->depth > depth || level->at != index) {
+		if (walk->depth == depth && level->at >= level->length)
+			return -ENOENT;
+		if (!sonde_walk_next(walk, &name, &value))
+			return -ENOENT;
+	}
+	return level->at < level->length ? 0 : -ENOENT;
+}
+
+static int walk_to(const struct sonde_event *event,
+		   const struct sonde_field *field,
+		   struct sonde_value *ret_value)
+{
+	struct sonde_walk walk;
+	const char *name;
+
+	sonde_walk_begin(&walk, event, (enum sonde_scope)field->scope);
+	for (uint32_t i = 0; i < field->depth; i++) {
+		if (!walk.depth || pass_to(&walk, field->path[i]))
+			return -ENOENT;
+		switch (sonde_walk_next(&walk, &name, ret_value)) {
+		case SONDE_WALK_VALUE:
+			return i + 1 == field->depth ? 0 : -ENOENT;
+		case SONDE_WALK_GROUP:
+			break;
+		case SONDE_WALK_END:
+		case SONDE_WALK_GROUP_END:
+			return -ENOENT;
+		}
+	}
+	return 0;
+}
+
+static int other_value(const struct sonde_event *event,
+		       const struct sonde_field *field,
+		       struct sonde_value *ret_value)
+{
+	const struct sonde_class *cls = field->cls;
+	struct sonde_value value;
+	uint64_t pos;
+	int err = 0;
+
+	if (field->direct && sonde_kind_is_leaf(cls->kind)) {
+		if (cls->length == SONDE_LENGTH_FIELD)
+			sonde_lane_locate(event);
+		pos = sonde_lane_place(event, field->block) + field->offset;
+		if (!sonde_walk_leaf(cls, event->data, &pos,
+				     event->lane->content, event->lane->regs,
+				     &value))
+			err = -ENOENT;
+	} else {
+		err = walk_to(event, field, &value);
+	}
+	if (!err)
+		*ret_value = value;
+	return err;
+}
+
+static inline void text_value(const struct sonde_event *event,
+			      const struct sonde_field *field, uint64_t pos,
+			      struct sonde_value *ret_value)
+{
+	const uint8_t *from = event->data + (pos >> 3);
+	uint64_t room =
+		field->room ? field->room : (event->lane->content - pos) >> 3;
+	uint64_t length = sonde_load_strlen(from, room, 1);
+
+	ret_value->kind = SONDE_KIND_STRING;
+	ret_value->cls = field->cls;
+	ret_value->text = (const char *)from;
+	ret_value->length = length < room ? length : room;
+}
+
+static inline int read_value(const struct sonde_event *event,
+			     const struct sonde_field *field,
+			     struct sonde_value *ret_value)
+{
+	uint64_t pos;
+
+	if (!field->simple && !field->text)
+		return other_value(event, field, ret_value);
+	/* what has a place is whole: the lane has passed over it */
+	pos = sonde_lane_place(event, field->block) + field->offset;
+	if (field->text) {
+		text_value(event, field, pos, ret_value);
+		return 0;
+	}
+	ret_value->kind = (enum sonde_kind)field->kind;
+	ret_value->cls = field->cls;
+	ret_value->length = 0;
+	ret_value->u = sonde_load(event->data, pos,
+				  (struct sonde_load){
+					  .bits = field->bits,
+					  .big_endian = field->big_endian,
+					  .is_signed = field->is_signed,
+				  });
+	return 0;
+}
+
+int sonde_event_value(const struct sonde_event *event,
+		      const struct sonde_field *field,
+		      struct sonde_value *ret_value)
+{
+	return read_value(event, field, ret_value);
+}
+
+size_t sonde_event_values(const struct sonde_event *event,
+			  const struct sonde_field *fields, size_t nr_fields,
+			  struct sonde_value *ret_values)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < nr_fields; i++) {
+		if (!read_value(event, &fields[i], &ret_values[i]))
+			nr++;
+		else
+			ret_values[i].cls = NULL;
+	}
+	return nr;
+}
+
+static int32_t number_of(const struct sonde_event *event,
+			 const struct sonde_field *field)
+{
+	struct sonde_value value;
+
+	if (!field->owner || sonde_event_value(event, field, &value) ||
+	    value.kind > SONDE_KIND_INT || value.i < -1 || value.i > INT32_MAX)
+		return -1;
+	return (int32_t)value.i;
+}
+
+int32_t sonde_event_tid(const struct sonde_event *event)
+{
+	const struct sonde_plan *plan = event->cls->plan;
+
+	return event->tid != -1 ? event->tid : number_of(event, &plan->tid);
+}
+
+int32_t sonde_event_pid(const struct sonde_event *event)
+{
+	const struct sonde_plan *plan = event->cls->plan;
+
+	return event->pid != -1 ? event->pid : number_of(event, &plan->pid);
+}
+
+int32_t sonde_event_cpu(const struct sonde_event *event)
+{
+	return event->stream->packets[event->packet].cpu;
+}
+
+const char *sonde_event_name(const struct sonde_event *event)
+{
+	return event->cls->info.name;
+}
+
+uint64_t sonde_event_offset(const struct sonde_event *event)
+{
+	return event->stream->packets[event->packet].offset +
+	       ((event->pos - event->head_bits) >> 3);
+}
+
+uint64_t sonde_event_bytes(const struct sonde_event *event)
+{
+	uint64_t start = event->pos - event->head_bits;
+
+	return ((event->end + 7) >> 3) - (start >> 3);
+}
+
+size_t sonde_event_packet(const struct sonde_event *event)
+{
+	return event->packet;
+}
+
+static unsigned int put_utf8(char *to, uint32_t c)
+{
+	if (c > 0x10ffff || (c >= 0xd800 && c < 0xe000))
+		c = 0xfffd;
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	if (c < 0x800) {
+		to[0] = (char)(0xc0 | c >> 6);
+		to[1] = (char)(0x80 | (c & 0x3f));
+		return 2;
+	}
+	if (c < 0x10000) {
+		to[0] = (char)(0xe0 | c >> 12);
+		to[1] = (char)(0x80 | (c >> 6 & 0x3f));
+		to[2] = (char)(0x80 | (c & 0x3f));
+		return 3;
+	}
+	to[0] = (char)(0xf0 | c >> 18);
+	to[1] = (char)(0x80 | (c >> 12 & 0x3f));
+	to[2] = (char)(0x80 | (c >> 6 & 0x3f));
+	to[3] = (char)(0x80 | (c & 0x3f));
+	return 4;
+}
+
+static uint32_t unit_at(const uint8_t *from, enum sonde_encoding encoding)
+{
+	switch (encoding) {
+	case SONDE_ENCODING_UTF16BE:
+		return (uint32_t)from[0] << 8 | from[1];
+	case SONDE_ENCODING_UTF16LE:
+		return (uint32_t)from[1] << 8 | from[0];
+	case SONDE_ENCODING_UTF32BE:
+		return (uint32_t)from[0] << 24 | (uint32_t)from[1] << 16 |
+		       (uint32_t)from[2] << 8 | from[3];
+	case SONDE_ENCODING_UTF32LE:
+		return (uint32_t)from[3] << 24 | (uint32_t)from[2] << 16 |
+		       (uint32_t)from[1] << 8 | from[0];
+	case SONDE_ENCODING_UTF8:
+		break;
+	}
+	return from[0];
+}
+
+size_t sonde_value_utf8(const struct sonde_value *value, char *buffer,
+			size_t size)
+{
+	/* what a filter gives has no class, and is UTF-8 */
+	enum sonde_encoding encoding =
+		value->cls ? value->cls->encoding : SONDE_ENCODING_UTF8;
+	unsigned int unit = sonde_encoding_unit(encoding);
+	const uint8_t *from = (const uint8_t *)value->text;
+	size_t all = 0;
+
+	for (uint64_t i = 0; i + unit <= value->length; i += unit) {
+		uint32_t c = unit_at(from + i, encoding);
+		unsigned int n = 1;
+		char bytes[4];
+
+		if (unit == 2 && c >= 0xd800 && c < 0xdc00 &&
+		    i + 4 <= value->length) {
+			uint32_t low = unit_at(from + i + 2, encoding);
+
+			if (low >= 0xdc00 && low < 0xe000) {
+				c = 0x10000 + ((c - 0xd800) << 10) + low -
+				    0xdc00;
+				i += 2;
+			}
+		}
+		bytes[0] = (char)c;
+		if (unit > 1)
+			n = put_utf8(bytes, c);
+		if (all + n <= size)
+			memcpy(buffer + all, bytes, n);
+		all += n;
+	}
+	return all;
+}

@@ -1,0 +1,524 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filter.c - expressions bound to a trace: one program per event class.
+ *
+ * A number of whole bytes at a place that surely is at a byte becomes memory
+ * for the program: base b is the event's block b (plan.h). Everything else is
+ * fetched by a call with the number of a field in the class's list; the numbers
+ * below FIRST_FIELD are what all events have.
+ *
+ * Expressions know strings in UTF-8 only. Others are converted when they are
+ * fetched, into a buffer of the lane that the event is of, which belongs to one
+ * thread: for one evaluation, at most SONDE_LANE_CONVERTED bytes. What doesn't
+ * fit counts as missing.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "expr/expr.h"
+#include "reader/core/lane.h"
+#include "reader/core/load.h"
+
+/* What all events have; `$` before it, or not. */
+enum own {
+	OWN_TIME,
+	OWN_CPU,
+	OWN_TID,
+	OWN_PID,
+	FIRST_FIELD
+};
+
+enum verdict {
+	DEPENDS,
+	ALWAYS,
+	NEVER
+};
+
+struct bound {
+	struct sonde_program *program;
+	enum verdict verdict;
+	uint32_t last_base; /* the highest block it reads */
+	size_t nr_fields, capacity;
+	struct sonde_field *fields;
+};
+
+struct sonde_filter {
+	struct sonde_trace *trace;
+	struct sonde_pool pool;
+	struct bound *classes; /* [trace->nr_classes] */
+};
+
+/* While one class is bound. */
+struct binding {
+	struct sonde_filter *filter;
+	struct sonde_event_class *cls;
+	struct bound *bound;
+};
+
+static const struct {
+	const char *name;
+	enum sonde_expr_type type;
+} owns[] = {
+	[OWN_TIME] = { "time", SONDE_EXPR_INT },
+	[OWN_CPU] = { "cpu", SONDE_EXPR_INT },
+	[OWN_TID] = { "tid", SONDE_EXPR_INT },
+	[OWN_PID] = { "pid", SONDE_EXPR_INT },
+};
+
+static bool is(const char *path, size_t length, const char *name)
+{
+	return strlen(name) == length && !memcmp(path, name, length);
+}
+
+/* time, cpu, tid, pid, event: without the `$`. */
+static int find_own(struct binding *binding, const char *path, size_t length,
+		    struct sonde_expr_source *source)
+{
+	if (is(path, length, "event")) {
+		const char *name = binding->cls->info.name;
+
+		*source = (struct sonde_expr_source){
+			.how = SONDE_EXPR_CONSTANT,
+			.type = SONDE_EXPR_STRING,
+			.value = { .type = SONDE_EXPR_STRING,
+				   .length = (uint32_t)strlen(name),
+				   .text = name },
+		};
+		return 0;
+	}
+	for (uint32_t i = 0; i < SONDE_ARRAY_SIZE(owns); i++)
+		if (is(path, length, owns[i].name)) {
+			*source = (struct sonde_expr_source){
+				.how = SONDE_EXPR_CALL,
+				.type = owns[i].type,
+				.ref = i,
+			};
+			return 0;
+		}
+	return -ENOENT;
+}
+
+/* Labels of an enumeration, for comparing it with a string. */
+/* NOLINTNEXTLINE(readability-function-size): parameters as expr.h has them */
+static size_t find_label(void *ctx, uint32_t label_ref, const char *text,
+			 size_t length, size_t i, int64_t *ret_low,
+			 int64_t *ret_high)
+{
+	const struct binding *binding = ctx;
+	const struct sonde_class *cls =
+		binding->bound->fields[label_ref - FIRST_FIELD].cls;
+	size_t nr = 0;
+
+	for (size_t j = 0; j < cls->nr_labels; j++) {
+		if (!is(text, length, cls->labels[j].name))
+			continue;
+		if (nr++ == i) {
+			*ret_low = (int64_t)cls->labels[j].low;
+			*ret_high = (int64_t)cls->labels[j].high;
+		}
+	}
+	return nr;
+}
+
+static int add_field(struct binding *binding, const struct sonde_field *field,
+		     uint32_t *ret_ref)
+{
+	struct bound *bound = binding->bound;
+	struct sonde_field *fields =
+		sonde_pool_grow(&binding->filter->pool, bound->fields,
+				bound->nr_fields, &bound->capacity,
+				sizeof(*fields));
+
+	if (!fields)
+		return -ENOMEM;
+	bound->fields = fields;
+	fields[bound->nr_fields] = *field;
+	*ret_ref = (uint32_t)(FIRST_FIELD + bound->nr_fields++);
+	return 0;
+}
+
+static enum sonde_expr_type type_of(const struct sonde_class *cls)
+{
+	switch (cls->kind) {
+	case SONDE_KIND_UINT:
+	case SONDE_KIND_BOOL:
+	case SONDE_KIND_BITS:
+		return SONDE_EXPR_UINT;
+	case SONDE_KIND_INT:
+		return SONDE_EXPR_INT;
+	case SONDE_KIND_FLOAT:
+		return SONDE_EXPR_DOUBLE;
+	case SONDE_KIND_STRING:
+	case SONDE_KIND_BLOB:
+		return SONDE_EXPR_STRING;
+	case SONDE_KIND_STRUCT:
+	case SONDE_KIND_ARRAY:
+	case SONDE_KIND_SEQUENCE:
+	case SONDE_KIND_VARIANT:
+	case SONDE_KIND_OPTIONAL:
+		break;
+	}
+	return SONDE_EXPR_MISSING;
+}
+
+static bool in_memory(const struct binding *binding,
+		      const struct sonde_field *field)
+{
+	const struct sonde_plan *plan = binding->cls->plan;
+	const struct sonde_class *cls = field->cls;
+	unsigned int bits = cls->bits;
+
+	return field->direct && field->block < SONDE_EXPR_BASES &&
+	       (plan->byte_blocks >> field->block & 1) &&
+	       field->offset % 8 == 0 && !cls->last_bit_first &&
+	       (bits == 8 || bits == 16 || bits == 32 || bits == 64) &&
+	       cls->kind <= SONDE_KIND_FLOAT && cls->kind != SONDE_KIND_BOOL &&
+	       (cls->kind != SONDE_KIND_FLOAT || bits >= 32);
+}
+
+static int describe(struct binding *binding, const struct sonde_field *field,
+		    struct sonde_expr_source *source)
+{
+	const struct sonde_class *cls = field->cls;
+	const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	uint32_t ref = 0;
+	int err = add_field(binding, field, &ref);
+
+	*source = (struct sonde_expr_source){
+		.how = SONDE_EXPR_CALL,
+		.type = type_of(cls),
+		.ref = ref,
+	};
+	if (cls->nr_labels && cls->kind != SONDE_KIND_BITS) {
+		source->label = find_label;
+		source->label_ref = ref;
+	}
+	if (in_memory(binding, field)) {
+		source->how = SONDE_EXPR_MEMORY;
+		source->bytes = cls->bits / 8;
+		source->swap = cls->big_endian != big;
+		source->base = (uint8_t)field->block;
+		source->offset = field->offset / 8;
+	}
+	return err;
+}
+
+static bool has_value(const struct sonde_class *cls)
+{
+	return type_of(cls) != SONDE_EXPR_MISSING;
+}
+
+static int find_name(void *ctx, const char *path, size_t length,
+		     struct sonde_expr_source *ret_source)
+{
+	static const enum sonde_scope contexts[] = {
+		SONDE_SCOPE_EVENT_CONTEXT,
+		SONDE_SCOPE_COMMON_CONTEXT,
+		SONDE_SCOPE_PACKET_CONTEXT,
+	};
+	struct binding *binding = ctx;
+	struct sonde_field field;
+	int err = -ENOENT;
+	char name[256];
+
+	if (length >= sizeof(name))
+		return -EINVAL;
+	memcpy(name, path, length);
+	name[length] = '\0';
+	if (!strncmp(name, "$ctx.", 5)) {
+		for (size_t i = 0; i < 3 && err == -ENOENT; i++)
+			err = sonde_event_class_field(binding->cls, contexts[i],
+						      name + 5, &field);
+	} else if (!strncmp(name, "$payload.", 9)) {
+		err = sonde_event_class_field(binding->cls, SONDE_SCOPE_PAYLOAD,
+					      name + 9, &field);
+	} else if (name[0] == '$') {
+		return find_own(binding, path + 1, length - 1, ret_source);
+	} else if (strcmp(name, "event") != 0) {
+		err = sonde_event_class_field(binding->cls, SONDE_NR_SCOPES,
+					      name, &field);
+	}
+	/* what is a group here may be a number in another class */
+	if (err == -EINVAL || (!err && !has_value(field.cls)))
+		err = -ENOENT;
+	if (err == -ENOENT && name[0] != '$')
+		return find_own(binding, path, length, ret_source);
+	return err ? err : describe(binding, &field, ret_source);
+}
+
+/* ---- fetching ---- */
+
+static int own_value(const struct sonde_event *event, uint32_t ref,
+		     struct sonde_expr_value *ret)
+{
+	ret->type = SONDE_EXPR_INT;
+	switch ((enum own)ref) {
+	case OWN_TIME:
+		ret->i = event->time_ns;
+		return ret->i == SONDE_TIME_MIN ? -ENOENT : 0;
+	case OWN_CPU:
+		ret->i = sonde_event_cpu(event);
+		break;
+	case OWN_TID:
+		ret->i = sonde_event_tid(event);
+		break;
+	case OWN_PID:
+		ret->i = sonde_event_pid(event);
+		break;
+	case FIRST_FIELD:
+		break;
+	}
+	return ret->i < 0 ? -ENOENT : 0;
+}
+
+struct fetch {
+	const struct bound *bound;
+	const struct sonde_event *event;
+};
+
+/* Makes a string one in UTF-8. */
+static int convert(struct sonde_lane *lane, struct sonde_value *value)
+{
+	uint32_t room = SONDE_LANE_CONVERTED - lane->nr_converted;
+	char *to;
+
+	if (sonde_encoding_unit(value->cls->encoding) == 1)
+		return 0;
+	if (!lane->converted)
+		lane->converted = malloc(SONDE_LANE_CONVERTED);
+	if (!lane->converted) {
+		lane->no_memory = true;
+		return -ENOMEM;
+	}
+	to = lane->converted + lane->nr_converted;
+	value->length = sonde_value_utf8(value, to, room);
+	if (value->length > room)
+		return -ENOENT;
+	value->text = to;
+	lane->nr_converted += (uint32_t)value->length;
+	return 0;
+}
+
+static int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret)
+{
+	const struct fetch *from = ctx;
+	const struct sonde_field *field;
+	struct sonde_value value;
+	int err;
+
+	if (ref < FIRST_FIELD)
+		return own_value(from->event, ref, ret);
+	field = &from->bound->fields[ref - FIRST_FIELD];
+	err = sonde_event_value(from->event, field, &value);
+	if (err)
+		return err;
+	ret->type = type_of(field->cls);
+	if (ret->type == SONDE_EXPR_STRING) {
+		err = convert(from->event->lane, &value);
+		ret->text = value.text;
+		ret->length = value.length < UINT32_MAX ?
+				      (uint32_t)value.length :
+				      UINT32_MAX;
+	} else {
+		ret->u = value.u;
+	}
+	return err;
+}
+
+static void make_env(const struct bound *bound, const struct sonde_event *event,
+		     struct fetch *from, struct sonde_expr_env *env)
+{
+	from->bound = bound;
+	from->event = event;
+	env->call = fetch;
+	env->ctx = from;
+	event->lane->nr_converted = 0;
+	env->bases[0] = event->data + (event->pos >> 3);
+	for (uint32_t b = 1; b <= bound->last_base; b++)
+		env->bases[b] = event->data + (sonde_lane_place(event, b) >> 3);
+}
+
+bool sonde_filter_passes(const struct sonde_filter *filter,
+			 const struct sonde_event *event)
+{
+	const struct bound *bound = &filter->classes[event->cls->info.index];
+	struct sonde_expr_env env;
+	struct fetch from;
+
+	if (bound->verdict != DEPENDS)
+		return bound->verdict == ALWAYS;
+	make_env(bound, event, &from, &env);
+	return sonde_program_test(bound->program, &env);
+}
+
+bool sonde_filter_match(const struct sonde_filter *filter,
+			const struct sonde_event *event)
+{
+	return sonde_filter_passes(filter, event);
+}
+
+int sonde_filter_value(const struct sonde_filter *filter,
+		       const struct sonde_event *event,
+		       struct sonde_value *ret_value)
+{
+	static const enum sonde_kind kinds[] = {
+		[SONDE_EXPR_UINT] = SONDE_KIND_UINT,
+		[SONDE_EXPR_INT] = SONDE_KIND_INT,
+		[SONDE_EXPR_DOUBLE] = SONDE_KIND_FLOAT,
+		[SONDE_EXPR_STRING] = SONDE_KIND_STRING,
+	};
+	const struct bound *bound = &filter->classes[event->cls->info.index];
+	struct sonde_expr_value value;
+	struct sonde_expr_env env;
+	struct fetch from;
+
+	make_env(bound, event, &from, &env);
+	sonde_program_eval(bound->program, &env, &value);
+	if (value.type == SONDE_EXPR_MISSING)
+		return -ENOENT;
+	*ret_value = (struct sonde_value){ .kind = kinds[value.type] };
+	if (value.type == SONDE_EXPR_STRING) {
+		ret_value->text = value.text;
+		ret_value->length = value.length;
+	} else {
+		ret_value->u = value.u;
+	}
+	return 0;
+}
+
+bool sonde_filter_wants(const struct sonde_filter *filter,
+			const struct sonde_event_class *cls)
+{
+	return filter->classes[cls->info.index].verdict != NEVER;
+}
+
+/* ---- binding ---- */
+
+static int bind_class(struct sonde_filter *filter,
+		      const struct sonde_expr *expr, size_t i,
+		      struct sonde_expr_error *error)
+{
+	struct binding binding = {
+		.filter = filter,
+		.cls = filter->trace->classes[i],
+		.bound = &filter->classes[i],
+	};
+	struct sonde_expr_scope scope = {
+		.ctx = &binding,
+		.find = find_name,
+		.begin_ns = filter->trace->begin_ns,
+	};
+	struct bound *bound = binding.bound;
+	struct sonde_expr_value value;
+	int err = sonde_expr_compile(expr, &scope, error, &bound->program);
+
+	if (err)
+		return err;
+	if (sonde_program_constant(bound->program, &value))
+		bound->verdict = sonde_expr_true(&value) ? ALWAYS : NEVER;
+	for (uint32_t b = 0; b < SONDE_EXPR_BASES; b++)
+		if (sonde_program_uses_base(bound->program, b))
+			bound->last_base = b;
+	return 0;
+}
+
+/* 0 if some class has this name. */
+static int find_in_any(struct sonde_filter *filter, const char *name)
+{
+	const struct sonde_trace *trace = filter->trace;
+	int err = trace->nr_classes ? -ENOENT : 0;
+
+	for (size_t i = 0; i < trace->nr_classes && err && err != -ENOMEM;
+	     i++) {
+		struct bound bound = { 0 };
+		struct binding binding = {
+			.filter = filter,
+			.cls = trace->classes[i],
+			.bound = &bound,
+		};
+		struct sonde_expr_source source;
+
+		err = find_name(&binding, name, strlen(name), &source);
+	}
+	return err;
+}
+
+/* A name that nothing has is a mistake: says so, rather than find nothing. */
+static int check_names(struct sonde_filter *filter,
+		       const struct sonde_expr *expr,
+		       struct sonde_expr_error *error)
+{
+	uint32_t column;
+	const char *name;
+
+	for (size_t i = 0; (name = sonde_expr_name(expr, i, &column)); i++) {
+		int err = find_in_any(filter, name);
+
+		if (err == -ENOMEM)
+			return err;
+		if (err) {
+			(void)snprintf(error->text, sizeof(error->text),
+				       "no event has a field '%.100s'", name);
+			error->column = column;
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+static int bind_all(struct sonde_filter *filter, const char *expression,
+		    struct sonde_expr_error *error)
+{
+	struct sonde_expr *expr;
+	int err = sonde_expr_parse(expression, error, &expr);
+
+	if (err)
+		return err;
+	err = check_names(filter, expr, error);
+	for (size_t i = 0; i < filter->trace->nr_classes && !err; i++)
+		err = bind_class(filter, expr, i, error);
+	sonde_expr_free(expr);
+	return err;
+}
+
+int sonde_filter_new(struct sonde_trace *trace, const char *expression,
+		     struct sonde_trace_error *error,
+		     struct sonde_filter **ret_filter)
+{
+	struct sonde_expr_error where = { .text = "out of memory" };
+	struct sonde_filter *filter = calloc(1, sizeof(*filter));
+	int err = -ENOMEM;
+
+	if (filter) {
+		filter->trace = trace;
+		sonde_pool_init(&filter->pool, 0);
+		filter->classes =
+			calloc(trace->nr_classes + 1, sizeof(struct bound));
+		if (filter->classes)
+			err = bind_all(filter, expression, &where);
+	}
+	if (err) {
+		(void)snprintf(error->text, sizeof(error->text), "%s",
+			       where.text);
+		error->column = where.column;
+		sonde_filter_free(filter);
+		return err;
+	}
+	*ret_filter = filter;
+	return 0;
+}
+
+void sonde_filter_free(struct sonde_filter *filter)
+{
+	if (!filter)
+		return;
+	for (size_t i = 0; filter->classes && i < filter->trace->nr_classes;
+	     i++)
+		sonde_program_free(filter->classes[i].program);
+	free(filter->classes);
+	sonde_pool_fini(&filter->pool);
+	free(filter);
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * open.h - the steps of opening a trace: for open.c, which has files, and for
+ * those that have bytes already (fuzzers, tests).
+ *
+ *	trace = sonde_trace_new();
+ *	sonde_trace_add_source(trace, "name", metadata, size, &error, &source);
+ *	sonde_trace_add_stream(source, "name", &bytes, NULL, 0);	...
+ *	sonde_trace_finish(trace, &error);
+ *
+ * After any failure: sonde_trace_close().
+ */
+#ifndef READER_CORE_OPEN_H
+#define READER_CORE_OPEN_H
+
+#include "reader/reader.h"
+
+/* NULL without memory. */
+struct sonde_trace *sonde_trace_new(void);
+
+/* Parses the metadata and makes plans for it. */
+int sonde_trace_add_source(struct sonde_trace *trace, const char *path,
+			   const void *metadata, size_t size,
+			   struct sonde_trace_error *error,
+			   struct sonde_source **ret_source);
+
+/* A file's bytes as a stream has them, see "Positions" in reader/reader.h. */
+struct sonde_bytes {
+	const uint8_t *data; /* NULL: none */
+	size_t bytes, mapped_bytes;
+	bool is_file; /* what is dropped comes back from the file */
+};
+/* Maps a file's bytes, or copies `from`. -errno. */
+int sonde_bytes_map(int fd, uint64_t size, struct sonde_bytes *ret_bytes);
+int sonde_bytes_copy(const void *from, size_t size,
+		     struct sonde_bytes *ret_bytes);
+void sonde_bytes_unmap(const struct sonde_bytes *bytes);
+
+/* Owns `bytes` from now on, whatever it returns: 0 or -ENOMEM. `index`: an
+ * index file's bytes, or NULL; read here and not kept. */
+int sonde_trace_add_stream(struct sonde_source *source, const char *path,
+			   const struct sonde_bytes *bytes,
+			   const uint8_t *index, size_t index_bytes);
+
+/* When all is there: losses, and from when to when it is. -ENOMEM. */
+int sonde_trace_finish(struct sonde_trace *trace);
+
+/* Whether a stream's index file, if it has one, agrees with every packet: 0;
+ * -EINVAL and why not; -errno if it can't be read. */
+int sonde_stream_index_check(const struct sonde_stream *stream,
+			     const char **ret_why);
+
+/* Puts words into *error and returns err. */
+__attribute__((format(printf, 3, 4))) int
+sonde_trace_fail(struct sonde_trace_error *error, int err, const char *format,
+		 ...);
+
+#endif /* READER_CORE_OPEN_H */

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * files.h - the directory that a cut goes to: one for the trace, and in it one
+ * for each source if there are several, called by its number and name; in each
+ * the metadata as they are, and streams under the names they had. A stream of
+ * which nothing is kept has no file.
+ */
+#ifndef READER_CUT_FILES_H
+#define READER_CUT_FILES_H
+
+#include <stdint.h>
+
+#include "reader/reader.h"
+
+#define SONDE_CUT_PATH_BYTES 4096
+
+struct sonde_cut_files {
+	const struct sonde_trace *trace;
+	const char *to;
+	struct sonde_trace_error *error;
+	uint64_t nr, bytes; /* streams' files, and bytes of all */
+	/* ---- private ---- */
+	int fd; /* of the present stream; -1: none, also at first */
+	char path[SONDE_CUT_PATH_BYTES]; /* its */
+};
+
+/* Each of these returns 0, or a negative errno with words in *error. */
+
+/* Makes directories and copies metadata. */
+int sonde_cut_files_begin(struct sonde_cut_files *files);
+/* Writes to the end of the present stream's file. */
+int sonde_cut_files_append(struct sonde_cut_files *files,
+			   const struct sonde_stream *stream,
+			   const uint8_t *bytes, uint64_t size);
+/* The stream is complete. */
+int sonde_cut_files_end(struct sonde_cut_files *files);
+
+/* Puts words into *error; returns err. */
+__attribute__((format(printf, 3, 4))) int
+sonde_cut_fail(struct sonde_cut_files *files, int err, const char *format, ...);
+
+#endif /* READER_CUT_FILES_H */

@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.h - what a Linux kernel was doing, from its trace: intervals, and the
+ * names that go with them.
+ *
+ * Events of kernel traces, under the names that LTTng gave them, become *steps*
+ * (steps.h). Steps move the state: which thread each CPU runs, what each thread
+ * waits for, its system call, open interrupts, block requests and files. Each
+ * state that ends is an *interval*, and intervals are all that reports get: a
+ * report is a sink that adds them up, and knows nothing of slices.
+ *
+ * ## Slices
+ *
+ * Slices of a trace are read at the same time, so a slice's *part* doesn't know
+ * what came before. State is kept by key (a CPU, a thread, an interrupt of a
+ * CPU), and a key is unknown until a step says what it is now, whatever it was:
+ * nearly every step does. A step that needs a key's state when that is unknown
+ * goes into the part's *journal*. Merging takes the journal's steps in the
+ * *whole*, which knows the state, by the very same functions; then the keys
+ * that the part knows replace the whole's. So:
+ *
+ *  1. what a part emits and what the journal emits in the whole are together
+ *     what one pass over all events would emit;
+ *  2. the journal has at most two steps per key; but everything about block
+ *     requests, files and processes, which is rare, is only journalled, since
+ *     it depends on much that a part doesn't know.
+ *
+ * Which thread an event belongs to is a key's state too: the CPU's. Before a
+ * part has seen a CPU switch, the thread has a *stand-in*, a number below -1,
+ * made of the CPU and its era (see Losses). Both the switch, in a part, and
+ * the whole, in a merge, tell the real thread; it then takes the stand-in's
+ * place everywhere: the sink's rename().
+ *
+ * ## Losses
+ *
+ * When events were lost, what a CPU did is unknown from the loss's begin to its
+ * end, and what it runs after that too: a CPU's *era* is how many begins and
+ * ends of losses came before, and each era begins with a new stand-in. In a
+ * loss, nobody takes its place: switches may still be seen, but not all.
+ * Intervals of a CPU (RUN, IRQ, SOFTIRQ, RAISE) that overlap a loss of that
+ * CPU are dropped and counted, all others those that overlap any loss. The
+ * decision needs the interval only, so slices change nothing. A CPU's RUN ends
+ * at the loss's begin and starts again at its end, as the next switch says who
+ * ran.
+ *
+ * ## Memory
+ *
+ * Tables have limits; what doesn't fit is counted (left_out) and reported.
+ * Threads: 200 bytes each. Threads that come and go under one id are one.
+ *
+ * Several traces read together are taken for one machine's.
+ */
+#ifndef READER_STATE_KERNEL_H
+#define READER_STATE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/trace.h>
+
+#include "reader/map.h"
+
+/* What a sink can ask for; steps that serve nothing wanted are not decoded. */
+enum sonde_kernel_wants {
+	SONDE_WANT_THREADS = 1, /* RUN, READY, BLOCKED; always there */
+	SONDE_WANT_CALLS = 2,   /* SYSCALL */
+	SONDE_WANT_IRQS = 4,    /* IRQ, SOFTIRQ, RAISE */
+	SONDE_WANT_BLOCK = 8,   /* REQUEST */
+	SONDE_WANT_FILES = 16,  /* FILE; together with CALLS */
+	SONDE_WANT_MEMORY = 32, /* PAGES, KMEM */
+};
+
+enum sonde_interval_kind {
+	SONDE_INTERVAL_RUN,     /* a thread had a CPU; thread 0 is "idle" */
+	SONDE_INTERVAL_READY,   /* it waited for a CPU */
+	SONDE_INTERVAL_BLOCKED, /* it waited for something else */
+	SONDE_INTERVAL_SYSCALL,
+	SONDE_INTERVAL_IRQ,     /* a hard interrupt's handler */
+	SONDE_INTERVAL_SOFTIRQ, /* a soft one's */
+	SONDE_INTERVAL_RAISE,   /* from a soft one's raise to its handler */
+	SONDE_INTERVAL_REQUEST, /* of a block device, from issue to completion*/
+	SONDE_INTERVAL_FILE,    /* a system call that moved data or synced */
+	SONDE_INTERVAL_PAGES,   /* at one time: pages given or taken */
+	SONDE_INTERVAL_KMEM,    /* at one time: memory of the kernel's own */
+	SONDE_INTERVAL_FORK,    /* at one time: a thread made another */
+};
+
+enum sonde_file_role {
+	SONDE_FILE_NONE,
+	SONDE_FILE_READ,
+	SONDE_FILE_WRITE,
+	SONDE_FILE_SYNC,
+	/* never in an interval */
+	SONDE_FILE_OPEN,   /* gives a descriptor of a path */
+	SONDE_FILE_SOCKET, /* gives a descriptor of a socket */
+	SONDE_FILE_CLOSE,
+	SONDE_FILE_DUP,
+};
+
+/* Of a RUN that no switch ended. */
+#define SONDE_PRIO_UNKNOWN INT32_MIN
+
+struct sonde_interval {
+	enum sonde_interval_kind kind;
+	int32_t cpu; /* on which it ended */
+	/* Whose it is; of IRQ, SOFTIRQ, RAISE: the one interrupted. -1 unknown;
+	 * below: a stand-in. */
+	int32_t tid;
+	int64_t begin_ns, end_ns;
+	union {
+		struct {
+			int32_t prio;
+		} run;
+		struct {
+			bool woken;    /* else it had lost its CPU */
+			bool moved;    /* to another CPU than it was on */
+			int32_t waker; /* -1 unknown */
+			int32_t prio;
+		} ready;
+		struct {
+			uint32_t id;         /* see sonde_kernel_call_name() */
+			int64_t ret;         /* -4095 to -1: an errno */
+			uint64_t off_cpu_ns; /* of it, ready or blocked */
+		} call;
+		struct {
+			uint32_t number;
+		} irq;
+		struct {
+			uint32_t device;
+			bool write;
+			uint64_t sectors;  /* of 512 bytes */
+			int64_t queued_ns; /* from insert to issue; -1 */
+		} request;
+		struct {
+			enum sonde_file_role role;
+			int32_t pid, fd;
+			int64_t ret;      /* bytes, or -errno */
+			const char *path; /* NULL unknown; the state's */
+		} file;
+		struct {
+			bool release;
+			uint64_t pages;                    /* PAGES */
+			uint64_t site, bytes, asked_bytes; /* KMEM */
+		} memory;
+		struct {
+			int32_t child;
+		} fork;
+	};
+};
+
+/* Of a sink; `sink` is what the state was made with. */
+struct sonde_kernel_sink_ops {
+	void (*interval)(void *sink, const struct sonde_interval *interval);
+	/* What was counted for thread `from` is `to`'s. */
+	void (*rename)(void *sink, int32_t from, int32_t to);
+};
+
+/* ---- made once per run, read by all parts ---- */
+
+struct sonde_kernel_tables;
+
+/*
+ * wants: of enum sonde_kernel_wants. `filter` (NULL: none, borrowed) chooses
+ * the intervals that end with an event it matches; states are followed through
+ * all events. -ENODATA: no event that any of it could come from. -ENOMEM.
+ */
+int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
+			    const struct sonde_map_options *options,
+			    struct sonde_kernel_tables **ret_tables);
+void sonde_kernel_tables_free(struct sonde_kernel_tables *tables);
+
+const char *sonde_kernel_call_name(const struct sonde_kernel_tables *tables,
+				   uint32_t id);
+
+/* ---- the state, of a part or of the whole ---- */
+
+struct sonde_kernel;
+
+/* NULL without memory. All is borrowed. */
+struct sonde_kernel *sonde_kernel_new(const struct sonde_kernel_tables *tables,
+				      const struct sonde_kernel_sink_ops *ops,
+				      void *sink);
+void sonde_kernel_free(struct sonde_kernel *kernel);
+
+/* A part's next event, in the order of time. */
+void sonde_kernel_event(struct sonde_kernel *part,
+			const struct sonde_event *event);
+/* The thread that the CPU runs at that time, which is not before the part's
+ * last event; where the part doesn't know, `whole` (NULL: none) is asked. Below
+ * 0: it isn't known. */
+int32_t sonde_kernel_running(struct sonde_kernel *part,
+			     const struct sonde_kernel *whole, int32_t cpu,
+			     int64_t time_ns);
+/* Joins the part that follows: emits into the whole's sink what spans both.
+ * After it, the part's sink may be added to the whole's. */
+void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part);
+/* Nothing follows: threads that run, ran until the end. Others' states are
+ * not over, and emit nothing. */
+void sonde_kernel_close(struct sonde_kernel *whole);
+
+/* ---- names, best asked of the whole at the end ---- */
+
+/* "" if unknown. */
+const char *sonde_kernel_thread_name(const struct sonde_kernel *kernel,
+				     int32_t tid);
+/* Its own id if nothing says. */
+int32_t sonde_kernel_thread_pid(const struct sonde_kernel *kernel, int32_t tid);
+int32_t sonde_kernel_thread_ppid(const struct sonde_kernel *kernel,
+				 int32_t tid); /* -1 unknown */
+const char *sonde_kernel_irq_name(const struct sonde_kernel *kernel,
+				  uint32_t number);
+/* "MAJOR:MINOR" where the trace doesn't name it. */
+void sonde_kernel_device_name(const struct sonde_kernel *kernel,
+			      uint32_t device, char *name, size_t size);
+
+/* From the first event to the last, or as far as was asked for. Tracing went on
+ * at least as long; packets may end much later. false: no events. */
+bool sonde_kernel_span(const struct sonde_kernel *kernel, int64_t *ret_begin_ns,
+		       int64_t *ret_end_ns);
+
+/* Intervals dropped because of losses, things there was no room for, system
+ * calls that had not returned. */
+struct sonde_kernel_counts {
+	uint64_t dropped, left_out, calls_open;
+};
+void sonde_kernel_counts(const struct sonde_kernel *kernel,
+			 struct sonde_kernel_counts *ret_counts);
+
+#endif /* READER_STATE_KERNEL_H */

@@ -1,0 +1,445 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/state/steps.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "ctf/schema/schema.h"
+
+/*
+ * Events and the fields that their steps take. A field is "name", one of
+ * several "a|b", or optional "?a". Of several entries for an event the first
+ * whose fields are all there holds.
+ */
+struct spec {
+	const char *event;
+	enum sonde_step_kind kind;
+	const char *numbers[SONDE_STEP_NUMBERS];
+	const char *texts[SONDE_STEP_TEXTS];
+};
+
+/* clang-format off */
+static const struct spec specs[] = {
+	{ "sched_switch", SONDE_STEP_SWITCH,
+	  { "next_tid", "prev_state", "?prev_prio", "?next_prio", "prev_tid" },
+	  { "prev_comm", "next_comm" } },
+	{ "sched_waking", SONDE_STEP_WAKE, { "tid" }, { "comm" } },
+	{ "sched_wakeup", SONDE_STEP_WAKE, { "tid" }, { "comm" } },
+	{ "sched_wakeup_new", SONDE_STEP_WAKE, { "tid" }, { "comm" } },
+	{ "sched_process_fork", SONDE_STEP_FORK,
+	  { "child_tid", "?child_pid", "?parent_pid" }, { "child_comm" } },
+	{ "sched_process_exec", SONDE_STEP_EXEC, { "tid" }, { "filename" } },
+	{ "sched_process_exit", SONDE_STEP_EXIT, { "tid" }, { "comm" } },
+	{ "lttng_statedump_process_state", SONDE_STEP_PROCESS,
+	  { "tid", "pid", "?ppid", "?file_table_address" }, { "name" } },
+	{ "lttng_statedump_file_descriptor", SONDE_STEP_DESCRIPTOR,
+	  { "fd", "?pid", "?file_table_address" }, { "filename" } },
+	{ "lttng_statedump_block_device", SONDE_STEP_DEVICE,
+	  { "dev" }, { "diskname" } },
+	{ "irq_handler_entry", SONDE_STEP_IRQ_BEGIN, { "irq" }, { "name" } },
+	{ "irq_handler_exit", SONDE_STEP_IRQ_END, { "irq" }, { NULL } },
+	{ "irq_softirq_raise", SONDE_STEP_RAISE, { "vec" }, { NULL } },
+	{ "irq_softirq_entry", SONDE_STEP_SOFTIRQ_BEGIN, { "vec" }, { NULL } },
+	{ "irq_softirq_exit", SONDE_STEP_SOFTIRQ_END, { "vec" }, { NULL } },
+	{ "softirq_raise", SONDE_STEP_RAISE, { "vec" }, { NULL } },
+	{ "softirq_entry", SONDE_STEP_SOFTIRQ_BEGIN, { "vec" }, { NULL } },
+	{ "softirq_exit", SONDE_STEP_SOFTIRQ_END, { "vec" }, { NULL } },
+	{ "block_rq_insert", SONDE_STEP_INSERT,
+	  { "dev", "sector", "nr_sector", "rwbs", "?tid" }, { NULL } },
+	{ "block_rq_issue", SONDE_STEP_ISSUE,
+	  { "dev", "sector", "nr_sector", "rwbs", "?tid" }, { NULL } },
+	{ "block_rq_complete", SONDE_STEP_COMPLETE,
+	  { "dev", "sector", "nr_sector", "rwbs" }, { NULL } },
+	{ "kmem_mm_page_alloc", SONDE_STEP_PAGES_GET, { "order" }, { NULL } },
+	{ "kmem_mm_page_free", SONDE_STEP_PAGES_PUT, { "order" }, { NULL } },
+	{ "mm_page_alloc", SONDE_STEP_PAGES_GET, { "order" }, { NULL } },
+	{ "mm_page_free", SONDE_STEP_PAGES_PUT, { "order" }, { NULL } },
+	{ "kmem_kmalloc", SONDE_STEP_KMEM_GET,
+	  { "call_site", "bytes_alloc", "bytes_req" }, { NULL } },
+	{ "kmem_kmalloc_node", SONDE_STEP_KMEM_GET,
+	  { "call_site", "bytes_alloc", "bytes_req" }, { NULL } },
+	{ "kmem_cache_alloc", SONDE_STEP_KMEM_GET,
+	  { "call_site", "bytes_alloc", "bytes_req" }, { NULL } },
+	{ "kmem_cache_alloc_node", SONDE_STEP_KMEM_GET,
+	  { "call_site", "bytes_alloc", "bytes_req" }, { NULL } },
+	{ "kmem_kfree", SONDE_STEP_KMEM_PUT, { "call_site" }, { NULL } },
+	{ "kmem_cache_free", SONDE_STEP_KMEM_PUT, { "call_site" }, { NULL } },
+};
+
+/* System calls have an event each; these come before the call's name. */
+static const struct {
+	const char *prefix, *name;
+	enum sonde_step_kind kind;
+} call_prefixes[] = {
+	{ "syscall_entry_", "", SONDE_STEP_CALL },
+	{ "syscall_exit_", "", SONDE_STEP_RETURN },
+	{ "compat_syscall_entry_", "compat_", SONDE_STEP_CALL },
+	{ "compat_syscall_exit_", "compat_", SONDE_STEP_RETURN },
+	{ "sys_", "", SONDE_STEP_CALL },
+	{ "compat_sys_", "compat_", SONDE_STEP_CALL },
+	{ "exit_syscall", "", SONDE_STEP_RETURN },
+};
+
+static const struct {
+	const char *call;
+	enum sonde_file_role role;
+} roles[] = {
+	{ "read", SONDE_FILE_READ }, { "pread64", SONDE_FILE_READ },
+	{ "readv", SONDE_FILE_READ }, { "preadv", SONDE_FILE_READ },
+	{ "preadv2", SONDE_FILE_READ }, { "recvfrom", SONDE_FILE_READ },
+	{ "recvmsg", SONDE_FILE_READ }, { "write", SONDE_FILE_WRITE },
+	{ "pwrite64", SONDE_FILE_WRITE }, { "writev", SONDE_FILE_WRITE },
+	{ "pwritev", SONDE_FILE_WRITE }, { "pwritev2", SONDE_FILE_WRITE },
+	{ "sendto", SONDE_FILE_WRITE }, { "sendmsg", SONDE_FILE_WRITE },
+	{ "fsync", SONDE_FILE_SYNC }, { "fdatasync", SONDE_FILE_SYNC },
+	{ "sync_file_range", SONDE_FILE_SYNC }, { "open", SONDE_FILE_OPEN },
+	{ "openat", SONDE_FILE_OPEN }, { "openat2", SONDE_FILE_OPEN },
+	{ "creat", SONDE_FILE_OPEN }, { "socket", SONDE_FILE_SOCKET },
+	{ "accept", SONDE_FILE_SOCKET }, { "accept4", SONDE_FILE_SOCKET },
+	{ "close", SONDE_FILE_CLOSE }, { "dup", SONDE_FILE_DUP },
+	{ "dup2", SONDE_FILE_DUP }, { "dup3", SONDE_FILE_DUP },
+};
+/* clang-format on */
+
+/* Which want a step serves. */
+static const uint8_t step_wants[SONDE_NR_STEPS] = {
+	[SONDE_STEP_SWITCH] = SONDE_WANT_THREADS,
+	[SONDE_STEP_WAKE] = SONDE_WANT_THREADS,
+	[SONDE_STEP_FORK] = SONDE_WANT_THREADS,
+	[SONDE_STEP_EXEC] = SONDE_WANT_THREADS,
+	[SONDE_STEP_EXIT] = SONDE_WANT_THREADS,
+	[SONDE_STEP_PROCESS] = SONDE_WANT_THREADS,
+	[SONDE_STEP_CALL] = SONDE_WANT_CALLS,
+	[SONDE_STEP_RETURN] = SONDE_WANT_CALLS,
+	[SONDE_STEP_IRQ_BEGIN] = SONDE_WANT_IRQS,
+	[SONDE_STEP_IRQ_END] = SONDE_WANT_IRQS,
+	[SONDE_STEP_RAISE] = SONDE_WANT_IRQS,
+	[SONDE_STEP_SOFTIRQ_BEGIN] = SONDE_WANT_IRQS,
+	[SONDE_STEP_SOFTIRQ_END] = SONDE_WANT_IRQS,
+	[SONDE_STEP_INSERT] = SONDE_WANT_BLOCK,
+	[SONDE_STEP_ISSUE] = SONDE_WANT_BLOCK,
+	[SONDE_STEP_COMPLETE] = SONDE_WANT_BLOCK,
+	[SONDE_STEP_DEVICE] = SONDE_WANT_BLOCK,
+	[SONDE_STEP_DESCRIPTOR] = SONDE_WANT_FILES,
+	[SONDE_STEP_PAGES_GET] = SONDE_WANT_MEMORY,
+	[SONDE_STEP_PAGES_PUT] = SONDE_WANT_MEMORY,
+	[SONDE_STEP_KMEM_GET] = SONDE_WANT_MEMORY,
+	[SONDE_STEP_KMEM_PUT] = SONDE_WANT_MEMORY,
+};
+
+/* ---- event classes -> step classes ---- */
+
+/* The first of "a|b" that the event class has. */
+static int bind_field(const struct sonde_event_class *cls, const char *names,
+		      struct sonde_field *ret_field)
+{
+	char name[64];
+
+	while (*names) {
+		size_t length = strcspn(names, "|");
+
+		if (length >= sizeof(name))
+			return -ENOENT;
+		memcpy(name, names, length);
+		name[length] = 0;
+		if (!sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD, name,
+					     ret_field))
+			return 0;
+		names += length + (names[length] == '|');
+	}
+	return -ENOENT;
+}
+
+static bool bind_spec(const struct sonde_event_class *cls,
+		      const struct spec *spec, struct sonde_step_class *step)
+{
+	*step = (struct sonde_step_class){ .kind = (uint8_t)spec->kind };
+	for (size_t i = 0; i < SONDE_STEP_NUMBERS && spec->numbers[i]; i++) {
+		bool optional = spec->numbers[i][0] == '?';
+
+		if (bind_field(cls, spec->numbers[i] + optional,
+			       &step->numbers[i]) &&
+		    !optional)
+			return false;
+	}
+	for (size_t i = 0; i < SONDE_STEP_TEXTS && spec->texts[i]; i++)
+		(void)bind_field(cls, spec->texts[i], &step->texts[i]);
+	return true;
+}
+
+static const struct spec *find_spec(const struct sonde_event_class *cls,
+				    const char *name,
+				    struct sonde_step_class *step)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(specs); i++)
+		if (!strcmp(specs[i].event, name) &&
+		    bind_spec(cls, &specs[i], step))
+			return &specs[i];
+	return NULL;
+}
+
+static enum sonde_file_role role_of(const char *call)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(roles); i++)
+		if (!strcmp(roles[i].call, call))
+			return roles[i].role;
+	return SONDE_FILE_NONE;
+}
+
+/* The id of a system call's name, which is `prefix` and `call`. */
+static int name_call(struct sonde_kernel_tables *tables, const char *prefix,
+		     const char *call, uint32_t *ret_id)
+{
+	size_t skip = strlen(prefix);
+	char *name;
+
+	for (uint32_t i = 0; i < tables->nr_calls; i++) {
+		if (!strncmp(tables->calls[i], prefix, skip) &&
+		    !strcmp(tables->calls[i] + skip, call)) {
+			*ret_id = i;
+			return 0;
+		}
+	}
+	name = malloc(skip + strlen(call) + 1);
+	if (!name)
+		return -ENOMEM;
+	memcpy(name, prefix, skip);
+	memcpy(name + skip, call, strlen(call) + 1);
+	*ret_id = tables->nr_calls;
+	tables->calls[tables->nr_calls++] = name;
+	return 0;
+}
+
+/* 0, also if the event is no system call's. */
+static int bind_call(struct sonde_kernel_tables *tables,
+		     const struct sonde_event_class *cls, const char *name,
+		     struct sonde_step_class *step)
+{
+	static const struct spec call = { NULL,
+					  SONDE_STEP_CALL,
+					  { "?fd|fildes|oldfd" },
+					  { "filename|pathname" } };
+	static const struct spec back = {
+		NULL, SONDE_STEP_RETURN, { "ret" }, { NULL }
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(call_prefixes); i++) {
+		size_t length = strlen(call_prefixes[i].prefix);
+
+		if (strncmp(name, call_prefixes[i].prefix, length) != 0)
+			continue;
+		name += length;
+		if (call_prefixes[i].kind == SONDE_STEP_RETURN) {
+			(void)bind_spec(cls, &back, step);
+			return 0;
+		}
+		(void)bind_spec(cls, &call, step);
+		step->role = (uint8_t)role_of(name);
+		return name_call(tables, call_prefixes[i].name, name,
+				 &step->call);
+	}
+	return 0;
+}
+
+/* Where a context says who it was, and a payload on which CPU. */
+static void bind_places(const struct sonde_event_class *cls,
+			struct sonde_step_class *step)
+{
+	step->has_tid =
+		!sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "tid",
+					 &step->tid) ||
+		!sonde_event_class_field(cls, SONDE_SCOPE_COMMON_CONTEXT, "tid",
+					 &step->tid);
+	step->has_cpu = !sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
+						 "cpu_id", &step->cpu);
+}
+
+static int bind_class(struct sonde_kernel_tables *tables,
+		      const struct sonde_event_class *cls)
+{
+	struct sonde_event_class_info info;
+	struct sonde_step_class step = { 0 };
+	int error = 0;
+
+	sonde_event_class_info(cls, &info);
+	if (!find_spec(cls, info.name, &step))
+		error = bind_call(tables, cls, info.name, &step);
+	if (error || !(step_wants[step.kind] & tables->wants))
+		return error;
+	bind_places(cls, &step);
+	tables->classes[info.index] = step;
+	return 0;
+}
+
+static int bind_classes(struct sonde_trace *trace,
+			struct sonde_kernel_tables *tables)
+{
+	/* What the report is about, beside threads. */
+	unsigned int about = tables->wants & ~(unsigned int)SONDE_WANT_THREADS;
+	bool found = false;
+
+	if (!about)
+		about = SONDE_WANT_THREADS;
+	for (size_t i = 0; i < tables->nr_classes; i++) {
+		int error =
+			bind_class(tables, sonde_trace_event_class(trace, i));
+
+		if (error)
+			return error;
+		found = found || (step_wants[tables->classes[i].kind] & about);
+	}
+	return found ? 0 : -ENODATA;
+}
+
+/* ---- tables ---- */
+
+/* Task states got other numbers with Linux 4.14. */
+static bool has_old_states(struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
+		const char *text = sonde_source_env(
+			sonde_trace_source(trace, i), "kernel_release");
+		char *end;
+		long major;
+
+		if (!text)
+			continue;
+		major = strtol(text, &end, 10);
+		return major < 4 || (major == 4 && *end == '.' &&
+				     strtol(end + 1, NULL, 10) < 14);
+	}
+	return false;
+}
+
+/* Only what is asked for within the trace cuts it. */
+static void set_span(struct sonde_trace *trace,
+		     const struct sonde_map_options *options,
+		     struct sonde_kernel_tables *tables)
+{
+	int64_t begin = 0;
+	int64_t end = 0;
+
+	(void)sonde_trace_range(trace, &begin, &end); /* empty: nothing */
+	tables->from_ns =
+		options->from_ns > begin ? options->from_ns : SONDE_TIME_MIN;
+	tables->to_ns = options->to_ns < end ? options->to_ns : SONDE_TIME_MAX;
+}
+
+int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
+			    const struct sonde_map_options *options,
+			    struct sonde_kernel_tables **ret_tables)
+{
+	struct sonde_kernel_tables *tables = calloc(1, sizeof(*tables));
+	int error = -ENOMEM;
+
+	if (!tables)
+		return -ENOMEM;
+	tables->wants = wants | SONDE_WANT_THREADS;
+	tables->filter = options->filter;
+	tables->old_states = has_old_states(trace);
+	tables->nr_classes = sonde_trace_nr_event_classes(trace);
+	tables->classes =
+		calloc(tables->nr_classes + 1, sizeof(*tables->classes));
+	tables->calls = calloc(tables->nr_classes + 1, sizeof(*tables->calls));
+	set_span(trace, options, tables);
+	if (tables->classes && tables->calls)
+		error = bind_classes(trace, tables);
+	if (!error)
+		error = sonde_kernel_losses_read(trace, tables);
+	if (error) {
+		sonde_kernel_tables_free(tables);
+		return error;
+	}
+	*ret_tables = tables;
+	return 0;
+}
+
+void sonde_kernel_tables_free(struct sonde_kernel_tables *tables)
+{
+	if (!tables)
+		return;
+	for (uint32_t i = 0; i < tables->nr_calls; i++)
+		free(tables->calls[i]);
+	free(tables->calls);
+	free(tables->classes);
+	sonde_kernel_losses_free(tables);
+	free(tables);
+}
+
+const char *sonde_kernel_call_name(const struct sonde_kernel_tables *tables,
+				   uint32_t id)
+{
+	return id < tables->nr_calls ? tables->calls[id] : "?";
+}
+
+/* ---- events -> steps ---- */
+
+static bool read_number(const struct sonde_event *event,
+			const struct sonde_field *field, int64_t *ret_number)
+{
+	struct sonde_value value;
+
+	if (!field->owner || sonde_event_value(event, field, &value))
+		return false;
+	if (value.kind != SONDE_KIND_UINT && value.kind != SONDE_KIND_INT &&
+	    value.kind != SONDE_KIND_BOOL)
+		return false;
+	*ret_number = value.i;
+	return true;
+}
+
+static void read_text(const struct sonde_event *event,
+		      const struct sonde_field *field, struct sonde_step *step,
+		      size_t i)
+{
+	struct sonde_value value;
+
+	if (!field->owner || sonde_event_value(event, field, &value) ||
+	    value.kind != SONDE_KIND_STRING)
+		return;
+	step->texts[i] = value.text;
+	step->lengths[i] = (uint32_t)strnlen(
+		value.text, value.length < 4096 ? value.length : 4096);
+}
+
+static int32_t read_cpu(const struct sonde_event *event,
+			const struct sonde_step_class *cls)
+{
+	int64_t cpu = sonde_event_cpu(event);
+
+	if (cpu < 0 && cls->has_cpu)
+		(void)read_number(event, &cls->cpu, &cpu);
+	return cpu >= 0 && cpu < SONDE_KERNEL_CPUS ? (int32_t)cpu : 0;
+}
+
+bool sonde_step_read(const struct sonde_kernel_tables *tables,
+		     const struct sonde_event *event,
+		     struct sonde_step *ret_step)
+{
+	const struct sonde_step_class *cls =
+		&tables->classes[event->cls->info.index];
+	int64_t tid = -1;
+
+	if (cls->kind == SONDE_STEP_NONE)
+		return false;
+	*ret_step = (struct sonde_step){
+		.kind = cls->kind,
+		.role = cls->role,
+		.wanted = !tables->filter ||
+			  sonde_filter_match(tables->filter, event),
+		.cpu = read_cpu(event, cls),
+		.call = cls->call,
+		.time_ns = event->time_ns,
+	};
+	if (cls->has_tid)
+		(void)read_number(event, &cls->tid, &tid);
+	ret_step->tid = tid >= 0 && tid <= INT32_MAX ? (int32_t)tid : -1;
+	for (uint32_t i = 0; i < SONDE_STEP_NUMBERS; i++)
+		if (read_number(event, &cls->numbers[i], &ret_step->numbers[i]))
+			ret_step->has |= (uint8_t)(1u << i);
+	for (size_t i = 0; i < SONDE_STEP_TEXTS; i++)
+		read_text(event, &cls->texts[i], ret_step, i);
+	return true;
+}

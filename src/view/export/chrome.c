@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chrome.c - a timeline as JSON in Chrome's trace event format: an object whose
+ * "traceEvents" are begins (B), ends (E), instants (i), counters (C), complete
+ * spans (X) and names (M), one per line.
+ *
+ * Times are microseconds with three decimals, from the trace's begin: readers
+ * keep them as doubles, which can't tell nanoseconds apart since 1970. The begin
+ * is in "otherData". Threads are under their processes. What is not a thread's
+ * is under numbers that no process has: CPUs (interrupts), scheduling (what each
+ * CPU ran, of a kernel trace) and streams.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "view/export/export.h"
+#include "view/text/buffer.h"
+#include "view/text/fields.h"
+
+#define FLUSH_BYTES (1u << 18)
+#define CPUS_MAX    4096
+
+/* Process ids end at 2^22 on Linux; each machine has its own 2^24. */
+#define PID_CPUS       (1 << 23)
+#define PID_SCHEDULING (PID_CPUS + 1)
+#define PID_STREAMS    (PID_CPUS + 2)
+#define PID_COUNTERS   (PID_CPUS + 3)
+
+/* What is known of an event class. */
+struct class
+{
+	const struct sonde_shape *payload;
+	bool is_switch;
+	struct sonde_field prev_comm, prev_tid, next_tid;
+};
+
+/* Since when a CPU runs a thread. */
+struct running {
+	bool known;
+	int64_t since_ns;
+	int64_t tid;
+};
+
+struct chrome {
+	struct sonde_export *export;
+	struct sonde_spans spans;
+	struct sonde_writer json;
+	struct sonde_pool pool;
+	struct sonde_buffer buffer;
+	struct class *classes;   /* by index of event class */
+	struct running *running; /* by CPU */
+	int64_t begin_ns;
+	bool scheduling; /* has a name */
+};
+
+/* ---- one line ---- */
+
+static int flush(struct chrome *c)
+{
+	size_t used = c->buffer.used;
+
+	c->buffer.used = 0;
+	if (c->buffer.failed)
+		return -ENOMEM;
+	return sonde_export_write(c->export->to, c->buffer.text, used);
+}
+
+static void put_quoted(struct chrome *c, const char *text)
+{
+	sonde_put_quoted(&c->json, text, strlen(text), &c->buffer);
+}
+
+static void put_time(struct chrome *c, int64_t ns)
+{
+	uint64_t value = ns > 0 ? (uint64_t)ns : 0;
+	unsigned int rest = (unsigned int)(value % 1000);
+
+	sonde_buffer_room(&c->buffer, 64);
+	sonde_put_uint(&c->buffer, value / 1000);
+	sonde_put_char(&c->buffer, '.');
+	sonde_put_char(&c->buffer, (char)('0' + rest / 100));
+	sonde_put_char(&c->buffer, (char)('0' + rest / 10 % 10));
+	sonde_put_char(&c->buffer, (char)('0' + rest % 10));
+}
+
+static int64_t pid_of(const struct sonde_track *track)
+{
+	int64_t pid = track->pid >= 0 ? track->pid : track->id;
+
+	if (track->kind == SONDE_TRACK_CPU)
+		pid = PID_CPUS;
+	else if (track->kind == SONDE_TRACK_STREAM)
+		pid = PID_STREAMS;
+	return pid + ((int64_t)track->machine << 24);
+}
+
+static void begin_line(struct chrome *c, char phase, int64_t pid, int64_t tid)
+{
+	sonde_buffer_room(&c->buffer, 128);
+	SONDE_PUT(&c->buffer, "{\"ph\":\"");
+	sonde_put_char(&c->buffer, phase);
+	SONDE_PUT(&c->buffer, "\",\"pid\":");
+	sonde_put_int(&c->buffer, pid);
+	SONDE_PUT(&c->buffer, ",\"tid\":");
+	sonde_put_int(&c->buffer, tid);
+}
+
+static void put_moment(struct chrome *c, int64_t time_ns)
+{
+	sonde_buffer_room(&c->buffer, 16);
+	SONDE_PUT(&c->buffer, ",\"ts\":");
+	put_time(c, (int64_t)((uint64_t)time_ns - (uint64_t)c->begin_ns));
+}
+
+static void put_name(struct chrome *c, const char *name)
+{
+	sonde_buffer_room(&c->buffer, 16);
+	SONDE_PUT(&c->buffer, ",\"name\":");
+	put_quoted(c, name);
+}
+
+/* The fields of an event; NULL: none. */
+static void put_args(struct chrome *c, const struct sonde_event *event)
+{
+	struct sonde_event_class_info info;
+	const struct class *of;
+
+	if (!event)
+		return;
+	sonde_event_class_info(event->cls, &info);
+	of = &c->classes[info.index];
+	if (!of->payload)
+		return;
+	sonde_buffer_room(&c->buffer, 16);
+	SONDE_PUT(&c->buffer, ",\"args\":{");
+	sonde_shape_put(&c->json, of->payload, event, SONDE_SCOPE_PAYLOAD, true,
+			&c->buffer);
+	sonde_buffer_room(&c->buffer, 1);
+	sonde_put_char(&c->buffer, '}');
+}
+
+static int end_line(struct chrome *c)
+{
+	sonde_buffer_room(&c->buffer, 16);
+	SONDE_PUT(&c->buffer, "},\n");
+	return c->buffer.used >= FLUSH_BYTES ? flush(c) : 0;
+}
+
+/* ---- what a timeline has ---- */
+
+static int put_metadata(struct chrome *c, const char *what, int64_t pid,
+			int64_t tid, const char *name)
+{
+	if (name[0] == 0)
+		return 0;
+	begin_line(c, 'M', pid, tid);
+	put_name(c, what);
+	sonde_buffer_room(&c->buffer, 32);
+	SONDE_PUT(&c->buffer, ",\"args\":");
+	SONDE_PUT(&c->buffer, "{\"name\":");
+	put_quoted(c, name);
+	sonde_put_char(&c->buffer, '}');
+	return end_line(c);
+}
+
+static int put_track(void *ctx, const struct sonde_track *track,
+		     const struct sonde_timeline_name *name)
+{
+	struct chrome *c = ctx;
+	int64_t pid = pid_of(track);
+	const char *process = name->process;
+	int err;
+
+	if (track->kind == SONDE_TRACK_CPU)
+		process = "CPUs";
+	else if (track->kind == SONDE_TRACK_STREAM)
+		process = "streams";
+	err = put_metadata(c, "process_name", pid, track->id, process);
+	return err != 0 ? err :
+			  put_metadata(c, "thread_name", pid, track->id,
+				       name->track);
+}
+
+static int open_span(void *ctx, const struct sonde_track *track,
+		     const struct sonde_event *event)
+{
+	struct chrome *c = ctx;
+
+	begin_line(c, 'B', pid_of(track), track->id);
+	put_moment(c, event->time_ns);
+	put_name(c, c->spans.names.texts[track->spans[track->depth - 1].name]);
+	put_args(c, event);
+	return end_line(c);
+}
+
+static int close_span(void *ctx, const struct sonde_track *track,
+		      int64_t time_ns, const struct sonde_event *event)
+{
+	struct chrome *c = ctx;
+
+	begin_line(c, 'E', pid_of(track), track->id);
+	put_moment(c, time_ns);
+	put_args(c, event);
+	return end_line(c);
+}
+
+static int counter(void *ctx, size_t i, int64_t time_ns,
+		   const struct sonde_value *value)
+{
+	struct chrome *c = ctx;
+
+	begin_line(c, 'C', PID_COUNTERS, 0);
+	put_moment(c, time_ns);
+	put_name(c, c->export->timeline.counters[i].name);
+	sonde_buffer_room(&c->buffer, 64);
+	SONDE_PUT(&c->buffer, ",\"args\":");
+	SONDE_PUT(&c->buffer, "{\"value\":");
+	if (value->kind == SONDE_KIND_FLOAT)
+		sonde_put_double(&c->buffer, value->d, 64);
+	else if (value->kind == SONDE_KIND_INT)
+		sonde_put_int(&c->buffer, value->i);
+	else
+		sonde_put_uint(&c->buffer, value->u);
+	sonde_put_char(&c->buffer, '}');
+	return end_line(c);
+}
+
+static int64_t number_of(const struct sonde_event *event,
+			 const struct sonde_field *field)
+{
+	struct sonde_value value;
+
+	return sonde_event_value(event, field, &value) == 0 ? value.i : -1;
+}
+
+/* What the CPU ran until this switch, if what it says fits the switch before:
+ * if not, some are missing between. */
+static int put_run(struct chrome *c, const struct class *of,
+		   const struct sonde_event *event)
+{
+	int32_t cpu = sonde_event_cpu(event);
+	struct sonde_value comm;
+	struct running *running;
+	int64_t since_ns;
+	char name[64];
+	bool fits;
+
+	if (cpu < 0 || cpu >= CPUS_MAX)
+		return 0;
+	running = &c->running[cpu];
+	since_ns = running->since_ns;
+	fits = running->known &&
+	       running->tid == number_of(event, &of->prev_tid);
+	*running = (struct running){ true, event->time_ns,
+				     number_of(event, &of->next_tid) };
+	if (!fits || sonde_event_value(event, &of->prev_comm, &comm) != 0)
+		return 0;
+	(void)sonde_value_utf8(&comm, name, sizeof(name));
+	if (!c->scheduling &&
+	    put_metadata(c, "process_name", PID_SCHEDULING, 0, "scheduling"))
+		return -EIO;
+	c->scheduling = true;
+	begin_line(c, 'X', PID_SCHEDULING, cpu);
+	put_moment(c, since_ns);
+	sonde_buffer_room(&c->buffer, 16);
+	SONDE_PUT(&c->buffer, ",\"dur\":");
+	put_time(c, event->time_ns - since_ns);
+	put_name(c, name);
+	put_args(c, event);
+	return end_line(c);
+}
+
+static int instant(void *ctx, const struct sonde_track *track,
+		   const struct sonde_event *event)
+{
+	struct sonde_event_class_info info;
+	struct chrome *c = ctx;
+
+	sonde_event_class_info(event->cls, &info);
+	if (c->classes[info.index].is_switch)
+		return put_run(c, &c->classes[info.index], event);
+	begin_line(c, 'i', pid_of(track), track->id);
+	put_moment(c, event->time_ns);
+	put_name(c, sonde_event_name(event));
+	sonde_buffer_room(&c->buffer, 16);
+	SONDE_PUT(&c->buffer, ",\"s\":\"t\"");
+	put_args(c, event);
+	return end_line(c);
+}
+
+/* ---- the whole ---- */
+
+static int look_at_class(struct chrome *c, const struct sonde_event_class *cls,
+			 struct class *of)
+{
+	const enum sonde_scope scope = SONDE_SCOPE_PAYLOAD;
+	struct sonde_event_class_info info;
+	int err = 0;
+
+	sonde_event_class_info(cls, &info);
+	of->is_switch =
+		!strcmp(info.name, "sched_switch") &&
+		!sonde_event_class_field(cls, scope, "prev_comm",
+					 &of->prev_comm) &&
+		!sonde_event_class_field(cls, scope, "prev_tid",
+					 &of->prev_tid) &&
+		!sonde_event_class_field(cls, scope, "next_tid", &of->next_tid);
+	of->payload = sonde_shape_new(
+		&c->json, sonde_event_class_scope(cls, scope), &c->pool, &err);
+	return err;
+}
+
+static int prepare(struct chrome *c, const struct sonde_trace *trace)
+{
+	size_t nr = sonde_trace_nr_event_classes(trace);
+	int64_t end_ns;
+	int err = sonde_buffer_init(&c->buffer);
+
+	sonde_pool_init(&c->pool, 0);
+	sonde_writer_init(&c->json, SONDE_STYLE_JSON, false);
+	c->classes = calloc(nr ? nr : 1, sizeof(*c->classes));
+	c->running = calloc(CPUS_MAX, sizeof(*c->running));
+	if (err != 0 || !c->classes || !c->running)
+		return -ENOMEM;
+	for (size_t i = 0; err == 0 && i < nr; i++)
+		err = look_at_class(c, sonde_trace_event_class(trace, i),
+				    &c->classes[i]);
+	(void)sonde_trace_range(trace, &c->begin_ns, &end_ns);
+	(void)fprintf(c->export->to,
+		      "{\"displayTimeUnit\":\"ns\",\"otherData\":"
+		      "{\"begin_ns\":\"%lld\"},\n\"traceEvents\":[\n",
+		      (long long)c->begin_ns);
+	return err;
+}
+
+/* The last line has no comma behind it. */
+static int finish(struct chrome *c)
+{
+	(void)put_metadata(c, "process_name", PID_COUNTERS, 0, "counters");
+	c->buffer.used -= 2;
+	sonde_buffer_text(&c->buffer, "\n]}\n", 4);
+	return flush(c);
+}
+
+static const struct sonde_timeline_ops ops = {
+	.track = put_track,
+	.open = open_span,
+	.close = close_span,
+	.instant = instant,
+	.counter = counter,
+};
+
+int sonde_export_chrome(struct sonde_export *export)
+{
+	struct chrome c = { .export = export };
+	int err = prepare(&c, export->timeline.pairs.trace);
+
+	if (err == 0)
+		err = sonde_timeline_run(&export->timeline, &ops, &c, &c.spans);
+	if (err == 0)
+		err = finish(&c);
+	sonde_export_note(export, &c.spans);
+	sonde_spans_fini(&c.spans);
+	sonde_buffer_fini(&c.buffer);
+	sonde_pool_fini(&c.pool);
+	free(c.classes);
+	free(c.running);
+	return err;
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/export/names.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct number {
+	struct sonde_key key;
+	uint64_t number;
+};
+
+int sonde_names_init(struct sonde_names *names)
+{
+	static const char other[] = "(other)";
+
+	*names = (struct sonde_names){ 0 };
+	sonde_pool_init(&names->pool, SONDE_NAMES_BYTES_MAX);
+	sonde_hash_init(&names->numbers, sizeof(struct number),
+			SONDE_NAMES_MAX);
+	(void)sonde_names_get(names, other, sizeof(other) - 1);
+	return names->nr == 1 ? 0 : -ENOMEM;
+}
+
+void sonde_names_fini(struct sonde_names *names)
+{
+	sonde_hash_fini(&names->numbers);
+	sonde_pool_fini(&names->pool);
+	free(names->texts);
+	*names = (struct sonde_names){ 0 };
+}
+
+static bool make_room(struct sonde_names *names)
+{
+	uint32_t room = names->room ? 2 * names->room : 256;
+	const char **texts;
+
+	if (names->nr < names->room)
+		return true;
+	texts = reallocarray(names->texts, room, sizeof(*texts));
+	if (!texts)
+		return false;
+	names->texts = texts;
+	names->room = room;
+	return true;
+}
+
+uint32_t sonde_names_get(struct sonde_names *names, const char *text,
+			 size_t length)
+{
+	/* A zero byte would end the copy early. */
+	struct sonde_value value = {
+		.kind = SONDE_KIND_STRING,
+		.length =
+			strnlen(text, length < SONDE_NAME_MAX ? length :
+								SONDE_NAME_MAX),
+		.text = text,
+	};
+	struct sonde_key key;
+	struct number *number;
+	char *copy;
+
+	(void)sonde_key_of_value(&value, &key);
+	number = sonde_hash_get(&names->numbers, &key);
+	if (number)
+		return (uint32_t)number->number;
+	if (!make_room(names))
+		return 0;
+	copy = sonde_pool_text(&names->pool, text, (size_t)value.length);
+	number = copy ? sonde_hash_put(&names->numbers, &key) : NULL;
+	if (!number)
+		return 0;
+	number->number = names->nr;
+	names->texts[names->nr++] = copy;
+	return (uint32_t)number->number;
+}
+
+uint32_t sonde_names_lasting(struct sonde_names *names, const char *text)
+{
+	uint32_t hash = (uint32_t)((uintptr_t)text * 0x9e3779b97f4a7c15u >> 32);
+	struct sonde_names_recent *recent =
+		&names->recent[hash % SONDE_NAMES_RECENT];
+
+	if (recent->text != text) {
+		recent->text = text;
+		recent->number = sonde_names_get(names, text, strlen(text));
+	}
+	return recent->number;
+}

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * pairs.h - which events begin and end something, and what that is called.
+ *
+ * Either the user says it (--begin, --end, --name), or the events' names do:
+ * a table of pairs that tracers write, in pairs.c. All that can be known of an
+ * event class is found out once; asking for an event then costs a look into an
+ * array, and a field's value if that makes the name.
+ */
+#ifndef VIEW_EXPORT_PAIRS_H
+#define VIEW_EXPORT_PAIRS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/trace.h>
+
+#include "view/export/names.h"
+
+/* What it belongs to. */
+enum sonde_pair_place {
+	SONDE_PAIR_THREAD,
+	SONDE_PAIR_CPU, /* interrupts */
+};
+
+struct sonde_edge {
+	bool begins, ends; /* both: ends one and begins the next */
+	enum sonde_pair_place place;
+	/* An end belongs to the innermost open begin of the same kind and, if
+	 * it has a name (not 0), of the same name. */
+	uint32_t kind;
+	uint32_t name;
+	/* This begin ends what is open of its kind. */
+	bool flat;
+	/* Its thread ends: nothing of it goes on. */
+	bool last;
+	/* This end also comes without a begin, and then means nothing. */
+	bool lone;
+};
+
+struct sonde_pairs_config {
+	struct sonde_trace *trace;
+	/* begin NULL: by the events' names. name NULL: an event's
+	 * own name. */
+	struct sonde_filter *begin, *end, *name;
+};
+
+struct sonde_pairs {
+	struct sonde_pairs_config config;
+	struct sonde_names *names;        /* borrowed */
+	struct sonde_pair_class *classes; /* by index of event class */
+	bool any; /* some event class begins something */
+};
+
+int sonde_pairs_init(struct sonde_pairs *pairs,
+		     const struct sonde_pairs_config *config,
+		     struct sonde_names *names);
+void sonde_pairs_fini(struct sonde_pairs *pairs);
+
+void sonde_pairs_edge(const struct sonde_pairs *pairs,
+		      const struct sonde_event *event,
+		      struct sonde_edge *ret_edge);
+
+#endif /* VIEW_EXPORT_PAIRS_H */

@@ -1,0 +1,410 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perfetto.c - a timeline as a Perfetto trace: a sequence of TracePacket
+ * messages, each behind the tag of field 1, as its file is one message with one
+ * repeated field.
+ *
+ *   first	a clock snapshot: our nanoseconds since 1970 serve as boot time,
+ *		which is what packets use unless they say otherwise, and as real
+ *		time, so that the viewer can show the time of day. The system's
+ *		name, by which the viewer reads task states
+ *   tracks	a TrackDescriptor for each process, thread, CPU and counter
+ *   spans	a TrackEvent SLICE_BEGIN and a SLICE_END on the thread's track
+ *   others	a TrackEvent INSTANT; fields are debug annotations
+ *   scheduler	sched_switch and its like, as the ftrace events which they were:
+ *		the viewer makes CPU and thread states only of these
+ *
+ * Names of events and annotations are interned: a number stands for the text,
+ * which goes along when it is used first. All packets are one sequence; the
+ * first says that nothing was interned before, the others that they need it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "view/export/export.h"
+#include "view/export/perfetto_packets.h"
+
+/* ---- what the viewer wants as ftrace events ---- */
+
+#define FTRACE_FIELDS 7
+
+static const struct ftrace {
+	const char *name;
+	uint32_t message; /* field of the ftrace event */
+	struct {
+		const char *name;
+		uint32_t number;
+	} fields[FTRACE_FIELDS];
+} ftraces[] = {
+	{ "sched_switch",
+	  4,
+	  { { "prev_comm", 1 },
+	    { "prev_tid", 2 },
+	    { "prev_prio", 3 },
+	    { "prev_state", 4 },
+	    { "next_comm", 5 },
+	    { "next_tid", 6 },
+	    { "next_prio", 7 } } },
+	{ "sched_wakeup",
+	  17,
+	  { { "comm", 1 }, { "tid", 2 }, { "prio", 3 }, { "target_cpu", 5 } } },
+	{ "sched_waking",
+	  20,
+	  { { "comm", 1 }, { "tid", 2 }, { "prio", 3 }, { "target_cpu", 5 } } },
+	{ "sched_wakeup_new",
+	  114,
+	  { { "comm", 1 }, { "tid", 2 }, { "prio", 3 }, { "target_cpu", 5 } } },
+	{ "power_cpu_frequency", 11, { { "state", 1 }, { "cpu_id", 2 } } },
+	{ "cpu_frequency", 11, { { "state", 1 }, { "cpu_id", 2 } } },
+	{ "power_cpu_idle", 13, { { "state", 1 }, { "cpu_id", 2 } } },
+	{ "cpu_idle", 13, { { "state", 1 }, { "cpu_id", 2 } } },
+};
+
+/* An event class, as one of these; ftrace NULL: it isn't. */
+struct class
+{
+	const struct ftrace *ftrace;
+	bool has[FTRACE_FIELDS];
+	struct sonde_field fields[FTRACE_FIELDS];
+};
+
+struct process {
+	struct sonde_key key; /* machine and pid */
+	uint64_t named;
+};
+
+struct perfetto {
+	struct sonde_export *export;
+	struct sonde_spans spans;
+	struct sonde_perfetto_packets packets;
+	struct sonde_hash processes;
+	struct class *classes; /* by index of event class */
+};
+
+static uint64_t time_of(int64_t time_ns)
+{
+	return time_ns > 0 ? (uint64_t)time_ns : 0;
+}
+
+/* ---- track events ---- */
+
+static uint64_t uuid_of_track(const struct sonde_track *track)
+{
+	return track->index + 1u;
+}
+
+static uint64_t uuid_of_process(uint32_t machine, int32_t pid)
+{
+	return 1ull << 62 | (uint64_t)machine << 32 | (uint32_t)pid;
+}
+
+static uint64_t uuid_of_counter(size_t i)
+{
+	return 2ull << 62 | i;
+}
+
+static void begin_event(struct perfetto *p, uint64_t track, int64_t time_ns,
+			enum event_type type)
+{
+	struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
+
+	sonde_proto_uint(packet, PACKET_TIME, time_of(time_ns));
+	sonde_proto_uint(packet, PACKET_FLAGS, FLAG_NEEDS);
+	sonde_proto_open(packet, PACKET_TRACK_EVENT);
+	sonde_proto_uint(packet, EVENT_TYPE, type);
+	sonde_proto_uint(packet, EVENT_TRACK, track);
+}
+
+static int end_event(struct perfetto *p, const struct sonde_event *event)
+{
+	if (event) {
+		sonde_perfetto_fields(&p->packets, event,
+				      SONDE_SCOPE_EVENT_CONTEXT);
+		sonde_perfetto_fields(&p->packets, event, SONDE_SCOPE_PAYLOAD);
+	}
+	sonde_proto_close(&p->packets.packet);
+	return sonde_perfetto_end(&p->packets);
+}
+
+static int open_span(void *ctx, const struct sonde_track *track,
+		     const struct sonde_event *event)
+{
+	struct perfetto *p = ctx;
+
+	begin_event(p, uuid_of_track(track), event->time_ns, TYPE_BEGIN);
+	sonde_perfetto_name(&p->packets, track->spans[track->depth - 1].name);
+	return end_event(p, event);
+}
+
+static int close_span(void *ctx, const struct sonde_track *track,
+		      int64_t time_ns, const struct sonde_event *event)
+{
+	struct perfetto *p = ctx;
+
+	begin_event(p, uuid_of_track(track), time_ns, TYPE_END);
+	return end_event(p, event);
+}
+
+static int counter(void *ctx, size_t i, int64_t time_ns,
+		   const struct sonde_value *value)
+{
+	struct perfetto *p = ctx;
+
+	begin_event(p, uuid_of_counter(i), time_ns, TYPE_COUNTER);
+	if (value->kind == SONDE_KIND_FLOAT)
+		sonde_proto_double(&p->packets.packet, EVENT_COUNT_DOUBLE,
+				   value->d);
+	else if (value->kind == SONDE_KIND_UINT && value->u > INT64_MAX)
+		sonde_proto_double(&p->packets.packet, EVENT_COUNT_DOUBLE,
+				   (double)value->u);
+	else
+		sonde_proto_int(&p->packets.packet, EVENT_COUNT, value->i);
+	return end_event(p, NULL);
+}
+
+/* ---- ftrace events ---- */
+
+static void put_ftrace_field(struct perfetto *p, uint32_t number,
+			     const struct sonde_value *value)
+{
+	char text[64];
+
+	if (value->kind == SONDE_KIND_STRING) {
+		size_t length = sonde_value_utf8(value, text, sizeof(text));
+
+		sonde_proto_bytes(&p->packets.packet, number, text,
+				  length < sizeof(text) ? length :
+							  sizeof(text) - 1);
+	} else {
+		sonde_proto_int(&p->packets.packet, number, value->i);
+	}
+}
+
+static int put_ftrace(struct perfetto *p, const struct class *cls,
+		      const struct sonde_track *track,
+		      const struct sonde_event *event)
+{
+	struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
+
+	sonde_proto_open(packet, PACKET_FTRACE);
+	sonde_proto_uint(packet, FTRACE_CPU, (uint64_t)sonde_event_cpu(event));
+	sonde_proto_open(packet, FTRACE_EVENT);
+	sonde_proto_uint(packet, FTRACE_EVENT_TIME, time_of(event->time_ns));
+	if (track->kind == SONDE_TRACK_THREAD)
+		sonde_proto_uint(packet, FTRACE_EVENT_PID, (uint64_t)track->id);
+	sonde_proto_open(packet, cls->ftrace->message);
+	for (size_t i = 0; i < FTRACE_FIELDS; i++) {
+		struct sonde_value value;
+
+		if (cls->has[i] &&
+		    sonde_event_value(event, &cls->fields[i], &value) == 0)
+			put_ftrace_field(p, cls->ftrace->fields[i].number,
+					 &value);
+	}
+	for (int open = 3; open > 0; open--)
+		sonde_proto_close(packet);
+	return sonde_perfetto_end(&p->packets);
+}
+
+static int instant(void *ctx, const struct sonde_track *track,
+		   const struct sonde_event *event)
+{
+	struct perfetto *p = ctx;
+	const char *name = sonde_event_name(event);
+	struct sonde_event_class_info info;
+
+	sonde_event_class_info(event->cls, &info);
+	if (p->classes[info.index].ftrace && sonde_event_cpu(event) >= 0)
+		return put_ftrace(p, &p->classes[info.index], track, event);
+	begin_event(p, uuid_of_track(track), event->time_ns, TYPE_INSTANT);
+	sonde_perfetto_name(&p->packets,
+			    sonde_names_lasting(&p->spans.names, name));
+	return end_event(p, event);
+}
+
+/* ---- descriptions ---- */
+
+static int put_process(struct perfetto *p, const struct sonde_track *track,
+		       const struct sonde_timeline_name *name)
+{
+	struct sonde_key key = sonde_key_make(
+		SONDE_KEY_UINT, (uint32_t)name->pid, track->machine);
+	struct process *process = sonde_hash_get(&p->processes, &key);
+	struct sonde_proto *packet;
+
+	if (process && (process->named || name->process[0] == 0))
+		return 0;
+	if (!process)
+		process = sonde_hash_put(&p->processes, &key);
+	if (!process)
+		return -ENOMEM;
+	process->named = name->process[0] != 0;
+	packet = sonde_perfetto_begin(&p->packets);
+	sonde_proto_open(packet, PACKET_TRACK);
+	sonde_proto_uint(packet, TRACK_UUID,
+			 uuid_of_process(track->machine, name->pid));
+	sonde_proto_open(packet, TRACK_PROCESS);
+	sonde_proto_int(packet, PROCESS_PID, name->pid);
+	if (process->named)
+		sonde_proto_text(packet, PROCESS_NAME, name->process);
+	sonde_proto_close(packet);
+	sonde_proto_close(packet);
+	return sonde_perfetto_end(&p->packets);
+}
+
+static int put_track(void *ctx, const struct sonde_track *track,
+		     const struct sonde_timeline_name *name)
+{
+	bool thread = track->kind == SONDE_TRACK_THREAD;
+	struct perfetto *p = ctx;
+	struct sonde_proto *packet;
+	int err = thread ? put_process(p, track, name) : 0;
+
+	if (err != 0)
+		return err;
+	packet = sonde_perfetto_begin(&p->packets);
+	sonde_proto_open(packet, PACKET_TRACK);
+	sonde_proto_uint(packet, TRACK_UUID, uuid_of_track(track));
+	if (thread) {
+		sonde_proto_uint(packet, TRACK_PARENT,
+				 uuid_of_process(track->machine, name->pid));
+		sonde_proto_open(packet, TRACK_THREAD);
+		sonde_proto_int(packet, THREAD_PID, name->pid);
+		sonde_proto_int(packet, THREAD_TID, track->id);
+		if (name->track[0])
+			sonde_proto_text(packet, THREAD_NAME, name->track);
+		sonde_proto_close(packet);
+	} else {
+		sonde_proto_text(packet, TRACK_NAME, name->track);
+	}
+	sonde_proto_close(packet);
+	return sonde_perfetto_end(&p->packets);
+}
+
+static int put_counters(struct perfetto *p)
+{
+	const struct sonde_timeline_config *config = &p->export->timeline;
+	int err = 0;
+
+	for (size_t i = 0; err == 0 && i < config->nr_counters; i++) {
+		struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
+
+		sonde_proto_open(packet, PACKET_TRACK);
+		sonde_proto_uint(packet, TRACK_UUID, uuid_of_counter(i));
+		sonde_proto_text(packet, TRACK_NAME, config->counters[i].name);
+		sonde_proto_open(packet, TRACK_COUNTER);
+		sonde_proto_close(packet);
+		sonde_proto_close(packet);
+		err = sonde_perfetto_end(&p->packets);
+	}
+	return err;
+}
+
+static int put_system(struct perfetto *p, const struct sonde_source *source)
+{
+	static const char *const names[] = { "sysname", "kernel_version",
+					     "kernel_release", "machine" };
+	struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
+
+	sonde_proto_open(packet, PACKET_SYSTEM);
+	sonde_proto_open(packet, SYSTEM_UTSNAME);
+	for (uint32_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
+		const char *text = sonde_source_env(source, names[i]);
+
+		/* The fields are numbered in this order, from 1. */
+		if (text)
+			sonde_proto_text(packet, i + 1, text);
+	}
+	sonde_proto_close(packet);
+	sonde_proto_close(packet);
+	return sonde_perfetto_end(&p->packets);
+}
+
+static void put_clock(struct sonde_proto *packet, uint32_t id, int64_t time_ns)
+{
+	sonde_proto_open(packet, CLOCKS_CLOCK);
+	sonde_proto_uint(packet, CLOCK_ID, id);
+	sonde_proto_uint(packet, CLOCK_TIME, time_of(time_ns));
+	sonde_proto_close(packet);
+}
+
+static int put_head(struct perfetto *p, const struct sonde_trace *trace)
+{
+	struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
+	int64_t begin_ns = 0;
+	int64_t end_ns;
+	int err;
+
+	(void)sonde_trace_range(trace, &begin_ns, &end_ns);
+	sonde_proto_uint(packet, PACKET_TIME, time_of(begin_ns));
+	sonde_proto_uint(packet, PACKET_FLAGS, FLAG_CLEARED | FLAG_NEEDS);
+	sonde_proto_uint(packet, PACKET_FIRST, 1);
+	sonde_proto_uint(packet, PACKET_DROPPED, 1);
+	sonde_proto_open(packet, PACKET_CLOCKS);
+	sonde_proto_uint(packet, CLOCKS_PRIMARY, CLOCK_IS_BOOTTIME);
+	put_clock(packet, CLOCK_IS_BOOTTIME, begin_ns);
+	put_clock(packet, CLOCK_IS_REALTIME, begin_ns);
+	sonde_proto_close(packet);
+	err = sonde_perfetto_end(&p->packets);
+	if (err == 0 && sonde_trace_nr_sources(trace) > 0)
+		err = put_system(p, sonde_trace_source(trace, 0));
+	return err != 0 ? err : put_counters(p);
+}
+
+/* ---- the whole ---- */
+
+static void find_ftrace(const struct sonde_event_class *cls, struct class *of)
+{
+	struct sonde_event_class_info info;
+
+	sonde_event_class_info(cls, &info);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(ftraces); i++)
+		if (!strcmp(info.name, ftraces[i].name))
+			of->ftrace = &ftraces[i];
+	for (size_t i = 0; of->ftrace && i < FTRACE_FIELDS; i++)
+		of->has[i] = of->ftrace->fields[i].name &&
+			     sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
+						     of->ftrace->fields[i].name,
+						     &of->fields[i]) == 0;
+}
+
+static int prepare(struct perfetto *p, const struct sonde_trace *trace)
+{
+	size_t nr = sonde_trace_nr_event_classes(trace);
+
+	sonde_hash_init(&p->processes, sizeof(struct process),
+			SONDE_SPANS_TRACKS);
+	p->classes = calloc(nr ? nr : 1, sizeof(*p->classes));
+	if (!p->classes ||
+	    sonde_perfetto_packets_init(&p->packets, p->export->to,
+					&p->spans.names) != 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		find_ftrace(sonde_trace_event_class(trace, i), &p->classes[i]);
+	return put_head(p, trace);
+}
+
+static const struct sonde_timeline_ops ops = {
+	.track = put_track,
+	.open = open_span,
+	.close = close_span,
+	.instant = instant,
+	.counter = counter,
+};
+
+int sonde_export_perfetto(struct sonde_export *export)
+{
+	struct perfetto p = { .export = export };
+	int err = prepare(&p, export->timeline.pairs.trace);
+
+	if (err == 0)
+		err = sonde_timeline_run(&export->timeline, &ops, &p, &p.spans);
+	sonde_export_note(export, &p.spans);
+	sonde_spans_fini(&p.spans);
+	sonde_hash_fini(&p.processes);
+	sonde_perfetto_packets_fini(&p.packets);
+	free(p.classes);
+	return err;
+}

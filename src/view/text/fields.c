@@ -1,0 +1,746 @@
+/* SPDX-License-Identifier: MIT */
+#include "view/text/fields.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "reader/reader.h"
+#include "view/text/escape.h"
+
+#define NAME_ON  "\033[36m"
+#define NAME_OFF "\033[0m"
+
+/* How a leaf is written. */
+enum form {
+	FORM_UINT,
+	FORM_INT,
+	FORM_HEX,
+	FORM_OCTAL,
+	FORM_BINARY,
+	FORM_BOOL,
+	FORM_FLOAT,
+	FORM_STRING,
+	FORM_WIDE_STRING, /* in UTF-16 or UTF-32 */
+	FORM_BLOB,
+	FORM_LABEL, /* then the number, in `number` */
+	FORM_FLAGS,
+	FORM_GROUP,
+};
+
+struct sonde_shape {
+	const struct sonde_class *cls;
+	/* what comes before the value: a separator and the name. The first
+	 * shown member leaves out `first_skip` characters. */
+	const char *prefix;
+	uint32_t length;
+	uint32_t first_skip;
+	enum form form, number;
+	bool hidden;
+	uint64_t mask;                /* of numbers in bases other than ten */
+	struct sonde_shape *children; /* [cls->nr_members] */
+};
+
+/* A word of a style, to be copied 16 bytes at once. */
+struct word {
+	char text[16];
+	size_t length;
+};
+#define WORD(literal)                        \
+	{                                    \
+		literal, sizeof(literal) - 1 \
+	}
+
+struct words {
+	struct word struct_open, struct_close, array_open, array_close;
+	struct word option_open, option_close, variant_open, variant_close;
+	struct word none;
+};
+
+static const struct words all_words[] = {
+	[SONDE_STYLE_PLAIN] = {
+		WORD("{"), WORD(" }"), WORD("["), WORD("]"),
+		WORD(""), WORD(""), WORD(""), WORD(""), WORD("none"),
+	},
+	[SONDE_STYLE_BABELTRACE] = {
+		WORD("{"), WORD(" }"), WORD("["), WORD(" ]"),
+		WORD("{ "), WORD(" }"), WORD("{ "), WORD(" }"), WORD("<none>"),
+	},
+	[SONDE_STYLE_JSON] = {
+		WORD("{"), WORD("}"), WORD("["), WORD("]"),
+		WORD(""), WORD(""), WORD("{"), WORD("}"), WORD("null"),
+	},
+};
+
+static const char lower_digits[] = "0123456789abcdef";
+
+void sonde_writer_init(struct sonde_writer *writer, enum sonde_style style,
+		       bool colour)
+{
+	*writer = (struct sonde_writer){
+		.style = style,
+		.colour = colour && style == SONDE_STYLE_PLAIN,
+	};
+	for (int c = 0; c < 256; c++) {
+		bool escaped = c < 0x20 || c == 0x7f || c == '"' || c == '\\';
+
+		if (style == SONDE_STYLE_BABELTRACE)
+			escaped |= c == '\'' || c == '?';
+		else
+			escaped |= c >= 0x80; /* may be no character */
+		writer->verbatim[c] = !escaped;
+	}
+}
+
+const char *sonde_padded(struct sonde_pool *pool, const char *text,
+			 size_t length)
+{
+	char *copy = sonde_pool_get(pool, 1, length + 16);
+
+	if (copy)
+		memcpy(copy, text, length);
+	return copy;
+}
+
+/* ---- shapes ---- */
+
+/*
+ * babeltrace2 shows neither what the format itself needs (sizes, times of
+ * packets) nor numbers that a clock is mapped to, unless a length or a tag is
+ * taken from them; nor what is made of those alone.
+ */
+static bool is_hidden_leaf(const struct sonde_writer *writer,
+			   const struct sonde_class *cls)
+{
+	return writer->style == SONDE_STYLE_BABELTRACE &&
+	       (cls->role != SONDE_ROLE_NONE || cls->clock >= 0) &&
+	       cls->reg < 0;
+}
+
+static bool is_group(const struct sonde_class *cls)
+{
+	return cls->kind >= SONDE_KIND_STRUCT;
+}
+
+static enum form number_form(const struct sonde_writer *writer,
+			     const struct sonde_class *cls)
+{
+	if (writer->style == SONDE_STYLE_JSON)
+		return cls->kind == SONDE_KIND_INT ? FORM_INT : FORM_UINT;
+	if (cls->kind == SONDE_KIND_BITS)
+		return FORM_HEX;
+	if (cls->base == 10)
+		return cls->kind == SONDE_KIND_INT ? FORM_INT : FORM_UINT;
+	if (cls->base == 16)
+		return FORM_HEX;
+	return cls->base == 8 ? FORM_OCTAL : FORM_BINARY;
+}
+
+static enum form leaf_form(const struct sonde_writer *writer,
+			   const struct sonde_class *cls)
+{
+	switch (cls->kind) {
+	case SONDE_KIND_BOOL:
+		return FORM_BOOL;
+	case SONDE_KIND_BITS:
+		if (cls->nr_labels && writer->style != SONDE_STYLE_BABELTRACE)
+			return FORM_FLAGS;
+		return number_form(writer, cls);
+	case SONDE_KIND_FLOAT:
+		return FORM_FLOAT;
+	case SONDE_KIND_STRING:
+		return cls->encoding == SONDE_ENCODING_UTF8 ? FORM_STRING :
+							      FORM_WIDE_STRING;
+	case SONDE_KIND_BLOB:
+		return FORM_BLOB;
+	case SONDE_KIND_UINT:
+	case SONDE_KIND_INT:
+		break;
+	case SONDE_KIND_STRUCT:
+	case SONDE_KIND_ARRAY:
+	case SONDE_KIND_SEQUENCE:
+	case SONDE_KIND_VARIANT:
+	case SONDE_KIND_OPTIONAL:
+		return FORM_GROUP;
+	}
+	return cls->is_enum || cls->nr_labels ? FORM_LABEL :
+						number_form(writer, cls);
+}
+
+/* Numbers in hexadecimal, octal and binary have as many bits as digits can
+ * tell, so that -1 in 8 bits is 0xff. */
+static uint64_t number_mask(const struct sonde_class *cls)
+{
+	unsigned int unit = cls->base == 16 ? 4 : cls->base == 8 ? 3 : 1;
+	unsigned int bits = (cls->bits + unit - 1) / unit * unit;
+
+	return bits && bits < 64 ? ((uint64_t)1 << bits) - 1 : UINT64_MAX;
+}
+
+/* A member's name as the style writes it, behind a separator. */
+static int make_prefix(const struct sonde_writer *writer, const char *name,
+		       struct sonde_shape *shape, struct sonde_pool *pool)
+{
+	struct sonde_buffer text;
+	int err = sonde_buffer_init(&text);
+
+	if (err)
+		return err;
+	SONDE_PUT(&text, ", ");
+	if (name && writer->style == SONDE_STYLE_JSON) {
+		sonde_put_quoted(writer, name, strlen(name), &text);
+		sonde_buffer_text(&text, ": ", 2);
+	} else if (name) {
+		sonde_buffer_text(&text, NAME_ON,
+				  writer->colour ? strlen(NAME_ON) : 0);
+		sonde_buffer_safe(&text, name);
+		sonde_buffer_text(&text, NAME_OFF,
+				  writer->colour ? strlen(NAME_OFF) : 0);
+		sonde_buffer_text(&text, " = ", 3);
+	}
+	shape->prefix = sonde_padded(pool, text.text, text.used);
+	shape->length = (uint32_t)text.used;
+	if (text.failed || !shape->prefix)
+		err = -ENOMEM;
+	sonde_buffer_fini(&text);
+	return err;
+}
+
+/* The name that goes before a child of a group. Options of variants are named
+ * by the style's own words, elements by their index or not at all. */
+static const char *child_name(const struct sonde_class *group, size_t i)
+{
+	return group->kind == SONDE_KIND_STRUCT ? group->members[i].name : NULL;
+}
+
+static int fill_shape(const struct sonde_writer *writer,
+		      const struct sonde_class *cls, struct sonde_pool *pool,
+		      struct sonde_shape *shape);
+
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
+static int fill_children(const struct sonde_writer *writer,
+			 struct sonde_pool *pool, struct sonde_shape *shape)
+{
+	const struct sonde_class *cls = shape->cls;
+	uint32_t skip;
+
+	shape->children = sonde_pool_get(pool, cls->nr_members + 1,
+					 sizeof(*shape->children));
+	if (!shape->children)
+		return -ENOMEM;
+	skip = 2;
+	if (writer->style == SONDE_STYLE_BABELTRACE ||
+	    (writer->style == SONDE_STYLE_PLAIN &&
+	     cls->kind == SONDE_KIND_STRUCT))
+		skip = 1; /* a blank stays */
+	shape->hidden = cls->nr_members > 0;
+	for (size_t i = 0; i < cls->nr_members; i++) {
+		struct sonde_shape *child = &shape->children[i];
+		int err = make_prefix(writer, child_name(cls, i), child, pool);
+
+		if (!err)
+			err = fill_shape(writer, cls->members[i].cls, pool,
+					 child);
+		if (err)
+			return err;
+		child->first_skip = skip;
+		shape->hidden &= child->hidden;
+	}
+	return 0;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
+static int fill_shape(const struct sonde_writer *writer,
+		      const struct sonde_class *cls, struct sonde_pool *pool,
+		      struct sonde_shape *shape)
+{
+	shape->cls = cls;
+	shape->form = leaf_form(writer, cls);
+	shape->number = number_form(writer, cls);
+	shape->mask = number_mask(cls);
+	if (is_group(cls))
+		return fill_children(writer, pool, shape);
+	shape->hidden = is_hidden_leaf(writer, cls);
+	return 0;
+}
+
+const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
+					  const struct sonde_class *cls,
+					  struct sonde_pool *pool,
+					  int *ret_error)
+{
+	struct sonde_shape *shape;
+
+	*ret_error = 0;
+	if (!cls)
+		return NULL;
+	shape = sonde_pool_get(pool, 1, sizeof(*shape));
+	*ret_error = shape ? fill_shape(writer, cls, pool, shape) : -ENOMEM;
+	if (*ret_error)
+		return NULL;
+	if (writer->style == SONDE_STYLE_PLAIN)
+		/* the outermost structure has no braces */
+		for (size_t i = 0; i < cls->nr_members; i++)
+			shape->children[i].first_skip = 2;
+	return shape->hidden ? NULL : shape;
+}
+
+/* ---- strings ---- */
+
+/* The escapes of C, as babeltrace2 writes them. */
+static size_t escape_babeltrace(char c, char *to)
+{
+	static const char controls[] = "\a\b\033\f\n\r\t\v";
+	static const char letters[] = "abefnrtv";
+	const char *found = strchr(controls, c);
+
+	to[0] = '\\';
+	if (!c) {
+		to[1] = '0';
+		return 2;
+	}
+	if (!found && (unsigned char)c >= 0x20 && c != 0x7f) {
+		to[1] = c;
+		return 2;
+	}
+	if (found) {
+		to[1] = letters[found - controls];
+		return 2;
+	}
+	to[1] = 'x';
+	to[2] = lower_digits[(unsigned char)c >> 4];
+	to[3] = lower_digits[c & 15];
+	return 4;
+}
+
+/* One character that is not verbatim; how many bytes it is. */
+static size_t put_escape(const struct sonde_writer *writer, const char *text,
+			 size_t length, struct sonde_buffer *buffer)
+{
+	char escape[SONDE_ESCAPE_MAX];
+	size_t used = 1;
+	size_t n;
+
+	if (writer->style == SONDE_STYLE_BABELTRACE) {
+		n = escape_babeltrace(*text, escape);
+	} else if (writer->style == SONDE_STYLE_JSON) {
+		n = sonde_escape_json(text, length, escape, &used);
+	} else if (*text == '"' || *text == '\\') {
+		escape[0] = '\\';
+		escape[1] = *text;
+		n = 2;
+	} else {
+		n = sonde_escape_safe(text, length, escape, &used);
+	}
+	sonde_buffer_room(buffer, sizeof(escape));
+	sonde_put_bytes(buffer, escape, n);
+	return used;
+}
+
+static void put_escaped(const struct sonde_writer *writer, const char *text,
+			size_t length, struct sonde_buffer *buffer)
+{
+	size_t at = 0;
+
+	while (at < length) {
+		size_t end = at;
+
+		while (end < length &&
+		       writer->verbatim[(unsigned char)text[end]])
+			end++;
+		sonde_buffer_text(buffer, text + at, end - at);
+		if (end < length)
+			end += put_escape(writer, text + end, length - end,
+					  buffer);
+		at = end;
+	}
+}
+
+void sonde_put_quoted(const struct sonde_writer *writer, const char *text,
+		      size_t length, struct sonde_buffer *buffer)
+{
+	sonde_buffer_room(buffer, 1);
+	sonde_put_char(buffer, '"');
+	put_escaped(writer, text, length, buffer);
+	sonde_buffer_room(buffer, 1);
+	sonde_put_char(buffer, '"');
+}
+
+static void put_wide_string(const struct sonde_writer *writer,
+			    const struct sonde_value *value,
+			    struct sonde_buffer *buffer)
+{
+	size_t length = sonde_value_utf8(value, NULL, 0);
+	char *text = malloc(length + 1);
+
+	if (!text) {
+		buffer->failed = true;
+		return;
+	}
+	(void)sonde_value_utf8(value, text, length + 1);
+	sonde_put_quoted(writer, text, length, buffer);
+	free(text);
+}
+
+/* Bytes in hexadecimal, of a length that only the packet limits. */
+static void put_blob(const struct sonde_writer *writer,
+		     const struct sonde_value *value,
+		     struct sonde_buffer *buffer)
+{
+	bool quoted = writer->style == SONDE_STYLE_JSON;
+
+	sonde_buffer_text(buffer, "\"", quoted);
+	for (uint64_t i = 0; i < value->length; i++) {
+		unsigned char byte = (unsigned char)value->text[i];
+
+		sonde_buffer_room(buffer, 2);
+		sonde_put_char(buffer, lower_digits[byte >> 4]);
+		sonde_put_char(buffer, lower_digits[byte & 15]);
+	}
+	sonde_buffer_text(buffer, "\"", quoted);
+}
+
+/* ---- numbers ---- */
+
+static void put_binary(struct sonde_buffer *buffer, uint64_t value,
+		       unsigned int bits)
+{
+	SONDE_PUT(buffer, "0b");
+	for (unsigned int i = bits ? bits : 64; i-- > 0;)
+		sonde_put_char(buffer, (char)('0' + (value >> i & 1)));
+}
+
+static void put_octal(struct sonde_buffer *buffer, uint64_t value)
+{
+	int shift = 63;
+
+	sonde_put_char(buffer, '0');
+	while (shift && !(value >> shift))
+		shift -= 3;
+	for (; shift >= 0; shift -= 3)
+		sonde_put_char(buffer, (char)('0' + (value >> shift & 7)));
+}
+
+void sonde_put_float(const struct sonde_writer *writer, double value,
+		     unsigned int bits, struct sonde_buffer *buffer)
+{
+	if (writer->style == SONDE_STYLE_BABELTRACE)
+		buffer->used +=
+			(size_t)snprintf(buffer->text + buffer->used,
+					 SONDE_BUFFER_SLACK, "%g", value);
+	else if (writer->style == SONDE_STYLE_JSON && !isfinite(value))
+		SONDE_PUT(buffer, "null");
+	else
+		sonde_put_double(buffer, value, bits);
+}
+
+static void put_number(const struct sonde_writer *writer,
+		       const struct sonde_shape *shape, enum form form,
+		       uint64_t value, struct sonde_buffer *buffer)
+{
+	if (form == FORM_UINT) {
+		sonde_put_uint(buffer, value);
+	} else if (form == FORM_INT) {
+		sonde_put_int(buffer, (int64_t)value);
+	} else if (form == FORM_HEX) {
+		SONDE_PUT(buffer, "0x");
+		sonde_put_hex(buffer, value & shape->mask,
+			      writer->style == SONDE_STYLE_BABELTRACE ?
+				      SONDE_HEX_UPPER :
+				      SONDE_HEX_LOWER);
+	} else if (form == FORM_OCTAL) {
+		put_octal(buffer, value & shape->mask);
+	} else {
+		put_binary(buffer, value, shape->cls->bits);
+	}
+}
+
+/* ( "red", "crimson" : container = 0 ) */
+static void put_enum_babeltrace(const struct sonde_writer *writer,
+				const struct sonde_shape *shape, uint64_t value,
+				struct sonde_buffer *buffer)
+{
+	const char *label = sonde_class_label(shape->cls, value, 0);
+
+	sonde_buffer_text(buffer, "( ", 2);
+	if (!label)
+		sonde_buffer_text(buffer, "<unknown>", 9);
+	for (size_t i = 1; label; i++) {
+		sonde_put_quoted(writer, label, strlen(label), buffer);
+		label = sonde_class_label(shape->cls, value, i);
+		sonde_buffer_text(buffer, ", ", label ? 2 : 0);
+	}
+	sonde_buffer_text(buffer, " : container = ", 15);
+	sonde_buffer_room(buffer, 80);
+	put_number(writer, shape, shape->number, value, buffer);
+	SONDE_PUT(buffer, " )");
+}
+
+/* {"value": 3, "label": "red"}, {"value": 3, "labels": ["a", "b"]} */
+static void put_labels_json(const struct sonde_writer *writer,
+			    const struct sonde_shape *shape, uint64_t value,
+			    struct sonde_buffer *buffer)
+{
+	bool flags = shape->form == FORM_FLAGS;
+	const char *label = sonde_class_label(shape->cls, value, 0);
+
+	SONDE_PUT(buffer, "{\"value\": ");
+	put_number(writer, shape, shape->number, value, buffer);
+	if (flags)
+		SONDE_PUT(buffer, ", \"labels\": [");
+	else
+		SONDE_PUT(buffer, ", \"label\": ");
+	if (!flags && !label)
+		SONDE_PUT(buffer, "null");
+	for (size_t i = 1; label; i++) {
+		sonde_put_quoted(writer, label, strlen(label), buffer);
+		label = flags ? sonde_class_label(shape->cls, value, i) : NULL;
+		sonde_buffer_text(buffer, ", ", label ? 2 : 0);
+	}
+	sonde_buffer_text(buffer, flags ? "]}" : "}", flags ? 2 : 1);
+}
+
+/* red|crimson, or the number. */
+static void put_labels_plain(const struct sonde_writer *writer,
+			     const struct sonde_shape *shape, uint64_t value,
+			     struct sonde_buffer *buffer)
+{
+	const char *label = sonde_class_label(shape->cls, value, 0);
+
+	if (!label)
+		put_number(writer, shape, shape->number, value, buffer);
+	for (size_t i = 1; label; i++) {
+		put_escaped(writer, label, strlen(label), buffer);
+		label = sonde_class_label(shape->cls, value, i);
+		sonde_buffer_text(buffer, "|", label != NULL);
+	}
+}
+
+static void put_labels(const struct sonde_writer *writer,
+		       const struct sonde_shape *shape, uint64_t value,
+		       struct sonde_buffer *buffer)
+{
+	if (writer->style == SONDE_STYLE_BABELTRACE)
+		put_enum_babeltrace(writer, shape, value, buffer);
+	else if (writer->style == SONDE_STYLE_JSON)
+		put_labels_json(writer, shape, value, buffer);
+	else
+		put_labels_plain(writer, shape, value, buffer);
+}
+
+/* ---- events ---- */
+
+static void put_value(const struct sonde_writer *writer,
+		      const struct sonde_shape *shape,
+		      const struct sonde_value *value,
+		      struct sonde_buffer *buffer)
+{
+	switch ((enum form)shape->form) {
+	case FORM_UINT:
+		sonde_put_uint(buffer, value->u);
+		break;
+	case FORM_INT:
+		sonde_put_int(buffer, value->i);
+		break;
+	case FORM_HEX:
+	case FORM_OCTAL:
+	case FORM_BINARY:
+		put_number(writer, shape, shape->form, value->u, buffer);
+		break;
+	case FORM_BOOL:
+		sonde_put_bytes(buffer,
+				value->u ? "true\0\0\0\0\0\0\0\0\0\0\0" :
+					   "false\0\0\0\0\0\0\0\0\0\0",
+				value->u ? 4 : 5);
+		break;
+	case FORM_FLOAT:
+		sonde_put_float(writer, value->d, shape->cls->bits, buffer);
+		break;
+	case FORM_STRING:
+		sonde_put_quoted(writer, value->text, value->length, buffer);
+		break;
+	case FORM_WIDE_STRING:
+		put_wide_string(writer, value, buffer);
+		break;
+	case FORM_BLOB:
+		put_blob(writer, value, buffer);
+		break;
+	case FORM_LABEL:
+	case FORM_FLAGS:
+		put_labels(writer, shape, value->u, buffer);
+		break;
+	case FORM_GROUP:
+		break;
+	}
+}
+
+/* Where the walk is: in which group, and at which of its members. */
+struct level {
+	const struct sonde_shape *group;
+	uint64_t next;
+	bool first; /* nothing of it has been written */
+};
+
+struct writing {
+	const struct sonde_writer *writer;
+	struct sonde_buffer *buffer;
+	int depth;  /* of levels[] */
+	int hidden; /* levels that are not shown, behind levels[depth] */
+	struct level levels[SONDE_WALK_DEPTH + 1];
+};
+
+static void put_word(const struct writing *writing, const struct word *word)
+{
+	sonde_buffer_room(writing->buffer, sizeof(word->text));
+	sonde_put_bytes(writing->buffer, word->text, word->length);
+}
+
+/* The shape of what the walk came to, and what goes before it. NULL: hidden. */
+static const struct sonde_shape *begin_item(struct writing *writing)
+{
+	struct level *level = &writing->levels[writing->depth];
+	const struct sonde_class *group = level->group->cls;
+	struct sonde_buffer *buffer = writing->buffer;
+	const struct sonde_shape *shape = level->group->children;
+	uint64_t i = level->next++;
+	uint32_t skip;
+
+	if (group->kind == SONDE_KIND_STRUCT ||
+	    group->kind == SONDE_KIND_VARIANT)
+		shape += i;
+	if (shape->hidden)
+		return NULL;
+	skip = level->first ? shape->first_skip : 0;
+	level->first = false;
+	if (group->kind == SONDE_KIND_VARIANT ||
+	    group->kind == SONDE_KIND_OPTIONAL) {
+		sonde_buffer_room(buffer, 128);
+		return shape;
+	}
+	if (__builtin_expect(shape->length > 1024, 0)) {
+		sonde_buffer_text(buffer, shape->prefix + skip,
+				  shape->length - skip);
+		sonde_buffer_room(buffer, 128);
+	} else {
+		sonde_buffer_room(buffer, 1024 + 128);
+		memcpy(buffer->text + buffer->used, shape->prefix + skip, 16);
+		if (shape->length > 16)
+			memcpy(buffer->text + buffer->used,
+			       shape->prefix + skip, shape->length - skip);
+		buffer->used += shape->length - skip;
+	}
+	if (group->kind != SONDE_KIND_STRUCT &&
+	    writing->writer->style == SONDE_STYLE_BABELTRACE) {
+		sonde_put_char(buffer, '[');
+		sonde_put_uint(buffer, i);
+		SONDE_PUT(buffer, "] = ");
+	}
+	return shape;
+}
+
+/* A variant's option by its name, which babeltrace2 doesn't tell and an option
+ * need not have. In JSON it is a key, so there it is never left out. */
+static void put_option_name(const struct writing *writing, const char *name)
+{
+	bool json = writing->writer->style == SONDE_STYLE_JSON;
+
+	if (writing->writer->style == SONDE_STYLE_BABELTRACE)
+		return;
+	if (!name && !json)
+		return;
+	if (!name)
+		name = "";
+	if (json)
+		sonde_put_quoted(writing->writer, name, strlen(name),
+				 writing->buffer);
+	else
+		put_escaped(writing->writer, name, strlen(name),
+			    writing->buffer);
+	sonde_buffer_text(writing->buffer, ": ", 2);
+}
+
+static void open_group(struct writing *writing, const struct sonde_shape *shape,
+		       const struct sonde_value *value)
+{
+	const struct words *words = &all_words[writing->writer->style];
+	struct level *level = &writing->levels[++writing->depth];
+	enum sonde_kind kind = shape->cls->kind;
+
+	*level = (struct level){ .group = shape, .first = true };
+	if (kind == SONDE_KIND_STRUCT) {
+		put_word(writing, &words->struct_open);
+	} else if (kind == SONDE_KIND_VARIANT) {
+		level->next = value->u;
+		put_word(writing, &words->variant_open);
+		put_option_name(writing, shape->cls->members[value->u].name);
+	} else if (kind == SONDE_KIND_OPTIONAL) {
+		put_word(writing,
+			 value->u ? &words->option_open : &words->none);
+	} else {
+		put_word(writing, &words->array_open);
+	}
+}
+
+static void close_group(struct writing *writing)
+{
+	const struct words *words = &all_words[writing->writer->style];
+	const struct level *level = &writing->levels[writing->depth--];
+	enum sonde_kind kind = level->group->cls->kind;
+
+	if (kind == SONDE_KIND_STRUCT)
+		put_word(writing, &words->struct_close);
+	else if (kind == SONDE_KIND_VARIANT)
+		put_word(writing, &words->variant_close);
+	else if (kind != SONDE_KIND_OPTIONAL)
+		put_word(writing, &words->array_close);
+	else if (level->next)
+		put_word(writing, &words->option_close);
+}
+
+static void put_item(struct writing *writing, enum sonde_walk_item item,
+		     const struct sonde_value *value)
+{
+	const struct sonde_shape *shape;
+
+	if (writing->hidden) {
+		writing->hidden += (item == SONDE_WALK_GROUP) -
+				   (item == SONDE_WALK_GROUP_END);
+	} else if (item == SONDE_WALK_GROUP_END) {
+		close_group(writing);
+	} else {
+		shape = begin_item(writing);
+		if (!shape)
+			writing->hidden = item == SONDE_WALK_GROUP;
+		else if (item == SONDE_WALK_VALUE)
+			put_value(writing->writer, shape, value,
+				  writing->buffer);
+		else
+			open_group(writing, shape, value);
+	}
+}
+
+void sonde_shape_put(const struct sonde_writer *writer,
+		     const struct sonde_shape *shape,
+		     const struct sonde_event *event, enum sonde_scope scope,
+		     bool first, struct sonde_buffer *buffer)
+{
+	struct writing writing;
+	struct sonde_walk walk;
+	struct sonde_value value;
+	enum sonde_walk_item item;
+	const char *name;
+
+	writing.writer = writer;
+	writing.buffer = buffer;
+	writing.depth = 0;
+	writing.hidden = 0;
+	writing.levels[0] = (struct level){ .group = shape, .first = first };
+	sonde_walk_begin(&walk, event, scope);
+	while ((item = sonde_walk_next(&walk, &name, &value)) != SONDE_WALK_END)
+		put_item(&writing, item, &value);
+	/* damage may end a walk inside of groups */
+	while (writing.depth)
+		close_group(&writing);
+}

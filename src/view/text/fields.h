@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * fields.h - an event's fields as text, in one of three styles.
+ *
+ *	plain		a = 1, list = [1, 2], s = { x = 0x1f }, c = red, v = i: 5
+ *	babeltrace	{ a = 1, list = [ [0] = 1, [1] = 2 ], s = { x = 0x1F },
+ *			c = ( "red" : container = 0 ), v = { 5 } }
+ *	JSON		{"a": 1, "list": [1, 2], "s": {"x": 31},
+ *			"c": {"value": 0, "label": "red"}, "v": {"i": 5}}
+ *
+ * What can be known from the class alone is made ready once: a *shape* is a
+ * tree as the class is, with each member's name written out (", a = ") and the
+ * way its value is written chosen. Events are then walked with the shape in
+ * step. Shapes and writers are not changed after they were made: any number of
+ * threads may use them.
+ */
+#ifndef VIEW_TEXT_FIELDS_H
+#define VIEW_TEXT_FIELDS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/trace.h>
+
+#include "base/pool.h"
+#include "view/text/buffer.h"
+
+enum sonde_style {
+	SONDE_STYLE_PLAIN,
+	SONDE_STYLE_BABELTRACE,
+	SONDE_STYLE_JSON,
+};
+
+struct sonde_writer {
+	enum sonde_style style;
+	bool colour; /* plain style only */
+	/* ---- private ---- */
+	bool verbatim[256]; /* bytes of a string that need no escape */
+};
+
+struct sonde_shape;
+
+void sonde_writer_init(struct sonde_writer *writer, enum sonde_style style,
+		       bool colour);
+
+/* The shape of a scope, in the pool's memory; NULL: there is none, or nothing
+ * of it is shown (*ret_error 0), or no memory (-ENOMEM). */
+const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
+					  const struct sonde_class *cls,
+					  struct sonde_pool *pool,
+					  int *ret_error);
+
+/*
+ * The members of a scope of an event, of the class that the shape was made of,
+ * without the braces around them. `first`: no separator goes before them.
+ */
+void sonde_shape_put(const struct sonde_writer *writer,
+		     const struct sonde_shape *shape,
+		     const struct sonde_event *event, enum sonde_scope scope,
+		     bool first, struct sonde_buffer *buffer);
+
+/* Text in the style's quotes, with the style's escapes. */
+void sonde_put_quoted(const struct sonde_writer *writer, const char *text,
+		      size_t length, struct sonde_buffer *buffer);
+
+/* A number of 32 or 64 bits; there is room for it. */
+void sonde_put_float(const struct sonde_writer *writer, double value,
+		     unsigned int bits, struct sonde_buffer *buffer);
+
+/* A copy that sonde_put_padded() may read; NULL: no memory. */
+const char *sonde_padded(struct sonde_pool *pool, const char *text,
+			 size_t length);
+
+#endif /* VIEW_TEXT_FIELDS_H */

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT */
+/* json.h - a report as JSON. Errors stay in the stream. */
+#ifndef VIEW_TEXT_JSON_H
+#define VIEW_TEXT_JSON_H
+
+#include <stdio.h>
+
+#include "reader/report.h"
+
+void sonde_json_report(const struct sonde_report *report, FILE *to);
+
+#endif /* VIEW_TEXT_JSON_H */

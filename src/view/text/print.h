@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print.h - a trace's events as lines of text: in columns that the user
+ * chooses, as babeltrace2 prints them, or as JSON objects.
+ *
+ * With several threads, each prints slices of the trace into memory
+ * (reader/map.h), and the pieces are written in the order of time. What a line
+ * says about events before it (the deltas) is not known at the beginning of a
+ * slice; such places stay open until the piece before has been written.
+ * Memory: pieces of a slice each. A trace with very large packets is printed by
+ * one thread, and so is what needs a cursor: the last N events, the newest
+ * first, the first N.
+ */
+#ifndef VIEW_TEXT_PRINT_H
+#define VIEW_TEXT_PRINT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <sonde/trace.h>
+
+#include "reader/map.h"
+#include "view/text/fields.h"
+#include "view/text/stamp.h"
+
+struct sonde_print_options {
+	enum sonde_style style;
+	/* names and expressions with commas between them; NULL: the usual */
+	const char *columns;
+	enum sonde_stamp_form times; /* plain style only */
+	bool colour;                 /* plain style only */
+	uint64_t limit;              /* events; 0: all */
+	uint64_t last; /* the last so many events of the span; 0: all */
+	bool reverse;  /* the newest first */
+};
+
+/*
+ * Prints what `map` says of the trace. 0; -EINVAL with *error (a column),
+ * -ENOMEM, -EINTR if map->progress said so, or the errno of writing.
+ */
+int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
+		const struct sonde_print_options *options, FILE *to,
+		struct sonde_trace_error *error);
+
+#endif /* VIEW_TEXT_PRINT_H */

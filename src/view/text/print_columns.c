@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print_columns.c - what --fields says: names of columns, and expressions,
+ * with commas between them. Commas in brackets and strings are part of an
+ * expression.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "base/port.h"
+#include "reader/core/plan.h"
+#include "view/text/print_parts.h"
+
+static const struct {
+	const char *name, *key;
+	enum sonde_column_kind kind;
+} names[] = {
+	{ "time", "time_ns", SONDE_COLUMN_TIME },
+	{ "delta", "delta_ns", SONDE_COLUMN_DELTA },
+	{ "thread-delta", "thread_delta_ns", SONDE_COLUMN_THREAD_DELTA },
+	{ "event-delta", "event_delta_ns", SONDE_COLUMN_EVENT_DELTA },
+	{ "cpu", "cpu", SONDE_COLUMN_CPU },
+	{ "tid", "tid", SONDE_COLUMN_TID },
+	{ "pid", "pid", SONDE_COLUMN_PID },
+	{ "event", "event", SONDE_COLUMN_EVENT },
+	{ "loglevel", "loglevel", SONDE_COLUMN_LOGLEVEL },
+	{ "context", "context", SONDE_COLUMN_CONTEXT },
+	{ "payload", "payload", SONDE_COLUMN_PAYLOAD },
+	{ "file", "file", SONDE_COLUMN_FILE },
+	{ "packet", "packet", SONDE_COLUMN_PACKET },
+};
+
+/* The length of the word up to the next comma that divides. */
+static size_t word_length(const char *text)
+{
+	int depth = 0;
+	char quote = 0;
+	size_t i;
+
+	for (i = 0; text[i]; i++) {
+		char c = text[i];
+
+		if (quote) {
+			if (c == '\\' && text[i + 1])
+				i++;
+			else if (c == quote)
+				quote = 0;
+		} else if (c == '"' || c == '\'') {
+			quote = c;
+		} else if (c == '(' || c == '[') {
+			depth++;
+		} else if (c == ')' || c == ']') {
+			depth--;
+		} else if (c == ',' && depth <= 0) {
+			break;
+		}
+	}
+	return i;
+}
+
+/* What stands before the column: two blanks, or JSON's key. */
+static int make_lead(struct sonde_printer *printer,
+		     struct sonde_print_column *column, const char *key)
+{
+	bool first = !printer->nr_columns;
+	struct sonde_buffer lead;
+
+	if (sonde_buffer_init(&lead))
+		return -ENOMEM;
+	if (printer->writer.style == SONDE_STYLE_JSON) {
+		sonde_buffer_text(&lead, first ? "{" : ", ", first ? 1 : 2);
+		sonde_put_quoted(&printer->writer, key, strlen(key), &lead);
+		sonde_buffer_text(&lead, ": ", 2);
+	} else if (!first) {
+		sonde_buffer_text(&lead, "  ", 2);
+	}
+	column->lead = sonde_padded(&printer->pool, lead.text, lead.used);
+	column->lead_length = lead.used;
+	sonde_buffer_fini(&lead);
+	return column->lead ? 0 : -ENOMEM;
+}
+
+static int add(struct sonde_printer *printer, enum sonde_column_kind kind,
+	       const char *key, struct sonde_filter *filter)
+{
+	struct sonde_print_column *columns =
+		sonde_pool_grow(&printer->pool, printer->columns,
+				printer->nr_columns, &printer->columns_capacity,
+				sizeof(*columns));
+	struct sonde_print_column *column;
+
+	if (!columns)
+		return -ENOMEM;
+	printer->columns = columns;
+	column = &columns[printer->nr_columns];
+	*column = (struct sonde_print_column){ .kind = kind };
+	if (make_lead(printer, column, key))
+		return -ENOMEM;
+	column->filter = filter;
+	printer->nr_columns++;
+	return 0;
+}
+
+static int add_expression(struct sonde_printer *printer, const char *text,
+			  uint32_t at, struct sonde_trace_error *error)
+{
+	struct sonde_filter *filter;
+	int err = sonde_filter_new(printer->trace, text, error, &filter);
+
+	if (err) {
+		error->column += at;
+		return err;
+	}
+	err = add(printer, SONDE_COLUMN_EXPRESSION, text, filter);
+	if (err)
+		sonde_filter_free(filter);
+	return err;
+}
+
+static int add_word(struct sonde_printer *printer, const char *word,
+		    uint32_t at, struct sonde_trace_error *error)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)
+		if (!strcmp(word, names[i].name))
+			return add(printer, names[i].kind, names[i].key, NULL);
+	if (!*word) {
+		*error = (struct sonde_trace_error){ .column = at + 1 };
+		(void)snprintf(error->text, sizeof(error->text),
+			       "a column is missing here");
+		return -EINVAL;
+	}
+	return add_expression(printer, word, at, error);
+}
+
+/* Whether it is worth a column of the usual ones. */
+static bool any_cpu(const struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < sonde_trace_nr_streams(trace); i++) {
+		struct sonde_stream_info info;
+
+		sonde_stream_info(sonde_trace_stream(trace, i), &info);
+		if (info.cpu >= 0)
+			return true;
+	}
+	return false;
+}
+
+static bool any_tid(const struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < trace->nr_classes; i++) {
+		const struct sonde_plan *plan = trace->classes[i]->plan;
+
+		if (plan->is_context || plan->tid.owner)
+			return true;
+	}
+	return false;
+}
+
+static const char *usual_columns(const struct sonde_printer *printer, char *to,
+				 size_t size)
+{
+	if (printer->writer.style == SONDE_STYLE_JSON)
+		return "time,cpu,tid,pid,event,context,payload";
+	(void)snprintf(to, size, "time,delta%s%s,event,payload",
+		       any_cpu(printer->trace) ? ",cpu" : "",
+		       any_tid(printer->trace) ? ",tid" : "");
+	return to;
+}
+
+int sonde_print_columns(struct sonde_printer *printer,
+			struct sonde_trace_error *error)
+{
+	const char *text = printer->options.columns;
+	char usual[64];
+	size_t at = 0;
+	int err = 0;
+
+	if (!text)
+		text = usual_columns(printer, usual, sizeof(usual));
+	while (!err) {
+		size_t length = word_length(text + at);
+		char *word = sonde_pool_text(&printer->pool, text + at, length);
+
+		if (!word)
+			return -ENOMEM;
+		err = add_word(printer, word, (uint32_t)at, error);
+		at += length;
+		if (!text[at])
+			break;
+		at++;
+	}
+	return err;
+}

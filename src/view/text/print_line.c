@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * print_line.c - an event in columns, or as a JSON object of columns.
+ *
+ * What goes before a column (blanks, or JSON's key) stands ready in its `lead`.
+ */
+#include <stdlib.h>
+
+#include "reader/reader.h"
+#include "view/text/print_parts.h"
+
+#define CPU_COLUMNS   3
+#define TID_COLUMNS   7
+#define LEVEL_COLUMNS 14
+#define TIME_COLUMNS  18
+
+static bool is_json(const struct sonde_print_part *part)
+{
+	return part->printer->writer.style == SONDE_STYLE_JSON;
+}
+
+/* ---- differences ---- */
+
+void sonde_print_difference(const struct sonde_printer *printer, int64_t then,
+			    int64_t now, struct sonde_buffer *buffer)
+{
+	bool known = then != SONDE_TIME_MIN;
+	int64_t difference = (int64_t)((uint64_t)now - (uint64_t)then);
+
+	sonde_buffer_room(buffer, SONDE_STAMP_BYTES);
+	if (printer->writer.style == SONDE_STYLE_JSON) {
+		if (known)
+			sonde_put_int(buffer, difference);
+		else
+			SONDE_PUT(buffer, "null");
+	} else if (known) {
+		sonde_put_difference(buffer, difference);
+	} else if (printer->writer.style == SONDE_STYLE_BABELTRACE) {
+		SONDE_PUT(buffer, "+?.?????????");
+	} else {
+		SONDE_PUT(buffer, "           -");
+	}
+}
+
+/* Room for one more hole; false: no memory. */
+static bool grow_holes(struct sonde_print_part *part)
+{
+	size_t capacity = part->holes_capacity ? part->holes_capacity * 2 : 16;
+	struct sonde_print_hole *bigger;
+
+	if (part->nr_holes < part->holes_capacity)
+		return true;
+	bigger = reallocarray(part->holes, capacity, sizeof(*bigger));
+	if (!bigger)
+		return false;
+	part->holes = bigger;
+	part->holes_capacity = capacity;
+	return true;
+}
+
+void sonde_print_since(struct sonde_print_part *part, enum sonde_since since,
+		       uint64_t key, int64_t time_ns)
+{
+	int64_t then = sonde_last_get(&part->last[since], key);
+
+	if (then != SONDE_TIME_MIN || part->complete) {
+		sonde_print_difference(part->printer, then, time_ns,
+				       &part->buffer);
+	} else if (grow_holes(part)) {
+		part->holes[part->nr_holes++] = (struct sonde_print_hole){
+			.offset = part->buffer.used,
+			.since = since,
+			.key = key,
+			.time_ns = time_ns,
+		};
+	} else {
+		part->no_memory = true;
+	}
+	if (sonde_last_set(&part->last[since], key, time_ns))
+		part->no_memory = true;
+}
+
+/* ---- columns ---- */
+
+static void put_unknown(struct sonde_print_part *part, unsigned int columns)
+{
+	struct sonde_buffer *buffer = &part->buffer;
+
+	if (is_json(part)) {
+		SONDE_PUT(buffer, "null");
+		return;
+	}
+	while (columns-- > 1)
+		sonde_put_char(buffer, ' ');
+	sonde_put_char(buffer, '-');
+}
+
+/* A number that is -1 if it isn't known, to the right in its column. */
+static void put_id(struct sonde_print_part *part, int32_t number,
+		   unsigned int columns)
+{
+	unsigned int digits;
+
+	if (number < 0) {
+		put_unknown(part, columns);
+		return;
+	}
+	digits = sonde_count_digits((uint64_t)number);
+	if (!is_json(part))
+		for (; digits < columns; digits++)
+			sonde_put_char(&part->buffer, ' ');
+	sonde_put_uint(&part->buffer, (uint64_t)number);
+}
+
+static void put_time(struct sonde_print_part *part,
+		     const struct sonde_event *event)
+{
+	if (event->time_ns == SONDE_TIME_MIN)
+		put_unknown(part, TIME_COLUMNS);
+	else if (is_json(part))
+		sonde_put_int(&part->buffer, event->time_ns);
+	else
+		sonde_stamp_put(&part->stamp, event->time_ns, &part->buffer);
+}
+
+static void put_since(struct sonde_print_part *part,
+		      const struct sonde_event *event,
+		      enum sonde_column_kind kind)
+{
+	enum sonde_since since = SONDE_SINCE_ANY;
+	uint64_t key = 0;
+
+	if (event->time_ns == SONDE_TIME_MIN) {
+		put_unknown(part, SONDE_DELTA_COLUMNS);
+		return;
+	}
+	if (kind == SONDE_COLUMN_THREAD_DELTA) {
+		since = SONDE_SINCE_THREAD;
+		key = (uint32_t)sonde_event_tid(event);
+	} else if (kind == SONDE_COLUMN_EVENT_DELTA) {
+		since = SONDE_SINCE_EVENT;
+		key = part->printer->classes[event->cls->info.index].name_key;
+	}
+	sonde_print_since(part, since, key, event->time_ns);
+}
+
+/* Text that is not quoted where columns are not. */
+static void put_text(struct sonde_print_part *part, const char *text)
+{
+	if (is_json(part))
+		sonde_put_quoted(&part->printer->writer, text, strlen(text),
+				 &part->buffer);
+	else
+		sonde_buffer_safe(&part->buffer, text);
+}
+
+static void put_level(struct sonde_print_part *part,
+		      const struct sonde_print_class *cls)
+{
+	size_t from = part->buffer.used;
+
+	if (!cls->level) {
+		put_unknown(part, 1);
+		return;
+	}
+	put_text(part, cls->level);
+	while (!is_json(part) && part->buffer.used < from + LEVEL_COLUMNS)
+		sonde_put_char(&part->buffer, ' ');
+}
+
+static void put_scopes(struct sonde_print_part *part,
+		       const struct sonde_event *event, enum sonde_scope from,
+		       enum sonde_scope to)
+{
+	const struct sonde_printer *printer = part->printer;
+	const struct sonde_print_class *cls =
+		&printer->classes[event->cls->info.index];
+	struct sonde_buffer *buffer = &part->buffer;
+	size_t start;
+
+	if (is_json(part))
+		SONDE_PUT(buffer, "{");
+	start = buffer->used;
+	for (enum sonde_scope scope = from; scope <= to; scope++)
+		if (cls->scopes[scope])
+			sonde_shape_put(&printer->writer, cls->scopes[scope],
+					event, scope, buffer->used == start,
+					buffer);
+	sonde_buffer_room(buffer, 16);
+	if (is_json(part))
+		SONDE_PUT(buffer, "}");
+}
+
+static void put_expression(struct sonde_print_part *part,
+			   const struct sonde_filter *filter,
+			   const struct sonde_event *event)
+{
+	struct sonde_buffer *buffer = &part->buffer;
+	struct sonde_value value;
+
+	if (sonde_filter_value(filter, event, &value)) {
+		put_unknown(part, 1);
+		return;
+	}
+	if (value.kind == SONDE_KIND_STRING)
+		sonde_put_quoted(&part->printer->writer, value.text,
+				 value.length, buffer);
+	else if (value.kind == SONDE_KIND_FLOAT)
+		sonde_put_float(&part->printer->writer, value.d, 64, buffer);
+	else if (value.kind == SONDE_KIND_INT)
+		sonde_put_int(buffer, value.i);
+	else
+		sonde_put_uint(buffer, value.u);
+}
+
+static void put_column(struct sonde_print_part *part,
+		       const struct sonde_print_column *column,
+		       const struct sonde_event *event)
+{
+	const struct sonde_print_class *cls =
+		&part->printer->classes[event->cls->info.index];
+
+	switch (column->kind) {
+	case SONDE_COLUMN_TIME:
+		put_time(part, event);
+		break;
+	case SONDE_COLUMN_DELTA:
+	case SONDE_COLUMN_THREAD_DELTA:
+	case SONDE_COLUMN_EVENT_DELTA:
+		put_since(part, event, column->kind);
+		break;
+	case SONDE_COLUMN_CPU:
+		put_id(part, sonde_event_cpu(event), CPU_COLUMNS);
+		break;
+	case SONDE_COLUMN_TID:
+		put_id(part, sonde_event_tid(event), TID_COLUMNS);
+		break;
+	case SONDE_COLUMN_PID:
+		put_id(part, sonde_event_pid(event), TID_COLUMNS);
+		break;
+	case SONDE_COLUMN_EVENT:
+		sonde_put_ready(&part->buffer, cls->name, cls->name_length);
+		break;
+	case SONDE_COLUMN_LOGLEVEL:
+		put_level(part, cls);
+		break;
+	case SONDE_COLUMN_CONTEXT:
+		put_scopes(part, event, SONDE_SCOPE_COMMON_CONTEXT,
+			   SONDE_SCOPE_EVENT_CONTEXT);
+		break;
+	case SONDE_COLUMN_PAYLOAD:
+		put_scopes(part, event, SONDE_SCOPE_PAYLOAD,
+			   SONDE_SCOPE_PAYLOAD);
+		break;
+	case SONDE_COLUMN_FILE:
+		put_text(part, event->stream->path);
+		break;
+	case SONDE_COLUMN_PACKET:
+		sonde_put_uint(&part->buffer, sonde_event_packet(event));
+		break;
+	case SONDE_COLUMN_EXPRESSION:
+		put_expression(part, column->filter, event);
+		break;
+	}
+}
+
+/* A column of text may have been empty. */
+static void strip_blanks(struct sonde_print_part *part)
+{
+	struct sonde_buffer *buffer = &part->buffer;
+	size_t floor =
+		part->nr_holes ? part->holes[part->nr_holes - 1].offset : 0;
+
+	while (buffer->used > floor && buffer->text[buffer->used - 1] == ' ')
+		buffer->used--;
+}
+
+void sonde_print_line(struct sonde_print_part *part,
+		      const struct sonde_event *event)
+{
+	const struct sonde_printer *printer = part->printer;
+	struct sonde_buffer *buffer = &part->buffer;
+
+	for (size_t i = 0; i < printer->nr_columns; i++) {
+		const struct sonde_print_column *column = &printer->columns[i];
+
+		sonde_put_ready(buffer, column->lead, column->lead_length);
+		sonde_buffer_room(buffer, 128);
+		put_column(part, column, event);
+	}
+	sonde_buffer_room(buffer, 2);
+	if (is_json(part))
+		sonde_put_char(buffer, '}');
+	else
+		strip_blanks(part);
+	sonde_put_char(buffer, '\n');
+}

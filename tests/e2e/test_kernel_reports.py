@@ -1,0 +1,457 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_kernel_reports.py - the reports about kernels, on traces whose answers
+are known because the trace was made for them.
+
+A trace here is a list of (time, CPU, event, fields), written as CTF 1.8 with a
+stream per CPU. Times are microseconds after START; so are the answers, where
+they say `us`.
+"""
+
+import json
+import struct
+
+from sonde import check, install, run, scratch, SONDE
+from harness import check_equal, main, test
+
+START = 1_000_000_000_000_000_000  # nanoseconds since 1970
+
+# The events and their fields, in their order: C types, and s for strings.
+EVENTS = {
+    "sched_switch": "prev_comm:s prev_tid:i prev_prio:i prev_state:q "
+                    "next_comm:s next_tid:i next_prio:i",
+    "sched_waking": "comm:s tid:i prio:i target_cpu:i",
+    "sched_wakeup": "comm:s tid:i prio:i target_cpu:i",
+    "sched_process_fork": "parent_comm:s parent_tid:i parent_pid:i "
+                          "child_comm:s child_tid:i child_pid:i",
+    "syscall_entry_read": "fd:I count:Q",
+    "syscall_exit_read": "ret:q",
+    "syscall_entry_write": "fd:I count:Q",
+    "syscall_exit_write": "ret:q",
+    "syscall_entry_openat": "dfd:i filename:s",
+    "syscall_exit_openat": "ret:q",
+    "syscall_entry_close": "fd:I",
+    "syscall_exit_close": "ret:q",
+    "sys_dup": "fildes:I",
+    "exit_syscall": "ret:q",
+    "irq_handler_entry": "irq:i name:s",
+    "irq_handler_exit": "irq:i ret:i",
+    "irq_softirq_raise": "vec:I",
+    "irq_softirq_entry": "vec:I",
+    "irq_softirq_exit": "vec:I",
+    "softirq_entry": "vec:I",
+    "softirq_exit": "vec:I",
+    "block_rq_insert": "dev:I sector:Q nr_sector:I rwbs:I tid:i",
+    "block_rq_issue": "dev:I sector:Q nr_sector:I rwbs:I tid:i",
+    "block_rq_complete": "dev:I sector:Q nr_sector:I rwbs:I",
+    "kmem_mm_page_alloc": "order:I",
+    "kmem_mm_page_free": "order:I",
+    "kmem_kmalloc": "call_site:Q bytes_req:Q bytes_alloc:Q",
+    "lttng_statedump_process_state": "tid:i pid:i ppid:i name:s",
+    "lttng_statedump_file_descriptor": "pid:i fd:i filename:s",
+    "lttng_statedump_block_device": "dev:I diskname:s",
+}
+IDS = {name: number for number, name in enumerate(EVENTS)}
+TSDL_TYPES = {"i": "int32_t", "I": "uint32_t", "q": "int64_t",
+              "Q": "uint64_t", "s": "string"}
+HEAD = """/* CTF 1.8 */
+typealias integer { size = 32; signed = true; } := int32_t;
+typealias integer { size = 64; signed = true; } := int64_t;
+typealias integer { size = 16; } := uint16_t;
+typealias integer { size = 32; } := uint32_t;
+typealias integer { size = 64; } := uint64_t;
+trace { major = 1; minor = 8; byte_order = le;
+  packet.header := struct { uint32_t magic; uint32_t stream_id; }; };
+env { domain = "kernel"; kernel_release = "6.1.0"; };
+clock { name = c; freq = 1000000000; };
+typealias integer { size = 64; map = clock.c.value; } := time_t;
+stream { id = 0;
+  packet.context := struct { time_t timestamp_begin; time_t timestamp_end;
+    uint64_t content_size; uint64_t packet_size; uint64_t events_discarded;
+    uint32_t cpu_id; };
+  event.header := struct { uint16_t id; time_t timestamp; }; };
+"""
+PACKET_HEAD = struct.Struct("<IIQQQQQI")
+
+
+def fields_of(event):
+    return [field.split(":") for field in EVENTS[event].split()]
+
+
+def metadata():
+    text = HEAD
+    for name, number in IDS.items():
+        members = "".join(f"{TSDL_TYPES[kind]} _{field}; "
+                          for field, kind in fields_of(name))
+        text += (f'event {{ name = "{name}"; id = {number}; stream_id = 0; '
+                 f"fields := struct {{ {members}}}; }};\n")
+    return text
+
+
+def encode(time, event, values):
+    out = struct.pack("<HQ", IDS[event], START + time * 1000)
+    for field, kind in fields_of(event):
+        value = values.get(field, "" if kind == "s" else 0)
+        out += (value.encode() + b"\0" if kind == "s" else
+                struct.pack("<" + kind, value))
+    return out
+
+
+def encode_packet(events, cpu, begin, end, discarded):
+    body = b"".join(encode(time, name, values)
+                    for time, _, name, values in events)
+    bits = (PACKET_HEAD.size + len(body)) * 8
+    return PACKET_HEAD.pack(0xC1FC1FC1, 0, START + begin * 1000,
+                            START + end * 1000, bits, bits, discarded,
+                            cpu) + body
+
+
+def write_trace(events, losses=(), per_packet=3):
+    """Packets of few events. losses: (CPU, begin, end); a CPU's packets are
+    cut so that its counter says that events were lost then."""
+    directory = scratch()
+    (directory / "metadata").write_text(metadata())
+    for cpu in sorted({event[1] for event in events}):
+        mine = [event for event in events if event[1] == cpu]
+        gaps = sorted(loss[1:] for loss in losses if loss[0] == cpu)
+        packets, discarded, done = b"", 0, 0
+        for begin, end in [*gaps, (None, None)]:
+            now = [e for e in mine[done:] if begin is None or e[0] <= begin]
+            done += len(now)
+            for at in range(0, len(now), per_packet):
+                part = now[at:at + per_packet]
+                last = at + per_packet >= len(now) and begin is not None
+                packets += encode_packet(part, cpu, part[0][0],
+                                         begin if last else part[-1][0],
+                                         discarded)
+            if begin is not None:
+                discarded += 5
+                packets += encode_packet([], cpu, end, end, discarded)
+        (directory / f"cpu{cpu}").write_bytes(packets)
+    return directory
+
+
+def report(trace, name, *options):
+    done = run(SONDE, "report", name, "--json", *options, trace)
+    check_equal(done.returncode, 0, f"status of {name}; {done.stderr[-500:]}")
+    return json.loads(done.stdout)
+
+
+def rows(report_, table, key):
+    """The rows of a table by the value in a column."""
+    return {row[key]: row for row in report_[table]}
+
+
+def us(row, key):
+    return None if row[key + "_ns"] is None else row[key + "_ns"] / 1000
+
+
+def check_us(row, **expected):
+    for key, value in expected.items():
+        check_equal(us(row, key), value, key)
+
+
+def switch(time, cpu, prev, next_, state=1, prio=20):
+    return (time, cpu, "sched_switch", {
+        "prev_tid": prev, "prev_comm": f"t{prev}", "prev_state": state,
+        "next_tid": next_, "next_comm": f"t{next_}", "prev_prio": prio,
+        "next_prio": prio})
+
+
+def waking(time, cpu, tid):
+    return (time, cpu, "sched_waking", {"tid": tid, "comm": f"t{tid}"})
+
+
+def entry(time, cpu, call, **fields):
+    return (time, cpu, "syscall_entry_" + call, fields)
+
+
+def exit_(time, cpu, call, ret=0):
+    return (time, cpu, "syscall_exit_" + call, {"ret": ret})
+
+
+# ---- who had the CPUs ----
+
+@test
+def cputop_adds_up_runs_also_those_that_the_trace_cuts():
+    """CPU 0: 10 from the begin to 100, idle to 300, 11 to the end at 400.
+    CPU 1: 12, of the same process as 11, but for an instant."""
+    trace = write_trace([
+        entry(0, 0, "close"), switch(100, 0, 10, 0), switch(300, 0, 0, 11),
+        entry(0, 1, "close"),
+        (310, 0, "lttng_statedump_process_state",
+         {"tid": 12, "pid": 11, "ppid": 1, "name": "t12"}),
+        switch(390, 1, 12, 0), switch(390, 1, 0, 12),
+        entry(400, 0, "close"), entry(400, 1, "close")])
+    got = report(trace, "cputop")
+    threads = rows(got, "threads", "tid")
+    check_us(threads[10], cpu_time=100)
+    check_us(threads[11], cpu_time=100)
+    check_us(threads[12], cpu_time=400)
+    check_equal(threads[10]["share_percent"], 25.0, "share of 10")
+    check_equal(threads[12]["thread"], "t12", "name of 12")
+    check_us(rows(got, "processes", "pid")[11], cpu_time=500)
+    cpus = rows(got, "cpus", "cpu")
+    check_us(cpus[0], cpu_time=200, idle_time=200, unknown_time=0)
+    check_us(cpus[1], cpu_time=400, idle_time=0, unknown_time=0)
+
+
+@test
+def time_in_calls_is_without_the_time_that_a_thread_waits():
+    trace = write_trace([
+        entry(0, 0, "read"), switch(20, 0, 10, 0), waking(60, 0, 10),
+        switch(70, 0, 0, 10), exit_(100, 0, "read", 1), switch(130, 0, 10, 0)])
+    thread = rows(report(trace, "cputop"), "threads", "tid")[10]
+    check_us(thread, cpu_time=80, call_time=50)
+    call = report(trace, "syscalls")["calls"][0]
+    check_us(call, total=100, off_cpu=50)
+
+
+# ---- the scheduler ----
+
+WAITS = [
+    switch(10, 0, 5, 0),
+    waking(30, 1, 5),
+    (35, 0, "sched_wakeup", {"tid": 5, "comm": "t5"}),  # says it again
+    switch(50, 1, 0, 5),
+    switch(80, 1, 5, 6, state=0),  # loses its CPU
+    switch(100, 1, 6, 5),
+    waking(110, 0, 5),  # it runs: means nothing
+    switch(120, 1, 5, 0),
+    waking(130, 0, 5),
+    switch(200, 0, 0, 5),
+]
+
+
+@test
+def sched_latency_is_from_the_first_wake_up_to_the_switch():
+    got = report(write_trace(WAITS), "sched")
+    thread = rows(got, "threads", "tid")[5]
+    check_equal(thread["wakeups"], 2, "wake-ups")
+    check_us(thread, min=20, max=70, mean=45)
+    check_equal([us(row, "duration") for row in got["worst"]], [70, 20],
+                "the longest")
+    check_equal([row["begin_ns"] for row in got["worst"]],
+                [START + 130_000, START + 30_000], "when they began")
+    check_equal(got["worst"][1]["what"], "idle (0)", "woken by")
+    check_equal(rows(got, "priorities", "prio")[20]["wakeups"], 2,
+                "wake-ups of priority 20")
+
+
+@test
+def sched_counts_apart_who_lost_its_cpu_and_who_moved():
+    thread = rows(report(write_trace(WAITS), "sched"), "threads", "tid")[5]
+    check_equal(thread["preempted"], 1, "preempted")
+    check_us(thread, preempted_wait=20, run_time=30 + 20)
+    check_equal(thread["moves"], 2, "moves: 0 to 1, 1 to 0")
+
+
+# ---- system calls ----
+
+CALLS = [
+    exit_(5, 0, "read", 7),  # began before the trace
+    entry(10, 0, "read"), exit_(30, 0, "read", 100),
+    entry(40, 0, "write"), exit_(45, 0, "write", -11),
+    switch(100, 0, 10, 11),
+    entry(110, 0, "read"), switch(120, 0, 11, 0), waking(150, 0, 11),
+    switch(160, 1, 0, 11), exit_(180, 1, "read", 5),
+    (190, 1, "sys_dup", {"fildes": 1}), (195, 1, "exit_syscall", {"ret": -9}),
+    entry(200, 1, "close"),
+]
+
+
+@test
+def syscalls_are_counted_by_call_and_by_thread_also_across_cpus():
+    got = report(write_trace(CALLS), "syscalls")
+    calls = rows(got, "calls", "call")
+    check_equal({call: (row["count"], row["errors"])
+                 for call, row in calls.items()},
+                {"read": (2, 0), "write": (1, 1), "dup": (1, 1)}, "counts")
+    check_us(calls["read"], total=90, min=20, max=70)
+    threads = rows(got, "threads", "tid")
+    check_equal({tid: row["count"] for tid, row in threads.items()},
+                {10: 2, 11: 2}, "by thread")
+    check_equal(us(got["worst"][0], "duration"), 70.0, "the longest")
+    check(any("1 system calls had not returned" in note
+              for note in got["notes"]), f"notes: {got['notes']}")
+
+
+@test
+def a_filter_chooses_what_ends_with_an_event_that_it_matches():
+    got = report(write_trace(CALLS), "syscalls", "-f", "ret < 0")
+    check_equal(sorted(row["call"] for row in got["calls"]),
+                ["dup", "write"], "calls that failed")
+
+
+# ---- interrupts ----
+
+@test
+def irq_durations_nest_and_raises_count_once():
+    soft = {"vec": 3}
+    trace = write_trace([
+        (10, 0, "irq_softirq_raise", soft), (12, 0, "irq_softirq_raise", soft),
+        (20, 0, "irq_softirq_entry", soft),
+        (30, 0, "irq_handler_entry", {"irq": 27, "name": "disk"}),
+        (31, 1, "irq_handler_entry", {"irq": 27, "name": "disk"}),
+        (36, 1, "irq_handler_exit", {"irq": 27}),
+        (40, 0, "irq_handler_exit", {"irq": 27}),
+        (60, 0, "irq_softirq_exit", soft),
+        (70, 1, "softirq_entry", soft), (71, 1, "softirq_exit", soft)])
+    got = report(trace, "irq")
+    hard = rows(got, "irqs", "number")[27]
+    check_equal((hard["name"], hard["count"]), ("disk", 2), "irq 27")
+    check_us(hard, min=5, max=10)
+    soft = rows(got, "softirqs", "number")[3]
+    check_equal((soft["name"], soft["count"]), ("net_rx", 2), "soft 3")
+    check_us(soft, min=1, max=40)
+    raises = rows(got, "raises", "number")[3]
+    check_equal(raises["count"], 1, "raises")
+    check_us(raises, max=10)
+    cpus = rows(got, "cpus", "cpu")
+    check_us(cpus[0], irq_time=10, softirq_time=40)
+    check_us(cpus[1], irq_time=5, softirq_time=1)
+
+
+# ---- input and output ----
+
+@test
+def io_times_requests_from_issue_and_in_the_queue_apart():
+    request = {"dev": 8 << 20, "sector": 64, "nr_sector": 8, "rwbs": 1,
+               "tid": 10}
+    other = {**request, "sector": 128, "rwbs": 4}
+    trace = write_trace([
+        (1, 0, "lttng_statedump_block_device",
+         {"dev": 8 << 20, "diskname": "sda"}),
+        (10, 0, "block_rq_insert", request),
+        (20, 0, "block_rq_issue", request),
+        (30, 1, "block_rq_issue", other),
+        (50, 1, "block_rq_complete", request),
+        (100, 0, "block_rq_complete", other)])
+    got = report(trace, "io")
+    devices = rows(got, "devices", "device")
+    check_equal({name: row["requests"] for name, row in devices.items()},
+                {"sda write": 1, "sda read": 1}, "requests")
+    check_us(devices["sda write"], max=30)
+    check_us(devices["sda read"], max=70)
+    check_equal(devices["sda read"]["moved_bytes"], 4096, "bytes")
+    check_us(rows(got, "queues", "device")["sda write"], max=10)
+    check_equal(len(got["queues"]), 1, "those that were queued")
+
+
+@test
+def io_knows_files_from_open_fork_and_the_dump():
+    """10 opens 3, forks 20, and closes 3, which 20 still has. 11 is a thread
+    of 10, so it closes 10's."""
+    def call(time, cpu, name, ret, **fields):
+        return [entry(time, cpu, name, **fields),
+                exit_(time + 2, cpu, name, ret)]
+
+    trace = write_trace([
+        switch(1, 0, 0, 10),
+        (2, 0, "lttng_statedump_file_descriptor",
+         {"pid": 10, "fd": 7, "filename": "/dumped"}),
+        *call(10, 0, "openat", 3, filename="/opened"),
+        *call(20, 0, "read", 100, fd=3),
+        (30, 0, "sched_process_fork",
+         {"parent_tid": 10, "parent_pid": 10, "child_tid": 20,
+          "child_pid": 20, "child_comm": "t20"}),
+        (31, 0, "sched_process_fork",
+         {"parent_tid": 10, "parent_pid": 10, "child_tid": 11,
+          "child_pid": 10, "child_comm": "t11"}),
+        *call(40, 0, "write", 50, fd=7),
+        switch(50, 0, 10, 11), *call(60, 0, "close", 0, fd=3),
+        switch(70, 0, 11, 20), *call(80, 0, "read", 11, fd=3),
+        switch(90, 0, 20, 10), *call(100, 0, "read", -9, fd=3)])
+    got = report(trace, "io")
+    files = rows(got, "files", "file")
+    check_equal({name: (row["reads"], row["read_bytes"], row["written_bytes"])
+                 for name, row in files.items()},
+                {"/opened": (2, 111, 0), "/dumped": (0, 0, 50),
+                 "descriptor 3 of process 10": (1, 0, 0)}, "files")
+    processes = rows(got, "processes", "pid")
+    check_equal({pid: (row["read_bytes"], row["errors"])
+                 for pid, row in processes.items()},
+                {10: (100, 1), 20: (11, 0)}, "processes")
+
+
+# ---- memory ----
+
+@test
+def memory_is_added_up_by_who_ran():
+    trace = write_trace([
+        (5, 0, "kmem_mm_page_alloc", {"order": 3}), switch(10, 0, 10, 11),
+        (20, 0, "kmem_mm_page_alloc", {"order": 0}),
+        (30, 0, "kmem_mm_page_free", {"order": 1}),
+        (40, 0, "kmem_kmalloc",
+         {"call_site": 0xffff0010, "bytes_req": 100, "bytes_alloc": 128})])
+    got = report(trace, "memory")
+    threads = rows(got, "threads", "tid")
+    check_equal({tid: (row["pages_taken"], row["pages_freed"])
+                 for tid, row in threads.items()},
+                {10: (8, 0), 11: (1, 2)}, "pages")
+    site = got["sites"][0]
+    check_equal((site["taken"], site["used_bytes"], site["asked_bytes"]),
+                (1, 128, 100), "the caller's")
+
+
+# ---- activity ----
+
+@test
+def activity_divides_a_threads_time():
+    thread = rows(report(write_trace(WAITS), "activity"), "threads", "tid")[5]
+    check_us(thread, run_time=50, ready_time=90, preempted_time=20,
+             blocked_time=30)
+    check_equal((thread["wakeups"], thread["moves"]), (2, 2),
+                "wake-ups, moves")
+
+
+@test
+def activity_shows_only_whom_one_asks_for():
+    trace = write_trace(WAITS)
+    for by in "5", "t5":
+        got = report(trace, "activity", "--by", by)
+        check_equal([row["tid"] for row in got["threads"]], [5], by)
+
+
+# ---- losses ----
+
+@test
+def nothing_is_made_up_over_a_loss():
+    """CPU 0 loses events from 100 to 200: who ran at its begin is counted up
+    to it, who is switched away after it from its end on. A call, a wait, a run
+    and an interrupt that span it are not counted."""
+    trace = write_trace([
+        switch(0, 0, 0, 10), switch(0, 1, 0, 12),
+        (5, 1, "irq_handler_entry", {"irq": 1, "name": "a"}),
+        (50, 0, "irq_handler_entry", {"irq": 2, "name": "b"}),
+        waking(55, 0, 13), entry(60, 0, "read"),
+        entry(210, 0, "write"), exit_(220, 0, "write"),
+        (230, 0, "irq_handler_exit", {"irq": 2}),
+        exit_(240, 0, "read"), switch(250, 0, 11, 13),
+        (260, 1, "irq_handler_exit", {"irq": 1}),
+        switch(300, 1, 12, 0), switch(300, 0, 13, 0)], losses=[(0, 100, 200)])
+    got = report(trace, "cputop")
+    threads = rows(got, "threads", "tid")
+    check_equal({tid: us(row, "cpu_time") for tid, row in threads.items()},
+                {10: 100, 11: 50, 12: 300, 13: 50}, "CPU time")
+    check_us(rows(got, "cpus", "cpu")[0], unknown_time=100)
+    check_equal(rows(report(trace, "syscalls"), "calls", "call").keys(),
+                {"write"}, "calls")
+    got = report(trace, "sched")
+    check_equal(got["latency"][0]["wakeups"], 0, "latencies")
+    check(any("not counted" in note for note in got["notes"]), "a note")
+    check_equal(rows(report(trace, "irq"), "irqs", "number").keys(), {1},
+                "interrupts")
+
+
+@test
+def a_trace_without_what_a_report_needs_is_told_apart():
+    trace = write_trace([switch(0, 0, 0, 10)])
+    (trace / "metadata").write_text(metadata().replace("irq_", "other_"))
+    done = run(SONDE, "report", "irq", trace)
+    check_equal(done.returncode, 1, "status")
+    check("no events of interrupts" in done.stderr, done.stderr)
+
+
+install()
+main()

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_analyses_join.c - begins and ends in one part and in many, against a
+ * model that keeps an array.
+ */
+#include "reader/analyses/join.h"
+
+#include "unit.h"
+
+#include <string.h>
+
+#define SEED    20261120u
+#define NR_KEYS 5
+#define LENGTH  60
+
+struct step {
+	bool begins, ends;
+	uint64_t key;
+	int64_t time_ns;
+};
+
+struct outcome {
+	uint64_t unended, unbegun, count;
+	int64_t sum;
+};
+
+static uint64_t state = SEED;
+
+static uint64_t random_bits(void)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state;
+}
+
+static struct outcome model_of(const struct step *steps)
+{
+	struct outcome outcome = { 0 };
+	int64_t begun[NR_KEYS];
+
+	memset(begun, -1, sizeof(begun));
+	for (size_t i = 0; i < LENGTH; i++) {
+		int64_t *open = &begun[steps[i].key];
+
+		if (steps[i].ends && *open < 0)
+			outcome.unbegun++;
+		if (steps[i].ends && *open >= 0) {
+			outcome.count++;
+			outcome.sum += steps[i].time_ns - *open;
+			*open = -1;
+		}
+		if (steps[i].begins) {
+			outcome.unended += *open >= 0;
+			*open = steps[i].time_ns;
+		}
+	}
+	for (size_t i = 0; i < NR_KEYS; i++)
+		outcome.unended += begun[i] >= 0;
+	return outcome;
+}
+
+static void play(struct sonde_join *join, const struct step *step)
+{
+	const struct sonde_key key =
+		sonde_key_make(SONDE_KEY_UINT, step->key, 0);
+
+	if (step->ends)
+		assert_int_equal(sonde_join_end(join, &key, step->time_ns), 0);
+	if (step->begins)
+		assert_int_equal(sonde_join_begin(join, &key, step->time_ns,
+						  (int32_t)step->key),
+				 0);
+}
+
+static void make_steps(struct step *steps)
+{
+	for (size_t i = 0; i < LENGTH; i++)
+		steps[i] = (struct step){
+			.begins = random_bits() % 2,
+			.ends = random_bits() % 2,
+			.key = random_bits() % NR_KEYS,
+			.time_ns = (int64_t)(i * 10 + random_bits() % 10),
+		};
+}
+
+/* Cuts at random places and merges from the left. */
+static void join_in_parts(const struct step *steps, struct sonde_join *whole)
+{
+	size_t i = 0;
+
+	sonde_join_init(whole, true);
+	while (i < LENGTH) {
+		size_t end = i + 1 + random_bits() % (LENGTH - i);
+		struct sonde_join part;
+
+		sonde_join_init(&part, i == 0);
+		for (; i < end; i++)
+			play(&part, &steps[i]);
+		assert_int_equal(sonde_join_merge(whole, &part), 0);
+		sonde_join_fini(&part);
+	}
+	sonde_join_close(whole);
+}
+
+static void check_equal(const struct sonde_join *join,
+			const struct outcome *outcome)
+{
+	assert_int_equal(join->unended, outcome->unended);
+	assert_int_equal(join->unbegun, outcome->unbegun);
+	assert_int_equal(join->durations.count, outcome->count);
+	assert_int_equal(sonde_histogram_sum(&join->durations), outcome->sum);
+}
+
+static void many_parts_give_what_one_gives(void **unused)
+{
+	(void)unused;
+	for (int round = 0; round < 3000; round++) {
+		struct step steps[LENGTH];
+		struct outcome outcome;
+		struct sonde_join one;
+		struct sonde_join many;
+
+		make_steps(steps);
+		outcome = model_of(steps);
+		sonde_join_init(&one, true);
+		for (size_t i = 0; i < LENGTH; i++)
+			play(&one, &steps[i]);
+		sonde_join_close(&one);
+		join_in_parts(steps, &many);
+		check_equal(&one, &outcome);
+		check_equal(&many, &outcome);
+		assert_memory_equal(&one.worst, &many.worst, sizeof(one.worst));
+		sonde_join_fini(&one);
+		sonde_join_fini(&many);
+	}
+}
+
+/* Neither part knows what came before: the merged one must not, either. */
+static void merging_is_associative(void **unused)
+{
+	(void)unused;
+	for (int round = 0; round < 3000; round++) {
+		struct step steps[LENGTH];
+		struct outcome outcome;
+		struct sonde_join parts[3];
+
+		make_steps(steps);
+		outcome = model_of(steps);
+		for (size_t i = 0; i < 3; i++)
+			sonde_join_init(&parts[i], i == 0);
+		for (size_t i = 0; i < LENGTH; i++)
+			play(&parts[i * 3 / LENGTH], &steps[i]);
+		assert_int_equal(sonde_join_merge(&parts[1], &parts[2]), 0);
+		assert_int_equal(sonde_join_merge(&parts[0], &parts[1]), 0);
+		sonde_join_close(&parts[0]);
+		check_equal(&parts[0], &outcome);
+		for (size_t i = 0; i < 3; i++)
+			sonde_join_fini(&parts[i]);
+	}
+}
+
+static void worst_ten_come_longest_first(void **unused)
+{
+	struct sonde_worst worst = { 0 };
+	const struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, 1, 0);
+
+	(void)unused;
+	for (int64_t i = 0; i < 100; i++) {
+		struct sonde_worst_span span = {
+			.begin_ns = i,
+			.end_ns = i + i * 37 % 100,
+		};
+
+		sonde_worst_add(&worst, &span, &key);
+	}
+	assert_int_equal(worst.nr, SONDE_WORST_MAX);
+	for (int64_t i = 0; i < SONDE_WORST_MAX; i++)
+		assert_int_equal(sonde_elapsed_ns(worst.spans[i].begin_ns,
+						  worst.spans[i].end_ns),
+				 99 - i);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(many_parts_give_what_one_gives),
+		cmocka_unit_test(merging_is_associative),
+		cmocka_unit_test(worst_ten_come_longest_first),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,518 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_kernel_slices.c - every report about a kernel says the same of a trace
+ * in one slice and in many.
+ *
+ * The trace is of a small machine that does things at random: threads on three
+ * CPUs switch, sleep, wake one another, make system calls, fork and end, and
+ * are interrupted. Packets are small, so that a slice may be as short as a few
+ * events, and what lasts spans many of them. Now and then a CPU loses events,
+ * and its next packet says so.
+ */
+#include "reader/analyses/analyses.h"
+
+#include "reader_traces.h"
+#include "unit.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "view/text/show.h"
+
+#define SEED      20261121u
+#define CPUS      3
+#define TASKS     14
+#define STEPS     9000
+#define IN_PACKET 9
+#define FIRST_TID 100
+
+enum id {
+	SWITCH,
+	WAKING,
+	WAKEUP,
+	CALL_READ,
+	RETURN_READ,
+	CALL_OPEN,
+	RETURN_OPEN,
+	CALL_CLOSE,
+	RETURN_CLOSE,
+	IRQ_ENTRY,
+	IRQ_EXIT,
+	SOFTIRQ_RAISE,
+	SOFTIRQ_ENTRY,
+	SOFTIRQ_EXIT,
+	RQ_INSERT,
+	RQ_ISSUE,
+	RQ_COMPLETE,
+	PAGE_ALLOC,
+	PAGE_FREE,
+	KMALLOC,
+	FORK,
+	PROCESS,
+	DESCRIPTOR,
+};
+
+/* clang-format off */
+#define RQ "u32 dev; u64 sector; u32 nr_sector; u32 rwbs; u32 tid;"
+static const char metadata_end[] =
+	MADE_CLOCK
+	MADE_STREAM_CLASS("")
+	MADE_EVENT("sched_switch", 0,
+	      "u32 prev_tid; u32 prev_prio; u64 prev_state; u32 next_tid;"
+	      "u32 next_prio; string prev_comm; string next_comm;")
+	MADE_EVENT("sched_waking", 1, "u32 tid; u32 prio; string comm;")
+	MADE_EVENT("sched_wakeup", 2, "u32 tid; u32 prio; string comm;")
+	MADE_EVENT("syscall_entry_read", 3, "u32 fd; u64 count;")
+	MADE_EVENT("syscall_exit_read", 4, "i32 ret;")
+	MADE_EVENT("syscall_entry_openat", 5, "string filename;")
+	MADE_EVENT("syscall_exit_openat", 6, "i32 ret;")
+	MADE_EVENT("syscall_entry_close", 7, "u32 fd;")
+	MADE_EVENT("syscall_exit_close", 8, "i32 ret;")
+	MADE_EVENT("irq_handler_entry", 9, "u32 irq; string name;")
+	MADE_EVENT("irq_handler_exit", 10, "u32 irq; u32 ret;")
+	MADE_EVENT("irq_softirq_raise", 11, "u32 vec;")
+	MADE_EVENT("irq_softirq_entry", 12, "u32 vec;")
+	MADE_EVENT("irq_softirq_exit", 13, "u32 vec;")
+	MADE_EVENT("block_rq_insert", 14, RQ)
+	MADE_EVENT("block_rq_issue", 15, RQ)
+	MADE_EVENT("block_rq_complete", 16, RQ)
+	MADE_EVENT("kmem_mm_page_alloc", 17, "u32 order;")
+	MADE_EVENT("kmem_mm_page_free", 18, "u32 order;")
+	MADE_EVENT("kmem_kmalloc", 19,
+	      "u64 call_site; u64 bytes_req; u64 bytes_alloc;")
+	MADE_EVENT("sched_process_fork", 20,
+	      "u32 child_tid; u32 child_pid; u32 parent_pid;"
+	      "string child_comm;")
+	MADE_EVENT("lttng_statedump_process_state", 21,
+	      "u32 tid; u32 pid; u32 ppid; string name;")
+	MADE_EVENT("lttng_statedump_file_descriptor", 22,
+	      "u32 pid; u32 fd; string filename;");
+/* clang-format on */
+
+static uint64_t state = SEED;
+
+static uint64_t random_below(uint64_t limit)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return state % limit;
+}
+
+/* ---- the streams, one for each CPU, and the time ---- */
+
+static struct cpu {
+	struct made file;
+	size_t in_packet;
+	uint64_t discarded, sequence;
+	uint32_t losing; /* how many more events */
+	/* the machine's */
+	uint32_t task; /* 0: idle */
+	bool in_irq, in_softirq;
+} cpus[CPUS];
+static uint64_t now;
+
+static void end_packet(struct cpu *cpu)
+{
+	if (!cpu->in_packet)
+		return;
+	made_spoil_u64(&cpu->file, MADE_END, now);
+	made_packet_end(&cpu->file, 0);
+	cpu->in_packet = 0;
+}
+
+/* Begins an event; its fields are for the caller. */
+static struct made *begin_event(struct cpu *cpu, enum id id)
+{
+	static struct made lost;
+
+	now += 1 + random_below(30);
+	if (cpu->losing) {
+		cpu->losing--;
+		cpu->discarded++;
+		lost.used = 0;
+		return &lost;
+	}
+	if (cpu->in_packet == IN_PACKET)
+		end_packet(cpu);
+	if (!cpu->in_packet++) {
+		uint32_t index = (uint32_t)(cpu - cpus);
+
+		made_packet(&cpu->file, &(struct made_head){
+						.begin = now,
+						.discarded = cpu->discarded,
+						.sequence = cpu->sequence++,
+						.cpu = index,
+						.instance = index,
+					});
+	}
+	made_u16(&cpu->file, (uint16_t)id);
+	made_u64(&cpu->file, now);
+	return &cpu->file;
+}
+
+static void put_name(struct made *file, const char *word, uint64_t number)
+{
+	char text[32];
+	int length = snprintf(text, sizeof(text), "%s%u", word,
+			      (unsigned int)number);
+
+	made_bytes(file, text, (size_t)length + 1);
+}
+
+/* ---- the machine ---- */
+
+static struct task {
+	uint32_t tid; /* 0: there is none */
+	uint32_t pid;
+	enum {
+		RUNNING,
+		READY,
+		BLOCKED
+	} is;
+	int call; /* the event that began it; -1 none */
+} tasks[TASKS];
+static uint32_t next_tid = FIRST_TID;
+
+static struct task *task_of(const struct cpu *cpu)
+{
+	for (size_t i = 0; cpu->task && i < TASKS; i++)
+		if (tasks[i].tid == cpu->task)
+			return &tasks[i];
+	return NULL;
+}
+
+/* A task that waits, or NULL. */
+static struct task *find_task(int is)
+{
+	size_t from = random_below(TASKS);
+
+	for (size_t i = 0; i < TASKS; i++) {
+		struct task *task = &tasks[(from + i) % TASKS];
+
+		if (task->tid && (int)task->is == is)
+			return task;
+	}
+	return NULL;
+}
+
+static void put_switch(struct cpu *cpu, uint64_t prev_state, uint32_t next)
+{
+	struct made *file = begin_event(cpu, SWITCH);
+
+	made_u32(file, cpu->task);
+	made_u32(file, 20 + cpu->task % 3);
+	made_u64(file, prev_state);
+	made_u32(file, next);
+	made_u32(file, 20 + next % 3);
+	put_name(file, "task", cpu->task);
+	put_name(file, "task", next);
+}
+
+static void switch_tasks(struct cpu *cpu)
+{
+	enum {
+		PREEMPTED = 0,
+		SLEEPS = 1,
+		DEAD = 32
+	};
+	struct task *prev = task_of(cpu);
+	struct task *next = random_below(4) ? find_task(READY) : NULL;
+	uint64_t prev_state = random_below(2) ? SLEEPS : PREEMPTED;
+
+	if (!random_below(40))
+		prev_state = DEAD;
+	if (prev)
+		prev->is = prev_state == PREEMPTED ? READY : BLOCKED;
+	else
+		prev_state = PREEMPTED;
+	if (!prev && !next)
+		return;
+	put_switch(cpu, prev_state, next ? next->tid : 0);
+	if (prev && prev_state == DEAD)
+		prev->tid = 0;
+	if (next)
+		next->is = RUNNING;
+	cpu->task = next ? next->tid : 0;
+}
+
+static void wake(struct cpu *cpu)
+{
+	/* Waking who runs means nothing, but is in the trace. */
+	struct task *task =
+		find_task(random_below(8) ? (int)BLOCKED : (int)RUNNING);
+	size_t nr = 1 + random_below(2);
+
+	for (size_t i = 0; task && i < nr; i++) {
+		struct made *file =
+			begin_event(i ? &cpus[random_below(CPUS)] : cpu,
+				    i ? WAKEUP : WAKING);
+
+		made_u32(file, task->tid);
+		made_u32(file, 20);
+		put_name(file, "task", task->tid);
+	}
+	if (task && task->is == BLOCKED)
+		task->is = READY;
+}
+
+static void call(struct cpu *cpu)
+{
+	static const enum id calls[] = { CALL_READ, CALL_OPEN, CALL_CLOSE };
+	struct task *task = task_of(cpu);
+	struct made *file;
+
+	if (!task)
+		return;
+	if (task->call >= 0) {
+		file = begin_event(cpu, (enum id)(task->call + 1));
+		made_u32(file, (uint32_t)random_below(9) - 2);
+		task->call = -1;
+		return;
+	}
+	task->call = (int)calls[random_below(SONDE_ARRAY_SIZE(calls))];
+	file = begin_event(cpu, (enum id)task->call);
+	if (task->call == CALL_OPEN)
+		put_name(file, "/file", random_below(30));
+	else
+		made_u32(file, (uint32_t)random_below(8));
+	if (task->call == CALL_READ)
+		made_u64(file, 4096);
+}
+
+static void interrupt(struct cpu *cpu)
+{
+	struct made *file =
+		begin_event(cpu, cpu->in_irq ? IRQ_EXIT : IRQ_ENTRY);
+
+	made_u32(file, 17);
+	if (cpu->in_irq)
+		made_u32(file, 1);
+	else
+		put_name(file, "disk", 0);
+	cpu->in_irq = !cpu->in_irq;
+}
+
+static void soft_interrupt(struct cpu *cpu)
+{
+	if (random_below(2)) {
+		made_u32(begin_event(cpu, SOFTIRQ_RAISE), 3);
+		return;
+	}
+	made_u32(begin_event(cpu,
+			     cpu->in_softirq ? SOFTIRQ_EXIT : SOFTIRQ_ENTRY),
+		 3);
+	cpu->in_softirq = !cpu->in_softirq;
+}
+
+static void request(struct cpu *cpu)
+{
+	struct made *file =
+		begin_event(cpu, (enum id)(RQ_INSERT + random_below(3)));
+
+	made_u32(file, 8 << 20);
+	made_u64(file, random_below(6) * 8);
+	made_u32(file, 8);
+	made_u32(file, (uint32_t)random_below(2));
+	made_u32(file, cpu->task);
+}
+
+static void memory(struct cpu *cpu)
+{
+	enum id id = (enum id)(PAGE_ALLOC + random_below(3));
+	struct made *file = begin_event(cpu, id);
+
+	if (id == KMALLOC) {
+		made_u64(file, 0xffffffff81000000 + random_below(5) * 16);
+		made_u64(file, 100);
+		made_u64(file, 128);
+	} else {
+		made_u32(file, (uint32_t)random_below(3));
+	}
+}
+
+/* A new task, of its own process or its parent's. */
+static void fork_task(struct cpu *cpu)
+{
+	struct task *parent = task_of(cpu);
+	struct task *child = NULL;
+	struct made *file;
+
+	for (size_t i = 0; i < TASKS; i++)
+		if (!tasks[i].tid)
+			child = &tasks[i];
+	if (!parent || !child)
+		return;
+	*child = (struct task){ next_tid, next_tid, BLOCKED, -1 };
+	next_tid++;
+	if (random_below(2))
+		child->pid = parent->pid;
+	file = begin_event(cpu, FORK);
+	made_u32(file, child->tid);
+	made_u32(file, child->pid);
+	made_u32(file, parent->pid);
+	put_name(file, "task", child->tid);
+}
+
+static void dump(struct cpu *cpu)
+{
+	const struct task *task = find_task((int)random_below(3));
+	struct made *file;
+
+	if (!task)
+		return;
+	file = begin_event(cpu, PROCESS);
+	made_u32(file, task->tid);
+	made_u32(file, task->pid);
+	made_u32(file, 1);
+	put_name(file, "task", task->tid);
+	file = begin_event(cpu, DESCRIPTOR);
+	made_u32(file, task->pid);
+	made_u32(file, (uint32_t)random_below(8));
+	put_name(file, "/dumped", random_below(5));
+}
+
+static void lose(struct cpu *cpu)
+{
+	if (cpu->losing || random_below(5))
+		return;
+	end_packet(cpu);
+	cpu->losing = 1 + (uint32_t)random_below(12);
+}
+
+static struct sonde_trace *make_trace(bool with_losses)
+{
+	static void (*const things[])(struct cpu * cpu) = {
+		switch_tasks,   switch_tasks, wake,   wake,    call,
+		call,           interrupt,    memory, request, dump,
+		soft_interrupt, fork_task,    lose,
+	};
+	size_t nr_things = SONDE_ARRAY_SIZE(things) - !with_losses;
+	struct made files[CPUS];
+	char metadata[8192];
+	struct sonde_trace *trace;
+
+	memset(cpus, 0, sizeof(cpus));
+	now = 1000;
+	for (size_t i = 0; i < TASKS / 2; i++, next_tid++)
+		tasks[i] = (struct task){ next_tid, next_tid, READY, -1 };
+	for (size_t step = 0; step < STEPS; step++)
+		things[random_below(nr_things)](&cpus[random_below(CPUS)]);
+	for (size_t i = 0; i < CPUS; i++) {
+		end_packet(&cpus[i]);
+		files[i] = cpus[i].file;
+	}
+	(void)snprintf(metadata, sizeof(metadata), "%s%s",
+		       made_metadata_before_clock, metadata_end);
+	trace = made_open(metadata, files, CPUS);
+	for (size_t i = 0; i < CPUS; i++)
+		made_free(&files[i]);
+	return trace;
+}
+
+/* ---- the reports ---- */
+
+/* A report as JSON, for free(). */
+static char *run(struct sonde_trace *trace, const char *name,
+		 const struct sonde_filter *filter, uint64_t slice_bytes,
+		 unsigned int threads)
+{
+	const struct sonde_show show = { .json = true };
+	struct sonde_analysis_args args = {
+		.trace = trace,
+		.limit = 1000,
+		.show = sonde_show_cell,
+	};
+	struct sonde_report *report = NULL;
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	assert_non_null(to);
+	sonde_map_options_init(&args.map);
+	args.map.filter = filter;
+	args.map.slice_bytes = slice_bytes;
+	args.map.threads = threads;
+	if (sonde_analysis_find(name)->run(&args, &report)) {
+		print_error("%s: %s\n", name, args.error);
+		fail();
+	}
+	assert_int_equal(sonde_show_report(&show, report, to), 0);
+	assert_int_equal(fclose(to), 0);
+	sonde_report_free(report);
+	return text;
+}
+
+static void compare(struct sonde_trace *trace,
+		    const struct sonde_filter *filter)
+{
+	static const char *const names[] = {
+		"cputop", "sched",  "syscalls", "irq",
+		"io",     "memory", "activity",
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
+		char *one = run(trace, names[i], filter, UINT64_MAX, 1);
+		char *many = run(trace, names[i], filter, 1, 1);
+		char *at_once = run(trace, names[i], filter, 500, 4);
+
+		assert_true(strlen(one) > 500);
+		assert_string_equal(one, many);
+		assert_string_equal(one, at_once);
+		free(one);
+		free(many);
+		free(at_once);
+	}
+}
+
+static void one_slice_and_many_say_the_same(void **unused)
+{
+	struct sonde_trace *trace = make_trace(false);
+	char *text = run(trace, "cputop", NULL, UINT64_MAX, 1);
+
+	(void)unused;
+	assert_null(strstr(text, "events were lost"));
+	free(text);
+	compare(trace, NULL);
+	sonde_trace_close(trace);
+}
+
+static void one_slice_and_many_say_the_same_of_lossy_traces(void **unused)
+{
+	struct sonde_trace *trace = make_trace(true);
+	char *text = run(trace, "sched", NULL, UINT64_MAX, 1);
+
+	(void)unused;
+	assert_non_null(strstr(text, "events were lost"));
+	free(text);
+	compare(trace, NULL);
+	sonde_trace_close(trace);
+}
+
+static void one_slice_and_many_say_the_same_with_a_filter(void **unused)
+{
+	struct sonde_trace *trace = make_trace(true);
+	struct sonde_trace_error error;
+	struct sonde_filter *filter;
+
+	(void)unused;
+	assert_int_equal(sonde_filter_new(trace, "$cpu != 1", &error, &filter),
+			 0);
+	compare(trace, filter);
+	sonde_filter_free(filter);
+	sonde_trace_close(trace);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_slice_and_many_say_the_same),
+		cmocka_unit_test(
+			one_slice_and_many_say_the_same_of_lossy_traces),
+		cmocka_unit_test(one_slice_and_many_say_the_same_with_a_filter),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
