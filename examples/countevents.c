@@ -48,8 +48,8 @@ static void show(const struct sonde_trace *trace, const struct count *counts)
 	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
 		struct sonde_event_class_info info;
 
-		sonde_event_class_info(sonde_trace_event_class(trace, i),
-				       &info);
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
 		if (!counts[i].events)
 			continue;
 		printf("%10" PRIu64 "  %s", counts[i].events, info.name);

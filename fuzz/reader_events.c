@@ -139,7 +139,7 @@ static struct seen see(const struct sonde_event *event, bool check)
 	struct seen seen = { event->time_ns, 1 };
 	struct sonde_stream_info info;
 
-	sonde_stream_info(event->stream, &info);
+	sonde_stream_get_info(event->stream, &info);
 	seen.sum = mix(seen.sum, info.index);
 	seen.sum = mix(seen.sum, sonde_event_packet(event));
 	seen.sum = mix(seen.sum, event->pos);

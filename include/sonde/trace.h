@@ -123,8 +123,8 @@ struct sonde_source_info {
 	size_t nr_clocks;
 	const struct sonde_clock_info *clocks;
 };
-SONDE_TRACE_API void sonde_source_info(const struct sonde_source *source,
-				       struct sonde_source_info *ret_info);
+SONDE_TRACE_API void sonde_source_get_info(const struct sonde_source *source,
+					   struct sonde_source_info *ret_info);
 
 /* The value of an environment entry as text; NULL if there is none or it is a
  * number. */
@@ -148,8 +148,8 @@ struct sonde_stream_info {
 	int clock;          /* of the source's clocks; -1 none */
 	int64_t begin, end; /* SONDE_TIME_MAX, _MIN if it has no times */
 };
-SONDE_TRACE_API void sonde_stream_info(const struct sonde_stream *stream,
-				       struct sonde_stream_info *ret_info);
+SONDE_TRACE_API void sonde_stream_get_info(const struct sonde_stream *stream,
+					   struct sonde_stream_info *ret_info);
 
 struct sonde_packet_info {
 	uint64_t offset;       /* bytes in the file */
@@ -239,8 +239,8 @@ struct sonde_event_class_info {
 	bool internal;    /* carries context for others; not an event */
 };
 SONDE_TRACE_API void
-sonde_event_class_info(const struct sonde_event_class *cls,
-		       struct sonde_event_class_info *ret_info);
+sonde_event_class_get_info(const struct sonde_event_class *cls,
+			   struct sonde_event_class_info *ret_info);
 
 /* info.index by itself: for tables by class. */
 SONDE_TRACE_API size_t

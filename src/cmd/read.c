@@ -476,7 +476,7 @@ static void warn_damage(const struct sonde_problem *problem)
 		sonde_complain("warning: %s", problem->text);
 		return;
 	}
-	sonde_stream_info(problem->stream, &info);
+	sonde_stream_get_info(problem->stream, &info);
 	sonde_complain("warning: %.200s: byte %" PRIu64 ": %s", info.path,
 		       problem->byte, problem->text);
 }

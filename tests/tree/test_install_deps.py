@@ -13,7 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 from harness import check, check_equal, main, test  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-BUILD = ["gcc", "g++", "meson", "ninja-build", "pkg-config", "libc6-dev"]
+BUILD = ["gcc", "g++", "meson", "ninja-build", "pkg-config", "libjson-c-dev",
+         "libc6-dev"]
 
 
 class Machine:

@@ -74,7 +74,7 @@ static struct sonde_stream_info stream_info(const struct sonde_trace *trace,
 {
 	struct sonde_stream_info info;
 
-	sonde_stream_info(sonde_trace_stream(trace, i), &info);
+	sonde_stream_get_info(sonde_trace_stream(trace, i), &info);
 	return info;
 }
 
@@ -92,7 +92,7 @@ static void a_directory_with_metadata_is_a_trace(void **state)
 	trace = made_open_directory(below("t"));
 	assert_int_equal(sonde_trace_nr_sources(trace), 1);
 	assert_int_equal(sonde_trace_nr_streams(trace), 2);
-	sonde_source_info(sonde_trace_source(trace, 0), &info);
+	sonde_source_get_info(sonde_trace_source(trace, 0), &info);
 	assert_string_equal(info.path, below("t"));
 	assert_string_equal(stream_info(trace, 0).path, below("t/cpu2"));
 	assert_string_equal(stream_info(trace, 1).path, below("t/cpu10"));
@@ -298,7 +298,7 @@ static void clocks_are_told_as_the_metadata_has_them(void **state)
 	struct sonde_source_info info;
 
 	(void)state;
-	sonde_source_info(sonde_trace_source(trace, 0), &info);
+	sonde_source_get_info(sonde_trace_source(trace, 0), &info);
 	assert_int_equal(info.major, 1);
 	assert_int_equal(info.minor, 8);
 	assert_false(info.big_endian);
@@ -327,7 +327,7 @@ static void the_environment_is_found_by_name(void **state)
 	assert_string_equal(sonde_source_env(source, "hostname"), "here");
 	assert_null(sonde_source_env(source, "tracer_major"));
 	assert_null(sonde_source_env(source, "nothing"));
-	sonde_source_info(source, &info);
+	sonde_source_get_info(source, &info);
 	assert_int_equal(info.nr_env, 2);
 	assert_string_equal(info.env[1].name, "tracer_major");
 	assert_null(info.env[1].text);
@@ -347,7 +347,7 @@ static bool is_internal(const char *env)
 		       " stream_id = 0; };\n",
 		       env);
 	trace = with_clock(clock);
-	sonde_event_class_info(sonde_trace_event_class(trace, 0), &info);
+	sonde_event_class_get_info(sonde_trace_event_class(trace, 0), &info);
 	assert_string_equal(info.name, "sonde:thread");
 	assert_int_equal(info.index, 0);
 	assert_int_equal(info.id, 9);

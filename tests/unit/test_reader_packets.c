@@ -95,7 +95,7 @@ static void an_empty_file_is_a_stream_without_packets(void **state)
 	struct sonde_trace *trace = open_file(&file, 0, 0);
 
 	(void)state;
-	sonde_stream_info(sonde_trace_stream(trace, 0), &info);
+	sonde_stream_get_info(sonde_trace_stream(trace, 0), &info);
 	assert_int_equal(info.nr_packets, 0);
 	assert_int_equal(info.begin, SONDE_TIME_MAX);
 	assert_int_equal(info.end, SONDE_TIME_MIN);

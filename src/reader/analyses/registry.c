@@ -66,8 +66,8 @@ bool sonde_analysis_has(const struct sonde_trace *trace, const char *needs)
 	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
 		struct sonde_event_class_info info;
 
-		sonde_event_class_info(sonde_trace_event_class(trace, i),
-				       &info);
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
 		if (is_sign(needs, info.name))
 			return true;
 	}

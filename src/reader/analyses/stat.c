@@ -360,7 +360,7 @@ static void add_stream(const struct overview *overview,
 	uint64_t events = overview->counts->streams[stream->index].events;
 	struct sonde_stream_info info;
 
-	sonde_stream_info(stream, &info);
+	sonde_stream_get_info(stream, &info);
 	sonde_table_row(table);
 	sonde_table_text(table, 0,
 			 sonde_stat_stream_name(overview->trace, stream));

@@ -302,9 +302,9 @@ static inline void text_value(const struct sonde_event *event,
 	ret_value->length = length < room ? length : room;
 }
 
-static inline int read_value(const struct sonde_event *event,
-			     const struct sonde_field *field,
-			     struct sonde_value *ret_value)
+__attribute__((always_inline)) static inline int
+read_value(const struct sonde_event *event, const struct sonde_field *field,
+	   struct sonde_value *ret_value)
 {
 	uint64_t pos;
 

@@ -55,8 +55,8 @@ sonde_trace_event_class(const struct sonde_trace *trace, size_t i)
 
 /* ---- sources ---- */
 
-void sonde_source_info(const struct sonde_source *source,
-		       struct sonde_source_info *ret_info)
+void sonde_source_get_info(const struct sonde_source *source,
+			   struct sonde_source_info *ret_info)
 {
 	const struct sonde_schema *schema = source->schema;
 
@@ -85,8 +85,8 @@ const char *sonde_source_env(const struct sonde_source *source,
 
 /* ---- streams ---- */
 
-void sonde_stream_info(const struct sonde_stream *stream,
-		       struct sonde_stream_info *ret_info)
+void sonde_stream_get_info(const struct sonde_stream *stream,
+			   struct sonde_stream_info *ret_info)
 {
 	size_t nr = stream->nr_packets;
 
@@ -131,8 +131,8 @@ int sonde_stream_packet(const struct sonde_stream *stream, size_t i,
 
 /* ---- event classes ---- */
 
-void sonde_event_class_info(const struct sonde_event_class *cls,
-			    struct sonde_event_class_info *ret_info)
+void sonde_event_class_get_info(const struct sonde_event_class *cls,
+				struct sonde_event_class_info *ret_info)
 {
 	*ret_info = cls->info;
 }

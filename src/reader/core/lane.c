@@ -355,6 +355,20 @@ plan_of(const struct sonde_head_plan *head, const struct header *header)
 					   NULL;
 }
 
+/* The end of a body whose last field is its only string, or UINT64_MAX. */
+static inline uint64_t pass_text(const struct sonde_lane *lane,
+				 const struct sonde_plan *plan, uint64_t pos)
+{
+	uint64_t bytes;
+
+	pos += plan->fixed_bits;
+	if (pos > lane->content)
+		return UINT64_MAX;
+	bytes = sonde_load_strlen(lane->data + (pos >> 3),
+				  (lane->content - pos) / 8, 1);
+	return bytes == UINT64_MAX ? UINT64_MAX : pos + (bytes + 1) * 8;
+}
+
 /* Decodes one event into *event. False: damage, which has been noted. */
 static inline bool decode(struct sonde_lane *lane, struct sonde_mark *state,
 			  struct sonde_event *event,
@@ -379,8 +393,9 @@ static inline bool decode(struct sonde_lane *lane, struct sonde_mark *state,
 	event->ticks = state->ticks;
 	event->pos = sonde_align(header.end, plan->align);
 	event->head_bits = (uint32_t)(event->pos - start);
-	end = plan->fixed ? event->pos + plan->fixed_bits :
-			    run_body(lane, plan, event->pos);
+	end = plan->fixed        ? event->pos + plan->fixed_bits :
+	      plan->ends_in_text ? pass_text(lane, plan, event->pos) :
+				   run_body(lane, plan, event->pos);
 	if (end > lane->content) {
 		note_damage(lane, start,
 			    "an event's fields go beyond the "

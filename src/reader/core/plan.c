@@ -336,6 +336,19 @@ static bool header_ends_at_byte(const struct sonde_head_plan *head)
 			       bits % 8 == 0;
 }
 
+/* Many events end in their only string: those need no program. */
+static void find_text(struct sonde_plan *plan)
+{
+	const struct sonde_op *ops = plan->ops;
+
+	plan->ends_in_text =
+		plan->nr_ops == 3 && ops[0].code == SONDE_OP_STRING &&
+		ops[0].size == 1 && ops[1].code == SONDE_OP_BLOCK &&
+		ops[1].align == 1 && !ops[1].skip && !ops[2].skip;
+	if (plan->ends_in_text)
+		plan->fixed_bits = ops[0].skip;
+}
+
 static int compile_body(struct emitter *to, const struct sonde_event_class *cls,
 			const struct sonde_head_plan *head)
 {
@@ -363,6 +376,7 @@ static int compile_body(struct emitter *to, const struct sonde_event_class *cls,
 	plan->fixed_bits = to->offset;
 	if (!plan->fixed)
 		emit(to, SONDE_OP_END);
+	find_text(plan);
 	plan->nr_blocks = to->block + 1;
 	if (plan->align % 8 == 0 || header_ends_at_byte(head))
 		plan->byte_blocks |= 1;

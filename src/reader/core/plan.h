@@ -73,9 +73,10 @@ struct sonde_place {
 
 struct sonde_plan {
 	const struct sonde_event_class *cls;
-	uint32_t align;  /* of the body */
-	bool fixed;      /* the body is one block of `fixed_bits` */
-	bool is_context; /* a thread record of Sonde's */
+	uint32_t align;    /* of the body */
+	bool fixed;        /* the body is one block of `fixed_bits` */
+	bool ends_in_text; /* or that, and then one string of bytes */
+	bool is_context;   /* a thread record of Sonde's */
 	uint64_t fixed_bits;
 	struct sonde_op *ops; /* NULL if fixed */
 	uint32_t nr_ops, nr_blocks;

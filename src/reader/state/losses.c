@@ -81,8 +81,8 @@ static bool is_kernel(struct sonde_trace *trace,
 
 		if (tables->classes[i].kind == SONDE_STEP_NONE)
 			continue;
-		sonde_event_class_info(sonde_trace_event_class(trace, i),
-				       &info);
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
 		if (info.source == source)
 			return true;
 	}
@@ -116,7 +116,7 @@ static int read_problems(struct sonde_trace *trace,
 		    problem.kind != SONDE_PROBLEM_LOST_PACKETS)
 			continue;
 		if (problem.stream)
-			sonde_stream_info(problem.stream, &info);
+			sonde_stream_get_info(problem.stream, &info);
 		if (!problem.stream || is_kernel(trace, tables, info.source))
 			error = add_problem(tables, info.cpu, &problem);
 		if (error)
@@ -138,7 +138,7 @@ static void read_spans(struct sonde_trace *trace,
 		struct sonde_stream_info info;
 		struct sonde_cpu_span *span;
 
-		sonde_stream_info(sonde_trace_stream(trace, i), &info);
+		sonde_stream_get_info(sonde_trace_stream(trace, i), &info);
 		if (info.cpu < 0 || (size_t)info.cpu >= tables->nr_cpus ||
 		    info.begin > info.end ||
 		    !is_kernel(trace, tables, info.source))
@@ -158,7 +158,7 @@ static size_t count_cpus(struct sonde_trace *trace)
 	for (size_t i = 0; i < sonde_trace_nr_streams(trace); i++) {
 		struct sonde_stream_info info;
 
-		sonde_stream_info(sonde_trace_stream(trace, i), &info);
+		sonde_stream_get_info(sonde_trace_stream(trace, i), &info);
 		if (info.cpu < SONDE_KERNEL_CPUS && info.cpu >= (int64_t)nr)
 			nr = (size_t)info.cpu + 1;
 	}

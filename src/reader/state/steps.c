@@ -263,7 +263,7 @@ static int bind_class(struct sonde_kernel_tables *tables,
 	struct sonde_step_class step = { 0 };
 	int error = 0;
 
-	sonde_event_class_info(cls, &info);
+	sonde_event_class_get_info(cls, &info);
 	if (!find_spec(cls, info.name, &step))
 		error = bind_call(tables, cls, info.name, &step);
 	if (error || !(step_wants[step.kind] & tables->wants))

@@ -129,7 +129,7 @@ static void put_args(struct chrome *c, const struct sonde_event *event)
 
 	if (!event)
 		return;
-	sonde_event_class_info(event->cls, &info);
+	sonde_event_class_get_info(event->cls, &info);
 	of = &c->classes[info.index];
 	if (!of->payload)
 		return;
@@ -278,7 +278,7 @@ static int instant(void *ctx, const struct sonde_track *track,
 	struct sonde_event_class_info info;
 	struct chrome *c = ctx;
 
-	sonde_event_class_info(event->cls, &info);
+	sonde_event_class_get_info(event->cls, &info);
 	if (c->classes[info.index].is_switch)
 		return put_run(c, &c->classes[info.index], event);
 	begin_line(c, 'i', pid_of(track), track->id);
@@ -299,7 +299,7 @@ static int look_at_class(struct chrome *c, const struct sonde_event_class *cls,
 	struct sonde_event_class_info info;
 	int err = 0;
 
-	sonde_event_class_info(cls, &info);
+	sonde_event_class_get_info(cls, &info);
 	of->is_switch =
 		!strcmp(info.name, "sched_switch") &&
 		!sonde_event_class_field(cls, scope, "prev_comm",

@@ -145,7 +145,7 @@ static int put_event(void *ctx, const struct sonde_event *event,
 	const char *name = sonde_event_name(event);
 	struct sonde_event_class_info info;
 
-	sonde_event_class_info(event->cls, &info);
+	sonde_event_class_get_info(event->cls, &info);
 	sonde_buffer_room(&csv->buffer, 128);
 	if (event->time_ns != SONDE_TIME_MIN)
 		sonde_put_int(&csv->buffer, event->time_ns);

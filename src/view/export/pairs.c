@@ -160,7 +160,7 @@ static const char *class_name(const struct sonde_event_class *cls)
 {
 	struct sonde_event_class_info info;
 
-	sonde_event_class_info(cls, &info);
+	sonde_event_class_get_info(cls, &info);
 	return info.internal ? "" : info.name;
 }
 
@@ -331,7 +331,7 @@ void sonde_pairs_edge(const struct sonde_pairs *pairs,
 		user_edge(pairs, event, ret_edge);
 		return;
 	}
-	sonde_event_class_info(event->cls, &info);
+	sonde_event_class_get_info(event->cls, &info);
 	of = &pairs->classes[info.index];
 	*ret_edge = of->edge;
 	if (of->has_field && sonde_event_value(event, &of->field, &value) == 0)

@@ -215,7 +215,7 @@ static int instant(void *ctx, const struct sonde_track *track,
 	const char *name = sonde_event_name(event);
 	struct sonde_event_class_info info;
 
-	sonde_event_class_info(event->cls, &info);
+	sonde_event_class_get_info(event->cls, &info);
 	if (p->classes[info.index].ftrace && sonde_event_cpu(event) >= 0)
 		return put_ftrace(p, &p->classes[info.index], track, event);
 	begin_event(p, uuid_of_track(track), event->time_ns, TYPE_INSTANT);
@@ -359,7 +359,7 @@ static void find_ftrace(const struct sonde_event_class *cls, struct class *of)
 {
 	struct sonde_event_class_info info;
 
-	sonde_event_class_info(cls, &info);
+	sonde_event_class_get_info(cls, &info);
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(ftraces); i++)
 		if (!strcmp(info.name, ftraces[i].name))
 			of->ftrace = &ftraces[i];

@@ -94,7 +94,7 @@ static int find_losses(struct sonde_spans *spans,
 		     problem.kind != SONDE_PROBLEM_LOST_PACKETS) ||
 		    !problem.stream)
 			continue;
-		sonde_stream_info(problem.stream, &info);
+		sonde_stream_get_info(problem.stream, &info);
 		machine = find_machine(spans, info.source);
 		if (!machine)
 			continue;
@@ -142,7 +142,7 @@ static void look_at_stream(struct sonde_spans *spans,
 
 	if (stream == spans->stream)
 		return;
-	sonde_stream_info(stream, &info);
+	sonde_stream_get_info(stream, &info);
 	spans->stream = stream;
 	spans->stream_index = (int32_t)info.index;
 	spans->machine =

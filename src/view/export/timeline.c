@@ -26,7 +26,7 @@ static void process_of_stream(const struct sonde_event *event, int32_t pid,
 	const char *end;
 	char number[16];
 
-	sonde_stream_info(event->stream, &info);
+	sonde_stream_get_info(event->stream, &info);
 	base = strrchr(info.path, '/');
 	base = base ? base + 1 : info.path;
 	(void)snprintf(number, sizeof(number), "-%" PRId32 "-", pid);
@@ -39,7 +39,7 @@ static void stream_name(const struct sonde_event *event, char *to, size_t size)
 	struct sonde_stream_info info;
 	const char *base;
 
-	sonde_stream_info(event->stream, &info);
+	sonde_stream_get_info(event->stream, &info);
 	base = strrchr(info.path, '/');
 	(void)snprintf(to, size, "%s", base ? base + 1 : info.path);
 }

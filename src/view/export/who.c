@@ -168,7 +168,7 @@ static bool context_name(const struct sonde_who *who,
 
 	if (!event)
 		return false;
-	sonde_event_class_info(event->cls, &info);
+	sonde_event_class_get_info(event->cls, &info);
 	of = &who->classes[info.index];
 	return of->has_name &&
 	       sonde_event_value(event, &of->name, ret_value) == 0 &&

@@ -28,8 +28,8 @@ static size_t name_columns(const struct sonde_trace *trace)
 		struct sonde_event_class_info info;
 		size_t length;
 
-		sonde_event_class_info(sonde_trace_event_class(trace, i),
-				       &info);
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
 		length = strlen(info.name);
 		if (!info.internal && length > widest)
 			widest = length;
@@ -89,7 +89,7 @@ static int make_class(struct sonde_printer *printer,
 	struct sonde_event_class_info info;
 	int err;
 
-	sonde_event_class_info(from, &info);
+	sonde_event_class_get_info(from, &info);
 	err = make_name(printer, &info, columns, cls);
 	if (info.loglevel >= 0)
 		cls->level = sonde_level_name((uint32_t)info.loglevel);

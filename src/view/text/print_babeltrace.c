@@ -53,10 +53,11 @@ int sonde_print_clocks(struct sonde_printer *printer)
 		struct sonde_stream_info info;
 		struct sonde_source_info source;
 
-		sonde_stream_info(sonde_trace_stream(printer->trace, i), &info);
+		sonde_stream_get_info(sonde_trace_stream(printer->trace, i),
+				      &info);
 		if (info.clock < 0)
 			continue;
-		sonde_source_info(info.source, &source);
+		sonde_source_get_info(info.source, &source);
 		clocks[i] = (struct sonde_print_clock){
 			.exists = true,
 			.frequency = source.clocks[info.clock].frequency,
@@ -77,7 +78,7 @@ char *sonde_print_host(struct sonde_printer *printer,
 	char *text;
 	char *kept;
 
-	sonde_source_info(source, &info);
+	sonde_source_get_info(source, &info);
 	for (size_t i = 0; i < info.nr_env; i++)
 		if (!strcmp(info.env[i].name, "vpid") && !info.env[i].text)
 			(void)snprintf(pid, sizeof(pid), "(%" PRId64 ")",

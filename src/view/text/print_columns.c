@@ -138,7 +138,7 @@ static bool any_cpu(const struct sonde_trace *trace)
 	for (size_t i = 0; i < sonde_trace_nr_streams(trace); i++) {
 		struct sonde_stream_info info;
 
-		sonde_stream_info(sonde_trace_stream(trace, i), &info);
+		sonde_stream_get_info(sonde_trace_stream(trace, i), &info);
 		if (info.cpu >= 0)
 			return true;
 	}
