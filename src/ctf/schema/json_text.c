@@ -7,35 +7,16 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Bytes of the UTF-8 character at `text`, which a NUL ends; 0: it is none. */
-static size_t character_size(const unsigned char *text)
-{
-	size_t more = *text < 0x80 ? 0 :
-		      *text < 0xe0 ? 1 :
-		      *text < 0xf0 ? 2 :
-				     3;
-	uint32_t code = *text & (0x7fu >> (more ? more + 1 : 0));
-	static const uint32_t least[] = { 0, 0x80, 0x800, 0x10000 };
-
-	if ((*text >= 0x80 && *text < 0xc0) || *text >= 0xf8)
-		return 0;
-	for (size_t i = 1; i <= more; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	if (code < least[more] || code > 0x10ffff ||
-	    (code >= 0xd800 && code < 0xe000))
-		return 0;
-	return more + 1;
-}
+#include "base/utf8.h"
 
 static void put_string(struct sonde_text *text, const char *string)
 {
 	sonde_text_append(text, "\"", 1);
 	while (*string) {
 		unsigned char byte = (unsigned char)*string;
-		size_t size = character_size((const unsigned char *)string);
+		uint32_t code;
+		size_t size =
+			sonde_utf8_decode(string, strnlen(string, 4), &code);
 
 		if (size == 0)
 			sonde_text_puts(text, "\xef\xbf\xbd");

@@ -191,6 +191,22 @@ static int next_slowly(struct sonde_cursor *cursor,
 	return 1;
 }
 
+/*
+ * Of two lanes, both with events, the other one is next: they change places.
+ * Programs often have two threads or CPUs that take turns at every event.
+ */
+static inline const struct sonde_event *
+swap_two(struct sonde_cursor *cursor, struct sonde_lane *lane, int64_t next_ns)
+{
+	struct sonde_lane *other = cursor->heap[1];
+
+	cursor->heap[1] = lane;
+	cursor->heap[0] = other;
+	cursor->current = other;
+	cursor->limit = next_ns + (other < lane);
+	return &other->events[other->at++];
+}
+
 int sonde_cursor_next(struct sonde_cursor *cursor,
 		      const struct sonde_event **ret_event)
 {
@@ -202,6 +218,11 @@ int sonde_cursor_next(struct sonde_cursor *cursor,
 		if (event->time_ns < cursor->limit) {
 			lane->at++;
 			*ret_event = event;
+			return 1;
+		}
+		if (cursor->nr_heap == 2 && !cursor->unmerged &&
+		    event->time_ns < SONDE_TIME_MAX) {
+			*ret_event = swap_two(cursor, lane, event->time_ns);
 			return 1;
 		}
 	}

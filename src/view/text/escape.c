@@ -6,59 +6,15 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "base/utf8.h"
 
 static const char hex_digits[] = "0123456789abcdef";
-
-/* How many bytes the first one announces, and the bits it holds; 0: none. */
-static size_t utf8_announced(uint8_t first, uint32_t *ret_bits)
-{
-	if (first < 0x80) {
-		*ret_bits = first;
-		return 1;
-	}
-	if (first >= 0xc2 && first < 0xe0) {
-		*ret_bits = first & 0x1fu;
-		return 2;
-	}
-	if (first >= 0xe0 && first < 0xf0) {
-		*ret_bits = first & 0x0fu;
-		return 3;
-	}
-	if (first >= 0xf0 && first < 0xf5) {
-		*ret_bits = first & 0x07u;
-		return 4;
-	}
-	return 0;
-}
-
-/* As sonde_utf8_char(), and which character it is. */
-static size_t utf8_decode(const char *text, size_t length, uint32_t *ret_code)
-{
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	uint32_t code = 0;
-	size_t bytes = utf8_announced((uint8_t)text[0], &code);
-
-	if (!bytes || bytes > length)
-		return 0;
-	for (size_t i = 1; i < bytes; i++) {
-		uint8_t byte = (uint8_t)text[i];
-
-		if ((byte & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (byte & 0x3fu);
-	}
-	if (code < least[bytes] || code > 0x10ffff ||
-	    (code >= 0xd800 && code < 0xe000))
-		return 0;
-	*ret_code = code;
-	return bytes;
-}
 
 size_t sonde_utf8_char(const char *text, size_t length)
 {
 	uint32_t code;
 
-	return utf8_decode(text, length, &code);
+	return sonde_utf8_decode(text, length, &code);
 }
 
 /* Characters that take no column or two, in order; all others take one. The
@@ -82,7 +38,7 @@ static const struct {
 size_t sonde_utf8_columns(const char *text, size_t length, size_t *ret_bytes)
 {
 	uint32_t code = 0;
-	size_t bytes = utf8_decode(text, length, &code);
+	size_t bytes = sonde_utf8_decode(text, length, &code);
 
 	*ret_bytes = bytes ? bytes : 1;
 	for (size_t i = 0;
@@ -125,7 +81,7 @@ size_t sonde_escape_json(const char *text, size_t length, char *to,
 			 size_t *ret_used)
 {
 	uint32_t code = 0;
-	size_t bytes = utf8_decode(text, length, &code);
+	size_t bytes = sonde_utf8_decode(text, length, &code);
 	char letter = letter_of(text[0]);
 
 	if (text[0] == '"' || text[0] == '\\')
@@ -154,7 +110,7 @@ size_t sonde_escape_safe(const char *text, size_t length, char *to,
 			 size_t *ret_used)
 {
 	uint32_t code = 0;
-	size_t bytes = utf8_decode(text, length, &code);
+	size_t bytes = sonde_utf8_decode(text, length, &code);
 	size_t n = 0;
 
 	*ret_used = bytes ? bytes : 1;
