@@ -341,7 +341,9 @@ struct sonde_value {
 	};
 };
 /* Strings in UTF-8 or ASCII point into the file. Those in UTF-16 and 32 are
- * given as they are in the file; sonde_value_utf8() converts. */
+ * given as they are in the file; sonde_value_utf8() converts them, and copies
+ * the others. It adds no zero byte, leaves out characters that don't fit, and
+ * returns the bytes that all of them take. */
 SONDE_TRACE_API size_t sonde_value_utf8(const struct sonde_value *value,
 					char *buffer, size_t size);
 

@@ -110,6 +110,9 @@ class Recording:
 
 def record(*command, options=(), env=None, timeout=60, **more):
     """Runs `sonde record OPTIONS -o DIR -- COMMAND` to its end."""
+    if {"--malloc", "--locks"} & set(options):
+        skip_if_sanitized("the preloaded library needs its runtime loaded "
+                          "first")
     directory = scratch() / "trace"
     run = subprocess.run(
         [SONDE, "record", *options, "-o", str(directory), "--",

@@ -9,7 +9,7 @@ import shutil
 import struct
 import subprocess
 
-from sonde import BUILD, SONDE, check, install, record_ok, scratch
+from sonde import BUILD, SONDE, build, check, install, record_ok, scratch
 from harness import check_equal, long_test, main, test
 
 DRIVER = str(BUILD / "tests/e2e/damage")
@@ -154,7 +154,20 @@ def lttng_trace():
 
 
 def sonde_trace():
-    return record_ok("/bin/ls", "/", options=["--malloc"]).dir
+    return record_ok(build(r"""
+#include <sonde/tracepoint.h>
+int main(void)
+{
+	static const char *const names[] = { "", "a", "a longer one" };
+
+	for (int i = 0; i < 300; i++) {
+		sonde_event(some, numbers, i, sonde_hex(h, i * 3L));
+		sonde_event(some, text, sonde_string(s, names[i % 3]), i);
+		sonde_event(some, list, sonde_sequence(l, names[2], i % 9));
+	}
+	return 0;
+}
+""")).dir
 
 
 # ---- damage by the thousand ----

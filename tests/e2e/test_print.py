@@ -97,7 +97,7 @@ int main(void)
 		uint64_t huge = (uint64_t)i << 62;
 
 		sonde_event(kind, integer, tiny, huge,
-			    sonde_field(negative, -(i << 40)),
+			    sonde_field(negative, -i * ((int64_t)1 << 40)),
 			    sonde_hex(hex, huge), sonde_hex(byte, tiny),
 			    sonde_network(net, (uint32_t)i),
 			    sonde_bits(low, (uint32_t)i, 3),

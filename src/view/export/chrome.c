@@ -244,7 +244,7 @@ static int put_run(struct chrome *c, const struct class *of,
 	struct sonde_value comm;
 	struct running *running;
 	int64_t since_ns;
-	char name[64];
+	char name[64] = "";
 	bool fits;
 
 	if (cpu < 0 || cpu >= CPUS_MAX)
@@ -257,7 +257,7 @@ static int put_run(struct chrome *c, const struct class *of,
 				     number_of(event, &of->next_tid) };
 	if (!fits || sonde_event_value(event, &of->prev_comm, &comm) != 0)
 		return 0;
-	(void)sonde_value_utf8(&comm, name, sizeof(name));
+	(void)sonde_value_utf8(&comm, name, sizeof(name) - 1);
 	if (!c->scheduling &&
 	    put_metadata(c, "process_name", PID_SCHEDULING, 0, "scheduling"))
 		return -EIO;

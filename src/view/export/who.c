@@ -175,6 +175,13 @@ static bool context_name(const struct sonde_who *who,
 	       ret_value->kind == SONDE_KIND_STRING;
 }
 
+/* Cut to what fits, and terminated. */
+static void put_text(const struct sonde_value *value, char *to, size_t size)
+{
+	memset(to, 0, size);
+	(void)sonde_value_utf8(value, to, size - 1);
+}
+
 void sonde_who_thread_name(const struct sonde_who *who,
 			   const struct sonde_event *event, int32_t tid,
 			   char *to, size_t size)
@@ -182,7 +189,7 @@ void sonde_who_thread_name(const struct sonde_who *who,
 	struct sonde_value value;
 
 	if (context_name(who, event, &value))
-		(void)sonde_value_utf8(&value, to, size);
+		put_text(&value, to, size);
 	else
 		(void)snprintf(to, size, "%s",
 			       who->whole ? sonde_kernel_thread_name(who->whole,
