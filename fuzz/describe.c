@@ -87,7 +87,7 @@ static void choose_scalar(struct maker *maker, struct sonde_desc_field *field)
 	field->bits = widths[fuzz_below(maker->in, 4)];
 	switch (field->kind) {
 	case SONDE_TYPE_INT:
-		field->flags &= 31;
+		field->flags &= 63;
 		break;
 	case SONDE_TYPE_ENUM:
 		field->flags &= SONDE_FIELD_SIGNED | SONDE_FIELD_NETWORK;

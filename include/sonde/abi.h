@@ -99,12 +99,12 @@ enum sonde_loglevel {
  * number of elements or the bound, where there is one.
  */
 enum sonde_type {
-	SONDE_TYPE_INT =
-		1,         /* bits 8, 16, 32, 64; flags: SIGNED, HEX, NETWORK */
-	SONDE_TYPE_FLOAT,  /* bits 32, 64 */
-	SONDE_TYPE_STRING, /* bytes up to and including a NUL; count = bound */
-	SONDE_TYPE_TEXT,   /* count chars of a fixed array, shown as text */
-	SONDE_TYPE_ARRAY,  /* extra: one field record; count elements of it */
+	SONDE_TYPE_INT = 1, /* bits 8, 16, 32, 64; flags: SIGNED, HEX, OCTAL,
+			      NETWORK, BOOL, CHAR */
+	SONDE_TYPE_FLOAT,   /* bits 32, 64 */
+	SONDE_TYPE_STRING,  /* bytes up to and including a NUL; count = bound */
+	SONDE_TYPE_TEXT,    /* count chars of a fixed array, shown as text */
+	SONDE_TYPE_ARRAY,   /* extra: one field record; count elements of it */
 	SONDE_TYPE_SEQUENCE, /* u32 length, then as many; extra: one record */
 	SONDE_TYPE_BLOB,     /* u32 length, then as many bytes */
 	SONDE_TYPE_ENUM,     /* an integer; extra: count labels (sonde_label) */
@@ -122,6 +122,7 @@ enum sonde_type {
 #define SONDE_FIELD_NETWORK 4u /* big endian whatever the machine is */
 #define SONDE_FIELD_BOOL    8u
 #define SONDE_FIELD_CHAR    16u /* a character: shown as a number and as text */
+#define SONDE_FIELD_OCTAL   32u
 
 struct sonde_desc_field {
 	uint32_t size; /* this record: struct, name and extra */

@@ -48,6 +48,8 @@ static void say_scalar(struct sonde_list_text *text,
 			       field->bits);
 	if (field->flags & SONDE_FIELD_HEX)
 		sonde_list_say(text, " hex");
+	else if (field->flags & SONDE_FIELD_OCTAL)
+		sonde_list_say(text, " octal");
 	if (field->flags & SONDE_FIELD_NETWORK)
 		sonde_list_say(text, " be");
 }

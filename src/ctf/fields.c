@@ -107,6 +107,8 @@ static void put_integer(struct sonde_text *text,
 			  !!(field->flags & SONDE_FIELD_SIGNED));
 	if (field->flags & SONDE_FIELD_HEX)
 		sonde_text_puts(text, " base = 16;");
+	else if (field->flags & SONDE_FIELD_OCTAL)
+		sonde_text_puts(text, " base = 8;");
 	if (field->flags & SONDE_FIELD_NETWORK)
 		sonde_text_puts(text, " byte_order = be;");
 	if ((field->flags & SONDE_FIELD_CHAR) && field->stored_bits == 8)

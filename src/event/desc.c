@@ -158,8 +158,8 @@ static bool scalar_valid(const struct sonde_desc_field *field)
 	switch ((enum sonde_type)field->kind) {
 	case SONDE_TYPE_INT:
 		width = width_valid(field->bits);
-		allowed = order | SONDE_FIELD_HEX | SONDE_FIELD_BOOL |
-			  SONDE_FIELD_CHAR;
+		allowed = order | SONDE_FIELD_HEX | SONDE_FIELD_OCTAL |
+			  SONDE_FIELD_BOOL | SONDE_FIELD_CHAR;
 		break;
 	case SONDE_TYPE_ENUM:
 		width = width_valid(field->bits);
