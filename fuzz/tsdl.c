@@ -80,7 +80,7 @@ static struct fuzz_found begin_text(struct sonde_text *text,
 	struct fuzz_found found;
 
 	sonde_tsdl_preamble(text, &config);
-	sonde_tsdl_class(text, 1, SONDE_COMPACT, "c", comment);
+	sonde_tsdl_class(text, &config, 1, SONDE_COMPACT, comment);
 	FUZZ_CHECK(text->error == 0);
 	FUZZ_CHECK(list_text(text, &found) && found.nr_events == 1);
 	return found;
@@ -94,7 +94,8 @@ static void check_read(const struct sonde_desc *desc)
 	struct fuzz_found before = begin_text(&text, "");
 	struct fuzz_found here;
 
-	FUZZ_CHECK(sonde_tsdl_event(&text, 1, 2, desc) == 0);
+	FUZZ_CHECK(sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc) ==
+		   0);
 	if (list_text(&text, &here)) {
 		FUZZ_CHECK(here.nr_events ==
 			   before.nr_events + there.nr_events);
@@ -110,7 +111,7 @@ static void check_event(const struct sonde_desc *desc)
 	int error;
 
 	sonde_text_puts(&text, "/* CTF 1.8 */\n\n");
-	error = sonde_tsdl_event(&text, 1, 2, desc);
+	error = sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc);
 	FUZZ_CHECK(error == 0 || error == -EINVAL);
 	if (error == 0) {
 		FUZZ_CHECK(text.error == 0);

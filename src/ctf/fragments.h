@@ -11,12 +11,15 @@
 #define CTF_FRAGMENTS_H
 
 #include "ctf/text.h"
+#include "ctf/trace.h"
 
 /* How many fragments the texts of tsdl.h are: preamble, trace class and clock
- * class; a data stream class with event 0; an event record class. */
+ * class; a data stream class, with event 0 if it is a program's; an event
+ * record class. */
 #define SONDE_CTF_FRAGMENTS_PREAMBLE 3u
-#define SONDE_CTF_FRAGMENTS_CLASS    2u
-#define SONDE_CTF_FRAGMENTS_EVENT    1u
+#define SONDE_CTF_FRAGMENTS_CLASS(domain) \
+	((domain) == SONDE_CTF_PROGRAMS ? 2u : 1u)
+#define SONDE_CTF_FRAGMENTS_EVENT 1u
 
 /*
  * Appends to `to` what `tsdl`, a whole text, is as fragments: `nr` of them

@@ -54,7 +54,9 @@ static bool config_valid(const struct sonde_ctf_config *config)
 	return is_identifier(clock->name) && clock->freq > 0 &&
 	       clock->offset < clock->freq &&
 	       config->version >= SONDE_CTF_1_8 &&
-	       config->version <= SONDE_CTF_2;
+	       config->version <= SONDE_CTF_2 &&
+	       config->domain >= SONDE_CTF_PROGRAMS &&
+	       config->domain <= SONDE_CTF_KERNEL;
 }
 
 /* The part of a path after its last '/', those at its end not counted. */
@@ -108,10 +110,12 @@ static int make_env(struct sonde_ctf_config *ours,
 	if (!trace_name)
 		trace_name = dir_name;
 
+	bool is_kernel = config->domain == SONDE_CTF_KERNEL;
 	const struct sonde_ctf_env fixed[] = {
 		{ .name = "hostname", .text = hostname ? hostname : "" },
-		{ .name = "domain", .text = "ust" },
-		{ .name = "tracer_name", .text = "lttng-ust" },
+		{ .name = "domain", .text = is_kernel ? "kernel" : "ust" },
+		{ .name = "tracer_name",
+		  .text = is_kernel ? "lttng-modules" : "lttng-ust" },
 		{ .name = "tracer_major", .number = 2 },
 		{ .name = "tracer_minor", .number = 13 },
 		{ .name = "tracer2_name", .text = "sonde" },
@@ -239,6 +243,17 @@ static int open_dir(const char *path, bool *ret_made)
 	return dir;
 }
 
+int sonde_ctf_directory_make(const char *dir)
+{
+	bool made;
+	int fd = open_dir(dir, &made);
+
+	if (fd < 0)
+		return fd;
+	(void)close(fd); /* it was only looked into */
+	return 0;
+}
+
 static void free_trace(struct sonde_ctf_trace *trace)
 {
 	sonde_ctf_metadata_fini(&trace->metadata);
@@ -344,17 +359,18 @@ static int put_class(const struct sonde_ctf_trace *trace,
 		     struct sonde_text *to)
 {
 	struct sonde_text tsdl = { 0 };
-	const char *clock = trace->config.clock.name;
 	int error;
 
 	if (trace->config.version == SONDE_CTF_1_8) {
-		sonde_tsdl_class(to, cls->id, cls->kind, clock, comment);
+		sonde_tsdl_class(to, &trace->config, cls->id, cls->kind,
+				 comment);
 		return to->error;
 	}
 	sonde_tsdl_preamble(&tsdl, &trace->config);
-	sonde_tsdl_class(&tsdl, cls->id, cls->kind, clock, NULL);
-	error = sonde_ctf_fragments(&tsdl, SONDE_CTF_FRAGMENTS_PREAMBLE,
-				    SONDE_CTF_FRAGMENTS_CLASS, to);
+	sonde_tsdl_class(&tsdl, &trace->config, cls->id, cls->kind, NULL);
+	error = sonde_ctf_fragments(
+		&tsdl, SONDE_CTF_FRAGMENTS_PREAMBLE,
+		SONDE_CTF_FRAGMENTS_CLASS(trace->config.domain), to);
 	sonde_text_fini(&tsdl);
 	return error;
 }
@@ -363,22 +379,23 @@ static int put_event(const struct sonde_ctf_trace *trace,
 		     const struct sonde_ctf_class *cls, uint32_t id,
 		     const struct sonde_desc *desc, struct sonde_text *to)
 {
+	enum sonde_ctf_domain domain = trace->config.domain;
 	struct sonde_text tsdl = { 0 };
 	int error;
 
 	if (trace->config.version == SONDE_CTF_1_8) {
-		error = sonde_tsdl_event(to, cls->id, id, desc);
+		error = sonde_tsdl_event(to, domain, cls->id, id, desc);
 		return error ? error : to->error;
 	}
 	sonde_tsdl_preamble(&tsdl, &trace->config);
-	sonde_tsdl_class(&tsdl, cls->id, cls->kind, trace->config.clock.name,
-			 NULL);
-	error = sonde_tsdl_event(&tsdl, cls->id, id, desc);
+	sonde_tsdl_class(&tsdl, &trace->config, cls->id, cls->kind, NULL);
+	error = sonde_tsdl_event(&tsdl, domain, cls->id, id, desc);
 	if (!error)
-		error = sonde_ctf_fragments(&tsdl,
-					    SONDE_CTF_FRAGMENTS_PREAMBLE +
-						    SONDE_CTF_FRAGMENTS_CLASS,
-					    SONDE_CTF_FRAGMENTS_EVENT, to);
+		error = sonde_ctf_fragments(
+			&tsdl,
+			SONDE_CTF_FRAGMENTS_PREAMBLE +
+				SONDE_CTF_FRAGMENTS_CLASS(domain),
+			SONDE_CTF_FRAGMENTS_EVENT, to);
 	sonde_text_fini(&tsdl);
 	return error;
 }
@@ -442,6 +459,22 @@ int sonde_ctf_trace_set_clock(struct sonde_ctf_trace *trace, uint64_t freq,
 	clock->offset_s = offset_s;
 	clock->offset = offset;
 	return write_preamble(trace);
+}
+
+int sonde_ctf_trace_set_number(struct sonde_ctf_trace *trace, const char *name,
+			       int64_t number)
+{
+	/* Ours, and const only to others. */
+	struct sonde_ctf_env *env =
+		(struct sonde_ctf_env *)(uintptr_t)trace->config.env;
+
+	for (size_t i = 0; i < trace->config.nr_env; i++) {
+		if (strcmp(env[i].name, name) != 0 || env[i].text)
+			continue;
+		env[i].number = number;
+		return write_preamble(trace);
+	}
+	return -ENOENT;
 }
 
 int sonde_ctf_trace_close(struct sonde_ctf_trace *trace)

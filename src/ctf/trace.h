@@ -69,8 +69,19 @@ enum sonde_ctf_version {
 	SONDE_CTF_2,
 };
 
+/* Whose events a trace holds. */
+enum sonde_ctf_domain {
+	/* Programs': names are `provider:event`, and each class begins with
+	 * `sonde:thread`, which says whose events come next. */
+	SONDE_CTF_PROGRAMS,
+	/* A kernel's (kernel/source.h): names are the events' alone, and each
+	 * record has the context `tid` before its payload. */
+	SONDE_CTF_KERNEL,
+};
+
 struct sonde_ctf_config {
 	enum sonde_ctf_version version;
+	enum sonde_ctf_domain domain;
 	uint8_t uuid[16];       /* all zero: a random one is made */
 	const char *hostname;   /* NULL: ask the system */
 	const char *trace_name; /* NULL: the directory's name */
@@ -85,6 +96,10 @@ struct sonde_ctf_config {
 	uint64_t file_size;
 };
 
+/* Make a directory for traces to be made in; an empty one will do. 0,
+ * -ENOTEMPTY, -ENOTDIR, or what mkdir says. */
+int sonde_ctf_directory_make(const char *dir);
+
 /*
  * Make the directory `dir` (its parent must exist; an empty directory will do)
  * and its metadata. -ENOTEMPTY if it is there with something in it, -ENOTDIR
@@ -95,9 +110,9 @@ int sonde_ctf_trace_create(const char *dir,
 			   struct sonde_ctf_trace **ret_trace);
 
 /*
- * Add a stream class, with event 0 `sonde:thread`. `kind` is the layout of its
- * record headers. `comment`, e.g. the program's name, may be any text or NULL.
- * -EEXIST if the id is taken.
+ * Add a stream class, with event 0 `sonde:thread` if the events are programs'.
+ * `kind` is the layout of its record headers. `comment`, e.g. the program's
+ * name, may be any text or NULL. -EEXIST if the id is taken.
  */
 int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 			      enum sonde_header_kind kind, const char *comment);
@@ -118,6 +133,11 @@ int sonde_ctf_trace_sync(struct sonde_ctf_trace *trace);
  * end of the recording (clock/calibrate.h). Rewrites `metadata`. */
 int sonde_ctf_trace_set_clock(struct sonde_ctf_trace *trace, uint64_t freq,
 			      int64_t offset_s, uint64_t offset);
+
+/* Replace the number of an entry of the environment that the configuration
+ * had. Rewrites `metadata`. -ENOENT if there is no such entry. */
+int sonde_ctf_trace_set_number(struct sonde_ctf_trace *trace, const char *name,
+			       int64_t number);
 
 /*
  * Write what is missing of the metadata and free the trace. Streams still open

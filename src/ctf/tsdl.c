@@ -96,7 +96,8 @@ static void put_context_time(struct sonde_text *text, const char *clock,
 			  clock, name);
 }
 
-static void put_context(struct sonde_text *text, const char *clock)
+static void put_context(struct sonde_text *text, const char *clock,
+			enum sonde_ctf_domain domain)
 {
 	static const char *const words[] = { "content_size", "packet_size",
 					     "packet_seq_num",
@@ -110,11 +111,26 @@ static void put_context(struct sonde_text *text, const char *clock)
 				  "\t\tinteger { size = 64; align = 8;"
 				  " signed = 0; } %s;\n",
 				  words[i]);
+	/* A kernel's stream is no process's: the place of vpid is 0 then, and
+	 * the upper half of the CPU's number. */
+	if (domain == SONDE_CTF_KERNEL)
+		sonde_text_puts(text, "\t\tinteger { size = 64; align = 8;"
+				      " signed = 0; } cpu_id;\n");
+	else
+		sonde_text_puts(text, "\t\tinteger { size = 32; align = 8;"
+				      " signed = 0; } cpu_id;\n"
+				      "\t\tinteger { size = 32; align = 8;"
+				      " signed = 0; } vpid;\n");
+	sonde_text_puts(text, "\t};\n");
+}
+
+/* Who a kernel's events were about: kernel/source.h has it in each record. */
+static void put_event_context(struct sonde_text *text)
+{
 	sonde_text_puts(text,
-			"\t\tinteger { size = 32; align = 8; signed = 0; }"
-			" cpu_id;\n"
-			"\t\tinteger { size = 32; align = 8; signed = 0; }"
-			" vpid;\n"
+			"\tevent.context := struct {\n"
+			"\t\tinteger { size = 32; align = 8; signed = 1; }"
+			" _tid;\n"
 			"\t};\n");
 }
 
@@ -168,17 +184,9 @@ static void put_event_head(struct sonde_text *text, uint32_t class_id,
 			  id, class_id, loglevel);
 }
 
-void sonde_tsdl_class(struct sonde_text *text, uint32_t class_id,
-		      enum sonde_header_kind kind, const char *clock,
-		      const char *comment)
+static void put_thread_event(struct sonde_text *text, uint32_t class_id)
 {
-	if (comment)
-		put_comment(text, comment);
-	sonde_text_printf(text, "stream {\n\tid = %u;\n", class_id);
-	put_header(text, kind, clock);
-	put_context(text, clock);
-	sonde_text_puts(text, "};\n\n"
-			      "event {\n\tname = \"sonde:thread\"");
+	sonde_text_puts(text, "event {\n\tname = \"sonde:thread\"");
 	put_event_head(text, class_id, SONDE_CONTEXT_ID, SONDE_DEBUG);
 	sonde_text_puts(text,
 			"struct {\n"
@@ -189,14 +197,34 @@ void sonde_tsdl_class(struct sonde_text *text, uint32_t class_id,
 			"\t};\n};\n\n");
 }
 
-int sonde_tsdl_event(struct sonde_text *text, uint32_t class_id, uint32_t id,
+void sonde_tsdl_class(struct sonde_text *text,
+		      const struct sonde_ctf_config *config, uint32_t class_id,
+		      enum sonde_header_kind kind, const char *comment)
+{
+	const char *clock = config->clock.name;
+
+	if (comment)
+		put_comment(text, comment);
+	sonde_text_printf(text, "stream {\n\tid = %u;\n", class_id);
+	put_header(text, kind, clock);
+	put_context(text, clock, config->domain);
+	if (config->domain == SONDE_CTF_KERNEL)
+		put_event_context(text);
+	sonde_text_puts(text, "};\n\n");
+	if (config->domain == SONDE_CTF_PROGRAMS)
+		put_thread_event(text, class_id);
+}
+
+int sonde_tsdl_event(struct sonde_text *text, enum sonde_ctf_domain domain,
+		     uint32_t class_id, uint32_t id,
 		     const struct sonde_desc *desc)
 {
 	int error;
 
 	sonde_text_puts(text, "event {\n\tname = \"");
-	sonde_text_printf(text, "%s:%s\"", sonde_desc_provider(desc),
-			  sonde_desc_name(desc));
+	if (domain == SONDE_CTF_PROGRAMS)
+		sonde_text_printf(text, "%s:", sonde_desc_provider(desc));
+	sonde_text_printf(text, "%s\"", sonde_desc_name(desc));
 	put_event_head(text, class_id, id, sonde_desc_loglevel(desc));
 	error = sonde_tsdl_fields(text, desc);
 	sonde_text_puts(text, ";\n};\n\n");

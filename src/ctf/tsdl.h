@@ -30,12 +30,13 @@
 void sonde_tsdl_preamble(struct sonde_text *text,
 			 const struct sonde_ctf_config *config);
 
-void sonde_tsdl_class(struct sonde_text *text, uint32_t class_id,
-		      enum sonde_header_kind kind, const char *clock,
-		      const char *comment);
+void sonde_tsdl_class(struct sonde_text *text,
+		      const struct sonde_ctf_config *config, uint32_t class_id,
+		      enum sonde_header_kind kind, const char *comment);
 
 /* -EINVAL if it can't be said: a variant that is itself a variant's option. */
-int sonde_tsdl_event(struct sonde_text *text, uint32_t class_id, uint32_t id,
+int sonde_tsdl_event(struct sonde_text *text, enum sonde_ctf_domain domain,
+		     uint32_t class_id, uint32_t id,
 		     const struct sonde_desc *desc);
 
 #endif /* CTF_TSDL_H */

@@ -127,8 +127,10 @@ static void make_metadata(struct sonde_text *metadata)
 	};
 
 	sonde_tsdl_preamble(metadata, &config);
-	sonde_tsdl_class(metadata, 0, SONDE_COMPACT, "tsc", "a program");
-	assert_int_equal(sonde_tsdl_event(metadata, 0, 1, the_event), 0);
+	sonde_tsdl_class(metadata, &config, 0, SONDE_COMPACT, "a program");
+	assert_int_equal(sonde_tsdl_event(metadata, SONDE_CTF_PROGRAMS, 0, 1,
+					  the_event),
+			 0);
 	assert_int_equal(metadata->error, 0);
 	assert_true(metadata->size > 100);
 }
