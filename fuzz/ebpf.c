@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ebpf.c - fuzz expr/ebpf.h: whatever the program, the code it becomes does
+ * nothing that the verifier would refuse, as far as the model knows
+ * (tests/unit/ebpf_model.h), and gives what the evaluator gives. So it does for
+ * programs that no compiler made, if expr/program.h's verifier takes them.
+ *
+ * First byte: bit 0, what follows up to a NUL is the expression; else decisions
+ * write one. Bit 1: the bases are on the stack. The rest are decisions that
+ * make records, and damage.
+ */
+#include <errno.h>
+
+#include "../tests/unit/ebpf_model.h"
+#include "expr/program.h"
+
+#include "fuzz.h"
+
+#define TEXT_SIZE 16384
+#define CODE_MAX  8192
+#define RECORDS   3
+
+/* Small numbers take one byte. */
+static uint64_t next_decision(void *ctx)
+{
+	struct fuzz_input *in = ctx;
+	uint8_t small = fuzz_u8(in);
+
+	return small < 240 ? small : fuzz_u64(in);
+}
+
+static void take_text(struct fuzz_input *in, char *to)
+{
+	const uint8_t *nul = in->left ? memchr(in->at, 0, in->left) : NULL;
+	size_t length = nul ? (size_t)(nul - in->at) : in->left;
+	size_t taken;
+	const uint8_t *bytes;
+
+	if (length > TEXT_SIZE - 1)
+		length = TEXT_SIZE - 1;
+	bytes = fuzz_bytes(in, length, &taken);
+	if (length)
+		memcpy(to, bytes, length);
+	to[length] = 0;
+	(void)fuzz_bytes(in, 1, &taken);
+}
+
+static void check_code(const struct sonde_program *program,
+		       const struct sonde_ebpf_config *config,
+		       const struct model_random *random)
+{
+	static struct bpf_insn code[CODE_MAX];
+	size_t nr = 0;
+	int err = sonde_ebpf_generate(program, config, code, CODE_MAX, &nr);
+
+	FUZZ_CHECK(!err || err == -EOPNOTSUPP || err == -E2BIG);
+	for (int i = 0; i < RECORDS && !err; i++) {
+		const char *wrong = NULL;
+		struct ebpf_record record;
+		struct sonde_expr_env env;
+		int result;
+
+		ebpf_record_fill(&record, random);
+		ebpf_env_init(&env, &record);
+		result = ebpf_test(code, nr, config, &record, &wrong);
+		FUZZ_CHECK(result >= 0);
+		FUZZ_CHECK(result == sonde_program_test(program, &env));
+	}
+}
+
+static bool is_sound(const struct sonde_program *program)
+{
+	struct sonde_program_state *states =
+		calloc(program->nr_ops, sizeof(*states));
+	bool sound;
+
+	FUZZ_CHECK(states);
+	sound = sonde_program_verify(program, states);
+	free(states);
+	return sound;
+}
+
+/* A program in which some bytes are others, but not its size. */
+static void check_damaged(const struct sonde_program *program,
+			  const struct sonde_ebpf_config *config,
+			  const struct model_random *random)
+{
+	size_t size = sizeof(*program) +
+		      program->nr_ops * sizeof(program->ops[0]) +
+		      program->texts_bytes;
+	struct sonde_program *damaged = fuzz_copy(program, size);
+
+	for (uint64_t i = random->next(random->ctx) % 4 + 1; i > 0; i--) {
+		size_t at = random->next(random->ctx) % size;
+		uint8_t byte = (uint8_t)random->next(random->ctx);
+
+		((uint8_t *)damaged)[at] = byte;
+	}
+	damaged->nr_ops = program->nr_ops;
+	damaged->texts_bytes = program->texts_bytes;
+	if (is_sound(damaged))
+		check_code(damaged, config, random);
+	free(damaged);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct fuzz_input in = { bytes, size };
+	const struct model_random random = { next_decision, &in };
+	const struct sonde_ebpf_config *config = &ebpf_in_registers;
+	struct sonde_program *program;
+	struct sonde_expr *expr;
+	uint8_t how = fuzz_u8(&in);
+	char text[TEXT_SIZE];
+
+	if (how & 1)
+		take_text(&in, text);
+	else
+		ebpf_write(text, sizeof(text), &random);
+	if (how & 2)
+		config = &ebpf_on_stack;
+	if (sonde_expr_parse(text, NULL, &expr))
+		return 0;
+	if (!sonde_expr_compile(expr, &ebpf_scope, NULL, &program)) {
+		check_code(program, config, &random);
+		check_damaged(program, config, &random);
+		sonde_program_free(program);
+	}
+	sonde_expr_free(expr);
+	return 0;
+}

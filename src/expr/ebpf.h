@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ebpf.h - a verified program (expr/program.h) as eBPF instructions, for the
+ * kernel's verifier to accept.
+ *
+ * The code is a run of instructions without a call, to be put in the place of a
+ * block of no-ops: on entry the base registers hold the addresses of the bases'
+ * memory; it ends by setting R0 to 1 if the program's value is true, else to 0,
+ * and going to the instruction after its last. It uses R0 to R5 and `room`
+ * bytes of the stack above `stack`, and leaves R6 to R9 alone but for reading
+ * the bases.
+ *
+ * Integers, text comparisons against constants, && || ! and all of integer
+ * arithmetic; what needs doubles, or texts behind others of varying length, is
+ * -EOPNOTSUPP: whoever reads the records evaluates it then.
+ *
+ * Patterns with a star anywhere but at their end, or with sets, are not for it
+ * either. Jumps go forward, and all instructions can be reached.
+ *
+ * Pure; allocates while it runs.
+ */
+#ifndef EXPR_EBPF_H
+#define EXPR_EBPF_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <linux/bpf.h>
+
+struct sonde_program;
+
+struct sonde_ebpf_config {
+	/* By base: the register that holds its address (R6 to R10), the offset
+	 * of the base from it, and how many bytes may be read; 0 bytes: it may
+	 * not be used. What the register holds is a multiple of 8. `unaligned`:
+	 * it isn't on the stack, where the verifier wants loads to be aligned,
+	 * and the CPU needs none. */
+	struct {
+		uint8_t reg;
+		bool unaligned;
+		int16_t offset;
+		uint16_t bytes;
+	} bases[2];
+	/* The stack for temporaries: R10 + stack, a multiple of 8, and `room`
+	 * bytes up. What needs none of it may have 0. */
+	int16_t stack;
+	uint16_t room;
+	/* A call's text: where it is in base 0 and its fixed size, or 0 if it
+	 * is a string that surely ends with NUL within the base; false if it
+	 * isn't at a fixed place. */
+	bool (*text)(void *ctx, uint32_t ref, uint32_t *ret_offset,
+		     uint32_t *ret_size);
+	void *ctx;
+};
+
+/* 0 and the number of instructions; -EOPNOTSUPP (as above; or bases or room
+ * don't suffice), -E2BIG (more than `max`, or than jumps reach), -ENOMEM. */
+int sonde_ebpf_generate(const struct sonde_program *program,
+			const struct sonde_ebpf_config *config,
+			struct bpf_insn *to, size_t max, size_t *ret_nr);
+
+#endif /* EXPR_EBPF_H */
