@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -11,6 +12,7 @@
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 #include "reader/analyses/analyses.h"
+#include "reader/analyses/worst.h"
 
 static const char help[] =
 	"sonde report NAME [options] TRACE...\n"
@@ -19,14 +21,16 @@ static const char help[] =
 	"Answers a question about a trace; without a name, lists the reports,\n"
 	"and which of them fit the trace.\n"
 	"\n"
-	"What to look at (top, period, latency)\n"
+	"What to look at (top, period, latency, blame, critical)\n"
 	"      --begin EXPR     the events that begin something\n"
 	"      --end EXPR       the events that end it\n"
 	"      --key EXPR       begins and ends with the same value belong\n"
 	"                       together (default: those of a thread)\n"
 	"      --by EXPR        what to count by: thread, process, cpu, or any\n"
-	"                       expression (default: the event's name); of activity:\n"
-	"                       the name or number of a thread\n"
+	"                       expression (default: the event's name); of activity\n"
+	"                       and offcpu: the name or number of a thread\n"
+	"      --nth N          of blame and critical: not the longest span but the\n"
+	"                       N-th, up to 10\n"
 	"      --value EXPR     what to add up\n";
 
 enum option_value {
@@ -35,6 +39,7 @@ enum option_value {
 	OPTION_KEY,
 	OPTION_BY,
 	OPTION_VALUE,
+	OPTION_NTH,
 };
 
 static const struct option options[] = {
@@ -43,17 +48,34 @@ static const struct option options[] = {
 	{ "key", required_argument, NULL, OPTION_KEY },
 	{ "by", required_argument, NULL, OPTION_BY },
 	{ "value", required_argument, NULL, OPTION_VALUE },
+	{ "nth", required_argument, NULL, OPTION_NTH },
 	{ 0 },
 };
 
 /* The expressions of the command line, as text and as filters. */
 struct words {
 	const char *by;
+	uint64_t nth;
 	struct word {
 		const char *option, *text;
 		struct sonde_filter *filter;
 	} begin, end, key, value;
 };
+
+static int parse_nth(const char *text, uint64_t *ret_nth)
+{
+	char *end;
+	unsigned long nth = strtoul(text, &end, 10);
+
+	if (*end || *text < '0' || *text > '9' || nth < 1 ||
+	    nth > SONDE_WORST_MAX) {
+		sonde_complain("--nth %.100s: give a number from 1 to %d", text,
+			       SONDE_WORST_MAX);
+		return -EINVAL;
+	}
+	*ret_nth = nth;
+	return 0;
+}
 
 /* 0, or the exit status of wrong usage. */
 static int parse(struct sonde_read *read, int argc, char **argv,
@@ -78,6 +100,10 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 			break;
 		case OPTION_VALUE:
 			words->value.text = optarg;
+			break;
+		case OPTION_NTH:
+			if (parse_nth(optarg, &words->nth))
+				return SONDE_EXIT_USAGE;
 			break;
 		default:
 			return SONDE_EXIT_USAGE;
@@ -186,7 +212,7 @@ static int complain_unfit(const struct sonde_analysis *analysis)
 {
 	if (!strcmp(analysis->needs, "kernel"))
 		sonde_complain("report %s: there are no events of a kernel in "
-			       "this trace",
+			       "this trace; record with -k",
 			       analysis->name);
 	else
 		sonde_complain("report %s: there are no events for it in this "
@@ -222,6 +248,7 @@ static int analyse(struct sonde_read *read, const struct words *words,
 		.key = words->key.filter,
 		.value = words->value.filter,
 		.by = words->by,
+		.nth = words->nth,
 		.by_class = class_of(read->trace, words->by),
 		.key_class = class_of(read->trace, words->key.text),
 		.show = sonde_show_cell,

@@ -166,6 +166,13 @@ static inline int64_t sonde_scale_ns(const struct sonde_clock_scale *scale,
 }
 
 /*
+ * Whether an enumeration's labels are of bits, to be combined: each is of one
+ * bit, or of 0. C has no other way to say so, nor has CTF 1.8. One label alone,
+ * and those that merely count (0, 1, 2), are not.
+ */
+bool sonde_class_names_bits(const struct sonde_class *cls);
+
+/*
  * Notes a problem, unless one of the same kind, stream and packet is there
  * already; then the larger count stays. `text` is copied. Any thread. Without
  * memory, or after 10,000, the problem is only counted.

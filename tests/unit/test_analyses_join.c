@@ -66,7 +66,8 @@ static void play(struct sonde_join *join, const struct step *step)
 		sonde_key_make(SONDE_KEY_UINT, step->key, 0);
 
 	if (step->ends)
-		assert_int_equal(sonde_join_end(join, &key, step->time_ns), 0);
+		assert_int_equal(sonde_join_end(join, &key, step->time_ns, -1),
+				 0);
 	if (step->begins)
 		assert_int_equal(sonde_join_begin(join, &key, step->time_ns,
 						  (int32_t)step->key),

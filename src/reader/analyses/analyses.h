@@ -25,6 +25,7 @@ struct sonde_analysis_args {
 	/* of --begin, --end, --key, --value; NULL where not given */
 	const struct sonde_filter *begin, *end, *key, *value;
 	const char *by; /* of --by; NULL */
+	uint64_t nth;   /* of --nth: which of the longest; 0: the first */
 	/* If --by, --key are names of fields, those: they say how values are
 	 * shown. NULL */
 	const struct sonde_class *by_class, *key_class;

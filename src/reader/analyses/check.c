@@ -184,6 +184,8 @@ static bool is_utf8(const char *text, uint64_t length)
 	return true;
 }
 
+/* Each value of an enumeration is to have a label; not so combined bits, nor
+ * numbers of which only one has a meaning besides. */
 static void check_value(struct stream_state *state,
 			const struct sonde_event *event,
 			const struct sonde_value *value)
@@ -192,8 +194,9 @@ static void check_value(struct stream_state *state,
 	    value->cls->encoding == SONDE_ENCODING_UTF8 &&
 	    !is_utf8(value->text, value->length))
 		find(state, RULE_TEXT, event);
-	if (value->kind <= SONDE_KIND_INT && value->cls->nr_labels &&
-	    !sonde_class_label(value->cls, value->u, 0))
+	if (value->kind <= SONDE_KIND_INT && value->cls->nr_labels > 1 &&
+	    !sonde_class_label(value->cls, value->u, 0) &&
+	    !sonde_class_names_bits(value->cls))
 		find(state, RULE_LABEL, event);
 }
 

@@ -78,7 +78,8 @@ static int part_event(void *memory, const struct sonde_event *event)
 		return 0;
 	}
 	if (roles & ENDS)
-		err = sonde_join_end(join, &key, event->time_ns);
+		err = sonde_join_end(join, &key, event->time_ns,
+				     sonde_event_tid(event));
 	if (!err && roles & BEGINS)
 		err = sonde_join_begin(join, &key, event->time_ns,
 				       sonde_event_tid(event));
@@ -151,6 +152,17 @@ static int find(struct sonde_analysis_args *args,
 			"more than %zu keys are open at a time; choose "
 			"another --key, or less with -f",
 			SONDE_JOIN_LIMIT);
+	return err;
+}
+
+int sonde_durations_find(struct sonde_analysis_args *args,
+			 const struct sonde_durations_config *config,
+			 struct sonde_join *ret_join)
+{
+	struct spans spans;
+	int err = find(args, config, &spans);
+
+	*ret_join = spans.join;
 	return err;
 }
 

@@ -27,6 +27,11 @@ int sonde_durations_key(const struct sonde_durations_config *config,
 			const struct sonde_event *event,
 			struct sonde_key *ret_key);
 
+/* The spans alone, to be finished in any case. As of struct sonde_analysis. */
+int sonde_durations_find(struct sonde_analysis_args *args,
+			 const struct sonde_durations_config *config,
+			 struct sonde_join *ret_join);
+
 /* What of the report is not the same for all: a sentence, and values. */
 typedef void sonde_durations_head(const struct sonde_analysis_args *args,
 				  const struct sonde_join *join,

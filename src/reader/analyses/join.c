@@ -13,7 +13,8 @@ struct slot {
 	struct sonde_key key;
 	int64_t begin_ns;     /* if open */
 	int64_t first_end_ns; /* if the first is an END */
-	int32_t begin_tid;    /* if open */
+	int32_t first_end_tid;
+	int32_t begin_tid; /* if open */
 	bool open;
 	uint8_t first; /* enum first */
 };
@@ -32,12 +33,13 @@ void sonde_join_fini(struct sonde_join *join)
 
 /* The open span of a slot ends. */
 static int add_span(struct sonde_join *join, const struct slot *slot,
-		    int64_t end_ns)
+		    int64_t end_ns, int32_t end_tid)
 {
 	const struct sonde_worst_span span = {
 		.begin_ns = slot->begin_ns,
 		.end_ns = end_ns,
 		.tid = slot->begin_tid,
+		.other_tid = end_tid,
 	};
 
 	sonde_worst_add(&join->worst, &span, &slot->key);
@@ -63,13 +65,13 @@ int sonde_join_begin(struct sonde_join *join, const struct sonde_key *key,
 }
 
 int sonde_join_end(struct sonde_join *join, const struct sonde_key *key,
-		   int64_t time_ns)
+		   int64_t time_ns, int32_t tid)
 {
 	struct slot *slot = sonde_hash_get(&join->keys, key);
 	int err = 0;
 
 	if (slot && slot->open) {
-		err = add_span(join, slot, time_ns);
+		err = add_span(join, slot, time_ns, tid);
 		slot->open = false;
 		if (join->first)
 			sonde_hash_remove(&join->keys, slot);
@@ -84,6 +86,7 @@ int sonde_join_end(struct sonde_join *join, const struct sonde_key *key,
 		return sonde_hash_error(&join->keys);
 	slot->first = END;
 	slot->first_end_ns = time_ns;
+	slot->first_end_tid = tid;
 	return 0;
 }
 
@@ -109,8 +112,8 @@ static int pass(struct sonde_join *join, const struct sonde_key *key)
 static int merge_slot(struct sonde_join *left, const struct slot *right)
 {
 	if (right->first == END) {
-		int err =
-			sonde_join_end(left, &right->key, right->first_end_ns);
+		int err = sonde_join_end(left, &right->key, right->first_end_ns,
+					 right->first_end_tid);
 
 		if (err)
 			return err;

@@ -38,7 +38,7 @@
 
 struct sonde_join {
 	struct sonde_histogram durations;
-	struct sonde_worst worst;
+	struct sonde_worst worst;  /* other_tid: whose the end is */
 	uint64_t unended, unbegun; /* as far as known */
 	/* ---- private ---- */
 	struct sonde_hash keys;
@@ -54,7 +54,7 @@ void sonde_join_fini(struct sonde_join *join);
 int sonde_join_begin(struct sonde_join *join, const struct sonde_key *key,
 		     int64_t time_ns, int32_t tid);
 int sonde_join_end(struct sonde_join *join, const struct sonde_key *key,
-		   int64_t time_ns);
+		   int64_t time_ns, int32_t tid);
 /* `right` is what follows immediately; it is left without meaning, to be
  * finished. */
 int sonde_join_merge(struct sonde_join *left, struct sonde_join *right);

@@ -248,19 +248,24 @@ static const struct sonde_map_ops map_ops = {
 
 /* ---- the run ---- */
 
-static void add_notes(const struct sonde_kernel *kernel,
-		      const struct sonde_sums *sums,
-		      struct sonde_report *report)
+void sonde_kernel_notes(const struct sonde_kernel *kernel, uint64_t left_out,
+			struct sonde_report *report)
 {
 	struct sonde_kernel_counts counts;
 
 	sonde_kernel_counts(kernel, &counts);
-	counts.left_out += sums->left_out;
+	counts.left_out += left_out;
 	if (counts.dropped)
 		sonde_report_note(report,
 				  "%" PRIu64 " intervals are not counted: "
 				  "events were lost while they lasted",
 				  counts.dropped);
+	if (counts.unseen)
+		sonde_report_note(report,
+				  "%" PRIu64 " runs are not counted: the "
+				  "trace doesn't have the switches that ended "
+				  "them",
+				  counts.unseen);
 	if (counts.left_out)
 		sonde_report_note(report,
 				  "%" PRIu64 " things are left out: there "
@@ -301,7 +306,7 @@ static int make_report(struct sonde_analysis_args *args,
 				  "Nothing to report: what was read has no "
 				  "events %s, or too few of them.",
 				  config->report->missing);
-	add_notes(whole->kernel, &whole->sums, report);
+	sonde_kernel_notes(whole->kernel, whole->sums.left_out, report);
 	if (!error)
 		error = sonde_report_error(report);
 	if (error) {
@@ -344,6 +349,22 @@ int sonde_kernel_report_run(const struct sonde_kernel_report *kernel_report,
 }
 
 /* ---- showing ---- */
+
+bool sonde_kernel_is_by(const struct sonde_analysis_args *args,
+			const struct sonde_kernel *kernel, int32_t tid)
+{
+	const char *by = args->by;
+	char *end;
+	long number;
+
+	if (!by)
+		return true;
+	number = strtol(by, &end, 10);
+	if (*by && !*end)
+		return tid == number ||
+		       sonde_kernel_thread_pid(kernel, tid) == number;
+	return !strcmp(sonde_kernel_thread_name(kernel, tid), by);
+}
 
 /* The group by threads as one by processes, for tallies_fini(). 0 or -ENOMEM:
  * then there is nothing to free. */

@@ -63,6 +63,15 @@ int sonde_kernel_report_run(const struct sonde_kernel_report *kernel_report,
 			    struct sonde_analysis_args *args,
 			    struct sonde_report **ret_report);
 
+/* What was dropped, left out (beside `left_out` of the report's own) or had
+ * not returned, as notes. */
+void sonde_kernel_notes(const struct sonde_kernel *kernel, uint64_t left_out,
+			struct sonde_report *report);
+/* Whether --by says this thread: its id, its process's, its name; or nothing.
+ */
+bool sonde_kernel_is_by(const struct sonde_analysis_args *args,
+			const struct sonde_kernel *kernel, int32_t tid);
+
 /* ---- adding up ---- */
 
 /*

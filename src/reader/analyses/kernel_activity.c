@@ -5,8 +5,6 @@
  * name or process.
  */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "base/port.h"
 #include "reader/analyses/kernel.h"
@@ -73,22 +71,6 @@ static void add_interval(struct sonde_sums *sums,
 		tally->numbers[FORKS]++;
 }
 
-static bool is_asked(const struct sonde_kernel_result *result, int64_t tid)
-{
-	const char *by = result->args->by;
-	int32_t id = (int32_t)tid;
-	char *end;
-	long number;
-
-	if (!by)
-		return true;
-	number = strtol(by, &end, 10);
-	if (*by && !*end)
-		return tid == number ||
-		       sonde_kernel_thread_pid(result->kernel, id) == number;
-	return !strcmp(sonde_kernel_thread_name(result->kernel, id), by);
-}
-
 static void row(const struct sonde_kernel_result *result,
 		struct sonde_table *table, const struct sonde_tally *tally)
 {
@@ -123,7 +105,8 @@ static void row(const struct sonde_kernel_result *result,
 static uint64_t asked_ns(const struct sonde_kernel_result *result,
 			 const struct sonde_tally *tally)
 {
-	bool asked = is_asked(result, (int64_t)tally->key.number);
+	bool asked = sonde_kernel_is_by(result->args, result->kernel,
+					(int32_t)tally->key.number);
 
 	return asked ? tally->numbers[RUN_NS] + 1 : 0;
 }

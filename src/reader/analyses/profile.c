@@ -245,7 +245,8 @@ static int play(struct sonde_join *join, bool begins,
 {
 	return begins ? sonde_join_begin(join, key, event->time_ns,
 					 sonde_event_tid(event)) :
-			sonde_join_end(join, key, event->time_ns);
+			sonde_join_end(join, key, event->time_ns,
+				       sonde_event_tid(event));
 }
 
 /* What the user says begins and ends. */

@@ -25,6 +25,9 @@ static const struct sonde_analysis *const analyses[] = {
 	&sonde_analysis_io,
 	&sonde_analysis_memory,
 	&sonde_analysis_activity,
+	&sonde_analysis_offcpu,
+	&sonde_analysis_blame,
+	&sonde_analysis_critical,
 };
 
 const struct sonde_analysis *sonde_analysis(size_t i)

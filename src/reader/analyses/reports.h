@@ -11,10 +11,13 @@ extern const struct sonde_analysis sonde_analysis_latency;
 extern const struct sonde_analysis sonde_analysis_malloc;
 extern const struct sonde_analysis sonde_analysis_locks;
 extern const struct sonde_analysis sonde_analysis_activity;
+extern const struct sonde_analysis sonde_analysis_blame;
 extern const struct sonde_analysis sonde_analysis_cputop;
+extern const struct sonde_analysis sonde_analysis_critical;
 extern const struct sonde_analysis sonde_analysis_io;
 extern const struct sonde_analysis sonde_analysis_irq;
 extern const struct sonde_analysis sonde_analysis_memory;
+extern const struct sonde_analysis sonde_analysis_offcpu;
 extern const struct sonde_analysis sonde_analysis_sched;
 extern const struct sonde_analysis sonde_analysis_syscalls;
 

@@ -245,6 +245,24 @@ const char *sonde_class_label(const struct sonde_class *cls, uint64_t value,
 	return NULL;
 }
 
+bool sonde_class_names_bits(const struct sonde_class *cls)
+{
+	uint64_t mask = cls->bits && cls->bits < 64 ?
+				((uint64_t)1 << cls->bits) - 1 :
+				UINT64_MAX;
+	uint64_t bits = 0;
+
+	for (size_t i = 0; i < cls->nr_labels; i++) {
+		uint64_t value = cls->labels[i].low & mask;
+
+		if (cls->labels[i].low != cls->labels[i].high ||
+		    (value & (value - 1)))
+			return false;
+		bits |= value;
+	}
+	return bits > 3 && (bits & (bits - 1));
+}
+
 bool sonde_class_has_labels(const struct sonde_class *cls)
 {
 	return cls->nr_labels > 0;

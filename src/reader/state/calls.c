@@ -6,6 +6,35 @@
 
 #include "reader/state/state.h"
 
+/* FUTEX_WAIT, FUTEX_LOCK_PI, FUTEX_LOCK_PI2: glibc's mutexes and rwlocks wait
+ * so; with a bit set (FUTEX_WAIT_BITSET) all kinds of things do. */
+static uint8_t futex_sort(int64_t operation)
+{
+	enum {
+		WAIT = 0,
+		LOCK_PI = 6,
+		LOCK_PI2 = 13,
+	};
+	int64_t command = operation & 0x7f;
+
+	return command == WAIT || command == LOCK_PI || command == LOCK_PI2 ?
+		       SONDE_LOCK_SORT_FUTEX :
+		       SONDE_LOCK_SORT_NONE;
+}
+
+/* What says what the call waits for. */
+static void note_cause(struct sonde_kernel_thread *thread,
+		       const struct sonde_step *step)
+{
+	thread->address = (uint64_t)step->numbers[CALL_ADDRESS];
+	thread->length = (uint64_t)step->numbers[CALL_LENGTH];
+	thread->offset = (uint64_t)step->numbers[CALL_OFFSET];
+	thread->lock_sort = SONDE_LOCK_SORT_NONE;
+	if ((step->has >> CALL_ADDRESS) & 1 &&
+	    (step->has >> CALL_OPERATION) & 1)
+		thread->lock_sort = futex_sort(step->numbers[CALL_OPERATION]);
+}
+
 void sonde_kernel_on_call(struct sonde_kernel *kernel,
 			  const struct sonde_step *step)
 {
@@ -23,6 +52,10 @@ void sonde_kernel_on_call(struct sonde_kernel *kernel,
 			     (int32_t)step->numbers[CALL_FD] :
 			     -1;
 	thread->path = NULL;
+	thread->returned = false;
+	thread->faulted = false;
+	if (kernel->tables->wants & SONDE_WANT_CAUSES)
+		note_cause(thread, step);
 	if (step->role == SONDE_FILE_OPEN &&
 	    kernel->tables->wants & SONDE_WANT_FILES)
 		thread->path = sonde_kernel_text(kernel, step->texts[0],
@@ -49,6 +82,8 @@ static void file_call(struct sonde_kernel *kernel,
 	file.numbers[FILE_FD] = was->fd;
 	file.numbers[FILE_RET] = step->numbers[RETURN_RET];
 	file.numbers[FILE_BEGIN] = was->call_ns;
+	file.numbers[FILE_LENGTH] = (int64_t)was->length;
+	file.numbers[FILE_OFFSET] = (int64_t)was->offset;
 	if (kernel->is_part)
 		sonde_kernel_journal(kernel, &file);
 	else
@@ -70,6 +105,8 @@ static void end_call(struct sonde_kernel *kernel, const struct sonde_step *step,
 				   (uint64_t)step->numbers[RETURN_OFF_CPU],
 	};
 
+	if (kernel->tables->wants & SONDE_WANT_CAUSES)
+		sonde_kernel_cause(kernel, was, &interval.call.cause);
 	sonde_kernel_emit(kernel, step, &interval);
 	if (kernel->tables->wants & SONDE_WANT_FILES &&
 	    was->role != SONDE_FILE_NONE)
@@ -87,6 +124,7 @@ void sonde_kernel_on_return(struct sonde_kernel *kernel,
 		return;
 	was = *thread;
 	thread->call = SONDE_OPEN_NO;
+	thread->returned = true;
 	thread->off_cpu_ns = 0;
 	if (was.call == SONDE_OPEN_YES) {
 		end_call(kernel, step, &was);
@@ -96,4 +134,24 @@ void sonde_kernel_on_return(struct sonde_kernel *kernel,
 		asked.numbers[RETURN_OFF_CPU] = (int64_t)was.off_cpu_ns;
 		sonde_kernel_journal(kernel, &asked);
 	}
+}
+
+void sonde_kernel_cut_call(struct sonde_kernel *kernel,
+			   const struct sonde_step *end,
+			   const struct sonde_kernel_thread *thread)
+{
+	struct sonde_interval interval = {
+		.kind = SONDE_INTERVAL_SYSCALL,
+		.open = true,
+		.cpu = end->cpu,
+		.tid = end->tid,
+		.begin_ns = thread->call_ns,
+		.end_ns = end->time_ns,
+		.call.id = thread->call_id,
+	};
+
+	if (thread->call != SONDE_OPEN_YES)
+		return;
+	sonde_kernel_cause(kernel, thread, &interval.call.cause);
+	sonde_kernel_emit(kernel, end, &interval);
 }

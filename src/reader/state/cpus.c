@@ -52,6 +52,7 @@ static void begin_era(struct sonde_kernel *kernel, int32_t cpu, uint32_t era,
 {
 	struct sonde_kernel_cpu *state = &kernel->cpus[cpu];
 
+	state->in_irq = state->in_softirq = state->in_timer = false;
 	state->era = era;
 	state->thread = sonde_kernel_stand_in(cpu, era);
 	state->since_ns = since_ns;
@@ -108,8 +109,10 @@ static void forget_call(struct sonde_kernel *kernel, int32_t tid)
 {
 	struct sonde_kernel_thread *thread = sonde_kernel_thread(kernel, tid);
 
-	if (thread)
-		thread->call = SONDE_OPEN_NO;
+	if (!thread)
+		return;
+	thread->call = SONDE_OPEN_NO;
+	thread->returned = false;
 }
 
 struct sonde_kernel_cpu *sonde_kernel_cpu(struct sonde_kernel *kernel,
@@ -173,6 +176,11 @@ void sonde_kernel_rename(struct sonde_kernel *kernel, int32_t from, int32_t to)
 		thread->off_cpu_ns = copy.off_cpu_ns;
 		thread->fd = copy.fd;
 		thread->path = copy.path;
+		thread->address = copy.address;
+		thread->length = copy.length;
+		thread->offset = copy.offset;
+		thread->lock_sort = copy.lock_sort;
+		thread->returned = copy.returned;
 	}
 	note = sonde_kernel_put(kernel, &kernel->renames, &key);
 	if (note)
@@ -208,10 +216,11 @@ void sonde_kernel_on_run_end(struct sonde_kernel *kernel,
 	else if (cpu->thread == prev)
 		sonde_kernel_emit(kernel, step, &interval);
 	else
-		kernel->dropped++;
+		kernel->unseen++;
 	cpu->inherited = false;
 	cpu->thread = sonde_step_tid(step->numbers[SWITCH_NEXT]);
 	cpu->since_ns = step->time_ns;
+	cpu->in_irq = cpu->in_softirq = cpu->in_timer = false;
 }
 
 /* A CPU that a part hasn't seen switch loses events. */

@@ -20,8 +20,8 @@ static struct sonde_key file_key(int32_t pid, int64_t fd)
 			      (uint64_t)(uint32_t)pid << 32 | (uint32_t)fd, 0);
 }
 
-static const char *find_path(const struct sonde_kernel *whole, int32_t pid,
-			     int64_t fd)
+const char *sonde_kernel_file_path(const struct sonde_kernel *whole,
+				   int32_t pid, int64_t fd)
 {
 	struct sonde_key key = file_key(pid, fd);
 	const struct sonde_kernel_file *file =
@@ -67,7 +67,8 @@ static void on_fork(struct sonde_kernel *whole, const struct sonde_step *step)
 		child->pid = pid;
 	}
 	for (int32_t fd = 0; pid != parent && fd < FORK_COPIES; fd++)
-		set_path(whole, pid, fd, find_path(whole, parent, fd));
+		set_path(whole, pid, fd,
+			 sonde_kernel_file_path(whole, parent, fd));
 }
 
 /* The files of a process are gone when its first thread is. */
@@ -138,9 +139,29 @@ static void emit_file(struct sonde_kernel *whole, const struct sonde_step *step)
 	};
 
 	interval.file.pid = sonde_kernel_thread_pid(whole, step->known_tid);
-	interval.file.path =
-		find_path(whole, interval.file.pid, step->numbers[FILE_FD]);
+	interval.file.path = sonde_kernel_file_path(whole, interval.file.pid,
+						    step->numbers[FILE_FD]);
 	sonde_kernel_emit(whole, step, &interval);
+}
+
+/* What mmap() returned is an address, or an error. */
+static void on_map(struct sonde_kernel *whole, const struct sonde_step *step,
+		   int32_t pid)
+{
+	uint64_t length = (uint64_t)step->numbers[FILE_LENGTH];
+	uint64_t begin = (uint64_t)step->numbers[FILE_RET];
+	struct sonde_kernel_mapping mapping = {
+		.pid = pid,
+		.begin = begin,
+		.offset = (uint64_t)step->numbers[FILE_OFFSET],
+		.path = sonde_kernel_file_path(whole, pid,
+					       step->numbers[FILE_FD]),
+	};
+
+	if (step->numbers[FILE_RET] < 0 || !mapping.path ||
+	    __builtin_add_overflow(begin, length, &mapping.end))
+		return;
+	sonde_kernel_map(whole, &mapping);
 }
 
 static void on_file(struct sonde_kernel *whole, const struct sonde_step *step)
@@ -170,11 +191,15 @@ static void on_file(struct sonde_kernel *whole, const struct sonde_step *step)
 		break;
 	case SONDE_FILE_DUP:
 		if (ret >= 0)
-			set_path(whole, pid, ret, find_path(whole, pid, fd));
+			set_path(whole, pid, ret,
+				 sonde_kernel_file_path(whole, pid, fd));
 		break;
 	case SONDE_FILE_CLOSE:
 		if (ret >= 0)
 			set_path(whole, pid, fd, NULL);
+		break;
+	case SONDE_FILE_MAP:
+		on_map(whole, step, pid);
 		break;
 	case SONDE_FILE_NONE:
 		break;

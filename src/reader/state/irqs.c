@@ -52,6 +52,10 @@ static void end_pair(struct sonde_kernel *kernel, const struct sonde_step *step,
 void sonde_kernel_on_irq_begin(struct sonde_kernel *kernel,
 			       const struct sonde_step *step)
 {
+	struct sonde_kernel_cpu *cpu = &kernel->cpus[step->cpu];
+
+	cpu->in_irq = true;
+	cpu->irq = (uint32_t)step->numbers[IRQ_NUMBER];
 	begin_pair(kernel, step, SONDE_PAIR_IRQ);
 	sonde_kernel_set_name(kernel, (uint64_t)step->numbers[IRQ_NUMBER], 0,
 			      step);
@@ -60,6 +64,7 @@ void sonde_kernel_on_irq_begin(struct sonde_kernel *kernel,
 void sonde_kernel_on_irq_end(struct sonde_kernel *kernel,
 			     const struct sonde_step *step)
 {
+	kernel->cpus[step->cpu].in_irq = false;
 	end_pair(kernel, step, SONDE_PAIR_IRQ, SONDE_INTERVAL_IRQ);
 }
 
@@ -85,6 +90,10 @@ void sonde_kernel_on_raise(struct sonde_kernel *kernel,
 void sonde_kernel_on_softirq_begin(struct sonde_kernel *kernel,
 				   const struct sonde_step *step)
 {
+	struct sonde_kernel_cpu *cpu = &kernel->cpus[step->cpu];
+
+	cpu->in_softirq = true;
+	cpu->softirq = (uint32_t)step->numbers[IRQ_NUMBER];
 	end_pair(kernel, step, SONDE_PAIR_RAISE, SONDE_INTERVAL_RAISE);
 	begin_pair(kernel, step, SONDE_PAIR_SOFTIRQ);
 }
@@ -92,5 +101,6 @@ void sonde_kernel_on_softirq_begin(struct sonde_kernel *kernel,
 void sonde_kernel_on_softirq_end(struct sonde_kernel *kernel,
 				 const struct sonde_step *step)
 {
+	kernel->cpus[step->cpu].in_softirq = false;
 	end_pair(kernel, step, SONDE_PAIR_SOFTIRQ, SONDE_INTERVAL_SOFTIRQ);
 }

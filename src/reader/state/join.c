@@ -17,6 +17,11 @@ void sonde_kernel_journal(struct sonde_kernel *part,
 {
 	struct sonde_step *entry;
 
+	/* What needs the whole, and is there already. */
+	if (!part->is_part) {
+		sonde_kernel_replay(part, step);
+		return;
+	}
 	if (part->nr_journal == part->journal_capacity) {
 		size_t capacity = part->nr_journal ? part->nr_journal * 2 : 64;
 		struct sonde_step *grown = NULL;
@@ -193,7 +198,29 @@ void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part)
 	join_pairs(whole, part);
 	join_names(whole, part);
 	whole->dropped += part->dropped;
+	whole->unseen += part->unseen;
 	whole->left_out += part->left_out;
+}
+
+void sonde_kernel_cut(struct sonde_kernel *whole)
+{
+	const struct sonde_kernel_thread *thread = NULL;
+	int64_t begin_ns;
+	int64_t end_ns;
+
+	if (!sonde_kernel_span(whole, &begin_ns, &end_ns))
+		return;
+	while ((thread = sonde_hash_next(&whole->threads, thread))) {
+		const struct sonde_step end = {
+			.time_ns = end_ns,
+			.cpu = thread->cpu < 0 ? 0 : thread->cpu,
+			.tid = (int32_t)thread->key.number,
+			.wanted = !whole->tables->filter,
+		};
+
+		sonde_kernel_cut_wait(whole, &end, thread);
+		sonde_kernel_cut_call(whole, &end, thread);
+	}
 }
 
 /* A CPU's last thread ran to the last event of all, or to the end of the CPU's
@@ -228,6 +255,7 @@ void sonde_kernel_counts(const struct sonde_kernel *kernel,
 {
 	*ret_counts = (struct sonde_kernel_counts){
 		.dropped = kernel->dropped,
+		.unseen = kernel->unseen,
 		.left_out = kernel->left_out,
 		.calls_open = kernel->calls_open,
 	};

@@ -35,6 +35,8 @@ static void init_tables(struct sonde_kernel *kernel)
 	sonde_hash_init(&kernel->owners,
 			sizeof(struct sonde_kernel_files_owner),
 			SONDE_KERNEL_FILES);
+	sonde_hash_init(&kernel->locks, sizeof(struct sonde_kernel_lock),
+			SONDE_KERNEL_LOCKS);
 }
 
 struct sonde_kernel *sonde_kernel_new(const struct sonde_kernel_tables *tables,
@@ -71,6 +73,8 @@ void sonde_kernel_free(struct sonde_kernel *kernel)
 	sonde_hash_fini(&kernel->requests);
 	sonde_hash_fini(&kernel->files);
 	sonde_hash_fini(&kernel->owners);
+	sonde_hash_fini(&kernel->locks);
+	free(kernel->mappings);
 	free(kernel->journal);
 	free(kernel->cpus);
 	free(kernel);
@@ -173,8 +177,14 @@ static sonde_kernel_handler *const part_handlers[SONDE_NR_STEPS] = {
 	[SONDE_STEP_EXEC] = sonde_kernel_on_exec,
 	[SONDE_STEP_EXIT] = sonde_kernel_on_exit,
 	[SONDE_STEP_PROCESS] = sonde_kernel_on_process,
+	[SONDE_STEP_MEMBER] = sonde_kernel_on_member,
 	[SONDE_STEP_DESCRIPTOR] = sonde_kernel_journal,
 	[SONDE_STEP_DEVICE] = on_device,
+	[SONDE_STEP_FAULT] = sonde_kernel_on_fault,
+	[SONDE_STEP_TIMER_BEGIN] = sonde_kernel_on_timer,
+	[SONDE_STEP_TIMER_END] = sonde_kernel_on_timer,
+	[SONDE_STEP_LOCK] = sonde_kernel_on_lock,
+	[SONDE_STEP_MAPPING] = sonde_kernel_on_mapping,
 };
 
 /* What the whole does with one from a part's journal. */
@@ -221,6 +231,17 @@ void sonde_kernel_event(struct sonde_kernel *part,
 	if (step.tid < 0)
 		step.tid = cpu->thread;
 	part_handlers[step.kind](part, &step);
+}
+
+void sonde_kernel_take(struct sonde_kernel *whole, struct sonde_step *step)
+{
+	const struct sonde_kernel_cpu *cpu =
+		sonde_kernel_cpu(whole, step->cpu, step->time_ns);
+
+	if (step->tid < 0)
+		step->tid = cpu->thread;
+	step->known_tid = step->tid >= 0 ? step->tid : -1;
+	part_handlers[step->kind](whole, step);
 }
 
 int32_t sonde_kernel_running(struct sonde_kernel *part,

@@ -46,7 +46,7 @@
  * ## Memory
  *
  * Tables have limits; what doesn't fit is counted (left_out) and reported.
- * Threads: 200 bytes each. Threads that come and go under one id are one.
+ * Threads: 300 bytes each. Threads that come and go under one id are one.
  *
  * Several traces read together are taken for one machine's.
  */
@@ -69,6 +69,11 @@ enum sonde_kernel_wants {
 	SONDE_WANT_BLOCK = 8,   /* REQUEST */
 	SONDE_WANT_FILES = 16,  /* FILE; together with CALLS */
 	SONDE_WANT_MEMORY = 32, /* PAGES, KMEM */
+	/* What BLOCKED was for and who ended it; together with CALLS, IRQS,
+	 * FILES, and only in a state that is played (play.h) */
+	SONDE_WANT_CAUSES = 64,
+	SONDE_WANT_PLAYED = SONDE_WANT_CAUSES | SONDE_WANT_CALLS |
+			    SONDE_WANT_IRQS | SONDE_WANT_FILES,
 };
 
 enum sonde_interval_kind {
@@ -96,6 +101,52 @@ enum sonde_file_role {
 	SONDE_FILE_SOCKET, /* gives a descriptor of a socket */
 	SONDE_FILE_CLOSE,
 	SONDE_FILE_DUP,
+	SONDE_FILE_MAP, /* makes it a part of memory */
+};
+
+/* What a thread waits for. */
+enum sonde_cause_kind {
+	SONDE_CAUSE_UNKNOWN,
+	SONDE_CAUSE_CALL,    /* it is in a system call */
+	SONDE_CAUSE_FAULT,   /* it touched a page that wasn't there */
+	SONDE_CAUSE_LOCK,    /* its own lock events say so; no call is known */
+	SONDE_CAUSE_OUTSIDE, /* in no call: a signal, a debugger, an exit */
+};
+
+/* What an address that a thread waits for is, as far as is known. */
+enum sonde_lock_sort {
+	SONDE_LOCK_SORT_NONE,  /* no lock; or a futex of unknown purpose */
+	SONDE_LOCK_SORT_FUTEX, /* a wait such as those for mutexes */
+	SONDE_LOCK_SORT_MUTEX, /* the rest is what lock events say */
+	SONDE_LOCK_SORT_RWLOCK,
+	SONDE_LOCK_SORT_COND,
+};
+
+struct sonde_cause {
+	uint8_t kind;     /* enum sonde_cause_kind */
+	uint8_t lock;     /* enum sonde_lock_sort */
+	uint32_t call;    /* of CALL: see sonde_kernel_call_name() */
+	int32_t pid, fd;  /* -1: unknown, none */
+	int32_t holder;   /* of the lock when the wait began; -1 */
+	uint64_t address; /* of a futex, a lock, what was touched; 0 */
+	const char *path; /* of what is opened, or fd's; NULL; the state's */
+};
+
+/* Who ends a wait. */
+enum sonde_waker_kind {
+	SONDE_WAKER_UNKNOWN,
+	SONDE_WAKER_THREAD,
+	SONDE_WAKER_IRQ,
+	SONDE_WAKER_SOFTIRQ,
+	SONDE_WAKER_TIMER,
+	SONDE_WAKER_INTERRUPT, /* of a kind that wasn't recorded */
+	SONDE_WAKER_MAYBE,     /* a thread, or an interrupt while it ran */
+};
+
+struct sonde_waker {
+	uint8_t kind;    /* enum sonde_waker_kind */
+	int32_t tid;     /* of THREAD, MAYBE; else who was interrupted */
+	uint32_t number; /* of IRQ, SOFTIRQ */
 };
 
 /* Of a RUN that no switch ended. */
@@ -103,6 +154,7 @@ enum sonde_file_role {
 
 struct sonde_interval {
 	enum sonde_interval_kind kind;
+	bool open;   /* it went on when the trace ended: sonde_kernel_cut() */
 	int32_t cpu; /* on which it ended */
 	/* Whose it is; of IRQ, SOFTIRQ, RAISE: the one interrupted. -1 unknown;
 	 * below: a stand-in. */
@@ -118,10 +170,16 @@ struct sonde_interval {
 			int32_t waker; /* -1 unknown */
 			int32_t prio;
 		} ready;
+		/* with SONDE_WANT_CAUSES */
+		struct {
+			struct sonde_cause cause;
+			struct sonde_waker waker;
+		} blocked;
 		struct {
 			uint32_t id;         /* see sonde_kernel_call_name() */
 			int64_t ret;         /* -4095 to -1: an errno */
 			uint64_t off_cpu_ns; /* of it, ready or blocked */
+			struct sonde_cause cause; /* with _WANT_CAUSES */
 		} call;
 		struct {
 			uint32_t number;
@@ -198,8 +256,29 @@ void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part);
 /* Nothing follows: threads that run, ran until the end. Others' states are
  * not over, and emit nothing. */
 void sonde_kernel_close(struct sonde_kernel *whole);
+/* Before that: emits as `open` the waits and calls that are not over. */
+void sonde_kernel_cut(struct sonde_kernel *whole);
+
+/* Who took a stand-in's place, if that is known; `tid` itself otherwise. */
+int32_t sonde_kernel_real_tid(const struct sonde_kernel *kernel, int32_t tid);
 
 /* ---- names, best asked of the whole at the end ---- */
+
+/*
+ * The file that is mapped where the address is, or behind which its memory
+ * without a file begins (.bss): -ENOENT if none is known. Of a process without
+ * mappings, its parent's. For states that are played.
+ */
+struct sonde_kernel_mapping {
+	int32_t pid;
+	uint64_t begin, end, offset; /* addresses; in the file */
+	uint64_t order;              /* later ones hide earlier ones */
+	const char *path;            /* the state's */
+	const char *build_id;        /* in hexadecimal; NULL unknown */
+};
+int sonde_kernel_find_mapping(const struct sonde_kernel *kernel, int32_t pid,
+			      uint64_t address,
+			      struct sonde_kernel_mapping *ret_mapping);
 
 /* "" if unknown. */
 const char *sonde_kernel_thread_name(const struct sonde_kernel *kernel,
@@ -219,10 +298,10 @@ void sonde_kernel_device_name(const struct sonde_kernel *kernel,
 bool sonde_kernel_span(const struct sonde_kernel *kernel, int64_t *ret_begin_ns,
 		       int64_t *ret_end_ns);
 
-/* Intervals dropped because of losses, things there was no room for, system
- * calls that had not returned. */
+/* Intervals dropped because of losses, runs whose end is not in the trace,
+ * things there was no room for, system calls that had not returned. */
 struct sonde_kernel_counts {
-	uint64_t dropped, left_out, calls_open;
+	uint64_t dropped, unseen, left_out, calls_open;
 };
 void sonde_kernel_counts(const struct sonde_kernel *kernel,
 			 struct sonde_kernel_counts *ret_counts);

@@ -79,7 +79,9 @@ static bool is_kernel(struct sonde_trace *trace,
 	for (size_t i = 0; i < tables->nr_classes; i++) {
 		struct sonde_event_class_info info;
 
-		if (tables->classes[i].kind == SONDE_STEP_NONE)
+		/* Locks are a program's, in streams of its own. */
+		if (tables->classes[i].kind == SONDE_STEP_NONE ||
+		    tables->classes[i].kind == SONDE_STEP_LOCK)
 			continue;
 		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
 					   &info);

@@ -18,6 +18,7 @@ struct sonde_kernel_thread *sonde_kernel_thread(struct sonde_kernel *kernel,
 		thread->waker = -1;
 		thread->fd = -1;
 		thread->ppid = -1;
+		thread->holder = -1;
 	}
 	return thread;
 }

@@ -12,6 +12,8 @@
  *   block.c   requests of block devices, of the whole only
  *   join.c    the journal, and joining a part to the whole
  *   names.c   of threads, interrupts, devices
+ *   causes.c  what threads wait for, who wakes them; locks and mappings
+ *   play.c    a state that gets all steps in order
  */
 #ifndef READER_STATE_STATE_H
 #define READER_STATE_STATE_H
@@ -24,7 +26,9 @@
 #define SONDE_KERNEL_REQUESTS ((size_t)1 << 16)
 #define SONDE_KERNEL_FILES    ((size_t)1 << 18)
 #define SONDE_KERNEL_TEXTS    ((size_t)1 << 16)
-#define SONDE_KERNEL_JOURNAL  ((size_t)1 << 20) /* steps, 88 bytes each */
+#define SONDE_KERNEL_JOURNAL  ((size_t)1 << 20) /* steps, 112 bytes each */
+#define SONDE_KERNEL_LOCKS    ((size_t)1 << 18)
+#define SONDE_KERNEL_MAPPINGS ((size_t)1 << 18)
 
 enum sonde_sched_state {
 	SONDE_SCHED_UNKNOWN,
@@ -59,10 +63,24 @@ struct sonde_kernel_thread {
 		off_cpu_ns; /* in the call; of UNKNOWN: since the part's begin*/
 	int32_t fd;
 	const char *path; /* of the state's texts, or NULL */
+	/* of the call, if causes are wanted */
+	uint64_t address, length, offset;
+	uint8_t lock_sort; /* of a futex, as the call says */
+	bool returned;     /* known to be in no call: it came back from one */
+	bool faulted;      /* since it was last in a call */
+	uint64_t fault_address;
+	/* of BLOCKED */
+	bool uninterruptible;
+	int32_t holder; /* of what it waits for */
+	/* what its lock events say it waits for; sort 0: nothing */
+	uint8_t waits_sort;
+	uint64_t waits_address;
 	/* who it is; the last word counts */
 	char name[16];
 	bool has_pid;
+	bool guessed; /* the pid: a fork didn't say whose the child is */
 	int32_t pid, ppid;
+	uint64_t mapped_since; /* of a process: older mappings are gone */
 };
 
 /* What begins and ends on a CPU. */
@@ -110,8 +128,16 @@ struct sonde_kernel_files_owner {
 	int32_t pid;
 };
 
+struct sonde_kernel_lock {
+	struct sonde_key key; /* address, process */
+	int32_t holder;
+};
+
 struct sonde_kernel_cpu {
 	bool touched;
+	/* What interrupts its thread now, as far as steps say in one pass. */
+	bool in_irq, in_softirq, in_timer;
+	uint32_t irq, softirq;
 	/* The thread has been there since before the part; since_ns and, up to
 	 * the next switch, the thread are the whole's to tell. */
 	bool inherited;
@@ -133,9 +159,13 @@ struct sonde_kernel {
 	int32_t nr_cpus;               /* 1 + the greatest that was touched */
 	struct sonde_hash threads, renames, pairs, names, texts;
 	struct sonde_hash requests, files, owners; /* the whole's */
-	struct sonde_step *journal;                /* a part's */
+	struct sonde_hash locks;                   /* likewise */
+	struct sonde_kernel_mapping *mappings;     /* likewise */
+	size_t nr_mappings, mappings_capacity;
+	uint64_t next_mapping;      /* its order */
+	struct sonde_step *journal; /* a part's */
 	size_t nr_journal, journal_capacity;
-	uint64_t dropped, left_out, calls_open;
+	uint64_t dropped, unseen, left_out, calls_open;
 };
 
 /* ---- kernel.c ---- */
@@ -151,8 +181,6 @@ struct sonde_kernel_cpu *sonde_kernel_cpu(struct sonde_kernel *kernel,
 int32_t sonde_kernel_stand_in(int32_t cpu, uint32_t era);
 /* A stand-in's place is taken, here and in the sink. */
 void sonde_kernel_rename(struct sonde_kernel *kernel, int32_t from, int32_t to);
-/* Who took a stand-in's place, if that is known; `tid` itself otherwise. */
-int32_t sonde_kernel_real_tid(const struct sonde_kernel *kernel, int32_t tid);
 /* Gives it to the sink unless events may be missing in it or the filter
  * doesn't want the step that ends it. */
 void sonde_kernel_emit(struct sonde_kernel *kernel,
@@ -161,9 +189,19 @@ void sonde_kernel_emit(struct sonde_kernel *kernel,
 /* What the thread runs at the end of its CPU's era, or of the trace. */
 void sonde_kernel_run_emit(struct sonde_kernel *kernel, int32_t cpu,
 			   int64_t end_ns);
+/* The next step of all, in a whole that is no sum of parts. */
+void sonde_kernel_take(struct sonde_kernel *whole, struct sonde_step *step);
 /* A step of a part's journal, in the whole. */
 void sonde_kernel_replay(struct sonde_kernel *whole,
 			 const struct sonde_step *step);
+
+/* The thread's wait, its call, which are not over: until `end`. */
+void sonde_kernel_cut_wait(struct sonde_kernel *kernel,
+			   const struct sonde_step *end,
+			   const struct sonde_kernel_thread *thread);
+void sonde_kernel_cut_call(struct sonde_kernel *kernel,
+			   const struct sonde_step *end,
+			   const struct sonde_kernel_thread *thread);
 
 /* ---- what is done with a step: cpus.c, threads.c, calls.c, irqs.c ---- */
 
@@ -176,6 +214,7 @@ sonde_kernel_handler sonde_kernel_on_fork;
 sonde_kernel_handler sonde_kernel_on_exec;
 sonde_kernel_handler sonde_kernel_on_exit;
 sonde_kernel_handler sonde_kernel_on_process;
+sonde_kernel_handler sonde_kernel_on_member;
 sonde_kernel_handler sonde_kernel_on_call;
 sonde_kernel_handler sonde_kernel_on_return;
 sonde_kernel_handler sonde_kernel_on_irq_begin;
@@ -186,8 +225,34 @@ sonde_kernel_handler sonde_kernel_on_softirq_end;
 sonde_kernel_handler sonde_kernel_on_run_end;
 sonde_kernel_handler sonde_kernel_on_run_begin;
 sonde_kernel_handler sonde_kernel_on_era;
+sonde_kernel_handler sonde_kernel_on_fault;
+sonde_kernel_handler sonde_kernel_on_timer;
+sonde_kernel_handler sonde_kernel_on_lock;
+sonde_kernel_handler sonde_kernel_on_mapping;
+
+/* ---- causes.c: for states that are played ---- */
+
+/* What the thread waits for, or its call, is for. */
+void sonde_kernel_cause(const struct sonde_kernel *kernel,
+			const struct sonde_kernel_thread *thread,
+			struct sonde_cause *ret_cause);
+/* Who makes this wake-up. */
+void sonde_kernel_waker(const struct sonde_kernel *kernel,
+			const struct sonde_step *wake,
+			const struct sonde_kernel_thread *woken,
+			struct sonde_waker *ret_waker);
+/* Who holds what a thread that goes to sleep waits for; -1 unknown. */
+int32_t sonde_kernel_holder(const struct sonde_kernel *kernel,
+			    const struct sonde_kernel_thread *thread);
+/* A file was mapped in a process's memory. */
+void sonde_kernel_map(struct sonde_kernel *kernel,
+		      const struct sonde_kernel_mapping *mapping);
 
 /* ---- files.c, block.c: from the journal ---- */
+
+/* NULL unknown. */
+const char *sonde_kernel_file_path(const struct sonde_kernel *whole,
+				   int32_t pid, int64_t fd);
 
 void sonde_kernel_file_step(struct sonde_kernel *whole,
 			    const struct sonde_step *step);

@@ -25,9 +25,12 @@ static const struct spec specs[] = {
 	{ "sched_switch", SONDE_STEP_SWITCH,
 	  { "next_tid", "prev_state", "?prev_prio", "?next_prio", "prev_tid" },
 	  { "prev_comm", "next_comm" } },
-	{ "sched_waking", SONDE_STEP_WAKE, { "tid" }, { "comm" } },
-	{ "sched_wakeup", SONDE_STEP_WAKE, { "tid" }, { "comm" } },
-	{ "sched_wakeup_new", SONDE_STEP_WAKE, { "tid" }, { "comm" } },
+	{ "sched_waking", SONDE_STEP_WAKE,
+	  { "tid", "?in_interrupt" }, { "comm" } },
+	{ "sched_wakeup", SONDE_STEP_WAKE,
+	  { "tid", "?in_interrupt" }, { "comm" } },
+	{ "sched_wakeup_new", SONDE_STEP_WAKE,
+	  { "tid", "?in_interrupt" }, { "comm" } },
 	{ "sched_process_fork", SONDE_STEP_FORK,
 	  { "child_tid", "?child_pid", "?parent_pid" }, { "child_comm" } },
 	{ "sched_process_exec", SONDE_STEP_EXEC, { "tid" }, { "filename" } },
@@ -66,6 +69,45 @@ static const struct spec specs[] = {
 	  { "call_site", "bytes_alloc", "bytes_req" }, { NULL } },
 	{ "kmem_kfree", SONDE_STEP_KMEM_PUT, { "call_site" }, { NULL } },
 	{ "kmem_cache_free", SONDE_STEP_KMEM_PUT, { "call_site" }, { NULL } },
+	{ "x86_exceptions_page_fault_user", SONDE_STEP_FAULT,
+	  { "address" }, { NULL } },
+	{ "exceptions_page_fault_user", SONDE_STEP_FAULT,
+	  { "address" }, { NULL } },
+	{ "page_fault_user", SONDE_STEP_FAULT, { "address" }, { NULL } },
+	{ "timer_hrtimer_expire_entry", SONDE_STEP_TIMER_BEGIN,
+	  { NULL }, { NULL } },
+	{ "timer_hrtimer_expire_exit", SONDE_STEP_TIMER_END,
+	  { NULL }, { NULL } },
+	{ "hrtimer_expire_entry", SONDE_STEP_TIMER_BEGIN, { NULL }, { NULL } },
+	{ "hrtimer_expire_exit", SONDE_STEP_TIMER_END, { NULL }, { NULL } },
+	{ "lock:mutex_wait", SONDE_STEP_LOCK, { "mutex" }, { NULL } },
+	{ "lock:mutex_lock", SONDE_STEP_LOCK, { "mutex", "result" }, { NULL } },
+	{ "lock:mutex_unlock", SONDE_STEP_LOCK, { "mutex" }, { NULL } },
+	{ "lock:rwlock_wait", SONDE_STEP_LOCK, { "rwlock" }, { NULL } },
+	{ "lock:rwlock_lock", SONDE_STEP_LOCK, { "rwlock", "result" },
+	  { NULL } },
+	{ "lock:rwlock_unlock", SONDE_STEP_LOCK, { "rwlock" }, { NULL } },
+	{ "lock:cond_wait", SONDE_STEP_LOCK, { "cond", "?result", "mutex" },
+	  { NULL } },
+	{ "lock:cond_wake", SONDE_STEP_LOCK, { "cond", "result", "mutex" },
+	  { NULL } },
+	{ "sonde_statedump_mapping", SONDE_STEP_MAPPING,
+	  { "pid", "begin", "end", "offset" }, { "path", "build_id" } },
+};
+
+/* What is done to which kind of lock. */
+static const struct {
+	const char *event;
+	uint8_t role;
+} lock_roles[] = {
+	{ "lock:mutex_wait", LOCK_ROLE(MUTEX, WAIT) },
+	{ "lock:mutex_lock", LOCK_ROLE(MUTEX, LOCK) },
+	{ "lock:mutex_unlock", LOCK_ROLE(MUTEX, UNLOCK) },
+	{ "lock:rwlock_wait", LOCK_ROLE(RWLOCK, WAIT) },
+	{ "lock:rwlock_lock", LOCK_ROLE(RWLOCK, LOCK) },
+	{ "lock:rwlock_unlock", LOCK_ROLE(RWLOCK, UNLOCK) },
+	{ "lock:cond_wait", LOCK_ROLE(COND, WAIT) },
+	{ "lock:cond_wake", LOCK_ROLE(COND, LOCK) },
 };
 
 /* System calls have an event each; these come before the call's name. */
@@ -100,6 +142,7 @@ static const struct {
 	{ "accept", SONDE_FILE_SOCKET }, { "accept4", SONDE_FILE_SOCKET },
 	{ "close", SONDE_FILE_CLOSE }, { "dup", SONDE_FILE_DUP },
 	{ "dup2", SONDE_FILE_DUP }, { "dup3", SONDE_FILE_DUP },
+	{ "mmap", SONDE_FILE_MAP },
 };
 /* clang-format on */
 
@@ -127,6 +170,11 @@ static const uint8_t step_wants[SONDE_NR_STEPS] = {
 	[SONDE_STEP_PAGES_PUT] = SONDE_WANT_MEMORY,
 	[SONDE_STEP_KMEM_GET] = SONDE_WANT_MEMORY,
 	[SONDE_STEP_KMEM_PUT] = SONDE_WANT_MEMORY,
+	[SONDE_STEP_FAULT] = SONDE_WANT_CAUSES,
+	[SONDE_STEP_TIMER_BEGIN] = SONDE_WANT_CAUSES,
+	[SONDE_STEP_TIMER_END] = SONDE_WANT_CAUSES,
+	[SONDE_STEP_LOCK] = SONDE_WANT_CAUSES,
+	[SONDE_STEP_MAPPING] = SONDE_WANT_CAUSES,
 };
 
 /* ---- event classes -> step classes ---- */
@@ -180,6 +228,14 @@ static const struct spec *find_spec(const struct sonde_event_class *cls,
 	return NULL;
 }
 
+static uint8_t lock_role_of(const char *event)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(lock_roles); i++)
+		if (!strcmp(lock_roles[i].event, event))
+			return lock_roles[i].role;
+	return 0;
+}
+
 static enum sonde_file_role role_of(const char *call)
 {
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(roles); i++)
@@ -217,12 +273,16 @@ static int bind_call(struct sonde_kernel_tables *tables,
 		     const struct sonde_event_class *cls, const char *name,
 		     struct sonde_step_class *step)
 {
-	static const struct spec call = { NULL,
-					  SONDE_STEP_CALL,
-					  { "?fd|fildes|oldfd" },
-					  { "filename|pathname" } };
+	static const struct spec call = {
+		.kind = SONDE_STEP_CALL,
+		.numbers = { "?fd|fildes|oldfd|epfd|in_fd", "?uaddr",
+			     "?len|length", "?off|offset|pgoff",
+			     "?op|futex_op" },
+		.texts = { "filename|pathname" },
+	};
 	static const struct spec back = {
-		NULL, SONDE_STEP_RETURN, { "ret" }, { NULL }
+		.kind = SONDE_STEP_RETURN,
+		.numbers = { "ret" },
 	};
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(call_prefixes); i++) {
@@ -237,6 +297,9 @@ static int bind_call(struct sonde_kernel_tables *tables,
 		}
 		(void)bind_spec(cls, &call, step);
 		step->role = (uint8_t)role_of(name);
+		if (step->role == SONDE_FILE_MAP &&
+		    !(tables->wants & SONDE_WANT_CAUSES))
+			step->role = SONDE_FILE_NONE;
 		return name_call(tables, call_prefixes[i].name, name,
 				 &step->call);
 	}
@@ -264,7 +327,9 @@ static int bind_class(struct sonde_kernel_tables *tables,
 	int error = 0;
 
 	sonde_event_class_get_info(cls, &info);
-	if (!find_spec(cls, info.name, &step))
+	if (find_spec(cls, info.name, &step))
+		step.role = lock_role_of(info.name);
+	else
 		error = bind_call(tables, cls, info.name, &step);
 	if (error || !(step_wants[step.kind] & tables->wants))
 		return error;
@@ -280,7 +345,7 @@ static int bind_classes(struct sonde_trace *trace,
 	unsigned int about = tables->wants & ~(unsigned int)SONDE_WANT_THREADS;
 	bool found = false;
 
-	if (!about)
+	if (!about || about & SONDE_WANT_CAUSES)
 		about = SONDE_WANT_THREADS;
 	for (size_t i = 0; i < tables->nr_classes; i++) {
 		int error =
@@ -435,11 +500,15 @@ bool sonde_step_read(const struct sonde_kernel_tables *tables,
 	};
 	if (cls->has_tid)
 		(void)read_number(event, &cls->tid, &tid);
+	else if (cls->kind == SONDE_STEP_LOCK)
+		tid = sonde_event_tid(event);
 	ret_step->tid = tid >= 0 && tid <= INT32_MAX ? (int32_t)tid : -1;
 	for (uint32_t i = 0; i < SONDE_STEP_NUMBERS; i++)
 		if (read_number(event, &cls->numbers[i], &ret_step->numbers[i]))
 			ret_step->has |= (uint8_t)(1u << i);
 	for (size_t i = 0; i < SONDE_STEP_TEXTS; i++)
 		read_text(event, &cls->texts[i], ret_step, i);
+	if (cls->kind == SONDE_STEP_LOCK)
+		ret_step->numbers[LOCK_PID] = sonde_event_pid(event);
 	return true;
 }

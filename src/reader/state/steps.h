@@ -39,8 +39,14 @@ enum sonde_step_kind {
 	SONDE_STEP_EXEC,
 	SONDE_STEP_EXIT,
 	SONDE_STEP_PROCESS,    /* of a dump: a thread that exists */
+	SONDE_STEP_MEMBER,     /* any event: whose thread made it */
 	SONDE_STEP_DESCRIPTOR, /* of a dump: a file that is open */
 	SONDE_STEP_DEVICE,     /* of a dump: a block device */
+	SONDE_STEP_FAULT,      /* a page is touched that isn't there */
+	SONDE_STEP_TIMER_BEGIN,
+	SONDE_STEP_TIMER_END,
+	SONDE_STEP_LOCK,    /* of a program: what it does to a lock */
+	SONDE_STEP_MAPPING, /* of a dump: a file in a process's memory */
 	SONDE_NR_STEPS,
 };
 
@@ -54,7 +60,12 @@ enum {
 	RUN_END_PRIO = SWITCH_PREV_PRIO,
 	RUN_BEGIN_PRIO = SWITCH_NEXT_PRIO,
 	WAKE_TID = 0,
+	WAKE_INTERRUPT, /* 0: none made it; 1: a soft one, 2: a hard one */
 	CALL_FD = 0,
+	CALL_ADDRESS, /* of a futex */
+	CALL_LENGTH,  /* of a mapping, as is the offset */
+	CALL_OFFSET,
+	CALL_OPERATION, /* of a futex */
 	RETURN_RET = 0,
 	RETURN_OFF_CPU, /* journalled: what of it is in the part */
 	IRQ_NUMBER = 0, /* also a soft one's */
@@ -66,6 +77,8 @@ enum {
 	FILE_FD = 0,
 	FILE_RET,
 	FILE_BEGIN,
+	FILE_LENGTH, /* of a MAP, as is the offset */
+	FILE_OFFSET,
 	PAGES_ORDER = 0,
 	KMEM_SITE = 0,
 	KMEM_BYTES,
@@ -73,7 +86,7 @@ enum {
 	FORK_CHILD = 0,
 	FORK_CHILD_PID,
 	FORK_PARENT_PID,
-	TASK_TID = 0, /* EXEC, EXIT, PROCESS */
+	TASK_TID = 0, /* EXEC, EXIT, PROCESS, MEMBER */
 	TASK_PID,
 	TASK_PPID,
 	TASK_FILES, /* its table of files, an address */
@@ -81,14 +94,32 @@ enum {
 	DESCRIPTOR_PID,
 	DESCRIPTOR_FILES,
 	DEVICE_NUMBER = 0,
+	FAULT_ADDRESS = 0,
+	LOCK_ADDRESS = 0,
+	LOCK_RESULT,
+	LOCK_OF_COND, /* the mutex that goes with a condition variable */
+	LOCK_PID,
+	MAPPING_PID = 0,
+	MAPPING_BEGIN,
+	MAPPING_END,
+	MAPPING_OFFSET,
 };
+
+/* The role of a LOCK: what is done, and in the upper half to what. */
+enum {
+	LOCK_WAIT,
+	LOCK_LOCK,
+	LOCK_UNLOCK,
+};
+#define LOCK_ROLE(sort, action) \
+	((uint8_t)(SONDE_LOCK_SORT_##sort << 4 | LOCK_##action))
 
 #define SONDE_STEP_NUMBERS 5
 #define SONDE_STEP_TEXTS   2
 
 struct sonde_step {
 	uint8_t kind;
-	uint8_t role; /* enum sonde_file_role, of a CALL and a FILE */
+	uint8_t role; /* enum sonde_file_role, of a CALL and a FILE; LOCK's */
 	uint8_t has;  /* bit i: number i was there */
 	bool wanted;  /* the filter matches its event */
 	int32_t cpu;

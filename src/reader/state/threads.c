@@ -7,6 +7,18 @@
 #include "reader/analyses/worst.h"
 #include "reader/state/state.h"
 
+/* Why it was blocked, and until who woke it. */
+static void explain(struct sonde_kernel *kernel, const struct sonde_step *step,
+		    const struct sonde_kernel_thread *thread,
+		    struct sonde_interval *interval)
+{
+	sonde_kernel_cause(kernel, thread, &interval->blocked.cause);
+	interval->blocked.waker.tid = -1;
+	if (step->kind == SONDE_STEP_WAKE)
+		sonde_kernel_waker(kernel, step, thread,
+				   &interval->blocked.waker);
+}
+
 /* A thread's wait ends. */
 static void emit_wait(struct sonde_kernel *kernel,
 		      const struct sonde_step *step,
@@ -31,6 +43,9 @@ static void emit_wait(struct sonde_kernel *kernel,
 		interval.ready.moved =
 			thread->cpu >= 0 && thread->cpu != step->cpu;
 	}
+	if (interval.kind == SONDE_INTERVAL_BLOCKED &&
+	    kernel->tables->wants & SONDE_WANT_CAUSES)
+		explain(kernel, step, thread, &interval);
 	if (thread->call != SONDE_OPEN_NO)
 		thread->off_cpu_ns += (uint64_t)sonde_elapsed_ns(
 			thread->since_ns, step->time_ns);
@@ -65,7 +80,8 @@ static bool is_dead(const struct sonde_kernel *kernel, int64_t state)
 	return state & (kernel->tables->old_states ? 0x70 : 0x30);
 }
 
-#define PARKED 512 /* before Linux 4.14 */
+#define PARKED          512 /* before Linux 4.14 */
+#define UNINTERRUPTIBLE 2
 
 static bool is_runnable(int64_t state)
 {
@@ -87,6 +103,9 @@ static void on_run_out(struct sonde_kernel *kernel,
 	thread->woken = false;
 	thread->cpu = step->cpu;
 	thread->since_ns = step->time_ns;
+	thread->uninterruptible = (state & 0xff) == UNINTERRUPTIBLE;
+	if (kernel->tables->wants & SONDE_WANT_CAUSES)
+		thread->holder = sonde_kernel_holder(kernel, thread);
 	if (is_dead(kernel, state)) {
 		thread->sched = SONDE_SCHED_NONE;
 		thread->cpu = -1;
@@ -156,10 +175,13 @@ void sonde_kernel_on_fork(struct sonde_kernel *kernel,
 	child->cpu = -1;
 	child->call = SONDE_OPEN_NO;
 	child->has_pid = (step->has >> FORK_CHILD_PID) & 1;
+	child->guessed = !child->has_pid;
 	child->pid = sonde_step_tid(step->numbers[FORK_CHILD_PID]);
 	child->ppid = (step->has >> FORK_PARENT_PID) & 1 ?
 			      sonde_step_tid(step->numbers[FORK_PARENT_PID]) :
 			      -1;
+	if (child->guessed && kernel->tables->wants & SONDE_WANT_CAUSES)
+		child->ppid = sonde_kernel_thread_pid(kernel, step->known_tid);
 	sonde_kernel_thread_set_name(child, step->texts[0], step->lengths[0]);
 	sonde_kernel_emit(kernel, step, &interval);
 	if (kernel->tables->wants & SONDE_WANT_FILES)
@@ -180,6 +202,7 @@ void sonde_kernel_on_exec(struct sonde_kernel *kernel,
 	slash = slash ? slash + 1 : path;
 	sonde_kernel_thread_set_name(thread, slash,
 				     step->lengths[0] - (size_t)(slash - path));
+	thread->mapped_since = kernel->next_mapping;
 }
 
 void sonde_kernel_on_exit(struct sonde_kernel *kernel,
@@ -198,10 +221,50 @@ void sonde_kernel_on_process(struct sonde_kernel *kernel,
 	if (!thread)
 		return;
 	thread->has_pid = true;
+	thread->guessed = false;
 	thread->pid = sonde_step_tid(step->numbers[TASK_PID]);
 	if ((step->has >> TASK_PPID) & 1)
 		thread->ppid = sonde_step_tid(step->numbers[TASK_PPID]);
 	sonde_kernel_thread_set_name(thread, step->texts[0], step->lengths[0]);
 	if (kernel->tables->wants & SONDE_WANT_FILES)
 		sonde_kernel_journal(kernel, step);
+}
+
+void sonde_kernel_on_member(struct sonde_kernel *kernel,
+			    const struct sonde_step *step)
+{
+	struct sonde_kernel_thread *thread = sonde_kernel_thread(
+		kernel, sonde_step_tid(step->numbers[TASK_TID]));
+
+	if (!thread || (thread->has_pid && !thread->guessed))
+		return;
+	thread->has_pid = true;
+	thread->guessed = false;
+	thread->pid = sonde_step_tid(step->numbers[TASK_PID]);
+}
+
+void sonde_kernel_cut_wait(struct sonde_kernel *kernel,
+			   const struct sonde_step *end,
+			   const struct sonde_kernel_thread *thread)
+{
+	struct sonde_interval interval = {
+		.kind = SONDE_INTERVAL_BLOCKED,
+		.open = true,
+		.cpu = end->cpu,
+		.tid = end->tid,
+		.begin_ns = thread->since_ns,
+		.end_ns = end->time_ns,
+	};
+
+	if (thread->sched == SONDE_SCHED_READY) {
+		interval.kind = SONDE_INTERVAL_READY;
+		interval.ready.woken = thread->woken;
+		interval.ready.waker = -1;
+		interval.ready.prio = SONDE_PRIO_UNKNOWN;
+	} else if (thread->sched == SONDE_SCHED_BLOCKED) {
+		explain(kernel, end, thread, &interval);
+	} else {
+		return;
+	}
+	sonde_kernel_emit(kernel, end, &interval);
 }

@@ -26,7 +26,8 @@ enum form {
 	FORM_WIDE_STRING, /* in UTF-16 or UTF-32 */
 	FORM_BLOB,
 	FORM_LABEL, /* then the number, in `number` */
-	FORM_FLAGS,
+	FORM_FLAGS, /* of a bit map */
+	FORM_BITS,  /* of an enumeration, see sonde_class_names_bits() */
 	FORM_GROUP,
 };
 
@@ -165,8 +166,12 @@ static enum form leaf_form(const struct sonde_writer *writer,
 	case SONDE_KIND_OPTIONAL:
 		return FORM_GROUP;
 	}
-	return cls->is_enum || cls->nr_labels ? FORM_LABEL :
-						number_form(writer, cls);
+	if (!cls->is_enum && !cls->nr_labels)
+		return number_form(writer, cls);
+	if (writer->style != SONDE_STYLE_BABELTRACE &&
+	    sonde_class_names_bits(cls))
+		return FORM_BITS;
+	return FORM_LABEL;
 }
 
 /* Numbers in hexadecimal, octal and binary have as many bits as digits can
@@ -518,6 +523,80 @@ static void put_labels_plain(const struct sonde_writer *writer,
 	}
 }
 
+/* Takes the lowest bit with a label out of *value; NULL: there is none. */
+static const char *take_bit(const struct sonde_class *cls, uint64_t *value)
+{
+	for (uint64_t left = *value; left; left &= left - 1) {
+		uint64_t bit = left & -left;
+		/* the highest bit of a signed number reads as negative */
+		uint64_t number = cls->kind == SONDE_KIND_INT && cls->bits &&
+						  bit >> (cls->bits - 1) ?
+					  -bit :
+					  bit;
+		const char *label = sonde_class_label(cls, number, 0);
+
+		if (label) {
+			*value &= ~bit;
+			return label;
+		}
+	}
+	return NULL;
+}
+
+/* O_CREAT | O_CLOEXEC | 0x40, or the number if it has no bit with a label. */
+static void put_bits_plain(const struct sonde_writer *writer,
+			   const struct sonde_shape *shape, uint64_t value,
+			   struct sonde_buffer *buffer)
+{
+	uint64_t left = value & shape->mask;
+	const char *label = take_bit(shape->cls, &left);
+
+	if (!label) {
+		put_labels_plain(writer, shape, value, buffer);
+		return;
+	}
+	while (label) {
+		put_escaped(writer, label, strlen(label), buffer);
+		label = take_bit(shape->cls, &left);
+		sonde_buffer_text(buffer, " | ", label || left ? 3 : 0);
+	}
+	if (left) {
+		sonde_buffer_room(buffer, 32);
+		SONDE_PUT(buffer, "0x");
+		sonde_put_hex(buffer, left, SONDE_HEX_LOWER);
+	}
+}
+
+/* {"value": 524352, "labels": ["O_CREAT", "O_CLOEXEC"]} */
+static void put_bits_json(const struct sonde_writer *writer,
+			  const struct sonde_shape *shape, uint64_t value,
+			  struct sonde_buffer *buffer)
+{
+	uint64_t left = value & shape->mask;
+	const char *label = left ? take_bit(shape->cls, &left) :
+				   sonde_class_label(shape->cls, 0, 0);
+
+	SONDE_PUT(buffer, "{\"value\": ");
+	put_number(writer, shape, shape->number, value, buffer);
+	SONDE_PUT(buffer, ", \"labels\": [");
+	while (label) {
+		sonde_put_quoted(writer, label, strlen(label), buffer);
+		label = take_bit(shape->cls, &left);
+		sonde_buffer_text(buffer, ", ", label ? 2 : 0);
+	}
+	sonde_buffer_text(buffer, "]}", 2);
+}
+
+static void put_bits(const struct sonde_writer *writer,
+		     const struct sonde_shape *shape, uint64_t value,
+		     struct sonde_buffer *buffer)
+{
+	if (writer->style == SONDE_STYLE_JSON)
+		put_bits_json(writer, shape, value, buffer);
+	else
+		put_bits_plain(writer, shape, value, buffer);
+}
+
 static void put_labels(const struct sonde_writer *writer,
 		       const struct sonde_shape *shape, uint64_t value,
 		       struct sonde_buffer *buffer)
@@ -570,6 +649,9 @@ static void put_value(const struct sonde_writer *writer,
 	case FORM_LABEL:
 	case FORM_FLAGS:
 		put_labels(writer, shape, value->u, buffer);
+		break;
+	case FORM_BITS:
+		put_bits(writer, shape, value->u, buffer);
 		break;
 	case FORM_GROUP:
 		break;

@@ -8,6 +8,10 @@
  *	JSON		{"a": 1, "list": [1, 2], "s": {"x": 31},
  *			"c": {"value": 0, "label": "red"}, "v": {"i": 5}}
  *
+ * An enumeration whose labels are of single bits is shown as those that are set
+ * (but not in babeltrace's style): f = O_CREAT | O_CLOEXEC | 0x40, and in JSON
+ * "f": {"value": 524352, "labels": ["O_CREAT", "O_CLOEXEC"]}.
+ *
  * What can be known from the class alone is made ready once: a *shape* is a
  * tree as the class is, with each member's name written out (", a = ") and the
  * way its value is written chosen. Events are then walked with the shape in
