@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * tracefs_page.c - fuzz kernel/stock/tracefs/page.h and convert.h: a sub-buffer
+ * as no kernel writes it.
+ *
+ * Input: a byte for the packet's size, a byte for the times' conversion and
+ * whether files are named; the rest is the sub-buffer, which lies in memory of
+ * its own size but for the slack. Event 1 tells of an open, event 2 of a close,
+ * of files that no process has.
+ *
+ * Records lie inside it and after one another; what comes out are packets that
+ * can be walked through, whose times never go back, of as many records as were
+ * counted.
+ */
+#include "fuzz.h"
+#include "kernel/stock/tracefs/convert.h"
+
+static const struct sonde_format_page layout = {
+	.commit_offset = 8,
+	.commit_size = 8,
+	.data_offset = 16,
+	.data_size = 4080,
+};
+
+/* Event 1: a u32; event 2: a text and a sequence. */
+static const struct sonde_tracefs_plan plans[2] = {
+	{
+		.need = 12,
+		.fixed = 4,
+		.nr = 1,
+		.steps = { { .kind = SONDE_TRACEFS_STEP_COPY_4,
+			     .from = 8,
+			     .bytes = 4 } },
+	},
+	{
+		.need = 16,
+		.nr_varying = 2,
+		.nr = 2,
+		.steps = { { .kind = SONDE_TRACEFS_STEP_STRING, .from = 8 },
+			   { .kind = SONDE_TRACEFS_STEP_SEQUENCE,
+			     .element = 2,
+			     .from = 12,
+			     .is_relative = true } },
+	},
+};
+
+static const struct sonde_convert_event events[2] = {
+	{ .plan = &plans[0],
+	  .id = 1,
+	  .file = SONDE_CONVERT_OPENED,
+	  .file_at = 4 },
+	{ .plan = &plans[1],
+	  .id = 2,
+	  .is_for_all = true,
+	  .file = SONDE_CONVERT_CLOSES,
+	  .file_at = 12 },
+};
+
+static void walk(const uint8_t *bytes, size_t size)
+{
+	const uint8_t *last = bytes + layout.data_offset;
+	struct sonde_page_record record;
+	struct sonde_page page;
+	int rc;
+
+	if (sonde_page_open(&layout, bytes, size, &page))
+		return;
+	FUZZ_CHECK(page.end >= page.at && page.end <= bytes + size);
+	while ((rc = sonde_page_next(&page, &record)) > 0) {
+		FUZZ_CHECK(record.data >= last + 4);
+		FUZZ_CHECK(record.size <= (size_t)(page.end - record.data));
+		last = record.data + record.size;
+		FUZZ_CHECK(page.at == last && page.ts == record.ts);
+	}
+	FUZZ_CHECK(sonde_page_next(&page, &record) == rc);
+}
+
+/* Returns the number of records. */
+static uint64_t check_packet(const struct sonde_convert_out *out)
+{
+	const uint8_t *at = out->start;
+	uint64_t last = out->ts_begin;
+	uint64_t nr = 0;
+
+	while (at < out->packer.at) {
+		uint64_t ts = last;
+		uint32_t id = 0;
+		uint32_t low;
+		uint32_t length;
+
+		memcpy(&id, at, 2);
+		if (id == SONDE_LARGE_ESCAPE) {
+			memcpy(&id, at + 2, 4);
+			memcpy(&ts, at + 6, 8);
+			at += SONDE_HEAD_LARGE_FULL;
+		} else {
+			memcpy(&low, at + 2, 4);
+			ts += (uint32_t)(low - (uint32_t)last);
+			at += SONDE_HEAD_LARGE;
+		}
+		FUZZ_CHECK(ts >= last);
+		last = ts;
+		at += 4;
+		if (id == 1) {
+			at += 4;
+		} else {
+			FUZZ_CHECK(id == 2);
+			at = memchr(at, 0, (size_t)(out->packer.at - at));
+			FUZZ_CHECK(at);
+			memcpy(&length, at + 1, 4);
+			at += 5 + (size_t)length * 2;
+		}
+		FUZZ_CHECK(at <= out->packer.at);
+		nr++;
+	}
+	FUZZ_CHECK(!nr || last == out->ts_last);
+	return nr;
+}
+
+static void convert_all(const struct sonde_convert *convert,
+			const uint8_t *bytes, size_t size, size_t room)
+{
+	uint8_t *packet = malloc(room);
+	struct sonde_convert_out out;
+	struct sonde_page page;
+	uint64_t nr = 0;
+	uint64_t end = 0;
+	int rc;
+
+	FUZZ_CHECK(packet);
+	sonde_convert_out_init(&out, 0, packet, room);
+	rc = sonde_page_open(&layout, bytes, size, &page);
+	if (!rc)
+		rc = 1;
+	while (rc > 0) {
+		rc = sonde_convert(convert, &page, &out);
+		FUZZ_CHECK(rc <= 0 || sonde_convert_out_used(&out) > 0);
+		FUZZ_CHECK(!sonde_convert_out_used(&out) ||
+			   out.ts_begin >= end);
+		nr += check_packet(&out);
+		end = out.ts_last;
+		sonde_convert_out_reset(&out);
+	}
+	FUZZ_CHECK(nr == out.packer.nr);
+	FUZZ_CHECK(out.seen >= nr);
+	free(packet);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	static struct sonde_convert convert;
+	static const struct sonde_line line = {
+		.last_ns = 1000, .last = 5000, .slope = 0.0625, .nr = 2
+	};
+	static struct sonde_opened opened = { .proc = -1 };
+	struct fuzz_input in = { bytes, size };
+	size_t room = 64 + 16u * fuzz_u8(&in);
+	uint8_t how = fuzz_u8(&in);
+	uint8_t *page;
+
+	if (opened.proc < 0)
+		FUZZ_CHECK(!sonde_opened_init(&opened, "/"));
+	sonde_opened_refresh(&opened);
+	convert.opened = how & 2 ? &opened : NULL;
+	if (convert.opened)
+		room += SONDE_OPENED_PAYLOAD_BYTES;
+
+	convert.index[1] = 1;
+	convert.index[2] = 2;
+	convert.self[0] = 7;
+	convert.events = events;
+	convert.line = how & 1 ? &line : NULL;
+	page = malloc(in.left + SONDE_CONVERT_SLACK);
+	FUZZ_CHECK(page);
+	memset(page + in.left, 0, SONDE_CONVERT_SLACK);
+	if (in.left)
+		memcpy(page, in.at, in.left);
+	walk(page, in.left);
+	convert_all(&convert, page, in.left, room);
+	free(page);
+	return 0;
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * able.c - what this kernel and this user can do: the table of parts, and those
+ * that belong to no source. The sources' own are in able_tracefs.c and
+ * able_bpf.c.
+ */
+#include "kernel/able.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/port.h"
+#include "clock/calibrate.h"
+#include "kernel/able_parts.h"
+
+/* ---- words ---- */
+
+void sonde_able_why(struct sonde_ability *to, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(to->why, sizeof(to->why), format, args);
+	va_end(args);
+}
+
+void sonde_able_remedy(struct sonde_ability *to, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(to->remedy, sizeof(to->remedy), format, args);
+	va_end(args);
+}
+
+void sonde_able_lack(struct sonde_ability *to, enum sonde_able able,
+		     const char *cost)
+{
+	to->able = able;
+	(void)snprintf(to->cost, sizeof(to->cost), "%s", cost);
+}
+
+/* ---- what several ask ---- */
+
+bool sonde_able_line(const char *path, char *line, size_t size)
+{
+	FILE *file = fopen(path, "re");
+	bool found = file && fgets(line, (int)size, file);
+
+	if (file)
+		(void)fclose(file); /* only read from */
+	if (found)
+		line[strcspn(line, "\n")] = '\0';
+	return found;
+}
+
+bool sonde_able_capable(unsigned int capability)
+{
+	struct __user_cap_header_struct header = {
+		.version = _LINUX_CAPABILITY_VERSION_3,
+	};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (capability / 32 >= SONDE_ARRAY_SIZE(data) ||
+	    syscall(SYS_capget, &header, data))
+		return false;
+	return data[capability / 32].effective >> capability % 32 & 1;
+}
+
+/* ---- programs ---- */
+
+static void look_programs(struct sonde_ability *to)
+{
+	int fd = memfd_create("sonde-doctor", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	if (fd >= 0 && !ftruncate(fd, 4096) &&
+	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK)) {
+		sonde_able_why(to, "memfd_create() works");
+	} else {
+		sonde_able_why(to, "memfd_create(): %s",
+			       strerrordesc_np(errno));
+		sonde_able_lack(to, SONDE_UNABLE, "nothing can be recorded");
+	}
+	if (fd >= 0)
+		(void)close(fd); /* it holds nothing */
+}
+
+/* A call that makes no sense fails with EINVAL where there is such a call. */
+static void look_rseq(struct sonde_ability *to)
+{
+#ifdef SYS_rseq
+	long rc = syscall(SYS_rseq, NULL, 0, 0, 0);
+
+	if (rc == 0 || errno != ENOSYS) {
+		sonde_able_why(to, "this kernel has restartable sequences");
+		return;
+	}
+#endif
+	sonde_able_why(to, "no system call rseq (Linux 4.18 has it; a "
+			   "container's seccomp filter may hide it)");
+	sonde_able_lack(to, SONDE_ABLE_PARTLY,
+			"lanes instead, with a lock that is tried: an event "
+			"costs 47 ns, not 10");
+}
+
+/* ---- the clock ---- */
+
+static void look_clock(struct sonde_ability *to)
+{
+	struct sonde_clock clock;
+	char source[64];
+
+	if (!sonde_able_line("/sys/devices/system/clocksource/clocksource0/"
+			     "current_clocksource",
+			     source, sizeof(source)))
+		(void)snprintf(source, sizeof(source), "unknown");
+	sonde_clock_choose(true, &clock);
+	if (clock.source == SONDE_CLOCK_SOURCE_CPU) {
+		sonde_able_why(to, "%s at %.6g MHz; the kernel's clock is %s",
+			       clock.description, (double)clock.freq / 1e6,
+			       source);
+		return;
+	}
+	sonde_able_why(to,
+		       "the CPU's counter is no clock here: the kernel's is %s",
+		       source);
+	if (strcmp(source, "tsc") != 0)
+		sonde_able_remedy(to, "if its `dmesg` names no fault of the "
+				      "TSC: boot with clocksource=tsc "
+				      "tsc=reliable");
+	sonde_able_lack(to, SONDE_ABLE_PARTLY,
+			"CLOCK_MONOTONIC instead: 14 ns more for each "
+			"event, or a system call where the vDSO has no fast "
+			"clock");
+}
+
+/* Debian's kernels know a level 3, which denies even the harmless event that
+ * tells the rate. */
+static bool is_perf_denied(void)
+{
+	char level[16];
+
+	return sonde_able_line("/proc/sys/kernel/perf_event_paranoid", level,
+			       sizeof(level)) &&
+	       level[0] >= '3' && level[0] <= '9' &&
+	       !sonde_able_capable(CAP_PERFMON) &&
+	       !sonde_able_capable(CAP_SYS_ADMIN);
+}
+
+static void look_clock_rate(struct sonde_ability *to)
+{
+	struct sonde_clock clock;
+
+	sonde_clock_choose(true, &clock);
+	if (clock.rate == SONDE_CLOCK_RATE_EXACT ||
+	    clock.rate == SONDE_CLOCK_RATE_PERF) {
+		sonde_able_why(to, "the kernel tells it");
+		return;
+	}
+	if (is_perf_denied()) {
+		sonde_able_why(to, "the kernel tells nobody but root: "
+				   "kernel.perf_event_paranoid is 3 or more");
+		sonde_able_remedy(to, "sudo sysctl "
+				      "kernel.perf_event_paranoid=2");
+	} else {
+		sonde_able_why(to, "the kernel does not tell it, as in some "
+				   "virtual machines");
+	}
+	sonde_able_lack(to, SONDE_ABLE_PARTLY,
+			"it is the CPU's word, or measured for 2 ms at the "
+			"start, and put right when a recording of a second or "
+			"more ends");
+}
+
+/* ---- what may forbid it all ---- */
+
+static void look_lockdown(struct sonde_ability *to)
+{
+	char line[128];
+
+	if (!sonde_able_line("/sys/kernel/security/lockdown", line,
+			     sizeof(line))) {
+		sonde_able_why(to, "no /sys/kernel/security/lockdown to be "
+				   "seen");
+		return;
+	}
+	sonde_able_why(to, "%s", line);
+	if (!strstr(line, "[confidentiality]"))
+		return;
+	sonde_able_remedy(to, "boot without lockdown=confidentiality; it "
+			      "can't be lowered while the system runs");
+	sonde_able_lack(to, SONDE_UNABLE,
+			"no tracefs, no probes, and no BPF programs that read "
+			"the kernel's memory: no kernel events");
+}
+
+/* The first namespaces of a system have these numbers, always. */
+#define FIRST_USER_NS "user:[4026531837]"
+#define FIRST_PID_NS  "pid:[4026531836]"
+
+static bool is_first(const char *link, const char *first)
+{
+	char text[64] = "";
+
+	/* Without it, the kernel knows no others. */
+	return readlink(link, text, sizeof(text) - 1) < 0 ||
+	       !strcmp(text, first);
+}
+
+static void look_container(struct sonde_ability *to)
+{
+	bool user = is_first("/proc/self/ns/user", FIRST_USER_NS);
+	bool pid = is_first("/proc/self/ns/pid", FIRST_PID_NS);
+
+	if (user && pid) {
+		sonde_able_why(to, "not in a container: the first user and PID "
+				   "namespaces");
+		return;
+	}
+	sonde_able_why(to, "in a container: not in the first %s namespace",
+		       !user && !pid ? "user and PID" :
+		       user          ? "PID" :
+				       "user");
+	sonde_able_remedy(to, "run sonde on the host");
+	if (user)
+		sonde_able_lack(to, SONDE_ABLE_PARTLY,
+				"the kernel's events name threads by the "
+				"host's numbers, programs' events by the "
+				"container's");
+	else
+		sonde_able_lack(to, SONDE_ABLE_PARTLY,
+				"capabilities count in the container only: "
+				"they give no kernel events");
+}
+
+static void look_modules(struct sonde_ability *to)
+{
+	char disabled[8];
+	char enforce[8];
+
+	if (!sonde_able_line("/proc/sys/kernel/modules_disabled", disabled,
+			     sizeof(disabled)))
+		sonde_able_why(to, "this kernel loads no modules");
+	else if (disabled[0] != '0')
+		sonde_able_why(to,
+			       "kernel.modules_disabled is %s until the "
+			       "next boot",
+			       disabled);
+	else if (!sonde_able_capable(CAP_SYS_MODULE))
+		sonde_able_why(to, "no CAP_SYS_MODULE");
+	else if (sonde_able_line("/sys/module/module/parameters/sig_enforce",
+				 enforce, sizeof(enforce)) &&
+		 enforce[0] == 'Y')
+		sonde_able_why(to, "only signed ones (module.sig_enforce)");
+	else {
+		sonde_able_why(to, "modules can be loaded");
+		return;
+	}
+	sonde_able_lack(to, SONDE_UNABLE,
+			"nothing: Sonde has no module of its own yet");
+}
+
+/* ---- the table ---- */
+
+static const struct part {
+	const char *name;
+	const char *gives;
+	void (*look)(struct sonde_ability *to);
+} parts[] = {
+	{ "programs", "events of programs: tracepoints, --malloc, --locks",
+	  look_programs },
+	{ "rseq", "events of programs for little more than reading the clock",
+	  look_rseq },
+	{ "clock", "times straight from the CPU's counter", look_clock },
+	{ "clock-rate", "its exact rate, known from the start",
+	  look_clock_rate },
+	{ "tracefs", "every trace event of the kernel", sonde_able_tracefs },
+	{ "tracefs-clock", "their times in the clock of programs",
+	  sonde_able_tracefs_clock },
+	{ "syscalls", "system calls with their arguments, by tracefs",
+	  sonde_able_syscalls },
+	{ "children", "a program and its children alone, by tracefs",
+	  sonde_able_children },
+	{ "kprobes", "probes on functions of the kernel", sonde_able_kprobes },
+	{ "uprobes", "probes on any instruction of a program",
+	  sonde_able_uprobes },
+	{ "bpf",
+	  "the busiest kernel events, cheaper, with paths and other text",
+	  sonde_able_bpf },
+	{ "bpf-rings", "their records, without a copy", sonde_able_bpf_rings },
+	{ "btf", "the kernel's own types, which BPF programs go by",
+	  sonde_able_btf },
+	{ "iterators", "the system's state when a recording starts, quickly",
+	  sonde_able_bpf_iterators },
+	{ "memlock", "memory for BPF's rings", sonde_able_memlock },
+	{ "lockdown", "a kernel that lets itself be observed", look_lockdown },
+	{ "container", "the kernel as the host sees it", look_container },
+	{ "modules", "a tracer of our own inside the kernel (later)",
+	  look_modules },
+};
+
+_Static_assert(SONDE_ARRAY_SIZE(parts) <= SONDE_ABILITIES_MAX,
+	       "callers have room for SONDE_ABILITIES_MAX");
+
+static void look(const struct part *part, struct sonde_ability *to)
+{
+	*to = (struct sonde_ability){ .part = part->name,
+				      .gives = part->gives,
+				      .able = SONDE_ABLE };
+	part->look(to);
+}
+
+size_t sonde_abilities(struct sonde_ability *to, size_t room)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(parts) && i < room; i++)
+		look(&parts[i], &to[i]);
+	return SONDE_ARRAY_SIZE(parts);
+}
+
+int sonde_ability(const char *part, struct sonde_ability *ret_ability)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(parts); i++) {
+		if (strcmp(parts[i].name, part) != 0)
+			continue;
+		look(&parts[i], ret_ability);
+		return 0;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * able_parts.h - how able.c asks about each part; nobody else needs it.
+ *
+ * A part's look() fills in able, why, remedy and cost; they start as SONDE_ABLE
+ * and "".
+ */
+#ifndef KERNEL_ABLE_PARTS_H
+#define KERNEL_ABLE_PARTS_H
+
+#include <linux/capability.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "kernel/able.h"
+
+/* Linux 5.8; older headers lack them. */
+#ifndef CAP_PERFMON
+#define CAP_PERFMON 38
+#endif
+#ifndef CAP_BPF
+#define CAP_BPF 39
+#endif
+
+/* ---- words ---- */
+
+__attribute__((format(printf, 2, 3))) void
+sonde_able_why(struct sonde_ability *to, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void
+sonde_able_remedy(struct sonde_ability *to, const char *format, ...);
+/* Static text each; sets `able`, too. */
+void sonde_able_lack(struct sonde_ability *to, enum sonde_able able,
+		     const char *cost);
+
+/* ---- what several ask ---- */
+
+/* A file's first line, without its end; false if it can't be read. */
+bool sonde_able_line(const char *path, char *line, size_t size);
+
+/* Whether an effective capability (CAP_...) is there. */
+bool sonde_able_capable(unsigned int capability);
+
+/* A BPF program of the kind `attach` (BPF_TRACE_RAW_TP, BPF_TRACE_ITER) for
+ * `name`, which returns 0, is loaded and dropped. 0; -ENOENT if this kernel has
+ * no such name or no BTF; -errno. */
+int sonde_able_bpf_load(uint32_t attach, const char *name);
+
+#define SONDE_BTF_PATH "/sys/kernel/btf/vmlinux"
+
+/* The id of a type of the kernel, by BTF_KIND_...; -ENOENT, -errno. */
+int sonde_able_btf_find(uint32_t kind, const char *name);
+
+/* The same in any bytes; -EPROTO if they are no such thing. */
+int sonde_able_btf_find_in(const uint8_t *bytes, size_t size, uint32_t kind,
+			   const char *name);
+
+/* ---- parts ---- */
+
+void sonde_able_tracefs(struct sonde_ability *to);
+void sonde_able_tracefs_clock(struct sonde_ability *to);
+void sonde_able_syscalls(struct sonde_ability *to);
+void sonde_able_children(struct sonde_ability *to);
+void sonde_able_kprobes(struct sonde_ability *to);
+void sonde_able_uprobes(struct sonde_ability *to);
+void sonde_able_btf(struct sonde_ability *to);
+void sonde_able_bpf(struct sonde_ability *to);
+void sonde_able_bpf_rings(struct sonde_ability *to);
+void sonde_able_bpf_iterators(struct sonde_ability *to);
+void sonde_able_memlock(struct sonde_ability *to);
+
+#endif /* KERNEL_ABLE_PARTS_H */

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "kernel/available.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "kernel/names.h"
+#include "kernel/stock/tracefs/instance.h"
+
+#define ENTRY     "sys_enter_"
+#define BYTES_MAX (4u << 20)
+
+/* All of a file of unknown size, as a string to be freed. */
+static int read_whole(int root, const char *file, char **ret_text)
+{
+	for (size_t room = 256u << 10; room <= BYTES_MAX; room *= 2) {
+		char *text = malloc(room);
+		ssize_t n;
+
+		if (!text)
+			return -ENOMEM;
+		n = sonde_tracefs_read(root, file, text, room);
+		if (n >= 0 && (size_t)n < room - 1) {
+			*ret_text = text;
+			return 0;
+		}
+		free(text);
+		if (n < 0)
+			return (int)n;
+	}
+	return -E2BIG;
+}
+
+struct available {
+	int (*add)(void *ctx, const char *group, const char *name,
+		   const char *shown);
+	void *ctx;
+};
+
+/* A line "group:name". */
+static int add_line(const struct available *available, char *line)
+{
+	char *name = strchr(line, ':');
+	char shown[256];
+
+	if (!name)
+		return 0;
+	*name++ = '\0';
+	if (strcmp(line, "syscalls") != 0)
+		return available->add(available->ctx, line, name,
+				      sonde_kernel_event_name(line, name));
+	if (strncmp(name, ENTRY, strlen(ENTRY)) != 0)
+		return 0;
+	name += strlen(ENTRY);
+	(void)snprintf(shown, sizeof(shown), "syscall_entry_%.200s", name);
+	return available->add(available->ctx, line, name, shown);
+}
+
+int sonde_kernel_available(int (*add)(void *ctx, const char *group,
+				      const char *name, const char *shown),
+			   void *ctx, struct sonde_kernel_error *error)
+{
+	struct available available = { add, ctx };
+	int root = sonde_tracefs_open(error);
+	char *text = NULL;
+	char *next;
+	char *line;
+	int rc;
+
+	if (root < 0)
+		return root;
+	rc = read_whole(root, "available_events", &text);
+	(void)close(root); /* it was only read from */
+	if (rc)
+		return sonde_kernel_fail(error, rc,
+					 "reading tracefs' list of events: %s",
+					 strerrordesc_np(-rc));
+	next = text;
+	while (!rc && (line = strsep(&next, "\n")) != NULL)
+		rc = add_line(&available, line);
+	free(text);
+	return rc;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * available.h - which events the running kernel has, for a user to choose from.
+ *
+ * As tracefs lists them; a system call's two events are one, "syscalls" and the
+ * call's name.
+ */
+#ifndef KERNEL_AVAILABLE_H
+#define KERNEL_AVAILABLE_H
+
+#include "kernel/source.h"
+
+/* Calls `add` for each: the kernel's group and name, and the trace's name. Ends
+ * at the first that isn't 0, and returns that. Else 0, or -errno with *error. */
+int sonde_kernel_available(int (*add)(void *ctx, const char *group,
+				      const char *name, const char *shown),
+			   void *ctx, struct sonde_kernel_error *error);
+
+#endif /* KERNEL_AVAILABLE_H */

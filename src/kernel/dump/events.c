@@ -1,0 +1,392 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "kernel/dump/events.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "event/build.h"
+
+#define GROUP "statedump"
+
+/* ---- descriptions ---- */
+
+/* LTTng's numbers. What a thread was doing is not known: it may be running. */
+static const struct sonde_build_label types[] = {
+	{ 0, 0, "user_thread" },
+	{ 1, 1, "kernel_thread" },
+};
+
+#define MODE_UNKNOWN    5
+#define SUBMODE_UNKNOWN 1
+
+static const struct sonde_build_label modes[] = {
+	{ 0, 0, "user_mode" }, { 1, 1, "syscall" }, { 2, 2, "trap" },
+	{ 3, 3, "irq" },       { 4, 4, "softirq" }, { 5, 5, "unknown" },
+};
+
+static const struct sonde_build_label submodes[] = {
+	{ 0, 0, "none" },
+	{ 1, 1, "unknown" },
+};
+
+static const struct sonde_build_label statuses[] = {
+	{ SONDE_STATUS_UNKNOWN, SONDE_STATUS_UNKNOWN, "unknown" },
+	{ SONDE_STATUS_WAIT_FORK, SONDE_STATUS_WAIT_FORK, "wait_fork" },
+	{ SONDE_STATUS_WAIT_CPU, SONDE_STATUS_WAIT_CPU, "wait_cpu" },
+	{ SONDE_STATUS_EXIT, SONDE_STATUS_EXIT, "exit" },
+	{ SONDE_STATUS_ZOMBIE, SONDE_STATUS_ZOMBIE, "zombie" },
+	{ SONDE_STATUS_WAIT, SONDE_STATUS_WAIT, "wait" },
+	{ SONDE_STATUS_RUN, SONDE_STATUS_RUN, "run" },
+	{ SONDE_STATUS_DEAD, SONDE_STATUS_DEAD, "dead" },
+};
+
+static const struct sonde_build_label readers[] = {
+	{ 0, 0, "proc" },
+	{ 1, 1, "iterators" },
+};
+
+static void add_signed(struct sonde_build *build, const char *name)
+{
+	sonde_build_int(build, name, 32, SONDE_FIELD_SIGNED);
+}
+
+static void add_unsigned(struct sonde_build *build, const char *name)
+{
+	sonde_build_int(build, name, 32, 0);
+}
+
+static void describe_start(struct sonde_build *build)
+{
+	sonde_build_enum(build, "reader", 8, 0, readers,
+			 SONDE_ARRAY_SIZE(readers));
+}
+
+static void describe_end(struct sonde_build *build)
+{
+	sonde_build_int(build, "omitted", 64, 0);
+}
+
+static void describe_process(struct sonde_build *build)
+{
+	add_signed(build, "tid");
+	add_signed(build, "vtid");
+	add_signed(build, "pid");
+	add_signed(build, "vpid");
+	add_signed(build, "ppid");
+	add_signed(build, "vppid");
+	sonde_build_text(build, "name", SONDE_DUMP_NAME_BYTES);
+	sonde_build_enum(build, "type", 32, SONDE_FIELD_SIGNED, types,
+			 SONDE_ARRAY_SIZE(types));
+	sonde_build_enum(build, "mode", 32, SONDE_FIELD_SIGNED, modes,
+			 SONDE_ARRAY_SIZE(modes));
+	sonde_build_enum(build, "submode", 32, SONDE_FIELD_SIGNED, submodes,
+			 SONDE_ARRAY_SIZE(submodes));
+	sonde_build_enum(build, "status", 32, SONDE_FIELD_SIGNED, statuses,
+			 SONDE_ARRAY_SIZE(statuses));
+	add_unsigned(build, "cpu");
+	sonde_build_int(build, "file_table_address", 64, SONDE_FIELD_HEX);
+	add_unsigned(build, "ns_level");
+	add_unsigned(build, "ns_inum"); /* in the order of sonde_dump_ns */
+	add_unsigned(build, "mnt_ns");
+	add_unsigned(build, "net_ns");
+	add_unsigned(build, "user_ns");
+	add_unsigned(build, "uts_ns");
+	add_unsigned(build, "ipc_ns");
+	add_unsigned(build, "cgroup_ns");
+	sonde_build_string(build, "cgroup");
+}
+
+static void describe_file(struct sonde_build *build)
+{
+	add_signed(build, "pid");
+	sonde_build_int(build, "file_table_address", 64, SONDE_FIELD_HEX);
+	add_signed(build, "fd");
+	sonde_build_int(build, "flags", 32, SONDE_FIELD_HEX);
+	sonde_build_string(build, "filename");
+}
+
+static void describe_mapping(struct sonde_build *build)
+{
+	add_signed(build, "pid");
+	sonde_build_int(build, "begin", 64, SONDE_FIELD_HEX);
+	sonde_build_int(build, "end", 64, SONDE_FIELD_HEX);
+	sonde_build_int(build, "offset", 64, SONDE_FIELD_HEX);
+	sonde_build_int(build, "flags", 32, SONDE_FIELD_HEX);
+	sonde_build_string(build, "path");
+	sonde_build_string(build, "build_id");
+}
+
+static void describe_interrupt(struct sonde_build *build)
+{
+	add_unsigned(build, "irq");
+	sonde_build_string(build, "name");
+	sonde_build_string(build, "action");
+}
+
+static void describe_block_device(struct sonde_build *build)
+{
+	add_unsigned(build, "dev");
+	sonde_build_string(build, "diskname");
+}
+
+static void describe_network(struct sonde_build *build)
+{
+	sonde_build_string(build, "name");
+	sonde_build_int(build, "address_ipv4", 32,
+			SONDE_FIELD_HEX | SONDE_FIELD_NETWORK);
+	add_unsigned(build, "ifindex");
+	sonde_build_string(build, "address");
+}
+
+static void describe_cpu(struct sonde_build *build)
+{
+	add_unsigned(build, "cpu_id");
+	add_unsigned(build, "clock_cpu_mhz");
+	add_unsigned(build, "core_id");
+	add_unsigned(build, "physical_id");
+	add_unsigned(build, "core_cnt");
+	sonde_build_string(build, "architecture");
+	sonde_build_string(build, "vendor");
+	sonde_build_string(build, "model_name");
+}
+
+static const struct {
+	const char *name;
+	void (*describe)(struct sonde_build *build);
+} events[SONDE_DUMP_NR_EVENTS] = {
+	[SONDE_DUMP_START] = { "lttng_statedump_start", describe_start },
+	[SONDE_DUMP_END] = { "lttng_statedump_end", describe_end },
+	[SONDE_DUMP_PROCESS] = { "lttng_statedump_process_state",
+				 describe_process },
+	[SONDE_DUMP_FILE] = { "lttng_statedump_file_descriptor",
+			      describe_file },
+	[SONDE_DUMP_MAPPING] = { "sonde_statedump_mapping", describe_mapping },
+	[SONDE_DUMP_INTERRUPT] = { "lttng_statedump_interrupt",
+				   describe_interrupt },
+	[SONDE_DUMP_BLOCK_DEVICE] = { "lttng_statedump_block_device",
+				      describe_block_device },
+	[SONDE_DUMP_NETWORK] = { "lttng_statedump_network_interface",
+				 describe_network },
+	[SONDE_DUMP_CPU] = { "lttng_statedump_cpu_topology", describe_cpu },
+};
+
+static int make_desc(size_t i, uint64_t *room, struct sonde_desc **ret_desc)
+{
+	const struct sonde_desc *made = (const void *)room;
+	struct sonde_desc *desc;
+	struct sonde_build build;
+	int rc;
+
+	sonde_build_begin(&build, room, GROUP, events[i].name, SONDE_INFO);
+	events[i].describe(&build);
+	rc = sonde_build_end(&build);
+	if (rc)
+		return rc;
+	desc = malloc(made->size);
+	if (!desc)
+		return -ENOMEM;
+	memcpy(desc, made, made->size);
+	*ret_desc = desc;
+	return 0;
+}
+
+int sonde_dump_descs_new(struct sonde_desc *descs[SONDE_DUMP_NR_EVENTS])
+{
+	uint64_t *room = malloc(SONDE_DESC_MAX);
+	int rc = room ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < SONDE_DUMP_NR_EVENTS; i++)
+		descs[i] = NULL;
+	for (size_t i = 0; !rc && i < SONDE_DUMP_NR_EVENTS; i++)
+		rc = make_desc(i, room, &descs[i]);
+	free(room);
+	if (rc)
+		sonde_dump_descs_free(descs);
+	return rc;
+}
+
+void sonde_dump_descs_free(struct sonde_desc *descs[SONDE_DUMP_NR_EVENTS])
+{
+	for (size_t i = 0; i < SONDE_DUMP_NR_EVENTS; i++) {
+		free(descs[i]);
+		descs[i] = NULL;
+	}
+}
+
+/* ---- payloads ---- */
+
+static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
+{
+	memcpy(at, bytes, size);
+	return at + size;
+}
+
+static uint8_t *put_u32(uint8_t *at, uint32_t value)
+{
+	return put(at, &value, sizeof(value));
+}
+
+static uint8_t *put_i32(uint8_t *at, int32_t value)
+{
+	return put(at, &value, sizeof(value));
+}
+
+static uint8_t *put_u64(uint8_t *at, uint64_t value)
+{
+	return put(at, &value, sizeof(value));
+}
+
+static uint8_t *begin(struct sonde_out *out, enum sonde_dump_event event,
+		      size_t size)
+{
+	return sonde_out_event(out, (uint16_t)(SONDE_KERNEL_FIRST_ID + event),
+			       size);
+}
+
+void sonde_dump_emit_start(struct sonde_out *out, bool by_iterators)
+{
+	uint8_t *at = begin(out, SONDE_DUMP_START, 1);
+
+	if (at)
+		*at = by_iterators;
+}
+
+void sonde_dump_emit_end(struct sonde_out *out, uint64_t omitted)
+{
+	uint8_t *at = begin(out, SONDE_DUMP_END, 8);
+
+	if (at)
+		(void)put_u64(at, omitted);
+}
+
+void sonde_dump_emit_process(struct sonde_out *out,
+			     const struct sonde_dump_task *task, int32_t vppid,
+			     uint64_t table)
+{
+	const char *cgroup = task->cgroup ? task->cgroup : "";
+	size_t size = strlen(cgroup) + 1;
+	uint8_t *at = begin(out, SONDE_DUMP_PROCESS,
+			    6 * 4 + SONDE_DUMP_NAME_BYTES + 4 * 4 + 4 + 8 + 4 +
+				    sizeof(task->ns) + size);
+
+	if (!at)
+		return;
+	at = put_i32(at, task->tid);
+	at = put_i32(at, task->vtid);
+	at = put_i32(at, task->pid);
+	at = put_i32(at, task->vpid);
+	at = put_i32(at, task->ppid);
+	at = put_i32(at, vppid);
+	at = put(at, task->name, sizeof(task->name));
+	at = put_i32(at, task->is_kernel);
+	at = put_i32(at, MODE_UNKNOWN);
+	at = put_i32(at, SUBMODE_UNKNOWN);
+	at = put_i32(at, task->status);
+	at = put_u32(at, task->cpu);
+	at = put_u64(at, table);
+	at = put_u32(at, task->ns_level);
+	at = put(at, task->ns, sizeof(task->ns));
+	(void)put(at, cgroup, size);
+}
+
+void sonde_dump_emit_file(struct sonde_out *out,
+			  const struct sonde_dump_file *file, uint64_t table)
+{
+	size_t size = strlen(file->name) + 1;
+	uint8_t *at = begin(out, SONDE_DUMP_FILE, 4 + 8 + 4 + 4 + size);
+
+	if (!at)
+		return;
+	at = put_i32(at, file->pid);
+	at = put_u64(at, table);
+	at = put_u32(at, file->fd);
+	at = put_u32(at, file->flags);
+	(void)put(at, file->name, size);
+}
+
+void sonde_dump_emit_mapping(struct sonde_out *out,
+			     const struct sonde_dump_mapping *mapping,
+			     const char *build_id)
+{
+	size_t path_size = strlen(mapping->path) + 1;
+	size_t id_size = strlen(build_id) + 1;
+	uint8_t *at = begin(out, SONDE_DUMP_MAPPING,
+			    4 + 3 * 8 + 4 + path_size + id_size);
+
+	if (!at)
+		return;
+	at = put_i32(at, mapping->pid);
+	at = put_u64(at, mapping->begin);
+	at = put_u64(at, mapping->end);
+	at = put_u64(at, mapping->offset);
+	at = put_u32(at, mapping->flags);
+	at = put(at, mapping->path, path_size);
+	(void)put(at, build_id, id_size);
+}
+
+void sonde_dump_emit_interrupt(struct sonde_out *out, uint32_t irq,
+			       const char *name, const char *action)
+{
+	size_t name_size = strlen(name) + 1;
+	size_t action_size = strlen(action) + 1;
+	uint8_t *at =
+		begin(out, SONDE_DUMP_INTERRUPT, 4 + name_size + action_size);
+
+	if (!at)
+		return;
+	at = put_u32(at, irq);
+	at = put(at, name, name_size);
+	(void)put(at, action, action_size);
+}
+
+void sonde_dump_emit_block_device(struct sonde_out *out, uint32_t dev,
+				  const char *name)
+{
+	size_t size = strlen(name) + 1;
+	uint8_t *at = begin(out, SONDE_DUMP_BLOCK_DEVICE, 4 + size);
+
+	if (!at)
+		return;
+	at = put_u32(at, dev);
+	(void)put(at, name, size);
+}
+
+void sonde_dump_emit_network(struct sonde_out *out,
+			     const struct sonde_dump_network *network)
+{
+	size_t name_size = strlen(network->name) + 1;
+	size_t address_size = strlen(network->address) + 1;
+	uint8_t *at = begin(out, SONDE_DUMP_NETWORK,
+			    name_size + 4 + 4 + address_size);
+
+	if (!at)
+		return;
+	at = put(at, network->name, name_size);
+	at = put(at, network->ipv4, sizeof(network->ipv4));
+	at = put_u32(at, network->ifindex);
+	(void)put(at, network->address, address_size);
+}
+
+void sonde_dump_emit_cpu(struct sonde_out *out,
+			 const struct sonde_dump_cpu *cpu)
+{
+	size_t architecture_size = strlen(cpu->architecture) + 1;
+	size_t vendor_size = strlen(cpu->vendor) + 1;
+	size_t model_size = strlen(cpu->model_name) + 1;
+	uint8_t *at =
+		begin(out, SONDE_DUMP_CPU,
+		      5 * 4 + architecture_size + vendor_size + model_size);
+
+	if (!at)
+		return;
+	at = put_u32(at, cpu->cpu_id);
+	at = put_u32(at, cpu->mhz);
+	at = put_u32(at, cpu->core_id);
+	at = put_u32(at, cpu->physical_id);
+	at = put_u32(at, cpu->core_cnt);
+	at = put(at, cpu->architecture, architecture_size);
+	at = put(at, cpu->vendor, vendor_size);
+	(void)put(at, cpu->model_name, model_size);
+}

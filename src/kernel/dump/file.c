@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "kernel/dump/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PATH_BYTES 256
+
+int sonde_read_text(char *to, size_t size, const char *path_format, ...)
+{
+	char path[PATH_BYTES];
+	size_t used = 0;
+	va_list args;
+	ssize_t n;
+	int fd;
+
+	to[0] = '\0';
+	va_start(args, path_format);
+	n = vsnprintf(path, sizeof(path), path_format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	do {
+		n = read(fd, to + used, size - 1 - used);
+		if (n > 0)
+			used += (size_t)n;
+	} while (n > 0 && used < size - 1);
+	if (n < 0)
+		n = -errno;
+	(void)close(fd); /* it was only read */
+	to[n < 0 ? 0 : used] = '\0';
+	return n < 0 ? (int)n : (int)used;
+}
+
+int sonde_lines_open(struct sonde_lines *lines, const char *path)
+{
+	lines->at_end = false;
+	lines->in_line = false;
+	lines->begin = 0;
+	lines->end = 0;
+	lines->fd = open(path, O_RDONLY | O_CLOEXEC);
+	return lines->fd < 0 ? -errno : 0;
+}
+
+/* More bytes, behind those that are there; false if there are none. */
+static bool fill(struct sonde_lines *lines)
+{
+	ssize_t n;
+
+	if (lines->at_end || lines->fd < 0)
+		return false;
+	memmove(lines->bytes, lines->bytes + lines->begin,
+		lines->end - lines->begin);
+	lines->end -= lines->begin;
+	lines->begin = 0;
+	n = read(lines->fd, lines->bytes + lines->end,
+		 sizeof(lines->bytes) - 1 - lines->end);
+	if (n <= 0) {
+		lines->at_end = true;
+		return false;
+	}
+	lines->end += (size_t)n;
+	return true;
+}
+
+/* A line, or a part of one that is too long. NULL at the end. */
+static char *next_part(struct sonde_lines *lines, bool *ret_whole)
+{
+	for (;;) {
+		char *begin = lines->bytes + lines->begin;
+		size_t size = lines->end - lines->begin;
+		char *newline = memchr(begin, '\n', size);
+
+		*ret_whole = true;
+		if (newline && newline - begin <= SONDE_LINE_MAX) {
+			*newline = '\0';
+			lines->begin += (size_t)(newline - begin) + 1;
+			return begin;
+		}
+		if (size > SONDE_LINE_MAX) {
+			/* Its end is found, and passed over, later. */
+			*ret_whole = false;
+			begin[SONDE_LINE_MAX] = '\0';
+			lines->begin += SONDE_LINE_MAX + 1;
+			return begin;
+		}
+		if (fill(lines))
+			continue;
+		if (!size)
+			return NULL;
+		lines->bytes[lines->end] = '\0';
+		lines->begin = lines->end;
+		return lines->bytes + lines->end - size;
+	}
+}
+
+char *sonde_lines_next(struct sonde_lines *lines)
+{
+	bool is_whole;
+	bool is_rest;
+	char *part;
+
+	do {
+		is_rest = lines->in_line;
+		part = next_part(lines, &is_whole);
+		lines->in_line = !is_whole;
+	} while (part && is_rest);
+	return part;
+}
+
+void sonde_lines_close(struct sonde_lines *lines)
+{
+	if (lines->fd >= 0)
+		(void)close(lines->fd); /* it was only read */
+	lines->fd = -1;
+}

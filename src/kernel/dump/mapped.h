@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * mapped.h - which mappings are worth an event: those of files that the process
+ * has mapped executable somewhere, code and data alike. So that an address of
+ * either kind can be turned into a place in a file: address - begin + offset.
+ *
+ * (What a file's last segment has beyond its bytes in the file, .bss, lies in
+ * memory without a file right behind its last mapping: its addresses follow
+ * from the file's program headers.)
+ *
+ * Mappings come in the order of addresses, a file's code after its first data:
+ * so a process's are kept until all are there. Bounded; what is beyond is
+ * counted.
+ */
+#ifndef KERNEL_DUMP_MAPPED_H
+#define KERNEL_DUMP_MAPPED_H
+
+#include "base/pool.h"
+#include "kernel/dump/buildid.h"
+#include "kernel/dump/out.h"
+
+struct sonde_mapped {
+	struct sonde_dump_mapping *all; /* of one process */
+	struct sonde_dump_mapping *code;
+	size_t nr;
+	size_t nr_code;
+	struct sonde_pool paths;
+	struct sonde_build_ids build_ids;
+	uint64_t omitted;
+};
+
+/* 0 or -ENOMEM. After `deadline` no file is opened for its build-id. */
+int sonde_mapped_init(struct sonde_mapped *mapped, uint64_t deadline);
+void sonde_mapped_fini(struct sonde_mapped *mapped);
+
+/* Records the process before, if this is of another. 0 or -ENOMEM. */
+int sonde_mapped_add(struct sonde_mapped *mapped, struct sonde_out *out,
+		     const struct sonde_dump_mapping *mapping);
+/* Records the last process. */
+void sonde_mapped_flush(struct sonde_mapped *mapped, struct sonde_out *out);
+
+#endif /* KERNEL_DUMP_MAPPED_H */

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "kernel/kernel.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/port.h"
+#include "expr/expr.h"
+#include "kernel/condition.h"
+
+/* What every kernel since 3.8 calls its first PID namespace. */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+int sonde_kernel_fail(struct sonde_kernel_error *error, int rc,
+		      const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	return rc;
+}
+
+/* ---- several sources ---- */
+
+static bool is_taken(void *ctx, const char *group, const char *name)
+{
+	const struct sonde_kernel_sources *set = ctx;
+
+	for (uint32_t i = 0; i < set->nr; i++)
+		if (set->sources[i]->ops->has(set->sources[i], group, name))
+			return true;
+	return false;
+}
+
+static int open_one(const struct sonde_kernel_ops *ops,
+		    const struct sonde_kernel_config *config, bool only_best,
+		    struct sonde_kernel_sources *set,
+		    struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_config ours = *config;
+	int rc;
+
+	ours.is_taken = is_taken;
+	ours.ctx = set;
+	ours.only_best = only_best;
+	/* Two sources share; the one that is best has what comes most. */
+	if (only_best)
+		ours.memory_bytes -= ours.memory_bytes / 4;
+	else if (set->nr)
+		ours.memory_bytes /= 4;
+	error->text[0] = '\0';
+	rc = ops->open(&ours, &set->sources[set->nr], error);
+	if (!rc)
+		set->nr++;
+	else if (!*error->text)
+		(void)sonde_kernel_fail(error, rc, "%s: %s", ops->name,
+					strerrordesc_np(-rc));
+	return rc;
+}
+
+/* The user's mistakes, and nothing selected, are no lack of the source's. */
+static bool is_lack(int error)
+{
+	return error && error != -ENODATA && error != -EINVAL;
+}
+
+static int open_auto(const struct sonde_kernel_config *config,
+		     struct sonde_kernel_sources *set,
+		     struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_error lack = { "" };
+	int bpf = open_one(&sonde_kernel_bpf, config, true, set, error);
+	int tracefs;
+
+	if (bpf == -EINVAL)
+		return bpf;
+	if (is_lack(bpf))
+		lack = *error;
+	tracefs = open_one(&sonde_kernel_tracefs, config, false, set, error);
+	if (tracefs == -EINVAL)
+		return tracefs;
+	if (!is_lack(tracefs) && !is_lack(bpf))
+		return 0;
+	if (!is_lack(tracefs)) {
+		(void)snprintf(set->note, sizeof(set->note), "%s", lack.text);
+		return 0;
+	}
+	if (is_lack(bpf)) {
+		struct sonde_kernel_error both = *error;
+
+		return sonde_kernel_fail(error, bpf, "%.190s; and %.190s",
+					 lack.text, both.text);
+	}
+	(void)snprintf(set->note, sizeof(set->note), "%s", error->text);
+	/* What else was selected, if anything, is for BPF as well. */
+	sonde_kernel_sources_close(set);
+	return open_one(&sonde_kernel_bpf, config, false, set, error);
+}
+
+static int open_chosen(const struct sonde_kernel_config *config,
+		       enum sonde_kernel_choice choice,
+		       struct sonde_kernel_sources *set,
+		       struct sonde_kernel_error *error)
+{
+	switch (choice) {
+	case SONDE_KERNEL_AUTO:
+		return open_auto(config, set, error);
+	case SONDE_KERNEL_TRACEFS:
+		return open_one(&sonde_kernel_tracefs, config, false, set,
+				error);
+	case SONDE_KERNEL_BPF:
+		return open_one(&sonde_kernel_bpf, config, false, set, error);
+	}
+	return -EINVAL;
+}
+
+bool sonde_kernel_knows_pids(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ||
+	       st.st_ino == FIRST_PID_NAMESPACE;
+}
+
+/* ---- conditions ---- */
+
+/* Whether events of that description have what `name` names. */
+static bool has_name(const struct sonde_desc *desc, const char *name)
+{
+	struct sonde_condition *condition;
+	const struct sonde_expr_scope *scope;
+	struct sonde_expr_source source;
+	char error[8];
+	int rc;
+
+	/* The condition doesn't matter: what names mean is the event's. */
+	if (sonde_condition_new(desc, "1", error, sizeof(error), &condition))
+		return true;
+	scope = sonde_condition_scope(condition);
+	rc = scope->find(scope->ctx, name, strlen(name), &source);
+	sonde_condition_free(condition);
+	return rc != -ENOENT;
+}
+
+static bool any_has_name(const struct sonde_kernel_sources *set,
+			 const char *name)
+{
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct sonde_kernel_source *source = set->sources[i];
+		uint32_t nr = source->ops->nr_events(source);
+
+		for (uint32_t k = 0; k < nr; k++)
+			if (has_name(source->ops->event(source, k), name))
+				return true;
+	}
+	return false;
+}
+
+/* A name that no event has is a slip of the pen: the condition would silently
+ * hold for nothing. */
+static int check_names(const struct sonde_kernel_sources *set,
+		       const struct sonde_kernel_rule *rule,
+		       struct sonde_kernel_error *error)
+{
+	struct sonde_expr_error details;
+	struct sonde_expr *expr;
+	const char *name;
+	uint32_t column;
+	int rc = sonde_expr_parse(rule->condition, &details, &expr);
+
+	if (rc)
+		return sonde_kernel_fail(error, rc, "if %.150s: %.200s",
+					 rule->condition, details.text);
+	for (size_t i = 0;
+	     !rc && (name = sonde_expr_name(expr, i, &column)) != NULL; i++)
+		if (!any_has_name(set, name))
+			rc = sonde_kernel_fail(
+				error, -EINVAL,
+				"if %.150s: column %u: no event that is "
+				"recorded has '%.80s'",
+				rule->condition, column, name);
+	sonde_expr_free(expr);
+	return rc;
+}
+
+static int check_conditions(const struct sonde_kernel_sources *set,
+			    const struct sonde_kernel_rules *rules,
+			    struct sonde_kernel_error *error)
+{
+	const char *before = NULL;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < rules->nr && !rc; i++) {
+		const struct sonde_kernel_rule *rule = &rules->rules[i];
+
+		/* Those of one -k share theirs. */
+		if (rule->condition && rule->condition != before)
+			rc = check_names(set, rule, error);
+		before = rule->condition;
+	}
+	return rc;
+}
+
+int sonde_kernel_sources_open(const struct sonde_kernel_config *config,
+			      enum sonde_kernel_choice choice,
+			      struct sonde_kernel_sources *ret_set,
+			      struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_sources set = { .nr = 0 };
+	const struct sonde_kernel_rule *rule;
+	int rc;
+
+	if (config->scope == SONDE_KERNEL_TREE && !sonde_kernel_knows_pids())
+		return sonde_kernel_fail(
+			error, -ENODEV,
+			"in a container (a PID namespace) the kernel's numbers "
+			"of the program's processes are not known; record all "
+			"of the machine with -a, or run sonde outside of it");
+	rc = open_chosen(config, choice, &set, error);
+	rule = rc && rc != -ENODATA ?
+		       NULL :
+		       sonde_kernel_rules_unmatched(config->rules);
+	if (rule)
+		rc = sonde_kernel_fail(
+			error, -EINVAL,
+			"-k %.100s: this kernel has no such event; "
+			"'sonde list -k' shows what it has",
+			rule->text);
+	else if (!rc && !set.nr)
+		rc = -ENODATA;
+	if (!rc)
+		rc = check_conditions(&set, config->rules, error);
+	if (rc == -ENODATA)
+		(void)sonde_kernel_fail(error, rc,
+					"-k selects no kernel event: each is "
+					"excluded by a '!'");
+	if (rc)
+		sonde_kernel_sources_close(&set);
+	else
+		*ret_set = set;
+	return rc;
+}
+
+void sonde_kernel_sources_close(struct sonde_kernel_sources *set)
+{
+	while (set->nr) {
+		struct sonde_kernel_source *source = set->sources[--set->nr];
+
+		source->ops->close(source);
+	}
+}
+
+const char *sonde_kernel_sources_name(const struct sonde_kernel_sources *set)
+{
+	if (set->nr == 2)
+		return "bpf,tracefs";
+	return set->nr ? set->sources[0]->ops->name : "none";
+}

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * source.h - where kernel events come from: one interface for all tracers of a
+ * kernel.
+ *
+ * A source is opened with what the user selected, says which events it will
+ * deliver and in which streams, is started, read, stopped, and closed. What it
+ * delivers are pieces of streams, ready for the trace: records as
+ * ring/layout.h has them in *large* streams, each
+ *
+ *	header	u16 id, u32 time; or u16 65535, u32 id, u64 time
+ *	u32	the context `tid`: the thread that was running, 0 if idle
+ *	payload	packed, as the event's description says
+ *
+ * Ids are 1 + the event's index. Short times are the low 32 bits of the
+ * session's clock, and extend the time of the record before; the first record
+ * of a packet extends the packet's ts_begin. So a record is long if its time is
+ * 2^32 ticks or more after that one. Times in a stream never go back.
+ *
+ * Sources:
+ *
+ *	tracefs	the kernel's own trace buffers (stock/tracefs)
+ *	bpf	our rings, written by BPF programs (stock/bpf)
+ *	dump	not a tracer: the state of the system at an instant, as events
+ *		(dump)
+ *
+ * Everything here is called by one thread, the recorder's. No call blocks for
+ * long; open may take some tens of milliseconds.
+ *
+ * Accounts, for each stream, whatever the mode, at any time:
+ *
+ *	emitted = events delivered or yet to be read + lost_full + lost_size +
+ *		  overwritten
+ *
+ * and, for the source as a whole, `missed`: events that happened while their
+ * program could not run, and that belong to no stream.
+ */
+#ifndef KERNEL_SOURCE_H
+#define KERNEL_SOURCE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <sonde/abi.h>
+
+#include "kernel/rules.h"
+#include "ring/reader.h"
+
+#define SONDE_KERNEL_FIRST_ID 1u
+
+/* Whose activity is recorded. */
+enum sonde_kernel_scope {
+	SONDE_KERNEL_MACHINE, /* everybody's */
+	/* A process, and whoever descends from it from then on: what its
+	 * threads do; switches from and to them, wake-ups of them; what
+	 * interrupts their CPU while they run. */
+	SONDE_KERNEL_TREE,
+};
+
+struct sonde_kernel_config {
+	struct sonde_kernel_rules *rules; /* borrowed while open */
+	enum sonde_kernel_scope scope;
+	enum sonde_ring_mode mode;
+	uint64_t memory_bytes; /* for all buffers of the source together */
+	uint32_t subbuf_bytes; /* 0: choose; else a power of two */
+	enum sonde_clock_kind clock; /* of the records' times */
+	uint64_t (*now)(void);       /* that clock, now */
+	/* Processes (not threads) whose own activity is left out: system calls,
+	 * faults and all else that names them as running, but for switches and
+	 * wake-ups, which tell of others' time too. 0: nobody. */
+	pid_t self[2];
+	uint64_t session; /* a random number, for names in the system */
+	/* Bytes of a user's string, and of a buffer read or written by a system
+	 * call, that are recorded at most; 0: none, where it can be chosen. */
+	uint32_t string_bytes;
+	uint32_t buffer_bytes;
+	/* Events another source delivers already; by the kernel's names. NULL:
+	 * none. */
+	bool (*is_taken)(void *ctx, const char *group, const char *name);
+	void *ctx;
+	/* Deliver only what this source is best at; the rest is for another. */
+	bool only_best;
+};
+
+/* What went wrong, for the user: what, which limit, and the remedy; one line.
+ */
+struct sonde_kernel_error {
+	char text[400];
+};
+
+__attribute__((format(printf, 3, 4))) int
+sonde_kernel_fail(struct sonde_kernel_error *error, int rc, const char *format,
+		  ...);
+
+struct sonde_kernel_stream {
+	uint32_t cpu;
+	char name[24]; /* of its files: "cpu0", "cpu0_nested1", "dump" */
+};
+
+struct sonde_kernel_counts {
+	uint64_t delivered; /* by peek and advance */
+	uint64_t lost_full; /* no room in the buffer */
+	uint64_t lost_size; /* larger than a sub-buffer takes */
+	uint64_t overwritten;
+};
+
+struct sonde_kernel_source {
+	const struct sonde_kernel_ops *ops;
+};
+
+struct sonde_kernel_ops {
+	const char *name; /* "tracefs", "bpf", "dump" */
+
+	/*
+	 * Get ready, with nothing recorded yet. 0; -ENODATA if it has no event
+	 * that is selected and not taken; else -errno with *error:
+	 * -EPERM, -EACCES, -ENOSYS, -ENODEV if this user or kernel can't,
+	 * -EINVAL for a condition that makes no sense for its event.
+	 */
+	int (*open)(const struct sonde_kernel_config *config,
+		    struct sonde_kernel_source **ret_source,
+		    struct sonde_kernel_error *error);
+
+	/* Known from open to close. The description's provider is the kernel's
+	 * group; its name is what the trace says, which is LTTng's
+	 * (kernel/names.h). */
+	uint32_t (*nr_events)(const struct sonde_kernel_source *source);
+	const struct sonde_desc *(*event)(
+		const struct sonde_kernel_source *source, uint32_t index);
+	/* Whether it delivers the kernel's event group:name; system calls are
+	 * "syscalls" and the call's name. */
+	bool (*has)(const struct sonde_kernel_source *source, const char *group,
+		    const char *name);
+
+	uint32_t (*nr_streams)(const struct sonde_kernel_source *source);
+	void (*stream)(const struct sonde_kernel_source *source, uint32_t index,
+		       struct sonde_kernel_stream *ret_stream);
+
+	/* Record from now on; `root` if the scope is a tree: it exists, and
+	 * waits until this has returned. 0 or -errno with *error. */
+	int (*start)(struct sonde_kernel_source *source, pid_t root,
+		     struct sonde_kernel_error *error);
+	/* Nothing is recorded any more when this has returned. */
+	void (*stop)(struct sonde_kernel_source *source);
+
+	/* Once in each of the recorder's rounds, before peek. */
+	void (*tick)(struct sonde_kernel_source *source);
+
+	/*
+	 * As sonde_ring_peek() and its kin (ring/reader.h): 1 and a chunk, 0,
+	 * -ESTALE or -EPROTO. A chunk is borrowed until the next call about its
+	 * stream. advance() also gives room back to the writer, in discard
+	 * mode.
+	 */
+	int (*peek)(struct sonde_kernel_source *source, uint32_t stream,
+		    struct sonde_ring_chunk *ret_chunk);
+	void (*advance)(struct sonde_kernel_source *source, uint32_t stream,
+			const struct sonde_ring_chunk *chunk);
+	/* Overwrite mode, after stop: what was written last is read then.
+	 * rewind() goes before the first peek; 1, 0 (nothing) or -EPROTO. */
+	int (*rewind)(struct sonde_kernel_source *source, uint32_t stream);
+
+	/* Bytes a stream's buffer holds: how fast it must be read. */
+	uint64_t (*capacity)(const struct sonde_kernel_source *source,
+			     uint32_t stream);
+	/* Exact after stop. */
+	void (*counts)(struct sonde_kernel_source *source, uint32_t stream,
+		       struct sonde_kernel_counts *ret_counts);
+	uint64_t (*missed)(struct sonde_kernel_source *source);
+	/* How far times may be off, in nanoseconds; 0 if they are the clock's
+	 * own. After stop. */
+	uint64_t (*clock_error_ns)(const struct sonde_kernel_source *source);
+
+	/* Leaves nothing behind in the system. NULL is fine. */
+	void (*close)(struct sonde_kernel_source *source);
+};
+
+extern const struct sonde_kernel_ops sonde_kernel_tracefs;
+extern const struct sonde_kernel_ops sonde_kernel_bpf;
+
+#endif /* KERNEL_SOURCE_H */

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * any.c - tracepoints for which no program was written: a template each.
+ *
+ * Which there are, and of which group, tracefs says; what a tracepoint's
+ * arguments are, the kernel's BTF: the type btf_trace_NAME has their types, the
+ * function __probestub_NAME, __traceiter_NAME or __bpf_trace_NAME their names.
+ * Integers are recorded as they are, tasks as comm and tid, char pointers as
+ * strings, other pointers as addresses.
+ *
+ * BTF is checked by whoever loads it; what is missing in it, or of a form that
+ * isn't known here, is an error that says so.
+ */
+#include "kernel/stock/bpf/bpf.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/port.h"
+#include "event/build.h"
+#include "kernel/names.h"
+
+#define EVENTS_FILE "/sys/kernel/tracing/available_events"
+#define LINE_MAX_   256
+#define NAME_MAX_   128
+
+/* An argument, as its type says. */
+struct arg {
+	uint32_t kind; /* enum sonde_bpf_any_kind; 0: not recorded */
+	uint32_t bytes;
+	uint32_t flags; /* SONDE_FIELD_* */
+	char name[NAME_MAX_];
+};
+
+struct prototype {
+	uint32_t nr;
+	struct arg args[SONDE_BPF_ANY_ARGS];
+};
+
+/* ---- types ---- */
+
+static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
+{
+	const struct btf_type *type = btf__type_by_id(btf, id);
+
+	while (type && (btf_is_mod(type) || btf_is_typedef(type)))
+		type = btf__type_by_id(btf, type->type);
+	return type;
+}
+
+static bool is_char(const struct btf *btf, const struct btf_type *type)
+{
+	const char *name = btf__name_by_offset(btf, type->name_off);
+
+	return btf_is_int(type) && type->size == 1 && name &&
+	       !strcmp(name, "char");
+}
+
+static bool is_task(const struct btf *btf, const struct btf_type *type)
+{
+	const char *name = btf__name_by_offset(btf, type->name_off);
+
+	return btf_is_struct(type) && name && !strcmp(name, "task_struct");
+}
+
+static void pointer_arg(const struct btf *btf, uint32_t to, struct arg *arg)
+{
+	/* Nothing, if it points to void. */
+	const struct btf_type *type = to ? resolve(btf, to) : NULL;
+
+	if (type && is_char(btf, type)) {
+		arg->kind = SONDE_BPF_ANY_STRING;
+		arg->bytes = SONDE_BPF_ANY_TEXT;
+	} else if (type && is_task(btf, type)) {
+		arg->kind = SONDE_BPF_ANY_TASK;
+		arg->bytes = 20;
+	} else if (!type || btf_is_int(type) || btf_is_composite(type)) {
+		arg->kind = SONDE_BPF_ANY_BYTES_8;
+		arg->bytes = 8;
+		arg->flags = SONDE_FIELD_HEX;
+	}
+	/* Else a program may not read it: a function, say. It's left out. */
+}
+
+static bool type_arg(const struct btf *btf, uint32_t id, struct arg *arg)
+{
+	const struct btf_type *type = resolve(btf, id);
+
+	if (!type)
+		return false;
+	if (btf_is_ptr(type)) {
+		pointer_arg(btf, type->type, arg);
+		return true;
+	}
+	if (!btf_is_int(type) && !btf_is_any_enum(type))
+		return false;
+	if (type->size != 1 && type->size != 2 && type->size != 4 &&
+	    type->size != 8)
+		return false;
+	arg->kind = type->size;
+	arg->bytes = type->size;
+	if (!btf_is_int(type) ? btf_kflag(type) || btf_is_enum(type) :
+				(btf_int_encoding(type) & BTF_INT_SIGNED) != 0)
+		arg->flags = SONDE_FIELD_SIGNED;
+	return true;
+}
+
+/* ---- prototypes ---- */
+
+/* The function type, with the arguments' types. */
+static const struct btf_type *types_of(const struct btf *btf, const char *name)
+{
+	char text[NAME_MAX_ + 16];
+	const struct btf_type *type;
+	int id;
+
+	(void)snprintf(text, sizeof(text), "btf_trace_%s", name);
+	id = btf__find_by_name_kind(btf, text, BTF_KIND_TYPEDEF);
+	type = id > 0 ? resolve(btf, (uint32_t)id) : NULL;
+	if (!type || !btf_is_ptr(type))
+		return NULL;
+	type = btf__type_by_id(btf, type->type);
+	return type && btf_is_func_proto(type) ? type : NULL;
+}
+
+/* One with the arguments' names, or NULL. */
+static const struct btf_type *names_of(const struct btf *btf, const char *name,
+				       uint32_t nr)
+{
+	static const char *const prefixes[] = { "__probestub_", "__traceiter_",
+						"__bpf_trace_" };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(prefixes); i++) {
+		char text[NAME_MAX_ + 16];
+		const struct btf_type *type;
+		int id;
+
+		(void)snprintf(text, sizeof(text), "%s%s", prefixes[i], name);
+		id = btf__find_by_name_kind(btf, text, BTF_KIND_FUNC);
+		type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
+		type = type ? btf__type_by_id(btf, type->type) : NULL;
+		if (type && btf_is_func_proto(type) && btf_vlen(type) == nr)
+			return type;
+	}
+	return NULL;
+}
+
+static void name_arg(const struct btf *btf, const struct btf_type *names,
+		     uint32_t i, struct arg *arg)
+{
+	const char *name = NULL;
+
+	if (names)
+		name = btf__name_by_offset(btf,
+					   btf_params(names)[i + 1].name_off);
+	if (name && *name && strlen(name) < sizeof(arg->name) - 8)
+		(void)snprintf(arg->name, sizeof(arg->name), "%s", name);
+	else
+		(void)snprintf(arg->name, sizeof(arg->name), "arg%u", i + 1);
+}
+
+/* False if it has none, or one that can't be recorded. */
+static bool find_prototype(const struct btf *btf, const char *name,
+			   struct prototype *ret_prototype)
+{
+	const struct btf_type *types = types_of(btf, name);
+	struct prototype p = { .nr = 0 };
+	const struct btf_type *names;
+	uint32_t bytes = 0;
+	uint32_t nr = types ? btf_vlen(types) : 0;
+
+	/* The first is the tracer's own. */
+	if (nr < 1 || nr - 1 > SONDE_BPF_ANY_ARGS)
+		return false;
+	names = names_of(btf, name, nr);
+	for (; p.nr + 1 < nr; p.nr++) {
+		struct arg *arg = &p.args[p.nr];
+
+		/* The templates' own limit: a string must fit at the end. */
+		if (bytes > SONDE_BPF_ANY_BYTES - SONDE_BPF_ANY_TEXT ||
+		    !type_arg(btf, btf_params(types)[p.nr + 1].type, arg))
+			return false;
+		name_arg(btf, names, p.nr, arg);
+		bytes += arg->bytes;
+	}
+	*ret_prototype = p;
+	return true;
+}
+
+/* ---- descriptions ---- */
+
+static int describe(const char *group, const char *name,
+		    const struct prototype *p, void *room)
+{
+	struct sonde_build build;
+
+	sonde_build_begin(&build, room, group,
+			  sonde_kernel_event_name(group, name), SONDE_INFO);
+	for (uint32_t i = 0; i < p->nr; i++) {
+		const struct arg *arg = &p->args[i];
+		char text[NAME_MAX_ + 8];
+
+		if (!arg->kind)
+			continue;
+		if (arg->kind == SONDE_BPF_ANY_STRING) {
+			sonde_build_string(&build, arg->name);
+		} else if (arg->kind == SONDE_BPF_ANY_TASK) {
+			(void)snprintf(text, sizeof(text), "%s_comm",
+				       arg->name);
+			sonde_build_text(&build, text, 16);
+			(void)snprintf(text, sizeof(text), "%s_tid", arg->name);
+			sonde_build_int(&build, text, 32, SONDE_FIELD_SIGNED);
+		} else {
+			sonde_build_int(&build, arg->name,
+					(uint8_t)(8 * arg->bytes), arg->flags);
+		}
+	}
+	return sonde_build_end(&build);
+}
+
+/* ---- selection ---- */
+
+struct search {
+	struct bpf_source *source;
+	struct btf *btf;
+	struct sonde_kernel_error *error;
+	void *room;
+};
+
+static int fill_any(struct search *s, const struct sonde_kernel_rule *rule,
+		    const char *group, const char *name)
+{
+	struct bpf_source *source = s->source;
+	struct bpf_any *any = &source->anys[source->nr_anys];
+	struct prototype p;
+	uint16_t id;
+	struct bpf_test test;
+	int rc;
+
+	if (!find_prototype(s->btf, name, &p))
+		return sonde_kernel_fail(s->error, -EOPNOTSUPP,
+					 "BPF: %s:%s has arguments that a BPF "
+					 "program can't record; "
+					 "'--kernel-source tracefs' can",
+					 group, name);
+	rc = describe(group, name, &p, s->room);
+	if (rc)
+		return sonde_kernel_fail(s->error, rc, "%s: no description",
+					 name);
+	rc = bpf_events_condition(source, s->room, rule, SONDE_BPF_ANY_BYTES,
+				  &test, s->error);
+	if (rc)
+		return rc;
+	any->group = strdup(group);
+	any->name = strdup(name);
+	if (!any->group || !any->name)
+		return -ENOMEM;
+	rc = bpf_events_add(source, any->group, any->name, s->room, &test, &id);
+	if (rc)
+		return rc;
+	any->consts[SONDE_BPF_ANY_ID] = id;
+	any->consts[SONDE_BPF_ANY_COND] = test.cond;
+	for (uint32_t i = 0; i < p.nr; i++)
+		any->consts[SONDE_BPF_ANY_ARG + i] = p.args[i].kind;
+	return 0;
+}
+
+static int add_any(struct search *s, const struct sonde_kernel_rule *rule,
+		   const char *group, const char *name)
+{
+	int rc;
+
+	if (s->source->nr_anys == SONDE_BPF_ANY_NR)
+		return sonde_kernel_fail(
+			s->error, -E2BIG,
+			"BPF: %s:%s is one event too many (%u of those for "
+			"which no program was written); "
+			"'--kernel-source tracefs' has no such limit",
+			group, name, SONDE_BPF_ANY_NR);
+	if (!s->btf)
+		s->btf = btf__load_vmlinux_btf();
+	if (!s->btf)
+		return sonde_kernel_fail(s->error, -ENODEV,
+					 "BPF: the kernel's types can't be "
+					 "read: %s",
+					 strerror(errno));
+	rc = fill_any(s, rule, group, name);
+	/* What is there is freed with the source, whatever it lacks. */
+	s->source->nr_anys++;
+	return rc;
+}
+
+/* "group:name", a line of EVENTS_FILE. */
+static int consider(struct search *s, char *line)
+{
+	const struct sonde_kernel_rule *rule;
+	char *name = strchr(line, ':');
+
+	line[strcspn(line, "\n")] = '\0';
+	if (!name || strlen(name + 1) >= NAME_MAX_)
+		return 0;
+	*name++ = '\0';
+	/* Calls have programs of their own; the rest is tracefs' alone. */
+	if (!strcmp(line, "syscalls") || !strcmp(line, "raw_syscalls") ||
+	    !strcmp(line, "ftrace") || bpf_events_is_ours(line, name))
+		return 0;
+	rule = bpf_events_wanted(s->source, line, name,
+				 sonde_kernel_event_name(line, name));
+	return rule ? add_any(s, rule, line, name) : 0;
+}
+
+int bpf_any_select(struct bpf_source *source, void *room,
+		   struct sonde_kernel_error *error)
+{
+	struct search s = { .source = source, .error = error, .room = room };
+	FILE *file = fopen(EVENTS_FILE, "re");
+	char line[LINE_MAX_];
+	int rc = 0;
+
+	/* Without tracefs there are the events that have programs. */
+	if (!file)
+		return 0;
+	while (!rc && fgets(line, sizeof(line), file))
+		rc = consider(&s, line);
+	(void)fclose(file); /* was only read */
+	btf__free(s.btf);
+	return rc;
+}
+
+void bpf_any_free(struct bpf_source *source)
+{
+	for (uint32_t i = 0; i < source->nr_anys; i++) {
+		free(source->anys[i].group);
+		free(source->anys[i].name);
+	}
+	source->nr_anys = 0;
+}

@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "kernel/stock/tracefs/opened.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/dump/text.h"
+
+/* The inode number of the first PID namespace: PROC_PID_INIT_INO. */
+#define FIRST_PID_NS 0xEFFFFFFCu
+#define STATUS_BYTES 4096u
+
+int sonde_opened_init(struct sonde_opened *opened, const char *path)
+{
+	*opened = (struct sonde_opened){ .proc = -1 };
+	opened->proc = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (opened->proc < 0)
+		return -errno;
+	sonde_opened_refresh(opened);
+	return sonde_dump_descs_new(opened->descs);
+}
+
+void sonde_opened_fini(struct sonde_opened *opened)
+{
+	if (opened->proc >= 0)
+		(void)close(opened->proc); /* a directory */
+	opened->proc = -1;
+	sonde_dump_descs_free(opened->descs);
+}
+
+bool sonde_opened_is_possible(void)
+{
+	struct stat st;
+
+	return !stat("/proc/self/ns/pid", &st) && st.st_ino == FIRST_PID_NS;
+}
+
+const struct sonde_desc *sonde_opened_desc(const struct sonde_opened *opened)
+{
+	return opened->descs[SONDE_DUMP_FILE];
+}
+
+void sonde_opened_refresh(struct sonde_opened *opened)
+{
+	opened->left = SONDE_OPENED_MAX;
+	memset(opened->processes, 0, sizeof(opened->processes));
+}
+
+/* The start of a file of /proc, and a NUL; false if there is none. */
+static bool read_text(const struct sonde_opened *opened, const char *path,
+		      char *text, size_t size)
+{
+	int fd = openat(opened->proc, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, size - 1);
+	(void)close(fd); /* it was only read */
+	if (n <= 0)
+		return false;
+	text[n] = '\0';
+	return true;
+}
+
+/* 0 if it is gone. The name in the first line has no line of its own, since
+ * its newlines are escaped. */
+static uint32_t read_pid(const struct sonde_opened *opened, uint32_t tid)
+{
+	static const char key[] = "\nTgid:";
+	char text[STATUS_BYTES];
+	char path[32];
+	const char *found;
+	unsigned long pid;
+
+	(void)snprintf(path, sizeof(path), "%u/status", tid);
+	if (!read_text(opened, path, text, sizeof(text)))
+		return 0;
+	found = strstr(text, key);
+	pid = found ? strtoul(found + sizeof(key) - 1, NULL, 10) : 0;
+	return pid <= INT32_MAX ? (uint32_t)pid : 0;
+}
+
+static uint32_t pid_of(struct sonde_opened *opened, uint32_t tid)
+{
+	uint32_t i = tid % SONDE_OPENED_PROCESSES;
+
+	if (opened->processes[i].tid != tid) {
+		opened->processes[i].tid = tid;
+		opened->processes[i].pid = read_pid(opened, tid);
+	}
+	return opened->processes[i].pid;
+}
+
+bool sonde_opened_is_kin(struct sonde_opened *opened, uint32_t tid,
+			 uint32_t other)
+{
+	return tid == other || pid_of(opened, tid) == pid_of(opened, other);
+}
+
+/* Where the description (kernel/dump/events.c) has it. */
+static size_t write_payload(struct sonde_opened *opened, uint32_t pid,
+			    int32_t fd, uint32_t flags, const char *name)
+{
+	uint8_t *at = opened->payload;
+	uint64_t table = pid; /* by /proc: kernel/dump/dump.h */
+	size_t size = strlen(name) + 1;
+
+	memcpy(at, &pid, 4);
+	memcpy(at + 4, &table, 8);
+	memcpy(at + 12, &fd, 4);
+	memcpy(at + 16, &flags, 4);
+	memcpy(at + 20, name, size);
+	return 20 + size;
+}
+
+size_t sonde_opened_look(struct sonde_opened *opened, uint32_t tid, int32_t fd)
+{
+	char name[SONDE_DUMP_PATH_MAX];
+	char path[48];
+	char text[512];
+	uint32_t flags;
+	uint32_t pid;
+	ssize_t n;
+
+	if (!opened->left)
+		return 0;
+	opened->left--;
+	pid = pid_of(opened, tid);
+	if (!pid)
+		return 0;
+	(void)snprintf(path, sizeof(path), "%u/fd/%d", tid, fd);
+	n = readlinkat(opened->proc, path, name, sizeof(name) - 1);
+	/* What has no path was not opened by one. */
+	if (n <= 0 || name[0] != '/')
+		return 0;
+	name[n] = '\0';
+	(void)snprintf(path, sizeof(path), "%u/fdinfo/%d", tid, fd);
+	if (!read_text(opened, path, text, sizeof(text)) ||
+	    !sonde_text_fdinfo(text, &flags))
+		return 0;
+	return write_payload(opened, pid, fd, flags, name);
+}

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "kernel/stock/tracefs/probes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/able.h"
+#include "kernel/stock/tracefs/instance.h"
+#include "kernel/stock/tracefs/symbol.h"
+
+/* Bytes of a function's name; C++ has long ones. */
+#define SYMBOL_MAX 4096u
+
+/* ---- names ---- */
+
+static const char *provider_of(enum sonde_kernel_rule_kind kind)
+{
+	switch (kind) {
+	case SONDE_RULE_KPROBE:
+		return "kprobe";
+	case SONDE_RULE_KRETPROBE:
+		return "kretprobe";
+	case SONDE_RULE_UPROBE:
+		return "uprobe";
+	case SONDE_RULE_URETPROBE:
+		return "uretprobe";
+	case SONDE_RULE_EVENT:
+	default:
+		return NULL;
+	}
+}
+
+static bool is_return(const struct sonde_kernel_rule *rule)
+{
+	return rule->kind == SONDE_RULE_KRETPROBE ||
+	       rule->kind == SONDE_RULE_URETPROBE;
+}
+
+/* "FILE:SYMBOL" -> "SYMBOL", "DIR/FILE:0x10" -> "FILE:0x10". */
+static const char *short_place(const struct sonde_probe *probe)
+{
+	const char *name = probe->rule->name;
+	const char *colon = probe->is_user ? strrchr(name, ':') : NULL;
+	const char *slash = strrchr(name, '/');
+
+	if (!colon)
+		return name;
+	if (strncmp(colon, ":0x", 3) != 0)
+		return colon + 1;
+	return slash && slash < colon ? slash + 1 : name;
+}
+
+static void clean(char *text)
+{
+	for (; *text; text++) {
+		bool is_word = (*text >= 'a' && *text <= 'z') ||
+			       (*text >= 'A' && *text <= 'Z') ||
+			       (*text >= '0' && *text <= '9');
+
+		if (!is_word)
+			*text = '_';
+	}
+}
+
+void sonde_probes_list(struct sonde_kernel_rules *rules, pid_t owner,
+		       struct sonde_probes *ret_probes)
+{
+	ret_probes->nr = 0;
+	(void)snprintf(ret_probes->group, sizeof(ret_probes->group), "sonde_%d",
+		       (int)owner);
+	for (uint32_t i = 0; i < rules->nr; i++) {
+		struct sonde_kernel_rule *rule = &rules->rules[i];
+		struct sonde_probe *probe = &ret_probes->probes[ret_probes->nr];
+
+		if (!provider_of(rule->kind) || rule->is_exclusion)
+			continue;
+		probe->rule = rule;
+		probe->provider = provider_of(rule->kind);
+		probe->is_user = rule->kind == SONDE_RULE_UPROBE ||
+				 rule->kind == SONDE_RULE_URETPROBE;
+		/* The kernel takes 63 characters, and no name twice. */
+		(void)snprintf(probe->name, sizeof(probe->name), "p%u_%.48s",
+			       ret_probes->nr, short_place(probe));
+		clean(probe->name);
+		(void)snprintf(probe->shown, sizeof(probe->shown), "%s_%.80s",
+			       probe->provider, short_place(probe));
+		clean(probe->shown);
+		rule->has_matched = true;
+		ret_probes->nr++;
+	}
+}
+
+/* ---- places ---- */
+
+/* To be unmapped. */
+static int map_file(const char *path, void **ret_bytes, size_t *ret_size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st = { .st_size = 0 };
+	void *bytes;
+	int rc = 0;
+
+	if (fd < 0 || fstat(fd, &st))
+		rc = -errno;
+	else if (!S_ISREG(st.st_mode) || !st.st_size)
+		rc = -ENOEXEC;
+	if (!rc) {
+		bytes = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
+			     fd, 0);
+		if (bytes == MAP_FAILED)
+			rc = -errno;
+		*ret_bytes = bytes;
+		*ret_size = (size_t)st.st_size;
+	}
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+/* The place of "SYMBOL[+OFFSET]" in a file. */
+static int find_place(const char *path, const char *where, uint64_t *ret_offset)
+{
+	size_t length = strcspn(where, "+");
+	char symbol[SYMBOL_MAX];
+	void *bytes;
+	size_t size;
+	uint64_t offset;
+	int rc;
+
+	if (length >= sizeof(symbol))
+		return -ENOENT;
+	memcpy(symbol, where, length);
+	symbol[length] = '\0';
+	rc = map_file(path, &bytes, &size);
+	if (rc)
+		return rc;
+	rc = sonde_symbol_offset(bytes, size, symbol, &offset);
+	munmap(bytes, size);
+	if (rc)
+		return rc;
+	if (where[length])
+		offset += strtoull(where + length + 1, NULL, 0);
+	*ret_offset = offset;
+	return 0;
+}
+
+/* "FILE:SYMBOL" -> "/real/path:0x1234". */
+static int user_place(const struct sonde_probe *probe, char *out, size_t size,
+		      struct sonde_kernel_error *error)
+{
+	const char *name = probe->rule->name;
+	const char *colon = strrchr(name, ':');
+	char path[PATH_MAX];
+	char real[PATH_MAX];
+	uint64_t offset;
+	int rc;
+
+	if (!colon || colon == name || (size_t)(colon - name) >= sizeof(path))
+		return sonde_kernel_fail(error, -EINVAL,
+					 "%s: want FILE:SYMBOL or "
+					 "FILE:0xOFFSET",
+					 probe->rule->text);
+	memcpy(path, name, (size_t)(colon - name));
+	path[colon - name] = '\0';
+	if (!realpath(path, real))
+		return sonde_kernel_fail(error, -EINVAL, "%s: %s: %s",
+					 probe->rule->text, path,
+					 strerrordesc_np(errno));
+	if (strpbrk(real, " \t\n:"))
+		return sonde_kernel_fail(error, -EINVAL,
+					 "%s: the kernel takes no path with "
+					 "blanks or colons",
+					 probe->rule->text);
+	if (!strncmp(colon + 1, "0x", 2)) {
+		offset = strtoull(colon + 1, NULL, 16);
+	} else {
+		rc = find_place(real, colon + 1, &offset);
+		if (rc == -ENOENT)
+			return sonde_kernel_fail(
+				error, -EINVAL,
+				"%s: %s has no symbol for that function; see "
+				"nm, or nm -D; or give 0xOFFSET",
+				probe->rule->text, real);
+		if (rc)
+			return sonde_kernel_fail(error, -EINVAL, "%s: %s: %s",
+						 probe->rule->text, real,
+						 strerrordesc_np(-rc));
+	}
+	(void)snprintf(out, size, "%s:0x%" PRIx64, real, offset);
+	return 0;
+}
+
+/* ---- lines ---- */
+
+static const char *file_of(const struct sonde_probe *probe)
+{
+	return probe->is_user ? "uprobe_events" : "kprobe_events";
+}
+
+/* As `sonde doctor` says it. */
+static int not_permitted(int rc, const struct sonde_probe *probe,
+			 struct sonde_kernel_error *error)
+{
+	struct sonde_ability ability;
+
+	if (sonde_ability(probe->is_user ? "uprobes" : "kprobes", &ability) ||
+	    ability.able == SONDE_ABLE)
+		return sonde_kernel_fail(error, rc, "%s: %s: %s",
+					 probe->rule->text, file_of(probe),
+					 strerrordesc_np(-rc));
+	return sonde_kernel_fail(error, rc, "%.100s: %s%s%s", probe->rule->text,
+				 ability.why, *ability.remedy ? "; " : "",
+				 ability.remedy);
+}
+
+static int add_line(int root, const struct sonde_probes *probes,
+		    const struct sonde_probe *probe, const char *place,
+		    struct sonde_kernel_error *error)
+{
+	char line[PATH_MAX + 256];
+	int rc;
+
+	(void)snprintf(line, sizeof(line), "%c:%s/%s %s%s\n",
+		       is_return(probe->rule) ? 'r' : 'p', probes->group,
+		       probe->name, place,
+		       is_return(probe->rule) ? " ret=$retval:s64" : "");
+	rc = sonde_tracefs_write(root, file_of(probe), line);
+	if (rc == -ENOENT && faccessat(root, file_of(probe), F_OK, 0))
+		return sonde_kernel_fail(
+			error, -EINVAL,
+			"%s: this kernel has no %ss (CONFIG_%s_EVENTS is off)",
+			probe->rule->text, probe->is_user ? "uprobe" : "kprobe",
+			probe->is_user ? "UPROBE" : "KPROBE");
+	if (rc == -EPERM || rc == -EACCES)
+		return not_permitted(rc, probe, error);
+	if (rc)
+		return sonde_kernel_fail(
+			error, -EINVAL, "%s: the kernel refuses it: %s%s",
+			probe->rule->text, strerrordesc_np(-rc),
+			probe->is_user ? "" :
+					 " (see available_filter_functions in "
+					 "tracefs for what can be probed)");
+	return 0;
+}
+
+static void remove_first(int root, const struct sonde_probes *probes,
+			 uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		char line[128];
+
+		(void)snprintf(line, sizeof(line), "-:%s/%s\n", probes->group,
+			       probes->probes[i].name);
+		/* If it can't be removed now, the next sonde will find it by
+		 * its group's name. */
+		(void)sonde_tracefs_write(root, file_of(&probes->probes[i]),
+					  line);
+	}
+}
+
+int sonde_probes_make(int root, const struct sonde_probes *probes,
+		      struct sonde_kernel_error *error)
+{
+	for (uint32_t i = 0; i < probes->nr; i++) {
+		const struct sonde_probe *probe = &probes->probes[i];
+		char place[PATH_MAX + 32];
+		int rc = 0;
+
+		if (probe->is_user)
+			rc = user_place(probe, place, sizeof(place), error);
+		else
+			(void)snprintf(place, sizeof(place), "%s",
+				       probe->rule->name);
+		if (!rc)
+			rc = add_line(root, probes, probe, place, error);
+		if (rc) {
+			remove_first(root, probes, i);
+			return rc;
+		}
+	}
+	return 0;
+}
+
+void sonde_probes_remove(int root, const struct sonde_probes *probes)
+{
+	remove_first(root, probes, probes->nr);
+}
