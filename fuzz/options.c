@@ -43,6 +43,11 @@ static void check_accepted(const struct sonde_record_options *options, int argc,
 		   options->mode == SONDE_OVERWRITE);
 	if (options->help)
 		return;
+	/* Without one, the machine's kernel events are recorded. */
+	if (!options->program) {
+		FUZZ_CHECK(options->whole_machine && options->kernel_rules);
+		return;
+	}
 	FUZZ_CHECK(options->program > argv && options->program < argv + argc);
 	FUZZ_CHECK(!options->output || *options->output);
 	FUZZ_CHECK((options->subbuf_bytes & (options->subbuf_bytes - 1)) == 0);

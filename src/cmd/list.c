@@ -6,8 +6,10 @@
  */
 #include "cmd/list.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -342,7 +344,16 @@ static void complain(const char *path, int error, bool trace, const char *words)
 			       strerrordesc_np(-error));
 }
 
-static int collect(const char *path, struct events *events)
+static bool is_trace(const char *path)
+{
+	char file[PATH_MAX];
+
+	return snprintf(file, sizeof(file), "%s/metadata", path) <
+		       (int)sizeof(file) &&
+	       access(file, F_OK) == 0;
+}
+
+static int collect_one(const char *path, struct events *events)
 {
 	struct sonde_list_sink sink = { events, add_event, add_field };
 	bool trace = is_directory(path);
@@ -371,6 +382,44 @@ static int collect(const char *path, struct events *events)
 	return error;
 }
 
+/* The traces in a directory of traces, such as a recording with kernel events;
+ * *ret_found tells whether there is one. */
+static int collect_parts(const char *path, struct events *events,
+			 bool *ret_found)
+{
+	DIR *directory = opendir(path);
+	struct dirent *entry;
+	char part[PATH_MAX];
+	int error = 0;
+
+	*ret_found = false;
+	while (directory && (entry = readdir(directory)) != NULL) {
+		int rc;
+
+		if (*entry->d_name == '.' ||
+		    snprintf(part, sizeof(part), "%s/%s", path,
+			     entry->d_name) >= (int)sizeof(part) ||
+		    !is_trace(part))
+			continue;
+		*ret_found = true;
+		rc = collect_one(part, events);
+		error = error ? error : rc;
+	}
+	if (directory)
+		(void)closedir(directory); /* it was only looked into */
+	return error;
+}
+
+static int collect(const char *path, struct events *events)
+{
+	bool found = false;
+	int error = 0;
+
+	if (!is_trace(path))
+		error = collect_parts(path, events, &found);
+	return found ? error : collect_one(path, events);
+}
+
 static void tell_conflicts(const struct events *events)
 {
 	for (size_t i = 0; i < events->nr; i++) {
@@ -390,11 +439,15 @@ static void print_help(void)
 {
 	(void)puts(
 		"Usage: sonde list [--json] PROGRAM|LIBRARY|TRACE...\n"
+		"       sonde list [--json] -k [PATTERN...]\n"
 		"\n"
 		"Shows the events that programs and libraries can record (read\n"
 		"from the file, which is not run), or those of a trace: provider\n"
 		"and name, log level, fields and their types.\n"
 		"\n"
+		"  -k, --kernel  the events of the running kernel that match\n"
+		"              patterns as 'sonde record -k' takes them: group,\n"
+		"              name, and the trace's name if it has another\n"
 		"      --json  as JSON: a list of {event, level, conflict, fields}\n"
 		"  -h, --help  this text\n"
 		"\n"
@@ -431,6 +484,7 @@ static int list_all(int nr, char **paths, bool json)
 int sonde_cmd_list(int argc, char **argv)
 {
 	bool json = false;
+	bool kernel = false;
 	int i;
 
 	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
@@ -440,6 +494,9 @@ int sonde_cmd_list(int argc, char **argv)
 		}
 		if (strcmp(argv[i], "--json") == 0) {
 			json = true;
+		} else if (strcmp(argv[i], "--kernel") == 0 ||
+			   strcmp(argv[i], "-k") == 0) {
+			kernel = true;
 		} else if (strcmp(argv[i], "--help") == 0 ||
 			   strcmp(argv[i], "-h") == 0) {
 			print_help();
@@ -451,6 +508,8 @@ int sonde_cmd_list(int argc, char **argv)
 			return SONDE_EXIT_USAGE;
 		}
 	}
+	if (kernel)
+		return sonde_list_kernel(argc - i, argv + i, json);
 	if (i == argc) {
 		sonde_complain("list: which program, library or trace? "
 			       "'sonde list --help' says more");

@@ -71,6 +71,10 @@ int sonde_list_trace(const void *bytes, size_t size,
 		     const struct sonde_list_sink *sink, char *error,
 		     size_t error_size);
 
+/* The events of the running kernel that match the patterns, or all. Prints;
+ * returns an exit status. */
+int sonde_list_kernel(int nr, char **patterns, bool json);
+
 /* Append; what doesn't fit is cut off. */
 __attribute__((format(printf, 2, 3))) void
 sonde_list_say(struct sonde_list_text *text, const char *format, ...);

@@ -4,6 +4,7 @@
  * a screen and an exit status.
  */
 #include <errno.h>
+#include <ftw.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "kernel/able.h"
 #include "session/budget.h"
 #include "session/front.h"
 #include "session/kin.h"
@@ -115,6 +117,22 @@ static void say(const char *text)
 	sonde_complain("%s", text);
 }
 
+static int remove_entry(const char *path, const struct stat *st, int type,
+			struct FTW *where)
+{
+	(void)st;
+	(void)type;
+	(void)where;
+	(void)remove(path); /* what can't be removed stays */
+	return 0;
+}
+
+/* What the recorder made; it has ended. */
+static void remove_tree(const char *path)
+{
+	(void)nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 /* The program didn't start: what was made for it goes, if nothing is in it.
  * The directory itself was empty, but may be the user's. */
 static void remove_trace(const char *directory, bool is_ours)
@@ -125,6 +143,10 @@ static void remove_trace(const char *directory, bool is_ours)
 	(void)rmdir(path);
 	(void)snprintf(path, sizeof(path), "%s/metadata", directory);
 	(void)unlink(path);
+	(void)snprintf(path, sizeof(path), "%s/kernel", directory);
+	remove_tree(path);
+	(void)snprintf(path, sizeof(path), "%s/user", directory);
+	remove_tree(path);
 	if (is_ours)
 		(void)rmdir(directory);
 }
@@ -139,11 +161,14 @@ static int explain_failure(const struct sonde_front_result *result, int rc,
 		return EXIT_FAILED;
 	}
 	sonde_complain("%s", result->failed);
-	if (is_ours && !result->exec_failed)
-		(void)rmdir(directory); /* unless there is something in it */
+	if (is_ours || result->has_directory)
+		remove_trace(directory, is_ours);
+	if (result->stop_signal)
+		return EXIT_SIGNAL_BASE + result->stop_signal;
+	if (result->wrong_rules)
+		return SONDE_EXIT_USAGE;
 	if (!result->exec_failed)
 		return EXIT_FAILED;
-	remove_trace(directory, is_ours);
 	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
@@ -153,6 +178,10 @@ static void show(const struct sonde_record_options *options,
 	struct sonde_summary_style style = {
 		.directory = directory,
 		.memory_bytes = options->memory_bytes,
+		.kernel_memory_bytes = options->kernel_memory_bytes,
+		.nr_cpus = sonde_nr_online_cpus(),
+		.has_program = options->program != NULL,
+		.has_kernel = result->has_kernel,
 		.color = isatty(STDERR_FILENO) && !secure_getenv("NO_COLOR"),
 		.hooks = options->hook_malloc || options->hook_locks,
 		.quiet = options->quiet,
@@ -166,8 +195,12 @@ static void show(const struct sonde_record_options *options,
 		sonde_summary_print(&result->summary, &style, stderr);
 }
 
-static int exit_status(const struct sonde_front_result *result)
+static int exit_status(const struct sonde_record_options *options,
+		       const struct sonde_front_result *result)
 {
+	/* A signal is the way to end a recording of the machine. */
+	if (!options->program)
+		return result->have_summary ? 0 : EXIT_FAILED;
 	if (!result->have_status)
 		return EXIT_SIGNAL_BASE + result->stop_signal;
 	if (WIFSIGNALED(result->status))
@@ -208,6 +241,15 @@ static int check_memory(const struct sonde_record_options *options)
 	return SONDE_EXIT_USAGE;
 }
 
+/* What a recorder that was killed has left in the kernel. */
+static void clean_up(void)
+{
+	char text[400];
+
+	if (sonde_kernel_clean(text, sizeof(text)) > 0)
+		sonde_complain("%s", text);
+}
+
 static int record(const struct sonde_record_options *options)
 {
 	static struct sonde_front_result result;
@@ -224,7 +266,7 @@ static int record(const struct sonde_record_options *options)
 	bool is_ours;
 	int rc = check_memory(options);
 
-	if (!rc)
+	if (!rc && options->program)
 		rc = find_program(options->program[0], program);
 	if (!rc)
 		rc = find_preload(options, preload);
@@ -233,13 +275,18 @@ static int record(const struct sonde_record_options *options)
 	config.preload = *preload ? preload : NULL;
 	is_ours = choose_directory(options, directory, sizeof(directory));
 	if (options->verbose)
-		sonde_complain("recording %.200s into %.200s", program,
+		sonde_complain("recording %.200s into %.200s",
+			       options->program ? program : "the machine",
 			       directory);
+	if (options->kernel_rules)
+		clean_up();
+	if (!options->program && !options->quiet)
+		sonde_complain("recording the machine; Ctrl-C ends it");
 	rc = sonde_front_run(&config, &result);
 	if (rc)
 		return explain_failure(&result, rc, directory, is_ours);
 	show(options, &result, directory);
-	return exit_status(&result);
+	return exit_status(options, &result);
 }
 
 int sonde_cmd_record(int argc, char **argv)
@@ -256,5 +303,8 @@ int sonde_cmd_record(int argc, char **argv)
 		sonde_help_record();
 		return 0;
 	}
+	if (!options.kernel_memory_bytes)
+		options.kernel_memory_bytes =
+			SONDE_KERNEL_MEMORY_PER_CPU * sonde_nr_online_cpus();
 	return record(&options);
 }

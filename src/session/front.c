@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "ctf/trace.h"
+#include "kernel/able.h"
 #include "session/recorder.h"
 #include "session/rendezvous.h"
 
@@ -36,8 +38,10 @@ struct front {
 	int listen_fd;
 	int signal_fd;
 	pid_t recorder;
-	pid_t program;
+	pid_t program; /* 0: none, only the machine is recorded */
+	bool has_kernel;
 	uint32_t nr_stops; /* signals that ask us to end */
+	int early_stop;    /* one that came before the recording ran; or 0 */
 	bool recorder_died;
 	bool told;
 	bool finishing;
@@ -180,62 +184,162 @@ static void reap(struct front *front)
 		front->result->status = status;
 		front->result->have_status = true;
 	}
-	if (pid < 0 && errno == ECHILD)
+	if (pid < 0 && errno == ECHILD && front->program)
 		front->finishing = true;
 }
 
-/* Whether somebody wants us to end. What else signals tell is remembered. */
-static bool is_stop_asked(struct front *front)
+/* The signal by which somebody wants us to end, or 0. What else signals tell is
+ * remembered. */
+static int stop_signal(struct front *front)
 {
 	struct signalfd_siginfo info;
-	bool asked = false;
+	int asked = 0;
 
 	while (read(front->signal_fd, &info, sizeof(info)) ==
 	       (ssize_t)sizeof(info)) {
 		if (info.ssi_signo == SIGCHLD)
 			reap(front);
 		else
-			asked = true;
+			asked = (int)info.ssi_signo;
 	}
 	return asked;
 }
 
-/* The recorder's next message. It may be hung: after `patience` signals that
- * ask us to stop, the next one kills it. */
+/* The recorder's next message; what it is `doing` until then may hang: after
+ * one signal that asks us to stop, the next one kills it. It is killed only
+ * then, for it leaves things in the kernel. *ret_stop: the first of them. */
 static ssize_t await_message(struct front *front, void *message, size_t size,
-			     uint32_t patience)
+			     const char *doing, int *ret_stop)
 {
 	struct pollfd fds[2] = {
 		{ .fd = front->control_fd, .events = POLLIN },
 		{ .fd = front->signal_fd, .events = POLLIN },
 	};
+	char text[128];
 
+	(void)snprintf(text, sizeof(text),
+		       "the recorder is still %s; the next signal kills it",
+		       doing);
+	*ret_stop = 0;
 	for (;;) {
+		int asked;
+
 		if (poll(fds, 2, -1) <= 0)
 			continue;
 		if (fds[0].revents)
 			return receive(front->control_fd, message, size);
-		if (!is_stop_asked(front))
+		asked = stop_signal(front);
+		if (!asked)
 			continue;
-		if (!patience--) {
+		if (*ret_stop) {
 			/* Not reaped yet: it exists. Its socket ends. */
 			(void)kill(front->recorder, SIGKILL);
 			return receive(front->control_fd, message, size);
 		}
-		front->config->say("the recorder is still writing the trace; "
-				   "the next signal kills it");
+		*ret_stop = asked;
+		front->config->say(text);
 	}
+}
+
+static void say_no_kernel(struct front *front, const char *why)
+{
+	char text[500];
+
+	(void)snprintf(text, sizeof(text), "no kernel events: %s", why);
+	front->config->say(text);
+}
+
+/* Somebody wanted us to end before the program was started. */
+static int interrupted(struct front *front)
+{
+	(void)snprintf(front->result->failed, sizeof(front->result->failed),
+		       "interrupted before anything was recorded");
+	front->result->stop_signal = front->early_stop;
+	return -EINTR;
 }
 
 static int await_ready(struct front *front)
 {
 	struct sonde_recorder_ready ready;
+	ssize_t n = await_message(front, &ready, sizeof(ready), "starting",
+				  &front->early_stop);
 
-	if (await_message(front, &ready, sizeof(ready), 0) !=
-	    (ssize_t)sizeof(ready))
+	if (front->early_stop) {
+		front->result->has_directory =
+			n == (ssize_t)sizeof(ready) && !ready.error;
+		return interrupted(front);
+	}
+	if (n != (ssize_t)sizeof(ready))
 		return fail(front, -ECHILD, "the recorder ended at once", "");
 	ready.text[sizeof(ready.text) - 1] = '\0';
-	return ready.error ? fail(front, ready.error, ready.text, "") : 0;
+	ready.kernel_text[sizeof(ready.kernel_text) - 1] = '\0';
+	front->has_kernel = ready.has_kernel;
+	if (ready.error && *ready.kernel_text) {
+		(void)snprintf(front->result->failed,
+			       sizeof(front->result->failed), "%s",
+			       ready.kernel_text);
+		front->result->wrong_rules =
+			ready.error == -EINVAL || ready.error == -ENODATA;
+		return ready.error;
+	}
+	if (ready.error)
+		return fail(front, ready.error, ready.text, "");
+	front->result->has_directory = true;
+	if (*ready.kernel_text)
+		say_no_kernel(front, ready.kernel_text);
+	return 0;
+}
+
+/* Kernel events from now on. False if the recorder has died. */
+static bool start_kernel(struct front *front)
+{
+	struct sonde_recorder_go go = { .program = front->program };
+	struct sonde_recorder_ready ready;
+
+	/* If the recorder has died, the next message doesn't come either. */
+	(void)send(front->control_fd, &go, sizeof(go), MSG_NOSIGNAL);
+	if (await_message(front, &ready, sizeof(ready), "starting",
+			  &front->early_stop) != (ssize_t)sizeof(ready))
+		return false;
+	ready.kernel_text[sizeof(ready.kernel_text) - 1] = '\0';
+	if (ready.error)
+		say_no_kernel(front, ready.kernel_text);
+	front->result->has_kernel = !ready.error;
+	return true;
+}
+
+/* The program exists, and has done nothing. */
+static void start_kernel_for(void *ctx, pid_t program)
+{
+	struct front *front = ctx;
+
+	/* From here on its end is noticed. */
+	front->program = program;
+	(void)start_kernel(front); /* await_end() notices */
+	/* It is blocked until the program is about to be executed. If the
+	 * terminal sent it, it has one already, which is the same. */
+	if (front->early_stop && !front->result->have_status)
+		(void)kill(program, front->early_stop); /* not reaped */
+	front->nr_stops += front->early_stop != 0;
+}
+
+/* All of the machine, and no program. */
+static int start_machine(struct front *front)
+{
+	bool lives = start_kernel(front);
+
+	if (front->early_stop) {
+		front->result->stop_signal = front->early_stop;
+		front->finishing = true;
+	} else if (!front->result->has_kernel) {
+		(void)snprintf(front->result->failed,
+			       sizeof(front->result->failed), "%s",
+			       lives ? "nothing is recorded" :
+				       "the recorder was killed before it "
+				       "recorded anything");
+		return -ECHILD;
+	}
+	return 0;
 }
 
 static int start_program(struct front *front)
@@ -249,9 +353,13 @@ static int start_program(struct front *front)
 		.hooks = config->hooks,
 		.sigmask = &front->old_mask,
 		.ignore_sigchld = front->sigchld_ignored,
+		.held = front->has_kernel ? start_kernel_for : NULL,
+		.ctx = front,
 	};
 	int rc;
 
+	if (!launch.argv)
+		return start_machine(front);
 	/* Without it, what the program leaves behind is recorded until the
 	 * program itself ends: better than nothing. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -274,7 +382,8 @@ static void stop_asked(struct front *front, const struct signalfd_siginfo *info)
 	bool from_terminal = info->ssi_code == SI_KERNEL;
 
 	front->nr_stops++;
-	if (front->result->have_status || front->nr_stops > 1) {
+	if (!front->program || front->result->have_status ||
+	    front->nr_stops > 1) {
 		front->result->stop_signal = number;
 		front->finishing = true;
 		return;
@@ -296,12 +405,39 @@ static void take_signal(struct front *front)
 	}
 }
 
+/* The trace, or the two in its directory; what is damaged in one is no reason
+ * to leave the other. */
+static int repair_traces(struct front *front,
+			 struct sonde_ctf_repair_report *ret_report)
+{
+	static const char *const names[] = { "kernel", "user" };
+	const char *directory = front->config->directory;
+	char path[PATH_MAX];
+	int rc = 0;
+
+	*ret_report = (struct sonde_ctf_repair_report){ 0 };
+	if (!front->has_kernel)
+		return sonde_ctf_repair(directory, ret_report);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
+		struct sonde_ctf_repair_report report = { 0 };
+		int error;
+
+		(void)snprintf(path, sizeof(path), "%s/%s", directory,
+			       names[i]);
+		error = sonde_ctf_repair(path, &report);
+		ret_report->nr_packets += report.nr_packets;
+		if (error && error != -ENOENT)
+			rc = error;
+	}
+	return rc;
+}
+
 static void repair(struct front *front)
 {
 	const char *directory = front->config->directory;
 	struct sonde_ctf_repair_report report;
 	char text[512];
-	int rc = sonde_ctf_repair(directory, &report);
+	int rc = repair_traces(front, &report);
 
 	if (rc)
 		(void)snprintf(text, sizeof(text),
@@ -312,18 +448,34 @@ static void repair(struct front *front)
 	else
 		(void)snprintf(text, sizeof(text),
 			       "the recorder was killed: the trace in %.200s "
-			       "ends early (%" PRIu64 " packets); the program "
-			       "is not recorded any more",
-			       directory, report.nr_packets);
+			       "ends early (%" PRIu64 " packets)%s",
+			       directory, report.nr_packets,
+			       front->program ? "; the program is not recorded "
+						"any more" :
+						"");
 	front->config->say(text);
+}
+
+/* What a killed recorder could not take out of the kernel. */
+static void clean_kernel(struct front *front)
+{
+	char text[512];
+
+	if (front->config->options->kernel_rules &&
+	    sonde_kernel_clean(text, sizeof(text)) > 0)
+		front->config->say(text);
 }
 
 static void recorder_died(struct front *front)
 {
 	(void)waitpid(front->recorder, NULL, __WALL);
 	front->recorder = 0;
+	clean_kernel(front);
 	front->recorder_died = true;
 	repair(front);
+	/* Else it is for the program to end. */
+	if (!front->program)
+		front->finishing = true;
 }
 
 static void tell_about_descendants(struct front *front)
@@ -370,12 +522,13 @@ static void finish(struct front *front)
 {
 	struct sonde_summary *summary = &front->result->summary;
 	struct rusage usage;
+	int stop; /* we are ending anyway */
 
 	if (front->recorder_died)
 		return;
 	(void)shutdown(front->control_fd, SHUT_WR); /* it may have died */
-	if (await_message(front, summary, sizeof(*summary), 1) !=
-	    (ssize_t)sizeof(*summary)) {
+	if (await_message(front, summary, sizeof(*summary), "writing the trace",
+			  &stop) != (ssize_t)sizeof(*summary)) {
 		recorder_died(front);
 		return;
 	}
@@ -421,6 +574,7 @@ int sonde_front_run(const struct sonde_front_config *config,
 		.listen_fd = -1,
 		.signal_fd = -1,
 	};
+	int status = 0;
 	int rc;
 
 	*ret_result = (struct sonde_front_result){ 0 };
@@ -430,6 +584,8 @@ int sonde_front_run(const struct sonde_front_config *config,
 	close_fd(front.listen_fd);
 	close_fd(front.signal_fd);
 	if (front.recorder)
-		(void)waitpid(front.recorder, NULL, __WALL);
+		(void)waitpid(front.recorder, &status, __WALL);
+	if (WIFSIGNALED(status))
+		clean_kernel(&front);
 	return rc;
 }

@@ -18,12 +18,16 @@
  * that nobody sends to a recording are blocked in the front, and ignored by the
  * recording child; the program starts with them as we did.
  *
- * When the recording is over, the recording child has to finish the trace. If
- * it doesn't (it is stopped, or its disk hangs), a second signal kills it.
+ * While the recording child gets ready, a signal that asks us to end waits for
+ * that: then nothing is started, or the program gets it before its first
+ * instruction. When the recording is over, the recording child has to finish
+ * the trace. If it does neither (it is stopped, or its disk hangs), a second
+ * signal kills it.
  *
  * If the recording child is killed, the program runs on untraced, and the trace
- * directory is repaired. If the front is killed, the recording child notices
- * the end of its socket, and finishes the trace (session/recorder.h).
+ * directory is repaired; without a program that is the end. If the front is
+ * killed, the recording child notices the end of its socket, and finishes the
+ * trace (session/recorder.h); a program that still waits to be started never is.
  */
 #ifndef SESSION_FRONT_H
 #define SESSION_FRONT_H
@@ -47,13 +51,17 @@ struct sonde_front_config {
 
 struct sonde_front_result {
 	bool have_status;
-	int status;      /* of the program, as wait gives it */
-	int stop_signal; /* what ended the recording before the program */
+	int status; /* of the program, as wait gives it */
+	/* What ended the recording before the program, or before it began. */
+	int stop_signal;
+	bool has_kernel; /* kernel events were recorded */
 	bool have_summary;
 	struct sonde_summary summary;
 	/* If not even the program could be started: */
-	char failed[256]; /* what, with names; empty: all went well */
-	bool exec_failed; /* it was the program */
+	char failed[400];   /* what, with names; empty: all went well */
+	bool has_directory; /* the trace's, which was empty, has been made */
+	bool exec_failed;   /* it was the program */
+	bool wrong_rules;   /* it was what -k says */
 };
 
 /* Returns 0, or -errno of what `failed` names. *ret_result is written in any

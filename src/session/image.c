@@ -10,6 +10,7 @@
 
 #include "event/desc.h"
 #include "ring/reader.h"
+#include "session/outflow.h"
 
 #define NAME_MAX_CHARS  32
 #define REWINDS_MAX     64
@@ -17,14 +18,8 @@
 
 struct image_ring {
 	struct sonde_ring_reader reader;
-	struct sonde_ctf_stream *stream;
-	uint64_t next_seq; /* of the sub-buffer after the last one begun */
-	uint64_t seen;
-	uint64_t recorded;
-	uint64_t overwritten;
-	uint64_t lost_disk;
+	struct sonde_outflow flow;
 	uint32_t nr_reserved; /* sub-buffers with memory, on the first lap */
-	bool in_packet;
 };
 
 struct sonde_image {
@@ -40,7 +35,6 @@ struct sonde_image {
 	uint8_t event_known[SONDE_EVENTS_MAX];
 	uint8_t id_taken[UINT16_MAX + 1];
 	bool told_of_passing; /* that something was lost for want of means */
-	uint64_t start;       /* clock value: when it was let in */
 	uint64_t desc_room[SONDE_DESC_MAX / 8];
 	uint32_t nr_rings;
 	struct image_ring rings[];
@@ -235,101 +229,17 @@ static int open_stream(struct sonde_image *image, uint32_t i)
 		       i < nr_cpus ? "cpu" : "lane",
 		       i < nr_cpus ? i : i - nr_cpus);
 	return sonde_ctf_stream_open(image->recording->trace, &config,
-				     &image->rings[i].stream);
+				     &image->rings[i].flow.stream);
 }
 
-/* Events of the stream that are not in it, as the trace counts them. */
-static uint64_t missing_events(const struct image_ring *ring,
-			       uint64_t discarded)
+/* What must be before a chunk of the ring can be appended. */
+static int prepare(struct sonde_image *image, uint32_t i)
 {
-	return discarded + ring->overwritten + ring->lost_disk;
-}
-
-/* Copies a chunk to the trace; nobody sees it before publish_chunk. */
-static int append_chunk(struct sonde_image *image, uint32_t i,
-			const struct sonde_ring_chunk *chunk)
-{
-	struct image_ring *ring = &image->rings[i];
 	int rc = sync_events(image);
 
-	if (!rc && !ring->stream)
+	if (!rc && !image->rings[i].flow.stream)
 		rc = open_stream(image, i);
-	if (!rc && (chunk->first || !ring->in_packet)) {
-		rc = sonde_ctf_packet_begin(ring->stream, chunk->ts_begin,
-					    chunk->seq - ring->next_seq);
-		ring->in_packet = !rc;
-	}
-	if (!rc)
-		rc = sonde_ctf_packet_append(ring->stream, chunk->data,
-					     chunk->size);
 	return rc;
-}
-
-static int publish_chunk(struct sonde_image *image, uint32_t i,
-			 const struct sonde_ring_chunk *chunk)
-{
-	struct image_ring *ring = &image->rings[i];
-	uint64_t end = chunk->closed ? chunk->ts_end : image->recording->now();
-
-	if (end < chunk->ts_begin)
-		end = chunk->ts_begin;
-	return sonde_ctf_packet_publish(ring->stream, end,
-					missing_events(ring, chunk->discarded));
-}
-
-/* ---- accounts ---- */
-
-/* Events that may be missing between two chunks of a ring. In discard mode
- * every sub-buffer is seen; else, no writer emits one each tick of the clock. */
-static uint64_t most_overwritten(const struct sonde_image *image)
-{
-	if (image->recording->setup.mode == SONDE_DISCARD)
-		return 0;
-	return image->recording->now() - image->start;
-}
-
-/*
- * Where the chunk starts, as far as events go. False if the ring's numbers
- * can't be true: time to give up before they get into any sum.
- */
-static bool chunk_is_plausible(const struct sonde_image *image,
-			       const struct image_ring *ring,
-			       const struct sonde_ring_chunk *chunk)
-{
-	uint64_t from = ring->seen;
-
-	if (chunk->first) {
-		if (chunk->events_before < from ||
-		    chunk->events_before - from > most_overwritten(image))
-			return false;
-		from = chunk->events_before;
-	}
-	return chunk->events >= from &&
-	       chunk->events - from <= chunk->size / SONDE_HEAD_COMPACT;
-}
-
-static void count_gap(struct image_ring *ring,
-		      const struct sonde_ring_chunk *chunk)
-{
-	if (!chunk->first || chunk->events_before <= ring->seen)
-		return;
-	ring->overwritten += chunk->events_before - ring->seen;
-	ring->seen = chunk->events_before;
-}
-
-static void count_chunk(struct sonde_image *image, struct image_ring *ring,
-			const struct sonde_ring_chunk *chunk, bool recorded)
-{
-	uint64_t events = chunk->events - ring->seen;
-
-	ring->seen = chunk->events;
-	ring->next_seq = chunk->seq + 1;
-	if (!recorded) {
-		ring->lost_disk += events;
-		return;
-	}
-	ring->recorded += events;
-	image->recording->summary->bytes += chunk->size;
 }
 
 /* ---- reading rings ---- */
@@ -357,15 +267,17 @@ static void reserve_ahead(struct sonde_image *image, uint32_t i)
 static void take_chunk(struct sonde_image *image, uint32_t i,
 		       const struct sonde_ring_chunk *chunk)
 {
-	struct image_ring *ring = &image->rings[i];
+	struct sonde_outflow *flow = &image->rings[i].flow;
 	int rc = image->recording->disk_error;
 
 	if (!rc && chunk->size) {
-		rc = append_chunk(image, i, chunk);
+		rc = prepare(image, i);
 		if (!rc)
-			rc = publish_chunk(image, i, chunk);
-		if (rc && ring->stream)
-			sonde_ctf_packet_forget(ring->stream);
+			rc = sonde_outflow_append(flow, chunk);
+		if (!rc)
+			rc = sonde_outflow_publish(flow, chunk);
+		if (rc)
+			sonde_outflow_forget(flow);
 		if (is_its_own(rc)) {
 			give_up(image, "its event table makes no sense");
 			return;
@@ -373,9 +285,7 @@ static void take_chunk(struct sonde_image *image, uint32_t i,
 		if (rc)
 			write_failed(image, rc);
 	}
-	count_chunk(image, ring, chunk, !rc);
-	if (chunk->closed)
-		ring->in_packet = false;
+	sonde_outflow_count(flow, chunk, !rc);
 }
 
 static uint64_t consume_ring(struct sonde_image *image, uint32_t i)
@@ -391,11 +301,12 @@ static uint64_t consume_ring(struct sonde_image *image, uint32_t i)
 
 		if (!rc)
 			break;
-		if (rc < 0 || !chunk_is_plausible(image, ring, &chunk)) {
+		if (rc < 0 ||
+		    !sonde_outflow_is_plausible(&ring->flow, &chunk)) {
 			give_up(image, "it has damaged its trace memory");
 			break;
 		}
-		count_gap(ring, &chunk);
+		sonde_outflow_count_gap(&ring->flow, &chunk);
 		take_chunk(image, i, &chunk);
 		if (image->broken)
 			break;
@@ -428,29 +339,29 @@ static int save_chunk(struct sonde_image *image, uint32_t i,
 		      const struct sonde_ring_chunk *chunk)
 {
 	struct image_ring *ring = &image->rings[i];
+	struct sonde_outflow *flow = &ring->flow;
 	int rc = image->recording->disk_error;
 
 	if (!rc && chunk->size) {
-		rc = append_chunk(image, i, chunk);
+		rc = prepare(image, i);
+		if (!rc)
+			rc = sonde_outflow_append(flow, chunk);
 		if (!rc && !sonde_ring_verify(&ring->reader, chunk)) {
-			sonde_ctf_packet_forget(ring->stream);
-			ring->in_packet = false;
+			sonde_outflow_forget(flow);
+			flow->in_packet = false;
 			return -ESTALE;
 		}
 	}
-	count_gap(ring, chunk);
+	sonde_outflow_count_gap(flow, chunk);
 	if (!rc && chunk->size)
-		rc = publish_chunk(image, i, chunk);
+		rc = sonde_outflow_publish(flow, chunk);
 	if (is_its_own(rc))
 		return -EPROTO;
 	if (rc) {
-		if (ring->stream)
-			sonde_ctf_packet_forget(ring->stream);
+		sonde_outflow_forget(flow);
 		write_failed(image, rc);
 	}
-	count_chunk(image, ring, chunk, !rc);
-	if (chunk->closed)
-		ring->in_packet = false;
+	sonde_outflow_count(flow, chunk, !rc);
 	return 0;
 }
 
@@ -463,7 +374,7 @@ static int save_next(struct sonde_image *image, uint32_t i)
 
 	if (rc <= 0)
 		return rc;
-	if (!chunk_is_plausible(image, ring, &chunk))
+	if (!sonde_outflow_is_plausible(&ring->flow, &chunk))
 		return -EPROTO;
 	rc = save_chunk(image, i, &chunk);
 	if (rc)
@@ -491,16 +402,21 @@ static void save_ring(struct sonde_image *image, uint32_t i)
 
 /* ---- life ---- */
 
-static void init_rings(struct sonde_image *image)
+static void init_rings(struct sonde_image *image, uint64_t start)
 {
 	const struct sonde_geometry *geometry = &image->view.geometry;
 
-	for (uint32_t i = 0; i < image->nr_rings; i++)
+	for (uint32_t i = 0; i < image->nr_rings; i++) {
+		image->rings[i].flow = (struct sonde_outflow){
+			.recording = image->recording,
+			.start = start,
+		};
 		sonde_ring_reader_init(&image->rings[i].reader,
 				       sonde_arena_ring(&image->view, i),
 				       sonde_arena_ring_data(&image->view, i),
 				       geometry->subbuf_size,
 				       geometry->nr_subbufs);
+	}
 }
 
 static struct sonde_image *allocate(struct sonde_recording *recording,
@@ -516,7 +432,6 @@ static struct sonde_image *allocate(struct sonde_recording *recording,
 	image->class_id = config->class_id;
 	image->pid = config->pid;
 	image->nr_rings = nr_rings;
-	image->start = recording->now();
 	clean_name(config->name, image->name, sizeof(image->name));
 	return image;
 }
@@ -528,6 +443,7 @@ int sonde_image_new(struct sonde_recording *recording,
 {
 	struct sonde_arena_setup setup = recording->setup;
 	struct sonde_image *image = allocate(recording, config);
+	uint64_t start = recording->now();
 	char comment[NAME_MAX_CHARS + 32];
 	int rc;
 
@@ -547,7 +463,7 @@ int sonde_image_new(struct sonde_recording *recording,
 	}
 	image->view = *view;
 	*view = (struct sonde_arena_view){ .fd = -1 };
-	init_rings(image);
+	init_rings(image, start);
 	*ret_image = image;
 	return 0;
 }
@@ -584,25 +500,24 @@ static void finish_ring(struct sonde_image *image, uint32_t i, uint64_t extra)
 {
 	struct sonde_summary *summary = image->recording->summary;
 	struct image_ring *ring = &image->rings[i];
+	struct sonde_outflow *flow = &ring->flow;
 	struct sonde_ring_totals totals = { 0 };
 	uint64_t missing;
 	int rc = 0;
 
 	if (!image->broken)
 		(void)sonde_ring_count(&ring->reader, &totals);
-	summary->recorded += ring->recorded;
+	summary->recorded += flow->recorded;
 	summary->lost_full += totals.discarded_full;
 	summary->lost_size += totals.discarded_size;
-	summary->lost_overwritten += ring->overwritten;
-	summary->lost_disk += ring->lost_disk;
-	missing = missing_events(ring, totals.discarded_full +
-					       totals.discarded_size + extra);
-	if (!ring->stream && missing)
+	summary->lost_overwritten += flow->overwritten;
+	summary->lost_disk += flow->lost_disk;
+	missing = sonde_outflow_missing(
+		flow, totals.discarded_full + totals.discarded_size + extra);
+	if (!flow->stream && missing)
 		rc = open_stream(image, i);
 	if (!rc)
-		rc = sonde_ctf_stream_close(ring->stream,
-					    image->recording->now(), missing);
-	ring->stream = NULL;
+		rc = sonde_outflow_close(flow, missing);
 	if (rc)
 		write_failed(image, rc);
 }

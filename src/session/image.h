@@ -19,10 +19,7 @@
  * the writers left, oldest first, and checks after each copy that no writer has
  * come near (sonde_ring_verify).
  *
- * Accounts, per ring: `seen` is the number of events committed up to where we
- * have read. Each step from one value of it to the next is either recorded,
- * overwritten, or lost on disk. What the ring discarded is its own count. The
- * sum of all is what the program emitted.
+ * Accounts, per ring: session/outflow.h.
  *
  * A process that contradicts itself (-EPROTO) is given up: nothing more is
  * taken from its arena, what is in the trace stays valid, and a note says so.

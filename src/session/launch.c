@@ -226,29 +226,68 @@ static int become(const struct sonde_launch *launch)
 	return errno == ENOEXEC ? become_shell(launch, environment) : -errno;
 }
 
+static void close_pipe(const int ends[2])
+{
+	(void)close(ends[0]);
+	(void)close(ends[1]);
+}
+
+/* In the child: until the gate opens. False if whoever held it has ended: then
+ * nobody waits for the program any more. */
+static bool wait_at(const int gate[2])
+{
+	char byte;
+	ssize_t n;
+
+	(void)close(gate[1]);
+	do
+		n = read(gate[0], &byte, 1);
+	while (n < 0 && errno == EINTR);
+	return n == 1;
+}
+
+static pid_t make_child(const struct sonde_launch *launch, const int gate[2],
+			const int report[2])
+{
+	pid_t pid = fork();
+	int error;
+
+	if (pid)
+		return pid < 0 ? -errno : pid;
+	if (launch->held && !wait_at(gate))
+		_exit(127);
+	error = become(launch);
+	/* The pipe is empty: it takes four bytes. */
+	(void)!write(report[1], &error, sizeof(error));
+	_exit(127);
+}
+
 int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid)
 {
 	int report[2];
+	int gate[2];
 	int error = 0;
 	ssize_t n;
 	pid_t pid;
 
 	if (pipe2(report, O_CLOEXEC))
 		return -errno;
-	pid = fork();
-	if (pid < 0) {
+	if (pipe2(gate, O_CLOEXEC)) {
 		error = -errno;
-		(void)close(report[0]);
-		(void)close(report[1]);
+		close_pipe(report);
 		return error;
 	}
-	if (!pid) {
-		error = become(launch);
-		/* The pipe is empty: it takes four bytes. */
-		(void)!write(report[1], &error, sizeof(error));
-		_exit(127);
+	pid = make_child(launch, gate, report);
+	if (pid > 0 && launch->held) {
+		launch->held(launch->ctx, pid);
+		(void)!write(gate[1], "", 1); /* empty, and we can read it */
 	}
+	close_pipe(gate);
 	(void)close(report[1]);
+	if (pid < 0) {
+		(void)close(report[0]);
+		return pid;
+	}
 	do
 		n = read(report[0], &error, sizeof(error));
 	while (n < 0 && errno == EINTR);

@@ -25,6 +25,10 @@ struct sonde_launch {
 	const char *hooks;       /* what it is to trace: "malloc,locks" */
 	const sigset_t *sigmask; /* the program's */
 	bool ignore_sigchld;     /* as we were told, when we started */
+	/* Called when the process exists and before it does anything; NULL if
+	 * nobody waits for that. */
+	void (*held)(void *ctx, pid_t pid);
+	void *ctx;
 };
 
 /*

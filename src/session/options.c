@@ -304,6 +304,95 @@ static int apply_locks(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_kernel(struct parse *parse, const char *value)
+{
+	static struct sonde_kernel_rules rules;
+	int rc;
+
+	/* They belong to the one who parsed last. */
+	if (!parse->options->kernel_rules)
+		sonde_kernel_rules_fini(&rules);
+	parse->options->kernel_rules = &rules;
+	rc = sonde_kernel_rules_add(&rules, value, parse->error,
+				    parse->error_size);
+	if (rc == -ENOMEM)
+		return fail(parse, "no memory left");
+	return rc ? -EINVAL : 0;
+}
+
+static int apply_all(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->whole_machine = true;
+	return 0;
+}
+
+static int apply_self(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->self = true;
+	return 0;
+}
+
+static int apply_kernel_source(struct parse *parse, const char *value)
+{
+	if (!strcmp(value, "auto"))
+		parse->options->kernel_source = SONDE_KERNEL_AUTO;
+	else if (!strcmp(value, "tracefs"))
+		parse->options->kernel_source = SONDE_KERNEL_TRACEFS;
+	else if (!strcmp(value, "bpf"))
+		parse->options->kernel_source = SONDE_KERNEL_BPF;
+	else
+		return fail(parse,
+			    "--kernel-source %s: use 'tracefs', 'bpf', or "
+			    "'auto' for the best of both",
+			    value);
+	return 0;
+}
+
+static int apply_kernel_memory(struct parse *parse, const char *value)
+{
+	char low[32];
+	char high[32];
+
+	if (sonde_parse_size(value, &parse->options->kernel_memory_bytes) ||
+	    parse->options->kernel_memory_bytes < SONDE_MEMORY_MIN ||
+	    parse->options->kernel_memory_bytes > SONDE_MEMORY_MAX)
+		return fail(parse,
+			    "--kernel-memory %s: give a size from %s to %s, "
+			    "such as 64M",
+			    value,
+			    sonde_format_size(SONDE_MEMORY_MIN, low,
+					      sizeof(low)),
+			    sonde_format_size(SONDE_MEMORY_MAX, high,
+					      sizeof(high)));
+	return 0;
+}
+
+static int parse_bytes(struct parse *parse, const char *name, const char *value,
+		       uint32_t *ret_bytes)
+{
+	uint64_t bytes;
+
+	if (sonde_parse_size(value, &bytes) || bytes > SONDE_KERNEL_BYTES_MAX)
+		return fail(parse, "--%s %s: give a size from 0 to %u", name,
+			    value, SONDE_KERNEL_BYTES_MAX);
+	*ret_bytes = (uint32_t)bytes;
+	return 0;
+}
+
+static int apply_strings(struct parse *parse, const char *value)
+{
+	return parse_bytes(parse, "kernel-strings", value,
+			   &parse->options->kernel_string_bytes);
+}
+
+static int apply_buffers(struct parse *parse, const char *value)
+{
+	return parse_bytes(parse, "kernel-buffers", value,
+			   &parse->options->kernel_buffer_bytes);
+}
+
 static int apply_quiet(struct parse *parse, const char *value)
 {
 	(void)value;
@@ -343,6 +432,13 @@ static const struct option_def definitions[] = {
 	{ "read-timer", 0, true, apply_read_timer },
 	{ "headers", 0, true, apply_headers },
 	{ "ctf", 0, true, apply_ctf },
+	{ "kernel", 'k', true, apply_kernel },
+	{ "all", 'a', false, apply_all },
+	{ "self", 0, false, apply_self },
+	{ "kernel-source", 0, true, apply_kernel_source },
+	{ "kernel-memory", 0, true, apply_kernel_memory },
+	{ "kernel-strings", 0, true, apply_strings },
+	{ "kernel-buffers", 0, true, apply_buffers },
 	{ "malloc", 0, false, apply_malloc },
 	{ "locks", 0, false, apply_locks },
 	{ "quiet", 'q', false, apply_quiet },
@@ -432,10 +528,15 @@ static int finish(struct parse *parse)
 
 	if (options->help)
 		return 0;
-	if (parse->next >= parse->argc)
+	if (options->whole_machine && !options->kernel_rules)
+		return fail(parse, "--all is about kernel events; say which, "
+				   "such as -k sched,syscalls");
+	if (parse->next < parse->argc)
+		options->program = parse->argv + parse->next;
+	else if (!options->whole_machine)
 		return fail(parse,
-			    "which program? Try: sonde record -- PROGRAM ARGS");
-	options->program = parse->argv + parse->next;
+			    "which program? Try: sonde record -- PROGRAM ARGS; "
+			    "or all of the machine with -a -k EVENTS");
 	if (!parse->has_include) {
 		rc = add_rule(parse, '+', "*");
 		if (rc)
@@ -468,6 +569,7 @@ int sonde_record_options_parse(int argc, char *const *argv,
 		.loglevel = SONDE_LOGLEVEL_ALL,
 		.mode = SONDE_DISCARD,
 		.rules_size = 1,
+		.kernel_string_bytes = SONDE_KERNEL_STRING_DEFAULT,
 	};
 	rc = parse_words(&parse);
 	return rc ? rc : finish(&parse);

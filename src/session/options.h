@@ -15,14 +15,18 @@
 
 #include "base/port.h"
 #include "ctf/trace.h"
+#include "kernel/kernel.h"
 #include "ring/layout.h"
 
-#define SONDE_MEMORY_DEFAULT    (64ull << 20)
-#define SONDE_MEMORY_MIN        (64ull << 10)
-#define SONDE_MEMORY_MAX        (64ull << 30)
-#define SONDE_READ_TIMER_MIN_US 50u
-#define SONDE_READ_TIMER_MAX_US 10000000u
-#define SONDE_LOGLEVEL_ALL      255u
+#define SONDE_MEMORY_DEFAULT        (64ull << 20)
+#define SONDE_MEMORY_MIN            (64ull << 10)
+#define SONDE_MEMORY_MAX            (64ull << 30)
+#define SONDE_READ_TIMER_MIN_US     50u
+#define SONDE_READ_TIMER_MAX_US     10000000u
+#define SONDE_LOGLEVEL_ALL          255u
+#define SONDE_KERNEL_STRING_DEFAULT 256u
+#define SONDE_KERNEL_BYTES_MAX      4096u
+#define SONDE_KERNEL_MEMORY_PER_CPU (16ull << 20)
 
 enum sonde_headers {
 	SONDE_HEADERS_AUTO = 0, /* by the number of events */
@@ -39,6 +43,14 @@ struct sonde_record_options {
 	enum sonde_ring_mode mode;
 	enum sonde_headers headers;
 	enum sonde_ctf_version ctf_version;
+	/* the kernel's part; kernel_rules NULL: none */
+	struct sonde_kernel_rules *kernel_rules; /* owned by the parser */
+	enum sonde_kernel_choice kernel_source;
+	uint64_t kernel_memory_bytes; /* 0: by the number of CPUs */
+	uint32_t kernel_string_bytes;
+	uint32_t kernel_buffer_bytes;
+	bool whole_machine;
+	bool self;
 	bool hook_malloc;
 	bool hook_locks;
 	bool quiet;
@@ -47,12 +59,15 @@ struct sonde_record_options {
 	bool help;
 	size_t rules_size; /* with the empty string at the end */
 	char rules[SONDE_RULES_MAX];
-	char *const *program; /* borrowed; NULL-terminated; NULL with help */
+	/* borrowed; NULL-terminated; NULL with help, or if only the machine is
+	 * recorded */
+	char *const *program;
 };
 
 /*
  * argv[0] is the command's own name. Returns 0; -EINVAL and one line in
- * `error` if something is wrong. *ret_options is written in any case.
+ * `error` if something is wrong. *ret_options is written in any case; its
+ * kernel_rules live as long as the process (one parse per process has any).
  */
 int sonde_record_options_parse(int argc, char *const *argv,
 			       struct sonde_record_options *ret_options,

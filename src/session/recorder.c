@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 #include "session/census.h"
 #include "session/image.h"
 #include "session/kin.h"
+#include "session/ktrace.h"
 #include "session/pace.h"
 #include "session/rendezvous.h"
 #include "session/timebase.h"
@@ -58,6 +60,7 @@ struct recorder {
 	struct sonde_budget budget;
 	struct sonde_pace pace;
 	struct sonde_census *census; /* NULL: none is taken */
+	struct sonde_ktrace *ktrace; /* NULL: no kernel events */
 	int epoll_fd;
 	bool finishing;
 	uint32_t next_class;
@@ -323,7 +326,9 @@ static void hear_peer(struct recorder *r, struct peer *peer)
 	if (rc == -EAGAIN)
 		return;
 	sonde_process_name(peer->who.pid, name);
-	if (!rc && !sonde_is_kin(&peer->who, r->config->front)) {
+	/* Without a program there is no place for a program's events. */
+	if (!rc && (!r->recording.trace ||
+		    !sonde_is_kin(&peer->who, r->config->front))) {
 		(void)close(arena_fd);
 		rc = -EACCES;
 	} else if (!rc) {
@@ -333,6 +338,8 @@ static void hear_peer(struct recorder *r, struct peer *peer)
 	drop_peer(peer);
 	if (rc && rc != -ECONNRESET)
 		refuse(r, peer->who.pid, name, rc);
+	if (!rc && r->ktrace)
+		sonde_ktrace_saw_process(r->ktrace, peer->who.pid);
 }
 
 /* Somebody who waits and can't be told why he is not let in. */
@@ -418,7 +425,8 @@ static void let_in_who_waits(struct recorder *r)
 
 /* ---- the loop ---- */
 
-/* The front never sends anything: what can be read is the socket's end. */
+/* After its go (start_kernel) the front sends nothing: what can be read is the
+ * socket's end. */
 static bool front_has_ended(const struct recorder *r)
 {
 	char byte;
@@ -469,9 +477,9 @@ static int64_t sleep_ns(const struct recorder *r)
 {
 	uint64_t now;
 
-	if (!r->nr_images)
+	if (!r->nr_images && !r->ktrace)
 		return -1;
-	if (r->config->options->mode == SONDE_OVERWRITE)
+	if (r->config->options->mode == SONDE_OVERWRITE && !r->ktrace)
 		return LOOK_FOR_ENDED_NS;
 	now = monotonic_ns();
 	return now < r->next_read_ns ? (int64_t)(r->next_read_ns - now) : 0;
@@ -503,7 +511,8 @@ static void wait_and_handle(struct recorder *r)
 		}
 }
 
-static void consume_all(struct recorder *r)
+/* Discard mode: returns how full the fullest ring was. */
+static uint32_t consume_images(struct recorder *r)
 {
 	uint32_t fullest = 0;
 
@@ -519,15 +528,32 @@ static void consume_all(struct recorder *r)
 		if (full > fullest)
 			fullest = full;
 	}
+	return fullest;
+}
+
+static void consume_all(struct recorder *r)
+{
+	uint32_t fullest = 0;
+	uint32_t full;
+
+	if (r->config->options->mode == SONDE_DISCARD)
+		fullest = consume_images(r);
+	if (r->ktrace) {
+		let_in_who_waits(r);
+		full = sonde_ktrace_consume(r->ktrace);
+		if (full > fullest)
+			fullest = full;
+	}
 	sonde_pace_adapt(&r->pace, fullest);
 	r->next_read_ns = monotonic_ns() + r->pace.interval_ns;
 }
 
 /* Only when their turn has come: with many processes coming and going, there
- * is something to be handled much more often. */
+ * is something to be handled much more often. The kernel's sources want to be
+ * looked after in overwrite mode, too. */
 static bool is_time_to_read(const struct recorder *r)
 {
-	return r->config->options->mode == SONDE_DISCARD &&
+	return (r->config->options->mode == SONDE_DISCARD || r->ktrace) &&
 	       monotonic_ns() >= r->next_read_ns;
 }
 
@@ -535,7 +561,7 @@ static void loop(struct recorder *r)
 {
 	while (!r->finishing) {
 		wait_and_handle(r);
-		if (!r->nr_images)
+		if (!r->nr_images && !r->ktrace)
 			continue;
 		if (is_time_to_read(r))
 			consume_all(r);
@@ -594,6 +620,67 @@ static int fail(struct sonde_recorder_ready *ready, int error, const char *what,
 	return error;
 }
 
+static enum sonde_clock_kind clock_kind(const struct recorder *r)
+{
+	return r->timebase.clock.source == SONDE_CLOCK_SOURCE_CPU ?
+		       SONDE_CLOCK_CPU :
+		       SONDE_CLOCK_MONOTONIC;
+}
+
+/* Without kernel events, what else was asked for is recorded all the same. */
+static int open_kernel(struct recorder *r, const struct sonde_ctf_clock *clock,
+		       struct sonde_recorder_ready *ready)
+{
+	const struct sonde_recorder_config *config = r->config;
+	struct sonde_ktrace_config ktrace = {
+		.options = config->options,
+		.clock = clock,
+		.clock_kind = clock_kind(r),
+		.now = r->timebase.now,
+		.session = config->session,
+		.self = { config->front, getpid() },
+		.summary = &r->summary,
+	};
+	struct sonde_kernel_error error = { "" };
+	int rc = sonde_ktrace_open(&ktrace, &error, &r->ktrace);
+
+	if (!rc) {
+		ready->has_kernel = true;
+		return 0;
+	}
+	(void)snprintf(ready->kernel_text, sizeof(ready->kernel_text), "%s",
+		       error.text);
+	/* What the user got wrong, he can mend at once. */
+	if (rc == -EINVAL || rc == -ENODATA || !config->options->program)
+		return rc;
+	return 0;
+}
+
+/* DIR/kernel and DIR/user, or DIR alone. */
+static int make_traces(struct recorder *r, const struct sonde_ctf_config *trace)
+{
+	const char *directory = r->config->directory;
+	char path[PATH_MAX];
+	int rc;
+
+	if (!r->ktrace)
+		return sonde_ctf_trace_create(directory, trace,
+					      &r->recording.trace);
+	rc = sonde_ctf_directory_make(directory);
+	if (rc)
+		return rc;
+	if (snprintf(path, sizeof(path), "%s/kernel", directory) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	rc = sonde_ktrace_create(r->ktrace, path);
+	if (rc || !r->config->options->program)
+		return rc;
+	if (snprintf(path, sizeof(path), "%s/user", directory) >=
+	    (int)sizeof(path))
+		return -ENAMETOOLONG;
+	return sonde_ctf_trace_create(path, trace, &r->recording.trace);
+}
+
 static int open_trace(struct recorder *r, struct sonde_recorder_ready *ready)
 {
 	const struct sonde_recorder_config *config = r->config;
@@ -601,15 +688,45 @@ static int open_trace(struct recorder *r, struct sonde_recorder_ready *ready)
 		.version = config->options->ctf_version,
 		.packet_max = sonde_budget_largest_subbuf(&r->budget),
 	};
-	int rc;
+	int rc = 0;
 
 	sonde_timebase_init(&r->timebase, &trace.clock);
-	rc = sonde_ctf_trace_create(config->directory, &trace,
-				    &r->recording.trace);
+	if (config->options->kernel_rules)
+		rc = open_kernel(r, &trace.clock, ready);
+	if (rc)
+		return fail(ready, rc, "kernel events", "");
+	rc = make_traces(r, &trace);
 	if (rc)
 		return fail(ready, rc, "making the trace directory",
 			    config->directory);
 	return 0;
+}
+
+/* The front has made the program: from now on the kernel is traced. */
+static void start_kernel(struct recorder *r)
+{
+	struct sonde_recorder_ready ready = { .has_kernel = true };
+	struct sonde_kernel_error error = { "" };
+	struct sonde_recorder_go go;
+	ssize_t n;
+
+	do
+		n = recv(r->config->control_fd, &go, sizeof(go), 0);
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(go))
+		return; /* the front has ended, as the loop will find */
+	ready.error = sonde_ktrace_start(r->ktrace, go.program, &error);
+	if (ready.error) {
+		(void)snprintf(ready.kernel_text, sizeof(ready.kernel_text),
+			       "%s", error.text);
+		sonde_summary_note(&r->summary,
+				   "kernel events are not recorded: %.180s",
+				   error.text);
+	} else {
+		sonde_pace_limit(&r->pace, sonde_ktrace_ring_bytes(r->ktrace));
+		r->next_read_ns = monotonic_ns() + r->pace.interval_ns;
+	}
+	(void)send(r->config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
 }
 
 static int start(struct recorder *r, struct sonde_recorder_ready *ready)
@@ -632,9 +749,7 @@ static int start(struct recorder *r, struct sonde_recorder_ready *ready)
 	r->recording.summary = &r->summary;
 	r->recording.setup = (struct sonde_arena_setup){
 		.mode = options->mode,
-		.clock = r->timebase.clock.source == SONDE_CLOCK_SOURCE_CPU ?
-				 SONDE_CLOCK_CPU :
-				 SONDE_CLOCK_MONOTONIC,
+		.clock = clock_kind(r),
 		.session = r->config->session,
 		.loglevel = options->loglevel,
 		.rules = options->rules,
@@ -699,20 +814,29 @@ static void stop_listening(struct recorder *r)
 		drop_peer(&r->peers[i]);
 }
 
+static void note_error(struct recorder *r, int error)
+{
+	if (!r->summary.disk_error)
+		r->summary.disk_error = error;
+}
+
 static void finish(struct recorder *r)
 {
-	int rc;
+	struct sonde_ctf_trace *traces[2] = { r->recording.trace, NULL };
 
 	stop_listening(r);
+	/* First: what follows is nobody's business. */
+	if (r->ktrace) {
+		sonde_ktrace_finish(r->ktrace);
+		traces[1] = sonde_ktrace_trace(r->ktrace);
+	}
 	for (uint32_t i = 0; i < IMAGES_MAX; i++)
 		if (r->lives[i].image)
 			finish_image(r, &r->lives[i]);
-	rc = sonde_timebase_finish(&r->timebase, r->recording.trace);
-	if (!r->summary.disk_error)
-		r->summary.disk_error = rc;
-	rc = sonde_ctf_trace_close(r->recording.trace);
-	if (!r->summary.disk_error)
-		r->summary.disk_error = rc;
+	note_error(r, sonde_timebase_finish(&r->timebase, traces, 2));
+	note_error(r, sonde_ctf_trace_close(r->recording.trace));
+	note_error(r, sonde_ktrace_close(r->ktrace));
+	r->ktrace = NULL;
 	r->summary.wall_ns = monotonic_ns() - r->start_ns;
 	r->summary.recorder_cpu_ns = own_cpu_ns();
 	/* Nobody may be there to hear it. */
@@ -733,8 +857,12 @@ int sonde_recorder_run(const struct sonde_recorder_config *config)
 	rc = start(r, &ready);
 	(void)send(config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
 	if (!rc) {
+		if (r->ktrace)
+			start_kernel(r);
 		loop(r);
 		finish(r);
+	} else {
+		(void)sonde_ktrace_close(r->ktrace); /* nothing was recorded */
 	}
 	free_recorder(r);
 	return rc;

@@ -8,6 +8,10 @@
  * all the work. They share one socket pair:
  *
  *	child -> front	one sonde_recorder_ready: the trace is open, or why not
+ *	if it says that kernel events can be had:
+ *	front -> child	one sonde_recorder_go: the program exists, and waits; or
+ *			there is none
+ *	child -> front	another sonde_recorder_ready: they are recorded
  *	front -> child	end of file: finish (also what is left when the front
  *			is killed: then nobody listens any more, and the trace
  *			is finished all the same)
@@ -41,6 +45,7 @@
 #ifndef SESSION_RECORDER_H
 #define SESSION_RECORDER_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -56,14 +61,19 @@ struct sonde_recorder_config {
 };
 
 struct sonde_recorder_ready {
-	int32_t error;  /* 0 or -errno */
-	char text[240]; /* what failed, if error */
+	int32_t error; /* 0 or -errno */
+	bool has_kernel;
+	char text[240];        /* what failed, if error */
+	char kernel_text[400]; /* why kernel events can't be had, or "" */
+};
+
+struct sonde_recorder_go {
+	pid_t program; /* 0: none, only the machine is recorded */
 };
 
 /*
  * Runs until the control socket ends. Descriptors are borrowed, but listen_fd
- * is closed by then. Returns 0 or
- * -errno, which has been told to the front.
+ * is closed by then. Returns 0 or -errno, which has been told to the front.
  */
 int sonde_recorder_run(const struct sonde_recorder_config *config);
 

@@ -29,7 +29,8 @@ uint64_t sonde_summary_lost(const struct sonde_summary *summary)
 {
 	return summary->lost_full + summary->lost_size +
 	       summary->lost_contended + summary->lost_overwritten +
-	       summary->lost_disk;
+	       summary->lost_disk + summary->lost_kernel_full +
+	       summary->lost_kernel_missed;
 }
 
 static uint32_t nr_told(const struct sonde_summary *summary)
@@ -111,9 +112,35 @@ static const char *disk_remedy(int error)
 		return "raise ulimit -n";
 	case -EFBIG:
 		return "raise ulimit -f";
+	case -ENOMEM:
+		return "free some memory";
 	default:
 		return "make room";
 	}
+}
+
+static uint64_t more_memory(uint64_t bytes)
+{
+	return bytes > SONDE_MEMORY_MAX / 4 ? SONDE_MEMORY_MAX : bytes * 4;
+}
+
+static void print_kernel_losses(const struct sonde_summary *summary,
+				const struct sonde_summary_style *style,
+				FILE *out)
+{
+	char text[SONDE_NOTE_SIZE];
+	char size[32];
+
+	(void)snprintf(
+		text, sizeof(text),
+		"the kernel's buffers were full; try --kernel-memory "
+		"%s, or fewer events with -k",
+		sonde_format_size(more_memory(style->kernel_memory_bytes), size,
+				  sizeof(size)));
+	print_loss(out, style, summary->lost_kernel_full, text);
+	print_loss(out, style, summary->lost_kernel_missed,
+		   "they came while the kernel ran the tracer's own program, "
+		   "which does not interrupt itself");
 }
 
 static void print_losses(const struct sonde_summary *summary,
@@ -121,10 +148,8 @@ static void print_losses(const struct sonde_summary *summary,
 {
 	char text[SONDE_NOTE_SIZE];
 	char size[32];
-	uint64_t more = style->memory_bytes * 4;
+	uint64_t more = more_memory(style->memory_bytes);
 
-	if (more > SONDE_MEMORY_MAX)
-		more = SONDE_MEMORY_MAX;
 	(void)snprintf(text, sizeof(text),
 		       "the rings were full; try --memory %s, or fewer events "
 		       "with -e",
@@ -149,6 +174,7 @@ static void print_losses(const struct sonde_summary *summary,
 			       "unknown error",
 		       disk_remedy(summary->disk_error));
 	print_loss(out, style, summary->lost_disk, text);
+	print_kernel_losses(summary, style, out);
 }
 
 static void print_nothing(const struct sonde_summary *summary,
@@ -157,7 +183,7 @@ static void print_nothing(const struct sonde_summary *summary,
 	if (summary->nr_processes && !summary->nr_event_types)
 		(void)fprintf(out, "sonde: no event was selected; see what "
 				   "there is with: sonde list PROGRAM\n");
-	if (summary->nr_processes || summary->nr_refused)
+	if (summary->nr_processes || summary->nr_refused || style->has_kernel)
 		return;
 	if (style->hooks)
 		(void)fprintf(
@@ -209,6 +235,27 @@ static void print_notes(const struct sonde_summary *summary, FILE *out)
 			      summary->nr_notes - SONDE_NOTES_MAX);
 }
 
+/* Beside the program's time, or all that the machine's CPUs had. */
+static void print_cpu_time(const struct sonde_summary *summary,
+			   const struct sonde_summary_style *style, FILE *out)
+{
+	double used_ms = seconds(summary->recorder_cpu_ns) * 1e3;
+	double all_ms = seconds(summary->wall_ns) * 1e3 * style->nr_cpus;
+
+	if (style->has_program)
+		(void)fprintf(out,
+			      "sonde: the recorder used %.1f ms of CPU time, "
+			      "%.1f %% of the program's %.1f ms\n",
+			      used_ms, cpu_percent(summary),
+			      seconds(summary->program_cpu_ns) * 1e3);
+	else
+		(void)fprintf(out,
+			      "sonde: the recorder used %.1f ms of CPU time, "
+			      "%.2f %% of what %u CPU%s had\n",
+			      used_ms, all_ms > 0 ? 100 * used_ms / all_ms : 0,
+			      style->nr_cpus, plural(style->nr_cpus, "s"));
+}
+
 void sonde_summary_print(const struct sonde_summary *summary,
 			 const struct sonde_summary_style *style, FILE *out)
 {
@@ -219,12 +266,7 @@ void sonde_summary_print(const struct sonde_summary *summary,
 	if (style->quiet)
 		return;
 	print_nothing(summary, style, out);
-	(void)fprintf(out,
-		      "sonde: the recorder used %.1f ms of CPU time, %.1f %% "
-		      "of the program's %.1f ms\n",
-		      seconds(summary->recorder_cpu_ns) * 1e3,
-		      cpu_percent(summary),
-		      seconds(summary->program_cpu_ns) * 1e3);
+	print_cpu_time(summary, style, out);
 	(void)fprintf(out, "sonde: trace in %s; next: sonde print %s\n",
 		      style->directory, style->directory);
 }
@@ -249,24 +291,27 @@ void sonde_summary_print_json(const struct sonde_summary *summary,
 			      const struct sonde_summary_style *style,
 			      FILE *out)
 {
-	(void)fprintf(out,
-		      "{\"events_recorded\": %" PRIu64
-		      ", \"events_lost\": %" PRIu64
-		      ", \"lost\": {\"ring_full\": %" PRIu64
-		      ", \"too_large\": %" PRIu64 ", \"contended\": %" PRIu64
-		      ", \"overwritten\": %" PRIu64 ", \"disk\": %" PRIu64
-		      "}, \"bytes\": %" PRIu64 ", \"wall_ns\": %" PRIu64
-		      ", \"events_per_second\": %.1f, \"recorder_cpu_ns\": "
-		      "%" PRIu64 ", \"program_cpu_ns\": %" PRIu64
-		      ", \"processes\": %u, \"processes_refused\": %u"
-		      ", \"event_types\": %u, \"trace\": ",
-		      summary->recorded, sonde_summary_lost(summary),
-		      summary->lost_full, summary->lost_size,
-		      summary->lost_contended, summary->lost_overwritten,
-		      summary->lost_disk, summary->bytes, summary->wall_ns,
-		      per_second(summary), summary->recorder_cpu_ns,
-		      summary->program_cpu_ns, summary->nr_processes,
-		      summary->nr_refused, summary->nr_event_types);
+	(void)fprintf(
+		out,
+		"{\"events_recorded\": %" PRIu64 ", \"events_lost\": %" PRIu64
+		", \"lost\": {\"ring_full\": %" PRIu64
+		", \"too_large\": %" PRIu64 ", \"contended\": %" PRIu64
+		", \"overwritten\": %" PRIu64 ", \"disk\": %" PRIu64
+		", \"kernel_full\": %" PRIu64 ", \"kernel_missed\": %" PRIu64
+		"}, \"kernel_events_recorded\": %" PRIu64
+		", \"bytes\": %" PRIu64 ", \"wall_ns\": %" PRIu64
+		", \"events_per_second\": %.1f, \"recorder_cpu_ns\": "
+		"%" PRIu64 ", \"program_cpu_ns\": %" PRIu64
+		", \"processes\": %u, \"processes_refused\": %u"
+		", \"event_types\": %u, \"trace\": ",
+		summary->recorded, sonde_summary_lost(summary),
+		summary->lost_full, summary->lost_size, summary->lost_contended,
+		summary->lost_overwritten, summary->lost_disk,
+		summary->lost_kernel_full, summary->lost_kernel_missed,
+		summary->kernel_recorded, summary->bytes, summary->wall_ns,
+		per_second(summary), summary->recorder_cpu_ns,
+		summary->program_cpu_ns, summary->nr_processes,
+		summary->nr_refused, summary->nr_event_types);
 	print_json_string(out, style->directory);
 	(void)fprintf(out, ", \"notes\": [");
 	for (uint32_t i = 0; i < nr_told(summary); i++) {

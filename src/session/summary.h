@@ -22,11 +22,14 @@
 
 struct sonde_summary {
 	uint64_t recorded;
-	uint64_t lost_full;        /* no free sub-buffer */
-	uint64_t lost_size;        /* larger than a sub-buffer takes */
-	uint64_t lost_contended;   /* every lane was busy */
-	uint64_t lost_overwritten; /* overwrite mode: made room for newer */
-	uint64_t lost_disk;        /* could not be written to the trace */
+	uint64_t lost_full;          /* no free sub-buffer */
+	uint64_t lost_size;          /* larger than a sub-buffer takes */
+	uint64_t lost_contended;     /* every lane was busy */
+	uint64_t lost_overwritten;   /* overwrite mode: made room for newer */
+	uint64_t lost_disk;          /* could not be written to the trace */
+	uint64_t lost_kernel_full;   /* a buffer of the kernel's was full */
+	uint64_t lost_kernel_missed; /* came where their program couldn't run */
+	uint64_t kernel_recorded;    /* of `recorded`, without the dump */
 	uint64_t bytes;
 	uint64_t recorder_cpu_ns;
 	uint64_t program_cpu_ns; /* of the program and all it waited for */
@@ -44,6 +47,10 @@ struct sonde_summary {
 struct sonde_summary_style {
 	const char *directory; /* of the trace */
 	uint64_t memory_bytes; /* as configured, for the remedies */
+	uint64_t kernel_memory_bytes;
+	uint32_t nr_cpus; /* of the machine */
+	bool has_program; /* there was one to record */
+	bool has_kernel;  /* kernel events were recorded */
 	bool color;
 	bool hooks; /* --malloc or --locks was given */
 	bool quiet; /* only what went wrong */

@@ -45,15 +45,24 @@ void sonde_timebase_init(struct sonde_timebase *ret_timebase,
 }
 
 int sonde_timebase_finish(struct sonde_timebase *timebase,
-			  struct sonde_ctf_trace *trace)
+			  struct sonde_ctf_trace *const *traces, size_t nr)
 {
 	struct sonde_clock_snapshot last;
 	struct sonde_clock_origin origin;
+	int rc = 0;
 
 	sonde_clock_snapshot(&timebase->clock, &last);
 	if (!sonde_clock_refine(&timebase->clock, &timebase->first, &last))
 		return 0;
 	origin = sonde_clock_origin(&timebase->clock, &timebase->first);
-	return sonde_ctf_trace_set_clock(trace, timebase->clock.freq,
-					 origin.offset_s, origin.offset);
+	for (size_t i = 0; i < nr; i++) {
+		int error = traces[i] ?
+				    sonde_ctf_trace_set_clock(
+					    traces[i], timebase->clock.freq,
+					    origin.offset_s, origin.offset) :
+				    0;
+
+		rc = rc ? rc : error;
+	}
+	return rc;
 }

@@ -10,6 +10,7 @@
 #ifndef SESSION_TIMEBASE_H
 #define SESSION_TIMEBASE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "clock/calibrate.h"
@@ -26,8 +27,9 @@ struct sonde_timebase {
 void sonde_timebase_init(struct sonde_timebase *ret_timebase,
 			 struct sonde_ctf_clock *ret_clock);
 
-/* At the end: what is known now goes to the trace. 0 or -errno. */
+/* At the end: what is known now goes to the traces, of which NULL ones are
+ * left out: the same to all, for they are one recording's. 0 or -errno. */
 int sonde_timebase_finish(struct sonde_timebase *timebase,
-			  struct sonde_ctf_trace *trace);
+			  struct sonde_ctf_trace *const *traces, size_t nr);
 
 #endif /* SESSION_TIMEBASE_H */

@@ -165,6 +165,45 @@ static void unknown_words_are_named(void **state)
 	check_refused(PARSE("-q"), "which program");
 }
 
+static void kernel_rules_add_up(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-k", "block,net", "-ksyscalls if ret < 0",
+			       "--kernel-source=bpf", "--kernel-memory", "2M",
+			       "--self", "x"),
+			 0);
+	assert_int_equal(options.kernel_rules->nr, 3);
+	assert_string_equal(options.kernel_rules->rules[2].condition,
+			    "ret < 0");
+	assert_int_equal(options.kernel_source, SONDE_KERNEL_BPF);
+	assert_int_equal(options.kernel_memory_bytes, 2 << 20);
+	assert_true(options.self);
+	assert_false(options.whole_machine);
+	/* and start anew with each command line */
+	assert_int_equal(PARSE("-k", "block", "x"), 0);
+	assert_int_equal(options.kernel_rules->nr, 1);
+	assert_int_equal(PARSE("x"), 0);
+	assert_null(options.kernel_rules);
+	assert_int_equal(options.kernel_string_bytes,
+			 SONDE_KERNEL_STRING_DEFAULT);
+}
+
+static void the_machine_needs_no_program_but_rules(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-a", "-k", "sched"), 0);
+	assert_null(options.program);
+	assert_true(options.whole_machine);
+	assert_int_equal(PARSE("-a", "-k", "sched", "x"), 0);
+	assert_string_equal(options.program[0], "x");
+	check_refused(PARSE("-a", "x"), "-k");
+	check_refused(PARSE("-k", "sched"), "which program");
+	check_refused(PARSE("-k", ",", "x"), "pattern");
+	check_refused(PARSE("--kernel-source", "magic", "x"), "tracefs");
+	check_refused(PARSE("--kernel-memory", "1", "x"), "64k");
+	check_refused(PARSE("--kernel-strings", "1M", "x"), "4096");
+}
+
 static void help_needs_no_program(void **state)
 {
 	(void)state;
@@ -232,6 +271,8 @@ int main(void)
 		cmocka_unit_test(the_kind_of_headers_is_found_out_unless_given),
 		cmocka_unit_test(the_format_is_the_old_one_unless_given),
 		cmocka_unit_test(unknown_words_are_named),
+		cmocka_unit_test(kernel_rules_add_up),
+		cmocka_unit_test(the_machine_needs_no_program_but_rules),
 		cmocka_unit_test(help_needs_no_program),
 		cmocka_unit_test(sizes_and_times_are_read),
 		cmocka_unit_test(sizes_are_written_as_they_are_read),

@@ -21,6 +21,7 @@ static const struct sonde_summary good = {
 };
 
 static const struct sonde_summary_style plain = {
+	.has_program = true,
 	.directory = "out",
 	.memory_bytes = 64 << 20,
 };

@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * doctor.c - `sonde doctor`: what this kernel and this user can do, part by
+ * part, what helps where they can't, and what that costs.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "cmd/cmd.h"
+#include "kernel/able.h"
+#include "view/text/show.h"
+
+#define BOLD   "\033[1m"
+#define GREEN  "\033[32m"
+#define YELLOW "\033[33m"
+#define RED    "\033[31m"
+#define PLAIN  "\033[0m"
+
+static const char help[] =
+	"sonde doctor [--json]\n"
+	"sonde doctor --clean\n"
+	"\n"
+	"What this kernel and this user can do, part by part: what was found, "
+	"the\n"
+	"command that helps where something is missing, and what it costs to do\n"
+	"without. Changes nothing.\n"
+	"\n"
+	"      --clean   remove what killed recorders left in tracefs; nothing "
+	"else\n"
+	"      --json    as JSON\n"
+	"  -h, --help    this text\n"
+	"\n"
+	"Exit status: 0 if programs can be recorded, 1 if not (--clean: if not "
+	"all\n"
+	"could be removed), 2 for wrong usage.\n";
+
+struct findings {
+	size_t nr;
+	struct sonde_ability at[SONDE_ABILITIES_MAX];
+	char left[200]; /* behind by killed recorders, or "" */
+};
+
+static const char *const words[] = {
+	[SONDE_ABLE] = "yes",
+	[SONDE_ABLE_PARTLY] = "partly",
+	[SONDE_UNABLE] = "no",
+};
+
+static const char *const colours[] = {
+	[SONDE_ABLE] = GREEN,
+	[SONDE_ABLE_PARTLY] = YELLOW,
+	[SONDE_UNABLE] = RED,
+};
+
+static bool is_able(const struct findings *findings, const char *part)
+{
+	for (size_t i = 0; i < findings->nr; i++)
+		if (!strcmp(findings->at[i].part, part))
+			return findings->at[i].able == SONDE_ABLE;
+	return false;
+}
+
+/* Which sources `sonde record -k` chooses (kernel/kernel.h), as a sentence. */
+static const char *verdict(const struct findings *findings)
+{
+	bool bpf = is_able(findings, "bpf") && is_able(findings, "bpf-rings");
+	bool tracefs = is_able(findings, "tracefs");
+
+	if (!is_able(findings, "programs"))
+		return "Nothing can be recorded here.";
+	if (bpf && tracefs)
+		return "Here, `sonde record -k` has the busiest events from "
+		       "BPF, and all others from tracefs.";
+	if (bpf)
+		return "Here, `sonde record -k` has all kernel events from "
+		       "BPF; tracefs can't be used.";
+	if (tracefs)
+		return "Here, `sonde record -k` has all kernel events from "
+		       "tracefs; BPF can't be used.";
+	return "Here, `sonde record` records programs, but no kernel events: "
+	       "-k needs tracefs or BPF.";
+}
+
+/* ---- as a table ---- */
+
+/* Columns for text, below which nothing is wrapped. */
+#define MIN_ROOM 20
+
+struct layout {
+	bool colour;
+	size_t part_width; /* of the first column */
+	size_t indent;     /* where text begins */
+	size_t width;      /* of the terminal; 0: as wide as it takes */
+};
+
+/* How much of `text` fits into `room` columns, cut between words. */
+static size_t fitting(const char *text, size_t room)
+{
+	size_t length = strlen(text);
+	size_t cut = 0;
+
+	if (length <= room)
+		return length;
+	for (size_t i = 0; text[i] && (i <= room || cut == 0); i++)
+		if (text[i] == ' ')
+			cut = i;
+	return cut ? cut : length;
+}
+
+/* Lines that go on begin where the first one's text did; commands are never
+ * broken. */
+static void print_text(const struct layout *layout, const char *label,
+		       const char *text, bool is_command)
+{
+	size_t indent = layout->indent + strlen(label);
+	size_t room = is_command || layout->width < indent + MIN_ROOM ?
+			      SIZE_MAX :
+			      layout->width - indent;
+
+	for (bool first = true; *text; first = false) {
+		size_t length = fitting(text, room);
+
+		(void)printf("%*s%.*s\n", (int)indent, first ? label : "",
+			     (int)length, text);
+		text += length;
+		text += *text == ' ';
+	}
+}
+
+static void print_ability(const struct sonde_ability *ability,
+			  const struct layout *layout)
+{
+	(void)printf("%-*s  %s%-6s%s  %s\n", (int)layout->part_width,
+		     ability->part,
+		     layout->colour ? colours[ability->able] : "",
+		     words[ability->able], layout->colour ? PLAIN : "",
+		     ability->gives);
+	print_text(layout, "", ability->why, false);
+	print_text(layout, "remedy:  ", ability->remedy, true);
+	print_text(layout, "without: ", ability->cost, false);
+}
+
+static void print_table(const struct findings *findings)
+{
+	struct layout layout = { .part_width = strlen("PART") };
+	struct sonde_show show;
+
+	sonde_show_init(&show, stdout);
+	layout.colour = show.colour;
+	layout.width = show.width;
+	for (size_t i = 0; i < findings->nr; i++)
+		if (strlen(findings->at[i].part) > layout.part_width)
+			layout.part_width = strlen(findings->at[i].part);
+	layout.indent = layout.part_width + strlen("  partly  ");
+	(void)printf("%s%-*s  %-6s  %s%s\n", layout.colour ? BOLD : "",
+		     (int)layout.part_width, "PART", "ABLE",
+		     "WHAT IT GIVES, AND WHAT WAS FOUND",
+		     layout.colour ? PLAIN : "");
+	for (size_t i = 0; i < findings->nr; i++)
+		print_ability(&findings->at[i], &layout);
+	(void)printf("\n%s\n", verdict(findings));
+	if (findings->left[0])
+		(void)printf("There is something to clean up: %s; "
+			     "`sonde doctor --clean` removes it.\n",
+			     findings->left);
+}
+
+/* ---- as JSON ---- */
+
+static void print_member(const char *name, const char *text)
+{
+	(void)printf("\"%s\": ", name);
+	sonde_show_json_text(stdout, text, strlen(text));
+}
+
+static void print_json_ability(const struct sonde_ability *ability)
+{
+	const struct {
+		const char *name;
+		const char *text;
+	} members[] = {
+		{ "part", ability->part },     { "able", words[ability->able] },
+		{ "gives", ability->gives },   { "why", ability->why },
+		{ "remedy", ability->remedy }, { "cost", ability->cost },
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(members); i++) {
+		(void)fputs(i ? ", " : "{", stdout);
+		print_member(members[i].name, members[i].text);
+	}
+	(void)fputs("}", stdout);
+}
+
+static void print_json(const struct findings *findings)
+{
+	(void)fputs("{\"parts\": [", stdout);
+	for (size_t i = 0; i < findings->nr; i++) {
+		(void)fputs(i ? ",\n  " : "\n  ", stdout);
+		print_json_ability(&findings->at[i]);
+	}
+	(void)fputs("\n], ", stdout);
+	print_member("verdict", verdict(findings));
+	(void)fputs(", ", stdout);
+	print_member("left_behind", findings->left);
+	(void)fputs("}\n", stdout);
+}
+
+/* ---- the command ---- */
+
+static int finish(int status)
+{
+	if (fflush(stdout) == 0)
+		return status;
+	sonde_complain("doctor: can't write: %s", strerrordesc_np(errno));
+	return 1;
+}
+
+static int examine(bool json)
+{
+	struct findings findings = { .nr = 0 };
+
+	findings.nr = sonde_abilities(findings.at, SONDE_ABILITIES_MAX);
+	/* Where it can't look, it has left nothing of this user's. */
+	(void)sonde_kernel_left(findings.left, sizeof(findings.left));
+	if (json)
+		print_json(&findings);
+	else
+		print_table(&findings);
+	return finish(is_able(&findings, "programs") ? 0 : 1);
+}
+
+static int clean(void)
+{
+	char text[200] = "";
+	int nr = sonde_kernel_clean(text, sizeof(text));
+
+	if (text[0])
+		(void)printf("%s\n", text);
+	else if (nr == 0)
+		(void)puts("nothing was left behind");
+	if (nr >= 0)
+		return finish(0);
+	if (nr == -EACCES || nr == -EPERM)
+		sonde_complain("doctor: %s; run as root: sudo sonde doctor "
+			       "--clean",
+			       text[0] ? "the rest is not this user's" :
+					 "tracefs is closed to this user");
+	else
+		sonde_complain("doctor: can't look into tracefs: %s",
+			       strerrordesc_np(-nr));
+	return finish(1);
+}
+
+int sonde_cmd_doctor(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "clean", no_argument, NULL, 'c' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	bool json = false;
+	bool cleaning = false;
+	int option;
+
+	opterr = 0;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (option == 'h') {
+			(void)fputs(help, stdout);
+			return finish(0);
+		}
+		if (option != 'c' && option != 'j') {
+			sonde_complain("doctor: unknown option '%.100s'; "
+				       "'sonde doctor --help' lists them",
+				       argv[optind - 1]);
+			return SONDE_EXIT_USAGE;
+		}
+		json |= option == 'j';
+		cleaning |= option == 'c';
+	}
+	if (optind < argc || (json && cleaning)) {
+		sonde_complain("doctor: takes %s; 'sonde doctor --help' says "
+			       "more",
+			       optind < argc ? "no arguments" :
+					       "--clean or --json, not both");
+		return SONDE_EXIT_USAGE;
+	}
+	return cleaning ? clean() : examine(json);
+}

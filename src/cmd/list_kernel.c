@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * list_kernel.c - `sonde list -k [PATTERN...]`: what `sonde record -k` may be
+ * given on this kernel. Patterns are those of its rules, so what is listed for
+ * a pattern is what it records.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "cmd/list.h"
+#include "kernel/available.h"
+#include "kernel/rules.h"
+
+struct listing {
+	struct sonde_kernel_rules rules;
+	bool json;
+	uint64_t nr;
+};
+
+static int show(void *ctx, const char *group, const char *name,
+		const char *shown)
+{
+	struct listing *listing = ctx;
+	char full[512];
+
+	if (listing->rules.nr &&
+	    !sonde_kernel_rules_match(&listing->rules, group, name, shown))
+		return 0;
+	/* They are identifiers: nothing in them needs escaping. */
+	if (listing->json) {
+		(void)printf("%s\n  {\"group\": \"%s\", \"name\": \"%s\", "
+			     "\"event\": \"%s\"}",
+			     listing->nr ? "," : "[", group, name, shown);
+	} else {
+		(void)snprintf(full, sizeof(full), "%s:%s", group, name);
+		if (strcmp(name, shown) != 0)
+			(void)printf("%-40s %s\n", full, shown);
+		else
+			(void)puts(full);
+	}
+	listing->nr++;
+	return 0;
+}
+
+static int list(struct listing *listing)
+{
+	struct sonde_kernel_error error = { "" };
+	const struct sonde_kernel_rule *rule;
+
+	if (sonde_kernel_available(show, listing, &error)) {
+		sonde_complain("%s", error.text);
+		return 1;
+	}
+	if (listing->json)
+		(void)puts(listing->nr ? "\n]" : "[]");
+	rule = sonde_kernel_rules_unmatched(&listing->rules);
+	if (!rule)
+		return 0;
+	sonde_complain("%.200s: this kernel has no such event", rule->text);
+	return 1;
+}
+
+int sonde_list_kernel(int nr, char **patterns, bool json)
+{
+	static struct listing listing;
+	char error[300];
+	int rc = 0;
+
+	listing.json = json;
+	for (int i = 0; i < nr && !rc; i++)
+		rc = sonde_kernel_rules_add(&listing.rules, patterns[i], error,
+					    sizeof(error));
+	if (rc == -ENOMEM)
+		(void)snprintf(error, sizeof(error), "no memory left");
+	if (rc)
+		sonde_complain("%s", error);
+	else
+		rc = list(&listing);
+	sonde_kernel_rules_fini(&listing.rules);
+	return rc < 0 ? SONDE_EXIT_USAGE : rc;
+}
