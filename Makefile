@@ -5,7 +5,7 @@
 BUILD ?= build
 MESON ?= meson
 
-.PHONY: all demo check deps install format tidy clean help
+.PHONY: all demo check check-vm deps install format tidy clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -29,6 +29,10 @@ check:
 	@tools/install-deps check
 	@tools/check
 
+check-vm:
+	@tools/install-deps check
+	@tools/check-vm
+
 install: all
 	$(MESON) install -C $(BUILD) --no-rebuild
 
@@ -45,6 +49,7 @@ help:
 	@echo 'make          build into $(BUILD)/'
 	@echo 'make demo     record two real programs and show what came out'
 	@echo 'make check    run all tests and checks'
+	@echo 'make check-vm record kernel events on other kernels, in virtual machines'
 	@echo 'make install  install (DESTDIR and meson options are obeyed)'
 	@echo 'make deps     install what the build needs from Debian packages'
 	@echo 'make format   let clang-format lay out the sources'

@@ -19,6 +19,8 @@ import traceback
 
 TESTS = []
 TIME_LIMIT_S = 60
+# How much slower than usual the machine is, as in a virtual one.
+PATIENCE = int(os.environ.get("SONDE_PATIENCE", "1"))
 
 
 class Skip(Exception):
@@ -37,7 +39,7 @@ def long_test(function):
 
 
 def limit_of(function):
-    return getattr(function, "time_limit_s", TIME_LIMIT_S)
+    return PATIENCE * getattr(function, "time_limit_s", TIME_LIMIT_S)
 
 
 def check(condition, why):

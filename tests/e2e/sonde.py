@@ -18,7 +18,7 @@ import sys
 import tempfile
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import Skip, check  # noqa: E402
+from harness import PATIENCE, Skip, check  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BUILD = pathlib.Path(os.environ.get("SONDE_BUILD", ROOT / "build"))
@@ -44,6 +44,8 @@ if SANITIZE == "none":
 
 def install():
     """Installs what was built; the tests' processes take turns."""
+    if os.environ.get("SONDE_INSTALLED"):
+        return
     STAGE.mkdir(exist_ok=True)
     with open(STAGE / ".lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -108,7 +110,7 @@ class Recording:
         return Trace(self.dir)
 
 
-def record(*command, options=(), env=None, timeout=60, **more):
+def record(*command, options=(), env=None, timeout=60 * PATIENCE, **more):
     """Runs `sonde record OPTIONS -o DIR -- COMMAND` to its end."""
     if {"--malloc", "--locks"} & set(options):
         skip_if_sanitized("the preloaded library needs its runtime loaded "
@@ -131,7 +133,8 @@ def record_ok(*command, **more):
 
 
 def run(*command, **more):
-    return subprocess.run([str(w) for w in command], text=True, timeout=60,
+    return subprocess.run([str(w) for w in command], text=True,
+                          timeout=60 * PATIENCE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           **more)
 

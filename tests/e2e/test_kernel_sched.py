@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_kernel_sched.py - who ran when: the same as `perf sched timehist` says
+of the same time.
+
+Both look at the same switches, each in a probe of its own; so the times differ
+by the time between the two probes, some microseconds at most, more if the
+machine stops between them. perf shows microseconds, rounded down, of
+CLOCK_MONOTONIC; over an interval, that clock and the CPU's counter differ by
+the rate that the kernel corrects it with, below 500 parts in a million.
+"""
+
+import re
+import shutil
+import statistics
+import subprocess
+
+from sonde import Skip, check, install, require, scratch
+from harness import PATIENCE, check_equal, main
+from kernel import (LIMIT_S, each_source, kernel_test, program,
+                    record_kernel)
+
+ROUNDS, WORK_US = 400, 30
+# An emulated CPU stops between two probes whenever its thread does.
+NEAR_NS = 5_000 * PATIENCE
+NEAR_SHARE = 0.99 if PATIENCE == 1 else 0.97
+MEDIAN_NS = 1_500 * PATIENCE
+FAR_NS = 10**12
+EDGE = 8  # runs at the begin that one of both may lack
+
+HIST = re.compile(r"^ +(\d+)\.(\d{6}) \[(\d+)\] +(.*?)\[(\d+)(?:/\d+)?\] +"
+                  r"([\d.]+) +([\d.]+) +([\d.]+) *$")
+
+
+def switch_pairs(trace, threads):
+    """(thread, CPU, begin, ns) of each run that has both ends."""
+    runs, since = [], {}
+    for event in trace.events("sched_switch"):
+        begun = since.pop(event["prev_tid"], None)
+        if event["prev_tid"] in threads and begun is not None:
+            runs.append((event["prev_tid"], event.cpu, event.time - begun))
+        since[event["next_tid"]] = event.time
+    return runs
+
+
+def perf_runs(path, threads):
+    done = subprocess.run(["perf", "sched", "timehist", "-i", path],
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=LIMIT_S)
+    check_equal(done.returncode, 0, done.stderr)
+    runs = []
+    for line in done.stdout.splitlines():
+        m = HIST.match(line)
+        if m and int(m[5]) in threads:
+            runs.append((int(m[5]), int(m[3]),
+                         round(float(m[8]) * 1000) * 1000))
+    return runs
+
+
+def record_both(source):
+    """The same pingpong, recorded by perf and below it by us."""
+    require("perf")
+    data = scratch() / "perf.data"
+    probe = subprocess.run(["perf", "sched", "record", "-o", data, "true"],
+                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True)
+    if probe.returncode != 0:
+        raise Skip(f"perf sched: {probe.stdout.strip().splitlines()[-1]}")
+    shutil.rmtree(data, ignore_errors=True)
+    perf = ["perf", "sched", "record", "-k", "CLOCK_MONOTONIC", "-m", "4096",
+            "-o", data, "--", program("pingpong"), ROUNDS, WORK_US]
+    # Of everybody, as perf does: a kernel that filters by process misses a
+    # switch from a stranger now and then.
+    done = record_kernel(*perf, k="sched_switch", source=source,
+                         options=["-a"])
+    words = next(line for line in done.out.splitlines()
+                 if re.fullmatch(r"\d+ \d+ \d+ \d+", line)).split()
+    return done.trace(), data, {int(words[0]), int(words[1])}
+
+
+@each_source
+def runs_agree_with_perf_sched_timehist(source):
+    trace, data, threads = record_both(source)
+    check_equal(trace.lost, 0, "lost")
+    ours, theirs = switch_pairs(trace, threads), perf_runs(data, threads)
+    for thread in threads:
+        mine = [r[1:] for r in ours if r[0] == thread]
+        check(len(mine) >= ROUNDS / 2, f"only {len(mine)} runs")
+        compare(mine, [r[1:] for r in theirs if r[0] == thread])
+
+
+def compare(mine, other):
+    """Both began to look at different times, before the program was executed;
+    and perf counts the time since a thread's first event as a run, and leaves
+    out the one that ends with the thread."""
+    off = min((distances(mine[i:], other[j:])
+               for i in range(EDGE) for j in range(EDGE)), key=sum)
+    near = sum(o <= NEAR_NS for o in off)
+    check(near >= len(off) * NEAR_SHARE - 1,
+          f"{len(off) - near} of {len(off)} runs are off by more than "
+          f"{NEAR_NS} ns: {sorted(off)[-5:]}")
+    check(statistics.median(off) <= MEDIAN_NS,
+          f"the median is off by {statistics.median(off)} ns")
+
+
+def distances(mine, other):
+    """By how much runs differ that should be the same; far if they are on
+    different CPUs or one side has no such run."""
+    off = [FAR_NS] * max(0, abs(len(mine) - len(other)) - 1)
+    for (cpu, ns), (perfs_cpu, perfs_ns) in zip(mine, other):
+        off.append(max(0, abs(ns - perfs_ns) - 1000 - ns // 2000)
+                   if cpu == perfs_cpu else FAR_NS)
+    return off
+
+
+@each_source
+def switches_are_those_the_kernel_counted(source):
+    done = record_kernel(program("pingpong"), 500, 5, k="sched_switch",
+                         source=source)
+    first, second, voluntary, other = map(int, done.out.split())
+    trace = done.trace()
+    check_equal(trace.lost, 0, "lost")
+    away = sum(e["prev_tid"] in (first, second)
+               for e in trace.events("sched_switch"))
+    # The counts are read before the program's last switches, and include those
+    # before its execve; both are few.
+    check(abs(away - voluntary - other) <= 12,
+          f"{away} switches in the trace, the kernel counted "
+          f"{voluntary} + {other}")
+
+
+@each_source
+def on_each_cpu_one_switch_begins_where_the_last_one_ended(source):
+    done = record_kernel(program("pingpong"), 300, 500, k="sched_switch",
+                         source=source, options=["-a"])
+    trace = done.trace()
+    check_equal(trace.lost, 0, "lost")
+    # Some machines hide threads of their own: these are seen to come, and
+    # never to leave. In the kernel's own buffers some also leave out when idle
+    # CPUs get to work (seen with plain tracefs, too).
+    seen = {e["prev_tid"] for e in trace.events("sched_switch")}
+    if source == "tracefs":
+        seen.discard(0)
+    running = {}
+    for event in trace.events("sched_switch"):
+        tid = running.get(event.cpu, event["prev_tid"])
+        if tid in seen:
+            check_equal(event["prev_tid"], tid, f"who left {event!r}")
+        running[event.cpu] = event["next_tid"]
+
+
+@kernel_test
+def our_report_adds_up_what_perf_shows():
+    trace, data, threads = record_both(None)
+    ours = sum(ns for _, _, ns in switch_pairs(trace, threads))
+    theirs = sum(ns for _, _, ns in perf_runs(data, threads))
+    check(abs(ours - theirs) <= theirs / 50 + 2_000_000,
+          f"they ran {ours} ns, perf says {theirs} ns")
+
+
+install()
+main()
