@@ -235,23 +235,28 @@ static int apply_ctf(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_memory(struct parse *parse, const char *value)
+static int parse_memory(struct parse *parse, const char *name,
+			const char *value, uint64_t *ret_bytes)
 {
 	char low[32];
 	char high[32];
 
-	if (sonde_parse_size(value, &parse->options->memory_bytes) ||
-	    parse->options->memory_bytes < SONDE_MEMORY_MIN ||
-	    parse->options->memory_bytes > SONDE_MEMORY_MAX)
+	if (sonde_parse_size(value, ret_bytes) ||
+	    *ret_bytes < SONDE_MEMORY_MIN || *ret_bytes > SONDE_MEMORY_MAX)
 		return fail(parse,
-			    "--memory %s: give a size from %s to %s, "
-			    "such as 64M",
-			    value,
+			    "--%s %s: give a size from %s to %s, such as 64M",
+			    name, value,
 			    sonde_format_size(SONDE_MEMORY_MIN, low,
 					      sizeof(low)),
 			    sonde_format_size(SONDE_MEMORY_MAX, high,
 					      sizeof(high)));
 	return 0;
+}
+
+static int apply_memory(struct parse *parse, const char *value)
+{
+	return parse_memory(parse, "memory", value,
+			    &parse->options->memory_bytes);
 }
 
 static int apply_subbuf(struct parse *parse, const char *value)
@@ -352,21 +357,8 @@ static int apply_kernel_source(struct parse *parse, const char *value)
 
 static int apply_kernel_memory(struct parse *parse, const char *value)
 {
-	char low[32];
-	char high[32];
-
-	if (sonde_parse_size(value, &parse->options->kernel_memory_bytes) ||
-	    parse->options->kernel_memory_bytes < SONDE_MEMORY_MIN ||
-	    parse->options->kernel_memory_bytes > SONDE_MEMORY_MAX)
-		return fail(parse,
-			    "--kernel-memory %s: give a size from %s to %s, "
-			    "such as 64M",
-			    value,
-			    sonde_format_size(SONDE_MEMORY_MIN, low,
-					      sizeof(low)),
-			    sonde_format_size(SONDE_MEMORY_MAX, high,
-					      sizeof(high)));
-	return 0;
+	return parse_memory(parse, "kernel-memory", value,
+			    &parse->options->kernel_memory_bytes);
 }
 
 static int parse_bytes(struct parse *parse, const char *name, const char *value,

@@ -480,24 +480,7 @@ static int show(const struct sonde_blame_spans *spans,
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	struct sonde_blame_spans spans;
-	struct sonde_report *report = NULL;
-	int error = sonde_blame_spans_find(args, "blame", true, &spans);
-
-	if (!error) {
-		report = sonde_report_new("blame");
-		if (spans.chosen)
-			error = show(&spans, report);
-		sonde_blame_spans_notes(&spans, report);
-	}
-	if (!error)
-		error = sonde_report_error(report);
-	if (error)
-		sonde_report_free(report);
-	else
-		*ret_report = report;
-	sonde_blame_spans_fini(&spans);
-	return error;
+	return sonde_blame_spans_report(args, "blame", true, show, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_blame = {

@@ -103,3 +103,29 @@ const char *sonde_blame_state_text(enum sonde_state_kind kind)
 
 	return texts[kind];
 }
+
+int sonde_blame_spans_report(struct sonde_analysis_args *args, const char *name,
+			     bool all,
+			     int (*show)(const struct sonde_blame_spans *spans,
+					 struct sonde_report *report),
+			     struct sonde_report **ret_report)
+{
+	struct sonde_blame_spans spans;
+	struct sonde_report *report = NULL;
+	int error = sonde_blame_spans_find(args, name, all, &spans);
+
+	if (!error) {
+		report = sonde_report_new(name);
+		if (spans.chosen)
+			error = show(&spans, report);
+		sonde_blame_spans_notes(&spans, report);
+	}
+	if (!error)
+		error = sonde_report_error(report);
+	if (error)
+		sonde_report_free(report);
+	else
+		*ret_report = report;
+	sonde_blame_spans_fini(&spans);
+	return error;
+}

@@ -32,4 +32,12 @@ void sonde_blame_spans_notes(const struct sonde_blame_spans *spans,
 /* "running", "waiting for a CPU", ... */
 const char *sonde_blame_state_text(enum sonde_state_kind kind);
 
+/* A report about them: finds the spans, lets `show` fill it in if one is
+ * chosen, and adds the notes. `all` is for _find(); else as sonde_analysis.run. */
+int sonde_blame_spans_report(struct sonde_analysis_args *args, const char *name,
+			     bool all,
+			     int (*show)(const struct sonde_blame_spans *spans,
+					 struct sonde_report *report),
+			     struct sonde_report **ret_report);
+
 #endif /* READER_ANALYSES_BLAME_SPANS_H */
