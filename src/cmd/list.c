@@ -393,6 +393,7 @@ static int collect_parts(const char *path, struct events *events,
 	int error = 0;
 
 	*ret_found = false;
+	/* Only we read it. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (directory && (entry = readdir(directory)) != NULL) {
 		int rc;
 

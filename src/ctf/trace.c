@@ -465,13 +465,17 @@ int sonde_ctf_trace_set_number(struct sonde_ctf_trace *trace, const char *name,
 			       int64_t number)
 {
 	/* Ours, and const only to others. */
-	struct sonde_ctf_env *env =
-		(struct sonde_ctf_env *)(uintptr_t)trace->config.env;
+	union {
+		const struct sonde_ctf_env *env;
+		struct sonde_ctf_env *ours;
+	} entries = { .env = trace->config.env };
 
 	for (size_t i = 0; i < trace->config.nr_env; i++) {
-		if (strcmp(env[i].name, name) != 0 || env[i].text)
+		struct sonde_ctf_env *entry = &entries.ours[i];
+
+		if (strcmp(entry->name, name) != 0 || entry->text)
 			continue;
-		env[i].number = number;
+		entry->number = number;
 		return write_preamble(trace);
 	}
 	return -ENOENT;

@@ -33,7 +33,8 @@ void sonde_blame_spans_notes(const struct sonde_blame_spans *spans,
 const char *sonde_blame_state_text(enum sonde_state_kind kind);
 
 /* A report about them: finds the spans, lets `show` fill it in if one is
- * chosen, and adds the notes. `all` is for _find(); else as sonde_analysis.run. */
+ * chosen, and adds the notes. `all` is for _find(); else as
+ * sonde_analysis.run. */
 int sonde_blame_spans_report(struct sonde_analysis_args *args, const char *name,
 			     bool all,
 			     int (*show)(const struct sonde_blame_spans *spans,

@@ -288,7 +288,7 @@ static int add_any(struct search *s, const struct sonde_kernel_rule *rule,
 		return sonde_kernel_fail(s->error, -ENODEV,
 					 "BPF: the kernel's types can't be "
 					 "read: %s",
-					 strerror(errno));
+					 strerrordesc_np(errno));
 	rc = fill_any(s, rule, group, name);
 	/* What is there is freed with the source, whatever it lacks. */
 	s->source->nr_anys++;

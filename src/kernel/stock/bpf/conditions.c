@@ -93,7 +93,7 @@ static int put(struct bpf_source *source, const struct code *code,
 		if (!at)
 			return -ENOEXEC;
 		if (i < source->consts[SONDE_BPF_NR_CONDS] &&
-		    memcmp(at, code->insns, bytes))
+		    memcmp(at, code->insns, bytes) != 0)
 			continue;
 		memcpy(at, code->insns, bytes);
 		if (i == source->consts[SONDE_BPF_NR_CONDS])

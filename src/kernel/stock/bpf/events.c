@@ -405,13 +405,24 @@ static uint32_t string_room(const struct bpf_source *source,
 		       0;
 }
 
+static const struct sonde_kernel_rule *call_rule(struct bpf_source *source,
+						 enum sonde_syscall_abi abi,
+						 const char *name, bool is_exit)
+{
+	char shown[SONDE_SYSCALL_NAME_MAX];
+
+	(void)snprintf(shown, sizeof(shown), "%ssyscall_%s_%s",
+		       abi == SONDE_SYSCALL_COMPAT ? "compat_" : "",
+		       is_exit ? "exit" : "entry", name);
+	return bpf_events_wanted(source, "syscalls", name, shown);
+}
+
 static int select_call(struct bpf_source *source, enum sonde_syscall_abi abi,
 		       const struct sonde_syscall *call, bool is_exit,
 		       struct sonde_bpf_plan *to, void *room,
 		       struct sonde_kernel_error *error)
 {
 	const char *name = call ? call->name : "unknown";
-	char shown[SONDE_SYSCALL_NAME_MAX];
 	struct sonde_syscall_form form = form_of(source);
 	struct sonde_bpf_plan plan = { .id = 0 };
 	const struct sonde_kernel_rule *rule;
@@ -420,10 +431,7 @@ static int select_call(struct bpf_source *source, enum sonde_syscall_abi abi,
 	struct bpf_test test;
 	int rc;
 
-	(void)snprintf(shown, sizeof(shown), "%ssyscall_%s_%s",
-		       abi == SONDE_SYSCALL_COMPAT ? "compat_" : "",
-		       is_exit ? "exit" : "entry", name);
-	rule = bpf_events_wanted(source, "syscalls", name, shown);
+	rule = call_rule(source, abi, name, is_exit);
 	if (!rule)
 		return 0;
 	rc = sonde_syscall_describe(abi, call, is_exit, &form, room);

@@ -51,6 +51,7 @@ static uint32_t release(void)
 	unsigned int major;
 	unsigned int minor;
 
+	/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it */
 	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
 		return 0;
 	return major * 1000 + minor;
@@ -83,7 +84,7 @@ int bpf_object_able(struct bpf_source *source, struct sonde_kernel_error *error)
 					 "BPF: no " SONDE_BTF_PATH " (%s): the "
 					 "kernel was built without "
 					 "CONFIG_DEBUG_INFO_BTF",
-					 strerror(errno));
+					 strerrordesc_np(errno));
 	source->consts[SONDE_BPF_MUST_GUARD] = have >= RELEASE_PREEMPTED;
 	return 0;
 }
@@ -140,7 +141,7 @@ static int explain(struct sonde_kernel_error *error, int rc, const char *what)
 					 "--kernel-memory",
 					 what);
 	return sonde_kernel_fail(error, rc, "BPF: %s: %s; %s", what,
-				 strerror(-rc), complaint);
+				 strerrordesc_np(-rc), complaint);
 }
 
 /* ---- loading ---- */
@@ -167,7 +168,8 @@ static bool keeps(const struct bpf_source *source, const char *name)
 /* Which template it is, or -1. */
 static int any_of(const char *name)
 {
-	return strncmp(name, "any_", 4) ? -1 : atoi(name + 4);
+	return strncmp(name, "any_", 4) != 0 ? -1 :
+					       (int)strtol(name + 4, NULL, 10);
 }
 
 static bool is_needed(const struct bpf_source *source, const char *name)

@@ -37,6 +37,7 @@ static int seed_threads(int map, pid_t root, uint64_t *nr)
 	 * program that has not begun. */
 	if (!tasks)
 		return rc;
+	/* Only we read it. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (!rc && (entry = readdir(tasks))) {
 		unsigned long tid = strtoul(entry->d_name, NULL, 10);
 
@@ -68,6 +69,6 @@ int bpf_tree_seed(struct bpf_source *source, pid_t root,
 					 "BPF: process %d can't be followed "
 					 "(more than %u threads?): %s",
 					 (int)root, SONDE_BPF_TRACKED_MAX,
-					 strerror(-rc));
+					 strerrordesc_np(-rc));
 	return 0;
 }
