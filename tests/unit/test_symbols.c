@@ -36,10 +36,12 @@ static struct sonde_symbols_place find_place(const void *variable)
 		uint64_t offset;
 
 		line[strcspn(line, "\n")] = 0;
+		/* NOLINTBEGIN(cert-err34-c): the kernel wrote it */
 		if (!strstr(line, exe) ||
 		    sscanf(line, "%" SCNx64 "-%*x %*s %" SCNx64, &begin,
 			   &offset) != 2 ||
 		    begin > address)
+			/* NOLINTEND(cert-err34-c) */
 			continue;
 		place.begin = begin;
 		place.offset = offset;
