@@ -417,6 +417,17 @@ static const struct sonde_kernel_rule *call_rule(struct bpf_source *source,
 	return bpf_events_wanted(source, "syscalls", name, shown);
 }
 
+static int add_call(struct bpf_source *source, const char *name,
+		    const struct sonde_desc *desc, const struct bpf_test *test,
+		    struct sonde_bpf_plan *plan)
+{
+	plan->cond = test->cond;
+	if (plan->cond)
+		plan->flags |= SONDE_BPF_PLAN_LONG;
+	return bpf_events_add(source, "syscalls", name, desc, test, &plan->id);
+}
+
+/* NOLINTNEXTLINE(readability-function-size): seven say which call, and where to */
 static int select_call(struct bpf_source *source, enum sonde_syscall_abi abi,
 		       const struct sonde_syscall *call, bool is_exit,
 		       struct sonde_bpf_plan *to, void *room,
@@ -443,16 +454,11 @@ static int select_call(struct bpf_source *source, enum sonde_syscall_abi abi,
 	else
 		plan.flags = SONDE_BPF_PLAN_LONG | SONDE_BPF_PLAN_UNKNOWN;
 	rc = bpf_events_condition(source, desc, rule, bytes, &test, error);
-	if (rc)
-		return rc;
-	plan.cond = test.cond;
-	if (plan.cond)
-		plan.flags |= SONDE_BPF_PLAN_LONG;
-	rc = bpf_events_add(source, "syscalls", name, desc, &test, &plan.id);
-	if (rc)
-		return rc;
-	*to = plan;
-	return 0;
+	if (!rc)
+		rc = add_call(source, name, desc, &test, &plan);
+	if (!rc)
+		*to = plan;
+	return rc;
 }
 
 static int select_calls(struct bpf_source *source, enum sonde_syscall_abi abi,
