@@ -14,7 +14,7 @@
 
 #define sonde_unlikely(x)         __builtin_expect(!!(x), 0)
 #define SONDE_HIDDEN              __attribute__((visibility("hidden")))
-#define SONDE_COLD                __attribute__((noinline, cold))
+#define SONDE_COLD                __attribute__((__noinline__, __cold__))
 
 #define SONDE_ARRAY_SIZE(a)       (sizeof(a) / sizeof((a)[0]))
 
