@@ -3,6 +3,9 @@
  * eval.c - runs verified programs; what each operation does is in ops.def.
  * Freestanding. Nothing is checked here that the verifier has checked.
  *
+ * The kernel has no doubles: there, what computes with them gives 0 or false,
+ * and who loads a program refuses one that does (kernel/modules/filter.c).
+ *
  * Cost: some nanoseconds for an operation. `field == constant` is one
  * operation and the end.
  */
@@ -49,6 +52,11 @@ static inline uint64_t load64(const uint8_t *at)
 	return value;
 }
 
+#ifdef __KERNEL__
+#define from_double(value) ((uint64_t)0)
+#define from_float(bits)   ((void)(bits), (uint64_t)0)
+#define doubles(condition) false
+#else
 static inline double to_double(uint64_t slot)
 {
 	double value;
@@ -72,6 +80,9 @@ static inline uint64_t from_float(uint32_t bits)
 	memcpy(&value, &bits, sizeof(value));
 	return from_double(value);
 }
+
+#define doubles(condition) (condition)
+#endif
 
 static inline const uint8_t *field(const struct sonde_expr_env *env,
 				   const struct sonde_expr_op *op)
@@ -262,9 +273,9 @@ run_fields(const struct sonde_program *program,
 }
 
 /* From `op`, where the stack is empty. */
-static __attribute__((noinline)) bool test(const struct sonde_program *program,
-					   const struct sonde_expr_env *env,
-					   const struct sonde_expr_op *op)
+static __attribute__((__noinline__)) bool
+test(const struct sonde_program *program, const struct sonde_expr_env *env,
+     const struct sonde_expr_op *op)
 {
 	uint64_t stack[SONDE_PROGRAM_STACK];
 
@@ -273,7 +284,7 @@ static __attribute__((noinline)) bool test(const struct sonde_program *program,
 		return true;
 	case RESULT_NUMBER:
 		return program->type == SONDE_EXPR_DOUBLE ?
-			       to_double(stack[0]) != 0 :
+			       doubles(to_double(stack[0]) != 0) :
 			       stack[0] != 0;
 	case RESULT_TEXT:
 		return stack[1] != 0;
@@ -303,7 +314,7 @@ bool sonde_expr_true(const struct sonde_expr_value *value)
 	case SONDE_EXPR_INT:
 		return value->u != 0;
 	case SONDE_EXPR_DOUBLE:
-		return value->d != 0;
+		return doubles(value->d != 0);
 	case SONDE_EXPR_STRING:
 		return value->length != 0;
 	case SONDE_EXPR_MISSING:
