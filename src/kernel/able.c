@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * able.c - what this kernel and this user can do: the table of parts, and those
- * that belong to no source. The sources' own are in able_tracefs.c and
- * able_bpf.c.
+ * that belong to no source. The sources' own are in able_tracefs.c, able_bpf.c
+ * and able_modules.c.
  */
 #include "kernel/able.h"
 
@@ -240,33 +240,6 @@ static void look_container(struct sonde_ability *to)
 				"they give no kernel events");
 }
 
-static void look_modules(struct sonde_ability *to)
-{
-	char disabled[8];
-	char enforce[8];
-
-	if (!sonde_able_line("/proc/sys/kernel/modules_disabled", disabled,
-			     sizeof(disabled)))
-		sonde_able_why(to, "this kernel loads no modules");
-	else if (disabled[0] != '0')
-		sonde_able_why(to,
-			       "kernel.modules_disabled is %s until the "
-			       "next boot",
-			       disabled);
-	else if (!sonde_able_capable(CAP_SYS_MODULE))
-		sonde_able_why(to, "no CAP_SYS_MODULE");
-	else if (sonde_able_line("/sys/module/module/parameters/sig_enforce",
-				 enforce, sizeof(enforce)) &&
-		 enforce[0] == 'Y')
-		sonde_able_why(to, "only signed ones (module.sig_enforce)");
-	else {
-		sonde_able_why(to, "modules can be loaded");
-		return;
-	}
-	sonde_able_lack(to, SONDE_UNABLE,
-			"nothing: Sonde has no module of its own yet");
-}
-
 /* ---- the table ---- */
 
 static const struct part {
@@ -302,8 +275,9 @@ static const struct part {
 	{ "memlock", "memory for BPF's rings", sonde_able_memlock },
 	{ "lockdown", "a kernel that lets itself be observed", look_lockdown },
 	{ "container", "the kernel as the host sees it", look_container },
-	{ "modules", "a tracer of our own inside the kernel (later)",
-	  look_modules },
+	{ "modules",
+	  "Sonde's own tracer in the kernel: any event, at the least cost",
+	  sonde_able_modules },
 };
 
 _Static_assert(SONDE_ARRAY_SIZE(parts) <= SONDE_ABILITIES_MAX,

@@ -68,5 +68,6 @@ void sonde_able_bpf(struct sonde_ability *to);
 void sonde_able_bpf_rings(struct sonde_ability *to);
 void sonde_able_bpf_iterators(struct sonde_ability *to);
 void sonde_able_memlock(struct sonde_ability *to);
+void sonde_able_modules(struct sonde_ability *to);
 
 #endif /* KERNEL_ABLE_PARTS_H */

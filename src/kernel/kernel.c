@@ -69,9 +69,34 @@ static bool is_lack(int error)
 	return error && error != -ENODATA && error != -EINVAL;
 }
 
-static int open_auto(const struct sonde_kernel_config *config,
-		     struct sonde_kernel_sources *set,
-		     struct sonde_kernel_error *error)
+/* Something that the modules don't have: probes of programs, or what only
+ * tracefs has a name for. */
+static bool is_left(const struct sonde_kernel_rules *rules)
+{
+	for (uint32_t i = 0; i < rules->nr; i++)
+		if (rules->rules[i].kind == SONDE_RULE_UPROBE ||
+		    rules->rules[i].kind == SONDE_RULE_URETPROBE)
+			return true;
+	return sonde_kernel_rules_unmatched(rules) != NULL;
+}
+
+static int open_with_modules(const struct sonde_kernel_config *config,
+			     struct sonde_kernel_sources *set,
+			     struct sonde_kernel_error *error)
+{
+	int rc = open_one(&sonde_kernel_modules, config, false, set, error);
+
+	if ((rc && rc != -ENODATA) || !is_left(config->rules))
+		return rc;
+	rc = open_one(&sonde_kernel_tracefs, config, false, set, error);
+	if (is_lack(rc))
+		(void)snprintf(set->note, sizeof(set->note), "%s", error->text);
+	return rc == -EINVAL ? rc : 0;
+}
+
+static int open_stock(const struct sonde_kernel_config *config,
+		      struct sonde_kernel_sources *set,
+		      struct sonde_kernel_error *error)
 {
 	struct sonde_kernel_error lack = { "" };
 	int bpf = open_one(&sonde_kernel_bpf, config, true, set, error);
@@ -102,6 +127,24 @@ static int open_auto(const struct sonde_kernel_config *config,
 	return open_one(&sonde_kernel_bpf, config, false, set, error);
 }
 
+/* Modules that aren't loaded are nothing to talk about. */
+static int open_auto(const struct sonde_kernel_config *config,
+		     struct sonde_kernel_sources *set,
+		     struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_error lack = { "" };
+	int rc = open_with_modules(config, set, error);
+
+	if (!is_lack(rc))
+		return rc;
+	if (rc != -ENODEV)
+		lack = *error;
+	rc = open_stock(config, set, error);
+	if (!rc && *lack.text && !*set->note)
+		(void)snprintf(set->note, sizeof(set->note), "%s", lack.text);
+	return rc;
+}
+
 static int open_chosen(const struct sonde_kernel_config *config,
 		       enum sonde_kernel_choice choice,
 		       struct sonde_kernel_sources *set,
@@ -110,6 +153,8 @@ static int open_chosen(const struct sonde_kernel_config *config,
 	switch (choice) {
 	case SONDE_KERNEL_AUTO:
 		return open_auto(config, set, error);
+	case SONDE_KERNEL_MODULES:
+		return open_with_modules(config, set, error);
 	case SONDE_KERNEL_TRACEFS:
 		return open_one(&sonde_kernel_tracefs, config, false, set,
 				error);
@@ -226,11 +271,10 @@ int sonde_kernel_sources_open(const struct sonde_kernel_config *config,
 		       NULL :
 		       sonde_kernel_rules_unmatched(config->rules);
 	if (rule)
-		rc = sonde_kernel_fail(
-			error, -EINVAL,
-			"-k %.100s: this kernel has no such event; "
-			"'sonde list -k' shows what it has",
-			rule->text);
+		rc = sonde_kernel_fail(error, -EINVAL,
+				       "%.100s: this kernel has no such event; "
+				       "'sonde list -k' shows what it has",
+				       rule->text);
 	else if (!rc && !set.nr)
 		rc = -ENODATA;
 	if (!rc)
@@ -258,6 +302,8 @@ void sonde_kernel_sources_close(struct sonde_kernel_sources *set)
 const char *sonde_kernel_sources_name(const struct sonde_kernel_sources *set)
 {
 	if (set->nr == 2)
-		return "bpf,tracefs";
+		return set->sources[0]->ops == &sonde_kernel_modules ?
+			       "modules,tracefs" :
+			       "bpf,tracefs";
 	return set->nr ? set->sources[0]->ops->name : "none";
 }

@@ -2,7 +2,9 @@
 /*
  * kernel.h - which sources (source.h) deliver what a user selected.
  *
- * If the choice is left to us, BPF delivers the events it is best at, and
+ * If the choice is left to us, our own modules deliver all events if they are
+ * loaded and this user may use them, but for what only tracefs has (probes of
+ * programs). Without them BPF delivers the events it is best at, and
  * tracefs all others; if one of them can't be had here, the other delivers all,
  * and `note` says why. An event comes from one source only.
  */
@@ -17,6 +19,7 @@ enum sonde_kernel_choice {
 	SONDE_KERNEL_AUTO,
 	SONDE_KERNEL_TRACEFS,
 	SONDE_KERNEL_BPF,
+	SONDE_KERNEL_MODULES,
 };
 
 struct sonde_kernel_sources {
@@ -44,7 +47,7 @@ bool sonde_kernel_knows_pids(void);
 
 void sonde_kernel_sources_close(struct sonde_kernel_sources *set);
 
-/* "bpf", "tracefs" or "bpf,tracefs": for the trace. */
+/* "bpf", "tracefs", "bpf,tracefs" and so on: for the trace. */
 const char *sonde_kernel_sources_name(const struct sonde_kernel_sources *set);
 
 #endif /* KERNEL_KERNEL_H */

@@ -21,6 +21,7 @@
  *
  *	tracefs	the kernel's own trace buffers (stock/tracefs)
  *	bpf	our rings, written by BPF programs (stock/bpf)
+ *	modules	our rings, written by our own kernel module (own, modules)
  *	dump	not a tracer: the state of the system at an instant, as events
  *		(dump)
  *
@@ -111,7 +112,7 @@ struct sonde_kernel_source {
 };
 
 struct sonde_kernel_ops {
-	const char *name; /* "tracefs", "bpf", "dump" */
+	const char *name; /* "tracefs", "bpf", "modules", "dump" */
 
 	/*
 	 * Get ready, with nothing recorded yet. 0; -ENODATA if it has no event
@@ -179,5 +180,6 @@ struct sonde_kernel_ops {
 
 extern const struct sonde_kernel_ops sonde_kernel_tracefs;
 extern const struct sonde_kernel_ops sonde_kernel_bpf;
+extern const struct sonde_kernel_ops sonde_kernel_modules;
 
 #endif /* KERNEL_SOURCE_H */

@@ -309,20 +309,34 @@ static int apply_locks(struct parse *parse, const char *value)
 	return 0;
 }
 
-static int apply_kernel(struct parse *parse, const char *value)
+/* `rules` belong to the one who parsed last. */
+static int add_rules(struct parse *parse, struct sonde_kernel_rules *rules,
+		     struct sonde_kernel_rules **to, const char *value)
 {
-	static struct sonde_kernel_rules rules;
 	int rc;
 
-	/* They belong to the one who parsed last. */
-	if (!parse->options->kernel_rules)
-		sonde_kernel_rules_fini(&rules);
-	parse->options->kernel_rules = &rules;
-	rc = sonde_kernel_rules_add(&rules, value, parse->error,
+	if (!*to)
+		sonde_kernel_rules_fini(rules);
+	*to = rules;
+	rc = sonde_kernel_rules_add(rules, value, parse->error,
 				    parse->error_size);
 	if (rc == -ENOMEM)
 		return fail(parse, "no memory left");
 	return rc ? -EINVAL : 0;
+}
+
+static int apply_kernel(struct parse *parse, const char *value)
+{
+	static struct sonde_kernel_rules rules;
+
+	return add_rules(parse, &rules, &parse->options->kernel_rules, value);
+}
+
+static int apply_until(struct parse *parse, const char *value)
+{
+	static struct sonde_kernel_rules rules;
+
+	return add_rules(parse, &rules, &parse->options->until_rules, value);
 }
 
 static int apply_all(struct parse *parse, const char *value)
@@ -347,10 +361,12 @@ static int apply_kernel_source(struct parse *parse, const char *value)
 		parse->options->kernel_source = SONDE_KERNEL_TRACEFS;
 	else if (!strcmp(value, "bpf"))
 		parse->options->kernel_source = SONDE_KERNEL_BPF;
+	else if (!strcmp(value, "modules"))
+		parse->options->kernel_source = SONDE_KERNEL_MODULES;
 	else
 		return fail(parse,
-			    "--kernel-source %s: use 'tracefs', 'bpf', or "
-			    "'auto' for the best of both",
+			    "--kernel-source %s: use 'modules', 'bpf', "
+			    "'tracefs', or 'auto' for the best of them",
 			    value);
 	return 0;
 }
@@ -427,6 +443,7 @@ static const struct option_def definitions[] = {
 	{ "kernel", 'k', true, apply_kernel },
 	{ "all", 'a', false, apply_all },
 	{ "self", 0, false, apply_self },
+	{ "until", 0, true, apply_until },
 	{ "kernel-source", 0, true, apply_kernel_source },
 	{ "kernel-memory", 0, true, apply_kernel_memory },
 	{ "kernel-strings", 0, true, apply_strings },
@@ -523,6 +540,9 @@ static int finish(struct parse *parse)
 	if (options->whole_machine && !options->kernel_rules)
 		return fail(parse, "--all is about kernel events; say which, "
 				   "such as -k sched,syscalls");
+	if (options->until_rules && !options->kernel_rules)
+		return fail(parse, "--until waits for a kernel event; say with "
+				   "-k which ones are recorded meanwhile");
 	if (parse->next < parse->argc)
 		options->program = parse->argv + parse->next;
 	else if (!options->whole_machine)

@@ -45,6 +45,7 @@ struct sonde_record_options {
 	enum sonde_ctf_version ctf_version;
 	/* the kernel's part; kernel_rules NULL: none */
 	struct sonde_kernel_rules *kernel_rules; /* owned by the parser */
+	struct sonde_kernel_rules *until_rules;  /* likewise; NULL: none */
 	enum sonde_kernel_choice kernel_source;
 	uint64_t kernel_memory_bytes; /* 0: by the number of CPUs */
 	uint32_t kernel_string_bytes;
@@ -67,7 +68,7 @@ struct sonde_record_options {
 /*
  * argv[0] is the command's own name. Returns 0; -EINVAL and one line in
  * `error` if something is wrong. *ret_options is written in any case; its
- * kernel_rules live as long as the process (one parse per process has any).
+ * kernel_rules and until_rules live as long as the process (one parse per process has any).
  */
 int sonde_record_options_parse(int argc, char *const *argv,
 			       struct sonde_record_options *ret_options,

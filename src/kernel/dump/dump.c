@@ -15,6 +15,7 @@
 #include "kernel/dump/iter.h"
 #include "kernel/dump/mapped.h"
 #include "kernel/dump/out.h"
+#include "kernel/dump/own.h"
 #include "kernel/dump/proc.h"
 #include "kernel/dump/system.h"
 #include "kernel/dump/tasks.h"
@@ -23,7 +24,9 @@ struct dump {
 	struct sonde_kernel_source source; /* first */
 	struct sonde_desc *descs[SONDE_DUMP_NR_EVENTS];
 	struct sonde_out out;
-	struct sonde_iter *iter; /* NULL: it goes by /proc */
+	/* At most one; none: it goes by /proc. */
+	struct sonde_own *own;
+	struct sonde_iter *iter;
 	struct sonde_proc *proc;
 	uint64_t omitted; /* not yet said in an event */
 	uint64_t lost;    /* of the output's, those that were */
@@ -42,6 +45,23 @@ static const struct dump *
 const_dump_of(const struct sonde_kernel_source *source)
 {
 	return (const struct dump *)source;
+}
+
+/* ---- readers ---- */
+
+static bool is_by_proc(const struct dump *dump)
+{
+	return !dump->own && !dump->iter;
+}
+
+/* Takes them over; from now on it goes by that one, or by /proc. */
+static void use(struct dump *dump, struct sonde_own *own,
+		struct sonde_iter *iter)
+{
+	sonde_own_free(dump->own);
+	sonde_iter_free(dump->iter);
+	dump->own = own;
+	dump->iter = iter;
 }
 
 /* ---- what readers say ---- */
@@ -86,7 +106,7 @@ static struct sonde_dump_target target_of(struct dump *dump)
 
 /* ---- taking one ---- */
 
-/* What an iterator didn't get to the end of counts as one omission: most of it
+/* What the kernel's side didn't get to the end of counts as one omission: most of it
  * is there. Only memory is worth an error. */
 static int forgive(struct dump *dump, int rc)
 {
@@ -113,15 +133,17 @@ static int collect_tasks(struct dump *dump, int32_t only_pid)
 	struct sonde_dump_target target = target_of(dump);
 	int rc = sonde_tasks_init(&dump->tasks, dump->proc);
 
-	if (!rc && dump->iter)
+	if (!rc && dump->own)
+		rc = sonde_own_tasks(dump->own, only_pid, &target);
+	else if (!rc && dump->iter)
 		rc = sonde_iter_tasks(dump->iter, only_pid, &target);
 	if (rc && rc != -ENOMEM) {
 		/* It worked when it was loaded, and does no longer. */
-		sonde_dump_drop_iterators(&dump->source);
+		use(dump, NULL, NULL);
 		sonde_tasks_fini(&dump->tasks);
 		rc = sonde_tasks_init(&dump->tasks, dump->proc);
 	}
-	if (!rc && !dump->iter)
+	if (!rc && is_by_proc(dump))
 		rc = collect_by_proc(dump, only_pid);
 	return rc ? rc : sonde_tasks_finish(&dump->tasks);
 }
@@ -142,6 +164,9 @@ static int add_files(struct dump *dump, int32_t only_pid,
 {
 	struct sonde_dump_target target = target_of(dump);
 
+	if (dump->own)
+		return forgive(dump,
+			       sonde_own_files(dump->own, wanted, &target));
 	if (dump->iter)
 		return forgive(dump, sonde_iter_files(dump->iter, only_pid,
 						      wanted, &target));
@@ -155,7 +180,10 @@ static int add_mappings(struct dump *dump, int32_t only_pid,
 	int rc = sonde_mapped_init(
 		&dump->mapped, sonde_dump_clock() + SONDE_DUMP_BUILD_IDS_NS);
 
-	if (!rc && dump->iter)
+	if (!rc && dump->own)
+		rc = forgive(dump,
+			     sonde_own_mappings(dump->own, wanted, &target));
+	else if (!rc && dump->iter)
 		rc = forgive(dump, sonde_iter_mappings(dump->iter, only_pid,
 						       wanted, &target));
 	else if (!rc)
@@ -178,12 +206,14 @@ static int take(struct dump *dump, const struct sonde_dump_request *request)
 		return rc;
 	dump->omitted += dump->tasks.omitted;
 	if (!only_pid) {
-		sonde_dump_emit_start(&dump->out, dump->iter != NULL);
+		sonde_dump_emit_start(&dump->out,
+				      sonde_dump_reader(&dump->source));
 		emit_processes(dump);
 	}
 	/* By /proc numbers are as `root` is. */
 	wanted = sonde_tasks_wanted(&dump->tasks, request->root,
-				    dump->iter ? sonde_proc_own_pid_ns() : 0,
+				    is_by_proc(dump) ? 0 :
+						       sonde_proc_own_pid_ns(),
 				    request->root_only);
 	rc = add_files(dump, only_pid, &wanted);
 	if (!rc)
@@ -217,17 +247,30 @@ int sonde_dump_take(struct sonde_kernel_source *source,
 	return rc ? rc : dump->out.is_out_of_memory ? -ENOMEM : 0;
 }
 
-bool sonde_dump_has_iterators(const struct sonde_kernel_source *source)
+enum sonde_dump_reader
+sonde_dump_reader(const struct sonde_kernel_source *source)
 {
-	return const_dump_of(source)->iter != NULL;
+	const struct dump *dump = const_dump_of(source);
+
+	if (dump->own)
+		return SONDE_DUMP_BY_MODULE;
+	return dump->iter ? SONDE_DUMP_BY_ITERATORS : SONDE_DUMP_BY_PROC;
 }
 
-void sonde_dump_drop_iterators(struct sonde_kernel_source *source)
+int sonde_dump_read_by(struct sonde_kernel_source *source,
+		       enum sonde_dump_reader reader)
 {
-	struct dump *dump = dump_of(source);
+	struct sonde_own *own = NULL;
+	struct sonde_iter *iter = NULL;
+	int rc = 0;
 
-	sonde_iter_free(dump->iter);
-	dump->iter = NULL;
+	if (reader == SONDE_DUMP_BY_MODULE)
+		rc = sonde_own_new(&own);
+	else if (reader == SONDE_DUMP_BY_ITERATORS)
+		rc = sonde_iter_new(&iter);
+	if (!rc)
+		use(dump_of(source), own, iter);
+	return rc;
 }
 
 /* ---- a source ---- */
@@ -238,7 +281,7 @@ static void dump_close(struct sonde_kernel_source *source)
 
 	if (!dump)
 		return;
-	sonde_iter_free(dump->iter);
+	use(dump, NULL, NULL);
 	sonde_proc_free(dump->proc);
 	sonde_dump_descs_free(dump->descs);
 	sonde_out_fini(&dump->out);
@@ -268,9 +311,10 @@ static int dump_open(const struct sonde_kernel_config *config,
 		return sonde_kernel_fail(error, rc, "state dump: %s",
 					 "out of memory");
 	}
-	/* Else it goes by /proc. */
-	if (sonde_iter_new(&dump->iter))
-		dump->iter = NULL;
+	/* The best that can be had; else it goes by /proc. */
+	if (sonde_dump_read_by(&dump->source, SONDE_DUMP_BY_MODULE))
+		(void)sonde_dump_read_by(&dump->source,
+					 SONDE_DUMP_BY_ITERATORS);
 	*ret_source = &dump->source;
 	return 0;
 }

@@ -8,7 +8,7 @@
  * call and its return. Events, LTTng's where LTTng has them:
  *
  *	lttng_statedump_start		reader: how threads, files and mappings
- *					were found
+ *					were found: proc, iterators, module
  *	lttng_statedump_process_state	a thread: tid, pid, ppid, as the kernel
  *					numbers them, vtid, vpid, vppid, as it
  *					does itself; name, type, status, cpu,
@@ -39,16 +39,20 @@
  * the table of descriptors, so equal where one is shared; 0: there is none. (By
  * /proc, where sharing isn't seen, the PID.)
  *
- * Processes, files and mappings come by BPF iterators where the kernel and the
- * user's rights allow it, else from /proc; what ends meanwhile is left out.
- * Another user's processes may be seen in part: that is no error.
+ * Threads, files and mappings come by our module if its device can be opened,
+ * else by BPF iterators where the kernel and the user's rights allow it, else
+ * from /proc; what ends meanwhile is left out. Another user's processes may be
+ * seen in part: that is no error. Interrupts, block devices, network interfaces
+ * and CPUs come from /proc, /sys and netlink whatever there is: there are few,
+ * and these say all that is asked.
  *
- * What /proc and the iterators say is checked before it is used: names hold any
+ * What the kernel says by any of these is checked before it is used: names hold any
  * bytes, and are recorded with those that aren't printable as they are.
  */
 #ifndef KERNEL_DUMP_H
 #define KERNEL_DUMP_H
 
+#include "kernel/dump/model.h"
 #include "kernel/source.h"
 
 extern const struct sonde_kernel_ops sonde_kernel_dump;
@@ -66,9 +70,11 @@ struct sonde_dump_request {
 int sonde_dump_take(struct sonde_kernel_source *source,
 		    const struct sonde_dump_request *request);
 
-/* Whether it goes by BPF iterators; and a way to make it go by /proc from now
- * on, for who wants to compare. */
-bool sonde_dump_has_iterators(const struct sonde_kernel_source *source);
-void sonde_dump_drop_iterators(struct sonde_kernel_source *source);
+/* What it goes by; and a way to make it go by another one from now on, for who
+ * wants to compare. 0, or -errno: that can't be had, and nothing changed. */
+enum sonde_dump_reader
+sonde_dump_reader(const struct sonde_kernel_source *source);
+int sonde_dump_read_by(struct sonde_kernel_source *source,
+		       enum sonde_dump_reader reader);
 
 #endif /* KERNEL_DUMP_H */

@@ -45,6 +45,7 @@ static const struct sonde_build_label statuses[] = {
 static const struct sonde_build_label readers[] = {
 	{ 0, 0, "proc" },
 	{ 1, 1, "iterators" },
+	{ 2, 2, "module" },
 };
 
 static void add_signed(struct sonde_build *build, const char *name)
@@ -245,12 +246,12 @@ static uint8_t *begin(struct sonde_out *out, enum sonde_dump_event event,
 			       size);
 }
 
-void sonde_dump_emit_start(struct sonde_out *out, bool by_iterators)
+void sonde_dump_emit_start(struct sonde_out *out, enum sonde_dump_reader reader)
 {
 	uint8_t *at = begin(out, SONDE_DUMP_START, 1);
 
 	if (at)
-		*at = by_iterators;
+		*at = (uint8_t)reader;
 }
 
 void sonde_dump_emit_end(struct sonde_out *out, uint64_t omitted)

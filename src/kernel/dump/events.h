@@ -32,7 +32,8 @@ enum sonde_dump_event {
 int sonde_dump_descs_new(struct sonde_desc *descs[SONDE_DUMP_NR_EVENTS]);
 void sonde_dump_descs_free(struct sonde_desc *descs[SONDE_DUMP_NR_EVENTS]);
 
-void sonde_dump_emit_start(struct sonde_out *out, bool by_iterators);
+void sonde_dump_emit_start(struct sonde_out *out,
+			   enum sonde_dump_reader reader);
 void sonde_dump_emit_end(struct sonde_out *out, uint64_t omitted);
 /* vppid: the parent as the thread sees it; 0: it can't. */
 void sonde_dump_emit_process(struct sonde_out *out,

@@ -38,7 +38,9 @@ enum bpf_map_type {
 #define SOCKFS_MAGIC  0x534f434b
 #define PIDTYPE_TGID  1
 #define O_CLOEXEC     02000000
-#define FLAGS_MASK    0xf /* VM_READ, _WRITE, _EXEC, _SHARED */
+#define FLAGS_MASK    0x7 /* VM_READ, _WRITE, _EXEC */
+#define VM_SHARED     0x8
+#define VM_MAYSHARE   0x80 /* what is mapped so, whether it may be written */
 #define UNIX_NAME_MAX 108u
 
 /* Where bit `n` of an array of words is. */
@@ -523,6 +525,7 @@ int sonde_mappings(struct vma_arguments *ctx)
 	struct vm_area_struct *vma = ctx->vma;
 	struct sonde_iter_mapping *record = &mapping_room.head;
 	struct file *file;
+	__u64 flags;
 	__u32 n = 0;
 
 	if (!c || !task || !vma)
@@ -535,7 +538,9 @@ int sonde_mappings(struct vma_arguments *ctx)
 	record->begin = BPF_CORE_READ(vma, vm_start);
 	record->end = BPF_CORE_READ(vma, vm_end);
 	record->offset = BPF_CORE_READ(vma, vm_pgoff); /* in pages, so far */
-	record->flags = BPF_CORE_READ(vma, vm_flags) & FLAGS_MASK;
+	flags = BPF_CORE_READ(vma, vm_flags);
+	record->flags =
+		(flags & FLAGS_MASK) | (flags & VM_MAYSHARE ? VM_SHARED : 0);
 	record->ino = BPF_CORE_READ(file, f_inode, i_ino);
 	record->dev = BPF_CORE_READ(file, f_inode, i_sb, s_dev);
 	record->same_file = is_same_file(ctx->meta, file, record->pid);

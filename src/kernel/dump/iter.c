@@ -11,9 +11,6 @@
 
 #include "kernel/dump/records.h"
 
-/* The kernel hands out at most 32 KiB at a time, of whole records. */
-#define READ_BYTES (64u << 10)
-
 /* iter.bpf.c as the compiler left it; see meson.build. */
 extern const unsigned char sonde_iter_object[];
 extern const unsigned long sonde_iter_object_size;
@@ -25,7 +22,6 @@ struct sonde_iter {
 	size_t nr_wanted; /* keys that are in it */
 	int32_t *keys;
 	struct sonde_records records;
-	uint8_t bytes[READ_BYTES];
 };
 
 /* ---- life ---- */
@@ -154,33 +150,6 @@ static struct bpf_link *attach(struct sonde_iter *iter, const char *name,
 	return link;
 }
 
-static int read_all(struct sonde_iter *iter, int fd)
-{
-	size_t have = 0;
-	size_t used;
-	ssize_t n;
-	int rc;
-
-	for (;;) {
-		n = read(fd, iter->bytes + have, sizeof(iter->bytes) - have);
-		/* It has looked at very many, and wrote nothing. */
-		if (n < 0 && (errno == EAGAIN || errno == EINTR))
-			continue;
-		if (n <= 0)
-			break;
-		have += (size_t)n;
-		rc = sonde_records_read(&iter->records, iter->bytes, have,
-					&used);
-		if (rc)
-			return rc;
-		have -= used;
-		memmove(iter->bytes, iter->bytes + used, have);
-	}
-	if (n < 0)
-		return -errno;
-	return have ? -EPROTO : 0;
-}
-
 static int run(struct sonde_iter *iter, const char *name, int32_t only_pid)
 {
 	libbpf_print_fn_t before = libbpf_set_print(say_nothing);
@@ -192,7 +161,7 @@ static int run(struct sonde_iter *iter, const char *name, int32_t only_pid)
 	if (!link)
 		return errno == ESRCH ? 0 : -errno; /* it has ended */
 	fd = bpf_iter_create(bpf_link__fd(link));
-	rc = fd < 0 ? -errno : read_all(iter, fd);
+	rc = fd < 0 ? -errno : sonde_records_read_all(&iter->records, fd);
 	if (fd >= 0)
 		(void)close(fd);       /* it was only read */
 	(void)bpf_link__destroy(link); /* closes a descriptor */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * iter_record.h - what the BPF programs in iter.bpf.c write and iter.c reads.
+ * iter_record.h - what the BPF programs in iter.bpf.c write and iter.c reads;
+ * and modules/dump.c and own.c.
  *
- * An iterator's output is a run of records of one kind, each starting with its
+ * Each of their outputs is a run of records of one kind, each starting with its
  * size; a text of `text_size` bytes, without a NUL, is at its end, after the
  * structure. Sizes are not rounded, so a record may lie at any address: copy
- * it. Whoever reads checks everything (sonde_iter_check()).
+ * it. Whoever reads checks everything (records.h).
  *
  * Included by both sides: fixed types only, no padding but what is named.
  */

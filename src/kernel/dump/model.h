@@ -3,12 +3,13 @@
  * model.h - what is in a dump of the system, before it becomes events; and the
  * bounds of it.
  *
- * Two readers find threads, files and mappings: iter.h by BPF iterators, proc.h
- * in /proc. Both hand what they have checked to a target, one thing at a time,
- * and both say the same about the same process, but for what /proc does not
- * tell: `files` is a kernel address by iterators, and the PID by /proc.
+ * Three readers find threads, files and mappings: own.h by our module, iter.h by
+ * BPF iterators, proc.h in /proc. All hand what they have checked to a target,
+ * one thing at a time, and all say the same about the same process, but for what
+ * /proc does not tell: `files` is a hash of a kernel address by the module, that
+ * address by iterators, and the PID by /proc.
  *
- * Numbers are as the reader's /proc or, by iterators, as the first PID
+ * Numbers are as the reader's /proc or, by module and iterators, as the first PID
  * namespace has them, which is what kernel events say. vtid and vpid are as the
  * thread itself sees them.
  *
@@ -56,6 +57,13 @@ enum sonde_dump_ns {
 	SONDE_NS_IPC,
 	SONDE_NS_CGROUP,
 	SONDE_NR_NS,
+};
+
+/* As the event lttng_statedump_start numbers them. */
+enum sonde_dump_reader {
+	SONDE_DUMP_BY_PROC = 0,
+	SONDE_DUMP_BY_ITERATORS = 1,
+	SONDE_DUMP_BY_MODULE = 2,
 };
 
 struct sonde_dump_task {

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/port.h"
 #include "kernel/dump/socket.h"
@@ -204,4 +205,31 @@ int sonde_records_read(struct sonde_records *records, const uint8_t *bytes,
 	}
 	*ret_used = used;
 	return rc;
+}
+
+int sonde_records_read_all(struct sonde_records *records, int fd)
+{
+	uint8_t *bytes = records->bytes;
+	size_t have = 0;
+	size_t used;
+	ssize_t n;
+	int rc;
+
+	for (;;) {
+		n = read(fd, bytes + have, sizeof(records->bytes) - have);
+		/* It has looked at very many, and wrote nothing. */
+		if (n < 0 && (errno == EAGAIN || errno == EINTR))
+			continue;
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+		rc = sonde_records_read(records, bytes, have, &used);
+		if (rc)
+			return rc;
+		have -= used;
+		memmove(bytes, bytes + used, have);
+	}
+	if (n < 0)
+		return -errno;
+	return have ? -EPROTO : 0;
 }

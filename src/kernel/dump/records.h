@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * records.h - iterators' records (iter_record.h), checked and turned into what
- * a dump is made of (model.h). Bytes in, calls out; no file is touched.
+ * records.h - records of the kernel's side (iter_record.h), whether a BPF
+ * iterator or our module wrote them, checked and turned into what a dump is made
+ * of (model.h). Bytes in, calls out.
  */
 #ifndef KERNEL_DUMP_RECORDS_H
 #define KERNEL_DUMP_RECORDS_H
@@ -15,6 +16,10 @@ enum sonde_record_kind {
 	SONDE_RECORD_MAPPING,
 };
 
+/* The kernel hands out at most 32 KiB at a time by iterators, 128 KiB by our
+ * module; records may be cut in between. */
+#define SONDE_RECORDS_READ_BYTES (64u << 10)
+
 struct sonde_records {
 	enum sonde_record_kind kind;
 	uint64_t page_bytes;
@@ -24,6 +29,7 @@ struct sonde_records {
 	int32_t last_pid;
 	char last_path[SONDE_ITER_TEXT_MAX + 1];
 	char text[SONDE_ITER_TEXT_MAX + 1];
+	uint8_t bytes[SONDE_RECORDS_READ_BYTES]; /* sonde_records_read_all's */
 };
 
 void sonde_records_init(struct sonde_records *records,
@@ -37,5 +43,9 @@ void sonde_records_init(struct sonde_records *records,
  */
 int sonde_records_read(struct sonde_records *records, const uint8_t *bytes,
 		       size_t size, size_t *ret_used);
+
+/* All that a descriptor says, to its end. 0; -EPROTO: they make no sense, or the
+ * last one is cut; -errno of read(); what the target says. */
+int sonde_records_read_all(struct sonde_records *records, int fd);
 
 #endif /* KERNEL_DUMP_RECORDS_H */

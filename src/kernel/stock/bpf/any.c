@@ -3,10 +3,9 @@
  * any.c - tracepoints for which no program was written: a template each.
  *
  * Which there are, and of which group, tracefs says; what a tracepoint's
- * arguments are, the kernel's BTF: the type btf_trace_NAME has their types, the
- * function __probestub_NAME, __traceiter_NAME or __bpf_trace_NAME their names.
- * Integers are recorded as they are, tasks as comm and tid, char pointers as
- * strings, other pointers as addresses.
+ * arguments are, the kernel's BTF (kernel/prototype.h). Integers are recorded as
+ * they are, tasks as comm and tid, char pointers as strings, other pointers as
+ * addresses.
  *
  * BTF is checked by whoever loads it; what is missing in it, or of a form that
  * isn't known here, is an error that says so.
@@ -24,171 +23,74 @@
 #include "base/port.h"
 #include "event/build.h"
 #include "kernel/names.h"
+#include "kernel/prototype.h"
 
 #define EVENTS_FILE "/sys/kernel/tracing/available_events"
 #define LINE_MAX_   256
 #define NAME_MAX_   128
 
-/* An argument, as its type says. */
+/* An argument, as a template records it. */
 struct arg {
 	uint32_t kind; /* enum sonde_bpf_any_kind; 0: not recorded */
 	uint32_t bytes;
 	uint32_t flags; /* SONDE_FIELD_* */
-	char name[NAME_MAX_];
+	const char *name;
 };
 
 struct prototype {
 	uint32_t nr;
 	struct arg args[SONDE_BPF_ANY_ARGS];
+	struct sonde_prototype of;
 };
 
-/* ---- types ---- */
-
-static const struct btf_type *resolve(const struct btf *btf, uint32_t id)
+static bool is_task(const struct btf *btf, uint32_t id)
 {
 	const struct btf_type *type = btf__type_by_id(btf, id);
+	const char *name =
+		type ? btf__name_by_offset(btf, type->name_off) : NULL;
 
-	while (type && (btf_is_mod(type) || btf_is_typedef(type)))
-		type = btf__type_by_id(btf, type->type);
-	return type;
+	return name && !strcmp(name, "task_struct");
 }
 
-static bool is_char(const struct btf *btf, const struct btf_type *type)
+static void plan_arg(const struct btf *btf,
+		     const struct sonde_prototype_arg *from, struct arg *arg)
 {
-	const char *name = btf__name_by_offset(btf, type->name_off);
-
-	return btf_is_int(type) && type->size == 1 && name &&
-	       !strcmp(name, "char");
-}
-
-static bool is_task(const struct btf *btf, const struct btf_type *type)
-{
-	const char *name = btf__name_by_offset(btf, type->name_off);
-
-	return btf_is_struct(type) && name && !strcmp(name, "task_struct");
-}
-
-static void pointer_arg(const struct btf *btf, uint32_t to, struct arg *arg)
-{
-	/* Nothing, if it points to void. */
-	const struct btf_type *type = to ? resolve(btf, to) : NULL;
-
-	if (type && is_char(btf, type)) {
+	*arg = (struct arg){ .kind = from->bytes,
+			     .bytes = from->bytes,
+			     .flags = from->flags,
+			     .name = from->name };
+	if (from->kind == SONDE_PROTOTYPE_STRING) {
 		arg->kind = SONDE_BPF_ANY_STRING;
 		arg->bytes = SONDE_BPF_ANY_TEXT;
-	} else if (type && is_task(btf, type)) {
+	} else if (from->kind == SONDE_PROTOTYPE_STRUCT &&
+		   is_task(btf, from->type)) {
 		arg->kind = SONDE_BPF_ANY_TASK;
 		arg->bytes = 20;
-	} else if (!type || btf_is_int(type) || btf_is_composite(type)) {
-		arg->kind = SONDE_BPF_ANY_BYTES_8;
-		arg->bytes = 8;
-		arg->flags = SONDE_FIELD_HEX;
+	} else if (from->kind == SONDE_PROTOTYPE_OTHER) {
+		/* A program may not read it: a function, say. */
+		arg->kind = 0;
+		arg->bytes = 0;
 	}
-	/* Else a program may not read it: a function, say. It's left out. */
-}
-
-static bool type_arg(const struct btf *btf, uint32_t id, struct arg *arg)
-{
-	const struct btf_type *type = resolve(btf, id);
-
-	if (!type)
-		return false;
-	if (btf_is_ptr(type)) {
-		pointer_arg(btf, type->type, arg);
-		return true;
-	}
-	if (!btf_is_int(type) && !btf_is_any_enum(type))
-		return false;
-	if (type->size != 1 && type->size != 2 && type->size != 4 &&
-	    type->size != 8)
-		return false;
-	arg->kind = type->size;
-	arg->bytes = type->size;
-	if (!btf_is_int(type) ? btf_kflag(type) || btf_is_enum(type) :
-				(btf_int_encoding(type) & BTF_INT_SIGNED) != 0)
-		arg->flags = SONDE_FIELD_SIGNED;
-	return true;
-}
-
-/* ---- prototypes ---- */
-
-/* The function type, with the arguments' types. */
-static const struct btf_type *types_of(const struct btf *btf, const char *name)
-{
-	char text[NAME_MAX_ + 16];
-	const struct btf_type *type;
-	int id;
-
-	(void)snprintf(text, sizeof(text), "btf_trace_%s", name);
-	id = btf__find_by_name_kind(btf, text, BTF_KIND_TYPEDEF);
-	type = id > 0 ? resolve(btf, (uint32_t)id) : NULL;
-	if (!type || !btf_is_ptr(type))
-		return NULL;
-	type = btf__type_by_id(btf, type->type);
-	return type && btf_is_func_proto(type) ? type : NULL;
-}
-
-/* One with the arguments' names, or NULL. */
-static const struct btf_type *names_of(const struct btf *btf, const char *name,
-				       uint32_t nr)
-{
-	static const char *const prefixes[] = { "__probestub_", "__traceiter_",
-						"__bpf_trace_" };
-
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(prefixes); i++) {
-		char text[NAME_MAX_ + 16];
-		const struct btf_type *type;
-		int id;
-
-		(void)snprintf(text, sizeof(text), "%s%s", prefixes[i], name);
-		id = btf__find_by_name_kind(btf, text, BTF_KIND_FUNC);
-		type = id > 0 ? btf__type_by_id(btf, (uint32_t)id) : NULL;
-		type = type ? btf__type_by_id(btf, type->type) : NULL;
-		if (type && btf_is_func_proto(type) && btf_vlen(type) == nr)
-			return type;
-	}
-	return NULL;
-}
-
-static void name_arg(const struct btf *btf, const struct btf_type *names,
-		     uint32_t i, struct arg *arg)
-{
-	const char *name = NULL;
-
-	if (names)
-		name = btf__name_by_offset(btf,
-					   btf_params(names)[i + 1].name_off);
-	if (name && *name && strlen(name) < sizeof(arg->name) - 8)
-		(void)snprintf(arg->name, sizeof(arg->name), "%s", name);
-	else
-		(void)snprintf(arg->name, sizeof(arg->name), "arg%u", i + 1);
 }
 
 /* False if it has none, or one that can't be recorded. */
-static bool find_prototype(const struct btf *btf, const char *name,
-			   struct prototype *ret_prototype)
+static bool find_prototype(const struct btf *btf,
+			   const struct sonde_types *types, const char *name,
+			   struct prototype *ret)
 {
-	const struct btf_type *types = types_of(btf, name);
-	struct prototype p = { .nr = 0 };
-	const struct btf_type *names;
 	uint32_t bytes = 0;
-	uint32_t nr = types ? btf_vlen(types) : 0;
 
-	/* The first is the tracer's own. */
-	if (nr < 1 || nr - 1 > SONDE_BPF_ANY_ARGS)
+	_Static_assert(SONDE_PROTOTYPE_ARGS == SONDE_BPF_ANY_ARGS, "one limit");
+	if (!sonde_types_tracepoint(types, name, &ret->of))
 		return false;
-	names = names_of(btf, name, nr);
-	for (; p.nr + 1 < nr; p.nr++) {
-		struct arg *arg = &p.args[p.nr];
-
+	ret->nr = ret->of.nr;
+	for (uint32_t i = 0; i < ret->nr; i++) {
 		/* The templates' own limit: a string must fit at the end. */
-		if (bytes > SONDE_BPF_ANY_BYTES - SONDE_BPF_ANY_TEXT ||
-		    !type_arg(btf, btf_params(types)[p.nr + 1].type, arg))
+		if (bytes > SONDE_BPF_ANY_BYTES - SONDE_BPF_ANY_TEXT)
 			return false;
-		name_arg(btf, names, p.nr, arg);
-		bytes += arg->bytes;
+		plan_arg(btf, &ret->of.args[i], &ret->args[i]);
+		bytes += ret->args[i].bytes;
 	}
-	*ret_prototype = p;
 	return true;
 }
 
@@ -228,6 +130,7 @@ static int describe(const char *group, const char *name,
 struct search {
 	struct bpf_source *source;
 	struct btf *btf;
+	struct sonde_types *types;
 	struct sonde_kernel_error *error;
 	void *room;
 };
@@ -242,7 +145,7 @@ static int fill_any(struct search *s, const struct sonde_kernel_rule *rule,
 	struct bpf_test test;
 	int rc;
 
-	if (!find_prototype(s->btf, name, &p))
+	if (!find_prototype(s->btf, s->types, name, &p))
 		return sonde_kernel_fail(s->error, -EOPNOTSUPP,
 					 "BPF: %s:%s has arguments that a BPF "
 					 "program can't record; "
@@ -289,6 +192,8 @@ static int add_any(struct search *s, const struct sonde_kernel_rule *rule,
 					 "BPF: the kernel's types can't be "
 					 "read: %s",
 					 strerrordesc_np(errno));
+	if (!s->types && sonde_types_new(s->btf, &s->types))
+		return -ENOMEM;
 	rc = fill_any(s, rule, group, name);
 	/* What is there is freed with the source, whatever it lacks. */
 	s->source->nr_anys++;
@@ -328,6 +233,7 @@ int bpf_any_select(struct bpf_source *source, void *room,
 	while (!rc && fgets(line, sizeof(line), file))
 		rc = consider(&s, line);
 	(void)fclose(file); /* was only read */
+	sonde_types_free(s.types);
 	btf__free(s.btf);
 	return rc;
 }

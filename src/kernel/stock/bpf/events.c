@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * events.c - which events are selected, what they look like, and what the
- * programs must know to write them: the constants (enum sonde_bpf_const) and
- * the plans of system calls.
- *
- * The fields below are the payloads of programs.bpf.c, in that order. Names go
- * by kernel/names.h, but for those that are in the trace's form already.
+ * events.c - which events are selected, and what the programs must know to
+ * write them: the constants (enum sonde_bpf_const) and the plans of system
+ * calls. What they look like is in kernel/forms.h and kernel/syscalls.h.
  */
 #include "kernel/stock/bpf/bpf.h"
 
@@ -17,6 +14,7 @@
 #include "base/port.h"
 #include "event/build.h"
 #include "kernel/condition.h"
+#include "kernel/forms.h"
 #include "kernel/names.h"
 #include "kernel/syscalls.h"
 
@@ -25,173 +23,6 @@
 #define STRINGS_OF_A_RECORD 8u
 #define BUFFERS_OF_A_RECORD 4u
 #define SUBBUF_REST         512u
-
-/* ---- fields ---- */
-
-enum kind {
-	END,
-	INT32,
-	UINT8,
-	UINT32,
-	INT64,
-	UINT64,
-	HEX64,
-	COMM,
-	STRING,
-};
-
-struct field {
-	enum kind kind;
-	const char *name;
-	bool is_ours; /* the name is the trace's */
-};
-
-#define FIELDS_MAX 8
-
-struct form {
-	const char *group;
-	const char *name;
-	uint32_t bytes; /* that a program stages at least */
-	struct field fields[FIELDS_MAX];
-};
-
-/* clang-format off */
-#define TASK { COMM, "comm", 0 }, { INT32, "pid", 0 }, { INT32, "prio", 0 }
-#define WAKEUP { TASK, { INT32, "target_cpu", 0 }, \
-		{ UINT8, "in_interrupt", 1 } }
-#define FAULT { { HEX64, "address", 0 }, { HEX64, "ip", 0 }, \
-		{ HEX64, "error_code", 0 } }
-
-static const struct form forms[SONDE_BPF_NR_EVENTS] = {
-	[SONDE_BPF_SCHED_SWITCH] = { "sched", "sched_switch", 56, {
-		{ COMM, "prev_comm", 0 }, { INT32, "prev_pid", 0 },
-		{ INT32, "prev_prio", 0 }, { INT64, "prev_state", 0 },
-		{ COMM, "next_comm", 0 }, { INT32, "next_pid", 0 },
-		{ INT32, "next_prio", 0 } } },
-	[SONDE_BPF_SCHED_WAKING] = { "sched", "sched_waking", 29, WAKEUP },
-	[SONDE_BPF_SCHED_WAKEUP] = { "sched", "sched_wakeup", 29, WAKEUP },
-	[SONDE_BPF_SCHED_WAKEUP_NEW] = { "sched", "sched_wakeup_new", 29,
-		WAKEUP },
-	[SONDE_BPF_SCHED_MIGRATE_TASK] = { "sched", "sched_migrate_task", 32, {
-		TASK, { INT32, "orig_cpu", 0 }, { INT32, "dest_cpu", 0 } } },
-	[SONDE_BPF_SCHED_PROCESS_FORK] = { "sched", "sched_process_fork", 48, {
-		{ COMM, "parent_comm", 0 }, { INT32, "parent_tid", 1 },
-		{ INT32, "parent_pid", 1 }, { COMM, "child_comm", 0 },
-		{ INT32, "child_tid", 1 }, { INT32, "child_pid", 1 } } },
-	[SONDE_BPF_SCHED_PROCESS_EXEC] = { "sched", "sched_process_exec", 264, {
-		{ INT32, "tid", 1 }, { INT32, "old_tid", 1 },
-		{ STRING, "filename", 0 } } },
-	[SONDE_BPF_SCHED_PROCESS_EXIT] = { "sched", "sched_process_exit", 24,
-		{ TASK } },
-	[SONDE_BPF_SCHED_PROCESS_FREE] = { "sched", "sched_process_free", 24,
-		{ TASK } },
-	[SONDE_BPF_IRQ_HANDLER_ENTRY] = { "irq", "irq_handler_entry", 68, {
-		{ INT32, "irq", 0 }, { STRING, "name", 0 } } },
-	[SONDE_BPF_IRQ_HANDLER_EXIT] = { "irq", "irq_handler_exit", 8, {
-		{ INT32, "irq", 0 }, { INT32, "ret", 0 } } },
-	[SONDE_BPF_SOFTIRQ_RAISE] = { "irq", "softirq_raise", 4, {
-		{ UINT32, "vec", 0 } } },
-	[SONDE_BPF_SOFTIRQ_ENTRY] = { "irq", "softirq_entry", 4, {
-		{ UINT32, "vec", 0 } } },
-	[SONDE_BPF_SOFTIRQ_EXIT] = { "irq", "softirq_exit", 4, {
-		{ UINT32, "vec", 0 } } },
-	[SONDE_BPF_PAGE_FAULT_USER] = { "exceptions", "page_fault_user", 24,
-		FAULT },
-	[SONDE_BPF_PAGE_FAULT_KERNEL] = { "exceptions", "page_fault_kernel",
-		24, FAULT },
-	[SONDE_BPF_SIGNAL_GENERATE] = { "signal", "signal_generate", 40, {
-		{ INT32, "sig", 0 }, { INT32, "errno", 0 },
-		{ INT32, "code", 0 }, { COMM, "comm", 0 },
-		{ INT32, "pid", 0 }, { INT32, "group", 0 },
-		{ INT32, "result", 0 } } },
-	[SONDE_BPF_SIGNAL_DELIVER] = { "signal", "signal_deliver", 28, {
-		{ INT32, "sig", 0 }, { INT32, "errno", 0 },
-		{ INT32, "code", 0 }, { HEX64, "sa_handler", 0 },
-		{ HEX64, "sa_flags", 0 } } },
-	[SONDE_BPF_HRTIMER_EXPIRE_ENTRY] = { "timer", "hrtimer_expire_entry",
-		24, { { HEX64, "hrtimer", 0 }, { INT64, "now", 0 },
-		{ HEX64, "function", 0 } } },
-	[SONDE_BPF_HRTIMER_EXPIRE_EXIT] = { "timer", "hrtimer_expire_exit", 8, {
-		{ HEX64, "hrtimer", 0 } } },
-};
-/* clang-format on */
-
-#define LABELS_MAX 128u
-
-static void add_labels(struct sonde_build *build, const char *name,
-		       uint8_t bits, uint32_t flags,
-		       const struct sonde_kernel_label *labels)
-{
-	struct sonde_build_label to[LABELS_MAX];
-	size_t nr = 0;
-
-	for (; nr < LABELS_MAX && labels[nr].text; nr++)
-		to[nr] = (struct sonde_build_label){
-			.first = labels[nr].value,
-			.last = labels[nr].value,
-			.text = labels[nr].text,
-		};
-	sonde_build_enum(build, name, bits, flags, to, nr);
-}
-
-static void add_int(struct sonde_build *build, uint8_t bits, uint32_t flags,
-		    const struct sonde_kernel_field_name *shown)
-{
-	if (shown->labels)
-		add_labels(build, shown->name, bits, flags, shown->labels);
-	else
-		sonde_build_int(build, shown->name, bits, flags);
-}
-
-static void add_field(struct sonde_build *build, const struct form *form,
-		      const struct field *field)
-{
-	struct sonde_kernel_field_name shown = { .name = field->name };
-
-	if (!field->is_ours)
-		sonde_kernel_field_name(form->group, form->name, field->name,
-					&shown);
-	switch (field->kind) {
-	case INT32:
-		add_int(build, 32, SONDE_FIELD_SIGNED, &shown);
-		break;
-	case UINT8:
-		add_int(build, 8, 0, &shown);
-		break;
-	case UINT32:
-		add_int(build, 32, 0, &shown);
-		break;
-	case INT64:
-		add_int(build, 64, SONDE_FIELD_SIGNED, &shown);
-		break;
-	case UINT64:
-		add_int(build, 64, 0, &shown);
-		break;
-	case HEX64:
-		add_int(build, 64, SONDE_FIELD_HEX, &shown);
-		break;
-	case COMM:
-		sonde_build_text(build, shown.name, 16);
-		break;
-	case STRING:
-		sonde_build_string(build, shown.name);
-		break;
-	case END:
-		break;
-	}
-}
-
-static int describe(const struct form *form, void *room)
-{
-	struct sonde_build build;
-
-	sonde_build_begin(&build, room, form->group,
-			  sonde_kernel_event_name(form->group, form->name),
-			  SONDE_INFO);
-	for (uint32_t i = 0; i < FIELDS_MAX && form->fields[i].kind; i++)
-		add_field(&build, form, &form->fields[i]);
-	return sonde_build_end(&build);
-}
 
 /* ---- the list ---- */
 
@@ -274,30 +105,15 @@ int bpf_events_condition(struct bpf_source *source,
 
 /* ---- tracepoints ---- */
 
-static bool is_here(uint32_t event)
-{
-#if defined(__x86_64__)
-	(void)event;
-	return true;
-#else
-	return event != SONDE_BPF_PAGE_FAULT_USER &&
-	       event != SONDE_BPF_PAGE_FAULT_KERNEL;
-#endif
-}
-
 bool bpf_events_is_ours(const char *group, const char *name)
 {
-	for (uint32_t i = 0; i < SONDE_BPF_NR_EVENTS; i++)
-		if (!strcmp(forms[i].name, name) &&
-		    !strcmp(forms[i].group, group))
-			return is_here(i);
-	return false;
+	return sonde_kernel_form(group, name) != NULL;
 }
 
 static int select_event(struct bpf_source *source, uint32_t i, void *room,
 			struct sonde_kernel_error *error)
 {
-	const struct form *form = &forms[i];
+	const struct sonde_kernel_form *form = &sonde_kernel_forms[i];
 	const struct sonde_kernel_rule *rule = bpf_events_wanted(
 		source, form->group, form->name,
 		sonde_kernel_event_name(form->group, form->name));
@@ -305,9 +121,9 @@ static int select_event(struct bpf_source *source, uint32_t i, void *room,
 	uint16_t id = 0;
 	int rc;
 
-	if (!rule || !is_here(i))
+	if (!rule || !sonde_kernel_form_is_here(form))
 		return 0;
-	rc = describe(form, room);
+	rc = sonde_kernel_form_describe(form, room);
 	if (rc)
 		return sonde_kernel_fail(error, rc, "%s: no description",
 					 form->name);

@@ -31,6 +31,7 @@
 #ifndef STOCK_BPF_SHARED_H
 #define STOCK_BPF_SHARED_H
 
+#include "kernel/forms.h"
 #include "ring/layout.h"
 
 #define SONDE_BPF_LEVELS 4u
@@ -122,28 +123,8 @@ struct sonde_bpf_plans {
 	struct sonde_bpf_plan exit[2][SONDE_BPF_CALLS + 1];
 };
 
-/* Programs that record an event of their own: name in C, group, event. */
-#define SONDE_BPF_EVENTS(X)                                  \
-	X(SCHED_SWITCH, sched, sched_switch)                 \
-	X(SCHED_WAKING, sched, sched_waking)                 \
-	X(SCHED_WAKEUP, sched, sched_wakeup)                 \
-	X(SCHED_WAKEUP_NEW, sched, sched_wakeup_new)         \
-	X(SCHED_MIGRATE_TASK, sched, sched_migrate_task)     \
-	X(SCHED_PROCESS_FORK, sched, sched_process_fork)     \
-	X(SCHED_PROCESS_EXEC, sched, sched_process_exec)     \
-	X(SCHED_PROCESS_EXIT, sched, sched_process_exit)     \
-	X(SCHED_PROCESS_FREE, sched, sched_process_free)     \
-	X(IRQ_HANDLER_ENTRY, irq, irq_handler_entry)         \
-	X(IRQ_HANDLER_EXIT, irq, irq_handler_exit)           \
-	X(SOFTIRQ_RAISE, irq, softirq_raise)                 \
-	X(SOFTIRQ_ENTRY, irq, softirq_entry)                 \
-	X(SOFTIRQ_EXIT, irq, softirq_exit)                   \
-	X(PAGE_FAULT_USER, exceptions, page_fault_user)      \
-	X(PAGE_FAULT_KERNEL, exceptions, page_fault_kernel)  \
-	X(SIGNAL_GENERATE, signal, signal_generate)          \
-	X(SIGNAL_DELIVER, signal, signal_deliver)            \
-	X(HRTIMER_EXPIRE_ENTRY, timer, hrtimer_expire_entry) \
-	X(HRTIMER_EXPIRE_EXIT, timer, hrtimer_expire_exit)
+/* Programs that record an event of their own. */
+#define SONDE_BPF_EVENTS                   SONDE_KERNEL_FORMS
 
 #define SONDE_BPF_ENUM(upper, group, name) SONDE_BPF_##upper,
 enum sonde_bpf_event {

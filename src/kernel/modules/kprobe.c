@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * kprobe.c - probes anywhere in the kernel's code.
+ *
+ *	kprobe		any instruction. No post handler, so the kernel replaces
+ *			the breakpoint by a jump where it can
+ *	kretprobe	return from a function; its arguments were kept at entry
+ *	function	entry to a function, by ftrace: cheaper than a kprobe, and
+ *			no instruction is replaced but the one that is there for it
+ *
+ * Functions go through ftrace and not through fprobe, its wrapper, whose
+ * handlers' prototype changed with nearly each kernel since 6.1, and which
+ * Debian's 6.1 does not have.
+ *
+ * Arguments are the words in the registers of the C calling convention (six on
+ * x86-64, eight on arm64), then words of the stack; so they are meaningful at
+ * the first instruction of a function only. At all other places captures take
+ * registers and the stack.
+ *
+ * Invariants: handlers run with preemption off. They are waited for when the
+ * kernel's unregister functions return.
+ *
+ * Cost: the kernel's: some hundred instructions where it jumps, more for a
+ * breakpoint; what ours do is that of any other probe.
+ */
+#include <linux/ctype.h>
+#include <linux/ftrace.h>
+#include <linux/kprobes.h>
+#include <linux/slab.h>
+
+#include "kernel/modules/probe.h"
+
+struct sonde_kprobe {
+	struct sonde_point *point;
+	char symbol[SONDE_MOD_NAME_MAX];
+	union {
+		struct kprobe at;
+		struct kretprobe of;
+#ifdef CONFIG_DYNAMIC_FTRACE
+		struct ftrace_ops entry;
+#endif
+	};
+};
+
+static __always_inline void each_event(const struct sonde_point *point,
+				       const struct sonde_site *site)
+{
+	const struct sonde_event *event;
+
+	preempt_disable_notrace();
+	list_for_each_entry_lockless(event, &point->events, in_point)
+	{
+		if (sonde_event_wants(event))
+			sonde_event_capture(event, site);
+	}
+	preempt_enable_notrace();
+}
+
+/* As many as are captured, which no call of an event finds to be more. */
+static __always_inline u32 get_args(const struct sonde_point *point,
+				    struct pt_regs *regs, u64 *args)
+{
+	u32 nr = READ_ONCE(point->nr_args);
+
+	for (u32 i = 0; i < nr; i++)
+		args[i] = regs_get_kernel_argument(regs, i);
+	return nr;
+}
+
+/* ---- what the name says ---- */
+
+static bool is_symbol(const char *name)
+{
+	if (!*name)
+		return false;
+	for (; *name; name++) {
+		if (!isalnum(*name) && !strchr("_.:$", *name))
+			return false;
+	}
+	return true;
+}
+
+/* "symbol" or "symbol+offset". */
+static int parse(struct sonde_kprobe *kprobe, const char *name,
+		 unsigned int *ret_offset)
+{
+	char *plus;
+
+	strscpy(kprobe->symbol, name, sizeof(kprobe->symbol));
+	plus = strchr(kprobe->symbol, '+');
+	*ret_offset = 0;
+	if (plus && (kprobe->point->type != SONDE_MOD_KPROBE ||
+		     kstrtouint(plus + 1, 0, ret_offset)))
+		return -EINVAL;
+	if (plus)
+		*plus = 0;
+	return is_symbol(kprobe->symbol) ? 0 : -EINVAL;
+}
+
+/* ---- kprobes ---- */
+
+#ifdef CONFIG_KPROBES
+static notrace int on_kprobe(struct kprobe *at, struct pt_regs *regs)
+{
+	const struct sonde_point *point =
+		container_of(at, struct sonde_kprobe, at)->point;
+	u64 args[SONDE_ARGS_MAX] = { 0 };
+	const struct sonde_site site = {
+		.args = args,
+		.nr_args = get_args(point, regs, args),
+		.regs = regs,
+	};
+
+	each_event(point, &site);
+	return 0;
+}
+NOKPROBE_SYMBOL(on_kprobe);
+
+static int attach_kprobe(struct sonde_kprobe *kprobe, unsigned int offset)
+{
+	kprobe->at = (struct kprobe){
+		.symbol_name = kprobe->symbol,
+		.offset = offset,
+		.pre_handler = on_kprobe,
+	};
+	return register_kprobe(&kprobe->at);
+}
+
+static void detach_kprobe(struct sonde_kprobe *kprobe)
+{
+	unregister_kprobe(&kprobe->at);
+}
+
+static u64 missed_kprobe(const struct sonde_kprobe *kprobe)
+{
+	return kprobe->at.nmissed;
+}
+#else
+static int attach_kprobe(struct sonde_kprobe *kprobe, unsigned int offset)
+{
+	return -EOPNOTSUPP;
+}
+
+static void detach_kprobe(struct sonde_kprobe *kprobe)
+{
+}
+
+static u64 missed_kprobe(const struct sonde_kprobe *kprobe)
+{
+	return 0;
+}
+#endif
+
+/* ---- kretprobes ---- */
+
+#ifdef CONFIG_KRETPROBES
+struct kept {
+	u64 args[SONDE_ARGS_MAX];
+	u32 nr;
+};
+
+static notrace const struct sonde_point *
+point_of(struct kretprobe_instance *instance)
+{
+	return container_of(get_kretprobe(instance), struct sonde_kprobe, of)
+		->point;
+}
+
+static notrace int on_call(struct kretprobe_instance *instance,
+			   struct pt_regs *regs)
+{
+	struct kept *kept = (struct kept *)instance->data;
+
+	kept->nr = get_args(point_of(instance), regs, kept->args);
+	return 0;
+}
+NOKPROBE_SYMBOL(on_call);
+
+static notrace int on_return(struct kretprobe_instance *instance,
+			     struct pt_regs *regs)
+{
+	const struct kept *kept = (const struct kept *)instance->data;
+	u64 args[SONDE_ARGS_MAX] = { 0 };
+	const struct sonde_site site = {
+		.args = args,
+		.nr_args = kept->nr,
+		.result = regs_return_value(regs),
+		.regs = regs,
+	};
+
+	/* An event that came after the call may capture more: zeros. */
+	memcpy(args, kept->args, kept->nr * sizeof(*args));
+	each_event(point_of(instance), &site);
+	return 0;
+}
+NOKPROBE_SYMBOL(on_return);
+
+static int attach_kretprobe(struct sonde_kprobe *kprobe)
+{
+	kprobe->of = (struct kretprobe){
+		.kp.symbol_name = kprobe->symbol,
+		.entry_handler = on_call,
+		.handler = on_return,
+		.data_size = sizeof(struct kept),
+	};
+	return register_kretprobe(&kprobe->of);
+}
+
+static void detach_kretprobe(struct sonde_kprobe *kprobe)
+{
+	unregister_kretprobe(&kprobe->of);
+}
+
+static u64 missed_kretprobe(const struct sonde_kprobe *kprobe)
+{
+	return (u64)kprobe->of.nmissed + kprobe->of.kp.nmissed;
+}
+#else
+static int attach_kretprobe(struct sonde_kprobe *kprobe)
+{
+	return -EOPNOTSUPP;
+}
+
+static void detach_kretprobe(struct sonde_kprobe *kprobe)
+{
+}
+
+static u64 missed_kretprobe(const struct sonde_kprobe *kprobe)
+{
+	return 0;
+}
+#endif
+
+/* ---- functions ---- */
+
+/* Registers, all of them or those of arguments only, are what kernels differ
+ * in. */
+#if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS)
+#define HAS_FUNCTIONS 1
+#define FLAGS         (FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RECURSION)
+
+static __always_inline struct pt_regs *get_site(const struct sonde_point *point,
+						struct ftrace_regs *fregs,
+						u64 *args, u32 *ret_nr)
+{
+	struct pt_regs *regs = ftrace_get_regs(fregs);
+
+	*ret_nr = regs ? get_args(point, regs, args) : 0;
+	return regs;
+}
+#elif defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
+#define HAS_FUNCTIONS 1
+#define FLAGS         FTRACE_OPS_FL_RECURSION
+
+static __always_inline struct pt_regs *get_site(const struct sonde_point *point,
+						struct ftrace_regs *fregs,
+						u64 *args, u32 *ret_nr)
+{
+	u32 nr = READ_ONCE(point->nr_args);
+
+	for (u32 i = 0; i < nr; i++)
+		args[i] = ftrace_regs_get_argument(fregs, i);
+	*ret_nr = nr;
+	return NULL;
+}
+#endif
+
+#ifdef HAS_FUNCTIONS
+static notrace void on_entry(unsigned long ip, unsigned long parent,
+			     struct ftrace_ops *entry,
+			     struct ftrace_regs *fregs)
+{
+	const struct sonde_point *point =
+		container_of(entry, struct sonde_kprobe, entry)->point;
+	u64 args[SONDE_ARGS_MAX] = { 0 };
+	struct sonde_site site = { .args = args };
+
+	site.regs = get_site(point, fregs, args, &site.nr_args);
+	each_event(point, &site);
+}
+NOKPROBE_SYMBOL(on_entry);
+
+static int attach_function(struct sonde_kprobe *kprobe)
+{
+	int err;
+
+	kprobe->entry = (struct ftrace_ops){ .func = on_entry, .flags = FLAGS };
+	/* The name has no wildcards: is_symbol(). */
+	err = ftrace_set_filter(&kprobe->entry, (unsigned char *)kprobe->symbol,
+				(int)strlen(kprobe->symbol), 1);
+	if (err)
+		return err == -EINVAL ? -ENOENT : err;
+	err = register_ftrace_function(&kprobe->entry);
+	if (err)
+		ftrace_free_filter(&kprobe->entry);
+	return err;
+}
+
+static void detach_function(struct sonde_kprobe *kprobe)
+{
+	/* It is registered, so this can't fail. */
+	(void)unregister_ftrace_function(&kprobe->entry);
+	ftrace_free_filter(&kprobe->entry);
+}
+#else
+static int attach_function(struct sonde_kprobe *kprobe)
+{
+	return -EOPNOTSUPP;
+}
+
+static void detach_function(struct sonde_kprobe *kprobe)
+{
+}
+#endif
+
+/* ---- points ---- */
+
+static int attach(struct sonde_kprobe *kprobe)
+{
+	unsigned int offset;
+	int err = parse(kprobe, kprobe->point->name, &offset);
+
+	if (err)
+		return err;
+	if (kprobe->point->type == SONDE_MOD_KPROBE)
+		return attach_kprobe(kprobe, offset);
+	return kprobe->point->type == SONDE_MOD_KRETPROBE ?
+		       attach_kretprobe(kprobe) :
+		       attach_function(kprobe);
+}
+
+int sonde_kprobe_attach(struct sonde_point *point)
+{
+	struct sonde_kprobe *kprobe = kzalloc(sizeof(*kprobe), GFP_KERNEL);
+	int err;
+
+	if (!kprobe)
+		return -ENOMEM;
+	kprobe->point = point;
+	err = attach(kprobe);
+	if (err)
+		kfree(kprobe);
+	else
+		point->own = kprobe;
+	return err;
+}
+
+void sonde_kprobe_detach(struct sonde_point *point)
+{
+	struct sonde_kprobe *kprobe = point->own;
+
+	if (point->type == SONDE_MOD_KPROBE)
+		detach_kprobe(kprobe);
+	else if (point->type == SONDE_MOD_KRETPROBE)
+		detach_kretprobe(kprobe);
+	else
+		detach_function(kprobe);
+	point->own = NULL;
+	kfree(kprobe);
+}
+
+u64 sonde_kprobe_missed(const struct sonde_point *point)
+{
+	return point->type == SONDE_MOD_KPROBE ? missed_kprobe(point->own) :
+						 missed_kretprobe(point->own);
+}

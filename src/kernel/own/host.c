@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "kernel/own/host.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "kernel/able_parts.h"
+#include "kernel/own/device.h"
+
+#define MODULE_FOLDER "/sys/module/" OWN_MODULE
+
+static bool is_yes(const char *path)
+{
+	char line[8];
+
+	return sonde_able_line(path, line, sizeof(line)) &&
+	       (line[0] == 'Y' || line[0] == '1');
+}
+
+static void look_lockdown(struct own_host *host)
+{
+	char line[128];
+
+	if (!sonde_able_line("/sys/kernel/security/lockdown", line,
+			     sizeof(line)))
+		return;
+	host->is_secret = strstr(line, "[confidentiality]");
+	host->is_locked_down = host->is_secret || strstr(line, "[integrity]");
+}
+
+static void look_loaded(struct own_host *host)
+{
+	char line[24];
+	struct stat st;
+
+	host->is_loaded = !stat(MODULE_FOLDER, &st);
+	host->refs = -1;
+	if (host->is_loaded &&
+	    sonde_able_line(MODULE_FOLDER "/refcnt", line, sizeof(line)))
+		host->refs = strtol(line, NULL, 10);
+}
+
+static void look_device(struct own_host *host)
+{
+	const struct own_system *system = &own_system_linux;
+	struct sonde_mod_info info = { .size = sizeof(info) };
+	struct stat st;
+	int fd;
+
+	host->has_device = !stat(SONDE_MOD_DEVICE, &st) && S_ISCHR(st.st_mode);
+	if (host->has_device) {
+		host->mode = st.st_mode & 07777;
+		host->uid = st.st_uid;
+		host->gid = st.st_gid;
+	}
+	fd = system->open(SONDE_MOD_DEVICE);
+	host->error = fd < 0 ? fd : 0;
+	if (fd < 0)
+		return;
+	if (system->ioctl(fd, SONDE_MOD_INFO, &info) >= 0)
+		host->info = info;
+	system->close(fd);
+}
+
+void own_host_look(struct own_host *ret_host)
+{
+	struct own_host host = {
+		/* Both come and go with CONFIG_MODULES. */
+		.has_modules =
+			!access("/proc/modules", F_OK) ||
+			!access("/proc/sys/kernel/modules_disabled", F_OK),
+		.is_disabled = is_yes("/proc/sys/kernel/modules_disabled"),
+		.is_able = sonde_able_capable(CAP_SYS_MODULE),
+		.wants_signed =
+			is_yes("/sys/module/module/parameters/sig_enforce"),
+	};
+
+	look_lockdown(&host);
+	host.wants_signed |= host.is_locked_down;
+	look_loaded(&host);
+	look_device(&host);
+	*ret_host = host;
+}
