@@ -485,32 +485,6 @@ static void tell_about_descendants(struct front *front)
 			   "it left behind (Ctrl-C ends the recording)");
 }
 
-static void await_end(struct front *front)
-{
-	struct pollfd fds[2] = {
-		{ .fd = front->signal_fd, .events = POLLIN },
-		{ .fd = front->control_fd, .events = POLLIN },
-	};
-
-	while (!front->finishing) {
-		bool left_behind = front->result->have_status && !front->told;
-		int n;
-
-		if (front->recorder_died)
-			fds[1].fd = -1;
-		n = poll(fds, 2, left_behind ? TELL_ABOUT_DESCENDANTS_MS : -1);
-		if (!n)
-			tell_about_descendants(front);
-		if (n <= 0)
-			continue;
-		if (fds[0].revents)
-			take_signal(front);
-		/* It says nothing before we ask: this is its end. */
-		if (!front->recorder_died && fds[1].revents)
-			recorder_died(front);
-	}
-}
-
 /* ---- end ---- */
 
 static uint64_t timeval_ns(const struct timeval *t)
@@ -539,6 +513,47 @@ static void finish(struct front *front)
 					  timeval_ns(&usage.ru_stime);
 }
 
+/* The program isn't asked to end: it was not the one to decide. */
+static void recording_over(struct front *front)
+{
+	front->config->say(front->program ?
+				   "what --until waits for has happened; the "
+				   "program goes on, unrecorded" :
+				   "what --until waits for has happened");
+	if (!front->program)
+		front->finishing = true;
+}
+
+static void await_end(struct front *front)
+{
+	struct pollfd fds[2] = {
+		{ .fd = front->signal_fd, .events = POLLIN },
+		{ .fd = front->control_fd, .events = POLLIN },
+	};
+
+	while (!front->finishing) {
+		bool left_behind = front->result->have_status && !front->told;
+		int n;
+
+		if (front->recorder_died || front->result->have_summary)
+			fds[1].fd = -1;
+		n = poll(fds, 2, left_behind ? TELL_ABOUT_DESCENDANTS_MS : -1);
+		if (!n)
+			tell_about_descendants(front);
+		if (n <= 0)
+			continue;
+		if (fds[0].revents)
+			take_signal(front);
+		/* It says nothing before we ask: this is its end, or what
+		 * was waited for has happened. */
+		if (fds[1].fd >= 0 && fds[1].revents) {
+			finish(front);
+			if (front->result->have_summary)
+				recording_over(front);
+		}
+	}
+}
+
 static int run(struct front *front)
 {
 	int rc = take_signals(front);
@@ -554,7 +569,8 @@ static int run(struct front *front)
 	if (rc)
 		return rc;
 	await_end(front);
-	finish(front);
+	if (!front->result->have_summary)
+		finish(front);
 	return 0;
 }
 

@@ -14,6 +14,7 @@
 #include "kernel/dump/dump.h"
 #include "kernel/kernel.h"
 #include "session/outflow.h"
+#include "session/until.h"
 
 /* The sources, and the dump. */
 #define PARTS_MAX   (SONDE_KERNEL_SOURCES_MAX + 1)
@@ -41,6 +42,7 @@ struct sonde_ktrace {
 	struct sonde_kernel_sources set;
 	struct ktrace_part parts[PARTS_MAX];
 	uint32_t nr_parts;
+	struct sonde_until *until; /* NULL: nothing is waited for */
 	bool started;
 	pid_t root; /* the program's process; 0: none */
 	/* What it has mapped, if it doesn't say hello, is looked for: when it
@@ -168,6 +170,10 @@ int sonde_ktrace_open(const struct sonde_ktrace_config *config,
 	};
 	describe_config(config, &kernel);
 	rc = open_parts(ktrace, &kernel, error);
+	if (!rc && config->options->until_rules)
+		rc = sonde_until_open(&kernel, config->options->kernel_source,
+				      config->options->until_rules, error,
+				      &ktrace->until);
 	if (rc) {
 		(void)sonde_ktrace_close(ktrace); /* it has no trace yet */
 		return rc;
@@ -414,6 +420,12 @@ uint32_t sonde_ktrace_consume(struct sonde_ktrace *ktrace)
 	return most > 1000 ? 1000 : most;
 }
 
+bool sonde_ktrace_is_over(struct sonde_ktrace *ktrace)
+{
+	return ktrace->until && ktrace->started &&
+	       sonde_until_has_happened(ktrace->until);
+}
+
 uint64_t sonde_ktrace_ring_bytes(const struct sonde_ktrace *ktrace)
 {
 	uint64_t most = 0;
@@ -457,6 +469,12 @@ static int start_sources(struct sonde_ktrace *ktrace, pid_t root,
 	return rc;
 }
 
+static void stop_sources(struct sonde_ktrace *ktrace)
+{
+	for (uint32_t i = 0; i < ktrace->nr_parts; i++)
+		ktrace->parts[i].source->ops->stop(ktrace->parts[i].source);
+}
+
 int sonde_ktrace_start(struct sonde_ktrace *ktrace, pid_t root,
 		       struct sonde_kernel_error *error)
 {
@@ -473,6 +491,11 @@ int sonde_ktrace_start(struct sonde_ktrace *ktrace, pid_t root,
 			};
 	}
 	rc = start_sources(ktrace, root, error);
+	if (!rc && ktrace->until) {
+		rc = sonde_until_start(ktrace->until, root, error);
+		if (rc)
+			stop_sources(ktrace);
+	}
 	ktrace->started = !rc;
 	ktrace->root = rc ? 0 : root;
 	if (!rc)
@@ -560,8 +583,7 @@ void sonde_ktrace_finish(struct sonde_ktrace *ktrace)
 	/* What was dumped at the start may long be history. */
 	if (overwrites)
 		dump(ktrace, dump_root(ktrace, ktrace->root), false);
-	for (uint32_t i = 0; i < ktrace->nr_parts; i++)
-		ktrace->parts[i].source->ops->stop(ktrace->parts[i].source);
+	stop_sources(ktrace);
 	for (uint32_t i = 0; i < ktrace->nr_parts; i++) {
 		uint64_t ns = finish_part(ktrace, &ktrace->parts[i]);
 
@@ -590,6 +612,7 @@ int sonde_ktrace_close(struct sonde_ktrace *ktrace)
 		free(ktrace->parts[i].streams);
 	if (ktrace->nr_parts)
 		sonde_kernel_dump.close(ktrace->parts[0].source);
+	sonde_until_close(ktrace->until);
 	sonde_kernel_sources_close(&ktrace->set);
 	free(ktrace);
 	return rc;

@@ -56,6 +56,9 @@ int sonde_ktrace_start(struct sonde_ktrace *ktrace, pid_t root,
 /* One pass over all streams. How full the fullest was, in thousandths. */
 uint32_t sonde_ktrace_consume(struct sonde_ktrace *ktrace);
 
+/* Whether what --until waits for has happened. */
+bool sonde_ktrace_is_over(struct sonde_ktrace *ktrace);
+
 /* Bytes of its largest ring. */
 uint64_t sonde_ktrace_ring_bytes(const struct sonde_ktrace *ktrace);
 

@@ -541,6 +541,7 @@ static void consume_all(struct recorder *r)
 	if (r->ktrace) {
 		let_in_who_waits(r);
 		full = sonde_ktrace_consume(r->ktrace);
+		r->finishing |= sonde_ktrace_is_over(r->ktrace);
 		if (full > fullest)
 			fullest = full;
 	}

@@ -242,7 +242,7 @@ static void print_cpu_time(const struct sonde_summary *summary,
 	double used_ms = seconds(summary->recorder_cpu_ns) * 1e3;
 	double all_ms = seconds(summary->wall_ns) * 1e3 * style->nr_cpus;
 
-	if (style->has_program)
+	if (style->has_program && summary->program_cpu_ns)
 		(void)fprintf(out,
 			      "sonde: the recorder used %.1f ms of CPU time, "
 			      "%.1f %% of the program's %.1f ms\n",

@@ -273,12 +273,13 @@ def wait_for(condition, what, limit_s=LIMIT_S / 2):
 class Running:
     """`sonde record` in the background, in a session of its own."""
 
-    def __init__(self, *command, k, source=None, options=(), directory=None):
+    def __init__(self, *command, k, source=None, options=(), directory=None,
+                 stdin=subprocess.DEVNULL):
         self.dir = directory or scratch() / "trace"
         tail = ["--", *map(str, command)] if command else []
         self.front = subprocess.Popen(
             [SONDE, "record", *words(k, source, options), "-o", str(self.dir),
-             *tail], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+             *tail], stdin=stdin, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, start_new_session=True)
 
     def sondes(self):

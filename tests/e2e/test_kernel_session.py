@@ -16,7 +16,7 @@ from sonde import SONDE, Skip, check, install, require, run, scratch
 from harness import PATIENCE, check_equal, main
 from kernel import (Running, comm, descendants, each_source, gone, instances,
                     is_sonde, kernel_test, program, read, record_kernel,
-                    wait_for)
+                    LIMIT_S, need, wait_for)
 
 CALLS = 20000
 
@@ -160,6 +160,60 @@ def without_a_program_the_recorders_death_is_the_end():
     status, _, err = running.end()
     check_equal(status, 1, err)
     check("killed" in err, err)
+
+
+# ---- until something happens ----
+
+@each_source
+def what_is_waited_for_ends_the_recording_not_the_program(source):
+    """The program makes a folder, which is waited for, and goes on until it
+    sees that the recording is over: nothing of that is in the trace."""
+    status, trace = until(scratch() / "made", source)
+    check_equal(status, 7, "the program's status")
+    made = trace.events("syscall_entry_mkdir(at)?")
+    check_equal(len(made), 1, "folders made in the trace")
+
+
+def until(made, source, condition="", name=None):
+    """Records a program that makes folders and goes on until it has seen that
+    the recording is over; its status and the trace."""
+    running = Running("sh", "-c", f"mkdir {made}; read line; mkdir "
+                      f"{name or made}; read line; exit 7", k="syscalls",
+                      source=source, stdin=subprocess.PIPE,
+                      options=["--mode", "overwrite", "--until",
+                               "syscalls:mkdir,syscalls:mkdirat" + condition])
+    if name:
+        running.front.stdin.write("\n")
+        running.front.stdin.flush()
+    err = ""
+    while "has happened" not in err:
+        line = running.front.stderr.readline()
+        check(line, f"sonde ended: {err}")
+        err += line
+    running.front.communicate("\n\n", timeout=LIMIT_S / 2)
+    return running.front.returncode, running.trace(err)
+
+
+@kernel_test
+def a_condition_is_waited_for():
+    """Two folders are made, one after the other: had the first one ended the
+    recording, the second would not be there."""
+    need("bpf")
+    first, second = scratch() / "first", scratch() / "second"
+    _, trace = until(first, "bpf", f' if pathname == "{second}"', second)
+    made = [line for line in trace.lines if "syscall_entry_mkdir" in line]
+    check(any(str(first) in line for line in made), made)
+    check(any(str(second) in line for line in made), made)
+
+
+@kernel_test
+def waiting_for_what_there_is_not_is_refused():
+    for options, text in (
+            (["-k", "sched", "--until", "no:such"], "no such event"),
+            (["--until", "sched"], "-k")):
+        done = run(SONDE, "record", *options, "-o", scratch() / "t", "--",
+                   "true")
+        check(done.returncode != 0 and text in done.stderr, done.stderr)
 
 
 # ---- the directory ----
