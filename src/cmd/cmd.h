@@ -24,6 +24,7 @@ int sonde_cmd_flame(int argc, char **argv);
 int sonde_cmd_export(int argc, char **argv);
 int sonde_cmd_cut(int argc, char **argv);
 int sonde_cmd_doctor(int argc, char **argv);
+int sonde_cmd_modules(int argc, char **argv);
 
 /* The help of `sonde` and of `sonde record`, on standard output. */
 void sonde_help_main(void);

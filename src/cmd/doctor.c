@@ -73,6 +73,9 @@ static const char *verdict(const struct findings *findings)
 
 	if (!is_able(findings, "programs"))
 		return "Nothing can be recorded here.";
+	if (is_able(findings, "modules"))
+		return "Here, `sonde record -k` has kernel events from Sonde's "
+		       "own tracer in the kernel (modules).";
 	if (bpf && tracefs)
 		return "Here, `sonde record -k` has the busiest events from "
 		       "BPF, and all others from tracefs.";

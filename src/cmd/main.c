@@ -45,23 +45,15 @@ static int cmd_version(int argc, char **argv)
 }
 
 static const struct command commands[] = {
-	{ "record", sonde_cmd_record },
-	{ "list", sonde_cmd_list },
-	{ "print", sonde_cmd_print },
-	{ "convert", sonde_cmd_convert },
-	{ "stat", sonde_cmd_stat },
-	{ "check", sonde_cmd_check },
-	{ "report", sonde_cmd_report },
-	{ "diff", sonde_cmd_diff },
-	{ "flame", sonde_cmd_flame },
-	{ "cut", sonde_cmd_cut },
-	{ "export", sonde_cmd_export },
-	{ "doctor", sonde_cmd_doctor },
-	{ "help", cmd_help },
-	{ "--help", cmd_help },
-	{ "-h", cmd_help },
-	{ "--version", cmd_version },
-	{ "version", cmd_version },
+	{ "record", sonde_cmd_record },   { "list", sonde_cmd_list },
+	{ "print", sonde_cmd_print },     { "convert", sonde_cmd_convert },
+	{ "stat", sonde_cmd_stat },       { "check", sonde_cmd_check },
+	{ "report", sonde_cmd_report },   { "diff", sonde_cmd_diff },
+	{ "flame", sonde_cmd_flame },     { "cut", sonde_cmd_cut },
+	{ "export", sonde_cmd_export },   { "doctor", sonde_cmd_doctor },
+	{ "modules", sonde_cmd_modules }, { "help", cmd_help },
+	{ "--help", cmd_help },           { "-h", cmd_help },
+	{ "--version", cmd_version },     { "version", cmd_version },
 };
 
 static const struct command *find_command(const char *name)

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT */
+#include "cmd/modules.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/port.h"
+
+/* What the sources of a module have, wherever they are. */
+#define SOURCES_HAVE "tools/build_modules"
+
+/* False if it doesn't fit. */
+__attribute__((format(printf, 3, 4))) static bool join(char *path, size_t size,
+						       const char *format, ...)
+{
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(path, size, format, args);
+	va_end(args);
+	return n >= 0 && (size_t)n < size;
+}
+
+const char *modules_running_kernel(void)
+{
+	static struct utsname name;
+
+	/* It can't fail but for a bad address. */
+	(void)uname(&name);
+	return name.release;
+}
+
+/* ---- the user's folder ---- */
+
+static const char *variable(const char *name)
+{
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	const char *value = getenv(name);
+
+	return value && *value ? value : NULL;
+}
+
+bool modules_cache(char *path, size_t size)
+{
+	const char *cache = variable("XDG_CACHE_HOME");
+	const char *home = variable("HOME");
+
+	if (cache && cache[0] == '/')
+		return join(path, size, "%s/sonde/modules", cache);
+	return home && join(path, size, "%s/.cache/sonde/modules", home);
+}
+
+bool modules_cache_of_caller(char *path, size_t size)
+{
+	const char *text = variable("SUDO_UID");
+	const struct passwd *user;
+	char *end;
+	unsigned long uid;
+
+	if (!text || geteuid())
+		return false;
+	errno = 0;
+	uid = strtoul(text, &end, 10);
+	if (errno || *end || uid != (uid_t)uid)
+		return false;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	user = getpwuid((uid_t)uid);
+	return user &&
+	       join(path, size, "%s/.cache/sonde/modules", user->pw_dir);
+}
+
+/* ---- sources ---- */
+
+static bool has_sources(const char *folder)
+{
+	char path[PATH_MAX];
+
+	return join(path, sizeof(path), "%s/" SOURCES_HAVE, folder) &&
+	       !access(path, R_OK) &&
+	       join(path, sizeof(path), "%s/src/kernel/modules/FILES",
+		    folder) &&
+	       !access(path, R_OK);
+}
+
+/* The folder that this program is in, without a '/' at its end. */
+static bool own_folder(char *path, size_t size)
+{
+	ssize_t n = readlink("/proc/self/exe", path, size - 1);
+	char *slash;
+
+	if (n <= 0)
+		return false;
+	path[n] = '\0';
+	slash = strrchr(path, '/');
+	if (!slash)
+		return false;
+	*slash = '\0';
+	return true;
+}
+
+/* Below the program's folder or one above it: a build folder in the tree. */
+static bool find_in_tree(char *path, size_t size)
+{
+	char *slash;
+
+	if (!own_folder(path, size))
+		return false;
+	while (!has_sources(path)) {
+		slash = strrchr(path, '/');
+		if (!slash)
+			return false;
+		*slash = '\0';
+	}
+	return true;
+}
+
+bool modules_find_sources(const struct modules_options *options, char *path,
+			  size_t size)
+{
+	char here[PATH_MAX];
+
+	if (options->sources)
+		return join(path, size, "%s", options->sources) &&
+		       has_sources(path);
+	/* Installed, maybe not where it was configured for. */
+	if (own_folder(here, sizeof(here)) &&
+	    join(path, size, "%s/../share/sonde/modules", here) &&
+	    has_sources(path))
+		return true;
+	if (join(path, size, "%s", SONDE_DATADIR "/sonde/modules") &&
+	    has_sources(path))
+		return true;
+	return find_in_tree(path, size);
+}
+
+/* ---- built modules ---- */
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && S_ISREG(st.st_mode);
+}
+
+/* Where DKMS and distributions put them, as they compress them. */
+static bool find_installed(const char *kernel, char *path, size_t size)
+{
+	static const char *const folders[] = { "updates/dkms", "updates",
+					       "extra", "kernel/extra" };
+	static const char *const ends[] = { "", ".xz", ".zst", ".gz" };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(folders); i++)
+		for (size_t k = 0; k < SONDE_ARRAY_SIZE(ends); k++)
+			if (join(path, size, "/lib/modules/%s/%s/%s%s", kernel,
+				 folders[i], MODULES_FILE, ends[k]) &&
+			    is_file(path))
+				return true;
+	return false;
+}
+
+bool modules_find_built(const struct modules_options *options,
+			const char *kernel, char *path, size_t size)
+{
+	char cache[PATH_MAX];
+
+	if (options->folder)
+		return join(path, size, "%s/%s", options->folder,
+			    MODULES_FILE) &&
+		       is_file(path);
+	if (modules_cache(cache, sizeof(cache)) &&
+	    join(path, size, "%s/%s/%s", cache, kernel, MODULES_FILE) &&
+	    is_file(path))
+		return true;
+	if (modules_cache_of_caller(cache, sizeof(cache)) &&
+	    join(path, size, "%s/%s/%s", cache, kernel, MODULES_FILE) &&
+	    is_file(path))
+		return true;
+	return find_installed(kernel, path, size);
+}
