@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * test_kernel_dump.c - kernel/dump: what is made of text of /proc and of
- * records of iterators, sane and hostile; and a dump of this machine, in which
- * this very process must be found as it is, by iterators and by /proc alike.
+ * records of the kernel's side, sane and hostile; and a dump of this machine, in
+ * which this very process must be found as it is, by each way that there is.
  */
 #include "unit.h"
 
@@ -595,6 +595,96 @@ static void records_that_contradict_themselves_are_refused(void **state)
 			 -EPROTO);
 }
 
+/* A descriptor from which `size` bytes can be read, at most `step` at a time. */
+static int descriptor_of(const void *bytes, size_t size, size_t step)
+{
+	int pair[2];
+
+	/* One message a read. */
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	for (size_t at = 0; at < size; at += step) {
+		size_t n = size - at < step ? size - at : step;
+
+		assert_int_equal(write(pair[1], (const char *)bytes + at, n),
+				 n);
+	}
+	assert_int_equal(close(pair[1]), 0);
+	return pair[0];
+}
+
+static int read_descriptor(enum sonde_record_kind kind, const void *bytes,
+			   size_t size, size_t step)
+{
+	static struct sonde_records records;
+	int fd = descriptor_of(bytes, size, step);
+	int rc;
+
+	memset(&told, 0, sizeof(told));
+	sonde_records_init(&records, kind, 4096, &everybody, &telling);
+	rc = sonde_records_read_all(&records, fd);
+	assert_int_equal(close(fd), 0);
+	return rc;
+}
+
+static void records_are_read_however_they_are_cut(void **state)
+{
+	struct sonde_iter_task tasks[20];
+
+	(void)state;
+	memset(tasks, 0, sizeof(tasks));
+	for (int32_t i = 0; i < 20; i++) {
+		tasks[i].size = sizeof(tasks[i]);
+		tasks[i].tid = i + 1;
+	}
+	for (size_t step = 16; step < 300; step++) {
+		assert_int_equal(read_descriptor(SONDE_RECORD_TASK, tasks,
+						 sizeof(tasks), step),
+				 0);
+		assert_int_equal(told.tasks, 20);
+		assert_int_equal(told.task.tid, 20);
+	}
+}
+
+static void a_descriptor_that_lies_is_refused(void **state)
+{
+	struct sonde_iter_task task = { .size = sizeof(task), .tid = 1 };
+	struct sonde_iter_file file = { .size = sizeof(file), .pid = 1 };
+	uint8_t noise[8192];
+	uint32_t seed = 1;
+
+	(void)state;
+	/* What ends in a record's middle is no end. */
+	for (size_t cut = 1; cut < sizeof(task); cut++)
+		assert_int_equal(read_descriptor(SONDE_RECORD_TASK, &task, cut,
+						 64),
+				 -EPROTO);
+	assert_int_equal(read_descriptor(SONDE_RECORD_FILE, &task, sizeof(task),
+					 64),
+			 -EPROTO);
+	file.text_size = UINT32_MAX;
+	assert_int_equal(read_descriptor(SONDE_RECORD_FILE, &file, sizeof(file),
+					 64),
+			 -EPROTO);
+	/* A size of 0, and sizes that are too large; then anything. */
+	memset(noise, 0, sizeof(noise));
+	assert_int_equal(read_descriptor(SONDE_RECORD_MAPPING, noise,
+					 sizeof(noise), 512),
+			 -EPROTO);
+	for (int round = 0; round < 300; round++) {
+		for (size_t i = 0; i < sizeof(noise); i++) {
+			seed = seed * 1103515245 + 12345;
+			noise[i] = (uint8_t)(seed >> 16);
+			/* Some that fit, so that more than sizes is seen. */
+			if (round % 2 && i % 80 < 4)
+				noise[i] = i % 80 ? 0 : 80;
+		}
+		assert_int_equal(
+			read_descriptor((enum sonde_record_kind)(round % 3),
+					noise, sizeof(noise), 512),
+			-EPROTO);
+	}
+}
+
 /* ---- mappings ---- */
 
 static void add_mapping(struct sonde_mapped *mapped, struct sonde_out *out,
@@ -879,6 +969,36 @@ static void open_dump(struct taken *taken)
 		sonde_kernel_dump.open(&config, &taken->source, &error), 0);
 }
 
+static void close_dump(struct taken *taken)
+{
+	taken->source->ops->close(taken->source);
+	free(taken->bytes);
+	free(taken->events);
+}
+
+static void open_dump_by(struct taken *taken, enum sonde_dump_reader reader)
+{
+	open_dump(taken);
+	if (sonde_dump_read_by(taken->source, reader)) {
+		close_dump(taken);
+		print_message("this way can't be had here\n");
+		skip();
+	}
+	assert_int_equal(sonde_dump_reader(taken->source), reader);
+}
+
+/* From the best one that there is to /proc. False: it was /proc. */
+static bool go_by_the_next(struct taken *taken)
+{
+	int reader = (int)sonde_dump_reader(taken->source);
+
+	while (--reader >= 0)
+		if (!sonde_dump_read_by(taken->source,
+					(enum sonde_dump_reader)reader))
+			return true;
+	return false;
+}
+
 static void take(struct taken *taken, pid_t root, bool root_only)
 {
 	struct sonde_dump_request request = {
@@ -897,13 +1017,6 @@ static void take(struct taken *taken, pid_t root, bool root_only)
 		assert_true(taken->events[i].ts <= now());
 		from = taken->events[i].ts;
 	}
-}
-
-static void close_dump(struct taken *taken)
-{
-	taken->source->ops->close(taken->source);
-	free(taken->bytes);
-	free(taken->events);
 }
 
 static bool is(const struct event *event, const char *name)
@@ -1194,18 +1307,13 @@ static void check_system(const struct taken *taken)
 	assert_true(count(taken, "lttng_statedump_network_interface") > 0);
 }
 
-static void this_process_is_in_the_dump_by_iterators(void **state)
+static void expect_this_process(void **state, enum sonde_dump_reader reader)
 {
 	struct taken taken;
 
-	open_dump(&taken);
-	if (!sonde_dump_has_iterators(taken.source)) {
-		close_dump(&taken);
-		print_message("no BPF iterators here\n");
-		skip();
-	}
+	open_dump_by(&taken, reader);
 	take(&taken, 0, false);
-	assert_int_equal(number(&taken.events[0], "reader"), 1);
+	assert_int_equal(number(&taken.events[0], "reader"), reader);
 	check_threads(&taken, *state);
 	check_files(&taken, *state);
 	check_mappings(&taken, *state);
@@ -1213,19 +1321,19 @@ static void this_process_is_in_the_dump_by_iterators(void **state)
 	close_dump(&taken);
 }
 
+static void this_process_is_in_the_dump_by_the_module(void **state)
+{
+	expect_this_process(state, SONDE_DUMP_BY_MODULE);
+}
+
+static void this_process_is_in_the_dump_by_iterators(void **state)
+{
+	expect_this_process(state, SONDE_DUMP_BY_ITERATORS);
+}
+
 static void this_process_is_in_the_dump_by_proc(void **state)
 {
-	struct taken taken;
-
-	open_dump(&taken);
-	sonde_dump_drop_iterators(taken.source);
-	take(&taken, 0, false);
-	assert_int_equal(number(&taken.events[0], "reader"), 0);
-	check_threads(&taken, *state);
-	check_files(&taken, *state);
-	check_mappings(&taken, *state);
-	check_system(&taken);
-	close_dump(&taken);
+	expect_this_process(state, SONDE_DUMP_BY_PROC);
 }
 
 /* Whether `event` is in `others` as well, byte for byte; but for a thread's CPU
@@ -1268,7 +1376,8 @@ static pid_t start_child(void)
 	return child;
 }
 
-static void iterators_and_proc_agree_about_a_process(void **state)
+static void expect_agreement(void **state, enum sonde_dump_reader one,
+			     enum sonde_dump_reader other)
 {
 	static const char *const same[] = {
 		"vtid",   "pid",     "vpid",     "ppid",    "vppid",
@@ -1280,11 +1389,8 @@ static void iterators_and_proc_agree_about_a_process(void **state)
 	struct taken b;
 	pid_t child;
 
-	open_dump(&a);
-	open_dump(&b);
-	if (!sonde_dump_has_iterators(a.source))
-		skip();
-	sonde_dump_drop_iterators(b.source);
+	open_dump_by(&a, one);
+	open_dump_by(&b, other);
 	child = start_child();
 	take(&a, child, false);
 	take(&b, child, false);
@@ -1305,6 +1411,21 @@ static void iterators_and_proc_agree_about_a_process(void **state)
 			    text(find_thread(&b, self->tid), "cgroup"));
 	close_dump(&a);
 	close_dump(&b);
+}
+
+static void iterators_and_proc_agree_about_a_process(void **state)
+{
+	expect_agreement(state, SONDE_DUMP_BY_ITERATORS, SONDE_DUMP_BY_PROC);
+}
+
+static void module_and_proc_agree_about_a_process(void **state)
+{
+	expect_agreement(state, SONDE_DUMP_BY_MODULE, SONDE_DUMP_BY_PROC);
+}
+
+static void module_and_iterators_agree_about_a_process(void **state)
+{
+	expect_agreement(state, SONDE_DUMP_BY_MODULE, SONDE_DUMP_BY_ITERATORS);
 }
 
 /* ---- whose files ---- */
@@ -1346,9 +1467,9 @@ static void a_tree_and_a_root_alone_are_what_they_say(void **state)
 
 	(void)state;
 	open_dump(&taken);
-	only_the_roots_tree_has_files(&taken);
-	sonde_dump_drop_iterators(taken.source);
-	only_the_roots_tree_has_files(&taken);
+	do
+		only_the_roots_tree_has_files(&taken);
+	while (go_by_the_next(&taken));
 	close_dump(&taken);
 }
 
@@ -1402,9 +1523,9 @@ static void a_process_with_too_many_files_is_cut_and_counted(void **state)
 	assert_int_equal(dup2(1, beyond), beyond);
 	assert_int_equal(dup2(1, beyond + 1), beyond + 1);
 	open_dump(&taken);
-	descriptors_beyond_the_bound_are_counted(&taken, beyond);
-	sonde_dump_drop_iterators(taken.source);
-	descriptors_beyond_the_bound_are_counted(&taken, beyond);
+	do
+		descriptors_beyond_the_bound_are_counted(&taken, beyond);
+	while (go_by_the_next(&taken));
 	close_dump(&taken);
 	for (int fd = beyond - 1; fd <= beyond + 1; fd++)
 		(void)close(fd);
@@ -1465,16 +1586,27 @@ int main(void)
 		cmocka_unit_test(a_record_that_is_cut_waits_for_its_rest),
 		cmocka_unit_test(
 			records_that_contradict_themselves_are_refused),
+		cmocka_unit_test(records_are_read_however_they_are_cut),
+		cmocka_unit_test(a_descriptor_that_lies_is_refused),
 		cmocka_unit_test(
 			a_file_counts_as_code_only_where_it_is_executable),
 		cmocka_unit_test(mappings_beyond_the_bound_are_counted),
 		cmocka_unit_test(a_build_id_is_found_behind_another_note),
 		cmocka_unit_test(a_damaged_file_has_no_build_id),
 		cmocka_unit_test_setup_teardown(
+			this_process_is_in_the_dump_by_the_module, make_self,
+			drop_self),
+		cmocka_unit_test_setup_teardown(
 			this_process_is_in_the_dump_by_iterators, make_self,
 			drop_self),
 		cmocka_unit_test_setup_teardown(
 			this_process_is_in_the_dump_by_proc, make_self,
+			drop_self),
+		cmocka_unit_test_setup_teardown(
+			module_and_proc_agree_about_a_process, make_self,
+			drop_self),
+		cmocka_unit_test_setup_teardown(
+			module_and_iterators_agree_about_a_process, make_self,
 			drop_self),
 		cmocka_unit_test_setup_teardown(
 			iterators_and_proc_agree_about_a_process, make_self,

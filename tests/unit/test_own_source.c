@@ -1,0 +1,829 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * test_own_source.c - the source "modules" over a device that these tests play:
+ * what it asks for, what it makes of the answers, and that it takes no answer
+ * on trust.
+ *
+ * The device plays one CPU's stream from a script: what GET answers, one after
+ * the other, until PUT takes it.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "event/build.h"
+#include "kernel/own/geometry.h"
+#include "kernel/own/source.h"
+#include "kernel/own/stream.h"
+#include "ring/layout.h"
+
+#define MIB 0x100000ull
+
+/* ---- geometry ---- */
+
+static void geometry_refuses_what_makes_no_ring(void **state)
+{
+	struct own_geometry g;
+
+	(void)state;
+	assert_int_equal(own_geometry_init(&g, MIB, 0, 0), -EINVAL);
+	assert_int_equal(own_geometry_init(&g, 8191, 0, 1), -EINVAL);
+	assert_int_equal(own_geometry_init(&g, MIB, 5000, 1), -EINVAL);
+	assert_int_equal(own_geometry_init(&g, MIB, 2048, 1), -EINVAL);
+	assert_int_equal(own_geometry_init(&g, MIB, 1u << 31, 1), -EINVAL);
+	assert_int_equal(own_geometry_init(&g, MIB, 1u << 20, 1), -EINVAL);
+	/* Within the budget, but not within what a session may have. */
+	assert_int_equal(own_geometry_init(&g, UINT64_MAX, 4u << 20, 8192),
+			 -EINVAL);
+}
+
+static void geometry_stays_within_its_limits_whatever_is_asked(void **state)
+{
+	static const uint32_t cpus[] = { 1, 2, 3, 64, 384, 8192 };
+
+	(void)state;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(cpus); i++) {
+		for (unsigned int shift = 12; shift < 45; shift++) {
+			uint64_t memory = (1ull << shift) + 4097;
+			struct own_geometry g;
+
+			if (own_geometry_init(&g, memory, 0, cpus[i])) {
+				assert_true(memory <
+					    own_geometry_least(cpus[i]));
+				continue;
+			}
+			assert_in_range(g.subbuf_bytes, SONDE_MOD_SUBBUF_MIN,
+					SONDE_MOD_SUBBUF_MAX);
+			assert_in_range(g.nr_subbufs, SONDE_MOD_SUBBUFS_MIN,
+					SONDE_MOD_SUBBUFS_MAX);
+			assert_int_equal(g.nr_subbufs & (g.nr_subbufs - 1), 0);
+			assert_true((uint64_t)g.nr_subbufs * g.subbuf_bytes *
+					    cpus[i] <=
+				    memory);
+			assert_true(own_geometry_map_bytes(&g) * cpus[i] <=
+				    SONDE_MOD_MEMORY_MAX);
+		}
+	}
+}
+
+static void the_largest_record_fits_where_memory_is_not_scarce(void **state)
+{
+	struct own_geometry g;
+
+	(void)state;
+	assert_int_equal(own_geometry_init(&g, 16 * MIB, 0, 1), 0);
+	assert_true(g.subbuf_bytes > SONDE_MOD_RECORD_MAX);
+	assert_int_equal(own_geometry_init(&g, MIB, 0, 8), 0);
+	assert_true(g.subbuf_bytes > SONDE_MOD_RECORD_MAX);
+	assert_true(g.nr_subbufs >= 4);
+}
+
+/* ---- a device ---- */
+
+enum {
+	DEVICE = 10,
+	SESSION,
+	CHANNEL,
+	STREAM
+};
+
+#define NR_CPUS     2u
+#define SUBBUF      4096u
+#define NR_SUBBUFS  4u
+#define SCRIPT_MAX  16u
+#define REQUESTS    19u
+#define NR_SELECTED 3u
+
+static struct {
+	int open_rc;
+	struct sonde_mod_info info;
+	int fails[REQUESTS]; /* by a request's number: its result */
+	int map_rc;
+	const char *refuse; /* the event of this name */
+	int refuse_rc;
+	int select_rc;
+	/* what was asked */
+	uint32_t nr_fds;
+	uint32_t nr_maps;
+	uint32_t nr_requests[REQUESTS];
+	struct sonde_mod_session session;
+	struct sonde_mod_channel channel;
+	struct sonde_mod_scope scope;
+	struct sonde_mod_event events[NR_SELECTED];
+	uint32_t started_with; /* events */
+	/* CPU 0's stream */
+	struct sonde_mod_chunk script[SCRIPT_MAX];
+	uint32_t nr_script;
+	uint32_t at;
+	struct sonde_mod_chunk put;
+	struct sonde_mod_counts counts;
+	struct sonde_mod_missed missed;
+	unsigned char memory[(NR_SUBBUFS + 1) * SUBBUF];
+} fake;
+
+static void reset(void)
+{
+	memset(&fake, 0, sizeof(fake));
+	fake.open_rc = DEVICE;
+	fake.info = (struct sonde_mod_info){
+		.version = SONDE_MOD_VERSION,
+		.nr_cpus = NR_CPUS,
+		.has_cpu_clock = 1,
+		.clock_bits = 64,
+	};
+}
+
+static int fake_open(const char *path)
+{
+	assert_string_equal(path, "/dev/sonde");
+	fake.nr_fds += fake.open_rc >= 0;
+	return fake.open_rc;
+}
+
+/* A structure's size comes first, and is what the kernel would check. */
+static void take(void *to, const void *from, size_t size)
+{
+	uint32_t said;
+
+	memcpy(&said, from, sizeof(said));
+	assert_int_equal(said, size);
+	memcpy(to, from, size);
+}
+
+static int add_event(const struct sonde_mod_event *event)
+{
+	uint32_t i = fake.nr_requests[9] - 1;
+
+	assert_in_range(i, 0, NR_SELECTED - 1);
+	take(&fake.events[i], event, sizeof(*event));
+	if (fake.refuse && !strcmp(fake.refuse, event->name))
+		return fake.refuse_rc;
+	return 0;
+}
+
+static int stream_ioctl(int fd, uint32_t nr, void *argument)
+{
+	switch (nr) {
+	case 14: /* GET */
+		if (fd != STREAM || fake.at == fake.nr_script)
+			return 0;
+		memcpy(argument, &fake.script[fake.at], sizeof(fake.script[0]));
+		return 1;
+	case 15: /* PUT */
+		take(&fake.put, argument, sizeof(fake.put));
+		fake.at++;
+		return 0;
+	case 18: /* STREAM_COUNTS */
+		memcpy(argument, &fake.counts, sizeof(fake.counts));
+		return 0;
+	default:
+		assert_int_equal(nr, 16); /* FLUSH */
+		return 0;
+	}
+}
+
+static int new_fd(int fd)
+{
+	fake.nr_fds++;
+	return fd;
+}
+
+static int session_ioctl(uint32_t nr, void *argument)
+{
+	switch (nr) {
+	case 4:
+		take(&fake.scope, argument, sizeof(fake.scope));
+		return 0;
+	case 5:
+		take(&fake.channel, argument, sizeof(fake.channel));
+		return new_fd(CHANNEL);
+	case 6:
+		fake.started_with = fake.nr_requests[9];
+		return 0;
+	case 7:
+		return 0;
+	default:
+		assert_int_equal(nr, 8);
+		memcpy(argument, &fake.missed, sizeof(fake.missed));
+		return 0;
+	}
+}
+
+static int fake_ioctl(int fd, unsigned long request, void *argument)
+{
+	uint32_t nr = request & 0xff;
+
+	assert_int_equal(request >> 8 & 0xff, SONDE_MOD_IOC);
+	assert_in_range(nr, 1, REQUESTS - 1);
+	fake.nr_requests[nr]++;
+	if (fake.fails[nr])
+		return fake.fails[nr];
+	if (nr == 1) {
+		memcpy(argument, &fake.info, sizeof(fake.info));
+		return 0;
+	}
+	if (nr == 2) {
+		assert_int_equal(fd, DEVICE);
+		take(&fake.session, argument, sizeof(fake.session));
+		return new_fd(SESSION);
+	}
+	if (fd == SESSION)
+		return session_ioctl(nr, argument);
+	if (fd == CHANNEL && nr == 9)
+		return add_event(argument);
+	if (fd == CHANNEL)
+		return new_fd(STREAM +
+			      (int)((struct sonde_mod_stream *)argument)->cpu);
+	return stream_ioctl(fd, nr, argument);
+}
+
+static unsigned char *fake_map(int fd, size_t size, int *ret_error)
+{
+	(void)fd;
+	if (fake.map_rc) {
+		*ret_error = fake.map_rc;
+		return NULL;
+	}
+	assert_int_equal(size, sizeof(fake.memory));
+	fake.nr_maps++;
+	return fake.memory;
+}
+
+static void fake_unmap(unsigned char *at, size_t size)
+{
+	assert_ptr_equal(at, fake.memory);
+	assert_int_equal(size, sizeof(fake.memory));
+	fake.nr_maps--;
+}
+
+static void fake_close(int fd)
+{
+	assert_in_range(fd, DEVICE, STREAM + NR_CPUS - 1);
+	fake.nr_fds--;
+}
+
+static const char *const names[NR_SELECTED] = { "sched_switch", "sched_waking",
+						"irq_handler_entry" };
+
+static int fake_select(const struct sonde_kernel_config *config,
+		       struct own_events *ret, struct sonde_kernel_error *error)
+{
+	struct own_event *list;
+
+	(void)config;
+	if (fake.select_rc)
+		return sonde_kernel_fail(error, fake.select_rc, "no");
+	list = calloc(NR_SELECTED, sizeof(*list));
+	assert_non_null(list);
+	for (uint32_t i = 0; i < NR_SELECTED; i++) {
+		list[i].group = i < 2 ? "sched" : "irq";
+		list[i].name = names[i];
+		list[i].event.id = i + 1;
+		list[i].event.flags = SONDE_MOD_WANT_FD;
+		(void)snprintf(list[i].event.name, sizeof(list[i].event.name),
+			       "%s", names[i]);
+	}
+	*ret = (struct own_events){ .nr = NR_SELECTED, .list = list };
+	return 0;
+}
+
+static bool fake_has(const struct own_events *events, const char *group,
+		     const char *name)
+{
+	for (uint32_t i = 0; i < events->nr; i++)
+		if (!strcmp(events->list[i].group, group) &&
+		    !strcmp(events->list[i].name, name))
+			return true;
+	return false;
+}
+
+static void fake_release(struct own_events *events)
+{
+	free(events->list);
+}
+
+static const struct own_system fake_system = {
+	.open = fake_open,
+	.ioctl = fake_ioctl,
+	.map = fake_map,
+	.unmap = fake_unmap,
+	.close = fake_close,
+	.select = fake_select,
+	.has = fake_has,
+	.release = fake_release,
+};
+
+static const struct sonde_kernel_config plain = {
+	.memory_bytes = NR_CPUS * NR_SUBBUFS * SUBBUF,
+	.subbuf_bytes = SUBBUF,
+	.clock = SONDE_CLOCK_CPU,
+	.self = { 123, 456 },
+};
+
+static struct sonde_kernel_source *
+open_with(const struct sonde_kernel_config *config)
+{
+	struct sonde_kernel_source *source = NULL;
+	struct sonde_kernel_error error = { "" };
+
+	assert_int_equal(own_source_open(&fake_system, config, &source, &error),
+			 0);
+	assert_string_equal(error.text, "");
+	return source;
+}
+
+static void close_all(struct sonde_kernel_source *source)
+{
+	source->ops->close(source);
+	assert_int_equal(fake.nr_fds, 0);
+	assert_int_equal(fake.nr_maps, 0);
+}
+
+/* Opening fails with `rc`, says `words`, and leaves nothing open. */
+static void fails_with(const struct sonde_kernel_config *config, int rc,
+		       const char *words)
+{
+	struct sonde_kernel_source *source = NULL;
+	struct sonde_kernel_error error = { "" };
+
+	assert_int_equal(own_source_open(&fake_system, config, &source, &error),
+			 rc);
+	assert_null(source);
+	if (!strstr(error.text, words))
+		fail_msg("\"%s\" lacks \"%s\"", error.text, words);
+	assert_int_equal(fake.nr_fds, 0);
+	assert_int_equal(fake.nr_maps, 0);
+}
+
+/* ---- opening ---- */
+
+static void without_the_module_the_remedy_is_told(void **state)
+{
+	(void)state;
+	reset();
+	fake.open_rc = -ENOENT;
+	fails_with(&plain, -ENODEV, "sonde modules load");
+	fake.open_rc = -EACCES;
+	fails_with(&plain, -EACCES, "--group");
+	fake.open_rc = DEVICE;
+	fake.info.version = 99;
+	fails_with(&plain, -ENODEV, "sonde modules build");
+}
+
+static void numbers_of_cpus_that_cannot_be_are_refused(void **state)
+{
+	(void)state;
+	reset();
+	fake.info.nr_cpus = 0;
+	fails_with(&plain, -EPROTO, "0 CPUs");
+	fake.info.nr_cpus = UINT32_MAX;
+	fails_with(&plain, -EPROTO, "CPUs");
+}
+
+static void without_a_cpu_clock_only_monotonic_will_do(void **state)
+{
+	struct sonde_kernel_config config = plain;
+
+	(void)state;
+	reset();
+	fake.info.has_cpu_clock = 0;
+	fails_with(&config, -ENODEV, "clock");
+	config.clock = SONDE_CLOCK_MONOTONIC;
+	close_all(open_with(&config));
+	assert_int_equal(fake.channel.clock, SONDE_MOD_CLOCK_MONOTONIC);
+}
+
+static void each_request_that_fails_leaves_nothing_open(void **state)
+{
+	static const uint32_t asked[] = { 1, 2, 5, 9, 10 };
+
+	(void)state;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(asked); i++) {
+		reset();
+		fake.fails[asked[i]] = -EBUSY;
+		fails_with(&plain, -EBUSY, "modules: ");
+	}
+	reset();
+	fake.map_rc = -ENOMEM;
+	fails_with(&plain, -ENOMEM, "CPU 0");
+	reset();
+	fake.select_rc = -ENODATA;
+	fails_with(&plain, -ENODATA, "");
+}
+
+static void the_session_is_what_was_asked_for(void **state)
+{
+	struct sonde_kernel_config config = plain;
+	struct sonde_kernel_source *source;
+	struct sonde_kernel_stream stream;
+
+	(void)state;
+	reset();
+	config.mode = SONDE_OVERWRITE;
+	source = open_with(&config);
+	assert_int_equal(fake.session.self[0], 123);
+	assert_int_equal(fake.session.self[1], 456);
+	assert_int_equal(fake.channel.mode, 1);
+	assert_int_equal(fake.channel.clock, SONDE_MOD_CLOCK_CPU);
+	assert_int_equal(fake.channel.subbuf_bytes, SUBBUF);
+	assert_int_equal(fake.channel.nr_subbufs, NR_SUBBUFS);
+	assert_int_equal(source->ops->nr_streams(source), NR_CPUS);
+	assert_int_equal(fake.nr_maps, NR_CPUS);
+	source->ops->stream(source, 1, &stream);
+	assert_int_equal(stream.cpu, 1);
+	assert_string_equal(stream.name, "cpu1");
+	assert_int_equal(source->ops->capacity(source, 1), NR_SUBBUFS * SUBBUF);
+	assert_int_equal(source->ops->nr_events(source), NR_SELECTED);
+	for (uint32_t i = 0; i < NR_SELECTED; i++) {
+		assert_int_equal(fake.events[i].id, i + 1);
+		assert_string_equal(fake.events[i].name, names[i]);
+		assert_int_equal(fake.events[i].flags, 0);
+	}
+	close_all(source);
+}
+
+static void an_event_that_is_refused_is_named(void **state)
+{
+	(void)state;
+	reset();
+	fake.refuse = "sched_waking";
+	fake.refuse_rc = -ENOENT;
+	fails_with(&plain, -ENOENT, "sched:sched_waking");
+	/* Not what the user did wrong: another source may take it. */
+	fake.nr_requests[9] = 0;
+	fake.refuse_rc = -EINVAL;
+	fails_with(&plain, -EOPNOTSUPP, "sched:sched_waking");
+}
+
+static void a_refused_event_is_left_to_others_if_there_are(void **state)
+{
+	struct sonde_kernel_config config = plain;
+	struct sonde_kernel_source *source;
+
+	(void)state;
+	reset();
+	config.only_best = true;
+	fake.refuse = "sched_waking";
+	fake.refuse_rc = -ENOENT;
+	source = open_with(&config);
+	assert_false(source->ops->has(source, "sched", "sched_waking"));
+	assert_true(source->ops->has(source, "sched", "sched_switch"));
+	assert_false(source->ops->has(source, "sched", "no_such"));
+	close_all(source);
+	/* Any other fault of it is one. */
+	reset();
+	fake.refuse = "sched_waking";
+	fake.refuse_rc = -ENOMEM;
+	fails_with(&config, -ENOMEM, "sched_waking");
+}
+
+/* ---- start and stop ---- */
+
+static void a_tree_is_named_before_the_start_and_a_machine_is_not(void **state)
+{
+	struct sonde_kernel_config config = plain;
+	struct sonde_kernel_error error = { "" };
+	struct sonde_kernel_source *source;
+
+	(void)state;
+	reset();
+	config.scope = SONDE_KERNEL_TREE;
+	source = open_with(&config);
+	assert_int_equal(source->ops->start(source, 77, &error), 0);
+	assert_int_equal(fake.scope.pid, 77);
+	assert_int_equal(fake.started_with, NR_SELECTED);
+	source->ops->stop(source);
+	source->ops->stop(source);
+	assert_int_equal(fake.nr_requests[7], 1);
+	close_all(source);
+
+	reset();
+	source = open_with(&plain);
+	assert_int_equal(source->ops->start(source, 77, &error), 0);
+	assert_int_equal(fake.nr_requests[4], 0);
+	close_all(source);
+}
+
+static void a_start_that_fails_says_why_and_starts_nothing(void **state)
+{
+	struct sonde_kernel_config config = plain;
+	struct sonde_kernel_error error = { "" };
+	struct sonde_kernel_source *source;
+
+	(void)state;
+	reset();
+	config.scope = SONDE_KERNEL_TREE;
+	source = open_with(&config);
+	fake.fails[4] = -ESRCH;
+	assert_int_equal(source->ops->start(source, 77, &error), -ESRCH);
+	assert_non_null(strstr(error.text, "77"));
+	assert_int_equal(fake.nr_requests[6], 0);
+	source->ops->stop(source);
+	assert_int_equal(fake.nr_requests[7], 0);
+	close_all(source);
+}
+
+/* ---- streams ---- */
+
+static void script(const struct sonde_mod_chunk *chunk)
+{
+	assert_true(fake.nr_script < SCRIPT_MAX);
+	fake.script[fake.nr_script++] = *chunk;
+}
+
+static void pieces_are_handed_on_and_given_back(void **state)
+{
+	const struct sonde_mod_chunk first = {
+		.offset = SUBBUF,
+		.bytes = 40,
+		.first = 1,
+		.seq = 5,
+		.ts_begin = 1000,
+		.events = 3,
+		.discarded = 2,
+	};
+	const struct sonde_mod_chunk last = {
+		.offset = SUBBUF + 40,
+		.bytes = 60,
+		.closed = 1,
+		.seq = 5,
+		.ts_begin = 1000,
+		.ts_end = 2000,
+		.events = 5,
+		.discarded = 4,
+	};
+	const struct sonde_mod_chunk next = {
+		.offset = 2 * SUBBUF,
+		.bytes = SUBBUF,
+		.first = 1,
+		.closed = 1,
+		.seq = 6,
+		.ts_begin = 2000,
+		.ts_end = 2000,
+		.events = 1,
+	};
+	struct sonde_kernel_source *source;
+	struct sonde_ring_chunk chunk;
+
+	(void)state;
+	reset();
+	source = open_with(&plain);
+	script(&first);
+	script(&last);
+	script(&next);
+	assert_int_equal(source->ops->peek(source, 1, &chunk), 0);
+	for (int i = 0; i < 2; i++) { /* as often as one likes */
+		assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
+		assert_ptr_equal(chunk.data, fake.memory + SUBBUF);
+		assert_int_equal(chunk.size, 40);
+		assert_true(chunk.first && !chunk.closed);
+		assert_int_equal(chunk.events_before, 0);
+		assert_int_equal(chunk.events, 3);
+		assert_int_equal(chunk.discarded, 2);
+	}
+	source->ops->advance(source, 0, &chunk);
+	assert_int_equal(fake.put.bytes, 40);
+	assert_int_equal(fake.put.seq, 5);
+	assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
+	assert_true(!chunk.first && chunk.closed);
+	assert_int_equal(chunk.ts_end, 2000);
+	assert_int_equal(chunk.events, 8);
+	source->ops->advance(source, 0, &chunk);
+	assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
+	assert_int_equal(chunk.events_before, 8);
+	assert_int_equal(chunk.events, 9);
+	source->ops->advance(source, 0, &chunk);
+	assert_int_equal(source->ops->peek(source, 0, &chunk), 0);
+	close_all(source);
+}
+
+static void what_was_overwritten_lies_between_chunks(void **state)
+{
+	const struct sonde_mod_chunk chunks[] = {
+		{ .offset = 0,
+		  .bytes = 100,
+		  .first = 1,
+		  .closed = 1,
+		  .seq = 40,
+		  .events = 10 },
+		{ .offset = 4 * SUBBUF,
+		  .bytes = 100,
+		  .first = 1,
+		  .closed = 1,
+		  .seq = 43,
+		  .events = 7 },
+	};
+	struct sonde_kernel_config config = plain;
+	struct sonde_kernel_counts counts;
+	struct sonde_kernel_source *source;
+	struct sonde_ring_chunk chunk;
+
+	(void)state;
+	reset();
+	config.mode = SONDE_OVERWRITE;
+	source = open_with(&config);
+	script(&chunks[0]);
+	script(&chunks[1]);
+	fake.counts.overwritten = 1000;
+	assert_int_equal(source->ops->rewind(source, 0), 1);
+	assert_int_equal(fake.nr_requests[16], 1);
+	assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
+	assert_int_equal(chunk.events_before, 1000);
+	assert_int_equal(chunk.events, 1010);
+	source->ops->advance(source, 0, &chunk);
+	fake.counts.overwritten = 1300;
+	assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
+	assert_int_equal(chunk.events_before, 1310);
+	assert_int_equal(chunk.events, 1317);
+	source->ops->advance(source, 0, &chunk);
+	source->ops->counts(source, 0, &counts);
+	assert_int_equal(counts.delivered, 17);
+	assert_int_equal(counts.overwritten, 1300);
+	/* A device that takes it back is not believed. */
+	fake.counts.overwritten = 5;
+	source->ops->counts(source, 0, &counts);
+	assert_int_equal(counts.overwritten, 1300);
+	close_all(source);
+}
+
+static void losses_are_told_by_cause(void **state)
+{
+	struct sonde_kernel_counts counts;
+	struct sonde_kernel_source *source;
+
+	(void)state;
+	reset();
+	source = open_with(&plain);
+	fake.counts = (struct sonde_mod_counts){
+		.lost_full = 1,
+		.lost_size = 20,
+		.lost_busy = 300,
+		.overwritten = 4000, /* in discard mode it can't be */
+	};
+	source->ops->counts(source, 0, &counts);
+	assert_int_equal(counts.lost_full, 301);
+	assert_int_equal(counts.lost_size, 20);
+	assert_int_equal(counts.overwritten, 0);
+	fake.missed = (struct sonde_mod_missed){ .deep = 1,
+						 .kprobes = 20,
+						 .tracked = 300 };
+	assert_int_equal(source->ops->missed(source), 321);
+	fake.fails[8] = -EIO;
+	fake.fails[18] = -EIO;
+	assert_int_equal(source->ops->missed(source), 0);
+	source->ops->counts(source, 0, &counts);
+	assert_int_equal(counts.lost_full, 0);
+	close_all(source);
+}
+
+/* After `good` was read, `bad` gives the stream up. */
+static void is_given_up(const struct sonde_kernel_config *config,
+			const struct sonde_mod_chunk *good,
+			const struct sonde_mod_chunk *bad)
+{
+	struct sonde_kernel_source *source;
+	struct sonde_ring_chunk chunk;
+
+	reset();
+	source = open_with(config);
+	if (good) {
+		script(good);
+		assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
+		source->ops->advance(source, 0, &chunk);
+	}
+	script(bad);
+	assert_int_equal(source->ops->peek(source, 0, &chunk), -EPROTO);
+	close_all(source);
+}
+
+static void a_chunk_outside_of_the_mapping_is_given_up(void **state)
+{
+	struct sonde_mod_chunk chunk = { .first = 1,
+					 .bytes = 100,
+					 .events = 1 };
+
+	(void)state;
+	chunk.offset = sizeof(fake.memory);
+	is_given_up(&plain, NULL, &chunk);
+	chunk.offset = UINT64_MAX - 50;
+	is_given_up(&plain, NULL, &chunk);
+	/* Across two sub-buffers. */
+	chunk.offset = SUBBUF - 99;
+	is_given_up(&plain, NULL, &chunk);
+	chunk.offset = 0;
+	chunk.bytes = SUBBUF + 1;
+	is_given_up(&plain, NULL, &chunk);
+	chunk.bytes = UINT32_MAX;
+	is_given_up(&plain, NULL, &chunk);
+}
+
+static void a_chunk_that_contradicts_itself_is_given_up(void **state)
+{
+	const struct sonde_mod_chunk good = { .first = 1,
+					      .bytes = 100,
+					      .events = 10 };
+	struct sonde_mod_chunk bad = good;
+
+	(void)state;
+	bad.events = 11;
+	is_given_up(&plain, NULL, &bad);
+	bad.events = UINT64_MAX;
+	is_given_up(&plain, NULL, &bad);
+	bad = good;
+	bad.first = 2;
+	is_given_up(&plain, NULL, &bad);
+	bad = good;
+	bad.closed = 1;
+	bad.ts_begin = 2;
+	bad.ts_end = 1;
+	is_given_up(&plain, NULL, &bad);
+	/* Nothing, again and again, would never end. */
+	bad = (struct sonde_mod_chunk){ .first = 1 };
+	is_given_up(&plain, NULL, &bad);
+	bad.closed = 1;
+	is_given_up(&plain, NULL, &bad);
+}
+
+static void chunks_that_do_not_follow_one_another_are_given_up(void **state)
+{
+	struct sonde_kernel_config overwrite = plain;
+	const struct sonde_mod_chunk open = {
+		.first = 1, .bytes = 40, .seq = 7, .events = 1
+	};
+	const struct sonde_mod_chunk closed = {
+		.first = 1, .closed = 1, .bytes = 40, .seq = 7, .events = 1
+	};
+	struct sonde_mod_chunk bad = { .offset = 40, .bytes = 40, .seq = 7 };
+
+	(void)state;
+	overwrite.mode = SONDE_OVERWRITE;
+	is_given_up(&plain, NULL, &bad);    /* a middle without a begin */
+	is_given_up(&plain, &closed, &bad); /* more of what is closed */
+	is_given_up(&plain, &open, &open);  /* the same again */
+	bad.offset = 80;
+	is_given_up(&plain, &open, &bad); /* a gap */
+	bad.offset = 40;
+	bad.seq = 8;
+	is_given_up(&plain, &open, &bad); /* of another sub-buffer */
+	bad.seq = 7;
+	bad.ts_begin = 1;
+	is_given_up(&plain, &open, &bad); /* begun at another time */
+	bad = closed;
+	is_given_up(&overwrite, &closed, &bad); /* not of a higher number */
+	bad.seq = 9;
+	is_given_up(&plain, &closed, &bad); /* one is missing */
+}
+
+static void a_device_that_fails_is_given_up(void **state)
+{
+	struct sonde_kernel_source *source;
+	struct sonde_ring_chunk chunk;
+
+	(void)state;
+	reset();
+	source = open_with(&plain);
+	fake.fails[14] = -EAGAIN;
+	assert_int_equal(source->ops->peek(source, 0, &chunk), 0);
+	fake.fails[14] = -EIO;
+	assert_int_equal(source->ops->peek(source, 0, &chunk), -EPROTO);
+	fake.fails[16] = -EIO;
+	assert_int_equal(source->ops->rewind(source, 0), -EPROTO);
+	close_all(source);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(geometry_refuses_what_makes_no_ring),
+		cmocka_unit_test(
+			geometry_stays_within_its_limits_whatever_is_asked),
+		cmocka_unit_test(
+			the_largest_record_fits_where_memory_is_not_scarce),
+		cmocka_unit_test(without_the_module_the_remedy_is_told),
+		cmocka_unit_test(numbers_of_cpus_that_cannot_be_are_refused),
+		cmocka_unit_test(without_a_cpu_clock_only_monotonic_will_do),
+		cmocka_unit_test(each_request_that_fails_leaves_nothing_open),
+		cmocka_unit_test(the_session_is_what_was_asked_for),
+		cmocka_unit_test(an_event_that_is_refused_is_named),
+		cmocka_unit_test(
+			a_refused_event_is_left_to_others_if_there_are),
+		cmocka_unit_test(
+			a_tree_is_named_before_the_start_and_a_machine_is_not),
+		cmocka_unit_test(
+			a_start_that_fails_says_why_and_starts_nothing),
+		cmocka_unit_test(pieces_are_handed_on_and_given_back),
+		cmocka_unit_test(what_was_overwritten_lies_between_chunks),
+		cmocka_unit_test(losses_are_told_by_cause),
+		cmocka_unit_test(a_chunk_outside_of_the_mapping_is_given_up),
+		cmocka_unit_test(a_chunk_that_contradicts_itself_is_given_up),
+		cmocka_unit_test(
+			chunks_that_do_not_follow_one_another_are_given_up),
+		cmocka_unit_test(a_device_that_fails_is_given_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
