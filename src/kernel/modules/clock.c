@@ -33,8 +33,8 @@
  * that are late by a period until its timer runs; so the period must not be
  * short (at least PERIOD_MIN_NS).
  *
- * `asleep`, `idle`, `online` and the moments belong to their CPU. They are written by
- * others only while it is down.
+ * `asleep`, `idle`, `online` and the moments belong to their CPU. They are
+ * written by others only while it is down.
  */
 #include "kernel/modules/clock.h"
 
@@ -171,17 +171,29 @@ bool sonde_clock_is_synthetic(void)
 
 #ifdef CONFIG_X86
 
+/* What the kernel's own clock counts, as it stands. */
+static u64 kernel_cycles(void)
+{
+	struct system_time_snapshot snapshot = {};
+
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(7, 2, 0)
+	/* It now wants to know of which clock, but they all have one source. */
+	ktime_get_snapshot_id(CLOCK_MONOTONIC, &snapshot);
+#else
+	ktime_get_snapshot(&snapshot);
+#endif
+	return snapshot.cycles;
+}
+
 /* Whether the kernel keeps time by the TSC: its own reading of the clock lies
  * between two of ours. */
 static bool kernel_keeps_time_by_it(void)
 {
-	struct system_time_snapshot snapshot;
 	u64 before = rdtsc_ordered();
-	u64 after;
+	u64 cycles = kernel_cycles();
+	u64 after = rdtsc_ordered();
 
-	ktime_get_snapshot(&snapshot);
-	after = rdtsc_ordered();
-	return snapshot.cycles - before <= after - before;
+	return cycles - before <= after - before;
 }
 
 static bool counter_is_clock(void)
