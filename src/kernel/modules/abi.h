@@ -45,6 +45,7 @@
 #define SONDE_MOD_CAPS_MAX     32u
 #define SONDE_MOD_TEXT_MAX     4096u  /* of one text or buffer */
 #define SONDE_MOD_RECORD_MAX   16384u /* of a record's payload */
+#define SONDE_MOD_TEXTS_MAX    256u   /* of a filter */
 #define SONDE_MOD_FILTER_MAX   65536u /* bytes of a program */
 
 enum sonde_mod_clock {

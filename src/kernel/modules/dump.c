@@ -416,7 +416,7 @@ static bool take_mappings(struct sonde_dump *dump, struct task_struct *task)
 	} else {
 		dump->omitted++;
 	}
-	mmput(mm);
+	mmput_async(mm);
 	return more;
 }
 

@@ -48,6 +48,8 @@ static int head_check(const struct sonde_mod_event *from)
 	if (from->nr_caps > SONDE_MOD_CAPS_MAX ||
 	    from->filter_bytes > SONDE_MOD_FILTER_MAX)
 		return -EINVAL;
+	if (from->nr_texts > SONDE_MOD_TEXTS_MAX)
+		return -EINVAL;
 	/* A filter has a size, and only a filter has texts. */
 	if (!from->filter != !from->filter_bytes ||
 	    (from->nr_texts && !from->filter))
@@ -125,6 +127,7 @@ static int event_furnish(struct sonde_event *event,
 static u32 event_bytes(const struct sonde_mod_event *from)
 {
 	u32 bytes = sizeof(struct sonde_event) + from->filter_bytes +
+		    from->nr_texts * (u32)sizeof(struct sonde_mod_text) +
 		    from->nr_caps * (u32)sizeof(struct sonde_mod_cap);
 
 	if (from->flags & SONDE_MOD_WANT_FD)

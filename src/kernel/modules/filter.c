@@ -46,11 +46,15 @@ struct whence {
 	u32 cpu;
 };
 
+/* Each may look through a whole payload, with preemption off. */
+#define CALLS_MAX 64
+
 struct sonde_filter {
 	struct sonde_filter_quick quick; /* first: probe.h */
 	u32 needed;
 	u32 fixed; /* bytes of the payload at fixed places */
 	u32 nr_texts;
+	u32 nr_calls; /* operations that look for a text */
 	u32 nr_caps;
 	const struct sonde_mod_cap *caps; /* the event's */
 	struct sonde_mod_text *texts;
@@ -265,13 +269,13 @@ static int check_memory(struct sonde_filter *filter,
 	return 0;
 }
 
-static int check_call(const struct sonde_filter *filter,
+static int check_call(struct sonde_filter *filter,
 		      const struct sonde_expr_op *op)
 {
 	const struct sonde_mod_text *text;
 
 	if (op->code == SONDE_EXPR_OP_CALL_NUMBER ||
-	    op->ref >= filter->nr_texts)
+	    op->ref >= filter->nr_texts || ++filter->nr_calls > CALLS_MAX)
 		return -EOPNOTSUPP;
 	text = &filter->texts[op->ref];
 	return text->size && text->offset == U32_MAX ? -EOPNOTSUPP : 0;
@@ -431,7 +435,7 @@ static void find_quick(struct sonde_filter *filter)
 static int verify(const struct sonde_program *program)
 {
 	struct sonde_program_state *states =
-		kvcalloc(program->nr_ops, sizeof(*states), GFP_KERNEL);
+		kvcalloc(program->nr_ops, sizeof(*states), GFP_KERNEL_ACCOUNT);
 	bool is_good;
 
 	if (!states)
@@ -451,7 +455,7 @@ static int get_program(struct sonde_filter *filter,
 	if (from->filter_bytes < sizeof(*program) ||
 	    from->filter_bytes > SONDE_MOD_FILTER_MAX)
 		return -EINVAL;
-	program = kvmalloc(from->filter_bytes, GFP_KERNEL);
+	program = kvmalloc(from->filter_bytes, GFP_KERNEL_ACCOUNT);
 	if (!program)
 		return -ENOMEM;
 	filter->program = program;
@@ -472,11 +476,9 @@ static int get_texts(struct sonde_filter *filter,
 {
 	size_t bytes = array_size(from->nr_texts, sizeof(*filter->texts));
 
-	if (from->nr_texts > SONDE_PROGRAM_OPS)
-		return -EINVAL;
 	if (from->nr_texts == 0)
 		return 0;
-	filter->texts = kvmalloc(bytes, GFP_KERNEL);
+	filter->texts = kvmalloc(bytes, GFP_KERNEL_ACCOUNT);
 	if (!filter->texts)
 		return -ENOMEM;
 	if (copy_from_user(filter->texts, u64_to_user_ptr(from->texts), bytes))
@@ -503,7 +505,8 @@ int sonde_filter_make(const struct sonde_mod_event *from,
 		      const struct sonde_mod_cap *caps, u32 nr_caps,
 		      struct sonde_filter **ret_filter)
 {
-	struct sonde_filter *filter = kzalloc(sizeof(*filter), GFP_KERNEL);
+	struct sonde_filter *filter =
+		kzalloc(sizeof(*filter), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!filter)

@@ -42,11 +42,15 @@ struct sonde_kprobe {
 	};
 };
 
+/* An idle CPU's last steps, which a kprobe may be put on, aren't waited for by
+ * grace periods: there nothing is recorded. */
 static __always_inline void each_event(const struct sonde_point *point,
 				       const struct sonde_site *site)
 {
 	const struct sonde_event *event;
 
+	if (unlikely(!rcu_is_watching()))
+		return;
 	preempt_disable_notrace();
 	list_for_each_entry_lockless(event, &point->events, in_point)
 	{
@@ -237,7 +241,8 @@ static u64 missed_kretprobe(const struct sonde_kprobe *kprobe)
  * in. */
 #if defined(CONFIG_DYNAMIC_FTRACE_WITH_REGS)
 #define HAS_FUNCTIONS 1
-#define FLAGS         (FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RECURSION)
+#define FLAGS \
+	(FTRACE_OPS_FL_SAVE_REGS | FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_RCU)
 
 static __always_inline struct pt_regs *get_site(const struct sonde_point *point,
 						struct ftrace_regs *fregs,
@@ -250,7 +255,7 @@ static __always_inline struct pt_regs *get_site(const struct sonde_point *point,
 }
 #elif defined(CONFIG_DYNAMIC_FTRACE_WITH_ARGS)
 #define HAS_FUNCTIONS 1
-#define FLAGS         FTRACE_OPS_FL_RECURSION
+#define FLAGS         (FTRACE_OPS_FL_RECURSION | FTRACE_OPS_FL_RCU)
 
 static __always_inline struct pt_regs *get_site(const struct sonde_point *point,
 						struct ftrace_regs *fregs,
@@ -331,7 +336,8 @@ static int attach(struct sonde_kprobe *kprobe)
 
 int sonde_kprobe_attach(struct sonde_point *point)
 {
-	struct sonde_kprobe *kprobe = kzalloc(sizeof(*kprobe), GFP_KERNEL);
+	struct sonde_kprobe *kprobe =
+		kzalloc(sizeof(*kprobe), GFP_KERNEL_ACCOUNT);
 	int err;
 
 	if (!kprobe)

@@ -27,6 +27,7 @@
 #include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
+#include <linux/security.h>
 #include <linux/tracepoint.h>
 #include <linux/uaccess.h>
 #include <linux/uidgid.h>
@@ -187,8 +188,13 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	return -ENOTTY;
 }
 
+/* Captures read any memory of the kernel: who locks it down forbids that. */
 static int device_open(struct inode *inode, struct file *file)
 {
+	int rc = security_locked_down(LOCKDOWN_TRACEFS);
+
+	if (rc)
+		return rc;
 	if (capable(CAP_SYS_ADMIN))
 		return 0;
 	if (gid >= 0 && in_egroup_p(KGIDT_INIT((gid_t)gid)))

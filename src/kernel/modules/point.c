@@ -506,10 +506,11 @@ static bool is_it(const struct sonde_point *point,
 		return false;
 	if (!point->own && from->type == SONDE_MOD_TRACEPOINT)
 		return false; /* its module has gone */
-	if (is_syscall(from->type) &&
-	    (point->number != from->number ||
-	     point->flags != (from->flags & SONDE_MOD_COMPAT)))
-		return false;
+	/* A call's number is its name. Whoever asks for unknown ones first says
+	 * which those are. */
+	if (is_syscall(from->type))
+		return point->number == from->number &&
+		       point->flags == (from->flags & SONDE_MOD_COMPAT);
 	return !memcmp(point->name, from->name, sizeof(point->name));
 }
 

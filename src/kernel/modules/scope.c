@@ -198,7 +198,7 @@ static int fill(struct sonde_tree *tree, pid_t pid)
 
 static struct sonde_tree *tree_new(void)
 {
-	struct sonde_tree *tree = kzalloc(sizeof(*tree), GFP_KERNEL);
+	struct sonde_tree *tree = kzalloc(sizeof(*tree), GFP_KERNEL_ACCOUNT);
 
 	if (!tree)
 		return NULL;

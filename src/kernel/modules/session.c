@@ -347,6 +347,19 @@ static int session_close(struct inode *inode, struct file *file)
 	return 0;
 }
 
+/* The kernel's number of a process that the caller calls `pid`; 0: there is no
+ * such process, so nobody is left out. */
+static s32 number_of(s32 pid)
+{
+	s32 number = 0;
+
+	rcu_read_lock();
+	if (pid)
+		number = pid_nr(find_vpid(pid));
+	rcu_read_unlock();
+	return number;
+}
+
 static const struct file_operations session_fops = {
 	.owner = THIS_MODULE,
 	.release = session_close,
@@ -370,8 +383,8 @@ session_new(const struct sonde_mod_session *request)
 	}
 	kref_init(&session->ref);
 	INIT_LIST_HEAD(&session->channels);
-	session->self[0] = request->self[0];
-	session->self[1] = request->self[1];
+	for (u32 i = 0; i < 2; i++)
+		session->self[i] = number_of(request->self[i]);
 	return session;
 }
 

@@ -98,9 +98,11 @@ struct sonde_stream {
 static void mapping_is_for_reading(struct vm_area_struct *vma)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 3, 0)
-	vm_flags_clear(vma, VM_MAYWRITE | VM_MAYEXEC);
+	vm_flags_mod(vma, VM_DONTEXPAND | VM_DONTDUMP,
+		     VM_MAYWRITE | VM_MAYEXEC);
 #else
 	vma->vm_flags &= ~(unsigned long)(VM_MAYWRITE | VM_MAYEXEC);
+	vma->vm_flags |= VM_DONTEXPAND | VM_DONTDUMP;
 #endif
 }
 
@@ -307,7 +309,20 @@ static u64 chunk_offset(const struct sonde_stream *stream)
 	       chunk->offset;
 }
 
-/* Whether anybody but us holds a page of the chunk's sub-buffer. */
+/* References to a page that aren't ours nor of a mapping. A mapping counts its
+ * reference before itself, and itself is taken back first: in between, the page
+ * seems to be held. */
+static int others(struct page *page)
+{
+	int mappings = atomic_read(&page->_mapcount) + 1;
+
+	/* Pairs with the order in which mappings are counted. */
+	smp_rmb();
+	return page_count(page) - 1 - mappings;
+}
+
+/* Whether anybody holds a page of the chunk's sub-buffer, but for us and
+ * mappings, whose owner says by PUT that he has read it. */
 static bool is_held(const struct sonde_stream *stream)
 {
 	u32 nr = stream->channel->subbuf_bytes >> PAGE_SHIFT;
@@ -317,7 +332,7 @@ static bool is_held(const struct sonde_stream *stream)
 	if (!stream->is_spliced)
 		return false;
 	for (i = first; i < first + nr; i++)
-		if (page_count(stream->pages[i]) > 1)
+		if (others(stream->pages[i]) > 0)
 			return true;
 	/* Pairs with the release of who dropped the reference: it has read
 	 * what writers write from now on. */
@@ -525,12 +540,28 @@ static ssize_t stream_splice(struct file *file, loff_t *pos,
 
 /* ---- the mapping ---- */
 
+/* Pages are ordinary ones, so that what is mapped can be written to any file,
+ * past the page cache, too. They come when they are touched. */
+static vm_fault_t stream_fault(struct vm_fault *vmf)
+{
+	const struct sonde_stream *stream = vmf->vma->vm_private_data;
+
+	if (vmf->pgoff >= stream->nr_pages)
+		return VM_FAULT_SIGBUS;
+	vmf->page = stream->pages[vmf->pgoff];
+	get_page(vmf->page);
+	return 0;
+}
+
+static const struct vm_operations_struct stream_vm_ops = {
+	.fault = stream_fault,
+};
+
+/* The mapping holds the file, which holds the stream. */
 static int stream_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct sonde_stream *stream = file->private_data;
 	unsigned long nr = vma_pages(vma);
-	unsigned long i;
-	int rc = 0;
 
 	if (vma->vm_flags & (VM_WRITE | VM_EXEC))
 		return -EPERM;
@@ -538,15 +569,9 @@ static int stream_mmap(struct file *file, struct vm_area_struct *vma)
 	    nr > stream->nr_pages - vma->vm_pgoff)
 		return -EINVAL;
 	mapping_is_for_reading(vma);
-	for (i = 0; i < nr && !rc; i++) {
-		struct page *page = stream->pages[vma->vm_pgoff + i];
-
-		rc = remap_pfn_range(vma, vma->vm_start + i * PAGE_SIZE,
-				     page_to_pfn(page), PAGE_SIZE,
-				     vma->vm_page_prot);
-		cond_resched();
-	}
-	return rc;
+	vma->vm_private_data = stream;
+	vma->vm_ops = &stream_vm_ops;
+	return 0;
 }
 
 /* ---- the descriptor ---- */
