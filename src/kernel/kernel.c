@@ -73,6 +73,8 @@ static bool is_lack(int error)
  * tracefs has a name for. */
 static bool is_left(const struct sonde_kernel_rules *rules)
 {
+	if (rules->has_left)
+		return true;
 	for (uint32_t i = 0; i < rules->nr; i++)
 		if (rules->rules[i].kind == SONDE_RULE_UPROBE ||
 		    rules->rules[i].kind == SONDE_RULE_URETPROBE)
@@ -91,7 +93,7 @@ static int open_with_modules(const struct sonde_kernel_config *config,
 	rc = open_one(&sonde_kernel_tracefs, config, false, set, error);
 	if (is_lack(rc))
 		(void)snprintf(set->note, sizeof(set->note), "%s", error->text);
-	return rc == -EINVAL ? rc : 0;
+	return rc == -EINVAL || !set->nr ? rc : 0;
 }
 
 static int open_stock(const struct sonde_kernel_config *config,

@@ -60,6 +60,8 @@ struct sonde_kernel_rules {
 	uint32_t nr;
 	uint32_t nr_owned;
 	char **owned; /* the texts that rules point into */
+	/* A source can't deliver all that they select; another one may. */
+	bool has_left;
 	struct sonde_kernel_rule rules[SONDE_KERNEL_RULES_MAX];
 };
 

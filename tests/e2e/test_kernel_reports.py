@@ -17,6 +17,7 @@ from harness import check_equal, main, test
 START = 1_000_000_000_000_000_000  # nanoseconds since 1970
 
 # The events and their fields, in their order: C types, and s for strings.
+# What follows a blank tells events of the same name apart.
 EVENTS = {
     "sched_switch": "prev_comm:s prev_tid:i prev_prio:i prev_state:q "
                     "next_comm:s next_tid:i next_prio:i",
@@ -44,6 +45,9 @@ EVENTS = {
     "block_rq_insert": "dev:I sector:Q nr_sector:I rwbs:I tid:i",
     "block_rq_issue": "dev:I sector:Q nr_sector:I rwbs:I tid:i",
     "block_rq_complete": "dev:I sector:Q nr_sector:I rwbs:I",
+    # As our module records them.
+    "block_rq_issue by flags": "dev:I sector:Q bytes:I flags:I",
+    "block_rq_complete by flags": "dev:I sector:Q bytes:I flags:I",
     "kmem_mm_page_alloc": "order:I",
     "kmem_mm_page_free": "order:I",
     "kmem_kmalloc": "call_site:Q bytes_req:Q bytes_alloc:Q",
@@ -83,7 +87,8 @@ def metadata():
     for name, number in IDS.items():
         members = "".join(f"{TSDL_TYPES[kind]} _{field}; "
                           for field, kind in fields_of(name))
-        text += (f'event {{ name = "{name}"; id = {number}; stream_id = 0; '
+        text += (f'event {{ name = "{name.split()[0]}"; '
+                 f"id = {number}; stream_id = 0; "
                  f"fields := struct {{ {members}}}; }};\n")
     return text
 
@@ -336,6 +341,25 @@ def io_times_requests_from_issue_and_in_the_queue_apart():
     check_equal(devices["sda read"]["moved_bytes"], 4096, "bytes")
     check_us(rows(got, "queues", "device")["sda write"], max=10)
     check_equal(len(got["queues"]), 1, "those that were queued")
+
+
+@test
+def io_takes_the_kernels_flags_and_bytes_for_what_they_are():
+    """A write is 1 in the flags' low byte; a discard, 3, is none."""
+    def request(time, sector, bytes_, flags):
+        fields = {"dev": 8 << 20, "sector": sector, "flags": flags}
+        return [(time, 0, "block_rq_issue by flags",
+                 {**fields, "bytes": bytes_}),
+                (time + 5, 0, "block_rq_complete by flags", fields)]
+    trace = write_trace([*request(10, 64, 4096, 0x8801),
+                         *request(20, 128, 512, 0x80000),
+                         *request(30, 256, 1 << 20, 3)])
+    devices = rows(report(trace, "io"), "devices", "device")
+    check_equal({name: (row["requests"], row["moved_bytes"])
+                 for name, row in devices.items()},
+                {"8:0 write": (1, 4096), "8:0 read": (2, 512 + (1 << 20))},
+                "requests")
+    check_us(devices["8:0 write"], max=5)
 
 
 @test

@@ -496,14 +496,29 @@ static void what_is_no_btf_is_an_error(void **state)
 	assert_int_equal(select_made("grp:ev"), -ENODEV);
 }
 
-static void an_event_without_types_is_refused(void **state)
+static void an_event_without_types_is_refused_if_it_was_named(void **state)
 {
 	struct btf *btf = btf__new_empty();
 
 	(void)state;
 	put_types(btf, btf__add_int(btf, "int", 4, BTF_INT_SIGNED));
-	put_file("events", "grp:other\n", 10);
-	assert_int_equal(select_made("grp:*"), -EOPNOTSUPP);
+	put_file("events", "grp:other\ngrp:ev\n", 17);
+	assert_int_equal(select_made("grp:other"), -EOPNOTSUPP);
+	assert_non_null(strstr(error.text, "grp:other"));
+	assert_int_equal(select_made("other"), -EOPNOTSUPP);
+	assert_false(rules.has_left);
+	/* With others, it is left to another source, and they are had. */
+	assert_int_equal(select_made("grp:o*"), -ENODATA);
+	assert_true(rules.has_left);
+	assert_int_equal(select_made("grp"), 0);
+	assert_true(rules.has_left);
+	assert_int_equal(events.nr, 1);
+	assert_false(own_events_has(&events, "grp", "other"));
+	assert_true(own_events_has(&events, "grp", "ev"));
+	assert_false(events.list[0].is_named);
+	assert_int_equal(select_made("grp:ev"), 0);
+	assert_true(events.list[0].is_named);
+	check_all();
 }
 
 /* ---- probes ---- */
@@ -604,8 +619,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_no_btf_is_an_error,
 						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(
-			an_event_without_types_is_refused, make_folder,
-			remove_folder),
+			an_event_without_types_is_refused_if_it_was_named,
+			make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(
 			a_kprobe_has_the_functions_arguments, make_folder,
 			remove_folder),

@@ -106,6 +106,7 @@ static struct {
 	const char *refuse; /* the event of this name */
 	int refuse_rc;
 	int select_rc;
+	bool by_glob;
 	/* what was asked */
 	uint32_t nr_fds;
 	uint32_t nr_maps;
@@ -282,6 +283,7 @@ static int fake_select(const struct sonde_kernel_config *config,
 	for (uint32_t i = 0; i < NR_SELECTED; i++) {
 		list[i].group = i < 2 ? "sched" : "irq";
 		list[i].name = names[i];
+		list[i].is_named = !fake.by_glob;
 		list[i].event.id = i + 1;
 		list[i].event.flags = SONDE_MOD_WANT_FD;
 		(void)snprintf(list[i].event.name, sizeof(list[i].event.name),
@@ -459,23 +461,31 @@ static void an_event_that_is_refused_is_named(void **state)
 	fails_with(&plain, -EOPNOTSUPP, "sched:sched_waking");
 }
 
-static void a_refused_event_is_left_to_others_if_there_are(void **state)
+static void a_refused_event_of_several_is_left_to_others(void **state)
 {
+	struct sonde_kernel_rules rules = { .nr = 0 };
 	struct sonde_kernel_config config = plain;
 	struct sonde_kernel_source *source;
 
 	(void)state;
 	reset();
-	config.only_best = true;
+	config.rules = &rules;
+	fake.by_glob = true;
+	close_all(open_with(&config));
+	assert_false(rules.has_left);
+	reset();
+	fake.by_glob = true;
 	fake.refuse = "sched_waking";
 	fake.refuse_rc = -ENOENT;
 	source = open_with(&config);
+	assert_true(rules.has_left);
 	assert_false(source->ops->has(source, "sched", "sched_waking"));
 	assert_true(source->ops->has(source, "sched", "sched_switch"));
 	assert_false(source->ops->has(source, "sched", "no_such"));
 	close_all(source);
 	/* Any other fault of it is one. */
 	reset();
+	fake.by_glob = true;
 	fake.refuse = "sched_waking";
 	fake.refuse_rc = -ENOMEM;
 	fails_with(&config, -ENOMEM, "sched_waking");
@@ -809,8 +819,7 @@ int main(void)
 		cmocka_unit_test(each_request_that_fails_leaves_nothing_open),
 		cmocka_unit_test(the_session_is_what_was_asked_for),
 		cmocka_unit_test(an_event_that_is_refused_is_named),
-		cmocka_unit_test(
-			a_refused_event_is_left_to_others_if_there_are),
+		cmocka_unit_test(a_refused_event_of_several_is_left_to_others),
 		cmocka_unit_test(
 			a_tree_is_named_before_the_start_and_a_machine_is_not),
 		cmocka_unit_test(

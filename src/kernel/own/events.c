@@ -103,6 +103,30 @@ static int copy_parts(struct own_event *event, const struct sonde_desc *desc,
 	return 0;
 }
 
+/* A glob, a group's name or a word such as "sched" names no event. */
+static bool is_named(const struct sonde_kernel_rule *rule, const char *group,
+		     const char *name)
+{
+	const char *colon = strchr(rule->text, ':');
+	const char *written = colon ? colon + 1 : rule->text;
+
+	return rule->kind != SONDE_RULE_EVENT || !strcmp(written, name) ||
+	       !strcmp(written, sonde_kernel_event_name(group, name));
+}
+
+/* An event that can't be asked for, with *error: an error only if the user
+ * named it; else other sources may have it. */
+static int leave(struct own_select *select,
+		 const struct sonde_kernel_rule *rule, const char *group,
+		 const char *name, int rc)
+{
+	if (rc != -EOPNOTSUPP || is_named(rule, group, name))
+		return rc;
+	select->error->text[0] = '\0';
+	select->config->rules->has_left = true;
+	return 0;
+}
+
 int own_add(struct own_select *select, const struct sonde_kernel_rule *rule,
 	    const char *group, const char *name,
 	    const struct sonde_mod_event *event,
@@ -125,6 +149,7 @@ int own_add(struct own_select *select, const struct sonde_kernel_rule *rule,
 		rc = copy_parts(to, select->room, caps, event->nr_caps);
 	if (rc)
 		return rc;
+	to->is_named = is_named(rule, group, name);
 	to->event = *event;
 	to->event.size = sizeof(to->event);
 	to->event.id = events->nr;
@@ -439,7 +464,7 @@ static int select_form(struct own_select *select,
 					 "%s: no description", form->name);
 	rc = form_caps(select, form, caps, &event.nr_caps);
 	if (rc)
-		return rc;
+		return leave(select, rule, form->group, form->name, rc);
 	(void)snprintf(event.name, sizeof(event.name), "%s", form->name);
 	return own_add(select, rule, form->group, form->name, &event, caps);
 }
@@ -627,10 +652,16 @@ static int add_plan(struct own_select *select,
 {
 	int rc = sonde_build_end(&plan->build);
 
-	if (rc || plan->left_out)
-		return sonde_kernel_fail(select->error, rc ? rc : -EOPNOTSUPP,
-					 "modules: %s:%s has too many fields",
-					 plan->group, plan->name);
+	if (rc || plan->left_out) {
+		rc = sonde_kernel_fail(select->error, -EOPNOTSUPP,
+				       "modules: %s:%s can't be described: %s",
+				       plan->group, plan->name,
+				       plan->left_out ?
+					       "it has too many fields" :
+					       "of its names and fields no "
+					       "trace can be made");
+		return leave(select, rule, plan->group, plan->name, rc);
+	}
 	event->nr_caps = plan->nr;
 	return own_add(select, rule, plan->group, plan->name, event,
 		       plan->caps);
@@ -651,7 +682,7 @@ static int select_any(struct own_select *select,
 		rc = own_types_tracepoint(select->types, name, &prototype,
 					  &plan.btf);
 	if (rc == -ENOENT || rc == -EOPNOTSUPP)
-		return sonde_kernel_fail(
+		rc = sonde_kernel_fail(
 			select->error, -EOPNOTSUPP,
 			"modules: %s:%s %s; '--kernel-source tracefs' can "
 			"record it",
@@ -661,7 +692,7 @@ static int select_any(struct own_select *select,
 					"has arguments that can't be "
 					"recorded");
 	if (rc)
-		return rc;
+		return leave(select, rule, group, name, rc);
 	sonde_build_begin(&plan.build, select->room, group,
 			  sonde_kernel_event_name(group, name), SONDE_INFO);
 	add_args(&plan, &prototype);
@@ -808,10 +839,9 @@ int own_events_select_of(const struct own_kernel *kernel,
 		rc = select_form(&select, &sonde_kernel_forms[i]);
 	if (!rc)
 		rc = own_syscalls_select(&select);
-	/* What is no better here than elsewhere. */
-	if (!rc && !config->only_best)
+	if (!rc)
 		rc = select_all(&select);
-	if (!rc && !config->only_best)
+	if (!rc)
 		rc = select_probes(&select);
 	own_types_close(select.types);
 	if (!rc)

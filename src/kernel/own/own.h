@@ -40,6 +40,7 @@ struct own_event {
 	 * is ours. */
 	struct sonde_mod_event event;
 	const char *condition; /* its rule's, for messages; NULL: none */
+	bool is_named;         /* its rule asks for it and no other */
 
 	/* ---- private ---- */
 	char *names; /* group and name */

@@ -15,8 +15,9 @@
  * what is read then is all there will be. Close: the descriptors; the kernel
  * takes away what hangs on them, also if this process is killed.
  *
- * If another source delivers the rest (config.only_best), a tracepoint that the
- * module can't take is left to that one: has() says no.
+ * A tracepoint that can't be recorded is an error if the user named it. If it
+ * was selected with others, by a glob, it is left to other sources: has() says
+ * no, and the rules' has_left that there is such a one.
  *
  * Records are in the rings as kernel/source.h has them; nothing is copied or
  * converted here. Times are the session's clock itself.
@@ -100,12 +101,22 @@ static int open_streams(struct own_source *source,
 }
 
 /* Whether it is another source's business. */
-static bool can_leave(const struct own_source *source,
-		      const struct own_event *event, int rc)
+static bool can_leave(const struct own_event *event, int rc)
 {
-	return source->config.only_best &&
-	       event->event.type == SONDE_MOD_TRACEPOINT &&
+	return !event->is_named && event->event.type == SONDE_MOD_TRACEPOINT &&
 	       (rc == -ENOENT || rc == -EOPNOTSUPP);
+}
+
+static const char *why_refused(int rc)
+{
+	switch (rc) {
+	case -ENOENT:
+		return "the module finds no such event";
+	case -EILSEQ:
+		return "no instruction begins there";
+	default:
+		return strerrordesc_np(-rc);
+	}
 }
 
 static int refused(const struct own_event *event, int rc,
@@ -122,10 +133,7 @@ static int refused(const struct own_event *event, int rc,
 	return sonde_kernel_fail(error, rc == -EINVAL ? -EOPNOTSUPP : rc,
 				 "modules: %s:%s can't be recorded: %s; "
 				 "another --kernel-source may do it",
-				 event->group, event->name,
-				 rc == -ENOENT ? "the module finds no such "
-						 "event" :
-						 strerrordesc_np(-rc));
+				 event->group, event->name, why_refused(rc));
 }
 
 static int add_events(struct own_source *source,
@@ -140,11 +148,13 @@ static int add_events(struct own_source *source,
 		const struct own_event *event = &source->events.list[i];
 		int rc = own_device_add(&source->device, event);
 
-		if (rc && !can_leave(source, event, rc))
+		if (rc && !can_leave(event, rc))
 			return refused(event, rc, error);
 		source->left_out[i] = rc;
 		nr_left_out += rc != 0;
 	}
+	if (nr_left_out)
+		source->config.rules->has_left = true;
 	return nr_left_out == source->events.nr ? -ENODATA : 0;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* kernel_cputop.c - `sonde report cputop`: who had the CPUs. */
 #include <inttypes.h>
+#include <stdio.h>
 
 #include "base/port.h"
 #include "reader/analyses/kernel.h"
@@ -184,21 +185,24 @@ static void say(const struct sonde_kernel_result *result,
 	struct sonde_words words = { .args = result->args };
 	const struct sonde_tally *cpu = NULL;
 	uint64_t busy_ns = 0;
+	char who[80] = "threads that the trace doesn't name";
 
 	if (!most)
 		return;
+	if ((int64_t)most->key.number >= 0)
+		(void)snprintf(
+			who, sizeof(who), "thread %" PRId64 " (%s)",
+			(int64_t)most->key.number,
+			sonde_kernel_thread_name(result->kernel,
+						 (int32_t)most->key.number));
 	while ((cpu = sonde_hash_next(by_cpu, cpu)))
 		busy_ns += cpu->numbers[CPU_NS];
 	sonde_report_note(
-		report,
-		"In %s, %s had work for %s; most was for thread %" PRId64
-		" (%s): %s.",
+		report, "In %s, %s had work for %s; most was for %s: %s.",
 		sonde_words_int(&words, SONDE_CELL_DURATION, result->span_ns),
 		sonde_words_count(&words, by_cpu->nr_entries, "CPU"),
 		sonde_words_int(&words, SONDE_CELL_DURATION, (int64_t)busy_ns),
-		(int64_t)most->key.number,
-		sonde_kernel_thread_name(result->kernel,
-					 (int32_t)most->key.number),
+		who,
 		sonde_words_int(&words, SONDE_CELL_DURATION,
 				(int64_t)most->numbers[CPU_NS]));
 }

@@ -7,6 +7,20 @@
 #include "reader/analyses/worst.h"
 #include "reader/state/state.h"
 
+static uint64_t sectors_of(const struct sonde_step *step)
+{
+	uint64_t size = (uint64_t)step->numbers[BLOCK_SECTORS];
+
+	return step->role == BLOCK_BY_FLAGS ? size / 512 : size;
+}
+
+static bool is_write(const struct sonde_step *step)
+{
+	int64_t flags = step->numbers[BLOCK_FLAGS];
+
+	return step->role == BLOCK_BY_FLAGS ? (flags & 0xff) == 1 : flags & 1;
+}
+
 static void begin_request(struct sonde_kernel *whole,
 			  const struct sonde_step *step,
 			  const struct sonde_key *key)
@@ -29,16 +43,13 @@ static void begin_request(struct sonde_kernel *whole,
 				sonde_step_tid(step->numbers[BLOCK_TID]) :
 				step->tid;
 	request->issue_ns = inserted ? INT64_MIN : step->time_ns;
-	request->sectors = (uint64_t)step->numbers[BLOCK_SECTORS];
+	request->sectors = sectors_of(step);
 }
 
 static void end_request(struct sonde_kernel *whole,
 			const struct sonde_step *step,
 			const struct sonde_key *key)
 {
-	enum {
-		WRITE_FLAG = 1
-	};
 	struct sonde_kernel_request *request =
 		sonde_hash_get(&whole->requests, key);
 	struct sonde_interval interval = {
@@ -46,7 +57,7 @@ static void end_request(struct sonde_kernel *whole,
 		.cpu = step->cpu,
 		.end_ns = step->time_ns,
 		.request.device = (uint32_t)step->numbers[BLOCK_DEVICE],
-		.request.write = step->numbers[BLOCK_FLAGS] & WRITE_FLAG,
+		.request.write = is_write(step),
 		.request.queued_ns = -1,
 	};
 

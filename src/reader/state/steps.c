@@ -51,10 +51,16 @@ static const struct spec specs[] = {
 	{ "softirq_exit", SONDE_STEP_SOFTIRQ_END, { "vec" }, { NULL } },
 	{ "block_rq_insert", SONDE_STEP_INSERT,
 	  { "dev", "sector", "nr_sector", "rwbs", "?tid" }, { NULL } },
+	{ "block_rq_insert", SONDE_STEP_INSERT,
+	  { "dev", "sector", "bytes", "flags", "?tid" }, { NULL } },
 	{ "block_rq_issue", SONDE_STEP_ISSUE,
 	  { "dev", "sector", "nr_sector", "rwbs", "?tid" }, { NULL } },
+	{ "block_rq_issue", SONDE_STEP_ISSUE,
+	  { "dev", "sector", "bytes", "flags", "?tid" }, { NULL } },
 	{ "block_rq_complete", SONDE_STEP_COMPLETE,
 	  { "dev", "sector", "nr_sector", "rwbs" }, { NULL } },
+	{ "block_rq_complete", SONDE_STEP_COMPLETE,
+	  { "dev", "sector", "bytes", "flags" }, { NULL } },
 	{ "kmem_mm_page_alloc", SONDE_STEP_PAGES_GET, { "order" }, { NULL } },
 	{ "kmem_mm_page_free", SONDE_STEP_PAGES_PUT, { "order" }, { NULL } },
 	{ "mm_page_alloc", SONDE_STEP_PAGES_GET, { "order" }, { NULL } },
@@ -236,6 +242,16 @@ static uint8_t lock_role_of(const char *event)
 	return 0;
 }
 
+/* Of a step that isn't always of the same sort. */
+static uint8_t role_of_spec(const struct spec *spec)
+{
+	const char *size = spec->numbers[BLOCK_SECTORS];
+
+	if (spec->kind == SONDE_STEP_LOCK)
+		return lock_role_of(spec->event);
+	return size && !strcmp(size, "bytes") ? BLOCK_BY_FLAGS : 0;
+}
+
 static enum sonde_file_role role_of(const char *call)
 {
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(roles); i++)
@@ -324,11 +340,13 @@ static int bind_class(struct sonde_kernel_tables *tables,
 {
 	struct sonde_event_class_info info;
 	struct sonde_step_class step = { 0 };
+	const struct spec *spec;
 	int error = 0;
 
 	sonde_event_class_get_info(cls, &info);
-	if (find_spec(cls, info.name, &step))
-		step.role = lock_role_of(info.name);
+	spec = find_spec(cls, info.name, &step);
+	if (spec)
+		step.role = role_of_spec(spec);
 	else
 		error = bind_call(tables, cls, info.name, &step);
 	if (error || !(step_wants[step.kind] & tables->wants))

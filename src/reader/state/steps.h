@@ -105,6 +105,13 @@ enum {
 	MAPPING_OFFSET,
 };
 
+/* The role of a block step: what its sectors and flags are. */
+enum {
+	BLOCK_BY_RWBS,  /* sectors; bits as LTTng has them: 1 is a write */
+	BLOCK_BY_FLAGS, /* bytes; the kernel's, whose low byte is what is done:
+			 * 1 a write, 3 a discard, ... */
+};
+
 /* The role of a LOCK: what is done, and in the upper half to what. */
 enum {
 	LOCK_WAIT,
