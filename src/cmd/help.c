@@ -58,7 +58,7 @@ void sonde_help_main(void)
 		stdout);
 }
 
-void sonde_help_record(void)
+static void help_record_what(void)
 {
 	(void)fputs(
 		"sonde record [options] -- PROGRAM [ARGS]\n"
@@ -94,7 +94,13 @@ void sonde_help_record(void)
 		"(default: 256)\n"
 		"      --kernel-buffers N  bytes of what it reads and writes "
 		"(default: 0)\n"
-		"      --self           what the recorder itself does, as well\n"
+		"      --self           what the recorder itself does, as well\n",
+		stdout);
+}
+
+static void help_record_output(void)
+{
+	(void)fputs(
 		"Where to\n"
 		"  -o, --output DIR     the trace (default: "
 		"./sonde-YYYYMMDD-HHMMSS)\n"
@@ -122,4 +128,10 @@ void sonde_help_record(void)
 		"The exit status is the program's, 128 + N if signal N killed "
 		"it.\n",
 		stdout);
+}
+
+void sonde_help_record(void)
+{
+	help_record_what();
+	help_record_output();
 }

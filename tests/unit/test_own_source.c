@@ -545,46 +545,47 @@ static void script(const struct sonde_mod_chunk *chunk)
 	fake.script[fake.nr_script++] = *chunk;
 }
 
+static const struct sonde_mod_chunk first_piece = {
+	.offset = SUBBUF,
+	.bytes = 40,
+	.first = 1,
+	.seq = 5,
+	.ts_begin = 1000,
+	.events = 3,
+	.discarded = 2,
+};
+static const struct sonde_mod_chunk last_piece = {
+	.offset = SUBBUF + 40,
+	.bytes = 60,
+	.closed = 1,
+	.seq = 5,
+	.ts_begin = 1000,
+	.ts_end = 2000,
+	.events = 5,
+	.discarded = 4,
+};
+static const struct sonde_mod_chunk next_piece = {
+	.offset = 2 * SUBBUF,
+	.bytes = SUBBUF,
+	.first = 1,
+	.closed = 1,
+	.seq = 6,
+	.ts_begin = 2000,
+	.ts_end = 2000,
+	.events = 1,
+};
+
 static void pieces_are_handed_on_and_given_back(void **state)
 {
-	const struct sonde_mod_chunk first = {
-		.offset = SUBBUF,
-		.bytes = 40,
-		.first = 1,
-		.seq = 5,
-		.ts_begin = 1000,
-		.events = 3,
-		.discarded = 2,
-	};
-	const struct sonde_mod_chunk last = {
-		.offset = SUBBUF + 40,
-		.bytes = 60,
-		.closed = 1,
-		.seq = 5,
-		.ts_begin = 1000,
-		.ts_end = 2000,
-		.events = 5,
-		.discarded = 4,
-	};
-	const struct sonde_mod_chunk next = {
-		.offset = 2 * SUBBUF,
-		.bytes = SUBBUF,
-		.first = 1,
-		.closed = 1,
-		.seq = 6,
-		.ts_begin = 2000,
-		.ts_end = 2000,
-		.events = 1,
-	};
 	struct sonde_kernel_source *source;
 	struct sonde_ring_chunk chunk;
 
 	(void)state;
 	reset();
 	source = open_with(&plain);
-	script(&first);
-	script(&last);
-	script(&next);
+	script(&first_piece);
+	script(&last_piece);
+	script(&next_piece);
 	assert_int_equal(source->ops->peek(source, 1, &chunk), 0);
 	for (int i = 0; i < 2; i++) { /* as often as one likes */
 		assert_int_equal(source->ops->peek(source, 0, &chunk), 1);

@@ -101,6 +101,7 @@ static int list_modules(struct own_types *types)
 		return 0;
 	types->has_listed = true;
 	dir = opendir(types->folder);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the folder is ours alone */
 	while (dir && !rc && (entry = readdir(dir)) != NULL)
 		if (*entry->d_name != '.' && strcmp(entry->d_name, KERNEL) != 0)
 			rc = add_module(types, entry->d_name);

@@ -211,6 +211,7 @@ bool own_events_has(const struct own_events *events, const char *group,
 	struct own_event *const key = &wanted;
 
 	return events->nr &&
+	       /* NOLINTNEXTLINE(bugprone-sizeof-expression): they are pointers */
 	       bsearch(&key, events->by_name, events->nr, sizeof(key), compare);
 }
 
@@ -563,11 +564,9 @@ static void add_member(struct plan *plan, uint32_t type, const char *name,
 	if (!find_path(plan->btf, type, path, &member))
 		return;
 	cap = member_cap(&member, from.from, from.index);
-	if (member.text)
-		add_string(plan, name, cap);
-	else if (!member.is_text_at)
+	if (!member.text && !member.is_text_at)
 		add_number(plan, name, flags_of(&member, name), cap);
-	else if (go_on(&cap))
+	else if (member.text || go_on(&cap))
 		add_string(plan, name, cap);
 }
 
@@ -675,7 +674,7 @@ static int select_any(struct own_select *select,
 {
 	struct plan plan = { .group = group, .name = name };
 	struct sonde_mod_event event = { .type = SONDE_MOD_TRACEPOINT };
-	struct sonde_prototype prototype;
+	struct sonde_prototype prototype = { .nr = 0 };
 	int rc = need_types(select);
 
 	if (!rc)
@@ -753,7 +752,7 @@ static void shown_name(const char *kind, const char *place, char *out,
 /* Its arguments, if the place is a function's start and the types tell. */
 static int add_function(struct own_select *select, struct plan *plan)
 {
-	struct sonde_prototype prototype;
+	struct sonde_prototype prototype = { .nr = 0 };
 	int rc;
 
 	if (strchr(plan->name, '+'))
