@@ -20,17 +20,36 @@ import pathlib
 import re
 import shutil
 import signal
+import socket
 import subprocess
+import tempfile
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 BUSYBOX = "/bin/busybox"
 
-# The kernels, by the names we use: what Debian's packages are called.
+
+class Origin:
+    """What Debian's package of a kernel is called, and where it comes from: by
+    default from where this machine's packages come from."""
+
+    def __init__(self, pattern, suites=(), arch="amd64"):
+        self.pattern = re.compile(pattern)
+        self.suites = suites
+        self.arch = arch
+
+
+# The kernels, by the names we use.
 KERNELS = {
-    "6.1": r"linux-image-6\.1\.0-\d+-amd64",
-    "6.1-rt": r"linux-image-6\.1\.0-\d+-rt-amd64",
-    "6.12": r"linux-image-6\.12\.\d+\+deb\d+-amd64",
+    "6.1": Origin(r"linux-image-6\.1\.0-\d+-amd64"),
+    "6.1-rt": Origin(r"linux-image-6\.1\.0-\d+-rt-amd64"),
+    "6.12": Origin(r"linux-image-6\.12\.\d+\+deb\d+-amd64"),
+    "6.12-rt": Origin(r"linux-image-6\.12\.\d+\+deb\d+-rt-amd64"),
+    "newest": Origin(r"linux-image-\d+\.\d+\.\d+\+deb13-amd64",
+                     suites=("trixie", "trixie-backports")),
+    "arm64": Origin(r"linux-image-6\.1\.0-\d+-arm64", arch="arm64",
+                    suites=("bookworm", "bookworm-security")),
+    "debug": None,  # built here: tests/vm/debug_kernel
 }
 
 # What a guest needs to mount its root, in the order of loading. Those that a
@@ -55,12 +74,89 @@ def numbers(name):
 
 
 class Kernel:
-    def __init__(self, name, version, folder):
+    """A kernel in `folder`, unpacked from packages or built."""
+
+    def __init__(self, name, version, folder, arch="amd64"):
         self.name = name
         self.version = version
-        self.image = folder / f"boot/vmlinuz-{version}"
-        self.modules = folder / f"lib/modules/{version}/kernel"
+        self.folder = folder
+        self.arch = arch
+        # The second are the places of newer packages.
+        self.image = first_of(folder / f"boot/vmlinuz-{version}",
+                              folder / f"usr/lib/modules/{version}/vmlinuz")
+        self.modules = first_of(folder / f"lib/modules/{version}/kernel",
+                                folder / f"usr/lib/modules/{version}/kernel")
         self.initrd = folder / "initrd.gz"
+        # Whether this machine's programs can be run in it.
+        self.is_bare = arch != "amd64"
+
+
+def first_of(*paths):
+    return next((p for p in paths if p.exists()), paths[0])
+
+
+class Apt:
+    """Packages, by a state of apt's own if they are not this machine's."""
+
+    def __init__(self, folder, origin):
+        self.options = ["-o", "APT::Sandbox::User="]
+        if origin.suites:
+            state = folder / f"apt-{origin.suites[-1]}-{origin.arch}"
+            self._own_state(state, origin)
+
+    def _own_state(self, state, origin):
+        for part in ("lists/partial", "cache/archives/partial"):
+            (state / part).mkdir(parents=True, exist_ok=True)
+        (state / "status").touch()
+        keyring = "/usr/share/keyrings/debian-archive-keyring.gpg"
+        (state / "sources.list").write_text("".join(
+            f"deb [signed-by={keyring}] {archive(suite)} {suite} main\n"
+            for suite in origin.suites))
+        self.options += [
+            "-o", f"Dir::State::lists={state}/lists",
+            "-o", f"Dir::State::status={state}/status",
+            "-o", f"Dir::Cache={state}/cache",
+            "-o", f"Dir::Etc::sourcelist={state}/sources.list",
+            "-o", "Dir::Etc::sourceparts=/dev/null",
+            "-o", f"APT::Architecture={origin.arch}",
+            "-o", f"APT::Architectures={origin.arch}"]
+        self._run("apt-get", "-q", "update")
+
+    def _run(self, program, *words, cwd=None):
+        return subprocess.run([program, *self.options, *words], cwd=cwd,
+                              stdout=subprocess.PIPE, check=False,
+                              stderr=subprocess.STDOUT, text=True)
+
+    def names(self, prefix):
+        return self._run("apt-cache", "pkgnames", prefix).stdout.split()
+
+    def depends(self, package):
+        text = self._run("apt-cache", "depends", package).stdout
+        return re.findall(r"^  Depends: ([^<:\s]+)", text, re.M)
+
+    def fetch(self, package, folder):
+        """The package's file in the folder, downloaded if it is not there."""
+        found = sorted(folder.glob(f"{package}_*.deb"))
+        if not found:
+            run = self._run("apt-get", "-q", "download", package, cwd=folder)
+            found = sorted(folder.glob(f"{package}_*.deb"))
+            if run.returncode or not found:
+                raise Problem(f"can't download {package}:\n{run.stdout}")
+        return found[-1]
+
+
+def archive(suite):
+    """Where this machine gets Debian's packages from."""
+    uris = subprocess.run(["apt-get", "indextargets", "--format",
+                           "$(SUITE) $(REPO_URI)", "Created-By: Packages"],
+                          stdout=subprocess.PIPE, check=False, text=True)
+    security = suite.endswith("-security")
+    for line in uris.stdout.splitlines():
+        _, _, uri = line.partition(" ")
+        uri = uri.rstrip("/")
+        if "debian" in uri and uri.endswith("-security") == security:
+            return uri
+    raise Problem(f"apt knows no archive for {suite}")
 
 
 class Cache:
@@ -71,48 +167,93 @@ class Cache:
         self.folder.mkdir(parents=True, exist_ok=True)
 
     def kernel(self, name):
-        package = self._package(name)
-        version = package.removeprefix("linux-image-")
-        folder = self.folder / version
-        kernel = Kernel(name, version, folder)
+        if name == "debug":
+            kernel = self._debug_kernel()
+        else:
+            kernel = self._debian_kernel(name)
         if not kernel.image.exists():
-            self._unpack(package, folder)
-        if not kernel.image.exists() or not kernel.modules.exists():
-            raise Problem(f"{package} holds no kernel; rm -r {folder}")
-        pack_initrd(kernel)
+            raise Problem(f"no kernel in {kernel.folder}; remove it")
+        pack_initrd(kernel, self)
         return kernel
 
-    def _debs(self):
-        """Packages in the cache: name -> file."""
-        return {f.name.split("_")[0]: f for f in self.folder.glob("*.deb")}
+    def _debian_kernel(self, name):
+        origin = KERNELS[name]
+        apt = Apt(self.folder, origin)
+        package = self._package(name, apt)
+        version = package.removeprefix("linux-image-")
+        folder = self.folder / version
+        if not Kernel(name, version, folder).modules.exists():
+            # Newer ones are in several packages.
+            parts = [p for p in apt.depends(package) if p.endswith(version)]
+            self._unpack([package, *parts], folder, apt)
+        return Kernel(name, version, folder, origin.arch)
 
-    def _package(self, name):
+    def _debug_kernel(self):
+        folder = self.folder / "debug"
+        run = subprocess.run([HERE / "debug_kernel", folder], check=False)
+        if run.returncode:
+            raise Problem("the kernel for debugging can't be built")
+        return Kernel("debug", "6.1-debug", folder)
+
+    def _package(self, name, apt):
         """The newest one that apt knows; without apt, that there is."""
-        wanted = re.compile(KERNELS[name])
-        known = subprocess.run(["apt-cache", "pkgnames", "linux-image-"],
-                               stdout=subprocess.PIPE, check=False,
-                               stderr=subprocess.DEVNULL, text=True).stdout
-        names = [n for n in known.split() if wanted.fullmatch(n)]
-        names = names or [n for n in self._debs() if wanted.fullmatch(n)]
+        wanted = KERNELS[name].pattern
+        names = apt.names("linux-image-") + [
+            f.name.split("_")[0] for f in self.folder.glob("*.deb")]
+        names = [n for n in names if wanted.fullmatch(n)]
         if not names:
             raise Problem(f"apt knows no kernel {name}: sudo apt-get update, "
                           "or use Debian 12")
         return max(names, key=numbers)
 
-    def _unpack(self, package, folder):
-        if package not in self._debs():
-            run = subprocess.run(["apt-get", "-q", "-o",
-                                  "APT::Sandbox::User=", "download", package],
-                                 cwd=self.folder, stdout=subprocess.PIPE,
-                                 stderr=subprocess.STDOUT, text=True)
-            if run.returncode or package not in self._debs():
-                raise Problem(f"can't download {package}:\n{run.stdout}")
+    def _unpack(self, packages, folder, apt):
         partial = folder.with_name(folder.name + ".partial")
         shutil.rmtree(partial, ignore_errors=True)
-        subprocess.run(["dpkg", "-x", self._debs()[package], partial],
-                       check=True)
+        for package in packages:
+            subprocess.run(["dpkg", "-x", apt.fetch(package, self.folder),
+                            partial], check=True)
         shutil.rmtree(folder, ignore_errors=True)
         partial.rename(folder)
+
+    def headers(self, kernel):
+        """What modules for it are built against: its build folder."""
+        if kernel.name == "debug":
+            return kernel.folder / "build"
+        folder = kernel.folder.with_name(f"headers-{kernel.version}")
+        build = folder / f"usr/src/linux-headers-{kernel.version}"
+        if not build.exists():
+            self._unpack_headers(kernel, folder)
+            # What they include, they look for where it would be installed.
+            makefile = build / "Makefile"
+            makefile.write_text(makefile.read_text().replace(
+                "/usr/src/", f"{folder}/usr/src/"))
+        return build
+
+    def _unpack_headers(self, kernel, folder):
+        origin = KERNELS[kernel.name]
+        apt = Apt(self.folder, origin)
+        package = f"linux-headers-{kernel.version}"
+        parts = [p for p in apt.depends(package)
+                 if re.match("linux-(headers|kbuild)-", p)]
+        tools = [p for p in parts if "kbuild" in p]
+        self._unpack([package, *(p for p in parts if p not in tools)], folder,
+                     apt)
+        # They run here, whatever they are built for.
+        if origin.arch != "amd64":
+            apt = Apt(self.folder, KERNELS["6.1"])
+        for part in tools:
+            subprocess.run(["dpkg", "-x", apt.fetch(part, self.folder),
+                            folder], check=True)
+
+    def busybox(self, arch):
+        """One that needs no libraries."""
+        if arch == "amd64":
+            return busybox()
+        folder = self.folder / f"busybox-{arch}"
+        if not folder.exists():
+            self._unpack(["busybox-static"], folder,
+                         Apt(self.folder, KERNELS["arm64"]))
+        return (folder / "bin/busybox").read_bytes()
 
 
 def cpio_entry(name, mode, data=b""):
@@ -143,10 +284,10 @@ def busybox():
     return data
 
 
-def pack_initrd(kernel):
+def pack_initrd(kernel, cache):
     folder, program = 0o040755, 0o100755
     archive = cpio_entry("bin", folder) + cpio_entry("modules", folder)
-    archive += cpio_entry("bin/busybox", program, busybox())
+    archive += cpio_entry("bin/busybox", program, cache.busybox(kernel.arch))
     archive += cpio_entry("init", program, (HERE / "init").read_bytes())
     for order, name in enumerate(MODULES):
         data = module_bytes(kernel.modules / name)
@@ -162,25 +303,98 @@ def die_with_parent():
     ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGKILL, 0, 0, 0)
 
 
+class Host:
+    """What a guest may ask of the machine below it, by lines on its console:
+
+        host: one-insn on|off   interrupts come between any two instructions
+        host: nmis on|off       non-maskable interrupts, at any moment
+    """
+
+    def __init__(self, console, socket_path):
+        self.console = console
+        self.path = socket_path
+        self.seen = 0
+        self.nmis = False
+        self.monitor = None
+
+    def tell(self, line):
+        if not self.monitor:
+            self.monitor = socket.socket(socket.AF_UNIX)
+            self.monitor.connect(str(self.path))
+            self.monitor.setblocking(False)
+        try:
+            while self.monitor.recv(65536):
+                pass
+        except BlockingIOError:
+            pass
+        try:
+            self.monitor.sendall(line.encode() + b"\n")
+        except OSError:
+            self.nmis = False  # it is ending
+
+    def look(self):
+        """Does what was asked for since the last time."""
+        with open(self.console, "rb") as console:
+            console.seek(self.seen)
+            text = console.read()
+        text = text[:text.rfind(b"\n") + 1]
+        self.seen += len(text)
+        for what in re.findall(rb"^host: ([a-z -]+?)\r?$", text, re.M):
+            word, _, state = what.decode().rpartition(" ")
+            if word == "nmis":
+                self.nmis = state == "on"
+            elif word == "one-insn":
+                self.tell(f"singlestep {state}")
+        if self.nmis:
+            self.tell("nmi")
+
+    def close(self):
+        if self.monitor:
+            self.monitor.close()
+        shutil.rmtree(self.path.parent, ignore_errors=True)
+
+
 class Guest:
     """Runs shell scripts as root. `share` is a folder for its input and output;
-    `keep` are folders the guest must see though they are below /tmp, say."""
+    `keep` are folders the guest must see though they are below /tmp, say;
+    `icount`: its counter counts the instructions it executes; `host`: it may
+    ask for what class Host offers."""
 
-    def __init__(self, kernel, share, keep=()):
+    def __init__(self, kernel, share, keep=(), cpus=2, icount=False,
+                 host=False):
         self.kernel = kernel
         self.share = pathlib.Path(share)
         self.console = self.share / "console.log"
+        self.cpus = cpus
+        self.icount = icount
+        self.host = None
+        if host:
+            folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde-vm-"))
+            self.host = Host(self.console, folder / "monitor")
         (self.share / "keep").write_text("".join(f"{k}\n" for k in keep))
 
     def command(self, accel):
-        clock = "tsc=reliable clocksource=tsc"
-        return ["qemu-system-x86_64", "-accel", accel, "-cpu", "max",
-                "-smp", "2", "-m", "2048", "-display", "none", "-nodefaults",
-                "-no-reboot", "-serial", "stdio",
-                "-kernel", self.kernel.image, "-initrd", self.kernel.initrd,
-                "-append", f"console=ttyS0 quiet panic=-1 oops=panic {clock}",
-                *self._folder("/", "root", ",readonly=on"),
-                *self._folder(self.share, "share")]
+        options = ["-accel", accel, "-smp", str(self.cpus), "-display",
+                   "none", "-nodefaults", "-no-reboot", "-serial", "stdio",
+                   "-kernel", self.kernel.image,
+                   "-initrd", self.kernel.initrd,
+                   *self._folder(self.share, "share")]
+        words = "quiet panic=-1 oops=panic"
+        if self.host:
+            options += ["-monitor", f"unix:{self.host.path},server,nowait"]
+            words += " apic_extnmi=all"
+        if self.icount:
+            options += ["-icount", "shift=0,sleep=off"]
+        if self.kernel.is_bare:
+            return ["qemu-system-aarch64", "-M", "virt", "-m", "1024",
+                    "-cpu", "max,pauth-impdef=on", *options,
+                    "-append", f"console=ttyAMA0 {words} bare"]
+        # The check of the timer looks whether ticks come in time: here they
+        # may be late.
+        clock = "tsc=reliable clocksource=tsc no_timer_check"
+        return ["qemu-system-x86_64", "-cpu", "max", "-m", "2048", *options,
+                "-append", f"console=ttyS0 {words} {clock}",
+                *self._folder("/", "root", ",readonly=on")]
 
     @staticmethod
     def _folder(path, tag, more=""):
@@ -212,7 +426,8 @@ class Guest:
         with one thread for all CPUs: with one for each, QEMU 7.2 ran code that
         the kernel had changed meanwhile, as it does when tracepoints are
         switched on, and the kernel stopped ("Oops: int3")."""
-        if os.access("/dev/kvm", os.R_OK | os.W_OK):
+        if (os.access("/dev/kvm", os.R_OK | os.W_OK) and not self.icount and
+                not self.host and not self.kernel.is_bare):
             process = self._boot("kvm", KVM_LIMIT_S)
             if process:
                 return process
@@ -228,15 +443,24 @@ class Guest:
         (self.share / "job").write_text(job)
         process = self._start()
         try:
-            process.wait(limit_s)
-        except subprocess.TimeoutExpired:
-            raise Problem(f"still running after {limit_s} s") from None
+            self._wait(process, limit_s)
         finally:
             process.kill()
             process.wait()
         if not status.exists():
             raise Problem(f"it ended without a status: {self.last_words()}")
         return int(status.read_text())
+
+    def _wait(self, process, limit_s):
+        end = time.monotonic() + limit_s
+        while process.poll() is None:
+            if time.monotonic() > end:
+                raise Problem(f"still running after {limit_s} s")
+            if self.host:
+                self.host.look()
+            time.sleep(0.001 if self.host and self.host.nmis else 0.05)
+        if self.host:
+            self.host.close()
 
     def is_up(self):
         """Whether its user space was reached."""

@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: MIT
+/*
+ * cost.c - how many instructions an event takes, in a guest whose counter counts
+ * instructions (QEMU's -icount shift=0).
+ *
+ *	cost [-c CPUS]
+ *
+ * Prints `cost NAME VALUE`: instructions for one event more than for a turn of
+ * the same loop without it, in hundredths. Without -c on CPU 0, with interrupts
+ * off meanwhile, means over many events, sub-buffers' ends included; system
+ * calls, which can't be made so, by the cheapest of many batches. With -c: CPUs
+ * 0 to CPUS - 1 make events at once, and each one's cheapest batch counts: one
+ * that was not interrupted by another CPU's turn. For the typed probe, sonde.ko
+ * is loaded with typed_test=sonde_test_tick.
+ */
+#include "client.h"
+
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "expr/program.h"
+
+#define EVENTS 20000u
+#define BATCH  100u
+#define ROUNDS 60u
+
+static int device;
+
+static uint64_t counter(void)
+{
+#if defined(__x86_64__)
+	uint32_t low, high;
+
+	__asm__ volatile("lfence; rdtsc" : "=a"(low), "=d"(high) : : "memory");
+	return (uint64_t)high << 32 | low;
+#else
+	uint64_t value;
+
+	__asm__ volatile("isb; mrs %0, cntvct_el0" : "=r"(value) : : "memory");
+	return value;
+#endif
+}
+
+static void say(const char *name, uint64_t with, uint64_t without, uint64_t n)
+{
+	int64_t more = (int64_t)(with - without) * 100 / (int64_t)n;
+
+	printf("cost %s %.2f\n", name, (double)more / 100);
+	(void)fflush(stdout);
+}
+
+static void begin(struct client *client)
+{
+	const struct client_config config = { .subbuf_bytes = 262144,
+					      .nr_subbufs = 8 };
+
+	client_open(client, &config);
+}
+
+/* ---- ticks ---- */
+
+static uint64_t tick_total(uint32_t flags)
+{
+	struct sonde_test_run run = { .count = EVENTS,
+				      .batch = EVENTS,
+				      .flags = flags | SONDE_TEST_NO_IRQS };
+
+	test_run(device, &run);
+	return run.total;
+}
+
+static void check_recorded(struct client *client, uint64_t least)
+{
+	struct reading reading;
+
+	reading_begin(&reading, 0, false);
+	(void)client_read(client, &reading); /* all there is */
+	if (reading_events(&reading) < least || reading.bad)
+		die("recorded %" PRIu64 " of %" PRIu64 " (%s)",
+		    reading_events(&reading), least, reading.why);
+}
+
+/* By the typed probe or by the one that goes by a list of captures. */
+static void one_session(uint64_t bare, uint32_t flags, const char *name)
+{
+	struct client client;
+
+	begin(&client);
+	(void)client_tick(&client, flags);
+	client_start(&client);
+	(void)tick_total(0); /* warm */
+	say(name, tick_total(0), bare, EVENTS);
+	client_stop(&client);
+	check_recorded(&client, 2 * EVENTS);
+	client_close(&client);
+}
+
+static void two_sessions(uint64_t bare, uint32_t flags, const char *name)
+{
+	struct client one, two;
+
+	begin(&one);
+	begin(&two);
+	(void)client_tick(&one, flags);
+	(void)client_tick(&two, flags);
+	client_start(&one);
+	client_start(&two);
+	(void)tick_total(0); /* warm */
+	say(name, tick_total(0), bare, EVENTS);
+	client_stop(&one);
+	client_stop(&two);
+	check_recorded(&one, 2 * EVENTS);
+	check_recorded(&two, 2 * EVENTS);
+	client_close(&one);
+	client_close(&two);
+}
+
+/* A channel's event that is not started costs its place in the list. */
+static void inactive(uint64_t bare)
+{
+	struct client client;
+
+	begin(&client);
+	(void)client_tick(&client, 0);
+	(void)tick_total(0); /* warm */
+	say("not_started", tick_total(0), bare, EVENTS);
+	client_close(&client);
+}
+
+/* `number == NEVER`, which no tick's is: see sonde_test_number(). */
+static void filter_rejects(uint64_t bare)
+{
+	static union {
+		struct sonde_program program;
+		unsigned char bytes[sizeof(struct sonde_program) +
+				    3 * sizeof(struct sonde_expr_op)];
+	} filter;
+	static const struct sonde_mod_cap caps[] = {
+		{ .kind = SONDE_MOD_VALUE, .bytes = 8 },
+		{ .kind = SONDE_MOD_VALUE, .index = 1, .bytes = 4 },
+	};
+	struct sonde_mod_event event = {
+		.size = sizeof(event),
+		.type = SONDE_MOD_TRACEPOINT,
+		.id = TICK_ID,
+		.flags = SONDE_MOD_WANT_FD,
+		.nr_caps = 2,
+		.caps = (uintptr_t)caps,
+		.filter = (uintptr_t)&filter,
+		.filter_bytes = sizeof(filter.bytes),
+		.name = "sonde_test_tick",
+	};
+	struct sonde_mod_event_counts counts = { .size = sizeof(counts) };
+	struct client client;
+	int fd;
+
+	filter.program = (struct sonde_program){ .nr_ops = 3,
+						 .bases = 1,
+						 .type = SONDE_EXPR_INT };
+	filter.program.ops[0] =
+		(struct sonde_expr_op){ .code = SONDE_EXPR_OP_IF_MEM32_IS,
+					.offset = 8,
+					.number = UINT32_MAX,
+					.target = 2,
+					.sense = 1 };
+	filter.program.ops[1].code = SONDE_EXPR_OP_END_FALSE;
+	filter.program.ops[2].code = SONDE_EXPR_OP_END_TRUE;
+	begin(&client);
+	fd = client_event(&client, &event);
+	client_start(&client);
+	(void)tick_total(0); /* warm */
+	say("filter_rejects", tick_total(0), bare, EVENTS);
+	client_stop(&client);
+	if (ioctl(fd, SONDE_MOD_EVENT_COUNTS, &counts) ||
+	    counts.filtered < 2ull * EVENTS || counts.recorded)
+		die("filtered %llu, recorded %llu",
+		    (unsigned long long)counts.filtered,
+		    (unsigned long long)counts.recorded);
+	(void)close(fd);
+	client_close(&client);
+}
+
+/* ---- typed probes of the kernel's tracepoints, called as it would ---- */
+
+static uint64_t calls(uint32_t kind, uint32_t flags)
+{
+	struct sonde_test_call call = { .kind = kind,
+					.flags = flags,
+					.count = EVENTS };
+
+	if (ioctl(device, SONDE_TEST_CALL, &call))
+		die("CALL");
+	return call.total;
+}
+
+static void called(uint32_t kind, const char *tracepoint, const char *name)
+{
+	struct sonde_mod_event event = {
+		.size = sizeof(event),
+		.type = SONDE_MOD_TRACEPOINT,
+		.id = TICK_ID,
+		.flags = SONDE_MOD_TYPED,
+	};
+	struct client client;
+	uint64_t bare;
+
+	(void)calls(kind, SONDE_TEST_BARE); /* warm */
+	bare = calls(kind, SONDE_TEST_BARE);
+	(void)strcpy(event.name, tracepoint);
+	begin(&client);
+	(void)client_event(&client, &event);
+	client_start(&client);
+	(void)calls(kind, 0); /* warm */
+	say(name, calls(kind, 0), bare, EVENTS);
+	client_stop(&client);
+	client_close(&client);
+}
+
+/* ---- system calls ---- */
+
+static uint64_t syscalls_least(void)
+{
+	uint64_t least = UINT64_MAX;
+
+	for (uint32_t i = 0; i < ROUNDS; i++) {
+		uint64_t at = counter(), took;
+
+		for (uint32_t n = 0; n < BATCH; n++)
+			(void)syscall(SYS_getppid); /* never fails */
+		took = counter() - at;
+		if (took < least)
+			least = took;
+	}
+	return least;
+}
+
+static void syscall_entry(void)
+{
+	struct sonde_mod_event event = {
+		.size = sizeof(event),
+		.type = SONDE_MOD_SYSCALL_ENTRY,
+		.id = TICK_ID,
+		.number = SYS_getppid,
+	};
+	uint64_t bare = syscalls_least();
+	struct sonde_mod_counts counts;
+	struct sonde_mod_chunk chunk;
+	struct client client;
+
+	begin(&client);
+	(void)client_event(&client, &event);
+	client_start(&client);
+	say("syscall_entry", syscalls_least(), bare, BATCH);
+	client_stop(&client);
+	while (client_get(&client, 0, &chunk))
+		client_put(&client, 0, &chunk);
+	client_counts(&client, 0, &counts);
+	if (counts.delivered < ROUNDS * BATCH)
+		die("recorded %llu calls",
+		    (unsigned long long)counts.delivered);
+	client_close(&client);
+}
+
+/* ---- several CPUs at once ---- */
+
+struct cpu {
+	pthread_t thread;
+	uint32_t cpu;
+	uint32_t flags;
+	uint64_t least;
+};
+
+static void *cpu_work(void *ctx)
+{
+	struct cpu *cpu = ctx;
+	struct sonde_test_run run = { .count = (uint64_t)BATCH * ROUNDS * 4,
+				      .batch = BATCH,
+				      .flags =
+					      cpu->flags | SONDE_TEST_NO_IRQS };
+
+	bind_to(cpu->cpu);
+	test_run(device, &run);
+	cpu->least = run.least;
+	return NULL;
+}
+
+static void cpus_least(struct cpu *cpus, uint32_t nr, uint32_t flags)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		cpus[i].cpu = i;
+		cpus[i].flags = flags;
+		if (pthread_create(&cpus[i].thread, NULL, cpu_work, &cpus[i]))
+			die("thread");
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		(void)pthread_join(cpus[i].thread, NULL); /* ours */
+}
+
+static void on_cpus(uint32_t nr)
+{
+	struct cpu bare[CLIENT_CPUS_MAX], with[CLIENT_CPUS_MAX];
+	struct client client;
+	char name[40];
+
+	cpus_least(bare, nr, SONDE_TEST_BARE);
+	begin(&client);
+	(void)client_tick(&client, SONDE_MOD_TYPED);
+	client_start(&client);
+	cpus_least(with, nr, 0);
+	client_stop(&client);
+	for (uint32_t i = 0; i < nr; i++) {
+		(void)snprintf(name, sizeof(name), "cpus%u_cpu%u", nr, i);
+		say(name, with[i].least, bare[i].least, BATCH);
+	}
+	client_close(&client);
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t bare;
+	int option;
+
+	device = test_open();
+	while ((option = getopt(argc, argv, "c:")) != -1) {
+		if (option != 'c')
+			return 2;
+		on_cpus((uint32_t)strtoul(optarg, NULL, 10));
+		return 0;
+	}
+	bind_to(0);
+	(void)tick_total(SONDE_TEST_BARE); /* warm */
+	bare = tick_total(SONDE_TEST_BARE);
+	say("bare", bare, 0, EVENTS);
+	one_session(bare, SONDE_MOD_TYPED, "typed");
+	one_session(bare, 0, "generic");
+	two_sessions(bare, SONDE_MOD_TYPED, "typed_two_sessions");
+	two_sessions(bare, 0, "generic_two_sessions");
+	inactive(bare);
+	filter_rejects(bare);
+	called(SONDE_TEST_CALL_SOFTIRQ, "softirq_raise", "typed_softirq");
+	called(SONDE_TEST_CALL_WAKING, "sched_waking", "typed_waking");
+	called(SONDE_TEST_CALL_SWITCH, "sched_switch", "typed_switch");
+	syscall_entry();
+	return 0;
+}

@@ -1,0 +1,606 @@
+// SPDX-License-Identifier: MIT
+/*
+ * fuzz_ioctl.c - random callers of /dev/sonde: threads that make, use, map,
+ * splice and close descriptors in random order, with structures that are valid,
+ * half valid, or noise.
+ *
+ *	fuzz_ioctl SEED SECONDS [THREADS]
+ *
+ * As root in a guest, with the module loaded and nobody else using it. All
+ * threads share one table of descriptors and one of mappings, so that calls meet
+ * closes. Each thread's choices follow from the seed; how threads meet doesn't.
+ *
+ * Whatever happens, the kernel must stay whole (a splat ends the guest, see
+ * oops=panic), and when all is closed, sessions must be gone and the module must
+ * go. Each ioctl must have succeeded and failed at least once: else nothing was
+ * tried.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kernel/modules/abi.h"
+
+#define SLOTS   48u
+#define THREADS 16u
+#define NUMBERS 20u
+
+enum kind {
+	DEVICE,
+	SESSION,
+	CHANNEL,
+	EVENT,
+	STREAM,
+	OTHER, /* dumps, pipes */
+	KINDS,
+};
+
+static const struct {
+	unsigned int first, last; /* numbers of ioctls */
+} calls[KINDS] = {
+	[DEVICE] = { 1, 3 },  [SESSION] = { 4, 8 },  [CHANNEL] = { 9, 10 },
+	[EVENT] = { 11, 13 }, [STREAM] = { 14, 18 }, [OTHER] = { 0, 31 },
+};
+
+static int fds[KINDS][SLOTS]; /* 0: none */
+static struct {
+	void *at;
+	size_t bytes;
+} mappings[SLOTS];
+static pthread_mutex_t mappings_lock = PTHREAD_MUTEX_INITIALIZER;
+static uint64_t succeeded[NUMBERS], failed_calls[NUMBERS], nr_calls;
+static int is_over;
+
+struct fuzzer {
+	uint64_t random;
+	int pipe[2];
+};
+
+/* ---- chance ---- */
+
+/* xorshift: any good enough, the same everywhere. */
+static uint64_t draw(struct fuzzer *f)
+{
+	f->random ^= f->random << 13;
+	f->random ^= f->random >> 7;
+	f->random ^= f->random << 17;
+	return f->random;
+}
+
+static uint32_t below(struct fuzzer *f, uint32_t n)
+{
+	return (uint32_t)((draw(f) >> 20) % n);
+}
+
+static bool one_in(struct fuzzer *f, uint32_t n)
+{
+	return !below(f, n);
+}
+
+/* A number of the kind that goes wrong. */
+static uint64_t odd_number(struct fuzzer *f)
+{
+	switch (below(f, 6)) {
+	case 0:
+		return 0;
+	case 1:
+		return UINT64_MAX - below(f, 9);
+	case 2:
+		return 1ull << below(f, 64);
+	case 3:
+		return (1ull << below(f, 64)) - 1;
+	case 4:
+		return below(f, 70000);
+	}
+	return draw(f);
+}
+
+/* Some bytes of a structure become something else, its size among them. */
+static void spoil(struct fuzzer *f, void *structure, size_t bytes)
+{
+	unsigned char *at = structure;
+	uint32_t nr = one_in(f, 3) ? 1 + below(f, 3) : 0;
+
+	while (nr--) {
+		uint64_t number = odd_number(f);
+		size_t width = 1u << below(f, 4);
+		size_t where = below(f, (uint32_t)(bytes / width)) * width;
+
+		if (where + width <= bytes)
+			memcpy(at + where, &number, width);
+	}
+}
+
+/* ---- descriptors ---- */
+
+static void keep(struct fuzzer *f, enum kind kind, int fd)
+{
+	int old;
+
+	if (fd <= 2)
+		return;
+	old = __atomic_exchange_n(&fds[kind][below(f, SLOTS)], fd,
+				  __ATOMIC_ACQ_REL);
+	if (old)
+		(void)close(old); /* that is what is wanted */
+}
+
+static int pick(struct fuzzer *f, enum kind kind)
+{
+	uint32_t i;
+
+	if (one_in(f, 20))
+		kind = (enum kind)below(f, KINDS);
+	for (i = 0; i < 8; i++) {
+		int fd = __atomic_load_n(&fds[kind][below(f, SLOTS)],
+					 __ATOMIC_ACQUIRE);
+
+		if (fd)
+			return fd;
+	}
+	return -1;
+}
+
+static void drop_some(struct fuzzer *f, enum kind kind)
+{
+	int fd = __atomic_exchange_n(&fds[kind][below(f, SLOTS)], 0,
+				     __ATOMIC_ACQ_REL);
+
+	if (fd)
+		(void)close(fd); /* that is what is wanted */
+}
+
+static int call(int fd, unsigned int nr, size_t bytes, void *structure)
+{
+	unsigned long cmd =
+		_IOC(_IOC_READ | _IOC_WRITE, SONDE_MOD_IOC, nr, bytes);
+	int rc = ioctl(fd, cmd, structure);
+
+	__atomic_add_fetch(&nr_calls, 1, __ATOMIC_RELAXED);
+	if (nr < NUMBERS)
+		__atomic_add_fetch(rc < 0 ? &failed_calls[nr] : &succeeded[nr],
+				   1, __ATOMIC_RELAXED);
+	return rc;
+}
+
+#define CALL(fd, cmd, structure) \
+	call((fd), _IOC_NR(cmd), sizeof(*(structure)), (structure))
+
+/* ---- what callers do ---- */
+
+static void noise(struct fuzzer *f)
+{
+	enum kind kind = (enum kind)below(f, KINDS);
+	unsigned int first = calls[kind].first;
+	unsigned int nr = first + below(f, calls[kind].last - first + 1);
+	uint64_t structure[40];
+	uint32_t size = below(f, sizeof(structure) + 1);
+	size_t i;
+
+	for (i = 0; i < 40; i++)
+		structure[i] = odd_number(f);
+	if (!one_in(f, 4))
+		memcpy(structure, &size, sizeof(size));
+	if (one_in(f, 8))
+		(void)call(pick(f, kind), nr, below(f, 4096),
+			   (void *)(uintptr_t)odd_number(f));
+	else
+		/* Noise may make something, too. */
+		keep(f, OTHER,
+		     call(pick(f, kind), nr, sizeof(structure), structure));
+}
+
+static void device(struct fuzzer *f)
+{
+	struct sonde_mod_info info = { .size = sizeof(info) };
+
+	if (one_in(f, 4))
+		keep(f, DEVICE, open(SONDE_MOD_DEVICE, O_RDWR | O_CLOEXEC));
+	spoil(f, &info, sizeof(info));
+	(void)CALL(pick(f, DEVICE), SONDE_MOD_INFO, &info);
+}
+
+static void dump(struct fuzzer *f)
+{
+	struct sonde_mod_dump request = {
+		.size = sizeof(request),
+		.kind = below(f, 3),
+		.pid = one_in(f, 2) ? getpid() : 0,
+		.fd_max = below(f, 2000),
+	};
+	char buffer[4096];
+	int fd;
+
+	spoil(f, &request, sizeof(request));
+	fd = CALL(pick(f, DEVICE), SONDE_MOD_DUMP, &request);
+	if (fd <= 2)
+		return;
+	(void)!read(fd, buffer, below(f, sizeof(buffer)) + 1);
+	if (one_in(f, 4))
+		keep(f, OTHER, fd);
+	else
+		(void)close(fd); /* nothing was written */
+}
+
+static void session(struct fuzzer *f)
+{
+	struct sonde_mod_session request = {
+		.size = sizeof(request),
+		.self = { one_in(f, 8) ? getpid() : 0, 0 },
+	};
+
+	spoil(f, &request, sizeof(request));
+	keep(f, SESSION, CALL(pick(f, DEVICE), SONDE_MOD_SESSION, &request));
+}
+
+static void channel(struct fuzzer *f)
+{
+	struct sonde_mod_channel request = {
+		.size = sizeof(request),
+		.mode = below(f, 2),
+		.subbuf_bytes = 4096u << below(f, 4),
+		.nr_subbufs = 2u << below(f, 4),
+		.clock = below(f, 2),
+		.read_timer_us = below(f, 20000),
+	};
+
+	spoil(f, &request, sizeof(request));
+	keep(f, CHANNEL, CALL(pick(f, SESSION), SONDE_MOD_CHANNEL, &request));
+}
+
+static void control(struct fuzzer *f)
+{
+	struct sonde_mod_scope scope = {
+		.size = sizeof(scope),
+		.pid = one_in(f, 2) ? getpid() : (int32_t)below(f, 400),
+	};
+	struct sonde_mod_missed missed = { .size = sizeof(missed) };
+	int fd = pick(f, SESSION);
+
+	switch (below(f, 8)) {
+	case 0:
+		spoil(f, &scope, sizeof(scope));
+		(void)CALL(fd, SONDE_MOD_SCOPE, &scope);
+		break;
+	case 1:
+		spoil(f, &missed, sizeof(missed));
+		(void)CALL(fd, SONDE_MOD_MISSED, &missed);
+		break;
+	case 2:
+		(void)call(fd, _IOC_NR(SONDE_MOD_STOP), 0, NULL);
+		break;
+	default:
+		(void)call(fd, _IOC_NR(SONDE_MOD_START), 0, NULL);
+	}
+}
+
+static struct sonde_mod_cap random_cap(struct fuzzer *f)
+{
+	struct sonde_mod_cap cap = {
+		.kind = SONDE_MOD_VALUE,
+		.from = one_in(f, 2) ? SONDE_MOD_FROM_ARG :
+				       (uint8_t)below(f, SONDE_MOD_FROMS),
+		.index = (uint8_t)below(f, 3),
+		.bytes = (uint8_t)(1u << below(f, 4)),
+	};
+
+	if (one_in(f, 3)) {
+		cap.kind = (uint8_t)below(f, SONDE_MOD_KINDS);
+		cap.max = (uint16_t)(1 + below(f, 300));
+		cap.bytes = 0;
+		cap.length = 2;
+	}
+	if (one_in(f, 4)) {
+		cap.nr_path = (uint8_t)(1 + below(f, SONDE_MOD_PATH_MAX));
+		cap.offset[0] = (int16_t)draw(f);
+		cap.offset[1] = (int16_t)draw(f);
+	}
+	spoil(f, &cap, sizeof(cap));
+	return cap;
+}
+
+static void name_it(struct fuzzer *f, struct sonde_mod_event *event)
+{
+	static const char *const names[][4] = {
+		{ "sched_switch", "sched_waking", "sys_enter", "no_such" },
+		{ "__x64_sys_getppid", "__x64_sys_getppid+1", "no_such",
+		  "ksys_read" },
+	};
+	uint32_t which = event->type != SONDE_MOD_TRACEPOINT;
+
+	(void)snprintf(event->name, sizeof(event->name), "%s",
+		       names[which][below(f, 4)]);
+}
+
+static void event(struct fuzzer *f)
+{
+	struct sonde_mod_cap caps[SONDE_MOD_CAPS_MAX];
+	uint64_t filter[16];
+	struct sonde_mod_event request = {
+		.size = sizeof(request),
+		.type = below(f, SONDE_MOD_TYPES),
+		.id = 1 + below(f, 1000),
+		.flags = below(f, 16),
+		.number = one_in(f, 2) ? SYS_getppid : below(f, 500),
+		.nr_caps = below(f, 4),
+		.caps = (uintptr_t)caps,
+	};
+	size_t i;
+
+	for (i = 0; i < SONDE_MOD_CAPS_MAX; i++)
+		caps[i] = random_cap(f);
+	for (i = 0; i < 16; i++)
+		filter[i] = odd_number(f);
+	if (one_in(f, 6)) {
+		request.filter = (uintptr_t)filter;
+		request.filter_bytes = sizeof(filter);
+	}
+	name_it(f, &request);
+	spoil(f, &request, sizeof(request));
+	keep(f, EVENT, CALL(pick(f, CHANNEL), SONDE_MOD_EVENT, &request));
+}
+
+static void event_calls(struct fuzzer *f)
+{
+	struct sonde_mod_event_counts counts = { .size = sizeof(counts) };
+	int fd = pick(f, EVENT);
+
+	(void)call(fd, _IOC_NR(SONDE_MOD_ENABLE) + below(f, 2), 0, NULL);
+	spoil(f, &counts, sizeof(counts));
+	(void)CALL(fd, SONDE_MOD_EVENT_COUNTS, &counts);
+}
+
+static void stream(struct fuzzer *f)
+{
+	struct sonde_mod_stream request = { .size = sizeof(request),
+					    .cpu = below(f, 2) };
+
+	spoil(f, &request, sizeof(request));
+	keep(f, STREAM, CALL(pick(f, CHANNEL), SONDE_MOD_STREAM, &request));
+}
+
+static void splice_it(struct fuzzer *f, int fd,
+		      const struct sonde_mod_chunk *chunk)
+{
+	loff_t at = (loff_t)chunk->offset;
+	char buffer[2000];
+
+	if (one_in(f, 4))
+		at = (loff_t)odd_number(f);
+	(void)!splice(fd, one_in(f, 8) ? NULL : &at, f->pipe[1], NULL,
+		      one_in(f, 4) ? draw(f) : chunk->bytes, SPLICE_F_NONBLOCK);
+	if (!one_in(f, 3))
+		while (read(f->pipe[0], buffer, sizeof(buffer)) > 0)
+			;
+}
+
+static void read_stream(struct fuzzer *f)
+{
+	struct sonde_mod_chunk chunk = { .size = sizeof(chunk) };
+	int fd = pick(f, STREAM);
+	int rc;
+
+	if (one_in(f, 4))
+		(void)call(fd, _IOC_NR(SONDE_MOD_FLUSH), 0, NULL);
+	rc = CALL(fd, SONDE_MOD_GET, &chunk);
+	if (rc == 1 && one_in(f, 2))
+		splice_it(f, fd, &chunk);
+	spoil(f, &chunk, sizeof(chunk));
+	(void)CALL(fd, SONDE_MOD_PUT, &chunk);
+}
+
+static void ask_stream(struct fuzzer *f)
+{
+	struct sonde_mod_positions at = { .size = sizeof(at) };
+	struct sonde_mod_counts counts = { .size = sizeof(counts) };
+	struct pollfd wait = { .fd = pick(f, STREAM), .events = POLLIN };
+
+	spoil(f, &at, sizeof(at));
+	spoil(f, &counts, sizeof(counts));
+	(void)CALL(pick(f, STREAM), SONDE_MOD_POSITIONS, &at);
+	(void)CALL(pick(f, STREAM), SONDE_MOD_STREAM_COUNTS, &counts);
+	(void)poll(&wait, 1, one_in(f, 4) ? 1 : 0);
+}
+
+static void unmap(uint32_t slot)
+{
+	if (mappings[slot].at)
+		(void)munmap(mappings[slot].at, mappings[slot].bytes);
+	mappings[slot].at = NULL;
+}
+
+static void map(struct fuzzer *f)
+{
+	size_t bytes = (1 + below(f, 12)) * 4096ul;
+	off_t offset = one_in(f, 4) ? (off_t)(odd_number(f) & ~4095ull) : 0;
+	int how = one_in(f, 6) ? PROT_READ | PROT_WRITE : PROT_READ;
+	void *at =
+		mmap(NULL, bytes, how, one_in(f, 3) ? MAP_PRIVATE : MAP_SHARED,
+		     pick(f, STREAM), offset);
+	uint32_t slot = below(f, SLOTS);
+
+	if (at == MAP_FAILED)
+		return;
+	(void)mprotect(at, bytes, PROT_READ | PROT_WRITE);
+	(void)*(volatile char *)at;
+	(void)pthread_mutex_lock(&mappings_lock);
+	unmap(slot);
+	mappings[slot].at = at;
+	mappings[slot].bytes = bytes;
+	(void)pthread_mutex_unlock(&mappings_lock);
+}
+
+static void drop(struct fuzzer *f)
+{
+	drop_some(f, (enum kind)below(f, KINDS));
+	if (one_in(f, 4)) {
+		(void)pthread_mutex_lock(&mappings_lock);
+		unmap(below(f, SLOTS));
+		(void)pthread_mutex_unlock(&mappings_lock);
+	}
+}
+
+static void others(struct fuzzer *f)
+{
+	uint32_t nr = below(f, 2000);
+	pid_t child;
+
+	while (nr--)
+		(void)syscall(SYS_getppid); /* events */
+	if (!one_in(f, 20))
+		return;
+	child = fork();
+	if (!child) {
+		struct timespec a_moment = { .tv_nsec = 1000000 };
+
+		(void)nanosleep(&a_moment, NULL); /* holding everything */
+		_exit(0);
+	}
+	if (child > 0)
+		(void)waitpid(child, NULL, 0);
+	else
+		(void)sched_yield();
+}
+
+static void duplicate(struct fuzzer *f)
+{
+	enum kind kind = (enum kind)below(f, KINDS);
+	int fd = pick(f, kind);
+
+	if (fd >= 0)
+		keep(f, kind, fcntl(fd, F_DUPFD_CLOEXEC, 3));
+}
+
+/* By weight. */
+static void (*const actions[])(struct fuzzer *f) = {
+	noise,       noise,       device,      dump,        session,
+	session,     channel,     channel,     channel,     event,
+	event,       event,       event,       event_calls, control,
+	stream,      stream,      stream,      read_stream, read_stream,
+	read_stream, read_stream, read_stream, ask_stream,  map,
+	map,         drop,        drop,        drop,        drop,
+	others,      others,      duplicate,
+};
+
+static void *fuzz(void *arg)
+{
+	struct fuzzer *f = arg;
+
+	if (pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK))
+		return NULL;
+	while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
+		actions[below(f, sizeof(actions) / sizeof(actions[0]))](f);
+	(void)close(f->pipe[0]); /* with pages in it */
+	(void)close(f->pipe[1]);
+	return NULL;
+}
+
+/* ---- afterwards ---- */
+
+static unsigned int passed, failed;
+
+static void verdict(bool holds, const char *name, const char *why)
+{
+	if (holds)
+		printf("ok %s\n", name);
+	else
+		printf("FAIL %s: %s\n", name, why);
+	passed += holds;
+	failed += !holds;
+}
+
+static void everything_was_tried(void)
+{
+	char why[100] = "";
+	unsigned int nr;
+
+	for (nr = 1; nr <= 18; nr++) {
+		printf("  call %u: %llu succeeded, %llu failed\n", nr,
+		       (unsigned long long)succeeded[nr],
+		       (unsigned long long)failed_calls[nr]);
+		if (!why[0] && (!succeeded[nr] || !failed_calls[nr]))
+			(void)snprintf(why, sizeof(why), "call %u", nr);
+	}
+	verdict(!why[0], "every_call_succeeded_and_failed", why);
+}
+
+static void close_everything(void)
+{
+	uint32_t slot;
+
+	for (slot = 0; slot < SLOTS; slot++)
+		unmap(slot);
+	/* Those that threads lost sight of, too. */
+	if (syscall(SYS_close_range, 3u, ~0u, 0u))
+		perror("close_range");
+}
+
+static void everything_is_gone(void)
+{
+	struct sonde_mod_info info = { .size = sizeof(info) };
+	int fd = open(SONDE_MOD_DEVICE, O_RDWR | O_CLOEXEC);
+	char why[100];
+	int rc;
+
+	rc = ioctl(fd, SONDE_MOD_INFO, &info);
+	(void)snprintf(why, sizeof(why), "INFO %d, %u sessions", rc,
+		       info.nr_sessions);
+	verdict(!rc && !info.nr_sessions, "all_sessions_are_gone", why);
+	(void)close(fd);
+	rc = (int)syscall(SYS_delete_module, "sonde", O_NONBLOCK);
+	verdict(!rc, "module_can_be_unloaded", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+	static struct fuzzer fuzzers[THREADS];
+	pthread_t threads[THREADS];
+	struct timespec length = { 0 };
+	unsigned long seed, nr, i;
+
+	if (argc < 3) {
+		(void)fprintf(stderr,
+			      "usage: fuzz_ioctl SEED SECONDS [THREADS]\n");
+		return 2;
+	}
+	seed = strtoul(argv[1], NULL, 10);
+	length.tv_sec = strtol(argv[2], NULL, 10);
+	nr = argc > 3 ? strtoul(argv[3], NULL, 10) : 4;
+	nr = nr < 1 ? 1 : nr > THREADS ? THREADS : nr;
+	printf("seed %lu, %lu threads\n", seed, nr);
+	(void)signal(SIGPIPE, SIG_IGN);
+	fds[DEVICE][0] = open(SONDE_MOD_DEVICE, O_RDWR | O_CLOEXEC);
+	if (fds[DEVICE][0] < 0) {
+		perror(SONDE_MOD_DEVICE);
+		return 2;
+	}
+	for (i = 0; i < nr; i++) {
+		fuzzers[i].random = (seed + 1) * 0x9e3779b97f4a7c15ull + i;
+		if (pthread_create(&threads[i], NULL, fuzz, &fuzzers[i]))
+			return 2;
+	}
+	(void)nanosleep(&length, NULL); /* how long it runs, no more */
+	__atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
+	for (i = 0; i < nr; i++)
+		(void)pthread_join(threads[i], NULL);
+	printf("%llu calls\n", (unsigned long long)nr_calls);
+	everything_was_tried();
+	close_everything();
+	everything_is_gone();
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed ? 1 : 0;
+}

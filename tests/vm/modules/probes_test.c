@@ -1,0 +1,1214 @@
+// SPDX-License-Identifier: MIT
+/*
+ * probes_test.c - what probes record: each function is a claim.
+ *
+ * Needs sonde.ko and sonde_test.ko. Prints `ok NAME` or `FAIL NAME: why`, and
+ * `N passed, M failed`; status 1 if a claim failed.
+ *
+ * Where things lie in the kernel's structures is found out here, by looking for
+ * what is known: so no kernel's layout is written down.
+ */
+#include "client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "expr/program.h"
+
+#define SUBBUF  65536u
+#define SUBBUFS 8u
+#define COMM    "sonde-probes"
+
+/* As the kernel's sched_switch has it, in prev_state. */
+#define PREEMPTED 256u
+
+static const char *why; /* the claim at hand doesn't hold */
+
+#define CLAIM(condition)                          \
+	do {                                      \
+		if (!(condition)) {               \
+			if (!why)                 \
+				why = #condition; \
+			return;                   \
+		}                                 \
+	} while (0)
+
+/* ---- sessions ---- */
+
+struct trace {
+	int device, session, channel;
+	uint32_t nr_cpus;
+	int stream[CLIENT_CPUS_MAX];
+	const uint8_t *memory[CLIENT_CPUS_MAX];
+};
+
+static int must(int rc, const char *what)
+{
+	if (rc < 0)
+		die("%s", what);
+	return rc;
+}
+
+static void trace_open(struct trace *trace, pid_t self, pid_t tree)
+{
+	struct sonde_mod_session session = { .size = sizeof(session),
+					     .self = { self } };
+	struct sonde_mod_scope scope = { .size = sizeof(scope), .pid = tree };
+	struct sonde_mod_channel channel = { .size = sizeof(channel),
+					     .subbuf_bytes = SUBBUF,
+					     .nr_subbufs = SUBBUFS };
+
+	trace->nr_cpus = online_cpus();
+	trace->device = must(open(SONDE_MOD_DEVICE, O_RDWR), SONDE_MOD_DEVICE);
+	trace->session = must(ioctl(trace->device, SONDE_MOD_SESSION, &session),
+			      "SESSION");
+	if (tree)
+		(void)must(ioctl(trace->session, SONDE_MOD_SCOPE, &scope),
+			   "SCOPE");
+	trace->channel = must(
+		ioctl(trace->session, SONDE_MOD_CHANNEL, &channel), "CHANNEL");
+	for (uint32_t cpu = 0; cpu < trace->nr_cpus; cpu++) {
+		struct sonde_mod_stream stream = { .size = sizeof(stream),
+						   .cpu = cpu };
+
+		trace->stream[cpu] =
+			must(ioctl(trace->channel, SONDE_MOD_STREAM, &stream),
+			     "STREAM");
+		trace->memory[cpu] =
+			mmap(NULL, (SUBBUFS + 1) * SUBBUF, PROT_READ,
+			     MAP_SHARED, trace->stream[cpu], 0);
+		if (trace->memory[cpu] == MAP_FAILED)
+			die("mmap");
+	}
+}
+
+static void trace_close(const struct trace *trace)
+{
+	for (uint32_t cpu = 0; cpu < trace->nr_cpus; cpu++) {
+		(void)munmap((void *)trace->memory[cpu],
+			     (SUBBUFS + 1) * SUBBUF); /* it was mapped so */
+		(void)close(trace->stream[cpu]);      /* nothing to write */
+	}
+	(void)close(trace->channel);
+	(void)close(trace->session);
+	(void)close(trace->device);
+}
+
+static void trace_start(const struct trace *trace)
+{
+	(void)must(ioctl(trace->session, SONDE_MOD_START), "START");
+}
+
+static void trace_stop(const struct trace *trace)
+{
+	(void)must(ioctl(trace->session, SONDE_MOD_STOP), "STOP");
+}
+
+/* An event: its captures and filter are borrowed until it is added. */
+struct wish {
+	uint32_t type;
+	const char *name;
+	uint32_t number;
+	uint32_t flags;
+	uint32_t id;
+	uint32_t nr_caps;
+	struct sonde_mod_cap caps[8];
+	const struct sonde_program *filter;
+	uint32_t filter_bytes;
+	const struct sonde_mod_text *text; /* one */
+};
+
+static int trace_try(const struct trace *trace, const struct wish *wish)
+{
+	struct sonde_mod_event event = {
+		.size = sizeof(event),
+		.type = wish->type,
+		.id = wish->id,
+		.flags = wish->flags,
+		.number = wish->number,
+		.nr_caps = wish->nr_caps,
+		.caps = (uintptr_t)wish->caps,
+		.filter = (uintptr_t)wish->filter,
+		.filter_bytes = wish->filter_bytes,
+		.nr_texts = wish->text ? 1 : 0,
+		.texts = (uintptr_t)wish->text,
+	};
+	int rc;
+
+	if (wish->name)
+		(void)snprintf(event.name, sizeof(event.name), "%s",
+			       wish->name);
+	rc = ioctl(trace->channel, SONDE_MOD_EVENT, &event);
+	return rc < 0 ? -errno : rc;
+}
+
+static int trace_add(const struct trace *trace, const struct wish *wish)
+{
+	int rc = trace_try(trace, wish);
+
+	if (rc < 0) {
+		errno = -rc;
+		die("EVENT %s", wish->name ? wish->name : "system call");
+	}
+	return rc;
+}
+
+/* ---- records ---- */
+
+#define RECORDS_MAX 4096u
+
+struct record {
+	uint32_t id;
+	uint32_t tid;
+	uint32_t size;
+	uint8_t payload[4200];
+};
+
+static struct record records[RECORDS_MAX];
+static uint32_t nr_records;
+
+/* Bytes of the payload there; a test has events of one form only: fixed bytes,
+ * then perhaps a text, or a u32 and so many bytes. */
+struct form {
+	uint32_t bytes;
+	bool has_text;
+	bool has_buffer;
+};
+
+static uint32_t payload_size(const struct form *form, const uint8_t *at,
+			     uint32_t left)
+{
+	uint32_t bytes = form->bytes;
+	uint32_t length = 0;
+
+	if (form->has_text)
+		bytes += (uint32_t)strnlen((const char *)at + bytes,
+					   left - bytes) +
+			 1;
+	if (form->has_buffer) {
+		memcpy(&length, at + bytes, sizeof(length));
+		bytes += (uint32_t)sizeof(length) + length;
+	}
+	return bytes;
+}
+
+/* Returns the bytes of the record. */
+static uint32_t read_record(const struct form *form, const uint8_t *at,
+			    uint32_t left)
+{
+	struct record *record = &records[nr_records];
+	uint16_t id;
+	uint32_t head = 6;
+
+	memcpy(&id, at, sizeof(id));
+	record->id = id;
+	if (id == 65535) {
+		memcpy(&record->id, at + 2, sizeof(record->id));
+		head = 14;
+	}
+	memcpy(&record->tid, at + head, sizeof(record->tid));
+	head += sizeof(record->tid);
+	if (left < head + form->bytes)
+		die("a record is cut short");
+	record->size = payload_size(form, at + head, left - head);
+	if (record->size > left - head ||
+	    record->size > sizeof(record->payload))
+		die("a payload is too long");
+	memcpy(record->payload, at + head, record->size);
+	if (nr_records + 1 < RECORDS_MAX)
+		nr_records++;
+	return head + record->size;
+}
+
+static void read_stream(const struct trace *trace, uint32_t cpu,
+			const struct form *form)
+{
+	struct sonde_mod_chunk chunk = { .size = sizeof(chunk) };
+
+	while (ioctl(trace->stream[cpu], SONDE_MOD_GET, &chunk) == 1) {
+		const uint8_t *at = trace->memory[cpu] + chunk.offset;
+
+		for (uint32_t i = 0; i < chunk.bytes;)
+			i += read_record(form, at + i, chunk.bytes - i);
+		(void)must(ioctl(trace->stream[cpu], SONDE_MOD_PUT, &chunk),
+			   "PUT");
+		chunk = (struct sonde_mod_chunk){ .size = sizeof(chunk) };
+	}
+}
+
+static void trace_read(const struct trace *trace, struct form form)
+{
+	nr_records = 0;
+	for (uint32_t cpu = 0; cpu < trace->nr_cpus; cpu++)
+		read_stream(trace, cpu, &form);
+}
+
+/* The first of that id and thread, or NULL. */
+static const struct record *find(uint32_t id, uint32_t tid)
+{
+	for (uint32_t i = 0; i < nr_records; i++)
+		if (records[i].id == id && records[i].tid == tid)
+			return &records[i];
+	return NULL;
+}
+
+static uint32_t count(uint32_t id, uint32_t tid)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < nr_records; i++)
+		nr += records[i].id == id && (!tid || records[i].tid == tid);
+	return nr;
+}
+
+static uint64_t get64(const uint8_t *at)
+{
+	uint64_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint32_t get32(const uint8_t *at)
+{
+	uint32_t value;
+
+	memcpy(&value, at, sizeof(value));
+	return value;
+}
+
+static uint32_t own_tid(void)
+{
+	return (uint32_t)syscall(SYS_gettid);
+}
+
+/* ---- captures ---- */
+
+#define VALUE(arg, width)                                    \
+	{                                                    \
+		.kind = SONDE_MOD_VALUE, .index = (arg),     \
+		.from = SONDE_MOD_FROM_ARG, .bytes = (width) \
+	}
+#define OTHER(what, width)                                                \
+	{                                                                 \
+		.kind = SONDE_MOD_VALUE, .from = (what), .bytes = (width) \
+	}
+
+static const struct wish tick = {
+	.type = SONDE_MOD_TRACEPOINT,
+	.name = "sonde_test_tick",
+	.id = 1,
+	.nr_caps = 2,
+	.caps = { VALUE(0, 8), VALUE(1, 4) },
+};
+static const struct form tick_form = { .bytes = 12 };
+static int ticker;
+
+static void make_ticks(uint64_t nr)
+{
+	struct sonde_test_run run = { .count = nr, .batch = 1 };
+
+	test_run(ticker, &run);
+}
+
+/* ---- tracepoints ---- */
+
+static void generic_probe_gets_the_arguments(void)
+{
+	struct trace trace;
+
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &tick);
+	trace_start(&trace);
+	make_ticks(100);
+	trace_stop(&trace);
+	trace_read(&trace, tick_form);
+	trace_close(&trace);
+	CLAIM(count(1, own_tid()) == 100);
+	for (uint32_t i = 0; i < nr_records; i++) {
+		uint64_t value = get64(records[i].payload);
+
+		CLAIM(get32(records[i].payload + 8) ==
+		      sonde_test_number(value));
+	}
+}
+
+/* Where in the running task are its name and a pointer to itself. */
+static int16_t comm_offset;
+static int16_t self_offset;
+
+static void task_is_copied_and_searched(void)
+{
+	const struct wish wish = {
+		.type = SONDE_MOD_TRACEPOINT,
+		.name = "sonde_test_tick",
+		.id = 1,
+		.nr_caps = 2,
+		.caps = { OTHER(SONDE_MOD_FROM_CURRENT, 8),
+			  { .kind = SONDE_MOD_BYTES,
+			    .from = SONDE_MOD_FROM_CURRENT,
+			    .max = SONDE_MOD_TEXT_MAX } },
+	};
+	const uint8_t *task;
+	struct trace trace;
+	uint64_t address;
+
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	make_ticks(1);
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .bytes = 8 + SONDE_MOD_TEXT_MAX });
+	trace_close(&trace);
+	CLAIM(nr_records == 1);
+	address = get64(records[0].payload);
+	task = records[0].payload + 8;
+	for (int i = 8; i < (int)SONDE_MOD_TEXT_MAX - 16; i += 8) {
+		if (!comm_offset && !strcmp((const char *)task + i, COMM))
+			comm_offset = (int16_t)i;
+		if (!self_offset && get64(task + i) == address)
+			self_offset = (int16_t)i;
+	}
+	CLAIM(comm_offset);
+	CLAIM(self_offset);
+}
+
+static void paths_lead_to_what_pointers_point_to(void)
+{
+	const struct wish wish = {
+		.type = SONDE_MOD_TRACEPOINT,
+		.name = "sonde_test_tick",
+		.id = 1,
+		.nr_caps = 2,
+		.caps = { { .kind = SONDE_MOD_VALUE,
+			    .from = SONDE_MOD_FROM_CURRENT,
+			    .bytes = 8,
+			    .from_bytes = 1,
+			    .nr_path = 1,
+			    .offset = { (int16_t)(comm_offset + 1) } },
+			  { .kind = SONDE_MOD_STRING,
+			    .from = SONDE_MOD_FROM_CURRENT,
+			    .max = 16,
+			    .nr_path = 3,
+			    .offset = { self_offset, self_offset,
+					comm_offset } } },
+	};
+	struct trace trace;
+
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	make_ticks(1);
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .bytes = 8, .has_text = true });
+	trace_close(&trace);
+	CLAIM(nr_records == 1);
+	CLAIM(get64(records[0].payload) == (uint8_t)COMM[1]);
+	CLAIM(!strcmp((char *)records[0].payload + 8, COMM));
+}
+
+/* The tick's value is no address; its number, widened, is none either. */
+static void bad_pointers_read_as_zeros(void)
+{
+	const struct wish wish = {
+		.type = SONDE_MOD_TRACEPOINT,
+		.name = "sonde_test_tick",
+		.id = 1,
+		.nr_caps = 5,
+		.caps = { { .kind = SONDE_MOD_VALUE, .bytes = 8, .nr_path = 1 },
+			  { .kind = SONDE_MOD_VALUE, .bytes = 4, .nr_path = 3 },
+			  { .kind = SONDE_MOD_BYTES, .max = 32, .index = 1 },
+			  { .kind = SONDE_MOD_BYTES,
+			    .max = 4,
+			    .from = SONDE_MOD_FROM_STACK },
+			  { .kind = SONDE_MOD_STRING, .max = 32 } },
+	};
+	static const uint8_t zeros[49];
+	struct trace trace;
+
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	make_ticks(50);
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .bytes = 48, .has_text = true });
+	trace_close(&trace);
+	CLAIM(nr_records == 50);
+	for (uint32_t i = 0; i < nr_records; i++) {
+		CLAIM(records[i].size == 49);
+		CLAIM(!memcmp(records[i].payload, zeros, 49));
+	}
+}
+
+static void lists_that_make_no_sense_are_refused(void)
+{
+	struct wish wish = tick;
+	struct trace trace;
+	bool is_good = true;
+
+	trace_open(&trace, 0, 0);
+	wish.caps[0].kind = SONDE_MOD_KINDS;
+	is_good &= trace_try(&trace, &wish) == -EINVAL;
+	wish = tick;
+	wish.caps[0].bytes = 3;
+	is_good &= trace_try(&trace, &wish) == -EINVAL;
+	wish = tick;
+	wish.caps[1].index = 12;
+	is_good &= trace_try(&trace, &wish) == -EINVAL;
+	wish = tick;
+	wish.caps[0].nr_path = 4;
+	is_good &= trace_try(&trace, &wish) == -EINVAL;
+	wish = tick;
+	wish.caps[0] = (struct sonde_mod_cap){ .kind = SONDE_MOD_STRING };
+	is_good &= trace_try(&trace, &wish) == -EINVAL;
+	wish = tick;
+	wish.name = "no_such_tracepoint";
+	is_good &= trace_try(&trace, &wish) == -ENOENT;
+	trace_close(&trace);
+	CLAIM(is_good);
+}
+
+/* ---- switches ---- */
+
+static void sleep_and_wake(int rounds)
+{
+	int there[2], back[2];
+	char byte = 0;
+	pid_t child;
+
+	if (pipe(there) || pipe(back))
+		die("pipe");
+	child = fork();
+	if (child == 0) {
+		for (int i = 0; i < rounds; i++)
+			if (read(there[0], &byte, 1) != 1 ||
+			    write(back[1], &byte, 1) != 1)
+				_exit(2);
+		_exit(0);
+	}
+	for (int i = 0; i < rounds; i++)
+		if (write(there[1], &byte, 1) != 1 ||
+		    read(back[0], &byte, 1) != 1)
+			die("ping-pong");
+	(void)waitpid(child, NULL, 0); /* it is ours */
+	(void)close(there[0]), (void)close(there[1]);
+	(void)close(back[0]), (void)close(back[1]);
+}
+
+/* Without priorities and states, which only typed probes say as they are shown:
+ * here each is compared in what the other has as well. */
+static void typed_and_generic_probes_agree_on_switches(void)
+{
+	const struct wish generic = {
+		.type = SONDE_MOD_TRACEPOINT,
+		.name = "sched_switch",
+		.id = 2,
+		.nr_caps = 3,
+		.caps = { { .kind = SONDE_MOD_BYTES,
+			    .index = 1,
+			    .max = 16,
+			    .nr_path = 1,
+			    .offset = { comm_offset } },
+			  VALUE(3, 8),
+			  { .kind = SONDE_MOD_BYTES,
+			    .index = 2,
+			    .max = 16,
+			    .nr_path = 1,
+			    .offset = { comm_offset } } },
+	};
+	struct wish typed = generic;
+	struct trace one, two;
+	uint32_t slept = 0;
+
+	typed.flags = SONDE_MOD_TYPED;
+	trace_open(&one, 0, 0);
+	trace_open(&two, 0, 0);
+	(void)trace_add(&one, &typed);
+	(void)trace_add(&two, &generic);
+	bind_to(0);
+	trace_start(&one);
+	trace_start(&two);
+	sleep_and_wake(200);
+	trace_stop(&two);
+	trace_stop(&one);
+	static struct record typed_ones[RECORDS_MAX];
+	uint32_t nr_typed;
+
+	trace_read(&one, (struct form){ .bytes = 56 });
+	memcpy(typed_ones, records, sizeof(records));
+	nr_typed = nr_records;
+	trace_read(&two, (struct form){ .bytes = 40 });
+	trace_close(&one);
+	trace_close(&two);
+	/* The first started sooner and stopped later: from each generic one's
+	 * thread on they are the same sequence. */
+	for (uint32_t i = 0, j = 0; i < nr_records; i++, j++) {
+		const uint8_t *a;
+		const uint8_t *b = records[i].payload;
+
+		while (j < nr_typed &&
+		       (typed_ones[j].tid != records[i].tid ||
+			memcmp(typed_ones[j].payload + 32, b + 24, 16)))
+			j++;
+		CLAIM(j < nr_typed);
+		a = typed_ones[j].payload;
+		CLAIM(!memcmp(a, b, 16));
+		CLAIM(get32(a + 16) == records[i].tid);
+		/* Who is preempted on his way to sleep has the state already,
+		 * but the kernel calls it PREEMPTED. */
+		if (get64(b + 16) == 1 && get64(a + 24) != PREEMPTED &&
+		    !strncmp((char *)b, COMM, 16)) {
+			CLAIM(get64(a + 24) == 1);
+			CLAIM(get32(a + 20) == 20);
+			slept++;
+		}
+	}
+	CLAIM(slept >= 200);
+}
+
+/* ---- system calls' texts ---- */
+
+static struct wish of_openat(uint32_t id)
+{
+	return (struct wish){
+		.type = SONDE_MOD_SYSCALL_ENTRY,
+		.number = SYS_openat,
+		.id = id,
+		.nr_caps = 2,
+		.caps = { VALUE(0, 4),
+			  { .kind = SONDE_MOD_USTRING,
+			    .index = 1,
+			    .max = 64 } },
+	};
+}
+
+static const struct form openat_form = { .bytes = 4, .has_text = true };
+
+/* Texts of the program itself may not be in memory yet: here they are. */
+static void try_open_copy(const char *path)
+{
+	char copy[16];
+
+	(void)snprintf(copy, sizeof(copy), "%s", path);
+	(void)syscall(SYS_openat, AT_FDCWD, copy, O_RDONLY); /* it may fail */
+}
+
+static void try_open(const void *path)
+{
+	(void)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY); /* it may fail */
+}
+
+static void user_strings_are_read_as_far_as_they_are_there(void)
+{
+	const struct wish wish = of_openat(1);
+	char *pages = mmap(NULL, 8192, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char longer[101];
+	struct trace trace;
+
+	if (pages == MAP_FAILED || mprotect(pages + 4096, 4096, PROT_NONE))
+		die("mmap");
+	memcpy(pages + 4096 - 5, "/cut/", 5);
+	(void)strcpy(pages + 100, "/whole");
+	memset(longer, 'x', 100);
+	longer[100] = 0;
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	try_open(pages + 100);
+	try_open(pages + 4096 - 5);
+	try_open(pages + 4096);
+	try_open(NULL);
+	try_open(longer);
+	trace_stop(&trace);
+	trace_read(&trace, openat_form);
+	trace_close(&trace);
+	(void)munmap(pages, 8192); /* it was mapped so */
+	CLAIM(count(1, own_tid()) == 5);
+	CLAIM(get32(records[0].payload) == (uint32_t)AT_FDCWD);
+	CLAIM(!strcmp((char *)records[0].payload + 4, "/whole"));
+	CLAIM(!strcmp((char *)records[1].payload + 4, "/cut/"));
+	CLAIM(!records[2].payload[4] && !records[3].payload[4]);
+	CLAIM(strlen((char *)records[4].payload + 4) == 63);
+}
+
+static void lists_of_user_strings_are_joined(void)
+{
+	const struct wish wish = {
+		.type = SONDE_MOD_SYSCALL_ENTRY,
+		.number = SYS_execve,
+		.id = 1,
+		.nr_caps = 1,
+		.caps = { { .kind = SONDE_MOD_USTRINGS,
+			    .index = 1,
+			    .max = 12 } },
+	};
+	char *const some[] = { "a", "bc", "", "d", NULL };
+	char *const many[] = { "0123456", "789abc", "more", NULL };
+	char *const none[] = { NULL };
+	struct trace trace;
+
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	(void)execve("/none", some, none); /* there is no such file */
+	(void)execve("/none", many, none);
+	(void)execve("/none", none, none);
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .has_text = true });
+	trace_close(&trace);
+	CLAIM(count(1, own_tid()) == 3);
+	CLAIM(!strcmp((char *)records[0].payload, "a bc  d"));
+	CLAIM(!strcmp((char *)records[1].payload, "0123456 789"));
+	CLAIM(!strcmp((char *)records[2].payload, ""));
+}
+
+static void buffers_are_as_long_as_the_call_says(void)
+{
+	const struct wish wish = {
+		.type = SONDE_MOD_SYSCALL_ENTRY,
+		.number = SYS_write,
+		.id = 1,
+		.nr_caps = 1,
+		.caps = { { .kind = SONDE_MOD_UBUFFER,
+			    .index = 1,
+			    .length = 2,
+			    .max = 8 } },
+	};
+	struct trace trace;
+	int null = must(open("/dev/null", O_WRONLY), "/dev/null");
+
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	(void)!write(null, "12345", 5);
+	(void)!write(null, "0123456789", 10);
+	(void)!write(null, "", 0);
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .has_buffer = true });
+	trace_close(&trace);
+	(void)close(null);
+	CLAIM(count(1, own_tid()) == 3);
+	CLAIM(get32(records[0].payload) == 5);
+	CLAIM(!memcmp(records[0].payload + 4, "12345", 5));
+	CLAIM(get32(records[1].payload) == 8);
+	CLAIM(!memcmp(records[1].payload + 4, "01234567", 8));
+	CLAIM(get32(records[2].payload) == 0);
+}
+
+/* ---- kprobes ---- */
+
+static struct wish of_function(uint32_t type, uint32_t id)
+{
+	return (struct wish){
+		.type = type,
+		.name = "do_sys_openat2", /* (int, const char *, ...) */
+		.id = id,
+		.nr_caps = 3,
+		.caps = { VALUE(0, 4),
+			  OTHER(SONDE_MOD_FROM_RESULT, 8),
+			  { .kind = SONDE_MOD_USTRING,
+			    .index = 1,
+			    .max = 64 } },
+	};
+}
+
+static void check_opened(uint32_t id, uint64_t result)
+{
+	const struct record *record = find(id, own_tid());
+
+	CLAIM(record);
+	CLAIM(get32(record->payload) == (uint32_t)AT_FDCWD);
+	CLAIM(get64(record->payload + 4) == result);
+	CLAIM(!strcmp((const char *)record->payload + 12, "/dev/zero"));
+	CLAIM(count(id, own_tid()) == 1);
+}
+
+static void kprobes_kretprobes_and_functions_have_arguments(void)
+{
+	static const uint32_t types[] = { SONDE_MOD_KPROBE, SONDE_MOD_KRETPROBE,
+					  SONDE_MOD_FUNCTION };
+	struct trace trace;
+	int fd;
+
+	trace_open(&trace, 0, 0);
+	for (uint32_t i = 0; i < 3; i++) {
+		const struct wish wish = of_function(types[i], i + 1);
+
+		(void)trace_add(&trace, &wish);
+	}
+	trace_start(&trace);
+	fd = (int)syscall(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY);
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .bytes = 12, .has_text = true });
+	trace_close(&trace);
+	(void)close(fd);
+	check_opened(1, 0);
+	check_opened(2, (uint64_t)fd);
+	check_opened(3, 0);
+}
+
+static void places_that_are_not_there_are_refused(void)
+{
+	struct wish wish = of_function(SONDE_MOD_KPROBE, 1);
+	struct trace trace;
+	bool is_good = true;
+
+	trace_open(&trace, 0, 0);
+	wish.name = "do_sys_openat2+junk";
+	is_good &= trace_try(&trace, &wish) == -EINVAL;
+	wish.name = "there_is_no_such_function";
+	is_good &= trace_try(&trace, &wish) < 0;
+	wish.type = SONDE_MOD_FUNCTION;
+	is_good &= trace_try(&trace, &wish) == -ENOENT;
+	wish.name = "do_sys_open*";
+	is_good &= trace_try(&trace, &wish) == -EINVAL;
+	trace_close(&trace);
+	CLAIM(is_good);
+}
+
+/* ---- who is recorded ---- */
+
+/* A child that waits for a byte, opens "/one", and has a child open "/two". */
+static pid_t make_family(int *ret_go)
+{
+	int go[2];
+	char byte;
+	pid_t pid;
+
+	if (pipe(go))
+		die("pipe");
+	pid = fork();
+	if (pid) {
+		(void)close(go[0]);
+		*ret_go = go[1];
+		return pid;
+	}
+	if (read(go[0], &byte, 1) != 1)
+		_exit(2);
+	try_open_copy("/one");
+	pid = fork();
+	if (!pid) {
+		try_open_copy("/two");
+		_exit(0);
+	}
+	(void)waitpid(pid, NULL, 0); /* it is ours */
+	_exit(0);
+}
+
+static bool was_opened(const char *path)
+{
+	for (uint32_t i = 0; i < nr_records; i++)
+		if (!strcmp((char *)records[i].payload + 4, path))
+			return true;
+	return false;
+}
+
+static void scope_follows_children_and_leaves_out_others(void)
+{
+	const struct wish wish = of_openat(1);
+	struct trace trace;
+	int go;
+	pid_t child = make_family(&go);
+
+	trace_open(&trace, 0, child);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	try_open_copy("/other");
+	if (write(go, "", 1) != 1)
+		die("go");
+	(void)waitpid(child, NULL, 0); /* it is ours */
+	try_open_copy("/other");
+	trace_stop(&trace);
+	trace_read(&trace, openat_form);
+	trace_close(&trace);
+	(void)close(go);
+	CLAIM(was_opened("/one"));
+	CLAIM(was_opened("/two"));
+	CLAIM(!was_opened("/other"));
+}
+
+static void self_is_left_out_but_for_switches(void)
+{
+	const struct wish wish = of_openat(1);
+	struct wish switches = of_openat(2);
+	struct trace trace;
+	struct trace other;
+	uint32_t nr_switches;
+	int go;
+	pid_t child = make_family(&go);
+
+	switches = (struct wish){ .type = SONDE_MOD_TRACEPOINT,
+				  .name = "sched_switch",
+				  .id = 2,
+				  .flags = SONDE_MOD_TYPED };
+	trace_open(&trace, getpid(), 0);
+	trace_open(&other, getpid(), 0);
+	(void)trace_add(&trace, &wish);
+	(void)trace_add(&other, &switches);
+	trace_start(&trace);
+	trace_start(&other);
+	try_open_copy("/self");
+	if (write(go, "", 1) != 1)
+		die("go");
+	(void)waitpid(child, NULL, 0); /* it is ours */
+	trace_stop(&other);
+	trace_stop(&trace);
+	(void)close(go);
+	trace_read(&other, (struct form){ .bytes = 56 });
+	nr_switches = count(2, own_tid());
+	trace_read(&trace, openat_form);
+	trace_close(&trace);
+	trace_close(&other);
+	CLAIM(was_opened("/one"));
+	CLAIM(!was_opened("/self"));
+	CLAIM(nr_switches > 0);
+}
+
+/* ---- conditions ---- */
+
+struct small {
+	struct sonde_program head;
+	struct sonde_expr_op ops[4];
+	char texts[16];
+};
+
+/* `first` jumps to what is false if what it tests is not so. */
+static uint32_t judge(struct small *small, struct sonde_expr_op load,
+		      struct sonde_expr_op test, const char *text)
+{
+	uint32_t n = 0;
+
+	memset(small, 0, sizeof(*small));
+	if (load.code != SONDE_EXPR_OP_END_TRUE)
+		small->ops[n++] = load;
+	test.target = n + 2;
+	small->ops[n++] = test;
+	small->ops[n++].code = SONDE_EXPR_OP_END_TRUE;
+	small->ops[n++].code = SONDE_EXPR_OP_END_FALSE;
+	small->head.nr_ops = n;
+	small->head.bases = 3;
+	small->head.type = SONDE_EXPR_INT;
+	small->head.texts_bytes = sizeof(small->texts);
+	(void)strncpy((char *)&small->ops[n], text, 15);
+	return (uint32_t)(sizeof(small->head) + n * sizeof(test) + 16);
+}
+
+static const struct sonde_expr_op nothing = { .code = SONDE_EXPR_OP_END_TRUE };
+
+/* How many of 64 ticks in a row pass. */
+static uint32_t ticks_that_pass(struct small *small, uint32_t bytes,
+				bool is_plain)
+{
+	struct wish wish = tick;
+	struct trace trace;
+
+	wish.filter = &small->head;
+	wish.filter_bytes = bytes;
+	if (!is_plain) /* the same value, but no quick filter for it */
+		wish.caps[1].from_bytes = 4;
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	make_ticks(64);
+	trace_stop(&trace);
+	trace_read(&trace, tick_form);
+	trace_close(&trace);
+	return nr_records;
+}
+
+static void check_condition(bool is_plain)
+{
+	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_IF_MEM32_IS,
+				    .offset = 8,
+				    .number = 1 };
+	const struct sonde_expr_op load = { .code = SONDE_EXPR_OP_LOAD_Z32,
+					    .offset = 8 };
+	struct small small;
+	uint32_t bytes = judge(&small, nothing, op, "");
+	uint32_t below;
+
+	CLAIM(ticks_that_pass(&small, bytes, is_plain) == 0);
+	small.ops[0].sense = 1; /* now: is not 1 */
+	CLAIM(ticks_that_pass(&small, bytes, is_plain) == 64);
+	op = (struct sonde_expr_op){ .code = SONDE_EXPR_OP_IF_BELOW_U,
+				     .number = 0x80000000u };
+	bytes = judge(&small, load, op, "");
+	below = ticks_that_pass(&small, bytes, is_plain);
+	CLAIM(below > 0 && below < 64);
+	for (uint32_t i = 0; i < nr_records; i++)
+		CLAIM(get32(records[i].payload + 8) < 0x80000000u);
+}
+
+static void quick_conditions_hold_or_not(void)
+{
+	check_condition(true);
+}
+
+/* How many of 256 ticks, each with another low byte, pass. */
+static uint32_t bytes_that_pass(struct small *small, uint32_t bytes)
+{
+	struct wish wish = tick;
+	struct trace trace;
+
+	wish.nr_caps = 1;
+	wish.caps[0].bytes = 1;
+	wish.filter = &small->head;
+	wish.filter_bytes = bytes;
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	make_ticks(256);
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .bytes = 1 });
+	trace_close(&trace);
+	return nr_records;
+}
+
+static void quick_conditions_are_exact(void)
+{
+	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_IF_MEM8_IS,
+				    .number = 77 };
+	const struct sonde_expr_op z8 = { .code = SONDE_EXPR_OP_LOAD_Z8 };
+	const struct sonde_expr_op s8 = { .code = SONDE_EXPR_OP_LOAD_S8 };
+	struct small small;
+	uint32_t bytes = judge(&small, nothing, op, "");
+
+	CLAIM(bytes_that_pass(&small, bytes) == 1);
+	small.ops[0].sense = 1;
+	CLAIM(bytes_that_pass(&small, bytes) == 255);
+	op.code = SONDE_EXPR_OP_IF_BELOW_U;
+	bytes = judge(&small, z8, op, "");
+	CLAIM(bytes_that_pass(&small, bytes) == 77);
+	small.ops[1].sense = 1;
+	CLAIM(bytes_that_pass(&small, bytes) == 256 - 77);
+	op.code = SONDE_EXPR_OP_IF_BELOW_S;
+	op.number = (uint64_t)-3;
+	bytes = judge(&small, s8, op, "");
+	CLAIM(bytes_that_pass(&small, bytes) == 125);
+	small.ops[1].sense = 1;
+	CLAIM(bytes_that_pass(&small, bytes) == 256 - 125);
+}
+
+static void staged_conditions_hold_or_not(void)
+{
+	check_condition(false);
+}
+
+static void conditions_on_texts_hold_or_not(void)
+{
+	const struct sonde_expr_op load = { .code = SONDE_EXPR_OP_CALL_TEXT,
+					    .number = SONDE_EXPR_STRING };
+	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_IF_TEXT_IS,
+				    .length = 4 };
+	const struct sonde_mod_text text = { .offset = UINT32_MAX };
+	struct wish wish = of_openat(1);
+	struct wish globbed = of_openat(2);
+	struct small is, glob;
+	struct trace trace;
+
+	/* without the text, the call jumps to what is false */
+	wish.filter_bytes = judge(&is, load, op, "/two");
+	is.ops[0].target = 3;
+	wish.filter = &is.head;
+	op.code = SONDE_EXPR_OP_IF_GLOB;
+	op.length = 3;
+	globbed.filter_bytes = judge(&glob, load, op, "/t*");
+	glob.ops[0].target = 3;
+	globbed.filter = &glob.head;
+	wish.text = globbed.text = &text;
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	(void)trace_add(&trace, &globbed);
+	trace_start(&trace);
+	try_open_copy("/one");
+	try_open_copy("/two");
+	try_open_copy("/three");
+	trace_stop(&trace);
+	trace_read(&trace, openat_form);
+	trace_close(&trace);
+	CLAIM(count(1, own_tid()) == 1 && count(2, own_tid()) == 2);
+	CLAIM(!strcmp((const char *)find(1, own_tid())->payload + 4, "/two"));
+}
+
+static void programs_that_make_no_sense_are_refused(void)
+{
+	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_IF_MEM32_IS,
+				    .offset = 9 };
+	const struct sonde_expr_op load = { .code = SONDE_EXPR_OP_LOAD_FLOAT };
+	struct wish wish = tick;
+	struct small small;
+	struct trace trace;
+	bool is_good = true;
+
+	trace_open(&trace, 0, 0);
+	wish.filter = &small.head;
+	wish.filter_bytes = judge(&small, nothing, op, "");
+	is_good &= trace_try(&trace, &wish) == -EINVAL; /* beyond the payload */
+	small.ops[0].offset = 8;
+	small.ops[0].target = 0;
+	is_good &= trace_try(&trace, &wish) == -EINVAL; /* a loop */
+	small.ops[0].target = 2;
+	wish.filter_bytes--;
+	is_good &= trace_try(&trace, &wish) == -EINVAL; /* cut */
+	op = (struct sonde_expr_op){ .code = SONDE_EXPR_OP_IF_D };
+	wish.filter_bytes = judge(&small, load, op, "");
+	is_good &= trace_try(&trace, &wish) == -EOPNOTSUPP; /* doubles */
+	trace_close(&trace);
+	CLAIM(is_good);
+}
+
+/* ---- sessions, events ---- */
+
+static void sessions_have_filters_of_their_own(void)
+{
+	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_IF_MEM32_IS,
+				    .offset = 8 };
+	struct wish first = tick, second = tick;
+	struct small small;
+	struct trace one, two;
+	uint32_t nr_of_one;
+
+	first.filter_bytes = judge(&small, nothing, op, "");
+	first.filter = &small.head;
+	trace_open(&one, 0, 0);
+	trace_open(&two, 0, 0);
+	(void)trace_add(&one, &first);
+	small.ops[0].sense = 1;
+	second.filter = first.filter;
+	second.filter_bytes = first.filter_bytes;
+	(void)trace_add(&two, &second);
+	trace_start(&one);
+	trace_start(&two);
+	make_ticks(1000);
+	trace_stop(&one);
+	trace_stop(&two);
+	trace_read(&one, tick_form);
+	nr_of_one = nr_records;
+	trace_read(&two, tick_form);
+	trace_close(&one);
+	trace_close(&two);
+	CLAIM(nr_of_one == 0 && nr_records == 1000);
+}
+
+static void events_are_switched_on_and_off(void)
+{
+	struct sonde_mod_event_counts counts = { .size = sizeof(counts) };
+	struct wish wish = tick;
+	struct trace trace;
+	int event;
+
+	wish.flags = SONDE_MOD_DISABLED | SONDE_MOD_WANT_FD;
+	trace_open(&trace, 0, 0);
+	event = trace_add(&trace, &wish);
+	trace_start(&trace);
+	make_ticks(10);
+	(void)must(ioctl(event, SONDE_MOD_ENABLE), "ENABLE");
+	make_ticks(20);
+	(void)must(ioctl(event, SONDE_MOD_DISABLE), "DISABLE");
+	make_ticks(40);
+	(void)must(ioctl(event, SONDE_MOD_EVENT_COUNTS, &counts), "COUNTS");
+	trace_stop(&trace);
+	trace_read(&trace, tick_form);
+	(void)close(event);
+	trace_close(&trace);
+	CLAIM(nr_records == 20);
+	CLAIM(counts.recorded == 20 && counts.filtered == 0);
+}
+
+/* Probes of a tracepoint that is used all the time come and go. */
+static void probes_come_and_go_while_they_are_called(void)
+{
+	struct wish wish = { .type = SONDE_MOD_TRACEPOINT,
+			     .name = "sched_switch",
+			     .id = 1,
+			     .flags = SONDE_MOD_TYPED };
+	struct trace trace;
+
+	for (int i = 0; i < 20; i++) {
+		trace_open(&trace, 0, i & 1 ? getpid() : 0);
+		(void)trace_add(&trace, &wish);
+		trace_start(&trace);
+		sleep_and_wake(5);
+		if (i & 2)
+			trace_stop(&trace);
+		trace_close(&trace);
+	}
+}
+
+static void nothing_holds_the_module_when_all_is_closed(void)
+{
+	char text[16] = "";
+	int fd = must(open("/sys/module/sonde/refcnt", O_RDONLY), "refcnt");
+
+	CLAIM(read(fd, text, sizeof(text) - 1) > 0);
+	(void)close(fd);
+	CLAIM(atoi(text) == 0);
+}
+
+/* ---- all of them, in order: some find out what others use ---- */
+
+#define TEST(name)          \
+	{                   \
+#name, name \
+	}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} tests[] = {
+	TEST(generic_probe_gets_the_arguments),
+	TEST(task_is_copied_and_searched),
+	TEST(paths_lead_to_what_pointers_point_to),
+	TEST(bad_pointers_read_as_zeros),
+	TEST(lists_that_make_no_sense_are_refused),
+	TEST(typed_and_generic_probes_agree_on_switches),
+	TEST(user_strings_are_read_as_far_as_they_are_there),
+	TEST(lists_of_user_strings_are_joined),
+	TEST(buffers_are_as_long_as_the_call_says),
+	TEST(kprobes_kretprobes_and_functions_have_arguments),
+	TEST(places_that_are_not_there_are_refused),
+	TEST(scope_follows_children_and_leaves_out_others),
+	TEST(self_is_left_out_but_for_switches),
+	TEST(quick_conditions_hold_or_not),
+	TEST(quick_conditions_are_exact),
+	TEST(staged_conditions_hold_or_not),
+	TEST(conditions_on_texts_hold_or_not),
+	TEST(programs_that_make_no_sense_are_refused),
+	TEST(sessions_have_filters_of_their_own),
+	TEST(events_are_switched_on_and_off),
+	TEST(probes_come_and_go_while_they_are_called),
+	TEST(nothing_holds_the_module_when_all_is_closed),
+};
+
+int main(void)
+{
+	uint32_t passed = 0;
+	uint32_t failed = 0;
+
+	(void)prctl(PR_SET_NAME, COMM); /* a name that fits */
+	(void)setvbuf(stdout, NULL, _IOLBF, 0);
+	ticker = test_open();
+	for (size_t i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {
+		why = NULL;
+		tests[i].run();
+		if (why)
+			printf("FAIL %s: not so: %s\n", tests[i].name, why);
+		else
+			printf("ok %s\n", tests[i].name);
+		passed += !why;
+		failed += why != NULL;
+	}
+	printf("%u passed, %u failed\n", passed, failed);
+	return failed != 0;
+}
