@@ -279,23 +279,16 @@ def run_passes(built, todo, **guest):
 
 # ---- what an event costs ----
 
-def measured(built, cpus=(1,)):
-    """Instructions by name, in guests that count them."""
-    found = {}
-    for nr in cpus:
-        command = f"cost -c {nr}" if nr > 1 or len(cpus) > 1 else "cost"
-        module = "sonde.ko typed_test=sonde_test_tick"
-        todo = [Pass(f"cost{nr}", module, command)]
-        if nr == 1 and len(cpus) > 1:
-            todo.append(Pass("cost", module, "cost"))
-        results = run_passes(built, todo, cpus=nr, icount=True)
-        for one, result in zip(todo, results):
-            if result.failed:
-                raise Problem(f"{one.name}: " + "; ".join(result.lines))
-            text = (built.share / f"{one.name}.log").read_text()
-            found |= {n: float(v) for n, v in
-                      re.findall(r"^cost (\S+) (-?[\d.]+)$", text, re.M)}
-    return found
+def measured(built):
+    """Instructions by name, in a guest that counts them; which starts with one
+    CPU only."""
+    todo = Pass("cost", "sonde.ko typed_test=sonde_test_tick", "cost")
+    result, = run_passes(built, [todo], cpus=1, icount=True)
+    if result.failed:
+        raise Problem("cost: " + "; ".join(result.lines))
+    text = (built.share / "cost.log").read_text()
+    return {n: float(v) for n, v in
+            re.findall(r"^cost (\S+) (-?[\d.]+)$", text, re.M)}
 
 
 def verdict_on_must(table, name, found):
@@ -344,19 +337,6 @@ def instructions(built):
     return results
 
 
-def costs_of(built, quick):
-    cpus = (1,) if quick else (1, 2, 4)
-    found = measured(built, cpus)
-    results = judge(built.kernel.name, found)
-    alone = found.get("cpus1_cpu0")
-    for name, value in sorted(found.items()):
-        if alone and name.startswith("cpus"):
-            good = abs(value - alone) <= 0.02 * alone
-            results.append(Result(f"cost {name}", int(good), int(not good),
-                                  [f"{value:.1f} instructions"]))
-    return results
-
-
 def check(cache, name, quick):
     """Builds and tries our modules for a kernel; its results."""
     kernel = cache.kernel(name)
@@ -370,5 +350,5 @@ def check(cache, name, quick):
         results += run_passes(built, mutant_passes())
         results += run_passes(built, [single_step()], host=True)
     if name in json.loads(COSTS.read_text())["kernels"]:
-        results += costs_of(built, quick)
+        results += judge(kernel.name, measured(built))
     return results

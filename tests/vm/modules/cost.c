@@ -3,20 +3,15 @@
  * cost.c - how many instructions an event takes, in a guest whose counter counts
  * instructions (QEMU's -icount shift=0).
  *
- *	cost [-c CPUS]
- *
  * Prints `cost NAME VALUE`: instructions for one event more than for a turn of
- * the same loop without it, in hundredths. Without -c on CPU 0, with interrupts
- * off meanwhile, means over many events, sub-buffers' ends included; system
- * calls, which can't be made so, by the cheapest of many batches. With -c: CPUs
- * 0 to CPUS - 1 make events at once, and each one's cheapest batch counts: one
- * that was not interrupted by another CPU's turn. For the typed probe, sonde.ko
- * is loaded with typed_test=sonde_test_tick.
+ * the same loop without it, in hundredths. With interrupts off meanwhile, means
+ * over many events, sub-buffers' ends included; system calls, which can't be
+ * made so, by the cheapest of many batches. For the typed probe, sonde.ko is
+ * loaded with typed_test=sonde_test_tick.
  */
 #include "client.h"
 
 #include <inttypes.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -267,72 +262,11 @@ static void syscall_entry(void)
 	client_close(&client);
 }
 
-/* ---- several CPUs at once ---- */
-
-struct cpu {
-	pthread_t thread;
-	uint32_t cpu;
-	uint32_t flags;
-	uint64_t least;
-};
-
-static void *cpu_work(void *ctx)
-{
-	struct cpu *cpu = ctx;
-	struct sonde_test_run run = { .count = (uint64_t)BATCH * ROUNDS * 4,
-				      .batch = BATCH,
-				      .flags =
-					      cpu->flags | SONDE_TEST_NO_IRQS };
-
-	bind_to(cpu->cpu);
-	test_run(device, &run);
-	cpu->least = run.least;
-	return NULL;
-}
-
-static void cpus_least(struct cpu *cpus, uint32_t nr, uint32_t flags)
-{
-	for (uint32_t i = 0; i < nr; i++) {
-		cpus[i].cpu = i;
-		cpus[i].flags = flags;
-		if (pthread_create(&cpus[i].thread, NULL, cpu_work, &cpus[i]))
-			die("thread");
-	}
-	for (uint32_t i = 0; i < nr; i++)
-		(void)pthread_join(cpus[i].thread, NULL); /* ours */
-}
-
-static void on_cpus(uint32_t nr)
-{
-	struct cpu bare[CLIENT_CPUS_MAX], with[CLIENT_CPUS_MAX];
-	struct client client;
-	char name[40];
-
-	cpus_least(bare, nr, SONDE_TEST_BARE);
-	begin(&client);
-	(void)client_tick(&client, SONDE_MOD_TYPED);
-	client_start(&client);
-	cpus_least(with, nr, 0);
-	client_stop(&client);
-	for (uint32_t i = 0; i < nr; i++) {
-		(void)snprintf(name, sizeof(name), "cpus%u_cpu%u", nr, i);
-		say(name, with[i].least, bare[i].least, BATCH);
-	}
-	client_close(&client);
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
 	uint64_t bare;
-	int option;
 
 	device = test_open();
-	while ((option = getopt(argc, argv, "c:")) != -1) {
-		if (option != 'c')
-			return 2;
-		on_cpus((uint32_t)strtoul(optarg, NULL, 10));
-		return 0;
-	}
 	bind_to(0);
 	(void)tick_total(SONDE_TEST_BARE); /* warm */
 	bare = tick_total(SONDE_TEST_BARE);
