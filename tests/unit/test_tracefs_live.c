@@ -251,6 +251,7 @@ static void every_call_of_a_tree_is_recorded_at_its_time(void **state)
 
 static void reading_while_it_is_recorded_misses_nothing(void **state)
 {
+	struct sonde_kernel_counts counts;
 	struct recording r;
 	siginfo_t info = { 0 };
 
@@ -269,6 +270,9 @@ static void reading_while_it_is_recorded_misses_nothing(void **state)
 	}
 	end(&r);
 	read_all(&r);
+	counts = count(&r);
+	assert_int_equal(counts.lost_full + counts.overwritten, 0);
+	assert_int_equal(r.nr, counts.delivered);
 	assert_int_equal(r.nr, 2 * CALLS);
 	finish(&r);
 }
