@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * markers.h - the static tracepoints of a process: every sonde_event and every
+ * SDT probe in it and its libraries.
+ *
+ * Both are notes in the files that it has mapped (.note.stapsdt; ours have the
+ * provider and name of the event and one argument, where the state word is).
+ * Ids have at least 16 characters, as GDB 13.1 crashes with shorter ones:
+ * "sonde/PROVIDER:NAME" or "sdt/PROVIDER:NAME", padded with dots at the end.
+ */
+#ifndef GDB_MARKERS_H
+#define GDB_MARKERS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sonde_gdb_marker {
+	uint64_t address; /* in the process */
+	char *id;
+	char *extra;   /* what is shown beside it: the fields, the arguments */
+	bool is_event; /* a sonde_event */
+	char *provider, *name;
+	uint8_t state_register; /* GDB's number; 255: none */
+	uint64_t semaphore;     /* of an SDT probe; 0: none */
+};
+
+struct sonde_gdb_markers {
+	struct sonde_gdb_marker *list; /* by address */
+	size_t nr;
+};
+
+/* What can't be read (a file that is gone) is left out. 0 or -errno. */
+int sonde_gdb_markers_find(pid_t pid, struct sonde_gdb_markers *ret_markers);
+void sonde_gdb_markers_free(struct sonde_gdb_markers *markers);
+
+#endif /* GDB_MARKERS_H */

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * points.h - tracepoints as GDB defines them (QTDP, QTDPsrc, QTDV), and as
+ * they are told back (qTfP, qTfV) and kept beside a trace, in the lines of
+ * GDB's tfile format.
+ */
+#ifndef GDB_POINTS_H
+#define GDB_POINTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sonde_gdb_point_type {
+	SONDE_GDB_TRACE,
+	SONDE_GDB_FAST,
+	SONDE_GDB_STATIC
+};
+
+enum sonde_gdb_action_kind {
+	SONDE_GDB_REGISTERS,   /* R: mask, bit n is GDB's register n */
+	SONDE_GDB_MEMORY,      /* M: reg (-1: none), offset, length */
+	SONDE_GDB_EXPRESSION,  /* X: bytes */
+	SONDE_GDB_STATIC_DATA, /* L */
+};
+
+struct sonde_gdb_action {
+	enum sonde_gdb_action_kind kind;
+	bool steps; /* one of while-stepping's */
+	uint64_t mask[2];
+	int32_t reg;
+	int64_t offset;
+	uint64_t length;
+	uint8_t *bytes;
+	size_t nr_bytes;
+};
+
+/* A line of source: "at", "cond" or "cmd". */
+struct sonde_gdb_source {
+	char kind[8];
+	char *text;
+};
+
+struct sonde_gdb_point {
+	uint32_t number;
+	uint64_t address;
+	enum sonde_gdb_point_type type;
+	bool enabled;
+	uint64_t steps, passes;
+	uint32_t insn_length; /* F */
+	uint8_t *condition;   /* bytecode; NULL: none */
+	size_t nr_condition;
+	struct sonde_gdb_action *actions;
+	size_t nr_actions;
+	struct sonde_gdb_source *sources;
+	size_t nr_sources;
+	/* while a run is on, or after it */
+	uint64_t hits, bytes;
+	uint32_t probe; /* index; UINT32_MAX: not in */
+};
+
+struct sonde_gdb_variable {
+	uint32_t number;
+	int64_t value;
+	bool builtin;
+	char *name;
+};
+
+struct sonde_gdb_points {
+	struct sonde_gdb_point *list;
+	size_t nr;
+	struct sonde_gdb_variable *variables;
+	size_t nr_variables;
+};
+
+void sonde_gdb_points_clear(struct sonde_gdb_points *points);
+struct sonde_gdb_point *sonde_gdb_points_find(struct sonde_gdb_points *points,
+					      uint32_t number,
+					      uint64_t address);
+
+/* The packet behind "QTDP:" (also "-n:..."), "QTDPsrc:", "QTDV:". 0; -EINVAL
+ * (malformed), -E2BIG, -ENOMEM, -ENOENT (actions of an unknown one).
+ * *ret_complete: no more packets of this tracepoint will follow. A tracepoint
+ * that is there already is left as it is (GDB 13.1 sends them again). */
+int sonde_gdb_points_define(struct sonde_gdb_points *points, const char *packet,
+			    bool *ret_complete,
+			    struct sonde_gdb_point **ret_point);
+int sonde_gdb_points_source(struct sonde_gdb_points *points,
+			    const char *packet);
+int sonde_gdb_points_variable(struct sonde_gdb_points *points,
+			      const char *packet);
+
+/* The i-th line that describes them: "T...", "A...", "S...", "Z...", as qTfP
+ * tells them. The length it has or would have; 0: there is no i-th. */
+size_t sonde_gdb_points_line(const struct sonde_gdb_points *points, size_t i,
+			     char *to, size_t size);
+size_t sonde_gdb_points_variable_line(const struct sonde_gdb_points *points,
+				      size_t i, char *to, size_t size);
+/* The way back: one such line (without "tp " or "tsv "). */
+int sonde_gdb_points_read_line(struct sonde_gdb_points *points,
+			       const char *line);
+
+#endif /* GDB_POINTS_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * patch.h - changing instructions under running threads, none of which is
+ * stopped.
+ *
+ * For a window (window.h) whose first bytes are to become a jump:
+ *
+ *	1. an int3 at the start of each of its instructions; the trap table
+ *	   (agent.h) already says where each goes on; membarrier SYNC_CORE
+ *	2. FREE windows: wait until no thread is inside (each has run since, or
+ *	   sleeps elsewhere); give up after a while (-EAGAIN: nothing changed)
+ *	3. the jump's other bytes; membarrier
+ *	4. the jump's first byte; membarrier
+ *
+ * and back the same way. TRAP windows have step 1 only. One round of barriers
+ * serves all patches of a call.
+ *
+ * A thread that blocks SIGTRAP would be killed by an int3: while there is one
+ * (/proc/PID/task/TID/status), -EBUSY after a few tries, but for a window that
+ * one aligned 8-byte store can change (a single instruction).
+ *
+ * Trap table entries of windows that are gone stay: a trap may be on its way.
+ */
+#ifndef TRACER_PROBES_PATCH_H
+#define TRACER_PROBES_PATCH_H
+
+#include "tracer/probes/process.h"
+#include "tracer/probes/window.h"
+
+struct sonde_patch {
+	const struct sonde_window *window;
+	uint8_t after[SONDE_WINDOW_BYTES]; /* window->nr_bytes of them: with the
+					      jump, and int3s behind it; for
+					      removal: window->bytes */
+	uint8_t before[SONDE_WINDOW_BYTES]; /* what is there now; checked */
+	int rc; /* of this one: 0, -EAGAIN, -EBUSY, -EIO, -ESTALE (other bytes
+		   are there) */
+};
+
+/* 0, or the first rc that isn't. */
+int sonde_patch_apply(struct sonde_process *process,
+		      struct sonde_patch *patches, size_t nr);
+
+#endif /* TRACER_PROBES_PATCH_H */

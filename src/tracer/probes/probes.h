@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probes.h - probes in a running process: put in, take out, ask.
+ *
+ * The front of this folder; who includes it needs nothing else but process.h
+ * and agent.h's items.
+ *
+ *	window.h	what a jump may replace
+ *	pad.h		the code it leads to
+ *	place.h		where that code can be
+ *	patch.h		how text is changed under running threads
+ *	process.h	memory and system calls of the process
+ *	agent/		what runs there
+ *
+ * Several probes at one address share its pad: conditions in the order in
+ * which they were added.
+ */
+#ifndef TRACER_PROBES_PROBES_H
+#define TRACER_PROBES_PROBES_H
+
+#include "tracer/probes/pad.h"
+#include "tracer/probes/process.h"
+
+struct sonde_probes;
+
+struct sonde_probe_spec {
+	uint64_t address;
+	const struct sonde_program *condition; /* NULL: always; copied */
+	bool breaks;
+	uint32_t event;      /* index in the arena; of the hits */
+	uint32_t step_event; /* of the steps */
+	/* copied; their `program` is an index into programs[] + 1 */
+	const struct sonde_agent_item *items;
+	size_t nr_items;
+	const struct sonde_agent_item *step_items;
+	size_t nr_step_items;
+	const struct sonde_program *const *programs;
+	size_t nr_programs;
+	uint64_t passes, steps;
+	uint32_t force_register, force_value; /* agent.h; 255: none */
+	bool off;                             /* to be enabled later */
+};
+
+struct sonde_probe_facts {
+	uint64_t address;
+	enum sonde_window_kind kind;
+	bool native; /* the condition is native code */
+	uint64_t hits, faults, divisions, cut;
+	uint64_t pad; /* where */
+};
+
+/* The process must have its agent (sonde_process_install). */
+int sonde_probes_new(struct sonde_process *process,
+		     struct sonde_probes **ret_probes);
+/* Takes all out, as far as the process lives. */
+void sonde_probes_free(struct sonde_probes *probes);
+
+/* 0 and its index; -errno with *error. The probe works when it returns. */
+int sonde_probes_add(struct sonde_probes *probes,
+		     const struct sonde_probe_spec *spec,
+		     struct sonde_process_error *error, uint32_t *ret_index);
+/* All or none; one round of patching for all. */
+int sonde_probes_add_all(struct sonde_probes *probes,
+			 const struct sonde_probe_spec *specs, size_t nr,
+			 struct sonde_process_error *error,
+			 uint32_t *ret_indexes);
+int sonde_probes_remove(struct sonde_probes *probes, uint32_t index);
+/* No code is changed: the agent ignores its hits. */
+int sonde_probes_enable(struct sonde_probes *probes, uint32_t index, bool on);
+int sonde_probes_facts(const struct sonde_probes *probes, uint32_t index,
+		       struct sonde_probe_facts *ret_facts);
+
+/* A break's trap: if the thread stopped behind the int3 at `pc - 1` in a pad,
+ * 0, the probed address and where to go on (the displaced code). */
+int sonde_probes_broke(const struct sonde_probes *probes, uint64_t pc,
+		       uint64_t *ret_address, uint64_t *ret_go_on);
+/* The address that `pc` stands for: itself, or the site whose pad it is in. */
+uint64_t sonde_probes_site_of(const struct sonde_probes *probes, uint64_t pc);
+/* Bytes as they are without probes: what GDB should see. */
+void sonde_probes_hide(const struct sonde_probes *probes, uint64_t address,
+		       uint8_t *bytes, size_t nr);
+
+#endif /* TRACER_PROBES_PROBES_H */

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * window.h - which bytes a jump to a pad may replace.
+ *
+ * A *window* is the run of whole instructions, from the probed one on, that
+ * the five bytes of a jump cover. By kind, best first:
+ *
+ *	SINGLE	one instruction of five bytes or more (a nop for tracepoints
+ *		among them)
+ *	PUNNED	several, and the jump's displacement is chosen so that an int3
+ *		stands at the start of each further one. A thread that was
+ *		inside, or jumps there, traps, and is sent to the copy of that
+ *		instruction in the pad: nothing need be known of who is where.
+ *	FREE	several, any displacement: the function's branches are known
+ *		and none leads inside, and no thread is inside (patch.h makes
+ *		sure)
+ *	TRAP	an int3 alone: the rest
+ *
+ * PUNNED needs address space at some places (place.h); where that lacks, FREE,
+ * else TRAP. Decoding is Zydis's.
+ */
+#ifndef TRACER_PROBES_WINDOW_H
+#define TRACER_PROBES_WINDOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SONDE_WINDOW_BYTES 20 /* 4 + 15, rounded up */
+#define SONDE_WINDOW_INSNS 5
+
+enum sonde_window_kind {
+	SONDE_WINDOW_SINGLE = 1,
+	SONDE_WINDOW_PUNNED,
+	SONDE_WINDOW_FREE,
+	SONDE_WINDOW_TRAP,
+};
+
+/* A function's code, or as much of it as is known. */
+struct sonde_code_view {
+	const uint8_t *bytes;
+	uint64_t address; /* of bytes[0], in the process */
+	size_t size;
+	bool is_function; /* all of one: what is known of its branches holds */
+};
+
+struct sonde_window {
+	enum sonde_window_kind kind;
+	bool can_be_free;    /* PUNNED: FREE would do, too */
+	bool flags_are_dead; /* before the first instruction */
+	uint64_t address;
+	uint8_t nr_bytes; /* whole instructions; TRAP: of one */
+	uint8_t nr_insns;
+	uint8_t starts[SONDE_WINDOW_INSNS]; /* offsets; starts[0] is 0 */
+	uint8_t bytes[SONDE_WINDOW_BYTES];  /* as they were */
+	/* PUNNED: the displacement's bits under the mask are these */
+	uint32_t mask, value;
+};
+
+/* 0; -EINVAL (no instruction begins there), -EOPNOTSUPP (an instruction that
+ * can't run elsewhere), with *ret_reason a constant text. */
+int sonde_window_choose(const struct sonde_code_view *view, uint64_t address,
+			struct sonde_window *ret_window,
+			const char **ret_reason);
+
+#endif /* TRACER_PROBES_WINDOW_H */
