@@ -171,9 +171,8 @@ static void describe_number(struct sonde_build *build,
 		sonde_build_int(build, arg->name, bits, flags);
 }
 
-/* Whether it goes behind the numbers in an entry's payload. */
-static bool is_followed(const struct sonde_syscall_arg *arg,
-			const struct sonde_syscall_form *form)
+bool sonde_syscall_follows(const struct sonde_syscall_arg *arg,
+			   const struct sonde_syscall_form *form)
 {
 	switch (arg->kind) {
 	case SONDE_ARG_STRING:
@@ -214,7 +213,7 @@ static void describe_entry(struct sonde_build *build,
 {
 	for (size_t i = 0; i < SONDE_SYSCALL_ARGS; i++)
 		if (call->args[i].kind != SONDE_ARG_NONE &&
-		    !is_followed(&call->args[i], form))
+		    !sonde_syscall_follows(&call->args[i], form))
 			describe_number(build, &call->args[i]);
 	if (form->has_strings) {
 		describe_followed(build, call, SONDE_ARG_STRING);

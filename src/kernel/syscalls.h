@@ -99,6 +99,10 @@ struct sonde_syscall_form {
 	bool has_buffers; /* BUFFER at entry, RESULT at exit */
 };
 
+/* Whether it goes behind the numbers in an entry's payload. */
+bool sonde_syscall_follows(const struct sonde_syscall_arg *arg,
+			   const struct sonde_syscall_form *form);
+
 /*
  * The description (event/build.h) of a call's entry or exit; `call` NULL: of
  * "unknown". Into `room` of SONDE_DESC_MAX bytes, aligned to 8. 0 or -E2BIG.

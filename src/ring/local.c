@@ -56,20 +56,7 @@ struct attempt {
 static int swap_shared(uint64_t *p, uint64_t old, uint64_t new)
 {
 #if defined(__aarch64__) && !defined(SONDE_LOCAL_PORTABLE)
-	uint64_t seen;
-	uint32_t failed;
-
-	__asm__ volatile(
-		"1: ldaxr %[seen], %[mem]\n"
-		"   cmp %[seen], %[old]\n"
-		"   b.ne 2f\n"
-		"   stlxr %w[failed], %[new], %[mem]\n"
-		"   cbnz %w[failed], 1b\n"
-		"2:"
-		: [seen] "=&r"(seen), [failed] "=&r"(failed), [mem] "+Q"(*p)
-		: [old] "r"(old), [new] "r"(new)
-		: "cc", "memory");
-	return seen == old;
+	SONDE_LOCAL_SWAP_("ldaxr", "stlxr");
 #else
 	return __atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);

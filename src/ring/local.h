@@ -287,6 +287,26 @@ uint64_t sonde_local_discarded(const struct sonde_local_ring *ring);
 #endif
 #endif
 
+#if defined(__aarch64__)
+/* The body of a compare-and-swap by exclusive loads and stores; whether they
+ * order anything is in their names. */
+#define SONDE_LOCAL_SWAP_(load, store)                                       \
+	uint64_t seen;                                                       \
+	uint32_t failed;                                                     \
+                                                                             \
+	__asm__ volatile(                                                    \
+		"1: " load " %[seen], %[mem]\n"                              \
+		"   cmp %[seen], %[old]\n"                                   \
+		"   b.ne 2f\n"                                               \
+		"   " store " %w[failed], %[new], %[mem]\n"                  \
+		"   cbnz %w[failed], 1b\n"                                   \
+		"2:"                                                         \
+		: [seen] "=&r"(seen), [failed] "=&r"(failed), [mem] "+Q"(*p) \
+		: [old] "r"(old), [new] "r"(new)                             \
+		: "cc", "memory");                                           \
+	return seen == old
+#endif
+
 /*
  * Atomic with respect to this CPU: true if *p was `old` and is now `new`.
  * Writes before it are not kept before it, unless the name says release.
@@ -308,20 +328,7 @@ static inline int sonde_local_swap(uint64_t *p, uint64_t old, uint64_t new)
 			 : "memory");
 	return is_done;
 #elif defined(__aarch64__) && !defined(SONDE_LOCAL_PORTABLE)
-	uint64_t seen;
-	uint32_t failed;
-
-	__asm__ volatile(
-		"1: ldxr %[seen], %[mem]\n"
-		"   cmp %[seen], %[old]\n"
-		"   b.ne 2f\n"
-		"   stxr %w[failed], %[new], %[mem]\n"
-		"   cbnz %w[failed], 1b\n"
-		"2:"
-		: [seen] "=&r"(seen), [failed] "=&r"(failed), [mem] "+Q"(*p)
-		: [old] "r"(old), [new] "r"(new)
-		: "cc", "memory");
-	return seen == old;
+	SONDE_LOCAL_SWAP_("ldxr", "stxr");
 #else
 	return __atomic_compare_exchange_n(p, &old, new, 0, __ATOMIC_RELAXED,
 					   __ATOMIC_RELAXED);

@@ -4,16 +4,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/power.h"
+
 #define SUBBUF_WANTED         (128u << 10)
 #define SUBBUF_LARGEST_CHOSEN (256u << 10)
 
 /* Room for the control blocks in front of a slot's data. */
 #define CONTROL_RESERVE (2ull << 20)
-
-static uint64_t power_of_two_below(uint64_t n)
-{
-	return n ? 1ull << (63 - __builtin_clzll(n)) : 0;
-}
 
 static uint32_t min_subbufs(const struct sonde_budget *budget)
 {
@@ -43,8 +40,8 @@ int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 	uint64_t share = budget->used_bytes ? left / 4 : left / 2;
 	uint32_t nr_rings = budget->nr_possible + SONDE_LANES;
 	uint32_t nr_used = lanes_only ? SONDE_LANES : budget->nr_online;
-	uint64_t ring = power_of_two_below(share / nr_used);
-	uint64_t ring_max = power_of_two_below(
+	uint64_t ring = sonde_power_below(share / nr_used);
+	uint64_t ring_max = sonde_power_below(
 		(SONDE_SLOT_SPAN - CONTROL_RESERVE) / nr_rings);
 	uint32_t subbuf;
 

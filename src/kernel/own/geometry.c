@@ -2,8 +2,8 @@
 #include "kernel/own/geometry.h"
 
 #include <errno.h>
-#include <stdbool.h>
 
+#include "base/power.h"
 #include "kernel/modules/abi.h"
 
 /* Of a CPU's share, unless the caller says. */
@@ -12,23 +12,9 @@
 #define SUBBUF_WANTED  (32u << 10)
 #define SUBBUF_LARGE   (256u << 10)
 
-static uint64_t power_below(uint64_t value)
-{
-	uint64_t power = 1;
-
-	while (power <= value / 2)
-		power *= 2;
-	return power;
-}
-
-static bool is_power(uint64_t value)
-{
-	return value && !(value & (value - 1));
-}
-
 static uint32_t choose_size(uint64_t share)
 {
-	uint64_t size = power_below(share / SUBBUFS_WANTED);
+	uint64_t size = sonde_power_below(share / SUBBUFS_WANTED);
 
 	if (size > SUBBUF_LARGE)
 		size = SUBBUF_LARGE;
@@ -52,10 +38,10 @@ int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
 		memory_bytes = SONDE_MOD_MEMORY_MAX;
 	share = memory_bytes / nr_cpus;
 	size = subbuf_bytes ? subbuf_bytes : choose_size(share);
-	if (!is_power(size) || size < SONDE_MOD_SUBBUF_MIN ||
+	if (!sonde_is_power(size) || size < SONDE_MOD_SUBBUF_MIN ||
 	    size > SONDE_MOD_SUBBUF_MAX || share / size < SONDE_MOD_SUBBUFS_MIN)
 		return -EINVAL;
-	nr = power_below(share / size);
+	nr = sonde_power_below(share / size);
 	if (nr > SONDE_MOD_SUBBUFS_MAX)
 		nr = SONDE_MOD_SUBBUFS_MAX;
 	while (nr && (nr + 1) * size * nr_cpus > SONDE_MOD_MEMORY_MAX)

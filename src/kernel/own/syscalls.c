@@ -86,37 +86,21 @@ static void add_followed(struct list *list, const struct sonde_syscall *call,
 	}
 }
 
-static bool is_followed(const struct sonde_syscall_arg *arg,
-			const struct sonde_kernel_config *config)
-{
-	switch (arg->kind) {
-	case SONDE_ARG_STRING:
-	case SONDE_ARG_STRINGS:
-		return config->string_bytes;
-	case SONDE_ARG_BUFFER:
-		return config->buffer_bytes;
-	case SONDE_ARG_NONE:
-		return true;
-	case SONDE_ARG_INT:
-	case SONDE_ARG_UINT:
-	case SONDE_ARG_LONG:
-	case SONDE_ARG_ULONG:
-	case SONDE_ARG_POINTER:
-	case SONDE_ARG_RESULT:
-		break;
-	}
-	return false;
-}
-
 static void add_entry(struct list *list,
 		      const struct sonde_kernel_config *config,
 		      const struct sonde_syscall *call)
 {
+	const struct sonde_syscall_form form = {
+		.has_strings = config->string_bytes,
+		.has_buffers = config->buffer_bytes,
+	};
+
 	for (uint32_t i = 0; i < SONDE_SYSCALL_ARGS; i++) {
 		enum sonde_arg_kind kind = call->args[i].kind;
 		bool is_int = kind == SONDE_ARG_INT || kind == SONDE_ARG_UINT;
 
-		if (!is_followed(&call->args[i], config))
+		if (kind != SONDE_ARG_NONE &&
+		    !sonde_syscall_follows(&call->args[i], &form))
 			add_number(list, i, is_int ? 4 : 8,
 				   kind == SONDE_ARG_LONG);
 	}

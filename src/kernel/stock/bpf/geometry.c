@@ -3,27 +3,15 @@
 
 #include <errno.h>
 
+#include "base/power.h"
+
 /* Of a CPU's share, unless the caller says. */
 #define SUBBUFS_WANTED 128u
 #define SUBBUF_WANTED  (256u << 10)
 
-static uint64_t power_below(uint64_t value)
-{
-	uint64_t power = 1;
-
-	while (power <= value / 2)
-		power *= 2;
-	return power;
-}
-
-static bool is_power(uint64_t value)
-{
-	return value && !(value & (value - 1));
-}
-
 static uint32_t choose_size(uint64_t share)
 {
-	uint64_t size = power_below(share / SUBBUFS_WANTED);
+	uint64_t size = sonde_power_below(share / SUBBUFS_WANTED);
 
 	if (size > SUBBUF_WANTED)
 		return SUBBUF_WANTED;
@@ -44,11 +32,12 @@ int sonde_bpf_geometry_init(struct sonde_bpf_geometry *geometry,
 		return -EINVAL;
 	share = memory_bytes / nr_online;
 	g.subbuf_bytes = subbuf_bytes ? subbuf_bytes : choose_size(share);
-	if (!is_power(g.subbuf_bytes) || g.subbuf_bytes < SONDE_SUBBUF_MIN ||
+	if (!sonde_is_power(g.subbuf_bytes) ||
+	    g.subbuf_bytes < SONDE_SUBBUF_MIN ||
 	    g.subbuf_bytes > SONDE_BPF_SUBBUF_MAX ||
 	    share / g.subbuf_bytes < SONDE_SUBBUFS_MIN)
 		return -EINVAL;
-	large = power_below(share / g.subbuf_bytes);
+	large = sonde_power_below(share / g.subbuf_bytes);
 	if (large > SONDE_SUBBUFS_MAX)
 		large = SONDE_SUBBUFS_MAX;
 	g.nr_large = (uint32_t)large;
