@@ -30,7 +30,6 @@
 #include "kernel/forms.h"
 #include "kernel/names.h"
 
-#define LINE_MAX_    256
 #define STRING_BYTES 64u /* of a kernel string */
 #define COMM_BYTES   16u
 
@@ -155,17 +154,6 @@ int own_add(struct own_select *select, const struct sonde_kernel_rule *rule,
 	to->event.id = events->nr;
 	to->event.caps = (uintptr_t)to->caps;
 	return own_condition_add(to, rule, select->error);
-}
-
-const struct sonde_kernel_rule *own_wanted(const struct own_select *select,
-					   const char *group, const char *name,
-					   const char *shown)
-{
-	const struct sonde_kernel_config *config = select->config;
-
-	if (config->is_taken && config->is_taken(config->ctx, group, name))
-		return NULL;
-	return sonde_kernel_rules_match(config->rules, group, name, shown);
 }
 
 uint16_t own_text_max(const struct sonde_kernel_config *config, uint32_t wanted,
@@ -449,9 +437,9 @@ static int form_caps(struct own_select *select,
 static int select_form(struct own_select *select,
 		       const struct sonde_kernel_form *form)
 {
-	const struct sonde_kernel_rule *rule =
-		own_wanted(select, form->group, form->name,
-			   sonde_kernel_event_name(form->group, form->name));
+	const struct sonde_kernel_rule *rule = sonde_kernel_wanted(
+		select->config, form->group, form->name,
+		sonde_kernel_event_name(form->group, form->name));
 	struct sonde_mod_cap caps[SONDE_FORM_FIELDS_MAX];
 	struct sonde_mod_event event = { .type = SONDE_MOD_TRACEPOINT,
 					 .flags = SONDE_MOD_TYPED };
@@ -699,38 +687,16 @@ static int select_any(struct own_select *select,
 	return add_plan(select, rule, &plan, &event);
 }
 
-/* "group:name", a line of the kernel's list. */
-static int consider(struct own_select *select, char *line)
+static int select_one(void *ctx, const struct sonde_kernel_rule *rule,
+		      const char *group, const char *name)
 {
-	const struct sonde_kernel_rule *rule;
-	char *name = strchr(line, ':');
-
-	line[strcspn(line, "\n")] = '\0';
-	if (!name || strlen(name + 1) >= SONDE_MOD_NAME_MAX)
-		return 0;
-	*name++ = '\0';
-	/* Calls have lists of their own; the rest is tracefs' alone. */
-	if (!strcmp(line, "syscalls") || !strcmp(line, "raw_syscalls") ||
-	    !strcmp(line, "ftrace") || sonde_kernel_form(line, name))
-		return 0;
-	rule = own_wanted(select, line, name,
-			  sonde_kernel_event_name(line, name));
-	return rule ? select_any(select, rule, line, name) : 0;
+	return select_any(ctx, rule, group, name);
 }
 
 static int select_all(struct own_select *select)
 {
-	FILE *file = fopen(select->kernel->events, "re");
-	char line[LINE_MAX_];
-	int rc = 0;
-
-	/* Without tracefs there are the events that have forms. */
-	if (!file)
-		return 0;
-	while (!rc && fgets(line, sizeof(line), file))
-		rc = consider(select, line);
-	(void)fclose(file); /* was only read */
-	return rc;
+	return sonde_kernel_each_formless(select->kernel->events,
+					  select->config, select_one, select);
 }
 
 /* ---- kprobes ---- */

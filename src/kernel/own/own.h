@@ -25,6 +25,7 @@
 #include "kernel/prototype.h"
 #include "kernel/rules.h"
 #include "kernel/source.h"
+#include "kernel/wanted.h"
 
 struct btf;
 struct sonde_condition;
@@ -131,11 +132,6 @@ struct own_select {
 	struct own_types *types; /* NULL: not needed yet */
 	void *room;              /* for a description */
 };
-
-/* The rule that wants the event from us, or NULL. */
-const struct sonde_kernel_rule *own_wanted(const struct own_select *select,
-					   const char *group, const char *name,
-					   const char *shown);
 
 /* An event whose description is in select->room. `event` has type, flags,
  * number and name, and nr_caps; it and the caps are copied. */

@@ -174,7 +174,7 @@ static const struct sonde_kernel_rule *rule_of(const struct own_select *select,
 	(void)snprintf(shown, sizeof(shown), "%ssyscall_%s_%s",
 		       end->abi == SONDE_SYSCALL_COMPAT ? "compat_" : "",
 		       end->is_exit ? "exit" : "entry", name);
-	return own_wanted(select, "syscalls", name, shown);
+	return sonde_kernel_wanted(select->config, "syscalls", name, shown);
 }
 
 /* The numbers that are known, a bit for each, in the event's name. */

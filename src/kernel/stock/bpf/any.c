@@ -26,8 +26,6 @@
 #include "kernel/prototype.h"
 
 #define EVENTS_FILE "/sys/kernel/tracing/available_events"
-#define LINE_MAX_   256
-#define NAME_MAX_   128
 
 /* An argument, as a template records it. */
 struct arg {
@@ -105,7 +103,7 @@ static int describe(const char *group, const char *name,
 			  sonde_kernel_event_name(group, name), SONDE_INFO);
 	for (uint32_t i = 0; i < p->nr; i++) {
 		const struct arg *arg = &p->args[i];
-		char text[NAME_MAX_ + 8];
+		char text[SONDE_KERNEL_NAME_MAX + 8];
 
 		if (!arg->kind)
 			continue;
@@ -200,39 +198,19 @@ static int add_any(struct search *s, const struct sonde_kernel_rule *rule,
 	return rc;
 }
 
-/* "group:name", a line of EVENTS_FILE. */
-static int consider(struct search *s, char *line)
+static int add_one(void *ctx, const struct sonde_kernel_rule *rule,
+		   const char *group, const char *name)
 {
-	const struct sonde_kernel_rule *rule;
-	char *name = strchr(line, ':');
-
-	line[strcspn(line, "\n")] = '\0';
-	if (!name || strlen(name + 1) >= NAME_MAX_)
-		return 0;
-	*name++ = '\0';
-	/* Calls have programs of their own; the rest is tracefs' alone. */
-	if (!strcmp(line, "syscalls") || !strcmp(line, "raw_syscalls") ||
-	    !strcmp(line, "ftrace") || bpf_events_is_ours(line, name))
-		return 0;
-	rule = bpf_events_wanted(s->source, line, name,
-				 sonde_kernel_event_name(line, name));
-	return rule ? add_any(s, rule, line, name) : 0;
+	return add_any(ctx, rule, group, name);
 }
 
 int bpf_any_select(struct bpf_source *source, void *room,
 		   struct sonde_kernel_error *error)
 {
 	struct search s = { .source = source, .error = error, .room = room };
-	FILE *file = fopen(EVENTS_FILE, "re");
-	char line[LINE_MAX_];
-	int rc = 0;
+	int rc = sonde_kernel_each_formless(EVENTS_FILE, &source->config,
+					    add_one, &s);
 
-	/* Without tracefs there are the events that have programs. */
-	if (!file)
-		return 0;
-	while (!rc && fgets(line, sizeof(line), file))
-		rc = consider(&s, line);
-	(void)fclose(file); /* was only read */
 	sonde_types_free(s.types);
 	btf__free(s.btf);
 	return rc;

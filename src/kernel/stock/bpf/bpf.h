@@ -21,6 +21,7 @@
 #include "kernel/stock/bpf/clock.h"
 #include "kernel/stock/bpf/geometry.h"
 #include "kernel/stock/bpf/shared.h"
+#include "kernel/wanted.h"
 
 struct bpf_object;
 struct sonde_condition;
@@ -127,18 +128,12 @@ struct bpf_test {
 int bpf_events_add(struct bpf_source *source, const char *group,
 		   const char *name, const struct sonde_desc *desc,
 		   const struct bpf_test *test, uint16_t *ret_id);
-/* The rule that wants the event from us, or NULL. */
-const struct sonde_kernel_rule *
-bpf_events_wanted(const struct bpf_source *source, const char *group,
-		  const char *name, const char *shown);
 /* What becomes of the rule's condition; -EINVAL with *error. */
 int bpf_events_condition(struct bpf_source *source,
 			 const struct sonde_desc *desc,
 			 const struct sonde_kernel_rule *rule, uint32_t bytes,
 			 struct bpf_test *ret_test,
 			 struct sonde_kernel_error *error);
-/* Whether a program was written for the tracepoint. */
-bool bpf_events_is_ours(const char *group, const char *name);
 
 /* ---- any.c ---- */
 

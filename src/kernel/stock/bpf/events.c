@@ -71,17 +71,6 @@ void bpf_events_free(struct bpf_source *source)
 	source->nr_events = 0;
 }
 
-const struct sonde_kernel_rule *
-bpf_events_wanted(const struct bpf_source *source, const char *group,
-		  const char *name, const char *shown)
-{
-	const struct sonde_kernel_config *config = &source->config;
-
-	if (config->is_taken && config->is_taken(config->ctx, group, name))
-		return NULL;
-	return sonde_kernel_rules_match(config->rules, group, name, shown);
-}
-
 int bpf_events_condition(struct bpf_source *source,
 			 const struct sonde_desc *desc,
 			 const struct sonde_kernel_rule *rule, uint32_t bytes,
@@ -105,17 +94,12 @@ int bpf_events_condition(struct bpf_source *source,
 
 /* ---- tracepoints ---- */
 
-bool bpf_events_is_ours(const char *group, const char *name)
-{
-	return sonde_kernel_form(group, name) != NULL;
-}
-
 static int select_event(struct bpf_source *source, uint32_t i, void *room,
 			struct sonde_kernel_error *error)
 {
 	const struct sonde_kernel_form *form = &sonde_kernel_forms[i];
-	const struct sonde_kernel_rule *rule = bpf_events_wanted(
-		source, form->group, form->name,
+	const struct sonde_kernel_rule *rule = sonde_kernel_wanted(
+		&source->config, form->group, form->name,
 		sonde_kernel_event_name(form->group, form->name));
 	struct bpf_test test;
 	uint16_t id = 0;
@@ -230,7 +214,7 @@ static const struct sonde_kernel_rule *call_rule(struct bpf_source *source,
 	(void)snprintf(shown, sizeof(shown), "%ssyscall_%s_%s",
 		       abi == SONDE_SYSCALL_COMPAT ? "compat_" : "",
 		       is_exit ? "exit" : "entry", name);
-	return bpf_events_wanted(source, "syscalls", name, shown);
+	return sonde_kernel_wanted(&source->config, "syscalls", name, shown);
 }
 
 static int add_call(struct bpf_source *source, const char *name,

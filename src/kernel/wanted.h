@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * wanted.h - which events a source of ours is to deliver: what the rules ask
+ * for and no other source has taken. And a walk through the tracepoints that
+ * have no form (forms.h), which sources describe by the kernel's types.
+ */
+#ifndef KERNEL_WANTED_H
+#define KERNEL_WANTED_H
+
+#include "kernel/source.h"
+
+/* Tracepoints with longer names are left out. */
+#define SONDE_KERNEL_NAME_MAX 128u
+
+/* The rule that wants the event, or NULL; `shown` is its name in traces. */
+const struct sonde_kernel_rule *
+sonde_kernel_wanted(const struct sonde_kernel_config *config, const char *group,
+		    const char *name, const char *shown);
+
+/*
+ * Calls each() for every wanted tracepoint without a form in `list`, a file of
+ * "group:name" lines (none: 0). System calls, which sources have by other ways,
+ * and ftrace's own events are not among them. Returns the first value of
+ * each() that isn't 0.
+ */
+int sonde_kernel_each_formless(const char *list,
+			       const struct sonde_kernel_config *config,
+			       int (*each)(void *ctx,
+					   const struct sonde_kernel_rule *rule,
+					   const char *group, const char *name),
+			       void *ctx);
+
+#endif /* KERNEL_WANTED_H */
