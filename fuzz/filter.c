@@ -100,6 +100,8 @@ static bool places_exist(const struct sonde_program *program)
 		if (operands & SONDE_EXPR_OPERAND_CALL &&
 		    op->ref >= MODEL_FIELDS)
 			return false;
+		if (operands & SONDE_EXPR_OPERAND_MACHINE)
+			return false; /* nobody is traced here */
 	}
 	return true;
 }

@@ -45,6 +45,8 @@ enum {
 	SONDE_AGENT_GS_BASE,
 	SONDE_AGENT_REGISTERS
 };
+_Static_assert(SONDE_AGENT_REGISTERS == SONDE_EXPR_REGISTERS,
+	       "programs know as many");
 
 /*
  * 0; -EINVAL with *error (what, and at which byte), -E2BIG, -ENOMEM. The

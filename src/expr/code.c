@@ -26,7 +26,8 @@ void sonde_code_add(struct sonde_code *code, struct sonde_expr_op op)
 	if (code->err || code->dead)
 		return;
 	if (code->nr_ops == SONDE_PROGRAM_OPS ||
-	    code->depth + slots_of(info->gives) > SONDE_PROGRAM_STACK) {
+	    code->depth + slots_of(info->gives) >
+		    SONDE_PROGRAM_STACK + slots_of(info->takes)) {
 		code->err = -E2BIG;
 		return;
 	}
@@ -41,7 +42,8 @@ void sonde_code_add(struct sonde_code *code, struct sonde_expr_op op)
 	code->depth += slots_of(info->gives) - slots_of(info->takes);
 	if (info->operands & SONDE_EXPR_OPERAND_MEM)
 		code->bases |= (uint16_t)(1u << op.base);
-	if (info->operands & (SONDE_EXPR_OPERAND_MEM | SONDE_EXPR_OPERAND_CALL))
+	if (info->operands & (SONDE_EXPR_OPERAND_MEM | SONDE_EXPR_OPERAND_CALL |
+			      SONDE_EXPR_OPERAND_MACHINE))
 		code->varies = true;
 	if (op.code == SONDE_EXPR_OP_GO ||
 	    info->operands & SONDE_EXPR_OPERAND_END)

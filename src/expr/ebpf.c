@@ -54,6 +54,7 @@ struct generator {
 	bool goes_on;  /* control comes to the next operation */
 	bool has_text; /* the operation before has called for a text: */
 	uint32_t text_offset, text_size;
+	uint32_t room; /* for slots */
 	int err;
 };
 
@@ -185,7 +186,7 @@ static int32_t place_of(struct generator *to, uint32_t slot)
 {
 	uint32_t at = 8 * (slot - REGISTER_SLOTS);
 
-	if (at + 8 > to->config->room)
+	if (at + 8 > to->room)
 		fail(to, -EOPNOTSUPP);
 	return to->config->stack + (int32_t)at;
 }
@@ -490,6 +491,170 @@ static void add_constant_comparison(struct generator *to,
 
 	jump_if_number(to, op->sense ? how->holds : how->fails, top(to),
 		       op->number, op->target);
+}
+
+/* ---- agent expressions ---- */
+
+/* 1 if it is so, else 0, on top of what is there but `taken` slots. */
+static void add_truth(struct generator *to, struct bpf_insn jump,
+		      uint32_t taken)
+{
+	alu_number(to, BPF_MOV, BPF_REG_0, 1);
+	add_at(to, jump, 1);
+	alu_number(to, BPF_MOV, BPF_REG_0, 0);
+	put(to, depth(to) - taken, BPF_REG_0);
+}
+
+static void add_predicate(struct generator *to, uint8_t op)
+{
+	uint8_t a = get(to, depth(to) - 2, SCRATCH_A);
+	uint8_t b = get(to, depth(to) - 1, SCRATCH_B);
+
+	add_truth(to, make(BPF_JMP | BPF_X | op, a, b, 0), 2);
+}
+
+static void add_not(struct generator *to)
+{
+	add_truth(to, make(BPF_JMP | BPF_K | BPF_JEQ, top(to), 0, 0), 1);
+}
+
+static void add_extension(struct generator *to, const struct sonde_expr_op *op)
+{
+	int32_t unused = 64 - (int32_t)op->number;
+	uint8_t a = top(to);
+
+	if (unused == 0)
+		return;
+	alu_number(to, BPF_LSH, a, unused);
+	alu_number(to, op->code == SONDE_EXPR_OP_EXTEND_S ? BPF_ARSH : BPF_RSH,
+		   a, unused);
+	put(to, depth(to) - 1, a);
+}
+
+/* The slots on top take other places: what is topmost comes below the nr - 1
+ * others. */
+static void add_rotation(struct generator *to, uint32_t nr)
+{
+	uint32_t last = depth(to) - 1;
+
+	alu(to, BPF_MOV, BPF_REG_0, get(to, last, SCRATCH_A));
+	for (uint32_t i = 1; i < nr; i++)
+		put(to, last - i + 1, get(to, last - i, SCRATCH_B));
+	put(to, last - nr + 1, BPF_REG_0);
+}
+
+static void add_register(struct generator *to, const struct sonde_expr_op *op)
+{
+	const struct sonde_ebpf_config *config = to->config;
+	uint8_t reg = home(depth(to), SCRATCH_A);
+	int16_t offset = 0;
+	uint8_t base = 0;
+
+	if (!config->registers ||
+	    !config->registers(config->ctx, (uint32_t)op->number, &base,
+			       &offset)) {
+		fail(to, -EOPNOTSUPP);
+		return;
+	}
+	add_at(to, make(BPF_LDX | BPF_MEM | BPF_DW, reg, base, 0), offset);
+	put(to, depth(to), reg);
+}
+
+/* Where what is read comes to, and behind it the slots that are registers:
+ * above those of the other slots. */
+static int32_t read_place(const struct generator *to)
+{
+	return to->config->stack + (int32_t)to->room;
+}
+
+static void keep_register(struct generator *to, uint32_t slot, bool back)
+{
+	uint8_t reg = (uint8_t)(BPF_REG_1 + slot);
+	int32_t at = read_place(to) + 8 * (1 + (int32_t)slot);
+
+	if (back)
+		add_at(to, make(BPF_LDX | BPF_MEM | BPF_DW, reg, BPF_REG_10, 0),
+		       at);
+	else
+		add_at(to, make(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, reg, 0),
+		       at);
+}
+
+/* The call leaves R6 to R9 only. Where it jumps to, no slot is kept. */
+static void add_read(struct generator *to, const struct sonde_expr_op *op)
+{
+	uint32_t below = depth(to) - 1;
+	uint32_t kept = below < REGISTER_SLOTS ? below : REGISTER_SLOTS;
+	uint32_t bytes = 1u << (op->code - SONDE_EXPR_OP_READ_8);
+	uint8_t reg = home(below, SCRATCH_A);
+
+	if (!to->config->read_helper || op->keep ||
+	    to->room + SONDE_EBPF_READ_ROOM > to->config->room)
+		fail(to, -EOPNOTSUPP);
+	for (uint32_t i = 0; i < kept; i++)
+		keep_register(to, i, false);
+	alu(to, BPF_MOV, BPF_REG_3, get(to, below, SCRATCH_A));
+	alu_number(to, BPF_MOV, BPF_REG_2, (int32_t)bytes);
+	alu(to, BPF_MOV, BPF_REG_1, BPF_REG_10);
+	alu_number(to, BPF_ADD, BPF_REG_1, read_place(to));
+	add(to, make(BPF_JMP | BPF_CALL, 0, 0, to->config->read_helper));
+	jump_if_number(to, BPF_JNE, BPF_REG_0, 0, op->target);
+	for (uint32_t i = 0; i < kept; i++)
+		keep_register(to, i, true);
+	add_at(to,
+	       make(BPF_LDX | BPF_MEM | size_code(bytes), reg, BPF_REG_10, 0),
+	       read_place(to));
+	put(to, below, reg);
+}
+
+/* Those of ops.def that come last. */
+static void add_agent(struct generator *to, const struct sonde_expr_op *op)
+{
+	switch ((int)op->code) {
+	case SONDE_EXPR_OP_REGISTER:
+		add_register(to, op);
+		break;
+	case SONDE_EXPR_OP_EXTEND_S:
+	case SONDE_EXPR_OP_EXTEND_Z:
+		add_extension(to, op);
+		break;
+	case SONDE_EXPR_OP_NOT:
+		add_not(to);
+		break;
+	case SONDE_EXPR_OP_IS_EQUAL:
+		add_predicate(to, BPF_JEQ);
+		break;
+	case SONDE_EXPR_OP_IS_LESS_S:
+		add_predicate(to, BPF_JSLT);
+		break;
+	case SONDE_EXPR_OP_IS_LESS_U:
+		add_predicate(to, BPF_JLT);
+		break;
+	case SONDE_EXPR_OP_READ_8:
+	case SONDE_EXPR_OP_READ_16:
+	case SONDE_EXPR_OP_READ_32:
+	case SONDE_EXPR_OP_READ_64:
+		add_read(to, op);
+		break;
+	case SONDE_EXPR_OP_DUPLICATE:
+		put(to, depth(to), top(to));
+		break;
+	case SONDE_EXPR_OP_POP:
+		break;
+	case SONDE_EXPR_OP_SWAP:
+		add_rotation(to, 2);
+		break;
+	case SONDE_EXPR_OP_ROTATE:
+		add_rotation(to, 3);
+		break;
+	case SONDE_EXPR_OP_PICK:
+		put(to, depth(to),
+		    get(to, depth(to) - 1 - (uint32_t)op->number, SCRATCH_A));
+		break;
+	default: /* variables, and what records */
+		fail(to, -EOPNOTSUPP);
+		break;
+	}
 }
 
 /* ---- texts ---- */
@@ -799,6 +964,8 @@ static void add_op(struct generator *to, const struct sonde_expr_op *op)
 		call_text(to, op);
 	else if (operands & SONDE_EXPR_OPERAND_END)
 		add_end(to, op);
+	else if (op->code > SONDE_EXPR_OP_END_TEXT)
+		add_agent(to, op);
 	else if (op->code >= SONDE_EXPR_OP_GO)
 		add_jump(to, op);
 	else
@@ -838,6 +1005,21 @@ static int resolve_jumps(struct generator *to)
 	return 0;
 }
 
+/* How much of the room is for slots. */
+static uint32_t slots_room(const struct sonde_program *program, uint32_t room)
+{
+	for (uint32_t i = 0; i < program->nr_ops; i++) {
+		uint8_t code = program->ops[i].code;
+
+		if (code >= SONDE_EXPR_OP_READ_8 &&
+		    code <= SONDE_EXPR_OP_READ_64)
+			return room > SONDE_EBPF_READ_ROOM ?
+				       room - SONDE_EBPF_READ_ROOM :
+				       0;
+	}
+	return room;
+}
+
 static int generate(struct generator *to)
 {
 	uint32_t nr = to->program->nr_ops;
@@ -845,9 +1027,9 @@ static int generate(struct generator *to)
 
 	to->to_op = calloc(to->max + 1, sizeof(*to->to_op));
 	to->starts = calloc(nr + 1, sizeof(*to->starts));
-	to->reached = calloc(nr, sizeof(*to->reached));
-	to->joined = calloc(nr, sizeof(*to->joined));
-	to->states = calloc(nr, sizeof(*to->states));
+	to->reached = calloc(nr + 1, sizeof(*to->reached));
+	to->joined = calloc(nr + 1, sizeof(*to->joined));
+	to->states = calloc(nr + 1, sizeof(*to->states));
 	if (to->to_op && to->starts && to->reached && to->joined && to->states)
 		err = sonde_program_verify(to->program, to->states) ?
 			      make_code(to) :
@@ -871,6 +1053,7 @@ int sonde_ebpf_generate(const struct sonde_program *program,
 		.config = config,
 		.to = to,
 		.max = max,
+		.room = slots_room(program, config->room),
 	};
 	int err = generate(&generator);
 

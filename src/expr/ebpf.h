@@ -3,12 +3,15 @@
  * ebpf.h - a verified program (expr/program.h) as eBPF instructions, for the
  * kernel's verifier to accept.
  *
- * The code is a run of instructions without a call, to be put in the place of a
- * block of no-ops: on entry the base registers hold the addresses of the bases'
+ * The code is a run of instructions, to be put in the place of a block of no-ops:
+ * it calls nothing but the helper that reads memory, for agent expressions. On entry the base registers hold the addresses of the bases'
  * memory; it ends by setting R0 to 1 if the program's value is true, else to 0,
  * and going to the instruction after its last. It uses R0 to R5 and `room`
  * bytes of the stack above `stack`, and leaves R6 to R9 alone but for reading
  * the bases.
+ *
+ * Agent expressions (agent.h) see the registers that `registers` finds, and
+ * memory; what assigns or records is -EOPNOTSUPP.
  *
  * Integers, text comparisons against constants, && || ! and all of integer
  * arithmetic; what needs doubles, or texts behind others of varying length, is
@@ -51,8 +54,18 @@ struct sonde_ebpf_config {
 	 * isn't at a fixed place. */
 	bool (*text)(void *ctx, uint32_t ref, uint32_t *ret_offset,
 		     uint32_t *ret_size);
+	/* Where an agent expression's register is: 8 bytes, aligned, at an
+	 * offset from what R6 to R10 hold (as of a struct pt_regs); false: it
+	 * can't be had. NULL: none can. */
+	bool (*registers)(void *ctx, uint32_t number, uint8_t *ret_reg,
+			  int16_t *ret_offset);
+	/* BPF_FUNC_probe_read_kernel or _user; 0: memory can't be read */
+	int32_t read_helper;
 	void *ctx;
 };
+
+/* Bytes of the room that reading memory takes besides. */
+#define SONDE_EBPF_READ_ROOM 32
 
 /* 0 and the number of instructions; -EOPNOTSUPP (as above; or bases or room
  * don't suffice), -E2BIG (more than `max`, or than jumps reach), -ENOMEM. */

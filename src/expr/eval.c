@@ -3,7 +3,8 @@
  * eval.c - runs verified programs; what each operation does is in ops.def.
  * Freestanding. Nothing is checked here that the verifier has checked.
  *
- * The kernel has no doubles: there, what computes with them gives 0 or false,
+ * The kernel has no doubles, nor has code in another program's functions
+ * (SONDE_NO_DOUBLES): there, what computes with them gives 0 or false,
  * and who loads a program refuses one that does (kernel/modules/filter.c).
  *
  * Cost: some nanoseconds for an operation. `field == constant` is one
@@ -21,6 +22,8 @@ enum result {
 	RESULT_MISSING,
 	RESULT_NUMBER, /* stack[0] */
 	RESULT_TEXT,   /* address stack[0], length stack[1] */
+	RESULT_FAULT,
+	RESULT_DIVIDED,
 };
 
 static inline uint8_t load8(const uint8_t *at)
@@ -52,7 +55,7 @@ static inline uint64_t load64(const uint8_t *at)
 	return value;
 }
 
-#ifdef __KERNEL__
+#if defined(__KERNEL__) || defined(SONDE_NO_DOUBLES)
 #define from_double(value) ((uint64_t)0)
 #define from_float(bits)   ((void)(bits), (uint64_t)0)
 #define doubles(condition) false
@@ -131,6 +134,75 @@ static bool call(const struct sonde_expr_env *env,
 	       ret_value->type == op->number;
 }
 
+/* ---- the traced program, and what is done with its values ---- */
+
+static uint64_t extend_signed(uint64_t value, unsigned int unused)
+{
+	return (uint64_t)((int64_t)(value << unused) >> unused);
+}
+
+static void swap(uint64_t *slot)
+{
+	uint64_t b = slot[-1];
+
+	slot[-1] = slot[-2];
+	slot[-2] = b;
+}
+
+static void rotate(uint64_t *slot)
+{
+	uint64_t c = slot[-1];
+
+	slot[-1] = slot[-2];
+	slot[-2] = slot[-3];
+	slot[-3] = c;
+}
+
+/* The address's place takes what is there. */
+static bool machine_read(const struct sonde_expr_env *env, uint64_t *slot,
+			 uint32_t bytes)
+{
+	uint64_t value = 0;
+
+	if (!env->machine->read(env->machine_ctx, slot[-1], &value, bytes))
+		return false;
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	value >>= 64 - 8 * bytes;
+#endif
+	slot[-1] = value;
+	return true;
+}
+
+static uint64_t machine_get(const struct sonde_expr_env *env,
+			    const struct sonde_expr_op *op)
+{
+	return env->machine->get(env->machine_ctx, (uint32_t)op->number);
+}
+
+static void machine_set(const struct sonde_expr_env *env,
+			const struct sonde_expr_op *op, uint64_t value)
+{
+	env->machine->set(env->machine_ctx, (uint32_t)op->number, value);
+}
+
+static void machine_trace(const struct sonde_expr_env *env, uint64_t address,
+			  uint64_t bytes)
+{
+	env->machine->trace(env->machine_ctx, address, bytes);
+}
+
+static void machine_trace_string(const struct sonde_expr_env *env,
+				 uint64_t address, uint64_t bytes_max)
+{
+	env->machine->trace_string(env->machine_ctx, address, bytes_max);
+}
+
+static void machine_trace_variable(const struct sonde_expr_env *env,
+				   const struct sonde_expr_op *op)
+{
+	env->machine->trace_variable(env->machine_ctx, (uint32_t)op->number);
+}
+
 #define SLOTS_0            0
 #define SLOTS_N            1
 #define SLOTS_NN           2
@@ -198,6 +270,15 @@ static bool call(const struct sonde_expr_env *env,
 		GO_ON_OR_JUMP(condition, SLOTS_##takes);
 #define SONDE_EXPR_OP_FIELD(name, condition) \
 	SONDE_EXPR_OP_JUMP(name, 0, 0, condition)
+#define SONDE_EXPR_OP_STACK(name, takes, gives, operands, change) \
+	case SONDE_EXPR_OP_##name:                                \
+		(void)(change);                                   \
+		break;
+#define SONDE_EXPR_OP_READ(name, bytes)               \
+	case SONDE_EXPR_OP_##name:                    \
+		if (machine_read(env, slot, (bytes))) \
+			break;                        \
+		GO_ON_OR_JUMP(true, 0);
 #define SONDE_EXPR_OP_END(name, takes, result) \
 	case SONDE_EXPR_OP_##name:             \
 		return result;
@@ -245,7 +326,12 @@ void sonde_program_eval(const struct sonde_program *program,
 		value.length = (uint32_t)stack[1];
 		break;
 	case RESULT_MISSING:
+	case RESULT_FAULT:
+	case RESULT_DIVIDED:
 		value.type = SONDE_EXPR_MISSING;
+		value.u = result == RESULT_FAULT   ? SONDE_EXPR_FAULT :
+			  result == RESULT_DIVIDED ? SONDE_EXPR_DIVIDED :
+						     SONDE_EXPR_NO_VALUE;
 		break;
 	}
 	*ret_value = value;
@@ -290,6 +376,8 @@ test(const struct sonde_program *program, const struct sonde_expr_env *env,
 		return stack[1] != 0;
 	case RESULT_FALSE:
 	case RESULT_MISSING:
+	case RESULT_FAULT:
+	case RESULT_DIVIDED:
 		break;
 	}
 	return false;

@@ -129,10 +129,35 @@ bool sonde_program_constant(const struct sonde_program *program,
 bool sonde_program_uses_base(const struct sonde_program *program,
 			     unsigned int base);
 
+/* What programs of agent expressions (agent.h) see besides the registers: the
+ * memory of a process, trace state variables, the record being made. */
+struct sonde_expr_machine {
+	/* 1, 2, 4 or 8 bytes; false if they can't be read */
+	bool (*read)(void *ctx, uint64_t address, void *to, uint32_t bytes);
+	uint64_t (*get)(void *ctx, uint32_t variable);
+	void (*set)(void *ctx, uint32_t variable, uint64_t value);
+	/* what can't be read isn't recorded; NULL in what only computes */
+	void (*trace)(void *ctx, uint64_t address, uint64_t bytes);
+	void (*trace_string)(void *ctx, uint64_t address, uint64_t bytes_max);
+	void (*trace_variable)(void *ctx, uint32_t variable);
+};
+#define SONDE_EXPR_REGISTERS 26 /* agent.h names them */
+
 struct sonde_expr_env {
 	const uint8_t *bases[SONDE_EXPR_BASES];
 	int (*call)(void *ctx, uint32_t ref, struct sonde_expr_value *ret);
 	void *ctx;
+	/* of agent expressions only; SONDE_EXPR_REGISTERS of them */
+	const uint64_t *registers;
+	const struct sonde_expr_machine *machine;
+	void *machine_ctx;
+};
+
+/* Why the value of an agent expression is missing: what .u is then. */
+enum sonde_expr_why {
+	SONDE_EXPR_NO_VALUE, /* it has none */
+	SONDE_EXPR_FAULT,    /* memory that can't be read */
+	SONDE_EXPR_DIVIDED,  /* by zero */
 };
 
 /* The reference evaluator. The value may be missing; strings point to what

@@ -10,6 +10,7 @@ enum {
 	JUMP = SONDE_EXPR_OPERAND_JUMP,
 	SENSE = SONDE_EXPR_OPERAND_SENSE,
 	END = SONDE_EXPR_OPERAND_END,
+	MACHINE = SONDE_EXPR_OPERAND_MACHINE,
 };
 
 /* Numbers and texts. */
@@ -24,6 +25,10 @@ enum {
 #define SHAPE_NN     \
 	{            \
 		2, 0 \
+	}
+#define SHAPE_NNN    \
+	{            \
+		3, 0 \
 	}
 #define SHAPE_T      \
 	{            \

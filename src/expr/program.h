@@ -19,7 +19,9 @@
  * 5. All operations can be reached.
  * 6. What END_... gives is of the program's type, and what env->call gives is
  *    taken only if it is of the type that is expected.
- * 7. A program that is called constant reads no field.
+ * 7. A program that is called constant reads no field, no register, no memory.
+ * 8. Numbers of registers are below SONDE_EXPR_REGISTERS; those of variables
+ *    fit in 32 bits, and mean something to env->machine only.
  *
  * ## Missing values
  *
@@ -27,11 +29,12 @@
  * expression is dealt with; a jump keeps the lowest `keep` slots, and drops
  * those above, which belonged to the expression that has no value.
  *
- * ## Room
+ * ## Agent expressions
  *
  * GDB's agent expressions are a stack machine of 64-bit values as well: what
- * they need besides (extending, duplicating, reading any memory) are lines in
- * ops.def.
+ * they need besides (extending, duplicating, reading any memory) are the last
+ * operations of ops.def. Those with the operand MACHINE see a program that is
+ * being traced; a program without them is the same wherever it is evaluated.
  */
 #ifndef EXPR_PROGRAM_H
 #define EXPR_PROGRAM_H
@@ -99,6 +102,7 @@ enum sonde_expr_op_operand {
 	SONDE_EXPR_OPERAND_JUMP = 16,
 	SONDE_EXPR_OPERAND_SENSE = 32,
 	SONDE_EXPR_OPERAND_END = 64,
+	SONDE_EXPR_OPERAND_MACHINE = 128,
 };
 
 struct sonde_expr_op_shape {

@@ -87,8 +87,8 @@ static bool check_operands(const struct sonde_program *program,
 			   const struct sonde_expr_op *op,
 			   const struct sonde_expr_op_info *info)
 {
-	if (info->operands &
-		    (SONDE_EXPR_OPERAND_MEM | SONDE_EXPR_OPERAND_CALL) &&
+	if (info->operands & (SONDE_EXPR_OPERAND_MEM | SONDE_EXPR_OPERAND_CALL |
+			      SONDE_EXPR_OPERAND_MACHINE) &&
 	    program->constant)
 		return false;
 	if (info->operands & SONDE_EXPR_OPERAND_MEM &&
@@ -104,6 +104,28 @@ static bool check_operands(const struct sonde_program *program,
 	return true;
 }
 
+/* The numbers of agent.h's operations. */
+static bool check_number(const struct sonde_expr_op *op,
+			 const struct sonde_program_state *state)
+{
+	switch ((int)op->code) {
+	case SONDE_EXPR_OP_REGISTER:
+		return op->number < SONDE_EXPR_REGISTERS;
+	case SONDE_EXPR_OP_GET_VARIABLE:
+	case SONDE_EXPR_OP_SET_VARIABLE:
+	case SONDE_EXPR_OP_TRACE_VARIABLE:
+		return op->number >> 32 == 0;
+	case SONDE_EXPR_OP_EXTEND_S:
+	case SONDE_EXPR_OP_EXTEND_Z:
+		return op->number >= 1 && op->number <= 64;
+	case SONDE_EXPR_OP_PICK:
+		return op->number < state->depth &&
+		       !(state->texts >> (state->depth - 1 - op->number) & 1);
+	default:
+		return true;
+	}
+}
+
 static bool check_end(const struct sonde_program *program, uint8_t code)
 {
 	if (code == SONDE_EXPR_OP_END_NUMBER)
@@ -111,6 +133,8 @@ static bool check_end(const struct sonde_program *program, uint8_t code)
 	if (code == SONDE_EXPR_OP_END_TEXT)
 		return program->type == SONDE_EXPR_STRING;
 	return code == SONDE_EXPR_OP_END_MISSING ||
+	       code == SONDE_EXPR_OP_END_FAULT ||
+	       code == SONDE_EXPR_OP_END_DIVIDED ||
 	       program->type == SONDE_EXPR_INT;
 }
 
@@ -126,6 +150,7 @@ static bool check_op(struct verifier *verifier, uint32_t at)
 	info = &sonde_expr_op_infos[op->code];
 	verifier->now = verifier->states[at];
 	if (!check_operands(program, op, info) ||
+	    !check_number(op, &verifier->now) ||
 	    !take(&verifier->now, info->takes.numbers, false) ||
 	    !take(&verifier->now, 2u * info->takes.texts, true))
 		return false;

@@ -30,7 +30,9 @@
 #include "base/pool.h"
 #include "base/port.h"
 #include "event/desc.h"
+#include "expr/fetch.h"
 #include "expr/program.h"
+#include "ring/filters.h"
 
 #define PATH_MAX_BYTES 256u
 
@@ -43,30 +45,16 @@ struct whence {
 	uint32_t cpu;
 };
 
-enum shape {
-	SHAPE_NUMBER,
-	SHAPE_TEXT,     /* a fixed array of characters */
-	SHAPE_STRING,   /* up to a NUL */
-	SHAPE_ARRAY,    /* of numbers */
-	SHAPE_SEQUENCE, /* the same, behind a u32 */
-	SHAPE_LETTERS,  /* a sequence of characters */
-};
-
 /* What a name may stand for. `number` is the field, or the element of a list.
  */
 struct member {
 	char name[SONDE_IDENT_MAX];
-	enum shape shape;
+	enum sonde_fetch_shape shape;
 	struct sonde_field_view number;
 	uint32_t count;   /* of a text or array */
 	uint32_t ordinal; /* varying fields before it */
 	uint32_t offset;  /* behind the last of those */
-};
-
-/* A field of varying length. */
-struct varying {
-	uint32_t gap;  /* bytes between it and the one before it */
-	uint32_t unit; /* bytes of an element behind a u32; 0: a string */
+	bool hidden;      /* a structure, or behind one */
 };
 
 /* A number that an expression names. */
@@ -86,11 +74,13 @@ struct sonde_condition {
 	struct sonde_program *program;
 	const char *unknown; /* a name in the text that only readers know */
 	size_t unknown_length;
+	uint32_t head;   /* bytes that may be read as memory */
+	bool is_nested;  /* it may have structures and variants */
 	uint32_t needed; /* bytes in which all is that is read as memory */
 
 	uint32_t nr_members, nr_varying;
 	struct member members[2 * SONDE_FIELDS_MAX];
-	struct varying varying[SONDE_FIELDS_MAX];
+	struct sonde_fetch_varying varying[SONDE_FIELDS_MAX];
 
 	struct sonde_pool pool; /* of the two lists */
 	struct text *texts;
@@ -123,10 +113,11 @@ static void add_varying(struct layout *layout, uint32_t unit)
 {
 	struct sonde_condition *condition = layout->condition;
 
-	condition->varying[condition->nr_varying++] = (struct varying){
-		.gap = layout->offset,
-		.unit = unit,
-	};
+	condition->varying[condition->nr_varying++] =
+		(struct sonde_fetch_varying){
+			.gap = layout->offset,
+			.unit = unit,
+		};
 	layout->offset = 0;
 }
 
@@ -164,12 +155,13 @@ static void add_list(struct layout *layout,
 		     member->number.stored_bits == 8;
 	member->count = field->count;
 	if (field->kind == SONDE_TYPE_ARRAY) {
-		member->shape = characters ? SHAPE_TEXT : SHAPE_ARRAY;
+		member->shape =
+			characters ? SONDE_FETCH_TEXT : SONDE_FETCH_ARRAY;
 		layout->offset +=
 			field->count * (member->number.stored_bits / 8u);
 		return;
 	}
-	member->shape = characters ? SHAPE_LETTERS : SHAPE_SEQUENCE;
+	member->shape = characters ? SONDE_FETCH_LETTERS : SONDE_FETCH_SEQUENCE;
 	add_length(layout, member->name);
 	add_varying(layout, member->number.stored_bits / 8u);
 }
@@ -190,13 +182,13 @@ static int add_field(struct layout *layout,
 		return 0;
 	case SONDE_TYPE_TEXT:
 		member = add_member(layout, field->name);
-		member->shape = SHAPE_TEXT;
+		member->shape = SONDE_FETCH_TEXT;
 		member->count = field->count;
 		layout->offset += field->count;
 		return 0;
 	case SONDE_TYPE_STRING:
 		member = add_member(layout, field->name);
-		member->shape = SHAPE_STRING;
+		member->shape = SONDE_FETCH_STRING;
 		add_varying(layout, 0);
 		return 0;
 	case SONDE_TYPE_ARRAY:
@@ -211,6 +203,19 @@ static int add_field(struct layout *layout,
 	return -EINVAL;
 }
 
+/* A structure or variant, and what follows it: they have names only. */
+static int hide_rest(struct layout *layout,
+		     const struct sonde_field_view *first,
+		     struct sonde_fields *rest)
+{
+	struct sonde_field_view field = *first;
+
+	do {
+		add_member(layout, field.name)->hidden = true;
+	} while (sonde_fields_next(rest, &field));
+	return 0;
+}
+
 static int lay_out(struct sonde_condition *condition, char *error, size_t size)
 {
 	struct layout layout = { .condition = condition };
@@ -218,8 +223,11 @@ static int lay_out(struct sonde_condition *condition, char *error, size_t size)
 	struct sonde_field_view field;
 	int err = 0;
 
-	while (!err && sonde_fields_next(&fields, &field))
+	while (!err && sonde_fields_next(&fields, &field)) {
 		err = add_field(&layout, &field);
+		if (err && condition->is_nested)
+			return hide_rest(&layout, &field, &fields);
+	}
 	if (err)
 		(void)snprintf(error, size,
 			       "%s has structures or variants, which "
@@ -278,6 +286,12 @@ static bool is_swapped(const struct sonde_field_view *number)
 	       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
+static bool is_in_head(const struct sonde_condition *condition, uint32_t offset,
+		       uint64_t bytes)
+{
+	return offset <= condition->head && condition->head - offset >= bytes;
+}
+
 static int describe_number(struct sonde_condition *condition,
 			   const struct member *member, uint32_t index,
 			   struct sonde_expr_source *ret_source)
@@ -300,7 +314,9 @@ static int describe_number(struct sonde_condition *condition,
 		.label = number->kind == SONDE_TYPE_ENUM ? find_label : NULL,
 		.label_ref = (uint32_t)condition->nr_numbers,
 	};
-	if (member->ordinal == 0 && member->shape != SHAPE_SEQUENCE) {
+	if (member->ordinal == 0 && member->shape != SONDE_FETCH_SEQUENCE &&
+	    is_in_head(condition, member->offset,
+		       (uint64_t)(index + 1) * bytes)) {
 		ret_source->how = SONDE_EXPR_MEMORY;
 		ret_source->bytes = bytes;
 		ret_source->swap = is_swapped(number);
@@ -349,11 +365,32 @@ static bool parse_index(const char *at, size_t length, uint32_t *ret_index)
 	return index < UINT32_MAX;
 }
 
+static bool is_hidden(const struct sonde_condition *condition, const char *name,
+		      size_t length)
+{
+	for (uint32_t i = 0; i < condition->nr_members; i++) {
+		if (condition->members[i].hidden &&
+		    is(name, length, condition->members[i].name))
+			return true;
+	}
+	return false;
+}
+
+/* It has a value, but for readers only. */
+static int refuse(struct sonde_condition *condition, const char *path,
+		  size_t length)
+{
+	condition->unknown = path;
+	condition->unknown_length = length;
+	return -EINVAL;
+}
+
 /* 0; -ENOENT: there is no such field, or it has no value. */
 static int find_field(struct sonde_condition *condition, const char *path,
 		      size_t length, struct sonde_expr_source *ret_source)
 {
 	const char *bracket = memchr(path, '[', length);
+	const char *dot = memchr(path, '.', length);
 	size_t name_length = bracket ? (size_t)(bracket - path) : length;
 	const struct member *member = NULL;
 	bool indexed;
@@ -364,16 +401,20 @@ static int find_field(struct sonde_condition *condition, const char *path,
 		if (is(path, name_length, condition->members[i].name))
 			member = &condition->members[i];
 	}
+	if (dot && is_hidden(condition, path, (size_t)(dot - path)))
+		return refuse(condition, path, length);
 	if (!member)
 		return -ENOENT;
+	if (member->hidden)
+		return refuse(condition, path, length);
 	indexed = bracket && parse_index(bracket, length - name_length, &index);
-	is_list =
-		member->shape == SHAPE_ARRAY || member->shape == SHAPE_SEQUENCE;
+	is_list = member->shape == SONDE_FETCH_ARRAY ||
+		  member->shape == SONDE_FETCH_SEQUENCE;
 	if (is_list ? !indexed : bracket != NULL)
 		return -ENOENT;
-	if (member->shape == SHAPE_ARRAY && index >= member->count)
+	if (member->shape == SONDE_FETCH_ARRAY && index >= member->count)
 		return -ENOENT;
-	if (is_list || member->shape == SHAPE_NUMBER)
+	if (is_list || member->shape == SONDE_FETCH_NUMBER)
 		return describe_number(condition, member, index, ret_source);
 	return describe_text(condition, member, ret_source);
 }
@@ -469,11 +510,8 @@ static int find_name(void *ctx, const char *path, size_t length,
 	else
 		err = find_plain(condition, path, length, ret_source);
 	if (err == -ENOENT && (path[0] == '$' || is(path, length, "time") ||
-			       is(path, length, "begin"))) {
-		condition->unknown = path;
-		condition->unknown_length = length;
-		err = -EINVAL;
-	}
+			       is(path, length, "begin")))
+		return refuse(condition, path, length);
 	return err;
 }
 
@@ -481,161 +519,62 @@ static int find_name(void *ctx, const char *path, size_t length,
 
 struct record {
 	const struct sonde_condition *condition;
-	const uint8_t *bytes;
-	size_t size;
+	struct sonde_fetch_record payload;
 };
 
-/* `least` bytes at *at are there. */
-static bool has(const struct record *record, size_t at, size_t least)
+bool sonde_condition_field(const struct sonde_condition *condition,
+			   uint32_t ref, struct sonde_fetch_field *ret_field)
 {
-	return at <= record->size && record->size - at >= least;
+	bool is_text = ref < FIRST_NUMBER;
+	const struct sonde_field_view *number;
+	const struct member *member;
+	uint32_t index = 0;
+
+	if (is_text ? ref >= condition->nr_texts :
+		      ref - FIRST_NUMBER >= condition->nr_numbers)
+		return false;
+	if (is_text) {
+		member = condition->texts[ref].member;
+	} else {
+		member = condition->numbers[ref - FIRST_NUMBER].member;
+		index = condition->numbers[ref - FIRST_NUMBER].index;
+	}
+	number = &member->number;
+	*ret_field = (struct sonde_fetch_field){
+		.shape = (uint8_t)member->shape,
+		.type = (uint8_t)(is_text ? SONDE_EXPR_STRING :
+					    number_type(number)),
+		.bytes = number->stored_bits / 8u,
+		.swap = is_swapped(number),
+		.count = member->count,
+		.ordinal = member->ordinal,
+		.offset = member->offset,
+		.index = index,
+	};
+	return true;
 }
 
-/* The length that begins a sequence, all of which is there. */
-static bool list_length(const struct record *record, size_t at, uint32_t unit,
+const struct sonde_fetch_varying *
+sonde_condition_varying(const struct sonde_condition *condition,
 			uint32_t *ret_nr)
 {
-	if (!has(record, at, sizeof(*ret_nr)))
-		return false;
-	memcpy(ret_nr, record->bytes + at, sizeof(*ret_nr));
-	return has(record, at + sizeof(*ret_nr), (size_t)*ret_nr * unit);
+	*ret_nr = condition->nr_varying;
+	return condition->varying;
 }
 
-/* Bytes before the NUL of the string there, which is there, too. */
-static bool string_length(const struct record *record, size_t at,
-			  size_t *ret_length)
+uint32_t sonde_condition_needed(const struct sonde_condition *condition)
 {
-	const uint8_t *from = record->bytes + at;
-	const uint8_t *nul =
-		has(record, at, 1) ? memchr(from, 0, record->size - at) : NULL;
-
-	if (nul)
-		*ret_length = (size_t)(nul - from);
-	return nul != NULL;
-}
-
-static bool pass_over(const struct record *record,
-		      const struct varying *varying, size_t *at)
-{
-	uint32_t nr = 0;
-	size_t length;
-
-	*at += varying->gap;
-	if (varying->unit) {
-		if (!list_length(record, *at, varying->unit, &nr))
-			return false;
-		*at += sizeof(nr) + (size_t)nr * varying->unit;
-		return true;
-	}
-	if (!string_length(record, *at, &length))
-		return false;
-	*at += length + 1;
-	return true;
-}
-
-static bool find_place(const struct record *record, const struct member *member,
-		       size_t *ret_at)
-{
-	size_t at = 0;
-
-	for (uint32_t i = 0; i < member->ordinal; i++) {
-		if (!pass_over(record, &record->condition->varying[i], &at))
-			return false;
-	}
-	*ret_at = at + member->offset;
-	return true;
-}
-
-/* Some low bytes of *slot as a number of 64 bits. */
-static void widen(const struct sonde_field_view *number, uint64_t *slot)
-{
-	unsigned int bits = number->stored_bits;
-	bool is_signed = number->flags & SONDE_FIELD_SIGNED;
-
-	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
-		*slot >>= 64 - bits;
-	if (is_swapped(number))
-		*slot = __builtin_bswap64(*slot) >> (64 - bits);
-	*slot <<= 64 - bits;
-	*slot = is_signed ? (uint64_t)((int64_t)*slot >> (64 - bits)) :
-			    *slot >> (64 - bits);
-}
-
-static int number_value(const struct record *record,
-			const struct number *number,
-			struct sonde_expr_value *ret)
-{
-	const struct sonde_field_view *field = &number->member->number;
-	unsigned int bytes = field->stored_bits / 8u;
-	uint64_t slot = 0;
-	uint32_t length;
-	float single;
-	size_t at;
-
-	if (!find_place(record, number->member, &at))
-		return -ENOENT;
-	if (number->member->shape == SHAPE_SEQUENCE) {
-		if (!list_length(record, at, bytes, &length) ||
-		    number->index >= length)
-			return -ENOENT;
-		at += sizeof(length);
-	}
-	at += (size_t)number->index * bytes;
-	if (!has(record, at, bytes))
-		return -ENOENT;
-	memcpy(&slot, record->bytes + at, bytes);
-	widen(field, &slot);
-	ret->type = number_type(field);
-	ret->u = slot;
-	if (ret->type == SONDE_EXPR_DOUBLE && bytes == sizeof(single)) {
-		uint32_t low = (uint32_t)slot;
-
-		memcpy(&single, &low, sizeof(single));
-		ret->d = single;
-	}
-	return 0;
-}
-
-static int text_value(const struct record *record, const struct member *member,
-		      struct sonde_expr_value *ret)
-{
-	size_t length = member->count;
-	uint32_t letters;
-	size_t at;
-
-	if (!find_place(record, member, &at))
-		return -ENOENT;
-	if (member->shape == SHAPE_STRING) {
-		if (!string_length(record, at, &length))
-			return -ENOENT;
-	} else {
-		if (member->shape == SHAPE_LETTERS) {
-			if (!list_length(record, at, 1, &letters))
-				return -ENOENT;
-			at += sizeof(letters);
-			length = letters;
-		}
-		if (!has(record, at, length))
-			return -ENOENT;
-		length = strnlen((const char *)record->bytes + at, length);
-	}
-	if (length > UINT32_MAX)
-		return -ENOENT;
-	ret->type = SONDE_EXPR_STRING;
-	ret->text = (const char *)record->bytes + at;
-	ret->length = (uint32_t)length;
-	return 0;
+	return condition->needed;
 }
 
 static int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret)
 {
 	const struct record *record = ctx;
-	const struct sonde_condition *condition = record->condition;
+	struct sonde_fetch_field field;
 
-	if (ref >= FIRST_NUMBER)
-		return number_value(
-			record, &condition->numbers[ref - FIRST_NUMBER], ret);
-	return text_value(record, condition->texts[ref].member, ret);
+	if (!sonde_condition_field(record->condition, ref, &field))
+		return -ENOENT;
+	return sonde_fetch(&record->payload, &field, ret);
 }
 
 bool sonde_condition_test(const struct sonde_condition *condition,
@@ -643,11 +582,12 @@ bool sonde_condition_test(const struct sonde_condition *condition,
 			  uint32_t cpu)
 {
 	const struct whence whence = { tid, cpu };
-	struct record record = { condition, payload, size };
+	const struct sonde_part part = { payload, (uint32_t)size, 0 };
+	struct record record = { condition, { &part, 1, condition->varying } };
 	struct sonde_expr_env env;
 
-	/* no record of this event is so short */
-	if (size < condition->needed)
+	/* no record of this event is so short, or so long */
+	if (size < condition->needed || size > UINT32_MAX)
 		return false;
 	env.bases[0] = payload;
 	env.bases[1] = (const uint8_t *)&whence;
@@ -693,25 +633,54 @@ static int bind(struct sonde_condition *condition, const char *text,
 	return err;
 }
 
-int sonde_condition_new(const struct sonde_desc *desc, const char *text,
-			char *error, size_t error_size,
-			struct sonde_condition **ret_condition)
+static struct sonde_condition *allocate(const struct sonde_desc *desc)
 {
 	struct sonde_condition *condition = calloc(1, sizeof(*condition));
-	int err;
 
 	if (!condition)
-		return -ENOMEM;
+		return NULL;
 	condition->desc = desc;
+	condition->head = UINT32_MAX;
 	condition->scope.ctx = condition;
 	condition->scope.find = find_name;
 	sonde_pool_init(&condition->pool, 0);
-	err = bind(condition, text, error, error_size);
+	return condition;
+}
+
+/* Takes over `condition`, which may be NULL. */
+static int finish(struct sonde_condition *condition, const char *text,
+		  char *error, size_t error_size,
+		  struct sonde_condition **ret_condition)
+{
+	int err =
+		condition ? bind(condition, text, error, error_size) : -ENOMEM;
+
 	if (err)
 		sonde_condition_free(condition);
 	else
 		*ret_condition = condition;
 	return err;
+}
+
+int sonde_condition_new(const struct sonde_desc *desc, const char *text,
+			char *error, size_t error_size,
+			struct sonde_condition **ret_condition)
+{
+	return finish(allocate(desc), text, error, error_size, ret_condition);
+}
+
+int sonde_condition_new_for_process(const struct sonde_desc *desc,
+				    const char *text, char *error,
+				    size_t error_size,
+				    struct sonde_condition **ret_condition)
+{
+	struct sonde_condition *condition = allocate(desc);
+
+	if (condition) {
+		condition->head = SONDE_FILTER_HEAD;
+		condition->is_nested = true;
+	}
+	return finish(condition, text, error, error_size, ret_condition);
 }
 
 const struct sonde_program *
@@ -735,10 +704,11 @@ bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 		return false;
 	member = condition->texts[ref].member;
 	*ret_text = (struct sonde_condition_text){
-		.offset = member->ordinal || member->shape == SHAPE_LETTERS ?
+		.offset = member->ordinal ||
+					  member->shape == SONDE_FETCH_LETTERS ?
 				  UINT32_MAX :
 				  member->offset,
-		.size = member->shape == SHAPE_TEXT ? member->count : 0,
+		.size = member->shape == SONDE_FETCH_TEXT ? member->count : 0,
 		.ordinal = member->ordinal,
 	};
 	return true;

@@ -23,6 +23,8 @@
 
 struct sonde_condition;
 struct sonde_expr_scope;
+struct sonde_fetch_field;
+struct sonde_fetch_varying;
 struct sonde_program;
 
 /* 0; -EINVAL with one line in `error`; -ENOMEM. `desc` is checked and borrowed
@@ -31,6 +33,17 @@ struct sonde_program;
 int sonde_condition_new(const struct sonde_desc *desc, const char *text,
 			char *error, size_t error_size,
 			struct sonde_condition **ret_condition);
+
+/*
+ * The same for a program's own event, whose condition will be tested elsewhere
+ * (ring/filters.h): there, no more than the first SONDE_FILTER_HEAD bytes are
+ * memory for the program. An event may have structures and variants; what they
+ * hold, and what is behind them, can't be named (-EINVAL).
+ */
+int sonde_condition_new_for_process(const struct sonde_desc *desc,
+				    const char *text, char *error,
+				    size_t error_size,
+				    struct sonde_condition **ret_condition);
 
 /* Whether it holds. Bytes beyond `size` are not looked at. */
 bool sonde_condition_test(const struct sonde_condition *condition,
@@ -60,6 +73,17 @@ struct sonde_condition_text {
 };
 bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 			  struct sonde_condition_text *ret_text);
+
+/* What a call with that ref fetches, and the fields to be passed over for it
+ * (borrowed), for who evaluates the program elsewhere. False: no such ref. */
+bool sonde_condition_field(const struct sonde_condition *condition,
+			   uint32_t ref, struct sonde_fetch_field *ret_field);
+const struct sonde_fetch_varying *
+sonde_condition_varying(const struct sonde_condition *condition,
+			uint32_t *ret_nr);
+
+/* Bytes of payload in which all is that the program reads as base 0. */
+uint32_t sonde_condition_needed(const struct sonde_condition *condition);
 
 /* NULL is fine. */
 void sonde_condition_free(struct sonde_condition *condition);

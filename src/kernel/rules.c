@@ -68,19 +68,37 @@ static char *trim(char *text)
 	return text;
 }
 
-/* Cuts "RULES if CONDITION" in two; the condition, or NULL. */
-static char *cut_condition(char *text)
+size_t sonde_condition_at(const char *text, const char **ret_condition)
 {
-	for (char *at = text; (at = strstr(at, "if")) != NULL; at += 2) {
+	const char *at = text;
+	size_t length;
+
+	*ret_condition = NULL;
+	for (; (at = strstr(at, "if")) != NULL; at += 2) {
 		bool starts = at > text && strchr(BLANKS, at[-1]);
 		bool ends = !at[2] || strchr(BLANKS, at[2]);
 
-		if (!starts || !ends)
-			continue;
-		*at = '\0';
-		return trim(at + 2);
+		if (starts && ends)
+			break;
 	}
-	return NULL;
+	if (at)
+		*ret_condition = at + 2 + strspn(at + 2, BLANKS);
+	length = at ? (size_t)(at - text) : strlen(text);
+	while (at && length && strchr(BLANKS, text[length - 1]))
+		length--;
+	return length;
+}
+
+/* Cuts "RULES if CONDITION" in two; the condition, or NULL. */
+static char *cut_condition(char *text)
+{
+	const char *condition;
+	size_t length = sonde_condition_at(text, &condition);
+
+	if (!condition)
+		return NULL;
+	text[length] = '\0';
+	return trim(text + (condition - text));
 }
 
 static bool take_probe(struct sonde_kernel_rule *rule, char *pattern)

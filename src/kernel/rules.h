@@ -65,6 +65,10 @@ struct sonde_kernel_rules {
 	struct sonde_kernel_rule rules[SONDE_KERNEL_RULES_MAX];
 };
 
+/* "PATTERN if CONDITION": the length of the pattern without the blanks behind
+ * it, and where the condition begins; NULL if there is none. */
+size_t sonde_condition_at(const char *text, const char **ret_condition);
+
 /* Add what one -k says; `text` is copied. 0; -EINVAL or -E2BIG and one line in
  * `error`; -ENOMEM. */
 int sonde_kernel_rules_add(struct sonde_kernel_rules *rules, const char *text,

@@ -235,12 +235,38 @@ static int compare(uint8_t op, uint64_t a, uint64_t b)
 	}
 }
 
+/* It leaves R6 and up. */
+static int run_call(struct ebpf_machine *machine, const struct bpf_insn *insn)
+{
+	const uint64_t *registers = machine->registers;
+	uint32_t size = (uint32_t)registers[2];
+	uint8_t copy[8];
+	uint8_t *to;
+	bool good;
+
+	if ((insn->imm != BPF_FUNC_probe_read_kernel &&
+	     insn->imm != BPF_FUNC_probe_read_user) ||
+	    !machine->read || (machine->set & 0xe) != 0xe || size > 8)
+		return stop(machine, "no such call");
+	to = find_bytes(machine, registers[1], size, true);
+	if (!to)
+		return stop(machine, "a call that writes to outside");
+	good = machine->read(machine->ctx, registers[3], copy, size);
+	memset(to, 0, size);
+	if (good)
+		memcpy(to, copy, size);
+	machine->set &= (uint16_t)~0x3fu;
+	return set_register(machine, 0, good ? 0 : (uint64_t)-EFAULT);
+}
+
 static int run_jump(struct ebpf_machine *machine, const struct bpf_insn *insn)
 {
 	uint8_t op = BPF_OP(insn->code);
 	uint64_t b = 0;
 	int taken;
 
+	if (op == BPF_CALL)
+		return run_call(machine, insn);
 	if (op != BPF_JA &&
 	    (!is_set(machine, insn->dst_reg) || !operand(machine, insn, &b)))
 		return stop(machine, "a comparison with nothing");

@@ -40,6 +40,9 @@ struct ebpf_machine {
 	uint64_t registers[11];
 	uint16_t set;      /* bit by register: it has a value */
 	const char *wrong; /* what it was stopped for */
+	/* What the helpers that read memory do; NULL: there are none. */
+	bool (*read)(void *ctx, uint64_t address, void *to, uint32_t bytes);
+	void *ctx;
 };
 
 /* From the first instruction to behind the last. R0, which is 0 or 1; -1 and

@@ -4,8 +4,8 @@
  *
  *   program -> graph of values, optimised (graph.h) -> x86-64 (x86_64.c)
  *
- * sonde_jit_new() does all that does not depend on where the code will be and
- * tells what it needs; sonde_jit_emit() then writes the code. Code is one run
+ * sonde_jit_new() does all that does not depend on which registers there are
+ * and tells what it needs; sonde_jit_emit() then writes the code. Code is one run
  * of instructions without calls, without a stack of its own and without
  * spills; jumps inside it go forward.
  *
@@ -39,6 +39,15 @@ enum sonde_jit_kind {
 	SONDE_JIT_FUNCTION
 };
 
+struct sonde_jit_config {
+	enum sonde_jit_kind kind;
+	/* About where it will run: so that it is known what can be reached from
+	 * there (within SONDE_JIT_NEAR bytes). */
+	uint64_t address;
+	uint64_t rip; /* PROBE: the program's */
+};
+#define SONDE_JIT_NEAR ((uint64_t)1 << 20)
+
 /* Masks of registers have bit n for the CPU's register n (x86-64: rax 0,
  * rcx 1, rdx 2, rbx 3, rsp 4, rbp 5, rsi 6, rdi 7, r8..r15). */
 struct sonde_jit_needs {
@@ -54,10 +63,8 @@ struct sonde_jit_needs {
 };
 
 struct sonde_jit_place {
-	uint64_t address; /* where the first byte will run */
-	/* PROBE: what rsp is less than the program's was; what rip was */
-	int32_t rsp_below;
-	uint64_t rip;
+	uint64_t address;  /* where the first byte will run */
+	int32_t rsp_below; /* PROBE: what rsp is less than the program's was */
 	uint16_t scratch;
 	/* Registers of `reads` that no longer hold the program's value (they
 	 * are in scratch, or were saved): bit n, and where the value is: at
@@ -83,11 +90,14 @@ struct sonde_jit_code {
 
 struct sonde_jit;
 
-int sonde_jit_new(const struct sonde_program *program, enum sonde_jit_kind kind,
+/* 0; -EOPNOTSUPP; -ENOMEM. */
+int sonde_jit_new(const struct sonde_program *program,
+		  const struct sonde_jit_config *config,
 		  struct sonde_jit **ret_jit,
 		  struct sonde_jit_needs *ret_needs);
 
-/* 0; -EOPNOTSUPP if scratch doesn't suffice; -ENOSPC if room doesn't. */
+/* 0; -EOPNOTSUPP if scratch doesn't suffice, or something else than rax, or rdx
+ * where it divides, was moved; -ENOSPC if room doesn't. */
 int sonde_jit_emit(const struct sonde_jit *jit,
 		   const struct sonde_jit_place *place,
 		   struct sonde_jit_code *code);

@@ -14,7 +14,8 @@
  *     doesn't pass. Texts are found within the payload that there is.
  *  3. It has no doubles, for probes have no such registers: -EOPNOTSUPP, and the
  *     condition is judged by who reads the records. So is one that calls for a
- *     number, or a text whose place can't be said.
+ *     number, or a text whose place can't be said, or sees registers and
+ *     memory (agent expressions).
  *  4. Globs are GLOBS_MAX bytes together, so that the steps of all matches are
  *     bounded: that many for each byte of a text.
  *
@@ -286,7 +287,7 @@ static int check_op(struct sonde_filter *filter, const struct sonde_expr_op *op,
 {
 	u32 operands = sonde_expr_op_infos[op->code].operands;
 
-	if (is_double(op))
+	if (is_double(op) || operands & SONDE_EXPR_OPERAND_MACHINE)
 		return -EOPNOTSUPP;
 	if (op->code == SONDE_EXPR_OP_IF_GLOB) {
 		*globs += op->length;

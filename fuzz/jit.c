@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * jit.c - fuzz expr/jit: native code does what the evaluator does, leaves the
+ * registers alone, and faults only where it says so.
+ *
+ * First byte: bit 0, a filter of fields; else a condition of GDB's, of which
+ * bit 1: the rest is its bytes. Else the rest are decisions: an expression, then
+ * what it sees.
+ */
+#include <errno.h>
+
+#include "../tests/unit/agent_model.h"
+#include "../tests/unit/expr_model.h"
+#include "../tests/unit/jit_run.h"
+#include "expr/agent.h"
+
+#include "fuzz.h"
+
+#define WORLDS 2
+
+/* Small numbers take one byte. */
+static uint64_t next_decision(void *ctx)
+{
+	struct fuzz_input *in = ctx;
+	uint8_t small = fuzz_u8(in);
+
+	return small < 240 ? small : fuzz_u64(in);
+}
+
+static bool byte_of_memory(void *ctx, uint64_t address, uint8_t *ret_byte)
+{
+	const uint8_t *memory = ctx;
+
+	if (address - (uint64_t)(uintptr_t)memory >= JIT_MEMORY)
+		return false;
+	*ret_byte = memory[address - (uint64_t)(uintptr_t)memory];
+	return true;
+}
+
+static enum jit_outcome evaluate(const struct sonde_program *program,
+				 struct agent_world *world)
+{
+	const struct sonde_expr_env env = {
+		.registers = world->registers,
+		.machine = &agent_machine,
+		.machine_ctx = world,
+	};
+	struct sonde_expr_value value;
+
+	sonde_program_eval(program, &env, &value);
+	if (value.type != SONDE_EXPR_MISSING)
+		return value.u ? JIT_TRUE : JIT_FALSE;
+	return value.u == SONDE_EXPR_FAULT   ? JIT_FAULT :
+	       value.u == SONDE_EXPR_DIVIDED ? JIT_DIVIDED :
+					       JIT_FALSE;
+}
+
+/* Registers that lead into memory, but for some that are anything. Addresses
+ * that are anything are taken for ones that can't be read: those of this very
+ * program are not met by chance. */
+static void check_condition(const struct sonde_program *program,
+			    const struct model_random *random)
+{
+	static struct agent_world world;
+	uint8_t *memory = jit_run_memory();
+	enum jit_outcome got;
+	int rc;
+
+	agent_world_fill(&world, random);
+	world.byte = byte_of_memory;
+	world.ctx = memory;
+	for (int i = 0; i < AGENT_REGS; i++) {
+		if (world.registers[i] % 4)
+			world.registers[i] = (uint64_t)(uintptr_t)memory +
+					     world.registers[i] % JIT_MEMORY;
+	}
+	rc = jit_run_probe(program, world.registers,
+			   (unsigned int)random->next(random->ctx), &got);
+	FUZZ_CHECK(rc == 0 || rc == -EOPNOTSUPP);
+	FUZZ_CHECK(rc || got == evaluate(program, &world));
+}
+
+static void fuzz_condition(struct fuzz_input *in, bool is_bytes,
+			   const struct model_random *random)
+{
+	static uint8_t bytes[4096];
+	struct sonde_expr_error error;
+	struct sonde_program *program;
+	const uint8_t *taken;
+	size_t nr;
+
+	if (is_bytes) {
+		taken = fuzz_bytes(in, sizeof(bytes), &nr);
+		if (nr)
+			memcpy(bytes, taken, nr);
+	} else {
+		nr = agent_write(bytes, sizeof(bytes), false, false, random);
+	}
+	if (sonde_agent_decode(bytes, nr, false, &error, &program))
+		return;
+	for (size_t i = 0; i < WORLDS; i++)
+		check_condition(program, random);
+	sonde_program_free(program);
+}
+
+static void fuzz_filter(const struct model_random *random)
+{
+	static struct model_record record;
+	struct sonde_expr_error error;
+	struct sonde_program *program = NULL;
+	struct sonde_expr *expr;
+	struct sonde_expr_env env;
+	char text[4096];
+	bool got;
+	int rc;
+
+	model_write(text, sizeof(text), random);
+	if (sonde_expr_parse(text, &error, &expr))
+		return;
+	if (sonde_expr_compile(expr, &model_scope, &error, &program) == 0) {
+		model_record_fill(&record, random);
+		model_env_init(&env, &record);
+		rc = jit_run_function(program, record.bytes[0], record.bytes[1],
+				      &got);
+		FUZZ_CHECK(rc == 0 || rc == -EOPNOTSUPP);
+		FUZZ_CHECK(rc || got == sonde_program_test(program, &env));
+	}
+	sonde_program_free(program);
+	sonde_expr_free(expr);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
+{
+	struct fuzz_input in = { input, size };
+	const struct model_random random = { next_decision, &in };
+	uint8_t how = fuzz_u8(&in);
+
+	if (!jit_run_memory())
+		jit_run_init();
+	if (how & 1)
+		fuzz_filter(&random);
+	else
+		fuzz_condition(&in, how & 2, &random);
+	return 0;
+}

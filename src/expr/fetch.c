@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "expr/fetch.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* A place in a payload. */
+struct cursor {
+	const struct sonde_part *part;
+	uint32_t left; /* parts, with this one */
+	uint64_t at;   /* in this one */
+};
+
+/* Whether there is something at the place; then it is in c->part. */
+static bool settle(struct cursor *c)
+{
+	while (c->left) {
+		uint64_t size = (uint64_t)c->part->size +
+				(c->part->flags & SONDE_PART_STRING);
+
+		if (c->at < size)
+			return true;
+		c->at -= size;
+		c->part++;
+		c->left--;
+	}
+	return false;
+}
+
+/* Moves on by `size` bytes, all in one part; NULL: they aren't there. */
+static const char *take(struct cursor *c, uint64_t size)
+{
+	const char *from;
+
+	if (!size)
+		return "";
+	if (!settle(c) || c->at > c->part->size || c->part->size - c->at < size)
+		return NULL;
+	from = (const char *)c->part->data + c->at;
+	c->at += size;
+	return from;
+}
+
+/* Moves on behind the string there; NULL if it has no end. */
+static const char *take_string(struct cursor *c, size_t *ret_length)
+{
+	const char *from;
+	const char *nul;
+	size_t room;
+
+	if (!settle(c))
+		return NULL;
+	from = (const char *)c->part->data + c->at;
+	room = (size_t)(c->part->size - c->at);
+	nul = room ? memchr(from, 0, room) : NULL;
+	*ret_length = nul ? (size_t)(nul - from) : room;
+	if (c->part->flags & SONDE_PART_STRING) {
+		/* It ends with its part, even if it is shorter by now. */
+		c->at = (uint64_t)c->part->size + 1;
+		return from;
+	}
+	c->at += *ret_length + 1;
+	return nul ? from : NULL;
+}
+
+/* Moves on behind a u32 and as many elements, of which it gives the first. */
+static const char *take_list(struct cursor *c, uint32_t unit, uint32_t *ret_nr)
+{
+	const char *from = take(c, sizeof(*ret_nr));
+
+	if (!from)
+		return NULL;
+	memcpy(ret_nr, from, sizeof(*ret_nr));
+	return take(c, (uint64_t)*ret_nr * unit);
+}
+
+static bool pass_over(struct cursor *c,
+		      const struct sonde_fetch_varying *varying)
+{
+	size_t length;
+	uint32_t nr;
+
+	c->at += varying->gap;
+	if (!varying->unit)
+		return take_string(c, &length) != NULL;
+	return take_list(c, varying->unit, &nr) != NULL;
+}
+
+/* Some low bytes of a slot as a number of 64 bits. */
+static uint64_t widen(const struct sonde_fetch_field *field, uint64_t slot)
+{
+	unsigned int unused = 64 - 8u * field->bytes;
+
+	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+		slot >>= unused;
+	if (field->swap)
+		slot = __builtin_bswap64(slot) >> unused;
+	slot <<= unused;
+	return field->type == SONDE_EXPR_INT ?
+		       (uint64_t)((int64_t)slot >> unused) :
+		       slot >> unused;
+}
+
+static int fetch_number(struct cursor *c, const struct sonde_fetch_field *field,
+			struct sonde_expr_value *ret)
+{
+	uint64_t at = (uint64_t)field->index * field->bytes;
+	uint64_t slot = 0;
+	uint32_t length;
+	const char *from;
+
+	if (!field->bytes || field->bytes > sizeof(slot))
+		return -ENOENT;
+	if (field->shape == SONDE_FETCH_SEQUENCE) {
+		from = take_list(c, field->bytes, &length);
+		if (!from || field->index >= length)
+			return -ENOENT;
+		from += at;
+	} else {
+		c->at += at;
+		from = take(c, field->bytes);
+	}
+	if (!from)
+		return -ENOENT;
+	memcpy(&slot, from, field->bytes);
+	ret->type = (enum sonde_expr_type)field->type;
+	ret->u = widen(field, slot);
+	if (ret->type == SONDE_EXPR_DOUBLE && field->bytes == sizeof(float)) {
+		uint32_t low = (uint32_t)ret->u;
+		float single;
+
+		memcpy(&single, &low, sizeof(single));
+		ret->d = single;
+	}
+	return 0;
+}
+
+static int fetch_text(struct cursor *c, const struct sonde_fetch_field *field,
+		      struct sonde_expr_value *ret)
+{
+	size_t length = field->count;
+	uint32_t letters;
+	const char *from;
+
+	if (field->shape == SONDE_FETCH_STRING) {
+		from = take_string(c, &length);
+	} else {
+		if (field->shape == SONDE_FETCH_LETTERS) {
+			letters = 0;
+			from = take_list(c, 1, &letters);
+			length = letters;
+		} else {
+			from = take(c, length);
+		}
+		length = from ? strnlen(from, length) : 0;
+	}
+	if (!from || length > UINT32_MAX)
+		return -ENOENT;
+	ret->type = SONDE_EXPR_STRING;
+	ret->text = from;
+	ret->length = (uint32_t)length;
+	return 0;
+}
+
+int sonde_fetch(const struct sonde_fetch_record *record,
+		const struct sonde_fetch_field *field,
+		struct sonde_expr_value *ret_value)
+{
+	struct cursor c = { record->parts, record->nr_parts, 0 };
+
+	for (uint32_t i = 0; i < field->ordinal; i++) {
+		if (!pass_over(&c, &record->varying[i]))
+			return -ENOENT;
+	}
+	c.at += field->offset;
+	switch (field->shape) {
+	case SONDE_FETCH_NUMBER:
+	case SONDE_FETCH_ARRAY:
+	case SONDE_FETCH_SEQUENCE:
+		return fetch_number(&c, field, ret_value);
+	default:
+		return fetch_text(&c, field, ret_value);
+	}
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * fetch.h - the fields of a payload that aren't at fixed places.
+ *
+ * A payload is fixed parts with fields of varying length (strings, sequences,
+ * blobs) between them. So a field's place is how many varying ones are before
+ * it, and its offset behind the last of those; it is found by passing over what
+ * is before it. What says so has no pointers, so it can be handed to another
+ * process as it is (session/filters.h).
+ *
+ * The payload is a list of parts, as sonde_emit_parts() has it; a field lies
+ * within one of them. A payload in one piece is one part. Nothing beyond the
+ * parts is read, whatever they hold.
+ *
+ * Freestanding; any context. Cost: passes over the fields before it.
+ */
+#ifndef EXPR_FETCH_H
+#define EXPR_FETCH_H
+
+#include <stdint.h>
+
+#include <sonde/abi.h>
+
+#include "expr/expr.h"
+
+enum sonde_fetch_shape {
+	SONDE_FETCH_NUMBER,
+	SONDE_FETCH_TEXT,     /* a fixed array of characters */
+	SONDE_FETCH_STRING,   /* up to a NUL */
+	SONDE_FETCH_ARRAY,    /* of numbers */
+	SONDE_FETCH_SEQUENCE, /* the same, behind a u32 */
+	SONDE_FETCH_LETTERS,  /* a sequence of characters */
+};
+
+/* A field of varying length. */
+struct sonde_fetch_varying {
+	uint32_t gap;  /* bytes between it and the one before it */
+	uint32_t unit; /* bytes of an element behind a u32; 0: a string */
+};
+
+struct sonde_fetch_field {
+	uint8_t shape;    /* enum sonde_fetch_shape */
+	uint8_t type;     /* of numbers: enum sonde_expr_type */
+	uint8_t bytes;    /* of a number: 1, 2, 4 or 8 */
+	uint8_t swap;     /* not in the machine's byte order */
+	uint32_t count;   /* of a text */
+	uint32_t ordinal; /* varying fields before it */
+	uint32_t offset;  /* behind the last of those */
+	uint32_t index;   /* in an array or sequence */
+};
+
+struct sonde_fetch_record {
+	const struct sonde_part *parts;
+	uint32_t nr_parts;
+	const struct sonde_fetch_varying *varying;
+};
+
+/* 0, or -ENOENT: the payload doesn't have it. A text is borrowed from the
+ * payload. */
+int sonde_fetch(const struct sonde_fetch_record *record,
+		const struct sonde_fetch_field *field,
+		struct sonde_expr_value *ret_value);
+
+#endif /* EXPR_FETCH_H */
