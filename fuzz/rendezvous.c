@@ -50,11 +50,29 @@ static void send_message(int fd, uint8_t *bytes, size_t size, int nr_fds)
 	(void)sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+/* Whether it was a question about conditions. */
+static bool receive_ask(int fd)
+{
+	struct sonde_filters_ask ask;
+	int rc = sonde_rendezvous_receive_ask(fd, &ask);
+
+	FUZZ_CHECK(rc == 0 || rc == -EAGAIN || rc == -EPROTO ||
+		   rc == -EPROTONOSUPPORT || rc == -ECONNRESET ||
+		   rc == -ENOMSG);
+	if (!rc)
+		FUZZ_CHECK(ask.nr <= SONDE_FILTERS_ASK);
+	return rc == 0 || rc == -EPROTO || rc == -EPROTONOSUPPORT;
+}
+
 static void receive(int fd, bool sound)
 {
 	int arena_fd = -1;
-	int rc = sonde_rendezvous_receive(fd, &arena_fd);
+	pid_t pid;
+	int rc;
 
+	if (!sound && receive_ask(fd))
+		return;
+	rc = sonde_rendezvous_receive(fd, &arena_fd, &pid);
 	FUZZ_CHECK(rc == 0 || rc == -EAGAIN || rc == -EPROTO ||
 		   rc == -EPROTONOSUPPORT || rc == -ECONNRESET);
 	if (sound)

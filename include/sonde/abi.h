@@ -21,6 +21,10 @@
  *   32 .. 65534   the same in a stream with large headers (fast path)
  *   bit 31 set    anything else; the low 31 bits are the event's index in the
  *                 arena, where the slow path finds who wants it
+ *   bits 31, 29   the same, with the index in the low 29 bits; recorded by the
+ *                 session in slot 0 alone, if its condition holds
+ *   bits 31, 30   as bit 31, in the arena at sonde_guest_arena: a tool's that
+ *                 has a probe at the site, and wants this one hit recorded
  *
  * Layout of a description (little or big endian as the machine is; every size
  * in bytes; no padding anywhere but at the end):

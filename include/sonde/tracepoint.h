@@ -1179,10 +1179,10 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 	SONDE_SCAN_(SONDE_EACH_(SONDE_FIELD_, SONDE_K, f, 1, __VA_ARGS__)) \
 	SONDE_SITE_(level, p, n, SONDE_NR_RECORDS_(__VA_ARGS__), \
 		    __VA_ARGS__) \
-	SONDE_SDT_(p, n) \
 	SONDE_CONSTANT_(sonde_fixed_, 0u SONDE_SCAN_(SONDE_EACH_( \
 			SONDE_FIELD_, SONDE_Z, f, 1, __VA_ARGS__))) \
-	const uint32_t sonde_state_ = SONDE_STATE_(); \
+	uint32_t sonde_state_ = SONDE_STATE_(); \
+	SONDE_SDT_(p, n, sonde_state_) \
 	if (SONDE_TAKEN_(sonde_fixed_, sonde_state_ != 0)) { \
 		SONDE_EMIT_FIELDS_(__VA_ARGS__) \
 	}
@@ -1206,15 +1206,29 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
  * A SystemTap note: where the site is, and its names. The format is public;
  * `?` puts the note into the group of the function it is about, so that it is
  * dropped with the function's other copies.
+ *
+ * On x86-64 there is an instruction that does nothing, of the five bytes that a
+ * jump takes, and the note's one argument is the register with the state word,
+ * which is tested behind it: whoever puts a jump in its place can have the
+ * event recorded by giving that register another value.
  */
 #if defined(__LP64__)
 #define SONDE_SDT_WORD_ ".8byte"
 #else
 #define SONDE_SDT_WORD_ ".4byte"
 #endif
-#define SONDE_SDT_(p, n) \
+#if defined(__x86_64__)
+#define SONDE_SDT_NOP_       "\t.byte 0x0f, 0x1f, 0x44, 0x00, 0x00\n"
+#define SONDE_SDT_ARGS_      "4@%k0"
+#define SONDE_SDT_OUT_(state) : "+r"(state)
+#else
+#define SONDE_SDT_NOP_
+#define SONDE_SDT_ARGS_
+#define SONDE_SDT_OUT_(state)
+#endif
+#define SONDE_SDT_(p, n, state) \
 	__asm__ volatile( \
-		"990:\n" \
+		"990:\n" SONDE_SDT_NOP_ \
 		"\t.pushsection .note.stapsdt,\"?\",\"note\"\n" \
 		"\t.balign 4\n" \
 		"\t.4byte 992f-991f, 994f-993f, 3\n" \
@@ -1225,7 +1239,7 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 		"\t" SONDE_SDT_WORD_ " 0\n" \
 		"\t.asciz \"" p "\"\n" \
 		"\t.asciz \"" n "\"\n" \
-		"\t.asciz \"\"\n" \
+		"\t.asciz \"" SONDE_SDT_ARGS_ "\"\n" \
 		"994:\t.balign 4\n" \
 		"\t.popsection\n" \
 		"\t.ifndef _.stapsdt.base\n" \
@@ -1236,7 +1250,7 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 		"_.stapsdt.base:\t.space 1\n" \
 		"\t.size _.stapsdt.base, 1\n" \
 		"\t.popsection\n" \
-		"\t.endif\n");
+		"\t.endif\n" SONDE_SDT_OUT_(state));
 
 /* A site's state word: the pointer first, which is set once and for all. */
 #define SONDE_STATE_() \

@@ -208,6 +208,36 @@ void sonde_build_blob(struct sonde_build *build, const char *name)
 	build->nr_fields++;
 }
 
+void sonde_build_float(struct sonde_build *build, const char *name,
+		       uint8_t bits)
+{
+	struct sonde_desc_field field = {
+		.bits = bits,
+		.kind = SONDE_TYPE_FLOAT,
+	};
+
+	(void)put_field(build, name, field); /* it has no end to be set */
+	build->nr_fields++;
+}
+
+struct sonde_build_struct sonde_build_struct(struct sonde_build *build,
+					     const char *name)
+{
+	struct sonde_desc_field field = { .kind = SONDE_TYPE_STRUCT };
+	struct sonde_build_struct begun = { .nr_fields = build->nr_fields };
+
+	begun.at = put_field(build, name, field);
+	return begun;
+}
+
+void sonde_build_struct_end(struct sonde_build *build,
+			    struct sonde_build_struct begun)
+{
+	end_field(build, begun.at,
+		  (uint32_t)(build->nr_fields - begun.nr_fields));
+	build->nr_fields = (uint16_t)(begun.nr_fields + 1);
+}
+
 int sonde_build_end(struct sonde_build *build)
 {
 	const struct sonde_desc *checked;

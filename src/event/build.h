@@ -56,6 +56,19 @@ void sonde_build_sequence(struct sonde_build *build, const char *name,
 			  uint8_t bits, uint32_t flags);
 /* u32 length, then as many bytes. */
 void sonde_build_blob(struct sonde_build *build, const char *name);
+/* Of 32 or 64 bits. */
+void sonde_build_float(struct sonde_build *build, const char *name,
+		       uint8_t bits);
+/* A structure of what is built until its end; not in another. What begin
+ * returns is for end. */
+struct sonde_build_struct {
+	size_t at;
+	uint16_t nr_fields;
+};
+struct sonde_build_struct sonde_build_struct(struct sonde_build *build,
+					     const char *name);
+void sonde_build_struct_end(struct sonde_build *build,
+			    struct sonde_build_struct begun);
 /* 0, -E2BIG (more than a description takes), -EINVAL (bad names). */
 int sonde_build_end(struct sonde_build *build);
 

@@ -10,6 +10,7 @@ struct sonde_control sonde_control_view(void *arena)
 
 	return (struct sonde_control){
 		.states = (void *)(bytes + SONDE_STATES_OFF),
+		.entries = (void *)(bytes + SONDE_ENTRIES_OFF),
 		.slots = (void *)(bytes + SONDE_SLOTS_OFF),
 		.writer = sonde_load_relaxed(&header->writer),
 		.mapped = sonde_load_relaxed(&header->mapped),
@@ -30,6 +31,12 @@ static uint32_t fast_word(const struct sonde_control *control, uint32_t id)
 	    control->writer != SONDE_WRITER_RSEQ)
 		return 0;
 	return id;
+}
+
+static bool is_filtered(const struct sonde_control *control, uint32_t index)
+{
+	return sonde_load_relaxed(&control->entries[index].flags) &
+	       SONDE_ENTRY_FILTERED;
 }
 
 static uint32_t derive(const struct sonde_control *control, uint32_t index)
@@ -53,7 +60,9 @@ static uint32_t derive(const struct sonde_control *control, uint32_t index)
 			fast = fast_word(control, id);
 	}
 	if (nr_active == 1 && fast)
-		return fast;
+		return is_filtered(control, index) ?
+			       SONDE_STATE_GENERIC | SONDE_STATE_ALONE | index :
+			       fast;
 	return nr_active ? SONDE_STATE_GENERIC | index : 0;
 }
 

@@ -19,12 +19,15 @@
 #include "ring/layout.h"
 
 #define SONDE_STATE_GENERIC     0x80000000u
+#define SONDE_STATE_GUEST       0x40000000u /* besides: in a tool's arena */
+#define SONDE_STATE_ALONE       0x20000000u /* besides: slot 0's, filtered */
 #define SONDE_STATE_COMPACT_MAX 30u
 #define SONDE_STATE_LARGE_MAX   65534u
 
 /* The arena's parts, at addresses of the caller. Borrowed. */
 struct sonde_control {
 	uint32_t *states;
+	struct sonde_entry *entries;
 	struct sonde_slot *slots;
 	uint32_t writer; /* enum sonde_writer_kind */
 	uint64_t mapped; /* as in struct sonde_arena */

@@ -166,7 +166,10 @@ struct sonde_entry {
  * there so that a recorder can say so. */
 #define SONDE_ENTRY_CONFLICT 2u
 /* Only a name somebody asks about (sonde_event_enabled); not an event. */
-#define SONDE_ENTRY_REFERENCE  4u
+#define SONDE_ENTRY_REFERENCE 4u
+/* Slot 0 has a condition for it, which the fast path doesn't know; set by the
+ * process when it has the condition (tracer/filters.c). */
+#define SONDE_ENTRY_FILTERED   8u
 #define SONDE_ENTRY_HASH_SHIFT 8 /* bits 8..31: hash of the names */
 
 enum sonde_slot_state {
@@ -215,7 +218,8 @@ struct sonde_slot {
 	uint32_t loglevel;
 	uint64_t lost_contended; /* events: every ring was busy */
 	uint64_t lost_late;      /* events: more ids than a stream can have */
-	uint64_t reserved[2];
+	uint64_t filters; /* 0: no conditions; else for who asks (filters.h) */
+	uint64_t reserved;
 	char rules[SONDE_RULES_MAX];
 	uint16_t ids[SONDE_EVENTS_MAX];
 };

@@ -90,6 +90,7 @@ int sonde_arena_open(int fd, struct sonde_arena_view *ret_view)
 	struct sonde_arena_view view = {
 		.fd = fd,
 		.desc_bytes_left = SONDE_META_SPAN,
+		.ask_bytes_left = 2 * SONDE_META_SPAN,
 	};
 	struct stat st;
 	int rc = check_file(fd, &st);
@@ -169,6 +170,7 @@ static void activate(const struct sonde_arena_view *view,
 	slot->ctl_off = view->rings_file_off;
 	slot->data_off = view->rings_file_off + view->ctl_bytes;
 	slot->session = setup->session;
+	slot->filters = setup->filters;
 	slot->loglevel = setup->loglevel;
 	memcpy(slot->rules, setup->rules, setup->rules_size);
 	slot->next_id = view->first_id;

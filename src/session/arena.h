@@ -56,6 +56,7 @@ struct sonde_arena_view {
 	uint32_t first_id;  /* of those that are handed out */
 	uint64_t ctl_bytes; /* the data of ring 0 starts there in `rings` */
 	uint64_t desc_bytes_left;
+	uint64_t ask_bytes_left; /* likewise, for conditions (filters.h) */
 };
 
 struct sonde_arena_setup {
@@ -64,6 +65,7 @@ struct sonde_arena_setup {
 	enum sonde_header_kind header;
 	enum sonde_clock_kind clock;
 	uint64_t session;
+	uint64_t filters; /* as the slot has it */
 	uint32_t loglevel;
 	const char *rules;
 	size_t rules_size;

@@ -2,7 +2,6 @@
 #include "session/front.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <poll.h>
@@ -11,19 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ctf/trace.h"
 #include "kernel/able.h"
+#include "session/child.h"
 #include "session/recorder.h"
-#include "session/rendezvous.h"
 
 #define TELL_ABOUT_DESCENDANTS_MS 1000
 
@@ -32,12 +29,8 @@ struct front {
 	struct sonde_front_result *result;
 	sigset_t old_mask;
 	bool sigchld_ignored; /* when we were started */
-	uint64_t session;
-	char name[SONDE_SESSION_NAME_MAX];
-	int control_fd;
-	int listen_fd;
+	struct sonde_child child;
 	int signal_fd;
-	pid_t recorder;
 	pid_t program; /* 0: none, only the machine is recorded */
 	bool has_kernel;
 	uint32_t nr_stops; /* signals that ask us to end */
@@ -103,74 +96,14 @@ static int take_signals(struct front *front)
 	return 0;
 }
 
-static int open_session(struct front *front)
-{
-	int rc;
-
-	if (getrandom(&front->session, sizeof(front->session), 0) !=
-	    (ssize_t)sizeof(front->session))
-		return fail(front, -errno, "getrandom", "");
-	(void)snprintf(front->name, sizeof(front->name), "sonde-%d-%016" PRIx64,
-		       (int)getpid(), front->session);
-	rc = sonde_rendezvous_listen(front->name, &front->listen_fd);
-	return rc ? fail(front, rc, "listening on socket", front->name) : 0;
-}
-
-/* The recording child's whole life. */
-__attribute__((noreturn)) static void be_recorder(struct front *front,
-						  int control_fd)
-{
-	struct sonde_recorder_config config = {
-		.options = front->config->options,
-		.directory = front->config->directory,
-		.session = front->session,
-		.front = getppid(),
-		.control_fd = control_fd,
-		.listen_fd = front->listen_fd,
-	};
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-
-	/* Its end tells us of the front's. */
-	(void)close(front->control_fd);
-	(void)close(front->signal_fd);
-	/* Whoever reads what the program prints must not wait for us. */
-	if (null >= 0) {
-		(void)dup2(null, STDIN_FILENO);
-		(void)dup2(null, STDOUT_FILENO);
-	}
-	(void)prctl(PR_SET_NAME, "sonde-recorder"); /* for ps */
-	_exit(sonde_recorder_run(&config) ? 1 : 0);
-}
-
 static int start_recorder(struct front *front)
 {
-	int pair[2];
-	long pid;
+	const char *what;
+	int rc = sonde_child_start(front->config->options,
+				   front->config->directory, &front->child,
+				   &what);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-		return fail(front, -errno, "socketpair", "");
-	front->control_fd = pair[0];
-	/* A fork, but for the signal at its end. */
-	pid = syscall(SYS_clone, 0, 0, 0, 0, 0);
-	if (!pid)
-		be_recorder(front, pair[1]);
-	(void)close(pair[1]);
-	if (pid < 0)
-		return fail(front, -errno, "starting the recorder", "");
-	front->recorder = (pid_t)pid;
-	(void)close(front->listen_fd);
-	front->listen_fd = -1;
-	return 0;
-}
-
-static ssize_t receive(int fd, void *message, size_t size)
-{
-	ssize_t n;
-
-	do
-		n = recv(fd, message, size, 0);
-	while (n < 0 && errno == EINTR);
-	return n;
+	return rc ? fail(front, rc, what, "") : 0;
 }
 
 static void reap(struct front *front)
@@ -212,7 +145,7 @@ static ssize_t await_message(struct front *front, void *message, size_t size,
 			     const char *doing, int *ret_stop)
 {
 	struct pollfd fds[2] = {
-		{ .fd = front->control_fd, .events = POLLIN },
+		{ .fd = front->child.control_fd, .events = POLLIN },
 		{ .fd = front->signal_fd, .events = POLLIN },
 	};
 	char text[128];
@@ -227,14 +160,16 @@ static ssize_t await_message(struct front *front, void *message, size_t size,
 		if (poll(fds, 2, -1) <= 0)
 			continue;
 		if (fds[0].revents)
-			return receive(front->control_fd, message, size);
+			return sonde_child_receive(&front->child, message,
+						   size);
 		asked = stop_signal(front);
 		if (!asked)
 			continue;
 		if (*ret_stop) {
 			/* Not reaped yet: it exists. Its socket ends. */
-			(void)kill(front->recorder, SIGKILL);
-			return receive(front->control_fd, message, size);
+			(void)kill(front->child.pid, SIGKILL);
+			return sonde_child_receive(&front->child, message,
+						   size);
 		}
 		*ret_stop = asked;
 		front->config->say(text);
@@ -297,7 +232,7 @@ static bool start_kernel(struct front *front)
 	struct sonde_recorder_ready ready;
 
 	/* If the recorder has died, the next message doesn't come either. */
-	(void)send(front->control_fd, &go, sizeof(go), MSG_NOSIGNAL);
+	(void)send(front->child.control_fd, &go, sizeof(go), MSG_NOSIGNAL);
 	if (await_message(front, &ready, sizeof(ready), "starting",
 			  &front->early_stop) != (ssize_t)sizeof(ready))
 		return false;
@@ -348,7 +283,7 @@ static int start_program(struct front *front)
 	struct sonde_launch launch = {
 		.argv = config->options->program,
 		.path = config->program_path,
-		.session = front->name,
+		.session = front->child.name,
 		.preload = config->preload,
 		.hooks = config->hooks,
 		.sigmask = &front->old_mask,
@@ -468,8 +403,8 @@ static void clean_kernel(struct front *front)
 
 static void recorder_died(struct front *front)
 {
-	(void)waitpid(front->recorder, NULL, __WALL);
-	front->recorder = 0;
+	(void)waitpid(front->child.pid, NULL, __WALL);
+	front->child.pid = 0;
 	clean_kernel(front);
 	front->recorder_died = true;
 	repair(front);
@@ -500,7 +435,7 @@ static void finish(struct front *front)
 
 	if (front->recorder_died)
 		return;
-	(void)shutdown(front->control_fd, SHUT_WR); /* it may have died */
+	(void)shutdown(front->child.control_fd, SHUT_WR); /* it may have died */
 	if (await_message(front, summary, sizeof(*summary), "writing the trace",
 			  &stop) != (ssize_t)sizeof(*summary)) {
 		recorder_died(front);
@@ -528,7 +463,7 @@ static void await_end(struct front *front)
 {
 	struct pollfd fds[2] = {
 		{ .fd = front->signal_fd, .events = POLLIN },
-		{ .fd = front->control_fd, .events = POLLIN },
+		{ .fd = front->child.control_fd, .events = POLLIN },
 	};
 
 	while (!front->finishing) {
@@ -559,8 +494,6 @@ static int run(struct front *front)
 	int rc = take_signals(front);
 
 	if (!rc)
-		rc = open_session(front);
-	if (!rc)
 		rc = start_recorder(front);
 	if (!rc)
 		rc = await_ready(front);
@@ -586,21 +519,16 @@ int sonde_front_run(const struct sonde_front_config *config,
 	struct front front = {
 		.config = config,
 		.result = ret_result,
-		.control_fd = -1,
-		.listen_fd = -1,
+		.child = { .control_fd = -1 },
 		.signal_fd = -1,
 	};
-	int status = 0;
+	int status;
 	int rc;
 
 	*ret_result = (struct sonde_front_result){ 0 };
 	rc = run(&front);
-	/* The end of its socket ends the recorder, if nothing has yet. */
-	close_fd(front.control_fd);
-	close_fd(front.listen_fd);
 	close_fd(front.signal_fd);
-	if (front.recorder)
-		(void)waitpid(front.recorder, &status, __WALL);
+	status = sonde_child_end(&front.child);
 	if (WIFSIGNALED(status))
 		clean_kernel(&front);
 	return rc;

@@ -449,6 +449,9 @@ int sonde_image_new(struct sonde_recording *recording,
 
 	if (!image)
 		return -ENOMEM;
+	/* a number that no other image of ours has */
+	if (recording->filters)
+		setup.filters = (uint64_t)config->class_id + 1;
 	setup.geometry = config->geometry;
 	setup.header = config->header;
 	(void)snprintf(comment, sizeof(comment), "%s, pid %d", image->name,
@@ -466,6 +469,16 @@ int sonde_image_new(struct sonde_recording *recording,
 	init_rings(image, start);
 	*ret_image = image;
 	return 0;
+}
+
+int sonde_image_filter(struct sonde_image *image,
+		       const struct sonde_filters_ask *ask, int *ret_fd)
+{
+	if (image->broken || !image->recording->filters ||
+	    ask->filters != (uint64_t)image->class_id + 1)
+		return -ENOENT;
+	return sonde_filters_answer(image->recording->filters, &image->view,
+				    ask, ret_fd);
 }
 
 bool sonde_image_is_over(const struct sonde_image *image)

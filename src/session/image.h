@@ -38,6 +38,7 @@
 
 #include "ctf/trace.h"
 #include "session/arena.h"
+#include "session/filters.h"
 #include "session/summary.h"
 
 #define SONDE_SEEN_BITS 65536u
@@ -47,6 +48,7 @@ struct sonde_recording {
 	struct sonde_ctf_trace *trace;
 	uint64_t (*now)(void);          /* the clock of the records */
 	struct sonde_arena_setup setup; /* but for geometry and header */
+	struct sonde_filters *filters;  /* NULL: no conditions */
 	struct sonde_summary *summary;
 	int disk_error; /* -errno; once set, nothing is written any more */
 	/* Events seen in any image, a bit per hash: for the summary. */
@@ -77,6 +79,11 @@ int sonde_image_new(struct sonde_recording *recording,
  * was, in thousandths.
  */
 uint32_t sonde_image_consume(struct sonde_image *image);
+
+/* The answer to a process with this image's arena (session/filters.h); -ENOENT
+ * if `ask` is about another. */
+int sonde_image_filter(struct sonde_image *image,
+		       const struct sonde_filters_ask *ask, int *ret_fd);
 
 /* Whether no process can touch it any more. */
 bool sonde_image_is_over(const struct sonde_image *image);

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #include "event/select.h"
+#include "expr/expr.h"
 
 /* What goes along while the words are read. */
 struct parse {
@@ -169,10 +170,77 @@ static int apply_output(struct parse *parse, const char *value)
 	return 0;
 }
 
+/* Types and fields are known when events are; all else that can be wrong with a
+ * condition is known now. `what` is the option, for the message. */
+static int check_condition(struct parse *parse, const char *what,
+			   const char *text)
+{
+	struct sonde_expr_error error;
+	struct sonde_expr *expr;
+	int rc;
+
+	if (!*text)
+		return fail(parse, "%s: a condition is missing", what);
+	rc = sonde_expr_parse(text, &error, &expr);
+	if (rc == -EINVAL)
+		return fail(parse, "%s '%.60s': column %u: %s", what, text,
+			    error.column, error.text);
+	if (rc)
+		return fail(parse, "no memory left");
+	sonde_expr_free(expr);
+	return 0;
+}
+
+static int add_condition(struct parse *parse, const char *glob,
+			 const char *text)
+{
+	struct sonde_record_options *options = parse->options;
+	uint32_t rule = (uint32_t)options->rules_size - 1;
+	int rc = check_condition(parse, "-e", text);
+
+	if (rc)
+		return rc;
+	if (options->nr_conditions == SONDE_CONDITIONS_MAX)
+		return fail(parse,
+			    "more than %u -e have conditions; merge some "
+			    "with '*'",
+			    SONDE_CONDITIONS_MAX);
+	options->conditions[options->nr_conditions++] =
+		(struct sonde_event_condition){ rule, text };
+	return add_rule(parse, '+', glob);
+}
+
 static int apply_event(struct parse *parse, const char *value)
 {
+	char glob[SONDE_GLOB_MAX];
+	const char *text;
+	size_t length = sonde_condition_at(value, &text);
+
 	parse->has_include = true;
-	return add_rule(parse, '+', value);
+	if (!text)
+		return add_rule(parse, '+', value);
+	if (length >= sizeof(glob))
+		return fail(parse,
+			    "the pattern '%.40s...' is %zu characters long; "
+			    "the limit is %d",
+			    value, length, SONDE_GLOB_MAX - 1);
+	memcpy(glob, value, length);
+	glob[length] = '\0';
+	return add_condition(parse, glob, text);
+}
+
+static int apply_filter(struct parse *parse, const char *value)
+{
+	struct sonde_record_options *options = parse->options;
+	int rc = check_condition(parse, "--filter", value);
+
+	if (rc)
+		return rc;
+	if (options->nr_filters == SONDE_COMMON_FILTERS_MAX)
+		return fail(parse, "more than %u --filter; join some with &&",
+			    SONDE_COMMON_FILTERS_MAX);
+	options->filters[options->nr_filters++] = value;
+	return 0;
 }
 
 static int apply_exclude(struct parse *parse, const char *value)
@@ -432,6 +500,7 @@ static int apply_help(struct parse *parse, const char *value)
 static const struct option_def definitions[] = {
 	{ "output", 'o', true, apply_output },
 	{ "event", 'e', true, apply_event },
+	{ "filter", 0, true, apply_filter },
 	{ "exclude", 0, true, apply_exclude },
 	{ "loglevel", 0, true, apply_loglevel },
 	{ "mode", 0, true, apply_mode },

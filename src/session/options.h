@@ -24,6 +24,8 @@
 #define SONDE_READ_TIMER_MIN_US     50u
 #define SONDE_READ_TIMER_MAX_US     10000000u
 #define SONDE_LOGLEVEL_ALL          255u
+#define SONDE_CONDITIONS_MAX        64u
+#define SONDE_COMMON_FILTERS_MAX    16u
 #define SONDE_KERNEL_STRING_DEFAULT 256u
 #define SONDE_KERNEL_BYTES_MAX      4096u
 #define SONDE_KERNEL_MEMORY_PER_CPU (16ull << 20)
@@ -32,6 +34,12 @@ enum sonde_headers {
 	SONDE_HEADERS_AUTO = 0, /* by the number of events */
 	SONDE_HEADERS_COMPACT,
 	SONDE_HEADERS_LARGE,
+};
+
+/* The condition of an -e. */
+struct sonde_event_condition {
+	uint32_t rule;    /* where its rule begins in `rules` */
+	const char *text; /* borrowed from argv */
 };
 
 struct sonde_record_options {
@@ -58,6 +66,10 @@ struct sonde_record_options {
 	bool verbose;
 	bool json;
 	bool help;
+	uint32_t nr_conditions;
+	uint32_t nr_filters;
+	struct sonde_event_condition conditions[SONDE_CONDITIONS_MAX];
+	const char *filters[SONDE_COMMON_FILTERS_MAX]; /* borrowed from argv */
 	size_t rules_size; /* with the empty string at the end */
 	char rules[SONDE_RULES_MAX];
 	/* borrowed; NULL-terminated; NULL with help, or if only the machine is

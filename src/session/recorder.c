@@ -312,34 +312,73 @@ static int answer(struct recorder *r, const struct peer *peer, int error,
 	return -EPIPE;
 }
 
+static int find_filters(struct recorder *r, const struct peer *peer,
+			const struct sonde_filters_ask *ask, int *ret_fd)
+{
+	int rc = -ENOENT;
+
+	if (!sonde_is_kin(&peer->who, r->config->front))
+		return -EACCES;
+	for (uint32_t i = 0; i < IMAGES_MAX && rc == -ENOENT; i++)
+		if (r->lives[i].image)
+			rc = sonde_image_filter(r->lives[i].image, ask, ret_fd);
+	return rc;
+}
+
+/* The peer may have asked for conditions. Whether it has. */
+static bool hear_question(struct recorder *r, struct peer *peer)
+{
+	struct sonde_filters_ask ask;
+	int fd = -1;
+	int rc = sonde_rendezvous_receive_ask(peer->fd, &ask);
+
+	if (rc == -ENOMSG || rc == -EAGAIN)
+		return false;
+	if (!rc)
+		rc = find_filters(r, peer, &ask, &fd);
+	/* Who has gone doesn't need it any more. */
+	if (rc)
+		(void)sonde_rendezvous_answer(peer->fd, rc);
+	else
+		(void)sonde_rendezvous_answer_ask(peer->fd, fd);
+	if (fd >= 0)
+		(void)close(fd); /* the process has it */
+	drop_peer(peer);
+	return true;
+}
+
 /* The peer may have said hello. */
 static void hear_peer(struct recorder *r, struct peer *peer)
 {
 	char name[SONDE_COMM_SIZE];
 	struct live *live = NULL;
 	int arena_fd = -1;
+	pid_t pid;
 	int rc;
 
-	if (peer->fd < 0)
+	if (peer->fd < 0 || hear_question(r, peer))
 		return;
-	rc = sonde_rendezvous_receive(peer->fd, &arena_fd);
+	rc = sonde_rendezvous_receive(peer->fd, &arena_fd, &pid);
 	if (rc == -EAGAIN)
 		return;
-	sonde_process_name(peer->who.pid, name);
+	/* The front may speak for another. */
+	if (rc || peer->who.pid != r->config->front)
+		pid = peer->who.pid;
+	sonde_process_name(pid, name);
 	/* Without a program there is no place for a program's events. */
 	if (!rc && (!r->recording.trace ||
 		    !sonde_is_kin(&peer->who, r->config->front))) {
 		(void)close(arena_fd);
 		rc = -EACCES;
 	} else if (!rc) {
-		rc = admit(r, arena_fd, peer->who.pid, name, &live);
+		rc = admit(r, arena_fd, pid, name, &live);
 	}
 	rc = answer(r, peer, rc, live);
 	drop_peer(peer);
 	if (rc && rc != -ECONNRESET)
-		refuse(r, peer->who.pid, name, rc);
+		refuse(r, pid, name, rc);
 	if (!rc && r->ktrace)
-		sonde_ktrace_saw_process(r->ktrace, peer->who.pid);
+		sonde_ktrace_saw_process(r->ktrace, pid);
 }
 
 /* Somebody who waits and can't be told why he is not let in. */
@@ -748,6 +787,9 @@ static int start(struct recorder *r, struct sonde_recorder_ready *ready)
 		return rc;
 	r->recording.now = r->timebase.now;
 	r->recording.summary = &r->summary;
+	rc = sonde_filters_new(options, &r->summary, &r->recording.filters);
+	if (rc)
+		return fail(ready, rc, "conditions", "");
 	r->recording.setup = (struct sonde_arena_setup){
 		.mode = options->mode,
 		.clock = clock_kind(r),
@@ -792,6 +834,7 @@ static void free_recorder(struct recorder *r)
 	for (uint32_t i = 0; i < PEERS_MAX; i++)
 		drop_peer(&r->peers[i]);
 	sonde_census_free(r->census);
+	sonde_filters_free(r->recording.filters);
 	if (r->epoll_fd >= 0)
 		(void)close(r->epoll_fd);
 	if (r->spare_fd >= 0)
@@ -834,6 +877,7 @@ static void finish(struct recorder *r)
 	for (uint32_t i = 0; i < IMAGES_MAX; i++)
 		if (r->lives[i].image)
 			finish_image(r, &r->lives[i]);
+	sonde_filters_finish(r->recording.filters);
 	note_error(r, sonde_timebase_finish(&r->timebase, traces, 2));
 	note_error(r, sonde_ctf_trace_close(r->recording.trace));
 	note_error(r, sonde_ktrace_close(r->ktrace));

@@ -80,7 +80,7 @@ static int take_descriptors(struct msghdr *message, int *ret_fd)
 	return -EPROTO;
 }
 
-int sonde_rendezvous_receive(int fd, int *ret_arena_fd)
+int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid)
 {
 	struct sonde_hello hello;
 	struct iovec io = { &hello, sizeof(hello) };
@@ -114,6 +114,7 @@ int sonde_rendezvous_receive(int fd, int *ret_arena_fd)
 		return rc;
 	}
 	*ret_arena_fd = arena_fd;
+	*ret_pid = (pid_t)hello.pid;
 	return 0;
 }
 
@@ -129,4 +130,49 @@ int sonde_rendezvous_answer(int fd, int error)
 		    MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ?
 		       -errno :
 		       0;
+}
+
+int sonde_rendezvous_receive_ask(int fd, struct sonde_filters_ask *ret_ask)
+{
+	const size_t head = offsetof(struct sonde_filters_ask, index);
+	uint64_t magic;
+	ssize_t n = recv(fd, &magic, sizeof(magic), MSG_PEEK);
+
+	if (n < 0)
+		return errno == EINTR ? -EAGAIN : -errno;
+	if (n != (ssize_t)sizeof(magic) || magic != SONDE_FILTERS_MAGIC)
+		return -ENOMSG;
+	/* Descriptors that came with it are closed by the kernel. */
+	n = recv(fd, ret_ask, sizeof(*ret_ask), MSG_TRUNC);
+	if (n < (ssize_t)head || ret_ask->nr > SONDE_FILTERS_ASK ||
+	    (size_t)n != head + ret_ask->nr * sizeof(ret_ask->index[0]))
+		return -EPROTO;
+	return ret_ask->version == SONDE_HELLO_VERSION ? 0 : -EPROTONOSUPPORT;
+}
+
+int sonde_rendezvous_answer_ask(int fd, int file)
+{
+	struct sonde_welcome welcome = {
+		.magic = SONDE_HELLO_MAGIC,
+		.version = SONDE_HELLO_VERSION,
+	};
+	union {
+		struct cmsghdr align;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control = { .bytes = { 0 } };
+	struct iovec io = { &welcome, sizeof(welcome) };
+	struct msghdr message = {
+		.msg_iov = &io,
+		.msg_iovlen = 1,
+		.msg_control = &control,
+		.msg_controllen = sizeof(control),
+	};
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &file, sizeof(file));
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0 ? -errno :
+									0;
 }

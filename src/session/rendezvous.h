@@ -10,7 +10,8 @@
  *	recorder	one message, sonde_welcome, once the arena is set up
  *
  * and both close the connection. Whoever connects is identified by the kernel
- * (SO_PEERCRED), never by what it says. Anything may come over the socket: a
+ * (SO_PEERCRED), never by what it says; but the recorder's own front may present
+ * the arena that it made for another process. Anything may come over the socket: a
  * message of another size, no descriptor or several; all end in -EPROTO, and no
  * call here ever waits.
  */
@@ -19,7 +20,9 @@
 
 #include <stdint.h>
 #include <sys/socket.h>
+#include <sys/types.h>
 
+#include "ring/filters.h"
 #include "ring/hello.h"
 
 #define SONDE_SESSION_NAME_MAX 64
@@ -32,10 +35,17 @@ int sonde_rendezvous_listen(const char *name, int *ret_fd);
 int sonde_rendezvous_accept(int listen_fd, int *ret_fd, struct ucred *ret_peer);
 
 /*
- * Read the hello. 0 and a descriptor the caller owns; -EAGAIN if it hasn't
- * come; -EPROTO, -EPROTONOSUPPORT or -ECONNRESET: answer and forget the peer.
+ * Read the hello. 0, a descriptor the caller owns, and the process it says to
+ * be; -EAGAIN if it hasn't come; -EPROTO, -EPROTONOSUPPORT or -ECONNRESET: answer and forget the peer.
  */
-int sonde_rendezvous_receive(int fd, int *ret_arena_fd);
+int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid);
+
+/* The same for a question about conditions (ring/filters.h): 0; -ENOMSG if it
+ * is something else that was sent, which is still to be received. */
+int sonde_rendezvous_receive_ask(int fd, struct sonde_filters_ask *ret_ask);
+
+/* `file` is borrowed. 0, or -errno. */
+int sonde_rendezvous_answer_ask(int fd, int file);
 
 /* 0, or -errno: the peer has gone, and runs unrecorded. */
 int sonde_rendezvous_answer(int fd, int error);

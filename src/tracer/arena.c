@@ -19,11 +19,12 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "ring/hello.h"
+#include "tracer/arena_file.h"
+#include "tracer/filters.h"
 #include "tracer/rendezvous.h"
 #include "tracer/self.h"
 
@@ -32,32 +33,6 @@ static const int high_fds[] = { 1000, 240 };
 
 unsigned char *sonde_arena;
 unsigned char *sonde_fast_rings;
-
-/* A file beyond this limit would not fail: it would bring a signal. */
-static bool may_make_file(void)
-{
-	struct rlimit limit;
-
-	return !getrlimit(RLIMIT_FSIZE, &limit) &&
-	       limit.rlim_cur >= SONDE_META_SPAN;
-}
-
-static int new_file(void)
-{
-	int fd;
-
-	if (!may_make_file())
-		return -1;
-	fd = memfd_create("sonde-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -1;
-	if (ftruncate(fd, (off_t)SONDE_META_SPAN) ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK)) {
-		(void)close(fd); /* nothing was written */
-		return -1;
-	}
-	return fd;
-}
 
 static size_t mapped_span(void)
 {
@@ -115,8 +90,8 @@ static int move_high(int fd)
 static bool make_arena(int *ret_fd)
 {
 	unsigned char *bytes;
-	struct sonde_arena *arena;
-	int fd = new_file();
+	enum sonde_writer_kind writer;
+	int fd = sonde_arena_file_new();
 
 	if (fd < 0)
 		return false;
@@ -125,31 +100,26 @@ static bool make_arena(int *ret_fd)
 		(void)close(fd); /* nothing was written */
 		return false;
 	}
-	arena = (struct sonde_arena *)(void *)bytes;
-	arena->version = SONDE_ARENA_VERSION;
-	arena->writer =
-		sonde_rseq_setup() ? SONDE_WRITER_RSEQ : SONDE_WRITER_LANES;
+	writer = sonde_rseq_setup() ? SONDE_WRITER_RSEQ : SONDE_WRITER_LANES;
 	sonde_self_learn();
-	arena->pid = sonde_self.pid;
-	arena->mapped = mapped_span();
 	sonde_arena = bytes;
-	/* Pairs with the system call by which sonde_rendezvous passes the file
-	 * on, or an attacher opens it: the header is complete. */
-	sonde_store_release(&arena->magic, SONDE_ARENA_MAGIC);
+	sonde_arena_file_begin(bytes, writer, sonde_self.pid, mapped_span());
 	*ret_fd = fd;
 	return true;
 }
 
-/* The session's answer has come, or there is no session. */
-static void settle(int fd, bool has_session)
+/* The session's answer has come, or there is no session (NULL). */
+static void settle(int fd, const char *session)
 {
-	if (has_session && !map_rings(fd)) {
+	if (session && !map_rings(fd)) {
 		/* not traced, then, and the recorder is told */
 		((struct sonde_arena *)(void *)sonde_arena)->refused++;
 		sonde_arena = NULL;
 		return;
 	}
 	sonde_fast_rings = sonde_arena + SONDE_META_SPAN;
+	if (session)
+		sonde_filters_start(session);
 	/* can't fail but for want of memory, and then children keep our ids */
 	(void)pthread_atfork(NULL, NULL, sonde_self_forked);
 }
@@ -159,7 +129,6 @@ void sonde_start(void)
 	static bool is_started;
 	int saved_errno = errno;
 	const char *session;
-	bool has_session;
 	int fd;
 
 	if (is_started)
@@ -167,10 +136,12 @@ void sonde_start(void)
 	is_started = true;
 	if (make_arena(&fd)) {
 		session = secure_getenv(SONDE_SESSION_ENV);
-		has_session = session && *session;
-		if (has_session)
-			sonde_rendezvous(session, fd);
-		settle(fd, has_session);
+		if (session && !*session)
+			session = NULL;
+		/* Whatever fails: the program just isn't recorded. */
+		if (session)
+			(void)sonde_rendezvous(session, fd, sonde_self.pid);
+		settle(fd, session);
 		(void)move_high(fd); /* whoever attaches finds it there */
 		(void)close(fd);
 	}

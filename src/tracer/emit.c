@@ -14,6 +14,8 @@
 
 #include "clock/clock.h"
 #include "ring/control.h"
+#include "ring/emit.h"
+#include "tracer/filters.h"
 #include "tracer/self.h"
 
 static uint64_t clock_cpu(void)
@@ -29,59 +31,46 @@ static uint64_t clock_monotonic(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-static void emit_to_slot(uint32_t slot_index, uint32_t id,
-			 struct sonde_append *a)
-{
-	struct sonde_slot *slots = (void *)(sonde_arena + SONDE_SLOTS_OFF);
-	struct sonde_slot *slot = &slots[slot_index];
-	const struct sonde_arena *header = (const void *)sonde_arena;
+/*
+ * The arena of a tool, which has mapped it in this process for good: state
+ * words with SONDE_STATE_GUEST are about it. The tool alone writes this; it
+ * finds it in the file, so it is where files have bytes.
+ */
+SONDE_EXPORT extern unsigned char *sonde_guest_arena;
+unsigned char *sonde_guest_arena __attribute__((section(".data")));
 
-	if (sonde_slot_end(slot) > header->mapped) {
-		sonde_add_relaxed(&slot->lost_contended, 1);
-		return;
-	}
-	a->slot = slot;
-	a->ctl = sonde_arena + slot->ctl_off;
-	a->data = sonde_arena + slot->data_off;
-	a->self = &sonde_self;
-	a->rseq = sonde_rseq_self();
-	a->clock = slot->clock == SONDE_CLOCK_CPU ? clock_cpu : clock_monotonic;
-	a->id = id;
-	sonde_writer_append(a);
+/* The arena that a state word is about, and the word as that has it. */
+static unsigned char *arena_of(uint32_t *state)
+{
+	const uint32_t guest = SONDE_STATE_GENERIC | SONDE_STATE_GUEST;
+
+	if ((*state & guest) != guest)
+		return sonde_arena;
+	*state &= ~SONDE_STATE_GUEST;
+	/* Pairs with the tool's write to our memory, of a word that is aligned,
+	 * before any probe makes such a state word. */
+	return sonde_load_acquire(&sonde_guest_arena);
 }
 
 /* parts[0] is room for the header. */
-__attribute__((noinline)) static void
-emit(uint32_t state, struct sonde_part *parts, uint32_t nr_parts, uint64_t size)
+__attribute__((noinline)) static void emit(uint32_t state, uint32_t unwanted,
+					   struct sonde_part *parts,
+					   uint32_t nr_parts, uint64_t size)
 {
-	const struct sonde_slot *slots;
-	struct sonde_append a = {
-		.parts = parts,
-		.nr_parts = nr_parts,
-		.size = size,
+	struct sonde_emitter emitter = {
+		.arena = arena_of(&state),
+		.self = &sonde_self,
+		.unwanted = unwanted,
+		.clock_cpu = clock_cpu,
+		.clock_monotonic = clock_monotonic,
 	};
 
-	if (!sonde_arena)
+	if (!emitter.arena)
 		return;
 	if (!sonde_self.key)
 		sonde_self_learn();
-	if (state <= SONDE_STATE_LARGE_MAX) {
-		emit_to_slot(0, state, &a);
-		return;
-	}
-	slots = (const void *)(sonde_arena + SONDE_SLOTS_OFF);
-	state &= ~SONDE_STATE_GENERIC;
-	for (uint32_t i = 0; i < SONDE_SLOTS && state < SONDE_EVENTS_MAX; i++) {
-		uint32_t id;
-
-		/* Pairs with sonde_store_release in activate (session): the
-		 * slot's configuration is visible. */
-		if (sonde_load_acquire(&slots[i].state) != SONDE_SLOT_ACTIVE)
-			continue;
-		id = sonde_load_relaxed(&slots[i].ids[state]);
-		if (id)
-			emit_to_slot(i, id, &a);
-	}
+	emitter.rseq = sonde_rseq_self();
+	sonde_emit_parts_to_slots(&emitter, state, parts, nr_parts, size);
 }
 
 /* What SONDE_INC() was made from. */
@@ -103,40 +92,126 @@ static const unsigned char *word_bytes(const uint64_t *value, uint64_t inc)
 	return bytes;
 }
 
+/*
+ * Filters (filters.h). An event that slot 0 alone may want goes back to the
+ * fast path, with its id as state word, if it is wanted.
+ */
+
+static uint32_t id_of(uint32_t state)
+{
+	const struct sonde_slot *slot =
+		(const void *)(sonde_arena + SONDE_SLOTS_OFF);
+
+	return sonde_load_relaxed(&slot->ids[state & (SONDE_EVENTS_MAX - 1)]);
+}
+
+static bool is_alone(uint32_t state)
+{
+	return state & SONDE_STATE_ALONE;
+}
+
 SONDE_HIDDEN void sonde_emit_block_slow(uint32_t state, const void *data,
 					uint64_t inc);
 SONDE_HIDDEN void sonde_emit_word_slow(uint32_t state, uint64_t value,
 				       uint64_t inc);
 
-void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
+/*
+ * Whether native code says at once that nobody wants the event, whose fields at
+ * fixed places are at `fixed`. This is what a false filter costs.
+ */
+static inline bool is_refused(uint32_t state, const void *fixed)
+{
+	const struct sonde_filter_known *known;
+
+	if (!is_alone(state) || !sonde_filters)
+		return false;
+	known = &sonde_filters[state & (SONDE_EVENTS_MAX - 1)];
+	return known->code && !known->code(fixed, NULL);
+}
+
+/* What becomes of an event: the state word to go on with, or 0. In *unwanted,
+ * the slots that don't want it. */
+static uint32_t filter(uint32_t state, const struct sonde_part *parts,
+		       uint32_t nr_parts, uint32_t *unwanted)
+{
+	const struct sonde_filter_known *known = sonde_filter_of(state);
+
+	*unwanted = 0;
+	if (!known)
+		return state;
+	if (sonde_filter_test(known, parts, nr_parts))
+		return is_alone(state) ? id_of(state) : state;
+	*unwanted = 1u << known->slot;
+	return is_alone(state) ? 0 : state;
+}
+
+__attribute__((noinline)) static void emit_block(uint32_t state,
+						 const void *data, uint64_t inc)
 {
 	struct sonde_part parts[2] = {
 		[1] = { data, payload_size(inc), 0 },
 	};
+	uint32_t unwanted;
+	uint32_t next = filter(state, &parts[1], 1, &unwanted);
 
-	emit(state, parts, 2, parts[1].size);
+	if (next && next != state)
+		sonde_emit_block(next, data, inc);
+	else if (next)
+		emit(next, unwanted, parts, 2, parts[1].size);
+}
+
+void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
+{
+	if (!is_refused(state, data))
+		emit_block(state, data, inc);
+}
+
+__attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
+						uint64_t inc)
+{
+	struct sonde_part parts[2] = {
+		[1] = { word_bytes(&value, inc), payload_size(inc), 0 },
+	};
+	uint32_t unwanted;
+	uint32_t next = filter(state, &parts[1], 1, &unwanted);
+
+	if (next && next != state)
+		sonde_emit_word(next, value, inc);
+	else if (next)
+		emit(next, unwanted, parts, 2, parts[1].size);
 }
 
 void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
 {
-	sonde_emit_block_slow(state, word_bytes(&value, inc), inc);
+	if (!is_refused(state, word_bytes(&value, inc)))
+		emit_word(state, value, inc);
 }
 
 SONDE_HIDDEN void sonde_emit_string_slow(uint32_t state, uint64_t value,
 					 uint64_t inc, const char *text);
 
-void sonde_emit_string_slow(uint32_t state, uint64_t value, uint64_t inc,
-			    const char *text)
+__attribute__((noinline)) static void
+emit_string(uint32_t state, uint64_t value, uint64_t inc, const char *text)
 {
 	struct sonde_part parts[3] = {
 		[1] = { word_bytes(&value, inc), payload_size(inc), 0 },
+		[2] = { text, (uint32_t)strlen(text), SONDE_PART_STRING },
 	};
+	uint32_t unwanted;
+	uint32_t next = filter(state, &parts[1], 2, &unwanted);
 
-	if (!text)
-		text = "(null)";
-	parts[2] = (struct sonde_part){ text, (uint32_t)strlen(text),
-					SONDE_PART_STRING };
-	emit(state, parts, 3, (uint64_t)parts[1].size + parts[2].size + 1);
+	if (next && next != state)
+		sonde_emit_string(next, value, inc, text);
+	else if (next)
+		emit(next, unwanted, parts, 3,
+		     (uint64_t)parts[1].size + parts[2].size + 1);
+}
+
+void sonde_emit_string_slow(uint32_t state, uint64_t value, uint64_t inc,
+			    const char *text)
+{
+	if (!is_refused(state, word_bytes(&value, inc)))
+		emit_string(state, value, inc, text ? text : "(null)");
 }
 
 #ifndef __x86_64__
@@ -160,16 +235,20 @@ void sonde_emit_word(uint32_t state, uint64_t value, uint64_t inc)
 void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 {
 	struct sonde_part copy[SONDE_PARTS_MAX + 1];
+	uint32_t unwanted;
 	uint64_t size = 0;
 
 	/* tracepoint.h makes at most 65: a run of fixed fields before, between
 	 * and after 32 others */
 	if (nr > SONDE_PARTS_MAX)
 		nr = SONDE_PARTS_MAX;
+	state = filter(state, parts, (uint32_t)nr, &unwanted);
+	if (!state)
+		return;
 	for (size_t i = 0; i < nr; i++) {
 		copy[i + 1] = parts[i];
 		size += parts[i].size;
 		size += parts[i].flags & SONDE_PART_STRING;
 	}
-	emit(state, copy, (uint32_t)nr + 1, size);
+	emit(state, unwanted, copy, (uint32_t)nr + 1, size);
 }

@@ -8,24 +8,8 @@
  *	void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
  *			       const char *text)
  *
- * The whole plan is inside the sequence, so what it reads of the ring is true
- * until the last store or the kernel sends it to the abort handler; nothing
- * has to be checked twice. In C, for a payload of n bytes:
- *
- *	ring = &sonde_fast_rings[rseq->cpu_id_start];
- *	ts = rdtsc();
- *	if ((sonde_self.key | (uint32_t)(ts >> 27)) != ring->key)
- *		goto slow;	// another thread's, too long ago, closed
- *	w = ring->w;
- *	if (add_carries(w, inc))
- *		goto slow;	// no room
- *	p = ring->end + ((int64_t)w >> 40);
- *	*(uint32_t *)p = (uint32_t)ts << 5 | state;
- *	copy the payload to p + 4;
- *	ring->w = w + inc;	// commits
- *
- * That is a compact header; a large one is two bytes longer, and the sequence
- * stands here a second time for it: a branch on the way would cost all.
+ * The sequence is ring/fast_x86_64.inc's. It stands here once for compact and
+ * once for large headers: a branch on the way would cost all.
  *
  * A string is measured and copied in one pass, 16 bytes at a time, straight to
  * where it belongs; each byte is read once, so that what was tested for NUL is
@@ -40,83 +24,21 @@
  * ring: 128 bytes { w, key, end }.
  */
 #include "base/testpoint.inc"
+#include "ring/fast_x86_64.inc"
 
 	.text
 
-	/*
-	 * Up to the header: r8 inc, r10 the ring, r11 where the record goes,
-	 * rdx the new w; rax is scratch. Label 3 describes the sequence.
-	 */
-	.macro plan name, header
+	/* What ring/fast_x86_64.inc asks of us. */
+	.macro fast_rseq
 	movq sonde_rseq_offset(%rip), %r10
-	leaq 3f(%rip), %rax
-	movq %rdx, %r8
-	testpoint \name\()_enter
-	movq %rax, %fs:8(%r10)
-1:	testpoint \name\()_armed
-	movl %fs:(%r10), %r10d
+	.endm
+	.macro fast_rings
 	movq sonde_self@gottpoff(%rip), %r11
 	shlq $7, %r10
 	addq sonde_fast_rings(%rip), %r10
-	rdtsc
-	shldl $5, %eax, %edx
+	.endm
+	.macro fast_key
 	orq %fs:(%r11), %rdx
-	cmpq 8(%r10), %rdx
-	jne 5f
-	movq (%r10), %rdx
-	movq %rdx, %r11
-	sarq $40, %r11
-	.if \header == 4
-	addq %r8, %rdx
-	.else
-	addq %r9, %rdx
-	.endif
-	jc 5f
-	addq 16(%r10), %r11
-	.if \header == 4
-	shll $5, %eax
-	orl %edi, %eax
-	testpoint \name\()_planned
-	movl %eax, (%r11)
-	.else
-	shlq $16, %rax
-	orq %rdi, %rax
-	testpoint \name\()_planned
-	movq %rax, (%r11)
-	.endif
-	testpoint \name\()_header
-	.endm
-
-	/* Commit, and the ways out; rcx_from: the register that kept rcx. */
-	.macro finish name, slow, rcx_from
-6:	testpoint \name\()_copied
-	movq %rdx, (%r10)
-2:	testpoint \name\()_done
-	ret
-5:	movq %r8, %rdx
-	.ifnb \rcx_from
-	movq \rcx_from, %rcx
-	.endif
-	jmp \slow
-	.pushsection __rseq_cs, "aw"
-	.balign 32
-3:	.long 0, 0
-	.quad 1b, 2b - 1b, 4f
-	.popsection
-	.pushsection __rseq_failure, "ax"
-	.byte 0x0f, 0xb9, 0x3d
-	.long 0x53053053
-4:	jmp 5b
-	.popsection
-	.endm
-
-	/* r9 = what a record with a large header adds to w */
-	.macro large slow
-	movl %edi, %edi
-	cmpl $65534, %edi
-	ja \slow
-	movabsq $2 << 40, %r9
-	addq %rdx, %r9
 	.endm
 
 	.macro word name, header

@@ -11,12 +11,22 @@
 #ifndef TRACER_RENDEZVOUS_H
 #define TRACER_RENDEZVOUS_H
 
+#include <stdint.h>
+
 #include "base/port.h"
+#include "ring/filters.h"
 
 /*
- * `fd`, the arena, is borrowed. Whatever fails: the program just isn't
- * recorded. Takes ten seconds at most if the recorder does not answer.
+ * `fd`, the arena of process `pid`, is borrowed. 0, or -errno: what the
+ * recorder answered, or -ENOTCONN if it can't be asked. Takes ten seconds at
+ * most if the recorder does not answer.
  */
-SONDE_HIDDEN void sonde_rendezvous(const char *session, int fd);
+SONDE_HIDDEN int sonde_rendezvous(const char *session, int fd, uint32_t pid);
+
+/* Ask the session for conditions (ring/filters.h): 0 and the descriptor of the
+ * file, or -errno. */
+SONDE_HIDDEN int sonde_rendezvous_ask(const char *session,
+				      const struct sonde_filters_ask *ask,
+				      int *ret_fd);
 
 #endif /* TRACER_RENDEZVOUS_H */

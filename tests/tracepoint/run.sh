@@ -206,6 +206,22 @@ disabled()
 	done
 }
 
+# On x86-64, each note's place is a jump's room of nothing, and its argument the
+# register that is tested behind it.
+places()
+{
+	[ "$(uname -m)" = x86_64 ] || return 0
+	objdump -d --no-show-raw-insn "$1" >code
+	readelf -nW "$1" >all
+	sed -n 's/.*Location: 0x0*\([0-9a-f]*\),.*/\1/p' all >at
+	[ -s at ] || return 1
+	[ "$(grep -c 'Arguments: 4@%e\|Arguments: 4@%r' all)" = \
+		"$(wc -l <at)" ] || return 1
+	while read -r address; do
+		grep -q "^ *$address:.*nopl  *0x0(%rax,%rax,1)" code || return 1
+	done <at
+}
+
 # Sites leave notes that name provider and event.
 notes()
 {
@@ -220,6 +236,7 @@ notes()
 			done
 			check "provider" sh -c \
 				"readelf -n t | grep -q 'Provider: link\$'"
+			check "places $cc $mode" places t
 		done
 	done
 	for cxx in $cxx_compilers; do
@@ -229,6 +246,7 @@ notes()
 			check "note $e $cxx" sh -c \
 				"readelf -n t | grep -q 'Name: $e\$'"
 		done
+		check "places $cxx" places t
 		check "base $cxx" sh -c 'readelf -SW t | grep -q stapsdt.base'
 	done
 }

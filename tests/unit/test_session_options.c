@@ -204,6 +204,25 @@ static void the_machine_needs_no_program_but_rules(void **state)
 	check_refused(PARSE("--kernel-strings", "1M", "x"), "4096");
 }
 
+static void conditions_are_read_with_their_rules(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-e", "a:*", "-e", "b:c if n > 3", "--filter",
+			       "m == 1", "p"),
+			 0);
+	assert_int_equal(options.nr_conditions, 1);
+	assert_string_equal(options.conditions[0].text, "n > 3");
+	assert_string_equal(options.rules + options.conditions[0].rule, "+b:c");
+	assert_int_equal(options.nr_filters, 1);
+	assert_string_equal(options.filters[0], "m == 1");
+	check_refused(PARSE("-e", "b:c if n = 3", "p"), "column 3");
+	check_refused(PARSE("-e", "b:c if", "p"), "missing");
+	check_refused(PARSE("--filter", "(n", "p"), "column 3");
+	/* an event's name may have an "if" in it */
+	assert_int_equal(PARSE("-e", "iffy:notif", "p"), 0);
+	assert_int_equal(options.nr_conditions, 0);
+}
+
 static void help_needs_no_program(void **state)
 {
 	(void)state;
@@ -273,6 +292,7 @@ int main(void)
 		cmocka_unit_test(unknown_words_are_named),
 		cmocka_unit_test(kernel_rules_add_up),
 		cmocka_unit_test(the_machine_needs_no_program_but_rules),
+		cmocka_unit_test(conditions_are_read_with_their_rules),
 		cmocka_unit_test(help_needs_no_program),
 		cmocka_unit_test(sizes_and_times_are_read),
 		cmocka_unit_test(sizes_are_written_as_they_are_read),

@@ -109,11 +109,13 @@ static int receive(const void *bytes, size_t size, int nr_fds)
 	int peer = connect_peer();
 	int fd = accept_peer();
 	int arena_fd = -1;
+	pid_t pid;
 	int rc;
 
 	send_message(peer, bytes, size, nr_fds);
-	rc = sonde_rendezvous_receive(fd, &arena_fd);
+	rc = sonde_rendezvous_receive(fd, &arena_fd, &pid);
 	if (!rc) {
+		assert_int_equal(pid, good.pid);
 		assert_true(arena_fd >= 0);
 		close(arena_fd);
 	} else {
@@ -170,14 +172,17 @@ static void nobody_waits_for_a_peer_that_says_nothing(void **state)
 	int fd = accept_peer();
 	struct ucred who;
 	int arena_fd;
+	pid_t pid;
 	int nobody;
 
 	(void)state;
-	assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd), -EAGAIN);
+	assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd, &pid),
+			 -EAGAIN);
 	assert_int_equal(sonde_rendezvous_accept(listen_fd, &nobody, &who),
 			 -EAGAIN);
 	close(peer);
-	assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd), -ECONNRESET);
+	assert_int_equal(sonde_rendezvous_receive(fd, &arena_fd, &pid),
+			 -ECONNRESET);
 	assert_int_equal(sonde_rendezvous_answer(fd, 0), -EPIPE);
 	close(fd);
 }
@@ -209,6 +214,41 @@ static void a_name_is_taken_once(void **state)
 	assert_int_equal(sonde_rendezvous_listen("", &fd), -EINVAL);
 }
 
+static void questions_are_told_from_hellos(void **state)
+{
+	struct sonde_filters_ask ask = { .magic = SONDE_FILTERS_MAGIC,
+					 .version = SONDE_HELLO_VERSION,
+					 .nr = 2,
+					 .filters = 7,
+					 .index = { 5, 6 } };
+	const size_t size = offsetof(struct sonde_filters_ask, index) + 8;
+	struct sonde_filters_ask got;
+	int peer = connect_peer();
+	int fd = accept_peer();
+	pid_t pid;
+	int arena;
+
+	(void)state;
+	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), -EAGAIN);
+	send_message(peer, &ask, size, 0);
+	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), 0);
+	assert_memory_equal(&got, &ask, size);
+	/* of another length than it says, with a descriptor, and too many */
+	send_message(peer, &ask, size - 4, 0);
+	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), -EPROTO);
+	send_message(peer, &ask, size, 1);
+	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), 0);
+	ask.nr = SONDE_FILTERS_ASK + 1;
+	send_message(peer, &ask, sizeof(ask), 0);
+	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), -EPROTO);
+	ask.magic++;
+	send_message(peer, &ask, size, 0);
+	assert_int_equal(sonde_rendezvous_receive_ask(fd, &got), -ENOMSG);
+	assert_int_equal(sonde_rendezvous_receive(fd, &arena, &pid), -EPROTO);
+	close(peer);
+	close(fd);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, start, end)
 
 int main(void)
@@ -221,6 +261,7 @@ int main(void)
 		TEST(nobody_waits_for_a_peer_that_says_nothing),
 		TEST(the_answer_carries_the_error),
 		TEST(a_name_is_taken_once),
+		TEST(questions_are_told_from_hellos),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "ring/emit.h"
+
+#include "ring/control.h"
+
+static void emit_to_slot(const struct sonde_emitter *emitter,
+			 uint32_t slot_index, uint32_t id,
+			 struct sonde_append *a)
+{
+	unsigned char *arena = emitter->arena;
+	const struct sonde_arena *header = (const void *)arena;
+	struct sonde_slot *slots = (void *)(arena + SONDE_SLOTS_OFF);
+	struct sonde_slot *slot = &slots[slot_index];
+
+	if (sonde_slot_end(slot) > header->mapped) {
+		sonde_add_relaxed(&slot->lost_contended, 1);
+		return;
+	}
+	a->slot = slot;
+	a->ctl = arena + slot->ctl_off;
+	a->data = arena + slot->data_off;
+	a->self = emitter->self;
+	a->rseq = emitter->rseq;
+	a->clock = slot->clock == SONDE_CLOCK_CPU ? emitter->clock_cpu :
+						    emitter->clock_monotonic;
+	a->id = id;
+	sonde_writer_append(a);
+}
+
+void sonde_emit_parts_to_slots(const struct sonde_emitter *emitter,
+			       uint32_t state, struct sonde_part *parts,
+			       uint32_t nr_parts, uint64_t size)
+{
+	const struct sonde_slot *slots =
+		(const void *)(emitter->arena + SONDE_SLOTS_OFF);
+	struct sonde_append a = {
+		.parts = parts,
+		.nr_parts = nr_parts,
+		.size = size,
+	};
+
+	if (state <= SONDE_STATE_LARGE_MAX) {
+		emit_to_slot(emitter, 0, state, &a);
+		return;
+	}
+	state &= ~(SONDE_STATE_GENERIC | SONDE_STATE_ALONE);
+	for (uint32_t i = 0; i < SONDE_SLOTS && state < SONDE_EVENTS_MAX; i++) {
+		uint32_t id;
+
+		if (emitter->unwanted >> i & 1)
+			continue;
+		/* Pairs with sonde_store_release in activate (session): the
+		 * slot's configuration is visible. */
+		if (sonde_load_acquire(&slots[i].state) != SONDE_SLOT_ACTIVE)
+			continue;
+		id = sonde_load_relaxed(&slots[i].ids[state]);
+		if (id)
+			emit_to_slot(emitter, i, id, &a);
+	}
+}

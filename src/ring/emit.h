@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * emit.h - one event into the rings of all slots that want it: what is behind
+ * the fast path of whoever has events (tracer/emit.c, the agent of probes).
+ */
+#ifndef RING_EMIT_H
+#define RING_EMIT_H
+
+#include "ring/writer.h"
+
+struct sonde_emitter {
+	unsigned char *arena;
+	const struct sonde_self *self;
+	uint32_t unwanted; /* bit i: slot i doesn't want this one */
+	void *rseq;        /* the thread's struct rseq; null: lanes only */
+	uint64_t (*clock_cpu)(void);
+	uint64_t (*clock_monotonic)(void);
+};
+
+/* `state` is the event's state word, not 0. parts[0] is room for the header;
+ * `size` counts the others. As sonde_writer_append() otherwise. */
+void sonde_emit_parts_to_slots(const struct sonde_emitter *emitter,
+			       uint32_t state, struct sonde_part *parts,
+			       uint32_t nr_parts, uint64_t size);
+
+#endif /* RING_EMIT_H */

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * filters.h - the conditions of events, as a recorder hands them to a process.
+ *
+ * A slot whose `filters` isn't 0 has conditions. The process then asks, for
+ * events that it has registered: over a new connection to the recorder, one
+ * sonde_filters_ask. It is answered by one sonde_welcome (hello.h), with the
+ * descriptor of a memory file:
+ *
+ *	struct sonde_filters_file
+ *	struct sonde_filter[nr], for those events that have a condition
+ *	code, programs (expr/program.h), fields and what is to be passed over
+ *	for them (expr/fetch.h), at multiples of 16
+ *
+ * Nobody can write to the file any more: it is sealed. So the process may map
+ * it executable, and nobody has it writable. Nothing in it depends on where it
+ * is mapped.
+ *
+ * The process trusts the file, as its recorder runs as the same user, or as
+ * root. The recorder trusts nothing of the question: an event's number is held
+ * against its own bounds, and a wrong `filters` finds no arena, or another's,
+ * of which the answer tells nothing but what the user's conditions are.
+ */
+#ifndef RING_FILTERS_H
+#define RING_FILTERS_H
+
+#include <stdint.h>
+
+#define SONDE_FILTERS_MAGIC 0x72746c6966444e53ull /* "SNDfiltr" */
+
+/* Events that can be asked for at a time. */
+#define SONDE_FILTERS_ASK 256u
+
+/* Bytes at the payload's beginning that a program may read as memory. */
+#define SONDE_FILTER_HEAD 512u
+
+struct sonde_filters_ask {
+	uint64_t magic;
+	uint32_t version; /* SONDE_HELLO_VERSION */
+	uint32_t nr;
+	uint64_t filters;                  /* as the slot has it */
+	uint32_t index[SONDE_FILTERS_ASK]; /* of entries; `nr` are sent */
+};
+
+struct sonde_filters_file {
+	uint64_t magic;
+	uint32_t slot;
+	uint32_t nr;
+};
+
+enum sonde_filter_kind {
+	SONDE_FILTER_NONE = 0,
+	SONDE_FILTER_NEVER = 1, /* false, whatever the payload is */
+	SONDE_FILTER_TEST = 2,
+};
+
+/* Base 1 of programs (kernel/condition.h). */
+struct sonde_filter_whence {
+	uint32_t tid;
+	uint32_t cpu;
+};
+
+/* Places are offsets in the file; 0: there is none. */
+struct sonde_filter {
+	uint32_t index; /* of the event's entry */
+	uint32_t kind;
+	uint32_t code; /* bool f(const uint8_t *payload,
+			  const struct sonde_filter_whence *) */
+	uint32_t program;
+	uint32_t fields; /* struct sonde_fetch_field, by a call's ref */
+	uint32_t nr_fields;
+	uint32_t varying;  /* struct sonde_fetch_varying */
+	uint32_t needed;   /* of the payload: <= SONDE_FILTER_HEAD */
+	uint32_t whence;   /* whether it reads base 1 */
+	uint32_t reserved; /* 0 */
+};
+
+#endif /* RING_FILTERS_H */

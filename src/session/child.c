@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "session/recorder.h"
+
+static int open_session(struct sonde_child *child, int *ret_listen_fd)
+{
+	if (getrandom(&child->session, sizeof(child->session), 0) !=
+	    (ssize_t)sizeof(child->session))
+		return -errno;
+	(void)snprintf(child->name, sizeof(child->name), "sonde-%d-%016" PRIx64,
+		       (int)getpid(), child->session);
+	return sonde_rendezvous_listen(child->name, ret_listen_fd);
+}
+
+/* All but the three standard ones, a and b. Best effort. */
+static void close_others(int a, int b)
+{
+	unsigned int low = (unsigned int)(a < b ? a : b);
+	unsigned int high = (unsigned int)(a < b ? b : a);
+
+	if (low > 3)
+		(void)syscall(SYS_close_range, 3u, low - 1, 0);
+	if (high > low + 1)
+		(void)syscall(SYS_close_range, low + 1, high - 1, 0);
+	(void)syscall(SYS_close_range, high + 1, UINT_MAX, 0);
+}
+
+/* The recording child's whole life. */
+__attribute__((noreturn)) static void
+be_recorder(const struct sonde_recorder_config *config)
+{
+	int null;
+
+	/* One of them is the other end of our control socket: its end tells us
+	 * of the front's. */
+	close_others(config->control_fd, config->listen_fd);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	/* Whoever reads what the program prints must not wait for us. */
+	if (null >= 0) {
+		(void)dup2(null, STDIN_FILENO);
+		(void)dup2(null, STDOUT_FILENO);
+	}
+	(void)prctl(PR_SET_NAME, "sonde-recorder"); /* for ps */
+	_exit(sonde_recorder_run(config) ? 1 : 0);
+}
+
+static int start(struct sonde_child *child,
+		 struct sonde_recorder_config *config, const char **ret_what)
+{
+	int pair[2];
+	long pid;
+	int rc = 0;
+
+	*ret_what = "socketpair";
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return -errno;
+	config->control_fd = pair[1];
+	config->front = getpid();
+	*ret_what = "starting the recorder";
+	/* A fork, but for the signal at its end. */
+	pid = syscall(SYS_clone, 0, 0, 0, 0, 0);
+	if (!pid)
+		be_recorder(config);
+	if (pid < 0)
+		rc = -errno;
+	(void)close(pair[1]); /* the child has it */
+	if (rc) {
+		(void)close(pair[0]); /* nothing was sent */
+		return rc;
+	}
+	child->control_fd = pair[0];
+	child->pid = (pid_t)pid;
+	return 0;
+}
+
+int sonde_child_start(const struct sonde_record_options *options,
+		      const char *directory, struct sonde_child *ret_child,
+		      const char **ret_what)
+{
+	struct sonde_child child = { .control_fd = -1 };
+	struct sonde_recorder_config config = {
+		.options = options,
+		.directory = directory,
+	};
+	int rc;
+
+	*ret_what = "listening on a socket";
+	rc = open_session(&child, &config.listen_fd);
+	if (rc)
+		return rc;
+	config.session = child.session;
+	rc = start(&child, &config, ret_what);
+	(void)close(config.listen_fd); /* the child has it */
+	if (!rc)
+		*ret_child = child;
+	return rc;
+}
+
+ssize_t sonde_child_receive(const struct sonde_child *child, void *message,
+			    size_t size)
+{
+	ssize_t n;
+
+	do
+		n = recv(child->control_fd, message, size, 0);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+int sonde_child_end(struct sonde_child *child)
+{
+	int status = 0;
+
+	if (child->control_fd >= 0)
+		(void)close(child->control_fd); /* that is the message */
+	child->control_fd = -1;
+	if (child->pid)
+		(void)waitpid(child->pid, &status, __WALL);
+	child->pid = 0;
+	return status;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * child.h - starting the recording child (recorder.h).
+ *
+ * It is made by a clone that sends no signal when it ends, so an ordinary wait
+ * never meets it: waitpid() with __WALL does. Of our descriptors it keeps
+ * stderr and its own two; nothing of ours stays open because it lives on.
+ */
+#ifndef SESSION_CHILD_H
+#define SESSION_CHILD_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "session/options.h"
+#include "session/rendezvous.h"
+
+struct sonde_child {
+	uint64_t session;
+	char name[SONDE_SESSION_NAME_MAX]; /* of the rendezvous */
+	int control_fd;                    /* -1: none */
+	pid_t pid;                         /* 0: none */
+};
+
+/*
+ * 0, or -errno with what failed in *ret_what (a constant text). Both pointers
+ * in are needed as long as the child is being started, no longer.
+ */
+int sonde_child_start(const struct sonde_record_options *options,
+		      const char *directory, struct sonde_child *ret_child,
+		      const char **ret_what);
+
+/* A message of the child's; what recv() gives. */
+ssize_t sonde_child_receive(const struct sonde_child *child, void *message,
+			    size_t size);
+
+/* Closes the control socket, which ends it if nothing has yet, and waits for
+ * that. Returns its status as wait gives it; 0 if there is none. */
+int sonde_child_end(struct sonde_child *child);
+
+#endif /* SESSION_CHILD_H */

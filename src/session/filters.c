@@ -1,0 +1,502 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/filters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "event/desc.h"
+#include "event/select.h"
+#include "expr/expr.h"
+#include "expr/fetch.h"
+#include "expr/jit/jit.h"
+#include "expr/program.h"
+#include "kernel/condition.h"
+
+#define NAMES_MAX 64u
+
+#ifndef MFD_EXEC
+#define MFD_EXEC 0x10u
+#endif
+
+/* A condition that the user wrote. */
+struct given {
+	const char *text;
+	struct sonde_expr *expr;
+	uint64_t found;      /* bit i: some event had its i-th name */
+	uint32_t nr_matched; /* events so far */
+	bool told;           /* that it doesn't fit an event */
+};
+
+struct sonde_filters {
+	const struct sonde_record_options *options;
+	struct sonde_summary *summary;
+	uint32_t nr;
+	/* those of -e, then those of --filter */
+	struct given given[SONDE_CONDITIONS_MAX + SONDE_COMMON_FILTERS_MAX];
+	uint64_t room[SONDE_DESC_MAX / 8];
+};
+
+/* The file that is being made. */
+struct answer {
+	struct sonde_filters *filters;
+	struct sonde_filters_file head;
+	struct sonde_filter table[SONDE_FILTERS_ASK];
+	uint8_t *bytes; /* what stands behind the table */
+	uint32_t used, capacity;
+	int rc;
+};
+
+/* ---- the file ---- */
+
+static uint32_t table_bytes(void)
+{
+	return sizeof(struct sonde_filters_file) +
+	       SONDE_FILTERS_ASK * sizeof(struct sonde_filter);
+}
+
+/* Room for `size` bytes at the end; its place in the file, or 0. What is there
+ * is at answer->bytes + place - table_bytes(). */
+static uint32_t put(struct answer *answer, const void *from, size_t size)
+{
+	size_t padded = (size + 15) & ~(size_t)15;
+	uint32_t at = answer->used;
+	uint8_t *bytes;
+
+	if (answer->rc || !size)
+		return 0;
+	if (padded > SONDE_FILTERS_BYTES - at) {
+		answer->rc = -E2BIG;
+		return 0;
+	}
+	if (padded > answer->capacity - at) {
+		answer->capacity = 2 * (at + (uint32_t)padded);
+		bytes = realloc(answer->bytes, answer->capacity);
+		if (!bytes) {
+			answer->rc = -ENOMEM;
+			return 0;
+		}
+		answer->bytes = bytes;
+	}
+	memcpy(answer->bytes + at, from, size);
+	memset(answer->bytes + at + size, 0, padded - size);
+	answer->used += (uint32_t)padded;
+	return table_bytes() + at;
+}
+
+_Static_assert((sizeof(struct sonde_filters_file) +
+		SONDE_FILTERS_ASK * sizeof(struct sonde_filter)) %
+			       16 ==
+		       0,
+	       "what follows is aligned");
+
+static bool write_all(int fd, const void *bytes, size_t size)
+{
+	const char *from = bytes;
+
+	while (size) {
+		ssize_t n = write(fd, from, size);
+
+		if (n <= 0)
+			return false;
+		from += n;
+		size -= (size_t)n;
+	}
+	return true;
+}
+
+/* Some systems want to be told that it is for code, others refuse that. */
+static int make_file(void)
+{
+	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create("sonde-filters", flags | MFD_EXEC);
+
+	return fd < 0 ? memfd_create("sonde-filters", flags) : fd;
+}
+
+static int write_file(const struct answer *answer, int *ret_fd)
+{
+	int fd = make_file();
+
+	if (fd < 0)
+		return -errno;
+	if (!write_all(fd, &answer->head, sizeof(answer->head)) ||
+	    !write_all(fd, answer->table, sizeof(answer->table)) ||
+	    !write_all(fd, answer->bytes, answer->used) ||
+	    fcntl(fd, F_ADD_SEALS,
+		  F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) {
+		int rc = -errno;
+
+		(void)close(fd); /* nobody has it */
+		return rc ? rc : -EIO;
+	}
+	*ret_fd = fd;
+	return 0;
+}
+
+/* ---- one condition ---- */
+
+/* Calls' refs become numbers of fields, in the order in which they stand. */
+static void put_program(struct answer *answer,
+			const struct sonde_condition *condition,
+			struct sonde_filter *filter)
+{
+	const struct sonde_program *program =
+		sonde_condition_program(condition);
+	size_t size = sizeof(*program) +
+		      program->nr_ops * sizeof(program->ops[0]) +
+		      program->texts_bytes;
+	struct sonde_program *copy = malloc(size);
+	struct sonde_fetch_field *fields =
+		calloc(program->nr_ops, sizeof(*fields));
+	uint32_t nr = 0;
+
+	if (!copy || !fields) {
+		answer->rc = -ENOMEM;
+		goto out;
+	}
+	memcpy(copy, program, size);
+	for (uint32_t i = 0; i < copy->nr_ops; i++) {
+		struct sonde_expr_op *op = &copy->ops[i];
+
+		if (!(sonde_expr_op_infos[op->code].operands &
+		      SONDE_EXPR_OPERAND_CALL))
+			continue;
+		(void)sonde_condition_field(condition, op->ref, &fields[nr]);
+		op->ref = nr++;
+	}
+	filter->program = put(answer, copy, size);
+	filter->fields = put(answer, fields, nr * sizeof(*fields));
+	filter->nr_fields = nr;
+out:
+	free(copy);
+	free(fields);
+}
+
+/* Native code, if that can be made. */
+static void put_code(struct answer *answer, const struct sonde_program *program,
+		     struct sonde_filter *filter)
+{
+	const struct sonde_jit_config config = { .kind = SONDE_JIT_FUNCTION };
+	const struct sonde_jit_place place = { .address = 0 };
+	struct sonde_jit_needs needs = { 0 };
+	struct sonde_jit_code code = { .nr_bytes = 0 };
+	struct sonde_jit *jit;
+
+	if (sonde_jit_new(program, &config, &jit, &needs))
+		return;
+	code.bytes = malloc(needs.bytes_max);
+	if (code.bytes && !sonde_jit_emit(jit, &place, &code) &&
+	    !code.nr_accepts && !code.nr_divides && !code.nr_faults)
+		filter->code = put(answer, code.bytes, code.nr_bytes);
+	free(code.bytes);
+	sonde_jit_free(jit);
+}
+
+static void put_condition(struct answer *answer,
+			  const struct sonde_condition *condition,
+			  uint32_t index)
+{
+	const struct sonde_program *program =
+		sonde_condition_program(condition);
+	struct sonde_filter *filter = &answer->table[answer->head.nr];
+	const struct sonde_fetch_varying *varying;
+	struct sonde_expr_value value;
+	uint32_t nr;
+
+	*filter = (struct sonde_filter){ .index = index,
+					 .kind = SONDE_FILTER_TEST };
+	if (sonde_program_constant(program, &value)) {
+		if (sonde_expr_true(&value))
+			return; /* nothing to be tested */
+		filter->kind = SONDE_FILTER_NEVER;
+		answer->head.nr++;
+		return;
+	}
+	filter->needed = sonde_condition_needed(condition);
+	filter->whence = sonde_program_uses_base(program, 1);
+	varying = sonde_condition_varying(condition, &nr);
+	filter->varying = put(answer, varying, nr * sizeof(*varying));
+	put_program(answer, condition, filter);
+	put_code(answer, program, filter);
+	answer->head.nr++;
+}
+
+static void put_never(struct answer *answer, uint32_t index)
+{
+	answer->table[answer->head.nr++] =
+		(struct sonde_filter){ .index = index,
+				       .kind = SONDE_FILTER_NEVER };
+}
+
+/* ---- which conditions an event has ---- */
+
+/* The condition that stands at rule `at`; NULL if it has none. */
+static struct given *given_at(struct sonde_filters *filters, uint32_t at)
+{
+	const struct sonde_record_options *options = filters->options;
+
+	for (uint32_t i = 0; i < options->nr_conditions; i++)
+		if (options->conditions[i].rule == at)
+			return &filters->given[i];
+	return NULL;
+}
+
+/* That of the last -e that matches; NULL if that has none. */
+static struct given *given_by_rules(struct sonde_filters *filters,
+				    const struct sonde_desc *desc)
+{
+	const char *rules = filters->options->rules;
+	struct given *found = NULL;
+
+	for (size_t at = 0; rules[at]; at += strlen(rules + at) + 1) {
+		if (rules[at] == '+' &&
+		    sonde_select(rules + at, strlen(rules + at) + 1,
+				 SONDE_LOGLEVEL_ALL, sonde_desc_provider(desc),
+				 sonde_desc_name(desc), 0))
+			found = given_at(filters, (uint32_t)at);
+	}
+	return found;
+}
+
+/* Its names that the event has are marked. */
+static void mark_names(struct given *given,
+		       const struct sonde_condition *condition)
+{
+	const struct sonde_expr_scope *scope = sonde_condition_scope(condition);
+	const char *name;
+	uint32_t column;
+
+	given->nr_matched++;
+	for (uint32_t i = 0;
+	     i < NAMES_MAX && (name = sonde_expr_name(given->expr, i, &column));
+	     i++) {
+		struct sonde_expr_source source;
+
+		if (!scope->find(scope->ctx, name, strlen(name), &source))
+			given->found |= UINT64_C(1) << i;
+	}
+}
+
+/* Whether it fits the event; else the user is told, once. */
+static int check_given(struct sonde_filters *filters, struct given *given,
+		       const struct sonde_desc *desc)
+{
+	struct sonde_condition *condition;
+	char why[300];
+	int rc = sonde_condition_new_for_process(desc, given->text, why,
+						 sizeof(why), &condition);
+
+	if (!rc) {
+		mark_names(given, condition);
+		sonde_condition_free(condition);
+	} else if (rc == -EINVAL && !given->told) {
+		given->told = true;
+		sonde_summary_note(filters->summary,
+				   "%.40s:%.40s is not recorded: '%.60s': %s",
+				   sonde_desc_provider(desc),
+				   sonde_desc_name(desc), given->text, why);
+	}
+	return rc;
+}
+
+/* "(a) && (b)"; NULL if there is no memory. */
+static char *join(struct given *const *list, uint32_t nr)
+{
+	size_t size = 1;
+	size_t used = 0;
+	char *text;
+
+	for (uint32_t i = 0; i < nr; i++)
+		size += strlen(list[i]->text) + sizeof("() && ");
+	text = malloc(size);
+	for (uint32_t i = 0; text && i < nr; i++)
+		used += (size_t)snprintf(text + used, size - used, "%s(%s)",
+					 i ? " && " : "", list[i]->text);
+	return text;
+}
+
+static int add_all(struct answer *answer, struct given *const *list,
+		   uint32_t nr, const struct sonde_desc *desc, uint32_t index)
+{
+	struct sonde_condition *condition;
+	char why[300];
+	char *text;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < nr; i++)
+		rc = check_given(answer->filters, list[i], desc);
+	if (rc)
+		return rc;
+	text = join(list, nr);
+	if (!text)
+		return -ENOMEM;
+	rc = sonde_condition_new_for_process(desc, text, why, sizeof(why),
+					     &condition);
+	free(text);
+	if (rc)
+		return rc;
+	put_condition(answer, condition, index);
+	sonde_condition_free(condition);
+	return answer->rc;
+}
+
+static int add_event(struct answer *answer, const struct sonde_desc *desc,
+		     uint32_t index)
+{
+	struct sonde_filters *filters = answer->filters;
+	struct given *list[SONDE_COMMON_FILTERS_MAX + 1];
+	uint32_t nr = 0;
+	int rc;
+
+	list[nr] = given_by_rules(filters, desc);
+	nr += list[nr] != NULL;
+	for (uint32_t i = filters->options->nr_conditions; i < filters->nr; i++)
+		list[nr++] = &filters->given[i];
+	if (!nr)
+		return 0;
+	rc = add_all(answer, list, nr, desc, index);
+	if (rc != -EINVAL)
+		return rc;
+	put_never(answer, index);
+	return 0;
+}
+
+/* ---- answers ---- */
+
+/* Descriptions asked for here don't count for those that the trace needs. */
+static int copy_desc(struct sonde_filters *filters,
+		     struct sonde_arena_view *view, uint32_t index,
+		     const struct sonde_desc **ret_desc)
+{
+	uint64_t left = view->desc_bytes_left;
+	int rc;
+
+	view->desc_bytes_left = view->ask_bytes_left;
+	rc = sonde_arena_copy_desc(view, index, filters->room, ret_desc);
+	view->ask_bytes_left = view->desc_bytes_left;
+	view->desc_bytes_left = left;
+	return rc;
+}
+
+static int answer_all(struct answer *answer, struct sonde_arena_view *view,
+		      const struct sonde_filters_ask *ask)
+{
+	const struct sonde_desc *desc;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < ask->nr; i++) {
+		if (ask->index[i] >= SONDE_EVENTS_MAX)
+			return -EPROTO;
+		rc = copy_desc(answer->filters, view, ask->index[i], &desc);
+		if (rc == -EAGAIN) { /* only a name so far, or nothing */
+			rc = 0;
+			continue;
+		}
+		if (!rc && !sonde_desc_is_reference(desc))
+			rc = add_event(answer, desc, ask->index[i]);
+	}
+	return rc;
+}
+
+int sonde_filters_answer(struct sonde_filters *filters,
+			 struct sonde_arena_view *view,
+			 const struct sonde_filters_ask *ask, int *ret_fd)
+{
+	struct answer *answer = calloc(1, sizeof(*answer));
+	int rc = -ENOMEM;
+
+	if (answer) {
+		answer->filters = filters;
+		answer->head = (struct sonde_filters_file){
+			.magic = SONDE_FILTERS_MAGIC, .slot = view->slot_index
+		};
+		rc = ask->nr <= SONDE_FILTERS_ASK ?
+			     answer_all(answer, view, ask) :
+			     -EPROTO;
+		if (!rc)
+			rc = write_file(answer, ret_fd);
+		free(answer->bytes);
+	}
+	free(answer);
+	return rc;
+}
+
+/* ---- life ---- */
+
+static int add_given(struct sonde_filters *filters, const char *text)
+{
+	struct given *given = &filters->given[filters->nr];
+	struct sonde_expr_error error;
+	int rc = sonde_expr_parse(text, &error, &given->expr);
+
+	if (rc)
+		return rc; /* options.c has parsed it */
+	given->text = text;
+	filters->nr++;
+	return 0;
+}
+
+int sonde_filters_new(const struct sonde_record_options *options,
+		      struct sonde_summary *summary,
+		      struct sonde_filters **ret_filters)
+{
+	struct sonde_filters *filters;
+	int rc = 0;
+
+	*ret_filters = NULL;
+	if (!options->nr_conditions && !options->nr_filters)
+		return 0;
+	filters = calloc(1, sizeof(*filters));
+	if (!filters)
+		return -ENOMEM;
+	filters->options = options;
+	filters->summary = summary;
+	for (uint32_t i = 0; !rc && i < options->nr_conditions; i++)
+		rc = add_given(filters, options->conditions[i].text);
+	for (uint32_t i = 0; !rc && i < options->nr_filters; i++)
+		rc = add_given(filters, options->filters[i]);
+	if (rc)
+		sonde_filters_free(filters);
+	else
+		*ret_filters = filters;
+	return rc;
+}
+
+static void finish_given(const struct sonde_filters *filters,
+			 const struct given *given)
+{
+	const char *name;
+	uint32_t column;
+
+	for (uint32_t i = 0;
+	     i < NAMES_MAX && (name = sonde_expr_name(given->expr, i, &column));
+	     i++) {
+		if (given->found >> i & 1)
+			continue;
+		sonde_summary_note(filters->summary,
+				   "'%.80s': no event that this is about has "
+				   "'%.40s' (column %u), so it was missing",
+				   given->text, name, column);
+	}
+}
+
+void sonde_filters_finish(struct sonde_filters *filters)
+{
+	for (uint32_t i = 0; filters && i < filters->nr; i++)
+		if (filters->given[i].nr_matched && !filters->given[i].told)
+			finish_given(filters, &filters->given[i]);
+}
+
+void sonde_filters_free(struct sonde_filters *filters)
+{
+	if (!filters)
+		return;
+	for (uint32_t i = 0; i < filters->nr; i++)
+		sonde_expr_free(filters->given[i].expr);
+	free(filters);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/arena_file.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+/* A file beyond this limit would not fail: it would bring a signal. */
+static bool may_make_file(void)
+{
+	struct rlimit limit;
+
+	return !getrlimit(RLIMIT_FSIZE, &limit) &&
+	       limit.rlim_cur >= SONDE_META_SPAN;
+}
+
+int sonde_arena_file_new(void)
+{
+	int fd;
+
+	if (!may_make_file())
+		return -1;
+	fd = memfd_create("sonde-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (fd < 0)
+		return -1;
+	if (ftruncate(fd, (off_t)SONDE_META_SPAN) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK)) {
+		(void)close(fd); /* nothing was written */
+		return -1;
+	}
+	return fd;
+}
+
+void sonde_arena_file_begin(unsigned char *bytes, enum sonde_writer_kind writer,
+			    uint32_t pid, uint64_t mapped)
+{
+	struct sonde_arena *arena = (struct sonde_arena *)(void *)bytes;
+
+	arena->version = SONDE_ARENA_VERSION;
+	arena->writer = writer;
+	arena->pid = pid;
+	arena->mapped = mapped;
+	/* Pairs with the system call by which sonde_rendezvous passes the file
+	 * on, or an attacher opens it: the header is complete. */
+	sonde_store_release(&arena->magic, SONDE_ARENA_MAGIC);
+}

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entries.c - an event's description becomes one of an arena's entries.
+ *
+ * Several threads, and several processes that share the arena after a fork,
+ * may do so at once. There is no lock to die with: space and entries are
+ * reserved by adding to a counter and published by setting the entry's flags.
+ * Two that register the same event at the same instant make two entries of it,
+ * which is harmless. An entry is found by its name's hash, in one pass over
+ * the entries: 16 bytes each, and done once per site.
+ */
+#include "tracer/entries.h"
+
+#include <string.h>
+
+#include "event/desc.h"
+#include "event/select.h"
+#include "ring/control.h"
+
+static struct sonde_arena *header(unsigned char *arena)
+{
+	return (struct sonde_arena *)(void *)arena;
+}
+
+static struct sonde_entry *entries(unsigned char *arena)
+{
+	return (struct sonde_entry *)(void *)(arena + SONDE_ENTRIES_OFF);
+}
+
+static const struct sonde_desc *entry_desc(unsigned char *arena,
+					   const struct sonde_entry *entry)
+{
+	return (const void *)(arena + sonde_load_relaxed(&entry->desc_off));
+}
+
+static uint32_t name_hash(const struct sonde_desc *desc)
+{
+	const char *names[2] = { sonde_desc_provider(desc),
+				 sonde_desc_name(desc) };
+	uint32_t hash = 2166136261u;
+
+	for (int i = 0; i < 2; i++) {
+		for (const char *p = names[i]; *p; p++)
+			hash = (hash ^ (unsigned char)*p) * 16777619u;
+		hash *= 16777619u;
+	}
+	return hash >> SONDE_ENTRY_HASH_SHIFT << SONDE_ENTRY_HASH_SHIFT;
+}
+
+static bool same_name(const struct sonde_desc *a, const struct sonde_desc *b)
+{
+	return !strcmp(sonde_desc_name(a), sonde_desc_name(b)) &&
+	       !strcmp(sonde_desc_provider(a), sonde_desc_provider(b));
+}
+
+/* The first published entry of that name that isn't a conflict's. */
+static bool find(unsigned char *arena, const struct sonde_desc *desc,
+		 uint32_t hash, uint32_t *ret_index)
+{
+	uint32_t nr = sonde_load_relaxed(&header(arena)->nr_reserved);
+
+	for (uint32_t i = 0; i < nr && i < SONDE_EVENTS_MAX; i++) {
+		const struct sonde_entry *entry = &entries(arena)[i];
+		/* Pairs with sonde_store_release in publish: the description
+		 * is complete. */
+		uint32_t flags = sonde_load_acquire(&entry->flags);
+
+		if (!flags || (flags & SONDE_ENTRY_CONFLICT) ||
+		    (flags ^ hash) >> SONDE_ENTRY_HASH_SHIFT)
+			continue;
+		if (same_name(entry_desc(arena, entry), desc)) {
+			*ret_index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Copies the description into the arena and publishes it as entry `index`. */
+static bool publish(unsigned char *arena, const struct sonde_desc *desc,
+		    uint32_t index, uint32_t flags)
+{
+	uint32_t size = sonde_desc_size(desc);
+	uint64_t off = sonde_add_relaxed(&header(arena)->descs_used, size);
+	struct sonde_entry *entry = &entries(arena)[index];
+
+	if (off > SONDE_DESCS_SIZE || size > SONDE_DESCS_SIZE - off) {
+		sonde_add_relaxed(&header(arena)->refused, 1);
+		return false;
+	}
+	off += SONDE_DESCS_OFF;
+	memcpy(arena + off, desc, size);
+	sonde_store_relaxed(&entry->desc_off, off);
+	sonde_store_relaxed(&entry->desc_size, size);
+	/* Pairs with sonde_load_acquire in find, and in the recorder's copy of
+	 * the descriptions. */
+	sonde_store_release(&entry->flags, flags);
+	return true;
+}
+
+static bool add(unsigned char *arena, const struct sonde_desc *desc,
+		uint32_t flags, uint32_t *ret_index)
+{
+	uint32_t index = sonde_add_relaxed(&header(arena)->nr_reserved, 1);
+
+	if (index >= SONDE_EVENTS_MAX) {
+		sonde_add_relaxed(&header(arena)->refused, 1);
+		return false;
+	}
+	*ret_index = index;
+	return publish(arena, desc, index, flags);
+}
+
+/* Gives the event an id in each slot whose rules want it. */
+static void select_event(unsigned char *arena, const struct sonde_desc *desc,
+			 uint32_t index)
+{
+	struct sonde_control control = sonde_control_view(arena);
+
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
+		struct sonde_slot *slot = &control.slots[i];
+		uint32_t id;
+
+		/* Pairs with sonde_store_release in activate (session): rules
+		 * and level are visible. */
+		if (sonde_load_acquire(&slot->state) != SONDE_SLOT_ACTIVE)
+			continue;
+		if (!sonde_select(slot->rules, sizeof(slot->rules),
+				  slot->loglevel, sonde_desc_provider(desc),
+				  sonde_desc_name(desc),
+				  sonde_desc_loglevel(desc)))
+			continue;
+		id = sonde_add_relaxed(&slot->next_id, 1);
+		if (id && id < SONDE_LARGE_ESCAPE)
+			/* Pairs with sonde_load_acquire in
+			 * sonde_arena_event_id: the description is there. */
+			sonde_store_release(&slot->ids[index], (uint16_t)id);
+		else
+			sonde_add_relaxed(&slot->lost_late, 1);
+	}
+	sonde_control_refresh(&control, index);
+}
+
+/*
+ * An event of that name is known. Same description: share it. Only asked
+ * about so far: it becomes this one, under the state word that was handed out.
+ * Another description: refused, and the recorder is told by an entry.
+ */
+static bool join(unsigned char *arena, const struct sonde_desc *desc,
+		 uint32_t hash, uint32_t index)
+{
+	const struct sonde_desc *known =
+		entry_desc(arena, &entries(arena)[index]);
+	uint32_t conflict;
+
+	if (sonde_desc_is_reference(desc) || sonde_desc_equal(known, desc))
+		return true;
+	if (!sonde_desc_is_reference(known)) {
+		(void)add(arena, desc, hash | SONDE_ENTRY_CONFLICT, &conflict);
+		return false;
+	}
+	if (!publish(arena, desc, index, hash | SONDE_ENTRY_READY))
+		return false;
+	select_event(arena, desc, index);
+	return true;
+}
+
+bool sonde_entries_add(unsigned char *arena, const struct sonde_desc *desc,
+		       uint32_t *ret_index)
+{
+	uint32_t hash = name_hash(desc);
+
+	if (find(arena, desc, hash, ret_index))
+		return join(arena, desc, hash, *ret_index);
+	if (sonde_desc_is_reference(desc))
+		return add(arena, desc, hash | SONDE_ENTRY_REFERENCE,
+			   ret_index);
+	if (!add(arena, desc, hash | SONDE_ENTRY_READY, ret_index))
+		return false;
+	select_event(arena, desc, *ret_index);
+	return true;
+}

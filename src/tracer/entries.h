@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * entries.h - making an event known in an arena (ring/layout.h).
+ */
+#ifndef TRACER_ENTRIES_H
+#define TRACER_ENTRIES_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <sonde/abi.h>
+
+#include "base/port.h"
+
+/*
+ * `desc` has been checked (event/desc.h). True, and the entry's index; false:
+ * it was refused, and the arena says so (no room, or another description has
+ * that name). Any number of threads and processes at a time.
+ */
+SONDE_HIDDEN bool sonde_entries_add(unsigned char *arena,
+				    const struct sonde_desc *desc,
+				    uint32_t *ret_index);
+
+#endif /* TRACER_ENTRIES_H */

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/filters.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "expr/fetch.h"
+#include "expr/program.h"
+#include "ring/hello.h"
+#include "tracer/rendezvous.h"
+#include "tracer/self.h"
+
+struct sonde_filter_known *sonde_filters;
+
+/* As in a sockaddr_un. */
+static char session_name[108];
+
+static const struct sonde_slot *slots(void)
+{
+	return (const void *)(sonde_arena + SONDE_SLOTS_OFF);
+}
+
+/* The slot with conditions; SONDE_SLOTS: none has any. */
+static uint32_t find_slot(void)
+{
+	uint32_t i = 0;
+
+	/* Pairs with sonde_store_release in activate (session): `filters` is
+	 * visible. */
+	while (i < SONDE_SLOTS &&
+	       (sonde_load_acquire(&slots()[i].state) != SONDE_SLOT_ACTIVE ||
+		!slots()[i].filters))
+		i++;
+	return i;
+}
+
+void sonde_filters_start(const char *session)
+{
+	size_t n = strlen(session);
+	void *known;
+
+	if (find_slot() == SONDE_SLOTS || n >= sizeof(session_name))
+		return;
+	known = mmap(NULL, SONDE_EVENTS_MAX * sizeof(*sonde_filters),
+		     PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (known == MAP_FAILED)
+		return;
+	memcpy(session_name, session, n + 1);
+	sonde_filters = known;
+}
+
+bool sonde_filters_wanted(void)
+{
+	return find_slot() != SONDE_SLOTS;
+}
+
+/* Marks the event for who derives state words, and brings its own up to date. */
+static void take_filter(uint32_t index, struct sonde_filter_known known)
+{
+	struct sonde_control control = sonde_control_view(sonde_arena);
+	uint32_t kind = known.kind;
+
+	known.kind = SONDE_FILTER_NONE;
+	sonde_filters[index] = known;
+	/* Pairs with sonde_load_acquire in sonde_filter_of. */
+	sonde_store_release(&sonde_filters[index].kind, kind);
+	if (known.slot == 0)
+		(void)__atomic_fetch_or(&control.entries[index].flags,
+					SONDE_ENTRY_FILTERED, __ATOMIC_RELAXED);
+	sonde_control_refresh(&control, index);
+}
+
+static sonde_filter_code *code_of(const struct sonde_filter_known *known)
+{
+	uintptr_t code = (uintptr_t)(known->file + known->filter->code);
+
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): data become code */
+	return (sonde_filter_code *)code;
+}
+
+static void take_file(const unsigned char *file, bool executable)
+{
+	const struct sonde_filters_file *header = (const void *)file;
+	const struct sonde_filter *filters = (const void *)(header + 1);
+
+	for (uint32_t i = 0; i < header->nr; i++) {
+		struct sonde_filter_known known = {
+			.kind = filters[i].kind,
+			.slot = (uint8_t)header->slot,
+			.asked = true,
+			.executable = executable,
+			.file = file,
+			.filter = &filters[i],
+		};
+
+		if (filters[i].index >= SONDE_EVENTS_MAX)
+			continue;
+		if (executable && filters[i].code && !filters[i].whence)
+			known.code = code_of(&known);
+		take_filter(filters[i].index, known);
+	}
+}
+
+/* Maps the answer for good. Some systems don't let memory files be executed. */
+static int map_file(int fd)
+{
+	const struct sonde_filters_file *header;
+	bool executable = true;
+	struct stat st;
+	void *file;
+
+	if (fstat(fd, &st) || st.st_size < (off_t)sizeof(*header))
+		return -EPROTO;
+	file = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_EXEC,
+		    MAP_PRIVATE, fd, 0);
+	if (file == MAP_FAILED) {
+		executable = false;
+		file = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE,
+			    fd, 0);
+	}
+	if (file == MAP_FAILED)
+		return -errno;
+	header = file;
+	if (header->magic != SONDE_FILTERS_MAGIC ||
+	    header->slot >= SONDE_SLOTS || header->nr > SONDE_FILTERS_ASK) {
+		(void)munmap(file, (size_t)st.st_size);
+		return -EPROTO;
+	}
+	take_file(file, executable);
+	return 0;
+}
+
+static int ask(const uint32_t *index, uint32_t nr, uint32_t slot)
+{
+	struct sonde_filters_ask question = {
+		.magic = SONDE_FILTERS_MAGIC,
+		.version = SONDE_HELLO_VERSION,
+		.nr = nr,
+		.filters = slots()[slot].filters,
+	};
+	int fd;
+	int rc;
+
+	memcpy(question.index, index, nr * sizeof(*index));
+	rc = sonde_rendezvous_ask(session_name, &question, &fd);
+	if (rc)
+		return rc;
+	rc = map_file(fd);
+	(void)close(fd); /* the mapping stays */
+	return rc;
+}
+
+static void learn(const uint32_t *index, uint32_t nr, uint32_t slot)
+{
+	struct sonde_arena *header = (void *)sonde_arena;
+
+	if (!nr || !ask(index, nr, slot))
+		return;
+	/* The recorder is told; an event without its condition is none. */
+	(void)sonde_add_relaxed(&header->refused, nr);
+	for (uint32_t i = 0; i < nr; i++)
+		take_filter(index[i], (struct sonde_filter_known){
+					      .kind = SONDE_FILTER_NEVER,
+					      .slot = (uint8_t)slot });
+}
+
+void sonde_filters_learn(const uint32_t *index, uint32_t nr)
+{
+	uint32_t unknown[SONDE_FILTERS_ASK];
+	uint32_t slot = find_slot();
+	uint32_t nr_unknown = 0;
+	int saved_errno = errno;
+
+	if (slot == SONDE_SLOTS || !sonde_filters)
+		return;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (sonde_filters[index[i]].asked)
+			continue;
+		sonde_filters[index[i]].asked = true;
+		unknown[nr_unknown++] = index[i];
+		if (nr_unknown < SONDE_FILTERS_ASK)
+			continue;
+		learn(unknown, nr_unknown, slot);
+		nr_unknown = 0;
+	}
+	learn(unknown, nr_unknown, slot);
+	errno = saved_errno;
+}
+
+/* ---- tests ---- */
+
+struct payload {
+	const struct sonde_filter_known *known;
+	struct sonde_fetch_record record;
+};
+
+static int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret_value)
+{
+	const struct payload *payload = ctx;
+	const struct sonde_filter *filter = payload->known->filter;
+	const struct sonde_fetch_field *fields =
+		(const void *)(payload->known->file + filter->fields);
+
+	if (ref >= filter->nr_fields)
+		return -ENOENT;
+	return sonde_fetch(&payload->record, &fields[ref], ret_value);
+}
+
+/* The first `needed` bytes in one piece: where they are, or in `room`. False:
+ * there are fewer. */
+static const uint8_t *gather(const struct sonde_part *parts, uint32_t nr_parts,
+			     uint32_t needed, uint8_t *room)
+{
+	uint32_t used = 0;
+
+	if (nr_parts && parts[0].size >= needed)
+		return parts[0].data;
+	if (needed > SONDE_FILTER_HEAD)
+		return NULL;
+	for (uint32_t i = 0; i < nr_parts && used < needed; i++) {
+		uint32_t size = parts[i].size < needed - used ? parts[i].size :
+								needed - used;
+
+		memcpy(room + used, parts[i].data, size);
+		used += size;
+	}
+	return used == needed ? room : NULL;
+}
+
+static struct sonde_filter_whence here(void)
+{
+	int cpu = sched_getcpu();
+
+	if (!sonde_self.key)
+		sonde_self_learn();
+	return (struct sonde_filter_whence){ sonde_self.tid,
+					     cpu < 0 ? 0 : (uint32_t)cpu };
+}
+
+bool sonde_filter_test(const struct sonde_filter_known *known,
+		       const struct sonde_part *parts, uint32_t nr_parts)
+{
+	const struct sonde_filter *filter = known->filter;
+	struct sonde_filter_whence whence = { 0, 0 };
+	struct payload payload = { .known = known };
+	struct sonde_expr_env env;
+	uint8_t room[SONDE_FILTER_HEAD];
+
+	if (known->kind != SONDE_FILTER_TEST)
+		return false;
+	env.bases[0] = gather(parts, nr_parts, filter->needed, room);
+	if (!env.bases[0])
+		return false;
+	if (filter->whence)
+		whence = here();
+	if (known->executable && filter->code)
+		return code_of(known)(env.bases[0], &whence);
+	payload.record = (struct sonde_fetch_record){
+		parts, nr_parts, (const void *)(known->file + filter->varying)
+	};
+	env.bases[1] = (const uint8_t *)&whence;
+	env.call = fetch;
+	env.ctx = &payload;
+	return sonde_program_test((const void *)(known->file + filter->program),
+				  &env);
+}
