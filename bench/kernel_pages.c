@@ -203,7 +203,7 @@ int main(int argc, char **argv)
 {
 	static struct sonde_convert convert;
 	static struct sonde_kernel_rules rules;
-	static struct sonde_probes no_probes;
+	static struct sonde_tracefs_probes no_probes;
 	struct sonde_kernel_config config = { .rules = &rules };
 	struct sonde_kernel_error error = { "" };
 	struct sonde_catalog catalog;

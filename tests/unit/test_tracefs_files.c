@@ -108,7 +108,7 @@ static int tear_down(void **state)
 }
 
 static struct sonde_kernel_error error;
-static const struct sonde_probes no_probes;
+static const struct sonde_tracefs_probes no_probes;
 
 static int find(const char *text, struct sonde_kernel_config *config,
 		struct sonde_catalog *catalog)

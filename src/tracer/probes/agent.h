@@ -22,6 +22,12 @@
  * sonde_agent_hit(). That counts the hit, collects the probe's items into a
  * record, and appends it by ring/writer.h. Then the displaced instructions run.
  *
+ * A hit is counted before `arena` is looked at. So who sets running and arena to
+ * 0, then has a barrier run on all threads (membarrier), and then finds the
+ * sum of the probes' hits equal to that of the records in the rings, of those
+ * that the rings discarded and of `missed`, knows that nobody uses the arena any
+ * more.
+ *
  * The agent calls nothing outside its image and has no thread-local data, so
  * it can't come upon a probe; a signal handler that interrupts it and comes
  * upon one is an independent hit. So there is no guard against re-entry.
@@ -30,6 +36,9 @@
  * it by storing its `state` or `address` (release) before any code that leads
  * there is; entries are never reused while the agent lives. All counters are
  * written by the agent and only shown by the tool.
+ *
+ * A forked child has the jumps, the pads and this memory, and not what is
+ * mapped later: its hits are not counted nor recorded (is_parent).
  *
  * Trust: the process may scribble on all of it; the tool keeps its own copy of
  * what it wrote, and reads only counters. The process trusts the tool.
@@ -43,14 +52,18 @@
 
 #define SONDE_AGENT_MAGIC         0x746e656761444e53ull /* "SNDagent" */
 #define SONDE_AGENT_PROBES_MAX    8192u
-#define SONDE_AGENT_TRAPS_MAX     65536u /* a power of two: a hash table */
-#define SONDE_AGENT_FAULTS_MAX    65536u /* likewise */
+#define SONDE_AGENT_TRAPS_MAX     65536u  /* a power of two: a hash table */
+#define SONDE_AGENT_FAULTS_MAX    65536u  /* likewise */
+#define SONDE_AGENT_COPIES_MAX    131072u /* likewise */
 #define SONDE_AGENT_CPUS_MAX      512u
 #define SONDE_AGENT_PLANS_SIZE    (16u << 20)
 #define SONDE_AGENT_VARIABLES_MAX 256u
 #define SONDE_AGENT_ITEMS_MAX     64u
+#define SONDE_AGENT_STEPPERS_MAX  64u
+#define SONDE_AGENT_CHUNKS_MAX    4096u
+#define SONDE_AGENT_ADDRESSES_MAX 96u /* that one ADDRESSES item can tell */
 /* A record's staged payload; what is longer is cut, and counted as cut. */
-#define SONDE_AGENT_STAGE 4096u
+#define SONDE_AGENT_STAGE 5120u
 
 /* The registers at the site, in GDB's order (expr/agent.h); rip is the site. */
 struct sonde_agent_registers {
@@ -68,12 +81,13 @@ struct sonde_agent_registers {
  *			padded with zeros up to `length`
  *	VALUE		runs the program: its value, 8 bytes
  *	RUN		runs the program for its effects (teval): nothing
- *	VARIABLE	trace variable `reg`... see `offset`: 8 bytes
+ *	VARIABLE	the trace variable whose number is `offset`: 8 bytes
  *	STRING		bytes at the address that the program gives, up to a
  *			NUL or `length`; a NUL ends them
  *	BLOCKS		runs the program; what it traces becomes GDB's blocks
  *			('M' u64 address u16 length bytes, 'V' i32 number i64
- *			value), preceded by a u32: their bytes
+ *			value), at most `length` bytes (0: what room there is),
+ *			preceded by a u32: their bytes
  *	ADDRESSES	u64 for each MEMORY, PROGRAM block and STRING so far,
  *			where it was read; 0 if it could not be
  */
@@ -125,11 +139,12 @@ struct sonde_agent_probe {
 	uint32_t force_register;
 	uint32_t force_value;
 	/* counters */
-	uint64_t hits;      /* with passes only */
+	uint64_t passed;    /* hits, if there are `passes` */
 	uint64_t faults;    /* conditions that read bad memory: false */
 	uint64_t divisions; /* conditions that divided by zero: false */
 	uint64_t cut;       /* records that lack something: bad memory, size */
-	uint64_t reserved[2];
+	uint64_t block_bytes; /* of its hits' BLOCKS items */
+	uint64_t reserved[1];
 };
 
 /* int3 at `address` goes on at `to`. */
@@ -145,6 +160,28 @@ struct sonde_agent_fault {
 	uint64_t probe; /* whose faults are counted */
 };
 
+/* The program's own instruction at `site` runs at `at` (in a pad): if it faults,
+ * that is where the program's handler is told. */
+struct sonde_agent_copy {
+	uint64_t at; /* 0: free */
+	uint64_t site;
+	uint32_t pushed; /* bytes that the copy has pushed before `at` */
+	uint32_t back;   /* from `at` to where the copy begins */
+};
+
+/* A thread that is being stepped (while-stepping), for one hit. Taken by a
+ * compare-and-swap of `tid`; only that thread changes it afterwards. */
+struct sonde_agent_stepper {
+	uint32_t tid; /* 0: free */
+	uint32_t probe;
+	uint64_t left; /* steps */
+};
+
+/* Where pads may be: instructions there are no steps. */
+struct sonde_agent_chunk {
+	uint64_t start, end;
+};
+
 /* An old action of the process, as the kernel has it. */
 struct sonde_agent_action {
 	uint64_t handler, flags, restorer, mask;
@@ -152,9 +189,10 @@ struct sonde_agent_action {
 
 struct sonde_agent {
 	uint64_t magic;
-	uint64_t arena; /* address in the process; 0: nothing is recorded */
-	uint32_t slot;
-	uint32_t running; /* 1: hits are recorded (tstart); 0: only conditions
+	uint64_t arena;     /* address in the process; 0: nothing is recorded */
+	uint64_t rings;     /* arena + SONDE_META_SPAN; stays when arena is 0 */
+	uint32_t is_driven; /* a debugger does the steps (agent/step.h) */
+	uint32_t running;   /* 1: hits are recorded (tstart); 0: only conditions
 			     and their effects */
 	uint32_t stop_reason; /* set by the agent: 1 passes, 2 division by 0 */
 	uint32_t stop_probe;
@@ -162,18 +200,31 @@ struct sonde_agent {
 	int64_t tid_offset;  /* likewise, of the thread's id; 0: gettid() */
 	uint32_t pid;
 	uint32_t reserved0;
-	struct sonde_agent_action old_segv, old_bus, old_trap;
+	struct sonde_agent_action old_segv, old_bus, old_trap, old_fpe, old_ill;
 	uint64_t strange_traps;     /* passed on to the program */
 	uint64_t variables_builtin; /* bit n: variable n is computed: 1
 			 timestamp, 2 thread id, 3 cpu (numbers below) */
 	uint64_t nr_plans;          /* bytes of plans[] in use, the tool's */
-	uint64_t reserved[8];
+	/* Hits that were counted but have no record: no arena any more, or
+	 * their event isn't recorded. */
+	uint64_t missed;
+	uint32_t has_fsgsbase; /* user space may read fs_base and gs_base */
+	uint32_t nr_chunks;
+	uint64_t stepped; /* steps that were counted, as hits are */
+	/* Address of a word that is not 0, but is in a child that was forked:
+	 * that has the code and this memory, but not the arena. */
+	uint64_t is_parent;
+	uint64_t reserved[4];
 	int64_t variables[SONDE_AGENT_VARIABLES_MAX];
-	/* by probe and CPU: hits, each CPU's row in lines of its own */
+	/* by probe and CPU: hits, each CPU's row in lines of its own; the last
+	 * row is of those who have no restartable sequences */
 	uint64_t hits[SONDE_AGENT_CPUS_MAX][SONDE_AGENT_PROBES_MAX];
 	struct sonde_agent_probe probes[SONDE_AGENT_PROBES_MAX];
 	struct sonde_agent_trap traps[SONDE_AGENT_TRAPS_MAX];
 	struct sonde_agent_fault faults[SONDE_AGENT_FAULTS_MAX];
+	struct sonde_agent_copy copies[SONDE_AGENT_COPIES_MAX];
+	struct sonde_agent_stepper steppers[SONDE_AGENT_STEPPERS_MAX];
+	struct sonde_agent_chunk chunks[SONDE_AGENT_CHUNKS_MAX];
 	unsigned char plans[SONDE_AGENT_PLANS_SIZE];
 };
 
@@ -183,6 +234,7 @@ enum {
 	SONDE_AGENT_VARIABLE_TIMESTAMP = 1,
 	SONDE_AGENT_VARIABLE_TID,
 	SONDE_AGENT_VARIABLE_CPU,
+	SONDE_AGENT_VARIABLE_TRACE_TIMESTAMP, /* gdbserver's name of the first */
 	SONDE_AGENT_VARIABLE_FIRST,
 };
 

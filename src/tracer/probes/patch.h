@@ -15,9 +15,10 @@
  * and back the same way. TRAP windows have step 1 only. One round of barriers
  * serves all patches of a call.
  *
- * A thread that blocks SIGTRAP would be killed by an int3: while there is one
- * (/proc/PID/task/TID/status), -EBUSY after a few tries, but for a window that
- * one aligned 8-byte store can change (a single instruction).
+ * A thread that blocks SIGTRAP would be killed by an int3. Such threads are made
+ * to let it through (masks.h); while there is one that can't be, -EBUSY. Code
+ * that runs with all signals blocked for a moment (parts of pthread_create(),
+ * of posix_spawn()) must not be probed.
  *
  * Trap table entries of windows that are gone stay: a trap may be on its way.
  */

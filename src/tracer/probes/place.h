@@ -6,6 +6,12 @@
  * chunks near each mapping for those that may be anywhere within reach, single
  * pages where a punned displacement leads. Nothing is given back while the
  * process lives: a thread may be there.
+ *
+ * A chunk is some pages of address space; it takes memory by the page, as it
+ * is used. A pun's place that has no room for a pad gets a jump to one.
+ *
+ * Not taken: what is below vm.mmap_min_addr, right below the stack, right
+ * above the heap, and next to what others have mapped.
  */
 #ifndef TRACER_PROBES_PLACE_H
 #define TRACER_PROBES_PLACE_H
@@ -19,13 +25,27 @@ int sonde_places_new(struct sonde_process *process,
 		     struct sonde_places **ret_places);
 void sonde_places_free(struct sonde_places *places);
 
+struct sonde_place {
+	uint64_t entry; /* what the window's jump leads to: this or a jump to */
+	uint64_t there; /* the room's address in the process, and */
+	uint8_t *here;  /* where to write it */
+};
+
 /*
- * Room for `size` bytes whose start the window's jump can lead to (by kind,
- * mask and value; any other kind: within reach). *ret_here is where to write
- * them. 0; -ENOSPC (there is none: a pun's place is taken), -ENOMEM.
+ * Room for `size` bytes that the window's jump can lead to (mask and value are
+ * kept to, whatever the kind is; a FREE one should have none). 0; -ENOSPC
+ * (there is none: a pun's places are taken), -ENOMEM, or what the process says
+ * (-EPIPE ...).
  */
 int sonde_places_take(struct sonde_places *places,
 		      const struct sonde_window *window, size_t size,
-		      uint64_t *ret_there, uint8_t **ret_here);
+		      struct sonde_place *ret_place);
+
+/* ---- for tests ---- */
+
+/* The lowest displacement of at least `from` that has `value` under `mask`;
+ * false if there is none. */
+bool sonde_place_candidate(uint32_t mask, uint32_t value, int32_t from,
+			   int32_t *ret_displacement);
 
 #endif /* TRACER_PROBES_PLACE_H */

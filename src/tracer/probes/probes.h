@@ -12,8 +12,15 @@
  *	process.h	memory and system calls of the process
  *	agent/		what runs there
  *
- * Several probes at one address share its pad: conditions in the order in
- * which they were added.
+ * Several probes at one address share its pad: those that break first, then
+ * conditions in the order in which they were added. A probe at an instruction
+ * inside another's window gets its place in that window's pad, before that
+ * instruction's copy. A window that would reach over a later address that has
+ * one already is an int3 instead.
+ *
+ * What is out keeps its index and pad, and a probe that is put in again at the
+ * same address with the same condition gets them back: pads are never freed,
+ * as a thread may be in one.
  */
 #ifndef TRACER_PROBES_PROBES_H
 #define TRACER_PROBES_PROBES_H
@@ -65,17 +72,34 @@ int sonde_probes_add_all(struct sonde_probes *probes,
 			 struct sonde_process_error *error,
 			 uint32_t *ret_indexes);
 int sonde_probes_remove(struct sonde_probes *probes, uint32_t index);
-/* No code is changed: the agent ignores its hits. */
+/* No code is changed: the agent ignores its hits. (That of one that breaks is,
+ * unless it is as wished.) */
 int sonde_probes_enable(struct sonde_probes *probes, uint32_t index, bool on);
 int sonde_probes_facts(const struct sonde_probes *probes, uint32_t index,
 		       struct sonde_probe_facts *ret_facts);
 
 /* A break's trap: if the thread stopped behind the int3 at `pc - 1` in a pad,
- * 0, the probed address and where to go on (the displaced code). */
+ * 0, the probed address and where to go on (in the pad: what else is probed
+ * there, then the displaced code). -ENOENT: none of ours. */
 int sonde_probes_broke(const struct sonde_probes *probes, uint64_t pc,
 		       uint64_t *ret_address, uint64_t *ret_go_on);
-/* The address that `pc` stands for: itself, or the site whose pad it is in. */
+/* The address that `pc` stands for: itself, or that of the instruction whose
+ * copy, or condition, it is in. */
 uint64_t sonde_probes_site_of(const struct sonde_probes *probes, uint64_t pc);
+/* Where the instruction that begins at `address`, in a window, now runs, with
+ * its probes; 0: it is in none. */
+uint64_t sonde_probes_copy_of(const struct sonde_probes *probes,
+			      uint64_t address);
+/* Whether `pc` is in a pad: of which instruction; *ret_exact: exactly at the
+ * entry of one inside the window, that is behind the one before; *ret_go_on:
+ * that instruction's copy, behind its probes. */
+bool sonde_probes_in_pad(const struct sonde_probes *probes, uint64_t pc,
+			 uint64_t *ret_address, bool *ret_exact,
+			 uint64_t *ret_go_on);
+/* For debuggers that hold the threads: a byte of a pad, which is in shared
+ * memory that they can't write to, is exchanged. 0; -ENOENT: no pad is there. */
+int sonde_probes_swap_byte(struct sonde_probes *probes, uint64_t pc,
+			   uint8_t *byte);
 /* Bytes as they are without probes: what GDB should see. */
 void sonde_probes_hide(const struct sonde_probes *probes, uint64_t address,
 		       uint8_t *bytes, size_t nr);

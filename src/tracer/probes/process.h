@@ -112,10 +112,11 @@ void sonde_mappings_free(struct sonde_mappings *mappings);
 struct sonde_agent_image {
 	uint64_t hit;   /* thunk that pads call */
 	uint64_t trap;  /* SIGTRAP's handler */
-	uint64_t fault; /* SIGSEGV's and SIGBUS's */
+	uint64_t fault; /* those of SIGSEGV, SIGBUS, SIGFPE, SIGILL */
+	uint64_t step;  /* for debuggers: sonde_agent_called */
 	uint64_t start, end;
 };
-/* Puts image and data in and takes over the three signals' actions; once. */
+/* Puts image and data in and takes over the signals' actions; once. */
 int sonde_process_install(struct sonde_process *process,
 			  struct sonde_process_error *error);
 const struct sonde_agent_image *

@@ -17,7 +17,21 @@
  *	TRAP	an int3 alone: the rest
  *
  * PUNNED needs address space at some places (place.h); where that lacks, FREE,
- * else TRAP. Decoding is Zydis's.
+ * else TRAP.
+ *
+ * What is never replaced but by an int3, and why:
+ *
+ *	endbr64		indirect branches must find one: a probe at one is put
+ *			behind it, and none is inside a window
+ *	loop heads	a known backward branch leads inside: each round would
+ *			trap. (Forward ones may: not more often than the site.)
+ *	what follows	an instruction that does not go on, unless it is
+ *			padding or a known branch leads there: it may be data
+ *
+ * A call inside, but not at the end, returns to an int3: right, and slow.
+ *
+ * Only flags are said to be dead, not registers: a debugger's user may want
+ * to see a variable in a register that no instruction reads any more.
  */
 #ifndef TRACER_PROBES_WINDOW_H
 #define TRACER_PROBES_WINDOW_H
@@ -41,15 +55,17 @@ struct sonde_code_view {
 	const uint8_t *bytes;
 	uint64_t address; /* of bytes[0], in the process */
 	size_t size;
-	bool is_function; /* all of one: what is known of its branches holds */
+	size_t behind;     /* bytes[] has so many more, behind the function */
+	bool is_function;  /* all of one: what is known of its branches holds */
+	bool has_handlers; /* the unwinder may enter it where it likes (C++) */
 };
 
 struct sonde_window {
 	enum sonde_window_kind kind;
 	bool can_be_free;    /* PUNNED: FREE would do, too */
 	bool flags_are_dead; /* before the first instruction */
-	uint64_t address;
-	uint8_t nr_bytes; /* whole instructions; TRAP: of one */
+	uint64_t address;    /* may be behind an endbr64 that was asked for */
+	uint8_t nr_bytes;    /* whole instructions; TRAP: of one */
 	uint8_t nr_insns;
 	uint8_t starts[SONDE_WINDOW_INSNS]; /* offsets; starts[0] is 0 */
 	uint8_t bytes[SONDE_WINDOW_BYTES];  /* as they were */

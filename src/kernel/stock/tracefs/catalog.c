@@ -375,7 +375,7 @@ static int look_at_all(const struct finder *finder)
 }
 
 static int add_probes(const struct finder *finder,
-		      const struct sonde_probes *probes)
+		      const struct sonde_tracefs_probes *probes)
 {
 	int rc = probes->nr ? begin_group(finder->catalog, probes->group) : 0;
 
@@ -409,7 +409,7 @@ static bool has_event_rule(const struct sonde_kernel_rules *rules)
 }
 
 int sonde_catalog_find(int root, const struct sonde_kernel_config *config,
-		       const struct sonde_probes *probes,
+		       const struct sonde_tracefs_probes *probes,
 		       struct sonde_catalog *catalog,
 		       struct sonde_kernel_error *error)
 {

@@ -62,7 +62,7 @@ struct sonde_catalog {
  * any case.
  */
 int sonde_catalog_find(int root, const struct sonde_kernel_config *config,
-		       const struct sonde_probes *probes,
+		       const struct sonde_tracefs_probes *probes,
 		       struct sonde_catalog *catalog,
 		       struct sonde_kernel_error *error);
 

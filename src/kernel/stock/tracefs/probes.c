@@ -70,8 +70,8 @@ static void clean(char *text)
 	}
 }
 
-void sonde_probes_list(struct sonde_kernel_rules *rules, pid_t owner,
-		       struct sonde_probes *ret_probes)
+void sonde_tracefs_probes_list(struct sonde_kernel_rules *rules, pid_t owner,
+			       struct sonde_tracefs_probes *ret_probes)
 {
 	ret_probes->nr = 0;
 	(void)snprintf(ret_probes->group, sizeof(ret_probes->group), "sonde_%d",
@@ -221,7 +221,7 @@ static int not_permitted(int rc, const struct sonde_probe *probe,
 				 ability.remedy);
 }
 
-static int add_line(int root, const struct sonde_probes *probes,
+static int add_line(int root, const struct sonde_tracefs_probes *probes,
 		    const struct sonde_probe *probe, const char *place,
 		    struct sonde_kernel_error *error)
 {
@@ -251,7 +251,7 @@ static int add_line(int root, const struct sonde_probes *probes,
 	return 0;
 }
 
-static void remove_first(int root, const struct sonde_probes *probes,
+static void remove_first(int root, const struct sonde_tracefs_probes *probes,
 			 uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++) {
@@ -266,8 +266,9 @@ static void remove_first(int root, const struct sonde_probes *probes,
 	}
 }
 
-int sonde_probes_make(int root, const struct sonde_probes *probes,
-		      struct sonde_kernel_error *error)
+int sonde_tracefs_probes_make(int root,
+			      const struct sonde_tracefs_probes *probes,
+			      struct sonde_kernel_error *error)
 {
 	for (uint32_t i = 0; i < probes->nr; i++) {
 		const struct sonde_probe *probe = &probes->probes[i];
@@ -289,7 +290,8 @@ int sonde_probes_make(int root, const struct sonde_probes *probes,
 	return 0;
 }
 
-void sonde_probes_remove(int root, const struct sonde_probes *probes)
+void sonde_tracefs_probes_remove(int root,
+				 const struct sonde_tracefs_probes *probes)
 {
 	remove_first(root, probes, probes->nr);
 }

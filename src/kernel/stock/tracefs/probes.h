@@ -30,21 +30,23 @@ struct sonde_probe {
 	bool is_user;
 };
 
-struct sonde_probes {
+struct sonde_tracefs_probes {
 	char group[32];
 	uint32_t nr;
 	struct sonde_probe probes[SONDE_KERNEL_RULES_MAX];
 };
 
 /* What the probes of `rules` would be called; touches nothing. */
-void sonde_probes_list(struct sonde_kernel_rules *rules, pid_t owner,
-		       struct sonde_probes *ret_probes);
+void sonde_tracefs_probes_list(struct sonde_kernel_rules *rules, pid_t owner,
+			       struct sonde_tracefs_probes *ret_probes);
 
 /* Makes them all, or none: 0 or -errno with *error (-EINVAL if it is the
  * rule's fault or the kernel has no such probes). `root` is tracefs. */
-int sonde_probes_make(int root, const struct sonde_probes *probes,
-		      struct sonde_kernel_error *error);
+int sonde_tracefs_probes_make(int root,
+			      const struct sonde_tracefs_probes *probes,
+			      struct sonde_kernel_error *error);
 
-void sonde_probes_remove(int root, const struct sonde_probes *probes);
+void sonde_tracefs_probes_remove(int root,
+				 const struct sonde_tracefs_probes *probes);
 
 #endif /* KERNEL_TRACEFS_PROBES_H */

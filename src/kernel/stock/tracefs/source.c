@@ -60,7 +60,7 @@ struct tracefs {
 	bool has_instance;
 	bool has_probes;
 	struct sonde_instance instance;
-	struct sonde_probes probes;
+	struct sonde_tracefs_probes probes;
 	struct sonde_catalog catalog;
 	struct sonde_convert convert;
 	struct sonde_convert_event *events;
@@ -390,8 +390,9 @@ static int set_up(struct tracefs *tracefs, struct sonde_kernel_error *error)
 	tracefs->root = sonde_tracefs_open(error);
 	if (tracefs->root < 0)
 		return tracefs->root;
-	sonde_probes_list(tracefs->config.rules, getpid(), &tracefs->probes);
-	rc = sonde_probes_make(tracefs->root, &tracefs->probes, error);
+	sonde_tracefs_probes_list(tracefs->config.rules, getpid(),
+				  &tracefs->probes);
+	rc = sonde_tracefs_probes_make(tracefs->root, &tracefs->probes, error);
 	if (rc)
 		return rc;
 	tracefs->has_probes = true;
@@ -427,7 +428,7 @@ static void tracefs_close(struct sonde_kernel_source *source)
 	if (tracefs->has_instance)
 		(void)sonde_instance_remove(&tracefs->instance);
 	if (tracefs->has_probes)
-		sonde_probes_remove(tracefs->root, &tracefs->probes);
+		sonde_tracefs_probes_remove(tracefs->root, &tracefs->probes);
 	if (tracefs->has_opened)
 		sonde_opened_fini(&tracefs->opened);
 	sonde_catalog_fini(&tracefs->catalog);

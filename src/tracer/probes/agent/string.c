@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * string.c - the four functions that a compiler takes for granted; the image
+ * has no C library.
+ */
+#include <stddef.h>
+
+void *memcpy(void *restrict to, const void *restrict from, size_t nr);
+void *memmove(void *to, const void *from, size_t nr);
+void *memset(void *to, int byte, size_t nr);
+int memcmp(const void *a, const void *b, size_t nr);
+
+void *memcpy(void *restrict to, const void *restrict from, size_t nr)
+{
+	void *at = to;
+
+	__asm__ volatile("rep movsb"
+			 : "+D"(at), "+S"(from), "+c"(nr)
+			 :
+			 : "memory");
+	return to;
+}
+
+void *memmove(void *to, const void *from, size_t nr)
+{
+	unsigned char *end = (unsigned char *)to + nr - 1;
+	const unsigned char *from_end = (const unsigned char *)from + nr - 1;
+
+	if ((const unsigned char *)to <= (const unsigned char *)from ||
+	    (const unsigned char *)to > from_end)
+		return memcpy(to, from, nr);
+	__asm__ volatile("std\n"
+			 "rep movsb\n"
+			 "cld\n"
+			 : "+D"(end), "+S"(from_end), "+c"(nr)
+			 :
+			 : "memory");
+	return to;
+}
+
+void *memset(void *to, int byte, size_t nr)
+{
+	void *at = to;
+
+	__asm__ volatile("rep stosb"
+			 : "+D"(at), "+c"(nr)
+			 : "a"(byte)
+			 : "memory");
+	return to;
+}
+
+int memcmp(const void *a, const void *b, size_t nr)
+{
+	const unsigned char *p = a;
+	const unsigned char *q = b;
+
+	for (size_t i = 0; i < nr; i++)
+		if (p[i] != q[i])
+			return p[i] < q[i] ? -1 : 1;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * process_parts.h - struct sonde_process, shared by the files that make it up:
+ * process.c (the servant, memory), install.c (the agent), patch.c.
+ */
+#ifndef TRACER_PROBES_PROCESS_PARTS_H
+#define TRACER_PROBES_PROCESS_PARTS_H
+
+#include "tracer/probes/process.h"
+#include "tracer/probes/servant.h"
+
+struct sonde_process {
+	pid_t pid;
+	pid_t servant; /* in our PID namespace */
+	int fd;        /* pidfd of the process */
+	int memory_fd; /* /proc/PID/mem */
+	int socket;
+	uint64_t servant_memory;
+	struct sonde_agent_image image; /* start 0: not installed */
+	uint64_t restorer;              /* of its handlers */
+	struct sonde_shared_memory agent;
+	/* masks.c's: when it was last asked, and what; threads in system calls
+	 * that exchange the mask */
+	int64_t masks_checked_s;
+	int masks_rc;
+	pid_t *looked_at;
+	size_t nr_looked_at;
+	unsigned char message[SONDE_SERVANT_BUFFER_SIZE]
+		__attribute__((aligned(8)));
+};
+
+/*
+ * As sonde_process_call(), with more: *extra goes behind the calls and comes
+ * back with what the kernel wrote there (its address in the process is
+ * sonde_process_extra_at()); fd, if not -1, is SONDE_SERVANT_FD_PASSED there.
+ */
+struct sonde_process_batch {
+	struct sonde_remote_call *calls;
+	size_t nr;
+	void *extra;
+	size_t extra_size;
+	int fd;
+};
+int sonde_process_run(struct sonde_process *process,
+		      const struct sonde_process_batch *batch);
+uint64_t sonde_process_extra_at(const struct sonde_process *process,
+				size_t nr_calls);
+
+#endif /* TRACER_PROBES_PROCESS_PARTS_H */
