@@ -44,16 +44,42 @@ static int cmd_version(int argc, char **argv)
 	return 0;
 }
 
+#ifndef SONDE_HAVE_PROBES
+static int cmd_no_probes(int argc, char **argv)
+{
+	(void)argc;
+	sonde_complain("%s: this build has no probes (they are for x86-64, "
+		       "and need Zydis)",
+		       argv[0]);
+	return 1;
+}
+#define sonde_cmd_gdbserver cmd_no_probes
+#define sonde_cmd_gdb       cmd_no_probes
+#define sonde_cmd_probe     cmd_no_probes
+#endif
+
 static const struct command commands[] = {
-	{ "record", sonde_cmd_record },   { "list", sonde_cmd_list },
-	{ "print", sonde_cmd_print },     { "convert", sonde_cmd_convert },
-	{ "stat", sonde_cmd_stat },       { "check", sonde_cmd_check },
-	{ "report", sonde_cmd_report },   { "diff", sonde_cmd_diff },
-	{ "flame", sonde_cmd_flame },     { "cut", sonde_cmd_cut },
-	{ "export", sonde_cmd_export },   { "doctor", sonde_cmd_doctor },
-	{ "modules", sonde_cmd_modules }, { "help", cmd_help },
-	{ "--help", cmd_help },           { "-h", cmd_help },
-	{ "--version", cmd_version },     { "version", cmd_version },
+	{ "record", sonde_cmd_record },
+	{ "list", sonde_cmd_list },
+	{ "print", sonde_cmd_print },
+	{ "convert", sonde_cmd_convert },
+	{ "stat", sonde_cmd_stat },
+	{ "check", sonde_cmd_check },
+	{ "report", sonde_cmd_report },
+	{ "diff", sonde_cmd_diff },
+	{ "flame", sonde_cmd_flame },
+	{ "cut", sonde_cmd_cut },
+	{ "export", sonde_cmd_export },
+	{ "doctor", sonde_cmd_doctor },
+	{ "modules", sonde_cmd_modules },
+	{ "help", cmd_help },
+	{ "--help", cmd_help },
+	{ "-h", cmd_help },
+	{ "--version", cmd_version },
+	{ "version", cmd_version },
+	{ "gdbserver", sonde_cmd_gdbserver },
+	{ "gdb", sonde_cmd_gdb },
+	{ "probe", sonde_cmd_probe },
 };
 
 static const struct command *find_command(const char *name)

@@ -7,6 +7,9 @@
  * are indexed once; what a frame holds is decoded when it is asked for, from
  * the trace.
  *
+ * The index has 24 bytes for a frame: its payload's place, its time, its
+ * thread. Opening costs one pass through the trace's events.
+ *
  * GDB's trace buffer has a size and may be circular: of all the frames, only
  * those that would have fitted into it are there (the first ones, or with
  * circular the last ones), by the bytes they take in GDB's format.
@@ -48,6 +51,7 @@ struct sonde_gdb_frame {
 	uint32_t tid;
 	const uint8_t *blocks; /* GDB's; until the next call */
 	size_t nr_bytes;
+	uint32_t registers; /* bit n: register n is there */
 };
 
 /* 0, -ENOENT (there is no such frame), -EIO. */
@@ -74,7 +78,8 @@ size_t sonde_gdb_frame_memory(const struct sonde_gdb_frame *frame,
 			      uint64_t address, uint8_t *to, size_t size);
 int sonde_gdb_frame_variable(const struct sonde_gdb_frame *frame,
 			     uint32_t number, int64_t *ret_value);
-/* $_sdata: text, its length; -ENODATA. */
+/* $_sdata: text, its length; -ENODATA. (It is no block: GDB 13.1 doesn't know
+ * those of kind 'S' when it saves a trace.) */
 int sonde_gdb_frame_static_data(struct sonde_gdb_frames *frames,
 				const struct sonde_gdb_frame *frame, char *to,
 				size_t size, size_t *ret_length);

@@ -16,19 +16,25 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include <sonde/abi.h>
+
 struct sonde_gdb_marker {
 	uint64_t address; /* in the process */
 	char *id;
 	char *extra;   /* what is shown beside it: the fields, the arguments */
 	bool is_event; /* a sonde_event */
 	char *provider, *name;
-	uint8_t state_register; /* GDB's number; 255: none */
-	uint64_t semaphore;     /* of an SDT probe; 0: none */
+	uint8_t state_register;  /* GDB's number; 255: none */
+	struct sonde_desc *desc; /* of an event */
+	uint64_t semaphore;      /* of an SDT probe; 0: none */
 };
 
 struct sonde_gdb_markers {
 	struct sonde_gdb_marker *list; /* by address */
 	size_t nr;
+	/* where libsonde keeps the address of our arena (ring/control.h,
+	 * SONDE_STATE_GUEST); 0: there is none, or an old one */
+	uint64_t guest_arena;
 };
 
 /* What can't be read (a file that is gone) is left out. 0 or -errno. */

@@ -7,8 +7,10 @@
  * recorded payload to the blocks of a GDB trace frame. Whoever reads the trace
  * later makes the same plan from the lines kept beside it.
  *
- * The event is "gdb:NAME": NAME is the tracepoint's given name or tpN; of its
- * steps, NAME_step. Fields, in order:
+ * The event is "gdb:NAME" (names.h): NAME is the tracepoint's given name (a
+ * source line of kind "name"), or its place as the user wrote it (function,
+ * file_line), or tpN; if an earlier one has it, NAME.2. Of its steps,
+ * NAME.step. Fields, in order:
  *
  *	one for each collected expression, named as the user wrote it; what is
  *	read on the way to it (p of p->key) before it, with names of its own
@@ -26,19 +28,13 @@
 
 struct sonde_program;
 
-/* A type for a collected expression, if somebody knows (DWARF): else integers
- * by their size. */
-struct sonde_gdb_type {
-	uint8_t kind;   /* enum sonde_type: INT, FLOAT, STRING, TEXT... */
-	uint32_t flags; /* SONDE_FIELD_* */
-};
-
 struct sonde_gdb_plan_part {
 	struct sonde_agent_item *items;
 	size_t nr_items;
 	uint32_t payload_max;
 	struct sonde_desc *desc; /* aligned to 8 */
 	bool has_static_data;
+	uint64_t address; /* the tracepoint's */
 };
 
 struct sonde_gdb_plan {
@@ -54,15 +50,30 @@ int sonde_gdb_plan_make(const struct sonde_gdb_point *point,
 			size_t error_size, struct sonde_gdb_plan *ret_plan);
 void sonde_gdb_plan_free(struct sonde_gdb_plan *plan);
 
+/* The event's name, without the provider. */
+const char *sonde_gdb_plan_name(const struct sonde_gdb_plan_part *part);
+
+/* Blocks of GDB's trace frame ('R', 'M', 'V', ...; gdb manual, "Trace File
+ * Format"), in the making. */
+struct sonde_gdb_blocks {
+	uint8_t *to;
+	size_t room;
+	size_t length;      /* that they have or would have */
+	uint32_t registers; /* bit n: register n was collected */
+};
+
+/* Appends one. */
+void sonde_gdb_blocks_put(struct sonde_gdb_blocks *blocks, const void *bytes,
+			  size_t nr);
+
 /*
- * The blocks of GDB's trace frame ('R', 'M', 'V', ...; gdb manual, "Trace File
- * Format") from a recorded payload. The length they have or would have;
- * 0: the payload is not such a one. Registers that were not collected are left
- * out (no 'R' at all if none was).
+ * The blocks from a recorded payload. An 'R' has zeros for the registers that
+ * were not collected, but for rip, which is the site; there is none if none
+ * was. 0; -EINVAL: the payload is not such a one.
  */
-size_t sonde_gdb_plan_frame(const struct sonde_gdb_plan_part *part,
-			    const struct sonde_gdb_plan *plan,
-			    const uint8_t *payload, size_t size, uint8_t *to,
-			    size_t room);
+int sonde_gdb_plan_frame(const struct sonde_gdb_plan *plan,
+			 const struct sonde_gdb_plan_part *part,
+			 const uint8_t *payload, size_t size,
+			 struct sonde_gdb_blocks *blocks);
 
 #endif /* GDB_PLAN_H */

@@ -54,6 +54,8 @@ struct sonde_gdb_point {
 	size_t nr_actions;
 	struct sonde_gdb_source *sources;
 	size_t nr_sources;
+	bool complete; /* all its packets came; what GDB sends again ... */
+	bool retold;   /* ... is left alone */
 	/* while a run is on, or after it */
 	uint64_t hits, bytes;
 	uint32_t probe; /* index; UINT32_MAX: not in */
@@ -71,9 +73,20 @@ struct sonde_gdb_points {
 	size_t nr;
 	struct sonde_gdb_variable *variables;
 	size_t nr_variables;
+	/* The program's file, for names of fields (statics.h); "": unknown. */
+	char program[32];
 };
 
 void sonde_gdb_points_clear(struct sonde_gdb_points *points);
+/* The variables that the agent computes: $timestamp, $tid, $cpu. */
+int sonde_gdb_points_add_builtins(struct sonde_gdb_points *points);
+/* Adds all that is in the other; 0 or -ENOMEM. */
+int sonde_gdb_points_copy(struct sonde_gdb_points *points,
+			  const struct sonde_gdb_points *from);
+/* Takes over one tracepoint of another set, where an empty one stays. */
+int sonde_gdb_points_adopt(struct sonde_gdb_points *points,
+			   struct sonde_gdb_point *from,
+			   struct sonde_gdb_point **ret_point);
 struct sonde_gdb_point *sonde_gdb_points_find(struct sonde_gdb_points *points,
 					      uint32_t number,
 					      uint64_t address);
@@ -89,6 +102,12 @@ int sonde_gdb_points_source(struct sonde_gdb_points *points,
 			    const char *packet);
 int sonde_gdb_points_variable(struct sonde_gdb_points *points,
 			      const char *packet);
+
+/* Adds a source line of our own, of a kind that GDB doesn't have; and takes
+ * all of that kind away. 0, -ENOMEM, -E2BIG. */
+int sonde_gdb_points_note(struct sonde_gdb_point *point, const char *kind,
+			  const char *text);
+void sonde_gdb_points_forget(struct sonde_gdb_point *point, const char *kind);
 
 /* The i-th line that describes them: "T...", "A...", "S...", "Z...", as qTfP
  * tells them. The length it has or would have; 0: there is no i-th. */

@@ -28,5 +28,11 @@ void sonde_gdb_reply_hex(struct sonde_gdb_reply *reply, const void *bytes,
 void sonde_gdb_reply_bytes(struct sonde_gdb_reply *reply, const void *bytes,
 			   size_t nr);
 void sonde_gdb_reply_error(struct sonde_gdb_reply *reply, unsigned int code);
+/* "E.text", which GDB shows; characters that can't be sent become dots. */
+void sonde_gdb_reply_refuse(struct sonde_gdb_reply *reply, const char *text);
+
+/* The part "offset,length" of a long answer (qXfer) of `size` bytes. */
+void sonde_gdb_reply_part(struct sonde_gdb_reply *reply, const char *rest,
+			  const void *bytes, size_t size);
 
 #endif /* GDB_REPLY_H */

@@ -58,6 +58,10 @@ int sonde_gdb_run_add(struct sonde_gdb_run *run,
 		      struct sonde_gdb_points *points,
 		      struct sonde_gdb_point *point, char *error,
 		      size_t error_size);
+/* What is known of them has changed (their source lines): it is kept beside
+ * the trace. */
+int sonde_gdb_run_note(struct sonde_gdb_run *run,
+		       const struct sonde_gdb_points *points);
 int sonde_gdb_run_enable(struct sonde_gdb_run *run,
 			 struct sonde_gdb_point *point, bool on);
 /* The trace is complete when it returns. */

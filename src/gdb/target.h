@@ -46,6 +46,9 @@ struct sonde_gdb_target_ops {
 	struct sonde_process *(*process)(void *target, char *error,
 					 size_t error_size);
 	pid_t (*pid)(void *target);
+	/* Probes are about to be put in or taken out (true), or have been
+	 * (false). May be NULL. */
+	void (*patching)(void *target, bool begins);
 	/* GDB goes away. */
 	void (*disconnected)(void *target);
 	void (*free)(void *target);

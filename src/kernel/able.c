@@ -2,7 +2,7 @@
 /*
  * able.c - what this kernel and this user can do: the table of parts, and those
  * that belong to no source. The sources' own are in able_tracefs.c, able_bpf.c
- * and able_modules.c.
+ * and able_modules.c; what probes need is in able_probes.c.
  */
 #include "kernel/able.h"
 
@@ -278,6 +278,11 @@ static const struct part {
 	{ "modules",
 	  "Sonde's own tracer in the kernel: any event, at the least cost",
 	  sonde_able_modules },
+	{ "attach", "probes in programs that run, from GDB",
+	  sonde_able_attach },
+	{ "barriers", "their code changed while its threads run",
+	  sonde_able_barriers },
+	{ "gdb", "a GDB, which probes are typed into", sonde_able_gdb },
 };
 
 _Static_assert(SONDE_ARRAY_SIZE(parts) <= SONDE_ABILITIES_MAX,

@@ -69,5 +69,8 @@ void sonde_able_bpf_rings(struct sonde_ability *to);
 void sonde_able_bpf_iterators(struct sonde_ability *to);
 void sonde_able_memlock(struct sonde_ability *to);
 void sonde_able_modules(struct sonde_ability *to);
+void sonde_able_attach(struct sonde_ability *to);
+void sonde_able_barriers(struct sonde_ability *to);
+void sonde_able_gdb(struct sonde_ability *to);
 
 #endif /* KERNEL_ABLE_PARTS_H */

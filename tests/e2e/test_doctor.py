@@ -98,6 +98,18 @@ def json_says_what_is_found_why_and_what_helps():
 
 
 @test
+def what_probes_need_is_told_with_its_remedy():
+    parts = {p["part"]: p
+             for p in json.loads(doctor("--json")[0])["parts"]}
+    check({"attach", "barriers", "gdb"} <= set(parts), list(parts))
+    environment = {**os.environ, "PATH": "/nonexistent"}
+    done = run(SONDE, "doctor", "--json", env=environment)
+    gdb = {p["part"]: p for p in json.loads(done.stdout)["parts"]}["gdb"]
+    check_equal(gdb["able"], "no", "gdb without a PATH")
+    check("install gdb" in gdb["remedy"] or "x86-64" in gdb["why"], gdb)
+
+
+@test
 def colour_is_for_terminals_only_and_not_if_it_is_not_wanted():
     check("\033[" not in doctor()[0], "colour in a pipe")
     check("\033[32m" in on_terminal(), "no colour on a terminal")

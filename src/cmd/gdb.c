@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gdb.c - `sonde gdb`: the user's GDB, connected to a process or a trace.
+ *
+ * GDB 13.1 reads a member before it is constructed when a tracepoint is one
+ * for a static marker, and crashes if it finds anything but zeros there.
+ * glibc's malloc can be told to hand out memory that is.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+
+static const char help[] =
+	"sonde gdb PID [GDB'S ARGUMENTS]\n"
+	"sonde gdb TRACE [GDB'S ARGUMENTS]\n"
+	"\n"
+	"Starts GDB, connected to a process that runs on (it is never\n"
+	"stopped), or to a recorded trace. Then, for instance:\n"
+	"\n"
+	"  (gdb) trace foo.c:123 if 2*a+3*b > 0 && p->next->key == 7\n"
+	"  (gdb) actions\n"
+	"  > collect a, b, $args\n"
+	"  > end\n"
+	"  (gdb) tstart\n"
+	"  (gdb) tstop\n"
+	"  (gdb) tfind\n"
+	"  (gdb) tdump\n"
+	"\n"
+	"  -o, --output DIR     keep the traces of tstart: DIR, DIR.1, ...\n"
+	"\n"
+	"SONDE_GDB names another GDB to be started.\n";
+
+#define EXIT_FAILED    1
+#define EXIT_NOT_FOUND 127
+#define WORDS_MAX      288
+
+static const char tunables[] =
+	"glibc.malloc.tcache_count=0:glibc.malloc.perturb=255";
+
+/* A word as the shell takes it. */
+static void quote(FILE *to, const char *word)
+{
+	(void)fputc('\'', to);
+	for (; *word; word++) {
+		if (*word == '\'')
+			(void)fputs("'\\''", to);
+		else
+			(void)fputc(*word, to);
+	}
+	(void)fputc('\'', to);
+}
+
+static bool is_number(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if (!isdigit((unsigned char)*c))
+			return false;
+	return *text;
+}
+
+static void put_target(FILE *to, const char *self, const char *output,
+		       const char *what, bool adds)
+{
+	(void)fputs("target remote | ", to);
+	quote(to, self);
+	(void)fprintf(to, " gdbserver %s %s",
+		      is_number(what) ? "--attach" : "--trace",
+		      adds ? "--add " : "");
+	if (output) {
+		(void)fputs("-o ", to);
+		quote(to, output);
+	}
+	(void)fputs(" - ", to);
+	quote(to, what);
+}
+
+/* "target remote | sonde gdbserver --attach -o DIR - PID", for free(); NULL. */
+static char *make_target(const char *output, const char *what, bool adds)
+{
+	char self[PATH_MAX];
+	ssize_t nr = readlink("/proc/self/exe", self, sizeof(self) - 1);
+	char *text = NULL;
+	size_t size;
+	FILE *to;
+
+	if (nr <= 0)
+		return NULL;
+	self[nr] = '\0';
+	to = open_memstream(&text, &size);
+	if (!to)
+		return NULL;
+	put_target(to, self, output, what, adds);
+	if (fclose(to)) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static void become(const char *gdb, const char **words)
+{
+	(void)execvp(gdb, (char *const *)(const void *)words);
+	sonde_complain(
+		"%.200s: can't be started (%s)%s", gdb, strerrordesc_np(errno),
+		errno == ENOENT ? "; install gdb, or set SONDE_GDB" : "");
+}
+
+int sonde_gdb_exec(const char *output, const char *what, bool adds,
+		   const char *const *before, char *const *after)
+{
+	char *target = make_target(output, what, adds);
+	const char *gdb = secure_getenv("SONDE_GDB");
+	const char *words[WORDS_MAX] = { 0 };
+	size_t nr = 0;
+
+	/* One thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	if (!target || setenv("GLIBC_TUNABLES", tunables, 1)) {
+		sonde_complain("out of memory");
+		free(target);
+		return EXIT_FAILED;
+	}
+	words[nr++] = gdb && *gdb ? gdb : "gdb";
+	for (; before && *before && nr < WORDS_MAX / 2; before++)
+		words[nr++] = *before;
+	words[nr++] = "-iex";
+	/* Its files are here: no copying through the protocol. */
+	words[nr++] = "set sysroot /";
+	words[nr++] = "-ex";
+	words[nr++] = target;
+	for (; *after && nr < WORDS_MAX - 1; after++)
+		words[nr++] = *after;
+	if (*after)
+		sonde_complain("too many arguments for GDB");
+	else
+		become(words[0], words);
+	free(target);
+	return *after ? SONDE_EXIT_USAGE : EXIT_NOT_FOUND;
+}
+
+int sonde_cmd_gdb(int argc, char **argv)
+{
+	const char *output = NULL;
+	int i = 1;
+
+	if (i < argc &&
+	    (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
+		(void)fputs(help, stdout);
+		return 0;
+	}
+	if (i + 1 < argc &&
+	    (!strcmp(argv[i], "-o") || !strcmp(argv[i], "--output"))) {
+		output = argv[i + 1];
+		i += 2;
+	}
+	if (i >= argc || argv[i][0] == '-') {
+		sonde_complain("gdb: a PID or a TRACE comes first; see 'sonde "
+			       "gdb --help'");
+		return SONDE_EXIT_USAGE;
+	}
+	return sonde_gdb_exec(output, argv[i], false, NULL, argv + i + 1);
+}

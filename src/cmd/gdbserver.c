@@ -1,0 +1,611 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * gdbserver.c - `sonde gdbserver`: from words to a server and its connections.
+ *
+ * One that attaches and is talked to by "-" (standard input and output) is two
+ * processes: the server, which may outlive the connection (disconnected
+ * tracing), and the one that GDB started, which copies bytes and ends with the
+ * connection. Is there a server of that process already, the second one leads
+ * there.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/port.h"
+#include "cmd/cmd.h"
+#include "cmd/gdb_client.h"
+#include "cmd/gdb_socket.h"
+#include "gdb/facade.h"
+#include "gdb/proxy.h"
+#include "gdb/recorded.h"
+#include "gdb/server.h"
+
+static const char help[] =
+	"sonde gdbserver [options] COMM PROGRAM [ARGS]\n"
+	"sonde gdbserver [options] --attach COMM PID\n"
+	"sonde gdbserver [options] --multi COMM\n"
+	"sonde gdbserver --trace COMM TRACE\n"
+	"\n"
+	"A server for GDB, in which tracepoints are native code. COMM is\n"
+	"HOST:PORT, or - for standard input and output, as in\n"
+	"\n"
+	"  (gdb) target remote | sonde gdbserver --attach - PID\n"
+	"\n"
+	"      --attach         a process that runs; it is never stopped, and\n"
+	"                       can be traced, not stepped\n"
+	"      --multi          no program yet: target extended-remote\n"
+	"      --once           end after the first connection\n"
+	"      --trace          a recorded trace as a target: tfind, tdump\n"
+	"  -o, --output DIR     keep the traces of tstart: DIR, DIR.1, ...\n"
+	"                       (default: none is kept)\n"
+	"      --buffer SIZE    bytes of GDB's trace buffer, unless GDB sets\n"
+	"                       trace-buffer-size (default: 5M for a program\n"
+	"                       that is started, no limit with --attach)\n"
+	"      --debug          the packets, on standard error\n"
+	"      --version\n";
+
+#define EXIT_FAILED 1
+/* What gdbserver has. */
+#define LAUNCHED_BUFFER_BYTES (5ull << 20)
+
+struct options {
+	bool attach, multi, once, trace, debug, add;
+	const char *output, *where;
+	uint64_t buffer_bytes;
+	char *const *words; /* what follows COMM */
+};
+
+enum {
+	OPTION_ATTACH = 256,
+	OPTION_MULTI,
+	OPTION_ONCE,
+	OPTION_TRACE,
+	OPTION_BUFFER,
+	OPTION_DEBUG,
+	OPTION_VERSION,
+	OPTION_ADD,
+	OPTION_IGNORED,
+};
+
+/* clang-format off */
+static const struct option long_options[] = {
+	{ "attach", no_argument, NULL, OPTION_ATTACH },
+	/* of `sonde probe`: tracepoints are added to those that are there */
+	{ "add", no_argument, NULL, OPTION_ADD },
+	{ "multi", no_argument, NULL, OPTION_MULTI },
+	{ "once", no_argument, NULL, OPTION_ONCE },
+	{ "trace", no_argument, NULL, OPTION_TRACE },
+	{ "output", required_argument, NULL, 'o' },
+	{ "buffer", required_argument, NULL, OPTION_BUFFER },
+	{ "debug", optional_argument, NULL, OPTION_DEBUG },
+	{ "remote-debug", no_argument, NULL, OPTION_DEBUG },
+	{ "help", no_argument, NULL, 'h' },
+	{ "version", no_argument, NULL, OPTION_VERSION },
+	/* gdbserver's, with nothing to do here */
+	{ "startup-with-shell", no_argument, NULL, OPTION_IGNORED },
+	{ "no-startup-with-shell", no_argument, NULL, OPTION_IGNORED },
+	{ "disable-randomization", no_argument, NULL, OPTION_IGNORED },
+	{ "no-disable-randomization", no_argument, NULL, OPTION_IGNORED },
+	{ 0 },
+};
+/* clang-format on */
+
+static bool parse_size(const char *text, uint64_t *ret_bytes)
+{
+	static const char units[] = "KMG";
+	char *end;
+	const char *unit;
+	unsigned long long value;
+
+	errno = 0;
+	value = strtoull(text, &end, 10);
+	if (errno || end == text || text[0] == '-' || value == 0)
+		return false;
+	unit = *end ? strchr(units, *end) : NULL;
+	if (*end && (!unit || end[1]))
+		return false;
+	for (ptrdiff_t i = 0; unit && i <= unit - units; i++) {
+		if (value >> 50)
+			return false;
+		value <<= 10;
+	}
+	*ret_bytes = value;
+	return true;
+}
+
+/* -1: go on; else the exit status. */
+static int parse_option(int option, struct options *options)
+{
+	switch (option) {
+	case OPTION_ATTACH:
+		options->attach = true;
+		return -1;
+	case OPTION_MULTI:
+		options->multi = true;
+		return -1;
+	case OPTION_ONCE:
+		options->once = true;
+		return -1;
+	case OPTION_TRACE:
+		options->trace = true;
+		return -1;
+	case OPTION_DEBUG:
+		options->debug = true;
+		return -1;
+	case OPTION_ADD:
+		options->add = true;
+		return -1;
+	case OPTION_IGNORED:
+		return -1;
+	case 'o':
+		options->output = optarg;
+		return -1;
+	case OPTION_BUFFER:
+		if (parse_size(optarg, &options->buffer_bytes))
+			return -1;
+		sonde_complain("--buffer %.100s: give a size, such as 16M",
+			       optarg);
+		return SONDE_EXIT_USAGE;
+	case 'h':
+		(void)fputs(help, stdout);
+		return 0;
+	case OPTION_VERSION:
+		(void)puts("sonde gdbserver " SONDE_VERSION);
+		return 0;
+	default:
+		return SONDE_EXIT_USAGE;
+	}
+}
+
+static int complain_usage(const char *what)
+{
+	sonde_complain("%s; see 'sonde gdbserver --help'", what);
+	return SONDE_EXIT_USAGE;
+}
+
+static int parse_words(int argc, char **argv, struct options *options)
+{
+	if (optind >= argc)
+		return complain_usage("gdbserver: where is GDB to connect? "
+				      "Give HOST:PORT or -");
+	options->where = argv[optind++];
+	/* gdbserver of old had it here. */
+	if (optind < argc && !strcmp(argv[optind], "--attach")) {
+		options->attach = true;
+		optind++;
+	}
+	options->words = argv + optind;
+	if (options->attach && options->trace)
+		return complain_usage("gdbserver: --attach or --trace, not "
+				      "both");
+	if ((options->attach || options->trace) && argc - optind != 1)
+		return complain_usage(options->attach ?
+					      "gdbserver --attach: one PID" :
+					      "gdbserver --trace: one TRACE");
+	if (optind >= argc && !options->multi)
+		return complain_usage("gdbserver: no PROGRAM");
+	return -1;
+}
+
+static int parse(int argc, char **argv, struct options *options)
+{
+	int option;
+	int status = -1;
+
+	optind = 0;
+	/* One thread parses. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (status < 0 && (option = getopt_long(argc, argv, "+o:h",
+						   long_options, NULL)) != -1)
+		status = parse_option(option, options);
+	return status < 0 ? parse_words(argc, argv, options) : status;
+}
+
+static int parse_pid(const char *text, pid_t *ret_pid)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno || *end || end == text || pid <= 0 || pid > INT32_MAX) {
+		sonde_complain("%.100s: not a PID", text);
+		return SONDE_EXIT_USAGE;
+	}
+	*ret_pid = (pid_t)pid;
+	return -1;
+}
+
+static bool is_stdio(const char *where)
+{
+	return !strcmp(where, "-") || !strcmp(where, "stdio");
+}
+
+/* ---- connections ---- */
+
+/* Where connections come in, all behind one descriptor. */
+struct doors {
+	int epoll;
+	int fds[2];
+	size_t nr;
+};
+
+static void doors_add(struct doors *doors, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN, .data.fd = fd };
+
+	if (doors->nr == 0)
+		doors->epoll = epoll_create1(EPOLL_CLOEXEC);
+	(void)epoll_ctl(doors->epoll, EPOLL_CTL_ADD, fd, &event);
+	doors->fds[doors->nr++] = fd;
+}
+
+static void doors_close(struct doors *doors)
+{
+	for (size_t i = 0; i < doors->nr; i++)
+		(void)close(doors->fds[i]);
+	if (doors->nr > 0)
+		(void)close(doors->epoll);
+	doors->nr = 0;
+}
+
+static int doors_accept(const struct doors *doors)
+{
+	struct epoll_event event;
+
+	if (epoll_wait(doors->epoll, &event, 1, 0) != 1)
+		return -EAGAIN;
+	return sonde_gdb_socket_accept(event.data.fd);
+}
+
+/* Nobody reads what is said any more: the one who started us has his prompt
+ * back. */
+static void fall_silent(void)
+{
+	int fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+		return;
+	(void)dup2(fd, STDERR_FILENO);
+	(void)close(fd);
+}
+
+static bool goes_on(const struct options *options,
+		    const struct sonde_gdb_server *server,
+		    enum sonde_gdb_end end)
+{
+	if (end != SONDE_GDB_END_DETACHED || options->once)
+		return false;
+	/* What GDB has launched, and not let go, stays for the next one. */
+	return !options->attach || sonde_gdb_server_is_running(server);
+}
+
+/* Connection after connection, until there is no reason for another. */
+static void serve_doors(const struct options *options,
+			struct sonde_gdb_server *server,
+			const struct doors *doors, bool is_quiet)
+{
+	enum sonde_gdb_end end = SONDE_GDB_END_DETACHED;
+	int fd;
+
+	do {
+		(void)sonde_gdb_server_idle(server, doors->epoll, &end);
+		if (end != SONDE_GDB_END_DETACHED)
+			break;
+		fd = doors_accept(doors);
+		if (fd < 0)
+			continue;
+		if (!is_quiet)
+			(void)fputs("Remote debugging from another process\n",
+				    stderr);
+		(void)sonde_gdb_server_serve(server, fd, fd, &end);
+		(void)close(fd);
+		if (is_quiet)
+			fall_silent();
+	} while (fd < 0 || goes_on(options, server, end));
+}
+
+static int complain_where(const char *where, int rc)
+{
+	if (rc == -EADDRINUSE)
+		/* GDB's own tests wait for these words, and try another. */
+		(void)fprintf(stderr,
+			      "Can't bind address: Address already in use.\n");
+	else
+		sonde_complain("%.200s: can't listen there (%s); give "
+			       "HOST:PORT, or -",
+			       where, strerrordesc_np(-rc));
+	return EXIT_FAILED;
+}
+
+static int add_port(struct doors *doors, const char *where)
+{
+	uint16_t port = 0;
+	int fd = sonde_gdb_socket_listen(where, &port);
+
+	if (fd < 0)
+		return complain_where(where, fd);
+	doors_add(doors, fd);
+	(void)fprintf(stderr, "Listening on port %u\n", port);
+	return -1;
+}
+
+/* Standard input and output, once; then, for a run that goes on, whoever comes.
+ */
+static int serve(const struct options *options, struct sonde_gdb_server *server,
+		 struct doors *doors)
+{
+	enum sonde_gdb_end end;
+	int status;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (!is_stdio(options->where)) {
+		status = add_port(doors, options->where);
+		if (status >= 0)
+			return status;
+		serve_doors(options, server, doors, false);
+		return 0;
+	}
+	(void)fputs("Remote debugging using stdio\n", stderr);
+	(void)sonde_gdb_server_serve(server, STDIN_FILENO, STDOUT_FILENO, &end);
+	return 0;
+}
+
+/* Ctrl-C and the like end the server in good order: the probes come out, the
+ * trace is complete. What is ignored stays so. 0: signals do what they did. */
+static int take_signals(void)
+{
+	static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
+	struct sigaction action;
+	sigset_t mask;
+	int fd;
+
+	(void)sigemptyset(&mask);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(stops); i++)
+		if (!sigaction(stops[i], NULL, &action) &&
+		    action.sa_handler != SIG_IGN)
+			(void)sigaddset(&mask, stops[i]); /* it is valid */
+	fd = signalfd(-1, &mask, SFD_CLOEXEC);
+	/* The process that is looked at is none of ours: nobody inherits it. */
+	if (fd > 0)
+		(void)sigprocmask(SIG_BLOCK, &mask, NULL);
+	return fd > 0 ? fd : 0;
+}
+
+static struct sonde_gdb_server *
+make_server(const struct options *options,
+	    const struct sonde_gdb_server_config *config)
+{
+	struct sonde_gdb_server_config all = *config;
+	struct sonde_gdb_server *server = NULL;
+
+	all.directory = options->output;
+	all.verbose = options->debug;
+	if (options->buffer_bytes)
+		all.buffer_bytes = options->buffer_bytes;
+	if (sonde_gdb_server_new(&all, &server)) {
+		sonde_complain("out of memory");
+		config->ops->free(config->target);
+	}
+	return server;
+}
+
+/* ---- what is served ---- */
+
+static int serve_process(const struct options *options, pid_t pid,
+			 struct doors *doors, bool is_quiet)
+{
+	struct sonde_gdb_server_config config = {
+		.ops = &sonde_gdb_facade_ops
+	};
+	struct sonde_gdb_facade *facade = NULL;
+	struct sonde_gdb_server *server;
+	char error[256] = "";
+	int status = 0;
+
+	if (sonde_gdb_facade_new(pid, error, sizeof(error), &facade)) {
+		sonde_complain("%s", error);
+		return EXIT_FAILED;
+	}
+	config.target = facade;
+	config.stop_fd = take_signals();
+	server = make_server(options, &config);
+	if (!server)
+		return EXIT_FAILED;
+	sonde_gdb_facade_serve(facade, server);
+	if (is_quiet) {
+		(void)signal(SIGPIPE, SIG_IGN);
+		serve_doors(options, server, doors, true);
+	} else {
+		(void)fprintf(stderr, "Attached; pid = %d\n", pid);
+		status = serve(options, server, doors);
+	}
+	sonde_gdb_server_free(server);
+	return status;
+}
+
+/* In a process of its own that lives as long as it is needed. */
+static void become_server(const struct options *options, pid_t pid,
+			  struct doors *doors)
+{
+	int fd;
+
+	if (fork() > 0)
+		return;
+	(void)setsid();
+	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (fd >= 0) {
+		(void)dup2(fd, STDIN_FILENO);
+		(void)dup2(fd, STDOUT_FILENO);
+		(void)close(fd);
+	}
+	_exit(serve_process(options, pid, doors, true));
+}
+
+/* Tells the server that this connection adds to what is there. */
+static bool say_add(int fd)
+{
+	struct sonde_gdb_client *client = malloc(sizeof(*client));
+	const char *answer = NULL;
+	bool is_right;
+
+	if (client) {
+		sonde_gdb_client_init(client, fd);
+		answer = sonde_gdb_client_ask(client, "QSondeAdd");
+	}
+	is_right = answer && !strcmp(answer, "OK");
+	free(client);
+	return is_right;
+}
+
+static int attach_by_relay(const struct options *options, pid_t pid,
+			   struct doors *doors)
+{
+	int fd;
+
+	if (doors->nr > 0) {
+		become_server(options, pid, doors);
+		doors_close(doors);
+	}
+	fd = sonde_gdb_socket_reach(pid);
+	if (fd < 0) {
+		sonde_complain("process %d: its server can't be reached (%s)",
+			       pid, strerrordesc_np(-fd));
+		return EXIT_FAILED;
+	}
+	(void)signal(SIGPIPE, SIG_IGN);
+	if (options->add && !say_add(fd)) {
+		sonde_complain("process %d: its server takes no tracepoints",
+			       pid);
+		(void)close(fd);
+		return EXIT_FAILED;
+	}
+	(void)sonde_gdb_socket_relay(fd, STDIN_FILENO, STDOUT_FILENO);
+	(void)close(fd);
+	return 0;
+}
+
+static int attach(const struct options *options)
+{
+	struct doors doors = { 0 };
+	bool by_stdio = is_stdio(options->where);
+	pid_t pid;
+	int status = parse_pid(options->words[0], &pid);
+	int fd;
+
+	if (status >= 0)
+		return status;
+	if (kill(pid, 0) && errno == ESRCH) {
+		sonde_complain("there is no process %d", pid);
+		return EXIT_FAILED;
+	}
+	fd = sonde_gdb_socket_claim(pid);
+	if (fd == -EADDRINUSE && !by_stdio) {
+		sonde_complain("process %d has a server already; connect by "
+			       "'target remote | sonde gdbserver --attach - "
+			       "%d'",
+			       pid, pid);
+		return EXIT_FAILED;
+	}
+	if (fd < 0 && fd != -EADDRINUSE) {
+		sonde_complain("the process's socket can't be made (%s)",
+			       strerrordesc_np(-fd));
+		return EXIT_FAILED;
+	}
+	if (fd >= 0)
+		doors_add(&doors, fd);
+	status = by_stdio ? attach_by_relay(options, pid, &doors) :
+			    serve_process(options, pid, &doors, false);
+	doors_close(&doors);
+	return status;
+}
+
+/* A program of its own, under gdbserver; or, with --multi, what GDB asks for.
+ */
+static int serve_program(const struct options *options)
+{
+	struct sonde_gdb_server_config config = {
+		.ops = &sonde_gdb_proxy_ops,
+		.buffer_bytes = LAUNCHED_BUFFER_BYTES,
+	};
+	struct sonde_gdb_upstream_config upstream = {
+		.multi = options->multi,
+		.program = options->words[0] ? options->words : NULL,
+		.is_quiet = is_stdio(options->where),
+	};
+	struct sonde_gdb_proxy *proxy = NULL;
+	struct sonde_gdb_server *server;
+	struct doors doors = { 0 };
+	char error[256] = "";
+	int status;
+
+	if (sonde_gdb_proxy_new(&upstream, error, sizeof(error), &proxy)) {
+		sonde_complain("%s", error);
+		return EXIT_FAILED;
+	}
+	config.target = proxy;
+	server = make_server(options, &config);
+	if (!server)
+		return EXIT_FAILED;
+	sonde_gdb_proxy_serve(proxy, server);
+	status = serve(options, server, &doors);
+	sonde_gdb_server_free(server);
+	doors_close(&doors);
+	return status;
+}
+
+static int serve_trace(const struct options *options)
+{
+	struct sonde_gdb_frames_config all = { .buffer_bytes = UINT64_MAX };
+	struct sonde_gdb_server_config config = {
+		.ops = &sonde_gdb_recorded_ops,
+	};
+	struct sonde_gdb_recorded *recorded = NULL;
+	struct sonde_gdb_server *server;
+	struct doors doors = { 0 };
+	char error[512] = "";
+	int status;
+
+	if (sonde_gdb_frames_open(options->words[0], &all, error, sizeof(error),
+				  &config.frames)) {
+		sonde_complain("%s", error);
+		return EXIT_FAILED;
+	}
+	if (sonde_gdb_recorded_new(options->words[0], &recorded)) {
+		sonde_gdb_frames_free(config.frames);
+		sonde_complain("out of memory");
+		return EXIT_FAILED;
+	}
+	config.target = recorded;
+	server = make_server(options, &config);
+	if (!server) {
+		sonde_gdb_frames_free(config.frames);
+		return EXIT_FAILED;
+	}
+	sonde_gdb_recorded_serve(recorded, server);
+	status = serve(options, server, &doors);
+	sonde_gdb_server_free(server);
+	doors_close(&doors);
+	return status;
+}
+
+int sonde_cmd_gdbserver(int argc, char **argv)
+{
+	struct options options = { 0 };
+	int status = parse(argc, argv, &options);
+
+	if (status >= 0)
+		return status;
+	if (options.attach)
+		return attach(&options);
+	if (!options.trace)
+		return serve_program(&options);
+	return serve_trace(&options);
+}

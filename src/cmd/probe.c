@@ -1,0 +1,385 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe.c - `sonde probe`: tracepoints without typing into GDB.
+ *
+ * A GDB in batch mode compiles the expressions and sends them to the process's
+ * server (cmd/gdbserver.c), which is started if there is none, stays, and is
+ * the recording. Listing and removing speak to that server directly.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "cmd/cmd.h"
+#include "cmd/gdb_socket.h"
+#include "cmd/probe.h"
+
+static const char help[] =
+	"sonde probe -p PID [options] 'LOCATION [if CONDITION]'\n"
+	"sonde probe -p PID --list [--json]\n"
+	"sonde probe -p PID --remove NAME\n"
+	"sonde probe -p PID --stop\n"
+	"\n"
+	"Records each time a running program comes to a place in its code and\n"
+	"a condition is true. The program is not stopped; the condition is\n"
+	"evaluated there, as native code. LOCATION is GDB's: FILE:LINE,\n"
+	"FUNCTION or *ADDRESS. GDB is needed, and debugging information for\n"
+	"what is named.\n"
+	"\n"
+	"  -p, --pid PID        the program\n"
+	"      --collect LIST   expressions to be recorded, and $args, $locals,\n"
+	"                       $regs, $timestamp; such as 'n, zSql, *p@4'\n"
+	"      --name NAME      of the events: gdb:NAME (default: by place)\n"
+	"  -o, --output DIR     the trace, if none is being recorded yet\n"
+	"                       (default: ./sonde-YYYYMMDD-HHMMSS)\n"
+	"      --list           the probes that are in, and their hits\n"
+	"      --remove NAME    take one out, by its name or number\n"
+	"      --stop           take all out, and finish the trace\n"
+	"      --json           what --list shows, as JSON\n"
+	"\n"
+	"Try: sonde probe -p PID 'sqlite3.c:9123 if n > 100' --collect n\n";
+
+#define EXIT_FAILED 1
+/* Printed by GDB when all went well. */
+#define DONE "sonde-probe-done"
+
+enum {
+	OPTION_COLLECT = 256,
+	OPTION_NAME,
+	OPTION_LIST,
+	OPTION_REMOVE,
+	OPTION_STOP,
+	OPTION_JSON,
+};
+
+struct options {
+	pid_t pid;
+	const char *collect, *name, *output, *remove, *where;
+	bool list, stop, json;
+};
+
+static const struct option long_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "collect", required_argument, NULL, OPTION_COLLECT },
+	{ "name", required_argument, NULL, OPTION_NAME },
+	{ "output", required_argument, NULL, 'o' },
+	{ "list", no_argument, NULL, OPTION_LIST },
+	{ "remove", required_argument, NULL, OPTION_REMOVE },
+	{ "stop", no_argument, NULL, OPTION_STOP },
+	{ "json", no_argument, NULL, OPTION_JSON },
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static bool parse_pid(const char *text, pid_t *ret_pid)
+{
+	char *end;
+	long pid;
+
+	errno = 0;
+	pid = strtol(text, &end, 10);
+	if (errno || *end || end == text || pid <= 0 || pid > INT32_MAX)
+		return false;
+	*ret_pid = (pid_t)pid;
+	return true;
+}
+
+/* -1: go on; else the exit status. */
+static int parse_option(int option, struct options *options)
+{
+	switch (option) {
+	case 'p':
+		if (parse_pid(optarg, &options->pid))
+			return -1;
+		sonde_complain("%.100s: not a PID", optarg);
+		return SONDE_EXIT_USAGE;
+	case 'o':
+		options->output = optarg;
+		return -1;
+	case OPTION_COLLECT:
+		options->collect = optarg;
+		return -1;
+	case OPTION_NAME:
+		options->name = optarg;
+		return -1;
+	case OPTION_LIST:
+		options->list = true;
+		return -1;
+	case OPTION_REMOVE:
+		options->remove = optarg;
+		return -1;
+	case OPTION_STOP:
+		options->stop = true;
+		return -1;
+	case OPTION_JSON:
+		options->json = true;
+		return -1;
+	case 'h':
+		(void)fputs(help, stdout);
+		return 0;
+	default:
+		return SONDE_EXIT_USAGE;
+	}
+}
+
+/* GDB reads lines: what is given must be one. */
+static bool is_line(const char *text)
+{
+	for (; text && *text; text++)
+		if (iscntrl((unsigned char)*text))
+			return false;
+	return true;
+}
+
+static bool is_name(const char *text)
+{
+	for (const char *c = text; *c; c++)
+		if (!isalnum((unsigned char)*c) && *c != '_')
+			return false;
+	return isalpha((unsigned char)*text) || *text == '_';
+}
+
+static int complain_usage(const char *what)
+{
+	sonde_complain("probe: %s; see 'sonde probe --help'", what);
+	return SONDE_EXIT_USAGE;
+}
+
+static int check_options(const struct options *options)
+{
+	int nr = options->list + options->stop + !!options->remove +
+		 !!options->where;
+
+	if (options->pid == 0)
+		return complain_usage("of which program? Give -p PID");
+	if (nr == 0)
+		return complain_usage("where? Give 'FILE:LINE if CONDITION'");
+	if (nr > 1)
+		return complain_usage("a LOCATION, --list, --remove or --stop, "
+				      "not several");
+	if (!is_line(options->where) || !is_line(options->collect))
+		return complain_usage("there is a line break or another "
+				      "control character");
+	if (options->name &&
+	    (!is_name(options->name) || strlen(options->name) > 100))
+		return complain_usage("--name takes letters, digits and _, up "
+				      "to 100");
+	return -1;
+}
+
+static int parse(int argc, char **argv, struct options *options)
+{
+	int status = -1;
+	int option;
+
+	optind = 0;
+	/* One thread parses. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while (status < 0 && (option = getopt_long(argc, argv, "p:o:h",
+						   long_options, NULL)) != -1)
+		status = parse_option(option, options);
+	if (status >= 0)
+		return status;
+	if (optind < argc)
+		options->where = argv[optind++];
+	if (optind < argc)
+		return complain_usage("one LOCATION; put it into quotes");
+	return check_options(options);
+}
+
+/* ---- GDB ---- */
+
+static void put_script(FILE *file, const struct options *options)
+{
+	(void)fputs("set confirm off\n"
+		    "set pagination off\n"
+		    "set width 0\n"
+		    "set disconnected-tracing on\n",
+		    file);
+	if (options->name) {
+		(void)fputs("maint packet QSondeName:", file);
+		for (const char *c = options->name; *c; c++)
+			(void)fprintf(file, "%02x", (unsigned char)*c);
+		(void)fputs("\n", file);
+	}
+	(void)fprintf(file, "trace %s\n", options->where);
+	if (options->collect)
+		(void)fprintf(file, "actions\ncollect %s\nend\n",
+			      options->collect);
+	(void)fputs("tstart\n"
+		    "echo " DONE "\\n\n"
+		    "disconnect\n",
+		    file);
+}
+
+/* A file without a name; its descriptor. */
+static int make_script(const struct options *options)
+{
+	/* GDB reads it. NOLINTNEXTLINE(android-cloexec-memfd-create) */
+	int fd = memfd_create("sonde-probe", 0);
+	int copy = fd < 0 ? -1 : dup(fd); /* NOLINT(android-cloexec-dup) */
+	FILE *file = copy < 0 ? NULL : fdopen(copy, "we");
+
+	if (!file) {
+		if (copy >= 0)
+			(void)close(copy);
+		if (fd >= 0)
+			(void)close(fd);
+		return -1;
+	}
+	put_script(file, options);
+	if (fclose(file) || lseek(fd, 0, SEEK_SET) != 0) {
+		(void)close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+static _Noreturn void run_gdb(const struct options *options, int script,
+			      int out, int err)
+{
+	static const char *const before[] = {
+		"-batch", "-nx",
+		"-iex",   "set debuginfod enabled off",
+		"-iex",   "set print thread-events off",
+		NULL
+	};
+	char file[64];
+	char pid[16];
+	char *after[] = { (char[]){ "-x" }, file, NULL };
+
+	(void)snprintf(file, sizeof(file), "/proc/self/fd/%d", script);
+	(void)snprintf(pid, sizeof(pid), "%d", options->pid);
+	(void)dup2(out, STDOUT_FILENO);
+	(void)dup2(err, STDERR_FILENO);
+	_exit(sonde_gdb_exec(options->output, pid, true, before, after));
+}
+
+/* All that is in a file, as text for free(); NULL. */
+static char *text_of(int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
+
+	if (text && pread(fd, text, (size_t)size, 0) != size) {
+		free(text);
+		return NULL;
+	}
+	if (text)
+		text[size] = '\0';
+	return text;
+}
+
+/* GDB's words about other things than the probe. */
+static bool is_noise(const char *line)
+{
+	static const char *const noises[] = { "warning: ", "[Inferior ",
+					      "Reading ", "Downloading " };
+
+	for (size_t i = 0; i < sizeof(noises) / sizeof(noises[0]); i++)
+		if (!strncmp(line, noises[i], strlen(noises[i])))
+			return true;
+	/* a source line that isn't there: "57\tfile.c: No such file ..." */
+	if (line[strspn(line, "0123456789")] == '\t')
+		return true;
+	/* "/proc/self/fd/5:7: Error in sourced command file:" */
+	return strstr(line, "Error in sourced command file") || !*line;
+}
+
+/* Where it is; true: all went well. */
+static bool tell_places(char *text)
+{
+	bool is_in = strstr(text, "\n" DONE "\n");
+	char *place = NULL;
+
+	for (char *line = strtok_r(text, "\n", &place); line;
+	     line = strtok_r(NULL, "\n", &place))
+		if (!strncmp(line, "Tracepoint ", 11) && is_in)
+			(void)printf("%s\n", line);
+	return is_in;
+}
+
+static void tell_errors(char *text)
+{
+	char *place = NULL;
+
+	for (char *line = strtok_r(text, "\n", &place); line;
+	     line = strtok_r(NULL, "\n", &place))
+		if (!is_noise(line))
+			sonde_complain("%s", line);
+}
+
+/* Runs GDB to its end; whether the probe is in. */
+static bool ask_gdb(const struct options *options, int script, int out, int err)
+{
+	pid_t pid = fork();
+	bool is_in = false;
+	char *said;
+	char *errors;
+
+	if (pid == 0)
+		run_gdb(options, script, out, err);
+	if (pid < 0 || waitpid(pid, NULL, 0) < 0)
+		return false;
+	said = text_of(out);
+	errors = text_of(err);
+	is_in = said && tell_places(said);
+	if (!is_in && errors)
+		tell_errors(errors);
+	free(said);
+	free(errors);
+	return is_in;
+}
+
+static void close_all(const int *fds, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
+}
+
+static int put_in(const struct options *options)
+{
+	int fds[] = { make_script(options), memfd_create("out", MFD_CLOEXEC),
+		      memfd_create("err", MFD_CLOEXEC) };
+	bool is_in = false;
+
+	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0)
+		is_in = ask_gdb(options, fds[0], fds[1], fds[2]);
+	close_all(fds, sizeof(fds) / sizeof(fds[0]));
+	if (is_in)
+		return sonde_probe_where(options->pid);
+	sonde_complain("the probe is not in");
+	return EXIT_FAILED;
+}
+
+int sonde_cmd_probe(int argc, char **argv)
+{
+	struct options options = { 0 };
+	time_t now = time(NULL);
+	struct tm local;
+	char name[64];
+	int status = parse(argc, argv, &options);
+
+	if (status >= 0)
+		return status;
+	if (options.list)
+		return sonde_probe_list(options.pid, options.json);
+	if (options.remove)
+		return sonde_probe_remove(options.pid, options.remove);
+	if (options.stop)
+		return sonde_probe_stop(options.pid);
+	if (!options.output && localtime_r(&now, &local)) {
+		(void)strftime(name, sizeof(name), "sonde-%Y%m%d-%H%M%S",
+			       &local);
+		options.output = name;
+	}
+	return put_in(&options);
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe.h - what `sonde probe` asks of a process's server (probe_list.c). All
+ * return exit statuses.
+ */
+#ifndef CMD_PROBE_H
+#define CMD_PROBE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+int sonde_probe_list(pid_t pid, bool json);
+int sonde_probe_remove(pid_t pid, const char *name);
+int sonde_probe_stop(pid_t pid);
+/* Says where the trace is. */
+int sonde_probe_where(pid_t pid);
+
+#endif /* CMD_PROBE_H */

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: MIT */
+#include <ctype.h>
+#include <dirent.h>
+#include <elf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/port.h"
+#include "expr/agent.h"
+#include "gdb/facade_parts.h"
+#include "gdb/hex.h"
+#include "gdb/registers.h"
+
+/* Of one answer. */
+#define THREADS_MAX 256u
+
+enum {
+	ORIG_RAX = 42,
+};
+
+/* A number from /proc, or -1. */
+static pid_t number_of(const char *name)
+{
+	char *end;
+	long number = strtol(name, &end, 10);
+
+	return *end || end == name || number <= 0 || number > INT32_MAX ?
+		       -1 :
+		       (pid_t)number;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const pid_t *first = a;
+	const pid_t *second = b;
+
+	return (*first > *second) - (*first < *second);
+}
+
+/* Keeps the smallest. */
+static size_t keep(pid_t *tids, size_t nr, pid_t tid)
+{
+	if (nr < THREADS_MAX) {
+		tids[nr++] = tid;
+		return nr;
+	}
+	qsort(tids, nr, sizeof(*tids), compare);
+	if (tid < tids[nr - 1])
+		tids[nr - 1] = tid;
+	return nr;
+}
+
+/* The next threads above `after`, in order; how many. */
+static size_t list_threads(pid_t pid, pid_t after, pid_t tids[THREADS_MAX])
+{
+	char path[64];
+	struct dirent *entry;
+	size_t nr = 0;
+	pid_t tid;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return 0;
+	/* One thread uses a facade. */
+	while ((entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe) */
+		tid = number_of(entry->d_name);
+		if (tid > after)
+			nr = keep(tids, nr, tid);
+	}
+	(void)closedir(dir);
+	qsort(tids, nr, sizeof(*tids), compare);
+	return nr;
+}
+
+/* qsThreadInfo */
+void sonde_gdb_facade_next_threads(struct sonde_gdb_facade *facade,
+				   const char *rest,
+				   struct sonde_gdb_reply *reply)
+{
+	pid_t tids[THREADS_MAX];
+	size_t nr = list_threads(facade->pid, facade->last_told, tids);
+
+	(void)rest;
+	for (size_t i = 0; i < nr; i++)
+		sonde_gdb_reply_format(reply, "%cp%x.%x", i ? ',' : 'm',
+				       facade->pid, tids[i]);
+	if (nr == 0)
+		sonde_gdb_reply_text(reply, "l");
+	else
+		facade->last_told = tids[nr - 1];
+}
+
+/* qfThreadInfo */
+void sonde_gdb_facade_first_threads(struct sonde_gdb_facade *facade,
+				    const char *rest,
+				    struct sonde_gdb_reply *reply)
+{
+	facade->last_told = 0;
+	sonde_gdb_facade_next_threads(facade, rest, reply);
+	/* GDB wants one at least. */
+	if (!strcmp(reply->bytes, "l")) {
+		sonde_gdb_reply_clear(reply);
+		sonde_gdb_reply_format(reply, "mp%x.%x", facade->pid,
+				       facade->pid);
+		facade->last_told = INT32_MAX;
+	}
+}
+
+/* "pPID.TID" or "TID"; 0 and -1 are any thread: the first. */
+static bool take_thread(const struct sonde_gdb_facade *facade, const char *rest,
+			pid_t *ret_tid)
+{
+	uint64_t number;
+
+	if (sonde_gdb_take(&rest, 'p')) {
+		if (!sonde_gdb_take_word(&rest, "-1") &&
+		    !sonde_gdb_take_hex(&rest, &number))
+			return false;
+		if (!sonde_gdb_take(&rest, '.'))
+			return false;
+	}
+	*ret_tid = facade->pid;
+	if (!strcmp(rest, "-1"))
+		return true;
+	if (!sonde_gdb_take_hex(&rest, &number) || *rest || number > INT32_MAX)
+		return false;
+	if (number > 0)
+		*ret_tid = (pid_t)number;
+	return true;
+}
+
+/* A small file of the thread's, as text; how many bytes. */
+static size_t read_of_thread(const struct sonde_gdb_facade *facade, pid_t tid,
+			     const char *name, char *to, size_t size)
+{
+	char path[64];
+	size_t nr = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", facade->pid,
+		       tid, name);
+	file = fopen(path, "re");
+	if (file) {
+		nr = fread(to, 1, size - 1, file);
+		(void)fclose(file);
+	}
+	to[nr] = '\0';
+	return nr;
+}
+
+/* qThreadExtraInfo, */
+void sonde_gdb_facade_thread_name(struct sonde_gdb_facade *facade,
+				  const char *rest,
+				  struct sonde_gdb_reply *reply)
+{
+	char name[64];
+	pid_t tid;
+	size_t nr = 0;
+
+	if (take_thread(facade, rest, &tid))
+		nr = read_of_thread(facade, tid, "comm", name, sizeof(name));
+	while (nr > 0 && !isprint((unsigned char)name[nr - 1]))
+		nr--;
+	for (size_t i = 0; i < nr; i++)
+		if (!isprint((unsigned char)name[i]))
+			name[i] = '?';
+	sonde_gdb_reply_hex(reply, nr ? name : "?", nr ? nr : 1);
+}
+
+/* T */
+void sonde_gdb_facade_is_alive(struct sonde_gdb_facade *facade,
+			       const char *rest, struct sonde_gdb_reply *reply)
+{
+	char path[64];
+	pid_t tid;
+
+	if (take_thread(facade, rest, &tid)) {
+		(void)snprintf(path, sizeof(path), "/proc/%d/task/%d",
+			       facade->pid, tid);
+		/* All else that GDB knows goes on when the process is gone. */
+		if (!access(path, F_OK) || tid == facade->pid) {
+			sonde_gdb_reply_text(reply, "OK");
+			return;
+		}
+	}
+	sonde_gdb_reply_error(reply, 1);
+}
+
+/* Hg, Hc */
+void sonde_gdb_facade_select(struct sonde_gdb_facade *facade, const char *rest,
+			     struct sonde_gdb_reply *reply)
+{
+	pid_t tid;
+
+	if ((rest[0] != 'g' && rest[0] != 'c') ||
+	    !take_thread(facade, rest + 1, &tid)) {
+		sonde_gdb_reply_error(reply, 1);
+		return;
+	}
+	if (rest[0] == 'g')
+		facade->thread = tid;
+	sonde_gdb_reply_text(reply, "OK");
+}
+
+struct known_registers {
+	uint64_t values[SONDE_GDB_NR_REGISTERS];
+	uint64_t known; /* a bit each */
+};
+
+static void know(struct known_registers *registers, unsigned int number,
+		 uint64_t value)
+{
+	registers->values[number] = value;
+	registers->known |= 1ull << number;
+}
+
+/* The program's first instruction; 0. */
+static uint64_t entry_of(const struct sonde_gdb_facade *facade)
+{
+	char path[64];
+	uint64_t pair[2];
+	uint64_t entry = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", facade->pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (entry == 0 && fread(pair, sizeof(pair), 1, file) == 1)
+		if (pair[0] == AT_ENTRY)
+			entry = pair[1];
+	(void)fclose(file);
+	return entry;
+}
+
+/*
+ * /proc/PID/task/TID/syscall has, of a thread that sleeps, the call's number
+ * and six arguments (or -1), then the stack pointer and the next instruction.
+ */
+static void sample(const struct sonde_gdb_facade *facade,
+		   struct known_registers *registers)
+{
+	static const uint8_t arguments[] = {
+		SONDE_AGENT_RDI,    SONDE_AGENT_RSI, SONDE_AGENT_RDX,
+		SONDE_AGENT_R8 + 2, SONDE_AGENT_R8,  SONDE_AGENT_R8 + 1
+	};
+	uint64_t words[9] = { 0 };
+	char text[512];
+	char *at = text;
+	size_t nr = 0;
+
+	memset(registers, 0, sizeof(*registers));
+	/* GDB doesn't connect where a thread is nowhere: one that runs, and is
+	 * somewhere else by now whatever we say, is told to be at its start. */
+	know(registers, SONDE_AGENT_RIP, entry_of(facade));
+	(void)read_of_thread(facade, facade->thread, "syscall", text,
+			     sizeof(text));
+	while (nr < SONDE_ARRAY_SIZE(words)) {
+		char *end;
+
+		words[nr] = strtoull(at, &end, 0);
+		if (end == at)
+			break;
+		at = end;
+		nr++;
+	}
+	if (nr != 3 && nr != 9)
+		return;
+	know(registers, SONDE_AGENT_RSP, words[nr - 2]);
+	know(registers, SONDE_AGENT_RIP, words[nr - 1]);
+	if (nr == 3)
+		return;
+	know(registers, ORIG_RAX, words[0]);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(arguments); i++)
+		know(registers, arguments[i], words[i + 1]);
+}
+
+static void reply_register(struct sonde_gdb_reply *reply,
+			   const struct known_registers *registers,
+			   unsigned int number)
+{
+	unsigned int offset;
+	unsigned int size;
+
+	if (!sonde_gdb_register_place(number, &offset, &size))
+		return;
+	if (registers->known >> number & 1) {
+		sonde_gdb_reply_hex(reply, &registers->values[number], size);
+		return;
+	}
+	for (unsigned int i = 0; i < size; i++)
+		sonde_gdb_reply_text(reply, "xx");
+}
+
+/* g */
+void sonde_gdb_facade_registers(struct sonde_gdb_facade *facade,
+				const char *rest, struct sonde_gdb_reply *reply)
+{
+	struct known_registers registers;
+
+	if (*rest)
+		return;
+	sample(facade, &registers);
+	for (unsigned int i = 0; i < SONDE_GDB_NR_REGISTERS; i++)
+		reply_register(reply, &registers, i);
+}
+
+/* p */
+void sonde_gdb_facade_register(struct sonde_gdb_facade *facade,
+			       const char *rest, struct sonde_gdb_reply *reply)
+{
+	struct known_registers registers;
+	uint64_t number;
+
+	if (!sonde_gdb_take_hex(&rest, &number) || *rest ||
+	    number >= SONDE_GDB_NR_REGISTERS) {
+		sonde_gdb_reply_error(reply, 1);
+		return;
+	}
+	sample(facade, &registers);
+	reply_register(reply, &registers, (unsigned int)number);
+}

@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * frame_event.c - $_sdata: the event at a static tracepoint, as text.
+ *
+ * A sonde_event's site is probed before it records, and made to record; so its
+ * event is the first one of the thread behind the frame that is not a frame
+ * itself.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gdb/frames_parts.h"
+
+/* How far it is looked for: other threads' events may be between. */
+#define EVENTS_MAX 100000u
+
+struct text {
+	char *to;
+	size_t size;
+	size_t length;
+};
+
+__attribute__((format(printf, 2, 3))) static void add(struct text *text,
+						      const char *format, ...)
+{
+	size_t room = text->size - text->length;
+	va_list args;
+	int nr;
+
+	va_start(args, format);
+	nr = vsnprintf(text->to + text->length, room, format, args);
+	va_end(args);
+	if (nr > 0)
+		text->length +=
+			(size_t)nr < room ? (size_t)nr : (room ? room - 1 : 0);
+}
+
+static void add_value(struct text *text, const struct sonde_value *value)
+{
+	switch ((int)value->kind) {
+	case SONDE_KIND_INT:
+		add(text, "%" PRId64, value->i);
+		break;
+	case SONDE_KIND_FLOAT:
+		add(text, "%g", value->d);
+		break;
+	case SONDE_KIND_STRING:
+		add(text, "\"%.*s\"",
+		    value->length > INT16_MAX ? INT16_MAX : (int)value->length,
+		    value->text);
+		break;
+	case SONDE_KIND_BLOB:
+		add(text, "(%" PRIu64 " bytes)", value->length);
+		break;
+	default:
+		if (sonde_class_base(value->cls) == 16)
+			add(text, "0x%" PRIx64, value->u);
+		else
+			add(text, "%" PRIu64, value->u);
+	}
+}
+
+static void add_event(struct text *text, const struct sonde_event *event)
+{
+	struct sonde_walk walk;
+	struct sonde_value value;
+	enum sonde_walk_item item;
+	const char *between = " ";
+	const char *name;
+
+	add(text, "%s", sonde_event_name(event));
+	sonde_walk_begin(&walk, event, SONDE_SCOPE_PAYLOAD);
+	while ((item = sonde_walk_next(&walk, &name, &value))) {
+		if (item == SONDE_WALK_GROUP_END) {
+			add(text, " }");
+			continue;
+		}
+		add(text, "%s", between);
+		if (name)
+			add(text, "%s=", name);
+		if (item == SONDE_WALK_GROUP)
+			add(text, "{");
+		else
+			add_value(text, &value);
+	}
+}
+
+static bool is_frame(const struct sonde_gdb_frames *frames,
+		     const struct sonde_event *event)
+{
+	return frames->part_of[sonde_event_class_index(event->cls)] !=
+	       UINT32_MAX;
+}
+
+/* From the frame on; the frame's own event is one of those of its time. */
+static int find_event(const struct sonde_gdb_frames *frames,
+		      const struct sonde_gdb_frame *frame,
+		      struct sonde_cursor *cursor,
+		      const struct sonde_event **ret_event)
+{
+	bool seen = false; /* the frame itself */
+	int rc = sonde_cursor_seek(cursor, (int64_t)frame->time_ns);
+
+	for (unsigned int i = 0; !rc && i < EVENTS_MAX; i++) {
+		rc = sonde_cursor_next(cursor, ret_event);
+		if (rc <= 0)
+			return rc < 0 ? rc : -ENODATA;
+		rc = 0;
+		if (sonde_event_tid(*ret_event) != (int32_t)frame->tid)
+			continue;
+		if (!is_frame(frames, *ret_event)) {
+			if (seen)
+				return 0;
+		} else if (seen &&
+			   (*ret_event)->time_ns != (int64_t)frame->time_ns) {
+			return -ENODATA; /* another hit: there was no event */
+		} else {
+			seen = true;
+		}
+	}
+	return rc ? rc : -ENODATA;
+}
+
+int sonde_gdb_frame_static_data(struct sonde_gdb_frames *frames,
+				const struct sonde_gdb_frame *frame, char *to,
+				size_t size, size_t *ret_length)
+{
+	struct text text = { .to = to, .size = size };
+	const struct sonde_event *event;
+	struct sonde_cursor *cursor;
+	int rc;
+
+	if (frame->number >= sonde_gdb_frames_nr(frames) ||
+	    !frames->parts[frames->places[frames->first + frame->number].part]
+		     .part->has_static_data)
+		return -ENODATA;
+	rc = sonde_cursor_new(frames->trace, NULL, &cursor);
+	if (rc)
+		return rc;
+	rc = find_event(frames, frame, cursor, &event);
+	if (!rc) {
+		add_event(&text, event);
+		*ret_length = text.length;
+	}
+	sonde_cursor_free(cursor);
+	return rc;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+#include "gdb/hex.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int sonde_gdb_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+bool sonde_gdb_take(const char **at, char c)
+{
+	if (**at != c)
+		return false;
+	(*at)++;
+	return true;
+}
+
+bool sonde_gdb_take_word(const char **at, const char *word)
+{
+	size_t length = strlen(word);
+
+	if (strncmp(*at, word, length) != 0)
+		return false;
+	*at += length;
+	return true;
+}
+
+bool sonde_gdb_take_hex(const char **at, uint64_t *ret_value)
+{
+	const char *start = *at;
+	uint64_t value = 0;
+
+	while (sonde_gdb_hex_digit(**at) >= 0) {
+		if (value >> 60)
+			return false;
+		value = value << 4 | (uint64_t)sonde_gdb_hex_digit(**at);
+		(*at)++;
+	}
+	if (*at == start)
+		return false;
+	*ret_value = value;
+	return true;
+}
+
+bool sonde_gdb_take_bytes(const char **at, uint8_t *to, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++) {
+		int high = sonde_gdb_hex_digit((*at)[0]);
+		int low = high < 0 ? -1 : sonde_gdb_hex_digit((*at)[1]);
+
+		if (low < 0)
+			return false;
+		to[i] = (uint8_t)(high << 4 | low);
+		*at += 2;
+	}
+	return true;
+}
+
+char *sonde_gdb_unhex(const char *text, size_t *ret_nr)
+{
+	size_t nr = strlen(text) / 2;
+	char *bytes = malloc(nr + 1);
+
+	if (!bytes)
+		return NULL;
+	if (strlen(text) % 2 != 0 ||
+	    !sonde_gdb_take_bytes(&text, (uint8_t *)bytes, nr)) {
+		free(bytes);
+		return NULL;
+	}
+	bytes[nr] = '\0';
+	if (ret_nr)
+		*ret_nr = nr;
+	return bytes;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <string.h>
+
+#include "gdb/hex.h"
+#include "gdb/server_parts.h"
+
+/* Of one answer; what is left comes with the next. */
+#define ANSWER_BYTES (SONDE_GDB_PACKET_MAX / 2)
+/* Of what is shown beside a marker. */
+#define EXTRA_BYTES 1024u
+
+static bool need_markers(struct sonde_gdb_server *server)
+{
+	pid_t pid = server->config.ops->pid(server->config.target);
+
+	if (server->has_markers) {
+		sonde_gdb_markers_free(&server->markers);
+		server->has_markers = false;
+	}
+	if (pid > 0 && !sonde_gdb_markers_find(pid, &server->markers))
+		server->has_markers = true;
+	return server->has_markers;
+}
+
+static void tell(struct sonde_gdb_reply *reply,
+		 const struct sonde_gdb_marker *marker)
+{
+	sonde_gdb_reply_text(reply, reply->length == 0 ? "m" : ",");
+	sonde_gdb_reply_format(reply, "%" PRIx64 ":", marker->address);
+	sonde_gdb_reply_hex(reply, marker->id,
+			    strnlen(marker->id, EXTRA_BYTES));
+	sonde_gdb_reply_text(reply, ":");
+	sonde_gdb_reply_hex(reply, marker->extra,
+			    strnlen(marker->extra, EXTRA_BYTES));
+}
+
+/* qTsSTM */
+void sonde_gdb_answer_next_marker(struct sonde_gdb_server *server,
+				  const char *rest,
+				  struct sonde_gdb_reply *reply)
+{
+	(void)rest;
+	while (server->has_markers && server->told < server->markers.nr &&
+	       reply->length < ANSWER_BYTES)
+		tell(reply, &server->markers.list[server->told++]);
+	if (reply->length == 0)
+		sonde_gdb_reply_text(reply, "l");
+}
+
+/* qTfSTM */
+void sonde_gdb_answer_first_marker(struct sonde_gdb_server *server,
+				   const char *rest,
+				   struct sonde_gdb_reply *reply)
+{
+	(void)need_markers(server);
+	server->told = 0;
+	sonde_gdb_answer_next_marker(server, rest, reply);
+}
+
+/* qTSTMat:address */
+void sonde_gdb_answer_marker_at(struct sonde_gdb_server *server,
+				const char *rest, struct sonde_gdb_reply *reply)
+{
+	uint64_t address;
+
+	if (!sonde_gdb_take_hex(&rest, &address) || *rest) {
+		sonde_gdb_reply_error(reply, 1);
+		return;
+	}
+	if (!server->has_markers)
+		(void)need_markers(server);
+	for (size_t i = 0; server->has_markers && i < server->markers.nr; i++) {
+		if (server->markers.list[i].address == address) {
+			tell(reply, &server->markers.list[i]);
+			return;
+		}
+	}
+	sonde_gdb_reply_text(reply, "l");
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/* types.c - see types.h. */
+#include "gdb/types.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tracer/probes/agent.h"
+
+enum {
+	DECIMAL = 10,
+	LABEL_SIZE = 128,
+	TEXT_MAX = 65535,
+};
+
+/* Decimal, at most `max`; it is left behind. */
+static bool take_number(const char **at, unsigned long max,
+			unsigned long *ret_number)
+{
+	char *end;
+
+	if (**at < '0' || **at > '9')
+		return false;
+	errno = 0;
+	*ret_number = strtoul(*at, &end, DECIMAL);
+	*at = end;
+	return errno == 0 && *ret_number <= max;
+}
+
+static bool is_width(char letter, unsigned long bits)
+{
+	if (letter == 'f')
+		return bits == 32 || bits == 64;
+	return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+}
+
+static bool take_labels(const char **at, struct sonde_gdb_type *type)
+{
+	if (type->letter != 'e' || **at != '{')
+		return true;
+	type->labels = *at + 1;
+	*at = strchr(*at, '}');
+	if (!*at)
+		return false;
+	(*at)++;
+	return true;
+}
+
+static bool take_count(const char **at, struct sonde_gdb_type *type)
+{
+	unsigned long nr;
+
+	if (**at != '*')
+		return true;
+	(*at)++;
+	if (!take_number(at, UINT16_MAX, &nr) || nr == 0 ||
+	    type->letter == 'f' || type->letter == 't')
+		return false;
+	type->nr = (uint16_t)nr;
+	return true;
+}
+
+bool sonde_gdb_type_parse(const char *text, struct sonde_gdb_type *ret_type)
+{
+	struct sonde_gdb_type type = { .letter = text[0], .nr = 1 };
+	const char *at = text + 1;
+	unsigned long number;
+
+	if (!type.letter || !strchr("suxbfet", type.letter))
+		return false;
+	type.is_signed = type.letter == 's';
+	if (type.letter == 'e') {
+		if (*at != 's' && *at != 'u')
+			return false;
+		type.is_signed = *at++ == 's';
+	}
+	if (!take_number(&at, TEXT_MAX, &number))
+		return false;
+	if (type.letter == 't') {
+		if (number == 0)
+			return false;
+		type.bits = 8;
+		type.nr = (uint16_t)number;
+	} else if (is_width(type.letter, number)) {
+		type.bits = (uint8_t)number;
+	} else {
+		return false;
+	}
+	if (!take_labels(&at, &type) || !take_count(&at, &type) || *at != ':')
+		return false;
+	type.name = at + 1;
+	*ret_type = type;
+	return true;
+}
+
+uint32_t sonde_gdb_type_bytes(const struct sonde_gdb_type *type)
+{
+	return (uint32_t)type->bits / 8 * type->nr;
+}
+
+/* ---- fields ---- */
+
+static uint32_t flags_of(const struct sonde_gdb_type *type)
+{
+	if (type->letter == 'x')
+		return SONDE_FIELD_HEX;
+	if (type->letter == 'b')
+		return SONDE_FIELD_BOOL;
+	return type->is_signed ? SONDE_FIELD_SIGNED : 0;
+}
+
+/* "NAME=number", and a comma if there are more. */
+static const char *take_label(const char *at, char name[LABEL_SIZE],
+			      struct sonde_build_label *label)
+{
+	size_t length = strcspn(at, "=,}");
+	char *end;
+
+	if (at[length] != '=' || length == 0 || length >= LABEL_SIZE)
+		return NULL;
+	memcpy(name, at, length);
+	name[length] = '\0';
+	label->text = name;
+	errno = 0;
+	label->first = strtoll(at + length + 1, &end, DECIMAL);
+	label->last = label->first;
+	if (errno || end == at + length + 1 || (*end != ',' && *end != '}'))
+		return NULL;
+	return *end == ',' ? end + 1 : end;
+}
+
+static void build_enum(struct sonde_build *build, const char *name,
+		       const struct sonde_gdb_type *type)
+{
+	struct sonde_build_label labels[SONDE_GDB_TYPE_LABELS_MAX];
+	char(*names)[LABEL_SIZE] =
+		calloc(SONDE_GDB_TYPE_LABELS_MAX, sizeof(*names));
+	const char *at = type->labels;
+	size_t nr = 0;
+
+	while (names && at && *at != '}' && nr < SONDE_GDB_TYPE_LABELS_MAX) {
+		at = take_label(at, names[nr], &labels[nr]);
+		if (at)
+			nr++;
+	}
+	sonde_build_enum(build, name, type->bits, flags_of(type), labels, nr);
+	free(names);
+}
+
+void sonde_gdb_type_build(struct sonde_build *build, const char *name,
+			  const struct sonde_gdb_type *type)
+{
+	if (type->letter == 't')
+		sonde_build_text(build, name, type->nr);
+	else if (type->nr > 1)
+		sonde_build_array(build, name, type->nr, type->bits,
+				  flags_of(type) & ~SONDE_FIELD_BOOL);
+	else if (type->letter == 'f')
+		sonde_build_float(build, name, type->bits);
+	else if (type->letter == 'e')
+		build_enum(build, name, type);
+	else
+		sonde_build_int(build, name, type->bits, flags_of(type));
+}
+
+/* ---- lines ---- */
+
+static bool is_type(const struct sonde_gdb_source *source)
+{
+	return strcmp(source->kind, SONDE_GDB_TYPES_KIND) == 0;
+}
+
+/* "A3.0:" */
+static const char *read_key(const char *text, unsigned long *ret_action,
+			    unsigned long *ret_k)
+{
+	if (*text++ != 'A' || !take_number(&text, UINT32_MAX - 1, ret_action))
+		return NULL;
+	if (*text++ != '.' || !take_number(&text, UINT32_MAX - 1, ret_k))
+		return NULL;
+	return *text == ':' ? text + 1 : NULL;
+}
+
+bool sonde_gdb_types_of_read(const struct sonde_gdb_point *point, size_t action,
+			     uint32_t k, struct sonde_gdb_type *ret_type)
+{
+	for (size_t i = 0; i < point->nr_sources; i++) {
+		unsigned long of;
+		unsigned long its_k;
+		const char *text;
+
+		if (!is_type(&point->sources[i]))
+			continue;
+		text = read_key(point->sources[i].text, &of, &its_k);
+		if (text && of == action && its_k == k)
+			return sonde_gdb_type_parse(text, ret_type);
+	}
+	return false;
+}
+
+bool sonde_gdb_types_held(const struct sonde_gdb_source *source, bool steps,
+			  struct sonde_gdb_held *ret_held)
+{
+	const char *text = source->text;
+	unsigned long reg;
+
+	if (!is_type(source) || *text++ != (steps ? 'S' : 'R') ||
+	    !take_number(&text, SONDE_AGENT_REGISTERS - 1, &reg) ||
+	    *text++ != ':' || !sonde_gdb_type_parse(text, &ret_held->type) ||
+	    ret_held->type.nr != 1 || strchr("ft", ret_held->type.letter))
+		return false;
+	ret_held->reg = (uint8_t)reg;
+	return true;
+}
