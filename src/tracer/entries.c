@@ -47,10 +47,29 @@ static uint32_t name_hash(const struct sonde_desc *desc)
 	return hash >> SONDE_ENTRY_HASH_SHIFT << SONDE_ENTRY_HASH_SHIFT;
 }
 
-static bool same_name(const struct sonde_desc *a, const struct sonde_desc *b)
+/* Whether the entry has the names of `desc`. Others may have scribbled on the
+ * arena (a tool's is shared with the process it looks at), so what the entry
+ * says is only looked at where it lies in the arena. */
+static bool same_name(const unsigned char *arena,
+		      const struct sonde_entry *entry,
+		      const struct sonde_desc *desc)
 {
-	return !strcmp(sonde_desc_name(a), sonde_desc_name(b)) &&
-	       !strcmp(sonde_desc_provider(a), sonde_desc_provider(b));
+	const char *provider = sonde_desc_provider(desc);
+	const char *name = sonde_desc_name(desc);
+	size_t provider_size = strlen(provider) + 1;
+	size_t name_size = strlen(name) + 1;
+	size_t all = sizeof(*desc) + provider_size + name_size;
+	uint64_t off = sonde_load_relaxed(&entry->desc_off);
+	struct sonde_desc known;
+
+	if (off < SONDE_DESCS_OFF || off > SONDE_META_SPAN - all)
+		return false;
+	memcpy(&known, arena + off, sizeof(known));
+	arena += off + sizeof(known);
+	return known.provider_size == provider_size &&
+	       known.name_size == name_size &&
+	       !memcmp(arena, provider, provider_size) &&
+	       !memcmp(arena + provider_size, name, name_size);
 }
 
 /* The first published entry of that name that isn't a conflict's. */
@@ -68,7 +87,7 @@ static bool find(unsigned char *arena, const struct sonde_desc *desc,
 		if (!flags || (flags & SONDE_ENTRY_CONFLICT) ||
 		    (flags ^ hash) >> SONDE_ENTRY_HASH_SHIFT)
 			continue;
-		if (same_name(entry_desc(arena, entry), desc)) {
+		if (same_name(arena, entry, desc)) {
 			*ret_index = i;
 			return true;
 		}

@@ -38,16 +38,19 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "tracer/probes/procfs.h"
 #include "tracer/probes/servant.h"
 
-#define INTERRUPT_MS   200 /* for a thread to stop */
-#define CODE_SEGMENT   0x33
-#define GATE_SIZE      3
-#define UNUSED_BYTES   16
-#define RSEQ_CS_OFFSET 8
+#define INTERRUPT_MS    200 /* for a thread to stop */
+#define CHOOSE_TRIES    1000
+#define CHOOSE_PAUSE_NS 1000000L
+#define CODE_SEGMENT    0x33
+#define GATE_SIZE       3
+#define UNUSED_BYTES    16
+#define RSEQ_CS_OFFSET  8
 
 /* PTRACE_GET_RSEQ_CONFIGURATION's; older C libraries don't know it. */
 #define GET_RSEQ_CONFIGURATION 0x420f
@@ -472,6 +475,22 @@ static int seize(struct borrowed *b, pid_t tid)
 	return 0;
 }
 
+/* One that can be had. All may sleep uninterruptibly, in a file system say,
+ * for an instant: looks again for as long as CHOOSE_TRIES take. */
+static int choose_thread(pid_t pid, pid_t *ret_tid)
+{
+	const struct timespec pause = { .tv_nsec = CHOOSE_PAUSE_NS };
+	int rc = -EBUSY;
+
+	for (int i = 0; i < CHOOSE_TRIES; i++) {
+		rc = sonde_procfs_choose_thread(pid, ret_tid);
+		if (rc != -EBUSY)
+			break;
+		(void)nanosleep(&pause, NULL);
+	}
+	return rc;
+}
+
 static int inject_by_ptrace(struct borrowed *b, uint64_t *ret_memory)
 {
 	pid_t tid = 0;
@@ -479,7 +498,7 @@ static int inject_by_ptrace(struct borrowed *b, uint64_t *ret_memory)
 
 	if (rc != 0)
 		return fail(b, rc, "no vdso");
-	rc = sonde_procfs_choose_thread(b->request->pid, &tid);
+	rc = choose_thread(b->request->pid, &tid);
 	if (rc != 0)
 		return fail(b, rc, "no thread that could be borrowed");
 	rc = seize(b, tid);
