@@ -375,7 +375,7 @@ static int take_signals(void)
 	fd = signalfd(-1, &mask, SFD_CLOEXEC);
 	/* The process that is looked at is none of ours: nobody inherits it. */
 	if (fd > 0)
-		(void)sigprocmask(SIG_BLOCK, &mask, NULL);
+		(void)pthread_sigmask(SIG_BLOCK, &mask, NULL);
 	return fd > 0 ? fd : 0;
 }
 

@@ -20,8 +20,9 @@ sonde_kernel_wanted(const struct sonde_kernel_config *config, const char *group,
 
 static bool is_formless(const char *group, const char *name)
 {
-	return strcmp(group, "syscalls") && strcmp(group, "raw_syscalls") &&
-	       strcmp(group, "ftrace") && !sonde_kernel_form(group, name);
+	return strcmp(group, "syscalls") != 0 &&
+	       strcmp(group, "raw_syscalls") != 0 &&
+	       strcmp(group, "ftrace") != 0 && !sonde_kernel_form(group, name);
 }
 
 int sonde_kernel_each_formless(const char *list,

@@ -180,8 +180,7 @@ def what_is_collected_is_what_was_true():
     for event in events:
         regs = event["regs"]
         numbers.setdefault(regs["rsi"], []).append(regs["rdi"] & 0xffffffff)
-        check_equal(event.get("value", event.get("m0")), 0x1122334455667788,
-                    "value")
+        check_equal(event["value"], 0x1122334455667788, "value")
     for key in range(10, 14):
         check_equal(numbers.pop(key), list(range(1000)), f"thread {key}")
     for key, values in numbers.items():

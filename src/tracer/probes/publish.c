@@ -108,9 +108,8 @@ static struct sonde_plans_piece *next_piece(struct sonde_plans *plans,
 /* Room for one more piece; half of the table stays free. */
 static int grow(struct sonde_plans *plans)
 {
+	struct sonde_plans_piece *old;
 	struct sonde_plans more = {
-		.used = plans->used,
-		.nr = plans->nr,
 		.room = plans->room ? 2 * plans->room : PIECES_FIRST,
 	};
 
@@ -128,8 +127,10 @@ static int grow(struct sonde_plans *plans)
 			at++;
 		*next_piece(&more, at) = *piece;
 	}
-	free(plans->pieces);
-	*plans = more;
+	old = plans->pieces;
+	plans->pieces = more.pieces;
+	plans->room = more.room;
+	free(old);
 	return 0;
 }
 
