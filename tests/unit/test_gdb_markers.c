@@ -157,7 +157,7 @@ static void events_are_found_with_their_fields(void **state)
 	assert_string_equal(sonde_desc_name(marker->desc), "markers");
 	assert_int_equal(markers.guest_arena, (uintptr_t)&sonde_guest_arena);
 	assert_true(marker->address >= (uintptr_t)with_event);
-	assert_true(marker->address < (uintptr_t)with_event + 256);
+	assert_true(marker->address < (uintptr_t)with_event + 1024);
 	sonde_gdb_markers_free(&markers);
 	assert_int_equal(markers.nr, 0);
 }
