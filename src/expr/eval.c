@@ -141,7 +141,7 @@ static uint64_t extend_signed(uint64_t value, unsigned int unused)
 	return (uint64_t)((int64_t)(value << unused) >> unused);
 }
 
-static void swap(uint64_t *slot)
+static void exchange(uint64_t *slot)
 {
 	uint64_t b = slot[-1];
 
