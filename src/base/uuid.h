@@ -6,14 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-static inline int sonde_hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return -1;
-}
+#include "base/number.h"
 
 /*
  * Reads one at the start of `text`, which ends with a NUL or another character
@@ -24,13 +17,13 @@ static inline const char *sonde_uuid_parse(const char *text,
 					   uint8_t ret_uuid[16])
 {
 	for (uint32_t i = 0; i < 16; i++) {
-		int high;
-		int low;
+		uint32_t high;
+		uint32_t low;
 
 		text += *text == '-';
-		high = sonde_hex_digit(text[0]);
-		low = high < 0 ? -1 : sonde_hex_digit(text[1]);
-		if (low < 0)
+		high = sonde_number_digit(text[0]);
+		low = high < 16 ? sonde_number_digit(text[1]) : 99;
+		if (low >= 16)
 			return NULL;
 		ret_uuid[i] = (uint8_t)(high << 4 | low);
 		text += 2;

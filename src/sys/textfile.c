@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-#include "kernel/dump/file.h"
+#include "sys/textfile.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,45 +9,87 @@
 #include <string.h>
 #include <unistd.h>
 
-#define PATH_BYTES 256
-
-int sonde_read_text(char *to, size_t size, const char *path_format, ...)
+__attribute__((format(printf, 1, 0))) static int
+open_file(const char *path_format, va_list args)
 {
-	char path[PATH_BYTES];
-	size_t used = 0;
-	va_list args;
-	ssize_t n;
+	char path[PATH_MAX];
+	int n = vsnprintf(path, sizeof(path), path_format, args);
 	int fd;
 
-	to[0] = '\0';
-	va_start(args, path_format);
-	n = vsnprintf(path, sizeof(path), path_format, args);
-	va_end(args);
 	if (n < 0 || (size_t)n >= sizeof(path))
 		return -ENAMETOOLONG;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	do {
+	return fd < 0 ? -errno : fd;
+}
+
+/* Closes `fd`; it may be an error instead. */
+static int read_all(int fd, char *to, size_t size)
+{
+	size_t used = 0;
+	ssize_t n = fd;
+
+	while (fd >= 0 && used < size - 1) {
 		n = read(fd, to + used, size - 1 - used);
-		if (n > 0)
-			used += (size_t)n;
-	} while (n > 0 && used < size - 1);
-	if (n < 0)
-		n = -errno;
-	(void)close(fd); /* it was only read */
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			n = -errno;
+		if (n <= 0)
+			break;
+		used += (size_t)n;
+	}
+	if (fd >= 0)
+		(void)close(fd); /* it was only read */
 	to[n < 0 ? 0 : used] = '\0';
 	return n < 0 ? (int)n : (int)used;
 }
 
-int sonde_lines_open(struct sonde_lines *lines, const char *path)
+int sonde_textfile_read(char *to, size_t size, const char *path_format, ...)
 {
+	va_list args;
+	int fd;
+
+	va_start(args, path_format);
+	fd = open_file(path_format, args);
+	va_end(args);
+	return read_all(fd, to, size);
+}
+
+int sonde_textfile_read_at(int dir, const char *path, char *to, size_t size)
+{
+	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
+
+	return read_all(fd < 0 ? -errno : fd, to, size);
+}
+
+int sonde_textfile_read_line(char *to, size_t size, const char *path_format,
+			     ...)
+{
+	va_list args;
+	size_t length;
+	int rc;
+
+	va_start(args, path_format);
+	rc = open_file(path_format, args);
+	va_end(args);
+	rc = read_all(rc, to, size);
+	length = strcspn(to, "\n");
+	to[length] = '\0';
+	return rc < 0 ? rc : (int)length;
+}
+
+int sonde_lines_open(struct sonde_lines *lines, const char *path_format, ...)
+{
+	va_list args;
+
 	lines->at_end = false;
 	lines->in_line = false;
 	lines->begin = 0;
 	lines->end = 0;
-	lines->fd = open(path, O_RDONLY | O_CLOEXEC);
-	return lines->fd < 0 ? -errno : 0;
+	va_start(args, path_format);
+	lines->fd = open_file(path_format, args);
+	va_end(args);
+	return lines->fd < 0 ? lines->fd : 0;
 }
 
 /* More bytes, behind those that are there; false if there are none. */

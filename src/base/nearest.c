@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/nearest.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+static unsigned int least(unsigned int a, unsigned int b)
+{
+	return a < b ? a : b;
+}
+
+static bool is_same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Three rows of the table of distances between beginnings of both words; both
+ * are shorter than SONDE_NEAREST_MAX. */
+static unsigned int distance(const char *a, const char *b)
+{
+	unsigned int rows[3][SONDE_NEAREST_MAX];
+	unsigned int *two_up = rows[0];
+	unsigned int *up = rows[1];
+	unsigned int *row = rows[2];
+	unsigned int nr = (unsigned int)strlen(b);
+
+	for (unsigned int j = 0; j <= nr; j++)
+		row[j] = j;
+	for (unsigned int i = 1; a[i - 1]; i++) {
+		unsigned int *spare = two_up;
+
+		two_up = up;
+		up = row;
+		row = spare;
+		row[0] = i;
+		for (unsigned int j = 1; j <= nr; j++) {
+			row[j] = up[j - 1] + !is_same(a[i - 1], b[j - 1]);
+			row[j] = least(row[j], least(up[j], row[j - 1]) + 1);
+			if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) &&
+			    is_same(a[i - 2], b[j - 1]))
+				row[j] = least(row[j], two_up[j - 2] + 1);
+		}
+	}
+	return row[nr];
+}
+
+static unsigned int allowed(size_t length)
+{
+	if (length < 2)
+		return 0;
+	return length < 5 ? 1 : length < 8 ? 2 : 3;
+}
+
+void sonde_nearest_begin(struct sonde_nearest *nearest, const char *word)
+{
+	size_t length = strlen(word);
+
+	*nearest = (struct sonde_nearest){ .hint = "" };
+	if (length >= sizeof(nearest->word))
+		return;
+	memcpy(nearest->word, word, length);
+	nearest->distance = allowed(length) + 1;
+}
+
+void sonde_nearest_try(struct sonde_nearest *nearest, const char *name)
+{
+	size_t length = strlen(nearest->word);
+	unsigned int its;
+
+	if (!length || strlen(name) >= sizeof(nearest->name))
+		return;
+	its = distance(nearest->word, name);
+	if (its > 1 && length > 2 && !strncasecmp(nearest->word, name, length))
+		its = 1;
+	if (its >= nearest->distance || its >= length)
+		return;
+	nearest->distance = its;
+	memcpy(nearest->name, name, strlen(name) + 1);
+}
+
+void sonde_nearest_try_event(struct sonde_nearest *nearest, const char *name)
+{
+	const char *colon = strchr(name, ':');
+
+	if (colon && !strchr(nearest->word, ':'))
+		sonde_nearest_try(nearest, colon + 1);
+	else
+		sonde_nearest_try(nearest, name);
+}
+
+const char *sonde_nearest_hint(struct sonde_nearest *nearest)
+{
+	if (*nearest->name)
+		(void)snprintf(nearest->hint, sizeof(nearest->hint),
+			       "; did you mean '%s'?", nearest->name);
+	return nearest->hint;
+}

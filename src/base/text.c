@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+#include "base/text.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void sonde_text_add(struct sonde_text *text, const char *format, ...)
+{
+	size_t room = text->length < text->size ? text->size - text->length : 0;
+	va_list args;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(room ? text->to + text->length : NULL, room, format,
+			   args);
+	va_end(args);
+	if (length > 0)
+		text->length += (size_t)length;
+}

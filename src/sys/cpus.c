@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "sys/cpus.h"
+
+#include "base/number.h"
+
+bool sonde_cpus_take(const char **at, uint32_t *ret_first, uint32_t *ret_last)
+{
+	const char *p = *at;
+	uint64_t first;
+	uint64_t last;
+
+	if (!sonde_number_take(&p, 10, UINT32_MAX, &first))
+		return false;
+	last = first;
+	if (*p == '-') {
+		p++;
+		if (!sonde_number_take(&p, 10, UINT32_MAX, &last) ||
+		    last < first)
+			return false;
+	}
+	if (*p == ',' && sonde_number_digit(p[1]) < 10)
+		p++;
+	else if (*p && *p != '\n')
+		return false;
+	*at = p;
+	*ret_first = (uint32_t)first;
+	*ret_last = (uint32_t)last;
+	return true;
+}
+
+uint32_t sonde_cpus_span(const char *list, uint32_t max)
+{
+	uint32_t first;
+	uint32_t last = UINT32_MAX;
+
+	while (sonde_cpus_take(&list, &first, &last))
+		;
+	return (!*list || *list == '\n') && last < max ? last + 1 : 0;
+}

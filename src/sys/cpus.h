@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* cpus.h - lists of CPUs as the kernel writes them: "0-3,8\n". */
+#ifndef SYS_CPUS_H
+#define SYS_CPUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* The next part of a list, from `first` to `last`; *at is moved behind it, and
+ * its comma. False at its end, and where it is no list: *at then isn't at the
+ * end. */
+bool sonde_cpus_take(const char **at, uint32_t *ret_first, uint32_t *ret_last);
+
+/* 1 + the highest number of a list, which is in order; 0 if it isn't a list, or
+ * that is more than `max`. */
+uint32_t sonde_cpus_span(const char *list, uint32_t max);
+
+#endif /* SYS_CPUS_H */

@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "sys/proc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+#include "base/number.h"
+
+/* ---- text: each moves *at past what it took ---- */
+
+static void skip_blanks(const char **at)
+{
+	*at += strspn(*at, " \t");
+}
+
+static bool take_char(const char **at, char c)
+{
+	if (**at != c)
+		return false;
+	(*at)++;
+	return true;
+}
+
+static bool skip_words(const char **at, uint32_t nr)
+{
+	for (; nr; nr--) {
+		size_t size;
+
+		skip_blanks(at);
+		size = strcspn(*at, " \t\n");
+		if (!size)
+			return false;
+		*at += size;
+	}
+	skip_blanks(at);
+	return true;
+}
+
+/* After the name: state, parent, 4 others, flags (9th), 12 others, start
+ * (22nd), 16 others, CPU (39th). */
+bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat)
+{
+	struct sonde_proc_stat stat = { 0 };
+	const char *begin = strchr(text, '(');
+	const char *end = strrchr(text, ')');
+	const char *at;
+	uint64_t parent;
+	uint64_t flags;
+	uint64_t cpu;
+	size_t size;
+
+	if (!begin || !end || end < begin || end[1] != ' ' || !end[2])
+		return false;
+	at = end + 3;
+	skip_blanks(&at);
+	if (!sonde_number_take(&at, 10, INT32_MAX, &parent) ||
+	    !skip_words(&at, 4) ||
+	    !sonde_number_take(&at, 10, UINT32_MAX, &flags) ||
+	    !skip_words(&at, 12) ||
+	    !sonde_number_take(&at, 10, UINT64_MAX, &stat.start) ||
+	    !skip_words(&at, 16) ||
+	    !sonde_number_take(&at, 10, UINT32_MAX, &cpu))
+		return false;
+	size = (size_t)(end - begin - 1);
+	if (size > sizeof(stat.name) - 1)
+		size = sizeof(stat.name) - 1;
+	memcpy(stat.name, begin + 1, size);
+	stat.state = end[2];
+	stat.parent = (pid_t)parent;
+	stat.flags = (uint32_t)flags;
+	stat.cpu = (uint32_t)cpu;
+	*ret_stat = stat;
+	return true;
+}
+
+const char *sonde_proc_find(const char *text, const char *key)
+{
+	size_t size = strlen(key);
+
+	while (text) {
+		if (!strncmp(text, key, size) && text[size] == ':') {
+			text += size + 1;
+			skip_blanks(&text);
+			return text;
+		}
+		text = strchr(text, '\n');
+		if (text)
+			text++;
+	}
+	return NULL;
+}
+
+uint32_t sonde_proc_numbers(const char *at, uint32_t base, uint64_t *ret_last)
+{
+	uint32_t nr = 0;
+
+	while (at && sonde_number_take(&at, base, UINT64_MAX, ret_last)) {
+		nr++;
+		skip_blanks(&at);
+	}
+	return nr;
+}
+
+static bool take_mode(const char **at, uint32_t *ret_mode)
+{
+	static const char set[] = "rwxs";
+	uint32_t mode = 0;
+
+	for (uint32_t i = 0; i < 4; i++) {
+		if (take_char(at, set[i]))
+			mode |= 1u << i;
+		else if (!take_char(at, i == 3 ? 'p' : '-'))
+			return false;
+	}
+	*ret_mode = mode;
+	return true;
+}
+
+static void restore_newlines(char *path)
+{
+	char *to = path;
+
+	for (const char *from = path; *from; to++) {
+		if (!strncmp(from, "\\012", 4)) {
+			*to = '\n';
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+/* "begin-end rwxp offset major:minor inode   path" */
+bool sonde_proc_parse_mapping(char *line,
+			      struct sonde_proc_mapping *ret_mapping)
+{
+	struct sonde_proc_mapping mapping = { 0 };
+	const char *at = line;
+	uint64_t major;
+	uint64_t minor;
+	char *path;
+
+	if (!sonde_number_take(&at, 16, UINT64_MAX, &mapping.begin) ||
+	    !take_char(&at, '-') ||
+	    !sonde_number_take(&at, 16, UINT64_MAX, &mapping.end) ||
+	    !take_char(&at, ' ') || !take_mode(&at, &mapping.mode) ||
+	    !take_char(&at, ' ') ||
+	    !sonde_number_take(&at, 16, UINT64_MAX, &mapping.offset) ||
+	    !take_char(&at, ' ') ||
+	    !sonde_number_take(&at, 16, 0xfff, &major) ||
+	    !take_char(&at, ':') ||
+	    !sonde_number_take(&at, 16, 0xfffff, &minor) ||
+	    !take_char(&at, ' ') ||
+	    !sonde_number_take(&at, 10, UINT64_MAX, &mapping.ino) ||
+	    (*at && *at != ' ') || mapping.end <= mapping.begin)
+		return false;
+	skip_blanks(&at);
+	path = line + (at - line);
+	restore_newlines(path);
+	mapping.path = path;
+	mapping.major = (uint32_t)major;
+	mapping.minor = (uint32_t)minor;
+	*ret_mapping = mapping;
+	return true;
+}
+
+static bool take_word(const char **at, uint64_t *ret_word)
+{
+	return take_char(at, ' ') &&
+	       sonde_number_take_prefixed(at, UINT64_MAX, ret_word);
+}
+
+/* "number args... sp pc", "-1 sp pc" or "running" */
+bool sonde_proc_parse_syscall(const char *text,
+			      struct sonde_proc_syscall *ret_call)
+{
+	struct sonde_proc_syscall call = { 0 };
+
+	if (!sonde_number_take_signed(&text, &call.number))
+		return false;
+	for (size_t i = 0; call.number >= 0 && i < 6; i++)
+		if (!take_word(&text, &call.args[i]))
+			return false;
+	if (!take_word(&text, &call.sp) || !take_word(&text, &call.pc))
+		return false;
+	*ret_call = call;
+	return true;
+}
+
+/* ---- processes ---- */
+
+int sonde_proc_stat(pid_t pid, struct sonde_proc_stat *ret_stat)
+{
+	char text[SONDE_PROC_STAT_BYTES];
+	int n = sonde_textfile_read(text, sizeof(text), "/proc/%d/stat", pid);
+
+	if (n < 0)
+		return n;
+	return sonde_proc_parse_stat(text, ret_stat) ? 0 : -EINVAL;
+}
+
+pid_t sonde_proc_number(const char *word)
+{
+	uint64_t pid = 0;
+
+	(void)sonde_number_parse(word, INT32_MAX, &pid);
+	return (pid_t)pid;
+}
+
+int sonde_proc_status(pid_t pid, const char *key, uint32_t base,
+		      uint64_t *ret_number)
+{
+	char text[SONDE_PROC_STATUS_BYTES];
+	int n = sonde_textfile_read(text, sizeof(text), "/proc/%d/status", pid);
+
+	if (n < 0)
+		return n == -ENOENT ? -ESRCH : n;
+	return sonde_proc_numbers(sonde_proc_find(text, key), base,
+				  ret_number) ?
+		       0 :
+		       -ENOENT;
+}
+
+bool sonde_proc_has_our_numbers(pid_t pid)
+{
+	char text[SONDE_PROC_STATUS_BYTES];
+	uint64_t last;
+
+	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/status", pid);
+	/* One in each namespace that it can be seen from. */
+	return sonde_proc_numbers(sonde_proc_find(text, "NSpid"), 10, &last) ==
+	       1;
+}
+
+int sonde_proc_maps_open(struct sonde_lines *lines, pid_t pid)
+{
+	return sonde_lines_open(lines, "/proc/%d/maps", pid);
+}
+
+bool sonde_proc_maps_next(struct sonde_lines *lines,
+			  struct sonde_proc_mapping *ret_mapping)
+{
+	char *line;
+
+	while ((line = sonde_lines_next(lines)))
+		if (sonde_proc_parse_mapping(line, ret_mapping))
+			return true;
+	return false;
+}
+
+int sonde_proc_syscall(pid_t pid, pid_t tid,
+		       struct sonde_proc_syscall *ret_call)
+{
+	char text[256];
+	int n = sonde_textfile_read(text, sizeof(text),
+				    "/proc/%d/task/%d/syscall", pid, tid);
+
+	if (n < 0)
+		return n;
+	return sonde_proc_parse_syscall(text, ret_call) ? 0 : -EAGAIN;
+}
+
+FILE *sonde_proc_children(pid_t pid, pid_t tid)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/children", pid,
+		       tid);
+	return fopen(path, "re");
+}
+
+pid_t sonde_proc_next_child(FILE *children)
+{
+	char text[16];
+	uint64_t pid;
+	size_t nr = 0;
+	int c;
+
+	while ((c = getc(children)) != EOF && c != ' ' && nr < sizeof(text) - 1)
+		text[nr++] = (char)c;
+	text[nr] = '\0';
+	return sonde_number_parse(text, INT32_MAX, &pid) ? (pid_t)pid : 0;
+}
+
+DIR *sonde_proc_dir(pid_t pid, const char *name)
+{
+	char path[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
+	return opendir(path);
+}
+
+int32_t sonde_proc_next(DIR *dir)
+{
+	const struct dirent *entry;
+	uint64_t number;
+
+	/* The caller's own stream. NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	while ((entry = readdir(dir)))
+		if (sonde_number_parse(entry->d_name, INT32_MAX, &number))
+			return (int32_t)number;
+	return -1;
+}
+
+void sonde_process_name(pid_t pid, char name[SONDE_COMM_SIZE])
+{
+	(void)sonde_textfile_read_line(name, SONDE_COMM_SIZE, "/proc/%d/comm",
+				       pid);
+	for (char *p = name; *p; p++)
+		if (*p < ' ' || *p > '~')
+			*p = '?';
+	if (!*name)
+		(void)snprintf(name, SONDE_COMM_SIZE, "?");
+}
+
+pid_t sonde_process_parent(pid_t pid)
+{
+	struct sonde_proc_stat stat;
+
+	return sonde_proc_stat(pid, &stat) ? 0 : stat.parent;
+}
+
+uint64_t sonde_process_start(pid_t pid)
+{
+	struct sonde_proc_stat stat;
+
+	return sonde_proc_stat(pid, &stat) ? 0 : stat.start;
+}
+
+uid_t sonde_process_uid(pid_t pid)
+{
+	char text[SONDE_PROC_STATUS_BYTES];
+	const char *at;
+	uint64_t uid;
+
+	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/status", pid);
+	at = sonde_proc_find(text, "Uid");
+	/* The real one comes first. */
+	return at && skip_words(&at, 1) &&
+			       sonde_number_take(&at, 10, UINT32_MAX, &uid) ?
+		       (uid_t)uid :
+		       (uid_t)-1;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT */
+/* test_base_text.c - base/text.h: text is cut, and counted all the same. */
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/text.h"
+
+static void what_is_added_stands_behind_the_rest(void **state)
+{
+	char to[16];
+	struct sonde_text text = { .to = to, .size = sizeof(to) };
+
+	(void)state;
+	sonde_text_add(&text, "%d of ", 1);
+	sonde_text_add(&text, "%s", "23");
+	assert_string_equal(to, "1 of 23");
+	assert_int_equal(text.length, 7);
+}
+
+static void text_is_cut_and_counted(void **state)
+{
+	char to[8] = "xxxxxxx";
+	struct sonde_text text = { .to = to, .size = 4 };
+
+	(void)state;
+	sonde_text_add(&text, "ab");
+	sonde_text_add(&text, "cdef");
+	assert_string_equal(to, "abc");
+	assert_int_equal(text.length, 6);
+	sonde_text_add(&text, "gh");
+	assert_string_equal(to, "abc");
+	assert_int_equal(text.length, 8);
+	assert_int_equal(to[4], 'x');
+}
+
+static void text_that_fits_but_for_its_end_is_cut(void **state)
+{
+	char to[5] = "xxxx";
+	struct sonde_text text = { .to = to, .size = 4 };
+
+	(void)state;
+	sonde_text_add(&text, "abcd");
+	assert_string_equal(to, "abc");
+	sonde_text_add(&text, "e");
+	assert_string_equal(to, "abc");
+	assert_int_equal(text.length, 5);
+}
+
+static void without_room_text_is_counted_only(void **state)
+{
+	struct sonde_text text = { 0 };
+
+	(void)state;
+	sonde_text_add(&text, "%s", "abc");
+	sonde_text_add(&text, "d");
+	assert_int_equal(text.length, 4);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_added_stands_behind_the_rest),
+		cmocka_unit_test(text_is_cut_and_counted),
+		cmocka_unit_test(text_that_fits_but_for_its_end_is_cut),
+		cmocka_unit_test(without_room_text_is_counted_only),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
