@@ -33,12 +33,22 @@
  *				with AGAIN, twice before put, as it may be
  *	put			sonde_local_put()
  *
+ *	find, revive		note_over(), revive()
+ *	pass			pass_discard(), take() of what is damaged
+ *
+ * DEATHS of the thread's events end at any step between the swap of pos and the
+ * end of whole(), and the thread goes on with the next one, as another task
+ * would. Who interrupts nobody may know it, or, with EPOCH, knows only that
+ * nobody who ran before the last change of tasks runs any more.
+ *
  * Asserted: records are whole and the right ones when they are read; nothing
  * that the reader holds is stored to; nothing is stored twice or outside a
  * reservation; the chunk's count of events, start and end are those of its
- * records; emitted = delivered + overwritten + lost, at the end, when all that
- * was committed is read (so none is read twice); order of times; a loss was true
- * when it was said, and with NO_LOSS there is none. Deadlocks and, with -DNP,
+ * records; emitted = delivered + overwritten + lost + damaged + never committed,
+ * at the end, when all that was committed and is whole is read (so none is read
+ * twice); order of times; a loss was true when it was said, and with NO_LOSS
+ * there is none; no dead writer's sub-buffer keeps anybody out who knows that he
+ * is alone. Deadlocks and, with -DNP,
  * livelocks: every writer ends, whatever the reader does.
  *
  * Not modelled: weak memory order (local_order.pml); `last`, so who writes long
@@ -75,6 +85,9 @@
 #endif
 #ifndef LONG
 #define LONG 0			/* whose headers are long: bits 1, 2, 3 */
+#endif
+#ifndef DEATHS
+#define DEATHS 0
 #endif
 #ifndef LAP0
 #define LAP0 7			/* where the ring starts */
@@ -134,11 +147,18 @@ byte lost;
 byte overwritten;
 short cell[(SUBBUFS + 1) * SIZE];
 short read_pos = START;
+short over = START;
+short seen_pos = START;
+byte seen_epoch;
+byte damaged;			/* events, that were committed for nothing */
 byte spare = SUBBUFS;
 
 /* ---- the machine ---- */
 byte top;			/* who runs; 0: nobody */
 byte ended;
+byte epoch = 1;			/* of who interrupts nobody */
+byte deaths;
+byte unfinished;		/* events: reserved by the dead */
 #define WRITERS 3
 #define OVER (ended == WRITERS)
 
@@ -168,6 +188,32 @@ byte held_from, held_to;
 	STEP(ADD(sum, add); commit[i] = sum)
 #else
 #define COMMIT(i, add) STEP(ADD(commit[i], add); sum = commit[i])
+#endif
+
+/* A place where a thread may die: `mine` if it has a record that will never be
+ * committed. */
+#if DEATHS
+#define MAY_DIE(mine) \
+	if \
+	:: atomic { \
+		top == me && me == 1 && deaths < DEATHS -> \
+		deaths++; unfinished = unfinished + (mine) \
+	   }; goto done \
+	:: true -> skip \
+	fi
+#else
+#define MAY_DIE(mine) skip
+#endif
+
+/* Invariant 9. */
+#ifdef BUG_HASTE
+#define IS_OVER(n, o) (pos >= ((n) + 1) * SIZE)
+#else
+#ifdef BUG_STUCK
+#define IS_OVER(n, o) false
+#else
+#define IS_OVER(n, o) ((o) >= ((n) + 1) * SIZE)
+#endif
 #endif
 
 #ifdef BUG_RECHECK
@@ -206,11 +252,13 @@ byte held_from, held_to;
 #define CHECK_WORD skip
 #endif
 
-/* sonde_local_whole() of sub-buffer k */
-inline whole(k)
+/* sonde_local_whole() of sub-buffer k; `mine`: as MAY_DIE has it */
+inline whole(k, mine)
 {
 #ifdef OVERWRITE
+	MAY_DIE(mine);
 	STEP(r = ref[INDEX(k)]);
+	MAY_DIE(mine);
 	if
 #ifdef BUG_WHOLE
 	:: true ->
@@ -230,18 +278,20 @@ inline whole(k)
 #endif
 }
 
-/* leave(): ends the sub-buffer of p there */
-inline leave()
+/* leave(): ends the sub-buffer of p there; `mine`: as MAY_DIE has it */
+inline leave(mine)
 {
+	MAY_DIE(mine);
 #ifndef BUG_USED
 	STEP(used[INDEX(N(p))] = OFF(p));
 #endif
+	MAY_DIE(mine);
 	COMMIT(INDEX(N(p)), SIZE - OFF(p));
 #ifdef BUG_USED
 	STEP(used[INDEX(N(p))] = OFF(p));
 #endif
 	if
-	:: sum % SIZE == 0 -> whole(N(p))
+	:: sum % SIZE == 0 -> whole(N(p), mine)
 	:: else -> skip
 	fi;
 	sum = 0
@@ -290,6 +340,69 @@ again:
 	b = 0
 }
 
+/* note_over() */
+inline find()
+{
+#ifdef EPOCH
+	STEP(at = seen_pos);
+	STEP(is_true = (seen_epoch != epoch));
+	if
+	:: is_true ->
+		STEP(over = at);
+		STEP(seen_epoch = epoch);
+		STEP(seen_pos = p)
+	:: else -> skip
+	fi;
+	is_true = 0;
+	at = 0
+#else
+	if
+	:: was == 0 -> STEP(over = p)
+	:: else -> skip
+	fi
+#endif
+}
+
+#define MISSING ((((n) / SUBBUFS) * SIZE + 16 * BYTES_MOD - c) % BYTES_MOD)
+
+/* revive(): sub-buffer n's predecessor is over, and not whole by c. */
+inline revive()
+{
+#ifdef OVERWRITE
+#ifndef BUG_RESYNC
+	prepare();
+#endif
+#endif
+	STEP(if
+	     :: commit[INDEX(n)] == c -> ADD(commit[INDEX(n)], MISSING)
+	     :: else -> skip
+	     fi)
+}
+
+/* Who knows that he is alone is kept out by nobody. */
+#ifdef EPOCH
+#define MAY_BE_BUSY true
+#else
+#define MAY_BE_BUSY (was != 0)
+#endif
+
+/* prepare_begin() */
+inline prepare_begin()
+{
+#ifdef BUG_BEGIN
+	skip
+#else
+	STEP(b = begin[INDEX(n)]);
+	STEP(if
+	     :: begin[INDEX(n)] == b &&
+		b % BYTES_MOD == (((n) / SUBBUFS + 3) * SIZE) % BYTES_MOD ->
+		begin[INDEX(n)] = c
+	     :: else -> skip
+	     fi);
+	b = 0
+#endif
+}
+
 proctype writer(byte me; byte todo)
 {
 	byte was, now, c, b, r, sum, m, i;
@@ -318,7 +431,7 @@ retry:
 			:: else -> n = NEXT(p)
 			fi;
 			SWAP_POS(p, n * SIZE, goto retry);
-			leave();
+			leave(0);
 			goto done
 		:: !is_flush && OFF(p) != 0 && OFF(p) + HERE < SIZE ->
 			n = N(p);
@@ -330,11 +443,17 @@ retry:
 
 		/* next: */
 		STEP(c = commit[INDEX(n)]);
+		find();
 		atomic {
 			top == me;
 			if
-			:: IS_FULL || NOT_WHOLE ->
+			:: !IS_FULL && NOT_WHOLE &&
+			   IS_OVER(n - SUBBUFS, over) && MISSING <= SIZE ->
+				goto repair
+			:: IS_FULL || (NOT_WHOLE &&
+			   (!IS_OVER(n - SUBBUFS, over) || MISSING > SIZE)) ->
 				is_true = (pos == p);
+				assert(!is_true || IS_FULL || MAY_BE_BUSY);
 				goto lose
 			:: else -> skip
 			fi
@@ -344,19 +463,20 @@ retry:
 		prepare();
 #endif
 #endif
+		prepare_begin();
 		at = n * SIZE;
 		SWAP_POS(p, at + CELLS, goto retry);
 		if
-		:: OFF(p) -> leave()
+		:: OFF(p) -> leave(1)
 		:: else -> skip
 		fi;
+		MAY_DIE(1);
 #ifdef BUG_BEGIN
-		STEP(begin[INDEX(n)] = commit[INDEX(n)];
-		     first_time[INDEX(n)] = now);
-#else
-		STEP(begin[INDEX(n)] = c; first_time[INDEX(n)] = now);
+		STEP(begin[INDEX(n)] = commit[INDEX(n)]);
 #endif
+		STEP(first_time[INDEX(n)] = now);
 write:
+		MAY_DIE(1);
 		/* Invariant 7, if it is the kernel's memory that is named. */
 		STEP(m = MEM_OF(ref[INDEX(n)]);
 		     CHECK_WORD);
@@ -365,10 +485,12 @@ write:
 			STEP(CHECK_STORE(m, at + i);
 			     cell[AT(m, at + i)] = CELL(at + i, i == 0, now);
 			     i++);
+			MAY_DIE(1);
 #ifndef BUG_COMMIT
 			if
 			:: i == 1 && IS_LONG && OFF(at) ->
-				COMMIT(INDEX(n), 1)
+				COMMIT(INDEX(n), 1);
+				MAY_DIE(1)
 			:: else -> skip
 			fi
 #endif
@@ -377,10 +499,13 @@ write:
 		i = 0;
 		COMMIT(INDEX(n), CELLS + EVENT_);
 		if
-		:: sum % SIZE == 0 -> whole(n)
+		:: sum % SIZE == 0 -> whole(n, 0)
 		:: else -> skip
 		fi;
 		goto done;
+repair:
+		revive();
+		goto retry;
 lose:
 		STEP(if :: MOVED -> goto retry :: else -> skip fi);
 		STEP(assert(is_true); lost++);
@@ -391,7 +516,8 @@ done:
 		atomic {
 			top == me;
 			p = 0; n = 0; at = 0; now = 0; c = 0; sum = 0; m = 0;
-			is_flush = 0; is_true = 0;
+			is_flush = 0; is_true = 0; b = 0; r = 0; i = 0;
+			epoch = epoch + (was == 0);
 			top = was;
 			was = 0
 		}
@@ -457,6 +583,9 @@ inline describe()
 inline get()
 {
 	n = N(read_pos);
+#ifndef BUG_OVER_LATE
+	o = over;
+#endif
 #ifdef BUG_POS_FIRST
 	p = pos;
 	c = commit[INDEX(n)];
@@ -464,10 +593,19 @@ inline get()
 	c = commit[INDEX(n)];
 	p = pos;
 #endif
+#ifdef BUG_OVER_LATE
+	o = over;
+#endif
 	atomic {
 		closed = IS_COMMITTED(n, c, SIZE);
 		if
-		:: !closed && (N(p) != n || p == read_pos ||
+		:: !closed && IS_OVER(n, o) && !shown ->
+			damaged = damaged + EVENTS_OF(c, begin[INDEX(n)]) - had;
+			had = 0;
+			read_pos = (n + 1) * SIZE;
+			consumed = read_pos;
+			is_passed = 1
+		:: !closed && (!IS_OVER(n, o) || shown) && (N(p) != n || p == read_pos ||
 			       !IS_COMMITTED(n, c, OFF(p))) -> skip
 		:: else ->
 			describe();
@@ -495,17 +633,24 @@ inline get()
 	:: else -> skip
 	fi;
 	/* take() */
+#ifndef BUG_OVER_LATE
+	o = over;
+#endif
 	r = ref[INDEX(n)];
 	atomic {
 		if
 		:: LAP_OF(r) != LAP(n) -> read_pos = (n + 1) * SIZE; goto got
 #ifndef BUG_BUSY
-		:: LAP_OF(r) == LAP(n) && WRITER(r) -> goto got
+		:: LAP_OF(r) == LAP(n) && WRITER(r) && !IS_OVER(n, o) ->
+			goto got
 #endif
 		:: else -> skip
 		fi
 	};
 	c = commit[INDEX(n)];
+#ifdef BUG_OVER_LATE
+	o = over;
+#endif
 	closed = 1;
 	describe();
 	atomic {
@@ -517,8 +662,15 @@ inline get()
 #endif
 			ref[INDEX(n)] = WORD(LAP(n), spare, 0, 0);
 			spare = MEM_OF(r);
-			held = spare;
-			is_given = 1
+			if
+			:: IS_OVER(n, o) && !IS_COMMITTED(n, c, SIZE) ->
+				damaged = damaged + events;
+				read_pos = (n + 1) * SIZE;
+				is_passed = 1
+			:: else ->
+				held = spare;
+				is_given = 1
+			fi
 		:: else -> skip
 		fi
 	};
@@ -543,15 +695,15 @@ inline account()
 #ifndef OVERWRITE
 	assert(read_pos == pos && !overwritten);
 #endif
-	assert(delivered + overwritten == reserved);
+	assert(delivered + overwritten + damaged + unfinished == reserved);
 	assert(reserved + lost == EVENTS - FLUSHES)
 }
 
 proctype reader()
 {
 	byte me = 9, c, r, i, e, sum, held_m, start, events, had, time, shown;
-	short p, n;
-	bit closed, is_given, is_flushed;
+	short p, n, o;
+	bit closed, is_given, is_passed, is_flushed;
 
 	do
 	:: true ->
@@ -592,8 +744,9 @@ progress:
 				p = 0
 			};
 			if
-			:: is_flushed && NOTHING_LEFT -> break
-			:: OVER && !is_flushed -> goto flush
+			:: is_passed -> skip
+			:: !is_passed && is_flushed && NOTHING_LEFT -> break
+			:: !is_passed && OVER && !is_flushed -> goto flush
 			:: else -> skip
 			fi
 		fi;
@@ -601,12 +754,14 @@ progress:
 flush:
 		atomic { top == 0 -> top = me; p = pos };
 		if
-		:: OFF(p) -> pos = NEXT(p) * SIZE; leave()
+		:: OFF(p) -> pos = NEXT(p) * SIZE; leave(0)
 		:: else -> skip
 		fi;
-		atomic { top = 0; is_flushed = 1; p = 0 };
+done:
+		/* sonde_local_quiet() */
+		atomic { top = 0; is_flushed = 1; p = 0; over = pos };
 next_look:
-		atomic { c = 0; p = 0; n = (is_given -> n : 0) }
+		atomic { c = 0; p = 0; o = 0; is_passed = 0; n = (is_given -> n : 0) }
 	od;
 	account()
 }
@@ -619,6 +774,7 @@ init
 		do
 		:: i < SUBBUFS ->
 			commit[i] = (LAP0 * SIZE) % BYTES_MOD + 256 - EVENT_;
+			begin[i] = (commit[i] + 256 - SIZE) % 256;
 			ref[i] = WORD(LAP0 + LAP_MOD - 1, i, 0, 0);
 			i++
 		:: else -> break

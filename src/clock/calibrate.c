@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -19,22 +18,15 @@
 #endif
 
 #include "base/port.h"
+#include "base/time.h"
 #include "base/uuid.h"
 #include "clock/clock.h"
+#include "sys/textfile.h"
 
-#define NS_PER_S       1000000000ull
 #define MEASURE_NS     2000000ull
 #define SNAPSHOT_TRIES 8
 
 __extension__ typedef unsigned __int128 uint128;
-
-static uint64_t read_ns(clockid_t id)
-{
-	struct timespec now = { 0 };
-
-	(void)clock_gettime(id, &now); /* these clocks always exist */
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 /* value * mul / div, rounded; div != 0 */
 static uint64_t scale(uint64_t value, uint64_t mul, uint64_t div)
@@ -46,7 +38,7 @@ uint64_t sonde_clock_now(const struct sonde_clock *clock)
 {
 	if (clock->source == SONDE_CLOCK_SOURCE_CPU)
 		return sonde_clock_cpu();
-	return read_ns(CLOCK_MONOTONIC);
+	return sonde_monotonic_ns();
 }
 
 /*
@@ -60,9 +52,9 @@ void sonde_clock_snapshot(const struct sonde_clock *clock,
 
 	for (uint32_t i = 0; i < SNAPSHOT_TRIES; i++) {
 		uint64_t before = sonde_clock_now(clock);
-		uint64_t monotonic = read_ns(CLOCK_MONOTONIC);
-		uint64_t realtime = read_ns(CLOCK_REALTIME);
-		uint64_t tai = read_ns(CLOCK_TAI);
+		uint64_t monotonic = sonde_monotonic_ns();
+		uint64_t realtime = sonde_time_ns(CLOCK_REALTIME);
+		uint64_t tai = sonde_time_ns(CLOCK_TAI);
 		uint64_t width = sonde_clock_now(clock) - before;
 
 		if (width >= best)
@@ -74,7 +66,7 @@ void sonde_clock_snapshot(const struct sonde_clock *clock,
 		ret_snapshot->tai_ns = tai;
 	}
 	ret_snapshot->width_ns =
-		clock->freq ? scale(best, NS_PER_S, clock->freq) + 1 : 0;
+		clock->freq ? scale(best, SONDE_NS_PER_S, clock->freq) + 1 : 0;
 }
 
 /* ---- is the CPU's counter a clock? ---- */
@@ -107,34 +99,27 @@ bool sonde_clock_x86_usable(const char *flags, const char *clocksource)
 
 #if defined(__x86_64__) || defined(__i386__)
 
-/* The first line of a file that starts with `start`; "" if there is none. */
-static void read_line(const char *path, const char *start, char *line,
-		      size_t room)
-{
-	FILE *file = fopen(path, "re");
-
-	line[0] = 0;
-	while (file && fgets(line, (int)room, file)) {
-		if (strncmp(line, start, strlen(start)) == 0) {
-			(void)fclose(file);
-			return;
-		}
-		line[0] = 0;
-	}
-	if (file)
-		(void)fclose(file);
-}
-
 static bool cpu_usable(void)
 {
-	char flags[8192];
 	char source[64];
+	struct sonde_lines *lines = malloc(sizeof(*lines));
+	const char *line = NULL;
+	bool usable;
 
-	read_line("/proc/cpuinfo", "flags", flags, sizeof(flags));
-	read_line("/sys/devices/system/clocksource/clocksource0/"
-		  "current_clocksource",
-		  "", source, sizeof(source));
-	return sonde_clock_x86_usable(flags, source);
+	if (!lines)
+		return false;
+	(void)sonde_textfile_read_line(
+		source, sizeof(source),
+		"/sys/devices/system/clocksource/clocksource0/"
+		"current_clocksource");
+	if (!sonde_lines_open(lines, "/proc/cpuinfo"))
+		while ((line = sonde_lines_next(lines)) &&
+		       strncmp(line, "flags", 5) != 0)
+			;
+	usable = sonde_clock_x86_usable(line ? line : "", source);
+	sonde_lines_close(lines);
+	free(lines);
+	return usable;
 }
 
 /* The counter's rate, or 0: leaf 15h gives the crystal and a ratio. Leaf 16h
@@ -212,7 +197,7 @@ static uint64_t rate_by_perf(void)
 	if (event != MAP_FAILED) {
 		if (event->cap_user_time && event->time_mult > 0 &&
 		    event->time_shift < 63)
-			rate = scale(NS_PER_S, 1ull << event->time_shift,
+			rate = scale(SONDE_NS_PER_S, 1ull << event->time_shift,
 				     event->time_mult);
 		(void)munmap(event, (size_t)page);
 	}
@@ -227,7 +212,7 @@ static void read_pair(uint64_t *ret_counter, uint64_t *ret_ns)
 
 	for (uint32_t i = 0; i < SNAPSHOT_TRIES; i++) {
 		uint64_t before = sonde_clock_cpu();
-		uint64_t ns = read_ns(CLOCK_MONOTONIC_RAW);
+		uint64_t ns = sonde_time_ns(CLOCK_MONOTONIC_RAW);
 		uint64_t width = sonde_clock_cpu() - before;
 
 		if (width < best) {
@@ -249,7 +234,7 @@ static uint64_t rate_by_measuring(void)
 	read_pair(&counter[1], &ns[1]);
 	if (ns[1] <= ns[0] || counter[1] <= counter[0])
 		return 0;
-	return scale(counter[1] - counter[0], NS_PER_S, ns[1] - ns[0]);
+	return scale(counter[1] - counter[0], SONDE_NS_PER_S, ns[1] - ns[0]);
 }
 
 struct rate_source {
@@ -287,6 +272,11 @@ static bool choose_cpu(struct sonde_clock *clock)
 	return clock->freq > 0;
 }
 
+bool sonde_clock_is_sound(const struct sonde_clock *clock)
+{
+	return clock->source != SONDE_CLOCK_SOURCE_CPU || cpu_usable();
+}
+
 void sonde_clock_choose(bool allow_cpu, struct sonde_clock *ret_clock)
 {
 	if (allow_cpu && choose_cpu(ret_clock))
@@ -294,7 +284,7 @@ void sonde_clock_choose(bool allow_cpu, struct sonde_clock *ret_clock)
 	*ret_clock = (struct sonde_clock){
 		.source = SONDE_CLOCK_SOURCE_MONOTONIC,
 		.rate = SONDE_CLOCK_RATE_EXACT,
-		.freq = NS_PER_S,
+		.freq = SONDE_NS_PER_S,
 		.name = "monotonic",
 		.description = "CLOCK_MONOTONIC, in nanoseconds",
 	};
@@ -324,12 +314,12 @@ bool sonde_clock_refine(struct sonde_clock *clock,
 
 	if (clock->source != SONDE_CLOCK_SOURCE_CPU ||
 	    last->counter <= first->counter ||
-	    last->monotonic_ns < first->monotonic_ns + NS_PER_S)
+	    last->monotonic_ns < first->monotonic_ns + SONDE_NS_PER_S)
 		return false;
 	if (last->realtime_ns <= first->realtime_ns ||
 	    far_apart(realtime, monotonic))
 		realtime = monotonic;
-	freq = scale(counter, NS_PER_S, realtime);
+	freq = scale(counter, SONDE_NS_PER_S, realtime);
 	if (freq == clock->freq || far_apart(freq, clock->freq))
 		return false;
 	clock->freq = freq;
@@ -340,9 +330,9 @@ struct sonde_clock_origin
 sonde_clock_origin(const struct sonde_clock *clock,
 		   const struct sonde_clock_snapshot *snapshot)
 {
-	uint64_t s = snapshot->realtime_ns / NS_PER_S;
-	uint64_t ns = snapshot->realtime_ns % NS_PER_S;
-	uint64_t cycles = scale(ns, clock->freq, NS_PER_S);
+	uint64_t s = snapshot->realtime_ns / SONDE_NS_PER_S;
+	uint64_t ns = snapshot->realtime_ns % SONDE_NS_PER_S;
+	uint64_t cycles = scale(ns, clock->freq, SONDE_NS_PER_S);
 	int64_t offset_s = (int64_t)(s - snapshot->counter / clock->freq);
 	uint64_t counted = snapshot->counter % clock->freq;
 
@@ -364,25 +354,21 @@ uint64_t sonde_clock_realtime_ns(const struct sonde_clock *clock,
 	uint64_t s = counter / clock->freq;
 	uint64_t cycles = counter % clock->freq + origin->offset;
 
-	return ((uint64_t)origin->offset_s + s) * NS_PER_S +
-	       scale(cycles, NS_PER_S, clock->freq);
+	return ((uint64_t)origin->offset_s + s) * SONDE_NS_PER_S +
+	       scale(cycles, SONDE_NS_PER_S, clock->freq);
 }
 
 /* ---- the boot ---- */
 
 int sonde_clock_boot_id(uint8_t ret_uuid[16])
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	char text[36 + 1] = "";
+	char text[36 + 1];
 	uint8_t uuid[16];
-	ssize_t size;
+	int rc = sonde_textfile_read(text, sizeof(text),
+				     "/proc/sys/kernel/random/boot_id");
 
-	if (fd < 0)
-		return -errno;
-	size = read(fd, text, sizeof(text) - 1);
-	(void)close(fd);
-	if (size != sizeof(text) - 1)
-		return -EIO;
+	if (rc < 0)
+		return rc;
 	if (sonde_uuid_parse(text, uuid) != text + sizeof(text) - 1)
 		return -EIO;
 	memcpy(ret_uuid, uuid, sizeof(uuid));

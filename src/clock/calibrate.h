@@ -60,6 +60,10 @@ struct sonde_clock_origin {
 /* Choose the clock. Always succeeds; `allow_cpu` false: CLOCK_MONOTONIC. */
 void sonde_clock_choose(bool allow_cpu, struct sonde_clock *ret_clock);
 
+/* Whether it is still fit for it: the kernel may find out later that the
+ * counter's CPUs don't agree, and gives it up for itself. */
+bool sonde_clock_is_sound(const struct sonde_clock *clock);
+
 /* The clock's value now. Not for hot paths. */
 uint64_t sonde_clock_now(const struct sonde_clock *clock);
 

@@ -14,7 +14,18 @@ struct sonde_control sonde_control_view(void *arena)
 		.slots = (void *)(bytes + SONDE_SLOTS_OFF),
 		.writer = sonde_load_relaxed(&header->writer),
 		.mapped = sonde_load_relaxed(&header->mapped),
+		.abilities = sonde_load_relaxed(&header->abilities),
 	};
+}
+
+/* Whether the fast path finds the slot's rings, or closed ones. */
+static bool is_reachable(const struct sonde_control *control,
+			 const struct sonde_slot *slot)
+{
+	if (sonde_slot_end(slot) <= control->mapped)
+		return true;
+	return control->abilities & SONDE_ABLE_TO_REACH &&
+	       slot->nr_cpus <= SONDE_CLOSED_RINGS;
 }
 
 /* Slot 0 alone may have the fast path, if its records are what it makes. */
@@ -26,7 +37,7 @@ static uint32_t fast_word(const struct sonde_control *control, uint32_t id)
 			    id >= SONDE_LARGE_FIRST_ID &&
 				    id <= SONDE_STATE_LARGE_MAX;
 
-	if (!fits || sonde_slot_end(slot) > control->mapped ||
+	if (!fits || !is_reachable(control, slot) ||
 	    slot->clock != SONDE_CLOCK_CPU ||
 	    control->writer != SONDE_WRITER_RSEQ)
 		return 0;
@@ -48,7 +59,7 @@ static uint32_t derive(const struct sonde_control *control, uint32_t index)
 		const struct sonde_slot *slot = &control->slots[i];
 		uint32_t id;
 
-		/* Pairs with sonde_store_release in activate (session): the
+		/* Pairs with sonde_store_release in sonde_arena_begin: the
 		 * slot's configuration is visible. */
 		if (sonde_load_acquire(&slot->state) != SONDE_SLOT_ACTIVE)
 			continue;

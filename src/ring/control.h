@@ -29,8 +29,9 @@ struct sonde_control {
 	uint32_t *states;
 	struct sonde_entry *entries;
 	struct sonde_slot *slots;
-	uint32_t writer; /* enum sonde_writer_kind */
-	uint64_t mapped; /* as in struct sonde_arena */
+	uint32_t writer;    /* enum sonde_writer_kind */
+	uint64_t mapped;    /* as in struct sonde_arena */
+	uint32_t abilities; /* likewise */
 };
 
 /* Makes a view of the arena mapped at `arena`. */

@@ -3,22 +3,28 @@
 
 #include "ring/control.h"
 
-static void emit_to_slot(const struct sonde_emitter *emitter,
-			 uint32_t slot_index, uint32_t id,
-			 struct sonde_append *a)
+static bool has_rings(struct sonde_emitter *emitter,
+		      const struct sonde_slot *slot)
 {
-	unsigned char *arena = emitter->arena;
-	const struct sonde_arena *header = (const void *)arena;
-	struct sonde_slot *slots = (void *)(arena + SONDE_SLOTS_OFF);
+	uint64_t end = sonde_slot_end(slot);
+
+	return end <= emitter->mapped ||
+	       (emitter->reach && emitter->reach(emitter, end));
+}
+
+static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
+			 uint32_t id, struct sonde_append *a)
+{
+	struct sonde_slot *slots = (void *)(emitter->arena + SONDE_SLOTS_OFF);
 	struct sonde_slot *slot = &slots[slot_index];
 
-	if (sonde_slot_end(slot) > header->mapped) {
+	if (!has_rings(emitter, slot)) {
 		sonde_add_relaxed(&slot->lost_contended, 1);
 		return;
 	}
 	a->slot = slot;
-	a->ctl = arena + slot->ctl_off;
-	a->data = arena + slot->data_off;
+	a->ctl = emitter->rings + slot->ctl_off;
+	a->data = emitter->rings + slot->data_off;
 	a->self = emitter->self;
 	a->rseq = emitter->rseq;
 	a->clock = slot->clock == SONDE_CLOCK_CPU ? emitter->clock_cpu :
@@ -27,9 +33,9 @@ static void emit_to_slot(const struct sonde_emitter *emitter,
 	sonde_writer_append(a);
 }
 
-void sonde_emit_parts_to_slots(const struct sonde_emitter *emitter,
-			       uint32_t state, struct sonde_part *parts,
-			       uint32_t nr_parts, uint64_t size)
+void sonde_emit_parts_to_slots(struct sonde_emitter *emitter, uint32_t state,
+			       struct sonde_part *parts, uint32_t nr_parts,
+			       uint64_t size)
 {
 	const struct sonde_slot *slots =
 		(const void *)(emitter->arena + SONDE_SLOTS_OFF);
@@ -49,7 +55,7 @@ void sonde_emit_parts_to_slots(const struct sonde_emitter *emitter,
 
 		if (emitter->unwanted >> i & 1)
 			continue;
-		/* Pairs with sonde_store_release in activate (session): the
+		/* Pairs with sonde_store_release in sonde_arena_begin: the
 		 * slot's configuration is visible. */
 		if (sonde_load_acquire(&slots[i].state) != SONDE_SLOT_ACTIVE)
 			continue;

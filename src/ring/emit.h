@@ -9,7 +9,11 @@
 #include "ring/writer.h"
 
 struct sonde_emitter {
-	unsigned char *arena;
+	unsigned char *arena; /* its first SONDE_META_SPAN bytes */
+	unsigned char *rings; /* what slots' offsets are from */
+	uint64_t mapped;      /* bytes from there on */
+	/* Makes that `end` at least, or fails. NULL: can't. */
+	bool (*reach)(struct sonde_emitter *emitter, uint64_t end);
 	const struct sonde_self *self;
 	uint32_t unwanted; /* bit i: slot i doesn't want this one */
 	void *rseq;        /* the thread's struct rseq; null: lanes only */
@@ -19,8 +23,8 @@ struct sonde_emitter {
 
 /* `state` is the event's state word, not 0. parts[0] is room for the header;
  * `size` counts the others. As sonde_writer_append() otherwise. */
-void sonde_emit_parts_to_slots(const struct sonde_emitter *emitter,
-			       uint32_t state, struct sonde_part *parts,
-			       uint32_t nr_parts, uint64_t size);
+void sonde_emit_parts_to_slots(struct sonde_emitter *emitter, uint32_t state,
+			       struct sonde_part *parts, uint32_t nr_parts,
+			       uint64_t size);
 
 #endif /* RING_EMIT_H */

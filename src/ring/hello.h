@@ -2,20 +2,28 @@
 /*
  * hello.h - the two messages by which a process and a recorder meet.
  *
- * A recorder listens on a Unix socket (SOCK_SEQPACKET) in the abstract
- * namespace, whose name the programs it starts find in SONDE_SESSION. A
- * process sends one sonde_hello with its arena's descriptor (SCM_RIGHTS); the
- * recorder answers with one sonde_welcome once the arena is set up; both close
- * the connection.
+ * A recorder listens on a Unix socket (SOCK_SEQPACKET) at a path in a directory
+ * of its user's, which the programs it starts find in SONDE_SESSION. A process
+ * sends one sonde_hello with its arena's descriptor (SCM_RIGHTS); the recorder
+ * answers with one sonde_welcome once the arena is set up; both close the
+ * connection.
+ *
+ * The process gives up SONDE_PATIENCE_MS after it began, whatever it waits for.
  */
 #ifndef RING_HELLO_H
 #define RING_HELLO_H
 
 #include <stdint.h>
 
-#define SONDE_SESSION_ENV   "SONDE_SESSION"
-#define SONDE_HELLO_MAGIC   0x6f6c6c6568444e53ull /* "SNDhello" */
-#define SONDE_HELLO_VERSION 1u
+#define SONDE_SESSION_ENV "SONDE_SESSION"
+/* Milliseconds, in decimal: for where a recorder that lives may take longer
+ * (valgrind, an emulator, an overloaded machine). */
+#define SONDE_PATIENCE_ENV    "SONDE_WAIT_MS"
+#define SONDE_PATIENCE_MS     100u
+#define SONDE_PATIENCE_MAX_MS 60000u
+
+#define SONDE_HELLO_MAGIC     0x6f6c6c6568444e53ull /* "SNDhello" */
+#define SONDE_HELLO_VERSION   1u
 
 struct sonde_hello {
 	uint64_t magic;

@@ -17,9 +17,15 @@
  *
  * The file ends at SONDE_META_SPAN until a recorder makes it longer; the
  * process maps what is there when its recorder has answered (tracer/arena.c),
- * and touches nothing beyond SONDE_META_SPAN unless a slot is active. The file
+ * or at its first event for a recorder that came later (tracer/reach.h), and
+ * touches nothing beyond SONDE_META_SPAN unless a slot is active. The file
  * is sealed against shrinking, so nobody can make the process fault. Children
  * of fork share the arena with their parent.
+ *
+ * Who has it: the open file that the process made, and its children share,
+ * holds a lock (F_OFD_SETLK) on byte SONDE_LOCK_PROCESS; so does the recorder
+ * of slot i, of an open file of its own, on byte SONDE_LOCK_SLOT + i. The
+ * kernel drops them with the last reference.
  *
  * Events: a process reserves an entry by adding to nr_reserved, copies the
  * description, and publishes by setting entry.flags (release). A reserved
@@ -27,7 +33,7 @@
  * exceed SONDE_EVENTS_MAX: the surplus was refused.
  *
  * A slot is claimed and configured by a recorder (state FREE -> CLAIMED ->
- * ACTIVE -> STOPPED). ids[] says which event has which id in the slot's
+ * ACTIVE -> STOPPED, and from there to ACTIVE again: session/arena.h). ids[] says which event has which id in the slot's
  * streams: 0 if it isn't selected. Ids are handed out by whoever selects, from
  * next_id on (atomically), so an id is unique in its slot for ever. The recorder
  * starts next_id at 1 in compact and at SONDE_LARGE_FIRST_ID in large streams:
@@ -67,10 +73,10 @@
  *     round. So do the bytes below `prev_used` of the sub-buffer before.
  *  2. What lies beyond the offset is dirty: up to the end of the sub-buffer,
  *     and the head of the next one.
- *  3. key != 0 implies: `end` belongs to the sub-buffer in w; the last context
- *     record of the stream names the thread in key's upper half; and that
- *     record, or one after it, has a full time stamp whose bits 27..58 are
- *     key's lower half.
+ *  3. key != 0 implies: `end` belongs to the sub-buffer in w, in the mapping
+ *     whose number is in key's bits 54..63; the last context record of the
+ *     stream names the thread in its bits 32..53; and that record, or one
+ *     after it, has a full time stamp whose bits 27..58 are key's lower half.
  *  4. A stream's first record in each sub-buffer is a context record.
  *  5. In discard mode, seq < limit for every sub-buffer that was opened.
  *
@@ -94,6 +100,9 @@
 
 #define SONDE_ARENA_MAGIC   0x616e657261444e53ull /* "SNDarena" */
 #define SONDE_ARENA_VERSION 1u
+
+#define SONDE_LOCK_PROCESS  0
+#define SONDE_LOCK_SLOT     1
 
 #define SONDE_EVENTS_MAX    16384u
 #define SONDE_SLOTS         4u
@@ -138,6 +147,25 @@
 #define SONDE_HEAD_LARGE        6u
 #define SONDE_HEAD_LARGE_FULL   14u
 
+/* Why a process that shares the arena is not recorded from here on. */
+enum sonde_leave_why {
+	SONDE_LEAVE_NONE = 0,        /* not published, or it stayed */
+	SONDE_LEAVE_CLOCK = 1,       /* it turns the time stamp counter off */
+	SONDE_LEAVE_STRICT = 2,      /* so does seccomp's strict mode */
+	SONDE_LEAVE_MACHINE = 3,     /* becomes a program of another class */
+	SONDE_LEAVE_LIBC = 4,        /* ... of another C library */
+	SONDE_LEAVE_SANITIZER = 5,   /* ... whose runtime must come first */
+	SONDE_LEAVE_ENVIRONMENT = 6, /* starts one without our variables */
+};
+
+struct sonde_leave {
+	uint32_t pid;
+	uint32_t why;  /* enum sonde_leave_why; published last */
+	char name[24]; /* of what it becomes, or empty; NUL at its end */
+};
+
+#define SONDE_LEAVES 64u
+
 struct sonde_arena {
 	uint64_t magic;
 	uint32_t version;
@@ -146,13 +174,28 @@ struct sonde_arena {
 	uint32_t writer;     /* enum sonde_writer_kind */
 	uint64_t descs_used; /* bytes reserved; may exceed SONDE_DESCS_SIZE */
 	uint64_t mapped;     /* bytes of the file that the process can reach */
-	uint64_t refused; /* sites that did not fit or had bad descriptions */
+	uint64_t refused;   /* sites that did not fit or had bad descriptions */
+	uint32_t nr_leaves; /* may exceed SONDE_LEAVES: those are not told */
+	uint32_t abilities; /* SONDE_ABLE_TO_*; 0 in older arenas */
+	struct sonde_leave leaves[SONDE_LEAVES];
+	uint32_t nr_reaches; /* mappings of rings made late (tracer/reach.h) */
+	uint32_t nr_unreached; /* processes that tried, and could not */
 };
+
+/* Each process that shares the arena maps the rings when its first event finds
+ * that it hasn't, and its fast path knows of none until then. */
+#define SONDE_ABLE_TO_REACH 1u
+/* For as many CPUs. */
+#define SONDE_CLOSED_RINGS 1024u
+
+_Static_assert(sizeof(struct sonde_arena) <= SONDE_STATES_OFF,
+	       "the header has one page");
 
 enum sonde_writer_kind {
 	SONDE_WRITER_RSEQ =
 		1, /* per-CPU rings, lanes when a range is starved */
 	SONDE_WRITER_LANES = 2, /* lanes only */
+	SONDE_WRITER_NONE = 3,  /* it can't read the clock: no events */
 };
 
 /* One event. `flags` is 0 until the entry is published. */

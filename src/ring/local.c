@@ -17,6 +17,7 @@
  *	writer				reader
  *	record, fields; commit	->	commit (acquire); fields, records
  *	all of it; fence; w = 0	->	ref (acquire); fields
+ *	all that will be; over	->	over (acquire); commit, ref, fields
  *	ref = lap L; fence; fields,	fields; fence; swap of ref fails
  *		pos		->	pos (acquire); ref
  *	consumed (acquire); records  <-	reads; consumed (release)
@@ -25,6 +26,9 @@
 
 #ifndef SONDE_LOCAL_NOW
 #error "the file that includes ring/local.c says what time it is"
+#endif
+#if !defined(SONDE_LOCAL_IS_ALONE) || !defined(SONDE_LOCAL_EPOCH)
+#error "... and who interrupts whom"
 #endif
 
 #define LAP_MASK (~0ull >> SONDE_LOCAL_LAP_SHIFT)
@@ -114,16 +118,20 @@ void sonde_local_init(struct sonde_local_ring *ring, void *data,
 		.shift = (uint32_t)__builtin_ctz(subbuf_size),
 		.mode = mode,
 		.laps = (uint32_t)__builtin_ctz(nr_subbufs),
+		.over = start,
+		.seen_pos = start,
 		.consumed = start,
 		.read_pos = start,
 		.spare = nr_subbufs,
 	};
 	for (uint32_t i = 0; i < nr_subbufs; i++) {
 		uint64_t lap = start >> ring->shift >> ring->laps;
+		uint64_t commit = (lap << ring->shift) & SONDE_LOCAL_BYTES_MASK;
 
 		/* As if the laps before had been written and read. */
 		subbufs[i] = (struct sonde_local_subbuf){
-			.commit = (lap << ring->shift) & SONDE_LOCAL_BYTES_MASK,
+			.commit = commit,
+			.begin = commit - subbuf_size,
 			.ref = (lap - 1) << SONDE_LOCAL_LAP_SHIFT |
 			       (uint64_t)i << SONDE_LOCAL_MEM_SHIFT,
 		};
@@ -161,9 +169,12 @@ static void leave(struct sonde_local_ring *ring, uint64_t pos, uint64_t now,
 	uint64_t used = offset_of(ring, pos);
 	uint64_t sum;
 
-	sonde_store_relaxed(&subbuf->used, used);
+	SONDE_LOCAL_TESTPOINT(before_end);
 	sonde_store_relaxed(&subbuf->ts_end, now);
 	sonde_store_relaxed(&subbuf->discarded, discarded);
+	/* Who finds this of this lap finds the two: if we die here, too. */
+	sonde_barrier();
+	sonde_store_relaxed(&subbuf->used, pos);
 	SONDE_LOCAL_TESTPOINT(before_rest);
 	/* Pairs with sonde_load_acquire of commit in get_discard and take: the
 	 * three fields are visible to who sees the sub-buffer whole. */
@@ -205,12 +216,103 @@ static __attribute__((__noinline__)) void prepare(struct sonde_local_ring *ring,
 		      SONDE_LOCAL_UNREAD | SONDE_LOCAL_WRITER;
 	} while (!swap_shared(&subbuf->ref, ref, new));
 	SONDE_LOCAL_TESTPOINT(after_exchange);
-	if (ref & SONDE_LOCAL_UNREAD)
+	if (ref & SONDE_LOCAL_UNREAD) {
 		(void)sonde_local_add_release(&ring->overwritten, events);
+		if (!is_committed(ring, n, commit, 0))
+			(void)sonde_local_add_release(&ring->abandoned, 1);
+	}
 	/* Pairs with sonde_fence_acquire in take and sonde_load_acquire of pos
 	 * in get_overwrite: who sees a field of this lap, or pos in it, sees
 	 * the word, too. */
 	sonde_fence_release();
+}
+
+/*
+ * Sub-buffer n will be entered by us or by who interrupts us: its `begin` is
+ * `commit`. Done by who finds that of the lap before; if another has been here,
+ * or far beyond, it isn't.
+ */
+static void prepare_begin(struct sonde_local_ring *ring, uint64_t n,
+			  uint64_t commit)
+{
+	struct sonde_local_subbuf *subbuf =
+		sonde_local_at(ring, n << ring->shift);
+	uint64_t begin = sonde_load_relaxed(&subbuf->begin);
+
+	SONDE_LOCAL_TESTPOINT(before_begin);
+	if (is_committed(ring, n, begin, 0ull - 1 - ring->offset_mask))
+		(void)sonde_local_swap(&subbuf->begin, begin, commit);
+}
+
+/* ---- writers that died ---- */
+
+/* A writer that has read `pos` is here: what it knows (9). */
+static void note_over(struct sonde_local_ring *ring, uint64_t pos)
+{
+	uint64_t seen;
+	uint64_t epoch;
+
+	if (SONDE_LOCAL_IS_ALONE(ring)) {
+		/* Pairs with sonde_load_acquire in is_over: all that will ever
+		 * be committed below is visible. */
+		sonde_store_release(&ring->over, pos);
+		return;
+	}
+	epoch = SONDE_LOCAL_EPOCH(ring);
+	seen = sonde_load_relaxed(&ring->seen_pos);
+	SONDE_LOCAL_TESTPOINT(seen_read);
+	sonde_barrier();
+	if (sonde_load_relaxed(&ring->seen_epoch) == epoch)
+		return;
+	SONDE_LOCAL_TESTPOINT(before_over);
+	/* Pairs with sonde_load_acquire in is_over, likewise. */
+	sonde_store_release(&ring->over, seen);
+	sonde_store_relaxed(&ring->seen_epoch, epoch);
+	SONDE_LOCAL_TESTPOINT(before_seen);
+	sonde_barrier();
+	sonde_store_relaxed(&ring->seen_pos, pos);
+}
+
+/* Whether all who reserved in sub-buffer n have ended or are dead. */
+static int is_over(const struct sonde_local_ring *ring, uint64_t n)
+{
+#if defined(SONDE_LOCAL_BUG_STUCK)
+	(void)ring;
+	(void)n;
+	return 0;
+#elif defined(SONDE_LOCAL_BUG_HASTE)
+	return (int64_t)(sonde_load_relaxed(&ring->pos) -
+			 ((n + 1) << ring->shift)) >= 0;
+#else
+	/* Pairs with sonde_store_release in note_over and sonde_local_quiet:
+	 * what a commit word doesn't have then, it will never have. */
+	return (int64_t)(sonde_load_acquire(&ring->over) -
+			 ((n + 1) << ring->shift)) >= 0;
+#endif
+}
+
+/*
+ * A writer wants to enter sub-buffer n, and the lap before is not whole by
+ * `commit`. If a dead one is why, commits in his place (11). True: look anew.
+ */
+static int revive(struct sonde_local_ring *ring, uint64_t n, uint64_t commit)
+{
+	struct sonde_local_subbuf *subbuf =
+		sonde_local_at(ring, n << ring->shift);
+	uint64_t want = (n >> ring->laps) << ring->shift;
+	uint64_t missing = (want - commit) & SONDE_LOCAL_BYTES_MASK;
+
+	if (!is_over(ring, n - ring->mask - 1) ||
+	    missing > 1ull + ring->offset_mask)
+		return 0;
+#ifndef SONDE_LOCAL_BUG_RESYNC
+	if (ring->mode == SONDE_OVERWRITE)
+		prepare(ring, n, commit);
+#endif
+	SONDE_LOCAL_TESTPOINT(before_revive);
+	(void)sonde_local_swap(&subbuf->commit, commit, commit + missing);
+	SONDE_LOCAL_TESTPOINT(after_revive);
+	return 1;
 }
 
 /* What keeps a writer out of sub-buffer n: the counter of it, or NULL. */
@@ -294,8 +396,12 @@ static enum outcome reserve_next(struct attempt *a)
 	struct sonde_local_subbuf *subbuf = sonde_local_at(ring, begin);
 	uint64_t commit = sonde_load_relaxed(&subbuf->commit);
 	uint64_t discarded = sonde_local_discarded(ring);
-	uint64_t *lost = obstacle(ring, n, commit, bytes);
+	uint64_t *lost;
 
+	note_over(ring, a->pos);
+	lost = obstacle(ring, n, commit, bytes);
+	if (lost == &ring->lost_busy && revive(ring, n, commit))
+		return AGAIN;
 	if (lost) {
 		SONDE_LOCAL_TESTPOINT(before_lost);
 #ifndef SONDE_LOCAL_BUG_RECHECK
@@ -307,12 +413,12 @@ static enum outcome reserve_next(struct attempt *a)
 	}
 	if (ring->mode == SONDE_OVERWRITE)
 		prepare(ring, n, commit);
+	prepare_begin(ring, n, commit);
 	if (!swap_pos(ring, a->pos, begin + bytes))
 		return AGAIN;
 	sonde_store_relaxed(&ring->last, a->now);
 	if (offset_of(ring, a->pos))
 		leave(ring, a->pos, a->now, discarded);
-	sonde_store_relaxed(&subbuf->begin, commit);
 	sonde_store_relaxed(&subbuf->ts_begin, a->now);
 	write_head(a, begin, bytes);
 	return DONE;
@@ -381,6 +487,19 @@ void sonde_local_flush(struct sonde_local_ring *ring)
 	leave(ring, pos, now, discarded);
 }
 
+void sonde_local_quiet(struct sonde_local_ring *ring)
+{
+	uint64_t pos = sonde_load_relaxed(&ring->pos);
+	uint64_t commit =
+		sonde_load_relaxed(&sonde_local_at(ring, pos)->commit);
+
+	if (offset_of(ring, pos) && !is_committed(ring, pos >> ring->shift,
+						  commit, offset_of(ring, pos)))
+		sonde_local_flush(ring);
+	/* Pairs with sonde_load_acquire in is_over: all that was committed. */
+	sonde_store_release(&ring->over, sonde_load_relaxed(&ring->pos));
+}
+
 /* ---- the reader ---- */
 
 /* What is known of sub-buffer n once all of it that counts is committed. */
@@ -404,6 +523,13 @@ static void describe(const struct sonde_local_ring *ring, uint64_t n,
 	};
 }
 
+/* What is lost by now, by writers and with them. */
+static uint64_t lost_in_all(const struct sonde_local_ring *ring,
+			    uint64_t discarded)
+{
+	return discarded + ring->lost_damaged + ring->damaged;
+}
+
 static void describe_end(const struct sonde_local_ring *ring,
 			 struct sonde_local_chunk *chunk)
 {
@@ -412,16 +538,68 @@ static void describe_end(const struct sonde_local_ring *ring,
 
 	chunk->closed = 1;
 	chunk->size =
-		(uint32_t)sonde_load_relaxed(&subbuf->used) - chunk->offset;
+		(uint32_t)offset_of(ring, sonde_load_relaxed(&subbuf->used)) -
+		chunk->offset;
 	chunk->ts_end = sonde_load_relaxed(&subbuf->ts_end);
-	chunk->discarded = sonde_load_relaxed(&subbuf->discarded);
+	chunk->discarded =
+		lost_in_all(ring, sonde_load_relaxed(&subbuf->discarded));
 }
 
-static int get_discard(struct sonde_local_ring *ring)
+/* The reader has done with what is below `pos`, which may end a sub-buffer. */
+static void move_on(struct sonde_local_ring *ring, uint64_t pos, int is_closed)
+{
+	/* Pairs with sonde_load_acquire in sonde_local_positions: pos is not
+	 * older than what was read. */
+	sonde_store_release(&ring->read_pos, pos);
+	/* Pairs with sonde_load_acquire in obstacle: we have read all of it. */
+	if (is_closed)
+		sonde_store_release(&ring->consumed, pos);
+}
+
+static void count_damaged(struct sonde_local_ring *ring, uint64_t events)
+{
+	sonde_store_relaxed(&ring->lost_damaged, ring->lost_damaged + events);
+	sonde_store_relaxed(&ring->damaged, ring->damaged + 1);
+}
+
+/* The end of sub-buffer n, whose beginning was delivered. */
+static void describe_damaged(const struct sonde_local_ring *ring, uint64_t n,
+			     struct sonde_local_chunk *chunk)
+{
+	const struct sonde_local_subbuf *subbuf =
+		sonde_local_at(ring, n << ring->shift);
+	int was_left = sonde_load_relaxed(&subbuf->used) >> ring->shift == n;
+
+	chunk->closed = 1;
+	chunk->events = 0;
+	chunk->ts_end =
+		sonde_load_relaxed(was_left ? &subbuf->ts_end : &ring->last);
+	chunk->discarded = lost_in_all(ring, sonde_local_discarded(ring));
+}
+
+/* Passes damaged sub-buffer n (10). */
+static enum outcome pass_discard(struct sonde_local_ring *ring, uint64_t n,
+				 uint64_t commit)
+{
+	struct sonde_local_chunk chunk;
+
+	describe(ring, n, commit, &chunk);
+	count_damaged(ring, chunk.events);
+	if (chunk.first) {
+		move_on(ring, (n + 1) << ring->shift, 1);
+		return AGAIN;
+	}
+	describe_damaged(ring, n, &chunk);
+	ring->given = chunk;
+	return DONE;
+}
+
+static enum outcome look_discard(struct sonde_local_ring *ring)
 {
 	uint64_t n = ring->read_pos >> ring->shift;
 	struct sonde_local_subbuf *subbuf =
 		sonde_local_at(ring, ring->read_pos);
+	int is_final = is_over(ring, n); /* before commit is read (12) */
 	/* Pairs with sonde_local_add_release in sonde_local_commit and leave:
 	 * records and fields that it counts are visible, and pos is not older
 	 * than they are. */
@@ -433,38 +611,55 @@ static int get_discard(struct sonde_local_ring *ring)
 	if (is_committed(ring, n, commit, 1ull + ring->offset_mask)) {
 		describe(ring, n, commit, &ring->given);
 		describe_end(ring, &ring->given);
-		return 1;
+		return DONE;
 	}
+	if (is_final && !ring->is_given)
+		return pass_discard(ring, n, commit);
 	/* Nothing more than what was given, if it was. */
 	if (pos >> ring->shift != n || pos == ring->read_pos ||
 	    !is_committed(ring, n, commit, offset_of(ring, pos)))
-		return (int)ring->is_given;
+		return ring->is_given ? DONE : BUSY;
 	describe(ring, n, commit, &ring->given);
 	ring->given.size = (uint32_t)(pos - ring->read_pos);
-	ring->given.discarded = sonde_local_discarded(ring);
-	return 1;
+	ring->given.discarded = lost_in_all(ring, sonde_local_discarded(ring));
+	return DONE;
 }
 
-/* Takes sub-buffer n, which has been entered, for the spare. */
+static int get_discard(struct sonde_local_ring *ring)
+{
+	enum outcome outcome;
+
+	/* Each time a sub-buffer on, so no more than there are. */
+	do
+		outcome = look_discard(ring);
+	while (outcome == AGAIN);
+	return outcome == DONE;
+}
+
+/* Takes sub-buffer n, which has been entered, for the spare. GONE if there is
+ * nothing to be had of it. */
 static enum outcome take(struct sonde_local_ring *ring, uint64_t n)
 {
 	struct sonde_local_subbuf *subbuf =
 		sonde_local_at(ring, n << ring->shift);
+	int is_final = is_over(ring, n); /* before all else is read (12) */
 	/* Pairs with sonde_fence_release in sonde_local_whole. */
 	uint64_t ref = sonde_load_acquire(&subbuf->ref);
 	uint64_t spare = (uint64_t)ring->spare << SONDE_LOCAL_MEM_SHIFT;
 	uint64_t lap = lap_of(ring, n);
+	uint64_t commit;
 	struct sonde_local_chunk chunk;
 
 	if (ref >> SONDE_LOCAL_LAP_SHIFT != lap)
 		return GONE;
 #ifndef SONDE_LOCAL_BUG_BUSY
-	if (ref & SONDE_LOCAL_WRITER)
+	if (ref & SONDE_LOCAL_WRITER && !is_final)
 		return BUSY;
 #endif
 	/* Pairs with sonde_local_add_release in sonde_local_commit and leave:
 	 * the records are visible. */
-	describe(ring, n, sonde_load_acquire(&subbuf->commit), &chunk);
+	commit = sonde_load_acquire(&subbuf->commit);
+	describe(ring, n, commit, &chunk);
 	describe_end(ring, &chunk);
 	SONDE_LOCAL_TESTPOINT(reader_before_take);
 	/* Pairs with sonde_fence_release in prepare: if a field was another
@@ -476,6 +671,11 @@ static enum outcome take(struct sonde_local_ring *ring, uint64_t n)
 	chunk.memory =
 		(uint32_t)(ref >> SONDE_LOCAL_MEM_SHIFT & SONDE_LOCAL_MEM_MASK);
 	ring->spare = chunk.memory;
+	if (is_final &&
+	    !is_committed(ring, n, commit, 1ull + ring->offset_mask)) {
+		count_damaged(ring, chunk.events);
+		return GONE;
+	}
 	ring->given = chunk;
 	return DONE;
 }
@@ -540,14 +740,10 @@ int sonde_local_put(struct sonde_local_ring *ring,
 	sonde_store_relaxed(&ring->delivered, ring->delivered + given->events);
 	ring->read_events =
 		given->closed ? 0 : ring->read_events + given->events;
-	/* Pairs with sonde_load_acquire in sonde_local_positions: pos is not
-	 * older than what was read. */
-	sonde_store_release(&ring->read_pos,
-			    given->closed ? (given->seq + 1) << ring->shift :
-					    ring->read_pos + given->size);
-	/* Pairs with sonde_load_acquire in obstacle: we have read all of it. */
-	if (given->closed)
-		sonde_store_release(&ring->consumed, ring->read_pos);
+	move_on(ring,
+		given->closed ? (given->seq + 1) << ring->shift :
+				ring->read_pos + given->size,
+		given->closed);
 	return 1;
 }
 

@@ -41,25 +41,31 @@
  *  2. Before 'full' or 'busy' is said, pos is read again and must be what it
  *     was: else somebody nested has moved on, and what was found out is stale.
  *  3. A writer enters sub-buffer n only if commit of its index says that the
- *     one a lap before is whole. Else a writer that this one interrupts still
- *     has a record there: the event is lost, and counted (lost_busy).
+ *     one a lap before is whole. Else a writer that this one interrupts may
+ *     still have a record there: the event is lost, and counted (lost_busy);
+ *     or a writer died there, see below.
  *  4. `last` is the time of the last record, or earlier: it is stored after the
  *     swap, so a store may come late, never early. A record that is 2^32 ticks
  *     or more after it has a long header, so times never decode wrongly. The
  *     first record of a sub-buffer is short: its time is ts_begin.
- *  5. emitted = committed + lost_full + lost_size + lost_busy; and, when no
- *     writer runs, committed = delivered + overwritten + yet to be read.
+ *  5. emitted = committed + lost_full + lost_size + lost_busy + unfinished;
+ *     and, when no writer runs, committed = delivered + overwritten +
+ *     lost_damaged + yet to be read. Unfinished are the events whose writers
+ *     died in them. `damaged` and `abandoned` count sub-buffers with, as a
+ *     rule, one each: so unfinished is said to be their sum.
  *
  * ## A new sub-buffer
  *
  * One swap of `pos` ends sub-buffer n, enters n + 1 and reserves the first
  * record there. Whose swap it was owns two things that nobody else commits: the
- * rest of n, and that record. So it alone writes, after the swap, used, ts_end
- * and discarded of n, and then commits the rest; and begin and ts_begin of
- * n + 1, and then commits the record. No reader looks at them before those
- * commits, and no writer can come round to n or n + 1 before them (3).
- * `begin` is the commit word that (3) looked at before the swap:
- * nested writers may commit in n + 1 as soon as it is entered.
+ * rest of n, and that record. So it alone writes, after the swap, ts_end,
+ * discarded and used of n, and then commits the rest; and ts_begin of n + 1,
+ * and then commits the record. No reader looks at them before those commits,
+ * and no writer can come round to n or n + 1 before them (3).
+ * `begin` of n + 1 is the commit word that (3) looked at: nested writers may
+ * commit there as soon as it is entered. It is there before the swap of pos:
+ * whoever is about to enter exchanges that of the lap before, which its bytes
+ * tell from any other, for the new one.
  *
  * Where a writer stands with an offset of 0 (start, flush), the next one is
  * entered the same way, and there is nothing to end.
@@ -100,6 +106,49 @@
  * that prepares (6) and then finds room where it was costs nobody more than
  * the sub-buffer that would have been next.
  *
+ * ## Writers that die
+ *
+ * A thread that oopses in what it records never commits: its sub-buffer will
+ * never be whole. An interrupted one will; how the two are told apart:
+ *
+ *  9. `over` is a position. Whoever reserved below it has ended or is dead: what
+ *     is not committed there never will be, and nothing is stored there.
+ *
+ * It is moved where a sub-buffer ends, and where an event is lost, by a writer
+ * that knows it for one of two reasons:
+ *
+ *	it is alone: it interrupts no writer, so all that reserved before the
+ *	position that it read are over;
+ *	the epoch is another than at an earlier visit: the CPU has changed from
+ *	one task to another since then, and no writer lives through that. So
+ *	over is where that visit stood. (seen_pos, seen_epoch) is what it left:
+ *	written epoch first and read pos first, so that who is interrupted
+ *	within, or dies there, can but leave or find a pos that is too low.
+ *
+ * And by sonde_local_quiet(), when no writer runs.
+ *
+ * A sub-buffer that ends at or below over and is not whole is damaged. Nobody
+ * knows where in it the hole is, so nothing more of it is read than was:
+ *
+ * 10. The reader passes a damaged sub-buffer: it takes it as it would take a
+ *     whole one, but delivers nothing, and counts the events that were committed
+ *     in it and not delivered (lost_damaged), and it (damaged). In discard mode,
+ *     if it has delivered a beginning, it ends it with an empty chunk.
+ * 11. A writer that comes round to a damaged sub-buffer commits what is missing
+ *     in the dead one's place, as bytes without an event, by a swap, so that it
+ *     is done once; and enters. In overwrite mode it makes the exchange (6)
+ *     before that: a reader never sees the bytes made up while the word is at
+ *     that lap.
+ * 12. The reader reads over before it reads commit: what it misses then is
+ *     missing for good.
+ *
+ * What remains: events are lost (lost_busy) from when the ring has come round
+ * until a writer is alone or the CPU has changed tasks. A writer that dies
+ * between an exchange (6) and its count leaves that sub-buffer's events
+ * uncounted; one that dies in leave() may leave a packet without a good end
+ * time (its end is the time of the last record then). Neither touches anything
+ * but the ring itself.
+ *
  * ## Cost
  *
  * Reserve and commit are forty-odd instructions, inline, no locked one; what is
@@ -112,6 +161,12 @@
  *
  *	SONDE_LOCAL_NOW(ring)		the time, a uint64_t that never goes back
  *					on a CPU; read where it stands
+ *	SONDE_LOCAL_IS_ALONE(ring)	true only if the caller, a writer,
+ *					interrupts no other writer of this CPU
+ *	SONDE_LOCAL_EPOCH(ring)		a uint64_t that is the same for all that
+ *					interrupt one another, and another one
+ *					after the CPU changed tasks (or the
+ *					same: then it's no proof)
  *	SONDE_LOCAL_TESTPOINT(name)	if wanted: runs at each structural step
  *
  * and ring/local.c is compiled with the same definitions: the module's build
@@ -124,6 +179,9 @@
  *	BUSY	the reader takes what a writer is in
  *	WRAP	commit's bytes are thought not to wrap
  *	CLOCK	a writer that starts again keeps its time
+ *	STUCK	nobody is ever taken for dead
+ *	HASTE	who is not done is taken for dead
+ *	RESYNC	a damaged sub-buffer is made whole before the exchange (11)
  *	BARRIER	a commit does not come after the record (weakly ordered CPUs;
  *		on others TSan and the models see it)
  *
@@ -166,14 +224,14 @@
 struct sonde_local_subbuf {
 	uint64_t commit;
 	uint64_t ref;
+	uint64_t begin; /* `commit`, when it was entered; written before */
 	/* Written by who entered it, before its first commit: */
-	uint64_t begin;    /* `commit`, when it was entered */
 	uint64_t ts_begin; /* time of its first record */
 	uint64_t reserved;
 	/* Written by who left it, before the commit of the rest: */
-	uint64_t used;      /* where records end, an offset */
 	uint64_t ts_end;    /* at or after its last record */
 	uint64_t discarded; /* in the ring, when it was left */
+	uint64_t used;      /* where records end, a position; the last */
 } __attribute__((aligned(64)));
 
 /* What the reader gets. */
@@ -203,20 +261,24 @@ struct sonde_local_ring {
 	uint32_t laps;        /* log2(nr_subbufs) */
 	uint32_t mode;        /* enum sonde_ring_mode */
 	uint32_t clock;       /* for SONDE_LOCAL_NOW */
-	uint64_t reserved0;
+	uint64_t abandoned;   /* damaged sub-buffers that were overwritten */
 	/* the slow path's line: writers write, anyone reads */
 	uint64_t lost_full;
 	uint64_t lost_size;
 	uint64_t lost_busy;
 	uint64_t overwritten; /* events that no reader got */
 	uint64_t retries;     /* compare-and-swaps that failed */
-	uint64_t reserved1[3];
+	uint64_t over;        /* a position (9) */
+	uint64_t seen_pos;
+	uint64_t seen_epoch;
 	/* the reader's; only it writes these */
 	uint64_t consumed; /* discard mode: writers may write up to a lap on */
 	uint64_t read_pos; /* where it reads */
 	uint64_t read_events;    /* that it has had of this sub-buffer */
 	uint64_t read_discarded; /* the most it has said so far */
 	uint64_t delivered;      /* events, by put */
+	uint64_t lost_damaged;   /* events that were committed for nothing */
+	uint64_t damaged;        /* sub-buffers that the reader passed */
 	uint32_t spare;          /* which memory it owns */
 	uint32_t is_given;       /* `given` waits to be put */
 	struct sonde_local_chunk given;
@@ -249,6 +311,12 @@ void sonde_local_init(struct sonde_local_ring *ring, void *data,
  */
 void sonde_local_flush(struct sonde_local_ring *ring);
 
+/*
+ * No writer runs, and none comes before this has returned: whoever has not
+ * committed by now is dead. So all that is whole can be read.
+ */
+void sonde_local_quiet(struct sonde_local_ring *ring);
+
 /* ---- the reader: one at a time, any CPU ---- */
 
 /*
@@ -272,7 +340,8 @@ int sonde_local_put(struct sonde_local_ring *ring,
 void sonde_local_positions(const struct sonde_local_ring *ring,
 			   uint64_t *ret_produced, uint64_t *ret_consumed);
 
-/* Events lost so far, all causes; what was overwritten is not among them. */
+/* Events lost so far that writers count, all causes; what was overwritten is not
+ * among them. A chunk's `discarded` has lost_damaged and damaged, too. */
 uint64_t sonde_local_discarded(const struct sonde_local_ring *ring);
 
 /* ---- private: what reserve and commit are made of ---- */

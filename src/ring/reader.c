@@ -68,6 +68,42 @@ void sonde_ring_reader_init(struct sonde_ring_reader *reader,
 	};
 }
 
+/* Nothing has been written since the reader was made. */
+static bool is_unused(const struct sonde_ring_reader *reader, uint64_t w)
+{
+	return !w || w == reader->before;
+}
+
+/*
+ * The commit word says: a sub-buffer that is full but for a byte, so the next
+ * record opens another, whose head counts from this one's.
+ */
+void sonde_ring_restart(struct sonde_ring_reader *reader,
+			struct sonde_ring *ring, unsigned char *data)
+{
+	uint32_t full = reader->subbuf_size - SONDE_SUBBUF_SLACK - 1;
+	uint64_t w = sonde_load_relaxed(&ring->w);
+	struct sonde_subbuf *head;
+
+	sonde_store_relaxed(&ring->key, 0);
+	sonde_store_relaxed(&ring->discarded_full, 0);
+	sonde_store_relaxed(&ring->discarded_size, 0);
+	if (w) {
+		reader->first = (sonde_w_seq(w) / reader->nr_subbufs + 2) *
+				reader->nr_subbufs;
+		head = (void *)(data + (uint64_t)(reader->nr_subbufs - 1) *
+					       reader->subbuf_size);
+		*head = (struct sonde_subbuf){ .seq = reader->first - 1 };
+		reader->before = sonde_w_make(full, reader->subbuf_size,
+					      reader->first - 1, 0);
+	}
+	reader->seq = reader->first;
+	sonde_store_relaxed(&ring->limit, reader->first + reader->nr_subbufs);
+	/* Pairs with the load of w in try_once: who plans by it sees the head
+	 * and the limit. */
+	sonde_store_release(&ring->w, reader->before);
+}
+
 /*
  * What was read makes no sense. In overwrite mode the writer may have come
  * round since w was read: then it is not the ring's fault. It dirties the head
@@ -138,7 +174,7 @@ int sonde_ring_peek(struct sonde_ring_reader *reader,
 	struct sonde_subbuf head;
 	int rc;
 
-	if (!w)
+	if (is_unused(reader, w))
 		return 0;
 	ahead = (sonde_w_seq(w) - (uint32_t)reader->seq) & SONDE_W_SEQ_MASK;
 	if (ahead >= reader->nr_subbufs)
@@ -198,13 +234,13 @@ int sonde_ring_rewind(struct sonde_ring_reader *reader)
 		uint64_t w = sonde_load_acquire(&reader->ring->w);
 		struct sonde_subbuf head;
 
-		if (!w)
+		if (is_unused(reader, w))
 			return 0;
 		if (!current_seq(reader, w, &head))
 			continue;
 		reader->offset = 0;
-		reader->seq = 0;
-		if (head.seq > reader->nr_subbufs - 2)
+		reader->seq = reader->first;
+		if (head.seq > reader->first + reader->nr_subbufs - 2)
 			reader->seq = head.seq - (reader->nr_subbufs - 2);
 		return 1;
 	}
@@ -233,7 +269,7 @@ int sonde_ring_count(const struct sonde_ring_reader *reader,
 		.discarded_size =
 			sonde_load_relaxed(&reader->ring->discarded_size),
 	};
-	if (!w)
+	if (is_unused(reader, w))
 		return 0;
 	if (!current_seq(reader, w, &head))
 		return -EPROTO;

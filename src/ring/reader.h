@@ -29,6 +29,8 @@ struct sonde_ring_reader {
 	const unsigned char *data;
 	uint32_t subbuf_size;
 	uint32_t nr_subbufs;
+	uint64_t first;  /* the sub-buffer that was first, or will be */
+	uint64_t before; /* commit word of a ring restarted and not yet used */
 	uint64_t seq;    /* the sub-buffer being read */
 	uint32_t offset; /* of the next byte in it; 0: head not read yet */
 };
@@ -60,6 +62,17 @@ struct sonde_ring_totals {
 void sonde_ring_reader_init(struct sonde_ring_reader *reader,
 			    struct sonde_ring *ring, const void *data,
 			    uint32_t subbuf_size, uint32_t nr_subbufs);
+
+/*
+ * Instead of the rings' zeros: the ring was another reader's, and will be used
+ * again. Records go on in a sub-buffer that has a number none has had, whose
+ * index is 0; counters start at 0. Nothing may be enabled to write to it, but
+ * a writer that was stopped in the middle of a record may still go on: its plan
+ * fails, as the commit word is none it can have seen. `ring` and `data` are the
+ * reader's, writable.
+ */
+void sonde_ring_restart(struct sonde_ring_reader *reader,
+			struct sonde_ring *ring, unsigned char *data);
 
 /*
  * What can be read at the cursor now.

@@ -9,19 +9,27 @@
  * visit of every level. Sub-buffers have 64 bytes, and rings two of them, to
  * give bugs a chance.
  *
+ * An interruption may be the death of who is interrupted, and of whom he
+ * interrupts: bury().
+ *
  * What must hold after each run: every event that was emitted is lost (and its
  * cause counted), overwritten (and counted) or was delivered, once, intact and
- * in the order of time.
+ * in the order of time; or its writer died before it had committed.
  *
  * Built with one of the switches SONDE_LOCAL_BUG_... it must fail.
  */
+#include <setjmp.h>
 #include <string.h>
 
 #include "records.h"
 #include "unit.h"
 
 static uint64_t unit_now(void);
+static bool unit_is_alone(void);
+static uint64_t unit_epoch(void);
 static void visit(const char *name);
+#define SONDE_LOCAL_IS_ALONE(ring)  ((void)(ring), unit_is_alone())
+#define SONDE_LOCAL_EPOCH(ring)     ((void)(ring), unit_epoch())
 #define SONDE_LOCAL_NOW(ring)       ((void)(ring), unit_now())
 #define SONDE_LOCAL_TESTPOINT(name) visit(#name)
 /* It is made to be included. NOLINTNEXTLINE(bugprone-suspicious-include) */
@@ -45,6 +53,7 @@ enum op {
 	READ,  /* one chunk */
 	DRAIN, /* all */
 	OPS,
+	DIE, /* who is interrupted never goes on */
 };
 
 enum state {
@@ -52,12 +61,14 @@ enum state {
 	WRITTEN,
 	DISCARDED,
 	DELIVERED,
+	UNFINISHED, /* its writer died */
 };
 
 struct emitted {
 	enum state state;
 	uint32_t size;
 	uint32_t level;
+	bool is_committed;
 	uint64_t earliest; /* its time is at or after that, */
 	uint64_t latest;   /* and at or before that */
 };
@@ -68,6 +79,7 @@ struct config {
 	uint64_t start;
 	uint64_t events; /* that every commit word has counted before */
 	bool is_roomy;   /* nothing may be lost or overwritten */
+	bool is_blind;   /* nobody knows that he is alone */
 };
 
 struct plan {
@@ -86,6 +98,10 @@ static struct {
 	struct emitted events[EVENTS_MAX];
 	uint32_t nr_events;
 	uint32_t nr_huge;
+	uint32_t writing[DEPTH + 1]; /* the event that each level is at */
+	bool is_blind;
+	uint64_t epoch; /* of what runs on level 0 */
+	uint32_t deaths;
 	/* the reader's */
 	bool is_reading;
 	uint64_t seq;
@@ -100,12 +116,24 @@ static struct {
 } w;
 
 /* Where something was interrupted, in any run of the program. */
-static const char *interrupted[32];
+static const char *interrupted[48];
 static uint32_t nr_interrupted;
+
+static jmp_buf grave;
 
 static uint64_t unit_now(void)
 {
 	return ++w.clock;
+}
+
+static bool unit_is_alone(void)
+{
+	return !w.level && !w.is_blind;
+}
+
+static uint64_t unit_epoch(void)
+{
+	return w.epoch;
 }
 
 /* What runs when visit() says so: run(). */
@@ -133,6 +161,7 @@ static void emit(uint32_t size)
 		.level = w.level,
 		.earliest = w.clock,
 	};
+	w.writing[w.level] = index;
 	at = sonde_local_reserve(&w.ring, RECORD_ID, TID + w.level, size,
 				 &place);
 	if (!at) {
@@ -180,7 +209,7 @@ static void check_chunk(const struct sonde_local_chunk *chunk)
 
 	assert_true(chunk->memory <= w.ring.mask + 1);
 	assert_true(chunk->offset + chunk->size < SIZE);
-	if (w.ring.mode == SONDE_DISCARD)
+	if (w.ring.mode == SONDE_DISCARD && !w.deaths)
 		assert_int_equal(chunk->seq, w.seq);
 	assert_true(chunk->seq >= w.seq);
 	assert_int_equal(chunk->offset, w.offset);
@@ -230,6 +259,7 @@ static void run(enum op op)
 {
 	bool is_more = true;
 
+	w.epoch += !w.level;
 	switch (op) {
 	case LATE:
 		w.clock += 1ull << 32;
@@ -257,6 +287,7 @@ static void run(enum op op)
 		w.is_reading = false;
 		break;
 	case EMIT:
+	case DIE:
 	case OPS:
 		emit(9);
 		break;
@@ -269,13 +300,22 @@ static void visit(const char *name)
 	enum op op;
 
 	assert_true(w.steps++ < STEPS_MAX);
+	if (!strcmp(name, "after_commit"))
+		w.events[w.writing[level]].is_committed = true;
 	if (level >= w.plan.depth || w.visits[level]++ != w.plan.at[level])
 		return;
 	op = w.plan.op[level];
 	/* There is only one reader. */
-	if (w.is_reading && (op == READ || op == DRAIN))
+	if (w.is_reading && (op == READ || op == DRAIN || op == DIE))
+		return;
+	/* What is exchanged here would not be counted if somebody died:
+	 * local.h says so. */
+	if (w.plan.op[w.plan.depth - 1] == DIE &&
+	    !strcmp(name, "after_exchange"))
 		return;
 	note(name);
+	if (op == DIE)
+		longjmp(grave, 1);
 	w.level++;
 	w.visits[w.level] = 0;
 	interrupt(op);
@@ -290,8 +330,9 @@ static void begin(const struct config *config)
 	for (uint32_t i = 0; i < config->nr_subbufs; i++) {
 		w.subbufs[i].commit += config->events
 				       << SONDE_LOCAL_COMMIT_BITS;
-		w.subbufs[i].begin = w.subbufs[i].commit;
+		w.subbufs[i].begin = w.subbufs[i].commit - SIZE;
 	}
+	w.is_blind = config->is_blind;
 	w.seq = config->start / SIZE;
 	w.clock = 100;
 	interrupt = run;
@@ -313,13 +354,18 @@ static void end(const struct config *config)
 	uint64_t produced;
 	uint64_t consumed;
 
+	sonde_local_quiet(&w.ring);
 	run(FLUSH);
 	run(DRAIN);
 	assert_int_equal(nr_in_state(EMITTED), 0);
 	assert_int_equal(nr_in_state(DELIVERED), ring->delivered);
-	assert_int_equal(nr_in_state(WRITTEN), ring->overwritten);
+	assert_int_equal(nr_in_state(WRITTEN),
+			 ring->overwritten + ring->lost_damaged);
 	assert_int_equal(nr_in_state(DISCARDED), sonde_local_discarded(ring));
-	assert_int_equal(ring->lost_size, w.nr_huge);
+	if (!w.deaths) {
+		assert_int_equal(ring->lost_size, w.nr_huge);
+		assert_int_equal(ring->damaged + ring->lost_damaged, 0);
+	}
 	if (config->mode == SONDE_DISCARD)
 		assert_int_equal(ring->overwritten, 0);
 	else
@@ -332,6 +378,8 @@ static void end(const struct config *config)
 	assert_int_equal(produced, consumed);
 }
 
+typedef void run_fn(const struct config *config, const struct plan *plan);
+
 static void run_plan(const struct config *config, const struct plan *plan)
 {
 	begin(config);
@@ -342,6 +390,8 @@ static void run_plan(const struct config *config, const struct plan *plan)
 	w.plan.depth = 0;
 	end(config);
 }
+
+static run_fn *runner = run_plan;
 
 /* All visits at which level 0 can be interrupted; for each, all those of level
  * 1; and so on. */
@@ -354,7 +404,7 @@ static void explore(const struct config *config, struct plan plan)
 		uint32_t visits[DEPTH];
 
 		/* Counted while it runs: end() has none. */
-		run_plan(config, &plan);
+		runner(config, &plan);
 		memcpy(visits, w.visits, sizeof(visits));
 		level = plan.depth - 1;
 		while (visits[level] <= plan.at[level]) {
@@ -389,24 +439,24 @@ static const struct config tight[] = {
 /* Each counter overflows within the first lap or two. */
 static const struct config overflowing[] = {
 	/* bytes committed, modulo 2^40 */
-	{ SONDE_DISCARD, 2, ((1ull << 40) - 2 * SIZE) * 2, 0, false },
-	{ SONDE_OVERWRITE, 2, ((1ull << 40) - 2 * SIZE) * 2, 0, false },
-	{ SONDE_DISCARD, 4, ((1ull << 40) - SIZE) * 4, 0, false },
-	{ SONDE_OVERWRITE, 4, ((1ull << 40) - SIZE) * 4, 0, false },
-	{ SONDE_OVERWRITE, 4, ((3ull << 40) - SIZE) * 4, 0, false },
+	{ SONDE_DISCARD, 2, ((1ull << 40) - 2 * SIZE) * 2, 0, false, false },
+	{ SONDE_OVERWRITE, 2, ((1ull << 40) - 2 * SIZE) * 2, 0, false, false },
+	{ SONDE_DISCARD, 4, ((1ull << 40) - SIZE) * 4, 0, false, false },
+	{ SONDE_OVERWRITE, 4, ((1ull << 40) - SIZE) * 4, 0, false, false },
+	{ SONDE_OVERWRITE, 4, ((3ull << 40) - SIZE) * 4, 0, false, false },
 	/* events, modulo 2^24 */
-	{ SONDE_DISCARD, 2, 0, (1ull << 24) - 2, false },
-	{ SONDE_OVERWRITE, 2, 0, (1ull << 24) - 2, false },
+	{ SONDE_DISCARD, 2, 0, (1ull << 24) - 2, false, false },
+	{ SONDE_OVERWRITE, 2, 0, (1ull << 24) - 2, false, false },
 	/* both */
 	{ SONDE_OVERWRITE, 2, ((1ull << 40) - SIZE) * 2, (1ull << 24) - 1,
-	  false },
+	  false, false },
 	/* the lap, modulo 2^51 */
-	{ SONDE_DISCARD, 2, ((1ull << 51) - 2) * SIZE * 2, 0, false },
-	{ SONDE_OVERWRITE, 2, ((1ull << 51) - 2) * SIZE * 2, 0, false },
-	{ SONDE_OVERWRITE, 4, ((1ull << 51) - 1) * SIZE * 4, 0, false },
+	{ SONDE_DISCARD, 2, ((1ull << 51) - 2) * SIZE * 2, 0, false, false },
+	{ SONDE_OVERWRITE, 2, ((1ull << 51) - 2) * SIZE * 2, 0, false, false },
+	{ SONDE_OVERWRITE, 4, ((1ull << 51) - 1) * SIZE * 4, 0, false, false },
 	/* 32 bits of position */
-	{ SONDE_DISCARD, 2, (1ull << 32) - 2 * SIZE, 0, false },
-	{ SONDE_OVERWRITE, 2, (1ull << 32) - 2 * SIZE, 0, false },
+	{ SONDE_DISCARD, 2, (1ull << 32) - 2 * SIZE, 0, false, false },
+	{ SONDE_OVERWRITE, 2, (1ull << 32) - 2 * SIZE, 0, false, false },
 };
 
 static void explore_pairs(const struct config *config)
@@ -485,30 +535,209 @@ static void writers_nest_to_depth_three(void **state)
 	}
 }
 
+/* ---- writers that die ---- */
+
+/* Whoever ran is dead, and all that he had not committed is lost with him. */
+static void bury(void)
+{
+	w.deaths++;
+	w.level = 0;
+	w.plan.depth = 0;
+	for (uint32_t i = 0; i < w.nr_events; i++) {
+		struct emitted *e = &w.events[i];
+
+		if (e->state == EMITTED ||
+		    (e->state == WRITTEN && !e->is_committed))
+			e->state = UNFINISHED;
+	}
+}
+
+/* Events come on; all of them are recorded again when the ring has come round
+ * once, at the latest. (Who doesn't know whether he is alone needs another
+ * visit to know that it was another task's, for each damaged sub-buffer.) */
+static void live_on(const struct config *config)
+{
+	uint32_t nr = config->nr_subbufs;
+	uint64_t lost = sonde_local_discarded(&w.ring);
+
+	for (uint32_t i = 0; i < 3 * nr + 4; i++) {
+		run(LARGE);
+		if (config->mode == SONDE_DISCARD)
+			run(DRAIN);
+		if (i == nr + (config->is_blind ? 3 : 1))
+			lost = sonde_local_discarded(&w.ring);
+	}
+	assert_int_equal(sonde_local_discarded(&w.ring), lost);
+}
+
+static void run_deadly(const struct config *config, const struct plan *plan)
+{
+	begin(config);
+	w.epoch++;
+	for (uint32_t i = 0; i < plan->prefill; i++)
+		emit(9);
+	w.plan = *plan;
+	if (setjmp(grave))
+		bury();
+	else
+		run(plan->first);
+	w.plan.depth = 0;
+	if (config->mode == SONDE_DISCARD)
+		run(DRAIN);
+	live_on(config);
+	end(config);
+}
+
+static const struct config deadly[] = {
+	{ .mode = SONDE_DISCARD, .nr_subbufs = 2 },
+	{ .mode = SONDE_OVERWRITE, .nr_subbufs = 2 },
+	{ .mode = SONDE_DISCARD, .nr_subbufs = 4 },
+	{ .mode = SONDE_OVERWRITE, .nr_subbufs = 4 },
+	{ .mode = SONDE_DISCARD, .nr_subbufs = 2, .is_blind = true },
+	{ .mode = SONDE_OVERWRITE, .nr_subbufs = 2, .is_blind = true },
+	/* Bytes and events overflow. */
+	{ SONDE_DISCARD, 2, ((1ull << 40) - SIZE) * 2, (1ull << 24) - 1, false,
+	  false },
+	{ SONDE_OVERWRITE, 2, ((1ull << 40) - SIZE) * 2, (1ull << 24) - 1,
+	  false, false },
+};
+
+static void a_writer_may_die_at_each_step(void **state)
+{
+	(void)state;
+	runner = run_deadly;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(deadly); i++)
+		for (enum op first = 0; first < OPS; first++)
+			explore_prefills(&deadly[i], 12,
+					 (struct plan){ .first = first,
+							.depth = 1,
+							.op = { DIE } });
+	runner = run_plan;
+}
+
+/* After it was interrupted; or both die. */
+static void a_nested_writer_may_die_with_all_below(void **state)
+{
+	(void)state;
+	runner = run_deadly;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(deadly); i++)
+		for (enum op first = 0; first < OPS; first++)
+			for (enum op op = 0; op < OPS; op++)
+				explore_prefills(
+					&deadly[i], 3,
+					(struct plan){ .first = first,
+						       .depth = 2,
+						       .op = { op, DIE } });
+	runner = run_plan;
+}
+
+/* Reserves, and never commits. */
+static void die_in_payload(void)
+{
+	struct sonde_local_place place;
+
+	w.deaths++;
+	w.events[w.nr_events++].state = UNFINISHED;
+	assert_non_null(
+		sonde_local_reserve(&w.ring, RECORD_ID, TID, 4, &place));
+}
+
+/* Those that find the damage are interrupted. */
+static void run_after_death(const struct config *config,
+			    const struct plan *plan)
+{
+	begin(config);
+	for (uint32_t i = 0; i < plan->prefill; i++)
+		emit(9);
+	die_in_payload();
+	for (uint32_t i = 1; i < config->nr_subbufs; i++)
+		run(LARGE);
+	if (config->mode == SONDE_DISCARD)
+		run(DRAIN);
+	w.plan = *plan;
+	run(plan->first);
+	w.plan.depth = 0;
+	end(config);
+}
+
+static void who_finds_a_death_may_be_interrupted(void **state)
+{
+	/* They enter sub-buffers, or take them. */
+	static const enum op deep[] = { LARGE, BURST, DRAIN };
+
+	(void)state;
+	runner = run_after_death;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(deadly); i++)
+		for (enum op op = 0; op < OPS; op++)
+			for (size_t k = 0; k < SONDE_ARRAY_SIZE(deep); k++)
+				explore_prefills(
+					&deadly[i], 2,
+					(struct plan){ .first = BURST,
+						       .depth = 2,
+						       .op = { op, deep[k] } });
+	runner = run_plan;
+}
+
+static void what_was_whole_is_read_after_a_death(void **state)
+{
+	struct sonde_local_chunk chunk = { 0 };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		begin(&deadly[i]);
+		run(EMIT);
+		die_in_payload();
+		run(LARGE);
+		sonde_local_quiet(&w.ring);
+		sonde_local_flush(&w.ring);
+		/* Of the first nothing was delivered, so nothing is. */
+		assert_int_equal(sonde_local_get(&w.ring, &chunk), 1);
+		assert_int_equal(chunk.seq, 1);
+		assert_int_equal(chunk.events, 1);
+		assert_int_equal(chunk.discarded, 2);
+		assert_int_equal(sonde_local_put(&w.ring, &chunk), 1);
+		assert_int_equal(w.ring.damaged, 1);
+		assert_int_equal(w.ring.lost_damaged, 1);
+	}
+}
+
+static void a_beginning_that_was_read_is_ended(void **state)
+{
+	struct sonde_local_chunk chunk = { 0 };
+
+	(void)state;
+	begin(&deadly[0]);
+	run(EMIT);
+	run(READ);
+	die_in_payload();
+	run(LARGE); /* alone, where the first has ended: nobody is in it */
+	assert_int_equal(sonde_local_get(&w.ring, &chunk), 0);
+	run(LARGE);
+	assert_int_equal(sonde_local_get(&w.ring, &chunk), 1);
+	assert_int_equal(chunk.seq, 0);
+	assert_int_equal(chunk.size, 0);
+	assert_int_equal(chunk.closed, 1);
+	assert_int_equal(chunk.first, 0);
+	assert_true(chunk.ts_end >= w.time);
+	run(DRAIN);
+	end(&deadly[0]);
+	assert_int_equal(w.ring.damaged, 1);
+	assert_int_equal(w.ring.lost_damaged, 0);
+}
+
 /* Runs last: the tests before have interrupted everything. */
 static void every_step_was_interrupted(void **state)
 {
 	static const char *const names[] = {
-		"read",
-		"before_swap",
-		"after_swap",
-		"before_commit",
-		"after_commit",
-		"slow_read",
-		"slow_clock",
-		"slow_before_swap",
-		"slow_after_swap",
-		"before_lost",
-		"before_leave",
-		"before_rest",
-		"after_rest",
-		"before_exchange",
-		"after_exchange",
-		"flush_read",
-		"reader_commit",
-		"reader_pos",
-		"reader_before_take",
-		"payload",
+		"read",          "before_swap",        "after_swap",
+		"before_commit", "after_commit",       "slow_read",
+		"slow_clock",    "slow_before_swap",   "slow_after_swap",
+		"before_lost",   "before_leave",       "before_rest",
+		"after_rest",    "before_exchange",    "after_exchange",
+		"before_begin",  "before_end",         "seen_read",
+		"before_over",   "before_seen",        "before_revive",
+		"after_revive",  "flush_read",         "reader_commit",
+		"reader_pos",    "reader_before_take", "payload",
 		"held",
 	};
 
@@ -585,8 +814,10 @@ static void an_interrupted_writer_keeps_others_out_of_its_subbuf(void **state)
 	begin(&tight[1]);
 	assert_non_null(
 		sonde_local_reserve(&w.ring, RECORD_ID, TID, 4, &outer));
+	w.level++;
 	for (uint32_t i = 0; i < 5; i++)
 		run(LARGE);
+	w.level--;
 	assert_int_equal(w.ring.lost_busy, 4);
 	sonde_local_commit(&w.ring, &outer);
 	run(LARGE);
@@ -668,6 +899,11 @@ int main(void)
 		cmocka_unit_test(each_counter_may_overflow),
 		cmocka_unit_test(nested_writers_may_be_interrupted),
 		cmocka_unit_test(writers_nest_to_depth_three),
+		cmocka_unit_test(what_was_whole_is_read_after_a_death),
+		cmocka_unit_test(a_beginning_that_was_read_is_ended),
+		cmocka_unit_test(a_writer_may_die_at_each_step),
+		cmocka_unit_test(a_nested_writer_may_die_with_all_below),
+		cmocka_unit_test(who_finds_a_death_may_be_interrupted),
 		cmocka_unit_test(every_step_was_interrupted),
 	};
 
