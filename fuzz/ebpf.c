@@ -5,13 +5,15 @@
  * (tests/unit/ebpf_model.h), and gives what the evaluator gives. So it does for
  * programs that no compiler made, if expr/program.h's verifier takes them.
  *
- * First byte: bit 0, what follows up to a NUL is the expression; else decisions
+ * First byte: bit 7, decisions make a program an operation at a time, each of
+ * which the verifier takes, and bend it; else bit 0, what follows up to a NUL is the expression; else decisions
  * write one. Bit 1: the bases are on the stack. The rest are decisions that
  * make records, and damage.
  */
 #include <errno.h>
 
 #include "../tests/unit/ebpf_model.h"
+#include "../tests/unit/program_make.h"
 #include "expr/program.h"
 
 #include "fuzz.h"
@@ -103,6 +105,27 @@ static void check_damaged(const struct sonde_program *program,
 	free(damaged);
 }
 
+static void check_made(struct fuzz_input *in,
+		       const struct sonde_ebpf_config *config,
+		       const struct model_random *random)
+{
+	static const struct made_alphabet alphabet = {
+		.numbers = 6,
+		.texts = 2,
+		.senses = 2,
+		.keeps = 6,
+		.type = SONDE_EXPR_INT,
+	};
+	uint32_t nr_ops = 1 + fuzz_below(in, 16);
+	union made made;
+
+	if (!made_any(&made, &alphabet, nr_ops, random->next, random->ctx))
+		return;
+	made_bend(&made, random->next, random->ctx);
+	if (is_sound(&made.program))
+		check_code(&made.program, config, random);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
@@ -113,12 +136,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	uint8_t how = fuzz_u8(&in);
 	char text[TEXT_SIZE];
 
+	if (how & 2)
+		config = &ebpf_on_stack;
+	if (how & 128) {
+		check_made(&in, config, &random);
+		return 0;
+	}
 	if (how & 1)
 		take_text(&in, text);
 	else
 		ebpf_write(text, sizeof(text), &random);
-	if (how & 2)
-		config = &ebpf_on_stack;
 	if (sonde_expr_parse(text, NULL, &expr))
 		return 0;
 	if (!sonde_expr_compile(expr, &ebpf_scope, NULL, &program)) {

@@ -4,12 +4,15 @@
  * for any record, what the model gives (tests/unit/expr_model.h); and a program
  * that is not what the compiler made is refused by the verifier, or harmless.
  *
- * First byte: bit 0, what follows up to a NUL is the expression; else decisions
- * write one. The rest are decisions that make a record, and damage.
+ * First byte: bit 7, decisions make a program an operation at a time, each of
+ * which the verifier takes, and bend it; else bit 0, what follows up to a NUL is
+ * the expression; else decisions write one. The rest are decisions that make a
+ * record, and damage.
  */
 #include <errno.h>
 
 #include "../tests/unit/expr_model.h"
+#include "../tests/unit/program_make.h"
 #include "expr/program.h"
 
 #include "fuzz.h"
@@ -148,6 +151,45 @@ static void check_damaged(const struct sonde_program *program,
 	free(damaged);
 }
 
+static void read_text(const struct sonde_expr_value *value)
+{
+	for (uint32_t i = 0;
+	     value->type == SONDE_EXPR_STRING && i < value->length; i++)
+		(void)*(const volatile char *)(value->text + i);
+}
+
+/* A program that no compiler made. */
+static void check_made(struct fuzz_input *in, const struct model_random *random)
+{
+	const struct made_alphabet alphabet = {
+		.numbers = 6,
+		.texts = 2,
+		.senses = 2,
+		.keeps = 6,
+		.type = fuzz_below(in, 2) ? SONDE_EXPR_STRING : SONDE_EXPR_INT,
+	};
+	uint32_t nr_ops = 1 + fuzz_below(in, 16);
+	struct sonde_program *program;
+	struct sonde_expr_value value;
+	struct model_record record;
+	struct sonde_expr_env env;
+	union made made;
+
+	if (!made_any(&made, &alphabet, nr_ops, random->next, random->ctx))
+		return;
+	made_bend(&made, random->next, random->ctx);
+	program = fuzz_copy(&made, made_size(&made));
+	model_record_fill(&record, random);
+	model_env_init(&env, &record);
+	if (is_sound(program) && places_exist(program)) {
+		sonde_program_eval(program, &env, &value);
+		read_text(&value);
+		FUZZ_CHECK(sonde_program_test(program, &env) ==
+			   sonde_expr_true(&value));
+	}
+	free(program);
+}
+
 static void check_program(const struct sonde_expr *expr,
 			  struct sonde_program *program,
 			  const struct model_random *random)
@@ -170,10 +212,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct sonde_expr_error error = { "", 0 };
 	struct sonde_program *program;
 	struct sonde_expr *expr;
+	uint8_t how = fuzz_u8(&in);
 	char text[TEXT_SIZE];
 	int err;
 
-	if (fuzz_u8(&in) & 1)
+	if (how & 128) {
+		check_made(&in, &random);
+		return 0;
+	}
+	if (how & 1)
 		take_text(&in, text);
 	else
 		model_write(text, sizeof(text), &random);

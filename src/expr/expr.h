@@ -84,6 +84,8 @@ struct sonde_expr_source {
 	size_t (*label)(void *ctx, uint32_t label_ref, const char *text,
 			size_t length, size_t i, int64_t *ret_low,
 			int64_t *ret_high);
+	/* The i-th label, in any order; NULL: there are no more. */
+	const char *(*label_at)(void *ctx, uint32_t label_ref, size_t i);
 	uint32_t label_ref;
 };
 #define SONDE_EXPR_BASES 16
@@ -111,6 +113,19 @@ void sonde_expr_free(struct sonde_expr *expr);
 /* The i-th name in it (in order, each once), or NULL; with its column. */
 const char *sonde_expr_name(const struct sonde_expr *expr, size_t i,
 			    uint32_t *ret_column);
+
+/* A name that is compared with a string in quotes, by == or != or in. */
+struct sonde_expr_text {
+	const char *name;
+	const char *text; /* `length` bytes; a glob if it has wildcards */
+	size_t length;
+	bool is_glob;
+	uint32_t column; /* of the string */
+};
+/* The next of them (*at: 0 for the first); false: there are no more. The
+ * pointers live as long as `expr`. */
+bool sonde_expr_next_text(const struct sonde_expr *expr, size_t *at,
+			  struct sonde_expr_text *ret_text);
 
 /*
  * 0; -EINVAL with *error (types that don't fit, a bad path), -ENOMEM. The

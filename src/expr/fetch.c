@@ -145,14 +145,15 @@ static int fetch_text(struct cursor *c, const struct sonde_fetch_field *field,
 	if (field->shape == SONDE_FETCH_STRING) {
 		from = take_string(c, &length);
 	} else {
-		if (field->shape == SONDE_FETCH_LETTERS) {
+		if (field->shape == SONDE_FETCH_TEXT) {
+			from = take(c, length);
+		} else {
 			letters = 0;
 			from = take_list(c, 1, &letters);
 			length = letters;
-		} else {
-			from = take(c, length);
 		}
-		length = from ? strnlen(from, length) : 0;
+		if (from && field->shape != SONDE_FETCH_BYTES)
+			length = strnlen(from, length);
 	}
 	if (!from || length > UINT32_MAX)
 		return -ENOENT;

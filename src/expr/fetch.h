@@ -29,7 +29,8 @@ enum sonde_fetch_shape {
 	SONDE_FETCH_STRING,   /* up to a NUL */
 	SONDE_FETCH_ARRAY,    /* of numbers */
 	SONDE_FETCH_SEQUENCE, /* the same, behind a u32 */
-	SONDE_FETCH_LETTERS,  /* a sequence of characters */
+	SONDE_FETCH_LETTERS,  /* a sequence of characters: up to a NUL */
+	SONDE_FETCH_BYTES,    /* a sequence of bytes, all of it as a text */
 };
 
 /* A field of varying length. */

@@ -46,10 +46,14 @@ static int fail_expected(struct parser *parser, const char *expected)
 		return sonde_expr_fail(parser->lexer.error, parser->lexer.text,
 				       token->offset, "expected %s at the end",
 				       expected);
+	/* provider:event, most likely */
 	return sonde_expr_fail(parser->lexer.error, parser->lexer.text,
-			       token->offset, "expected %s instead of %.*s",
+			       token->offset, "expected %s instead of %.*s%s",
 			       expected, length,
-			       parser->lexer.text + token->offset);
+			       parser->lexer.text + token->offset,
+			       token->kind == SONDE_EXPR_TOKEN_COLON ?
+				       "; put names of events into quotes" :
+				       "");
 }
 
 static int next(struct parser *parser)
@@ -157,7 +161,8 @@ static int add_name(struct parser *parser, uint32_t *ret_name)
 		.path = sonde_pool_text(&expr->pool, path, length),
 		.length = length,
 		.offset = parser->token.offset,
-		.begin = token_is_word(parser, "begin"),
+		.begin = token_is_word(parser, "begin") ||
+			 token_is_word(parser, "$begin"),
 	};
 	if (!names[expr->nr_names].path)
 		return -ENOMEM;
@@ -526,4 +531,46 @@ const char *sonde_expr_name(const struct sonde_expr *expr, size_t i,
 		return name->path;
 	}
 	return NULL;
+}
+
+/* Whether `node` compares a name with a literal string. */
+static bool take_text(const struct sonde_expr *expr,
+		      const struct sonde_node *node,
+		      struct sonde_expr_text *ret_text)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct sonde_node *name = &expr->nodes[node->child[i]];
+		const struct sonde_node *text = &expr->nodes[node->child[!i]];
+		const struct sonde_node_literal *literal = &text->literal;
+
+		if (name->kind != SONDE_NODE_NAME ||
+		    text->kind != SONDE_NODE_VALUE ||
+		    literal->value.type != SONDE_EXPR_STRING)
+			continue;
+		*ret_text = (struct sonde_expr_text){
+			.name = expr->names[name->name].path,
+			.text = literal->glob ? literal->glob :
+						literal->value.text,
+			.length = literal->glob ? literal->glob_length :
+						  literal->value.length,
+			.is_glob = literal->glob,
+			.column = sonde_expr_column(expr->text, text->offset),
+		};
+		return true;
+	}
+	return false;
+}
+
+bool sonde_expr_next_text(const struct sonde_expr *expr, size_t *at,
+			  struct sonde_expr_text *ret_text)
+{
+	while (*at < expr->nr_nodes) {
+		const struct sonde_node *node = &expr->nodes[(*at)++];
+
+		if ((node->kind == SONDE_NODE_EQUAL ||
+		     node->kind == SONDE_NODE_UNEQUAL) &&
+		    take_text(expr, node, ret_text))
+			return true;
+	}
+	return false;
 }

@@ -13,12 +13,13 @@
  *    same slots, whichever way was taken; so the depth at each operation is
  *    known beforehand (native code uses registers for slots). It is at most
  *    SONDE_PROGRAM_STACK.
- * 3. Each operation finds what it takes: no number is taken for an address.
+ * 3. Each operation finds what it takes: no number is taken for an address. A
+ *    text's two slots come and go together: no jump keeps one without the other.
  * 4. Bases are among `bases`; texts lie inside the program, with a zero byte
  *    behind each.
  * 5. All operations can be reached.
- * 6. What END_... gives is of the program's type, and what env->call gives is
- *    taken only if it is of the type that is expected.
+ * 6. What END_... gives is of the program's type and alone on the stack, and
+ *    what env->call gives is taken only if it is of the type that is expected.
  * 7. A program that is called constant reads no field, no register, no memory.
  * 8. Numbers of registers are below SONDE_EXPR_REGISTERS; those of variables
  *    fit in 32 bits, and mean something to env->machine only.
@@ -82,7 +83,7 @@ sonde_program_texts(const struct sonde_program *program)
 
 /* What the verifier remembers of each operation. */
 struct sonde_program_state {
-	uint64_t texts; /* bit i: slot i is half of a text */
+	uint64_t texts; /* bit i: slots i and i + 1 are a text */
 	uint8_t depth;  /* slots in use */
 	bool reached;
 };
@@ -91,6 +92,11 @@ struct sonde_program_state {
  * Nothing beyond nr_ops and texts_bytes is looked at. */
 bool sonde_program_verify(const struct sonde_program *program,
 			  struct sonde_program_state *states);
+
+/* How many operations from the first on are sound, whatever the next one is: so
+ * tests make sound programs, one operation after the other. */
+uint32_t sonde_program_sound_ops(const struct sonde_program *program,
+				 struct sonde_program_state *states);
 
 /* ---- what ops.def says of an operation, for those who go by data ---- */
 

@@ -19,31 +19,69 @@ static bool is_number(uint64_t type)
 	       type == SONDE_EXPR_DOUBLE;
 }
 
-/* The `width` slots on top are all texts, or all numbers; takes them. */
-static bool take(struct sonde_program_state *state, unsigned int width,
-		 bool texts)
+/* ---- the stack ---- */
+
+enum cell {
+	CELL_NUMBER,
+	CELL_ADDRESS, /* of a text, whose length is the next */
+	CELL_LENGTH,
+};
+
+/* Of a slot that is in use. */
+static enum cell cell_at(const struct sonde_program_state *state, uint64_t slot)
 {
-	for (unsigned int i = 0; i < width; i++) {
-		if (state->depth == 0)
+	if (state->texts >> slot & 1)
+		return CELL_ADDRESS;
+	return slot && state->texts >> (slot - 1) & 1 ? CELL_LENGTH :
+							CELL_NUMBER;
+}
+
+/* Leaves the lowest `depth` slots, with all of each text or nothing of it. */
+static bool cut(struct sonde_program_state *state, uint8_t depth)
+{
+	if (depth > state->depth)
+		return false;
+	if (depth == state->depth)
+		return true;
+	if (cell_at(state, depth) == CELL_LENGTH)
+		return false;
+	state->depth = depth;
+	state->texts &= (UINT64_C(1) << depth) - 1;
+	return true;
+}
+
+static bool take(struct sonde_program_state *state,
+		 struct sonde_expr_op_shape shape)
+{
+	for (unsigned int i = 0; i < shape.numbers; i++) {
+		/* Of a text, it would be a half. */
+		if (state->depth < 1 || !cut(state, state->depth - 1))
 			return false;
-		state->depth--;
-		if ((state->texts >> state->depth & 1) != texts)
+	}
+	for (unsigned int i = 0; i < shape.texts; i++) {
+		if (state->depth < 2 ||
+		    cell_at(state, state->depth - 1u) != CELL_LENGTH ||
+		    !cut(state, state->depth - 2))
 			return false;
-		state->texts &= ~(UINT64_C(1) << state->depth);
 	}
 	return true;
 }
 
-static bool give(struct sonde_program_state *state, unsigned int width,
-		 bool texts)
+static bool give(struct sonde_program_state *state,
+		 struct sonde_expr_op_shape shape)
 {
-	for (unsigned int i = 0; i < width; i++) {
-		if (state->depth == SONDE_PROGRAM_STACK)
-			return false;
-		state->texts |= (uint64_t)texts << state->depth++;
+	if (state->depth + shape.numbers + 2u * shape.texts >
+	    SONDE_PROGRAM_STACK)
+		return false;
+	state->depth += shape.numbers;
+	for (unsigned int i = 0; i < shape.texts; i++) {
+		state->texts |= UINT64_C(1) << state->depth;
+		state->depth += 2;
 	}
 	return true;
 }
+
+/* ---- operations ---- */
 
 /* Control comes to operation `to` with that state. */
 static bool come(struct verifier *verifier, uint32_t to,
@@ -67,12 +105,8 @@ static bool check_jump(struct verifier *verifier, uint32_t at)
 	const struct sonde_expr_op *op = &verifier->program->ops[at];
 	struct sonde_program_state kept = verifier->now;
 
-	if (op->target <= at || op->keep > kept.depth)
-		return false;
-	kept.depth = op->keep;
-	if (kept.depth < SONDE_PROGRAM_STACK)
-		kept.texts &= (UINT64_C(1) << kept.depth) - 1;
-	return come(verifier, op->target, &kept);
+	return op->target > at && cut(&kept, op->keep) &&
+	       come(verifier, op->target, &kept);
 }
 
 static bool check_text(const struct sonde_program *program,
@@ -97,6 +131,8 @@ static bool check_operands(const struct sonde_program *program,
 	if (info->operands & SONDE_EXPR_OPERAND_TEXT &&
 	    !check_text(program, op))
 		return false;
+	if (info->operands & SONDE_EXPR_OPERAND_SENSE && op->sense > 1)
+		return false;
 	if (info->operands & SONDE_EXPR_OPERAND_CALL && info->gives.texts)
 		return op->number == SONDE_EXPR_STRING;
 	if (info->operands & SONDE_EXPR_OPERAND_CALL && info->gives.numbers)
@@ -120,14 +156,20 @@ static bool check_number(const struct sonde_expr_op *op,
 		return op->number >= 1 && op->number <= 64;
 	case SONDE_EXPR_OP_PICK:
 		return op->number < state->depth &&
-		       !(state->texts >> (state->depth - 1 - op->number) & 1);
+		       cell_at(state, state->depth - 1 - op->number) ==
+			       CELL_NUMBER;
 	default:
 		return true;
 	}
 }
 
-static bool check_end(const struct sonde_program *program, uint8_t code)
+/* What it ends with is at the stack's bottom. */
+static bool check_end(const struct sonde_program *program,
+		      const struct sonde_expr_op_info *info,
+		      const struct sonde_program_state *below, uint8_t code)
 {
+	if ((info->takes.numbers || info->takes.texts) && below->depth)
+		return false;
 	if (code == SONDE_EXPR_OP_END_NUMBER)
 		return is_number(program->type);
 	if (code == SONDE_EXPR_OP_END_TEXT)
@@ -151,35 +193,41 @@ static bool check_op(struct verifier *verifier, uint32_t at)
 	verifier->now = verifier->states[at];
 	if (!check_operands(program, op, info) ||
 	    !check_number(op, &verifier->now) ||
-	    !take(&verifier->now, info->takes.numbers, false) ||
-	    !take(&verifier->now, 2u * info->takes.texts, true))
+	    !take(&verifier->now, info->takes))
 		return false;
 	if (info->operands & SONDE_EXPR_OPERAND_JUMP &&
 	    !check_jump(verifier, at))
 		return false;
 	if (info->operands & SONDE_EXPR_OPERAND_END)
-		return check_end(program, op->code);
+		return check_end(program, info, &verifier->now, op->code);
 	if (op->code == SONDE_EXPR_OP_GO)
 		return true;
-	return give(&verifier->now, info->gives.numbers, false) &&
-	       give(&verifier->now, 2u * info->gives.texts, true) &&
+	return give(&verifier->now, info->gives) &&
 	       come(verifier, at + 1, &verifier->now);
+}
+
+uint32_t sonde_program_sound_ops(const struct sonde_program *program,
+				 struct sonde_program_state *states)
+{
+	struct verifier verifier = { .program = program, .states = states };
+	uint32_t nr = 0;
+
+	if (program->nr_ops == 0 || program->nr_ops > SONDE_PROGRAM_OPS ||
+	    program->texts_bytes > SONDE_PROGRAM_TEXTS ||
+	    program->type > SONDE_EXPR_STRING || program->constant > 1)
+		return 0;
+	for (uint32_t i = 0; i < program->nr_ops; i++)
+		states[i] = (struct sonde_program_state){ 0 };
+	states[0].reached = true;
+	while (nr < program->nr_ops && check_op(&verifier, nr))
+		nr++;
+	return nr;
 }
 
 bool sonde_program_verify(const struct sonde_program *program,
 			  struct sonde_program_state *states)
 {
-	struct verifier verifier = { .program = program, .states = states };
+	uint32_t nr = sonde_program_sound_ops(program, states);
 
-	if (program->nr_ops == 0 || program->nr_ops > SONDE_PROGRAM_OPS ||
-	    program->texts_bytes > SONDE_PROGRAM_TEXTS)
-		return false;
-	for (uint32_t i = 0; i < program->nr_ops; i++)
-		states[i] = (struct sonde_program_state){ 0 };
-	states[0].reached = true;
-	for (uint32_t i = 0; i < program->nr_ops; i++) {
-		if (!check_op(&verifier, i))
-			return false;
-	}
-	return true;
+	return nr && nr == program->nr_ops;
 }

@@ -105,6 +105,13 @@ static size_t find_label(void *ctx, uint32_t ref, const char *text,
 	return nr;
 }
 
+static const char *label_at(void *ctx, uint32_t ref, size_t i)
+{
+	(void)ctx;
+	(void)ref;
+	return i < SONDE_ARRAY_SIZE(labels) ? labels[i].text : NULL;
+}
+
 /* The index of a field; -1. */
 static int field_index(const char *path, size_t length)
 {
@@ -161,6 +168,7 @@ static int find(void *ctx, const char *path, size_t length,
 		.offset = field->offset,
 		.ref = (uint32_t)i,
 		.label = field->labels ? find_label : NULL,
+		.label_at = label_at,
 	};
 	if (field->how == CONSTANT)
 		ret_source->value = constant_of(field->name);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "expr/labels.h"
 #include "expr/program.h"
 #include "expr_model.h"
 #include "expr_unit.h"
@@ -251,10 +252,93 @@ static void labels_stand_for_their_ranges(void **state)
 			 1);
 }
 
+/* Of a kind of record where everything is a string. */
+static int find_string(void *ctx, const char *path, size_t length,
+		       struct sonde_expr_source *ret_source)
+{
+	(void)ctx;
+	(void)path;
+	(void)length;
+	*ret_source = (struct sonde_expr_source){ .how = SONDE_EXPR_CALL,
+						  .type = SONDE_EXPR_STRING };
+	return 0;
+}
+
+static const struct sonde_expr_labels *labels_of(const char *text)
+{
+	static struct sonde_expr_labels labels;
+	struct sonde_expr_error error;
+	struct sonde_expr_text found;
+	struct sonde_expr *expr;
+	size_t at = 0;
+
+	assert_int_equal(sonde_expr_parse(text, &error, &expr), 0);
+	labels.words[0] = '\0';
+	while (sonde_expr_next_text(expr, &at, &found)) {
+		sonde_expr_labels_begin(&labels, &found);
+		sonde_expr_labels_try(&labels, &model_scope);
+		if (sonde_expr_labels_odd(&labels))
+			break;
+	}
+	sonde_expr_free(expr);
+	return &labels;
+}
+
+static void labels_that_nothing_has_are_found(void **state)
+{
+	static const struct {
+		const char *text, *words;
+		uint32_t column;
+	} cases[] = {
+		{ "u8 == 1 || e8 == \"rad\"",
+		  "'e8' has no label 'rad'; did you mean 'red'?", 18 },
+		{ "\"seven\" != e8", "'e8' has no label 'seven'", 1 },
+		{ "e8 in (\"red\", \"bleu\")",
+		  "'e8' has no label 'bleu'; did you mean 'blue'?", 15 },
+		{ "e8 == \"red\" && ke == \"odd \\*\"", "", 0 },
+		{ "s == \"rad\" && nothing == \"rad\" && u8 == \"rad\"", "",
+		  0 },
+		{ "e8 == \"r*\"", "", 0 }, /* another error */
+		{ "e8 == 17", "", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(cases); i++) {
+		const struct sonde_expr_labels *labels =
+			labels_of(cases[i].text);
+
+		assert_string_equal(labels->words, cases[i].words);
+		if (*cases[i].words)
+			assert_int_equal(labels->text.column, cases[i].column);
+	}
+}
+
+static void a_label_that_one_kind_has_is_none_that_nothing_has(void **state)
+{
+	const struct sonde_expr_text text = { .name = "e8",
+					      .text = "rad",
+					      .length = 3 };
+	struct sonde_expr_labels labels;
+	struct sonde_expr_scope strings = model_scope;
+
+	(void)state;
+	sonde_expr_labels_begin(&labels, &text);
+	sonde_expr_labels_try(&labels, &model_scope);
+	assert_true(sonde_expr_labels_odd(&labels));
+	strings.find = find_string;
+	sonde_expr_labels_try(&labels, &strings);
+	assert_false(sonde_expr_labels_odd(&labels));
+	/* whatever comes later */
+	sonde_expr_labels_try(&labels, &model_scope);
+	assert_false(sonde_expr_labels_odd(&labels));
+}
+
 static void times_are_nanoseconds(void **state)
 {
 	(void)state;
 	check_true("begin == 1795176000123456789");
+	/* whatever field is called so */
+	check_true("$begin == begin && $begin + 2s > 12:00:02Z");
 	check_true("begin + 2s > 12:00:02Z && begin + 1.5s < 12:00:02Z");
 	check_true("2026-11-20T12:00:00Z == 1795176000000000000");
 	check_true("250us == 250000 && 1m == 60s && 2h == 7200000ms");
@@ -421,6 +505,9 @@ int main(void)
 		cmocka_unit_test(expressions_can_be_strings),
 		cmocka_unit_test(globs_match_where_stars_are_not_escaped),
 		cmocka_unit_test(labels_stand_for_their_ranges),
+		cmocka_unit_test(labels_that_nothing_has_are_found),
+		cmocka_unit_test(
+			a_label_that_one_kind_has_is_none_that_nothing_has),
 		cmocka_unit_test(times_are_nanoseconds),
 		cmocka_unit_test(sources_that_make_no_sense_are_refused),
 		cmocka_unit_test(what_no_record_can_change_is_constant),

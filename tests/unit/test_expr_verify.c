@@ -97,16 +97,16 @@ static void unknown_operations_are_refused(void **state)
 	assert_false(is_sound(&copy));
 }
 
-/* So many operations: empty texts, of which the last is the value. */
+/* So many operations: empty texts, and an end. */
 static void fill_with_texts(union copy *copy, uint32_t nr)
 {
 	memset(copy, 0, sizeof(*copy));
 	copy->program.nr_ops = nr;
 	copy->program.texts_bytes = 1;
-	copy->program.type = SONDE_EXPR_STRING;
+	copy->program.type = SONDE_EXPR_INT;
 	for (uint32_t i = 0; i < nr; i++)
 		copy->program.ops[i].code = i + 1 < nr ? SONDE_EXPR_OP_TEXT :
-							 SONDE_EXPR_OP_END_TEXT;
+							 SONDE_EXPR_OP_END_TRUE;
 }
 
 static void the_stack_neither_runs_dry_nor_over(void **state)
@@ -169,6 +169,92 @@ static void as_many_slots_are_not_enough(void **state)
 	assert_true(is_sound(&copy));
 	copy.program.ops[2].keep = 2;
 	copy.program.ops[5].keep = 2;
+	assert_false(is_sound(&copy));
+}
+
+/* TEXT..., a jump that keeps so many slots, and an operation that takes them.
+ */
+static bool keeps(uint32_t nr_texts, uint8_t kept, uint8_t then)
+{
+	union copy copy;
+	uint8_t codes[] = { SONDE_EXPR_OP_TEXT, SONDE_EXPR_OP_TEXT,
+			    SONDE_EXPR_OP_GO, then, SONDE_EXPR_OP_END_TRUE };
+	uint32_t skipped = 2 - nr_texts;
+
+	make_of(&copy, codes + skipped, SONDE_ARRAY_SIZE(codes) - skipped);
+	copy.program.ops[nr_texts].keep = kept;
+	copy.program.ops[nr_texts].target = nr_texts + 1;
+	copy.program.ops[nr_texts + 1].target = nr_texts + 2;
+	copy.program.ops[nr_texts + 1].keep = kept < 2 ? 0 : kept - 2;
+	return is_sound(&copy);
+}
+
+static void jumps_keep_texts_whole(void **state)
+{
+	(void)state;
+	assert_true(keeps(2, 4, SONDE_EXPR_OP_IF_GLOB));
+	assert_true(keeps(2, 2, SONDE_EXPR_OP_IF_GLOB));
+	assert_false(keeps(2, 3, SONDE_EXPR_OP_IF_GLOB));
+	assert_false(keeps(2, 1, SONDE_EXPR_OP_NUMBER));
+	assert_false(keeps(2, 3, SONDE_EXPR_OP_POP));
+	assert_true(keeps(1, 0, SONDE_EXPR_OP_NUMBER));
+	assert_false(keeps(1, 1, SONDE_EXPR_OP_POP));
+}
+
+/* Two halves of two texts aren't one: the second's length is no address. */
+static void halves_of_texts_are_no_text(void **state)
+{
+	static const uint8_t codes[] = {
+		SONDE_EXPR_OP_TEXT,    SONDE_EXPR_OP_GO, SONDE_EXPR_OP_TEXT,
+		SONDE_EXPR_OP_TEXT,    SONDE_EXPR_OP_GO, SONDE_EXPR_OP_IF_GLOB,
+		SONDE_EXPR_OP_END_TRUE
+	};
+	union copy copy;
+
+	(void)state;
+	make_of(&copy, codes, SONDE_ARRAY_SIZE(codes));
+	copy.program.ops[1].target = 2;
+	copy.program.ops[4].target = 5;
+	copy.program.ops[5].target = 6;
+	copy.program.ops[1].keep = 2;
+	copy.program.ops[4].keep = 4;
+	copy.program.ops[5].keep = 2;
+	assert_true(is_sound(&copy));
+	copy.program.ops[1].keep = 1;
+	assert_false(is_sound(&copy));
+}
+
+static void ends_find_their_value_alone(void **state)
+{
+	static const uint8_t text_below[] = { SONDE_EXPR_OP_TEXT,
+					      SONDE_EXPR_OP_NUMBER,
+					      SONDE_EXPR_OP_END_NUMBER };
+	static const uint8_t number_below[] = { SONDE_EXPR_OP_NUMBER,
+						SONDE_EXPR_OP_TEXT,
+						SONDE_EXPR_OP_END_TEXT };
+	union copy copy;
+
+	(void)state;
+	make_of(&copy, text_below, SONDE_ARRAY_SIZE(text_below));
+	assert_false(is_sound(&copy));
+	copy.program.ops[2].code = SONDE_EXPR_OP_END_TRUE;
+	assert_true(is_sound(&copy));
+	make_of(&copy, number_below, SONDE_ARRAY_SIZE(number_below));
+	copy.program.type = SONDE_EXPR_STRING;
+	assert_false(is_sound(&copy));
+}
+
+static void senses_and_types_are_in_range(void **state)
+{
+	union copy copy;
+
+	(void)state;
+	make("u8 == 3", &copy);
+	find_op(&copy, SONDE_EXPR_OP_IF_MEM8_IS)->sense = 2;
+	assert_false(is_sound(&copy));
+	make_of(&copy, (uint8_t[]){ SONDE_EXPR_OP_END_MISSING }, 1);
+	assert_true(is_sound(&copy));
+	copy.program.type = SONDE_EXPR_STRING + 1;
 	assert_false(is_sound(&copy));
 }
 
@@ -283,6 +369,10 @@ int main(void)
 		cmocka_unit_test(unknown_operations_are_refused),
 		cmocka_unit_test(the_stack_neither_runs_dry_nor_over),
 		cmocka_unit_test(as_many_slots_are_not_enough),
+		cmocka_unit_test(jumps_keep_texts_whole),
+		cmocka_unit_test(halves_of_texts_are_no_text),
+		cmocka_unit_test(ends_find_their_value_alone),
+		cmocka_unit_test(senses_and_types_are_in_range),
 		cmocka_unit_test(ways_meet_with_equal_stacks),
 		cmocka_unit_test(numbers_are_no_addresses),
 		cmocka_unit_test(bases_and_texts_are_those_of_the_program),

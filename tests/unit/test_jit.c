@@ -23,6 +23,7 @@
 #include "expr_model.h"
 #include "expr_unit.h"
 #include "jit_run.h"
+#include "program_make.h"
 
 #define ROUNDS 30000
 #define SIZE   2048
@@ -221,6 +222,70 @@ static void code_does_what_the_evaluator_does(void **state)
 		assert_true(counts.outcomes[i] > 100);
 }
 
+static bool is_native(uint8_t code)
+{
+	const struct sonde_expr_op_info *info = &sonde_expr_op_infos[code];
+	const unsigned int others = SONDE_EXPR_OPERAND_TEXT |
+				    SONDE_EXPR_OPERAND_CALL |
+				    SONDE_EXPR_OPERAND_MEM;
+
+	return !(info->operands & others) && !info->takes.texts;
+}
+
+/* Not only those that a compiler makes. Of those that aren't true, native code
+ * doesn't know END_FAULT from others: it tells of a fault when one happens. */
+static void check_truth(const struct sonde_program *program,
+			struct agent_world *world, unsigned int choice,
+			struct counts *counts)
+{
+	enum jit_outcome expected = evaluate(program, world);
+	enum jit_outcome got;
+	char listing[4096];
+	int rc = jit_run_probe(program, world->registers, choice, &got);
+
+	if (rc == -EOPNOTSUPP)
+		return;
+	assert_int_equal(rc, 0);
+	counts->native++;
+	counts->outcomes[got]++;
+	if ((got == JIT_TRUE) == (expected == JIT_TRUE))
+		return;
+	(void)sonde_program_disassemble(program, listing, sizeof(listing));
+	fail_msg("%sis %d, not %d (%s)", listing, got, expected, jit_run_hex());
+}
+
+static void all_short_programs_do_what_the_evaluator_does(void **state)
+{
+	static const struct made_alphabet alphabet = {
+		.numbers = 2,
+		.texts = 1,
+		.senses = 2,
+		.keeps = 3,
+		.type = SONDE_EXPR_INT,
+		.has = is_native,
+	};
+	static struct agent_world world;
+	static struct made_walk walk;
+	static union made made;
+	uint64_t seed = 12;
+	const struct model_random random = { next_random, &seed };
+	struct counts counts = { 0 };
+
+	(void)state;
+	agent_world_fill(&world, &random);
+	world.byte = byte_of_memory;
+	world.ctx = jit_run_memory();
+	for (uint32_t length = 1; length <= 4; length++) {
+		made_walk(&walk, &alphabet, length, &made);
+		while (made_next(&walk))
+			check_truth(&made.program, &world,
+				    (unsigned int)next_random(&seed), &counts);
+	}
+	print_message("%zu in native code\n", counts.native);
+	assert_true(counts.native > 1000);
+	assert_true(counts.outcomes[JIT_TRUE] > 100);
+}
+
 /* ---- what GDB compiled ---- */
 
 static bool byte_of_case(void *ctx, uint64_t address, uint8_t *ret_byte)
@@ -330,6 +395,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(conditions_become_few_instructions),
 		cmocka_unit_test(code_does_what_the_evaluator_does),
+		cmocka_unit_test(all_short_programs_do_what_the_evaluator_does),
 		cmocka_unit_test(
 			code_of_the_corpus_does_what_the_evaluator_does),
 		cmocka_unit_test(functions_do_what_the_evaluator_does),

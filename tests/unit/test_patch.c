@@ -583,6 +583,90 @@ static void other_bytes_are_not_overwritten(void **state)
 	check_bytes(&pair_window, pair_window.bytes);
 }
 
+/* ---- text that is opened ---- */
+
+static void check_protection(void)
+{
+	struct sonde_mappings mappings;
+	size_t nr = 0;
+
+	assert_int_equal(sonde_process_mappings(child, &mappings), 0);
+	for (size_t i = 0; i < mappings.nr; i++) {
+		const struct sonde_mapping *m = &mappings.list[i];
+
+		if (m->start > CODE || m->end <= CODE)
+			continue;
+		assert_true(m->readable && m->executable && !m->writable);
+		nr++;
+	}
+	sonde_mappings_free(&mappings);
+	assert_int_equal(nr, 1);
+}
+
+/* What the servant does where the kernel makes it. */
+static void read_only_text_is_opened_for_the_moment(void **state)
+{
+	(void)state;
+	shared->jumps_inside = true;
+	start(run_threads);
+	process->opens_text = true;
+	in_and_out(&pair_window, PUNNED_AT, ROUNDS);
+	check_protection();
+}
+
+/* A call in between fails. */
+static void text_is_closed_whatever_happens(void **state)
+{
+	struct sonde_remote_call calls[] = {
+		{ .number = SYS_mprotect,
+		  .args = { CODE, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC } },
+		{ .number = SYS_close, .args = { UINT32_MAX } },
+		{ .number = SYS_munmap, .args = { CODE, PAGE } },
+		{ .number = SYS_mprotect,
+		  .always = 1,
+		  .args = { CODE, PAGE, PROT_READ | PROT_EXEC } },
+	};
+
+	(void)state;
+	start(run_threads);
+	assert_int_equal(sonde_process_call(process, calls, 4), 0);
+	assert_int_equal(calls[1].result, -EBADF);
+	check_protection();
+	await_rounds(2 * NR_THREADS);
+}
+
+/* The same code, of a file that can be written. */
+static void share_code(void)
+{
+	const int fd = memfd_create("code", MFD_CLOEXEC);
+
+	map_code();
+	/* NOLINTBEGIN(performance-no-int-to-ptr): a fixed place */
+	if (write(fd, (const void *)(uintptr_t)CODE, PAGE) != PAGE ||
+	    mmap((void *)(uintptr_t)CODE, PAGE, PROT_READ | PROT_EXEC,
+		 MAP_SHARED | MAP_FIXED, fd, 0) == MAP_FAILED)
+		_exit(1);
+	/* NOLINTEND(performance-no-int-to-ptr) */
+	sonde_store_release(&shared->ready, 1);
+	for (;;)
+		pause();
+}
+
+static void a_file_is_never_changed(void **state)
+{
+	struct sonde_patch patch;
+	struct pads pads;
+
+	(void)state;
+	start(share_code);
+	process->opens_text = true;
+	pads = make_pads(PUNNED_AT);
+	patch = lead(&pair_window, make_pad(&pads, &pair_window));
+	assert_int_equal(sonde_patch_apply(process, &patch, 1), -EACCES);
+	check_bytes(&pair_window, pair_window.bytes);
+	check_protection();
+}
+
 /* Each runs into int3s afterwards; also the one that waited meanwhile. */
 static void threads_that_block_all_signals_are_no_matter(void **state)
 {
@@ -869,6 +953,9 @@ int main(void)
 		A_TEST(a_thread_inside_a_free_window_makes_it_refused),
 		A_TEST(a_thread_stopped_outside_is_no_hindrance),
 		A_TEST(other_bytes_are_not_overwritten),
+		A_TEST(read_only_text_is_opened_for_the_moment),
+		A_TEST(text_is_closed_whatever_happens),
+		A_TEST(a_file_is_never_changed),
 		A_TEST(threads_that_block_all_signals_are_no_matter),
 		A_TEST(a_handler_is_called_as_the_kernel_would),
 		A_TEST(a_handler_that_is_set_later_is_kept),
