@@ -58,11 +58,10 @@ static bool list_text(const struct sonde_text *text,
 		      struct fuzz_found *ret_found)
 {
 	struct sonde_list_sink sink = fuzz_sink(ret_found);
-	char words[512] = "";
-	int error = sonde_list_trace(text->bytes, text->size, &sink, words,
-				     sizeof(words));
+	struct sonde_schema_error words = { .text = "" };
+	int error = fuzz_list_trace(text->bytes, text->size, &sink, &words);
 
-	FUZZ_CHECK(error == 0 || strstr(words, "too many lengths"));
+	FUZZ_CHECK(error == 0 || strstr(words.text, "too many lengths"));
 	return error == 0;
 }
 

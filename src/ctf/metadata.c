@@ -6,7 +6,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "ctf/names.h"
@@ -24,7 +26,20 @@ static int write_all(const struct sonde_ctf_metadata *metadata, int fd)
 				metadata->preamble.size);
 }
 
-int sonde_ctf_metadata_rewrite(struct sonde_ctf_metadata *metadata)
+/* Whether the file that we write is still the one that readers find. */
+static bool is_whole(const struct sonde_ctf_metadata *metadata)
+{
+	struct stat ours;
+	struct stat named;
+
+	return !fstat(metadata->fd, &ours) &&
+	       !fstatat(metadata->dir, SONDE_CTF_METADATA, &named,
+			AT_SYMLINK_NOFOLLOW) &&
+	       ours.st_dev == named.st_dev && ours.st_ino == named.st_ino &&
+	       (uint64_t)ours.st_size == metadata->file_size;
+}
+
+static int rewrite(struct sonde_ctf_metadata *metadata)
 {
 	struct sonde_ctf_name hidden;
 	int error = metadata->preamble.error;
@@ -34,9 +49,10 @@ int sonde_ctf_metadata_rewrite(struct sonde_ctf_metadata *metadata)
 		error = metadata->body.error;
 	if (error)
 		return error;
+	if (metadata->fd >= 0 && !is_whole(metadata))
+		metadata->was_harmed = true;
 	sonde_ctf_name_hidden(&hidden, SONDE_CTF_METADATA);
-	fd = sonde_ctf_open(metadata->dir, hidden.text,
-			    O_WRONLY | O_CREAT | O_TRUNC);
+	fd = sonde_ctf_create(metadata->dir, hidden.text, O_RDWR);
 	if (fd < 0)
 		return fd;
 	error = write_all(metadata, fd);
@@ -54,6 +70,14 @@ int sonde_ctf_metadata_rewrite(struct sonde_ctf_metadata *metadata)
 	metadata->synced = metadata->body.size;
 	metadata->file_size = metadata->preamble.size + metadata->body.size;
 	return 0;
+}
+
+int sonde_ctf_metadata_rewrite(struct sonde_ctf_metadata *metadata)
+{
+	int error = rewrite(metadata);
+
+	metadata->is_behind = error != 0;
+	return error;
 }
 
 /* The size of the first block at `text`. */
@@ -131,6 +155,63 @@ int sonde_ctf_metadata_sync(struct sonde_ctf_metadata *metadata)
 	while (!error && metadata->synced < metadata->body.size)
 		error = append_some(metadata);
 	return error;
+}
+
+/* The next byte of text, empty lines passed over; NULL at its end. */
+static const char *next_byte(const char *at, const char *end)
+{
+	while (at < end && *at == '\n')
+		at++;
+	return at < end ? at : NULL;
+}
+
+/* Takes `text` off the file's bytes from `at` on; NULL if they differ. */
+static const char *match(const char *at, const char *end, const char *text,
+			 size_t size)
+{
+	const char *text_end = text + size;
+	const char *wanted;
+	const char *found;
+
+	for (; (wanted = next_byte(text, text_end)); text = wanted + 1) {
+		found = next_byte(at, end);
+		if (!found || *found != *wanted)
+			return NULL;
+		at = found + 1;
+	}
+	return at;
+}
+
+/* Whether the file holds what was written to it: it may have been cut, and
+ * grown again since. */
+static bool has_content(const struct sonde_ctf_metadata *metadata)
+{
+	char *bytes = malloc(metadata->file_size + 1);
+	const char *end = bytes + metadata->file_size;
+	const char *at = bytes;
+
+	if (!bytes || metadata->is_behind) {
+		free(bytes);
+		return true; /* it can't be known */
+	}
+	if (sonde_ctf_pread(metadata->fd, bytes, metadata->file_size, 0) !=
+	    (ssize_t)metadata->file_size)
+		at = NULL;
+	if (at)
+		at = match(at, end, metadata->preamble.bytes,
+			   metadata->preamble.size);
+	if (at)
+		at = match(at, end, metadata->body.bytes, metadata->synced);
+	free(bytes);
+	return at != NULL;
+}
+
+int sonde_ctf_metadata_heal(struct sonde_ctf_metadata *metadata)
+{
+	if (is_whole(metadata) && has_content(metadata))
+		return 0;
+	metadata->was_harmed = true;
+	return sonde_ctf_metadata_rewrite(metadata);
 }
 
 void sonde_ctf_metadata_fini(struct sonde_ctf_metadata *metadata)

@@ -19,6 +19,7 @@
 #ifndef CTF_METADATA_H
 #define CTF_METADATA_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ctf/text.h"
@@ -30,6 +31,8 @@ struct sonde_ctf_metadata {
 	struct sonde_text body;
 	size_t synced;      /* of the body: how much is in the file */
 	uint64_t file_size; /* empty lines included */
+	bool is_behind;     /* the preamble is newer than the file */
+	bool was_harmed;    /* somebody else removed or changed it */
 };
 
 /* Write all of it to a new file, which takes the place of the old one. */
@@ -37,6 +40,9 @@ int sonde_ctf_metadata_rewrite(struct sonde_ctf_metadata *metadata);
 
 /* Write what was added to the body since. */
 int sonde_ctf_metadata_sync(struct sonde_ctf_metadata *metadata);
+
+/* Write it again if it isn't what was written, or isn't there any more. */
+int sonde_ctf_metadata_heal(struct sonde_ctf_metadata *metadata);
 
 void sonde_ctf_metadata_fini(struct sonde_ctf_metadata *metadata);
 

@@ -35,10 +35,10 @@ void sonde_ctf_name_hidden(struct sonde_ctf_name *ret_name, const char *name)
 void sonde_ctf_name_index(struct sonde_ctf_name *ret_visible,
 			  struct sonde_ctf_name *ret_hidden, const char *name)
 {
-	(void)snprintf(ret_visible->text, sizeof(ret_visible->text),
-		       SONDE_CTF_INDEX_DIR "/%s.idx", name);
+	(void)snprintf(ret_visible->text, sizeof(ret_visible->text), "%s.idx",
+		       name);
 	(void)snprintf(ret_hidden->text, sizeof(ret_hidden->text),
-		       SONDE_CTF_INDEX_DIR "/.%s.idx.new", name);
+		       ".%s.idx.new", name);
 }
 
 bool sonde_ctf_name_is_hidden(const char *name)

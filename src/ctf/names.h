@@ -31,6 +31,7 @@ bool sonde_ctf_name_valid(const char *name);
 void sonde_ctf_name_stream(struct sonde_ctf_name *ret_name, const char *stream,
 			   uint32_t file_nr);
 void sonde_ctf_name_hidden(struct sonde_ctf_name *ret_name, const char *name);
+/* In the directory for indexes. */
 void sonde_ctf_name_index(struct sonde_ctf_name *ret_visible,
 			  struct sonde_ctf_name *ret_hidden, const char *name);
 

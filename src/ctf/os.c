@@ -5,10 +5,12 @@
 #include "ctf/os.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "ctf/place.h"
+#include "sys/write.h"
 
 int (*sonde_ctf_fault)(const char *call);
 
@@ -17,17 +19,11 @@ static int fault(const char *call)
 	return sonde_ctf_fault ? sonde_ctf_fault(call) : 0;
 }
 
-int sonde_ctf_open(int dir, const char *name, int flags)
+int sonde_ctf_create(int dir, const char *name, int access)
 {
 	int error = fault("open");
-	int fd;
 
-	if (error)
-		return error;
-	do {
-		fd = openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW, 0666);
-	} while (fd < 0 && errno == EINTR);
-	return fd < 0 ? -errno : fd;
+	return error ? error : sonde_place_file_below(dir, name, access);
 }
 
 int sonde_ctf_mkdir(int dir, const char *name)
@@ -36,30 +32,14 @@ int sonde_ctf_mkdir(int dir, const char *name)
 
 	if (error)
 		return error;
-	return mkdirat(dir, name, 0777) ? -errno : 0;
+	return sonde_place_make_below(dir, name, false);
 }
 
 int sonde_ctf_pwrite(int fd, const void *data, size_t size, uint64_t offset)
 {
-	const char *bytes = data;
 	int error = fault("pwrite");
 
-	if (error)
-		return error;
-	while (size > 0) {
-		ssize_t n = pwrite(fd, bytes, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0)
-			return -EIO;
-		bytes += n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
+	return error ? error : sonde_pwrite_all(fd, data, size, offset);
 }
 
 int sonde_ctf_truncate(int fd, uint64_t size)

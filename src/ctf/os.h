@@ -18,7 +18,10 @@
 
 extern int (*sonde_ctf_fault)(const char *call);
 
-int sonde_ctf_open(int dir, const char *name, int flags);
+/* A new file for us alone; `access` is O_WRONLY or O_RDWR. What a failure of
+ * ours left under that name is removed. */
+int sonde_ctf_create(int dir, const char *name, int access);
+/* A new directory for us alone; its descriptor. */
 int sonde_ctf_mkdir(int dir, const char *name);
 int sonde_ctf_pwrite(int fd, const void *data, size_t size, uint64_t offset);
 int sonde_ctf_truncate(int fd, uint64_t size);

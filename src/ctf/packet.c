@@ -5,12 +5,12 @@
 #include "ctf/packet.h"
 
 #include <endian.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
 
@@ -80,22 +80,6 @@ void sonde_ctf_index_fini(struct sonde_ctf_index *index)
 	*index = (struct sonde_ctf_index){ 0 };
 }
 
-/* Room for one more entry. */
-static int index_grow(struct sonde_ctf_index *index)
-{
-	uint32_t room = index->room ? 2 * index->room : 64;
-	void *entries;
-
-	if (index->nr < index->room)
-		return 0;
-	entries = realloc(index->entries, room * sizeof(*index->entries));
-	if (!entries)
-		return -ENOMEM;
-	index->entries = entries;
-	index->room = room;
-	return 0;
-}
-
 void sonde_ctf_index_add(struct sonde_ctf_index *index,
 			 const struct sonde_ctf_packet *packet)
 {
@@ -103,7 +87,8 @@ void sonde_ctf_index_add(struct sonde_ctf_index *index,
 	uint64_t *entry;
 
 	if (!index->error)
-		index->error = index_grow(index);
+		index->error =
+			SONDE_GROW(index->entries, index->nr, index->room);
 	if (index->error)
 		return;
 	entry = index->entries[index->nr++];
@@ -143,7 +128,7 @@ int sonde_ctf_index_write(struct sonde_ctf_index *index, int dir,
 	if (error)
 		return error;
 	sonde_ctf_name_index(&visible, &hidden, name);
-	fd = sonde_ctf_open(dir, hidden.text, O_WRONLY | O_CREAT | O_TRUNC);
+	fd = sonde_ctf_create(dir, hidden.text, O_WRONLY);
 	if (fd < 0)
 		return fd;
 	error = write_index(index, fd);

@@ -87,7 +87,8 @@ void sonde_ctf_index_fini(struct sonde_ctf_index *index);
 void sonde_ctf_index_add(struct sonde_ctf_index *index,
 			 const struct sonde_ctf_packet *packet);
 
-/* Write index/<name>.idx below `dir`, at once, and forget the entries. */
+/* Write <name>.idx in `dir`, the one for indexes, at once, and forget the
+ * entries. */
 int sonde_ctf_index_write(struct sonde_ctf_index *index, int dir,
 			  const char *name);
 

@@ -19,11 +19,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "base/uuid.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
 #include "ctf/packet.h"
+#include "ctf/place.h"
 #include "ctf/trace.h"
 
 /* The preamble is shorter, but for an environment of exceptional size. */
@@ -31,6 +33,7 @@
 
 struct repair {
 	int dir;
+	int index_dir; /* -1: there is none yet */
 	uint8_t uuid[16];
 	struct sonde_ctf_repair_report report;
 };
@@ -55,14 +58,12 @@ static bool parse_uuid(const char *text, uint8_t uuid[16])
 static bool parse_uuid_numbers(const char *text, uint8_t uuid[16])
 {
 	for (int i = 0; i < 16; i++) {
-		char *end;
-		unsigned long value = strtoul(text, &end, 10);
+		uint64_t value;
 
-		if (end == text || value > UINT8_MAX ||
-		    *end != (i < 15 ? ',' : ']'))
+		if (!sonde_number_take(&text, 10, UINT8_MAX, &value) ||
+		    *text++ != (i < 15 ? ',' : ']'))
 			return false;
 		uuid[i] = (uint8_t)value;
-		text = end + 1;
 	}
 	return true;
 }
@@ -101,7 +102,7 @@ static int read_metadata(struct repair *repair)
 {
 	char *text = calloc(1, PREAMBLE_MAX + 1);
 	int fd = openat(repair->dir, SONDE_CTF_METADATA,
-			O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+			O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	int error = -EINVAL;
 
 	if (text && fd >= 0 && sonde_ctf_pread(fd, text, PREAMBLE_MAX, 0) > 0 &&
@@ -198,18 +199,22 @@ static bool has_index(const struct repair *repair, const char *name)
 	struct sonde_ctf_name hidden;
 
 	sonde_ctf_name_index(&visible, &hidden, name);
-	return faccessat(repair->dir, visible.text, F_OK, 0) == 0;
+	return repair->index_dir >= 0 &&
+	       faccessat(repair->index_dir, visible.text, F_OK, 0) == 0;
 }
 
-static int write_index(const struct repair *repair, const char *name,
+static int write_index(struct repair *repair, const char *name,
 		       struct walk *walk)
 {
 	if (has_index(repair, name))
 		return 0;
-	if (mkdirat(repair->dir, SONDE_CTF_INDEX_DIR, 0777) && errno != EEXIST)
-		return -errno;
+	if (repair->index_dir < 0)
+		repair->index_dir = sonde_place_make_below(
+			repair->dir, SONDE_CTF_INDEX_DIR, false);
+	if (repair->index_dir < 0)
+		return repair->index_dir;
 	sonde_ctf_index_add(&walk->index, &walk->last);
-	return sonde_ctf_index_write(&walk->index, repair->dir, name);
+	return sonde_ctf_index_write(&walk->index, repair->index_dir, name);
 }
 
 static int repair_open_file(struct repair *repair, int fd, const char *name)
@@ -264,11 +269,11 @@ static int repair_file(struct repair *repair, const char *name)
 
 /* Call `visit` with the name of each entry of a directory; the first error is
  * returned, and does not keep it from going on. */
-static int each_entry(struct repair *repair, const char *path,
+static int each_entry(struct repair *repair, int dir,
 		      int (*visit)(struct repair *repair, const char *name))
 {
 	struct dirent **entries = NULL;
-	int count = scandirat(repair->dir, path, &entries, NULL, NULL);
+	int count = scandirat(dir, ".", &entries, NULL, NULL);
 	int error = count < 0 ? -errno : 0;
 
 	for (int i = 0; i < count; i++) {
@@ -290,36 +295,44 @@ static int remove_hidden(struct repair *repair, const char *name)
 
 static int remove_hidden_index(struct repair *repair, const char *name)
 {
-	char path[512];
-
-	if (!sonde_ctf_name_is_hidden(name))
-		return 0;
-	(void)snprintf(path, sizeof(path), SONDE_CTF_INDEX_DIR "/%s", name);
-	return sonde_ctf_unlink(repair->dir, path);
+	return sonde_ctf_name_is_hidden(name) ?
+		       sonde_ctf_unlink(repair->index_dir, name) :
+		       0;
 }
 
-int sonde_ctf_repair(const char *dir,
-		     struct sonde_ctf_repair_report *ret_report)
+int sonde_ctf_repair_at(int dir, struct sonde_ctf_repair_report *ret_report)
 {
-	struct repair repair = { .dir = -1 };
-	int error;
+	struct repair repair = { .dir = dir };
+	int error = read_metadata(&repair);
 	int one;
 
-	repair.dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (repair.dir < 0)
-		return -errno;
-	error = read_metadata(&repair);
-	if (!error) {
-		error = each_entry(&repair, ".", remove_hidden);
-		one = each_entry(&repair, SONDE_CTF_INDEX_DIR,
+	if (error)
+		return error;
+	repair.index_dir = sonde_place_open_below(dir, SONDE_CTF_INDEX_DIR);
+	error = each_entry(&repair, dir, remove_hidden);
+	if (repair.index_dir >= 0) {
+		one = each_entry(&repair, repair.index_dir,
 				 remove_hidden_index);
-		if (!error && one != -ENOENT)
-			error = one;
-		one = each_entry(&repair, ".", repair_file);
 		error = error ? error : one;
 	}
-	(void)close(repair.dir);
+	one = each_entry(&repair, dir, repair_file);
+	error = error ? error : one;
+	if (repair.index_dir >= 0)
+		(void)close(repair.index_dir);
 	if (!error && ret_report)
 		*ret_report = repair.report;
+	return error;
+}
+
+int sonde_ctf_repair(const char *path,
+		     struct sonde_ctf_repair_report *ret_report)
+{
+	int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int error;
+
+	if (dir < 0)
+		return -errno;
+	error = sonde_ctf_repair_at(dir, ret_report);
+	(void)close(dir); /* nothing was written by it */
 	return error;
 }

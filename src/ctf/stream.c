@@ -136,8 +136,7 @@ static int make_hidden_file(struct sonde_ctf_stream *stream)
 	int error;
 
 	file_names(stream, file.nr, &visible, &hidden);
-	file.fd = sonde_ctf_open(stream->trace->dir, hidden.text,
-				 O_RDWR | O_CREAT | O_TRUNC);
+	file.fd = sonde_ctf_create(stream->trace->dir, hidden.text, O_RDWR);
 	if (file.fd < 0)
 		return file.fd;
 	error = set_file_size(stream, file.fd, &file.size);
@@ -352,8 +351,8 @@ static int finish_file(struct sonde_ctf_stream *stream)
 	if (!error) {
 		sonde_ctf_name_stream(&visible, stream->name, file->nr);
 		sonde_ctf_index_add(&stream->index, &stream->last);
-		error = sonde_ctf_index_write(&stream->index,
-					      stream->trace->dir, visible.text);
+		error = sonde_ctf_index_write(
+			&stream->index, stream->trace->index_dir, visible.text);
 	}
 	(void)close(file->fd);
 	file->fd = -1;
@@ -387,6 +386,7 @@ static int link_new_file(struct sonde_ctf_stream *stream)
 	stream->visible = stream->hidden;
 	stream->hidden.fd = -1;
 	stream->nr_files++;
+	stream->trace->nr_files++;
 	if (!stream->has_last)
 		sonde_ctf_index_add(&stream->index, &stream->opening);
 	return 0;

@@ -19,6 +19,7 @@
 #include "ctf/names.h"
 #include "ctf/os.h"
 #include "ctf/packet.h"
+#include "ctf/place.h"
 #include "ctf/trace_state.h"
 #include "ctf/tsdl.h"
 #include "event/desc.h"
@@ -204,62 +205,14 @@ static void free_config(struct sonde_ctf_config *config)
 	free_copy(config->clock.description);
 }
 
-static int not_dots(const struct dirent *entry)
-{
-	return strcmp(entry->d_name, ".") != 0 &&
-	       strcmp(entry->d_name, "..") != 0;
-}
-
-static int check_empty(int dir)
-{
-	struct dirent **entries = NULL;
-	int count = scandirat(dir, ".", &entries, not_dots, NULL);
-
-	if (count < 0)
-		return -errno;
-	for (int i = 0; i < count; i++)
-		free(entries[i]);
-	free(entries);
-	return count ? -ENOTEMPTY : 0;
-}
-
-/* Open the directory, made if there is none. */
-static int open_dir(const char *path, bool *ret_made)
-{
-	int error = sonde_ctf_mkdir(AT_FDCWD, path);
-	int dir;
-
-	if (error && error != -EEXIST)
-		return error;
-	*ret_made = !error;
-	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return -errno;
-	error = check_empty(dir);
-	if (error) {
-		(void)close(dir);
-		return error;
-	}
-	return dir;
-}
-
-int sonde_ctf_directory_make(const char *dir)
-{
-	bool made;
-	int fd = open_dir(dir, &made);
-
-	if (fd < 0)
-		return fd;
-	(void)close(fd); /* it was only looked into */
-	return 0;
-}
-
 static void free_trace(struct sonde_ctf_trace *trace)
 {
 	sonde_ctf_metadata_fini(&trace->metadata);
 	free_config(&trace->config);
 	if (trace->dir >= 0)
 		(void)close(trace->dir);
+	if (trace->index_dir >= 0)
+		(void)close(trace->index_dir);
 	free(trace->classes);
 	free(trace);
 }
@@ -282,35 +235,27 @@ static int write_preamble(struct sonde_ctf_trace *trace)
 	return error ? error : sonde_ctf_metadata_rewrite(&trace->metadata);
 }
 
-/* Make the directory and what is in it; on error leave nothing behind. */
-static int populate(struct sonde_ctf_trace *trace, const char *path)
+/* Make what is in the directory; on error leave nothing behind. */
+static int populate(struct sonde_ctf_trace *trace, int dir)
 {
-	bool made = false;
-	bool made_index;
 	int error;
 
-	trace->dir = open_dir(path, &made);
+	trace->dir = fcntl(dir, F_DUPFD_CLOEXEC, 0);
 	if (trace->dir < 0)
-		return trace->dir;
+		return -errno;
 	trace->metadata.dir = trace->dir;
-	error = sonde_ctf_mkdir(trace->dir, SONDE_CTF_INDEX_DIR);
-	made_index = !error;
-	if (!error)
-		error = write_preamble(trace);
-	if (error) {
-		/* Another recorder may have come between. */
-		if (made_index)
-			(void)unlinkat(trace->dir, SONDE_CTF_INDEX_DIR,
-				       AT_REMOVEDIR);
-		if (made)
-			(void)rmdir(path);
-	}
+	trace->index_dir = sonde_ctf_mkdir(trace->dir, SONDE_CTF_INDEX_DIR);
+	if (trace->index_dir < 0)
+		return trace->index_dir;
+	error = write_preamble(trace);
+	if (error)
+		(void)unlinkat(trace->dir, SONDE_CTF_INDEX_DIR, AT_REMOVEDIR);
 	return error;
 }
 
-int sonde_ctf_trace_create(const char *dir,
-			   const struct sonde_ctf_config *config,
-			   struct sonde_ctf_trace **ret_trace)
+int sonde_ctf_trace_create_at(int dir, const char *name,
+			      const struct sonde_ctf_config *config,
+			      struct sonde_ctf_trace **ret_trace)
 {
 	struct sonde_ctf_trace *trace;
 	int error;
@@ -321,8 +266,9 @@ int sonde_ctf_trace_create(const char *dir,
 	if (!trace)
 		return -ENOMEM;
 	trace->dir = -1;
+	trace->index_dir = -1;
 	trace->metadata.fd = -1;
-	error = copy_config(&trace->config, config, dir);
+	error = copy_config(&trace->config, config, name);
 	if (!error)
 		error = make_uuid(trace->config.uuid);
 	if (!error) {
@@ -333,6 +279,26 @@ int sonde_ctf_trace_create(const char *dir,
 		free_trace(trace);
 	else
 		*ret_trace = trace;
+	return error;
+}
+
+int sonde_ctf_trace_create(const char *dir,
+			   const struct sonde_ctf_config *config,
+			   struct sonde_ctf_trace **ret_trace)
+{
+	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_place_error words;
+	int error = config_valid(config) ? 0 : -EINVAL;
+
+	if (!error)
+		error = sonde_place_make(dir, &place, &words);
+	if (!error)
+		error = sonde_ctf_trace_create_at(place.dir, dir, config,
+						  ret_trace);
+	if (error)
+		sonde_place_give_up(&place); /* we left nothing in it */
+	else
+		sonde_place_close(&place);
 	return error;
 }
 
@@ -479,6 +445,36 @@ int sonde_ctf_trace_set_number(struct sonde_ctf_trace *trace, const char *name,
 		return write_preamble(trace);
 	}
 	return -ENOENT;
+}
+
+/* What readers take for a stream file. */
+static int is_stream_file(const struct dirent *entry)
+{
+	return entry->d_type != DT_DIR && sonde_ctf_name_valid(entry->d_name);
+}
+
+static uint64_t count_files(int dir)
+{
+	struct dirent **entries = NULL;
+	int nr = scandirat(dir, ".", &entries, is_stream_file, NULL);
+
+	for (int i = 0; i < nr; i++)
+		free(entries[i]);
+	free(entries);
+	return nr > 0 ? (uint64_t)nr : 0;
+}
+
+int sonde_ctf_trace_heal(struct sonde_ctf_trace *trace,
+			 struct sonde_ctf_harm *ret_harm)
+{
+	int error = sonde_ctf_metadata_heal(&trace->metadata);
+	uint64_t nr = count_files(trace->dir);
+
+	*ret_harm = (struct sonde_ctf_harm){
+		.metadata = trace->metadata.was_harmed,
+		.nr_files = nr < trace->nr_files ? trace->nr_files - nr : 0,
+	};
+	return error;
 }
 
 int sonde_ctf_trace_close(struct sonde_ctf_trace *trace)

@@ -36,6 +36,7 @@
 #ifndef CTF_TRACE_H
 #define CTF_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -96,15 +97,16 @@ struct sonde_ctf_config {
 	uint64_t file_size;
 };
 
-/* Make a directory for traces to be made in; an empty one will do. 0,
- * -ENOTEMPTY, -ENOTDIR, or what mkdir says. */
-int sonde_ctf_directory_make(const char *dir);
-
 /*
- * Make the directory `dir` (its parent must exist; an empty directory will do)
- * and its metadata. -ENOTEMPTY if it is there with something in it, -ENOTDIR
- * if it is something else, -EINVAL for a bad config.
+ * Make a trace in the empty directory `dir` (place.h), of which we keep a
+ * descriptor of our own: what happens to its path meanwhile doesn't matter.
+ * `name` is the directory's, or its path. -EINVAL for a bad config.
  */
+int sonde_ctf_trace_create_at(int dir, const char *name,
+			      const struct sonde_ctf_config *config,
+			      struct sonde_ctf_trace **ret_trace);
+
+/* Make the directory `dir` (place.h), and a trace in it. */
 int sonde_ctf_trace_create(const char *dir,
 			   const struct sonde_ctf_config *config,
 			   struct sonde_ctf_trace **ret_trace);
@@ -138,6 +140,20 @@ int sonde_ctf_trace_set_clock(struct sonde_ctf_trace *trace, uint64_t freq,
  * had. Rewrites `metadata`. -ENOENT if there is no such entry. */
 int sonde_ctf_trace_set_number(struct sonde_ctf_trace *trace, const char *name,
 			       int64_t number);
+
+/* What somebody else did to a trace's files while it was written. */
+struct sonde_ctf_harm {
+	bool metadata;     /* removed or changed */
+	uint64_t nr_files; /* of streams, at least: removed */
+};
+
+/*
+ * Look for harm, and write the metadata again if they are not as they were
+ * written: all that is known of them is in memory. 0, or -errno if that could
+ * not be done; *ret_harm is written in any case.
+ */
+int sonde_ctf_trace_heal(struct sonde_ctf_trace *trace,
+			 struct sonde_ctf_harm *ret_harm);
 
 /*
  * Write what is missing of the metadata and free the trace. Streams still open
@@ -229,7 +245,8 @@ struct sonde_ctf_repair_report {
  * may itself be killed at any instant. Nothing that is not Sonde's is touched.
  * No writer may be at work in it. -ENOENT, -EINVAL if `dir` is no trace.
  */
-int sonde_ctf_repair(const char *dir,
+int sonde_ctf_repair_at(int dir, struct sonde_ctf_repair_report *ret_report);
+int sonde_ctf_repair(const char *path,
 		     struct sonde_ctf_repair_report *ret_report);
 
 #endif /* CTF_TRACE_H */

@@ -20,11 +20,13 @@ struct sonde_ctf_class {
 
 struct sonde_ctf_trace {
 	int dir;
+	int index_dir;
 	uint8_t uuid[16];
 	struct sonde_ctf_metadata metadata;
 	struct sonde_ctf_config config; /* ours: what it points to, too */
 	struct sonde_ctf_class *classes;
 	uint32_t nr_classes;
+	uint64_t nr_files;                /* of streams, made so far */
 	struct sonde_ctf_stream *streams; /* open ones, a list */
 };
 

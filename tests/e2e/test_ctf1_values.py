@@ -14,7 +14,7 @@ import os
 import random
 
 from ctf1_random import Trace
-from sonde import SONDE, install, require, run, scratch
+from sonde import (SONDE, as_babeltrace2_1, install, require, run, scratch)
 from harness import check, check_equal, main, test
 
 SEED = os.environ.get("SONDE_TEST_SEED", "1")
@@ -122,7 +122,7 @@ def babeltrace2_shows_the_same():
         same_values(trace, directory, what)
         done = run("babeltrace2", directory, env=UTC)
         check_equal(done.returncode, 0, f"{what}: {done.stderr[-600:]}")
-        theirs = done.stdout.splitlines()
+        theirs = as_babeltrace2_1(done.stdout).splitlines()
         ours = sonde_print(directory, "--format", "babeltrace").splitlines()
         if trace.clockless:
             theirs.sort()

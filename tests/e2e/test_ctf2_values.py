@@ -131,7 +131,9 @@ class Maker:
     def make_string(self):
         encoding = self.rng.choice(ENCODINGS)
         cls = {"type": "null-terminated-string", "encoding": encoding}
-        fixed = self.rng.randrange(30) if self.rng.random() < 0.5 else None
+        fixed = None
+        if self.rng.random() < 0.5:  # whole characters
+            fixed = self.rng.randrange(30) // 4 * 4
         if fixed is not None:
             cls = {"type": "static-length-string", "length": fixed,
                    "encoding": encoding}
@@ -196,8 +198,11 @@ class Maker:
         out = {"type": f"dynamic-length-{kind}", **location}
         if kind == "array":
             out["element-field-class"] = element
-        if kind == "string":
+        if kind == "string":  # of whole characters
             out["encoding"] = encoding
+
+            def count(rng, _):
+                return 2 * (rng.randrange(30) // 4 * 4,)
         return (name, cls, count), out, value
 
     def make_variant(self, depth):

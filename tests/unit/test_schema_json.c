@@ -318,9 +318,9 @@ static void json_reads_numbers_of_fixed_length(void **state)
 								"{'type':'fixed-length-floating-point-number',"
 								"'length':64,'byte-order':'big-endian'}") "," FIELD("b",
 														    "{'type':'fixed-length-boolean'," LE16
-														    "}") "," FIELD("a",
-																   "{'type':'fixed-length-bit-array'," LE16
-																   "}")));
+														    ",'alignment':8}") "," FIELD("a",
+																		 "{'type':'fixed-length-bit-array'," LE16
+																		 "}")));
 	const struct sonde_class *u = field(schema, 0);
 	const struct sonde_class *i = field(schema, 1);
 

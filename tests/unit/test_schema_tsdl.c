@@ -853,19 +853,19 @@ static void clocks_have_what_they_say(void **state)
 	(void)state;
 	parse("clock { name = \"mono\"; "
 	      "uuid = \"2a6422d0-6cee-11e0-8c08-cb07d7b3a564\"; "
-	      "description = \"a \\\"clock\\\"\"; freq = 500; precision = 3; "
-	      "offset_s = -5; offset = 18446744073709551615; "
+	      "description = \"a \\\"clock\\\"\"; freq = 5000000000; precision = 3; "
+	      "offset_s = -5; offset = 9223372036854775808; "
 	      "absolute = TRUE; };"
 	      "clock { name = plain; };");
 	assert_int_equal(schema->nr_clocks, 2);
 	info = &schema->clocks[0].info;
 	assert_string_equal(info->name, "mono");
 	assert_string_equal(info->description, "a \"clock\"");
-	assert_int_equal(info->frequency, 500);
+	assert_int_equal(info->frequency, 5000000000);
 	assert_int_equal(info->precision, 3);
 	assert_true(schema->clocks[0].has_precision);
 	assert_int_equal(info->offset_s, -5);
-	assert_int_equal(info->offset_cycles, UINT64_MAX);
+	assert_int_equal(info->offset_cycles, UINT64_C(1) << 63);
 	assert_true(info->absolute);
 	assert_true(info->has_uuid);
 	assert_int_equal(info->uuid[0], 0x2a);
@@ -987,18 +987,31 @@ static void unmapped_times_are_of_the_only_clock(void **state)
 			 0);
 	assert_int_equal(outer(SONDE_SCOPE_EVENT_HEADER, "timestamp")->role,
 			 SONDE_ROLE_TIME);
-	/* With two clocks, or without, they are numbers. */
+	/* With two clocks, they are numbers. */
 	(void)snprintf(text, sizeof(text), CLOCK "clock { name = d; };%s",
 		       stream);
 	parse(text);
 	assert_int_equal(schema->streams[0]->clock, -1);
 	assert_int_equal(outer(SONDE_SCOPE_EVENT_HEADER, "timestamp")->role,
 			 SONDE_ROLE_NONE);
-	parse(stream);
-	assert_int_equal(schema->streams[0]->clock, -1);
+}
+
+static void times_of_a_trace_without_a_clock_are_nanoseconds(void **state)
+{
+	(void)state;
+	parse("typealias integer { size = 64; } := u64;"
+	      "trace { packet.header := struct { u64 stream_id; }; };"
+	      "stream { id = 0; packet.context := struct { "
+	      "u64 timestamp_end; }; };"
+	      "stream { id = 1; packet.context := struct { u64 n; }; };");
+	assert_int_equal(schema->nr_clocks, 1);
+	assert_int_equal(schema->clocks[0].info.frequency, 1000000000);
+	assert_false(schema->clocks[0].info.absolute);
+	assert_int_equal(schema->streams[0]->clock, 0);
 	assert_int_equal(
-		outer(SONDE_SCOPE_PACKET_CONTEXT, "timestamp_begin")->role,
-		SONDE_ROLE_NONE);
+		outer(SONDE_SCOPE_PACKET_CONTEXT, "timestamp_end")->role,
+		SONDE_ROLE_TIME_END);
+	assert_int_equal(schema->streams[1]->clock, -1);
 }
 
 static void a_stream_without_times_has_no_clock(void **state)
@@ -1267,6 +1280,7 @@ int main(void)
 		CLAIM(packet_context_fields_have_roles),
 		CLAIM(the_extended_id_and_time_are_some_too),
 		CLAIM(unmapped_times_are_of_the_only_clock),
+		CLAIM(times_of_a_trace_without_a_clock_are_nanoseconds),
 		CLAIM(a_stream_without_times_has_no_clock),
 		CLAIM(a_stream_has_one_clock),
 		CLAIM(events_have_what_they_say),

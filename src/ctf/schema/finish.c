@@ -36,12 +36,16 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
+#include "ctf/schema/byte_order.h"
+#include "ctf/schema/json.h"
 #include "ctf/schema/lookup.h"
 
 #define WANTED         (-2)
 #define MAX_STEPS      (16u << 20)
 #define MAX_ALIGN_BITS (1u << 20)
 #define MAX_COUNT      (1ull << 32)
+#define PLACE_BYTES    256
 /* Said of a class that is not on the way to the one being looked at. */
 #define OFF_PATH (-1)
 
@@ -63,7 +67,8 @@ struct finish {
 	enum sonde_scope scope;
 	int depth;
 	struct place path[SONDE_SCHEMA_DEPTH];
-	bool has_id; /* the event header has one */
+	bool has_id;     /* the event header has one */
+	uint16_t states; /* byte_order.h: behind the common context */
 };
 
 /* ---- complaints ---- */
@@ -73,48 +78,46 @@ static const char *const scope_names[SONDE_NR_SCOPES] = {
 	"common context", "event context",  "payload",
 };
 
-__attribute__((format(printf, 4, 5))) static size_t
-add_text(char *text, size_t size, size_t used, const char *format, ...)
+/* Which field it is: 'event "open", payload, list.key'. */
+static void say_where(const struct finish *f, char to[PLACE_BYTES])
 {
-	va_list args;
-	int length;
-
-	va_start(args, format);
-	length = vsnprintf(text + used, size - used, format, args);
-	va_end(args);
-	if (length < 0)
-		return used;
-	return (size_t)length < size - used ? used + (size_t)length : size - 1;
-}
-
-/* Says which field is wrong: 'event "open", payload, list.key: ...'. */
-static int complain_here(const struct finish *f, const char *what)
-{
-	char text[256];
-	size_t used = 0;
+	struct sonde_text text = { .to = to, .size = PLACE_BYTES };
 	char separator = ',';
 
-	text[0] = 0;
 	if (f->event && f->scope >= SONDE_SCOPE_EVENT_CONTEXT)
-		used = add_text(text, sizeof(text), used,
-				"event %llu \"%.64s\", ",
-				(unsigned long long)f->event->info.id,
-				f->event->info.name);
+		sonde_text_add(&text, "event %llu \"%.64s\", ",
+			       (unsigned long long)f->event->info.id,
+			       f->event->info.name);
 	else if (f->stream && f->scope != SONDE_SCOPE_PACKET_HEADER)
-		used = add_text(text, sizeof(text), used, "stream %llu, ",
-				(unsigned long long)f->stream->id);
-	used = add_text(text, sizeof(text), used, "%s", scope_names[f->scope]);
+		sonde_text_add(&text, "stream %llu, ",
+			       (unsigned long long)f->stream->id);
+	sonde_text_add(&text, "%s", scope_names[f->scope]);
 	for (int i = 0; i + 1 < f->depth; i++) {
 		const struct place *place = &f->path[i];
 		const char *name = place->cls->members[place->member].name;
 
 		if (!name)
 			continue;
-		used = add_text(text, sizeof(text), used, "%c%s%.64s",
-				separator, separator == ',' ? " " : "", name);
+		sonde_text_add(&text, "%c%s%.64s", separator,
+			       separator == ',' ? " " : "", name);
 		separator = '.';
 	}
+}
+
+static int complain_here(const struct finish *f, const char *what)
+{
+	char text[PLACE_BYTES];
+
+	say_where(f, text);
 	return sonde_schema_complain(f->error, "%s: %s", text, what);
+}
+
+static void warn_here(const struct finish *f, const char *what)
+{
+	char text[PLACE_BYTES];
+
+	say_where(f, text);
+	sonde_schema_warn(f->schema, "%s: %s", text, what);
 }
 
 /* ---- locations ---- */
@@ -326,22 +329,21 @@ static int complain_location(const struct finish *f,
 {
 	bool tag = cls->kind == SONDE_KIND_VARIANT ||
 		   cls->kind == SONDE_KIND_OPTIONAL;
-	char text[192];
-	size_t used = 0;
+	char to[192];
+	struct sonde_text text = { .to = to, .size = sizeof(to) };
 
-	used = add_text(text, sizeof(text), used, "its %s, ",
-			tag ? "tag" : "length");
+	sonde_text_add(&text, "its %s, ", tag ? "tag" : "length");
 	for (size_t i = 0; i < cls->location.nr_names; i++) {
 		const char *name = cls->location.names[i];
 
-		used = add_text(text, sizeof(text), used, "%s%.64s",
-				i ? "." : "", name ? name : "^");
+		sonde_text_add(&text, "%s%.64s", i ? "." : "",
+			       name ? name : "^");
 	}
-	(void)add_text(text, sizeof(text), used, "%s",
+	sonde_text_add(&text, "%s",
 		       !wrong_kind ? ", is no field that comes before it" :
 		       tag         ? ", is no integer" :
 				     ", is no unsigned integer");
-	return complain_here(f, text);
+	return complain_here(f, to);
 }
 
 static bool needs_location(const struct sonde_class *cls)
@@ -390,6 +392,20 @@ static struct sonde_member *find_option(const struct finish *f,
 	return find_member(f, variant, name);
 }
 
+/* What isn't wrong, but too much for other readers. */
+static int check_options(const struct finish *f,
+			 const struct sonde_class *variant)
+{
+	int overlap = sonde_json_options_overlap(variant);
+
+	for (size_t i = 0; i < variant->nr_members; i++)
+		if (variant->members[i].nr_ranges == 0)
+			warn_here(f, "an option that no label of the tag has");
+	if (overlap > 0)
+		warn_here(f, "a value of the tag that chooses two options");
+	return overlap < 0 ? overlap : 0;
+}
+
 /* Labels choose the option of the same name. An option without a label is
  * never chosen. */
 static int label_options(struct finish *f, struct sonde_class *variant)
@@ -428,7 +444,7 @@ static int label_options(struct finish *f, struct sonde_class *variant)
 			ranges[option->ranges - ranges + option->nr_ranges++] =
 				tag->labels[i];
 	}
-	return 0;
+	return check_options(f, variant);
 }
 
 /* ---- the first pass ---- */
@@ -471,6 +487,10 @@ static int check_class(struct finish *f, struct sonde_class *cls)
 	case SONDE_KIND_BLOB:
 		if (align < 8)
 			cls->align_bits = 8;
+		if (cls->length == SONDE_LENGTH_FIXED &&
+		    cls->count % sonde_encoding_unit(cls->encoding))
+			return complain_here(f, "a length that is no multiple "
+						"of its characters' bytes");
 		break;
 	case SONDE_KIND_ARRAY:
 	case SONDE_KIND_STRUCT:
@@ -488,7 +508,7 @@ static int complain_twice(const struct finish *f, const char *name)
 {
 	char text[96];
 
-	(void)add_text(text, sizeof(text), 0, "there are two members '%.64s'",
+	(void)snprintf(text, sizeof(text), "there are two members '%.64s'",
 		       name);
 	return complain_here(f, text);
 }
@@ -569,11 +589,38 @@ static int visit_scope(struct finish *f, enum sonde_scope scope,
 	return visit(f, cls);
 }
 
+/* `scope` and those after it up to `last`, whose classes are in f->scopes;
+ * *states as of sonde_byte_order_fits(). */
+static int check_orders(struct finish *f, enum sonde_scope scope,
+			enum sonde_scope last, uint16_t *states)
+{
+	f->depth = 0;
+	for (f->scope = scope; f->scope <= last; f->scope++)
+		if (!sonde_byte_order_fits(f->scopes[f->scope], states))
+			return complain_here(f, "its byte order changes inside "
+						"a byte");
+	return 0;
+}
+
+/* A packet begins at a byte, an event anyhow. */
+static int check_stream_orders(struct finish *f)
+{
+	uint16_t states = SONDE_BITS_AT_A_BYTE;
+	int status = check_orders(f, SONDE_SCOPE_PACKET_HEADER,
+				  SONDE_SCOPE_PACKET_CONTEXT, &states);
+
+	f->states = SONDE_BITS_ANYHOW;
+	return status ? status :
+			check_orders(f, SONDE_SCOPE_EVENT_HEADER,
+				     SONDE_SCOPE_COMMON_CONTEXT, &f->states);
+}
+
 static int check_event(struct finish *f, struct sonde_event_class *event)
 {
 	struct sonde_lookup_key key = { event->stream_class, &event->info.id,
 					sizeof(event->info.id) };
 	int status = sonde_lookup_add(&f->ids, &key, event);
+	uint16_t states = f->states;
 
 	if (status == -EEXIST)
 		return sonde_schema_complain(
@@ -586,6 +633,9 @@ static int check_event(struct finish *f, struct sonde_event_class *event)
 	for (enum sonde_scope i = SONDE_SCOPE_EVENT_CONTEXT;
 	     i < SONDE_NR_SCOPES && status == 0; i++)
 		status = visit_scope(f, i, event->scopes[i]);
+	if (status == 0)
+		status = check_orders(f, SONDE_SCOPE_EVENT_CONTEXT,
+				      SONDE_SCOPE_PAYLOAD, &states);
 	f->event = NULL;
 	return status;
 }
@@ -604,6 +654,8 @@ static int check_stream(struct finish *f, struct sonde_stream_class *stream)
 	for (enum sonde_scope i = SONDE_SCOPE_PACKET_CONTEXT;
 	     i <= SONDE_SCOPE_COMMON_CONTEXT && status == 0; i++)
 		status = visit_scope(f, i, stream->scopes[i]);
+	if (status == 0)
+		status = check_stream_orders(f);
 	if (status == 0 && stream->nr_events > 1 && !f->has_id)
 		return sonde_schema_complain(
 			f->error,
@@ -625,19 +677,33 @@ static bool has_role(const struct sonde_class *cls, enum sonde_role role)
 	return false;
 }
 
+/* Times are nanoseconds in 64 bits with a sign. */
+static int check_clock(struct finish *f, const struct sonde_clock_info *clock)
+{
+	const int64_t max_s = INT64_MAX / 1000000000;
+	const char *what = NULL;
+
+	if (clock->frequency == 0)
+		what = "has a frequency of 0";
+	else if (clock->offset_s < -max_s || clock->offset_s > max_s ||
+		 clock->offset_cycles / clock->frequency >
+			 (uint64_t)max_s - (clock->offset_s > 0 ?
+						    (uint64_t)clock->offset_s :
+						    0))
+		what = "has an offset of more nanoseconds than 64 bits hold";
+	return what ? sonde_schema_complain(f->error, "clock \"%.64s\" %s",
+					    clock->name, what) :
+		      0;
+}
+
 static int check_all(struct finish *f)
 {
 	struct sonde_schema *schema = f->schema;
 	int status;
 
-	for (size_t i = 0; i < schema->nr_clocks; i++) {
-		if (schema->clocks[i].info.frequency == 0)
-			return sonde_schema_complain(
-				f->error,
-				"clock \"%.64s\" has a frequency "
-				"of 0",
-				schema->clocks[i].info.name);
-	}
+	for (size_t i = 0; i < schema->nr_clocks; i++)
+		if (check_clock(f, &schema->clocks[i].info))
+			return -EINVAL;
 	status = visit_scope(f, SONDE_SCOPE_PACKET_HEADER,
 			     schema->packet_header);
 	if (status == 0 && schema->nr_streams > 1 &&
@@ -658,7 +724,12 @@ static const char *plain_name(const struct finish *f,
 {
 	if (!name || name[0] != '_' || name[1] == 0)
 		return name;
-	return cls && find_member(f, cls, name + 1) ? name : name + 1;
+	if (!cls || !find_member(f, cls, name + 1))
+		return name + 1;
+	sonde_schema_warn(f->schema,
+			  "members '%.64s' and '%.64s' in one structure",
+			  name + 1, name);
+	return name;
 }
 
 static int give_register(struct finish *f, struct sonde_class *cls, int *nr)

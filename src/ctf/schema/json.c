@@ -497,6 +497,7 @@ static int read_event(struct sonde_json_parser *parser,
 	event = sonde_schema_event(parser->schema, stream, id);
 	if (!event)
 		return -ENOMEM;
+	event->has_id = json_object_object_get_ex(fragment, "id", NULL);
 	error = read_identity(parser, fragment, &event->namespace_name,
 			      &event->info.name, &event->uid);
 	if (!error)
@@ -644,6 +645,9 @@ int sonde_schema_parse_json(struct sonde_schema *schema, const char *text,
 	schema->major = 2;
 	schema->minor = 0;
 	status = parse_sequence(&parser, text, size);
+	/* As if recording had stopped before it came; others want one. */
+	if (!status && schema->nr_streams == 0)
+		sonde_schema_warn(schema, "there is no data stream class");
 	sonde_lookup_fini(&parser.aliases);
 	sonde_lookup_fini(&parser.clocks);
 	sonde_lookup_fini(&parser.streams);

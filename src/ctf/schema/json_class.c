@@ -124,6 +124,40 @@ static int read_roles(const struct sonde_json_parser *parser,
 	return 0;
 }
 
+/* `null` after a name goes back to where that name was looked for. */
+static int read_path(const struct sonde_json_parser *parser,
+		     struct json_object *path, const char *property,
+		     struct sonde_location *location)
+{
+	size_t nr = json_object_array_length(path);
+	int error = 0;
+
+	location->names = sonde_pool_get(&parser->schema->pool, nr + 1,
+					 sizeof(*location->names));
+	if (!location->names)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr && !error; i++) {
+		struct json_object *name = json_object_array_get_idx(path, i);
+		const char **to = &location->names[location->nr_names];
+
+		if (!name && location->nr_names && to[-1]) {
+			location->nr_names--;
+			continue;
+		}
+		*to = NULL;
+		if (json_object_is_type(name, json_type_string))
+			error = sonde_json_copy(parser, name, to);
+		else if (name)
+			error = sonde_json_fail(
+				parser,
+				"'%s' has something else in its path "
+				"than names and null",
+				property);
+		location->nr_names++;
+	}
+	return error;
+}
+
 static int read_location(const struct sonde_json_parser *parser,
 			 struct json_object *object, const char *property,
 			 struct sonde_location *location)
@@ -145,25 +179,7 @@ static int read_location(const struct sonde_json_parser *parser,
 	if (error)
 		return error;
 	location->scope = (enum sonde_scope)scope;
-	location->nr_names = json_object_array_length(path);
-	location->names =
-		sonde_pool_get(&parser->schema->pool, location->nr_names + 1,
-			       sizeof(*location->names));
-	if (!location->names)
-		return -ENOMEM;
-	for (size_t i = 0; i < location->nr_names && !error; i++) {
-		struct json_object *name = json_object_array_get_idx(path, i);
-
-		if (json_object_is_type(name, json_type_string))
-			error = sonde_json_copy(parser, name,
-						&location->names[i]);
-		else if (name)
-			error = sonde_json_fail(
-				parser,
-				"'%s' has something else in its path "
-				"than names and null",
-				property);
-	}
+	error = read_path(parser, path, property, location);
 	if (!error && (location->nr_names == 0 ||
 		       !location->names[location->nr_names - 1]))
 		error = sonde_json_fail(

@@ -23,6 +23,18 @@
 #endif
 #define POOL_LIMIT_TIMES 16
 #define PACKET_MAGIC     0x75d11d57u
+#define WARNINGS_MAX     100
+
+/* Names come from the metadata; the text is one line. */
+__attribute__((format(printf, 2, 0))) static void
+set_text(struct sonde_schema_error *error, const char *format, va_list args)
+{
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);
+	for (char *at = error->text; *at; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	}
+}
 
 int sonde_schema_complain(struct sonde_schema_error *error, const char *format,
 			  ...)
@@ -32,14 +44,33 @@ int sonde_schema_complain(struct sonde_schema_error *error, const char *format,
 	if (error->text[0])
 		return -EINVAL;
 	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);
+	set_text(error, format, args);
 	va_end(args);
-	/* Names come from the metadata; the text is one line. */
-	for (char *at = error->text; *at; at++) {
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
-	}
 	return -EINVAL;
+}
+
+void sonde_schema_warn(struct sonde_schema *schema, const char *format, ...)
+{
+	struct sonde_schema_error said;
+	const char **warnings;
+	va_list args;
+
+	if (schema->nr_warnings == WARNINGS_MAX)
+		return;
+	va_start(args, format);
+	set_text(&said, format, args);
+	va_end(args);
+	warnings =
+		sonde_pool_grow(&schema->pool, schema->warnings,
+				schema->nr_warnings, &schema->warnings_capacity,
+				sizeof(*warnings));
+	if (!warnings)
+		return;
+	schema->warnings = warnings;
+	warnings[schema->nr_warnings] =
+		sonde_pool_text(&schema->pool, said.text, strlen(said.text));
+	if (warnings[schema->nr_warnings])
+		schema->nr_warnings++;
 }
 
 struct sonde_class *sonde_schema_class(struct sonde_schema *schema,
@@ -154,13 +185,38 @@ sonde_schema_event(struct sonde_schema *schema,
 	return event;
 }
 
+/* A fragment begins with a record separator. */
+static bool is_json(const char *text, size_t size)
+{
+	return size > 0 && (text[0] == 0x1e || text[0] == '{');
+}
+
+/* By its first line a text, unlike packets, says what it is. */
+static void check_first_line(struct sonde_schema *schema, const char *text,
+			     size_t size)
+{
+	static const char begin[] = "/* CTF";
+	size_t at = sizeof(begin) - 1;
+
+	if (is_json(text, size))
+		return;
+	if (size > at && memcmp(text, begin, at) == 0) {
+		while (at < size && text[at] == ' ')
+			at++;
+		if (size - at > 3 && memcmp(text + at, "1.8", 3) == 0 &&
+		    (text[at + 3] < '0' || text[at + 3] > '9'))
+			return;
+	}
+	sonde_schema_warn(schema, "line 1, column 1: the first line is not "
+				  "'/* CTF 1.8 */'");
+}
+
 static int parse_text(struct sonde_schema *schema, const char *text,
 		      size_t size, struct sonde_schema_error *error)
 {
 	int status;
 
-	/* A fragment begins with a record separator. */
-	if (size > 0 && (text[0] == 0x1e || text[0] == '{'))
+	if (is_json(text, size))
 		status = sonde_schema_parse_json(schema, text, size, error);
 	else
 		status = sonde_schema_parse_tsdl(schema, text, size, error);
@@ -218,6 +274,8 @@ int sonde_schema_parse(const void *bytes, size_t size,
 		status = parse_packets(schema, bytes, size, error);
 	else
 		status = parse_text(schema, bytes, size, error);
+	if (!order)
+		check_first_line(schema, bytes, size);
 	if (status) {
 		sonde_schema_free(schema);
 		return status;

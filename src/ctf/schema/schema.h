@@ -7,6 +7,7 @@
  *   json*.c     CTF 2 fragments     -> schema
  *   schema.c    what both need: making and copying nodes; which parser it is
  *   finish.c    and after both: resolving references, checking
+ *   byte_order.c  and among that, byte orders inside of a byte
  *   lookup.c    what is found by name
  *   write2*.c   schema              -> CTF 2 fragments
  *
@@ -72,6 +73,13 @@ enum sonde_encoding {
 	SONDE_ENCODING_UTF32BE,
 	SONDE_ENCODING_UTF32LE,
 };
+
+static inline unsigned int sonde_encoding_unit(enum sonde_encoding encoding)
+{
+	return encoding == SONDE_ENCODING_UTF8    ? 1 :
+	       encoding <= SONDE_ENCODING_UTF16LE ? 2 :
+						    4;
+}
 
 /* A label for the values low..high, both included. Of a signed number they
  * are int64_t, sign and all. In the order of the metadata; may overlap. Of a
@@ -149,9 +157,23 @@ struct sonde_class {
 	uint32_t block, offset;
 };
 
+/* A sequence of bytes shown in hexadecimal: a buffer, as of a system call, or
+ * what sonde_blob() recorded. CTF 1.8 has no class for them. */
+static inline bool sonde_class_is_bytes(const struct sonde_class *cls)
+{
+	const struct sonde_class *element;
+
+	if (cls->kind != SONDE_KIND_SEQUENCE)
+		return false;
+	element = cls->members[0].cls;
+	return element->kind == SONDE_KIND_UINT && element->bits == 8 &&
+	       element->base == 16 && !element->is_enum && !element->nr_labels;
+}
+
 struct sonde_event_class {
 	struct sonde_event_class_info info; /* .source and .index: reader's */
 	struct sonde_stream_class *stream_class;
+	bool has_id; /* else, if it is the only one, any id is its */
 	struct sonde_class *scopes[SONDE_NR_SCOPES]; /* its own two only */
 	const char *attributes;                      /* JSON text; NULL */
 	const char *uid, *namespace_name;            /* NULL: none */
@@ -199,6 +221,10 @@ struct sonde_schema {
 	size_t nr_streams, streams_capacity;
 	struct sonde_stream_class **streams;
 	size_t nr_aliases; /* parsers' own */
+	/* What is read, but not by all readers or not as the format has it:
+	 * lines of words, as of a complaint. */
+	size_t nr_warnings, warnings_capacity;
+	const char **warnings;
 };
 
 /* Where in the metadata something is wrong: one line of words that begins
@@ -253,6 +279,11 @@ int sonde_schema_finish(struct sonde_schema *schema,
 __attribute__((format(printf, 2, 3))) int
 sonde_schema_complain(struct sonde_schema_error *error, const char *format,
 		      ...);
+
+/* Notes what is read all the same. Few are kept, and no more than there is
+ * memory for. */
+__attribute__((format(printf, 2, 3))) void
+sonde_schema_warn(struct sonde_schema *schema, const char *format, ...);
 
 /* ---- writing ---- */
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/uuid.h"
+#include "base/number.h"
 
 void sonde_tsdl_lexer_init(struct sonde_tsdl_lexer *lexer, const char *text,
 			   size_t size, struct sonde_schema_error *error)
@@ -49,13 +49,6 @@ static bool is_name(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       is_digit(c) || c == '_';
-}
-
-static int hex_digit(char c)
-{
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return sonde_hex_digit(c);
 }
 
 static char peek(const struct sonde_tsdl_lexer *lexer, size_t ahead)
@@ -142,14 +135,14 @@ static int take_number(struct sonde_tsdl_lexer *lexer,
 
 	token->kind = SONDE_TOKEN_NUMBER;
 	for (; lexer->at < lexer->end; lexer->at++) {
-		int digit = hex_digit(*lexer->at);
+		uint32_t digit = sonde_number_digit(*lexer->at);
 
-		if (digit < 0 || (unsigned int)digit >= base)
+		if (digit >= base)
 			break;
 		too_much |= __builtin_mul_overflow(token->number, base,
 						   &token->number);
-		too_much |= __builtin_add_overflow(
-			token->number, (unsigned int)digit, &token->number);
+		too_much |= __builtin_add_overflow(token->number, digit,
+						   &token->number);
 	}
 	if (too_much)
 		return sonde_token_complain(token, lexer->error,
@@ -172,11 +165,11 @@ static uint32_t escaped_number(const char **at, const char *end,
 	uint32_t value = 0;
 
 	for (; max > 0 && *at < end; max--, (*at)++) {
-		int digit = hex_digit(**at);
+		uint32_t digit = sonde_number_digit(**at);
 
-		if (digit < 0 || digit >> shift)
+		if (digit >> shift)
 			break;
-		value = value << shift | (uint32_t)digit;
+		value = value << shift | digit;
 	}
 	return value;
 }
@@ -308,6 +301,20 @@ int sonde_tsdl_lexer_next(struct sonde_tsdl_lexer *lexer,
 	ret_token->kind = SONDE_TOKEN_NAME;
 	ret_token->size = (size_t)(lexer->at - ret_token->text);
 	return 0;
+}
+
+const char *sonde_token_flaw(const struct sonde_token *token)
+{
+	const char *end = token->text + token->size;
+
+	for (const char *at = token->text; at < end; at++) {
+		if (!*at)
+			return "a zero byte";
+		if (*at == '\\' && ++at < end &&
+		    (!*at || !strchr("abfnrtvx\\'\"?01234567\n", *at)))
+			return "an escape that means nothing";
+	}
+	return NULL;
 }
 
 char *sonde_token_string(const struct sonde_token *token,

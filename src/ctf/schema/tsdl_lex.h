@@ -50,6 +50,8 @@ int sonde_tsdl_lexer_next(struct sonde_tsdl_lexer *lexer,
 
 bool sonde_token_is(const struct sonde_token *token, const char *name);
 
+/* What other readers refuse in a string, in words; NULL: nothing. */
+const char *sonde_token_flaw(const struct sonde_token *token);
 /* A string's value, without escapes, in the pool; a zero byte ends it. NULL
  * without memory. */
 char *sonde_token_string(const struct sonde_token *token,

@@ -2,6 +2,8 @@
 #include "ctf/schema/tsdl_parse.h"
 
 #include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,6 +18,14 @@ void sonde_parse_fail(struct sonde_parser *p, int status)
 	p->token.kind = SONDE_TOKEN_END;
 }
 
+static void check_string(struct sonde_parser *p)
+{
+	const char *flaw = sonde_token_flaw(&p->token);
+
+	if (flaw)
+		sonde_parse_warn(p, &p->token, "this string has %s", flaw);
+}
+
 void sonde_parse_next(struct sonde_parser *p)
 {
 	int status;
@@ -25,6 +35,22 @@ void sonde_parse_next(struct sonde_parser *p)
 	status = sonde_tsdl_lexer_next(&p->lexer, &p->token);
 	if (status)
 		sonde_parse_fail(p, status);
+	else if (p->token.kind == SONDE_TOKEN_STRING)
+		check_string(p);
+}
+
+void sonde_parse_warn(struct sonde_parser *p, const struct sonde_token *token,
+		      const char *format, ...)
+{
+	char text[256];
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	if (p->status == 0)
+		sonde_schema_warn(p->schema, "line %u, column %u: %s",
+				  token->line, token->column, text);
 }
 
 void sonde_parse_expected(struct sonde_parser *p, const char *what)
@@ -229,6 +255,16 @@ void sonde_parse_value(struct sonde_parser *p, struct sonde_parse_value *value)
 	if (token->size < SONDE_PARSE_NAME)
 		add_to_path(p, value->word, &used, token->text, token->size);
 	sonde_parse_next(p);
+}
+
+void sonde_parse_once(struct sonde_parser *p, const struct sonde_token *token,
+		      const char *name, size_t i, uint32_t *seen)
+{
+	if (*seen >> i & 1)
+		sonde_parse_warn(p, token,
+				 "'%.64s' is given twice; the last one counts",
+				 name);
+	*seen |= 1u << i;
 }
 
 void sonde_parse_skip(struct sonde_parser *p)

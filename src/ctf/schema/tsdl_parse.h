@@ -49,7 +49,7 @@ struct sonde_parse_event {
 	struct sonde_token token;
 	const char *name;
 	uint64_t id, stream_id;
-	bool has_stream_id;
+	bool has_id, has_stream_id;
 	int loglevel;
 	struct sonde_class *context, *fields;
 	struct sonde_parse_event *next;
@@ -83,6 +83,10 @@ bool sonde_parse_at_name(const struct sonde_parser *p, const char *name);
 bool sonde_parse_accept(struct sonde_parser *p, int kind);
 bool sonde_parse_accept_name(struct sonde_parser *p, const char *name);
 void sonde_parse_expect(struct sonde_parser *p, int kind, const char *what);
+/* What is read, but not by all readers (schema.h). */
+__attribute__((format(printf, 3, 4))) void
+sonde_parse_warn(struct sonde_parser *p, const struct sonde_token *token,
+		 const char *format, ...);
 
 /* ---- memory: NULL sticks as an error ---- */
 
@@ -111,6 +115,9 @@ void sonde_parse_value(struct sonde_parser *p, struct sonde_parse_value *value);
 /* A number, with a sign and brackets around as you like. */
 void sonde_parse_number(struct sonde_parser *p,
 			struct sonde_parse_value *value);
+/* Warns if the i-th attribute of what `seen` is of has come before. */
+void sonde_parse_once(struct sonde_parser *p, const struct sonde_token *token,
+		      const char *name, size_t i, uint32_t *seen);
 /* Up to the ';' that ends an attribute nobody knows. */
 void sonde_parse_skip(struct sonde_parser *p);
 /* What the value must be, else an error. */

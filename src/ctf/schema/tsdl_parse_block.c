@@ -23,6 +23,8 @@ struct setter;
 struct block {
 	struct sonde_parser *p;
 	struct sonde_token token; /* where it began */
+	uint32_t seen;            /* bits of the setters */
+	bool no_types;            /* none may be declared in it */
 	struct sonde_parse_value value;
 	struct sonde_class *cls;
 	uint64_t id;
@@ -37,6 +39,7 @@ struct setter {
 	const char *name;
 	void (*set)(struct block *block);
 	bool is_type; /* behind := */
+	bool needed;  /* by other readers */
 };
 
 static uint64_t take_unsigned(struct block *block)
@@ -90,26 +93,44 @@ static void parse_setting(struct sonde_parser *p, struct block *block,
 		setter->set(block);
 }
 
+static void parse_one(struct sonde_parser *p, struct block *block,
+		      const struct setter *setters)
+{
+	const struct setter *setter = setters;
+	struct sonde_token token = p->token;
+	char name[SONDE_PARSE_NAME];
+
+	sonde_parse_path(p, name);
+	while (setter->name && strcmp(setter->name, name) != 0)
+		setter++;
+	if (setter->name)
+		sonde_parse_once(p, &token, name, (size_t)(setter - setters),
+				 &block->seen);
+	parse_setting(p, block, setter);
+	sonde_parse_expect(p, ';', "';'");
+}
+
 static void parse_settings(struct sonde_parser *p, struct block *block,
 			   const struct setter *setters)
 {
 	sonde_parse_expect(p, '{', "'{'");
 	sonde_parse_enter(p);
 	while (p->status == 0 && !sonde_parse_accept(p, '}')) {
-		const struct setter *setter = setters;
-		char name[SONDE_PARSE_NAME];
-
-		if (sonde_parse_at_declaration(p)) {
-			sonde_parse_declaration(p);
+		if (!sonde_parse_at_declaration(p)) {
+			parse_one(p, block, setters);
 			continue;
 		}
-		sonde_parse_path(p, name);
-		while (setter->name && strcmp(setter->name, name) != 0)
-			setter++;
-		parse_setting(p, block, setter);
-		sonde_parse_expect(p, ';', "';'");
+		if (block->no_types)
+			sonde_parse_warn(p, &p->token,
+					 "a type is declared in a clock");
+		sonde_parse_declaration(p);
 	}
 	sonde_parse_leave(p);
+	for (size_t i = 0; setters[i].name; i++)
+		if (setters[i].needed && !(block->seen >> i & 1))
+			sonde_parse_warn(p, &block->token,
+					 "there is no '%s' in this block",
+					 setters[i].name);
 }
 
 /* ---- trace ---- */
@@ -127,6 +148,9 @@ static void set_minor(struct block *block)
 {
 	block->p->schema->minor =
 		(int)sonde_parse_unsigned(block->p, &block->value, INT32_MAX);
+	if (block->p->schema->minor != 8)
+		sonde_parse_warn(block->p, &block->value.token,
+				 "expected 8: this is CTF 1.8");
 }
 
 static void set_trace_uuid(struct block *block)
@@ -154,12 +178,14 @@ static void set_packet_header(struct block *block)
 static void parse_trace(struct sonde_parser *p)
 {
 	static const struct setter setters[] = {
-		{ "major", set_major, false },
-		{ "minor", set_minor, false },
-		{ "uuid", set_trace_uuid, false },
-		{ "byte_order", set_byte_order, false },
-		{ "packet.header", set_packet_header, true },
-		{ NULL, NULL, false },
+		{ .name = "major", .set = set_major, .needed = true },
+		{ .name = "minor", .set = set_minor, .needed = true },
+		{ .name = "uuid", .set = set_trace_uuid },
+		{ .name = "byte_order", .set = set_byte_order, .needed = true },
+		{ .name = "packet.header",
+		  .set = set_packet_header,
+		  .is_type = true },
+		{ .name = NULL },
 	};
 	struct block block = { .p = p, .token = p->token };
 
@@ -269,6 +295,9 @@ static void set_description(struct block *block)
 static void set_frequency(struct block *block)
 {
 	block->clock.info.frequency = take_unsigned(block);
+	if (block->clock.info.frequency == UINT64_MAX)
+		sonde_parse_warn(block->p, &block->value.token,
+				 "this frequency stands for none");
 }
 
 static void set_precision(struct block *block)
@@ -299,6 +328,9 @@ static void set_offset_s(struct block *block)
 static void set_offset(struct block *block)
 {
 	block->offset_is_negative = block->value.negative;
+	if (block->value.negative)
+		sonde_parse_warn(block->p, &block->value.token,
+				 "an offset below 0; 'offset_s' may be");
 	block->clock.info.offset_cycles = block->value.negative ?
 						  (uint64_t)take_signed(block) :
 						  take_unsigned(block);
@@ -355,19 +387,20 @@ static void end_clock(struct sonde_parser *p, struct block *block)
 static void parse_clock(struct sonde_parser *p)
 {
 	static const struct setter setters[] = {
-		{ "name", set_clock_name, false },
-		{ "uuid", set_clock_uuid, false },
-		{ "description", set_description, false },
-		{ "freq", set_frequency, false },
-		{ "precision", set_precision, false },
-		{ "offset_s", set_offset_s, false },
-		{ "offset", set_offset, false },
-		{ "absolute", set_absolute, false },
-		{ NULL, NULL, false },
+		{ .name = "name", .set = set_clock_name, .needed = true },
+		{ .name = "uuid", .set = set_clock_uuid },
+		{ .name = "description", .set = set_description },
+		{ .name = "freq", .set = set_frequency, .needed = true },
+		{ .name = "precision", .set = set_precision },
+		{ .name = "offset_s", .set = set_offset_s },
+		{ .name = "offset", .set = set_offset },
+		{ .name = "absolute", .set = set_absolute },
+		{ .name = NULL },
 	};
 	struct block block = {
 		.p = p,
 		.token = p->token,
+		.no_types = true,
 		.clock.info = { .name = "",
 				.description = "",
 				.frequency = 1000000000 },
@@ -403,11 +436,17 @@ static void set_common_context(struct block *block)
 static void parse_stream(struct sonde_parser *p)
 {
 	static const struct setter setters[] = {
-		{ "id", set_id, false },
-		{ "packet.context", set_packet_context, true },
-		{ "event.header", set_event_header, true },
-		{ "event.context", set_common_context, true },
-		{ NULL, NULL, false },
+		{ .name = "id", .set = set_id },
+		{ .name = "packet.context",
+		  .set = set_packet_context,
+		  .is_type = true },
+		{ .name = "event.header",
+		  .set = set_event_header,
+		  .is_type = true },
+		{ .name = "event.context",
+		  .set = set_common_context,
+		  .is_type = true },
+		{ .name = NULL },
 	};
 	struct block block = { .p = p, .token = p->token };
 	struct sonde_stream_class *stream;
@@ -445,6 +484,17 @@ static void set_loglevel(struct block *block)
 	if (block->value.is_number && !block->value.negative &&
 	    block->value.number <= INT32_MAX)
 		block->event.loglevel = (int)block->value.number;
+	else
+		sonde_parse_warn(block->p, &block->value.token,
+				 "a log level is a number from 0");
+}
+
+/* Of no use here, but it has to be a text. */
+static void set_uri(struct block *block)
+{
+	if (block->value.is_number)
+		sonde_parse_warn(block->p, &block->value.token,
+				 "expected a string");
 }
 
 static void set_event_context(struct block *block)
@@ -460,13 +510,16 @@ static void set_fields(struct block *block)
 static void parse_event(struct sonde_parser *p)
 {
 	static const struct setter setters[] = {
-		{ "id", set_id, false },
-		{ "name", set_event_name, false },
-		{ "stream_id", set_stream_id, false },
-		{ "loglevel", set_loglevel, false },
-		{ "context", set_event_context, true },
-		{ "fields", set_fields, true },
-		{ NULL, NULL, false },
+		{ .name = "id", .set = set_id },
+		{ .name = "name", .set = set_event_name, .needed = true },
+		{ .name = "stream_id", .set = set_stream_id },
+		{ .name = "loglevel", .set = set_loglevel },
+		{ .name = "model.emf.uri", .set = set_uri },
+		{ .name = "context",
+		  .set = set_event_context,
+		  .is_type = true },
+		{ .name = "fields", .set = set_fields, .is_type = true },
+		{ .name = NULL },
 	};
 	struct block block = {
 		.p = p,
@@ -479,6 +532,7 @@ static void parse_event(struct sonde_parser *p)
 	if (p->status)
 		return;
 	block.event.id = block.id;
+	block.event.has_id = block.has_id;
 	*event = block.event;
 	*p->last_event = event;
 	p->last_event = &event->next;
@@ -506,6 +560,9 @@ static int attach_event(struct sonde_parser *p,
 	event = sonde_schema_event(p->schema, stream, from->id);
 	if (!event)
 		return -ENOMEM;
+	if (!from->has_id && stream->nr_events > 1)
+		sonde_parse_warn(p, &from->token, "this event has no id");
+	event->has_id = from->has_id;
 	event->info.name = from->name;
 	event->info.loglevel = from->loglevel;
 	event->scopes[SONDE_SCOPE_EVENT_CONTEXT] = from->context;
@@ -652,6 +709,8 @@ int sonde_schema_parse_tsdl(struct sonde_schema *schema, const char *text,
 	sonde_parse_enter(&p);
 	while (!sonde_parse_at(&p, SONDE_TOKEN_END))
 		parse_block(&p);
+	if (!p.has_trace)
+		sonde_schema_warn(schema, "there is no trace block");
 	status = p.status;
 	if (status == -ENOMEM && schema->pool.full)
 		status = sonde_token_complain(&p.token, error,

@@ -13,6 +13,7 @@ struct draft {
 	struct sonde_parser *p;
 	struct sonde_class *cls;
 	bool has_align, is_signed;
+	uint32_t seen; /* bits of the setters */
 	uint8_t exponent_bits, mantissa_bits;
 };
 
@@ -140,6 +141,7 @@ static void parse_body(struct draft *draft, const struct setter *setters)
 	while (p->status == 0 && !sonde_parse_accept(p, '}')) {
 		struct sonde_parse_value value;
 		const struct setter *setter = setters;
+		struct sonde_token token = p->token;
 		char name[SONDE_PARSE_NAME];
 
 		sonde_parse_path(p, name);
@@ -147,6 +149,9 @@ static void parse_body(struct draft *draft, const struct setter *setters)
 		while (setter->name && strcmp(setter->name, name) != 0)
 			setter++;
 		if (setter->name) {
+			sonde_parse_once(p, &token, name,
+					 (size_t)(setter - setters),
+					 &draft->seen);
 			sonde_parse_value(p, &value);
 			if (p->status == 0)
 				setter->set(draft, &value);
@@ -227,6 +232,9 @@ struct sonde_class *sonde_parse_float(struct sonde_parser *p)
 					 "expected exp_dig and mant_dig of a "
 					 "number that can be read: 5 and 11, "
 					 "8 and 24, or 11 and 53"));
+	if (exponent == 5)
+		sonde_parse_warn(p, &token,
+				 "a floating-point number of 16 bits");
 	cls->kind = SONDE_KIND_FLOAT;
 	cls->bits = (uint8_t)(exponent + mantissa);
 	align_number(&draft);

@@ -163,7 +163,8 @@ static const struct {
 };
 
 /* Paths that begin with a scope's name go from there. */
-static void find_origin(struct sonde_location *location)
+static void find_origin(struct sonde_parser *p, const struct sonde_token *token,
+			struct sonde_location *location)
 {
 	for (size_t i = 0; i < sizeof(absolute) / sizeof(absolute[0]); i++) {
 		int nr = absolute[i].nr;
@@ -176,6 +177,7 @@ static void find_origin(struct sonde_location *location)
 			equal++;
 		if (equal < nr)
 			continue;
+		sonde_parse_warn(p, token, "a path that begins with a scope");
 		location->scope = absolute[i].scope;
 		location->names += nr;
 		location->nr_names -= (size_t)nr;
@@ -187,6 +189,7 @@ static void parse_location(struct sonde_parser *p,
 			   struct sonde_location *location)
 {
 	const char *names[SONDE_SCHEMA_DEPTH + 3];
+	struct sonde_token token = p->token;
 	size_t nr = 0;
 
 	do {
@@ -210,7 +213,7 @@ static void parse_location(struct sonde_parser *p,
 	if (p->status)
 		return;
 	memcpy(location->names, names, nr * sizeof(names[0]));
-	find_origin(location);
+	find_origin(p, &token, location);
 }
 
 static void parse_dimension(struct sonde_parser *p, struct declarator *d)
@@ -248,6 +251,8 @@ static void parse_declarator(struct sonde_parser *p, struct declarator *d)
 		while (sonde_parse_accept_name(p, "const"))
 			;
 	}
+	if (sonde_parse_at(p, '('))
+		sonde_parse_warn(p, &p->token, "brackets around a name");
 	while (sonde_parse_accept(p, '('))
 		nr_brackets++;
 	if (nr_brackets && sonde_parse_at(p, '*'))
@@ -352,6 +357,38 @@ static void check_tagged(struct sonde_parser *p, const struct sonde_class *cls,
 		fail_at(p, token, "this field's variant has no <tag>");
 }
 
+/* The words that C's integers and floats are named with. */
+static bool is_c_word(const struct sonde_token *token)
+{
+	static const char *const words[] = {
+		"void",   "char",  "short",    "int",
+		"long",   "float", "double",   "unsigned",
+		"signed", "_Bool", "_Complex", "_Imaginary",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (sonde_token_is(token, words[i]))
+			return true;
+	}
+	return false;
+}
+
+/* Words that other readers don't take for a field's name. */
+static bool is_keyword(const struct sonde_token *token)
+{
+	static const char *const words[] = {
+		"align", "callsite", "clock",  "enum",    "env",
+		"event", "integer",  "stream", "string",  "floating_point",
+		"trace", "typedef",  "struct", "variant", "typealias",
+	};
+
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (sonde_token_is(token, words[i]))
+			return true;
+	}
+	return is_c_word(token);
+}
+
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
 static void parse_fields(struct sonde_parser *p, struct members *members)
 {
@@ -372,6 +409,11 @@ static void parse_fields(struct sonde_parser *p, struct members *members)
 			sonde_parse_expected(p, "a field's name");
 			return;
 		}
+		if (is_keyword(&d.name))
+			sonde_parse_warn(p, &d.name,
+					 "'%.*s' is a word of the language; "
+					 "an underscore before it helps",
+					 (int)d.name.size, d.name.text);
 		cls = declare(p, &spec, &d);
 		check_tagged(p, cls, &d.name);
 		add_member(p, members, &d.name, cls);
@@ -557,6 +599,8 @@ static void parse_labels(struct sonde_parser *p, struct sonde_class *cls)
 			break;
 	}
 	sonde_parse_expect(p, '}', "',' or '}'");
+	if (labels.nr == 0)
+		sonde_parse_warn(p, &p->token, "an enumeration without labels");
 	cls->labels = labels.array;
 	cls->nr_labels = labels.nr;
 }
@@ -578,6 +622,9 @@ static struct sonde_class *parse_container(struct sonde_parser *p)
 		p->depth--;
 	}
 	cls = use_type(p, &spec, 0);
+	if (cls && cls->is_enum)
+		sonde_parse_warn(p, &spec.token,
+				 "an enumeration of an enumeration");
 	if (cls && cls->kind != SONDE_KIND_UINT &&
 	    cls->kind != SONDE_KIND_INT) {
 		fail_at(p, &spec.token, "an enumeration is made of an integer");
@@ -602,22 +649,6 @@ static void parse_enum(struct sonde_parser *p, struct specifiers *spec)
 }
 
 /* ---- specifiers ---- */
-
-/* The words that C's integers and floats are named with. */
-static bool is_c_word(const struct sonde_token *token)
-{
-	static const char *const words[] = {
-		"void",   "char",  "short",    "int",
-		"long",   "float", "double",   "unsigned",
-		"signed", "_Bool", "_Complex", "_Imaginary",
-	};
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (sonde_token_is(token, words[i]))
-			return true;
-	}
-	return false;
-}
 
 /* A type that is written out. False if none begins here. */
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
@@ -648,8 +679,11 @@ static void parse_specifiers(struct sonde_parser *p, struct specifiers *spec)
 
 	*spec = (struct specifiers){ .token = p->token };
 	while (p->status == 0) {
-		if (sonde_parse_accept_name(p, "const"))
+		if (sonde_parse_at_name(p, "const")) {
+			sonde_parse_warn(p, &p->token, "'const' in a type");
+			sonde_parse_next(p);
 			continue;
+		}
 		if (!done && is_c_word(&p->token)) {
 			words = true;
 			add_word(p, spec, p->token.text, p->token.size);
@@ -670,12 +704,22 @@ static void parse_specifiers(struct sonde_parser *p, struct specifiers *spec)
 
 /* ---- declarations ---- */
 
+static void warn_untagged(struct sonde_parser *p, const struct sonde_class *cls,
+			  const struct sonde_token *token)
+{
+	if (cls && cls->kind == SONDE_KIND_VARIANT &&
+	    cls->location.nr_names == 0)
+		sonde_parse_warn(p, token,
+				 "a name for a variant without a tag");
+}
+
 static void name_declared(struct sonde_parser *p, struct sonde_class *cls,
 			  const struct sonde_token *token, const char *text,
 			  size_t size)
 {
 	struct specifiers name = { .token = *token };
 
+	warn_untagged(p, cls, token);
 	add_word(p, &name, text, size);
 	name_type(p, &name, cls);
 }
@@ -726,6 +770,7 @@ static void parse_typealias(struct sonde_parser *p)
 	}
 	for (; d.nr_pointers > 0; d.nr_pointers--)
 		add_word(p, &name, "*", 1);
+	warn_untagged(p, cls, &name.token);
 	name_type(p, &name, cls);
 }
 

@@ -10,8 +10,10 @@
  * The clock of a stream is the one that its packet context and event header
  * map to. If they map to none, as in old traces and those written by hand, it
  * is the only clock of the trace, and fields with the usual names tell its
- * time.
+ * time. If the trace has no clock at all, but such fields, they count
+ * nanoseconds (Babeltrace 2 reads them so; Zephyr writes such traces).
  */
+#include <errno.h>
 #include <string.h>
 
 #include "ctf/schema/tsdl_parse.h"
@@ -43,7 +45,15 @@ static bool is_time(enum sonde_role role)
 	return role == SONDE_ROLE_TIME || role == SONDE_ROLE_TIME_END;
 }
 
-static void name_roles(struct sonde_class *scope, const struct role_name *roles)
+/* A field of that name has no meaning to us; others won't have it. */
+static void warn_name(struct sonde_schema *schema, const char *name)
+{
+	sonde_schema_warn(schema, "a field '%s' that is no unsigned integer",
+			  name);
+}
+
+static void name_roles(struct sonde_schema *schema, struct sonde_class *scope,
+		       const struct role_name *roles)
 {
 	for (size_t i = 0; scope && i < scope->nr_members; i++) {
 		const struct sonde_member *member = &scope->members[i];
@@ -53,21 +63,31 @@ static void name_roles(struct sonde_class *scope, const struct role_name *roles)
 			role++;
 		if (member->cls->kind == SONDE_KIND_UINT)
 			member->cls->role = role->role;
+		else if (role->name)
+			warn_name(schema, role->name);
+		if (role->role == SONDE_ROLE_MAGIC &&
+		    (i || member->cls->bits != 32))
+			sonde_schema_warn(schema, "a field 'magic' that is not "
+						  "the first, of 32 bits");
 	}
 }
 
 /* uint8_t uuid[16] */
-static void find_uuid(struct sonde_class *header)
+static void find_uuid(struct sonde_schema *schema, struct sonde_class *header)
 {
 	for (size_t i = 0; header && i < header->nr_members; i++) {
 		struct sonde_class *cls = header->members[i].cls;
 
-		if (strcmp(header->members[i].name, "uuid") == 0 &&
-		    cls->kind == SONDE_KIND_ARRAY && cls->count == 16 &&
+		if (strcmp(header->members[i].name, "uuid") != 0)
+			continue;
+		if (cls->kind == SONDE_KIND_ARRAY && cls->count == 16 &&
 		    cls->members[0].cls->bits == 8 &&
 		    cls->members[0].cls->align_bits == 8 &&
 		    cls->members[0].cls->kind == SONDE_KIND_UINT)
 			cls->role = SONDE_ROLE_UUID;
+		else
+			sonde_schema_warn(schema, "a field 'uuid' that is no "
+						  "array of 16 bytes");
 	}
 }
 
@@ -150,7 +170,95 @@ static void name_header(const struct header *header, struct sonde_class *cls,
 	}
 }
 
-static void stream_roles(struct sonde_stream_class *stream, int clock)
+/* Whether a number in it has that name. */
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
+static bool has_number(const struct sonde_class *cls, const char *name,
+		       int depth)
+{
+	if (!cls || depth > SONDE_SCHEMA_DEPTH ||
+	    (cls->kind != SONDE_KIND_STRUCT && cls->kind != SONDE_KIND_VARIANT))
+		return false;
+	for (size_t i = 0; i < cls->nr_members; i++) {
+		const struct sonde_member *member = &cls->members[i];
+
+		if ((member->cls->kind == SONDE_KIND_UINT &&
+		     strcmp(member->name, name) == 0) ||
+		    has_number(member->cls, name, depth + 1))
+			return true;
+	}
+	return false;
+}
+
+static bool has_times(const struct sonde_stream_class *stream)
+{
+	const struct sonde_class *context =
+		stream->scopes[SONDE_SCOPE_PACKET_CONTEXT];
+
+	return has_number(context, "timestamp_begin", 1) ||
+	       has_number(context, "timestamp_end", 1) ||
+	       has_number(stream->scopes[SONDE_SCOPE_EVENT_HEADER], "timestamp",
+			  1);
+}
+
+/* For a trace that has times, and no clock. */
+static int add_clock_for_times(struct sonde_schema *schema)
+{
+	bool needed = false;
+
+	for (size_t i = 0; i < schema->nr_streams; i++)
+		needed = needed || has_times(schema->streams[i]);
+	if (!needed || schema->nr_clocks)
+		return 0;
+	schema->clocks = sonde_pool_grow(&schema->pool, schema->clocks, 0,
+					 &schema->clocks_capacity,
+					 sizeof(*schema->clocks));
+	if (!schema->clocks)
+		return -ENOMEM;
+	schema->clocks[schema->nr_clocks++] = (struct sonde_clock){
+		.info = { .name = "default",
+			  .description = "",
+			  .frequency = 1000000000 },
+	};
+	return 0;
+}
+
+/* Others look for the first one only, and want a number. */
+static void check_id(struct sonde_schema *schema,
+		     const struct sonde_class *header)
+{
+	for (size_t i = 0; i < header->nr_members; i++) {
+		const struct sonde_member *member = &header->members[i];
+
+		if (strcmp(member->name, "id") == 0 &&
+		    member->cls->kind != SONDE_KIND_UINT)
+			warn_name(schema, "id");
+	}
+}
+
+/* Other readers have one clock for a stream, whatever maps to it. */
+static void check_clock(struct sonde_schema *schema,
+			const struct sonde_stream_class *stream)
+{
+	const struct sonde_class *common =
+		stream->scopes[SONDE_SCOPE_COMMON_CONTEXT];
+	int clock = stream->clock;
+
+	if (common)
+		clock = clock_of(common, clock, 1);
+	for (size_t i = 0; i < stream->nr_events; i++)
+		for (enum sonde_scope k = SONDE_SCOPE_EVENT_CONTEXT;
+		     k < SONDE_NR_SCOPES; k++)
+			if (stream->events[i]->scopes[k])
+				clock = clock_of(stream->events[i]->scopes[k],
+						 clock, 1);
+	if (clock == -2)
+		sonde_schema_warn(
+			schema, "stream %llu: its fields map to several clocks",
+			(unsigned long long)stream->id);
+}
+
+static void stream_roles(struct sonde_schema *schema,
+			 struct sonde_stream_class *stream, int clock)
 {
 	struct sonde_class *context =
 		stream->scopes[SONDE_SCOPE_PACKET_CONTEXT];
@@ -158,10 +266,11 @@ static void stream_roles(struct sonde_stream_class *stream, int clock)
 		stream->scopes[SONDE_SCOPE_EVENT_HEADER];
 	struct header header = { .clock = clock };
 
-	name_roles(context, context_roles);
+	name_roles(schema, context, context_roles);
 	map_context(context, clock);
 	if (!event_header)
 		return;
+	check_id(schema, event_header);
 	header.mapped = clock_of(event_header, -1, 1) >= 0;
 	name_header(&header, event_header, 1);
 }
@@ -169,8 +278,12 @@ static void stream_roles(struct sonde_stream_class *stream, int clock)
 int sonde_tsdl_roles(struct sonde_schema *schema,
 		     struct sonde_schema_error *error)
 {
-	name_roles(schema->packet_header, header_roles);
-	find_uuid(schema->packet_header);
+	int status = add_clock_for_times(schema);
+
+	if (status)
+		return status;
+	name_roles(schema, schema->packet_header, header_roles);
+	find_uuid(schema, schema->packet_header);
 	for (size_t i = 0; i < schema->nr_streams; i++) {
 		struct sonde_stream_class *stream = schema->streams[i];
 		int clock = mapped_clock(stream);
@@ -181,10 +294,17 @@ int sonde_tsdl_roles(struct sonde_schema *schema,
 				"stream %llu: its packet context and event "
 				"header map to several clocks",
 				(unsigned long long)stream->id);
+		if (stream->has_id &&
+		    !has_number(schema->packet_header, "stream_id", 1))
+			sonde_schema_warn(schema,
+					  "stream %llu has an id, but packets "
+					  "have none",
+					  (unsigned long long)stream->id);
 		if (clock == -1 && schema->nr_clocks == 1)
 			clock = 0;
-		stream_roles(stream, clock);
+		stream_roles(schema, stream, clock);
 		stream->clock = mapped_clock(stream);
+		check_clock(schema, stream);
 	}
 	return 0;
 }

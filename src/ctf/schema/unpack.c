@@ -14,6 +14,13 @@
  *            defined anywhere
  *   35  u8   major, minor
  *
+ * Those of CTF 2 go on, unless LTTng wrote them, which keeps to the 37 bytes:
+ *
+ *   37  u8   reserved[3]
+ *   40  u32  bits of this head: 352, or more in the future
+ *
+ * Which it is, that last number says: text in its place is far too large.
+ *
  * If the last packet is cut, its text is what there is of it.
  */
 #include <endian.h>
@@ -25,8 +32,10 @@
 
 #define MAGIC      0x75d11d57u
 #define HEAD_BYTES 37
+#define HEAD2_BITS 352
 
 struct head {
+	size_t bytes;
 	size_t content_bytes, packet_bytes; /* both with the head */
 };
 
@@ -45,8 +54,22 @@ static int complain(struct sonde_schema_error *error, size_t offset,
 				     offset, what);
 }
 
-/* There are HEAD_BYTES at bytes + offset. */
-static int read_head(const uint8_t *bytes, size_t offset,
+/* How long a head is, of a packet that has `left` bytes from there on. */
+static size_t head_bytes(const uint8_t *at, size_t left, uint32_t content_bits,
+			 bool big_endian)
+{
+	uint32_t bits;
+
+	if (at[35] < 2 || left < HEAD2_BITS / 8)
+		return HEAD_BYTES;
+	bits = load_u32(at + 40, big_endian);
+	return bits % 8 || bits < HEAD2_BITS || bits > content_bits ?
+		       HEAD_BYTES :
+		       bits / 8;
+}
+
+/* There are HEAD_BYTES at bytes + offset, and `left` in all. */
+static int read_head(const uint8_t *bytes, size_t offset, size_t left,
 		     struct sonde_schema_error *error, struct head *ret_head)
 {
 	const uint8_t *at = bytes + offset;
@@ -73,6 +96,7 @@ static int read_head(const uint8_t *bytes, size_t offset,
 	if (content % 8 || packet % 8 || content > packet ||
 	    content < HEAD_BYTES * 8)
 		return complain(error, offset, "its sizes make no sense");
+	ret_head->bytes = head_bytes(at, left, content, big_endian);
 	ret_head->content_bytes = content / 8;
 	ret_head->packet_bytes = packet / 8;
 	return 0;
@@ -92,15 +116,17 @@ int sonde_schema_unpack(const void *bytes, size_t size,
 		size_t left = size - offset;
 		struct head head = { 0 };
 
-		if (read_head(bytes, offset, error, &head)) {
+		if (read_head(bytes, offset, left, error, &head)) {
 			free(text);
 			return -EINVAL;
 		}
 		if (head.content_bytes > left)
 			head.content_bytes = left;
-		memcpy(text + used, (const char *)bytes + offset + HEAD_BYTES,
-		       head.content_bytes - HEAD_BYTES);
-		used += head.content_bytes - HEAD_BYTES;
+		if (head.bytes > head.content_bytes)
+			head.bytes = head.content_bytes;
+		memcpy(text + used, (const char *)bytes + offset + head.bytes,
+		       head.content_bytes - head.bytes);
+		used += head.content_bytes - head.bytes;
 		offset += head.packet_bytes < left ? head.packet_bytes : left;
 	}
 	text[used] = 0;
