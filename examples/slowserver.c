@@ -18,7 +18,8 @@
  * Each request is an interval between two events, server:request_begin and
  * server:request_end, with the same `id`. Try it:
  *
- *	sonde record -k sched,syscalls -o slow -- slowserver
+ *	cc slowserver.c -o slowserver -pthread $(pkg-config --cflags --libs sonde)
+ *	sonde record -k sched,syscalls -o slow -- ./slowserver
  *	sonde report blame --begin 'event == "server:request_begin"' \
  *		--end 'event == "server:request_end"' --key id slow
  */
@@ -30,6 +31,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -148,7 +150,7 @@ static void *worker(void *unused)
 	struct request request;
 
 	(void)unused;
-	(void)pthread_setname_np(pthread_self(), "worker");
+	(void)prctl(PR_SET_NAME, "worker");
 	while (request = queue_get(), request.id != FINAL_REQUEST) {
 		uint64_t begin_ns = now_ns();
 		uint64_t sum;
@@ -195,7 +197,7 @@ static void flush_once(void)
 static void *flusher(void *unused)
 {
 	(void)unused;
-	(void)pthread_setname_np(pthread_self(), "flusher");
+	(void)prctl(PR_SET_NAME, "flusher");
 	pthread_mutex_lock(&flush.lock);
 	for (;;) {
 		while (!flush.wanted && !flush.ends)

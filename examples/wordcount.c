@@ -15,7 +15,8 @@
  *
  * Try it:
  *
- *	sonde record -o trace -- wordcount -j 4 /usr/share/common-licenses/GPL-3
+ *	cc wordcount.c -o wordcount -pthread $(pkg-config --cflags --libs sonde)
+ *	sonde record -o trace -- ./wordcount -j 4 /usr/share/common-licenses/GPL-3
  *	babeltrace2 trace
  *
  * Without `sonde record` in front, a tracepoint is a load and a branch.

@@ -176,6 +176,8 @@ enum sonde_problem_kind {
 	SONDE_PROBLEM_ORDER,     /* `count` events earlier than one before */
 	SONDE_PROBLEM_INDEX,     /* the index file is not the stream's */
 	SONDE_PROBLEM_FORMAT,    /* allowed nowhere, but harmless here */
+	SONDE_PROBLEM_METADATA,  /* the same, of a source's metadata */
+	SONDE_PROBLEM_UUID,      /* packets have another trace's UUID */
 };
 
 struct sonde_problem {
@@ -337,7 +339,10 @@ struct sonde_value {
 			     * 0 or 1 of an OPTIONAL */
 		int64_t i;  /* INT */
 		double d;   /* FLOAT */
-		const char *text; /* STRING (not terminated), BLOB */
+		const char *text; /* STRING (not terminated), BLOB; of a
+				   * SEQUENCE its bytes, if it is one of bytes
+				   * shown in hexadecimal and whole, else NULL
+				   */
 	};
 };
 /* Strings in UTF-8 or ASCII point into the file. Those in UTF-16 and 32 are
@@ -363,13 +368,17 @@ struct sonde_field {
 	uint32_t block;
 	uint32_t offset; /* bits, from the block */
 	uint8_t scope, depth;
-	bool direct; /* it has a place: block and offset */
-	bool simple; /* and is a number of `bits` in the order below */
-	bool text;   /* or a string of single bytes: ends at a zero, or after
+	bool direct;   /* it has a place: block and offset */
+	bool simple;   /* and is a number of `bits` in the order below */
+	bool text;     /* or a string of single bytes: ends at a zero, or after
 		      * `room` bytes if that isn't 0 */
+	uint8_t quick; /* how it is had at `at`; 0: not so */
 	uint32_t room;
 	uint8_t bits, kind;
 	bool big_endian, is_signed;
+	bool whole;  /* simple, at a byte, and in this machine's byte order */
+	uint32_t at; /* bytes, from the body's begin, which is at a byte */
+	uint64_t mask, sign; /* of a whole one: its bits, and the sign's */
 	uint32_t path[SONDE_FIELD_DEPTH];
 };
 SONDE_TRACE_API int sonde_event_class_field(const struct sonde_event_class *cls,
@@ -416,6 +425,7 @@ struct sonde_walk {
 	uint64_t pos, limit; /* bits */
 	int depth;
 	bool damaged;      /* a value reached beyond the limit */
+	const char *why;   /* it is damaged in another way, in words */
 	uint32_t nr_empty; /* elements without a bit, so far */
 	struct sonde_walk_level {
 		const struct sonde_class *cls;
@@ -431,11 +441,18 @@ SONDE_TRACE_API enum sonde_walk_item
 sonde_walk_next(struct sonde_walk *walk, const char **ret_name,
 		struct sonde_value *ret_value);
 
-/* What nearly every trace knows, wherever it keeps it (Sonde's thread
- * records, contexts named vtid, tid, vpid, pid, cpu_id in the packet context);
- * -1 if it doesn't. */
+/*
+ * What nearly every trace knows, wherever it keeps it (Sonde's thread records,
+ * contexts named vtid, tid, vpid, pid, procname, cpu_id in the packet context);
+ * -1 or -ENOENT if it doesn't. Where no context says it, a kernel's trace does:
+ * the thread that the CPU ran, by sched_switch; its process and its name, by
+ * the state dump, forks, exec and switches. The first event for which that is
+ * needed costs a pass over the trace, on all CPUs.
+ */
 SONDE_TRACE_API int32_t sonde_event_tid(const struct sonde_event *event);
 SONDE_TRACE_API int32_t sonde_event_pid(const struct sonde_event *event);
+SONDE_TRACE_API int sonde_event_procname(const struct sonde_event *event,
+					 struct sonde_value *ret_value);
 SONDE_TRACE_API int32_t sonde_event_cpu(const struct sonde_event *event);
 SONDE_TRACE_API const char *sonde_event_name(const struct sonde_event *event);
 /* Where it begins in the file, how many bytes it touches, and its packet. */

@@ -65,6 +65,17 @@
 /* Whoever includes this may have any warning on; ours are not theirs. */
 #pragma GCC system_header
 
+#if defined(__cplusplus) && __cplusplus < 201103L
+
+#error "tracepoints need C++11: compile with -std=c++11 or later (man sonde_event)"
+
+/* One error is enough: what uses them isn't judged. */
+#define sonde_event(...)                    ((void)0)
+#define sonde_event_level(...)              ((void)0)
+#define sonde_event_enabled(provider, name) 0
+
+#else
+
 #include <sonde/abi.h>
 
 #define sonde_event(...) \
@@ -119,7 +130,7 @@
  *	K  constants: what the field is (sonde_code_I), elements (sonde_count_I)
  *	   and bytes (sonde_size_I), and the checks that can fail
  *	T  C: the type of its record in the description; I: its initialiser
- *	R  C++: its record, as a constexpr run of bytes
+ *	R  C++: its record, as a constexpr structure
  *	D  declare a variable, sonde_v_I, and evaluate the expression into it
  *	Z  + bytes of payload; N: + parts
  *	E  encode the variable; P: make it a part
@@ -1258,7 +1269,7 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 					__ATOMIC_RELAXED), __ATOMIC_RELAXED)
 
 #if defined(__cplusplus)
-/* ---- C++: what fields are, and descriptions as constexpr bytes ---- */
+/* ---- C++: what fields are, and descriptions as constexpr structures ---- */
 
 #define SONDE_ASSERT_(condition, text) static_assert(condition, text)
 #define SONDE_ZERO_ {}
@@ -1274,7 +1285,7 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 #define SONDE_WIDTH_T_(nbits) \
 	::sonde_cxx_::word<SONDE_WIDTH_BYTES_(nbits)>
 
-#define SONDE_X_NONE_ ::sonde_cxx_::bytes<0>{}
+#define SONDE_X_NONE_ ::sonde_cxx_::list<>{}
 #define SONDE_XR_NONE(i, ...) SONDE_X_NONE_
 #define SONDE_XR_ELEMENT(i, ...) ::sonde_cxx_::element<sonde_code_##i>()
 #define SONDE_XR_MAYBE(i, ...) ::sonde_cxx_::element<sonde_code_##i>()
@@ -1327,7 +1338,7 @@ SONDE_COLD_ size_t sonde_part_(struct sonde_part *parts, size_t nr, int by,
 		SONDE_SCAN_(SONDE_EACH_(SONDE_FIELD_, SONDE_R, \
 						   f, 1, __VA_ARGS__)))); \
 	struct sonde_tag_ { \
-		static constexpr auto image() \
+		static constexpr decltype(sonde_image_) image() \
 		{ \
 			return sonde_image_; \
 		} \
@@ -1345,194 +1356,235 @@ namespace sonde_cxx_
 
 #define SONDE_HIDDEN_ __attribute__((visibility("hidden")))
 
-template <class T> using bare = std::remove_cv_t<std::remove_reference_t<T>>;
+template <class T>
+using bare =
+	typename std::remove_cv<typename std::remove_reference<T>::type>::type;
 
 /* What an expression becomes in a variable; only its type is used. */
 template <class T> T rvalue(T);
 
+template <bool C, class T, class F>
+using choice = typename std::conditional<C, T, F>::type;
+
 template <unsigned N>
-using word = std::conditional_t<
-	N == 1, uint8_t,
-	std::conditional_t<N == 2, uint16_t,
-			   std::conditional_t<N == 4, uint32_t, uint64_t>>>;
+using word =
+	choice<N == 1, uint8_t,
+	       choice<N == 2, uint16_t, choice<N == 4, uint32_t, uint64_t>>>;
 
 constexpr int make_code(int kind, size_t size, unsigned flags)
 {
 	return SONDE_MAKE_CODE_(kind, size * 8, flags);
 }
 
+/* The type that an enumeration's values have. */
+template <class T, bool = std::is_enum<T>::value> struct number {
+	using type = T;
+};
+
+template <class T> struct number<T, true> {
+	using type = typename std::underlying_type<T>::type;
+};
+
+template <class T> constexpr unsigned integer_flags()
+{
+	return (std::is_same<T, bool>::value ? SONDE_FIELD_BOOL :
+		std::is_same<T, char>::value ? SONDE_FIELD_CHAR :
+					       0u) |
+	       (std::is_signed<T>::value ? SONDE_FIELD_SIGNED : 0u);
+}
+
+template <class T> constexpr int plain_number_code(unsigned flags)
+{
+	return std::is_integral<T>::value && sizeof(T) <= 8 ?
+		       make_code(SONDE_TYPE_INT, sizeof(T),
+				 flags | integer_flags<T>()) :
+	       (std::is_same<T, float>::value ||
+		std::is_same<T, double>::value) &&
+			       !(flags & SONDE_FIELD_HEX) ?
+		       make_code(SONDE_TYPE_FLOAT, sizeof(T), flags) :
+		       0;
+}
+
 /* Of a number, or 0. */
 template <class T> constexpr int number_code(unsigned flags)
 {
-	if constexpr (std::is_enum_v<T>) {
-		return number_code<std::underlying_type_t<T>>(flags);
-	} else if constexpr (std::is_integral_v<T> && sizeof(T) <= 8) {
-		if (std::is_same_v<T, bool>)
-			flags |= SONDE_FIELD_BOOL;
-		else if (std::is_same_v<T, char>)
-			flags |= SONDE_FIELD_CHAR;
-		if (std::is_signed_v<T>)
-			flags |= SONDE_FIELD_SIGNED;
-		return make_code(SONDE_TYPE_INT, sizeof(T), flags);
-	} else if constexpr (std::is_same_v<T, float> ||
-			     std::is_same_v<T, double>) {
-		return flags & SONDE_FIELD_HEX ?
-			       0 :
-			       make_code(SONDE_TYPE_FLOAT, sizeof(T), flags);
-	} else {
-		(void)flags;
-		return 0;
-	}
+	return plain_number_code<typename number<T>::type>(flags);
+}
+
+template <class T> constexpr int array_code(unsigned flags, bool literal)
+{
+	return std::is_same<T, char>::value && flags == 0 ?
+		       (literal ? SONDE_TYPE_STRING : SONDE_TYPE_TEXT) :
+		       SONDE_ARRAY_CODE_(number_code<T>(flags));
+}
+
+template <class T> constexpr int pointer_code(unsigned flags)
+{
+	return (std::is_same<T, char *>::value ||
+		std::is_same<T, const char *>::value) &&
+			       flags == 0 ?
+		       SONDE_TYPE_STRING :
+		       make_code(SONDE_TYPE_INT, sizeof(T),
+				 flags | SONDE_FIELD_HEX);
 }
 
 template <class T> constexpr int code(unsigned flags, bool literal)
 {
-	if constexpr (std::is_array_v<T>) {
-		using element = bare<std::remove_extent_t<T>>;
-
-		if (std::is_same_v<element, char> && flags == 0)
-			return literal ? SONDE_TYPE_STRING : SONDE_TYPE_TEXT;
-		return SONDE_ARRAY_CODE_(number_code<element>(flags));
-	} else if constexpr (std::is_pointer_v<T> ||
-			     std::is_null_pointer_v<T>) {
-		if ((std::is_same_v<T, char *> ||
-		     std::is_same_v<T, const char *>)&&flags == 0)
-			return SONDE_TYPE_STRING;
-		return make_code(SONDE_TYPE_INT, sizeof(T),
-				 flags | SONDE_FIELD_HEX);
-	} else {
-		(void)literal;
-		return number_code<T>(flags);
-	}
+	return std::is_array<T>::value ?
+		       array_code<bare<typename std::remove_extent<T>::type>>(
+			       flags, literal) :
+	       std::is_pointer<T>::value ||
+			       std::is_same<T, decltype(nullptr)>::value ?
+		       pointer_code<T>(flags) :
+		       number_code<T>(flags);
 }
 
-template <size_t N> struct bytes {
-	unsigned char at[N ? N : 1];
+/*
+ * A description is made of packed structures, one in another, so that each
+ * function is one expression, which is what constexpr takes in C++11.
+ */
+#define SONDE_TIGHT_  __attribute__((packed))
+
+/* 0 to N - 1. */
+template <class T, T... I> struct indices {
+};
+#if defined(__clang__)
+template <size_t N> using up_to = __make_integer_seq<indices, size_t, N>;
+#else
+template <size_t N> using up_to = indices<size_t, __integer_pack(N)...>;
+#endif
+
+template <size_t N> struct text {
+	char at[N];
 };
 
-template <size_t N, class T>
-constexpr void store(bytes<N> &to, size_t &at, T value, size_t size)
+template <size_t N, size_t... I>
+constexpr text<N> make_text(const char (&from)[N], indices<size_t, I...>)
 {
-	for (size_t i = 0; i < size; i++) {
-		size_t shift = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ?
-				       i :
-				       size - 1 - i;
-
-		to.at[at++] = static_cast<unsigned char>(
-			static_cast<uint64_t>(value) >> (8 * shift) & 255);
-	}
+	return { { from[I]... } };
 }
 
-template <size_t N, size_t M>
-constexpr void append(bytes<N> &to, size_t &at, const bytes<M> &from)
+template <size_t N> constexpr text<N> text_of(const char (&from)[N])
 {
-	for (size_t i = 0; i < M; i++)
-		to.at[at++] = from.at[i];
+	return make_text(from, up_to<N>());
 }
 
-template <size_t N, size_t M>
-constexpr void append(bytes<N> &to, size_t &at, const char (&text)[M])
+/* Things one behind the other; of none, nothing. */
+template <class... T> struct list;
+
+template <> struct list<> {
+	char none[0];
+};
+
+template <class First, class... Rest> struct SONDE_TIGHT_ list<First, Rest...> {
+	First first;
+	list<Rest...> rest;
+};
+
+constexpr list<> join()
 {
-	for (size_t i = 0; i < M; i++)
-		to.at[at++] = static_cast<unsigned char>(text[i]);
+	return {};
 }
 
-template <size_t... N>
-constexpr bytes<(0 + ... + N)> join(const bytes<N> &...parts)
+template <class First, class... Rest>
+constexpr list<First, Rest...> join(const First &first, const Rest &...rest)
 {
-	bytes<(0 + ... + N)> all{};
-	size_t at = 0;
-
-	(append(all, at, parts), ...);
-	(void)at;
-	return all;
+	return { first, join(rest...) };
 }
+
+template <size_t N> struct SONDE_TIGHT_ label_of {
+	::sonde_desc_label head;
+	text<N> name;
+};
 
 template <size_t N, class First, class Last>
-constexpr auto label(const char (&text)[N], First first, Last last)
+constexpr label_of<N> label(const char (&name)[N], First first, Last last)
 {
-	bytes<sizeof(::sonde_desc_label) + N> all{};
-	size_t at = 0;
-
-	store(all, at, static_cast<int64_t>(first), 8);
-	store(all, at, static_cast<int64_t>(last), 8);
-	store(all, at, N, 4);
-	store(all, at, 0, 4);
-	append(all, at, text);
-	return all;
+	return { { static_cast<int64_t>(first), static_cast<int64_t>(last), N,
+		   0 },
+		 text_of(name) };
 }
 
-template <size_t N, size_t X>
-constexpr auto raw_record(const char (&name)[N], uint64_t count, int bits,
-			  int kind, int flags, const bytes<X> &extra)
-{
-	bytes<sizeof(::sonde_desc_field) + N + X> all{};
-	size_t at = 0;
+template <size_t N, class Extra> struct SONDE_TIGHT_ record_of {
+	::sonde_desc_field head;
+	text<N> name;
+	Extra extra;
+};
 
-	store(all, at, sizeof(::sonde_desc_field) + N + X, 4);
-	store(all, at, count, 4);
-	store(all, at, N, 2);
-	store(all, at, bits, 1);
-	store(all, at, kind, 1);
-	store(all, at, flags, 4);
-	append(all, at, name);
-	append(all, at, extra);
-	return all;
+template <size_t N, class Extra>
+constexpr record_of<N, Extra> raw_record(const char (&name)[N], uint64_t count,
+					 int bits, int kind, int flags,
+					 const Extra &extra)
+{
+	return { { sizeof(record_of<N, Extra>), static_cast<uint32_t>(count), N,
+		   static_cast<uint8_t>(bits), static_cast<uint8_t>(kind),
+		   static_cast<uint32_t>(flags) },
+		 text_of(name),
+		 extra };
 }
 
-template <size_t N, size_t X>
-constexpr auto record(const char (&name)[N], int code, uint64_t count,
-		      const bytes<X> &extra)
+template <size_t N, class Extra>
+constexpr record_of<N, Extra> record(const char (&name)[N], int code,
+				     uint64_t count, const Extra &extra)
 {
 	return raw_record(name, count, SONDE_OUTER_BITS_(code), code & 255,
 			  SONDE_OUTER_FLAGS_(code), extra);
 }
 
 /* The element of an array or sequence; nothing for other codes. */
-template <int Code> constexpr auto element()
-{
-	if constexpr ((Code & 255) == SONDE_TYPE_ARRAY ||
-		      (Code & 255) == SONDE_TYPE_SEQUENCE)
-		return raw_record("", 0, Code >> 8 & 255, Code >> 24,
-				  Code >> 16 & 255, bytes<0>{});
-	else
-		return bytes<0>{};
-}
-
-template <size_t N> struct alignas(8) image_of {
-	::sonde_desc head;
-	unsigned char rest[N];
+template <int Code, bool = (Code & 255) == SONDE_TYPE_ARRAY ||
+			   (Code & 255) == SONDE_TYPE_SEQUENCE>
+struct element_of {
+	using type = list<>;
+	static constexpr type make()
+	{
+		return {};
+	}
 };
 
-template <size_t P, size_t E, size_t R>
-constexpr auto image(int level, const char (&provider)[P],
-		     const char (&name)[E], int nr_fields, int line,
-		     const bytes<R> &records)
-{
-	image_of<(P + E + R + 7) / 8 * 8> all{};
-	bytes<P + E + R> rest{};
-	size_t at = 0;
+template <int Code> struct element_of<Code, true> {
+	using type = record_of<1, list<>>;
+	static constexpr type make()
+	{
+		return raw_record("", 0, Code >> 8 & 255, Code >> 24,
+				  Code >> 16 & 255, list<>{});
+	}
+};
 
-	for (size_t i = 0; i < 8; i++)
-		all.head.magic[i] =
-			static_cast<unsigned char>(SONDE_DESC_MAGIC[i]);
-	all.head.size = sizeof(all);
-	all.head.line = static_cast<uint32_t>(line);
-	all.head.provider_size = P;
-	all.head.name_size = E;
-	all.head.nr_fields = static_cast<uint16_t>(nr_fields);
-	all.head.loglevel = static_cast<uint8_t>(level);
-	all.head.version = SONDE_ABI_VERSION;
-	append(rest, at, provider);
-	append(rest, at, name);
-	append(rest, at, records);
-	for (size_t i = 0; i < at; i++)
-		all.rest[i] = rest.at[i];
-	return all;
+template <int Code> constexpr typename element_of<Code>::type element()
+{
+	return element_of<Code>::make();
+}
+
+template <class Rest> struct alignas(8) image_of {
+	::sonde_desc head;
+	Rest rest;
+};
+
+template <size_t P, size_t E, class Records>
+constexpr image_of<list<text<P>, text<E>, Records>>
+image(int level, const char (&provider)[P], const char (&name)[E],
+      int nr_fields, int line, const Records &records)
+{
+	using made = image_of<list<text<P>, text<E>, Records>>;
+
+	return { { { SONDE_DESC_MAGIC[0], SONDE_DESC_MAGIC[1],
+		     SONDE_DESC_MAGIC[2], SONDE_DESC_MAGIC[3],
+		     SONDE_DESC_MAGIC[4], SONDE_DESC_MAGIC[5],
+		     SONDE_DESC_MAGIC[6], SONDE_DESC_MAGIC[7] },
+		   sizeof(made),
+		   static_cast<uint32_t>(line),
+		   P,
+		   E,
+		   static_cast<uint16_t>(nr_fields),
+		   static_cast<uint8_t>(level),
+		   SONDE_ABI_VERSION },
+		 join(text_of(provider), text_of(name), records) };
 }
 
 template <class Tag> struct site {
-	SONDE_HIDDEN_ static constexpr auto image = Tag::image();
+	SONDE_HIDDEN_ static constexpr decltype(Tag::image()) image =
+		Tag::image();
 	SONDE_HIDDEN_ static ::sonde_site object;
 
 	/* Before other constructors, so that theirs can be recorded. */
@@ -1547,6 +1599,10 @@ template <class Tag> struct site {
 template <class T> struct zero {
 	SONDE_HIDDEN_ static constexpr uint32_t word = 0;
 };
+
+/* They are inline from C++17 on; before that, they must be defined. */
+template <class Tag> constexpr decltype(Tag::image()) site<Tag>::image;
+template <class T> constexpr uint32_t zero<T>::word;
 
 template <class Tag>
 ::sonde_site site<Tag>::object = { &zero<void>::word, &site<Tag>::image.head };
@@ -1828,5 +1884,7 @@ __attribute__((constructor(101), used)) static void sonde_enlist_(void)
 #endif
 
 #endif
+
+#endif /* C, or C++11 */
 
 #endif /* SONDE_TRACEPOINT_H */

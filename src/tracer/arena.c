@@ -3,16 +3,18 @@
  * arena.c - what libsonde does when a program starts: make the arena, and
  * present it to the session that started the program, if one did.
  *
- * Nine system calls where no session asks; each may fail, and then the
- * program simply isn't traced. The descriptor is moved out of the way of the
+ * Fourteen system calls where no session asks; each may fail, and then the
+ * program simply isn't traced. The first three find out whether a seccomp
+ * filter may kill for the others: then none of them is made (calls.h). The descriptor is moved out of the way of the
  * program's own and serves only those who attach later; the program may close
  * it. Children of fork share the arena; exec makes a new one.
  *
  * An unrecorded program maps SONDE_META_SPAN bytes, of which it touches a few
  * pages; a recorded one what its recorder made of the file. No more, as
  * address space is not free: it counts for RLIMIT_AS and for mlockall(), which
- * also fills it. With SONDE_ATTACHABLE in its environment, a program maps all
- * that a recorder may ever want, so that one may come later.
+ * also fills it. For a recorder that comes later, it maps more at its next event
+ * (reach.h); with SONDE_ATTACHABLE in its environment, a program maps all that a
+ * recorder may ever want at its start.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -24,7 +26,9 @@
 
 #include "ring/hello.h"
 #include "tracer/arena_file.h"
+#include "tracer/calls.h"
 #include "tracer/filters.h"
+#include "tracer/reach.h"
 #include "tracer/rendezvous.h"
 #include "tracer/self.h"
 
@@ -87,6 +91,13 @@ static int move_high(int fd)
 	return -1;
 }
 
+static enum sonde_writer_kind choose_writer(void)
+{
+	if (!sonde_calls_clock_readable())
+		return SONDE_WRITER_NONE;
+	return sonde_rseq_setup() ? SONDE_WRITER_RSEQ : SONDE_WRITER_LANES;
+}
+
 static bool make_arena(int *ret_fd)
 {
 	unsigned char *bytes;
@@ -100,9 +111,10 @@ static bool make_arena(int *ret_fd)
 		(void)close(fd); /* nothing was written */
 		return false;
 	}
-	writer = sonde_rseq_setup() ? SONDE_WRITER_RSEQ : SONDE_WRITER_LANES;
+	writer = choose_writer();
 	sonde_self_learn();
 	sonde_arena = bytes;
+	((struct sonde_arena *)(void *)bytes)->abilities = SONDE_ABLE_TO_REACH;
 	sonde_arena_file_begin(bytes, writer, sonde_self.pid, mapped_span());
 	*ret_fd = fd;
 	return true;
@@ -111,13 +123,22 @@ static bool make_arena(int *ret_fd)
 /* The session's answer has come, or there is no session (NULL). */
 static void settle(int fd, const char *session)
 {
+	const struct sonde_arena *header = (void *)sonde_arena;
+
+	/* It was made for the recorder to hear why. */
+	if (header->writer == SONDE_WRITER_NONE) {
+		sonde_arena = NULL;
+		return;
+	}
 	if (session && !map_rings(fd)) {
 		/* not traced, then, and the recorder is told */
 		((struct sonde_arena *)(void *)sonde_arena)->refused++;
 		sonde_arena = NULL;
 		return;
 	}
-	sonde_fast_rings = sonde_arena + SONDE_META_SPAN;
+	/* it may have moved */
+	header = (void *)sonde_arena;
+	sonde_reach_start(header->mapped);
 	if (session)
 		sonde_filters_start(session);
 	/* can't fail but for want of memory, and then children keep our ids */
@@ -134,7 +155,7 @@ void sonde_start(void)
 	if (is_started)
 		return;
 	is_started = true;
-	if (make_arena(&fd)) {
+	if (sonde_calls_allowed() && make_arena(&fd)) {
 		session = secure_getenv(SONDE_SESSION_ENV);
 		if (session && !*session)
 			session = NULL;

@@ -16,6 +16,18 @@ static bool may_make_file(void)
 	       limit.rlim_cur >= SONDE_META_SPAN;
 }
 
+/* Of the open file, which goes with its last descriptor or mapping. */
+static void lock(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK,
+			      .l_whence = SEEK_SET,
+			      .l_start = SONDE_LOCK_PROCESS,
+			      .l_len = 1 };
+
+	/* Without it, nobody learns of our end by it. */
+	(void)fcntl(fd, F_OFD_SETLK, &lock);
+}
+
 int sonde_arena_file_new(void)
 {
 	int fd;
@@ -30,6 +42,7 @@ int sonde_arena_file_new(void)
 		(void)close(fd); /* nothing was written */
 		return -1;
 	}
+	lock(fd);
 	return fd;
 }
 

@@ -8,27 +8,20 @@
  * here.
  */
 #include <string.h>
-#include <time.h>
 
 #include <sonde/abi.h>
 
+#include "base/time.h"
 #include "clock/clock.h"
 #include "ring/control.h"
 #include "ring/emit.h"
 #include "tracer/filters.h"
+#include "tracer/reach.h"
 #include "tracer/self.h"
 
 static uint64_t clock_cpu(void)
 {
 	return sonde_clock_cpu();
-}
-
-static uint64_t clock_monotonic(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /*
@@ -52,6 +45,19 @@ static unsigned char *arena_of(uint32_t *state)
 	return sonde_load_acquire(&sonde_guest_arena);
 }
 
+/* Where its rings are: a tool has mapped all of its arena. */
+static void aim(struct sonde_emitter *emitter)
+{
+	const struct sonde_arena *header = (const void *)emitter->arena;
+
+	if (emitter->arena == sonde_arena) {
+		sonde_reach_look(emitter);
+		return;
+	}
+	emitter->rings = emitter->arena;
+	emitter->mapped = header->mapped;
+}
+
 /* parts[0] is room for the header. */
 __attribute__((noinline)) static void emit(uint32_t state, uint32_t unwanted,
 					   struct sonde_part *parts,
@@ -62,12 +68,13 @@ __attribute__((noinline)) static void emit(uint32_t state, uint32_t unwanted,
 		.self = &sonde_self,
 		.unwanted = unwanted,
 		.clock_cpu = clock_cpu,
-		.clock_monotonic = clock_monotonic,
+		.clock_monotonic = sonde_monotonic_ns,
 	};
 
 	if (!emitter.arena)
 		return;
-	if (!sonde_self.key)
+	aim(&emitter);
+	if (!sonde_self_is_known())
 		sonde_self_learn();
 	emitter.rseq = sonde_rseq_self();
 	sonde_emit_parts_to_slots(&emitter, state, parts, nr_parts, size);

@@ -130,17 +130,35 @@ static bool add(unsigned char *arena, const struct sonde_desc *desc,
 	return publish(arena, desc, index, flags);
 }
 
+/* A recorder that attaches may be giving it one, too. */
+static void give_id(struct sonde_slot *slot, uint32_t index)
+{
+	uint32_t id = sonde_add_relaxed(&slot->next_id, 1);
+
+	if (!id || id >= SONDE_LARGE_ESCAPE)
+		sonde_add_relaxed(&slot->lost_late, 1);
+	else
+		/* Pairs with the same in give_id of the session: one of the two
+		 * ids is used; and with sonde_load_acquire in
+		 * sonde_arena_event_id: the description is there. */
+		(void)__atomic_compare_exchange_n(
+			&slot->ids[index], &(uint16_t){ 0 }, (uint16_t)id,
+			false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
+}
+
 /* Gives the event an id in each slot whose rules want it. */
 static void select_event(unsigned char *arena, const struct sonde_desc *desc,
 			 uint32_t index)
 {
 	struct sonde_control control = sonde_control_view(arena);
 
+	/* The entry was published; a recorder makes its slot active and then
+	 * looks at entries: one of us sees the other's. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
 		struct sonde_slot *slot = &control.slots[i];
-		uint32_t id;
 
-		/* Pairs with sonde_store_release in activate (session): rules
+		/* Pairs with sonde_store_release in sonde_arena_begin: rules
 		 * and level are visible. */
 		if (sonde_load_acquire(&slot->state) != SONDE_SLOT_ACTIVE)
 			continue;
@@ -149,13 +167,7 @@ static void select_event(unsigned char *arena, const struct sonde_desc *desc,
 				  sonde_desc_name(desc),
 				  sonde_desc_loglevel(desc)))
 			continue;
-		id = sonde_add_relaxed(&slot->next_id, 1);
-		if (id && id < SONDE_LARGE_ESCAPE)
-			/* Pairs with sonde_load_acquire in
-			 * sonde_arena_event_id: the description is there. */
-			sonde_store_release(&slot->ids[index], (uint16_t)id);
-		else
-			sonde_add_relaxed(&slot->lost_late, 1);
+		give_id(slot, index);
 	}
 	sonde_control_refresh(&control, index);
 }

@@ -11,6 +11,7 @@
 #include "expr/fetch.h"
 #include "expr/program.h"
 #include "ring/hello.h"
+#include "tracer/calls.h"
 #include "tracer/rendezvous.h"
 #include "tracer/self.h"
 
@@ -29,7 +30,7 @@ static uint32_t find_slot(void)
 {
 	uint32_t i = 0;
 
-	/* Pairs with sonde_store_release in activate (session): `filters` is
+	/* Pairs with sonde_store_release in sonde_arena_begin: `filters` is
 	 * visible. */
 	while (i < SONDE_SLOTS &&
 	       (sonde_load_acquire(&slots()[i].state) != SONDE_SLOT_ACTIVE ||
@@ -146,6 +147,8 @@ static int ask(const uint32_t *index, uint32_t nr, uint32_t slot)
 	int fd;
 	int rc;
 
+	if (!sonde_calls_allowed())
+		return -EPERM;
 	memcpy(question.index, index, nr * sizeof(*index));
 	rc = sonde_rendezvous_ask(session_name, &question, &fd);
 	if (rc)

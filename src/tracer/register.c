@@ -55,7 +55,7 @@ void sonde_register(struct sonde_site *sites, size_t nr)
 	struct batch batch;
 
 	sonde_start();
-	if (!sonde_arena)
+	if (!sonde_arena || sonde_has_left)
 		return;
 	batch.nr = 0;
 	for (size_t i = 0; i < nr; i++) {

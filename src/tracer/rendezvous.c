@@ -2,44 +2,111 @@
 #include "tracer/rendezvous.h"
 
 #include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "ring/hello.h"
 
-/* A recorder that takes longer is not seen to live. */
-#define ANSWER_SECONDS 10
-
-static int connect_to(const char *session)
-{
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	struct timeval limit = { .tv_sec = ANSWER_SECONDS };
-	size_t n = strlen(session);
+/* A connection and when we give it up: one moment for all that is waited for. */
+struct call {
 	int fd;
+	int64_t end_ns;
+};
 
-	if (n >= sizeof(address.sun_path))
-		return -1;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return -1;
-	/* sun_path[0] stays NUL: the abstract namespace */
-	memcpy(address.sun_path + 1, session, n);
-	/* connect() waits as send() does, if the queue of peers is full */
-	if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof(limit)) ||
-	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) ||
-	    connect(fd, (const struct sockaddr *)&address,
-		    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-				n))) {
-		(void)close(fd); /* nobody there */
-		return -1;
-	}
-	return fd;
+/* By a system call: the C library's own would read the time stamp counter, which
+ * may be turned off, and be killed for it. */
+static int64_t now_ns(void)
+{
+	struct timespec t = { 0 };
+
+	(void)syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &t); /* can't fail */
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
 }
 
-/* Anybody may listen under a name: talk only to ourselves and to root. */
+static int64_t patience_ns(void)
+{
+	const char *given = secure_getenv(SONDE_PATIENCE_ENV);
+	uint64_t ms;
+
+	if (!given || !sonde_number_parse(given, UINT64_MAX, &ms) || !ms)
+		ms = SONDE_PATIENCE_MS;
+	return (int64_t)(ms < SONDE_PATIENCE_MAX_MS ? ms :
+						      SONDE_PATIENCE_MAX_MS) *
+	       1000000;
+}
+
+/* connect() waits as send() does, if the queue of peers is full. */
+static bool reach(const struct call *call, const struct sockaddr_un *address)
+{
+	int64_t left_ns;
+
+	while ((left_ns = call->end_ns - now_ns()) > 0) {
+		/* 0 would mean: for ever */
+		struct timeval limit = {
+			.tv_sec = left_ns / 1000000000,
+			.tv_usec = left_ns % 1000000000 / 1000 + 1,
+		};
+
+		if (limit.tv_usec > 999999)
+			limit.tv_usec = 999999;
+		if (setsockopt(call->fd, SOL_SOCKET, SO_SNDTIMEO, &limit,
+			       sizeof(limit)))
+			return false;
+		if (!connect(call->fd, (const struct sockaddr *)address,
+			     sizeof(*address)))
+			return true;
+		if (errno != EINTR)
+			return false;
+	}
+	return false;
+}
+
+/* Something has come; a signal handler doesn't make it longer. */
+static bool await(const struct call *call)
+{
+	struct pollfd pollfd = { .fd = call->fd, .events = POLLIN };
+	int64_t left_ns;
+
+	while ((left_ns = call->end_ns - now_ns()) > 0) {
+		int nr = poll(&pollfd, 1, (int)((left_ns + 999999) / 1000000));
+
+		if (nr > 0)
+			return true;
+		if (nr < 0 && errno != EINTR)
+			return false;
+	}
+	return false;
+}
+
+static bool connect_to(const char *session, struct call *ret_call)
+{
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+	size_t n = strlen(session);
+
+	/* A session without a path is of an older recorder's. */
+	if (session[0] != '/' || n >= sizeof(address.sun_path))
+		return false;
+	memcpy(address.sun_path, session, n);
+	ret_call->fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (ret_call->fd < 0)
+		return false;
+	ret_call->end_ns = now_ns() + patience_ns();
+	if (reach(ret_call, &address))
+		return true;
+	(void)close(ret_call->fd); /* nobody there */
+	return false;
+}
+
+/* The path may lead elsewhere by now: talk only to ourselves and to root. */
 static int is_ours(int fd)
 {
 	struct ucred peer = { .uid = (uid_t)-1 };
@@ -73,37 +140,37 @@ static int present(int fd, int arena, uint32_t pid)
 	header->cmsg_type = SCM_RIGHTS;
 	header->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(header), &arena, sizeof(arena));
-	return sendmsg(fd, &message, MSG_NOSIGNAL) == (ssize_t)sizeof(hello);
+	return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	       (ssize_t)sizeof(hello);
 }
 
 /* What it says is for the recorder's user, and for who presents the arena of
  * another. */
-static int await_answer(int fd)
+static int take_answer(const struct call *call)
 {
 	struct sonde_welcome welcome;
-	ssize_t n;
 
-	do
-		n = recv(fd, &welcome, sizeof(welcome), 0);
-	while (n < 0 && errno == EINTR);
-	return n == (ssize_t)sizeof(welcome) ? welcome.error : -ENOTCONN;
+	return await(call) && recv(call->fd, &welcome, sizeof(welcome),
+				   MSG_DONTWAIT) == (ssize_t)sizeof(welcome) ?
+		       welcome.error :
+		       -ENOTCONN;
 }
 
 int sonde_rendezvous(const char *session, int arena, uint32_t pid)
 {
-	int fd = connect_to(session);
+	struct call call;
 	int rc = -ENOTCONN;
 
-	if (fd < 0)
+	if (!connect_to(session, &call))
 		return rc;
-	if (is_ours(fd) && present(fd, arena, pid))
-		rc = await_answer(fd);
-	(void)close(fd); /* nothing more to be said */
+	if (is_ours(call.fd) && present(call.fd, arena, pid))
+		rc = take_answer(&call);
+	(void)close(call.fd); /* nothing more to be said */
 	return rc;
 }
 
 /* The answer, and the descriptor that comes with it. */
-static int receive_filters(int fd, int *ret_fd)
+static int receive_filters(const struct call *call, int *ret_fd)
 {
 	struct sonde_welcome welcome;
 	union {
@@ -120,9 +187,9 @@ static int receive_filters(int fd, int *ret_fd)
 	struct cmsghdr *header;
 	ssize_t n;
 
-	do
-		n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
-	while (n < 0 && errno == EINTR);
+	if (!await(call))
+		return -ENOTCONN;
+	n = recvmsg(call->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);
 	if (header && header->cmsg_level == SOL_SOCKET &&
 	    header->cmsg_type == SCM_RIGHTS &&
@@ -139,13 +206,15 @@ int sonde_rendezvous_ask(const char *session,
 {
 	size_t size = offsetof(struct sonde_filters_ask, index) +
 		      ask->nr * sizeof(ask->index[0]);
-	int fd = connect_to(session);
+	struct call call;
 	int rc = -ENOTCONN;
 
-	if (fd < 0)
+	if (!connect_to(session, &call))
 		return rc;
-	if (is_ours(fd) && send(fd, ask, size, MSG_NOSIGNAL) == (ssize_t)size)
-		rc = receive_filters(fd, ret_fd);
-	(void)close(fd); /* nothing more to be said */
+	if (is_ours(call.fd) &&
+	    send(call.fd, ask, size, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+		    (ssize_t)size)
+		rc = receive_filters(&call, ret_fd);
+	(void)close(call.fd); /* nothing more to be said */
 	return rc;
 }

@@ -2,11 +2,14 @@
 /*
  * rendezvous.h - present the arena to the session that started the program.
  *
- * `sonde record` names a socket in the abstract Unix namespace (so it works in
- * a chroot and leaves no file) in SONDE_SESSION. The program sends one message
- * with the arena's descriptor, which is the recorder's from then on whatever
- * becomes of the program, and waits for the answer, so that the rules are in
- * place before its first event. The socket is closed then.
+ * `sonde record` names the path of a Unix socket in SONDE_SESSION. The program
+ * sends one message with the arena's descriptor, which is the recorder's from
+ * then on whatever becomes of the program, and waits for the answer, so that the
+ * rules are in place before its first event. The socket is closed then.
+ *
+ * All of that takes SONDE_PATIENCE_MS (ring/hello.h) at most, whatever the
+ * recorder does: then the program runs on, unrecorded, and the recorder counts
+ * it when it finds the connection given up.
  */
 #ifndef TRACER_RENDEZVOUS_H
 #define TRACER_RENDEZVOUS_H
@@ -18,8 +21,8 @@
 
 /*
  * `fd`, the arena of process `pid`, is borrowed. 0, or -errno: what the
- * recorder answered, or -ENOTCONN if it can't be asked. Takes ten seconds at
- * most if the recorder does not answer.
+ * recorder answered, or -ENOTCONN if it can't be asked, or doesn't answer in
+ * time.
  */
 SONDE_HIDDEN int sonde_rendezvous(const char *session, int fd, uint32_t pid);
 

@@ -5,8 +5,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "tracer/reach.h"
+
 __thread struct sonde_self sonde_self;
 int64_t sonde_rseq_offset;
+bool sonde_has_left;
+
+/* The key's upper half: a thread's id has 22 bits at most. */
+#define KEY_TID_SHIFT    32
+#define KEY_NUMBER_SHIFT 54
 
 static uint32_t process_id;
 
@@ -42,7 +49,14 @@ void sonde_self_learn(void)
 	sonde_self.pid = process_id;
 	/* last: a signal handler that traces before this learns for itself */
 	sonde_barrier();
-	sonde_self.key = (uint64_t)tid << 32;
+	sonde_self.key = (uint64_t)tid << KEY_TID_SHIFT |
+			 (uint64_t)sonde_reach_number() << KEY_NUMBER_SHIFT;
+}
+
+bool sonde_self_is_known(void)
+{
+	return sonde_self.key &&
+	       sonde_self.key >> KEY_NUMBER_SHIFT == sonde_reach_number();
 }
 
 void sonde_self_forked(void)

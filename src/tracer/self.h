@@ -28,13 +28,17 @@ extern SONDE_HIDDEN __thread struct sonde_self sonde_self
 /* Null if the process could not have one: then nothing is ever enabled. */
 extern SONDE_HIDDEN unsigned char *sonde_arena;
 
+/* The process has left the recording for good (leave.h). */
+extern SONDE_HIDDEN bool sonde_has_left;
+
 /*
  * Makes the arena and presents it to the session, the first time. Called while
  * the program has one thread, or by the loader, which has a lock.
  */
 SONDE_HIDDEN void sonde_start(void);
 
-/* What the fast path reads (emit_x86_64.S). */
+/* What the fast path reads (emit_x86_64.S); the rings may be closed ones
+ * (reach.h). */
 extern SONDE_HIDDEN unsigned char *sonde_fast_rings;
 extern SONDE_HIDDEN int64_t sonde_rseq_offset;
 
@@ -49,6 +53,9 @@ SONDE_HIDDEN void *sonde_rseq_self(void);
 
 /* Fills sonde_self. Async-signal-safe. */
 SONDE_HIDDEN void sonde_self_learn(void);
+
+/* Whether that was done, and holds for the process's rings (reach.h). */
+SONDE_HIDDEN bool sonde_self_is_known(void);
 
 /* In the child of a fork: its ids are others. */
 SONDE_HIDDEN void sonde_self_forked(void);

@@ -93,6 +93,7 @@ class Debugged:
         if not scenario.rseq:
             command.insert(0, PROGRAMS["no_rseq"])
             env["GLIBC_TUNABLES"] = "glibc.pthread.rseq=0"
+            env["SONDE_SECCOMP"] = "allow"  # that is how rseq is denied
         self.recording = record(*command, options=scenario.options,
                                 env=env)
         check(out.exists(), f"gdb: {self.recording.out[-500:]} "

@@ -67,7 +67,11 @@ static void in_functions_of_all_kinds()
 static void in_lambdas()
 {
 	int captured = 4;
+#if __cplusplus < 201402L
+	auto by_reference = [&](int x) {
+#else
 	auto by_reference = [&](auto x) {
+#endif
 		sonde_event(cxx, lambda, x, captured);
 	};
 	auto by_value = [captured]() { sonde_event(cxx, by_value, captured); };

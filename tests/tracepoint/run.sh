@@ -78,7 +78,9 @@ behaviour()
 		for cxx in $cxx_compilers; do
 			lto=
 			[ "$cxx$o" = "clang++-O2 -flto" ] && lto=-fuse-ld=lld
-			check "build $cxx $o" $cxx -std=c++17 $o $warn $inc \
+			std=c++17
+			[ "$o" = -O1 ] && std=c++11
+			check "build $cxx $std $o" $cxx -std=$std $o $warn $inc \
 				-c -x c++ $here/behaviour.c -o t.o
 			check "link $cxx $o" $cxx $o t.o stub_*.o $lto -o t
 			check "run $cxx $o" ./t
@@ -89,7 +91,8 @@ behaviour()
 cxx()
 {
 	for cxx in $cxx_compilers; do
-		for o in -O0 -O2 '-O2 -fPIC -fvisibility=hidden' -std=c++20; do
+		for o in -O0 -O2 '-O2 -fPIC -fvisibility=hidden' -std=c++20 \
+			-std=c++14 -std=c++11; do
 			check "build $cxx $o" $cxx -std=c++17 $o $warn $inc \
 				$here/cxx.cc $here/cxx_other.cc stub_*.o -o t
 			check "run $cxx $o" ./t
@@ -128,6 +131,29 @@ wrong()
 		for cxx in $cxx_compilers; do
 			complains "$name $cxx" "$text" \
 				$cxx -std=c++17 $inc -x c++ -c "$f" -o t.o
+		done
+	done
+	old_standards
+}
+
+# A C++ that is too old: one error that says which one is needed, and no other.
+old_standards()
+{
+	cat >old.cc <<-'END'
+		#include <sonde/tracepoint.h>
+		int f(int a)
+		{
+			sonde_event(p, n, a);
+			sonde_event_level(p, m, SONDE_DEBUG, a);
+			return sonde_event_enabled(p, n);
+		}
+	END
+	for cxx in $cxx_compilers; do
+		for std in c++98; do
+			complains "$std $cxx" "tracepoints need C++11" \
+				$cxx -std=$std $inc -c old.cc -o t.o
+			check "$std $cxx: one error" \
+				test "$(grep -c 'error:' out)" = 1
 		done
 	done
 }

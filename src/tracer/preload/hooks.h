@@ -19,6 +19,9 @@
  *     call, what obtains something (malloc, lock, wake) is one after it. So in
  *     the trace, a block or a mutex never has two owners at a time.
  *
+ * Beside these, exec.c keeps the library away from programs that can't take it,
+ * and clock.c takes one that turns the clock off out of the recording.
+ *
  * Every event has the address of the call's site as `caller`.
  */
 #ifndef TRACER_PRELOAD_HOOKS_H
@@ -53,6 +56,23 @@ typedef void (*sonde_hook_function)(void);
  */
 SONDE_HIDDEN sonde_hook_function sonde_hook_behind(const char *name,
 						   const char *version);
+
+/*
+ * The function behind a hook, looked up when first needed. Two threads that do
+ * so at the same time find the same.
+ */
+#define SONDE_HOOK_BEHIND(name, version)                                 \
+	__extension__({                                                  \
+		static __typeof__(&(name)) found;                        \
+		__typeof__(&(name)) is = sonde_load_relaxed(&found);     \
+                                                                         \
+		if (sonde_unlikely(!is)) {                               \
+			is = (__typeof__(is))sonde_hook_behind(#name,    \
+							       version); \
+			sonde_store_relaxed(&found, is);                 \
+		}                                                        \
+		is;                                                      \
+	})
 
 static inline bool sonde_hook_wanted(enum sonde_hook_group group)
 {

@@ -39,23 +39,6 @@
 #define COND_VERSION NULL /* there is one generation only */
 #endif
 
-/*
- * The function behind a hook, looked up when first needed. Two threads that do
- * so at the same time find the same.
- */
-#define BEHIND(name, version)                                            \
-	__extension__({                                                  \
-		static __typeof__(&(name)) found;                        \
-		__typeof__(&(name)) is = sonde_load_relaxed(&found);     \
-                                                                         \
-		if (sonde_unlikely(!is)) {                               \
-			is = (__typeof__(is))sonde_hook_behind(#name,    \
-							       version); \
-			sonde_store_relaxed(&found, is);                 \
-		}                                                        \
-		is;                                                      \
-	})
-
 static int mutex_locked(pthread_mutex_t *mutex, int result, const void *caller)
 {
 	SONDE_HOOK_EVENT(SONDE_HOOK_LOCKS, lock, mutex_lock, mutex, result,
@@ -88,7 +71,7 @@ static bool mutex_try_first(pthread_mutex_t *mutex, const void *caller,
 
 	if (!sonde_hook_wanted(SONDE_HOOK_LOCKS) || is_robust(mutex))
 		return false;
-	result = BEHIND(pthread_mutex_trylock, NULL)(mutex);
+	result = SONDE_HOOK_BEHIND(pthread_mutex_trylock, NULL)(mutex);
 	if (result == EBUSY) {
 		SONDE_HOOK_EVENT(SONDE_HOOK_LOCKS, lock, mutex_wait, mutex,
 				 caller);
@@ -105,7 +88,7 @@ SONDE_EXPORT int pthread_mutex_lock(pthread_mutex_t *mutex)
 
 	if (mutex_try_first(mutex, caller, &result))
 		return result;
-	result = BEHIND(pthread_mutex_lock, NULL)(mutex);
+	result = SONDE_HOOK_BEHIND(pthread_mutex_lock, NULL)(mutex);
 	return mutex_locked(mutex, result, caller);
 }
 
@@ -117,7 +100,7 @@ SONDE_EXPORT int pthread_mutex_timedlock(pthread_mutex_t *mutex,
 
 	if (mutex_try_first(mutex, caller, &result))
 		return result;
-	result = BEHIND(pthread_mutex_timedlock, NULL)(mutex, until);
+	result = SONDE_HOOK_BEHIND(pthread_mutex_timedlock, NULL)(mutex, until);
 	return mutex_locked(mutex, result, caller);
 }
 
@@ -130,14 +113,15 @@ SONDE_EXPORT int pthread_mutex_clocklock(pthread_mutex_t *mutex,
 
 	if (mutex_try_first(mutex, caller, &result))
 		return result;
-	result = BEHIND(pthread_mutex_clocklock, NULL)(mutex, clock, until);
+	result = SONDE_HOOK_BEHIND(pthread_mutex_clocklock, NULL)(mutex, clock,
+								  until);
 	return mutex_locked(mutex, result, caller);
 }
 
 SONDE_EXPORT int pthread_mutex_trylock(pthread_mutex_t *mutex)
 {
 	const void *caller = __builtin_return_address(0);
-	int result = BEHIND(pthread_mutex_trylock, NULL)(mutex);
+	int result = SONDE_HOOK_BEHIND(pthread_mutex_trylock, NULL)(mutex);
 
 	if (result != EBUSY)
 		return mutex_locked(mutex, result, caller);
@@ -149,7 +133,7 @@ SONDE_EXPORT int pthread_mutex_unlock(pthread_mutex_t *mutex)
 {
 	SONDE_HOOK_EVENT(SONDE_HOOK_LOCKS, lock, mutex_unlock, mutex,
 			 SONDE_HOOK_CALLER);
-	return BEHIND(pthread_mutex_unlock, NULL)(mutex);
+	return SONDE_HOOK_BEHIND(pthread_mutex_unlock, NULL)(mutex);
 }
 
 /* ---- reader-writer locks ---- */
@@ -164,8 +148,10 @@ static int rwlock_locked(pthread_rwlock_t *rwlock, bool write, int result,
 
 static int rwlock_try(pthread_rwlock_t *rwlock, bool write)
 {
-	return write ? BEHIND(pthread_rwlock_trywrlock, NULL)(rwlock) :
-		       BEHIND(pthread_rwlock_tryrdlock, NULL)(rwlock);
+	return write ? SONDE_HOOK_BEHIND(pthread_rwlock_trywrlock,
+					 NULL)(rwlock) :
+		       SONDE_HOOK_BEHIND(pthread_rwlock_tryrdlock,
+					 NULL)(rwlock);
 }
 
 /* As mutex_try_first(). */
@@ -205,7 +191,7 @@ SONDE_EXPORT int pthread_rwlock_rdlock(pthread_rwlock_t *rwlock)
 
 	if (rwlock_try_first(rwlock, false, caller, &result))
 		return result;
-	result = BEHIND(pthread_rwlock_rdlock, NULL)(rwlock);
+	result = SONDE_HOOK_BEHIND(pthread_rwlock_rdlock, NULL)(rwlock);
 	return rwlock_locked(rwlock, false, result, caller);
 }
 
@@ -216,7 +202,7 @@ SONDE_EXPORT int pthread_rwlock_wrlock(pthread_rwlock_t *rwlock)
 
 	if (rwlock_try_first(rwlock, true, caller, &result))
 		return result;
-	result = BEHIND(pthread_rwlock_wrlock, NULL)(rwlock);
+	result = SONDE_HOOK_BEHIND(pthread_rwlock_wrlock, NULL)(rwlock);
 	return rwlock_locked(rwlock, true, result, caller);
 }
 
@@ -228,7 +214,8 @@ SONDE_EXPORT int pthread_rwlock_timedrdlock(pthread_rwlock_t *rwlock,
 
 	if (rwlock_try_first(rwlock, false, caller, &result))
 		return result;
-	result = BEHIND(pthread_rwlock_timedrdlock, NULL)(rwlock, until);
+	result = SONDE_HOOK_BEHIND(pthread_rwlock_timedrdlock, NULL)(rwlock,
+								     until);
 	return rwlock_locked(rwlock, false, result, caller);
 }
 
@@ -240,7 +227,8 @@ SONDE_EXPORT int pthread_rwlock_timedwrlock(pthread_rwlock_t *rwlock,
 
 	if (rwlock_try_first(rwlock, true, caller, &result))
 		return result;
-	result = BEHIND(pthread_rwlock_timedwrlock, NULL)(rwlock, until);
+	result = SONDE_HOOK_BEHIND(pthread_rwlock_timedwrlock, NULL)(rwlock,
+								     until);
 	return rwlock_locked(rwlock, true, result, caller);
 }
 
@@ -253,7 +241,8 @@ SONDE_EXPORT int pthread_rwlock_clockrdlock(pthread_rwlock_t *rwlock,
 
 	if (rwlock_try_first(rwlock, false, caller, &result))
 		return result;
-	result = BEHIND(pthread_rwlock_clockrdlock, NULL)(rwlock, clock, until);
+	result = SONDE_HOOK_BEHIND(pthread_rwlock_clockrdlock,
+				   NULL)(rwlock, clock, until);
 	return rwlock_locked(rwlock, false, result, caller);
 }
 
@@ -266,7 +255,8 @@ SONDE_EXPORT int pthread_rwlock_clockwrlock(pthread_rwlock_t *rwlock,
 
 	if (rwlock_try_first(rwlock, true, caller, &result))
 		return result;
-	result = BEHIND(pthread_rwlock_clockwrlock, NULL)(rwlock, clock, until);
+	result = SONDE_HOOK_BEHIND(pthread_rwlock_clockwrlock,
+				   NULL)(rwlock, clock, until);
 	return rwlock_locked(rwlock, true, result, caller);
 }
 
@@ -284,7 +274,7 @@ SONDE_EXPORT int pthread_rwlock_unlock(pthread_rwlock_t *rwlock)
 {
 	SONDE_HOOK_EVENT(SONDE_HOOK_LOCKS, lock, rwlock_unlock, rwlock,
 			 SONDE_HOOK_CALLER);
-	return BEHIND(pthread_rwlock_unlock, NULL)(rwlock);
+	return SONDE_HOOK_BEHIND(pthread_rwlock_unlock, NULL)(rwlock);
 }
 
 /* ---- condition variables ---- */
@@ -310,7 +300,8 @@ SONDE_EXPORT int pthread_cond_wait(pthread_cond_t *cond, pthread_mutex_t *mutex)
 	int result;
 
 	cond_wait(cond, mutex, caller);
-	result = BEHIND(pthread_cond_wait, COND_VERSION)(cond, mutex);
+	result =
+		SONDE_HOOK_BEHIND(pthread_cond_wait, COND_VERSION)(cond, mutex);
 	return cond_wake(cond, mutex, result, caller);
 }
 
@@ -322,8 +313,8 @@ SONDE_EXPORT int pthread_cond_timedwait(pthread_cond_t *cond,
 	int result;
 
 	cond_wait(cond, mutex, caller);
-	result = BEHIND(pthread_cond_timedwait, COND_VERSION)(cond, mutex,
-							      until);
+	result = SONDE_HOOK_BEHIND(pthread_cond_timedwait,
+				   COND_VERSION)(cond, mutex, until);
 	return cond_wake(cond, mutex, result, caller);
 }
 
@@ -335,8 +326,8 @@ SONDE_EXPORT int pthread_cond_clockwait(pthread_cond_t *cond,
 	int result;
 
 	cond_wait(cond, mutex, caller);
-	result =
-		BEHIND(pthread_cond_clockwait, NULL)(cond, mutex, clock, until);
+	result = SONDE_HOOK_BEHIND(pthread_cond_clockwait, NULL)(cond, mutex,
+								 clock, until);
 	return cond_wake(cond, mutex, result, caller);
 }
 
@@ -344,12 +335,12 @@ SONDE_EXPORT int pthread_cond_signal(pthread_cond_t *cond)
 {
 	SONDE_HOOK_EVENT(SONDE_HOOK_LOCKS, lock, cond_signal, cond,
 			 SONDE_HOOK_CALLER);
-	return BEHIND(pthread_cond_signal, COND_VERSION)(cond);
+	return SONDE_HOOK_BEHIND(pthread_cond_signal, COND_VERSION)(cond);
 }
 
 SONDE_EXPORT int pthread_cond_broadcast(pthread_cond_t *cond)
 {
 	SONDE_HOOK_EVENT(SONDE_HOOK_LOCKS, lock, cond_broadcast, cond,
 			 SONDE_HOOK_CALLER);
-	return BEHIND(pthread_cond_broadcast, COND_VERSION)(cond);
+	return SONDE_HOOK_BEHIND(pthread_cond_broadcast, COND_VERSION)(cond);
 }

@@ -61,6 +61,8 @@
 #define SONDE_AGENT_ITEMS_MAX     64u
 #define SONDE_AGENT_STEPPERS_MAX  64u
 #define SONDE_AGENT_CHUNKS_MAX    4096u
+#define SONDE_AGENT_SITES_MAX     8192u
+#define SONDE_AGENT_SITE_BYTES    20u
 #define SONDE_AGENT_ADDRESSES_MAX 96u /* that one ADDRESSES item can tell */
 /* A record's staged payload; what is longer is cut, and counted as cut. */
 #define SONDE_AGENT_STAGE 5120u
@@ -182,6 +184,16 @@ struct sonde_agent_chunk {
 	uint64_t start, end;
 };
 
+/* Text that the tool changes: what was there, what it has put there last and is
+ * about to put there. For the servant, when the tool is killed. */
+struct sonde_agent_site {
+	uint64_t address; /* 0: free, or as it was */
+	uint32_t nr_bytes;
+	uint8_t bytes[SONDE_AGENT_SITE_BYTES];
+	uint8_t now[SONDE_AGENT_SITE_BYTES];
+	uint8_t next[SONDE_AGENT_SITE_BYTES];
+};
+
 /* An old action of the process, as the kernel has it. */
 struct sonde_agent_action {
 	uint64_t handler, flags, restorer, mask;
@@ -214,7 +226,9 @@ struct sonde_agent {
 	/* Address of a word that is not 0, but is in a child that was forked:
 	 * that has the code and this memory, but not the arena. */
 	uint64_t is_parent;
-	uint64_t reserved[4];
+	uint32_t nr_sites; /* of sites[] that are or were in use */
+	uint32_t reserved1;
+	uint64_t reserved[3];
 	int64_t variables[SONDE_AGENT_VARIABLES_MAX];
 	/* by probe and CPU: hits, each CPU's row in lines of its own; the last
 	 * row is of those who have no restartable sequences */
@@ -225,6 +239,7 @@ struct sonde_agent {
 	struct sonde_agent_copy copies[SONDE_AGENT_COPIES_MAX];
 	struct sonde_agent_stepper steppers[SONDE_AGENT_STEPPERS_MAX];
 	struct sonde_agent_chunk chunks[SONDE_AGENT_CHUNKS_MAX];
+	struct sonde_agent_site sites[SONDE_AGENT_SITES_MAX];
 	unsigned char plans[SONDE_AGENT_PLANS_SIZE];
 };
 

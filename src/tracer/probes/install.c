@@ -169,6 +169,8 @@ static int put_image(struct sonde_process *process)
 			.end = base + head.end,
 		};
 		process->restorer = base + head.restorer;
+		sonde_process_leave(process, base + head.retire,
+				    process->agent.there);
 	}
 	drop_shared(&memory);
 	return rc;

@@ -3,81 +3,79 @@
  * maps.c - /proc/PID/maps as a list.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "sys/proc.h"
 #include "tracer/probes/process.h"
 
+/* One was split, to change the protection of a part for a moment. */
+static bool goes_on(const struct sonde_mapping *m,
+		    const struct sonde_mapping *next)
+{
+	return m->inode != 0 && m->end == next->start &&
+	       m->inode == next->inode &&
+	       m->offset + (m->end - m->start) == next->offset &&
+	       m->readable == next->readable && m->writable == next->writable &&
+	       m->executable == next->executable && m->shared == next->shared &&
+	       strcmp(m->path, next->path) == 0;
+}
+
+/* Takes the path. */
 static int append(struct sonde_mappings *mappings, size_t *room,
 		  const struct sonde_mapping *mapping)
 {
-	if (mappings->nr == *room) {
-		const size_t more = *room ? 2 * *room : 64;
-		struct sonde_mapping *list = reallocarray(
-			mappings->list, more, sizeof(*mappings->list));
+	struct sonde_mapping *last =
+		mappings->nr ? &mappings->list[mappings->nr - 1] : NULL;
 
-		if (!list)
-			return -ENOMEM;
-		mappings->list = list;
-		*room = more;
+	if (last && goes_on(last, mapping)) {
+		last->end = mapping->end;
+		free(mapping->path);
+		return 0;
 	}
+	if (SONDE_GROW(mappings->list, mappings->nr, *room))
+		return -ENOMEM;
 	mappings->list[mappings->nr++] = *mapping;
 	return 0;
 }
 
-/* START-END PERM OFFSET DEVICE INODE PATH */
-static int parse_line(const char *line, struct sonde_mapping *ret)
+static int add(struct sonde_mappings *mappings, size_t *room,
+	       const struct sonde_proc_mapping *mapped)
 {
-	char permissions[5] = "";
-	int path_at = 0;
+	struct sonde_mapping mapping = {
+		.start = mapped->begin,
+		.end = mapped->end,
+		.offset = mapped->offset,
+		.inode = mapped->ino,
+		.readable = mapped->mode & SONDE_MAPPED_READ,
+		.writable = mapped->mode & SONDE_MAPPED_WRITE,
+		.executable = mapped->mode & SONDE_MAPPED_EXEC,
+		.shared = mapped->mode & SONDE_MAPPED_SHARED,
+		.path = strdup(mapped->path),
+	};
+	int rc = mapping.path ? append(mappings, room, &mapping) : -ENOMEM;
 
-	if (sscanf(line, /* NOLINT(cert-err34-c): hex, from the kernel */
-		   "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %" SCNu64 " %n",
-		   &ret->start, &ret->end, permissions, &ret->offset,
-		   &ret->inode, &path_at) < 5 ||
-	    path_at == 0)
-		return -EINVAL;
-	ret->readable = permissions[0] == 'r';
-	ret->writable = permissions[1] == 'w';
-	ret->executable = permissions[2] == 'x';
-	ret->shared = permissions[3] == 's';
-	ret->path = strdup(line + path_at);
-	if (!ret->path)
-		return -ENOMEM;
-	ret->path[strcspn(ret->path, "\n")] = '\0';
-	return 0;
+	if (rc != 0)
+		free(mapping.path);
+	return rc;
 }
 
 int sonde_process_mappings(pid_t pid, struct sonde_mappings *ret)
 {
 	struct sonde_mappings mappings = { 0 };
-	char path[64];
+	struct sonde_proc_mapping mapped;
+	struct sonde_lines lines;
 	size_t room = 0;
-	size_t line_room = 0;
-	char *line = NULL;
-	int rc = 0;
-	FILE *file;
+	int rc = sonde_proc_maps_open(&lines, pid);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return errno == ENOENT ? -ESRCH : -errno;
-	while (rc == 0 && getline(&line, &line_room, file) > 0) {
-		struct sonde_mapping mapping = { 0 };
-
-		rc = parse_line(line, &mapping);
-		if (rc == 0) {
-			rc = append(&mappings, &room, &mapping);
-			if (rc != 0)
-				free(mapping.path);
-		}
-	}
-	free(line);
-	(void)fclose(file);
+	if (rc != 0)
+		return rc == -ENOENT ? -ESRCH : rc;
+	while (rc == 0 && sonde_proc_maps_next(&lines, &mapped))
+		rc = add(&mappings, &room, &mapped);
+	sonde_lines_close(&lines);
 	if (rc == 0 && mappings.nr == 0)
 		rc = -ESRCH;
 	if (rc == 0)

@@ -14,6 +14,7 @@
 #include <time.h>
 
 #include "base/port.h"
+#include "sys/proc.h"
 #include "tracer/probes/inject.h"
 #include "tracer/probes/process_parts.h"
 #include "tracer/probes/procfs.h"
@@ -38,12 +39,13 @@ static const struct {
 
 static bool exchanges(pid_t pid, pid_t tid)
 {
-	uint64_t args[SONDE_PROCFS_CALL_ARGS];
-	const long number = sonde_procfs_call(pid, tid, args);
+	struct sonde_proc_syscall call;
 
+	if (sonde_proc_syscall(pid, tid, &call))
+		return false;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(exchanging); i++)
-		if (exchanging[i].number == number)
-			return args[exchanging[i].argument] != 0;
+		if (exchanging[i].number == call.number)
+			return call.args[exchanging[i].argument] != 0;
 	return false;
 }
 
@@ -74,13 +76,12 @@ static bool may_block(const struct sonde_process *process, pid_t tid,
 	uint64_t tracer = 0;
 	uint64_t mask = 0;
 
-	if (sonde_procfs_status(tid, "SigBlk", 16, &mask) != 0 ||
-	    sonde_procfs_status(tid, "TracerPid", 10, &tracer) != 0)
+	if (sonde_proc_status(tid, "SigBlk", 16, &mask) != 0 ||
+	    sonde_proc_status(tid, "TracerPid", 10, &tracer) != 0)
 		return false;
 	*ret_held = tracer != 0;
 	if (tracer != 0)
-		return (mask & WANTED) != 0 &&
-		       sonde_procfs_state(process->pid, tid) != 't';
+		return (mask & WANTED) != 0 && sonde_procfs_state(tid) != 't';
 	if (exchanges(process->pid, tid))
 		return !was_looked_at(process, tid);
 	return (mask & WANTED) != 0;

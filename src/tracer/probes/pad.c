@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "expr/jit/jit.h"
 #include "tracer/probes/relocate.h"
 
@@ -131,15 +132,9 @@ static void set_label(struct work *w, enum label_kind kind, size_t n)
 /* The 32-bit displacement at offset `at` is to lead to the label. */
 static void fix(struct work *w, uint32_t at, enum label_kind kind, size_t n)
 {
-	if (w->nr_fixups == w->fixups_room) {
-		size_t more = w->fixups_room ? 2 * w->fixups_room : 32;
-		struct fixup *grown = realloc(w->fixups, more * sizeof(*grown));
-		if (!grown) {
-			fail(w, -ENOMEM);
-			return;
-		}
-		w->fixups = grown;
-		w->fixups_room = more;
+	if (SONDE_GROW(w->fixups, w->nr_fixups, w->fixups_room)) {
+		fail(w, -ENOMEM);
+		return;
 	}
 	w->fixups[w->nr_fixups++] =
 		(struct fixup){ .at = at, .label = label_of(w, kind, n) };

@@ -7,6 +7,9 @@
  * for between the first and the second. What is there is checked before, and
  * again afterwards.
  *
+ * Where pages must be made writable, each message begins with calls that do so,
+ * and ends with those that undo it, which are made in any case.
+ *
  *	put in		phase 1: int3 at each instruction's start
  *	take out,	phase 1: int3 at the first byte only: the others are
  *	replace		the jump's displacement, and nobody is there
@@ -16,6 +19,7 @@
 #include <errno.h>
 #include <linux/membarrier.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include "tracer/probes/masks.h"
@@ -24,7 +28,8 @@
 
 #define INT3            0xcc
 #define GROUP           64u /* patches */
-#define CALLS_PER_PATCH (SONDE_WINDOW_INSNS + 2u)
+#define CALLS_PER_PATCH (SONDE_WINDOW_INSNS + 2u + 2u /* open, close */)
+#define PAGE_BYTES      4096u
 #define BARRIERS        3u
 #define GROUP_CALLS     (GROUP * CALLS_PER_PATCH + BARRIERS)
 #define QUIET_MS        1000
@@ -44,8 +49,10 @@ struct bytes {
 
 struct group {
 	struct sonde_process *process;
+	const struct sonde_mappings *mappings; /* if text must be opened */
 	struct sonde_patch *patches;
 	size_t nr;
+	bool opens[GROUP]; /* for each message */
 	struct sonde_remote_call calls[GROUP_CALLS];
 	size_t nr_calls;
 	struct bytes bytes;
@@ -60,6 +67,52 @@ static bool puts_in(const struct sonde_patch *patch)
 {
 	return memcmp(patch->before, patch->window->bytes,
 		      patch->window->nr_bytes) == 0;
+}
+
+/* ---- text that is read-only ---- */
+
+/* 0: as it is; 1: its pages must be opened; -EACCES: a file would be changed. */
+static int must_open(const struct group *group, const struct sonde_patch *patch)
+{
+	const uint64_t start = first_of(patch);
+	const uint64_t end = start + patch->window->nr_bytes;
+
+	if (!group->mappings)
+		return 0;
+	for (size_t i = 0; i < group->mappings->nr; i++) {
+		const struct sonde_mapping *m = &group->mappings->list[i];
+
+		if (start < m->start || end > m->end)
+			continue;
+		if (m->writable)
+			return 0;
+		return m->shared || !m->readable ? -EACCES : 1;
+	}
+	return -EFAULT;
+}
+
+static void add_protect(struct group *group, int protection)
+{
+	for (size_t i = 0; i < group->nr; i++) {
+		const struct sonde_patch *patch = &group->patches[i];
+		const uint64_t start =
+			first_of(patch) & ~(uint64_t)(PAGE_BYTES - 1);
+		const uint64_t end = first_of(patch) + patch->window->nr_bytes;
+
+		if (!group->opens[i])
+			continue;
+		group->calls[group->nr_calls++] = (struct sonde_remote_call){
+			.number = SYS_mprotect,
+			.always = (protection & PROT_WRITE) == 0,
+			.args = { start, end - start, (uint64_t)protection },
+		};
+	}
+}
+
+static void begin(struct group *group)
+{
+	group->nr_calls = 0;
+	add_protect(group, PROT_READ | PROT_WRITE | PROT_EXEC);
 }
 
 /* ---- what a phase writes ---- */
@@ -125,20 +178,21 @@ static void add_phase(struct group *group, enum phase phase)
 		add_barrier(group);
 }
 
-/* Has the servant make the calls. */
+/* Has the servant make the calls, and begins anew. */
 static int run(struct group *group)
 {
-	const struct sonde_process_batch batch = {
+	struct sonde_process_batch batch = {
 		.calls = group->calls,
-		.nr = group->nr_calls,
 		.extra = &group->bytes,
 		.extra_size = sizeof(group->bytes),
 		.fd = -1,
 	};
-	const uint64_t at =
-		sonde_process_extra_at(group->process, group->nr_calls);
+	uint64_t at;
 	int rc = 0;
 
+	add_protect(group, PROT_READ | PROT_EXEC);
+	batch.nr = group->nr_calls;
+	at = sonde_process_extra_at(group->process, group->nr_calls);
 	for (size_t i = 0; i < group->nr_calls; i++)
 		if (group->calls[i].number == SYS_pwrite64)
 			group->calls[i].args[1] += at;
@@ -147,7 +201,7 @@ static int run(struct group *group)
 	for (size_t i = 0; i < group->nr_calls && rc == 0; i++)
 		if (group->calls[i].result < 0)
 			rc = (int)group->calls[i].result;
-	group->nr_calls = 0;
+	begin(group);
 	return rc;
 }
 
@@ -171,6 +225,7 @@ static void prepare(struct group *group)
 {
 	const int masks_rc = sonde_masks_open(group->process);
 
+	memset(group->opens, 0, sizeof(group->opens));
 	memset(&group->bytes, 0, sizeof(group->bytes));
 	memset(group->bytes.int3, INT3, sizeof(group->bytes.int3));
 	for (size_t i = 0; i < group->nr; i++) {
@@ -179,10 +234,16 @@ static void prepare(struct group *group)
 		patch->rc = masks_rc;
 		if (patch->rc == 0)
 			patch->rc = check(group, patch, patch->before);
-		if (patch->rc == 0)
-			memcpy(group->bytes.after[i], patch->after,
-			       patch->window->nr_bytes);
+		if (patch->rc != 0)
+			continue;
+		memcpy(group->bytes.after[i], patch->after,
+		       patch->window->nr_bytes);
+		patch->rc = must_open(group, patch);
+		group->opens[i] = patch->rc > 0;
+		if (patch->rc > 0)
+			patch->rc = 0;
 	}
+	begin(group);
 }
 
 /* ---- FREE windows ---- */
@@ -264,8 +325,10 @@ static void apply_group(struct group *group)
 	for (size_t i = 0; i < group->nr; i++) {
 		struct sonde_patch *patch = &group->patches[i];
 
-		if (patch->rc == 0 && rc == -EPIPE)
+		if (patch->rc == 0 && (rc == -EPIPE || rc == -EACCES))
 			patch->rc = rc;
+		else if (patch->rc == 0 && rc == -EPERM) /* it is sealed */
+			patch->rc = -EACCES;
 		else if (patch->rc == 0 &&
 			 check(group, patch, patch->after) != 0)
 			patch->rc = -EIO;
@@ -276,8 +339,13 @@ int sonde_patch_apply(struct sonde_process *process,
 		      struct sonde_patch *patches, size_t nr)
 {
 	struct group group = { .process = process };
+	struct sonde_mappings mappings = { 0 };
 	int rc = sonde_process_keep_signals(process);
 
+	if (rc == 0 && process->opens_text) {
+		rc = sonde_process_mappings(process->pid, &mappings);
+		group.mappings = &mappings;
+	}
 	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < nr; i += group.nr) {
@@ -285,6 +353,7 @@ int sonde_patch_apply(struct sonde_process *process,
 		group.nr = nr - i < GROUP ? nr - i : GROUP;
 		apply_group(&group);
 	}
+	sonde_mappings_free(&mappings);
 	for (size_t i = 0; i < nr && rc == 0; i++)
 		rc = patches[i].rc;
 	return rc;

@@ -12,6 +12,12 @@
  *	3. the jump's other bytes; membarrier
  *	4. the jump's first byte; membarrier
  *
+ * Where the kernel lets nobody but a tracer write what is read-only, the pages
+ * are made writable for the moment of a message, by the servant, which makes them
+ * read-only again whatever happens to the tool. Only private mappings are: what
+ * is written never reaches a file. Nothing else changes for threads that run
+ * there. -EACCES if the process may not do that.
+ *
  * and back the same way. TRAP windows have step 1 only. One round of barriers
  * serves all patches of a call.
  *

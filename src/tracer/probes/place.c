@@ -12,14 +12,16 @@
 #include "tracer/probes/place.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/number.h"
 #include "base/port.h"
+#include "sys/textfile.h"
 
 #define PAGE       4096ull
 #define CHUNK      (16 * PAGE)
@@ -191,15 +193,8 @@ static int add_chunk(struct sonde_places *places, uint64_t there, size_t size,
 {
 	if (places->taken + size > FILE_SIZE)
 		return -ENOSPC;
-	if (places->nr == places->nr_room) {
-		size_t more = places->nr_room ? 2 * places->nr_room : 16;
-		struct chunk *grown =
-			realloc(places->chunks, more * sizeof(*grown));
-		if (!grown)
-			return -ENOMEM;
-		places->chunks = grown;
-		places->nr_room = more;
-	}
+	if (SONDE_GROW(places->chunks, places->nr, places->nr_room))
+		return -ENOMEM;
 	uint8_t *used = calloc(1, size);
 	if (!used)
 		return -ENOMEM;
@@ -383,14 +378,12 @@ int sonde_places_take(struct sonde_places *places,
 
 static uint64_t lowest_address(void)
 {
-	unsigned long long value = 0;
-	FILE *f = fopen("/proc/sys/vm/mmap_min_addr", "re");
+	uint64_t value = 0;
 	char line[32];
 
-	if (f && fgets(line, sizeof(line), f))
-		value = strtoull(line, NULL, 10);
-	if (f)
-		fclose(f);
+	(void)sonde_textfile_read_line(line, sizeof(line),
+				       "/proc/sys/vm/mmap_min_addr");
+	(void)sonde_number_parse(line, UINT64_MAX - PAGE, &value);
 	value = (value + PAGE - 1) & -PAGE;
 	return value > LOWEST ? value : LOWEST;
 }

@@ -21,6 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/port.h"
 #include "expr/program.h"
 #include "tracer/probes/patch.h"
@@ -62,6 +63,7 @@ struct built {
 
 struct site {
 	struct sonde_window window;
+	uint32_t slot;                   /* in the agent's sites[] */
 	uint8_t now[SONDE_WINDOW_BYTES]; /* what is in the text */
 	bool patched;
 	bool dirty;
@@ -80,6 +82,7 @@ struct sonde_probes {
 	struct sonde_text *text;
 	struct site **sites; /* by address */
 	size_t nr_sites, sites_room;
+	uint32_t nr_slots;
 	struct built **builts; /* all that ever were */
 	size_t nr_builts, builts_room;
 	struct probe probes[SONDE_AGENT_PROBES_MAX];
@@ -87,6 +90,8 @@ struct sonde_probes {
 	struct sonde_plans plans;
 	unsigned int nr_rows;
 };
+
+_Static_assert(SONDE_AGENT_SITE_BYTES == SONDE_WINDOW_BYTES, "one window");
 
 /* ---- sites by address ---- */
 
@@ -127,30 +132,19 @@ static struct site *site_around(const struct sonde_probes *p, uint64_t address)
 	return parked;
 }
 
-/* Room for one more pointer. */
-static int grow(void **list, size_t *room, size_t nr)
-{
-	if (nr < *room)
-		return 0;
-	size_t more = *room ? 2 * *room : 64;
-	void *grown = realloc(*list, more * sizeof(void *));
-	if (!grown)
-		return -ENOMEM;
-	*list = grown;
-	*room = more;
-	return 0;
-}
-
 static int add_site(struct sonde_probes *p, const struct sonde_window *window,
 		    struct site **ret)
 {
 	size_t at = site_after(p, window->address);
 	struct site *site = calloc(1, sizeof(*site));
 
-	if (!site || grow((void **)&p->sites, &p->sites_room, p->nr_sites)) {
+	if (!site || p->nr_slots == SONDE_AGENT_SITES_MAX ||
+	    /* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
+	    SONDE_GROW(p->sites, p->nr_sites, p->sites_room)) {
 		free(site);
 		return -ENOMEM;
 	}
+	site->slot = p->nr_slots++;
 	site->window = *window;
 	memcpy(site->now, window->bytes, sizeof(site->now));
 	for (size_t i = p->nr_sites; i > at; i--)
@@ -455,10 +449,10 @@ static int build(struct sonde_probes *p, struct site *site)
 {
 	struct sonde_pad_probe list[SITE_PROBES_MAX];
 	struct built *built = calloc(1, sizeof(*built));
-	int rc = built ? grow((void **)&p->builts, &p->builts_room,
-			      p->nr_builts) :
-			 -ENOMEM;
+	int rc = -ENOMEM;
 
+	if (built) /* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
+		rc = SONDE_GROW(p->builts, p->nr_builts, p->builts_room);
 	if (rc) {
 		free(built);
 		return rc;
@@ -513,8 +507,27 @@ static void set_patch(const struct site *site, struct sonde_patch *patch)
 	memcpy(patch->after + 1, &distance, sizeof(distance));
 }
 
-static void settle(struct site *site, const struct sonde_patch *patch)
+/* Tells the servant, before the text is changed. */
+static void tell_slot(struct sonde_probes *p, const struct site *site,
+		      const struct sonde_patch *patch)
 {
+	struct sonde_agent_site *to = &p->agent->sites[site->slot];
+
+	sonde_store_relaxed(&to->address, 0);
+	to->nr_bytes = site->window.nr_bytes;
+	memcpy(to->bytes, site->window.bytes, sizeof(to->bytes));
+	memcpy(to->now, patch->before, sizeof(to->now));
+	memcpy(to->next, patch->after, sizeof(to->next));
+	/* Pairs with take_step(), once we are dead: it sees the rest. */
+	sonde_store_release(&to->address, site->window.address);
+	sonde_store_relaxed(&p->agent->nr_sites, p->nr_slots);
+}
+
+static void settle(struct sonde_probes *p, struct site *site,
+		   const struct sonde_patch *patch)
+{
+	if (!site->next)
+		sonde_store_relaxed(&p->agent->sites[site->slot].address, 0);
 	memcpy(site->now, patch->after, sizeof(site->now));
 	site->patched = site->next != NULL;
 	if (site->next)
@@ -551,13 +564,15 @@ static int apply(struct sonde_probes *p, struct site **sites, size_t nr)
 
 	while (patches && nr && again) {
 		size_t left = 0;
-		for (size_t i = 0; i < nr; i++)
+		for (size_t i = 0; i < nr; i++) {
 			set_patch(sites[i], &patches[i]);
+			tell_slot(p, sites[i], &patches[i]);
+		}
 		rc = sonde_patch_apply(p->process, patches, nr);
 		again = rc && give_way(p, patches, sites, nr);
 		for (size_t i = 0; i < nr; i++) {
 			if (patches[i].rc == 0 && sites[i]->dirty)
-				settle(sites[i], &patches[i]);
+				settle(p, sites[i], &patches[i]);
 			else
 				sites[left++] = sites[i];
 		}
@@ -787,6 +802,10 @@ static const char *reason_of(int rc)
 		return "a thread blocks SIGTRAP";
 	case -ESTALE:
 		return "the code there has changed";
+	case -EACCES:
+		return "the process allows no code to be made writable, and "
+		       "this kernel no other way to write it "
+		       "(proc_mem.force_override=always)";
 	case -ENOSPC:
 		return "no memory near it is free";
 	case -ERANGE:

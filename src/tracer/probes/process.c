@@ -12,24 +12,40 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/port.h"
+#include "sys/proc.h"
 #include "tracer/probes/inject.h"
 #include "tracer/probes/process_parts.h"
 #include "tracer/probes/procfs.h"
+
+#define STRAY_TRIES    100
+#define STRAY_PAUSE_NS 1000000L
+#define PASS_RIGHTS    83 /* SO_PASSRIGHTS */
+#define OWN_END_MS     1000
+#define OTHER_END_MS   (SONDE_SERVANT_PATIENCE_MS + 1000)
 
 static int open_pidfd(pid_t pid)
 {
 	const int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 	return fd >= 0 ? fd : -errno;
+}
+
+static void close_one(int fd)
+{
+	if (fd >= 0)
+		close(fd);
 }
 
 /* ---- messages ---- */
@@ -146,7 +162,7 @@ int sonde_process_call(struct sonde_process *process,
 static int check_process(pid_t pid, struct sonde_process_error *error)
 {
 	uint64_t seccomp = 0;
-	int rc = sonde_procfs_status(pid, "Seccomp", 10, &seccomp);
+	int rc = sonde_proc_status(pid, "Seccomp", 10, &seccomp);
 
 	if (rc == -ESRCH) {
 		sonde_process_error_set(error, "there is no process %d",
@@ -206,27 +222,27 @@ static bool shares_memory(const struct sonde_process *process)
 /* Our end of its socket. */
 static int take_socket(struct sonde_process *process)
 {
-	const int pidfd = open_pidfd(process->servant);
 	int fd;
 
-	if (pidfd < 0)
-		return pidfd;
+	process->servant_fd = open_pidfd(process->servant);
+	if (process->servant_fd < 0)
+		return process->servant_fd;
 	/* Its number was in the process's memory, and could be anybody's. */
-	if (!shares_memory(process)) {
-		close(pidfd);
+	if (!shares_memory(process))
 		return -ESRCH;
-	}
-	fd = (int)syscall(SYS_pidfd_getfd, pidfd, SONDE_SERVANT_FD_PASSED, 0);
+	fd = (int)syscall(SYS_pidfd_getfd, process->servant_fd,
+			  SONDE_SERVANT_FD_PASSED, 0);
 	if (fd < 0)
-		fd = -errno;
-	close(pidfd);
-	if (fd < 0)
-		return fd;
+		return -errno;
 	process->socket = fd;
+	/* The process may look into its servant, and send us descriptors whose
+	 * closing takes as long as it likes. Older kernels know no remedy. */
+	(void)setsockopt(fd, SOL_SOCKET, PASS_RIGHTS, &(int){ 0 }, sizeof(int));
 	return 0;
 }
 
-/* From now on it ends with the socket, and has the process's memory at hand. */
+/* From now on it ends with the socket, and has the process's memory at hand.
+ * Whether it may write there what is read-only, it tries on its own code. */
 static int greet(struct sonde_process *process)
 {
 	struct sonde_remote_call let_go = {
@@ -238,6 +254,9 @@ static int greet(struct sonde_process *process)
 		  .args = { SONDE_SERVANT_FD_PASSED, SONDE_SERVANT_FD_MEMORY,
 			    O_CLOEXEC } },
 		{ .number = SYS_close, .args = { SONDE_SERVANT_FD_PASSED } },
+		{ .number = SYS_pwrite64,
+		  .args = { SONDE_SERVANT_FD_MEMORY, process->servant_memory, 1,
+			    process->servant_memory } },
 	};
 	const struct sonde_process_batch batch = {
 		.calls = keep,
@@ -250,6 +269,7 @@ static int greet(struct sonde_process *process)
 		rc = sonde_process_run(process, &batch);
 	if (rc == 0 && keep[0].result < 0)
 		rc = (int)keep[0].result;
+	process->opens_text = keep[2].result != 1;
 	return rc;
 }
 
@@ -263,9 +283,113 @@ static int meet_servant(struct sonde_process *process)
 	if (rc == 0)
 		rc = sonde_procfs_outer_pid(process->pid, inner,
 					    &process->servant);
+	process->inner_servant = inner;
 	if (rc == 0)
 		rc = take_socket(process);
 	return rc != 0 ? rc : greet(process);
+}
+
+/* ---- the end of a servant ---- */
+
+static bool has_ended(int pidfd, int limit_ms)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+
+	return pidfd < 0 || poll(&ended, 1, limit_ms) == 1;
+}
+
+/* A child of the process's that has ended, and that it knows nothing of: one of
+ * its threads waits for it. One that has no time is none the worse: the next
+ * tool comes here, too. */
+static void have_it_waited_for(const struct sonde_process *process, pid_t inner)
+{
+	struct sonde_process_error error;
+	struct sonde_remote_call wait = {
+		.number = SYS_wait4,
+		.args = { (uint64_t)inner, 0, (uint64_t)(__WALL | WNOHANG) },
+	};
+	const struct sonde_inject_request request = {
+		.pid = process->pid,
+		.memory_fd = process->memory_fd,
+	};
+
+	(void)sonde_inject_call(&request, &error, &wait);
+}
+
+static void await_own_servant(const struct sonde_process *process)
+{
+	if (process->servant_fd < 0 || process->is_held ||
+	    !has_ended(process->servant_fd, OWN_END_MS) ||
+	    has_ended(process->fd, 0))
+		return;
+	if (sonde_procfs_is_left(process->pid, process->servant))
+		have_it_waited_for(process, process->inner_servant);
+}
+
+/* One that another tool has made. If that was killed, it ends as soon as it has
+ * taken the probes out. 0; -EBUSY: it is at work. */
+static int await_other_servant(struct sonde_process *process, bool is_stray)
+{
+	uint64_t inner = 0;
+	int pidfd;
+	int rc = 0;
+
+	if (sonde_procfs_child(process->pid, SONDE_SERVANT_NAME,
+			       &process->servant) != 0 ||
+	    sonde_proc_status(process->servant, "NStgid", 10, &inner) != 0)
+		return 0;
+	pidfd = open_pidfd(process->servant);
+	if (!sonde_procfs_is_left(process->pid, process->servant)) {
+		/* Anybody can have that name. */
+		if (!shares_memory(process))
+			goto out;
+		if (is_stray && pidfd >= 0)
+			(void)syscall(SYS_pidfd_send_signal, pidfd, SIGKILL,
+				      NULL, 0);
+		if (!has_ended(pidfd, OTHER_END_MS))
+			rc = -EBUSY;
+	}
+	if (rc == 0)
+		have_it_waited_for(process, (pid_t)inner);
+out:
+	close_one(pidfd);
+	process->servant = 0;
+	return rc;
+}
+
+/* The helper was killed, but the thread may have got through, or may be about
+ * to. If it takes longer, the servant loses patience. */
+static void end_stray_servant(struct sonde_process *process)
+{
+	const struct timespec pause = { .tv_nsec = STRAY_PAUSE_NS };
+
+	for (int i = 0; i < STRAY_TRIES; i++) {
+		if (sonde_process_is_served(process->pid)) {
+			(void)await_other_servant(process, true);
+			break;
+		}
+		(void)nanosleep(&pause, NULL);
+	}
+}
+
+bool sonde_process_is_served(pid_t pid)
+{
+	pid_t servant = 0;
+
+	return sonde_procfs_child(pid, SONDE_SERVANT_NAME, &servant) == 0 &&
+	       !sonde_procfs_is_left(pid, servant);
+}
+
+void sonde_process_leave(struct sonde_process *process, uint64_t function,
+			 uint64_t data)
+{
+	const uint64_t will[] = { function, data };
+
+	(void)sonde_process_write(process,
+				  process->servant_memory +
+					  SONDE_SERVANT_CODE_SIZE +
+					  offsetof(struct sonde_servant, will),
+				  will, sizeof(will));
 }
 
 static int start_servant(struct sonde_process *process,
@@ -275,7 +399,7 @@ static int start_servant(struct sonde_process *process,
 	uint64_t inner = (uint64_t)process->pid;
 	int rc;
 
-	(void)sonde_procfs_status(process->pid, "NStgid", 10, &inner);
+	(void)sonde_proc_status(process->pid, "NStgid", 10, &inner);
 	rc = sonde_inject(
 		&(struct sonde_inject_request){
 			.pid = process->pid,
@@ -286,6 +410,8 @@ static int start_servant(struct sonde_process *process,
 			.borrow_ctx = borrow_ctx,
 		},
 		error, &process->servant_memory);
+	if (rc == -EINTR && !process->is_held)
+		end_stray_servant(process);
 	if (rc != 0)
 		return rc;
 	rc = meet_servant(process);
@@ -311,11 +437,20 @@ int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
 		return -ENOMEM;
 	}
 	process->pid = pid;
+	process->is_held = borrow != NULL;
+	process->servant_fd = -1;
 	process->fd = -1;
 	process->memory_fd = -1;
 	process->socket = -1;
 	process->agent.fd = -1;
 	rc = open_files(process, error);
+	if (rc == 0 && !process->is_held)
+		rc = await_other_servant(process, false);
+	if (rc == -EBUSY)
+		sonde_process_error_set(error,
+					"process %d has probes of another "
+					"server; end that first",
+					(int)pid);
 	if (rc == 0)
 		rc = start_servant(process, borrow, borrow_ctx, error);
 	if (rc != 0) {
@@ -326,15 +461,10 @@ int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
 	return 0;
 }
 
-static void close_one(int fd)
-{
-	if (fd >= 0)
-		close(fd);
-}
-
 /* What the servant has no need of to end: it can't unmap what it runs in, so
- * code, data and a page for this message stay. */
-static void drop_buffer(struct sonde_process *process)
+ * code, data and a page for this message stay. Its will is void: what has been
+ * put in stays. */
+static void say_goodbye(struct sonde_process *process)
 {
 	const uint64_t kept = SONDE_SERVANT_BUFFER_AT + SONDE_SERVANT_CODE_SIZE;
 	struct sonde_remote_call unmap = {
@@ -343,16 +473,21 @@ static void drop_buffer(struct sonde_process *process)
 			  SONDE_SERVANT_SIZE - kept },
 	};
 
-	if (process->servant_memory != 0)
-		(void)sonde_process_call(process, &unmap, 1);
+	if (process->servant_memory == 0)
+		return;
+	sonde_process_leave(process, 0, 0);
+	(void)sonde_process_call(process, &unmap, 1);
 }
 
 void sonde_process_close(struct sonde_process *process)
 {
 	if (!process)
 		return;
-	drop_buffer(process);
+	say_goodbye(process);
 	close_one(process->socket);
+	process->socket = -1;
+	await_own_servant(process);
+	close_one(process->servant_fd);
 	close_one(process->memory_fd);
 	close_one(process->fd);
 	if (process->agent.here)

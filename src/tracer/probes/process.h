@@ -4,14 +4,14 @@
  *
  * Once, one thread is borrowed (stopped for some hundred microseconds) to make
  * a *servant*: a process that shares the other's memory and signal actions,
- * but is none of its threads, nor its child, and has descriptors of its own
- * (clone with CLONE_VM | CLONE_SIGHAND; reparented). From then on the servant
+ * but is none of its threads, and a child that it isn't told of, and has
+ * descriptors of its own (clone with CLONE_VM | CLONE_SIGHAND). From then on it
  * makes the system calls that have to be made from inside - mmap near a
  * mapping, membarrier, sigaction - as the tool asks; none of the process's
  * threads is stopped any more. It ends when the tool or the process does.
  *
- * Text is written through /proc/PID/mem, one byte or run at a time, by the
- * patching protocol of patch.h.
+ * Text is written by the servant, one byte or run at a time, by the patching
+ * protocol of patch.h.
  *
  * Who borrows the thread: ptrace, or, for a process that a debugger holds
  * already, that debugger (struct sonde_borrow_ops).
@@ -47,12 +47,16 @@ struct sonde_process_error {
 };
 
 /* 0, or -errno with *error: -ESRCH, -EPERM (Yama, other user: the text says
- * what to do), -ENOTSUP (32-bit, other CPU). `borrow` NULL: by ptrace. */
+ * what to do), -ENOTSUP (32-bit, other CPU), -EBUSY (another tool has opened it). `borrow` NULL: by ptrace. */
 int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
 		       void *borrow_ctx, struct sonde_process_error *error,
 		       struct sonde_process **ret_process);
-/* The servant ends; what was put into the process stays and works on. */
+/* The servant ends; what was put into the process stays and works on. (If the
+ * tool is killed, the servant takes the probes out that sites[] names.) */
 void sonde_process_close(struct sonde_process *process);
+
+/* Whether it has a servant, of whomever. */
+bool sonde_process_is_served(pid_t pid);
 
 pid_t sonde_process_pid(const struct sonde_process *process);
 /* Readable when the process has ended (a pidfd). */
@@ -61,19 +65,21 @@ int sonde_process_fd(const struct sonde_process *process);
 bool sonde_process_lives(const struct sonde_process *process);
 
 /* System calls, made by the servant, one after the other, in one round trip.
- * `result` is the kernel's (negative: -errno). Stops at the first that fails,
- * unless `go_on`. 0; -EPIPE: the servant is gone. */
+ * `result` is the kernel's (negative: -errno). Behind the first that fails,
+ * unless it is to `go_on`, those are made only that are so `always`. 0; -EPIPE:
+ * the servant is gone. */
 struct sonde_remote_call {
 	uint32_t number;
-	uint32_t go_on;
+	uint16_t go_on;
+	uint16_t always;
 	uint64_t args[6];
 	int64_t result;
 };
 int sonde_process_call(struct sonde_process *process,
 		       struct sonde_remote_call *calls, size_t nr);
 
-/* Memory, through /proc/PID/mem; writing ignores page protections. All of it
- * or -EIO. */
+/* Memory, through /proc/PID/mem. All of it or -EIO. What is written should be
+ * writable for the process: not all kernels would ignore that (patch.h). */
 int sonde_process_read(const struct sonde_process *process, uint64_t address,
 		       void *to, size_t size);
 int sonde_process_write(const struct sonde_process *process, uint64_t address,
@@ -93,7 +99,8 @@ int sonde_process_map(struct sonde_process *process, int fd, uint64_t offset,
 		      size_t size, int protection, uint64_t address,
 		      uint64_t *ret_address);
 
-/* /proc/PID/maps, in order of address. */
+/* /proc/PID/maps, in order of address; neighbours that are alike, and parts of
+ * the same file, are one (patch.h splits them). */
 struct sonde_mapping {
 	uint64_t start, end, offset;
 	uint64_t inode;

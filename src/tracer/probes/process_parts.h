@@ -11,9 +11,13 @@
 
 struct sonde_process {
 	pid_t pid;
-	pid_t servant; /* in our PID namespace */
-	int fd;        /* pidfd of the process */
-	int memory_fd; /* /proc/PID/mem */
+	pid_t servant;       /* in our PID namespace */
+	pid_t inner_servant; /* in the process's */
+	int servant_fd;      /* pidfd of it */
+	bool is_held;        /* by a debugger; we can't */
+	bool opens_text;     /* the kernel writes only what is writable */
+	int fd;              /* pidfd of the process */
+	int memory_fd;       /* /proc/PID/mem */
 	int socket;
 	uint64_t servant_memory;
 	struct sonde_agent_image image; /* start 0: not installed */
@@ -45,5 +49,10 @@ int sonde_process_run(struct sonde_process *process,
 		      const struct sonde_process_batch *batch);
 uint64_t sonde_process_extra_at(const struct sonde_process *process,
 				size_t nr_calls);
+
+/* If the tool is killed, the servant calls a function of the agent's (0: none)
+ * with these data, and /proc/PID/mem's descriptor. */
+void sonde_process_leave(struct sonde_process *process, uint64_t function,
+			 uint64_t data);
 
 #endif /* TRACER_PROBES_PROCESS_PARTS_H */

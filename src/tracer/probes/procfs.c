@@ -6,88 +6,22 @@
 
 #include <dirent.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/number.h"
 #include "base/port.h"
-
-#define STATUS_BYTES 8192
-
-static int read_text(const char *path, char *to, size_t size)
-{
-	const int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	to[0] = '\0';
-	if (fd < 0)
-		return -errno;
-	n = read(fd, to, size - 1);
-	close(fd);
-	if (n < 0)
-		return -EIO;
-	to[n] = '\0';
-	return 0;
-}
-
-/* The value's text in `status`: behind "NAME:". */
-static const char *find_line(const char *status, const char *name)
-{
-	const size_t length = strlen(name);
-	const char *line = status;
-
-	while (line) {
-		if (strncmp(line, name, length) == 0 && line[length] == ':')
-			return line + length + 1;
-		line = strchr(line, '\n');
-		if (line)
-			line++;
-	}
-	return NULL;
-}
-
-static int last_number(const char *text, int base, uint64_t *ret_value)
-{
-	int rc = -ENOENT;
-
-	for (;;) {
-		char *end;
-
-		text += strspn(text, " \t");
-		if (*text == '\n' || *text == '\0')
-			return rc;
-		*ret_value = strtoull(text, &end, base);
-		if (end == text)
-			return rc;
-		text = end;
-		rc = 0;
-	}
-}
-
-int sonde_procfs_status(pid_t pid, const char *name, int base,
-			uint64_t *ret_value)
-{
-	char path[64];
-	char status[STATUS_BYTES] = "";
-	const char *text;
-	int rc;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	rc = read_text(path, status, sizeof(status));
-	if (rc != 0)
-		return rc == -ENOENT ? -ESRCH : rc;
-	text = find_line(status, name);
-	return text ? last_number(text, base, ret_value) : -ENOENT;
-}
+#include "sys/proc.h"
 
 pid_t sonde_procfs_tracer(pid_t pid)
 {
 	uint64_t tracer = 0;
 
-	return sonde_procfs_status(pid, "TracerPid", 10, &tracer) == 0 ?
+	return sonde_proc_status(pid, "TracerPid", 10, &tracer) == 0 ?
 		       (pid_t)tracer :
 		       0;
 }
@@ -95,52 +29,28 @@ pid_t sonde_procfs_tracer(pid_t pid)
 int sonde_procfs_yama(void)
 {
 	char text[16];
+	uint64_t scope;
 
-	return read_text("/proc/sys/kernel/yama/ptrace_scope", text,
-			 sizeof(text)) == 0 ?
-		       (int)strtol(text, NULL, 10) :
-		       0;
-}
-
-static int append_tid(pid_t **tids, size_t *nr, size_t *room, pid_t tid)
-{
-	if (*nr == *room) {
-		const size_t more = *room ? 2 * *room : 64;
-		pid_t *list = reallocarray(*tids, more, sizeof(**tids));
-
-		if (!list)
-			return -ENOMEM;
-		*tids = list;
-		*room = more;
-	}
-	(*tids)[(*nr)++] = tid;
-	return 0;
+	(void)sonde_textfile_read_line(text, sizeof(text),
+				       "/proc/sys/kernel/yama/ptrace_scope");
+	return sonde_number_parse(text, INT32_MAX, &scope) ? (int)scope : 0;
 }
 
 int sonde_procfs_threads(pid_t pid, pid_t **ret_tids, size_t *ret_nr)
 {
-	char path[64];
 	pid_t *tids = NULL;
 	size_t nr = 0;
 	size_t room = 0;
 	int rc = 0;
-	DIR *dir;
+	DIR *dir = sonde_proc_dir(pid, "task");
+	pid_t tid;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
 	if (!dir)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while (rc == 0) {
-		/* our own stream: nobody else reads it */
-		const struct dirent *entry =
-			readdir(dir); /* NOLINT(concurrency-mt-unsafe) */
-		const pid_t tid =
-			entry ? (pid_t)strtol(entry->d_name, NULL, 10) : 0;
-
-		if (!entry)
-			break;
-		if (tid > 0)
-			rc = append_tid(&tids, &nr, &room, tid);
+	while (rc == 0 && (tid = sonde_proc_next(dir)) >= 0) {
+		rc = SONDE_GROW(tids, nr, room);
+		if (rc == 0)
+			tids[nr++] = tid;
 	}
 	closedir(dir);
 	if (rc != 0) {
@@ -159,9 +69,9 @@ bool sonde_procfs_signal_pends(pid_t pid, pid_t tid)
 	uint64_t blocked = 0;
 
 	(void)pid;
-	if (sonde_procfs_status(tid, "SigPnd", 16, &own) != 0 ||
-	    sonde_procfs_status(tid, "ShdPnd", 16, &shared) != 0 ||
-	    sonde_procfs_status(tid, "SigBlk", 16, &blocked) != 0)
+	if (sonde_proc_status(tid, "SigPnd", 16, &own) != 0 ||
+	    sonde_proc_status(tid, "ShdPnd", 16, &shared) != 0 ||
+	    sonde_proc_status(tid, "SigBlk", 16, &blocked) != 0)
 		return true;
 	return ((own | shared) & ~blocked) != 0;
 }
@@ -187,53 +97,25 @@ bool sonde_procfs_restarts(long number)
 
 /* ---- which thread ---- */
 
-char sonde_procfs_state(pid_t pid, pid_t tid)
+char sonde_procfs_state(pid_t tid)
 {
-	char path[96];
-	char text[512] = "";
-	const char *paren;
+	struct sonde_proc_stat stat;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/stat", (int)pid,
-		       (int)tid);
-	if (read_text(path, text, sizeof(text)) != 0)
+	if (sonde_proc_stat(tid, &stat))
 		return 0;
-	paren = strrchr(text, ')');
-	if (!paren || paren[1] != ' ')
-		return 0;
-	return (char)paren[2];
-}
-
-/* NUMBER 0xARGUMENT... 0xSP 0xPC, or "running" */
-long sonde_procfs_call(pid_t pid, pid_t tid,
-		       uint64_t ret_args[SONDE_PROCFS_CALL_ARGS])
-{
-	char path[96];
-	char text[256];
-	char *end;
-	long number;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/syscall", (int)pid,
-		       (int)tid);
-	if (read_text(path, text, sizeof(text)) != 0)
-		return -1;
-	number = strtol(text, &end, 10);
-	if (end == text)
-		return -1;
-	for (size_t i = 0; i < SONDE_PROCFS_CALL_ARGS; i++)
-		ret_args[i] = strtoull(end, &end, 16);
-	return number;
+	return stat.state;
 }
 
 /* How much it would notice; lower is better; negative: not to be had. */
 static int cost_of(pid_t pid, pid_t tid)
 {
-	const char state = sonde_procfs_state(pid, tid);
-	uint64_t args[SONDE_PROCFS_CALL_ARGS];
+	const char state = sonde_procfs_state(tid);
+	struct sonde_proc_syscall call;
 
 	if (state != 'R' && state != 'S' && state != 'T')
 		return -1;
-	if (state == 'S' &&
-	    sonde_procfs_restarts(sonde_procfs_call(pid, tid, args)))
+	if (state == 'S' && !sonde_proc_syscall(pid, tid, &call) &&
+	    sonde_procfs_restarts((long)call.number))
 		return 1;
 	return 0;
 }
@@ -259,6 +141,58 @@ int sonde_procfs_choose_thread(pid_t pid, pid_t *ret_tid)
 	return least < 0 ? -EBUSY : 0;
 }
 
+/* ---- children ---- */
+
+bool sonde_procfs_is_left(pid_t parent, pid_t child)
+{
+	uint64_t its_parent = 0;
+
+	return sonde_procfs_state(child) == 'Z' &&
+	       sonde_proc_status(child, "PPid", 10, &its_parent) == 0 &&
+	       its_parent == (uint64_t)parent;
+}
+
+static bool has_name(pid_t pid, const char *name)
+{
+	char its[SONDE_COMM_SIZE];
+
+	sonde_process_name(pid, its);
+	return strcmp(its, name) == 0;
+}
+
+/* Among a thread's. */
+static int child_of(pid_t parent, pid_t tid, const char *name, pid_t *ret_child)
+{
+	pid_t child;
+	int rc = -ENOENT;
+	FILE *file = sonde_proc_children(parent, tid);
+
+	if (!file)
+		return -errno;
+	while (rc != 0 && (child = sonde_proc_next_child(file)) > 0)
+		if (has_name(child, name)) {
+			*ret_child = child;
+			rc = 0;
+		}
+	(void)fclose(file);
+	return rc;
+}
+
+int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child)
+{
+	pid_t *tids = NULL;
+	size_t nr = 0;
+	int rc = sonde_procfs_threads(parent, &tids, &nr);
+
+	if (rc != 0)
+		return rc;
+	rc = -ENOENT;
+	for (size_t i = 0; i < nr && rc != 0; i++)
+		rc = child_of(parent, tids[i], name, ret_child);
+	free(tids);
+	return rc;
+}
+
 /* ---- PID namespaces ---- */
 
 static bool same_namespace(pid_t a, pid_t b)
@@ -279,6 +213,7 @@ int sonde_procfs_outer_pid(pid_t pid, pid_t inner, pid_t *ret_pid)
 {
 	DIR *dir;
 	int rc = -ESRCH;
+	pid_t found;
 
 	if (same_namespace(pid, getpid())) {
 		*ret_pid = inner;
@@ -287,17 +222,10 @@ int sonde_procfs_outer_pid(pid_t pid, pid_t inner, pid_t *ret_pid)
 	dir = opendir("/proc");
 	if (!dir)
 		return -errno;
-	while (rc != 0) {
-		const struct dirent *entry =
-			readdir(dir); /* NOLINT(concurrency-mt-unsafe) */
+	while (rc != 0 && (found = sonde_proc_next(dir)) >= 0) {
 		uint64_t its = 0;
-		pid_t found;
 
-		if (!entry)
-			break;
-		found = (pid_t)strtol(entry->d_name, NULL, 10);
-		if (found <= 0 ||
-		    sonde_procfs_status(found, "NStgid", 10, &its) != 0 ||
+		if (sonde_proc_status(found, "NStgid", 10, &its) != 0 ||
 		    its != (uint64_t)inner || !same_namespace(pid, found))
 			continue;
 		*ret_pid = found;

@@ -12,11 +12,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* A number from a line of /proc/PID/status, e.g. "TracerPid"; of several the
- * last. -ENOENT: there is no such line. */
-int sonde_procfs_status(pid_t pid, const char *name, int base,
-			uint64_t *ret_value);
-
 /* All threads, for free(). */
 int sonde_procfs_threads(pid_t pid, pid_t **ret_tids, size_t *ret_nr);
 
@@ -30,13 +25,15 @@ bool sonde_procfs_signal_pends(pid_t pid, pid_t tid);
 /* Whether a system call that fails with EINTR can just be made once more. */
 bool sonde_procfs_restarts(long number);
 /* 'R', 'S', 't' (held by a debugger) ... ; 0 if it is gone. */
-char sonde_procfs_state(pid_t pid, pid_t tid);
-/* The system call that it sleeps in; -1: it runs, or it can't be known. */
-#define SONDE_PROCFS_CALL_ARGS 6
-long sonde_procfs_call(pid_t pid, pid_t tid,
-		       uint64_t ret_args[SONDE_PROCFS_CALL_ARGS]);
+char sonde_procfs_state(pid_t tid);
 /* A thread that can be interrupted with the least effect. */
 int sonde_procfs_choose_thread(pid_t pid, pid_t *ret_tid);
+
+/* Whether a process is a child of another that has ended, and nobody has waited
+ * for it. */
+bool sonde_procfs_is_left(pid_t parent, pid_t child);
+/* A child of this name; -ENOENT. */
+int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child);
 
 /* The process whose id in the PID namespace of `pid` is `inner`. */
 int sonde_procfs_outer_pid(pid_t pid, pid_t inner, pid_t *ret_pid);

@@ -18,14 +18,13 @@
 #include "tracer/probes/quiet.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
+#include "sys/proc.h"
 #include "tracer/probes/procfs.h"
 
 #define ROUND_NS       500000
@@ -39,26 +38,6 @@ struct watched {
 	bool done;
 };
 
-static int read_task(pid_t pid, pid_t tid, const char *name, char *to,
-		     size_t size)
-{
-	char path[96];
-	ssize_t n;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", (int)pid,
-		       (int)tid, name);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	n = read(fd, to, size - 1);
-	close(fd);
-	if (n < 0)
-		return -errno;
-	to[n] = '\0';
-	return 0;
-}
-
 static bool is_inside(uint64_t pc, const struct sonde_quiet_range *ranges,
 		      size_t nr)
 {
@@ -68,35 +47,26 @@ static bool is_inside(uint64_t pc, const struct sonde_quiet_range *ranges,
 	return false;
 }
 
-/* NUMBER [six arguments] SP PC, all but the number in hex; or "running". */
-static bool sleeps_outside(const char *text,
-			   const struct sonde_quiet_range *ranges, size_t nr)
-{
-	const char *last = strrchr(text, ' ');
-
-	return last && strncmp(text, "running", 7) != 0 &&
-	       !is_inside(strtoull(last + 1, NULL, 16), ranges, nr);
-}
-
 /* Looks once more. */
 static void look(pid_t pid, struct watched *watched,
 		 const struct sonde_quiet_range *ranges, size_t nr)
 {
+	struct sonde_proc_syscall call;
 	char text[256];
+	const char *at = text;
 	uint64_t run_time;
+	int rc;
 
-	if (read_task(pid, watched->tid, "syscall", text, sizeof(text)) ==
-	    -ENOENT) {
-		watched->done = true; /* it has ended */
+	rc = sonde_proc_syscall(pid, watched->tid, &call);
+	if (rc == -ENOENT || (!rc && !is_inside(call.pc, ranges, nr))) {
+		watched->done = true; /* it has ended, or sleeps elsewhere */
 		return;
 	}
-	if (sleeps_outside(text, ranges, nr)) {
-		watched->done = true;
+	if (sonde_textfile_read(text, sizeof(text),
+				"/proc/%d/task/%d/schedstat", pid,
+				watched->tid) < 0 ||
+	    !sonde_number_take(&at, 10, UINT64_MAX, &run_time))
 		return;
-	}
-	if (read_task(pid, watched->tid, "schedstat", text, sizeof(text)) != 0)
-		return;
-	run_time = strtoull(text, NULL, 10);
 	if (watched->run_time != 0 && run_time != watched->run_time)
 		watched->changes++;
 	watched->run_time = run_time;

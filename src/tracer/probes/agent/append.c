@@ -100,10 +100,15 @@ void sonde_agent_append_block_slow(uint32_t state, const void *payload,
 		.tid = tid,
 		.pid = sonde_agent_self->pid,
 	};
+	uintptr_t address =
+		(uintptr_t)sonde_agent_self->rings - SONDE_META_SPAN;
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
+	unsigned char *arena = (void *)address;
+	const struct sonde_arena *header = (const void *)arena;
 	struct sonde_emitter emitter = {
-		/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
-		.arena = (unsigned char *)(uintptr_t)(sonde_agent_self->rings -
-						      SONDE_META_SPAN),
+		.arena = arena,
+		.rings = arena,
+		.mapped = header->mapped,
 		.self = &thread,
 		.rseq = sonde_agent_rseq(),
 		.clock_cpu = clock_cpu,

@@ -67,11 +67,15 @@ _Static_assert(sizeof(struct sonde_kernel_context) == 224,
 	       "what the kernel pushes");
 
 enum {
+	SONDE_KERNEL_MPROTECT = 10,
 	SONDE_KERNEL_RT_SIGACTION = 13,
 	SONDE_KERNEL_RT_SIGPROCMASK = 14,
+	SONDE_KERNEL_PREAD = 17,
+	SONDE_KERNEL_PWRITE = 18,
 	SONDE_KERNEL_GETPID = 39,
 	SONDE_KERNEL_GETTID = 186,
 	SONDE_KERNEL_RT_TGSIGQUEUEINFO = 297,
+	SONDE_KERNEL_MEMBARRIER = 324,
 };
 
 static inline int64_t sonde_kernel_call(uint64_t number, uint64_t a, uint64_t b,

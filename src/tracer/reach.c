@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+#include "tracer/reach.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+
+#include "tracer/self.h"
+
+/*
+ * Address, number and size of the mapping in one word, as they change together:
+ *
+ *	bits 12..	address
+ *	bits 2..11	number; 0: it was made at the start
+ *	bits 0..1	size, see spans[]
+ */
+#define NUMBER_SHIFT 2
+#define NUMBER_MASK  0x3ffu
+#define SIZE_MASK    0x3u
+#define ADDRESS_MASK (~(uintptr_t)0xfff)
+
+static const uint64_t spans[] = {
+	SONDE_META_SPAN + (8ull << 20),
+	SONDE_META_SPAN + (128ull << 20),
+	SONDE_META_SPAN + SONDE_SLOT_SPAN,
+	SONDE_ARENA_SPAN,
+};
+
+_Static_assert(SONDE_ARRAY_SIZE(spans) == SIZE_MASK + 1, "a size fits");
+_Static_assert(SONDE_REACHES_MAX <= NUMBER_MASK, "a number fits");
+
+/* What the fast path finds of a process that has mapped no rings. It only ever
+ * reads them, and what is only read costs no memory. */
+static unsigned char
+	closed_rings[SONDE_CLOSED_RINGS * sizeof(struct sonde_ring)]
+	__attribute__((aligned(128)));
+
+static uintptr_t reached; /* 0: nothing beyond start_span */
+static uint64_t start_span;
+static bool is_denied;
+
+void sonde_reach_start(uint64_t span)
+{
+	start_span = span;
+	sonde_fast_rings = span > SONDE_META_SPAN ?
+				   sonde_arena + SONDE_META_SPAN :
+				   closed_rings;
+}
+
+static uint32_t number_of(uintptr_t word)
+{
+	return (uint32_t)(word >> NUMBER_SHIFT) & NUMBER_MASK;
+}
+
+uint32_t sonde_reach_number(void)
+{
+	return number_of(sonde_load_relaxed(&reached));
+}
+
+static unsigned char *address_of(uintptr_t word)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
+	return (unsigned char *)(word & ADDRESS_MASK);
+}
+
+/* Another mapping of the file, from its beginning. */
+static void *map_again(uint32_t size)
+{
+	void *mapping =
+		mremap(sonde_arena, 0, (size_t)spans[size], MREMAP_MAYMOVE);
+
+	return mapping == MAP_FAILED ? NULL : mapping;
+}
+
+/* All that recorders may ever want; as much as this one does, where address
+ * space is limited. */
+static void *map_enough(uint64_t end, uint32_t *ret_size)
+{
+	uint32_t size = SIZE_MASK;
+	void *mapping = map_again(size);
+
+	if (!mapping) {
+		size = 0;
+		while (spans[size] < end)
+			size++;
+		mapping = map_again(size);
+	}
+	*ret_size = size;
+	return mapping;
+}
+
+/* It is the process's, unless another thread was faster. */
+static void take(uintptr_t before, void *mapping, uint32_t number,
+		 uint32_t size)
+{
+	uintptr_t word =
+		(uintptr_t)mapping | (uintptr_t)number << NUMBER_SHIFT | size;
+
+	/* Pairs with sonde_load_acquire in sonde_reach_look; the kernel has
+	 * mapped it for all threads. */
+	if (__atomic_compare_exchange_n(&reached, &before, word, false,
+					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		sonde_store_release(&sonde_fast_rings,
+				    (unsigned char *)mapping + SONDE_META_SPAN);
+	else
+		(void)munmap(mapping, (size_t)spans[size]);
+}
+
+static bool deny(struct sonde_arena *header)
+{
+	if (!__atomic_exchange_n(&is_denied, true, __ATOMIC_RELAXED))
+		(void)sonde_add_relaxed(&header->nr_unreached, 1);
+	return false;
+}
+
+/* Makes one that has `end`, to take the place of `before`. */
+static bool replace(uintptr_t before, uint64_t end)
+{
+	struct sonde_arena *header = (void *)sonde_arena;
+	uint32_t number = sonde_add_relaxed(&header->nr_reaches, 1) + 1;
+	uint32_t size = 0;
+	void *mapping =
+		number > SONDE_REACHES_MAX ? NULL : map_enough(end, &size);
+
+	if (!mapping)
+		return sonde_load_relaxed(&reached) != before || deny(header);
+	take(before, mapping, number, size);
+	return true;
+}
+
+static bool reach(struct sonde_emitter *emitter, uint64_t end)
+{
+	int saved_errno = errno;
+	bool goes_on =
+		!sonde_load_relaxed(&is_denied) && end <= SONDE_ARENA_SPAN;
+
+	/* Another thread's may be too small for this one. */
+	while (goes_on && end > emitter->mapped) {
+		uintptr_t before = sonde_load_relaxed(&reached);
+
+		goes_on = replace(before, end);
+		sonde_reach_look(emitter);
+	}
+	errno = saved_errno;
+	/* Its number is part of the key. */
+	sonde_self_learn();
+	return end <= emitter->mapped;
+}
+
+void sonde_reach_look(struct sonde_emitter *emitter)
+{
+	/* Pairs with the compare-and-exchange in take: what has the address is
+	 * mapped. */
+	uintptr_t word = sonde_load_acquire(&reached);
+
+	emitter->rings = word ? address_of(word) : sonde_arena;
+	emitter->mapped = word ? spans[word & SIZE_MASK] : start_span;
+	emitter->reach = reach;
+}
