@@ -15,6 +15,7 @@
 
 #include "describe.h"
 #include "event/desc.h"
+#include "ring/reader.h"
 
 #define ENTRIES_LOOKED_AT 32u
 
@@ -149,12 +150,37 @@ static void check_rings(const struct sonde_arena_view *view)
 			   view->rings + view->ctl_bytes);
 		FUZZ_CHECK(data >= view->rings + view->ctl_bytes + i * bytes);
 		FUZZ_CHECK(data + bytes <= end);
-		FUZZ_CHECK(sonde_arena_ring(view, i)->limit ==
-			   geometry->nr_subbufs);
+		FUZZ_CHECK(view->is_resumed ||
+			   sonde_arena_ring(view, i)->limit ==
+				   geometry->nr_subbufs);
 	}
 	sonde_arena_reserve(view, nr - 1, geometry->nr_subbufs - 1, 1);
 	sonde_arena_punch(view, nr - 1, 0, geometry->nr_subbufs);
 }
+
+static _Alignas(8) uint8_t desc_room[SONDE_DESC_MAX];
+
+static void restart_rings(const struct sonde_arena_view *view)
+{
+	const struct sonde_geometry *geometry = &view->geometry;
+
+	for (uint32_t i = 0; i < sonde_geometry_nr_rings(geometry); i++) {
+		struct sonde_ring *ring = sonde_arena_ring(view, i);
+		unsigned char *data = sonde_arena_ring_data(view, i);
+		struct sonde_ring_reader reader;
+		struct sonde_ring_chunk chunk;
+
+		sonde_ring_reader_init(&reader, ring, data,
+				       geometry->subbuf_size,
+				       geometry->nr_subbufs);
+		sonde_ring_restart(&reader, ring, data);
+		FUZZ_CHECK(sonde_ring_peek(&reader, &chunk) == 0);
+	}
+}
+
+/* What the slot is made active with. */
+static const struct sonde_arena_setup begun = { .rules = "+*\0",
+						.rules_size = 4 };
 
 static int configure(struct fuzz_input *in, struct sonde_arena_view *view)
 {
@@ -207,6 +233,9 @@ static void play(struct fuzz_input *in, struct sonde_arena_view *view)
 	write_some(in);
 	if (configure(in, view) == 0) {
 		check_rings(view);
+		if (view->is_resumed)
+			restart_rings(view);
+		sonde_arena_begin(view, &begun, desc_room);
 		write_some(in);
 		read_entries(view);
 		(void)sonde_arena_nr_ids(view);

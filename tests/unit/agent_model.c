@@ -209,6 +209,8 @@ static bool machine_read(void *ctx, uint64_t address, void *to, uint32_t bytes)
 {
 	uint8_t copy[8];
 
+	if (bytes > sizeof(copy))
+		return false;
 	for (uint32_t i = 0; i < bytes; i++) {
 		if (!byte_at(ctx, address + i, &copy[i]))
 			return false;

@@ -396,7 +396,7 @@ static void check_number(uint8_t code, uint64_t wrong)
 	program->ops[0].code = SONDE_EXPR_OP_NUMBER;
 	program->ops[1].code = code;
 	program->ops[1].number = wrong;
-	program->ops[2].code = SONDE_EXPR_OP_END_NUMBER;
+	program->ops[2].code = SONDE_EXPR_OP_END_TRUE;
 	assert_false(sonde_program_verify(program, states));
 	program->ops[1].number = code == SONDE_EXPR_OP_PICK ? 0 : 25;
 	assert_true(sonde_program_verify(program, states));

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * servant_x86_64.S - what a servant runs (servant.h), copied into the process.
+ * servant_x86_64.S - what a borrowed thread and a servant run (servant.h),
+ * copied into the process.
  *
- * Position independent; its data are at the page behind it. No stack is used,
- * so no signal must be delivered: all are blocked. It must not fault either: a
- * forced signal would reset the process's action.
+ * Position independent; the servant's data are at the page behind its code. No
+ * stack is used, so no signal must be delivered: all are blocked. Nothing must
+ * fault either: a forced signal would reset the process's action.
  *
- * The borrowed thread enters at the start with the arguments of clone();
- * whoever made it do so stops it at the system call's end, or at the int3.
+ * What the borrowed thread runs completes itself: it ends in the thread's mask,
+ * its registers, and where it was. Who leads it there takes it away before, at
+ * the end of the last system call (..._done), to put back what user space can't:
+ * that a system call was interrupted. But if he dies at any time, the thread
+ * gets through alone.
  */
 	.set TID, 0
 	.set STATUS, 4
@@ -22,11 +26,37 @@
 	.set NAME, 144
 	.set ROOT, 160
 	.set TRACER, 168
+	.set WILL, 176
+	.set WILL_DATA, 184
+	.set HOW, 192
+	.set MASK, 200
+	.set REGISTERS, 208		/* struct user_regs_struct */
+	.set R15, REGISTERS
+	.set R14, REGISTERS + 8
+	.set R13, REGISTERS + 16
+	.set R12, REGISTERS + 24
+	.set RBP, REGISTERS + 32
+	.set RBX, REGISTERS + 40
+	.set R11, REGISTERS + 48
+	.set R10, REGISTERS + 56
+	.set R9, REGISTERS + 64
+	.set R8, REGISTERS + 72
+	.set RAX, REGISTERS + 80
+	.set RCX, REGISTERS + 88
+	.set RDX, REGISTERS + 96
+	.set RSI, REGISTERS + 104
+	.set RDI, REGISTERS + 112
+	.set RIP, REGISTERS + 128
+	.set FLAGS, REGISTERS + 144
+	.set RSP, REGISTERS + 152
 	.set DATA_AT, 0x1000
+	.set DATA_SIZE, 0x10000 - DATA_AT
 	.set BUFFER, 0x3000 - DATA_AT
+	.set STACK_TOP, 0x4000 - DATA_AT
 
 	.set CALL, 64
 	.set CALL_GO_ON, 4
+	.set CALL_ALWAYS, 6
 	.set CALL_ARGS, 8
 	.set CALL_RESULT, 56
 
@@ -42,18 +72,103 @@
 	.endm
 
 	.section .rodata
+/*
+ * In unused bytes of a mapping: one system call, whose registers are set. Its
+ * data, which are written behind it, say the mask and what the two calls change.
+ */
+	.balign 16
+	.globl sonde_stub_code
+	.hidden sonde_stub_code
+sonde_stub_code:
+	syscall
+	movl $2, %edi			/* SIG_SETMASK */
+	leaq .Lstub_data(%rip), %rsi
+	movl $0, %edx			/* flags are the thread's */
+	movl $8, %r10d
+	kernel 14			/* rt_sigprocmask */
+	.globl sonde_stub_done
+	.hidden sonde_stub_done
+sonde_stub_done:
+	movq .Lstub_data + 8(%rip), %rdi
+	movq .Lstub_data + 16(%rip), %rsi
+	movq .Lstub_data + 24(%rip), %rdx
+	movq .Lstub_data + 32(%rip), %r10
+	movq .Lstub_data + 40(%rip), %r8
+	movq .Lstub_data + 48(%rip), %r9
+	movq .Lstub_data + 56(%rip), %rax
+	movq .Lstub_data + 64(%rip), %rcx
+	movq .Lstub_data + 72(%rip), %r11
+	jmp *.Lstub_data + 80(%rip)
+	.balign 8
+	.globl sonde_stub_code_end
+	.hidden sonde_stub_code_end
+sonde_stub_code_end:
+.Lstub_data:
+
 	.balign 16
 	.globl sonde_servant_code
 	.hidden sonde_servant_code
 sonde_servant_code:
 .Lstart:
-	syscall				/* clone */
-	testl %eax, %eax
+	/* the borrowed thread; only the code can be relied on */
+	leaq .Lstart + DATA_AT(%rip), %rbx
+	movq %rbx, %rdi
+	movl $DATA_SIZE, %esi
+	movl $3, %edx			/* PROT_READ | PROT_WRITE */
+	kernel 10			/* mprotect */
+	testq %rax, %rax
+	jnz .Lrelease			/* no TID: nothing was made */
+	movl $0x800d00, %edi		/* CLONE_UNTRACED | SIGHAND | FILES | VM */
+	leaq BUFFER(%rbx), %rsi
+	xorl %edx, %edx
+	xorl %r10d, %r10d
+	xorl %r8d, %r8d
+	kernel 56			/* clone */
+	testq %rax, %rax
 	jz 1f
-	int3
+	js 9f
+	movq %rax, %rbp
+0:	movq %rbp, %rdi
+	xorl %esi, %esi
+	movl $0x40000000, %edx		/* __WALL */
+	xorl %r10d, %r10d
+	kernel 61			/* wait4 */
+	cmpq $-4, %rax			/* EINTR */
+	je 0b
+	jmp .Lrelease
+9:	movl %eax, STATUS(%rbx)
+
+.Lrelease:
+	leaq FLAGS(%rbx), %rsp
+	popfq
+	movq RSP(%rbx), %rsp
+	movl HOW(%rbx), %edi
+	leaq MASK(%rbx), %rsi
+	movl $0, %edx
+	movl $8, %r10d
+	kernel 14			/* rt_sigprocmask */
+	.globl sonde_servant_done
+	.hidden sonde_servant_done
+sonde_servant_done:
+	movq R15(%rbx), %r15
+	movq R14(%rbx), %r14
+	movq R13(%rbx), %r13
+	movq R12(%rbx), %r12
+	movq RBP(%rbx), %rbp
+	movq R11(%rbx), %r11
+	movq R10(%rbx), %r10
+	movq R9(%rbx), %r9
+	movq R8(%rbx), %r8
+	movq RAX(%rbx), %rax
+	movq RCX(%rbx), %rcx
+	movq RDX(%rbx), %rdx
+	movq RSI(%rbx), %rsi
+	movq RDI(%rbx), %rdi
+	movq RBX(%rbx), %rbx
+	jmp *.Lstart + DATA_AT + RIP(%rip)
 
 	/* the intermediate process */
-1:	leaq .Lstart + DATA_AT(%rip), %rbx
+1:
 	movl $2, %edi			/* SIG_SETMASK */
 	leaq SIGNALS(%rbx), %rsi
 	xorl %edx, %edx
@@ -71,8 +186,8 @@ sonde_servant_code:
 	movl PID(%rbx), %edi
 	xorl %esi, %esi
 	kernel_or_fail 434		/* pidfd_open */
-	/* CLONE_UNTRACED | PARENT_SETTID | SIGHAND | FILES | VM */
-	movl $0x900d00, %edi
+	/* CLONE_UNTRACED | PARENT_SETTID | PARENT | SIGHAND | FILES | VM */
+	movl $0x908d00, %edi
 	leaq BUFFER(%rbx), %rsi
 	leaq TID(%rbx), %rdx
 	xorl %r10d, %r10d
@@ -101,7 +216,7 @@ sonde_servant_code:
 	cmpq $-4, %rax			/* EINTR */
 	je 3b
 	testq %rax, %rax
-	jle 7b
+	jle 7b				/* nobody has come */
 	cmpw $0, PROCESS_EVENTS(%rbx)
 	jne 7b
 	movq $24, CONTROL_LENGTH(%rbx)
@@ -110,14 +225,19 @@ sonde_servant_code:
 	movl $0x40000000, %edx		/* MSG_CMSG_CLOEXEC */
 	kernel 47				/* recvmsg */
 	testq %rax, %rax
-	jle 7b
+	jle 5f
 	movq %rax, %r12
 	movl $-1, TIMEOUT(%rbx)
 	movl BUFFER(%rbx), %r14d
 	leaq BUFFER + 64(%rbx), %r15
+	xorl %r13d, %r13d		/* whether one has failed */
 4:	testl %r14d, %r14d
 	jz 6f
-	movl (%r15), %eax
+	testl %r13d, %r13d
+	jz 9f
+	testw $1, CALL_ALWAYS(%r15)
+	jz 0f
+9:	movl (%r15), %eax
 	movq CALL_ARGS(%r15), %rdi
 	movq CALL_ARGS + 8(%r15), %rsi
 	movq CALL_ARGS + 16(%r15), %rdx
@@ -127,10 +247,11 @@ sonde_servant_code:
 	syscall
 	movq %rax, CALL_RESULT(%r15)
 	cmpq $-4095, %rax
-	jb 5f
-	testl $1, CALL_GO_ON(%r15)
-	jz 6f
-5:	addq $CALL, %r15
+	jb 0f
+	testw $1, CALL_GO_ON(%r15)
+	jnz 0f
+	movl $1, %r13d
+0:	addq $CALL, %r15
 	decl %r14d
 	jmp 4b
 6:	xorl %edi, %edi
@@ -141,8 +262,16 @@ sonde_servant_code:
 	xorl %r9d, %r9d
 	kernel 44				/* sendto */
 	testq %rax, %rax
-	js 7b
-	jmp 3b
+	jns 3b
+	/* the tool has gone, and may have left a will */
+5:	movq WILL(%rbx), %rax
+	testq %rax, %rax
+	jz 7b
+	leaq STACK_TOP(%rbx), %rsp
+	movq WILL_DATA(%rbx), %rdi
+	movl $3, %esi			/* SONDE_SERVANT_FD_MEMORY */
+	call *%rax
+	jmp 7b
 	.globl sonde_servant_code_end
 	.hidden sonde_servant_code_end
 sonde_servant_code_end:
