@@ -42,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct fuzz_input in = { bytes, size };
 	uint8_t first = fuzz_u8(&in);
 	uint8_t *all;
-	int id;
+	struct sonde_btf_wanted wanted = { first & 0x1f, name, -1, 0, 0 };
+	int rc;
 
 	if (first & 0x80) {
 		all = wrap(in.at, in.left, &size);
@@ -50,9 +51,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		size = in.left;
 		all = fuzz_copy(in.at, size);
 	}
-	id = sonde_able_btf_find_in(all, size, first & 0x1f, name);
-	FUZZ_CHECK(id == -EPROTO || id == -ENOENT ||
-		   (id > 0 && (size_t)id <= size / sizeof(struct btf_type)));
+	rc = sonde_able_btf_find_in(all, size, &wanted, 1);
+	FUZZ_CHECK(rc == 0 || rc == -EPROTO);
+	FUZZ_CHECK(rc || (wanted.id >= 0 &&
+			  (size_t)wanted.id <= size / sizeof(struct btf_type)));
 	free(all);
 	return 0;
 }

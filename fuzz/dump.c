@@ -42,19 +42,6 @@ static void check_task(char *text)
 		FUZZ_CHECK(!memcmp(&task, &before, sizeof(task)));
 }
 
-static void check_mapping(char *text, size_t size)
-{
-	struct sonde_dump_mapping mapping;
-
-	if (!sonde_text_mapping(text, &mapping))
-		return;
-	FUZZ_CHECK(mapping.begin < mapping.end);
-	FUZZ_CHECK(mapping.flags < 16);
-	FUZZ_CHECK(mapping.path > text && mapping.path < text + size);
-	FUZZ_CHECK(mapping.path[0] == '/');
-	FUZZ_CHECK(mapping.dev <= UINT32_MAX);
-}
-
 static void check_socket(const char *text)
 {
 	struct sonde_dump_socket socket;
@@ -121,9 +108,7 @@ static void check_text(struct fuzz_input *in, uint8_t kind)
 	text[size] = '\0';
 	if (kind == 0)
 		check_task(text);
-	else if (kind == 1)
-		check_mapping(text, size);
-	else if (kind == 2)
+	else if (kind == 1 || kind == 2)
 		check_socket(text);
 	else if (kind == 3)
 		check_words(text);

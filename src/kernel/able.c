@@ -14,11 +14,14 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "clock/calibrate.h"
 #include "kernel/able_parts.h"
+#include "sys/textfile.h"
 
 /* ---- words ---- */
 
@@ -49,16 +52,17 @@ void sonde_able_lack(struct sonde_ability *to, enum sonde_able able,
 
 /* ---- what several ask ---- */
 
-bool sonde_able_line(const char *path, char *line, size_t size)
+uint32_t sonde_able_release(void)
 {
-	FILE *file = fopen(path, "re");
-	bool found = file && fgets(line, (int)size, file);
+	struct utsname name;
+	const char *at = name.release;
+	uint64_t major;
+	uint64_t minor;
 
-	if (file)
-		(void)fclose(file); /* only read from */
-	if (found)
-		line[strcspn(line, "\n")] = '\0';
-	return found;
+	if (uname(&name) || !sonde_number_take(&at, 10, 999, &major) ||
+	    *at++ != '.' || !sonde_number_take(&at, 10, 999, &minor))
+		return 0;
+	return (uint32_t)(major * 1000 + minor);
 }
 
 bool sonde_able_capable(unsigned int capability)
@@ -117,9 +121,10 @@ static void look_clock(struct sonde_ability *to)
 	struct sonde_clock clock;
 	char source[64];
 
-	if (!sonde_able_line("/sys/devices/system/clocksource/clocksource0/"
-			     "current_clocksource",
-			     source, sizeof(source)))
+	if (sonde_textfile_read_line(
+		    source, sizeof(source),
+		    "/sys/devices/system/clocksource/clocksource0/"
+		    "current_clocksource") <= 0)
 		(void)snprintf(source, sizeof(source), "unknown");
 	sonde_clock_choose(true, &clock);
 	if (clock.source == SONDE_CLOCK_SOURCE_CPU) {
@@ -147,8 +152,9 @@ static bool is_perf_denied(void)
 {
 	char level[16];
 
-	return sonde_able_line("/proc/sys/kernel/perf_event_paranoid", level,
-			       sizeof(level)) &&
+	return sonde_textfile_read_line(
+		       level, sizeof(level),
+		       "/proc/sys/kernel/perf_event_paranoid") > 0 &&
 	       level[0] >= '3' && level[0] <= '9' &&
 	       !sonde_able_capable(CAP_PERFMON) &&
 	       !sonde_able_capable(CAP_SYS_ADMIN);
@@ -185,8 +191,8 @@ static void look_lockdown(struct sonde_ability *to)
 {
 	char line[128];
 
-	if (!sonde_able_line("/sys/kernel/security/lockdown", line,
-			     sizeof(line))) {
+	if (sonde_textfile_read_line(line, sizeof(line),
+				     "/sys/kernel/security/lockdown") <= 0) {
 		sonde_able_why(to, "no /sys/kernel/security/lockdown to be "
 				   "seen");
 		return;

@@ -23,10 +23,13 @@
 
 void sonde_able_btf(struct sonde_ability *to)
 {
-	int rc =
-		sonde_able_btf_find(BTF_KIND_TYPEDEF, "btf_trace_sched_switch");
+	struct sonde_btf_wanted type = { .kind = BTF_KIND_TYPEDEF,
+					 .name = "btf_trace_sched_switch" };
+	int rc = sonde_able_btf_find(&type, 1);
 
-	if (rc > 0) {
+	if (!rc && !type.id)
+		rc = -ENOENT;
+	if (!rc) {
 		sonde_able_why(to, SONDE_BTF_PATH);
 		return;
 	}
@@ -62,17 +65,19 @@ int sonde_able_bpf_load(uint32_t attach, const char *name)
 		{ BPF_JMP | BPF_EXIT, 0, 0, 0, 0 },
 	};
 	union bpf_attr attr;
-	int type = sonde_able_btf_find(
-		attach == BPF_TRACE_ITER ? BTF_KIND_FUNC : BTF_KIND_TYPEDEF,
-		name);
+	struct sonde_btf_wanted type = { .kind = attach == BPF_TRACE_ITER ?
+							 BTF_KIND_FUNC :
+							 BTF_KIND_TYPEDEF,
+					 .name = name };
+	int rc = sonde_able_btf_find(&type, 1);
 	int fd;
 
-	if (type < 0)
-		return type;
+	if (rc || !type.id)
+		return rc ? rc : -ENOENT;
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_type = BPF_PROG_TYPE_TRACING;
 	attr.expected_attach_type = attach;
-	attr.attach_btf_id = (uint32_t)type;
+	attr.attach_btf_id = (uint32_t)type.id;
 	attr.insns = (uint64_t)(uintptr_t)program;
 	attr.insn_cnt = SONDE_ARRAY_SIZE(program);
 	attr.license = (uint64_t)(uintptr_t) "GPL";
@@ -218,17 +223,7 @@ void sonde_able_bpf_rings(struct sonde_ability *to)
 /* From 5.11 on, BPF's memory is the memory cgroup's business. */
 static bool is_limit_obeyed(void)
 {
-	unsigned int major = 0;
-	unsigned int minor = 0;
-	struct utsname name;
-
-	if (uname(&name))
-		return true;
-	/* what is no number stays 0 */
-	/* NOLINTNEXTLINE(cert-err34-c) */
-	if (sscanf(name.release, "%4u.%4u", &major, &minor) != 2)
-		return true;
-	return major < 5 || (major == 5 && minor < 11);
+	return sonde_able_release() < 5011;
 }
 
 void sonde_able_memlock(struct sonde_ability *to)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * able_btf.c - finds a type of the kernel by its name, in BTF as
+ * able_btf.c - finds types of the kernel by their names, in BTF as
  * /sys/kernel/btf/vmlinux has it:
  *
  *	struct btf_header	where the two sections are
@@ -8,7 +8,9 @@
  *				n-th has the id n
  *	strings			NUL-terminated, referred to by offset
  *
- * Every offset is checked before use. Some milliseconds for 100,000 types.
+ * Every offset is checked before use. One reading takes some milliseconds for
+ * 100,000 types, most of it in the kernel, which gives a page at a time: who wants
+ * several asks for them at once.
  */
 #include "kernel/able_parts.h"
 
@@ -77,10 +79,41 @@ static size_t rest_of(uint32_t kind, uint32_t vlen)
 	}
 }
 
-static int find_type(const struct types *types, uint32_t kind, const char *name)
+static bool is_it(const struct types *types, const struct btf_type *type,
+		  const struct sonde_btf_wanted *wanted)
+{
+	return BTF_INFO_KIND(type->info) == wanted->kind &&
+	       type->name_off < types->strings_size &&
+	       !strcmp(types->strings + type->name_off, wanted->name);
+}
+
+/* Where a section has the variables among them. */
+static void find_in_section(const struct btf_type *section, int id,
+			    const uint8_t *rest,
+			    struct sonde_btf_wanted *wanted, size_t nr)
+{
+	for (uint32_t i = 0; i < BTF_INFO_VLEN(section->info); i++) {
+		struct btf_var_secinfo variable;
+
+		memcpy(&variable, rest + i * sizeof(variable),
+		       sizeof(variable));
+		for (size_t w = 0; w < nr; w++)
+			if (wanted[w].kind == BTF_KIND_VAR && wanted[w].id &&
+			    variable.type == (uint32_t)wanted[w].id) {
+				wanted[w].section = id;
+				wanted[w].offset = variable.offset;
+			}
+	}
+}
+
+/* The first of each kind and name. Sections come behind their variables. */
+static int find_types(const struct types *types,
+		      struct sonde_btf_wanted *wanted, size_t nr)
 {
 	size_t at = 0;
 
+	for (size_t i = 0; i < nr; i++)
+		wanted[i].id = wanted[i].section = 0;
 	for (int id = 1; types->types_size - at >= sizeof(struct btf_type);
 	     id++) {
 		struct btf_type type;
@@ -88,26 +121,38 @@ static int find_type(const struct types *types, uint32_t kind, const char *name)
 
 		memcpy(&type, types->types + at, sizeof(type));
 		at += sizeof(type);
-		if (BTF_INFO_KIND(type.info) == kind &&
-		    type.name_off < types->strings_size &&
-		    !strcmp(types->strings + type.name_off, name))
-			return id;
 		rest = rest_of(BTF_INFO_KIND(type.info),
 			       BTF_INFO_VLEN(type.info));
 		if (rest > types->types_size - at)
 			return -EPROTO;
+		for (size_t i = 0; i < nr; i++)
+			if (!wanted[i].id && is_it(types, &type, &wanted[i]))
+				wanted[i].id = id;
+		if (BTF_INFO_KIND(type.info) == BTF_KIND_DATASEC)
+			find_in_section(&type, id, types->types + at, wanted,
+					nr);
 		at += rest;
 	}
-	return -ENOENT;
+	return 0;
 }
 
-int sonde_able_btf_find_in(const uint8_t *bytes, size_t size, uint32_t kind,
-			   const char *name)
+bool sonde_able_btf_distance(const struct sonde_btf_wanted *from,
+			     const struct sonde_btf_wanted *to,
+			     int32_t *ret_distance)
+{
+	if (!from->section || from->section != to->section)
+		return false;
+	*ret_distance = (int32_t)(to->offset - from->offset);
+	return true;
+}
+
+int sonde_able_btf_find_in(const uint8_t *bytes, size_t size,
+			   struct sonde_btf_wanted *wanted, size_t nr)
 {
 	struct types types;
 	int rc = find_sections(bytes, size, &types);
 
-	return rc ? rc : find_type(&types, kind, name);
+	return rc ? rc : find_types(&types, wanted, nr);
 }
 
 static int read_all(int fd, uint8_t **ret_bytes, size_t *ret_size)
@@ -141,7 +186,7 @@ static int read_all(int fd, uint8_t **ret_bytes, size_t *ret_size)
 	return 0;
 }
 
-int sonde_able_btf_find(uint32_t kind, const char *name)
+int sonde_able_btf_find(struct sonde_btf_wanted *wanted, size_t nr)
 {
 	int fd = open(SONDE_BTF_PATH, O_RDONLY | O_CLOEXEC);
 	uint8_t *bytes = NULL;
@@ -154,7 +199,7 @@ int sonde_able_btf_find(uint32_t kind, const char *name)
 	(void)close(fd); /* only read from */
 	if (rc)
 		return rc;
-	rc = sonde_able_btf_find_in(bytes, size, kind, name);
+	rc = sonde_able_btf_find_in(bytes, size, wanted, nr);
 	free(bytes);
 	return rc;
 }

@@ -31,8 +31,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/port.h"
+#include "base/time.h"
 #include "kernel/stock/tracefs/instance.h"
+#include "sys/proc.h"
+#include "sys/textfile.h"
 
 #define PROBES_TEXT_MAX ((size_t)1 << 20)
 /* Between the clocks that are compared. */
@@ -51,31 +55,13 @@ struct finds {
  * telling. */
 static double process_start(pid_t pid)
 {
-	unsigned long long ticks;
-	struct timespec boot;
-	struct timespec now;
-	char path[32];
-	char line[1024];
-	const char *rest;
-	FILE *file;
+	uint64_t ticks = sonde_process_start(pid);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "re");
-	rest = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') :
-							 NULL;
-	if (file)
-		(void)fclose(file); /* only read from */
-	/* The 22nd field; the name, the second, may hold anything. */
-	/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it */
-	if (!rest || sscanf(rest,
-			    ") %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
-			    "%*s %*s %*s %*s %*s %*s %*s %llu",
-			    &ticks) != 1)
+	if (!ticks)
 		return 0;
-	(void)clock_gettime(CLOCK_BOOTTIME, &boot); /* always there */
-	(void)clock_gettime(CLOCK_REALTIME, &now);
-	return (double)(now.tv_sec - boot.tv_sec) +
-	       (double)(now.tv_nsec - boot.tv_nsec) / 1e9 +
+	return (double)(sonde_time_ns(CLOCK_REALTIME) -
+			sonde_time_ns(CLOCK_BOOTTIME)) /
+		       SONDE_NS_PER_S +
 	       (double)ticks / (double)sysconf(_SC_CLK_TCK);
 }
 
@@ -83,35 +69,18 @@ static double process_start(pid_t pid)
  * zombie) has nothing open any more. */
 static bool is_process(pid_t pid)
 {
-	char path[32];
-	char line[1024];
-	const char *rest;
-	FILE *file;
+	struct sonde_proc_stat stat;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	file = fopen(path, "re");
-	rest = file && fgets(line, sizeof(line), file) ? strrchr(line, ')') :
-							 NULL;
-	if (file)
-		(void)fclose(file); /* only read from */
-	return rest && strncmp(rest, ") Z", 3) != 0 &&
-	       strncmp(rest, ") X", 3) != 0;
+	return !sonde_proc_stat(pid, &stat) && stat.state != 'Z' &&
+	       stat.state != 'X';
 }
 
 static bool is_named_sonde(pid_t pid)
 {
-	char path[32];
-	char name[32] = "";
-	FILE *file;
-	bool ours;
+	char name[SONDE_COMM_SIZE];
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/comm", (int)pid);
-	file = fopen(path, "re");
-	ours = file && fgets(name, sizeof(name), file) &&
-	       !strncmp(name, "sonde", 5);
-	if (file)
-		(void)fclose(file); /* only read from */
-	return ours;
+	sonde_process_name(pid, name);
+	return !strncmp(name, "sonde", 5);
 }
 
 /* The number after `prefix`, which `end` must follow; 0 if it is no such name.
@@ -119,14 +88,14 @@ static bool is_named_sonde(pid_t pid)
 static pid_t pid_in(const char *name, const char *prefix, char end)
 {
 	size_t length = strlen(prefix);
-	unsigned long pid;
-	char *after;
+	const char *at = name + length;
+	uint64_t pid;
 
-	if (strncmp(name, prefix, length) != 0 || name[length] < '1' ||
-	    name[length] > '9')
-		return 0;
-	pid = strtoul(name + length, &after, 10);
-	return *after == end && pid <= INT32_MAX ? (pid_t)pid : 0;
+	return !strncmp(name, prefix, length) && *at != '0' &&
+			       sonde_number_take(&at, 10, INT32_MAX, &pid) &&
+			       *at == end ?
+		       (pid_t)pid :
+		       0;
 }
 
 /* ---- instances ---- */
@@ -239,7 +208,7 @@ static int find_probes(int root, const char *file, struct finds *finds)
 	if (!text)
 		return -ENOMEM;
 	/* The kernel may have no such probes, and then no such file. */
-	if (sonde_tracefs_read(root, file, text, PROBES_TEXT_MAX) > 0)
+	if (sonde_textfile_read_at(root, file, text, PROBES_TEXT_MAX) > 0)
 		for (char *line = strtok_r(text, "\n", &save); line;
 		     line = strtok_r(NULL, "\n", &save))
 			find_probe(root, file, line, finds);

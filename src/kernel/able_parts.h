@@ -35,10 +35,10 @@ void sonde_able_lack(struct sonde_ability *to, enum sonde_able able,
 
 /* ---- what several ask ---- */
 
-/* A file's first line, without its end; false if it can't be read. */
-bool sonde_able_line(const char *path, char *line, size_t size);
-
 /* Whether an effective capability (CAP_...) is there. */
+/* MAJOR * 1000 + MINOR of the kernel; 0 if it can't be told. */
+uint32_t sonde_able_release(void);
+
 bool sonde_able_capable(unsigned int capability);
 
 /* A BPF program of the kind `attach` (BPF_TRACE_RAW_TP, BPF_TRACE_ITER) for
@@ -48,12 +48,28 @@ int sonde_able_bpf_load(uint32_t attach, const char *name);
 
 #define SONDE_BTF_PATH "/sys/kernel/btf/vmlinux"
 
-/* The id of a type of the kernel, by BTF_KIND_...; -ENOENT, -errno. */
-int sonde_able_btf_find(uint32_t kind, const char *name);
+/* A type of the kernel. */
+struct sonde_btf_wanted {
+	uint32_t kind; /* BTF_KIND_... */
+	const char *name;
+	int id; /* found: 0 if there is none */
+	/* Of a variable: the section that has it, or 0, and where. */
+	int section;
+	uint32_t offset;
+};
+
+/* Their ids; 0 or -errno, and then none is to be looked at. */
+int sonde_able_btf_find(struct sonde_btf_wanted *wanted, size_t nr);
 
 /* The same in any bytes; -EPROTO if they are no such thing. */
-int sonde_able_btf_find_in(const uint8_t *bytes, size_t size, uint32_t kind,
-			   const char *name);
+int sonde_able_btf_find_in(const uint8_t *bytes, size_t size,
+			   struct sonde_btf_wanted *wanted, size_t nr);
+
+/* How far behind one variable that each CPU has another one lies; false if no
+ * section has both. Both are where their section has them, wherever that is. */
+bool sonde_able_btf_distance(const struct sonde_btf_wanted *from,
+			     const struct sonde_btf_wanted *to,
+			     int32_t *ret_distance);
 
 /* ---- parts ---- */
 

@@ -3,15 +3,14 @@
  * able_probes.c - what probes in running programs need (docs/probes.md): the
  * right to attach, a GDB, and barriers that reach other threads' code.
  */
-#include <errno.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "kernel/able_parts.h"
+#include "sys/textfile.h"
 
 #define NO_PROBES "no probes in programs that run (sonde gdb, sonde probe)"
 
@@ -24,7 +23,7 @@ void sonde_able_attach(struct sonde_ability *to)
 	const bool capable = sonde_able_capable(CAP_SYS_PTRACE);
 	char scope[16];
 
-	if (!sonde_able_line(YAMA_PATH, scope, sizeof(scope)))
+	if (sonde_textfile_read_line(scope, sizeof(scope), YAMA_PATH) <= 0)
 		(void)snprintf(scope, sizeof(scope), "0");
 	if (scope[0] == '3') {
 		sonde_able_why(to, "kernel.yama.ptrace_scope is 3: nobody may "

@@ -17,6 +17,7 @@
 
 #include "base/port.h"
 #include "kernel/stock/tracefs/instance.h"
+#include "sys/textfile.h"
 
 #define TRACEFS "/sys/kernel/tracing"
 
@@ -31,7 +32,7 @@ static int open_readable(void)
 
 	if (root < 0)
 		return root;
-	n = sonde_tracefs_read(root, "trace_clock", text, sizeof(text));
+	n = sonde_textfile_read_at(root, "trace_clock", text, sizeof(text));
 	if (n >= 0)
 		return root;
 	(void)close(root); /* a directory */

@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "kernel/names.h"
 #include "kernel/stock/tracefs/instance.h"
+#include "sys/textfile.h"
 
 #define ENTRY     "sys_enter_"
 #define BYTES_MAX (4u << 20)
@@ -22,7 +24,7 @@ static int read_whole(int root, const char *file, char **ret_text)
 
 		if (!text)
 			return -ENOMEM;
-		n = sonde_tracefs_read(root, file, text, room);
+		n = sonde_textfile_read_at(root, file, text, room);
 		if (n >= 0 && (size_t)n < room - 1) {
 			*ret_text = text;
 			return 0;
@@ -83,4 +85,32 @@ int sonde_kernel_available(int (*add)(void *ctx, const char *group,
 		rc = add_line(&available, line);
 	free(text);
 	return rc;
+}
+
+static int try_name(void *ctx, const char *group, const char *name,
+		    const char *shown)
+{
+	struct sonde_nearest *nearest = ctx;
+	char full[SONDE_NEAREST_MAX];
+
+	(void)snprintf(full, sizeof(full), "%.30s:%.30s", group, name);
+	if (strchr(nearest->word, ':')) {
+		sonde_nearest_try(nearest, full);
+		return 0;
+	}
+	sonde_nearest_try(nearest, group);
+	sonde_nearest_try(nearest, name);
+	sonde_nearest_try(nearest, shown);
+	return 0;
+}
+
+const char *sonde_kernel_hint(const char *pattern,
+			      struct sonde_nearest *nearest)
+{
+	struct sonde_kernel_error error;
+
+	sonde_nearest_begin(nearest, pattern);
+	/* Without the list there is no hint. */
+	(void)sonde_kernel_available(try_name, nearest, &error);
+	return sonde_nearest_hint(nearest);
 }

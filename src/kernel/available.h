@@ -16,4 +16,10 @@ int sonde_kernel_available(int (*add)(void *ctx, const char *group,
 				      const char *name, const char *shown),
 			   void *ctx, struct sonde_kernel_error *error);
 
+struct sonde_nearest;
+
+/* "; did you mean 'EVENT'?" for a pattern that matches none, or "". */
+const char *sonde_kernel_hint(const char *pattern,
+			      struct sonde_nearest *nearest);
+
 #endif /* KERNEL_AVAILABLE_H */

@@ -10,7 +10,8 @@
  *
  * Names are what the trace will call the fields (ctf/fields.c), and mean what
  * they mean when it is read (reader/core/filter.c): the payload's field; else
- * `tid` and `cpu`. What has no value, like a whole sequence, is missing. Names
+ * `tid` and `cpu`. A sequence of bytes is a text, or a list of numbers. What has
+ * no value, like the whole of another sequence, is missing. Names
  * of what is known to readers only are refused, for there they would have a
  * value.
  *
@@ -147,6 +148,7 @@ static void add_list(struct layout *layout,
 	if (!sonde_fields_next(&children, &member->number))
 		member->number = (struct sonde_field_view){
 			.kind = SONDE_TYPE_INT,
+			.flags = SONDE_FIELD_HEX,
 			.bits = 8,
 			.stored_bits = 8,
 		};
@@ -236,6 +238,17 @@ static int lay_out(struct sonde_condition *condition, char *error, size_t size)
 	return err;
 }
 
+/* Whether readers take it for a text as well (sonde_class_is_bytes()). */
+static bool is_bytes(const struct member *member)
+{
+	const struct sonde_field_view *element = &member->number;
+
+	return member->shape == SONDE_FETCH_SEQUENCE &&
+	       element->kind == SONDE_TYPE_INT && element->stored_bits == 8 &&
+	       element->flags & SONDE_FIELD_HEX &&
+	       !(element->flags & SONDE_FIELD_SIGNED);
+}
+
 /* ---- names ---- */
 
 static bool is(const char *path, size_t length, const char *name)
@@ -270,6 +283,20 @@ static size_t find_label(void *ctx, uint32_t label_ref, const char *text,
 		}
 	}
 	return nr;
+}
+
+static const char *label_at(void *ctx, uint32_t label_ref, size_t i)
+{
+	const struct sonde_condition *condition = ctx;
+	const struct number *number = &condition->numbers[label_ref];
+	struct sonde_labels labels =
+		sonde_field_labels(&number->member->number);
+	struct sonde_label_view label;
+
+	while (sonde_labels_next(&labels, &label))
+		if (i-- == 0)
+			return label.text;
+	return NULL;
 }
 
 static enum sonde_expr_type number_type(const struct sonde_field_view *number)
@@ -312,6 +339,7 @@ static int describe_number(struct sonde_condition *condition,
 		.type = number_type(number),
 		.ref = FIRST_NUMBER + (uint32_t)condition->nr_numbers,
 		.label = number->kind == SONDE_TYPE_ENUM ? find_label : NULL,
+		.label_at = label_at,
 		.label_ref = (uint32_t)condition->nr_numbers,
 	};
 	if (member->ordinal == 0 && member->shape != SONDE_FETCH_SEQUENCE &&
@@ -410,6 +438,8 @@ static int find_field(struct sonde_condition *condition, const char *path,
 	indexed = bracket && parse_index(bracket, length - name_length, &index);
 	is_list = member->shape == SONDE_FETCH_ARRAY ||
 		  member->shape == SONDE_FETCH_SEQUENCE;
+	if (!bracket && is_bytes(member))
+		return describe_text(condition, member, ret_source);
 	if (is_list ? !indexed : bracket != NULL)
 		return -ENOENT;
 	if (member->shape == SONDE_FETCH_ARRAY && index >= member->count)
@@ -541,7 +571,9 @@ bool sonde_condition_field(const struct sonde_condition *condition,
 	}
 	number = &member->number;
 	*ret_field = (struct sonde_fetch_field){
-		.shape = (uint8_t)member->shape,
+		.shape = (uint8_t)(is_text && is_bytes(member) ?
+					   SONDE_FETCH_BYTES :
+					   member->shape),
 		.type = (uint8_t)(is_text ? SONDE_EXPR_STRING :
 					    number_type(number)),
 		.bytes = number->stored_bits / 8u,
@@ -704,12 +736,15 @@ bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 		return false;
 	member = condition->texts[ref].member;
 	*ret_text = (struct sonde_condition_text){
-		.offset = member->ordinal ||
-					  member->shape == SONDE_FETCH_LETTERS ?
-				  UINT32_MAX :
-				  member->offset,
+		.offset =
+			member->ordinal ||
+					member->shape == SONDE_FETCH_LETTERS ||
+					is_bytes(member) ?
+				UINT32_MAX :
+				member->offset,
 		.size = member->shape == SONDE_FETCH_TEXT ? member->count : 0,
 		.ordinal = member->ordinal,
+		.is_bytes = is_bytes(member),
 	};
 	return true;
 }

@@ -70,6 +70,7 @@ struct sonde_condition_text {
 			     varying length */
 	uint32_t size;    /* of a fixed text; 0: a string that ends with NUL */
 	uint32_t ordinal; /* how many strings and sequences are before it */
+	bool is_bytes;    /* with all NULs in it */
 };
 bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 			  struct sonde_condition_text *ret_text);

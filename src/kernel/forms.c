@@ -7,7 +7,7 @@
 #include "kernel/names.h"
 
 #define INT32  SONDE_FORM_INT32
-#define UINT8  SONDE_FORM_UINT8
+#define INT8   SONDE_FORM_INT8
 #define UINT32 SONDE_FORM_UINT32
 #define INT64  SONDE_FORM_INT64
 #define HEX64  SONDE_FORM_HEX64
@@ -17,7 +17,7 @@
 /* clang-format off */
 #define TASK { COMM, "comm", 0 }, { INT32, "pid", 0 }, { INT32, "prio", 0 }
 #define WAKEUP { TASK, { INT32, "target_cpu", 0 }, \
-		{ UINT8, "in_interrupt", 1 } }
+		{ INT8, "in_interrupt", 1 } }
 #define FAULT { { HEX64, "address", 0 }, { HEX64, "ip", 0 }, \
 		{ HEX64, "error_code", 0 } }
 
@@ -115,8 +115,8 @@ static void add_field(struct sonde_build *build,
 	case INT32:
 		sonde_form_int(build, 32, SONDE_FIELD_SIGNED, &shown);
 		break;
-	case UINT8:
-		sonde_form_int(build, 8, 0, &shown);
+	case INT8:
+		sonde_form_int(build, 8, SONDE_FIELD_SIGNED, &shown);
 		break;
 	case UINT32:
 		sonde_form_int(build, 32, 0, &shown);

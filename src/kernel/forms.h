@@ -52,7 +52,7 @@ enum sonde_kernel_form_id {
 enum sonde_form_kind {
 	SONDE_FORM_END,
 	SONDE_FORM_INT32,
-	SONDE_FORM_UINT8,
+	SONDE_FORM_INT8,
 	SONDE_FORM_UINT32,
 	SONDE_FORM_INT64,
 	SONDE_FORM_HEX64,

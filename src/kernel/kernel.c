@@ -7,8 +7,11 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/nearest.h"
 #include "base/port.h"
 #include "expr/expr.h"
+#include "expr/labels.h"
+#include "kernel/available.h"
 #include "kernel/condition.h"
 
 /* What every kernel since 3.8 calls its first PID namespace. */
@@ -23,6 +26,18 @@ int sonde_kernel_fail(struct sonde_kernel_error *error, int rc,
 	(void)vsnprintf(error->text, sizeof(error->text), format, args);
 	va_end(args);
 	return rc;
+}
+
+static int fail_unmatched(const struct sonde_kernel_rule *rule,
+			  struct sonde_kernel_error *error)
+{
+	struct sonde_nearest nearest;
+	const char *hint = sonde_kernel_hint(rule->text, &nearest);
+
+	return sonde_kernel_fail(
+		error, -EINVAL, "%.100s: this kernel has no such event%s",
+		rule->text,
+		*hint ? hint : "; 'sonde list -k' shows what it has");
 }
 
 /* ---- several sources ---- */
@@ -92,7 +107,9 @@ static int open_with_modules(const struct sonde_kernel_config *config,
 		return rc;
 	rc = open_one(&sonde_kernel_tracefs, config, false, set, error);
 	if (is_lack(rc))
-		(void)snprintf(set->note, sizeof(set->note), "%s", error->text);
+		(void)snprintf(set->note, sizeof(set->note),
+			       "the rest of what -k selects is missing: %.900s",
+			       error->text);
 	return rc == -EINVAL || !set->nr ? rc : 0;
 }
 
@@ -120,7 +137,7 @@ static int open_stock(const struct sonde_kernel_config *config,
 	if (is_lack(bpf)) {
 		struct sonde_kernel_error both = *error;
 
-		return sonde_kernel_fail(error, bpf, "%.190s; and %.190s",
+		return sonde_kernel_fail(error, bpf, "%.490s; and %.490s",
 					 lack.text, both.text);
 	}
 	(void)snprintf(set->note, sizeof(set->note), "%s", error->text);
@@ -212,25 +229,80 @@ static bool any_has_name(const struct sonde_kernel_sources *set,
  * hold for nothing. */
 static int check_names(const struct sonde_kernel_sources *set,
 		       const struct sonde_kernel_rule *rule,
+		       const struct sonde_expr *expr,
 		       struct sonde_kernel_error *error)
+{
+	const char *name;
+	uint32_t column;
+
+	for (size_t i = 0; (name = sonde_expr_name(expr, i, &column)) != NULL;
+	     i++)
+		if (!any_has_name(set, name))
+			return sonde_kernel_fail(
+				error, -EINVAL,
+				"if %.150s: column %u: no event that is "
+				"recorded has '%.80s'",
+				rule->condition, column, name);
+	return 0;
+}
+
+static void try_labels(const struct sonde_desc *desc,
+		       struct sonde_expr_labels *labels)
+{
+	struct sonde_condition *condition;
+	char error[8];
+
+	/* As in has_name(). */
+	if (sonde_condition_new(desc, "1", error, sizeof(error), &condition))
+		return;
+	sonde_expr_labels_try(labels, sonde_condition_scope(condition));
+	sonde_condition_free(condition);
+}
+
+/* The same of labels. */
+static int check_labels(const struct sonde_kernel_sources *set,
+			const struct sonde_kernel_rule *rule,
+			const struct sonde_expr *expr,
+			struct sonde_kernel_error *error)
+{
+	struct sonde_expr_labels labels;
+	struct sonde_expr_text text;
+	size_t at = 0;
+
+	while (sonde_expr_next_text(expr, &at, &text)) {
+		sonde_expr_labels_begin(&labels, &text);
+		for (uint32_t i = 0; i < set->nr; i++) {
+			const struct sonde_kernel_source *source =
+				set->sources[i];
+			uint32_t nr = source->ops->nr_events(source);
+
+			for (uint32_t k = 0; k < nr && !labels.fits; k++)
+				try_labels(source->ops->event(source, k),
+					   &labels);
+		}
+		if (sonde_expr_labels_odd(&labels))
+			return sonde_kernel_fail(error, -EINVAL,
+						 "if %.150s: column %u: %.200s",
+						 rule->condition, text.column,
+						 labels.words);
+	}
+	return 0;
+}
+
+static int check_condition(const struct sonde_kernel_sources *set,
+			   const struct sonde_kernel_rule *rule,
+			   struct sonde_kernel_error *error)
 {
 	struct sonde_expr_error details;
 	struct sonde_expr *expr;
-	const char *name;
-	uint32_t column;
 	int rc = sonde_expr_parse(rule->condition, &details, &expr);
 
 	if (rc)
 		return sonde_kernel_fail(error, rc, "if %.150s: %.200s",
 					 rule->condition, details.text);
-	for (size_t i = 0;
-	     !rc && (name = sonde_expr_name(expr, i, &column)) != NULL; i++)
-		if (!any_has_name(set, name))
-			rc = sonde_kernel_fail(
-				error, -EINVAL,
-				"if %.150s: column %u: no event that is "
-				"recorded has '%.80s'",
-				rule->condition, column, name);
+	rc = check_names(set, rule, expr, error);
+	if (!rc)
+		rc = check_labels(set, rule, expr, error);
 	sonde_expr_free(expr);
 	return rc;
 }
@@ -247,10 +319,29 @@ static int check_conditions(const struct sonde_kernel_sources *set,
 
 		/* Those of one -k share theirs. */
 		if (rule->condition && rule->condition != before)
-			rc = check_names(set, rule, error);
+			rc = check_condition(set, rule, error);
 		before = rule->condition;
 	}
 	return rc;
+}
+
+/* No event is left to record: the user took each away, or the sources have
+ * none for what was selected. */
+static int say_nothing_left(const struct sonde_kernel_rules *rules,
+			    struct sonde_kernel_error *error)
+{
+	const struct sonde_kernel_rule *rule =
+		sonde_kernel_rules_selected(rules);
+
+	if (!rule)
+		return sonde_kernel_fail(error, -ENODATA,
+					 "-k selects no kernel event: each is "
+					 "excluded by a '!'");
+	return sonde_kernel_fail(error, -ENODATA,
+				 "%.100s: this kernel has it, but no source "
+				 "that was tried can record it; another "
+				 "--kernel-source may",
+				 rule->text);
 }
 
 int sonde_kernel_sources_open(const struct sonde_kernel_config *config,
@@ -272,19 +363,18 @@ int sonde_kernel_sources_open(const struct sonde_kernel_config *config,
 	rule = rc && rc != -ENODATA ?
 		       NULL :
 		       sonde_kernel_rules_unmatched(config->rules);
-	if (rule)
-		rc = sonde_kernel_fail(error, -EINVAL,
-				       "%.100s: this kernel has no such event; "
-				       "'sonde list -k' shows what it has",
-				       rule->text);
+	if (rule && *set.note)
+		rc = sonde_kernel_fail(error, -EACCES,
+				       "%.100s: no such event is known; %.280s",
+				       rule->text, set.note);
+	else if (rule)
+		rc = fail_unmatched(rule, error);
 	else if (!rc && !set.nr)
 		rc = -ENODATA;
 	if (!rc)
 		rc = check_conditions(&set, config->rules, error);
 	if (rc == -ENODATA)
-		(void)sonde_kernel_fail(error, rc,
-					"-k selects no kernel event: each is "
-					"excluded by a '!'");
+		(void)say_nothing_left(config->rules, error);
 	if (rc)
 		sonde_kernel_sources_close(&set);
 	else

@@ -25,7 +25,7 @@ enum sonde_kernel_choice {
 struct sonde_kernel_sources {
 	uint32_t nr;
 	struct sonde_kernel_source *sources[SONDE_KERNEL_SOURCES_MAX];
-	char note[400]; /* what could not be had, or "" */
+	char note[SONDE_KERNEL_TEXT]; /* what could not be had, or "" */
 };
 
 /*

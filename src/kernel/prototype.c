@@ -11,6 +11,7 @@
 
 #include <sonde/abi.h>
 
+#include "base/grow.h"
 #include "base/port.h"
 
 /* Typedefs and qualifiers around a type; C has no use for more. */
@@ -158,16 +159,8 @@ static int compare(const void *a, const void *b)
 
 static int add_name(struct names *names, const char *name, uint32_t id)
 {
-	if (names->nr == names->room) {
-		uint32_t room = names->room * 2 + 1024;
-		struct named *list =
-			reallocarray(names->list, room, sizeof(*list));
-
-		if (!list)
-			return -ENOMEM;
-		names->list = list;
-		names->room = room;
-	}
+	if (SONDE_GROW(names->list, names->nr, names->room))
+		return -ENOMEM;
 	names->list[names->nr++] = (struct named){ name, id };
 	return 0;
 }

@@ -278,11 +278,20 @@ static bool matches(const struct sonde_kernel_rule *rule, const char *group,
 	return by_name || sonde_glob_match(rule->name, group);
 }
 
+bool sonde_kernel_rules_mention(const struct sonde_kernel_rules *rules,
+				const char *group, const char *name)
+{
+	for (uint32_t i = 0; i < rules->nr; i++)
+		if (matches(&rules->rules[i], group, name, NULL))
+			return true;
+	return false;
+}
+
 const struct sonde_kernel_rule *
 sonde_kernel_rules_match(struct sonde_kernel_rules *rules, const char *group,
 			 const char *name, const char *shown)
 {
-	const struct sonde_kernel_rule *found = NULL;
+	struct sonde_kernel_rule *found = NULL;
 
 	for (uint32_t i = 0; i < rules->nr; i++) {
 		struct sonde_kernel_rule *rule = &rules->rules[i];
@@ -292,7 +301,19 @@ sonde_kernel_rules_match(struct sonde_kernel_rules *rules, const char *group,
 		rule->has_matched = true;
 		found = rule;
 	}
-	return found && !found->is_exclusion ? found : NULL;
+	if (!found || found->is_exclusion)
+		return NULL;
+	found->has_selected = true;
+	return found;
+}
+
+const struct sonde_kernel_rule *
+sonde_kernel_rules_selected(const struct sonde_kernel_rules *rules)
+{
+	for (uint32_t i = 0; i < rules->nr; i++)
+		if (rules->rules[i].has_selected)
+			return &rules->rules[i];
+	return NULL;
 }
 
 /* The rules that one pattern stands for share its text: not every kernel has all

@@ -49,6 +49,7 @@ struct sonde_kernel_rule {
 	enum sonde_kernel_rule_kind kind;
 	bool is_exclusion;
 	bool has_matched;  /* any event, so far */
+	bool has_selected; /* the same, and no later rule takes it away */
 	const char *text;  /* the pattern as written, for messages */
 	const char *group; /* EVENT: a glob; NULL if the pattern has no ':' */
 	const char *name;  /* EVENT: a glob; probes: what follows the kind */
@@ -83,10 +84,19 @@ const struct sonde_kernel_rule *
 sonde_kernel_rules_match(struct sonde_kernel_rules *rules, const char *group,
 			 const char *name, const char *shown);
 
+/* Whether any of them is about an event, an exclusion or one with a condition,
+ * too. */
+bool sonde_kernel_rules_mention(const struct sonde_kernel_rules *rules,
+				const char *group, const char *name);
+
 /* The first rule whose pattern, which is for events, matched none; or NULL.
  * Probes are the sources' to find. */
 const struct sonde_kernel_rule *
 sonde_kernel_rules_unmatched(const struct sonde_kernel_rules *rules);
+
+/* The first rule that selected an event; or NULL: none did. */
+const struct sonde_kernel_rule *
+sonde_kernel_rules_selected(const struct sonde_kernel_rules *rules);
 
 void sonde_kernel_rules_fini(struct sonde_kernel_rules *rules);
 

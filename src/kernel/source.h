@@ -31,7 +31,10 @@
  * Accounts, for each stream, whatever the mode, at any time:
  *
  *	emitted = events delivered or yet to be read + lost_full + lost_size +
- *		  overwritten
+ *		  lost_unread + lost_damaged + overwritten
+ *
+ * Where events are tested as they are read, not all of them were wanted:
+ * delivered ones were, lost ones are not known (`loses_unwanted`).
  *
  * and, for the source as a whole, `missed`: events that happened while their
  * program could not run, and that belong to no stream.
@@ -77,6 +80,9 @@ struct sonde_kernel_config {
 	 * call, that are recorded at most; 0: none, where it can be chosen. */
 	uint32_t string_bytes;
 	uint32_t buffer_bytes;
+	/* Calls of a kretprobe's function that can be in progress; 0: choose
+	 * (sonde_kernel_returns() in wanted.h). */
+	uint32_t returns;
 	/* Events another source delivers already; by the kernel's names. NULL:
 	 * none. */
 	bool (*is_taken)(void *ctx, const char *group, const char *name);
@@ -86,9 +92,12 @@ struct sonde_kernel_config {
 };
 
 /* What went wrong, for the user: what, which limit, and the remedy; one line.
- */
+ * The remedy is a command to be pasted, which must not be cut: two sources'
+ * lacks with their remedies fit. */
+#define SONDE_KERNEL_TEXT 1000
+
 struct sonde_kernel_error {
-	char text[400];
+	char text[SONDE_KERNEL_TEXT];
 };
 
 __attribute__((format(printf, 3, 4))) int
@@ -101,14 +110,18 @@ struct sonde_kernel_stream {
 };
 
 struct sonde_kernel_counts {
-	uint64_t delivered; /* by peek and advance */
-	uint64_t lost_full; /* no room in the buffer */
-	uint64_t lost_size; /* larger than a sub-buffer takes */
+	uint64_t delivered;    /* by peek and advance */
+	uint64_t lost_full;    /* no room in the buffer */
+	uint64_t lost_size;    /* larger than a sub-buffer takes */
+	uint64_t lost_unread;  /* recorded, but the kernel doesn't give them */
+	uint64_t lost_damaged; /* with threads that died; at least */
 	uint64_t overwritten;
 };
 
 struct sonde_kernel_source {
 	const struct sonde_kernel_ops *ops;
+	/* What is counted as lost holds events that weren't asked for. */
+	bool loses_unwanted;
 };
 
 struct sonde_kernel_ops {
@@ -170,6 +183,16 @@ struct sonde_kernel_ops {
 	void (*counts)(struct sonde_kernel_source *source, uint32_t stream,
 		       struct sonde_kernel_counts *ret_counts);
 	uint64_t (*missed)(struct sonde_kernel_source *source);
+	/* Processes of the tree that could not be followed: nothing of theirs
+	 * is recorded, or counted. NULL: there are none such. */
+	uint64_t (*unfollowed)(struct sonde_kernel_source *source);
+	/* Places where a switch of threads is away from another one than the
+	 * one before it on its CPU was to: the kernel didn't tell of what was
+	 * between. Only if all switches are recorded. NULL: not counted. */
+	uint64_t (*unseen)(struct sonde_kernel_source *source);
+	/* Of those: returns that no kretprobe saw, for more calls than
+	 * config.returns were in progress. NULL: this source can't tell. */
+	uint64_t (*missed_returns)(struct sonde_kernel_source *source);
 	/* How far times may be off, in nanoseconds; 0 if they are the clock's
 	 * own. After stop. */
 	uint64_t (*clock_error_ns)(const struct sonde_kernel_source *source);

@@ -1,13 +1,18 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "kernel/wanted.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/sysinfo.h>
 
 #include "kernel/forms.h"
 #include "kernel/names.h"
 
-#define LINE_BYTES 256
+#define LINE_BYTES    256
+
+#define RETURNS_LEAST 1024u
+#define RETURNS_MOST  16384u
 
 const struct sonde_kernel_rule *
 sonde_kernel_wanted(const struct sonde_kernel_config *config, const char *group,
@@ -55,4 +60,29 @@ int sonde_kernel_each_formless(const char *list,
 	}
 	(void)fclose(file); /* was only read */
 	return rc;
+}
+
+int sonde_kernel_no_instruction(struct sonde_kernel_error *error,
+				const char *probe)
+{
+	return sonde_kernel_fail(
+		error, -EINVAL,
+		"%.200s: no instruction of the function begins "
+		"at that offset",
+		probe);
+}
+
+uint32_t sonde_kernel_returns(const struct sonde_kernel_config *config,
+			      uint32_t most)
+{
+	uint32_t returns = RETURNS_LEAST;
+	struct sysinfo machine = { .procs = 0 };
+
+	/* It fails for bad addresses only; then the least it is. */
+	(void)sysinfo(&machine);
+	while (returns < RETURNS_MOST && returns < 2u * machine.procs)
+		returns *= 2;
+	if (config->returns)
+		returns = config->returns;
+	return returns < most ? returns : most;
 }

@@ -30,4 +30,17 @@ int sonde_kernel_each_formless(const char *list,
 					   const char *group, const char *name),
 			       void *ctx);
 
+/* The kernel's -EILSEQ: -EINVAL and an error that names the probe. */
+int sonde_kernel_no_instruction(struct sonde_kernel_error *error,
+				const char *probe);
+
+/*
+ * How many calls of its function a kretprobe has room for, at most `most`: what
+ * config says; or as many as threads may sleep in it, twice as many as there
+ * are now, a power of two from 1024 to 16384. The kernel's own choice, twice the
+ * number of CPUs, loses the returns of most calls that sleep.
+ */
+uint32_t sonde_kernel_returns(const struct sonde_kernel_config *config,
+			      uint32_t most);
+
 #endif /* KERNEL_WANTED_H */

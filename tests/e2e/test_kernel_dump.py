@@ -6,12 +6,14 @@ processes, their files and mappings, and the machine, as others tell of them."""
 import os
 import pathlib
 import re
+import signal
 import socket
 import subprocess
 
 from sonde import check, install, require, run, scratch
 from harness import check_equal, main
-from kernel import kernel_test, number_of, program, record_kernel
+from kernel import (Running, comm, descendants, kernel_test, number_of, program,
+                    record_kernel, wait_for)
 
 HELPER = """
 import ctypes, os, socket, sys, threading
@@ -71,16 +73,27 @@ def processes_and_threads_are_there_with_names_and_parents():
 
 @kernel_test
 def the_recorded_program_is_there():
-    done = record_kernel(program("ticker"), "10", k="sched_switch", status=7)
-    trace = done.trace()
-    first = trace.events("ticker:tick")[0]
-    pid = int(re.search(r"vpid = (\d+)", first.rest)[1])
+    """The dump looks at it when it has said hello: it must live on then."""
+    path = program("ticker")
+    running = Running(path, k="sched_switch")
+
+    def is_dumped():
+        check(running.front.poll() is None, "sonde ended")
+        return any(str(path).encode() in f.read_bytes()
+                   for f in (running.dir / "kernel").glob("dump*"))
+    wait_for(is_dumped, "the program's mappings")
+    ticker = next(p for p in descendants(running.front.pid)
+                  if comm(p) == os.path.basename(path)[:15])
+    os.kill(ticker, signal.SIGTERM)
+    status, _, err = running.end()
+    check_equal(status, 128 + signal.SIGTERM, err)
+    trace = running.trace()
     states = [e for e in trace.events("lttng_statedump_process_state")
-              if e["tid"] == pid]
-    check(states, f"process {pid} is not in the dump")
+              if e["tid"] == ticker]
+    check(states, f"process {ticker} is not in the dump")
     paths = {e["path"] for e in trace.events("sonde_statedump_mapping")
-             if e["pid"] == pid}
-    check(program("ticker") in paths, f"its mappings are of {paths}")
+             if e["pid"] == ticker}
+    check(path in paths, f"its mappings are of {paths}")
 
 
 @kernel_test

@@ -99,14 +99,21 @@ static void an_unknown_part_is_not_there(void **state)
 
 static void types_are_found_by_kind_and_name(void **state)
 {
+	struct sonde_btf_wanted wanted[] = {
+		{ BTF_KIND_STRUCT, "task_struct", -1, 0, 0 },
+		{ BTF_KIND_UNION, "task_struct", -1, 0, 0 },
+		{ BTF_KIND_STRUCT, "no_such_struct", -1, 0, 0 },
+		{ BTF_KIND_STRUCT, "task_struct", -1, 0, 0 },
+	};
+
 	(void)state;
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		skip();
-	assert_true(sonde_able_btf_find(BTF_KIND_STRUCT, "task_struct") > 0);
-	assert_int_equal(sonde_able_btf_find(BTF_KIND_UNION, "task_struct"),
-			 -ENOENT);
-	assert_int_equal(sonde_able_btf_find(BTF_KIND_STRUCT, "no_such_struct"),
-			 -ENOENT);
+	assert_int_equal(sonde_able_btf_find(wanted, 4), 0);
+	assert_true(wanted[0].id > 0);
+	assert_int_equal(wanted[1].id, 0);
+	assert_int_equal(wanted[2].id, 0);
+	assert_int_equal(wanted[3].id, wanted[0].id);
 }
 
 /* A typedef "t", a structure "s" with one member, an enumeration "t". */
@@ -138,14 +145,15 @@ static int find_in(const struct handmade *in, size_t size, uint32_t kind,
 		   const char *name)
 {
 	/* Ends where its memory ends. */
+	struct sonde_btf_wanted wanted = { kind, name, -1, 0, 0 };
 	uint8_t *bytes = malloc(size ? size : 1);
 	int rc;
 
 	assert_non_null(bytes);
 	memcpy(bytes, in, size);
-	rc = sonde_able_btf_find_in(bytes, size, kind, name);
+	rc = sonde_able_btf_find_in(bytes, size, &wanted, 1);
 	free(bytes);
-	return rc;
+	return rc ? rc : wanted.id;
 }
 
 static void types_are_counted_whatever_their_kinds_add(void **state)
@@ -156,7 +164,83 @@ static void types_are_counted_whatever_their_kinds_add(void **state)
 	assert_int_equal(find_in(&handmade, size, BTF_KIND_TYPEDEF, "t"), 1);
 	assert_int_equal(find_in(&handmade, size, BTF_KIND_STRUCT, "s"), 2);
 	assert_int_equal(find_in(&handmade, size, BTF_KIND_FWD, "t"), 3);
-	assert_int_equal(find_in(&handmade, size, BTF_KIND_FWD, "s"), -ENOENT);
+	assert_int_equal(find_in(&handmade, size, BTF_KIND_FWD, "s"), 0);
+}
+
+/* Variables "a" and "b", and a section that has both, and another one before
+ * them that has none. */
+struct variables {
+	struct btf_header header;
+	struct btf_type empty;
+	struct btf_type a;
+	struct btf_var of_a;
+	struct btf_type b;
+	struct btf_var of_b;
+	struct btf_type section;
+	struct btf_var_secinfo in[2];
+	char strings[5];
+} __attribute__((packed));
+
+#define VARIABLES_BYTES                                         \
+	(sizeof(struct variables) - sizeof(struct btf_header) - \
+	 sizeof(((struct variables *)NULL)->strings))
+
+static const struct variables variables = {
+	.header = { .magic = BTF_MAGIC,
+		    .version = 1,
+		    .hdr_len = sizeof(struct btf_header),
+		    .type_len = VARIABLES_BYTES,
+		    .str_off = VARIABLES_BYTES,
+		    .str_len = 5 },
+	.empty = { .name_off = 0, .info = BTF_KIND_DATASEC << 24 },
+	.a = { .name_off = 1, .info = BTF_KIND_VAR << 24 },
+	.b = { .name_off = 3, .info = BTF_KIND_VAR << 24 },
+	.section = { .name_off = 0, .info = BTF_KIND_DATASEC << 24 | 2 },
+	.in = { { .type = 3, .offset = 64 }, { .type = 2, .offset = 4096 } },
+	.strings = { 0, 'a', 0, 'b', 0 },
+};
+
+static int distance_in(const struct variables *in, size_t size,
+		       const char *from, const char *to, int32_t *ret_distance)
+{
+	struct sonde_btf_wanted wanted[] = {
+		{ .kind = BTF_KIND_VAR, .name = from },
+		{ .kind = BTF_KIND_VAR, .name = to },
+	};
+	uint8_t *bytes = malloc(size ? size : 1);
+	int rc;
+
+	assert_non_null(bytes);
+	memcpy(bytes, in, size);
+	rc = sonde_able_btf_find_in(bytes, size, wanted, 2);
+	free(bytes);
+	if (rc)
+		return rc;
+	return sonde_able_btf_distance(&wanted[0], &wanted[1], ret_distance) ?
+		       0 :
+		       -ENOENT;
+}
+
+static void variables_lie_as_far_apart_as_their_section_says(void **state)
+{
+	struct variables many = variables;
+	size_t size = sizeof(variables);
+	int32_t distance = 0;
+
+	(void)state;
+	assert_int_equal(distance_in(&variables, size, "a", "b", &distance), 0);
+	assert_int_equal(distance, 64 - 4096);
+	assert_int_equal(distance_in(&variables, size, "b", "a", &distance), 0);
+	assert_int_equal(distance, 4096 - 64);
+	assert_int_equal(distance_in(&variables, size, "a", "c", &distance),
+			 -ENOENT);
+	many.section.info = BTF_KIND_DATASEC << 24 | 3;
+	assert_int_equal(distance_in(&many, size, "a", "b", &distance),
+			 -EPROTO);
+	for (size_t cut = 0; cut < size; cut++)
+		assert_int_equal(distance_in(&variables, cut, "a", "b",
+					     &distance),
+				 -EPROTO);
 }
 
 static void types_that_are_cut_short_are_refused(void **state)
@@ -210,6 +294,8 @@ int main(void)
 		cmocka_unit_test(an_unknown_part_is_not_there),
 		cmocka_unit_test(types_are_found_by_kind_and_name),
 		cmocka_unit_test(types_are_counted_whatever_their_kinds_add),
+		cmocka_unit_test(
+			variables_lie_as_far_apart_as_their_section_says),
 		cmocka_unit_test(types_that_are_cut_short_are_refused),
 		cmocka_unit_test(types_that_contradict_themselves_are_refused),
 		cmocka_unit_test(

@@ -131,6 +131,7 @@ static const struct event *varying_event(void)
 					       "after",
 					       "_blob_length",
 					       "blob[1]",
+					       "hex[0]",
 					       "last",
 					       "kind",
 					       "x",
@@ -140,8 +141,8 @@ static const struct event *varying_event(void)
 					       NULL };
 	static const char *const enums[] = { "kind", NULL };
 	static const char *const texts[] = {
-		"name",           "path",  "comm", "letters",
-		"$payload.event", "event", NULL
+		"name",  "path", "comm", "letters", "$payload.event",
+		"event", "blob", "hex",  NULL
 	};
 	static _Alignas(8) uint8_t room[SONDE_DESC_MAX];
 	static struct event event = {
@@ -167,6 +168,7 @@ static const struct event *varying_event(void)
 	sonde_build_sequence(&build, "letters", 8, SONDE_FIELD_CHAR);
 	make_float(&build, "single", 32);
 	sonde_build_string(&build, "event");
+	sonde_build_sequence(&build, "hex", 8, SONDE_FIELD_HEX);
 	sonde_build_int(&build, "x", 8, 0);
 	sonde_build_int(&build, "x", 8, SONDE_FIELD_SIGNED);
 	sonde_build_int(&build, "after", 64, SONDE_FIELD_SIGNED);
@@ -249,7 +251,8 @@ static void put_field(struct payload *payload,
 	case SONDE_TYPE_SEQUENCE:
 	case SONDE_TYPE_BLOB:
 		put_bytes(payload, &length, 4);
-		if (element.flags & SONDE_FIELD_CHAR)
+		if (element.flags & SONDE_FIELD_CHAR ||
+		    (element.stored_bits == 8 && below(seed, 2)))
 			put_letters(payload, length, seed);
 		else
 			put_random(payload, length * element.stored_bits / 8,
@@ -385,7 +388,7 @@ static void put_comparison(struct writer *writer)
 	case 2:
 		put(writer, "%s %s \"%s\"", any_of(writer, event->enums),
 		    any_of(writer, equalities),
-		    below(writer->seed, 3) ? "some" : "none");
+		    below(writer->seed, 3) ? "some" : "one");
 		break;
 	case 3:
 		put(writer, "defined(%s)",

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "reader/attribution.h"
 #include "view/text/show.h"
 
 #define SEED      20261121u
@@ -114,6 +115,10 @@ static struct cpu {
 } cpus[CPUS];
 static uint64_t now;
 
+/* Who made the event of that time: times are all different. */
+#define TIMES (1000 + 3 * 30 * STEPS)
+static uint32_t truth[TIMES];
+
 static void end_packet(struct cpu *cpu)
 {
 	if (!cpu->in_packet)
@@ -129,6 +134,8 @@ static struct made *begin_event(struct cpu *cpu, enum id id)
 	static struct made lost;
 
 	now += 1 + random_below(30);
+	assert_true(now < TIMES);
+	truth[now] = cpu->task;
 	if (cpu->losing) {
 		cpu->losing--;
 		cpu->discarded++;
@@ -505,6 +512,57 @@ static void one_slice_and_many_say_the_same_with_a_filter(void **unused)
 	sonde_trace_close(trace);
 }
 
+/* Compares what is said of each event; returns of how many nothing is. */
+static size_t check_attribution(struct sonde_trace *trace)
+{
+	struct sonde_attribution *one =
+		sonde_attribution_new(trace, UINT64_MAX);
+	struct sonde_attribution *many = sonde_attribution_new(trace, 1);
+	const struct sonde_event *event;
+	struct sonde_cursor *cursor;
+	size_t nr_unknown = 0;
+
+	assert_non_null(one);
+	assert_non_null(many);
+	assert_int_equal(sonde_cursor_new(trace, NULL, &cursor), 0);
+	while (sonde_cursor_next(cursor, &event) == 1) {
+		int32_t tid = sonde_attribution_tid(one, event);
+		const char *name = sonde_attribution_name(one, event, tid);
+		char expected[32];
+
+		assert_int_equal(sonde_attribution_tid(many, event), tid);
+		assert_int_equal(sonde_attribution_pid(many, tid),
+				 sonde_attribution_pid(one, tid));
+		if (tid > 0) {
+			(void)snprintf(expected, sizeof(expected), "task%d",
+				       tid);
+			assert_string_equal(name, expected);
+			assert_string_equal(
+				sonde_attribution_name(many, event, tid), name);
+		}
+		if (tid < 0)
+			nr_unknown++;
+		else
+			assert_int_equal(tid, truth[event->time_ns]);
+	}
+	sonde_cursor_free(cursor);
+	sonde_attribution_free(one);
+	sonde_attribution_free(many);
+	return nr_unknown;
+}
+
+static void each_event_is_its_threads_or_nobodys(void **unused)
+{
+	struct sonde_trace *trace = make_trace(false);
+
+	(void)unused;
+	assert_int_equal(check_attribution(trace), 0);
+	sonde_trace_close(trace);
+	trace = make_trace(true);
+	assert_in_range(check_attribution(trace), 1, STEPS);
+	sonde_trace_close(trace);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -512,6 +570,7 @@ int main(void)
 		cmocka_unit_test(
 			one_slice_and_many_say_the_same_of_lossy_traces),
 		cmocka_unit_test(one_slice_and_many_say_the_same_with_a_filter),
+		cmocka_unit_test(each_event_is_its_threads_or_nobodys),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "kernel/dump/proc.h"
 
 #define SLOTS (2 * SONDE_DUMP_BUILD_IDS_MAX) /* a power of two */
@@ -210,6 +211,9 @@ static int open_mapped(const struct sonde_dump_mapping *mapping)
 		(void)snprintf(path, sizeof(path), "/proc/%d/root%s",
 			       mapping->pid, mapping->path);
 		looked = look_at(path, &st);
+		/* It may have ended; most have our root. */
+		if (looked < 0)
+			looked = look_at(mapping->path, &st);
 		if (looked >= 0 && !is_same(&st, mapping)) {
 			(void)close(looked); /* it was only looked at */
 			return -1;
@@ -271,7 +275,7 @@ const char *sonde_build_ids_get(struct sonde_build_ids *ids,
 	if (slot->text)
 		return slot->text;
 	if (ids->nr == SONDE_DUMP_BUILD_IDS_MAX ||
-	    sonde_dump_clock() > ids->deadline)
+	    sonde_monotonic_ns() > ids->deadline)
 		return NULL;
 	fd = open_mapped(mapping);
 	if (fd >= 0) {

@@ -6,8 +6,8 @@
  * reading, of a file at most its head, SONDE_ELF_PARTS_MAX program headers and
  * SONDE_NOTES_BYTES of each of its notes are read, and no number in it is used
  * unchecked. A file is opened as the mapping itself if that is allowed (it may
- * have been removed or replaced since), else by its path if it is still the
- * same file.
+ * have been removed or replaced since), else by its path, in the process's root
+ * directory or, if the process has ended, in ours, if it is still the same file.
  */
 #ifndef KERNEL_DUMP_BUILDID_H
 #define KERNEL_DUMP_BUILDID_H
@@ -33,7 +33,8 @@ struct sonde_build_ids {
 	struct sonde_pool pool;
 	struct sonde_build_id_slot *slots;
 	uint32_t nr;
-	uint64_t deadline; /* sonde_dump_clock(): no file is opened after it */
+	uint64_t
+		deadline; /* sonde_monotonic_ns(): no file is opened after it */
 };
 
 int sonde_build_ids_init(struct sonde_build_ids *ids, uint64_t deadline);

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "kernel/dump/events.h"
 #include "kernel/dump/iter.h"
 #include "kernel/dump/mapped.h"
@@ -178,7 +179,7 @@ static int add_mappings(struct dump *dump, int32_t only_pid,
 {
 	struct sonde_dump_target target = target_of(dump);
 	int rc = sonde_mapped_init(
-		&dump->mapped, sonde_dump_clock() + SONDE_DUMP_BUILD_IDS_NS);
+		&dump->mapped, sonde_monotonic_ns() + SONDE_DUMP_BUILD_IDS_NS);
 
 	if (!rc && dump->own)
 		rc = forgive(dump,
@@ -231,7 +232,9 @@ int sonde_dump_take(struct sonde_kernel_source *source,
 
 	if (request->root < 0 || (request->root_only && !request->root))
 		return -EINVAL;
-	dump->deadline = sonde_dump_clock() + SONDE_DUMP_NS;
+	dump->deadline =
+		sonde_monotonic_ns() +
+		(request->limit_ns ? request->limit_ns : SONDE_DUMP_NS);
 	dump->out.bytes_max = SONDE_DUMP_BYTES_MAX;
 	rc = take(dump, request);
 	sonde_tasks_fini(&dump->tasks);

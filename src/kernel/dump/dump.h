@@ -63,6 +63,9 @@ struct sonde_dump_request {
 	pid_t root;
 	/* Nothing but files and mappings of `root` alone: after an exec. */
 	bool root_only;
+	/* After so long no other process's files are looked at; 0:
+	 * SONDE_DUMP_NS. */
+	uint64_t limit_ns;
 };
 
 /* Collect; to be delivered by peek() and advance(). 0 or -errno (-ENOMEM); what

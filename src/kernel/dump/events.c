@@ -108,7 +108,7 @@ static void describe_file(struct sonde_build *build)
 	sonde_build_string(build, "filename");
 }
 
-static void describe_mapping(struct sonde_build *build)
+void sonde_dump_describe_mapping(struct sonde_build *build)
 {
 	add_signed(build, "pid");
 	sonde_build_int(build, "begin", 64, SONDE_FIELD_HEX);
@@ -163,7 +163,8 @@ static const struct {
 				 describe_process },
 	[SONDE_DUMP_FILE] = { "lttng_statedump_file_descriptor",
 			      describe_file },
-	[SONDE_DUMP_MAPPING] = { "sonde_statedump_mapping", describe_mapping },
+	[SONDE_DUMP_MAPPING] = { "sonde_statedump_mapping",
+				 sonde_dump_describe_mapping },
 	[SONDE_DUMP_INTERRUPT] = { "lttng_statedump_interrupt",
 				   describe_interrupt },
 	[SONDE_DUMP_BLOCK_DEVICE] = { "lttng_statedump_block_device",

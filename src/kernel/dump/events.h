@@ -11,6 +11,7 @@
 
 #include <sonde/abi.h>
 
+#include "event/build.h"
 #include "kernel/dump/model.h"
 #include "kernel/dump/out.h"
 
@@ -31,6 +32,9 @@ enum sonde_dump_event {
  * what sonde_build_end() says. */
 int sonde_dump_descs_new(struct sonde_desc *descs[SONDE_DUMP_NR_EVENTS]);
 void sonde_dump_descs_free(struct sonde_desc *descs[SONDE_DUMP_NR_EVENTS]);
+
+/* The fields of SONDE_DUMP_MAPPING, for another event that has them. */
+void sonde_dump_describe_mapping(struct sonde_build *build);
 
 void sonde_dump_emit_start(struct sonde_out *out,
 			   enum sonde_dump_reader reader);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kernel/dump/events.h"
+#include "sys/proc.h"
 
 int sonde_mapped_init(struct sonde_mapped *mapped, uint64_t deadline)
 {
@@ -48,7 +49,9 @@ void sonde_mapped_flush(struct sonde_mapped *mapped, struct sonde_out *out)
 		const char *build_id;
 
 		if (!bsearch(mapping, mapped->code, mapped->nr_code,
-			     sizeof(*mapped->code), by_file))
+			     sizeof(*mapped->code), by_file) ||
+		    (mapped->is_known &&
+		     mapped->is_known(mapped->ctx, mapping)))
 			continue;
 		build_id = sonde_build_ids_get(&mapped->build_ids, mapping);
 		if (!build_id)

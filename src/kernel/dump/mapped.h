@@ -27,6 +27,9 @@ struct sonde_mapped {
 	struct sonde_pool paths;
 	struct sonde_build_ids build_ids;
 	uint64_t omitted;
+	/* Whether a mapping needs no event; NULL: all do. */
+	bool (*is_known)(void *ctx, const struct sonde_dump_mapping *mapping);
+	void *ctx;
 };
 
 /* 0 or -ENOMEM. After `deadline` no file is opened for its build-id. */

@@ -91,14 +91,9 @@ struct sonde_dump_file {
 	const char *name;
 };
 
-#define SONDE_MAPPED_READ   1u
-#define SONDE_MAPPED_WRITE  2u
-#define SONDE_MAPPED_EXEC   4u
-#define SONDE_MAPPED_SHARED 8u
-
 struct sonde_dump_mapping {
 	int32_t pid;
-	uint32_t flags; /* SONDE_MAPPED_... */
+	uint32_t flags; /* SONDE_MAPPED_... (sys/proc.h) */
 	uint64_t begin;
 	uint64_t end;
 	uint64_t offset;

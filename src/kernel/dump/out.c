@@ -87,6 +87,8 @@ uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size)
 		return NULL;
 	}
 	at = sonde_packer_head(&out->packer, id, out->now(), out->tid);
+	if (out->has_no_context)
+		at -= sizeof(out->tid);
 	out->packer.at = at + size;
 	out->events++;
 	return at;

@@ -32,6 +32,7 @@ struct sonde_out {
 	uint64_t delivered;
 	uint64_t lost;
 	uint32_t tid;          /* whose context events have */
+	bool has_no_context;   /* as in traces of programs */
 	bool is_out_of_memory; /* an event was lost on account of it */
 };
 

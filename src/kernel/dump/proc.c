@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/port.h"
-#include "kernel/dump/file.h"
+#include "base/time.h"
 #include "kernel/dump/socket.h"
 #include "kernel/dump/text.h"
+#include "sys/proc.h"
 
 #define TEXT_BYTES   8192u
 #define NETS_MAX     64u /* network namespaces whose sockets are known */
@@ -31,14 +31,6 @@ struct sonde_proc {
 	struct sonde_lines lines;
 };
 
-uint64_t sonde_dump_clock(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 struct sonde_proc *sonde_proc_new(void)
 {
 	return calloc(1, sizeof(struct sonde_proc));
@@ -50,29 +42,6 @@ void sonde_proc_free(struct sonde_proc *proc)
 		return;
 	sonde_sockets_fini(&proc->sockets);
 	free(proc);
-}
-
-/* The next entry that is a number, of a directory of /proc; -1 at its end. */
-static int32_t next_number(DIR *dir)
-{
-	const struct dirent *entry;
-
-	/* Only this thread uses `dir`. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while ((entry = readdir(dir))) {
-		uint64_t number;
-
-		if (sonde_text_number(entry->d_name, INT32_MAX, &number))
-			return (int32_t)number;
-	}
-	return -1;
-}
-
-static DIR *open_dir(int32_t pid, const char *name)
-{
-	char path[48];
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/%s", pid, name);
-	return opendir(path);
 }
 
 /* ---- threads ---- */
@@ -104,8 +73,8 @@ const char *sonde_proc_cgroup(struct sonde_proc *proc, int32_t pid)
 {
 	const char *path = NULL;
 
-	if (sonde_read_text(proc->cgroup, sizeof(proc->cgroup),
-			    "/proc/%d/cgroup", pid) > 0)
+	if (sonde_textfile_read(proc->cgroup, sizeof(proc->cgroup),
+				"/proc/%d/cgroup", pid) > 0)
 		path = sonde_text_cgroup(proc->cgroup);
 	return path ? path : "";
 }
@@ -125,13 +94,13 @@ static bool read_task(struct sonde_proc *proc, int32_t pid, int32_t tid,
 		.files = (uint64_t)pid,
 	};
 
-	if (sonde_read_text(proc->text, sizeof(proc->text),
-			    "/proc/%d/task/%d/stat", pid, tid) <= 0 ||
+	if (sonde_textfile_read(proc->text, sizeof(proc->text),
+				"/proc/%d/task/%d/stat", pid, tid) <= 0 ||
 	    !sonde_text_stat(proc->text, &task))
 		return false;
 	/* What it doesn't tell, on old kernels, stays as it is. */
-	if (sonde_read_text(proc->text, sizeof(proc->text),
-			    "/proc/%d/task/%d/status", pid, tid) > 0)
+	if (sonde_textfile_read(proc->text, sizeof(proc->text),
+				"/proc/%d/task/%d/status", pid, tid) > 0)
 		(void)sonde_text_status(proc->text, &task);
 	for (uint32_t i = 0; i < SONDE_NR_NS; i++)
 		task.ns[i] = ns_of(pid, tid, names[i]);
@@ -143,14 +112,14 @@ int sonde_proc_tasks_of(struct sonde_proc *proc, int32_t pid,
 			const struct sonde_dump_target *target)
 {
 	const char *cgroup = sonde_proc_cgroup(proc, pid);
-	DIR *dir = open_dir(pid, "task");
+	DIR *dir = sonde_proc_dir(pid, "task");
 	int rc = 0;
 
 	if (!dir)
 		return 0;
 	for (;;) {
 		struct sonde_dump_task task;
-		int32_t tid = next_number(dir);
+		int32_t tid = sonde_proc_next(dir);
 
 		if (tid < 0 || rc)
 			break;
@@ -172,11 +141,11 @@ int sonde_proc_tasks(struct sonde_proc *proc, uint64_t deadline,
 	if (!dir)
 		return -errno;
 	for (;;) {
-		int32_t pid = next_number(dir);
+		int32_t pid = sonde_proc_next(dir);
 
 		if (pid < 0 || rc)
 			break;
-		if (sonde_dump_clock() > deadline)
+		if (sonde_monotonic_ns() > deadline)
 			target->omit(target->ctx, 1);
 		else
 			rc = sonde_proc_tasks_of(proc, pid, target);
@@ -197,12 +166,10 @@ static int add_sockets(struct sonde_proc *proc, int32_t pid,
 		       const struct socket_list *list,
 		       const struct sonde_dump_target *target)
 {
-	char path[48];
 	char *line;
 	int rc;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/net/%s", pid, list->name);
-	if (sonde_lines_open(&proc->lines, path))
+	if (sonde_lines_open(&proc->lines, "/proc/%d/net/%s", pid, list->name))
 		return 0;
 	rc = 0;
 	while (!rc && (line = sonde_lines_next(&proc->lines))) {
@@ -272,8 +239,8 @@ static int add_file(struct sonde_proc *proc, int32_t pid, int32_t fd,
 		n = 0;
 	}
 	if (n < 0 ||
-	    sonde_read_text(proc->text, sizeof(proc->text),
-			    "/proc/%d/fdinfo/%d", pid, fd) <= 0 ||
+	    sonde_textfile_read(proc->text, sizeof(proc->text),
+				"/proc/%d/fdinfo/%d", pid, fd) <= 0 ||
 	    !sonde_text_fdinfo(proc->text, &file.flags))
 		return 0;
 	proc->link[n] = '\0';
@@ -292,13 +259,13 @@ static int add_file(struct sonde_proc *proc, int32_t pid, int32_t fd,
 static int files_of(struct sonde_proc *proc, int32_t pid,
 		    const struct sonde_dump_target *target)
 {
-	DIR *dir = open_dir(pid, "fd");
+	DIR *dir = sonde_proc_dir(pid, "fd");
 	int rc = 0;
 
 	if (!dir)
 		return 0;
 	for (;;) {
-		int32_t fd = next_number(dir);
+		int32_t fd = sonde_proc_next(dir);
 
 		if (fd < 0 || rc)
 			break;
@@ -321,7 +288,7 @@ int sonde_proc_files(struct sonde_proc *proc,
 	sonde_sockets_fini(&proc->sockets);
 	proc->nr_nets = 0;
 	for (size_t i = 0; !rc && i < wanted->nr; i++) {
-		if (sonde_dump_clock() > deadline)
+		if (sonde_monotonic_ns() > deadline)
 			target->omit(target->ctx, 1);
 		else
 			rc = files_of(proc, wanted->pids[i], target);
@@ -334,17 +301,15 @@ int sonde_proc_files(struct sonde_proc *proc,
 static int mappings_of(struct sonde_proc *proc, int32_t pid,
 		       const struct sonde_dump_target *target)
 {
-	char path[48];
-	char *line;
+	struct sonde_proc_mapping mapped;
 	int rc = 0;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", pid);
-	if (sonde_lines_open(&proc->lines, path))
+	if (sonde_proc_maps_open(&proc->lines, pid))
 		return 0;
-	while (!rc && (line = sonde_lines_next(&proc->lines))) {
+	while (!rc && sonde_proc_maps_next(&proc->lines, &mapped)) {
 		struct sonde_dump_mapping mapping;
 
-		if (!sonde_text_mapping(line, &mapping))
+		if (!sonde_text_mapping(&mapped, &mapping))
 			continue;
 		if (strlen(mapping.path) >= SONDE_DUMP_PATH_MAX) {
 			target->omit(target->ctx, 1);
@@ -365,7 +330,7 @@ int sonde_proc_mappings(struct sonde_proc *proc,
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < wanted->nr; i++) {
-		if (sonde_dump_clock() > deadline)
+		if (sonde_monotonic_ns() > deadline)
 			target->omit(target->ctx, 1);
 		else
 			rc = mappings_of(proc, wanted->pids[i], target);

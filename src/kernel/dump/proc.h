@@ -17,10 +17,7 @@ struct sonde_proc;
 struct sonde_proc *sonde_proc_new(void);
 void sonde_proc_free(struct sonde_proc *proc);
 
-/* CLOCK_MONOTONIC, in nanoseconds. */
-uint64_t sonde_dump_clock(void);
-
-/* 0, or what the target says. After `deadline` (sonde_dump_clock) no other
+/* 0, or what the target says. After `deadline` (sonde_monotonic_ns) no other
  * process is looked at; each that isn't is one omission. */
 int sonde_proc_tasks(struct sonde_proc *proc, uint64_t deadline,
 		     const struct sonde_dump_target *target);

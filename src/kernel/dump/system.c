@@ -14,8 +14,8 @@
 #include <sys/utsname.h>
 
 #include "kernel/dump/events.h"
-#include "kernel/dump/file.h"
 #include "kernel/dump/text.h"
+#include "sys/textfile.h"
 
 #define TEXT_BYTES 512u
 
@@ -51,16 +51,14 @@ static bool add_sysfs_interrupts(struct sonde_out *out)
 		uint64_t irq;
 
 		if (!sonde_text_number(entry->d_name, UINT32_MAX, &irq) ||
-		    sonde_read_text(actions, sizeof(actions),
-				    "/sys/kernel/irq/%u/actions",
-				    (uint32_t)irq) <= 1)
+		    sonde_textfile_read_line(actions, sizeof(actions),
+					     "/sys/kernel/irq/%u/actions",
+					     (uint32_t)irq) <= 0)
 			continue;
 		/* The name may be missing; then it is empty. */
-		(void)sonde_read_text(name, sizeof(name),
-				      "/sys/kernel/irq/%u/chip_name",
-				      (uint32_t)irq);
-		actions[strcspn(actions, "\n")] = '\0';
-		name[strcspn(name, "\n")] = '\0';
+		(void)sonde_textfile_read_line(name, sizeof(name),
+					       "/sys/kernel/irq/%u/chip_name",
+					       (uint32_t)irq);
 		emit_actions(out, (uint32_t)irq, name, actions);
 	}
 	(void)closedir(dir); /* it was only read */
@@ -103,9 +101,9 @@ static bool add_sysfs_devices(struct sonde_out *out)
 		uint32_t dev;
 
 		if (entry->d_name[0] != '.' &&
-		    sonde_read_text(text, sizeof(text),
-				    "/sys/class/block/%.128s/dev",
-				    entry->d_name) > 0 &&
+		    sonde_textfile_read(text, sizeof(text),
+					"/sys/class/block/%.128s/dev",
+					entry->d_name) > 0 &&
 		    sonde_text_dev(text, &dev))
 			sonde_dump_emit_block_device(out, dev, entry->d_name);
 	}
@@ -279,9 +277,9 @@ static void read_topology(uint32_t cpu, const char *name, uint32_t *ret_number)
 {
 	char text[TEXT_BYTES];
 
-	if (sonde_read_text(text, sizeof(text),
-			    "/sys/devices/system/cpu/cpu%u/topology/%s", cpu,
-			    name) > 0)
+	if (sonde_textfile_read(text, sizeof(text),
+				"/sys/devices/system/cpu/cpu%u/topology/%s",
+				cpu, name) > 0)
 		(void)read_number(text, ret_number);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "kernel/dump/proc.h"
 
 #define CGROUPS_MAX  4096u
@@ -117,15 +118,8 @@ int sonde_tasks_add(struct sonde_tasks *tasks,
 		tasks->omitted++;
 		return 0;
 	}
-	if (tasks->nr == tasks->room) {
-		size_t room = tasks->room ? 2 * tasks->room : 512;
-
-		own = realloc(tasks->all, room * sizeof(*own));
-		if (!own)
-			return -ENOMEM;
-		tasks->all = own;
-		tasks->room = room;
-	}
+	if (SONDE_GROW(tasks->all, tasks->nr, tasks->room))
+		return -ENOMEM;
 	own = &tasks->all[tasks->nr];
 	*own = *task;
 	own->cgroup = task->cgroup ? keep_text(tasks, task->cgroup) :

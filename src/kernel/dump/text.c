@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/number.h"
+
 #define PF_KTHREAD 0x00200000u
 
 /* ---- cursors: each moves *at past what it took ---- */
@@ -14,36 +16,6 @@ static void skip_blanks(const char **at)
 {
 	while (**at == ' ' || **at == '\t')
 		(*at)++;
-}
-
-/* Digits of `base` up to one that isn't; false if there are none, or the number
- * is greater than `max`. */
-static bool take(const char **at, uint32_t base, uint64_t max,
-		 uint64_t *ret_number)
-{
-	const char *p = *at;
-	uint64_t number = 0;
-
-	for (;; p++) {
-		uint32_t digit = 99;
-
-		if (*p >= '0' && *p <= '9')
-			digit = (uint32_t)(*p - '0');
-		else if (*p >= 'a' && *p <= 'f')
-			digit = (uint32_t)(*p - 'a' + 10);
-		else if (*p >= 'A' && *p <= 'F')
-			digit = (uint32_t)(*p - 'A' + 10);
-		if (digit >= base)
-			break;
-		if (number > (max - digit) / base || digit > max)
-			return false;
-		number = number * base + digit;
-	}
-	if (p == *at)
-		return false;
-	*at = p;
-	*ret_number = number;
-	return true;
 }
 
 static bool take_char(const char **at, char c)
@@ -75,26 +47,11 @@ static bool skip_words(const char **at, uint32_t nr)
 	return true;
 }
 
-/* What follows `key` at the start of a line; NULL. */
-static const char *find_line(const char *text, const char *key)
-{
-	size_t size = strlen(key);
-
-	while (text) {
-		if (!strncmp(text, key, size))
-			return text + size;
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	return NULL;
-}
-
 bool sonde_text_number(const char *text, uint64_t max, uint64_t *ret_number)
 {
 	uint64_t number;
 
-	if (!take(&text, 10, max, &number))
+	if (!sonde_number_take(&text, 10, max, &number))
 		return false;
 	while (isspace((unsigned char)*text))
 		text++;
@@ -138,71 +95,42 @@ static void cut_worker(char *name)
 		colon[strcspn(colon, "-+")] = '\0';
 }
 
-static void set_name(struct sonde_dump_task *task, const char *name,
-		     size_t size)
-{
-	if (size > sizeof(task->name) - 1)
-		size = sizeof(task->name) - 1;
-	memset(task->name, 0, sizeof(task->name));
-	memcpy(task->name, name, size);
-	if (task->is_kernel)
-		cut_worker(task->name);
-}
-
-/* After the name: state, ppid, 4 others, flags (9th), 29 others, CPU (39th). */
 bool sonde_text_stat(const char *text, struct sonde_dump_task *task)
 {
-	const char *begin = strchr(text, '(');
-	const char *end = strrchr(text, ')');
-	const char *at;
-	uint64_t ppid;
-	uint64_t flags;
-	uint64_t cpu;
-	char state;
+	struct sonde_proc_stat stat;
 
-	if (!begin || !end || end < begin || end[1] != ' ' || !end[2])
+	if (!sonde_proc_parse_stat(text, &stat))
 		return false;
-	begin++;
-	state = end[2];
-	at = end + 3;
-	skip_blanks(&at);
-	if (!take(&at, 10, INT32_MAX, &ppid) || !skip_words(&at, 4) ||
-	    !take(&at, 10, UINT32_MAX, &flags) || !skip_words(&at, 29) ||
-	    !take(&at, 10, UINT32_MAX, &cpu))
-		return false;
-	task->status = status_of(state);
-	task->is_kernel = flags & PF_KTHREAD;
-	set_name(task, begin, (size_t)(end - begin));
-	task->ppid = (int32_t)ppid;
-	task->cpu = (uint32_t)cpu;
+	task->status = status_of(stat.state);
+	task->is_kernel = stat.flags & PF_KTHREAD;
+	if (task->is_kernel)
+		cut_worker(stat.name);
+	memset(task->name, 0, sizeof(task->name));
+	memcpy(task->name, stat.name,
+	       strnlen(stat.name, sizeof(task->name) - 1));
+	task->ppid = stat.parent;
+	task->cpu = stat.cpu;
 	return true;
 }
 
-/* The last number on a line, and how many there are. */
-static uint32_t last_number(const char *at, int32_t *ret_number)
+static uint32_t ids(const char *text, const char *key, int32_t *ret_last)
 {
-	uint32_t nr = 0;
-	uint64_t number;
+	uint64_t last;
+	uint32_t nr = sonde_proc_numbers(sonde_proc_find(text, key), 10, &last);
 
-	if (!at)
+	if (!nr || last > INT32_MAX)
 		return 0;
-	for (;;) {
-		skip_blanks(&at);
-		if (!take(&at, 10, INT32_MAX, &number))
-			return nr;
-		*ret_number = (int32_t)number;
-		nr++;
-	}
+	*ret_last = (int32_t)last;
+	return nr;
 }
 
-/* Names are on the first line, with their newlines escaped. */
 bool sonde_text_status(const char *text, struct sonde_dump_task *task)
 {
-	int32_t vtid = 0;
-	int32_t vpid = 0;
-	uint32_t nr = last_number(find_line(text, "NSpid:"), &vtid);
+	int32_t vtid;
+	int32_t vpid;
+	uint32_t nr = ids(text, "NSpid", &vtid);
 
-	if (!nr || !last_number(find_line(text, "NStgid:"), &vpid))
+	if (!nr || !ids(text, "NStgid", &vpid))
 		return false;
 	task->ns_level = nr - 1;
 	task->vtid = vtid;
@@ -212,8 +140,8 @@ bool sonde_text_status(const char *text, struct sonde_dump_task *task)
 
 const char *sonde_text_cgroup(char *text)
 {
-	const char *key = find_line(text, "0::");
-	char *path = key ? text + (key - text) : NULL;
+	const char *found = sonde_proc_find(text, "0:");
+	char *path = found ? text + (found - text) : NULL;
 
 	if (path)
 		path[strcspn(path, "\n")] = '\0';
@@ -236,7 +164,10 @@ static uint64_t bracketed(const char *text, const char *name, uint64_t max)
 	if (strncmp(text, ":[", 2) != 0)
 		return 0;
 	text += 2;
-	return take(&text, 10, max, &number) && !strcmp(text, "]") ? number : 0;
+	return sonde_number_take(&text, 10, max, &number) &&
+			       !strcmp(text, "]") ?
+		       number :
+		       0;
 }
 
 uint32_t sonde_text_ns(const char *text)
@@ -253,77 +184,29 @@ uint64_t sonde_text_socket(const char *text)
 
 bool sonde_text_fdinfo(const char *text, uint32_t *ret_flags)
 {
-	const char *at = find_line(text, "flags:");
+	const char *at = sonde_proc_find(text, "flags");
 	uint64_t flags;
 
-	if (!at)
-		return false;
-	skip_blanks(&at);
-	if (!take(&at, 8, UINT32_MAX, &flags))
+	if (!at || !sonde_number_take(&at, 8, UINT32_MAX, &flags))
 		return false;
 	*ret_flags = (uint32_t)flags;
 	return true;
 }
 
-static void restore_newlines(char *name)
+bool sonde_text_mapping(const struct sonde_proc_mapping *mapped,
+			struct sonde_dump_mapping *ret_mapping)
 {
-	char *to = name;
-
-	for (const char *from = name; *from; to++) {
-		if (!strncmp(from, "\\012", 4)) {
-			*to = '\n';
-			from += 4;
-		} else {
-			*to = *from++;
-		}
-	}
-	*to = '\0';
-}
-
-static bool take_mode(const char **at, uint32_t *ret_flags)
-{
-	static const char set[] = "rwxs";
-	uint32_t flags = 0;
-
-	for (uint32_t i = 0; i < 4; i++) {
-		char c = *(*at)++;
-
-		if (c == set[i])
-			flags |= 1u << i;
-		else if (c != (i == 3 ? 'p' : '-'))
-			return false;
-	}
-	*ret_flags = flags;
-	return true;
-}
-
-/* "from-to rwxp offset major:minor inode   path" */
-bool sonde_text_mapping(char *line, struct sonde_dump_mapping *ret_mapping)
-{
-	struct sonde_dump_mapping mapping = { 0 };
-	const char *at = line;
-	uint64_t major;
-	uint64_t minor;
-	char *path;
-
-	if (!take(&at, 16, UINT64_MAX, &mapping.begin) ||
-	    !take_char(&at, '-') || !take(&at, 16, UINT64_MAX, &mapping.end) ||
-	    !take_char(&at, ' ') || !take_mode(&at, &mapping.flags) ||
-	    !take_char(&at, ' ') ||
-	    !take(&at, 16, UINT64_MAX, &mapping.offset) ||
-	    !take_char(&at, ' ') || !take(&at, 16, 0xfff, &major) ||
-	    !take_char(&at, ':') || !take(&at, 16, 0xfffff, &minor) ||
-	    !take_char(&at, ' ') || !take(&at, 10, UINT64_MAX, &mapping.ino) ||
-	    !take_char(&at, ' '))
+	if (*mapped->path != '/')
 		return false;
-	skip_blanks(&at);
-	if (*at != '/' || mapping.end <= mapping.begin)
-		return false;
-	path = line + (at - line);
-	restore_newlines(path);
-	mapping.path = path;
-	mapping.dev = major << 20 | minor;
-	*ret_mapping = mapping;
+	*ret_mapping = (struct sonde_dump_mapping){
+		.flags = mapped->mode,
+		.begin = mapped->begin,
+		.end = mapped->end,
+		.offset = mapped->offset,
+		.dev = (uint64_t)mapped->major << 20 | mapped->minor,
+		.ino = mapped->ino,
+		.path = mapped->path,
+	};
 	return true;
 }
 
@@ -344,13 +227,15 @@ static bool take_address(const char **at, uint32_t nr_words, uint8_t *to,
 
 		memcpy(digits, *at, strnlen(*at, 8));
 		digits[strnlen(*at, 8)] = '\0';
-		if (!take(&p, 16, UINT32_MAX, &word) || p != digits + 8)
+		if (!sonde_number_take(&p, 16, UINT32_MAX, &word) ||
+		    p != digits + 8)
 			return false;
 		raw = (uint32_t)word;
 		memcpy(to + 4 * i, &raw, 4);
 		*at += 8;
 	}
-	if (!take_char(at, ':') || !take(at, 16, UINT16_MAX, &port))
+	if (!take_char(at, ':') ||
+	    !sonde_number_take(at, 16, UINT16_MAX, &port))
 		return false;
 	*ret_port = (uint16_t)port;
 	return true;
@@ -371,8 +256,8 @@ bool sonde_text_inet(const char *line, bool is_v6,
 		return false;
 	skip_blanks(&at);
 	if (!take_address(&at, words, socket.peer, &socket.peer_port) ||
-	    !skip_words(&at, 6) || !take(&at, 10, UINT64_MAX, &socket.ino) ||
-	    !socket.ino)
+	    !skip_words(&at, 6) ||
+	    !sonde_number_take(&at, 10, UINT64_MAX, &socket.ino) || !socket.ino)
 		return false;
 	*ret_socket = socket;
 	return true;
@@ -386,8 +271,8 @@ bool sonde_text_unix(const char *line, struct sonde_dump_socket *ret_socket)
 	const char *at = line;
 	size_t size;
 
-	if (!skip_words(&at, 6) || !take(&at, 10, UINT64_MAX, &socket.ino) ||
-	    !socket.ino)
+	if (!skip_words(&at, 6) ||
+	    !sonde_number_take(&at, 10, UINT64_MAX, &socket.ino) || !socket.ino)
 		return false;
 	if (*at && !take_char(&at, ' '))
 		return false;
@@ -422,11 +307,12 @@ bool sonde_text_interrupt(char *line, uint32_t nr_cpus, uint32_t *ret_irq,
 	size_t name_end;
 
 	skip_blanks(&at);
-	if (!take(&at, 10, UINT32_MAX, &irq) || !take_char(&at, ':'))
+	if (!sonde_number_take(&at, 10, UINT32_MAX, &irq) ||
+	    !take_char(&at, ':'))
 		return false;
 	for (uint32_t i = 0; i < nr_cpus; i++) {
 		skip_blanks(&at);
-		if (!take(&at, 10, UINT64_MAX, &number))
+		if (!sonde_number_take(&at, 10, UINT64_MAX, &number))
 			return false;
 	}
 	skip_blanks(&at);
@@ -463,10 +349,11 @@ bool sonde_text_partition(char *line, uint32_t *ret_dev, const char **ret_name)
 	uint64_t minor;
 
 	skip_blanks(&at);
-	if (!take(&at, 10, UINT32_MAX, &major))
+	if (!sonde_number_take(&at, 10, UINT32_MAX, &major))
 		return false;
 	skip_blanks(&at);
-	if (!take(&at, 10, UINT32_MAX, &minor) || !skip_words(&at, 1) || !*at)
+	if (!sonde_number_take(&at, 10, UINT32_MAX, &minor) ||
+	    !skip_words(&at, 1) || !*at)
 		return false;
 	*ret_name = at;
 	return make_dev(major, minor, ret_dev);
@@ -477,8 +364,9 @@ bool sonde_text_dev(const char *text, uint32_t *ret_dev)
 	uint64_t major;
 	uint64_t minor;
 
-	return take(&text, 10, UINT32_MAX, &major) && take_char(&text, ':') &&
-	       take(&text, 10, UINT32_MAX, &minor) &&
+	return sonde_number_take(&text, 10, UINT32_MAX, &major) &&
+	       take_char(&text, ':') &&
+	       sonde_number_take(&text, 10, UINT32_MAX, &minor) &&
 	       (!*text || *text == '\n') && make_dev(major, minor, ret_dev);
 }
 

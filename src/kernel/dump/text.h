@@ -15,6 +15,7 @@
 
 #include "kernel/dump/model.h"
 #include "kernel/dump/socket.h"
+#include "sys/proc.h"
 
 /* /proc/PID/stat: name, status, is_kernel, ppid, cpu. */
 bool sonde_text_stat(const char *text, struct sonde_dump_task *task);
@@ -34,12 +35,9 @@ uint64_t sonde_text_socket(const char *text);
 /* /proc/PID/fdinfo/FD. */
 bool sonde_text_fdinfo(const char *text, uint32_t *ret_flags);
 
-/*
- * A line of /proc/PID/maps, without its newline: all but `pid`. False too if it
- * is not of a file. A newline in a name is written as \012 there, and made one
- * again (as is a name that has these four characters).
- */
-bool sonde_text_mapping(char *line, struct sonde_dump_mapping *ret_mapping);
+/* All but `pid`; false if it isn't of a file. */
+bool sonde_text_mapping(const struct sonde_proc_mapping *mapped,
+			struct sonde_dump_mapping *ret_mapping);
 
 /* A line of /proc/net/tcp, tcp6, udp or udp6: addresses, ports, ino. */
 bool sonde_text_inet(const char *line, bool is_v6,

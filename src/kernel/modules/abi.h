@@ -47,6 +47,11 @@
 #define SONDE_MOD_RECORD_MAX   16384u /* of a record's payload */
 #define SONDE_MOD_TEXTS_MAX    256u   /* of a filter */
 #define SONDE_MOD_FILTER_MAX   65536u /* bytes of a program */
+#define SONDE_MOD_RETURNS_MAX  65536u /* of a kretprobe: calls in progress */
+#define SONDE_MOD_RETURNS      1024u
+/* Of all filters at one point, everybody's, at most: about 1.5 ms, with
+ * preemption off. An event whose filter is beyond is refused: -E2BIG. */
+#define SONDE_MOD_FILTERS_STEPS (1ull << 20)
 
 enum sonde_mod_clock {
 	SONDE_MOD_CLOCK_CPU = 0,
@@ -66,7 +71,7 @@ struct sonde_mod_info {
 	__u32 nr_tracepoints;
 	__u32 nr_sessions; /* now, everybody's */
 	__u32 clock_bits;  /* of the counter that the CPU clock is made from */
-	__u32 reserved;
+	__u32 nr_leaving; /* probes that nobody uses and the kernel still has */
 };
 
 struct sonde_mod_session {
@@ -107,9 +112,11 @@ enum sonde_mod_from {
 
 /* What is recorded of it. */
 enum sonde_mod_kind {
-	SONDE_MOD_VALUE,    /* `bytes` bytes: 1, 2, 4 or 8 */
-	SONDE_MOD_BYTES,    /* `max` bytes at the address; 0 if it is bad */
-	SONDE_MOD_STRING,   /* the kernel's, at most `max` with its NUL */
+	SONDE_MOD_VALUE, /* `bytes` bytes: 1, 2, 4 or 8 */
+	SONDE_MOD_BYTES, /* `max` bytes at the address; 0 if it is bad */
+	/* at most `max` bytes with its NUL; the kernel's, or the user's if the
+	 * address is one of a user's */
+	SONDE_MOD_STRING,
 	SONDE_MOD_USTRING,  /* the user's, likewise */
 	SONDE_MOD_USTRINGS, /* the user's list, joined by blanks, one NUL */
 	SONDE_MOD_UBUFFER,  /* u32 length and bytes, `length` says how many */
@@ -148,9 +155,11 @@ enum sonde_mod_type {
 	 * nr / 8 */
 	SONDE_MOD_SYSCALL_ENTRY,
 	SONDE_MOD_SYSCALL_EXIT,
-	SONDE_MOD_KPROBE,    /* `name`: symbol or symbol+offset */
-	SONDE_MOD_KRETPROBE, /* `name`: symbol */
-	SONDE_MOD_FUNCTION,  /* `name`: symbol; entry, by fprobe or ftrace */
+	SONDE_MOD_KPROBE, /* `name`: symbol or symbol+offset */
+	/* `name`: symbol. `number`: how many calls of it can be in progress,
+	 * each on its way to a return that is recorded; 0: the default */
+	SONDE_MOD_KRETPROBE,
+	SONDE_MOD_FUNCTION, /* `name`: symbol; entry, by fprobe or ftrace */
 	SONDE_MOD_TYPES,
 };
 
@@ -195,9 +204,13 @@ struct sonde_mod_event_counts {
 struct sonde_mod_missed {
 	__u32 size;
 	__u32 reserved;
-	__u64 deep;    /* nested more deeply than there is room for */
-	__u64 kprobes; /* the kernel's count of missed kprobes, kretprobes */
+	__u64 deep; /* nested more deeply than there is room for */
+	/* The kernel's count of missed kprobes and kretprobes, of each of the
+	 * session's events while it was recorded. The kernel doesn't say whose
+	 * calls those were: with a SCOPE it is the most that may be missing. */
+	__u64 kprobes;
 	__u64 tracked; /* SCOPE: tasks that found no room in the set */
+	__u64 returns; /* of `kprobes`: too many calls were in progress */
 };
 
 struct sonde_mod_stream {
@@ -239,6 +252,11 @@ struct sonde_mod_counts {
 	__u64 lost_size;
 	__u64 lost_busy;
 	__u64 overwritten;
+	/* Of threads that died while they were recorded: sub-buffers that can't
+	 * be read for that, each with an event that was never finished, and
+	 * the other events in them. */
+	__u64 damaged;
+	__u64 lost_damaged;
 };
 
 /* A descriptor to read() records of dump/iter_record.h from. */

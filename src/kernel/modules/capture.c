@@ -280,14 +280,24 @@ static __always_inline u32 copy_text(unsigned char *to, u64 address, u32 max,
 	return n + 1;
 }
 
-static notrace u32 kernel_text(unsigned char *to, u64 address, u32 max)
-{
-	return copy_text(to, address, max, copy_kernel);
-}
-
 static notrace u32 user_text(unsigned char *to, u64 address, u32 max)
 {
 	return copy_text(to, address, max, copy_user);
+}
+
+/* The kernel's types don't tell `char __user *` from `char *`; addresses do. A
+ * thread of the kernel's has no memory of a user's, though it may run with
+ * somebody's. */
+static notrace bool is_users(u64 address)
+{
+	return address >= PAGE_SIZE && address < TASK_SIZE_MAX && current->mm;
+}
+
+static notrace u32 kernel_text(unsigned char *to, u64 address, u32 max)
+{
+	if (unlikely(is_users(address)))
+		return user_text(to, address, max);
+	return copy_text(to, address, max, copy_kernel);
 }
 
 /* The i-th pointer of a user's list; 0 ends it, or it is bad. */

@@ -17,7 +17,7 @@
  * event in its list, and doesn't change; only `enabled` does.
  *
  * Costs are charged to the session's memory: one can ask for 16384 events with
- * a filter of 64 KiB each.
+ * a filter of 64 KiB each, or kretprobes with room for 65536 calls each.
  */
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -25,7 +25,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
-#include "kernel/modules/sonde.h"
+#include "kernel/modules/probe.h"
 
 #define KNOWN_FLAGS                                                  \
 	(SONDE_MOD_COMPAT | SONDE_MOD_WANT_FD | SONDE_MOD_DISABLED | \
@@ -53,6 +53,9 @@ static int head_check(const struct sonde_mod_event *from)
 	/* A filter has a size, and only a filter has texts. */
 	if (!from->filter != !from->filter_bytes ||
 	    (from->nr_texts && !from->filter))
+		return -EINVAL;
+	if (from->type == SONDE_MOD_KRETPROBE &&
+	    from->number > SONDE_MOD_RETURNS_MAX)
 		return -EINVAL;
 	/* A system call has no name; unknown ones have a bitmap there. */
 	if (is_syscall(from))
@@ -124,16 +127,41 @@ static int event_furnish(struct sonde_event *event,
 	return rc;
 }
 
-static u32 event_bytes(const struct sonde_mod_event *from)
+/* With its point, as if nobody else used that. */
+static u64 event_bytes(const struct sonde_mod_event *from)
 {
-	u32 bytes = sizeof(struct sonde_event) + from->filter_bytes +
-		    from->nr_texts * (u32)sizeof(struct sonde_mod_text) +
-		    from->nr_caps * (u32)sizeof(struct sonde_mod_cap);
+	u64 bytes = sizeof(struct sonde_event) + from->filter_bytes +
+		    from->nr_texts * sizeof(struct sonde_mod_text) +
+		    from->nr_caps * sizeof(struct sonde_mod_cap) +
+		    sonde_point_bytes(from);
 
 	if (from->flags & SONDE_MOD_WANT_FD)
-		bytes += (u32)sizeof(struct sonde_event_count) *
-			 num_possible_cpus();
+		bytes += sizeof(struct sonde_event_count) * num_possible_cpus();
 	return bytes;
+}
+
+/* The filters of a point run one after the other, with preemption off. The
+ * event records nothing while it is not known whether it may stay. */
+static int event_add_bounded(struct sonde_event *event,
+			     const struct sonde_mod_event *from)
+{
+	u64 steps = sonde_filter_steps(event->filter);
+	u32 enabled = event->enabled;
+	int rc;
+
+	if (steps > SONDE_MOD_FILTERS_STEPS)
+		return -E2BIG;
+	event->enabled = 0;
+	rc = sonde_point_add(event, from);
+	if (rc)
+		return rc;
+	if (steps > SONDE_MOD_FILTERS_STEPS - event->point->filter_steps) {
+		sonde_point_remove(event);
+		return -E2BIG;
+	}
+	event->point->filter_steps += steps;
+	WRITE_ONCE(event->enabled, enabled);
+	return 0;
 }
 
 /* Charged and in both lists, or nothing of that; sonde_control is held. */
@@ -147,7 +175,7 @@ static int event_bind(struct sonde_channel *channel, struct sonde_event *event,
 	rc = sonde_session_charge(channel->session, event->bytes);
 	if (rc)
 		return rc;
-	rc = sonde_point_add(event, from);
+	rc = event_add_bounded(event, from);
 	if (rc) {
 		sonde_session_uncharge(channel->session, event->bytes);
 		return rc;
@@ -186,6 +214,7 @@ int sonde_event_make(struct sonde_channel *channel,
 	event->id = from->id;
 	event->enabled = !(from->flags & SONDE_MOD_DISABLED);
 	event->bytes = event_bytes(from);
+	sonde_points_make_room();
 	rc = event_furnish(event, from);
 	if (!rc)
 		rc = event_bind_locked(channel, event, from);
@@ -204,6 +233,7 @@ void sonde_event_drop(struct sonde_event *event)
 	struct sonde_channel *channel = event->channel;
 
 	lockdep_assert_held(&sonde_control);
+	event->point->filter_steps -= sonde_filter_steps(event->filter);
 	sonde_point_remove(event);
 	list_del(&event->in_channel);
 	channel->nr_events--;
@@ -231,7 +261,11 @@ static int event_release(struct inode *inode, struct file *file)
 
 static long event_switch(struct sonde_event *event, u32 enabled)
 {
+	if (mutex_lock_killable(&sonde_control))
+		return -EINTR;
 	WRITE_ONCE(event->enabled, enabled);
+	sonde_event_settle(event);
+	mutex_unlock(&sonde_control);
 	/* As with START and STOP: probes that saw it as it was are done. */
 	synchronize_rcu();
 	return 0;

@@ -16,8 +16,11 @@
  *     condition is judged by who reads the records. So is one that calls for a
  *     number, or a text whose place can't be said, or sees registers and
  *     memory (agent expressions).
- *  4. Globs are GLOBS_MAX bytes together, so that the steps of all matches are
- *     bounded: that many for each byte of a text.
+ *  4. The steps that it may take are known (sonde_filter_steps()): one for each
+ *     operation, and what looking for a text, comparing and matching it take of
+ *     the longest payload that the captures may make. Whoever adds an event
+ *     bounds those of all filters at its point, which run one after the other
+ *     with preemption off.
  *
  * ## Quick filters
  *
@@ -38,8 +41,7 @@
 #include "expr/program.h"
 #include "kernel/modules/probe.h"
 
-#define BASES     3u /* bits: payload, whence */
-#define GLOBS_MAX 1024u
+#define BASES 3u /* bits: payload, whence */
 
 /* Base 1. */
 struct whence {
@@ -47,16 +49,14 @@ struct whence {
 	u32 cpu;
 };
 
-/* Each may look through a whole payload, with preemption off. */
-#define CALLS_MAX 64
-
 struct sonde_filter {
 	struct sonde_filter_quick quick; /* first: probe.h */
 	u32 needed;
 	u32 fixed; /* bytes of the payload at fixed places */
 	u32 nr_texts;
-	u32 nr_calls; /* operations that look for a text */
+	u32 most_bytes; /* of a text that it may see */
 	u32 nr_caps;
+	u64 steps;
 	const struct sonde_mod_cap *caps; /* the event's */
 	struct sonde_mod_text *texts;
 	struct sonde_program *program;
@@ -276,24 +276,38 @@ static int check_call(struct sonde_filter *filter,
 	const struct sonde_mod_text *text;
 
 	if (op->code == SONDE_EXPR_OP_CALL_NUMBER ||
-	    op->ref >= filter->nr_texts || ++filter->nr_calls > CALLS_MAX)
+	    op->ref >= filter->nr_texts)
 		return -EOPNOTSUPP;
 	text = &filter->texts[op->ref];
 	return text->size && text->offset == U32_MAX ? -EOPNOTSUPP : 0;
 }
 
-static int check_op(struct sonde_filter *filter, const struct sonde_expr_op *op,
-		    u32 *globs)
+/* At most; a match takes as many for each byte of a text as its glob has. */
+static u64 steps_of(const struct sonde_filter *filter,
+		    const struct sonde_expr_op *op)
+{
+	switch ((enum sonde_expr_op_code)op->code) {
+	case SONDE_EXPR_OP_CALL_TEXT:
+	case SONDE_EXPR_OP_IF_DEFINED:
+	case SONDE_EXPR_OP_IF_EQUAL_TEXT:
+	case SONDE_EXPR_OP_IF_LESS_TEXT:
+		return 1ull + filter->most_bytes;
+	case SONDE_EXPR_OP_IF_TEXT_IS:
+		return 1ull + op->length;
+	case SONDE_EXPR_OP_IF_GLOB:
+		return (1ull + op->length) * (1ull + filter->most_bytes);
+	default:
+		return 1;
+	}
+}
+
+static int check_op(struct sonde_filter *filter, const struct sonde_expr_op *op)
 {
 	u32 operands = sonde_expr_op_infos[op->code].operands;
 
 	if (is_double(op) || operands & SONDE_EXPR_OPERAND_MACHINE)
 		return -EOPNOTSUPP;
-	if (op->code == SONDE_EXPR_OP_IF_GLOB) {
-		*globs += op->length;
-		if (*globs > GLOBS_MAX)
-			return -EOPNOTSUPP;
-	}
+	filter->steps += steps_of(filter, op);
 	if (operands & SONDE_EXPR_OPERAND_MEM)
 		return check_memory(filter, op);
 	if (operands & SONDE_EXPR_OPERAND_CALL)
@@ -301,19 +315,37 @@ static int check_op(struct sonde_filter *filter, const struct sonde_expr_op *op,
 	return 0;
 }
 
+/* The longest text that there may be, in a payload or the program. */
+static u32 find_most_bytes(const struct sonde_filter *filter)
+{
+	u32 bytes = 0;
+
+	for (u32 i = 0; i < filter->nr_caps; i++)
+		bytes += filter->caps[i].kind == SONDE_MOD_VALUE ?
+				 filter->caps[i].bytes :
+				 filter->caps[i].max + (u32)sizeof(u32);
+	return max(min(bytes, SONDE_MOD_RECORD_MAX),
+		   filter->program->texts_bytes);
+}
+
 static int check_program(struct sonde_filter *filter)
 {
 	const struct sonde_program *program = filter->program;
-	u32 globs = 0;
 	int err = 0;
 
 	if (program->bases & ~BASES)
 		return -EINVAL;
 	if (program->type == SONDE_EXPR_DOUBLE)
 		return -EOPNOTSUPP;
+	filter->most_bytes = find_most_bytes(filter);
 	for (u32 i = 0; !err && i < program->nr_ops; i++)
-		err = check_op(filter, &program->ops[i], &globs);
+		err = check_op(filter, &program->ops[i]);
 	return err;
+}
+
+u64 sonde_filter_steps(const struct sonde_filter *filter)
+{
+	return filter ? filter->steps : 0;
 }
 
 /* ---- quick ones ---- */
@@ -386,7 +418,7 @@ static bool verdict(const struct sonde_program *program,
 	const struct sonde_expr_op *held = test->sense ? jumped : otherwise;
 
 	if (!is_verdict(jumped) || !is_verdict(otherwise) ||
-	    jumped->code == otherwise->code || test->sense > 1)
+	    jumped->code == otherwise->code)
 		return false;
 	*ret_passes = held->code == SONDE_EXPR_OP_END_TRUE;
 	return true;

@@ -18,10 +18,13 @@
  * registers and the stack.
  *
  * Invariants: handlers run with preemption off. They are waited for when the
- * kernel's unregister functions return.
+ * kernel's unregister functions return. A kretprobe that is being unregistered
+ * has no name any more, on kernels that keep one (point_of()).
  *
  * Cost: the kernel's: some hundred instructions where it jumps, more for a
- * breakpoint; what ours do is that of any other probe.
+ * breakpoint; what ours do is that of any other probe. A kretprobe keeps memory
+ * for as many calls as may be in progress (sonde_kretprobe_bytes()), whether
+ * they are or not: a handler can't allocate.
  */
 #include <linux/ctype.h>
 #include <linux/ftrace.h>
@@ -41,6 +44,11 @@ struct sonde_kprobe {
 #endif
 	};
 };
+
+static struct sonde_kprobe *own(const struct sonde_point *point)
+{
+	return point->own;
+}
 
 /* An idle CPU's last steps, which a kprobe may be put on, aren't waited for by
  * grace periods: there nothing is recorded. */
@@ -130,14 +138,18 @@ static int attach_kprobe(struct sonde_kprobe *kprobe, unsigned int offset)
 	return register_kprobe(&kprobe->at);
 }
 
-static void detach_kprobe(struct sonde_kprobe *kprobe)
+static void detach_kprobes(struct sonde_point *const *points, u32 nr)
 {
-	unregister_kprobe(&kprobe->at);
+	struct kprobe *all[SONDE_DETACH_MAX];
+
+	for (u32 i = 0; i < nr; i++)
+		all[i] = &own(points[i])->at;
+	unregister_kprobes(all, (int)nr);
 }
 
-static u64 missed_kprobe(const struct sonde_kprobe *kprobe)
+static u32 missed_kprobe(const struct sonde_kprobe *kprobe)
 {
-	return kprobe->at.nmissed;
+	return (u32)READ_ONCE(kprobe->at.nmissed);
 }
 #else
 static int attach_kprobe(struct sonde_kprobe *kprobe, unsigned int offset)
@@ -145,11 +157,11 @@ static int attach_kprobe(struct sonde_kprobe *kprobe, unsigned int offset)
 	return -EOPNOTSUPP;
 }
 
-static void detach_kprobe(struct sonde_kprobe *kprobe)
+static void detach_kprobes(struct sonde_point *const *points, u32 nr)
 {
 }
 
-static u64 missed_kprobe(const struct sonde_kprobe *kprobe)
+static u32 missed_kprobe(const struct sonde_kprobe *kprobe)
 {
 	return 0;
 }
@@ -163,19 +175,29 @@ struct kept {
 	u32 nr;
 };
 
+/*
+ * NULL: it is being unregistered. Where kretprobes have no rethook (arm64's, for
+ * one), the kernel takes the name away while handlers run, and looks for itself
+ * whether there is one, but before it calls us. Nothing is lost by leaving then:
+ * a point's events have all gone before it is detached.
+ */
 static notrace const struct sonde_point *
 point_of(struct kretprobe_instance *instance)
 {
-	return container_of(get_kretprobe(instance), struct sonde_kprobe, of)
-		->point;
+	struct kretprobe *of = get_kretprobe(instance);
+
+	return of ? container_of(of, struct sonde_kprobe, of)->point : NULL;
 }
 
 static notrace int on_call(struct kretprobe_instance *instance,
 			   struct pt_regs *regs)
 {
+	const struct sonde_point *point = point_of(instance);
 	struct kept *kept = (struct kept *)instance->data;
 
-	kept->nr = get_args(point_of(instance), regs, kept->args);
+	if (unlikely(!point))
+		return 1; /* this call's return is nobody's */
+	kept->nr = get_args(point, regs, kept->args);
 	return 0;
 }
 NOKPROBE_SYMBOL(on_call);
@@ -183,6 +205,7 @@ NOKPROBE_SYMBOL(on_call);
 static notrace int on_return(struct kretprobe_instance *instance,
 			     struct pt_regs *regs)
 {
+	const struct sonde_point *point = point_of(instance);
 	const struct kept *kept = (const struct kept *)instance->data;
 	u64 args[SONDE_ARGS_MAX] = { 0 };
 	const struct sonde_site site = {
@@ -192,46 +215,74 @@ static notrace int on_return(struct kretprobe_instance *instance,
 		.regs = regs,
 	};
 
+	if (unlikely(!point))
+		return 0;
 	/* An event that came after the call may capture more: zeros. */
 	memcpy(args, kept->args, kept->nr * sizeof(*args));
-	each_event(point_of(instance), &site);
+	each_event(point, &site);
 	return 0;
 }
 NOKPROBE_SYMBOL(on_return);
 
+static u32 returns(u32 number)
+{
+	return number ? number : SONDE_MOD_RETURNS;
+}
+
+u64 sonde_kretprobe_bytes(u32 number)
+{
+	return (u64)returns(number) *
+	       (sizeof(struct kretprobe_instance) + sizeof(struct kept));
+}
+
+/* The kernel's own choice of maxactive is twice the number of CPUs, which is
+ * enough for functions that don't sleep. */
 static int attach_kretprobe(struct sonde_kprobe *kprobe)
 {
 	kprobe->of = (struct kretprobe){
 		.kp.symbol_name = kprobe->symbol,
 		.entry_handler = on_call,
 		.handler = on_return,
+		.maxactive = (int)returns(kprobe->point->number),
 		.data_size = sizeof(struct kept),
 	};
 	return register_kretprobe(&kprobe->of);
 }
 
-static void detach_kretprobe(struct sonde_kprobe *kprobe)
+static void detach_kretprobes(struct sonde_point *const *points, u32 nr)
 {
-	unregister_kretprobe(&kprobe->of);
+	struct kretprobe *all[SONDE_DETACH_MAX];
+
+	for (u32 i = 0; i < nr; i++)
+		all[i] = &own(points[i])->of;
+	unregister_kretprobes(all, (int)nr);
 }
 
-static u64 missed_kretprobe(const struct sonde_kprobe *kprobe)
+static struct sonde_misses missed_kretprobe(const struct sonde_kprobe *kprobe)
 {
-	return (u64)kprobe->of.nmissed + kprobe->of.kp.nmissed;
+	return (struct sonde_misses){
+		.calls = (u32)READ_ONCE(kprobe->of.kp.nmissed),
+		.returns = (u32)READ_ONCE(kprobe->of.nmissed),
+	};
 }
 #else
+u64 sonde_kretprobe_bytes(u32 number)
+{
+	return 0;
+}
+
 static int attach_kretprobe(struct sonde_kprobe *kprobe)
 {
 	return -EOPNOTSUPP;
 }
 
-static void detach_kretprobe(struct sonde_kprobe *kprobe)
+static void detach_kretprobes(struct sonde_point *const *points, u32 nr)
 {
 }
 
-static u64 missed_kretprobe(const struct sonde_kprobe *kprobe)
+static struct sonde_misses missed_kretprobe(const struct sonde_kprobe *kprobe)
 {
-	return 0;
+	return (struct sonde_misses){ .calls = 0 };
 }
 #endif
 
@@ -351,22 +402,25 @@ int sonde_kprobe_attach(struct sonde_point *point)
 	return err;
 }
 
-void sonde_kprobe_detach(struct sonde_point *point)
+static void detach_functions(struct sonde_point *const *points, u32 nr)
 {
-	struct sonde_kprobe *kprobe = point->own;
-
-	if (point->type == SONDE_MOD_KPROBE)
-		detach_kprobe(kprobe);
-	else if (point->type == SONDE_MOD_KRETPROBE)
-		detach_kretprobe(kprobe);
-	else
-		detach_function(kprobe);
-	point->own = NULL;
-	kfree(kprobe);
+	for (u32 i = 0; i < nr; i++)
+		detach_function(own(points[i]));
 }
 
-u64 sonde_kprobe_missed(const struct sonde_point *point)
+void sonde_kprobes_detach(struct sonde_point *const *points, u32 nr)
 {
-	return point->type == SONDE_MOD_KPROBE ? missed_kprobe(point->own) :
-						 missed_kretprobe(point->own);
+	if (points[0]->type == SONDE_MOD_KPROBE)
+		detach_kprobes(points, nr);
+	else if (points[0]->type == SONDE_MOD_KRETPROBE)
+		detach_kretprobes(points, nr);
+	else
+		detach_functions(points, nr);
+}
+
+struct sonde_misses sonde_kprobe_misses(const struct sonde_point *point)
+{
+	if (point->type == SONDE_MOD_KRETPROBE)
+		return missed_kretprobe(own(point));
+	return (struct sonde_misses){ .calls = missed_kprobe(own(point)) };
 }

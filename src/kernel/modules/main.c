@@ -148,6 +148,7 @@ static long device_info(unsigned long arg)
 		.nr_tracepoints = sonde_points_nr_tracepoints(),
 		.nr_sessions = sonde_sessions_nr(),
 		.clock_bits = sonde_clock_bits(),
+		.nr_leaving = sonde_points_nr_leaving(),
 	};
 
 	return sonde_copy_out(arg, &info, sizeof(info));

@@ -32,13 +32,24 @@
  *
  * ## Life
  *
- * A tracepoint's probe may have been called with a point that has just been
- * detached. Such points wait in `dead`; a work item waits for all probes once,
- * and frees them. A tracepoint's module goes only after its notifier, which
- * detaches: its points stay, with their events, and nothing calls them.
+ *	in `points` --- its last event goes ---> in `dead` --- bury() ---> freed
  *
- * All is control's, under sonde_control. Probes read point->events and nr_args,
- * which only grows.
+ * Who closes an event, or a thousand, takes it out of its point's list, and is
+ * done: after a grace period no probe knows it. To take a kprobe out of the
+ * kernel costs milliseconds, and grace periods, so that is left to a work item.
+ * It takes all points that are in `dead`, detaches them SONDE_DETACH_MAX at a
+ * time, waits for all probes once, and frees them; without sonde_control, so
+ * that others come and go meanwhile, at the same places, too: there a new point
+ * is made. Points of system calls are detached at once: they are words in a
+ * table. Points in `dead` belong to no session; if they take more than DEAD_MAX
+ * bytes, who wants another point waits until they have gone.
+ *
+ * A tracepoint's module goes only after its notifier, which detaches: its points
+ * stay, with their events, and nothing calls them. Those on their way out are
+ * waited for.
+ *
+ * All but the work item is control's, under sonde_control. Probes read
+ * point->events and nr_args, which only grows.
  *
  * Cost: plain captures, see docs/kernel.md.
  */
@@ -64,9 +75,18 @@
 #define CALLS_ARE_CHECKED false
 #endif
 
+#define DEAD_MAX (256ull << 20)
+
 static LIST_HEAD(points);
 static LIST_HEAD(dead);
 static LIST_HEAD(modules);
+
+/* Of its own: its work takes long, and others' would wait behind it. */
+static struct workqueue_struct *undertaker;
+
+/* Those in `dead`, and those that the work item has. */
+static atomic_t nr_leaving = ATOMIC_INIT(0);
+static atomic64_t bytes_leaving = ATOMIC64_INIT(0);
 
 /* ---- levels ---- */
 
@@ -338,6 +358,9 @@ static void tracepoint_detach(struct sonde_point *point)
 
 /* ---- tracepoints of modules ---- */
 
+static void bury(struct work_struct *work);
+static DECLARE_WORK(bury_work, bury);
+
 static int module_comes(const struct module *module)
 {
 	struct of_module *of = kzalloc(sizeof(*of), GFP_KERNEL);
@@ -386,6 +409,8 @@ static int on_module(struct notifier_block *block, unsigned long what,
 	else if (what == MODULE_STATE_GOING)
 		module_goes(of->mod);
 	mutex_unlock(&sonde_control);
+	if (what == MODULE_STATE_GOING)
+		flush_work(&bury_work);
 	return notifier_from_errno(err);
 }
 
@@ -410,19 +435,62 @@ static int attach(struct sonde_point *point)
 	}
 }
 
-static void detach(struct sonde_point *point)
+/* ---- the end of points ---- */
+
+static bool is_syscall(u32 type)
 {
-	switch (point->type) {
-	case SONDE_MOD_TRACEPOINT:
-		tracepoint_detach(point);
-		break;
-	case SONDE_MOD_SYSCALL_ENTRY:
-	case SONDE_MOD_SYSCALL_EXIT:
-		sonde_syscall_detach(point);
-		break;
-	default:
-		sonde_kprobe_detach(point);
+	return type == SONDE_MOD_SYSCALL_ENTRY ||
+	       type == SONDE_MOD_SYSCALL_EXIT;
+}
+
+static bool is_kprobe(u32 type)
+{
+	return type == SONDE_MOD_KPROBE || type == SONDE_MOD_KRETPROBE ||
+	       type == SONDE_MOD_FUNCTION;
+}
+
+/* Those of one type of kprobes that are attached. */
+static void detach_kprobes(const struct list_head *list, u32 type)
+{
+	struct sonde_point *batch[SONDE_DETACH_MAX];
+	struct sonde_point *point;
+	u32 nr = 0;
+
+	list_for_each_entry(point, list, in_points)
+	{
+		if (point->type != type || !point->own)
+			continue;
+		batch[nr++] = point;
+		if (nr < SONDE_DETACH_MAX)
+			continue;
+		sonde_kprobes_detach(batch, nr);
+		nr = 0;
 	}
+	if (nr)
+		sonde_kprobes_detach(batch, nr);
+}
+
+static void detach_all(const struct list_head *list)
+{
+	struct sonde_point *point;
+
+	list_for_each_entry(point, list, in_points)
+	{
+		if (point->type == SONDE_MOD_TRACEPOINT)
+			tracepoint_detach(point);
+	}
+	detach_kprobes(list, SONDE_MOD_KPROBE);
+	detach_kprobes(list, SONDE_MOD_KRETPROBE);
+	detach_kprobes(list, SONDE_MOD_FUNCTION);
+}
+
+static void free_point(struct sonde_point *point)
+{
+	atomic64_sub((s64)point->bytes, &bytes_leaving);
+	atomic_dec(&nr_leaving);
+	if (is_kprobe(point->type))
+		kfree(point->own);
+	kfree(point);
 }
 
 static void bury(struct work_struct *work)
@@ -434,17 +502,33 @@ static void bury(struct work_struct *work)
 	mutex_lock(&sonde_control);
 	list_splice_init(&dead, &now);
 	mutex_unlock(&sonde_control);
+	detach_all(&now);
 	tracepoint_synchronize_unregister();
-	list_for_each_entry_safe(point, next, &now, in_points) kfree(point);
+	list_for_each_entry_safe(point, next, &now, in_points)
+		free_point(point);
 }
 
-static DECLARE_WORK(bury_work, bury);
-
-static bool is_syscall(u32 type)
+/* A system call's is detached, or never was attached. */
+static void drop(struct sonde_point *point)
 {
-	return type == SONDE_MOD_SYSCALL_ENTRY ||
-	       type == SONDE_MOD_SYSCALL_EXIT;
+	atomic_inc(&nr_leaving);
+	atomic64_add((s64)point->bytes, &bytes_leaving);
+	list_move(&point->in_points, &dead);
+	queue_work(undertaker, &bury_work);
 }
+
+u32 sonde_points_nr_leaving(void)
+{
+	return (u32)atomic_read(&nr_leaving);
+}
+
+void sonde_points_make_room(void)
+{
+	if (atomic64_read(&bytes_leaving) > (s64)DEAD_MAX)
+		flush_work(&bury_work);
+}
+
+/* ---- points ---- */
 
 /* Tracepoints that happen to tasks other than the one that runs. */
 static const struct {
@@ -506,6 +590,8 @@ static bool is_it(const struct sonde_point *point,
 		return false;
 	if (!point->own && from->type == SONDE_MOD_TRACEPOINT)
 		return false; /* its module has gone */
+	if (from->type == SONDE_MOD_KRETPROBE && point->number != from->number)
+		return false;
 	/* A call's number is its name. Whoever asks for unknown ones first says
 	 * which those are. */
 	if (is_syscall(from->type))
@@ -531,32 +617,27 @@ static struct sonde_point *find(const struct sonde_event *event,
 static struct sonde_point *make(const struct sonde_event *event,
 				const struct sonde_mod_event *from, void *probe)
 {
-	struct sonde_point *point = kzalloc(sizeof(*point), GFP_KERNEL);
+	struct sonde_point *point = kzalloc(sizeof(*point), GFP_KERNEL_ACCOUNT);
 
 	if (!point)
 		return NULL;
 	INIT_LIST_HEAD(&point->events);
 	point->type = from->type;
+	point->bytes = sonde_point_bytes(from);
 	point->probe = probe;
 	point->is_quick = is_quick(event, probe);
 	if (point->is_quick)
 		point->quick_index = quick_index(event);
 	memcpy(point->name, from->name, sizeof(point->name));
-	if (is_syscall(from->type)) {
+	if (is_syscall(from->type) || from->type == SONDE_MOD_KRETPROBE)
 		point->number = from->number;
+	if (is_syscall(from->type))
 		point->flags = from->flags & SONDE_MOD_COMPAT;
-	}
 	if (probe == probe_tasks)
 		memcpy(point->tasks, tasks_of(from->name),
 		       sizeof(point->tasks));
 	list_add(&point->in_points, &points);
 	return point;
-}
-
-static void drop(struct sonde_point *point)
-{
-	list_move(&point->in_points, &dead);
-	schedule_work(&bury_work);
 }
 
 /* What the probe must know before it sees the event. */
@@ -607,6 +688,7 @@ int sonde_point_add(struct sonde_event *event,
 		return err;
 	}
 	point->nr_events++;
+	sonde_event_settle(event);
 	return 0;
 }
 
@@ -616,42 +698,57 @@ void sonde_point_remove(struct sonde_event *event)
 
 	if (!point)
 		return;
+	sonde_event_settle(event);
 	event->point = NULL;
 	set_only(point, NULL); /* the next one to come sets it */
 	list_del_rcu(&event->in_point);
 	if (--point->nr_events)
 		return;
-	detach(point);
+	if (is_syscall(point->type))
+		sonde_syscall_detach(point);
 	drop(point);
 }
 
-u64 sonde_points_missed(const struct sonde_session *session)
+u64 sonde_point_bytes(const struct sonde_mod_event *from)
 {
-	const struct sonde_point *point;
-	const struct sonde_event *event;
-	u64 missed = 0;
+	u64 bytes = sizeof(struct sonde_point);
 
-	list_for_each_entry(point, &points, in_points)
-	{
-		if (point->type != SONDE_MOD_KPROBE &&
-		    point->type != SONDE_MOD_KRETPROBE)
-			continue;
-		list_for_each_entry(event, &point->events, in_point)
-		{
-			if (event->session != session)
-				continue;
-			missed += sonde_kprobe_missed(point);
-			break;
-		}
+	if (from->type == SONDE_MOD_KRETPROBE)
+		bytes += sonde_kretprobe_bytes(from->number);
+	return bytes;
+}
+
+void sonde_event_settle(struct sonde_event *event)
+{
+	const struct sonde_point *point = event->point;
+	struct sonde_session *session = event->session;
+	struct sonde_misses now;
+
+	if (!point || (point->type != SONDE_MOD_KPROBE &&
+		       point->type != SONDE_MOD_KRETPROBE))
+		return;
+	now = sonde_kprobe_misses(point);
+	if (event->is_charged) {
+		session->missed_calls += now.calls - event->misses.calls;
+		session->missed_returns += now.returns - event->misses.returns;
 	}
-	return missed;
+	event->misses = now;
+	event->is_charged = sonde_event_is_on(event);
 }
 
 /* ---- life ---- */
 
 int sonde_points_init(void)
 {
-	return register_tracepoint_module_notifier(&notifier);
+	int rc;
+
+	undertaker = alloc_workqueue("sonde", WQ_UNBOUND, 0);
+	if (!undertaker)
+		return -ENOMEM;
+	rc = register_tracepoint_module_notifier(&notifier);
+	if (rc)
+		destroy_workqueue(undertaker);
+	return rc;
 }
 
 /* No event is left. */
@@ -662,7 +759,7 @@ void sonde_points_exit(void)
 
 	/* It fails only if it wasn't registered. */
 	(void)unregister_tracepoint_module_notifier(&notifier);
-	flush_work(&bury_work);
+	destroy_workqueue(undertaker); /* when all points have gone */
 	tracepoint_synchronize_unregister();
 	list_for_each_entry_safe(of, next, &modules, in_modules) kfree(of);
 	INIT_LIST_HEAD(&modules);

@@ -17,7 +17,9 @@
  *  2. A point outlives its probe: it is freed after
  *     tracepoint_synchronize_unregister() (point.c).
  *  3. Levels nest like parentheses, as interrupts do: who interrupts leaves the
- *     depth as it was. So plain loads and stores are enough.
+ *     depth as it was. So plain loads and stores are enough. Whoever holds the
+ *     first level does so in one stay of a task on the CPU (sonde_epoch()): in
+ *     another one it is dead, and with it whoever interrupted it.
  *  4. What reads memory that may be bad takes a level, even if it needs no
  *     scratch memory: a fault is an event, too, and its captures may fault.
  *  5. site.args has at least as many words as plain captures and quick filters
@@ -51,16 +53,19 @@ struct sonde_point {
 	struct list_head events; /* RCU: struct sonde_event.in_point */
 	u32 nr_args; /* that some event captures: kprobes get so many */
 	u32 type;    /* enum sonde_mod_type */
-	u32 number;  /* of a system call, and */
-	u32 flags;   /* SONDE_MOD_COMPAT or 0 */
+	u32 number;  /* of a system call; of a kretprobe: calls in progress */
+	u32 flags;   /* of a system call: SONDE_MOD_COMPAT or 0 */
 	u32 nr_events;
-	void *probe; /* of a tracepoint */
+	u64 bytes;        /* that it takes, with what the kernel keeps for it */
+	u64 filter_steps; /* of its events, at most SONDE_MOD_FILTERS_STEPS */
+	void *probe;      /* of a tracepoint */
 	/* Of a tracepoint whose events have quick filters on one argument: */
 	u8 is_quick;
 	u8 quick_index;
 	const struct sonde_event *only; /* if there is one event: it; RCU */
 	u8 tasks[2]; /* which arguments are the tasks it happens to */
-	void *own;   /* the attached tracepoint, kprobe, ... */
+	void *own; /* the attached tracepoint, kprobe, ...; freed with it if it
+		      * is a kprobe or its kin */
 	struct list_head in_points;
 	struct list_head in_modules; /* of a tracepoint of a module */
 	char name[SONDE_MOD_NAME_MAX];
@@ -69,13 +74,21 @@ struct sonde_point {
 /*
  * By type: attach makes the kernel call the probe for that point, 0 or -errno;
  * detach ends it. Probes that are in it when detach returns are waited for by
- * who calls it. Both under sonde_control; they may sleep.
+ * who calls it. Under sonde_control; they may sleep.
  */
 int sonde_syscall_attach(struct sonde_point *point);
 void sonde_syscall_detach(struct sonde_point *point);
 int sonde_kprobe_attach(struct sonde_point *point);
-void sonde_kprobe_detach(struct sonde_point *point);
-u64 sonde_kprobe_missed(const struct sonde_point *point);
+
+/* At most so many at a time: the kernel keeps everybody from registering kprobes
+ * meanwhile, and needs milliseconds for each, a grace period for all. */
+#define SONDE_DETACH_MAX 32u
+
+/* Points of one type, which nobody else knows any more: not under
+ * sonde_control, for it waits. */
+void sonde_kprobes_detach(struct sonde_point *const *points, u32 nr);
+/* Since it was attached; they wrap. Under sonde_control. */
+struct sonde_misses sonde_kprobe_misses(const struct sonde_point *point);
 
 /* A tracepoint of the kernel or, now, of a module; NULL: there is none. Under
  * sonde_control. */
@@ -92,6 +105,7 @@ void *sonde_typed_find(const char *tracepoint);
 
 struct sonde_levels {
 	u32 depth;
+	u64 epoch;              /* of who holds the first level */
 	unsigned char *scratch; /* SONDE_LEVELS * SONDE_MOD_RECORD_MAX */
 };
 DECLARE_PER_CPU(struct sonde_levels, sonde_levels);
@@ -106,12 +120,22 @@ static __always_inline unsigned char *
 sonde_enter(const struct sonde_session *session)
 {
 	struct sonde_levels *levels = raw_cpu_ptr(&sonde_levels);
+	u64 epoch = sonde_epoch();
 	u32 depth = levels->depth;
 
+	if (unlikely(depth && levels->epoch != epoch)) {
+		depth = 0;
+		WRITE_ONCE(levels->depth, depth);
+	}
+	if (!depth) {
+		barrier(); /* no level has an epoch that is not its own */
+		WRITE_ONCE(levels->epoch, epoch);
+	}
 	if (unlikely(depth >= SONDE_LEVELS)) {
 		this_cpu_inc(*session->deep);
 		return NULL;
 	}
+	barrier(); /* likewise */
 	WRITE_ONCE(levels->depth, depth + 1);
 	barrier(); /* the level is ours before its memory is written */
 	return levels->scratch + depth * SONDE_MOD_RECORD_MAX;
@@ -121,6 +145,7 @@ static __always_inline void sonde_leave(void)
 {
 	struct sonde_levels *levels = raw_cpu_ptr(&sonde_levels);
 
+	SONDE_LOCAL_TESTPOINT(before_leave);
 	barrier(); /* nothing is read from its memory any more */
 	WRITE_ONCE(levels->depth, levels->depth - 1);
 }
@@ -273,6 +298,8 @@ sonde_quick_passes(const struct sonde_filter_quick *quick, u64 argument)
 }
 
 /* Whether it holds for a whole payload of `bytes`. Preemption off. */
+/* What it may take, at most; 0 if there is none. */
+u64 sonde_filter_steps(const struct sonde_filter *filter);
 bool sonde_filter_passes(const struct sonde_filter *filter,
 			 const unsigned char *payload, u32 bytes);
 

@@ -52,7 +52,7 @@ struct sonde_tree {
 	struct bucket *buckets;
 };
 
-static LIST_HEAD(trees); /* changed under sonde_control */
+static LIST_HEAD(trees); /* changed under sonde_control, as are these */
 static struct tracepoint *fork_point;
 static struct tracepoint *free_point;
 
@@ -202,7 +202,8 @@ static struct sonde_tree *tree_new(void)
 
 	if (!tree)
 		return NULL;
-	tree->buckets = vzalloc(array_size(NR_BUCKETS, sizeof(struct bucket)));
+	tree->buckets = __vmalloc(array_size(NR_BUCKETS, sizeof(struct bucket)),
+				  GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 	if (!tree->buckets) {
 		kfree(tree);
 		return NULL;
@@ -210,24 +211,37 @@ static struct sonde_tree *tree_new(void)
 	return tree;
 }
 
+/* Seen by the tracepoints, the first tree brings them. */
+static int tree_list(struct sonde_tree *tree)
+{
+	int err = 0;
+
+	if (mutex_lock_killable(&sonde_control))
+		return -EINTR;
+	if (list_empty(&trees))
+		err = follow_tasks();
+	if (!err)
+		list_add_rcu(&tree->in_trees, &trees);
+	mutex_unlock(&sonde_control);
+	return err;
+}
+
 int sonde_tree_make(pid_t pid, struct sonde_tree **ret_tree)
 {
 	struct sonde_tree *tree;
-	int err = 0;
+	int err;
 
 	if (pid <= 0)
 		return -EINVAL;
 	tree = tree_new();
 	if (!tree)
 		return -ENOMEM;
-	if (list_empty(&trees))
-		err = follow_tasks();
+	err = tree_list(tree);
 	if (err) {
 		vfree(tree->buckets);
 		kfree(tree);
 		return err;
 	}
-	list_add_rcu(&tree->in_trees, &trees);
 	/* Who forks from now on sees the tree. */
 	tracepoint_synchronize_unregister();
 	err = fill(tree, pid);
@@ -242,12 +256,19 @@ void sonde_tree_free(struct sonde_tree *tree)
 {
 	if (!tree)
 		return;
+	mutex_lock(&sonde_control);
 	list_del_rcu(&tree->in_trees);
 	if (list_empty(&trees))
 		unfollow_tasks();
+	mutex_unlock(&sonde_control);
 	tracepoint_synchronize_unregister();
 	vfree(tree->buckets);
 	kfree(tree);
+}
+
+u64 sonde_tree_bytes(void)
+{
+	return sizeof(struct sonde_tree) + NR_BUCKETS * sizeof(struct bucket);
 }
 
 u64 sonde_tree_lost(const struct sonde_tree *tree)

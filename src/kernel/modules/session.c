@@ -22,7 +22,8 @@
  * ## Order
  *
  * Everything below is changed under sonde_control, but waiting for grace
- * periods and allocating rings are done outside. So what a channel takes of the
+ * periods, for probes to leave the kernel (point.c), and allocating rings are
+ * done outside: nobody waits for another session's end. So what a channel takes of the
  * session's limits is charged before it is allocated, and given back after it
  * is freed.
  *
@@ -70,10 +71,9 @@ static void session_release(struct kref *ref) __releases(&sonde_control)
 		container_of(ref, struct sonde_session, ref);
 
 	WRITE_ONCE(nr_sessions, nr_sessions - 1);
-	/* It has no channels, so no events: since a grace period. Trees are in
-	 * a list, and follow tasks while there is one. */
-	sonde_tree_free(session->tree);
 	mutex_unlock(&sonde_control);
+	/* It has no channels, so no events: since a grace period. */
+	sonde_tree_free(session->tree);
 	free_percpu(session->deep);
 	kfree(session);
 }
@@ -196,11 +196,18 @@ static int channel_charge(struct sonde_channel *channel)
 					  sonde_channel_bytes(channel));
 	if (!rc) {
 		session->nr_channels++;
-		list_add(&channel->in_session, &session->channels);
 		kref_get(&session->ref);
 	}
 	mutex_unlock(&sonde_control);
 	return rc;
+}
+
+/* It is complete: whoever walks the session's channels finds its rings. */
+static void channel_join(struct sonde_channel *channel)
+{
+	mutex_lock(&sonde_control);
+	list_add(&channel->in_session, &channel->session->channels);
+	mutex_unlock(&sonde_control);
 }
 
 /* Takes the channel: it is complete, or gone. */
@@ -216,6 +223,8 @@ static int channel_furnish(struct sonde_channel *channel)
 	rc = sonde_streams_make(channel);
 	if (rc)
 		sonde_channel_put(channel);
+	else
+		channel_join(channel);
 	return rc;
 out_clock:
 	sonde_clock_put(channel->clock);
@@ -238,6 +247,7 @@ static int channel_new(struct sonde_session *session,
 		return -ENOMEM;
 	kref_init(&channel->ref);
 	INIT_LIST_HEAD(&channel->events);
+	INIT_LIST_HEAD(&channel->in_session);
 	channel->session = session;
 	channel->clock = request->clock;
 	channel->mode = request->mode;
@@ -269,37 +279,87 @@ static long session_channel(struct sonde_session *session, unsigned long arg)
 /* ---- a session's descriptor ---- */
 
 /* Once, and before the first START: probes don't see it change. */
+static int session_take_tree(struct sonde_session *session,
+			     struct sonde_tree *tree)
+{
+	int rc = -EBUSY;
+
+	if (mutex_lock_killable(&sonde_control))
+		return -EINTR;
+	if (!session->tree && !session->was_started)
+		rc = sonde_session_charge(session, sonde_tree_bytes());
+	if (!rc)
+		session->tree = tree;
+	mutex_unlock(&sonde_control);
+	return rc;
+}
+
 static long session_scope(struct sonde_session *session, unsigned long arg)
 {
 	struct sonde_mod_scope request;
+	struct sonde_tree *tree = NULL;
 	int rc = sonde_copy_in(&request, sizeof(request), arg);
 
 	if (rc)
 		return rc;
 	if (request.pid < 0)
 		return -EINVAL;
-	if (mutex_lock_killable(&sonde_control))
-		return -EINTR;
-	if (session->tree || session->was_started)
-		rc = -EBUSY;
-	else if (request.pid)
-		rc = sonde_tree_make(request.pid, &session->tree);
-	mutex_unlock(&sonde_control);
-	/* Who sees the session active sees its tree, without a barrier. */
-	if (!rc)
+	if (READ_ONCE(session->tree) || READ_ONCE(session->was_started))
+		return -EBUSY;
+	if (!request.pid)
+		return 0;
+	rc = sonde_tree_make(request.pid, &tree);
+	if (rc)
+		return rc;
+	rc = session_take_tree(session, tree);
+	if (rc)
+		sonde_tree_free(tree);
+	else /* who sees the session active sees its tree, without a barrier */
 		synchronize_rcu();
 	return rc;
 }
 
+/* Stopped at switch number `nr`, and a grace period has passed. Nothing is
+ * written until it is switched again, which we don't let happen. */
+static void session_quiet(struct sonde_session *session, u32 nr)
+{
+	struct sonde_channel *channel;
+
+	mutex_lock(&sonde_control);
+	if (session->nr_switches == nr)
+		list_for_each_entry(channel, &session->channels, in_session)
+			sonde_streams_quiet(channel);
+	mutex_unlock(&sonde_control);
+}
+
+/* sonde_control is held. */
+static void session_settle(struct sonde_session *session)
+{
+	struct sonde_channel *channel;
+	struct sonde_event *event;
+
+	list_for_each_entry(channel, &session->channels, in_session)
+	{
+		list_for_each_entry(event, &channel->events, in_channel)
+			sonde_event_settle(event);
+	}
+}
+
 static long session_switch(struct sonde_session *session, u32 active)
 {
+	u32 nr;
+
 	if (mutex_lock_killable(&sonde_control))
 		return -EINTR;
-	session->was_started |= active;
+	WRITE_ONCE(session->was_started, session->was_started | active);
+	nr = ++session->nr_switches;
 	WRITE_ONCE(session->active, active);
+	session_settle(session);
 	mutex_unlock(&sonde_control);
 	/* Probes that saw it as it was are done. */
 	synchronize_rcu();
+	if (!active)
+		session_quiet(session, nr);
 	return 0;
 }
 
@@ -312,7 +372,9 @@ static long session_missed(struct sonde_session *session, unsigned long arg)
 		READ_ONCE(*per_cpu_ptr(session->deep, cpu));
 	if (mutex_lock_killable(&sonde_control))
 		return -EINTR;
-	missed.kprobes = sonde_points_missed(session);
+	session_settle(session);
+	missed.kprobes = session->missed_calls + session->missed_returns;
+	missed.returns = session->missed_returns;
 	if (session->tree)
 		missed.tracked = sonde_tree_lost(session->tree);
 	mutex_unlock(&sonde_control);

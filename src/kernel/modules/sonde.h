@@ -57,7 +57,26 @@
 
 #include "kernel/modules/abi.h"
 #include "kernel/modules/clock.h"
-#define SONDE_LOCAL_NOW(ring) sonde_now((ring)->clock)
+#define SONDE_LOCAL_NOW(ring)      sonde_now((ring)->clock)
+#define SONDE_LOCAL_IS_ALONE(ring) sonde_is_alone()
+#define SONDE_LOCAL_EPOCH(ring)    sonde_epoch()
+
+/* A probe that holds the only count there is interrupts none: each has one of
+ * its own, and interrupts have theirs. Not where nobody counts. */
+static __always_inline bool sonde_is_alone(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_COUNT) &&
+	       preempt_count() == PREEMPT_OFFSET;
+}
+
+/* A task's stay on its CPU: the scheduler counts before each switch, where no
+ * probe runs that it could interrupt. */
+static __always_inline u64 sonde_epoch(void)
+{
+	return (u64)(u32)current->pid << 32 |
+	       (u32)(current->nvcsw + current->nivcsw);
+}
+
 #include "ring/local.h"
 
 #define SONDE_LEVELS 4
@@ -74,6 +93,16 @@ struct sonde_session {
 	struct sonde_tree *tree; /* NULL: everybody (scope.c) */
 	u64 __percpu *deep;
 	u32 was_started; /* once: its scope is fixed */
+	u32 nr_switches; /* of `active` */
+	/* Of its kprobes and kretprobes, while it was active. */
+	u64 missed_calls;
+	u64 missed_returns;
+};
+
+/* What the kernel counts at a kprobe or kretprobe, for whoever uses it. */
+struct sonde_misses {
+	u32 calls;   /* it could not run: another one did */
+	u32 returns; /* too many calls were in progress */
 };
 
 struct sonde_channel {
@@ -116,7 +145,9 @@ struct sonde_event {
 	struct sonde_point *point;
 	struct sonde_channel *channel; /* a reference with WANT_FD */
 	struct list_head in_channel;
-	u32 bytes; /* charged to the session */
+	u64 bytes;                  /* charged to the session */
+	struct sonde_misses misses; /* its point's, when it was settled last */
+	bool is_charged;            /* what is missed from then on */
 	struct rcu_head rcu;
 };
 
@@ -165,6 +196,8 @@ void sonde_channel_put(struct sonde_channel *channel);
 int sonde_streams_make(struct sonde_channel *channel);
 /* After a grace period: no probe uses them. */
 void sonde_streams_free(struct sonde_channel *channel);
+/* No probe writes: whoever has not committed is dead. */
+void sonde_streams_quiet(struct sonde_channel *channel);
 /* A descriptor for the stream of that CPU, or -errno. */
 int sonde_stream_open(struct sonde_channel *channel, u32 cpu);
 
@@ -187,11 +220,22 @@ void sonde_event_drop(struct sonde_event *event);
  * is in its list when this returns 0. */
 int sonde_point_add(struct sonde_event *event,
 		    const struct sonde_mod_event *from);
-/* Takes it out; unregisters with the last event. */
+/* Takes it out: no probe that begins now sees it. With its last event a point
+ * goes, later, by a work item: nobody waits for that. */
 void sonde_point_remove(struct sonde_event *event);
 u32 sonde_points_nr_tracepoints(void);
-/* kprobes missed, all points of the session. */
-u64 sonde_points_missed(const struct sonde_session *session);
+/* Points without an event that the kernel still calls, or may. */
+u32 sonde_points_nr_leaving(void);
+/* Waits if those take too much memory. Not under sonde_control. */
+void sonde_points_make_room(void);
+/* What such an event costs the kernel beside its own memory. */
+u64 sonde_point_bytes(const struct sonde_mod_event *from);
+/* Charges the session with what its point missed since the last time, if the
+ * event was to be recorded then. After each change of session->active and
+ * event->enabled, and before the counts are read; under sonde_control. */
+void sonde_event_settle(struct sonde_event *event);
+/* Of a kretprobe that has room for so many calls in progress; 0: the default. */
+u64 sonde_kretprobe_bytes(u32 number);
 int sonde_points_init(void);
 void sonde_points_exit(void);
 
@@ -217,9 +261,11 @@ void sonde_filter_free(const struct sonde_filter *filter);
 
 /* ---- scope.c ---- */
 
-/* The tree of `pid` as it is now; from now on who is born in it is in it. */
+/* The tree of `pid` as it is now; from now on who is born in it is in it. Both
+ * take sonde_control, and wait for grace periods without it. */
 int sonde_tree_make(pid_t pid, struct sonde_tree **ret_tree);
-void sonde_tree_free(struct sonde_tree *tree); /* after a grace period */
+void sonde_tree_free(struct sonde_tree *tree); /* NULL is fine */
+u64 sonde_tree_bytes(void);
 bool sonde_tree_has(const struct sonde_tree *tree,
 		    const struct task_struct *task);
 u64 sonde_tree_lost(const struct sonde_tree *tree);

@@ -289,6 +289,14 @@ int sonde_streams_make(struct sonde_channel *channel)
 	return rc;
 }
 
+void sonde_streams_quiet(struct sonde_channel *channel)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+		sonde_local_quiet(per_cpu_ptr(channel->rings, cpu));
+}
+
 void sonde_streams_free(struct sonde_channel *channel)
 {
 	int cpu;
@@ -425,6 +433,9 @@ static long stream_counts(struct sonde_stream *stream, unsigned long arg)
 		.lost_size = READ_ONCE(ring->lost_size),
 		.lost_busy = READ_ONCE(ring->lost_busy),
 		.overwritten = READ_ONCE(ring->overwritten),
+		.lost_damaged = READ_ONCE(ring->lost_damaged),
+		.damaged =
+			READ_ONCE(ring->damaged) + READ_ONCE(ring->abandoned),
 	};
 
 	return sonde_copy_out(arg, &out, sizeof(out));

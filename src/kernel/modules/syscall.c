@@ -125,9 +125,12 @@ static __always_inline struct sonde_point *find_point(const struct table *table,
 	unsigned long nr = number;
 
 	/* Negative ones, which a tracer or filter made so, are beyond, too. */
-	if (unlikely(nr > CALLS))
-		nr = CALLS;
-	return rcu_dereference_sched(table->at[nr]);
+	if (unlikely(nr >= CALLS))
+		return rcu_dereference_sched(table->at[CALLS]);
+	/* The number is the program's: nor may it be so in speculation. The
+	 * compiler must not know that this changes nothing. */
+	OPTIMIZER_HIDE_VAR(nr);
+	return rcu_dereference_sched(table->at[nr & (CALLS - 1)]);
 }
 
 /* What a probe was called with. */

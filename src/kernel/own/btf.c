@@ -24,6 +24,8 @@
 
 #include <sonde/abi.h>
 
+#include "base/grow.h"
+
 #define KERNEL    "vmlinux"
 #define DEPTH_MAX 8
 #define LOOKS_MAX 4096u /* members looked at, for one name */
@@ -74,16 +76,9 @@ static int add_module(struct own_types *types, const char *name)
 	part.btf = btf__parse_raw_split(path, types->kernel.btf);
 	if (!part.btf)
 		return errno == ENOMEM ? -ENOMEM : 0;
-	if (types->nr == types->room) {
-		uint32_t room = types->room * 2 + 64;
-		void *more = reallocarray(types->modules, room, sizeof(part));
-
-		if (!more) {
-			btf__free(part.btf);
-			return -ENOMEM;
-		}
-		types->modules = more;
-		types->room = room;
+	if (SONDE_GROW(types->modules, types->nr, types->room)) {
+		btf__free(part.btf);
+		return -ENOMEM;
 	}
 	if (index_part(&part))
 		return -ENOMEM;

@@ -4,8 +4,8 @@
  * program as it is (expr/program.h has no addresses in it), and for each text
  * that it calls for, where that is in the payload.
  *
- * Numbers behind texts have no fixed place, and can't be called for there: such
- * a condition is refused here. What else the kernel's part refuses (numbers
+ * Numbers behind texts have no fixed place, and can't be called for there, nor
+ * can buffers, which may hold NULs: such a condition is refused here. What else the kernel's part refuses (numbers
  * that aren't whole) it says itself.
  */
 #include "kernel/own/own.h"
@@ -27,6 +27,19 @@ static uint32_t count_texts(const struct sonde_condition *condition)
 	while (nr < TEXTS_MAX && sonde_condition_call(condition, nr, &text))
 		nr++;
 	return nr;
+}
+
+/* Whether the texts that it calls for all end at a NUL, as the kernel's part
+ * takes them to. */
+static bool ends_texts(const struct sonde_condition *condition,
+		       uint32_t nr_texts)
+{
+	struct sonde_condition_text text;
+
+	for (uint32_t i = 0; i < nr_texts; i++)
+		if (sonde_condition_call(condition, i, &text) && text.is_bytes)
+			return false;
+	return true;
 }
 
 static bool calls_for_texts_only(const struct sonde_program *program,
@@ -92,12 +105,13 @@ int own_condition_add(struct own_event *event,
 	program = sonde_condition_program(event->compiled);
 	nr = count_texts(event->compiled);
 	if (!calls_for_texts_only(program, nr) ||
+	    !ends_texts(event->compiled, nr) ||
 	    bytes_of(program) > SONDE_MOD_FILTER_MAX)
 		return sonde_kernel_fail(
 			error, -EOPNOTSUPP,
 			"modules: %s:%s: 'if %.120s' needs a number behind a "
-			"text, or is too long; another --kernel-source can "
-			"test it",
+			"text, or a buffer, or is too long; another "
+			"--kernel-source can test it",
 			event->group, event->name, rule->condition);
 	event->event.filter = (uintptr_t)program;
 	event->event.filter_bytes = (uint32_t)bytes_of(program);

@@ -261,12 +261,28 @@ void own_device_stop(const struct own_device *device)
 	(void)device->system->ioctl(device->session, SONDE_MOD_STOP, NULL);
 }
 
-uint64_t own_device_missed(const struct own_device *device)
+static struct sonde_mod_missed ask_missed(const struct own_device *device)
 {
 	struct sonde_mod_missed missed = { .size = sizeof(missed) };
 
 	if (device->system->ioctl(device->session, SONDE_MOD_MISSED, &missed) <
 	    0)
-		return 0;
+		return (struct sonde_mod_missed){ .size = 0 };
+	return missed;
+}
+
+uint64_t own_device_missed(const struct own_device *device)
+{
+	const struct sonde_mod_missed missed = ask_missed(device);
+
 	return missed.deep + missed.kprobes + missed.tracked;
+}
+
+uint64_t own_device_missed_returns(const struct own_device *device)
+{
+	const struct sonde_mod_missed missed = ask_missed(device);
+
+	/* They are among those. */
+	return missed.returns < missed.kprobes ? missed.returns :
+						 missed.kprobes;
 }

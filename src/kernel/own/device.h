@@ -73,7 +73,9 @@ int own_device_start(const struct own_device *device, pid_t root,
 		     struct sonde_kernel_error *error);
 void own_device_stop(const struct own_device *device);
 
-/* Events that belong to no stream; 0 if it can't be told. */
+/* Events that belong to no stream; 0 if it can't be told. And of these, returns
+ * of calls that found no room. */
 uint64_t own_device_missed(const struct own_device *device);
+uint64_t own_device_missed_returns(const struct own_device *device);
 
 #endif /* OWN_DEVICE_H */

@@ -21,9 +21,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <bpf/btf.h>
 
+#include "base/grow.h"
 #include "base/port.h"
 #include "event/build.h"
 #include "kernel/condition.h"
@@ -42,16 +44,8 @@ static struct own_event *new_event(struct own_events *events)
 {
 	if (events->nr == SONDE_MOD_EVENTS_MAX)
 		return NULL;
-	if (events->nr == events->room) {
-		uint32_t room = events->room * 2 + 64;
-		struct own_event *more =
-			reallocarray(events->list, room, sizeof(*more));
-
-		if (!more)
-			return NULL;
-		events->list = more;
-		events->room = room;
-	}
+	if (SONDE_GROW(events->list, events->nr, events->room))
+		return NULL;
 	events->list[events->nr] = (struct own_event){ .desc = NULL };
 	return &events->list[events->nr++];
 }
@@ -363,7 +357,7 @@ static bool member_piece(const struct btf *btf, const struct piece *piece,
 static uint8_t bytes_of(enum sonde_form_kind kind)
 {
 	switch (kind) {
-	case SONDE_FORM_UINT8:
+	case SONDE_FORM_INT8:
 		return 1;
 	case SONDE_FORM_INT32:
 	case SONDE_FORM_UINT32:
@@ -605,29 +599,50 @@ static void add_struct(struct plan *plan, const struct sonde_prototype_arg *arg,
 				   members[i].path, cap);
 }
 
+static void add_arg(struct plan *plan, const struct sonde_prototype_arg *arg,
+		    uint32_t index)
+{
+	const struct sonde_mod_cap cap = {
+		.kind = SONDE_MOD_VALUE,
+		.from = SONDE_MOD_FROM_ARG,
+		.index = (uint8_t)index,
+		.bytes = arg->bytes,
+	};
+
+	switch (arg->kind) {
+	case SONDE_PROTOTYPE_STRING:
+		add_string(plan, arg->name, cap);
+		break;
+	case SONDE_PROTOTYPE_STRUCT:
+		add_struct(plan, arg, cap);
+		break;
+	case SONDE_PROTOTYPE_NUMBER:
+	case SONDE_PROTOTYPE_POINTER:
+	case SONDE_PROTOTYPE_OTHER:
+		add_number(plan, arg->name, arg->flags, cap);
+		break;
+	}
+}
+
 static void add_args(struct plan *plan, const struct sonde_prototype *prototype)
 {
-	for (uint32_t i = 0; i < prototype->nr; i++) {
-		const struct sonde_prototype_arg *arg = &prototype->args[i];
-		const struct sonde_mod_cap cap = {
-			.kind = SONDE_MOD_VALUE,
-			.from = SONDE_MOD_FROM_ARG,
-			.index = (uint8_t)i,
-			.bytes = arg->bytes,
-		};
+	for (uint32_t i = 0; i < prototype->nr; i++)
+		add_arg(plan, &prototype->args[i], i);
+}
 
-		switch (arg->kind) {
-		case SONDE_PROTOTYPE_STRING:
-			add_string(plan, arg->name, cap);
-			break;
-		case SONDE_PROTOTYPE_STRUCT:
-			add_struct(plan, arg, cap);
-			break;
-		case SONDE_PROTOTYPE_NUMBER:
-		case SONDE_PROTOTYPE_POINTER:
-		case SONDE_PROTOTYPE_OTHER:
-			add_number(plan, arg->name, arg->flags, cap);
-			break;
+/* Texts come last: behind them no number has a fixed place, and conditions can
+ * be had on those that have one only (conditions.c). */
+static void add_args_texts_last(struct plan *plan,
+				const struct sonde_prototype *prototype)
+{
+	for (uint32_t pass = 0; pass < 2; pass++) {
+		for (uint32_t i = 0; i < prototype->nr; i++) {
+			const struct sonde_prototype_arg *arg =
+				&prototype->args[i];
+			bool is_text = arg->kind == SONDE_PROTOTYPE_STRING;
+
+			if (is_text == (pass == 1))
+				add_arg(plan, arg, i);
 		}
 	}
 }
@@ -693,8 +708,41 @@ static int select_one(void *ctx, const struct sonde_kernel_rule *rule,
 	return select_any(ctx, rule, group, name);
 }
 
+/* Whether a rule may mean more than those that have a form: a group or a
+ * pattern, or a name that isn't theirs. */
+static bool needs_list(const struct own_events *events,
+		       const struct sonde_kernel_rule *rule)
+{
+	const char *colon = strchr(rule->text, ':');
+	const char *written = colon ? colon + 1 : rule->text;
+
+	if (rule->kind != SONDE_RULE_EVENT || rule->is_exclusion ||
+	    (rule->group && !strcmp(rule->group, "syscalls")))
+		return false;
+	/* A word such as "sched" stands for events that all have forms. */
+	if (!colon && strcmp(rule->name, rule->text) != 0)
+		return false;
+	for (uint32_t i = 0; i < events->nr; i++) {
+		const struct own_event *event = &events->list[i];
+
+		if (!strcmp(written, event->name) ||
+		    !strcmp(written,
+			    sonde_kernel_event_name(event->group, event->name)))
+			return false;
+	}
+	return true;
+}
+
+/* Without the list nobody knows what else is in a group: that is left to
+ * tracefs, which will say why it can't be read. */
 static int select_all(struct own_select *select)
 {
+	struct sonde_kernel_rules *rules = select->config->rules;
+	bool can_read = !euidaccess(select->kernel->events, R_OK);
+
+	for (uint32_t i = 0; !can_read && i < rules->nr; i++)
+		if (needs_list(select->events, &rules->rules[i]))
+			rules->has_left = true;
 	return sonde_kernel_each_formless(select->kernel->events,
 					  select->config, select_one, select);
 }
@@ -728,7 +776,7 @@ static int add_function(struct own_select *select, struct plan *plan)
 		rc = own_types_function(select->types, plan->name, &prototype,
 					&plan->btf);
 	if (!rc)
-		add_args(plan, &prototype);
+		add_args_texts_last(plan, &prototype);
 	return rc == -ENOMEM ? rc : 0;
 }
 
@@ -745,6 +793,10 @@ static int select_probe(struct own_select *select,
 			     .name = rule->name };
 	struct sonde_mod_event event = {
 		.type = is_return ? SONDE_MOD_KRETPROBE : SONDE_MOD_KPROBE,
+		.number = is_return ?
+				  sonde_kernel_returns(select->config,
+						       SONDE_MOD_RETURNS_MAX) :
+				  0,
 	};
 	char shown[128];
 	int rc;

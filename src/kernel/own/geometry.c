@@ -20,6 +20,10 @@ static uint32_t choose_size(uint64_t share)
 		size = SUBBUF_LARGE;
 	if (size < SUBBUF_WANTED)
 		size = SUBBUF_WANTED;
+	/* There are only so many: of much memory, they are larger. */
+	while (size < SONDE_MOD_SUBBUF_MAX &&
+	       share / size > SONDE_MOD_SUBBUFS_MAX)
+		size *= 2;
 	while (size > SONDE_MOD_SUBBUF_MIN && share / size < SUBBUFS_FEWEST)
 		size /= 2;
 	return (uint32_t)size;
@@ -54,6 +58,12 @@ int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
 		.nr_subbufs = (uint32_t)nr,
 	};
 	return 0;
+}
+
+uint64_t own_geometry_bytes(const struct own_geometry *geometry)
+{
+	return (uint64_t)geometry->nr_cpus * geometry->nr_subbufs *
+	       geometry->subbuf_bytes;
 }
 
 uint64_t own_geometry_map_bytes(const struct own_geometry *geometry)

@@ -10,7 +10,8 @@
  *
  * Sub-buffers are a 64th of the share, but hold 32 KiB at least, so that the
  * largest record (SONDE_MOD_RECORD_MAX) fits, and at most 256 KiB; where the
- * share is so small that there would not be four of them, they are smaller.
+ * share is so small that there would not be four of them, they are smaller, and
+ * where it is so large that there would be too many, larger.
  *
  * Pure.
  */
@@ -31,6 +32,9 @@ struct own_geometry {
  */
 int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
 		      uint32_t subbuf_bytes, uint32_t nr_cpus);
+
+/* What the rings hold together, without the readers' sub-buffers. */
+uint64_t own_geometry_bytes(const struct own_geometry *geometry);
 
 /* Of a ring's mapping: the reader's sub-buffer may be any of them. */
 uint64_t own_geometry_map_bytes(const struct own_geometry *geometry);

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "kernel/own/host.h"
 
-#include <errno.h>
 #include <linux/capability.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "kernel/able_parts.h"
 #include "kernel/own/device.h"
+#include "sys/textfile.h"
 
 #define MODULE_FOLDER "/sys/module/" OWN_MODULE
 
@@ -17,7 +17,7 @@ static bool is_yes(const char *path)
 {
 	char line[8];
 
-	return sonde_able_line(path, line, sizeof(line)) &&
+	return sonde_textfile_read_line(line, sizeof(line), "%s", path) > 0 &&
 	       (line[0] == 'Y' || line[0] == '1');
 }
 
@@ -25,8 +25,8 @@ static void look_lockdown(struct own_host *host)
 {
 	char line[128];
 
-	if (!sonde_able_line("/sys/kernel/security/lockdown", line,
-			     sizeof(line)))
+	if (sonde_textfile_read_line(line, sizeof(line),
+				     "/sys/kernel/security/lockdown") <= 0)
 		return;
 	host->is_secret = strstr(line, "[confidentiality]");
 	host->is_locked_down = host->is_secret || strstr(line, "[integrity]");
@@ -35,13 +35,16 @@ static void look_lockdown(struct own_host *host)
 static void look_loaded(struct own_host *host)
 {
 	char line[24];
+	uint64_t refs;
 	struct stat st;
 
 	host->is_loaded = !stat(MODULE_FOLDER, &st);
 	host->refs = -1;
 	if (host->is_loaded &&
-	    sonde_able_line(MODULE_FOLDER "/refcnt", line, sizeof(line)))
-		host->refs = strtol(line, NULL, 10);
+	    sonde_textfile_read_line(line, sizeof(line),
+				     MODULE_FOLDER "/refcnt") > 0 &&
+	    sonde_number_parse(line, INT32_MAX, &refs))
+		host->refs = (long)refs;
 }
 
 static void look_device(struct own_host *host)

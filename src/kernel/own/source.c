@@ -112,8 +112,9 @@ static const char *why_refused(int rc)
 	switch (rc) {
 	case -ENOENT:
 		return "the module finds no such event";
-	case -EILSEQ:
-		return "no instruction begins there";
+	case -E2BIG:
+		return "its condition and those that others have there could "
+		       "take milliseconds at each event";
 	default:
 		return strerrordesc_np(-rc);
 	}
@@ -129,6 +130,13 @@ static int refused(const struct own_event *event, int rc,
 					 "--kernel-source can",
 					 event->group, event->name,
 					 event->condition);
+	if (rc == -EILSEQ) {
+		char probe[SONDE_MOD_NAME_MAX + 16];
+
+		(void)snprintf(probe, sizeof(probe), "%s:%s", event->group,
+			       event->name);
+		return sonde_kernel_no_instruction(error, probe);
+	}
 	/* -EINVAL would say that the user is wrong. */
 	return sonde_kernel_fail(error, rc == -EINVAL ? -EOPNOTSUPP : rc,
 				 "modules: %s:%s can't be recorded: %s; "
@@ -258,6 +266,11 @@ static uint64_t own_missed(struct sonde_kernel_source *base)
 	return own_device_missed(&source_of(base)->device);
 }
 
+static uint64_t own_missed_returns(struct sonde_kernel_source *base)
+{
+	return own_device_missed_returns(&source_of(base)->device);
+}
+
 static uint64_t own_clock_error_ns(const struct sonde_kernel_source *base)
 {
 	(void)base;
@@ -356,6 +369,7 @@ const struct sonde_kernel_ops sonde_kernel_modules = {
 	.capacity = own_capacity,
 	.counts = own_counts,
 	.missed = own_missed,
+	.missed_returns = own_missed_returns,
 	.clock_error_ns = own_clock_error_ns,
 	.close = own_close,
 };

@@ -69,8 +69,7 @@ static bool is_in_order(const struct own_stream *stream,
 		return false;
 	if (!stream->has_seq)
 		return true;
-	return stream->is_overwriting ? chunk->seq > stream->seq :
-					chunk->seq == stream->seq + 1;
+	return chunk->seq > stream->seq;
 }
 
 static bool is_sound(const struct own_stream *stream,
@@ -119,6 +118,7 @@ void own_stream_counts(struct own_stream *stream,
 		 * room, either. */
 		.lost_full = counts.lost_full + counts.lost_busy,
 		.lost_size = counts.lost_size,
+		.lost_damaged = counts.lost_damaged + counts.damaged,
 		.overwritten =
 			stream->is_overwriting ? get_overwritten(stream) : 0,
 	};

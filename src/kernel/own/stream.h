@@ -10,8 +10,8 @@
  *
  *  1. a piece lies within one sub-buffer of the mapping, and is not empty
  *     unless it ends its sub-buffer;
- *  2. a first piece follows a closed one (or none), of a higher number: in
- *     discard mode, the next one;
+ *  2. a first piece follows a closed one (or none), of a higher number (what
+ *     was overwritten or damaged is left out);
  *  3. a later piece has its sub-buffer's number and time, and begins where the
  *     one before ended;
  *  4. it has no more events than records of the smallest size fit into it;

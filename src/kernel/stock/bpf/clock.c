@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "kernel/stock/bpf/clock.h"
 
-#include <time.h>
+#include "base/time.h"
 
-#define TRIES    32
-#define NS_PER_S 1000000000ull
-#define RATE_NS  NS_PER_S /* the rate is that over this time, or less */
+#define TRIES   32
+#define RATE_NS SONDE_NS_PER_S /* the rate is that over this time, or less */
 /* Off by more than this many counts, no rate explains it: the machine slept,
  * and one of the clocks with it. */
 #define LEAP (UINT64_C(1) << 22)
@@ -18,15 +17,12 @@ void sonde_pair_measure(uint64_t (*now)(void), struct sonde_pair *ret_pair)
 
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = now();
-		struct timespec ts;
-		uint64_t width;
+		uint64_t ns = sonde_monotonic_ns();
+		uint64_t width = now() - before;
 
-		/* It fails for no clock that exists. */
-		(void)clock_gettime(CLOCK_MONOTONIC, &ts);
-		width = now() - before;
 		if (width >= best.width)
 			continue;
-		best.ns = (uint64_t)ts.tv_sec * NS_PER_S + (uint64_t)ts.tv_nsec;
+		best.ns = ns;
 		best.counter = before + width / 2;
 		best.width = width;
 	}

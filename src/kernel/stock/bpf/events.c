@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/port.h"
 #include "event/build.h"
 #include "kernel/condition.h"
@@ -35,15 +36,8 @@ int bpf_events_add(struct bpf_source *source, const char *group,
 
 	if (source->nr_events + SONDE_KERNEL_FIRST_ID >= SONDE_LARGE_ESCAPE)
 		return -E2BIG;
-	if (source->nr_events == source->room_events) {
-		uint32_t room = source->room_events * 2 + 64;
-		void *more = realloc(source->events, room * sizeof(*event));
-
-		if (!more)
-			return -ENOMEM;
-		source->events = more;
-		source->room_events = room;
-	}
+	if (SONDE_GROW(source->events, source->nr_events, source->room_events))
+		return -ENOMEM;
 	event = &source->events[source->nr_events];
 	*event = (struct bpf_event){ .group = group, .name = name };
 	event->desc = malloc(desc->size);

@@ -20,8 +20,10 @@
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "kernel/able_parts.h"
+#include "sys/textfile.h"
 
 /* ---- what this kernel and user can do ---- */
 
@@ -44,19 +46,6 @@ static int check_caps(struct sonde_kernel_error *error)
 	return refused(error, -EPERM);
 }
 
-/* MAJOR * 1000 + MINOR; 0 if it can't be told. */
-static uint32_t release(void)
-{
-	struct utsname name;
-	unsigned int major;
-	unsigned int minor;
-
-	/* NOLINTNEXTLINE(cert-err34-c): the kernel wrote it */
-	if (uname(&name) || sscanf(name.release, "%u.%u", &major, &minor) != 2)
-		return 0;
-	return major * 1000 + minor;
-}
-
 /*
  * From 6.19 or 7.0 on, the programs of tracepoints may be preempted where
  * the kernel is real-time, and those of system calls everywhere: their rings
@@ -69,7 +58,7 @@ static uint32_t release(void)
 
 int bpf_object_able(struct bpf_source *source, struct sonde_kernel_error *error)
 {
-	uint32_t have = release();
+	uint32_t have = sonde_able_release();
 	int rc = check_caps(error);
 
 	if (rc)
@@ -106,14 +95,10 @@ note(enum libbpf_print_level level, const char *format, va_list args)
 
 static bool is_locked_down(void)
 {
-	char line[80] = "";
-	FILE *file = fopen("/sys/kernel/security/lockdown", "re");
+	char line[80];
 
-	if (!file)
-		return false;
-	if (!fgets(line, sizeof(line), file))
-		line[0] = '\0';
-	(void)fclose(file); /* was only read */
+	(void)sonde_textfile_read(line, sizeof(line),
+				  "/sys/kernel/security/lockdown");
 	return strstr(line, "[confidentiality]") != NULL;
 }
 
@@ -159,7 +144,8 @@ static bool keeps(const struct bpf_source *source, const char *name)
 
 	if (!strcmp(name, "sched_switch"))
 		return is_tree || source->consts[SONDE_BPF_HAS_CURRENT];
-	if (!strcmp(name, "sched_process_exec"))
+	if (!strcmp(name, "sched_process_exec") ||
+	    !strcmp(name, "sched_process_exit"))
 		return source->consts[SONDE_BPF_HAS_CURRENT];
 	return is_tree && (!strcmp(name, "sched_process_fork") ||
 			   !strcmp(name, "sched_process_free"));
@@ -168,8 +154,12 @@ static bool keeps(const struct bpf_source *source, const char *name)
 /* Which template it is, or -1. */
 static int any_of(const char *name)
 {
-	return strncmp(name, "any_", 4) != 0 ? -1 :
-					       (int)strtol(name + 4, NULL, 10);
+	uint64_t number;
+
+	return !strncmp(name, "any_",
+			4) && sonde_number_parse(name + 4, INT32_MAX, &number) ?
+		       (int)number :
+		       -1;
 }
 
 static bool is_needed(const struct bpf_source *source, const char *name)
@@ -253,8 +243,7 @@ static int set_programs(struct bpf_source *source)
 
 static bool has_all_maps(struct bpf_source *source)
 {
-	static const char *const names[] = { "data",        "cpus",
-					     "tracked",     ".data.seeds",
+	static const char *const names[] = { "data", "cpus", "tracked",
 					     ".data.plans", ".data.clocks" };
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)
@@ -300,13 +289,24 @@ static void set_constants(struct bpf_source *source)
 /* ---- what some kernels lack ---- */
 
 /* Where the count lies in `pcpu_hot`, of 6.2 to 6.14. */
-#define COUNT_OFFSET 8u
+#define COUNT_OFFSET 8
 
-/* The id, or 0. A kernel without CONFIG_KALLSYMS_ALL knows the types of its
- * variables, but not where they are, and says so only when they are loaded. */
-static uint32_t find_variable(const char *name)
+/* Whether the kernel takes these instructions. */
+static bool is_loadable(const struct bpf_insn *program, size_t nr)
 {
-	const int id = sonde_able_btf_find(BTF_KIND_VAR, name);
+	int fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL",
+			       program, nr, NULL);
+
+	if (fd < 0)
+		return false;
+	(void)close(fd); /* drops it */
+	return true;
+}
+
+/* A kernel without CONFIG_KALLSYMS_ALL knows the types of its variables, but not
+ * where they are, and says so only when they are loaded. */
+static bool has_variable(int id)
+{
 	const struct bpf_insn program[] = {
 		{ BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_BTF_ID, 0,
 		  id },
@@ -314,49 +314,118 @@ static uint32_t find_variable(const char *name)
 		{ BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0 },
 		{ BPF_JMP | BPF_EXIT, 0, 0, 0, 0 },
 	};
-	int fd;
 
-	if (id <= 0)
-		return 0;
-	fd = bpf_prog_load(BPF_PROG_TYPE_RAW_TRACEPOINT, NULL, "GPL", program,
-			   SONDE_ARRAY_SIZE(program), NULL);
-	if (fd < 0)
-		return 0;
-	(void)close(fd); /* drops it */
-	return (uint32_t)id;
+	return id > 0 && is_loadable(program, SONDE_ARRAY_SIZE(program));
 }
 
-static uint32_t find_function(const char *name)
+/* For tasks, with what they have. */
+static bool has_cast(int function, int task)
 {
-	int id = sonde_able_btf_find(BTF_KIND_FUNC, name);
+	const struct bpf_insn program[] = {
+		{ BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_task_btf },
+		{ BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_0, 0, 0 },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0, task },
+		{ BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, function },
+		{ BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_0, BPF_REG_0, 0, 0 },
+		{ BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0 },
+		{ BPF_JMP | BPF_EXIT, 0, 0, 0, 0 },
+	};
 
-	return id > 0 ? (uint32_t)id : 0;
+	return function > 0 && task > 0 &&
+	       is_loadable(program, SONDE_ARRAY_SIZE(program));
 }
+
+enum type {
+	TYPE_PREEMPT_DISABLE,
+	TYPE_PREEMPT_ENABLE,
+	TYPE_PREEMPT_COUNT,
+	TYPE_PCPU_HOT,
+	TYPE_RUN_QUEUES,
+	TYPE_RDONLY_CAST,
+	TYPE_TASK,
+	NR_TYPES,
+};
+
+#define FUNCTION(of)                                \
+	{                                           \
+		.kind = BTF_KIND_FUNC, .name = (of) \
+	}
+#define VARIABLE(of)                               \
+	{                                          \
+		.kind = BTF_KIND_VAR, .name = (of) \
+	}
+
+#if defined(__x86_64__)
+/* What has the count in it has had several names. */
+static void find_count(struct bpf_source *source,
+		       const struct sonde_btf_wanted *types, uint32_t *ids)
+{
+	static const struct {
+		enum type type;
+		int32_t offset;
+	} counts[] = { { TYPE_PREEMPT_COUNT, 0 },
+		       { TYPE_PCPU_HOT, COUNT_OFFSET } };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(counts); i++) {
+		const struct sonde_btf_wanted *type = &types[counts[i].type];
+		int32_t distance = 0;
+		uint32_t by = SONDE_BPF_COUNT_UNKNOWN;
+
+		if (has_variable(type->id)) {
+			ids[SONDE_BPF_PREEMPT_COUNT] = (uint32_t)type->id;
+			by = SONDE_BPF_COUNT_BY_NAME;
+		} else if (sonde_able_btf_distance(&types[TYPE_RUN_QUEUES],
+						   type, &distance)) {
+			by = SONDE_BPF_COUNT_BY_QUEUE;
+		}
+		if (!by)
+			continue;
+		source->consts[SONDE_BPF_COUNT_BY] = by;
+		source->consts[SONDE_BPF_COUNT_OFFSET] =
+			(uint32_t)(counts[i].offset + distance);
+		return;
+	}
+}
+#else
+/* There, it is the task's. */
+static void find_count(struct bpf_source *source,
+		       const struct sonde_btf_wanted *types, uint32_t *ids)
+{
+	(void)source;
+	(void)types;
+	(void)ids;
+}
+#endif
 
 /* The ids of what the programs need of it; 0: not there. */
 static void find_ids(struct bpf_source *source, uint32_t *ids)
 {
-	uint32_t *count = &ids[SONDE_BPF_PREEMPT_COUNT];
+	struct sonde_btf_wanted types[NR_TYPES] = {
+		[TYPE_PREEMPT_DISABLE] = FUNCTION("bpf_preempt_disable"),
+		[TYPE_PREEMPT_ENABLE] = FUNCTION("bpf_preempt_enable"),
+		[TYPE_PREEMPT_COUNT] = VARIABLE("__preempt_count"),
+		[TYPE_PCPU_HOT] = VARIABLE("pcpu_hot"),
+		[TYPE_RUN_QUEUES] = VARIABLE("runqueues"),
+		[TYPE_RDONLY_CAST] = FUNCTION("bpf_rdonly_cast"),
+		[TYPE_TASK] = { .kind = BTF_KIND_STRUCT,
+				.name = "task_struct" },
+	};
 
-	if (source->consts[SONDE_BPF_MUST_GUARD]) {
-		ids[SONDE_BPF_PREEMPT_DISABLE] =
-			find_function("bpf_preempt_disable");
-		ids[SONDE_BPF_PREEMPT_ENABLE] =
-			find_function("bpf_preempt_enable");
-	}
-	*count = 0;
-#if defined(__x86_64__)
-	if (!source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_WAKING] &&
-	    !source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_WAKEUP] &&
-	    !source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_WAKEUP_NEW])
+	if (sonde_able_btf_find(types, NR_TYPES))
 		return;
-	*count = find_variable("__preempt_count");
-	if (!*count) {
-		*count = find_variable("pcpu_hot");
-		source->consts[SONDE_BPF_COUNT_OFFSET] = COUNT_OFFSET;
+	ids[SONDE_BPF_PREEMPT_DISABLE] =
+		(uint32_t)types[TYPE_PREEMPT_DISABLE].id;
+	ids[SONDE_BPF_PREEMPT_ENABLE] = (uint32_t)types[TYPE_PREEMPT_ENABLE].id;
+	if (source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_WAKING] ||
+	    source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_WAKEUP] ||
+	    source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_WAKEUP_NEW])
+		find_count(source, types, ids);
+	if (has_cast(types[TYPE_RDONLY_CAST].id, types[TYPE_TASK].id)) {
+		ids[SONDE_BPF_RDONLY_CAST] =
+			(uint32_t)types[TYPE_RDONLY_CAST].id;
+		source->consts[SONDE_BPF_TASK_TYPE] =
+			(uint32_t)types[TYPE_TASK].id;
 	}
-	source->consts[SONDE_BPF_HAS_COUNT] = *count != 0;
-#endif
 }
 
 /* What is loaded or called by a mark, by its id instead. What has none can't

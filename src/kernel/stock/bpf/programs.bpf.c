@@ -65,18 +65,21 @@ char sonde_license[] SEC("license") = "Dual MIT/GPL";
 		RECORD(event, cpu_, READ(cpu_->tid), (max), fill, (ctx)); \
 	} while (0)
 
-/* What happens to a task: recorded if that or the one who runs is. */
-#define RECORD_TASK(event, task, max, fill, ctx)                          \
+/* What happens to a task: recorded if `is_theirs` or the one who runs is. */
+#define RECORD_OF(event, is_theirs, max, fill, ctx)                       \
 	do {                                                              \
 		struct sonde_bpf_cpu *cpu_ = this_cpu();                  \
                                                                           \
 		if (!cpu_)                                                \
 			break;                                            \
 		know(cpu_);                                               \
-		if (!is_ours(cpu_) && !is_tracked(task))                  \
+		if (!is_ours(cpu_) && !(is_theirs))                       \
 			break;                                            \
 		RECORD(event, cpu_, READ(cpu_->tid), (max), fill, (ctx)); \
 	} while (0)
+
+#define RECORD_TASK(event, task, max, fill, ctx) \
+	RECORD_OF(event, is_tracked(task), max, fill, ctx)
 
 INLINE void put_comm(uint8_t *to, struct task_struct *task)
 {
@@ -143,11 +146,22 @@ INLINE uint32_t fill_switch(uint8_t *to, uint64_t *ctx)
 INLINE bool keep_tree(struct sonde_bpf_cpu *cpu, struct task_struct *prev,
 		      struct task_struct *next)
 {
-	bool was = READ(cpu->task) == (uint64_t)prev ? READ(cpu->tracked) :
-						       is_tracked(prev);
+	bool was = is_known(cpu, prev) ? READ(cpu->tracked) : is_tracked(prev);
 
 	learn(cpu, next);
 	return was || READ(cpu->tracked);
+}
+
+/* Whether the switch is away from whom the one before was to. */
+INLINE void follow(struct sonde_bpf_cpu *cpu, struct task_struct *prev,
+		   struct task_struct *next)
+{
+	uint64_t known = READ(cpu->next);
+
+	if (unlikely(known && known != 1 + (uint64_t)(uint32_t)prev->pid) &&
+	    READ(cpu->on))
+		WRITE(cpu->unseen, READ(cpu->unseen) + 1);
+	WRITE(cpu->next, 1 + (uint64_t)(uint32_t)next->pid);
 }
 
 SEC("tp_btf/sched_switch")
@@ -164,6 +178,8 @@ int sched_switch(uint64_t *ctx)
 		return 0;
 	if (!CONST(IS_TREE) && CONST(HAS_CURRENT))
 		learn(cpu, next);
+	if (!CONST(IS_TREE))
+		follow(cpu, prev, next);
 	if (CONST(ID + SONDE_BPF_SCHED_SWITCH))
 		RECORD(SONDE_BPF_SCHED_SWITCH, cpu, (uint32_t)prev->pid, 56,
 		       fill_switch, ctx);
@@ -182,35 +198,76 @@ INLINE uint32_t fill_task(uint8_t *to, uint64_t *ctx)
 #define COUNT_INTERRUPTS 0x00ff0000u /* hard ones, and NMIs */
 #define COUNT_SOFTIRQ    0x00000100u /* serving one */
 
-/* How deep in interrupts this CPU is; 0 where that can't be had. */
-INLINE uint32_t preempt_count(void)
-{
 #if defined(__TARGET_ARCH_x86)
-	const void *count;
+INLINE bool count_by_name(uint32_t *count)
+{
+	const void *at;
 
-	if (!CONST(HAS_COUNT))
-		return 0;
 	__asm__("%0 = %1 ll"
-		: "=r"(count)
+		: "=r"(at)
 		: "i"(SONDE_BPF_BTF_MARK + SONDE_BPF_PREEMPT_COUNT));
-	count = bpf_this_cpu_ptr(count);
-	return *(const uint32_t *)(count + CONST(COUNT_OFFSET));
-#else
-	return bpf_get_current_task_btf()->thread_info.preempt.count;
-#endif
+	at = bpf_this_cpu_ptr(at);
+	*count = *(const uint32_t *)(at + CONST(COUNT_OFFSET));
+	return true;
 }
 
-/*
- * Who it is that wakes: 0 the thread, 1 a softirq, 2 an interrupt or NMI.
- * Real-time kernels serve softirqs in threads.
- */
-INLINE uint8_t in_interrupt(void)
+/* Who runs is in no other CPU's queue. */
+INLINE void find_count(struct sonde_bpf_cpu *cpu, struct task_struct *task)
 {
-	uint32_t count = preempt_count();
+	if (CONST(COUNT_BY) != SONDE_BPF_COUNT_BY_QUEUE ||
+	    !bpf_core_field_exists(task->se.cfs_rq))
+		return;
+	WRITE(cpu->count_at,
+	      (uint64_t)far(task)->se.cfs_rq->rq + CONST(COUNT_OFFSET));
+}
 
+/* How deep in interrupts this CPU is; false where that can't be had. */
+INLINE bool preempt_count(struct sonde_bpf_cpu *cpu, uint32_t *count)
+{
+	uint64_t at = READ(cpu->count_at);
+
+	if (CONST(COUNT_BY) == SONDE_BPF_COUNT_BY_NAME)
+		return count_by_name(count);
+	return CONST(COUNT_BY) == SONDE_BPF_COUNT_BY_QUEUE && at &&
+	       !bpf_probe_read_kernel(count, sizeof(*count), (void *)at);
+}
+#else
+INLINE void find_count(struct sonde_bpf_cpu *cpu, struct task_struct *task)
+{
+	(void)cpu;
+	(void)task;
+}
+
+INLINE bool preempt_count(struct sonde_bpf_cpu *cpu, uint32_t *count)
+{
+	(void)cpu;
+	*count = bpf_get_current_task_btf()->thread_info.preempt.count;
+	return true;
+}
+#endif
+
+/*
+ * Who it is that wakes: 0 the thread, 1 a softirq, 2 an interrupt or NMI; -1
+ * nobody knows. Real-time kernels serve softirqs in threads.
+ */
+INLINE int8_t counted_in_interrupt(struct sonde_bpf_cpu *cpu)
+{
+	uint32_t count = 0;
+
+	if (!preempt_count(cpu, &count))
+		return SONDE_BPF_IN_UNKNOWN;
 	if (count & COUNT_INTERRUPTS)
-		return 2;
-	return count & COUNT_SOFTIRQ ? 1 : 0;
+		return SONDE_BPF_IN_INTERRUPT;
+	return count & COUNT_SOFTIRQ ? SONDE_BPF_IN_SOFTIRQ :
+				       SONDE_BPF_IN_THREAD;
+}
+
+INLINE int8_t in_interrupt(void)
+{
+	struct sonde_bpf_cpu *cpu = this_cpu();
+
+	return cpu && READ(cpu->trusts_count) ? counted_in_interrupt(cpu) :
+						SONDE_BPF_IN_UNKNOWN;
 }
 
 #define WAKEUP_BYTES 29
@@ -218,7 +275,7 @@ INLINE uint8_t in_interrupt(void)
 INLINE uint32_t fill_wakeup(uint8_t *to, uint64_t *ctx)
 {
 	PUT32(to + 24, cpu_of((void *)ctx[0]));
-	to[28] = in_interrupt();
+	to[28] = (uint8_t)in_interrupt();
 	fill_task(to, ctx);
 	return WAKEUP_BYTES;
 }
@@ -278,9 +335,11 @@ SEC("tp_btf/sched_process_fork")
 int sched_process_fork(uint64_t *ctx)
 {
 	if (CONST(IS_TREE)) {
-		if (!is_tracked((void *)ctx[0]))
+		struct sonde_bpf_member *parent = member_of((void *)ctx[0]);
+
+		if (!parent)
 			return 0;
-		track((void *)ctx[1]);
+		track(parent, (void *)ctx[1]);
 	}
 	if (CONST(ID + SONDE_BPF_SCHED_PROCESS_FORK))
 		RECORD_CURRENT(SONDE_BPF_SCHED_PROCESS_FORK, 48, fill_fork,
@@ -311,8 +370,10 @@ int sched_process_exec(uint64_t *ctx)
 	struct sonde_bpf_cpu *cpu = this_cpu();
 
 	/* A thread that calls exec gets the tid of its process. */
-	if (cpu)
+	if (cpu) {
 		learn(cpu, (void *)ctx[0]);
+		WRITE(cpu->next, 1 + (uint64_t)READ(cpu->tid));
+	}
 	if (CONST(ID + SONDE_BPF_SCHED_PROCESS_EXEC))
 		RECORD_CURRENT(SONDE_BPF_SCHED_PROCESS_EXEC, 8 + EXEC_NAME,
 			       fill_exec, ctx);
@@ -322,18 +383,24 @@ int sched_process_exec(uint64_t *ctx)
 SEC("tp_btf/sched_process_exit")
 int sched_process_exit(uint64_t *ctx)
 {
-	RECORD_CURRENT(SONDE_BPF_SCHED_PROCESS_EXIT, 24, fill_task, ctx);
+	struct sonde_bpf_cpu *cpu = this_cpu();
+
+	if (cpu)
+		forget(cpu);
+	if (CONST(ID + SONDE_BPF_SCHED_PROCESS_EXIT))
+		RECORD_CURRENT(SONDE_BPF_SCHED_PROCESS_EXIT, 24, fill_task,
+			       ctx);
 	return 0;
 }
 
 SEC("tp_btf/sched_process_free")
 int sched_process_free(uint64_t *ctx)
 {
+	bool was = CONST(IS_TREE) && untrack((void *)ctx[0]);
+
 	if (CONST(ID + SONDE_BPF_SCHED_PROCESS_FREE))
-		RECORD_TASK(SONDE_BPF_SCHED_PROCESS_FREE, (void *)ctx[0], 24,
-			    fill_task, ctx);
-	if (CONST(IS_TREE))
-		untrack((void *)ctx[0]);
+		RECORD_OF(SONDE_BPF_SCHED_PROCESS_FREE, was, 24, fill_task,
+			  ctx);
 	return 0;
 }
 
@@ -689,5 +756,7 @@ int mark(void *ctx)
 	if (!cpu)
 		return 0;
 	learn(cpu, task);
+	find_count(cpu, task);
+	WRITE(cpu->marked_in, counted_in_interrupt(cpu));
 	return 0;
 }

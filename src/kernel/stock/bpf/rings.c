@@ -20,6 +20,8 @@
 #include <bpf/libbpf.h>
 
 #include "base/port.h"
+#include "sys/cpus.h"
+#include "sys/textfile.h"
 
 #define ONLINE_FILE "/sys/devices/system/cpu/online"
 /* A program takes microseconds; one whose CPU's hypervisor lets it stand
@@ -28,49 +30,23 @@
 
 /* ---- which CPUs ---- */
 
-/* "0-3,5": marks them; false if it isn't such a list. */
-static bool parse_cpus(const char *text, bool *online, uint32_t nr_cpus)
-{
-	while (*text && *text != '\n') {
-		char *end;
-		unsigned long first = strtoul(text, &end, 10);
-		unsigned long last = first;
-
-		if (end == text)
-			return false;
-		if (*end == '-') {
-			text = end + 1;
-			last = strtoul(text, &end, 10);
-			if (end == text)
-				return false;
-		}
-		for (unsigned long i = first; i <= last && i < nr_cpus; i++)
-			online[i] = true;
-		text = *end == ',' ? end + 1 : end;
-		if (*end && *end != ',' && *end != '\n')
-			return false;
-	}
-	return true;
-}
-
 static uint32_t find_online(bool *online, uint32_t nr_cpus)
 {
-	char text[4096] = "";
-	FILE *file = fopen(ONLINE_FILE, "re");
+	char text[4096];
+	const char *at = text;
 	uint32_t nr = 0;
+	uint32_t first;
+	uint32_t last;
 
-	if (file && !fgets(text, sizeof(text), file))
-		text[0] = '\0';
-	if (file)
-		(void)fclose(file); /* was only read */
-	if (!parse_cpus(text, online, nr_cpus))
-		memset(online, 0, nr_cpus * sizeof(*online));
-	for (uint32_t i = 0; i < nr_cpus; i++)
-		nr += online[i];
+	(void)sonde_textfile_read(text, sizeof(text), ONLINE_FILE);
+	while (sonde_cpus_take(&at, &first, &last))
+		for (uint32_t i = first; i <= last && i < nr_cpus; i++, nr++)
+			online[i] = true;
+	if (nr && (!*at || *at == '\n'))
+		return nr;
 	/* Without /sys, all that may be are taken to be there. */
-	if (!nr)
-		memset(online, 1, nr_cpus * sizeof(*online));
-	return nr ? nr : nr_cpus;
+	memset(online, 1, nr_cpus * sizeof(*online));
+	return nr_cpus;
 }
 
 int bpf_rings_plan(struct bpf_source *source, struct sonde_kernel_error *error)

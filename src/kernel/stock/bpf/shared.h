@@ -13,8 +13,8 @@
  *		there is no room
  *	clocks	one struct sonde_bpf_clock, mapped (global data)
  *	plans	one struct sonde_bpf_plans, mapped (global data)
- *	tracked	hash by task, of those in the tree (scope TREE only)
- *	seeds	one counter (global data): tids in `tracked`, see tree.bpf.h
+ *	tracked	hash by process, of those in the tree (scope TREE only): struct
+ *		sonde_bpf_member
  *
  * Rings: each CPU has one for each level of nesting. The program that runs in
  * a thread's context writes to ring 0; one that interrupts it there to ring 1,
@@ -57,15 +57,38 @@ struct sonde_bpf_cpu {
 	uint32_t on;   /* record; set by the recorder */
 	/* Of the task at `task`, which may run (tree.bpf.h). */
 	uint32_t tracked; /* scope TREE: it is in the tree */
-	uint32_t reserved0;
+	/* What `mark` found in_interrupt to be; programs believe it only if the
+	 * recorder has seen that it is right. */
+	int8_t marked_in;
+	uint8_t trusts_count;
+	uint16_t reserved0;
 	uint32_t tid;
 	uint32_t tgid;
 	uint64_t task; /* its address */
 	uint64_t regs; /* where its registers lie at its system calls; 0: it
 			  has made none since it was switched to */
 	uint64_t lost_deep;  /* events: nested too deeply */
-	uint64_t lost_track; /* scope TREE: tasks that found no room */
-	uint64_t reserved1[57];
+	uint64_t lost_track; /* scope TREE: processes that found no room */
+	uint64_t unseen;     /* switches that the one before doesn't lead to */
+	uint64_t next;       /* 1 + the tid that was switched to; 0: none yet */
+	uint64_t count_at;   /* COUNT_BY_QUEUE: its address, by `mark` */
+	uint64_t reserved1[54];
+};
+
+/* What a program is called in. */
+enum sonde_bpf_in {
+	SONDE_BPF_IN_UNKNOWN = -1,
+	SONDE_BPF_IN_THREAD,
+	SONDE_BPF_IN_SOFTIRQ,
+	SONDE_BPF_IN_INTERRUPT, /* or an NMI */
+};
+
+/* A process of the tree. */
+struct sonde_bpf_member {
+	uint64_t start;  /* of its first thread; 0: not seen yet */
+	uint64_t signal; /* what its tasks share, by its address */
+	int64_t tasks;   /* whose memory is in use: the first thread, in the
+			    upper half, and the others */
 };
 
 /*
@@ -152,12 +175,23 @@ enum sonde_bpf_const {
 	SONDE_BPF_BUFFER_BYTES,
 	SONDE_BPF_TEXT_BYTES, /* of all strings and buffers of a record */
 	SONDE_BPF_NR_CONDS,
-	SONDE_BPF_HAS_COUNT,    /* PREEMPT_COUNT can be loaded */
-	SONDE_BPF_COUNT_OFFSET, /* in what that is */
+	SONDE_BPF_COUNT_BY,     /* enum sonde_bpf_count */
+	SONDE_BPF_COUNT_OFFSET, /* from what that says */
+	SONDE_BPF_TASK_TYPE,    /* its id for RDONLY_CAST; 0: not there */
 	SONDE_BPF_SPARE,        /* data's index of the first one never read */
 	SONDE_BPF_ID,           /* by event; 0: not selected */
 	SONDE_BPF_COND = SONDE_BPF_ID + SONDE_BPF_NR_EVENTS, /* as in a plan */
 	SONDE_BPF_NR_CONSTS = SONDE_BPF_COND + SONDE_BPF_NR_EVENTS,
+};
+
+/* How programs get at the CPU's count of what it is interrupted by, which is a
+ * variable of each CPU. On arm64 it is the task's, and always known. */
+enum sonde_bpf_count {
+	SONDE_BPF_COUNT_UNKNOWN,
+	SONDE_BPF_COUNT_BY_NAME, /* PREEMPT_COUNT can be loaded */
+	/* The kernel doesn't say where its variables are, but a task knows its
+	 * CPU's run queue, which is another one. */
+	SONDE_BPF_COUNT_BY_QUEUE,
 };
 
 #define SONDE_BPF_CONST_MARK 0x534e4300
@@ -172,6 +206,7 @@ enum sonde_bpf_btf {
 	SONDE_BPF_PREEMPT_DISABLE,
 	SONDE_BPF_PREEMPT_ENABLE,
 	SONDE_BPF_PREEMPT_COUNT,
+	SONDE_BPF_RDONLY_CAST,
 	SONDE_BPF_NR_BTF,
 };
 

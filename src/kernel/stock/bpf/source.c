@@ -15,6 +15,7 @@
 #include "kernel/stock/bpf/bpf.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -141,6 +142,7 @@ static int prepare(struct bpf_source *source, struct sonde_kernel_error *error)
 	}
 	source->consts[SONDE_BPF_SPARE] =
 		source->geometry.total - source->geometry.nr_spares;
+	source->base.loses_unwanted = source->has_late;
 	source->consts[SONDE_BPF_HAS_CURRENT] =
 		source->has_entries || source->has_exits ||
 		source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_SWITCH];
@@ -183,10 +185,33 @@ static int bpf_open(const struct sonde_kernel_config *config,
 	return 0;
 }
 
+/*
+ * Runs `mark` on each CPU. Whether it found itself in an interrupt where it was
+ * in one, on all other CPUs, and in none where it was called: if not, where we
+ * believe the count to be is something else.
+ */
+static bool mark_all(struct bpf_source *source)
+{
+	bool is_right = true;
+
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++) {
+		int before = sched_getcpu();
+		int rc = bpf_object_mark(source, i);
+		int expected = before == (int)i ? SONDE_BPF_IN_THREAD :
+						  SONDE_BPF_IN_INTERRUPT;
+
+		if (!rc && before == sched_getcpu() &&
+		    source->cpus[i].marked_in != expected)
+			is_right = false;
+	}
+	return is_right;
+}
+
 static int bpf_start(struct sonde_kernel_source *base, pid_t root,
 		     struct sonde_kernel_error *error)
 {
 	struct bpf_source *source = source_of(base);
+	bool trust;
 	int rc;
 
 	if (!source->consts[SONDE_BPF_IS_IDENTITY]) {
@@ -202,8 +227,9 @@ static int bpf_start(struct sonde_kernel_source *base, pid_t root,
 	}
 	/* Whoever runs this very moment does not come by a switch. A CPU that
 	 * isn't there has nobody. */
+	trust = mark_all(source);
 	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
-		(void)bpf_object_mark(source, i);
+		source->cpus[i].trusts_count = trust;
 	bpf_rings_switch(source, true);
 	source->is_started = true;
 	return 0;
@@ -351,9 +377,29 @@ static uint64_t bpf_missed(struct sonde_kernel_source *base)
 	uint64_t missed = source->missed;
 
 	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
-		missed += sonde_load_relaxed(&source->cpus[i].lost_deep) +
-			  sonde_load_relaxed(&source->cpus[i].lost_track);
+		missed += sonde_load_relaxed(&source->cpus[i].lost_deep);
 	return missed;
+}
+
+static uint64_t bpf_unfollowed(struct sonde_kernel_source *base)
+{
+	const struct bpf_source *source = source_of(base);
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
+		nr += sonde_load_relaxed(&source->cpus[i].lost_track);
+	return nr;
+}
+
+/* Not of a tree, whose switches are followed for another purpose. */
+static uint64_t bpf_unseen(struct sonde_kernel_source *base)
+{
+	const struct bpf_source *source = source_of(base);
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
+		nr += sonde_load_relaxed(&source->cpus[i].unseen);
+	return source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_SWITCH] ? nr : 0;
 }
 
 const struct sonde_kernel_ops sonde_kernel_bpf = {
@@ -373,6 +419,8 @@ const struct sonde_kernel_ops sonde_kernel_bpf = {
 	.capacity = bpf_capacity,
 	.counts = bpf_counts,
 	.missed = bpf_missed,
+	.unfollowed = bpf_unfollowed,
+	.unseen = bpf_unseen,
 	.clock_error_ns = bpf_clock_error_ns,
 	.close = bpf_close,
 };

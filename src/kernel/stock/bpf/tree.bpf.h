@@ -2,11 +2,16 @@
 /*
  * tree.bpf.h - who runs, and, in scope TREE, who of them is recorded.
  *
- * `tracked` has the tasks of the tree, by their addresses: those are not given
- * to anybody else before the task is freed, which is when it is taken out. The
- * recorder knows no addresses: it puts the first ones there by their tids,
- * which no address is as low as, and counts them in `seeds`; a tid becomes an
- * address when the task is first seen. fork adds.
+ * `tracked` has the processes of the tree. All that the kernel can tell about a
+ * process is given to another one some day, its number as well as the memory of
+ * its tasks; and that the first one is gone may not be told, since some kernels
+ * don't run programs for tasks that nobody is to see. So a process is known by
+ * its number and the time when it started, which no two have in common, and
+ * keeps both through exec and in all of its threads. An entry that is left
+ * behind is of a process that is gone: nobody matches it any more.
+ *
+ * The recorder knows no such times: it puts the first process there with 0,
+ * which becomes the process's time when that is first seen. fork adds.
  *
  * What is known of the one who runs is kept in the CPU's control block, for to
  * find it out takes the call of a helper (20 ns on CPUs whose returns are never
@@ -17,7 +22,11 @@
  *	system calls	go by where the registers are, which is at the end of
  *			the running task's stack: if a call had them there since
  *			the last switch, it was this task's
- *	all else	asks who runs, and compares
+ *	all else	asks who runs, and compares, with the tid: the task's
+ *			memory may be another's by now
+ *
+ * The stack that registers lie on may become another's, too: a task that ends
+ * takes its own off (forget()).
  */
 #ifndef STOCK_BPF_TREE_BPF_H
 #define STOCK_BPF_TREE_BPF_H
@@ -28,56 +37,112 @@
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1); /* set before load */
-	__type(key, uint64_t);
-	__type(value, uint32_t);
+	__type(key, uint32_t);
+	__type(value, struct sonde_bpf_member);
 } tracked SEC(".maps");
 
-uint64_t seeds SEC(".data.seeds");
+/* Of what counts a process's tasks: others may not be told of. */
+#define FIRST_THREAD (INT64_C(1) << 32)
 
-/* A tid that was put there becomes the task's address. */
-static __attribute__((noinline)) bool adopt(uint64_t task, uint64_t tid)
+INLINE struct sonde_bpf_member *find_member(struct task_struct *task)
 {
-	uint32_t one = 1;
+	uint32_t key = (uint32_t)task->tgid;
 
-	if (!bpf_map_lookup_elem(&tracked, &tid))
-		return false;
-	if (bpf_map_update_elem(&tracked, &task, &one, BPF_ANY))
-		return true; /* as a tid, then */
-	if (!bpf_map_delete_elem(&tracked, &tid))
-		__sync_fetch_and_add(&seeds, -1);
-	return true;
+	return bpf_map_lookup_elem(&tracked, &key);
+}
+
+/*
+ * The task, to follow its pointers. For each way to a pointer's load through one
+ * that it trusts, the verifier looks three times through the names of all the
+ * kernel's types (6.4 and later): a third of a recording's start. One that is
+ * cast (6.2) it doesn't trust. Not a call: the kernel makes it a move.
+ */
+INLINE struct task_struct *far(struct task_struct *task)
+{
+	if (!CONST(TASK_TYPE))
+		return task;
+	return ((struct task_struct * (*)(const void *, uint64_t))(
+		SONDE_BPF_BTF_MARK + SONDE_BPF_RDONLY_CAST))(task,
+							     CONST(TASK_TYPE));
+}
+
+INLINE uint64_t signal_of(struct task_struct *task)
+{
+	return (uint64_t)far(task)->signal;
+}
+
+INLINE void adopt(struct sonde_bpf_member *member, struct task_struct *task)
+{
+	WRITE(member->signal, signal_of(task));
+	WRITE(member->tasks,
+	      FIRST_THREAD + (uint64_t)far(task)->signal->nr_threads - 1);
+	(void)__sync_val_compare_and_swap(&member->start, 0,
+					  far(task)->group_leader->start_time);
+}
+
+/* The entry of the task's process, or NULL. */
+INLINE struct sonde_bpf_member *member_of(struct task_struct *task)
+{
+	struct sonde_bpf_member *member;
+
+	if (!task->pid)
+		return NULL;
+	member = find_member(task);
+	if (likely(!member))
+		return NULL;
+	if (unlikely(!READ(member->start)))
+		adopt(member, task);
+	if (READ(member->start) != far(task)->group_leader->start_time)
+		return NULL;
+	return member;
 }
 
 INLINE bool is_tracked(struct task_struct *task)
 {
-	uint64_t key = (uint64_t)task;
-
-	if (!task->pid)
-		return false;
-	if (bpf_map_lookup_elem(&tracked, &key))
-		return true;
-	return READ(seeds) && adopt(key, (uint32_t)task->pid);
+	return member_of(task) != NULL;
 }
 
-INLINE void track(struct task_struct *task)
+/*
+ * A new task of a member's. What is there of a process whose number a new one
+ * got is overwritten.
+ */
+INLINE void track(struct sonde_bpf_member *parent, struct task_struct *task)
 {
-	uint64_t key = (uint64_t)task;
-	uint32_t one = 1;
+	uint32_t key = (uint32_t)task->tgid;
+	struct sonde_bpf_member member = {
+		.start = task->start_time,
+		.signal = signal_of(task),
+		.tasks = FIRST_THREAD,
+	};
 	struct sonde_bpf_cpu *cpu;
 
-	if (!bpf_map_update_elem(&tracked, &key, &one, BPF_ANY))
+	if (task->pid != task->tgid) {
+		__sync_fetch_and_add(&parent->tasks, 1);
+		return;
+	}
+	if (!bpf_map_update_elem(&tracked, &key, &member, BPF_ANY))
 		return;
 	cpu = this_cpu();
 	if (cpu)
 		__sync_fetch_and_add(&cpu->lost_track, 1);
 }
 
-INLINE void untrack(struct task_struct *task)
+/*
+ * A task's memory is given back: whether it was a member's. The process is
+ * taken out with the last of its tasks, which needn't be the first thread; that
+ * may be gone, so what all of them share tells the process here.
+ */
+INLINE bool untrack(struct task_struct *task)
 {
-	uint64_t key = (uint64_t)task;
+	struct sonde_bpf_member *member = find_member(task);
+	uint32_t key = (uint32_t)task->tgid;
+	int64_t weight = task->pid == task->tgid ? FIRST_THREAD : 1;
 
-	/* Most that end are not there. */
-	(void)bpf_map_delete_elem(&tracked, &key);
+	if (!member || READ(member->signal) != signal_of(task))
+		return false;
+	if (__sync_fetch_and_add(&member->tasks, -weight) <= weight)
+		(void)bpf_map_delete_elem(&tracked, &key); /* it is there */
+	return true;
 }
 
 /* The task runs on this CPU, or has got another tid. */
@@ -91,12 +156,25 @@ INLINE void learn(struct sonde_bpf_cpu *cpu, struct task_struct *task)
 		WRITE(cpu->tracked, is_tracked(task));
 }
 
+/* Whether it is the task that was learned. */
+INLINE bool is_known(struct sonde_bpf_cpu *cpu, struct task_struct *task)
+{
+	return READ(cpu->task) == (uint64_t)task &&
+	       READ(cpu->tid) == (uint32_t)task->pid;
+}
+
+/* It makes no system calls any more. */
+INLINE void forget(struct sonde_bpf_cpu *cpu)
+{
+	WRITE(cpu->regs, 0);
+}
+
 /* To be called before the following. */
 INLINE void know(struct sonde_bpf_cpu *cpu)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
-	if (!CONST(HAS_CURRENT) || READ(cpu->task) != (uint64_t)task)
+	if (!CONST(HAS_CURRENT) || !is_known(cpu, task))
 		learn(cpu, task);
 }
 

@@ -24,7 +24,24 @@ struct thread_info {
 	uint32_t cpu;
 };
 
+struct signal_struct {
+	int nr_threads;
+};
+
+struct rq {
+	unsigned int nr_running;
+};
+
+struct cfs_rq {
+	struct rq *rq;
+};
+
+struct sched_entity {
+	struct cfs_rq *cfs_rq;
+};
+
 struct task_struct {
+	struct sched_entity se;
 	struct thread_info thread_info;
 	int pid;
 	int tgid;
@@ -32,6 +49,9 @@ struct task_struct {
 	unsigned int cpu; /* where thread_info has none */
 	int exit_state;
 	char comm[16];
+	uint64_t start_time;
+	struct task_struct *group_leader;
+	struct signal_struct *signal;
 };
 
 struct linux_binprm {

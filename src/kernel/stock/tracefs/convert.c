@@ -52,6 +52,26 @@ static uint64_t session_time(const struct sonde_convert *convert,
 			       record->ts;
 }
 
+/* Of a switch's payload. */
+#define SWITCH_PREV_TID 16u
+#define SWITCH_NEXT_TID 48u
+#define SWITCH_SIZE     56u
+
+/* Whether the switch is away from whom the one before was to. */
+static void follow(struct sonde_convert_out *out, const uint8_t *payload,
+		   size_t size)
+{
+	uint32_t prev;
+	uint32_t next;
+
+	if (size != SWITCH_SIZE)
+		return;
+	memcpy(&prev, payload + SWITCH_PREV_TID, sizeof(prev));
+	memcpy(&next, payload + SWITCH_NEXT_TID, sizeof(next));
+	out->unseen += out->next && out->next != UINT64_C(1) + prev;
+	out->next = UINT64_C(1) + next;
+}
+
 /* There is room for it. -EPROTO if it is shorter than its format says. */
 static int put(const struct sonde_convert_event *event, uint64_t ts,
 	       uint32_t tid, const struct sonde_page_record *record,
@@ -75,6 +95,8 @@ static int put(const struct sonde_convert_event *event, uint64_t ts,
 		out->packer = before;
 		return end ? 0 : -EPROTO;
 	}
+	if (event->is_switch)
+		follow(out, payload, (size_t)(end - payload));
 	out->packer.at = end;
 	out->ts_last = out->packer.last;
 	return 0;

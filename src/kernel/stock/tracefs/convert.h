@@ -46,6 +46,7 @@ struct sonde_convert_event {
 	const struct sonde_condition *condition; /* to be tested; or NULL */
 	uint16_t id;                             /* in the trace */
 	bool is_for_all;  /* recorded even if it is about ourselves */
+	bool is_switch;   /* a switch of threads, and all are recorded */
 	uint8_t file;     /* enum sonde_convert_file */
 	uint16_t file_at; /* in the kernel's record, within plan->need */
 };
@@ -66,6 +67,8 @@ struct sonde_convert_out {
 	uint64_t ts_last;  /* of the last record ever */
 	uint64_t seen;     /* records, wanted or not */
 	uint64_t too_large;
+	uint64_t unseen; /* switches that the one before doesn't lead to */
+	uint64_t next;   /* 1 + the tid that was switched to; 0: unknown */
 	uint32_t cpu;
 };
 

@@ -12,35 +12,11 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "sys/textfile.h"
+
 #define MIN_CPU_KB 16u
 
 /* ---- files ---- */
-
-ssize_t sonde_tracefs_read(int dir, const char *file, char *text, size_t size)
-{
-	int fd = openat(dir, file, O_RDONLY | O_CLOEXEC);
-	size_t used = 0;
-
-	if (fd < 0)
-		return -errno;
-	while (used < size - 1) {
-		ssize_t n = read(fd, text + used, size - 1 - used);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			n = -errno;
-			close(fd);
-			return n;
-		}
-		if (!n)
-			break;
-		used += (size_t)n;
-	}
-	close(fd);
-	text[used] = '\0';
-	return (ssize_t)used;
-}
 
 int sonde_tracefs_write(int dir, const char *file, const char *text)
 {
@@ -87,11 +63,13 @@ static int open_if_tracefs(const char *path, int *ret_error)
  * here. */
 static int open_mounted(int *ret_error)
 {
-	char line[512];
-	FILE *mounts = fopen("/proc/self/mounts", "re");
+	struct sonde_lines mounts;
+	char *line;
 	int fd = -1;
 
-	while (mounts && fd < 0 && fgets(line, sizeof(line), mounts)) {
+	if (sonde_lines_open(&mounts, "/proc/self/mounts"))
+		return -1;
+	while (fd < 0 && (line = sonde_lines_next(&mounts))) {
 		char *save = NULL;
 		char *path;
 		char *type;
@@ -103,8 +81,7 @@ static int open_mounted(int *ret_error)
 		if (path && type && !strcmp(type, "tracefs"))
 			fd = open_if_tracefs(path, ret_error);
 	}
-	if (mounts)
-		(void)fclose(mounts); /* only read from */
+	sonde_lines_close(&mounts);
 	return fd;
 }
 
@@ -145,7 +122,7 @@ bool sonde_instance_has_clock(int root, const char *clock)
 	char text[512];
 	char *save = NULL;
 
-	if (sonde_tracefs_read(root, "trace_clock", text, sizeof(text)) < 0)
+	if (sonde_textfile_read_at(root, "trace_clock", text, sizeof(text)) < 0)
 		return false;
 	for (char *word = strtok_r(text, " \n[]", &save); word;
 	     word = strtok_r(NULL, " \n[]", &save))
@@ -159,7 +136,7 @@ static bool has_events_on(int dir, const char *file)
 {
 	char text[16] = "";
 
-	return sonde_tracefs_read(dir, file, text, sizeof(text)) < 1 ||
+	return sonde_textfile_read_at(dir, file, text, sizeof(text)) < 1 ||
 	       text[0] != '0';
 }
 

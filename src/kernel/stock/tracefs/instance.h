@@ -32,10 +32,6 @@
 
 #include "kernel/source.h"
 
-/* Reads what a file of a directory holds, up to size - 1 bytes, and a NUL after
- * it. Returns the number of bytes, or -errno. */
-ssize_t sonde_tracefs_read(int dir, const char *file, char *text, size_t size);
-
 /* Writes it in one piece. 0 or -errno. */
 int sonde_tracefs_write(int dir, const char *file, const char *text);
 

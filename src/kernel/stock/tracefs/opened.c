@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernel/dump/text.h"
+#include "sys/proc.h"
 
 /* The inode number of the first PID namespace: PROC_PID_INIT_INO. */
 #define FIRST_PID_NS 0xEFFFFFFCu
@@ -51,38 +51,18 @@ void sonde_opened_refresh(struct sonde_opened *opened)
 	memset(opened->processes, 0, sizeof(opened->processes));
 }
 
-/* The start of a file of /proc, and a NUL; false if there is none. */
-static bool read_text(const struct sonde_opened *opened, const char *path,
-		      char *text, size_t size)
-{
-	int fd = openat(opened->proc, path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return false;
-	n = read(fd, text, size - 1);
-	(void)close(fd); /* it was only read */
-	if (n <= 0)
-		return false;
-	text[n] = '\0';
-	return true;
-}
-
 /* 0 if it is gone. The name in the first line has no line of its own, since
  * its newlines are escaped. */
 static uint32_t read_pid(const struct sonde_opened *opened, uint32_t tid)
 {
-	static const char key[] = "\nTgid:";
 	char text[STATUS_BYTES];
 	char path[32];
-	const char *found;
-	unsigned long pid;
+	uint64_t pid = 0;
 
 	(void)snprintf(path, sizeof(path), "%u/status", tid);
-	if (!read_text(opened, path, text, sizeof(text)))
+	if (sonde_textfile_read_at(opened->proc, path, text, sizeof(text)) <= 0)
 		return 0;
-	found = strstr(text, key);
-	pid = found ? strtoul(found + sizeof(key) - 1, NULL, 10) : 0;
+	(void)sonde_proc_numbers(sonde_proc_find(text, "Tgid"), 10, &pid);
 	return pid <= INT32_MAX ? (uint32_t)pid : 0;
 }
 
@@ -141,7 +121,8 @@ size_t sonde_opened_look(struct sonde_opened *opened, uint32_t tid, int32_t fd)
 		return 0;
 	name[n] = '\0';
 	(void)snprintf(path, sizeof(path), "%u/fdinfo/%d", tid, fd);
-	if (!read_text(opened, path, text, sizeof(text)) ||
+	if (sonde_textfile_read_at(opened->proc, path, text, sizeof(text)) <=
+		    0 ||
 	    !sonde_text_fdinfo(text, &flags))
 		return 0;
 	return write_payload(opened, pid, fd, flags, name);

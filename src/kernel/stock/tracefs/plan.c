@@ -377,7 +377,7 @@ static void make_interrupt(struct maker *maker,
 	    maker->nr_fields == SONDE_FIELDS_MAX)
 		return;
 	step.from = (uint16_t)flags->offset;
-	sonde_build_int(&maker->build, "in_interrupt", 8, 0);
+	sonde_build_int(&maker->build, "in_interrupt", 8, SONDE_FIELD_SIGNED);
 	plan_step(maker->plan, step, 1);
 }
 

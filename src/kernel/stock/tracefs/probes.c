@@ -12,12 +12,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "kernel/able.h"
 #include "kernel/stock/tracefs/instance.h"
 #include "kernel/stock/tracefs/symbol.h"
+#include "kernel/wanted.h"
 
 /* Bytes of a function's name; C++ has long ones. */
 #define SYMBOL_MAX 4096u
+
+/* Calls in progress that tracefs lets a kretprobe have room for. */
+#define RETURNS_MAX 4096u
 
 /* ---- names ---- */
 
@@ -70,10 +75,14 @@ static void clean(char *text)
 	}
 }
 
-void sonde_tracefs_probes_list(struct sonde_kernel_rules *rules, pid_t owner,
+void sonde_tracefs_probes_list(const struct sonde_kernel_config *config,
+			       pid_t owner,
 			       struct sonde_tracefs_probes *ret_probes)
 {
+	struct sonde_kernel_rules *rules = config->rules;
+
 	ret_probes->nr = 0;
+	ret_probes->returns = sonde_kernel_returns(config, RETURNS_MAX);
 	(void)snprintf(ret_probes->group, sizeof(ret_probes->group), "sonde_%d",
 		       (int)owner);
 	for (uint32_t i = 0; i < rules->nr; i++) {
@@ -133,6 +142,7 @@ static int find_place(const char *path, const char *where, uint64_t *ret_offset)
 	void *bytes;
 	size_t size;
 	uint64_t offset;
+	uint64_t more;
 	int rc;
 
 	if (length >= sizeof(symbol))
@@ -146,8 +156,9 @@ static int find_place(const char *path, const char *where, uint64_t *ret_offset)
 	munmap(bytes, size);
 	if (rc)
 		return rc;
-	if (where[length])
-		offset += strtoull(where + length + 1, NULL, 0);
+	where += length;
+	if (*where++ && sonde_number_take_prefixed(&where, UINT64_MAX, &more))
+		offset += more;
 	*ret_offset = offset;
 	return 0;
 }
@@ -180,7 +191,9 @@ static int user_place(const struct sonde_probe *probe, char *out, size_t size,
 					 "blanks or colons",
 					 probe->rule->text);
 	if (!strncmp(colon + 1, "0x", 2)) {
-		offset = strtoull(colon + 1, NULL, 16);
+		offset = 0;
+		colon += 3;
+		(void)sonde_number_take(&colon, 16, UINT64_MAX, &offset);
 	} else {
 		rc = find_place(real, colon + 1, &offset);
 		if (rc == -ENOENT)
@@ -225,12 +238,16 @@ static int add_line(int root, const struct sonde_tracefs_probes *probes,
 		    const struct sonde_probe *probe, const char *place,
 		    struct sonde_kernel_error *error)
 {
+	bool is_kretprobe = probe->rule->kind == SONDE_RULE_KRETPROBE;
 	char line[PATH_MAX + 256];
+	char returns[16] = "";
 	int rc;
 
-	(void)snprintf(line, sizeof(line), "%c:%s/%s %s%s\n",
-		       is_return(probe->rule) ? 'r' : 'p', probes->group,
-		       probe->name, place,
+	if (is_kretprobe)
+		(void)snprintf(returns, sizeof(returns), "%u", probes->returns);
+	(void)snprintf(line, sizeof(line), "%c%s:%s/%s %s%s\n",
+		       is_return(probe->rule) ? 'r' : 'p', returns,
+		       probes->group, probe->name, place,
 		       is_return(probe->rule) ? " ret=$retval:s64" : "");
 	rc = sonde_tracefs_write(root, file_of(probe), line);
 	if (rc == -ENOENT && faccessat(root, file_of(probe), F_OK, 0))
@@ -241,6 +258,8 @@ static int add_line(int root, const struct sonde_tracefs_probes *probes,
 			probe->is_user ? "UPROBE" : "KPROBE");
 	if (rc == -EPERM || rc == -EACCES)
 		return not_permitted(rc, probe, error);
+	if (rc == -EILSEQ && !probe->is_user)
+		return sonde_kernel_no_instruction(error, probe->rule->text);
 	if (rc)
 		return sonde_kernel_fail(
 			error, -EINVAL, "%s: the kernel refuses it: %s%s",

@@ -32,12 +32,14 @@ struct sonde_probe {
 
 struct sonde_tracefs_probes {
 	char group[32];
+	uint32_t returns; /* of a kretprobe: sonde_kernel_returns() */
 	uint32_t nr;
 	struct sonde_probe probes[SONDE_KERNEL_RULES_MAX];
 };
 
-/* What the probes of `rules` would be called; touches nothing. */
-void sonde_tracefs_probes_list(struct sonde_kernel_rules *rules, pid_t owner,
+/* What the probes of config->rules would be called; touches nothing. */
+void sonde_tracefs_probes_list(const struct sonde_kernel_config *config,
+			       pid_t owner,
 			       struct sonde_tracefs_probes *ret_probes);
 
 /* Makes them all, or none: 0 or -errno with *error (-EINVAL if it is the

@@ -42,9 +42,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
+#include "base/time.h"
 #include "kernel/able.h"
 #include "kernel/stock/tracefs/catalog.h"
 #include "kernel/stock/tracefs/stream.h"
+#include "sys/proc.h"
+#include "sys/textfile.h"
 
 /* Of records in a packet, if the user doesn't say. */
 #define PACKET_BYTES (256u << 10)
@@ -87,15 +91,6 @@ const_tracefs_of(const struct sonde_kernel_source *source)
 
 /* ---- clocks ---- */
 
-static uint64_t raw_now(void)
-{
-	struct timespec t;
-
-	/* Can't fail: every kernel with trace instances has this clock. */
-	(void)clock_gettime(CLOCK_MONOTONIC_RAW, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* The session's clock between two readings of the other, the tightest of a few
  * tries. */
 static void take_pair(struct tracefs *tracefs)
@@ -105,9 +100,9 @@ static void take_pair(struct tracefs *tracefs)
 	uint64_t value = 0;
 
 	for (int i = 0; i < PAIR_TRIES; i++) {
-		uint64_t before = raw_now();
+		uint64_t before = sonde_time_ns(CLOCK_MONOTONIC_RAW);
 		uint64_t now = tracefs->config.now();
-		uint64_t after = raw_now();
+		uint64_t after = sonde_time_ns(CLOCK_MONOTONIC_RAW);
 
 		if (after - before < best) {
 			best = after - before;
@@ -258,17 +253,17 @@ static int read_layout(struct tracefs *tracefs,
 		       struct sonde_kernel_error *error)
 {
 	char text[4096];
-	ssize_t n =
-		sonde_tracefs_read(tracefs->instance.fd, "events/header_event",
-				   text, sizeof(text));
+	ssize_t n = sonde_textfile_read_at(tracefs->instance.fd,
+					   "events/header_event", text,
+					   sizeof(text));
 
 	if (n < 0 || !sonde_format_event_header_is_known(text, (size_t)n))
 		return sonde_kernel_fail(error, -ENODEV,
 					 "tracefs/events/header_event: records "
 					 "of this kernel are not understood");
 	/* Not tracefs' own: sub-buffers may have another size there. */
-	n = sonde_tracefs_read(tracefs->instance.fd, "events/header_page", text,
-			       sizeof(text));
+	n = sonde_textfile_read_at(tracefs->instance.fd, "events/header_page",
+				   text, sizeof(text));
 	if (n < 0 || sonde_format_parse_page(text, (size_t)n, &tracefs->layout))
 		return sonde_kernel_fail(error, -ENODEV,
 					 "tracefs/events/header_page: "
@@ -304,13 +299,10 @@ static int list_cpus(const struct sonde_instance *instance, uint32_t *cpus)
 	/* One thread reads, from a stream of its own. */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while ((entry = readdir(dir)) && nr < CPUS_MAX) {
-		char *end;
-		unsigned long cpu;
+		uint64_t cpu;
 
-		if (strncmp(entry->d_name, "cpu", 3) != 0)
-			continue;
-		cpu = strtoul(entry->d_name + 3, &end, 10);
-		if (!*end && end != entry->d_name + 3 && cpu < UINT32_MAX)
+		if (!strncmp(entry->d_name, "cpu", 3) &&
+		    sonde_number_parse(entry->d_name + 3, UINT32_MAX - 1, &cpu))
 			cpus[nr++] = (uint32_t)cpu;
 	}
 	closedir(dir);
@@ -372,12 +364,23 @@ static int fill_table(struct tracefs *tracefs)
 			.id = (uint16_t)(SONDE_KERNEL_FIRST_ID + i),
 			.is_for_all = event->is_for_all,
 		};
+		tracefs->events[i].is_switch =
+			tracefs->config.scope == SONDE_KERNEL_MACHINE &&
+			!event->rule->condition &&
+			!strcmp(event->group, "sched") &&
+			!strcmp(event->name, "sched_switch");
+		if (tracefs->events[i].condition)
+			tracefs->base.loses_unwanted = true;
 		find_file(event, &tracefs->events[i]);
 		tracefs->convert.index[event->kernel_id] = (uint16_t)(i + 1);
 	}
 	tracefs->convert.events = tracefs->events;
 	for (int i = 0; i < 2; i++)
 		tracefs->convert.self[i] = (uint32_t)tracefs->config.self[i];
+	/* We are not among the processes that a tree is of. */
+	if (tracefs->config.self[0] &&
+	    tracefs->config.scope == SONDE_KERNEL_MACHINE)
+		tracefs->base.loses_unwanted = true;
 	if (tracefs->is_converting)
 		tracefs->convert.line = &tracefs->line;
 	return 0;
@@ -390,8 +393,7 @@ static int set_up(struct tracefs *tracefs, struct sonde_kernel_error *error)
 	tracefs->root = sonde_tracefs_open(error);
 	if (tracefs->root < 0)
 		return tracefs->root;
-	sonde_tracefs_probes_list(tracefs->config.rules, getpid(),
-				  &tracefs->probes);
+	sonde_tracefs_probes_list(&tracefs->config, getpid(), &tracefs->probes);
 	rc = sonde_tracefs_probes_make(tracefs->root, &tracefs->probes, error);
 	if (rc)
 		return rc;
@@ -518,22 +520,18 @@ static uint64_t tracefs_capacity(const struct sonde_kernel_source *source,
 /* A process is followed by its threads; later ones are found by the kernel. */
 static int follow(struct tracefs *tracefs, pid_t root)
 {
-	char path[64];
 	char text[32];
+	int32_t tid;
 	DIR *dir;
-	const struct dirent *entry;
 	int rc;
 
 	(void)snprintf(text, sizeof(text), "%d\n", (int)root);
 	rc = sonde_tracefs_write(tracefs->instance.fd, "set_event_pid", text);
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)root);
-	dir = rc ? NULL : opendir(path);
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (!rc && dir && (entry = readdir(dir))) {
-		if (entry->d_name[0] == '.' ||
-		    strtol(entry->d_name, NULL, 10) == root)
+	dir = rc ? NULL : sonde_proc_dir(root, "task");
+	while (dir && (tid = sonde_proc_next(dir)) >= 0) {
+		if (tid == root)
 			continue;
-		(void)snprintf(text, sizeof(text), "%.20s\n", entry->d_name);
+		(void)snprintf(text, sizeof(text), "%d\n", tid);
 		/* A thread that is gone by now needs no following. */
 		(void)sonde_tracefs_write(tracefs->instance.fd, "set_event_pid",
 					  text);
@@ -631,6 +629,22 @@ static uint64_t tracefs_missed(struct sonde_kernel_source *source)
 	return 0;
 }
 
+/* Where the kernel dropped events, nobody can say which. */
+static uint64_t tracefs_unseen(struct sonde_kernel_source *source)
+{
+	const struct tracefs *tracefs = tracefs_of(source);
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < tracefs->nr_streams; i++) {
+		const struct sonde_tracefs_stream *stream =
+			&tracefs->streams[i];
+
+		if (!stream->losses.dropped && !stream->losses.commit_overrun)
+			nr += stream->out.unseen;
+	}
+	return nr;
+}
+
 static uint64_t tracefs_clock_error_ns(const struct sonde_kernel_source *source)
 {
 	const struct tracefs *tracefs = const_tracefs_of(source);
@@ -655,6 +669,7 @@ const struct sonde_kernel_ops sonde_kernel_tracefs = {
 	.capacity = tracefs_capacity,
 	.counts = tracefs_counts,
 	.missed = tracefs_missed,
+	.unseen = tracefs_unseen,
 	.clock_error_ns = tracefs_clock_error_ns,
 	.close = tracefs_close,
 };

@@ -8,6 +8,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
+
+/* Reads of nothing, one after the other or not, before what the kernel still
+ * counts is given up. */
+#define REFUSED_MAX 100u
+
 /* ---- losses ---- */
 
 /* "KEY: NUMBER" at the start of a line. */
@@ -17,11 +23,11 @@ static bool parse_count(const char *text, const char *key, uint64_t *ret_count)
 
 	while (text) {
 		if (!strncmp(text, key, size) && text[size] == ':') {
-			char *end;
-
-			errno = 0;
-			*ret_count = strtoull(text + size + 1, &end, 10);
-			return !errno && *end == '\n';
+			text += size + 1;
+			text += strspn(text, " ");
+			return sonde_number_take(&text, 10, UINT64_MAX,
+						 ret_count) &&
+			       *text == '\n';
 		}
 		text = strchr(text, '\n');
 		if (text)
@@ -35,7 +41,9 @@ int sonde_tracefs_stream_parse_losses(
 {
 	struct sonde_tracefs_stream_losses losses;
 
-	if (!parse_count(text, "overrun", &losses.overrun) ||
+	if (!parse_count(text, "entries", &losses.entries) ||
+	    !parse_count(text, "read events", &losses.read) ||
+	    !parse_count(text, "overrun", &losses.overrun) ||
 	    !parse_count(text, "commit overrun", &losses.commit_overrun) ||
 	    !parse_count(text, "dropped events", &losses.dropped))
 		return -EINVAL;
@@ -140,6 +148,7 @@ static void note_gap(struct sonde_tracefs_stream *stream)
 		missed = stream->losses.overrun - stream->next_gap;
 	}
 	stream->next_gap += missed;
+	stream->out.next = 0;
 	if (sonde_convert_out_used(&stream->out))
 		stream->is_closed = true;
 	else
@@ -153,22 +162,46 @@ static bool is_last_page(const struct sonde_tracefs_stream *stream)
 	       stream->layout.data_size;
 }
 
-/* 1 if there is a page now, 0 if not, -errno. */
-static int read_page(struct sonde_tracefs_stream *stream)
+/* What read() says to nothing is not believed after the stop, for a while. */
+static bool is_refused(struct sonde_tracefs_stream *stream)
+{
+	if (!stream->is_ended)
+		return false;
+	stream->is_counted = false;
+	read_losses(stream);
+	return stream->is_counted && stream->losses.entries &&
+	       stream->nr_refused++ < REFUSED_MAX;
+}
+
+/* Bytes, 0, or -errno. */
+static ssize_t read_bytes(struct sonde_tracefs_stream *stream)
 {
 	size_t size =
 		(size_t)stream->layout.data_offset + stream->layout.data_size;
+	ssize_t n;
+
+	do {
+		do {
+			n = read(stream->pipe, stream->raw, size);
+		} while (n < 0 && errno == EINTR);
+		if (n < 0 && errno != EAGAIN)
+			return -errno;
+	} while (n <= 0 && is_refused(stream));
+	return n > 0 ? n : 0;
+}
+
+/* 1 if there is a page now, 0 if not, -errno. */
+static int read_page(struct sonde_tracefs_stream *stream)
+{
 	ssize_t n;
 	int rc;
 
 	if (stream->is_drained)
 		return 0;
-	do {
-		n = read(stream->pipe, stream->raw, size);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0 && errno != EAGAIN)
-		return -errno;
-	if (n <= 0) {
+	n = read_bytes(stream);
+	if (n < 0)
+		return (int)n;
+	if (!n) {
 		stream->is_drained = true;
 		return 0;
 	}
@@ -263,6 +296,18 @@ void sonde_tracefs_stream_advance(struct sonde_tracefs_stream *stream,
 	stream->first_event = stream->out.packer.nr;
 }
 
+/* Of what the kernel recorded, after the last read. What isn't wanted was seen,
+ * too. */
+static uint64_t count_unread(const struct sonde_tracefs_stream *stream)
+{
+	uint64_t recorded = stream->losses.entries + stream->losses.read;
+
+	if (!stream->is_ended || !stream->is_drained || stream->in_page ||
+	    recorded <= stream->out.seen)
+		return 0;
+	return recorded - stream->out.seen;
+}
+
 void sonde_tracefs_stream_count(struct sonde_tracefs_stream *stream,
 				struct sonde_kernel_counts *ret_counts)
 {
@@ -272,6 +317,7 @@ void sonde_tracefs_stream_count(struct sonde_tracefs_stream *stream,
 		.lost_full =
 			stream->losses.dropped + stream->losses.commit_overrun,
 		.lost_size = stream->out.too_large,
+		.lost_unread = count_unread(stream),
 		.overwritten = stream->losses.overrun,
 	};
 }

@@ -28,8 +28,13 @@
  *	emitted = (entries + read events) + overrun + dropped + commit overrun
  *		= (yet to be read, and read) + overwritten + lost_full
  *
- * in both modes: discard mode has no overrun, overwrite mode no drops. What is
- * read is delivered, unless it isn't wanted (convert.h), or doesn't fit into a
+ * in both modes: discard mode has no overrun, overwrite mode no drops. So there
+ * is something to read until the kernel counts no entries any more, whatever
+ * read() returns meanwhile: it returns 0 as well when it finds no sub-buffer,
+ * which after the stop is no reason to be done. What is then missing of entries
+ * and read events together was recorded, but isn't given to us (lost_unread).
+ *
+ * What is read is delivered, unless it isn't wanted (convert.h), or doesn't fit into a
  * packet of its own (lost_size). What was lost was never seen, so it is counted
  * whole, wanted or not; conditions that the kernel tests (filter.h) are tested
  * before. Not counted by any kernel: events inside the writing of an event on
@@ -49,6 +54,8 @@
 #include "kernel/stock/tracefs/convert.h"
 
 struct sonde_tracefs_stream_losses {
+	uint64_t entries;
+	uint64_t read;
 	uint64_t overrun;
 	uint64_t commit_overrun;
 	uint64_t dropped;
@@ -74,9 +81,10 @@ struct sonde_tracefs_stream {
 	uint64_t first_event; /* out.packer.nr at the packet's start */
 	uint64_t delivered;
 	struct sonde_tracefs_stream_losses losses;
-	bool is_counted; /* `losses` are of this round */
-	bool is_drained; /* read to its end in this round */
-	bool is_ended;   /* nothing is recorded any more: there is an end */
+	bool is_counted;     /* `losses` are of this round */
+	bool is_drained;     /* read to its end in this round */
+	uint32_t nr_refused; /* reads of nothing while there was something */
+	bool is_ended;       /* nothing is recorded any more: there is an end */
 };
 
 /* `instance` is borrowed for this call. 0 or -errno. */
