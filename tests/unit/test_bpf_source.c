@@ -21,6 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <linux/membarrier.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/port.h"
 #include "clock/clock.h"
 #include "event/build.h"
 #include "kernel/condition.h"
@@ -721,6 +727,12 @@ static void a_time_that_extends_one_left_out_is_kept(void **state)
 	sonde_condition_free(event.late);
 }
 
+static size_t eight_and_comm(const struct recording *r, uint16_t id,
+			     const unsigned char *payload)
+{
+	return 16 + eight(r, id, payload);
+}
+
 static void *call_getppid(void *unused)
 {
 	(void)unused;
@@ -741,6 +753,7 @@ static pid_t start_family(int *ret_go)
 		pthread_t thread;
 		char byte;
 
+		(void)close(pipes[1]); /* the other end's is the last */
 		if (read(pipes[0], &byte, 1) != 1)
 			_exit(1);
 		(void)syscall(SYS_getppid);
@@ -777,6 +790,178 @@ static void the_tree_is_followed_and_nobody_else(void **state)
 	assert_int_equal(r->records, 3);
 	assert_int_equal(ops->missed(r->source), 0);
 	(void)close(go);
+	free_recording(r);
+}
+
+/* Nobody tells any more that a task's memory is free. */
+static void detach_program(struct recording *r, const char *name)
+{
+	struct bpf_source *source = (struct bpf_source *)r->source;
+	struct bpf_prog_info prog = { .type = 0 };
+	uint32_t size = sizeof(prog);
+	uint32_t nr = 0;
+	int fd = bpf_program__fd(
+		bpf_object__find_program_by_name(source->object, name));
+
+	assert_int_equal(bpf_obj_get_info_by_fd(fd, &prog, &size), 0);
+	for (uint32_t i = 0; i < source->nr_links; i++) {
+		struct bpf_link_info link = { .type = 0 };
+
+		size = sizeof(link);
+		assert_int_equal(
+			bpf_obj_get_info_by_fd(bpf_link__fd(source->links[i]),
+					       &link, &size),
+			0);
+		if (link.prog_id != prog.id)
+			continue;
+		assert_int_equal(bpf_link__destroy(source->links[i]), 0);
+		source->links[i] = NULL; /* which destroying it again allows */
+		nr++;
+	}
+	assert_int_equal(nr, 1);
+}
+
+#define FAMILY 200
+
+/* Children that make one call each. */
+static void have_children(int nr)
+{
+	for (int i = 0; i < nr; i++) {
+		pid_t pid = fork();
+
+		if (!pid) {
+			(void)syscall(SYS_getppid);
+			_exit(0);
+		}
+		if (pid < 0 || waitpid(pid, NULL, 0) != pid)
+			abort();
+	}
+}
+
+/* The kernel gives the memory of those who ended to whoever comes next. */
+static void the_memory_of_a_member_makes_no_stranger_one(void **state)
+{
+	struct recording *r = new_recording("syscall_entry_getppid");
+	int pipes[2];
+	pid_t root;
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
+	root = fork();
+	assert_true(root >= 0);
+	if (!root) {
+		(void)close(pipes[1]); /* the other end's is the last */
+		if (read(pipes[0], &byte, 1) != 1)
+			_exit(1);
+		have_children(FAMILY);
+		_exit(0);
+	}
+	begin(r, root);
+	detach_program(r, "sched_process_free");
+	assert_int_equal(write(pipes[1], "x", 1), 1);
+	assert_int_equal(waitpid(root, NULL, 0), root);
+	have_children(2 * FAMILY);
+	ops->stop(r->source);
+	read_all(r, nothing);
+	assert_int_equal(r->records, FAMILY);
+	(void)close(pipes[0]);
+	(void)close(pipes[1]);
+	free_recording(r);
+}
+
+static int tracked(const struct recording *r)
+{
+	struct bpf_source *source = (struct bpf_source *)r->source;
+
+	return bpf_object__find_map_fd_by_name(source->object, "tracked");
+}
+
+/* A family that waits for a byte, as a recording's root. */
+static void begin_with_family(struct recording *r, pid_t *ret_root, int *ret_go)
+{
+	*ret_root = start_family(ret_go);
+	begin(r, *ret_root);
+}
+
+static void end_family(pid_t root, int go)
+{
+	int status;
+
+	assert_int_equal(write(go, "x", 1), 1);
+	assert_int_equal(waitpid(root, &status, 0), root);
+	assert_int_equal(status, 0);
+	(void)close(go);
+}
+
+/* An entry of one who had this process's number before. */
+static void the_number_of_a_member_makes_no_stranger_one(void **state)
+{
+	struct recording *r = new_recording("syscall_entry_getppid");
+	const struct sonde_bpf_member gone = { .start = 1 };
+	uint32_t self = (uint32_t)getpid();
+	pid_t root;
+	int go;
+
+	(void)state;
+	begin_with_family(r, &root, &go);
+	assert_int_equal(bpf_map_update_elem(tracked(r), &self, &gone, BPF_ANY),
+			 0);
+	for (int i = 0; i < 100; i++) {
+		(void)sched_yield();
+		(void)syscall(SYS_getppid);
+	}
+	have_children(10);
+	end_family(root, go);
+	ops->stop(r->source);
+	read_all(r, nothing);
+	assert_int_equal(r->records, 3);
+	free_recording(r);
+}
+
+static void a_process_without_room_is_told(void **state)
+{
+	struct recording *r = new_recording("syscall_entry_getppid");
+	const struct sonde_bpf_member gone = { .start = 1 };
+	uint32_t key = 1u << 30; /* no process has such numbers */
+	pid_t root;
+	int go;
+
+	(void)state;
+	begin_with_family(r, &root, &go);
+	while (!bpf_map_update_elem(tracked(r), &key, &gone, BPF_ANY))
+		key++;
+	end_family(root, go);
+	ops->stop(r->source);
+	read_all(r, nothing);
+	/* The root and its thread, without its child. */
+	assert_int_equal(r->records, 2);
+	assert_int_equal(ops->unfollowed(r->source), 1);
+	assert_int_equal(ops->missed(r->source), 0);
+	free_recording(r);
+}
+
+/* Threads may be freed after the first one. */
+static void processes_that_ended_leave_the_tree(void **state)
+{
+	struct recording *r = new_recording("sched_process_free");
+	uint32_t key;
+	pid_t root;
+	int go;
+
+	(void)state;
+	begin_with_family(r, &root, &go);
+	end_family(root, go);
+	/* What the kernel waits for before it gives memory back. */
+	for (int i = 0;
+	     i < 100 && !bpf_map_get_next_key(tracked(r), NULL, &key); i++)
+		(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	ops->stop(r->source);
+	read_all(r, eight_and_comm);
+	/* The root, its thread, its child; and whoever's memory was given back
+	 * while one of them ran. */
+	assert_true(r->records >= 3);
+	assert_true(bpf_map_get_next_key(tracked(r), NULL, &key) < 0);
 	free_recording(r);
 }
 
@@ -862,6 +1047,8 @@ static void nested_programs_leave_whole_records(void **state)
 	struct recording *r = new_recording(
 		"sched_switch,sched_waking,sched_wakeup*,sched_migrate_task,irq,"
 		"hrtimer_expire*,syscall_exit_sched_yield");
+	/* Whoever yields alone isn't switched away. */
+	const struct timespec moment = { .tv_nsec = 1000 };
 	uint64_t until;
 	uint64_t nested = 0;
 
@@ -869,9 +1056,11 @@ static void nested_programs_leave_whole_records(void **state)
 	r->config.scope = SONDE_KERNEL_MACHINE;
 	begin(r, 0);
 	until = now() + 500000000;
-	while (now() < until) {
-		for (int i = 0; i < 1000; i++)
+	/* On a busy machine each yield may take a slice of somebody else's. */
+	for (int rounds = 0; rounds < 20 || now() < until; rounds++) {
+		for (int i = 0; i < 100; i++)
 			(void)sched_yield();
+		assert_int_equal(nanosleep(&moment, NULL), 0);
 		read_all(r, machine_size);
 	}
 	ops->stop(r->source);
@@ -888,6 +1077,30 @@ static void nested_programs_leave_whole_records(void **state)
 	assert_true(r->nr[id_of(r, "sched_switch")] > 0);
 	assert_true(r->nr[id_of(r, "syscall_exit_sched_yield")] > 1000);
 	assert_int_equal(count(r).delivered, r->records);
+	free_recording(r);
+}
+
+/* As if each time a switch to a thread that nobody knows had been the last. */
+static void a_switch_that_does_not_follow_is_counted(void **state)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	struct recording *r = new_recording("sched_switch");
+	struct sonde_bpf_cpu *cpu;
+	uint64_t before;
+
+	(void)state;
+	r->config.scope = SONDE_KERNEL_MACHINE;
+	pin(0);
+	begin(r, 0);
+	cpu = ((struct bpf_source *)r->source)->cpus;
+	before = ops->unseen(r->source);
+	for (int i = 0; i < 20; i++) {
+		sonde_store_relaxed(&cpu->next, 1 + (UINT64_C(1) << 31));
+		/* Away and back: two switches at least. */
+		assert_int_equal(nanosleep(&moment, NULL), 0);
+	}
+	ops->stop(r->source);
+	assert_true(ops->unseen(r->source) >= before + 20);
 	free_recording(r);
 }
 
@@ -942,9 +1155,14 @@ int main(void)
 			what_no_program_can_test_is_left_out_when_read),
 		cmocka_unit_test(a_time_that_extends_one_left_out_is_kept),
 		cmocka_unit_test(the_tree_is_followed_and_nobody_else),
+		cmocka_unit_test(the_memory_of_a_member_makes_no_stranger_one),
+		cmocka_unit_test(the_number_of_a_member_makes_no_stranger_one),
+		cmocka_unit_test(a_process_without_room_is_told),
+		cmocka_unit_test(processes_that_ended_leave_the_tree),
 		cmocka_unit_test(the_recorder_itself_is_left_out),
 		cmocka_unit_test(any_tracepoint_is_recorded_by_its_prototype),
 		cmocka_unit_test(nested_programs_leave_whole_records),
+		cmocka_unit_test(a_switch_that_does_not_follow_is_counted),
 		cmocka_unit_test(a_rule_for_nothing_opens_nothing),
 		cmocka_unit_test(a_condition_without_sense_is_refused),
 	};

@@ -20,6 +20,7 @@
 #include "kernel/stock/tracefs/catalog.h"
 #include "kernel/stock/tracefs/stream.h"
 #include "kernel/stock/tracefs/symbol.h"
+#include "sys/textfile.h"
 
 #define PAGE 4096u
 
@@ -49,7 +50,8 @@ static void check_file(const char *path, const char *expected)
 {
 	char text[4096];
 
-	assert_true(sonde_tracefs_read(root, path, text, sizeof(text)) >= 0);
+	assert_true(sonde_textfile_read_at(root, path, text, sizeof(text)) >=
+		    0);
 	assert_string_equal(text, expected);
 }
 
@@ -510,6 +512,43 @@ static void what_was_overwritten_lies_between_two_packets(void **state)
 	close_pipe(&stream);
 }
 
+/* The kernel counts what it doesn't give: at first, and to the end. */
+static void what_the_kernel_keeps_is_tried_again_and_counted(void **state)
+{
+	struct sonde_tracefs_stream stream;
+	struct sonde_ring_chunk chunk;
+	struct sonde_kernel_counts counts;
+
+	(void)state;
+	open_pipe(&stream, 64 << 10);
+	send_page(1000, 10, 0, 0);
+	assert_int_equal(take(&stream, &chunk), 10);
+	assert_int_equal(take(&stream, &chunk), 0);
+	stream.is_ended = true;
+	sonde_tracefs_stream_refresh(&stream);
+	write_file("per_cpu/cpu3/stats",
+		   "entries: 38\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
+		   "dropped events: 0\nread events: 12\n");
+	assert_int_equal(take(&stream, &chunk), 0);
+	assert_int_equal(stream.nr_refused, 101);
+	sonde_tracefs_stream_count(&stream, &counts);
+	assert_int_equal(counts.delivered, 10);
+	assert_int_equal(counts.lost_unread, 40);
+	/* As if it had come in time. */
+	stream.nr_refused = 0;
+	sonde_tracefs_stream_refresh(&stream);
+	write_file("per_cpu/cpu3/stats",
+		   "entries: 0\noverrun: 0\ncommit overrun: 0\nbytes: 0\n"
+		   "dropped events: 0\nread events: 50\n");
+	send_page(2000, 40, 0, 0);
+	assert_int_equal(take(&stream, &chunk), 40);
+	assert_int_equal(take(&stream, &chunk), 0);
+	sonde_tracefs_stream_count(&stream, &counts);
+	assert_int_equal(counts.delivered, 50);
+	assert_int_equal(counts.lost_unread, 0);
+	close_pipe(&stream);
+}
+
 static void what_the_kernel_dropped_is_counted(void **state)
 {
 	struct sonde_tracefs_stream stream;
@@ -543,15 +582,21 @@ static void a_page_that_makes_no_sense_is_an_error(void **state)
 	close_pipe(&stream);
 }
 
+#define GOOD "entries: 1\nread events: 1\n"
+
 static void statistics_without_what_we_need_are_refused(void **state)
 {
 	static const char *const texts[] = {
 		"",
-		"overrun: 1\n",
-		"overrun: 1\ncommit overrun: 1\ndropped events: x\n",
-		"overrun: 1\ncommit overrun: 1\ndropped events: 1",
-		"overrun: \ncommit overrun: 1\ndropped events: 1\n",
-		("overrun: 99999999999999999999\ncommit overrun: 1\n"
+		GOOD "overrun: 1\n",
+		GOOD "overrun: 1\ncommit overrun: 1\ndropped events: x\n",
+		GOOD "overrun: 1\ncommit overrun: 1\ndropped events: 1",
+		GOOD "overrun: \ncommit overrun: 1\ndropped events: 1\n",
+		(GOOD "overrun: 99999999999999999999\ncommit overrun: 1\n"
+		      "dropped events: 1\n"),
+		("entries: 1\noverrun: 1\ncommit overrun: 1\n"
+		 "dropped events: 1\n"),
+		("read events: 1\noverrun: 1\ncommit overrun: 1\n"
 		 "dropped events: 1\n"),
 	};
 	struct sonde_tracefs_stream_losses losses;
@@ -659,6 +704,7 @@ int main(void)
 		TEST(full_packets_are_closed_and_numbered),
 		TEST(peeking_twice_gives_the_same_and_more),
 		TEST(what_was_overwritten_lies_between_two_packets),
+		TEST(what_the_kernel_keeps_is_tried_again_and_counted),
 		TEST(what_the_kernel_dropped_is_counted),
 		TEST(a_page_that_makes_no_sense_is_an_error),
 		cmocka_unit_test(statistics_without_what_we_need_are_refused),

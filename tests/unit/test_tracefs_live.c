@@ -200,6 +200,7 @@ static struct sonde_kernel_counts count(struct recording *r)
 		sum.delivered += counts.delivered;
 		sum.lost_full += counts.lost_full;
 		sum.lost_size += counts.lost_size;
+		sum.lost_unread += counts.lost_unread;
 		sum.overwritten += counts.overwritten;
 	}
 	return sum;
@@ -244,6 +245,7 @@ static void every_call_of_a_tree_is_recorded_at_its_time(void **state)
 	assert_int_equal(r.outside, 0);
 	assert_int_equal(counts.delivered, 2 * CALLS);
 	assert_int_equal(counts.lost_full + counts.overwritten, 0);
+	assert_int_equal(counts.lost_unread, 0);
 	assert_true(r.source->ops->has(r.source, "syscalls", "getppid"));
 	assert_false(r.source->ops->has(r.source, "syscalls", "getpid"));
 	finish(&r);
@@ -272,6 +274,7 @@ static void reading_while_it_is_recorded_misses_nothing(void **state)
 	read_all(&r);
 	counts = count(&r);
 	assert_int_equal(counts.lost_full + counts.overwritten, 0);
+	assert_int_equal(counts.lost_unread, 0);
 	assert_int_equal(r.nr, counts.delivered);
 	assert_int_equal(r.nr, 2 * CALLS);
 	finish(&r);
@@ -293,7 +296,7 @@ static void what_does_not_fit_is_counted(void **state)
 	read_all(&r);
 	counts = count(&r);
 	assert_true(counts.lost_full > 0);
-	assert_int_equal(counts.overwritten, 0);
+	assert_int_equal(counts.overwritten + counts.lost_unread, 0);
 	assert_int_equal(r.nr, counts.delivered);
 	assert_int_equal(counts.delivered + counts.lost_full, 2 * CALLS);
 	finish(&r);
@@ -318,7 +321,7 @@ static void what_is_overwritten_is_counted_and_the_latest_stays(void **state)
 	read_all(&r);
 	counts = count(&r);
 	assert_true(counts.overwritten > 0);
-	assert_int_equal(counts.lost_full, 0);
+	assert_int_equal(counts.lost_full + counts.lost_unread, 0);
 	assert_int_equal(r.nr, counts.delivered);
 	assert_int_equal(counts.delivered + counts.overwritten, 2 * CALLS);
 	finish(&r);
