@@ -496,6 +496,32 @@ static void what_is_no_btf_is_an_error(void **state)
 	assert_int_equal(select_made("grp:ev"), -ENODEV);
 }
 
+/* As for members of the group that may use the module, and not tracefs. */
+static void without_the_list_groups_are_left_to_others(void **state)
+{
+	struct btf *btf = btf__new_empty();
+	char list[128];
+
+	(void)state;
+	put_types(btf, btf__add_int(btf, "int", 4, BTF_INT_SIGNED));
+	(void)snprintf(list, sizeof(list), "%s/events", folder);
+	assert_int_equal(select_made("irq:softirq_*"), 0);
+	assert_false(rules.has_left);
+	assert_int_equal(unlink(list), 0);
+	assert_int_equal(select_made("irq:softirq_*"), 0);
+	assert_int_equal(events.nr, 3);
+	assert_true(rules.has_left);
+	/* Nobody can know what that is. */
+	assert_int_equal(select_made("softirq_entry,nothing_we_know"), 0);
+	assert_true(rules.has_left);
+	/* Those have forms, all of them. */
+	assert_int_equal(select_made("irq,!irq:irq_handler_*"), 0);
+	assert_false(rules.has_left);
+	assert_int_equal(select_made("irq_softirq_entry,irq:softirq_exit,!x:*"),
+			 0);
+	assert_false(rules.has_left);
+}
+
 static void an_event_without_types_is_refused_if_it_was_named(void **state)
 {
 	struct btf *btf = btf__new_empty();
@@ -538,9 +564,37 @@ static void a_kprobe_has_the_functions_arguments(void **state)
 	assert_int_equal(event->event.nr_caps, 3); /* the result, and two */
 	assert_int_equal(event->caps[0].from, SONDE_MOD_FROM_RESULT);
 	assert_int_equal(event->caps[2].index, 1);
+	assert_int_equal(event->event.number, 1024); /* few threads, or more */
 	check_all();
 	assert_int_equal(select_made("kprobe:fun+4"), 0);
+	assert_int_equal(events.list[0].event.number, 0);
 	assert_int_equal(events.list[0].event.nr_caps, 0);
+}
+
+/* So a number behind a text has a fixed place, and can be tested. */
+static void a_kprobes_texts_come_last(void **state)
+{
+	struct btf *btf = btf__new_empty();
+	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
+	int text = btf__add_int(btf, "char", 1, BTF_INT_SIGNED);
+	const struct own_event *event;
+	int proto;
+
+	(void)state;
+	text = btf__add_ptr(btf, text);
+	proto = btf__add_func_proto(btf, number);
+	assert_int_equal(btf__add_func_param(btf, "path", text), 0);
+	assert_int_equal(btf__add_func_param(btf, "n", number), 0);
+	assert_true(btf__add_func(btf, "open", BTF_FUNC_STATIC, proto) > 0);
+	put_types(btf, number);
+	assert_int_equal(select_made("kprobe:open if n > 3"), 0);
+	event = &events.list[0];
+	assert_int_equal(event->event.nr_caps, 2);
+	assert_int_equal(event->caps[0].index, 1);
+	assert_int_equal(event->caps[1].index, 0);
+	assert_int_equal(event->caps[1].kind, SONDE_MOD_STRING);
+	assert_true(event->event.filter);
+	check_all();
 }
 
 /* ---- conditions ---- */
@@ -567,6 +621,10 @@ static void a_number_behind_a_text_is_refused(void **state)
 {
 	(void)state;
 	assert_int_equal(select_running("syscalls:write if buf[0] == 1", 0, 64),
+			 -EOPNOTSUPP);
+	/* it may hold NULs, at which the kernel's part would end it */
+	assert_int_equal(select_running("syscalls:write if buf == \"x\"", 0,
+					64),
 			 -EOPNOTSUPP);
 	assert_non_null(strstr(error.text, "write"));
 }
@@ -619,11 +677,16 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_no_btf_is_an_error,
 						make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(
+			without_the_list_groups_are_left_to_others, make_folder,
+			remove_folder),
+		cmocka_unit_test_setup_teardown(
 			an_event_without_types_is_refused_if_it_was_named,
 			make_folder, remove_folder),
 		cmocka_unit_test_setup_teardown(
 			a_kprobe_has_the_functions_arguments, make_folder,
 			remove_folder),
+		cmocka_unit_test_setup_teardown(a_kprobes_texts_come_last,
+						make_folder, remove_folder),
 		cmocka_unit_test_teardown(
 			a_condition_is_a_program_and_its_texts, clean_up),
 		cmocka_unit_test_teardown(a_number_behind_a_text_is_refused,

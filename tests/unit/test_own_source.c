@@ -70,6 +70,21 @@ static void geometry_stays_within_its_limits_whatever_is_asked(void **state)
 	}
 }
 
+/* Powers of two take up to half of it, and nothing else does. */
+static void geometry_takes_what_it_is_given(void **state)
+{
+	struct own_geometry g;
+
+	(void)state;
+	for (uint64_t memory = 64 * MIB; memory <= 2048 * MIB;
+	     memory += 32 * MIB) {
+		assert_int_equal(own_geometry_init(&g, memory, 0, 2), 0);
+		assert_true(2 * own_geometry_bytes(&g) > memory);
+	}
+	assert_int_equal(own_geometry_init(&g, 1536 * MIB, 0, 2), 0);
+	assert_true(own_geometry_bytes(&g) == 1024 * MIB);
+}
+
 static void the_largest_record_fits_where_memory_is_not_scarce(void **state)
 {
 	struct own_geometry g;
@@ -461,6 +476,15 @@ static void an_event_that_is_refused_is_named(void **state)
 	fails_with(&plain, -EOPNOTSUPP, "sched:sched_waking");
 }
 
+static void a_place_between_instructions_is_the_users_mistake(void **state)
+{
+	(void)state;
+	reset();
+	fake.refuse = "sched_waking";
+	fake.refuse_rc = -EILSEQ;
+	fails_with(&plain, -EINVAL, "no instruction");
+}
+
 static void a_refused_event_of_several_is_left_to_others(void **state)
 {
 	struct sonde_kernel_rules rules = { .nr = 0 };
@@ -674,18 +698,27 @@ static void losses_are_told_by_cause(void **state)
 		.lost_size = 20,
 		.lost_busy = 300,
 		.overwritten = 4000, /* in discard mode it can't be */
+		.damaged = 50000,
+		.lost_damaged = 600000,
 	};
 	source->ops->counts(source, 0, &counts);
 	assert_int_equal(counts.lost_full, 301);
 	assert_int_equal(counts.lost_size, 20);
+	assert_int_equal(counts.lost_damaged, 650000);
 	assert_int_equal(counts.overwritten, 0);
 	fake.missed = (struct sonde_mod_missed){ .deep = 1,
 						 .kprobes = 20,
 						 .tracked = 300 };
 	assert_int_equal(source->ops->missed(source), 321);
+	fake.missed.returns = 5;
+	assert_int_equal(source->ops->missed(source), 321);
+	assert_int_equal(source->ops->missed_returns(source), 5);
+	fake.missed.returns = UINT64_MAX; /* not more than all of them */
+	assert_int_equal(source->ops->missed_returns(source), 20);
 	fake.fails[8] = -EIO;
 	fake.fails[18] = -EIO;
 	assert_int_equal(source->ops->missed(source), 0);
+	assert_int_equal(source->ops->missed_returns(source), 0);
 	source->ops->counts(source, 0, &counts);
 	assert_int_equal(counts.lost_full, 0);
 	close_all(source);
@@ -785,8 +818,29 @@ static void chunks_that_do_not_follow_one_another_are_given_up(void **state)
 	is_given_up(&plain, &open, &bad); /* begun at another time */
 	bad = closed;
 	is_given_up(&overwrite, &closed, &bad); /* not of a higher number */
-	bad.seq = 9;
-	is_given_up(&plain, &closed, &bad); /* one is missing */
+	is_given_up(&plain, &closed, &bad);
+}
+
+static void what_is_damaged_is_left_out_of_a_stream(void **state)
+{
+	struct sonde_mod_chunk next = {
+		.first = 1, .closed = 1, .bytes = 40, .seq = 7, .events = 1
+	};
+	struct sonde_kernel_source *source;
+	struct sonde_ring_chunk chunk;
+
+	(void)state;
+	reset();
+	source = open_with(&plain);
+	script(&next);
+	assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
+	source->ops->advance(source, 0, &chunk);
+	next.seq = 9;
+	script(&next);
+	assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
+	assert_int_equal(chunk.seq, 9);
+	source->ops->advance(source, 0, &chunk);
+	close_all(source);
 }
 
 static void a_device_that_fails_is_given_up(void **state)
@@ -812,6 +866,7 @@ int main(void)
 		cmocka_unit_test(geometry_refuses_what_makes_no_ring),
 		cmocka_unit_test(
 			geometry_stays_within_its_limits_whatever_is_asked),
+		cmocka_unit_test(geometry_takes_what_it_is_given),
 		cmocka_unit_test(
 			the_largest_record_fits_where_memory_is_not_scarce),
 		cmocka_unit_test(without_the_module_the_remedy_is_told),
@@ -820,6 +875,8 @@ int main(void)
 		cmocka_unit_test(each_request_that_fails_leaves_nothing_open),
 		cmocka_unit_test(the_session_is_what_was_asked_for),
 		cmocka_unit_test(an_event_that_is_refused_is_named),
+		cmocka_unit_test(
+			a_place_between_instructions_is_the_users_mistake),
 		cmocka_unit_test(a_refused_event_of_several_is_left_to_others),
 		cmocka_unit_test(
 			a_tree_is_named_before_the_start_and_a_machine_is_not),
@@ -832,6 +889,7 @@ int main(void)
 		cmocka_unit_test(a_chunk_that_contradicts_itself_is_given_up),
 		cmocka_unit_test(
 			chunks_that_do_not_follow_one_another_are_given_up),
+		cmocka_unit_test(what_is_damaged_is_left_out_of_a_stream),
 		cmocka_unit_test(a_device_that_fails_is_given_up),
 	};
 

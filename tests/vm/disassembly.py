@@ -21,8 +21,9 @@ ROOTS = re.compile(r"on_(test|sched_switch|wakeup|softirq|irq_\w+|hrtimer_\w+|"
 HARMLESS = re.compile(
     r"__fentry__|__x86_return_thunk|__x86_indirect_thunk_\w+|"
     r"copy_from_(kernel|user)_nofault|memcpy|memset|memcmp|strcmp|strlen|"
-    r"ktime_get_(mono|raw)_fast_ns|__SCT__preempt_schedule_notrace|"
-    r"preempt_schedule_notrace|__stack_chk_fail|fortify_panic|"
+    r"ktime_get_(mono|raw)_fast_ns|__stack_chk_fail|(__)?fortify_panic|"
+    # One of these, by how the kernel chooses its way of preemption.
+    r"(__SCT__)?preempt_schedule_notrace(_thunk)?|"
     # Reads a word of this CPU.
     r"rcu_is_watching|"
     r"kretprobe_\w+|get_kretprobe")

@@ -358,15 +358,17 @@ class Guest:
     """Runs shell scripts as root. `share` is a folder for its input and output;
     `keep` are folders the guest must see though they are below /tmp, say;
     `icount`: its counter counts the instructions it executes; `host`: it may
-    ask for what class Host offers."""
+    ask for what class Host offers; `parallel`: its CPUs run at the same time,
+    which x86 does not survive (see _start)."""
 
     def __init__(self, kernel, share, keep=(), cpus=2, icount=False,
-                 host=False):
+                 host=False, parallel=False):
         self.kernel = kernel
         self.share = pathlib.Path(share)
         self.console = self.share / "console.log"
         self.cpus = cpus
         self.icount = icount
+        self.threads = "multi" if parallel else "single"
         self.host = None
         if host:
             folder = pathlib.Path(tempfile.mkdtemp(prefix="sonde-vm-"))
@@ -405,8 +407,12 @@ class Guest:
         """Starts it; the process once its user space is up, or None."""
         up = self.share / "up"
         up.unlink(missing_ok=True)
+        command = self.command(accel)
+        if not shutil.which(command[0]):
+            raise Problem(f"no {command[0]}: sudo apt-get install "
+                          "qemu-system-arm")
         with open(self.console, "wb") as console:
-            process = subprocess.Popen(self.command(accel), stdout=console,
+            process = subprocess.Popen(command, stdout=console,
                                        stdin=subprocess.DEVNULL,
                                        stderr=subprocess.STDOUT,
                                        preexec_fn=die_with_parent)
@@ -431,19 +437,21 @@ class Guest:
             process = self._boot("kvm", KVM_LIMIT_S)
             if process:
                 return process
-        process = self._boot("tcg,thread=single", BOOT_LIMIT_S)
+        process = self._boot(f"tcg,thread={self.threads}", BOOT_LIMIT_S)
         if not process:
             raise Problem(f"it does not start: {self.last_words()}")
         return process
 
-    def run(self, job, limit_s):
-        """Runs the text as a shell script; its exit status."""
+    def run(self, job, limit_s, steps=()):
+        """Runs the text as a shell script; its exit status. `steps` are files
+        that the script makes in this order, and the seconds that each may take:
+        so a kernel that hangs is seen soon."""
         status = self.share / "status"
         status.unlink(missing_ok=True)
         (self.share / "job").write_text(job)
         process = self._start()
         try:
-            self._wait(process, limit_s)
+            self._wait(process, limit_s, list(steps))
         finally:
             process.kill()
             process.wait()
@@ -451,11 +459,16 @@ class Guest:
             raise Problem(f"it ended without a status: {self.last_words()}")
         return int(status.read_text())
 
-    def _wait(self, process, limit_s):
-        end = time.monotonic() + limit_s
+    def _wait(self, process, limit_s, steps):
+        begin = step_begin = time.monotonic()
         while process.poll() is None:
-            if time.monotonic() > end:
-                raise Problem(f"still running after {limit_s} s")
+            now = time.monotonic()
+            if steps and steps[0][0].exists():
+                del steps[0]
+                step_begin = now
+            if now > begin + limit_s or (
+                    steps and now > step_begin + steps[0][1]):
+                raise Problem(f"still running after {now - begin:.0f} s")
             if self.host:
                 self.host.look()
             time.sleep(0.001 if self.host and self.host.nmis else 0.05)

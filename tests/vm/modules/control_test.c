@@ -35,6 +35,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "expr/program.h"
 #include "kernel/modules/abi.h"
 
 #define SUBBUF 4096u
@@ -318,7 +319,7 @@ static void info_writes_what_fits_only(void)
 	info.size = offsetof(struct sonde_mod_info, nr_cpus);
 	CLAIM(!ioctl(device_fd, SONDE_MOD_INFO, &info));
 	CLAIM(info.version == SONDE_MOD_VERSION);
-	CLAIM(info.nr_cpus == 0xeeeeeeee && info.reserved == 0xeeeeeeee);
+	CLAIM(info.nr_cpus == 0xeeeeeeee && info.nr_leaving == 0xeeeeeeee);
 }
 
 static void longer_structures_are_known_by_their_number(void)
@@ -482,15 +483,39 @@ static void channel_geometry_is_checked(void)
 	CLAIM(!close(session));
 }
 
+/* Of so many sub-buffers of the largest size on each CPU. */
+static uint64_t all_cpus_bytes(uint32_t nr)
+{
+	return (uint64_t)nr * SONDE_MOD_SUBBUF_MAX *
+	       (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
+}
+
+/* The least number of them that takes more than `bytes`. */
+static uint32_t subbufs_beyond(uint64_t bytes)
+{
+	uint32_t nr = 2;
+
+	while (nr < SONDE_MOD_SUBBUFS_MAX && all_cpus_bytes(nr) <= bytes)
+		nr *= 2;
+	return nr;
+}
+
 static void memory_is_bounded(void)
 {
 	int session = session_fd();
 	int channels[SONDE_MOD_CHANNELS_MAX];
+	uint64_t there_is = (uint64_t)sysconf(_SC_PHYS_PAGES) *
+			    (uint64_t)sysconf(_SC_PAGESIZE);
+	uint32_t many = subbufs_beyond(SONDE_MOD_MEMORY_MAX);
 	uint32_t i;
 
-	/* More than a session may, and more than there is. */
-	FAILS(channel_fd(session, 0, SONDE_MOD_SUBBUF_MAX, 1024), ENOSPC);
-	FAILS(channel_fd(session, 0, SONDE_MOD_SUBBUF_MAX, 256), ENOMEM);
+	/* More than a session may; and more than there is, unless that is more
+	 * than a session may. */
+	FAILS(channel_fd(session, 0, SONDE_MOD_SUBBUF_MAX, many), ENOSPC);
+	many = subbufs_beyond(there_is);
+	if (all_cpus_bytes(many + 1) <= SONDE_MOD_MEMORY_MAX)
+		FAILS(channel_fd(session, 0, SONDE_MOD_SUBBUF_MAX, many),
+		      ENOMEM);
 	for (i = 0; i < SONDE_MOD_CHANNELS_MAX; i++) {
 		channels[i] = channel_fd(session, i & 1, SUBBUF, 2);
 		CLAIM(channels[i] >= 0);
@@ -611,6 +636,106 @@ static void event_arguments_are_checked(void)
 	BAD(cap = number_cap; cap.bytes = 3; event.caps = (uintptr_t)&cap);
 	BAD(cap = number_cap; cap.nr_path = SONDE_MOD_PATH_MAX + 1;
 	    event.caps = (uintptr_t)&cap);
+	rig_drop(&rig);
+}
+
+/* A jump that leaves the address of one text and the length of another: what
+ * compares them would read at 0x234. */
+static void filters_that_cut_a_text_are_refused(void)
+{
+	static struct {
+		struct sonde_program head;
+		struct sonde_expr_op ops[8];
+		char texts[0x240];
+	} filter = {
+		.head = { .nr_ops = 8,
+			  .texts_bytes = 0x240,
+			  .type = SONDE_EXPR_INT },
+		.ops = { { .code = SONDE_EXPR_OP_TEXT },
+			 { .code = SONDE_EXPR_OP_GO, .keep = 1, .target = 2 },
+			 { .code = SONDE_EXPR_OP_TEXT, .length = 0x234 },
+			 { .code = SONDE_EXPR_OP_TEXT },
+			 { .code = SONDE_EXPR_OP_GO, .keep = 4, .target = 5 },
+			 { .code = SONDE_EXPR_OP_IF_GLOB,
+			   .sense = 1,
+			   .offset = 0x238,
+			   .length = 1,
+			   .target = 7 },
+			 { .code = SONDE_EXPR_OP_END_TRUE },
+			 { .code = SONDE_EXPR_OP_END_FALSE } },
+		.texts = { [0x238] = 'x' },
+	};
+	struct sonde_mod_event event = getppid_event(0);
+	struct rig rig = rig_make(0);
+
+	event.filter = (uintptr_t)&filter;
+	event.filter_bytes = sizeof(filter);
+	FAILS(ioctl(rig.channel, SONDE_MOD_EVENT, &event), EINVAL);
+	start(&rig);
+	emit(1); /* which would be the end of the kernel */
+	stop(&rig);
+	filter.ops[1].keep = 2;
+	CLAIM(!ioctl(rig.channel, SONDE_MOD_EVENT, &event));
+	rig_drop(&rig);
+}
+
+/* Three buffers of 4096 bytes, of which one is matched with a glob of so many.
+ */
+static int event_with_glob(int channel, uint32_t length)
+{
+	static const struct sonde_mod_cap buffer = {
+		.kind = SONDE_MOD_UBUFFER,
+		.length = 1,
+		.max = SONDE_MOD_TEXT_MAX,
+	};
+	const struct sonde_mod_cap caps[] = { buffer, buffer, buffer };
+	const struct sonde_mod_text text = { .ordinal = 0,
+					     .offset = UINT32_MAX };
+	struct {
+		struct sonde_program head;
+		struct sonde_expr_op ops[4];
+		char texts[512];
+	} filter = {
+		.head = { .nr_ops = 4,
+			  .texts_bytes = sizeof(filter.texts),
+			  .type = SONDE_EXPR_INT },
+		.ops = { { .code = SONDE_EXPR_OP_CALL_TEXT,
+			   .number = SONDE_EXPR_STRING,
+			   .target = 3 },
+			 { .code = SONDE_EXPR_OP_IF_GLOB,
+			   .length = length,
+			   .target = 3 },
+			 { .code = SONDE_EXPR_OP_END_TRUE },
+			 { .code = SONDE_EXPR_OP_END_FALSE } },
+	};
+	struct sonde_mod_event event = getppid_event(SONDE_MOD_WANT_FD);
+
+	memset(filter.texts, '*', length);
+	event.nr_caps = 3;
+	event.caps = (uintptr_t)caps;
+	event.filter = (uintptr_t)&filter;
+	event.filter_bytes = sizeof(filter);
+	event.nr_texts = 1;
+	event.texts = (uintptr_t)&text;
+	return ioctl(channel, SONDE_MOD_EVENT, &event);
+}
+
+/* 2^20 steps are bytes of globs times bytes of payloads: 12300 here. */
+static void filters_of_a_point_are_bounded(void)
+{
+	struct rig rig = rig_make(0);
+	int first;
+	int second;
+
+	FAILS(event_with_glob(rig.channel, 100), E2BIG);
+	first = event_with_glob(rig.channel, 50);
+	CLAIM(first >= 0);
+	/* Each alone would do, but they are at one point. */
+	FAILS(event_with_glob(rig.channel, 50), E2BIG);
+	CLAIM(event_fd(rig.channel, 0) == 0);
+	CLAIM(!close(first));
+	second = event_with_glob(rig.channel, 50);
+	CLAIM(second >= 0 && !close(second));
 	rig_drop(&rig);
 }
 
@@ -1110,6 +1235,41 @@ static void readers_share_what_there_is(void)
 	rig_drop(&readers.rig);
 }
 
+static void *start_and_stop_until_done(void *arg)
+{
+	struct readers *readers = arg;
+
+	run_on(1);
+	while (!__atomic_load_n(&readers->done, __ATOMIC_ACQUIRE)) {
+		start(&readers->rig);
+		stop(&readers->rig);
+		readers->events++;
+	}
+	return NULL;
+}
+
+/* A stop walks the session's channels, of which one is half made then: of many
+ * pages, so that it takes long. */
+static void stopping_meets_whole_channels_only(void)
+{
+	struct readers readers = { .rig = rig_make(0) };
+	pthread_t thread;
+	int i;
+
+	CLAIM(!pthread_create(&thread, NULL, start_and_stop_until_done,
+			      &readers));
+	run_on(0);
+	for (i = 0; i < 200; i++) {
+		int channel = channel_fd(readers.rig.session, 0, SUBBUF, 256);
+
+		CLAIM(channel >= 0 && !close(channel));
+	}
+	__atomic_store_n(&readers.done, 1, __ATOMIC_RELEASE);
+	CLAIM(!pthread_join(thread, NULL));
+	CLAIM(readers.events > 0);
+	rig_drop(&readers.rig);
+}
+
 /* ---- hotplug ---- */
 
 static void cpu1_online(char yes)
@@ -1202,6 +1362,8 @@ static const struct {
 	TEST(scope_leaves_others_out),
 	TEST(module_stays_while_it_is_used),
 	TEST(event_arguments_are_checked),
+	TEST(filters_that_cut_a_text_are_refused),
+	TEST(filters_of_a_point_are_bounded),
 	TEST(events_are_bounded),
 	TEST(event_descriptors_count_and_switch),
 	TEST(event_descriptors_hold_their_session),
@@ -1224,6 +1386,7 @@ static const struct {
 	TEST(poll_sleeps_until_there_is_something),
 	TEST(epoll_tells_of_each_change),
 	TEST(readers_share_what_there_is),
+	TEST(stopping_meets_whole_channels_only),
 	TEST(offline_cpus_stay_readable_in_discard_mode),
 	TEST(offline_cpus_stay_readable_in_overwrite_mode),
 	TEST(cpus_that_come_later_have_rings),

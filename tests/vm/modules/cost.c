@@ -53,7 +53,7 @@ static void say(const char *name, uint64_t with, uint64_t without, uint64_t n)
 static void begin(struct client *client)
 {
 	const struct client_config config = { .subbuf_bytes = 262144,
-					      .nr_subbufs = 8 };
+					      .nr_subbufs = 16 };
 
 	client_open(client, &config);
 }
@@ -183,6 +183,19 @@ static void filter_rejects(uint64_t bare)
 
 /* ---- typed probes of the kernel's tracepoints, called as it would ---- */
 
+/* A lost event costs what another one does not. */
+static void check_none_lost(struct client *client)
+{
+	struct sonde_mod_counts counts;
+
+	client_counts(client, 0, &counts);
+	if (counts.lost_full || counts.lost_size || counts.lost_busy)
+		die("lost %llu: full, %llu: size, %llu: busy",
+		    (unsigned long long)counts.lost_full,
+		    (unsigned long long)counts.lost_size,
+		    (unsigned long long)counts.lost_busy);
+}
+
 static uint64_t calls(uint32_t kind, uint32_t flags)
 {
 	struct sonde_test_call call = { .kind = kind,
@@ -214,6 +227,7 @@ static void called(uint32_t kind, const char *tracepoint, const char *name)
 	(void)calls(kind, 0); /* warm */
 	say(name, calls(kind, 0), bare, EVENTS);
 	client_stop(&client);
+	check_none_lost(&client);
 	client_close(&client);
 }
 

@@ -188,8 +188,8 @@ class Child:
                         unshare):
                     os._exit(2)
                 kept = prepare()  # noqa: F841: keeps what it opened
+                # Which stays open: its files don't change any more.
                 os.write(write, b"r")
-                os.close(write)
                 while True:
                     signal.pause()
             finally:

@@ -10,9 +10,13 @@
  * threads share one table of descriptors and one of mappings, so that calls meet
  * closes. Each thread's choices follow from the seed; how threads meet doesn't.
  *
+ * Filters are programs made of operations that the verifier takes one by one
+ * (unit/program_make.h), and then bent: with operations in random order nothing
+ * would get past its first check.
+ *
  * Whatever happens, the kernel must stay whole (a splat ends the guest, see
- * oops=panic), and when all is closed, sessions must be gone and the module must
- * go. Each ioctl must have succeeded and failed at least once: else nothing was
+ * oops=panic), and when all is closed, sessions must be gone. (That the module
+ * goes, too, is seen by who unloads it: modules/pass.) Each ioctl must have succeeded and failed at least once: else nothing was
  * tried.
  */
 #include <errno.h>
@@ -33,7 +37,12 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../../unit/program_make.h"
 #include "kernel/modules/abi.h"
+
+/* This program has no library of ours. */
+#include "expr/ops.c"
+#include "expr/verify.c"
 
 #define SLOTS   48u
 #define THREADS 16u
@@ -63,6 +72,7 @@ static struct {
 } mappings[SLOTS];
 static pthread_mutex_t mappings_lock = PTHREAD_MUTEX_INITIALIZER;
 static uint64_t succeeded[NUMBERS], failed_calls[NUMBERS], nr_calls;
+static uint64_t nr_filters; /* that were taken */
 static int is_over;
 
 struct fuzzer {
@@ -326,10 +336,79 @@ static void name_it(struct fuzzer *f, struct sonde_mod_event *event)
 		       names[which][below(f, 4)]);
 }
 
+/* What the module takes: no doubles, nothing of a traced program. */
+static bool is_for_kernel(uint8_t code)
+{
+	const struct sonde_expr_op_info *info = &sonde_expr_op_infos[code];
+	size_t length = strlen(info->name);
+
+	return !(info->operands & SONDE_EXPR_OPERAND_MACHINE) &&
+	       code != SONDE_EXPR_OP_CALL_NUMBER &&
+	       !strstr(info->name, "DOUBLE") && !strstr(info->name, "FLOAT") &&
+	       strcmp(info->name + length - 2, "_D") != 0;
+}
+
+static uint64_t next_number(void *ctx)
+{
+	return draw(ctx) >> 20;
+}
+
+/* A program, most of them sound; its bytes. Sound ones are counted. */
+static uint32_t make_filter(struct fuzzer *f, union made *filter)
+{
+	static const struct made_alphabet alphabet = {
+		.numbers = 6,
+		.texts = 2,
+		.senses = 2,
+		.keeps = 6,
+		.type = SONDE_EXPR_INT,
+		.has = is_for_kernel,
+	};
+
+	if (!made_any(filter, &alphabet, 1 + below(f, 12), next_number, f))
+		return 0;
+	made_bend(filter, next_number, f);
+	return (uint32_t)made_size(filter);
+}
+
+/* Many filters, one after the other, at calls that this thread then makes. */
+static void filters(struct fuzzer *f)
+{
+	const struct sonde_mod_cap cap = { .kind = SONDE_MOD_VALUE,
+					   .from = SONDE_MOD_FROM_NR,
+					   .bytes = 8 };
+	int channel = pick(f, CHANNEL);
+	union made filter;
+	uint32_t i;
+
+	for (i = 0; i < 64; i++) {
+		struct sonde_mod_event request = {
+			.size = sizeof(request),
+			.type = SONDE_MOD_SYSCALL_ENTRY,
+			.id = 1,
+			.flags = SONDE_MOD_WANT_FD,
+			.number = SYS_getppid,
+			.nr_caps = 1,
+			.caps = (uintptr_t)&cap,
+			.filter = (uintptr_t)&filter,
+			.filter_bytes = make_filter(f, &filter),
+		};
+		int fd = CALL(channel, SONDE_MOD_EVENT, &request);
+
+		if (fd < 0)
+			continue;
+		__atomic_add_fetch(&nr_filters, 1, __ATOMIC_RELAXED);
+		(void)syscall(SYS_getppid);
+		(void)close(fd); /* nothing was written */
+	}
+}
+
 static void event(struct fuzzer *f)
 {
 	struct sonde_mod_cap caps[SONDE_MOD_CAPS_MAX];
-	uint64_t filter[16];
+	struct sonde_mod_text texts[2] = { { .offset = UINT32_MAX },
+					   { .size = 8 } };
+	union made filter;
 	struct sonde_mod_event request = {
 		.size = sizeof(request),
 		.type = below(f, SONDE_MOD_TYPES),
@@ -339,19 +418,24 @@ static void event(struct fuzzer *f)
 		.nr_caps = below(f, 4),
 		.caps = (uintptr_t)caps,
 	};
+	bool is_filtered = one_in(f, 2);
 	size_t i;
+	int fd;
 
 	for (i = 0; i < SONDE_MOD_CAPS_MAX; i++)
 		caps[i] = random_cap(f);
-	for (i = 0; i < 16; i++)
-		filter[i] = odd_number(f);
-	if (one_in(f, 6)) {
-		request.filter = (uintptr_t)filter;
-		request.filter_bytes = sizeof(filter);
+	if (is_filtered) {
+		request.filter_bytes = make_filter(f, &filter);
+		request.filter = (uintptr_t)&filter;
+		request.nr_texts = 2;
+		request.texts = (uintptr_t)texts;
 	}
 	name_it(f, &request);
 	spoil(f, &request, sizeof(request));
-	keep(f, EVENT, CALL(pick(f, CHANNEL), SONDE_MOD_EVENT, &request));
+	fd = CALL(pick(f, CHANNEL), SONDE_MOD_EVENT, &request);
+	if (is_filtered && fd >= 0)
+		__atomic_add_fetch(&nr_filters, 1, __ATOMIC_RELAXED);
+	keep(f, EVENT, fd);
 }
 
 static void event_calls(struct fuzzer *f)
@@ -489,7 +573,7 @@ static void duplicate(struct fuzzer *f)
 static void (*const actions[])(struct fuzzer *f) = {
 	noise,       noise,       device,      dump,        session,
 	session,     channel,     channel,     channel,     event,
-	event,       event,       event,       event_calls, control,
+	event,       event,       filters,     event_calls, control,
 	stream,      stream,      stream,      read_stream, read_stream,
 	read_stream, read_stream, read_stream, ask_stream,  map,
 	map,         drop,        drop,        drop,        drop,
@@ -536,6 +620,8 @@ static void everything_was_tried(void)
 			(void)snprintf(why, sizeof(why), "call %u", nr);
 	}
 	verdict(!why[0], "every_call_succeeded_and_failed", why);
+	printf("  %llu filters\n", (unsigned long long)nr_filters);
+	verdict(nr_filters > 0, "filters_were_taken", "none");
 }
 
 static void close_everything(void)
@@ -561,8 +647,6 @@ static void everything_is_gone(void)
 		       info.nr_sessions);
 	verdict(!rc && !info.nr_sessions, "all_sessions_are_gone", why);
 	(void)close(fd);
-	rc = (int)syscall(SYS_delete_module, "sonde", O_NONBLOCK);
-	verdict(!rc, "module_can_be_unloaded", strerror(errno));
 }
 
 int main(int argc, char **argv)

@@ -13,6 +13,7 @@
  */
 #include "client.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -100,17 +101,40 @@ static uint64_t free_kib(void)
 	return memory_kib("MemFree") + kept_kib();
 }
 
+static void ask(const char *path, const char *word)
+{
+	FILE *file = fopen(path, "w");
+
+	if (!file)
+		return;
+	(void)fputs(word, file);
+	(void)fclose(file);
+}
+
+/* KASAN keeps what was freed in a quarantine, as objects in use: only shrinking
+ * empties it. */
+static void shrink_caches(void)
+{
+	DIR *dir = opendir("/sys/kernel/slab");
+	const struct dirent *entry;
+	char path[300];
+
+	while (dir && (entry = readdir(dir))) {
+		(void)snprintf(path, sizeof(path), "/sys/kernel/slab/%s/shrink",
+			       entry->d_name);
+		ask(path, "1");
+	}
+	if (dir)
+		(void)closedir(dir);
+}
+
 static void settle(void)
 {
-	FILE *file = fopen("/proc/sys/vm/drop_caches", "w");
-
 	sync();
-	if (file) {
-		(void)fputs("3\n", file);
-		(void)fclose(file);
-	}
+	ask("/proc/sys/vm/drop_caches", "3\n");
 	/* What waits for a grace period, or for a worker. */
 	(void)syscall(SYS_membarrier, 1, 0, 0);
+	shrink_caches();
 }
 
 /* ---- a round ---- */

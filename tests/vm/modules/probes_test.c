@@ -12,6 +12,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -653,8 +656,11 @@ static void lists_of_user_strings_are_joined(void)
 			    .index = 1,
 			    .max = 12 } },
 	};
-	char *const some[] = { "a", "bc", "", "d", NULL };
-	char *const many[] = { "0123456", "789abc", "more", NULL };
+	/* On the stack, so that they have been touched: a probe waits for no
+	 * page of the program's texts. */
+	char words[][8] = { "a", "bc", "", "d", "0123456", "789abc", "more" };
+	char *const some[] = { words[0], words[1], words[2], words[3], NULL };
+	char *const many[] = { words[4], words[5], words[6], NULL };
 	char *const none[] = { NULL };
 	struct trace trace;
 
@@ -758,6 +764,23 @@ static void kprobes_kretprobes_and_functions_have_arguments(void)
 	check_opened(3, 0);
 }
 
+/* The kernel's types call it a char *, as any other. */
+static void a_text_may_be_the_kernels_or_the_users(void)
+{
+	struct wish wish = of_function(SONDE_MOD_KPROBE, 1);
+	struct trace trace;
+
+	wish.caps[2].kind = SONDE_MOD_STRING;
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	(void)close((int)syscall(SYS_openat, AT_FDCWD, "/dev/zero", O_RDONLY));
+	trace_stop(&trace);
+	trace_read(&trace, (struct form){ .bytes = 12, .has_text = true });
+	trace_close(&trace);
+	check_opened(1, 0);
+}
+
 static void places_that_are_not_there_are_refused(void)
 {
 	struct wish wish = of_function(SONDE_MOD_KPROBE, 1);
@@ -775,6 +798,223 @@ static void places_that_are_not_there_are_refused(void)
 	is_good &= trace_try(&trace, &wish) == -EINVAL;
 	trace_close(&trace);
 	CLAIM(is_good);
+}
+
+/* ---- calls that sleep ---- */
+
+#define SLEEPERS 300u
+
+#ifdef __x86_64__
+#define SYS_OF(name) "__x64_sys_" name
+#else
+#define SYS_OF(name) "__arm64_sys_" name
+#endif
+
+static _Atomic uint32_t sleepers_word;
+static _Atomic uint32_t sleeper_tids[SLEEPERS];
+
+static void *sleeper(void *index)
+{
+	sleeper_tids[(uintptr_t)index] = own_tid();
+	while (!sleepers_word)
+		(void)syscall(SYS_futex, &sleepers_word, FUTEX_WAIT, 0, NULL);
+	return NULL;
+}
+
+/* Whether the kernel says that it sleeps in that call. */
+static bool is_asleep(uint32_t tid)
+{
+	char path[64], text[32] = "";
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/task/%u/syscall", tid);
+	fd = must(open(path, O_RDONLY), path);
+	(void)!read(fd, text, sizeof(text) - 1); /* then it is empty */
+	(void)close(fd);
+	return *text != 'r' && atoi(text) == SYS_futex;
+}
+
+/* So many threads are in a call of futex at once, and return. */
+static void sleep_together(uint32_t nr)
+{
+	pthread_t threads[SLEEPERS];
+	pthread_attr_t attr;
+
+	sleepers_word = 0;
+	/* Not less than the least of any machine: arm64's is 128 KiB. */
+	if (pthread_attr_init(&attr) ||
+	    pthread_attr_setstacksize(&attr, 262144))
+		die("pthread_attr");
+	for (uint32_t i = 0; i < nr; i++) {
+		sleeper_tids[i] = 0;
+		if (pthread_create(&threads[i], &attr, sleeper,
+				   (void *)(uintptr_t)i))
+			die("pthread_create");
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		while (!sleeper_tids[i] || !is_asleep(sleeper_tids[i]))
+			(void)sched_yield(); /* can't fail */
+	sleepers_word = 1;
+	(void)syscall(SYS_futex, &sleepers_word, FUTEX_WAKE, INT_MAX);
+	for (uint32_t i = 0; i < nr; i++)
+		(void)pthread_join(threads[i], NULL); /* it was created */
+	(void)pthread_attr_destroy(&attr);            /* can't fail */
+}
+
+static struct wish of_futex(uint32_t returns)
+{
+	return (struct wish){
+		.type = SONDE_MOD_KRETPROBE,
+		.name = SYS_OF("futex"),
+		.id = 1,
+		.number = returns,
+		.nr_caps = 1,
+		.caps = { OTHER(SONDE_MOD_FROM_RESULT, 8) },
+	};
+}
+
+static struct sonde_mod_missed missed_by(const struct trace *trace)
+{
+	struct sonde_mod_missed missed = { .size = sizeof(missed) };
+
+	(void)must(ioctl(trace->session, SONDE_MOD_MISSED, &missed), "MISSED");
+	return missed;
+}
+
+static void kretprobes_see_all_returns_of_calls_that_sleep(void)
+{
+	const struct wish wish = of_futex(0);
+	struct sonde_mod_missed missed;
+	struct trace trace;
+
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	sleep_together(SLEEPERS);
+	trace_stop(&trace);
+	missed = missed_by(&trace);
+	trace_read(&trace, (struct form){ .bytes = 8 });
+	trace_close(&trace);
+	for (uint32_t i = 0; i < SLEEPERS; i++)
+		CLAIM(count(1, sleeper_tids[i]) >= 1);
+	CLAIM(missed.returns == 0 && missed.kprobes == 0);
+}
+
+static void returns_without_room_are_counted_as_such(void)
+{
+	struct wish wish = of_futex(4);
+	struct sonde_mod_missed missed;
+	struct trace trace;
+	uint32_t seen = 0;
+	bool is_refused;
+
+	trace_open(&trace, 0, 0);
+	(void)trace_add(&trace, &wish);
+	trace_start(&trace);
+	sleep_together(SLEEPERS);
+	trace_stop(&trace);
+	missed = missed_by(&trace);
+	trace_read(&trace, (struct form){ .bytes = 8 });
+	wish.number = SONDE_MOD_RETURNS_MAX + 1;
+	is_refused = trace_try(&trace, &wish) == -EINVAL;
+	trace_close(&trace);
+	for (uint32_t i = 0; i < SLEEPERS; i++)
+		seen += count(1, sleeper_tids[i]) != 0;
+	CLAIM(seen <= 4);
+	CLAIM(missed.returns >= SLEEPERS - 4);
+	CLAIM(missed.kprobes >= missed.returns);
+	CLAIM(is_refused);
+}
+
+static void misses_are_charged_to_who_recorded_meanwhile(void)
+{
+	const struct wish wish = of_futex(4);
+	uint64_t before, of_one, of_two;
+	struct trace one, two;
+
+	trace_open(&one, 0, 0);
+	trace_open(&two, 0, 0);
+	(void)trace_add(&one, &wish);
+	(void)trace_add(&two, &wish);
+	trace_start(&one);
+	sleep_together(100);
+	trace_stop(&one);
+	before = missed_by(&one).returns;
+	trace_start(&two);
+	of_two = missed_by(&two).returns;
+	sleep_together(50);
+	trace_stop(&two);
+	sleep_together(100);
+	of_one = missed_by(&one).returns - before;
+	of_two = of_two ? 0 : missed_by(&two).returns;
+	trace_close(&one);
+	trace_close(&two);
+	CLAIM(before >= 96);
+	CLAIM(of_one == 0);
+	/* More than were asleep: the waker, and who woke and slept again. */
+	CLAIM(of_two >= 46 && of_two < 96);
+}
+
+/* ---- many probes ---- */
+
+#define MANY 300u
+
+/* Kprobes at functions whose names begin with an 's'. */
+static uint32_t add_many(const struct trace *trace)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], name[100], kind;
+	uint32_t nr = 0;
+
+	if (!file)
+		die("/proc/kallsyms");
+	while (nr < MANY && fgets(line, sizeof(line), file)) {
+		struct wish wish = { .type = SONDE_MOD_KPROBE, .name = name };
+
+		if (sscanf(line, "%*x %c %99s", &kind, name) != 2 ||
+		    kind != 'T' || *name != 's')
+			continue;
+		wish.id = nr + 1;
+		nr += trace_try(trace, &wish) >= 0;
+	}
+	(void)fclose(file); /* was only read */
+	return nr;
+}
+
+static uint32_t nr_leaving(const struct trace *trace)
+{
+	struct sonde_mod_info info = { .size = sizeof(info) };
+
+	(void)must(ioctl(trace->device, SONDE_MOD_INFO, &info), "INFO");
+	return info.nr_leaving;
+}
+
+/* To take 300 probes out of the kernel takes it a second and more, emulated;
+ * somebody else's session, some grace periods. */
+static void others_record_while_many_probes_leave(void)
+{
+	const struct wish wish = of_function(SONDE_MOD_KPROBE, 1);
+	struct trace many, other;
+	uint32_t nr, left, seen;
+
+	trace_open(&many, 0, 0);
+	nr = add_many(&many);
+	trace_start(&many);
+	trace_close(&many);
+	trace_open(&other, 0, getpid());
+	(void)trace_add(&other, &wish);
+	trace_start(&other);
+	(void)syscall(SYS_openat, AT_FDCWD, "/-", O_RDONLY);
+	trace_stop(&other);
+	trace_read(&other, (struct form){ .bytes = 12, .has_text = true });
+	seen = count(1, own_tid());
+	left = nr_leaving(&other);
+	while (nr_leaving(&other))
+		(void)sched_yield(); /* they go without our help */
+	trace_close(&other);
+	CLAIM(nr == MANY);
+	CLAIM(seen == 1);
+	CLAIM(left > 0);
 }
 
 /* ---- who is recorded ---- */
@@ -1177,7 +1417,12 @@ static const struct {
 	TEST(lists_of_user_strings_are_joined),
 	TEST(buffers_are_as_long_as_the_call_says),
 	TEST(kprobes_kretprobes_and_functions_have_arguments),
+	TEST(a_text_may_be_the_kernels_or_the_users),
 	TEST(places_that_are_not_there_are_refused),
+	TEST(kretprobes_see_all_returns_of_calls_that_sleep),
+	TEST(returns_without_room_are_counted_as_such),
+	TEST(misses_are_charged_to_who_recorded_meanwhile),
+	TEST(others_record_while_many_probes_leave),
 	TEST(scope_follows_children_and_leaves_out_others),
 	TEST(self_is_left_out_but_for_switches),
 	TEST(quick_conditions_hold_or_not),

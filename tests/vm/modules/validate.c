@@ -270,7 +270,6 @@ static void lose_nothing(uint64_t most_ticks, uint32_t subbuf_bytes,
 	client_stop(&one.client);
 	(void)read_all(&one); /* everything */
 	check_all(&one, false);
-	check_nesting();
 	end(&one);
 	ticks = all;
 }
@@ -278,9 +277,11 @@ static void lose_nothing(uint64_t most_ticks, uint32_t subbuf_bytes,
 static void nothing_is_lost_if_the_ring_has_room(void)
 {
 	lose_nothing(20000, 65536, 64);
+	check_nesting();
 }
 
-/* Every hundred or so events another sub-buffer. */
+/* Every hundred or so events another sub-buffer. So few ticks may be over
+ * before an interrupt's turn to raise an NMI has come. */
 static void nothing_is_lost_where_one_ends(void)
 {
 	lose_nothing(5000, 4096, SONDE_MOD_SUBBUFS_MAX);
