@@ -40,10 +40,12 @@ struct sonde_map_ops {
 struct sonde_map_options {
 	int64_t from_ns, to_ns;
 	const struct sonde_filter *filter; /* NULL: all */
-	bool unmerged; /* the order of events of different streams doesn't
+	bool unmerged;       /* the order of events of different streams doesn't
 			* matter: faster. Each stream's stays in order within
 			* a part, and parts come in any order of time */
-	bool internal; /* as of a cursor */
+	bool internal;       /* as of a cursor */
+	const bool *streams; /* likewise */
+	bool shows_own; /* of a kernel's state: the recorder's threads count */
 	unsigned int threads; /* 0: as many as CPUs */
 	uint64_t slice_bytes; /* 0: chosen; tests make it small */
 	/* Called now and then from the thread that called sonde_map(), and at
@@ -62,5 +64,13 @@ void sonde_map_options_init(struct sonde_map_options *options);
 int sonde_map(struct sonde_trace *trace,
 	      const struct sonde_map_options *options,
 	      const struct sonde_map_ops *ops, const void *config, void *whole);
+
+/*
+ * Whether threads gain more than they cost: packets that reach into several
+ * slices are read for each of them, so with many streams, or large packets, one
+ * thread without slices is sooner done.
+ */
+bool sonde_map_pays(struct sonde_trace *trace,
+		    const struct sonde_map_options *options);
 
 #endif /* READER_MAP_H */

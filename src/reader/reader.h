@@ -42,6 +42,7 @@
 #ifndef READER_READER_H
 #define READER_READER_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -63,7 +64,8 @@ struct sonde_source {
 	struct sonde_schema *schema;
 	struct sonde_clock_info *clocks;  /* schema->nr_clocks */
 	struct sonde_clock_scale *scales; /* likewise */
-	bool is_sonde;   /* env tracer2_name, or tracer_name, is "sonde" */
+	bool is_sonde;     /* env tracer2_name, or tracer_name, is "sonde" */
+	bool lost_at_most; /* lost events may not have been asked for */
 	bool ends_early; /* its tracer writes packets' ends that are too early */
 };
 
@@ -74,6 +76,7 @@ struct sonde_head {
 	uint64_t instance, packet_bits, content_bits;
 	uint64_t ticks_begin, ticks_end, discarded, sequence;
 	uint8_t uuid[16];
+	bool other_uuid;                  /* not the metadata's */
 	int32_t cpu;                      /* -1 unknown */
 	uint32_t context_bit;             /* where the packet context begins */
 	uint32_t head_bits;               /* where the first event may begin */
@@ -84,7 +87,7 @@ struct sonde_head {
 /*
  * Reads the head at `data`, of which `bytes` are in the file (more are
  * readable, see above). 0, or in *ret_why what is wrong and in *ret_bit where:
- * -EINVAL (no magic, another trace's UUID, an unknown stream class) or -ENODATA
+ * -EINVAL (no magic, an unknown stream class) or -ENODATA
  * (it goes beyond the end). Sizes and times are as the trace has them,
  * unchecked.
  */
@@ -153,6 +156,10 @@ struct sonde_trace {
 	struct sonde_event_class **classes; /* info.index is the place here */
 	int64_t begin_ns, end_ns;           /* SONDE_TIME_MAX, _MIN: none */
 	struct sonde_problems *problems;    /* problems.c's own */
+	/* attribution.h; made when it is first asked for, under the mutex */
+	pthread_mutex_t attribution_mutex;
+	struct sonde_attribution *attribution;
+	bool attribution_made;
 };
 
 static inline int64_t sonde_scale_ns(const struct sonde_clock_scale *scale,
@@ -163,6 +170,16 @@ static inline int64_t sonde_scale_ns(const struct sonde_clock_scale *scale,
 
 	return (int64_t)((uint64_t)scale->base_ns + ticks * scale->whole +
 			 part);
+}
+
+/* end - begin; 0 if it ends before it begins. */
+static inline int64_t sonde_elapsed_ns(int64_t begin_ns, int64_t end_ns)
+{
+	int64_t ns;
+
+	if (end_ns <= begin_ns)
+		return 0;
+	return __builtin_sub_overflow(end_ns, begin_ns, &ns) ? INT64_MAX : ns;
 }
 
 /*
@@ -183,6 +200,11 @@ void sonde_problem_add(struct sonde_trace *trace,
 __attribute__((format(printf, 3, 4))) void
 sonde_problem_say(struct sonde_trace *trace,
 		  const struct sonde_problem *problem, const char *format, ...);
+
+/* The field of a context that names the event's thread, as event->tid is its
+ * number; -1 if no event around it says so. */
+int32_t sonde_event_own_tid(const struct sonde_event *event);
+int32_t sonde_event_own_pid(const struct sonde_event *event);
 
 /* ---- plans: made at opening for all classes, see core/plan.h ---- */
 int sonde_plan_make(struct sonde_trace *trace, struct sonde_source *source,

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * symbols.c - files of machine code, read once: where their bytes go in memory
- * (loads), and which variables are there.
+ * (loads), and which variables and functions are there.
  *
  * The address where the mapping begins and the file's byte there give the
  * file's load address; taken from the address asked for, it gives the address
- * as the file has it, which is searched among the variables.
+ * as the file has it, which is searched among the symbols. Of a function, what
+ * the debugging information says comes first.
  */
 #include "reader/symbols.h"
 
@@ -20,7 +21,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define FILES_MAX    64
+#include "base/grow.h"
+#include "reader/names/demangle.h"
+#include "reader/names/dwarf.h"
+
+#define FILES_MAX    1024
 #define LOADS_MAX    32
 #define SYMBOLS_MAX  ((size_t)1 << 20)
 #define BUILD_ID_MAX 64 /* bytes */
@@ -31,22 +36,29 @@ struct load {
 	uint64_t address, memory_bytes;
 };
 
-struct variable {
+struct symbol {
 	uint64_t address, bytes;
 	char *name;
 };
 
+struct table {
+	size_t nr, capacity;
+	struct symbol *symbols; /* by address */
+};
+
 struct file {
 	char *path, *build_id; /* as asked for; build_id may be NULL */
+	enum sonde_lack lack;
 	size_t nr_loads;
 	struct load loads[LOADS_MAX];
-	size_t nr_variables, capacity;
-	struct variable *variables; /* by address */
+	struct table variables, functions;
+	int fd; /* until it has been looked for lines; then -1 */
+	struct sonde_dwarf *lines; /* NULL: none */
 };
 
 struct sonde_symbols {
 	size_t nr_files;
-	struct file files[FILES_MAX];
+	struct file *files[FILES_MAX];
 };
 
 struct sonde_symbols *sonde_symbols_new(void)
@@ -54,19 +66,31 @@ struct sonde_symbols *sonde_symbols_new(void)
 	return calloc(1, sizeof(struct sonde_symbols));
 }
 
-static void file_fini(struct file *file)
+static void table_fini(struct table *table)
 {
-	for (size_t i = 0; i < file->nr_variables; i++)
-		free(file->variables[i].name);
-	free(file->variables);
+	for (size_t i = 0; i < table->nr; i++)
+		free(table->symbols[i].name);
+	free(table->symbols);
+}
+
+static void file_free(struct file *file)
+{
+	if (!file)
+		return;
+	table_fini(&file->variables);
+	table_fini(&file->functions);
+	sonde_dwarf_free(file->lines);
+	if (file->fd >= 0)
+		(void)close(file->fd); /* it was only read */
 	free(file->path);
 	free(file->build_id);
+	free(file);
 }
 
 void sonde_symbols_free(struct sonde_symbols *symbols)
 {
 	for (size_t i = 0; symbols && i < symbols->nr_files; i++)
-		file_fini(&symbols->files[i]);
+		file_free(symbols->files[i]);
 	free(symbols);
 }
 
@@ -144,33 +168,41 @@ static void read_loads(Elf *elf, struct file *file)
 	}
 }
 
-static bool add_variable(struct file *file, const GElf_Sym *symbol,
-			 const char *name)
+static bool add_symbol(struct table *table, const GElf_Sym *symbol,
+		       const char *name)
 {
-	struct variable *grown;
+	struct symbol *added;
 
-	if (file->nr_variables == file->capacity) {
-		size_t capacity = file->capacity ? file->capacity * 2 : 64;
-
-		if (capacity > SYMBOLS_MAX)
-			return false;
-		grown = reallocarray(file->variables, capacity, sizeof(*grown));
-		if (!grown)
-			return false;
-		file->variables = grown;
-		file->capacity = capacity;
-	}
-	grown = &file->variables[file->nr_variables];
-	*grown = (struct variable){
+	if (table->nr == SYMBOLS_MAX ||
+	    SONDE_GROW(table->symbols, table->nr, table->capacity))
+		return false;
+	added = &table->symbols[table->nr];
+	*added = (struct symbol){
 		.address = symbol->st_value,
 		.bytes = symbol->st_size,
 		.name = strdup(name),
 	};
-	file->nr_variables += grown->name != NULL;
-	return grown->name != NULL;
+	table->nr += added->name != NULL;
+	return added->name != NULL;
 }
 
-/* All variables of one table of symbols. */
+/* Where a symbol belongs; NULL: it is of no interest. */
+static struct table *table_of(struct file *file, const GElf_Sym *symbol)
+{
+	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_size)
+		return NULL;
+	switch (GELF_ST_TYPE(symbol->st_info)) {
+	case STT_OBJECT:
+		return &file->variables;
+	case STT_FUNC:
+	case STT_GNU_IFUNC:
+		return &file->functions;
+	default:
+		return NULL;
+	}
+}
+
+/* All variables and functions of one table of symbols. */
 static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 		       struct file *file)
 {
@@ -180,21 +212,22 @@ static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 
 	for (size_t i = 0; i < nr && i <= INT32_MAX; i++) {
 		GElf_Sym symbol;
+		struct table *table;
 		const char *name;
 
 		if (!gelf_getsym(data, (int)i, &symbol))
 			return;
-		if (GELF_ST_TYPE(symbol.st_info) != STT_OBJECT ||
-		    symbol.st_shndx == SHN_UNDEF || !symbol.st_size)
+		table = table_of(file, &symbol);
+		if (!table)
 			continue;
 		name = elf_strptr(elf, head->sh_link, symbol.st_name);
-		if (name && *name && !add_variable(file, &symbol, name))
+		if (name && *name && !add_symbol(table, &symbol, name))
 			return;
 	}
 }
 
 /* Of the first table of that type; false if there is none. */
-static bool read_variables(Elf *elf, uint32_t type, struct file *file)
+static bool read_symbols(Elf *elf, uint32_t type, struct file *file)
 {
 	Elf_Scn *section = NULL;
 
@@ -254,44 +287,88 @@ static bool read_debug_file(const char *build_id, struct file *file)
 		return false;
 	read_build_id(elf, is);
 	if (!strcmp(is, build_id))
-		found = read_variables(elf, SHT_SYMTAB, file);
+		found = read_symbols(elf, SHT_SYMTAB, file);
 	close_elf(elf, fd);
 	return found;
 }
 
-/* By address; of equal ones the first name, so that the choice doesn't depend
- * on the file's order. */
+/* By address; of equal ones first what isn't the C library's inner name, then
+ * the first name, so that the choice doesn't depend on the file's order. */
 static int compare(const void *a, const void *b)
 {
-	const struct variable *left = a;
-	const struct variable *right = b;
+	const struct symbol *left = a;
+	const struct symbol *right = b;
+	int inner =
+		!strncmp(left->name, "__", 2) - !strncmp(right->name, "__", 2);
 
 	if (left->address != right->address)
 		return left->address < right->address ? -1 : 1;
-	return strcmp(left->name, right->name);
+	return inner ? inner : strcmp(left->name, right->name);
+}
+
+static void sort(struct table *table)
+{
+	if (table->nr)
+		qsort(table->symbols, table->nr, sizeof(*table->symbols),
+		      compare);
+}
+
+/* Reading debugging information takes time: only who asks for it waits. */
+static struct sonde_dwarf *get_lines(struct file *file)
+{
+	if (file->fd < 0)
+		return file->lines;
+	file->lines = sonde_dwarf_open(file->path, file->fd);
+	(void)close(file->fd); /* it was only read */
+	file->fd = -1;
+	return file->lines;
+}
+
+/* Whatever has them all: the file, or what debugs it. */
+static bool read_all_symbols(Elf *elf, const char *build_id, struct file *file)
+{
+	Elf *debug;
+
+	if (read_symbols(elf, SHT_SYMTAB, file) ||
+	    read_debug_file(build_id, file))
+		return true;
+	debug = sonde_dwarf_elf(get_lines(file));
+	return debug && read_symbols(debug, SHT_SYMTAB, file);
+}
+
+static void read_elf(Elf *elf, struct file *file)
+{
+	char is[2 * BUILD_ID_MAX + 1];
+
+	read_build_id(elf, is);
+	if (file->build_id && strcmp(file->build_id, is) != 0) {
+		file->lack = SONDE_LACK_BUILD;
+		return;
+	}
+	read_loads(elf, file);
+	file->lack = SONDE_LACK_PLACE;
+	if (!read_all_symbols(elf, is, file)) {
+		/* what only linking needs */
+		(void)read_symbols(elf, SHT_DYNSYM, file);
+		file->lack = SONDE_LACK_SYMBOLS;
+	}
+	sort(&file->variables);
+	sort(&file->functions);
 }
 
 static void read_file(struct file *file)
 {
-	char is[2 * BUILD_ID_MAX + 1];
 	Elf *elf;
 	int fd;
 
 	(void)elf_version(EV_CURRENT); /* it can't be unknown to itself */
+	file->lack = SONDE_LACK_FILE;
 	elf = open_elf(file->path, &fd);
 	if (!elf)
 		return;
-	read_build_id(elf, is);
-	if (!file->build_id || !strcmp(file->build_id, is)) {
-		read_loads(elf, file);
-		if (!read_variables(elf, SHT_SYMTAB, file) &&
-		    !read_debug_file(is, file))
-			(void)read_variables(elf, SHT_DYNSYM, file);
-	}
+	file->fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	read_elf(elf, file);
 	close_elf(elf, fd);
-	if (file->nr_variables)
-		qsort(file->variables, file->nr_variables,
-		      sizeof(*file->variables), compare);
 }
 
 /* ---- looking up ---- */
@@ -301,26 +378,38 @@ static bool is_same(const char *a, const char *b)
 	return a && b ? !strcmp(a, b) : a == b;
 }
 
-/* NULL: no memory, or too many files. */
-static const struct file *get_file(struct sonde_symbols *symbols,
-				   const char *path, const char *build_id)
+static struct file *new_file(const char *path, const char *build_id)
 {
-	struct file *file = symbols->files;
+	struct file *file = calloc(1, sizeof(*file));
 
-	for (size_t i = 0; i < symbols->nr_files; i++, file++)
-		if (is_same(file->path, path) &&
-		    is_same(file->build_id, build_id))
-			return file;
-	if (symbols->nr_files == FILES_MAX)
+	if (!file)
 		return NULL;
-	*file = (struct file){ .path = strdup(path) };
+	file->fd = -1;
+	file->path = strdup(path);
 	if (build_id)
 		file->build_id = strdup(build_id);
-	if (!file->path || (build_id && !file->build_id)) {
-		file_fini(file);
+	if (file->path && (!build_id || file->build_id))
+		return file;
+	file_free(file);
+	return NULL;
+}
+
+/* NULL: no memory, or too many files. */
+static struct file *get_file(struct sonde_symbols *symbols, const char *path,
+			     const char *build_id)
+{
+	struct file *file;
+
+	for (size_t i = 0; i < symbols->nr_files; i++)
+		if (is_same(symbols->files[i]->path, path) &&
+		    is_same(symbols->files[i]->build_id, build_id))
+			return symbols->files[i];
+	if (symbols->nr_files == FILES_MAX)
 		return NULL;
-	}
-	symbols->nr_files++;
+	file = new_file(path, build_id);
+	if (!file)
+		return NULL;
+	symbols->files[symbols->nr_files++] = file;
 	read_file(file);
 	return file;
 }
@@ -352,17 +441,16 @@ static bool to_file(const struct file *file,
 	return false;
 }
 
-/* The last variable that begins at or before the address: how many there are
- * up to it. */
-static size_t count_up_to(const struct file *file, uint64_t address)
+/* How many symbols begin at or before the address. */
+static size_t count_up_to(const struct table *table, uint64_t address)
 {
 	size_t low = 0;
-	size_t high = file->nr_variables;
+	size_t high = table->nr;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (file->variables[middle].address <= address)
+		if (table->symbols[middle].address <= address)
 			low = middle + 1;
 		else
 			high = middle;
@@ -370,31 +458,65 @@ static size_t count_up_to(const struct file *file, uint64_t address)
 	return low;
 }
 
+/* The symbol with the address in it that begins last; NULL. */
+static const struct symbol *find(const struct table *table, uint64_t at)
+{
+	/* Symbols don't overlap but for their other names. */
+	const size_t look_back = 16;
+	const struct symbol *found = NULL;
+	size_t end = count_up_to(table, at);
+
+	for (size_t i = end; i > 0 && end - i < look_back; i--) {
+		const struct symbol *symbol = &table->symbols[i - 1];
+
+		if (at - symbol->address < symbol->bytes &&
+		    (!found || symbol->address == found->address))
+			found = symbol;
+	}
+	return found;
+}
+
 int sonde_symbols_find(struct sonde_symbols *symbols,
 		       const struct sonde_symbols_place *place,
 		       uint64_t address, struct sonde_symbol *ret_symbol)
 {
-	/* Variables don't overlap but for their other names. */
-	const size_t look_back = 16;
 	const struct file *file =
 		get_file(symbols, place->path, place->build_id);
-	const struct variable *found = NULL;
+	const struct symbol *found = NULL;
 	uint64_t at;
-	size_t end;
 
-	if (!file || !file->variables || !to_file(file, place, address, &at))
-		return -ENOENT;
-	end = count_up_to(file, at);
-	for (size_t i = end; i > 0 && end - i < look_back; i--) {
-		const struct variable *variable = &file->variables[i - 1];
-
-		if (at - variable->address < variable->bytes &&
-		    (!found || variable->address == found->address))
-			found = variable;
-	}
+	if (file && to_file(file, place, address, &at))
+		found = find(&file->variables, at);
 	if (!found)
 		return -ENOENT;
 	ret_symbol->name = found->name;
 	ret_symbol->distance = at - found->address;
 	return 0;
+}
+
+void sonde_symbols_code(struct sonde_symbols *symbols,
+			const struct sonde_symbols_place *place,
+			uint64_t address, struct sonde_naming *ret_naming)
+{
+	struct file *file = get_file(symbols, place->path, place->build_id);
+	const struct symbol *found;
+	char name[SONDE_DEMANGLED_MAX];
+	uint64_t at;
+
+	sonde_naming_init(ret_naming);
+	ret_naming->lack = file ? file->lack : SONDE_LACK_READER;
+	if (!file || !file->nr_loads || !to_file(file, place, address, &at))
+		return;
+	ret_naming->address = at;
+	found = find(&file->functions, at);
+	if (found)
+		ret_naming->distance = at - found->address;
+	sonde_dwarf_find(get_lines(file), at, ret_naming);
+	if (!ret_naming->nr_frames && found)
+		sonde_naming_add(ret_naming,
+				 sonde_demangle(found->name, name,
+						sizeof(name)),
+				 NULL, 0);
+	if (ret_naming->nr_frames)
+		ret_naming->lack = SONDE_LACK_NOTHING;
 }

@@ -31,3 +31,14 @@ int sonde_symbols_find(struct sonde_symbols *symbols,
 	(void)ret_symbol;
 	return -ENOTSUP;
 }
+
+void sonde_symbols_code(struct sonde_symbols *symbols,
+			const struct sonde_symbols_place *place,
+			uint64_t address, struct sonde_naming *ret_naming)
+{
+	(void)symbols;
+	(void)place;
+	(void)address;
+	sonde_naming_init(ret_naming);
+	ret_naming->lack = SONDE_LACK_SUPPORT;
+}

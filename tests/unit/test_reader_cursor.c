@@ -535,6 +535,48 @@ static int give_room(void **state)
 	return 0;
 }
 
+/* Two streams of twenty packets, one after the other, or so that one stream's
+ * only packet is as long as the trace. */
+static bool pays(bool long_packet, unsigned int threads)
+{
+	struct made files[2] = { { 0 }, { 0 } };
+	struct sonde_map_options options;
+	struct sonde_trace *trace;
+	bool answer;
+
+	for (uint64_t i = 0; i < 20; i++) {
+		made_packet(&files[0],
+			    &(struct made_head){ .begin = 100 * i,
+						 .end = 100 * i + 99 });
+		made_number(&files[0], 100 * i, 1);
+		made_packet_end(&files[0], 0);
+	}
+	made_packet(&files[1],
+		    &(struct made_head){ .instance = 1, .end = 1999 });
+	for (uint64_t i = 0; i < 400 && long_packet; i++)
+		made_number(&files[1], i, 1);
+	made_packet_end(&files[1], 0);
+	trace = made_open(made_metadata, files, 2);
+	sonde_map_options_init(&options);
+	options.slice_bytes = 1;
+	options.threads = threads;
+	answer = sonde_map_pays(trace, &options);
+	sonde_trace_close(trace);
+	made_free(&files[0]);
+	made_free(&files[1]);
+	return answer;
+}
+
+static void slices_pay_unless_packets_are_in_many(void **state)
+{
+	(void)state;
+	assert_true(pays(false, 2));
+	assert_false(pays(false, 1));
+	assert_false(pays(true, 2));
+	/* so few slices that some threads would have none */
+	assert_false(pays(false, 64));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -548,6 +590,7 @@ int main(void)
 		cmocka_unit_test(small_disorder_is_sorted_and_counted),
 		cmocka_unit_test(each_event_is_in_exactly_one_slice),
 		cmocka_unit_test(the_first_error_ends_the_map),
+		cmocka_unit_test(slices_pay_unless_packets_are_in_many),
 		cmocka_unit_test(progress_may_stop_the_map),
 	};
 

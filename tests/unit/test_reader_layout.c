@@ -178,6 +178,17 @@ static struct sonde_trace *open_layout(const struct layout *layout,
 	return made_open(metadata, file, 1);
 }
 
+/* Metadata that not all readers take is none. */
+static size_t nr_damages(const struct sonde_trace *trace)
+{
+	struct sonde_problem problem;
+	size_t nr = 0;
+
+	for (size_t i = 0; !sonde_trace_problem(trace, i, &problem); i++)
+		nr += problem.kind != SONDE_PROBLEM_METADATA;
+	return nr;
+}
+
 static void check_layout(const struct layout *layout, const void *payload,
 			 size_t size, const char *expected)
 {
@@ -214,7 +225,7 @@ static void check_layout(const struct layout *layout, const void *payload,
 	assert_int_equal(sonde_cursor_prev(cursor, &event), 1);
 	show(event, &shown);
 	assert_string_equal(shown.text, expected);
-	assert_int_equal(made_nr_problems(trace), 0);
+	assert_int_equal(nr_damages(trace), 0);
 	sonde_cursor_free(cursor);
 	sonde_trace_close(trace);
 	made_free(&file);
@@ -395,7 +406,7 @@ static void lttng_s_compact_header_is_read(void **state)
 		assert_int_equal(event->time_ns, times[i]);
 	}
 	assert_int_equal(sonde_cursor_next(cursor, &event), 0);
-	assert_int_equal(made_nr_problems(trace), 0);
+	assert_int_equal(nr_damages(trace), 0);
 	sonde_cursor_free(cursor);
 	sonde_trace_close(trace);
 	made_free(&file);

@@ -217,6 +217,35 @@ static void errors_name_the_file_and_the_reason(void **state)
 			       "blank/metadata is empty"));
 }
 
+/* Places that are met twice are not traces, only because of that. */
+static void a_path_without_a_trace_is_an_error_everywhere(void **state)
+{
+	struct sonde_trace_error error;
+	struct sonde_trace *trace = NULL;
+	char path[3][256];
+	const char *with_none[] = { path[0], path[1] };
+	const char *with_some[] = { path[0], path[2] };
+
+	(void)state;
+	assert_int_equal(mkdir(below("none"), 0777), 0);
+	assert_int_equal(mkdir(below("none/deep"), 0777), 0);
+	assert_int_equal(symlink("..", below("none/up")), 0);
+	assert_int_equal(symlink("deep", below("none/same")), 0);
+	assert_int_equal(symlink(".", below("none/itself")), 0);
+	assert_non_null(strstr(open_badly("none", -ENOENT), "no trace here"));
+	write_metadata("a/b/t");
+	assert_int_equal(symlink("../../none/deep", below("a/b/none")), 0);
+	(void)snprintf(path[0], sizeof(path[0]), "%s", below("a"));
+	(void)snprintf(path[1], sizeof(path[1]), "%s", below("none/deep"));
+	(void)snprintf(path[2], sizeof(path[2]), "%s", below("a/b"));
+	assert_int_equal(sonde_trace_open(with_none, 2, &error, &trace),
+			 -ENOENT);
+	assert_non_null(strstr(error.text, "none/deep: no trace here"));
+	assert_int_equal(sonde_trace_open(with_some, 2, &error, &trace), 0);
+	assert_int_equal(sonde_trace_nr_sources(trace), 1);
+	sonde_trace_close(trace);
+}
+
 static void no_path_is_no_trace(void **state)
 {
 	struct sonde_trace_error error;
@@ -283,11 +312,10 @@ static void offsets_are_exact(void **state)
 			 1700000000666666668);
 	assert_int_equal(time_of("clock { name = c; offset_s = -2; };", 1),
 			 -1999999999);
-	/* beyond what a time can be: kept in its limits */
-	assert_int_equal(time_of("clock { name = c;"
-				 " offset_s = 9223372036854775807; };",
-				 0),
-			 INT64_MAX);
+	/* the last second that a time can be in whole */
+	assert_int_equal(time_of("clock { name = c; offset_s = 9223372036; };",
+				 1),
+			 9223372036000000001);
 }
 
 static void clocks_are_told_as_the_metadata_has_them(void **state)
@@ -487,6 +515,7 @@ int main(void)
 		IN_DIRECTORY(several_paths_are_one_trace),
 		IN_DIRECTORY(index_files_are_found_beside_their_streams),
 		IN_DIRECTORY(errors_name_the_file_and_the_reason),
+		IN_DIRECTORY(a_path_without_a_trace_is_an_error_everywhere),
 		cmocka_unit_test(no_path_is_no_trace),
 		cmocka_unit_test(counters_become_nanoseconds),
 		cmocka_unit_test(offsets_are_exact),

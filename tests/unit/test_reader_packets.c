@@ -165,13 +165,13 @@ static struct made spoiled_u64(size_t at, uint64_t value)
 	return file;
 }
 
-static void another_trace_s_packet_ends_the_stream(void **state)
+static void another_trace_s_packet_is_read_all_the_same(void **state)
 {
 	struct made file = spoiled_u32(MADE_UUID, 7);
-	struct sonde_trace *trace = open_file(&file, 2, 1);
+	struct sonde_trace *trace = open_file(&file, 4, 1);
 
 	(void)state;
-	(void)made_problem(trace, SONDE_PROBLEM_DAMAGE, 0);
+	(void)made_problem(trace, SONDE_PROBLEM_UUID, 0);
 	sonde_trace_close(trace);
 }
 
@@ -732,6 +732,18 @@ static struct sonde_trace *open_indexed(const struct made *file,
 	return trace;
 }
 
+/* But for what lies between the members. */
+static void check_same(const struct sonde_packet *a,
+		       const struct sonde_packet *b)
+{
+	assert_memory_equal(a, b, offsetof(struct sonde_packet, cpu));
+	assert_int_equal(a->cpu, b->cpu);
+	assert_int_equal(a->has_discarded, b->has_discarded);
+	assert_int_equal(a->has_sequence, b->has_sequence);
+	assert_int_equal(a->has_begin, b->has_begin);
+	assert_int_equal(a->has_end, b->has_end);
+}
+
 static void an_index_saves_looking_at_every_head(void **state)
 {
 	struct made file = { 0 };
@@ -747,9 +759,9 @@ static void an_index_saves_looking_at_every_head(void **state)
 	trace = open_indexed(&file, &index);
 	assert_int_equal(made_nr_problems(trace), 0);
 	assert_int_equal(trace->streams[0]->nr_packets, NR_INDEXED);
-	assert_memory_equal(trace->streams[0]->packets,
-			    scanned->streams[0]->packets,
-			    NR_INDEXED * sizeof(struct sonde_packet));
+	for (size_t i = 0; i < NR_INDEXED; i++)
+		check_same(&trace->streams[0]->packets[i],
+			   &scanned->streams[0]->packets[i]);
 	made_free(&file);
 	made_free(&index);
 	sonde_trace_close(trace);
@@ -952,7 +964,7 @@ int main(void)
 		cmocka_unit_test(a_packet_that_the_file_cuts_is_kept),
 		cmocka_unit_test(a_head_that_the_file_cuts_is_no_packet),
 		cmocka_unit_test(a_head_without_magic_ends_the_stream),
-		cmocka_unit_test(another_trace_s_packet_ends_the_stream),
+		cmocka_unit_test(another_trace_s_packet_is_read_all_the_same),
 		cmocka_unit_test(another_stream_s_packet_ends_the_stream),
 		cmocka_unit_test(an_unknown_stream_class_ends_the_stream),
 		cmocka_unit_test(impossible_packet_sizes_end_the_stream),

@@ -16,6 +16,7 @@
 #include <sonde/trace.h>
 
 #include "reader/map.h"
+#include "reader/names/names.h"
 #include "reader/report.h"
 
 struct sonde_analysis_args {
@@ -29,6 +30,7 @@ struct sonde_analysis_args {
 	/* If --by, --key are names of fields, those: they say how values are
 	 * shown. NULL */
 	const struct sonde_class *by_class, *key_class;
+	struct sonde_names *names; /* of code; NULL: addresses will do */
 	/* How to write a value in a sentence: sonde_show_cell(). */
 	int (*show)(enum sonde_cell cell, const struct sonde_cell_value *value,
 		    char *to, size_t size);
@@ -39,6 +41,8 @@ struct sonde_analysis {
 	const char *name;
 	const char *summary; /* for the list of reports: "CPU time by thread" */
 	const char *needs;   /* "kernel", "malloc", "locks", "" any trace */
+	/* Of "kernel": one of these is enough, of enum sonde_kernel_wants. */
+	unsigned int about;
 	int (*run)(struct sonde_analysis_args *args,
 		   struct sonde_report **ret_report);
 };
@@ -48,7 +52,7 @@ const struct sonde_analysis *sonde_analysis(size_t i);
 const struct sonde_analysis *sonde_analysis_find(const char *name);
 /* Whether the trace has the events that the analysis needs. */
 bool sonde_analysis_applies(const struct sonde_analysis *analysis,
-			    const struct sonde_trace *trace);
+			    struct sonde_trace *trace);
 
 /* ---- what analyses share ---- */
 
@@ -61,6 +65,15 @@ double sonde_analysis_seconds(const struct sonde_analysis_args *args);
 /* How many rows a table has: what the user says, or the report's choice. */
 size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
 			   size_t choice);
+/* The last name that a thread had; NULL unknown. And whether any is known: a
+ * table's last column has names only then. */
+const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,
+				       int32_t tid);
+bool sonde_analysis_has_names(const struct sonde_analysis_args *args);
+#define SONDE_NAME_COLUMN                         \
+	{                                         \
+		"thread", "NAME", SONDE_CELL_TEXT \
+	}
 /* Sets args->error, and returns `err`. */
 __attribute__((format(printf, 3, 4))) int
 sonde_analysis_fail(struct sonde_analysis_args *args, int err,

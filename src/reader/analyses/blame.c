@@ -7,9 +7,9 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "base/port.h"
+#include "base/text.h"
 #include "reader/analyses/blame_spans.h"
 #include "reader/analyses/blame_tree.h"
 #include "reader/analyses/reports.h"
@@ -25,24 +25,8 @@ struct answer {
 	const struct sonde_blame_spans *spans;
 	const struct sonde_blame_tree *tree;
 	struct sonde_words words;
-	size_t used;
-	char text[4096];
+	struct sonde_text text;
 };
-
-__attribute__((format(printf, 2, 3))) static void say(struct answer *answer,
-						      const char *format, ...)
-{
-	size_t room = sizeof(answer->text) - answer->used;
-	va_list values;
-	int length;
-
-	va_start(values, format);
-	length = vsnprintf(answer->text + answer->used, room, format, values);
-	va_end(values);
-	if (length > 0)
-		answer->used +=
-			(size_t)length < room ? (size_t)length : room - 1;
-}
 
 static const char *duration(struct answer *answer, int64_t ns)
 {
@@ -67,20 +51,21 @@ static void say_waker(struct answer *answer, const struct sonde_cause *cause,
 
 	if (!sonde_cause_is_lock(cause)) {
 		if (waker->kind == SONDE_WAKER_THREAD)
-			say(answer, " until %s woke it",
-			    sonde_cause_thread(causes, waker->tid, text,
-					       sizeof(text)));
+			sonde_text_add(&answer->text, " until %s woke it",
+				       sonde_cause_thread(causes, waker->tid,
+							  text, sizeof(text)));
 		return;
 	}
 	if (holder < 0 && waker->kind == SONDE_WAKER_THREAD)
 		holder = waker->tid;
-	say(answer, " held by %s",
-	    sonde_cause_thread(causes, holder, text, sizeof(text)));
+	sonde_text_add(&answer->text, " held by %s",
+		       sonde_cause_thread(causes, holder, text, sizeof(text)));
 	if (nr_after)
-		say(answer, " (and %u after it)", nr_after);
+		sonde_text_add(&answer->text, " (and %u after it)", nr_after);
 	else if (waker->kind == SONDE_WAKER_THREAD && waker->tid != holder)
-		say(answer, " and given by %s",
-		    sonde_cause_thread(causes, waker->tid, text, sizeof(text)));
+		sonde_text_add(&answer->text, " and given by %s",
+			       sonde_cause_thread(causes, waker->tid, text,
+						  sizeof(text)));
 }
 
 /* Whether it is something at an address that the thread waits for. */
@@ -143,9 +128,10 @@ say_wait(struct answer *answer, const struct sonde_blame_node *activity)
 			     sonde_blame_child(answer->tree, activity),
 			     &nr_between);
 
-	say(answer, "waiting for %s",
-	    sonde_cause_object(&answer->spans->causes, &activity->cause, text,
-			       sizeof(text)));
+	sonde_text_add(&answer->text, "waiting for %s",
+		       sonde_cause_object(&answer->spans->causes,
+					  &activity->cause, text,
+					  sizeof(text)));
 	say_waker(answer, &activity->cause, &state->waker, nr_between);
 	return state;
 }
@@ -166,21 +152,23 @@ say_most(struct answer *answer, const struct sonde_blame_node *activity)
 		return say_wait(answer, activity);
 	if (activity->has_cause && cause->kind != SONDE_CAUSE_OUTSIDE &&
 	    cause->kind != SONDE_CAUSE_UNKNOWN) {
-		say(answer, "in %s",
-		    sonde_cause_text(causes, cause, text, sizeof(text)));
+		sonde_text_add(&answer->text, "in %s",
+			       sonde_cause_text(causes, cause, text,
+						sizeof(text)));
 		if (!blocked || is_file(cause))
 			return NULL;
 		say_waker(answer, cause, &state->waker, 0);
 		return state;
 	}
 	if (!state || activity->kind == SONDE_BLAME_OTHERS)
-		say(answer, "in many other ways");
+		sonde_text_add(&answer->text, "in many other ways");
 	else if (state->state == SONDE_STATE_UNKNOWN)
-		say(answer, "in a way that the trace doesn't tell");
+		sonde_text_add(&answer->text,
+			       "in a way that the trace doesn't tell");
 	else
-		say(answer, "%s",
-		    sonde_blame_state_text(
-			    (enum sonde_state_kind)state->state));
+		sonde_text_add(&answer->text, "%s",
+			       sonde_blame_state_text(
+				       (enum sonde_state_kind)state->state));
 	return blocked ? state : NULL;
 }
 
@@ -199,14 +187,14 @@ static void say_chain(struct answer *answer)
 
 	if (!activity)
 		return;
-	say(answer, ": %s (%d %%) of that ",
-	    duration(answer, most_ns(answer, activity)),
-	    percent(most_ns(answer, activity), root->ns));
+	sonde_text_add(&answer->text, ": %s (%d %%) of that ",
+		       duration(answer, most_ns(answer, activity)),
+		       percent(most_ns(answer, activity), root->ns));
 	state = say_most(answer, activity);
 	while (state && (activity = sonde_blame_child(answer->tree, state))) {
 		answer->words.next = 0;
-		say(answer, ", which spent %s of that ",
-		    duration(answer, most_ns(answer, activity)));
+		sonde_text_add(&answer->text, ", which spent %s of that ",
+			       duration(answer, most_ns(answer, activity)));
 		state = say_most(answer, activity);
 	}
 }
@@ -216,20 +204,24 @@ static void add_answer(const struct sonde_blame_spans *spans,
 		       struct sonde_report *report)
 {
 	const struct sonde_worst_span *span = spans->chosen;
+	char text[4096];
 	struct answer answer = {
 		.spans = spans,
 		.tree = tree,
 		.words.args = spans->args,
+		.text = { .to = text, .size = sizeof(text) },
 	};
 	char thread[64];
 
-	say(&answer, "%s took %s, from %s on",
-	    sonde_cause_thread(&spans->causes, span->tid, thread,
-			       sizeof(thread)),
-	    duration(&answer, sonde_elapsed_ns(span->begin_ns, span->end_ns)),
-	    sonde_words_int(&answer.words, SONDE_CELL_TIME, span->begin_ns));
+	sonde_text_add(&answer.text, "%s took %s, from %s on",
+		       sonde_cause_thread(&spans->causes, span->tid, thread,
+					  sizeof(thread)),
+		       duration(&answer,
+				sonde_elapsed_ns(span->begin_ns, span->end_ns)),
+		       sonde_words_int(&answer.words, SONDE_CELL_TIME,
+				       span->begin_ns));
 	say_chain(&answer);
-	sonde_report_note(report, "%s.", answer.text);
+	sonde_report_note(report, "%s.", text);
 }
 
 /* ---- the spans ---- */
@@ -487,5 +479,6 @@ const struct sonde_analysis sonde_analysis_blame = {
 	.name = "blame",
 	.summary = "why it took so long from --begin EXPR to --end EXPR",
 	.needs = "kernel",
+	.about = SONDE_WANT_THREADS,
 	.run = run,
 };

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "reader/state/play.h"
 
 /* ---- what the state emits ---- */
@@ -28,36 +29,16 @@ static bool is_in_window(const struct sonde_history *history,
 	       history->windows[low].begin_ns < interval->end_ns;
 }
 
-/* Room for one more; NULL, and counted, if there is none. */
-static void *grow(struct sonde_history *history, void *array, size_t nr,
-		  size_t *capacity, size_t entry_bytes)
-{
-	size_t more = *capacity ? *capacity * 2 : 256;
-	void *grown;
-
-	if (nr < *capacity)
-		return array;
-	grown = more <= SONDE_HISTORY_MAX ?
-			reallocarray(array, more, entry_bytes) :
-			NULL;
-	if (grown)
-		*capacity = more;
-	else
-		history->left_out++;
-	return grown;
-}
-
 static void add_call(struct sonde_history *history,
 		     const struct sonde_interval *interval)
 {
-	struct sonde_history_call *calls =
-		grow(history, history->calls, history->nr_calls,
-		     &history->calls_capacity, sizeof(*calls));
-
-	if (!calls)
+	if (history->nr_calls == SONDE_HISTORY_MAX ||
+	    SONDE_GROW(history->calls, history->nr_calls,
+		       history->calls_capacity)) {
+		history->left_out++;
 		return;
-	history->calls = calls;
-	calls[history->nr_calls++] = (struct sonde_history_call){
+	}
+	history->calls[history->nr_calls++] = (struct sonde_history_call){
 		.tid = interval->tid,
 		.begin_ns = interval->begin_ns,
 		.end_ns = interval->end_ns,
@@ -68,9 +49,6 @@ static void add_call(struct sonde_history *history,
 static void add_state(struct sonde_history *history,
 		      const struct sonde_interval *interval)
 {
-	struct sonde_history_state *states =
-		grow(history, history->states, history->nr_states,
-		     &history->states_capacity, sizeof(*states));
 	struct sonde_history_state state = {
 		.tid = interval->tid,
 		.kind = SONDE_STATE_RUN,
@@ -78,8 +56,12 @@ static void add_state(struct sonde_history *history,
 		.end_ns = interval->end_ns,
 	};
 
-	if (!states)
+	if (history->nr_states == SONDE_HISTORY_MAX ||
+	    SONDE_GROW(history->states, history->nr_states,
+		       history->states_capacity)) {
+		history->left_out++;
 		return;
+	}
 	if (interval->kind == SONDE_INTERVAL_READY) {
 		state.kind = interval->ready.woken ? SONDE_STATE_READY :
 						     SONDE_STATE_PREEMPTED;
@@ -88,8 +70,7 @@ static void add_state(struct sonde_history *history,
 		state.cause = interval->blocked.cause;
 		state.waker = interval->blocked.waker;
 	}
-	history->states = states;
-	states[history->nr_states++] = state;
+	history->states[history->nr_states++] = state;
 }
 
 static void add_interval(void *ctx, const struct sonde_interval *interval)

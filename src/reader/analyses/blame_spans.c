@@ -76,7 +76,11 @@ void sonde_blame_spans_notes(const struct sonde_blame_spans *spans,
 {
 	struct sonde_words words = { .args = spans->args };
 	const struct sonde_join *join = &spans->join;
+	const struct sonde_durations_config config = {
+		.key = spans->args->key,
+	};
 
+	sonde_durations_keyless(spans->args, &config, join->keyless, report);
 	if (!join->worst.nr)
 		sonde_report_note(
 			report, "No begin meets an end: %s, %s.",

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 #define TASKS_MAX ((size_t)1 << 20)
 
 /* ---- nodes ---- */
@@ -53,17 +55,9 @@ static bool same_node(const struct sonde_blame_node *a,
 static uint32_t append(struct sonde_blame_tree *tree,
 		       const struct sonde_blame_node *node)
 {
-	if (tree->nr_nodes == tree->capacity) {
-		size_t capacity = tree->capacity ? tree->capacity * 2 : 64;
-		struct sonde_blame_node *grown =
-			reallocarray(tree->nodes, capacity, sizeof(*grown));
-
-		if (!grown) {
-			tree->failed = true;
-			return SONDE_BLAME_NONE;
-		}
-		tree->nodes = grown;
-		tree->capacity = capacity;
+	if (SONDE_GROW(tree->nodes, tree->nr_nodes, tree->capacity)) {
+		tree->failed = true;
+		return SONDE_BLAME_NONE;
 	}
 	tree->nodes[tree->nr_nodes] = *node;
 	return (uint32_t)tree->nr_nodes++;
@@ -143,18 +137,9 @@ static void add_task(struct sonde_blame_tree *tree,
 		tree->cut = true;
 		return;
 	}
-	if (tree->nr_tasks == tree->tasks_capacity) {
-		size_t capacity =
-			tree->tasks_capacity ? tree->tasks_capacity * 2 : 64;
-		struct sonde_blame_task *grown =
-			reallocarray(tree->tasks, capacity, sizeof(*grown));
-
-		if (!grown) {
-			tree->failed = true;
-			return;
-		}
-		tree->tasks = grown;
-		tree->tasks_capacity = capacity;
+	if (SONDE_GROW(tree->tasks, tree->nr_tasks, tree->tasks_capacity)) {
+		tree->failed = true;
+		return;
 	}
 	tree->tasks[tree->nr_tasks++] = *task;
 }

@@ -16,6 +16,8 @@
 #include "reader/analyses/check.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/port.h"
@@ -35,7 +37,9 @@ enum severity {
 static const char *const severities[] = { "error", "warning", "note" };
 
 enum rule {
+	RULE_METADATA,
 	RULE_HEAD,
+	RULE_UUID,
 	RULE_EVENTS,
 	RULE_WHOLE,
 	RULE_OVERLAP,
@@ -45,6 +49,7 @@ enum rule {
 	RULE_TIME_SPAN,
 	RULE_TEXT,
 	RULE_LABEL,
+	RULE_SWITCHES,
 	RULE_LOST_EVENTS,
 	RULE_LOST_PACKETS,
 	NR_RULES,
@@ -56,9 +61,14 @@ static const struct {
 	const char *demands;
 	const char *broken; /* for those without words of their own */
 } rules[NR_RULES] = {
+	[RULE_METADATA] = { "metadata", WARNING,
+			    "the metadata is such that all readers take it",
+			    NULL },
 	[RULE_HEAD] = { "head", ERROR,
-			"packets have the magic number, the trace's UUID, a "
-			"known stream, sizes that fit",
+			"packets have the magic number, a known stream, sizes "
+			"that fit",
+			NULL },
+	[RULE_UUID] = { "uuid", WARNING, "packets have the trace's UUID",
 			NULL },
 	[RULE_EVENTS] = { "events", ERROR,
 			  "events are of known classes and end inside of "
@@ -84,6 +94,10 @@ static const struct {
 			"strings are not valid UTF-8" },
 	[RULE_LABEL] = { "label", NOTE, "an enumeration's values have labels",
 			 "values of enumerations have no label" },
+	[RULE_SWITCHES] = { "switches", WARNING,
+			    "a switch is away from whom the one before it on "
+			    "its CPU was to",
+			    NULL },
 	[RULE_LOST_EVENTS] = { "lost-events", NOTE,
 			       "the tracer had room for all events", NULL },
 	[RULE_LOST_PACKETS] = { "lost-packets", NOTE, "no packet is missing",
@@ -347,6 +361,10 @@ static enum rule rule_of(const struct sonde_problem *problem)
 		return RULE_INDEX;
 	case SONDE_PROBLEM_FORMAT:
 		return RULE_GROWTH;
+	case SONDE_PROBLEM_METADATA:
+		return RULE_METADATA;
+	case SONDE_PROBLEM_UUID:
+		return RULE_UUID;
 	case SONDE_PROBLEM_ORDER:
 		return NR_RULES; /* the map has found it as well */
 	case SONDE_PROBLEM_DAMAGE:
@@ -417,8 +435,53 @@ static void take_findings(struct check *check)
 		}
 }
 
-static void add_findings(struct check *check)
+/* The CPU's stream that has that time in a packet: where to look. */
+static const struct sonde_stream *stream_at(const struct sonde_trace *trace,
+					    int32_t cpu, int64_t time_ns,
+					    struct finding *finding)
 {
+	for (size_t i = 0; i < trace->nr_streams; i++) {
+		const struct sonde_stream *stream = trace->streams[i];
+		struct sonde_stream_info info;
+
+		sonde_stream_get_info(stream, &info);
+		for (size_t k = 0; info.cpu == cpu && k < stream->nr_packets;
+		     k++)
+			if (stream->packets[k].begin_ns <= time_ns &&
+			    time_ns <= stream->packets[k].end_ns) {
+				finding->packet = k;
+				finding->byte = stream->packets[k].offset;
+				return stream;
+			}
+	}
+	return NULL;
+}
+
+static void take_switches(void *ctx, int32_t cpu,
+			  const struct sonde_kernel_unseen *unseen)
+{
+	struct check *check = ctx;
+	struct finding finding = { .count = unseen->nr };
+	const struct sonde_stream *stream =
+		stream_at(check->trace, cpu, unseen->first_ns, &finding);
+	size_t index = stream ? stream->index : check->trace->nr_streams;
+	char text[240];
+
+	(void)snprintf(text, sizeof(text),
+		       "switches are missing on CPU %" PRId32 " in %" PRIu64
+		       " place%s, the first before %" PRId64 ".%09" PRId64
+		       " s: who ran there for %.3f ms is unknown",
+		       cpu, unseen->nr, unseen->nr == 1 ? "" : "s",
+		       unseen->first_ns / 1000000000,
+		       unseen->first_ns % 1000000000, (double)unseen->ns / 1e6);
+	add_finding(&check->streams[index].findings[RULE_SWITCHES], &finding);
+	check->totals[RULE_SWITCHES] += unseen->nr;
+	add_row(check, RULE_SWITCHES, stream, &finding, text);
+}
+
+static int add_findings(struct check *check)
+{
+	int err;
 	static const struct sonde_column columns[] = {
 		{ "severity", "SEVERITY", SONDE_CELL_TEXT },
 		{ "rule", "RULE", SONDE_CELL_TEXT },
@@ -433,8 +496,10 @@ static void add_findings(struct check *check)
 					  columns, SONDE_ARRAY_SIZE(columns));
 	take_problems(check);
 	take_findings(check);
+	err = sonde_check_switches(check->args, take_switches, check);
 	sonde_table_limit(check->table,
 			  sonde_analysis_rows(check->args, FINDING_ROWS));
+	return err;
 }
 
 /* ---- verdicts ---- */
@@ -541,8 +606,9 @@ static int fill(struct check *check, const struct sonde_map_options *map,
 		check_overlap(check->trace->streams[i], &check->streams[i]);
 		check_index(check->trace->streams[i]);
 	}
+	if (!err)
+		err = add_findings(check);
 	if (!err) {
-		add_findings(check);
 		add_streams(check);
 		add_rules(check);
 		add_verdict(check, result);

@@ -11,6 +11,7 @@
 #define READER_ANALYSES_CHECK_H
 
 #include "reader/analyses/analyses.h"
+#include "reader/state/kernel.h"
 
 struct sonde_check_result {
 	uint64_t nr_errors, nr_warnings, nr_notes;
@@ -21,5 +22,15 @@ struct sonde_check_result {
 int sonde_check(const struct sonde_analysis_args *args,
 		struct sonde_check_result *ret_result,
 		struct sonde_report **ret_report);
+
+/*
+ * Calls `found` for each CPU of whose switches some are missing, which other
+ * switches show (kernel.h). Nothing is known of traces for which not all
+ * switches were asked. 0, or what sonde_map() returned, or -ENOMEM.
+ */
+typedef void sonde_check_switches_fn(void *ctx, int32_t cpu,
+				     const struct sonde_kernel_unseen *unseen);
+int sonde_check_switches(const struct sonde_analysis_args *args,
+			 sonde_check_switches_fn *found, void *ctx);
 
 #endif /* READER_ANALYSES_CHECK_H */

@@ -280,5 +280,6 @@ const struct sonde_analysis sonde_analysis_critical = {
 	.name = "critical",
 	.summary = "the critical path from --begin EXPR to --end EXPR",
 	.needs = "kernel",
+	.about = SONDE_WANT_THREADS,
 	.run = run,
 };

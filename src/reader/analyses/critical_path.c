@@ -10,6 +10,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* A wait that is being explained: on that thread, back to that time. */
 struct level {
 	int32_t tid;
@@ -32,16 +34,8 @@ static int append(struct sonde_path *path,
 {
 	if (segment->begin_ns >= segment->end_ns)
 		return 0;
-	if (path->nr_segments == path->capacity) {
-		size_t capacity = path->capacity ? path->capacity * 2 : 64;
-		struct sonde_path_segment *grown =
-			reallocarray(path->segments, capacity, sizeof(*grown));
-
-		if (!grown)
-			return -ENOMEM;
-		path->segments = grown;
-		path->capacity = capacity;
-	}
+	if (SONDE_GROW(path->segments, path->nr_segments, path->capacity))
+		return -ENOMEM;
 	path->segments[path->nr_segments++] = *segment;
 	return 0;
 }

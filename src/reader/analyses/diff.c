@@ -21,12 +21,21 @@ struct event_row {
 	bool beyond;
 };
 
+/* Which rows come first. */
+enum rank {
+	RANK_DIFFERS,
+	RANK_ONE_SIDED,
+	RANK_REST,
+};
+
 /* How long a pair takes, on either side. */
 struct pair_row {
 	struct sonde_key key;
 	const struct sonde_histogram *durations[2]; /* NULL: no such pair */
 	double median_change, p99_change;
 	bool median_beyond, p99_beyond;
+	const char *verdict;
+	enum rank rank;
 };
 
 struct diff {
@@ -35,6 +44,8 @@ struct diff {
 	struct sonde_hash events, pairs;
 	size_t nr_new, nr_gone, nr_changed; /* events */
 	size_t nr_durations;                /* that differ */
+	size_t nr_pairs_new, nr_pairs_gone; /* durations on one side only */
+	size_t nr_one_sided;                /* of them, those that count */
 };
 
 /* ---- comparing ---- */
@@ -110,22 +121,44 @@ static bool compare_quantile(const struct pair_row *row, double q,
 	return true;
 }
 
+/* What there is on one side only, or too little of, is not the same. */
+static void judge_pair(struct diff *diff, struct pair_row *row)
+{
+	bool median;
+
+	if (!row->durations[0] || !row->durations[1]) {
+		const struct sonde_histogram *only = row->durations[0] ?
+							     row->durations[0] :
+							     row->durations[1];
+
+		row->verdict = row->durations[1] ? "new" : "gone";
+		row->rank = RANK_ONE_SIDED;
+		diff->nr_pairs_new += only == row->durations[1];
+		diff->nr_pairs_gone += only == row->durations[0];
+		diff->nr_one_sided += only && only->count >= MEDIAN_FROM;
+		return;
+	}
+	median = compare_quantile(row, 0.5, MEDIAN_FROM, &row->median_change);
+	row->median_beyond = median && is_beyond(diff, row->median_change);
+	row->p99_beyond =
+		compare_quantile(row, 0.99, P99_FROM, &row->p99_change) &&
+		is_beyond(diff, row->p99_change);
+	if (row->median_beyond || row->p99_beyond) {
+		row->verdict = "differs";
+		row->rank = RANK_DIFFERS;
+		diff->nr_durations++;
+	} else {
+		row->verdict = median ? "same" : "too few";
+		row->rank = RANK_REST;
+	}
+}
+
 static void compare_pairs(struct diff *diff)
 {
 	struct pair_row *row = NULL;
 
-	while ((row = sonde_hash_next(&diff->pairs, row))) {
-		if (!row->durations[0] || !row->durations[1])
-			continue; /* its events are new or gone: said there */
-		row->median_beyond = compare_quantile(row, 0.5, MEDIAN_FROM,
-						      &row->median_change) &&
-				     is_beyond(diff, row->median_change);
-		row->p99_beyond = compare_quantile(row, 0.99, P99_FROM,
-						   &row->p99_change) &&
-				  is_beyond(diff, row->p99_change);
-		if (row->median_beyond || row->p99_beyond)
-			diff->nr_durations++;
-	}
+	while ((row = sonde_hash_next(&diff->pairs, row)))
+		judge_pair(diff, row);
 }
 
 /* ---- the order of rows ---- */
@@ -157,14 +190,12 @@ static int compare_pair_rows(const void *a, const void *b, void *ctx)
 {
 	const struct pair_row *x = a;
 	const struct pair_row *y = b;
-	bool x_beyond = x->median_beyond || x->p99_beyond;
-	bool y_beyond = y->median_beyond || y->p99_beyond;
 	double x_far = fabs(sum_of(x->durations[0]) - sum_of(x->durations[1]));
 	double y_far = fabs(sum_of(y->durations[0]) - sum_of(y->durations[1]));
 
 	(void)ctx;
-	if (x_beyond != y_beyond)
-		return x_beyond ? -1 : 1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	return (x_far < y_far) - (x_far > y_far);
 }
 
@@ -196,6 +227,26 @@ static void say_totals(struct say *say)
 				sonde_round(b->seconds * 1e9)),
 		sonde_words_int(words, SONDE_CELL_DURATION,
 				sonde_round(a->seconds * 1e9)));
+}
+
+/* What couldn't be paired. */
+static void say_keyless(struct say *say)
+{
+	for (size_t i = 0; i < 2; i++) {
+		uint64_t keyless = say->diff->sides[i].keyless;
+
+		if (keyless)
+			sonde_report_note(
+				say->report,
+				"In %c, %s of what begins and ends left out: "
+				"the trace doesn't say %s.",
+				"AB"[i],
+				sonde_words_count(&say->words, keyless,
+						  "event"),
+				say -> diff -> config
+				-> sides[i].key ? "their --key" :
+						  "which thread they are of");
+	}
 }
 
 static void say_events(struct say *say)
@@ -257,6 +308,13 @@ static int say_pairs(struct say *say)
 
 	if (!diff->pairs.nr_entries)
 		return 0;
+	if (diff->nr_pairs_new + diff->nr_pairs_gone)
+		sonde_report_note(
+			say->report,
+			"Of %s of begin and end, %zu are new, %zu are gone.",
+			sonde_words_count(&say->words, diff->pairs.nr_entries,
+					  "pair"),
+			diff->nr_pairs_new, diff->nr_pairs_gone);
 	if (!ranking.candidates) {
 		sonde_report_note(say->report,
 				  "Nothing takes longer or shorter by more "
@@ -353,9 +411,7 @@ static void add_pair(struct sonde_table *table, const void *entry, void *ctx)
 	if (both && row->p99_change != 0)
 		sonde_table_double(table, 8, row->p99_change);
 	add_quantile(table, 9, row, 1.0);
-	sonde_table_text(table, 11,
-			 row->median_beyond || row->p99_beyond ? "differs" :
-								 "same");
+	sonde_table_text(table, 11, row->verdict);
 }
 
 static int add_pairs(const struct diff *diff, struct sonde_report *report)
@@ -401,6 +457,7 @@ static int fill_report(const struct diff *diff, struct sonde_report *report)
 	int err;
 
 	say_totals(&say);
+	say_keyless(&say);
 	say_events(&say);
 	err = say_pairs(&say);
 	if (!err)
@@ -446,7 +503,7 @@ int sonde_diff(const struct sonde_diff_config *config,
 	} else {
 		*ret_report = report;
 		*ret_nr = diff.nr_new + diff.nr_gone + diff.nr_changed +
-			  diff.nr_durations;
+			  diff.nr_durations + diff.nr_one_sided;
 	}
 	sonde_hash_fini(&diff.events);
 	sonde_hash_fini(&diff.pairs);

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "reader/analyses/words.h"
 #include "reader/reader.h"
 
 enum role {
@@ -19,13 +20,8 @@ struct plan {
 	uint8_t *roles; /* by event class: what its events can be */
 };
 
-struct spans {
-	struct sonde_join join;
-	uint64_t keyless; /* events that don't have the key */
-};
-
 struct part {
-	struct spans spans;
+	struct sonde_join join;
 	const struct plan *plan;
 };
 
@@ -34,7 +30,7 @@ static int part_begin(void *memory, const void *config, bool first)
 	struct part *part = memory;
 
 	part->plan = config;
-	sonde_join_init(&part->spans.join, first);
+	sonde_join_init(&part->join, first);
 	return 0;
 }
 
@@ -48,6 +44,8 @@ int sonde_durations_key(const struct sonde_durations_config *config,
 	if (!config->key) {
 		int64_t id = config->by_thread ? sonde_event_tid(event) : 0;
 
+		if (id < 0)
+			return -ENOENT; /* not one with all other unknown ones */
 		*ret_key = sonde_key_make(SONDE_KEY_INT, (uint64_t)id, 0);
 		return 0;
 	}
@@ -63,7 +61,7 @@ static int part_event(void *memory, const struct sonde_event *event)
 	struct part *part = memory;
 	const struct plan *plan = part->plan;
 	unsigned int roles = plan->roles[event->cls->info.index];
-	struct sonde_join *join = &part->spans.join;
+	struct sonde_join *join = &part->join;
 	struct sonde_key key;
 	int err = 0;
 
@@ -74,7 +72,7 @@ static int part_event(void *memory, const struct sonde_event *event)
 	if (!roles)
 		return 0;
 	if (sonde_durations_key(&plan->config, event, &key)) {
-		part->spans.keyless++;
+		join->keyless++;
 		return 0;
 	}
 	if (roles & ENDS)
@@ -91,15 +89,14 @@ static int part_merge(void *whole, void *memory)
 	struct part *left = whole;
 	struct part *right = memory;
 
-	left->spans.keyless += right->spans.keyless;
-	return sonde_join_merge(&left->spans.join, &right->spans.join);
+	return sonde_join_merge(&left->join, &right->join);
 }
 
 static void part_fini(void *memory)
 {
 	struct part *part = memory;
 
-	sonde_join_fini(&part->spans.join);
+	sonde_join_fini(&part->join);
 }
 
 static const struct sonde_map_ops ops = {
@@ -128,24 +125,22 @@ static uint8_t *find_roles(const struct sonde_trace *trace,
 	return roles;
 }
 
-/* *ret_spans is for sonde_join_fini(), in any case. args->error is set on
- * -EINVAL. */
-static int find(struct sonde_analysis_args *args,
-		const struct sonde_durations_config *config,
-		struct spans *ret_spans)
+int sonde_durations_find(struct sonde_analysis_args *args,
+			 const struct sonde_durations_config *config,
+			 struct sonde_join *ret_join)
 {
 	struct plan plan = { .config = *config };
 	struct part whole = { 0 };
 	int err;
 
-	*ret_spans = (struct spans){ 0 };
+	*ret_join = (struct sonde_join){ 0 };
 	plan.roles = find_roles(args->trace, config);
 	if (!plan.roles)
 		return -ENOMEM;
 	err = sonde_map(args->trace, &args->map, &ops, &plan, &whole);
 	free(plan.roles);
-	sonde_join_close(&whole.spans.join);
-	*ret_spans = whole.spans;
+	sonde_join_close(&whole.join);
+	*ret_join = whole.join;
 	if (err == -E2BIG)
 		return sonde_analysis_fail(
 			args, -EINVAL,
@@ -155,15 +150,22 @@ static int find(struct sonde_analysis_args *args,
 	return err;
 }
 
-int sonde_durations_find(struct sonde_analysis_args *args,
-			 const struct sonde_durations_config *config,
-			 struct sonde_join *ret_join)
+void sonde_durations_keyless(const struct sonde_analysis_args *args,
+			     const struct sonde_durations_config *config,
+			     uint64_t keyless, struct sonde_report *report)
 {
-	struct spans spans;
-	int err = find(args, config, &spans);
+	struct sonde_words words = { .args = args };
 
-	*ret_join = spans.join;
-	return err;
+	if (!keyless)
+		return;
+	if (!config->key)
+		sonde_report_note(report,
+				  "%s of --begin and --end left out: the trace "
+				  "doesn't say which thread they are of; --key "
+				  "EXPR may join them by something else.",
+				  sonde_words_count(&words, keyless, "event"));
+	sonde_report_value(report, "keyless", "Events without the key",
+			   SONDE_CELL_COUNT, (int64_t)keyless, 0, NULL);
 }
 
 static void report_worst(const struct sonde_analysis_args *args,
@@ -176,10 +178,12 @@ static void report_worst(const struct sonde_analysis_args *args,
 		{ "end", "END", SONDE_CELL_TIME },
 		{ "tid", "THREAD", SONDE_CELL_INT },
 		{ "key", "KEY", SONDE_CELL_TEXT },
+		SONDE_NAME_COLUMN,
 	};
+	bool named = sonde_analysis_has_names(args);
 	struct sonde_table *table =
 		sonde_report_table(report, "worst", "The longest", columns,
-				   SONDE_ARRAY_SIZE(columns));
+				   SONDE_ARRAY_SIZE(columns) - !named);
 
 	sonde_table_minor(table, 1u << 2); /* the end */
 	for (size_t i = 0; i < worst->nr; i++) {
@@ -193,6 +197,8 @@ static void report_worst(const struct sonde_analysis_args *args,
 		if (span->tid >= 0)
 			sonde_table_int(table, 3, span->tid);
 		sonde_table_text(table, 4, span->name);
+		sonde_table_text(table, 5,
+				 sonde_analysis_thread_name(args, span->tid));
 	}
 	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_WORST_MAX));
 }
@@ -228,24 +234,21 @@ int sonde_durations_run(struct sonde_analysis_args *args,
 			struct sonde_report **ret_report)
 {
 	struct sonde_report *report;
-	struct spans spans;
-	int err = find(args, config, &spans);
+	struct sonde_join join;
+	int err = sonde_durations_find(args, config, &join);
 
 	if (err)
 		goto out;
 	report = sonde_report_new(name);
-	head(args, &spans.join, report);
-	if (spans.keyless)
-		sonde_report_value(report, "keyless", "Events without the key",
-				   SONDE_CELL_COUNT, (int64_t)spans.keyless, 0,
-				   NULL);
-	report_durations(args, &spans.join, report, name);
+	head(args, &join, report);
+	sonde_durations_keyless(args, config, join.keyless, report);
+	report_durations(args, &join, report, name);
 	err = sonde_report_error(report);
 	if (err)
 		sonde_report_free(report);
 	else
 		*ret_report = report;
 out:
-	sonde_join_fini(&spans.join);
+	sonde_join_fini(&join);
 	return err;
 }

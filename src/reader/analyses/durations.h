@@ -4,7 +4,8 @@
  * of --end, by --key. `latency` and `period` show what it finds.
  *
  * An event that is both ends one span and begins the next. An event without
- * the key is counted, and nothing else.
+ * the key, or whose thread isn't known if that is the key, is counted, and
+ * nothing else.
  */
 #ifndef READER_ANALYSES_DURATIONS_H
 #define READER_ANALYSES_DURATIONS_H
@@ -31,6 +32,11 @@ int sonde_durations_key(const struct sonde_durations_config *config,
 int sonde_durations_find(struct sonde_analysis_args *args,
 			 const struct sonde_durations_config *config,
 			 struct sonde_join *ret_join);
+
+/* Says how many events had no key, if any. */
+void sonde_durations_keyless(const struct sonde_analysis_args *args,
+			     const struct sonde_durations_config *config,
+			     uint64_t keyless, struct sonde_report *report);
 
 /* What of the report is not the same for all: a sentence, and values. */
 typedef void sonde_durations_head(const struct sonde_analysis_args *args,

@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "reader/analyses/worst.h"
 
 #define SITES_MAX   ((size_t)1 << 20)
@@ -45,29 +46,34 @@ void sonde_heap_fini(struct sonde_heap *heap)
 
 /* ---- call sites ---- */
 
-static int add_site(struct sonde_heap *heap, uint64_t caller)
+static int add_site(struct sonde_heap *heap,
+		    const struct sonde_journal_entry *entry)
 {
-	if (heap->nr_sites == heap->sites_capacity) {
-		size_t capacity =
-			heap->sites_capacity ? heap->sites_capacity * 2 : 64;
-		void *sites = reallocarray(heap->sites, capacity,
-					   sizeof(*heap->sites));
-
-		if (!sites)
-			return -ENOMEM;
-		heap->sites = sites;
-		heap->sites_capacity = capacity;
-	}
-	heap->sites[heap->nr_sites++] =
-		(struct sonde_heap_site){ .caller = caller };
+	if (SONDE_GROW(heap->sites, heap->nr_sites, heap->sites_capacity))
+		return -ENOMEM;
+	heap->sites[heap->nr_sites++] = (struct sonde_heap_site){
+		.caller = entry->words[SONDE_HEAP_CALLER],
+		.image = entry->image,
+		.first_ns = entry->time_ns,
+	};
 	return 0;
 }
 
+/* A number for the space of keys. What is the same for two images, which takes
+ * some millions of them, would have the same sites. */
+static uint32_t space_of(uint64_t image)
+{
+	return (uint32_t)(image >> 32) * 0x9e3779b1u + (uint32_t)image;
+}
+
 /* Programs that fork have the same call sites in each process. */
-static int find_site(struct sonde_heap *heap, uint64_t caller,
+static int find_site(struct sonde_heap *heap,
+		     const struct sonde_journal_entry *entry,
 		     uint32_t *ret_site)
 {
-	const struct sonde_key key = sonde_key_make(SONDE_KEY_HEX, caller, 0);
+	const struct sonde_key key =
+		sonde_key_make(SONDE_KEY_HEX, entry->words[SONDE_HEAP_CALLER],
+			       space_of(entry->image));
 	struct sonde_heap_caller *place = sonde_hash_get(&heap->callers, &key);
 
 	if (!place) {
@@ -75,7 +81,7 @@ static int find_site(struct sonde_heap *heap, uint64_t caller,
 		if (!place)
 			return sonde_hash_error(&heap->callers);
 		place->site = (uint32_t)heap->nr_sites;
-		if (add_site(heap, caller))
+		if (add_site(heap, entry))
 			return -ENOMEM;
 	}
 	*ret_site = place->site;
@@ -258,7 +264,7 @@ static int allocate(struct sonde_heap *heap,
 		key_of_block(entry, entry->words[SONDE_HEAP_PTR]);
 	struct block *block;
 	uint32_t site = 0;
-	int err = find_site(heap, entry->words[SONDE_HEAP_CALLER], &site);
+	int err = find_site(heap, entry, &site);
 
 	if (!err)
 		err = count_allocation(heap, entry, size);
@@ -266,6 +272,7 @@ static int allocate(struct sonde_heap *heap,
 		return err;
 	heap->sites[site].calls.calls++;
 	heap->sites[site].calls.bytes += size;
+	heap->sites[site].last_ns = entry->time_ns;
 	block = put_block(heap, &key);
 	if (!block)
 		return sonde_hash_error(&heap->blocks);

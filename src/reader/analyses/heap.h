@@ -52,7 +52,8 @@ struct sonde_heap_calls {
 };
 
 struct sonde_heap_site {
-	uint64_t caller;
+	uint64_t caller, image; /* where malloc() returned to, in which image */
+	int64_t first_ns, last_ns; /* when it was called */
 	struct sonde_heap_calls calls;
 	uint64_t live_bytes, live_blocks;
 	/* ---- private ---- */

@@ -136,6 +136,7 @@ int sonde_join_merge(struct sonde_join *left, struct sonde_join *right)
 	}
 	left->unended += right->unended;
 	left->unbegun += right->unbegun;
+	left->keyless += right->keyless;
 	sonde_worst_merge(&left->worst, &right->worst);
 	return sonde_histogram_merge(&left->durations, &right->durations);
 }

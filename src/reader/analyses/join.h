@@ -40,6 +40,7 @@ struct sonde_join {
 	struct sonde_histogram durations;
 	struct sonde_worst worst;  /* other_tid: whose the end is */
 	uint64_t unended, unbegun; /* as far as known */
+	uint64_t keyless; /* events that had none, as the user counts them */
 	/* ---- private ---- */
 	struct sonde_hash keys;
 	bool first;

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+#include "reader/names/names.h"
 #include "reader/reader.h"
 
 #define SLICE_BYTES ((uint64_t)1 << 20)
@@ -63,16 +65,8 @@ static int part_begin(void *memory, const void *config, bool first)
 
 static struct sonde_journal_entry *append(struct part *part)
 {
-	if (part->nr == part->capacity) {
-		size_t capacity = part->capacity ? part->capacity * 2 : 1024;
-		void *entries = reallocarray(part->entries, capacity,
-					     sizeof(*part->entries));
-
-		if (!entries)
-			return NULL;
-		part->entries = entries;
-		part->capacity = capacity;
-	}
+	if (SONDE_GROW(part->entries, part->nr, part->capacity))
+		return NULL;
 	return &part->entries[part->nr++];
 }
 
@@ -116,6 +110,7 @@ static int part_event(void *memory, const struct sonde_event *event)
 		return -ENOMEM;
 	*entry = (struct sonde_journal_entry){
 		.time_ns = event->time_ns,
+		.image = sonde_names_image(event),
 		.tid = sonde_event_tid(event),
 		.pid = sonde_event_pid(event),
 		.op = binding->op,

@@ -34,6 +34,7 @@ struct sonde_journal_form {
 struct sonde_journal_entry {
 	int64_t time_ns;
 	uint64_t words[SONDE_JOURNAL_WORDS]; /* the fields; 0 if not there */
+	uint64_t image; /* whose addresses are in it: names/names.h */
 	int32_t tid, pid;
 	uint32_t op;
 };

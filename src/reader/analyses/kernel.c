@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "reader/analyses/ranking.h"
 #include "reader/analyses/words.h"
@@ -248,6 +248,27 @@ static const struct sonde_map_ops map_ops = {
 
 /* ---- the run ---- */
 
+/* Whose time is not in the report. */
+static void note_scope(const struct sonde_kernel_counts *counts,
+		       struct sonde_report *report)
+{
+	if (counts->own)
+		sonde_report_note(report,
+				  "Left out: the recorder's own threads, which "
+				  "ran for %.3f ms; --self shows them",
+				  (double)counts->own_ns / 1e6);
+	if (counts->others)
+		sonde_report_note(report,
+				  "Left out: what threads of other programs "
+				  "did; the trace is of one program, and has "
+				  "only a part of it");
+	if (counts->whose == SONDE_WHOSE_UNKNOWN)
+		sonde_report_note(report,
+				  "The trace is of one program and doesn't say "
+				  "which threads that has: times of other "
+				  "programs' threads are wrong");
+}
+
 void sonde_kernel_notes(const struct sonde_kernel *kernel, uint64_t left_out,
 			struct sonde_report *report)
 {
@@ -255,6 +276,7 @@ void sonde_kernel_notes(const struct sonde_kernel *kernel, uint64_t left_out,
 
 	sonde_kernel_counts(kernel, &counts);
 	counts.left_out += left_out;
+	note_scope(&counts, report);
 	if (counts.dropped)
 		sonde_report_note(report,
 				  "%" PRIu64 " intervals are not counted: "
@@ -264,8 +286,9 @@ void sonde_kernel_notes(const struct sonde_kernel *kernel, uint64_t left_out,
 		sonde_report_note(report,
 				  "%" PRIu64 " runs are not counted: the "
 				  "trace doesn't have the switches that ended "
-				  "them",
-				  counts.unseen);
+				  "them; who ran for %.3f ms is unknown",
+				  counts.unseen,
+				  (double)counts.unseen_ns / 1e6);
 	if (counts.left_out)
 		sonde_report_note(report,
 				  "%" PRIu64 " things are left out: there "
@@ -354,15 +377,13 @@ bool sonde_kernel_is_by(const struct sonde_analysis_args *args,
 			const struct sonde_kernel *kernel, int32_t tid)
 {
 	const char *by = args->by;
-	char *end;
-	long number;
+	uint64_t number;
 
 	if (!by)
 		return true;
-	number = strtol(by, &end, 10);
-	if (*by && !*end)
-		return tid == number ||
-		       sonde_kernel_thread_pid(kernel, tid) == number;
+	if (sonde_number_parse(by, INT32_MAX, &number))
+		return tid == (int32_t)number ||
+		       sonde_kernel_thread_pid(kernel, tid) == (int32_t)number;
 	return !strcmp(sonde_kernel_thread_name(kernel, tid), by);
 }
 

@@ -203,5 +203,6 @@ const struct sonde_analysis sonde_analysis_activity = {
 	.name = "activity",
 	.summary = "each thread's time: ran, waited, blocked, in calls",
 	.needs = "kernel",
+	.about = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
 	.run = run,
 };

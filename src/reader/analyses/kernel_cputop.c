@@ -108,16 +108,29 @@ static uint64_t is_seen(const struct sonde_kernel_result *result,
 	return seen_ns(tally) != 0;
 }
 
+/* Then nobody knows when a CPU is idle. */
+static bool is_of_program(const struct sonde_kernel_result *result)
+{
+	struct sonde_kernel_counts counts;
+
+	sonde_kernel_counts(result->kernel, &counts);
+	return counts.whose == SONDE_WHOSE_PROGRAM;
+}
+
 static void cpu_row(const struct sonde_kernel_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally)
 {
 	uint64_t span = (uint64_t)result->span_ns;
-	uint64_t seen = seen_ns(tally);
+	uint64_t own =
+		sonde_kernel_own_ns(result->kernel, (int32_t)tally->key.number);
+	uint64_t busy = tally->numbers[CPU_NS] + own;
+	uint64_t seen = seen_ns(tally) + own;
 
 	sonde_table_int(table, 0, (int64_t)tally->key.number);
-	sonde_table_double(table, 1, share(result, tally->numbers[CPU_NS]));
-	sonde_table_int(table, 2, (int64_t)tally->numbers[CPU_NS]);
-	sonde_table_int(table, 3, (int64_t)tally->numbers[IDLE_NS]);
+	sonde_table_double(table, 1, share(result, busy));
+	sonde_table_int(table, 2, (int64_t)busy);
+	if (!is_of_program(result))
+		sonde_table_int(table, 3, (int64_t)tally->numbers[IDLE_NS]);
 	sonde_table_int(table, 4, seen < span ? (int64_t)(span - seen) : 0);
 }
 
@@ -196,11 +209,14 @@ static void say(const struct sonde_kernel_result *result,
 			sonde_kernel_thread_name(result->kernel,
 						 (int32_t)most->key.number));
 	while ((cpu = sonde_hash_next(by_cpu, cpu)))
-		busy_ns += cpu->numbers[CPU_NS];
+		busy_ns += cpu->numbers[CPU_NS] +
+			   sonde_kernel_own_ns(result->kernel,
+					       (int32_t)cpu->key.number);
 	sonde_report_note(
-		report, "In %s, %s had work for %s; most was for %s: %s.",
+		report, "In %s, %s had work%s for %s; most was for %s: %s.",
 		sonde_words_int(&words, SONDE_CELL_DURATION, result->span_ns),
 		sonde_words_count(&words, by_cpu->nr_entries, "CPU"),
+		is_of_program(result) ? " of the program" : "",
 		sonde_words_int(&words, SONDE_CELL_DURATION, (int64_t)busy_ns),
 		who,
 		sonde_words_int(&words, SONDE_CELL_DURATION,
@@ -244,5 +260,6 @@ const struct sonde_analysis sonde_analysis_cputop = {
 	.name = "cputop",
 	.summary = "CPU time by CPU, process and thread",
 	.needs = "kernel",
+	.about = SONDE_WANT_THREADS,
 	.run = run,
 };

@@ -13,7 +13,7 @@
 #include "reader/analyses/words.h"
 
 enum {
-	BY_DEVICE, /* device, direction */
+	BY_DEVICE, /* device, what is done */
 	BY_QUEUE,  /* likewise; durations: from insert to issue */
 	BY_THREAD, /* durations: of calls */
 	BY_FILE,   /* likewise */
@@ -37,10 +37,13 @@ enum {
 
 #define SECTOR_BYTES 512
 
-/* A device and a direction, as one number. */
+#define SORT_BITS    3
+
+/* A device and what is done to it, as one number. */
 static int64_t device_number(const struct sonde_interval *interval)
 {
-	return (int64_t)interval->request.device << 1 | interval->request.write;
+	return (int64_t)interval->request.device << SORT_BITS |
+	       interval->request.sort;
 }
 
 static void add_request(struct sonde_sums *sums,
@@ -126,11 +129,20 @@ static void add_interval(struct sonde_sums *sums,
 static void device_name(const struct sonde_kernel_result *result,
 			uint64_t number, char *to, size_t size)
 {
+	static const char *const sorts[1u << SORT_BITS] = {
+		[SONDE_REQUEST_READ] = "read",
+		[SONDE_REQUEST_WRITE] = "write",
+		[SONDE_REQUEST_FLUSH] = "flush",
+		[SONDE_REQUEST_DISCARD] = "discard",
+		[SONDE_REQUEST_OTHER] = "other",
+	};
+	uint64_t sort = number & ((1u << SORT_BITS) - 1);
 	char name[40];
 
-	sonde_kernel_device_name(result->kernel, (uint32_t)(number >> 1), name,
+	sonde_kernel_device_name(result->kernel,
+				 (uint32_t)(number >> SORT_BITS), name,
 				 sizeof(name));
-	(void)snprintf(to, size, "%s %s", name, number & 1 ? "write" : "read");
+	(void)snprintf(to, size, "%s %s", name, sorts[sort]);
 }
 
 static void worst_name(const struct sonde_kernel_result *result,
@@ -353,5 +365,6 @@ const struct sonde_analysis sonde_analysis_io = {
 	.name = "io",
 	.summary = "block requests by device, file I/O by process, file",
 	.needs = "kernel",
+	.about = SONDE_WANT_BLOCK | SONDE_WANT_CALLS,
 	.run = run,
 };

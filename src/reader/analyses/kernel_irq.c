@@ -300,5 +300,6 @@ const struct sonde_analysis sonde_analysis_irq = {
 	.name = "irq",
 	.summary = "hard and soft interrupts: counts, durations, delays",
 	.needs = "kernel",
+	.about = SONDE_WANT_IRQS,
 	.run = run,
 };

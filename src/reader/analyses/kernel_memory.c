@@ -227,5 +227,6 @@ const struct sonde_analysis sonde_analysis_memory = {
 	.name = "memory",
 	.summary = "pages and the kernel's memory, by process and caller",
 	.needs = "kernel",
+	.about = SONDE_WANT_MEMORY,
 	.run = run,
 };

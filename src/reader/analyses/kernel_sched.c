@@ -35,6 +35,8 @@ static void add_ready(struct sonde_sums *sums, struct sonde_tally *tally,
 	if (!tally)
 		return;
 	tally->numbers[MOVES] += interval->ready.moved;
+	if (interval->ready.woken && interval->open)
+		return; /* a latency that nobody knows */
 	if (interval->ready.woken) {
 		sonde_sums_add(sums, tally, ns);
 		return;
@@ -65,11 +67,13 @@ static void add_interval(struct sonde_sums *sums,
 			  sonde_sums_at(sums, BY_THREAD, interval->tid,
 					interval),
 			  interval);
+		if (interval->open)
+			return; /* with what priority it will run, neither */
 		add_ready(sums, sonde_sums_at(sums, BY_PRIO, prio, interval),
 			  interval);
 		if (interval->ready.woken)
 			sonde_sums_worst(sums, interval,
-					 (uint64_t)(int64_t)prio);
+					 interval->ready.waker_kind);
 	} else if (interval->kind == SONDE_INTERVAL_RUN && interval->tid) {
 		add_run(sonde_sums_at(sums, ALL, 0, interval), interval);
 		add_run(sonde_sums_at(sums, BY_THREAD, interval->tid, interval),
@@ -144,13 +148,19 @@ static void waker_name(const struct sonde_kernel_result *result,
 		       const struct sonde_worst_span *span, char *to,
 		       size_t size)
 {
-	if (span->other_tid < 0)
+	/* An idle CPU wakes nobody by itself. */
+	if (!span->other_tid || span->place == SONDE_WAKER_INTERRUPT)
+		(void)snprintf(to, size, "an interrupt");
+	else if (span->other_tid < 0)
 		(void)snprintf(to, size, "-");
 	else
-		(void)snprintf(to, size, "%s (%d)",
+		(void)snprintf(to, size, "%s (%d)%s",
 			       sonde_kernel_thread_name(result->kernel,
 							span->other_tid),
-			       span->other_tid);
+			       span->other_tid,
+			       span->place == SONDE_WAKER_MAYBE ?
+				       ", or an interrupt" :
+				       "");
 }
 
 static const struct sonde_column all_columns[] = { SCHED_COLUMNS };
@@ -237,5 +247,6 @@ const struct sonde_analysis sonde_analysis_sched = {
 	.name = "sched",
 	.summary = "scheduler latency, by thread and priority",
 	.needs = "kernel",
+	.about = SONDE_WANT_THREADS,
 	.run = run,
 };

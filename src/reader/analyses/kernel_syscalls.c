@@ -181,5 +181,6 @@ const struct sonde_analysis sonde_analysis_syscalls = {
 	.name = "syscalls",
 	.summary = "counts, errors, latency of system calls, by thread",
 	.needs = "kernel",
+	.about = SONDE_WANT_CALLS,
 	.run = run,
 };

@@ -297,8 +297,8 @@ static int compare_threads(const void *a, const void *b, void *ctx)
 static void add_thread(struct sonde_table *table, const void *entry, void *ctx)
 {
 	const struct sonde_lock_thread *thread = entry;
+	const struct sonde_analysis_args *args = ctx;
 
-	(void)ctx;
 	sonde_table_row(table);
 	sonde_table_int(table, 0, (int64_t)thread->key.number);
 	sonde_table_uint(table, 1, thread->acquired);
@@ -308,6 +308,9 @@ static void add_thread(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_int(table, 5, (int64_t)thread->hold_ns);
 	if (thread->waiting)
 		sonde_table_uint(table, 6, thread->waits_for.number);
+	sonde_table_text(
+		table, 7,
+		sonde_analysis_thread_name(args, (int32_t)thread->key.number));
 }
 
 static int add_threads(const struct sonde_analysis_args *args,
@@ -322,18 +325,22 @@ static int add_threads(const struct sonde_analysis_args *args,
 		{ "wait_max", "MAX", SONDE_CELL_DURATION },
 		{ "hold", "HELD FOR", SONDE_CELL_DURATION },
 		{ "waits_for", "STILL WAITS FOR", SONDE_CELL_HEX },
+		SONDE_NAME_COLUMN,
 	};
+	bool named = sonde_analysis_has_names(args);
+	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
 		.hash = &contention->threads,
 		.compare = compare_threads,
 		.add = add_thread,
+		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
 
-	return sonde_ranking_add(&ranking,
-				 sonde_report_table(report, "threads",
-						    "Threads", columns,
-						    SONDE_ARRAY_SIZE(columns)));
+	return sonde_ranking_add(
+		&ranking,
+		sonde_report_table(report, "threads", "Threads", columns,
+				   SONDE_ARRAY_SIZE(columns) - !named));
 }
 
 static void add_cond(struct sonde_table *table, const void *entry, void *ctx)
@@ -393,13 +400,15 @@ static void add_worst(const struct sonde_analysis_args *args,
 		{ "caller", "CALLED FROM", SONDE_CELL_HEX },
 		{ "holder", "HELD BY", SONDE_CELL_INT },
 		{ "holder_caller", "LOCKED FROM", SONDE_CELL_HEX },
+		SONDE_NAME_COLUMN,
 	};
+	bool named = sonde_analysis_has_names(args);
 	struct sonde_table *table;
 
 	if (!worst->nr)
 		return;
 	table = sonde_report_table(report, "worst", "The longest waits",
-				   columns, SONDE_ARRAY_SIZE(columns));
+				   columns, SONDE_ARRAY_SIZE(columns) - !named);
 	for (size_t i = 0; i < worst->nr; i++) {
 		const struct sonde_worst_span *span = &worst->spans[i];
 
@@ -410,6 +419,8 @@ static void add_worst(const struct sonde_analysis_args *args,
 		sonde_table_int(table, 2, span->tid);
 		sonde_table_text(table, 3, span->name);
 		sonde_table_uint(table, 4, span->place);
+		sonde_table_text(table, 7,
+				 sonde_analysis_thread_name(args, span->tid));
 		if (span->other_tid < 0)
 			continue;
 		sonde_table_int(table, 5, span->other_tid);

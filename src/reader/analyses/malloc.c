@@ -4,9 +4,11 @@
  * with --malloc; what is in use when is heap.c's to know.
  */
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/port.h"
 #include "reader/analyses/heap.h"
+#include "reader/analyses/malloc_groups.h"
 #include "reader/analyses/ranking.h"
 #include "reader/analyses/reports.h"
 #include "reader/analyses/words.h"
@@ -53,20 +55,36 @@ greatest_site(const struct sonde_heap *heap)
 	return most;
 }
 
+/* "NAME, the code at 0x1234", or the latter. */
+static void say_site(struct sonde_words *words,
+		     const struct sonde_heap_site *site, char *to, size_t size)
+{
+	const struct sonde_name *name = sonde_malloc_name(words->args, site);
+	const char *address =
+		sonde_words_int(words, SONDE_CELL_HEX, (int64_t)site->caller);
+
+	if (name && *name->function)
+		(void)snprintf(to, size, "%.400s (%s)", name->text, address);
+	else
+		(void)snprintf(to, size, "the code at %s", address);
+}
+
 static void say_peak(struct sonde_words *words, const struct sonde_heap *heap,
 		     struct sonde_report *report)
 {
 	const struct sonde_heap_site *most;
+	char site[512];
 
 	if (!heap->peak_bytes) {
 		sonde_report_note(report, "No memory was allocated.");
 		return;
 	}
 	most = greatest_site(heap);
+	say_site(words, most, site, sizeof(site));
 	sonde_report_note(
 		report,
 		"At most %s were in use, in %s, at %s; %s of that was "
-		"allocated by the code at %s.",
+		"allocated by %s.",
 		sonde_words_int(words, SONDE_CELL_BYTES,
 				(int64_t)heap->peak_bytes),
 		sonde_words_count(words, heap->peak_blocks, "block"),
@@ -74,7 +92,7 @@ static void say_peak(struct sonde_words *words, const struct sonde_heap *heap,
 		sonde_words_double(words, SONDE_CELL_PERCENT,
 				   share_of(sonde_heap_site_peak(heap, most),
 					    heap->peak_bytes)),
-		sonde_words_int(words, SONDE_CELL_HEX, (int64_t)most->caller));
+		site);
 }
 
 static void say_left(struct sonde_words *words, const struct sonde_heap *heap,
@@ -128,6 +146,7 @@ static void add_summary(const struct sonde_heap *heap,
 
 /* What rows are made of. */
 struct table {
+	const struct sonde_analysis_args *args;
 	const struct sonde_heap *heap;
 	double seconds;
 	uint64_t all;
@@ -171,6 +190,7 @@ static void add_site(struct sonde_table *table, const void *caller, void *ctx)
 	const struct table *of = ctx;
 	const struct sonde_heap_site *site = site_of(caller, ctx);
 	uint64_t peak = sonde_heap_site_peak(of->heap, site);
+	const struct sonde_name *name = sonde_malloc_name(of->args, site);
 
 	sonde_table_row(table);
 	sonde_table_uint(table, 0, site->caller);
@@ -180,6 +200,8 @@ static void add_site(struct sonde_table *table, const void *caller, void *ctx)
 	sonde_table_uint(table, 4, site->live_blocks);
 	sonde_table_uint(table, 5, site->calls.calls);
 	sonde_table_int(table, 6, (int64_t)site->calls.bytes);
+	if (name)
+		sonde_table_text(table, 7, name->text);
 }
 
 static const struct sonde_column site_columns[] = {
@@ -190,7 +212,18 @@ static const struct sonde_column site_columns[] = {
 	{ "left_blocks", "BLOCKS", SONDE_CELL_COUNT },
 	{ "allocations", "ALLOCATIONS", SONDE_CELL_COUNT },
 	{ "allocated", "BYTES IN ALL", SONDE_CELL_BYTES },
+	{ "code", "CODE", SONDE_CELL_TEXT },
 };
+
+static struct sonde_table *make_sites(const struct sonde_analysis_args *args,
+				      struct sonde_report *report,
+				      const char *key, const char *title)
+{
+	return sonde_report_table(
+		report, key, title, site_columns,
+		SONDE_ARRAY_SIZE(site_columns) -
+			!sonde_names_has_mappings(args->names));
+}
 
 static int add_sites(const struct sonde_analysis_args *args, struct table *of,
 		     struct sonde_report *report)
@@ -203,11 +236,9 @@ static int add_sites(const struct sonde_analysis_args *args, struct table *of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
 
-	return sonde_ranking_add(
-		&ranking,
-		sonde_report_table(report, "sites", "Who held it, by call site",
-				   site_columns,
-				   SONDE_ARRAY_SIZE(site_columns)));
+	return sonde_ranking_add(&ranking,
+				 make_sites(args, report, "sites",
+					    "Who held it, by call site"));
 }
 
 static int add_leaks(const struct sonde_analysis_args *args, struct table *of,
@@ -225,11 +256,9 @@ static int add_leaks(const struct sonde_analysis_args *args, struct table *of,
 		ranking.candidates += of->heap->sites[i].live_blocks != 0;
 	if (!ranking.candidates)
 		return 0;
-	return sonde_ranking_add(
-		&ranking,
-		sonde_report_table(report, "leaks", "Not freed, by call site",
-				   site_columns,
-				   SONDE_ARRAY_SIZE(site_columns)));
+	return sonde_ranking_add(&ranking,
+				 make_sites(args, report, "leaks",
+					    "Not freed, by call site"));
 }
 
 static void add_functions(const struct sonde_analysis_args *args,
@@ -286,6 +315,9 @@ static void add_thread(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_double(table, 3, (double)thread->allocations / of->seconds);
 	sonde_table_uint(table, 4, thread->frees);
 	sonde_table_double(table, 5, (double)thread->frees / of->seconds);
+	sonde_table_text(table, 6,
+			 sonde_analysis_thread_name(
+				 of->args, (int32_t)thread->key.number));
 }
 
 static int add_threads(const struct sonde_analysis_args *args, struct table *of,
@@ -298,6 +330,7 @@ static int add_threads(const struct sonde_analysis_args *args, struct table *of,
 		{ "allocation_rate", "RATE", SONDE_CELL_RATE },
 		{ "frees", "FREES", SONDE_CELL_COUNT },
 		{ "free_rate", "RATE", SONDE_CELL_RATE },
+		SONDE_NAME_COLUMN,
 	};
 	const struct sonde_ranking ranking = {
 		.hash = &of->heap->threads,
@@ -307,10 +340,11 @@ static int add_threads(const struct sonde_analysis_args *args, struct table *of,
 		.rows = sonde_analysis_rows(args, FEW_ROWS),
 	};
 
-	return sonde_ranking_add(&ranking,
-				 sonde_report_table(report, "threads",
-						    "Threads", columns,
-						    SONDE_ARRAY_SIZE(columns)));
+	return sonde_ranking_add(
+		&ranking,
+		sonde_report_table(report, "threads", "Threads", columns,
+				   SONDE_ARRAY_SIZE(columns) -
+					   !sonde_analysis_has_names(args)));
 }
 
 static int compare_sizes(const void *a, const void *b, void *ctx)
@@ -393,16 +427,21 @@ static uint64_t nr_allocations(const struct sonde_heap *heap)
 	return nr;
 }
 
-static int add_tables(const struct sonde_analysis_args *args,
+static int add_tables(struct sonde_analysis_args *args,
 		      const struct sonde_heap *heap,
 		      struct sonde_report *report)
 {
-	struct table of = { heap, sonde_analysis_seconds(args),
+	struct table of = { args, heap, sonde_analysis_seconds(args),
 			    nr_allocations(heap) };
 	int err;
 
 	add_summary(heap, report);
-	err = add_sites(args, &of, report);
+	err = args->by ? sonde_malloc_groups(args, heap,
+					     sonde_analysis_rows(args, ROWS),
+					     report) :
+			 0;
+	if (!err)
+		err = add_sites(args, &of, report);
 	if (!err)
 		err = add_leaks(args, &of, report);
 	if (err)

@@ -35,10 +35,10 @@ struct wait_sum {
 };
 
 struct thread_sum {
-	struct sonde_key key;                                /* tid */
-	uint64_t run_ns, woken_ns, preempted_ns, blocked_ns; /* finished ones */
+	struct sonde_key key; /* tid */
+	uint64_t run_ns, woken_ns, preempted_ns, blocked_ns;
 	uint64_t count, max_ns; /* of blocked ones */
-	uint64_t open_ns;       /* of the wait that was not over */
+	uint64_t open_ns;       /* of the wait that was not over, in it */
 	int64_t first_ns, last_ns;
 	struct sonde_cause open_cause;
 	const struct wait_sum *most; /* at the end */
@@ -109,16 +109,16 @@ static void add_wait(struct offcpu *offcpu,
 static void add_blocked(struct offcpu *offcpu, struct thread_sum *thread,
 			const struct sonde_interval *interval, uint64_t ns)
 {
-	if (interval->open) {
-		thread->open_ns = ns;
-		thread->open_cause = interval->blocked.cause;
-		return;
-	}
 	thread->blocked_ns += ns;
 	thread->count++;
 	if (ns > thread->max_ns)
 		thread->max_ns = ns;
-	add_wait(offcpu, interval, ns);
+	if (interval->open) {
+		thread->open_ns = ns;
+		thread->open_cause = interval->blocked.cause;
+	} else {
+		add_wait(offcpu, interval, ns);
+	}
 }
 
 static void add_interval(void *ctx, const struct sonde_interval *interval)
@@ -166,8 +166,7 @@ static uint64_t unknown_ns(const struct thread_sum *thread)
 	uint64_t span_ns =
 		(uint64_t)sonde_elapsed_ns(thread->first_ns, thread->last_ns);
 	uint64_t known_ns = thread->run_ns + thread->woken_ns +
-			    thread->preempted_ns + thread->blocked_ns +
-			    thread->open_ns;
+			    thread->preempted_ns + thread->blocked_ns;
 
 	return span_ns > known_ns ? span_ns - known_ns : 0;
 }
@@ -516,5 +515,6 @@ const struct sonde_analysis sonde_analysis_offcpu = {
 	.name = "offcpu",
 	.summary = "what threads waited for, and who woke them",
 	.needs = "kernel",
+	.about = SONDE_WANT_THREADS,
 	.run = run,
 };

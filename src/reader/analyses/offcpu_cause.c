@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "reader/symbols.h"
+#include "reader/names/namer.h"
 
 /* A thread's name is at most this long; a variable's is cut. */
 #define NAME 256
@@ -19,13 +19,13 @@ void sonde_causes_init(struct sonde_causes *causes,
 	*causes = (struct sonde_causes){
 		.tables = tables,
 		.kernel = kernel,
-		.symbols = sonde_symbols_new(),
+		.namer = sonde_namer_new(),
 	};
 }
 
 void sonde_causes_fini(struct sonde_causes *causes)
 {
-	sonde_symbols_free(causes->symbols);
+	sonde_namer_free(causes->namer);
 }
 
 /* ---- addresses ---- */
@@ -36,10 +36,10 @@ static bool find_variable(const struct sonde_causes *causes, int32_t pid,
 {
 	struct sonde_kernel_mapping mapping;
 	struct sonde_symbols_place place;
-	struct sonde_symbol symbol;
+	struct sonde_naming naming;
+	const char *name;
 
-	if (!causes->symbols ||
-	    sonde_kernel_find_mapping(causes->kernel, pid, address, &mapping))
+	if (sonde_kernel_find_mapping(causes->kernel, pid, address, &mapping))
 		return false;
 	place = (struct sonde_symbols_place){
 		.path = mapping.path,
@@ -47,13 +47,16 @@ static bool find_variable(const struct sonde_causes *causes, int32_t pid,
 		.begin = mapping.begin,
 		.offset = mapping.offset,
 	};
-	if (sonde_symbols_find(causes->symbols, &place, address, &symbol))
+	sonde_namer_ask(causes->namer, SONDE_NAMER_VARIABLE, &place, address,
+			&naming);
+	if (naming.lack)
 		return false;
-	if (symbol.distance)
-		(void)snprintf(to, size, "%.200s+0x%" PRIx64, symbol.name,
-			       symbol.distance);
+	name = naming.text + naming.frames[0].name;
+	if (naming.distance)
+		(void)snprintf(to, size, "%.200s+0x%" PRIx64, name,
+			       naming.distance);
 	else
-		(void)snprintf(to, size, "%.200s", symbol.name);
+		(void)snprintf(to, size, "%.200s", name);
 	return true;
 }
 

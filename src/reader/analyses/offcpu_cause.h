@@ -20,12 +20,12 @@
 #include "reader/hash.h"
 #include "reader/state/kernel.h"
 
-struct sonde_symbols;
+struct sonde_namer;
 
 struct sonde_causes {
 	const struct sonde_kernel_tables *tables; /* borrowed */
 	const struct sonde_kernel *kernel;        /* borrowed; a played one */
-	struct sonde_symbols *symbols;            /* NULL: no memory for them */
+	struct sonde_namer *namer; /* of locks; NULL: no memory for it */
 };
 
 /* A path is cut to fit in. */

@@ -224,10 +224,10 @@ static void part_fini(void *memory)
 	free(part->counts);
 }
 
-/* False if the event can't be told from others: its thread is unknown, or its
- * key is a null pointer, which is no block. */
+/* False if the event can't be told from others: its thread is unknown, which is
+ * counted, or its key is a null pointer, which is no block. */
 static bool key_of(const struct role *role, const struct sonde_event *event,
-		   struct sonde_key *ret_key)
+		   struct sonde_join *join, struct sonde_key *ret_key)
 {
 	struct sonde_value value = { .u = 0 };
 	int32_t owner = role->space == OF_PROCESS ? sonde_event_pid(event) :
@@ -237,7 +237,10 @@ static bool key_of(const struct role *role, const struct sonde_event *event,
 	    (sonde_event_value(event, &role->field, &value) || !value.u))
 		return false;
 	*ret_key = sonde_key_make(SONDE_KEY_HEX, value.u, (uint32_t)owner);
-	return owner >= 0 || role->space == OF_PROCESS;
+	if (owner >= 0 || role->space == OF_PROCESS)
+		return true;
+	join->keyless++;
+	return false;
 }
 
 static int play(struct sonde_join *join, bool begins,
@@ -261,9 +264,12 @@ static int play_user(struct part *part, const struct binding *binding,
 	struct sonde_key key;
 	int err = 0;
 
-	if ((!ends && !begins) ||
-	    sonde_durations_key(&part->plan->user, event, &key))
+	if (!ends && !begins)
 		return 0;
+	if (sonde_durations_key(&part->plan->user, event, &key)) {
+		part->joins[0].keyless++;
+		return 0;
+	}
 	if (ends)
 		err = play(&part->joins[0], false, &key, event);
 	if (!err && begins)
@@ -283,7 +289,7 @@ static int part_event(void *memory, const struct sonde_event *event)
 		const struct role *role = &binding->roles[i];
 		struct sonde_key key;
 
-		if (key_of(role, event, &key))
+		if (key_of(role, event, &part->joins[role->pair], &key))
 			err = play(&part->joins[role->pair], role->begins, &key,
 				   event);
 	}
@@ -364,9 +370,11 @@ static int fill_pairs(struct sonde_profile *profile, const struct part *part)
 {
 	int err = 0;
 
-	for (size_t i = 0; !err && i < part->plan->nr_pairs; i++)
+	for (size_t i = 0; !err && i < part->plan->nr_pairs; i++) {
+		profile->keyless += part->joins[i].keyless;
 		err = sonde_profile_add(profile, part->plan->titles[i],
 					&part->joins[i].durations);
+	}
 	return err;
 }
 

@@ -33,7 +33,7 @@ static void add_interval(struct sonde_sums *sums,
 	} else if (interval->kind == SONDE_INTERVAL_SOFTIRQ) {
 		group = SOFTIRQS;
 		number = interval->irq.number;
-	} else if (interval->kind != SONDE_INTERVAL_READY &&
+	} else if ((interval->kind != SONDE_INTERVAL_READY || interval->open) &&
 		   interval->kind != SONDE_INTERVAL_REQUEST) {
 		return;
 	}

@@ -3,6 +3,7 @@
  * registry.c - the list of reports, and what they share.
  */
 #include "reader/analyses/analyses.h"
+#include "reader/attribution.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -10,6 +11,7 @@
 
 #include "base/port.h"
 #include "reader/analyses/reports.h"
+#include "reader/state/kernel.h"
 
 static const struct sonde_analysis *const analyses[] = {
 	&sonde_analysis_top,
@@ -78,8 +80,10 @@ bool sonde_analysis_has(const struct sonde_trace *trace, const char *needs)
 }
 
 bool sonde_analysis_applies(const struct sonde_analysis *analysis,
-			    const struct sonde_trace *trace)
+			    struct sonde_trace *trace)
 {
+	if (analysis->about)
+		return sonde_kernel_has(trace, analysis->about);
 	return !*analysis->needs || sonde_analysis_has(trace, analysis->needs);
 }
 
@@ -104,6 +108,18 @@ size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
 			   size_t choice)
 {
 	return args->limit ? (size_t)args->limit : choice;
+}
+
+const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,
+				       int32_t tid)
+{
+	return sonde_attribution_last_name(sonde_trace_attribution(args->trace),
+					   tid);
+}
+
+bool sonde_analysis_has_names(const struct sonde_analysis_args *args)
+{
+	return sonde_trace_attribution(args->trace) != NULL;
 }
 
 int sonde_analysis_fail(struct sonde_analysis_args *args, int err,

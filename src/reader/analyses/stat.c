@@ -114,6 +114,8 @@ const char *sonde_stat_problem_name(enum sonde_problem_kind kind)
 		[SONDE_PROBLEM_ORDER] = "order",
 		[SONDE_PROBLEM_INDEX] = "index",
 		[SONDE_PROBLEM_FORMAT] = "format",
+		[SONDE_PROBLEM_METADATA] = "metadata",
+		[SONDE_PROBLEM_UUID] = "other UUID",
 	};
 
 	return names[kind];

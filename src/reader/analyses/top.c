@@ -218,8 +218,10 @@ static int name_classes(const struct sonde_trace *trace, struct part *whole)
 }
 
 struct table {
+	const struct sonde_analysis_args *args;
 	const struct part *part;
 	double seconds;
+	bool named; /* keys are threads, or processes by their first thread */
 };
 
 static int compare_counts(const void *a, const void *b, void *ctx)
@@ -259,6 +261,7 @@ static void add_row(struct sonde_table *table, const void *memory, void *ctx)
 {
 	const struct table *of = ctx;
 	const struct entry *entry = memory;
+	size_t sums = 4 + of->named;
 	char text[256];
 
 	sonde_table_row(table);
@@ -269,16 +272,20 @@ static void add_row(struct sonde_table *table, const void *memory, void *ctx)
 	sonde_table_double(table, 2,
 			   (double)entry->count / (double)of->part->events);
 	sonde_table_double(table, 3, (double)entry->count / of->seconds);
+	if (of->named)
+		sonde_table_text(table, 4,
+				 sonde_analysis_thread_name(
+					 of->args, (int32_t)entry->key.number));
 	if (!entry->values)
 		return;
-	sonde_table_int(table, 4, sonde_histogram_sum(entry->values));
-	sonde_histogram_cells(entry->values, table, 5);
+	sonde_table_int(table, sums, sonde_histogram_sum(entry->values));
+	sonde_histogram_cells(entry->values, table, sums + 1);
 }
 
 static int add_table(const struct sonde_analysis_args *args,
 		     const struct part *part, struct sonde_report *report)
 {
-	static const struct sonde_column columns[] = {
+	static const struct sonde_column plain[] = {
 		{ "key", "KEY", SONDE_CELL_TEXT },
 		{ "count", "COUNT", SONDE_CELL_COUNT },
 		{ "share", "SHARE", SONDE_CELL_PERCENT },
@@ -286,8 +293,25 @@ static int add_table(const struct sonde_analysis_args *args,
 		{ "sum", "SUM", SONDE_CELL_INT },
 		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_INT),
 	};
+	static const struct sonde_column named[] = {
+		{ "key", "KEY", SONDE_CELL_TEXT },
+		{ "count", "COUNT", SONDE_CELL_COUNT },
+		{ "share", "SHARE", SONDE_CELL_PERCENT },
+		{ "rate", "RATE", SONDE_CELL_RATE },
+		SONDE_NAME_COLUMN,
+		{ "sum", "SUM", SONDE_CELL_INT },
+		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_INT),
+	};
 	bool values = part->plan->value;
-	struct table of = { part, sonde_analysis_seconds(args) };
+	struct table of = {
+		.args = args,
+		.part = part,
+		.seconds = sonde_analysis_seconds(args),
+		.named = args->by &&
+			 (!strcmp(args->by, "thread") ||
+			  !strcmp(args->by, "process")) &&
+			 sonde_analysis_has_names(args),
+	};
 	const struct sonde_ranking ranking = {
 		.hash = &part->keys,
 		.compare = values ? compare_sums : compare_counts,
@@ -295,11 +319,12 @@ static int add_table(const struct sonde_analysis_args *args,
 		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
+	size_t nr = values ? SONDE_ARRAY_SIZE(plain) : 4;
 
-	return sonde_ranking_add(
-		&ranking,
-		sonde_report_table(report, "top", NULL, columns,
-				   values ? SONDE_ARRAY_SIZE(columns) : 4));
+	return sonde_ranking_add(&ranking,
+				 sonde_report_table(report, "top", NULL,
+						    of.named ? named : plain,
+						    nr + of.named));
 }
 
 static int make_report(const struct sonde_analysis_args *args,

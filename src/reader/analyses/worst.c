@@ -4,15 +4,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-int64_t sonde_elapsed_ns(int64_t begin_ns, int64_t end_ns)
-{
-	int64_t ns;
-
-	if (end_ns <= begin_ns)
-		return 0;
-	return __builtin_sub_overflow(end_ns, begin_ns, &ns) ? INT64_MAX : ns;
-}
-
 static bool is_worse(const struct sonde_worst_span *a,
 		     const struct sonde_worst_span *b)
 {

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #include "reader/hash.h"
+#include "reader/reader.h"
 
 #define SONDE_WORST_MAX  10
 #define SONDE_WORST_NAME 64
@@ -29,9 +30,6 @@ struct sonde_worst {
 	size_t nr;
 	struct sonde_worst_span spans[SONDE_WORST_MAX];
 };
-
-/* end - begin; 0 if it ends before it begins. */
-int64_t sonde_elapsed_ns(int64_t begin_ns, int64_t end_ns);
 
 /* `span` without a name, which the key gives. */
 void sonde_worst_add(struct sonde_worst *worst,

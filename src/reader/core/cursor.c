@@ -195,7 +195,7 @@ static int next_slowly(struct sonde_cursor *cursor,
  * Of two lanes, both with events, the other one is next: they change places.
  * Programs often have two threads or CPUs that take turns at every event.
  */
-static inline const struct sonde_event *
+static const struct sonde_event *
 swap_two(struct sonde_cursor *cursor, struct sonde_lane *lane, int64_t next_ns)
 {
 	struct sonde_lane *other = cursor->heap[1];
@@ -205,6 +205,24 @@ swap_two(struct sonde_cursor *cursor, struct sonde_lane *lane, int64_t next_ns)
 	cursor->current = other;
 	cursor->limit = next_ns + (other < lane);
 	return &other->events[other->at++];
+}
+
+/* Not inlined, so that sonde_cursor_next() has no registers to save. */
+static __attribute__((__noinline__)) int
+next_of_another(struct sonde_cursor *cursor,
+		const struct sonde_event **ret_event)
+{
+	struct sonde_lane *lane = cursor->current;
+	int64_t next_ns;
+
+	if (!lane || lane->at >= lane->nr || cursor->nr_heap != 2 ||
+	    cursor->unmerged)
+		return next_slowly(cursor, ret_event);
+	next_ns = lane->events[lane->at].time_ns;
+	if (next_ns == SONDE_TIME_MAX)
+		return next_slowly(cursor, ret_event);
+	*ret_event = swap_two(cursor, lane, next_ns);
+	return 1;
 }
 
 int sonde_cursor_next(struct sonde_cursor *cursor,
@@ -220,13 +238,8 @@ int sonde_cursor_next(struct sonde_cursor *cursor,
 			*ret_event = event;
 			return 1;
 		}
-		if (cursor->nr_heap == 2 && !cursor->unmerged &&
-		    event->time_ns < SONDE_TIME_MAX) {
-			*ret_event = swap_two(cursor, lane, event->time_ns);
-			return 1;
-		}
 	}
-	return next_slowly(cursor, ret_event);
+	return next_of_another(cursor, ret_event);
 }
 
 /* ---- backward ---- */
@@ -334,11 +347,11 @@ int sonde_cursor_new_slice(struct sonde_trace *trace,
 		.key_to = key_to,
 		.filter = options->filter,
 		.internal = options->internal,
-		.checked =
-			options->filter || options->from_ns != SONDE_TIME_MIN ||
-			options->to_ns != SONDE_TIME_MAX ||
-			key_from != SONDE_TIME_MIN || key_to != SONDE_TIME_MAX,
+		.timed = options->from_ns != SONDE_TIME_MIN ||
+			 options->to_ns != SONDE_TIME_MAX ||
+			 key_from != SONDE_TIME_MIN || key_to != SONDE_TIME_MAX,
 	};
+	cursor->span.checked = cursor->span.timed || options->filter;
 	cursor->lanes = calloc(trace->nr_streams + 1, sizeof(*cursor->lanes));
 	cursor->heap =
 		calloc(trace->nr_streams + 1, sizeof(struct sonde_lane *));

@@ -7,8 +7,11 @@
  * a walk.
  */
 #include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
+#include "base/number.h"
+#include "base/port.h"
+#include "reader/attribution.h"
 #include "reader/core/lane.h"
 #include "reader/core/load.h"
 #include "reader/core/walk.h"
@@ -47,18 +50,16 @@ struct part {
 static int next_part(const char **path, bool first, struct part *part)
 {
 	const char *at = *path;
-	char *end;
 
 	if (!*at)
 		return 0;
 	if (*at == '[') {
-		if (at[1] < '0' || at[1] > '9')
-			return -EINVAL;
+		at++;
 		part->indexed = true;
-		part->index = strtoull(at + 1, &end, 10);
-		if (*end != ']')
+		if (!sonde_number_take(&at, 10, UINT64_MAX, &part->index) ||
+		    *at != ']')
 			return -EINVAL;
-		*path = end + 1;
+		*path = at + 1;
 		return 1;
 	}
 	if (!first && *at++ != '.')
@@ -135,6 +136,20 @@ static int descend(struct sonde_field *field, int64_t index)
 	}
 }
 
+/* Of the first block, which begins with the body. */
+enum quick {
+	QUICK_NOT,
+	QUICK_NUMBER, /* whole */
+	QUICK_TEXT,
+};
+
+static bool is_at_byte(const struct sonde_field *field)
+{
+	const struct sonde_plan *plan = field->owner->plan;
+
+	return field->block < 16 && (plan->byte_blocks >> field->block & 1);
+}
+
 /* Most fields are plain numbers or strings, which sonde_event_value() reads by
  * itself. */
 static void set_load(struct sonde_field *field)
@@ -159,6 +174,16 @@ static void set_load(struct sonde_field *field)
 	field->bits = load.bits;
 	field->big_endian = load.big_endian;
 	field->is_signed = load.is_signed;
+	field->mask = load.bits ? UINT64_MAX >> (64 - load.bits) : 0;
+	field->sign = load.is_signed ? field->mask ^ field->mask >> 1 : 0;
+	field->whole = field->simple && sonde_is_native(load.big_endian) &&
+		       field->offset % 8 == 0 && is_at_byte(field);
+	field->at = field->offset / 8;
+	if (field->block == 0 && field->whole)
+		field->quick = QUICK_NUMBER;
+	else if (field->block == 0 && field->text && field->offset % 8 == 0 &&
+		 is_at_byte(field))
+		field->quick = QUICK_TEXT;
 }
 
 static int find_in(const struct sonde_event_class *cls, enum sonde_scope scope,
@@ -288,18 +313,28 @@ static int other_value(const struct sonde_event *event,
 }
 
 static inline void text_value(const struct sonde_event *event,
-			      const struct sonde_field *field, uint64_t pos,
+			      const struct sonde_field *field,
+			      const uint8_t *from,
 			      struct sonde_value *ret_value)
 {
-	const uint8_t *from = event->data + (pos >> 3);
-	uint64_t room =
-		field->room ? field->room : (event->lane->content - pos) >> 3;
-	uint64_t length = sonde_load_strlen(from, room, 1);
+	uint64_t room = field->room;
 
+	if (!room)
+		room = (event->lane->content >> 3) -
+		       (uint64_t)(from - event->data);
 	ret_value->kind = SONDE_KIND_STRING;
 	ret_value->cls = field->cls;
 	ret_value->text = (const char *)from;
-	ret_value->length = length < room ? length : room;
+	ret_value->length = sonde_load_strnlen(from, room);
+}
+
+static inline void set_number(const struct sonde_field *field, uint64_t number,
+			      struct sonde_value *ret_value)
+{
+	ret_value->kind = (enum sonde_kind)field->kind;
+	ret_value->cls = field->cls;
+	ret_value->length = 0;
+	ret_value->u = number;
 }
 
 __attribute__((always_inline)) static inline int
@@ -308,23 +343,31 @@ read_value(const struct sonde_event *event, const struct sonde_field *field,
 {
 	uint64_t pos;
 
+	if (__builtin_expect(field->whole, 1)) {
+		pos = sonde_lane_place(event, field->block) + field->offset;
+		set_number(field,
+			   sonde_load_native(event->data + (pos >> 3),
+					     field->bits, field->mask,
+					     field->sign),
+			   ret_value);
+		return 0;
+	}
 	if (!field->simple && !field->text)
 		return other_value(event, field, ret_value);
 	/* what has a place is whole: the lane has passed over it */
 	pos = sonde_lane_place(event, field->block) + field->offset;
 	if (field->text) {
-		text_value(event, field, pos, ret_value);
+		text_value(event, field, event->data + (pos >> 3), ret_value);
 		return 0;
 	}
-	ret_value->kind = (enum sonde_kind)field->kind;
-	ret_value->cls = field->cls;
-	ret_value->length = 0;
-	ret_value->u = sonde_load(event->data, pos,
-				  (struct sonde_load){
-					  .bits = field->bits,
-					  .big_endian = field->big_endian,
-					  .is_signed = field->is_signed,
-				  });
+	set_number(field,
+		   sonde_load(event->data, pos,
+			      (struct sonde_load){
+				      .bits = field->bits,
+				      .big_endian = field->big_endian,
+				      .is_signed = field->is_signed,
+			      }),
+		   ret_value);
 	return 0;
 }
 
@@ -339,13 +382,26 @@ size_t sonde_event_values(const struct sonde_event *event,
 			  const struct sonde_field *fields, size_t nr_fields,
 			  struct sonde_value *ret_values)
 {
-	size_t nr = 0;
+	/* the compiler can't know that values aren't the event */
+	const uint8_t *body = event->data + (event->pos >> 3);
+	size_t nr = nr_fields;
 
 	for (size_t i = 0; i < nr_fields; i++) {
-		if (!read_value(event, &fields[i], &ret_values[i]))
-			nr++;
-		else
-			ret_values[i].cls = NULL;
+		const struct sonde_field *field = &fields[i];
+		struct sonde_value *value = &ret_values[i];
+
+		if (__builtin_expect(field->quick == QUICK_NUMBER, 1)) {
+			set_number(field,
+				   sonde_load_native(body + field->at,
+						     field->bits, field->mask,
+						     field->sign),
+				   value);
+		} else if (field->quick == QUICK_TEXT) {
+			text_value(event, field, body + field->at, value);
+		} else if (read_value(event, field, value)) {
+			value->cls = NULL;
+			nr--;
+		}
 	}
 	return nr;
 }
@@ -361,18 +417,79 @@ static int32_t number_of(const struct sonde_event *event,
 	return (int32_t)value.i;
 }
 
-int32_t sonde_event_tid(const struct sonde_event *event)
+const struct sonde_attribution *
+sonde_trace_attribution(struct sonde_trace *trace)
+{
+	/* Pairs with the release below: all that it points to. */
+	if (sonde_load_acquire(&trace->attribution_made))
+		return trace->attribution;
+	pthread_mutex_lock(&trace->attribution_mutex);
+	if (!trace->attribution_made) {
+		trace->attribution = sonde_attribution_new(trace, 0);
+		/* Pairs with the acquire in sonde_trace_attribution: what
+		 * sonde_attribution_new() made. */
+		sonde_store_release(&trace->attribution_made, true);
+	}
+	pthread_mutex_unlock(&trace->attribution_mutex);
+	return trace->attribution;
+}
+
+int32_t sonde_event_own_tid(const struct sonde_event *event)
 {
 	const struct sonde_plan *plan = event->cls->plan;
 
 	return event->tid != -1 ? event->tid : number_of(event, &plan->tid);
 }
 
-int32_t sonde_event_pid(const struct sonde_event *event)
+int32_t sonde_event_own_pid(const struct sonde_event *event)
 {
 	const struct sonde_plan *plan = event->cls->plan;
 
 	return event->pid != -1 ? event->pid : number_of(event, &plan->pid);
+}
+
+int32_t sonde_event_tid(const struct sonde_event *event)
+{
+	int32_t tid = sonde_event_own_tid(event);
+
+	if (tid >= 0)
+		return tid;
+	return sonde_attribution_tid(
+		sonde_trace_attribution(event->stream->trace), event);
+}
+
+int32_t sonde_event_pid(const struct sonde_event *event)
+{
+	int32_t pid = sonde_event_own_pid(event);
+
+	if (pid >= 0)
+		return pid;
+	return sonde_attribution_pid(
+		sonde_trace_attribution(event->stream->trace),
+		sonde_event_tid(event));
+}
+
+int sonde_event_procname(const struct sonde_event *event,
+			 struct sonde_value *ret_value)
+{
+	const struct sonde_plan *plan = event->cls->plan;
+	const struct sonde_field *field = &plan->procname;
+	const char *name;
+
+	if (field->owner && !sonde_event_value(event, field, ret_value) &&
+	    ret_value->kind == SONDE_KIND_STRING)
+		return 0;
+	name = sonde_attribution_name(
+		sonde_trace_attribution(event->stream->trace), event,
+		sonde_event_tid(event));
+	if (!name)
+		return -ENOENT;
+	*ret_value = (struct sonde_value){
+		.kind = SONDE_KIND_STRING,
+		.length = strlen(name),
+		.text = name,
+	};
+	return 0;
 }
 
 int32_t sonde_event_cpu(const struct sonde_event *event)

@@ -19,6 +19,9 @@
 
 #include "base/port.h"
 #include "expr/expr.h"
+#include "expr/labels.h"
+#include "expr/program.h"
+#include "reader/core/hint.h"
 #include "reader/core/lane.h"
 #include "reader/core/load.h"
 
@@ -28,8 +31,11 @@ enum own {
 	OWN_CPU,
 	OWN_TID,
 	OWN_PID,
+	OWN_PROCNAME,
 	FIRST_FIELD
 };
+
+#define SONDE_FILTER_HINT 160
 
 enum verdict {
 	DEPENDS,
@@ -40,6 +46,7 @@ enum verdict {
 struct bound {
 	struct sonde_program *program;
 	enum verdict verdict;
+	bool is_plain;      /* it reads the first block alone */
 	uint32_t last_base; /* the highest block it reads */
 	size_t nr_fields, capacity;
 	struct sonde_field *fields;
@@ -49,6 +56,7 @@ struct sonde_filter {
 	struct sonde_trace *trace;
 	struct sonde_pool pool;
 	struct bound *classes; /* [trace->nr_classes] */
+	char advice[256];      /* about its words, or "" */
 };
 
 /* While one class is bound. */
@@ -58,6 +66,8 @@ struct binding {
 	struct bound *bound;
 };
 
+#define OWN_EVENT "event" /* a constant of its class */
+
 static const struct {
 	const char *name;
 	enum sonde_expr_type type;
@@ -66,6 +76,7 @@ static const struct {
 	[OWN_CPU] = { "cpu", SONDE_EXPR_INT },
 	[OWN_TID] = { "tid", SONDE_EXPR_INT },
 	[OWN_PID] = { "pid", SONDE_EXPR_INT },
+	[OWN_PROCNAME] = { "procname", SONDE_EXPR_STRING },
 };
 
 static bool is(const char *path, size_t length, const char *name)
@@ -73,11 +84,18 @@ static bool is(const char *path, size_t length, const char *name)
 	return strlen(name) == length && !memcmp(path, name, length);
 }
 
-/* time, cpu, tid, pid, event: without the `$`. */
+const char *sonde_filter_own(size_t i)
+{
+	return i < SONDE_ARRAY_SIZE(owns)  ? owns[i].name :
+	       i == SONDE_ARRAY_SIZE(owns) ? OWN_EVENT :
+					     NULL;
+}
+
+/* One of those, without the `$`. */
 static int find_own(struct binding *binding, const char *path, size_t length,
 		    struct sonde_expr_source *source)
 {
-	if (is(path, length, "event")) {
+	if (is(path, length, OWN_EVENT)) {
 		const char *name = binding->cls->info.name;
 
 		*source = (struct sonde_expr_source){
@@ -123,6 +141,15 @@ static size_t find_label(void *ctx, uint32_t label_ref, const char *text,
 	return nr;
 }
 
+static const char *label_at(void *ctx, uint32_t label_ref, size_t i)
+{
+	const struct binding *binding = ctx;
+	const struct sonde_class *cls =
+		binding->bound->fields[label_ref - FIRST_FIELD].cls;
+
+	return i < cls->nr_labels ? cls->labels[i].name : NULL;
+}
+
 static int add_field(struct binding *binding, const struct sonde_field *field,
 		     uint32_t *ret_ref)
 {
@@ -154,9 +181,11 @@ static enum sonde_expr_type type_of(const struct sonde_class *cls)
 	case SONDE_KIND_STRING:
 	case SONDE_KIND_BLOB:
 		return SONDE_EXPR_STRING;
+	case SONDE_KIND_SEQUENCE:
+		return sonde_class_is_bytes(cls) ? SONDE_EXPR_STRING :
+						   SONDE_EXPR_MISSING;
 	case SONDE_KIND_STRUCT:
 	case SONDE_KIND_ARRAY:
-	case SONDE_KIND_SEQUENCE:
 	case SONDE_KIND_VARIANT:
 	case SONDE_KIND_OPTIONAL:
 		break;
@@ -194,6 +223,7 @@ static int describe(struct binding *binding, const struct sonde_field *field,
 	};
 	if (cls->nr_labels && cls->kind != SONDE_KIND_BITS) {
 		source->label = find_label;
+		source->label_at = label_at;
 		source->label_ref = ref;
 	}
 	if (in_memory(binding, field)) {
@@ -251,6 +281,22 @@ static int find_name(void *ctx, const char *path, size_t length,
 
 /* ---- fetching ---- */
 
+static int convert(struct sonde_lane *lane, struct sonde_value *value);
+
+static int own_procname(const struct sonde_event *event,
+			struct sonde_expr_value *ret)
+{
+	struct sonde_value value;
+	int err = sonde_event_procname(event, &value);
+
+	if (!err && value.cls)
+		err = convert(event->lane, &value);
+	ret->type = SONDE_EXPR_STRING;
+	ret->text = value.text;
+	ret->length = (uint32_t)value.length;
+	return err;
+}
+
 static int own_value(const struct sonde_event *event, uint32_t ref,
 		     struct sonde_expr_value *ret)
 {
@@ -268,6 +314,8 @@ static int own_value(const struct sonde_event *event, uint32_t ref,
 	case OWN_PID:
 		ret->i = sonde_event_pid(event);
 		break;
+	case OWN_PROCNAME:
+		return own_procname(event, ret);
 	case FIRST_FIELD:
 		break;
 	}
@@ -317,6 +365,8 @@ static int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret)
 		return err;
 	ret->type = type_of(field->cls);
 	if (ret->type == SONDE_EXPR_STRING) {
+		if (!value.text)
+			return -ENOENT; /* bytes that aren't all there */
 		err = convert(from->event->lane, &value);
 		ret->text = value.text;
 		ret->length = value.length < UINT32_MAX ?
@@ -350,7 +400,10 @@ bool sonde_filter_passes(const struct sonde_filter *filter,
 
 	if (bound->verdict != DEPENDS)
 		return bound->verdict == ALWAYS;
-	make_env(bound, event, &from, &env);
+	if (bound->is_plain)
+		env.bases[0] = event->data + (event->pos >> 3);
+	else
+		make_env(bound, event, &from, &env);
 	return sonde_program_test(bound->program, &env);
 }
 
@@ -375,6 +428,8 @@ int sonde_filter_value(const struct sonde_filter *filter,
 	struct sonde_expr_env env;
 	struct fetch from;
 
+	if (!bound->program)
+		return -ENOENT; /* its types don't fit this kind of event */
 	make_env(bound, event, &from, &env);
 	sonde_program_eval(bound->program, &env, &value);
 	if (value.type == SONDE_EXPR_MISSING)
@@ -396,6 +451,16 @@ bool sonde_filter_wants(const struct sonde_filter *filter,
 }
 
 /* ---- binding ---- */
+
+/* Whether it needs more of its environment than the bases. */
+static bool calls(const struct sonde_program *program)
+{
+	for (uint32_t i = 0; i < program->nr_ops; i++)
+		if (sonde_expr_op_infos[program->ops[i].code].operands &
+		    SONDE_EXPR_OPERAND_CALL)
+			return true;
+	return false;
+}
 
 static int bind_class(struct sonde_filter *filter,
 		      const struct sonde_expr *expr, size_t i,
@@ -422,6 +487,7 @@ static int bind_class(struct sonde_filter *filter,
 	for (uint32_t b = 0; b < SONDE_EXPR_BASES; b++)
 		if (sonde_program_uses_base(bound->program, b))
 			bound->last_base = b;
+	bound->is_plain = !bound->last_base && !calls(bound->program);
 	return 0;
 }
 
@@ -460,13 +526,134 @@ static int check_names(struct sonde_filter *filter,
 		if (err == -ENOMEM)
 			return err;
 		if (err) {
+			char hint[SONDE_FILTER_HINT];
+
+			sonde_hint_field(filter->trace, name, hint,
+					 sizeof(hint));
 			(void)snprintf(error->text, sizeof(error->text),
-				       "no event has a field '%.100s'", name);
+				       "no event has a field '%.80s'%.150s",
+				       name,
+				       *hint || *name == '$' ?
+					       hint :
+					       "; text is put into quotes");
 			error->column = column;
 			return -EINVAL;
 		}
 	}
 	return 0;
+}
+
+/* The same of an event: it may be that this trace has none such, which is said,
+ * too, but is no error. */
+static void check_events(struct sonde_filter *filter,
+			 const struct sonde_expr *expr)
+{
+	char hint[SONDE_FILTER_HINT];
+	struct sonde_expr_text text;
+	size_t at = 0;
+
+	while (sonde_expr_next_text(expr, &at, &text)) {
+		if ((strcmp(text.name, OWN_EVENT) != 0 &&
+		     strcmp(text.name, "$" OWN_EVENT) != 0) ||
+		    sonde_hint_event(filter->trace, text.text, text.length,
+				     hint, sizeof(hint)))
+			continue;
+		(void)snprintf(filter->advice, sizeof(filter->advice),
+			       "no event here is called '%.*s'%.150s",
+			       (int)(text.length < 80 ? text.length : 80),
+			       text.text, hint);
+		return;
+	}
+}
+
+/* A label that none of the enumerations has which are called so. */
+static int check_labels(struct sonde_filter *filter,
+			const struct sonde_expr *expr,
+			struct sonde_expr_error *error)
+{
+	struct sonde_expr_labels labels;
+	struct sonde_expr_text text;
+	size_t at = 0;
+
+	while (sonde_expr_next_text(expr, &at, &text)) {
+		sonde_expr_labels_begin(&labels, &text);
+		for (size_t i = 0;
+		     i < filter->trace->nr_classes && !labels.fits; i++) {
+			struct bound bound = { 0 };
+			struct binding binding = {
+				.filter = filter,
+				.cls = filter->trace->classes[i],
+				.bound = &bound,
+			};
+			const struct sonde_expr_scope scope = {
+				.ctx = &binding,
+				.find = find_name,
+			};
+
+			sonde_expr_labels_try(&labels, &scope);
+		}
+		if (sonde_expr_labels_odd(&labels)) {
+			(void)snprintf(error->text, sizeof(error->text), "%s",
+				       labels.words);
+			error->column = text.column;
+			return -EINVAL;
+		}
+	}
+	return 0;
+}
+
+/* Whether events of this class have a field that is named. */
+static bool is_about(struct sonde_filter *filter, const struct sonde_expr *expr,
+		     size_t i)
+{
+	struct bound bound = { 0 };
+	struct binding binding = {
+		.filter = filter,
+		.cls = filter->trace->classes[i],
+		.bound = &bound,
+	};
+	struct sonde_expr_source source;
+	uint32_t column;
+	const char *name;
+
+	for (size_t n = 0; (name = sonde_expr_name(expr, n, &column)); n++)
+		if (!find_name(&binding, name, strlen(name), &source) &&
+		    bound.nr_fields)
+			return true;
+	return false;
+}
+
+/*
+ * A name may be of a number in one event and of text in another, as `buf` is an
+ * address when a call begins and bytes when it ends. Where the types don't fit,
+ * the expression is missing; an error it is only if they fit nowhere.
+ */
+static int bind_classes(struct sonde_filter *filter,
+			const struct sonde_expr *expr,
+			struct sonde_expr_error *error)
+{
+	bool fits = false;
+	bool failed = false;
+
+	for (size_t i = 0; i < filter->trace->nr_classes; i++) {
+		struct sonde_expr_error wrong;
+		int err = bind_class(filter, expr, i, &wrong);
+
+		if (!err) {
+			fits = fits || is_about(filter, expr, i);
+			continue;
+		}
+		if (err != -EINVAL) {
+			*error = wrong;
+			return err;
+		}
+		if (!failed)
+			*error = wrong;
+		failed = true;
+		filter->classes[i].program = NULL;
+		filter->classes[i].verdict = NEVER;
+	}
+	return failed && !fits ? -EINVAL : 0;
 }
 
 static int bind_all(struct sonde_filter *filter, const char *expression,
@@ -478,8 +665,11 @@ static int bind_all(struct sonde_filter *filter, const char *expression,
 	if (err)
 		return err;
 	err = check_names(filter, expr, error);
-	for (size_t i = 0; i < filter->trace->nr_classes && !err; i++)
-		err = bind_class(filter, expr, i, error);
+	check_events(filter, expr);
+	if (!err)
+		err = check_labels(filter, expr, error);
+	if (!err)
+		err = bind_classes(filter, expr, error);
 	sonde_expr_free(expr);
 	return err;
 }
@@ -509,6 +699,11 @@ int sonde_filter_new(struct sonde_trace *trace, const char *expression,
 	}
 	*ret_filter = filter;
 	return 0;
+}
+
+const char *sonde_filter_advice(const struct sonde_filter *filter)
+{
+	return filter->advice;
 }
 
 void sonde_filter_free(struct sonde_filter *filter)

@@ -73,9 +73,10 @@ static const char *take(struct survey *survey, enum sonde_scope scope,
 {
 	enum sonde_role role = value->cls->role;
 
-	if (role == SONDE_ROLE_UUID)
-		return take_uuid(survey, value) ? NULL :
-						  "the UUID is another trace's";
+	if (role == SONDE_ROLE_UUID) {
+		survey->head->other_uuid = !take_uuid(survey, value);
+		return NULL;
+	}
 	if (role == SONDE_ROLE_MAGIC && value->u != MAGIC)
 		return "no packet begins here (its magic number is missing)";
 	if (role == SONDE_ROLE_STREAM_CLASS_ID) {
@@ -109,7 +110,7 @@ static const char *survey_scope(struct survey *survey, enum sonde_scope scope,
 		if (item != SONDE_WALK_GROUP_END)
 			why = take(survey, scope, name, &value);
 	if (!why && survey->walk.damaged)
-		why = ends_inside;
+		why = survey->walk.why ? survey->walk.why : ends_inside;
 	return why;
 }
 

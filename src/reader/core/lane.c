@@ -4,11 +4,14 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
 #include "reader/core/walk.h"
 
 /* Events looked at for one batch, if a filter lets few pass. */
 #define BATCH_SCAN   8192
 #define EXTRA_ROUNDS 65536
+/* How far behind an event memory is asked for. */
+#define PREFETCH_BYTES 1024
 /* So that sonde_event.head_bits holds it, with the gap behind it. */
 #define MAX_HEADER_BITS (UINT64_C(1) << 31)
 
@@ -34,6 +37,9 @@ static bool pass_elements(struct machine *m, const struct sonde_op *op,
 	if (!n)
 		return true;
 	if (m->base > m->limit)
+		return false;
+	/* bytes of a text are whole characters */
+	if (op->cls && n % sonde_encoding_unit(op->cls->encoding))
 		return false;
 	if (!stride)
 		return n <= m->limit - m->base + EXTRA_ROUNDS;
@@ -182,22 +188,20 @@ struct header {
 	uint64_t end; /* where it ends */
 	uint64_t id;
 	bool has_id;
+	const char *why; /* walked: what is wrong, if it isn't its end */
 };
 
-/* The clock moves on to a value of which the low bits are known. */
+/* The clock moves on to a value of which the low bits, those of the mask, are
+ * known: to the first such value that isn't before it. */
+static inline uint64_t clock_at(uint64_t ticks, uint64_t value, uint64_t mask)
+{
+	return ticks + ((value - ticks) & mask);
+}
+
 static inline void move_clock(struct sonde_mark *state, uint64_t value,
 			      unsigned int bits)
 {
-	uint64_t mask;
-
-	if (bits == 64) {
-		state->ticks = value;
-		return;
-	}
-	mask = (UINT64_C(1) << bits) - 1;
-	if (value < (state->ticks & mask))
-		state->ticks += mask + 1;
-	state->ticks = (state->ticks & ~mask) | value;
+	state->ticks = clock_at(state->ticks, value, UINT64_MAX >> (64 - bits));
 }
 
 static inline void take_layout(const struct sonde_lane *lane,
@@ -262,7 +266,35 @@ static bool walk_header(struct sonde_lane *lane, struct sonde_mark *state,
 	}
 	memcpy(lane->regs, walk.regs, sizeof(walk.regs));
 	header->end = walk.pos;
+	header->why = walk.why;
 	return !walk.damaged && walk.pos - pos <= MAX_HEADER_BITS;
+}
+
+static inline uint64_t load_quick(const uint8_t *from,
+				  const struct sonde_quick_part *part)
+{
+	return sonde_load_le(from + part->byte, 0, 64) >> part->shift &
+	       part->mask;
+}
+
+/* False: it is of the longer form. */
+static inline bool read_quickly(const struct sonde_lane *lane,
+				struct sonde_mark *state, uint64_t pos,
+				struct header *header)
+{
+	const struct sonde_head_plan *plan = lane->head_plan;
+	const uint8_t *from = lane->data + (pos >> 3);
+
+	header->id = load_quick(from, &plan->quick_id);
+	if (__builtin_expect(header->id >= plan->escape_low, 0))
+		return false;
+	header->has_id = plan->quick_id.bits;
+	if (plan->quick_time.bits)
+		state->ticks = clock_at(state->ticks,
+					load_quick(from, &plan->quick_time),
+					plan->quick_time.mask);
+	header->end = pos + plan->quick_bits;
+	return true;
 }
 
 /* Reads the header at the (aligned) position. May look up to 128 bytes behind
@@ -274,10 +306,21 @@ static inline bool read_header(struct sonde_lane *lane,
 	const struct sonde_head_plan *plan = lane->head_plan;
 
 	header->has_id = false;
-	if (__builtin_expect(plan->walked, 0))
-		return walk_header(lane, state, pos, header);
+	if (__builtin_expect(plan->walked, 0)) {
+		/* copies, so that what decoding moves can stay in registers */
+		struct sonde_mark moved = *state;
+		struct header walked = *header;
+		bool whole = walk_header(lane, &moved, pos, &walked);
+
+		*state = moved;
+		*header = walked;
+		return whole;
+	}
 	if (__builtin_expect(pos > lane->content, 0))
 		return false;
+	if (__builtin_expect(plan->is_quick, 1) &&
+	    read_quickly(lane, state, pos, header))
+		return true;
 	take_layout(lane, state, pos, &plan->normal, header);
 	if (plan->escapes) {
 		const struct sonde_head_layout *rest =
@@ -337,19 +380,23 @@ static inline bool passes(const struct sonde_lane *lane,
 {
 	const struct sonde_span *span = lane->span;
 
-	return state->key_ns >= span->key_from &&
-	       state->key_ns <= span->key_to &&
-	       event->time_ns >= span->from_ns &&
-	       event->time_ns <= span->to_ns &&
-	       (!span->filter || sonde_filter_passes(span->filter, event));
+	if (span->timed &&
+	    (state->key_ns < span->key_from || state->key_ns > span->key_to ||
+	     event->time_ns < span->from_ns || event->time_ns > span->to_ns))
+		return false;
+	return !span->filter || sonde_filter_passes(span->filter, event);
 }
 
 /* The event class of a header, or NULL. */
 static inline const struct sonde_plan *
 plan_of(const struct sonde_head_plan *head, const struct header *header)
 {
-	if (header->has_id)
-		return sonde_head_plan_find(head, header->id);
+	const struct sonde_plan *plan;
+
+	if (header->has_id) {
+		plan = sonde_head_plan_find(head, header->id);
+		return __builtin_expect(!plan, 0) ? head->any : plan;
+	}
 	return head->only                ? head->only :
 	       head->cls->nr_events == 1 ? head->cls->events[0]->plan :
 					   NULL;
@@ -369,6 +416,28 @@ static inline uint64_t pass_text(const struct sonde_lane *lane,
 	return bytes == UINT64_MAX ? UINT64_MAX : pos + (bytes + 1) * 8;
 }
 
+/* What is wrong with a body: walked, for that says why it ends. */
+static const char *why_body(const struct sonde_lane *lane,
+			    const struct sonde_plan *plan, uint64_t pos)
+{
+	uint32_t before = plan->first_regs[SONDE_SCOPE_COMMON_CONTEXT];
+	struct sonde_walk walk = { .damaged = false };
+	struct sonde_value value;
+	const char *name;
+
+	memcpy(walk.regs, lane->regs, before * sizeof(walk.regs[0]));
+	for (enum sonde_scope scope = SONDE_SCOPE_COMMON_CONTEXT;
+	     scope < SONDE_NR_SCOPES && !walk.damaged; scope++) {
+		sonde_walk_enter(&walk, lane->data, pos, lane->content,
+				 sonde_event_class_scope(plan->cls, scope));
+		while (sonde_walk_next(&walk, &name, &value))
+			;
+		pos = walk.pos;
+	}
+	return walk.why ? walk.why :
+			  "an event's fields go beyond the packet's content";
+}
+
 /* Decodes one event into *event. False: damage, which has been noted. */
 static inline bool decode(struct sonde_lane *lane, struct sonde_mark *state,
 			  struct sonde_event *event,
@@ -376,12 +445,15 @@ static inline bool decode(struct sonde_lane *lane, struct sonde_mark *state,
 {
 	uint64_t start = sonde_align(state->pos, lane->head_plan->align);
 	const struct sonde_plan *plan;
-	struct header header;
+	struct header header = { .has_id = false };
 	uint64_t end;
 
 	if (!read_header(lane, state, start, &header) ||
 	    header.end > lane->content) {
-		note_damage(lane, start, "an event's header is cut off");
+		note_damage(lane, start,
+			    lane->head_plan->walked && header.why ?
+				    header.why :
+				    "an event's header is cut off");
 		return false;
 	}
 	plan = plan_of(lane->head_plan, &header);
@@ -397,9 +469,7 @@ static inline bool decode(struct sonde_lane *lane, struct sonde_mark *state,
 	      plan->ends_in_text ? pass_text(lane, plan, event->pos) :
 				   run_body(lane, plan, event->pos);
 	if (end > lane->content) {
-		note_damage(lane, start,
-			    "an event's fields go beyond the "
-			    "packet's content");
+		note_damage(lane, start, why_body(lane, plan, event->pos));
 		return false;
 	}
 	if (__builtin_expect(end <= state->pos, 0)) {
@@ -410,6 +480,74 @@ static inline bool decode(struct sonde_lane *lane, struct sonde_mark *state,
 	event->end = end;
 	state->pos = end;
 	*ret_plan = plan;
+	return true;
+}
+
+/* The event before, if it was decoded quickly. Its kind is often the next one's,
+ * too: then the processor needn't wait for the id to know where the event after
+ * it begins. */
+struct last {
+	uint64_t id;
+	const struct sonde_plan *plan;
+	const struct sonde_event_class *cls;
+	bool ends_in_text; /* as the plan says; so are these: */
+	uint32_t pos;
+	uint64_t end;
+};
+/* Whatever id has come: no packet is so long. */
+#define NO_LAST                                         \
+	{                                               \
+		.id = UINT64_MAX, .end = UINT64_MAX / 2 \
+	}
+
+/*
+ * Most events: the header is quick, and the body is fixed but for a text that
+ * may end it. One pass, and one look at the limit. False, and nothing has
+ * changed: the event is another, or damaged, which decode() tells. The event
+ * begins at `start`, before the content's end.
+ */
+static inline bool decode_quickly(const struct sonde_lane *lane,
+				  const struct sonde_head_plan *head,
+				  uint64_t start, struct last *last,
+				  struct sonde_mark *state,
+				  struct sonde_event *event)
+{
+	const uint8_t *from = lane->data + (start >> 3);
+	uint64_t id = load_quick(from, &head->quick_id);
+	uint64_t end;
+
+	__builtin_prefetch(from + PREFETCH_BYTES);
+	if (__builtin_expect(id != last->id, 0)) {
+		const struct sonde_plan *plan;
+
+		if (id >= head->quick_ids)
+			return false;
+		plan = head->dense[id];
+		if (!plan || !plan->is_plain)
+			return false;
+		*last = (struct last){
+			.id = id,
+			.plan = plan,
+			.cls = plan->cls,
+			.ends_in_text = plan->ends_in_text,
+			.pos = plan->plain_pos,
+			.end = plan->plain_end,
+		};
+	}
+	end = start + last->end;
+	if (last->ends_in_text)
+		end = pass_text(lane, last->plan, start + last->pos);
+	if (__builtin_expect(end > lane->content, 0))
+		return false;
+	state->ticks =
+		clock_at(state->ticks, load_quick(from, &head->quick_time),
+			 head->quick_time.mask);
+	state->pos = end;
+	event->cls = last->cls;
+	event->ticks = state->ticks;
+	event->pos = start + last->pos;
+	event->end = end;
+	event->head_bits = last->pos;
 	return true;
 }
 
@@ -478,13 +616,38 @@ static void note_disorder(struct sonde_lane *lane)
 		sonde_problem_add(stream->trace, &problem);
 }
 
+/* The event at `start`: 1; 0 if it is of those that nobody asked for; -1 if
+ * decode() has said why there is none. */
+static inline int take_event(struct sonde_lane *lane,
+			     const struct sonde_head_plan *head, uint64_t start,
+			     struct last *last, struct sonde_mark *state,
+			     struct sonde_event *event)
+{
+	const struct sonde_plan *plan;
+
+	if (decode_quickly(lane, head, start, last, state, event)) {
+		set_time(lane, state, event);
+		return 1;
+	}
+	if (!decode(lane, state, event, &plan))
+		return -1;
+	set_time(lane, state, event);
+	if (__builtin_expect(!plan->is_internal, 1))
+		return 1;
+	if (plan->is_context)
+		take_context(event, plan, state);
+	return lane->span->internal;
+}
+
 /*
  * Decodes the next batch of the packet from lane->state; lane->done once there
  * is none behind it. The batch may be empty.
  */
 static void decode_batch(struct sonde_lane *lane)
 {
+	const struct sonde_head_plan *head = lane->head_plan;
 	struct sonde_mark state = lane->state;
+	struct last last = NO_LAST;
 	uint64_t disorder = state.nr_disorder;
 	uint32_t scanned = 0;
 	uint32_t nr = 0;
@@ -494,22 +657,19 @@ static void decode_batch(struct sonde_lane *lane)
 	lane->located = UINT64_MAX;
 	while (nr < SONDE_BATCH && scanned++ < BATCH_SCAN) {
 		struct sonde_event *event = &lane->events[nr];
-		const struct sonde_plan *plan;
+		uint64_t start = sonde_align(state.pos, head->align);
+		int got;
 
 		/* what is behind the last event may be less than alignment */
-		if (sonde_align(state.pos, lane->head_plan->align) >=
-		    lane->content) {
+		if (start >= lane->content) {
 			lane->done = true;
 			break;
 		}
-		if (!decode(lane, &state, event, &plan))
+		got = take_event(lane, head, start, &last, &state, event);
+		if (got < 0)
 			break;
-		set_time(lane, &state, event);
-		if (__builtin_expect(plan->is_context, 0)) {
-			take_context(event, plan, &state);
-			if (!lane->span->internal)
-				continue;
-		}
+		if (!got)
+			continue;
 		event->tid = state.tid;
 		event->pid = state.pid;
 		if (!lane->span->checked || passes(lane, &state, event))
@@ -585,17 +745,9 @@ static void open_packet(struct sonde_lane *lane, size_t packet)
 
 static bool push_mark(struct sonde_lane *lane)
 {
-	if (lane->nr_marks == lane->marks_capacity) {
-		size_t capacity = lane->marks_capacity * 2 + 16;
-		struct sonde_mark *marks =
-			realloc(lane->marks, capacity * sizeof(*lane->marks));
-
-		if (!marks) {
-			lane->no_memory = true;
-			return false;
-		}
-		lane->marks = marks;
-		lane->marks_capacity = capacity;
+	if (SONDE_GROW(lane->marks, lane->nr_marks, lane->marks_capacity)) {
+		lane->no_memory = true;
+		return false;
 	}
 	lane->marks[lane->nr_marks++] = lane->state;
 	return true;
@@ -790,8 +942,18 @@ int sonde_lane_init(struct sonde_lane *lane, const struct sonde_stream *stream,
 	return 0;
 }
 
+/* What a lane of a slice has read no other one of it needs; the packet that it
+ * ends in, the next slice's does. */
+static void drop_read(const struct sonde_lane *lane)
+{
+	if (lane->first < lane->last && lane->events)
+		sonde_stream_drop(lane->stream, lane->dropped,
+				  lane->stream->packets[lane->last - 1].offset);
+}
+
 void sonde_lane_fini(struct sonde_lane *lane)
 {
+	drop_read(lane);
 	free(lane->events);
 	free(lane->blocks);
 	free(lane->marks);

@@ -48,7 +48,8 @@ struct sonde_span {
 	int64_t key_from, key_to; /* of events' keys, reader.h */
 	const struct sonde_filter *filter;
 	bool internal;
-	bool checked; /* any of the above has to be looked at */
+	bool timed;   /* the times have to be looked at */
+	bool checked; /* any of the above */
 };
 
 struct sonde_lane {

@@ -89,13 +89,37 @@ static inline uint64_t sonde_load(const uint8_t *data, uint64_t pos,
 {
 	uint64_t value = load.big_endian ? sonde_load_be(data, pos, load.bits) :
 					   sonde_load_le(data, pos, load.bits);
+	/* A field has 1 to 64 bits. */
+	uint32_t spare = (64u - load.bits) & 63;
 
 	if (__builtin_expect(load.reversed, 0))
 		value = sonde_reverse_bits(value, load.bits);
 	if (load.is_signed)
-		value = (uint64_t)((int64_t)(value << (64 - load.bits)) >>
-				   (64 - load.bits));
+		value = (uint64_t)((int64_t)(value << spare) >> spare);
 	return value;
+}
+
+/* Whether the machine's own loads are in this byte order. */
+static inline bool sonde_is_native(bool big_endian)
+{
+	return big_endian == (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+}
+
+/*
+ * A number at a byte, in the machine's order: `mask` has its bits, `sign` that
+ * of its sign, or none.
+ */
+static inline uint64_t sonde_load_native(const uint8_t *from, unsigned int bits,
+					 uint64_t mask, uint64_t sign)
+{
+	uint64_t word = sonde_load_word(from);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word >>= 64 - bits;
+#else
+	(void)bits;
+#endif
+	return ((word & mask) ^ sign) - sign;
 }
 
 static inline uint64_t sonde_align(uint64_t pos, uint32_t align)
@@ -134,6 +158,34 @@ static inline unsigned int sonde_load_leb128(const uint8_t *data, uint64_t pos,
 	return n;
 }
 
+/* Where the lowest zero byte of a word is: its bit 7, and perhaps bits of bytes
+ * above it; 0: there is none. */
+static inline uint64_t sonde_load_zero(const uint8_t *from)
+{
+	const uint64_t ones = 0x0101010101010101;
+	const uint64_t highs = 0x8080808080808080;
+	uint64_t word = sonde_load_word(from);
+
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+	word = __builtin_bswap64(word);
+#endif
+	return (word - ones) & ~word & highs;
+}
+
+/* The bytes before the first zero, or all of them. Looks at 7 bytes more. */
+static inline uint64_t sonde_load_strnlen(const uint8_t *from, uint64_t bytes)
+{
+	for (uint64_t i = 0; i < bytes; i += 8) {
+		uint64_t zero = sonde_load_zero(from + i);
+
+		if (zero) {
+			i += (uint64_t)__builtin_ctzll(zero) >> 3;
+			return i < bytes ? i : bytes;
+		}
+	}
+	return bytes;
+}
+
 /*
  * The bytes of a string that ends with a zero unit of `unit` bytes, without
  * it; UINT64_MAX if there is none in `bytes`. Looks at 7 bytes more.
@@ -141,24 +193,10 @@ static inline unsigned int sonde_load_leb128(const uint8_t *data, uint64_t pos,
 static inline uint64_t sonde_load_strlen(const uint8_t *from, uint64_t bytes,
 					 unsigned int unit)
 {
-	const uint64_t ones = 0x0101010101010101;
-	const uint64_t highs = 0x8080808080808080;
-
 	if (unit == 1) {
-		for (uint64_t i = 0; i < bytes; i += 8) {
-			uint64_t word = sonde_load_word(from + i);
-			uint64_t zero;
+		uint64_t length = sonde_load_strnlen(from, bytes);
 
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-			word = __builtin_bswap64(word);
-#endif
-			zero = (word - ones) & ~word & highs;
-			if (zero) {
-				i += (uint64_t)__builtin_ctzll(zero) >> 3;
-				return i < bytes ? i : UINT64_MAX;
-			}
-		}
-		return UINT64_MAX;
+		return length < bytes ? length : UINT64_MAX;
 	}
 	for (uint64_t i = 0; i + unit <= bytes; i += unit) {
 		unsigned int set = 0;
@@ -169,13 +207,6 @@ static inline uint64_t sonde_load_strlen(const uint8_t *from, uint64_t bytes,
 			return i;
 	}
 	return UINT64_MAX;
-}
-
-static inline unsigned int sonde_encoding_unit(enum sonde_encoding encoding)
-{
-	return encoding == SONDE_ENCODING_UTF8    ? 1 :
-	       encoding <= SONDE_ENCODING_UTF16LE ? 2 :
-						    4;
 }
 
 #endif /* READER_CORE_LOAD_H */

@@ -134,7 +134,8 @@ static void check_discarded(const struct ref *ref, const struct ref *before)
 	problem.kind = SONDE_PROBLEM_LOST_EVENTS;
 	problem.count = now - then;
 	sonde_problem_say(ref->stream->trace, &problem,
-			  "the tracer discarded %" PRIu64 " event%s",
+			  "the tracer discarded %s%" PRIu64 " event%s",
+			  ref->stream->source->lost_at_most ? "up to " : "",
 			  problem.count, problem.count == 1 ? "" : "s");
 }
 

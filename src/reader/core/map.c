@@ -27,6 +27,8 @@
 #define MAX_THREADS          256
 #define PROGRESS_NS          50000000
 #define EVENTS_BETWEEN_LOOKS 16384
+/* Slices may decode so many times what there is; showing costs more. */
+#define WORK_TIMES 2
 
 struct slice {
 	int64_t key_from, key_to;
@@ -34,7 +36,7 @@ struct slice {
 
 /* Packets by where they begin, to find the slices. */
 struct stone {
-	int64_t begin_ns;
+	int64_t begin_ns, end_ns;
 	uint64_t bytes;
 };
 
@@ -55,6 +57,7 @@ struct run {
 	size_t window;
 	void **parts; /* [nr_slices % window]: ended, not merged */
 	bool merging;
+	bool reporting;
 	size_t nr_working;
 	uint64_t done_bytes;
 	int err; /* the first one */
@@ -67,6 +70,16 @@ void sonde_map_options_init(struct sonde_map_options *options)
 		.from_ns = SONDE_TIME_MIN,
 		.to_ns = SONDE_TIME_MAX,
 	};
+}
+
+static unsigned int nr_threads(const struct sonde_map_options *options)
+{
+	long cpus = options->threads ? (long)options->threads :
+				       sysconf(_SC_NPROCESSORS_ONLN);
+
+	return cpus < 1           ? 1 :
+	       cpus > MAX_THREADS ? MAX_THREADS :
+				    (unsigned int)cpus;
 }
 
 /* ---- slices ---- */
@@ -101,9 +114,12 @@ static int find_stones(struct run *run, struct stone **ret_stones,
 				&trace->streams[i]->packets[j];
 
 			if (p->begin_ns > run->options->to_ns ||
-			    p->end_ns < run->options->from_ns)
+			    p->end_ns < run->options->from_ns ||
+			    (run->options->streams &&
+			     !run->options->streams[i]))
 				continue;
 			stones[nr].begin_ns = p->begin_ns;
+			stones[nr].end_ns = p->end_ns;
 			stones[nr++].bytes = p->content_bits / 8;
 			run->all_bytes += p->content_bits / 8;
 		}
@@ -125,19 +141,14 @@ static uint64_t slice_bytes(const struct run *run, unsigned int threads)
 }
 
 /* Cuts at the first packet that begins once a slice has its bytes. */
-static int make_slices(struct run *run, unsigned int threads)
+static int cut(struct run *run, unsigned int threads,
+	       const struct stone *stones, size_t nr)
 {
-	struct stone *stones;
 	uint64_t bytes = 0;
 	int64_t from = SONDE_TIME_MIN;  /* of the slice; its first packet is */
 	int64_t first = SONDE_TIME_MAX; /* later, in the first one */
-	uint64_t enough;
-	size_t nr;
-	int err = find_stones(run, &stones, &nr);
+	uint64_t enough = slice_bytes(run, threads);
 
-	if (err)
-		return err;
-	enough = slice_bytes(run, threads);
 	run->slices = malloc((nr + 1) * sizeof(*run->slices));
 	for (size_t i = 0; i < nr && run->slices; i++) {
 		if (!bytes)
@@ -153,11 +164,75 @@ static int make_slices(struct run *run, unsigned int threads)
 		}
 		bytes += stones[i].bytes;
 	}
-	free(stones);
 	if (!run->slices)
 		return -ENOMEM;
 	run->slices[run->nr_slices++] = (struct slice){ from, SONDE_TIME_MAX };
 	return 0;
+}
+
+static int make_slices(struct run *run, unsigned int threads)
+{
+	struct stone *stones;
+	size_t nr;
+	int err = find_stones(run, &stones, &nr);
+
+	if (err)
+		return err;
+	err = cut(run, threads, stones, nr);
+	free(stones);
+	return err;
+}
+
+/* The slice that a key is in. */
+static size_t slice_at(const struct run *run, int64_t key)
+{
+	size_t low = 0;
+	size_t high = run->nr_slices - 1;
+
+	while (low < high) {
+		size_t mid = high - (high - low) / 2;
+
+		if (run->slices[mid].key_from <= key)
+			low = mid;
+		else
+			high = mid - 1;
+	}
+	return low;
+}
+
+/* Whether slices decode much more than there is: a packet is decoded from its
+ * begin to the end of each slice that it is in. */
+static bool is_too_much(const struct run *run, const struct stone *stones,
+			size_t nr)
+{
+	uint64_t all = 0;
+	uint64_t work = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		size_t nr_reads = slice_at(run, stones[i].end_ns) -
+				  slice_at(run, stones[i].begin_ns) + 1;
+
+		all += stones[i].bytes;
+		work += stones[i].bytes * (nr_reads + 1) / 2;
+	}
+	return work > all * WORK_TIMES;
+}
+
+bool sonde_map_pays(struct sonde_trace *trace,
+		    const struct sonde_map_options *options)
+{
+	unsigned int threads = nr_threads(options);
+	struct run run = { .trace = trace, .options = options };
+	struct stone *stones = NULL;
+	bool pays = false;
+	size_t nr;
+
+	if (threads > 1 && !find_stones(&run, &stones, &nr) &&
+	    !cut(&run, threads, stones, nr) && run.nr_slices > threads)
+		pays = !is_too_much(&run, stones, nr);
+	free(stones);
+	free(run.slices);
+	return pays;
 }
 
 /* ---- workers ---- */
@@ -211,6 +286,7 @@ static int fill_part(struct run *run, size_t i, void *part)
 		.filter = options->filter,
 		.unmerged = options->unmerged,
 		.internal = options->internal,
+		.streams = options->streams,
 	};
 	struct sonde_cursor *cursor;
 	int err = sonde_cursor_new_slice(run->trace, &cursor_options,
@@ -253,6 +329,27 @@ static void fail(struct run *run, int err)
 	pthread_cond_broadcast(&run->moved);
 }
 
+/* With the mutex held. Who wants it to stop is heard even if nothing is left to
+ * be stopped: a loop of the user's shell ends then, too. */
+static void report_progress(struct run *run)
+{
+	uint64_t done = run->done_bytes;
+	int stop;
+
+	if (!run->options->progress || run->reporting)
+		return;
+	if (done > run->all_bytes)
+		done = run->all_bytes;
+	run->reporting = true;
+	pthread_mutex_unlock(&run->mutex);
+	stop = run->options->progress(run->options->progress_ctx, done,
+				      run->all_bytes);
+	pthread_mutex_lock(&run->mutex);
+	run->reporting = false;
+	if (stop)
+		fail(run, -EINTR);
+}
+
 /* With the mutex held: merges what is ready, if nobody does so already. */
 static void merge_ready(struct run *run)
 {
@@ -276,6 +373,7 @@ static void merge_ready(struct run *run)
 			fail(run, err);
 		run->next_merge++;
 		pthread_cond_broadcast(&run->moved);
+		report_progress(run);
 	}
 	run->merging = false;
 }
@@ -307,23 +405,6 @@ static void *work(void *of)
 	pthread_cond_broadcast(&run->moved);
 	pthread_mutex_unlock(&run->mutex);
 	return NULL;
-}
-
-static void report_progress(struct run *run)
-{
-	uint64_t done = run->done_bytes;
-	int stop;
-
-	if (!run->options->progress)
-		return;
-	if (done > run->all_bytes)
-		done = run->all_bytes;
-	pthread_mutex_unlock(&run->mutex);
-	stop = run->options->progress(run->options->progress_ctx, done,
-				      run->all_bytes);
-	pthread_mutex_lock(&run->mutex);
-	if (stop && run->nr_working)
-		fail(run, -EINTR);
 }
 
 /* Until all workers have ended. */
@@ -367,16 +448,6 @@ static void run_workers(struct run *run, unsigned int threads)
 	watch(run);
 	for (unsigned int i = 0; i < nr; i++)
 		(void)pthread_join(ids[i], NULL);
-}
-
-static unsigned int nr_threads(const struct sonde_map_options *options)
-{
-	long cpus = options->threads ? (long)options->threads :
-				       sysconf(_SC_NPROCESSORS_ONLN);
-
-	return cpus < 1           ? 1 :
-	       cpus > MAX_THREADS ? MAX_THREADS :
-				    (unsigned int)cpus;
 }
 
 int sonde_map(struct sonde_trace *trace,

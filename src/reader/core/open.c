@@ -6,7 +6,8 @@
  * files in it, but for those whose names begin with a dot. In a directory
  * without one, the directories below are looked at, breadth first, in the order
  * of their names, up to five levels deep; each once, whatever symbolic links
- * say. A stream's index is `index/NAME.idx`.
+ * say. A path below which there is none is an error, also if others have some.
+ * A stream's index is `index/NAME.idx`.
  *
  * Names are sorted as people count: cpu2 before cpu10.
  */
@@ -190,6 +191,8 @@ struct place {
 	dev_t device;
 	ino_t inode;
 	int level;
+	size_t above;   /* the place it was found in; itself at the top */
+	bool has_trace; /* it, or one below */
 };
 
 struct search {
@@ -198,11 +201,13 @@ struct search {
 	struct sonde_pool pool;
 	struct place *places; /* in the order they are looked at */
 	size_t nr, capacity;
-	bool again; /* came across a place that is there already */
+	bool found; /* a trace, of this path's or in a place known before */
 };
 
-/* Appends a folder, unless it is there already or is none. */
-static int add_place(struct search *search, const char *path, int level)
+/* Appends a folder, unless it is there already or is none. `above` is its
+ * place's index, or what it will have itself. */
+static int add_place(struct search *search, const char *path, int level,
+		     size_t above)
 {
 	struct place *places;
 	struct stat st;
@@ -210,11 +215,15 @@ static int add_place(struct search *search, const char *path, int level)
 	if (stat(path, &st) != 0)
 		return level ? 0 : fail_with(search->error, -errno, path);
 	if (!S_ISDIR(st.st_mode))
-		return level ? 0 : fail_with(search->error, -ENOTDIR, path);
+		return level ? 0 :
+			       sonde_trace_fail(search->error, -ENOTDIR,
+						"%.400s: not a directory; a "
+						"trace is one",
+						path);
 	for (size_t i = 0; i < search->nr; i++)
 		if (search->places[i].device == st.st_dev &&
 		    search->places[i].inode == st.st_ino) {
-			search->again = true;
+			search->found |= search->places[i].has_trace;
 			return 0;
 		}
 	if (search->nr == DIRECTORIES_MAX)
@@ -226,17 +235,22 @@ static int add_place(struct search *search, const char *path, int level)
 	if (!places || !path)
 		return sonde_trace_fail(search->error, -ENOMEM, "no memory");
 	search->places = places;
-	search->places[search->nr++] =
-		(struct place){ path, st.st_dev, st.st_ino, level };
+	search->places[search->nr++] = (struct place){
+		.path = path,
+		.device = st.st_dev,
+		.inode = st.st_ino,
+		.level = level,
+		.above = above,
+	};
 	return 0;
 }
 
-static int add_folders(struct search *search, const struct place *place)
+static int add_folders(struct search *search, size_t at)
 {
+	const char *folder = search->places[at].path;
+	int level = search->places[at].level + 1;
 	struct dirent **names;
-	int nr = list(place->path, &names);
-	int level = place->level + 1;
-	const char *folder = place->path;
+	int nr = list(folder, &names);
 	int err = 0;
 
 	if (nr < 0)
@@ -247,11 +261,20 @@ static int add_folders(struct search *search, const struct place *place)
 		if (!path)
 			err = fail_with(search->error, -ENOMEM, folder);
 		else if (strcmp(names[i]->d_name, "index") != 0)
-			err = add_place(search, path, level);
+			err = add_place(search, path, level, at);
 		free(path);
 	}
 	free_names(names, nr);
 	return err;
+}
+
+static void note_trace(struct search *search, size_t at)
+{
+	search->found = true;
+	while (!search->places[at].has_trace) {
+		search->places[at].has_trace = true;
+		at = search->places[at].above;
+	}
 }
 
 static int look(struct search *search, size_t i)
@@ -262,11 +285,13 @@ static int look(struct search *search, size_t i)
 
 	if (!metadata)
 		return fail_with(search->error, -ENOMEM, place.path);
-	if (is_file(metadata))
+	if (is_file(metadata)) {
+		note_trace(search, i);
 		err = add_source(search->trace, place.path, metadata,
 				 search->error);
-	else if (place.level < LEVELS_MAX)
-		err = add_folders(search, &place);
+	} else if (place.level < LEVELS_MAX) {
+		err = add_folders(search, i);
+	}
 	free(metadata);
 	return err;
 }
@@ -274,15 +299,14 @@ static int look(struct search *search, size_t i)
 /* Adds what is in and below `path`. */
 static int add_path(struct search *search, const char *path)
 {
-	size_t nr_sources = search->trace->nr_sources;
 	size_t first = search->nr;
 	int err;
 
-	search->again = false;
-	err = add_place(search, path, 0);
+	search->found = false;
+	err = add_place(search, path, 0, first);
 	for (size_t i = first; i < search->nr && !err; i++)
 		err = look(search, i);
-	if (!err && !search->again && search->trace->nr_sources == nr_sources)
+	if (!err && !search->found)
 		err = sonde_trace_fail(search->error, -ENOENT,
 				       "%.400s: no trace here: neither this "
 				       "directory nor one below it has a file "

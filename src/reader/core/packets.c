@@ -28,6 +28,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/grow.h"
+
 /* So that a file of one-byte packets can't take all memory. */
 #define PACKETS_MAX ((size_t)1 << 25)
 
@@ -173,6 +175,10 @@ int sonde_packet_read(struct sonde_packet_table *table, uint64_t offset,
 		say(table, kind, offset + bit / 8, why);
 		return 0;
 	}
+	if (head.other_uuid && !table->has_other_uuid) {
+		table->has_other_uuid = true;
+		table->other_uuid_byte = offset;
+	}
 	fit_sizes(table, &head, offset, &packet_bits, &content_bits);
 	*ret_raw = raw_of_head(&head);
 	ret_raw->offset = offset;
@@ -253,16 +259,8 @@ int sonde_packet_table_add(struct sonde_packet_table *table,
 	struct sonde_stream *stream = table->stream;
 	struct sonde_packet *packet;
 
-	if (stream->nr_packets == table->capacity) {
-		size_t capacity = table->capacity * 2 + 16;
-
-		packet = reallocarray(stream->packets, capacity,
-				      sizeof(*packet));
-		if (!packet)
-			return -ENOMEM;
-		stream->packets = packet;
-		table->capacity = capacity;
-	}
+	if (SONDE_GROW(stream->packets, stream->nr_packets, table->capacity))
+		return -ENOMEM;
 	packet = &stream->packets[stream->nr_packets];
 	*packet = (struct sonde_packet){
 		.offset = raw->offset,
@@ -398,6 +396,11 @@ int sonde_packets_find(struct sonde_stream *stream, const uint8_t *index,
 		found = scan(&table);
 	if (found < 0)
 		return found;
+	/* some tools write traces so, and the magic number says enough */
+	if (table.has_other_uuid)
+		say(&table, SONDE_PROBLEM_UUID, table.other_uuid_byte,
+		    "packets have another trace's UUID; they are read all the "
+		    "same");
 	if (!stream->scale)
 		return 0;
 	sort(stream);

@@ -23,6 +23,8 @@ struct sonde_packet_table {
 	/* bits of timestamp_begin and _end, which are extended if fewer than
 	 * 64; 0 as long as nobody knows */
 	unsigned int begin_bits, end_bits;
+	bool has_other_uuid; /* of a packet, which is at: */
+	uint64_t other_uuid_byte;
 	bool quiet;       /* problems are not noted */
 	uint64_t dropped; /* bytes of the file that were dropped behind it */
 };

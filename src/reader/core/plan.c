@@ -196,10 +196,9 @@ static void emit_leaf(struct emitter *to, struct sonde_class *cls)
 	} else {
 		op = emit(to, SONDE_OP_ELEMENTS);
 		op->size = 8;
+		op->cls = cls; /* its characters; a fixed number: cls->count */
 		if (cls->length == SONDE_LENGTH_FIELD)
 			op->index = cls->ref->reg;
-		else
-			op->cls = cls; /* a fixed number: cls->count */
 	}
 	to->offset = 0;
 	begin_block(to, 1, 8);
@@ -524,6 +523,41 @@ static void number_registers(struct sonde_plan *plan)
 	}
 }
 
+static bool quick_part(const struct sonde_head_part *part, uint32_t at,
+		       struct sonde_quick_part *ret_part)
+{
+	uint32_t bit = at + part->offset;
+	unsigned int bits = part->load.bits;
+
+	*ret_part = (struct sonde_quick_part){
+		.byte = (uint8_t)(bit / 8),
+		.shift = bit % 8,
+		.bits = (uint8_t)bits,
+		.mask = bits ? UINT64_MAX >> (64 - bits) : 0,
+	};
+	return !bits || (!part->load.big_endian && !part->load.reversed &&
+			 !part->load.is_signed && bit % 8 + bits <= 64);
+}
+
+/* Whether an id and a time can be had by a load each. */
+static void make_quick(struct sonde_head_plan *plan)
+{
+	const struct sonde_head_layout *timed =
+		plan->escapes ? &plan->shorter : &plan->normal;
+	uint64_t at = 0;
+
+	if (plan->walked || plan->align % 8 || timed->align > plan->align)
+		return;
+	if (plan->escapes)
+		at = sonde_align(plan->normal.bits, timed->align);
+	else
+		plan->escape_low = UINT64_MAX;
+	plan->is_quick =
+		quick_part(&plan->normal.id, 0, &plan->quick_id) &&
+		quick_part(&timed->time, (uint32_t)at, &plan->quick_time);
+	plan->quick_bits = (uint32_t)at + timed->bits;
+}
+
 static void compile_head(const struct sonde_schema *schema,
 			 const struct sonde_stream_class *cls,
 			 struct sonde_head_plan *plan)
@@ -543,6 +577,7 @@ static void compile_head(const struct sonde_schema *schema,
 		plan->walked =
 			!layout_of(header, &plan->normal) ||
 			(!plan->normal.id.load.bits && cls->nr_events > 1);
+	make_quick(plan);
 }
 
 /* ---- all of a source ---- */
@@ -555,6 +590,15 @@ static int by_id(const void *a, const void *b)
 	uint64_t r = (*right)->cls->info.id;
 
 	return l < r ? -1 : l > r;
+}
+
+static void find_quick_ids(struct sonde_head_plan *head)
+{
+	if (!head->is_quick || !head->quick_id.bits)
+		return;
+	head->quick_ids = head->nr_dense;
+	if (head->quick_ids > head->escape_low)
+		head->quick_ids = head->escape_low;
 }
 
 static int index_events(struct sonde_pool *pool, struct sonde_head_plan *head)
@@ -588,8 +632,11 @@ static int index_events(struct sonde_pool *pool, struct sonde_head_plan *head)
 	if (head->nr_sparse)
 		qsort(head->sparse, head->nr_sparse,
 		      sizeof(struct sonde_plan *), by_id);
+	if (cls->nr_events == 1 && !cls->events[0]->has_id)
+		head->any = cls->events[0]->plan;
 	if (cls->nr_events && !head->normal.id.load.bits && !head->walked)
 		head->only = cls->events[0]->plan;
+	find_quick_ids(head);
 	return 0;
 }
 
@@ -603,6 +650,9 @@ static void find_numbers(struct sonde_plan *plan)
 		SONDE_SCOPE_PACKET_CONTEXT,
 	};
 
+	for (int s = 0; s < 3 && !plan->procname.owner; s++)
+		(void)sonde_event_class_field(plan->cls, scopes[s], "procname",
+					      &plan->procname);
 	for (int s = 0; s < 3; s++)
 		for (int n = 0; n < 2; n++) {
 			if (!plan->tid.owner)
@@ -616,6 +666,13 @@ static void find_numbers(struct sonde_plan *plan)
 							      pids[n],
 							      &plan->pid);
 		}
+	/* perf has its contexts among the fields */
+	if (!plan->tid.owner)
+		(void)sonde_event_class_field(plan->cls, SONDE_SCOPE_PAYLOAD,
+					      "perf_tid", &plan->tid);
+	if (!plan->pid.owner)
+		(void)sonde_event_class_field(plan->cls, SONDE_SCOPE_PAYLOAD,
+					      "perf_pid", &plan->pid);
 	if (!plan->is_context)
 		return;
 	plan->is_context =
@@ -625,6 +682,20 @@ static void find_numbers(struct sonde_plan *plan)
 					 &plan->pid) &&
 		plan->tid.cls->kind <= SONDE_KIND_INT &&
 		plan->pid.cls->kind <= SONDE_KIND_INT;
+}
+
+/* The header begins at a multiple of its alignment, so a body that needs no
+ * larger one is always as far from there. */
+static void find_plain(struct sonde_plan *plan,
+		       const struct sonde_head_plan *head)
+{
+	uint64_t pos = sonde_align(head->quick_bits, plan->align);
+
+	plan->is_plain = head->is_quick && head->quick_bits &&
+			 plan->align <= head->align && !plan->is_internal &&
+			 (plan->fixed || plan->ends_in_text);
+	plan->plain_pos = (uint32_t)pos;
+	plan->plain_end = pos + plan->fixed_bits;
 }
 
 static int make_event(struct sonde_source *source,
@@ -641,12 +712,14 @@ static int make_event(struct sonde_source *source,
 	cls->plan = plan;
 	plan->cls = cls;
 	plan->align = 1;
-	plan->is_context = cls->info.internal;
+	plan->is_internal = cls->info.internal;
+	plan->is_context = plan->is_internal;
 	plan->nr_regs = (uint32_t)cls->nr_regs;
 	number_registers(plan);
 	err = compile_body(&emitter, cls, head);
 	if (!err)
 		find_numbers(plan);
+	find_plain(plan, head);
 	return err;
 }
 

@@ -76,7 +76,14 @@ struct sonde_plan {
 	uint32_t align;    /* of the body */
 	bool fixed;        /* the body is one block of `fixed_bits` */
 	bool ends_in_text; /* or that, and then one string of bytes */
-	bool is_context;   /* a thread record of Sonde's */
+	bool is_internal;  /* as its class's info */
+	bool is_context;   /* of these: it says whose events come next */
+	/* Not internal, nor one with more than `fixed_bits` and a text; and with
+	 * a quick header it is at, and ends, so many bits behind the header's
+	 * begin (the text comes later). */
+	bool is_plain;
+	uint32_t plain_pos;
+	uint64_t plain_end;
 	uint64_t fixed_bits;
 	struct sonde_op *ops; /* NULL if fixed */
 	uint32_t nr_ops, nr_blocks;
@@ -86,7 +93,7 @@ struct sonde_plan {
 	struct sonde_place scopes[SONDE_NR_SCOPES];
 	/* bit b: block b surely begins at a byte; of the first 16 */
 	uint32_t byte_blocks;
-	struct sonde_field tid, pid; /* .owner NULL: has none */
+	struct sonde_field tid, pid, procname; /* .owner NULL: has none */
 };
 
 /* A part of a header at a fixed place. bits 0: it isn't there. */
@@ -100,15 +107,28 @@ struct sonde_head_layout {
 	struct sonde_head_part id, time;
 };
 
+/* A number that one load finds: little endian, so many bytes on. */
+struct sonde_quick_part {
+	uint8_t byte, shift;
+	uint8_t bits; /* 0: it isn't there */
+	uint64_t mask;
+};
+
 struct sonde_head_plan {
 	const struct sonde_stream_class *cls;
+	/* Headers begin at a byte, and one that doesn't escape is: */
+	bool is_quick;
+	struct sonde_quick_part quick_id, quick_time;
+	uint32_t quick_bits;
+	uint64_t quick_ids; /* ids below it are quick, and in `dense`; or 0 */
 	bool walked;  /* neither of the two forms below, or bodies depend on
 		      * what is in the header */
 	bool escapes; /* the second form */
 	uint32_t align;
 	struct sonde_head_layout normal; /* escapes: bits of the tag only */
 	/* LTTng's: ids from escape_low to escape_high choose `longer`, others
-	 * `shorter`; both begin where the tag ends */
+	 * `shorter`; both begin where the tag ends. The first form, if it is
+	 * quick: the highest number */
 	uint64_t escape_low, escape_high;
 	struct sonde_head_layout shorter, longer;
 	/* event classes by id: dense below nr_dense, sorted behind */
@@ -116,6 +136,7 @@ struct sonde_head_plan {
 	size_t nr_dense, nr_sparse;
 	struct sonde_plan **sparse;
 	struct sonde_plan *only; /* no id in the header */
+	struct sonde_plan *any;  /* of ids that no event class has */
 	uint32_t max_blocks;
 	uint32_t first_reg; /* that headers may set; those before: heads */
 };

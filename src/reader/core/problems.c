@@ -3,8 +3,8 @@
  * problems.c - what is wrong with a trace, once each.
  *
  * Several cursors read the same packet, so each reports the same damage. Two
- * problems are the same if kind, stream and packet are; the larger count
- * stays, because a cursor that saw more of a packet knows more. Problems are
+ * problems are the same if kind, stream and packet are, and of metadata if the
+ * words are; the larger count stays, because a cursor that saw more of a packet knows more. Problems are
  * few: a list that is searched from its end, for what is reported twice is
  * mostly reported in a row. A trace that is nothing but damage can't fill the
  * memory: the last place of the list counts what is beyond it.
@@ -20,6 +20,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/grow.h"
 
 #define PROBLEMS_MAX 10000
 
@@ -62,7 +64,9 @@ static struct sonde_problem *find(const struct sonde_problems *problems,
 
 		if (other->kind == problem->kind &&
 		    other->stream == problem->stream &&
-		    other->packet == problem->packet)
+		    other->packet == problem->packet &&
+		    (other->kind != SONDE_PROBLEM_METADATA ||
+		     strcmp(other->text, problem->text) == 0))
 			return other;
 	}
 	return NULL;
@@ -71,16 +75,8 @@ static struct sonde_problem *find(const struct sonde_problems *problems,
 /* Room for one more at the end of the list; NULL without memory. */
 static struct sonde_problem *append(struct sonde_problems *problems)
 {
-	if (problems->nr == problems->capacity) {
-		size_t capacity = problems->capacity * 2 + 16;
-		struct sonde_problem *at =
-			reallocarray(problems->at, capacity, sizeof(*at));
-
-		if (!at)
-			return NULL;
-		problems->at = at;
-		problems->capacity = capacity;
-	}
+	if (SONDE_GROW(problems->at, problems->nr, problems->capacity))
+		return NULL;
 	return &problems->at[problems->nr++];
 }
 

@@ -18,6 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/port.h"
+#include "reader/attribution.h"
 #include "reader/core/open.h"
 #include "reader/core/packets.h"
 #include "reader/core/problems.h"
@@ -48,6 +50,7 @@ struct sonde_trace *sonde_trace_new(void)
 	sonde_pool_init(&trace->pool, 0);
 	trace->begin_ns = SONDE_TIME_MAX;
 	trace->end_ns = SONDE_TIME_MIN;
+	(void)pthread_mutex_init(&trace->attribution_mutex, NULL);
 	trace->problems = sonde_problems_new();
 	if (trace->problems)
 		return trace;
@@ -71,6 +74,8 @@ void sonde_trace_close(struct sonde_trace *trace)
 	}
 	for (size_t i = 0; i < trace->nr_sources; i++)
 		sonde_schema_free(trace->sources[i]->schema);
+	sonde_attribution_free(trace->attribution);
+	(void)pthread_mutex_destroy(&trace->attribution_mutex);
 	sonde_problems_free(trace->problems);
 	sonde_pool_fini(&trace->pool);
 	free(trace);
@@ -230,6 +235,19 @@ static bool does_end_early(const struct sonde_source *source)
 	       env_number(source, "tracer_minor") <= 10;
 }
 
+/* What says something about other events. */
+static bool is_internal(const char *name)
+{
+	static const char *const names[] = { "sonde:thread", "sonde:name",
+					     "sonde:mappings",
+					     "sonde:mapping" };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
 static int take_event_class(struct sonde_source *source,
 			    struct sonde_event_class *cls)
 {
@@ -245,8 +263,7 @@ static int take_event_class(struct sonde_source *source,
 	cls->info.index = trace->nr_classes;
 	if (!cls->info.name)
 		cls->info.name = "";
-	cls->info.internal =
-		source->is_sonde && !strcmp(cls->info.name, "sonde:thread");
+	cls->info.internal = source->is_sonde && is_internal(cls->info.name);
 	trace->classes = classes;
 	trace->classes[trace->nr_classes++] = cls;
 	return 0;
@@ -287,6 +304,23 @@ static struct sonde_source *append_source(struct sonde_trace *trace,
 	return source;
 }
 
+/* Of several traces, words about one have its name in them. */
+static void note_warnings(const struct sonde_source *source)
+{
+	const struct sonde_schema *schema = source->schema;
+	struct sonde_problem problem = {
+		.kind = SONDE_PROBLEM_METADATA,
+		.begin = SONDE_TIME_MIN,
+		.end = SONDE_TIME_MAX,
+		.count = 1,
+	};
+
+	for (size_t i = 0; i < schema->nr_warnings; i++)
+		sonde_problem_say(source->trace, &problem,
+				  "%.100s/metadata: %s", source->path,
+				  schema->warnings[i]);
+}
+
 int sonde_trace_add_source(struct sonde_trace *trace, const char *path,
 			   const void *metadata, size_t size,
 			   struct sonde_trace_error *error,
@@ -306,9 +340,11 @@ int sonde_trace_add_source(struct sonde_trace *trace, const char *path,
 		return sonde_trace_fail(error, err, "%.100s/metadata: %s", path,
 					err == -ENOMEM ? "no memory" :
 							 said.text);
+	note_warnings(source);
 	source->is_sonde = says_sonde(source, "tracer2_name") ||
 			   says_sonde(source, "tracer_name");
 	source->ends_early = does_end_early(source);
+	source->lost_at_most = sonde_source_env(source, "kernel_lost_at_most");
 	err = take_clocks(source);
 	if (!err)
 		err = take_event_classes(source);

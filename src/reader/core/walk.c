@@ -90,6 +90,8 @@ static bool leaf_bytes(const struct sonde_class *cls, const uint8_t *data,
 		if (bytes > room)
 			return false;
 		*pos += bytes * 8;
+		if (bytes % unit)
+			return false;
 		/* A string in a larger place ends at the first zero. */
 		if (cls->kind == SONDE_KIND_STRING) {
 			uint64_t used = sonde_load_strlen(from, bytes, unit);
@@ -165,16 +167,19 @@ static bool open_group(struct sonde_walk *walk, struct sonde_walk_level *level,
 	else if (cls->kind == SONDE_KIND_SEQUENCE)
 		level->length = walk->regs[cls->ref->reg];
 	value->length = level->length;
+	if (sonde_class_is_bytes(cls) && !(walk->pos & 7) &&
+	    level->length <= (walk->limit - walk->pos) / 8)
+		value->text = (const char *)walk->data + (walk->pos >> 3);
 	if (cls->kind == SONDE_KIND_VARIANT ||
 	    cls->kind == SONDE_KIND_OPTIONAL) {
 		choice = sonde_walk_choice(cls, walk->regs[cls->ref->reg]);
+		value->length = choice >= 0;
 		if (choice < 0 && cls->kind == SONDE_KIND_VARIANT)
 			return false;
 		value->u = cls->kind == SONDE_KIND_VARIANT ? (uint64_t)choice :
 							     choice == 0;
 		level->at = choice < 0 ? 0 : (uint64_t)choice;
 		level->length = (uint64_t)(choice + 1);
-		value->length = choice >= 0;
 	}
 	return level->length <= walk->limit - walk->pos + MAX_EMPTY;
 }
@@ -187,6 +192,7 @@ void sonde_walk_enter(struct sonde_walk *walk, const uint8_t *data,
 	walk->limit = limit;
 	walk->depth = 0;
 	walk->damaged = false;
+	walk->why = NULL;
 	walk->nr_empty = 0;
 	walk->pos = pos;
 	if (!cls)
@@ -199,11 +205,41 @@ void sonde_walk_enter(struct sonde_walk *walk, const uint8_t *data,
 	walk->depth = 1;
 }
 
-static enum sonde_walk_item damaged(struct sonde_walk *walk)
+static enum sonde_walk_item damaged(struct sonde_walk *walk, const char *why)
 {
 	walk->damaged = true;
+	walk->why = why;
 	walk->depth = 0;
 	return SONDE_WALK_END;
+}
+
+/* A leaf that isn't whole before the limit, or is it? NULL if not. */
+static const char *why_leaf(const struct sonde_walk *walk,
+			    const struct sonde_class *cls)
+{
+	uint64_t pos = walk->pos;
+
+	if ((cls->kind == SONDE_KIND_STRING || cls->kind == SONDE_KIND_BLOB) &&
+	    cls->length == SONDE_LENGTH_FIELD)
+		return walk->regs[cls->ref->reg] %
+				       sonde_encoding_unit(cls->encoding) ?
+			       "a text ends inside of a character" :
+			       NULL;
+	if (cls->kind > SONDE_KIND_INT || cls->bits)
+		return NULL;
+	while (pos + 8 <= walk->limit && walk->data[pos >> 3] & 0x80)
+		pos += 8;
+	return pos + 8 <= walk->limit || pos - walk->pos > 72 ?
+		       "a LEB128 number has more than 64 bits" :
+		       NULL;
+}
+
+static const char *why_group(const struct sonde_class *cls,
+			     const struct sonde_value *value)
+{
+	return cls->kind == SONDE_KIND_VARIANT && !value->length ?
+		       "a variant's tag chooses none of its options" :
+		       NULL;
 }
 
 /* The class of the element that is next in a level, and its name; NULL if
@@ -246,23 +282,23 @@ enum sonde_walk_item sonde_walk_next(struct sonde_walk *walk,
 	}
 	cls = next_element(walk, level, ret_name);
 	if (!cls)
-		return damaged(walk);
+		return damaged(walk, "too many elements take no bits");
 	walk->pos = sonde_align(walk->pos, cls->align_bits);
 	if (sonde_kind_is_leaf(cls->kind)) {
 		if (!sonde_walk_leaf(cls, walk->data, &walk->pos, walk->limit,
 				     walk->regs, ret_value))
-			return damaged(walk);
+			return damaged(walk, why_leaf(walk, cls));
 		if (cls->reg >= 0)
 			walk->regs[cls->reg] = ret_value->u;
 		return SONDE_WALK_VALUE;
 	}
 	if (walk->depth == SONDE_WALK_DEPTH || walk->pos > walk->limit)
-		return damaged(walk);
+		return damaged(walk, NULL);
 	level[1].cls = cls;
 	ret_value->kind = cls->kind;
 	ret_value->cls = cls;
 	if (!open_group(walk, &level[1], ret_value))
-		return damaged(walk);
+		return damaged(walk, why_group(cls, ret_value));
 	walk->depth++;
 	return SONDE_WALK_GROUP;
 }

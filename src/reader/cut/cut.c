@@ -469,7 +469,11 @@ int sonde_cut(struct sonde_trace *trace,
 	struct cut cut = {
 		.trace = trace,
 		.options = options,
-		.files = { .trace = trace, .to = to, .error = error, .fd = -1 },
+		.files = { .trace = trace,
+			   .to = to,
+			   .error = error,
+			   .place = SONDE_PLACE_NONE,
+			   .fd = -1 },
 	};
 	int err = sonde_rewrite_init(&cut.packet, trace);
 
@@ -481,6 +485,7 @@ int sonde_cut(struct sonde_trace *trace,
 	if (err == 0)
 		err = cut_streams(&cut);
 	sonde_rewrite_fini(&cut.packet);
+	sonde_cut_files_fini(&cut.files);
 	if (err != 0)
 		return err;
 	cut.result.files = cut.files.nr;

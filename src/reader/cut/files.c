@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 #include "reader/cut/files.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
+
+#include "sys/write.h"
 
 int sonde_cut_fail(struct sonde_cut_files *files, int err, const char *format,
 		   ...)
@@ -30,26 +30,21 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static int new_path(struct sonde_cut_files *files,
-		    const struct sonde_source *source, const char *name,
-		    char path[SONDE_CUT_PATH_BYTES])
+static size_t source_index(const struct sonde_cut_files *files,
+			   const struct sonde_source *source)
 {
-	const struct sonde_trace *trace = files->trace;
 	size_t i = 0;
-	int length;
 
-	while (trace->sources[i] != source)
+	while (files->trace->sources[i] != source)
 		i++;
-	if (trace->nr_sources == 1)
-		length = snprintf(path, SONDE_CUT_PATH_BYTES, "%s/%s",
-				  files->to, name);
-	else
-		length = snprintf(path, SONDE_CUT_PATH_BYTES, "%s/%zu-%s/%s",
-				  files->to, i, base_name(source->path), name);
-	return length < SONDE_CUT_PATH_BYTES ?
-		       0 :
-		       sonde_cut_fail(files, -ENAMETOOLONG,
-				      "%.300s: path too long", files->to);
+	return i;
+}
+
+/* For words. */
+static void new_path(const struct sonde_cut_files *files, const char *name,
+		     char path[SONDE_CUT_PATH_BYTES])
+{
+	(void)snprintf(path, SONDE_CUT_PATH_BYTES, "%s/%s", files->to, name);
 }
 
 /* Of the last system call. */
@@ -64,25 +59,23 @@ static int fail_call(struct sonde_cut_files *files, const char *path)
 static int write_all(struct sonde_cut_files *files, const char *path, int fd,
 		     const uint8_t *bytes, uint64_t size)
 {
-	while (size > 0) {
-		ssize_t n = write(fd, bytes, size);
+	int err = sonde_write_all(fd, bytes, size);
 
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return fail_call(files, path);
-		bytes += n;
-		size -= (uint64_t)n;
-		files->bytes += (uint64_t)n;
-	}
+	if (err)
+		return sonde_cut_fail(files, err, "%.300s: %s", path,
+				      strerrordesc_np(-err));
+	files->bytes += size;
 	return 0;
 }
 
-static int make_file(struct sonde_cut_files *files, const char *path)
+static int make_file(struct sonde_cut_files *files, int dir, const char *name,
+		     const char *path)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+	int fd = sonde_place_file_below(dir, name, O_WRONLY);
 
-	return fd >= 0 ? fd : fail_call(files, path);
+	return fd >= 0 ? fd :
+			 sonde_cut_fail(files, fd, "%.300s: %s", path,
+					strerrordesc_np(-fd));
 }
 
 static int close_file(struct sonde_cut_files *files, const char *path, int fd)
@@ -111,19 +104,27 @@ static int copy_from(struct sonde_cut_files *files, const char *from, int in,
 	}
 }
 
-static int copy_file(struct sonde_cut_files *files, const char *from,
-		     const char *to)
+static int copy_metadata(struct sonde_cut_files *files,
+			 const struct sonde_source *source, int dir)
 {
-	int in = open(from, O_RDONLY | O_CLOEXEC);
+	char from[SONDE_CUT_PATH_BYTES];
+	char to[SONDE_CUT_PATH_BYTES];
+	int in;
 	int out;
 	int err;
 	int closed;
 
+	if (snprintf(from, sizeof(from), "%s/metadata", source->path) >=
+	    (int)sizeof(from))
+		return sonde_cut_fail(files, -ENAMETOOLONG,
+				      "%.300s: path too long", source->path);
+	new_path(files, "metadata", to);
+	in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
 		return fail_call(files, from);
-	out = make_file(files, to);
+	out = make_file(files, dir, "metadata", to);
 	if (out < 0) {
-		(void)close(in);
+		(void)close(in); /* only read */
 		return out;
 	}
 	err = copy_from(files, from, in, to, out);
@@ -132,79 +133,66 @@ static int copy_file(struct sonde_cut_files *files, const char *from,
 	return err != 0 ? err : closed;
 }
 
-static int copy_metadata(struct sonde_cut_files *files,
-			 const struct sonde_source *source)
+/* Its directory: the whole, or one in it if there are several. */
+static int make_source(struct sonde_cut_files *files, size_t i)
 {
-	char from[SONDE_CUT_PATH_BYTES];
-	char to[SONDE_CUT_PATH_BYTES];
-	int err = new_path(files, source, "metadata", to);
-
-	if (err != 0)
-		return err;
-	if (snprintf(from, sizeof(from), "%s/metadata", source->path) >=
-	    (int)sizeof(from))
-		return sonde_cut_fail(files, -ENAMETOOLONG,
-				      "%.300s: path too long", source->path);
-	return copy_file(files, from, to);
-}
-
-static bool is_empty(const char *path)
-{
-	DIR *dir = opendir(path);
-	size_t nr = 0;
-
-	if (!dir)
-		return false;
-	/* The stream is ours alone. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (readdir(dir))
-		nr++;
-	(void)closedir(dir);
-	return nr == 2; /* itself and the one above */
-}
-
-static int make_source(struct sonde_cut_files *files,
-		       const struct sonde_source *source)
-{
-	char path[SONDE_CUT_PATH_BYTES];
-	int err = 0;
+	const struct sonde_source *source = files->trace->sources[i];
+	char name[NAME_MAX + 1];
+	int dir = files->place.dir;
 
 	if (files->trace->nr_sources > 1) {
-		err = new_path(files, source, "", path);
-		if (err == 0 && mkdir(path, 0777) != 0)
-			err = fail_call(files, path);
+		if (snprintf(name, sizeof(name), "%zu-%s", i,
+			     base_name(source->path)) >= (int)sizeof(name))
+			return sonde_cut_fail(files, -ENAMETOOLONG,
+					      "%.300s: path too long",
+					      source->path);
+		dir = sonde_place_make_below(files->place.dir, name, false);
+		if (dir < 0)
+			return sonde_cut_fail(files, dir, "%.300s/%.200s: %s",
+					      files->to, name,
+					      strerrordesc_np(-dir));
 	}
-	return err != 0 ? err : copy_metadata(files, source);
+	files->dirs[i] = dir;
+	return copy_metadata(files, source, dir);
 }
 
 int sonde_cut_files_begin(struct sonde_cut_files *files)
 {
-	const struct sonde_trace *trace = files->trace;
-	int err = 0;
+	size_t nr = files->trace->nr_sources;
+	struct sonde_place_error words;
+	int err = sonde_place_make(files->to, &files->place, &words);
 
-	if (mkdir(files->to, 0777) != 0) {
-		if (errno != EEXIST)
-			return fail_call(files, files->to);
-		if (!is_empty(files->to))
-			return sonde_cut_fail(
-				files, -EEXIST,
-				"%.300s: is there already; give a new "
-				"directory",
-				files->to);
-	}
-	for (size_t i = 0; err == 0 && i < trace->nr_sources; i++)
-		err = make_source(files, trace->sources[i]);
+	if (err != 0)
+		return sonde_cut_fail(files, err, "%s", words.text);
+	files->dirs = malloc((nr + 1) * sizeof(*files->dirs));
+	if (!files->dirs)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++)
+		files->dirs[i] = -1;
+	for (size_t i = 0; err == 0 && i < nr; i++)
+		err = make_source(files, i);
 	return err;
+}
+
+void sonde_cut_files_fini(struct sonde_cut_files *files)
+{
+	for (size_t i = 0; files->dirs && i < files->trace->nr_sources; i++)
+		if (files->dirs[i] >= 0 && files->dirs[i] != files->place.dir)
+			(void)close(files->dirs[i]); /* nothing was written */
+	free(files->dirs);
+	files->dirs = NULL;
+	sonde_place_close(&files->place);
 }
 
 static int open_file(struct sonde_cut_files *files,
 		     const struct sonde_stream *stream)
 {
-	int err = new_path(files, stream->source, base_name(stream->path),
-			   files->path);
+	const char *name = base_name(stream->path);
 
-	if (err != 0)
-		return err;
-	files->fd = make_file(files, files->path);
+	new_path(files, name, files->path);
+	files->fd = make_file(files,
+			      files->dirs[source_index(files, stream->source)],
+			      name, files->path);
 	if (files->fd < 0)
 		return files->fd;
 	files->nr++;

@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 
+#include "ctf/place.h"
 #include "reader/reader.h"
 
 #define SONDE_CUT_PATH_BYTES 4096
@@ -20,7 +21,9 @@ struct sonde_cut_files {
 	struct sonde_trace_error *error;
 	uint64_t nr, bytes; /* streams' files, and bytes of all */
 	/* ---- private ---- */
-	int fd; /* of the present stream; -1: none, also at first */
+	struct sonde_place place;
+	int *dirs; /* one for each source; NULL at first */
+	int fd;    /* of the present stream; -1: none, also at first */
 	char path[SONDE_CUT_PATH_BYTES]; /* its */
 };
 
@@ -34,6 +37,8 @@ int sonde_cut_files_append(struct sonde_cut_files *files,
 			   const uint8_t *bytes, uint64_t size);
 /* The stream is complete. */
 int sonde_cut_files_end(struct sonde_cut_files *files);
+/* Nothing more is written. */
+void sonde_cut_files_fini(struct sonde_cut_files *files);
 
 /* Puts words into *error; returns err. */
 __attribute__((format(printf, 3, 4))) int

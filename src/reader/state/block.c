@@ -4,7 +4,7 @@
  * issued to the device, completed. A request is known by its device and first
  * sector; what is merged into it, before it is issued, is a part of it.
  */
-#include "reader/analyses/worst.h"
+#include "reader/reader.h"
 #include "reader/state/state.h"
 
 static uint64_t sectors_of(const struct sonde_step *step)
@@ -14,11 +14,56 @@ static uint64_t sectors_of(const struct sonde_step *step)
 	return step->role == BLOCK_BY_FLAGS ? size / 512 : size;
 }
 
-static bool is_write(const struct sonde_step *step)
+/* By LTTng's bits. */
+static enum sonde_request_sort sort_of_bits(int64_t bits)
+{
+	enum {
+		WRITE = 0x1,
+		DISCARD = 0x2,
+		READ = 0x4,
+		FLUSH = 0x100,
+		PREFLUSH = 0x400,
+	};
+
+	if (bits & WRITE)
+		return SONDE_REQUEST_WRITE;
+	if (bits & DISCARD)
+		return SONDE_REQUEST_DISCARD;
+	if (bits & READ)
+		return SONDE_REQUEST_READ;
+	return bits & (FLUSH | PREFLUSH) ? SONDE_REQUEST_FLUSH :
+					   SONDE_REQUEST_OTHER;
+}
+
+/* By the kernel's number of what is done, which is the flags' low byte. */
+static enum sonde_request_sort sort_of_operation(int64_t flags)
+{
+	switch (flags & 0xff) {
+	case 0:
+		return SONDE_REQUEST_READ;
+	case 1: /* anywhere */
+	case 7: /* appended to a zone */
+		return SONDE_REQUEST_WRITE;
+	case 2:
+		return SONDE_REQUEST_FLUSH;
+	case 3: /* discard */
+	case 5: /* discard for good */
+		return SONDE_REQUEST_DISCARD;
+	default:
+		return SONDE_REQUEST_OTHER;
+	}
+}
+
+static enum sonde_request_sort sort_of(const struct sonde_step *step,
+				       uint64_t sectors)
 {
 	int64_t flags = step->numbers[BLOCK_FLAGS];
+	enum sonde_request_sort sort = step->role == BLOCK_BY_FLAGS ?
+					       sort_of_operation(flags) :
+					       sort_of_bits(flags);
 
-	return step->role == BLOCK_BY_FLAGS ? (flags & 0xff) == 1 : flags & 1;
+	return sort == SONDE_REQUEST_WRITE && !sectors ? SONDE_REQUEST_FLUSH :
+							 sort;
 }
 
 static void begin_request(struct sonde_kernel *whole,
@@ -57,7 +102,6 @@ static void end_request(struct sonde_kernel *whole,
 		.cpu = step->cpu,
 		.end_ns = step->time_ns,
 		.request.device = (uint32_t)step->numbers[BLOCK_DEVICE],
-		.request.write = is_write(step),
 		.request.queued_ns = -1,
 	};
 
@@ -66,6 +110,7 @@ static void end_request(struct sonde_kernel *whole,
 	interval.tid = request->tid;
 	interval.begin_ns = request->issue_ns;
 	interval.request.sectors = request->sectors;
+	interval.request.sort = sort_of(step, request->sectors);
 	if (request->insert_ns != INT64_MIN)
 		interval.request.queued_ns =
 			sonde_elapsed_ns(request->insert_ns, request->issue_ns);

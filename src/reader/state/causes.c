@@ -24,9 +24,8 @@
  * the last one to obtain it.
  */
 #include <errno.h>
-#include <stdlib.h>
-#include <string.h>
 
+#include "base/grow.h"
 #include "reader/state/state.h"
 
 /* Of a condition variable of glibc's, in which its futexes are. */
@@ -124,21 +123,36 @@ static bool is_kernels(const struct sonde_kernel_thread *thread)
 	       (int32_t)thread->key.number == kthreadd;
 }
 
-/* Whether, as far as calls tell, the thread made the wake-up. */
+uint8_t sonde_kernel_said_waker(const struct sonde_step *wake)
+{
+	int64_t interrupt = wake->numbers[WAKE_INTERRUPT];
+
+	if (!((wake->has >> WAKE_INTERRUPT) & 1) || interrupt < 0)
+		return SONDE_WAKER_MAYBE;
+	return interrupt ? SONDE_WAKER_INTERRUPT : SONDE_WAKER_THREAD;
+}
+
+/* Whether, as far as calls tell, the thread made the wake-up. A tracer that
+ * could not tell found it worth saying, so then nothing is believed of the
+ * thread but that it was in no call. */
 static uint8_t waker_kind(const struct sonde_step *wake,
 			  const struct sonde_kernel_thread *thread,
 			  const struct sonde_kernel_thread *woken)
 {
-	bool says = (wake->has >> WAKE_INTERRUPT) & 1;
+	uint8_t said = sonde_kernel_said_waker(wake);
 
-	if (!wake->tid || (says && wake->numbers[WAKE_INTERRUPT]))
+	if (!wake->tid || said == SONDE_WAKER_INTERRUPT)
 		return SONDE_WAKER_INTERRUPT;
 	if (wake->tid < 0)
 		return SONDE_WAKER_UNKNOWN;
-	if (says || !thread)
-		return SONDE_WAKER_THREAD;
-	if (thread->call == SONDE_OPEN_NO && thread->returned)
+	if (said == SONDE_WAKER_THREAD)
+		return said;
+	if (thread && thread->call == SONDE_OPEN_NO && thread->returned)
 		return SONDE_WAKER_INTERRUPT;
+	if ((wake->has >> WAKE_INTERRUPT) & 1)
+		return said;
+	if (!thread)
+		return SONDE_WAKER_THREAD;
 	if (thread->call == SONDE_OPEN_UNKNOWN && !is_kernels(thread) &&
 	    (woken->call == SONDE_OPEN_YES || woken->returned))
 		return SONDE_WAKER_MAYBE;
@@ -260,20 +274,11 @@ void sonde_kernel_on_lock(struct sonde_kernel *kernel,
 void sonde_kernel_map(struct sonde_kernel *kernel,
 		      const struct sonde_kernel_mapping *mapping)
 {
-	if (kernel->nr_mappings == kernel->mappings_capacity) {
-		size_t capacity =
-			kernel->nr_mappings ? kernel->nr_mappings * 2 : 256;
-		struct sonde_kernel_mapping *grown = NULL;
-
-		if (capacity <= SONDE_KERNEL_MAPPINGS)
-			grown = reallocarray(kernel->mappings, capacity,
-					     sizeof(*grown));
-		if (!grown) {
-			kernel->left_out++;
-			return;
-		}
-		kernel->mappings = grown;
-		kernel->mappings_capacity = capacity;
+	if (kernel->nr_mappings == SONDE_KERNEL_MAPPINGS ||
+	    SONDE_GROW(kernel->mappings, kernel->nr_mappings,
+		       kernel->mappings_capacity)) {
+		kernel->left_out++;
+		return;
 	}
 	kernel->mappings[kernel->nr_mappings] = *mapping;
 	kernel->mappings[kernel->nr_mappings++].order = kernel->next_mapping++;

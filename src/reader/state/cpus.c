@@ -3,6 +3,7 @@
  * cpus.c - which thread each CPU runs: eras, stand-ins (see kernel.h), and the
  * CPU's part of a switch.
  */
+#include "reader/reader.h"
 #include "reader/state/state.h"
 
 /* ---- eras ---- */
@@ -188,6 +189,39 @@ void sonde_kernel_rename(struct sonde_kernel *kernel, int32_t from, int32_t to)
 	kernel->ops->rename(kernel->sink, from, to);
 }
 
+/* A switch between this and the one before it is missing. */
+static void miss(struct sonde_kernel *kernel, struct sonde_kernel_cpu *cpu,
+		 const struct sonde_step *step)
+{
+	struct sonde_kernel_thread *thread =
+		cpu->thread > 0 ? sonde_kernel_thread(kernel, cpu->thread) :
+				  NULL;
+
+	/* Of others, nobody thought that all were there. */
+	if (sonde_kernel_scope_has(&kernel->tables->scope, cpu->thread)) {
+		if (!cpu->unseen.nr++)
+			cpu->unseen.first_ns = step->time_ns;
+		cpu->unseen.ns += (uint64_t)sonde_elapsed_ns(cpu->since_ns,
+							     step->time_ns);
+	}
+	if (thread && thread->sched == SONDE_SCHED_RUNNING &&
+	    thread->cpu == step->cpu)
+		thread->sched = SONDE_SCHED_NONE;
+}
+
+struct sonde_kernel_unseen
+sonde_kernel_unseen(const struct sonde_kernel *kernel, int32_t cpu)
+{
+	return cpu >= 0 && cpu < kernel->nr_cpus ?
+		       kernel->cpus[cpu].unseen :
+		       (struct sonde_kernel_unseen){ 0 };
+}
+
+uint64_t sonde_kernel_own_ns(const struct sonde_kernel *kernel, int32_t cpu)
+{
+	return cpu >= 0 && cpu < kernel->nr_cpus ? kernel->cpus[cpu].own_ns : 0;
+}
+
 /* The CPU's part of a switch: who ran, until now, and who runs from now on. */
 void sonde_kernel_on_run_end(struct sonde_kernel *kernel,
 			     const struct sonde_step *step)
@@ -216,11 +250,27 @@ void sonde_kernel_on_run_end(struct sonde_kernel *kernel,
 	else if (cpu->thread == prev)
 		sonde_kernel_emit(kernel, step, &interval);
 	else
-		kernel->unseen++;
+		miss(kernel, cpu, step);
 	cpu->inherited = false;
 	cpu->thread = sonde_step_tid(step->numbers[SWITCH_NEXT]);
 	cpu->since_ns = step->time_ns;
 	cpu->in_irq = cpu->in_softirq = cpu->in_timer = false;
+}
+
+/* A thread that calls exec gets the number of its process. */
+void sonde_kernel_on_renumber(struct sonde_kernel *kernel,
+			      const struct sonde_step *step)
+{
+	struct sonde_kernel_cpu *cpu =
+		sonde_kernel_cpu(kernel, step->cpu, step->time_ns);
+
+	if (!((step->has >> EXEC_OLD_TID) & 1) ||
+	    step->numbers[EXEC_OLD_TID] == step->numbers[TASK_TID])
+		return;
+	if (cpu->inherited)
+		sonde_kernel_journal(kernel, step);
+	else if (cpu->thread == sonde_step_tid(step->numbers[EXEC_OLD_TID]))
+		cpu->thread = sonde_step_tid(step->numbers[TASK_TID]);
 }
 
 /* A CPU that a part hasn't seen switch loses events. */

@@ -7,9 +7,9 @@
  *  2. The journal's steps are taken, in their order.
  *  3. What the part knows at its end holds for the whole.
  */
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "reader/state/state.h"
 
 void sonde_kernel_journal(struct sonde_kernel *part,
@@ -22,19 +22,11 @@ void sonde_kernel_journal(struct sonde_kernel *part,
 		sonde_kernel_replay(part, step);
 		return;
 	}
-	if (part->nr_journal == part->journal_capacity) {
-		size_t capacity = part->nr_journal ? part->nr_journal * 2 : 64;
-		struct sonde_step *grown = NULL;
-
-		if (capacity <= SONDE_KERNEL_JOURNAL)
-			grown = reallocarray(part->journal, capacity,
-					     sizeof(*grown));
-		if (!grown) {
-			part->left_out++;
-			return;
-		}
-		part->journal = grown;
-		part->journal_capacity = capacity;
+	if (part->nr_journal == SONDE_KERNEL_JOURNAL ||
+	    SONDE_GROW(part->journal, part->nr_journal,
+		       part->journal_capacity)) {
+		part->left_out++;
+		return;
 	}
 	entry = &part->journal[part->nr_journal++];
 	*entry = *step;
@@ -87,11 +79,15 @@ static void join_cpu_end(struct sonde_kernel *whole,
 			 const struct sonde_kernel *part, int32_t cpu)
 {
 	const struct sonde_kernel_cpu *now = &part->cpus[cpu];
-	struct sonde_kernel_cpu *state;
+	struct sonde_kernel_cpu *state = &whole->cpus[cpu];
 
+	if (!state->unseen.nr)
+		state->unseen.first_ns = now->unseen.first_ns;
+	state->unseen.nr += now->unseen.nr;
+	state->unseen.ns += now->unseen.ns;
+	state->own_ns += now->own_ns;
 	if (!now->touched || now->inherited)
 		return;
-	state = &whole->cpus[cpu];
 	state->era = now->era;
 	state->thread = now->thread;
 	state->since_ns = now->since_ns;
@@ -128,6 +124,7 @@ static void join_thread(struct sonde_kernel *whole,
 	if (now->sched != SONDE_SCHED_UNKNOWN) {
 		thread->sched = now->sched;
 		thread->woken = now->woken;
+		thread->waker_kind = now->waker_kind;
 		thread->cpu = now->cpu;
 		thread->waker = sonde_kernel_real_tid(part, now->waker);
 		thread->since_ns = now->since_ns;
@@ -198,11 +195,12 @@ void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part)
 	join_pairs(whole, part);
 	join_names(whole, part);
 	whole->dropped += part->dropped;
-	whole->unseen += part->unseen;
 	whole->left_out += part->left_out;
+	whole->others += part->others;
+	whole->own += part->own;
 }
 
-void sonde_kernel_cut(struct sonde_kernel *whole)
+static void cut_threads(struct sonde_kernel *whole)
 {
 	const struct sonde_kernel_thread *thread = NULL;
 	int64_t begin_ns;
@@ -219,7 +217,8 @@ void sonde_kernel_cut(struct sonde_kernel *whole)
 		};
 
 		sonde_kernel_cut_wait(whole, &end, thread);
-		sonde_kernel_cut_call(whole, &end, thread);
+		if (whole->tables->wants & SONDE_WANT_CAUSES)
+			sonde_kernel_cut_call(whole, &end, thread);
 	}
 }
 
@@ -244,6 +243,7 @@ void sonde_kernel_close(struct sonde_kernel *whole)
 {
 	const struct sonde_kernel_thread *thread = NULL;
 
+	cut_threads(whole);
 	for (int32_t cpu = 0; cpu < whole->nr_cpus; cpu++)
 		close_cpu(whole, cpu);
 	while ((thread = sonde_hash_next(&whole->threads, thread)))
@@ -255,8 +255,15 @@ void sonde_kernel_counts(const struct sonde_kernel *kernel,
 {
 	*ret_counts = (struct sonde_kernel_counts){
 		.dropped = kernel->dropped,
-		.unseen = kernel->unseen,
 		.left_out = kernel->left_out,
 		.calls_open = kernel->calls_open,
+		.others = kernel->others,
+		.own = kernel->own,
+		.whose = kernel->tables->scope.whose,
 	};
+	for (int32_t cpu = 0; cpu < kernel->nr_cpus; cpu++) {
+		ret_counts->unseen += kernel->cpus[cpu].unseen.nr;
+		ret_counts->unseen_ns += kernel->cpus[cpu].unseen.ns;
+		ret_counts->own_ns += kernel->cpus[cpu].own_ns;
+	}
 }

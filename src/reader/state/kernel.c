@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "ctf/schema/schema.h"
-#include "reader/analyses/worst.h"
+#include "reader/reader.h"
 #include "reader/state/state.h"
 
 /* ---- making one ---- */
@@ -97,6 +97,36 @@ static bool is_cpus(enum sonde_interval_kind kind)
 	       kind == SONDE_INTERVAL_SOFTIRQ || kind == SONDE_INTERVAL_RAISE;
 }
 
+/* What a trace of one program may have only a part of. */
+static bool is_threads(enum sonde_interval_kind kind)
+{
+	return kind == SONDE_INTERVAL_RUN || kind == SONDE_INTERVAL_READY ||
+	       kind == SONDE_INTERVAL_BLOCKED;
+}
+
+/* Whether nobody's sums get it, but for the count of those. A thread that isn't
+ * known is no member's: they would have been told of. */
+static bool leave_out(struct sonde_kernel *kernel,
+		      const struct sonde_interval *interval)
+{
+	const struct sonde_kernel_scope *scope = &kernel->tables->scope;
+
+	if (!is_threads(interval->kind))
+		return false;
+	if (!sonde_kernel_scope_has(scope, interval->tid)) {
+		kernel->others++;
+		return true;
+	}
+	if (!sonde_kernel_scope_is_own(scope, interval->tid))
+		return false;
+	kernel->own++;
+	if (interval->kind == SONDE_INTERVAL_RUN)
+		kernel->cpus[interval->cpu].own_ns +=
+			(uint64_t)sonde_elapsed_ns(interval->begin_ns,
+						   interval->end_ns);
+	return true;
+}
+
 void sonde_kernel_emit(struct sonde_kernel *kernel,
 		       const struct sonde_step *step,
 		       const struct sonde_interval *interval)
@@ -106,7 +136,7 @@ void sonde_kernel_emit(struct sonde_kernel *kernel,
 	if (is_cpus(interval->kind))
 		losses = &sonde_kernel_cpu_span(kernel->tables, interval->cpu)
 				  ->losses;
-	if (!step->wanted)
+	if (!step->wanted || leave_out(kernel, interval))
 		return;
 	if (interval->end_ns < interval->begin_ns ||
 	    sonde_losses_overlap(losses, interval->begin_ns,
@@ -177,6 +207,7 @@ static sonde_kernel_handler *const part_handlers[SONDE_NR_STEPS] = {
 	[SONDE_STEP_EXEC] = sonde_kernel_on_exec,
 	[SONDE_STEP_EXIT] = sonde_kernel_on_exit,
 	[SONDE_STEP_PROCESS] = sonde_kernel_on_process,
+	[SONDE_STEP_NAMED] = sonde_kernel_on_named,
 	[SONDE_STEP_MEMBER] = sonde_kernel_on_member,
 	[SONDE_STEP_DESCRIPTOR] = sonde_kernel_journal,
 	[SONDE_STEP_DEVICE] = on_device,
@@ -191,6 +222,7 @@ static sonde_kernel_handler *const part_handlers[SONDE_NR_STEPS] = {
 static sonde_kernel_handler *const whole_handlers[SONDE_NR_STEPS] = {
 	[SONDE_STEP_ERA] = sonde_kernel_on_era,
 	[SONDE_STEP_RUN_END] = sonde_kernel_on_run_end,
+	[SONDE_STEP_EXEC] = sonde_kernel_on_renumber,
 	[SONDE_STEP_RUN_BEGIN] = sonde_kernel_on_run_begin,
 	[SONDE_STEP_WAKE] = sonde_kernel_on_wake,
 	[SONDE_STEP_RETURN] = sonde_kernel_on_return,
@@ -242,18 +274,4 @@ void sonde_kernel_take(struct sonde_kernel *whole, struct sonde_step *step)
 		step->tid = cpu->thread;
 	step->known_tid = step->tid >= 0 ? step->tid : -1;
 	part_handlers[step->kind](whole, step);
-}
-
-int32_t sonde_kernel_running(struct sonde_kernel *part,
-			     const struct sonde_kernel *whole, int32_t cpu,
-			     int64_t time_ns)
-{
-	int32_t tid;
-
-	if (cpu < 0 || cpu >= SONDE_KERNEL_CPUS)
-		return -1;
-	part->is_part = true;
-	tid = sonde_kernel_real_tid(
-		part, sonde_kernel_cpu(part, cpu, time_ns)->thread);
-	return tid < -1 && whole ? sonde_kernel_real_tid(whole, tid) : tid;
 }

@@ -43,6 +43,20 @@
  * at the loss's begin and starts again at its end, as the next switch says who
  * ran.
  *
+ * ## Missing switches
+ *
+ * Some kernels don't tell of some threads' switches, and a trace of one program
+ * has only that program's. Where a switch is away from another thread than the
+ * one before it on its CPU was to, what lies between is nobody's run, and is
+ * counted (struct sonde_kernel_unseen); who was taken to run there is in no
+ * known state from then on.
+ *
+ * ## Whose threads
+ *
+ * What a trace doesn't have all of is nobody's interval: what threads outside
+ * of the scope did (scope.h), an idle CPU of a trace of one program. Nor is what
+ * the recorder's own threads did, unless it is asked for. Both are counted.
+ *
  * ## Memory
  *
  * Tables have limits; what doesn't fit is counted (left_out) and reported.
@@ -72,6 +86,7 @@ enum sonde_kernel_wants {
 	/* What BLOCKED was for and who ended it; together with CALLS, IRQS,
 	 * FILES, and only in a state that is played (play.h) */
 	SONDE_WANT_CAUSES = 64,
+	SONDE_WANT_NAMES = 128, /* of programs' threads, as recorded */
 	SONDE_WANT_PLAYED = SONDE_WANT_CAUSES | SONDE_WANT_CALLS |
 			    SONDE_WANT_IRQS | SONDE_WANT_FILES,
 };
@@ -89,6 +104,16 @@ enum sonde_interval_kind {
 	SONDE_INTERVAL_PAGES,   /* at one time: pages given or taken */
 	SONDE_INTERVAL_KMEM,    /* at one time: memory of the kernel's own */
 	SONDE_INTERVAL_FORK,    /* at one time: a thread made another */
+};
+
+/* What a request is for: a write of nothing is a flush, as file systems ask for
+ * it; a write that flushes before or after it is a write. */
+enum sonde_request_sort {
+	SONDE_REQUEST_READ,
+	SONDE_REQUEST_WRITE,
+	SONDE_REQUEST_FLUSH,
+	SONDE_REQUEST_DISCARD,
+	SONDE_REQUEST_OTHER, /* of zones, of a driver's own */
 };
 
 enum sonde_file_role {
@@ -154,7 +179,7 @@ struct sonde_waker {
 
 struct sonde_interval {
 	enum sonde_interval_kind kind;
-	bool open;   /* it went on when the trace ended: sonde_kernel_cut() */
+	bool open;   /* it went on at the end: sonde_kernel_close() */
 	int32_t cpu; /* on which it ended */
 	/* Whose it is; of IRQ, SOFTIRQ, RAISE: the one interrupted. -1 unknown;
 	 * below: a stand-in. */
@@ -165,9 +190,12 @@ struct sonde_interval {
 			int32_t prio;
 		} run;
 		struct {
-			bool woken;    /* else it had lost its CPU */
-			bool moved;    /* to another CPU than it was on */
-			int32_t waker; /* -1 unknown */
+			bool woken; /* else it had lost its CPU */
+			bool moved; /* to another CPU than it was on */
+			/* As far as the event says: THREAD, INTERRUPT or MAYBE
+			 * of enum sonde_waker_kind. */
+			uint8_t waker_kind;
+			int32_t waker; /* who ran there; -1 unknown */
 			int32_t prio;
 		} ready;
 		/* with SONDE_WANT_CAUSES */
@@ -186,7 +214,7 @@ struct sonde_interval {
 		} irq;
 		struct {
 			uint32_t device;
-			bool write;
+			enum sonde_request_sort sort;
 			uint64_t sectors;  /* of 512 bytes */
 			int64_t queued_ns; /* from insert to issue; -1 */
 		} request;
@@ -212,7 +240,14 @@ struct sonde_kernel_sink_ops {
 	void (*interval)(void *sink, const struct sonde_interval *interval);
 	/* What was counted for thread `from` is `to`'s. */
 	void (*rename)(void *sink, int32_t from, int32_t to);
+	/* The thread is seen under another name than before. NULL: nobody
+	 * asks. */
+	void (*name)(void *sink, int32_t tid, int64_t time_ns,
+		     const char *name);
 };
+
+/* For a state that is asked, and tells nothing of its own accord. */
+extern const struct sonde_kernel_sink_ops sonde_kernel_no_sink;
 
 /* ---- made once per run, read by all parts ---- */
 
@@ -221,11 +256,15 @@ struct sonde_kernel_tables;
 /*
  * wants: of enum sonde_kernel_wants. `filter` (NULL: none, borrowed) chooses
  * the intervals that end with an event it matches; states are followed through
- * all events. -ENODATA: no event that any of it could come from. -ENOMEM.
+ * all events. -ENODATA: no event that any of it could come from (with
+ * SONDE_WANT_CAUSES: none of the scheduler's). -ENOMEM.
  */
 int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
 			    const struct sonde_map_options *options,
 			    struct sonde_kernel_tables **ret_tables);
+/* Whether the trace's metadata has an event class that one of `about`, of enum
+ * sonde_kernel_wants, is read from; of SONDE_WANT_THREADS: switches. */
+bool sonde_kernel_has(struct sonde_trace *trace, unsigned int about);
 void sonde_kernel_tables_free(struct sonde_kernel_tables *tables);
 
 const char *sonde_kernel_call_name(const struct sonde_kernel_tables *tables,
@@ -241,23 +280,26 @@ struct sonde_kernel *sonde_kernel_new(const struct sonde_kernel_tables *tables,
 				      void *sink);
 void sonde_kernel_free(struct sonde_kernel *kernel);
 
+/* The state that the trace leads to, in parallel; the filter does not count.
+ * 0, and the caller's to free; -ENOMEM, or what sonde_map() says. */
+int sonde_kernel_whole(struct sonde_trace *trace,
+		       const struct sonde_map_options *options,
+		       const struct sonde_kernel_tables *tables,
+		       struct sonde_kernel **ret_kernel);
+
 /* A part's next event, in the order of time. */
 void sonde_kernel_event(struct sonde_kernel *part,
 			const struct sonde_event *event);
-/* The thread that the CPU runs at that time, which is not before the part's
- * last event; where the part doesn't know, `whole` (NULL: none) is asked. Below
- * 0: it isn't known. */
-int32_t sonde_kernel_running(struct sonde_kernel *part,
-			     const struct sonde_kernel *whole, int32_t cpu,
-			     int64_t time_ns);
 /* Joins the part that follows: emits into the whole's sink what spans both.
  * After it, the part's sink may be added to the whole's. */
 void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part);
-/* Nothing follows: threads that run, ran until the end. Others' states are
- * not over, and emit nothing. */
+/*
+ * Nothing follows: what threads do when the trace ends, they did until then.
+ * Waits that are not over are emitted as `open`: their time counts like any
+ * other's, but how long they will have been isn't known. So are calls, with
+ * SONDE_WANT_CAUSES.
+ */
 void sonde_kernel_close(struct sonde_kernel *whole);
-/* Before that: emits as `open` the waits and calls that are not over. */
-void sonde_kernel_cut(struct sonde_kernel *whole);
 
 /* Who took a stand-in's place, if that is known; `tid` itself otherwise. */
 int32_t sonde_kernel_real_tid(const struct sonde_kernel *kernel, int32_t tid);
@@ -285,6 +327,8 @@ const char *sonde_kernel_thread_name(const struct sonde_kernel *kernel,
 				     int32_t tid);
 /* Its own id if nothing says. */
 int32_t sonde_kernel_thread_pid(const struct sonde_kernel *kernel, int32_t tid);
+/* -1 if nothing says. */
+int32_t sonde_kernel_known_pid(const struct sonde_kernel *kernel, int32_t tid);
 int32_t sonde_kernel_thread_ppid(const struct sonde_kernel *kernel,
 				 int32_t tid); /* -1 unknown */
 const char *sonde_kernel_irq_name(const struct sonde_kernel *kernel,
@@ -298,10 +342,38 @@ void sonde_kernel_device_name(const struct sonde_kernel *kernel,
 bool sonde_kernel_span(const struct sonde_kernel *kernel, int64_t *ret_begin_ns,
 		       int64_t *ret_end_ns);
 
-/* Intervals dropped because of losses, runs whose end is not in the trace,
- * things there was no room for, system calls that had not returned. */
+/* How long a CPU ran the recorder's threads, which have no intervals. */
+uint64_t sonde_kernel_own_ns(const struct sonde_kernel *kernel, int32_t cpu);
+
+/*
+ * What a CPU ran from a switch to the next one is known if that switch is away
+ * from the thread that the first was to. If not, a switch between them is
+ * missing; when it happened, and who ran before and after, nobody can tell.
+ */
+struct sonde_kernel_unseen {
+	uint64_t nr;
+	uint64_t ns;      /* from switches to the next ones, in all */
+	int64_t first_ns; /* of the first switch that doesn't fit */
+};
+/* Of a CPU, which may be any. All zero if there is none. */
+struct sonde_kernel_unseen
+sonde_kernel_unseen(const struct sonde_kernel *kernel, int32_t cpu);
+
+/* Whose threads the trace can speak of (scope.h). */
+enum sonde_kernel_whose {
+	SONDE_WHOSE_ALL,
+	SONDE_WHOSE_PROGRAM, /* a program's; others' intervals are left out */
+	SONDE_WHOSE_UNKNOWN, /* a program's, but nobody knows which they are */
+};
+
+/* Intervals dropped because of losses, runs whose end is not in the trace and
+ * their time, things there was no room for, system calls that had not returned.
+ */
 struct sonde_kernel_counts {
-	uint64_t dropped, unseen, left_out, calls_open;
+	uint64_t dropped, unseen, unseen_ns, left_out, calls_open;
+	uint64_t others;      /* intervals of threads outside of the scope */
+	uint64_t own, own_ns; /* of the recorder's; how long they ran */
+	enum sonde_kernel_whose whose;
 };
 void sonde_kernel_counts(const struct sonde_kernel *kernel,
 			 struct sonde_kernel_counts *ret_counts);

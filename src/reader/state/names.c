@@ -56,11 +56,22 @@ static void set_text(char *to, size_t size, const char *text, size_t length)
 	to[length] = 0;
 }
 
-void sonde_kernel_thread_set_name(struct sonde_kernel_thread *thread,
+void sonde_kernel_thread_set_name(struct sonde_kernel *kernel,
+				  const struct sonde_step *step,
+				  struct sonde_kernel_thread *thread,
 				  const char *text, size_t length)
 {
-	if (text)
-		set_text(thread->name, sizeof(thread->name), text, length);
+	char name[sizeof(thread->name)];
+
+	if (!text)
+		return;
+	set_text(name, sizeof(name), text, length);
+	if (!strcmp(name, thread->name))
+		return;
+	memcpy(thread->name, name, sizeof(name));
+	if (kernel->ops->name)
+		kernel->ops->name(kernel->sink, (int32_t)thread->key.number,
+				  step->time_ns, name);
 }
 
 void sonde_kernel_set_name(struct sonde_kernel *kernel, uint64_t number,
@@ -102,6 +113,15 @@ int32_t sonde_kernel_thread_pid(const struct sonde_kernel *kernel, int32_t tid)
 	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
 
 	return thread && thread->has_pid ? thread->pid : tid;
+}
+
+int32_t sonde_kernel_known_pid(const struct sonde_kernel *kernel, int32_t tid)
+{
+	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+
+	if (tid == 0)
+		return 0;
+	return thread && thread->has_pid ? thread->pid : -1;
 }
 
 int32_t sonde_kernel_thread_ppid(const struct sonde_kernel *kernel, int32_t tid)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "reader/reader.h"
 #include "reader/state/state.h"
 
 #define SLICE_BYTES ((uint64_t)1 << 20)
@@ -37,10 +38,10 @@ static void learn_process(struct sonde_kernel *part,
 	struct sonde_step step = {
 		.kind = SONDE_STEP_MEMBER,
 		.time_ns = event->time_ns,
-		.tid = sonde_event_tid(event),
+		.tid = sonde_event_own_tid(event),
 		.has = 1u << TASK_TID | 1u << TASK_PID,
 	};
-	int32_t pid = sonde_event_pid(event);
+	int32_t pid = sonde_event_own_pid(event);
 	struct sonde_kernel_thread *thread;
 
 	if (step.tid <= 0 || pid <= 0)
@@ -133,7 +134,6 @@ int sonde_kernel_play(struct sonde_trace *trace,
 		part_fini(&whole);
 		return error;
 	}
-	sonde_kernel_cut(whole.kernel);
 	sonde_kernel_close(whole.kernel);
 	*ret_kernel = whole.kernel;
 	return 0;

@@ -51,7 +51,8 @@ struct sonde_kernel_thread {
 	uint8_t sched;
 	bool woken;      /* of READY */
 	bool wake_asked; /* of UNKNOWN: the journal has a wake */
-	int32_t cpu;     /* it ran on last; -1 */
+	uint8_t waker_kind;
+	int32_t cpu; /* it ran on last; -1 */
 	int32_t waker;
 	int64_t since_ns;
 	/* its system call's */
@@ -147,6 +148,8 @@ struct sonde_kernel_cpu {
 	int64_t since_ns;
 	uint32_t era, first_era;
 	int64_t first_ns; /* of its first step */
+	struct sonde_kernel_unseen unseen;
+	uint64_t own_ns; /* the recorder ran */
 };
 
 struct sonde_kernel {
@@ -165,7 +168,7 @@ struct sonde_kernel {
 	uint64_t next_mapping;      /* its order */
 	struct sonde_step *journal; /* a part's */
 	size_t nr_journal, journal_capacity;
-	uint64_t dropped, unseen, left_out, calls_open;
+	uint64_t dropped, left_out, calls_open, others, own;
 };
 
 /* ---- kernel.c ---- */
@@ -214,6 +217,7 @@ sonde_kernel_handler sonde_kernel_on_fork;
 sonde_kernel_handler sonde_kernel_on_exec;
 sonde_kernel_handler sonde_kernel_on_exit;
 sonde_kernel_handler sonde_kernel_on_process;
+sonde_kernel_handler sonde_kernel_on_named;
 sonde_kernel_handler sonde_kernel_on_member;
 sonde_kernel_handler sonde_kernel_on_call;
 sonde_kernel_handler sonde_kernel_on_return;
@@ -223,6 +227,7 @@ sonde_kernel_handler sonde_kernel_on_raise;
 sonde_kernel_handler sonde_kernel_on_softirq_begin;
 sonde_kernel_handler sonde_kernel_on_softirq_end;
 sonde_kernel_handler sonde_kernel_on_run_end;
+sonde_kernel_handler sonde_kernel_on_renumber;
 sonde_kernel_handler sonde_kernel_on_run_begin;
 sonde_kernel_handler sonde_kernel_on_era;
 sonde_kernel_handler sonde_kernel_on_fault;
@@ -236,6 +241,8 @@ sonde_kernel_handler sonde_kernel_on_mapping;
 void sonde_kernel_cause(const struct sonde_kernel *kernel,
 			const struct sonde_kernel_thread *thread,
 			struct sonde_cause *ret_cause);
+/* Who makes a wake-up, as far as its event says: THREAD, INTERRUPT, MAYBE. */
+uint8_t sonde_kernel_said_waker(const struct sonde_step *wake);
 /* Who makes this wake-up. */
 void sonde_kernel_waker(const struct sonde_kernel *kernel,
 			const struct sonde_step *wake,
@@ -270,7 +277,10 @@ void sonde_kernel_journal(struct sonde_kernel *part,
  */
 const char *sonde_kernel_text(struct sonde_kernel *kernel, const char *text,
 			      size_t length);
-void sonde_kernel_thread_set_name(struct sonde_kernel_thread *thread,
+/* As the step says it. */
+void sonde_kernel_thread_set_name(struct sonde_kernel *kernel,
+				  const struct sonde_step *step,
+				  struct sonde_kernel_thread *thread,
 				  const char *text, size_t length);
 /* space: 0 an interrupt, 1 a device. */
 void sonde_kernel_set_name(struct sonde_kernel *kernel, uint64_t number,

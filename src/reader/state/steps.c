@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "ctf/schema/schema.h"
+#include "reader/reader.h"
 
 /*
  * Events and the fields that their steps take. A field is "name", one of
@@ -33,10 +35,13 @@ static const struct spec specs[] = {
 	  { "tid", "?in_interrupt" }, { "comm" } },
 	{ "sched_process_fork", SONDE_STEP_FORK,
 	  { "child_tid", "?child_pid", "?parent_pid" }, { "child_comm" } },
-	{ "sched_process_exec", SONDE_STEP_EXEC, { "tid" }, { "filename" } },
+	{ "sched_process_exec", SONDE_STEP_EXEC, { "tid", "?old_tid" },
+	  { "filename" } },
 	{ "sched_process_exit", SONDE_STEP_EXIT, { "tid" }, { "comm" } },
 	{ "lttng_statedump_process_state", SONDE_STEP_PROCESS,
 	  { "tid", "pid", "?ppid", "?file_table_address" }, { "name" } },
+	{ "sonde:name", SONDE_STEP_NAMED, { "tid", "pid", "age" },
+	  { "procname" } },
 	{ "lttng_statedump_file_descriptor", SONDE_STEP_DESCRIPTOR,
 	  { "fd", "?pid", "?file_table_address" }, { "filename" } },
 	{ "lttng_statedump_block_device", SONDE_STEP_DEVICE,
@@ -86,6 +91,32 @@ static const struct spec specs[] = {
 	  { NULL }, { NULL } },
 	{ "hrtimer_expire_entry", SONDE_STEP_TIMER_BEGIN, { NULL }, { NULL } },
 	{ "hrtimer_expire_exit", SONDE_STEP_TIMER_END, { NULL }, { NULL } },
+	/* as perf converts them; its pid is a thread's */
+	{ "sched:sched_switch", SONDE_STEP_SWITCH,
+	  { "next_pid", "prev_state", "?prev_prio", "?next_prio", "prev_pid" },
+	  { "prev_comm", "next_comm" } },
+	{ "sched:sched_waking", SONDE_STEP_WAKE, { "pid" }, { "comm" } },
+	{ "sched:sched_wakeup", SONDE_STEP_WAKE, { "pid" }, { "comm" } },
+	{ "sched:sched_wakeup_new", SONDE_STEP_WAKE, { "pid" }, { "comm" } },
+	{ "sched:sched_process_fork", SONDE_STEP_FORK, { "child_pid" },
+	  { "child_comm" } },
+	{ "sched:sched_process_exec", SONDE_STEP_EXEC, { "pid", "?old_pid" },
+	  { "filename" } },
+	{ "sched:sched_process_exit", SONDE_STEP_EXIT, { "pid" }, { "comm" } },
+	{ "irq:irq_handler_entry", SONDE_STEP_IRQ_BEGIN, { "irq" },
+	  { "name" } },
+	{ "irq:irq_handler_exit", SONDE_STEP_IRQ_END, { "irq" }, { NULL } },
+	{ "irq:softirq_raise", SONDE_STEP_RAISE, { "vec" }, { NULL } },
+	{ "irq:softirq_entry", SONDE_STEP_SOFTIRQ_BEGIN, { "vec" }, { NULL } },
+	{ "irq:softirq_exit", SONDE_STEP_SOFTIRQ_END, { "vec" }, { NULL } },
+	{ "kmem:mm_page_alloc", SONDE_STEP_PAGES_GET, { "order" }, { NULL } },
+	{ "kmem:mm_page_free", SONDE_STEP_PAGES_PUT, { "order" }, { NULL } },
+	{ "exceptions:page_fault_user", SONDE_STEP_FAULT, { "address" },
+	  { NULL } },
+	{ "timer:hrtimer_expire_entry", SONDE_STEP_TIMER_BEGIN, { NULL },
+	  { NULL } },
+	{ "timer:hrtimer_expire_exit", SONDE_STEP_TIMER_END, { NULL },
+	  { NULL } },
 	{ "lock:mutex_wait", SONDE_STEP_LOCK, { "mutex" }, { NULL } },
 	{ "lock:mutex_lock", SONDE_STEP_LOCK, { "mutex", "result" }, { NULL } },
 	{ "lock:mutex_unlock", SONDE_STEP_LOCK, { "mutex" }, { NULL } },
@@ -128,6 +159,8 @@ static const struct {
 	{ "sys_", "", SONDE_STEP_CALL },
 	{ "compat_sys_", "compat_", SONDE_STEP_CALL },
 	{ "exit_syscall", "", SONDE_STEP_RETURN },
+	{ "syscalls:sys_enter_", "", SONDE_STEP_CALL },
+	{ "syscalls:sys_exit_", "", SONDE_STEP_RETURN },
 };
 
 static const struct {
@@ -160,6 +193,7 @@ static const uint8_t step_wants[SONDE_NR_STEPS] = {
 	[SONDE_STEP_EXEC] = SONDE_WANT_THREADS,
 	[SONDE_STEP_EXIT] = SONDE_WANT_THREADS,
 	[SONDE_STEP_PROCESS] = SONDE_WANT_THREADS,
+	[SONDE_STEP_NAMED] = SONDE_WANT_NAMES,
 	[SONDE_STEP_CALL] = SONDE_WANT_CALLS,
 	[SONDE_STEP_RETURN] = SONDE_WANT_CALLS,
 	[SONDE_STEP_IRQ_BEGIN] = SONDE_WANT_IRQS,
@@ -330,6 +364,8 @@ static void bind_places(const struct sonde_event_class *cls,
 		!sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "tid",
 					 &step->tid) ||
 		!sonde_event_class_field(cls, SONDE_SCOPE_COMMON_CONTEXT, "tid",
+					 &step->tid) ||
+		!sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD, "perf_tid",
 					 &step->tid);
 	step->has_cpu = !sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
 						 "cpu_id", &step->cpu);
@@ -356,15 +392,12 @@ static int bind_class(struct sonde_kernel_tables *tables,
 	return 0;
 }
 
-static int bind_classes(struct sonde_trace *trace,
+/* `about`: of the wants, those of which one must be served. */
+static int bind_classes(struct sonde_trace *trace, unsigned int about,
 			struct sonde_kernel_tables *tables)
 {
-	/* What the report is about, beside threads. */
-	unsigned int about = tables->wants & ~(unsigned int)SONDE_WANT_THREADS;
 	bool found = false;
 
-	if (!about || about & SONDE_WANT_CAUSES)
-		about = SONDE_WANT_THREADS;
 	for (size_t i = 0; i < tables->nr_classes; i++) {
 		int error =
 			bind_class(tables, sonde_trace_event_class(trace, i));
@@ -384,16 +417,32 @@ static bool has_old_states(struct sonde_trace *trace)
 	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
 		const char *text = sonde_source_env(
 			sonde_trace_source(trace, i), "kernel_release");
-		char *end;
-		long major;
+		uint64_t major = 0;
+		uint64_t minor = 0;
 
 		if (!text)
 			continue;
-		major = strtol(text, &end, 10);
-		return major < 4 || (major == 4 && *end == '.' &&
-				     strtol(end + 1, NULL, 10) < 14);
+		(void)sonde_number_take(&text, 10, UINT32_MAX, &major);
+		return major < 4 ||
+		       (major == 4 && *text++ == '.' &&
+			(!sonde_number_take(&text, 10, UINT32_MAX, &minor) ||
+			 minor < 14));
 	}
 	return false;
+}
+
+/* Ours say whether all switches were asked for; others are taken to have. */
+static bool has_all_switches(struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
+		const struct sonde_source *source =
+			sonde_trace_source(trace, i);
+
+		if (sonde_source_env(source, "kernel_source") &&
+		    !sonde_source_env(source, "kernel_switches"))
+			return false;
+	}
+	return true;
 }
 
 /* Only what is asked for within the trace cuts it. */
@@ -410,25 +459,56 @@ static void set_span(struct sonde_trace *trace,
 	tables->to_ns = options->to_ns < end ? options->to_ns : SONDE_TIME_MAX;
 }
 
-int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
-			    const struct sonde_map_options *options,
-			    struct sonde_kernel_tables **ret_tables)
+static struct sonde_kernel_tables *new_tables(struct sonde_trace *trace,
+					      unsigned int wants)
 {
 	struct sonde_kernel_tables *tables = calloc(1, sizeof(*tables));
-	int error = -ENOMEM;
 
 	if (!tables)
-		return -ENOMEM;
+		return NULL;
 	tables->wants = wants | SONDE_WANT_THREADS;
-	tables->filter = options->filter;
-	tables->old_states = has_old_states(trace);
 	tables->nr_classes = sonde_trace_nr_event_classes(trace);
 	tables->classes =
 		calloc(tables->nr_classes + 1, sizeof(*tables->classes));
 	tables->calls = calloc(tables->nr_classes + 1, sizeof(*tables->calls));
-	set_span(trace, options, tables);
 	if (tables->classes && tables->calls)
-		error = bind_classes(trace, tables);
+		return tables;
+	sonde_kernel_tables_free(tables);
+	return NULL;
+}
+
+int sonde_kernel_tables_bind(struct sonde_trace *trace, unsigned int wants,
+			     struct sonde_kernel_tables **ret_tables)
+{
+	struct sonde_kernel_tables *tables = new_tables(trace, wants);
+	int error = tables ? bind_classes(trace, wants, tables) : -ENOMEM;
+
+	if (error)
+		sonde_kernel_tables_free(tables);
+	else
+		*ret_tables = tables;
+	return error;
+}
+
+int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
+			    const struct sonde_map_options *options,
+			    struct sonde_kernel_tables **ret_tables)
+{
+	struct sonde_kernel_tables *tables = new_tables(trace, wants);
+	/* Causes are those of what the scheduler did. */
+	unsigned int about =
+		wants & SONDE_WANT_CAUSES ? SONDE_WANT_THREADS : wants;
+	int error;
+
+	if (!tables)
+		return -ENOMEM;
+	tables->filter = options->filter;
+	tables->old_states = has_old_states(trace);
+	tables->has_all_switches = has_all_switches(trace);
+	set_span(trace, options, tables);
+	error = bind_classes(trace, about, tables);
+	if (!error)
+		error = sonde_kernel_scope_read(trace, options, &tables->scope);
 	if (!error)
 		error = sonde_kernel_losses_read(trace, tables);
 	if (error) {
@@ -437,6 +517,28 @@ int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
 	}
 	*ret_tables = tables;
 	return 0;
+}
+
+/* Wakeups, files and devices are a report's details, never its subject. */
+static bool is_subject(uint8_t kind, unsigned int about)
+{
+	if (step_wants[kind] == SONDE_WANT_THREADS)
+		return kind == SONDE_STEP_SWITCH && about & SONDE_WANT_THREADS;
+	return kind != SONDE_STEP_DEVICE && step_wants[kind] & about;
+}
+
+bool sonde_kernel_has(struct sonde_trace *trace, unsigned int about)
+{
+	struct sonde_kernel_tables *tables = new_tables(trace, about);
+	bool found = false;
+
+	if (!tables)
+		return false;
+	(void)bind_classes(trace, about, tables); /* what there is */
+	for (size_t i = 0; i < tables->nr_classes && !found; i++)
+		found = is_subject(tables->classes[i].kind, about);
+	sonde_kernel_tables_free(tables);
+	return found;
 }
 
 void sonde_kernel_tables_free(struct sonde_kernel_tables *tables)
@@ -448,6 +550,7 @@ void sonde_kernel_tables_free(struct sonde_kernel_tables *tables)
 	free(tables->calls);
 	free(tables->classes);
 	sonde_kernel_losses_free(tables);
+	sonde_kernel_scope_free(&tables->scope);
 	free(tables);
 }
 
@@ -519,7 +622,7 @@ bool sonde_step_read(const struct sonde_kernel_tables *tables,
 	if (cls->has_tid)
 		(void)read_number(event, &cls->tid, &tid);
 	else if (cls->kind == SONDE_STEP_LOCK)
-		tid = sonde_event_tid(event);
+		tid = sonde_event_own_tid(event);
 	ret_step->tid = tid >= 0 && tid <= INT32_MAX ? (int32_t)tid : -1;
 	for (uint32_t i = 0; i < SONDE_STEP_NUMBERS; i++)
 		if (read_number(event, &cls->numbers[i], &ret_step->numbers[i]))
@@ -527,6 +630,6 @@ bool sonde_step_read(const struct sonde_kernel_tables *tables,
 	for (size_t i = 0; i < SONDE_STEP_TEXTS; i++)
 		read_text(event, &cls->texts[i], ret_step, i);
 	if (cls->kind == SONDE_STEP_LOCK)
-		ret_step->numbers[LOCK_PID] = sonde_event_pid(event);
+		ret_step->numbers[LOCK_PID] = sonde_event_own_pid(event);
 	return true;
 }

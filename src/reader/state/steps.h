@@ -12,6 +12,7 @@
 #define READER_STATE_STEPS_H
 
 #include "reader/state/kernel.h"
+#include "reader/state/scope.h"
 
 enum sonde_step_kind {
 	SONDE_STEP_NONE,
@@ -39,6 +40,7 @@ enum sonde_step_kind {
 	SONDE_STEP_EXEC,
 	SONDE_STEP_EXIT,
 	SONDE_STEP_PROCESS,    /* of a dump: a thread that exists */
+	SONDE_STEP_NAMED,      /* a thread of a program, by the recorder */
 	SONDE_STEP_MEMBER,     /* any event: whose thread made it */
 	SONDE_STEP_DESCRIPTOR, /* of a dump: a file that is open */
 	SONDE_STEP_DEVICE,     /* of a dump: a block device */
@@ -60,7 +62,8 @@ enum {
 	RUN_END_PRIO = SWITCH_PREV_PRIO,
 	RUN_BEGIN_PRIO = SWITCH_NEXT_PRIO,
 	WAKE_TID = 0,
-	WAKE_INTERRUPT, /* 0: none made it; 1: a soft one, 2: a hard one */
+	WAKE_INTERRUPT, /* 0: none made it; 1: a soft one, 2: a hard one; -1:
+			 * who recorded it doesn't know */
 	CALL_FD = 0,
 	CALL_ADDRESS, /* of a futex */
 	CALL_LENGTH,  /* of a mapping, as is the offset */
@@ -87,9 +90,11 @@ enum {
 	FORK_CHILD_PID,
 	FORK_PARENT_PID,
 	TASK_TID = 0, /* EXEC, EXIT, PROCESS, MEMBER */
-	TASK_PID,
+	EXEC_OLD_TID = 1,
+	TASK_PID = 1,
 	TASK_PPID,
-	TASK_FILES, /* its table of files, an address */
+	TASK_FILES,    /* its table of files, an address */
+	NAMED_AGE = 2, /* ticks since it had another name; 0: it had none */
 	DESCRIPTOR_FD = 0,
 	DESCRIPTOR_PID,
 	DESCRIPTOR_FILES,
@@ -107,9 +112,9 @@ enum {
 
 /* The role of a block step: what its sectors and flags are. */
 enum {
-	BLOCK_BY_RWBS,  /* sectors; bits as LTTng has them: 1 is a write */
-	BLOCK_BY_FLAGS, /* bytes; the kernel's, whose low byte is what is done:
-			 * 1 a write, 3 a discard, ... */
+	BLOCK_BY_RWBS,  /* sectors; bits as LTTng has them */
+	BLOCK_BY_FLAGS, /* bytes; the kernel's, whose low byte is what is done
+			 */
 };
 
 /* The role of a LOCK: what is done, and in the upper half to what. */
@@ -171,6 +176,8 @@ struct sonde_kernel_tables {
 	const struct sonde_filter *filter;
 	int64_t from_ns, to_ns; /* asked for; _MIN, _MAX: all there is */
 	bool old_states;        /* task states as before Linux 4.14 */
+	bool has_all_switches;  /* they should be there, of all CPUs */
+	struct sonde_kernel_scope scope;
 	size_t nr_classes;
 	struct sonde_step_class *classes; /* by event class */
 	char **calls;                     /* names by id */
@@ -180,6 +187,10 @@ struct sonde_kernel_tables {
 	struct sonde_cpu_span *cpus;
 	struct sonde_cpu_span other; /* CPUs that no stream names */
 };
+
+/* Tables with classes and calls alone. -ENODATA: no event serves `wants`. */
+int sonde_kernel_tables_bind(struct sonde_trace *trace, unsigned int wants,
+			     struct sonde_kernel_tables **ret_tables);
 
 /* Losses and spans, from the trace's problems and streams (losses.c). 0 or
  * -ENOMEM. */

@@ -4,7 +4,7 @@
  */
 #include <string.h>
 
-#include "reader/analyses/worst.h"
+#include "reader/reader.h"
 #include "reader/state/state.h"
 
 /* Why it was blocked, and until who woke it. */
@@ -35,6 +35,7 @@ static void emit_wait(struct sonde_kernel *kernel,
 	if (thread->sched == SONDE_SCHED_READY) {
 		interval.kind = SONDE_INTERVAL_READY;
 		interval.ready.woken = thread->woken;
+		interval.ready.waker_kind = thread->waker_kind;
 		interval.ready.waker = -1;
 		if (thread->woken)
 			interval.ready.waker =
@@ -70,7 +71,8 @@ void sonde_kernel_on_run_begin(struct sonde_kernel *kernel,
 			  (int32_t)step->numbers[RUN_BEGIN_PRIO]);
 	thread->sched = SONDE_SCHED_RUNNING;
 	thread->cpu = step->cpu;
-	sonde_kernel_thread_set_name(thread, step->texts[1], step->lengths[1]);
+	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[1],
+				     step->lengths[1]);
 }
 
 /* Bits of a task's state. What has none of the lower eight is able to run: 0,
@@ -111,7 +113,8 @@ static void on_run_out(struct sonde_kernel *kernel,
 		thread->cpu = -1;
 		thread->call = SONDE_OPEN_NO;
 	}
-	sonde_kernel_thread_set_name(thread, step->texts[0], step->lengths[0]);
+	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[0],
+				     step->lengths[0]);
 }
 
 void sonde_kernel_on_switch(struct sonde_kernel *kernel,
@@ -135,7 +138,8 @@ void sonde_kernel_on_wake(struct sonde_kernel *kernel,
 	thread = tid > 0 ? sonde_kernel_thread(kernel, tid) : NULL;
 	if (!thread)
 		return;
-	sonde_kernel_thread_set_name(thread, step->texts[0], step->lengths[0]);
+	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[0],
+				     step->lengths[0]);
 	if (thread->sched == SONDE_SCHED_UNKNOWN && kernel->is_part) {
 		/* If the first one means nothing, later ones don't either. */
 		if (!thread->wake_asked)
@@ -151,6 +155,7 @@ void sonde_kernel_on_wake(struct sonde_kernel *kernel,
 	thread->sched = SONDE_SCHED_READY;
 	thread->woken = true;
 	thread->waker = step->tid;
+	thread->waker_kind = sonde_kernel_said_waker(step);
 	thread->since_ns = step->time_ns;
 }
 
@@ -182,7 +187,8 @@ void sonde_kernel_on_fork(struct sonde_kernel *kernel,
 			      -1;
 	if (child->guessed && kernel->tables->wants & SONDE_WANT_CAUSES)
 		child->ppid = sonde_kernel_thread_pid(kernel, step->known_tid);
-	sonde_kernel_thread_set_name(child, step->texts[0], step->lengths[0]);
+	sonde_kernel_thread_set_name(kernel, step, child, step->texts[0],
+				     step->lengths[0]);
 	sonde_kernel_emit(kernel, step, &interval);
 	if (kernel->tables->wants & SONDE_WANT_FILES)
 		sonde_kernel_journal(kernel, step);
@@ -196,11 +202,12 @@ void sonde_kernel_on_exec(struct sonde_kernel *kernel,
 	const char *path = step->texts[0];
 	const char *slash;
 
+	sonde_kernel_on_renumber(kernel, step);
 	if (!thread || !path)
 		return;
 	slash = memrchr(path, '/', step->lengths[0]);
 	slash = slash ? slash + 1 : path;
-	sonde_kernel_thread_set_name(thread, slash,
+	sonde_kernel_thread_set_name(kernel, step, thread, slash,
 				     step->lengths[0] - (size_t)(slash - path));
 	thread->mapped_since = kernel->next_mapping;
 }
@@ -225,9 +232,23 @@ void sonde_kernel_on_process(struct sonde_kernel *kernel,
 	thread->pid = sonde_step_tid(step->numbers[TASK_PID]);
 	if ((step->has >> TASK_PPID) & 1)
 		thread->ppid = sonde_step_tid(step->numbers[TASK_PPID]);
-	sonde_kernel_thread_set_name(thread, step->texts[0], step->lengths[0]);
+	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[0],
+				     step->lengths[0]);
 	if (kernel->tables->wants & SONDE_WANT_FILES)
 		sonde_kernel_journal(kernel, step);
+}
+
+void sonde_kernel_on_named(struct sonde_kernel *kernel,
+			   const struct sonde_step *step)
+{
+	struct sonde_kernel_thread *thread = sonde_kernel_thread(
+		kernel, sonde_step_tid(step->numbers[TASK_TID]));
+
+	if (!thread)
+		return;
+	sonde_kernel_on_member(kernel, step);
+	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[0],
+				     step->lengths[0]);
 }
 
 void sonde_kernel_on_member(struct sonde_kernel *kernel,
@@ -261,10 +282,10 @@ void sonde_kernel_cut_wait(struct sonde_kernel *kernel,
 		interval.ready.woken = thread->woken;
 		interval.ready.waker = -1;
 		interval.ready.prio = SONDE_PRIO_UNKNOWN;
-	} else if (thread->sched == SONDE_SCHED_BLOCKED) {
-		explain(kernel, end, thread, &interval);
-	} else {
+	} else if (thread->sched != SONDE_SCHED_BLOCKED) {
 		return;
+	} else if (kernel->tables->wants & SONDE_WANT_CAUSES) {
+		explain(kernel, end, thread, &interval);
 	}
 	sonde_kernel_emit(kernel, end, &interval);
 }

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/core/hint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "event/select.h"
+#include "reader/reader.h"
+
+static bool is_called(const struct sonde_trace *trace, const char *glob,
+		      size_t length)
+{
+	char text[SONDE_GLOB_MAX];
+
+	if (length >= sizeof(text))
+		return false;
+	memcpy(text, glob, length);
+	text[length] = '\0';
+	for (size_t i = 0; i < trace->nr_classes; i++)
+		if (sonde_glob_match(text, trace->classes[i]->info.name))
+			return true;
+	return false;
+}
+
+static void try_members(struct sonde_nearest *nearest,
+			const struct sonde_event_class *event)
+{
+	for (int i = 0; i < SONDE_NR_SCOPES; i++) {
+		const struct sonde_class *cls = event->scopes[i];
+
+		for (size_t k = 0; cls && k < cls->nr_members; k++)
+			sonde_nearest_try(nearest, cls->members[k].name);
+	}
+}
+
+void sonde_hint_field(const struct sonde_trace *trace, const char *name,
+		      char *to, size_t size)
+{
+	struct sonde_nearest nearest;
+
+	*to = '\0';
+	for (size_t i = 0; i < trace->nr_classes; i++) {
+		const char *event = trace->classes[i]->info.name;
+		const char *colon = strchr(event, ':');
+
+		if (strcmp(name, event) != 0 &&
+		    (!colon || strcmp(name, colon + 1) != 0))
+			continue;
+		(void)snprintf(to, size,
+			       "; the event's name is in quotes: \"%.100s\"",
+			       event);
+		return;
+	}
+	sonde_nearest_begin(&nearest, name);
+	for (size_t i = 0; sonde_filter_own(i); i++)
+		sonde_nearest_try(&nearest, sonde_filter_own(i));
+	for (size_t i = 0; i < trace->nr_classes; i++)
+		try_members(&nearest, trace->classes[i]);
+	(void)snprintf(to, size, "%s", sonde_nearest_hint(&nearest));
+}
+
+bool sonde_hint_event(const struct sonde_trace *trace, const char *glob,
+		      size_t length, char *to, size_t size)
+{
+	struct sonde_nearest nearest;
+	char name[SONDE_NEAREST_MAX] = "";
+
+	if (is_called(trace, glob, length))
+		return true;
+	if (length < sizeof(name))
+		memcpy(name, glob, length);
+	sonde_nearest_begin(&nearest, name);
+	for (size_t i = 0; i < trace->nr_classes; i++)
+		sonde_nearest_try_event(&nearest, trace->classes[i]->info.name);
+	(void)snprintf(to, size, "%s", sonde_nearest_hint(&nearest));
+	return false;
+}

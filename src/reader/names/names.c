@@ -1,0 +1,482 @@
+/* SPDX-License-Identifier: MIT */
+#include "reader/names/names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/pool.h"
+#include "base/port.h"
+#include "base/search.h"
+#include "reader/hash.h"
+#include "reader/reader.h"
+
+#define MAPPINGS_MAX ((size_t)1 << 22)
+#define NAMES_MAX    ((size_t)1 << 22)
+#define TEXT_MAX     1600
+
+#define FLAG_EXEC    4u
+
+struct mapping {
+	uint64_t image;
+	int64_t since_ns, seen_ns; /* it came in between */
+	uint64_t begin, end, offset;
+	const char *path, *build_id; /* build_id: NULL unknown */
+};
+
+/* An address in a mapping that has been asked for. */
+struct entry {
+	struct sonde_key key;
+	const struct sonde_name *name;
+};
+
+struct sonde_names {
+	struct sonde_trace *trace;
+	struct sonde_namer *namer;
+	struct sonde_pool pool;
+	bool has_mappings, is_read;
+	size_t nr, capacity;
+	struct mapping *mappings; /* by image and time */
+	struct sonde_hash entries;
+	struct sonde_field *callers; /* by event class; without owner: none */
+	pthread_mutex_t mutex;       /* of all that changes */
+};
+
+/* ---- life ---- */
+
+static bool is_look(const struct sonde_event_class *cls)
+{
+	return cls->info.internal && !strcmp(cls->info.name, "sonde:mappings");
+}
+
+static bool has_looks(const struct sonde_stream_class *cls)
+{
+	for (size_t i = 0; cls && i < cls->nr_events; i++)
+		if (is_look(cls->events[i]))
+			return true;
+	return false;
+}
+
+/* Errors leave a field without owner. */
+static int find_callers(struct sonde_names *names)
+{
+	const struct sonde_trace *trace = names->trace;
+
+	names->callers = calloc(trace->nr_classes + 1, sizeof(*names->callers));
+	if (!names->callers)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->nr_classes; i++)
+		if (sonde_event_class_field(trace->classes[i],
+					    SONDE_SCOPE_PAYLOAD, "caller",
+					    &names->callers[i]))
+			names->callers[i].owner = NULL;
+	return 0;
+}
+
+struct sonde_names *sonde_names_new(struct sonde_trace *trace)
+{
+	struct sonde_names *names = calloc(1, sizeof(*names));
+
+	if (!names)
+		return NULL;
+	if (pthread_mutex_init(&names->mutex, NULL)) {
+		free(names);
+		return NULL;
+	}
+	names->trace = trace;
+	sonde_pool_init(&names->pool, 0);
+	sonde_hash_init(&names->entries, sizeof(struct entry), NAMES_MAX);
+	for (size_t i = 0; i < trace->nr_streams; i++)
+		names->has_mappings |= has_looks(trace->streams[i]->cls);
+	names->namer = sonde_namer_new();
+	if (names->namer && !find_callers(names))
+		return names;
+	sonde_names_free(names);
+	return NULL;
+}
+
+void sonde_names_free(struct sonde_names *names)
+{
+	if (!names)
+		return;
+	sonde_namer_free(names->namer);
+	sonde_hash_fini(&names->entries);
+	sonde_pool_fini(&names->pool);
+	(void)pthread_mutex_destroy(&names->mutex);
+	free(names->callers);
+	free(names->mappings);
+	free(names);
+}
+
+bool sonde_names_has_mappings(const struct sonde_names *names)
+{
+	return names && names->has_mappings;
+}
+
+/* ---- images ---- */
+
+static uint64_t image_of(const struct sonde_source *source, uint64_t class_id)
+{
+	const struct sonde_trace *trace = source->trace;
+	uint64_t i = 0;
+
+	while (i < trace->nr_sources && trace->sources[i] != source)
+		i++;
+	return i << 32 | (uint32_t)class_id;
+}
+
+uint64_t sonde_names_image(const struct sonde_event *event)
+{
+	return image_of(event->stream->source, event->stream->cls->id);
+}
+
+/* ---- mappings ---- */
+
+/* The look whose mappings come next. */
+struct look {
+	uint64_t image;
+	int64_t since_ns;
+};
+
+static uint64_t number_of(const struct sonde_event *event, const char *name)
+{
+	struct sonde_field field;
+	struct sonde_value value;
+
+	if (sonde_event_class_field(event->cls, SONDE_SCOPE_PAYLOAD, name,
+				    &field) ||
+	    sonde_event_value(event, &field, &value) ||
+	    value.kind > SONDE_KIND_INT)
+		return 0;
+	return value.u;
+}
+
+/* NULL: it is empty, or there is no memory. */
+static const char *text_of(struct sonde_names *names,
+			   const struct sonde_event *event, const char *name)
+{
+	struct sonde_field field;
+	struct sonde_value value;
+
+	if (sonde_event_class_field(event->cls, SONDE_SCOPE_PAYLOAD, name,
+				    &field) ||
+	    sonde_event_value(event, &field, &value) ||
+	    value.kind != SONDE_KIND_STRING || !value.length)
+		return NULL;
+	return sonde_pool_text(&names->pool, value.text, value.length);
+}
+
+static void take_look(const struct sonde_event *event, struct look *look)
+{
+	const struct sonde_clock_scale *scale = event->stream->scale;
+	uint64_t age = number_of(event, "age");
+
+	look->image =
+		image_of(event->stream->source, number_of(event, "image"));
+	look->since_ns = SONDE_TIME_MIN;
+	if (age && scale && age <= event->ticks)
+		look->since_ns = sonde_scale_ns(scale, event->ticks - age);
+}
+
+static int take_mapping(struct sonde_names *names,
+			const struct sonde_event *event,
+			const struct look *look)
+{
+	struct mapping mapping = {
+		.image = look->image,
+		.since_ns = look->since_ns,
+		.seen_ns = event->time_ns,
+		.begin = number_of(event, "begin"),
+		.end = number_of(event, "end"),
+		.offset = number_of(event, "offset"),
+	};
+
+	if (!(number_of(event, "flags") & FLAG_EXEC))
+		return 0;
+	mapping.path = text_of(names, event, "path");
+	mapping.build_id = text_of(names, event, "build_id");
+	if (!mapping.path || names->nr == MAPPINGS_MAX)
+		return 0;
+	if (SONDE_GROW(names->mappings, names->nr, names->capacity))
+		return -ENOMEM;
+	names->mappings[names->nr++] = mapping;
+	return 0;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct mapping *left = a;
+	const struct mapping *right = b;
+
+	if (left->image != right->image)
+		return left->image < right->image ? -1 : 1;
+	if (left->seen_ns != right->seen_ns)
+		return left->seen_ns < right->seen_ns ? -1 : 1;
+	return (left->begin > right->begin) - (left->begin < right->begin);
+}
+
+static int read_streams(struct sonde_names *names, const bool *streams)
+{
+	struct sonde_cursor_options options;
+	struct sonde_cursor *cursor;
+	const struct sonde_event *event;
+	struct look look = { 0 };
+	int rc;
+
+	sonde_cursor_options_init(&options);
+	options.streams = streams;
+	options.internal = true;
+	/* A look's mappings follow it in its stream. */
+	options.unmerged = true;
+	rc = sonde_cursor_new(names->trace, &options, &cursor);
+	if (rc)
+		return rc;
+	while ((rc = sonde_cursor_next(cursor, &event)) > 0) {
+		const char *name = event->cls->info.name;
+
+		if (is_look(event->cls))
+			take_look(event, &look);
+		else if (!strcmp(name, "sonde:mapping") &&
+			 take_mapping(names, event, &look))
+			break;
+	}
+	sonde_cursor_free(cursor);
+	return rc;
+}
+
+/* What can't be read for want of memory has no names. */
+static void read_mappings(struct sonde_names *names)
+{
+	const struct sonde_trace *trace = names->trace;
+	bool *streams = calloc(trace->nr_streams + 1, sizeof(*streams));
+
+	names->is_read = true;
+	if (!streams)
+		return;
+	for (size_t i = 0; i < trace->nr_streams; i++)
+		streams[i] = has_looks(trace->streams[i]->cls);
+	(void)read_streams(names, streams);
+	free(streams);
+	if (names->nr)
+		qsort(names->mappings, names->nr, sizeof(*names->mappings),
+		      compare);
+}
+
+/* ---- which mapping ---- */
+
+static bool is_same_code(const struct mapping *a, const struct mapping *b)
+{
+	return a->begin - a->offset == b->begin - b->offset &&
+	       !strcmp(a->path, b->path) &&
+	       (a->build_id == b->build_id ||
+		(a->build_id && b->build_id &&
+		 !strcmp(a->build_id, b->build_id)));
+}
+
+/* The first one of the image. */
+static size_t first_of(const struct sonde_names *names, uint64_t image)
+{
+	size_t i;
+
+	SONDE_SEARCH(i, names->nr, names->mappings[i].image < image);
+	return i;
+}
+
+/* For addresses without a mapping. */
+static const struct sonde_name nowhere = {
+	.text = "unknown (in no file that was mapped)",
+	.function = "",
+	.file = "",
+	.module = "",
+	.lack = "in no file that was mapped",
+};
+
+static const struct sonde_name changing = {
+	.text = "unknown (another file was mapped there meanwhile)",
+	.function = "",
+	.file = "",
+	.module = "",
+	.lack = "another file was mapped there meanwhile",
+};
+
+/* NULL, and a name that says so: none, or not one for all of the time. */
+static const struct mapping *find(const struct sonde_names *names,
+				  const struct sonde_names_place *place,
+				  uint64_t address,
+				  const struct sonde_name **ret_name)
+{
+	const struct mapping *found = NULL;
+
+	*ret_name = &nowhere;
+	for (size_t i = first_of(names, place->image);
+	     i < names->nr && names->mappings[i].image == place->image; i++) {
+		const struct mapping *mapping = &names->mappings[i];
+
+		if (address < mapping->begin || address >= mapping->end ||
+		    mapping->since_ns > place->to_ns)
+			continue;
+		if (!found && mapping->since_ns > place->from_ns)
+			return NULL; /* it was not there when that began */
+		/* It took the place of the one before, some time until it was
+		 * seen. */
+		if (!found || mapping->seen_ns <= place->from_ns) {
+			found = mapping;
+		} else if (!is_same_code(found, mapping)) {
+			*ret_name = &changing;
+			return NULL;
+		}
+	}
+	return found;
+}
+
+/* ---- texts ---- */
+
+static const char *base_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+static const char *lack_text(uint32_t lack)
+{
+	static const char *const texts[SONDE_LACK_NR] = {
+		[SONDE_LACK_NOTHING] = "",
+		[SONDE_LACK_FILE] = "no such file",
+		[SONDE_LACK_BUILD] = "its build-id differs",
+		[SONDE_LACK_SYMBOLS] = "stripped",
+		[SONDE_LACK_PLACE] = "no symbol there",
+		[SONDE_LACK_READER] = "it can't be read",
+		[SONDE_LACK_SUPPORT] = "sonde was built without libelf",
+	};
+
+	return texts[lack];
+}
+
+static const char *keep(struct sonde_names *names, const char *text)
+{
+	const char *kept =
+		*text ? sonde_pool_text(&names->pool, text, strlen(text)) : "";
+
+	return kept ? kept : "";
+}
+
+/* "f at x.c:3", or as far as is known. */
+static void write_named(const struct sonde_name *name, uint64_t distance,
+			char *to, size_t size)
+{
+	if (*name->file)
+		(void)snprintf(to, size, "%s at %s:%" PRIu32, name->function,
+			       base_of(name->file), name->line);
+	else if (distance)
+		(void)snprintf(to, size, "%s+0x%" PRIx64 " in %s",
+			       name->function, distance, base_of(name->module));
+	else
+		(void)snprintf(to, size, "%s in %s", name->function,
+			       base_of(name->module));
+}
+
+static void fill(struct sonde_names *names, const struct mapping *mapping,
+		 const struct sonde_naming *naming, uint64_t address,
+		 struct sonde_name *name)
+{
+	const struct sonde_naming_frame *frame = &naming->frames[0];
+	char text[TEXT_MAX];
+
+	name->module = mapping->path;
+	name->lack = lack_text(naming->lack);
+	if (naming->lack) {
+		(void)snprintf(text, sizeof(text), "%s+0x%" PRIx64 " (%s)",
+			       base_of(mapping->path),
+			       naming->address ? naming->address :
+						 address - mapping->begin +
+							 mapping->offset,
+			       name->lack);
+	} else {
+		name->function = keep(names, naming->text + frame->name);
+		name->file = keep(names, naming->text + frame->file);
+		name->line = frame->line;
+		write_named(name, naming->distance, text, sizeof(text));
+	}
+	name->text = keep(names, text);
+}
+
+static void look_up(struct sonde_names *names, const struct mapping *mapping,
+		    uint64_t address, struct sonde_name *name)
+{
+	const struct sonde_symbols_place at = {
+		.path = mapping->path,
+		.build_id = mapping->build_id,
+		.begin = mapping->begin,
+		.offset = mapping->offset,
+	};
+	struct sonde_naming naming;
+
+	*name = (struct sonde_name){ .function = "", .file = "" };
+	sonde_namer_ask(names->namer, SONDE_NAMER_CODE, &at, address, &naming);
+	fill(names, mapping, &naming, address, name);
+}
+
+static const struct sonde_name *get(struct sonde_names *names,
+				    const struct sonde_names_place *place)
+{
+	uint64_t address = place->address - place->is_return;
+	const struct sonde_name *unnamed;
+	const struct mapping *mapping;
+	struct sonde_name *name;
+	struct sonde_key key;
+	struct entry *entry;
+
+	if (!names->is_read)
+		read_mappings(names);
+	mapping = find(names, place, address, &unnamed);
+	if (!mapping)
+		return unnamed;
+	key = sonde_key_make(SONDE_KEY_HEX, address,
+			     (uint32_t)(mapping - names->mappings));
+	entry = sonde_hash_put(&names->entries, &key);
+	if (!entry || entry->name)
+		return entry ? entry->name : NULL;
+	name = sonde_pool_get(&names->pool, 1, sizeof(*name));
+	if (!name)
+		return NULL;
+	look_up(names, mapping, address, name);
+	entry->name = name;
+	return name;
+}
+
+const struct sonde_name *sonde_names_code(struct sonde_names *names,
+					  const struct sonde_names_place *place)
+{
+	const struct sonde_name *name;
+
+	(void)pthread_mutex_lock(&names->mutex);
+	name = get(names, place);
+	(void)pthread_mutex_unlock(&names->mutex);
+	return name;
+}
+
+const struct sonde_name *sonde_names_caller(struct sonde_names *names,
+					    const struct sonde_event *event)
+{
+	const struct sonde_field *field =
+		&names->callers[event->cls->info.index];
+	struct sonde_names_place place = {
+		.from_ns = event->time_ns,
+		.to_ns = event->time_ns,
+		.is_return = true,
+	};
+	struct sonde_value value;
+
+	if (!names->has_mappings || !field->owner ||
+	    sonde_event_value(event, field, &value) ||
+	    value.kind > SONDE_KIND_INT)
+		return NULL;
+	place.image = sonde_names_image(event);
+	place.address = value.u;
+	return sonde_names_code(names, &place);
+}
