@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * mappings.h - which files are where in the memory of recorded processes: what
+ * a reader needs to name code addresses, later and elsewhere.
+ *
+ * The program makes no call for it: we read /proc/PID/maps and the files'
+ * build-ids from outside. The first time when a process says hello: its program
+ * and libraries are there by then; its maps are read while it waits (some
+ * 100 us), as it may end at once, the files when it runs on. Again when the
+ * amount of its executable memory has changed, which /proc/PID/status tells
+ * without a lock of the process's; and at the end. A stream of ours,
+ * "mappings", has two events:
+ *
+ *	sonde:mappings	{image, pid, age, omitted}
+ *		what follows, up to the next such event, is new in the memory of
+ *		the image (the stream class of the process's events) since `age`
+ *		ticks; 0: it is the first look. `omitted`: mappings that were left
+ *		out so far, for a bound (dump/model.h) or want of memory.
+ *	sonde:mapping	the fields of sonde_statedump_mapping (dump/dump.h)
+ *
+ * A file that is mapped where another was takes its place. What is unmapped is
+ * not told: no code runs there.
+ *
+ * What is not known, and can't be without a call in the program:
+ *   - files that are mapped between two looks only
+ *   - when exactly a file was mapped: in the last `age` ticks
+ *   - what a child by fork maps that goes on without exec
+ *   - a file that took another's place with exactly as much code, until the
+ *     next look that is made for another reason
+ * Files in overlay file systems may have another inode number in
+ * /proc/PID/maps than stat() says: then they have no build-id.
+ *
+ * One thread at a time.
+ */
+#ifndef SESSION_MAPPINGS_H
+#define SESSION_MAPPINGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "session/image.h"
+
+struct sonde_mappings;
+
+/* Takes the number of a stream class from *next_class when there is something
+ * to record. Both are borrowed. NULL without memory: then no mappings are
+ * recorded. */
+struct sonde_mappings *sonde_mappings_new(struct sonde_recording *recording,
+					  uint32_t *next_class);
+
+/* Reads what the image's process has mapped, and writes nothing: the next look
+ * at the image does. NULL is fine. */
+void sonde_mappings_glance(struct sonde_mappings *mappings,
+			   const struct sonde_image *image);
+
+/* Looks at the image's process, unless that executes another program by now.
+ * `thorough`: also if nothing seems to have changed. NULL is fine. */
+void sonde_mappings_look(struct sonde_mappings *mappings,
+			 const struct sonde_image *image, bool thorough);
+
+/* The image is not looked at any more. NULL is fine. */
+void sonde_mappings_forget(struct sonde_mappings *mappings,
+			   const struct sonde_image *image);
+
+/* Closes the stream and frees it. NULL is fine. */
+void sonde_mappings_close(struct sonde_mappings *mappings);
+
+#endif /* SESSION_MAPPINGS_H */

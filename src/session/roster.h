@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * roster.h - what the threads of recorded processes are called.
+ *
+ * A name costs the program nothing: we read /proc/PID/task/TID/comm from
+ * outside, when a process has been let in, and then whenever we are awake and
+ * it is time. Each thread that is new, and each whose name has changed, becomes
+ * an event `sonde:name` {tid, pid, age, procname} in a stream of ours, "names":
+ * `age` ticks before it the thread was last seen under another name; 0: it is
+ * new. Readers take it, like `sonde:thread`, for what it says about other
+ * events, and don't count it among them.
+ *
+ * What is not known, and can't be without a call in the program:
+ *   - threads that live between two looks only
+ *   - when exactly a name changed: in the last `age` ticks
+ *   - children by fork that go on without exec: they have their parent's arena,
+ *     and don't come to the recorder
+ *   - processes in a PID namespace of their own, whose numbers aren't ours
+ *
+ * Looks get rarer the longer they take: at most 1 % of the time goes into them.
+ * Bounds: ROSTER_THREADS_MAX threads in one look, ROSTER_NAMES_MAX in all.
+ *
+ * One thread at a time.
+ */
+#ifndef SESSION_ROSTER_H
+#define SESSION_ROSTER_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "session/image.h"
+
+#define SONDE_ROSTER_THREADS_MAX 4096u
+#define SONDE_ROSTER_NAMES_MAX   65536u
+
+struct sonde_roster;
+
+/* Makes the stream class `class_id` in the recording's trace. NULL if that
+ * fails: then no names are recorded. */
+struct sonde_roster *sonde_roster_new(struct sonde_recording *recording,
+				      uint32_t class_id,
+				      enum sonde_header_kind header);
+
+/* Looks at the threads of a process. NULL is fine. */
+void sonde_roster_look(struct sonde_roster *roster, pid_t pid);
+
+/* Closes the stream and frees it. NULL is fine. */
+void sonde_roster_close(struct sonde_roster *roster);
+
+#endif /* SESSION_ROSTER_H */
