@@ -9,6 +9,7 @@ they say `us`.
 """
 
 import json
+import random
 import struct
 
 from sonde import check, install, run, scratch, SONDE
@@ -25,6 +26,7 @@ EVENTS = {
     "sched_wakeup": "comm:s tid:i prio:i target_cpu:i",
     "sched_process_fork": "parent_comm:s parent_tid:i parent_pid:i "
                           "child_comm:s child_tid:i child_pid:i",
+    "sched_process_exec": "filename:s tid:i old_tid:i",
     "syscall_entry_read": "fd:I count:Q",
     "syscall_exit_read": "ret:q",
     "syscall_entry_write": "fd:I count:Q",
@@ -54,6 +56,14 @@ EVENTS = {
     "lttng_statedump_process_state": "tid:i pid:i ppid:i name:s",
     "lttng_statedump_file_descriptor": "pid:i fd:i filename:s",
     "lttng_statedump_block_device": "dev:I diskname:s",
+    # As perf converts what it recorded.
+    "sched:sched_switch": "perf_tid:i perf_pid:i common_pid:i prev_comm:s "
+                          "prev_pid:i prev_prio:i prev_state:q next_comm:s "
+                          "next_pid:i next_prio:i",
+    "sched:sched_waking": "perf_tid:i perf_pid:i comm:s pid:i prio:i",
+    "sched:sched_wakeup": "perf_tid:i perf_pid:i comm:s pid:i prio:i",
+    "syscalls:sys_enter_read": "perf_tid:i perf_pid:i __syscall_nr:i fd:Q",
+    "syscalls:sys_exit_read": "perf_tid:i perf_pid:i __syscall_nr:i ret:q",
 }
 IDS = {name: number for number, name in enumerate(EVENTS)}
 TSDL_TYPES = {"i": "int32_t", "I": "uint32_t", "q": "int64_t",
@@ -82,9 +92,10 @@ def fields_of(event):
     return [field.split(":") for field in EVENTS[event].split()]
 
 
-def metadata():
-    text = HEAD
-    for name, number in IDS.items():
+def metadata(events=EVENTS, env=""):
+    text = HEAD.replace("env {", "env { " + env)
+    for name in events:
+        number = IDS[name]
         members = "".join(f"{TSDL_TYPES[kind]} _{field}; "
                           for field, kind in fields_of(name))
         text += (f'event {{ name = "{name.split()[0]}"; '
@@ -111,11 +122,11 @@ def encode_packet(events, cpu, begin, end, discarded):
                             cpu) + body
 
 
-def write_trace(events, losses=(), per_packet=3):
+def write_trace(events, losses=(), per_packet=3, env=""):
     """Packets of few events. losses: (CPU, begin, end); a CPU's packets are
     cut so that its counter says that events were lost then."""
     directory = scratch()
-    (directory / "metadata").write_text(metadata())
+    (directory / "metadata").write_text(metadata(env=env))
     for cpu in sorted({event[1] for event in events}):
         mine = [event for event in events if event[1] == cpu]
         gaps = sorted(loss[1:] for loss in losses if loss[0] == cpu)
@@ -238,9 +249,18 @@ def sched_latency_is_from_the_first_wake_up_to_the_switch():
                 "the longest")
     check_equal([row["begin_ns"] for row in got["worst"]],
                 [START + 130_000, START + 30_000], "when they began")
-    check_equal(got["worst"][1]["what"], "idle (0)", "woken by")
+    check_equal([row["what"] for row in got["worst"]],
+                ["an interrupt"] * 2, "woken by, on idle CPUs")
     check_equal(rows(got, "priorities", "prio")[20]["wakeups"], 2,
                 "wake-ups of priority 20")
+
+
+@test
+def sched_does_not_say_that_who_may_have_been_interrupted_woke():
+    got = report(write_trace([
+        switch(0, 0, 0, 6), switch(0, 1, 5, 0), waking(10, 0, 5),
+        switch(20, 1, 0, 5)]), "sched")
+    check_equal(got["worst"][0]["what"], "t6 (6), or an interrupt", "woken by")
 
 
 @test
@@ -249,6 +269,29 @@ def sched_counts_apart_who_lost_its_cpu_and_who_moved():
     check_equal(thread["preempted"], 1, "preempted")
     check_us(thread, preempted_wait=20, run_time=30 + 20)
     check_equal(thread["moves"], 2, "moves: 0 to 1, 1 to 0")
+
+
+def as_perf_has_it(event, tid):
+    time, cpu, name, values = event
+    name = name.replace("syscall_entry_", "syscalls:sys_enter_").replace(
+        "syscall_exit_", "syscalls:sys_exit_").replace("sched_", "sched:sched_")
+    values = {key.replace("tid", "pid"): value for key, value in values.items()}
+    return (time, cpu, name, {**values, "perf_tid": tid, "perf_pid": tid})
+
+
+@test
+def what_perf_converted_is_reported_as_what_lttng_records():
+    events = [*WAITS[:4], entry(60, 1, "read"), exit_(70, 1, "read", 4),
+              *WAITS[4:]]
+    tids = {60: 5, 70: 5}
+    lttng = write_trace(events)
+    perf = write_trace([as_perf_has_it(e, e[3].get("prev_tid") or
+                                       tids.get(e[0], 0)) for e in events])
+    for name in "sched", "cputop", "syscalls":
+        check_equal(report(perf, name), report(lttng, name), name)
+    done = run(SONDE, "print", "--json", perf)
+    check_equal([json.loads(x)["tid"] for x in done.stdout.splitlines()[:2]],
+                [5, 0], "threads")
 
 
 # ---- system calls ----
@@ -344,8 +387,33 @@ def io_times_requests_from_issue_and_in_the_queue_apart():
 
 
 @test
+def io_tells_flushes_and_discards_from_writes():
+    """By LTTng's bits: 1 write, 2 discard, 4 read, 0x100 flush, 0x400 flush
+    before."""
+    made = [("write", 8, 1), ("write", 8, 0x401), ("flush", 0, 0x401),
+            ("flush", 0, 0x100), ("discard", 64, 2), ("read", 8, 4),
+            ("write", 8, 0x201), ("other", 0, 0)]
+    events = []
+    for at, (_, sectors, bits) in enumerate(made):
+        fields = {"dev": 8 << 20, "sector": at * 64, "nr_sector": sectors,
+                  "rwbs": bits}
+        events += [(at * 10, 0, "block_rq_issue", fields),
+                   (at * 10 + 5, 0, "block_rq_complete",
+                    {**fields, "nr_sector": 0})]
+    devices = rows(report(write_trace(events), "io"), "devices", "device")
+    kinds = {kind for kind, _, _ in made}
+    check_equal({name: (row["requests"], row["moved_bytes"])
+                 for name, row in devices.items()},
+                {f"8:0 {kind}": (sum(k == kind for k, _, _ in made),
+                                 sum(512 * n for k, n, _ in made if k == kind))
+                 for kind in kinds}, "requests")
+
+
+@test
 def io_takes_the_kernels_flags_and_bytes_for_what_they_are():
-    """A write is 1 in the flags' low byte; a discard, 3, is none."""
+    """A write is 1 in the flags' low byte; a flush, 2, and a discard, 3, are
+    none; nor is a write of nothing, which is a flush as file systems ask for
+    it."""
     def request(time, sector, bytes_, flags):
         fields = {"dev": 8 << 20, "sector": sector, "flags": flags}
         return [(time, 0, "block_rq_issue by flags",
@@ -353,12 +421,15 @@ def io_takes_the_kernels_flags_and_bytes_for_what_they_are():
                 (time + 5, 0, "block_rq_complete by flags", fields)]
     trace = write_trace([*request(10, 64, 4096, 0x8801),
                          *request(20, 128, 512, 0x80000),
-                         *request(30, 256, 1 << 20, 3)])
+                         *request(30, 256, 1 << 20, 3),
+                         *request(40, 0, 0, 2), *request(50, 0, 0, 0x40801),
+                         *request(60, 0, 0, 34)])
     devices = rows(report(trace, "io"), "devices", "device")
     check_equal({name: (row["requests"], row["moved_bytes"])
                  for name, row in devices.items()},
-                {"8:0 write": (1, 4096), "8:0 read": (2, 512 + (1 << 20))},
-                "requests")
+                {"8:0 write": (1, 4096), "8:0 read": (1, 512),
+                 "8:0 discard": (1, 1 << 20), "8:0 flush": (2, 0),
+                 "8:0 other": (1, 0)}, "requests")
     check_us(devices["8:0 write"], max=5)
 
 
@@ -437,6 +508,93 @@ def activity_shows_only_whom_one_asks_for():
         check_equal([row["tid"] for row in got["threads"]], [5], by)
 
 
+# ---- the same time in all of them ----
+
+class Machine:
+    """Two CPUs with threads from 10 on, that do anything; says how long each
+    thread was in which state, by its own account: from its first event, or the
+    trace's begin if it runs then, to the trace's end."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.events = [entry(0, 0, "close"), entry(0, 1, "close")]
+        self.now = 0
+        self.running = {0: 10, 1: 0}
+        self.state = {10: ("run", 0)}
+        self.times = {}
+        for _ in range(60):
+            self.now += self.random.randrange(1, 50)
+            self.step(self.random.randrange(2))
+        self.now += 7
+        self.events += [entry(self.now, 0, "close"),
+                        entry(self.now, 1, "close")]
+        for thread in list(self.state):
+            self.enter(thread, None)
+
+    def enter(self, thread, state):
+        if not thread:
+            return
+        was, since = self.state.pop(thread, (None, 0))
+        if was:
+            sums = self.times.setdefault(thread, {})
+            sums[was] = sums.get(was, 0) + self.now - since
+        if state:
+            self.state[thread] = state, self.now
+
+    def are(self, *states):
+        return [t for t in range(10, 15)
+                if self.state.get(t, (None,))[0] in states]
+
+    def step(self, cpu):
+        asleep = self.are(None, "blocked")
+        if asleep and self.random.random() < 0.4:
+            thread = self.random.choice(asleep)
+            self.events.append(waking(self.now, cpu, thread))
+            self.enter(thread, "ready")
+            return
+        before = self.running[cpu]
+        after = self.random.choice([0, *self.are("ready", "preempted")])
+        if before == after:
+            return
+        blocks = self.random.randrange(2)
+        self.events.append(switch(self.now, cpu, before, after, state=blocks))
+        self.enter(before, "blocked" if blocks else "preempted")
+        self.enter(after, "run")
+        self.running[cpu] = after
+
+
+@test
+def reports_agree_on_each_threads_time_up_to_the_traces_end():
+    columns = {"activity": {"run": "run_time", "ready": "ready_time",
+                            "preempted": "preempted_time",
+                            "blocked": "blocked_time"},
+               "cputop": {"run": "cpu_time"},
+               "sched": {"run": "run_time", "preempted": "preempted_wait"}}
+    columns["offcpu"] = columns["activity"]
+    for seed in range(5):
+        machine = Machine(seed)
+        trace = write_trace(machine.events, per_packet=seed + 1)
+        for name, states in columns.items():
+            threads = rows(report(trace, name), "threads", "tid")
+            for thread, times in machine.times.items():
+                for state, column in states.items():
+                    row = threads.get(thread)
+                    check_equal(us(row, column) if row else 0,
+                                times.get(state, 0),
+                                f"seed {seed}, {name}: {thread} {state}")
+
+
+@test
+def a_wake_up_without_a_switch_is_no_latency():
+    trace = write_trace([switch(0, 0, 10, 0), waking(30, 0, 10),
+                         waking(90, 0, 11)])
+    got = report(trace, "sched")
+    check_equal(got["latency"][0]["wakeups"], 0, "latencies")
+    check_equal(got.get("worst", []), [], "the longest")
+    check_us(rows(report(trace, "activity"), "threads", "tid")[10],
+             blocked_time=30, ready_time=60)
+
+
 # ---- losses ----
 
 @test
@@ -468,6 +626,156 @@ def nothing_is_made_up_over_a_loss():
                 "interrupts")
 
 
+# ---- missing switches ----
+
+# Between 100 and 200, CPU 0 comes from 10 to 55: who ran is not known, nor how
+# long 10 and 55 did. Twice on CPU 0, once on CPU 1.
+UNSEEN = [switch(0, 0, 0, 10), switch(50, 0, 10, 0), switch(100, 0, 0, 10),
+          switch(200, 0, 55, 0), waking(250, 0, 10), switch(300, 0, 0, 10),
+          switch(400, 0, 10, 0), switch(500, 0, 20, 0),
+          switch(0, 1, 0, 30), switch(70, 1, 0, 30), switch(90, 1, 30, 0)]
+
+
+def missing(trace):
+    """What `check` says of switches; by CPU, from its words."""
+    done = run(SONDE, "check", "--json", trace)
+    got = json.loads(done.stdout)
+    found = [row["text"] for row in got["findings"]
+             if row["rule"] == "switches"]
+    rule = rows(got, "rules", "rule")["switches"]
+    check_equal(got["verdict"] == "sound", rule["count"] == 0, "the verdict")
+    check_equal(done.returncode, 0, "the status: all can be read")
+    return rule["count"], found
+
+
+@test
+def a_missing_switch_is_not_bridged():
+    for per_packet in (1, 3, 100):
+        trace = write_trace(UNSEEN, per_packet=per_packet)
+        got = report(trace, "cputop")
+        check_equal({tid: us(row, "cpu_time") for tid, row in
+                     rows(got, "threads", "tid").items()},
+                    {10: 150, 30: 20}, "CPU time")
+        check_us(rows(got, "cpus", "cpu")[0], unknown_time=200)
+        # Its stream ends at 90, all others' at 500.
+        check_us(rows(got, "cpus", "cpu")[1], unknown_time=70 + 410)
+        check(any("who ran for 0.270 ms is unknown" in note
+                  for note in got["notes"]), f"a note in {got['notes']}")
+
+
+@test
+def check_names_the_cpu_whose_switches_are_missing():
+    for per_packet in (1, 3, 100):
+        count, found = missing(write_trace(UNSEEN, per_packet=per_packet))
+        check_equal((count, len(found)), (3, 2), "places and CPUs")
+        check("CPU 0 in 2 places, the first before 1000000000.000200000 s"
+              in found[0] and "0.200 ms" in found[0], f"CPU 0: {found[0]}")
+        check("CPU 1 in 1 place, the first before 1000000000.000070000 s"
+              in found[1] and "0.070 ms" in found[1], f"CPU 1: {found[1]}")
+
+
+@test
+def a_trace_with_all_switches_misses_none():
+    check_equal(missing(write_trace([
+        switch(0, 0, 0, 10), switch(10, 1, 4, 5), switch(20, 0, 10, 0),
+        switch(30, 1, 5, 4), switch(40, 0, 0, 10)])), (0, []), "found")
+
+
+@test
+def a_thread_that_calls_exec_gets_another_number():
+    for per_packet in (1, 100):
+        check_equal(missing(write_trace([
+            switch(0, 0, 0, 12), (10, 0, "sched_process_exec", {
+                "filename": "/bin/x", "tid": 10, "old_tid": 12}),
+            switch(20, 0, 10, 0)], per_packet=per_packet)), (0, []), "found")
+
+
+@test
+def switches_that_were_counted_as_lost_are_not_missing_again():
+    trace = write_trace([switch(0, 0, 0, 10), switch(50, 0, 10, 0),
+                         switch(200, 0, 55, 0), switch(300, 0, 0, 10)],
+                        losses=[(0, 60, 150)])
+    check_equal(missing(trace), (0, []), "found")
+
+
+@test
+def where_not_all_switches_were_asked_for_none_is_missing():
+    trace = write_trace(UNSEEN)
+    text = metadata().replace("env {", 'env { kernel_source = "bpf";')
+    (trace / "metadata").write_text(text)
+    check_equal(missing(trace), (0, []), "of one program")
+    (trace / "metadata").write_text(
+        text.replace("env {", 'env { kernel_switches = "all";'))
+    check_equal(missing(trace)[0], 3, "of all")
+
+
+# ---- whose threads ----
+
+# Of thread 10 and its child 11: what else ran is only seen where it meets them.
+# From 100 to 300, anybody may have run beside 50; so when CPU 0 was idle.
+SCOPED = [
+    (0, 0, "sched_process_fork", {"child_tid": 11, "child_pid": 11}),
+    switch(100, 0, 10, 50), switch(300, 0, 50, 11), waking(320, 0, 50),
+    switch(400, 0, 11, 0), waking(800, 1, 10), switch(900, 0, 0, 10),
+    switch(950, 0, 10, 51, state=0), switch(1000, 0, 50, 10),
+    switch(1100, 0, 10, 0)]
+SCOPE = 'kernel_scope = "program"; kernel_source = "bpf"; '
+THREAD_REPORTS = ("cputop", "activity", "offcpu", "sched")
+
+
+@test
+def a_trace_of_one_program_gives_no_times_of_others():
+    for per_packet in (1, 3, 100):
+        trace = write_trace(SCOPED, per_packet=per_packet,
+                            env=SCOPE + "kernel_root = 10;")
+        got = report(trace, "cputop")
+        check_equal({tid: us(row, "cpu_time") for tid, row in
+                     rows(got, "threads", "tid").items()},
+                    {10: 250, 11: 100}, "CPU time")
+        check_us(rows(got, "cpus", "cpu")[0], cpu_time=350, idle_time=None,
+                 unknown_time=750)
+        thread = rows(report(trace, "activity"), "threads", "tid")[10]
+        check_us(thread, run_time=250, ready_time=100, preempted_time=50)
+        for name in THREAD_REPORTS:
+            got = report(trace, name)
+            check(rows(got, "threads", "tid").keys() <= {10, 11},
+                  f"{name} on strangers: {got['threads']}")
+            check_equal([n for n in got["notes"] if "not counted" in n], [],
+                        f"{name}: others' switches are not missing")
+            check(any("other programs" in note for note in got["notes"]),
+                  f"a note in {got['notes']}")
+
+
+@test
+def a_trace_that_does_not_say_whose_it_is_warns_of_its_times():
+    got = report(write_trace(SCOPED, env=SCOPE), "cputop")
+    check(50 in rows(got, "threads", "tid"), "all threads that are seen")
+    check(any("doesn't say which threads" in note for note in got["notes"]),
+          f"a note in {got['notes']}")
+
+
+@test
+def the_recorders_own_threads_are_left_out_unless_asked_for():
+    trace = write_trace([
+        switch(0, 0, 0, 10), switch(100, 0, 10, 70, state=0),
+        switch(150, 0, 70, 10), switch(200, 0, 10, 0), waking(290, 0, 71),
+        switch(300, 0, 0, 71), switch(330, 0, 71, 0)],
+        env='kernel_scope = "machine"; kernel_recorder = "70 71"; ')
+    for name in THREAD_REPORTS:
+        got = report(trace, name)
+        check(not {70, 71} & rows(got, "threads", "tid").keys(),
+              f"{name}: {got['threads']}")
+        check(any("ran for 0.080 ms; --self" in note
+                  for note in got["notes"]), f"a note in {got['notes']}")
+        got = report(trace, name, "--self")
+        check(rows(got, "threads", "tid").keys() & {70, 71},
+              f"{name} --self: {got['threads']}")
+        check("recorder" not in str(got.get("notes")), f"{name}: a note")
+    # The CPU was busy all the same.
+    check_us(rows(report(trace, "cputop"), "cpus", "cpu")[0], cpu_time=230,
+             idle_time=100, unknown_time=0)
+
+
 @test
 def a_trace_without_what_a_report_needs_is_told_apart():
     trace = write_trace([switch(0, 0, 0, 10)])
@@ -475,6 +783,42 @@ def a_trace_without_what_a_report_needs_is_told_apart():
     done = run(SONDE, "report", "irq", trace)
     check_equal(done.returncode, 1, "status")
     check("no events of interrupts" in done.stderr, done.stderr)
+
+
+@test
+def cputop_and_activity_need_no_system_calls():
+    trace = write_trace([switch(0, 0, 0, 10), switch(100, 0, 10, 0)])
+    (trace / "metadata").write_text(metadata(["sched_switch"]))
+    check_us(rows(report(trace, "cputop"), "threads", "tid")[10],
+             cpu_time=100)
+    check_us(rows(report(trace, "activity"), "threads", "tid")[10],
+             run_time=100)
+
+
+@test
+def a_report_that_fits_runs_whichever_event_class_is_alone():
+    needs = {
+        "cputop": {"sched_switch"}, "sched": {"sched_switch"},
+        "offcpu": {"sched_switch"}, "blame": {"sched_switch"},
+        "critical": {"sched_switch"},
+        "syscalls": {e for e in EVENTS if "sys" in e},
+        "irq": {e for e in EVENTS if "irq_" in e},
+        "io": {e for e in EVENTS if "sys" in e or "block_rq" in e},
+        "memory": {e for e in EVENTS if e.startswith("kmem")},
+        "activity": {"sched_switch", *(e for e in EVENTS if "sys" in e)},
+    }
+    for event in EVENTS:
+        trace = write_trace([(at, 0, event, {}) for at in (0, 10, 20)])
+        (trace / "metadata").write_text(metadata([event]))
+        listed = json.loads(run(SONDE, "report", "--json", trace).stdout)
+        fits = {row["name"] for row in listed["reports"]
+                if row["fits"] == "yes" and row["needs"] == "kernel"}
+        plain = event.removeprefix("sched:")
+        check_equal(fits, {n for n in needs if plain in needs[n]},
+                    f"what fits {event}")
+        # These two want spans, of events that say which thread they are of.
+        for name in fits - {"blame", "critical"}:
+            report(trace, name)
 
 
 install()

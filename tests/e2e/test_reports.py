@@ -9,8 +9,9 @@ import collections
 import json
 import re
 
-from sonde import (SONDE, build, check, install, record_ok, require, run,
-                   skip_if_sanitized)
+from sonde import (INTERNAL, SONDE, build, check, install, record_ok, require,
+                   run, skip_if_sanitized)
+from handmade import Handmade, Layout
 from harness import check_equal, main, test
 
 # Allocates what the arguments say, at known call sites.
@@ -204,7 +205,7 @@ def events_of(trace):
         cycles = int(re.match(r"\[(\d+)\]", line)[1])
         event.time = (seconds * 10**9 + offset * 10**9 // frequency +
                       cycles * 10**9 // frequency)
-    return [e for e in events if e.name != "sonde:thread"]
+    return [e for e in events if e.name not in INTERNAL]
 
 
 def near(got, expected, what):
@@ -637,6 +638,41 @@ def diff_measures_what_begins_and_ends():
         check_equal((row[side + "_count"], row[side + "_max_ns"]),
                     (len(spans), spans[-1]), side)
         near(row[side + "_p50_ns"], spans[(len(spans) + 1) // 2 - 1], side)
+
+
+def made_pairs(**pairs):
+    """A trace with so many pairs X_begin, X_end, each as long as said."""
+    names = [f"app:{x}_{end}" for x in "abcd" for end in ("begin", "end")]
+    trace = Handmade(Layout({name: [] for name in names},
+                            header=[("id", 8, 8), ("time", 64, 8)],
+                            context=[("tid", 32, 8)]))
+    with trace.stream("cpu0") as stream:
+        with stream.packet(begin=0, end=1_000_000):
+            now = 0
+            for x, (count, ns) in pairs.items():
+                for _ in range(count):
+                    stream.event(f"app:{x}_begin", now + 1, {"tid": 1})
+                    now += 1 + ns
+                    stream.event(f"app:{x}_end", now, {"tid": 1})
+    return trace.dir
+
+
+@test
+def diff_says_which_durations_are_new_gone_or_too_few_to_compare():
+    one = made_pairs(a=(20, 100), b=(20, 100), d=(9, 100))
+    other = made_pairs(a=(20, 100), c=(20, 100), d=(9, 900))
+    for a, b, expected in (
+            (one, other, {"a": "same", "b": "gone", "c": "new",
+                          "d": "too few"}),
+            (other, one, {"a": "same", "b": "new", "c": "gone",
+                          "d": "too few"})):
+        got = json.loads(sonde("diff", a, b, "--json").stdout)
+        check_equal({row["pair"][-1]: row["verdict"]
+                     for row in got["durations"]}, expected, "verdicts")
+        check("Of 4 pairs of begin and end, 1 are new, 1 are gone." in
+              got["notes"], got["notes"])
+    sonde("diff", "--threshold", "10%", one, one)
+    sonde("diff", "--threshold", "10%", one, other, status=3)
 
 
 @test
