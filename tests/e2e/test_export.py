@@ -112,7 +112,8 @@ SWITCH = Message(prev_comm=(1, text), prev_pid=(2, signed),
                  next_comm=(5, text), next_pid=(6, signed),
                  next_prio=(7, signed))
 FTRACE = Message(cpu=(1, int), event=(2, Message(
-    timestamp=(1, int), pid=(2, int), sched_switch=(4, SWITCH))))
+    timestamp=(1, int), pid=(2, int), sched_switch=(4, SWITCH),
+    sched_waking=(20, Message(comm=(1, text), pid=(2, signed))))))
 CLOCK = Message(clock_id=(1, int), timestamp=(2, int))
 PACKET = Message(
     ftrace_events=(1, FTRACE),
@@ -140,6 +141,7 @@ class Perfetto:
         self.names = {"event_names": {}, "debug_annotation_names": {}}
         self.events = []
         self.switches = []
+        self.woken = []
         first = self.packets[0]
         check_equal(first["sequence_flags"], [3], "the first packet's flags")
         check_equal(first["first_packet_on_sequence"], [1], "first")
@@ -161,7 +163,10 @@ class Perfetto:
             self.event(packet["timestamp"][0], event)
         for bundle in packet.get("ftrace_events", []):
             for event in bundle["event"]:
-                self.switches.append((bundle["cpu"][0], event))
+                if "sched_waking" in event:
+                    self.woken += event["sched_waking"][0]["pid"]
+                else:
+                    self.switches.append((bundle["cpu"][0], event))
 
     def event(self, time, event):
         track = event["track_uuid"][0]
@@ -239,6 +244,7 @@ KERNEL = Layout(events={
                      ("prev_prio", 32, 8), ("prev_state", 64, 8),
                      ("next_comm", "string", 8), ("next_tid", 32, 8),
                      ("next_prio", 32, 8)],
+    "sched_waking": [("comm", "string", 8), ("tid", 32, 8)],
     "syscall_entry_read": [("fd", 32, 8)],
     "syscall_exit_read": [("ret", 64, 8)],
     "irq_softirq_entry": [("vec", 32, 8)],
@@ -246,9 +252,9 @@ KERNEL = Layout(events={
     "timer_start": [("timer", 64, 8)]})
 
 
-def kernel():
+def kernel(*env):
     trace = Handmade(KERNEL, env=[("domain", "kernel"), ("sysname", "Linux"),
-                                  ("kernel_release", "6.1.0")])
+                                  ("kernel_release", "6.1.0"), *env])
 
     def switch(stream, time, old, new):
         stream.event("sched_switch", time, prev_comm=f"c{old}", prev_tid=old,
@@ -264,7 +270,13 @@ def kernel():
         stream.event("timer_start", 40, timer=5)
         switch(stream, 60, 8, 7)
         stream.event("syscall_exit_read", 80, ret=4)
+        stream.event("sched_waking", 90, comm="c9", tid=9)
+        stream.event("sched_waking", 95, comm="c7", tid=7)
     return trace.dir
+
+
+# Of 7 alone: 8 and 9 are strangers, and so is who is idle.
+SCOPED = [("kernel_scope", "program"), ("kernel_root", 7)]
 
 
 # ---- Perfetto ----
@@ -325,6 +337,7 @@ def perfetto_has_a_kernels_switches():
     names = {t["thread"][0]["tid"][0]: t["thread"][0]["thread_name"]
              for t in perfetto.tracks.values() if "thread" in t}
     check_equal(names, {7: ["c7"], 8: ["c8"], 0: ["idle"]}, "names of threads")
+    check_equal(perfetto.woken, [9, 7], "wake-ups")
     instants = [(time, perfetto.label(track), name) for
                 time, track, kind, name, _, _ in perfetto.events
                 if kind == INSTANT]
@@ -333,6 +346,26 @@ def perfetto_has_a_kernels_switches():
               if "system_info" in p]
     check_equal(system[0]["utsname"][0],
                 {"sysname": ["Linux"], "release": ["6.1.0"]}, "the system")
+
+
+@test
+def perfetto_has_no_runs_of_threads_that_a_trace_is_not_of():
+    out, err = export(kernel(*SCOPED), "perfetto")
+    perfetto = Perfetto(out)
+    told = [(event["timestamp"][0], event.get("pid", [None])[0],
+             event["sched_switch"][0]) for _, event in perfetto.switches]
+    seven = {"prev_comm": ["c7"], "prev_pid": [7], "prev_prio": [20],
+             "prev_state": [2], "next_pid": [0]}
+    to_seven = {"prev_pid": [0], "next_comm": ["c7"], "next_pid": [7],
+                "next_prio": [19]}
+    check_equal(told, [(10, 0, to_seven), (30, 7, seven), (60, 0, to_seven)],
+                "switches")
+    check_equal(perfetto.woken, [7], "wake-ups")
+    check("1 runs of other programs' threads were left out" in err, err)
+    # Where it isn't known whose the threads are, all is shown, and said.
+    out, err = export(kernel(SCOPED[0]), "perfetto")
+    check_equal(len(Perfetto(out).switches), 3, "switches")
+    check("doesn't say which threads" in err, err)
 
 
 GROUPS = r"""
@@ -413,6 +446,15 @@ def chrome_has_what_ran_on_a_cpu():
 
 
 @test
+def chrome_has_no_runs_of_threads_that_a_trace_is_not_of():
+    out, err = export(kernel(*SCOPED), "chrome")
+    runs = [(e["ts"], e["dur"], e["name"])
+            for e in json.loads(out)["traceEvents"] if e["ph"] == "X"]
+    check_equal(runs, [(0.009, 0.020, "c7")], "runs")
+    check("1 runs of other programs' threads were left out" in err, err)
+
+
+@test
 def chrome_has_counters():
     counts = [(e["name"], e["args"]["value"]) for e in
               chrome(small(), "--counter", "n * 2")["traceEvents"]
@@ -438,11 +480,28 @@ def csv_has_a_column_for_each_field_asked_for():
 
 
 @test
-def csv_has_all_fields_in_one_column():
+def csv_has_a_column_for_each_field_of_the_events_that_occur():
     got = rows(small())
-    check_equal([r["fields"] for r in got[-2:]], ['text = "", n = 7',
-                                                  "addr = 0x1"], "fields")
+    head = ["time_ns", "cpu", "pid", "tid", "event"]
+    check_equal([*got[0]][:5], head, "the first columns")
+    check_equal(sorted([*got[0]][5:]), ["addr", "n", "text"], "the others")
+    check_equal([(r["n"], r["text"], r["addr"]) for r in got[-2:]],
+                [("7", "", ""), ("", "", "0x1")], "fields")
     check_equal(len(got), 8, "rows")
+    # those alone that are exported
+    got = rows(small(), "-f", "addr == 1")
+    check_equal([*got[0]], head + ["addr"], "columns of one event")
+
+
+@test
+def csv_knows_what_filters_know_of_all_events():
+    got = rows(small(), "--fields", "n,event,time,cpu,tid,pid,procname")
+    check_equal([(r["event"], r["time_ns"]) for r in got][:2],
+                [("app:work_begin", "1100"), ("app:work_begin", "1200")],
+                "columns")
+    done = export(small(), "csv", "--fields", "event,time")[0].decode()
+    check_equal(done.splitlines()[1].split(",")[-2:],
+                ["app:work_begin", "1100"], "what is asked for")
 
 
 @test
@@ -453,7 +512,7 @@ def csv_refuses_a_field_that_nothing_has():
 
 @test
 def csv_knows_the_threads_of_a_kernel():
-    got = rows(kernel(), "-f", '$event != "sched_switch"')
+    got = rows(kernel(), "-f", '$event != "sched_*"')
     check_equal([r["tid"] for r in got], ["7", "7", "7", "8", "7"], "threads")
 
 

@@ -63,7 +63,7 @@ static void assert_shown(enum sonde_style style, const char *type,
 	shape = sonde_shape_new(&writer,
 				sonde_event_class_scope(event->cls,
 							SONDE_SCOPE_PAYLOAD),
-				&pool, &err);
+				NULL, &pool, &err);
 	assert_non_null(shape);
 	sonde_shape_put(&writer, shape, event, SONDE_SCOPE_PAYLOAD, true,
 			&buffer);

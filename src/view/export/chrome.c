@@ -16,6 +16,7 @@
 
 #include "base/pool.h"
 #include "view/export/export.h"
+#include "view/export/strangers.h"
 #include "view/text/buffer.h"
 #include "view/text/fields.h"
 
@@ -51,6 +52,7 @@ struct chrome {
 	struct sonde_buffer buffer;
 	struct class *classes;   /* by index of event class */
 	struct running *running; /* by CPU */
+	struct sonde_strangers strangers;
 	int64_t begin_ns;
 	bool scheduling; /* has a name */
 };
@@ -244,6 +246,7 @@ static int put_run(struct chrome *c, const struct class *of,
 	struct sonde_value comm;
 	struct running *running;
 	int64_t since_ns;
+	int64_t tid;
 	char name[64] = "";
 	bool fits;
 
@@ -251,12 +254,16 @@ static int put_run(struct chrome *c, const struct class *of,
 		return 0;
 	running = &c->running[cpu];
 	since_ns = running->since_ns;
-	fits = running->known &&
-	       running->tid == number_of(event, &of->prev_tid);
+	tid = running->tid;
+	fits = running->known && tid == number_of(event, &of->prev_tid);
 	*running = (struct running){ true, event->time_ns,
 				     number_of(event, &of->next_tid) };
 	if (!fits || sonde_event_value(event, &of->prev_comm, &comm) != 0)
 		return 0;
+	if (sonde_strangers_has(&c->strangers, tid)) {
+		c->strangers.nr_runs += tid > 0;
+		return 0;
+	}
 	(void)sonde_value_utf8(&comm, name, sizeof(name) - 1);
 	if (!c->scheduling &&
 	    put_metadata(c, "process_name", PID_SCHEDULING, 0, "scheduling"))
@@ -307,8 +314,9 @@ static int look_at_class(struct chrome *c, const struct sonde_event_class *cls,
 		!sonde_event_class_field(cls, scope, "prev_tid",
 					 &of->prev_tid) &&
 		!sonde_event_class_field(cls, scope, "next_tid", &of->next_tid);
-	of->payload = sonde_shape_new(
-		&c->json, sonde_event_class_scope(cls, scope), &c->pool, &err);
+	of->payload =
+		sonde_shape_new(&c->json, sonde_event_class_scope(cls, scope),
+				NULL, &c->pool, &err);
 	return err;
 }
 
@@ -355,13 +363,16 @@ static const struct sonde_timeline_ops ops = {
 int sonde_export_chrome(struct sonde_export *export)
 {
 	struct chrome c = { .export = export };
-	int err = prepare(&c, export->timeline.pairs.trace);
+	int err = sonde_strangers_init(&c.strangers, export);
 
+	if (err == 0)
+		err = prepare(&c, export->timeline.pairs.trace);
 	if (err == 0)
 		err = sonde_timeline_run(&export->timeline, &ops, &c, &c.spans);
 	if (err == 0)
 		err = finish(&c);
 	sonde_export_note(export, &c.spans);
+	sonde_strangers_fini(&c.strangers, export);
 	sonde_spans_fini(&c.spans);
 	sonde_buffer_fini(&c.buffer);
 	sonde_pool_fini(&c.pool);

@@ -6,26 +6,43 @@
  * The first columns are time_ns, cpu, pid, tid and event. With a list of fields,
  * a column for each follows; it is empty where an event doesn't have the field,
  * or where it is a structure or an array, whose parts have to be asked for.
- * Without, one column has all fields as text. What isn't known is empty.
+ * Without, there is a column for each name that a payload field of the events
+ * has which occur in what is exported: the trace is read twice. Structures and
+ * arrays are text then; a field that is called like one of the first columns is
+ * payload.NAME. What isn't known is empty.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/pool.h"
+#include "base/port.h"
+#include "reader/core/hint.h"
 #include "reader/hash.h"
+#include "reader/occurring.h"
+#include "reader/reader.h"
 #include "view/export/export.h"
 #include "view/export/who.h"
 #include "view/text/buffer.h"
 #include "view/text/fields.h"
 
 #define FLUSH_BYTES (1u << 18)
-#define COLUMNS_MAX 64
 #define VALUE_MAX   4096
 
-struct column {
-	bool has;
+/* A field of an event, for one of the columns. */
+struct cell {
+	uint32_t column;
 	struct sonde_field field;
+	const struct sonde_shape *shape; /* of a structure, an array; or NULL */
+	struct sonde_filter
+		*own; /* instead of a field, what it says; or NULL */
+};
+
+/* The cells of a kind of event, in the order of their columns. */
+struct row {
+	size_t nr;
+	struct cell *cells;
 };
 
 struct csv {
@@ -34,10 +51,11 @@ struct csv {
 	struct sonde_pool pool;
 	struct sonde_buffer buffer;
 	struct sonde_buffer scratch; /* a value before it is quoted */
-	const char *names[COLUMNS_MAX];
-	size_t nr_columns;
-	struct column *columns;            /* [class * nr_columns + column] */
-	const struct sonde_shape **shapes; /* by class, without columns */
+	const char **names;          /* of the columns */
+	/* what filters know of all events, where one has no such field */
+	struct sonde_filter **owns;
+	size_t nr_columns, names_capacity;
+	struct row *rows; /* by class */
 };
 
 /* ---- values ---- */
@@ -88,36 +106,43 @@ static void put_field(struct csv *csv, const struct sonde_value *value)
 	}
 }
 
-static void put_columns(struct csv *csv, const struct sonde_event *event,
-			size_t class_index)
+static void put_cell(struct csv *csv, const struct sonde_event *event,
+		     const struct cell *cell)
 {
-	const struct column *column =
-		&csv->columns[class_index * csv->nr_columns];
+	struct sonde_value value;
 
-	for (size_t i = 0; i < csv->nr_columns; i++, column++) {
-		struct sonde_value value;
-
-		sonde_buffer_room(&csv->buffer, 1);
-		sonde_put_char(&csv->buffer, ',');
-		if (column->has &&
-		    sonde_event_value(event, &column->field, &value) == 0)
-			put_field(csv, &value);
+	if (cell->own ? sonde_filter_value(cell->own, event, &value) :
+			sonde_event_value(event, &cell->field, &value))
+		return;
+	if (!cell->shape) {
+		put_field(csv, &value);
+		return;
 	}
+	csv->scratch.used = 0;
+	sonde_shape_put(&csv->plain, cell->shape, event, SONDE_SCOPE_PAYLOAD,
+			true, &csv->scratch);
+	/* a buffer that is text needs no quotes but those of CSV */
+	if (value.kind == SONDE_KIND_SEQUENCE && csv->scratch.used &&
+	    *csv->scratch.text == '"')
+		put_value(csv, value.text, value.length);
+	else
+		put_value(csv, csv->scratch.text, csv->scratch.used);
 }
 
-static void put_all_fields(struct csv *csv, const struct sonde_event *event,
-			   size_t class_index)
+static void put_row(struct csv *csv, const struct sonde_event *event,
+		    const struct row *row)
 {
-	const struct sonde_shape *shape = csv->shapes[class_index];
+	const struct cell *cell = row->cells;
+	const struct cell *end = row->cells + row->nr;
 
-	sonde_buffer_room(&csv->buffer, 1);
-	sonde_put_char(&csv->buffer, ',');
-	if (!shape)
-		return;
-	csv->scratch.used = 0;
-	sonde_shape_put(&csv->plain, shape, event, SONDE_SCOPE_PAYLOAD, true,
-			&csv->scratch);
-	put_value(csv, csv->scratch.text, csv->scratch.used);
+	for (size_t i = 0; i < csv->nr_columns; i++) {
+		sonde_buffer_room(&csv->buffer, 1);
+		sonde_put_char(&csv->buffer, ',');
+		if (cell < end && cell->column == i)
+			put_cell(csv, event, cell);
+		while (cell < end && cell->column == i)
+			cell++;
+	}
 }
 
 /* A number that is -1 if it isn't known, and a comma. */
@@ -154,88 +179,205 @@ static int put_event(void *ctx, const struct sonde_event *event,
 	put_id(csv, who->pid);
 	put_id(csv, who->tid);
 	put_value(csv, name, strlen(name));
-	if (csv->nr_columns > 0)
-		put_columns(csv, event, info.index);
-	else
-		put_all_fields(csv, event, info.index);
+	put_row(csv, event, &csv->rows[info.index]);
 	sonde_buffer_text(&csv->buffer, "\n", 1);
 	return csv->buffer.used >= FLUSH_BYTES ? flush(csv) : 0;
 }
 
 /* ---- columns ---- */
 
+static int add_name(struct csv *csv, const char *name)
+{
+	const char **names =
+		sonde_pool_grow(&csv->pool, csv->names, csv->nr_columns,
+				&csv->names_capacity, sizeof(*names));
+
+	if (!names)
+		return -ENOMEM;
+	csv->names = names;
+	names[csv->nr_columns++] = name;
+	return 0;
+}
+
 /* A copy of the list, cut at its commas. */
 static int split(struct csv *csv, const char *list)
 {
 	char *text = sonde_pool_text(&csv->pool, list, strlen(list));
+	int err = text ? 0 : -ENOMEM;
 
-	if (!text)
-		return -ENOMEM;
-	while (text) {
+	while (text && !err) {
 		char *name = strsep(&text, ",");
 
-		if (*name == 0)
-			continue;
-		if (csv->nr_columns == COLUMNS_MAX)
-			return sonde_export_refuse(csv->export,
-						   "--fields: at most %d",
-						   COLUMNS_MAX);
-		csv->names[csv->nr_columns++] = name;
+		if (*name)
+			err = add_name(csv, name);
 	}
-	return 0;
+	return err;
 }
 
-static int find_columns(struct csv *csv, const struct sonde_trace *trace)
+static int refuse_name(struct csv *csv, const struct sonde_trace *trace,
+		       const char *name)
 {
-	size_t nr = sonde_trace_nr_event_classes(trace);
-	bool any[COLUMNS_MAX] = { false };
+	char hint[160];
 
-	csv->columns = calloc(nr * csv->nr_columns + 1, sizeof(*csv->columns));
-	if (!csv->columns)
-		return -ENOMEM;
-	for (size_t i = 0; i < nr * csv->nr_columns; i++) {
-		struct column *column = &csv->columns[i];
-		size_t which = i % csv->nr_columns;
-
-		column->has = sonde_event_class_field(
-				      sonde_trace_event_class(
-					      trace, i / csv->nr_columns),
-				      SONDE_NR_SCOPES, csv->names[which],
-				      &column->field) == 0;
-		any[which] |= column->has;
-	}
-	for (size_t i = 0; i < csv->nr_columns; i++)
-		if (!any[i])
-			return sonde_export_refuse(
-				csv->export,
-				"--fields: no event has a field '%.100s'; "
-				"'sonde list TRACE' shows what they have",
-				csv->names[i]);
-	return 0;
+	sonde_hint_field(trace, name, hint, sizeof(hint));
+	return sonde_export_refuse(
+		csv->export, "--fields: no event has a field '%.80s'%s", name,
+		*hint ? hint : "; 'sonde list TRACE' shows what they have");
 }
 
-static int make_shapes(struct csv *csv, const struct sonde_trace *trace)
+/* What events have besides their fields. */
+static int find_owns(struct csv *csv, struct sonde_trace *trace)
 {
-	size_t nr = sonde_trace_nr_event_classes(trace);
+	struct sonde_trace_error error;
+	const char *own;
 	int err = 0;
 
-	sonde_writer_init(&csv->plain, SONDE_STYLE_PLAIN, false);
-	csv->shapes = calloc(nr ? nr : 1, sizeof(struct sonde_shape *));
-	if (!csv->shapes)
+	csv->owns = sonde_pool_get(&csv->pool, csv->nr_columns,
+				   sizeof(struct sonde_filter *));
+	if (!csv->owns)
 		return -ENOMEM;
-	for (size_t i = 0; err == 0 && i < nr; i++)
-		csv->shapes[i] = sonde_shape_new(
-			&csv->plain,
-			sonde_event_class_scope(sonde_trace_event_class(trace,
-									i),
-						SONDE_SCOPE_PAYLOAD),
-			&csv->pool, &err);
+	for (size_t i = 0; !err && i < csv->nr_columns; i++)
+		for (size_t j = 0; !err && (own = sonde_filter_own(j)); j++)
+			if (!strcmp(csv->names[i], own))
+				err = sonde_filter_new(trace, own, &error,
+						       &csv->owns[i]);
+	return err;
+}
+
+static bool find_cell(const struct csv *csv,
+		      const struct sonde_event_class *event, size_t column,
+		      struct cell *cell)
+{
+	cell->column = (uint32_t)column;
+	cell->own = NULL;
+	if (!sonde_event_class_field(event, SONDE_NR_SCOPES, csv->names[column],
+				     &cell->field))
+		return true;
+	cell->own = csv->owns[column];
+	return cell->own;
+}
+
+/* The fields that --fields names, of all events. */
+static int find_fields(struct csv *csv, struct sonde_trace *trace)
+{
+	int err = find_owns(csv, trace);
+
+	if (err)
+		return err;
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		struct row *row = &csv->rows[i];
+
+		row->cells = sonde_pool_get(&csv->pool, csv->nr_columns,
+					    sizeof(*row->cells));
+		if (!row->cells)
+			return -ENOMEM;
+		for (size_t k = 0; k < csv->nr_columns; k++)
+			row->nr += find_cell(csv,
+					     sonde_trace_event_class(trace, i),
+					     k, &row->cells[row->nr]);
+	}
+	for (size_t k = 0; k < csv->nr_columns; k++) {
+		bool any = csv->owns[k];
+
+		for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++)
+			for (size_t n = 0; n < csv->rows[i].nr; n++)
+				any |= csv->rows[i].cells[n].column == k;
+		if (!any)
+			return refuse_name(csv, trace, csv->names[k]);
+	}
+	return 0;
+}
+
+/* Whether one of the first columns, which all events have, is called so. */
+static bool is_taken(const char *name)
+{
+	static const char *const first[] = { "time_ns", "cpu", "pid", "tid",
+					     "event" };
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(first); i++)
+		if (!strcmp(name, first[i]))
+			return true;
+	return false;
+}
+
+/* The column of a name, which may be a new one; a negative errno. */
+static int64_t column_of(struct csv *csv, const char *name)
+{
+	char other[16];
+
+	if (is_taken(name)) {
+		(void)snprintf(other, sizeof(other), "payload.%s", name);
+		name = sonde_pool_text(&csv->pool, other, strlen(other));
+		if (!name)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < csv->nr_columns; i++)
+		if (!strcmp(csv->names[i], name))
+			return (int64_t)i;
+	return add_name(csv, name) ? -ENOMEM : (int64_t)csv->nr_columns - 1;
+}
+
+static int by_column(const void *a, const void *b)
+{
+	const struct cell *x = a;
+	const struct cell *y = b;
+
+	return (x->column > y->column) - (x->column < y->column);
+}
+
+/* All fields of the payload of an event that occurs. */
+static int add_row(struct csv *csv, const struct sonde_event_class *event,
+		   struct row *row)
+{
+	const struct sonde_class *payload =
+		sonde_event_class_scope(event, SONDE_SCOPE_PAYLOAD);
+	size_t nr = payload ? payload->nr_members : 0;
+	int err = 0;
+
+	row->cells = sonde_pool_get(&csv->pool, nr + 1, sizeof(*row->cells));
+	if (!row->cells)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr && !err; i++) {
+		const struct sonde_member *member = &payload->members[i];
+		struct cell *cell = &row->cells[row->nr];
+		int64_t column;
+
+		if (!member->name ||
+		    sonde_event_class_field(event, SONDE_SCOPE_PAYLOAD,
+					    member->name, &cell->field))
+			continue;
+		column = column_of(csv, member->name);
+		if (column < 0)
+			return (int)column;
+		cell->column = (uint32_t)column;
+		if (member->cls->kind >= SONDE_KIND_STRUCT)
+			cell->shape = sonde_shape_of_member(
+				&csv->plain, payload, i, &csv->pool, &err);
+		row->nr++;
+	}
+	qsort(row->cells, row->nr, sizeof(*row->cells), by_column);
+	return err;
+}
+
+static int add_rows(struct csv *csv, struct sonde_trace *trace)
+{
+	size_t nr = sonde_trace_nr_event_classes(trace);
+	bool *occurs = sonde_pool_get(&csv->pool, nr + 1, sizeof(*occurs));
+	int err = occurs ? 0 : -ENOMEM;
+
+	if (!err)
+		err = sonde_occurring(trace, csv->export->timeline.options,
+				      occurs);
+	for (size_t i = 0; i < nr && !err; i++)
+		if (occurs[i])
+			err = add_row(csv, sonde_trace_event_class(trace, i),
+				      &csv->rows[i]);
 	return err;
 }
 
 static int prepare(struct csv *csv)
 {
-	const struct sonde_trace *trace = csv->export->timeline.pairs.trace;
+	struct sonde_trace *trace = csv->export->timeline.pairs.trace;
 	static const char head[] = "time_ns,cpu,pid,tid,event";
 	int err;
 
@@ -243,16 +385,20 @@ static int prepare(struct csv *csv)
 	err = sonde_buffer_init(&csv->buffer);
 	if (err == 0)
 		err = sonde_buffer_init(&csv->scratch);
+	sonde_writer_init(&csv->plain, SONDE_STYLE_PLAIN, false);
+	csv->rows = sonde_pool_get(&csv->pool,
+				   sonde_trace_nr_event_classes(trace) + 1,
+				   sizeof(*csv->rows));
+	if (err == 0 && !csv->rows)
+		err = -ENOMEM;
 	if (err == 0 && csv->export->fields)
 		err = split(csv, csv->export->fields);
 	if (err == 0)
-		err = csv->nr_columns ? find_columns(csv, trace) :
-					make_shapes(csv, trace);
+		err = csv->nr_columns ? find_fields(csv, trace) :
+					add_rows(csv, trace);
 	if (err != 0)
 		return err;
 	sonde_buffer_text(&csv->buffer, head, sizeof(head) - 1);
-	if (csv->nr_columns == 0)
-		sonde_buffer_text(&csv->buffer, ",fields", 7);
 	for (size_t i = 0; i < csv->nr_columns; i++) {
 		sonde_buffer_text(&csv->buffer, ",", 1);
 		put_value(csv, csv->names[i], strlen(csv->names[i]));
@@ -266,20 +412,16 @@ int sonde_export_csv(struct sonde_export *export)
 	struct sonde_trace *trace = export->timeline.pairs.trace;
 	const struct sonde_map_options *options = export->timeline.options;
 	struct csv csv = { .export = export };
-	struct sonde_who who = { 0 };
 	int err = prepare(&csv);
 
 	if (err == 0)
-		err = sonde_who_init(&who, trace, options);
-	if (err == 0)
-		err = sonde_who_run(trace, options, &who, put_event, &csv);
+		err = sonde_who_run(trace, options, put_event, &csv);
 	if (err == 0)
 		err = flush(&csv);
-	sonde_who_fini(&who);
+	for (size_t i = 0; csv.owns && i < csv.nr_columns; i++)
+		sonde_filter_free(csv.owns[i]);
 	sonde_buffer_fini(&csv.buffer);
 	sonde_buffer_fini(&csv.scratch);
 	sonde_pool_fini(&csv.pool);
-	free(csv.columns);
-	free(csv.shapes);
 	return err;
 }

@@ -37,6 +37,11 @@ const struct sonde_export_format *sonde_export_find(const char *name)
 	return NULL;
 }
 
+const struct sonde_export_format *sonde_export_format(size_t i)
+{
+	return i < SONDE_ARRAY_SIZE(formats) ? &formats[i] : NULL;
+}
+
 int sonde_export_write(FILE *to, const void *bytes, size_t size)
 {
 	errno = 0;
@@ -45,18 +50,29 @@ int sonde_export_write(FILE *to, const void *bytes, size_t size)
 	return errno ? -errno : -EIO;
 }
 
+void sonde_export_add_note(struct sonde_export *export, const char *format, ...)
+{
+	size_t used = strlen(export->notes);
+	va_list args;
+
+	if (used)
+		used += (size_t)snprintf(export->notes + used,
+					 sizeof(export->notes) - used, "; ");
+	if (used >= sizeof(export->notes))
+		return;
+	va_start(args, format);
+	(void)vsnprintf(export->notes + used, sizeof(export->notes) - used,
+			format, args);
+	va_end(args);
+}
+
 void sonde_export_note(struct sonde_export *export,
 		       const struct sonde_spans *spans)
 {
-	size_t used = 0;
 	char note[256];
 
-	for (size_t i = 0; used < sizeof(export->notes) &&
-			   sonde_spans_note(spans, i, note, sizeof(note));
-	     i++)
-		used += (size_t)snprintf(export->notes + used,
-					 sizeof(export->notes) - used, "%s%s",
-					 i > 0 ? "; " : "", note);
+	for (size_t i = 0; sonde_spans_note(spans, i, note, sizeof(note)); i++)
+		sonde_export_add_note(export, "%s", note);
 }
 
 int sonde_export_refuse(struct sonde_export *export, const char *format, ...)

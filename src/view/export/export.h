@@ -42,10 +42,14 @@ struct sonde_export_format {
 
 /* NULL if there is none of that name. */
 const struct sonde_export_format *sonde_export_find(const char *name);
+/* The i-th of them, or NULL. */
+const struct sonde_export_format *sonde_export_format(size_t i);
 
 /* 0 or the negative errno of writing. */
 int sonde_export_write(FILE *to, const void *bytes, size_t size);
-/* Keeps the spans' notes for the user. */
+/* Keeps a note for the user; and those of the spans. */
+__attribute__((format(printf, 2, 3))) void
+sonde_export_add_note(struct sonde_export *export, const char *format, ...);
 void sonde_export_note(struct sonde_export *export,
 		       const struct sonde_spans *spans);
 /* Says why it can't be done; returns -EINVAL. */

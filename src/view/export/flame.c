@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "view/export/who.h"
-
-#define ROOM_FIRST 1024u
 
 /* ---- nodes ---- */
 
@@ -16,19 +15,6 @@ struct place {
 	struct sonde_key key;
 	uint64_t node;
 };
-
-static int grow(struct sonde_flame *flame)
-{
-	uint32_t room = flame->room ? 2 * flame->room : ROOM_FIRST;
-	struct sonde_flame_node *nodes =
-		reallocarray(flame->nodes, room, sizeof(*nodes));
-
-	if (!nodes)
-		return -ENOMEM;
-	flame->nodes = nodes;
-	flame->room = room;
-	return 0;
-}
 
 /* The child of that name, made if there is none; the parent itself if there is
  * no place for more. */
@@ -45,7 +31,7 @@ static int get_child(struct sonde_flame *flame, uint32_t parent, uint32_t name,
 		return 0;
 	}
 	if (!place) {
-		if (flame->nr == flame->room && grow(flame) != 0)
+		if (SONDE_GROW(flame->nodes, flame->nr, flame->room))
 			return -ENOMEM;
 		place = sonde_hash_put(&flame->places, &key);
 		if (!place)
@@ -148,7 +134,7 @@ static int init(struct sonde_flame *flame,
 	err = sonde_spans_init(&flame->spans, &config->pairs, &flame_ops,
 			       flame);
 	if (err == 0)
-		err = grow(flame);
+		err = SONDE_GROW(flame->nodes, 0, flame->room);
 	if (err != 0)
 		return err;
 	flame->nodes[0] = (struct sonde_flame_node){
@@ -231,18 +217,14 @@ int sonde_flame_make(struct sonde_flame *flame,
 		     const struct sonde_map_options *options)
 {
 	struct sonde_trace *trace = config->pairs.trace;
-	struct sonde_who who = { 0 };
 	int err = init(flame, config);
 
 	if (err == 0 && !flame->spans.pairs.any)
 		err = -ENODATA;
 	if (err == 0)
-		err = sonde_who_init(&who, trace, options);
-	if (err == 0)
-		err = sonde_who_run(trace, options, &who, feed, flame);
+		err = sonde_who_run(trace, options, feed, flame);
 	if (err == 0)
 		err = finish(flame);
-	sonde_who_fini(&who);
 	return err;
 }
 

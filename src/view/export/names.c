@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 struct number {
 	struct sonde_key key;
 	uint64_t number;
@@ -31,21 +33,6 @@ void sonde_names_fini(struct sonde_names *names)
 	*names = (struct sonde_names){ 0 };
 }
 
-static bool make_room(struct sonde_names *names)
-{
-	uint32_t room = names->room ? 2 * names->room : 256;
-	const char **texts;
-
-	if (names->nr < names->room)
-		return true;
-	texts = reallocarray(names->texts, room, sizeof(*texts));
-	if (!texts)
-		return false;
-	names->texts = texts;
-	names->room = room;
-	return true;
-}
-
 uint32_t sonde_names_get(struct sonde_names *names, const char *text,
 			 size_t length)
 {
@@ -65,7 +52,7 @@ uint32_t sonde_names_get(struct sonde_names *names, const char *text,
 	number = sonde_hash_get(&names->numbers, &key);
 	if (number)
 		return (uint32_t)number->number;
-	if (!make_room(names))
+	if (SONDE_GROW(names->texts, names->nr, names->room))
 		return 0;
 	copy = sonde_pool_text(&names->pool, text, (size_t)value.length);
 	number = copy ? sonde_hash_put(&names->numbers, &key) : NULL;

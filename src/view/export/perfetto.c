@@ -25,14 +25,27 @@
 #include "base/port.h"
 #include "view/export/export.h"
 #include "view/export/perfetto_packets.h"
+#include "view/export/strangers.h"
 
 /* ---- what the viewer wants as ftrace events ---- */
 
 #define FTRACE_FIELDS 7
 
+/* Of a switch and of a wake-up, which field is whose number, and from which on
+ * the fields of a switch are about the next thread. */
+#define PREV_TID  1
+#define NEXT      4
+#define NEXT_TID  5
+#define WOKEN_TID 1
+
 static const struct ftrace {
 	const char *name;
 	uint32_t message; /* field of the ftrace event */
+	enum {
+		POWER,
+		SWITCH,
+		WAKEUP
+	} about;
 	struct {
 		const char *name;
 		uint32_t number;
@@ -40,6 +53,7 @@ static const struct ftrace {
 } ftraces[] = {
 	{ "sched_switch",
 	  4,
+	  SWITCH,
 	  { { "prev_comm", 1 },
 	    { "prev_tid", 2 },
 	    { "prev_prio", 3 },
@@ -49,17 +63,23 @@ static const struct ftrace {
 	    { "next_prio", 7 } } },
 	{ "sched_wakeup",
 	  17,
+	  WAKEUP,
 	  { { "comm", 1 }, { "tid", 2 }, { "prio", 3 }, { "target_cpu", 5 } } },
 	{ "sched_waking",
 	  20,
+	  WAKEUP,
 	  { { "comm", 1 }, { "tid", 2 }, { "prio", 3 }, { "target_cpu", 5 } } },
 	{ "sched_wakeup_new",
 	  114,
+	  WAKEUP,
 	  { { "comm", 1 }, { "tid", 2 }, { "prio", 3 }, { "target_cpu", 5 } } },
-	{ "power_cpu_frequency", 11, { { "state", 1 }, { "cpu_id", 2 } } },
-	{ "cpu_frequency", 11, { { "state", 1 }, { "cpu_id", 2 } } },
-	{ "power_cpu_idle", 13, { { "state", 1 }, { "cpu_id", 2 } } },
-	{ "cpu_idle", 13, { { "state", 1 }, { "cpu_id", 2 } } },
+	{ "power_cpu_frequency",
+	  11,
+	  POWER,
+	  { { "state", 1 }, { "cpu_id", 2 } } },
+	{ "cpu_frequency", 11, POWER, { { "state", 1 }, { "cpu_id", 2 } } },
+	{ "power_cpu_idle", 13, POWER, { { "state", 1 }, { "cpu_id", 2 } } },
+	{ "cpu_idle", 13, POWER, { { "state", 1 }, { "cpu_id", 2 } } },
 };
 
 /* An event class, as one of these; ftrace NULL: it isn't. */
@@ -81,6 +101,7 @@ struct perfetto {
 	struct sonde_perfetto_packets packets;
 	struct sonde_hash processes;
 	struct class *classes; /* by index of event class */
+	struct sonde_strangers strangers;
 };
 
 static uint64_t time_of(int64_t time_ns)
@@ -182,27 +203,84 @@ static void put_ftrace_field(struct perfetto *p, uint32_t number,
 	}
 }
 
+/* The number of the thread that field i is; -1: it isn't there. */
+static int64_t tid_in(const struct class *cls, const struct sonde_event *event,
+		      size_t i)
+{
+	struct sonde_value value;
+
+	if (!cls->has[i] || sonde_event_value(event, &cls->fields[i], &value))
+		return -1;
+	return value.i;
+}
+
+/* Which fields are about threads of which the trace has only a part: bits. All
+ * bits: the whole event is. */
+static unsigned int hidden_in(struct perfetto *p, const struct class *cls,
+			      const struct sonde_event *event)
+{
+	const unsigned int all = (1u << FTRACE_FIELDS) - 1;
+	unsigned int hidden = 0;
+	int64_t next;
+
+	if (cls->ftrace->about == WAKEUP)
+		return sonde_strangers_has(&p->strangers,
+					   tid_in(cls, event, WOKEN_TID)) ?
+			       all :
+			       0;
+	if (cls->ftrace->about != SWITCH)
+		return 0;
+	next = tid_in(cls, event, NEXT_TID);
+	if (sonde_strangers_has(&p->strangers, tid_in(cls, event, PREV_TID)))
+		hidden |= (1u << NEXT) - 1;
+	if (sonde_strangers_has(&p->strangers, next)) {
+		hidden |= all & ~((1u << NEXT) - 1);
+		p->strangers.nr_runs += next > 0;
+	}
+	return hidden;
+}
+
+static void put_ftrace_fields(struct perfetto *p, const struct class *cls,
+			      const struct sonde_event *event,
+			      unsigned int hidden)
+{
+	const struct sonde_value nobody = { .kind = SONDE_KIND_INT };
+
+	for (size_t i = 0; i < FTRACE_FIELDS; i++) {
+		uint32_t number = cls->ftrace->fields[i].number;
+		struct sonde_value value;
+
+		if (cls->has[i] && hidden >> i & 1) {
+			if (i == PREV_TID || i == NEXT_TID)
+				put_ftrace_field(p, number, &nobody);
+		} else if (cls->has[i] &&
+			   !sonde_event_value(event, &cls->fields[i], &value)) {
+			put_ftrace_field(p, number, &value);
+		}
+	}
+}
+
+/* Who isn't shown is nobody, thread 0: the viewer draws nothing there. */
 static int put_ftrace(struct perfetto *p, const struct class *cls,
 		      const struct sonde_track *track,
 		      const struct sonde_event *event)
 {
-	struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
+	unsigned int hidden = hidden_in(p, cls, event);
+	struct sonde_proto *packet;
 
+	if (hidden == (1u << FTRACE_FIELDS) - 1)
+		return 0;
+	packet = sonde_perfetto_begin(&p->packets);
 	sonde_proto_open(packet, PACKET_FTRACE);
 	sonde_proto_uint(packet, FTRACE_CPU, (uint64_t)sonde_event_cpu(event));
 	sonde_proto_open(packet, FTRACE_EVENT);
 	sonde_proto_uint(packet, FTRACE_EVENT_TIME, time_of(event->time_ns));
 	if (track->kind == SONDE_TRACK_THREAD)
-		sonde_proto_uint(packet, FTRACE_EVENT_PID, (uint64_t)track->id);
+		sonde_proto_uint(packet, FTRACE_EVENT_PID,
+				 hidden >> PREV_TID & 1 ? 0 :
+							  (uint64_t)track->id);
 	sonde_proto_open(packet, cls->ftrace->message);
-	for (size_t i = 0; i < FTRACE_FIELDS; i++) {
-		struct sonde_value value;
-
-		if (cls->has[i] &&
-		    sonde_event_value(event, &cls->fields[i], &value) == 0)
-			put_ftrace_field(p, cls->ftrace->fields[i].number,
-					 &value);
-	}
+	put_ftrace_fields(p, cls, event, hidden);
 	for (int open = 3; open > 0; open--)
 		sonde_proto_close(packet);
 	return sonde_perfetto_end(&p->packets);
@@ -397,11 +475,14 @@ static const struct sonde_timeline_ops ops = {
 int sonde_export_perfetto(struct sonde_export *export)
 {
 	struct perfetto p = { .export = export };
-	int err = prepare(&p, export->timeline.pairs.trace);
+	int err = sonde_strangers_init(&p.strangers, export);
 
+	if (err == 0)
+		err = prepare(&p, export->timeline.pairs.trace);
 	if (err == 0)
 		err = sonde_timeline_run(&export->timeline, &ops, &p, &p.spans);
 	sonde_export_note(export, &p.spans);
+	sonde_strangers_fini(&p.strangers, export);
 	sonde_spans_fini(&p.spans);
 	sonde_hash_fini(&p.processes);
 	sonde_perfetto_packets_fini(&p.packets);

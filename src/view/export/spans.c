@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
 #include "base/port.h"
 
 /* Sources with the same host name, and when events were lost there: losses
@@ -58,16 +59,8 @@ static int find_machines(struct sonde_spans *spans,
 
 static int add_time(struct sonde_machine *machine, int64_t time_ns)
 {
-	if (machine->nr_times == machine->room) {
-		size_t room = machine->room ? 2 * machine->room : 16;
-		int64_t *times =
-			reallocarray(machine->times, room, sizeof(*times));
-
-		if (!times)
-			return -ENOMEM;
-		machine->times = times;
-		machine->room = room;
-	}
+	if (SONDE_GROW(machine->times, machine->nr_times, machine->room))
+		return -ENOMEM;
 	machine->times[machine->nr_times++] = time_ns;
 	return 0;
 }
@@ -228,16 +221,8 @@ static int push(struct sonde_spans *spans, struct sonde_track *track)
 	if (track->depth == SONDE_SPANS_DEPTH ||
 	    spans->nr_open == SONDE_SPANS_OPEN)
 		return -ENOSPC;
-	if (track->depth == track->room) {
-		uint32_t room = track->room ? 2 * track->room : 8;
-		struct sonde_span *more =
-			reallocarray(track->spans, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		track->spans = more;
-		track->room = room;
-	}
+	if (SONDE_GROW(track->spans, track->depth, track->room))
+		return -ENOMEM;
 	track->depth++;
 	spans->nr_open++;
 	return 0;

@@ -13,7 +13,6 @@ struct timeline {
 	const struct sonde_timeline_ops *ops;
 	void *ctx;
 	struct sonde_spans *spans;
-	struct sonde_who who;
 };
 
 /* "sqlite3" of "sqlite3-20939-0_cpu1", if the process is 20939: so Sonde calls
@@ -52,19 +51,18 @@ static int tell_track(struct timeline *line, struct sonde_track *track,
 	char text[SONDE_NAME_MAX] = "";
 	char process[SONDE_NAME_MAX] = "";
 	struct sonde_timeline_name name = { .track = text, .process = process };
-	const struct sonde_who *who = &line->who;
 
 	track->user = 1;
 	switch (track->kind) {
 	case SONDE_TRACK_THREAD:
 		name.pid = track->pid >= 0 ? track->pid : track->id;
-		sonde_who_thread_name(who, event, track->id, text,
+		sonde_who_thread_name(event, true, track->id, text,
 				      sizeof(text));
 		process_of_stream(event, name.pid, process, sizeof(process));
 		if (process[0] == 0)
-			sonde_who_thread_name(
-				who, name.pid == track->id ? event : NULL,
-				name.pid, process, sizeof(process));
+			sonde_who_thread_name(event, name.pid == track->id,
+					      name.pid, process,
+					      sizeof(process));
 		break;
 	case SONDE_TRACK_CPU:
 		(void)snprintf(text, sizeof(text), "CPU %" PRId32, track->id);
@@ -151,12 +149,8 @@ int sonde_timeline_run(const struct sonde_timeline_config *config,
 
 	err = sonde_spans_init(ret_spans, &config->pairs, &spans_ops, &line);
 	if (err == 0)
-		err = sonde_who_init(&line.who, trace, config->options);
-	if (err == 0)
-		err = sonde_who_run(trace, config->options, &line.who, feed,
-				    &line);
+		err = sonde_who_run(trace, config->options, feed, &line);
 	if (err == 0)
 		err = sonde_spans_finish(ret_spans);
-	sonde_who_fini(&line.who);
 	return err;
 }

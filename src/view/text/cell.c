@@ -13,10 +13,9 @@
 #include <time.h>
 
 #include "base/port.h"
+#include "base/time.h"
 #include "view/text/escape.h"
 #include "view/text/show.h"
-
-#define NS_PER_S 1000000000
 
 struct unit {
 	double size;
@@ -90,13 +89,13 @@ static int show_scaled(double value, const struct unit *units, size_t nr_units,
 /* Local time of day; the whole number where there is no such day. */
 static int show_time(int64_t time_ns, char *to, size_t size)
 {
-	int64_t seconds = time_ns / NS_PER_S;
-	int64_t nanos = time_ns % NS_PER_S;
+	int64_t seconds = time_ns / SONDE_NS_PER_S;
+	int64_t nanos = time_ns % SONDE_NS_PER_S;
 	time_t when;
 	struct tm day;
 
 	if (nanos < 0) {
-		nanos += NS_PER_S;
+		nanos += SONDE_NS_PER_S;
 		seconds--;
 	}
 	when = (time_t)seconds;

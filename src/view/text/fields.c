@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/utf8.h"
 #include "reader/reader.h"
 #include "view/text/escape.h"
 
@@ -220,12 +221,51 @@ static const char *child_name(const struct sonde_class *group, size_t i)
 	return group->kind == SONDE_KIND_STRUCT ? group->members[i].name : NULL;
 }
 
+static bool has_member(const struct sonde_class *group, const char *name)
+{
+	for (size_t i = 0; group && i < group->nr_members; i++)
+		if (!strcmp(group->members[i].name, name))
+			return true;
+	return false;
+}
+
+/*
+ * The name of a member in the style. In an object of JSON it is the only one:
+ * where a member of `inner` has it, this one is NAME#2, or the first number
+ * behind that for which there is no member.
+ */
+static int make_name(const struct sonde_writer *writer,
+		     const struct sonde_class *group, size_t i,
+		     const struct sonde_class *inner, struct sonde_shape *shape,
+		     struct sonde_pool *pool)
+{
+	const char *name = child_name(group, i);
+	size_t size = name ? strlen(name) + 24 : 0;
+	char *other;
+	int err;
+
+	if (!inner || !name || !has_member(inner, name))
+		return make_prefix(writer, name, shape, pool);
+	other = malloc(size);
+	if (!other)
+		return -ENOMEM;
+	for (unsigned int nr = 2; nr; nr++) {
+		(void)snprintf(other, size, "%s#%u", name, nr);
+		if (!has_member(group, other) && !has_member(inner, other))
+			break;
+	}
+	err = make_prefix(writer, other, shape, pool);
+	free(other);
+	return err;
+}
+
 static int fill_shape(const struct sonde_writer *writer,
 		      const struct sonde_class *cls, struct sonde_pool *pool,
 		      struct sonde_shape *shape);
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
 static int fill_children(const struct sonde_writer *writer,
+			 const struct sonde_class *inner,
 			 struct sonde_pool *pool, struct sonde_shape *shape)
 {
 	const struct sonde_class *cls = shape->cls;
@@ -243,7 +283,7 @@ static int fill_children(const struct sonde_writer *writer,
 	shape->hidden = cls->nr_members > 0;
 	for (size_t i = 0; i < cls->nr_members; i++) {
 		struct sonde_shape *child = &shape->children[i];
-		int err = make_prefix(writer, child_name(cls, i), child, pool);
+		int err = make_name(writer, cls, i, inner, child, pool);
 
 		if (!err)
 			err = fill_shape(writer, cls->members[i].cls, pool,
@@ -266,15 +306,15 @@ static int fill_shape(const struct sonde_writer *writer,
 	shape->number = number_form(writer, cls);
 	shape->mask = number_mask(cls);
 	if (is_group(cls))
-		return fill_children(writer, pool, shape);
+		return fill_children(writer, NULL, pool, shape);
 	shape->hidden = is_hidden_leaf(writer, cls);
 	return 0;
 }
 
-const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
-					  const struct sonde_class *cls,
-					  struct sonde_pool *pool,
-					  int *ret_error)
+static struct sonde_shape *make_shape(const struct sonde_writer *writer,
+				      const struct sonde_class *cls,
+				      const struct sonde_class *inner,
+				      struct sonde_pool *pool, int *ret_error)
 {
 	struct sonde_shape *shape;
 
@@ -283,6 +323,8 @@ const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
 		return NULL;
 	shape = sonde_pool_get(pool, 1, sizeof(*shape));
 	*ret_error = shape ? fill_shape(writer, cls, pool, shape) : -ENOMEM;
+	if (!*ret_error && inner && writer->style == SONDE_STYLE_JSON)
+		*ret_error = fill_children(writer, inner, pool, shape);
 	if (*ret_error)
 		return NULL;
 	if (writer->style == SONDE_STYLE_PLAIN)
@@ -290,6 +332,32 @@ const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
 		for (size_t i = 0; i < cls->nr_members; i++)
 			shape->children[i].first_skip = 2;
 	return shape->hidden ? NULL : shape;
+}
+
+const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
+					  const struct sonde_class *cls,
+					  const struct sonde_class *inner,
+					  struct sonde_pool *pool,
+					  int *ret_error)
+{
+	return make_shape(writer, cls, inner, pool, ret_error);
+}
+
+const struct sonde_shape *
+sonde_shape_of_member(const struct sonde_writer *writer,
+		      const struct sonde_class *cls, size_t i,
+		      struct sonde_pool *pool, int *ret_error)
+{
+	struct sonde_shape *shape =
+		make_shape(writer, cls, NULL, pool, ret_error);
+
+	for (size_t k = 0; shape && k < cls->nr_members; k++)
+		shape->children[k].hidden = k != i;
+	if (shape) {
+		shape->children[i].length = 0;
+		shape->children[i].first_skip = 0;
+	}
+	return shape;
 }
 
 /* ---- strings ---- */
@@ -462,14 +530,16 @@ static void put_number(const struct sonde_writer *writer,
 	}
 }
 
-/* ( "red", "crimson" : container = 0 ) */
+/* ( "red" : container = 0 ), and as from babeltrace2 2.1 on several are shown,
+ * ( { "red", "crimson" } : container = 0 ) */
 static void put_enum_babeltrace(const struct sonde_writer *writer,
 				const struct sonde_shape *shape, uint64_t value,
 				struct sonde_buffer *buffer)
 {
 	const char *label = sonde_class_label(shape->cls, value, 0);
+	bool several = label && sonde_class_label(shape->cls, value, 1);
 
-	sonde_buffer_text(buffer, "( ", 2);
+	sonde_buffer_text(buffer, "( { ", several ? 4 : 2);
 	if (!label)
 		sonde_buffer_text(buffer, "<unknown>", 9);
 	for (size_t i = 1; label; i++) {
@@ -477,6 +547,7 @@ static void put_enum_babeltrace(const struct sonde_writer *writer,
 		label = sonde_class_label(shape->cls, value, i);
 		sonde_buffer_text(buffer, ", ", label ? 2 : 0);
 	}
+	sonde_buffer_text(buffer, " }", several ? 2 : 0);
 	sonde_buffer_text(buffer, " : container = ", 15);
 	sonde_buffer_room(buffer, 80);
 	put_number(writer, shape, shape->number, value, buffer);
@@ -781,6 +852,33 @@ static void close_group(struct writing *writing)
 		put_word(writing, &words->option_close);
 }
 
+/* Whether a buffer's bytes are text: characters that have a place on a screen,
+ * and blanks. The last one may be cut, as buffers are. */
+static bool is_text(const char *text, size_t length)
+{
+	size_t at = 0;
+
+	while (at < length) {
+		size_t bytes = sonde_utf8_char(text + at, length - at);
+		unsigned char c = (unsigned char)text[at];
+
+		if (!bytes)
+			return at && length - at < sonde_utf8_announced(c);
+		if ((c < 0x20 && !strchr("\t\n\r", c)) || c == 0x7f || !c)
+			return false;
+		at += bytes;
+	}
+	return length > 0;
+}
+
+static bool is_shown_as_text(const struct writing *writing,
+			     const struct sonde_value *value)
+{
+	return value->kind == SONDE_KIND_SEQUENCE && value->text &&
+	       writing->writer->style == SONDE_STYLE_PLAIN &&
+	       is_text(value->text, value->length);
+}
+
 static void put_item(struct writing *writing, enum sonde_walk_item item,
 		     const struct sonde_value *value)
 {
@@ -793,13 +891,18 @@ static void put_item(struct writing *writing, enum sonde_walk_item item,
 		close_group(writing);
 	} else {
 		shape = begin_item(writing);
-		if (!shape)
+		if (!shape) {
 			writing->hidden = item == SONDE_WALK_GROUP;
-		else if (item == SONDE_WALK_VALUE)
+		} else if (item == SONDE_WALK_VALUE) {
 			put_value(writing->writer, shape, value,
 				  writing->buffer);
-		else
+		} else if (is_shown_as_text(writing, value)) {
+			sonde_put_quoted(writing->writer, value->text,
+					 value->length, writing->buffer);
+			writing->hidden = 1; /* its elements */
+		} else {
 			open_group(writing, shape, value);
+		}
 	}
 }
 

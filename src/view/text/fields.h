@@ -47,12 +47,23 @@ struct sonde_shape;
 void sonde_writer_init(struct sonde_writer *writer, enum sonde_style style,
 		       bool colour);
 
-/* The shape of a scope, in the pool's memory; NULL: there is none, or nothing
- * of it is shown (*ret_error 0), or no memory (-ENOMEM). */
+/*
+ * The shape of a scope, in the pool's memory; NULL: there is none, or nothing
+ * of it is shown (*ret_error 0), or no memory (-ENOMEM). `inner`: the scope that
+ * goes into the same object of JSON, and whose names come first, as in filters;
+ * NULL: none.
+ */
 const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
 					  const struct sonde_class *cls,
+					  const struct sonde_class *inner,
 					  struct sonde_pool *pool,
 					  int *ret_error);
+
+/* The same of the i-th member alone, without its name. */
+const struct sonde_shape *
+sonde_shape_of_member(const struct sonde_writer *writer,
+		      const struct sonde_class *cls, size_t i,
+		      struct sonde_pool *pool, int *ret_error);
 
 /*
  * The members of a scope of an event, of the class that the shape was made of,

@@ -8,8 +8,8 @@
 #include "reader/reader.h"
 #include "view/text/print_parts.h"
 
-#define SLICE_BYTES    ((uint64_t)1 << 20)
-#define PACKET_MAX     (8 * SLICE_BYTES) /* of what is printed in slices */
+#define SLICE_BYTES    ((uint64_t)1 << 19)
+#define PACKET_MAX     (16 * SLICE_BYTES) /* of what is printed in slices */
 #define FLUSH_BYTES    ((size_t)1 << 18)
 #define PROGRESS_EVERY 4096 /* events */
 #define NAME_COLUMNS   28   /* the event's column is no wider than this */
@@ -94,11 +94,17 @@ static int make_class(struct sonde_printer *printer,
 	if (info.loglevel >= 0)
 		cls->level = sonde_level_name((uint32_t)info.loglevel);
 	for (enum sonde_scope scope = 0; !err && scope < SONDE_NR_SCOPES;
-	     scope++)
+	     scope++) {
+		const struct sonde_class *inner = NULL;
+
+		if (scope == SONDE_SCOPE_COMMON_CONTEXT)
+			inner = sonde_event_class_scope(
+				from, SONDE_SCOPE_EVENT_CONTEXT);
 		cls->scopes[scope] =
 			sonde_shape_new(&printer->writer,
 					sonde_event_class_scope(from, scope),
-					&printer->pool, &err);
+					inner, &printer->pool, &err);
+	}
 	return err;
 }
 
@@ -157,6 +163,7 @@ static void printer_fini(struct sonde_printer *printer)
 {
 	for (size_t i = 0; i < printer->nr_columns; i++)
 		sonde_filter_free(printer->columns[i].filter);
+	sonde_names_free(printer->names);
 	sonde_pool_fini(&printer->pool);
 }
 
@@ -398,6 +405,19 @@ static uint64_t largest_packet(const struct sonde_trace *trace)
 	return largest;
 }
 
+/* Texts of slices are kept until it's their turn; who names a number of
+ * threads wants them. */
+static bool in_slices(const struct sonde_printer *printer,
+		      const struct sonde_map_options *map)
+{
+	const struct sonde_print_options *options = &printer->options;
+
+	if (options->limit || options->last || options->reverse ||
+	    map->threads == 1 || largest_packet(printer->trace) > PACKET_MAX)
+		return false;
+	return map->threads || sonde_map_pays(printer->trace, map);
+}
+
 int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 		const struct sonde_print_options *options, FILE *to,
 		struct sonde_trace_error *error)
@@ -409,11 +429,9 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 	own.internal = options->style == SONDE_STYLE_BABELTRACE;
 	own.slice_bytes = SLICE_BYTES;
 	if (!err)
-		err = options->limit || options->last || options->reverse ||
-				      map->threads == 1 ||
-				      largest_packet(trace) > PACKET_MAX ?
-			      print_in_order(&printer, &own) :
-			      print_slices(&printer, &own);
+		err = in_slices(&printer, &own) ?
+			      print_slices(&printer, &own) :
+			      print_in_order(&printer, &own);
 	printer_fini(&printer);
 	return err;
 }

@@ -28,6 +28,7 @@ static const struct {
 	{ "payload", "payload", SONDE_COLUMN_PAYLOAD },
 	{ "file", "file", SONDE_COLUMN_FILE },
 	{ "packet", "packet", SONDE_COLUMN_PACKET },
+	{ "caller-name", "caller_name", SONDE_COLUMN_CALLER },
 };
 
 /* The length of the word up to the next comma that divides. */
@@ -80,6 +81,23 @@ static int make_lead(struct sonde_printer *printer,
 	return column->lead ? 0 : -ENOMEM;
 }
 
+/* A column that is asked for again gets KEY#2, KEY#3, which no expression is
+ * called. */
+static const char *unique_key(struct sonde_printer *printer, const char *key)
+{
+	size_t nr = 1;
+	char *other;
+
+	for (size_t i = 0; i < printer->nr_columns; i++)
+		nr += !strcmp(printer->columns[i].key, key);
+	if (nr == 1)
+		return key;
+	other = sonde_pool_get(&printer->pool, strlen(key) + 24, 1);
+	if (other)
+		(void)snprintf(other, strlen(key) + 24, "%s#%zu", key, nr);
+	return other;
+}
+
 static int add(struct sonde_printer *printer, enum sonde_column_kind kind,
 	       const char *key, struct sonde_filter *filter)
 {
@@ -91,10 +109,17 @@ static int add(struct sonde_printer *printer, enum sonde_column_kind kind,
 
 	if (!columns)
 		return -ENOMEM;
+	if (kind == SONDE_COLUMN_CALLER && !printer->names) {
+		printer->names = sonde_names_new(printer->trace);
+		if (!printer->names)
+			return -ENOMEM;
+	}
 	printer->columns = columns;
 	column = &columns[printer->nr_columns];
 	*column = (struct sonde_print_column){ .kind = kind };
-	if (make_lead(printer, column, key))
+	column->key = sonde_pool_text(&printer->pool, key, strlen(key));
+	key = unique_key(printer, key);
+	if (!column->key || !key || make_lead(printer, column, key))
 		return -ENOMEM;
 	column->filter = filter;
 	printer->nr_columns++;

@@ -4,8 +4,8 @@
  *
  * What goes before a column (blanks, or JSON's key) stands ready in its `lead`.
  */
-#include <stdlib.h>
 
+#include "base/grow.h"
 #include "reader/reader.h"
 #include "view/text/print_parts.h"
 
@@ -42,22 +42,6 @@ void sonde_print_difference(const struct sonde_printer *printer, int64_t then,
 	}
 }
 
-/* Room for one more hole; false: no memory. */
-static bool grow_holes(struct sonde_print_part *part)
-{
-	size_t capacity = part->holes_capacity ? part->holes_capacity * 2 : 16;
-	struct sonde_print_hole *bigger;
-
-	if (part->nr_holes < part->holes_capacity)
-		return true;
-	bigger = reallocarray(part->holes, capacity, sizeof(*bigger));
-	if (!bigger)
-		return false;
-	part->holes = bigger;
-	part->holes_capacity = capacity;
-	return true;
-}
-
 void sonde_print_since(struct sonde_print_part *part, enum sonde_since since,
 		       uint64_t key, int64_t time_ns)
 {
@@ -66,7 +50,8 @@ void sonde_print_since(struct sonde_print_part *part, enum sonde_since since,
 	if (then != SONDE_TIME_MIN || part->complete) {
 		sonde_print_difference(part->printer, then, time_ns,
 				       &part->buffer);
-	} else if (grow_holes(part)) {
+	} else if (!SONDE_GROW(part->holes, part->nr_holes,
+			       part->holes_capacity)) {
 		part->holes[part->nr_holes++] = (struct sonde_print_hole){
 			.offset = part->buffer.used,
 			.since = since,
@@ -129,14 +114,17 @@ static void put_since(struct sonde_print_part *part,
 {
 	enum sonde_since since = SONDE_SINCE_ANY;
 	uint64_t key = 0;
+	int32_t tid = 0;
 
-	if (event->time_ns == SONDE_TIME_MIN) {
+	if (kind == SONDE_COLUMN_THREAD_DELTA)
+		tid = sonde_event_tid(event);
+	if (event->time_ns == SONDE_TIME_MIN || tid < 0) {
 		put_unknown(part, SONDE_DELTA_COLUMNS);
 		return;
 	}
 	if (kind == SONDE_COLUMN_THREAD_DELTA) {
 		since = SONDE_SINCE_THREAD;
-		key = (uint32_t)sonde_event_tid(event);
+		key = (uint32_t)tid;
 	} else if (kind == SONDE_COLUMN_EVENT_DELTA) {
 		since = SONDE_SINCE_EVENT;
 		key = part->printer->classes[event->cls->info.index].name_key;
@@ -213,6 +201,18 @@ static void put_expression(struct sonde_print_part *part,
 		sonde_put_uint(buffer, value.u);
 }
 
+static void put_caller(struct sonde_print_part *part,
+		       const struct sonde_event *event)
+{
+	const struct sonde_name *name =
+		sonde_names_caller(part->printer->names, event);
+
+	if (name)
+		put_text(part, name->text);
+	else
+		put_unknown(part, 1);
+}
+
 static void put_column(struct sonde_print_part *part,
 		       const struct sonde_print_column *column,
 		       const struct sonde_event *event)
@@ -257,6 +257,9 @@ static void put_column(struct sonde_print_part *part,
 		break;
 	case SONDE_COLUMN_PACKET:
 		sonde_put_uint(&part->buffer, sonde_event_packet(event));
+		break;
+	case SONDE_COLUMN_CALLER:
+		put_caller(part, event);
 		break;
 	case SONDE_COLUMN_EXPRESSION:
 		put_expression(part, column->filter, event);

@@ -9,6 +9,7 @@
 #ifndef VIEW_TEXT_PRINT_PARTS_H
 #define VIEW_TEXT_PRINT_PARTS_H
 
+#include "reader/names/names.h"
 #include "view/text/print.h"
 #include "view/text/print_delta.h"
 
@@ -36,11 +37,13 @@ enum sonde_column_kind {
 	SONDE_COLUMN_PAYLOAD,
 	SONDE_COLUMN_FILE,
 	SONDE_COLUMN_PACKET,
+	SONDE_COLUMN_CALLER,
 	SONDE_COLUMN_EXPRESSION,
 };
 
 struct sonde_print_column {
 	enum sonde_column_kind kind;
+	const char *key;  /* JSON's, as it would be alone */
 	const char *lead; /* what goes before it; padded */
 	size_t lead_length;
 	struct sonde_filter *filter; /* of an EXPRESSION */
@@ -73,6 +76,7 @@ struct sonde_printer {
 	int64_t begin_ns;
 	struct sonde_print_column *columns;
 	size_t nr_columns, columns_capacity;
+	struct sonde_names *names;   /* of callers; NULL: none is shown */
 	bool since[SONDE_NR_SINCES]; /* which differences are shown */
 	const struct sonde_print_class *classes; /* [nr_event_classes] */
 	const struct sonde_print_clock *clocks;  /* [nr_streams] */

@@ -8,9 +8,9 @@
 
 #include <stdint.h>
 
+#include "base/time.h"
 #include "view/text/buffer.h"
 
-#define SONDE_NS_PER_S    1000000000
 #define SONDE_STAMP_BYTES 40 /* the longest */
 
 enum sonde_stamp_form {
