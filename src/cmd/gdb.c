@@ -16,9 +16,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cmd/cmd.h"
+#include "gdb/facade.h"
+#include "gdb/frames.h"
 
-static const char help[] =
+static const char usage[] =
 	"sonde gdb PID [GDB'S ARGUMENTS]\n"
 	"sonde gdb TRACE [GDB'S ARGUMENTS]\n"
 	"\n"
@@ -32,11 +35,15 @@ static const char help[] =
 	"  (gdb) tstart\n"
 	"  (gdb) tstop\n"
 	"  (gdb) tfind\n"
-	"  (gdb) tdump\n"
-	"\n"
-	"  -o, --output DIR     keep the traces of tstart: DIR, DIR.1, ...\n"
-	"\n"
-	"SONDE_GDB names another GDB to be started.\n";
+	"  (gdb) tdump\n";
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	  "keep the traces of tstart: DIR, DIR.1, ..." },
+	{ 0 }
+};
+/* clang-format on */
 
 #define EXIT_FAILED    1
 #define EXIT_NOT_FOUND 127
@@ -145,25 +152,82 @@ int sonde_gdb_exec(const char *output, const char *what, bool adds,
 	return *after ? SONDE_EXIT_USAGE : EXIT_NOT_FOUND;
 }
 
-int sonde_cmd_gdb(int argc, char **argv)
+/* What GDB is to be connected to is looked at here first: GDB would stay, and
+ * end well, without it. */
+int sonde_gdb_check_process(pid_t pid)
+{
+	struct sonde_gdb_facade *facade = NULL;
+	char error[256] = "";
+
+	if (sonde_gdb_facade_new(pid, error, sizeof(error), &facade)) {
+		sonde_complain("%s", *error ? error : "out of memory");
+		return EXIT_FAILED;
+	}
+	sonde_gdb_facade_ops.free(facade);
+	return 0;
+}
+
+static int check_pid(const char *word)
+{
+	uint64_t pid;
+
+	if (sonde_number_parse(word, INT32_MAX, &pid) && pid)
+		return sonde_gdb_check_process((pid_t)pid);
+	sonde_complain("%.100s: not a PID", word);
+	return EXIT_FAILED;
+}
+
+static int check_trace(const char *path)
+{
+	struct sonde_gdb_frames_config all = { .buffer_bytes = UINT64_MAX };
+	struct sonde_gdb_frames *frames = NULL;
+	char error[512] = "";
+
+	if (sonde_gdb_frames_open(path, &all, error, sizeof(error), &frames)) {
+		sonde_complain("%s", error);
+		return EXIT_FAILED;
+	}
+	sonde_gdb_frames_free(frames);
+	return 0;
+}
+
+static int run(int argc, char **argv)
 {
 	const char *output = NULL;
-	int i = 1;
+	const char *what;
+	int option;
+	int status;
 
-	if (i < argc &&
-	    (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))) {
-		(void)fputs(help, stdout);
-		return 0;
+	while ((option = sonde_option_next(&sonde_command_gdb, argc, argv)) !=
+	       -1) {
+		if (option == 'h') {
+			sonde_help(&sonde_command_gdb);
+			return 0;
+		}
+		if (option == '?')
+			return SONDE_EXIT_USAGE;
+		output = optarg;
 	}
-	if (i + 1 < argc &&
-	    (!strcmp(argv[i], "-o") || !strcmp(argv[i], "--output"))) {
-		output = argv[i + 1];
-		i += 2;
-	}
-	if (i >= argc || argv[i][0] == '-') {
+	if (optind >= argc) {
 		sonde_complain("gdb: a PID or a TRACE comes first; see 'sonde "
 			       "gdb --help'");
 		return SONDE_EXIT_USAGE;
 	}
-	return sonde_gdb_exec(output, argv[i], false, NULL, argv + i + 1);
+	what = argv[optind];
+	status = is_number(what) ? check_pid(what) : check_trace(what);
+	return status ? status :
+			sonde_gdb_exec(output, what, false, NULL,
+				       argv + optind + 1);
 }
+
+const struct sonde_command sonde_command_gdb = {
+	.name = "gdb",
+	.run = run,
+	.brief = "PID|TRACE",
+	.does = "tracepoints from GDB",
+	.usage = usage,
+	.options = options,
+	.notes = "SONDE_GDB names another GDB to be started.\n",
+	.ends_at_word = true,
+	.words = SONDE_VALUE_DIR,
+};

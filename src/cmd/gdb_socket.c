@@ -2,86 +2,121 @@
 #include "cmd/gdb_socket.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
+
+#include "sys/peer.h"
+#include "sys/proc.h"
+#include "sys/rundir.h"
+#include "sys/write.h"
 
 enum {
 	BACKLOG = 4,
+	PASS_RIGHTS = 83, /* SO_PASSRIGHTS; older C libraries don't know it */
 };
 
-/* "\0sonde-gdbserver/PID" */
-static socklen_t name_of(pid_t pid, struct sockaddr_un *ret_name)
+static void name_of(pid_t pid, char ret_name[SONDE_SOCKET_NAME_MAX])
 {
-	int nr;
-
-	memset(ret_name, 0, sizeof(*ret_name));
-	ret_name->sun_family = AF_UNIX;
-	nr = snprintf(ret_name->sun_path + 1, sizeof(ret_name->sun_path) - 1,
-		      "sonde-gdbserver/%d", pid);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
-			   (size_t)nr);
+	/* With when it began: a number may be another's later. */
+	(void)snprintf(ret_name, SONDE_SOCKET_NAME_MAX, "probes-%d-%" PRIu64,
+		       (int)pid, sonde_process_start(pid));
 }
 
+/* It shall be sent bytes only: of a descriptor, we might be the last owner, and
+ * closing it can take long. What is accepted inherits it. (Older kernels don't
+ * know that wish.) */
+static void refuse_rights(int fd)
+{
+	(void)setsockopt(fd, SOL_SOCKET, PASS_RIGHTS, &(int){ 0 }, sizeof(int));
+}
+
+/* Whether it is the same user, or root. */
 static bool is_trusted(int fd)
 {
-	struct ucred peer;
-	socklen_t size = sizeof(peer);
+	struct sonde_peer peer;
+	bool is_trusted;
 
-	return !getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) &&
-	       (peer.uid == geteuid() || peer.uid == 0);
+	if (sonde_peer_of(fd, &peer))
+		return false;
+	is_trusted = sonde_peer_is_trusted(&peer);
+	sonde_peer_release(&peer);
+	return is_trusted;
 }
 
 int sonde_gdb_socket_claim(pid_t pid)
 {
-	struct sockaddr_un name;
-	socklen_t size = name_of(pid, &name);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int rc;
+	char name[SONDE_SOCKET_NAME_MAX];
+	const struct sonde_rundir_socket what = {
+		.name = name,
+		.type = SOCK_STREAM | SOCK_CLOEXEC,
+		.mode = 0600,
+		.backlog = BACKLOG,
+	};
+	struct sonde_rundir dir;
+	int fd = -1;
+	int rc = sonde_rundir_open(&dir);
 
-	if (fd < 0)
-		return -errno;
-	if (bind(fd, (struct sockaddr *)&name, size) || listen(fd, BACKLOG)) {
-		rc = -errno;
-		(void)close(fd);
+	if (rc)
 		return rc;
-	}
+	name_of(pid, name);
+	rc = sonde_rundir_listen(&dir, &what, &fd);
+	sonde_rundir_close(&dir);
+	if (rc)
+		return rc;
+	refuse_rights(fd);
 	return fd;
+}
+
+void sonde_gdb_socket_release(pid_t pid)
+{
+	char name[SONDE_SOCKET_NAME_MAX];
+	struct sonde_rundir dir;
+
+	if (sonde_rundir_open(&dir))
+		return;
+	name_of(pid, name);
+	sonde_rundir_remove(&dir, name);
+	sonde_rundir_close(&dir);
 }
 
 int sonde_gdb_socket_reach(pid_t pid)
 {
-	struct sockaddr_un name;
-	socklen_t size = name_of(pid, &name);
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	int rc;
+	char name[SONDE_SOCKET_NAME_MAX];
+	struct sonde_rundir dir;
+	int fd = -1;
+	int rc = sonde_rundir_open(&dir);
 
-	if (fd < 0)
-		return -errno;
-	if (connect(fd, (struct sockaddr *)&name, size)) {
-		rc = -errno;
-	} else if (!is_trusted(fd)) {
-		rc = -EPERM;
-	} else {
+	if (rc)
+		return rc;
+	name_of(pid, name);
+	rc = sonde_rundir_connect(&dir, name, SOCK_STREAM | SOCK_CLOEXEC, &fd);
+	sonde_rundir_close(&dir);
+	if (rc == -ENOENT)
+		return -ECONNREFUSED;
+	if (rc)
+		return rc;
+	refuse_rights(fd);
+	if (is_trusted(fd))
 		return fd;
-	}
 	(void)close(fd);
-	return rc;
+	return -EPERM;
 }
 
 int sonde_gdb_socket_accept(int fd)
 {
 	struct sockaddr_storage peer = { 0 };
 	socklen_t size = sizeof(peer);
-	int to = accept4(fd, (struct sockaddr *)&peer, &size, SOCK_CLOEXEC);
+	/* Who doesn't read must not keep us from hearing a signal. */
+	int to = accept4(fd, (struct sockaddr *)&peer, &size,
+			 SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (to < 0)
 		return -errno;
@@ -95,13 +130,30 @@ int sonde_gdb_socket_accept(int fd)
 	return to;
 }
 
-static int listen_at(const struct addrinfo *address, uint16_t *ret_port)
+union address {
+	struct sockaddr any;
+	struct sockaddr_in ip4;
+	struct sockaddr_in6 ip6;
+};
+
+static void tell_place(const union address *bound,
+		       struct sonde_gdb_place *ret_place)
 {
-	union {
-		struct sockaddr any;
-		struct sockaddr_in ip4;
-		struct sockaddr_in6 ip6;
-	} bound = { 0 };
+	if (bound->any.sa_family == AF_INET6) {
+		ret_place->port = ntohs(bound->ip6.sin6_port);
+		ret_place->is_everywhere =
+			IN6_IS_ADDR_UNSPECIFIED(&bound->ip6.sin6_addr);
+	} else {
+		ret_place->port = ntohs(bound->ip4.sin_port);
+		ret_place->is_everywhere =
+			bound->ip4.sin_addr.s_addr == htonl(INADDR_ANY);
+	}
+}
+
+static int listen_at(const struct addrinfo *address,
+		     struct sonde_gdb_place *ret_place)
+{
+	union address bound = { 0 };
 	socklen_t size = sizeof(bound);
 	int fd = socket(address->ai_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int rc;
@@ -116,32 +168,52 @@ static int listen_at(const struct addrinfo *address, uint16_t *ret_port)
 		(void)close(fd);
 		return rc;
 	}
-	*ret_port =
-		ntohs(bound.any.sa_family == AF_INET6 ? bound.ip6.sin6_port :
-							bound.ip4.sin_port);
+	tell_place(&bound, ret_place);
 	return fd;
 }
 
-int sonde_gdb_socket_listen(const char *where, uint16_t *ret_port)
+/* What is before the last colon; "[...]" are an IPv6 address's own. */
+static bool take_host(const char *where, const char *colon, char *to,
+		      size_t size)
+{
+	size_t nr = (size_t)(colon - where);
+
+	if (nr > 2 && where[0] == '[' && colon[-1] == ']') {
+		where++;
+		nr -= 2;
+	}
+	if (nr >= size)
+		return false;
+	memcpy(to, where, nr);
+	to[nr] = '\0';
+	return true;
+}
+
+int sonde_gdb_socket_listen(const char *where,
+			    struct sonde_gdb_place *ret_place)
 {
 	struct addrinfo hints = { .ai_family = AF_UNSPEC,
 				  .ai_socktype = SOCK_STREAM,
-				  .ai_flags = AI_PASSIVE | AI_NUMERICSERV };
+				  .ai_flags = AI_NUMERICSERV };
 	struct addrinfo *addresses = NULL;
 	const char *colon = strrchr(where, ':');
 	char host[256] = "";
 	int fd = -EINVAL;
+	bool is_named;
 
-	if (!colon || (size_t)(colon - where) >= sizeof(host))
+	if (!colon || !take_host(where, colon, host, sizeof(host)))
 		return -EINVAL;
-	memcpy(host, where, (size_t)(colon - where));
+	/* Without a name it is the loopback address, or with this flag all. */
+	is_named = host[0] && strcmp(host, "*") != 0;
+	if (host[0] && !is_named)
+		hints.ai_flags |= AI_PASSIVE;
 	/* IPv4 first where a name has both: it is what GDB tries first. */
 	for (int family = 0; family < 2 && fd < 0; family++) {
 		hints.ai_family = family ? AF_INET6 : AF_INET;
-		if (getaddrinfo(host[0] ? host : NULL, colon + 1, &hints,
+		if (getaddrinfo(is_named ? host : NULL, colon + 1, &hints,
 				&addresses))
 			continue;
-		fd = listen_at(addresses, ret_port);
+		fd = listen_at(addresses, ret_place);
 		freeaddrinfo(addresses);
 		if (fd == -EADDRINUSE)
 			break;
@@ -154,20 +226,10 @@ static bool copy(int from, int to)
 {
 	char bytes[16384];
 	ssize_t nr = read(from, bytes, sizeof(bytes));
-	ssize_t done = 0;
 
 	if (nr < 0 && errno == EINTR)
 		return true;
-	while (nr > 0 && done < nr) {
-		ssize_t put = write(to, bytes + done, (size_t)(nr - done));
-
-		if (put < 0 && errno == EINTR)
-			continue;
-		if (put <= 0)
-			return false;
-		done += put;
-	}
-	return nr > 0;
+	return nr > 0 && !sonde_write_all(to, bytes, (size_t)nr);
 }
 
 int sonde_gdb_socket_relay(int fd, int in, int out)

@@ -10,7 +10,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,38 +18,28 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/gdb_client.h"
 #include "cmd/gdb_socket.h"
+#include "cmd/options.h"
 #include "gdb/facade.h"
 #include "gdb/proxy.h"
 #include "gdb/recorded.h"
 #include "gdb/server.h"
 
-static const char help[] =
+static const char usage[] =
 	"sonde gdbserver [options] COMM PROGRAM [ARGS]\n"
 	"sonde gdbserver [options] --attach COMM PID\n"
 	"sonde gdbserver [options] --multi COMM\n"
 	"sonde gdbserver --trace COMM TRACE\n"
 	"\n"
 	"A server for GDB, in which tracepoints are native code. COMM is\n"
-	"HOST:PORT, or - for standard input and output, as in\n"
+	"HOST:PORT (no HOST: this machine only; '*': whoever comes), or -\n"
+	"for standard input and output, as in\n"
 	"\n"
-	"  (gdb) target remote | sonde gdbserver --attach - PID\n"
-	"\n"
-	"      --attach         a process that runs; it is never stopped, and\n"
-	"                       can be traced, not stepped\n"
-	"      --multi          no program yet: target extended-remote\n"
-	"      --once           end after the first connection\n"
-	"      --trace          a recorded trace as a target: tfind, tdump\n"
-	"  -o, --output DIR     keep the traces of tstart: DIR, DIR.1, ...\n"
-	"                       (default: none is kept)\n"
-	"      --buffer SIZE    bytes of GDB's trace buffer, unless GDB sets\n"
-	"                       trace-buffer-size (default: 5M for a program\n"
-	"                       that is started, no limit with --attach)\n"
-	"      --debug          the packets, on standard error\n"
-	"      --version\n";
+	"  (gdb) target remote | sonde gdbserver --attach - PID\n";
 
 #define EXIT_FAILED 1
 /* What gdbserver has. */
@@ -76,50 +65,34 @@ enum {
 };
 
 /* clang-format off */
-static const struct option long_options[] = {
-	{ "attach", no_argument, NULL, OPTION_ATTACH },
+static const struct sonde_option option_table[] = {
+	{ "attach", OPTION_ATTACH, NULL, NULL,
+	  "a process that runs; it is never stopped, and can be traced, not "
+	  "stepped" },
+	{ "multi", OPTION_MULTI, NULL, NULL,
+	  "no program yet: target extended-remote" },
+	{ "once", OPTION_ONCE, NULL, NULL, "end after the first connection" },
+	{ "trace", OPTION_TRACE, NULL, NULL,
+	  "a recorded trace as a target: tfind, tdump" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	  "keep the traces of tstart: DIR, DIR.1, ... (default: none is kept)" },
+	{ "buffer", OPTION_BUFFER, "SIZE", NULL,
+	  "bytes of GDB's trace buffer, unless GDB sets trace-buffer-size "
+	  "(default: 5M for a program that is started, no limit with --attach)" },
+	{ "debug", OPTION_DEBUG, "[=WHAT]", NULL,
+	  "the packets, on standard error, whatever WHAT says" },
+	{ "version", OPTION_VERSION, NULL, NULL, "the version of Sonde" },
 	/* of `sonde probe`: tracepoints are added to those that are there */
-	{ "add", no_argument, NULL, OPTION_ADD },
-	{ "multi", no_argument, NULL, OPTION_MULTI },
-	{ "once", no_argument, NULL, OPTION_ONCE },
-	{ "trace", no_argument, NULL, OPTION_TRACE },
-	{ "output", required_argument, NULL, 'o' },
-	{ "buffer", required_argument, NULL, OPTION_BUFFER },
-	{ "debug", optional_argument, NULL, OPTION_DEBUG },
-	{ "remote-debug", no_argument, NULL, OPTION_DEBUG },
-	{ "help", no_argument, NULL, 'h' },
-	{ "version", no_argument, NULL, OPTION_VERSION },
+	{ "add", OPTION_ADD, NULL, NULL, NULL },
 	/* gdbserver's, with nothing to do here */
-	{ "startup-with-shell", no_argument, NULL, OPTION_IGNORED },
-	{ "no-startup-with-shell", no_argument, NULL, OPTION_IGNORED },
-	{ "disable-randomization", no_argument, NULL, OPTION_IGNORED },
-	{ "no-disable-randomization", no_argument, NULL, OPTION_IGNORED },
-	{ 0 },
+	{ "remote-debug", OPTION_DEBUG, NULL, NULL, NULL },
+	{ "startup-with-shell", OPTION_IGNORED, NULL, NULL, NULL },
+	{ "no-startup-with-shell", OPTION_IGNORED, NULL, NULL, NULL },
+	{ "disable-randomization", OPTION_IGNORED, NULL, NULL, NULL },
+	{ "no-disable-randomization", OPTION_IGNORED, NULL, NULL, NULL },
+	{ 0 }
 };
 /* clang-format on */
-
-static bool parse_size(const char *text, uint64_t *ret_bytes)
-{
-	static const char units[] = "KMG";
-	char *end;
-	const char *unit;
-	unsigned long long value;
-
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || end == text || text[0] == '-' || value == 0)
-		return false;
-	unit = *end ? strchr(units, *end) : NULL;
-	if (*end && (!unit || end[1]))
-		return false;
-	for (ptrdiff_t i = 0; unit && i <= unit - units; i++) {
-		if (value >> 50)
-			return false;
-		value <<= 10;
-	}
-	*ret_bytes = value;
-	return true;
-}
 
 /* -1: go on; else the exit status. */
 static int parse_option(int option, struct options *options)
@@ -149,13 +122,14 @@ static int parse_option(int option, struct options *options)
 		options->output = optarg;
 		return -1;
 	case OPTION_BUFFER:
-		if (parse_size(optarg, &options->buffer_bytes))
+		if (!sonde_number_parse_size(optarg, &options->buffer_bytes) &&
+		    options->buffer_bytes)
 			return -1;
 		sonde_complain("--buffer %.100s: give a size, such as 16M",
 			       optarg);
 		return SONDE_EXIT_USAGE;
 	case 'h':
-		(void)fputs(help, stdout);
+		sonde_help(&sonde_command_gdbserver);
 		return 0;
 	case OPTION_VERSION:
 		(void)puts("sonde gdbserver " SONDE_VERSION);
@@ -201,21 +175,18 @@ static int parse(int argc, char **argv, struct options *options)
 	int status = -1;
 
 	optind = 0;
-	/* One thread parses. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (status < 0 && (option = getopt_long(argc, argv, "+o:h",
-						   long_options, NULL)) != -1)
+	while (status < 0 &&
+	       (option = sonde_option_next(&sonde_command_gdbserver, argc,
+					   argv)) != -1)
 		status = parse_option(option, options);
 	return status < 0 ? parse_words(argc, argv, options) : status;
 }
 
 static int parse_pid(const char *text, pid_t *ret_pid)
 {
-	char *end;
-	long pid;
+	uint64_t pid;
 
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (errno || *end || end == text || pid <= 0 || pid > INT32_MAX) {
+	if (!sonde_number_parse(text, INT32_MAX, &pid) || !pid) {
 		sonde_complain("%.100s: not a PID", text);
 		return SONDE_EXIT_USAGE;
 	}
@@ -327,13 +298,18 @@ static int complain_where(const char *where, int rc)
 
 static int add_port(struct doors *doors, const char *where)
 {
-	uint16_t port = 0;
-	int fd = sonde_gdb_socket_listen(where, &port);
+	struct sonde_gdb_place place = { 0 };
+	int fd = sonde_gdb_socket_listen(where, &place);
 
 	if (fd < 0)
 		return complain_where(where, fd);
 	doors_add(doors, fd);
-	(void)fprintf(stderr, "Listening on port %u\n", port);
+	if (place.is_everywhere)
+		sonde_complain("warning: whoever reaches port %u of this "
+			       "machine controls the program, with your "
+			       "rights; ':PORT' is for this machine only",
+			       place.port);
+	(void)fprintf(stderr, "Listening on port %u\n", place.port);
 	return -1;
 }
 
@@ -446,7 +422,9 @@ static void become_server(const struct options *options, pid_t pid,
 		(void)dup2(fd, STDOUT_FILENO);
 		(void)close(fd);
 	}
-	_exit(serve_process(options, pid, doors, true));
+	fd = serve_process(options, pid, doors, true);
+	sonde_gdb_socket_release(pid);
+	_exit(fd);
 }
 
 /* Tells the server that this connection adds to what is there. */
@@ -523,6 +501,8 @@ static int attach(const struct options *options)
 		doors_add(&doors, fd);
 	status = by_stdio ? attach_by_relay(options, pid, &doors) :
 			    serve_process(options, pid, &doors, false);
+	if (!by_stdio)
+		sonde_gdb_socket_release(pid);
 	doors_close(&doors);
 	return status;
 }
@@ -596,7 +576,7 @@ static int serve_trace(const struct options *options)
 	return status;
 }
 
-int sonde_cmd_gdbserver(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
 	int status = parse(argc, argv, &options);
@@ -609,3 +589,14 @@ int sonde_cmd_gdbserver(int argc, char **argv)
 		return serve_program(&options);
 	return serve_trace(&options);
 }
+
+const struct sonde_command sonde_command_gdbserver = {
+	.name = "gdbserver",
+	.run = run,
+	.brief = "COMM PROGRAM|--attach",
+	.does = "the server it connects to",
+	.usage = usage,
+	.options = option_table,
+	.ends_at_word = true,
+	.words = SONDE_VALUE_FILE " " SONDE_VALUE_PROGRAM,
+};

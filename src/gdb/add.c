@@ -124,7 +124,19 @@ static int check(const struct sonde_gdb_server *server,
 	return 0;
 }
 
-/* All of them, to the run that is on. */
+/* The one that could not be put in is forgotten; of those of its client that
+ * were put in before it there may be events: they stay, but out. */
+static void undo(struct sonde_gdb_server *server, uint32_t base)
+{
+	sonde_gdb_points_drop_last(&server->points);
+	for (size_t i = 0; i < server->points.nr; i++)
+		if (server->points.list[i].number > base)
+			sonde_gdb_take_out(server, &server->points.list[i]);
+	/* A trace in which one too many is named can be read all the same. */
+	(void)sonde_gdb_run_note(server->run, &server->points);
+}
+
+/* All of them, to the run that is on; or none. */
 static int add_all(struct sonde_gdb_server *server,
 		   struct sonde_gdb_points *from, char *error,
 		   size_t error_size)
@@ -142,6 +154,8 @@ static int add_all(struct sonde_gdb_server *server,
 		sonde_gdb_patching(server, true);
 		rc = sonde_gdb_run_add(server->run, &server->points, point,
 				       error, error_size);
+		if (rc)
+			undo(server, base);
 		sonde_gdb_patching(server, false);
 	}
 	return rc;

@@ -72,7 +72,7 @@ static int copy_slot(struct sonde_gdb_arena *arena)
 	struct sonde_slot slot;
 	uint64_t end;
 
-	/* Pairs with sonde_store_release in activate (session). */
+	/* Pairs with sonde_store_release in sonde_arena_begin. */
 	if (sonde_load_acquire(&slots[0].state) != SONDE_SLOT_ACTIVE)
 		return -EPROTO;
 	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it is mapped */

@@ -4,9 +4,9 @@
 #include <dwarf.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "gdb/debuginfo_parts.h"
 
 enum {
@@ -340,15 +340,15 @@ static bool go_on(Dwarf_Die *type, const char **at, bool *ret_more)
 /* "@4" */
 static bool take_times(const char **at, uint64_t *ret_nr)
 {
-	char *end;
+	const char *times = *at + 1;
 
 	*ret_nr = 1;
 	if (**at != '@')
 		return true;
-	*ret_nr = strtoul(*at + 1, &end, 10);
-	if (end == *at + 1 || *ret_nr == 0 || *ret_nr > ELEMENTS_MAX)
+	times = skip_blanks(times);
+	if (!sonde_number_take(&times, 10, ELEMENTS_MAX, ret_nr) || !*ret_nr)
 		return false;
-	*at = skip_blanks(end);
+	*at = skip_blanks(times);
 	return true;
 }
 

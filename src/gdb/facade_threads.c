@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: MIT */
-#include <ctype.h>
 #include <dirent.h>
 #include <elf.h>
 #include <inttypes.h>
@@ -13,6 +12,7 @@
 #include "gdb/facade_parts.h"
 #include "gdb/hex.h"
 #include "gdb/registers.h"
+#include "sys/proc.h"
 
 /* Of one answer. */
 #define THREADS_MAX 256u
@@ -20,17 +20,6 @@
 enum {
 	ORIG_RAX = 42,
 };
-
-/* A number from /proc, or -1. */
-static pid_t number_of(const char *name)
-{
-	char *end;
-	long number = strtol(name, &end, 10);
-
-	return *end || end == name || number <= 0 || number > INT32_MAX ?
-		       -1 :
-		       (pid_t)number;
-}
 
 static int compare(const void *a, const void *b)
 {
@@ -56,22 +45,15 @@ static size_t keep(pid_t *tids, size_t nr, pid_t tid)
 /* The next threads above `after`, in order; how many. */
 static size_t list_threads(pid_t pid, pid_t after, pid_t tids[THREADS_MAX])
 {
-	char path[64];
-	struct dirent *entry;
+	DIR *dir = sonde_proc_dir(pid, "task");
 	size_t nr = 0;
 	pid_t tid;
-	DIR *dir;
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/task", pid);
-	dir = opendir(path);
 	if (!dir)
 		return 0;
-	/* One thread uses a facade. */
-	while ((entry = readdir(dir))) { /* NOLINT(concurrency-mt-unsafe) */
-		tid = number_of(entry->d_name);
+	while ((tid = sonde_proc_next(dir)) >= 0)
 		if (tid > after)
 			nr = keep(tids, nr, tid);
-	}
 	(void)closedir(dir);
 	qsort(tids, nr, sizeof(*tids), compare);
 	return nr;
@@ -134,42 +116,17 @@ static bool take_thread(const struct sonde_gdb_facade *facade, const char *rest,
 	return true;
 }
 
-/* A small file of the thread's, as text; how many bytes. */
-static size_t read_of_thread(const struct sonde_gdb_facade *facade, pid_t tid,
-			     const char *name, char *to, size_t size)
-{
-	char path[64];
-	size_t nr = 0;
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/task/%d/%s", facade->pid,
-		       tid, name);
-	file = fopen(path, "re");
-	if (file) {
-		nr = fread(to, 1, size - 1, file);
-		(void)fclose(file);
-	}
-	to[nr] = '\0';
-	return nr;
-}
-
 /* qThreadExtraInfo, */
 void sonde_gdb_facade_thread_name(struct sonde_gdb_facade *facade,
 				  const char *rest,
 				  struct sonde_gdb_reply *reply)
 {
-	char name[64];
+	char name[SONDE_COMM_SIZE] = "?";
 	pid_t tid;
-	size_t nr = 0;
 
 	if (take_thread(facade, rest, &tid))
-		nr = read_of_thread(facade, tid, "comm", name, sizeof(name));
-	while (nr > 0 && !isprint((unsigned char)name[nr - 1]))
-		nr--;
-	for (size_t i = 0; i < nr; i++)
-		if (!isprint((unsigned char)name[i]))
-			name[i] = '?';
-	sonde_gdb_reply_hex(reply, nr ? name : "?", nr ? nr : 1);
+		sonde_process_name(tid, name);
+	sonde_gdb_reply_hex(reply, name, strlen(name));
 }
 
 /* T */
@@ -249,35 +206,21 @@ static void sample(const struct sonde_gdb_facade *facade,
 		SONDE_AGENT_RDI,    SONDE_AGENT_RSI, SONDE_AGENT_RDX,
 		SONDE_AGENT_R8 + 2, SONDE_AGENT_R8,  SONDE_AGENT_R8 + 1
 	};
-	uint64_t words[9] = { 0 };
-	char text[512];
-	char *at = text;
-	size_t nr = 0;
+	struct sonde_proc_syscall call;
 
 	memset(registers, 0, sizeof(*registers));
 	/* GDB doesn't connect where a thread is nowhere: one that runs, and is
 	 * somewhere else by now whatever we say, is told to be at its start. */
 	know(registers, SONDE_AGENT_RIP, entry_of(facade));
-	(void)read_of_thread(facade, facade->thread, "syscall", text,
-			     sizeof(text));
-	while (nr < SONDE_ARRAY_SIZE(words)) {
-		char *end;
-
-		words[nr] = strtoull(at, &end, 0);
-		if (end == at)
-			break;
-		at = end;
-		nr++;
-	}
-	if (nr != 3 && nr != 9)
+	if (sonde_proc_syscall(facade->pid, facade->thread, &call))
 		return;
-	know(registers, SONDE_AGENT_RSP, words[nr - 2]);
-	know(registers, SONDE_AGENT_RIP, words[nr - 1]);
-	if (nr == 3)
+	know(registers, SONDE_AGENT_RSP, call.sp);
+	know(registers, SONDE_AGENT_RIP, call.pc);
+	if (call.number < 0)
 		return;
-	know(registers, ORIG_RAX, words[0]);
+	know(registers, ORIG_RAX, (uint64_t)call.number);
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(arguments); i++)
-		know(registers, arguments[i], words[i + 1]);
+		know(registers, arguments[i], call.args[i]);
 }
 
 static void reply_register(struct sonde_gdb_reply *reply,

@@ -6,10 +6,9 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "gdb/frames.h"
 #include "gdb/registers.h"
 
@@ -128,46 +127,25 @@ int sonde_gdb_frame_variable(const struct sonde_gdb_frame *frame,
 	return rc;
 }
 
-struct text {
-	char *to;
-	size_t size;
-	size_t length;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text,
-						      const char *format, ...)
-{
-	size_t room = text->length < text->size ? text->size - text->length : 0;
-	va_list args;
-	int nr;
-
-	va_start(args, format);
-	nr = vsnprintf(room ? text->to + text->length : NULL, room, format,
-		       args);
-	va_end(args);
-	if (nr > 0)
-		text->length += (size_t)nr;
-}
-
 size_t sonde_gdb_frame_info(const struct sonde_gdb_frame *frame, char *to,
 			    size_t size)
 {
-	struct text text = { .to = to, .size = size };
+	struct sonde_text text = { .to = to, .size = size };
 	struct block block;
 	size_t at = 0;
 
-	add(&text, "<!DOCTYPE traceframe-info SYSTEM "
-		   "\"traceframe-info.dtd\">\n<traceframe-info>\n");
+	sonde_text_add(&text, "<!DOCTYPE traceframe-info SYSTEM "
+			      "\"traceframe-info.dtd\">\n<traceframe-info>\n");
 	while (next_block(frame, &at, &block)) {
 		if (block.kind == 'M')
-			add(&text,
-			    "<memory start=\"0x%" PRIx64
-			    "\" length=\"0x%zx\"/>\n",
-			    block.address, block.nr);
+			sonde_text_add(&text,
+				       "<memory start=\"0x%" PRIx64
+				       "\" length=\"0x%zx\"/>\n",
+				       block.address, block.nr);
 		else if (block.kind == 'V')
-			add(&text, "<tvar id=\"0x%x\"/>\n",
-			    (uint32_t)block.number);
+			sonde_text_add(&text, "<tvar id=\"0x%x\"/>\n",
+				       (uint32_t)block.number);
 	}
-	add(&text, "</traceframe-info>\n");
+	sonde_text_add(&text, "</traceframe-info>\n");
 	return text.length;
 }

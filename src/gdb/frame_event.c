@@ -9,61 +9,41 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "gdb/frames_parts.h"
 
 /* How far it is looked for: other threads' events may be between. */
 #define EVENTS_MAX 100000u
 
-struct text {
-	char *to;
-	size_t size;
-	size_t length;
-};
-
-__attribute__((format(printf, 2, 3))) static void add(struct text *text,
-						      const char *format, ...)
-{
-	size_t room = text->size - text->length;
-	va_list args;
-	int nr;
-
-	va_start(args, format);
-	nr = vsnprintf(text->to + text->length, room, format, args);
-	va_end(args);
-	if (nr > 0)
-		text->length +=
-			(size_t)nr < room ? (size_t)nr : (room ? room - 1 : 0);
-}
-
-static void add_value(struct text *text, const struct sonde_value *value)
+static void add_value(struct sonde_text *text, const struct sonde_value *value)
 {
 	switch ((int)value->kind) {
 	case SONDE_KIND_INT:
-		add(text, "%" PRId64, value->i);
+		sonde_text_add(text, "%" PRId64, value->i);
 		break;
 	case SONDE_KIND_FLOAT:
-		add(text, "%g", value->d);
+		sonde_text_add(text, "%g", value->d);
 		break;
 	case SONDE_KIND_STRING:
-		add(text, "\"%.*s\"",
-		    value->length > INT16_MAX ? INT16_MAX : (int)value->length,
-		    value->text);
+		sonde_text_add(text, "\"%.*s\"",
+			       value->length > INT16_MAX ? INT16_MAX :
+							   (int)value->length,
+			       value->text);
 		break;
 	case SONDE_KIND_BLOB:
-		add(text, "(%" PRIu64 " bytes)", value->length);
+		sonde_text_add(text, "(%" PRIu64 " bytes)", value->length);
 		break;
 	default:
 		if (sonde_class_base(value->cls) == 16)
-			add(text, "0x%" PRIx64, value->u);
+			sonde_text_add(text, "0x%" PRIx64, value->u);
 		else
-			add(text, "%" PRIu64, value->u);
+			sonde_text_add(text, "%" PRIu64, value->u);
 	}
 }
 
-static void add_event(struct text *text, const struct sonde_event *event)
+static void add_event(struct sonde_text *text, const struct sonde_event *event)
 {
 	struct sonde_walk walk;
 	struct sonde_value value;
@@ -71,18 +51,18 @@ static void add_event(struct text *text, const struct sonde_event *event)
 	const char *between = " ";
 	const char *name;
 
-	add(text, "%s", sonde_event_name(event));
+	sonde_text_add(text, "%s", sonde_event_name(event));
 	sonde_walk_begin(&walk, event, SONDE_SCOPE_PAYLOAD);
 	while ((item = sonde_walk_next(&walk, &name, &value))) {
 		if (item == SONDE_WALK_GROUP_END) {
-			add(text, " }");
+			sonde_text_add(text, " }");
 			continue;
 		}
-		add(text, "%s", between);
+		sonde_text_add(text, "%s", between);
 		if (name)
-			add(text, "%s=", name);
+			sonde_text_add(text, "%s=", name);
 		if (item == SONDE_WALK_GROUP)
-			add(text, "{");
+			sonde_text_add(text, "{");
 		else
 			add_value(text, &value);
 	}
@@ -128,7 +108,7 @@ int sonde_gdb_frame_static_data(struct sonde_gdb_frames *frames,
 				const struct sonde_gdb_frame *frame, char *to,
 				size_t size, size_t *ret_length)
 {
-	struct text text = { .to = to, .size = size };
+	struct sonde_text text = { .to = to, .size = size };
 	const struct sonde_event *event;
 	struct sonde_cursor *cursor;
 	int rc;
@@ -143,7 +123,7 @@ int sonde_gdb_frame_static_data(struct sonde_gdb_frames *frames,
 	rc = find_event(frames, frame, cursor, &event);
 	if (!rc) {
 		add_event(&text, event);
-		*ret_length = text.length;
+		*ret_length = strnlen(to, size);
 	}
 	sonde_cursor_free(cursor);
 	return rc;

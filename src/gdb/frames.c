@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/grow.h"
+
 /* Before each frame's blocks: i16 tracepoint, u32 bytes. */
 #define HEAD_BYTES  6u
 #define BUFFER_SIZE ((size_t)16 << 10)
@@ -135,16 +137,8 @@ static void drop_first(struct sonde_gdb_frames *frames)
 static int append(struct sonde_gdb_frames *frames,
 		  const struct sonde_gdb_place *place)
 {
-	struct sonde_gdb_place *longer;
-
-	if (frames->nr_places == frames->capacity) {
-		frames->capacity = 2 * frames->capacity + 1024;
-		longer = reallocarray(frames->places, frames->capacity,
-				      sizeof(*longer));
-		if (!longer)
-			return -ENOMEM;
-		frames->places = longer;
-	}
+	if (SONDE_GROW(frames->places, frames->nr_places, frames->capacity))
+		return -ENOMEM;
 	frames->places[frames->nr_places++] = *place;
 	return 0;
 }

@@ -4,15 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 int sonde_gdb_hex_digit(char c)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	if (c >= 'A' && c <= 'F')
-		return c - 'A' + 10;
-	return -1;
+	uint32_t digit = sonde_number_digit(c);
+
+	return digit < 16 ? (int)digit : -1;
 }
 
 bool sonde_gdb_take(const char **at, char c)
@@ -35,19 +33,7 @@ bool sonde_gdb_take_word(const char **at, const char *word)
 
 bool sonde_gdb_take_hex(const char **at, uint64_t *ret_value)
 {
-	const char *start = *at;
-	uint64_t value = 0;
-
-	while (sonde_gdb_hex_digit(**at) >= 0) {
-		if (value >> 60)
-			return false;
-		value = value << 4 | (uint64_t)sonde_gdb_hex_digit(**at);
-		(*at)++;
-	}
-	if (*at == start)
-		return false;
-	*ret_value = value;
-	return true;
+	return sonde_number_take(at, 16, UINT64_MAX, ret_value);
 }
 
 bool sonde_gdb_take_bytes(const char **at, uint8_t *to, size_t nr)

@@ -21,6 +21,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "ctf/place.h"
+
 enum {
 	HEADERS_MAX = 128,
 	DYNAMIC_MAX = 512,
@@ -212,25 +214,20 @@ char *sonde_gdb_image_libraries(const struct sonde_gdb_image *image)
 
 /* ---- beside a trace ---- */
 
-static int save(const char *directory, const char *name, const void *bytes,
-		size_t nr)
+static int save(int dir, const char *name, const void *bytes, size_t nr)
 {
-	char *path;
-	FILE *file;
+	int fd = sonde_place_file_below(dir, name, O_WRONLY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	bool failed;
 
-	if (asprintf(&path, "%s/gdb/%s", directory, name) < 0)
-		return -ENOMEM;
-	file = fopen(path, "we");
-	free(path);
 	if (!file)
-		return -errno;
+		return fd < 0 ? fd : -ENOMEM;
 	failed = fwrite(bytes, 1, nr, file) != nr;
 	failed = fclose(file) || failed;
 	return failed ? -EIO : 0;
 }
 
-int sonde_gdb_image_save(pid_t pid, const char *directory)
+static int save_into(pid_t pid, int dir)
 {
 	struct sonde_gdb_image image = { .pid = pid };
 	uint8_t auxv[SONDE_GDB_AUXV_MAX];
@@ -250,12 +247,24 @@ int sonde_gdb_image_save(pid_t pid, const char *directory)
 		return -ENOMEM;
 	rc = nr && sonde_gdb_image_exe(pid, name) ? 0 : -ESRCH;
 	if (!rc)
-		rc = save(directory, "auxv", auxv, nr);
+		rc = save(dir, "auxv", auxv, nr);
 	if (!rc)
-		rc = save(directory, "exe", name, strlen(name));
+		rc = save(dir, "exe", name, strlen(name));
 	if (!rc)
-		rc = save(directory, "libraries", libraries, strlen(libraries));
+		rc = save(dir, "libraries", libraries, strlen(libraries));
 	free(libraries);
+	return rc;
+}
+
+int sonde_gdb_image_save(pid_t pid, int dir)
+{
+	int below = sonde_place_make_below(dir, "gdb", true);
+	int rc;
+
+	if (below < 0)
+		return below;
+	rc = save_into(pid, below);
+	(void)close(below); /* nothing was written by it */
 	return rc;
 }
 

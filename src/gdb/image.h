@@ -27,8 +27,8 @@ bool sonde_gdb_image_exe(pid_t pid, char to[SONDE_GDB_EXE_MAX]);
 /* GDB's XML (library-list-svr4), for free(); NULL: no memory. */
 char *sonde_gdb_image_libraries(const struct sonde_gdb_image *image);
 
-/* Into TRACE/gdb/, which is there. 0, -errno. */
-int sonde_gdb_image_save(pid_t pid, const char *directory);
+/* Into gdb/ of the trace in `dir`. 0, -errno. */
+int sonde_gdb_image_save(pid_t pid, int dir);
 
 /* A file of those: its bytes and a NUL, for free(). */
 struct sonde_gdb_kept {

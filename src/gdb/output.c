@@ -2,33 +2,15 @@
 #include "gdb/output.h"
 
 #include <errno.h>
-#include <ftw.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define NAMES_MAX      100000u
-#define OPEN_AT_ONCE   16
-#define NUMBER_SIZE    24
-#define DIRECTORY_MODE 0777 /* the user's mask decides */
-
-static int remove_one(const char *path, const struct stat *st, int kind,
-		      struct FTW *ftw)
-{
-	(void)st;
-	(void)kind;
-	(void)ftw;
-	return remove(path);
-}
-
-/* Best effort: it is in a place for temporary files. */
-static void remove_tree(const char *path)
-{
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
-	(void)nftw(path, remove_one, OPEN_AT_ONCE, FTW_DEPTH | FTW_PHYS);
-}
+#define NAMES_MAX   100000u
+#define NUMBER_SIZE 24
 
 static int join(char to[PATH_MAX], const char *directory, const char *rest)
 {
@@ -37,51 +19,99 @@ static int join(char to[PATH_MAX], const char *directory, const char *rest)
 	return length < 0 || length >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-static int make_temporary(struct sonde_gdb_output *output)
+static int fail(struct sonde_place_error *error, int rc, const char *path)
+{
+	(void)snprintf(error->text, sizeof(error->text), "%.250s: %s", path,
+		       strerrordesc_np(-rc));
+	return rc;
+}
+
+static int make_temporary(struct sonde_gdb_output *output,
+			  struct sonde_place_error *error)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets it */
 	const char *place = secure_getenv("TMPDIR");
 	int rc = join(output->temporary, place && *place ? place : P_tmpdir,
 		      "/sonde-gdb-XXXXXX");
 
-	if (rc || mkdtemp(output->temporary))
-		return rc;
-	rc = -errno;
-	output->temporary[0] = '\0';
+	if (!rc && !mkdtemp(output->temporary))
+		rc = -errno;
+	if (rc)
+		rc = fail(error, rc, output->temporary);
+	else
+		rc = sonde_place_make(output->temporary, &output->base, error);
+	if (rc)
+		output->temporary[0] = '\0';
+	else
+		output->base.made = true;
 	return rc;
 }
 
-static int next_temporary(struct sonde_gdb_output *output)
+static int next_temporary(struct sonde_gdb_output *output,
+			  struct sonde_place_error *error)
 {
 	char name[NUMBER_SIZE];
 	int rc = 0;
 
 	(void)snprintf(name, sizeof(name), "/trace.%u", ++output->nr);
 	if (!output->temporary[0])
-		rc = make_temporary(output);
-	else if (output->last[0])
-		remove_tree(output->last);
-	output->last[0] = '\0';
-	return rc ? rc : join(output->last, output->temporary, name);
+		rc = make_temporary(output, error);
+	if (!rc && join(output->last, output->temporary, name))
+		rc = fail(error, -ENAMETOOLONG, output->temporary);
+	return rc ? rc : sonde_place_make(output->last, &output->place, error);
+}
+
+/* The first name that isn't taken. */
+static int next_named(struct sonde_gdb_output *output, const char *directory,
+		      struct sonde_place_error *error)
+{
+	char number[NUMBER_SIZE] = "";
+	struct stat st;
+
+	for (unsigned int i = 1; i <= NAMES_MAX; i++) {
+		int rc = join(output->last, directory, number);
+
+		if (rc)
+			return fail(error, rc, directory);
+		(void)snprintf(number, sizeof(number), ".%u", i);
+		if (!lstat(output->last, &st))
+			continue;
+		rc = sonde_place_make(output->last, &output->place, error);
+		if (rc || output->place.made)
+			return rc;
+		/* Another one was faster. */
+		sonde_place_close(&output->place);
+	}
+	return fail(error, -EEXIST, directory);
+}
+
+void sonde_gdb_output_init(struct sonde_gdb_output *output)
+{
+	*output = (struct sonde_gdb_output){ .base = SONDE_PLACE_NONE,
+					     .place = SONDE_PLACE_NONE };
 }
 
 int sonde_gdb_output_next(struct sonde_gdb_output *output,
-			  const char *directory)
+			  const char *directory,
+			  struct sonde_place_error *error)
 {
-	char number[NUMBER_SIZE];
-	struct stat st;
 	int rc;
 
-	if (!directory)
-		return next_temporary(output);
-	rc = join(output->last, directory, "");
-	for (unsigned int i = 1; !rc && !lstat(output->last, &st); i++) {
-		if (i > NAMES_MAX)
-			return -EEXIST;
-		(void)snprintf(number, sizeof(number), ".%u", i);
-		rc = join(output->last, directory, number);
-	}
+	if (output->temporary[0])
+		sonde_place_remove(&output->place);
+	sonde_place_close(&output->place);
+	rc = directory ? next_named(output, directory, error) :
+			 next_temporary(output, error);
+	if (rc)
+		output->last[0] = '\0';
 	return rc;
+}
+
+void sonde_gdb_output_drop(struct sonde_gdb_output *output)
+{
+	if (output->place.dir >= 0)
+		sonde_place_remove(&output->place);
+	output->last[0] = '\0';
 }
 
 typedef size_t line_of(const struct sonde_gdb_points *points, size_t i,
@@ -105,25 +135,14 @@ static int put_lines(FILE *file, const char *kind,
 	}
 }
 
-int sonde_gdb_output_points(const struct sonde_gdb_output *output,
-			    const struct sonde_gdb_points *points)
+static int write_points(int dir, const struct sonde_gdb_points *points)
 {
-	char path[PATH_MAX];
-	char made[PATH_MAX];
-	FILE *file;
-	int rc = join(path, output->last, "/gdb");
+	int fd = sonde_place_file_below(dir, "points.new", O_WRONLY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
+	int rc;
 
-	if (!rc && mkdir(path, DIRECTORY_MODE) && errno != EEXIST)
-		rc = -errno;
-	if (!rc)
-		rc = join(path, output->last, "/gdb/points");
-	if (!rc)
-		rc = join(made, path, ".new");
-	if (rc)
-		return rc;
-	file = fopen(made, "we");
 	if (!file)
-		return -errno;
+		return fd < 0 ? fd : -ENOMEM;
 	rc = put_lines(file, "tp", points, sonde_gdb_points_line);
 	if (!rc)
 		rc = put_lines(file, "tsv", points,
@@ -132,15 +151,29 @@ int sonde_gdb_output_points(const struct sonde_gdb_output *output,
 		rc = -EIO;
 	if (fclose(file) && !rc)
 		rc = -errno;
-	if (!rc && rename(made, path))
+	if (!rc && renameat(dir, "points.new", dir, "points"))
 		rc = -errno;
+	return rc;
+}
+
+int sonde_gdb_output_points(const struct sonde_gdb_output *output,
+			    const struct sonde_gdb_points *points)
+{
+	int dir = sonde_place_make_below(output->place.dir, "gdb", true);
+	int rc;
+
+	if (dir < 0)
+		return dir;
+	rc = write_points(dir, points);
+	(void)close(dir); /* nothing was written by it */
 	return rc;
 }
 
 void sonde_gdb_output_fini(struct sonde_gdb_output *output)
 {
+	sonde_place_close(&output->place);
 	if (output->temporary[0])
-		remove_tree(output->temporary);
+		sonde_place_remove(&output->base);
 	output->temporary[0] = '\0';
 	output->last[0] = '\0';
 }

@@ -12,17 +12,26 @@
 #include <limits.h>
 #include <stdbool.h>
 
+#include "ctf/place.h"
 #include "gdb/points.h"
 
 struct sonde_gdb_output {
-	char temporary[PATH_MAX]; /* ""; or to be removed */
+	char temporary[PATH_MAX]; /* ""; or `base` is to be removed */
 	char last[PATH_MAX];      /* "": there was none */
+	struct sonde_place base;
+	struct sonde_place place; /* output->last, to write in */
 	unsigned int nr;
 };
 
-/* The name of the next trace, in output->last. `directory` NULL: temporary. */
+/* There is none yet. */
+void sonde_gdb_output_init(struct sonde_gdb_output *output);
+/* Makes the directory of the next trace, output->last. `directory` NULL: a
+ * temporary one. */
 int sonde_gdb_output_next(struct sonde_gdb_output *output,
-			  const char *directory);
+			  const char *directory,
+			  struct sonde_place_error *error);
+/* It was not used. */
+void sonde_gdb_output_drop(struct sonde_gdb_output *output);
 /* Writes LAST/gdb/points: "tp LINE" and "tsv LINE" (points.h). */
 int sonde_gdb_output_points(const struct sonde_gdb_output *output,
 			    const struct sonde_gdb_points *points);

@@ -82,6 +82,11 @@ int sonde_gdb_points_adopt(struct sonde_gdb_points *points,
 	return 0;
 }
 
+void sonde_gdb_points_drop_last(struct sonde_gdb_points *points)
+{
+	point_free(&points->list[--points->nr]);
+}
+
 /* "number:address:" */
 static bool take_key(const char **at, uint32_t *ret_number,
 		     uint64_t *ret_address)

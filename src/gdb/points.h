@@ -87,6 +87,8 @@ int sonde_gdb_points_copy(struct sonde_gdb_points *points,
 int sonde_gdb_points_adopt(struct sonde_gdb_points *points,
 			   struct sonde_gdb_point *from,
 			   struct sonde_gdb_point **ret_point);
+/* Takes the last one away. */
+void sonde_gdb_points_drop_last(struct sonde_gdb_points *points);
 struct sonde_gdb_point *sonde_gdb_points_find(struct sonde_gdb_points *points,
 					      uint32_t number,
 					      uint64_t address);

@@ -19,72 +19,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "gdb/hex.h"
 
 /* Of a source's text in one line: what fits a packet. */
 #define SOURCE_CHUNK 8000u
 
-/* Text in the making that goes on being counted when the room is used up. */
-struct line {
-	char *to;
-	size_t size;
-	size_t length;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct line *line,
-						      const char *format, ...)
-{
-	size_t room = line->length < line->size ? line->size - line->length : 0;
-	va_list args;
-	int nr;
-
-	va_start(args, format);
-	nr = vsnprintf(room ? line->to + line->length : NULL, room, format,
-		       args);
-	va_end(args);
-	if (nr > 0)
-		line->length += (size_t)nr;
-}
-
-static void put_hex(struct line *line, const void *bytes, size_t nr)
+static void put_hex(struct sonde_text *line, const void *bytes, size_t nr)
 {
 	const uint8_t *from = bytes;
 
 	for (size_t i = 0; i < nr; i++)
-		put(line, "%02x", from[i]);
+		sonde_text_add(line, "%02x", from[i]);
 }
 
-static void put_key(struct line *line, char kind,
+static void put_key(struct sonde_text *line, char kind,
 		    const struct sonde_gdb_point *point)
 {
-	put(line, "%c%x:%" PRIx64 ":", kind, point->number, point->address);
+	sonde_text_add(line, "%c%x:%" PRIx64 ":", kind, point->number,
+		       point->address);
 }
 
-static void put_point(struct line *line, const struct sonde_gdb_point *point)
+static void put_point(struct sonde_text *line,
+		      const struct sonde_gdb_point *point)
 {
 	put_key(line, 'T', point);
-	put(line, "%c:%" PRIx64 ":%" PRIx64, point->enabled ? 'E' : 'D',
-	    point->steps, point->passes);
+	sonde_text_add(line, "%c:%" PRIx64 ":%" PRIx64,
+		       point->enabled ? 'E' : 'D', point->steps, point->passes);
 	if (point->type == SONDE_GDB_FAST)
-		put(line, ":F%x", point->insn_length);
+		sonde_text_add(line, ":F%x", point->insn_length);
 	if (point->type == SONDE_GDB_STATIC)
-		put(line, ":S");
+		sonde_text_add(line, ":S");
 	if (point->condition) {
-		put(line, ":X%zx,", point->nr_condition);
+		sonde_text_add(line, ":X%zx,", point->nr_condition);
 		put_hex(line, point->condition, point->nr_condition);
 	}
 }
 
-static void put_mask(struct line *line, const struct sonde_gdb_action *action)
+static void put_mask(struct sonde_text *line,
+		     const struct sonde_gdb_action *action)
 {
 	if (action->mask[1])
-		put(line, "R%" PRIX64 "%016" PRIX64, action->mask[1],
-		    action->mask[0]);
+		sonde_text_add(line, "R%" PRIX64 "%016" PRIX64, action->mask[1],
+			       action->mask[0]);
 	else
-		put(line, "R%02" PRIX64, action->mask[0]);
+		sonde_text_add(line, "R%02" PRIX64, action->mask[0]);
 }
 
-static void put_action(struct line *line, const struct sonde_gdb_point *point,
+static void put_action(struct sonde_text *line,
+		       const struct sonde_gdb_point *point,
 		       const struct sonde_gdb_action *action)
 {
 	put_key(line, action->steps ? 'S' : 'A', point);
@@ -94,18 +77,18 @@ static void put_action(struct line *line, const struct sonde_gdb_point *point,
 		break;
 	case SONDE_GDB_MEMORY:
 		if (action->reg < 0)
-			put(line, "M-1,");
+			sonde_text_add(line, "M-1,");
 		else
-			put(line, "M%x,", (uint32_t)action->reg);
-		put(line, "%" PRIx64 ",%" PRIx64, (uint64_t)action->offset,
-		    action->length);
+			sonde_text_add(line, "M%x,", (uint32_t)action->reg);
+		sonde_text_add(line, "%" PRIx64 ",%" PRIx64,
+			       (uint64_t)action->offset, action->length);
 		break;
 	case SONDE_GDB_EXPRESSION:
-		put(line, "X%08zX,", action->nr_bytes);
+		sonde_text_add(line, "X%08zX,", action->nr_bytes);
 		put_hex(line, action->bytes, action->nr_bytes);
 		break;
 	case SONDE_GDB_STATIC_DATA:
-		put(line, "L");
+		sonde_text_add(line, "L");
 		break;
 	}
 }
@@ -117,7 +100,8 @@ static size_t nr_chunks(const struct sonde_gdb_source *source)
 	return length == 0 ? 1 : (length + SOURCE_CHUNK - 1) / SOURCE_CHUNK;
 }
 
-static void put_source(struct line *line, const struct sonde_gdb_point *point,
+static void put_source(struct sonde_text *line,
+		       const struct sonde_gdb_point *point,
 		       const struct sonde_gdb_source *source, size_t chunk)
 {
 	const char *text = source->text;
@@ -135,15 +119,17 @@ static void put_source(struct line *line, const struct sonde_gdb_point *point,
 		chunk = 0;
 	nr = length - chunk * SOURCE_CHUNK;
 	put_key(line, 'Z', point);
-	put(line, "%s:%zx:%zx:", source->kind, chunk * SOURCE_CHUNK, length);
+	sonde_text_add(line, "%s:%zx:%zx:", source->kind, chunk * SOURCE_CHUNK,
+		       length);
 	put_hex(line, text + chunk * SOURCE_CHUNK,
 		nr < SOURCE_CHUNK ? nr : SOURCE_CHUNK);
 }
 
 /* The i-th line of one tracepoint; false and the number of its lines, if it
  * has fewer. */
-static bool put_line_of(struct line *line, const struct sonde_gdb_point *point,
-			size_t i, size_t *ret_nr)
+static bool put_line_of(struct sonde_text *line,
+			const struct sonde_gdb_point *point, size_t i,
+			size_t *ret_nr)
 {
 	size_t nr = 1 + point->nr_actions;
 
@@ -171,7 +157,7 @@ static bool put_line_of(struct line *line, const struct sonde_gdb_point *point,
 size_t sonde_gdb_points_line(const struct sonde_gdb_points *points, size_t i,
 			     char *to, size_t size)
 {
-	struct line line = { to, size, 0 };
+	struct sonde_text line = { .to = to, .size = size };
 	size_t nr;
 
 	for (size_t j = 0; j < points->nr; j++) {
@@ -185,14 +171,14 @@ size_t sonde_gdb_points_line(const struct sonde_gdb_points *points, size_t i,
 size_t sonde_gdb_points_variable_line(const struct sonde_gdb_points *points,
 				      size_t i, char *to, size_t size)
 {
-	struct line line = { to, size, 0 };
+	struct sonde_text line = { .to = to, .size = size };
 	const struct sonde_gdb_variable *variable;
 
 	if (i >= points->nr_variables)
 		return 0;
 	variable = &points->variables[i];
-	put(&line, "%x:%" PRIx64 ":%x:", variable->number,
-	    (uint64_t)variable->value, variable->builtin);
+	sonde_text_add(&line, "%x:%" PRIx64 ":%x:", variable->number,
+		       (uint64_t)variable->value, variable->builtin);
 	put_hex(&line, variable->name, strlen(variable->name));
 	return line.length;
 }

@@ -32,6 +32,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "ctf/trace.h"
 #include "gdb/arena.h"
 #include "gdb/image.h"
@@ -46,6 +47,7 @@
 #include "session/summary.h"
 
 #define QUIET_MS     200
+#define NS_PER_US    1000
 #define PAUSE_NS     100000L
 #define AGENT_PASSES 1u /* agent.h: stop_reason */
 #define NO_PROBE     UINT32_MAX
@@ -78,14 +80,6 @@ struct sonde_gdb_run {
 	bool is_guest; /* libsonde in the process may use the arena */
 	struct sonde_gdb_run_status status;
 };
-
-static uint64_t now_us(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_REALTIME, &t); /* can't fail */
-	return (uint64_t)t.tv_sec * 1000000u + (uint64_t)t.tv_nsec / 1000u;
-}
 
 static int fail(int error, char *text, size_t size, const char *what)
 {
@@ -182,8 +176,8 @@ static int start_recorder(struct sonde_gdb_run *run, char *error, size_t size)
 {
 	struct sonde_recorder_ready ready;
 	const char *what;
-	int rc = sonde_child_start(&run->options, run->output.last, &run->child,
-				   &what);
+	int rc = sonde_child_start(&run->options, run->output.last,
+				   run->output.place.dir, &run->child, &what);
 
 	if (rc)
 		return fail(rc, error, size, what);
@@ -218,7 +212,7 @@ static void end_recorder(struct sonde_gdb_run *run)
 		(ssize_t)sizeof(summary);
 	(void)sonde_child_end(&run->child); /* how doesn't matter */
 	if (!finished)
-		(void)sonde_ctf_repair(run->output.last, &report);
+		(void)sonde_ctf_repair_at(run->output.place.dir, &report);
 	if (finished)
 		run->status.lost = sonde_summary_lost(&summary);
 }
@@ -450,6 +444,7 @@ int sonde_gdb_run_new(struct sonde_process *process,
 		run->nr_rows = SONDE_AGENT_CPUS_MAX - 1;
 	run->child.control_fd = -1;
 	run->arena.fd = -1;
+	sonde_gdb_output_init(&run->output);
 	*ret_run = run;
 	return 0;
 }
@@ -488,7 +483,7 @@ static void end(struct sonde_gdb_run *run)
 	/* With the libraries that were loaded meanwhile. */
 	if (run->child.pid && sonde_process_lives(run->process))
 		(void)sonde_gdb_image_save(sonde_process_pid(run->process),
-					   run->output.last);
+					   run->output.place.dir);
 	end_recorder(run);
 	sonde_gdb_arena_close(&run->arena, run->process, quiet);
 }
@@ -497,11 +492,14 @@ static int begin(struct sonde_gdb_run *run, struct sonde_gdb_points *points,
 		 const struct sonde_gdb_run_config *config, char *error,
 		 size_t size)
 {
+	struct sonde_place_error words;
 	const char *what;
-	int rc = sonde_gdb_output_next(&run->output, config->directory);
+	int rc = sonde_gdb_output_next(&run->output, config->directory, &words);
 
-	if (rc)
-		return fail(rc, error, size, "choosing a directory");
+	if (rc) {
+		(void)snprintf(error, size, "%s", words.text);
+		return rc;
+	}
 	set_options(run, config, points->nr);
 	rc = start_recorder(run, error, size);
 	if (rc)
@@ -518,7 +516,7 @@ static int begin(struct sonde_gdb_run *run, struct sonde_gdb_points *points,
 		return fail(rc, error, size, "writing gdb/points");
 	/* Without it, whoever opens the trace gives GDB the program. */
 	(void)sonde_gdb_image_save(sonde_process_pid(run->process),
-				   run->output.last);
+				   run->output.place.dir);
 	set_variables(run->agent, points);
 	give_arena(run);
 	for (size_t i = 0; !rc && i < points->nr; i++)
@@ -536,11 +534,15 @@ int sonde_gdb_run_start(struct sonde_gdb_run *run,
 	if (run->status.running)
 		return fail(-EBUSY, error, error_size, "a run is on");
 	forget_points(run, points);
-	run->status = (struct sonde_gdb_run_status){ .start_us = now_us() };
+	run->status = (struct sonde_gdb_run_status){
+		.start_us = sonde_time_ns(CLOCK_REALTIME) / NS_PER_US
+	};
 	rc = begin(run, points, config, error, error_size);
 	if (rc) {
 		end(run);
 		forget_points(run, points);
+		/* Nothing was recorded: what was made for it goes. */
+		sonde_gdb_output_drop(&run->output);
 		return rc;
 	}
 	run->status.running = true;
@@ -623,7 +625,7 @@ int sonde_gdb_run_stop(struct sonde_gdb_run *run, enum sonde_gdb_stop why,
 		       "%s", text ? text : "");
 	end(run);
 	count(run, NULL);
-	run->status.stop_us = now_us();
+	run->status.stop_us = sonde_time_ns(CLOCK_REALTIME) / NS_PER_US;
 	return 0;
 }
 

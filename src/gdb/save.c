@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ctf/place.h"
 #include "gdb/hex.h"
 #include "gdb/registers.h"
 #include "gdb/server_parts.h"
@@ -83,15 +84,14 @@ void sonde_gdb_answer_save(struct sonde_gdb_server *server, const char *rest,
 			   struct sonde_gdb_reply *reply)
 {
 	char *name = sonde_gdb_unhex(rest, NULL);
-	FILE *file = name && *name ? fopen(name, "we") : NULL;
-	char text[128];
+	struct sonde_place_error error = { "it has no name" };
+	int fd = name && *name ? sonde_place_file(name, &error) : -ENOENT;
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	bool failed;
 
 	free(name);
 	if (!file) {
-		(void)snprintf(text, sizeof(text),
-			       "the file can't be created (error %d)", errno);
-		sonde_gdb_reply_refuse(reply, text);
+		sonde_gdb_reply_refuse(reply, error.text);
 		return;
 	}
 	put_head(server, file);

@@ -108,6 +108,9 @@ void sonde_gdb_stop(struct sonde_gdb_server *server, enum sonde_gdb_stop why,
 		    const char *text);
 /* Tells the target that probes will be, or have been, put in or taken out. */
 void sonde_gdb_patching(const struct sonde_gdb_server *server, bool begins);
+/* Takes a tracepoint's probe out of the process; between two of the above. */
+void sonde_gdb_take_out(struct sonde_gdb_server *server,
+			struct sonde_gdb_point *point);
 /* Gets the process, its probes and run; 0 or -errno with the text. */
 int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
 			   size_t error_size);

@@ -351,6 +351,15 @@ void sonde_gdb_answer_value(struct sonde_gdb_server *server, const char *rest,
 		sonde_gdb_reply_text(reply, "U");
 }
 
+void sonde_gdb_take_out(struct sonde_gdb_server *server,
+			struct sonde_gdb_point *point)
+{
+	if (server->probes && point->probe != UINT32_MAX)
+		(void)sonde_probes_remove(server->probes, point->probe);
+	point->probe = UINT32_MAX;
+	point->enabled = false;
+}
+
 /* QSondeRemove:number: out for good, the run goes on. */
 void sonde_gdb_answer_remove(struct sonde_gdb_server *server, const char *rest,
 			     struct sonde_gdb_reply *reply)
@@ -369,10 +378,7 @@ void sonde_gdb_answer_remove(struct sonde_gdb_server *server, const char *rest,
 		if (point->number != number)
 			continue;
 		was_there = true;
-		if (server->probes && point->probe != UINT32_MAX)
-			(void)sonde_probes_remove(server->probes, point->probe);
-		point->probe = UINT32_MAX;
-		point->enabled = false;
+		sonde_gdb_take_out(server, point);
 	}
 	sonde_gdb_patching(server, false);
 	if (was_there)

@@ -2,34 +2,18 @@
 /* types.c - see types.h. */
 #include "gdb/types.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "tracer/probes/agent.h"
 
 enum {
-	DECIMAL = 10,
 	LABEL_SIZE = 128,
 	TEXT_MAX = 65535,
 };
 
-/* Decimal, at most `max`; it is left behind. */
-static bool take_number(const char **at, unsigned long max,
-			unsigned long *ret_number)
-{
-	char *end;
-
-	if (**at < '0' || **at > '9')
-		return false;
-	errno = 0;
-	*ret_number = strtoul(*at, &end, DECIMAL);
-	*at = end;
-	return errno == 0 && *ret_number <= max;
-}
-
-static bool is_width(char letter, unsigned long bits)
+static bool is_width(char letter, uint64_t bits)
 {
 	if (letter == 'f')
 		return bits == 32 || bits == 64;
@@ -50,12 +34,12 @@ static bool take_labels(const char **at, struct sonde_gdb_type *type)
 
 static bool take_count(const char **at, struct sonde_gdb_type *type)
 {
-	unsigned long nr;
+	uint64_t nr;
 
 	if (**at != '*')
 		return true;
 	(*at)++;
-	if (!take_number(at, UINT16_MAX, &nr) || nr == 0 ||
+	if (!sonde_number_take(at, 10, UINT16_MAX, &nr) || nr == 0 ||
 	    type->letter == 'f' || type->letter == 't')
 		return false;
 	type->nr = (uint16_t)nr;
@@ -66,7 +50,7 @@ bool sonde_gdb_type_parse(const char *text, struct sonde_gdb_type *ret_type)
 {
 	struct sonde_gdb_type type = { .letter = text[0], .nr = 1 };
 	const char *at = text + 1;
-	unsigned long number;
+	uint64_t number;
 
 	if (!type.letter || !strchr("suxbfet", type.letter))
 		return false;
@@ -76,7 +60,7 @@ bool sonde_gdb_type_parse(const char *text, struct sonde_gdb_type *ret_type)
 			return false;
 		type.is_signed = *at++ == 's';
 	}
-	if (!take_number(&at, TEXT_MAX, &number))
+	if (!sonde_number_take(&at, 10, TEXT_MAX, &number))
 		return false;
 	if (type.letter == 't') {
 		if (number == 0)
@@ -116,19 +100,18 @@ static const char *take_label(const char *at, char name[LABEL_SIZE],
 			      struct sonde_build_label *label)
 {
 	size_t length = strcspn(at, "=,}");
-	char *end;
 
 	if (at[length] != '=' || length == 0 || length >= LABEL_SIZE)
 		return NULL;
 	memcpy(name, at, length);
 	name[length] = '\0';
 	label->text = name;
-	errno = 0;
-	label->first = strtoll(at + length + 1, &end, DECIMAL);
-	label->last = label->first;
-	if (errno || end == at + length + 1 || (*end != ',' && *end != '}'))
+	at += length + 1;
+	if (!sonde_number_take_signed(&at, &label->first) ||
+	    (*at != ',' && *at != '}'))
 		return NULL;
-	return *end == ',' ? end + 1 : end;
+	label->last = label->first;
+	return *at == ',' ? at + 1 : at;
 }
 
 static void build_enum(struct sonde_build *build, const char *name,
@@ -173,12 +156,14 @@ static bool is_type(const struct sonde_gdb_source *source)
 }
 
 /* "A3.0:" */
-static const char *read_key(const char *text, unsigned long *ret_action,
-			    unsigned long *ret_k)
+static const char *read_key(const char *text, uint64_t *ret_action,
+			    uint64_t *ret_k)
 {
-	if (*text++ != 'A' || !take_number(&text, UINT32_MAX - 1, ret_action))
+	if (*text++ != 'A' ||
+	    !sonde_number_take(&text, 10, UINT32_MAX - 1, ret_action))
 		return NULL;
-	if (*text++ != '.' || !take_number(&text, UINT32_MAX - 1, ret_k))
+	if (*text++ != '.' ||
+	    !sonde_number_take(&text, 10, UINT32_MAX - 1, ret_k))
 		return NULL;
 	return *text == ':' ? text + 1 : NULL;
 }
@@ -187,8 +172,8 @@ bool sonde_gdb_types_of_read(const struct sonde_gdb_point *point, size_t action,
 			     uint32_t k, struct sonde_gdb_type *ret_type)
 {
 	for (size_t i = 0; i < point->nr_sources; i++) {
-		unsigned long of;
-		unsigned long its_k;
+		uint64_t of;
+		uint64_t its_k;
 		const char *text;
 
 		if (!is_type(&point->sources[i]))
@@ -204,10 +189,10 @@ bool sonde_gdb_types_held(const struct sonde_gdb_source *source, bool steps,
 			  struct sonde_gdb_held *ret_held)
 {
 	const char *text = source->text;
-	unsigned long reg;
+	uint64_t reg;
 
 	if (!is_type(source) || *text++ != (steps ? 'S' : 'R') ||
-	    !take_number(&text, SONDE_AGENT_REGISTERS - 1, &reg) ||
+	    !sonde_number_take(&text, 10, SONDE_AGENT_REGISTERS - 1, &reg) ||
 	    *text++ != ':' || !sonde_gdb_type_parse(text, &ret_held->type) ||
 	    ret_held->type.nr != 1 || strchr("ft", ret_held->type.letter))
 		return false;

@@ -19,20 +19,20 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
+#include "base/time.h"
 #include "gdb/actions.h"
 #include "gdb/debuginfo.h"
 #include "gdb/names.h"
 #include "gdb/types.h"
 
-#define TIME_MAX_MS   1500
-#define ANSWER_MAX    ((size_t)1 << 20)
-#define MS_PER_SECOND 1000
-#define NS_PER_MS     1000000L
-#define NAME_SIZE     256
-#define PIECE         4096u
+#define TIME_MAX_MS 1500
+#define ANSWER_MAX  ((size_t)1 << 20)
+#define NS_PER_MS   1000000L
+#define NAME_SIZE   256
+#define PIECE       4096u
 
 /* ---- in the child ---- */
 
@@ -240,13 +240,13 @@ static _Noreturn void run_child(int fd, pid_t pid,
 
 static void add_line(struct sonde_gdb_points *points, const char *line)
 {
-	char *text;
-	unsigned long index = strtoul(line, &text, 10);
+	uint64_t index;
 
 	/* Without the line it is as good as without libdw. */
-	if (index < points->nr && *text == ' ')
+	if (sonde_number_take(&line, 10, UINT64_MAX, &index) &&
+	    index < points->nr && *line == ' ')
 		(void)sonde_gdb_points_note(&points->list[index],
-					    SONDE_GDB_TYPES_KIND, text + 1);
+					    SONDE_GDB_TYPES_KIND, line + 1);
 }
 
 /* Only whole lines. */
@@ -260,24 +260,18 @@ static void add_lines(struct sonde_gdb_points *points, char *bytes)
 	}
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
-	return t.tv_sec * (int64_t)MS_PER_SECOND + t.tv_nsec / NS_PER_MS;
-}
-
 /* All that comes in time; for free(). */
 static char *read_answer(int fd)
 {
-	int64_t until = now_ms() + TIME_MAX_MS;
+	int64_t until =
+		(int64_t)(sonde_monotonic_ns() / NS_PER_MS) + TIME_MAX_MS;
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
 	char *bytes = calloc(1, ANSWER_MAX + 1);
 	size_t nr = 0;
 
 	while (bytes && nr < ANSWER_MAX) {
-		int64_t left = until - now_ms();
+		int64_t left =
+			until - (int64_t)(sonde_monotonic_ns() / NS_PER_MS);
 		size_t piece =
 			ANSWER_MAX - nr < PIECE ? ANSWER_MAX - nr : PIECE;
 		ssize_t got;

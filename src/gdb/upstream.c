@@ -15,6 +15,7 @@
 
 #include "base/port.h"
 #include "gdb/packet.h"
+#include "sys/write.h"
 
 #define GDBSERVER "gdbserver"
 /* Words before the program's: our own, the device, and an end. */
@@ -57,17 +58,7 @@ static int complain(char *error, size_t error_size, const char *what, int rc)
 static int write_all(struct sonde_gdb_upstream *upstream, const char *bytes,
 		     size_t nr)
 {
-	while (nr > 0) {
-		ssize_t n = write(upstream->fd, bytes, nr);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EPIPE;
-		bytes += n;
-		nr -= (size_t)n;
-	}
-	return 0;
+	return sonde_write_all(upstream->fd, bytes, nr) ? -EPIPE : 0;
 }
 
 int sonde_gdb_upstream_send(struct sonde_gdb_upstream *upstream,

@@ -542,7 +542,43 @@ def what_gdb_does_not_understand_is_said():
             (("nofunction",), '"nofunction" not defined')):
         status, out, err = probe(program, *words)
         check(status == 1 and error in err, f"{words}: {out} {err}")
+        check_equal(err.count("\n"), 1, f"{words}: lines of {err}")
     program.end()
+
+
+@test
+def a_probe_that_is_refused_leaves_nothing_behind():
+    program = Program("-O0")
+    refused = "sonde: the probe is not in: no probe at 0x1000: no code is " \
+              "there\n"
+    first = program.dir / "first"
+    check_equal(probe(program, "*0x1000", "-o", first), (1, "", refused),
+                "the first probe")
+    check(not first.exists(), "a trace that nothing was recorded into")
+    status, _, err = probe(program, "work", "--name", "good", "-o", first)
+    check_equal((status, err), (0, ""), "a good one")
+    check_equal(probe(program, "*0x1000", "--name", "bad"), (1, "", refused),
+                "one more")
+    status, out, err = probe(program, "--list", "--json")
+    check_equal([p["name"] for p in json.loads(out)["probes"]], ["good"],
+                "listed")
+    status, _, err = probe(program, "work", "--name", "bad")
+    check_equal((status, err), (0, ""), "its name is free")
+    program.call_now(10)
+    status, out, err = probe(program, "--stop")
+    check_equal((status, out.strip()), (0, str(first)), "stop")
+    names = [e.name for e in Trace(first).events()]
+    check(names.count("gdb:good") == names.count("gdb:bad") > 0, str(names))
+    program.end()
+
+
+@test
+def a_process_that_is_not_there_is_one_line():
+    for words in (["gdb", "4194305"], ["probe", "-p", "4194305", "main"],
+                  ["probe", "-p", "4194305", "--list"]):
+        done = run(SONDE, *words, stdin=subprocess.DEVNULL)
+        check_equal((done.returncode, done.stderr),
+                    (1, "sonde: there is no process 4194305\n"), str(words))
 
 
 @test

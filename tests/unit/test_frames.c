@@ -5,6 +5,8 @@
  */
 #include "unit.h"
 
+#include <fcntl.h>
+
 #include "collect_model.h"
 #include "test_ctf_witness.h"
 
@@ -166,7 +168,7 @@ static void begin(struct recording *recording)
 /* Finishes the trace, and writes what lies beside it. */
 static void end(struct recording *recording)
 {
-	struct sonde_gdb_output output = { 0 };
+	struct sonde_gdb_output output;
 
 	assert_int_equal(sonde_ctf_packet_publish(recording->stream,
 						  recording->clock, 0),
@@ -175,10 +177,12 @@ static void end(struct recording *recording)
 						recording->clock, 0),
 			 0);
 	assert_int_equal(sonde_ctf_trace_close(recording->trace), 0);
-	(void)snprintf(output.last, sizeof(output.last), "%s",
-		       recording->scratch.trace);
+	sonde_gdb_output_init(&output);
+	output.place.dir = open(recording->scratch.trace,
+				O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(sonde_gdb_output_points(&output, &recording->points),
 			 0);
+	sonde_gdb_output_fini(&output);
 }
 
 static void forget(struct recording *recording)
