@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/attach.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/port.h"
+#include "session/find.h"
+#include "sys/proc.h"
+#include "sys/textfile.h"
+
+#define SETTLED_MAX 4096u
+#define NAME_KNOWN  15u /* characters of a name that the kernel keeps */
+#define PASSWD_ROOM 4096u
+
+/* A process that was meant, and what came of it: 0, or -errno. */
+struct settled {
+	pid_t pid;
+	uint64_t start;
+	int rc;
+	bool was_found; /* it has an arena, which was not taken */
+};
+
+struct sonde_attach {
+	struct sonde_attach_config config;
+	uint32_t nr_uids;
+	uid_t uids[SONDE_ATTACH_MAX];
+	uint32_t nr_came;
+	uint32_t nr_settled; /* may exceed SETTLED_MAX: the oldest are gone */
+	struct settled settled[SETTLED_MAX];
+};
+
+bool sonde_attach_is_named(const char *name, const char *wanted)
+{
+	if (strlen(wanted) > NAME_KNOWN)
+		return strlen(name) == NAME_KNOWN &&
+		       !strncmp(name, wanted, NAME_KNOWN);
+	return !strcmp(name, wanted);
+}
+
+/* ---- who is meant ---- */
+
+static bool is_pid(const char *word)
+{
+	return word[strspn(word, "0123456789")] == '\0';
+}
+
+static bool is_wanted(const struct sonde_attach_options *options, pid_t pid)
+{
+	char name[SONDE_COMM_SIZE] = "";
+
+	for (uint32_t i = 0; i < options->nr_whom; i++) {
+		const char *whom = options->whom[i];
+
+		if (is_pid(whom)) {
+			if (sonde_proc_number(whom) == pid)
+				return true;
+			continue;
+		}
+		if (!*name)
+			sonde_process_name(pid, name);
+		if (sonde_attach_is_named(name, whom))
+			return true;
+	}
+	return !options->nr_whom;
+}
+
+static bool is_of_user(const struct sonde_attach *attach, pid_t pid)
+{
+	uid_t uid;
+
+	if (!attach->nr_uids)
+		return true;
+	uid = sonde_process_uid(pid);
+	for (uint32_t i = 0; i < attach->nr_uids; i++)
+		if (attach->uids[i] == uid)
+			return true;
+	return false;
+}
+
+static bool is_in_cgroup(const struct sonde_attach_options *options, pid_t pid)
+{
+	char text[4096];
+	char group[1024];
+
+	if (!options->nr_cgroups)
+		return true;
+	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/cgroup",
+				  (int)pid);
+	if (!sonde_find_cgroup_of(text, group, sizeof(group)))
+		return false;
+	for (uint32_t i = 0; i < options->nr_cgroups; i++)
+		if (sonde_find_in_cgroup(group, options->cgroups[i]))
+			return true;
+	return false;
+}
+
+static bool is_meant(const struct sonde_attach *attach, pid_t pid)
+{
+	const struct sonde_attach_options *options = attach->config.options;
+
+	return is_wanted(options, pid) && is_of_user(attach, pid) &&
+	       is_in_cgroup(options, pid) && pid != attach->config.front &&
+	       pid != getpid();
+}
+
+/* ---- one process ---- */
+
+static struct settled *find_settled(struct sonde_attach *attach, pid_t pid)
+{
+	uint64_t start = sonde_process_start(pid);
+	uint32_t nr = attach->nr_settled < SETTLED_MAX ? attach->nr_settled :
+							 SETTLED_MAX;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (attach->settled[i].pid == pid &&
+		    attach->settled[i].start == start)
+			return &attach->settled[i];
+	return NULL;
+}
+
+static void settle(struct sonde_attach *attach, pid_t pid, int rc,
+		   bool was_found)
+{
+	struct settled *settled = find_settled(attach, pid);
+
+	if (!settled)
+		settled = &attach->settled[attach->nr_settled++ % SETTLED_MAX];
+	*settled = (struct settled){
+		.pid = pid,
+		.start = sonde_process_start(pid),
+		.rc = rc,
+		.was_found = was_found,
+	};
+}
+
+static int hold(pid_t pid, struct sonde_peer *ret_who)
+{
+	int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+	if (fd < 0)
+		return errno == EINVAL ? -ESRCH : -errno;
+	*ret_who = (struct sonde_peer){ pid, sonde_process_uid(pid), fd };
+	return 0;
+}
+
+/* It may execute another program, which has one. */
+static bool may_get_one(int rc)
+{
+	return rc == -ENOENT || rc == -ENODATA;
+}
+
+static void meet(struct sonde_attach *attach, pid_t pid)
+{
+	struct settled *known = find_settled(attach, pid);
+	struct sonde_peer who;
+	bool was_found = false;
+	int fd = -1;
+	int rc;
+
+	if (known && !may_get_one(known->rc))
+		return;
+	rc = hold(pid, &who);
+	if (!rc) {
+		rc = sonde_find_arena(pid, &fd);
+		/* The number may be another's by now. */
+		if (!rc && sonde_peer_has_ended(&who)) {
+			(void)close(fd); /* a memory file */
+			rc = -ESRCH;
+		} else if (!rc) {
+			rc = attach->config.take(attach->config.ctx, fd, &who);
+			was_found = true;
+		}
+		sonde_peer_release(&who);
+	}
+	if (rc == -EALREADY)
+		rc = 0; /* a child by fork */
+	else if (!rc)
+		attach->nr_came++;
+	if (rc != -ESRCH)
+		settle(attach, pid, rc, was_found);
+}
+
+uint32_t sonde_attach_look(struct sonde_attach *attach)
+{
+	uint32_t nr_before = attach->nr_came;
+	const struct dirent *entry;
+	DIR *dir = opendir("/proc");
+
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
+	while (dir && (entry = readdir(dir))) {
+		pid_t pid = sonde_proc_number(entry->d_name);
+
+		if (pid > 0 && is_meant(attach, pid))
+			meet(attach, pid);
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	return attach->nr_came - nr_before;
+}
+
+/* ---- words ---- */
+
+void sonde_attach_explain(int error, pid_t pid, const char *name, uid_t uid,
+			  char *text, size_t size)
+{
+	switch (error) {
+	case -ESRCH:
+		(void)snprintf(text, size,
+			       "there is no process %d, or /proc hides it "
+			       "(mounted with hidepid): then run as root",
+			       (int)pid);
+		break;
+	case -EACCES:
+		if (uid != geteuid())
+			(void)snprintf(text, size,
+				       "%s (pid %d) belongs to user %u: run as "
+				       "that user, or as root (CAP_SYS_PTRACE)",
+				       name, (int)pid, (unsigned int)uid);
+		else
+			(void)snprintf(
+				text, size,
+				"%s (pid %d) may not be looked into: it "
+				"has rights of its own, or is not "
+				"dumpable (PR_SET_DUMPABLE); run as root "
+				"(CAP_SYS_PTRACE)",
+				name, (int)pid);
+		break;
+	case -EPERM:
+		(void)snprintf(text, size,
+			       "%s (pid %d) has closed the descriptor of its "
+			       "trace memory: run as root "
+			       "(CAP_CHECKPOINT_RESTORE)",
+			       name, (int)pid);
+		break;
+	case -ENODATA:
+		(void)snprintf(text, size,
+			       "%s (pid %d) has libsonde, and no trace memory: "
+			       "it was denied when it started (a seccomp "
+			       "filter without SONDE_SECCOMP=allow, or ulimit)",
+			       name, (int)pid);
+		break;
+	case -ENOENT:
+		(void)snprintf(text, size,
+			       "%s (pid %d) has no events of libsonde; try "
+			       "sonde probe",
+			       name, (int)pid);
+		break;
+	default:
+		(void)snprintf(text, size, "%s (pid %d): %s", name, (int)pid,
+			       strerrordesc_np(-error));
+	}
+}
+
+static void explain(const struct sonde_attach *attach,
+		    const struct settled *settled, char *text, size_t size)
+{
+	char name[SONDE_COMM_SIZE];
+
+	sonde_process_name(settled->pid, name);
+	if (settled->was_found)
+		(void)snprintf(text, size, "%s (pid %d) is not recorded: %s",
+			       name, (int)settled->pid,
+			       attach->config.why(settled->rc));
+	else
+		sonde_attach_explain(settled->rc, settled->pid, name,
+				     sonde_process_uid(settled->pid), text,
+				     size);
+}
+
+bool sonde_attach_waits(const struct sonde_attach *attach)
+{
+	const struct sonde_attach_options *options = attach->config.options;
+
+	for (uint32_t i = 0; i < options->nr_whom; i++)
+		if (!is_pid(options->whom[i]))
+			return true;
+	return !options->nr_whom;
+}
+
+/* The first -p that is a number, and could not be recorded. */
+static bool first_refused(struct sonde_attach *attach, char *text, size_t size)
+{
+	const struct sonde_attach_options *options = attach->config.options;
+
+	for (uint32_t i = 0; i < options->nr_whom; i++) {
+		pid_t pid = sonde_proc_number(options->whom[i]);
+		const struct settled gone = { .pid = pid, .rc = -ESRCH };
+		const struct settled *settled;
+
+		if (!is_pid(options->whom[i]))
+			continue;
+		settled = find_settled(attach, pid);
+		if (settled && !settled->rc)
+			continue;
+		if (!settled && sonde_process_start(pid))
+			(void)snprintf(text, size,
+				       "process %d is not one of those of -u "
+				       "or --cgroup",
+				       (int)pid);
+		else
+			explain(attach, settled ? settled : &gone, text, size);
+		return true;
+	}
+	return false;
+}
+
+bool sonde_attach_is_hopeless(struct sonde_attach *attach, char *text,
+			      size_t size)
+{
+	uint32_t nr = attach->nr_settled;
+
+	*text = '\0';
+	if (first_refused(attach, text, size) || attach->nr_came)
+		return !attach->nr_came && !sonde_attach_waits(attach);
+	if (!nr)
+		(void)snprintf(text, size,
+			       "no such process yet; waiting for one");
+	else if (attach->settled[0].rc)
+		explain(attach, &attach->settled[0], text, size);
+	return false;
+}
+
+void sonde_attach_tell(const struct sonde_attach *attach,
+		       struct sonde_summary *summary)
+{
+	uint32_t nr = attach->nr_settled < SETTLED_MAX ? attach->nr_settled :
+							 SETTLED_MAX;
+	uint32_t nr_denied = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		nr_denied += attach->settled[i].rc == -EACCES;
+	if (nr_denied)
+		sonde_summary_note(summary,
+				   "%u processes that were meant may not be "
+				   "looked into: run as their user, or as root "
+				   "(CAP_SYS_PTRACE)",
+				   nr_denied);
+}
+
+/* ---- life ---- */
+
+static int find_user(const char *word, uid_t *ret_uid)
+{
+	char room[PASSWD_ROOM];
+	struct passwd passwd;
+	struct passwd *found;
+
+	uint64_t uid;
+
+	if (sonde_number_parse(word, UINT32_MAX, &uid)) {
+		*ret_uid = (uid_t)uid;
+		return 0;
+	}
+	if (getpwnam_r(word, &passwd, room, sizeof(room), &found) || !found)
+		return -EINVAL;
+	*ret_uid = found->pw_uid;
+	return 0;
+}
+
+int sonde_attach_new(const struct sonde_attach_config *config, char *error,
+		     size_t error_size, struct sonde_attach **ret_attach)
+{
+	const struct sonde_attach_options *options = config->options;
+	struct sonde_attach *attach = calloc(1, sizeof(*attach));
+
+	if (!attach)
+		return -ENOMEM;
+	attach->config = *config;
+	for (uint32_t i = 0; i < options->nr_users; i++) {
+		if (!find_user(options->users[i],
+			       &attach->uids[attach->nr_uids++]))
+			continue;
+		(void)snprintf(error, error_size, "-u %.100s: no such user",
+			       options->users[i]);
+		free(attach);
+		return -EINVAL;
+	}
+	*ret_attach = attach;
+	return 0;
+}
+
+void sonde_attach_free(struct sonde_attach *attach)
+{
+	free(attach);
+}

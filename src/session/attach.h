@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach.h - recording processes that run already: `sonde record -p`, -u,
+ * --cgroup.
+ *
+ * A look goes through /proc once. A process is meant if its number or name is
+ * one of those of -p, its user one of -u's, and its control group is one of
+ * --cgroup's or below it; what wasn't given excludes none. Whoever is meant is
+ * held by a pidfd before anything else is read of its number, and its arena
+ * (session/find.h) is given to the recorder. Children of fork share it.
+ *
+ * Processes that start later are found by the next look; the kernel's own
+ * notices of new processes (the proc connector) are for CAP_NET_ADMIN only. A
+ * process that was refused is not tried again; one without an arena is, as it
+ * may execute another program.
+ *
+ * One thread.
+ */
+#ifndef SESSION_ATTACH_H
+#define SESSION_ATTACH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "session/options.h"
+#include "session/summary.h"
+#include "sys/peer.h"
+
+#define SONDE_ATTACH_TEXT 240
+
+struct sonde_attach;
+
+struct sonde_attach_config {
+	const struct sonde_attach_options *options;
+	pid_t front; /* it and we are never meant */
+	/*
+	 * Takes over the arena's descriptor, and of `who` what it wants. 0;
+	 * -EALREADY: it has the arena; or -errno.
+	 */
+	int (*take)(void *ctx, int arena_fd, struct sonde_peer *who);
+	const char *(*why)(
+		int error); /* a constant text: why it wasn't taken */
+	void *ctx;
+};
+
+/* 0; -EINVAL, with one line in `error`: no such user. */
+int sonde_attach_new(const struct sonde_attach_config *config, char *error,
+		     size_t error_size, struct sonde_attach **ret_attach);
+
+void sonde_attach_free(struct sonde_attach *attach);
+
+/* Returns how many came. */
+uint32_t sonde_attach_look(struct sonde_attach *attach);
+
+/* After the first look: whether nobody can come any more, and why nobody did;
+ * or what is waited for. An empty text: all is well. */
+bool sonde_attach_is_hopeless(struct sonde_attach *attach, char *text,
+			      size_t size);
+
+/* Whether processes that start later may be meant: not if all was numbers. */
+bool sonde_attach_waits(const struct sonde_attach *attach);
+
+/* At the end: who was meant, and could not be recorded. */
+void sonde_attach_tell(const struct sonde_attach *attach,
+		       struct sonde_summary *summary);
+
+/* Pure: what to say of a process that sonde_find_arena() has given this for.
+ * `name` and `uid` are the process's. */
+void sonde_attach_explain(int error, pid_t pid, const char *name, uid_t uid,
+			  char *text, size_t size);
+
+/* Pure: whether the name of a process (15 characters at most are known) is
+ * `wanted`. */
+bool sonde_attach_is_named(const char *name, const char *wanted);
+
+#endif /* SESSION_ATTACH_H */

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/find.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/port.h"
+#include "sys/proc.h"
+#include "sys/seccomp.h"
+
+#define ARENA_LINK     "/memfd:sonde-arena"
+#define CGROUP_MOUNT   "/sys/fs/cgroup"
+#define ALLOWED        "SONDE_SECCOMP=allow"
+#define LIBRARY_PREFIX "libsonde"
+#define RECORDER_NAME  "sonde-recorder" /* session/child.c */
+
+bool sonde_find_is_arena_link(const char *link)
+{
+	size_t n = strlen(ARENA_LINK);
+
+	return !strncmp(link, ARENA_LINK, n) &&
+	       (!link[n] || !strcmp(link + n, " (deleted)"));
+}
+
+/* "libsonde.so.0", "libsonde-preload.so" */
+static bool is_library(const char *path)
+{
+	const char *name = strrchr(path, '/');
+
+	return name &&
+	       !strncmp(name + 1, LIBRARY_PREFIX, strlen(LIBRARY_PREFIX));
+}
+
+void sonde_find_mapping(const struct sonde_proc_mapping *mapping,
+			struct sonde_find_maps *maps)
+{
+	maps->has_library |= is_library(mapping->path);
+	if (maps->has_arena || !sonde_find_is_arena_link(mapping->path))
+		return;
+	maps->has_arena = true;
+	maps->start = mapping->begin;
+	maps->end = mapping->end;
+}
+
+/* ---- opening ---- */
+
+/* Opens /proc/PID/what if that is a link to an arena. */
+static int open_link(pid_t pid, const char *what)
+{
+	char path[320];
+	char link[64];
+	ssize_t n;
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, what);
+	n = readlink(path, link, sizeof(link) - 1);
+	if (n < 0)
+		return -errno;
+	link[n] = '\0';
+	if (!sonde_find_is_arena_link(link))
+		return -ENOENT;
+	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	return fd < 0 ? -errno : fd;
+}
+
+/* Where libsonde leaves it. */
+static int open_usual(pid_t pid)
+{
+	int fd = open_link(pid, "fd/1000");
+
+	return fd == -ENOENT ? open_link(pid, "fd/240") : fd;
+}
+
+static int open_any(pid_t pid)
+{
+	const struct dirent *entry;
+	char path[300];
+	int fd = -ENOENT;
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	dir = opendir(path);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
+	while (dir && fd < 0 && (entry = readdir(dir))) {
+		(void)snprintf(path, sizeof(path), "fd/%s", entry->d_name);
+		fd = open_link(pid, path);
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	return fd;
+}
+
+static int open_mapping(pid_t pid, const struct sonde_find_maps *maps)
+{
+	char path[80];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "map_files/%" PRIx64 "-%" PRIx64,
+		       maps->start, maps->end);
+	fd = open_link(pid, path);
+	return fd == -EACCES || fd == -ENOENT ? -EPERM : fd;
+}
+
+/* 0, or -errno: who may not read it can't open it either. */
+static int read_maps(pid_t pid, struct sonde_find_maps *ret_maps)
+{
+	struct sonde_proc_mapping mapping;
+	struct sonde_lines lines;
+	int rc = sonde_proc_maps_open(&lines, pid);
+
+	*ret_maps = (struct sonde_find_maps){ 0 };
+	while (!rc && sonde_proc_maps_next(&lines, &mapping))
+		sonde_find_mapping(&mapping, ret_maps);
+	sonde_lines_close(&lines);
+	return rc == -ENOENT ? -ESRCH : rc;
+}
+
+/* Recorders and debuggers of ours have arenas that are other processes'. */
+static bool is_ours(pid_t pid)
+{
+	char name[SONDE_COMM_SIZE];
+	struct stat theirs;
+	struct stat ours;
+	char path[48];
+
+	sonde_process_name(pid, name);
+	if (!strcmp(name, RECORDER_NAME))
+		return true;
+	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+	return !stat(path, &theirs) && !stat("/proc/self/exe", &ours) &&
+	       theirs.st_dev == ours.st_dev && theirs.st_ino == ours.st_ino;
+}
+
+int sonde_find_arena(pid_t pid, int *ret_fd)
+{
+	struct sonde_find_maps maps;
+	int fd;
+	int rc;
+
+	if (is_ours(pid))
+		return -ENOENT;
+	fd = open_usual(pid);
+	if (fd >= 0) {
+		*ret_fd = fd;
+		return 0;
+	}
+	rc = read_maps(pid, &maps);
+	if (rc)
+		return rc == -EPERM ? -EACCES : rc;
+	if (!maps.has_arena)
+		return maps.has_library ? -ENODATA : -ENOENT;
+	fd = open_any(pid);
+	if (fd < 0)
+		fd = open_mapping(pid, &maps);
+	if (fd < 0)
+		return fd;
+	*ret_fd = fd;
+	return 0;
+}
+
+/* ---- filters ---- */
+
+/* Whether the environment it was started with has this. */
+static bool has_variable(pid_t pid, const char *wanted)
+{
+	size_t size = 0;
+	bool found = false;
+	char *word = NULL;
+	char path[48];
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/environ", (int)pid);
+	file = fopen(path, "re");
+	while (file && !found && getdelim(&word, &size, '\0', file) > 0)
+		found = !strcmp(word, wanted);
+	free(word);
+	if (file)
+		(void)fclose(file); /* it was only read */
+	return found;
+}
+
+bool sonde_find_is_filtered(pid_t pid)
+{
+	const struct dirent *entry;
+	bool filtered = false;
+	char path[320];
+	DIR *dir;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
+	while (dir && !filtered && (entry = readdir(dir))) {
+		if (*entry->d_name == '.')
+			continue;
+		(void)snprintf(path, sizeof(path), "/proc/%d/task/%s/status",
+			       (int)pid, entry->d_name);
+		/* -1 is also a thread that has just ended */
+		filtered = sonde_seccomp_filters(path) && !access(path, F_OK);
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	return filtered && !has_variable(pid, ALLOWED);
+}
+
+int sonde_find_can_reach(const struct sonde_arena_view *view, pid_t pid)
+{
+	if (sonde_arena_mapped(view) >= SONDE_ARENA_SPAN)
+		return 0;
+	if (!view->can_reach)
+		return -EOPNOTSUPP;
+	return sonde_find_is_filtered(pid) ? -ENOSYS : 0;
+}
+
+/* ---- control groups ---- */
+
+/* "0::/path" is the unified hierarchy's. */
+bool sonde_find_cgroup_of(const char *text, char *group, size_t size)
+{
+	const char *found = NULL;
+	const char *next;
+
+	for (const char *line = text; line && *line; line = next) {
+		const char *path = strchr(line, ':');
+
+		next = strchr(line, '\n');
+		next = next ? next + 1 : NULL;
+		path = path ? strchr(path + 1, ':') : NULL;
+		if (!path || path[1] != '/')
+			continue;
+		if (!found || !strncmp(line, "0::", 3))
+			found = path + 1;
+	}
+	if (!found)
+		return false;
+	(void)snprintf(group, size, "%.*s", (int)strcspn(found, "\n"), found);
+	return true;
+}
+
+bool sonde_find_in_cgroup(const char *group, const char *wanted)
+{
+	size_t n = strlen(CGROUP_MOUNT);
+
+	if (!strncmp(wanted, CGROUP_MOUNT, n) &&
+	    (wanted[n] == '/' || !wanted[n]))
+		wanted += n;
+	wanted += strspn(wanted, "/");
+	group += strspn(group, "/");
+	n = strlen(wanted);
+	while (n && wanted[n - 1] == '/')
+		n--;
+	return !strncmp(group, wanted, n) &&
+	       (!n || !group[n] || group[n] == '/');
+}

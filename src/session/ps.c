@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/ps.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "session/arena.h"
+#include "session/find.h"
+
+#define RECORDER_NAME  "sonde-recorder"
+#define RECORDINGS_MAX 1024u
+#define CONTAINER_ID   64u
+
+/* A recorder has the arena: one descriptor of its. */
+struct recording {
+	dev_t dev;
+	ino_t ino;
+	pid_t by;
+};
+
+struct look {
+	struct sonde_ps *ps;
+	uint32_t capacity;
+	uint32_t nr_recordings;
+	struct recording recordings[RECORDINGS_MAX];
+};
+
+void sonde_ps_container_of(const char *group,
+			   char container[SONDE_PS_CONTAINER])
+{
+	static const char digits[] = "0123456789abcdef";
+
+	*container = '\0';
+	while (*group) {
+		size_t n = strspn(group, digits);
+
+		if (n == CONTAINER_ID) {
+			memcpy(container, group, SONDE_PS_CONTAINER - 1);
+			container[SONDE_PS_CONTAINER - 1] = '\0';
+			return;
+		}
+		group += n;
+		group += strcspn(group, digits);
+	}
+}
+
+const char *sonde_ps_why(int able)
+{
+	switch (able) {
+	case 0:
+		return "";
+	case -EPERM:
+		return "it closed the descriptor of its trace memory: run as "
+		       "root (CAP_CHECKPOINT_RESTORE)";
+	case -ENODATA:
+		return "it has no trace memory: denied when it started "
+		       "(seccomp, ulimit)";
+	case -ENOSYS:
+		return "it runs under a seccomp filter: start it with "
+		       "SONDE_ATTACHABLE=1 or SONDE_SECCOMP=allow";
+	case -EOPNOTSUPP:
+	case -EPROTONOSUPPORT:
+		return "its libsonde is of another version";
+	case -ENODEV:
+		return "its time stamp counter is turned off";
+	default:
+		return "its trace memory is not as it should be";
+	}
+}
+
+/* ---- who records ---- */
+
+static void add_recording(struct look *look, pid_t recorder, const char *fd)
+{
+	struct stat st;
+	char path[320];
+	char link[64];
+	ssize_t n;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)recorder, fd);
+	n = readlink(path, link, sizeof(link) - 1);
+	if (n < 0 || look->nr_recordings == RECORDINGS_MAX)
+		return;
+	link[n] = '\0';
+	if (!sonde_find_is_arena_link(link) || stat(path, &st))
+		return;
+	look->recordings[look->nr_recordings++] =
+		(struct recording){ st.st_dev, st.st_ino,
+				    sonde_process_parent(recorder) };
+}
+
+/* Calls `act` with each entry of a directory that begins with a digit. */
+static void for_each_number(const char *path,
+			    void (*act)(struct look *look, pid_t pid,
+					const char *name),
+			    struct look *look, pid_t pid)
+{
+	const struct dirent *entry;
+	DIR *dir = opendir(path);
+
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
+	while (dir && (entry = readdir(dir)))
+		if (*entry->d_name >= '0' && *entry->d_name <= '9')
+			act(look, pid, entry->d_name);
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+}
+
+static void look_for_recorder(struct look *look, pid_t unused, const char *word)
+{
+	pid_t pid = sonde_proc_number(word);
+	char name[SONDE_COMM_SIZE];
+	char path[48];
+
+	(void)unused;
+	sonde_process_name(pid, name);
+	if (strcmp(name, RECORDER_NAME) != 0)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	for_each_number(path, add_recording, look, pid);
+}
+
+static void name_recordings(const struct look *look,
+			    const struct sonde_arena_view *view,
+			    struct sonde_ps_row *row)
+{
+	for (uint32_t i = 0; i < look->nr_recordings; i++) {
+		const struct recording *r = &look->recordings[i];
+
+		if (r->ino == view->ino && r->dev == view->dev &&
+		    row->nr_by < SONDE_SLOTS)
+			row->by[row->nr_by++] = r->by;
+	}
+}
+
+/* ---- one process ---- */
+
+static int read_arena(const struct look *look, int fd, struct sonde_ps_row *row)
+{
+	struct sonde_arena_view view;
+	int rc = sonde_arena_open_found(fd, &view);
+
+	if (rc)
+		return rc;
+	row->nr_events = sonde_arena_nr_events(&view);
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
+		enum sonde_slot_use use = sonde_arena_slot_use(&view, i);
+
+		row->nr_recording += use == SONDE_SLOT_USED;
+		row->nr_left += use == SONDE_SLOT_LEFT;
+	}
+	name_recordings(look, &view, row);
+	rc = sonde_find_can_reach(&view, row->pid);
+	sonde_arena_close(&view);
+	return rc;
+}
+
+static void describe(struct sonde_ps_row *row)
+{
+	char text[4096];
+
+	row->uid = sonde_process_uid(row->pid);
+	sonde_process_name(row->pid, row->name);
+	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/cgroup",
+				  (int)row->pid);
+	if (sonde_find_cgroup_of(text, row->group, sizeof(row->group)))
+		sonde_ps_container_of(row->group, row->container);
+}
+
+static void look_at_process(struct look *look, pid_t unused, const char *word)
+{
+	struct sonde_ps_row row = { .pid = sonde_proc_number(word) };
+	int fd = -1;
+
+	(void)unused;
+	row.able = sonde_find_arena(row.pid, &fd);
+	if (row.able == -EACCES)
+		look->ps->nr_denied++;
+	if (row.able && row.able != -EPERM && row.able != -ENODATA)
+		return;
+	if (!row.able)
+		row.able = read_arena(look, fd, &row);
+	describe(&row);
+	/* What can't be added for want of memory is left out. */
+	if (!SONDE_GROW(look->ps->rows, look->ps->nr, look->capacity))
+		look->ps->rows[look->ps->nr++] = row;
+}
+
+/* ---- all ---- */
+
+static int by_number(const void *a, const void *b)
+{
+	const struct sonde_ps_row *left = a;
+	const struct sonde_ps_row *right = b;
+
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+int sonde_ps_look(struct sonde_ps *ret_ps)
+{
+	struct look *look = calloc(1, sizeof(*look));
+
+	*ret_ps = (struct sonde_ps){ 0 };
+	if (!look)
+		return -ENOMEM;
+	look->ps = ret_ps;
+	for_each_number("/proc", look_for_recorder, look, 0);
+	for_each_number("/proc", look_at_process, look, 0);
+	if (ret_ps->nr)
+		qsort(ret_ps->rows, ret_ps->nr, sizeof(*ret_ps->rows),
+		      by_number);
+	free(look);
+	return 0;
+}
+
+void sonde_ps_free(struct sonde_ps *ps)
+{
+	free(ps->rows);
+	*ps = (struct sonde_ps){ 0 };
+}
