@@ -8,6 +8,7 @@
 
 #include <errno.h>
 
+#include "base/number.h"
 #include "event/select.h"
 #include "fuzz.h"
 
@@ -43,9 +44,10 @@ static void check_accepted(const struct sonde_record_options *options, int argc,
 		   options->mode == SONDE_OVERWRITE);
 	if (options->help)
 		return;
-	/* Without one, the machine's kernel events are recorded. */
+	/* Without one, what runs already is, or the machine's kernel events. */
 	if (!options->program) {
-		FUZZ_CHECK(options->whole_machine && options->kernel_rules);
+		FUZZ_CHECK(options->attaches ||
+			   (options->whole_machine && options->kernel_rules));
 		return;
 	}
 	FUZZ_CHECK(options->program > argv && options->program < argv + argc);
@@ -82,11 +84,12 @@ static void check_size(const char *word)
 	uint64_t again;
 	uint64_t us;
 
-	(void)sonde_parse_time_us(word, &us);
-	if (sonde_parse_size(word, &bytes))
+	(void)sonde_number_parse_time_us(word, &us);
+	if (sonde_number_parse_size(word, &bytes))
 		return;
-	(void)sonde_format_size(bytes, text, sizeof(text));
-	FUZZ_CHECK(sonde_parse_size(text, &again) == 0 && again == bytes);
+	(void)sonde_number_put_size(bytes, text, sizeof(text));
+	FUZZ_CHECK(sonde_number_parse_size(text, &again) == 0 &&
+		   again == bytes);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * rendezvous.c - fuzz session/rendezvous.h: any messages with any number of
- * descriptors. None of them may stay open but the one that is handed over.
+ * descriptors. None of them may stay open but the one that is handed over, and
+ * only a memory file is.
  *
  * Input: per message, a byte (bits 0..2 number of descriptors, bit 3 a sound
- * hello first, bit 4 hang up after it, bit 5 answer it) and another for the
- * size of what follows.
+ * hello first, bit 4 hang up after it, bit 5 answer it, bit 6 descriptors that
+ * aren't memory files) and another for the size of what follows.
  */
 #include "session/rendezvous.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "fuzz.h"
+#include "sys/foreign.h"
 
 #define FDS_MAX 7
 
@@ -27,7 +30,8 @@ static int next_number(void)
 	return fd;
 }
 
-static void send_message(int fd, uint8_t *bytes, size_t size, int nr_fds)
+static void send_message(int fd, uint8_t *bytes, size_t size, int nr_fds,
+			 int sent_fd)
 {
 	union {
 		struct cmsghdr head;
@@ -45,13 +49,13 @@ static void send_message(int fd, uint8_t *bytes, size_t size, int nr_fds)
 		control.head.cmsg_len = CMSG_LEN((size_t)nr_fds * sizeof(int));
 		for (int i = 0; i < nr_fds; i++)
 			memcpy(CMSG_DATA(&control.head) + i * sizeof(int),
-			       &(int){ STDIN_FILENO }, sizeof(int));
+			       &sent_fd, sizeof(int));
 	}
 	(void)sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
-/* Whether it was a question about conditions. */
-static bool receive_ask(int fd)
+/* Whether it was a question about conditions; *ret_rc: what became of it. */
+static bool receive_ask(int fd, int *ret_rc)
 {
 	struct sonde_filters_ask ask;
 	int rc = sonde_rendezvous_receive_ask(fd, &ask);
@@ -61,17 +65,19 @@ static bool receive_ask(int fd)
 		   rc == -ENOMSG);
 	if (!rc)
 		FUZZ_CHECK(ask.nr <= SONDE_FILTERS_ASK);
+	*ret_rc = rc;
 	return rc == 0 || rc == -EPROTO || rc == -EPROTONOSUPPORT;
 }
 
-static void receive(int fd, bool sound)
+/* False: what is wrong stays in the queue, for who drops the connection. */
+static bool receive(int fd, bool sound)
 {
 	int arena_fd = -1;
 	pid_t pid;
 	int rc;
 
-	if (!sound && receive_ask(fd))
-		return;
+	if (!sound && receive_ask(fd, &rc))
+		return rc != -EPROTO;
 	rc = sonde_rendezvous_receive(fd, &arena_fd, &pid);
 	FUZZ_CHECK(rc == 0 || rc == -EAGAIN || rc == -EPROTO ||
 		   rc == -EPROTONOSUPPORT || rc == -ECONNRESET);
@@ -79,14 +85,15 @@ static void receive(int fd, bool sound)
 		FUZZ_CHECK(rc == 0);
 	if (rc) {
 		FUZZ_CHECK(arena_fd == -1);
-		return;
+		return rc != -EPROTO;
 	}
 	FUZZ_CHECK(fcntl(arena_fd, F_GETFD) & FD_CLOEXEC);
 	(void)close(arena_fd);
+	return true;
 }
 
-/* One message; false if the sender hung up. */
-static bool play(struct fuzz_input *in, const int ends[2])
+/* One message; false if it was the last. */
+static bool play(struct fuzz_input *in, const int ends[2], int memory_fd)
 {
 	uint8_t bytes[256 + sizeof(struct sonde_hello)];
 	struct sonde_hello hello = { SONDE_HELLO_MAGIC, SONDE_HELLO_VERSION,
@@ -103,33 +110,46 @@ static bool play(struct fuzz_input *in, const int ends[2])
 	if (more > 0)
 		memcpy(bytes + used, rest, more);
 	used += more;
-	send_message(ends[0], bytes, used, what & 7);
+	send_message(ends[0], bytes, used, what & 7,
+		     what & 64 ? STDIN_FILENO : memory_fd);
 	if (what & 16)
 		(void)shutdown(ends[0], SHUT_RDWR);
 	if (what & 32)
 		sonde_rendezvous_answer(ends[1], -(int)what);
-	receive(ends[1],
-		used == sizeof(hello) && (what & 8) && (what & 7) == 1);
+	if (!receive(ends[1], used == sizeof(hello) && (what & 8) &&
+				      !(what & 64) && (what & 7) == 1))
+		return false;
 	return !(what & 16);
+}
+
+/* Children close what might make us wait. */
+static void settle(int before)
+{
+	for (int i = 0; next_number() != before && i < 1000000; i++)
+		sonde_foreign_tend();
+	FUZZ_CHECK(next_number() == before);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
 	int before = next_number();
+	int memory_fd = memfd_create("fuzz", MFD_CLOEXEC);
 	int ends[2];
 
+	FUZZ_CHECK(memory_fd >= 0);
 	FUZZ_CHECK(!socketpair(AF_UNIX,
 			       SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
 			       ends));
 	for (int i = 0; i < 8 && in.left > 0; i++) {
-		if (!play(&in, ends))
+		if (!play(&in, ends, memory_fd))
 			break;
 	}
 	(void)close(ends[0]);
-	receive(ends[1], false);
+	(void)close(memory_fd);
+	(void)receive(ends[1], false);
 	sonde_rendezvous_answer(ends[1], 0);
-	(void)close(ends[1]);
-	FUZZ_CHECK(next_number() == before);
+	sonde_foreign_drop(ends[1]);
+	settle(before);
 	return 0;
 }

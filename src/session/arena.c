@@ -13,6 +13,7 @@
 
 #include "base/port.h"
 #include "event/desc.h"
+#include "event/select.h"
 #include "ring/control.h"
 
 #define PAGE_BYTES 65536ull /* a multiple of every machine's page */
@@ -28,6 +29,8 @@ int sonde_arena_check(const struct sonde_arena *header)
 		return -EPROTO;
 	if (header->version != SONDE_ARENA_VERSION)
 		return -EPROTONOSUPPORT;
+	if (header->writer == SONDE_WRITER_NONE)
+		return -ENODEV;
 	if (header->writer != SONDE_WRITER_RSEQ &&
 	    header->writer != SONDE_WRITER_LANES)
 		return -EPROTO;
@@ -52,22 +55,38 @@ static int check_file(int fd, struct stat *ret_stat)
 	return 0;
 }
 
+static struct flock lock_of(int what)
+{
+	return (struct flock){ .l_type = F_WRLCK,
+			       .l_whence = SEEK_SET,
+			       .l_start = what,
+			       .l_len = 1 };
+}
+
 /* Locks the open file the process shares with us, and replaces it by one of
  * our own. */
-static int reopen(int fd, bool *ret_is_watched)
+static void reopen(struct sonde_arena_view *view)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct flock lock = lock_of(SONDE_LOCK_PROCESS);
 	char path[48];
 	int own;
 
-	*ret_is_watched = false;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->fd);
 	own = open(path, O_RDWR | O_CLOEXEC);
 	if (own < 0)
-		return fd;
-	*ret_is_watched = !fcntl(fd, F_OFD_SETLK, &lock);
-	(void)close(fd); /* the process has it */
-	return own;
+		return;
+	view->is_own = true;
+	view->is_watched = !fcntl(view->fd, F_OFD_SETLK, &lock);
+	(void)close(view->fd); /* the process has it */
+	view->fd = own;
+}
+
+/* Whether somebody else's open file has the lock. */
+static bool is_locked(int fd, int what)
+{
+	struct flock lock = lock_of(what);
+
+	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
 static int map_meta(struct sonde_arena_view *view)
@@ -82,14 +101,17 @@ static int map_meta(struct sonde_arena_view *view)
 	memcpy(&header, meta, sizeof(header));
 	sonde_barrier();
 	view->lanes_only = header.writer == SONDE_WRITER_LANES;
+	view->can_reach = header.abilities & SONDE_ABLE_TO_REACH;
+	view->nr_refused_before = header.refused;
 	return sonde_arena_check(&header);
 }
 
-int sonde_arena_open(int fd, struct sonde_arena_view *ret_view)
+static int open_view(int fd, bool is_found, struct sonde_arena_view *ret_view)
 {
 	struct sonde_arena_view view = {
 		.fd = fd,
-		.desc_bytes_left = SONDE_META_SPAN,
+		/* each description is taken to be selected, and to be told */
+		.desc_bytes_left = 2 * SONDE_META_SPAN,
 		.ask_bytes_left = 2 * SONDE_META_SPAN,
 	};
 	struct stat st;
@@ -99,7 +121,13 @@ int sonde_arena_open(int fd, struct sonde_arena_view *ret_view)
 		goto fail;
 	view.dev = st.st_dev;
 	view.ino = st.st_ino;
-	view.fd = reopen(fd, &view.is_watched);
+	view.is_found = is_found;
+	if (is_found) {
+		view.is_own = true;
+		view.is_watched = is_locked(fd, SONDE_LOCK_PROCESS);
+	} else {
+		reopen(&view);
+	}
 	rc = map_meta(&view);
 	if (rc)
 		goto fail;
@@ -110,38 +138,206 @@ fail:
 	return rc;
 }
 
-static struct sonde_slot *claim(struct sonde_arena_view *view,
-				uint32_t *ret_index)
+int sonde_arena_open(int fd, struct sonde_arena_view *ret_view)
 {
-	struct sonde_slot *slots = (void *)(view->meta + SONDE_SLOTS_OFF);
+	return open_view(fd, false, ret_view);
+}
 
+int sonde_arena_open_found(int fd, struct sonde_arena_view *ret_view)
+{
+	return open_view(fd, true, ret_view);
+}
+
+/* ---- slots ---- */
+
+static struct sonde_slot *slot_of(const struct sonde_arena_view *view,
+				  uint32_t i)
+{
+	return (struct sonde_slot *)(void *)(view->meta + SONDE_SLOTS_OFF) + i;
+}
+
+/* Whether no recorder that lives has the slot. It is ours then, until we let go
+ * of the file or unlock. */
+static bool lock_slot(const struct sonde_arena_view *view, uint32_t i)
+{
+	struct flock lock = lock_of(SONDE_LOCK_SLOT + (int)i);
+
+	return view->is_own && !fcntl(view->fd, F_OFD_SETLK, &lock);
+}
+
+static void unlock_slot(const struct sonde_arena_view *view, uint32_t i)
+{
+	struct flock lock = lock_of(SONDE_LOCK_SLOT + (int)i);
+
+	lock.l_type = F_UNLCK;
+	(void)fcntl(view->fd, F_OFD_SETLK, &lock); /* can't fail */
+}
+
+enum sonde_slot_use sonde_arena_slot_use(const struct sonde_arena_view *view,
+					 uint32_t i)
+{
+	if (sonde_load_relaxed(&slot_of(view, i)->state) != SONDE_SLOT_ACTIVE)
+		return SONDE_SLOT_UNUSED;
+	return is_locked(view->fd, SONDE_LOCK_SLOT + (int)i) ? SONDE_SLOT_USED :
+							       SONDE_SLOT_LEFT;
+}
+
+/* Where the rings of slot `i` are, if they are of view->geometry. */
+static void place_rings(struct sonde_arena_view *view, uint32_t i)
+{
+	uint32_t nr_rings = sonde_geometry_nr_rings(&view->geometry);
+
+	view->slot_index = i;
+	view->ctl_bytes =
+		round_up(nr_rings * sizeof(struct sonde_ring), PAGE_BYTES);
+	view->rings_file_off = SONDE_META_SPAN + i * SONDE_SLOT_SPAN;
+	view->rings_bytes =
+		view->ctl_bytes +
+		nr_rings * sonde_geometry_ring_bytes(&view->geometry);
+}
+
+/* What matters of a slot that some recorder has left; copied once. */
+struct left {
+	uint32_t state, header, clock, nr_cpus, nr_lanes;
+	uint32_t subbuf_size, nr_subbufs;
+	uint64_t ctl_off, data_off, filters;
+};
+
+static bool is_size(uint32_t n, uint32_t least, uint32_t most)
+{
+	return n >= least && n <= most && !(n & (n - 1));
+}
+
+/*
+ * Whether the slot, which some recorder has left, can be gone on with: what a
+ * process that was stopped in the middle of an event still has in its hands must
+ * be true of the slot as it will be.
+ */
+static bool is_reusable(struct sonde_arena_view *view, uint32_t i,
+			const struct left *copy,
+			const struct sonde_arena_setup *setup, bool is_exact)
+{
+	uint64_t most = sonde_geometry_ring_bytes(&setup->geometry);
+	uint32_t least = sonde_budget_min_subbufs(setup->mode);
+	struct sonde_geometry geometry = setup->geometry;
+
+	geometry.subbuf_size = copy->subbuf_size;
+	geometry.nr_subbufs = copy->nr_subbufs;
+	if (copy->state != SONDE_SLOT_STOPPED ||
+	    copy->header != setup->header || copy->clock != setup->clock ||
+	    copy->filters || setup->filters ||
+	    copy->nr_cpus != geometry.nr_cpus ||
+	    copy->nr_lanes != geometry.nr_lanes)
+		return false;
+	if (!is_size(geometry.subbuf_size, SONDE_SUBBUF_MIN,
+		     SONDE_SUBBUF_MAX) ||
+	    !is_size(geometry.nr_subbufs, least, SONDE_SUBBUFS_MAX) ||
+	    sonde_geometry_ring_bytes(&geometry) > most)
+		return false;
+	if (is_exact && (geometry.subbuf_size != setup->geometry.subbuf_size ||
+			 geometry.nr_subbufs != setup->geometry.nr_subbufs))
+		return false;
+	view->geometry = geometry;
+	place_rings(view, i);
+	return copy->ctl_off == view->rings_file_off &&
+	       copy->data_off == view->rings_file_off + view->ctl_bytes;
+}
+
+static void stop_slot(const struct sonde_arena_view *view,
+		      struct sonde_slot *slot)
+{
+	struct sonde_control control = sonde_control_view(view->meta);
+	uint32_t nr = sonde_arena_nr_entries(view);
+
+	/* Pairs with the load of slot.state in derive: no event is enabled for
+	 * this slot from now on. */
+	sonde_store_release(&slot->state, SONDE_SLOT_STOPPED);
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	for (uint32_t i = 0; i < nr; i++)
+		sonde_control_refresh(&control, i);
+}
+
+/* A recorder that was killed has left it active. */
+static struct left look_at(const struct sonde_arena_view *view, uint32_t i)
+{
+	struct sonde_slot *slot = slot_of(view, i);
+
+	if (sonde_load_relaxed(&slot->state) == SONDE_SLOT_ACTIVE)
+		stop_slot(view, slot);
+	return (struct left){
+		.state = sonde_load_relaxed(&slot->state),
+		.header = sonde_load_relaxed(&slot->header),
+		.clock = sonde_load_relaxed(&slot->clock),
+		.nr_cpus = sonde_load_relaxed(&slot->nr_cpus),
+		.nr_lanes = sonde_load_relaxed(&slot->nr_lanes),
+		.subbuf_size = sonde_load_relaxed(&slot->subbuf_size),
+		.nr_subbufs = sonde_load_relaxed(&slot->nr_subbufs),
+		.ctl_off = sonde_load_relaxed(&slot->ctl_off),
+		.data_off = sonde_load_relaxed(&slot->data_off),
+		.filters = sonde_load_relaxed(&slot->filters),
+	};
+}
+
+static bool claim_left(struct sonde_arena_view *view,
+		       const struct sonde_arena_setup *setup, bool is_exact)
+{
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
-		/* Pairs with claim of another recorder: one of us has it. */
-		if (sonde_cmpxchg_acquire(&slots[i].state, SONDE_SLOT_FREE,
-					  SONDE_SLOT_CLAIMED)) {
-			*ret_index = i;
-			return &slots[i];
+		struct left left;
+
+		if (!lock_slot(view, i))
+			continue;
+		left = look_at(view, i);
+		if (is_reusable(view, i, &left, setup, is_exact)) {
+			view->is_resumed = true;
+			return true;
 		}
+		unlock_slot(view, i);
 	}
-	return NULL;
+	return false;
+}
+
+static bool claim_free(struct sonde_arena_view *view,
+		       const struct sonde_arena_setup *setup)
+{
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
+		uint32_t *state = &slot_of(view, i)->state;
+		bool is_ours = lock_slot(view, i);
+
+		if (view->is_own && !is_ours)
+			continue;
+		/* Who claimed it was killed before it was active. */
+		if (is_ours && sonde_load_relaxed(state) == SONDE_SLOT_CLAIMED)
+			sonde_store_relaxed(state, SONDE_SLOT_FREE);
+		/* Pairs with claim_free of another recorder: one of us has
+		 * it, where there are no locks. */
+		if (!sonde_cmpxchg_acquire(state, SONDE_SLOT_FREE,
+					   SONDE_SLOT_CLAIMED)) {
+			if (is_ours)
+				unlock_slot(view, i);
+			continue;
+		}
+		view->geometry = setup->geometry;
+		place_rings(view, i);
+		return true;
+	}
+	return false;
+}
+
+/* One that fits is best: slot 0 alone has the fast path. */
+static bool claim(struct sonde_arena_view *view,
+		  const struct sonde_arena_setup *setup)
+{
+	return claim_left(view, setup, true) || claim_free(view, setup) ||
+	       claim_left(view, setup, false);
 }
 
 /* Makes the file long enough for the rings, and maps them. */
 static int map_rings(struct sonde_arena_view *view)
 {
-	const struct sonde_geometry *geometry = &view->geometry;
-	uint32_t nr_rings = sonde_geometry_nr_rings(geometry);
-	uint64_t end;
+	uint64_t end = view->rings_file_off + view->rings_bytes;
 	struct stat st;
 	void *rings;
 
-	view->ctl_bytes =
-		round_up(nr_rings * sizeof(struct sonde_ring), PAGE_BYTES);
-	view->rings_file_off =
-		SONDE_META_SPAN + view->slot_index * SONDE_SLOT_SPAN;
-	view->rings_bytes = view->ctl_bytes +
-			    nr_rings * sonde_geometry_ring_bytes(geometry);
-	end = view->rings_file_off + view->rings_bytes;
 	if (fstat(view->fd, &st))
 		return -errno;
 	if (st.st_size < (off_t)end && ftruncate(view->fd, (off_t)end))
@@ -154,8 +350,19 @@ static int map_rings(struct sonde_arena_view *view)
 	return 0;
 }
 
-static void activate(const struct sonde_arena_view *view,
-		     const struct sonde_arena_setup *setup)
+/* Ids that were handed out stay what they are. */
+static void count_ids(struct sonde_arena_view *view)
+{
+	uint32_t nr = sonde_arena_nr_entries(view);
+	uint32_t nr_ids = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		nr_ids += sonde_arena_event_id(view, i) != 0;
+	view->first_id = sonde_load_relaxed(&view->slot->next_id) - nr_ids;
+}
+
+static void fill_slot(struct sonde_arena_view *view,
+		      const struct sonde_arena_setup *setup)
 {
 	struct sonde_slot *slot = view->slot;
 	uint32_t nr_rings = sonde_geometry_nr_rings(&view->geometry);
@@ -173,12 +380,15 @@ static void activate(const struct sonde_arena_view *view,
 	slot->filters = setup->filters;
 	slot->loglevel = setup->loglevel;
 	memcpy(slot->rules, setup->rules, setup->rules_size);
+	slot->lost_contended = 0;
+	slot->lost_late = 0;
+	if (view->is_resumed) {
+		count_ids(view);
+		return; /* the rings are for their reader to restart */
+	}
 	slot->next_id = view->first_id;
 	for (uint32_t i = 0; i < nr_rings; i++)
 		sonde_arena_ring(view, i)->limit = view->geometry.nr_subbufs;
-	/* Pairs with the load of slot.state in select_event: a process that
-	 * sees the slot active sees all of the above. */
-	sonde_store_release(&slot->state, SONDE_SLOT_ACTIVE);
 }
 
 int sonde_arena_configure(struct sonde_arena_view *view,
@@ -188,47 +398,117 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 
 	if (setup->rules_size > SONDE_RULES_MAX)
 		return -E2BIG;
-	view->slot = claim(view, &view->slot_index);
-	if (!view->slot)
+	view->is_resumed = false;
+	if (!claim(view, setup))
 		return -EBUSY;
-	view->geometry = setup->geometry;
+	view->slot = slot_of(view, view->slot_index);
 	view->first_id =
 		setup->header == SONDE_LARGE ? SONDE_LARGE_FIRST_ID : 1;
 	rc = map_rings(view);
 	if (rc) {
-		/* Pairs with claim of another recorder: the slot is as we
+		/* Pairs with claim_free of another recorder: the slot is as we
 		 * found it. */
-		sonde_store_release(&view->slot->state, SONDE_SLOT_FREE);
+		if (!view->is_resumed)
+			sonde_store_release(&view->slot->state,
+					    SONDE_SLOT_FREE);
+		unlock_slot(view, view->slot_index);
 		view->slot = NULL;
 		return rc;
 	}
-	activate(view, setup);
+	fill_slot(view, setup);
 	return 0;
+}
+
+/* ---- selecting ---- */
+
+static struct sonde_entry *entry(const struct sonde_arena_view *view,
+				 uint32_t index)
+{
+	struct sonde_entry *entries = (void *)(view->meta + SONDE_ENTRIES_OFF);
+
+	return &entries[index];
+}
+
+static bool is_event(const struct sonde_arena_view *view, uint32_t index)
+{
+	/* Pairs with the store of entry.flags in publish: the entry is
+	 * complete. */
+	return sonde_load_acquire(&entry(view, index)->flags) &
+	       SONDE_ENTRY_READY;
+}
+
+static bool is_selected(const struct sonde_arena_setup *setup,
+			const struct sonde_desc *desc)
+{
+	return sonde_select(setup->rules, setup->rules_size, setup->loglevel,
+			    sonde_desc_provider(desc), sonde_desc_name(desc),
+			    sonde_desc_loglevel(desc));
+}
+
+uint32_t sonde_arena_nr_events(const struct sonde_arena_view *view)
+{
+	uint32_t nr = sonde_arena_nr_entries(view);
+	uint32_t nr_events = 0;
+
+	for (uint32_t i = 0; i < nr; i++)
+		nr_events += is_event(view, i);
+	return nr_events;
+}
+
+/* An id for an event that was there before the slot was active; the process may
+ * be giving it one, too. */
+static void give_id(const struct sonde_arena_view *view, uint32_t index)
+{
+	struct sonde_slot *slot = view->slot;
+	uint32_t id;
+
+	if (sonde_load_relaxed(&slot->ids[index]))
+		return;
+	id = sonde_add_relaxed(&slot->next_id, 1);
+	if (!id || id >= SONDE_LARGE_ESCAPE)
+		sonde_add_relaxed(&slot->lost_late, 1);
+	else
+		/* Pairs with the same in give_id of the process: one of the two
+		 * ids is used. */
+		(void)sonde_cmpxchg_acquire(&slot->ids[index], (uint16_t)0,
+					    (uint16_t)id);
+}
+
+void sonde_arena_begin(struct sonde_arena_view *view,
+		       const struct sonde_arena_setup *setup, void *room)
+{
+	struct sonde_control control = sonde_control_view(view->meta);
+	const struct sonde_desc *desc;
+	uint32_t nr;
+
+	/* Pairs with the load of slot.state in select_event: a process that
+	 * sees the slot active sees how it is configured. */
+	sonde_store_release(&view->slot->state, SONDE_SLOT_ACTIVE);
+	/* Whoever publishes an entry looks at slots afterwards; we look at
+	 * entries now: one of us sees the other's. */
+	__atomic_thread_fence(__ATOMIC_SEQ_CST);
+	nr = sonde_arena_nr_entries(view);
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!is_event(view, i) ||
+		    sonde_arena_copy_desc(view, i, room, &desc))
+			continue;
+		if (is_selected(setup, desc))
+			give_id(view, i);
+		else
+			sonde_store_relaxed(&view->slot->ids[i], (uint16_t)0);
+		sonde_control_refresh(&control, i);
+	}
 }
 
 bool sonde_arena_is_alone(const struct sonde_arena_view *view)
 {
-	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
-
-	return view->is_watched && !fcntl(view->fd, F_OFD_GETLK, &lock) &&
-	       lock.l_type == F_UNLCK;
+	return view->is_watched && !is_locked(view->fd, SONDE_LOCK_PROCESS);
 }
 
 void sonde_arena_stop(struct sonde_arena_view *view)
 {
-	struct sonde_control control;
-	uint32_t nr;
-
-	if (!view->slot)
-		return;
-	control = sonde_control_view(view->meta);
-	/* Pairs with the load of slot.state in derive: no event is enabled for
-	 * this slot from now on. */
-	sonde_store_release(&view->slot->state, SONDE_SLOT_STOPPED);
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	nr = sonde_arena_nr_entries(view);
-	for (uint32_t i = 0; i < nr; i++)
-		sonde_control_refresh(&control, i);
+	if (view->slot)
+		stop_slot(view, view->slot);
 }
 
 uint32_t sonde_arena_nr_entries(const struct sonde_arena_view *view)
@@ -266,15 +546,52 @@ uint64_t sonde_arena_nr_refused(const struct sonde_arena_view *view)
 {
 	const struct sonde_arena *arena = (const void *)view->meta;
 
-	return sonde_load_relaxed(&arena->refused);
+	return sonde_load_relaxed(&arena->refused) - view->nr_refused_before;
 }
 
-static struct sonde_entry *entry(const struct sonde_arena_view *view,
-				 uint32_t index)
+uint64_t sonde_arena_mapped(const struct sonde_arena_view *view)
 {
-	struct sonde_entry *entries = (void *)(view->meta + SONDE_ENTRIES_OFF);
+	const struct sonde_arena *arena = (const void *)view->meta;
 
-	return &entries[index];
+	return sonde_load_relaxed(&arena->mapped);
+}
+
+uint32_t sonde_arena_nr_unreached(const struct sonde_arena_view *view)
+{
+	const struct sonde_arena *arena = (const void *)view->meta;
+
+	return sonde_load_relaxed(&arena->nr_unreached);
+}
+
+uint32_t sonde_arena_nr_leaves(const struct sonde_arena_view *view)
+{
+	const struct sonde_arena *arena = (const void *)view->meta;
+	uint32_t nr = sonde_load_relaxed(&arena->nr_leaves);
+
+	return nr < SONDE_LEAVES ? nr : SONDE_LEAVES;
+}
+
+struct sonde_leave sonde_arena_leave(const struct sonde_arena_view *view,
+				     uint32_t i)
+{
+	const struct sonde_arena *arena = (const void *)view->meta;
+	const struct sonde_leave *shared = &arena->leaves[i];
+	/* Pairs with sonde_store_release in sonde_leave_note. */
+	uint32_t why = sonde_load_acquire(&shared->why);
+	struct sonde_leave copy = *shared;
+
+	sonde_barrier();
+	copy.why = why;
+	copy.name[sizeof(copy.name) - 1] = '\0';
+	return copy;
+}
+
+bool sonde_arena_is_unmapped(const struct sonde_arena_view *view)
+{
+	const struct sonde_arena *arena = (const void *)view->meta;
+
+	return !view->is_found && sonde_arena_nr_refused(view) &&
+	       sonde_load_relaxed(&arena->mapped) <= SONDE_META_SPAN;
 }
 
 bool sonde_arena_entry_conflicts(const struct sonde_arena_view *view,

@@ -24,8 +24,26 @@
  * that drops the lock by itself only cuts its own recording short. Where
  * /proc is missing the question is never answered with yes.
  *
- * Life: open (checks and maps), configure (claims a slot, maps its rings, sets
- * it active), then events and rings are read, stop, close. One thread.
+ * A process takes that lock itself when it makes the arena, for those who open
+ * the file through /proc/PID/fd: they can't lock the process's open file.
+ *
+ * Slots. One that no recorder ever had is taken as it is. One that a recorder
+ * has left (it ended, or was killed: its lock on the slot is gone) is gone on
+ * with. A thread of the process may still be in the middle of an event for it,
+ * stopped there for as long as one likes, so all it may know must stay true:
+ *
+ *  a. headers, clock, and the sizes of the rings are what they were, and the
+ *     slot had no conditions; otherwise it isn't taken;
+ *  b. ids are never handed out twice, and those that were in use when it was
+ *     taken are told to the new trace (session/image.c), wanted or not;
+ *  c. no position comes back: each ring starts at a sub-buffer later than any
+ *     before it (sonde_ring_restart).
+ *
+ * So the worst that thread can do is to record one event more.
+ *
+ * Life: open (checks and maps), configure (claims a slot, maps its rings),
+ * begin (sets it active, selects), then events and rings are read, stop, close.
+ * One thread.
  */
 #ifndef SESSION_ARENA_H
 #define SESSION_ARENA_H
@@ -42,7 +60,12 @@
 
 struct sonde_arena_view {
 	int fd;
+	bool is_own;     /* an open file that no process shares with us */
+	bool is_found;   /* of a process that ran already */
 	bool is_watched; /* the lock is there */
+	bool can_reach;  /* the process maps rings that come late */
+	bool is_resumed; /* the slot was another recording's */
+	uint64_t nr_refused_before;
 	dev_t dev;
 	ino_t ino;
 	bool lanes_only;      /* the process has no use for per-CPU rings */
@@ -81,12 +104,23 @@ int sonde_arena_check(const struct sonde_arena *header);
  */
 int sonde_arena_open(int fd, struct sonde_arena_view *ret_view);
 
+/* The same for an arena of a process that runs already (session/attach.h):
+ * `fd` is an open file of our own. */
+int sonde_arena_open_found(int fd, struct sonde_arena_view *ret_view);
+
 /*
- * Claim a slot and make it active. -EBUSY if none is free, -EPERM if the file
- * may not grow. On error the view is as it was.
+ * Claim a slot and configure it. -EBUSY if none is free, -EPERM if the file
+ * may not grow. On error the view is as it was. view->geometry is then what the
+ * rings have, which may be less than asked for; if view->is_resumed, they are
+ * still to be restarted (sonde_ring_restart).
  */
 int sonde_arena_configure(struct sonde_arena_view *view,
 			  const struct sonde_arena_setup *setup);
+
+/* Make the slot active, for events that are there already, too. `room` has
+ * SONDE_DESC_MAX bytes, aligned for a description. */
+void sonde_arena_begin(struct sonde_arena_view *view,
+		       const struct sonde_arena_setup *setup, void *room);
 
 /* Whether no other process can touch the arena any more. */
 bool sonde_arena_is_alone(const struct sonde_arena_view *view);
@@ -106,6 +140,32 @@ uint32_t sonde_arena_nr_ids(const struct sonde_arena_view *view);
 uint64_t sonde_arena_nr_contended(const struct sonde_arena_view *view);
 uint64_t sonde_arena_nr_late(const struct sonde_arena_view *view);
 uint64_t sonde_arena_nr_refused(const struct sonde_arena_view *view);
+/* Who said that it leaves the recording: at most SONDE_LEAVES; a copy of one,
+ * of which only the NUL at the end of the name is sure. */
+uint32_t sonde_arena_nr_leaves(const struct sonde_arena_view *view);
+struct sonde_leave sonde_arena_leave(const struct sonde_arena_view *view,
+				     uint32_t i);
+/* Whether the process says that it could not map its rings. */
+enum sonde_slot_use {
+	SONDE_SLOT_UNUSED = 0,
+	SONDE_SLOT_USED, /* by a recorder that lives */
+	SONDE_SLOT_LEFT, /* active; its recorder was killed */
+};
+
+/* Slot `i` (< SONDE_SLOTS), as a bystander sees it. */
+enum sonde_slot_use sonde_arena_slot_use(const struct sonde_arena_view *view,
+					 uint32_t i);
+
+/* Events that were registered. */
+uint32_t sonde_arena_nr_events(const struct sonde_arena_view *view);
+
+/* Bytes of the file that the process has mapped from its start. */
+uint64_t sonde_arena_mapped(const struct sonde_arena_view *view);
+
+/* Processes that share it, and could not map the rings when they had to. */
+uint32_t sonde_arena_nr_unreached(const struct sonde_arena_view *view);
+
+bool sonde_arena_is_unmapped(const struct sonde_arena_view *view);
 /* Whether an entry is one of those refused for their name's sake. */
 bool sonde_arena_entry_conflicts(const struct sonde_arena_view *view,
 				 uint32_t index);

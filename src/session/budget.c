@@ -2,7 +2,6 @@
 #include "session/budget.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #include "base/power.h"
 
@@ -12,9 +11,9 @@
 /* Room for the control blocks in front of a slot's data. */
 #define CONTROL_RESERVE (2ull << 20)
 
-static uint32_t min_subbufs(const struct sonde_budget *budget)
+uint32_t sonde_budget_min_subbufs(enum sonde_ring_mode mode)
 {
-	return budget->mode == SONDE_OVERWRITE ? 4 : SONDE_SUBBUFS_MIN;
+	return mode == SONDE_OVERWRITE ? 4 : SONDE_SUBBUFS_MIN;
 }
 
 static uint32_t choose_subbuf(const struct sonde_budget *budget,
@@ -28,7 +27,7 @@ static uint32_t choose_subbuf(const struct sonde_budget *budget,
 		size = SUBBUF_LARGEST_CHOSEN;
 	if (size < SUBBUF_WANTED)
 		size = SUBBUF_WANTED;
-	if (size > ring_bytes / min_subbufs(budget))
+	if (size > ring_bytes / sonde_budget_min_subbufs(budget->mode))
 		size = ring_bytes / 4;
 	return size < SONDE_SUBBUF_MIN ? SONDE_SUBBUF_MIN : (uint32_t)size;
 }
@@ -50,7 +49,7 @@ int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 	subbuf = choose_subbuf(budget, ring);
 	if (ring > (uint64_t)subbuf * SONDE_SUBBUFS_MAX)
 		ring = (uint64_t)subbuf * SONDE_SUBBUFS_MAX;
-	if (ring < (uint64_t)subbuf * min_subbufs(budget))
+	if (ring < (uint64_t)subbuf * sonde_budget_min_subbufs(budget->mode))
 		return -ENOSPC;
 	*ret_geometry = (struct sonde_geometry){
 		.nr_cpus = budget->nr_possible,
@@ -99,20 +98,4 @@ uint64_t sonde_geometry_ring_bytes(const struct sonde_geometry *geometry)
 uint32_t sonde_geometry_record_limit(const struct sonde_geometry *geometry)
 {
 	return geometry->subbuf_size - SONDE_SUBBUF_SLACK - SONDE_SUBBUF_HEAD;
-}
-
-uint32_t sonde_cpu_list_span(const char *list)
-{
-	unsigned long highest = 0;
-	char *rest;
-
-	for (;;) {
-		if (*list < '0' || *list > '9')
-			return 0;
-		highest = strtoul(list, &rest, 10);
-		if (*rest != '-' && *rest != ',')
-			break;
-		list = rest + 1;
-	}
-	return highest < SONDE_CPUS_MAX ? (uint32_t)highest + 1 : 0;
 }

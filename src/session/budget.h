@@ -57,6 +57,9 @@ struct sonde_geometry {
 int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 		      struct sonde_geometry *ret_geometry);
 
+/* The fewest sub-buffers that a ring can do with. */
+uint32_t sonde_budget_min_subbufs(enum sonde_ring_mode mode);
+
 /* The largest sub-buffers any share can have; 0 if there can't be a share. */
 uint32_t sonde_budget_largest_subbuf(const struct sonde_budget *budget);
 
@@ -69,9 +72,5 @@ uint64_t sonde_geometry_ring_bytes(const struct sonde_geometry *geometry);
 
 /* The largest record that fits a sub-buffer, its header included. */
 uint32_t sonde_geometry_record_limit(const struct sonde_geometry *geometry);
-
-/* "0-3,8" -> 9: one more than the highest number in a list of CPUs; 0 if it
- * isn't such a list. */
-uint32_t sonde_cpu_list_span(const char *list);
 
 #endif /* SESSION_BUDGET_H */

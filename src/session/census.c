@@ -8,14 +8,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <sonde/abi.h>
 
+#include "base/time.h"
 #include "event/desc.h"
 #include "event/elf.h"
 #include "event/select.h"
+#include "sys/proc.h"
 
 #define FILES_MAX     256u
 #define MAPS_BYTES    (256u << 10)
@@ -260,6 +261,16 @@ int sonde_census_add_file(struct sonde_census *census, int fd, bool is_static)
 	return rc ? rc : add_file(census, &file, is_static);
 }
 
+bool sonde_census_has_tracepoints(struct sonde_census *census, int fd)
+{
+	struct file file = { .fd = -1 };
+	struct sonde_elf_section section;
+
+	return !examine(fd, &file) && !read_table(census, &file) &&
+	       (find_section(&file, SONDE_ELF_DESC_SECTION, &section) ||
+		is_linked_with_us(census, &file));
+}
+
 /* ---- processes ---- */
 
 /* A regular file, whatever else the path may lead to by now. */
@@ -283,39 +294,6 @@ static int open_regular(const char *path, struct file *ret_file)
 	return rc;
 }
 
-/* The list of mappings as text, cut where it is too long. 0 or -errno. */
-static int read_maps(struct sonde_census *census, pid_t pid)
-{
-	char path[48];
-	size_t used = 0;
-	ssize_t n;
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/maps", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return -errno;
-	do {
-		n = read(fd, census->maps + used, MAPS_BYTES - used);
-		if (n > 0)
-			used += (size_t)n;
-	} while (n > 0 && used < MAPS_BYTES);
-	(void)close(fd); /* it was only read */
-	census->maps[used] = '\0';
-	return 0;
-}
-
-/* The path on a line "from-to r-xp offset dev inode   path"; NULL if it is not
- * an executable mapping of a file. */
-static const char *mapped_path(const char *line)
-{
-	const char *mode = strchr(line, ' ');
-	const char *path = strchr(line, '/');
-
-	return mode && path && strnlen(mode, 5) == 5 && mode[3] == 'x' ? path :
-									 NULL;
-}
-
 /* Adds one of the files mapped beside the program. Best effort: what can't be
  * opened or read isn't counted. */
 static void add_mapped(struct sonde_census *census, pid_t pid, const char *path,
@@ -332,18 +310,10 @@ static void add_mapped(struct sonde_census *census, pid_t pid, const char *path,
 	(void)close(file.fd); /* it was only read */
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 static void add_mappings(struct sonde_census *census, pid_t pid,
 			 const struct file *program)
 {
-	uint64_t start_ns = monotonic_ns();
+	uint64_t start_ns = sonde_monotonic_ns();
 	const char *before = "";
 	uint32_t nr_files = 0;
 	char *save;
@@ -351,14 +321,16 @@ static void add_mappings(struct sonde_census *census, pid_t pid,
 	for (char *line = strtok_r(census->maps, "\n", &save);
 	     line && nr_files < FILES_MAX && !is_done(census);
 	     line = strtok_r(NULL, "\n", &save)) {
-		const char *path = mapped_path(line);
+		struct sonde_proc_mapping mapping;
 
-		if (!path || !strcmp(path, before))
+		if (!sonde_proc_parse_mapping(line, &mapping) ||
+		    !(mapping.mode & SONDE_MAPPED_EXEC) ||
+		    *mapping.path != '/' || !strcmp(mapping.path, before))
 			continue;
-		if (monotonic_ns() - start_ns > PROCESS_NS)
+		if (sonde_monotonic_ns() - start_ns > PROCESS_NS)
 			return;
-		add_mapped(census, pid, path, program);
-		before = path;
+		add_mapped(census, pid, mapping.path, program);
+		before = mapping.path;
 		nr_files++;
 	}
 }
@@ -367,9 +339,11 @@ int sonde_census_add_process(struct sonde_census *census, pid_t pid)
 {
 	char path[48];
 	struct file program = { .fd = -1 };
-	int rc = read_maps(census, pid);
+	/* Cut where it is too long. */
+	int rc = sonde_textfile_read(census->maps, sizeof(census->maps),
+				     "/proc/%d/maps", pid);
 
-	if (rc)
+	if (rc < 0)
 		return rc;
 	(void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
 	rc = open_regular(path, &program);

@@ -74,6 +74,10 @@ int sonde_census_add_process(struct sonde_census *census, pid_t pid);
 /* Different events so far, at most SONDE_CENSUS_ENOUGH. */
 uint32_t sonde_census_nr(const struct sonde_census *census);
 
+/* Whether an ELF file, borrowed and open for reading, has tracepoints, or is
+ * linked with libsonde. */
+bool sonde_census_has_tracepoints(struct sonde_census *census, int fd);
+
 /* NULL is fine. */
 void sonde_census_free(struct sonde_census *census);
 

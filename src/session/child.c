@@ -3,9 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <limits.h>
-#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -20,33 +18,41 @@ static int open_session(struct sonde_child *child, int *ret_listen_fd)
 	if (getrandom(&child->session, sizeof(child->session), 0) !=
 	    (ssize_t)sizeof(child->session))
 		return -errno;
-	(void)snprintf(child->name, sizeof(child->name), "sonde-%d-%016" PRIx64,
-		       (int)getpid(), child->session);
 	return sonde_rendezvous_listen(child->name, ret_listen_fd);
 }
 
-/* All but the three standard ones, a and b. Best effort. */
-static void close_others(int a, int b)
+/* All but the three standard ones, and those that are kept. Best effort. */
+static void close_others(const int *kept, size_t nr)
 {
-	unsigned int low = (unsigned int)(a < b ? a : b);
-	unsigned int high = (unsigned int)(a < b ? b : a);
+	unsigned int from = STDERR_FILENO + 1;
 
-	if (low > 3)
-		(void)syscall(SYS_close_range, 3u, low - 1, 0);
-	if (high > low + 1)
-		(void)syscall(SYS_close_range, low + 1, high - 1, 0);
-	(void)syscall(SYS_close_range, high + 1, UINT_MAX, 0);
+	for (;;) {
+		unsigned int next = UINT_MAX;
+
+		for (size_t i = 0; i < nr; i++)
+			if ((unsigned int)kept[i] >= from &&
+			    (unsigned int)kept[i] < next)
+				next = (unsigned int)kept[i];
+		if (next > from)
+			(void)syscall(SYS_close_range, from,
+				      next == UINT_MAX ? next : next - 1, 0);
+		if (next == UINT_MAX)
+			return;
+		from = next + 1;
+	}
 }
 
 /* The recording child's whole life. */
 __attribute__((noreturn)) static void
 be_recorder(const struct sonde_recorder_config *config)
 {
+	const int kept[] = { config->control_fd, config->listen_fd,
+			     config->dir };
 	int null;
 
 	/* One of them is the other end of our control socket: its end tells us
 	 * of the front's. */
-	close_others(config->control_fd, config->listen_fd);
+	close_others(kept, SONDE_ARRAY_SIZE(kept));
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	/* Whoever reads what the program prints must not wait for us. */
 	if (null >= 0) {
@@ -87,13 +93,14 @@ static int start(struct sonde_child *child,
 }
 
 int sonde_child_start(const struct sonde_record_options *options,
-		      const char *directory, struct sonde_child *ret_child,
-		      const char **ret_what)
+		      const char *directory, int dir,
+		      struct sonde_child *ret_child, const char **ret_what)
 {
 	struct sonde_child child = { .control_fd = -1 };
 	struct sonde_recorder_config config = {
 		.options = options,
 		.directory = directory,
+		.dir = dir,
 	};
 	int rc;
 
@@ -102,9 +109,12 @@ int sonde_child_start(const struct sonde_record_options *options,
 	if (rc)
 		return rc;
 	config.session = child.session;
+	config.path = child.name;
 	rc = start(&child, &config, ret_what);
 	(void)close(config.listen_fd); /* the child has it */
-	if (!rc)
+	if (rc)
+		(void)unlink(child.name); /* nobody listens */
+	else
 		*ret_child = child;
 	return rc;
 }
@@ -129,6 +139,9 @@ int sonde_child_end(struct sonde_child *child)
 	child->control_fd = -1;
 	if (child->pid)
 		(void)waitpid(child->pid, &status, __WALL);
+	/* Unless it was killed, it has done that. */
+	if (*child->name)
+		(void)unlink(child->name);
 	child->pid = 0;
 	return status;
 }

@@ -17,7 +17,7 @@
 
 struct sonde_child {
 	uint64_t session;
-	char name[SONDE_SESSION_NAME_MAX]; /* of the rendezvous */
+	char name[SONDE_SESSION_NAME_MAX]; /* path of the rendezvous */
 	int control_fd;                    /* -1: none */
 	pid_t pid;                         /* 0: none */
 };
@@ -27,8 +27,8 @@ struct sonde_child {
  * in are needed as long as the child is being started, no longer.
  */
 int sonde_child_start(const struct sonde_record_options *options,
-		      const char *directory, struct sonde_child *ret_child,
-		      const char **ret_what);
+		      const char *directory, int dir,
+		      struct sonde_child *ret_child, const char **ret_what);
 
 /* A message of the child's; what recv() gives. */
 ssize_t sonde_child_receive(const struct sonde_child *child, void *message,

@@ -14,10 +14,13 @@
 #include "expr/expr.h"
 #include "expr/fetch.h"
 #include "expr/jit/jit.h"
+#include "expr/labels.h"
 #include "expr/program.h"
 #include "kernel/condition.h"
+#include "sys/write.h"
 
-#define NAMES_MAX 64u
+#define NAMES_MAX  64u
+#define LABELS_MAX 64u
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
@@ -27,7 +30,9 @@
 struct given {
 	const char *text;
 	struct sonde_expr *expr;
-	uint64_t found;      /* bit i: some event had its i-th name */
+	uint64_t found;     /* bit i: some event had its i-th name */
+	uint32_t nr_labels; /* comparisons with strings: which may be labels */
+	struct sonde_expr_labels *labels;
 	uint32_t nr_matched; /* events so far */
 	bool told;           /* that it doesn't fit an event */
 };
@@ -94,21 +99,6 @@ _Static_assert((sizeof(struct sonde_filters_file) +
 		       0,
 	       "what follows is aligned");
 
-static bool write_all(int fd, const void *bytes, size_t size)
-{
-	const char *from = bytes;
-
-	while (size) {
-		ssize_t n = write(fd, from, size);
-
-		if (n <= 0)
-			return false;
-		from += n;
-		size -= (size_t)n;
-	}
-	return true;
-}
-
 /* Some systems want to be told that it is for code, others refuse that. */
 static int make_file(void)
 {
@@ -124,9 +114,9 @@ static int write_file(const struct answer *answer, int *ret_fd)
 
 	if (fd < 0)
 		return -errno;
-	if (!write_all(fd, &answer->head, sizeof(answer->head)) ||
-	    !write_all(fd, answer->table, sizeof(answer->table)) ||
-	    !write_all(fd, answer->bytes, answer->used) ||
+	if (sonde_write_all(fd, &answer->head, sizeof(answer->head)) ||
+	    sonde_write_all(fd, answer->table, sizeof(answer->table)) ||
+	    sonde_write_all(fd, answer->bytes, answer->used) ||
 	    fcntl(fd, F_ADD_SEALS,
 		  F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)) {
 		int rc = -errno;
@@ -263,7 +253,7 @@ static struct given *given_by_rules(struct sonde_filters *filters,
 	return found;
 }
 
-/* Its names that the event has are marked. */
+/* Its names and labels that the event has are marked. */
 static void mark_names(struct given *given,
 		       const struct sonde_condition *condition)
 {
@@ -280,6 +270,8 @@ static void mark_names(struct given *given,
 		if (!scope->find(scope->ctx, name, strlen(name), &source))
 			given->found |= UINT64_C(1) << i;
 	}
+	for (uint32_t i = 0; i < given->nr_labels; i++)
+		sonde_expr_labels_try(&given->labels[i], scope);
 }
 
 /* Whether it fits the event; else the user is told, once. */
@@ -428,6 +420,26 @@ int sonde_filters_answer(struct sonde_filters *filters,
 
 /* ---- life ---- */
 
+static int begin_labels(struct given *given)
+{
+	struct sonde_expr_text text;
+	uint32_t nr = 0;
+	size_t at = 0;
+
+	while (nr < LABELS_MAX && sonde_expr_next_text(given->expr, &at, &text))
+		nr++;
+	given->labels = calloc(nr + 1, sizeof(*given->labels));
+	if (!given->labels)
+		return -ENOMEM;
+	given->nr_labels = nr;
+	at = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		(void)sonde_expr_next_text(given->expr, &at, &text);
+		sonde_expr_labels_begin(&given->labels[i], &text);
+	}
+	return 0;
+}
+
 static int add_given(struct sonde_filters *filters, const char *text)
 {
 	struct given *given = &filters->given[filters->nr];
@@ -438,7 +450,7 @@ static int add_given(struct sonde_filters *filters, const char *text)
 		return rc; /* options.c has parsed it */
 	given->text = text;
 	filters->nr++;
-	return 0;
+	return begin_labels(given);
 }
 
 int sonde_filters_new(const struct sonde_record_options *options,
@@ -483,6 +495,12 @@ static void finish_given(const struct sonde_filters *filters,
 				   "'%.40s' (column %u), so it was missing",
 				   given->text, name, column);
 	}
+	for (uint32_t i = 0; i < given->nr_labels; i++)
+		if (sonde_expr_labels_odd(&given->labels[i]))
+			sonde_summary_note(filters->summary,
+					   "'%.80s': %.200s (column %u)",
+					   given->text, given->labels[i].words,
+					   given->labels[i].text.column);
 }
 
 void sonde_filters_finish(struct sonde_filters *filters)
@@ -496,7 +514,9 @@ void sonde_filters_free(struct sonde_filters *filters)
 {
 	if (!filters)
 		return;
-	for (uint32_t i = 0; i < filters->nr; i++)
+	for (uint32_t i = 0; i < filters->nr; i++) {
 		sonde_expr_free(filters->given[i].expr);
+		free(filters->given[i].labels);
+	}
 	free(filters);
 }

@@ -2,8 +2,8 @@
 #include "session/front.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
-#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,7 +20,11 @@
 #include "ctf/trace.h"
 #include "kernel/able.h"
 #include "session/child.h"
+#include "session/ktrace.h"
 #include "session/recorder.h"
+#include "session/sandbox.h"
+#include "sys/program.h"
+#include "sys/seccomp.h"
 
 #define TELL_ABOUT_DESCENDANTS_MS 1000
 
@@ -100,10 +104,29 @@ static int start_recorder(struct front *front)
 {
 	const char *what;
 	int rc = sonde_child_start(front->config->options,
-				   front->config->directory, &front->child,
+				   front->config->directory,
+				   front->config->place->dir, &front->child,
 				   &what);
 
 	return rc ? fail(front, rc, what, "") : 0;
+}
+
+/* Whether the recording child is stopped, if that has changed: then nobody
+ * answers the processes that start. */
+static void watch_recorder(struct front *front)
+{
+	siginfo_t info = { .si_pid = 0 };
+
+	if (!front->child.pid ||
+	    waitid(P_PID, (id_t)front->child.pid, &info,
+		   WSTOPPED | WCONTINUED | WNOHANG | __WALL) ||
+	    !info.si_pid)
+		return;
+	front->config->say(
+		info.si_code == CLD_CONTINUED ?
+			"the recorder runs again" :
+			"the recorder is stopped: processes that start now "
+			"are not recorded, and rings fill up");
 }
 
 static void reap(struct front *front)
@@ -111,6 +134,7 @@ static void reap(struct front *front)
 	pid_t pid;
 	int status;
 
+	watch_recorder(front);
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		if (pid != front->program)
 			continue;
@@ -178,7 +202,7 @@ static ssize_t await_message(struct front *front, void *message, size_t size,
 
 static void say_no_kernel(struct front *front, const char *why)
 {
-	char text[500];
+	char text[SONDE_KERNEL_TEXT + 32];
 
 	(void)snprintf(text, sizeof(text), "no kernel events: %s", why);
 	front->config->say(text);
@@ -193,19 +217,52 @@ static int interrupted(struct front *front)
 	return -EINTR;
 }
 
+/* Who runs already is recorded from now on. */
+static void say_attached(struct front *front,
+			 const struct sonde_recorder_ready *ready)
+{
+	char text[80];
+
+	if (*ready->text)
+		front->config->say(ready->text);
+	if (front->config->options->quiet)
+		return;
+	if (!ready->nr_attached) {
+		front->config->say("Ctrl-C ends the recording");
+		return;
+	}
+	(void)snprintf(text, sizeof(text),
+		       "recording %u process%s; Ctrl-C ends it, not %s",
+		       ready->nr_attached, ready->nr_attached == 1 ? "" : "es",
+		       ready->nr_attached == 1 ? "the process" :
+						 "the processes");
+	front->config->say(text);
+}
+
+/* Its socket has ended: so has the recorder, or is about to. */
+static int died_early(struct front *front)
+{
+	siginfo_t info = { 0 };
+	bool was_killed = !waitid(P_PID, (id_t)front->child.pid, &info,
+				  WEXITED | WNOWAIT | __WALL) &&
+			  info.si_code != CLD_EXITED;
+
+	(void)snprintf(front->result->failed, sizeof(front->result->failed),
+		       "the recorder %s before it recorded anything",
+		       was_killed ? "was killed" : "ended");
+	return -ECHILD;
+}
+
 static int await_ready(struct front *front)
 {
 	struct sonde_recorder_ready ready;
 	ssize_t n = await_message(front, &ready, sizeof(ready), "starting",
 				  &front->early_stop);
 
-	if (front->early_stop) {
-		front->result->has_directory =
-			n == (ssize_t)sizeof(ready) && !ready.error;
+	if (front->early_stop)
 		return interrupted(front);
-	}
 	if (n != (ssize_t)sizeof(ready))
-		return fail(front, -ECHILD, "the recorder ended at once", "");
+		return died_early(front);
 	ready.text[sizeof(ready.text) - 1] = '\0';
 	ready.kernel_text[sizeof(ready.kernel_text) - 1] = '\0';
 	front->has_kernel = ready.has_kernel;
@@ -217,11 +274,17 @@ static int await_ready(struct front *front)
 			ready.error == -EINVAL || ready.error == -ENODATA;
 		return ready.error;
 	}
+	if (ready.error && ready.is_whole) {
+		(void)snprintf(front->result->failed,
+			       sizeof(front->result->failed), "%s", ready.text);
+		return ready.error;
+	}
 	if (ready.error)
 		return fail(front, ready.error, ready.text, "");
-	front->result->has_directory = true;
 	if (*ready.kernel_text)
 		say_no_kernel(front, ready.kernel_text);
+	if (front->config->options->attaches)
+		say_attached(front, &ready);
 	return 0;
 }
 
@@ -258,23 +321,63 @@ static void start_kernel_for(void *ctx, pid_t program)
 	front->nr_stops += front->early_stop != 0;
 }
 
-/* All of the machine, and no program. */
+/* All of the machine, or what runs already, and no program. */
 static int start_machine(struct front *front)
 {
-	bool lives = start_kernel(front);
+	bool lives = !front->has_kernel || start_kernel(front);
 
 	if (front->early_stop) {
 		front->result->stop_signal = front->early_stop;
 		front->finishing = true;
-	} else if (!front->result->has_kernel) {
+	} else if (!front->result->has_kernel &&
+		   !front->config->options->attaches) {
+		if (!lives)
+			return died_early(front);
 		(void)snprintf(front->result->failed,
-			       sizeof(front->result->failed), "%s",
-			       lives ? "nothing is recorded" :
-				       "the recorder was killed before it "
-				       "recorded anything");
+			       sizeof(front->result->failed),
+			       "nothing is recorded");
 		return -ECHILD;
 	}
 	return 0;
+}
+
+/* The seccomp filters we run under that allow what libsonde does; 0 if there
+ * are none, or they don't. */
+static int known_filters(struct front *front)
+{
+	const char *said = secure_getenv(SONDE_SECCOMP_ENV);
+	int nr;
+
+	if (said && !strcmp(said, "allow"))
+		return 0;
+	nr = sonde_sandbox_try();
+	if (nr >= 0)
+		return nr;
+	front->config->say("the seccomp filter we run under may kill a program "
+			   "for a system call of libsonde's: none is made, and "
+			   "the program is not recorded");
+	return 0;
+}
+
+/* The library to be preloaded, unless the program can't take it. */
+static const char *preload_for(const struct sonde_front_config *config)
+{
+	const char *reason;
+	char text[500];
+
+	if (!config->preload)
+		return NULL;
+	reason = sonde_program_reason(
+		sonde_program_look(AT_FDCWD, config->program_path));
+	if (!reason)
+		return config->preload;
+	(void)snprintf(
+		text, sizeof(text),
+		"%.200s: its allocations and locks are not recorded, nor "
+		"are those of what it starts: %s",
+		config->options->program[0], reason);
+	config->say(text);
+	return NULL;
 }
 
 static int start_program(struct front *front)
@@ -284,7 +387,7 @@ static int start_program(struct front *front)
 		.argv = config->options->program,
 		.path = config->program_path,
 		.session = front->child.name,
-		.preload = config->preload,
+		.preload = preload_for(config),
 		.hooks = config->hooks,
 		.sigmask = &front->old_mask,
 		.ignore_sigchld = front->sigchld_ignored,
@@ -295,6 +398,7 @@ static int start_program(struct front *front)
 
 	if (!launch.argv)
 		return start_machine(front);
+	launch.nr_filters = known_filters(front);
 	/* Without it, what the program leaves behind is recorded until the
 	 * program itself ends: better than nothing. */
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -345,21 +449,21 @@ static void take_signal(struct front *front)
 static int repair_traces(struct front *front,
 			 struct sonde_ctf_repair_report *ret_report)
 {
-	static const char *const names[] = { "kernel", "user" };
-	const char *directory = front->config->directory;
-	char path[PATH_MAX];
+	static const char *const names[] = { SONDE_TRACE_KERNEL,
+					     SONDE_TRACE_USER };
+	int top = front->config->place->dir;
 	int rc = 0;
 
 	*ret_report = (struct sonde_ctf_repair_report){ 0 };
 	if (!front->has_kernel)
-		return sonde_ctf_repair(directory, ret_report);
+		return sonde_ctf_repair_at(top, ret_report);
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
 		struct sonde_ctf_repair_report report = { 0 };
-		int error;
+		int dir = sonde_place_open_below(top, names[i]);
+		int error = dir < 0 ? dir : sonde_ctf_repair_at(dir, &report);
 
-		(void)snprintf(path, sizeof(path), "%s/%s", directory,
-			       names[i]);
-		error = sonde_ctf_repair(path, &report);
+		if (dir >= 0)
+			(void)close(dir); /* nothing was written by it */
 		ret_report->nr_packets += report.nr_packets;
 		if (error && error != -ENOENT)
 			rc = error;
@@ -374,7 +478,12 @@ static void repair(struct front *front)
 	char text[512];
 	int rc = repair_traces(front, &report);
 
-	if (rc)
+	if (rc == -EINVAL)
+		(void)snprintf(text, sizeof(text),
+			       "the recorder was killed, and the metadata of "
+			       "the trace in %.200s is gone: it can't be read",
+			       directory);
+	else if (rc)
 		(void)snprintf(text, sizeof(text),
 			       "the recorder was killed, and repairing "
 			       "%.200s failed: %s; what it wrote is readable "
@@ -451,10 +560,21 @@ static void finish(struct front *front)
 /* The program isn't asked to end: it was not the one to decide. */
 static void recording_over(struct front *front)
 {
-	front->config->say(front->program ?
-				   "what --until waits for has happened; the "
-				   "program goes on, unrecorded" :
-				   "what --until waits for has happened");
+	static const char *const why[] = {
+		[SONDE_ENDED_ASKED] = "the recording is over",
+		[SONDE_ENDED_UNTIL] = "what --until waits for has happened",
+		[SONDE_ENDED_DURATION] = "--duration is over",
+		[SONDE_ENDED_GONE] = "all processes have ended",
+	};
+	char text[80];
+
+	(void)snprintf(
+		text, sizeof(text), "%s%s", why[front->result->summary.ended],
+		front->program ? "; the program goes on, unrecorded" : "");
+	/* What was asked for and has come is no news to who wants none. */
+	if (!front->config->options->quiet ||
+	    front->result->summary.ended == SONDE_ENDED_UNTIL)
+		front->config->say(text);
 	if (!front->program)
 		front->finishing = true;
 }

@@ -35,13 +35,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ctf/place.h"
 #include "session/launch.h"
 #include "session/options.h"
 #include "session/summary.h"
 
 struct sonde_front_config {
 	const struct sonde_record_options *options;
-	const char *directory;
+	const char *directory;           /* for words */
+	const struct sonde_place *place; /* it, empty */
 	const char *program_path;
 	const char *preload; /* or NULL */
 	const char *hooks;
@@ -58,10 +60,9 @@ struct sonde_front_result {
 	bool have_summary;
 	struct sonde_summary summary;
 	/* If not even the program could be started: */
-	char failed[400];   /* what, with names; empty: all went well */
-	bool has_directory; /* the trace's, which was empty, has been made */
-	bool exec_failed;   /* it was the program */
-	bool wrong_rules;   /* it was what -k says */
+	char failed[1000]; /* what, with names; empty: all went well */
+	bool exec_failed;  /* it was the program */
+	bool wrong_rules;  /* it was what -k says */
 };
 
 /* Returns 0, or -errno of what `failed` names. *ret_result is written in any

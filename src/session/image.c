@@ -11,6 +11,7 @@
 #include "event/desc.h"
 #include "ring/reader.h"
 #include "session/outflow.h"
+#include "sys/program.h"
 
 #define NAME_MAX_CHARS  32
 #define REWINDS_MAX     64
@@ -252,7 +253,7 @@ static void reserve_ahead(struct sonde_image *image, uint32_t i)
 	uint32_t nr;
 
 	if (ring->nr_reserved >= geometry->nr_subbufs ||
-	    ring->reader.seq + 2 < ring->nr_reserved)
+	    ring->reader.seq - ring->reader.first + 2 < ring->nr_reserved)
 		return;
 	nr = ring->nr_reserved < 2 ? 2 : ring->nr_reserved;
 	if (nr > most && most)
@@ -407,15 +408,20 @@ static void init_rings(struct sonde_image *image, uint64_t start)
 	const struct sonde_geometry *geometry = &image->view.geometry;
 
 	for (uint32_t i = 0; i < image->nr_rings; i++) {
+		struct sonde_ring_reader *reader = &image->rings[i].reader;
+		struct sonde_ring *ring = sonde_arena_ring(&image->view, i);
+		unsigned char *data = sonde_arena_ring_data(&image->view, i);
+
+		sonde_ring_reader_init(reader, ring, data,
+				       geometry->subbuf_size,
+				       geometry->nr_subbufs);
+		if (image->view.is_resumed)
+			sonde_ring_restart(reader, ring, data);
 		image->rings[i].flow = (struct sonde_outflow){
 			.recording = image->recording,
 			.start = start,
+			.next_seq = reader->first,
 		};
-		sonde_ring_reader_init(&image->rings[i].reader,
-				       sonde_arena_ring(&image->view, i),
-				       sonde_arena_ring_data(&image->view, i),
-				       geometry->subbuf_size,
-				       geometry->nr_subbufs);
 	}
 }
 
@@ -467,6 +473,14 @@ int sonde_image_new(struct sonde_recording *recording,
 	image->view = *view;
 	*view = (struct sonde_arena_view){ .fd = -1 };
 	init_rings(image, start);
+	/* Of an earlier recording, events may still be on their way. */
+	rc = image->view.is_resumed ? sync_events(image) : 0;
+	if (rc) {
+		sonde_arena_close(&image->view);
+		free(image);
+		return rc;
+	}
+	sonde_arena_begin(&image->view, &setup, image->desc_room);
 	*ret_image = image;
 	return 0;
 }
@@ -494,6 +508,11 @@ bool sonde_image_is_broken(const struct sonde_image *image)
 pid_t sonde_image_pid(const struct sonde_image *image)
 {
 	return image->pid;
+}
+
+uint32_t sonde_image_class(const struct sonde_image *image)
+{
+	return image->class_id;
 }
 
 bool sonde_image_is_arena(const struct sonde_image *image, dev_t dev, ino_t ino)
@@ -535,6 +554,21 @@ static void finish_ring(struct sonde_image *image, uint32_t i, uint64_t extra)
 		write_failed(image, rc);
 }
 
+/* It was let in, and found that it can't be recorded. */
+static void note_unmapped(struct sonde_image *image)
+{
+	struct sonde_summary *summary = image->recording->summary;
+
+	if (summary->nr_processes)
+		summary->nr_processes--;
+	summary->nr_refused++;
+	sonde_summary_note(summary,
+			   "%s (pid %d) is not recorded: its trace memory "
+			   "can't be mapped there (mremap was denied: by "
+			   "seccomp, or ulimit -v)",
+			   image->name, (int)image->pid);
+}
+
 /* What the process says it could not take. */
 static void note_refused(struct sonde_image *image)
 {
@@ -542,11 +576,22 @@ static void note_refused(struct sonde_image *image)
 	uint64_t refused = sonde_arena_nr_refused(&image->view);
 	uint64_t late = sonde_arena_nr_late(&image->view);
 
-	if (refused)
+	if (sonde_arena_nr_unreached(&image->view))
+		sonde_summary_note(summary,
+				   "%s (pid %d): %u of the processes that "
+				   "share its trace memory could not map it, "
+				   "and lose their events (mremap was denied: "
+				   "by seccomp, or ulimit -v)",
+				   image->name, (int)image->pid,
+				   sonde_arena_nr_unreached(&image->view));
+	if (sonde_arena_is_unmapped(&image->view))
+		note_unmapped(image);
+	else if (refused)
 		sonde_summary_note(summary,
 				   "%s (pid %d): %" PRIu64
-				   " tracepoints were refused: malformed, or "
-				   "more than %u events",
+				   " tracepoints were refused: malformed, more "
+				   "than %u events, or their conditions could "
+				   "not be had",
 				   image->name, (int)image->pid, refused,
 				   SONDE_EVENTS_MAX);
 	if (late)
@@ -555,6 +600,70 @@ static void note_refused(struct sonde_image *image)
 				   " events got no identifier; select fewer "
 				   "with -e",
 				   image->name, (int)image->pid, late);
+}
+
+static const char *leave_reason(uint32_t why)
+{
+	switch (why) {
+	case SONDE_LEAVE_CLOCK:
+		return "it turned the time stamp counter off (PR_SET_TSC)";
+	case SONDE_LEAVE_STRICT:
+		return "it entered seccomp's strict mode, which turns the time "
+		       "stamp counter off";
+	case SONDE_LEAVE_MACHINE:
+		return sonde_program_reason(SONDE_PROGRAM_MACHINE);
+	case SONDE_LEAVE_LIBC:
+		return sonde_program_reason(SONDE_PROGRAM_LIBC);
+	case SONDE_LEAVE_SANITIZER:
+		return sonde_program_reason(SONDE_PROGRAM_SANITIZER);
+	case SONDE_LEAVE_ENVIRONMENT:
+		return "it was started without LD_PRELOAD or SONDE_SESSION in "
+		       "its environment";
+	default:
+		return NULL;
+	}
+}
+
+static void note_leave(struct sonde_image *image,
+		       const struct sonde_leave *leave)
+{
+	struct sonde_summary *summary = image->recording->summary;
+	const char *reason = leave_reason(leave->why);
+	char name[sizeof(leave->name)];
+
+	if (!reason)
+		return;
+	if (leave->why == SONDE_LEAVE_CLOCK ||
+	    leave->why == SONDE_LEAVE_STRICT) {
+		sonde_summary_note(summary,
+				   "%s (pid %u) is not recorded any more, nor "
+				   "is who shares its memory by fork: %s",
+				   image->name, leave->pid, reason);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(name); i++) {
+		char c = leave->name[i];
+
+		if (c && (c < ' ' || c > '~'))
+			c = '?';
+		name[i] = c;
+	}
+	/* Linked with libsonde, it comes to the recorder all the same. */
+	if (leave->why == SONDE_LEAVE_SANITIZER)
+		sonde_summary_unhooked(summary, (int)leave->pid, name, reason);
+	else
+		sonde_summary_missed(summary, (int)leave->pid, name, reason);
+}
+
+static void note_leaves(struct sonde_image *image)
+{
+	uint32_t nr = sonde_arena_nr_leaves(&image->view);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		struct sonde_leave leave = sonde_arena_leave(&image->view, i);
+
+		note_leave(image, &leave);
+	}
 }
 
 static void drain(struct sonde_image *image)
@@ -590,6 +699,7 @@ void sonde_image_finish(struct sonde_image *image)
 		contended = sonde_arena_nr_contended(&image->view);
 		note_conflicts(image);
 		note_refused(image);
+		note_leaves(image);
 	}
 	image->recording->summary->lost_contended += contended;
 	for (uint32_t i = 0; i < image->nr_rings; i++)

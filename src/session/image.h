@@ -90,6 +90,7 @@ bool sonde_image_is_over(const struct sonde_image *image);
 
 bool sonde_image_is_broken(const struct sonde_image *image);
 pid_t sonde_image_pid(const struct sonde_image *image);
+uint32_t sonde_image_class(const struct sonde_image *image);
 bool sonde_image_is_arena(const struct sonde_image *image, dev_t dev,
 			  ino_t ino);
 const struct sonde_geometry *

@@ -8,19 +8,15 @@
 #ifndef SESSION_KIN_H
 #define SESSION_KIN_H
 
-#include <stdbool.h>
 #include <stdint.h>
-#include <sys/socket.h>
-#include <sys/types.h>
 
-#define SONDE_COMM_SIZE 32
+#include "sys/peer.h"
+#include "sys/proc.h"
 
-/* The process's name, printable, or "?". */
-void sonde_process_name(pid_t pid, char name[SONDE_COMM_SIZE]);
-
-/* Whether `peer` may be recorded by us: it has our uid, or we are root and it
- * descends from `ancestor`. */
-bool sonde_is_kin(const struct ucred *peer, pid_t ancestor);
+/* Whether `peer` may be recorded by us: 0 if it has our uid, or we are root and
+ * it descends from `ancestor`. -EACCES, or -ESRCH: it has ended. */
+int sonde_check_kin(const struct sonde_peer *peer,
+		    const struct sonde_peer *ancestor);
 
 /* CPUs that may ever be there (highest number + 1), and that are now; at
  * least 1. */

@@ -8,8 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
+#include <unistd.h>
 
+#include "base/time.h"
+#include "ctf/place.h"
 #include "event/desc.h"
 #include "kernel/dump/dump.h"
 #include "kernel/kernel.h"
@@ -19,6 +21,7 @@
 /* The sources, and the dump. */
 #define PARTS_MAX   (SONDE_KERNEL_SOURCES_MAX + 1)
 #define ERROR_ENTRY "kernel_clock_error_ns"
+#define ROOT_ENTRY  "kernel_root"
 /* Less than this behind a writer is nothing to hurry for. */
 #define CAUGHT_UP_BYTES 4096u
 #define LOOKS           2u
@@ -145,11 +148,46 @@ static void describe_config(const struct sonde_ktrace_config *config,
 		.session = config->session,
 		.string_bytes = options->kernel_string_bytes,
 		.buffer_bytes = options->kernel_buffer_bytes,
+		.returns = options->kernel_returns,
 	};
 	/* Others may have our numbers there: nobody is left out. */
 	if (!options->self && sonde_kernel_knows_pids())
 		memcpy(ret_config->self, config->self,
 		       sizeof(ret_config->self));
+}
+
+/* Whether there are events of one program that others' threads are in, too. */
+static bool meets_others(const struct sonde_kernel_rules *rules)
+{
+	static const char *const meetings[] = {
+		"sched_switch",
+		"sched_waking",
+		"sched_wakeup",
+		"sched_wakeup_new",
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(meetings); i++)
+		if (sonde_kernel_rules_mention(rules, "sched", meetings[i]))
+			return true;
+	return false;
+}
+
+/* Whose those are, readers tell by the program's forks: which are recorded, too,
+ * if nothing was said about them. */
+static int follow_forks(const struct sonde_record_options *options,
+			struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_rules *rules = options->kernel_rules;
+	int rc;
+
+	if (options->whole_machine || !meets_others(rules) ||
+	    sonde_kernel_rules_mention(rules, "sched", "sched_process_fork"))
+		return 0;
+	rc = sonde_kernel_rules_add(rules, "sched:sched_process_fork",
+				    error->text, sizeof(error->text));
+	if (!rc) /* nobody is told of a pattern that he didn't write */
+		rules->rules[rules->nr - 1].has_matched = true;
+	return rc;
 }
 
 int sonde_ktrace_open(const struct sonde_ktrace_config *config,
@@ -163,6 +201,11 @@ int sonde_ktrace_open(const struct sonde_ktrace_config *config,
 	if (!ktrace)
 		return sonde_kernel_fail(error, -ENOMEM, "no memory left");
 	ktrace->config = *config;
+	rc = follow_forks(config->options, error);
+	if (rc) {
+		free(ktrace);
+		return rc;
+	}
 	ktrace->recording = (struct sonde_recording){
 		.now = config->now,
 		.setup.mode = config->options->mode,
@@ -185,7 +228,7 @@ int sonde_ktrace_open(const struct sonde_ktrace_config *config,
 				   "own activity is recorded, too");
 	if (*ktrace->set.note)
 		sonde_summary_note(config->summary,
-				   "kernel events come from %s alone: %.180s",
+				   "kernel events come from %s alone: %.1000s",
 				   sonde_kernel_sources_name(&ktrace->set),
 				   ktrace->set.note);
 	*ret_ktrace = ktrace;
@@ -216,24 +259,102 @@ static int add_events(struct sonde_ktrace *ktrace,
 	return rc;
 }
 
-int sonde_ktrace_create(struct sonde_ktrace *ktrace, const char *directory)
+/* Every switch of every CPU is asked for: then readers can tell if one is
+ * missing. */
+static bool wants_all_switches(const struct sonde_ktrace *ktrace)
 {
-	const struct sonde_ctf_env env[] = {
-		{ .name = "kernel_source",
-		  .text = sonde_kernel_sources_name(&ktrace->set) },
-		/* Known at the end. */
-		{ .name = ERROR_ENTRY, .number = -1 },
+	const struct sonde_record_options *options = ktrace->config.options;
+	const struct sonde_kernel_rule *rule = sonde_kernel_rules_match(
+		options->kernel_rules, "sched", "sched_switch", NULL);
+
+	return options->whole_machine && rule && !rule->condition;
+}
+
+static bool loses_unwanted(const struct sonde_ktrace *ktrace)
+{
+	for (uint32_t i = 0; i < ktrace->nr_parts; i++)
+		if (ktrace->parts[i].source->loses_unwanted)
+			return true;
+	return false;
+}
+
+/* Readers can tell the program's threads from others'. */
+static bool tells_threads(const struct sonde_ktrace *ktrace)
+{
+	struct sonde_kernel_rules *rules = ktrace->config.options->kernel_rules;
+	const struct sonde_kernel_rule *rule = sonde_kernel_rules_match(
+		rules, "sched", "sched_process_fork", NULL);
+
+	return !meets_others(rules) || (rule && !rule->condition);
+}
+
+/* Whose threads are recorded, and which are our own. Returns how many entries.
+ */
+static size_t fill_scope(const struct sonde_ktrace *ktrace,
+			 struct sonde_ctf_env env[3], char own[32])
+{
+	const struct sonde_ktrace_config *config = &ktrace->config;
+	size_t nr = 0;
+
+	env[nr++] = (struct sonde_ctf_env){
+		.name = "kernel_scope",
+		.text = config->options->whole_machine ? "machine" : "program",
 	};
+	if (!sonde_kernel_knows_pids())
+		return nr;
+	if (!config->options->whole_machine && tells_threads(ktrace))
+		env[nr++] = (struct sonde_ctf_env){ .name = ROOT_ENTRY,
+						    .number = -1 };
+	if (config->options->self)
+		return nr;
+	(void)snprintf(own, 32, "%d %d", (int)config->self[0],
+		       (int)config->self[1]);
+	env[nr++] = (struct sonde_ctf_env){ .name = "kernel_recorder",
+					    .text = own };
+	return nr;
+}
+
+/* What readers must know; returns how many entries. */
+static size_t fill_env(const struct sonde_ktrace *ktrace,
+		       struct sonde_ctf_env env[7], char own[32])
+{
+	size_t nr = fill_scope(ktrace, env, own);
+
+	env[nr++] = (struct sonde_ctf_env){
+		.name = "kernel_source",
+		.text = sonde_kernel_sources_name(&ktrace->set),
+	};
+	/* Known at the end. */
+	env[nr++] = (struct sonde_ctf_env){ .name = ERROR_ENTRY, .number = -1 };
+	if (loses_unwanted(ktrace))
+		env[nr++] =
+			(struct sonde_ctf_env){ .name = "kernel_lost_at_most",
+						.text = "yes" };
+	if (wants_all_switches(ktrace))
+		env[nr++] = (struct sonde_ctf_env){ .name = "kernel_switches",
+						    .text = "all" };
+	return nr;
+}
+
+int sonde_ktrace_create(struct sonde_ktrace *ktrace, int dir)
+{
+	struct sonde_ctf_env env[7];
+	char own[32];
 	struct sonde_ctf_config config = {
 		.version = ktrace->config.options->ctf_version,
 		.domain = SONDE_CTF_KERNEL,
 		.clock = *ktrace->config.clock,
 		.env = env,
-		.nr_env = SONDE_ARRAY_SIZE(env),
+		.nr_env = fill_env(ktrace, env, own),
 	};
-	int rc = sonde_ctf_trace_create(directory, &config,
-					&ktrace->recording.trace);
+	int below = sonde_place_make_below(dir, SONDE_TRACE_KERNEL, false);
+	int rc;
 
+	if (below < 0)
+		return below;
+	rc = sonde_ctf_trace_create_at(below, SONDE_TRACE_KERNEL, &config,
+				       &ktrace->recording.trace);
+	(void)close(below); /* the trace has its own */
 	for (uint32_t i = 0; !rc && i < ktrace->nr_parts; i++)
 		rc = add_events(ktrace, &ktrace->parts[i]);
 	return rc ? rc : sonde_ctf_trace_sync(ktrace->recording.trace);
@@ -369,14 +490,6 @@ static void dump(struct sonde_ktrace *ktrace, pid_t root, bool root_only)
 	(void)consume_part(ktrace, part, true); /* how full is no matter */
 }
 
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
 /* Until a process of ours has executed the program, it runs our own file. */
 static bool has_executed(pid_t pid)
 {
@@ -392,11 +505,11 @@ static bool has_executed(pid_t pid)
 static void look_at_program(struct sonde_ktrace *ktrace)
 {
 	if (!ktrace->root || ktrace->nr_looks == LOOKS ||
-	    (ktrace->look_ns && monotonic_ns() < ktrace->look_ns) ||
+	    (ktrace->look_ns && sonde_monotonic_ns() < ktrace->look_ns) ||
 	    !has_executed(ktrace->root))
 		return;
 	ktrace->nr_looks++;
-	ktrace->look_ns = monotonic_ns() + NEXT_LOOK_NS;
+	ktrace->look_ns = sonde_monotonic_ns() + NEXT_LOOK_NS;
 	dump(ktrace, ktrace->root, true);
 }
 
@@ -475,6 +588,16 @@ static void stop_sources(struct sonde_ktrace *ktrace)
 		ktrace->parts[i].source->ops->stop(ktrace->parts[i].source);
 }
 
+/* A trace without the entry is of nobody that readers could tell. */
+static void tell_root(struct sonde_ktrace *ktrace)
+{
+	int rc = sonde_ctf_trace_set_number(ktrace->recording.trace, ROOT_ENTRY,
+					    ktrace->root);
+
+	if (rc && rc != -ENOENT)
+		write_failed(ktrace, rc);
+}
+
 int sonde_ktrace_start(struct sonde_ktrace *ktrace, pid_t root,
 		       struct sonde_kernel_error *error)
 {
@@ -498,6 +621,8 @@ int sonde_ktrace_start(struct sonde_ktrace *ktrace, pid_t root,
 	}
 	ktrace->started = !rc;
 	ktrace->root = rc ? 0 : root;
+	if (!rc)
+		tell_root(ktrace);
 	if (!rc)
 		dump(ktrace, dump_root(ktrace, root), false);
 	return rc;
@@ -541,12 +666,16 @@ static void finish_stream(struct sonde_ktrace *ktrace, struct ktrace_part *part,
 	if (part->source->ops != &sonde_kernel_dump)
 		summary->kernel_recorded += flow->recorded;
 	summary->lost_kernel_full += counts.lost_full;
-	summary->lost_kernel_missed += missed;
+	summary->lost_kernel_unread += counts.lost_unread;
 	summary->lost_size += counts.lost_size;
+	summary->lost_kernel_damaged += counts.lost_damaged;
 	summary->lost_overwritten += flow->overwritten;
 	summary->lost_disk += flow->lost_disk;
 	missing = sonde_outflow_missing(
-		flow, counts.lost_full + counts.lost_size + missed);
+		flow, counts.lost_full + counts.lost_size + counts.lost_unread +
+			      counts.lost_damaged + missed);
+	if (missing && part->source->loses_unwanted)
+		summary->loses_unwanted = true;
 	if (!flow->stream && missing)
 		rc = open_stream(ktrace, part, i);
 	if (!rc)
@@ -555,12 +684,46 @@ static void finish_stream(struct sonde_ktrace *ktrace, struct ktrace_part *part,
 		write_failed(ktrace, rc);
 }
 
+static void tell_unfollowed(struct sonde_ktrace *ktrace,
+			    const struct ktrace_part *part)
+{
+	const struct sonde_kernel_ops *ops = part->source->ops;
+	uint64_t nr = ops->unfollowed ? ops->unfollowed(part->source) : 0;
+
+	if (nr)
+		sonde_summary_note(ktrace->config.summary,
+				   "%s: %" PRIu64 " processes that the program "
+				   "started are not recorded: there was no "
+				   "room for them in the table of processes",
+				   ops->name, nr);
+}
+
+static void tell_unseen(struct sonde_ktrace *ktrace,
+			const struct ktrace_part *part)
+{
+	const struct sonde_kernel_ops *ops = part->source->ops;
+	uint64_t nr = ops->unseen ? ops->unseen(part->source) : 0;
+
+	if (nr && wants_all_switches(ktrace))
+		sonde_summary_note(ktrace->config.summary,
+				   "switches of threads are missing in %" PRIu64
+				   " places: the kernel did not tell of them; "
+				   "who ran there is unknown ('sonde check' "
+				   "says where)",
+				   nr);
+}
+
 static uint64_t finish_part(struct sonde_ktrace *ktrace,
 			    struct ktrace_part *part)
 {
 	const struct sonde_kernel_ops *ops = part->source->ops;
+	struct sonde_summary *summary = ktrace->config.summary;
 	uint64_t missed = ops->missed(part->source);
+	uint64_t returns =
+		ops->missed_returns ? ops->missed_returns(part->source) : 0;
 
+	summary->lost_kernel_missed += missed - returns;
+	summary->lost_kernel_returns += returns;
 	if (ktrace->recording.setup.mode == SONDE_OVERWRITE &&
 	    ops != &sonde_kernel_dump)
 		save_part(ktrace, part);
@@ -569,6 +732,8 @@ static uint64_t finish_part(struct sonde_ktrace *ktrace,
 				   true); /* how full is no matter */
 	for (uint32_t i = 0; i < part->nr_streams; i++)
 		finish_stream(ktrace, part, i, i ? 0 : missed);
+	tell_unfollowed(ktrace, part);
+	tell_unseen(ktrace, part);
 	return ops->clock_error_ns(part->source);
 }
 

@@ -44,8 +44,12 @@ int sonde_ktrace_open(const struct sonde_ktrace_config *config,
 		      struct sonde_kernel_error *error,
 		      struct sonde_ktrace **ret_ktrace);
 
-/* Makes the trace in `directory`, whose parent exists. 0 or -errno. */
-int sonde_ktrace_create(struct sonde_ktrace *ktrace, const char *directory);
+/* Of a recording with kernel events: names in its directory. */
+#define SONDE_TRACE_KERNEL "kernel"
+#define SONDE_TRACE_USER   "user"
+
+/* Makes the directory for the trace in `dir`, and the trace. 0 or -errno. */
+int sonde_ktrace_create(struct sonde_ktrace *ktrace, int dir);
 
 /* Records from now on, the state of the system first; `root` and its
  * descendants unless all of the machine is recorded. 0; -errno with *error, and

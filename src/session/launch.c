@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "session/rendezvous.h"
+#include "sys/seccomp.h"
 
 #define HELPER "libsonde-preload.so"
 
@@ -87,10 +88,9 @@ static bool is_helper(const char *directory, size_t length, char path[PATH_MAX])
 }
 
 /* In a build tree the helper lies beside the folder of the executable. */
-static bool find_beside_us(char path[PATH_MAX])
+static bool find_beside_us(const char *from_us, char path[PATH_MAX])
 {
-	static const char *const places[] = { "../tracer/preload", "../lib",
-					      "." };
+	const char *const places[] = { "../tracer/preload", from_us, "." };
 	char self[PATH_MAX];
 	char directory[PATH_MAX + 32];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -113,7 +113,8 @@ static bool find_beside_us(char path[PATH_MAX])
 	return false;
 }
 
-int sonde_launch_find_preload(const char *libdir, char ret_path[PATH_MAX])
+int sonde_launch_find_preload(const char *from_us, const char *libdir,
+			      char ret_path[PATH_MAX])
 {
 	const char *given = variable("SONDE_PRELOAD_DIR");
 	char path[PATH_MAX];
@@ -121,7 +122,7 @@ int sonde_launch_find_preload(const char *libdir, char ret_path[PATH_MAX])
 	if (given && *given) {
 		if (!is_helper(given, strlen(given), path))
 			return -ENOENT;
-	} else if (!find_beside_us(path) &&
+	} else if (!find_beside_us(from_us, path) &&
 		   !is_helper(libdir, strlen(libdir), path)) {
 		return -ENOENT;
 	}
@@ -133,10 +134,16 @@ int sonde_launch_find_preload(const char *libdir, char ret_path[PATH_MAX])
 
 /* ---- the child's environment ---- */
 
+/* What an outer recording found out about filters is not ours; what the user
+ * said is. */
 static bool is_ours(const char *entry)
 {
 	static const char *const names[] = { SONDE_SESSION_ENV "=",
-					     "LD_PRELOAD=", "SONDE_HOOKS=" };
+					     "LD_PRELOAD=", "SONDE_HOOKS=",
+					     SONDE_SECCOMP_ENV "=" };
+
+	if (!strcmp(entry, SONDE_SECCOMP_ENV "=allow"))
+		return false;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (!strncmp(entry, names[i], strlen(names[i])))
@@ -159,6 +166,13 @@ static char *preload_entry(const struct sonde_launch *launch)
 	return entry;
 }
 
+static bool user_allows(void)
+{
+	const char *value = variable(SONDE_SECCOMP_ENV);
+
+	return value && !strcmp(value, "allow");
+}
+
 /* Our environment with our variables in it. Lives until exec or exit. */
 static char **make_environment(const struct sonde_launch *launch)
 {
@@ -167,7 +181,7 @@ static char **make_environment(const struct sonde_launch *launch)
 
 	while (environ && environ[nr])
 		nr++;
-	entries = calloc(nr + 4, sizeof(*entries));
+	entries = calloc(nr + 5, sizeof(*entries));
 	if (!entries)
 		return NULL;
 	nr = 0;
@@ -184,6 +198,10 @@ static char **make_environment(const struct sonde_launch *launch)
 	}
 	if (launch->preload &&
 	    asprintf(&entries[nr++], "SONDE_HOOKS=%s", launch->hooks) < 0)
+		return NULL;
+	if (launch->nr_filters && !user_allows() &&
+	    asprintf(&entries[nr++], SONDE_SECCOMP_ENV "=%d",
+		     launch->nr_filters) < 0)
 		return NULL;
 	return entries;
 }
@@ -219,11 +237,15 @@ static int become(const struct sonde_launch *launch)
 		return -ENOMEM;
 	if (launch->ignore_sigchld)
 		(void)signal(SIGCHLD, SIG_IGN); /* it is valid */
-	rc = pthread_sigmask(SIG_SETMASK, launch->sigmask, NULL);
-	if (rc)
-		return -rc;
-	(void)execve(launch->path, launch->argv, environment);
-	return errno == ENOEXEC ? become_shell(launch, environment) : -errno;
+	rc = -pthread_sigmask(SIG_SETMASK, launch->sigmask, NULL);
+	if (!rc) {
+		(void)execve(launch->path, launch->argv, environment);
+		rc = -errno;
+	}
+	if (rc == -ENOEXEC)
+		rc = become_shell(launch, environment);
+	free(environment);
+	return rc;
 }
 
 static void close_pipe(const int ends[2])

@@ -20,11 +20,12 @@
 struct sonde_launch {
 	char *const *argv;
 	const char *path;        /* of the program */
-	const char *session;     /* the rendezvous's name */
+	const char *session;     /* the rendezvous's path */
 	const char *preload;     /* path of the helper, or NULL */
 	const char *hooks;       /* what it is to trace: "malloc,locks" */
 	const sigset_t *sigmask; /* the program's */
 	bool ignore_sigchld;     /* as we were told, when we started */
+	int nr_filters; /* of seccomp, that allow libsonde's calls; or 0 */
 	/* Called when the process exists and before it does anything; NULL if
 	 * nobody waits for that. */
 	void (*held)(void *ctx, pid_t pid);
@@ -39,12 +40,15 @@ struct sonde_launch {
 int sonde_launch_find(const char *name, char ret_path[PATH_MAX]);
 
 /*
- * Find the helper library: in the directory named by SONDE_PRELOAD_DIR, then
- * in `libdir`, then where a build leaves it beside the running executable.
- * 0, -ENOENT, or -EINVAL if its path can't stand in LD_PRELOAD (blank or
- * colon).
+ * Find the helper library: in the directory named by SONDE_PRELOAD_DIR and
+ * nowhere else; without that, where a build leaves it beside the running
+ * executable, at `from_us` seen from the executable's folder, which finds it in
+ * a tree that was installed below another root (DESTDIR) or moved, and at last
+ * in `libdir`. 0, -ENOENT, or -EINVAL if its path can't stand in LD_PRELOAD
+ * (blank or colon).
  */
-int sonde_launch_find_preload(const char *libdir, char ret_path[PATH_MAX]);
+int sonde_launch_find_preload(const char *from_us, const char *libdir,
+			      char ret_path[PATH_MAX]);
 
 /* Start the program. 0 and its pid, or -errno of what failed, exec included.
  */

@@ -5,14 +5,17 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/nearest.h"
+#include "base/number.h"
 #include "event/select.h"
 #include "expr/expr.h"
 
 /* What goes along while the words are read. */
+#define DURATION_MAX_US (1000ull * 3600 * 1000000)
+
 struct parse {
 	int argc;
 	char *const *argv;
@@ -21,13 +24,6 @@ struct parse {
 	bool has_include;
 	char *error;
 	size_t error_size;
-};
-
-struct option_def {
-	const char *name;
-	char letter; /* 0: long form only */
-	bool takes_value;
-	int (*apply)(struct parse *parse, const char *value);
 };
 
 __attribute__((format(printf, 2, 3))) static int fail(struct parse *parse,
@@ -41,73 +37,8 @@ __attribute__((format(printf, 2, 3))) static int fail(struct parse *parse,
 	return -EINVAL;
 }
 
-static int parse_number(const char *text, const char **ret_rest,
-			uint64_t *ret_value)
-{
-	char *rest;
-
-	/* strtoull takes signs and blanks, which no size has. */
-	if (*text < '0' || *text > '9')
-		return -EINVAL;
-	errno = 0;
-	*ret_value = strtoull(text, &rest, 10);
-	*ret_rest = rest;
-	return errno ? -ERANGE : 0;
-}
-
-int sonde_parse_size(const char *text, uint64_t *ret_bytes)
-{
-	static const char suffixes[] = "kMGT";
-	const char *rest;
-	const char *found;
-	uint64_t value;
-	unsigned int shift = 0;
-	int rc = parse_number(text, &rest, &value);
-
-	if (rc)
-		return rc;
-	if (*rest) {
-		found = strchr(suffixes, *rest == 'K' ? 'k' : *rest);
-		if (!found)
-			return -EINVAL;
-		shift = 10 * (unsigned int)(found - suffixes + 1);
-		rest++;
-	}
-	if (*rest && strcmp(rest, "B") != 0 && strcmp(rest, "iB") != 0)
-		return -EINVAL;
-	if (value > UINT64_MAX >> shift)
-		return -ERANGE;
-	*ret_bytes = value << shift;
-	return 0;
-}
-
-int sonde_parse_time_us(const char *text, uint64_t *ret_us)
-{
-	static const struct {
-		const char *suffix;
-		uint64_t us;
-	} units[] = {
-		{ "", 1 }, { "us", 1 }, { "ms", 1000 }, { "s", 1000000 }
-	};
-	const char *rest;
-	uint64_t value;
-
-	if (parse_number(text, &rest, &value))
-		return -EINVAL;
-	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
-		if (strcmp(rest, units[i].suffix) != 0)
-			continue;
-		if (value > UINT64_MAX / units[i].us)
-			return -EINVAL;
-		*ret_us = value * units[i].us;
-		return 0;
-	}
-	return -EINVAL;
-}
-
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level)
 {
-	const char *rest;
 	uint64_t value;
 
 	for (uint32_t i = 0; i < SONDE_LEVELS; i++) {
@@ -116,23 +47,10 @@ int sonde_parse_loglevel(const char *text, uint32_t *ret_level)
 			return 0;
 		}
 	}
-	if (parse_number(text, &rest, &value) || *rest || value >= SONDE_LEVELS)
+	if (!sonde_number_parse(text, SONDE_LEVELS - 1, &value))
 		return -EINVAL;
 	*ret_level = (uint32_t)value;
 	return 0;
-}
-
-const char *sonde_format_size(uint64_t bytes, char *out, size_t out_size)
-{
-	static const char suffixes[] = "\0kMGT";
-	size_t i = 0;
-
-	while (bytes && !(bytes & 1023) && i + 2 < sizeof(suffixes)) {
-		bytes >>= 10;
-		i++;
-	}
-	(void)snprintf(out, out_size, "%" PRIu64 "%.1s", bytes, &suffixes[i]);
-	return out;
 }
 
 static int add_rule(struct parse *parse, char sign, const char *glob)
@@ -309,20 +227,21 @@ static int parse_memory(struct parse *parse, const char *name,
 	char low[32];
 	char high[32];
 
-	if (sonde_parse_size(value, ret_bytes) ||
+	if (sonde_number_parse_size(value, ret_bytes) ||
 	    *ret_bytes < SONDE_MEMORY_MIN || *ret_bytes > SONDE_MEMORY_MAX)
 		return fail(parse,
 			    "--%s %s: give a size from %s to %s, such as 64M",
 			    name, value,
-			    sonde_format_size(SONDE_MEMORY_MIN, low,
-					      sizeof(low)),
-			    sonde_format_size(SONDE_MEMORY_MAX, high,
-					      sizeof(high)));
+			    sonde_number_put_size(SONDE_MEMORY_MIN, low,
+						  sizeof(low)),
+			    sonde_number_put_size(SONDE_MEMORY_MAX, high,
+						  sizeof(high)));
 	return 0;
 }
 
 static int apply_memory(struct parse *parse, const char *value)
 {
+	parse->options->memory_given = true;
 	return parse_memory(parse, "memory", value,
 			    &parse->options->memory_bytes);
 }
@@ -333,16 +252,16 @@ static int apply_subbuf(struct parse *parse, const char *value)
 	char low[32];
 	char high[32];
 
-	if (sonde_parse_size(value, &bytes) || (bytes & (bytes - 1)) ||
+	if (sonde_number_parse_size(value, &bytes) || (bytes & (bytes - 1)) ||
 	    bytes < SONDE_SUBBUF_MIN || bytes > SONDE_SUBBUF_MAX)
 		return fail(parse,
 			    "--subbuf %s: give a power of two from %s to %s, "
 			    "such as 256k",
 			    value,
-			    sonde_format_size(SONDE_SUBBUF_MIN, low,
-					      sizeof(low)),
-			    sonde_format_size(SONDE_SUBBUF_MAX, high,
-					      sizeof(high)));
+			    sonde_number_put_size(SONDE_SUBBUF_MIN, low,
+						  sizeof(low)),
+			    sonde_number_put_size(SONDE_SUBBUF_MAX, high,
+						  sizeof(high)));
 	parse->options->subbuf_bytes = (uint32_t)bytes;
 	return 0;
 }
@@ -351,8 +270,8 @@ static int apply_read_timer(struct parse *parse, const char *value)
 {
 	uint64_t us;
 
-	if (sonde_parse_time_us(value, &us) || us < SONDE_READ_TIMER_MIN_US ||
-	    us > SONDE_READ_TIMER_MAX_US)
+	if (sonde_number_parse_time_us(value, &us) ||
+	    us < SONDE_READ_TIMER_MIN_US || us > SONDE_READ_TIMER_MAX_US)
 		return fail(parse,
 			    "--read-timer %s: give a time from %uus to %us, "
 			    "such as 500us or 10ms; leave it out to have it "
@@ -450,7 +369,8 @@ static int parse_bytes(struct parse *parse, const char *name, const char *value,
 {
 	uint64_t bytes;
 
-	if (sonde_parse_size(value, &bytes) || bytes > SONDE_KERNEL_BYTES_MAX)
+	if (sonde_number_parse_size(value, &bytes) ||
+	    bytes > SONDE_KERNEL_BYTES_MAX)
 		return fail(parse, "--%s %s: give a size from 0 to %u", name,
 			    value, SONDE_KERNEL_BYTES_MAX);
 	*ret_bytes = (uint32_t)bytes;
@@ -467,6 +387,69 @@ static int apply_buffers(struct parse *parse, const char *value)
 {
 	return parse_bytes(parse, "kernel-buffers", value,
 			   &parse->options->kernel_buffer_bytes);
+}
+
+static int apply_returns(struct parse *parse, const char *value)
+{
+	uint64_t nr;
+
+	if (sonde_number_parse_size(value, &nr) || !nr ||
+	    nr > SONDE_KERNEL_RETURNS_MAX)
+		return fail(parse,
+			    "--kernel-returns %s: give a number from 1 to %u",
+			    value, SONDE_KERNEL_RETURNS_MAX);
+	parse->options->kernel_returns = (uint32_t)nr;
+	return 0;
+}
+
+static int add_word(struct parse *parse, const char *option, const char *value,
+		    const char *words[SONDE_ATTACH_MAX], uint32_t *nr)
+{
+	if (!*value)
+		return fail(parse, "%s needs a value that isn't empty", option);
+	if (*nr == SONDE_ATTACH_MAX)
+		return fail(parse, "more than %u %s", SONDE_ATTACH_MAX, option);
+	words[(*nr)++] = value;
+	parse->options->attaches = true;
+	return 0;
+}
+
+static int apply_process(struct parse *parse, const char *value)
+{
+	struct sonde_attach_options *attach = &parse->options->attach;
+
+	return add_word(parse, "-p", value, attach->whom, &attach->nr_whom);
+}
+
+static int apply_user(struct parse *parse, const char *value)
+{
+	struct sonde_attach_options *attach = &parse->options->attach;
+
+	return add_word(parse, "-u", value, attach->users, &attach->nr_users);
+}
+
+static int apply_cgroup(struct parse *parse, const char *value)
+{
+	struct sonde_attach_options *attach = &parse->options->attach;
+
+	return add_word(parse, "--cgroup", value, attach->cgroups,
+			&attach->nr_cgroups);
+}
+
+static int apply_duration(struct parse *parse, const char *value)
+{
+	uint64_t us;
+
+	/* Here a bare number would hardly mean microseconds. */
+	if (!value[strspn(value, "0123456789")] ||
+	    sonde_number_parse_time_us(value, &us) || !us ||
+	    us > DURATION_MAX_US)
+		return fail(parse,
+			    "--duration %s: give a time with its unit, such as "
+			    "500ms, 10s or 1h (at most 1000h)",
+			    value);
+	parse->options->duration_us = us;
+	return 0;
 }
 
 static int apply_quiet(struct parse *parse, const char *value)
@@ -497,86 +480,217 @@ static int apply_help(struct parse *parse, const char *value)
 	return 0;
 }
 
-static const struct option_def definitions[] = {
-	{ "output", 'o', true, apply_output },
-	{ "event", 'e', true, apply_event },
-	{ "filter", 0, true, apply_filter },
-	{ "exclude", 0, true, apply_exclude },
-	{ "loglevel", 0, true, apply_loglevel },
-	{ "mode", 0, true, apply_mode },
-	{ "memory", 0, true, apply_memory },
-	{ "subbuf", 0, true, apply_subbuf },
-	{ "read-timer", 0, true, apply_read_timer },
-	{ "headers", 0, true, apply_headers },
-	{ "ctf", 0, true, apply_ctf },
-	{ "kernel", 'k', true, apply_kernel },
-	{ "all", 'a', false, apply_all },
-	{ "self", 0, false, apply_self },
-	{ "until", 0, true, apply_until },
-	{ "kernel-source", 0, true, apply_kernel_source },
-	{ "kernel-memory", 0, true, apply_kernel_memory },
-	{ "kernel-strings", 0, true, apply_strings },
-	{ "kernel-buffers", 0, true, apply_buffers },
-	{ "malloc", 0, false, apply_malloc },
-	{ "locks", 0, false, apply_locks },
-	{ "quiet", 'q', false, apply_quiet },
-	{ "verbose", 'v', false, apply_verbose },
-	{ "json", 0, false, apply_json },
-	{ "help", 'h', false, apply_help },
+enum option_value {
+	OPTION_FILTER = 256,
+	OPTION_EXCLUDE,
+	OPTION_LOGLEVEL,
+	OPTION_MALLOC,
+	OPTION_LOCKS,
+	OPTION_CGROUP,
+	OPTION_UNTIL,
+	OPTION_DURATION,
+	OPTION_KERNEL_SOURCE,
+	OPTION_KERNEL_MEMORY,
+	OPTION_KERNEL_STRINGS,
+	OPTION_KERNEL_BUFFERS,
+	OPTION_KERNEL_RETURNS,
+	OPTION_SELF,
+	OPTION_MEMORY,
+	OPTION_SUBBUF,
+	OPTION_MODE,
+	OPTION_HEADERS,
+	OPTION_CTF,
+	OPTION_READ_TIMER,
+	OPTION_JSON,
+	OPTIONS_END,
 };
+
+/* clang-format off */
+const struct sonde_option sonde_record_option_table[] = {
+	{ .help = "What to record" },
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	  "events to record: provider:event, with * and ?; may be given "
+	  "several times (default: all); 'http:request if bytes > 1000': under "
+	  "a condition" },
+	{ "filter", OPTION_FILTER, "COND", NULL,
+	  "of the events selected, only those for which this holds" },
+	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT,
+	  "but not these" },
+	{ "loglevel", OPTION_LOGLEVEL, "LEVEL",
+	  "emerg alert crit err warning notice info debug_system "
+	  "debug_program debug_process debug_module debug_unit debug_function "
+	  "debug_line debug",
+	  "only this level and more urgent ones" },
+	{ "malloc", OPTION_MALLOC, NULL, NULL,
+	  "the C library's allocation calls" },
+	{ "locks", OPTION_LOCKS, NULL, NULL,
+	  "mutexes, rwlocks, condition variables" },
+	{ "process", 'p', "PID|NAME", NULL,
+	  "this one, or all of this name; may be given several times" },
+	{ "user", 'u', "USER", NULL, "those of this user" },
+	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR,
+	  "those in this control group, or below" },
+	{ .help = "Kernel events (see also: sonde doctor, sonde list -k)" },
+	{ "kernel", 'k', "RULES", SONDE_VALUE_KERNEL,
+	  "such as sched,syscalls or irq:softirq_* or 'syscalls:openat if ret "
+	  "< 0'; of the program and its descendants" },
+	{ "all", 'a', NULL, NULL,
+	  "of the whole machine; without PROGRAM until Ctrl-C" },
+	{ "until", OPTION_UNTIL, "RULES", SONDE_VALUE_KERNEL,
+	  "end the recording when such an event happens; with --mode "
+	  "overwrite: a flight recorder's snapshot" },
+	{ "duration", OPTION_DURATION, "TIME", NULL,
+	  "end the recording after 500ms, 10s, 5min, 1h" },
+	{ "kernel-source", OPTION_KERNEL_SOURCE, "S",
+	  "auto modules bpf tracefs",
+	  "modules (see: sonde modules), bpf, tracefs, or auto: the best of "
+	  "them (default)" },
+	{ "kernel-memory", OPTION_KERNEL_MEMORY, "SIZE", NULL,
+	  "for the kernel's buffers (default: 16M per CPU)" },
+	{ "kernel-strings", OPTION_KERNEL_STRINGS, "N", NULL,
+	  "bytes of a system call's strings (default: 256)" },
+	{ "kernel-buffers", OPTION_KERNEL_BUFFERS, "N", NULL,
+	  "bytes of what it reads and writes (default: 0)" },
+	{ "kernel-returns", OPTION_KERNEL_RETURNS, "N", NULL,
+	  "calls of a kretprobe's function that can be in progress (default: "
+	  "two for each thread, 1024 or more)" },
+	{ "self", OPTION_SELF, NULL, NULL,
+	  "what the recorder itself does, as well" },
+	{ .help = "Where to" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	  "the trace (default: ./sonde-YYYYMMDD-HHMMSS)" },
+	{ "memory", OPTION_MEMORY, "SIZE", NULL,
+	  "for all rings together (default: 64M, less in a small control "
+	  "group)" },
+	{ "subbuf", OPTION_SUBBUF, "SIZE", NULL,
+	  "of one sub-buffer, the limit of a record" },
+	{ "mode", OPTION_MODE, "MODE", "discard overwrite",
+	  "discard: write as it comes, and drop what is too much; overwrite: "
+	  "keep the newest in memory, write at the end" },
+	{ "headers", OPTION_HEADERS, "KIND", "auto compact large",
+	  "of records: compact (best for up to 30 events), large, or auto: "
+	  "count the program's events (default)" },
+	{ "ctf", OPTION_CTF, "1.8|2", "1.8 2",
+	  "version of the format's metadata (default: 1.8)" },
+	{ "read-timer", OPTION_READ_TIMER, "T", NULL,
+	  "how often to read the rings (default: adaptive)" },
+	{ .help = "What to tell" },
+	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
+	{ "verbose", 'v', NULL, NULL, "what is being done" },
+	{ "json", OPTION_JSON, NULL, NULL,
+	  "the summary as one line of JSON, on standard error" },
+	{ 0 }
+};
+/* clang-format on */
+
+/* --help, of which the table says nothing: it is every command's. */
+static const struct sonde_option help_option = { "help", 'h', NULL, NULL,
+						 NULL };
+
+static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
+	['o'] = apply_output,
+	['e'] = apply_event,
+	['k'] = apply_kernel,
+	['a'] = apply_all,
+	['q'] = apply_quiet,
+	['v'] = apply_verbose,
+	['p'] = apply_process,
+	['u'] = apply_user,
+	['h'] = apply_help,
+	[OPTION_FILTER] = apply_filter,
+	[OPTION_EXCLUDE] = apply_exclude,
+	[OPTION_LOGLEVEL] = apply_loglevel,
+	[OPTION_MALLOC] = apply_malloc,
+	[OPTION_LOCKS] = apply_locks,
+	[OPTION_CGROUP] = apply_cgroup,
+	[OPTION_UNTIL] = apply_until,
+	[OPTION_DURATION] = apply_duration,
+	[OPTION_KERNEL_SOURCE] = apply_kernel_source,
+	[OPTION_KERNEL_MEMORY] = apply_kernel_memory,
+	[OPTION_KERNEL_STRINGS] = apply_strings,
+	[OPTION_KERNEL_BUFFERS] = apply_buffers,
+	[OPTION_KERNEL_RETURNS] = apply_returns,
+	[OPTION_SELF] = apply_self,
+	[OPTION_MEMORY] = apply_memory,
+	[OPTION_SUBBUF] = apply_subbuf,
+	[OPTION_MODE] = apply_mode,
+	[OPTION_HEADERS] = apply_headers,
+	[OPTION_CTF] = apply_ctf,
+	[OPTION_READ_TIMER] = apply_read_timer,
+	[OPTION_JSON] = apply_json,
+};
+
+/* The i-th option, headings left out; NULL beyond the last. */
+static const struct sonde_option *option_at(size_t i)
+{
+	const struct sonde_option *option = sonde_record_option_table;
+
+	for (; option->name || option->help; option++)
+		if (option->name && i-- == 0)
+			return option;
+	return i == 0 ? &help_option : NULL;
+}
 
 static int unknown_option(struct parse *parse, const char *word, int length)
 {
-	return fail(parse,
-		    "unknown option '%.*s'; 'sonde record --help' lists the "
-		    "options; put -- before a program whose name starts "
-		    "with -",
-		    length, word);
+	const struct sonde_option *option;
+	struct sonde_nearest nearest;
+	char name[SONDE_NEAREST_MAX];
+	const char *hint;
+
+	(void)snprintf(name, sizeof(name), "%.*s", length, word);
+	sonde_nearest_begin(&nearest, name);
+	for (size_t i = 0; (option = option_at(i)); i++) {
+		(void)snprintf(name, sizeof(name), "--%s", option->name);
+		sonde_nearest_try(&nearest, name);
+	}
+	hint = sonde_nearest_hint(&nearest);
+	return fail(parse, "unknown option '%.*s'%s", length, word,
+		    *hint ? hint :
+			    "; 'sonde record --help' lists the options; put -- "
+			    "before a program whose name starts with -");
 }
 
-static int apply(struct parse *parse, const struct option_def *def,
+static int apply(struct parse *parse, const struct sonde_option *option,
 		 const char *value)
 {
-	if (!def->takes_value && value)
-		return fail(parse, "--%s takes no value", def->name);
-	if (def->takes_value && !value) {
+	if (!option->value && value)
+		return fail(parse, "--%s takes no value", option->name);
+	if (option->value && !value) {
 		if (parse->next >= parse->argc)
 			return fail(parse, "--%s needs a value after it",
-				    def->name);
+				    option->name);
 		value = parse->argv[parse->next++];
 		/* More likely forgotten than meant. */
 		if (!strncmp(value, "--", 2))
 			return fail(parse,
 				    "--%s needs a value before '%s'; if that "
 				    "is the value, write --%s=%s",
-				    def->name, value, def->name, value);
+				    option->name, value, option->name, value);
 	}
-	return def->apply(parse, value);
+	return appliers[option->id](parse, value);
 }
 
 static int parse_long(struct parse *parse, const char *word)
 {
+	const struct sonde_option *option;
 	size_t length = strcspn(word, "=");
 
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(definitions); i++) {
-		const struct option_def *def = &definitions[i];
-
-		if (strlen(def->name) + 2 == length &&
-		    !memcmp(word + 2, def->name, length - 2))
-			return apply(parse, def,
+	for (size_t i = 0; (option = option_at(i)); i++)
+		if (strlen(option->name) + 2 == length &&
+		    !memcmp(word + 2, option->name, length - 2))
+			return apply(parse, option,
 				     word[length] ? word + length + 1 : NULL);
-	}
 	return unknown_option(parse, word, (int)length);
 }
 
 static int parse_short(struct parse *parse, const char *word)
 {
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(definitions); i++) {
-		const struct option_def *def = &definitions[i];
+	const struct sonde_option *option;
 
-		if (def->letter && word[1] == def->letter)
-			return apply(parse, def, word[2] ? word + 2 : NULL);
-	}
+	for (size_t i = 0; (option = option_at(i)); i++)
+		if (SONDE_OPTION_IS_LETTER(option->id) && word[1] == option->id)
+			return apply(parse, option, word[2] ? word + 2 : NULL);
 	return unknown_option(parse, word, 2);
 }
 
@@ -598,6 +712,35 @@ static int parse_words(struct parse *parse)
 	return rc;
 }
 
+/* What can't be done to a program that runs already. */
+static int check_attach(struct parse *parse)
+{
+	const struct sonde_record_options *options = parse->options;
+
+	if (!options->attaches)
+		return 0;
+	if (parse->next < parse->argc)
+		return fail(parse,
+			    "-p, -u and --cgroup record what runs already, and "
+			    "'%.60s' is a program to start: leave one out",
+			    parse->argv[parse->next]);
+	if (options->hook_malloc || options->hook_locks)
+		return fail(parse,
+			    "--malloc and --locks are preloaded when a program "
+			    "starts: sonde record --malloc -- PROGRAM; of one "
+			    "that runs, see sonde probe");
+	if (options->nr_conditions || options->nr_filters)
+		return fail(parse,
+			    "conditions are tested in programs that sonde "
+			    "record has started; of one that runs, record all "
+			    "and give --filter to sonde print");
+	if (options->kernel_rules && !options->whole_machine)
+		return fail(parse,
+			    "-k with -p records the kernel events of all of "
+			    "the machine: add --all");
+	return 0;
+}
+
 /* What only makes sense to check once all words are known. */
 static int finish(struct parse *parse)
 {
@@ -606,6 +749,9 @@ static int finish(struct parse *parse)
 
 	if (options->help)
 		return 0;
+	rc = check_attach(parse);
+	if (rc)
+		return rc;
 	if (options->whole_machine && !options->kernel_rules)
 		return fail(parse, "--all is about kernel events; say which, "
 				   "such as -k sched,syscalls");
@@ -614,10 +760,11 @@ static int finish(struct parse *parse)
 				   "-k which ones are recorded meanwhile");
 	if (parse->next < parse->argc)
 		options->program = parse->argv + parse->next;
-	else if (!options->whole_machine)
+	else if (!options->whole_machine && !options->attaches)
 		return fail(parse,
 			    "which program? Try: sonde record -- PROGRAM ARGS; "
-			    "or all of the machine with -a -k EVENTS");
+			    "-p PID for one that runs already; or all of the "
+			    "machine with -a -k EVENTS");
 	if (!parse->has_include) {
 		rc = add_rule(parse, '+', "*");
 		if (rc)

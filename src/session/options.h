@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/option.h"
 #include "base/port.h"
 #include "ctf/trace.h"
 #include "kernel/kernel.h"
@@ -28,6 +29,7 @@
 #define SONDE_COMMON_FILTERS_MAX    16u
 #define SONDE_KERNEL_STRING_DEFAULT 256u
 #define SONDE_KERNEL_BYTES_MAX      4096u
+#define SONDE_KERNEL_RETURNS_MAX    65536u
 #define SONDE_KERNEL_MEMORY_PER_CPU (16ull << 20)
 
 enum sonde_headers {
@@ -42,9 +44,22 @@ struct sonde_event_condition {
 	const char *text; /* borrowed from argv */
 };
 
+#define SONDE_ATTACH_MAX 64u
+
+/* Which running processes are meant; all words are borrowed from argv. */
+struct sonde_attach_options {
+	uint32_t nr_whom;
+	uint32_t nr_users;
+	uint32_t nr_cgroups;
+	const char *whom[SONDE_ATTACH_MAX];  /* numbers or names */
+	const char *users[SONDE_ATTACH_MAX]; /* likewise */
+	const char *cgroups[SONDE_ATTACH_MAX];
+};
+
 struct sonde_record_options {
 	const char *output;     /* borrowed from argv; NULL: choose a name */
 	uint64_t memory_bytes;  /* for the rings of all processes together */
+	bool memory_given;      /* or else it is the default */
 	uint32_t subbuf_bytes;  /* 0: choose by memory */
 	uint32_t read_timer_us; /* 0: adapt to the load */
 	uint32_t loglevel;
@@ -58,6 +73,10 @@ struct sonde_record_options {
 	uint64_t kernel_memory_bytes; /* 0: by the number of CPUs */
 	uint32_t kernel_string_bytes;
 	uint32_t kernel_buffer_bytes;
+	uint32_t kernel_returns; /* 0: by the number of threads */
+	uint64_t duration_us;    /* 0: no limit */
+	bool attaches;           /* any of the following is given */
+	struct sonde_attach_options attach;
 	bool whole_machine;
 	bool self;
 	bool hook_malloc;
@@ -72,10 +91,20 @@ struct sonde_record_options {
 	const char *filters[SONDE_COMMON_FILTERS_MAX]; /* borrowed from argv */
 	size_t rules_size; /* with the empty string at the end */
 	char rules[SONDE_RULES_MAX];
-	/* borrowed; NULL-terminated; NULL with help, or if only the machine is
-	 * recorded */
+	/* borrowed; NULL-terminated; NULL with help, or if only the machine, or
+	 * what runs already, is recorded */
 	char *const *program;
 };
+
+/* What there is, for --help as well. */
+extern const struct sonde_option sonde_record_option_table[];
+
+/* Whether programs are recorded, not only the machine. */
+static inline bool
+sonde_record_has_programs(const struct sonde_record_options *options)
+{
+	return options->program || options->attaches;
+}
 
 /*
  * argv[0] is the command's own name. Returns 0; -EINVAL and one line in
@@ -86,16 +115,7 @@ int sonde_record_options_parse(int argc, char *const *argv,
 			       struct sonde_record_options *ret_options,
 			       char *error, size_t error_size);
 
-/* "4096", "256k", "64M", "2G" (powers of 1024). 0, -EINVAL or -ERANGE. */
-int sonde_parse_size(const char *text, uint64_t *ret_bytes);
-
-/* "500us", "20ms", "1s"; a bare number is microseconds. 0 or -EINVAL. */
-int sonde_parse_time_us(const char *text, uint64_t *ret_us);
-
 /* A syslog or debug level by name, in any case, or by number. 0 or -EINVAL. */
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level);
-
-/* "64M", "256k", "4096": the shortest exact form. */
-const char *sonde_format_size(uint64_t bytes, char *out, size_t out_size);
 
 #endif /* SESSION_OPTIONS_H */

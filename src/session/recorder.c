@@ -3,7 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,19 +16,35 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
+#include "ctf/place.h"
 #include "ring/control.h"
+#include "session/attach.h"
 #include "session/census.h"
+#include "session/find.h"
 #include "session/image.h"
 #include "session/kin.h"
 #include "session/ktrace.h"
+#include "session/mappings.h"
 #include "session/pace.h"
 #include "session/rendezvous.h"
+#include "session/roster.h"
 #include "session/timebase.h"
+#include "session/watch.h"
+#include "sys/foreign.h"
+#include "sys/proc.h"
 
 #define IMAGES_MAX        1024u
 #define PEERS_MAX         64u
+#define PEERS_OF_ONE      4u
+#define REFUSED_MAX       64u
+#define REFUSED_TOLD      6u
 #define LOOK_FOR_ENDED_NS 250000000ull
+#define ATTACH_NS         250000000ull
+#define WATCH_NS          10000000ull
 #define LET_IN_NS         1000000ull
+#define ROLL_NS           20000000ull
+#define ROLL_SHARE        100 /* of the time, one part at most */
 #define ACCEPTS_AT_ONCE   256u
 #define DESCRIPTORS_SPARE 8u
 #define NO_DESCRIPTOR_NS  10000000L
@@ -44,7 +60,14 @@ enum source {
 struct peer {
 	int fd;         /* -1: free place */
 	uint64_t since; /* in the order of coming */
-	struct ucred who;
+	struct sonde_peer who;
+};
+
+/* A process that was refused, and why. */
+struct refused {
+	pid_t pid;
+	int error;
+	uint64_t start; /* of the process */
 };
 
 struct live {
@@ -61,9 +84,18 @@ struct recorder {
 	struct sonde_pace pace;
 	struct sonde_census *census; /* NULL: none is taken */
 	struct sonde_ktrace *ktrace; /* NULL: no kernel events */
+	struct sonde_watch *watch;   /* NULL: there is no program */
+	uint64_t next_watch_ns;
+	struct sonde_attach *attach; /* NULL: nobody is looked for */
+	uint64_t next_attach_ns;
+	uint64_t end_ns;                 /* 0: without --duration */
+	struct sonde_roster *roster;     /* NULL: no process has come */
+	struct sonde_mappings *mappings; /* NULL: no memory */
+	uint64_t next_roll_ns;
 	int epoll_fd;
 	bool finishing;
 	uint32_t next_class;
+	enum sonde_header_kind last_header;
 	uint64_t nr_came;   /* peers so far */
 	int spare_fd;       /* to be given up for turning somebody away */
 	uint32_t nr_images; /* live */
@@ -72,17 +104,16 @@ struct recorder {
 	uint64_t next_read_ns; /* discard mode: when the rings' turn comes */
 	uint64_t start_ns;
 	uint64_t descriptors_max;
+	struct sonde_peer front;
+	struct refused refused[REFUSED_MAX]; /* the last ones */
+	uint64_t nr_refusals;
+	uint32_t nr_untold;   /* of them */
+	bool overrun;         /* it was told that more waited than can */
+	uint32_t backlog;     /* that can */
+	uint32_t nr_in_a_row; /* accepted without finding the queue empty */
 	struct peer peers[PEERS_MAX];
 	struct live lives[IMAGES_MAX];
 };
-
-static uint64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static int watch(struct recorder *r, int fd, enum source source, uint32_t index)
 {
@@ -106,6 +137,7 @@ static void forget_pidfd(struct live *live)
 static void finish_image(struct recorder *r, struct live *live)
 {
 	sonde_budget_give(&r->budget, sonde_image_geometry(live->image));
+	sonde_mappings_forget(r->mappings, live->image);
 	sonde_image_finish(live->image);
 	live->image = NULL;
 	forget_pidfd(live);
@@ -124,7 +156,8 @@ static void look_for_ended(struct recorder *r)
 {
 	for (uint32_t i = 0; i < IMAGES_MAX; i++)
 		finish_if_over(r, &r->lives[i]);
-	r->last_look_ns = monotonic_ns();
+	sonde_foreign_tend();
+	r->last_look_ns = sonde_monotonic_ns();
 }
 
 static struct live *free_place(struct recorder *r)
@@ -146,10 +179,15 @@ static bool is_known(const struct recorder *r,
 	return false;
 }
 
-static void watch_creator(struct recorder *r, struct live *live, pid_t pid)
+/* Who presents itself is known by its pidfd, which is taken over. */
+static void watch_creator(struct recorder *r, struct live *live,
+			  struct sonde_peer *who, pid_t pid)
 {
 	/* Without a pidfd, its end is found by and by. */
-	live->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	live->pidfd = who->pid == pid ? who->pidfd :
+					(int)syscall(SYS_pidfd_open, pid, 0);
+	if (who->pid == pid)
+		who->pidfd = -1;
 	if (live->pidfd >= 0 &&
 	    watch(r, live->pidfd, SOURCE_PIDFD, (uint32_t)(live - r->lives)))
 		forget_pidfd(live);
@@ -160,7 +198,9 @@ _Static_assert(SONDE_CENSUS_ENOUGH == SONDE_STATE_COMPACT_MAX + 1,
 
 /* Which headers make the process's events cheapest; compact ones if that can't
  * be found out. */
-static enum sonde_header_kind choose_header(struct recorder *r, pid_t pid)
+static enum sonde_header_kind choose_header(struct recorder *r,
+					    const struct sonde_arena_view *view,
+					    pid_t pid)
 {
 	switch (r->config->options->headers) {
 	case SONDE_HEADERS_COMPACT:
@@ -170,7 +210,9 @@ static enum sonde_header_kind choose_header(struct recorder *r, pid_t pid)
 	case SONDE_HEADERS_AUTO:
 		break;
 	}
-	if (!r->census)
+	/* One that runs has most of its events. */
+	if (!r->census || (view->is_found && sonde_arena_nr_entries(view) <=
+						     SONDE_STATE_COMPACT_MAX))
 		return SONDE_COMPACT;
 	sonde_census_restart(r->census);
 	if (sonde_census_add_process(r->census, pid))
@@ -190,7 +232,8 @@ static bool has_descriptors(const struct recorder *r, int fd)
 }
 
 static int make_image(struct recorder *r, struct sonde_arena_view *view,
-		      pid_t pid, const char *name, struct live **ret_live)
+		      struct sonde_peer *who, pid_t pid, const char *name,
+		      struct live **ret_live)
 {
 	struct live *live = free_place(r);
 	struct sonde_image_config config = { .pid = pid, .name = name };
@@ -207,7 +250,8 @@ static int make_image(struct recorder *r, struct sonde_arena_view *view,
 	rc = sonde_budget_take(&r->budget, view->lanes_only, &config.geometry);
 	if (rc)
 		return rc;
-	config.header = choose_header(r, pid);
+	config.header = choose_header(r, view, pid);
+	r->last_header = config.header;
 	/* Used up even if it fails: the trace may know it. */
 	config.class_id = r->next_class++;
 	rc = sonde_image_new(&r->recording, &config, view, &live->image);
@@ -215,15 +259,17 @@ static int make_image(struct recorder *r, struct sonde_arena_view *view,
 		sonde_budget_give(&r->budget, &config.geometry);
 		return rc;
 	}
-	watch_creator(r, live, pid);
+	watch_creator(r, live, who, pid);
 	r->nr_images++;
+	/* It may have less than was wanted. */
+	config.geometry = *sonde_image_geometry(live->image);
 	limit = sonde_geometry_record_limit(&config.geometry);
 	if (!r->summary.least_record_limit ||
 	    limit < r->summary.least_record_limit)
 		r->summary.least_record_limit = limit;
 	sonde_pace_limit(&r->pace, sonde_geometry_ring_bytes(&config.geometry));
 	/* The pace may have become faster while we slept at the old one. */
-	next_ns = monotonic_ns() + r->pace.interval_ns;
+	next_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 	if (r->next_read_ns > next_ns)
 		r->next_read_ns = next_ns;
 	*ret_live = live;
@@ -251,32 +297,56 @@ static const char *refusal(int error)
 		return "it connected, said nothing, and others needed its "
 		       "place";
 	case -EBUSY:
-		return "other recordings have all its slots";
+		return "other recordings have all its slots, or had them with "
+		       "other sizes; give the same --memory, --subbuf and "
+		       "--headers as one of those";
 	case -EPROTONOSUPPORT:
 		return "its libsonde is of another version; rebuild it";
+	case -ENODEV:
+		return "its time stamp counter is turned off (PR_SET_TSC)";
 	case -EACCES:
 		return "it belongs to another user";
-	default:
+	case -EOPNOTSUPP:
+		return "its libsonde is older than attaching; rebuild it, or "
+		       "start it with SONDE_ATTACHABLE=1 in its environment";
+	case -ENOSYS:
+		return "it runs under a seccomp filter, which could kill it "
+		       "for mapping its rings; start it with SONDE_ATTACHABLE=1 "
+		       "or SONDE_SECCOMP=allow in its environment";
+	case -ESRCH:
+		return "it ended before it could be told whose it is";
+	case -EPROTO:
+	case -EBADF:
+	case -EINVAL:
 		return "its trace memory is not as it should be";
+	default:
+		return strerrordesc_np(-error);
 	}
 }
 
-static int admit(struct recorder *r, int arena_fd, pid_t pid, const char *name,
-		 struct live **ret_live)
+/* Takes over the view, whatever happens. */
+static int admit_view(struct recorder *r, struct sonde_arena_view *view,
+		      struct sonde_peer *who, pid_t pid, const char *name,
+		      struct live **ret_live)
+{
+	int rc = make_image(r, view, who, pid, name, ret_live);
+
+	if (rc == -ENOSPC || rc == -EMFILE || rc == -EUSERS) {
+		/* Shares of those that ended without our notice. */
+		look_for_ended(r);
+		rc = make_image(r, view, who, pid, name, ret_live);
+	}
+	sonde_arena_close(view);
+	return rc;
+}
+
+static int admit(struct recorder *r, int arena_fd, struct sonde_peer *who,
+		 pid_t pid, const char *name, struct live **ret_live)
 {
 	struct sonde_arena_view view;
 	int rc = sonde_arena_open(arena_fd, &view);
 
-	if (rc)
-		return rc;
-	rc = make_image(r, &view, pid, name, ret_live);
-	if (rc == -ENOSPC || rc == -EMFILE || rc == -EUSERS) {
-		/* Shares of those that ended without our notice. */
-		look_for_ended(r);
-		rc = make_image(r, &view, pid, name, ret_live);
-	}
-	sonde_arena_close(&view);
-	return rc;
+	return rc ? rc : admit_view(r, &view, who, pid, name, ret_live);
 }
 
 /* ---- peers ---- */
@@ -284,15 +354,48 @@ static int admit(struct recorder *r, int arena_fd, pid_t pid, const char *name,
 static void drop_peer(struct peer *peer)
 {
 	if (peer->fd >= 0)
-		(void)close(peer->fd);
+		sonde_foreign_drop(peer->fd);
 	peer->fd = -1;
+	sonde_peer_release(&peer->who);
+}
+
+/* Whether the process was refused for that already: then it is neither counted
+ * nor told again. Who has ended by now can't be told from others. */
+static bool is_refused(struct recorder *r, pid_t pid, int error)
+{
+	struct refused now = { pid, error, sonde_process_start(pid) };
+
+	for (uint32_t i = 0; now.start && i < REFUSED_MAX; i++)
+		if (r->refused[i].pid == pid && r->refused[i].error == error &&
+		    r->refused[i].start == now.start)
+			return true;
+	r->refused[r->nr_refusals++ % REFUSED_MAX] = now;
+	return false;
 }
 
 static void refuse(struct recorder *r, pid_t pid, const char *name, int error)
 {
+	if (is_refused(r, pid, error))
+		return;
 	r->summary.nr_refused++;
-	sonde_summary_note(&r->summary, "%s (pid %d) is not recorded: %s", name,
-			   (int)pid, refusal(error));
+	if (r->watch)
+		sonde_watch_came(r->watch, pid);
+	/* There are other things to be told. */
+	if (r->summary.nr_refused > REFUSED_TOLD)
+		r->nr_untold++;
+	else
+		sonde_summary_note(&r->summary,
+				   "%s (pid %d) is not recorded: %s", name,
+				   (int)pid, refusal(error));
+}
+
+/* The process's name, if it is still the one that connected. */
+static void name_of(const struct sonde_peer *who, pid_t pid,
+		    char name[SONDE_COMM_SIZE])
+{
+	sonde_process_name(pid, name);
+	if (who->pid == pid && sonde_peer_has_ended(who))
+		(void)snprintf(name, SONDE_COMM_SIZE, "a process");
 }
 
 /* Tells the peer how it went: `live` is its image, if there is one. */
@@ -312,13 +415,11 @@ static int answer(struct recorder *r, const struct peer *peer, int error,
 	return -EPIPE;
 }
 
-static int find_filters(struct recorder *r, const struct peer *peer,
-			const struct sonde_filters_ask *ask, int *ret_fd)
+static int find_filters(struct recorder *r, const struct sonde_filters_ask *ask,
+			int *ret_fd)
 {
 	int rc = -ENOENT;
 
-	if (!sonde_is_kin(&peer->who, r->config->front))
-		return -EACCES;
 	for (uint32_t i = 0; i < IMAGES_MAX && rc == -ENOENT; i++)
 		if (r->lives[i].image)
 			rc = sonde_image_filter(r->lives[i].image, ask, ret_fd);
@@ -335,7 +436,7 @@ static bool hear_question(struct recorder *r, struct peer *peer)
 	if (rc == -ENOMSG || rc == -EAGAIN)
 		return false;
 	if (!rc)
-		rc = find_filters(r, peer, &ask, &fd);
+		rc = find_filters(r, &ask, &fd);
 	/* Who has gone doesn't need it any more. */
 	if (rc)
 		(void)sonde_rendezvous_answer(peer->fd, rc);
@@ -345,6 +446,51 @@ static bool hear_question(struct recorder *r, struct peer *peer)
 		(void)close(fd); /* the process has it */
 	drop_peer(peer);
 	return true;
+}
+
+/* Its names and its files, once it doesn't wait for us any more. */
+static void enter_roll(struct recorder *r, const struct live *live, pid_t pid)
+{
+	if (!r->roster)
+		r->roster = sonde_roster_new(&r->recording, r->next_class++,
+					     r->last_header);
+	sonde_roster_look(r->roster, pid);
+	sonde_mappings_look(r->mappings, live->image, true);
+}
+
+/* A process whose image was made just now. */
+static void welcome(struct recorder *r, const struct live *live, pid_t pid)
+{
+	enter_roll(r, live, pid);
+	if (r->ktrace)
+		sonde_ktrace_saw_process(r->ktrace, pid);
+}
+
+/* One that ran already (session/attach.h). */
+static int take_found(void *ctx, int arena_fd, struct sonde_peer *who)
+{
+	struct recorder *r = ctx;
+	struct sonde_arena_view view;
+	char name[SONDE_COMM_SIZE];
+	struct live *live;
+	pid_t pid = who->pid;
+	int rc = sonde_arena_open_found(arena_fd, &view);
+
+	if (rc)
+		return rc;
+	name_of(who, pid, name);
+	rc = is_known(r, &view) ? -EALREADY : sonde_find_can_reach(&view, pid);
+	if (rc)
+		sonde_arena_close(&view);
+	else
+		rc = admit_view(r, &view, who, pid, name, &live);
+	if (!rc) {
+		r->summary.nr_processes++;
+		welcome(r, live, pid);
+	} else if (rc != -EALREADY) {
+		refuse(r, pid, name, rc);
+	}
+	return rc;
 }
 
 /* The peer may have said hello. */
@@ -362,51 +508,103 @@ static void hear_peer(struct recorder *r, struct peer *peer)
 	if (rc == -EAGAIN)
 		return;
 	/* The front may speak for another. */
-	if (rc || peer->who.pid != r->config->front)
+	if (rc || peer->who.pid != r->front.pid)
 		pid = peer->who.pid;
-	sonde_process_name(pid, name);
+	name_of(&peer->who, pid, name);
 	/* Without a program there is no place for a program's events. */
-	if (!rc && (!r->recording.trace ||
-		    !sonde_is_kin(&peer->who, r->config->front))) {
-		(void)close(arena_fd);
+	if (!rc && !r->recording.trace) {
+		(void)close(arena_fd); /* a memory file */
 		rc = -EACCES;
 	} else if (!rc) {
-		rc = admit(r, arena_fd, pid, name, &live);
+		rc = admit(r, arena_fd, &peer->who, pid, name, &live);
 	}
+	if (!rc)
+		sonde_mappings_glance(r->mappings, live->image);
 	rc = answer(r, peer, rc, live);
 	drop_peer(peer);
 	if (rc && rc != -ECONNRESET)
 		refuse(r, pid, name, rc);
-	if (!rc && r->ktrace)
-		sonde_ktrace_saw_process(r->ktrace, pid);
+	if (!rc && r->watch)
+		sonde_watch_came(r->watch, pid);
+	if (!rc)
+		welcome(r, live, pid);
 }
 
 /* Somebody who waits and can't be told why he is not let in. */
-static void turn_away(struct recorder *r, const struct ucred *who, int error)
+static void turn_away(struct recorder *r, const struct sonde_peer *who,
+		      int error)
 {
 	char name[SONDE_COMM_SIZE];
 
-	sonde_process_name(who->pid, name);
+	name_of(who, who->pid, name);
 	refuse(r, who->pid, name, error);
 }
 
-/* A free place for a peer, or else that of who has been silent longest. */
-static struct peer *peer_place(struct recorder *r)
+/* Of those of process `pid`, or of all if that is 0, who has been silent
+ * longest. */
+static struct peer *oldest_peer(struct recorder *r, pid_t pid, uint32_t *ret_nr)
 {
-	struct peer *oldest = &r->peers[0];
+	struct peer *oldest = NULL;
 
+	*ret_nr = 0;
 	for (uint32_t i = 0; i < PEERS_MAX; i++) {
+		struct peer *peer = &r->peers[i];
+
+		if (peer->fd < 0 || (pid && peer->who.pid != pid))
+			continue;
+		++*ret_nr;
+		if (!oldest || peer->since < oldest->since)
+			oldest = peer;
+	}
+	return oldest;
+}
+
+static void make_place(struct recorder *r, struct peer *peer)
+{
+	/* It may have spoken since we last listened. */
+	hear_peer(r, peer);
+	if (peer->fd >= 0)
+		turn_away(r, &peer->who, -ETIME);
+	drop_peer(peer);
+}
+
+/* A place for a peer. One process that connects again and again takes the
+ * places of no other. */
+static struct peer *peer_place(struct recorder *r, pid_t pid)
+{
+	uint32_t nr;
+	struct peer *oldest = oldest_peer(r, pid ? pid : -1, &nr);
+
+	if (nr >= PEERS_OF_ONE)
+		make_place(r, oldest);
+	for (uint32_t i = 0; i < PEERS_MAX; i++)
 		if (r->peers[i].fd < 0)
 			return &r->peers[i];
-		if (r->peers[i].since < oldest->since)
-			oldest = &r->peers[i];
-	}
-	/* It may have spoken since we last listened. */
-	hear_peer(r, oldest);
-	if (oldest->fd >= 0)
-		turn_away(r, &oldest->who, -ETIME);
-	drop_peer(oldest);
+	oldest = oldest_peer(r, 0, &nr);
+	make_place(r, oldest);
 	return oldest;
+}
+
+/* Somebody has connected. Whoever isn't let in is turned away before anything
+ * is received of him. */
+static void take_peer(struct recorder *r, int fd, struct sonde_peer *who)
+{
+	int rc = sonde_check_kin(who, &r->front);
+	struct peer *peer;
+
+	if (rc) {
+		turn_away(r, who, rc);
+		sonde_foreign_drop(fd);
+		sonde_peer_release(who);
+		return;
+	}
+	peer = peer_place(r, who->pid);
+	*peer = (struct peer){ .fd = fd, .since = r->nr_came++, .who = *who };
+	/* Most have said hello by now. */
+	hear_peer(r, peer);
+	if (peer->fd >= 0 &&
+	    watch(r, fd, SOURCE_PEER, (uint32_t)(peer - r->peers)))
+		drop_peer(peer);
 }
 
 /* Nobody can be let in for want of a descriptor. With the spare one, who waits
@@ -414,14 +612,15 @@ static struct peer *peer_place(struct recorder *r)
 static void lack_descriptors(struct recorder *r, int error)
 {
 	struct timespec pause = { .tv_nsec = NO_DESCRIPTOR_NS };
-	struct ucred who;
+	struct sonde_peer who;
 	int fd;
 
 	if (r->spare_fd >= 0)
 		(void)close(r->spare_fd); /* it was never used */
 	if (!sonde_rendezvous_accept(r->config->listen_fd, &fd, &who)) {
-		(void)close(fd); /* nothing is lost by that */
 		turn_away(r, &who, error);
+		sonde_foreign_drop(fd);
+		sonde_peer_release(&who);
 	} else {
 		/* The socket stays ready: don't come back at once. */
 		(void)nanosleep(&pause, NULL);
@@ -429,36 +628,45 @@ static void lack_descriptors(struct recorder *r, int error)
 	r->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
+/* More came than the kernel lets wait: of those that gave up before they could
+ * connect, nobody knows. */
+static void note_overrun(struct recorder *r)
+{
+	if (r->overrun)
+		return;
+	r->overrun = true;
+	sonde_summary_note(
+		&r->summary,
+		"%u processes and more waited for the recorder at a "
+		"time; some may run unrecorded without being counted",
+		r->backlog);
+}
+
 static void accept_peers(struct recorder *r)
 {
-	struct ucred who;
-	struct peer *peer;
+	struct sonde_peer who;
 	uint32_t n = 0;
 	int fd;
 	int rc = 0;
 
-	while (n++ < ACCEPTS_AT_ONCE &&
+	while (n < ACCEPTS_AT_ONCE &&
 	       !(rc = sonde_rendezvous_accept(r->config->listen_fd, &fd,
 					      &who))) {
-		peer = peer_place(r);
-		*peer = (struct peer){ .fd = fd,
-				       .since = r->nr_came++,
-				       .who = who };
-		/* Most have said hello by now. */
-		hear_peer(r, peer);
-		if (peer->fd >= 0 &&
-		    watch(r, fd, SOURCE_PEER, (uint32_t)(peer - r->peers)))
-			drop_peer(peer);
+		take_peer(r, fd, &who);
+		n++;
 	}
+	r->nr_in_a_row = rc ? 0 : r->nr_in_a_row + n;
+	if (r->nr_in_a_row > r->backlog)
+		note_overrun(r);
 	if (rc && rc != -EAGAIN)
 		lack_descriptors(r, rc);
-	r->last_accept_ns = monotonic_ns();
+	r->last_accept_ns = sonde_monotonic_ns();
 }
 
 /* To be called between two pieces of other work. */
 static void let_in_who_waits(struct recorder *r)
 {
-	if (monotonic_ns() - r->last_accept_ns > LET_IN_NS)
+	if (sonde_monotonic_ns() - r->last_accept_ns > LET_IN_NS)
 		accept_peers(r);
 }
 
@@ -511,8 +719,8 @@ static void handle(struct recorder *r, const struct epoll_event *event)
 	}
 }
 
-/* How long to sleep; negative: until something happens. */
-static int64_t sleep_ns(const struct recorder *r)
+/* How long until the rings want us; negative: until something happens. */
+static int64_t read_pause_ns(const struct recorder *r)
 {
 	uint64_t now;
 
@@ -520,8 +728,28 @@ static int64_t sleep_ns(const struct recorder *r)
 		return -1;
 	if (r->config->options->mode == SONDE_OVERWRITE && !r->ktrace)
 		return LOOK_FOR_ENDED_NS;
-	now = monotonic_ns();
+	now = sonde_monotonic_ns();
 	return now < r->next_read_ns ? (int64_t)(r->next_read_ns - now) : 0;
+}
+
+/* `pause`, or less if `then` is before; negative: for ever. */
+static int64_t not_after(int64_t pause, uint64_t then)
+{
+	uint64_t now = sonde_monotonic_ns();
+	int64_t left = now < then ? (int64_t)(then - now) : 0;
+
+	return pause < 0 || left < pause ? left : pause;
+}
+
+static int64_t sleep_ns(const struct recorder *r)
+{
+	int64_t pause = read_pause_ns(r);
+
+	if (r->watch)
+		pause = not_after(pause, r->next_watch_ns);
+	if (r->attach && sonde_attach_waits(r->attach))
+		pause = not_after(pause, r->next_attach_ns);
+	return r->end_ns ? not_after(pause, r->end_ns) : pause;
 }
 
 static void wait_and_handle(struct recorder *r)
@@ -548,6 +776,34 @@ static void wait_and_handle(struct recorder *r)
 			let_in_who_waits(r);
 			handle(r, &events[i]);
 		}
+}
+
+static void end(struct recorder *r, enum sonde_ended why)
+{
+	if (!r->finishing)
+		r->summary.ended = why;
+	r->finishing = true;
+}
+
+/* Between two pieces of other work: who else is meant, and has begun to run? And
+ * is there anybody left? */
+static void look_for_more(struct recorder *r)
+{
+	uint64_t now = sonde_monotonic_ns();
+
+	if (r->end_ns && now >= r->end_ns)
+		end(r, SONDE_ENDED_DURATION);
+	if (!r->attach)
+		return;
+	if (!sonde_attach_waits(r->attach)) {
+		if (!r->nr_images)
+			end(r, SONDE_ENDED_GONE);
+		return;
+	}
+	if (now < r->next_attach_ns)
+		return;
+	(void)sonde_attach_look(r->attach);
+	r->next_attach_ns = sonde_monotonic_ns() + ATTACH_NS;
 }
 
 /* Discard mode: returns how full the fullest ring was. */
@@ -580,12 +836,13 @@ static void consume_all(struct recorder *r)
 	if (r->ktrace) {
 		let_in_who_waits(r);
 		full = sonde_ktrace_consume(r->ktrace);
-		r->finishing |= sonde_ktrace_is_over(r->ktrace);
+		if (sonde_ktrace_is_over(r->ktrace))
+			end(r, SONDE_ENDED_UNTIL);
 		if (full > fullest)
 			fullest = full;
 	}
 	sonde_pace_adapt(&r->pace, fullest);
-	r->next_read_ns = monotonic_ns() + r->pace.interval_ns;
+	r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 }
 
 /* Only when their turn has come: with many processes coming and going, there
@@ -594,19 +851,101 @@ static void consume_all(struct recorder *r)
 static bool is_time_to_read(const struct recorder *r)
 {
 	return (r->config->options->mode == SONDE_DISCARD || r->ktrace) &&
-	       monotonic_ns() >= r->next_read_ns;
+	       sonde_monotonic_ns() >= r->next_read_ns;
+}
+
+static bool has_arena(void *ctx, dev_t dev, ino_t ino)
+{
+	const struct recorder *r = ctx;
+
+	for (uint32_t i = 0; i < IMAGES_MAX; i++)
+		if (r->lives[i].image &&
+		    sonde_image_is_arena(r->lives[i].image, dev, ino))
+			return true;
+	return false;
+}
+
+static void start_watch(struct recorder *r)
+{
+	const struct sonde_record_options *options = r->config->options;
+	struct sonde_watch_config config = {
+		.front = r->config->front,
+		.hooks = options->hook_malloc || options->hook_locks,
+		.census = r->census,
+		.has_arena = has_arena,
+		.ctx = r,
+	};
+
+	if (options->program)
+		r->watch = sonde_watch_new(&config);
+}
+
+/* Between two pieces of other work: who should be here, and isn't? Half as often
+ * each time, for a look wakes us, and that can be seen in what is recorded. */
+static void watch_out(struct recorder *r)
+{
+	uint64_t now = sonde_monotonic_ns();
+	uint64_t pause_ns = now - r->start_ns;
+
+	if (!r->watch || now < r->next_watch_ns)
+		return;
+	sonde_watch_look(r->watch);
+	if (pause_ns < WATCH_NS)
+		pause_ns = WATCH_NS;
+	if (pause_ns > LOOK_FOR_ENDED_NS)
+		pause_ns = LOOK_FOR_ENDED_NS;
+	r->next_watch_ns = now + pause_ns;
+}
+
+/* What are the threads called now, of those who have come, and what have they
+ * loaded? */
+static void call_roll(struct recorder *r)
+{
+	for (uint32_t i = 0; r->nr_images && i < IMAGES_MAX; i++) {
+		const struct sonde_image *image = r->lives[i].image;
+
+		if (!image || r->lives[i].pidfd < 0)
+			continue;
+		sonde_roster_look(r->roster, sonde_image_pid(image));
+		sonde_mappings_look(r->mappings, image, r->finishing);
+		if (!r->finishing)
+			let_in_who_waits(r);
+	}
+}
+
+/* Only while we are awake anyway, and for a small part of the time. */
+static void call_roll_if_due(struct recorder *r)
+{
+	uint64_t now = sonde_monotonic_ns();
+	uint64_t took_ns;
+
+	if (!r->nr_images || now < r->next_roll_ns)
+		return;
+	call_roll(r);
+	took_ns = sonde_monotonic_ns() - now;
+	if (took_ns < ROLL_NS / ROLL_SHARE)
+		took_ns = ROLL_NS / ROLL_SHARE;
+	r->next_roll_ns = now + took_ns * ROLL_SHARE;
 }
 
 static void loop(struct recorder *r)
 {
+	bool is_idle;
+
+	look_for_more(r);
 	while (!r->finishing) {
 		wait_and_handle(r);
-		if (!r->nr_images && !r->ktrace)
-			continue;
-		if (is_time_to_read(r))
+		watch_out(r);
+		call_roll_if_due(r);
+		is_idle = !r->nr_images && !r->ktrace;
+		if (!is_idle && is_time_to_read(r))
 			consume_all(r);
-		if (monotonic_ns() - r->last_look_ns > LOOK_FOR_ENDED_NS)
+		if (!is_idle &&
+		    sonde_monotonic_ns() - r->last_look_ns > LOOK_FOR_ENDED_NS)
 			look_for_ended(r);
+		/* The last: who finds that the last image is over must not
+		 * wait for another. */
+		look_for_more(r);
 	}
 }
 
@@ -691,7 +1030,8 @@ static int open_kernel(struct recorder *r, const struct sonde_ctf_clock *clock,
 	(void)snprintf(ready->kernel_text, sizeof(ready->kernel_text), "%s",
 		       error.text);
 	/* What the user got wrong, he can mend at once. */
-	if (rc == -EINVAL || rc == -ENODATA || !config->options->program)
+	if (rc == -EINVAL || rc == -ENODATA ||
+	    !sonde_record_has_programs(config->options))
 		return rc;
 	return 0;
 }
@@ -699,26 +1039,23 @@ static int open_kernel(struct recorder *r, const struct sonde_ctf_clock *clock,
 /* DIR/kernel and DIR/user, or DIR alone. */
 static int make_traces(struct recorder *r, const struct sonde_ctf_config *trace)
 {
-	const char *directory = r->config->directory;
-	char path[PATH_MAX];
+	const struct sonde_recorder_config *config = r->config;
+	int dir;
 	int rc;
 
 	if (!r->ktrace)
-		return sonde_ctf_trace_create(directory, trace,
-					      &r->recording.trace);
-	rc = sonde_ctf_directory_make(directory);
-	if (rc)
+		return sonde_ctf_trace_create_at(config->dir, config->directory,
+						 trace, &r->recording.trace);
+	rc = sonde_ktrace_create(r->ktrace, config->dir);
+	if (rc || !sonde_record_has_programs(config->options))
 		return rc;
-	if (snprintf(path, sizeof(path), "%s/kernel", directory) >=
-	    (int)sizeof(path))
-		return -ENAMETOOLONG;
-	rc = sonde_ktrace_create(r->ktrace, path);
-	if (rc || !r->config->options->program)
-		return rc;
-	if (snprintf(path, sizeof(path), "%s/user", directory) >=
-	    (int)sizeof(path))
-		return -ENAMETOOLONG;
-	return sonde_ctf_trace_create(path, trace, &r->recording.trace);
+	dir = sonde_place_make_below(config->dir, SONDE_TRACE_USER, false);
+	if (dir < 0)
+		return dir;
+	rc = sonde_ctf_trace_create_at(dir, SONDE_TRACE_USER, trace,
+				       &r->recording.trace);
+	(void)close(dir); /* the trace has its own */
+	return rc;
 }
 
 static int open_trace(struct recorder *r, struct sonde_recorder_ready *ready)
@@ -760,13 +1097,39 @@ static void start_kernel(struct recorder *r)
 		(void)snprintf(ready.kernel_text, sizeof(ready.kernel_text),
 			       "%s", error.text);
 		sonde_summary_note(&r->summary,
-				   "kernel events are not recorded: %.180s",
+				   "kernel events are not recorded: %.1000s",
 				   error.text);
 	} else {
 		sonde_pace_limit(&r->pace, sonde_ktrace_ring_bytes(r->ktrace));
-		r->next_read_ns = monotonic_ns() + r->pace.interval_ns;
+		r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 	}
 	(void)send(r->config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
+}
+
+/* The first look: whoever is there is recorded from now on. */
+static int start_attach(struct recorder *r, struct sonde_recorder_ready *ready)
+{
+	const struct sonde_attach_config config = {
+		.options = &r->config->options->attach,
+		.front = r->config->front,
+		.take = take_found,
+		.why = refusal,
+		.ctx = r,
+	};
+	int rc = sonde_attach_new(&config, ready->text, sizeof(ready->text),
+				  &r->attach);
+
+	ready->is_whole = true;
+	if (rc) {
+		ready->error = rc;
+		return rc;
+	}
+	ready->nr_attached = sonde_attach_look(r->attach);
+	r->next_attach_ns = sonde_monotonic_ns() + ATTACH_NS;
+	if (sonde_attach_is_hopeless(r->attach, ready->text,
+				     sizeof(ready->text)))
+		ready->error = -ESRCH;
+	return ready->error;
 }
 
 static int start(struct recorder *r, struct sonde_recorder_ready *ready)
@@ -790,6 +1153,7 @@ static int start(struct recorder *r, struct sonde_recorder_ready *ready)
 	rc = sonde_filters_new(options, &r->summary, &r->recording.filters);
 	if (rc)
 		return fail(ready, rc, "conditions", "");
+	r->mappings = sonde_mappings_new(&r->recording, &r->next_class);
 	r->recording.setup = (struct sonde_arena_setup){
 		.mode = options->mode,
 		.clock = clock_kind(r),
@@ -798,7 +1162,7 @@ static int start(struct recorder *r, struct sonde_recorder_ready *ready)
 		.rules = options->rules,
 		.rules_size = options->rules_size,
 	};
-	return 0;
+	return options->attaches ? start_attach(r, ready) : 0;
 }
 
 static struct recorder *new_recorder(const struct sonde_recorder_config *config)
@@ -810,9 +1174,13 @@ static struct recorder *new_recorder(const struct sonde_recorder_config *config)
 	r->config = config;
 	r->epoll_fd = -1;
 	r->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
-	r->start_ns = monotonic_ns();
+	r->start_ns = sonde_monotonic_ns();
+	r->backlog = sonde_rendezvous_backlog();
+	/* Who made our socket pair. */
+	if (sonde_peer_of(config->control_fd, &r->front))
+		r->front = (struct sonde_peer){ config->front, 0, -1 };
 	for (uint32_t i = 0; i < PEERS_MAX; i++)
-		r->peers[i].fd = -1;
+		r->peers[i] = (struct peer){ .fd = -1, .who.pidfd = -1 };
 	for (uint32_t i = 0; i < IMAGES_MAX; i++)
 		r->lives[i].pidfd = -1;
 	r->budget = (struct sonde_budget){
@@ -833,6 +1201,9 @@ static void free_recorder(struct recorder *r)
 {
 	for (uint32_t i = 0; i < PEERS_MAX; i++)
 		drop_peer(&r->peers[i]);
+	sonde_peer_release(&r->front);
+	sonde_watch_free(r->watch);
+	sonde_attach_free(r->attach);
 	sonde_census_free(r->census);
 	sonde_filters_free(r->recording.filters);
 	if (r->epoll_fd >= 0)
@@ -842,18 +1213,25 @@ static void free_recorder(struct recorder *r)
 	free(r);
 }
 
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t); /* can't fail */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-/* Whoever starts from now on runs on at once, and doesn't wait for us. */
+/* Whoever starts from now on runs on at once, and doesn't wait for us. Who waits
+ * already has come too late; closing the socket on him could make us wait. */
 static void stop_listening(struct recorder *r)
 {
-	(void)close(r->config->listen_fd); /* nothing is lost by that */
+	struct sonde_peer who;
+	int rc;
+	int fd;
+
+	(void)unlink(r->config->path); /* the front does if we can't */
+	(void)shutdown(r->config->listen_fd, SHUT_RDWR);
+	while (!(rc = sonde_rendezvous_accept(r->config->listen_fd, &fd,
+					      &who))) {
+		sonde_foreign_drop(fd);
+		sonde_peer_release(&who);
+	}
+	if (rc == -EINVAL)
+		(void)close(r->config->listen_fd); /* the queue is empty */
+	else
+		sonde_foreign_close(r->config->listen_fd);
 	for (uint32_t i = 0; i < PEERS_MAX; i++)
 		drop_peer(&r->peers[i]);
 }
@@ -864,26 +1242,77 @@ static void note_error(struct recorder *r, int error)
 		r->summary.disk_error = error;
 }
 
+/* What others did to the trace's files. If all of its directory is gone, the
+ * front says so. */
+static void look_for_harm(struct recorder *r, struct sonde_ctf_trace *trace)
+{
+	struct sonde_ctf_harm harm;
+	int rc;
+
+	if (!trace)
+		return;
+	rc = sonde_ctf_trace_heal(trace, &harm);
+	note_error(r, rc);
+	if (harm.metadata && !rc)
+		sonde_summary_note(&r->summary,
+				   "somebody removed or changed the trace's "
+				   "metadata while it was recorded; they were "
+				   "written again");
+	else if (harm.metadata)
+		sonde_summary_note(&r->summary,
+				   "somebody removed or changed the trace's "
+				   "metadata, and they can't be written again "
+				   "(%s): it can't be read",
+				   strerrordesc_np(-rc));
+	if (harm.nr_files)
+		sonde_summary_note(&r->summary,
+				   "somebody removed %" PRIu64
+				   " of the trace's files while it was "
+				   "recorded: their events are lost, and count "
+				   "as recorded",
+				   harm.nr_files);
+}
+
 static void finish(struct recorder *r)
 {
 	struct sonde_ctf_trace *traces[2] = { r->recording.trace, NULL };
 
 	stop_listening(r);
+	if (r->nr_untold)
+		sonde_summary_note(&r->summary,
+				   "%u more processes are not recorded",
+				   r->nr_untold);
 	/* First: what follows is nobody's business. */
 	if (r->ktrace) {
 		sonde_ktrace_finish(r->ktrace);
 		traces[1] = sonde_ktrace_trace(r->ktrace);
 	}
+	r->finishing = true;
+	call_roll(r); /* of those who run on */
 	for (uint32_t i = 0; i < IMAGES_MAX; i++)
 		if (r->lives[i].image)
 			finish_image(r, &r->lives[i]);
+	sonde_roster_close(r->roster);
+	sonde_mappings_close(r->mappings);
+	if (r->watch)
+		sonde_watch_tell(r->watch, &r->summary);
+	if (r->attach)
+		sonde_attach_tell(r->attach, &r->summary);
 	sonde_filters_finish(r->recording.filters);
+	if (!sonde_clock_is_sound(&r->timebase.clock))
+		sonde_summary_note_first(
+			&r->summary,
+			"the time stamp counter became unstable while "
+			"recording, says the kernel, and gave it up: times may "
+			"be wrong, above all between CPUs");
+	look_for_harm(r, traces[0]);
+	look_for_harm(r, traces[1]);
 	note_error(r, sonde_timebase_finish(&r->timebase, traces, 2));
 	note_error(r, sonde_ctf_trace_close(r->recording.trace));
 	note_error(r, sonde_ktrace_close(r->ktrace));
 	r->ktrace = NULL;
-	r->summary.wall_ns = monotonic_ns() - r->start_ns;
-	r->summary.recorder_cpu_ns = own_cpu_ns();
+	r->summary.wall_ns = sonde_monotonic_ns() - r->start_ns;
+	r->summary.recorder_cpu_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 	/* Nobody may be there to hear it. */
 	(void)send(r->config->control_fd, &r->summary, sizeof(r->summary),
 		   MSG_NOSIGNAL);
@@ -893,6 +1322,7 @@ int sonde_recorder_run(const struct sonde_recorder_config *config)
 {
 	struct sonde_recorder_ready ready = { 0 };
 	struct recorder *r;
+	uint64_t begin_ns;
 	int rc;
 
 	r = new_recorder(config);
@@ -904,7 +1334,14 @@ int sonde_recorder_run(const struct sonde_recorder_config *config)
 	if (!rc) {
 		if (r->ktrace)
 			start_kernel(r);
+		start_watch(r);
+		if (config->options->duration_us)
+			r->end_ns = sonde_monotonic_ns() +
+				    config->options->duration_us * 1000;
+		begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 		loop(r);
+		r->summary.recorder_busy_ns =
+			sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
 		finish(r);
 	} else {
 		(void)sonde_ktrace_close(r->ktrace); /* nothing was recorded */

@@ -39,11 +39,17 @@
  * pieces of work that take long: reading and finishing others, where most of
  * the time goes into making their files.
  *
+ * With -p, -u or --cgroup (session/attach.h) the first look is before it says
+ * that it is ready, and others follow while it runs, four in a second.
+ *
  * Limits: IMAGES_MAX arenas and PEERS_MAX peers at a time; of the peers that
- * say nothing the oldest is dropped when its place is needed. Whoever was not
- * let in, or didn't wait for the answer, is counted and told. Whoever has the
- * user's own uid is let in; others only if they descend from the front (as
- * after a change of uid in a program that root records).
+ * say nothing the oldest is dropped when its place is needed, and no process has
+ * more than PEERS_OF_ONE places. Whichever process was not let in, or didn't
+ * wait for the answer, is counted and told, once for each reason. Whoever has
+ * the user's own uid is let in; others only if they descend from the front (as
+ * after a change of uid in a program that root records): that is decided when
+ * they are accepted, before anything is received. Connections, and what comes
+ * over them, are closed by sys/foreign.h: nobody can make us wait.
  */
 #ifndef SESSION_RECORDER_H
 #define SESSION_RECORDER_H
@@ -56,7 +62,9 @@
 
 struct sonde_recorder_config {
 	const struct sonde_record_options *options;
-	const char *directory; /* of the trace, to be made */
+	const char *directory; /* of the trace, which is empty: its path, */
+	int dir;               /* and what it is written by */
+	const char *path;      /* of the socket, to be unlinked at the end */
 	uint64_t session;      /* a random number */
 	pid_t front;
 	int control_fd; /* SOCK_SEQPACKET */
@@ -66,8 +74,11 @@ struct sonde_recorder_config {
 struct sonde_recorder_ready {
 	int32_t error; /* 0 or -errno */
 	bool has_kernel;
-	char text[240];        /* what failed, if error */
-	char kernel_text[400]; /* why kernel events can't be had, or "" */
+	bool is_whole;        /* `text` says all of it */
+	uint32_t nr_attached; /* processes that ran already */
+	char text[240];       /* what failed, if error; or what to tell */
+	/* why kernel events can't be had, or "" */
+	char kernel_text[SONDE_KERNEL_TEXT];
 };
 
 struct sonde_recorder_go {

@@ -2,82 +2,124 @@
 #include "session/rendezvous.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/un.h>
+#include <sys/random.h>
 #include <unistd.h>
 
-#define BACKLOG 1024
+#include "base/number.h"
+#include "sys/foreign.h"
+#include "sys/proc.h"
+#include "sys/textfile.h"
 
-int sonde_rendezvous_listen(const char *name, int *ret_fd)
+/* Unless the system allows less. */
+#define BACKLOG 4096
+
+uint32_t sonde_rendezvous_backlog(void)
 {
-	struct sockaddr_un address = { .sun_family = AF_UNIX };
-	size_t length = strlen(name);
-	int rc = 0;
-	int fd;
+	char text[32];
+	const char *at = text;
+	uint64_t most;
 
-	if (!length || length + 1 > sizeof(address.sun_path))
-		return -EINVAL;
-	/* The NUL in front makes the name abstract. */
-	memcpy(address.sun_path + 1, name, length);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -errno;
-	length += offsetof(struct sockaddr_un, sun_path) + 1;
-	if (bind(fd, (const void *)&address, (socklen_t)length) ||
-	    listen(fd, BACKLOG)) {
-		rc = -errno;
-		(void)close(fd);
-		return rc;
-	}
-	*ret_fd = fd;
-	return 0;
+	(void)sonde_textfile_read(text, sizeof(text),
+				  "/proc/sys/net/core/somaxconn");
+	return sonde_number_take(&at, 10, BACKLOG, &most) && most ?
+		       (uint32_t)most :
+		       BACKLOG;
 }
 
-int sonde_rendezvous_accept(int listen_fd, int *ret_fd, struct ucred *ret_peer)
+/* A name that can't be guessed is what keeps others out of root's. */
+static int listen_in(const struct sonde_rundir *dir,
+		     char ret_path[SONDE_SESSION_NAME_MAX], int *ret_fd)
 {
-	socklen_t size = sizeof(*ret_peer);
+	uint64_t secret[2];
+	char name[SONDE_SOCKET_NAME_MAX];
+	struct sonde_rundir_socket what = {
+		.name = name,
+		.type = SOCK_SEQPACKET | SOCK_NONBLOCK,
+		.mode = geteuid() == 0 ? 0666 : 0600,
+		.backlog = BACKLOG,
+	};
+	int rc;
+
+	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
+		return -errno;
+	(void)snprintf(name, sizeof(name), "s%016" PRIx64 "%016" PRIx64,
+		       secret[0], secret[1]);
+	rc = sonde_rundir_listen(dir, &what, ret_fd);
+	if (!rc)
+		(void)snprintf(ret_path, SONDE_SESSION_NAME_MAX, "%s/%s",
+			       dir->path, name);
+	return rc;
+}
+
+int sonde_rendezvous_listen(char ret_path[SONDE_SESSION_NAME_MAX], int *ret_fd)
+{
+	struct sonde_rundir dir;
+	int rc = sonde_rundir_open(&dir);
+
+	if (rc)
+		return rc;
+	/* what recorders that were killed left behind */
+	sonde_rundir_clean(&dir);
+	rc = listen_in(&dir, ret_path, ret_fd);
+	sonde_rundir_close(&dir);
+	return rc;
+}
+
+int sonde_rendezvous_accept(int listen_fd, int *ret_fd,
+			    struct sonde_peer *ret_peer)
+{
 	int fd = accept4(listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 	if (fd < 0)
 		return errno == EINTR || errno == ECONNABORTED ? -EAGAIN :
 								 -errno;
-	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, ret_peer, &size)) {
-		(void)close(fd);
+	if (sonde_peer_of(fd, ret_peer)) {
+		sonde_foreign_drop(fd);
 		return -EAGAIN;
 	}
 	*ret_fd = fd;
 	return 0;
 }
 
-/* Takes the descriptors out of a message: how many, and the last one. All are
- * closed unless there is exactly one. */
-static int take_descriptors(struct msghdr *message, int *ret_fd)
+/* Takes the message out that was looked at, and has no descriptor whose end we
+ * might have to wait for. */
+static void consume(int fd)
 {
-	int nr = 0;
-	int fd = -1;
+	char byte;
 
-	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c;
-	     c = CMSG_NXTHDR(message, c)) {
-		size_t left;
+	(void)!recv(fd, &byte, 1, MSG_DONTWAIT);
+}
 
-		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-			continue;
-		left = c->cmsg_len - CMSG_LEN(0);
-		for (size_t i = 0; i + sizeof(int) <= left; i += sizeof(int)) {
-			if (fd >= 0)
-				(void)close(fd);
-			memcpy(&fd, CMSG_DATA(c) + i, sizeof(fd));
-			nr++;
-		}
+/* The one descriptor of a message that was looked at, if it is of a memory
+ * file: others have no seals. */
+static int take_descriptor(struct msghdr *message, int *ret_fd)
+{
+	struct cmsghdr *c = CMSG_FIRSTHDR(message);
+	int fd;
+
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(fd)))
+		return -EPROTO;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	if ((message->msg_flags & MSG_CTRUNC) || fcntl(fd, F_GET_SEALS) < 0) {
+		sonde_foreign_close(fd);
+		return -EPROTO;
 	}
-	if (nr == 1) {
-		*ret_fd = fd;
-		return 0;
-	}
-	if (fd >= 0)
-		(void)close(fd);
-	return -EPROTO;
+	*ret_fd = fd;
+	return 0;
+}
+
+static int judge(const struct sonde_hello *hello, ssize_t n, int flags)
+{
+	if (n != (ssize_t)sizeof(*hello) || hello->magic != SONDE_HELLO_MAGIC ||
+	    (flags & MSG_TRUNC))
+		return -EPROTO;
+	return hello->version == SONDE_HELLO_VERSION ? 0 : -EPROTONOSUPPORT;
 }
 
 int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid)
@@ -86,31 +128,34 @@ int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid)
 	struct iovec io = { &hello, sizeof(hello) };
 	union {
 		struct cmsghdr align;
-		char bytes[CMSG_SPACE(4 * sizeof(int))];
+		char bytes[CMSG_LEN(sizeof(int))];
 	} control;
 	struct msghdr message = {
 		.msg_iov = &io,
 		.msg_iovlen = 1,
 		.msg_control = &control,
-		.msg_controllen = sizeof(control),
+		.msg_controllen = CMSG_LEN(sizeof(int)),
 	};
-	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+	ssize_t n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC | MSG_PEEK);
 	int arena_fd = -1;
 	int rc;
 
 	if (n < 0)
 		return errno == EINTR ? -EAGAIN : -errno;
-	rc = take_descriptors(&message, &arena_fd);
-	if (!n)
-		rc = -ECONNRESET;
-	else if (n != sizeof(hello) || hello.magic != SONDE_HELLO_MAGIC ||
-		 (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)))
-		rc = -EPROTO;
-	else if (hello.version != SONDE_HELLO_VERSION)
-		rc = -EPROTONOSUPPORT;
+	if (!message.msg_controllen && !(message.msg_flags & MSG_CTRUNC)) {
+		/* No descriptor. Left in the queue it would cost the peer
+		 * our answer. */
+		consume(fd);
+		return n ? -EPROTO : -ECONNRESET;
+	}
+	rc = take_descriptor(&message, &arena_fd);
+	if (!rc) {
+		consume(fd);
+		rc = judge(&hello, n, message.msg_flags);
+	}
 	if (rc) {
 		if (arena_fd >= 0)
-			(void)close(arena_fd);
+			(void)close(arena_fd); /* a memory file */
 		return rc;
 	}
 	*ret_arena_fd = arena_fd;
@@ -135,16 +180,20 @@ int sonde_rendezvous_answer(int fd, int error)
 int sonde_rendezvous_receive_ask(int fd, struct sonde_filters_ask *ret_ask)
 {
 	const size_t head = offsetof(struct sonde_filters_ask, index);
-	uint64_t magic;
-	ssize_t n = recv(fd, &magic, sizeof(magic), MSG_PEEK);
+	struct iovec io = { ret_ask, sizeof(*ret_ask) };
+	struct msghdr message = { .msg_iov = &io, .msg_iovlen = 1 };
+	ssize_t n = recvmsg(fd, &message, MSG_PEEK);
 
 	if (n < 0)
 		return errno == EINTR ? -EAGAIN : -errno;
-	if (n != (ssize_t)sizeof(magic) || magic != SONDE_FILTERS_MAGIC)
+	if (n < (ssize_t)sizeof(ret_ask->magic) ||
+	    ret_ask->magic != SONDE_FILTERS_MAGIC)
 		return -ENOMSG;
-	/* Descriptors that came with it are closed by the kernel. */
-	n = recv(fd, ret_ask, sizeof(*ret_ask), MSG_TRUNC);
-	if (n < (ssize_t)head || ret_ask->nr > SONDE_FILTERS_ASK ||
+	if (message.msg_flags & MSG_CTRUNC)
+		return -EPROTO; /* it has descriptors */
+	consume(fd);
+	if ((message.msg_flags & MSG_TRUNC) || n < (ssize_t)head ||
+	    ret_ask->nr > SONDE_FILTERS_ASK ||
 	    (size_t)n != head + ret_ask->nr * sizeof(ret_ask->index[0]))
 		return -EPROTO;
 	return ret_ask->version == SONDE_HELLO_VERSION ? 0 : -EPROTONOSUPPORT;

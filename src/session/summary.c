@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "session/options.h"
 
 #define BOLD  "\033[1m"
@@ -25,12 +26,61 @@ void sonde_summary_note(struct sonde_summary *summary, const char *format, ...)
 	summary->nr_notes++;
 }
 
+void sonde_summary_note_first(struct sonde_summary *summary, const char *text)
+{
+	memmove(summary->notes[1], summary->notes[0],
+		(SONDE_NOTES_MAX - 1) * sizeof(summary->notes[0]));
+	(void)snprintf(summary->notes[0], SONDE_NOTE_SIZE, "%s", text);
+	summary->nr_notes++;
+}
+
+void sonde_summary_lose_all(struct sonde_summary *summary, int error)
+{
+	summary->lost_disk += summary->recorded;
+	summary->recorded = 0;
+	summary->kernel_recorded = 0;
+	summary->bytes = 0;
+	summary->disk_error = error;
+}
+
+/* False if it has been told before. */
+static bool tell(struct sonde_summary *summary, int pid)
+{
+	for (uint32_t i = 0; i < summary->nr_told; i++)
+		if (summary->told[i] == pid)
+			return false;
+	if (summary->nr_told < SONDE_TOLD_MAX)
+		summary->told[summary->nr_told++] = pid;
+	return true;
+}
+
+void sonde_summary_unhooked(struct sonde_summary *summary, int pid,
+			    const char *name, const char *why)
+{
+	if (tell(summary, pid))
+		sonde_summary_note(summary,
+				   "%s (pid %d): its allocations and locks are "
+				   "not recorded: %s",
+				   name, pid, why);
+}
+
+void sonde_summary_missed(struct sonde_summary *summary, int pid,
+			  const char *name, const char *why)
+{
+	if (!tell(summary, pid))
+		return;
+	summary->nr_missed++;
+	sonde_summary_note(summary, "%s (pid %d) is not recorded: %s", name,
+			   pid, why);
+}
+
 uint64_t sonde_summary_lost(const struct sonde_summary *summary)
 {
 	return summary->lost_full + summary->lost_size +
 	       summary->lost_contended + summary->lost_overwritten +
 	       summary->lost_disk + summary->lost_kernel_full +
-	       summary->lost_kernel_missed;
+	       summary->lost_kernel_missed + summary->lost_kernel_returns +
+	       summary->lost_kernel_unread + summary->lost_kernel_damaged;
 }
 
 static uint32_t nr_told(const struct sonde_summary *summary)
@@ -82,26 +132,29 @@ static double per_second(const struct sonde_summary *summary)
 		       0;
 }
 
-/* The tracer's CPU time as a share of the program's. */
-static double cpu_percent(const struct sonde_summary *summary)
-{
-	return summary->program_cpu_ns ?
-		       100.0 * (double)summary->recorder_cpu_ns /
-			       (double)summary->program_cpu_ns :
-		       0;
-}
-
-static void print_loss(FILE *out, const struct sonde_summary_style *style,
-		       uint64_t events, const char *why)
+static void print_some(FILE *out, const struct sonde_summary_style *style,
+		       const char *most, uint64_t events, const char *why)
 {
 	char number[40];
 
 	if (!events)
 		return;
-	(void)fprintf(out, "%ssonde: lost %s events: %s%s\n",
-		      style->color ? WARN : "",
+	(void)fprintf(out, "%ssonde: lost %s%s events: %s%s\n",
+		      style->color ? WARN : "", most,
 		      grouped(events, number, sizeof(number)), why,
 		      style->color ? PLAIN : "");
+}
+
+static void print_loss(FILE *out, const struct sonde_summary_style *style,
+		       uint64_t events, const char *why)
+{
+	print_some(out, style, "", events, why);
+}
+
+/* Before the number of events that were lost before they were tested. */
+static const char *at_most(const struct sonde_summary *summary)
+{
+	return summary->loses_unwanted ? "up to " : "";
 }
 
 static const char *disk_remedy(int error)
@@ -114,8 +167,20 @@ static const char *disk_remedy(int error)
 		return "raise ulimit -f";
 	case -ENOMEM:
 		return "free some memory";
-	default:
+	case -ENOSPC:
+	case -EDQUOT:
 		return "make room";
+	case -ENOENT:
+	case -ESTALE:
+		return "leave the directory in its place";
+	case -EACCES:
+	case -EPERM:
+	case -EROFS:
+		return "see to it that it can be written to";
+	case -EIO:
+		return "look into the kernel's log for the disk";
+	default:
+		return "mend that";
 	}
 }
 
@@ -135,12 +200,22 @@ static void print_kernel_losses(const struct sonde_summary *summary,
 		text, sizeof(text),
 		"the kernel's buffers were full; try --kernel-memory "
 		"%s, or fewer events with -k",
-		sonde_format_size(more_memory(style->kernel_memory_bytes), size,
-				  sizeof(size)));
-	print_loss(out, style, summary->lost_kernel_full, text);
+		sonde_number_put_size(more_memory(style->kernel_memory_bytes),
+				      size, sizeof(size)));
+	print_some(out, style, at_most(summary), summary->lost_kernel_full,
+		   text);
+	print_some(out, style, at_most(summary), summary->lost_kernel_unread,
+		   "the kernel recorded them, and then did not give them out");
 	print_loss(out, style, summary->lost_kernel_missed,
 		   "they came while the kernel ran the tracer's own program, "
 		   "which does not interrupt itself");
+	print_loss(out, style, summary->lost_kernel_damaged,
+		   "at least: the kernel died in an event beside them (see its "
+		   "log), and nobody can tell where that one ends");
+	print_loss(out, style, summary->lost_kernel_returns,
+		   "returns of a kretprobe's function, of which more calls "
+		   "were in progress than there is room for; raise "
+		   "--kernel-returns");
 }
 
 static void print_losses(const struct sonde_summary *summary,
@@ -153,7 +228,7 @@ static void print_losses(const struct sonde_summary *summary,
 	(void)snprintf(text, sizeof(text),
 		       "the rings were full; try --memory %s, or fewer events "
 		       "with -e",
-		       sonde_format_size(more, size, sizeof(size)));
+		       sonde_number_put_size(more, size, sizeof(size)));
 	print_loss(out, style, summary->lost_full, text);
 	(void)snprintf(text, sizeof(text),
 		       "larger than a sub-buffer takes (%u bytes); try a "
@@ -163,12 +238,12 @@ static void print_losses(const struct sonde_summary *summary,
 	print_loss(out, style, summary->lost_contended,
 		   "every ring was busy (no restartable sequences here, or a "
 		   "debugger steps the program)");
-	print_loss(out, style, summary->lost_overwritten,
+	print_some(out, style, at_most(summary), summary->lost_overwritten,
 		   "overwritten by newer ones, as --mode overwrite asks; a "
 		   "larger --memory keeps more");
 	(void)snprintf(text, sizeof(text),
 		       "writing to %.120s failed (%s); %s and record again",
-		       style->directory,
+		       *style->directory ? style->directory : "the trace",
 		       summary->disk_error ?
 			       strerrordesc_np(-summary->disk_error) :
 			       "unknown error",
@@ -177,25 +252,32 @@ static void print_losses(const struct sonde_summary *summary,
 	print_kernel_losses(summary, style, out);
 }
 
+/* What can't be told from here. */
+#define UNREACHED                                                            \
+	"can't reach the recorder (ulimit -f or -v, seccomp, another mount " \
+	"namespace, a cleared environment)"
+
 static void print_nothing(const struct sonde_summary *summary,
 			  const struct sonde_summary_style *style, FILE *out)
 {
 	if (summary->nr_processes && !summary->nr_event_types)
 		(void)fprintf(out, "sonde: no event was selected; see what "
 				   "there is with: sonde list PROGRAM\n");
-	if (summary->nr_processes || summary->nr_refused || style->has_kernel)
+	if (summary->nr_processes || summary->nr_refused ||
+	    summary->nr_missed || style->has_kernel || style->is_explained)
 		return;
 	if (style->hooks)
 		(void)fprintf(
 			out,
 			"sonde: no process could be traced: the program is "
-			"static, set-user-ID, or of another architecture\n");
+			"static, set-user-ID, of another architecture, or " UNREACHED
+			"\n");
 	else
 		(void)fprintf(
 			out,
-			"sonde: no process has tracepoints (none is linked "
-			"with libsonde); try --malloc or --locks, or add "
-			"tracepoints\n");
+			"sonde: no process was recorded: none is linked with "
+			"libsonde (try --malloc or --locks, or add "
+			"tracepoints), or what is linked " UNREACHED "\n");
 }
 
 static const char *plural(uint32_t n, const char *ending)
@@ -213,17 +295,24 @@ static void print_counts(const struct sonde_summary *summary,
 
 	(void)fprintf(
 		out,
-		"%ssonde: %s events recorded, %s lost%s (%s in %.3f s, "
-		"%s events/s, %u process%s, %u event type%s)\n",
+		"%ssonde: %s events recorded, %s%s lost%s (%s in %.3f s, "
+		"%s events/s, %u process%s)\n",
 		style->color ? BOLD : "",
 		grouped(summary->recorded, events, sizeof(events)),
+		at_most(summary),
 		grouped(sonde_summary_lost(summary), losses, sizeof(losses)),
 		style->color ? PLAIN : "",
 		human_bytes(summary->bytes, bytes, sizeof(bytes)),
 		seconds(summary->wall_ns),
 		grouped((uint64_t)per_second(summary), rate, sizeof(rate)),
-		summary->nr_processes, plural(summary->nr_processes, "es"),
-		summary->nr_event_types, plural(summary->nr_event_types, "s"));
+		summary->nr_processes, plural(summary->nr_processes, "es"));
+	/* Which of them occurred is known to those who read the trace. */
+	if (style->verbose)
+		(void)fprintf(out,
+			      "sonde: %u event type%s could have occurred; "
+			      "'sonde stat' counts those that did\n",
+			      summary->nr_event_types,
+			      plural(summary->nr_event_types, "s"));
 }
 
 static void print_notes(const struct sonde_summary *summary, FILE *out)
@@ -235,25 +324,49 @@ static void print_notes(const struct sonde_summary *summary, FILE *out)
 			      summary->nr_notes - SONDE_NOTES_MAX);
 }
 
-/* Beside the program's time, or all that the machine's CPUs had. */
+/* Those that lived shorter than we look are not among them. */
+static void print_missed(const struct sonde_summary *summary, FILE *out)
+{
+	uint32_t nr = summary->nr_processes + summary->nr_refused +
+		      summary->nr_missed;
+
+	if (summary->nr_missed)
+		(void)fprintf(out,
+			      "sonde: recorded %u of at least %u process%s\n",
+			      summary->nr_processes, nr, plural(nr, "es"));
+}
+
+/*
+ * Beside the program's time, or all that the machine's CPUs had. Starting and
+ * ending take the same time for any program, and none of the program's: where
+ * they are a large part, they are told apart, or a short run would look as if
+ * recording were what costs.
+ */
 static void print_cpu_time(const struct sonde_summary *summary,
 			   const struct sonde_summary_style *style, FILE *out)
 {
 	double used_ms = seconds(summary->recorder_cpu_ns) * 1e3;
+	double busy_ms = seconds(summary->recorder_busy_ns) * 1e3;
 	double all_ms = seconds(summary->wall_ns) * 1e3 * style->nr_cpus;
+	double program_ms = seconds(summary->program_cpu_ns) * 1e3;
 
-	if (style->has_program && summary->program_cpu_ns)
-		(void)fprintf(out,
-			      "sonde: the recorder used %.1f ms of CPU time, "
-			      "%.1f %% of the program's %.1f ms\n",
-			      used_ms, cpu_percent(summary),
-			      seconds(summary->program_cpu_ns) * 1e3);
-	else
+	if (!style->has_program || !summary->program_cpu_ns)
 		(void)fprintf(out,
 			      "sonde: the recorder used %.1f ms of CPU time, "
 			      "%.2f %% of what %u CPU%s had\n",
 			      used_ms, all_ms > 0 ? 100 * used_ms / all_ms : 0,
 			      style->nr_cpus, plural(style->nr_cpus, "s"));
+	else if ((used_ms - busy_ms) * 20 > program_ms)
+		(void)fprintf(out,
+			      "sonde: the recorder used %.1f ms of CPU time "
+			      "while the program used %.1f ms, and %.1f ms to "
+			      "start and to end\n",
+			      busy_ms, program_ms, used_ms - busy_ms);
+	else
+		(void)fprintf(out,
+			      "sonde: the recorder used %.1f ms of CPU time, "
+			      "%.1f %% of the program's %.1f ms\n",
+			      used_ms, 100 * used_ms / program_ms, program_ms);
 }
 
 void sonde_summary_print(const struct sonde_summary *summary,
@@ -262,13 +375,19 @@ void sonde_summary_print(const struct sonde_summary *summary,
 	if (!style->quiet)
 		print_counts(summary, style, out);
 	print_losses(summary, style, out);
+	if (summary->loses_unwanted)
+		(void)fprintf(out, "sonde: 'up to': the kernel's events were "
+				   "lost before they were tested, so among "
+				   "them are some that nobody asked for\n");
 	print_notes(summary, out);
+	print_missed(summary, out);
 	if (style->quiet)
 		return;
 	print_nothing(summary, style, out);
 	print_cpu_time(summary, style, out);
-	(void)fprintf(out, "sonde: trace in %s; next: sonde print %s\n",
-		      style->directory, style->directory);
+	if (*style->directory)
+		(void)fprintf(out, "sonde: trace in %s; next: sonde print %s\n",
+			      style->directory, style->directory);
 }
 
 static void print_json_string(FILE *out, const char *text)
@@ -298,20 +417,28 @@ void sonde_summary_print_json(const struct sonde_summary *summary,
 		", \"too_large\": %" PRIu64 ", \"contended\": %" PRIu64
 		", \"overwritten\": %" PRIu64 ", \"disk\": %" PRIu64
 		", \"kernel_full\": %" PRIu64 ", \"kernel_missed\": %" PRIu64
-		"}, \"kernel_events_recorded\": %" PRIu64
+		", \"kernel_returns\": %" PRIu64 ", \"kernel_unread\": %" PRIu64
+		", \"kernel_damaged\": %" PRIu64
+		"}, \"lost_at_most\": %s, \"kernel_events_recorded\": %" PRIu64
 		", \"bytes\": %" PRIu64 ", \"wall_ns\": %" PRIu64
 		", \"events_per_second\": %.1f, \"recorder_cpu_ns\": "
-		"%" PRIu64 ", \"program_cpu_ns\": %" PRIu64
+		"%" PRIu64 ", \"recorder_busy_ns\": %" PRIu64
+		", \"program_cpu_ns\": %" PRIu64
 		", \"processes\": %u, \"processes_refused\": %u"
+		", \"processes_missed\": %u"
 		", \"event_types\": %u, \"trace\": ",
 		summary->recorded, sonde_summary_lost(summary),
 		summary->lost_full, summary->lost_size, summary->lost_contended,
 		summary->lost_overwritten, summary->lost_disk,
 		summary->lost_kernel_full, summary->lost_kernel_missed,
+		summary->lost_kernel_returns, summary->lost_kernel_unread,
+		summary->lost_kernel_damaged,
+		summary->loses_unwanted ? "true" : "false",
 		summary->kernel_recorded, summary->bytes, summary->wall_ns,
 		per_second(summary), summary->recorder_cpu_ns,
-		summary->program_cpu_ns, summary->nr_processes,
-		summary->nr_refused, summary->nr_event_types);
+		summary->recorder_busy_ns, summary->program_cpu_ns,
+		summary->nr_processes, summary->nr_refused, summary->nr_missed,
+		summary->nr_event_types);
 	print_json_string(out, style->directory);
 	(void)fprintf(out, ", \"notes\": [");
 	for (uint32_t i = 0; i < nr_told(summary); i++) {

@@ -2,21 +2,13 @@
 #include "session/timebase.h"
 
 #include <string.h>
-#include <time.h>
 
+#include "base/time.h"
 #include "clock/clock.h"
 
 static uint64_t now_cpu(void)
 {
 	return sonde_clock_cpu();
-}
-
-static uint64_t now_monotonic(void)
-{
-	struct timespec t;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &t); /* can't fail */
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 void sonde_timebase_init(struct sonde_timebase *ret_timebase,
@@ -30,7 +22,7 @@ void sonde_timebase_init(struct sonde_timebase *ret_timebase,
 	origin = sonde_clock_origin(clock, &ret_timebase->first);
 	ret_timebase->now = clock->source == SONDE_CLOCK_SOURCE_CPU ?
 				    now_cpu :
-				    now_monotonic;
+				    sonde_monotonic_ns;
 	*ret_clock = (struct sonde_ctf_clock){
 		.name = clock->name,
 		.description = clock->description,

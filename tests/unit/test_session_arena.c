@@ -51,6 +51,7 @@ static int start_recording(void **state)
 		.setup = { .mode = SONDE_DISCARD,
 			   .header = SONDE_COMPACT,
 			   .clock = SONDE_CLOCK_CPU,
+			   .loglevel = 255,
 			   .rules = "+*\0",
 			   .rules_size = 4 },
 	};
@@ -142,7 +143,9 @@ static void headers_of_something_else_are_refused(void **state)
 
 	(void)state;
 	assert_int_equal(sonde_arena_check(&header), 0);
-	header.writer = 3;
+	header.writer = SONDE_WRITER_NONE;
+	assert_int_equal(sonde_arena_check(&header), -ENODEV);
+	header.writer = SONDE_WRITER_NONE + 1;
 	assert_int_equal(sonde_arena_check(&header), -EPROTO);
 	header.version++;
 	assert_int_equal(sonde_arena_check(&header), -EPROTONOSUPPORT);
@@ -204,6 +207,7 @@ an_arena_is_alone_once_mappings_and_descriptors_are_gone(void **state)
 
 static void check_first_id(enum sonde_header_kind header, uint32_t first)
 {
+	uint64_t room[SONDE_DESC_MAX / 8];
 	struct fake_process p;
 	struct sonde_arena_view view;
 	struct sonde_arena_setup setup = recording.setup;
@@ -213,6 +217,7 @@ static void check_first_id(enum sonde_header_kind header, uint32_t first)
 	setup.geometry = geometry;
 	setup.header = header;
 	assert_int_equal(sonde_arena_configure(&view, &setup), 0);
+	sonde_arena_begin(&view, &setup, room);
 	assert_int_equal(p.slot->header, header);
 	assert_int_equal(p.slot->next_id, first);
 	assert_int_equal(sonde_arena_nr_ids(&view), 0);
@@ -228,6 +233,118 @@ static void identifiers_tell_the_kind_of_header(void **state)
 	(void)state;
 	check_first_id(SONDE_COMPACT, 1);
 	check_first_id(SONDE_LARGE, SONDE_LARGE_FIRST_ID);
+}
+
+/* ---- a process that ran already ---- */
+
+static void events_that_were_there_before_are_selected(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+
+	(void)state;
+	fake_process_init(&p);
+	fake_register(&p, "one", 0);
+	fake_register(&p, "two", 0);
+	image = attach(&p);
+	assert_int_equal(p.slot->state, SONDE_SLOT_ACTIVE);
+	assert_int_equal(p.slot->ids[0], 1);
+	assert_int_equal(p.slot->ids[1], 2);
+	sonde_image_finish(image);
+	fake_process_fini(&p);
+}
+
+static void a_slot_that_was_left_is_gone_on_with(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *image;
+	uint64_t old;
+
+	(void)state;
+	fake_process_init(&p);
+	fake_register(&p, "one", 0);
+	for (int round = 1; round <= 6; round++) {
+		image = attach(&p);
+		assert_int_equal(p.slot->ids[0], 1);
+		assert_int_equal(p.slot[1].state, SONDE_SLOT_FREE);
+		old = fake_ring(&p, 0)->w;
+		for (uint32_t i = 0; i < 2000; i++) {
+			fake_emit(&p, 0, 1, i);
+			if (i % 50 == 0)
+				(void)sonde_image_consume(image);
+		}
+		assert_false(sonde_image_is_broken(image));
+		/* no position comes back */
+		assert_true(sonde_w_seq(fake_ring(&p, 0)->w) >
+			    sonde_w_seq(old));
+		sonde_image_finish(image);
+		assert_int_equal(accounted(), 2000 * round);
+		assert_int_equal(summary.recorded, 2000 * round);
+	}
+	fake_process_fini(&p);
+}
+
+static void a_slot_of_other_sizes_or_with_conditions_is_let_alone(void **state)
+{
+	struct fake_process p;
+	struct sonde_arena_view view;
+	struct sonde_arena_setup setup = recording.setup;
+
+	(void)state;
+	fake_process_init(&p);
+	sonde_image_finish(attach(&p));
+	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
+	setup.geometry = geometry;
+	setup.header = SONDE_LARGE;
+	assert_int_equal(sonde_arena_configure(&view, &setup), 0);
+	assert_int_equal(view.slot_index, 1);
+	sonde_arena_close(&view);
+	p.slot->filters = 1;
+	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
+	setup.header = SONDE_COMPACT;
+	assert_int_equal(sonde_arena_configure(&view, &setup), 0);
+	assert_int_not_equal(view.slot_index, 0);
+	sonde_arena_close(&view);
+	fake_process_fini(&p);
+}
+
+static void the_slot_of_a_recorder_that_lives_is_let_alone(void **state)
+{
+	struct fake_process p;
+	struct sonde_image *first;
+	struct sonde_image *second;
+
+	(void)state;
+	fake_process_init(&p);
+	first = attach(&p);
+	second = attach(&p);
+	assert_int_equal(p.slot[0].state, SONDE_SLOT_ACTIVE);
+	assert_int_equal(p.slot[1].state, SONDE_SLOT_ACTIVE);
+	sonde_image_finish(first);
+	sonde_image_finish(second);
+	fake_process_fini(&p);
+}
+
+static void the_slot_of_a_killed_recorder_is_taken(void **state)
+{
+	struct fake_process p;
+	struct sonde_arena_view view;
+	struct sonde_arena_setup setup = recording.setup;
+	uint64_t room[SONDE_DESC_MAX / 8];
+
+	(void)state;
+	fake_process_init(&p);
+	setup.geometry = geometry;
+	for (int round = 0; round < 2; round++) {
+		assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
+		assert_int_equal(sonde_arena_configure(&view, &setup), 0);
+		assert_int_equal(view.slot_index, 0);
+		assert_int_equal(view.is_resumed, round);
+		sonde_arena_begin(&view, &setup, room);
+		assert_int_equal(p.slot->state, SONDE_SLOT_ACTIVE);
+		sonde_arena_close(&view); /* it stops nothing */
+	}
+	fake_process_fini(&p);
 }
 
 /* ---- an honest process ---- */
@@ -465,9 +582,7 @@ static char contested[96];
 /* Another recorder makes `index` just before us. */
 static int faster(const char *call)
 {
-	static uint32_t nr_calls;
-
-	if (strcmp(call, "mkdir") != 0 || nr_calls++ != 1)
+	if (strcmp(call, "mkdir") != 0)
 		return 0;
 	assert_int_equal(mkdir(contested, 0700), 0);
 	return -EEXIST;
@@ -508,7 +623,7 @@ static void the_same_description_for_all_entries_is_bounded(void **state)
 	while (nr < SONDE_EVENTS_MAX &&
 	       !sonde_arena_copy_desc(&view, 0, room, &desc))
 		nr++;
-	assert_int_equal(nr, SONDE_META_SPAN / SONDE_DESC_MAX);
+	assert_int_equal(nr, 2 * SONDE_META_SPAN / SONDE_DESC_MAX);
 	sonde_arena_close(&view);
 	fake_process_fini(&p);
 }
@@ -623,6 +738,11 @@ int main(void)
 		TEST(a_process_without_a_free_slot_is_refused),
 		TEST(an_arena_is_alone_once_mappings_and_descriptors_are_gone),
 		TEST(identifiers_tell_the_kind_of_header),
+		TEST(events_that_were_there_before_are_selected),
+		TEST(a_slot_that_was_left_is_gone_on_with),
+		TEST(a_slot_of_other_sizes_or_with_conditions_is_let_alone),
+		TEST(the_slot_of_a_recorder_that_lives_is_let_alone),
+		TEST(the_slot_of_a_killed_recorder_is_taken),
 		TEST(what_is_emitted_is_recorded),
 		TEST(what_finds_no_room_is_counted),
 		TEST(what_is_overwritten_is_counted),

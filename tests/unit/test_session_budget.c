@@ -145,18 +145,6 @@ static void lanes_are_charged_where_they_are_all_there_is(void **state)
 			 SONDE_LANES * sonde_geometry_ring_bytes(&g));
 }
 
-static void lists_of_cpus_are_read(void **state)
-{
-	(void)state;
-	assert_int_equal(sonde_cpu_list_span("0\n"), 1);
-	assert_int_equal(sonde_cpu_list_span("0-3\n"), 4);
-	assert_int_equal(sonde_cpu_list_span("0-3,8-11"), 12);
-	assert_int_equal(sonde_cpu_list_span(""), 0);
-	assert_int_equal(sonde_cpu_list_span("-"), 0);
-	assert_int_equal(sonde_cpu_list_span("0-"), 0);
-	assert_int_equal(sonde_cpu_list_span("0-99999999999999999999"), 0);
-}
-
 static void a_full_ring_shortens_the_sleep_at_once(void **state)
 {
 	struct sonde_pace pace;
@@ -197,7 +185,6 @@ int main(void)
 		cmocka_unit_test(no_share_has_larger_subbufs_than_foretold),
 		cmocka_unit_test(a_given_subbuf_size_is_kept),
 		cmocka_unit_test(lanes_are_charged_where_they_are_all_there_is),
-		cmocka_unit_test(lists_of_cpus_are_read),
 		cmocka_unit_test(a_full_ring_shortens_the_sleep_at_once),
 		cmocka_unit_test(a_fixed_sleep_stays),
 	};

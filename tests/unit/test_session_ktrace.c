@@ -13,9 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "ctf/place.h"
 #include "event/build.h"
 #include "kernel/dump/dump.h"
 #include "kernel/packer.h"
+
 #include "session/ktrace.h"
 #include "test_ctf_witness.h"
 
@@ -30,6 +32,9 @@ static struct fake {
 	struct sonde_ring_chunk chunk;
 	bool has_chunk;
 	uint64_t missed;
+	uint64_t unfollowed;
+	uint64_t unseen;
+	uint64_t missed_returns; /* of those */
 	struct sonde_kernel_counts counts;
 	pid_t root;
 	int nr_open, nr_closed, nr_stopped, nr_peeked;
@@ -198,6 +203,21 @@ static uint64_t missed(struct sonde_kernel_source *source)
 	return fake_of(source)->missed;
 }
 
+static uint64_t unfollowed(struct sonde_kernel_source *source)
+{
+	return fake_of(source)->unfollowed;
+}
+
+static uint64_t unseen(struct sonde_kernel_source *source)
+{
+	return fake_of(source)->unseen;
+}
+
+static uint64_t missed_returns(struct sonde_kernel_source *source)
+{
+	return fake_of(source)->missed_returns;
+}
+
 static uint64_t error_ns(const struct sonde_kernel_source *source)
 {
 	return source == &bpf.base ? 17 : 0;
@@ -216,7 +236,9 @@ static void close_fake(struct sonde_kernel_source *source)
 		.stream = stream, .start = start, .stop = stop, .tick = tick, \
 		.peek = peek, .advance = advance, .rewind = rewind_fake,      \
 		.capacity = capacity, .counts = counts, .missed = missed,     \
-		.clock_error_ns = error_ns, .close = close_fake,              \
+		.missed_returns = missed_returns, .unfollowed = unfollowed,   \
+		.unseen = unseen, .clock_error_ns = error_ns,                 \
+		.close = close_fake,                                          \
 	}
 
 const struct sonde_kernel_ops sonde_kernel_tracefs =
@@ -313,13 +335,24 @@ static int open_with(const char *text, struct sonde_kernel_error *error,
 	return sonde_ktrace_open(&config, error, ret_ktrace);
 }
 
+/* The trace is in a directory of its own below scratch.trace. */
+static void create(struct sonde_ktrace *ktrace)
+{
+	struct sonde_place_error words;
+	struct sonde_place place;
+
+	assert_int_equal(sonde_place_make(scratch.trace, &place, &words), 0);
+	assert_int_equal(sonde_ktrace_create(ktrace, place.dir), 0);
+	sonde_place_close(&place);
+}
+
 static struct sonde_ktrace *begin(const char *text)
 {
 	struct sonde_kernel_error error;
 	struct sonde_ktrace *ktrace;
 
 	assert_int_equal(open_with(text, &error, &ktrace), 0);
-	assert_int_equal(sonde_ktrace_create(ktrace, scratch.trace), 0);
+	create(ktrace);
 	assert_int_equal(sonde_ktrace_start(ktrace, NOBODY, &error), 0);
 	return ktrace;
 }
@@ -385,15 +418,46 @@ static void what_was_lost_is_in_the_summary_and_the_trace(void **state)
 	(void)sonde_ktrace_consume(ktrace);
 	bpf.counts.lost_full = 3;
 	bpf.counts.lost_size = 2;
+	bpf.counts.lost_unread = 5;
 	bpf.missed = 7;
+	bpf.missed_returns = 4;
 	end(ktrace);
+	assert_int_equal(summary.lost_kernel_unread, 5);
 	assert_int_equal(summary.lost_kernel_full, 3);
 	assert_int_equal(summary.lost_size, 2);
-	assert_int_equal(summary.lost_kernel_missed, 7);
-	assert_int_equal(sonde_summary_lost(&summary), 12);
+	assert_int_equal(summary.lost_kernel_missed, 3);
+	assert_int_equal(summary.lost_kernel_returns, 4);
+	assert_int_equal(sonde_summary_lost(&summary), 17);
 	witness = witness_call(&scratch, NULL);
-	assert_int_equal(witness.discarded, 12);
+	assert_int_equal(witness.discarded, 17);
 	witness_dismiss(&witness);
+}
+
+static void processes_that_were_not_followed_are_noted(void **state)
+{
+	struct sonde_ktrace *ktrace;
+
+	(void)state;
+	ktrace = begin("sched");
+	bpf.unfollowed = 5;
+	bpf.unseen = 3;
+	end(ktrace);
+	/* Of a tree, nobody knows what is missing. */
+	assert_int_equal(summary.nr_notes, 1);
+	assert_non_null(strstr(summary.notes[0], "5 processes"));
+}
+
+static void switches_that_the_kernel_left_out_are_noted(void **state)
+{
+	struct sonde_ktrace *ktrace;
+
+	(void)state;
+	options.whole_machine = true;
+	ktrace = begin("sched");
+	bpf.unseen = 3;
+	end(ktrace);
+	assert_int_equal(summary.nr_notes, 1);
+	assert_non_null(strstr(summary.notes[0], "missing in 3 places"));
 }
 
 static void overwritten_events_are_read_at_the_end_and_counted(void **state)
@@ -439,7 +503,7 @@ static void if_one_source_does_not_start_none_records(void **state)
 
 	(void)state;
 	assert_int_equal(open_with("sched,irq", &error, &ktrace), 0);
-	assert_int_equal(sonde_ktrace_create(ktrace, scratch.trace), 0);
+	create(ktrace);
 	tracefs.start_error = -EIO;
 	assert_int_equal(sonde_ktrace_start(ktrace, NOBODY, &error), -EIO);
 	assert_non_null(strstr(error.text, "tracefs: not now"));
@@ -487,6 +551,21 @@ static void a_rule_that_matches_nothing_is_named(void **state)
 	assert_non_null(strstr(error.text, "excluded"));
 }
 
+/* The event is there, and no '!' was said. */
+static void an_event_that_no_source_takes_is_named(void **state)
+{
+	struct sonde_kernel_error error;
+	struct sonde_ktrace *ktrace;
+
+	(void)state;
+	bpf.open_error = -ENODATA;
+	assert_int_equal(open_with("sched_switch,!irq", &error, &ktrace),
+			 -ENODATA);
+	assert_null(strstr(error.text, "excluded"));
+	assert_non_null(strstr(error.text, "sched_switch: this kernel has it"));
+	assert_int_equal(bpf.nr_open, bpf.nr_closed);
+}
+
 static void a_name_that_no_event_has_is_refused(void **state)
 {
 	struct sonde_kernel_error error;
@@ -510,11 +589,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		CASE(both_sources_and_the_dump_are_one_trace),
 		CASE(what_was_lost_is_in_the_summary_and_the_trace),
+		CASE(processes_that_were_not_followed_are_noted),
+		CASE(switches_that_the_kernel_left_out_are_noted),
 		CASE(overwritten_events_are_read_at_the_end_and_counted),
 		CASE(a_stream_that_contradicts_itself_is_given_up),
 		CASE(if_one_source_does_not_start_none_records),
 		CASE(one_source_stands_in_for_the_other),
 		CASE(a_rule_that_matches_nothing_is_named),
+		CASE(an_event_that_no_source_takes_is_named),
 		CASE(a_name_that_no_event_has_is_refused),
 	};
 

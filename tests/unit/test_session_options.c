@@ -2,7 +2,6 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "session/options.h"
@@ -188,6 +187,47 @@ static void kernel_rules_add_up(void **state)
 			 SONDE_KERNEL_STRING_DEFAULT);
 }
 
+static void what_runs_already_needs_no_program(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("-p", "42", "-pnginx", "--process=x", "-u",
+			       "www", "--cgroup", "/a"),
+			 0);
+	assert_null(options.program);
+	assert_true(options.attaches);
+	assert_int_equal(options.attach.nr_whom, 3);
+	assert_string_equal(options.attach.whom[0], "42");
+	assert_string_equal(options.attach.whom[1], "nginx");
+	assert_string_equal(options.attach.users[0], "www");
+	assert_string_equal(options.attach.cgroups[0], "/a");
+	assert_int_equal(PARSE("-a", "-k", "sched", "-p", "1"), 0);
+	check_refused(PARSE("-p", "1", "x"), "'x'");
+	check_refused(PARSE("-p", ""), "empty");
+	check_refused(PARSE("-p", "1", "--malloc"), "preloaded");
+	check_refused(PARSE("-p", "1", "--locks"), "preloaded");
+	check_refused(PARSE("-p", "1", "-e", "a if b > 1"), "conditions");
+	check_refused(PARSE("-p", "1", "--filter", "b > 1"), "conditions");
+	check_refused(PARSE("-p", "1", "-k", "sched"), "--all");
+	assert_int_equal(PARSE("x"), 0);
+	assert_false(options.attaches);
+}
+
+static void a_duration_has_a_unit(void **state)
+{
+	(void)state;
+	assert_int_equal(PARSE("--duration", "100ms", "x"), 0);
+	assert_int_equal(options.duration_us, 100000);
+	assert_int_equal(PARSE("--duration", "2min", "x"), 0);
+	assert_int_equal(options.duration_us, 120000000);
+	assert_int_equal(PARSE("--duration", "1h", "x"), 0);
+	assert_int_equal(options.duration_us, 3600000000);
+	assert_int_equal(PARSE("x"), 0);
+	assert_int_equal(options.duration_us, 0);
+	check_refused(PARSE("--duration", "10", "x"), "unit");
+	check_refused(PARSE("--duration", "0s", "x"), "unit");
+	check_refused(PARSE("--duration", "1001h", "x"), "1000h");
+}
+
 static void the_machine_needs_no_program_but_rules(void **state)
 {
 	(void)state;
@@ -202,6 +242,10 @@ static void the_machine_needs_no_program_but_rules(void **state)
 	check_refused(PARSE("--kernel-source", "magic", "x"), "tracefs");
 	check_refused(PARSE("--kernel-memory", "1", "x"), "64k");
 	check_refused(PARSE("--kernel-strings", "1M", "x"), "4096");
+	check_refused(PARSE("--kernel-returns", "0", "x"), "65536");
+	check_refused(PARSE("--kernel-returns", "1M", "x"), "65536");
+	assert_int_equal(PARSE("--kernel-returns", "64", "x"), 0);
+	assert_int_equal(options.kernel_returns, 64);
 }
 
 static void conditions_are_read_with_their_rules(void **state)
@@ -228,39 +272,6 @@ static void help_needs_no_program(void **state)
 	(void)state;
 	assert_int_equal(PARSE("--help"), 0);
 	assert_true(options.help);
-}
-
-static void sizes_and_times_are_read(void **state)
-{
-	uint64_t value;
-
-	(void)state;
-	assert_int_equal(sonde_parse_size("4096", &value), 0);
-	assert_int_equal(value, 4096);
-	assert_int_equal(sonde_parse_size("3kiB", &value), 0);
-	assert_int_equal(value, 3072);
-	assert_int_equal(sonde_parse_size("2G", &value), 0);
-	assert_int_equal(value, 2ull << 30);
-	assert_int_equal(sonde_parse_size("", &value), -EINVAL);
-	assert_int_equal(sonde_parse_size("1kk", &value), -EINVAL);
-	assert_int_equal(sonde_parse_time_us("20ms", &value), 0);
-	assert_int_equal(value, 20000);
-	assert_int_equal(sonde_parse_time_us("20", &value), 0);
-	assert_int_equal(value, 20);
-}
-
-static void sizes_are_written_as_they_are_read(void **state)
-{
-	char text[32];
-
-	(void)state;
-	assert_string_equal(sonde_format_size(64 << 20, text, sizeof(text)),
-			    "64M");
-	assert_string_equal(sonde_format_size(1025, text, sizeof(text)),
-			    "1025");
-	assert_string_equal(sonde_format_size(0, text, sizeof(text)), "0");
-	assert_string_equal(sonde_format_size(5ull << 40, text, sizeof(text)),
-			    "5T");
 }
 
 static void levels_have_names_and_numbers(void **state)
@@ -291,11 +302,11 @@ int main(void)
 		cmocka_unit_test(the_format_is_the_old_one_unless_given),
 		cmocka_unit_test(unknown_words_are_named),
 		cmocka_unit_test(kernel_rules_add_up),
+		cmocka_unit_test(what_runs_already_needs_no_program),
+		cmocka_unit_test(a_duration_has_a_unit),
 		cmocka_unit_test(the_machine_needs_no_program_but_rules),
 		cmocka_unit_test(conditions_are_read_with_their_rules),
 		cmocka_unit_test(help_needs_no_program),
-		cmocka_unit_test(sizes_and_times_are_read),
-		cmocka_unit_test(sizes_are_written_as_they_are_read),
 		cmocka_unit_test(levels_have_names_and_numbers),
 	};
 

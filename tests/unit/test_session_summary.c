@@ -14,6 +14,7 @@ static const struct sonde_summary good = {
 	.recorded = 1234567,
 	.bytes = 14 << 20,
 	.recorder_cpu_ns = 12300000,
+	.recorder_busy_ns = 11000000,
 	.program_cpu_ns = 246000000,
 	.wall_ns = 500000000,
 	.nr_processes = 1,
@@ -56,10 +57,30 @@ static void a_good_recording_takes_three_lines(void **state)
 	assert_string_equal(
 		shown(&good, &plain, sonde_summary_print),
 		"sonde: 1,234,567 events recorded, 0 lost (14.0 MiB in 0.500 "
-		"s, 2,469,134 events/s, 1 process, 2 event types)\n"
+		"s, 2,469,134 events/s, 1 process)\n"
 		"sonde: the recorder used 12.3 ms of CPU time, 5.0 % of the "
 		"program's 246.0 ms\n"
 		"sonde: trace in out; next: sonde print out\n");
+}
+
+static void a_short_run_is_not_charged_with_start_and_end(void **state)
+{
+	struct sonde_summary summary = good;
+	struct sonde_summary_style verbose = plain;
+
+	(void)state;
+	summary.recorder_cpu_ns = 25400000;
+	summary.recorder_busy_ns = 2100000;
+	summary.program_cpu_ns = 16900000;
+	verbose.verbose = true;
+	(void)shown(&summary, &verbose, sonde_summary_print);
+	check_says("sonde: the recorder used 2.1 ms of CPU time while the "
+		   "program used 16.9 ms, and 23.3 ms to start and to end\n");
+	check_says("sonde: 2 event types could have occurred; 'sonde stat' "
+		   "counts those that did\n");
+	assert_null(strchr(screen, '%'));
+	(void)shown(&summary, &verbose, sonde_summary_print_json);
+	check_says("\"recorder_busy_ns\": 2100000");
 }
 
 static void each_loss_has_its_reason_and_remedy(void **state)
@@ -83,6 +104,28 @@ static void each_loss_has_its_reason_and_remedy(void **state)
 	check_says("lost 3 events: overwritten");
 	check_says("lost 4 events: writing to out failed (No space left on "
 		   "device)");
+}
+
+static void what_was_lost_before_its_test_is_up_to_so_many(void **state)
+{
+	struct sonde_summary summary = good;
+
+	(void)state;
+	summary.lost_kernel_full = 1000;
+	summary.lost_kernel_unread = 5;
+	(void)shown(&summary, &plain, sonde_summary_print);
+	check_says(" 1,005 lost");
+	check_says("lost 1,000 events: the kernel's buffers were full");
+	check_says("lost 5 events: the kernel recorded them");
+	assert_null(strstr(screen, "up to"));
+	summary.loses_unwanted = true;
+	(void)shown(&summary, &plain, sonde_summary_print);
+	check_says(" up to 1,005 lost");
+	check_says("lost up to 1,000 events: the kernel's buffers were full");
+	check_says("lost up to 5 events: the kernel recorded them");
+	(void)shown(&summary, &plain, sonde_summary_print_json);
+	check_says("\"lost_at_most\": true");
+	check_says("\"kernel_unread\": 5");
 }
 
 static void quiet_hides_all_but_what_went_wrong(void **state)
@@ -165,7 +208,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_recording_takes_three_lines),
+		cmocka_unit_test(a_short_run_is_not_charged_with_start_and_end),
 		cmocka_unit_test(each_loss_has_its_reason_and_remedy),
+		cmocka_unit_test(
+			what_was_lost_before_its_test_is_up_to_so_many),
 		cmocka_unit_test(quiet_hides_all_but_what_went_wrong),
 		cmocka_unit_test(an_untraceable_program_gets_advice),
 		cmocka_unit_test(notes_are_bounded_and_counted),
