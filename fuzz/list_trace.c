@@ -46,10 +46,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	struct sonde_list_sink sink = fuzz_sink(&found);
 	size_t used = expand(bytes, size, room);
 	char *text = fuzz_copy(room, used);
-	char words[512] = "";
-	int error = sonde_list_trace(text, used, &sink, words, sizeof(words));
+	struct sonde_schema_error words = { .text = "" };
+	int error = fuzz_list_trace(text, used, &sink, &words);
 
-	FUZZ_CHECK(error == 0 || (error == -EINVAL && words[0]));
+	FUZZ_CHECK(error == 0 || (error == -EINVAL && words.text[0]));
 	free(text);
 	return 0;
 }

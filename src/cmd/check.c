@@ -6,25 +6,25 @@
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 
-static const char help[] =
-	"sonde check [options] TRACE...\n"
+static const char usage[] =
+	"sonde check [options] [TRACE...]\n"
 	"\n"
 	"Reads all of a trace and tells which rules of the format it breaks,\n"
 	"where, and which of its streams are sound. The exit status is 3 if\n"
-	"something can't be read.\n"
-	"\n"
-	"      --strict         3 for warnings as well\n";
+	"something can't be read.\n";
 
 enum option_value {
-	OPTION_STRICT = 1001,
+	OPTION_STRICT = SONDE_OPTION_OWN,
 };
 
-static const struct option options[] = {
-	{ "strict", no_argument, NULL, OPTION_STRICT },
-	{ 0 },
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "strict", OPTION_STRICT, NULL, NULL, "3 for warnings as well" },
+	{ 0 }
 };
+/* clang-format on */
 
-int sonde_cmd_check(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct sonde_check_result result = { 0 };
 	struct sonde_analysis_args args = { 0 };
@@ -35,9 +35,8 @@ int sonde_cmd_check(int argc, char **argv)
 	int status;
 	int err;
 
-	sonde_read_init(&read, "check", help);
-	while ((option = sonde_read_option(&read, argc, argv, "", options)) !=
-	       -1) {
+	sonde_read_init(&read, &sonde_command_check);
+	while ((option = sonde_read_option(&read, argc, argv)) != -1) {
 		if (option != OPTION_STRICT)
 			return SONDE_EXIT_USAGE;
 		strict = true;
@@ -61,3 +60,15 @@ int sonde_cmd_check(int argc, char **argv)
 		       SONDE_EXIT_NO :
 		       0;
 }
+
+const struct sonde_command sonde_command_check = {
+	.name = "check",
+	.run = run,
+	.brief = "TRACE",
+	.does = "is it sound?",
+	.usage = usage,
+	.options = options,
+	.common = sonde_read_options,
+	.notes = SONDE_READ_NOTES,
+	.words = SONDE_VALUE_DIR,
+};

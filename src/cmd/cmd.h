@@ -10,30 +10,20 @@
 #define CMD_CMD_H
 
 #include <stdbool.h>
+#include <sys/types.h>
+
+#include "cmd/options.h"
 
 /* Exit status for a mistake on the command line. */
 #define SONDE_EXIT_USAGE 2
 
-int sonde_cmd_record(int argc, char **argv);
-int sonde_cmd_list(int argc, char **argv);
-int sonde_cmd_print(int argc, char **argv);
-int sonde_cmd_stat(int argc, char **argv);
-int sonde_cmd_check(int argc, char **argv);
-int sonde_cmd_report(int argc, char **argv);
-int sonde_cmd_diff(int argc, char **argv);
-int sonde_cmd_convert(int argc, char **argv);
-int sonde_cmd_flame(int argc, char **argv);
-int sonde_cmd_export(int argc, char **argv);
-int sonde_cmd_cut(int argc, char **argv);
-int sonde_cmd_doctor(int argc, char **argv);
-int sonde_cmd_modules(int argc, char **argv);
-int sonde_cmd_gdbserver(int argc, char **argv);
-int sonde_cmd_gdb(int argc, char **argv);
-int sonde_cmd_probe(int argc, char **argv);
-
-/* The help of `sonde` and of `sonde record`, on standard output. */
-void sonde_help_main(void);
-void sonde_help_record(void);
+extern const struct sonde_command sonde_command_record, sonde_command_list,
+	sonde_command_print, sonde_command_convert, sonde_command_stat,
+	sonde_command_check, sonde_command_report, sonde_command_diff,
+	sonde_command_flame, sonde_command_cut, sonde_command_export,
+	sonde_command_doctor, sonde_command_modules, sonde_command_gdb,
+	sonde_command_gdbserver, sonde_command_probe, sonde_command_complete,
+	sonde_command_ps;
 
 /* Becomes GDB, connected to a PID or a trace by `sonde gdbserver -o output`
  * (NULL: none kept); with arguments before and after the connection is made
@@ -41,6 +31,9 @@ void sonde_help_record(void);
  * tracepoints that are there. An exit status if that fails. */
 int sonde_gdb_exec(const char *output, const char *what, bool adds,
 		   const char *const *before, char *const *after);
+
+/* Whether probes can be put into a process; 0, or an exit status: said why. */
+int sonde_gdb_check_process(pid_t pid);
 
 /* "sonde: " and one line on standard error. */
 __attribute__((format(printf, 1, 2))) void sonde_complain(const char *format,

@@ -4,7 +4,8 @@
  * version of the format.
  *
  * The stream files are the same bytes in both versions, and so are the index
- * files. They are copied, by reference where the file system can; the metadata
+ * files. They are copied, by reference where the file system can, and with
+ * their holes; the metadata
  * is read into a schema and written from it. It comes last, so that a copy that
  * was interrupted is not taken for a trace.
  *
@@ -15,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
-#include <getopt.h>
 #include <limits.h>
 #include <linux/fs.h>
 #include <stdio.h>
@@ -26,36 +26,63 @@
 #include <unistd.h>
 
 #include "cmd/cmd.h"
+#include "cmd/newest.h"
+#include "cmd/options.h"
+#include "cmd/read_watch.h"
+#include "ctf/place.h"
 #include "ctf/schema/schema.h"
 
 #define EXIT_FAILED  1
 #define METADATA     "metadata"
 #define METADATA_MAX (1u << 30)
-#define LEVELS       5 /* as deep as other commands look for traces */
-#define COPY_AT_ONCE (1u << 30)
+#define LEVELS       5          /* as deep as other commands look for traces */
+#define COPY_AT_ONCE (1u << 24) /* then it is told how far it is */
+#define EXIT_STOPPED 130
 
-static const char help[] =
-	"sonde convert [--ctf 1.8|2] [-o DIR] TRACE\n"
+static const char usage[] =
+	"sonde convert [--ctf 1.8|2] [-o DIR] [TRACE]\n"
 	"\n"
 	"Copies a trace, with its metadata in another version of the Common\n"
-	"Trace Format. The events' bytes stay the same.\n"
-	"\n"
-	"      --ctf VERSION   2 (default), or 1.8 for a trace that is in it\n"
-	"                      already\n"
-	"  -o, --output DIR    where to (default: TRACE-ctf2)\n"
-	"  -h, --help\n"
-	"\n"
-	"Prints the name of the new directory.\n";
+	"Trace Format. The events' bytes stay the same.\n";
+
+enum option_value {
+	OPTION_CTF = 256,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "ctf", OPTION_CTF, "VERSION", "1.8 2",
+	  "2 (default), or 1.8 for a trace that is in it already" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	  "where to (default: TRACE-ctf2)" },
+	{ 0 }
+};
+/* clang-format on */
 
 struct conversion {
 	int major; /* that is wanted: 1 or 2 */
 	char from[PATH_MAX];
 	char to[PATH_MAX];
+	struct sonde_place place; /* `to`, to write in */
+	/* Of the files, holes included: `done` without the one that is being
+	 * copied. */
+	uint64_t all_bytes, done_bytes;
 };
+
+/* What is wrong with a file's content. */
+static int refused(const char *path, int error, const char *words)
+{
+	sonde_watch_end();
+	sonde_complain("%.400s: %s", path, words);
+	return error;
+}
 
 /* "open", say, of a file failed: says so. */
 static int failed(const char *path, const char *name, int error)
 {
+	sonde_watch_end();
+	if (error == EINTR)
+		return -error; /* the user wants it to stop */
 	sonde_complain("%.400s%s%.200s: %s", path, *name ? "/" : "", name,
 		       strerrordesc_np(error));
 	return -error;
@@ -63,48 +90,124 @@ static int failed(const char *path, const char *name, int error)
 
 /* ---- files ---- */
 
-static int copy_bytes(int from, int to)
+/* The file that is being copied has come to `at`; -EINTR: the user wants it to
+ * stop. */
+static int tell(const struct conversion *conversion, off_t at)
+{
+	return sonde_watch_progress(conversion->done_bytes + (uint64_t)at,
+				    conversion->all_bytes);
+}
+
+/* Zeros at their end are left to the file's size. */
+static size_t used_bytes(const char *bytes, size_t size)
+{
+	while (size > 0 && bytes[size - 1] == 0)
+		size--;
+	return size;
+}
+
+static int copy_bytes(const struct conversion *conversion, int from, int to,
+		      off_t at, off_t end)
 {
 	char bytes[65536];
-	ssize_t n;
+	int error = 0;
 
-	while ((n = read(from, bytes, sizeof(bytes))) > 0)
-		for (ssize_t done = 0; done < n;) {
-			ssize_t more =
-				write(to, bytes + done, (size_t)(n - done));
+	while (at < end && !error) {
+		off_t left = end - at;
+		size_t most = left < (off_t)sizeof(bytes) ? (size_t)left :
+							    sizeof(bytes);
+		ssize_t n = pread(from, bytes, most, at);
+		ssize_t used;
+
+		if (n == 0)
+			return 0; /* it became shorter */
+		if (n < 0)
+			return -errno;
+		used = (ssize_t)used_bytes(bytes, (size_t)n);
+		for (ssize_t done = 0; done < used;) {
+			ssize_t more = pwrite(to, bytes + done,
+					      (size_t)(used - done), at + done);
 
 			if (more < 0)
 				return -errno;
 			done += more;
 		}
-	return n < 0 ? -errno : 0;
+		at += n;
+		error = tell(conversion, at);
+	}
+	return error;
 }
 
 /* Each way stops where it can't go on, for whatever reason, and the next one
  * goes on there; the last one says what is wrong. */
-static int copy_content(int from, int to)
+static int copy_piece(const struct conversion *conversion, int from, int to,
+		      off_t at, off_t end)
 {
+	off_t to_at = at;
 	ssize_t n;
+	int error;
 
-	if (ioctl(to, FICLONE, from) == 0)
-		return 0;
 	do {
-		n = copy_file_range(from, NULL, to, NULL, COPY_AT_ONCE, 0);
-	} while (n > 0);
-	return copy_bytes(from, to);
+		n = copy_file_range(from, &at, to, &to_at,
+				    (size_t)(end - at) < COPY_AT_ONCE ?
+					    (size_t)(end - at) :
+					    COPY_AT_ONCE,
+				    0);
+		error = tell(conversion, at);
+	} while (n > 0 && at < end && !error);
+	return error ? error : copy_bytes(conversion, from, to, at, end);
 }
 
-static int copy_file(int from_dir, int to_dir, const char *name)
+/* The holes stay holes: files of a recording that is going on, or was killed,
+ * are long and empty. Where the file system knows of none, all is one piece. */
+static int copy_pieces(const struct conversion *conversion, int from, int to,
+		       off_t size)
 {
-	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC);
-	int to = from < 0 ?
-			 -1 :
-			 openat(to_dir, name,
-				O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-	int error = to < 0 ? -errno : copy_content(from, to);
+	off_t end = 0;
+	int error = ftruncate(to, size) ? -errno : 0;
 
-	if (from >= 0)
-		(void)close(from);
+	while (!error && end < size) {
+		off_t at = lseek(from, end, SEEK_DATA);
+
+		if (at < 0 && errno == ENXIO)
+			return 0; /* nothing but a hole is left */
+		if (at < 0)
+			at = end;
+		end = lseek(from, at, SEEK_HOLE);
+		if (end <= at || end > size)
+			end = size;
+		error = copy_piece(conversion, from, to, at, end);
+	}
+	return error;
+}
+
+static int copy_content(struct conversion *conversion, int from, int to)
+{
+	struct stat info;
+	int error = 0;
+
+	if (fstat(from, &info))
+		return -errno;
+	if (!S_ISREG(info.st_mode))
+		return 0; /* it was one */
+	if (ioctl(to, FICLONE, from) != 0)
+		error = copy_pieces(conversion, from, to, info.st_size);
+	conversion->done_bytes += (uint64_t)info.st_size;
+	return error ? error : tell(conversion, 0);
+}
+
+static int copy_file(struct conversion *conversion, int from_dir, int to_dir,
+		     const char *name)
+{
+	int from = openat(from_dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	int to;
+	int error;
+
+	if (from < 0)
+		return -errno;
+	to = sonde_place_file_below(to_dir, name, O_WRONLY);
+	error = to < 0 ? to : copy_content(conversion, from, to);
+	(void)close(from); /* it was only read */
 	if (to >= 0 && close(to) && !error)
 		error = -errno;
 	return error;
@@ -116,41 +219,57 @@ static int is_data(const struct dirent *entry)
 	return entry->d_name[0] != '.' && strcmp(entry->d_name, METADATA) != 0;
 }
 
-static int copy_entry(int from, int to, const char *path, const char *name)
+typedef int visit_fn(struct conversion *conversion, int from, int to,
+		     const char *name);
+
+static int measure_file(struct conversion *conversion, int from, int to,
+			const char *name)
 {
 	struct stat info;
-	int error = 0;
 
+	(void)to;
 	if (fstatat(from, name, &info, 0))
-		return failed(path, name, errno);
-	if (S_ISREG(info.st_mode))
-		error = copy_file(from, to, name);
-	return error ? failed(path, name, -error) : 0;
+		return -errno;
+	conversion->all_bytes += (uint64_t)info.st_size;
+	return 0;
 }
 
-static int copy_files(const char *from_path, const char *to_path)
+static int visit_entry(struct conversion *conversion, int from, int to,
+		       const char *name, visit_fn *visit)
+{
+	struct stat info;
+
+	if (fstatat(from, name, &info, 0))
+		return -errno;
+	return S_ISREG(info.st_mode) ? visit(conversion, from, to, name) : 0;
+}
+
+/* Of each file in a directory. */
+static int visit_files(struct conversion *conversion, const char *from_path,
+		       int to, visit_fn *visit)
 {
 	int from = open(from_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int to = open(to_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct dirent **entries = NULL;
 	int nr = -1;
 	int error = 0;
 
-	if (from >= 0 && to >= 0)
+	if (from >= 0)
 		nr = scandirat(from, ".", &entries, is_data, alphasort);
 	if (nr < 0)
 		error = failed(from_path, "", errno);
 	for (int i = 0; i < nr; i++) {
-		if (!error)
-			error = copy_entry(from, to, from_path,
-					   entries[i]->d_name);
+		const char *name = entries[i]->d_name;
+		int wrong =
+			error ? 0 :
+				visit_entry(conversion, from, to, name, visit);
+
+		if (wrong)
+			error = failed(from_path, name, -wrong);
 		free(entries[i]);
 	}
 	free(entries);
 	if (from >= 0)
-		(void)close(from);
-	if (to >= 0)
-		(void)close(to);
+		(void)close(from); /* it was only read */
 	return error;
 }
 
@@ -163,7 +282,9 @@ struct bytes {
 
 static int read_bytes(const char *path, struct bytes *ret_bytes)
 {
-	FILE *file = fopen(path, "rbe");
+	/* It has been seen to be a file, and may be a FIFO by now. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "rb");
 	struct bytes bytes = { NULL, 0 };
 	struct stat info;
 	int error = 0;
@@ -203,66 +324,71 @@ static int translate(const struct conversion *conversion, const char *path,
 
 	if (error == -ENOMEM)
 		return failed(path, "", ENOMEM);
-	if (error) {
-		sonde_complain("%.400s: %s", path, words.text);
-		return error;
-	}
+	if (error)
+		return refused(path, error, words.text);
 	if (schema->major == conversion->major) {
 		sonde_schema_free(schema);
 		return 0;
 	}
 	if (conversion->major == 1) {
-		sonde_complain("%.400s: it is CTF 2, which can't be converted "
-			       "to 1.8; leave --ctf 1.8 out to copy it",
-			       path);
 		sonde_schema_free(schema);
-		return -ENOTSUP;
+		return refused(path, -ENOTSUP,
+			       "it is CTF 2, which can't be converted to 1.8; "
+			       "leave --ctf 1.8 out to copy it");
 	}
 	error = sonde_schema_write_json(schema, &words, &made.at, &made.size);
 	sonde_schema_free(schema);
 	if (error == -ENOMEM)
 		return failed(path, "", ENOMEM);
-	if (error) {
-		sonde_complain("%.400s: %s", path, words.text);
-		return error;
-	}
+	if (error)
+		return refused(path, error, words.text);
 	free(bytes->at);
 	*bytes = made;
 	return 0;
 }
 
-static int write_bytes(const char *path, const struct bytes *bytes)
+static int write_metadata(const struct conversion *conversion, int dir,
+			  const struct bytes *bytes)
 {
-	FILE *file = fopen(path, "wbxe");
+	int fd = sonde_place_file_below(dir, METADATA, O_WRONLY);
+	FILE *file = fd < 0 ? NULL : fdopen(fd, "wb");
 	int error = 0;
 
 	if (!file)
-		return failed(path, "", errno);
+		return failed(conversion->to, METADATA, fd < 0 ? -fd : ENOMEM);
 	if (fwrite(bytes->at, 1, bytes->size, file) != bytes->size)
 		error = errno;
 	if (fclose(file) && !error)
 		error = errno;
-	return error ? failed(path, "", error) : 0;
+	return error ? failed(conversion->to, METADATA, error) : 0;
 }
 
 /* ---- traces ---- */
 
-/* With all directories on the way from `conversion->to`, which is there. */
-static int make_directories(const struct conversion *conversion, char *path)
+/* Opens the directory `below` the copy, with all that are on the way to it. */
+static int make_directories(const struct conversion *conversion,
+			    const char *below)
 {
-	char *at = path + strlen(conversion->to);
+	int dir = fcntl(conversion->place.dir, F_DUPFD_CLOEXEC, 0);
 
-	while (*at) {
-		size_t length = strcspn(at + 1, "/") + 1;
-		char after = at[length];
+	if (dir < 0)
+		return -errno;
+	while (dir >= 0 && *below) {
+		char name[NAME_MAX + 1];
+		size_t length = strcspn(below, "/");
+		int next = -ENAMETOOLONG;
 
-		at[length] = '\0';
-		if (mkdir(path, 0777) && errno != EEXIST)
-			return failed(path, "", errno);
-		at[length] = after;
-		at += length;
+		if (length < sizeof(name)) {
+			memcpy(name, below, length);
+			name[length] = '\0';
+			next = sonde_place_make_below(dir, name, true);
+		}
+		(void)close(dir); /* nothing was written by it */
+		dir = next;
+		below += length;
+		below += strspn(below, "/");
 	}
-	return 0;
+	return dir;
 }
 
 /* "a" and "b": "a/b". False: too long, which has been said. */
@@ -277,46 +403,66 @@ static bool join(char path[PATH_MAX], const char *directory, const char *name)
 	return false;
 }
 
-static int copy_index(const char *from, const char *to)
+static int measure_trace(struct conversion *conversion, const char *below)
+{
+	char from[PATH_MAX];
+	char index[PATH_MAX];
+	int error;
+
+	if (!join(from, conversion->from, below) || !join(index, from, "index"))
+		return -ENAMETOOLONG;
+	error = visit_files(conversion, from, -1, measure_file);
+	if (!error && access(index, F_OK) == 0)
+		error = visit_files(conversion, index, -1, measure_file);
+	return error;
+}
+
+static int copy_index(struct conversion *conversion, const char *from, int to)
 {
 	char from_index[PATH_MAX];
-	char to_index[PATH_MAX];
+	int dir;
+	int error;
 
-	if (!join(from_index, from, "index") || !join(to_index, to, "index"))
+	if (!join(from_index, from, "index"))
 		return -ENAMETOOLONG;
 	if (access(from_index, F_OK))
 		return 0;
-	if (mkdir(to_index, 0777))
-		return failed(to_index, "", errno);
-	return copy_files(from_index, to_index);
+	dir = sonde_place_make_below(to, "index", false);
+	if (dir < 0)
+		return failed(from_index, "", -dir);
+	error = visit_files(conversion, from_index, dir, copy_file);
+	(void)close(dir); /* nothing was written by it */
+	return error;
 }
 
 /* The trace that is `below` what was given, "" for itself. */
-static int convert_trace(const struct conversion *conversion, const char *below)
+static int convert_trace(struct conversion *conversion, const char *below)
 {
 	char from[PATH_MAX];
-	char to[PATH_MAX];
 	char metadata[PATH_MAX];
 	struct bytes bytes = { NULL, 0 };
+	int to = -1;
 	int error;
 
 	if (!join(from, conversion->from, below) ||
-	    !join(to, conversion->to, below) || !join(metadata, from, METADATA))
+	    !join(metadata, from, METADATA))
 		return -ENAMETOOLONG;
 	error = read_bytes(metadata, &bytes);
 	if (error)
 		return error;
 	error = translate(conversion, metadata, &bytes);
+	if (!error) {
+		to = make_directories(conversion, below);
+		error = to < 0 ? failed(conversion->to, below, -to) : 0;
+	}
 	if (!error)
-		error = make_directories(conversion, to);
+		error = visit_files(conversion, from, to, copy_file);
 	if (!error)
-		error = copy_files(from, to);
+		error = copy_index(conversion, from, to);
 	if (!error)
-		error = copy_index(from, to);
-	if (!error)
-		error = join(metadata, to, METADATA) ?
-				write_bytes(metadata, &bytes) :
-				-ENAMETOOLONG;
+		error = write_metadata(conversion, to, &bytes);
+	if (to >= 0)
+		(void)close(to); /* nothing was written by it */
 	free(bytes.at);
 	return error;
 }
@@ -381,68 +527,58 @@ static int find_traces(char *path, struct found *found)
 	return error;
 }
 
-/* The directory for the copy: new, or an empty one. */
-static int make_output(const char *path)
-{
-	struct dirent **entries = NULL;
-	int nr;
-
-	if (mkdir(path, 0777) == 0)
-		return 0;
-	if (errno != EEXIST)
-		return failed(path, "", errno);
-	nr = scandir(path, &entries, NULL, NULL);
-	if (nr < 0)
-		return failed(path, "", errno);
-	for (int i = 0; i < nr; i++)
-		free(entries[i]);
-	free(entries);
-	if (nr <= 2) /* itself and the one above */
-		return 0;
-	sonde_complain("%.400s: there is something in it already; give another "
-		       "directory with -o, or remove it",
-		       path);
-	return -ENOTEMPTY;
-}
-
 static int convert(struct conversion *conversion)
 {
+	struct sonde_place_error words;
 	struct found found = { NULL, 0 };
 	int error = find_traces(conversion->from, &found);
 
-	if (!error)
-		error = make_output(conversion->to);
+	for (size_t i = 0; i < found.nr && !error; i++)
+		error = measure_trace(conversion, found.below[i]);
+	if (!error) {
+		error = sonde_place_make(conversion->to, &conversion->place,
+					 &words);
+		if (error)
+			sonde_complain("%s", words.text);
+	}
 	for (size_t i = 0; i < found.nr; i++) {
-		if (!error) {
+		if (!error)
 			error = convert_trace(conversion, found.below[i]);
-			if (error)
-				(void)rmdir(conversion->to); /* if empty */
-		}
 		free(found.below[i]);
 	}
 	free(found.below);
+	if (error && conversion->place.made)
+		(void)rmdir(conversion->to); /* if it is empty */
+	sonde_place_close(&conversion->place);
 	return error;
 }
 
 /* ---- the command ---- */
 
+/* An exit status, or -1 to go on. */
+static int choose_input(int nr, char **words, struct conversion *conversion)
+{
+	char newest[NAME_MAX + 1];
+
+	if (nr == 0 && sonde_newest(false, newest))
+		return join(conversion->from, newest, "") ? -1 : EXIT_FAILED;
+	if (nr == 1)
+		return join(conversion->from, words[0], "") ? -1 : EXIT_FAILED;
+	sonde_complain("convert: %s; try: sonde convert TRACE",
+		       nr ? "one trace at a time" : "which trace?");
+	return SONDE_EXIT_USAGE;
+}
+
 /* Sets what the words say; an exit status, or -1 to go on. */
 static int read_options(int argc, char **argv, struct conversion *conversion,
 			const char **ret_output)
 {
-	static const struct option options[] = {
-		{ "ctf", required_argument, NULL, 'c' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	int c;
 
-	opterr = 0;
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
-	while ((c = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+	while ((c = sonde_option_next(&sonde_command_convert, argc, argv)) !=
+	       -1) {
 		switch (c) {
-		case 'c':
+		case OPTION_CTF:
 			conversion->major = strcmp(optarg, "1.8") == 0 ? 1 :
 					    strcmp(optarg, "2") == 0   ? 2 :
 									 0;
@@ -456,20 +592,13 @@ static int read_options(int argc, char **argv, struct conversion *conversion,
 			*ret_output = optarg;
 			break;
 		case 'h':
-			(void)fputs(help, stdout);
+			sonde_help(&sonde_command_convert);
 			return 0;
 		default:
-			sonde_complain("%.100s: no such option, or no value "
-				       "after it; see sonde convert --help",
-				       argv[optind - 1]);
 			return SONDE_EXIT_USAGE;
 		}
 	}
-	if (argc - optind != 1) {
-		sonde_complain("which trace? Try: sonde convert TRACE");
-		return SONDE_EXIT_USAGE;
-	}
-	return -1;
+	return choose_input(argc - optind, argv + optind, conversion);
 }
 
 /* TRACE-ctf2, beside TRACE. */
@@ -492,17 +621,16 @@ static int choose_output(struct conversion *conversion)
 	return EXIT_FAILED;
 }
 
-int sonde_cmd_convert(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	static struct conversion conversion = { .major = 2 };
+	static struct conversion conversion = { .major = 2,
+						.place = SONDE_PLACE_NONE };
 	const char *output = NULL;
 	int status = read_options(argc, argv, &conversion, &output);
 	size_t length;
 
 	if (status >= 0)
 		return status;
-	if (!join(conversion.from, argv[optind], ""))
-		return EXIT_FAILED;
 	length = strlen(conversion.from);
 	while (length > 1 && conversion.from[length - 1] == '/')
 		conversion.from[--length] = '\0';
@@ -512,8 +640,22 @@ int sonde_cmd_convert(int argc, char **argv)
 		status = choose_output(&conversion);
 	if (status)
 		return status;
-	if (convert(&conversion))
-		return EXIT_FAILED;
+	sonde_watch_begin("convert", true);
+	status = convert(&conversion);
+	sonde_watch_end();
+	if (status)
+		return status == -EINTR ? EXIT_STOPPED : EXIT_FAILED;
 	(void)puts(conversion.to);
 	return 0;
 }
+
+const struct sonde_command sonde_command_convert = {
+	.name = "convert",
+	.run = run,
+	.brief = "TRACE",
+	.does = "to CTF 2",
+	.usage = usage,
+	.options = options,
+	.notes = "Prints the name of the new directory.\n",
+	.words = SONDE_VALUE_DIR,
+};

@@ -17,27 +17,26 @@
 #define GLOBS_MAX   64
 #define THREADS_MAX 64
 
-static const char help[] =
-	"sonde cut [options] -o DIR TRACE...\n"
+static const char usage[] =
+	"sonde cut [options] -o DIR [TRACE...]\n"
 	"\n"
 	"Writes a part of a trace as a trace: events in a span of time, of some\n"
 	"threads, of some kinds, or as a filter says. Any reader of the Common\n"
-	"Trace Format can open it.\n"
-	"\n"
-	"What to keep\n"
-	"  -e, --event GLOB     events of this name, with * and ?; may be given\n"
-	"                       several times\n"
-	"      --tid N          events of this thread; likewise\n";
+	"Trace Format can open it.\n";
 
 enum option_value {
-	OPTION_TID = 1001,
+	OPTION_TID = SONDE_OPTION_OWN,
 };
 
-static const struct option options[] = {
-	{ "event", required_argument, NULL, 'e' },
-	{ "tid", required_argument, NULL, OPTION_TID },
-	{ 0 },
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ .help = "What to keep" },
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	  "events of this name, with * and ?; may be given several times" },
+	{ "tid", OPTION_TID, "N", NULL, "events of this thread; likewise" },
+	{ 0 }
 };
+/* clang-format on */
 
 struct words {
 	const char *globs[GLOBS_MAX];
@@ -74,8 +73,8 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 	int option;
 	int status = 0;
 
-	while (status == 0 && (option = sonde_read_option(read, argc, argv,
-							  "e:", options)) != -1)
+	while (status == 0 &&
+	       (option = sonde_read_option(read, argc, argv)) != -1)
 		switch (option) {
 		case 'e':
 			status = add_word(words->globs, &words->nr_globs,
@@ -199,7 +198,7 @@ static void report(struct sonde_read *read,
 			      result->events, result->files, result->bytes);
 }
 
-int sonde_cmd_cut(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct sonde_cut_result result = { 0 };
 	struct sonde_filter *filter = NULL;
@@ -208,7 +207,7 @@ int sonde_cmd_cut(int argc, char **argv)
 	const char *to;
 	int status;
 
-	sonde_read_init(&read, "cut", help);
+	sonde_read_init(&read, &sonde_command_cut);
 	if (parse(&read, argc, argv, &words) != 0)
 		return SONDE_EXIT_USAGE;
 	/* A directory: not a file for what is printed. */
@@ -225,3 +224,15 @@ int sonde_cmd_cut(int argc, char **argv)
 	sonde_filter_free(filter);
 	return sonde_read_finish(&read, NULL, status);
 }
+
+const struct sonde_command sonde_command_cut = {
+	.name = "cut",
+	.run = run,
+	.brief = "-o DIR TRACE",
+	.does = "a part of a trace",
+	.usage = usage,
+	.options = options,
+	.common = sonde_read_options,
+	.notes = SONDE_READ_NOTES,
+	.words = SONDE_VALUE_DIR,
+};

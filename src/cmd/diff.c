@@ -10,39 +10,38 @@
 #include "cmd/read.h"
 #include "reader/analyses/diff.h"
 
-static const char help[] =
+static const char usage[] =
 	"sonde diff [options] A B\n"
 	"\n"
 	"Shows what is different between two traces: how many events there are\n"
-	"of each name, and how long what begins and ends takes.\n"
-	"\n"
-	"What to compare\n"
-	"      --threshold P    a difference counts if it is more than P, such\n"
-	"                       as 10% (the default); if this is given and one\n"
-	"                       counts, the exit status is 3\n"
-	"      --rates          events per second, not their number: for traces\n"
-	"                       of different lengths\n"
-	"      --begin EXPR     the events that begin something\n"
-	"      --end EXPR       the events that end it\n"
-	"      --key EXPR       begins and ends with the same value belong\n"
-	"                       together (default: those of a thread)\n";
+	"of each name, and how long what begins and ends takes.\n";
 
 enum option_value {
-	OPTION_THRESHOLD = 1001,
+	OPTION_THRESHOLD = SONDE_OPTION_OWN,
 	OPTION_RATES,
 	OPTION_BEGIN,
 	OPTION_END,
 	OPTION_KEY,
 };
 
-static const struct option options[] = {
-	{ "threshold", required_argument, NULL, OPTION_THRESHOLD },
-	{ "rates", no_argument, NULL, OPTION_RATES },
-	{ "begin", required_argument, NULL, OPTION_BEGIN },
-	{ "end", required_argument, NULL, OPTION_END },
-	{ "key", required_argument, NULL, OPTION_KEY },
-	{ 0 },
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ .help = "What to compare" },
+	{ "threshold", OPTION_THRESHOLD, "P", NULL,
+	  "a difference counts if it is more than P, such as 10% (the "
+	  "default); if this is given and one counts, the exit status is 3" },
+	{ "rates", OPTION_RATES, NULL, NULL,
+	  "events per second, not their number: for traces of different "
+	  "lengths" },
+	{ "begin", OPTION_BEGIN, "EXPR", NULL,
+	  "the events that begin something" },
+	{ "end", OPTION_END, "EXPR", NULL, "the events that end it" },
+	{ "key", OPTION_KEY, "EXPR", NULL,
+	  "begins and ends with the same value belong together (default: "
+	  "those of a thread)" },
+	{ 0 }
 };
+/* clang-format on */
 
 struct words {
 	const char *begin, *end, *key;
@@ -77,8 +76,7 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 {
 	int option;
 
-	while ((option = sonde_read_option(read, argc, argv, "", options)) !=
-	       -1) {
+	while ((option = sonde_read_option(read, argc, argv)) != -1) {
 		switch (option) {
 		case OPTION_THRESHOLD:
 			if (parse_percent(optarg, &words->threshold))
@@ -163,7 +161,7 @@ static int compare(const struct sonde_read *read,
 	return 1;
 }
 
-int sonde_cmd_diff(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct words words = { .threshold = 0.1 };
 	struct sonde_diff_config config = { .show = sonde_show_cell };
@@ -173,7 +171,7 @@ int sonde_cmd_diff(int argc, char **argv)
 	size_t nr = 0;
 	int status;
 
-	sonde_read_init(&read, "diff", help);
+	sonde_read_init(&read, &sonde_command_diff);
 	read.split = true;
 	if (parse(&read, argc, argv, &words))
 		return SONDE_EXIT_USAGE;
@@ -191,3 +189,14 @@ int sonde_cmd_diff(int argc, char **argv)
 	sonde_report_free(report);
 	return !status && words.strict && nr ? SONDE_EXIT_NO : status;
 }
+
+const struct sonde_command sonde_command_diff = {
+	.name = "diff",
+	.run = run,
+	.brief = "A B",
+	.does = "what changed",
+	.usage = usage,
+	.options = options,
+	.common = sonde_read_options,
+	.words = SONDE_VALUE_DIR,
+};

@@ -4,7 +4,6 @@
  * part, what helps where they can't, and what that costs.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "base/port.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "kernel/able.h"
 #include "view/text/show.h"
 
@@ -21,23 +21,27 @@
 #define RED    "\033[31m"
 #define PLAIN  "\033[0m"
 
-static const char help[] =
+static const char usage[] =
 	"sonde doctor [--json]\n"
 	"sonde doctor --clean\n"
 	"\n"
-	"What this kernel and this user can do, part by part: what was found, "
-	"the\n"
+	"What this kernel and this user can do, part by part: what was found, the\n"
 	"command that helps where something is missing, and what it costs to do\n"
-	"without. Changes nothing.\n"
-	"\n"
-	"      --clean   remove what killed recorders left in tracefs; nothing "
-	"else\n"
-	"      --json    as JSON\n"
-	"  -h, --help    this text\n"
-	"\n"
-	"Exit status: 0 if programs can be recorded, 1 if not (--clean: if not "
-	"all\n"
-	"could be removed), 2 for wrong usage.\n";
+	"without. Changes nothing.\n";
+
+enum option_value {
+	OPTION_CLEAN = 256,
+	OPTION_JSON,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "clean", OPTION_CLEAN, NULL, NULL,
+	  "remove what killed recorders left in tracefs; nothing else" },
+	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ 0 }
+};
+/* clang-format on */
 
 struct findings {
 	size_t nr;
@@ -259,33 +263,22 @@ static int clean(void)
 	return finish(1);
 }
 
-int sonde_cmd_doctor(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "clean", no_argument, NULL, 'c' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	bool json = false;
 	bool cleaning = false;
 	int option;
 
-	opterr = 0;
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+	while ((option = sonde_option_next(&sonde_command_doctor, argc,
+					   argv)) != -1) {
 		if (option == 'h') {
-			(void)fputs(help, stdout);
+			sonde_help(&sonde_command_doctor);
 			return finish(0);
 		}
-		if (option != 'c' && option != 'j') {
-			sonde_complain("doctor: unknown option '%.100s'; "
-				       "'sonde doctor --help' lists them",
-				       argv[optind - 1]);
+		if (option == '?')
 			return SONDE_EXIT_USAGE;
-		}
-		json |= option == 'j';
-		cleaning |= option == 'c';
+		json |= option == OPTION_JSON;
+		cleaning |= option == OPTION_CLEAN;
 	}
 	if (optind < argc || (json && cleaning)) {
 		sonde_complain("doctor: takes %s; 'sonde doctor --help' says "
@@ -296,3 +289,15 @@ int sonde_cmd_doctor(int argc, char **argv)
 	}
 	return cleaning ? clean() : examine(json);
 }
+
+const struct sonde_command sonde_command_doctor = {
+	.name = "doctor",
+	.run = run,
+	.brief = "",
+	.does = "what can be recorded here",
+	.usage = usage,
+	.options = options,
+	.notes = "Exit status: 0 if programs can be recorded, 1 if not "
+		 "(--clean: if not all\n"
+		 "could be removed), 2 for wrong usage.\n",
+};

@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/pairs.h"
 #include "cmd/read.h"
@@ -21,34 +22,38 @@
 #define COUNTERS_MAX 64
 #define TO_BYTES     (1u << 20)
 
-static const char help[] =
-	"sonde export --to FORMAT [options] TRACE...\n"
-	"\n"
-	"Formats\n"
-	"      --to perfetto    for ui.perfetto.dev: threads, spans, instants,\n"
-	"                       counters, what ran on which CPU\n"
-	"      --to chrome      JSON for chrome://tracing, Perfetto, Speedscope\n"
-	"      --to csv         a line per event\n"
-	"      --to jsonl       a JSON object per event and line\n"
-	"      --to folded      stacks, as of 'sonde flame --folded'\n"
-	"\n" SONDE_PAIRS_HELP "What else\n"
-	"      --counter EXPR   a counter with the value of EXPR, for every\n"
-	"                       event that has one (perfetto, chrome); may be\n"
-	"                       given several times\n"
-	"      --fields LIST    csv: a column for each of these fields, with\n"
-	"                       commas between them\n";
+static const char usage[] = "sonde export --to FORMAT [options] [TRACE...]\n";
 
 enum option_value {
 	OPTION_COUNTER = SONDE_OPTION_OTHERS,
 	OPTION_FIELDS,
 };
 
-static const struct option options[] = {
+/* clang-format off */
+static const struct sonde_option options[] = {
+	/* take_format() finds it before the common one, which is a time */
+	{ .help = "Formats" },
+	{ "to", SONDE_OPTION_TO, "perfetto", "perfetto chrome csv jsonl folded",
+	  "for ui.perfetto.dev: threads, spans, instants, counters, what ran "
+	  "on which CPU" },
+	{ "to", SONDE_OPTION_TO, "chrome", NULL,
+	  "JSON for chrome://tracing, Perfetto, Speedscope" },
+	{ "to", SONDE_OPTION_TO, "csv", NULL,
+	  "a line per event, a column per field" },
+	{ "to", SONDE_OPTION_TO, "jsonl", NULL,
+	  "a JSON object per event and line" },
+	{ "to", SONDE_OPTION_TO, "folded", NULL,
+	  "stacks, as of 'sonde flame --folded'" },
 	SONDE_PAIRS_OPTIONS,
-	{ "counter", required_argument, NULL, OPTION_COUNTER },
-	{ "fields", required_argument, NULL, OPTION_FIELDS },
-	{ 0 },
+	{ .help = "What else" },
+	{ "counter", OPTION_COUNTER, "EXPR", NULL,
+	  "a counter with the value of EXPR, for every event that has one "
+	  "(perfetto, chrome); may be given several times" },
+	{ "fields", OPTION_FIELDS, "LIST", NULL,
+	  "csv: a column for each of these fields, with commas between them" },
+	{ 0 }
 };
+/* clang-format on */
 
 struct words {
 	const struct sonde_export_format *format;
@@ -107,23 +112,36 @@ static int parse_own(struct words *words, int option)
 	return 0;
 }
 
+/* `word`: what --to says, which may be a time; NULL. */
+static int complain_format(const char *word)
+{
+	struct sonde_nearest nearest;
+
+	sonde_nearest_begin(&nearest, word ? word : "");
+	for (size_t i = 0; sonde_export_format(i); i++)
+		sonde_nearest_try(&nearest, sonde_export_format(i)->name);
+	if (*sonde_nearest_hint(&nearest))
+		sonde_complain("export: no format is called '%.100s'%s", word,
+			       sonde_nearest_hint(&nearest));
+	else
+		sonde_complain("export: to what? --to perfetto, chrome, csv, "
+			       "jsonl or folded");
+	return SONDE_EXIT_USAGE;
+}
+
 /* 0, or the exit status of wrong usage. */
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
 	int option;
 
-	while ((option = sonde_read_option(read, argc, argv, "", options)) !=
-	       -1)
+	while ((option = sonde_read_option(read, argc, argv)) != -1)
 		if (parse_own(words, option) != 0)
 			return SONDE_EXIT_USAGE;
 	if (read->help_wanted)
 		return 0;
-	if (!words->format) {
-		sonde_complain("export: to what? --to perfetto, chrome, csv, "
-			       "jsonl or folded");
-		return SONDE_EXIT_USAGE;
-	}
+	if (!words->format)
+		return complain_format(read->to_text);
 	if (!read->output && words->format->binary && isatty(STDOUT_FILENO)) {
 		sonde_complain("export: this is no text for a terminal; give "
 			       "-o FILE");
@@ -160,7 +178,7 @@ static void warn_size(const struct sonde_read *read,
 		       (uint64_t)st.st_size / 1000000, format->remedy);
 }
 
-static int run(struct sonde_read *read, const struct words *words,
+static int put(struct sonde_read *read, const struct words *words,
 	       struct sonde_export *export)
 {
 	int err;
@@ -177,7 +195,7 @@ static int run(struct sonde_read *read, const struct words *words,
 	return err;
 }
 
-int sonde_cmd_export(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct sonde_timeline_counter counters[COUNTERS_MAX] = { 0 };
 	struct sonde_export export = { .timeline.counters = counters };
@@ -185,7 +203,7 @@ int sonde_cmd_export(int argc, char **argv)
 	struct sonde_read read;
 	int status;
 
-	sonde_read_init(&read, "export", help);
+	sonde_read_init(&read, &sonde_command_export);
 	read.flows = true;
 	argc = take_format(argc, argv, &words);
 	if (parse(&read, argc, argv, &words) != 0)
@@ -199,7 +217,7 @@ int sonde_cmd_export(int argc, char **argv)
 	if (status == 0)
 		status = make_counters(&read, &words, counters);
 	if (status == 0)
-		status = run(&read, &words, &export);
+		status = put(&read, &words, &export);
 	sonde_pairs_config_done(&export.timeline.pairs);
 	for (size_t i = 0; i < words.nr_counters; i++)
 		sonde_filter_free(counters[i].value);
@@ -210,3 +228,15 @@ int sonde_cmd_export(int argc, char **argv)
 		sonde_complain("export: %s", export.notes);
 	return status;
 }
+
+const struct sonde_command sonde_command_export = {
+	.name = "export",
+	.run = run,
+	.brief = "--to FORMAT TRACE",
+	.does = "for Perfetto and others",
+	.usage = usage,
+	.options = options,
+	.common = sonde_read_options,
+	.notes = SONDE_READ_NOTES,
+	.words = SONDE_VALUE_DIR,
+};

@@ -10,16 +10,11 @@
 #include "cmd/read.h"
 #include "view/export/flame.h"
 
-static const char help[] =
-	"sonde flame [options] TRACE...\n"
+static const char usage[] =
+	"sonde flame [options] [TRACE...]\n"
 	"\n"
 	"Draws what called what, and for how long: an SVG picture for any\n"
-	"browser.\n"
-	"\n" SONDE_PAIRS_HELP "Which form\n"
-	"      --folded         lines of stacks and weights, for other tools\n"
-	"      --count          weigh calls, not nanoseconds\n"
-	"      --per-thread     threads apart\n"
-	"      --title TEXT     above the picture\n";
+	"browser.\n";
 
 enum option_value {
 	OPTION_FOLDED = SONDE_OPTION_OTHERS,
@@ -28,14 +23,18 @@ enum option_value {
 	OPTION_TITLE,
 };
 
-static const struct option options[] = {
+/* clang-format off */
+static const struct sonde_option options[] = {
 	SONDE_PAIRS_OPTIONS,
-	{ "folded", no_argument, NULL, OPTION_FOLDED },
-	{ "count", no_argument, NULL, OPTION_COUNT },
-	{ "per-thread", no_argument, NULL, OPTION_PER_THREAD },
-	{ "title", required_argument, NULL, OPTION_TITLE },
-	{ 0 },
+	{ .help = "Which form" },
+	{ "folded", OPTION_FOLDED, NULL, NULL,
+	  "lines of stacks and weights, for other tools" },
+	{ "count", OPTION_COUNT, NULL, NULL, "weigh calls, not nanoseconds" },
+	{ "per-thread", OPTION_PER_THREAD, NULL, NULL, "threads apart" },
+	{ "title", OPTION_TITLE, "TEXT", NULL, "above the picture" },
+	{ 0 }
 };
+/* clang-format on */
 
 struct words {
 	struct sonde_pairs_words pairs;
@@ -49,8 +48,7 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 {
 	int option;
 
-	while ((option = sonde_read_option(read, argc, argv, "", options)) !=
-	       -1) {
+	while ((option = sonde_read_option(read, argc, argv)) != -1) {
 		if (sonde_pairs_option(&words->pairs, option))
 			continue;
 		switch (option) {
@@ -106,7 +104,7 @@ static void tell_notes(const struct sonde_flame *flame)
 		sonde_complain("flame: %s", note);
 }
 
-int sonde_cmd_flame(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct words words = { 0 };
 	struct sonde_flame_config config = { 0 };
@@ -114,7 +112,7 @@ int sonde_cmd_flame(int argc, char **argv)
 	struct sonde_read read;
 	int status;
 
-	sonde_read_init(&read, "flame", help);
+	sonde_read_init(&read, &sonde_command_flame);
 	if (parse(&read, argc, argv, &words) != 0)
 		return SONDE_EXIT_USAGE;
 	status = sonde_read_open(&read, argc, argv, 1, 0);
@@ -136,3 +134,15 @@ int sonde_cmd_flame(int argc, char **argv)
 	sonde_flame_fini(&flame);
 	return status;
 }
+
+const struct sonde_command sonde_command_flame = {
+	.name = "flame",
+	.run = run,
+	.brief = "TRACE",
+	.does = "what called what, how long",
+	.usage = usage,
+	.options = options,
+	.common = sonde_read_options,
+	.notes = SONDE_READ_NOTES,
+	.words = SONDE_VALUE_DIR,
+};

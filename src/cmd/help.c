@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-#include "cmd/cmd.h"
-
+/*
+ * help.c - --help, laid out from the descriptions of commands; and how errors
+ * are told.
+ */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "cmd/cmd.h"
+#include "cmd/options.h"
 #include "view/text/show.h"
+
+/* What an option does begins here, and no line is longer. */
+#define COLUMN  23
+#define COLUMNS 79
 
 void sonde_complain(const char *format, ...)
 {
-	char text[1024];
+	char text[2048];
 	char safe[sizeof(text)];
 	va_list args;
 
@@ -22,128 +30,86 @@ void sonde_complain(const char *format, ...)
 	(void)fprintf(stderr, "sonde: %s\n", safe);
 }
 
+/* Breaks lines between words; the first begins at column `at`. */
+static void put_wrapped(const char *text, int at)
+{
+	int column = at;
+
+	while (*text) {
+		int length = (int)strcspn(text, " ");
+
+		if (column > COLUMN && column + 1 + length > COLUMNS) {
+			(void)printf("\n%*s", COLUMN, "");
+			column = COLUMN;
+		} else if (column > at || column > COLUMN) {
+			(void)putchar(' ');
+			column++;
+		}
+		(void)printf("%.*s", length, text);
+		column += length;
+		text += length;
+		text += strspn(text, " ");
+	}
+	(void)putchar('\n');
+}
+
+static void put_option(const struct sonde_option *option)
+{
+	const char *value = option->value ? option->value : "";
+	char letter[8] = "    ";
+	int used;
+
+	if (SONDE_OPTION_IS_LETTER(option->id))
+		(void)snprintf(letter, sizeof(letter), "-%c, ", option->id);
+	used = printf("  %s--%s%s%s", letter, option->name,
+		      *value && *value != '[' ? " " : "", value);
+	if (used < COLUMN - 1)
+		used += printf("%*s", COLUMN - used, "");
+	else
+		used += printf(" ");
+	put_wrapped(option->help, used);
+}
+
+static void put_options(const struct sonde_option *options)
+{
+	for (; options && (options->name || options->help); options++) {
+		if (!options->name)
+			(void)printf("\n%s\n", options->help);
+		else if (options->help)
+			put_option(options);
+	}
+}
+
+void sonde_help(const struct sonde_command *command)
+{
+	static const struct sonde_option help = { "help", 'h', NULL, NULL,
+						  "this text" };
+
+	(void)fputs(command->usage, stdout);
+	if (!command->options || command->options->name)
+		(void)putchar('\n');
+	put_options(command->options);
+	put_options(command->common);
+	put_option(&help);
+	if (command->notes)
+		(void)printf("\n%s", command->notes);
+}
+
 void sonde_help_main(void)
 {
-	(void)fputs(
-		"sonde - record what programs do, at the price of reading the "
-		"clock\n"
-		"\n"
-		"  sonde record [options] -- PROGRAM [ARGS]   run and record\n"
-		"  sonde list PROGRAM|DIR|-k                  what events "
-		"there are\n"
-		"  sonde print TRACE                          the events, a "
-		"line each\n"
-		"  sonde convert TRACE                        to CTF 2\n"
-		"  sonde stat TRACE                           what is in "
-		"it\n"
-		"  sonde check TRACE                          is it "
-		"sound?\n"
-		"  sonde report [NAME] TRACE                  answers: top, "
-		"locks, malloc ...\n"
-		"  sonde diff A B                             what changed\n"
-		"  sonde flame TRACE                          what called "
-		"what, how long\n"
-		"  sonde cut -o DIR TRACE                     a part of a "
-		"trace\n"
-		"  sonde export --to FORMAT TRACE             for Perfetto and "
-		"others\n"
-		"  sonde doctor                               what can be recorded "
-		"here\n"
-		"  sonde modules build|load|unload|status     our own kernel "
-		"tracer\n"
-#ifdef SONDE_HAVE_PROBES
-		"  sonde gdb PID|TRACE                        tracepoints from "
-		"GDB\n"
-		"  sonde gdbserver COMM PROGRAM|--attach      the server it "
-		"connects to\n"
-		"  sonde probe -p PID 'FILE:LINE if COND'     tracepoints "
-		"without GDB's prompt\n"
-#endif
-		"  sonde help [COMMAND]\n"
-		"  sonde --version\n"
-		"\n"
-		"Try: sonde record --malloc -- ls -l\n",
-		stdout);
-}
+	const struct sonde_command *command;
+	char line[80];
 
-static void help_record_what(void)
-{
-	(void)fputs(
-		"sonde record [options] -- PROGRAM [ARGS]\n"
-		"sonde record -a -k RULES [options]\n"
-		"\n"
-		"What to record\n"
-		"  -e, --event GLOB     events to record: provider:event, with "
-		"* and ?;\n"
-		"                       may be given several times (default: "
-		"all);\n"
-		"                       'http:request if bytes > 1000': "
-		"under a condition\n"
-		"      --filter COND    of the events selected, only those for "
-		"which this holds\n"
-		"      --exclude GLOB   but not these\n"
-		"      --loglevel LEVEL only this level and more urgent ones\n"
-		"      --malloc         the C library's allocation calls\n"
-		"      --locks          mutexes, rwlocks, condition variables\n"
-		"Kernel events (see also: sonde doctor, sonde list -k)\n"
-		"  -k, --kernel RULES   such as sched,syscalls or irq:softirq_* "
-		"or\n"
-		"                       'syscalls:openat if ret < 0'; of the "
-		"program and its\n"
-		"                       descendants\n"
-		"  -a, --all            of the whole machine; without PROGRAM "
-		"until Ctrl-C\n"
-		"      --until RULES    end the recording when such an event "
-		"happens; with\n"
-		"                       --mode overwrite: a flight recorder's "
-		"snapshot\n"
-		"      --kernel-source S  modules (see: sonde modules), bpf, "
-		"tracefs, or auto:\n"
-		"                       the best of them (default)\n"
-		"      --kernel-memory SIZE  for the kernel's buffers (default: "
-		"16M per CPU)\n"
-		"      --kernel-strings N  bytes of a system call's strings "
-		"(default: 256)\n"
-		"      --kernel-buffers N  bytes of what it reads and writes "
-		"(default: 0)\n"
-		"      --self           what the recorder itself does, as well\n",
-		stdout);
-}
-
-static void help_record_output(void)
-{
-	(void)fputs(
-		"Where to\n"
-		"  -o, --output DIR     the trace (default: "
-		"./sonde-YYYYMMDD-HHMMSS)\n"
-		"      --memory SIZE    for all rings together (default: 64M)\n"
-		"      --subbuf SIZE    of one sub-buffer, the limit of a "
-		"record\n"
-		"      --mode MODE      discard: write as it comes, and drop "
-		"what is too much\n"
-		"                       overwrite: keep the newest in memory, "
-		"write at the end\n"
-		"      --headers KIND   of records: compact (best for up to 30 "
-		"events),\n"
-		"                       large, or auto: count the program's "
-		"events (default)\n"
-		"      --ctf 1.8|2      version of the format's metadata "
-		"(default: 1.8)\n"
-		"      --read-timer T   how often to read the rings (default: "
-		"adaptive)\n"
-		"What to tell\n"
-		"  -q, --quiet          only what went wrong\n"
-		"  -v, --verbose        what is being done\n"
-		"      --json           the summary as one line of JSON, on "
-		"standard error\n"
-		"\n"
-		"The exit status is the program's, 128 + N if signal N killed "
-		"it.\n",
-		stdout);
-}
-
-void sonde_help_record(void)
-{
-	help_record_what();
-	help_record_output();
+	(void)puts("sonde - record what programs do, at the price of reading "
+		   "the clock\n");
+	for (size_t i = 0; (command = sonde_command(i)); i++)
+		if (command->does) {
+			(void)snprintf(line, sizeof(line), "%s %s",
+				       command->name, command->brief);
+			(void)printf("  sonde %-36s %s\n", line, command->does);
+		}
+	(void)puts("  sonde help [COMMAND]\n"
+		   "  sonde --version\n"
+		   "\n"
+		   "Try: sonde record --malloc -- ls -l");
 }

@@ -6,7 +6,6 @@
  */
 #include "cmd/list.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,7 +15,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/grow.h"
+#include "base/nearest.h"
 #include "cmd/cmd.h"
+#include "cmd/newest.h"
+#include "cmd/options.h"
+#include "cmd/pager.h"
 #include "event/select.h"
 
 #define FILE_MAX   (1ull << 30)
@@ -37,6 +41,7 @@ struct event {
 };
 
 struct events {
+	bool declared; /* those that don't occur, too */
 	size_t nr;
 	size_t room;
 	struct event *at;
@@ -49,16 +54,8 @@ static int add_event(void *user, const char *name, uint32_t loglevel)
 
 	if (events->nr == EVENTS_MAX)
 		return -E2BIG;
-	if (events->nr == events->room) {
-		size_t room = events->room ? 2 * events->room : 64;
-		struct event *more =
-			reallocarray(events->at, room, sizeof(*more));
-
-		if (!more)
-			return -ENOMEM;
-		events->at = more;
-		events->room = room;
-	}
+	if (SONDE_GROW(events->at, events->nr, events->room))
+		return -ENOMEM;
 	event = &events->at[events->nr];
 	*event = (struct event){ .loglevel = loglevel, .order = events->nr };
 	event->name = strdup(name);
@@ -211,6 +208,7 @@ static void print_table(const struct events *events)
 	bool colour = isatty(STDOUT_FILENO) && !secure_getenv("NO_COLOR");
 	struct widths widths = measure(events);
 
+	sonde_pager_begin();
 	(void)printf("%s%-*s  %-*s  %-*s  TYPE%s\n", colour ? "\033[1m" : "",
 		     widths.event, "EVENT", widths.level, "LEVEL", widths.field,
 		     "FIELD", colour ? "\033[0m" : "");
@@ -318,7 +316,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void complain(const char *path, int error, bool trace, const char *words)
+static void complain(const char *path, int error)
 {
 	if (error == -ENOEXEC)
 		sonde_complain("%.200s is not an ELF file; give a program, "
@@ -329,12 +327,6 @@ static void complain(const char *path, int error, bool trace, const char *words)
 			       "64-bit programs of this byte order can be "
 			       "listed",
 			       path);
-	else if (error == -ENOENT && trace)
-		sonde_complain("%.200s has no metadata, so it is no trace; "
-			       "give a directory that sonde record wrote",
-			       path);
-	else if (error == -EINVAL && trace)
-		sonde_complain("%.200s/metadata: %s", path, words);
 	else if (error == -EINVAL)
 		sonde_complain("%.200s is damaged: its ELF headers "
 			       "contradict each other",
@@ -344,81 +336,69 @@ static void complain(const char *path, int error, bool trace, const char *words)
 			       strerrordesc_np(-error));
 }
 
-static bool is_trace(const char *path)
+static int try_event(void *user, const char *name, uint32_t loglevel)
 {
-	char file[PATH_MAX];
-
-	return snprintf(file, sizeof(file), "%s/metadata", path) <
-		       (int)sizeof(file) &&
-	       access(file, F_OK) == 0;
+	(void)loglevel;
+	sonde_nearest_try_event(user, name);
+	return 0;
 }
 
-static int collect_one(const char *path, struct events *events)
+static int ignore_field(void *user, const char *name, const char *type)
 {
-	struct sonde_list_sink sink = { events, add_event, add_field };
-	bool trace = is_directory(path);
+	(void)user;
+	(void)name;
+	(void)type;
+	return 0;
+}
+
+void sonde_list_try(const char *path, struct sonde_nearest *nearest)
+{
+	struct sonde_list_sink sink = { nearest, try_event, ignore_field };
 	uint64_t malformed = 0;
-	char words[384] = "";
 	uint8_t *bytes = NULL;
-	char *file = NULL;
 	size_t size = 0;
-	int error;
 
-	if (trace && asprintf(&file, "%s/metadata", path) < 0)
-		return -ENOMEM;
-	error = read_file(trace ? file : path, &bytes, &size);
-	if (error == 0 && trace)
-		error = sonde_list_trace(bytes, size, &sink, words,
-					 sizeof(words));
-	else if (error == 0)
-		error = sonde_list_elf(bytes, size, &sink, &malformed);
-	if (error != 0)
-		complain(path, error, trace, words);
-	else if (malformed > 0)
-		sonde_complain("%.200s: %llu damaged descriptions passed over",
-			       path, (unsigned long long)malformed);
+	if (read_file(path, &bytes, &size))
+		return;
+	/* What isn't understood has no events. */
+	(void)sonde_list_elf(bytes, size, &sink, &malformed);
 	free(bytes);
-	free(file);
-	return error;
-}
-
-/* The traces in a directory of traces, such as a recording with kernel events;
- * *ret_found tells whether there is one. */
-static int collect_parts(const char *path, struct events *events,
-			 bool *ret_found)
-{
-	DIR *directory = opendir(path);
-	struct dirent *entry;
-	char part[PATH_MAX];
-	int error = 0;
-
-	*ret_found = false;
-	/* Only we read it. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (directory && (entry = readdir(directory)) != NULL) {
-		int rc;
-
-		if (*entry->d_name == '.' ||
-		    snprintf(part, sizeof(part), "%s/%s", path,
-			     entry->d_name) >= (int)sizeof(part) ||
-		    !is_trace(part))
-			continue;
-		*ret_found = true;
-		rc = collect_one(part, events);
-		error = error ? error : rc;
-	}
-	if (directory)
-		(void)closedir(directory); /* it was only looked into */
-	return error;
 }
 
 static int collect(const char *path, struct events *events)
 {
-	bool found = false;
-	int error = 0;
+	struct sonde_list_sink sink = { events, add_event, add_field };
+	uint64_t malformed = 0;
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	int error;
 
-	if (!is_trace(path))
-		error = collect_parts(path, events, &found);
-	return found ? error : collect_one(path, events);
+	if (is_directory(path))
+		return sonde_list_trace(path, events->declared, &sink);
+	error = read_file(path, &bytes, &size);
+	if (error == 0)
+		error = sonde_list_elf(bytes, size, &sink, &malformed);
+	if (error != 0)
+		complain(path, error);
+	else if (malformed > 0)
+		sonde_complain("%.200s: %llu damaged descriptions passed over",
+			       path, (unsigned long long)malformed);
+	free(bytes);
+	return error;
+}
+
+void sonde_list_names(const char *path,
+		      void (*name)(void *user, const char *name), void *user)
+{
+	struct events events = { .declared = true };
+
+	(void)collect(path, &events);
+	sort_events(&events);
+	for (size_t i = 0; i < events.nr; i++)
+		if (i == 0 ||
+		    strcmp(events.at[i - 1].name, events.at[i].name) != 0)
+			name(user, events.at[i].name);
+	free_events(&events);
 }
 
 static void tell_conflicts(const struct events *events)
@@ -436,28 +416,36 @@ static void tell_conflicts(const struct events *events)
 	}
 }
 
-static void print_help(void)
-{
-	(void)puts(
-		"Usage: sonde list [--json] PROGRAM|LIBRARY|TRACE...\n"
-		"       sonde list [--json] -k [PATTERN...]\n"
-		"\n"
-		"Shows the events that programs and libraries can record (read\n"
-		"from the file, which is not run), or those of a trace: provider\n"
-		"and name, log level, fields and their types.\n"
-		"\n"
-		"  -k, --kernel  the events of the running kernel that match\n"
-		"              patterns as 'sonde record -k' takes them: group,\n"
-		"              name, and the trace's name if it has another\n"
-		"      --json  as JSON: a list of {event, level, conflict, fields}\n"
-		"  -h, --help  this text\n"
-		"\n"
-		"Exit status: 0, 1 if a file can't be listed, 2 for wrong usage.");
-}
+static const char usage[] =
+	"sonde list [--json] [--declared] [PROGRAM|LIBRARY|TRACE...]\n"
+	"sonde list [--json] -k [PATTERN...]\n"
+	"\n"
+	"Shows the events that programs and libraries can record (read\n"
+	"from the file, which is not run), or those that occur in a trace:\n"
+	"provider and name, log level, fields and their types.\n";
 
-static int list_all(int nr, char **paths, bool json)
+enum option_value {
+	OPTION_DECLARED = 256,
+	OPTION_JSON,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "declared", OPTION_DECLARED, NULL, NULL,
+	  "of a trace, also those that could have occurred" },
+	{ "kernel", 'k', NULL, NULL,
+	  "the events of the running kernel that match patterns as 'sonde "
+	  "record -k' takes them: group, name, and the trace's name if it has "
+	  "another" },
+	{ "json", OPTION_JSON, NULL, NULL,
+	  "as JSON: a list of {event, level, conflict, fields}" },
+	{ 0 }
+};
+/* clang-format on */
+
+static int list_all(int nr, char **paths, bool json, bool declared)
 {
-	struct events events = { 0 };
+	struct events events = { .declared = declared };
 	int status = 0;
 
 	for (int i = 0; i < nr; i++) {
@@ -469,52 +457,64 @@ static int list_all(int nr, char **paths, bool json)
 		print_json(&events);
 	else if (events.nr > 0)
 		print_table(&events);
+	else if (status == 0 && is_directory(paths[0]))
+		sonde_complain("no event occurs in %.200s; --declared shows "
+			       "those that could have",
+			       paths[0]);
 	else if (status == 0)
 		sonde_complain("no tracepoints in %.200s%s", paths[0],
 			       nr > 1 ? " and the others" : "");
-	tell_conflicts(&events);
-	free_events(&events);
-	if (fflush(stdout) != 0) {
+	if (fflush(stdout) != 0 && errno != EPIPE) {
 		sonde_complain("can't write the list: %s",
 			       strerrordesc_np(errno));
 		status = 1;
 	}
+	sonde_pager_end();
+	tell_conflicts(&events);
+	free_events(&events);
 	return status;
 }
 
-int sonde_cmd_list(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	bool json = false;
+	bool declared = false;
 	bool kernel = false;
-	int i;
+	char newest[NAME_MAX + 1];
+	int option;
 
-	for (i = 1; i < argc && argv[i][0] == '-'; i++) {
-		if (strcmp(argv[i], "--") == 0) {
-			i++;
-			break;
-		}
-		if (strcmp(argv[i], "--json") == 0) {
-			json = true;
-		} else if (strcmp(argv[i], "--kernel") == 0 ||
-			   strcmp(argv[i], "-k") == 0) {
-			kernel = true;
-		} else if (strcmp(argv[i], "--help") == 0 ||
-			   strcmp(argv[i], "-h") == 0) {
-			print_help();
+	while ((option = sonde_option_next(&sonde_command_list, argc, argv)) !=
+	       -1) {
+		if (option == 'h') {
+			sonde_help(&sonde_command_list);
 			return 0;
-		} else {
-			sonde_complain("list: unknown option '%.100s'; "
-				       "'sonde list --help' lists them",
-				       argv[i]);
-			return SONDE_EXIT_USAGE;
 		}
+		if (option == '?')
+			return SONDE_EXIT_USAGE;
+		json |= option == OPTION_JSON;
+		kernel |= option == 'k';
+		declared |= option == OPTION_DECLARED;
 	}
 	if (kernel)
-		return sonde_list_kernel(argc - i, argv + i, json);
-	if (i == argc) {
+		return sonde_list_kernel(argc - optind, argv + optind, json);
+	if (optind == argc && sonde_newest(false, newest))
+		return list_all(1, (char *[]){ newest }, json, declared);
+	if (optind == argc) {
 		sonde_complain("list: which program, library or trace? "
 			       "'sonde list --help' says more");
 		return SONDE_EXIT_USAGE;
 	}
-	return list_all(argc - i, argv + i, json);
+	return list_all(argc - optind, argv + optind, json, declared);
 }
+
+const struct sonde_command sonde_command_list = {
+	.name = "list",
+	.run = run,
+	.brief = "PROGRAM|DIR|-k",
+	.does = "what events there are",
+	.usage = usage,
+	.options = options,
+	.notes = "Exit status: 0, 1 if a file can't be listed, 2 for wrong "
+		 "usage.\n",
+	.words = SONDE_VALUE_FILE,
+};

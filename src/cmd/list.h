@@ -27,6 +27,7 @@
 #define SONDE_LIST_TYPE_MAX 65536
 
 struct sonde_desc;
+struct sonde_event_class;
 
 /*
  * What is found: an event ("provider:event"), then its fields. The strings are
@@ -61,19 +62,30 @@ int sonde_list_desc(const struct sonde_desc *desc,
 		    const struct sonde_list_sink *sink,
 		    struct sonde_list_text *text);
 
-/*
- * The events in the metadata of a trace, in any version and form of them.
- *
- * Returns 0, -EINVAL with words if they can't be understood, -ENOMEM, or what
- * the sink returned.
- */
-int sonde_list_trace(const void *bytes, size_t size,
-		     const struct sonde_list_sink *sink, char *error,
-		     size_t error_size);
+/* One event class of a trace, in whose byte order most of its numbers are.
+ * `room` is room to work in. Returns 0 or what the sink returned. */
+int sonde_list_class(const struct sonde_event_class *event, bool big_endian,
+		     const struct sonde_list_sink *sink,
+		     struct sonde_list_text *room);
 
 /* The events of the running kernel that match the patterns, or all. Prints;
  * returns an exit status. */
 int sonde_list_kernel(int nr, char **patterns, bool json);
+
+/* The events that occur in the traces of a directory; `declared`: all that
+ * could. 0; -errno, of which all was said. */
+int sonde_list_trace(const char *path, bool declared,
+		     const struct sonde_list_sink *sink);
+
+struct sonde_nearest;
+
+/* Offers the events of a program to be the nearest. */
+void sonde_list_try(const char *path, struct sonde_nearest *nearest);
+
+/* Calls `name` for each event of a program, or that a trace declares; what is
+ * neither has none. */
+void sonde_list_names(const char *path,
+		      void (*name)(void *user, const char *name), void *user);
 
 /* Append; what doesn't fit is cut off. */
 __attribute__((format(printf, 2, 3))) void

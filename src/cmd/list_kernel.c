@@ -9,8 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/list.h"
+#include "cmd/pager.h"
 #include "kernel/available.h"
 #include "kernel/rules.h"
 
@@ -49,17 +51,22 @@ static int list(struct listing *listing)
 {
 	struct sonde_kernel_error error = { "" };
 	const struct sonde_kernel_rule *rule;
+	struct sonde_nearest nearest;
 
+	sonde_pager_begin();
 	if (sonde_kernel_available(show, listing, &error)) {
+		sonde_pager_end();
 		sonde_complain("%s", error.text);
 		return 1;
 	}
 	if (listing->json)
 		(void)puts(listing->nr ? "\n]" : "[]");
+	sonde_pager_end();
 	rule = sonde_kernel_rules_unmatched(&listing->rules);
 	if (!rule)
 		return 0;
-	sonde_complain("%.200s: this kernel has no such event", rule->text);
+	sonde_complain("%.200s: this kernel has no such event%s", rule->text,
+		       sonde_kernel_hint(rule->text, &nearest));
 	return 1;
 }
 

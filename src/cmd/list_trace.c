@@ -1,305 +1,86 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list_trace.c - events out of a trace's metadata (list.h), which
- * ctf/schema/schema.h understands, whichever language they are in.
- *
- * What the format needs but nobody recorded is not told: the number before a
- * sequence that is its length, if its name says that it was made for that
- * (it begins with `_`, even as readers see it).
+ * list_trace.c - the events of a trace, for `sonde list`: those that occur, for
+ * which all of it is read, or all that it declares.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "cmd/cmd.h"
 #include "cmd/list.h"
-#include "ctf/schema/schema.h"
+#include "cmd/read_watch.h"
+#include "reader/occurring.h"
+#include "reader/reader.h"
 
-struct teller {
-	const struct sonde_schema *schema;
-	struct sonde_list_text *text;
-};
-
-static void say_number(const struct teller *teller,
-		       const struct sonde_class *cls)
+static int on_progress(void *ctx, uint64_t done, uint64_t all)
 {
-	if (cls->kind == SONDE_KIND_FLOAT)
-		sonde_list_say(teller->text, "f%u", cls->bits);
-	else if (cls->kind == SONDE_KIND_BOOL)
-		sonde_list_say(teller->text, "bool");
-	else if (cls->is_char)
-		sonde_list_say(teller->text, "char");
-	else
-		sonde_list_say(teller->text, "%c",
-			       cls->kind == SONDE_KIND_INT ? 'i' : 'u');
-	if (cls->kind <= SONDE_KIND_INT && !cls->is_char && cls->bits)
-		sonde_list_say(teller->text, "%u", cls->bits);
-	if (cls->kind == SONDE_KIND_BITS)
-		sonde_list_say(teller->text, "%u", cls->bits);
-	if (cls->base == 16)
-		sonde_list_say(teller->text, " hex");
-	if (cls->big_endian && !teller->schema->big_endian && cls->bits > 8)
-		sonde_list_say(teller->text, " be");
+	(void)ctx;
+	return sonde_watch_progress(done, all);
 }
 
-static void say_label(const struct teller *teller,
-		      const struct sonde_class *cls,
-		      const struct sonde_label *label, bool tag)
+static int find_occurring(struct sonde_trace *trace, bool *ret_occurs)
 {
-	const char *name = label->name + (tag && label->name[0] == '_');
-	bool is_signed = cls->kind == SONDE_KIND_INT;
-	const uint64_t bounds[] = { label->low, label->high };
-	size_t nr = label->low == label->high ? 1 : 2;
+	struct sonde_map_options options;
 
-	sonde_list_say(teller->text, "%s", name);
-	for (size_t i = 0; i < nr; i++) {
-		sonde_list_say(teller->text, i ? ".." : "=");
-		if (is_signed)
-			sonde_list_say(teller->text, "%" PRId64,
-				       (int64_t)bounds[i]);
-		else
-			sonde_list_say(teller->text, "%" PRIu64, bounds[i]);
+	sonde_map_options_init(&options);
+	options.progress = on_progress;
+	return sonde_occurring(trace, &options, ret_occurs);
+}
+
+/* `occurs` NULL: all may. */
+static int tell(const struct sonde_trace *trace, const bool *occurs,
+		const struct sonde_list_sink *sink)
+{
+	struct sonde_list_text *room = malloc(sizeof(*room));
+	int err = room ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !err && i < trace->nr_classes; i++) {
+		const struct sonde_event_class *cls = trace->classes[i];
+
+		if (occurs ? occurs[i] : !cls->info.internal)
+			err = sonde_list_class(
+				cls, cls->info.source->schema->big_endian, sink,
+				room);
 	}
-}
-
-/* `tag`: its labels are options' names, and have the `_` that those had. */
-static void say_enum(const struct teller *teller, const struct sonde_class *cls,
-		     bool tag)
-{
-	sonde_list_say(teller->text, "enum ");
-	say_number(teller, cls);
-	sonde_list_say(teller->text, " {");
-	for (size_t i = 0; i < cls->nr_labels; i++) {
-		sonde_list_say(teller->text, i ? ", " : "");
-		say_label(teller, cls, &cls->labels[i], tag);
-	}
-	sonde_list_say(teller->text, "}");
-}
-
-/* Whether a member is a variant's tag. */
-static bool is_tag(const struct sonde_class *cls, size_t i)
-{
-	const struct sonde_class *member = cls->members[i].cls;
-
-	for (size_t k = i + 1; k < cls->nr_members; k++)
-		if (cls->members[k].cls->kind == SONDE_KIND_VARIANT &&
-		    cls->members[k].cls->ref == member)
-			return member->nr_labels;
-	return false;
-}
-
-/* Whether a member is nothing but the length of the next one. */
-static bool is_length_of_next(const struct sonde_class *cls, size_t i)
-{
-	const struct sonde_member *member = &cls->members[i];
-
-	return cls->kind == SONDE_KIND_STRUCT && i + 1 < cls->nr_members &&
-	       member->name[0] == '_' && member[1].cls->ref == member->cls &&
-	       member[1].cls->kind != SONDE_KIND_VARIANT &&
-	       member[1].cls->kind != SONDE_KIND_OPTIONAL;
-}
-
-static void say_class(const struct teller *teller,
-		      const struct sonde_class *cls);
-
-/* The type of a member. */
-/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static void say_member(const struct teller *teller,
-		       const struct sonde_class *cls, size_t i)
-{
-	if (is_tag(cls, i))
-		say_enum(teller, cls->members[i].cls, true);
-	else
-		say_class(teller, cls->members[i].cls);
-}
-
-/* Members of a structure, options of a variant. */
-/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static void say_members(const struct teller *teller,
-			const struct sonde_class *cls)
-{
-	bool variant = cls->kind == SONDE_KIND_VARIANT;
-	const char *separator = "";
-
-	sonde_list_say(teller->text, variant ? "<" : "{");
-	for (size_t i = 0; i < cls->nr_members; i++) {
-		const struct sonde_member *member = &cls->members[i];
-
-		if (is_length_of_next(cls, i))
-			continue;
-		sonde_list_say(teller->text, "%s%s ", separator,
-			       member->name ? member->name : "");
-		say_member(teller, cls, i);
-		separator = variant ? " | " : ", ";
-	}
-	sonde_list_say(teller->text, variant ? ">" : "}");
-}
-
-static bool is_byte(const struct sonde_class *cls)
-{
-	return cls->kind == SONDE_KIND_UINT && cls->bits == 8 &&
-	       cls->base == 16 && !cls->is_enum;
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static void say_elements(const struct teller *teller,
-			 const struct sonde_class *cls)
-{
-	const struct sonde_class *element = cls->members[0].cls;
-	bool fixed = cls->kind == SONDE_KIND_ARRAY;
-
-	if (fixed && element->is_char && element->base != 16)
-		sonde_list_say(teller->text, "text");
-	else if (!fixed && is_byte(element))
-		sonde_list_say(teller->text, "blob");
-	else
-		say_class(teller, element);
-	if (fixed)
-		sonde_list_say(teller->text, "[%" PRIu64 "]", cls->count);
-	else if (!is_byte(element))
-		sonde_list_say(teller->text, "[]");
-}
-
-static void say_bytes(const struct teller *teller,
-		      const struct sonde_class *cls)
-{
-	bool blob = cls->kind == SONDE_KIND_BLOB;
-
-	if (cls->length == SONDE_LENGTH_FIXED)
-		sonde_list_say(teller->text, "%s[%" PRIu64 "]",
-			       blob ? "blob" : "text", cls->count);
-	else if (blob)
-		sonde_list_say(teller->text, "blob");
-	else
-		sonde_list_say(teller->text, "%s",
-			       cls->length == SONDE_LENGTH_FIELD ? "char[]" :
-								   "string");
-}
-
-/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static void say_class(const struct teller *teller,
-		      const struct sonde_class *cls)
-{
-	switch (cls->kind) {
-	case SONDE_KIND_STRUCT:
-	case SONDE_KIND_VARIANT:
-		say_members(teller, cls);
-		break;
-	case SONDE_KIND_ARRAY:
-	case SONDE_KIND_SEQUENCE:
-		say_elements(teller, cls);
-		break;
-	case SONDE_KIND_OPTIONAL:
-		say_class(teller, cls->members[0].cls);
-		sonde_list_say(teller->text, "?");
-		break;
-	case SONDE_KIND_STRING:
-	case SONDE_KIND_BLOB:
-		say_bytes(teller, cls);
-		break;
-	case SONDE_KIND_UINT:
-	case SONDE_KIND_INT:
-	case SONDE_KIND_BOOL:
-	case SONDE_KIND_BITS:
-	case SONDE_KIND_FLOAT:
-		if (cls->is_enum || cls->nr_labels)
-			say_enum(teller, cls, false);
-		else
-			say_number(teller, cls);
-		break;
-	}
-}
-
-/* ---- delivery ---- */
-
-/* It goes to a terminal. */
-static void make_printable(char *text)
-{
-	for (; *text; text++)
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-}
-
-/* A name as it can be shown; the text's room lends the memory, from `at` on. */
-static const char *printable(const struct teller *teller, const char *name)
-{
-	struct sonde_list_text *text = teller->text;
-	size_t at = text->used;
-
-	sonde_list_say(text, "%s", name);
-	make_printable(text->bytes + at);
-	text->used++; /* the zero */
-	return text->bytes + at;
-}
-
-static int tell_field(const struct teller *teller,
-		      const struct sonde_class *payload, size_t i,
-		      const struct sonde_list_sink *sink)
-{
-	struct sonde_list_text *text = teller->text;
-	size_t type;
-	const char *name;
-
-	text->used = 0;
-	text->bytes[0] = 0;
-	name = printable(teller, payload->members[i].name);
-	type = text->used;
-	text->bytes[type] = 0;
-	say_member(teller, payload, i);
-	make_printable(text->bytes + type);
-	return sink->field(sink->user, name, text->bytes + type);
-}
-
-static int tell_event(const struct teller *teller,
-		      const struct sonde_event_class *event,
-		      const struct sonde_list_sink *sink)
-{
-	const struct sonde_class *payload = event->scopes[SONDE_SCOPE_PAYLOAD];
-	const char *name = event->info.name ? event->info.name : "";
-	int err;
-
-	teller->text->used = 0;
-	err = sink->event(sink->user, printable(teller, name),
-			  (uint32_t)event->info.loglevel);
-	for (size_t i = 0; payload && i < payload->nr_members && !err; i++)
-		if (!is_length_of_next(payload, i))
-			err = tell_field(teller, payload, i, sink);
+	free(room);
 	return err;
 }
 
-static int tell_all(const struct teller *teller,
-		    const struct sonde_list_sink *sink)
+static int list(struct sonde_trace *trace, bool declared,
+		const struct sonde_list_sink *sink)
 {
+	bool *occurs = NULL;
 	int err = 0;
 
-	for (size_t i = 0; i < teller->schema->nr_streams; i++) {
-		const struct sonde_stream_class *cls =
-			teller->schema->streams[i];
-
-		for (size_t k = 0; k < cls->nr_events && !err; k++)
-			err = tell_event(teller, cls->events[k], sink);
+	if (!declared) {
+		occurs = calloc(trace->nr_classes + 1, sizeof(*occurs));
+		err = occurs ? find_occurring(trace, occurs) : -ENOMEM;
 	}
+	if (!err)
+		err = tell(trace, occurs, sink);
+	free(occurs);
 	return err;
 }
 
-int sonde_list_trace(const void *bytes, size_t size,
-		     const struct sonde_list_sink *sink, char *error,
-		     size_t error_size)
+int sonde_list_trace(const char *path, bool declared,
+		     const struct sonde_list_sink *sink)
 {
-	struct sonde_schema_error said = { 0 };
-	struct sonde_schema *schema = NULL;
-	struct teller teller;
-	int err = sonde_schema_parse(bytes, size, &said, &schema);
+	struct sonde_trace_error error;
+	struct sonde_trace *trace;
+	int err = sonde_trace_open(&path, 1, &error, &trace);
 
 	if (err) {
-		(void)snprintf(error, error_size, "%s", said.text);
+		sonde_complain("%s", error.text);
 		return err;
 	}
-	teller.schema = schema;
-	teller.text = calloc(1, sizeof(*teller.text));
-	err = teller.text ? tell_all(&teller, sink) : -ENOMEM;
-	free(teller.text);
-	sonde_schema_free(schema);
+	sonde_watch_begin("list", true);
+	sonde_watch_trace(trace);
+	err = list(trace, declared, sink);
+	sonde_watch_end();
+	sonde_trace_close(trace);
+	if (err && err != -EINTR)
+		sonde_complain("can't read %.200s: %s", path,
+			       strerrordesc_np(-err));
 	return err;
 }

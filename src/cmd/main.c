@@ -5,32 +5,32 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 
-struct command {
-	const char *name;
-	int (*run)(int argc, char **argv);
-};
-
-static const struct command *find_command(const char *name);
+/* What may be meant by a word that is no command. */
+static const char *hint_for(struct sonde_nearest *nearest, const char *word);
 
 /* Each command explains itself. */
 static int cmd_help(int argc, char **argv)
 {
 	char *words[] = { argc > 1 ? argv[1] : NULL, (char[]){ "--help" },
 			  NULL };
-	const struct command *command;
+	const struct sonde_command *command;
+	struct sonde_nearest nearest;
+	const char *hint;
 
 	if (argc < 2) {
 		sonde_help_main();
 		return 0;
 	}
-	command = find_command(argv[1]);
+	command = sonde_command_find(argv[1]);
 	if (!command || command->run == cmd_help) {
-		sonde_complain("no help on '%.100s'; 'sonde --help' lists the "
-			       "commands",
-			       argv[1]);
+		hint = hint_for(&nearest, argv[1]);
+		sonde_complain("no help on '%.100s'%s", argv[1],
+			       *hint ? hint :
+				       "; 'sonde --help' lists the commands");
 		return SONDE_EXIT_USAGE;
 	}
 	return command->run(2, words);
@@ -45,7 +45,7 @@ static int cmd_version(int argc, char **argv)
 }
 
 #ifndef SONDE_HAVE_PROBES
-static int cmd_no_probes(int argc, char **argv)
+static int no_probes(int argc, char **argv)
 {
 	(void)argc;
 	sonde_complain("%s: this build has no probes (they are for x86-64, "
@@ -53,55 +53,82 @@ static int cmd_no_probes(int argc, char **argv)
 		       argv[0]);
 	return 1;
 }
-#define sonde_cmd_gdbserver cmd_no_probes
-#define sonde_cmd_gdb       cmd_no_probes
-#define sonde_cmd_probe     cmd_no_probes
+
+const struct sonde_command sonde_command_gdb = { "gdb", .run = no_probes };
+const struct sonde_command sonde_command_gdbserver = { "gdbserver",
+						       .run = no_probes };
+const struct sonde_command sonde_command_probe = { "probe", .run = no_probes };
 #endif
 
-static const struct command commands[] = {
-	{ "record", sonde_cmd_record },
-	{ "list", sonde_cmd_list },
-	{ "print", sonde_cmd_print },
-	{ "convert", sonde_cmd_convert },
-	{ "stat", sonde_cmd_stat },
-	{ "check", sonde_cmd_check },
-	{ "report", sonde_cmd_report },
-	{ "diff", sonde_cmd_diff },
-	{ "flame", sonde_cmd_flame },
-	{ "cut", sonde_cmd_cut },
-	{ "export", sonde_cmd_export },
-	{ "doctor", sonde_cmd_doctor },
-	{ "modules", sonde_cmd_modules },
-	{ "help", cmd_help },
-	{ "--help", cmd_help },
-	{ "-h", cmd_help },
-	{ "--version", cmd_version },
-	{ "version", cmd_version },
-	{ "gdbserver", sonde_cmd_gdbserver },
-	{ "gdb", sonde_cmd_gdb },
-	{ "probe", sonde_cmd_probe },
+static const struct sonde_command help = { "help", .run = cmd_help,
+					   .words = SONDE_VALUE_COMMAND };
+static const struct sonde_command version = { "version", .run = cmd_version };
+
+static const struct sonde_command *const commands[] = {
+	&sonde_command_record,
+	&sonde_command_ps,
+	&sonde_command_list,
+	&sonde_command_print,
+	&sonde_command_convert,
+	&sonde_command_stat,
+	&sonde_command_check,
+	&sonde_command_report,
+	&sonde_command_diff,
+	&sonde_command_flame,
+	&sonde_command_cut,
+	&sonde_command_export,
+	&sonde_command_doctor,
+	&sonde_command_modules,
+	&sonde_command_gdb,
+	&sonde_command_gdbserver,
+	&sonde_command_probe,
+	&sonde_command_complete,
+	&help,
+	&version,
 };
 
-static const struct command *find_command(const char *name)
+const struct sonde_command *sonde_command(size_t i)
 {
+	return i < SONDE_ARRAY_SIZE(commands) ? commands[i] : NULL;
+}
+
+const struct sonde_command *sonde_command_find(const char *name)
+{
+	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
+		return &help;
+	if (!strcmp(name, "--version"))
+		return &version;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(commands); i++)
-		if (!strcmp(name, commands[i].name))
-			return &commands[i];
+		if (!strcmp(name, commands[i]->name))
+			return commands[i];
 	return NULL;
+}
+
+static const char *hint_for(struct sonde_nearest *nearest, const char *word)
+{
+	sonde_nearest_begin(nearest, word);
+	sonde_nearest_try(nearest, "--help");
+	sonde_nearest_try(nearest, "--version");
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(commands); i++)
+		sonde_nearest_try(nearest, commands[i]->name);
+	return sonde_nearest_hint(nearest);
 }
 
 int main(int argc, char **argv)
 {
-	const struct command *command;
+	const struct sonde_command *command;
+	struct sonde_nearest nearest;
+	const char *hint;
 
 	if (argc < 2) {
 		sonde_help_main();
 		return SONDE_EXIT_USAGE;
 	}
-	command = find_command(argv[1]);
+	command = sonde_command_find(argv[1]);
 	if (command)
 		return command->run(argc - 1, argv + 1);
-	sonde_complain("unknown command '%.100s'; 'sonde --help' lists them",
-		       argv[1]);
+	hint = hint_for(&nearest, argv[1]);
+	sonde_complain("unknown command '%.100s'%s", argv[1],
+		       *hint ? hint : "; 'sonde --help' lists them");
 	return SONDE_EXIT_USAGE;
 }

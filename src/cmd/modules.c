@@ -6,62 +6,51 @@
 #include "cmd/modules.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/nearest.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
+#include "cmd/options.h"
 
-static const char help[] =
+static const char usage[] =
 	"sonde modules build [--kernel VERSION] [--headers DIR] [--output DIR]\n"
 	"sonde modules load [--group NAME] [--output DIR]\n"
 	"sonde modules unload\n"
 	"sonde modules status [--json]\n"
 	"\n"
-	"Sonde's own tracer, a module of the kernel: `sonde record -k` uses it "
-	"when it\n"
-	"is loaded. build needs the kernel's headers and a compiler, load and "
-	"unload need\n"
-	"root.\n"
-	"\n"
-	"      --kernel VERSION  for that kernel (default: the one that runs)\n"
-	"      --headers DIR     its headers (default: "
-	"/lib/modules/VERSION/build)\n"
-	"      --output DIR      where the built module is (default:\n"
-	"                        ~/.cache/sonde/modules/VERSION)\n"
-	"      --sources DIR     the module's sources (default: as installed)\n"
-	"      --group NAME      this group may trace, not only root\n"
-	"      --clock-bits N    use N bits of the CPU's counter, for tests\n"
-	"      --json            as JSON\n"
-	"  -h, --help            this text\n"
-	"\n"
-	"Exit status: 0 if it was done (status: if the tracer can be used), 1 if "
-	"not,\n"
-	"2 for wrong usage.\n";
+	"Sonde's own tracer, a module of the kernel: `sonde record -k` uses it when it\n"
+	"is loaded. build needs the kernel's headers and a compiler, load and unload need\n"
+	"root.\n";
 
 enum {
-	KERNEL = 1,
-	HEADERS = 2,
-	OUTPUT = 4,
-	SOURCES = 8,
-	GROUP = 16,
-	CLOCK_BITS = 32,
-	JSON = 64,
-	HELP = 128,
+	KERNEL = 1 << 8, /* bits, and no letters */
+	HEADERS = 1 << 9,
+	OUTPUT = 1 << 10,
+	SOURCES = 1 << 11,
+	GROUP = 1 << 12,
+	CLOCK_BITS = 1 << 13,
+	JSON = 1 << 14,
 };
 
-static const struct option words[] = {
-	{ "kernel", required_argument, NULL, KERNEL },
-	{ "headers", required_argument, NULL, HEADERS },
-	{ "output", required_argument, NULL, OUTPUT },
-	{ "sources", required_argument, NULL, SOURCES },
-	{ "group", required_argument, NULL, GROUP },
-	{ "clock-bits", required_argument, NULL, CLOCK_BITS },
-	{ "json", no_argument, NULL, JSON },
-	{ "help", no_argument, NULL, HELP },
-	{ 0 },
+/* clang-format off */
+static const struct sonde_option option_table[] = {
+	{ "kernel", KERNEL, "VERSION", NULL,
+	  "for that kernel (default: the one that runs)" },
+	{ "headers", HEADERS, "DIR", SONDE_VALUE_DIR,
+	  "its headers (default: /lib/modules/VERSION/build)" },
+	{ "output", OUTPUT, "DIR", SONDE_VALUE_DIR,
+	  "where the built module is (default: ~/.cache/sonde/modules/VERSION)" },
+	{ "sources", SOURCES, "DIR", SONDE_VALUE_DIR,
+	  "the module's sources (default: as installed)" },
+	{ "group", GROUP, "NAME", NULL, "this group may trace, not only root" },
+	{ "clock-bits", CLOCK_BITS, "N", NULL,
+	  "use N bits of the CPU's counter, for tests" },
+	{ "json", JSON, NULL, NULL, "as JSON" },
+	{ 0 }
 };
+/* clang-format on */
 
 static int run_unload(const struct modules_options *options)
 {
@@ -126,34 +115,35 @@ static int finish(int status)
 /* A verb that is missing, or not one. */
 static int wrong_verb(const char *word)
 {
+	struct sonde_nearest nearest;
+	const char *hint;
+
+	sonde_nearest_begin(&nearest, word ? word : "");
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(verbs); i++)
+		sonde_nearest_try(&nearest, verbs[i].name);
+	hint = sonde_nearest_hint(&nearest);
 	if (word)
-		sonde_complain("modules: no '%.100s'; build, load, unload or "
-			       "status",
-			       word);
+		sonde_complain("modules: no '%.100s'%s", word,
+			       *hint ? hint :
+				       "; build, load, unload or status");
 	else
 		sonde_complain("modules: build, load, unload or status? "
 			       "'sonde modules --help' says more");
 	return SONDE_EXIT_USAGE;
 }
 
-/* What the command line asks for; 0, or HELP, or -1 with an error told. */
+/* What the command line asks for; 0, or 'h' for help, or -1 with an error told. */
 static int parse(int argc, char **argv, struct modules_options *options,
 		 int *ret_given)
 {
 	int word;
 
-	opterr = 0;
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
-	while ((word = getopt_long(argc, argv, "h", words, NULL)) != -1) {
-		if (word == 'h' || word == HELP)
-			return HELP;
-		if (word == '?') {
-			sonde_complain("modules: '%.100s' is no option, or "
-				       "lacks its value; 'sonde modules "
-				       "--help' lists them",
-				       argv[optind - 1]);
+	while ((word = sonde_option_next(&sonde_command_modules, argc, argv)) !=
+	       -1) {
+		if (word == 'h')
+			return word;
+		if (word == '?')
 			return -1;
-		}
 		*ret_given |= word;
 		set(options, word, optarg);
 	}
@@ -162,21 +152,21 @@ static int parse(int argc, char **argv, struct modules_options *options,
 
 static const char *name_of(int option)
 {
-	for (size_t i = 0; words[i].name; i++)
-		if (words[i].val & option)
-			return words[i].name;
+	for (size_t i = 0; option_table[i].name; i++)
+		if (option_table[i].id & option)
+			return option_table[i].name;
 	return "";
 }
 
-int sonde_cmd_modules(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct modules_options options = { 0 };
 	const struct verb *verb;
 	int given = 0;
 	int rc = parse(argc, argv, &options, &given);
 
-	if (rc == HELP) {
-		(void)fputs(help, stdout);
+	if (rc == 'h') {
+		sonde_help(&sonde_command_modules);
 		return finish(0);
 	}
 	if (rc)
@@ -196,3 +186,16 @@ int sonde_cmd_modules(int argc, char **argv)
 	}
 	return finish(verb->run(&options));
 }
+
+const struct sonde_command sonde_command_modules = {
+	.name = "modules",
+	.run = run,
+	.brief = "build|load|unload|status",
+	.does = "our own kernel tracer",
+	.usage = usage,
+	.options = option_table,
+	.notes = "Exit status: 0 if it was done (status: if the tracer can be "
+		 "used), 1 if not,\n"
+		 "2 for wrong usage.\n",
+	.words = "build|load|unload|status",
+};

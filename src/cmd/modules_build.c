@@ -18,6 +18,7 @@
 
 #include "base/port.h"
 #include "cmd/cmd.h"
+#include "ctf/place.h"
 
 #define LOG_LINES 12
 
@@ -204,6 +205,21 @@ static int make_folder(const char *path)
 	}
 }
 
+/* What is built there will run in the kernel. */
+static bool check_folder(const char *path)
+{
+	struct sonde_place_error error = { "" };
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc = fd < 0 ? -errno : sonde_place_check(fd, path, &error);
+
+	if (fd >= 0)
+		(void)close(fd); /* it was only looked at */
+	if (rc)
+		sonde_complain("modules build: %s",
+			       *error.text ? error.text : strerrordesc_np(-rc));
+	return !rc;
+}
+
 static bool choose_folder(struct build *build)
 {
 	char cache[PATH_MAX];
@@ -229,7 +245,7 @@ static bool choose_folder(struct build *build)
 	if (rc)
 		sonde_complain("modules build: %s: %s", build->folder,
 			       strerrordesc_np(-rc));
-	return !rc;
+	return !rc && check_folder(build->folder);
 }
 
 /* ---- building ---- */
@@ -244,10 +260,9 @@ static int run(const struct build *build, char *const *argv)
 
 	if (rc)
 		return -rc;
-	rc = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO,
-					      build->log,
-					      O_WRONLY | O_CREAT | O_TRUNC,
-					      0644);
+	rc = posix_spawn_file_actions_addopen(
+		&actions, STDOUT_FILENO, build->log,
+		O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644);
 	if (!rc)
 		rc = posix_spawn_file_actions_adddup2(&actions, STDOUT_FILENO,
 						      STDERR_FILENO);

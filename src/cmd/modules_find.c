@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "cmd/modules.h"
 
-#include <errno.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/port.h"
 
 /* What the sources of a module have, wherever they are. */
@@ -62,14 +62,9 @@ bool modules_cache_of_caller(char *path, size_t size)
 {
 	const char *text = variable("SUDO_UID");
 	const struct passwd *user;
-	char *end;
-	unsigned long uid;
+	uint64_t uid;
 
-	if (!text || geteuid())
-		return false;
-	errno = 0;
-	uid = strtoul(text, &end, 10);
-	if (errno || *end || uid != (uid_t)uid)
+	if (!text || geteuid() || !sonde_number_parse(text, UINT32_MAX, &uid))
 		return false;
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	user = getpwuid((uid_t)uid);

@@ -5,20 +5,20 @@
  */
 #include "cmd/modules.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "kernel/own/host.h"
+#include "sys/proc.h"
 
 /* linux/module.h of Linux 5.17. */
 #define COMPRESSED_FILE 4
@@ -103,15 +103,11 @@ static long find_group(const char *name)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	const struct group *group = getgrnam(name);
-	unsigned long number;
-	char *end;
+	uint64_t number;
 
 	if (group)
 		return (long)group->gr_gid;
-	errno = 0;
-	number = strtoul(name, &end, 10);
-	if (!errno && end != name && !*end && isdigit((unsigned char)*name) &&
-	    number <= INT_MAX)
+	if (sonde_number_parse(name, INT_MAX, &number))
 		return (long)number;
 	sonde_complain("modules load: no group '%.100s'; sudo groupadd makes "
 		       "one",
@@ -245,15 +241,12 @@ static bool is_ours(int fds, const char *name)
 	       !strncmp(link, "anon_inode:[sonde-", 18);
 }
 
-static bool holds(const char *pid)
+static bool holds(pid_t pid)
 {
 	const struct dirent *entry;
-	char path[64];
 	bool found = false;
-	DIR *dir;
+	DIR *dir = sonde_proc_dir(pid, "fd");
 
-	(void)snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
-	dir = opendir(path);
 	/* One thread reads, from a stream of its own. */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	while (dir && !found && (entry = readdir(dir)))
@@ -263,44 +256,28 @@ static bool holds(const char *pid)
 	return found;
 }
 
-static void read_name(const char *pid, char *name, size_t size)
-{
-	char path[64];
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), "/proc/%.20s/comm", pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(name, (int)size, file))
-		(void)snprintf(name, size, "?");
-	if (file)
-		(void)fclose(file); /* only read from */
-	name[strcspn(name, "\n")] = '\0';
-}
-
 /* "sonde (123), tail (456)": who has it open, as far as one may look. */
 static void find_holders(char *text, size_t size)
 {
-	const struct dirent *entry;
 	DIR *proc = opendir("/proc");
 	unsigned int nr = 0;
 	size_t used = 0;
+	pid_t pid;
 
 	text[0] = '\0';
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): as above */
-	while (proc && (entry = readdir(proc)) && used < size) {
-		char name[32];
+	while (proc && used < size && (pid = sonde_proc_next(proc)) >= 0) {
+		char name[SONDE_COMM_SIZE];
 		int n;
 
-		if (!isdigit((unsigned char)entry->d_name[0]) ||
-		    !holds(entry->d_name))
+		if (!holds(pid))
 			continue;
 		if (nr++ == HOLDERS_SHOWN) {
 			(void)snprintf(text + used, size - used, " and others");
 			break;
 		}
-		read_name(entry->d_name, name, sizeof(name));
-		n = snprintf(text + used, size - used, "%s%s (%.20s)",
-			     used ? ", " : "", name, entry->d_name);
+		sonde_process_name(pid, name);
+		n = snprintf(text + used, size - used, "%s%s (%d)",
+			     used ? ", " : "", name, (int)pid);
 		used += n > 0 ? (size_t)n : 0;
 	}
 	if (proc)

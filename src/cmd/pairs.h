@@ -10,26 +10,24 @@
 #include "view/export/pairs.h"
 
 enum sonde_pairs_option {
-	SONDE_OPTION_BEGIN = 1001,
+	SONDE_OPTION_BEGIN = SONDE_OPTION_OWN,
 	SONDE_OPTION_END,
 	SONDE_OPTION_NAME,
 	SONDE_OPTION_OTHERS, /* the commands' own options begin here */
 };
 
 /* clang-format off */
-#define SONDE_PAIRS_OPTIONS                                          \
-	{ "begin", required_argument, NULL, SONDE_OPTION_BEGIN },    \
-	{ "end", required_argument, NULL, SONDE_OPTION_END },        \
-	{ "name", required_argument, NULL, SONDE_OPTION_NAME }
+#define SONDE_PAIRS_OPTIONS                                                  \
+	{ .help = "What begins and ends (default: pairs that tracers are known " \
+		  "to\nwrite: functions, system calls, interrupts, X_begin " \
+		  "and X_end)" },                                            \
+	{ "begin", SONDE_OPTION_BEGIN, "EXPR", NULL,                         \
+	  "events for which EXPR is true begin a span" },                    \
+	{ "end", SONDE_OPTION_END, "EXPR", NULL,                             \
+	  "and these end the last one of their thread" },                    \
+	{ "name", SONDE_OPTION_NAME, "EXPR", NULL,                           \
+	  "what the span is called (default: the event's name)" }
 /* clang-format on */
-
-#define SONDE_PAIRS_HELP                                                      \
-	"What begins and ends (default: pairs that tracers are known to\n"    \
-	"write: functions, system calls, interrupts, X_begin and X_end)\n"    \
-	"      --begin EXPR     events for which EXPR is true begin a span\n" \
-	"      --end EXPR       and these end the last one of their thread\n" \
-	"      --name EXPR      what the span is called (default: the\n"      \
-	"                       event's name)\n"
 
 struct sonde_pairs_words {
 	const char *begin, *end, *name;

@@ -3,49 +3,55 @@
  * print.c - `sonde print`: the events of a trace, a line each.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/nearest.h"
+#include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
+#include "event/select.h"
 #include "view/text/print.h"
 
-static const char help[] =
-	"sonde print [options] TRACE...\n"
+static const char usage[] =
+	"sonde print [options] [TRACE...]\n"
 	"\n"
-	"Prints the events of traces in the order of time.\n"
-	"\n"
-	"How to print them\n"
-	"      --fields LIST    columns: time, delta, thread-delta, "
-	"event-delta, cpu,\n"
-	"                       tid, pid, event, loglevel, context, payload, "
-	"file,\n"
-	"                       packet, and any expression, such as a.b or "
-	"size / 1024\n"
-	"      --time FORMAT    local, utc, seconds, ns (since 1970), or "
-	"relative\n"
-	"                       (since the trace's begin)\n"
-	"      --format FORMAT  text, json, or babeltrace: as babeltrace2 "
-	"prints them\n"
-	"      --last N         the last N events; with a unit it is a "
-	"duration\n"
-	"      --reverse        the newest first\n";
+	"Prints the events of traces in the order of time.\n";
 
 enum option_value {
-	OPTION_FIELDS = 1001,
+	OPTION_FIELDS = SONDE_OPTION_OWN,
 	OPTION_TIME,
 	OPTION_FORMAT,
 	OPTION_REVERSE,
+	OPTION_STATEDUMP,
 };
 
-static const struct option options[] = {
-	{ "fields", required_argument, NULL, OPTION_FIELDS },
-	{ "time", required_argument, NULL, OPTION_TIME },
-	{ "format", required_argument, NULL, OPTION_FORMAT },
-	{ "reverse", no_argument, NULL, OPTION_REVERSE },
-	{ 0 },
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ .help = "How to print them" },
+	{ "fields", OPTION_FIELDS, "LIST",
+	  "time delta thread-delta event-delta cpu tid pid event loglevel "
+	  "context payload file packet caller-name",
+	  "columns: time, delta, thread-delta, event-delta, cpu, tid, pid, "
+	  "event, loglevel, context, payload, file, packet, caller-name, and "
+	  "any expression, such as procname, a.b or size / 1024" },
+	{ "time", OPTION_TIME, "FORMAT", "local utc seconds ns relative",
+	  "local, utc, seconds, ns (since 1970), or relative (since the "
+	  "trace's begin)" },
+	{ "format", OPTION_FORMAT, "FORMAT", "text json babeltrace",
+	  "text, json, or babeltrace: as babeltrace2 prints them" },
+	/* the common one, of which it makes more */
+	{ "last", SONDE_OPTION_LAST, "N", NULL,
+	  "the last N events; with a unit it is a duration" },
+	{ "reverse", OPTION_REVERSE, NULL, NULL, "the newest first" },
+	{ "statedump", OPTION_STATEDUMP, NULL, NULL,
+	  "also what a tracer tells of the state it found; so does a filter "
+	  "that names such events, and --format babeltrace" },
+	{ 0 }
 };
+/* clang-format on */
 
 struct word {
 	const char *name;
@@ -66,45 +72,56 @@ static const struct word format_words[] = {
 	{ "babeltrace", SONDE_STYLE_BABELTRACE },
 };
 
-/* The value of one of the words; -1: said that it is none. */
-static int find_word(const char *text, const struct word *words, size_t nr,
-		     const char *advice)
+/* The value of one of the words; -1: said that it is none. `advice` says which
+ * there are, where none is near. */
+static int find_word(const char *option, const char *text,
+		     const struct word *words, size_t nr, const char *advice)
 {
+	struct sonde_nearest nearest;
+	const char *hint;
+
 	for (size_t i = 0; i < nr; i++)
 		if (!strcmp(text, words[i].name))
 			return words[i].value;
-	sonde_complain("'%.100s': %s", text, advice);
+	sonde_nearest_begin(&nearest, text);
+	for (size_t i = 0; i < nr; i++)
+		sonde_nearest_try(&nearest, words[i].name);
+	hint = sonde_nearest_hint(&nearest);
+	sonde_complain("%s '%.100s'%s%s", option, text, *hint ? "" : advice,
+		       hint);
 	return -1;
 }
 
 static int parse(struct sonde_read *read, int argc, char **argv,
-		 struct sonde_print_options *print)
+		 struct sonde_print_options *print, bool *ret_statedump)
 {
 	int option;
 	int word = 0;
 
-	while (word >= 0 && (option = sonde_read_option(read, argc, argv, "",
-							options)) != -1) {
+	while (word >= 0 &&
+	       (option = sonde_read_option(read, argc, argv)) != -1) {
 		switch (option) {
 		case OPTION_FIELDS:
 			print->columns = optarg;
 			break;
 		case OPTION_TIME:
-			word = find_word(optarg, time_words,
+			word = find_word("--time", optarg, time_words,
 					 SONDE_ARRAY_SIZE(time_words),
-					 "--time takes local, utc, ns, "
-					 "seconds or relative");
+					 ": give local, utc, ns, seconds or "
+					 "relative");
 			print->times = (enum sonde_stamp_form)word;
 			break;
 		case OPTION_FORMAT:
-			word = find_word(optarg, format_words,
+			word = find_word("--format", optarg, format_words,
 					 SONDE_ARRAY_SIZE(format_words),
-					 "--format takes text, json or "
-					 "babeltrace");
+					 ": give text, json or babeltrace");
 			print->style = (enum sonde_style)word;
 			break;
 		case OPTION_REVERSE:
 			print->reverse = true;
+			break;
+		case OPTION_STATEDUMP:
+			*ret_statedump = true;
 			break;
 		default:
 			return -EINVAL;
@@ -120,9 +137,8 @@ static int take_last(struct sonde_read *read, struct sonde_print_options *print)
 
 	if (!text || !*text || text[strspn(text, "0123456789")])
 		return 0;
-	errno = 0;
-	print->last = strtoull(text, NULL, 10);
-	if (errno || !print->last) {
+	if (!sonde_number_parse(text, UINT64_MAX, &print->last) ||
+	    !print->last) {
 		sonde_complain("--last %.100s: give a number from 1, or a "
 			       "duration such as 250us",
 			       text);
@@ -145,6 +161,49 @@ static int check(struct sonde_read *read, struct sonde_print_options *print)
 	return take_last(read, print);
 }
 
+/* What LTTng and Sonde call the events of a state dump. */
+static const char *const dumps[] = { "lttng_statedump_*", "sonde_statedump_*",
+				     "lttng_ust_statedump:*" };
+static bool has_dump(const struct sonde_trace *trace)
+{
+	struct sonde_event_class_info info;
+
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
+		for (size_t k = 0; k < SONDE_ARRAY_SIZE(dumps); k++)
+			if (sonde_glob_match(dumps[k], info.name))
+				return true;
+	}
+	return false;
+}
+
+/* They are thousands, of before the recording, and make the first screen, or
+ * the last N events, one of things that did not happen. Left out by the filter,
+ * so that all that is counted is counted without them. */
+static int leave_dump_out(struct sonde_read *read)
+{
+	const char *text = read->filter_text;
+	struct sonde_trace_error error;
+	struct sonde_filter *filter;
+	char *all;
+	int err;
+
+	if (!has_dump(read->trace) || (text && strstr(text, "statedump")))
+		return 0;
+	if (asprintf(&all, "(%s) && !(event in (\"%s\", \"%s\", \"%s\"))",
+		     text ? text : "1", dumps[0], dumps[1], dumps[2]) < 0)
+		return -ENOMEM;
+	err = sonde_filter_new(read->trace, all, &error, &filter);
+	free(all);
+	if (err)
+		return err;
+	sonde_filter_free(read->filter);
+	read->filter = filter;
+	read->map.filter = filter;
+	return 0;
+}
+
 static int print(struct sonde_read *read, struct sonde_print_options *wanted)
 {
 	struct sonde_trace_error error = { .column = 0 };
@@ -159,18 +218,36 @@ static int print(struct sonde_read *read, struct sonde_print_options *wanted)
 	return SONDE_EXIT_USAGE;
 }
 
-int sonde_cmd_print(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct sonde_print_options wanted = { .style = SONDE_STYLE_PLAIN };
 	struct sonde_read read;
+	bool statedump = false;
 	int status;
+	int err = 0;
 
-	sonde_read_init(&read, "print", help);
+	sonde_read_init(&read, &sonde_command_print);
 	read.flows = true;
-	if (parse(&read, argc, argv, &wanted) || check(&read, &wanted))
+	if (parse(&read, argc, argv, &wanted, &statedump) ||
+	    check(&read, &wanted))
 		return SONDE_EXIT_USAGE;
 	status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
-	return sonde_read_finish(&read, NULL, print(&read, &wanted));
+	if (!statedump && wanted.style != SONDE_STYLE_BABELTRACE)
+		err = leave_dump_out(&read);
+	return sonde_read_finish(&read, NULL,
+				 err ? err : print(&read, &wanted));
 }
+
+const struct sonde_command sonde_command_print = {
+	.name = "print",
+	.run = run,
+	.brief = "TRACE",
+	.does = "the events, a line each",
+	.usage = usage,
+	.options = options,
+	.common = sonde_read_options,
+	.notes = SONDE_READ_NOTES,
+	.words = SONDE_VALUE_DIR,
+};

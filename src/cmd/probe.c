@@ -8,7 +8,6 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,11 +17,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "cmd/cmd.h"
 #include "cmd/gdb_socket.h"
+#include "cmd/options.h"
 #include "cmd/probe.h"
+#include "cmd/read_watch.h"
 
-static const char help[] =
+static const char usage[] =
 	"sonde probe -p PID [options] 'LOCATION [if CONDITION]'\n"
 	"sonde probe -p PID --list [--json]\n"
 	"sonde probe -p PID --remove NAME\n"
@@ -32,20 +34,7 @@ static const char help[] =
 	"a condition is true. The program is not stopped; the condition is\n"
 	"evaluated there, as native code. LOCATION is GDB's: FILE:LINE,\n"
 	"FUNCTION or *ADDRESS. GDB is needed, and debugging information for\n"
-	"what is named.\n"
-	"\n"
-	"  -p, --pid PID        the program\n"
-	"      --collect LIST   expressions to be recorded, and $args, $locals,\n"
-	"                       $regs, $timestamp; such as 'n, zSql, *p@4'\n"
-	"      --name NAME      of the events: gdb:NAME (default: by place)\n"
-	"  -o, --output DIR     the trace, if none is being recorded yet\n"
-	"                       (default: ./sonde-YYYYMMDD-HHMMSS)\n"
-	"      --list           the probes that are in, and their hits\n"
-	"      --remove NAME    take one out, by its name or number\n"
-	"      --stop           take all out, and finish the trace\n"
-	"      --json           what --list shows, as JSON\n"
-	"\n"
-	"Try: sonde probe -p PID 'sqlite3.c:9123 if n > 100' --collect n\n";
+	"what is named.\n";
 
 #define EXIT_FAILED 1
 /* Printed by GDB when all went well. */
@@ -66,27 +55,32 @@ struct options {
 	bool list, stop, json;
 };
 
-static const struct option long_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "collect", required_argument, NULL, OPTION_COLLECT },
-	{ "name", required_argument, NULL, OPTION_NAME },
-	{ "output", required_argument, NULL, 'o' },
-	{ "list", no_argument, NULL, OPTION_LIST },
-	{ "remove", required_argument, NULL, OPTION_REMOVE },
-	{ "stop", no_argument, NULL, OPTION_STOP },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "help", no_argument, NULL, 'h' },
-	{ 0 },
+/* clang-format off */
+static const struct sonde_option option_table[] = {
+	{ "pid", 'p', "PID", NULL, "the program" },
+	{ "collect", OPTION_COLLECT, "LIST", NULL,
+	  "expressions to be recorded, and $args, $locals, $regs, $timestamp; "
+	  "such as 'n, zSql, *p@4'" },
+	{ "name", OPTION_NAME, "NAME", NULL,
+	  "of the events: gdb:NAME (default: by place)" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	  "the trace, if none is being recorded yet (default: "
+	  "./sonde-YYYYMMDD-HHMMSS)" },
+	{ "list", OPTION_LIST, NULL, NULL,
+	  "the probes that are in, and their hits" },
+	{ "remove", OPTION_REMOVE, "NAME", NULL,
+	  "take one out, by its name or number" },
+	{ "stop", OPTION_STOP, NULL, NULL, "take all out, and finish the trace" },
+	{ "json", OPTION_JSON, NULL, NULL, "what --list shows, as JSON" },
+	{ 0 }
 };
+/* clang-format on */
 
 static bool parse_pid(const char *text, pid_t *ret_pid)
 {
-	char *end;
-	long pid;
+	uint64_t pid;
 
-	errno = 0;
-	pid = strtol(text, &end, 10);
-	if (errno || *end || end == text || pid <= 0 || pid > INT32_MAX)
+	if (!sonde_number_parse(text, INT32_MAX, &pid) || !pid)
 		return false;
 	*ret_pid = (pid_t)pid;
 	return true;
@@ -123,7 +117,7 @@ static int parse_option(int option, struct options *options)
 		options->json = true;
 		return -1;
 	case 'h':
-		(void)fputs(help, stdout);
+		sonde_help(&sonde_command_probe);
 		return 0;
 	default:
 		return SONDE_EXIT_USAGE;
@@ -181,9 +175,8 @@ static int parse(int argc, char **argv, struct options *options)
 	int option;
 
 	optind = 0;
-	/* One thread parses. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (status < 0 && (option = getopt_long(argc, argv, "p:o:h",
-						   long_options, NULL)) != -1)
+	while (status < 0 && (option = sonde_option_next(&sonde_command_probe,
+							 argc, argv)) != -1)
 		status = parse_option(option, options);
 	if (status >= 0)
 		return status;
@@ -306,14 +299,34 @@ static bool tell_places(char *text)
 	return is_in;
 }
 
-static void tell_errors(char *text)
+/* An error without what GDB and the protocol put around it: "Target returns
+ * error code '.no code is there'." */
+static const char *bare(char *line)
+{
+	static const char ours[] = "sonde: ";
+	static const char theirs[] = "Target returns error code '.";
+	size_t length = strlen(line);
+
+	/* what the server that GDB started complained of */
+	if (!strncmp(line, ours, sizeof(ours) - 1))
+		return line + sizeof(ours) - 1;
+	if (strncmp(line, theirs, sizeof(theirs) - 1) != 0)
+		return line;
+	while (length && strchr("'.", line[length - 1]))
+		line[--length] = '\0';
+	return line + sizeof(theirs) - 1;
+}
+
+/* The first error: those after it follow from it. */
+static void tell_error(char *text)
 {
 	char *place = NULL;
+	char *line = strtok_r(text, "\n", &place);
 
-	for (char *line = strtok_r(text, "\n", &place); line;
-	     line = strtok_r(NULL, "\n", &place))
-		if (!is_noise(line))
-			sonde_complain("%s", line);
+	while (line && is_noise(line))
+		line = strtok_r(NULL, "\n", &place);
+	sonde_complain("the probe is not in%s%s", line ? ": " : "",
+		       line ? bare(line) : "");
 }
 
 /* Runs GDB to its end; whether the probe is in. */
@@ -326,13 +339,21 @@ static bool ask_gdb(const struct options *options, int script, int out, int err)
 
 	if (pid == 0)
 		run_gdb(options, script, out, err);
-	if (pid < 0 || waitpid(pid, NULL, 0) < 0)
+	if (pid > 0) {
+		sonde_watch_begin_bar("probe");
+		sonde_watch_child(pid, "GDB reads debugging information");
+		sonde_watch_end();
+	}
+	if (pid < 0 || waitpid(pid, NULL, 0) < 0) {
+		sonde_complain("probe: GDB can't be started: %s",
+			       strerrordesc_np(errno));
 		return false;
+	}
 	said = text_of(out);
 	errors = text_of(err);
 	is_in = said && tell_places(said);
-	if (!is_in && errors)
-		tell_errors(errors);
+	if (!is_in)
+		tell_error(errors ? errors : (char[]){ "" });
 	free(said);
 	free(errors);
 	return is_in;
@@ -353,14 +374,13 @@ static int put_in(const struct options *options)
 
 	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0)
 		is_in = ask_gdb(options, fds[0], fds[1], fds[2]);
+	else
+		sonde_complain("probe: %s", strerrordesc_np(errno));
 	close_all(fds, sizeof(fds) / sizeof(fds[0]));
-	if (is_in)
-		return sonde_probe_where(options->pid);
-	sonde_complain("the probe is not in");
-	return EXIT_FAILED;
+	return is_in ? sonde_probe_where(options->pid) : EXIT_FAILED;
 }
 
-int sonde_cmd_probe(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
 	time_t now = time(NULL);
@@ -376,6 +396,9 @@ int sonde_cmd_probe(int argc, char **argv)
 		return sonde_probe_remove(options.pid, options.remove);
 	if (options.stop)
 		return sonde_probe_stop(options.pid);
+	/* GDB would go on without it, with an error for each of its lines. */
+	if (sonde_gdb_check_process(options.pid))
+		return EXIT_FAILED;
 	if (!options.output && localtime_r(&now, &local)) {
 		(void)strftime(name, sizeof(name), "sonde-%Y%m%d-%H%M%S",
 			       &local);
@@ -383,3 +406,14 @@ int sonde_cmd_probe(int argc, char **argv)
 	}
 	return put_in(&options);
 }
+
+const struct sonde_command sonde_command_probe = {
+	.name = "probe",
+	.run = run,
+	.brief = "-p PID 'FILE:LINE if COND'",
+	.does = "tracepoints without GDB's prompt",
+	.usage = usage,
+	.options = option_table,
+	.notes = "Try: sonde probe -p PID 'sqlite3.c:9123 if n > 100' "
+		 "--collect n\n",
+};

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,7 @@
 #include "gdb/hex.h"
 #include "gdb/names.h"
 #include "gdb/points.h"
+#include "tracer/probes/process.h"
 #include "view/text/show.h"
 
 #define EXIT_FAILED     1
@@ -64,12 +66,27 @@ static int reach(pid_t pid)
 {
 	int fd = sonde_gdb_socket_reach(pid);
 
-	if (fd == -ECONNREFUSED)
+	if (fd == -ECONNREFUSED && kill(pid, 0) && errno == ESRCH)
+		sonde_complain("there is no process %d", pid);
+	else if (fd == -ECONNREFUSED && sonde_process_is_served(pid))
+		sonde_complain("process %d has probes of a server that is not "
+			       "yours (or has another $XDG_RUNTIME_DIR)",
+			       pid);
+	else if (fd == -ECONNREFUSED)
 		sonde_complain("process %d has no probes", pid);
 	else if (fd < 0)
 		sonde_complain("process %d: its server can't be reached (%s)",
 			       pid, strerrordesc_np(-fd));
 	return fd < 0 ? -1 : fd;
+}
+
+/* It was about to end when we came. */
+static bool has_left(int fd)
+{
+	char byte;
+	ssize_t n = recv(fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+
+	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
 /* A server has one connection at a time: somebody else's may last. */
@@ -81,9 +98,13 @@ static bool is_served(struct sonde_gdb_client *client, pid_t pid)
 			 sizeof(patience));
 	if (sonde_gdb_client_ask(client, "qTStatus"))
 		return true;
-	sonde_complain("process %d: its server doesn't answer: a GDB is "
-		       "connected to it, it seems; disconnect that first",
-		       pid);
+	if (has_left(client->fd))
+		sonde_complain("process %d has no probes", pid);
+	else
+		sonde_complain("process %d: its server doesn't answer; it "
+			       "serves one at a time: if a GDB is connected to "
+			       "it, disconnect that first",
+			       pid);
 	return false;
 }
 

@@ -8,72 +8,56 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
+#include "cmd/newest.h"
+#include "cmd/options.h"
+#include "cmd/pager.h"
 #include "cmd/read_watch.h"
+#include "ctf/place.h"
 #include "expr/expr.h"
+#include "reader/core/hint.h"
 #include "view/text/escape.h"
 
-#define OWN_OPTIONS_MAX   48
-#define SHORT_OPTIONS_MAX 64
-#define THREADS_MAX       1024
-#define DAMAGE_SHOWN      5
-#define EXIT_FAILED       1
-#define EXIT_STOPPED      130
+#define THREADS_MAX  1024
+#define DAMAGE_SHOWN 5
+#define EXIT_FAILED  1
+#define EXIT_STOPPED 130
 
-/* Values of the long options that have no letter; the commands' are larger. */
-enum common_option {
-	OPTION_FROM = 256,
-	OPTION_TO,
-	OPTION_LAST,
-	OPTION_JSON,
-	OPTION_COLOUR,
-	OPTION_THREADS,
-	OPTION_LIMIT,
+/* clang-format off */
+const struct sonde_option sonde_read_options[] = {
+	{ .help = "What to read" },
+	{ "filter", 'f', "EXPR", NULL,
+	  "only events for which EXPR is true, such as "
+	  "'size > 4096 && $event == \"*:malloc\"'" },
+	{ "from", SONDE_OPTION_FROM, "TIME", NULL,
+	  "from then: 12:30:05.25, 2026-11-20T12:30:05, seconds since 1970, "
+	  "+250ms (after the begin), -1s (before the end)" },
+	{ "to", SONDE_OPTION_TO, "TIME", NULL, "up to then" },
+	{ "last", SONDE_OPTION_LAST, "DURATION", NULL,
+	  "the last 250us, 1.5s, 2m of the trace" },
+	{ "threads", SONDE_OPTION_THREADS, "N", NULL,
+	  "how many CPUs to use (default: all)" },
+	{ .help = "What to write" },
+	{ "json", SONDE_OPTION_JSON, NULL, NULL, "JSON; times are in nanoseconds" },
+	{ "limit", SONDE_OPTION_LIMIT, "N", NULL,
+	  "at most so many rows of a table, or events" },
+	{ "output", 'o', "FILE", SONDE_VALUE_FILE,
+	  "there instead of on standard output" },
+	{ "color", SONDE_OPTION_COLOUR, "WHEN", "always never auto",
+	  "always, never, or auto: on a terminal" },
+	{ "colour", SONDE_OPTION_COLOUR, "WHEN", "always never auto", NULL },
+	{ "quiet", 'q', NULL, NULL, "no warnings about lost events and damage" },
+	{ 0 }
 };
+/* clang-format on */
 
-static const char common_short[] = ":f:o:qh";
-
-static const struct option common_long[] = {
-	{ "filter", required_argument, NULL, 'f' },
-	{ "from", required_argument, NULL, OPTION_FROM },
-	{ "to", required_argument, NULL, OPTION_TO },
-	{ "last", required_argument, NULL, OPTION_LAST },
-	{ "json", no_argument, NULL, OPTION_JSON },
-	{ "color", required_argument, NULL, OPTION_COLOUR },
-	{ "colour", required_argument, NULL, OPTION_COLOUR },
-	{ "output", required_argument, NULL, 'o' },
-	{ "threads", required_argument, NULL, OPTION_THREADS },
-	{ "limit", required_argument, NULL, OPTION_LIMIT },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "help", no_argument, NULL, 'h' },
-};
-
-static const char common_help[] =
-	"\n"
-	"What to read\n"
-	"  -f, --filter EXPR    only events for which EXPR is true, such as\n"
-	"                       'size > 4096 && $event == \"*:malloc\"'\n"
-	"      --from TIME      from then: 12:30:05.25, 2026-11-20T12:30:05,\n"
-	"                       seconds since 1970, +250ms (after the begin),\n"
-	"                       -1s (before the end)\n"
-	"      --to TIME        up to then\n"
-	"      --last DURATION  the last 250us, 1.5s, 2m of the trace\n"
-	"      --threads N      how many CPUs to use (default: all)\n"
-	"What to write\n"
-	"      --json           JSON; times are in nanoseconds\n"
-	"      --limit N        at most so many rows of a table, or events\n"
-	"  -o, --output FILE    there instead of on standard output\n"
-	"      --color WHEN     always, never, or auto: on a terminal\n"
-	"  -q, --quiet          no warnings about lost events and damage\n"
-	"  -h, --help           this\n";
-
-void sonde_read_init(struct sonde_read *read, const char *command,
-		     const char *help)
+void sonde_read_init(struct sonde_read *read,
+		     const struct sonde_command *command)
 {
 	*read = (struct sonde_read){
 		.command = command,
-		.help = help,
 		.colour = -1,
 		.to = stdout,
 	};
@@ -84,11 +68,7 @@ void sonde_read_init(struct sonde_read *read, const char *command,
 static int parse_number(const char *option, const char *text, uint64_t most,
 			uint64_t *ret_number)
 {
-	char *end;
-
-	errno = 0;
-	*ret_number = strtoull(text, &end, 10);
-	if (errno || *end || *text < '0' || *text > '9' || *ret_number > most) {
+	if (!sonde_number_parse(text, most, ret_number)) {
 		sonde_complain("%s %.100s: give a number up to %" PRIu64,
 			       option, text, most);
 		return -EINVAL;
@@ -126,26 +106,26 @@ static int common(struct sonde_read *read, int option)
 	case 'q':
 		read->quiet = true;
 		break;
-	case OPTION_FROM:
+	case SONDE_OPTION_FROM:
 		read->from_text = optarg;
 		break;
-	case OPTION_TO:
+	case SONDE_OPTION_TO:
 		read->to_text = optarg;
 		break;
-	case OPTION_LAST:
+	case SONDE_OPTION_LAST:
 		read->last_text = optarg;
 		break;
-	case OPTION_JSON:
+	case SONDE_OPTION_JSON:
 		read->json = true;
 		break;
-	case OPTION_COLOUR:
+	case SONDE_OPTION_COLOUR:
 		err = parse_colour(optarg, &read->colour);
 		break;
-	case OPTION_THREADS:
+	case SONDE_OPTION_THREADS:
 		err = parse_number("--threads", optarg, THREADS_MAX, &number);
 		read->threads = (unsigned int)number;
 		break;
-	case OPTION_LIMIT:
+	case SONDE_OPTION_LIMIT:
 		err = parse_number("--limit", optarg, UINT64_MAX, &read->limit);
 		break;
 	default:
@@ -154,55 +134,18 @@ static int common(struct sonde_read *read, int option)
 	return err;
 }
 
-/* getopt's complaint, in our words. */
-static void complain_option(const struct sonde_read *read, int option,
-			    char **argv)
+int sonde_read_option(struct sonde_read *read, int argc, char **argv)
 {
-	const char *word = argv[optind - 1];
-
-	if (option == ':')
-		sonde_complain("%.100s needs a value; 'sonde %s --help' tells",
-			       word, read->command);
-	else if (optopt > 0 && optopt < 256)
-		sonde_complain("unknown option -%c; 'sonde %s --help' lists "
-			       "them",
-			       optopt, read->command);
-	else
-		sonde_complain("%.100s: unknown, not clear, or takes no value; "
-			       "'sonde %s --help' lists the options",
-			       word, read->command);
-}
-
-int sonde_read_option(struct sonde_read *read, int argc, char **argv,
-		      const char *own_short, const struct option *own_long)
-{
-	struct option all[SONDE_ARRAY_SIZE(common_long) + OWN_OPTIONS_MAX + 1];
-	char letters[SHORT_OPTIONS_MAX];
-	size_t nr = SONDE_ARRAY_SIZE(common_long);
-
-	memcpy(all, common_long, sizeof(common_long));
-	while (own_long && own_long->name && nr < SONDE_ARRAY_SIZE(all) - 1)
-		all[nr++] = *own_long++;
-	all[nr] = (struct option){ 0 };
-	(void)snprintf(letters, sizeof(letters), "%s%s", common_short,
-		       own_short ? own_short : "");
-	opterr = 0;
 	for (;;) {
-		/* options are read once, by the main thread
-		 * NOLINTNEXTLINE(concurrency-mt-unsafe) */
-		int option = getopt_long(argc, argv, letters, all, NULL);
+		int option = sonde_option_next(read->command, argc, argv);
 		int err;
 
 		if (option == 'h') {
 			read->help_wanted = true;
 			return -1;
 		}
-		if (option == -1)
-			return -1;
-		if (option == '?' || option == ':') {
-			complain_option(read, option, argv);
-			return '?';
-		}
+		if (option == -1 || option == '?')
+			return option;
 		err = common(read, option);
 		if (err)
 			return err > 0 ? option : '?';
@@ -227,13 +170,17 @@ void sonde_read_explain(const char *option, const char *text,
 	(void)fprintf(stderr, "  %s\n  %*s^\n", text, (int)columns, "");
 }
 
-static struct sonde_filter *make_filter(struct sonde_trace *trace,
+static struct sonde_filter *make_filter(const struct sonde_read *read,
+					struct sonde_trace *trace,
 					const char *option, const char *text)
 {
 	struct sonde_filter *filter;
 	struct sonde_trace_error error = { .column = 0 };
 	int err = sonde_filter_new(trace, text, &error, &filter);
 
+	if (!err && *sonde_filter_advice(filter) && !read->quiet)
+		sonde_complain("warning: %s: %s", option,
+			       sonde_filter_advice(filter));
 	if (!err)
 		return filter;
 	if (err == -EINVAL)
@@ -246,7 +193,7 @@ static struct sonde_filter *make_filter(struct sonde_trace *trace,
 struct sonde_filter *sonde_read_filter(struct sonde_read *read,
 				       const char *option, const char *text)
 {
-	return make_filter(read->trace, option, text);
+	return make_filter(read, read->trace, option, text);
 }
 
 static int parse_time(const char *option, const char *text, int64_t begin_ns,
@@ -353,6 +300,7 @@ static int open_trace(struct sonde_read *read, char **paths, size_t nr_paths,
 	sonde_watch_trace(*ret_trace);
 	sonde_map_options_init(map);
 	map->threads = read->threads;
+	map->shows_own = read->shows_own;
 	map->progress = on_progress;
 	map->progress_ctx = read;
 	err = find_span(read, *ret_trace, map);
@@ -360,7 +308,7 @@ static int open_trace(struct sonde_read *read, char **paths, size_t nr_paths,
 		return err == -EINVAL ? SONDE_EXIT_USAGE : EXIT_FAILED;
 	if (!read->filter_text)
 		return 0;
-	*ret_filter = make_filter(*ret_trace, "-f", read->filter_text);
+	*ret_filter = make_filter(read, *ret_trace, "-f", read->filter_text);
 	map->filter = *ret_filter;
 	return map->filter ? 0 : SONDE_EXIT_USAGE;
 }
@@ -386,10 +334,12 @@ static int open_traces(struct sonde_read *read, char **paths, size_t nr_paths)
 static int open_output(struct sonde_read *read)
 {
 	if (read->output) {
-		read->to = fopen(read->output, "we");
+		struct sonde_place_error error = { "no memory left" };
+		int fd = sonde_place_file(read->output, &error);
+
+		read->to = fd < 0 ? NULL : fdopen(fd, "w");
 		if (!read->to) {
-			sonde_complain("%.200s: %s", read->output,
-				       strerrordesc_np(errno));
+			sonde_complain("%s", error.text);
 			read->to = stdout;
 			read->output = NULL;
 			return EXIT_FAILED;
@@ -405,13 +355,17 @@ static int open_output(struct sonde_read *read)
 static int check_words(const struct sonde_read *read, int nr, int min_traces,
 		       int max_traces)
 {
-	if (nr < min_traces)
-		sonde_complain("which trace%s? 'sonde %s --help' tells how to "
+	if (nr < min_traces && min_traces == 1)
+		sonde_complain("which trace? No sonde-YYYYMMDD-HHMMSS was "
+			       "recorded here; try: sonde %s TRACE",
+			       read->command->name);
+	else if (nr < min_traces)
+		sonde_complain("which traces? 'sonde %s --help' tells how to "
 			       "say it",
-			       min_traces > 1 ? "s" : "", read->command);
+			       read->command->name);
 	else if (max_traces && nr > max_traces)
 		sonde_complain("too many words: sonde %s takes at most %d",
-			       read->command, max_traces);
+			       read->command->name, max_traces);
 	else
 		return 0;
 	return SONDE_EXIT_USAGE;
@@ -430,21 +384,29 @@ static void free_all(struct sonde_read *read)
 int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 		    int min_traces, int max_traces)
 {
+	char *newest[] = { (char[NAME_MAX + 1]){ "" }, NULL };
+	char **paths = argv + optind;
+	int nr = argc - optind;
 	int status;
 
 	if (read->help_wanted) {
-		(void)fputs(read->help, stdout);
-		(void)fputs(common_help, stdout);
+		sonde_help(read->command);
 		return 0;
 	}
-	status = check_words(read, argc - optind, min_traces, max_traces);
+	if (!nr && min_traces == 1 && sonde_newest(read->quiet, newest[0])) {
+		paths = newest;
+		nr = 1;
+	}
+	status = check_words(read, nr, min_traces, max_traces);
 	if (status)
 		return status;
-	sonde_watch_begin(read->command, !(read->flows && !read->output &&
-					   isatty(STDOUT_FILENO)));
-	status = open_traces(read, argv + optind, (size_t)(argc - optind));
+	sonde_watch_begin(read->command->name, !(read->flows && !read->output &&
+						 isatty(STDOUT_FILENO)));
+	status = open_traces(read, paths, (size_t)nr);
 	if (!status)
 		status = open_output(read);
+	if (!status && read->flows && !read->output)
+		sonde_pager_begin();
 	if (!status)
 		return -1;
 	sonde_watch_end();
@@ -457,6 +419,7 @@ int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 struct losses {
 	uint64_t events, packets, disordered;
 	size_t gaps, damages;
+	bool at_most; /* so many events, or fewer */
 };
 
 static bool is_in_span(const struct sonde_problem *problem,
@@ -481,12 +444,24 @@ static void warn_damage(const struct sonde_problem *problem)
 		       problem->byte, problem->text);
 }
 
+/* Whether what its tracer lost may not have been asked for. */
+static bool is_at_most(const struct sonde_problem *problem)
+{
+	struct sonde_stream_info info;
+
+	if (!problem->stream)
+		return false;
+	sonde_stream_get_info(problem->stream, &info);
+	return sonde_source_env(info.source, "kernel_lost_at_most");
+}
+
 static void count_problem(const struct sonde_problem *problem,
 			  struct losses *losses)
 {
 	switch (problem->kind) {
 	case SONDE_PROBLEM_LOST_EVENTS:
 		losses->events += problem->count;
+		losses->at_most = losses->at_most || is_at_most(problem);
 		losses->gaps++;
 		break;
 	case SONDE_PROBLEM_LOST_PACKETS:
@@ -498,11 +473,13 @@ static void count_problem(const struct sonde_problem *problem,
 		break;
 	case SONDE_PROBLEM_DAMAGE:
 	case SONDE_PROBLEM_TRUNCATED:
+	case SONDE_PROBLEM_UUID:
 		if (++losses->damages <= DAMAGE_SHOWN)
 			warn_damage(problem);
 		break;
 	case SONDE_PROBLEM_INDEX:
 	case SONDE_PROBLEM_FORMAT:
+	case SONDE_PROBLEM_METADATA:
 		break; /* nothing is missing: for sonde check */
 	}
 }
@@ -521,10 +498,11 @@ static void warn(const struct sonde_trace *trace,
 			       "check' lists them",
 			       losses.damages - DAMAGE_SHOWN);
 	if (losses.gaps)
-		sonde_complain("warning: the tracer lost %" PRIu64
+		sonde_complain("warning: the tracer lost %s%" PRIu64
 			       " events and %" PRIu64 " packets in %zu places; "
 			       "'sonde stat' tells when",
-			       losses.events, losses.packets, losses.gaps);
+			       losses.at_most ? "up to " : "", losses.events,
+			       losses.packets, losses.gaps);
 	if (losses.disordered)
 		sonde_complain("warning: %" PRIu64 " events are earlier than "
 			       "one before them in their stream",
@@ -543,7 +521,8 @@ static int close_output(struct sonde_read *read)
 		err = errno ? -errno : -EIO;
 	if (read->output && fclose(read->to) && !err)
 		err = errno ? -errno : -EIO;
-	return err;
+	/* stopped while the rest was written: a loop of the shell ends, too */
+	return err ? err : sonde_watch_progress(0, 0);
 }
 
 static int status_of(const struct sonde_read *read, int err)
@@ -558,7 +537,8 @@ static int status_of(const struct sonde_read *read, int err)
 		sonde_complain("%.200s: %s", read->output,
 			       strerrordesc_np(-err));
 	else
-		sonde_complain("%s: %s", read->command, strerrordesc_np(-err));
+		sonde_complain("%s: %s", read->command->name,
+			       strerrordesc_np(-err));
 	return EXIT_FAILED;
 }
 
@@ -570,9 +550,12 @@ int sonde_read_finish(struct sonde_read *read, struct sonde_report *report,
 	sonde_watch_end();
 	if (!err && report)
 		err = sonde_report_error(report);
+	if (!err && report && !read->output)
+		sonde_pager_begin();
 	if (!err && report)
 		err = sonde_show_report(&read->show, report, read->to);
 	closed = close_output(read);
+	sonde_pager_end();
 	if (!err || err == -EINTR)
 		err = closed ? closed : err;
 	if (!read->quiet && (err >= 0 || err == -EINTR)) {

@@ -7,16 +7,16 @@
  * A command's main is:
  *
  *	struct sonde_read read;
- *	sonde_read_init(&read, "top", help_text);
- *	while ((c = sonde_read_option(&read, argc, argv, "n:", own_options))
- *	       != -1)
+ *	sonde_read_init(&read, &sonde_command_top);
+ *	while ((c = sonde_read_option(&read, argc, argv)) != -1)
  *		switch (c) { its own options, optarg; '?': return USAGE }
  *	status = sonde_read_open(&read, argc, argv, min_traces, max_traces);
  *	if (status >= 0) ... return status;	// help was printed, or an error
  *	...
  *	return sonde_read_finish(&read, report, err);
  *
- * The help of the common options follows the command's own.
+ * The command's `common` options are sonde_read_options, its `notes`
+ * SONDE_READ_NOTES or more.
  *
  * Exit statuses: 0 done, or nobody reads the output any more; 1 failed, said
  * why; 2 wrong usage; 3 the answer is no (check: the trace is not sound; diff:
@@ -31,6 +31,7 @@
 
 #include <sonde/trace.h>
 
+#include "cmd/options.h"
 #include "reader/map.h"
 #include "reader/report.h"
 #include "view/text/show.h"
@@ -38,13 +39,14 @@
 #define SONDE_EXIT_NO 3
 
 struct sonde_read {
-	const char *command, *help;
+	const struct sonde_command *command;
 	/* options: -f, --from, --to, --last, --json, --color WHEN, -o FILE,
 	 * --threads N, -q, --limit N, -h */
 	const char *filter_text, *from_text, *to_text, *last_text;
 	const char *output; /* NULL: standard output */
 	bool json, quiet;
-	int colour; /* -1 automatic, 0, 1 */
+	bool shows_own; /* of the command's own --self */
+	int colour;     /* -1 automatic, 0, 1 */
 	unsigned int threads;
 	uint64_t limit; /* rows of tables, events of print; 0: default */
 	/* after sonde_read_open() */
@@ -64,14 +66,29 @@ struct sonde_read {
 	bool help_wanted;
 };
 
-void sonde_read_init(struct sonde_read *read, const char *command,
-		     const char *help);
+/* Values of the long options that have no letter; the commands' are larger. */
+enum sonde_read_option {
+	SONDE_OPTION_FROM = 256,
+	SONDE_OPTION_TO,
+	SONDE_OPTION_LAST,
+	SONDE_OPTION_JSON,
+	SONDE_OPTION_COLOUR,
+	SONDE_OPTION_THREADS,
+	SONDE_OPTION_LIMIT,
+	SONDE_OPTION_OWN,
+};
+extern const struct sonde_option sonde_read_options[];
+#define SONDE_READ_NOTES                                    \
+	"Without a TRACE it is the newest recording here, " \
+	"sonde-YYYYMMDD-HHMMSS.\n"
+
+void sonde_read_init(struct sonde_read *read,
+		     const struct sonde_command *command);
 /* Like getopt_long(): the next option that is the command's own, '?' after
- * something wrong (which has been said), or -1. `own_long` ends with zeros and
- * uses values above 1000. */
-int sonde_read_option(struct sonde_read *read, int argc, char **argv,
-		      const char *own_short, const struct option *own_long);
-/* -1: go on. Else the exit status: everything has been said and freed. */
+ * something wrong (which has been said), or -1. */
+int sonde_read_option(struct sonde_read *read, int argc, char **argv);
+/* Without a trace, where one is wanted, it is the newest recording in the
+ * working directory. -1: go on. Else the exit status: everything has been said and freed. */
 int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 		    int min_traces, int max_traces);
 /* For commands that don't use sonde_map(): cheap, call it for every few

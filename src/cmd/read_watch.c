@@ -3,19 +3,21 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/port.h"
+#include "base/time.h"
 #include "reader/reader.h"
 
-#define NS_PER_S    1000000000
+#define NS_PER_MS   1000000
 #define BAR_COLUMNS 30
-#define DELAY_NS    (NS_PER_S / 2)
-#define PERIOD_NS   (NS_PER_S / 10)
+#define DELAY_NS    (SONDE_NS_PER_S / 2)
+#define PERIOD_NS   (SONDE_NS_PER_S / 10)
 
 static struct {
 	const char *command;
@@ -24,14 +26,6 @@ static struct {
 	bool bar;
 	volatile sig_atomic_t stopped;
 } watch;
-
-static int64_t now_ns(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * (int64_t)NS_PER_S + now.tv_nsec;
-}
 
 static void on_stop(int signal_number)
 {
@@ -83,6 +77,13 @@ static void on_bus_error(int signal_number, siginfo_t *info, void *context)
 	_exit(1);
 }
 
+void sonde_watch_begin_bar(const char *command)
+{
+	watch.command = command;
+	watch.bar = isatty(STDERR_FILENO);
+	watch.begin_ns = (int64_t)sonde_monotonic_ns();
+}
+
 void sonde_watch_begin(const char *command, bool bar)
 {
 	struct sigaction stop = { .sa_handler = on_stop,
@@ -92,9 +93,8 @@ void sonde_watch_begin(const char *command, bool bar)
 				 .sa_flags = SA_SIGINFO };
 	struct sigaction ignore = { .sa_handler = SIG_IGN };
 
-	watch.command = command;
-	watch.bar = bar && isatty(STDERR_FILENO);
-	watch.begin_ns = now_ns();
+	sonde_watch_begin_bar(command);
+	watch.bar = watch.bar && bar;
 	(void)sigaction(SIGINT, &stop, NULL);
 	(void)sigaction(SIGTERM, &stop, NULL);
 	(void)sigaction(SIGBUS, &bus, NULL);
@@ -109,7 +109,7 @@ void sonde_watch_trace(const struct sonde_trace *trace)
 
 static void draw(uint64_t done, uint64_t all, int64_t now)
 {
-	double seconds = (double)(now - watch.begin_ns) / NS_PER_S;
+	double seconds = (double)(now - watch.begin_ns) / SONDE_NS_PER_S;
 	double share = (double)done / (double)all;
 	double left = share > 0 ? seconds / share - seconds : 0;
 	int full = (int)(share * BAR_COLUMNS);
@@ -126,20 +126,45 @@ static void draw(uint64_t done, uint64_t all, int64_t now)
 	(void)fflush(stderr);
 }
 
+/* Whether it is time to draw, and then *ret_now. */
+static bool is_due(int64_t *ret_now)
+{
+	int64_t now = (int64_t)sonde_monotonic_ns();
+
+	if (now - watch.begin_ns < DELAY_NS || now - watch.drawn_ns < PERIOD_NS)
+		return false;
+	watch.drawn_ns = now;
+	*ret_now = now;
+	return true;
+}
+
 int sonde_watch_progress(uint64_t done, uint64_t all)
 {
 	int64_t now;
 
 	if (watch.stopped)
 		return -EINTR;
-	if (!watch.bar || !all || done > all)
-		return 0;
-	now = now_ns();
-	if (now - watch.begin_ns < DELAY_NS || now - watch.drawn_ns < PERIOD_NS)
-		return 0;
-	watch.drawn_ns = now;
-	draw(done, all, now);
+	if (watch.bar && all && done <= all && is_due(&now))
+		draw(done, all, now);
 	return 0;
+}
+
+void sonde_watch_child(pid_t pid, const char *what)
+{
+	int fd = watch.bar ? (int)syscall(SYS_pidfd_open, pid, 0) : -1;
+	struct pollfd end = { .fd = fd, .events = POLLIN };
+	int64_t now;
+
+	while (fd >= 0 && poll(&end, 1, PERIOD_NS / NS_PER_MS) == 0) {
+		if (!is_due(&now))
+			continue;
+		(void)fprintf(stderr, "\r%s: %s, %d s\033[K", watch.command,
+			      what,
+			      (int)((now - watch.begin_ns) / SONDE_NS_PER_S));
+		(void)fflush(stderr);
+	}
+	if (fd >= 0)
+		(void)close(fd);
 }
 
 void sonde_watch_end(void)

@@ -9,6 +9,10 @@
  *
  *	print:  42 % [========>           ] 310 MB/s, 3 s left
  *
+ * Where nobody can know how much is left, it says what is waited for:
+ *
+ *	probe: GDB reads debugging information, 3 s
+ *
  * The first Ctrl-C (or SIGTERM) makes sonde_watch_progress() say so; a second
  * one kills. SIGBUS in a mapped file ends the process with a message, for what
  * was read before may be half of anything.
@@ -18,15 +22,21 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <sonde/trace.h>
 
 /* `trace` lives until sonde_watch_end(); up to two. */
 void sonde_watch_begin(const char *command, bool bar);
+/* The bar alone: signals do as they did. */
+void sonde_watch_begin_bar(const char *command);
 void sonde_watch_trace(const struct sonde_trace *trace);
 
 /* done of all, in bytes; -EINTR if the user wants it to stop, or 0. */
 int sonde_watch_progress(uint64_t done, uint64_t all);
+/* Of a child, says `what` until it ends, which waitpid() then finds; returns at
+ * once if there is no bar. */
+void sonde_watch_child(pid_t pid, const char *what);
 
 /* Takes the bar away; before anything else is printed. */
 void sonde_watch_end(void);

@@ -4,26 +4,38 @@
  * a screen and an exit status.
  */
 #include <errno.h>
-#include <ftw.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
+#include "base/number.h"
 #include "cmd/cmd.h"
+#include "cmd/list.h"
+#include "ctf/place.h"
 #include "kernel/able.h"
+#include "ring/layout.h"
 #include "session/budget.h"
+#include "session/census.h"
+#include "session/cgroup.h"
 #include "session/front.h"
 #include "session/kin.h"
+#include "view/text/show.h"
 
-#define EXIT_FAILED         1
-#define EXIT_NOT_EXECUTABLE 126
-#define EXIT_NOT_FOUND      127
-#define EXIT_SIGNAL_BASE    128
+/* Kernel events take so much, whatever control groups leave us. */
+#define SONDE_KERNEL_MEMORY_LEAST (1ull << 20)
+
+#define EXIT_FAILED               1
+#define EXIT_NOT_EXECUTABLE       126
+#define EXIT_NOT_FOUND            127
+#define EXIT_SIGNAL_BASE          128
 
 static int find_program(const char *name, char path[PATH_MAX])
 {
@@ -57,7 +69,8 @@ static int find_preload(const struct sonde_record_options *options,
 
 	if (!options->hook_malloc && !options->hook_locks)
 		return 0;
-	rc = sonde_launch_find_preload(SONDE_LIBDIR, path);
+	rc = sonde_launch_find_preload(SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
+				       path);
 	if (!rc)
 		return 0;
 	if (rc == -EINVAL)
@@ -84,32 +97,48 @@ static const char *hooks(const struct sonde_record_options *options)
 
 /*
  * ./sonde-20250131-235959, and with a number if that is taken. Making it is
- * what takes it: another recording may start this very second. What else keeps
- * it from being made, the recorder finds out again, and tells. Returns whether
- * the directory is ours: made, or about to be.
+ * what takes it: another recording may start this very second.
  */
-static bool choose_directory(const struct sonde_record_options *options,
-			     char *out, size_t size)
+static int make_dated(char *out, size_t size, struct sonde_place *ret_place,
+		      struct sonde_place_error *error)
 {
-	int rc;
-
 	time_t now = time(NULL);
 	struct tm local;
 	char stamp[32];
+	int rc = -EEXIST;
 
-	if (options->output) {
-		(void)snprintf(out, size, "%s", options->output);
-		return access(out, F_OK) && errno == ENOENT;
-	}
 	(void)localtime_r(&now, &local);
 	(void)strftime(stamp, sizeof(stamp), "sonde-%Y%m%d-%H%M%S", &local);
 	(void)snprintf(out, size, "%s", stamp);
-	rc = mkdir(out, 0777);
-	for (int i = 2; rc && errno == EEXIST && i < 1000; i++) {
+	for (int i = 2; i < 1000; i++) {
+		rc = sonde_place_make(out, ret_place, error);
+		if (!rc && ret_place->made)
+			return 0;
+		if (!rc)
+			sonde_place_close(ret_place);
+		else if (access(out, F_OK))
+			return rc;
 		(void)snprintf(out, size, "%s-%d", stamp, i);
-		rc = mkdir(out, 0777);
 	}
-	return !rc;
+	return rc;
+}
+
+/* The trace's directory, whose path is `out` then. Or complains. */
+static int make_directory(const struct sonde_record_options *options, char *out,
+			  size_t size, struct sonde_place *ret_place)
+{
+	struct sonde_place_error error = { "" };
+	int rc;
+
+	if (options->output) {
+		(void)snprintf(out, size, "%s", options->output);
+		rc = sonde_place_make(out, ret_place, &error);
+	} else {
+		rc = make_dated(out, size, ret_place, &error);
+	}
+	if (rc)
+		sonde_complain("%s", error.text);
+	return rc;
 }
 
 static void say(const char *text)
@@ -117,53 +146,9 @@ static void say(const char *text)
 	sonde_complain("%s", text);
 }
 
-static int remove_entry(const char *path, const struct stat *st, int type,
-			struct FTW *where)
+static int explain_failure(const struct sonde_front_result *result, int rc)
 {
-	(void)st;
-	(void)type;
-	(void)where;
-	(void)remove(path); /* what can't be removed stays */
-	return 0;
-}
-
-/* What the recorder made; it has ended. */
-static void remove_tree(const char *path)
-{
-	/* No other thread is left. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	(void)nftw(path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
-}
-
-/* The program didn't start: what was made for it goes, if nothing is in it.
- * The directory itself was empty, but may be the user's. */
-static void remove_trace(const char *directory, bool is_ours)
-{
-	char path[PATH_MAX + 16];
-
-	(void)snprintf(path, sizeof(path), "%s/index", directory);
-	(void)rmdir(path);
-	(void)snprintf(path, sizeof(path), "%s/metadata", directory);
-	(void)unlink(path);
-	(void)snprintf(path, sizeof(path), "%s/kernel", directory);
-	remove_tree(path);
-	(void)snprintf(path, sizeof(path), "%s/user", directory);
-	remove_tree(path);
-	if (is_ours)
-		(void)rmdir(directory);
-}
-
-static int explain_failure(const struct sonde_front_result *result, int rc,
-			   const char *directory, bool is_ours)
-{
-	if (rc == -ENOTEMPTY || rc == -EEXIST) {
-		sonde_complain("%.200s: there is something in it already; give "
-			       "another directory with -o, or remove it",
-			       directory);
-		return EXIT_FAILED;
-	}
 	sonde_complain("%s", result->failed);
-	if (is_ours || result->has_directory)
-		remove_trace(directory, is_ours);
 	if (result->stop_signal)
 		return EXIT_SIGNAL_BASE + result->stop_signal;
 	if (result->wrong_rules)
@@ -173,8 +158,124 @@ static int explain_failure(const struct sonde_front_result *result, int rc,
 	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
+/* In the summary, or at once if there is none. */
+static void note(struct sonde_front_result *result, const char *text)
+{
+	if (result->have_summary)
+		sonde_summary_note_first(&result->summary, text);
+	else
+		sonde_complain("%s", text);
+}
+
+/* Somebody may have moved it: `path` is where it is then. */
+static void find_directory(const struct sonde_place *place,
+			   struct sonde_front_result *result,
+			   char path[PATH_MAX])
+{
+	char text[SONDE_NOTE_SIZE];
+	char now[PATH_MAX];
+	char safe[SONDE_NOTE_SIZE];
+	int rc;
+
+	if (sonde_place_is_at(place, path))
+		return;
+	rc = sonde_place_where(place, now);
+	(void)sonde_show_safe(safe, sizeof(safe), now, rc ? 0 : strlen(now));
+	if (rc == -ENOENT)
+		(void)snprintf(text, sizeof(text),
+			       "%.150s was removed while it was written: "
+			       "nothing of the recording is left",
+			       path);
+	else if (rc)
+		(void)snprintf(text, sizeof(text),
+			       "%.150s is not the trace any more: somebody "
+			       "moved it while it was written",
+			       path);
+	else
+		(void)snprintf(text, sizeof(text),
+			       "%.80s is not the trace any more: somebody "
+			       "moved it, and it is in %.90s",
+			       path, safe);
+	if (rc == -ENOENT && result->have_summary)
+		sonde_summary_lose_all(&result->summary, rc);
+	note(result, text);
+	(void)snprintf(path, PATH_MAX, "%s", rc ? "" : now);
+}
+
+static bool has_tracepoints(const char *program)
+{
+	struct sonde_census *census = sonde_census_new("", 1, 0);
+	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	bool has =
+		census && fd >= 0 && sonde_census_has_tracepoints(census, fd);
+
+	if (fd >= 0)
+		(void)close(fd); /* it was only read */
+	sonde_census_free(census);
+	return has;
+}
+
+/* Why no process was recorded, as far as it can be known. False: not at all. */
+static bool explain_nothing(const char *program, struct sonde_summary *summary)
+{
+	struct rlimit limit;
+	struct stat st;
+
+	if (summary->nr_processes || summary->nr_refused)
+		return false;
+	if (!getrlimit(RLIMIT_FSIZE, &limit) &&
+	    limit.rlim_cur < SONDE_META_SPAN) {
+		sonde_summary_note(summary,
+				   "no process could be recorded: ulimit -f "
+				   "(%llu KiB) leaves no room for its trace "
+				   "memory, which begins at %u KiB; raise it",
+				   (unsigned long long)limit.rlim_cur / 1024,
+				   (unsigned int)(SONDE_META_SPAN / 1024));
+		return true;
+	}
+	if (!has_tracepoints(program))
+		return false;
+	if (!stat(program, &st) && st.st_mode & (S_ISUID | S_ISGID))
+		sonde_summary_note(summary,
+				   "%.100s has tracepoints, and is not "
+				   "recorded: it changes its user or group "
+				   "when it is started",
+				   program);
+	else
+		sonde_summary_note(summary,
+				   "%.100s has tracepoints, and did not reach "
+				   "the recorder: it ended at once, or "
+				   "something denies it trace memory or a "
+				   "socket (ulimit -f or -v, seccomp)",
+				   program);
+	return true;
+}
+
+/* Nothing was selected: of the events that were named, which are meant? */
+static void explain_rules(const struct sonde_record_options *options,
+			  const char *program, struct sonde_summary *summary)
+{
+	const char *rule = options->rules;
+	struct sonde_nearest nearest;
+
+	if (!summary->nr_processes || summary->nr_event_types)
+		return;
+	for (; *rule; rule += strlen(rule) + 1) {
+		if (*rule != '+' || strpbrk(rule, "*?["))
+			continue;
+		sonde_nearest_begin(&nearest, rule + 1);
+		sonde_list_try(program, &nearest);
+		if (*sonde_nearest_hint(&nearest))
+			sonde_summary_note(summary,
+					   "-e %.100s: no such event%s",
+					   rule + 1,
+					   sonde_nearest_hint(&nearest));
+	}
+}
+
 static void show(const struct sonde_record_options *options,
-		 const struct sonde_front_result *result, const char *directory)
+		 struct sonde_front_result *result, const char *directory,
+		 const char *program)
 {
 	struct sonde_summary_style style = {
 		.directory = directory,
@@ -185,11 +286,17 @@ static void show(const struct sonde_record_options *options,
 		.has_kernel = result->has_kernel,
 		.color = isatty(STDERR_FILENO) && !secure_getenv("NO_COLOR"),
 		.hooks = options->hook_malloc || options->hook_locks,
+		.verbose = options->verbose,
 		.quiet = options->quiet,
 	};
 
 	if (!result->have_summary)
 		return;
+	style.is_explained = options->attaches ||
+			     (options->program &&
+			      explain_nothing(program, &result->summary));
+	if (options->program)
+		explain_rules(options, program, &result->summary);
 	if (options->json)
 		sonde_summary_print_json(&result->summary, &style, stderr);
 	else
@@ -232,14 +339,77 @@ static int check_memory(const struct sonde_record_options *options)
 			       "one process on %u CPUs; give --memory %s, or "
 			       "a smaller --subbuf",
 			       budget.nr_online,
-			       sonde_format_size(budget.total_bytes, size,
-						 sizeof(size)));
+			       sonde_number_put_size(budget.total_bytes, size,
+						     sizeof(size)));
 		return SONDE_EXIT_USAGE;
 	}
 	sonde_complain("--subbuf is too large for the rings of one process on "
 		       "%u CPUs, whatever --memory is; give a smaller one",
 		       budget.nr_possible);
 	return SONDE_EXIT_USAGE;
+}
+
+static void warn_of_group(const char *option, uint64_t bytes, uint64_t left)
+{
+	char size[32];
+	char rest[32];
+
+	sonde_complain("--%s %s is more than a quarter of the %s that the "
+		       "memory control group has left: the program may be "
+		       "killed for want of memory",
+		       option, sonde_number_put_size(bytes, size, sizeof(size)),
+		       sonde_number_put_size(left >> 10 << 10, rest,
+					     sizeof(rest)));
+}
+
+/* A quarter of what is left, if that is less than the default; but so much that
+ * there can be a recording. */
+static uint64_t fitting(uint64_t wanted, uint64_t least, uint64_t left)
+{
+	uint64_t quarter = left / 4 / SONDE_MEMORY_MIN * SONDE_MEMORY_MIN;
+
+	if (wanted <= quarter)
+		return wanted;
+	return quarter > least ? quarter : least;
+}
+
+/* The least that is enough for one process. */
+static uint64_t least_memory(const struct sonde_record_options *options)
+{
+	struct sonde_budget budget = {
+		.total_bytes = SONDE_MEMORY_MIN,
+		.nr_possible = sonde_nr_possible_cpus(),
+		.nr_online = sonde_nr_online_cpus(),
+		.subbuf_bytes = options->subbuf_bytes,
+		.mode = options->mode,
+	};
+
+	while (budget.total_bytes < options->memory_bytes &&
+	       !sonde_budget_largest_subbuf(&budget))
+		budget.total_bytes *= 2;
+	return budget.total_bytes;
+}
+
+/* The defaults follow the memory that control groups leave us, for the program
+ * is killed where they are full. */
+static void fit_memory(struct sonde_record_options *options, bool kernel_given)
+{
+	uint64_t left = sonde_cgroup_left("");
+
+	if (left == UINT64_MAX)
+		return;
+	if (!options->memory_given)
+		options->memory_bytes = fitting(options->memory_bytes,
+						least_memory(options), left);
+	if (!kernel_given)
+		options->kernel_memory_bytes =
+			fitting(options->kernel_memory_bytes,
+				SONDE_KERNEL_MEMORY_LEAST, left);
+	if (options->program && options->memory_bytes > left / 4)
+		warn_of_group("memory", options->memory_bytes, left);
+	if (options->kernel_rules && options->kernel_memory_bytes > left / 4)
+		warn_of_group("kernel-memory", options->kernel_memory_bytes,
+			      left);
 }
 
 /* What a recorder that was killed has left in the kernel. */
@@ -251,20 +421,51 @@ static void clean_up(void)
 		sonde_complain("%s", text);
 }
 
-static int record(const struct sonde_record_options *options)
+/* Everything is there but the directory. */
+static int record_into_directory(const struct sonde_record_options *options,
+				 struct sonde_front_config *config)
 {
 	static struct sonde_front_result result;
+	struct sonde_place place = SONDE_PLACE_NONE;
+	char directory[PATH_MAX];
+	int rc;
+
+	if (make_directory(options, directory, sizeof(directory), &place))
+		return EXIT_FAILED;
+	config->directory = directory;
+	config->place = &place;
+	if (options->verbose)
+		sonde_complain("recording %.200s into %.200s",
+			       options->program  ? config->program_path :
+			       options->attaches ? "what runs already" :
+						   "the machine",
+			       directory);
+	if (options->kernel_rules)
+		clean_up();
+	if (!sonde_record_has_programs(options) && !options->quiet)
+		sonde_complain("recording the machine; Ctrl-C ends it");
+	rc = sonde_front_run(config, &result);
+	if (rc) {
+		/* What was made for the program goes. */
+		sonde_place_remove(&place);
+		return explain_failure(&result, rc);
+	}
+	find_directory(&place, &result, directory);
+	show(options, &result, directory, config->program_path);
+	sonde_place_close(&place);
+	return exit_status(options, &result);
+}
+
+static int record(const struct sonde_record_options *options)
+{
 	char program[PATH_MAX];
 	char preload[PATH_MAX] = "";
-	char directory[PATH_MAX];
 	struct sonde_front_config config = {
 		.options = options,
-		.directory = directory,
 		.program_path = program,
 		.hooks = hooks(options),
 		.say = say,
 	};
-	bool is_ours;
 	int rc = check_memory(options);
 
 	if (!rc && options->program)
@@ -274,25 +475,13 @@ static int record(const struct sonde_record_options *options)
 	if (rc)
 		return rc;
 	config.preload = *preload ? preload : NULL;
-	is_ours = choose_directory(options, directory, sizeof(directory));
-	if (options->verbose)
-		sonde_complain("recording %.200s into %.200s",
-			       options->program ? program : "the machine",
-			       directory);
-	if (options->kernel_rules)
-		clean_up();
-	if (!options->program && !options->quiet)
-		sonde_complain("recording the machine; Ctrl-C ends it");
-	rc = sonde_front_run(&config, &result);
-	if (rc)
-		return explain_failure(&result, rc, directory, is_ours);
-	show(options, &result, directory);
-	return exit_status(options, &result);
+	return record_into_directory(options, &config);
 }
 
-int sonde_cmd_record(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	static struct sonde_record_options options;
+	bool kernel_given;
 	char error[512];
 
 	if (sonde_record_options_parse(argc, argv, &options, error,
@@ -301,11 +490,28 @@ int sonde_cmd_record(int argc, char **argv)
 		return SONDE_EXIT_USAGE;
 	}
 	if (options.help) {
-		sonde_help_record();
+		sonde_help(&sonde_command_record);
 		return 0;
 	}
-	if (!options.kernel_memory_bytes)
+	kernel_given = options.kernel_memory_bytes != 0;
+	if (!kernel_given)
 		options.kernel_memory_bytes =
 			SONDE_KERNEL_MEMORY_PER_CPU * sonde_nr_online_cpus();
+	fit_memory(&options, kernel_given);
 	return record(&options);
 }
+
+const struct sonde_command sonde_command_record = {
+	.name = "record",
+	.run = run,
+	.brief = "[options] -- PROGRAM [ARGS]",
+	.does = "run and record; with -p, what runs",
+	.usage = "sonde record [options] -- PROGRAM [ARGS]\n"
+		 "sonde record -p PID|NAME [options]\n"
+		 "sonde record -a -k RULES [options]\n",
+	.options = sonde_record_option_table,
+	.notes = "The exit status is the program's, 128 + N if signal N killed "
+		 "it.\n",
+	.words = SONDE_VALUE_PROGRAM,
+	.ends_at_word = true,
+};

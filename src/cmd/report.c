@@ -8,54 +8,65 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/nearest.h"
+#include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
+#include "cmd/newest.h"
 #include "cmd/read.h"
 #include "reader/analyses/analyses.h"
 #include "reader/analyses/worst.h"
 
-static const char help[] =
-	"sonde report NAME [options] TRACE...\n"
+static const char usage[] =
+	"sonde report NAME [options] [TRACE...]\n"
 	"sonde report [TRACE...]\n"
 	"\n"
 	"Answers a question about a trace; without a name, lists the reports,\n"
-	"and which of them fit the trace.\n"
-	"\n"
-	"What to look at (top, period, latency, blame, critical)\n"
-	"      --begin EXPR     the events that begin something\n"
-	"      --end EXPR       the events that end it\n"
-	"      --key EXPR       begins and ends with the same value belong\n"
-	"                       together (default: those of a thread)\n"
-	"      --by EXPR        what to count by: thread, process, cpu, or any\n"
-	"                       expression (default: the event's name); of activity\n"
-	"                       and offcpu: the name or number of a thread\n"
-	"      --nth N          of blame and critical: not the longest span but the\n"
-	"                       N-th, up to 10\n"
-	"      --value EXPR     what to add up\n";
+	"and which of them fit the trace.\n";
 
 enum option_value {
-	OPTION_BEGIN = 1001,
+	OPTION_BEGIN = SONDE_OPTION_OWN,
 	OPTION_END,
 	OPTION_KEY,
 	OPTION_BY,
 	OPTION_VALUE,
 	OPTION_NTH,
+	OPTION_SELF,
+	OPTION_NO_NAMES,
 };
 
-static const struct option options[] = {
-	{ "begin", required_argument, NULL, OPTION_BEGIN },
-	{ "end", required_argument, NULL, OPTION_END },
-	{ "key", required_argument, NULL, OPTION_KEY },
-	{ "by", required_argument, NULL, OPTION_BY },
-	{ "value", required_argument, NULL, OPTION_VALUE },
-	{ "nth", required_argument, NULL, OPTION_NTH },
-	{ 0 },
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ .help = "What to look at (top, period, latency, blame, critical)" },
+	{ "begin", OPTION_BEGIN, "EXPR", NULL,
+	  "the events that begin something" },
+	{ "end", OPTION_END, "EXPR", NULL, "the events that end it" },
+	{ "key", OPTION_KEY, "EXPR", NULL,
+	  "begins and ends with the same value belong together (default: "
+	  "those of a thread)" },
+	{ "by", OPTION_BY, "EXPR", "thread process cpu function line module",
+	  "what to count by: thread, process, cpu, or any expression "
+	  "(default: the event's name); of activity and offcpu: the name or "
+	  "number of a thread; of malloc: function, line or module" },
+	{ "nth", OPTION_NTH, "N", NULL,
+	  "of blame and critical: not the longest span but the N-th, up to "
+	  "10" },
+	{ "value", OPTION_VALUE, "EXPR", NULL, "what to add up" },
+	{ .help = "Of code" },
+	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
+	  "show addresses, and look for no names" },
+	{ .help = "Of a kernel's trace" },
+	{ "self", OPTION_SELF, NULL, NULL,
+	  "show the recorder's own threads, too" },
+	{ 0 }
 };
+/* clang-format on */
 
 /* The expressions of the command line, as text and as filters. */
 struct words {
 	const char *by;
 	uint64_t nth;
+	bool no_names;
 	struct word {
 		const char *option, *text;
 		struct sonde_filter *filter;
@@ -64,11 +75,9 @@ struct words {
 
 static int parse_nth(const char *text, uint64_t *ret_nth)
 {
-	char *end;
-	unsigned long nth = strtoul(text, &end, 10);
+	uint64_t nth;
 
-	if (*end || *text < '0' || *text > '9' || nth < 1 ||
-	    nth > SONDE_WORST_MAX) {
+	if (!sonde_number_parse(text, SONDE_WORST_MAX, &nth) || !nth) {
 		sonde_complain("--nth %.100s: give a number from 1 to %d", text,
 			       SONDE_WORST_MAX);
 		return -EINVAL;
@@ -83,8 +92,7 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 {
 	int option;
 
-	while ((option = sonde_read_option(read, argc, argv, "", options)) !=
-	       -1) {
+	while ((option = sonde_read_option(read, argc, argv)) != -1) {
 		switch (option) {
 		case OPTION_BEGIN:
 			words->begin.text = optarg;
@@ -104,6 +112,12 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		case OPTION_NTH:
 			if (parse_nth(optarg, &words->nth))
 				return SONDE_EXIT_USAGE;
+			break;
+		case OPTION_SELF:
+			read->shows_own = true;
+			break;
+		case OPTION_NO_NAMES:
+			words->no_names = true;
 			break;
 		default:
 			return SONDE_EXIT_USAGE;
@@ -139,7 +153,7 @@ static void free_words(struct words *words)
 /* ---- the list of reports ---- */
 
 /* `trace` NULL: which fit is not asked. */
-static struct sonde_report *list(const struct sonde_trace *trace)
+static struct sonde_report *list(struct sonde_trace *trace)
 {
 	static const struct sonde_column columns[] = {
 		{ "name", "REPORT", SONDE_CELL_TEXT },
@@ -255,9 +269,18 @@ static int analyse(struct sonde_read *read, const struct words *words,
 	};
 	int err;
 
-	if (!sonde_analysis_applies(analysis, read->trace))
+	/* Of a kernel's events some may be there, but not those for this: the
+	 * report says which. */
+	if (!sonde_analysis_applies(analysis, read->trace) &&
+	    !sonde_analysis_has(read->trace, analysis->needs))
 		return complain_unfit(analysis);
+	if (!words->no_names) {
+		args.names = sonde_names_new(read->trace);
+		if (!args.names)
+			return -ENOMEM;
+	}
 	err = analysis->run(&args, ret_report);
+	sonde_names_free(args.names);
 	if (err != -EINVAL && err != -ENODATA)
 		return err;
 	sonde_complain("report %s: %s", analysis->name, args.error);
@@ -278,6 +301,21 @@ static int report_one(struct sonde_read *read, struct words *words,
 	return status;
 }
 
+static int complain_unknown(const char *name)
+{
+	const struct sonde_analysis *analysis;
+	struct sonde_nearest nearest;
+	const char *hint;
+
+	sonde_nearest_begin(&nearest, name);
+	for (size_t i = 0; (analysis = sonde_analysis(i)); i++)
+		sonde_nearest_try(&nearest, analysis->name);
+	hint = sonde_nearest_hint(&nearest);
+	sonde_complain("no report is called '%.100s'%s", name,
+		       *hint ? hint : "; 'sonde report' lists them");
+	return SONDE_EXIT_USAGE;
+}
+
 static bool is_directory(const char *path)
 {
 	struct stat about;
@@ -285,7 +323,7 @@ static bool is_directory(const char *path)
 	return !stat(path, &about) && S_ISDIR(about.st_mode);
 }
 
-int sonde_cmd_report(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct words words = {
 		.begin.option = "--begin",
@@ -294,26 +332,38 @@ int sonde_cmd_report(int argc, char **argv)
 		.value.option = "--value",
 	};
 	const struct sonde_analysis *analysis;
+	char newest[NAME_MAX + 1];
 	struct sonde_read read;
 	int status;
 
-	sonde_read_init(&read, "report", help);
+	sonde_read_init(&read, &sonde_command_report);
 	if (parse(&read, argc, argv, &words))
 		return SONDE_EXIT_USAGE;
 	if (read.help_wanted)
 		return sonde_read_open(&read, argc, argv, 1, 0);
 	if (optind == argc)
-		return list_only(&read);
+		return sonde_newest(true, newest) ?
+			       list_for(&read, argc, argv) :
+			       list_only(&read);
 	analysis = sonde_analysis_find(argv[optind]);
 	if (!analysis && is_directory(argv[optind]))
 		return list_for(&read, argc, argv);
 	if (!analysis) {
-		sonde_complain("no report is called '%.100s'; 'sonde report' "
-			       "lists them",
-			       argv[optind]);
-		return SONDE_EXIT_USAGE;
+		return complain_unknown(argv[optind]);
 	}
 	optind++;
 	status = sonde_read_open(&read, argc, argv, 1, 0);
 	return status >= 0 ? status : report_one(&read, &words, analysis);
 }
+
+const struct sonde_command sonde_command_report = {
+	.name = "report",
+	.run = run,
+	.brief = "[NAME] TRACE",
+	.does = "answers: top, locks, malloc ...",
+	.usage = usage,
+	.options = options,
+	.common = sonde_read_options,
+	.notes = SONDE_READ_NOTES,
+	.words = SONDE_VALUE_REPORT "|" SONDE_VALUE_DIR " " SONDE_VALUE_DIR,
+};

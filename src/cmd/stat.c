@@ -6,21 +6,22 @@
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 
-static const char help[] =
-	"sonde stat [options] TRACE...\n"
+static const char usage[] =
+	"sonde stat [options] [TRACE...]\n"
 	"\n"
 	"What a trace is and what is in it: format, tracer, clocks; streams;\n"
 	"how many events of which kind; what the tracer lost, and when; what\n"
-	"is damaged.\n"
-	"\n"
-	"  -v, --verbose        also the environment, and all about clocks\n";
+	"is damaged.\n";
 
-static const struct option options[] = {
-	{ "verbose", no_argument, NULL, 'v' },
-	{ 0 },
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "verbose", 'v', NULL, NULL,
+	  "also the environment, and all about clocks" },
+	{ 0 }
 };
+/* clang-format on */
 
-int sonde_cmd_stat(int argc, char **argv)
+static int run(int argc, char **argv)
 {
 	struct sonde_analysis_args args = { 0 };
 	struct sonde_report *report = NULL;
@@ -30,9 +31,8 @@ int sonde_cmd_stat(int argc, char **argv)
 	int status;
 	int err;
 
-	sonde_read_init(&read, "stat", help);
-	while ((option = sonde_read_option(&read, argc, argv, "v", options)) !=
-	       -1) {
+	sonde_read_init(&read, &sonde_command_stat);
+	while ((option = sonde_read_option(&read, argc, argv)) != -1) {
 		if (option != 'v')
 			return SONDE_EXIT_USAGE;
 		verbose = true;
@@ -52,3 +52,15 @@ int sonde_cmd_stat(int argc, char **argv)
 	sonde_report_free(report);
 	return status;
 }
+
+const struct sonde_command sonde_command_stat = {
+	.name = "stat",
+	.run = run,
+	.brief = "TRACE",
+	.does = "what is in it",
+	.usage = usage,
+	.options = options,
+	.common = sonde_read_options,
+	.notes = SONDE_READ_NOTES,
+	.words = SONDE_VALUE_DIR,
+};

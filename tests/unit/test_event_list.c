@@ -17,6 +17,7 @@
 #include <sonde/tracepoint.h>
 
 #include "cmd/list.h"
+#include "ctf/schema/schema.h"
 #include "ctf/tsdl.h"
 #include "event/desc.h"
 #include "no_libsonde.h"
@@ -138,12 +139,20 @@ static void make_metadata(struct sonde_text *metadata)
 static int list_trace(const char *bytes, size_t size,
 		      const struct sonde_list_sink *to)
 {
-	char error[64];
-	int err;
+	static struct sonde_list_text room;
+	struct sonde_schema_error error = { .text = "" };
+	struct sonde_schema *schema;
+	int err = sonde_schema_parse(bytes, size, &error, &schema);
 
-	error[0] = 0;
-	err = sonde_list_trace(bytes, size, to, error, sizeof(error));
-	assert_true(err != -EINVAL || error[0]);
+	assert_true(err != -EINVAL || error.text[0]);
+	if (err)
+		return err;
+	for (size_t i = 0; i < schema->nr_streams && !err; i++)
+		for (size_t k = 0; k < schema->streams[i]->nr_events && !err;
+		     k++)
+			err = sonde_list_class(schema->streams[i]->events[k],
+					       schema->big_endian, to, &room);
+	sonde_schema_free(schema);
 	return err;
 }
 

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.c - the parser of options: getopt_long(), told by the descriptions.
+ */
+#include "cmd/options.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/cmd.h"
+
+#define OPTIONS_MAX 64
+#define LETTERS_MAX 64
+
+/* As getopt_long() wants them. */
+struct parser {
+	size_t nr;
+	size_t nr_letters;
+	struct option all[OPTIONS_MAX + 1];
+	char letters[LETTERS_MAX + 1];
+};
+
+static void add(struct parser *parser, const struct sonde_option *option)
+{
+	int takes = !option->value        ? no_argument :
+		    *option->value == '[' ? optional_argument :
+					    required_argument;
+
+	if (parser->nr < OPTIONS_MAX)
+		parser->all[parser->nr++] =
+			(struct option){ option->name, takes, NULL,
+					 option->id };
+	if (!SONDE_OPTION_IS_LETTER(option->id) ||
+	    parser->nr_letters + 2 > LETTERS_MAX)
+		return;
+	parser->letters[parser->nr_letters++] = (char)option->id;
+	if (takes == required_argument)
+		parser->letters[parser->nr_letters++] = ':';
+}
+
+static void add_all(struct parser *parser, const struct sonde_option *options)
+{
+	for (; options && (options->name || options->help); options++)
+		if (options->name)
+			add(parser, options);
+}
+
+static void make_parser(const struct sonde_command *command,
+			struct parser *parser)
+{
+	static const struct sonde_option help = { "help", 'h', NULL, NULL, "" };
+
+	*parser = (struct parser){ 0 };
+	if (command->ends_at_word)
+		parser->letters[parser->nr_letters++] = '+';
+	parser->letters[parser->nr_letters++] = ':';
+	/* those of several commands first: who has a second meaning for one
+	 * takes it out of the words beforehand */
+	add_all(parser, command->common);
+	add_all(parser, command->options);
+	add(parser, &help);
+}
+
+/* How many long options begin with these letters; the last two of them. */
+static int find_long(const struct option *all, const char *name, size_t length,
+		     const struct option *found[2])
+{
+	int nr = 0;
+
+	for (; all->name; all++) {
+		if (strncmp(all->name, name, length) != 0)
+			continue;
+		if (nr && found[0]->val == all->val)
+			continue; /* two ways to spell it */
+		found[1] = found[0];
+		found[0] = all;
+		nr++;
+		if (!all->name[length])
+			return 1;
+	}
+	return nr;
+}
+
+/* `word` is "--name" or "--name=value". */
+static void complain_long(const char *command, const char *word,
+			  const struct option *all)
+{
+	size_t length = strcspn(word, "=");
+	const struct option *found[2] = { NULL, NULL };
+	int nr = find_long(all, word + 2, length - 2, found);
+	struct sonde_nearest nearest;
+	char name[SONDE_NEAREST_MAX];
+	const char *hint;
+
+	if (nr == 1) {
+		sonde_complain("%s: --%s takes no value", command,
+			       found[0]->name);
+		return;
+	}
+	if (nr > 1) {
+		sonde_complain("%s: '%.*s' may be --%s or --%s; write it out",
+			       command, (int)length, word, found[1]->name,
+			       found[0]->name);
+		return;
+	}
+	(void)snprintf(name, sizeof(name), "%.*s", (int)length, word);
+	sonde_nearest_begin(&nearest, length < sizeof(name) ? name : "");
+	for (; all->name; all++) {
+		(void)snprintf(name, sizeof(name), "--%s", all->name);
+		sonde_nearest_try(&nearest, name);
+	}
+	hint = sonde_nearest_hint(&nearest);
+	if (*hint)
+		sonde_complain("%s: unknown option '%.*s'%s", command,
+			       (int)(length < 100 ? length : 100), word, hint);
+	else
+		sonde_complain("%s: unknown option '%.*s'; 'sonde %s --help' "
+			       "lists them",
+			       command, (int)(length < 100 ? length : 100),
+			       word, command);
+}
+
+int sonde_option_next(const struct sonde_command *command, int argc,
+		      char **argv)
+{
+	struct parser parser;
+	const char *word;
+	int option;
+
+	make_parser(command, &parser);
+	opterr = 0;
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	option = getopt_long(argc, argv, parser.letters, parser.all, NULL);
+	if (option != '?' && option != ':')
+		return option;
+	word = argv[optind - 1];
+	if (option == ':')
+		sonde_complain("%s: %.100s needs a value; 'sonde %s --help' "
+			       "says which",
+			       command->name, word, command->name);
+	else if (strncmp(word, "--", 2) != 0)
+		sonde_complain("%s: unknown option '-%c'; 'sonde %s --help' "
+			       "lists them",
+			       command->name, optopt, command->name);
+	else
+		complain_long(command->name, word, parser.all);
+	return '?';
+}

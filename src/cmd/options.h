@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * options.h - the commands, and how each is described: its parser, its --help
+ * and what a shell completes are made from this one description.
+ */
+#ifndef CMD_OPTIONS_H
+#define CMD_OPTIONS_H
+
+#include <getopt.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/option.h"
+
+struct sonde_command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	/* In the list of commands: what follows its name there, and what it
+	 * does. NULL: it isn't listed. */
+	const char *brief, *does;
+	const char *usage; /* --help begins with this; ends with a newline */
+	const struct sonde_option *options; /* NULL: it has none */
+	const struct sonde_option *common;  /* of several commands; NULL */
+	const char *notes;                  /* --help ends with this; NULL */
+	/* What its words are, as sonde_option's values, with | between the
+	 * words of one place; the last is repeated. NULL: nothing known. */
+	const char *words;
+	bool ends_at_word; /* options come before the first other word */
+};
+
+/* All commands, in the order of their list; NULL beyond the last. */
+const struct sonde_command *sonde_command(size_t i);
+const struct sonde_command *sonde_command_find(const char *name);
+
+/*
+ * As getopt_long(), but what is wrong is said in our words, with the option
+ * that was meant, if one is near: '?' then. -h and --help are 'h', in every
+ * command. optind is 0 or 1 before the first call. One thread reads options.
+ */
+int sonde_option_next(const struct sonde_command *command, int argc,
+		      char **argv);
+
+/* --help, on standard output; and the list of commands. */
+void sonde_help(const struct sonde_command *command);
+void sonde_help_main(void);
+
+#endif /* CMD_OPTIONS_H */
