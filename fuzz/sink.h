@@ -6,6 +6,7 @@
 #define FUZZ_SINK_H
 
 #include "cmd/list.h"
+#include "ctf/schema/schema.h"
 #include "fuzz.h"
 
 struct fuzz_found {
@@ -49,6 +50,26 @@ static inline struct sonde_list_sink fuzz_sink(struct fuzz_found *found)
 	*found = (struct fuzz_found){ 0 };
 	return (struct sonde_list_sink){ found, fuzz_find_event,
 					 fuzz_find_field };
+}
+
+/* All that metadata declare; 0, or the error of reading them, in words. */
+static inline int fuzz_list_trace(const void *bytes, size_t size,
+				  const struct sonde_list_sink *sink,
+				  struct sonde_schema_error *words)
+{
+	static struct sonde_list_text room;
+	struct sonde_schema *schema;
+	int error = sonde_schema_parse(bytes, size, words, &schema);
+
+	if (error)
+		return error;
+	for (size_t i = 0; i < schema->nr_streams; i++)
+		for (size_t k = 0; k < schema->streams[i]->nr_events; k++)
+			FUZZ_CHECK(!sonde_list_class(
+				schema->streams[i]->events[k],
+				schema->big_endian, sink, &room));
+	sonde_schema_free(schema);
+	return 0;
 }
 
 #endif /* FUZZ_SINK_H */
