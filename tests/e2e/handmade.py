@@ -13,7 +13,8 @@ lost events, lost packets.
 
 A field is (name, bits, align); bits may be "string". The time in a header may
 have fewer bits than 64; with header="compact" it is LTTng's with 5 and 27. Time
-counts nanoseconds since 1970. All events have the fields of layout.context, too.
+counts nanoseconds since 1970. All events have the fields of layout.context, too,
+and those of layout.own_context, as a context of the event class.
 A field `addr` is hexadecimal.
 """
 
@@ -89,10 +90,12 @@ def declare(field, time=False):
 
 
 class Layout:
-    def __init__(self, events, header="compact", context=(), big=False):
+    def __init__(self, events, header="compact", context=(), big=False,
+                 own_context=()):
         self.events = events
         self.header = header
         self.context = list(context)
+        self.own_context = list(own_context)
         self.big = big
 
     def header_text(self):
@@ -112,7 +115,8 @@ class Layout:
             "integer { size = 32; align = 8; } stream_id; "
             "integer { size = 64; align = 8; } stream_instance_id; }; };\n")
         text += "env { hostname = \"made\"; " + " ".join(
-            f'{k} = "{v}";' for k, v in env) + " };\n"
+            f'{k} = {v};' if isinstance(v, int) else f'{k} = "{v}";'
+            for k, v in env) + " };\n"
         text += "clock { name = c; freq = 1000000000; };\n"
         head = "integer { size = 64; align = 8;"
         text += ("stream { id = 0; event.header := " + self.header_text() +
@@ -126,8 +130,11 @@ class Layout:
             text += ("event.context := struct { " +
                      " ".join(map(declare, self.context)) + " };\n")
         text += "};\n"
+        own = ("context := struct { " +
+               " ".join(map(declare, self.own_context)) + " }; "
+               if self.own_context else "")
         for i, (name, fields) in enumerate(self.events.items()):
-            text += (f'event {{ name = "{name}"; id = {i}; stream_id = 0; '
+            text += (f'event {{ name = "{name}"; id = {i}; stream_id = 0; {own}'
                      "fields := struct { " + " ".join(map(declare, fields)) +
                      " }; };\n")
         return text
@@ -165,7 +172,7 @@ class Stream:
         self.bytes += bits.bytes()
         self.sequence += 1
 
-    def event(self, name, time, context=None, /, **fields):
+    def event(self, name, time, context=None, own=None, /, **fields):
         layout, bits = self.layout, self.bits
         number = list(layout.events).index(name)
         if layout.header == "compact":
@@ -176,6 +183,7 @@ class Stream:
             for what, size, align in layout.header:
                 bits.number(time if what == "time" else number, size, align)
         self._struct(layout.context, context or {})
+        self._struct(layout.own_context, own or {})
         self._struct(layout.events[name], fields)
 
     def _struct(self, declared, values):

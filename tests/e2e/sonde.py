@@ -25,6 +25,13 @@ BUILD = pathlib.Path(os.environ.get("SONDE_BUILD", ROOT / "build"))
 STAGE = BUILD.resolve() / "stage"
 
 
+def as_babeltrace2_1(text):
+    """Text of babeltrace2 as it is from 2.1 on: several labels in braces."""
+    label = r'"(?:[^"\\]|\\.)*"'
+    return re.sub(rf"\( ({label}(?:, {label})+) : container",
+                  r"( { \1 } : container", text)
+
+
 def _options():
     text = (BUILD / "meson-info/intro-buildoptions.json").read_text()
     return {o["name"]: o["value"] for o in json.loads(text)}
@@ -35,8 +42,8 @@ PREFIX = STAGE / OPTIONS["prefix"].lstrip("/")
 BIN = PREFIX / OPTIONS["bindir"]
 LIB = PREFIX / OPTIONS["libdir"]
 SONDE = str(BIN / "sonde")
-# The installed tree is below another root than it was configured for.
-os.environ["SONDE_PRELOAD_DIR"] = str(LIB)
+# On a terminal of a test nobody would ever leave it.
+os.environ["PAGER"] = "cat"
 SANITIZE = OPTIONS["b_sanitize"]
 if SANITIZE == "none":
     SANITIZE = ""
@@ -95,6 +102,10 @@ def build(source, *flags, static=False, name=None, compiler=None):
                          stderr=subprocess.STDOUT)
     check(run.returncode == 0, f"does not compile:\n{run.stdout}")
     return str(out)
+
+
+# Events about other events, which Sonde neither counts nor shows.
+INTERNAL = ("sonde:thread", "sonde:name", "sonde:mappings", "sonde:mapping")
 
 
 class Recording:
@@ -313,8 +324,8 @@ class Trace:
             stream = tuple(sorted(event.contexts.items()))
             if event.name == "sonde:thread":
                 threads[stream] = event["tid"], event["pid"]
-                if not contexts:
-                    continue
+            if event.name in INTERNAL and not contexts:
+                continue
             event.tid, event.pid = threads.get(stream, (None, None))
             if name is None or event.name == name:
                 out.append(event)

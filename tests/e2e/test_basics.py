@@ -190,8 +190,11 @@ int main(void)
 
 
 def headers(trace):
-    """The kinds of header in the trace, by the largest short identifier."""
+    """The kinds of header in the program's streams, by the largest short
+    identifier."""
     metadata = (trace.dir / "metadata").read_text(errors="replace")
+    metadata = re.sub(r"/\* mapped files \*/\nstream \{.*?compact = ", "",
+                      metadata, flags=re.S)
     kinds = {"30": "compact", "65534": "large"}
     return sorted({kinds[n] for n in
                    re.findall(r"compact = 0 \.\.\. (\d+)", metadata)})

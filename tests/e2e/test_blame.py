@@ -438,7 +438,7 @@ def offcpu_tells_causes_and_wakers():
     row = got["threads"][0]
     check_equal([us(row, key) for key in (
         "run_time", "ready_time", "preempted_time", "blocked_time",
-        "unknown_time")], [490, 120, 100, 1000, 0], "times")
+        "unknown_time")], [490, 120, 100, 1000 + 290, 0], "times")
     check_equal([(us(row, "blocked_time"), row["cause"], row["waker"])
                  for row in got["causes"]],
                 [(500, "read() of /etc/x", "soft interrupt BLOCK"),
@@ -483,10 +483,18 @@ def a_thread_of_unknown_calls_is_perhaps_not_the_waker():
     check_equal(wakers(), "t12 (12), or an interrupt", "unknown")
     check_equal(wakers(dumped), "kworker/1:1 (12)", "the kernel's")
     without = KERNEL["sched_waking"]
-    KERNEL["sched_waking"] += " in_interrupt:I"
+    KERNEL["sched_waking"] += " in_interrupt:i"
     check_equal(wakers(in_interrupt=0), "t12 (12)", "by the event")
     check_equal(wakers(dumped, in_interrupt=1), "an interrupt",
                 "by the event, an interrupt")
+    check_equal(wakers(dumped, in_interrupt=-1),
+                "kworker/1:1 (12), or an interrupt",
+                "by the event, which doesn't know")
+    called = entry(50, 1, 12, "read")
+    check_equal(wakers(called, in_interrupt=-1), "t12 (12), or an interrupt",
+                "in a call: it may have been interrupted")
+    check_equal(wakers(called, exit_(60, 1, 12, "read"), in_interrupt=-1),
+                "an interrupt", "in no call: it wakes nobody")
     KERNEL["sched_waking"] = without
 
 
@@ -499,7 +507,8 @@ def runs_whose_end_is_not_in_the_trace_are_told_of():
     check_equal([(row["tid"], us(row, "run_time")) for row in got["threads"]],
                 [(10, 200), (55, 0)], "runs")
     check_equal(got["notes"][1], "1 runs are not counted: the trace doesn't "
-                "have the switches that ended them", "a note")
+                "have the switches that ended them; who ran for 0.100 ms is "
+                "unknown", "a note")
 
 
 # ---- the critical path ----

@@ -13,6 +13,7 @@ import time
 
 from sonde import (SONDE, Skip, Trace, build, check, install, record, run,
                    scratch, skip_if_sanitized)
+from kills import children_of, session_of
 from harness import check_equal, long_test, main, test
 
 KILLS = int(os.environ.get("SONDE_KILLS", "200"))
@@ -86,7 +87,7 @@ class Counter:
 
     def pid(self):
         """The program's, which is the child that runs it."""
-        for task in descendants(self.front.pid):
+        for task in children_of(self.front.pid):
             try:
                 if os.readlink(f"/proc/{task}/exe") == self.program:
                     return task
@@ -102,12 +103,6 @@ class Counter:
         return self.front.returncode, out, err
 
 
-def descendants(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as f:
-        children = [int(word) for word in f.read().split()]
-    return children + [d for c in children for d in descendants(c)]
-
-
 def wait_until_gone(session):
     """Until every process of the session that `session` led has ended."""
     while True:
@@ -116,15 +111,6 @@ def wait_until_gone(session):
         if not alive:
             return
         time.sleep(0.005)
-
-
-def session_of(pid):
-    try:
-        with open(f"/proc/{pid}/stat") as f:
-            words = f.read().rpartition(")")[2].split()
-        return None if words[0] == "Z" else int(words[3])
-    except OSError:
-        return None
 
 
 def check_complete(trace, progress):
@@ -236,7 +222,7 @@ def killing_sonde_at_any_instant_leaves_a_valid_trace():
     for turn in range(KILLS):
         counter = Counter(program, 500)
         sondes = [p for p in [counter.front.pid,
-                              *descendants(counter.front.pid)]
+                              *children_of(counter.front.pid)]
                   if os.readlink(f"/proc/{p}/exe") == os.path.realpath(SONDE)]
         check_equal(len(sondes), 2, "processes of sonde")
         pid = counter.pid()

@@ -306,7 +306,7 @@ def a_directory_with_something_in_it_is_refused():
     (to / "mine").write_text("kept")
     done = run(SONDE, "cut", "-o", to, trace)
     check_equal(done.returncode, 1, "status")
-    check("there already" in done.stderr, f"it says: {done.stderr}")
+    check("in it already" in done.stderr, f"it says: {done.stderr}")
     check_equal([p.name for p in to.iterdir()], ["mine"], "files")
 
 

@@ -10,7 +10,7 @@ import pty
 import signal
 import subprocess
 
-from sonde import SONDE, check, install, run
+from sonde import SONDE, check, install, run, scratch
 from harness import Skip, check_equal, main, test
 
 TRACEFS = pathlib.Path("/sys/kernel/tracing")
@@ -114,6 +114,29 @@ def colour_is_for_terminals_only_and_not_if_it_is_not_wanted():
     check("\033[" not in doctor()[0], "colour in a pipe")
     check("\033[32m" in on_terminal(), "no colour on a terminal")
     check("\033[" not in on_terminal(NO_COLOR="1"), "colour, NO_COLOR=1")
+
+
+@test
+def a_command_to_be_pasted_is_never_cut():
+    """By an ordinary user, who has something to paste, and in a narrow
+    terminal."""
+    if os.geteuid() != 0:
+        raise Skip("only root has other users at hand")
+    where = scratch()
+    for path in (where, where.parent):
+        path.chmod(0o711)
+    (where / "w").mkdir()
+    os.chown(where / "w", 64123, 64123)
+    user = {"user": 64123, "group": 64123, "extra_groups": [],
+            "cwd": where / "w"}
+    done = run(SONDE, "doctor", "--json", **user)
+    remedies = [p["remedy"] for p in json.loads(done.stdout)["parts"]
+                if p["part"] in ("tracefs", "bpf") and p["remedy"]]
+    if len(remedies) < 2:
+        raise Skip("this user may use tracefs or BPF")
+    done = run(SONDE, "record", "-k", "sched", "--", "true", **user)
+    for remedy in remedies:
+        check(remedy in done.stderr, f"no '{remedy}' in {done.stderr}")
 
 
 @test

@@ -5,7 +5,7 @@ exactly those events are recorded for which they hold, and none is lost."""
 
 import collections
 
-from sonde import build, install, record, run, scratch, LIB, pkg_config
+from sonde import SONDE, build, install, record, run, scratch, LIB, pkg_config
 from harness import check, check_equal, main, test
 
 PROGRAM = r"""
@@ -114,6 +114,9 @@ CASES = [
     ("many", "minus < -990", lambda i: i > 990),
     ("many", "i == 44", lambda i: i == 44),
     ("many", "b[3] == 't'", lambda i: i % 7 > 3),
+    ("many", 'b == "/pa*"', lambda i: i % 7 > 2),
+    ("many", 'b == "" || b == "/p?th"', lambda i: i % 7 in (0, 5)),
+    ("many", 'b && i < 50', lambda i: i % 7 and i < 50),
     ("many", "list[0] >= 500", lambda i: i % 2 and i >= 500),
     ("other", "u == 255", lambda i: i % 256 == 255),
     ("other", 'e == "none"', lambda i: i % 3 == 0),
@@ -236,6 +239,22 @@ def what_does_not_fit_is_told_at_the_end():
                   ("t:nested", "s.i", "when the trace is read")]:
         for word in words:
             check(word in recording.err, f"{word}: {recording.err}")
+
+
+@test
+def a_label_that_no_event_has_is_told():
+    found, recording = counts(program(), 10, options=[
+        "-e", 't:other if e == "nome" || u == 3', "-e", "t:word"])
+    check_equal(dict(found), {"t:other": 1, "t:word": 10}, "events")
+    check("'e' has no label 'nome'; did you mean 'none'? (column 6)"
+          in recording.err, recording.err)
+    done = run(SONDE, "print", "-f", 'e == "nome"', recording.dir)
+    check_equal((done.returncode, done.stdout), (2, ""), "status, events")
+    check("'e' has no label 'nome'; did you mean 'none'?" in done.stderr,
+          done.stderr)
+    done = run(SONDE, "print", "-f", 'e == "none" || i == 3', recording.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    check_equal(len(done.stdout.splitlines()), 2, done.stdout)
 
 
 install()

@@ -65,8 +65,10 @@ def witness_perf(*command):
     require("perf")
     path = scratch() / "perf"
     cpu = str(min(os.sched_getaffinity(0)))
-    done = subprocess.run(["taskset", "-c", cpu, "perf", "trace", "-s", "-o",
-                           path, *command],
+    # Its buffers hold all, however late it reads them: what it loses it does
+    # not always say in a summary.
+    done = subprocess.run(["taskset", "-c", cpu, "perf", "trace", "-m", "32M",
+                           "-s", "-o", path, *command],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           text=True, timeout=LIMIT_S)
     check_equal(done.returncode, 0, done.stderr)

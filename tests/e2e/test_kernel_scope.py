@@ -3,7 +3,9 @@
 """test_kernel_scope.py - whose activity is recorded: the program's and its
 descendants', or everybody's; Sonde's own only if it is asked for."""
 
+import json
 import os
+import re
 import signal
 import subprocess
 
@@ -97,20 +99,79 @@ def all_of_the_machine_shows_every_cpu(source):
     check(wanted <= seen, f"CPUs {sorted(seen)} of {sorted(wanted)}")
 
 
+def reported(trace, name, *options):
+    """The threads of whom a report says something, and its notes."""
+    got = run(SONDE, "report", name, "--json", "--limit", "1000", *options,
+              trace)
+    check_equal(got.returncode, 0, got.stderr)
+    got = json.loads(got.stdout)
+    return {row["tid"] for row in got["threads"]}, got["notes"]
+
+
+@each_source
+def reports_of_a_program_speak_of_its_threads_alone(source):
+    """By switches alone: forks tell whose they are."""
+    with Stranger():
+        done = record_kernel("sh", "-c", f"echo $$; {program('pingpong')} "
+                             f"200 10; {program('calls')} 50 >&2",
+                             k="sched_switch,sched_waking", source=source)
+    trace = done.trace()
+    shell, first, second = map(int, done.out.split()[:3])
+    ours = {shell, first, second}
+    for event in trace.events("sched_process_fork"):
+        ours |= {event["parent_tid"], event["child_tid"]}
+    for name in ("cputop", "activity", "offcpu"):
+        tids, notes = reported(trace.dir, name)
+        check({shell, first, second} <= tids <= ours,
+              f"{name}: {tids}, of {ours}")
+        check(any("other programs" in note for note in notes),
+              f"{name}: {notes}")
+
+
+def missing_switches(done):
+    """In how many places: what the recorder says, and what `check` counts."""
+    said = re.search(r"switches of threads are missing in (\d+) places",
+                     done.err)
+    report = run(SONDE, "check", "--json", done.trace().dir)
+    rules = {row["rule"]: row["count"]
+             for row in json.loads(report.stdout)["rules"]}
+    return int(said[1]) if said else 0, rules["switches"]
+
+
+@each_source
+def switches_that_the_kernel_left_out_are_counted(source):
+    """Kernels differ in that; who counts doesn't."""
+    done = record_kernel(program("pingpong"), "500", "30", k="sched_switch",
+                         source=source, options=["-a"])
+    recorder, checked = missing_switches(done)
+    if not done.trace().lost:
+        check_equal(recorder, checked, "places")
+
+
+@each_source
+def nothing_is_missing_where_others_switches_were_not_asked_for(source):
+    done = record_kernel(program("pingpong"), "500", "30", k="sched_switch",
+                         source=source)
+    check_equal(missing_switches(done), (0, 0), "a tree")
+    done = record_kernel(program("pingpong"), "500", "30",
+                         k="sched_switch if prev_tid != 0", source=source,
+                         options=["-a"])
+    check_equal(missing_switches(done), (0, 0), "a condition")
+
+
 def own_calls(trace, sondes):
     """Their system calls and faults; what interrupts them is not their own."""
     return [e for e in trace.events("syscall_.*|exceptions?_.*|page_fault_.*")
             if e.tid in sondes]
 
 
-def record_self(source, *options):
+def record_self(source, *options, k="syscalls,faults"):
     """A recording of all, with the thread ids of both of Sonde's processes."""
     mark = scratch() / "mark"
     running = Running("sh", "-c", f"{program('calls')} 30 >/dev/null; "
                       f"{program('ticker')} 1 {mark}; "
                       f"while [ -e {mark} ]; do sleep 0.01; done",
-                      k="syscalls,faults", source=source,
-                      options=["-a", *options])
+                      k=k, source=source, options=["-a", *options])
     wait_for(mark.exists, "the program")
     sondes = set()
     for pid in running.sondes():
@@ -132,6 +193,20 @@ def its_own_activity_is_left_out(source):
 def its_own_activity_is_there_if_wanted(source):
     trace, sondes = record_self(source, "--self")
     check(len(own_calls(trace, sondes)) > 10, "none of sonde's own calls")
+
+
+@each_source
+def reports_of_the_machine_leave_the_recorder_out(source):
+    trace, sondes = record_self(source, k="sched_switch")
+    ran = {event[side] for event in trace.events("sched_switch")
+           for side in ("prev_tid", "next_tid")} & sondes
+    check(ran, "the recorder never ran")
+    for name in ("cputop", "activity", "offcpu"):
+        tids, notes = reported(trace.dir, name)
+        check_equal(tids & sondes, set(), f"{name}: {notes}")
+        check(any("--self" in note for note in notes), f"{name}: {notes}")
+        check_equal(reported(trace.dir, name, "--self")[0] & sondes, ran,
+                    f"{name} --self")
 
 
 @each_source

@@ -157,6 +157,16 @@ def a_folder_that_cannot_be_made_is_told():
 
 
 @test
+def a_folder_that_others_may_write_is_refused():
+    """What is made there runs in the kernel."""
+    folder = scratch()
+    folder.chmod(0o777)
+    err = complaint("build", "--headers", empty_headers(), "--output", folder)
+    check("go-w" in err and str(folder) in err, err)
+    check(not list(folder.iterdir()), "something was written")
+
+
+@test
 def what_is_installed_is_what_the_module_is_made_of():
     files = (SOURCES / "src/kernel/modules/FILES").read_text().splitlines()
     for name in files:

@@ -3,9 +3,11 @@
 """test_preload.py - allocations and locks of unmodified programs, recorded."""
 
 import collections
+import pathlib
+import subprocess
 
-from sonde import (build, check, install, record, record_ok, require, run,
-                   skip_if_sanitized)
+from sonde import (Skip, build, check, install, record, record_ok, require,
+                   run, scratch, skip_if_sanitized)
 from harness import check_equal, main, test
 
 SQL = ("CREATE TABLE t(a INTEGER, b TEXT); "
@@ -158,6 +160,158 @@ def only_what_is_asked_for_is_traced():
     names = {e.name.partition(":")[0]
              for e in record_ok(program, options=["--malloc"]).events()}
     check_equal(names, {"malloc"}, "providers")
+
+
+# ---- programs that can't take the library ----
+
+SAY = """
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(int argc, char **argv)
+{
+	(void)argv;
+	free(malloc((size_t)argc * 100));
+	puts("to the end");
+	return 0;
+}
+"""
+
+# No C runtime of 32 bits is needed for this one.
+SAY32 = """
+#include <stdlib.h>
+#include <unistd.h>
+
+void _start(void)
+{
+	_exit(write(1, "to the end\\n", 11) != 11);
+}
+"""
+
+
+def compile_say(compiler, *flags, source=SAY):
+    directory = scratch()
+    (directory / "say.c").write_text(source)
+    done = subprocess.run([*compiler, "-O1", "-o", directory / "say",
+                           directory / "say.c", *flags],
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          text=True)
+    if done.returncode:
+        raise Skip(f"{' '.join(compiler)} doesn't work here: "
+                   f"{done.stdout.splitlines()[-1:]}")
+    plain = run(directory / "say")
+    if plain.returncode:
+        raise Skip(f"its programs don't run here: {plain.stderr}")
+    check_equal((plain.stdout, plain.stderr), ("to the end\n", ""), "plain")
+    return str(directory / "say")
+
+
+# Ways to execute "%s"; each is to print its output and nothing else.
+WAYS = {
+    "execl": 'execl(path, path, (char *)NULL);',
+    "execle": 'execle(path, path, (char *)NULL, environ);',
+    "execlp": 'execlp(path, path, (char *)NULL);',
+    "execv": 'execv(path, words);',
+    "execve": 'execve(path, words, environ);',
+    "execvp": 'setenv("PATH", dir, 1); execvp("say", words);',
+    "execvpe": 'setenv("PATH", dir, 1); execvpe("say", words, environ);',
+    "execveat": 'execveat(AT_FDCWD, path, words, environ, 0);',
+    "fexecve": 'fexecve(open(path, O_RDONLY), words, environ);',
+    "posix_spawn":
+        'return posix_spawn(&pid, path, NULL, NULL, words, environ) ||'
+        ' waitpid(pid, &status, 0) < 0 || status;',
+    "posix_spawnp":
+        'setenv("PATH", dir, 1);'
+        'return posix_spawnp(NULL, "say", NULL, NULL, words, environ) ||'
+        ' wait(&status) < 0 || status;',
+    "vfork": 'pid = vfork(); if (!pid) { execv(path, words); _exit(1); }'
+             'return waitpid(pid, &status, 0) < 0 || status;',
+    "script": 'execv(script, words);',
+    "failed": 'execv("/nonexistent/say", words); execv(path, words);',
+}
+
+WAY = r"""
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv)
+{
+	const char *path = argv[1], *dir = argv[2], *script = argv[3];
+	char *words[] = { argv[1], NULL };
+	pid_t pid;
+	int status;
+
+	(void)argc, (void)path, (void)dir, (void)script, (void)words;
+	(void)pid, (void)status;
+	%s
+	return 1;
+}
+"""
+
+
+def check_untouched(program, reason):
+    directory = str(pathlib.Path(program).parent)
+    script = pathlib.Path(directory) / "script"
+    script.write_text(f"#! {program}\n")
+    script.chmod(0o755)
+    for way, call in WAYS.items():
+        recording = record_hooks(build(WAY % call, "-Wno-unused"), program,
+                                 directory, script)
+        check_equal((recording.status, recording.out), (0, "to the end\n"),
+                    f"{way}: {recording.err}")
+        others = [line for line in recording.err.splitlines()
+                  if not line.startswith("sonde: ")]
+        check_equal(others, [], f"stderr of {way}")
+        named = [line for line in recording.err.splitlines()
+                 if "not recorded: " in line]
+        check(len(named) == 1 and reason in named[0] and "(pid 0)" not in
+              named[0] and ("say" in named[0] or "script" in named[0]),
+              f"{way}: {recording.err}")
+    first = record_hooks(program)
+    check_equal((first.status, first.out), (0, "to the end\n"), first.err)
+    check(reason in first.err, first.err)
+
+
+@test
+def a_program_of_another_c_library_runs_without_it_and_is_named():
+    check_untouched(compile_say(["musl-gcc"]), "another C library")
+
+
+@test
+def a_program_with_address_sanitizer_runs_without_it_and_is_named():
+    check_untouched(compile_say(["gcc", "-fsanitize=address"]), "sanitizer")
+
+
+@test
+def a_program_of_32_bits_runs_without_it_and_is_named():
+    check_untouched(compile_say(["gcc", "-m32"], "-nostartfiles",
+                                "-nodefaultlibs", "-fno-pie", "-no-pie",
+                                "-fno-stack-protector", "-lc", source=SAY32),
+                    "another architecture")
+
+
+@test
+def a_program_started_with_an_empty_environment_is_named():
+    recording = record_hooks("env", "-i", compile_say(["gcc"]))
+    check_equal((recording.status, recording.out), (0, "to the end\n"),
+                recording.err)
+    check("say (pid" in recording.err and "without LD_PRELOAD" in
+          recording.err, recording.err)
+
+
+@test
+def other_preloaded_libraries_stay_where_ours_goes():
+    show = SAY.replace('puts("to the end")', """puts("to the end");
+	fputs(argc > 1 ? getenv("LD_PRELOAD") : "", stdout)""")
+    program = compile_say(["musl-gcc"], source=show)
+    recording = record_hooks("sh", "-c", 'LD_PRELOAD="$LD_PRELOAD:/other.so '
+                             f'/third.so" exec {program} x')
+    check_equal(recording.out, "to the end\n/other.so:/third.so",
+                recording.err)
 
 
 install()

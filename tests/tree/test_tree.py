@@ -5,12 +5,13 @@ a violation when there is one (planted in a copy)."""
 
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from harness import check, check_equal, main, test  # noqa: E402
+from harness import Skip, check, check_equal, main, test  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -46,6 +47,87 @@ def ordered_accesses_name_their_partners():
 @test
 def files_carry_their_licence():
     check_equal(tool("check_spdx"), (0, ""), "check_spdx")
+
+
+@test
+def what_exists_once_is_written_once():
+    check_equal(tool("check_one_of_each"), (0, ""), "check_one_of_each")
+
+
+@test
+def a_second_copy_is_found():
+    copy = plant("src/ring/planted.c",
+                 "\nclock_gettime(CLOCK_MONOTONIC, &now);\n")
+    check_equal(tool("check_one_of_each", copy),
+                (1, "src/ring/planted.c:2: clock_gettime(: use base/time.h"),
+                "check_one_of_each")
+
+
+@test
+def each_licence_that_a_file_names_is_there_and_no_other():
+    out = subprocess.run(
+        ["git", "grep", "-hI", "-E", r'^([/#.<!"\\*-]+ )?SPDX-License-Identifier: '],
+        cwd=ROOT, text=True, stdout=subprocess.PIPE)
+    if out.returncode:
+        raise Skip("no clone of the repository")
+    named = set()
+    for line in out.stdout.splitlines():
+        expression = line.partition("SPDX-License-Identifier: ")[2]
+        expression = re.sub(r"\s*(\*/|-->).*", "", expression)
+        named |= set(re.split(r" (?:OR|AND) ", expression.strip()))
+    texts = {path.stem for path in (ROOT / "LICENSES").iterdir()}
+    check_equal(sorted(named), sorted(texts), "LICENSES/")
+    for path in (ROOT / "LICENSES").iterdir():
+        check(len(path.read_text()) > 1000, f"{path} is no licence")
+
+
+def pages():
+    """All of ours in Markdown, but not what was built."""
+    return [page for page in ROOT.rglob("*.md")
+            if not re.match(r"build|\.git|sonde-",
+                            page.relative_to(ROOT).parts[0])]
+
+
+@test
+def links_between_documents_lead_to_files():
+    link = re.compile(r"\]\(\s*([^)#:\s]+)(?:#[^)]*)?\)")
+    nr = 0
+    for page in pages():
+        text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.M | re.S)
+        for target in link.findall(text):
+            nr += 1
+            check((page.parent / target).exists(),
+                  f"{page.relative_to(ROOT)} leads to {target}")
+    check(nr > 50, f"only {nr} links")
+
+
+@test
+def each_document_is_in_the_index():
+    index = (ROOT / "docs/README.md").read_text()
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = str(page.relative_to(ROOT / "docs"))
+        check(name == "README.md" or f"]({name})" in index or
+              name.startswith("decisions/"), f"docs/README.md lacks {name}")
+
+
+@test
+def each_folder_of_tests_and_each_benchmark_is_described():
+    text = (ROOT / "tests/README.md").read_text()
+    for folder in (ROOT / "tests").iterdir():
+        if folder.is_dir() and folder.name != "__pycache__":
+            check(f"`{folder.name}/`" in text, f"tests/README.md: {folder.name}")
+    text = (ROOT / "bench/README.md").read_text()
+    for file in (ROOT / "bench").iterdir():
+        if file.is_file() and os.access(file, os.X_OK):
+            check(f"`bench/{file.name}`" in text, f"bench/README.md: {file.name}")
+
+
+@test
+def the_package_has_the_version_of_the_build():
+    version = re.search(r"version: '([0-9.]+)'",
+                        (ROOT / "meson.build").read_text())[1]
+    changelog = (ROOT / "debian/changelog").read_text()
+    check_equal(changelog.split()[1], f"({version})", "debian/changelog")
 
 
 @test
