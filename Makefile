@@ -5,7 +5,7 @@
 BUILD ?= build
 MESON ?= meson
 
-.PHONY: all demo check check-vm deps install format tidy clean help
+.PHONY: all demo check check-vm check-kills deps install format tidy clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -33,6 +33,10 @@ check-vm:
 	@tools/install-deps check
 	@tools/check-vm
 
+check-kills: all
+	@tools/install-deps check
+	@SONDE_BUILD=$(BUILD) tests/e2e/kills.py $(KILLS)
+
 install: all
 	$(MESON) install -C $(BUILD) --no-rebuild
 
@@ -50,6 +54,7 @@ help:
 	@echo 'make demo     record two real programs and show what came out'
 	@echo 'make check    run all tests and checks'
 	@echo 'make check-vm record kernel events on other kernels, in virtual machines'
+	@echo 'make check-kills kill everything a thousand times (KILLS="-n 50 front")'
 	@echo 'make install  install (DESTDIR and meson options are obeyed)'
 	@echo 'make deps     install what the build needs from Debian packages'
 	@echo 'make format   let clang-format lay out the sources'
