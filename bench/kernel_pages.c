@@ -24,6 +24,7 @@
 #include "kernel/stock/tracefs/catalog.h"
 #include "kernel/stock/tracefs/convert.h"
 #include "measure.h"
+#include "sys/textfile.h"
 
 #define PAGES_MAX    4096u
 #define PASSES_MAX   100000u
@@ -112,8 +113,8 @@ static void record(int root, struct sonde_catalog *catalog,
 	if (sonde_instance_make(root, &config, &instance, &error))
 		fail("instance", error.text);
 	if (sonde_catalog_enable(catalog, &instance, &error) ||
-	    sonde_tracefs_read(instance.fd, "events/header_page", text,
-			       sizeof(text)) < 0 ||
+	    sonde_textfile_read_at(instance.fd, "events/header_page", text,
+				   sizeof(text)) < 0 ||
 	    sonde_format_parse_page(text, strlen(text), &capture->layout)) {
 		(void)sonde_instance_remove(&instance);
 		fail("events", error.text);
