@@ -5,7 +5,7 @@
 BUILD ?= build
 MESON ?= meson
 
-.PHONY: all demo check check-vm check-kills deps install format tidy clean help
+.PHONY: all demo check check-all check-vm check-kills deps install format tidy clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -28,6 +28,10 @@ demo:
 check:
 	@tools/install-deps check
 	@tools/check
+
+check-all:
+	@tools/install-deps check
+	@tools/check all
 
 check-vm:
 	@tools/install-deps check
@@ -52,7 +56,8 @@ clean:
 help:
 	@echo 'make          build into $(BUILD)/'
 	@echo 'make demo     record two real programs and show what came out'
-	@echo 'make check    run all tests and checks'
+	@echo 'make check    run the tests and checks, half an hour on two CPUs'
+	@echo 'make check-all  those, and the long ones: analyzer, models, sanitizers'
 	@echo 'make check-vm record kernel events on other kernels, in virtual machines'
 	@echo 'make check-kills kill everything a thousand times (KILLS="-n 50 front")'
 	@echo 'make install  install (DESTDIR and meson options are obeyed)'

@@ -79,6 +79,8 @@ def each_licence_that_a_file_names_is_there_and_no_other():
     check_equal(sorted(named), sorted(texts), "LICENSES/")
     for path in (ROOT / "LICENSES").iterdir():
         check(len(path.read_text()) > 1000, f"{path} is no licence")
+    check_equal((ROOT / "LICENSES/MIT.txt").read_text(),
+                (ROOT / "LICENSE").read_text(), "LICENSES/MIT.txt")
 
 
 def pages():
