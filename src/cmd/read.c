@@ -18,7 +18,7 @@
 #include "ctf/place.h"
 #include "expr/expr.h"
 #include "reader/core/hint.h"
-#include "view/text/escape.h"
+#include "base/escape.h"
 
 #define THREADS_MAX  1024
 #define DAMAGE_SHOWN 5

@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "reader/report.h"
-#include "view/text/escape.h"
+#include "base/escape.h"
 #include "view/text/show.h"
 
 #include "unit.h"

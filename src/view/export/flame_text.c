@@ -10,7 +10,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "view/text/escape.h"
+#include "base/escape.h"
 #include "view/text/show.h"
 
 static void put_name(FILE *to, const char *name)

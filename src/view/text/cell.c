@@ -14,7 +14,7 @@
 
 #include "base/port.h"
 #include "base/time.h"
-#include "view/text/escape.h"
+#include "base/escape.h"
 #include "view/text/show.h"
 
 struct unit {

@@ -9,7 +9,7 @@
 
 #include "base/utf8.h"
 #include "reader/reader.h"
-#include "view/text/escape.h"
+#include "base/escape.h"
 
 #define NAME_ON  "\033[36m"
 #define NAME_OFF "\033[0m"

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "view/text/escape.h"
+#include "base/escape.h"
 #include "view/text/show.h"
 
 void sonde_show_json_text(FILE *to, const char *text, size_t length)

@@ -20,7 +20,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "view/text/escape.h"
+#include "base/escape.h"
 #include "view/text/json.h"
 
 #define CELL_BYTES        512              /* more of a text is cut */

@@ -4,8 +4,8 @@
  * as a JSON string. One character at a time, so that those who write into
  * buffers and those who write into files share the rules.
  */
-#ifndef VIEW_TEXT_ESCAPE_H
-#define VIEW_TEXT_ESCAPE_H
+#ifndef BASE_ESCAPE_H
+#define BASE_ESCAPE_H
 
 #include <stddef.h>
 
@@ -33,4 +33,4 @@ size_t sonde_escape_json(const char *text, size_t length, char *to,
 size_t sonde_escape_safe(const char *text, size_t length, char *to,
 			 size_t *ret_used);
 
-#endif /* VIEW_TEXT_ESCAPE_H */
+#endif /* BASE_ESCAPE_H */

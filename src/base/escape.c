@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "view/text/escape.h"
+#include "base/escape.h"
 
 #include <stdbool.h>
 #include <stdint.h>
