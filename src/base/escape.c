@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* escape.c - which characters are escaped, and how (escape.h). */
 #include "base/escape.h"
 
 #include <stdbool.h>
