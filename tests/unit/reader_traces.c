@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "reader/core/open.h"
+#include "reader/state/attribution.h"
 #include "unit.h"
 
 /* clang-format off */
@@ -159,6 +160,7 @@ struct sonde_trace *made_open(const char *metadata, const struct made *files,
 	char name[32];
 
 	assert_non_null(trace);
+	trace->attributor = &sonde_attributor;
 	if (sonde_trace_add_source(trace, "made", metadata, strlen(metadata),
 				   &error, &source))
 		fail_msg("%s", error.text);

@@ -19,7 +19,7 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "reader/attribution.h"
+#include "reader/state/attribution.h"
 #include "view/text/show.h"
 
 #define SEED      20261121u

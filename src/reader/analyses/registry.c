@@ -3,7 +3,6 @@
  * registry.c - the list of reports, and what they share.
  */
 #include "reader/analyses/analyses.h"
-#include "reader/attribution.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 
 #include "base/port.h"
 #include "reader/analyses/reports.h"
+#include "reader/state/attribution.h"
 #include "reader/state/kernel.h"
 
 static const struct sonde_analysis *const analyses[] = {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * attribution.c - the runs of all CPUs and the names of all threads, gathered
- * from a kernel's state (see reader/attribution.h).
+ * from a kernel's state (see attribution.h).
  *
  * A CPU's runs are a row of {begin, thread}, sorted, each until the next one
  * begins; where nobody is known to run, the thread is -1. Parts make rows, and
  * merging hangs them together: what a join emits into the whole's sink comes
  * before what the part saw by itself.
  */
-#include "reader/attribution.h"
+#include "reader/state/attribution.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -17,6 +17,7 @@
 
 #include "base/grow.h"
 #include "base/search.h"
+#include "reader/core/open.h"
 #include "reader/map.h"
 #include "reader/reader.h"
 #include "reader/state/state.h"
@@ -445,4 +446,30 @@ sonde_attribution_last_name(const struct sonde_attribution *attribution,
 	return attribution && tid > 0 ?
 		       find_name(&attribution->told, tid, SONDE_TIME_MAX) :
 		       NULL;
+}
+
+/* ---- the trace's own ---- */
+
+static struct sonde_attribution *make(struct sonde_trace *trace)
+{
+	return sonde_attribution_new(trace, 0);
+}
+
+const struct sonde_attributor sonde_attributor = {
+	.make = make,
+	.free = sonde_attribution_free,
+	.tid = sonde_attribution_tid,
+	.pid = sonde_attribution_pid,
+	.name = sonde_attribution_name,
+};
+
+int sonde_trace_open(const char *const *paths, size_t nr_paths,
+		     struct sonde_trace_error *error,
+		     struct sonde_trace **ret_trace)
+{
+	int err = sonde_trace_open_files(paths, nr_paths, error, ret_trace);
+
+	if (!err)
+		(*ret_trace)->attributor = &sonde_attributor;
+	return err;
 }
