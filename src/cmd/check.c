@@ -2,7 +2,7 @@
 /*
  * check.c - `sonde check`: whether a trace keeps the rules of its format.
  */
-#include "reader/analyses/check.h"
+#include "analysis/reports/check.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 

@@ -5,10 +5,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "analysis/reports/diff.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
-#include "reader/analyses/diff.h"
 
 static const char usage[] =
 	"sonde diff [options] A B\n"

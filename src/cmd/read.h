@@ -31,9 +31,9 @@
 
 #include <sonde/trace.h>
 
+#include "analysis/report.h"
 #include "cmd/options.h"
 #include "reader/map.h"
-#include "reader/report.h"
 #include "view/text/show.h"
 
 #define SONDE_EXIT_NO 3

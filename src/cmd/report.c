@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/analysis.h"
+#include "analysis/reports/worst.h"
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/newest.h"
 #include "cmd/read.h"
-#include "reader/analyses/analyses.h"
-#include "reader/analyses/worst.h"
 
 static const char usage[] =
 	"sonde report NAME [options] [TRACE...]\n"

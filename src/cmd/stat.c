@@ -2,7 +2,7 @@
 /*
  * stat.c - `sonde stat`: what a trace is, and what is in it.
  */
-#include "reader/analyses/stat.h"
+#include "analysis/reports/stat.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 

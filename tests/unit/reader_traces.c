@@ -9,8 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/model/attribution.h"
 #include "reader/core/open.h"
-#include "reader/state/attribution.h"
 #include "unit.h"
 
 /* clang-format off */

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/analyses/check.h"
-#include "reader/analyses/stat.h"
-#include "reader/report.h"
+#include "analysis/report.h"
+#include "analysis/reports/check.h"
+#include "analysis/reports/stat.h"
 #include "reader_traces.h"
 
 static struct sonde_analysis_args args_of(struct sonde_trace *trace)

@@ -7,8 +7,8 @@
  * random, with some events left out, as if lost. Its packets are small, so that
  * a slice may be as short as a few events.
  */
-#include "reader/analyses/analyses.h"
-#include "reader/analyses/diff.h"
+#include "analysis/analysis.h"
+#include "analysis/reports/diff.h"
 
 #include "reader_traces.h"
 #include "unit.h"

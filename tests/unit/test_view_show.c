@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/report.h"
 #include "base/escape.h"
-#include "reader/report.h"
 #include "view/text/show.h"
 
 #include "unit.h"

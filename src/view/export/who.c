@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/model/attribution.h"
 #include "reader/reader.h"
-#include "reader/state/attribution.h"
 
 /* Events between two looks at the progress. */
 #define PROGRESS_EVENTS 4096u

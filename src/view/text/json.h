@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "reader/report.h"
+#include "analysis/report.h"
 
 void sonde_show_json(const struct sonde_report *report, FILE *to);
 

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "reader/report.h"
+#include "analysis/report.h"
 
 struct sonde_show {
 	bool json;
