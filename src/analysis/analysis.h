@@ -35,6 +35,15 @@ struct sonde_analysis_args {
 	int (*show)(enum sonde_cell cell, const struct sonde_cell_value *value,
 		    char *to, size_t size);
 	char error[256]; /* set when run() returns -EINVAL or -ENODATA */
+	/* set by run(): what is broken (check), and what differs (diff) or is
+	 * doubtful */
+	uint64_t nr_errors, nr_warnings, nr_notes;
+	bool verbose; /* of stat: environment, all about clocks */
+	/* of diff: what counts (0.1: 10 %), whether rates are compared, not
+	 * numbers, and the other trace: B, with a span and filters of its own */
+	double threshold;
+	bool rates;
+	const struct sonde_analysis_args *other;
 };
 
 struct sonde_analysis {
@@ -45,9 +54,13 @@ struct sonde_analysis {
 	unsigned int about;
 	int (*run)(struct sonde_analysis_args *args,
 		   struct sonde_report **ret_report);
+	/* Of the trace, not of its events: JSON has all rows, and what was lost
+	 * or is damaged is in the report. */
+	bool is_inventory;
 };
 
-/* NULL beyond the last. */
+/* Those that `sonde report` knows by name; NULL beyond the last. stat, check and
+ * diff, which are commands of their own, are in reports.h. */
 const struct sonde_analysis *sonde_analysis(size_t i);
 const struct sonde_analysis *sonde_analysis_find(const char *name);
 /* Whether the trace has the events that the analysis needs. */

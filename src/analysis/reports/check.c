@@ -12,6 +12,10 @@
  * span; packets must not overlap. Together that is: times grow in a stream. A
  * lane sorts each batch of events by time, so an event that came out of order
  * is one whose place in the packet is before that of the event given last.
+ *
+ * Rules have a severity. An *error* means that something can't be read. After a
+ * *warning* all can be read, but readers will differ in what they make of it.
+ * A *note* is no fault of the trace's: the tracer tells of losses.
  */
 #include "analysis/reports/check.h"
 
@@ -20,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "analysis/reports/reports.h"
 #include "analysis/reports/stat.h"
 #include "base/port.h"
 #include "base/utf8.h"
@@ -577,28 +582,26 @@ static void add_rules(const struct check *check)
 }
 
 static void add_verdict(const struct check *check,
-			struct sonde_check_result *result)
+			struct sonde_analysis_args *args)
 {
-	uint64_t *const counts[] = { &result->nr_errors, &result->nr_warnings,
-				     &result->nr_notes };
+	uint64_t *const counts[] = { &args->nr_errors, &args->nr_warnings,
+				     &args->nr_notes };
 
 	for (enum rule rule = 0; rule < NR_RULES; rule++)
 		*counts[rules[rule].severity] += check->totals[rule];
 	sonde_report_value(check->report, "verdict", "Verdict", SONDE_CELL_TEXT,
-			   0, 0,
-			   verdict(result->nr_errors, result->nr_warnings));
+			   0, 0, verdict(args->nr_errors, args->nr_warnings));
 }
 
 /* ---- all ---- */
 
 static int fill(struct check *check, const struct sonde_map_options *map,
-		struct sonde_check_result *result)
+		struct sonde_analysis_args *args)
 {
 	bool *texts = find_texts(check->trace);
 	const struct config config = { check->trace, texts };
 	struct part whole = { 0 };
-	int err = texts ? sonde_map(check->args->trace, map, &ops, &config,
-				    &whole) :
+	int err = texts ? sonde_map(args->trace, map, &ops, &config, &whole) :
 			  -ENOMEM;
 
 	check->streams = whole.streams;
@@ -611,19 +614,17 @@ static int fill(struct check *check, const struct sonde_map_options *map,
 	if (!err) {
 		add_streams(check);
 		add_rules(check);
-		add_verdict(check, result);
+		add_verdict(check, args);
 	}
 	part_fini(&whole);
 	free(texts);
 	return err;
 }
 
-int sonde_check(const struct sonde_analysis_args *args,
-		struct sonde_check_result *ret_result,
-		struct sonde_report **ret_report)
+static int run(struct sonde_analysis_args *args,
+	       struct sonde_report **ret_report)
 {
 	struct sonde_map_options map = args->map;
-	struct sonde_check_result result = { 0 };
 	struct check check = {
 		.args = args,
 		.trace = args->trace,
@@ -633,12 +634,19 @@ int sonde_check(const struct sonde_analysis_args *args,
 
 	map.unmerged = true;
 	map.internal = true;
-	err = fill(&check, &map, &result);
-	if (err) {
+	args->nr_errors = args->nr_warnings = args->nr_notes = 0;
+	err = fill(&check, &map, args);
+	if (err)
 		sonde_report_free(check.report);
-		return err;
-	}
-	*ret_result = result;
-	*ret_report = check.report;
-	return 0;
+	else
+		*ret_report = check.report;
+	return err;
 }
+
+const struct sonde_analysis sonde_analysis_check = {
+	.name = "check",
+	.summary = "whether a trace keeps the rules of its format",
+	.needs = "",
+	.is_inventory = true,
+	.run = run,
+};

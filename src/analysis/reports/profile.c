@@ -74,7 +74,7 @@ struct binding {
 };
 
 struct plan {
-	const struct sonde_profile_config *config;
+	const struct sonde_analysis_args *args;
 	bool is_kernel; /* names say too little: see profile_kernel.h */
 	size_t nr_classes;
 	struct binding *bindings;
@@ -152,28 +152,27 @@ static void bind_name(struct plan *plan, struct binding *binding,
 static void bind_class(struct plan *plan, const struct sonde_event_class *cls)
 {
 	struct binding *binding = &plan->bindings[cls->info.index];
-	const struct sonde_profile_config *config = plan->config;
+	const struct sonde_analysis_args *args = plan->args;
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(rules); i++)
 		if (!strcmp(rules[i].event, cls->info.name))
 			bind_rule(plan, binding, &rules[i], cls);
 	if (!binding->nr_roles && !plan->is_kernel)
 		bind_name(plan, binding, cls->info.name);
-	if (!config->begin || !config->end)
+	if (!args->begin || !args->end)
 		return;
-	binding->user_begins = sonde_filter_wants(config->begin, cls);
-	binding->user_ends = sonde_filter_wants(config->end, cls);
+	binding->user_begins = sonde_filter_wants(args->begin, cls);
+	binding->user_ends = sonde_filter_wants(args->end, cls);
 }
 
-static int make_plan(struct plan *plan,
-		     const struct sonde_profile_config *config)
+static int make_plan(struct plan *plan, const struct sonde_analysis_args *args)
 {
-	const struct sonde_trace *trace = config->trace;
+	const struct sonde_trace *trace = args->trace;
 
-	*plan = (struct plan){ .config = config };
+	*plan = (struct plan){ .args = args };
 	plan->nr_classes = trace->nr_classes;
 	plan->is_kernel = sonde_analysis_has(trace, "kernel");
-	plan->user.key = config->key;
+	plan->user.key = args->key;
 	plan->user.by_thread = true;
 	plan->bindings = calloc(trace->nr_classes + 1, sizeof(*plan->bindings));
 	plan->titles = calloc(PAIRS_MAX, sizeof(*plan->titles));
@@ -256,11 +255,10 @@ static int play(struct sonde_join *join, bool begins,
 static int play_user(struct part *part, const struct binding *binding,
 		     const struct sonde_event *event)
 {
-	const struct sonde_profile_config *config = part->plan->config;
-	bool ends =
-		binding->user_ends && sonde_filter_match(config->end, event);
-	bool begins = binding->user_begins &&
-		      sonde_filter_match(config->begin, event);
+	const struct sonde_analysis_args *args = part->plan->args;
+	bool ends = binding->user_ends && sonde_filter_match(args->end, event);
+	bool begins =
+		binding->user_begins && sonde_filter_match(args->begin, event);
 	struct sonde_key key;
 	int err = 0;
 
@@ -378,32 +376,27 @@ static int fill_pairs(struct sonde_profile *profile, const struct part *part)
 	return err;
 }
 
-int sonde_profile_make(const struct sonde_profile_config *config,
+int sonde_profile_make(const struct sonde_analysis_args *args,
 		       struct sonde_profile *ret_profile)
 {
-	const struct sonde_analysis_args span = {
-		.trace = config->trace,
-		.map = config->map,
-	};
 	struct part whole = { 0 };
 	struct plan plan;
-	int err = make_plan(&plan, config);
+	int err = make_plan(&plan, args);
 
 	*ret_profile = (struct sonde_profile){ 0 };
-	ret_profile->seconds = sonde_analysis_seconds(&span);
+	ret_profile->seconds = sonde_analysis_seconds(args);
 	sonde_hash_init(&ret_profile->names, sizeof(struct sonde_profile_name),
 			SIZE_MAX);
 	sonde_hash_init(&ret_profile->pairs, sizeof(struct sonde_profile_pair),
 			SIZE_MAX);
 	if (!err)
-		err = sonde_map(config->trace, &config->map, &ops, &plan,
-				&whole);
+		err = sonde_map(args->trace, &args->map, &ops, &plan, &whole);
 	if (!err)
-		err = fill_names(ret_profile, &whole, config->trace);
+		err = fill_names(ret_profile, &whole, args->trace);
 	if (!err)
 		err = fill_pairs(ret_profile, &whole);
 	if (!err)
-		err = sonde_profile_kernel(config, ret_profile);
+		err = sonde_profile_kernel(args, ret_profile);
 	part_fini(&whole);
 	free_plan(&plan);
 	return err;

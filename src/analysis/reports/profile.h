@@ -14,18 +14,12 @@
 
 #include <stdint.h>
 
+#include "analysis/analysis.h"
 #include "analysis/reports/histogram.h"
 #include "reader/hash.h"
 #include "reader/map.h"
 
 #define SONDE_PROFILE_TITLE 128 /* bytes of a name that count */
-
-struct sonde_profile_config {
-	struct sonde_trace *trace;
-	struct sonde_map_options map;
-	/* The user's own, of this trace; NULL where not given. */
-	const struct sonde_filter *begin, *end, *key;
-};
 
 struct sonde_profile_name {
 	struct sonde_key key; /* an event's name */
@@ -46,9 +40,10 @@ struct sonde_profile {
 	struct sonde_hash pairs; /* struct sonde_profile_pair */
 };
 
-/* *ret_profile is for sonde_profile_fini() in any case. 0 or a negative errno;
+/* Of args it takes what is said of a trace: it, map, begin, end, key.
+ * *ret_profile is for sonde_profile_fini() in any case. 0 or a negative errno;
  * -E2BIG: too much is open at a time. */
-int sonde_profile_make(const struct sonde_profile_config *config,
+int sonde_profile_make(const struct sonde_analysis_args *args,
 		       struct sonde_profile *ret_profile);
 void sonde_profile_fini(struct sonde_profile *profile);
 

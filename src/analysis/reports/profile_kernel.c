@@ -97,7 +97,7 @@ static int collect(const struct sonde_kernel_result *result,
 	return err;
 }
 
-int sonde_profile_kernel(const struct sonde_profile_config *config,
+int sonde_profile_kernel(const struct sonde_analysis_args *args,
 			 struct sonde_profile *profile)
 {
 	static const struct sonde_kernel_report kernel = {
@@ -109,13 +109,13 @@ int sonde_profile_kernel(const struct sonde_profile_config *config,
 		.show = collect,
 	};
 	struct run run = {
-		.args = { .trace = config->trace, .map = config->map },
+		.args = { .trace = args->trace, .map = args->map },
 		.profile = profile,
 	};
 	struct sonde_report *report = NULL;
 	int err;
 
-	if (!sonde_analysis_has(config->trace, "kernel"))
+	if (!sonde_analysis_has(args->trace, "kernel"))
 		return 0;
 	err = sonde_kernel_report_run(&kernel, &run.args, &report);
 	sonde_report_free(report);

@@ -10,7 +10,7 @@
  * a CPU, block requests. Nothing if the trace has no events of a kernel. 0 or
  * a negative errno.
  */
-int sonde_profile_kernel(const struct sonde_profile_config *config,
+int sonde_profile_kernel(const struct sonde_analysis_args *args,
 			 struct sonde_profile *profile);
 
 #endif /* ANALYSIS_REPORTS_PROFILE_KERNEL_H */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* reports.h - one object for each report, for the list in registry.c. */
+/*
+ * reports.h - one object for each report, for the list in registry.c and for the
+ * commands that are about one.
+ */
 #ifndef ANALYSIS_REPORTS_REPORTS_H
 #define ANALYSIS_REPORTS_REPORTS_H
 
@@ -20,5 +23,9 @@ extern const struct sonde_analysis sonde_analysis_memory;
 extern const struct sonde_analysis sonde_analysis_offcpu;
 extern const struct sonde_analysis sonde_analysis_sched;
 extern const struct sonde_analysis sonde_analysis_syscalls;
+
+extern const struct sonde_analysis sonde_analysis_stat;
+extern const struct sonde_analysis sonde_analysis_check;
+extern const struct sonde_analysis sonde_analysis_diff;
 
 #endif /* ANALYSIS_REPORTS_REPORTS_H */

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * stat.c - what a trace is: who made it, when, its clocks and streams, how many
+ * events of which kind, what was lost, what is damaged. Counting is a map over
+ * slices (reader/map.h); all else is known since the trace was opened.
+ */
 #include "analysis/reports/stat.h"
 
 #include <errno.h>
@@ -8,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/reports/reports.h"
 #include "base/port.h"
 #include "reader/reader.h"
 
@@ -598,7 +604,7 @@ static int fill(struct overview *overview, bool verbose)
 	return add_events(overview);
 }
 
-int sonde_stat(const struct sonde_analysis_args *args, bool verbose,
+static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
 	struct sonde_map_options map = args->map;
@@ -614,7 +620,7 @@ int sonde_stat(const struct sonde_analysis_args *args, bool verbose,
 	map.unmerged = true;
 	err = sonde_map(args->trace, &map, &ops, args->trace, &whole);
 	if (!err)
-		err = fill(&overview, verbose);
+		err = fill(&overview, args->verbose);
 	part_fini(&whole);
 	if (err)
 		sonde_report_free(overview.report);
@@ -622,3 +628,11 @@ int sonde_stat(const struct sonde_analysis_args *args, bool verbose,
 		*ret_report = overview.report;
 	return err;
 }
+
+const struct sonde_analysis sonde_analysis_stat = {
+	.name = "stat",
+	.summary = "what a trace is and what is in it",
+	.needs = "",
+	.is_inventory = true,
+	.run = run,
+};
