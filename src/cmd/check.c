@@ -2,7 +2,7 @@
 /*
  * check.c - `sonde check`: whether a trace keeps the rules of its format.
  */
-#include "reader/analyses/check.h"
+#include "analysis/reports/reports.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 
@@ -26,14 +26,11 @@ static const struct sonde_option options[] = {
 
 static int run(int argc, char **argv)
 {
-	struct sonde_check_result result = { 0 };
-	struct sonde_analysis_args args = { 0 };
-	struct sonde_report *report = NULL;
+	struct sonde_analysis_args args;
 	struct sonde_read read;
 	bool strict = false;
 	int option;
 	int status;
-	int err;
 
 	sonde_read_init(&read, &sonde_command_check);
 	while ((option = sonde_read_option(&read, argc, argv)) != -1) {
@@ -44,21 +41,12 @@ static int run(int argc, char **argv)
 	status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
-	args.trace = read.trace;
-	args.map = read.map;
-	/* programs want it all */
-	args.limit = read.json && !read.limit ? UINT64_MAX : read.limit;
-	args.show = sonde_show_cell;
-	err = sonde_check(&args, &result, &report);
-	/* what is lost and damaged is in the report */
-	read.quiet = true;
-	status = sonde_read_finish(&read, report, err);
-	sonde_report_free(report);
+	args = sonde_read_args(&read, &sonde_analysis_check);
+	status = sonde_read_report(&read, &sonde_analysis_check, &args);
 	if (status)
 		return status;
-	return result.nr_errors || (strict && result.nr_warnings) ?
-		       SONDE_EXIT_NO :
-		       0;
+	return args.nr_errors || (strict && args.nr_warnings) ? SONDE_EXIT_NO :
+								0;
 }
 
 const struct sonde_command sonde_command_check = {

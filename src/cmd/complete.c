@@ -18,13 +18,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/analysis.h"
 #include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/newest.h"
 #include "kernel/available.h"
-#include "reader/analyses/analyses.h"
 #include "session/launch.h"
 
 struct line {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 #include "reader/cut/cut.h"
@@ -181,16 +182,24 @@ static int cut(struct sonde_read *read, const char *to,
 	return 1;
 }
 
+static void report_json(FILE *to, const struct sonde_cut_result *result)
+{
+	struct sonde_json json = sonde_json_to_file(to);
+
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_unsigned(&json, "events", result->events);
+	sonde_json_put_unsigned(&json, "packets", result->packets);
+	sonde_json_put_unsigned(&json, "files", result->files);
+	sonde_json_put_unsigned(&json, "bytes", result->bytes);
+	sonde_json_close(&json, '}');
+	(void)fputc('\n', to);
+}
+
 static void report(struct sonde_read *read,
 		   const struct sonde_cut_result *result)
 {
 	if (read->json)
-		(void)fprintf(read->to,
-			      "{\"events\": %" PRIu64 ", \"packets\": %" PRIu64
-			      ", \"files\": %" PRIu64 ", \"bytes\": %" PRIu64
-			      "}\n",
-			      result->events, result->packets, result->files,
-			      result->bytes);
+		report_json(read->to, result);
 	else if (!read->quiet)
 		(void)fprintf(read->to,
 			      "%" PRIu64 " events in %" PRIu64

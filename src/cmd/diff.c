@@ -4,11 +4,12 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "analysis/reports/reports.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
-#include "reader/analyses/diff.h"
 
 static const char usage[] =
 	"sonde diff [options] A B\n"
@@ -43,8 +44,15 @@ static const struct sonde_option options[] = {
 };
 /* clang-format on */
 
+enum expression {
+	BEGIN,
+	END,
+	KEY,
+	NR_EXPRESSIONS,
+};
+
 struct words {
-	const char *begin, *end, *key;
+	struct sonde_read_expression list[NR_EXPRESSIONS];
 	double threshold;
 	bool strict; /* --threshold was given */
 	bool rates;
@@ -87,88 +95,76 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 			words->rates = true;
 			break;
 		case OPTION_BEGIN:
-			words->begin = optarg;
+			words->list[BEGIN].text = optarg;
 			break;
 		case OPTION_END:
-			words->end = optarg;
+			words->list[END].text = optarg;
 			break;
 		case OPTION_KEY:
-			words->key = optarg;
+			words->list[KEY].text = optarg;
 			break;
 		default:
 			return SONDE_EXIT_USAGE;
 		}
 	}
-	if (!words->begin == !words->end)
+	if (!words->list[BEGIN].text == !words->list[END].text)
 		return 0;
 	sonde_complain("diff: --begin and --end need each other");
 	return SONDE_EXIT_USAGE;
 }
 
-/* The expressions, for each of the two traces: begin, end, key. */
-#define NR_FILTERS 3
+/* What is asked of one of the two traces, by expressions that are its own. */
+struct side {
+	struct sonde_read_expression list[NR_EXPRESSIONS];
+	struct sonde_analysis_args args;
+};
 
 /* 0, or the exit status: what is wrong has been said. */
-static int compile(const struct sonde_read *read, const struct words *words,
-		   struct sonde_filter *filters[][NR_FILTERS])
+static int make_side(const struct sonde_read *read, const struct words *words,
+		     size_t i, struct side *side)
 {
-	const char *const names[] = { "--begin", "--end", "--key" };
-	const char *const texts[] = { words->begin, words->end, words->key };
+	struct sonde_read one = *read;
+	int status;
 
-	for (size_t i = 0; i < 2; i++) {
-		struct sonde_read one = *read;
-
-		one.trace = read->traces[i];
-		for (size_t k = 0; k < NR_FILTERS; k++) {
-			if (!texts[k])
-				continue;
-			filters[i][k] =
-				sonde_read_filter(&one, names[k], texts[k]);
-			if (!filters[i][k])
-				return SONDE_EXIT_USAGE;
-		}
-	}
-	return 0;
+	one.trace = read->traces[i];
+	one.map = read->maps[i];
+	memcpy(side->list, words->list, sizeof(side->list));
+	status = sonde_read_expressions(&one, side->list, NR_EXPRESSIONS);
+	side->args = sonde_read_args(&one, &sonde_analysis_diff);
+	side->args.begin = side->list[BEGIN].filter;
+	side->args.end = side->list[END].filter;
+	side->args.key = side->list[KEY].filter;
+	return status;
 }
 
-static void free_filters(struct sonde_filter *filters[][NR_FILTERS])
+static int compare(struct sonde_read *read, const struct words *words)
 {
-	for (size_t i = 0; i < 2; i++)
-		for (size_t k = 0; k < NR_FILTERS; k++)
-			sonde_filter_free(filters[i][k]);
-}
+	struct side sides[2] = { 0 };
+	struct sonde_analysis_args *args = &sides[0].args;
+	int status = 0;
 
-static int compare(const struct sonde_read *read,
-		   struct sonde_diff_config *config,
-		   struct sonde_filter *filters[][NR_FILTERS],
-		   struct sonde_report **ret_report, size_t *ret_nr)
-{
-	int err;
-
+	for (size_t i = 0; i < 2 && !status; i++)
+		status = make_side(read, words, i, &sides[i]);
+	args->threshold = words->threshold;
+	args->rates = words->rates;
+	args->other = &sides[1].args;
+	status = status ? sonde_read_finish(read, NULL, status) :
+			  sonde_read_report(read, &sonde_analysis_diff, args);
 	for (size_t i = 0; i < 2; i++)
-		config->sides[i] = (struct sonde_profile_config){
-			.trace = read->traces[i],
-			.map = read->maps[i],
-			.begin = filters[i][0],
-			.end = filters[i][1],
-			.key = filters[i][2],
-		};
-	err = sonde_diff(config, ret_report, ret_nr);
-	if (err != -E2BIG)
-		return err;
-	sonde_complain("diff: too much begins and doesn't end; choose less "
-		       "with -f");
-	return 1;
+		sonde_read_expressions_fini(sides[i].list, NR_EXPRESSIONS);
+	return !status && words->strict && args->nr_warnings ? SONDE_EXIT_NO :
+							       status;
 }
 
 static int run(int argc, char **argv)
 {
-	struct words words = { .threshold = 0.1 };
-	struct sonde_diff_config config = { .show = sonde_show_cell };
-	struct sonde_filter *filters[2][NR_FILTERS] = { 0 };
-	struct sonde_report *report = NULL;
+	struct words words = {
+		.list = { { .option = "--begin" },
+			  { .option = "--end" },
+			  { .option = "--key" } },
+		.threshold = 0.1,
+	};
 	struct sonde_read read;
-	size_t nr = 0;
 	int status;
 
 	sonde_read_init(&read, &sonde_command_diff);
@@ -176,18 +172,7 @@ static int run(int argc, char **argv)
 	if (parse(&read, argc, argv, &words))
 		return SONDE_EXIT_USAGE;
 	status = sonde_read_open(&read, argc, argv, 2, 2);
-	if (status >= 0)
-		return status;
-	config.threshold = words.threshold;
-	config.rates = words.rates;
-	config.limit = read.limit;
-	status = compile(&read, &words, filters);
-	if (!status)
-		status = compare(&read, &config, filters, &report, &nr);
-	free_filters(filters);
-	status = sonde_read_finish(&read, report, status);
-	sonde_report_free(report);
-	return !status && words.strict && nr ? SONDE_EXIT_NO : status;
+	return status >= 0 ? status : compare(&read, &words);
 }
 
 const struct sonde_command sonde_command_diff = {

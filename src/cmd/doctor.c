@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
@@ -179,13 +180,8 @@ static void print_table(const struct findings *findings)
 
 /* ---- as JSON ---- */
 
-static void print_member(const char *name, const char *text)
-{
-	(void)printf("\"%s\": ", name);
-	sonde_show_json_text(stdout, text, strlen(text));
-}
-
-static void print_json_ability(const struct sonde_ability *ability)
+static void print_json_ability(struct sonde_json *json,
+			       const struct sonde_ability *ability)
 {
 	const struct {
 		const char *name;
@@ -196,25 +192,27 @@ static void print_json_ability(const struct sonde_ability *ability)
 		{ "remedy", ability->remedy }, { "cost", ability->cost },
 	};
 
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(members); i++) {
-		(void)fputs(i ? ", " : "{", stdout);
-		print_member(members[i].name, members[i].text);
-	}
-	(void)fputs("}", stdout);
+	sonde_json_line(json, 2);
+	sonde_json_open(json, NULL, '{');
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(members); i++)
+		sonde_json_put_text(json, members[i].name, members[i].text);
+	sonde_json_close(json, '}');
 }
 
 static void print_json(const struct findings *findings)
 {
-	(void)fputs("{\"parts\": [", stdout);
-	for (size_t i = 0; i < findings->nr; i++) {
-		(void)fputs(i ? ",\n  " : "\n  ", stdout);
-		print_json_ability(&findings->at[i]);
-	}
-	(void)fputs("\n], ", stdout);
-	print_member("verdict", verdict(findings));
-	(void)fputs(", ", stdout);
-	print_member("left_behind", findings->left);
-	(void)fputs("}\n", stdout);
+	struct sonde_json json = sonde_json_to_file(stdout);
+
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_open(&json, "parts", '[');
+	for (size_t i = 0; i < findings->nr; i++)
+		print_json_ability(&json, &findings->at[i]);
+	sonde_json_line(&json, 0);
+	sonde_json_close(&json, ']');
+	sonde_json_put_text(&json, "verdict", verdict(findings));
+	sonde_json_put_text(&json, "left_behind", findings->left);
+	sonde_json_close(&json, '}');
+	(void)putchar('\n');
 }
 
 /* ---- the command ---- */

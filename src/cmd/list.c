@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/json.h"
 #include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/newest.h"
@@ -218,47 +219,35 @@ static void print_table(const struct events *events)
 
 /* ---- JSON ---- */
 
-static void print_json_string(const char *text)
+static void print_json_event(struct sonde_json *json, const struct event *event)
 {
-	(void)putchar('"');
-	for (; *text; text++) {
-		unsigned char c = (unsigned char)*text;
-
-		if (c == '"' || c == '\\')
-			(void)printf("\\%c", c);
-		else if (c < ' ' || c > '~')
-			(void)printf("\\u%04x", c);
-		else
-			(void)putchar(c);
-	}
-	(void)putchar('"');
-}
-
-static void print_json_event(const struct event *event)
-{
-	(void)printf("  {\"event\": ");
-	print_json_string(event->name);
-	(void)printf(", \"level\": \"%s\", \"conflict\": %s, \"fields\": [",
-		     sonde_level_name(event->loglevel),
-		     event->conflict ? "true" : "false");
+	sonde_json_line(json, 2);
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_text(json, "event", event->name);
+	sonde_json_put_text(json, "level", sonde_level_name(event->loglevel));
+	sonde_json_put_bool(json, "conflict", event->conflict);
+	sonde_json_open(json, "fields", '[');
 	for (uint32_t i = 0; i < event->nr_fields; i++) {
-		(void)printf("%s\n    {\"name\": ", i ? "," : "");
-		print_json_string(event->fields[i].name);
-		(void)printf(", \"type\": ");
-		print_json_string(event->fields[i].type);
-		(void)printf("}");
+		sonde_json_line(json, 4);
+		sonde_json_open(json, NULL, '{');
+		sonde_json_put_text(json, "name", event->fields[i].name);
+		sonde_json_put_text(json, "type", event->fields[i].type);
+		sonde_json_close(json, '}');
 	}
-	(void)printf("]}");
+	sonde_json_close(json, ']');
+	sonde_json_close(json, '}');
 }
 
 static void print_json(const struct events *events)
 {
-	(void)printf("[");
-	for (size_t i = 0; i < events->nr; i++) {
-		(void)printf("%s\n", i ? "," : "");
-		print_json_event(&events->at[i]);
-	}
-	(void)printf("\n]\n");
+	struct sonde_json json = sonde_json_to_file(stdout);
+
+	sonde_json_open(&json, NULL, '[');
+	for (size_t i = 0; i < events->nr; i++)
+		print_json_event(&json, &events->at[i]);
+	sonde_json_line(&json, 0);
+	sonde_json_close(&json, ']');
+	(void)putchar('\n');
 }
 
 /* ---- files ---- */

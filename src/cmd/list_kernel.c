@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/nearest.h"
 #include "cmd/cmd.h"
 #include "cmd/list.h"
@@ -18,7 +19,8 @@
 
 struct listing {
 	struct sonde_kernel_rules rules;
-	bool json;
+	bool is_json;
+	struct sonde_json json;
 	uint64_t nr;
 };
 
@@ -31,11 +33,15 @@ static int show(void *ctx, const char *group, const char *name,
 	if (listing->rules.nr &&
 	    !sonde_kernel_rules_match(&listing->rules, group, name, shown))
 		return 0;
-	/* They are identifiers: nothing in them needs escaping. */
-	if (listing->json) {
-		(void)printf("%s\n  {\"group\": \"%s\", \"name\": \"%s\", "
-			     "\"event\": \"%s\"}",
-			     listing->nr ? "," : "[", group, name, shown);
+	if (listing->is_json) {
+		if (!listing->nr)
+			sonde_json_open(&listing->json, NULL, '[');
+		sonde_json_line(&listing->json, 2);
+		sonde_json_open(&listing->json, NULL, '{');
+		sonde_json_put_text(&listing->json, "group", group);
+		sonde_json_put_text(&listing->json, "name", name);
+		sonde_json_put_text(&listing->json, "event", shown);
+		sonde_json_close(&listing->json, '}');
 	} else {
 		(void)snprintf(full, sizeof(full), "%s:%s", group, name);
 		if (strcmp(name, shown) != 0)
@@ -45,6 +51,16 @@ static int show(void *ctx, const char *group, const char *name,
 	}
 	listing->nr++;
 	return 0;
+}
+
+static void end_json(struct listing *listing)
+{
+	if (listing->nr)
+		sonde_json_line(&listing->json, 0);
+	else
+		sonde_json_open(&listing->json, NULL, '[');
+	sonde_json_close(&listing->json, ']');
+	(void)putchar('\n');
 }
 
 static int list(struct listing *listing)
@@ -59,8 +75,8 @@ static int list(struct listing *listing)
 		sonde_complain("%s", error.text);
 		return 1;
 	}
-	if (listing->json)
-		(void)puts(listing->nr ? "\n]" : "[]");
+	if (listing->is_json)
+		end_json(listing);
 	sonde_pager_end();
 	rule = sonde_kernel_rules_unmatched(&listing->rules);
 	if (!rule)
@@ -76,7 +92,8 @@ int sonde_list_kernel(int nr, char **patterns, bool json)
 	char error[300];
 	int rc = 0;
 
-	listing.json = json;
+	listing.is_json = json;
+	listing.json = sonde_json_to_file(stdout);
 	for (int i = 0; i < nr && !rc; i++)
 		rc = sonde_kernel_rules_add(&listing.rules, patterns[i], error,
 					    sizeof(error));

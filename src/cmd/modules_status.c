@@ -17,10 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/port.h"
+#include "base/json.h"
 #include "cmd/cmd.h"
 #include "kernel/own/host.h"
-#include "view/text/show.h"
 
 #define BUILT_MAX 64u
 
@@ -163,50 +162,46 @@ static void print_lines(const struct own_host *host, const struct built *built)
 		print_line("built for", "no kernel; sonde modules build");
 }
 
-static void print_text(const char *name, const char *text)
-{
-	(void)printf("\"%s\": ", name);
-	sonde_show_json_text(stdout, text, strlen(text));
-}
-
-static void print_json_device(const struct own_host *host)
+static void print_json_device(struct sonde_json *json,
+			      const struct own_host *host)
 {
 	char text[128];
 
 	if (host->has_device) {
 		name_rights(host, text, sizeof(text));
-		(void)fputs(", ", stdout);
-		print_text("device", text);
+		sonde_json_put_text(json, "device", text);
 	}
 	if (!host->info.version)
 		return;
-	(void)printf(", \"version\": %u, \"sessions\": %u, ",
-		     host->info.version, host->info.nr_sessions);
-	print_text("clock", clock_of(host, text, sizeof(text)));
-	(void)printf(", \"cpus\": %u, \"tracepoints\": %u", host->info.nr_cpus,
-		     host->info.nr_tracepoints);
+	sonde_json_put_unsigned(json, "version", host->info.version);
+	sonde_json_put_unsigned(json, "sessions", host->info.nr_sessions);
+	sonde_json_put_text(json, "clock", clock_of(host, text, sizeof(text)));
+	sonde_json_put_unsigned(json, "cpus", host->info.nr_cpus);
+	sonde_json_put_unsigned(json, "tracepoints", host->info.nr_tracepoints);
 }
 
 static void print_json(const struct own_host *host, const struct built *built)
 {
-	(void)printf("{\"loaded\": %s, \"usable\": %s, ",
-		     host->is_loaded ? "true" : "false",
-		     is_usable(host) ? "true" : "false");
-	print_text("state", verdict(host));
-	(void)fputs(", ", stdout);
-	print_text("kernel", modules_running_kernel());
+	struct sonde_json json = sonde_json_to_file(stdout);
+
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_bool(&json, "loaded", host->is_loaded);
+	sonde_json_put_bool(&json, "usable", is_usable(host));
+	sonde_json_put_text(&json, "state", verdict(host));
+	sonde_json_put_text(&json, "kernel", modules_running_kernel());
 	if (host->is_loaded)
-		(void)printf(", \"references\": %ld", host->refs);
-	print_json_device(host);
-	(void)fputs(", \"built\": [", stdout);
+		sonde_json_put_signed(&json, "references", host->refs);
+	print_json_device(&json, host);
+	sonde_json_open(&json, "built", '[');
 	for (size_t i = 0; i < built->nr; i++) {
-		(void)fputs(i ? ", {" : "{", stdout);
-		print_text("kernel", built->kernels[i]);
-		(void)fputs(", ", stdout);
-		print_text("file", built->files[i]);
-		(void)fputs("}", stdout);
+		sonde_json_open(&json, NULL, '{');
+		sonde_json_put_text(&json, "kernel", built->kernels[i]);
+		sonde_json_put_text(&json, "file", built->files[i]);
+		sonde_json_close(&json, '}');
 	}
-	(void)fputs("]}\n", stdout);
+	sonde_json_close(&json, ']');
+	sonde_json_close(&json, '}');
+	(void)putchar('\n');
 }
 
 int modules_status(const struct modules_options *options)

@@ -12,6 +12,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/gdb_client.h"
 #include "cmd/gdb_socket.h"
@@ -157,29 +158,50 @@ static void print_line(const struct sonde_gdb_points *points,
 	(void)fputs("\n", stdout);
 }
 
-static void print_text_member(const char *key, const char *text)
-{
-	(void)printf(", \"%s\": ", key);
-	sonde_show_json_text(stdout, text, strlen(text));
-}
-
-static void print_json(const struct sonde_gdb_points *points,
+static void print_json(struct sonde_json *json,
+		       const struct sonde_gdb_points *points,
 		       const struct sonde_gdb_point *point)
 {
 	char name[256];
 
 	sonde_gdb_name_point(point, points, name, sizeof(name));
-	(void)printf("%s{\"number\": %u", point == points->list ? "" : ", ",
-		     point->number);
-	print_text_member("name", name);
-	(void)printf(", \"address\": %" PRIu64 ", \"hits\": %" PRIu64
-		     ", \"enabled\": %s",
-		     point->address, point->hits,
-		     point->enabled ? "true" : "false");
-	print_text_member("at", source_of(point, "at"));
-	print_text_member("condition", source_of(point, "cond"));
-	print_text_member("actions", source_of(point, "cmd"));
-	(void)fputs("}", stdout);
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_unsigned(json, "number", point->number);
+	sonde_json_put_text(json, "name", name);
+	sonde_json_put_unsigned(json, "address", point->address);
+	sonde_json_put_unsigned(json, "hits", point->hits);
+	sonde_json_put_bool(json, "enabled", point->enabled);
+	sonde_json_put_text(json, "at", source_of(point, "at"));
+	sonde_json_put_text(json, "condition", source_of(point, "cond"));
+	sonde_json_put_text(json, "actions", source_of(point, "cmd"));
+	sonde_json_close(json, '}');
+}
+
+static void print_all_json(struct sonde_gdb_client *client,
+			   struct sonde_gdb_points *points)
+{
+	struct sonde_json json = sonde_json_to_file(stdout);
+
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_open(&json, "probes", '[');
+	for (size_t i = 0; i < points->nr; i++) {
+		read_hits(client, &points->list[i]);
+		print_json(&json, points, &points->list[i]);
+	}
+	sonde_json_close(&json, ']');
+	sonde_json_close(&json, '}');
+	(void)putchar('\n');
+}
+
+static void print_lines(struct sonde_gdb_client *client,
+			struct sonde_gdb_points *points)
+{
+	if (points->nr > 0)
+		(void)printf("%-20s %10s  %s\n", "NAME", "HITS", "WHERE");
+	for (size_t i = 0; i < points->nr; i++) {
+		read_hits(client, &points->list[i]);
+		print_line(points, &points->list[i]);
+	}
 }
 
 int sonde_probe_list(pid_t pid, bool json)
@@ -195,18 +217,9 @@ int sonde_probe_list(pid_t pid, bool json)
 	else
 		sonde_complain("process %d: its server is gone", pid);
 	if (json)
-		(void)fputs("{\"probes\": [", stdout);
-	else if (points.nr > 0)
-		(void)printf("%-20s %10s  %s\n", "NAME", "HITS", "WHERE");
-	for (size_t i = 0; i < points.nr; i++) {
-		read_hits(client, &points.list[i]);
-		if (json)
-			print_json(&points, &points.list[i]);
-		else
-			print_line(&points, &points.list[i]);
-	}
-	if (json)
-		(void)fputs("]}\n", stdout);
+		print_all_json(client, &points);
+	else
+		print_lines(client, &points);
 	sonde_gdb_points_clear(&points);
 	client_free(client);
 	return status;

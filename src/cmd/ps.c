@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/report.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "reader/report.h"
 #include "view/text/show.h"
 
 #define PASSWD_ROOM 4096u

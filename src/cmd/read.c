@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/escape.h"
 #include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
@@ -18,7 +19,6 @@
 #include "ctf/place.h"
 #include "expr/expr.h"
 #include "reader/core/hint.h"
-#include "view/text/escape.h"
 
 #define THREADS_MAX  1024
 #define DAMAGE_SHOWN 5

@@ -31,9 +31,9 @@
 
 #include <sonde/trace.h>
 
+#include "analysis/analysis.h"
 #include "cmd/options.h"
 #include "reader/map.h"
-#include "reader/report.h"
 #include "view/text/show.h"
 
 #define SONDE_EXIT_NO 3
@@ -100,6 +100,24 @@ int sonde_read_progress(struct sonde_read *read, uint64_t done, uint64_t all);
  * report; the exit status. */
 int sonde_read_finish(struct sonde_read *read, struct sonde_report *report,
 		      int err);
+/* What a report is asked, of the command line's options: the command adds its
+ * own. After sonde_read_open(). */
+struct sonde_analysis_args
+sonde_read_args(const struct sonde_read *read,
+		const struct sonde_analysis *analysis);
+/* Runs it and sonde_read_finish()es; the exit status. */
+int sonde_read_report(struct sonde_read *read,
+		      const struct sonde_analysis *analysis,
+		      struct sonde_analysis_args *args);
+/* An option whose value is an expression, of a trace. */
+struct sonde_read_expression {
+	const char *option, *text; /* text NULL: not given */
+	struct sonde_filter *filter;
+};
+/* 0, or the exit status: what is wrong has been said. */
+int sonde_read_expressions(struct sonde_read *read,
+			   struct sonde_read_expression *list, size_t nr);
+void sonde_read_expressions_fini(struct sonde_read_expression *list, size_t nr);
 /* Says what is wrong with an expression, and where. */
 void sonde_read_explain(const char *option, const char *text,
 			const struct sonde_trace_error *error);

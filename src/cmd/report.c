@@ -8,14 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "analysis/analysis.h"
+#include "analysis/reports/worst.h"
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/newest.h"
 #include "cmd/read.h"
-#include "reader/analyses/analyses.h"
-#include "reader/analyses/worst.h"
 
 static const char usage[] =
 	"sonde report NAME [options] [TRACE...]\n"
@@ -62,15 +62,19 @@ static const struct sonde_option options[] = {
 };
 /* clang-format on */
 
-/* The expressions of the command line, as text and as filters. */
+enum expression {
+	BEGIN,
+	END,
+	KEY,
+	VALUE,
+	NR_EXPRESSIONS,
+};
+
 struct words {
 	const char *by;
 	uint64_t nth;
 	bool no_names;
-	struct word {
-		const char *option, *text;
-		struct sonde_filter *filter;
-	} begin, end, key, value;
+	struct sonde_read_expression list[NR_EXPRESSIONS];
 };
 
 static int parse_nth(const char *text, uint64_t *ret_nth)
@@ -95,19 +99,19 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 	while ((option = sonde_read_option(read, argc, argv)) != -1) {
 		switch (option) {
 		case OPTION_BEGIN:
-			words->begin.text = optarg;
+			words->list[BEGIN].text = optarg;
 			break;
 		case OPTION_END:
-			words->end.text = optarg;
+			words->list[END].text = optarg;
 			break;
 		case OPTION_KEY:
-			words->key.text = optarg;
+			words->list[KEY].text = optarg;
 			break;
 		case OPTION_BY:
 			words->by = optarg;
 			break;
 		case OPTION_VALUE:
-			words->value.text = optarg;
+			words->list[VALUE].text = optarg;
 			break;
 		case OPTION_NTH:
 			if (parse_nth(optarg, &words->nth))
@@ -124,30 +128,6 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		}
 	}
 	return 0;
-}
-
-static int compile(struct sonde_read *read, struct words *words)
-{
-	struct word *const all[] = { &words->begin, &words->end, &words->key,
-				     &words->value };
-
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(all); i++) {
-		if (!all[i]->text)
-			continue;
-		all[i]->filter =
-			sonde_read_filter(read, all[i]->option, all[i]->text);
-		if (!all[i]->filter)
-			return SONDE_EXIT_USAGE;
-	}
-	return 0;
-}
-
-static void free_words(struct words *words)
-{
-	sonde_filter_free(words->begin.filter);
-	sonde_filter_free(words->end.filter);
-	sonde_filter_free(words->key.filter);
-	sonde_filter_free(words->value.filter);
 }
 
 /* ---- the list of reports ---- */
@@ -248,56 +228,43 @@ static const struct sonde_class *class_of(const struct sonde_trace *trace,
 	return NULL;
 }
 
-/* 0 and *ret_report, a negative errno, or the exit status: all was said. */
 static int analyse(struct sonde_read *read, const struct words *words,
-		   const struct sonde_analysis *analysis,
-		   struct sonde_report **ret_report)
+		   const struct sonde_analysis *analysis)
 {
-	struct sonde_analysis_args args = {
-		.trace = read->trace,
-		.map = read->map,
-		.limit = read->limit,
-		.begin = words->begin.filter,
-		.end = words->end.filter,
-		.key = words->key.filter,
-		.value = words->value.filter,
-		.by = words->by,
-		.nth = words->nth,
-		.by_class = class_of(read->trace, words->by),
-		.key_class = class_of(read->trace, words->key.text),
-		.show = sonde_show_cell,
-	};
-	int err;
+	struct sonde_analysis_args args = sonde_read_args(read, analysis);
+	int status;
 
+	args.begin = words->list[BEGIN].filter;
+	args.end = words->list[END].filter;
+	args.key = words->list[KEY].filter;
+	args.value = words->list[VALUE].filter;
+	args.by = words->by;
+	args.nth = words->nth;
+	args.by_class = class_of(read->trace, words->by);
+	args.key_class = class_of(read->trace, words->list[KEY].text);
 	/* Of a kernel's events some may be there, but not those for this: the
 	 * report says which. */
 	if (!sonde_analysis_applies(analysis, read->trace) &&
 	    !sonde_analysis_has(read->trace, analysis->needs))
-		return complain_unfit(analysis);
+		return sonde_read_finish(read, NULL, complain_unfit(analysis));
 	if (!words->no_names) {
 		args.names = sonde_names_new(read->trace);
 		if (!args.names)
-			return -ENOMEM;
+			return sonde_read_finish(read, NULL, -ENOMEM);
 	}
-	err = analysis->run(&args, ret_report);
+	status = sonde_read_report(read, analysis, &args);
 	sonde_names_free(args.names);
-	if (err != -EINVAL && err != -ENODATA)
-		return err;
-	sonde_complain("report %s: %s", analysis->name, args.error);
-	return err == -EINVAL ? SONDE_EXIT_USAGE : 1;
+	return status;
 }
 
 static int report_one(struct sonde_read *read, struct words *words,
 		      const struct sonde_analysis *analysis)
 {
-	struct sonde_report *report = NULL;
-	int status = compile(read, words);
+	int status = sonde_read_expressions(read, words->list, NR_EXPRESSIONS);
 
-	if (!status)
-		status = analyse(read, words, analysis, &report);
-	free_words(words);
-	status = sonde_read_finish(read, report, status);
-	sonde_report_free(report);
+	status = status ? sonde_read_finish(read, NULL, status) :
+			  analyse(read, words, analysis);
+	sonde_read_expressions_fini(words->list, NR_EXPRESSIONS);
 	return status;
 }
 
@@ -326,10 +293,10 @@ static bool is_directory(const char *path)
 static int run(int argc, char **argv)
 {
 	struct words words = {
-		.begin.option = "--begin",
-		.end.option = "--end",
-		.key.option = "--key",
-		.value.option = "--value",
+		.list[BEGIN].option = "--begin",
+		.list[END].option = "--end",
+		.list[KEY].option = "--key",
+		.list[VALUE].option = "--value",
 	};
 	const struct sonde_analysis *analysis;
 	char newest[NAME_MAX + 1];

@@ -2,7 +2,7 @@
 /*
  * stat.c - `sonde stat`: what a trace is, and what is in it.
  */
-#include "reader/analyses/stat.h"
+#include "analysis/reports/reports.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 
@@ -23,13 +23,11 @@ static const struct sonde_option options[] = {
 
 static int run(int argc, char **argv)
 {
-	struct sonde_analysis_args args = { 0 };
-	struct sonde_report *report = NULL;
+	struct sonde_analysis_args args;
 	struct sonde_read read;
 	bool verbose = false;
 	int option;
 	int status;
-	int err;
 
 	sonde_read_init(&read, &sonde_command_stat);
 	while ((option = sonde_read_option(&read, argc, argv)) != -1) {
@@ -40,17 +38,9 @@ static int run(int argc, char **argv)
 	status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
-	args.trace = read.trace;
-	args.map = read.map;
-	/* programs want it all */
-	args.limit = read.json && !read.limit ? UINT64_MAX : read.limit;
-	args.show = sonde_show_cell;
-	err = sonde_stat(&args, verbose, &report);
-	/* what is lost and damaged is in the report */
-	read.quiet = true;
-	status = sonde_read_finish(&read, report, err);
-	sonde_report_free(report);
-	return status;
+	args = sonde_read_args(&read, &sonde_analysis_stat);
+	args.verbose = verbose;
+	return sonde_read_report(&read, &sonde_analysis_stat, &args);
 }
 
 const struct sonde_command sonde_command_stat = {

@@ -1,33 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attribution.h - whose an event is that doesn't say it itself.
- *
- * Most events have their thread and process in a context. Those of a kernel's
- * trace often don't, LTTng's by default: then the thread is the one that the
- * event's CPU ran at that time, as the kernel's state (reader/state) knows it
- * from sched_switch. Processes and names of threads come from the state, too:
- * from state dumps, forks, exec, and switches.
- *
- * All of it is found in one pass over the streams that have such events, when
- * an accessor first needs it (core/field.c). Asked for by time and CPU, it
- * doesn't matter in which order events are read, or which of them.
- *
- * Not known, and never guessed:
- *   - the thread where events were lost, and up to the next switch
- *   - between two switches of a CPU that don't fit together: one is missing
- *   - the thread of an event at the very nanosecond of a switch
- *   - the process of a thread that nothing names one for
- * A thread that calls exec without being its process's first has its new
- * number since the switch before.
- *
- * A name holds from where it was seen to where another one is seen; before the
- * first, the first. So in a kernel's trace a thread that renames itself has its
- * old name up to the next switch. Names of a program's threads are read by the
- * recorder now and then (sonde:name): from the last look that saw an old name
- * to the one that saw the new one, it is not known.
- *
- * Memory: 16 bytes for each switch, 32 for each new name of a thread; what
- * exceeds the limits below is not known.
+ * attribution.h - whose an event is that doesn't say it itself: what accessors
+ * and filters ask (core/field.c). The answers are a model's, which the reader
+ * knows by this alone; without one, and where it doesn't know, -1 or NULL.
  */
 #ifndef READER_ATTRIBUTION_H
 #define READER_ATTRIBUTION_H
@@ -36,32 +11,23 @@
 
 #include <sonde/trace.h>
 
-#define SONDE_ATTRIBUTION_RUNS  ((size_t)1 << 26)
-#define SONDE_ATTRIBUTION_NAMES ((size_t)1 << 21)
-
 struct sonde_attribution;
 
-/* Reads the trace; slice_bytes is as of a map's options, 0. NULL: nothing in it
- * says more than events do, or there is no memory. */
-struct sonde_attribution *sonde_attribution_new(struct sonde_trace *trace,
-						uint64_t slice_bytes);
-void sonde_attribution_free(struct sonde_attribution *attribution);
+struct sonde_attributor {
+	/* NULL: nothing in the trace says more than its events do, or there is
+	 * no memory. Once for a trace, when it is first asked. */
+	struct sonde_attribution *(*make)(struct sonde_trace *trace);
+	void (*free)(struct sonde_attribution *attribution);
+	/* Any thread. `event` says when, and on which CPU. */
+	int32_t (*tid)(const struct sonde_attribution *attribution,
+		       const struct sonde_event *event);
+	int32_t (*pid)(const struct sonde_attribution *attribution,
+		       int32_t tid);
+	const char *(*name)(const struct sonde_attribution *attribution,
+			    const struct sonde_event *event, int32_t tid);
+};
 
-/* All: what isn't known is -1 or NULL, and `attribution` may be NULL. */
-int32_t sonde_attribution_tid(const struct sonde_attribution *attribution,
-			      const struct sonde_event *event);
-int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
-			      int32_t tid);
-/* `event` says when, and on which CPU. */
-const char *sonde_attribution_name(const struct sonde_attribution *attribution,
-				   const struct sonde_event *event,
-				   int32_t tid);
-/* The last name that a thread had. */
-const char *
-sonde_attribution_last_name(const struct sonde_attribution *attribution,
-			    int32_t tid);
-
-/* The trace's, made when it is first asked for. Any thread. */
+/* The trace's, made when it is first asked for. NULL: none. Any thread. */
 const struct sonde_attribution *
 sonde_trace_attribution(struct sonde_trace *trace);
 

@@ -156,7 +156,8 @@ struct sonde_trace {
 	struct sonde_event_class **classes; /* info.index is the place here */
 	int64_t begin_ns, end_ns;           /* SONDE_TIME_MAX, _MIN: none */
 	struct sonde_problems *problems;    /* problems.c's own */
-	/* attribution.h; made when it is first asked for, under the mutex */
+	const struct sonde_attributor *attributor; /* NULL: none */
+	/* its answers; made when they are first asked for, under the mutex */
 	pthread_mutex_t attribution_mutex;
 	struct sonde_attribution *attribution;
 	bool attribution_made;

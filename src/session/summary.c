@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* summary.c - what a recording ended with, as lines and as JSON (summary.h). */
 #include "session/summary.h"
 
 #include <errno.h>
@@ -6,7 +7,9 @@
 #include <stdarg.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/number.h"
+#include "base/port.h"
 #include "session/options.h"
 
 #define BOLD  "\033[1m"
@@ -390,60 +393,73 @@ void sonde_summary_print(const struct sonde_summary *summary,
 			      style->directory, style->directory);
 }
 
-static void print_json_string(FILE *out, const char *text)
+static void put_lost(struct sonde_json *json,
+		     const struct sonde_summary *summary)
 {
-	(void)fputc('"', out);
-	for (const char *p = text; *p; p++) {
-		unsigned char c = (unsigned char)*p;
+	const struct {
+		const char *name;
+		uint64_t nr;
+	} ways[] = {
+		{ "ring_full", summary->lost_full },
+		{ "too_large", summary->lost_size },
+		{ "contended", summary->lost_contended },
+		{ "overwritten", summary->lost_overwritten },
+		{ "disk", summary->lost_disk },
+		{ "kernel_full", summary->lost_kernel_full },
+		{ "kernel_missed", summary->lost_kernel_missed },
+		{ "kernel_returns", summary->lost_kernel_returns },
+		{ "kernel_unread", summary->lost_kernel_unread },
+		{ "kernel_damaged", summary->lost_kernel_damaged },
+	};
 
-		if (c == '"' || c == '\\')
-			(void)fprintf(out, "\\%c", c);
-		else if (c < 0x20 || c == 0x7f)
-			(void)fprintf(out, "\\u%04x", c);
-		else
-			(void)fputc(c, out);
-	}
-	(void)fputc('"', out);
+	sonde_json_open(json, "lost", '{');
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(ways); i++)
+		sonde_json_put_unsigned(json, ways[i].name, ways[i].nr);
+	sonde_json_close(json, '}');
+}
+
+static void put_cost(struct sonde_json *json,
+		     const struct sonde_summary *summary)
+{
+	char rate[40];
+
+	(void)snprintf(rate, sizeof(rate), "%.1f", per_second(summary));
+	sonde_json_put_unsigned(json, "bytes", summary->bytes);
+	sonde_json_put_unsigned(json, "wall_ns", summary->wall_ns);
+	sonde_json_put_raw(json, "events_per_second", rate);
+	sonde_json_put_unsigned(json, "recorder_cpu_ns",
+				summary->recorder_cpu_ns);
+	sonde_json_put_unsigned(json, "recorder_busy_ns",
+				summary->recorder_busy_ns);
+	sonde_json_put_unsigned(json, "program_cpu_ns",
+				summary->program_cpu_ns);
 }
 
 void sonde_summary_print_json(const struct sonde_summary *summary,
 			      const struct sonde_summary_style *style,
 			      FILE *out)
 {
-	(void)fprintf(
-		out,
-		"{\"events_recorded\": %" PRIu64 ", \"events_lost\": %" PRIu64
-		", \"lost\": {\"ring_full\": %" PRIu64
-		", \"too_large\": %" PRIu64 ", \"contended\": %" PRIu64
-		", \"overwritten\": %" PRIu64 ", \"disk\": %" PRIu64
-		", \"kernel_full\": %" PRIu64 ", \"kernel_missed\": %" PRIu64
-		", \"kernel_returns\": %" PRIu64 ", \"kernel_unread\": %" PRIu64
-		", \"kernel_damaged\": %" PRIu64
-		"}, \"lost_at_most\": %s, \"kernel_events_recorded\": %" PRIu64
-		", \"bytes\": %" PRIu64 ", \"wall_ns\": %" PRIu64
-		", \"events_per_second\": %.1f, \"recorder_cpu_ns\": "
-		"%" PRIu64 ", \"recorder_busy_ns\": %" PRIu64
-		", \"program_cpu_ns\": %" PRIu64
-		", \"processes\": %u, \"processes_refused\": %u"
-		", \"processes_missed\": %u"
-		", \"event_types\": %u, \"trace\": ",
-		summary->recorded, sonde_summary_lost(summary),
-		summary->lost_full, summary->lost_size, summary->lost_contended,
-		summary->lost_overwritten, summary->lost_disk,
-		summary->lost_kernel_full, summary->lost_kernel_missed,
-		summary->lost_kernel_returns, summary->lost_kernel_unread,
-		summary->lost_kernel_damaged,
-		summary->loses_unwanted ? "true" : "false",
-		summary->kernel_recorded, summary->bytes, summary->wall_ns,
-		per_second(summary), summary->recorder_cpu_ns,
-		summary->recorder_busy_ns, summary->program_cpu_ns,
-		summary->nr_processes, summary->nr_refused, summary->nr_missed,
-		summary->nr_event_types);
-	print_json_string(out, style->directory);
-	(void)fprintf(out, ", \"notes\": [");
-	for (uint32_t i = 0; i < nr_told(summary); i++) {
-		(void)fprintf(out, "%s", i ? ", " : "");
-		print_json_string(out, summary->notes[i]);
-	}
-	(void)fprintf(out, "]}\n");
+	struct sonde_json json = sonde_json_to_file(out);
+
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_unsigned(&json, "events_recorded", summary->recorded);
+	sonde_json_put_unsigned(&json, "events_lost",
+				sonde_summary_lost(summary));
+	put_lost(&json, summary);
+	sonde_json_put_bool(&json, "lost_at_most", summary->loses_unwanted);
+	sonde_json_put_unsigned(&json, "kernel_events_recorded",
+				summary->kernel_recorded);
+	put_cost(&json, summary);
+	sonde_json_put_unsigned(&json, "processes", summary->nr_processes);
+	sonde_json_put_unsigned(&json, "processes_refused",
+				summary->nr_refused);
+	sonde_json_put_unsigned(&json, "processes_missed", summary->nr_missed);
+	sonde_json_put_unsigned(&json, "event_types", summary->nr_event_types);
+	sonde_json_put_text(&json, "trace", style->directory);
+	sonde_json_open(&json, "notes", '[');
+	for (uint32_t i = 0; i < nr_told(summary); i++)
+		sonde_json_put_text(&json, NULL, summary->notes[i]);
+	sonde_json_close(&json, ']');
+	sonde_json_close(&json, '}');
+	(void)fputc('\n', out);
 }

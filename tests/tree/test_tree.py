@@ -61,6 +61,10 @@ def a_second_copy_is_found():
     check_equal(tool("check_one_of_each", copy),
                 (1, "src/ring/planted.c:2: clock_gettime(: use base/time.h"),
                 "check_one_of_each")
+    copy = plant("src/ring/planted.c", '\nprintf("{\\"name\\": 1}");\n')
+    check_equal(tool("check_one_of_each", copy),
+                (1, 'src/ring/planted.c:2: \\"name\\":: use base/json.h'),
+                "check_one_of_each")
 
 
 @test

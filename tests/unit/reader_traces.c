@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "analysis/model/attribution.h"
 #include "reader/core/open.h"
 #include "unit.h"
 
@@ -159,6 +160,7 @@ struct sonde_trace *made_open(const char *metadata, const struct made *files,
 	char name[32];
 
 	assert_non_null(trace);
+	trace->attributor = &sonde_attributor;
 	if (sonde_trace_add_source(trace, "made", metadata, strlen(metadata),
 				   &error, &source))
 		fail_msg("%s", error.text);

@@ -7,9 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "reader/analyses/check.h"
-#include "reader/analyses/stat.h"
-#include "reader/report.h"
+#include "analysis/report.h"
+#include "analysis/reports/reports.h"
 #include "reader_traces.h"
 
 static struct sonde_analysis_args args_of(struct sonde_trace *trace)
@@ -92,25 +91,24 @@ static void check_rule(struct made *file, const char *rule, uint64_t count)
 {
 	struct sonde_trace *trace = made_open(made_metadata, file, 1);
 	struct sonde_analysis_args args = args_of(trace);
-	struct sonde_check_result result;
 	struct sonde_report *report;
 	const struct sonde_cell_value *cells;
 
-	assert_int_equal(sonde_check(&args, &result, &report), 0);
+	assert_int_equal(sonde_analysis_check.run(&args, &report), 0);
 	cells = row(report, "rules", rule);
 	assert_non_null(cells);
 	assert_int_equal(cells[2].u, count);
-	assert_int_equal(
-		result.nr_errors + result.nr_warnings + result.nr_notes, count);
+	assert_int_equal(args.nr_errors + args.nr_warnings + args.nr_notes,
+			 count);
 	cells = row(report, "streams", "0");
 	assert_non_null(cells);
-	assert_int_equal(cells[3].u, result.nr_errors);
-	assert_int_equal(cells[4].u, result.nr_warnings);
-	assert_int_equal(cells[5].u, result.nr_notes);
+	assert_int_equal(cells[3].u, args.nr_errors);
+	assert_int_equal(cells[4].u, args.nr_warnings);
+	assert_int_equal(cells[5].u, args.nr_notes);
 	assert_string_equal(cells[6].text,
-			    result.nr_errors   ? "unsound" :
-			    result.nr_warnings ? "readable, with warnings" :
-						 "sound");
+			    args.nr_errors   ? "unsound" :
+			    args.nr_warnings ? "readable, with warnings" :
+					       "sound");
 	sonde_report_free(report);
 	sonde_trace_close(trace);
 	made_free(file);
@@ -265,7 +263,7 @@ static void events_are_counted_by_name_and_stream(void **state)
 	add_packet(&files[1], 100, 0);
 	trace = made_open(made_metadata, files, 2);
 	args = args_of(trace);
-	assert_int_equal(sonde_stat(&args, false, &report), 0);
+	assert_int_equal(sonde_analysis_stat.run(&args, &report), 0);
 	cells = row(report, "events", "number");
 	assert_non_null(cells);
 	assert_int_equal(cells[1].u, 3);
@@ -299,7 +297,7 @@ static void losses_are_shown_as_spans_of_time(void **state)
 	made_spoil_u64(&file, MADE_DISCARDED, 5);
 	trace = made_open(made_metadata, &file, 1);
 	args = args_of(trace);
-	assert_int_equal(sonde_stat(&args, false, &report), 0);
+	assert_int_equal(sonde_analysis_stat.run(&args, &report), 0);
 	do
 		assert_true(sonde_report_section(report, i++, &section));
 	while (strcmp(section.key, "losses") != 0);
@@ -311,7 +309,7 @@ static void losses_are_shown_as_spans_of_time(void **state)
 	sonde_report_free(report);
 	/* before the loss */
 	args.map.to_ns = 120;
-	assert_int_equal(sonde_stat(&args, false, &report), 0);
+	assert_int_equal(sonde_analysis_stat.run(&args, &report), 0);
 	assert_true(sonde_report_section(report, i - 1, &section));
 	assert_int_equal(section.nr_rows, 0);
 	sonde_report_free(report);
@@ -323,11 +321,10 @@ static void losses_are_shown_as_spans_of_time(void **state)
 
 static char *flat_check(struct sonde_analysis_args *args)
 {
-	struct sonde_check_result result;
 	struct sonde_report *report;
 	char *text;
 
-	assert_int_equal(sonde_check(args, &result, &report), 0);
+	assert_int_equal(sonde_analysis_check.run(args, &report), 0);
 	text = flatten(report);
 	sonde_report_free(report);
 	return text;
@@ -338,7 +335,8 @@ static char *flat_stat(struct sonde_analysis_args *args)
 	struct sonde_report *report;
 	char *text;
 
-	assert_int_equal(sonde_stat(args, true, &report), 0);
+	args->verbose = true;
+	assert_int_equal(sonde_analysis_stat.run(args, &report), 0);
 	text = flatten(report);
 	sonde_report_free(report);
 	return text;

@@ -2,7 +2,7 @@
 /*
  * test_analyses_contention.c - locks told by hand.
  */
-#include "reader/analyses/contention.h"
+#include "analysis/reports/contention.h"
 
 #include "unit.h"
 

@@ -3,7 +3,7 @@
  * test_analyses_heap.c - a heap told by hand, and its invariants told at
  * random.
  */
-#include "reader/analyses/heap.h"
+#include "analysis/reports/heap.h"
 
 #include "unit.h"
 

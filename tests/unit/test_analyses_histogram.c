@@ -3,7 +3,7 @@
  * test_analyses_histogram.c - quantiles against sorted values, and merging
  * against adding.
  */
-#include "reader/analyses/histogram.h"
+#include "analysis/reports/histogram.h"
 
 #include "unit.h"
 

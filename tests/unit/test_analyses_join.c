@@ -3,7 +3,7 @@
  * test_analyses_join.c - begins and ends in one part and in many, against a
  * model that keeps an array.
  */
-#include "reader/analyses/join.h"
+#include "analysis/reports/join.h"
 
 #include "unit.h"
 

@@ -7,8 +7,8 @@
  * random, with some events left out, as if lost. Its packets are small, so that
  * a slice may be as short as a few events.
  */
-#include "reader/analyses/analyses.h"
-#include "reader/analyses/diff.h"
+#include "analysis/analysis.h"
+#include "analysis/reports/reports.h"
 
 #include "reader_traces.h"
 #include "unit.h"
@@ -327,20 +327,22 @@ static void one_slice_and_many_say_the_same(void **unused)
 static char *diff(struct sonde_trace *a, struct sonde_trace *b,
 		  uint64_t slice_bytes, size_t *ret_nr)
 {
-	struct sonde_diff_config config = {
-		.threshold = 0.1,
-		.show = sonde_show_cell,
+	struct sonde_analysis_args sides[2] = {
+		{ .trace = a,
+		  .threshold = 0.1,
+		  .show = sonde_show_cell,
+		  .other = &sides[1] },
+		{ .trace = b },
 	};
 	struct sonde_report *report;
 	char *text;
 
-	config.sides[0].trace = a;
-	config.sides[1].trace = b;
 	for (size_t i = 0; i < 2; i++) {
-		sonde_map_options_init(&config.sides[i].map);
-		config.sides[i].map.slice_bytes = slice_bytes;
+		sonde_map_options_init(&sides[i].map);
+		sides[i].map.slice_bytes = slice_bytes;
 	}
-	assert_int_equal(sonde_diff(&config, &report, ret_nr), 0);
+	assert_int_equal(sonde_analysis_diff.run(&sides[0], &report), 0);
+	*ret_nr = (size_t)sides[0].nr_warnings;
 	text = text_of(report);
 	sonde_report_free(report);
 	return text;

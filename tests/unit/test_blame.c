@@ -10,7 +10,7 @@
  * interrupted; requests begin and end on them, and now and then a CPU loses
  * events. The wild one has any events in any order.
  */
-#include "reader/analyses/analyses.h"
+#include "analysis/analysis.h"
 
 #include "reader_traces.h"
 #include "unit.h"
@@ -19,10 +19,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/reports/blame_history.h"
+#include "analysis/reports/blame_tree.h"
+#include "analysis/reports/critical_path.h"
 #include "base/port.h"
-#include "reader/analyses/blame_history.h"
-#include "reader/analyses/blame_tree.h"
-#include "reader/analyses/critical_path.h"
 #include "view/text/show.h"
 
 #define SEED      20261122u

@@ -9,7 +9,7 @@
  * events, and what lasts spans many of them. Now and then a CPU loses events,
  * and its next packet says so.
  */
-#include "reader/analyses/analyses.h"
+#include "analysis/analysis.h"
 
 #include "reader_traces.h"
 #include "unit.h"
@@ -18,8 +18,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/model/attribution.h"
 #include "base/port.h"
-#include "reader/attribution.h"
 #include "view/text/show.h"
 
 #define SEED      20261121u

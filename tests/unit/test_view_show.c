@@ -7,8 +7,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "reader/report.h"
-#include "view/text/escape.h"
+#include "analysis/report.h"
+#include "base/escape.h"
 #include "view/text/show.h"
 
 #include "unit.h"
@@ -524,20 +524,6 @@ static void safe_text_is_cut_between_characters(void **state)
 	assert_int_equal(sonde_show_safe(NULL, 0, "abc", 3), 3);
 }
 
-static void json_text_is_valid_whatever_the_bytes(void **state)
-{
-	char *text = NULL;
-	size_t size;
-	FILE *to = open_memstream(&text, &size);
-
-	(void)state;
-	sonde_show_json_text(to, "a\"\\\n\x01\xff\xc3\xa9\0z", 10);
-	(void)fclose(to);
-	assert_string_equal(text, "\"a\\\"\\\\\\n\\u0001\xef\xbf\xbd\xc3\xa9"
-				  "\\u0000z\"");
-	free(text);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -566,7 +552,6 @@ int main(void)
 		cmocka_unit_test(a_full_disk_is_an_error),
 		cmocka_unit_test(text_from_a_trace_cannot_command_the_terminal),
 		cmocka_unit_test(safe_text_is_cut_between_characters),
-		cmocka_unit_test(json_text_is_valid_whatever_the_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,7 +8,6 @@
  *   json_ranges.c ranges of integers
  *   json_read.c   a JSON value of the type it must have, or an error that
  *                 says where
- *   json_text.c   JSON text being put together
  *   write2.c, write2_class.c   the way back
  *
  * ## How strict

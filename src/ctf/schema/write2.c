@@ -32,37 +32,39 @@ int sonde_json_refuse(const struct sonde_json_writer *writer, const char *why)
 	return -ENOTSUP;
 }
 
-static void open_fragment(struct sonde_text *text, const char *type)
+static void open_fragment(struct sonde_json *json, const char *type)
 {
-	sonde_text_puts(text, "\x1e{");
-	sonde_json_put_text(text, "type", type);
+	json->put(json->to, "\x1e", 1);
+	json->comma = false;
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_text(json, "type", type);
 }
 
-static void close_fragment(struct sonde_text *text)
+static void close_fragment(struct sonde_json *json)
 {
-	sonde_json_close(text, '}');
-	sonde_text_puts(text, "\n\n");
+	sonde_json_close(json, '}');
+	json->put(json->to, "\n\n", 2);
 }
 
-static void put_if(struct sonde_text *text, const char *property,
+static void put_if(struct sonde_json *json, const char *property,
 		   const char *value)
 {
 	if (value && *value)
-		sonde_json_put_text(text, property, value);
+		sonde_json_put_text(json, property, value);
 }
 
-static void put_identity(struct sonde_text *text, const char *namespace_name,
+static void put_identity(struct sonde_json *json, const char *namespace_name,
 			 const char *name, const char *uid)
 {
-	put_if(text, "namespace", namespace_name);
-	put_if(text, "name", name);
-	put_if(text, "uid", uid);
+	put_if(json, "namespace", namespace_name);
+	put_if(json, "name", name);
+	put_if(json, "uid", uid);
 }
 
-static void put_attributes(struct sonde_text *text, const char *attributes)
+static void put_attributes(struct sonde_json *json, const char *attributes)
 {
 	if (attributes)
-		sonde_json_put_raw(text, "attributes", attributes);
+		sonde_json_put_raw(json, "attributes", attributes);
 }
 
 static const char *uuid_text(char text[UUID_TEXT], const uint8_t uuid[16])
@@ -78,39 +80,39 @@ static const char *uuid_text(char text[UUID_TEXT], const uint8_t uuid[16])
 	return text;
 }
 
-static void put_preamble(struct sonde_text *text,
+static void put_preamble(struct sonde_json *json,
 			 const struct sonde_schema *schema)
 {
-	open_fragment(text, "preamble");
-	sonde_json_put_unsigned(text, "version", 2);
+	open_fragment(json, "preamble");
+	sonde_json_put_unsigned(json, "version", 2);
 	if (schema->has_uuid) {
-		sonde_json_open(text, "uuid", '[');
+		sonde_json_open(json, "uuid", '[');
 		for (size_t i = 0; i < 16; i++)
-			sonde_json_put_unsigned(text, NULL, schema->uuid[i]);
-		sonde_json_close(text, ']');
+			sonde_json_put_unsigned(json, NULL, schema->uuid[i]);
+		sonde_json_close(json, ']');
 	}
-	close_fragment(text);
+	close_fragment(json);
 }
 
-static void put_environment(struct sonde_text *text,
+static void put_environment(struct sonde_json *json,
 			    const struct sonde_schema *schema)
 {
-	sonde_json_open(text, "environment", '{');
+	sonde_json_open(json, "environment", '{');
 	for (size_t i = 0; i < schema->nr_env; i++) {
 		const struct sonde_env *env = &schema->env[i];
 
 		if (env->text)
-			sonde_json_put_text(text, env->name, env->text);
+			sonde_json_put_text(json, env->name, env->text);
 		else
-			sonde_json_put_signed(text, env->name, env->number);
+			sonde_json_put_signed(json, env->name, env->number);
 	}
-	sonde_json_close(text, '}');
+	sonde_json_close(json, '}');
 }
 
 static int put_trace(struct sonde_json_writer *writer)
 {
 	const struct sonde_schema *schema = writer->schema;
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	const char *uid = schema->uid;
 	char uuid[UUID_TEXT];
 	int error;
@@ -118,45 +120,45 @@ static int put_trace(struct sonde_json_writer *writer)
 	/* One UUID was both the trace's and the metadata's in CTF 1.8. */
 	if (schema->major == 1 && schema->has_uuid)
 		uid = uuid_text(uuid, schema->uuid);
-	open_fragment(text, "trace-class");
-	put_identity(text, schema->namespace_name, schema->name, uid);
+	open_fragment(json, "trace-class");
+	put_identity(json, schema->namespace_name, schema->name, uid);
 	if (schema->nr_env > 0)
-		put_environment(text, schema);
+		put_environment(json, schema);
 	error = sonde_json_put_scope(writer, "packet-header-field-class",
 				     SONDE_SCOPE_PACKET_HEADER,
 				     schema->packet_header);
-	put_attributes(text, schema->attributes);
-	close_fragment(text);
+	put_attributes(json, schema->attributes);
+	close_fragment(json);
 	return error;
 }
 
 /* Streams refer to clocks by these; they are nowhere else. */
-static void put_clock_id(struct sonde_text *text, const char *property,
+static void put_clock_id(struct sonde_json *json, const char *property,
 			 int clock)
 {
 	char id[32];
 
 	(void)snprintf(id, sizeof(id), "clock-%d", clock);
-	sonde_json_put_text(text, property, id);
+	sonde_json_put_text(json, property, id);
 }
 
-static void put_origin(struct sonde_text *text, const struct sonde_clock *clock)
+static void put_origin(struct sonde_json *json, const struct sonde_clock *clock)
 {
 	if (clock->info.absolute) {
-		sonde_json_put_text(text, "origin", "unix-epoch");
+		sonde_json_put_text(json, "origin", "unix-epoch");
 	} else if (clock->origin_name) {
-		sonde_json_open(text, "origin", '{');
-		put_if(text, "namespace", clock->origin_namespace);
-		sonde_json_put_text(text, "name", clock->origin_name);
-		sonde_json_put_text(text, "uid", clock->origin_uid);
-		sonde_json_close(text, '}');
+		sonde_json_open(json, "origin", '{');
+		put_if(json, "namespace", clock->origin_namespace);
+		sonde_json_put_text(json, "name", clock->origin_name);
+		sonde_json_put_text(json, "uid", clock->origin_uid);
+		sonde_json_close(json, '}');
 	}
 }
 
 static int put_offset(struct sonde_json_writer *writer,
 		      const struct sonde_clock_info *info)
 {
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	uint64_t more = info->offset_cycles / info->frequency;
 	int64_t seconds;
 
@@ -164,11 +166,11 @@ static int put_offset(struct sonde_json_writer *writer,
 	    __builtin_add_overflow(info->offset_s, (int64_t)more, &seconds))
 		return sonde_json_refuse(writer, "a clock's offset of more "
 						 "than 2^63 seconds");
-	sonde_json_open(text, "offset-from-origin", '{');
-	sonde_json_put_signed(text, "seconds", seconds);
-	sonde_json_put_unsigned(text, "cycles",
+	sonde_json_open(json, "offset-from-origin", '{');
+	sonde_json_put_signed(json, "seconds", seconds);
+	sonde_json_put_unsigned(json, "cycles",
 				info->offset_cycles % info->frequency);
-	sonde_json_close(text, '}');
+	sonde_json_close(json, '}');
 	return 0;
 }
 
@@ -176,60 +178,60 @@ static int put_clock(struct sonde_json_writer *writer, size_t i)
 {
 	const struct sonde_clock *clock = &writer->schema->clocks[i];
 	const struct sonde_clock_info *info = &clock->info;
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	const char *uid = clock->uid;
 	char uuid[UUID_TEXT];
 	int error;
 
 	if (!uid && info->has_uuid)
 		uid = uuid_text(uuid, info->uuid);
-	open_fragment(text, "clock-class");
-	put_clock_id(text, "id", (int)i);
-	put_identity(text, clock->namespace_name, info->name, uid);
-	sonde_json_put_unsigned(text, "frequency", info->frequency);
-	put_origin(text, clock);
+	open_fragment(json, "clock-class");
+	put_clock_id(json, "id", (int)i);
+	put_identity(json, clock->namespace_name, info->name, uid);
+	sonde_json_put_unsigned(json, "frequency", info->frequency);
+	put_origin(json, clock);
 	error = put_offset(writer, info);
 	if (clock->has_precision)
-		sonde_json_put_unsigned(text, "precision", info->precision);
+		sonde_json_put_unsigned(json, "precision", info->precision);
 	if (clock->has_accuracy)
-		sonde_json_put_unsigned(text, "accuracy", clock->accuracy);
-	put_if(text, "description", info->description);
-	put_attributes(text, clock->attributes);
-	close_fragment(text);
+		sonde_json_put_unsigned(json, "accuracy", clock->accuracy);
+	put_if(json, "description", info->description);
+	put_attributes(json, clock->attributes);
+	close_fragment(json);
 	return error;
 }
 
-static void put_level(struct sonde_text *text, int level)
+static void put_level(struct sonde_json *json, int level)
 {
 	bool named = level < SONDE_JSON_LEVELS;
 
-	sonde_json_open(text, "attributes", '{');
-	sonde_json_open(text,
+	sonde_json_open(json, "attributes", '{');
+	sonde_json_open(json,
 			named ? SONDE_JSON_BT_NAMESPACE :
 				SONDE_JSON_LTTNG_NAMESPACE,
 			'{');
 	if (named)
-		sonde_json_put_text(text, SONDE_JSON_LOG_LEVEL,
+		sonde_json_put_text(json, SONDE_JSON_LOG_LEVEL,
 				    sonde_json_levels[level]);
 	else
-		sonde_json_put_signed(text, SONDE_JSON_LOG_LEVEL, level);
-	sonde_json_close(text, '}');
-	sonde_json_close(text, '}');
+		sonde_json_put_signed(json, SONDE_JSON_LOG_LEVEL, level);
+	sonde_json_close(json, '}');
+	sonde_json_close(json, '}');
 }
 
 static int put_event(struct sonde_json_writer *writer,
 		     const struct sonde_event_class *event)
 {
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	int error;
 
 	writer->event = event;
-	open_fragment(text, "event-record-class");
-	sonde_json_put_unsigned(text, "id", event->info.id);
+	open_fragment(json, "event-record-class");
+	sonde_json_put_unsigned(json, "id", event->info.id);
 	if (event->stream_class->has_id)
-		sonde_json_put_unsigned(text, "data-stream-class-id",
+		sonde_json_put_unsigned(json, "data-stream-class-id",
 					event->stream_class->id);
-	put_identity(text, event->namespace_name, event->info.name, event->uid);
+	put_identity(json, event->namespace_name, event->info.name, event->uid);
 	error = sonde_json_put_scope(writer, "specific-context-field-class",
 				     SONDE_SCOPE_EVENT_CONTEXT,
 				     event->scopes[SONDE_SCOPE_EVENT_CONTEXT]);
@@ -239,10 +241,10 @@ static int put_event(struct sonde_json_writer *writer,
 			event->scopes[SONDE_SCOPE_PAYLOAD]);
 	/* Attributes of CTF 2 say the level, if there is one. */
 	if (event->attributes)
-		put_attributes(text, event->attributes);
+		put_attributes(json, event->attributes);
 	else if (event->info.loglevel >= 0)
-		put_level(text, event->info.loglevel);
-	close_fragment(text);
+		put_level(json, event->info.loglevel);
+	close_fragment(json);
 	writer->event = NULL;
 	return error;
 }
@@ -256,26 +258,31 @@ static int put_stream(struct sonde_json_writer *writer,
 		[SONDE_SCOPE_COMMON_CONTEXT] =
 			"event-record-common-context-field-class",
 	};
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	int error = 0;
 
 	writer->stream = stream;
-	open_fragment(text, "data-stream-class");
+	open_fragment(json, "data-stream-class");
 	if (stream->has_id)
-		sonde_json_put_unsigned(text, "id", stream->id);
-	put_identity(text, stream->namespace_name, stream->name, stream->uid);
+		sonde_json_put_unsigned(json, "id", stream->id);
+	put_identity(json, stream->namespace_name, stream->name, stream->uid);
 	if (stream->clock >= 0)
-		put_clock_id(text, "default-clock-class-id", stream->clock);
+		put_clock_id(json, "default-clock-class-id", stream->clock);
 	for (enum sonde_scope i = 0; i < SONDE_NR_SCOPES && !error; i++)
 		if (properties[i])
 			error = sonde_json_put_scope(writer, properties[i], i,
 						     stream->scopes[i]);
-	put_attributes(text, stream->attributes);
-	close_fragment(text);
+	put_attributes(json, stream->attributes);
+	close_fragment(json);
 	for (size_t i = 0; i < stream->nr_events && !error; i++)
 		error = put_event(writer, stream->events[i]);
 	writer->stream = NULL;
 	return error;
+}
+
+static void put_text(void *to, const char *bytes, size_t size)
+{
+	sonde_text_append(to, bytes, size);
 }
 
 int sonde_schema_write_json(const struct sonde_schema *schema,
@@ -286,7 +293,9 @@ int sonde_schema_write_json(const struct sonde_schema *schema,
 	int status;
 
 	error->text[0] = 0;
-	put_preamble(&writer.text, schema);
+	writer.json =
+		(struct sonde_json){ .put = put_text, .to = &writer.text };
+	put_preamble(&writer.json, schema);
 	status = put_trace(&writer);
 	for (size_t i = 0; i < schema->nr_clocks && !status; i++)
 		status = put_clock(&writer, i);

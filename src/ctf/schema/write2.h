@@ -6,13 +6,15 @@
 #ifndef CTF_SCHEMA_WRITE2_H
 #define CTF_SCHEMA_WRITE2_H
 
+#include "base/json.h"
 #include "ctf/schema/json.h"
-#include "ctf/schema/json_text.h"
+#include "ctf/text.h"
 
 struct sonde_json_writer {
 	const struct sonde_schema *schema;
 	struct sonde_schema_error *error;
 	struct sonde_text text;
+	struct sonde_json json; /* into the text */
 	/* What is being written. */
 	const struct sonde_stream_class *stream;
 	const struct sonde_event_class *event;

@@ -21,25 +21,25 @@
 
 /* ---- numbers ---- */
 
-static void put_ranges(struct sonde_text *text, const char *property,
+static void put_ranges(struct sonde_json *json, const char *property,
 		       const struct sonde_label *ranges, size_t nr,
 		       bool is_signed)
 {
-	sonde_json_open(text, property, '[');
+	sonde_json_open(json, property, '[');
 	for (size_t i = 0; i < nr; i++) {
-		sonde_json_open(text, NULL, '[');
+		sonde_json_open(json, NULL, '[');
 		if (is_signed) {
-			sonde_json_put_signed(text, NULL,
+			sonde_json_put_signed(json, NULL,
 					      (int64_t)ranges[i].low);
-			sonde_json_put_signed(text, NULL,
+			sonde_json_put_signed(json, NULL,
 					      (int64_t)ranges[i].high);
 		} else {
-			sonde_json_put_unsigned(text, NULL, ranges[i].low);
-			sonde_json_put_unsigned(text, NULL, ranges[i].high);
+			sonde_json_put_unsigned(json, NULL, ranges[i].low);
+			sonde_json_put_unsigned(json, NULL, ranges[i].high);
 		}
-		sonde_json_close(text, ']');
+		sonde_json_close(json, ']');
 	}
-	sonde_json_close(text, ']');
+	sonde_json_close(json, ']');
 }
 
 /* The labels of one name: a list of indexes that begins at the first. */
@@ -74,14 +74,14 @@ static int link_names(const struct sonde_class *cls, struct same_name *links)
 }
 
 /* A name stands once in an object, with all its ranges. */
-static int put_labels(struct sonde_text *text, const char *property,
+static int put_labels(struct sonde_json *json, const char *property,
 		      const struct sonde_class *cls)
 {
 	struct same_name *links = calloc(cls->nr_labels + 1, sizeof(*links));
 	struct sonde_label *same = calloc(cls->nr_labels + 1, sizeof(*same));
 	int error = links && same ? link_names(cls, links) : -ENOMEM;
 
-	sonde_json_open(text, property, '{');
+	sonde_json_open(json, property, '{');
 	for (size_t i = 0; i < cls->nr_labels && !error; i++) {
 		size_t nr = 0;
 		size_t at = i;
@@ -92,10 +92,10 @@ static int put_labels(struct sonde_text *text, const char *property,
 			same[nr++] = cls->labels[at];
 			at = links[at].next;
 		} while (at > 0);
-		put_ranges(text, cls->labels[i].name, same, nr,
+		put_ranges(json, cls->labels[i].name, same, nr,
 			   cls->kind == SONDE_KIND_INT);
 	}
-	sonde_json_close(text, '}');
+	sonde_json_close(json, '}');
 	free(links);
 	free(same);
 	return error;
@@ -114,56 +114,56 @@ static int put_role(struct sonde_json_writer *writer,
 	if (is_time && cls->clock >= 0 && cls->clock != clock)
 		return sonde_json_refuse(writer, "its times are of several "
 						 "clocks");
-	sonde_json_open(&writer->text, "roles", '[');
-	sonde_json_put_text(&writer->text, NULL, role->name);
-	sonde_json_close(&writer->text, ']');
+	sonde_json_open(&writer->json, "roles", '[');
+	sonde_json_put_text(&writer->json, NULL, role->name);
+	sonde_json_close(&writer->json, ']');
 	return 0;
 }
 
-static void put_alignment(struct sonde_text *text, const char *property,
+static void put_alignment(struct sonde_json *json, const char *property,
 			  uint32_t align, uint32_t by_itself)
 {
 	if (align > by_itself)
-		sonde_json_put_unsigned(text, property, align);
+		sonde_json_put_unsigned(json, property, align);
 }
 
 /* What all numbers of fixed size have. */
-static void put_bits(struct sonde_text *text, const struct sonde_class *cls)
+static void put_bits(struct sonde_json *json, const struct sonde_class *cls)
 {
-	sonde_json_put_unsigned(text, "length", cls->bits);
-	sonde_json_put_text(text, "byte-order",
+	sonde_json_put_unsigned(json, "length", cls->bits);
+	sonde_json_put_text(json, "byte-order",
 			    cls->big_endian ? "big-endian" : "little-endian");
 	if (cls->last_bit_first)
-		sonde_json_put_text(text, "bit-order",
+		sonde_json_put_text(json, "bit-order",
 				    cls->big_endian ? "first-to-last" :
 						      "last-to-first");
-	put_alignment(text, "alignment", cls->align_bits, 1);
+	put_alignment(json, "alignment", cls->align_bits, 1);
 }
 
 static int put_integer(struct sonde_json_writer *writer,
 		       const struct sonde_class *cls)
 {
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	bool is_signed = cls->kind == SONDE_KIND_INT;
 	int error = 0;
 
 	if (cls->bits == 0) {
-		sonde_json_put_text(text, "type",
+		sonde_json_put_text(json, "type",
 				    is_signed ?
 					    "variable-length-signed-integer" :
 					    "variable-length-unsigned-integer");
 	} else {
-		sonde_json_put_text(text, "type",
+		sonde_json_put_text(json, "type",
 				    is_signed ?
 					    "fixed-length-signed-integer" :
 					    "fixed-length-unsigned-integer");
-		put_bits(text, cls);
+		put_bits(json, cls);
 	}
 	if (cls->base == 2 || cls->base == 8 || cls->base == 16)
-		sonde_json_put_unsigned(text, "preferred-display-base",
+		sonde_json_put_unsigned(json, "preferred-display-base",
 					cls->base);
 	if (cls->is_enum || cls->nr_labels > 0)
-		error = put_labels(text, "mappings", cls);
+		error = put_labels(json, "mappings", cls);
 	if (!error && !is_signed)
 		error = put_role(writer, cls);
 	return error;
@@ -209,14 +209,14 @@ static const char *find_sibling(const struct sonde_class *around,
 static int put_location(struct sonde_json_writer *writer, const char *property,
 			const struct sonde_class *cls)
 {
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	struct way way = { 0 };
 	int scope = (int)writer->scope;
 
 	way.names[0] =
 		find_sibling(writer->around[writer->depth - 1], cls->ref);
 	way.nr = way.names[0] != NULL;
-	sonde_json_open(text, property, '{');
+	sonde_json_open(json, property, '{');
 	if (way.nr == 0) {
 		while (scope >= 0 &&
 		       (!writer->scopes[scope] ||
@@ -225,13 +225,13 @@ static int put_location(struct sonde_json_writer *writer, const char *property,
 		if (scope < 0)
 			return sonde_json_refuse(
 				writer, "a length or tag is in no scope");
-		sonde_json_put_text(text, "origin", sonde_json_origins[scope]);
+		sonde_json_put_text(json, "origin", sonde_json_origins[scope]);
 	}
-	sonde_json_open(text, "path", '[');
+	sonde_json_open(json, "path", '[');
 	for (size_t i = 0; i < way.nr; i++)
-		sonde_json_put_text(text, NULL, way.names[i]);
-	sonde_json_close(text, ']');
-	sonde_json_close(text, '}');
+		sonde_json_put_text(json, NULL, way.names[i]);
+	sonde_json_close(json, ']');
+	sonde_json_close(json, '}');
 	return 0;
 }
 
@@ -244,10 +244,10 @@ static int put_length(struct sonde_json_writer *writer,
 {
 	bool is_fixed = cls->length == SONDE_LENGTH_FIXED;
 
-	sonde_json_put_text(&writer->text, "type", is_fixed ? fixed : dynamic);
+	sonde_json_put_text(&writer->json, "type", is_fixed ? fixed : dynamic);
 	if (!is_fixed)
 		return put_location(writer, "length-field-location", cls);
-	sonde_json_put_unsigned(&writer->text, "length", cls->count);
+	sonde_json_put_unsigned(&writer->json, "length", cls->count);
 	return 0;
 }
 
@@ -257,13 +257,13 @@ static int put_string(struct sonde_json_writer *writer,
 	int error = 0;
 
 	if (cls->length == SONDE_LENGTH_ZERO)
-		sonde_json_put_text(&writer->text, "type",
+		sonde_json_put_text(&writer->json, "type",
 				    "null-terminated-string");
 	else
 		error = put_length(writer, cls, "static-length-string",
 				   "dynamic-length-string");
 	if (!error && cls->encoding != SONDE_ENCODING_UTF8)
-		sonde_json_put_text(&writer->text, "encoding",
+		sonde_json_put_text(&writer->json, "encoding",
 				    sonde_json_encodings[cls->encoding]);
 	return error;
 }
@@ -275,7 +275,7 @@ static int put_blob(struct sonde_json_writer *writer,
 			       "dynamic-length-blob");
 
 	if (!error && cls->media_type)
-		sonde_json_put_text(&writer->text, "media-type",
+		sonde_json_put_text(&writer->json, "media-type",
 				    cls->media_type);
 	return error ? error : put_role(writer, cls);
 }
@@ -305,7 +305,7 @@ static int put_array(struct sonde_json_writer *writer,
 		return put_blob(writer, cls);
 	error = put_length(writer, cls, "static-length-array",
 			   "dynamic-length-array");
-	put_alignment(&writer->text, "minimum-alignment", cls->align_bits,
+	put_alignment(&writer->json, "minimum-alignment", cls->align_bits,
 		      element->align_bits);
 	return error ? error :
 		       put_class(writer, "element-field-class", element);
@@ -317,34 +317,34 @@ static int put_array(struct sonde_json_writer *writer,
 static int put_struct(struct sonde_json_writer *writer,
 		      const struct sonde_class *cls)
 {
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	uint32_t align = 1;
 	int error = 0;
 
-	sonde_json_put_text(text, "type", "structure");
+	sonde_json_put_text(json, "type", "structure");
 	writer->around[writer->depth++] = cls;
-	sonde_json_open(text, "member-classes", '[');
+	sonde_json_open(json, "member-classes", '[');
 	for (size_t i = 0; i < cls->nr_members && !error; i++) {
 		const struct sonde_member *member = &cls->members[i];
 
-		sonde_json_open(text, NULL, '{');
-		sonde_json_put_text(text, "name", member->name);
+		sonde_json_open(json, NULL, '{');
+		sonde_json_put_text(json, "name", member->name);
 		error = put_class(writer, "field-class", member->cls);
-		sonde_json_close(text, '}');
+		sonde_json_close(json, '}');
 		if (member->cls->align_bits > align)
 			align = member->cls->align_bits;
 	}
-	sonde_json_close(text, ']');
+	sonde_json_close(json, ']');
 	writer->depth--;
-	put_alignment(text, "minimum-alignment", cls->align_bits, align);
+	put_alignment(json, "minimum-alignment", cls->align_bits, align);
 	return error;
 }
 
-static void put_selector_ranges(struct sonde_text *text,
+static void put_selector_ranges(struct sonde_json *json,
 				const struct sonde_class *cls,
 				const struct sonde_member *member)
 {
-	put_ranges(text, "selector-field-ranges", member->ranges,
+	put_ranges(json, "selector-field-ranges", member->ranges,
 		   member->nr_ranges, cls->ref->kind == SONDE_KIND_INT);
 }
 
@@ -354,10 +354,10 @@ static int put_optional(struct sonde_json_writer *writer,
 {
 	int error;
 
-	sonde_json_put_text(&writer->text, "type", "optional");
+	sonde_json_put_text(&writer->json, "type", "optional");
 	error = put_location(writer, "selector-field-location", cls);
 	if (!error && cls->members[0].nr_ranges > 0)
-		put_selector_ranges(&writer->text, cls, &cls->members[0]);
+		put_selector_ranges(&writer->json, cls, &cls->members[0]);
 	return error ? error :
 		       put_class(writer, "field-class", cls->members[0].cls);
 }
@@ -366,25 +366,25 @@ static int put_optional(struct sonde_json_writer *writer,
 static int put_options(struct sonde_json_writer *writer,
 		       const struct sonde_class *cls)
 {
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 	size_t nr = 0;
 	int error = 0;
 
-	sonde_json_open(text, "options", '[');
+	sonde_json_open(json, "options", '[');
 	for (size_t i = 0; i < cls->nr_members && !error; i++) {
 		const struct sonde_member *option = &cls->members[i];
 
 		if (option->nr_ranges == 0)
 			continue;
 		nr++;
-		sonde_json_open(text, NULL, '{');
+		sonde_json_open(json, NULL, '{');
 		if (option->name)
-			sonde_json_put_text(text, "name", option->name);
-		put_selector_ranges(text, cls, option);
+			sonde_json_put_text(json, "name", option->name);
+		put_selector_ranges(json, cls, option);
 		error = put_class(writer, "field-class", option->cls);
-		sonde_json_close(text, '}');
+		sonde_json_close(json, '}');
 	}
-	sonde_json_close(text, ']');
+	sonde_json_close(json, ']');
 	if (!error && nr == 0)
 		return sonde_json_refuse(writer, "no value chooses any option "
 						 "of a variant");
@@ -402,7 +402,7 @@ static int put_variant(struct sonde_json_writer *writer,
 						 "of a variant");
 	if (error)
 		return error;
-	sonde_json_put_text(&writer->text, "type", "variant");
+	sonde_json_put_text(&writer->json, "type", "variant");
 	error = put_location(writer, "selector-field-location", cls);
 	return error ? error : put_options(writer, cls);
 }
@@ -411,27 +411,27 @@ static int put_variant(struct sonde_json_writer *writer,
 static int put_kind(struct sonde_json_writer *writer,
 		    const struct sonde_class *cls)
 {
-	struct sonde_text *text = &writer->text;
+	struct sonde_json *json = &writer->json;
 
 	switch (cls->kind) {
 	case SONDE_KIND_UINT:
 	case SONDE_KIND_INT:
 		return put_integer(writer, cls);
 	case SONDE_KIND_BOOL:
-		sonde_json_put_text(text, "type", "fixed-length-boolean");
-		put_bits(text, cls);
+		sonde_json_put_text(json, "type", "fixed-length-boolean");
+		put_bits(json, cls);
 		return 0;
 	case SONDE_KIND_FLOAT:
-		sonde_json_put_text(text, "type",
+		sonde_json_put_text(json, "type",
 				    "fixed-length-floating-point-number");
-		put_bits(text, cls);
+		put_bits(json, cls);
 		return 0;
 	case SONDE_KIND_BITS:
-		sonde_json_put_text(text, "type",
+		sonde_json_put_text(json, "type",
 				    cls->nr_labels ? "fixed-length-bit-map" :
 						     "fixed-length-bit-array");
-		put_bits(text, cls);
-		return cls->nr_labels ? put_labels(text, "flags", cls) : 0;
+		put_bits(json, cls);
+		return cls->nr_labels ? put_labels(json, "flags", cls) : 0;
 	case SONDE_KIND_STRING:
 		return put_string(writer, cls);
 	case SONDE_KIND_BLOB:
@@ -455,12 +455,12 @@ static int put_class(struct sonde_json_writer *writer, const char *name,
 {
 	int error;
 
-	sonde_json_open(&writer->text, name, '{');
+	sonde_json_open(&writer->json, name, '{');
 	error = put_kind(writer, cls);
 	if (!error && cls->attributes)
-		sonde_json_put_raw(&writer->text, "attributes",
+		sonde_json_put_raw(&writer->json, "attributes",
 				   cls->attributes);
-	sonde_json_close(&writer->text, '}');
+	sonde_json_close(&writer->json, '}');
 	return error;
 }
 

@@ -425,9 +425,10 @@ sonde_trace_attribution(struct sonde_trace *trace)
 		return trace->attribution;
 	pthread_mutex_lock(&trace->attribution_mutex);
 	if (!trace->attribution_made) {
-		trace->attribution = sonde_attribution_new(trace, 0);
+		if (trace->attributor)
+			trace->attribution = trace->attributor->make(trace);
 		/* Pairs with the acquire in sonde_trace_attribution: what
-		 * sonde_attribution_new() made. */
+		 * make() made. */
 		sonde_store_release(&trace->attribution_made, true);
 	}
 	pthread_mutex_unlock(&trace->attribution_mutex);
@@ -450,23 +451,27 @@ int32_t sonde_event_own_pid(const struct sonde_event *event)
 
 int32_t sonde_event_tid(const struct sonde_event *event)
 {
+	struct sonde_trace *trace = event->stream->trace;
 	int32_t tid = sonde_event_own_tid(event);
 
 	if (tid >= 0)
 		return tid;
-	return sonde_attribution_tid(
-		sonde_trace_attribution(event->stream->trace), event);
+	return sonde_trace_attribution(trace) ?
+		       trace->attributor->tid(trace->attribution, event) :
+		       -1;
 }
 
 int32_t sonde_event_pid(const struct sonde_event *event)
 {
+	struct sonde_trace *trace = event->stream->trace;
 	int32_t pid = sonde_event_own_pid(event);
 
 	if (pid >= 0)
 		return pid;
-	return sonde_attribution_pid(
-		sonde_trace_attribution(event->stream->trace),
-		sonde_event_tid(event));
+	return sonde_trace_attribution(trace) ?
+		       trace->attributor->pid(trace->attribution,
+					      sonde_event_tid(event)) :
+		       -1;
 }
 
 int sonde_event_procname(const struct sonde_event *event,
@@ -474,14 +479,15 @@ int sonde_event_procname(const struct sonde_event *event,
 {
 	const struct sonde_plan *plan = event->cls->plan;
 	const struct sonde_field *field = &plan->procname;
-	const char *name;
+	struct sonde_trace *trace = event->stream->trace;
+	const char *name = NULL;
 
 	if (field->owner && !sonde_event_value(event, field, ret_value) &&
 	    ret_value->kind == SONDE_KIND_STRING)
 		return 0;
-	name = sonde_attribution_name(
-		sonde_trace_attribution(event->stream->trace), event,
-		sonde_event_tid(event));
+	if (sonde_trace_attribution(trace))
+		name = trace->attributor->name(trace->attribution, event,
+					       sonde_event_tid(event));
 	if (!name)
 		return -ENOENT;
 	*ret_value = (struct sonde_value){

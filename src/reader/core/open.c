@@ -315,9 +315,9 @@ static int add_path(struct search *search, const char *path)
 	return err;
 }
 
-int sonde_trace_open(const char *const *paths, size_t nr_paths,
-		     struct sonde_trace_error *error,
-		     struct sonde_trace **ret_trace)
+int sonde_trace_open_files(const char *const *paths, size_t nr_paths,
+			   struct sonde_trace_error *error,
+			   struct sonde_trace **ret_trace)
 {
 	struct search search = { .error = error };
 	int err = 0;

@@ -55,4 +55,9 @@ __attribute__((format(printf, 3, 4))) int
 sonde_trace_fail(struct sonde_trace_error *error, int err, const char *format,
 		 ...);
 
+/* sonde_trace_open(), but for what a model knows of the trace's threads. */
+int sonde_trace_open_files(const char *const *paths, size_t nr_paths,
+			   struct sonde_trace_error *error,
+			   struct sonde_trace **ret_trace);
+
 #endif /* READER_CORE_OPEN_H */

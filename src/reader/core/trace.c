@@ -74,7 +74,8 @@ void sonde_trace_close(struct sonde_trace *trace)
 	}
 	for (size_t i = 0; i < trace->nr_sources; i++)
 		sonde_schema_free(trace->sources[i]->schema);
-	sonde_attribution_free(trace->attribution);
+	if (trace->attribution)
+		trace->attributor->free(trace->attribution);
 	(void)pthread_mutex_destroy(&trace->attribution_mutex);
 	sonde_problems_free(trace->problems);
 	sonde_pool_fini(&trace->pool);

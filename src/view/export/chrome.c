@@ -11,9 +11,11 @@
  * CPU ran, of a kernel trace) and streams.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/pool.h"
 #include "view/export/export.h"
 #include "view/export/strangers.h"
@@ -47,7 +49,8 @@ struct running {
 struct chrome {
 	struct sonde_export *export;
 	struct sonde_spans spans;
-	struct sonde_writer json;
+	struct sonde_writer fields;
+	struct sonde_json json; /* into the buffer */
 	struct sonde_pool pool;
 	struct sonde_buffer buffer;
 	struct class *classes;   /* by index of event class */
@@ -69,16 +72,17 @@ static int flush(struct chrome *c)
 	return sonde_export_write(c->export->to, c->buffer.text, used);
 }
 
-static void put_quoted(struct chrome *c, const char *text)
+static void put_buffer(void *to, const char *bytes, size_t size)
 {
-	sonde_put_quoted(&c->json, text, strlen(text), &c->buffer);
+	sonde_buffer_text(to, bytes, size);
 }
 
-static void put_time(struct chrome *c, int64_t ns)
+static void put_time(struct chrome *c, const char *name, int64_t ns)
 {
 	uint64_t value = ns > 0 ? (uint64_t)ns : 0;
 	unsigned int rest = (unsigned int)(value % 1000);
 
+	sonde_json_name(&c->json, name);
 	sonde_buffer_room(&c->buffer, 64);
 	sonde_put_uint(&c->buffer, value / 1000);
 	sonde_put_char(&c->buffer, '.');
@@ -98,29 +102,24 @@ static int64_t pid_of(const struct sonde_track *track)
 	return pid + ((int64_t)track->machine << 24);
 }
 
-static void begin_line(struct chrome *c, char phase, int64_t pid, int64_t tid)
+static void begin_line(struct chrome *c, const char *phase, int64_t pid,
+		       int64_t tid)
 {
-	sonde_buffer_room(&c->buffer, 128);
-	SONDE_PUT(&c->buffer, "{\"ph\":\"");
-	sonde_put_char(&c->buffer, phase);
-	SONDE_PUT(&c->buffer, "\",\"pid\":");
-	sonde_put_int(&c->buffer, pid);
-	SONDE_PUT(&c->buffer, ",\"tid\":");
-	sonde_put_int(&c->buffer, tid);
+	sonde_json_line(&c->json, 0);
+	sonde_json_open(&c->json, NULL, '{');
+	sonde_json_put_text(&c->json, "ph", phase);
+	sonde_json_put_signed(&c->json, "pid", pid);
+	sonde_json_put_signed(&c->json, "tid", tid);
 }
 
 static void put_moment(struct chrome *c, int64_t time_ns)
 {
-	sonde_buffer_room(&c->buffer, 16);
-	SONDE_PUT(&c->buffer, ",\"ts\":");
-	put_time(c, (int64_t)((uint64_t)time_ns - (uint64_t)c->begin_ns));
+	put_time(c, "ts", (int64_t)((uint64_t)time_ns - (uint64_t)c->begin_ns));
 }
 
 static void put_name(struct chrome *c, const char *name)
 {
-	sonde_buffer_room(&c->buffer, 16);
-	SONDE_PUT(&c->buffer, ",\"name\":");
-	put_quoted(c, name);
+	sonde_json_put_text(&c->json, "name", name);
 }
 
 /* The fields of an event; NULL: none. */
@@ -135,18 +134,15 @@ static void put_args(struct chrome *c, const struct sonde_event *event)
 	of = &c->classes[info.index];
 	if (!of->payload)
 		return;
-	sonde_buffer_room(&c->buffer, 16);
-	SONDE_PUT(&c->buffer, ",\"args\":{");
-	sonde_shape_put(&c->json, of->payload, event, SONDE_SCOPE_PAYLOAD, true,
-			&c->buffer);
-	sonde_buffer_room(&c->buffer, 1);
-	sonde_put_char(&c->buffer, '}');
+	sonde_json_open(&c->json, "args", '{');
+	sonde_shape_put(&c->fields, of->payload, event, SONDE_SCOPE_PAYLOAD,
+			true, &c->buffer);
+	sonde_json_close(&c->json, '}');
 }
 
 static int end_line(struct chrome *c)
 {
-	sonde_buffer_room(&c->buffer, 16);
-	SONDE_PUT(&c->buffer, "},\n");
+	sonde_json_close(&c->json, '}');
 	return c->buffer.used >= FLUSH_BYTES ? flush(c) : 0;
 }
 
@@ -157,13 +153,11 @@ static int put_metadata(struct chrome *c, const char *what, int64_t pid,
 {
 	if (name[0] == 0)
 		return 0;
-	begin_line(c, 'M', pid, tid);
+	begin_line(c, "M", pid, tid);
 	put_name(c, what);
-	sonde_buffer_room(&c->buffer, 32);
-	SONDE_PUT(&c->buffer, ",\"args\":");
-	SONDE_PUT(&c->buffer, "{\"name\":");
-	put_quoted(c, name);
-	sonde_put_char(&c->buffer, '}');
+	sonde_json_open(&c->json, "args", '{');
+	put_name(c, name);
+	sonde_json_close(&c->json, '}');
 	return end_line(c);
 }
 
@@ -190,7 +184,7 @@ static int open_span(void *ctx, const struct sonde_track *track,
 {
 	struct chrome *c = ctx;
 
-	begin_line(c, 'B', pid_of(track), track->id);
+	begin_line(c, "B", pid_of(track), track->id);
 	put_moment(c, event->time_ns);
 	put_name(c, c->spans.names.texts[track->spans[track->depth - 1].name]);
 	put_args(c, event);
@@ -202,7 +196,7 @@ static int close_span(void *ctx, const struct sonde_track *track,
 {
 	struct chrome *c = ctx;
 
-	begin_line(c, 'E', pid_of(track), track->id);
+	begin_line(c, "E", pid_of(track), track->id);
 	put_moment(c, time_ns);
 	put_args(c, event);
 	return end_line(c);
@@ -213,19 +207,20 @@ static int counter(void *ctx, size_t i, int64_t time_ns,
 {
 	struct chrome *c = ctx;
 
-	begin_line(c, 'C', PID_COUNTERS, 0);
+	begin_line(c, "C", PID_COUNTERS, 0);
 	put_moment(c, time_ns);
 	put_name(c, c->export->timeline.counters[i].name);
-	sonde_buffer_room(&c->buffer, 64);
-	SONDE_PUT(&c->buffer, ",\"args\":");
-	SONDE_PUT(&c->buffer, "{\"value\":");
-	if (value->kind == SONDE_KIND_FLOAT)
+	sonde_json_open(&c->json, "args", '{');
+	if (value->kind == SONDE_KIND_FLOAT) {
+		sonde_json_name(&c->json, "value");
+		sonde_buffer_room(&c->buffer, 64);
 		sonde_put_double(&c->buffer, value->d, 64);
-	else if (value->kind == SONDE_KIND_INT)
-		sonde_put_int(&c->buffer, value->i);
-	else
-		sonde_put_uint(&c->buffer, value->u);
-	sonde_put_char(&c->buffer, '}');
+	} else if (value->kind == SONDE_KIND_INT) {
+		sonde_json_put_signed(&c->json, "value", value->i);
+	} else {
+		sonde_json_put_unsigned(&c->json, "value", value->u);
+	}
+	sonde_json_close(&c->json, '}');
 	return end_line(c);
 }
 
@@ -269,11 +264,9 @@ static int put_run(struct chrome *c, const struct class *of,
 	    put_metadata(c, "process_name", PID_SCHEDULING, 0, "scheduling"))
 		return -EIO;
 	c->scheduling = true;
-	begin_line(c, 'X', PID_SCHEDULING, cpu);
+	begin_line(c, "X", PID_SCHEDULING, cpu);
 	put_moment(c, since_ns);
-	sonde_buffer_room(&c->buffer, 16);
-	SONDE_PUT(&c->buffer, ",\"dur\":");
-	put_time(c, event->time_ns - since_ns);
+	put_time(c, "dur", event->time_ns - since_ns);
 	put_name(c, name);
 	put_args(c, event);
 	return end_line(c);
@@ -288,11 +281,10 @@ static int instant(void *ctx, const struct sonde_track *track,
 	sonde_event_class_get_info(event->cls, &info);
 	if (c->classes[info.index].is_switch)
 		return put_run(c, &c->classes[info.index], event);
-	begin_line(c, 'i', pid_of(track), track->id);
+	begin_line(c, "i", pid_of(track), track->id);
 	put_moment(c, event->time_ns);
 	put_name(c, sonde_event_name(event));
-	sonde_buffer_room(&c->buffer, 16);
-	SONDE_PUT(&c->buffer, ",\"s\":\"t\"");
+	sonde_json_put_text(&c->json, "s", "t");
 	put_args(c, event);
 	return end_line(c);
 }
@@ -315,9 +307,24 @@ static int look_at_class(struct chrome *c, const struct sonde_event_class *cls,
 					 &of->prev_tid) &&
 		!sonde_event_class_field(cls, scope, "next_tid", &of->next_tid);
 	of->payload =
-		sonde_shape_new(&c->json, sonde_event_class_scope(cls, scope),
+		sonde_shape_new(&c->fields, sonde_event_class_scope(cls, scope),
 				NULL, &c->pool, &err);
 	return err;
+}
+
+static void open_file(struct chrome *c)
+{
+	char begin[24];
+
+	(void)snprintf(begin, sizeof(begin), "%" PRId64, c->begin_ns);
+	c->json = (struct sonde_json){ .put = put_buffer, .to = &c->buffer };
+	sonde_json_open(&c->json, NULL, '{');
+	sonde_json_put_text(&c->json, "displayTimeUnit", "ns");
+	sonde_json_open(&c->json, "otherData", '{');
+	sonde_json_put_text(&c->json, "begin_ns", begin);
+	sonde_json_close(&c->json, '}');
+	sonde_json_line(&c->json, 0);
+	sonde_json_open(&c->json, "traceEvents", '[');
 }
 
 static int prepare(struct chrome *c, const struct sonde_trace *trace)
@@ -327,7 +334,7 @@ static int prepare(struct chrome *c, const struct sonde_trace *trace)
 	int err = sonde_buffer_init(&c->buffer);
 
 	sonde_pool_init(&c->pool, 0);
-	sonde_writer_init(&c->json, SONDE_STYLE_JSON, false);
+	sonde_writer_init(&c->fields, SONDE_STYLE_JSON, false);
 	c->classes = calloc(nr ? nr : 1, sizeof(*c->classes));
 	c->running = calloc(CPUS_MAX, sizeof(*c->running));
 	if (err != 0 || !c->classes || !c->running)
@@ -336,19 +343,17 @@ static int prepare(struct chrome *c, const struct sonde_trace *trace)
 		err = look_at_class(c, sonde_trace_event_class(trace, i),
 				    &c->classes[i]);
 	(void)sonde_trace_range(trace, &c->begin_ns, &end_ns);
-	(void)fprintf(c->export->to,
-		      "{\"displayTimeUnit\":\"ns\",\"otherData\":"
-		      "{\"begin_ns\":\"%lld\"},\n\"traceEvents\":[\n",
-		      (long long)c->begin_ns);
+	open_file(c);
 	return err;
 }
 
-/* The last line has no comma behind it. */
 static int finish(struct chrome *c)
 {
 	(void)put_metadata(c, "process_name", PID_COUNTERS, 0, "counters");
-	c->buffer.used -= 2;
-	sonde_buffer_text(&c->buffer, "\n]}\n", 4);
+	sonde_json_line(&c->json, 0);
+	sonde_json_close(&c->json, ']');
+	sonde_json_close(&c->json, '}');
+	sonde_buffer_text(&c->buffer, "\n", 1);
 	return flush(c);
 }
 

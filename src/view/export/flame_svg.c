@@ -15,7 +15,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "view/text/escape.h"
+#include "base/escape.h"
 #include "view/text/show.h"
 
 #define WIDTH      1200

@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "view/text/escape.h"
-#include "view/text/show.h"
+#include "base/escape.h"
+#include "base/json.h"
 
 static void put_name(FILE *to, const char *name)
 {
@@ -58,54 +58,60 @@ void sonde_flame_write_folded(const struct sonde_flame *flame, FILE *to)
 
 /* ---- JSON ---- */
 
-static void open_node(const struct sonde_flame *flame, uint32_t i, FILE *to)
+static void open_node(const struct sonde_flame *flame, uint32_t i,
+		      struct sonde_json *json)
 {
 	const struct sonde_flame_node *node = &flame->nodes[i];
-	const char *name = sonde_flame_name(flame, i);
 
-	(void)fputs("{\"name\":", to);
-	sonde_show_json_text(to, name, strlen(name));
-	if (!flame->count)
-		(void)fprintf(to,
-			      ",\"total_ns\":%" PRIu64 ",\"self_ns\":%" PRIu64,
-			      node->total, node->self);
-	else
-		(void)fprintf(to, ",\"total\":%" PRIu64, node->total);
-	(void)fprintf(to, ",\"count\":%" PRIu64 ",\"children\":[", node->count);
+	sonde_json_open(json, i ? NULL : "root", '{');
+	sonde_json_put_text(json, "name", sonde_flame_name(flame, i));
+	if (!flame->count) {
+		sonde_json_put_unsigned(json, "total_ns", node->total);
+		sonde_json_put_unsigned(json, "self_ns", node->self);
+	} else {
+		sonde_json_put_unsigned(json, "total", node->total);
+	}
+	sonde_json_put_unsigned(json, "count", node->count);
+	sonde_json_open(json, "children", '[');
 }
 
-static void write_tree(const struct sonde_flame *flame, FILE *to)
+/* That node, and those around it up to the depth. */
+static void close_nodes(struct sonde_json *json, uint32_t from, uint32_t depth)
+{
+	for (uint32_t i = depth; i <= from; i++) {
+		sonde_json_close(json, ']');
+		sonde_json_close(json, '}');
+	}
+}
+
+static void write_tree(const struct sonde_flame *flame, struct sonde_json *json)
 {
 	uint32_t depth = 0;
 
-	open_node(flame, 0, to);
+	open_node(flame, 0, json);
 	for (uint32_t i = sonde_flame_next(flame, 0); i != 0;
 	     i = sonde_flame_next(flame, i)) {
-		bool first = flame->nodes[i].depth > depth;
-
-		for (; depth >= flame->nodes[i].depth; depth--)
-			(void)fputs("]}", to);
-		(void)fputs(first ? "\n" : ",\n", to);
-		open_node(flame, i, to);
+		close_nodes(json, depth, flame->nodes[i].depth);
+		sonde_json_line(json, 0);
+		open_node(flame, i, json);
 		depth = flame->nodes[i].depth;
 	}
-	for (; depth > 0; depth--)
-		(void)fputs("]}", to);
-	(void)fputs("]}", to);
+	close_nodes(json, depth, 0);
 }
 
 void sonde_flame_write_json(const struct sonde_flame *flame, FILE *to)
 {
+	struct sonde_json json = sonde_json_to_file(to);
 	char note[256];
 
-	(void)fputs("{\"report\":\"flame\",\"root\":", to);
-	write_tree(flame, to);
-	(void)fputs(",\"notes\":[", to);
-	for (size_t i = 0; sonde_flame_note(flame, i, note, sizeof(note));
-	     i++) {
-		if (i > 0)
-			(void)fputc(',', to);
-		sonde_show_json_text(to, note, strlen(note));
-	}
-	(void)fputs("]}\n", to);
+	json.blanks = false;
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_text(&json, "report", "flame");
+	write_tree(flame, &json);
+	sonde_json_open(&json, "notes", '[');
+	for (size_t i = 0; sonde_flame_note(flame, i, note, sizeof(note)); i++)
+		sonde_json_put_text(&json, NULL, note);
+	sonde_json_close(&json, ']');
+	sonde_json_close(&json, '}');
+	(void)fputc('\n', to);
 }

@@ -2,7 +2,7 @@
 /*
  * strangers.h - whose runs on a CPU a timeline can show. A trace of one program
  * has others' switches only where they meet the program's
- * (reader/state/scope.h): a slice that ends where the next switch is would be of
+ * (analysis/model/scope.h): a slice that ends where the next switch is would be of
  * threads, and of an idleness, that nobody saw. They are left out, and counted.
  */
 #ifndef VIEW_EXPORT_STRANGERS_H
@@ -11,8 +11,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "reader/state/scope.h"
-#include "reader/state/state.h"
+#include "analysis/model/scope.h"
+#include "analysis/model/state.h"
 #include "view/export/export.h"
 
 struct sonde_strangers {

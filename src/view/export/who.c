@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reader/attribution.h"
+#include "analysis/model/attribution.h"
 #include "reader/reader.h"
 
 /* Events between two looks at the progress. */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "view/text/escape.h"
+#include "base/escape.h"
 
 #define TEN(n)     n "0" n "1" n "2" n "3" n "4" n "5" n "6" n "7" n "8" n "9"
 #define FIRST_SIZE ((size_t)65536)

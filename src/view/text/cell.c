@@ -12,9 +12,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/escape.h"
 #include "base/port.h"
 #include "base/time.h"
-#include "view/text/escape.h"
 #include "view/text/show.h"
 
 struct unit {

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/escape.h"
 #include "base/utf8.h"
 #include "reader/reader.h"
-#include "view/text/escape.h"
 
 #define NAME_ON  "\033[36m"
 #define NAME_OFF "\033[0m"

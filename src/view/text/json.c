@@ -18,27 +18,11 @@
 #include "view/text/json.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdbool.h>
-#include <string.h>
 
-#include "view/text/escape.h"
-#include "view/text/show.h"
+#include "base/json.h"
 
-void sonde_show_json_text(FILE *to, const char *text, size_t length)
-{
-	char escape[SONDE_ESCAPE_MAX];
-	size_t used;
-
-	(void)putc('"', to);
-	for (size_t at = 0; at < length; at += used) {
-		size_t n = sonde_escape_json(text + at, length - at, escape,
-					     &used);
-
-		(void)fwrite(escape, 1, n, to);
-	}
-	(void)putc('"', to);
-}
+#define KEY_SIZE 128
 
 static const char *suffix(enum sonde_cell cell)
 {
@@ -62,115 +46,119 @@ static const char *suffix(enum sonde_cell cell)
 	return "";
 }
 
-static void show_key(FILE *to, const char *key, const char *more)
+/* Keys are identifiers of the program's own, far shorter than this. */
+static const char *name_key(char to[KEY_SIZE], const char *key,
+			    const char *more)
 {
-	/* keys are identifiers of the program's own: nothing to escape */
-	(void)fprintf(to, "\"%s%s\": ", key, more);
+	(void)snprintf(to, KEY_SIZE, "%s%s", key, more);
+	return to;
 }
 
-static void show_double(FILE *to, double value)
-{
-	if (isfinite(value))
-		(void)fprintf(to, "%.17g", value);
-	else
-		(void)fputs("null", to);
-}
-
-static void show_value(FILE *to, enum sonde_cell cell,
+static void show_value(struct sonde_json *json, const char *key,
+		       enum sonde_cell cell,
 		       const struct sonde_cell_value *value)
 {
+	char name[KEY_SIZE];
+	char text[24];
+
+	key = name_key(name, key, suffix(cell));
 	if (!value->set) {
-		(void)fputs("null", to);
+		sonde_json_put_text(json, key, NULL);
 		return;
 	}
 	switch (cell) {
 	case SONDE_CELL_TEXT:
-		sonde_show_json_text(to, value->text, strlen(value->text));
+		sonde_json_put_text(json, key, value->text);
 		break;
 	case SONDE_CELL_COUNT:
-		(void)fprintf(to, "%" PRIu64, value->u);
+		sonde_json_put_unsigned(json, key, value->u);
 		break;
 	case SONDE_CELL_HEX:
-		(void)fprintf(to, "\"0x%" PRIx64 "\"", value->u);
+		(void)snprintf(text, sizeof(text), "0x%" PRIx64, value->u);
+		sonde_json_put_text(json, key, text);
 		break;
 	case SONDE_CELL_INT:
 	case SONDE_CELL_BYTES:
 	case SONDE_CELL_DURATION:
 	case SONDE_CELL_TIME:
-		(void)fprintf(to, "%" PRId64, value->i);
+		sonde_json_put_signed(json, key, value->i);
 		break;
 	case SONDE_CELL_PERCENT:
-		show_double(to, value->d * 100);
+		sonde_json_put_double(json, key, value->d * 100);
 		break;
 	case SONDE_CELL_RATE:
 	case SONDE_CELL_NUMBER:
-		show_double(to, value->d);
+		sonde_json_put_double(json, key, value->d);
 		break;
 	}
 }
 
-static void show_table(FILE *to, const struct sonde_section *table)
+static void show_table(struct sonde_json *json,
+		       const struct sonde_section *table)
 {
 	const struct sonde_cell_value *cell = table->cells;
+	char name[KEY_SIZE];
 
-	show_key(to, table->key, "");
-	(void)putc('[', to);
+	sonde_json_open(json, table->key, '[');
 	for (size_t row = 0; row < table->nr_rows; row++) {
-		(void)fputs(row ? ",\n  {" : "\n  {", to);
-		for (size_t i = 0; i < table->nr_columns; i++, cell++) {
-			const struct sonde_column *column = &table->columns[i];
-
-			(void)fputs(i ? ", " : "", to);
-			show_key(to, column->key, suffix(column->cell));
-			show_value(to, column->cell, cell);
-		}
-		(void)putc('}', to);
+		sonde_json_line(json, 2);
+		sonde_json_open(json, NULL, '{');
+		for (size_t i = 0; i < table->nr_columns; i++, cell++)
+			show_value(json, table->columns[i].key,
+				   table->columns[i].cell, cell);
+		sonde_json_close(json, '}');
 	}
-	(void)fputs(table->nr_rows ? "\n ]" : "]", to);
+	if (table->nr_rows)
+		sonde_json_line(json, 1);
+	sonde_json_close(json, ']');
 	if (table->nr_more) {
-		(void)fputs(",\n ", to);
-		show_key(to, table->key, "_more");
-		(void)fprintf(to, "%zu", table->nr_more);
+		sonde_json_line(json, 1);
+		sonde_json_put_unsigned(json,
+					name_key(name, table->key, "_more"),
+					table->nr_more);
 	}
 }
 
-static void show_histogram(FILE *to, const struct sonde_section *histogram)
+static void show_histogram(struct sonde_json *json,
+			   const struct sonde_section *histogram)
 {
-	show_key(to, histogram->key, "");
-	(void)putc('{', to);
-	show_key(to, "bounds", suffix(histogram->cell));
-	(void)putc('[', to);
+	char name[KEY_SIZE];
+
+	sonde_json_open(json, histogram->key, '{');
+	sonde_json_open(json, name_key(name, "bounds", suffix(histogram->cell)),
+			'[');
 	for (size_t i = 0; histogram->nr_bins && i <= histogram->nr_bins; i++)
-		(void)fprintf(to, i ? ", %" PRId64 : "%" PRId64,
-			      histogram->bounds[i]);
-	(void)fputs("], ", to);
-	show_key(to, "counts", "");
-	(void)putc('[', to);
+		sonde_json_put_signed(json, NULL, histogram->bounds[i]);
+	sonde_json_close(json, ']');
+	sonde_json_open(json, "counts", '[');
 	for (size_t i = 0; i < histogram->nr_bins; i++)
-		(void)fprintf(to, i ? ", %" PRIu64 : "%" PRIu64,
-			      histogram->counts[i]);
-	(void)fputs("]}", to);
+		sonde_json_put_unsigned(json, NULL, histogram->counts[i]);
+	sonde_json_close(json, ']');
+	sonde_json_close(json, '}');
 }
 
-static void show_section(FILE *to, const struct sonde_section *section)
+static void show_section(struct sonde_json *json,
+			 const struct sonde_section *section)
 {
+	if (section->kind != SONDE_SECTION_NOTE)
+		sonde_json_line(json, 1);
 	switch (section->kind) {
 	case SONDE_SECTION_TABLE:
-		show_table(to, section);
+		show_table(json, section);
 		break;
 	case SONDE_SECTION_HISTOGRAM:
-		show_histogram(to, section);
+		show_histogram(json, section);
 		break;
 	case SONDE_SECTION_VALUE:
-		show_key(to, section->key, suffix(section->cell));
-		show_value(to, section->cell, &section->value);
+		show_value(json, section->key, section->cell, &section->value);
 		break;
 	case SONDE_SECTION_NOTE:
 		break;
 	}
 }
 
-static void show_notes(FILE *to, const struct sonde_report *report)
+static void show_notes(struct sonde_json *json,
+		       const struct sonde_report *report)
 {
 	struct sonde_section section;
 	bool any = false;
@@ -178,28 +166,29 @@ static void show_notes(FILE *to, const struct sonde_report *report)
 	for (size_t i = 0; sonde_report_section(report, i, &section); i++) {
 		if (section.kind != SONDE_SECTION_NOTE)
 			continue;
-		(void)fputs(any ? ",\n  " : ",\n \"notes\": [\n  ", to);
-		sonde_show_json_text(to, section.title, strlen(section.title));
+		sonde_json_line(json, 1);
+		if (!any)
+			sonde_json_open(json, "notes", '[');
 		any = true;
+		sonde_json_line(json, 2);
+		sonde_json_put_text(json, NULL, section.title);
 	}
-	if (any)
-		(void)fputs("\n ]", to);
+	if (any) {
+		sonde_json_line(json, 1);
+		sonde_json_close(json, ']');
+	}
 }
 
-void sonde_json_report(const struct sonde_report *report, FILE *to)
+void sonde_show_json(const struct sonde_report *report, FILE *to)
 {
-	const char *key = sonde_report_key(report);
+	struct sonde_json json = sonde_json_to_file(to);
 	struct sonde_section section;
 
-	(void)putc('{', to);
-	show_key(to, "report", "");
-	sonde_show_json_text(to, key, strlen(key));
-	for (size_t i = 0; sonde_report_section(report, i, &section); i++) {
-		if (section.kind == SONDE_SECTION_NOTE)
-			continue;
-		(void)fputs(",\n ", to);
-		show_section(to, &section);
-	}
-	show_notes(to, report);
-	(void)fputs("}\n", to);
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_text(&json, "report", sonde_report_key(report));
+	for (size_t i = 0; sonde_report_section(report, i, &section); i++)
+		show_section(&json, &section);
+	show_notes(&json, report);
+	sonde_json_close(&json, '}');
+	(void)fputc('\n', to);
 }

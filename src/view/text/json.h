@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "reader/report.h"
+#include "analysis/report.h"
 
-void sonde_json_report(const struct sonde_report *report, FILE *to);
+void sonde_show_json(const struct sonde_report *report, FILE *to);
 
 #endif /* VIEW_TEXT_JSON_H */

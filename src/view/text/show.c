@@ -20,7 +20,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "view/text/escape.h"
+#include "base/escape.h"
 #include "view/text/json.h"
 
 #define CELL_BYTES        512              /* more of a text is cut */
@@ -557,7 +557,7 @@ int sonde_show_report(const struct sonde_show *show,
 
 	errno = 0;
 	if (show->json)
-		sonde_json_report(report, to);
+		sonde_show_json(report, to);
 	else
 		err = show_text(&printer, report);
 	if (!err && (fflush(to) || ferror(to)))

@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "reader/report.h"
+#include "analysis/report.h"
 
 struct sonde_show {
 	bool json;
@@ -31,9 +31,6 @@ int sonde_show_report(const struct sonde_show *show,
 /* One cell as text, e.g. "1.25 ms"; what snprintf() would return. */
 int sonde_show_cell(enum sonde_cell cell, const struct sonde_cell_value *value,
 		    char *to, size_t size);
-
-/* Text as a JSON string with its quotes; invalid UTF-8 becomes U+FFFD. */
-void sonde_show_json_text(FILE *to, const char *text, size_t length);
 
 /* Text from a trace, safe for a terminal: control characters, escape sequences
  * and invalid UTF-8 are shown as escapes, e.g. \x1b. */

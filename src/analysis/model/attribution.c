@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attribution.c - the runs of all CPUs and the names of all threads, gathered
+ * from a kernel's state (see attribution.h).
+ *
+ * A CPU's runs are a row of {begin, thread}, sorted, each until the next one
+ * begins; where nobody is known to run, the thread is -1. Parts make rows, and
+ * merging hangs them together: what a join emits into the whole's sink comes
+ * before what the part saw by itself.
+ */
+#include "analysis/model/attribution.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/state.h"
+#include "base/grow.h"
+#include "base/search.h"
+#include "reader/core/open.h"
+#include "reader/map.h"
+#include "reader/reader.h"
+
+struct run {
+	int64_t begin_ns;
+	int32_t tid; /* -1: unknown; below: a stand-in */
+};
+
+struct row {
+	struct run *runs;
+	size_t nr, capacity;
+	int64_t end_ns; /* of the last one */
+};
+
+struct naming {
+	int64_t since_ns;
+	int32_t tid;
+	char name[16];
+};
+
+/* What a state tells: the sink. */
+struct told {
+	struct row *rows; /* [SONDE_KERNEL_CPUS] */
+	struct naming *names;
+	size_t nr_names, names_capacity;
+	size_t nr_runs;
+	bool no_memory;
+};
+
+struct sonde_attribution {
+	struct sonde_kernel_tables *tables;
+	struct sonde_kernel *kernel; /* processes */
+	struct told told;            /* names sorted by thread and time */
+	char (*idle)[24];            /* [nr_idle]: names of thread 0, by CPU */
+	int32_t nr_idle;
+};
+
+struct part {
+	struct sonde_kernel *kernel;
+	struct told told;
+};
+
+/* ---- the sink ---- */
+
+static void append(struct told *told, struct row *row, int64_t begin_ns,
+		   int32_t tid)
+{
+	if (told->nr_runs >= SONDE_ATTRIBUTION_RUNS)
+		return;
+	if (SONDE_GROW(row->runs, row->nr, row->capacity)) {
+		told->no_memory = true;
+		return;
+	}
+	row->runs[row->nr++] = (struct run){ begin_ns, tid };
+	told->nr_runs++;
+}
+
+/* A run; between the one before it and this one nobody is known. */
+static void add_run(struct told *told, struct row *row,
+		    const struct sonde_interval *interval)
+{
+	if (row->nr && row->end_ns != interval->begin_ns)
+		append(told, row, row->end_ns, -1);
+	append(told, row, interval->begin_ns, interval->tid);
+	row->end_ns = interval->end_ns;
+}
+
+static void take_interval(void *sink, const struct sonde_interval *interval)
+{
+	struct told *told = sink;
+
+	if (interval->kind == SONDE_INTERVAL_RUN)
+		add_run(told, &told->rows[interval->cpu], interval);
+}
+
+static void take_rename(void *sink, int32_t from, int32_t to)
+{
+	(void)sink;
+	(void)from; /* sonde_kernel_real_tid() tells at the end */
+	(void)to;
+}
+
+static void take_name(void *sink, int32_t tid, int64_t time_ns,
+		      const char *name)
+{
+	struct told *told = sink;
+	struct naming *naming;
+
+	if (told->nr_names >= SONDE_ATTRIBUTION_NAMES)
+		return;
+	if (SONDE_GROW(told->names, told->nr_names, told->names_capacity)) {
+		told->no_memory = true;
+		return;
+	}
+	naming = &told->names[told->nr_names++];
+	*naming = (struct naming){ .since_ns = time_ns, .tid = tid };
+	(void)snprintf(naming->name, sizeof(naming->name), "%s", name);
+}
+
+static const struct sonde_kernel_sink_ops sink_ops = {
+	.interval = take_interval,
+	.rename = take_rename,
+	.name = take_name,
+};
+
+static void append_row(struct told *told, struct row *row,
+		       const struct row *more)
+{
+	if (!more->nr)
+		return;
+	if (row->nr && row->end_ns != more->runs[0].begin_ns)
+		append(told, row, row->end_ns, -1);
+	for (size_t i = 0; i < more->nr; i++)
+		append(told, row, more->runs[i].begin_ns, more->runs[i].tid);
+	row->end_ns = more->end_ns;
+}
+
+static void fini_told(struct told *told)
+{
+	for (size_t cpu = 0; told->rows && cpu < SONDE_KERNEL_CPUS; cpu++)
+		free(told->rows[cpu].runs);
+	free(told->rows);
+	free(told->names);
+}
+
+/* ---- the pass ---- */
+
+static int part_begin(void *memory, const void *config, bool first)
+{
+	struct part *part = memory;
+
+	(void)first; /* the first part is joined to an empty whole */
+	part->told.rows = calloc(SONDE_KERNEL_CPUS, sizeof(*part->told.rows));
+	part->kernel = sonde_kernel_new(config, &sink_ops, &part->told);
+	return part->told.rows && part->kernel ? 0 : -ENOMEM;
+}
+
+/* Between the recorder's looks a thread has changed its name: until the event
+ * that says so, either is possible. */
+static void take_age(struct part *part, const struct sonde_event *event)
+{
+	const struct sonde_clock_scale *scale = event->stream->scale;
+	struct sonde_step step;
+	uint64_t age;
+
+	if (!scale || !sonde_step_read(part->kernel->tables, event, &step))
+		return;
+	age = (uint64_t)step.numbers[NAMED_AGE];
+	if (age && age <= event->ticks)
+		take_name(&part->told, sonde_step_tid(step.numbers[TASK_TID]),
+			  sonde_scale_ns(scale, event->ticks - age), "");
+}
+
+static int part_event(void *memory, const struct sonde_event *event)
+{
+	struct part *part = memory;
+	size_t index = event->cls->info.index;
+
+	if (part->kernel->tables->classes[index].kind == SONDE_STEP_NAMED)
+		take_age(part, event);
+	sonde_kernel_event(part->kernel, event);
+	return 0;
+}
+
+static int part_merge(void *whole_memory, void *memory)
+{
+	struct part *whole = whole_memory;
+	struct part *part = memory;
+
+	sonde_kernel_join(whole->kernel, part->kernel);
+	for (int32_t cpu = 0; cpu < SONDE_KERNEL_CPUS; cpu++)
+		append_row(&whole->told, &whole->told.rows[cpu],
+			   &part->told.rows[cpu]);
+	for (size_t i = 0; i < part->told.nr_names; i++)
+		take_name(&whole->told, part->told.names[i].tid,
+			  part->told.names[i].since_ns,
+			  part->told.names[i].name);
+	return whole->told.no_memory || part->told.no_memory ? -ENOMEM : 0;
+}
+
+static void part_fini(void *memory)
+{
+	struct part *part = memory;
+
+	sonde_kernel_free(part->kernel);
+	fini_told(&part->told);
+}
+
+static const struct sonde_map_ops map_ops = {
+	.part_bytes = sizeof(struct part),
+	.begin = part_begin,
+	.event = part_event,
+	.merge = part_merge,
+	.fini = part_fini,
+};
+
+/* ---- what the pass has found ---- */
+
+/* Runs until the end of what was recorded of their CPU. */
+static void close_runs(struct sonde_trace *trace, struct part *whole)
+{
+	int64_t begin_ns;
+	int64_t end_ns;
+
+	if (!sonde_trace_range(trace, &begin_ns, &end_ns))
+		whole->kernel->last_ns = end_ns;
+	sonde_kernel_close(whole->kernel);
+	for (int32_t cpu = 0; cpu < SONDE_KERNEL_CPUS; cpu++) {
+		struct row *row = &whole->told.rows[cpu];
+
+		if (row->nr)
+			append(&whole->told, row, row->end_ns, -1);
+		for (size_t i = 0; i < row->nr; i++) {
+			int32_t tid = sonde_kernel_real_tid(whole->kernel,
+							    row->runs[i].tid);
+
+			row->runs[i].tid = tid < 0 ? -1 : tid;
+		}
+	}
+}
+
+static int by_thread(const void *a, const void *b)
+{
+	const struct naming *left = a;
+	const struct naming *right = b;
+
+	if (left->tid != right->tid)
+		return left->tid < right->tid ? -1 : 1;
+	return (left->since_ns > right->since_ns) -
+	       (left->since_ns < right->since_ns);
+}
+
+/* What a part takes for new, the one before it may have known. */
+static void sort_names(struct told *told)
+{
+	size_t nr = 0;
+
+	if (!told->nr_names)
+		return;
+	qsort(told->names, told->nr_names, sizeof(*told->names), by_thread);
+	for (size_t i = 1; i < told->nr_names; i++)
+		if (told->names[i].tid != told->names[nr].tid ||
+		    strcmp(told->names[i].name, told->names[nr].name) != 0)
+			told->names[++nr] = told->names[i];
+	told->nr_names = nr + 1;
+}
+
+static int name_idle(struct sonde_attribution *attribution)
+{
+	int32_t nr = attribution->kernel->nr_cpus;
+
+	attribution->idle = calloc((size_t)nr + 1, sizeof(*attribution->idle));
+	if (!attribution->idle)
+		return -ENOMEM;
+	attribution->nr_idle = nr;
+	for (int32_t cpu = 0; cpu < nr; cpu++)
+		(void)snprintf(attribution->idle[cpu],
+			       sizeof(attribution->idle[cpu]), "swapper/%d",
+			       cpu);
+	return 0;
+}
+
+/* Streams of which some event makes a step. NULL: no memory. */
+static bool *choose_streams(const struct sonde_trace *trace,
+			    const struct sonde_kernel_tables *tables)
+{
+	bool *chosen = calloc(trace->nr_streams + 1, sizeof(*chosen));
+
+	for (size_t i = 0; chosen && i < trace->nr_streams; i++) {
+		const struct sonde_stream_class *cls = trace->streams[i]->cls;
+
+		for (size_t j = 0; cls && j < cls->nr_events; j++)
+			if (tables->classes[cls->events[j]->info.index].kind)
+				chosen[i] = true;
+	}
+	return chosen;
+}
+
+static int read_trace(struct sonde_trace *trace, uint64_t slice_bytes,
+		      struct sonde_attribution *attribution)
+{
+	struct sonde_map_options options;
+	struct part whole = { .told = { .names = NULL } };
+	bool *streams;
+	int err;
+
+	sonde_map_options_init(&options);
+	err = sonde_kernel_tables_new(trace,
+				      SONDE_WANT_THREADS | SONDE_WANT_NAMES,
+				      &options, &attribution->tables);
+	if (err)
+		return err;
+	streams = choose_streams(trace, attribution->tables);
+	options.streams = streams;
+	options.internal = true; /* names are */
+	options.slice_bytes = slice_bytes;
+	err = streams ? sonde_map(trace, &options, &map_ops,
+				  attribution->tables, &whole) :
+			-ENOMEM;
+	free(streams);
+	if (!err) {
+		close_runs(trace, &whole);
+		sort_names(&whole.told);
+	}
+	attribution->kernel = whole.kernel;
+	attribution->told = whole.told;
+	return err ? err : name_idle(attribution);
+}
+
+struct sonde_attribution *sonde_attribution_new(struct sonde_trace *trace,
+						uint64_t slice_bytes)
+{
+	struct sonde_attribution *attribution = calloc(1, sizeof(*attribution));
+
+	if (attribution && !read_trace(trace, slice_bytes, attribution))
+		return attribution;
+	sonde_attribution_free(attribution);
+	return NULL;
+}
+
+void sonde_attribution_free(struct sonde_attribution *attribution)
+{
+	if (!attribution)
+		return;
+	sonde_kernel_free(attribution->kernel);
+	sonde_kernel_tables_free(attribution->tables);
+	fini_told(&attribution->told);
+	free(attribution->idle);
+	free(attribution);
+}
+
+/* ---- questions ---- */
+
+/* Who made a switch is who is switched away from. */
+static bool is_switch(const struct sonde_kernel_tables *tables,
+		      const struct sonde_event *event, int32_t *ret_tid)
+{
+	struct sonde_step step;
+
+	if (tables->classes[event->cls->info.index].kind != SONDE_STEP_SWITCH ||
+	    !sonde_step_read(tables, event, &step))
+		return false;
+	*ret_tid = sonde_step_tid(step.numbers[SWITCH_PREV]);
+	return true;
+}
+
+/* How many of the runs begin before that time. */
+static size_t count_before(const struct row *row, int64_t time_ns)
+{
+	size_t i;
+
+	SONDE_SEARCH(i, row->nr, row->runs[i].begin_ns < time_ns);
+	return i;
+}
+
+static int32_t find_run(const struct row *row, int64_t time_ns)
+{
+	size_t i = count_before(row, time_ns);
+	bool at_begin = i < row->nr && row->runs[i].begin_ns == time_ns;
+
+	if (i == 0)
+		return at_begin ? row->runs[0].tid : -1;
+	if (at_begin && i + 1 < row->nr)
+		return -1; /* before the switch, or after it? */
+	return row->runs[i - 1].tid;
+}
+
+int32_t sonde_attribution_tid(const struct sonde_attribution *attribution,
+			      const struct sonde_event *event)
+{
+	int32_t cpu = sonde_event_cpu(event);
+	int32_t tid;
+
+	if (!attribution || event->time_ns == SONDE_TIME_MIN)
+		return -1;
+	if (is_switch(attribution->tables, event, &tid))
+		return tid;
+	if (cpu < 0 || cpu >= SONDE_KERNEL_CPUS)
+		return -1;
+	return find_run(&attribution->told.rows[cpu], event->time_ns);
+}
+
+int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
+			      int32_t tid)
+{
+	return attribution && tid >= 0 ?
+		       sonde_kernel_known_pid(attribution->kernel, tid) :
+		       -1;
+}
+
+/* The last name of the thread that was seen before that time, or the first. */
+static const char *find_name(const struct told *told, int32_t tid,
+			     int64_t time_ns)
+{
+	const struct naming wanted = { .since_ns = time_ns, .tid = tid };
+	size_t i;
+
+	SONDE_SEARCH(i, told->nr_names,
+		     by_thread(&told->names[i], &wanted) <= 0);
+	if (i && told->names[i - 1].tid == tid)
+		i--;
+	else if (i == told->nr_names || told->names[i].tid != tid)
+		return NULL;
+	return told->names[i].name[0] ? told->names[i].name : NULL;
+}
+
+const char *sonde_attribution_name(const struct sonde_attribution *attribution,
+				   const struct sonde_event *event, int32_t tid)
+{
+	int32_t cpu = sonde_event_cpu(event);
+
+	if (!attribution || tid < 0)
+		return NULL;
+	if (tid == 0)
+		return cpu >= 0 && cpu < attribution->nr_idle ?
+			       attribution->idle[cpu] :
+			       NULL;
+	return find_name(&attribution->told, tid, event->time_ns);
+}
+
+const char *
+sonde_attribution_last_name(const struct sonde_attribution *attribution,
+			    int32_t tid)
+{
+	return attribution && tid > 0 ?
+		       find_name(&attribution->told, tid, SONDE_TIME_MAX) :
+		       NULL;
+}
+
+/* ---- the trace's own ---- */
+
+static struct sonde_attribution *make(struct sonde_trace *trace)
+{
+	return sonde_attribution_new(trace, 0);
+}
+
+const struct sonde_attributor sonde_attributor = {
+	.make = make,
+	.free = sonde_attribution_free,
+	.tid = sonde_attribution_tid,
+	.pid = sonde_attribution_pid,
+	.name = sonde_attribution_name,
+};
+
+int sonde_trace_open(const char *const *paths, size_t nr_paths,
+		     struct sonde_trace_error *error,
+		     struct sonde_trace **ret_trace)
+{
+	int err = sonde_trace_open_files(paths, nr_paths, error, ret_trace);
+
+	if (!err)
+		(*ret_trace)->attributor = &sonde_attributor;
+	return err;
+}

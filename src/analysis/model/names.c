@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/model/state.h"
+
+struct sonde_kernel_thread *sonde_kernel_thread(struct sonde_kernel *kernel,
+						int32_t tid)
+{
+	struct sonde_key key = sonde_key_of_tid(tid);
+	size_t before = kernel->threads.nr_entries;
+	struct sonde_kernel_thread *thread =
+		sonde_kernel_put(kernel, &kernel->threads, &key);
+
+	if (thread && kernel->threads.nr_entries != before) {
+		thread->cpu = -1;
+		thread->waker = -1;
+		thread->fd = -1;
+		thread->ppid = -1;
+		thread->holder = -1;
+	}
+	return thread;
+}
+
+static const struct sonde_kernel_thread *
+find_thread(const struct sonde_kernel *kernel, int32_t tid)
+{
+	struct sonde_key key = sonde_key_of_tid(tid);
+
+	return sonde_hash_get(&kernel->threads, &key);
+}
+
+const char *sonde_kernel_text(struct sonde_kernel *kernel, const char *text,
+			      size_t length)
+{
+	struct sonde_value value = {
+		.kind = SONDE_KIND_STRING,
+		.length = length,
+		.text = text,
+	};
+	struct sonde_key key;
+	struct sonde_kernel_text *entry;
+
+	if (!text || sonde_key_of_value(&value, &key))
+		return NULL;
+	entry = sonde_kernel_put(kernel, &kernel->texts, &key);
+	return entry ? entry->key.text : NULL;
+}
+
+static void set_text(char *to, size_t size, const char *text, size_t length)
+{
+	if (length >= size)
+		length = size - 1;
+	memcpy(to, text, length);
+	to[length] = 0;
+}
+
+void sonde_kernel_thread_set_name(struct sonde_kernel *kernel,
+				  const struct sonde_step *step,
+				  struct sonde_kernel_thread *thread,
+				  const char *text, size_t length)
+{
+	char name[sizeof(thread->name)];
+
+	if (!text)
+		return;
+	set_text(name, sizeof(name), text, length);
+	if (!strcmp(name, thread->name))
+		return;
+	memcpy(thread->name, name, sizeof(name));
+	if (kernel->ops->name)
+		kernel->ops->name(kernel->sink, (int32_t)thread->key.number,
+				  step->time_ns, name);
+}
+
+void sonde_kernel_set_name(struct sonde_kernel *kernel, uint64_t number,
+			   uint32_t space, const struct sonde_step *step)
+{
+	struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, number, space);
+	struct sonde_kernel_name *name;
+
+	if (!step->texts[0])
+		return;
+	name = sonde_kernel_put(kernel, &kernel->names, &key);
+	if (name)
+		set_text(name->text, sizeof(name->text), step->texts[0],
+			 step->lengths[0]);
+}
+
+static const char *find_name(const struct sonde_kernel *kernel, uint64_t number,
+			     uint32_t space)
+{
+	struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, number, space);
+	const struct sonde_kernel_name *name =
+		sonde_hash_get(&kernel->names, &key);
+
+	return name ? name->text : "";
+}
+
+const char *sonde_kernel_thread_name(const struct sonde_kernel *kernel,
+				     int32_t tid)
+{
+	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+
+	if (tid == 0)
+		return "idle";
+	return thread ? thread->name : "";
+}
+
+int32_t sonde_kernel_thread_pid(const struct sonde_kernel *kernel, int32_t tid)
+{
+	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+
+	return thread && thread->has_pid ? thread->pid : tid;
+}
+
+int32_t sonde_kernel_known_pid(const struct sonde_kernel *kernel, int32_t tid)
+{
+	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+
+	if (tid == 0)
+		return 0;
+	return thread && thread->has_pid ? thread->pid : -1;
+}
+
+int32_t sonde_kernel_thread_ppid(const struct sonde_kernel *kernel, int32_t tid)
+{
+	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+
+	return thread ? thread->ppid : -1;
+}
+
+const char *sonde_kernel_irq_name(const struct sonde_kernel *kernel,
+				  uint32_t number)
+{
+	return find_name(kernel, number, 0);
+}
+
+void sonde_kernel_device_name(const struct sonde_kernel *kernel,
+			      uint32_t device, char *name, size_t size)
+{
+	const char *known = find_name(kernel, device, 1);
+
+	/* The kernel's own form of device numbers: 12 bits and 20. */
+	if (*known)
+		(void)snprintf(name, size, "%s", known);
+	else
+		(void)snprintf(name, size, "%" PRIu32 ":%" PRIu32, device >> 20,
+			       device & 0xfffff);
+}

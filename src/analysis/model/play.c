@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/model/play.h"
+
+#include <errno.h>
+
+#include "analysis/model/state.h"
+#include "reader/reader.h"
+
+#define SLICE_BYTES ((uint64_t)1 << 20)
+
+struct config {
+	const struct sonde_kernel_tables *tables;
+	const struct sonde_kernel_sink_ops *ops;
+	void *sink;
+};
+
+/* A part's state is only its journal. */
+struct part {
+	struct sonde_kernel *kernel;
+};
+
+static int part_begin(void *memory, const void *config_memory, bool first)
+{
+	const struct config *config = config_memory;
+	struct part *part = memory;
+
+	(void)first;
+	part->kernel =
+		sonde_kernel_new(config->tables, config->ops, config->sink);
+	return part->kernel ? 0 : -ENOMEM;
+}
+
+/* Whose thread it is, said once in a part, and again after its fork; the first
+ * word counts, until the kernel says otherwise. */
+static void learn_process(struct sonde_kernel *part,
+			  const struct sonde_event *event)
+{
+	struct sonde_step step = {
+		.kind = SONDE_STEP_MEMBER,
+		.time_ns = event->time_ns,
+		.tid = sonde_event_own_tid(event),
+		.has = 1u << TASK_TID | 1u << TASK_PID,
+	};
+	int32_t pid = sonde_event_own_pid(event);
+	struct sonde_kernel_thread *thread;
+
+	if (step.tid <= 0 || pid <= 0)
+		return;
+	thread = sonde_kernel_thread(part, step.tid);
+	if (!thread || thread->has_pid)
+		return;
+	thread->has_pid = true;
+	step.numbers[TASK_TID] = step.tid;
+	step.numbers[TASK_PID] = pid;
+	sonde_kernel_journal(part, &step);
+}
+
+static void forget_process(struct sonde_kernel *part, int32_t tid)
+{
+	struct sonde_kernel_thread *thread = sonde_kernel_thread(part, tid);
+
+	if (thread)
+		thread->has_pid = false;
+}
+
+static int part_event(void *memory, const struct sonde_event *event)
+{
+	struct sonde_kernel *part = ((struct part *)memory)->kernel;
+	struct sonde_step step;
+
+	part->is_part = true;
+	if (event->time_ns < part->first_ns)
+		part->first_ns = event->time_ns;
+	if (event->time_ns > part->last_ns)
+		part->last_ns = event->time_ns;
+	learn_process(part, event);
+	if (!sonde_step_read(part->tables, event, &step))
+		return 0;
+	if (step.kind == SONDE_STEP_FORK)
+		forget_process(part, sonde_step_tid(step.numbers[FORK_CHILD]));
+	sonde_kernel_journal(part, &step);
+	return 0;
+}
+
+static int part_merge(void *whole_memory, void *memory)
+{
+	struct sonde_kernel *whole = ((struct part *)whole_memory)->kernel;
+	struct sonde_kernel *part = ((struct part *)memory)->kernel;
+
+	if (part->first_ns < whole->first_ns)
+		whole->first_ns = part->first_ns;
+	if (part->last_ns > whole->last_ns)
+		whole->last_ns = part->last_ns;
+	for (size_t i = 0; i < part->nr_journal; i++)
+		sonde_kernel_take(whole, &part->journal[i]);
+	whole->left_out += part->left_out;
+	return 0;
+}
+
+static void part_fini(void *memory)
+{
+	sonde_kernel_free(((struct part *)memory)->kernel);
+}
+
+static const struct sonde_map_ops map_ops = {
+	.part_bytes = sizeof(struct part),
+	.begin = part_begin,
+	.event = part_event,
+	.merge = part_merge,
+	.fini = part_fini,
+};
+
+int sonde_kernel_play(struct sonde_trace *trace,
+		      const struct sonde_map_options *options,
+		      const struct sonde_kernel_tables *tables,
+		      const struct sonde_kernel_sink_ops *ops, void *sink,
+		      struct sonde_kernel **ret_kernel)
+{
+	const struct config config = {
+		.tables = tables,
+		.ops = ops,
+		.sink = sink,
+	};
+	struct sonde_map_options all = *options;
+	struct part whole = { 0 };
+	int error;
+
+	all.filter = NULL;
+	all.unmerged = false;
+	if (!all.slice_bytes)
+		all.slice_bytes = SLICE_BYTES;
+	error = sonde_map(trace, &all, &map_ops, &config, &whole);
+	if (error) {
+		part_fini(&whole);
+		return error;
+	}
+	sonde_kernel_close(whole.kernel);
+	*ret_kernel = whole.kernel;
+	return 0;
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * state.h - the inside of struct sonde_kernel (kernel.h), and what its files
+ * do for each other.
+ *
+ *   kernel.c  a state, its intervals, its handlers of steps; memory
+ *   cpus.c    which thread a CPU runs; stand-ins
+ *   threads.c who waits for what; who is who
+ *   calls.c   system calls
+ *   irqs.c    interrupts
+ *   files.c   descriptors and what moves through them, of the whole only
+ *   block.c   requests of block devices, of the whole only
+ *   join.c    the journal, and joining a part to the whole
+ *   names.c   of threads, interrupts, devices
+ *   causes.c  what threads wait for, who wakes them; locks and mappings
+ *   play.c    a state that gets all steps in order
+ */
+#ifndef ANALYSIS_MODEL_STATE_H
+#define ANALYSIS_MODEL_STATE_H
+
+#include "analysis/model/steps.h"
+#include "reader/hash.h"
+
+#define SONDE_KERNEL_THREADS  ((size_t)7 << 15)
+#define SONDE_KERNEL_PAIRS    ((size_t)1 << 16)
+#define SONDE_KERNEL_REQUESTS ((size_t)1 << 16)
+#define SONDE_KERNEL_FILES    ((size_t)1 << 18)
+#define SONDE_KERNEL_TEXTS    ((size_t)1 << 16)
+#define SONDE_KERNEL_JOURNAL  ((size_t)1 << 20) /* steps, 112 bytes each */
+#define SONDE_KERNEL_LOCKS    ((size_t)1 << 18)
+#define SONDE_KERNEL_MAPPINGS ((size_t)1 << 18)
+
+enum sonde_sched_state {
+	SONDE_SCHED_UNKNOWN,
+	SONDE_SCHED_NONE, /* not born yet, or dead */
+	SONDE_SCHED_RUNNING,
+	SONDE_SCHED_READY,
+	SONDE_SCHED_BLOCKED,
+};
+
+/* Of a system call, an interrupt: whether one is going on. */
+enum sonde_open_state {
+	SONDE_OPEN_UNKNOWN,
+	SONDE_OPEN_NO,
+	SONDE_OPEN_YES,
+};
+
+struct sonde_kernel_thread {
+	struct sonde_key key; /* its tid */
+	/* the scheduler's; of RUNNING: the CPU only */
+	uint8_t sched;
+	bool woken;      /* of READY */
+	bool wake_asked; /* of UNKNOWN: the journal has a wake */
+	uint8_t waker_kind;
+	int32_t cpu; /* it ran on last; -1 */
+	int32_t waker;
+	int64_t since_ns;
+	/* its system call's */
+	uint8_t call;
+	uint8_t role;
+	uint32_t call_id;
+	int64_t call_ns;
+	uint64_t
+		off_cpu_ns; /* in the call; of UNKNOWN: since the part's begin*/
+	int32_t fd;
+	const char *path; /* of the state's texts, or NULL */
+	/* of the call, if causes are wanted */
+	uint64_t address, length, offset;
+	uint8_t lock_sort; /* of a futex, as the call says */
+	bool returned;     /* known to be in no call: it came back from one */
+	bool faulted;      /* since it was last in a call */
+	uint64_t fault_address;
+	/* of BLOCKED */
+	bool uninterruptible;
+	int32_t holder; /* of what it waits for */
+	/* what its lock events say it waits for; sort 0: nothing */
+	uint8_t waits_sort;
+	uint64_t waits_address;
+	/* who it is; the last word counts */
+	char name[16];
+	bool has_pid;
+	bool guessed; /* the pid: a fork didn't say whose the child is */
+	int32_t pid, ppid;
+	uint64_t mapped_since; /* of a process: older mappings are gone */
+};
+
+/* What begins and ends on a CPU. */
+enum sonde_pair_kind {
+	SONDE_PAIR_IRQ,
+	SONDE_PAIR_SOFTIRQ,
+	SONDE_PAIR_RAISE,
+};
+
+struct sonde_kernel_pair {
+	struct sonde_key key; /* its number; CPU and kind */
+	uint8_t state;
+	bool asked; /* of UNKNOWN: the journal has a raise */
+	int64_t since_ns;
+};
+
+struct sonde_kernel_name {
+	struct sonde_key key; /* of a device (space 1) or interrupt (0) */
+	char text[32];
+};
+
+struct sonde_kernel_text {
+	struct sonde_key key; /* its text stays where it is */
+};
+
+struct sonde_kernel_rename {
+	struct sonde_key key; /* a stand-in that is nobody any more */
+	int32_t tid;          /* who it was */
+};
+
+struct sonde_kernel_request {
+	struct sonde_key key;        /* sector, device */
+	int64_t insert_ns, issue_ns; /* INT64_MIN: it wasn't */
+	uint64_t sectors;
+	int32_t tid;
+};
+
+struct sonde_kernel_file {
+	struct sonde_key key; /* pid << 32 | descriptor */
+	const char *path;     /* of texts */
+};
+
+struct sonde_kernel_files_owner {
+	struct sonde_key key; /* a table of files, by address */
+	int32_t pid;
+};
+
+struct sonde_kernel_lock {
+	struct sonde_key key; /* address, process */
+	int32_t holder;
+};
+
+struct sonde_kernel_cpu {
+	bool touched;
+	/* What interrupts its thread now, as far as steps say in one pass. */
+	bool in_irq, in_softirq, in_timer;
+	uint32_t irq, softirq;
+	/* The thread has been there since before the part; since_ns and, up to
+	 * the next switch, the thread are the whole's to tell. */
+	bool inherited;
+	bool told;  /* the first era's stand-in has been replaced */
+	bool known; /* the whole knew whose stand-in it was */
+	int32_t thread;
+	int64_t since_ns;
+	uint32_t era, first_era;
+	int64_t first_ns; /* of its first step */
+	struct sonde_kernel_unseen unseen;
+	uint64_t own_ns; /* the recorder ran */
+};
+
+struct sonde_kernel {
+	const struct sonde_kernel_tables *tables;
+	const struct sonde_kernel_sink_ops *ops;
+	void *sink;
+	bool is_part;                  /* it is given events; else parts */
+	int64_t first_ns, last_ns;     /* of all events; MAX, MIN: none */
+	struct sonde_kernel_cpu *cpus; /* [SONDE_KERNEL_CPUS] */
+	int32_t nr_cpus;               /* 1 + the greatest that was touched */
+	struct sonde_hash threads, renames, pairs, names, texts;
+	struct sonde_hash requests, files, owners; /* the whole's */
+	struct sonde_hash locks;                   /* likewise */
+	struct sonde_kernel_mapping *mappings;     /* likewise */
+	size_t nr_mappings, mappings_capacity;
+	uint64_t next_mapping;      /* its order */
+	struct sonde_step *journal; /* a part's */
+	size_t nr_journal, journal_capacity;
+	uint64_t dropped, left_out, calls_open, others, own;
+};
+
+/* ---- kernel.c ---- */
+
+/* An entry of one of the state's tables; NULL, and counted, if it is full. */
+void *sonde_kernel_put(struct sonde_kernel *kernel, struct sonde_hash *hash,
+		       const struct sonde_key *key);
+struct sonde_kernel_thread *sonde_kernel_thread(struct sonde_kernel *kernel,
+						int32_t tid);
+/* The CPU as it is at that time: brought into the era. */
+struct sonde_kernel_cpu *sonde_kernel_cpu(struct sonde_kernel *kernel,
+					  int32_t cpu, int64_t time_ns);
+int32_t sonde_kernel_stand_in(int32_t cpu, uint32_t era);
+/* A stand-in's place is taken, here and in the sink. */
+void sonde_kernel_rename(struct sonde_kernel *kernel, int32_t from, int32_t to);
+/* Gives it to the sink unless events may be missing in it or the filter
+ * doesn't want the step that ends it. */
+void sonde_kernel_emit(struct sonde_kernel *kernel,
+		       const struct sonde_step *step,
+		       const struct sonde_interval *interval);
+/* What the thread runs at the end of its CPU's era, or of the trace. */
+void sonde_kernel_run_emit(struct sonde_kernel *kernel, int32_t cpu,
+			   int64_t end_ns);
+/* The next step of all, in a whole that is no sum of parts. */
+void sonde_kernel_take(struct sonde_kernel *whole, struct sonde_step *step);
+/* A step of a part's journal, in the whole. */
+void sonde_kernel_replay(struct sonde_kernel *whole,
+			 const struct sonde_step *step);
+
+/* The thread's wait, its call, which are not over: until `end`. */
+void sonde_kernel_cut_wait(struct sonde_kernel *kernel,
+			   const struct sonde_step *end,
+			   const struct sonde_kernel_thread *thread);
+void sonde_kernel_cut_call(struct sonde_kernel *kernel,
+			   const struct sonde_step *end,
+			   const struct sonde_kernel_thread *thread);
+
+/* ---- what is done with a step: cpus.c, threads.c, calls.c, irqs.c ---- */
+
+typedef void sonde_kernel_handler(struct sonde_kernel *kernel,
+				  const struct sonde_step *step);
+
+sonde_kernel_handler sonde_kernel_on_switch;
+sonde_kernel_handler sonde_kernel_on_wake;
+sonde_kernel_handler sonde_kernel_on_fork;
+sonde_kernel_handler sonde_kernel_on_exec;
+sonde_kernel_handler sonde_kernel_on_exit;
+sonde_kernel_handler sonde_kernel_on_process;
+sonde_kernel_handler sonde_kernel_on_named;
+sonde_kernel_handler sonde_kernel_on_member;
+sonde_kernel_handler sonde_kernel_on_call;
+sonde_kernel_handler sonde_kernel_on_return;
+sonde_kernel_handler sonde_kernel_on_irq_begin;
+sonde_kernel_handler sonde_kernel_on_irq_end;
+sonde_kernel_handler sonde_kernel_on_raise;
+sonde_kernel_handler sonde_kernel_on_softirq_begin;
+sonde_kernel_handler sonde_kernel_on_softirq_end;
+sonde_kernel_handler sonde_kernel_on_run_end;
+sonde_kernel_handler sonde_kernel_on_renumber;
+sonde_kernel_handler sonde_kernel_on_run_begin;
+sonde_kernel_handler sonde_kernel_on_era;
+sonde_kernel_handler sonde_kernel_on_fault;
+sonde_kernel_handler sonde_kernel_on_timer;
+sonde_kernel_handler sonde_kernel_on_lock;
+sonde_kernel_handler sonde_kernel_on_mapping;
+
+/* ---- causes.c: for states that are played ---- */
+
+/* What the thread waits for, or its call, is for. */
+void sonde_kernel_cause(const struct sonde_kernel *kernel,
+			const struct sonde_kernel_thread *thread,
+			struct sonde_cause *ret_cause);
+/* Who makes a wake-up, as far as its event says: THREAD, INTERRUPT, MAYBE. */
+uint8_t sonde_kernel_said_waker(const struct sonde_step *wake);
+/* Who makes this wake-up. */
+void sonde_kernel_waker(const struct sonde_kernel *kernel,
+			const struct sonde_step *wake,
+			const struct sonde_kernel_thread *woken,
+			struct sonde_waker *ret_waker);
+/* Who holds what a thread that goes to sleep waits for; -1 unknown. */
+int32_t sonde_kernel_holder(const struct sonde_kernel *kernel,
+			    const struct sonde_kernel_thread *thread);
+/* A file was mapped in a process's memory. */
+void sonde_kernel_map(struct sonde_kernel *kernel,
+		      const struct sonde_kernel_mapping *mapping);
+
+/* ---- files.c, block.c: from the journal ---- */
+
+/* NULL unknown. */
+const char *sonde_kernel_file_path(const struct sonde_kernel *whole,
+				   int32_t pid, int64_t fd);
+
+void sonde_kernel_file_step(struct sonde_kernel *whole,
+			    const struct sonde_step *step);
+void sonde_kernel_block_step(struct sonde_kernel *whole,
+			     const struct sonde_step *step);
+
+/* ---- join.c ---- */
+
+void sonde_kernel_journal(struct sonde_kernel *part,
+			  const struct sonde_step *step);
+
+/* ---- names.c ---- */
+
+/* The same bytes, to stay as long as the state; NULL of NULL or if it is full.
+ */
+const char *sonde_kernel_text(struct sonde_kernel *kernel, const char *text,
+			      size_t length);
+/* As the step says it. */
+void sonde_kernel_thread_set_name(struct sonde_kernel *kernel,
+				  const struct sonde_step *step,
+				  struct sonde_kernel_thread *thread,
+				  const char *text, size_t length);
+/* space: 0 an interrupt, 1 a device. */
+void sonde_kernel_set_name(struct sonde_kernel *kernel, uint64_t number,
+			   uint32_t space, const struct sonde_step *step);
+
+static inline struct sonde_key sonde_key_of_tid(int32_t tid)
+{
+	return sonde_key_make(SONDE_KEY_INT, (uint64_t)(int64_t)tid, 0);
+}
+
+/* A thread's or process's id as a step has it; -1 if it can't be one. */
+static inline int32_t sonde_step_tid(int64_t number)
+{
+	return number >= 0 && number <= INT32_MAX ? (int32_t)number : -1;
+}
+
+#endif /* ANALYSIS_MODEL_STATE_H */

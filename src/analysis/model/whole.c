@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * whole.c - the state that a trace leads to: a map with nothing to report, for
+ * who wants what the state itself knows at the end (names, missing switches).
+ */
+#include <errno.h>
+
+#include "analysis/model/kernel.h"
+
+static void ignore_interval(void *sink, const struct sonde_interval *interval)
+{
+	(void)sink;
+	(void)interval;
+}
+
+static void ignore_rename(void *sink, int32_t from, int32_t to)
+{
+	(void)sink;
+	(void)from;
+	(void)to;
+}
+
+const struct sonde_kernel_sink_ops sonde_kernel_no_sink = {
+	.interval = ignore_interval,
+	.rename = ignore_rename,
+};
+
+struct part {
+	struct sonde_kernel *kernel;
+};
+
+static int part_begin(void *memory, const void *config, bool first)
+{
+	struct part *part = memory;
+
+	(void)first; /* the first part is joined to an empty whole */
+	part->kernel = sonde_kernel_new(config, &sonde_kernel_no_sink, NULL);
+	return part->kernel ? 0 : -ENOMEM;
+}
+
+static int part_event(void *memory, const struct sonde_event *event)
+{
+	sonde_kernel_event(((struct part *)memory)->kernel, event);
+	return 0;
+}
+
+static int part_merge(void *whole, void *part)
+{
+	sonde_kernel_join(((struct part *)whole)->kernel,
+			  ((struct part *)part)->kernel);
+	return 0;
+}
+
+static void part_fini(void *memory)
+{
+	sonde_kernel_free(((struct part *)memory)->kernel);
+}
+
+static const struct sonde_map_ops ops = {
+	.part_bytes = sizeof(struct part),
+	.begin = part_begin,
+	.event = part_event,
+	.merge = part_merge,
+	.fini = part_fini,
+};
+
+int sonde_kernel_whole(struct sonde_trace *trace,
+		       const struct sonde_map_options *options,
+		       const struct sonde_kernel_tables *tables,
+		       struct sonde_kernel **ret_kernel)
+{
+	struct sonde_map_options all = *options;
+	struct part whole = { NULL };
+	int error;
+
+	all.filter = NULL;
+	error = sonde_map(trace, &all, &ops, tables, &whole);
+	if (error)
+		part_fini(&whole);
+	else
+		*ret_kernel = whole.kernel;
+	return error;
+}

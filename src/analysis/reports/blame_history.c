@@ -1,0 +1,412 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/reports/blame_history.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/model/play.h"
+#include "base/grow.h"
+
+/* ---- what the state emits ---- */
+
+/* Windows are disjoint and in order by now. */
+static bool is_in_window(const struct sonde_history *history,
+			 const struct sonde_interval *interval)
+{
+	size_t low = 0;
+	size_t high = history->nr_windows;
+
+	/* The first window that ends behind the interval's begin. */
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (history->windows[middle].end_ns > interval->begin_ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low < history->nr_windows &&
+	       history->windows[low].begin_ns < interval->end_ns;
+}
+
+static void add_call(struct sonde_history *history,
+		     const struct sonde_interval *interval)
+{
+	if (history->nr_calls == SONDE_HISTORY_MAX ||
+	    SONDE_GROW(history->calls, history->nr_calls,
+		       history->calls_capacity)) {
+		history->left_out++;
+		return;
+	}
+	history->calls[history->nr_calls++] = (struct sonde_history_call){
+		.tid = interval->tid,
+		.begin_ns = interval->begin_ns,
+		.end_ns = interval->end_ns,
+		.cause = interval->call.cause,
+	};
+}
+
+static void add_state(struct sonde_history *history,
+		      const struct sonde_interval *interval)
+{
+	struct sonde_history_state state = {
+		.tid = interval->tid,
+		.kind = SONDE_STATE_RUN,
+		.begin_ns = interval->begin_ns,
+		.end_ns = interval->end_ns,
+	};
+
+	if (history->nr_states == SONDE_HISTORY_MAX ||
+	    SONDE_GROW(history->states, history->nr_states,
+		       history->states_capacity)) {
+		history->left_out++;
+		return;
+	}
+	if (interval->kind == SONDE_INTERVAL_READY) {
+		state.kind = interval->ready.woken ? SONDE_STATE_READY :
+						     SONDE_STATE_PREEMPTED;
+	} else if (interval->kind == SONDE_INTERVAL_BLOCKED) {
+		state.kind = SONDE_STATE_BLOCKED;
+		state.cause = interval->blocked.cause;
+		state.waker = interval->blocked.waker;
+	}
+	history->states[history->nr_states++] = state;
+}
+
+static void add_interval(void *ctx, const struct sonde_interval *interval)
+{
+	struct sonde_history *history = ctx;
+
+	if (!interval->tid || interval->tid == -1 ||
+	    !is_in_window(history, interval))
+		return;
+	if (interval->kind == SONDE_INTERVAL_SYSCALL)
+		add_call(history, interval);
+	else if (interval->kind == SONDE_INTERVAL_RUN ||
+		 interval->kind == SONDE_INTERVAL_READY ||
+		 interval->kind == SONDE_INTERVAL_BLOCKED)
+		add_state(history, interval);
+}
+
+/* Who a stand-in is, is asked at the end. */
+static void ignore_rename(void *ctx, int32_t from, int32_t to)
+{
+	(void)ctx;
+	(void)from;
+	(void)to;
+}
+
+/* ---- into order ---- */
+
+static int compare(int32_t left_tid, int64_t left_ns, int32_t right_tid,
+		   int64_t right_ns)
+{
+	if (left_tid != right_tid)
+		return left_tid < right_tid ? -1 : 1;
+	return (left_ns > right_ns) - (left_ns < right_ns);
+}
+
+static int compare_states(const void *a, const void *b)
+{
+	const struct sonde_history_state *left = a;
+	const struct sonde_history_state *right = b;
+	int order =
+		compare(left->tid, left->begin_ns, right->tid, right->begin_ns);
+
+	return order ? order :
+		       (left->end_ns > right->end_ns) -
+			       (left->end_ns < right->end_ns);
+}
+
+static int compare_calls(const void *a, const void *b)
+{
+	const struct sonde_history_call *left = a;
+	const struct sonde_history_call *right = b;
+	int order =
+		compare(left->tid, left->begin_ns, right->tid, right->begin_ns);
+
+	return order ? order :
+		       (left->end_ns > right->end_ns) -
+			       (left->end_ns < right->end_ns);
+}
+
+/* What a damaged trace says twice about the same time is cut: the first word
+ * counts. */
+static void order_states(struct sonde_history *history)
+{
+	struct sonde_history_state *states = history->states;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < history->nr_states; i++)
+		states[i].tid =
+			sonde_kernel_real_tid(history->kernel, states[i].tid);
+	if (history->nr_states)
+		qsort(states, history->nr_states, sizeof(*states),
+		      compare_states);
+	for (size_t i = 0; i < history->nr_states; i++) {
+		struct sonde_history_state state = states[i];
+
+		if (nr && states[nr - 1].tid == state.tid &&
+		    states[nr - 1].end_ns > state.begin_ns)
+			state.begin_ns = states[nr - 1].end_ns;
+		if (state.begin_ns < state.end_ns && state.tid > 0)
+			states[nr++] = state;
+	}
+	history->nr_states = nr;
+}
+
+static void order_calls(struct sonde_history *history)
+{
+	struct sonde_history_call *calls = history->calls;
+	size_t nr = 0;
+
+	for (size_t i = 0; i < history->nr_calls; i++)
+		calls[i].tid =
+			sonde_kernel_real_tid(history->kernel, calls[i].tid);
+	if (history->nr_calls)
+		qsort(calls, history->nr_calls, sizeof(*calls), compare_calls);
+	for (size_t i = 0; i < history->nr_calls; i++) {
+		struct sonde_history_call call = calls[i];
+
+		if (nr && calls[nr - 1].tid == call.tid &&
+		    calls[nr - 1].end_ns > call.begin_ns)
+			call.begin_ns = calls[nr - 1].end_ns;
+		if (call.begin_ns < call.end_ns && call.tid > 0)
+			calls[nr++] = call;
+	}
+	history->nr_calls = nr;
+}
+
+static int compare_windows(const void *a, const void *b)
+{
+	const struct sonde_history_window *left = a;
+	const struct sonde_history_window *right = b;
+
+	return (left->begin_ns > right->begin_ns) -
+	       (left->begin_ns < right->begin_ns);
+}
+
+/* Sorts them and makes one of those that touch; at least one. */
+static void order_windows(struct sonde_history *history,
+			  struct sonde_history_window *windows,
+			  size_t nr_windows)
+{
+	size_t nr = 0;
+
+	qsort(windows, nr_windows, sizeof(*windows), compare_windows);
+	for (size_t i = 1; i < nr_windows; i++) {
+		if (windows[i].begin_ns > windows[nr].end_ns)
+			windows[++nr] = windows[i];
+		else if (windows[i].end_ns > windows[nr].end_ns)
+			windows[nr].end_ns = windows[i].end_ns;
+	}
+	history->windows = windows;
+	history->nr_windows = nr + 1;
+}
+
+/* ---- reading ---- */
+
+static int read_all(struct sonde_analysis_args *args,
+		    const struct sonde_map_options *options,
+		    struct sonde_history *history)
+{
+	static const struct sonde_kernel_sink_ops ops = {
+		.interval = add_interval,
+		.rename = ignore_rename,
+	};
+	int error = sonde_kernel_tables_new(args->trace, SONDE_WANT_PLAYED,
+					    options, &history->tables);
+
+	if (error == -ENODATA)
+		return sonde_analysis_fail(args, error,
+					   "the trace has no events of the "
+					   "scheduler");
+	if (error)
+		return error;
+	error = sonde_kernel_play(args->trace, options, history->tables, &ops,
+				  history, &history->kernel);
+	if (error)
+		return error;
+	order_states(history);
+	order_calls(history);
+	return 0;
+}
+
+int sonde_history_read(struct sonde_analysis_args *args,
+		       struct sonde_history_window *windows, size_t nr_windows,
+		       struct sonde_history *ret_history)
+{
+	struct sonde_map_options options = args->map;
+
+	*ret_history = (struct sonde_history){ 0 };
+	order_windows(ret_history, windows, nr_windows);
+	/* The filter has chosen the windows; threads are followed anyway. */
+	options.filter = NULL;
+	if (windows[ret_history->nr_windows - 1].end_ns < options.to_ns)
+		options.to_ns = windows[ret_history->nr_windows - 1].end_ns;
+	return read_all(args, &options, ret_history);
+}
+
+void sonde_history_fini(struct sonde_history *history)
+{
+	free(history->states);
+	free(history->calls);
+	sonde_kernel_free(history->kernel);
+	sonde_kernel_tables_free(history->tables);
+}
+
+/* ---- asking ---- */
+
+/* How many states come before the thread's first that begins at or after that
+ * time. */
+static size_t count_before(const struct sonde_history *history, int32_t tid,
+			   int64_t time_ns)
+{
+	size_t low = 0;
+	size_t high = history->nr_states;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct sonde_history_state *state =
+			&history->states[middle];
+
+		if (compare(state->tid, state->begin_ns, tid, time_ns) < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct sonde_history_state *
+sonde_history_before(const struct sonde_history *history, int32_t tid,
+		     int64_t time_ns)
+{
+	size_t nr = count_before(history, tid, time_ns);
+
+	return nr && history->states[nr - 1].tid == tid ?
+		       &history->states[nr - 1] :
+		       NULL;
+}
+
+/* The place of the thread's first call that ends behind that time. */
+static size_t first_call(const struct sonde_history *history, int32_t tid,
+			 int64_t time_ns)
+{
+	size_t low = 0;
+	size_t high = history->nr_calls;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct sonde_history_call *call = &history->calls[middle];
+
+		if (compare(call->tid, call->end_ns, tid, time_ns) <= 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+struct asking {
+	const struct sonde_history *history;
+	int32_t tid;
+	int64_t begin_ns, end_ns;
+	sonde_history_piece_fn *piece;
+	void *ctx;
+};
+
+static void give(const struct asking *asking, struct sonde_history_piece piece)
+{
+	if (piece.begin_ns < piece.end_ns)
+		asking->piece(asking->ctx, &piece);
+}
+
+/* A piece in and out of calls, bit by bit. */
+static void give_by_calls(const struct asking *asking,
+			  struct sonde_history_piece piece)
+{
+	const struct sonde_history *history = asking->history;
+	int64_t end_ns = piece.end_ns;
+
+	for (size_t i = first_call(history, asking->tid, piece.begin_ns);
+	     i < history->nr_calls; i++) {
+		const struct sonde_history_call *call = &history->calls[i];
+
+		if (call->tid != asking->tid || call->begin_ns >= end_ns)
+			break;
+		if (call->begin_ns > piece.begin_ns) {
+			piece.end_ns = call->begin_ns;
+			piece.cause = NULL;
+			give(asking, piece);
+			piece.begin_ns = call->begin_ns;
+		}
+		piece.end_ns = call->end_ns < end_ns ? call->end_ns : end_ns;
+		piece.cause = &call->cause;
+		give(asking, piece);
+		piece.begin_ns = piece.end_ns;
+	}
+	piece.end_ns = end_ns;
+	piece.cause = NULL;
+	give(asking, piece);
+}
+
+static void give_state(const struct asking *asking,
+		       const struct sonde_history_state *state)
+{
+	struct sonde_history_piece piece = {
+		.kind = (enum sonde_state_kind)state->kind,
+		.begin_ns = state->begin_ns > asking->begin_ns ?
+				    state->begin_ns :
+				    asking->begin_ns,
+		.end_ns = state->end_ns < asking->end_ns ? state->end_ns :
+							   asking->end_ns,
+	};
+
+	if (state->kind != SONDE_STATE_BLOCKED) {
+		give_by_calls(asking, piece);
+		return;
+	}
+	piece.cause = &state->cause;
+	if (piece.end_ns == state->end_ns)
+		piece.waker = &state->waker;
+	give(asking, piece);
+}
+
+void sonde_history_pieces(const struct sonde_history *history, int32_t tid,
+			  int64_t begin_ns, int64_t end_ns,
+			  sonde_history_piece_fn *piece, void *ctx)
+{
+	const struct asking asking = {
+		.history = history,
+		.tid = tid,
+		.begin_ns = begin_ns,
+		.end_ns = end_ns,
+		.piece = piece,
+		.ctx = ctx,
+	};
+	size_t i = count_before(history, tid, begin_ns);
+	int64_t done_ns = begin_ns;
+
+	if (i && history->states[i - 1].tid == tid &&
+	    history->states[i - 1].end_ns > begin_ns)
+		i--;
+	for (; i < history->nr_states && history->states[i].tid == tid &&
+	       history->states[i].begin_ns < end_ns;
+	     i++) {
+		const struct sonde_history_state *state = &history->states[i];
+
+		give(&asking, (struct sonde_history_piece){
+				      .kind = SONDE_STATE_UNKNOWN,
+				      .begin_ns = done_ns,
+				      .end_ns = state->begin_ns,
+			      });
+		give_state(&asking, state);
+		done_ns = state->end_ns;
+	}
+	give(&asking, (struct sonde_history_piece){
+			      .kind = SONDE_STATE_UNKNOWN,
+			      .begin_ns = done_ns,
+			      .end_ns = end_ns,
+		      });
+}

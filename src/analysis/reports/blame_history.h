@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blame_history.h - what every thread did in some windows of a trace's time.
+ *
+ * A thread's *states* are disjoint and in the order of time: it ran, waited for
+ * a CPU, or was blocked. Its *calls* are, too. What is between two states is
+ * not known: events were lost, or nothing had been heard of the thread yet. So
+ * any stretch of a thread's time is made of *pieces* without gaps, of which
+ * each is a state, or a part of one inside or outside of a call, or unknown.
+ *
+ * States and calls that only touch a window are kept whole.
+ *
+ * Memory: 110 bytes for each state and call in the windows, of which at most
+ * SONDE_HISTORY_MAX are kept.
+ */
+#ifndef ANALYSIS_REPORTS_BLAME_HISTORY_H
+#define ANALYSIS_REPORTS_BLAME_HISTORY_H
+
+#include "analysis/analysis.h"
+#include "analysis/model/kernel.h"
+
+#define SONDE_HISTORY_MAX ((size_t)1 << 20)
+
+enum sonde_state_kind {
+	SONDE_STATE_RUN,
+	SONDE_STATE_READY,     /* woken, without a CPU */
+	SONDE_STATE_PREEMPTED, /* it lost its CPU */
+	SONDE_STATE_BLOCKED,
+	SONDE_STATE_UNKNOWN, /* of a piece only */
+};
+
+struct sonde_history_state {
+	int32_t tid;
+	uint8_t kind; /* enum sonde_state_kind */
+	int64_t begin_ns, end_ns;
+	struct sonde_cause cause; /* of BLOCKED */
+	struct sonde_waker waker; /* of BLOCKED */
+};
+
+struct sonde_history_call {
+	int32_t tid;
+	int64_t begin_ns, end_ns;
+	struct sonde_cause cause;
+};
+
+struct sonde_history_window {
+	int64_t begin_ns, end_ns;
+};
+
+struct sonde_history {
+	struct sonde_kernel_tables *tables;
+	struct sonde_kernel *kernel;        /* names */
+	struct sonde_history_state *states; /* by thread, then time */
+	struct sonde_history_call *calls;   /* likewise */
+	size_t nr_states, nr_calls;
+	uint64_t left_out; /* there was no room for */
+	/* ---- private ---- */
+	size_t states_capacity, calls_capacity;
+	const struct sonde_history_window *windows;
+	size_t nr_windows;
+};
+
+/*
+ * From the begin of what args ask for to the last window's end. Windows may
+ * overlap, in any order; they are sorted. *ret_history is for
+ * sonde_history_fini(), in any case. As of struct sonde_analysis.
+ */
+int sonde_history_read(struct sonde_analysis_args *args,
+		       struct sonde_history_window *windows, size_t nr_windows,
+		       struct sonde_history *ret_history);
+void sonde_history_fini(struct sonde_history *history);
+
+/* The thread's last state that begins before that time; NULL: none. */
+const struct sonde_history_state *
+sonde_history_before(const struct sonde_history *history, int32_t tid,
+		     int64_t time_ns);
+
+struct sonde_history_piece {
+	enum sonde_state_kind kind;
+	int64_t begin_ns, end_ns;        /* end > begin */
+	const struct sonde_cause *cause; /* BLOCKED: what for; else: the call
+					  * that it is in; NULL: none */
+	const struct sonde_waker *waker; /* of a BLOCKED that ends with it */
+};
+typedef void sonde_history_piece_fn(void *ctx,
+				    const struct sonde_history_piece *piece);
+
+/* All of a thread's time from `begin_ns` to `end_ns`, in order; their lengths
+ * add up to it. */
+void sonde_history_pieces(const struct sonde_history *history, int32_t tid,
+			  int64_t begin_ns, int64_t end_ns,
+			  sonde_history_piece_fn *piece, void *ctx);
+
+#endif /* ANALYSIS_REPORTS_BLAME_HISTORY_H */

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * blame_spans.h - what `blame` and `critical` begin with: the longest of the
+ * spans between --begin and --end, which of them is asked for (--nth), and what
+ * all threads did in the meantime.
+ */
+#ifndef ANALYSIS_REPORTS_BLAME_SPANS_H
+#define ANALYSIS_REPORTS_BLAME_SPANS_H
+
+#include "analysis/reports/blame_history.h"
+#include "analysis/reports/join.h"
+#include "analysis/reports/offcpu_cause.h"
+
+struct sonde_blame_spans {
+	const struct sonde_analysis_args *args;
+	struct sonde_join join;                /* its `worst` are the spans */
+	const struct sonde_worst_span *chosen; /* NULL: there is no span */
+	struct sonde_history history; /* if there is one; of all, or of it */
+	struct sonde_causes causes;
+};
+
+/* `all`: the history of all spans, not only of the one that is asked for.
+ * *ret_spans is for _fini(), in any case. As of struct sonde_analysis. */
+int sonde_blame_spans_find(struct sonde_analysis_args *args, const char *name,
+			   bool all, struct sonde_blame_spans *ret_spans);
+void sonde_blame_spans_fini(struct sonde_blame_spans *spans);
+
+/* Why there is no span, if so; what is wrong with the rest. */
+void sonde_blame_spans_notes(const struct sonde_blame_spans *spans,
+			     struct sonde_report *report);
+
+/* "running", "waiting for a CPU", ... */
+const char *sonde_blame_state_text(enum sonde_state_kind kind);
+
+/* A report about them: finds the spans, lets `show` fill it in if one is
+ * chosen, and adds the notes. `all` is for _find(); else as
+ * sonde_analysis.run. */
+int sonde_blame_spans_report(struct sonde_analysis_args *args, const char *name,
+			     bool all,
+			     int (*show)(const struct sonde_blame_spans *spans,
+					 struct sonde_report *report),
+			     struct sonde_report **ret_report);
+
+#endif /* ANALYSIS_REPORTS_BLAME_SPANS_H */

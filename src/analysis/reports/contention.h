@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * contention.h - who holds which lock, and who waits for it, as a trace tells.
+ *
+ * A thread waits from a *_wait event until its next *_lock event of the same
+ * lock, obtained or not. It holds a lock from *_lock until as many *_unlock
+ * events of its own: a recursive mutex is held once, however often it was
+ * locked. In between, cond_wait gives the mutex up, and cond_wake has it again.
+ * The holder of a lock is the thread that obtained it last.
+ *
+ * The unlock event is recorded before the unlocking, the lock event after the
+ * locking, so in the order of time nobody obtains a mutex that is held.
+ *
+ * Memory: some 500 bytes for each lock with what it was waited for and held,
+ * 100 for each one that is held and each thread that waits.
+ */
+#ifndef ANALYSIS_REPORTS_CONTENTION_H
+#define ANALYSIS_REPORTS_CONTENTION_H
+
+#include <stdbool.h>
+
+#include "analysis/reports/histogram.h"
+#include "analysis/reports/journal.h"
+#include "analysis/reports/worst.h"
+#include "reader/hash.h"
+
+enum sonde_lock_kind {
+	SONDE_LOCK_MUTEX,
+	SONDE_LOCK_RWLOCK,
+	SONDE_LOCK_COND,
+};
+
+enum sonde_lock_action {
+	SONDE_LOCK_WAIT = 1,
+	SONDE_LOCK_LOCK,
+	SONDE_LOCK_BUSY,
+	SONDE_LOCK_UNLOCK,
+	SONDE_LOCK_SIGNAL,
+	SONDE_LOCK_BROADCAST,
+};
+
+/* A journal entry's op. */
+#define SONDE_LOCK_OP(kind, action) ((uint32_t)(kind) << 8 | (uint32_t)(action))
+
+/* The words of a journal's entry. */
+enum sonde_lock_word {
+	SONDE_LOCK_ADDRESS,
+	SONDE_LOCK_CALLER,
+	SONDE_LOCK_RESULT,
+	SONDE_LOCK_OF_COND, /* the mutex */
+};
+
+struct sonde_lock {
+	struct sonde_key key; /* address, process */
+	enum sonde_lock_kind kind;
+	int32_t holder;                  /* a thread; -1: none, or unknown */
+	uint64_t holder_caller;          /* where it locked */
+	uint64_t acquired, failed, busy; /* busy: trylock found it held */
+	uint64_t waited; /* also for what failed, or never came */
+	/* of a condition variable; `acquired`: wake-ups, `failed`: time-outs */
+	uint64_t signals, broadcasts;
+	struct sonde_histogram waits, holds;
+};
+
+struct sonde_lock_thread {
+	struct sonde_key key; /* tid, process */
+	uint64_t acquired, waited;
+	uint64_t wait_ns, hold_ns; /* of locks only */
+	int64_t wait_max_ns;
+	/* while `waiting` */
+	bool waiting;
+	enum sonde_lock_kind waits_for_kind;
+	struct sonde_key waits_for;
+	struct sonde_worst_span wait; /* the end is not known yet */
+};
+
+struct sonde_contention {
+	struct sonde_hash locks;   /* struct sonde_lock */
+	struct sonde_hash conds;   /* struct sonde_lock */
+	struct sonde_hash threads; /* struct sonde_lock_thread */
+	struct sonde_worst worst;  /* other_tid, other_place: the holder */
+	uint64_t unknown_unlocks;  /* taken before the trace, or unseen */
+	/* ---- private ---- */
+	struct sonde_hash holds;
+};
+
+void sonde_contention_init(struct sonde_contention *contention);
+void sonde_contention_fini(struct sonde_contention *contention);
+
+/* The next event. 0, -ENOMEM, -E2BIG. For sonde_journal_run(): `ctx` is the
+ * contention. */
+int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry);
+
+#endif /* ANALYSIS_REPORTS_CONTENTION_H */

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/reports/durations.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/reports/words.h"
+#include "base/port.h"
+#include "reader/reader.h"
+
+enum role {
+	BEGINS = 1,
+	ENDS = 2,
+};
+
+/* What all parts share. */
+struct plan {
+	struct sonde_durations_config config;
+	uint8_t *roles; /* by event class: what its events can be */
+};
+
+struct part {
+	struct sonde_join join;
+	const struct plan *plan;
+};
+
+static int part_begin(void *memory, const void *config, bool first)
+{
+	struct part *part = memory;
+
+	part->plan = config;
+	sonde_join_init(&part->join, first);
+	return 0;
+}
+
+int sonde_durations_key(const struct sonde_durations_config *config,
+			const struct sonde_event *event,
+			struct sonde_key *ret_key)
+{
+	struct sonde_value value;
+	int err;
+
+	if (!config->key) {
+		int64_t id = config->by_thread ? sonde_event_tid(event) : 0;
+
+		if (id < 0)
+			return -ENOENT; /* not one with all other unknown ones */
+		*ret_key = sonde_key_make(SONDE_KEY_INT, (uint64_t)id, 0);
+		return 0;
+	}
+	err = sonde_filter_value(config->key, event, &value);
+	if (err)
+		return err;
+	value.cls = config->key_class;
+	return sonde_key_of_value(&value, ret_key);
+}
+
+static int part_event(void *memory, const struct sonde_event *event)
+{
+	struct part *part = memory;
+	const struct plan *plan = part->plan;
+	unsigned int roles = plan->roles[event->cls->info.index];
+	struct sonde_join *join = &part->join;
+	struct sonde_key key;
+	int err = 0;
+
+	if (roles & ENDS && !sonde_filter_match(plan->config.end, event))
+		roles &= ~(unsigned int)ENDS;
+	if (roles & BEGINS && !sonde_filter_match(plan->config.begin, event))
+		roles &= ~(unsigned int)BEGINS;
+	if (!roles)
+		return 0;
+	if (sonde_durations_key(&plan->config, event, &key)) {
+		join->keyless++;
+		return 0;
+	}
+	if (roles & ENDS)
+		err = sonde_join_end(join, &key, event->time_ns,
+				     sonde_event_tid(event));
+	if (!err && roles & BEGINS)
+		err = sonde_join_begin(join, &key, event->time_ns,
+				       sonde_event_tid(event));
+	return err;
+}
+
+static int part_merge(void *whole, void *memory)
+{
+	struct part *left = whole;
+	struct part *right = memory;
+
+	return sonde_join_merge(&left->join, &right->join);
+}
+
+static void part_fini(void *memory)
+{
+	struct part *part = memory;
+
+	sonde_join_fini(&part->join);
+}
+
+static const struct sonde_map_ops ops = {
+	.part_bytes = sizeof(struct part),
+	.begin = part_begin,
+	.event = part_event,
+	.merge = part_merge,
+	.fini = part_fini,
+};
+
+static uint8_t *find_roles(const struct sonde_trace *trace,
+			   const struct sonde_durations_config *config)
+{
+	size_t nr = sonde_trace_nr_event_classes(trace);
+	uint8_t *roles = calloc(nr + 1, 1);
+
+	for (size_t i = 0; roles && i < nr; i++) {
+		const struct sonde_event_class *cls =
+			sonde_trace_event_class(trace, i);
+
+		if (sonde_filter_wants(config->begin, cls))
+			roles[i] |= BEGINS;
+		if (sonde_filter_wants(config->end, cls))
+			roles[i] |= ENDS;
+	}
+	return roles;
+}
+
+int sonde_durations_find(struct sonde_analysis_args *args,
+			 const struct sonde_durations_config *config,
+			 struct sonde_join *ret_join)
+{
+	struct plan plan = { .config = *config };
+	struct part whole = { 0 };
+	int err;
+
+	*ret_join = (struct sonde_join){ 0 };
+	plan.roles = find_roles(args->trace, config);
+	if (!plan.roles)
+		return -ENOMEM;
+	err = sonde_map(args->trace, &args->map, &ops, &plan, &whole);
+	free(plan.roles);
+	sonde_join_close(&whole.join);
+	*ret_join = whole.join;
+	if (err == -E2BIG)
+		return sonde_analysis_fail(
+			args, -EINVAL,
+			"more than %zu keys are open at a time; choose "
+			"another --key, or less with -f",
+			SONDE_JOIN_LIMIT);
+	return err;
+}
+
+void sonde_durations_keyless(const struct sonde_analysis_args *args,
+			     const struct sonde_durations_config *config,
+			     uint64_t keyless, struct sonde_report *report)
+{
+	struct sonde_words words = { .args = args };
+
+	if (!keyless)
+		return;
+	if (!config->key)
+		sonde_report_note(report,
+				  "%s of --begin and --end left out: the trace "
+				  "doesn't say which thread they are of; --key "
+				  "EXPR may join them by something else.",
+				  sonde_words_count(&words, keyless, "event"));
+	sonde_report_value(report, "keyless", "Events without the key",
+			   SONDE_CELL_COUNT, (int64_t)keyless, 0, NULL);
+}
+
+static void report_worst(const struct sonde_analysis_args *args,
+			 const struct sonde_worst *worst,
+			 struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "duration", "DURATION", SONDE_CELL_DURATION },
+		{ "begin", "BEGIN", SONDE_CELL_TIME },
+		{ "end", "END", SONDE_CELL_TIME },
+		{ "tid", "THREAD", SONDE_CELL_INT },
+		{ "key", "KEY", SONDE_CELL_TEXT },
+		SONDE_NAME_COLUMN,
+	};
+	bool named = sonde_analysis_has_names(args);
+	struct sonde_table *table =
+		sonde_report_table(report, "worst", "The longest", columns,
+				   SONDE_ARRAY_SIZE(columns) - !named);
+
+	sonde_table_minor(table, 1u << 2); /* the end */
+	for (size_t i = 0; i < worst->nr; i++) {
+		const struct sonde_worst_span *span = &worst->spans[i];
+
+		sonde_table_row(table);
+		sonde_table_int(table, 0,
+				sonde_elapsed_ns(span->begin_ns, span->end_ns));
+		sonde_table_int(table, 1, span->begin_ns);
+		sonde_table_int(table, 2, span->end_ns);
+		if (span->tid >= 0)
+			sonde_table_int(table, 3, span->tid);
+		sonde_table_text(table, 4, span->name);
+		sonde_table_text(table, 5,
+				 sonde_analysis_thread_name(args, span->tid));
+	}
+	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_WORST_MAX));
+}
+
+static void report_durations(const struct sonde_analysis_args *args,
+			     const struct sonde_join *join,
+			     struct sonde_report *report, const char *name)
+{
+	static const struct sonde_column columns[] = {
+		{ "count", "COUNT", SONDE_CELL_COUNT },
+		{ "deviation", "DEVIATION", SONDE_CELL_DURATION },
+		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+	};
+	const struct sonde_histogram *durations = &join->durations;
+	struct sonde_table *table = sonde_report_table(
+		report, name, NULL, columns, SONDE_ARRAY_SIZE(columns));
+
+	sonde_table_row(table);
+	sonde_table_uint(table, 0, durations->count);
+	if (durations->count)
+		sonde_table_int(
+			table, 1,
+			sonde_round(sonde_histogram_deviation(durations)));
+	sonde_histogram_cells(durations, table, 2);
+	sonde_histogram_report(durations, report, "histogram", "How long",
+			       SONDE_CELL_DURATION);
+	report_worst(args, &join->worst, report);
+}
+
+int sonde_durations_run(struct sonde_analysis_args *args,
+			const struct sonde_durations_config *config,
+			const char *name, sonde_durations_head *head,
+			struct sonde_report **ret_report)
+{
+	struct sonde_report *report;
+	struct sonde_join join;
+	int err = sonde_durations_find(args, config, &join);
+
+	if (err)
+		goto out;
+	report = sonde_report_new(name);
+	head(args, &join, report);
+	sonde_durations_keyless(args, config, join.keyless, report);
+	report_durations(args, &join, report, name);
+	err = sonde_report_error(report);
+	if (err)
+		sonde_report_free(report);
+	else
+		*ret_report = report;
+out:
+	sonde_join_fini(&join);
+	return err;
+}

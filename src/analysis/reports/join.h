@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * join.h - begins and ends with the same key, joined to durations.
+ *
+ * At any time a key is open or closed. A begin opens it; if it was open, the
+ * earlier begin has no end ("unended"). An end closes it and gives a duration;
+ * if it was closed, it has no begin ("unbegun"). So after a lost event the very
+ * next pair is right again. What nests, such as calls, needs a key for each
+ * depth.
+ *
+ * A part that doesn't start at the trace's begin can't know whether a key was
+ * open before. Only the first begin or end of the key depends on it, so the
+ * part keeps that one, and its neighbour's last state answers it when the two
+ * are merged:
+ *
+ *	the right one's first event	left open	left closed
+ *	begin				left's unended	nothing
+ *	end				a duration	unbegun
+ *
+ * and if the left one doesn't know either, it becomes the first event of both.
+ * A part that does start at the begin knows that all keys were closed, and
+ * forgets a key when it is closed.
+ *
+ * Memory: some 100 bytes for each key that is open, and in a part, each key it
+ * has met. At most SONDE_JOIN_LIMIT keys, then -E2BIG.
+ */
+#ifndef ANALYSIS_REPORTS_JOIN_H
+#define ANALYSIS_REPORTS_JOIN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "analysis/reports/histogram.h"
+#include "analysis/reports/worst.h"
+#include "reader/hash.h"
+
+#define SONDE_JOIN_LIMIT ((size_t)7 << 19) /* 7/8 of 4 Mi */
+
+struct sonde_join {
+	struct sonde_histogram durations;
+	struct sonde_worst worst;  /* other_tid: whose the end is */
+	uint64_t unended, unbegun; /* as far as known */
+	uint64_t keyless; /* events that had none, as the user counts them */
+	/* ---- private ---- */
+	struct sonde_hash keys;
+	bool first;
+};
+
+/* `first`: nothing comes before. */
+void sonde_join_init(struct sonde_join *join, bool first);
+/* Does nothing to zeros. */
+void sonde_join_fini(struct sonde_join *join);
+
+/* 0, -ENOMEM, -E2BIG. */
+int sonde_join_begin(struct sonde_join *join, const struct sonde_key *key,
+		     int64_t time_ns, int32_t tid);
+int sonde_join_end(struct sonde_join *join, const struct sonde_key *key,
+		   int64_t time_ns, int32_t tid);
+/* `right` is what follows immediately; it is left without meaning, to be
+ * finished. */
+int sonde_join_merge(struct sonde_join *left, struct sonde_join *right);
+
+/* Nothing follows: what is open stays without end. */
+void sonde_join_close(struct sonde_join *join);
+
+#endif /* ANALYSIS_REPORTS_JOIN_H */

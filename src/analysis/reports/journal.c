@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/reports/journal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "reader/names/names.h"
+#include "reader/reader.h"
+
+#define SLICE_BYTES ((uint64_t)1 << 20)
+
+/* A form, bound to an event class. */
+struct binding {
+	uint32_t op;    /* 0: of no interest */
+	uint32_t found; /* a bit for each field that the class has */
+	struct sonde_field fields[SONDE_JOURNAL_WORDS];
+};
+
+struct plan {
+	const struct sonde_journal_config *config;
+	struct binding *bindings; /* by event class */
+};
+
+struct part {
+	const struct plan *plan;
+	struct sonde_journal_entry *entries;
+	size_t nr, capacity;
+};
+
+static void bind(struct binding *binding, const struct sonde_journal_form *form,
+		 const struct sonde_event_class *cls)
+{
+	binding->op = form->op;
+	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++)
+		if (form->fields[i] &&
+		    !sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
+					     form->fields[i],
+					     &binding->fields[i]))
+			binding->found |= 1u << i;
+}
+
+static struct binding *bind_all(const struct sonde_trace *trace,
+				const struct sonde_journal_config *config)
+{
+	struct binding *bindings =
+		calloc(trace->nr_classes + 1, sizeof(*bindings));
+
+	for (size_t i = 0; bindings && i < trace->nr_classes; i++)
+		for (size_t k = 0; k < config->nr_forms; k++)
+			if (!strcmp(trace->classes[i]->info.name,
+				    config->forms[k].event))
+				bind(&bindings[i], &config->forms[k],
+				     trace->classes[i]);
+	return bindings;
+}
+
+static int part_begin(void *memory, const void *config, bool first)
+{
+	(void)first;
+	((struct part *)memory)->plan = config;
+	return 0;
+}
+
+static struct sonde_journal_entry *append(struct part *part)
+{
+	if (SONDE_GROW(part->entries, part->nr, part->capacity))
+		return NULL;
+	return &part->entries[part->nr++];
+}
+
+static uint64_t word_of(const struct sonde_event *event,
+			const struct sonde_field *field)
+{
+	struct sonde_value value;
+
+	if (sonde_event_value(event, field, &value))
+		return 0;
+	switch (value.kind) {
+	case SONDE_KIND_UINT:
+	case SONDE_KIND_INT:
+	case SONDE_KIND_BOOL:
+	case SONDE_KIND_BITS:
+		return value.u;
+	case SONDE_KIND_FLOAT:
+	case SONDE_KIND_STRING:
+	case SONDE_KIND_BLOB:
+	case SONDE_KIND_STRUCT:
+	case SONDE_KIND_ARRAY:
+	case SONDE_KIND_SEQUENCE:
+	case SONDE_KIND_VARIANT:
+	case SONDE_KIND_OPTIONAL:
+		break;
+	}
+	return 0;
+}
+
+static int part_event(void *memory, const struct sonde_event *event)
+{
+	struct part *part = memory;
+	const struct binding *binding =
+		&part->plan->bindings[event->cls->info.index];
+	struct sonde_journal_entry *entry;
+
+	if (!binding->op)
+		return 0;
+	entry = append(part);
+	if (!entry)
+		return -ENOMEM;
+	*entry = (struct sonde_journal_entry){
+		.time_ns = event->time_ns,
+		.image = sonde_names_image(event),
+		.tid = sonde_event_tid(event),
+		.pid = sonde_event_pid(event),
+		.op = binding->op,
+	};
+	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++)
+		if (binding->found >> i & 1)
+			entry->words[i] = word_of(event, &binding->fields[i]);
+	return 0;
+}
+
+static int part_merge(void *whole, void *memory)
+{
+	const struct sonde_journal_config *config =
+		((struct part *)whole)->plan->config;
+	struct part *part = memory;
+	int err = 0;
+
+	for (size_t i = 0; !err && i < part->nr; i++)
+		err = config->play(config->ctx, &part->entries[i]);
+	return err;
+}
+
+static void part_fini(void *memory)
+{
+	free(((struct part *)memory)->entries);
+}
+
+static const struct sonde_map_ops ops = {
+	.part_bytes = sizeof(struct part),
+	.begin = part_begin,
+	.event = part_event,
+	.merge = part_merge,
+	.fini = part_fini,
+};
+
+int sonde_journal_run(const struct sonde_analysis_args *args,
+		      const struct sonde_journal_config *config)
+{
+	struct sonde_map_options options = args->map;
+	struct plan plan = {
+		.config = config,
+		.bindings = bind_all(args->trace, config),
+	};
+	struct part whole = { 0 };
+	int err;
+
+	if (!plan.bindings)
+		return -ENOMEM;
+	if (!options.slice_bytes)
+		options.slice_bytes = SLICE_BYTES;
+	err = sonde_map(args->trace, &options, &ops, &plan, &whole);
+	part_fini(&whole);
+	free(plan.bindings);
+	return err;
+}

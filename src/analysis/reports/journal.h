@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * journal.h - what a state machine needs of a trace, in the order of time.
+ *
+ * Some reports can't be made from sums of slices: how many bytes were in use
+ * at a moment depends on all that came before. They are made in two stages.
+ * All CPUs decode slices of the trace, each into a journal: one small entry
+ * for each event that matters, with the values that matter. Merging then plays
+ * a journal, entry by entry, to the one state machine, which thus always sees
+ * the whole trace in order, however it was sliced.
+ *
+ * Which events those are, and which of their fields, is a table of forms; they
+ * are looked up once for each event class.
+ *
+ * Memory: 64 bytes for each event that matters, of as many slices as there are
+ * at a time; sonde_journal_run() keeps slices small for that.
+ */
+#ifndef ANALYSIS_REPORTS_JOURNAL_H
+#define ANALYSIS_REPORTS_JOURNAL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/analysis.h"
+
+#define SONDE_JOURNAL_WORDS 4
+
+struct sonde_journal_form {
+	const char *event;
+	uint32_t op; /* the state machine's name for it; not 0 */
+	const char *fields[SONDE_JOURNAL_WORDS]; /* NULL: none */
+};
+
+struct sonde_journal_entry {
+	int64_t time_ns;
+	uint64_t words[SONDE_JOURNAL_WORDS]; /* the fields; 0 if not there */
+	uint64_t image; /* whose addresses are in it: names/names.h */
+	int32_t tid, pid;
+	uint32_t op;
+};
+
+struct sonde_journal_config {
+	const struct sonde_journal_form *forms;
+	size_t nr_forms;
+	/* The state machine's next step: 0 or a negative errno. */
+	int (*play)(void *ctx, const struct sonde_journal_entry *entry);
+	void *ctx;
+};
+
+/* Plays all events that have a form. */
+int sonde_journal_run(const struct sonde_analysis_args *args,
+		      const struct sonde_journal_config *config);
+
+#endif /* ANALYSIS_REPORTS_JOURNAL_H */

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_activity.c - `sonde report activity`: what each thread did with its
+ * time. --by NAME or --by TID shows one only: that thread, or those of that
+ * name or process.
+ */
+#include <inttypes.h>
+
+#include "analysis/reports/kernel.h"
+#include "analysis/reports/reports.h"
+#include "analysis/reports/words.h"
+#include "base/port.h"
+
+enum {
+	BY_THREAD,
+};
+
+enum {
+	RUN_NS,
+	CALL_NS,      /* of RUN_NS, in system calls that returned */
+	WOKEN_NS,     /* waited for a CPU, after a wake-up */
+	PREEMPTED_NS, /* the same, after it had lost it */
+	BLOCKED_NS,
+	CALLS,
+	WAKEUPS,
+	MOVES,
+	FORKS,
+};
+
+static void add_wait(struct sonde_tally *tally,
+		     const struct sonde_interval *interval, uint64_t ns)
+{
+	bool woken = interval->ready.woken;
+
+	tally->numbers[woken ? WOKEN_NS : PREEMPTED_NS] += ns;
+	tally->numbers[WAKEUPS] += woken;
+	tally->numbers[MOVES] += interval->ready.moved;
+}
+
+static void add_call(struct sonde_tally *tally,
+		     const struct sonde_interval *interval, uint64_t ns)
+{
+	uint64_t off_cpu_ns = interval->call.off_cpu_ns;
+
+	tally->numbers[CALLS]++;
+	if (ns > off_cpu_ns)
+		tally->numbers[CALL_NS] += ns - off_cpu_ns;
+}
+
+static void add_interval(struct sonde_sums *sums,
+			 const struct sonde_interval *interval)
+{
+	uint64_t ns = (uint64_t)sonde_elapsed_ns(interval->begin_ns,
+						 interval->end_ns);
+	struct sonde_tally *tally;
+
+	if (!interval->tid)
+		return;
+	tally = sonde_sums_at(sums, BY_THREAD, interval->tid, interval);
+	if (!tally)
+		return;
+	if (interval->kind == SONDE_INTERVAL_RUN)
+		tally->numbers[RUN_NS] += ns;
+	else if (interval->kind == SONDE_INTERVAL_BLOCKED)
+		tally->numbers[BLOCKED_NS] += ns;
+	else if (interval->kind == SONDE_INTERVAL_READY)
+		add_wait(tally, interval, ns);
+	else if (interval->kind == SONDE_INTERVAL_SYSCALL)
+		add_call(tally, interval, ns);
+	else if (interval->kind == SONDE_INTERVAL_FORK)
+		tally->numbers[FORKS]++;
+}
+
+static void row(const struct sonde_kernel_result *result,
+		struct sonde_table *table, const struct sonde_tally *tally)
+{
+	static const uint8_t durations[] = {
+		RUN_NS, CALL_NS, WOKEN_NS, PREEMPTED_NS, BLOCKED_NS,
+	};
+	static const uint8_t counts[] = { CALLS, WAKEUPS, MOVES, FORKS };
+	int64_t tid = (int64_t)tally->key.number;
+	size_t at = 2;
+
+	sonde_kernel_thread_cells(result, table, 0, tid);
+	if (tid >= 0) {
+		int32_t parent =
+			sonde_kernel_thread_ppid(result->kernel, (int32_t)tid);
+
+		sonde_table_int(table, at,
+				sonde_kernel_thread_pid(result->kernel,
+							(int32_t)tid));
+		if (parent >= 0)
+			sonde_table_int(table, at + 1, parent);
+	}
+	at += 2;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(durations); i++)
+		sonde_table_int(table, at++,
+				(int64_t)tally->numbers[durations[i]]);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(counts); i++)
+		sonde_table_uint(table, at++, tally->numbers[counts[i]]);
+	sonde_table_int(table, at, tally->first_ns);
+	sonde_table_int(table, at + 1, tally->last_ns);
+}
+
+static uint64_t asked_ns(const struct sonde_kernel_result *result,
+			 const struct sonde_tally *tally)
+{
+	bool asked = sonde_kernel_is_by(result->args, result->kernel,
+					(int32_t)tally->key.number);
+
+	return asked ? tally->numbers[RUN_NS] + 1 : 0;
+}
+
+static const struct sonde_column columns[] = {
+	{ "tid", "TID", SONDE_CELL_INT },
+	{ "thread", "THREAD", SONDE_CELL_TEXT },
+	{ "pid", "PID", SONDE_CELL_INT },
+	{ "ppid", "PARENT", SONDE_CELL_INT },
+	{ "run_time", "RAN", SONDE_CELL_DURATION },
+	{ "call_time", "IN CALLS", SONDE_CELL_DURATION },
+	{ "ready_time", "READY", SONDE_CELL_DURATION },
+	{ "preempted_time", "PREEMPTED", SONDE_CELL_DURATION },
+	{ "blocked_time", "BLOCKED", SONDE_CELL_DURATION },
+	{ "calls", "CALLS", SONDE_CELL_COUNT },
+	{ "wakeups", "WAKEUPS", SONDE_CELL_COUNT },
+	{ "moves", "MOVES", SONDE_CELL_COUNT },
+	{ "forks", "FORKS", SONDE_CELL_COUNT },
+	{ "first", "FIRST", SONDE_CELL_TIME },
+	{ "last", "LAST", SONDE_CELL_TIME },
+};
+static const struct sonde_kernel_table threads = {
+	.key = "threads",
+	.title = "Threads",
+	.columns = columns,
+	.nr_columns = SONDE_ARRAY_SIZE(columns),
+	.rows = 40,
+	.minor = 1u << 2 | 1u << 3 | 0x1fu << 10, /* ids; from wakeups on */
+	.weight = asked_ns,
+	.row = row,
+};
+
+static void say(const struct sonde_kernel_result *result,
+		struct sonde_report *report, const struct sonde_tally *most)
+{
+	struct sonde_words words = { .args = result->args };
+	const struct sonde_tally *tally = NULL;
+	uint64_t ns = 0;
+	uint64_t nr = 0;
+
+	while ((tally = sonde_hash_next(&result->sums->groups[BY_THREAD],
+					tally))) {
+		uint64_t one = asked_ns(result, tally);
+
+		nr += one != 0;
+		ns += one ? one - 1 : 0;
+	}
+	sonde_report_note(
+		report,
+		"In %s, %s ran for %s; thread %" PRId64
+		" (%s) ran longest: %s.",
+		sonde_words_int(&words, SONDE_CELL_DURATION, result->span_ns),
+		sonde_words_count(&words, nr, "thread"),
+		sonde_words_int(&words, SONDE_CELL_DURATION, (int64_t)ns),
+		(int64_t)most->key.number,
+		sonde_kernel_thread_name(result->kernel,
+					 (int32_t)most->key.number),
+		sonde_words_int(&words, SONDE_CELL_DURATION,
+				(int64_t)most->numbers[RUN_NS]));
+}
+
+static int show(const struct sonde_kernel_result *result,
+		struct sonde_report *report)
+{
+	const struct sonde_tally *most =
+		sonde_kernel_most(result, BY_THREAD, asked_ns);
+
+	if (!most) {
+		if (result->args->by)
+			sonde_report_note(report, "There is no such thread.");
+		return 0;
+	}
+	say(result, report, most);
+	return sonde_kernel_table(result, report,
+				  &result->sums->groups[BY_THREAD], &threads);
+}
+
+static int run(struct sonde_analysis_args *args,
+	       struct sonde_report **ret_report)
+{
+	static const struct sonde_kernel_report activity = {
+		.name = "activity",
+		.missing = "of the scheduler or system calls",
+		.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
+		.thread_groups = 1u << BY_THREAD,
+		.interval = add_interval,
+		.show = show,
+	};
+
+	return sonde_kernel_report_run(&activity, args, ret_report);
+}
+
+const struct sonde_analysis sonde_analysis_activity = {
+	.name = "activity",
+	.summary = "each thread's time: ran, waited, blocked, in calls",
+	.needs = "kernel",
+	.about = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
+	.run = run,
+};

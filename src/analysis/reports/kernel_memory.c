@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_memory.c - `sonde report memory`: pages, and the memory the kernel
+ * takes for itself, by the process that ran meanwhile.
+ */
+#include <inttypes.h>
+
+#include "analysis/reports/kernel.h"
+#include "analysis/reports/reports.h"
+#include "analysis/reports/words.h"
+#include "base/port.h"
+
+enum {
+	BY_THREAD,
+	BY_SITE,
+};
+
+enum {
+	PAGES_TAKEN,
+	PAGES_FREED,
+	TAKEN, /* objects of the kernel's own */
+	FREED,
+	TAKEN_BYTES,
+	ASKED_BYTES,
+};
+
+static void add_objects(struct sonde_tally *tally,
+			const struct sonde_interval *interval)
+{
+	if (!tally)
+		return;
+	tally->numbers[interval->memory.release ? FREED : TAKEN]++;
+	tally->numbers[TAKEN_BYTES] += interval->memory.bytes;
+	tally->numbers[ASKED_BYTES] += interval->memory.asked_bytes;
+}
+
+static void add_interval(struct sonde_sums *sums,
+			 const struct sonde_interval *interval)
+{
+	struct sonde_key site;
+	struct sonde_tally *thread;
+
+	if (interval->kind != SONDE_INTERVAL_PAGES &&
+	    interval->kind != SONDE_INTERVAL_KMEM)
+		return;
+	thread = sonde_sums_at(sums, BY_THREAD, interval->tid, interval);
+	if (interval->kind == SONDE_INTERVAL_KMEM) {
+		site = sonde_key_make(SONDE_KEY_HEX, interval->memory.site, 0);
+		add_objects(thread, interval);
+		add_objects(sonde_sums_at_key(sums, BY_SITE, &site, interval),
+			    interval);
+	} else if (thread) {
+		thread->numbers[interval->memory.release ? PAGES_FREED :
+							   PAGES_TAKEN] +=
+			interval->memory.pages;
+	}
+}
+
+static void memory_row(const struct sonde_kernel_result *result,
+		       struct sonde_table *table,
+		       const struct sonde_tally *tally)
+{
+	uint64_t taken = tally->numbers[PAGES_TAKEN];
+	uint64_t freed = tally->numbers[PAGES_FREED];
+
+	sonde_kernel_thread_cells(result, table, 0, (int64_t)tally->key.number);
+	sonde_table_uint(table, 2, taken);
+	sonde_table_uint(table, 3, freed);
+	sonde_table_int(table, 4, (int64_t)(taken - freed));
+	sonde_table_uint(table, 5, tally->numbers[TAKEN]);
+	sonde_table_uint(table, 6, tally->numbers[FREED]);
+	sonde_table_int(table, 7, (int64_t)tally->numbers[TAKEN_BYTES]);
+}
+
+static void site_row(const struct sonde_kernel_result *result,
+		     struct sonde_table *table, const struct sonde_tally *tally)
+{
+	(void)result;
+	sonde_table_uint(table, 0, tally->key.number);
+	sonde_table_uint(table, 1, tally->numbers[TAKEN]);
+	sonde_table_uint(table, 2, tally->numbers[FREED]);
+	sonde_table_int(table, 3, (int64_t)tally->numbers[TAKEN_BYTES]);
+	sonde_table_int(table, 4, (int64_t)tally->numbers[ASKED_BYTES]);
+}
+
+/* Pages are the larger part of memory: 4 KiB each, more or less. */
+static uint64_t used(const struct sonde_kernel_result *result,
+		     const struct sonde_tally *tally)
+{
+	(void)result;
+	return (tally->numbers[PAGES_TAKEN] + tally->numbers[PAGES_FREED]) *
+		       4096 +
+	       tally->numbers[TAKEN_BYTES] + tally->numbers[FREED];
+}
+
+/* clang-format off */
+#define MEMORY_COLUMNS                                     \
+	{ "pages_taken", "PAGES", SONDE_CELL_COUNT },      \
+	{ "pages_freed", "FREED", SONDE_CELL_COUNT },      \
+	{ "pages_kept", "KEPT", SONDE_CELL_INT },          \
+	{ "objects_taken", "OBJECTS", SONDE_CELL_COUNT },  \
+	{ "objects_freed", "FREED", SONDE_CELL_COUNT },    \
+	{ "objects", "BYTES", SONDE_CELL_BYTES }
+/* clang-format on */
+
+static const struct sonde_column process_columns[] = {
+	{ "pid", "PID", SONDE_CELL_INT },
+	{ "process", "PROCESS", SONDE_CELL_TEXT },
+	MEMORY_COLUMNS,
+};
+static const struct sonde_column thread_columns[] = {
+	{ "tid", "TID", SONDE_CELL_INT },
+	{ "thread", "THREAD", SONDE_CELL_TEXT },
+	MEMORY_COLUMNS,
+};
+static const struct sonde_column site_columns[] = {
+	{ "site", "CALLED FROM", SONDE_CELL_HEX },
+	{ "taken", "OBJECTS", SONDE_CELL_COUNT },
+	{ "freed", "FREED", SONDE_CELL_COUNT },
+	{ "used", "BYTES", SONDE_CELL_BYTES },
+	{ "asked", "ASKED FOR", SONDE_CELL_BYTES },
+};
+
+static const struct sonde_kernel_table processes = {
+	.key = "processes",
+	.title = "By process",
+	.columns = process_columns,
+	.nr_columns = SONDE_ARRAY_SIZE(process_columns),
+	.rows = 20,
+	.weight = used,
+	.row = memory_row,
+};
+static const struct sonde_kernel_table threads = {
+	.key = "threads",
+	.title = "By thread",
+	.columns = thread_columns,
+	.nr_columns = SONDE_ARRAY_SIZE(thread_columns),
+	.rows = 20,
+	.weight = used,
+	.row = memory_row,
+};
+static const struct sonde_kernel_table sites = {
+	.key = "sites",
+	.title = "The kernel's own, by caller",
+	.columns = site_columns,
+	.nr_columns = SONDE_ARRAY_SIZE(site_columns),
+	.rows = 20,
+	.weight = used,
+	.row = site_row,
+};
+
+static uint64_t pages_taken(const struct sonde_kernel_result *result,
+			    const struct sonde_tally *tally)
+{
+	(void)result;
+	return tally->numbers[PAGES_TAKEN];
+}
+
+static void say(const struct sonde_kernel_result *result,
+		struct sonde_report *report)
+{
+	const struct sonde_tally *most =
+		sonde_kernel_most(result, BY_THREAD, pages_taken);
+	struct sonde_words words = { .args = result->args };
+	uint64_t sums[SONDE_TALLY_NUMBERS];
+
+	sonde_kernel_sum(result, BY_THREAD, sums);
+	if (most)
+		sonde_report_note(
+			report,
+			"%s taken, %s given back; thread %" PRId64
+			" (%s) took most: %s.",
+			sonde_words_count(&words, sums[PAGES_TAKEN], "page"),
+			sonde_words_int(&words, SONDE_CELL_COUNT,
+					(int64_t)sums[PAGES_FREED]),
+			(int64_t)most->key.number,
+			sonde_kernel_thread_name(result->kernel,
+						 (int32_t)most->key.number),
+			sonde_words_int(&words, SONDE_CELL_COUNT,
+					(int64_t)most->numbers[PAGES_TAKEN]));
+	if (sums[TAKEN])
+		sonde_report_note(
+			report,
+			"The kernel took %s of %s in all for itself, and freed "
+			"%s.",
+			sonde_words_count(&words, sums[TAKEN], "object"),
+			sonde_words_int(&words, SONDE_CELL_BYTES,
+					(int64_t)sums[TAKEN_BYTES]),
+			sonde_words_int(&words, SONDE_CELL_COUNT,
+					(int64_t)sums[FREED]));
+}
+
+static int show(const struct sonde_kernel_result *result,
+		struct sonde_report *report)
+{
+	int error;
+
+	say(result, report);
+	error = sonde_kernel_process_table(result, report, BY_THREAD,
+					   &processes);
+	if (!error)
+		error = sonde_kernel_table(result, report,
+					   &result->sums->groups[BY_THREAD],
+					   &threads);
+	if (error)
+		return error;
+	return sonde_kernel_table(result, report,
+				  &result->sums->groups[BY_SITE], &sites);
+}
+
+static int run(struct sonde_analysis_args *args,
+	       struct sonde_report **ret_report)
+{
+	static const struct sonde_kernel_report memory = {
+		.name = "memory",
+		.missing = "of pages or of the kernel's memory",
+		.wants = SONDE_WANT_MEMORY,
+		.thread_groups = 1u << BY_THREAD,
+		.interval = add_interval,
+		.show = show,
+	};
+
+	return sonde_kernel_report_run(&memory, args, ret_report);
+}
+
+const struct sonde_analysis sonde_analysis_memory = {
+	.name = "memory",
+	.summary = "pages and the kernel's memory, by process and caller",
+	.needs = "kernel",
+	.about = SONDE_WANT_MEMORY,
+	.run = run,
+};

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_sched.c - `sonde report sched`: how long threads that could run waited
+ * for a CPU. The latency is the time from the first wake-up of a thread that
+ * sleeps to the switch that lets it run; a thread that lost its CPU and waits
+ * for another is counted apart.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/reports/kernel.h"
+#include "analysis/reports/reports.h"
+#include "base/port.h"
+
+enum {
+	ALL, /* one tally */
+	BY_THREAD,
+	BY_PRIO,
+};
+
+/* Durations are latencies. */
+enum {
+	RUNS,
+	RUN_NS,
+	PREEMPTED,    /* how often the CPU was lost */
+	PREEMPTED_NS, /* and waited for */
+	MOVES,        /* woken here, run there */
+};
+
+static void add_ready(struct sonde_sums *sums, struct sonde_tally *tally,
+		      const struct sonde_interval *interval)
+{
+	int64_t ns = sonde_elapsed_ns(interval->begin_ns, interval->end_ns);
+
+	if (!tally)
+		return;
+	tally->numbers[MOVES] += interval->ready.moved;
+	if (interval->ready.woken && interval->open)
+		return; /* a latency that nobody knows */
+	if (interval->ready.woken) {
+		sonde_sums_add(sums, tally, ns);
+		return;
+	}
+	tally->numbers[PREEMPTED]++;
+	tally->numbers[PREEMPTED_NS] += (uint64_t)ns;
+}
+
+static void add_run(struct sonde_tally *tally,
+		    const struct sonde_interval *interval)
+{
+	if (!tally)
+		return;
+	tally->numbers[RUNS]++;
+	tally->numbers[RUN_NS] += (uint64_t)sonde_elapsed_ns(interval->begin_ns,
+							     interval->end_ns);
+}
+
+static void add_interval(struct sonde_sums *sums,
+			 const struct sonde_interval *interval)
+{
+	if (interval->kind == SONDE_INTERVAL_READY) {
+		int32_t prio = interval->ready.prio;
+
+		add_ready(sums, sonde_sums_at(sums, ALL, 0, interval),
+			  interval);
+		add_ready(sums,
+			  sonde_sums_at(sums, BY_THREAD, interval->tid,
+					interval),
+			  interval);
+		if (interval->open)
+			return; /* with what priority it will run, neither */
+		add_ready(sums, sonde_sums_at(sums, BY_PRIO, prio, interval),
+			  interval);
+		if (interval->ready.woken)
+			sonde_sums_worst(sums, interval,
+					 interval->ready.waker_kind);
+	} else if (interval->kind == SONDE_INTERVAL_RUN && interval->tid) {
+		add_run(sonde_sums_at(sums, ALL, 0, interval), interval);
+		add_run(sonde_sums_at(sums, BY_THREAD, interval->tid, interval),
+			interval);
+		if (interval->run.prio != SONDE_PRIO_UNKNOWN)
+			add_run(sonde_sums_at(sums, BY_PRIO, interval->run.prio,
+					      interval),
+				interval);
+	}
+}
+
+/* From column `at` on: what the columns below SCHED_COLUMNS say. */
+static void sched_cells(struct sonde_table *table, size_t at,
+			const struct sonde_tally *tally)
+{
+	sonde_table_uint(table, at, tally->durations.count);
+	sonde_histogram_cells(&tally->durations, table, at + 1);
+	at += 1 + 7;
+	sonde_table_uint(table, at, tally->numbers[MOVES]);
+	sonde_table_uint(table, at + 1, tally->numbers[PREEMPTED]);
+	sonde_table_int(table, at + 2, (int64_t)tally->numbers[PREEMPTED_NS]);
+	sonde_table_uint(table, at + 3, tally->numbers[RUNS]);
+	sonde_table_int(table, at + 4, (int64_t)tally->numbers[RUN_NS]);
+}
+
+/* clang-format off */
+#define SCHED_COLUMNS                                               \
+	{ "wakeups", "WAKEUPS", SONDE_CELL_COUNT },                 \
+	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),               \
+	{ "moves", "MOVES", SONDE_CELL_COUNT },                     \
+	{ "preempted", "PREEMPTED", SONDE_CELL_COUNT },             \
+	{ "preempted_wait", "FOR", SONDE_CELL_DURATION },           \
+	{ "runs", "RUNS", SONDE_CELL_COUNT },                       \
+	{ "run_time", "RUN TIME", SONDE_CELL_DURATION }
+/* clang-format on */
+
+/* Moves, runs and their time: `cputop` and `activity` are about these. */
+#define SCHED_MINOR (1u << 8 | 1u << 11 | 1u << 12)
+
+static void all_row(const struct sonde_kernel_result *result,
+		    struct sonde_table *table, const struct sonde_tally *tally)
+{
+	(void)result;
+	sched_cells(table, 0, tally);
+}
+
+static void thread_row(const struct sonde_kernel_result *result,
+		       struct sonde_table *table,
+		       const struct sonde_tally *tally)
+{
+	sonde_kernel_thread_cells(result, table, 0, (int64_t)tally->key.number);
+	sched_cells(table, 2, tally);
+}
+
+static void prio_row(const struct sonde_kernel_result *result,
+		     struct sonde_table *table, const struct sonde_tally *tally)
+{
+	(void)result;
+	sonde_table_int(table, 0, (int64_t)tally->key.number);
+	sched_cells(table, 1, tally);
+}
+
+/* Who waited longest; those that never did come last. */
+static uint64_t waited(const struct sonde_kernel_result *result,
+		       const struct sonde_tally *tally)
+{
+	return sonde_tally_total(result, tally) + tally->numbers[PREEMPTED_NS] +
+	       1;
+}
+
+static void waker_name(const struct sonde_kernel_result *result,
+		       const struct sonde_worst_span *span, char *to,
+		       size_t size)
+{
+	/* An idle CPU wakes nobody by itself. */
+	if (!span->other_tid || span->place == SONDE_WAKER_INTERRUPT)
+		(void)snprintf(to, size, "an interrupt");
+	else if (span->other_tid < 0)
+		(void)snprintf(to, size, "-");
+	else
+		(void)snprintf(to, size, "%s (%d)%s",
+			       sonde_kernel_thread_name(result->kernel,
+							span->other_tid),
+			       span->other_tid,
+			       span->place == SONDE_WAKER_MAYBE ?
+				       ", or an interrupt" :
+				       "");
+}
+
+static const struct sonde_column all_columns[] = { SCHED_COLUMNS };
+static const struct sonde_column thread_columns[] = {
+	{ "tid", "TID", SONDE_CELL_INT },
+	{ "thread", "THREAD", SONDE_CELL_TEXT },
+	SCHED_COLUMNS,
+};
+static const struct sonde_column prio_columns[] = {
+	{ "prio", "PRIORITY", SONDE_CELL_INT },
+	SCHED_COLUMNS,
+};
+/* In the order of the groups. */
+static const struct sonde_kernel_table tables[] = {
+	{
+		.key = "latency",
+		.title = "From wake-up to running",
+		.columns = all_columns,
+		.nr_columns = SONDE_ARRAY_SIZE(all_columns),
+		.rows = 1,
+		.minor = SCHED_MINOR << 0,
+		.weight = waited,
+		.row = all_row,
+	},
+	{
+		.key = "threads",
+		.title = "By thread",
+		.columns = thread_columns,
+		.nr_columns = SONDE_ARRAY_SIZE(thread_columns),
+		.rows = 20,
+		.minor = SCHED_MINOR << 2,
+		.weight = waited,
+		.row = thread_row,
+	},
+	{
+		.key = "priorities",
+		.title = "By priority",
+		.columns = prio_columns,
+		.nr_columns = SONDE_ARRAY_SIZE(prio_columns),
+		.rows = 20,
+		.minor = SCHED_MINOR << 1,
+		.weight = waited,
+		.row = prio_row,
+	},
+};
+
+static int show(const struct sonde_kernel_result *result,
+		struct sonde_report *report)
+{
+	const struct sonde_tally *all =
+		sonde_hash_next(&result->sums->groups[ALL], NULL);
+	int error;
+
+	sonde_kernel_say(result, report, all, "wake-up");
+	error = sonde_kernel_group_tables(result, report, tables,
+					  SONDE_ARRAY_SIZE(tables));
+	if (error)
+		return error;
+	if (all)
+		sonde_histogram_report(&all->durations, report, "histogram",
+				       "From wake-up to running",
+				       SONDE_CELL_DURATION);
+	sonde_kernel_worst_table(result, report, "The longest waits",
+				 "WOKEN BY", waker_name);
+	return 0;
+}
+
+static int run(struct sonde_analysis_args *args,
+	       struct sonde_report **ret_report)
+{
+	static const struct sonde_kernel_report sched = {
+		.name = "sched",
+		.missing = "sched_switch or sched_wakeup",
+		.wants = SONDE_WANT_THREADS,
+		.thread_groups = 1u << BY_THREAD,
+		.interval = add_interval,
+		.show = show,
+	};
+
+	return sonde_kernel_report_run(&sched, args, ret_report);
+}
+
+const struct sonde_analysis sonde_analysis_sched = {
+	.name = "sched",
+	.summary = "scheduler latency, by thread and priority",
+	.needs = "kernel",
+	.about = SONDE_WANT_THREADS,
+	.run = run,
+};

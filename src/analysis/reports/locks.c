@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * locks.c - `sonde report locks`: which lock is contended, how long the waits
+ * are, and who was holding it. For traces recorded with --locks; what happened
+ * is contention.c's to know.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "analysis/reports/contention.h"
+#include "analysis/reports/ranking.h"
+#include "analysis/reports/reports.h"
+#include "analysis/reports/words.h"
+#include "base/port.h"
+
+#define ROWS           10
+
+#define MUTEX(action)  SONDE_LOCK_OP(SONDE_LOCK_MUTEX, SONDE_LOCK_##action)
+#define RWLOCK(action) SONDE_LOCK_OP(SONDE_LOCK_RWLOCK, SONDE_LOCK_##action)
+#define COND(action)   SONDE_LOCK_OP(SONDE_LOCK_COND, SONDE_LOCK_##action)
+
+/* clang-format off */
+static const struct sonde_journal_form forms[] = {
+	{ "lock:mutex_wait", MUTEX(WAIT), { "mutex", "caller" } },
+	{ "lock:mutex_lock", MUTEX(LOCK), { "mutex", "caller", "result" } },
+	{ "lock:mutex_busy", MUTEX(BUSY), { "mutex", "caller" } },
+	{ "lock:mutex_unlock", MUTEX(UNLOCK), { "mutex", "caller" } },
+	{ "lock:rwlock_wait", RWLOCK(WAIT), { "rwlock", "caller" } },
+	{ "lock:rwlock_lock", RWLOCK(LOCK), { "rwlock", "caller", "result" } },
+	{ "lock:rwlock_busy", RWLOCK(BUSY), { "rwlock", "caller" } },
+	{ "lock:rwlock_unlock", RWLOCK(UNLOCK), { "rwlock", "caller" } },
+	{ "lock:cond_wait", COND(WAIT), { "cond", "caller", NULL, "mutex" } },
+	{ "lock:cond_wake", COND(LOCK),
+	  { "cond", "caller", "result", "mutex" } },
+	{ "lock:cond_signal", COND(SIGNAL), { "cond", "caller" } },
+	{ "lock:cond_broadcast", COND(BROADCAST), { "cond", "caller" } },
+};
+/* clang-format on */
+
+static const char *const kinds[] = {
+	[SONDE_LOCK_MUTEX] = "mutex",
+	[SONDE_LOCK_RWLOCK] = "rwlock",
+	[SONDE_LOCK_COND] = "condition",
+};
+
+/* What is waited for longest comes first; then what is used most. */
+static int compare_locks(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_lock *x = a;
+	const struct sonde_lock *y = b;
+
+	(void)ctx;
+	if (x->waits.sum != y->waits.sum)
+		return x->waits.sum < y->waits.sum ? 1 : -1;
+	if (x->waited != y->waited)
+		return x->waited < y->waited ? 1 : -1;
+	return (x->acquired < y->acquired) - (x->acquired > y->acquired);
+}
+
+/* ---- sentences ---- */
+
+/* What all locks have in common. */
+struct totals {
+	uint64_t acquired, waited;
+	const struct sonde_lock *worst; /* the first of compare_locks() */
+};
+
+static void add_up(const struct sonde_contention *contention,
+		   struct totals *ret_totals)
+{
+	const struct sonde_lock *lock = NULL;
+
+	*ret_totals = (struct totals){ 0 };
+	while ((lock = sonde_hash_next(&contention->locks, lock))) {
+		const struct sonde_lock *worst = ret_totals->worst;
+		int order = worst ? compare_locks(lock, worst, NULL) : -1;
+
+		ret_totals->acquired += lock->acquired;
+		ret_totals->waited += lock->waited;
+		if (order < 0 ||
+		    (!order && sonde_key_compare(&lock->key, &worst->key) < 0))
+			ret_totals->worst = lock;
+	}
+}
+
+static void say_most_contended(struct sonde_words *words,
+			       const struct totals *totals,
+			       struct sonde_report *report)
+{
+	const struct sonde_lock *lock = totals->worst;
+
+	sonde_report_note(
+		report,
+		"The %s %s is contended most: %s waited for it, %s in all, "
+		"while it was obtained %s.",
+		kinds[lock->kind],
+		sonde_words_int(words, SONDE_CELL_HEX,
+				(int64_t)lock->key.number),
+		sonde_words_count(words, lock->waited, "call"),
+		sonde_words_int(words, SONDE_CELL_DURATION,
+				sonde_histogram_sum(&lock->waits)),
+		sonde_words_count(words, lock->acquired, "time"));
+}
+
+static void say_worst_wait(struct sonde_words *words,
+			   const struct sonde_worst_span *span,
+			   struct sonde_report *report)
+{
+	char holder[64] = "an unknown thread";
+
+	if (span->other_tid >= 0)
+		(void)snprintf(holder, sizeof(holder), "thread %d",
+			       (int)span->other_tid);
+	sonde_report_note(
+		report,
+		"The worst wait took %s: thread %d for %s, from %s on, when "
+		"%s held it.",
+		sonde_words_int(words, SONDE_CELL_DURATION,
+				sonde_elapsed_ns(span->begin_ns, span->end_ns)),
+		(int)span->tid, span->name,
+		sonde_words_int(words, SONDE_CELL_TIME, span->begin_ns),
+		holder);
+}
+
+/* Whoever still waits for a lock when the trace ends. */
+static void say_waiting(struct sonde_words *words,
+			const struct sonde_contention *contention,
+			struct sonde_report *report)
+{
+	const struct sonde_lock_thread *thread = NULL;
+	const struct sonde_lock_thread *first = NULL;
+	uint64_t nr = 0;
+
+	while ((thread = sonde_hash_next(&contention->threads, thread))) {
+		if (!thread->waiting ||
+		    thread->waits_for_kind == SONDE_LOCK_COND)
+			continue;
+		nr++;
+		if (!first || thread->wait.begin_ns < first->wait.begin_ns ||
+		    (thread->wait.begin_ns == first->wait.begin_ns &&
+		     sonde_key_compare(&thread->key, &first->key) < 0))
+			first = thread;
+	}
+	if (nr)
+		sonde_report_note(
+			report,
+			"%s never got what it waits for; thread %d has waited "
+			"for %s longest, from %s on.",
+			sonde_words_count(words, nr, "thread"),
+			(int)first->wait.tid,
+			sonde_words_int(words, SONDE_CELL_HEX,
+					(int64_t)first->waits_for.number),
+			sonde_words_int(words, SONDE_CELL_TIME,
+					first->wait.begin_ns));
+}
+
+static void say(const struct sonde_analysis_args *args,
+		const struct sonde_contention *contention,
+		struct sonde_report *report)
+{
+	struct sonde_words words = { .args = args };
+	struct totals totals;
+
+	add_up(contention, &totals);
+	if (!totals.waited)
+		sonde_report_note(
+			report,
+			"No lock is contended: nobody waited, while %s %s "
+			"obtained %s.",
+			sonde_words_count(&words, contention->locks.nr_entries,
+					  "lock"),
+			contention->locks.nr_entries == 1 ? "was" : "were",
+			sonde_words_count(&words, totals.acquired, "time"));
+	else
+		say_most_contended(&words, &totals, report);
+	if (contention->unknown_unlocks)
+		sonde_report_note(
+			report, "%s of locks that had not been seen locked.",
+			sonde_words_count(&words, contention->unknown_unlocks,
+					  "unlocking"));
+	if (contention->worst.nr)
+		say_worst_wait(&words, &contention->worst.spans[0], report);
+	say_waiting(&words, contention, report);
+}
+
+/* ---- tables ---- */
+
+static void add_lock(struct sonde_table *table, const void *entry, void *ctx)
+{
+	const struct sonde_lock *lock = entry;
+	uint64_t tried = lock->acquired + lock->failed;
+
+	(void)ctx;
+	sonde_table_row(table);
+	sonde_table_uint(table, 0, lock->key.number);
+	sonde_table_text(table, 1, kinds[lock->kind]);
+	sonde_table_uint(table, 2, lock->acquired);
+	sonde_table_uint(table, 3, lock->waited);
+	if (tried)
+		sonde_table_double(table, 4,
+				   (double)lock->waited / (double)tried);
+	sonde_table_uint(table, 5, lock->busy);
+	sonde_table_uint(table, 6, lock->failed);
+	if (lock->waits.count)
+		sonde_table_int(table, 7, sonde_histogram_sum(&lock->waits));
+	sonde_histogram_cells(&lock->waits, table, 8);
+}
+
+static int add_locks(const struct sonde_analysis_args *args,
+		     const struct sonde_contention *contention,
+		     struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "lock", "LOCK", SONDE_CELL_HEX },
+		{ "kind", "KIND", SONDE_CELL_TEXT },
+		{ "acquired", "OBTAINED", SONDE_CELL_COUNT },
+		{ "waited", "WAITED", SONDE_CELL_COUNT },
+		{ "waited_share", "SHARE", SONDE_CELL_PERCENT },
+		{ "busy", "BUSY", SONDE_CELL_COUNT },
+		{ "failed", "FAILED", SONDE_CELL_COUNT },
+		{ "wait", "WAIT", SONDE_CELL_DURATION },
+		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+	};
+	const struct sonde_ranking ranking = {
+		.hash = &contention->locks,
+		.compare = compare_locks,
+		.add = add_lock,
+		.rows = sonde_analysis_rows(args, ROWS),
+	};
+	struct sonde_table *table =
+		sonde_report_table(report, "locks", "Waiting, by lock", columns,
+				   SONDE_ARRAY_SIZE(columns));
+
+	sonde_table_minor(table, 0x7u << 4); /* share, busy, failed */
+	return sonde_ranking_add(&ranking, table);
+}
+
+static int compare_holds(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_lock *x = a;
+	const struct sonde_lock *y = b;
+
+	(void)ctx;
+	if (x->holds.sum != y->holds.sum)
+		return x->holds.sum < y->holds.sum ? 1 : -1;
+	return 0;
+}
+
+static void add_hold(struct sonde_table *table, const void *entry, void *ctx)
+{
+	const struct sonde_lock *lock = entry;
+
+	(void)ctx;
+	sonde_table_row(table);
+	sonde_table_uint(table, 0, lock->key.number);
+	sonde_table_text(table, 1, kinds[lock->kind]);
+	sonde_table_uint(table, 2, lock->holds.count);
+	sonde_table_int(table, 3, sonde_histogram_sum(&lock->holds));
+	sonde_histogram_cells(&lock->holds, table, 4);
+}
+
+static int add_holds(const struct sonde_analysis_args *args,
+		     const struct sonde_contention *contention,
+		     struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "lock", "LOCK", SONDE_CELL_HEX },
+		{ "kind", "KIND", SONDE_CELL_TEXT },
+		{ "count", "HELD", SONDE_CELL_COUNT },
+		{ "hold", "TIME", SONDE_CELL_DURATION },
+		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+	};
+	const struct sonde_ranking ranking = {
+		.hash = &contention->locks,
+		.compare = compare_holds,
+		.add = add_hold,
+		.rows = sonde_analysis_rows(args, ROWS),
+	};
+
+	return sonde_ranking_add(&ranking,
+				 sonde_report_table(report, "holds",
+						    "Holding, by lock", columns,
+						    SONDE_ARRAY_SIZE(columns)));
+}
+
+static int compare_threads(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_lock_thread *x = a;
+	const struct sonde_lock_thread *y = b;
+
+	(void)ctx;
+	if (x->wait_ns != y->wait_ns)
+		return x->wait_ns < y->wait_ns ? 1 : -1;
+	return (x->hold_ns < y->hold_ns) - (x->hold_ns > y->hold_ns);
+}
+
+static void add_thread(struct sonde_table *table, const void *entry, void *ctx)
+{
+	const struct sonde_lock_thread *thread = entry;
+	const struct sonde_analysis_args *args = ctx;
+
+	sonde_table_row(table);
+	sonde_table_int(table, 0, (int64_t)thread->key.number);
+	sonde_table_uint(table, 1, thread->acquired);
+	sonde_table_uint(table, 2, thread->waited);
+	sonde_table_int(table, 3, (int64_t)thread->wait_ns);
+	sonde_table_int(table, 4, thread->wait_max_ns);
+	sonde_table_int(table, 5, (int64_t)thread->hold_ns);
+	if (thread->waiting)
+		sonde_table_uint(table, 6, thread->waits_for.number);
+	sonde_table_text(
+		table, 7,
+		sonde_analysis_thread_name(args, (int32_t)thread->key.number));
+}
+
+static int add_threads(const struct sonde_analysis_args *args,
+		       const struct sonde_contention *contention,
+		       struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "tid", "THREAD", SONDE_CELL_INT },
+		{ "acquired", "OBTAINED", SONDE_CELL_COUNT },
+		{ "waited", "WAITED", SONDE_CELL_COUNT },
+		{ "wait", "WAIT", SONDE_CELL_DURATION },
+		{ "wait_max", "MAX", SONDE_CELL_DURATION },
+		{ "hold", "HELD FOR", SONDE_CELL_DURATION },
+		{ "waits_for", "STILL WAITS FOR", SONDE_CELL_HEX },
+		SONDE_NAME_COLUMN,
+	};
+	bool named = sonde_analysis_has_names(args);
+	struct sonde_analysis_args of = *args;
+	const struct sonde_ranking ranking = {
+		.hash = &contention->threads,
+		.compare = compare_threads,
+		.add = add_thread,
+		.ctx = &of,
+		.rows = sonde_analysis_rows(args, ROWS),
+	};
+
+	return sonde_ranking_add(
+		&ranking,
+		sonde_report_table(report, "threads", "Threads", columns,
+				   SONDE_ARRAY_SIZE(columns) - !named));
+}
+
+static void add_cond(struct sonde_table *table, const void *entry, void *ctx)
+{
+	const struct sonde_lock *cond = entry;
+
+	(void)ctx;
+	sonde_table_row(table);
+	sonde_table_uint(table, 0, cond->key.number);
+	sonde_table_uint(table, 1, cond->signals);
+	sonde_table_uint(table, 2, cond->broadcasts);
+	sonde_table_uint(table, 3, cond->acquired);
+	sonde_table_uint(table, 4, cond->failed);
+	if (!cond->waits.count)
+		return;
+	sonde_table_int(table, 5, sonde_histogram_sum(&cond->waits));
+	sonde_histogram_cells(&cond->waits, table, 6);
+}
+
+static int add_conds(const struct sonde_analysis_args *args,
+		     const struct sonde_contention *contention,
+		     struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "cond", "CONDITION", SONDE_CELL_HEX },
+		{ "signals", "SIGNALS", SONDE_CELL_COUNT },
+		{ "broadcasts", "BROADCASTS", SONDE_CELL_COUNT },
+		{ "wakes", "WAKE-UPS", SONDE_CELL_COUNT },
+		{ "timeouts", "TIMED OUT", SONDE_CELL_COUNT },
+		{ "wait", "WAIT", SONDE_CELL_DURATION },
+		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+	};
+	const struct sonde_ranking ranking = {
+		.hash = &contention->conds,
+		.compare = compare_locks,
+		.add = add_cond,
+		.rows = sonde_analysis_rows(args, ROWS),
+	};
+
+	if (!contention->conds.nr_entries)
+		return 0;
+	return sonde_ranking_add(
+		&ranking,
+		sonde_report_table(report, "conds", "Condition variables",
+				   columns, SONDE_ARRAY_SIZE(columns)));
+}
+
+static void add_worst(const struct sonde_analysis_args *args,
+		      const struct sonde_worst *worst,
+		      struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "wait", "WAIT", SONDE_CELL_DURATION },
+		{ "begin", "BEGIN", SONDE_CELL_TIME },
+		{ "tid", "THREAD", SONDE_CELL_INT },
+		{ "lock", "LOCK", SONDE_CELL_TEXT },
+		{ "caller", "CALLED FROM", SONDE_CELL_HEX },
+		{ "holder", "HELD BY", SONDE_CELL_INT },
+		{ "holder_caller", "LOCKED FROM", SONDE_CELL_HEX },
+		SONDE_NAME_COLUMN,
+	};
+	bool named = sonde_analysis_has_names(args);
+	struct sonde_table *table;
+
+	if (!worst->nr)
+		return;
+	table = sonde_report_table(report, "worst", "The longest waits",
+				   columns, SONDE_ARRAY_SIZE(columns) - !named);
+	for (size_t i = 0; i < worst->nr; i++) {
+		const struct sonde_worst_span *span = &worst->spans[i];
+
+		sonde_table_row(table);
+		sonde_table_int(table, 0,
+				sonde_elapsed_ns(span->begin_ns, span->end_ns));
+		sonde_table_int(table, 1, span->begin_ns);
+		sonde_table_int(table, 2, span->tid);
+		sonde_table_text(table, 3, span->name);
+		sonde_table_uint(table, 4, span->place);
+		sonde_table_text(table, 7,
+				 sonde_analysis_thread_name(args, span->tid));
+		if (span->other_tid < 0)
+			continue;
+		sonde_table_int(table, 5, span->other_tid);
+		sonde_table_uint(table, 6, span->other_place);
+	}
+	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_WORST_MAX));
+}
+
+static int add_histogram(const struct sonde_contention *contention,
+			 struct sonde_report *report)
+{
+	const struct sonde_lock *lock = NULL;
+	struct sonde_histogram waits = { 0 };
+	int err = 0;
+
+	while (!err && (lock = sonde_hash_next(&contention->locks, lock)))
+		err = sonde_histogram_merge(&waits, &lock->waits);
+	if (!err)
+		sonde_histogram_report(&waits, report, "waits",
+				       "How long threads wait",
+				       SONDE_CELL_DURATION);
+	sonde_histogram_fini(&waits);
+	return err;
+}
+
+static int add_tables(const struct sonde_analysis_args *args,
+		      const struct sonde_contention *contention,
+		      struct sonde_report *report)
+{
+	int err = add_locks(args, contention, report);
+
+	add_worst(args, &contention->worst, report);
+	if (!err)
+		err = add_holds(args, contention, report);
+	if (!err)
+		err = add_threads(args, contention, report);
+	if (!err)
+		err = add_conds(args, contention, report);
+	return err ? err : add_histogram(contention, report);
+}
+
+static int run(struct sonde_analysis_args *args,
+	       struct sonde_report **ret_report)
+{
+	struct sonde_report *report = NULL;
+	struct sonde_contention contention;
+	const struct sonde_journal_config config = {
+		.forms = forms,
+		.nr_forms = SONDE_ARRAY_SIZE(forms),
+		.play = sonde_contention_play,
+		.ctx = &contention,
+	};
+	int err;
+
+	sonde_contention_init(&contention);
+	err = sonde_journal_run(args, &config);
+	if (err == -E2BIG)
+		err = sonde_analysis_fail(
+			args, -EINVAL,
+			"too many locks or threads at a time; choose less "
+			"with --from, --to or -f");
+	if (!err && !contention.locks.nr_entries &&
+	    !contention.conds.nr_entries)
+		err = sonde_analysis_fail(args, -ENODATA,
+					  "no lock was used; a program's are "
+					  "recorded with --locks");
+	if (!err) {
+		report = sonde_report_new("locks");
+		say(args, &contention, report);
+		err = add_tables(args, &contention, report);
+	}
+	if (!err)
+		err = sonde_report_error(report);
+	if (err)
+		sonde_report_free(report);
+	else
+		*ret_report = report;
+	sonde_contention_fini(&contention);
+	return err;
+}
+
+const struct sonde_analysis sonde_analysis_locks = {
+	.name = "locks",
+	.summary = "who waits for which lock, how long, and who held it",
+	.needs = "locks",
+	.run = run,
+};

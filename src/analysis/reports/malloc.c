@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * malloc.c - `sonde report malloc`: where memory goes. For traces recorded
+ * with --malloc; what is in use when is heap.c's to know.
+ */
+#include <errno.h>
+#include <stdio.h>
+
+#include "analysis/reports/heap.h"
+#include "analysis/reports/malloc_groups.h"
+#include "analysis/reports/ranking.h"
+#include "analysis/reports/reports.h"
+#include "analysis/reports/words.h"
+#include "base/port.h"
+
+#define ROWS     10
+#define FEW_ROWS 5
+
+static const struct sonde_journal_form forms[] = {
+	{ "malloc:malloc", SONDE_HEAP_MALLOC, { "size", "ptr", "caller" } },
+	{ "malloc:calloc",
+	  SONDE_HEAP_CALLOC,
+	  { "size", "ptr", "caller", "count" } },
+	{ "malloc:memalign", SONDE_HEAP_MEMALIGN, { "size", "ptr", "caller" } },
+	{ "malloc:realloc_begin",
+	  SONDE_HEAP_REALLOC_BEGIN,
+	  { "size", NULL, "caller", "old" } },
+	{ "malloc:realloc",
+	  SONDE_HEAP_REALLOC,
+	  { "size", "ptr", "caller", "old" } },
+	{ "malloc:free", SONDE_HEAP_FREE, { NULL, "ptr", "caller" } },
+};
+
+static const char *const functions[SONDE_HEAP_NR_OPS] = {
+	[SONDE_HEAP_MALLOC] = "malloc",     [SONDE_HEAP_CALLOC] = "calloc",
+	[SONDE_HEAP_MEMALIGN] = "memalign", [SONDE_HEAP_REALLOC] = "realloc",
+	[SONDE_HEAP_FREE] = "free",
+};
+
+static double share_of(uint64_t part, uint64_t all)
+{
+	return all ? (double)part / (double)all : 0.0;
+}
+
+/* Who held most at the peak. */
+static const struct sonde_heap_site *
+greatest_site(const struct sonde_heap *heap)
+{
+	const struct sonde_heap_site *most = &heap->sites[0];
+
+	for (size_t i = 1; i < heap->nr_sites; i++)
+		if (sonde_heap_site_peak(heap, &heap->sites[i]) >
+		    sonde_heap_site_peak(heap, most))
+			most = &heap->sites[i];
+	return most;
+}
+
+/* "NAME, the code at 0x1234", or the latter. */
+static void say_site(struct sonde_words *words,
+		     const struct sonde_heap_site *site, char *to, size_t size)
+{
+	const struct sonde_name *name = sonde_malloc_name(words->args, site);
+	const char *address =
+		sonde_words_int(words, SONDE_CELL_HEX, (int64_t)site->caller);
+
+	if (name && *name->function)
+		(void)snprintf(to, size, "%.400s (%s)", name->text, address);
+	else
+		(void)snprintf(to, size, "the code at %s", address);
+}
+
+static void say_peak(struct sonde_words *words, const struct sonde_heap *heap,
+		     struct sonde_report *report)
+{
+	const struct sonde_heap_site *most;
+	char site[512];
+
+	if (!heap->peak_bytes) {
+		sonde_report_note(report, "No memory was allocated.");
+		return;
+	}
+	most = greatest_site(heap);
+	say_site(words, most, site, sizeof(site));
+	sonde_report_note(
+		report,
+		"At most %s were in use, in %s, at %s; %s of that was "
+		"allocated by %s.",
+		sonde_words_int(words, SONDE_CELL_BYTES,
+				(int64_t)heap->peak_bytes),
+		sonde_words_count(words, heap->peak_blocks, "block"),
+		sonde_words_int(words, SONDE_CELL_TIME, heap->peak_ns),
+		sonde_words_double(words, SONDE_CELL_PERCENT,
+				   share_of(sonde_heap_site_peak(heap, most),
+					    heap->peak_bytes)),
+		site);
+}
+
+static void say_left(struct sonde_words *words, const struct sonde_heap *heap,
+		     struct sonde_report *report)
+{
+	if (!heap->live_blocks)
+		sonde_report_note(report, "All blocks were freed.");
+	else
+		sonde_report_note(report, "%s not freed: %s in all.",
+				  sonde_words_count(words, heap->live_blocks,
+						    "block"),
+				  sonde_words_int(words, SONDE_CELL_BYTES,
+						  (int64_t)heap->live_bytes));
+	if (heap->unknown_frees)
+		sonde_report_note(report,
+				  "%s freed that had been allocated before "
+				  "the trace, or unseen.",
+				  sonde_words_count(words, heap->unknown_frees,
+						    "block"));
+	if (heap->reused)
+		sonde_report_note(
+			report,
+			"%s freed unseen: the memory was given out again.",
+			sonde_words_count(words, heap->reused, "block"));
+}
+
+static void add_summary(const struct sonde_heap *heap,
+			struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "peak", "PEAK", SONDE_CELL_BYTES },
+		{ "peak_blocks", "BLOCKS", SONDE_CELL_COUNT },
+		{ "peak_time", "AT", SONDE_CELL_TIME },
+		{ "left", "NOT FREED", SONDE_CELL_BYTES },
+		{ "left_blocks", "BLOCKS", SONDE_CELL_COUNT },
+		{ "unknown_frees", "UNKNOWN FREED", SONDE_CELL_COUNT },
+		{ "reused", "FREED UNSEEN", SONDE_CELL_COUNT },
+	};
+	struct sonde_table *table = sonde_report_table(
+		report, "heap", NULL, columns, SONDE_ARRAY_SIZE(columns));
+
+	sonde_table_row(table);
+	sonde_table_int(table, 0, (int64_t)heap->peak_bytes);
+	sonde_table_uint(table, 1, heap->peak_blocks);
+	sonde_table_int(table, 2, heap->peak_ns);
+	sonde_table_int(table, 3, (int64_t)heap->live_bytes);
+	sonde_table_uint(table, 4, heap->live_blocks);
+	sonde_table_uint(table, 5, heap->unknown_frees);
+	sonde_table_uint(table, 6, heap->reused);
+}
+
+/* What rows are made of. */
+struct table {
+	const struct sonde_analysis_args *args;
+	const struct sonde_heap *heap;
+	double seconds;
+	uint64_t all;
+};
+
+static const struct sonde_heap_site *site_of(const void *caller, void *ctx)
+{
+	const struct table *of = ctx;
+
+	return &of->heap->sites[((const struct sonde_heap_caller *)caller)
+					->site];
+}
+
+static int compare_peaks(const void *a, const void *b, void *ctx)
+{
+	const struct table *of = ctx;
+	const struct sonde_heap_site *x = site_of(a, ctx);
+	const struct sonde_heap_site *y = site_of(b, ctx);
+	uint64_t x_peak = sonde_heap_site_peak(of->heap, x);
+	uint64_t y_peak = sonde_heap_site_peak(of->heap, y);
+
+	if (x_peak != y_peak)
+		return x_peak < y_peak ? 1 : -1;
+	return (x->calls.bytes < y->calls.bytes) -
+	       (x->calls.bytes > y->calls.bytes);
+}
+
+static int compare_left(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_heap_site *x = site_of(a, ctx);
+	const struct sonde_heap_site *y = site_of(b, ctx);
+
+	if (x->live_bytes != y->live_bytes)
+		return x->live_bytes < y->live_bytes ? 1 : -1;
+	return (x->live_blocks < y->live_blocks) -
+	       (x->live_blocks > y->live_blocks);
+}
+
+static void add_site(struct sonde_table *table, const void *caller, void *ctx)
+{
+	const struct table *of = ctx;
+	const struct sonde_heap_site *site = site_of(caller, ctx);
+	uint64_t peak = sonde_heap_site_peak(of->heap, site);
+	const struct sonde_name *name = sonde_malloc_name(of->args, site);
+
+	sonde_table_row(table);
+	sonde_table_uint(table, 0, site->caller);
+	sonde_table_int(table, 1, (int64_t)peak);
+	sonde_table_double(table, 2, share_of(peak, of->heap->peak_bytes));
+	sonde_table_int(table, 3, (int64_t)site->live_bytes);
+	sonde_table_uint(table, 4, site->live_blocks);
+	sonde_table_uint(table, 5, site->calls.calls);
+	sonde_table_int(table, 6, (int64_t)site->calls.bytes);
+	if (name)
+		sonde_table_text(table, 7, name->text);
+}
+
+static const struct sonde_column site_columns[] = {
+	{ "caller", "CALLED FROM", SONDE_CELL_HEX },
+	{ "peak", "AT THE PEAK", SONDE_CELL_BYTES },
+	{ "peak_share", "SHARE", SONDE_CELL_PERCENT },
+	{ "left", "NOT FREED", SONDE_CELL_BYTES },
+	{ "left_blocks", "BLOCKS", SONDE_CELL_COUNT },
+	{ "allocations", "ALLOCATIONS", SONDE_CELL_COUNT },
+	{ "allocated", "BYTES IN ALL", SONDE_CELL_BYTES },
+	{ "code", "CODE", SONDE_CELL_TEXT },
+};
+
+static struct sonde_table *make_sites(const struct sonde_analysis_args *args,
+				      struct sonde_report *report,
+				      const char *key, const char *title)
+{
+	return sonde_report_table(
+		report, key, title, site_columns,
+		SONDE_ARRAY_SIZE(site_columns) -
+			!sonde_names_has_mappings(args->names));
+}
+
+static int add_sites(const struct sonde_analysis_args *args, struct table *of,
+		     struct sonde_report *report)
+{
+	const struct sonde_ranking ranking = {
+		.hash = &of->heap->callers,
+		.compare = compare_peaks,
+		.add = add_site,
+		.ctx = of,
+		.rows = sonde_analysis_rows(args, ROWS),
+	};
+
+	return sonde_ranking_add(&ranking,
+				 make_sites(args, report, "sites",
+					    "Who held it, by call site"));
+}
+
+static int add_leaks(const struct sonde_analysis_args *args, struct table *of,
+		     struct sonde_report *report)
+{
+	struct sonde_ranking ranking = {
+		.hash = &of->heap->callers,
+		.compare = compare_left,
+		.add = add_site,
+		.ctx = of,
+		.rows = sonde_analysis_rows(args, ROWS),
+	};
+
+	for (size_t i = 0; i < of->heap->nr_sites; i++)
+		ranking.candidates += of->heap->sites[i].live_blocks != 0;
+	if (!ranking.candidates)
+		return 0;
+	return sonde_ranking_add(&ranking,
+				 make_sites(args, report, "leaks",
+					    "Not freed, by call site"));
+}
+
+static void add_functions(const struct sonde_analysis_args *args,
+			  const struct sonde_heap *heap,
+			  struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "function", "FUNCTION", SONDE_CELL_TEXT },
+		{ "calls", "CALLS", SONDE_CELL_COUNT },
+		{ "rate", "RATE", SONDE_CELL_RATE },
+		{ "allocated", "BYTES", SONDE_CELL_BYTES },
+		{ "failed", "FAILED", SONDE_CELL_COUNT },
+	};
+	struct sonde_table *table =
+		sonde_report_table(report, "functions", "Calls", columns,
+				   SONDE_ARRAY_SIZE(columns));
+
+	for (size_t op = 1; op < SONDE_HEAP_NR_OPS; op++) {
+		const struct sonde_heap_calls *calls = &heap->calls[op];
+
+		if (!functions[op] || !calls->calls)
+			continue;
+		sonde_table_row(table);
+		sonde_table_text(table, 0, functions[op]);
+		sonde_table_uint(table, 1, calls->calls);
+		sonde_table_double(table, 2,
+				   (double)calls->calls /
+					   sonde_analysis_seconds(args));
+		if (op != SONDE_HEAP_FREE) {
+			sonde_table_int(table, 3, (int64_t)calls->bytes);
+			sonde_table_uint(table, 4, calls->failed);
+		}
+	}
+}
+
+static int compare_threads(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_heap_thread *x = a;
+	const struct sonde_heap_thread *y = b;
+
+	(void)ctx;
+	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+}
+
+static void add_thread(struct sonde_table *table, const void *entry, void *ctx)
+{
+	const struct table *of = ctx;
+	const struct sonde_heap_thread *thread = entry;
+
+	sonde_table_row(table);
+	sonde_table_int(table, 0, (int64_t)thread->key.number);
+	sonde_table_int(table, 1, (int64_t)thread->bytes);
+	sonde_table_uint(table, 2, thread->allocations);
+	sonde_table_double(table, 3, (double)thread->allocations / of->seconds);
+	sonde_table_uint(table, 4, thread->frees);
+	sonde_table_double(table, 5, (double)thread->frees / of->seconds);
+	sonde_table_text(table, 6,
+			 sonde_analysis_thread_name(
+				 of->args, (int32_t)thread->key.number));
+}
+
+static int add_threads(const struct sonde_analysis_args *args, struct table *of,
+		       struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "tid", "THREAD", SONDE_CELL_INT },
+		{ "allocated", "BYTES", SONDE_CELL_BYTES },
+		{ "allocations", "ALLOCATIONS", SONDE_CELL_COUNT },
+		{ "allocation_rate", "RATE", SONDE_CELL_RATE },
+		{ "frees", "FREES", SONDE_CELL_COUNT },
+		{ "free_rate", "RATE", SONDE_CELL_RATE },
+		SONDE_NAME_COLUMN,
+	};
+	const struct sonde_ranking ranking = {
+		.hash = &of->heap->threads,
+		.compare = compare_threads,
+		.add = add_thread,
+		.ctx = of,
+		.rows = sonde_analysis_rows(args, FEW_ROWS),
+	};
+
+	return sonde_ranking_add(
+		&ranking,
+		sonde_report_table(report, "threads", "Threads", columns,
+				   SONDE_ARRAY_SIZE(columns) -
+					   !sonde_analysis_has_names(args)));
+}
+
+static int compare_sizes(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_heap_size *x = a;
+	const struct sonde_heap_size *y = b;
+
+	(void)ctx;
+	return (x->allocations < y->allocations) -
+	       (x->allocations > y->allocations);
+}
+
+static int compare_sizes_left(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_heap_size *x = a;
+	const struct sonde_heap_size *y = b;
+
+	(void)ctx;
+	if (x->live_bytes != y->live_bytes)
+		return x->live_bytes < y->live_bytes ? 1 : -1;
+	return (x->live_blocks < y->live_blocks) -
+	       (x->live_blocks > y->live_blocks);
+}
+
+static void add_size(struct sonde_table *table, const void *entry, void *ctx)
+{
+	const struct table *of = ctx;
+	const struct sonde_heap_size *size = entry;
+
+	sonde_table_row(table);
+	sonde_table_int(table, 0, (int64_t)size->key.number);
+	sonde_table_uint(table, 1, size->allocations);
+	sonde_table_double(table, 2, share_of(size->allocations, of->all));
+	sonde_table_int(table, 3, (int64_t)size->bytes);
+	sonde_table_int(table, 4, (int64_t)size->live_bytes);
+	sonde_table_uint(table, 5, size->live_blocks);
+}
+
+static int add_sizes(const struct sonde_analysis_args *args, struct table *of,
+		     struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "size", "SIZE", SONDE_CELL_BYTES },
+		{ "allocations", "ALLOCATIONS", SONDE_CELL_COUNT },
+		{ "share", "SHARE", SONDE_CELL_PERCENT },
+		{ "allocated", "BYTES IN ALL", SONDE_CELL_BYTES },
+		{ "left", "NOT FREED", SONDE_CELL_BYTES },
+		{ "left_blocks", "BLOCKS", SONDE_CELL_COUNT },
+	};
+	struct sonde_ranking ranking = {
+		.hash = &of->heap->sizes,
+		.compare = compare_sizes,
+		.add = add_size,
+		.ctx = of,
+		.rows = sonde_analysis_rows(args, FEW_ROWS),
+	};
+	const struct sonde_heap_size *size = NULL;
+	int err = sonde_ranking_add(
+		&ranking,
+		sonde_report_table(report, "sizes", "Sizes asked for most",
+				   columns, SONDE_ARRAY_SIZE(columns)));
+
+	while ((size = sonde_hash_next(ranking.hash, size)))
+		ranking.candidates += size->live_blocks != 0;
+	if (err || !ranking.candidates)
+		return err;
+	ranking.compare = compare_sizes_left;
+	return sonde_ranking_add(
+		&ranking,
+		sonde_report_table(report, "leak_sizes", "Not freed, by size",
+				   columns, SONDE_ARRAY_SIZE(columns)));
+}
+
+static uint64_t nr_allocations(const struct sonde_heap *heap)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < heap->nr_sites; i++)
+		nr += heap->sites[i].calls.calls;
+	return nr;
+}
+
+static int add_tables(struct sonde_analysis_args *args,
+		      const struct sonde_heap *heap,
+		      struct sonde_report *report)
+{
+	struct table of = { args, heap, sonde_analysis_seconds(args),
+			    nr_allocations(heap) };
+	int err;
+
+	add_summary(heap, report);
+	err = args->by ? sonde_malloc_groups(args, heap,
+					     sonde_analysis_rows(args, ROWS),
+					     report) :
+			 0;
+	if (!err)
+		err = add_sites(args, &of, report);
+	if (!err)
+		err = add_leaks(args, &of, report);
+	if (err)
+		return err;
+	add_functions(args, heap, report);
+	err = add_sizes(args, &of, report);
+	if (!err)
+		err = add_threads(args, &of, report);
+	sonde_histogram_report(&heap->lifetimes, report, "lifetimes",
+			       "How long blocks live", SONDE_CELL_DURATION);
+	return err;
+}
+
+static int run(struct sonde_analysis_args *args,
+	       struct sonde_report **ret_report)
+{
+	struct sonde_words words = { .args = args };
+	struct sonde_report *report = NULL;
+	struct sonde_heap heap;
+	const struct sonde_journal_config config = {
+		.forms = forms,
+		.nr_forms = SONDE_ARRAY_SIZE(forms),
+		.play = sonde_heap_play,
+		.ctx = &heap,
+	};
+	int err;
+
+	sonde_heap_init(&heap);
+	err = sonde_journal_run(args, &config);
+	if (err == -E2BIG)
+		err = sonde_analysis_fail(
+			args, -EINVAL,
+			"more than %zu blocks are in use at a time; choose "
+			"less with --from, --to or -f",
+			SONDE_HEAP_BLOCKS);
+	if (!err && !heap.threads.nr_entries)
+		err = sonde_analysis_fail(args, -ENODATA,
+					  "no memory was allocated or freed; "
+					  "a program's calls are recorded with "
+					  "--malloc");
+	if (!err) {
+		report = sonde_report_new("malloc");
+		say_peak(&words, &heap, report);
+		say_left(&words, &heap, report);
+		err = add_tables(args, &heap, report);
+	}
+	if (!err)
+		err = sonde_report_error(report);
+	if (err)
+		sonde_report_free(report);
+	else
+		*ret_report = report;
+	sonde_heap_fini(&heap);
+	return err;
+}
+
+const struct sonde_analysis sonde_analysis_malloc = {
+	.name = "malloc",
+	.summary = "where memory goes: peak, leaks, call sites, sizes",
+	.needs = "malloc",
+	.run = run,
+};

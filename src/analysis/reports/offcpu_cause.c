@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/reports/offcpu_cause.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "reader/names/namer.h"
+
+/* A thread's name is at most this long; a variable's is cut. */
+#define NAME 256
+
+void sonde_causes_init(struct sonde_causes *causes,
+		       const struct sonde_kernel_tables *tables,
+		       const struct sonde_kernel *kernel)
+{
+	*causes = (struct sonde_causes){
+		.tables = tables,
+		.kernel = kernel,
+		.namer = sonde_namer_new(),
+	};
+}
+
+void sonde_causes_fini(struct sonde_causes *causes)
+{
+	sonde_namer_free(causes->namer);
+}
+
+/* ---- addresses ---- */
+
+/* "NAME" or "NAME+0x8"; false if nothing names the address. */
+static bool find_variable(const struct sonde_causes *causes, int32_t pid,
+			  uint64_t address, char *to, size_t size)
+{
+	struct sonde_kernel_mapping mapping;
+	struct sonde_symbols_place place;
+	struct sonde_naming naming;
+	const char *name;
+
+	if (sonde_kernel_find_mapping(causes->kernel, pid, address, &mapping))
+		return false;
+	place = (struct sonde_symbols_place){
+		.path = mapping.path,
+		.build_id = mapping.build_id,
+		.begin = mapping.begin,
+		.offset = mapping.offset,
+	};
+	sonde_namer_ask(causes->namer, SONDE_NAMER_VARIABLE, &place, address,
+			&naming);
+	if (naming.lack)
+		return false;
+	name = naming.text + naming.frames[0].name;
+	if (naming.distance)
+		(void)snprintf(to, size, "%.200s+0x%" PRIx64, name,
+			       naming.distance);
+	else
+		(void)snprintf(to, size, "%.200s", name);
+	return true;
+}
+
+bool sonde_cause_is_lock(const struct sonde_cause *cause)
+{
+	return cause->lock == SONDE_LOCK_SORT_FUTEX ||
+	       cause->lock == SONDE_LOCK_SORT_MUTEX ||
+	       cause->lock == SONDE_LOCK_SORT_RWLOCK;
+}
+
+const char *sonde_cause_object(const struct sonde_causes *causes,
+			       const struct sonde_cause *cause, char *to,
+			       size_t size)
+{
+	const char *kind = "futex";
+	char name[NAME];
+
+	if (sonde_cause_is_lock(cause))
+		kind = "lock";
+	else if (cause->lock == SONDE_LOCK_SORT_COND)
+		kind = "condition variable";
+	if (find_variable(causes, cause->pid, cause->address, name,
+			  sizeof(name)))
+		(void)snprintf(to, size, "%s `%s` (0x%" PRIx64 ")", kind, name,
+			       cause->address);
+	else
+		(void)snprintf(to, size, "%s 0x%" PRIx64, kind, cause->address);
+	return to;
+}
+
+/* ---- causes ---- */
+
+static void call_text(const struct sonde_causes *causes,
+		      const struct sonde_cause *cause, char *to, size_t size)
+{
+	const char *call = sonde_kernel_call_name(causes->tables, cause->call);
+	char object[NAME + 64];
+
+	if (cause->address)
+		(void)snprintf(to, size, "%s(): %s", call,
+			       sonde_cause_object(causes, cause, object,
+						  sizeof(object)));
+	else if (cause->path)
+		(void)snprintf(to, size, "%s() of %s", call, cause->path);
+	else if (cause->fd >= 0)
+		(void)snprintf(to, size, "%s() of descriptor %" PRId32, call,
+			       cause->fd);
+	else
+		(void)snprintf(to, size, "%s()", call);
+}
+
+static void fault_text(const struct sonde_causes *causes,
+		       const struct sonde_cause *cause, char *to, size_t size)
+{
+	struct sonde_kernel_mapping mapping;
+
+	if (!cause->address)
+		(void)snprintf(to, size, "page fault");
+	else if (!sonde_kernel_find_mapping(causes->kernel, cause->pid,
+					    cause->address, &mapping) &&
+		 cause->address < mapping.end)
+		(void)snprintf(to, size, "page fault in %s", mapping.path);
+	else
+		(void)snprintf(to, size, "page fault at 0x%" PRIx64,
+			       cause->address);
+}
+
+const char *sonde_cause_text(const struct sonde_causes *causes,
+			     const struct sonde_cause *cause, char *to,
+			     size_t size)
+{
+	switch ((enum sonde_cause_kind)cause->kind) {
+	case SONDE_CAUSE_CALL:
+		call_text(causes, cause, to, size);
+		break;
+	case SONDE_CAUSE_FAULT:
+		fault_text(causes, cause, to, size);
+		break;
+	case SONDE_CAUSE_LOCK:
+		(void)sonde_cause_object(causes, cause, to, size);
+		break;
+	case SONDE_CAUSE_OUTSIDE:
+		(void)snprintf(to, size, "outside of system calls");
+		break;
+	case SONDE_CAUSE_UNKNOWN:
+		(void)snprintf(to, size, "unknown");
+		break;
+	}
+	return to;
+}
+
+/* ---- wakers ---- */
+
+static const char *thread_text(const struct sonde_causes *causes, int32_t tid,
+			       char *to, size_t size)
+{
+	const char *name = sonde_kernel_thread_name(causes->kernel, tid);
+
+	(void)snprintf(to, size, "%s%s(%" PRId32 ")", name, *name ? " " : "",
+		       tid);
+	return to;
+}
+
+static void softirq_text(uint32_t vector, char *to, size_t size)
+{
+	static const char *const names[] = {
+		"HI",       "TIMER",   "NET_TX", "NET_RX",  "BLOCK",
+		"IRQ_POLL", "TASKLET", "SCHED",  "HRTIMER", "RCU",
+	};
+
+	if (vector < SONDE_ARRAY_SIZE(names))
+		(void)snprintf(to, size, "soft interrupt %s", names[vector]);
+	else
+		(void)snprintf(to, size, "soft interrupt %" PRIu32, vector);
+}
+
+static void irq_text(const struct sonde_causes *causes, uint32_t number,
+		     char *to, size_t size)
+{
+	const char *name = sonde_kernel_irq_name(causes->kernel, number);
+
+	if (*name)
+		(void)snprintf(to, size, "interrupt %" PRIu32 " (%s)", number,
+			       name);
+	else
+		(void)snprintf(to, size, "interrupt %" PRIu32, number);
+}
+
+const char *sonde_waker_text(const struct sonde_causes *causes,
+			     const struct sonde_waker *waker, char *to,
+			     size_t size)
+{
+	char thread[64];
+
+	switch ((enum sonde_waker_kind)waker->kind) {
+	case SONDE_WAKER_THREAD:
+		return thread_text(causes, waker->tid, to, size);
+	case SONDE_WAKER_IRQ:
+		irq_text(causes, waker->number, to, size);
+		break;
+	case SONDE_WAKER_SOFTIRQ:
+		softirq_text(waker->number, to, size);
+		break;
+	case SONDE_WAKER_TIMER:
+		(void)snprintf(to, size, "a timer");
+		break;
+	case SONDE_WAKER_INTERRUPT:
+		(void)snprintf(to, size, "an interrupt");
+		break;
+	case SONDE_WAKER_MAYBE:
+		(void)snprintf(to, size, "%s, or an interrupt",
+			       thread_text(causes, waker->tid, thread,
+					   sizeof(thread)));
+		break;
+	case SONDE_WAKER_UNKNOWN:
+		(void)snprintf(to, size, "-");
+		break;
+	}
+	return to;
+}
+
+const char *sonde_cause_thread(const struct sonde_causes *causes, int32_t tid,
+			       char *to, size_t size)
+{
+	const char *name = sonde_kernel_thread_name(causes->kernel, tid);
+
+	if (tid < 0)
+		(void)snprintf(to, size, "an unknown thread");
+	else if (*name)
+		(void)snprintf(to, size, "`%s` (tid %" PRId32 ")", name, tid);
+	else
+		(void)snprintf(to, size, "thread %" PRId32, tid);
+	return to;
+}
+
+/* ---- adding up ---- */
+
+int sonde_place_key(const struct sonde_place *place,
+		    struct sonde_place_key *ret_key)
+{
+	static const struct sonde_cause no_cause = { .fd = -1, .pid = -1 };
+	static const struct sonde_waker no_waker = { .tid = -1 };
+	const struct sonde_cause *cause =
+		place->cause ? place->cause : &no_cause;
+	const struct sonde_waker *waker =
+		place->waker ? place->waker : &no_waker;
+	bool is_call = cause->kind == SONDE_CAUSE_CALL;
+	bool is_fault = cause->kind == SONDE_CAUSE_FAULT;
+	bool is_thread = waker->kind == SONDE_WAKER_THREAD ||
+			 waker->kind == SONDE_WAKER_MAYBE;
+	struct sonde_value value = { .kind = SONDE_KIND_STRING };
+	int length = snprintf(
+		ret_key->text, sizeof(ret_key->text),
+		"%d %d %d %d %u %d %d %" PRIx64 " %d %d %u %.3800s",
+		(int)place->tid, (int)place->kind, place->cause != NULL,
+		cause->kind, is_call ? (unsigned int)cause->call : 0,
+		cause->lock, cause->path ? -1 : (int)cause->fd,
+		is_fault ? 0 : cause->address, waker->kind,
+		is_thread ? (int)waker->tid : -1, (unsigned int)waker->number,
+		cause->path ? cause->path : "");
+
+	if (length < 0)
+		return -EINVAL;
+	value.text = ret_key->text;
+	value.length = (size_t)length < sizeof(ret_key->text) ?
+			       (size_t)length :
+			       sizeof(ret_key->text) - 1;
+	return sonde_key_of_value(&value, &ret_key->key);
+}

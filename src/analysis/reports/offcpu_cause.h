@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * offcpu_cause.h - what a thread waited for and who woke it, in words:
+ *
+ *	futex(): lock `cache_lock` (0x55d0c0a04060)
+ *	read() of /var/tmp/data
+ *	page fault in /usr/lib/libz.so.1
+ *
+ * The name of a lock is that of the variable at its address, by the symbols of
+ * the file which the process has mapped there. A lock without such a name, on
+ * the heap, say, is its address.
+ */
+#ifndef ANALYSIS_REPORTS_OFFCPU_CAUSE_H
+#define ANALYSIS_REPORTS_OFFCPU_CAUSE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "analysis/model/kernel.h"
+#include "reader/hash.h"
+
+struct sonde_namer;
+
+struct sonde_causes {
+	const struct sonde_kernel_tables *tables; /* borrowed */
+	const struct sonde_kernel *kernel;        /* borrowed; a played one */
+	struct sonde_namer *namer; /* of locks; NULL: no memory for it */
+};
+
+/* A path is cut to fit in. */
+#define SONDE_CAUSE_TEXT 1024
+
+void sonde_causes_init(struct sonde_causes *causes,
+		       const struct sonde_kernel_tables *tables,
+		       const struct sonde_kernel *kernel);
+void sonde_causes_fini(struct sonde_causes *causes);
+
+/* Whether it is a lock that somebody holds: no condition variable, and no
+ * futex of unknown purpose. */
+bool sonde_cause_is_lock(const struct sonde_cause *cause);
+/* All return `to`. */
+const char *sonde_cause_text(const struct sonde_causes *causes,
+			     const struct sonde_cause *cause, char *to,
+			     size_t size);
+/* Of one with an address: "lock `NAME` (0x1234)", "futex 0x1234". */
+const char *sonde_cause_object(const struct sonde_causes *causes,
+			       const struct sonde_cause *cause, char *to,
+			       size_t size);
+/* "flusher (812)", "interrupt 24 (nvme0q1)"; "-" unknown. */
+const char *sonde_waker_text(const struct sonde_causes *causes,
+			     const struct sonde_waker *waker, char *to,
+			     size_t size);
+/* "`flusher` (tid 812)", for a sentence; "an unknown thread". */
+const char *sonde_cause_thread(const struct sonde_causes *causes, int32_t tid,
+			       char *to, size_t size);
+
+/* ---- adding up ---- */
+
+/* Where time goes: a thread, what it did, who ended it. */
+struct sonde_place {
+	int32_t tid;
+	int32_t kind;                    /* the user's: a state */
+	const struct sonde_cause *cause; /* NULL: none */
+	const struct sonde_waker *waker; /* NULL: none */
+};
+struct sonde_place_key {
+	struct sonde_key key;
+	char text[4096];
+};
+/* The same for places that are shown alike. Faults are, wherever they are. 0 or
+ * -errno. */
+int sonde_place_key(const struct sonde_place *place,
+		    struct sonde_place_key *ret_key);
+
+#endif /* ANALYSIS_REPORTS_OFFCPU_CAUSE_H */

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * registry.c - the list of reports, and what they share.
+ */
+#include "analysis/analysis.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analysis/model/attribution.h"
+#include "analysis/model/kernel.h"
+#include "analysis/reports/reports.h"
+#include "base/port.h"
+
+static const struct sonde_analysis *const analyses[] = {
+	&sonde_analysis_top,
+	&sonde_analysis_period,
+	&sonde_analysis_latency,
+	&sonde_analysis_malloc,
+	&sonde_analysis_locks,
+	/* kernels */
+	&sonde_analysis_cputop,
+	&sonde_analysis_sched,
+	&sonde_analysis_syscalls,
+	&sonde_analysis_irq,
+	&sonde_analysis_io,
+	&sonde_analysis_memory,
+	&sonde_analysis_activity,
+	&sonde_analysis_offcpu,
+	&sonde_analysis_blame,
+	&sonde_analysis_critical,
+};
+
+const struct sonde_analysis *sonde_analysis(size_t i)
+{
+	return i < SONDE_ARRAY_SIZE(analyses) ? analyses[i] : NULL;
+}
+
+const struct sonde_analysis *sonde_analysis_find(const char *name)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(analyses); i++)
+		if (!strcmp(analyses[i]->name, name))
+			return analyses[i];
+	return NULL;
+}
+
+/* What an event's name begins with if a trace has what reports need. LTTng
+ * writes a kernel's events without a provider. */
+static const struct {
+	const char *needs, *prefix;
+} signs[] = {
+	{ "malloc", "malloc:" },      { "locks", "lock:" },
+	{ "kernel", "sched_" },       { "kernel", "syscall_" },
+	{ "kernel", "irq_" },         { "kernel", "block_" },
+	{ "kernel", "kmem_" },        { "kernel", "softirq_" },
+	{ "kernel", "exit_syscall" },
+};
+
+static bool is_sign(const char *needs, const char *event)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(signs); i++)
+		if (!strcmp(signs[i].needs, needs) &&
+		    !strncmp(event, signs[i].prefix, strlen(signs[i].prefix)))
+			return true;
+	return false;
+}
+
+bool sonde_analysis_has(const struct sonde_trace *trace, const char *needs)
+{
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		struct sonde_event_class_info info;
+
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
+		if (is_sign(needs, info.name))
+			return true;
+	}
+	return false;
+}
+
+bool sonde_analysis_applies(const struct sonde_analysis *analysis,
+			    struct sonde_trace *trace)
+{
+	if (analysis->about)
+		return sonde_kernel_has(trace, analysis->about);
+	return !*analysis->needs || sonde_analysis_has(trace, analysis->needs);
+}
+
+double sonde_analysis_seconds(const struct sonde_analysis_args *args)
+{
+	int64_t begin_ns;
+	int64_t end_ns;
+	int64_t ns;
+
+	if (sonde_trace_range(args->trace, &begin_ns, &end_ns))
+		return 0;
+	if (args->map.from_ns > begin_ns)
+		begin_ns = args->map.from_ns;
+	if (args->map.to_ns < end_ns)
+		end_ns = args->map.to_ns;
+	if (__builtin_sub_overflow(end_ns, begin_ns, &ns))
+		ns = INT64_MAX;
+	return ns > 0 ? (double)ns / 1e9 : 0;
+}
+
+size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
+			   size_t choice)
+{
+	return args->limit ? (size_t)args->limit : choice;
+}
+
+const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,
+				       int32_t tid)
+{
+	return sonde_attribution_last_name(sonde_trace_attribution(args->trace),
+					   tid);
+}
+
+bool sonde_analysis_has_names(const struct sonde_analysis_args *args)
+{
+	return sonde_trace_attribution(args->trace) != NULL;
+}
+
+int sonde_analysis_fail(struct sonde_analysis_args *args, int err,
+			const char *format, ...)
+{
+	va_list words;
+
+	va_start(words, format);
+	(void)vsnprintf(args->error, sizeof(args->error), format, words);
+	va_end(words);
+	return err;
+}

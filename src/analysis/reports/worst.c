@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+#include "analysis/reports/worst.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+static bool is_worse(const struct sonde_worst_span *a,
+		     const struct sonde_worst_span *b)
+{
+	int64_t a_ns = sonde_elapsed_ns(a->begin_ns, a->end_ns);
+	int64_t b_ns = sonde_elapsed_ns(b->begin_ns, b->end_ns);
+
+	if (a_ns != b_ns)
+		return a_ns > b_ns;
+	if (a->begin_ns != b->begin_ns)
+		return a->begin_ns < b->begin_ns;
+	if (a->tid != b->tid)
+		return a->tid < b->tid;
+	return strcmp(a->name, b->name) < 0;
+}
+
+static void insert(struct sonde_worst *worst,
+		   const struct sonde_worst_span *span)
+{
+	size_t at = worst->nr;
+
+	if (at == SONDE_WORST_MAX) {
+		if (!is_worse(span, &worst->spans[at - 1]))
+			return;
+		at--;
+	} else {
+		worst->nr++;
+	}
+	for (; at > 0 && is_worse(span, &worst->spans[at - 1]); at--)
+		worst->spans[at] = worst->spans[at - 1];
+	worst->spans[at] = *span;
+}
+
+void sonde_worst_add(struct sonde_worst *worst,
+		     const struct sonde_worst_span *span,
+		     const struct sonde_key *key)
+{
+	struct sonde_worst_span named = *span;
+	const struct sonde_worst_span *last =
+		&worst->spans[SONDE_WORST_MAX - 1];
+
+	/* Nearly all: no time for names. */
+	if (worst->nr == SONDE_WORST_MAX &&
+	    sonde_elapsed_ns(span->begin_ns, span->end_ns) <
+		    sonde_elapsed_ns(last->begin_ns, last->end_ns))
+		return;
+	(void)sonde_key_text(key, named.name, sizeof(named.name));
+	insert(worst, &named);
+}
+
+void sonde_worst_merge(struct sonde_worst *into, const struct sonde_worst *from)
+{
+	for (size_t i = 0; i < from->nr; i++)
+		insert(into, &from->spans[i]);
+}
