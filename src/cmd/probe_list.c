@@ -19,7 +19,7 @@
 #include "gdb/hex.h"
 #include "gdb/names.h"
 #include "gdb/points.h"
-#include "tracer/probes/process.h"
+#include "probe/inject/process.h"
 #include "view/text/show.h"
 
 #define EXIT_FAILED     1

@@ -20,8 +20,8 @@
 
 #include <sonde/abi.h>
 
+#include "probe/inject/process.h"
 #include "session/child.h"
-#include "tracer/probes/process.h"
 
 struct sonde_gdb_arena {
 	int fd; /* -1: there is none */

@@ -31,7 +31,7 @@
 #include "event/desc.h"
 #include "event/elf.h"
 #include "expr/agent.h"
-#include "tracer/probes/process.h"
+#include "probe/inject/process.h"
 
 #define MARKERS_MAX  65536u
 #define NOTE_TYPE    3u

@@ -24,7 +24,7 @@
 #include <sonde/abi.h>
 
 #include "gdb/points.h"
-#include "tracer/probes/agent.h"
+#include "probe/inject/agent.h"
 
 struct sonde_program;
 

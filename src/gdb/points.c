@@ -12,7 +12,7 @@
 
 #include "base/port.h"
 #include "gdb/hex.h"
-#include "tracer/probes/agent.h"
+#include "probe/inject/agent.h"
 
 enum {
 	POINTS_MAX = 8192,

@@ -12,7 +12,7 @@
 #define GDB_RUN_H
 
 #include "gdb/points.h"
-#include "tracer/probes/probes.h"
+#include "probe/inject/probes.h"
 
 struct sonde_gdb_run;
 

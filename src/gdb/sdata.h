@@ -15,7 +15,7 @@
 #include <stdint.h>
 
 #include "gdb/arena.h"
-#include "tracer/probes/probes.h"
+#include "probe/inject/probes.h"
 
 /*
  * Fills the spec's force_register and force_value if there is such a site at

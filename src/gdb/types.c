@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "tracer/probes/agent.h"
+#include "probe/inject/agent.h"
 
 enum {
 	LABEL_SIZE = 128,

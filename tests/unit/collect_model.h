@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect_model.h - what the agent does at a hit (tracer/probes/agent.h, "What
+ * collect_model.h - what the agent does at a hit (probe/inject/agent.h, "What
  * a probe collects"), done slowly, on a small memory.
  */
 #ifndef UNIT_COLLECT_MODEL_H
