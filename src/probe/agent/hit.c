@@ -73,7 +73,7 @@ SONDE_COLD static bool passes(struct sonde_agent *agent,
 		return false;
 	agent->stop_probe = (uint32_t)(probe - agent->probes);
 	agent->stop_reason = STOPPED_BY_PASSES;
-	/* Pairs with sonde_load_acquire in notice_stop (gdb/run.c): the reason
+	/* Pairs with sonde_load_acquire in notice_stop (probe/run.c): the reason
 	 * is there. */
 	sonde_store_release(&agent->running, 0);
 	return true;
@@ -170,7 +170,7 @@ record_large(struct sonde_agent *agent, struct sonde_agent_probe *probe,
 static inline uint32_t state_of(const struct sonde_agent *agent,
 				const struct sonde_agent_probe *probe)
 {
-	/* Pairs with the fence of clear_arena (gdb/run.c): see agent.h. */
+	/* Pairs with the fence of clear_arena (probe/run.c): see agent.h. */
 	uint64_t arena = sonde_load_acquire(&agent->arena);
 	const uint32_t *states;
 
@@ -194,7 +194,7 @@ void sonde_agent_hit(uint64_t index, struct sonde_agent_registers *registers)
 	struct sonde_agent_probe *probe = &agent->probes[index];
 	uint32_t state;
 
-	/* Pairs with the store of running in start_agent (gdb/run.c): arena and
+	/* Pairs with the store of running in start_agent (probe/run.c): arena and
 	 * events are there. */
 	if (!sonde_load_acquire(&agent->running) ||
 	    sonde_load_relaxed(&probe->state) != SONDE_AGENT_PROBE_ON ||

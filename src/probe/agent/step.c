@@ -104,7 +104,7 @@ static uint32_t state_of(const struct sonde_agent *agent,
 			 const struct sonde_agent_probe *probe)
 {
 	/* As in hit.c: a step has been counted before. Pairs with the store in
-	 * give_arena (gdb/run.c). */
+	 * give_arena (probe/run.c). */
 	uint64_t arena = sonde_load_acquire(&agent->arena);
 	const uint32_t *states;
 
@@ -155,7 +155,7 @@ sonde_agent_stepped(struct sonde_agent *agent,
 		if (sonde_load_relaxed(&stepper->tid) != tid)
 			continue;
 		stepped = SONDE_AGENT_STEPPED_LAST;
-		/* Pairs with the store in start_agent (gdb/run.c). */
+		/* Pairs with the store in start_agent (probe/run.c). */
 		if (sonde_load_acquire(&agent->running))
 			record(agent, &agent->probes[stepper->probe],
 			       registers);
