@@ -46,33 +46,52 @@ bool sonde_probe_dwarf_type_of(Dwarf_Die *die, Dwarf_Die *ret_type)
 	return false;
 }
 
-/* Of an array of one dimension; 0: another, or unknown. */
-static uint64_t elements(Dwarf_Die *array)
+/* How many that is a subrange has; 0: unknown. */
+static uint64_t count_of(Dwarf_Die *subrange)
 {
 	Dwarf_Attribute attr;
+	Dwarf_Word nr;
+
+	if (dwarf_attr(subrange, DW_AT_count, &attr))
+		return dwarf_formudata(&attr, &nr) ? 0 : nr;
+	if (!dwarf_attr(subrange, DW_AT_upper_bound, &attr) ||
+	    dwarf_formudata(&attr, &nr) || nr >= ELEMENTS_MAX)
+		return 0;
+	return nr + 1;
+}
+
+uint64_t sonde_probe_dwarf_extent(Dwarf_Die *array, unsigned int k)
+{
 	Dwarf_Die child;
-	Dwarf_Word nr = 0;
-	unsigned int dimensions = 0;
 	int rc = dwarf_child(array, &child);
 
 	for (int i = 0; rc == 0 && i < MEMBERS_MAX; i++) {
-		if (dwarf_tag(&child) == DW_TAG_subrange_type) {
-			dimensions++;
-			if (dwarf_attr(&child, DW_AT_count, &attr)) {
-				if (dwarf_formudata(&attr, &nr))
-					return 0;
-			} else if (!dwarf_attr(&child, DW_AT_upper_bound,
-					       &attr) ||
-				   dwarf_formudata(&attr, &nr) ||
-				   nr >= ELEMENTS_MAX) {
-				return 0;
-			} else {
-				nr++;
-			}
-		}
+		if (dwarf_tag(&child) == DW_TAG_subrange_type && k-- == 0)
+			return count_of(&child);
 		rc = dwarf_siblingof(&child, &child);
 	}
-	return dimensions == 1 && nr <= ELEMENTS_MAX ? nr : 0;
+	return 0;
+}
+
+static bool has_dimension(Dwarf_Die *array, unsigned int k)
+{
+	Dwarf_Die child;
+	int rc = dwarf_child(array, &child);
+
+	for (int i = 0; rc == 0 && i < MEMBERS_MAX; i++) {
+		if (dwarf_tag(&child) == DW_TAG_subrange_type && k-- == 0)
+			return true;
+		rc = dwarf_siblingof(&child, &child);
+	}
+	return false;
+}
+
+/* Of an array of one dimension; 0: another, or unknown. */
+static uint64_t elements(Dwarf_Die *array)
+{
+	uint64_t nr = sonde_probe_dwarf_extent(array, 0);
+
+	return !has_dimension(array, 1) && nr <= ELEMENTS_MAX ? nr : 0;
 }
 
 static bool is_pointer(Dwarf_Die *type)
@@ -107,8 +126,7 @@ uint64_t sonde_probe_dwarf_bytes(Dwarf_Die *type)
 
 /* ---- in words ---- */
 
-/* A type's letter; 0: no number. */
-static char letter_of(Dwarf_Die *type)
+char sonde_probe_dwarf_letter(Dwarf_Die *type)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word encoding;
@@ -196,7 +214,7 @@ static bool say_one(Dwarf_Die *type, char text[SONDE_PROBE_TYPE_TEXT_MAX + 1])
 {
 	char labels[SONDE_PROBE_TYPE_TEXT_MAX / 2];
 	uint64_t bits = sonde_probe_dwarf_bytes(type) * BITS;
-	char letter = letter_of(type);
+	char letter = sonde_probe_dwarf_letter(type);
 	bool negative;
 
 	if (!letter || (bits != 8 && bits != 16 && bits != 32 && bits != 64) ||
@@ -260,10 +278,21 @@ static size_t word_length(const char *at)
 	return isdigit((unsigned char)at[0]) ? 0 : n;
 }
 
-/* A member, also of a structure without a name.
- * NOLINTNEXTLINE(misc-no-recursion): bounded by NESTING_MAX */
+/* In bytes from what it is a member of; those of unions have none. */
+static uint64_t offset_of(Dwarf_Die *member)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word offset;
+
+	return dwarf_attr(member, DW_AT_data_member_location, &attr) &&
+			       dwarf_formudata(&attr, &offset) == 0 ?
+		       offset :
+		       0;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): bounded by NESTING_MAX */
 static bool find_member(Dwarf_Die *type, const char *name, size_t length,
-			int depth, Dwarf_Die *ret_member)
+			int depth, Dwarf_Die *ret_member, uint64_t *offset)
 {
 	Dwarf_Die child;
 	int rc = dwarf_child(type, &child);
@@ -277,16 +306,25 @@ static bool find_member(Dwarf_Die *type, const char *name, size_t length,
 		} else if (!its && depth < NESTING_MAX) {
 			if (sonde_probe_dwarf_type_of(&child, &inner) &&
 			    find_member(&inner, name, length, depth + 1,
-					ret_member))
+					ret_member, offset)) {
+				*offset += offset_of(&child);
 				return true;
+			}
 		} else if (its && strlen(its) == length &&
 			   strncmp(its, name, length) == 0) {
 			*ret_member = child;
+			*offset = offset_of(&child);
 			return true;
 		}
 		rc = dwarf_siblingof(&child, &child);
 	}
 	return false;
+}
+
+bool sonde_probe_dwarf_member(Dwarf_Die *type, const char *name, size_t length,
+			      Dwarf_Die *ret_member, uint64_t *ret_offset)
+{
+	return find_member(type, name, length, 0, ret_member, ret_offset);
 }
 
 /* What a pointer points to, or an array has. */
@@ -301,9 +339,11 @@ static bool go_through(Dwarf_Die *type)
 static bool go_to_member(Dwarf_Die *type, const char **at)
 {
 	size_t length = word_length(*at);
+	uint64_t offset;
 	Dwarf_Die member;
 
-	if (!length || !find_member(type, *at, length, 0, &member) ||
+	if (!length ||
+	    !sonde_probe_dwarf_member(type, *at, length, &member, &offset) ||
 	    dwarf_hasattr(&member, DW_AT_bit_size) ||
 	    !sonde_probe_dwarf_type_of(&member, type))
 		return false;

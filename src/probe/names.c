@@ -57,8 +57,7 @@ static size_t word_length(const char *at)
 	return n;
 }
 
-/* Up to a comma outside of brackets and quotes, or the end. */
-static size_t thing_length(const char *at)
+size_t sonde_probe_name_length(const char *at)
 {
 	char quote = 0;
 	int depth = 0;
@@ -131,7 +130,7 @@ static void add_things(struct things *things,
 
 	for (;; at += length + 1) {
 		at = skip_blanks(at);
-		length = thing_length(at);
+		length = sonde_probe_name_length(at);
 		thing.text = at;
 		thing.length = length;
 		while (thing.length > 0 &&

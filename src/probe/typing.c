@@ -9,30 +9,20 @@
  */
 #include "probe/typing.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/number.h"
-#include "base/time.h"
 #include "probe/actions.h"
+#include "probe/child.h"
 #include "probe/debuginfo.h"
 #include "probe/names.h"
 #include "probe/types.h"
 
 #define TIME_MAX_MS 1500
-#define ANSWER_MAX  ((size_t)1 << 20)
-#define NS_PER_MS   1000000L
 #define NAME_SIZE   256
-#define PIECE       4096u
 
 /* ---- in the child ---- */
 
@@ -224,19 +214,17 @@ static void type_points(pid_t pid, const struct sonde_probe_points *points,
 	}
 }
 
-static _Noreturn void run_child(int fd, pid_t pid,
-				const struct sonde_probe_points *points,
-				const struct sonde_probe_point *only)
-{
-	FILE *to = fdopen(fd, "w");
+struct asking {
+	pid_t pid;
+	const struct sonde_probe_points *points;
+	const struct sonde_probe_point *only;
+};
 
-	(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-	(void)prctl(PR_SET_DUMPABLE, 0); /* if it falls: no core file */
-	if (to) {
-		type_points(pid, points, only, to);
-		(void)fflush(to);
-	}
-	_exit(0);
+static void answer(void *ctx, FILE *to)
+{
+	const struct asking *asking = ctx;
+
+	type_points(asking->pid, asking->points, asking->only, to);
 }
 
 /* ---- in the parent ---- */
@@ -263,58 +251,18 @@ static void add_lines(struct sonde_probe_points *points, char *bytes)
 	}
 }
 
-/* All that comes in time; for free(). */
-static char *read_answer(int fd)
-{
-	int64_t until =
-		(int64_t)(sonde_monotonic_ns() / NS_PER_MS) + TIME_MAX_MS;
-	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
-	char *bytes = calloc(1, ANSWER_MAX + 1);
-	size_t nr = 0;
-
-	while (bytes && nr < ANSWER_MAX) {
-		int64_t left =
-			until - (int64_t)(sonde_monotonic_ns() / NS_PER_MS);
-		size_t piece =
-			ANSWER_MAX - nr < PIECE ? ANSWER_MAX - nr : PIECE;
-		ssize_t got;
-		int rc = left > 0 ? poll(&pollfd, 1, (int)left) : 0;
-
-		if (rc < 0 && errno == EINTR)
-			continue;
-		got = rc > 0 ? read(fd, bytes + nr, piece) : 0;
-		if (got <= 0)
-			break;
-		nr += (size_t)got;
-	}
-	return bytes;
-}
-
 void sonde_probe_typing_note(pid_t pid, struct sonde_probe_points *points,
 			     struct sonde_probe_point *only)
 {
-	int fds[2];
-	char *answer;
-	pid_t child;
+	struct asking asking = { pid, points, only };
+	char *lines;
 
 	for (size_t i = 0; i < points->nr; i++)
 		if (!only || only == &points->list[i])
 			sonde_probe_points_forget(&points->list[i],
 						  SONDE_PROBE_TYPES_KIND);
-	if (pipe2(fds, O_CLOEXEC))
-		return;
-	child = fork();
-	if (child == 0)
-		run_child(fds[1], pid, points, only);
-	(void)close(fds[1]);
-	if (child > 0) {
-		answer = read_answer(fds[0]);
-		(void)kill(child, SIGKILL); /* it is done, or too slow */
-		while (waitpid(child, NULL, 0) < 0 && errno == EINTR)
-			;
-		if (answer)
-			add_lines(points, answer);
-		free(answer);
-	}
-	(void)close(fds[0]);
+	lines = sonde_probe_child_ask(answer, &asking, TIME_MAX_MS);
+	if (lines)
+		add_lines(points, lines);
+	free(lines);
 }
