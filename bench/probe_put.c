@@ -14,8 +14,8 @@
  */
 #include <inttypes.h>
 
-#include "gdb/run.h"
 #include "measure.h"
+#include "probe/run.h"
 
 #define LINE_SIZE 8192
 
@@ -41,17 +41,17 @@ static int attach(pid_t pid)
 	return rc ? fail("attaching", rc, error.text) : 0;
 }
 
-static int read_points(struct sonde_gdb_points *points)
+static int read_points(struct sonde_probe_points *points)
 {
-	struct sonde_gdb_point *point;
+	struct sonde_probe_point *point;
 	char line[LINE_SIZE];
 	bool complete;
 	int rc;
 
 	while (fgets(line, sizeof(line), stdin) && *line != '\n') {
 		line[strcspn(line, "\n")] = '\0';
-		rc = sonde_gdb_points_define(points, line + strlen("QTDP:"),
-					     &complete, &point);
+		rc = sonde_probe_points_define(points, line + strlen("QTDP:"),
+					       &complete, &point);
 		if (rc)
 			return fail(line, rc, "");
 	}
@@ -60,22 +60,22 @@ static int read_points(struct sonde_gdb_points *points)
 
 static int run(const char *directory, bool circular)
 {
-	struct sonde_gdb_run_config config = { .directory = directory,
-					       .circular = circular };
-	struct sonde_gdb_points points = { 0 };
-	struct sonde_gdb_run_status status;
+	struct sonde_probe_run_config config = { .directory = directory,
+						 .circular = circular };
+	struct sonde_probe_points points = { 0 };
+	struct sonde_probe_run_status status;
 	struct sonde_probe_facts facts;
-	struct sonde_gdb_run *run;
+	struct sonde_probe_run *run;
 	char error[256] = "";
 	char line[LINE_SIZE];
 	int rc;
 
 	if (read_points(&points))
 		return 1;
-	rc = sonde_gdb_run_new(process, probes, &run);
+	rc = sonde_probe_run_new(process, probes, &run);
 	if (!rc)
-		rc = sonde_gdb_run_start(run, &points, &config, error,
-					 sizeof(error));
+		rc = sonde_probe_run_start(run, &points, &config, error,
+					   sizeof(error));
 	if (rc)
 		return fail("starting", rc, error);
 	printf("started\n");
@@ -88,11 +88,11 @@ static int run(const char *directory, bool circular)
 			       points.list[i].number, (int)facts.kind,
 			       facts.native, facts.hits, facts.cut,
 			       facts.faults);
-	(void)sonde_gdb_run_stop(run, SONDE_GDB_STOP_ASKED, "");
-	sonde_gdb_run_poll(run, &points, &status);
+	(void)sonde_probe_run_stop(run, SONDE_PROBE_STOP_ASKED, "");
+	sonde_probe_run_poll(run, &points, &status);
 	printf("frames %" PRIu64 " lost %" PRIu64 " trace %s\n", status.frames,
-	       status.lost, sonde_gdb_run_directory(run));
-	sonde_gdb_run_free(run);
+	       status.lost, sonde_probe_run_directory(run));
+	sonde_probe_run_free(run);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * probe_windows FILE... - what share of a file's instructions, and of its
- * functions' entries, a jump can replace (tracer/probes/window.h).
+ * functions' entries, a jump can replace (probe/inject/window.h).
  *
  * Functions are those of the unwinder's table; instructions are what a linear
  * walk through each finds, without padding. PUNNED counts as a jump: whether
@@ -13,9 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tracer/probes/functions.h"
-#include "tracer/probes/insn.h"
-#include "tracer/probes/window.h"
+#include "probe/inject/functions.h"
+#include "probe/inject/insn.h"
+#include "probe/inject/window.h"
 
 /* In a long function every n-th instruction stands for n: each takes a survey
  * of all the function. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * gdb_frames.c - fuzz the way from TRACE/gdb/points and a recorded payload to
- * GDB's blocks (gdb/plan.h). All of it comes from files.
+ * GDB's blocks (probe/plan.h). All of it comes from files.
  *
  * The input is lines as in TRACE/gdb/points, without "tp "; behind a NUL, the
  * payload. Whatever the lines say, a plan is made or refused with words; what
@@ -12,13 +12,13 @@
 #include <errno.h>
 
 #include "event/desc.h"
-#include "gdb/plan.h"
+#include "gdb/blocks.h"
 
 #include "fuzz.h"
 
 #define LINE_BYTES 4096
 
-static void read_lines(struct sonde_gdb_points *points, const uint8_t *bytes,
+static void read_lines(struct sonde_probe_points *points, const uint8_t *bytes,
 		       size_t size)
 {
 	static char line[LINE_BYTES];
@@ -30,7 +30,7 @@ static void read_lines(struct sonde_gdb_points *points, const uint8_t *bytes,
 		if (length < sizeof(line)) {
 			memcpy(line, bytes, length);
 			line[length] = '\0';
-			(void)sonde_gdb_points_read_line(points, line);
+			(void)sonde_probe_points_read_line(points, line);
 		}
 		length += end ? 1 : 0;
 		bytes += length;
@@ -59,8 +59,8 @@ static void check_blocks(const uint8_t *bytes, size_t size)
 	}
 }
 
-static void check_part(const struct sonde_gdb_plan *plan,
-		       const struct sonde_gdb_plan_part *part,
+static void check_part(const struct sonde_probe_plan *plan,
+		       const struct sonde_probe_plan_part *part,
 		       const uint8_t *payload, size_t size)
 {
 	struct sonde_gdb_blocks counted = { 0 };
@@ -69,13 +69,13 @@ static void check_part(const struct sonde_gdb_plan *plan,
 
 	FUZZ_CHECK(part->nr_items <= SONDE_AGENT_ITEMS_MAX);
 	FUZZ_CHECK(part->payload_max <= SONDE_AGENT_STAGE);
-	rc = sonde_gdb_plan_frame(plan, part, payload, size, &counted);
+	rc = sonde_gdb_blocks_make(plan, part, payload, size, &counted);
 	FUZZ_CHECK(rc == 0 || rc == -EINVAL);
 	blocks.room = counted.length;
 	blocks.to = malloc(blocks.room + 1);
 	if (!blocks.to)
 		return;
-	FUZZ_CHECK(sonde_gdb_plan_frame(plan, part, payload, size, &blocks) ==
+	FUZZ_CHECK(sonde_gdb_blocks_make(plan, part, payload, size, &blocks) ==
 		   rc);
 	FUZZ_CHECK(blocks.length == counted.length);
 	if (!rc)
@@ -84,8 +84,8 @@ static void check_part(const struct sonde_gdb_plan *plan,
 }
 
 /* It may not depend on the names that the user typed. */
-static void check_same_items(const struct sonde_gdb_plan_part *a,
-			     const struct sonde_gdb_plan_part *b)
+static void check_same_items(const struct sonde_probe_plan_part *a,
+			     const struct sonde_probe_plan_part *b)
 {
 	FUZZ_CHECK(a->nr_items == b->nr_items);
 	FUZZ_CHECK(a->nr_items == 0 ||
@@ -93,15 +93,15 @@ static void check_same_items(const struct sonde_gdb_plan_part *a,
 			  a->nr_items * sizeof(a->items[0])) == 0);
 }
 
-static void check_point(struct sonde_gdb_points *points,
-			struct sonde_gdb_point *point, const uint8_t *payload,
+static void check_point(struct sonde_probe_points *points,
+			struct sonde_probe_point *point, const uint8_t *payload,
 			size_t size)
 {
-	struct sonde_gdb_plan plan;
-	struct sonde_gdb_plan again;
+	struct sonde_probe_plan plan;
+	struct sonde_probe_plan again;
 	char error[256] = "";
-	int rc =
-		sonde_gdb_plan_make(point, points, error, sizeof(error), &plan);
+	int rc = sonde_probe_plan_make(point, points, error, sizeof(error),
+				       &plan);
 
 	if (rc) {
 		FUZZ_CHECK(error[0]);
@@ -110,26 +110,26 @@ static void check_point(struct sonde_gdb_points *points,
 	check_part(&plan, &plan.hit, payload, size);
 	if (plan.step.desc)
 		check_part(&plan, &plan.step, payload, size);
-	sonde_gdb_points_forget(point, "cmd");
-	FUZZ_CHECK(sonde_gdb_plan_make(point, points, error, sizeof(error),
-				       &again) == 0);
+	sonde_probe_points_forget(point, "cmd");
+	FUZZ_CHECK(sonde_probe_plan_make(point, points, error, sizeof(error),
+					 &again) == 0);
 	check_same_items(&plan.hit, &again.hit);
 	check_same_items(&plan.step, &again.step);
-	sonde_gdb_plan_free(&again);
-	sonde_gdb_plan_free(&plan);
+	sonde_probe_plan_free(&again);
+	sonde_probe_plan_free(&plan);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	const uint8_t *nul = size ? memchr(bytes, 0, size) : NULL;
 	size_t lines = nul ? (size_t)(nul - bytes) : size;
-	struct sonde_gdb_points points = { 0 };
+	struct sonde_probe_points points = { 0 };
 	const uint8_t *payload = nul ? nul + 1 : bytes + size;
 	size_t left = nul ? size - lines - 1 : 0;
 
 	read_lines(&points, bytes, lines);
 	for (size_t i = 0; i < points.nr; i++)
 		check_point(&points, &points.list[i], payload, left);
-	sonde_gdb_points_clear(&points);
+	sonde_probe_points_clear(&points);
 	return 0;
 }

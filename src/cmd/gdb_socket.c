@@ -137,7 +137,7 @@ union address {
 };
 
 static void tell_place(const union address *bound,
-		       struct sonde_gdb_place *ret_place)
+		       struct sonde_gdb_socket_place *ret_place)
 {
 	if (bound->any.sa_family == AF_INET6) {
 		ret_place->port = ntohs(bound->ip6.sin6_port);
@@ -151,7 +151,7 @@ static void tell_place(const union address *bound,
 }
 
 static int listen_at(const struct addrinfo *address,
-		     struct sonde_gdb_place *ret_place)
+		     struct sonde_gdb_socket_place *ret_place)
 {
 	union address bound = { 0 };
 	socklen_t size = sizeof(bound);
@@ -190,7 +190,7 @@ static bool take_host(const char *where, const char *colon, char *to,
 }
 
 int sonde_gdb_socket_listen(const char *where,
-			    struct sonde_gdb_place *ret_place)
+			    struct sonde_gdb_socket_place *ret_place)
 {
 	struct addrinfo hints = { .ai_family = AF_UNSPEC,
 				  .ai_socktype = SOCK_STREAM,

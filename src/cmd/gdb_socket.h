@@ -24,14 +24,14 @@ void sonde_gdb_socket_release(pid_t pid);
 /* A connection that waits at any of our sockets; -EPERM. */
 int sonde_gdb_socket_accept(int fd);
 
-struct sonde_gdb_place {
+struct sonde_gdb_socket_place {
 	uint16_t port;
 	bool is_everywhere; /* from all addresses of the machine */
 };
 /* "HOST:PORT"; HOST "" is the loopback address, "*" all, "[...]" an IPv6 one;
  * PORT 0 any port. A descriptor, or -errno; -EINVAL: that is no such text. */
 int sonde_gdb_socket_listen(const char *where,
-			    struct sonde_gdb_place *ret_place);
+			    struct sonde_gdb_socket_place *ret_place);
 
 /* Copies both ways until one of them ends: 0 (the socket's end) or 1. */
 int sonde_gdb_socket_relay(int fd, int in, int out);

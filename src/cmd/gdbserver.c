@@ -298,7 +298,7 @@ static int complain_where(const char *where, int rc)
 
 static int add_port(struct doors *doors, const char *where)
 {
-	struct sonde_gdb_place place = { 0 };
+	struct sonde_gdb_socket_place place = { 0 };
 	int fd = sonde_gdb_socket_listen(where, &place);
 
 	if (fd < 0)

@@ -2,9 +2,10 @@
 /*
  * probe.c - `sonde probe`: tracepoints without typing into GDB.
  *
- * A GDB in batch mode compiles the expressions and sends them to the process's
+ * A GDB in batch mode finds places and compiles expressions; with SONDE_GDB=none
+ * that is done here (probe/resolve.h). Either tells the process's
  * server (cmd/gdbserver.c), which is started if there is none, stays, and is
- * the recording. Listing and removing speak to that server directly.
+ * the recording. Listing and removing speak to that server, too.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -23,6 +24,7 @@
 #include "cmd/options.h"
 #include "cmd/probe.h"
 #include "cmd/read_watch.h"
+#include "probe/resolve.h"
 
 static const char usage[] =
 	"sonde probe -p PID [options] 'LOCATION [if CONDITION]'\n"
@@ -32,12 +34,12 @@ static const char usage[] =
 	"\n"
 	"Records each time a running program comes to a place in its code and\n"
 	"a condition is true. The program is not stopped; the condition is\n"
-	"evaluated there, as native code. LOCATION is GDB's: FILE:LINE,\n"
-	"FUNCTION or *ADDRESS. GDB is needed, and debugging information for\n"
-	"what is named.\n";
+	"evaluated there, as native code. LOCATION is as in GDB: FILE:LINE,\n"
+	"FUNCTION or *ADDRESS. GDB is needed (or SONDE_GDB=none), and\n"
+	"debugging information for what is named.\n";
 
 #define EXIT_FAILED 1
-/* Printed by GDB when all went well. */
+/* Printed when all went well. */
 #define DONE "sonde-probe-done"
 
 enum {
@@ -255,6 +257,32 @@ static _Noreturn void run_gdb(const struct options *options, int script,
 	_exit(sonde_gdb_exec(options->output, pid, true, before, after));
 }
 
+/* Whether a GDB is to find the place: unless it is told that there is none. */
+static bool wants_gdb(void)
+{
+	const char *gdb = secure_getenv("SONDE_GDB");
+
+	return !gdb || strcmp(gdb, "none") != 0;
+}
+
+static _Noreturn void run_own(const struct options *options, int out, int err)
+{
+	const struct sonde_probe_request request = {
+		.pid = options->pid,
+		.where = options->where,
+		.collect = options->collect,
+	};
+	int status;
+
+	(void)dup2(out, STDOUT_FILENO);
+	(void)dup2(err, STDERR_FILENO);
+	status = sonde_probe_put_in(&request, options->name, options->output);
+	if (status == 0)
+		(void)puts(DONE);
+	(void)fflush(stdout);
+	_exit(status);
+}
+
 /* All that is in a file, as text for free(); NULL. */
 static char *text_of(int fd)
 {
@@ -329,23 +357,28 @@ static void tell_error(char *text)
 		       line ? bare(line) : "");
 }
 
-/* Runs GDB to its end; whether the probe is in. */
-static bool ask_gdb(const struct options *options, int script, int out, int err)
+/* Has it put in by a process apart; whether it is in. */
+static bool ask_child(const struct options *options, int script, int out,
+		      int err)
 {
 	pid_t pid = fork();
 	bool is_in = false;
 	char *said;
 	char *errors;
 
+	if (pid == 0 && !wants_gdb())
+		run_own(options, out, err);
 	if (pid == 0)
 		run_gdb(options, script, out, err);
 	if (pid > 0) {
 		sonde_watch_begin_bar("probe");
-		sonde_watch_child(pid, "GDB reads debugging information");
+		sonde_watch_child(
+			pid, wants_gdb() ? "GDB reads debugging information" :
+					   "reading debugging information");
 		sonde_watch_end();
 	}
 	if (pid < 0 || waitpid(pid, NULL, 0) < 0) {
-		sonde_complain("probe: GDB can't be started: %s",
+		sonde_complain("probe: a process can't be started: %s",
 			       strerrordesc_np(errno));
 		return false;
 	}
@@ -373,7 +406,7 @@ static int put_in(const struct options *options)
 	bool is_in = false;
 
 	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0)
-		is_in = ask_gdb(options, fds[0], fds[1], fds[2]);
+		is_in = ask_child(options, fds[0], fds[1], fds[2]);
 	else
 		sonde_complain("probe: %s", strerrordesc_np(errno));
 	close_all(fds, sizeof(fds) / sizeof(fds[0]));

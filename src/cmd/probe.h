@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe.h - what `sonde probe` asks of a process's server (probe_list.c). All
- * return exit statuses.
+ * probe.h - what `sonde probe` asks of a process's server (probe_list.c,
+ * probe_put.c). All return exit statuses.
  */
 #ifndef CMD_PROBE_H
 #define CMD_PROBE_H
@@ -12,6 +12,11 @@
 int sonde_probe_list(pid_t pid, bool json);
 int sonde_probe_remove(pid_t pid, const char *name);
 int sonde_probe_stop(pid_t pid);
+/* Has the probe put in by the process's server, which is started if there is
+ * none. Says where, on standard output, and what is wrong. */
+struct sonde_probe_request;
+int sonde_probe_put_in(const struct sonde_probe_request *request,
+		       const char *name, const char *output);
 /* Says where the trace is. */
 int sonde_probe_where(pid_t pid);
 

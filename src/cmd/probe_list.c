@@ -12,15 +12,15 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "cmd/cmd.h"
 #include "cmd/gdb_client.h"
 #include "cmd/gdb_socket.h"
 #include "cmd/probe.h"
-#include "gdb/hex.h"
-#include "gdb/names.h"
-#include "gdb/points.h"
-#include "tracer/probes/process.h"
+#include "probe/inject/process.h"
+#include "probe/names.h"
+#include "probe/points.h"
 #include "view/text/show.h"
 
 #define EXIT_FAILED     1
@@ -28,12 +28,12 @@
 
 /* A server's answers, with the word for the next one. */
 static int read_points(struct sonde_gdb_client *client,
-		       struct sonde_gdb_points *points)
+		       struct sonde_probe_points *points)
 {
 	const char *line = sonde_gdb_client_ask(client, "qTfP");
 
 	while (line && *line && strcmp(line, "l") != 0) {
-		if (*line == 'E' || sonde_gdb_points_read_line(points, line))
+		if (*line == 'E' || sonde_probe_points_read_line(points, line))
 			return -EPROTO;
 		line = sonde_gdb_client_ask(client, "qTsP");
 	}
@@ -41,7 +41,7 @@ static int read_points(struct sonde_gdb_client *client,
 }
 
 static void read_hits(struct sonde_gdb_client *client,
-		      struct sonde_gdb_point *point)
+		      struct sonde_probe_point *point)
 {
 	const char *answer;
 	char packet[64];
@@ -49,11 +49,11 @@ static void read_hits(struct sonde_gdb_client *client,
 	(void)snprintf(packet, sizeof(packet), "qTP:%x:%" PRIx64, point->number,
 		       point->address);
 	answer = sonde_gdb_client_ask(client, packet);
-	if (answer && sonde_gdb_take(&answer, 'V'))
-		(void)sonde_gdb_take_hex(&answer, &point->hits);
+	if (answer && sonde_hex_take(&answer, 'V'))
+		(void)sonde_hex_take_number(&answer, &point->hits);
 }
 
-static const char *source_of(const struct sonde_gdb_point *point,
+static const char *source_of(const struct sonde_probe_point *point,
 			     const char *kind)
 {
 	for (size_t i = 0; i < point->nr_sources; i++)
@@ -140,12 +140,12 @@ static void show_safe(const char *text)
 	(void)fputs(safe, stdout);
 }
 
-static void print_line(const struct sonde_gdb_points *points,
-		       const struct sonde_gdb_point *point)
+static void print_line(const struct sonde_probe_points *points,
+		       const struct sonde_probe_point *point)
 {
 	char name[256];
 
-	sonde_gdb_name_point(point, points, name, sizeof(name));
+	sonde_probe_name_point(point, points, name, sizeof(name));
 	(void)printf("%-20s %10" PRIu64 "  0x%" PRIx64 "  ", name, point->hits,
 		     point->address);
 	show_safe(source_of(point, "at"));
@@ -159,12 +159,12 @@ static void print_line(const struct sonde_gdb_points *points,
 }
 
 static void print_json(struct sonde_json *json,
-		       const struct sonde_gdb_points *points,
-		       const struct sonde_gdb_point *point)
+		       const struct sonde_probe_points *points,
+		       const struct sonde_probe_point *point)
 {
 	char name[256];
 
-	sonde_gdb_name_point(point, points, name, sizeof(name));
+	sonde_probe_name_point(point, points, name, sizeof(name));
 	sonde_json_open(json, NULL, '{');
 	sonde_json_put_unsigned(json, "number", point->number);
 	sonde_json_put_text(json, "name", name);
@@ -178,7 +178,7 @@ static void print_json(struct sonde_json *json,
 }
 
 static void print_all_json(struct sonde_gdb_client *client,
-			   struct sonde_gdb_points *points)
+			   struct sonde_probe_points *points)
 {
 	struct sonde_json json = sonde_json_to_file(stdout);
 
@@ -194,7 +194,7 @@ static void print_all_json(struct sonde_gdb_client *client,
 }
 
 static void print_lines(struct sonde_gdb_client *client,
-			struct sonde_gdb_points *points)
+			struct sonde_probe_points *points)
 {
 	if (points->nr > 0)
 		(void)printf("%-20s %10s  %s\n", "NAME", "HITS", "WHERE");
@@ -207,7 +207,7 @@ static void print_lines(struct sonde_gdb_client *client,
 int sonde_probe_list(pid_t pid, bool json)
 {
 	struct sonde_gdb_client *client = client_new(pid);
-	struct sonde_gdb_points points = { 0 };
+	struct sonde_probe_points points = { 0 };
 	int status = EXIT_FAILED;
 
 	if (!client)
@@ -220,7 +220,7 @@ int sonde_probe_list(pid_t pid, bool json)
 		print_all_json(client, &points);
 	else
 		print_lines(client, &points);
-	sonde_gdb_points_clear(&points);
+	sonde_probe_points_clear(&points);
 	client_free(client);
 	return status;
 }
@@ -238,7 +238,7 @@ static int remove_number(struct sonde_gdb_client *client, uint32_t number)
 int sonde_probe_remove(pid_t pid, const char *name)
 {
 	struct sonde_gdb_client *client = client_new(pid);
-	struct sonde_gdb_points points = { 0 };
+	struct sonde_probe_points points = { 0 };
 	bool was_there = false;
 	char its[256];
 	int rc;
@@ -247,14 +247,14 @@ int sonde_probe_remove(pid_t pid, const char *name)
 		return EXIT_FAILED;
 	rc = read_points(client, &points);
 	for (size_t i = 0; rc == 0 && i < points.nr; i++) {
-		sonde_gdb_name_point(&points.list[i], &points, its,
-				     sizeof(its));
+		sonde_probe_name_point(&points.list[i], &points, its,
+				       sizeof(its));
 		if (strcmp(its, name) != 0 || !points.list[i].enabled)
 			continue;
 		was_there = true;
 		rc = remove_number(client, points.list[i].number);
 	}
-	sonde_gdb_points_clear(&points);
+	sonde_probe_points_clear(&points);
 	client_free(client);
 	if (rc == 0 && was_there)
 		return 0;
@@ -271,7 +271,7 @@ static char *ask_where(struct sonde_gdb_client *client)
 	const char *answer = sonde_gdb_client_ask(client, "qSondeTrace");
 
 	return answer && *answer && *answer != 'E' ?
-		       sonde_gdb_unhex(answer, NULL) :
+		       sonde_hex_bytes(answer, NULL) :
 		       NULL;
 }
 
@@ -283,7 +283,7 @@ static uint64_t number_in(const char *answer, const char *key)
 
 	if (at) {
 		at += strlen(key);
-		(void)sonde_gdb_take_hex(&at, &value);
+		(void)sonde_hex_take_number(&at, &value);
 	}
 	return value;
 }

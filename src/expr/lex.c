@@ -89,7 +89,7 @@ static int lex_path(struct sonde_expr_lexer *lexer,
 	const char *text = lexer->text;
 	uint32_t at = skip_name(text, lexer->at);
 
-	for (;;) {
+	while (!lexer->is_c) {
 		if (text[at] == '.' && text[at + 1] != '$' &&
 		    is_name_begin(text[at + 1])) {
 			at = skip_name(text, at + 1);
@@ -405,8 +405,10 @@ static int lex_operator(struct sonde_expr_lexer *lexer,
 	static const struct {
 		char text[3];
 		enum sonde_expr_token_kind kind;
+		bool is_c;
 	} operators[] = {
-#define X(token, text, precedence, node) { text, SONDE_EXPR_TOKEN_##token },
+#define X(token, text, precedence, node) \
+	{ text, SONDE_EXPR_TOKEN_##token, node >= SONDE_NODE_DEREFERENCE },
 		SONDE_EXPR_OPERATORS(X)
 #undef X
 	};
@@ -415,6 +417,8 @@ static int lex_operator(struct sonde_expr_lexer *lexer,
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(operators); i++) {
 		size_t length = strlen(operators[i].text);
 
+		if (operators[i].is_c && !lexer->is_c)
+			continue;
 		if (strncmp(text, operators[i].text, length) == 0) {
 			token->kind = operators[i].kind;
 			lexer->at += (uint32_t)length;

@@ -13,9 +13,10 @@
 /*
  * X(token, text, precedence, node) of operators and brackets; longer ones
  * before those they begin with. Binary operators have a precedence, as in C:
- * the higher, the tighter.
+ * the higher, the tighter. Those of MEMBER, POINTED and ELEMENT are C's only.
  */
 #define SONDE_EXPR_OPERATORS(X)                             \
+	X(ARROW, "->", 0, SONDE_NODE_POINTED)               \
 	X(ANY, "||", 1, SONDE_NODE_ANY)                     \
 	X(ALL, "&&", 2, SONDE_NODE_ALL)                     \
 	X(SHIFT_LEFT, "<<", 8, SONDE_NODE_SHIFT_LEFT)       \
@@ -40,7 +41,10 @@
 	X(COLON, ":", 0, SONDE_NODE_CHOICE)                 \
 	X(COMMA, ",", 0, SONDE_NODE_CHOICE)                 \
 	X(OPEN, "(", 0, SONDE_NODE_CHOICE)                  \
-	X(CLOSE, ")", 0, SONDE_NODE_CHOICE)
+	X(CLOSE, ")", 0, SONDE_NODE_CHOICE)                 \
+	X(DOT, ".", 0, SONDE_NODE_MEMBER)                   \
+	X(OPEN_INDEX, "[", 0, SONDE_NODE_ELEMENT)           \
+	X(CLOSE_INDEX, "]", 0, SONDE_NODE_ELEMENT)
 
 enum sonde_expr_token_kind {
 	SONDE_EXPR_TOKEN_END,
@@ -66,6 +70,7 @@ struct sonde_expr_lexer {
 	uint32_t at;             /* behind the last token */
 	struct sonde_pool *pool; /* for the strings' bytes */
 	struct sonde_expr_error *error;
+	bool is_c; /* names are single words; "->", ".", "[" and "]" */
 };
 
 /* 0; -EINVAL with lexer->error; -ENOMEM. */

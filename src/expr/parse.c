@@ -17,6 +17,10 @@
 #define DEPTH_MAX 65
 #define TEXT_MAX  ((size_t)1 << 16)
 
+#define WORD                         \
+	"abcdefghijklmnopqrstuvwxyz" \
+	"ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789"
+
 /* The lowest of the binary operators' precedences. */
 #define PRECEDENCE_ANY   1
 #define PRECEDENCE_EQUAL 6
@@ -26,6 +30,7 @@ struct parser {
 	struct sonde_expr_token token; /* the one to be dealt with */
 	struct sonde_expr *expr;
 	unsigned int depth;
+	const struct sonde_expr_types *types; /* of C's; NULL: ours */
 };
 
 static int parse_choice(struct parser *parser, uint32_t *ret_node);
@@ -137,12 +142,12 @@ static int add_node(struct parser *parser, struct sonde_node node,
 	return 0;
 }
 
-/* The index of the token's path among the names. */
-static int add_name(struct parser *parser, uint32_t *ret_name)
+/* The index of a path among the names. */
+static int add_path(struct parser *parser, uint32_t offset, uint32_t length,
+		    uint32_t *ret_name)
 {
 	struct sonde_expr *expr = parser->expr;
-	const char *path = expr->text + parser->token.offset;
-	uint32_t length = parser->token.length;
+	const char *path = expr->text + offset;
 	struct sonde_name *names;
 
 	for (uint32_t i = 0; i < expr->nr_names; i++) {
@@ -160,7 +165,7 @@ static int add_name(struct parser *parser, uint32_t *ret_name)
 	names[expr->nr_names] = (struct sonde_name){
 		.path = sonde_pool_text(&expr->pool, path, length),
 		.length = length,
-		.offset = parser->token.offset,
+		.offset = offset,
 		.begin = token_is_word(parser, "begin") ||
 			 token_is_word(parser, "$begin"),
 	};
@@ -168,6 +173,13 @@ static int add_name(struct parser *parser, uint32_t *ret_name)
 		return -ENOMEM;
 	*ret_name = (uint32_t)expr->nr_names++;
 	return 0;
+}
+
+/* The token's. */
+static int add_name(struct parser *parser, uint32_t *ret_name)
+{
+	return add_path(parser, parser->token.offset, parser->token.length,
+			ret_name);
 }
 
 /* ---- from the leaves up ---- */
@@ -206,6 +218,10 @@ static int parse_name_or_call(struct parser *parser, uint32_t *ret_node)
 	behind += (uint32_t)strspn(parser->lexer.text + behind, " \t\r\n");
 	if (parser->lexer.text[behind] != '(')
 		return parse_name(parser, SONDE_NODE_NAME, ret_node);
+	if (parser->types)
+		return sonde_expr_fail(parser->lexer.error, parser->lexer.text,
+				       token.offset,
+				       "functions can't be called");
 	if (!defined)
 		return sonde_expr_fail(parser->lexer.error, parser->lexer.text,
 				       token.offset,
@@ -246,9 +262,15 @@ static int parse_brackets(struct parser *parser, uint32_t *ret_node)
 	return err ? err : expect(parser, SONDE_EXPR_TOKEN_CLOSE, "')'");
 }
 
-/* The prefix operator that a token is; VALUE if it is none. */
-static enum sonde_node_kind prefix_of(enum sonde_expr_token_kind kind)
+/* The prefix operator that the token is; VALUE if it is none. */
+static enum sonde_node_kind prefix_of(const struct parser *parser)
 {
+	enum sonde_expr_token_kind kind = parser->token.kind;
+
+	if (parser->types && kind == SONDE_EXPR_TOKEN_MULTIPLY)
+		return SONDE_NODE_DEREFERENCE;
+	if (parser->types && kind == SONDE_EXPR_TOKEN_AND)
+		return SONDE_NODE_ADDRESS;
 	if (kind == SONDE_EXPR_TOKEN_NOT)
 		return SONDE_NODE_NOT;
 	if (kind == SONDE_EXPR_TOKEN_COMPLEMENT)
@@ -260,21 +282,92 @@ static enum sonde_node_kind prefix_of(enum sonde_expr_token_kind kind)
 	return SONDE_NODE_VALUE;
 }
 
-static int parse_primary(struct parser *parser, uint32_t *ret_node)
+static int parse_primary(struct parser *parser, uint32_t *ret_node);
+
+/* What a prefix operator or a cast, whose last token this is, applies to. */
+static int parse_operand(struct parser *parser, struct sonde_node node,
+			 uint32_t *ret_node)
 {
-	enum sonde_expr_token_kind kind = parser->token.kind;
-	struct sonde_node node = node_of(prefix_of(kind), parser->token.offset);
 	int err;
 
-	if (node.kind != SONDE_NODE_VALUE) {
-		if (++parser->depth > DEPTH_MAX)
-			return fail(parser, "too deeply nested");
+	if (++parser->depth > DEPTH_MAX)
+		return fail(parser, "too deeply nested");
+	err = next(parser);
+	if (!err)
+		err = parse_primary(parser, &node.child[0]);
+	parser->depth--;
+	return err ? err : add_node(parser, node, ret_node);
+}
+
+/* Behind '(': words and stars, up to ')'. 0: that is no type. */
+static uint32_t type_length(const struct parser *parser)
+{
+	const char *text = parser->lexer.text + parser->lexer.at;
+	size_t begin = strspn(text, " \t");
+	size_t word = strspn(text + begin, WORD);
+	size_t length = strspn(text, WORD " \t*");
+
+	if (word == 0 || text[length] != ')' ||
+	    !parser->types->is_type(parser->types->ctx, text + begin, word))
+		return 0;
+	return (uint32_t)length;
+}
+
+/* (TYPE)value, at its '('. */
+static int parse_cast(struct parser *parser, uint32_t length,
+		      uint32_t *ret_node)
+{
+	struct sonde_node node = node_of(SONDE_NODE_CAST, parser->token.offset);
+	int err = add_path(parser, parser->lexer.at, length, &node.name);
+
+	parser->lexer.at += length;
+	if (!err)
+		err = next(parser); /* the ')' */
+	return err ? err : parse_operand(parser, node, ret_node);
+}
+
+/* .name, ->name, [index], as many as there are. */
+static int parse_postfix(struct parser *parser, uint32_t *ret_node)
+{
+	enum sonde_node_kind kind;
+	int err = 0;
+
+	while (!err) {
+		struct sonde_node node;
+
+		if (parser->token.kind == SONDE_EXPR_TOKEN_DOT)
+			kind = SONDE_NODE_MEMBER;
+		else if (parser->token.kind == SONDE_EXPR_TOKEN_ARROW)
+			kind = SONDE_NODE_POINTED;
+		else if (parser->token.kind == SONDE_EXPR_TOKEN_OPEN_INDEX)
+			kind = SONDE_NODE_ELEMENT;
+		else
+			return 0;
+		node = node_of(kind, parser->token.offset);
+		node.child[0] = *ret_node;
 		err = next(parser);
+		if (!err && kind == SONDE_NODE_ELEMENT) {
+			err = parse_choice(parser, &node.child[1]);
+			if (!err &&
+			    parser->token.kind != SONDE_EXPR_TOKEN_CLOSE_INDEX)
+				err = fail_expected(parser, "']'");
+		} else if (!err) {
+			err = parser->token.kind == SONDE_EXPR_TOKEN_NAME ?
+				      add_name(parser, &node.name) :
+				      fail_expected(parser, "a member's name");
+		}
 		if (!err)
-			err = parse_primary(parser, &node.child[0]);
-		parser->depth--;
-		return err ? err : add_node(parser, node, ret_node);
+			err = add_node(parser, node, ret_node);
+		if (!err)
+			err = next(parser);
 	}
+	return err;
+}
+
+static int parse_leaf(struct parser *parser, uint32_t *ret_node)
+{
+	enum sonde_expr_token_kind kind = parser->token.kind;
+
 	if (kind == SONDE_EXPR_TOKEN_OPEN)
 		return parse_brackets(parser, ret_node);
 	if (kind == SONDE_EXPR_TOKEN_NAME)
@@ -282,6 +375,23 @@ static int parse_primary(struct parser *parser, uint32_t *ret_node)
 	if (kind == SONDE_EXPR_TOKEN_VALUE || kind == SONDE_EXPR_TOKEN_MOMENT)
 		return parse_literal(parser, ret_node);
 	return fail_expected(parser, "a value");
+}
+
+static int parse_primary(struct parser *parser, uint32_t *ret_node)
+{
+	struct sonde_node node =
+		node_of(prefix_of(parser), parser->token.offset);
+	uint32_t length = 0;
+	int err;
+
+	if (node.kind != SONDE_NODE_VALUE)
+		return parse_operand(parser, node, ret_node);
+	if (parser->types && parser->token.kind == SONDE_EXPR_TOKEN_OPEN)
+		length = type_length(parser);
+	if (length)
+		return parse_cast(parser, length, ret_node);
+	err = parse_leaf(parser, ret_node);
+	return err || !parser->types ? err : parse_postfix(parser, ret_node);
 }
 
 /* ---- binary operators ---- */
@@ -301,7 +411,7 @@ static int precedence_of(const struct parser *parser,
 	};
 
 	*ret_kind = SONDE_NODE_ANY;
-	if (token_is_word(parser, "in"))
+	if (!parser->types && token_is_word(parser, "in"))
 		return PRECEDENCE_EQUAL;
 	if (parser->token.kind >= SONDE_ARRAY_SIZE(operators))
 		return 0;
@@ -390,7 +500,7 @@ static int parse_right(struct parser *parser, uint32_t left,
 		       enum sonde_node_kind kind, uint32_t *ret_node)
 {
 	struct sonde_node node = node_of(kind, parser->token.offset);
-	bool set = token_is_word(parser, "in");
+	bool set = !parser->types && token_is_word(parser, "in");
 	int precedence = precedence_of(parser, &kind);
 	int err = next(parser);
 
@@ -481,11 +591,12 @@ static int parse(struct parser *parser)
 	return err;
 }
 
-int sonde_expr_parse(const char *text, struct sonde_expr_error *error,
-		     struct sonde_expr **ret_expr)
+static int parse_text(const char *text, const struct sonde_expr_types *types,
+		      struct sonde_expr_error *error,
+		      struct sonde_expr **ret_expr)
 {
 	size_t length = strlen(text);
-	struct parser parser = { 0 };
+	struct parser parser = { .types = types };
 	struct sonde_expr *expr;
 	int err;
 
@@ -502,6 +613,7 @@ int sonde_expr_parse(const char *text, struct sonde_expr_error *error,
 		.text = expr->text,
 		.pool = &expr->pool,
 		.error = error,
+		.is_c = types,
 	};
 	err = expr->text ? parse(&parser) : -ENOMEM;
 	if (err)
@@ -509,6 +621,19 @@ int sonde_expr_parse(const char *text, struct sonde_expr_error *error,
 	else
 		*ret_expr = expr;
 	return err;
+}
+
+int sonde_expr_parse(const char *text, struct sonde_expr_error *error,
+		     struct sonde_expr **ret_expr)
+{
+	return parse_text(text, NULL, error, ret_expr);
+}
+
+int sonde_expr_parse_c(const char *text, const struct sonde_expr_types *types,
+		       struct sonde_expr_error *error,
+		       struct sonde_expr **ret_expr)
+{
+	return parse_text(text, types, error, ret_expr);
 }
 
 void sonde_expr_free(struct sonde_expr *expr)

@@ -12,6 +12,10 @@
  * MULTIPLY .. UNEQUAL  child[0], child[1]
  * ALL, ANY             a list: child[0], then each one's next
  * CHOICE               child[0] ? child[1] : child[2]
+ * DEREFERENCE          *child[0]; ADDRESS: &child[0]
+ * CAST                 (name) child[0]: names[name] is the type as written
+ * MEMBER, POINTED      child[0].name, child[0]->name
+ * ELEMENT              child[0][child[1]]
  *
  * ALL is `&&`, ANY is `||`; `x in (1, 2)` is ANY of two EQUALs.
  */
@@ -50,6 +54,13 @@ enum sonde_node_kind {
 	SONDE_NODE_ALL,
 	SONDE_NODE_ANY,
 	SONDE_NODE_CHOICE,
+	/* of C's expressions only (sonde_expr_parse_c) */
+	SONDE_NODE_DEREFERENCE,
+	SONDE_NODE_ADDRESS,
+	SONDE_NODE_CAST,
+	SONDE_NODE_MEMBER,
+	SONDE_NODE_POINTED,
+	SONDE_NODE_ELEMENT,
 };
 
 /* No node: child[] and next of those that have none. */
@@ -74,7 +85,7 @@ struct sonde_node {
 	union {
 		struct sonde_node_literal literal; /* VALUE */
 		struct sonde_moment moment;        /* MOMENT */
-		uint32_t name; /* NAME, DEFINED: index in names */
+		uint32_t name; /* NAME, DEFINED, CAST, ...: index in names */
 	};
 };
 
@@ -96,6 +107,18 @@ struct sonde_expr {
 	size_t nr_names, names_capacity;
 	uint32_t root;
 };
+
+/* What a word in brackets before a value is: a type's name, for a cast. */
+struct sonde_expr_types {
+	bool (*is_type)(void *ctx, const char *name, size_t length);
+	void *ctx;
+};
+
+/* C's: names are single words, and there are members, elements, `*`, `&` and
+ * casts. Such a tree is for those who have types for it (probe/compile.h). */
+int sonde_expr_parse_c(const char *text, const struct sonde_expr_types *types,
+		       struct sonde_expr_error *error,
+		       struct sonde_expr **ret_expr);
 
 /* Says what is wrong at `offset` of `text`; returns -EINVAL. `error` may be
  * NULL. */

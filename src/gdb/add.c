@@ -27,7 +27,7 @@ void sonde_gdb_answer_add(struct sonde_gdb_server *server, const char *rest,
 	memset(&server->points, 0, sizeof(server->points));
 	memset(&server->status, 0, sizeof(server->status));
 	server->is_adding = true;
-	if (sonde_gdb_points_add_builtins(&server->points))
+	if (sonde_probe_points_add_builtins(&server->points))
 		sonde_gdb_reply_error(reply, 1);
 	else
 		sonde_gdb_reply_text(reply, "OK");
@@ -35,7 +35,7 @@ void sonde_gdb_answer_add(struct sonde_gdb_server *server, const char *rest,
 
 /* Things are as they were before. The client's own are in *ret_points. */
 static void put_back(struct sonde_gdb_server *server,
-		     struct sonde_gdb_points *ret_points)
+		     struct sonde_probe_points *ret_points)
 {
 	*ret_points = server->points;
 	server->points = server->aside_points;
@@ -46,15 +46,15 @@ static void put_back(struct sonde_gdb_server *server,
 
 void sonde_gdb_end_adding(struct sonde_gdb_server *server)
 {
-	struct sonde_gdb_points points;
+	struct sonde_probe_points points;
 
 	if (!server->is_adding)
 		return;
 	put_back(server, &points);
-	sonde_gdb_points_clear(&points);
+	sonde_probe_points_clear(&points);
 }
 
-const char *sonde_gdb_point_name(const struct sonde_gdb_point *point)
+const char *sonde_gdb_point_name(const struct sonde_probe_point *point)
 {
 	for (size_t i = 0; i < point->nr_sources; i++)
 		if (!strcmp(point->sources[i].kind, "name"))
@@ -63,7 +63,7 @@ const char *sonde_gdb_point_name(const struct sonde_gdb_point *point)
 }
 
 /* Whether one that is in has that name. */
-static bool has_name(const struct sonde_gdb_points *points, const char *name)
+static bool has_name(const struct sonde_probe_points *points, const char *name)
 {
 	for (size_t i = 0; i < points->nr; i++) {
 		const char *its = sonde_gdb_point_name(&points->list[i]);
@@ -75,7 +75,7 @@ static bool has_name(const struct sonde_gdb_points *points, const char *name)
 	return false;
 }
 
-static uint32_t highest_number(const struct sonde_gdb_points *points)
+static uint32_t highest_number(const struct sonde_probe_points *points)
 {
 	uint32_t highest = 0;
 
@@ -86,13 +86,14 @@ static uint32_t highest_number(const struct sonde_gdb_points *points)
 }
 
 /* Variables keep their numbers, as the code has them. */
-static int adopt_variables(struct sonde_gdb_points *points,
-			   const struct sonde_gdb_points *from)
+static int adopt_variables(struct sonde_probe_points *points,
+			   const struct sonde_probe_points *from)
 {
 	char line[1024];
 
 	for (size_t i = 0; i < from->nr_variables; i++) {
-		const struct sonde_gdb_variable *variable = &from->variables[i];
+		const struct sonde_probe_variable *variable =
+			&from->variables[i];
 
 		if (variable->builtin)
 			continue;
@@ -101,15 +102,15 @@ static int adopt_variables(struct sonde_gdb_points *points,
 			    strcmp(points->variables[j].name, variable->name) !=
 				    0)
 				return -EEXIST;
-		if (sonde_gdb_points_variable_line(from, i, line,
-						   sizeof(line)) < sizeof(line))
-			(void)sonde_gdb_points_variable(points, line);
+		if (sonde_probe_points_variable_line(
+			    from, i, line, sizeof(line)) < sizeof(line))
+			(void)sonde_probe_points_variable(points, line);
 	}
 	return 0;
 }
 
 static int check(const struct sonde_gdb_server *server,
-		 const struct sonde_gdb_points *from, char *error,
+		 const struct sonde_probe_points *from, char *error,
 		 size_t error_size)
 {
 	for (size_t i = 0; i < from->nr; i++) {
@@ -128,32 +129,32 @@ static int check(const struct sonde_gdb_server *server,
  * were put in before it there may be events: they stay, but out. */
 static void undo(struct sonde_gdb_server *server, uint32_t base)
 {
-	sonde_gdb_points_drop_last(&server->points);
+	sonde_probe_points_drop_last(&server->points);
 	for (size_t i = 0; i < server->points.nr; i++)
 		if (server->points.list[i].number > base)
 			sonde_gdb_take_out(server, &server->points.list[i]);
 	/* A trace in which one too many is named can be read all the same. */
-	(void)sonde_gdb_run_note(server->run, &server->points);
+	(void)sonde_probe_run_note(server->run, &server->points);
 }
 
 /* All of them, to the run that is on; or none. */
 static int add_all(struct sonde_gdb_server *server,
-		   struct sonde_gdb_points *from, char *error,
+		   struct sonde_probe_points *from, char *error,
 		   size_t error_size)
 {
 	uint32_t base = highest_number(&server->points);
-	struct sonde_gdb_point *point;
+	struct sonde_probe_point *point;
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < from->nr; i++) {
 		from->list[i].number += base;
-		rc = sonde_gdb_points_adopt(&server->points, &from->list[i],
-					    &point);
+		rc = sonde_probe_points_adopt(&server->points, &from->list[i],
+					      &point);
 		if (rc)
 			break;
 		sonde_gdb_patching(server, true);
-		rc = sonde_gdb_run_add(server->run, &server->points, point,
-				       error, error_size);
+		rc = sonde_probe_run_add(server->run, &server->points, point,
+					 error, error_size);
 		if (rc)
 			undo(server, base);
 		sonde_gdb_patching(server, false);
@@ -164,14 +165,14 @@ static int add_all(struct sonde_gdb_server *server,
 void sonde_gdb_start_adding(struct sonde_gdb_server *server,
 			    struct sonde_gdb_reply *reply)
 {
-	struct sonde_gdb_points from;
+	struct sonde_probe_points from;
 	char error[256] = "";
 	int rc;
 
 	put_back(server, &from);
 	server->settings.stays = true;
 	if (!server->status.running) {
-		sonde_gdb_points_clear(&server->points);
+		sonde_probe_points_clear(&server->points);
 		server->points = from;
 		sonde_gdb_answer_start(server, "", reply);
 		return;
@@ -181,7 +182,7 @@ void sonde_gdb_start_adding(struct sonde_gdb_server *server,
 		rc = adopt_variables(&server->points, &from);
 	if (rc == 0)
 		rc = add_all(server, &from, error, sizeof(error));
-	sonde_gdb_points_clear(&from);
+	sonde_probe_points_clear(&from);
 	if (rc == 0)
 		sonde_gdb_reply_text(reply, "OK");
 	else

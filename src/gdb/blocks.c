@@ -1,20 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * blocks.c - from a recorded payload to the blocks of a GDB trace frame
- * (plan.h).
+ * blocks.c - from a recorded payload to the blocks of a GDB trace frame.
  *
  * The payload is gone through twice: where its parts are, up to the addresses
  * at its end; then each part with its address. It comes from a file: whatever
  * doesn't fit the plan is refused.
  */
-#include "gdb/plan.h"
+#include "gdb/blocks.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "base/port.h"
-#include "gdb/collect.h"
 #include "gdb/registers.h"
+#include "probe/collect.h"
 
 /* A payload, and how far it has been read. */
 struct payload {
@@ -116,7 +115,7 @@ static uint32_t places_of(const struct sonde_agent_item *item)
 }
 
 /* Where the addresses are; NULL in *ret_places: there are none. */
-static bool find_places(const struct sonde_gdb_plan_part *part,
+static bool find_places(const struct sonde_probe_plan_part *part,
 			const uint8_t *bytes, size_t size,
 			const uint8_t **ret_places)
 {
@@ -169,10 +168,10 @@ static bool put_reads(struct sonde_gdb_blocks *blocks,
 		      const struct sonde_program *program, const uint8_t *bytes,
 		      const uint8_t *places)
 {
-	struct sonde_gdb_shape shape;
+	struct sonde_probe_shape shape;
 	size_t at = 0;
 
-	sonde_gdb_shape(program, &shape);
+	sonde_probe_shape(program, &shape);
 	if (shape.nr_reads != item->nr_blocks)
 		return false;
 	for (uint32_t i = 0; i < shape.nr_reads; i++) {
@@ -231,7 +230,7 @@ static void put_string(struct sonde_gdb_blocks *blocks,
 
 /* An item whose bytes are there. */
 static bool put_item(struct sonde_gdb_blocks *blocks,
-		     const struct sonde_gdb_plan *plan,
+		     const struct sonde_probe_plan *plan,
 		     const struct sonde_agent_item *item,
 		     const struct payload *payload, size_t length,
 		     const uint8_t *places)
@@ -263,7 +262,7 @@ static bool put_item(struct sonde_gdb_blocks *blocks,
 
 /* GDB wants them first. */
 static void put_all_registers(struct sonde_gdb_blocks *blocks,
-			      const struct sonde_gdb_plan_part *part,
+			      const struct sonde_probe_plan_part *part,
 			      const uint8_t *bytes, size_t size)
 {
 	struct payload payload = { bytes, size, 0 };
@@ -281,10 +280,10 @@ static void put_all_registers(struct sonde_gdb_blocks *blocks,
 	}
 }
 
-int sonde_gdb_plan_frame(const struct sonde_gdb_plan *plan,
-			 const struct sonde_gdb_plan_part *part,
-			 const uint8_t *payload, size_t size,
-			 struct sonde_gdb_blocks *blocks)
+int sonde_gdb_blocks_make(const struct sonde_probe_plan *plan,
+			  const struct sonde_probe_plan_part *part,
+			  const uint8_t *payload, size_t size,
+			  struct sonde_gdb_blocks *blocks)
 {
 	struct payload at = { payload, size, 0 };
 	const uint8_t *places;

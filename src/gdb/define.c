@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gdb/hex.h"
+#include "base/hex.h"
 #include "gdb/server_parts.h"
 
 /* Bytes of a note that are kept. */
@@ -51,18 +51,18 @@ void sonde_gdb_answer_init(struct sonde_gdb_server *server, const char *rest,
 		return;
 	}
 	if (!server->is_adding) {
-		sonde_gdb_stop(server, SONDE_GDB_STOP_ASKED, NULL);
+		sonde_gdb_stop(server, SONDE_PROBE_STOP_ASKED, NULL);
 		sonde_gdb_drop_frames(server);
 	}
-	sonde_gdb_points_clear(&server->points);
+	sonde_probe_points_clear(&server->points);
 	memset(&server->status, 0, sizeof(server->status));
 	server->has_late_point = false;
-	reply_result(reply, sonde_gdb_points_add_builtins(&server->points));
+	reply_result(reply, sonde_probe_points_add_builtins(&server->points));
 }
 
 /* A name, as a source line of the new tracepoint. */
 static int name_point(struct sonde_gdb_server *server,
-		      const struct sonde_gdb_point *point, const char *name)
+		      const struct sonde_probe_point *point, const char *name)
 {
 	char head[64];
 	char *packet;
@@ -78,27 +78,27 @@ static int name_point(struct sonde_gdb_server *server,
 	memcpy(packet, head, used);
 	for (const char *c = name; *c; c++, used += 2)
 		(void)sprintf(packet + used, "%02x", (uint8_t)*c);
-	rc = sonde_gdb_points_source(&server->points, packet);
+	rc = sonde_probe_points_source(&server->points, packet);
 	free(packet);
 	return rc;
 }
 
 static void put_in_late(struct sonde_gdb_server *server)
 {
-	struct sonde_gdb_point *point;
+	struct sonde_probe_point *point;
 	char error[256] = "";
 	int rc;
 
 	if (!server->has_late_point)
 		return;
 	server->has_late_point = false;
-	point = sonde_gdb_points_find(&server->points, server->late_number,
-				      server->late_address);
+	point = sonde_probe_points_find(&server->points, server->late_number,
+					server->late_address);
 	if (!point || !server->status.running || !server->run)
 		return;
 	sonde_gdb_patching(server, true);
-	rc = sonde_gdb_run_add(server->run, &server->points, point, error,
-			       sizeof(error));
+	rc = sonde_probe_run_add(server->run, &server->points, point, error,
+				 sizeof(error));
 	sonde_gdb_patching(server, false);
 	/* GDB has its answer already: this is the only place left to say so. */
 	if (rc)
@@ -110,7 +110,7 @@ static void put_in_late(struct sonde_gdb_server *server)
 /* Where nothing is collected there are no names of fields to wait for; its own
  * must not depend on what comes later. */
 static void put_in_now(struct sonde_gdb_server *server,
-		       const struct sonde_gdb_point *point)
+		       const struct sonde_probe_point *point)
 {
 	char name[32];
 
@@ -124,7 +124,7 @@ static void put_in_now(struct sonde_gdb_server *server,
 void sonde_gdb_answer_define(struct sonde_gdb_server *server, const char *rest,
 			     struct sonde_gdb_reply *reply)
 {
-	struct sonde_gdb_point *point = NULL;
+	struct sonde_probe_point *point = NULL;
 	bool is_complete = false;
 	size_t nr = server->points.nr;
 	int rc;
@@ -133,8 +133,8 @@ void sonde_gdb_answer_define(struct sonde_gdb_server *server, const char *rest,
 		sonde_gdb_reply_refuse(reply, "this is a recorded trace");
 		return;
 	}
-	rc = sonde_gdb_points_define(&server->points, rest, &is_complete,
-				     &point);
+	rc = sonde_probe_points_define(&server->points, rest, &is_complete,
+				       &point);
 	if (rc == 0 && server->points.nr > nr && server->next_name)
 		rc = name_point(server, point, server->next_name);
 	if (rc == 0 && is_complete && server->status.running) {
@@ -155,7 +155,7 @@ void sonde_gdb_flush(struct sonde_gdb_server *server)
 	server->has_new_lines = false;
 	/* A trace without them can be read all the same. */
 	if (server->status.running && server->run && !server->is_adding)
-		(void)sonde_gdb_run_note(server->run, &server->points);
+		(void)sonde_probe_run_note(server->run, &server->points);
 }
 
 /* QTDPsrc: */
@@ -163,14 +163,14 @@ void sonde_gdb_answer_source(struct sonde_gdb_server *server, const char *rest,
 			     struct sonde_gdb_reply *reply)
 {
 	server->has_new_lines = true;
-	reply_result(reply, sonde_gdb_points_source(&server->points, rest));
+	reply_result(reply, sonde_probe_points_source(&server->points, rest));
 }
 
 /* QTDV: */
 void sonde_gdb_answer_variable(struct sonde_gdb_server *server,
 			       const char *rest, struct sonde_gdb_reply *reply)
 {
-	reply_result(reply, sonde_gdb_points_variable(&server->points, rest));
+	reply_result(reply, sonde_probe_points_variable(&server->points, rest));
 }
 
 static bool take_flag(const char *rest, bool *ret_flag)
@@ -215,7 +215,7 @@ void sonde_gdb_answer_size(struct sonde_gdb_server *server, const char *rest,
 
 	if (!strcmp(rest, "-1"))
 		bytes = default_size(server);
-	else if (!sonde_gdb_take_hex(&rest, &bytes) || *rest || bytes == 0) {
+	else if (!sonde_hex_take_number(&rest, &bytes) || *rest || bytes == 0) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
@@ -258,7 +258,7 @@ void sonde_gdb_answer_notes(struct sonde_gdb_server *server, const char *rest,
 	for (char *word = words ? strtok_r(words, ";", &place) : NULL;
 	     word && is_right; word = strtok_r(NULL, ";", &place)) {
 		char *hex = strchr(word, ':');
-		char *text = hex ? sonde_gdb_unhex(hex + 1, NULL) : NULL;
+		char *text = hex ? sonde_hex_bytes(hex + 1, NULL) : NULL;
 
 		is_right = text && set_note(&server->settings, word,
 					    (size_t)(hex - word), text);
@@ -275,27 +275,27 @@ void sonde_gdb_answer_notes(struct sonde_gdb_server *server, const char *rest,
 static void set_enabled(struct sonde_gdb_server *server, const char *rest,
 			bool on, struct sonde_gdb_reply *reply)
 {
-	struct sonde_gdb_point *point;
+	struct sonde_probe_point *point;
 	uint64_t number;
 	uint64_t address;
 	int rc = 0;
 
-	if (!sonde_gdb_take_hex(&rest, &number) ||
-	    !sonde_gdb_take(&rest, ':') ||
-	    !sonde_gdb_take_hex(&rest, &address) || *rest ||
+	if (!sonde_hex_take_number(&rest, &number) ||
+	    !sonde_hex_take(&rest, ':') ||
+	    !sonde_hex_take_number(&rest, &address) || *rest ||
 	    number > INT32_MAX) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
-	point = sonde_gdb_points_find(&server->points, (uint32_t)number,
-				      address);
+	point = sonde_probe_points_find(&server->points, (uint32_t)number,
+					address);
 	if (!point) {
 		reply_result(reply, -ENOENT);
 		return;
 	}
 	sonde_gdb_patching(server, true);
 	if (server->status.running && server->run)
-		rc = sonde_gdb_run_enable(server->run, point, on);
+		rc = sonde_probe_run_enable(server->run, point, on);
 	sonde_gdb_patching(server, false);
 	if (rc == 0)
 		point->enabled = on;

@@ -11,9 +11,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/port.h"
 #include "gdb/facade_parts.h"
-#include "gdb/hex.h"
 
 static const char runs_text[] =
 	"The process runs, and is not stopped: it can be traced (tstart), not "
@@ -57,9 +57,9 @@ static void answer_memory(struct sonde_gdb_facade *facade, const char *rest,
 	uint64_t length;
 	size_t nr;
 
-	if (!sonde_gdb_take_hex(&rest, &address) ||
-	    !sonde_gdb_take(&rest, ',') ||
-	    !sonde_gdb_take_hex(&rest, &length) || *rest) {
+	if (!sonde_hex_take_number(&rest, &address) ||
+	    !sonde_hex_take(&rest, ',') ||
+	    !sonde_hex_take_number(&rest, &length) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
@@ -99,12 +99,12 @@ static void answer_write(struct sonde_gdb_facade *facade, const char *rest,
 	uint64_t address;
 	uint64_t length;
 
-	if (!sonde_gdb_take_hex(&rest, &address) ||
-	    !sonde_gdb_take(&rest, ',') ||
-	    !sonde_gdb_take_hex(&rest, &length) ||
-	    !sonde_gdb_take(&rest, ':') || length > sizeof(bytes) ||
+	if (!sonde_hex_take_number(&rest, &address) ||
+	    !sonde_hex_take(&rest, ',') ||
+	    !sonde_hex_take_number(&rest, &length) ||
+	    !sonde_hex_take(&rest, ':') || length > sizeof(bytes) ||
 	    address > INT64_MAX - length ||
-	    !sonde_gdb_take_bytes(&rest, bytes, length) || *rest) {
+	    !sonde_hex_take_bytes(&rest, bytes, length) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
@@ -199,7 +199,7 @@ static void answer_monitor(struct sonde_gdb_facade *facade, const char *rest,
 			   struct sonde_gdb_reply *reply)
 {
 	static const char help[] = "monitor exit: end the server\n";
-	char *command = sonde_gdb_unhex(rest, NULL);
+	char *command = sonde_hex_bytes(rest, NULL);
 
 	if (command && !strcmp(command, "exit")) {
 		sonde_gdb_reply_text(reply, "OK");

@@ -3,16 +3,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "gdb/facade_parts.h"
-#include "gdb/hex.h"
-#include "gdb/image.h"
+#include "probe/image.h"
 
 /* qXfer:auxv:read:: */
 void sonde_gdb_facade_auxv(struct sonde_gdb_facade *facade, const char *rest,
 			   struct sonde_gdb_reply *reply)
 {
-	uint8_t bytes[SONDE_GDB_AUXV_MAX];
-	size_t nr = sonde_gdb_image_auxv(facade->pid, bytes, sizeof(bytes));
+	uint8_t bytes[SONDE_PROBE_AUXV_MAX];
+	size_t nr = sonde_probe_image_auxv(facade->pid, bytes, sizeof(bytes));
 
 	if (nr == 0)
 		sonde_gdb_reply_error(reply, 1);
@@ -24,10 +24,10 @@ void sonde_gdb_facade_auxv(struct sonde_gdb_facade *facade, const char *rest,
 void sonde_gdb_facade_exec_file(struct sonde_gdb_facade *facade,
 				const char *rest, struct sonde_gdb_reply *reply)
 {
-	char name[SONDE_GDB_EXE_MAX];
+	char name[SONDE_PROBE_EXE_MAX];
 
 	rest = strchr(rest, ':');
-	if (rest && sonde_gdb_image_exe(facade->pid, name))
+	if (rest && sonde_probe_image_exe(facade->pid, name))
 		sonde_gdb_reply_part(reply, rest + 1, name, strlen(name));
 	else
 		sonde_gdb_reply_error(reply, 1);
@@ -37,7 +37,7 @@ void sonde_gdb_facade_exec_file(struct sonde_gdb_facade *facade,
 void sonde_gdb_facade_libraries(struct sonde_gdb_facade *facade,
 				const char *rest, struct sonde_gdb_reply *reply)
 {
-	struct sonde_gdb_image image = { facade->pid, facade->memory };
+	struct sonde_probe_image image = { facade->pid, facade->memory };
 
 	rest = strchr(rest, ':');
 	if (!rest) {
@@ -46,7 +46,7 @@ void sonde_gdb_facade_libraries(struct sonde_gdb_facade *facade,
 	}
 	if (!strncmp(rest, ":0,", 3) || !facade->libraries) {
 		free(facade->libraries);
-		facade->libraries = sonde_gdb_image_libraries(&image);
+		facade->libraries = sonde_probe_image_libraries(&image);
 	}
 	if (facade->libraries)
 		sonde_gdb_reply_part(reply, rest + 1, facade->libraries,

@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/port.h"
 #include "gdb/facade_parts.h"
-#include "gdb/hex.h"
 
 enum {
 	CHUNK_MAX = SONDE_GDB_PACKET_MAX - 32,
@@ -66,7 +66,7 @@ static char *take_path(const struct sonde_gdb_facade *facade, const char **rest)
 {
 	size_t nr = strcspn(*rest, ",");
 	char *hex = strndup(*rest, nr);
-	char *name = hex ? sonde_gdb_unhex(hex, NULL) : NULL;
+	char *name = hex ? sonde_hex_bytes(hex, NULL) : NULL;
 	char *path = name && name[0] == '/' ? path_of(facade, name) : NULL;
 
 	free(hex);
@@ -93,8 +93,8 @@ static void answer_open(struct sonde_gdb_facade *facade, const char *rest,
 	uint64_t flags;
 	int fd;
 
-	if (slot < 0 || !path || !sonde_gdb_take(&rest, ',') ||
-	    !sonde_gdb_take_hex(&rest, &flags) || flags != 0) {
+	if (slot < 0 || !path || !sonde_hex_take(&rest, ',') ||
+	    !sonde_hex_take_number(&rest, &flags) || flags != 0) {
 		free(path);
 		sonde_gdb_reply_format(reply, "F-1,%x",
 				       slot < 0 ? REMOTE_EMFILE : REMOTE_EROFS);
@@ -116,7 +116,7 @@ static void answer_open(struct sonde_gdb_facade *facade, const char *rest,
 static int take_file(const struct sonde_gdb_facade *facade, const char **rest,
 		     uint64_t *ret_slot)
 {
-	if (!sonde_gdb_take_hex(rest, ret_slot) ||
+	if (!sonde_hex_take_number(rest, ret_slot) ||
 	    *ret_slot >= SONDE_GDB_FILES_MAX || facade->files[*ret_slot] == 0)
 		return -1;
 	return facade->files[*ret_slot];
@@ -149,9 +149,10 @@ static void answer_pread(struct sonde_gdb_facade *facade, const char *rest,
 	int fd = take_file(facade, &rest, &slot);
 	ssize_t nr;
 
-	if (fd < 0 || !sonde_gdb_take(&rest, ',') ||
-	    !sonde_gdb_take_hex(&rest, &count) || !sonde_gdb_take(&rest, ',') ||
-	    !sonde_gdb_take_hex(&rest, &offset) || offset > INT64_MAX) {
+	if (fd < 0 || !sonde_hex_take(&rest, ',') ||
+	    !sonde_hex_take_number(&rest, &count) ||
+	    !sonde_hex_take(&rest, ',') ||
+	    !sonde_hex_take_number(&rest, &offset) || offset > INT64_MAX) {
 		fail(reply, fd < 0 ? EBADF : EINVAL);
 		return;
 	}
@@ -225,17 +226,17 @@ static void answer_readlink(struct sonde_gdb_facade *facade, const char *rest,
 void sonde_gdb_facade_file(struct sonde_gdb_facade *facade, const char *rest,
 			   struct sonde_gdb_reply *reply)
 {
-	if (sonde_gdb_take_word(&rest, "open:"))
+	if (sonde_hex_take_word(&rest, "open:"))
 		answer_open(facade, rest, reply);
-	else if (sonde_gdb_take_word(&rest, "close:"))
+	else if (sonde_hex_take_word(&rest, "close:"))
 		answer_close(facade, rest, reply);
-	else if (sonde_gdb_take_word(&rest, "pread:"))
+	else if (sonde_hex_take_word(&rest, "pread:"))
 		answer_pread(facade, rest, reply);
-	else if (sonde_gdb_take_word(&rest, "fstat:"))
+	else if (sonde_hex_take_word(&rest, "fstat:"))
 		answer_stat(facade, rest, reply);
-	else if (sonde_gdb_take_word(&rest, "readlink:"))
+	else if (sonde_hex_take_word(&rest, "readlink:"))
 		answer_readlink(facade, rest, reply);
-	else if (sonde_gdb_take_word(&rest, "setfs:"))
+	else if (sonde_hex_take_word(&rest, "setfs:"))
 		sonde_gdb_reply_text(reply, "F0");
 	else
 		sonde_gdb_reply_format(reply, "F-1,%x", REMOTE_EROFS);

@@ -7,10 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/port.h"
 #include "expr/agent.h"
 #include "gdb/facade_parts.h"
-#include "gdb/hex.h"
 #include "gdb/registers.h"
 #include "sys/proc.h"
 
@@ -99,17 +99,18 @@ static bool take_thread(const struct sonde_gdb_facade *facade, const char *rest,
 {
 	uint64_t number;
 
-	if (sonde_gdb_take(&rest, 'p')) {
-		if (!sonde_gdb_take_word(&rest, "-1") &&
-		    !sonde_gdb_take_hex(&rest, &number))
+	if (sonde_hex_take(&rest, 'p')) {
+		if (!sonde_hex_take_word(&rest, "-1") &&
+		    !sonde_hex_take_number(&rest, &number))
 			return false;
-		if (!sonde_gdb_take(&rest, '.'))
+		if (!sonde_hex_take(&rest, '.'))
 			return false;
 	}
 	*ret_tid = facade->pid;
 	if (!strcmp(rest, "-1"))
 		return true;
-	if (!sonde_gdb_take_hex(&rest, &number) || *rest || number > INT32_MAX)
+	if (!sonde_hex_take_number(&rest, &number) || *rest ||
+	    number > INT32_MAX)
 		return false;
 	if (number > 0)
 		*ret_tid = (pid_t)number;
@@ -260,7 +261,7 @@ void sonde_gdb_facade_register(struct sonde_gdb_facade *facade,
 	struct known_registers registers;
 	uint64_t number;
 
-	if (!sonde_gdb_take_hex(&rest, &number) || *rest ||
+	if (!sonde_hex_take_number(&rest, &number) || *rest ||
 	    number >= SONDE_GDB_NR_REGISTERS) {
 		sonde_gdb_reply_error(reply, 1);
 		return;

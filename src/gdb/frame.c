@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "expr/agent.h"
-#include "gdb/hex.h"
 #include "gdb/registers.h"
 #include "gdb/server_parts.h"
 
@@ -31,8 +31,8 @@ struct sonde_gdb_frames *sonde_gdb_need_frames(struct sonde_gdb_server *server)
 
 	if (server->frames || server->status.running || !server->run)
 		return server->frames;
-	directory = sonde_gdb_run_directory(server->run);
-	if (!directory || server->status.stop == SONDE_GDB_STOP_NOT_RUN)
+	directory = sonde_probe_run_directory(server->run);
+	if (!directory || server->status.stop == SONDE_PROBE_STOP_NOT_RUN)
 		return NULL;
 	if (sonde_gdb_frames_open(directory, &config, error, sizeof(error),
 				  &server->frames)) {
@@ -70,23 +70,23 @@ static bool take_search(const char *rest, struct search *search)
 	bool has_two = false;
 
 	search->b = 0;
-	if (sonde_gdb_take_word(&rest, "pc:")) {
+	if (sonde_hex_take_word(&rest, "pc:")) {
 		search->how = SONDE_GDB_FIND_PC;
-	} else if (sonde_gdb_take_word(&rest, "tdp:")) {
+	} else if (sonde_hex_take_word(&rest, "tdp:")) {
 		search->how = SONDE_GDB_FIND_POINT;
-	} else if (sonde_gdb_take_word(&rest, "range:")) {
+	} else if (sonde_hex_take_word(&rest, "range:")) {
 		search->how = SONDE_GDB_FIND_INSIDE;
 		has_two = true;
-	} else if (sonde_gdb_take_word(&rest, "outside:")) {
+	} else if (sonde_hex_take_word(&rest, "outside:")) {
 		search->how = SONDE_GDB_FIND_OUTSIDE;
 		has_two = true;
 	} else {
 		search->how = SONDE_GDB_FIND_NUMBER;
 	}
-	if (!sonde_gdb_take_hex(&rest, &search->a))
+	if (!sonde_hex_take_number(&rest, &search->a))
 		return false;
-	if (has_two && (!sonde_gdb_take(&rest, ':') ||
-			!sonde_gdb_take_hex(&rest, &search->b)))
+	if (has_two && (!sonde_hex_take(&rest, ':') ||
+			!sonde_hex_take_number(&rest, &search->b)))
 		return false;
 	return !*rest;
 }
@@ -136,9 +136,9 @@ void sonde_gdb_answer_raw(struct sonde_gdb_server *server, const char *rest,
 	uint64_t length;
 	size_t nr = 0;
 
-	if (!sonde_gdb_take_hex(&rest, &offset) ||
-	    !sonde_gdb_take(&rest, ',') ||
-	    !sonde_gdb_take_hex(&rest, &length) || *rest) {
+	if (!sonde_hex_take_number(&rest, &offset) ||
+	    !sonde_hex_take(&rest, ',') ||
+	    !sonde_hex_take_number(&rest, &length) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
@@ -248,7 +248,7 @@ void sonde_gdb_answer_register(struct sonde_gdb_server *server,
 	struct sonde_gdb_frame frame;
 	uint64_t number;
 
-	if (!sonde_gdb_take_hex(&rest, &number) || *rest ||
+	if (!sonde_hex_take_number(&rest, &number) || *rest ||
 	    number >= SONDE_GDB_NR_REGISTERS || !selected(server, &frame)) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
@@ -290,9 +290,9 @@ void sonde_gdb_answer_memory(struct sonde_gdb_server *server, const char *rest,
 	uint64_t length;
 	size_t nr;
 
-	if (!sonde_gdb_take_hex(&rest, &address) ||
-	    !sonde_gdb_take(&rest, ',') ||
-	    !sonde_gdb_take_hex(&rest, &length) || *rest ||
+	if (!sonde_hex_take_number(&rest, &address) ||
+	    !sonde_hex_take(&rest, ',') ||
+	    !sonde_hex_take_number(&rest, &length) || *rest ||
 	    !selected(server, &frame)) {
 		sonde_gdb_reply_error(reply, 1);
 		return;

@@ -27,9 +27,9 @@
 /* ---- which events are frames ---- */
 
 static void add_part(struct sonde_gdb_frames *frames,
-		     const struct sonde_gdb_point *point,
-		     const struct sonde_gdb_plan *plan,
-		     const struct sonde_gdb_plan_part *part)
+		     const struct sonde_probe_point *point,
+		     const struct sonde_probe_plan *plan,
+		     const struct sonde_probe_plan_part *part)
 {
 	frames->parts[frames->nr_parts++] = (struct sonde_gdb_frames_part){
 		.point = point,
@@ -49,11 +49,11 @@ static int make_plans(struct sonde_gdb_frames *frames, char *error,
 	if (!frames->plans || !frames->parts)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr && !rc; i++) {
-		const struct sonde_gdb_point *point = &frames->points.list[i];
-		struct sonde_gdb_plan *plan = &frames->plans[i];
+		const struct sonde_probe_point *point = &frames->points.list[i];
+		struct sonde_probe_plan *plan = &frames->plans[i];
 
-		rc = sonde_gdb_plan_make(point, &frames->points, error,
-					 error_size, plan);
+		rc = sonde_probe_plan_make(point, &frames->points, error,
+					   error_size, plan);
 		if (rc)
 			break;
 		add_part(frames, point, plan, &plan->hit);
@@ -64,10 +64,11 @@ static int make_plans(struct sonde_gdb_frames *frames, char *error,
 }
 
 /* "gdb:NAME" */
-static bool is_called(const char *name, const struct sonde_gdb_plan_part *part)
+static bool is_called(const char *name,
+		      const struct sonde_probe_plan_part *part)
 {
 	return strncmp(name, "gdb:", 4) == 0 &&
-	       strcmp(name + 4, sonde_gdb_plan_name(part)) == 0;
+	       strcmp(name + 4, sonde_probe_plan_name(part)) == 0;
 }
 
 static uint32_t find_part(const struct sonde_gdb_frames *frames,
@@ -100,19 +101,19 @@ static int map_classes(struct sonde_gdb_frames *frames)
 
 /* Its blocks, in `buffer` as far as there is room. */
 static int make_blocks(const struct sonde_gdb_frames *frames,
-		       const struct sonde_gdb_place *place,
+		       const struct sonde_gdb_frame_place *place,
 		       struct sonde_gdb_blocks *blocks)
 {
 	const struct sonde_gdb_frames_part *part = &frames->parts[place->part];
 
 	*blocks = (struct sonde_gdb_blocks){ .to = frames->buffer,
 					     .room = frames->buffer_size };
-	return sonde_gdb_plan_frame(part->plan, part->part, place->payload,
-				    place->bytes, blocks);
+	return sonde_gdb_blocks_make(part->plan, part->part, place->payload,
+				     place->bytes, blocks);
 }
 
 static void count(struct sonde_gdb_frames *frames,
-		  const struct sonde_gdb_place *place, uint64_t bytes)
+		  const struct sonde_gdb_frame_place *place, uint64_t bytes)
 {
 	frames->bytes += bytes;
 	frames->parts[place->part].frames++;
@@ -122,7 +123,8 @@ static void count(struct sonde_gdb_frames *frames,
 /* The oldest frame goes. */
 static void drop_first(struct sonde_gdb_frames *frames)
 {
-	const struct sonde_gdb_place *place = &frames->places[frames->first++];
+	const struct sonde_gdb_frame_place *place =
+		&frames->places[frames->first++];
 	struct sonde_gdb_blocks blocks;
 	uint64_t bytes = HEAD_BYTES;
 
@@ -135,7 +137,7 @@ static void drop_first(struct sonde_gdb_frames *frames)
 }
 
 static int append(struct sonde_gdb_frames *frames,
-		  const struct sonde_gdb_place *place)
+		  const struct sonde_gdb_frame_place *place)
 {
 	if (SONDE_GROW(frames->places, frames->nr_places, frames->capacity))
 		return -ENOMEM;
@@ -145,7 +147,7 @@ static int append(struct sonde_gdb_frames *frames,
 
 /* As GDB's buffer would take it. */
 static int add_frame(struct sonde_gdb_frames *frames,
-		     const struct sonde_gdb_place *place)
+		     const struct sonde_gdb_frame_place *place)
 {
 	uint64_t limit = frames->config.buffer_bytes;
 	struct sonde_gdb_blocks blocks;
@@ -170,7 +172,7 @@ static int add_event(struct sonde_gdb_frames *frames,
 		     const struct sonde_event *event)
 {
 	uint32_t part = frames->part_of[sonde_event_class_index(event->cls)];
-	struct sonde_gdb_place place;
+	struct sonde_gdb_frame_place place;
 	struct sonde_walk walk;
 
 	if (part == NO_PART)
@@ -180,7 +182,7 @@ static int add_event(struct sonde_gdb_frames *frames,
 	if (walk.pos % 8 || event->end < walk.pos ||
 	    (event->end - walk.pos) / 8 > UINT16_MAX)
 		return 0;
-	place = (struct sonde_gdb_place){
+	place = (struct sonde_gdb_frame_place){
 		.payload = walk.data + walk.pos / 8,
 		.bytes = (uint16_t)((event->end - walk.pos) / 8),
 		.time_ns = event->time_ns,
@@ -254,8 +256,8 @@ void sonde_gdb_frames_free(struct sonde_gdb_frames *frames)
 	if (!frames)
 		return;
 	for (size_t i = 0; frames->plans && i < frames->points.nr; i++)
-		sonde_gdb_plan_free(&frames->plans[i]);
-	sonde_gdb_points_clear(&frames->points);
+		sonde_probe_plan_free(&frames->plans[i]);
+	sonde_probe_points_clear(&frames->points);
 	sonde_trace_close(frames->trace);
 	free(frames->plans);
 	free(frames->parts);
@@ -267,7 +269,7 @@ void sonde_gdb_frames_free(struct sonde_gdb_frames *frames)
 
 /* ---- what there is ---- */
 
-const struct sonde_gdb_points *
+const struct sonde_probe_points *
 sonde_gdb_frames_points(const struct sonde_gdb_frames *frames)
 {
 	return &frames->points;
@@ -320,7 +322,7 @@ static int grow_buffer(struct sonde_gdb_frames *frames, size_t bytes)
 static void fill(const struct sonde_gdb_frames *frames, uint64_t number,
 		 struct sonde_gdb_frame *frame)
 {
-	const struct sonde_gdb_place *place =
+	const struct sonde_gdb_frame_place *place =
 		&frames->places[frames->first + number];
 
 	*frame = (struct sonde_gdb_frame){
@@ -335,7 +337,7 @@ static void fill(const struct sonde_gdb_frames *frames, uint64_t number,
 int sonde_gdb_frames_get(struct sonde_gdb_frames *frames, uint64_t number,
 			 struct sonde_gdb_frame *ret_frame)
 {
-	const struct sonde_gdb_place *place;
+	const struct sonde_gdb_frame_place *place;
 	struct sonde_gdb_blocks blocks;
 	struct sonde_gdb_frame frame;
 	int rc;
@@ -366,7 +368,7 @@ int sonde_gdb_frames_get(struct sonde_gdb_frames *frames, uint64_t number,
 
 static bool is_step(const struct sonde_gdb_frames *frames, uint64_t number)
 {
-	const struct sonde_gdb_place *place =
+	const struct sonde_gdb_frame_place *place =
 		&frames->places[frames->first + number];
 
 	return frames->parts[place->part].part !=

@@ -17,7 +17,7 @@
 #ifndef GDB_FRAMES_H
 #define GDB_FRAMES_H
 
-#include "gdb/points.h"
+#include "probe/points.h"
 
 struct sonde_gdb_frames;
 
@@ -34,7 +34,7 @@ int sonde_gdb_frames_open(const char *directory,
 void sonde_gdb_frames_free(struct sonde_gdb_frames *frames);
 
 /* The tracepoints of the trace. */
-const struct sonde_gdb_points *
+const struct sonde_probe_points *
 sonde_gdb_frames_points(const struct sonde_gdb_frames *frames);
 uint64_t sonde_gdb_frames_nr(const struct sonde_gdb_frames *frames);
 bool sonde_gdb_frames_were_cut(const struct sonde_gdb_frames *frames);

@@ -5,36 +5,36 @@
 
 #include <sonde/trace.h>
 
+#include "gdb/blocks.h"
 #include "gdb/frames.h"
-#include "gdb/plan.h"
 
 /* A frame's place in the trace. */
-struct sonde_gdb_place {
+struct sonde_gdb_frame_place {
 	const uint8_t *payload; /* in the mapped file */
 	int64_t time_ns;
 	uint32_t tid;
 	uint16_t bytes; /* of the payload */
 	uint16_t part;  /* of frames->parts */
 };
-_Static_assert(sizeof(struct sonde_gdb_place) == 24, "one per frame");
+_Static_assert(sizeof(struct sonde_gdb_frame_place) == 24, "one per frame");
 
 /* A tracepoint's hits, or its steps. */
 struct sonde_gdb_frames_part {
-	const struct sonde_gdb_point *point;
-	const struct sonde_gdb_plan *plan;
-	const struct sonde_gdb_plan_part *part;
+	const struct sonde_probe_point *point;
+	const struct sonde_probe_plan *plan;
+	const struct sonde_probe_plan_part *part;
 	uint64_t frames, bytes; /* GDB's */
 };
 
 struct sonde_gdb_frames {
 	struct sonde_gdb_frames_config config;
 	struct sonde_trace *trace;
-	struct sonde_gdb_points points;
-	struct sonde_gdb_plan *plans; /* by point */
+	struct sonde_probe_points points;
+	struct sonde_probe_plan *plans; /* by point */
 	struct sonde_gdb_frames_part *parts;
 	size_t nr_parts;
 	uint32_t *part_of; /* by event class; UINT32_MAX: none */
-	struct sonde_gdb_place *places;
+	struct sonde_gdb_frame_place *places;
 	size_t nr_places, capacity;
 	size_t first; /* those before it didn't fit the buffer */
 	uint64_t bytes;
@@ -48,7 +48,7 @@ struct sonde_gdb_frames {
 
 /* Reads TRACE/gdb/points: 0, -errno, with a line of text. */
 int sonde_gdb_points_load(const char *directory,
-			  struct sonde_gdb_points *points, char *error,
+			  struct sonde_probe_points *points, char *error,
 			  size_t error_size);
 
 #endif /* GDB_FRAMES_PARTS_H */

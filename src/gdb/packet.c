@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "gdb/hex.h"
+#include "base/hex.h"
 
 enum {
 	STATE_OUTSIDE,
@@ -103,8 +103,8 @@ static void in_body(struct sonde_gdb_packets *packets, uint8_t byte)
 static enum sonde_gdb_heard finish(struct sonde_gdb_packets *packets,
 				   uint8_t byte)
 {
-	int low = sonde_gdb_hex_digit((char)byte);
-	int high = sonde_gdb_hex_digit((char)packets->said);
+	int low = sonde_hex_digit((char)byte);
+	int high = sonde_hex_digit((char)packets->said);
 
 	packets->state = STATE_OUTSIDE;
 	packets->body[packets->length] = '\0';

@@ -11,17 +11,17 @@
 /* What GDB could have defined is far less. */
 #define LINES_MAX 1000000u
 
-static int read_line(struct sonde_gdb_points *points, char *line)
+static int read_line(struct sonde_probe_points *points, char *line)
 {
 	line[strcspn(line, "\n")] = '\0';
 	if (strncmp(line, "tp ", 3) == 0)
-		return sonde_gdb_points_read_line(points, line + 3);
+		return sonde_probe_points_read_line(points, line + 3);
 	if (strncmp(line, "tsv ", 4) == 0)
-		return sonde_gdb_points_read_line(points, line + 4);
+		return sonde_probe_points_read_line(points, line + 4);
 	return *line ? -EINVAL : 0;
 }
 
-static int read_lines(FILE *file, struct sonde_gdb_points *points,
+static int read_lines(FILE *file, struct sonde_probe_points *points,
 		      unsigned int *ret_line)
 {
 	char *line = NULL;
@@ -36,7 +36,7 @@ static int read_lines(FILE *file, struct sonde_gdb_points *points,
 }
 
 int sonde_gdb_points_load(const char *directory,
-			  struct sonde_gdb_points *points, char *error,
+			  struct sonde_probe_points *points, char *error,
 			  size_t error_size)
 {
 	unsigned int line = 0;

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/port.h"
-#include "gdb/hex.h"
 #include "gdb/proxy_parts.h"
 #include "gdb/server_parts.h"
 
@@ -89,10 +89,10 @@ static void show_memory(struct sonde_gdb_proxy *proxy, const char *packet,
 	size_t nr;
 
 	sonde_gdb_proxy_pass(proxy, packet, length, reply);
-	if (!probes || !sonde_gdb_take_hex(&at, &address) ||
+	if (!probes || !sonde_hex_take_number(&at, &address) ||
 	    reply->length < 2 || reply->bytes[0] == 'E')
 		return;
-	bytes = (uint8_t *)sonde_gdb_unhex(reply->bytes, &nr);
+	bytes = (uint8_t *)sonde_hex_bytes(reply->bytes, &nr);
 	if (!bytes)
 		return;
 	sonde_probes_hide(probes, address, bytes, nr);
@@ -126,8 +126,8 @@ static void change_memory(struct sonde_gdb_proxy *proxy, const char *packet,
 	uint64_t address;
 	uint64_t nr;
 
-	if (probes && sonde_gdb_take_hex(&at, &address) &&
-	    sonde_gdb_take(&at, ',') && sonde_gdb_take_hex(&at, &nr) &&
+	if (probes && sonde_hex_take_number(&at, &address) &&
+	    sonde_hex_take(&at, ',') && sonde_hex_take_number(&at, &nr) &&
 	    nr <= SONDE_GDB_PACKET_MAX && is_probed(probes, address, nr)) {
 		sonde_gdb_reply_refuse(reply, "a probe is there");
 		return;
@@ -152,7 +152,7 @@ static void learn_process(struct sonde_gdb_proxy *proxy,
 	if (!at || reply->bytes[0] != 'T')
 		return;
 	at += strlen("thread:p");
-	if (sonde_gdb_take_hex(&at, &pid) && pid != 0 && !proxy->pid)
+	if (sonde_hex_take_number(&at, &pid) && pid != 0 && !proxy->pid)
 		proxy->pid = (pid_t)pid;
 }
 
@@ -177,7 +177,7 @@ static bool is_for_process(const struct sonde_gdb_proxy *proxy,
 	if (!at)
 		return packet[0] == 'D';
 	at++;
-	return sonde_gdb_take_hex(&at, &pid) && (pid_t)pid == proxy->pid;
+	return sonde_hex_take_number(&at, &pid) && (pid_t)pid == proxy->pid;
 }
 
 /* D, k, vKill, monitor exit: gdbserver's last ones for the process. */
@@ -212,8 +212,8 @@ static void pass_pread(struct sonde_gdb_proxy *proxy, const char *packet,
 		COUNT_MAX = SONDE_GDB_PACKET_MAX - 64
 	};
 
-	if (!sonde_gdb_take_hex(&at, &fd) || !sonde_gdb_take(&at, ',') ||
-	    !sonde_gdb_take_hex(&at, &count)) {
+	if (!sonde_hex_take_number(&at, &fd) || !sonde_hex_take(&at, ',') ||
+	    !sonde_hex_take_number(&at, &count)) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}

@@ -17,9 +17,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/port.h"
 #include "expr/agent.h"
-#include "gdb/hex.h"
 #include "gdb/proxy_parts.h"
 #include "gdb/server_parts.h"
 
@@ -142,19 +142,19 @@ static size_t read_conditions(const char *packet,
 	const char *at = strchr(packet, ';');
 	size_t nr = 0;
 
-	while (at && sonde_gdb_take(&at, ';')) {
+	while (at && sonde_hex_take(&at, ';')) {
 		struct sonde_program *program = NULL;
 		struct sonde_expr_error error;
 		uint8_t *bytes;
 		uint64_t length;
 
-		while (sonde_gdb_take(&at, 'X') && nr < CONDITIONS_MAX) {
-			if (!sonde_gdb_take_hex(&at, &length) ||
-			    !sonde_gdb_take(&at, ',') ||
+		while (sonde_hex_take(&at, 'X') && nr < CONDITIONS_MAX) {
+			if (!sonde_hex_take_number(&at, &length) ||
+			    !sonde_hex_take(&at, ',') ||
 			    length > SONDE_GDB_PACKET_MAX)
 				goto refuse;
 			bytes = malloc(length + 1);
-			if (bytes && sonde_gdb_take_bytes(&at, bytes, length))
+			if (bytes && sonde_hex_take_bytes(&at, bytes, length))
 				(void)sonde_agent_decode(bytes, length, false,
 							 &error, &program);
 			free(bytes);
@@ -261,8 +261,8 @@ void sonde_gdb_proxy_break(struct sonde_gdb_proxy *proxy, const char *packet,
 	struct sonde_gdb_break *old;
 	uint64_t address;
 
-	if (strlen(packet) != length || !sonde_gdb_take(&at, ',') ||
-	    !sonde_gdb_take_hex(&at, &address)) {
+	if (strlen(packet) != length || !sonde_hex_take(&at, ',') ||
+	    !sonde_hex_take_number(&at, &address)) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}

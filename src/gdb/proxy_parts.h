@@ -11,7 +11,7 @@
 #define GDB_PROXY_PARTS_H
 
 #include "gdb/proxy.h"
-#include "tracer/probes/probes.h"
+#include "probe/inject/probes.h"
 
 /* A thread as gdbserver writes it, "pPID.TID". */
 #define SONDE_GDB_THREAD_BYTES 40

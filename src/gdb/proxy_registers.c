@@ -23,8 +23,8 @@
 #include <string.h>
 #include <sys/user.h>
 
+#include "base/hex.h"
 #include "base/port.h"
-#include "gdb/hex.h"
 #include "gdb/proxy_parts.h"
 #include "gdb/registers.h"
 
@@ -100,7 +100,7 @@ static int get_theirs(struct sonde_gdb_proxy *proxy, uint8_t bytes[THEIR_BYTES])
 	for (size_t i = 0; i < THEIR_BYTES; i++)
 		if (*at == 'x') /* unavailable */
 			at += 2;
-		else if (!sonde_gdb_take_bytes(&at, bytes + i, 1))
+		else if (!sonde_hex_take_bytes(&at, bytes + i, 1))
 			return -EIO;
 	return 0;
 }
@@ -151,7 +151,7 @@ static int change(struct sonde_gdb_proxy *proxy, const char *hex,
 	uint8_t ours[SONDE_GDB_G_BYTES];
 	uint64_t pc = get_rip(theirs);
 
-	if (!sonde_gdb_take_bytes(&hex, ours, sizeof(ours)) || *hex)
+	if (!sonde_hex_take_bytes(&hex, ours, sizeof(ours)) || *hex)
 		return -EINVAL;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(pieces); i++)
 		memcpy(theirs + pieces[i].theirs, ours + pieces[i].ours,
@@ -268,7 +268,7 @@ static int run_call(struct sonde_gdb_proxy *proxy, const char *thread)
 		if (rc != 0)
 			return rc;
 		if (proxy->scratch.bytes[0] != 'T' ||
-		    !sonde_gdb_take_bytes(&at, &signal, 1))
+		    !sonde_hex_take_bytes(&at, &signal, 1))
 			return -ESRCH;
 		if (signal == SIGTRAP)
 			return 0;
@@ -369,7 +369,7 @@ static int lent_read(void *ctx, uint64_t address, void *to, size_t size)
 				     (unsigned long long)address, size);
 
 	if (rc == 0 &&
-	    (reply->length != 2 * size || !sonde_gdb_take_bytes(&at, to, size)))
+	    (reply->length != 2 * size || !sonde_hex_take_bytes(&at, to, size)))
 		rc = -EIO;
 	return rc;
 }

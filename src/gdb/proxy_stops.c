@@ -24,8 +24,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/port.h"
-#include "gdb/hex.h"
 #include "gdb/proxy_parts.h"
 #include "gdb/server_parts.h"
 
@@ -56,7 +56,7 @@ static bool read_pc(const char *digits, uint64_t *ret_pc)
 {
 	uint8_t bytes[sizeof(*ret_pc)];
 
-	if (!sonde_gdb_take_bytes(&digits, bytes, sizeof(bytes)))
+	if (!sonde_hex_take_bytes(&digits, bytes, sizeof(bytes)))
 		return false;
 	memcpy(ret_pc, bytes, sizeof(bytes));
 	return true;
@@ -80,7 +80,7 @@ static bool parse_stop(const char *text, struct stop *ret_stop)
 	size_t length;
 
 	memset(ret_stop, 0, sizeof(*ret_stop));
-	if (text[0] != 'T' || !thread || !sonde_gdb_take_bytes(&at, &signal, 1))
+	if (text[0] != 'T' || !thread || !sonde_hex_take_bytes(&at, &signal, 1))
 		return false;
 	thread += strlen("thread:");
 	length = strcspn(thread, ";");
@@ -144,9 +144,9 @@ static struct order find_order(const char *resume, const char *thread)
 
 			order.kind = at[0];
 			if (order.kind == 'r' &&
-			    (!sonde_gdb_take_hex(&range, &order.start) ||
-			     !sonde_gdb_take(&range, ',') ||
-			     !sonde_gdb_take_hex(&range, &order.end)))
+			    (!sonde_hex_take_number(&range, &order.start) ||
+			     !sonde_hex_take(&range, ',') ||
+			     !sonde_hex_take_number(&range, &order.end)))
 				order.kind = 's';
 			return order;
 		}
@@ -332,7 +332,7 @@ find_stepper(const struct sonde_gdb_proxy *proxy, const char *thread)
 	const char *at = strchr(thread, '.');
 	uint64_t tid;
 
-	if (!at++ || !sonde_gdb_take_hex(&at, &tid) || tid == 0)
+	if (!at++ || !sonde_hex_take_number(&at, &tid) || tid == 0)
 		return NULL;
 	for (uint32_t i = 0; i < SONDE_AGENT_STEPPERS_MAX; i++)
 		if (sonde_load_relaxed(&agent->steppers[i].tid) == tid)
@@ -465,7 +465,7 @@ static bool has_ended(struct sonde_gdb_proxy *proxy, const char *text)
 
 	if (text[0] == 'W' || text[0] == 'X') {
 		process += process ? strlen("process:") : 0;
-		if (process && !sonde_gdb_take_hex(&process, &pid))
+		if (process && !sonde_hex_take_number(&process, &pid))
 			return true;
 		if (pid != (uint64_t)proxy->pid)
 			return true;

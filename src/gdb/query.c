@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gdb/hex.h"
+#include "base/hex.h"
 #include "gdb/registers.h"
 #include "gdb/server_parts.h"
 
@@ -37,7 +37,7 @@ void sonde_gdb_answer_sonde_name(struct sonde_gdb_server *server,
 				 const char *rest,
 				 struct sonde_gdb_reply *reply)
 {
-	char *name = sonde_gdb_unhex(rest, NULL);
+	char *name = sonde_hex_bytes(rest, NULL);
 
 	if (!name || !*name || strlen(name) > 200) {
 		free(name);
@@ -54,7 +54,7 @@ void sonde_gdb_answer_trace(struct sonde_gdb_server *server, const char *rest,
 			    struct sonde_gdb_reply *reply)
 {
 	const char *directory =
-		server->run ? sonde_gdb_run_directory(server->run) : NULL;
+		server->run ? sonde_probe_run_directory(server->run) : NULL;
 	char *path = directory ? realpath(directory, NULL) : NULL;
 
 	if (!*rest && path)

@@ -12,14 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "base/port.h"
 #include "expr/agent.h"
-#include "gdb/hex.h"
-#include "gdb/image.h"
 #include "gdb/registers.h"
+#include "probe/image.h"
 
 struct sonde_gdb_recorded {
-	struct sonde_gdb_kept auxv, exe, libraries;
+	struct sonde_probe_kept auxv, exe, libraries;
 	struct sonde_gdb_server *server;
 };
 
@@ -137,14 +137,14 @@ static void answer_register(struct sonde_gdb_recorded *recorded,
 {
 	uint64_t number;
 
-	if (sonde_gdb_take_hex(&rest, &number) && !*rest &&
+	if (sonde_hex_take_number(&rest, &number) && !*rest &&
 	    number < SONDE_GDB_NR_REGISTERS)
 		reply_register(recorded, (unsigned int)number, reply);
 	else
 		sonde_gdb_reply_error(reply, 1);
 }
 
-static void reply_kept(const struct sonde_gdb_kept *kept, const char *rest,
+static void reply_kept(const struct sonde_probe_kept *kept, const char *rest,
 		       struct sonde_gdb_reply *reply)
 {
 	if (kept->bytes && rest)
@@ -332,10 +332,10 @@ int sonde_gdb_recorded_new(const char *directory,
 	if (!recorded)
 		return -ENOMEM;
 	/* What isn't there is not told of: symbols as the files have them. */
-	(void)sonde_gdb_image_load(directory, "auxv", &recorded->auxv);
-	(void)sonde_gdb_image_load(directory, "exe", &recorded->exe);
-	(void)sonde_gdb_image_load(directory, "libraries",
-				   &recorded->libraries);
+	(void)sonde_probe_image_load(directory, "auxv", &recorded->auxv);
+	(void)sonde_probe_image_load(directory, "exe", &recorded->exe);
+	(void)sonde_probe_image_load(directory, "libraries",
+				     &recorded->libraries);
 	*ret_recorded = recorded;
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gdb/hex.h"
+#include "base/hex.h"
 
 void sonde_gdb_reply_clear(struct sonde_gdb_reply *reply)
 {
@@ -108,9 +108,9 @@ void sonde_gdb_reply_part(struct sonde_gdb_reply *reply, const char *rest,
 	uint64_t offset;
 	uint64_t length;
 
-	if (!sonde_gdb_take_hex(&rest, &offset) ||
-	    !sonde_gdb_take(&rest, ',') ||
-	    !sonde_gdb_take_hex(&rest, &length) || *rest) {
+	if (!sonde_hex_take_number(&rest, &offset) ||
+	    !sonde_hex_take(&rest, ',') ||
+	    !sonde_hex_take_number(&rest, &length) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}

@@ -18,18 +18,18 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "ctf/place.h"
-#include "gdb/hex.h"
 #include "gdb/registers.h"
 #include "gdb/server_parts.h"
 
 #define LINE_MAX_BYTES (1u << 17)
 
-typedef size_t line_of(const struct sonde_gdb_points *points, size_t i,
+typedef size_t line_of(const struct sonde_probe_points *points, size_t i,
 		       char *to, size_t size);
 
 static void put_lines(FILE *file, const char *word,
-		      const struct sonde_gdb_points *points, line_of *get)
+		      const struct sonde_probe_points *points, line_of *get)
 {
 	char *line = malloc(LINE_MAX_BYTES);
 	size_t length;
@@ -57,8 +57,9 @@ static void put_head(struct sonde_gdb_server *server, FILE *file)
 			      strchr(status->bytes, ';') + 1);
 	}
 	free(status);
-	put_lines(file, "tp", &server->points, sonde_gdb_points_line);
-	put_lines(file, "tsv", &server->points, sonde_gdb_points_variable_line);
+	put_lines(file, "tp", &server->points, sonde_probe_points_line);
+	put_lines(file, "tsv", &server->points,
+		  sonde_probe_points_variable_line);
 	(void)fprintf(file, "tdesc %s\n\n", sonde_gdb_target_xml());
 }
 
@@ -83,7 +84,7 @@ static void put_frames(struct sonde_gdb_frames *frames, FILE *file)
 void sonde_gdb_answer_save(struct sonde_gdb_server *server, const char *rest,
 			   struct sonde_gdb_reply *reply)
 {
-	char *name = sonde_gdb_unhex(rest, NULL);
+	char *name = sonde_hex_bytes(rest, NULL);
 	struct sonde_place_error error = { "it has no name" };
 	int fd = name && *name ? sonde_place_file(name, &error) : -ENOENT;
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");

@@ -88,12 +88,12 @@ int sonde_gdb_server_new(const struct sonde_gdb_server_config *config,
 	server->frames = config->frames;
 	server->frames_are_given = config->frames;
 	if (config->frames)
-		server->status.stop = SONDE_GDB_STOP_ASKED;
+		server->status.stop = SONDE_PROBE_STOP_ASKED;
 	server->in = -1;
 	server->out = -1;
-	rc = sonde_gdb_points_add_builtins(&server->points);
+	rc = sonde_probe_points_add_builtins(&server->points);
 	if (rc == 0 && config->frames)
-		rc = sonde_gdb_points_copy(
+		rc = sonde_probe_points_copy(
 			&server->points,
 			sonde_gdb_frames_points(config->frames));
 	if (rc) {
@@ -109,9 +109,9 @@ int sonde_gdb_server_new(const struct sonde_gdb_server_config *config,
 
 void sonde_gdb_server_forget(struct sonde_gdb_server *server)
 {
-	sonde_gdb_stop(server, SONDE_GDB_STOP_ASKED, NULL);
+	sonde_gdb_stop(server, SONDE_PROBE_STOP_ASKED, NULL);
 	sonde_gdb_patching(server, true);
-	sonde_gdb_run_free(server->run);
+	sonde_probe_run_free(server->run);
 	sonde_probes_free(server->probes);
 	server->probes = NULL;
 	sonde_gdb_patching(server, false);
@@ -132,8 +132,8 @@ void sonde_gdb_server_free(struct sonde_gdb_server *server)
 	if (server->frames_are_given)
 		sonde_gdb_frames_free(server->frames);
 	if (server->has_markers)
-		sonde_gdb_markers_free(&server->markers);
-	sonde_gdb_points_clear(&server->points);
+		sonde_probe_markers_free(&server->markers);
+	sonde_probe_points_clear(&server->points);
 	free(server->settings.user);
 	free(server->settings.notes);
 	free(server->settings.stop_note);
@@ -372,7 +372,7 @@ int sonde_gdb_server_serve(struct sonde_gdb_server *server, int in, int out,
 	server->next_name = NULL;
 	server->frame = SONDE_GDB_NO_FRAME;
 	if (!server->settings.stays || server->end != SONDE_GDB_END_DETACHED)
-		sonde_gdb_stop(server, SONDE_GDB_STOP_DISCONNECTED, NULL);
+		sonde_gdb_stop(server, SONDE_PROBE_STOP_DISCONNECTED, NULL);
 	server->config.ops->disconnected(server->config.target);
 	*ret_end = server->end;
 	return 0;
@@ -391,7 +391,7 @@ int sonde_gdb_server_idle(struct sonde_gdb_server *server, int listen_fd,
 
 void sonde_gdb_server_process_ended(struct sonde_gdb_server *server)
 {
-	sonde_gdb_stop(server, SONDE_GDB_STOP_ERROR, "the process has ended");
+	sonde_gdb_stop(server, SONDE_PROBE_STOP_ERROR, "the process has ended");
 	/* Somebody who is connected may want to see what was recorded. */
 	if (!server->is_connected)
 		sonde_gdb_server_end(server, SONDE_GDB_END_EXITED);

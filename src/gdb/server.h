@@ -9,8 +9,8 @@
 #define GDB_SERVER_H
 
 #include "gdb/frames.h"
-#include "gdb/run.h"
 #include "gdb/target.h"
+#include "probe/run.h"
 
 struct sonde_gdb_server_config {
 	const struct sonde_gdb_target_ops *ops;

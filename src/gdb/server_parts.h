@@ -18,9 +18,9 @@
 #ifndef GDB_SERVER_PARTS_H
 #define GDB_SERVER_PARTS_H
 
-#include "gdb/markers.h"
 #include "gdb/packet.h"
 #include "gdb/server.h"
+#include "probe/markers.h"
 
 #define SONDE_GDB_NO_FRAME UINT64_MAX
 
@@ -34,17 +34,17 @@ struct sonde_gdb_settings {
 struct sonde_gdb_server {
 	struct sonde_gdb_server_config config;
 	struct sonde_gdb_settings settings;
-	struct sonde_gdb_points points;
+	struct sonde_probe_points points;
 	char *next_name; /* of the next tracepoints; QSondeName */
 	/* add.c: what was there before a client that adds */
 	bool is_adding;
-	struct sonde_gdb_points aside_points;
-	struct sonde_gdb_run_status aside_status;
+	struct sonde_probe_points aside_points;
+	struct sonde_probe_run_status aside_status;
 
 	struct sonde_process *process; /* the target's; NULL: not yet */
 	struct sonde_probes *probes;
-	struct sonde_gdb_run *run;
-	struct sonde_gdb_run_status status; /* as it was last seen */
+	struct sonde_probe_run *run;
+	struct sonde_probe_run_status status; /* as it was last seen */
 	/* A tracepoint that is complete, but for the source lines that may
 	 * follow: its key. */
 	bool has_late_point, has_new_lines;
@@ -55,7 +55,7 @@ struct sonde_gdb_server {
 	bool frames_are_given;           /* config's: a recorded trace */
 	uint64_t frame;                  /* the selected one */
 
-	struct sonde_gdb_markers markers;
+	struct sonde_probe_markers markers;
 	bool has_markers;
 	size_t told; /* qTsP, qTsV, qTsSTM: what comes next */
 
@@ -94,7 +94,7 @@ void sonde_gdb_start_adding(struct sonde_gdb_server *server,
 /* It went away. */
 void sonde_gdb_end_adding(struct sonde_gdb_server *server);
 /* The name that a tracepoint was given; NULL. */
-const char *sonde_gdb_point_name(const struct sonde_gdb_point *point);
+const char *sonde_gdb_point_name(const struct sonde_probe_point *point);
 
 /* trace.c */
 sonde_gdb_answer sonde_gdb_answer_start, sonde_gdb_answer_stop,
@@ -104,13 +104,13 @@ sonde_gdb_answer sonde_gdb_answer_start, sonde_gdb_answer_stop,
 	sonde_gdb_answer_value, sonde_gdb_answer_remove;
 /* Looks how the run is doing, and ends it if the buffer is full. */
 void sonde_gdb_poll(struct sonde_gdb_server *server);
-void sonde_gdb_stop(struct sonde_gdb_server *server, enum sonde_gdb_stop why,
-		    const char *text);
+void sonde_gdb_stop(struct sonde_gdb_server *server,
+		    enum sonde_probe_reason why, const char *text);
 /* Tells the target that probes will be, or have been, put in or taken out. */
 void sonde_gdb_patching(const struct sonde_gdb_server *server, bool begins);
 /* Takes a tracepoint's probe out of the process; between two of the above. */
 void sonde_gdb_take_out(struct sonde_gdb_server *server,
-			struct sonde_gdb_point *point);
+			struct sonde_probe_point *point);
 /* Gets the process, its probes and run; 0 or -errno with the text. */
 int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
 			   size_t error_size);

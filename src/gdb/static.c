@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "gdb/hex.h"
+#include "base/hex.h"
 #include "gdb/server_parts.h"
 
 /* Of one answer; what is left comes with the next. */
@@ -15,16 +15,16 @@ static bool need_markers(struct sonde_gdb_server *server)
 	pid_t pid = server->config.ops->pid(server->config.target);
 
 	if (server->has_markers) {
-		sonde_gdb_markers_free(&server->markers);
+		sonde_probe_markers_free(&server->markers);
 		server->has_markers = false;
 	}
-	if (pid > 0 && !sonde_gdb_markers_find(pid, &server->markers))
+	if (pid > 0 && !sonde_probe_markers_find(pid, &server->markers))
 		server->has_markers = true;
 	return server->has_markers;
 }
 
 static void tell(struct sonde_gdb_reply *reply,
-		 const struct sonde_gdb_marker *marker)
+		 const struct sonde_probe_marker *marker)
 {
 	sonde_gdb_reply_text(reply, reply->length == 0 ? "m" : ",");
 	sonde_gdb_reply_format(reply, "%" PRIx64 ":", marker->address);
@@ -64,7 +64,7 @@ void sonde_gdb_answer_marker_at(struct sonde_gdb_server *server,
 {
 	uint64_t address;
 
-	if (!sonde_gdb_take_hex(&rest, &address) || *rest) {
+	if (!sonde_hex_take_number(&rest, &address) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}

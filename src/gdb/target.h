@@ -22,7 +22,7 @@
 #include <sys/types.h>
 
 #include "gdb/reply.h"
-#include "tracer/probes/process.h"
+#include "probe/inject/process.h"
 
 struct sonde_gdb_server;
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gdb/hex.h"
+#include "base/hex.h"
 #include "gdb/server_parts.h"
 
 void sonde_gdb_patching(const struct sonde_gdb_server *server, bool begins)
@@ -30,7 +30,7 @@ int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
 	sonde_gdb_server_forget(server);
 	rc = sonde_probes_new(process, &server->probes);
 	if (rc == 0)
-		rc = sonde_gdb_run_new(process, server->probes, &server->run);
+		rc = sonde_probe_run_new(process, server->probes, &server->run);
 	if (rc) {
 		(void)snprintf(error, error_size,
 			       "tracing can't be prepared (error %d)", -rc);
@@ -41,15 +41,15 @@ int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
 	return 0;
 }
 
-void sonde_gdb_stop(struct sonde_gdb_server *server, enum sonde_gdb_stop why,
-		    const char *text)
+void sonde_gdb_stop(struct sonde_gdb_server *server,
+		    enum sonde_probe_reason why, const char *text)
 {
 	if (!server->status.running || !server->run)
 		return;
 	sonde_gdb_patching(server, true);
-	(void)sonde_gdb_run_stop(server->run, why, text);
+	(void)sonde_probe_run_stop(server->run, why, text);
 	sonde_gdb_patching(server, false);
-	sonde_gdb_run_poll(server->run, &server->points, &server->status);
+	sonde_probe_run_poll(server->run, &server->points, &server->status);
 	sonde_gdb_drop_frames(server);
 }
 
@@ -59,17 +59,17 @@ void sonde_gdb_poll(struct sonde_gdb_server *server)
 
 	if (!server->status.running || !server->run)
 		return;
-	sonde_gdb_run_poll(server->run, &server->points, &server->status);
+	sonde_probe_run_poll(server->run, &server->points, &server->status);
 	if (!settings->circular &&
 	    server->status.bytes >= settings->buffer_bytes)
-		sonde_gdb_stop(server, SONDE_GDB_STOP_FULL, NULL);
+		sonde_gdb_stop(server, SONDE_PROBE_STOP_FULL, NULL);
 }
 
 /* QTStart */
 void sonde_gdb_answer_start(struct sonde_gdb_server *server, const char *rest,
 			    struct sonde_gdb_reply *reply)
 {
-	struct sonde_gdb_run_config config = {
+	struct sonde_probe_run_config config = {
 		.directory = server->config.directory,
 		.circular = server->settings.circular,
 	};
@@ -91,8 +91,8 @@ void sonde_gdb_answer_start(struct sonde_gdb_server *server, const char *rest,
 	rc = sonde_gdb_need_process(server, error, sizeof(error));
 	sonde_gdb_patching(server, true);
 	if (rc == 0)
-		rc = sonde_gdb_run_start(server->run, &server->points, &config,
-					 error, sizeof(error));
+		rc = sonde_probe_run_start(server->run, &server->points,
+					   &config, error, sizeof(error));
 	sonde_gdb_patching(server, false);
 	if (rc) {
 		if (!error[0])
@@ -102,7 +102,7 @@ void sonde_gdb_answer_start(struct sonde_gdb_server *server, const char *rest,
 		sonde_gdb_reply_refuse(reply, error);
 		return;
 	}
-	sonde_gdb_run_poll(server->run, &server->points, &server->status);
+	sonde_probe_run_poll(server->run, &server->points, &server->status);
 	sonde_gdb_reply_text(reply, "OK");
 }
 
@@ -112,7 +112,7 @@ void sonde_gdb_answer_stop(struct sonde_gdb_server *server, const char *rest,
 {
 	if (*rest)
 		return;
-	sonde_gdb_stop(server, SONDE_GDB_STOP_ASKED,
+	sonde_gdb_stop(server, SONDE_PROBE_STOP_ASKED,
 		       server->settings.stop_note);
 	sonde_gdb_reply_text(reply, "OK");
 }
@@ -124,28 +124,28 @@ static void reply_text_hex(struct sonde_gdb_reply *reply, const char *text)
 }
 
 static void reply_reason(struct sonde_gdb_reply *reply,
-			 const struct sonde_gdb_run_status *status)
+			 const struct sonde_probe_run_status *status)
 {
 	switch (status->stop) {
-	case SONDE_GDB_STOP_NOT_RUN:
+	case SONDE_PROBE_STOP_NOT_RUN:
 		sonde_gdb_reply_text(reply, "tnotrun:0");
 		break;
-	case SONDE_GDB_STOP_ASKED:
+	case SONDE_PROBE_STOP_ASKED:
 		sonde_gdb_reply_text(reply, "tstop:");
 		reply_text_hex(reply, status->stop_text);
 		sonde_gdb_reply_text(reply, ":0");
 		break;
-	case SONDE_GDB_STOP_FULL:
+	case SONDE_PROBE_STOP_FULL:
 		sonde_gdb_reply_text(reply, "tfull:0");
 		break;
-	case SONDE_GDB_STOP_DISCONNECTED:
+	case SONDE_PROBE_STOP_DISCONNECTED:
 		sonde_gdb_reply_text(reply, "tdisconnected:0");
 		break;
-	case SONDE_GDB_STOP_PASSES:
+	case SONDE_PROBE_STOP_PASSES:
 		sonde_gdb_reply_format(reply, "tpasscount:%x",
 				       status->stop_point);
 		break;
-	case SONDE_GDB_STOP_ERROR:
+	case SONDE_PROBE_STOP_ERROR:
 		sonde_gdb_reply_text(reply, "terror:");
 		reply_text_hex(reply, status->stop_text);
 		sonde_gdb_reply_format(reply, ":%x", status->stop_point);
@@ -168,7 +168,7 @@ static void reply_buffer(struct sonde_gdb_server *server,
 void sonde_gdb_status(struct sonde_gdb_server *server,
 		      struct sonde_gdb_reply *reply)
 {
-	struct sonde_gdb_run_status *status = &server->status;
+	struct sonde_probe_run_status *status = &server->status;
 	struct sonde_gdb_frames *frames = NULL;
 	uint64_t nr = status->frames;
 
@@ -213,19 +213,19 @@ void sonde_gdb_answer_point_status(struct sonde_gdb_server *server,
 				   struct sonde_gdb_reply *reply)
 {
 	struct sonde_gdb_frames *frames;
-	struct sonde_gdb_point *point;
+	struct sonde_probe_point *point;
 	uint64_t number;
 	uint64_t address;
 
-	if (!sonde_gdb_take_hex(&rest, &number) ||
-	    !sonde_gdb_take(&rest, ':') ||
-	    !sonde_gdb_take_hex(&rest, &address) || *rest ||
+	if (!sonde_hex_take_number(&rest, &number) ||
+	    !sonde_hex_take(&rest, ':') ||
+	    !sonde_hex_take_number(&rest, &address) || *rest ||
 	    number > INT32_MAX) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
-	point = sonde_gdb_points_find(&server->points, (uint32_t)number,
-				      address);
+	point = sonde_probe_points_find(&server->points, (uint32_t)number,
+					address);
 	if (!point) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
@@ -243,8 +243,8 @@ static void tell_point(struct sonde_gdb_server *server,
 		       struct sonde_gdb_reply *reply)
 {
 	size_t length =
-		sonde_gdb_points_line(&server->points, server->told++,
-				      reply->bytes, sizeof(reply->bytes));
+		sonde_probe_points_line(&server->points, server->told++,
+					reply->bytes, sizeof(reply->bytes));
 
 	if (length == 0)
 		sonde_gdb_reply_text(reply, "l");
@@ -260,10 +260,9 @@ static void tell_variable(struct sonde_gdb_server *server,
 {
 	size_t nr = server->points.nr_variables;
 	size_t i = server->told++;
-	size_t length = sonde_gdb_points_variable_line(&server->points,
-						       i < nr ? nr - 1 - i : nr,
-						       reply->bytes,
-						       sizeof(reply->bytes));
+	size_t length = sonde_probe_points_variable_line(
+		&server->points, i < nr ? nr - 1 - i : nr, reply->bytes,
+		sizeof(reply->bytes));
 
 	if (length == 0)
 		sonde_gdb_reply_text(reply, "l");
@@ -325,12 +324,12 @@ static bool frame_value(struct sonde_gdb_server *server, uint32_t number,
 void sonde_gdb_answer_value(struct sonde_gdb_server *server, const char *rest,
 			    struct sonde_gdb_reply *reply)
 {
-	const struct sonde_gdb_variable *variable = NULL;
+	const struct sonde_probe_variable *variable = NULL;
 	uint64_t number;
 	int64_t value;
 	bool is_known = true;
 
-	if (!sonde_gdb_take_hex(&rest, &number) || *rest) {
+	if (!sonde_hex_take_number(&rest, &number) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
@@ -342,7 +341,7 @@ void sonde_gdb_answer_value(struct sonde_gdb_server *server, const char *rest,
 	else if (server->frame != SONDE_GDB_NO_FRAME)
 		is_known = frame_value(server, variable->number, &value);
 	else if (server->run && server->status.start_us)
-		value = sonde_gdb_run_variable(server->run, variable->number);
+		value = sonde_probe_run_variable(server->run, variable->number);
 	else
 		value = variable->value;
 	if (is_known)
@@ -352,7 +351,7 @@ void sonde_gdb_answer_value(struct sonde_gdb_server *server, const char *rest,
 }
 
 void sonde_gdb_take_out(struct sonde_gdb_server *server,
-			struct sonde_gdb_point *point)
+			struct sonde_probe_point *point)
 {
 	if (server->probes && point->probe != UINT32_MAX)
 		(void)sonde_probes_remove(server->probes, point->probe);
@@ -367,13 +366,13 @@ void sonde_gdb_answer_remove(struct sonde_gdb_server *server, const char *rest,
 	uint64_t number;
 	bool was_there = false;
 
-	if (!sonde_gdb_take_hex(&rest, &number) || *rest) {
+	if (!sonde_hex_take_number(&rest, &number) || *rest) {
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
 	sonde_gdb_patching(server, true);
 	for (size_t i = 0; i < server->points.nr; i++) {
-		struct sonde_gdb_point *point = &server->points.list[i];
+		struct sonde_probe_point *point = &server->points.list[i];
 
 		if (point->number != number)
 			continue;

@@ -18,7 +18,7 @@
  *	child -> front	one sonde_summary
  *
  * The front may also let in another process, for which it made an arena: a hello
- * from the front is for the process whose pid it gives (gdb/run.c).
+ * from the front is for the process whose pid it gives (probe/run.c).
  *
  * The child ignores the signals of the terminal and what the program sends to
  * its process group: the front decides. It raises its own soft limits on

@@ -24,9 +24,9 @@
 #include <time.h>
 
 #include "base/port.h"
-#include "tracer/probes/insn.h"
-#include "tracer/probes/probes.h"
-#include "tracer/probes/text.h"
+#include "probe/inject/insn.h"
+#include "probe/inject/probes.h"
+#include "probe/inject/text.h"
 
 #define NR_SITES       2000
 #define NR_CONDITIONS  1000

@@ -101,7 +101,7 @@ static void trace_variable(void *ctx, uint32_t number)
 	put(hit, &hit->world->variables[number], 8);
 }
 
-static uint64_t run(struct hit *hit, const struct sonde_gdb_plan *plan,
+static uint64_t run(struct hit *hit, const struct sonde_probe_plan *plan,
 		    const struct sonde_agent_item *item)
 {
 	static const struct sonde_expr_machine machine = {
@@ -122,7 +122,7 @@ static uint64_t run(struct hit *hit, const struct sonde_gdb_plan *plan,
 	return value.type == SONDE_EXPR_MISSING ? 0 : value.u;
 }
 
-static void add_program(struct hit *hit, const struct sonde_gdb_plan *plan,
+static void add_program(struct hit *hit, const struct sonde_probe_plan *plan,
 			const struct sonde_agent_item *item)
 {
 	size_t end = hit->length + item->length;
@@ -135,7 +135,7 @@ static void add_program(struct hit *hit, const struct sonde_gdb_plan *plan,
 		hit->places[hit->nr_places++] = 0;
 }
 
-static void add_blocks(struct hit *hit, const struct sonde_gdb_plan *plan,
+static void add_blocks(struct hit *hit, const struct sonde_probe_plan *plan,
 		       const struct sonde_agent_item *item)
 {
 	size_t at = hit->length;
@@ -166,7 +166,7 @@ static void add_registers(struct hit *hit, uint64_t mask)
 			put(hit, &hit->world->registers[i], 8);
 }
 
-static void add_item(struct hit *hit, const struct sonde_gdb_plan *plan,
+static void add_item(struct hit *hit, const struct sonde_probe_plan *plan,
 		     const struct sonde_agent_item *item)
 {
 	uint64_t address = (uint64_t)item->offset;
@@ -207,8 +207,8 @@ static void add_item(struct hit *hit, const struct sonde_gdb_plan *plan,
 }
 
 size_t collect_hit(struct collect_world *world,
-		   const struct sonde_gdb_plan *plan,
-		   const struct sonde_gdb_plan_part *part,
+		   const struct sonde_probe_plan *plan,
+		   const struct sonde_probe_plan_part *part,
 		   uint8_t payload[SONDE_AGENT_STAGE])
 {
 	struct hit hit = { .world = world, .payload = payload };
@@ -219,20 +219,21 @@ size_t collect_hit(struct collect_world *world,
 	return hit.length;
 }
 
-void collect_define(struct sonde_gdb_points *points, const char *const *packets)
+void collect_define(struct sonde_probe_points *points,
+		    const char *const *packets)
 {
-	struct sonde_gdb_point *point;
+	struct sonde_probe_point *point;
 	bool complete;
 	int rc;
 
 	for (; *packets; packets++) {
 		if (strncmp(*packets, "QTDPsrc:", 8) == 0)
-			rc = sonde_gdb_points_source(points, *packets + 8);
+			rc = sonde_probe_points_source(points, *packets + 8);
 		else if (strncmp(*packets, "QTDV:", 5) == 0)
-			rc = sonde_gdb_points_variable(points, *packets + 5);
+			rc = sonde_probe_points_variable(points, *packets + 5);
 		else
-			rc = sonde_gdb_points_define(points, *packets + 5,
-						     &complete, &point);
+			rc = sonde_probe_points_define(points, *packets + 5,
+						       &complete, &point);
 		assert_int_equal(rc, 0);
 	}
 }

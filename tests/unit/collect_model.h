@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * collect_model.h - what the agent does at a hit (tracer/probes/agent.h, "What
+ * collect_model.h - what the agent does at a hit (probe/inject/agent.h, "What
  * a probe collects"), done slowly, on a small memory.
  */
 #ifndef UNIT_COLLECT_MODEL_H
 #define UNIT_COLLECT_MODEL_H
 
-#include "gdb/plan.h"
+#include "probe/plan.h"
 
 #define COLLECT_MEMORY 4096u
 #define COLLECT_BASE   0x7fff0000ull
@@ -19,12 +19,12 @@ struct collect_world {
 
 /* The payload's length. */
 size_t collect_hit(struct collect_world *world,
-		   const struct sonde_gdb_plan *plan,
-		   const struct sonde_gdb_plan_part *part,
+		   const struct sonde_probe_plan *plan,
+		   const struct sonde_probe_plan_part *part,
 		   uint8_t payload[SONDE_AGENT_STAGE]);
 
 /* Packets of GDB's, up to NULL, as points. */
-void collect_define(struct sonde_gdb_points *points,
+void collect_define(struct sonde_probe_points *points,
 		    const char *const *packets);
 
 #endif /* UNIT_COLLECT_MODEL_H */

@@ -14,8 +14,8 @@
 
 #include "expr/agent.h"
 #include "gdb/frames.h"
-#include "gdb/markers.h"
-#include "gdb/run.h"
+#include "probe/markers.h"
+#include "probe/run.h"
 
 enum {
 	FRAMES_PER_POINT = 10,
@@ -32,17 +32,17 @@ struct sonde_probes {
 	int unused;
 };
 
-struct sonde_gdb_run {
-	const struct sonde_gdb_points *points;
-	struct sonde_gdb_run_status status;
+struct sonde_probe_run {
+	const struct sonde_probe_points *points;
+	struct sonde_probe_run_status status;
 };
 
 struct sonde_gdb_frames {
-	const struct sonde_gdb_points *points;
+	const struct sonde_probe_points *points;
 };
 
 static struct sonde_process the_process;
-static struct sonde_gdb_run *the_run;
+static struct sonde_probe_run *the_run;
 struct fake_log fake_log;
 
 struct sonde_process *fake_process(void)
@@ -75,9 +75,9 @@ int sonde_probes_remove(struct sonde_probes *probes, uint32_t index)
 
 /* ---- run ---- */
 
-int sonde_gdb_run_new(struct sonde_process *process,
-		      struct sonde_probes *probes,
-		      struct sonde_gdb_run **ret_run)
+int sonde_probe_run_new(struct sonde_process *process,
+			struct sonde_probes *probes,
+			struct sonde_probe_run **ret_run)
 {
 	(void)process;
 	(void)probes;
@@ -86,16 +86,16 @@ int sonde_gdb_run_new(struct sonde_process *process,
 	return the_run ? 0 : -ENOMEM;
 }
 
-void sonde_gdb_run_free(struct sonde_gdb_run *run)
+void sonde_probe_run_free(struct sonde_probe_run *run)
 {
 	free(run);
 	the_run = NULL;
 }
 
-int sonde_gdb_run_start(struct sonde_gdb_run *run,
-			struct sonde_gdb_points *points,
-			const struct sonde_gdb_run_config *config, char *error,
-			size_t error_size)
+int sonde_probe_run_start(struct sonde_probe_run *run,
+			  struct sonde_probe_points *points,
+			  const struct sonde_probe_run_config *config,
+			  char *error, size_t error_size)
 {
 	(void)config;
 	if (fake_log.refuse) {
@@ -104,17 +104,17 @@ int sonde_gdb_run_start(struct sonde_gdb_run *run,
 	}
 	run->points = points;
 	run->status.running = true;
-	run->status.stop = SONDE_GDB_STOP_NOT_RUN;
+	run->status.stop = SONDE_PROBE_STOP_NOT_RUN;
 	run->status.start_us = 1000000;
 	for (size_t i = 0; i < points->nr; i++)
 		points->list[i].probe = (uint32_t)i;
 	return 0;
 }
 
-int sonde_gdb_run_add(struct sonde_gdb_run *run,
-		      struct sonde_gdb_points *points,
-		      struct sonde_gdb_point *point, char *error,
-		      size_t error_size)
+int sonde_probe_run_add(struct sonde_probe_run *run,
+			struct sonde_probe_points *points,
+			struct sonde_probe_point *point, char *error,
+			size_t error_size)
 {
 	(void)run;
 	(void)points;
@@ -126,8 +126,8 @@ int sonde_gdb_run_add(struct sonde_gdb_run *run,
 	return 0;
 }
 
-int sonde_gdb_run_note(struct sonde_gdb_run *run,
-		       const struct sonde_gdb_points *points)
+int sonde_probe_run_note(struct sonde_probe_run *run,
+			 const struct sonde_probe_points *points)
 {
 	(void)run;
 	(void)points;
@@ -135,8 +135,8 @@ int sonde_gdb_run_note(struct sonde_gdb_run *run,
 	return 0;
 }
 
-int sonde_gdb_run_enable(struct sonde_gdb_run *run,
-			 struct sonde_gdb_point *point, bool on)
+int sonde_probe_run_enable(struct sonde_probe_run *run,
+			   struct sonde_probe_point *point, bool on)
 {
 	(void)run;
 	(void)point;
@@ -144,8 +144,8 @@ int sonde_gdb_run_enable(struct sonde_gdb_run *run,
 	return 0;
 }
 
-int sonde_gdb_run_stop(struct sonde_gdb_run *run, enum sonde_gdb_stop why,
-		       const char *text)
+int sonde_probe_run_stop(struct sonde_probe_run *run,
+			 enum sonde_probe_reason why, const char *text)
 {
 	run->status.running = false;
 	run->status.stop = why;
@@ -155,9 +155,9 @@ int sonde_gdb_run_stop(struct sonde_gdb_run *run, enum sonde_gdb_stop why,
 	return 0;
 }
 
-void sonde_gdb_run_poll(struct sonde_gdb_run *run,
-			struct sonde_gdb_points *points,
-			struct sonde_gdb_run_status *ret_status)
+void sonde_probe_run_poll(struct sonde_probe_run *run,
+			  struct sonde_probe_points *points,
+			  struct sonde_probe_run_status *ret_status)
 {
 	for (size_t i = 0; i < points->nr; i++) {
 		points->list[i].hits = FRAMES_PER_POINT;
@@ -168,13 +168,14 @@ void sonde_gdb_run_poll(struct sonde_gdb_run *run,
 	*ret_status = run->status;
 }
 
-int64_t sonde_gdb_run_variable(const struct sonde_gdb_run *run, uint32_t number)
+int64_t sonde_probe_run_variable(const struct sonde_probe_run *run,
+				 uint32_t number)
 {
 	(void)run;
 	return number;
 }
 
-const char *sonde_gdb_run_directory(const struct sonde_gdb_run *run)
+const char *sonde_probe_run_directory(const struct sonde_probe_run *run)
 {
 	return run->points ? "fake" : NULL;
 }
@@ -202,7 +203,7 @@ void sonde_gdb_frames_free(struct sonde_gdb_frames *frames)
 	free(frames);
 }
 
-const struct sonde_gdb_points *
+const struct sonde_probe_points *
 sonde_gdb_frames_points(const struct sonde_gdb_frames *frames)
 {
 	return frames->points;
@@ -227,7 +228,7 @@ void sonde_gdb_frames_count(const struct sonde_gdb_frames *frames,
 int sonde_gdb_frames_get(struct sonde_gdb_frames *frames, uint64_t number,
 			 struct sonde_gdb_frame *ret_frame)
 {
-	const struct sonde_gdb_point *point;
+	const struct sonde_probe_point *point;
 
 	if (number >= sonde_gdb_frames_nr(frames))
 		return -ENOENT;
@@ -323,11 +324,11 @@ size_t sonde_gdb_frames_raw(struct sonde_gdb_frames *frames, uint64_t offset,
 
 /* ---- markers ---- */
 
-int sonde_gdb_markers_find(pid_t pid, struct sonde_gdb_markers *ret_markers)
+int sonde_probe_markers_find(pid_t pid, struct sonde_probe_markers *ret_markers)
 {
 	static char ids[][17] = { "sonde/test:one..", "sdt/test:two...." };
 	static char extras[][6] = { "int a", "" };
-	static struct sonde_gdb_marker list[] = {
+	static struct sonde_probe_marker list[] = {
 		{ .address = 0x4000, .id = ids[0], .extra = extras[0] },
 		{ .address = 0x5000, .id = ids[1], .extra = extras[1] },
 	};
@@ -338,7 +339,7 @@ int sonde_gdb_markers_find(pid_t pid, struct sonde_gdb_markers *ret_markers)
 	return 0;
 }
 
-void sonde_gdb_markers_free(struct sonde_gdb_markers *markers)
+void sonde_probe_markers_free(struct sonde_probe_markers *markers)
 {
 	memset(markers, 0, sizeof(*markers));
 }

@@ -12,8 +12,8 @@
 
 #include "ctf/packet.h"
 #include "gdb/frames.h"
-#include "gdb/output.h"
 #include "gdb/registers.h"
+#include "probe/output.h"
 
 enum {
 	TID = 77,
@@ -45,8 +45,8 @@ static const char *const packets[] = {
 
 struct recording {
 	struct scratch scratch;
-	struct sonde_gdb_points points;
-	struct sonde_gdb_plan plans[2];
+	struct sonde_probe_points points;
+	struct sonde_probe_plan plans[2];
 	struct collect_world world;
 	struct sonde_ctf_trace *trace;
 	struct sonde_ctf_stream *stream;
@@ -78,8 +78,8 @@ static void put_thread(struct recording *recording, uint32_t tid)
 }
 
 static void put_frame(struct recording *recording, uint32_t id,
-		      const struct sonde_gdb_plan *plan,
-		      const struct sonde_gdb_plan_part *part)
+		      const struct sonde_probe_plan *plan,
+		      const struct sonde_probe_plan_part *part)
 {
 	uint8_t payload[SONDE_AGENT_STAGE];
 	size_t size = collect_hit(&recording->world, plan, part, payload);
@@ -130,10 +130,10 @@ static void begin(struct recording *recording)
 	scratch_make(&recording->scratch);
 	collect_define(&recording->points, packets);
 	for (size_t i = 0; i < 2; i++)
-		assert_int_equal(sonde_gdb_plan_make(&recording->points.list[i],
-						     &recording->points, error,
-						     sizeof(error),
-						     &recording->plans[i]),
+		assert_int_equal(sonde_probe_plan_make(
+					 &recording->points.list[i],
+					 &recording->points, error,
+					 sizeof(error), &recording->plans[i]),
 				 0);
 	assert_int_equal(sonde_ctf_trace_create(recording->scratch.trace,
 						&config, &recording->trace),
@@ -168,7 +168,7 @@ static void begin(struct recording *recording)
 /* Finishes the trace, and writes what lies beside it. */
 static void end(struct recording *recording)
 {
-	struct sonde_gdb_output output;
+	struct sonde_probe_output output;
 
 	assert_int_equal(sonde_ctf_packet_publish(recording->stream,
 						  recording->clock, 0),
@@ -177,19 +177,19 @@ static void end(struct recording *recording)
 						recording->clock, 0),
 			 0);
 	assert_int_equal(sonde_ctf_trace_close(recording->trace), 0);
-	sonde_gdb_output_init(&output);
+	sonde_probe_output_init(&output);
 	output.place.dir = open(recording->scratch.trace,
 				O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	assert_int_equal(sonde_gdb_output_points(&output, &recording->points),
+	assert_int_equal(sonde_probe_output_points(&output, &recording->points),
 			 0);
-	sonde_gdb_output_fini(&output);
+	sonde_probe_output_fini(&output);
 }
 
 static void forget(struct recording *recording)
 {
 	for (size_t i = 0; i < 2; i++)
-		sonde_gdb_plan_free(&recording->plans[i]);
-	sonde_gdb_points_clear(&recording->points);
+		sonde_probe_plan_free(&recording->plans[i]);
+	sonde_probe_points_clear(&recording->points);
 	scratch_remove(&recording->scratch);
 }
 

@@ -23,9 +23,9 @@
 
 #include "base/port.h"
 #include "expr/agent.h"
-#include "tracer/probes/insn.h"
-#include "tracer/probes/pad.h"
-#include "tracer/probes/place.h"
+#include "probe/inject/insn.h"
+#include "probe/inject/pad.h"
+#include "probe/inject/place.h"
 
 /* Arithmetic flags, but AF: most instructions leave it undefined, so it counts
  * as written by them. */

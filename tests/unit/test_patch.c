@@ -36,9 +36,9 @@
 #include <cmocka.h>
 
 #include "base/port.h"
-#include "tracer/probes/patch.h"
-#include "tracer/probes/process_parts.h"
-#include "tracer/probes/publish.h"
+#include "probe/inject/patch.h"
+#include "probe/inject/process_parts.h"
+#include "probe/inject/publish.h"
 
 #define CODE       0x1000000000ull
 #define PAIR       CODE

@@ -13,7 +13,7 @@
 #include <cmocka.h>
 
 #include "base/port.h"
-#include "tracer/probes/place.h"
+#include "probe/inject/place.h"
 
 #define MAPPINGS_MAX 4096
 #define PROGRAM      0x555555554000u

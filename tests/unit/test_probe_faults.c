@@ -24,7 +24,7 @@
 #include <cmocka.h>
 
 #include "base/port.h"
-#include "tracer/probes/probes.h"
+#include "probe/inject/probes.h"
 
 #define BAD     0x10ull /* an address where nothing is */
 #define VALUE   41

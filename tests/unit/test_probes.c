@@ -17,8 +17,8 @@
 #include <cmocka.h>
 
 #include "base/port.h"
-#include "tracer/probes/patch.h"
-#include "tracer/probes/probes.h"
+#include "probe/inject/patch.h"
+#include "probe/inject/probes.h"
 
 #define PLANS_BEGIN 16    /* offset 0 means none */
 #define PUN_CHUNK   16384 /* as place.c maps them */

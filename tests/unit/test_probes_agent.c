@@ -19,9 +19,9 @@
 
 #include "expr/agent.h"
 #include "expr/program.h"
+#include "probe/agent/step.h"
+#include "probe/agent/thunk.h"
 #include "ring/control.h"
-#include "tracer/probes/agent/step.h"
-#include "tracer/probes/agent/thunk.h"
 
 #define ARENA_BYTES  (SONDE_META_SPAN + (16u << 20))
 #define SUBBUF_BYTES 16384u

@@ -35,9 +35,9 @@
 #include <cmocka.h>
 
 #include "base/port.h"
-#include "tracer/probes/probes.h"
-#include "tracer/probes/process_parts.h"
-#include "tracer/probes/procfs.h"
+#include "probe/inject/probes.h"
+#include "probe/inject/process_parts.h"
+#include "probe/inject/procfs.h"
 
 #define LEFT_BYTES  16384u
 #define ROUNDS      20

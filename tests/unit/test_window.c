@@ -16,10 +16,10 @@
 #include <cmocka.h>
 
 #include "base/port.h"
-#include "tracer/probes/functions.h"
-#include "tracer/probes/insn.h"
-#include "tracer/probes/relocate.h"
-#include "tracer/probes/window.h"
+#include "probe/inject/functions.h"
+#include "probe/inject/insn.h"
+#include "probe/inject/relocate.h"
+#include "probe/inject/window.h"
 
 #define AT 0x400000u
 

@@ -911,6 +911,12 @@ static enum says say(struct writer *to, uint32_t node, bool sense)
 	case SONDE_NODE_XOR:
 	case SONDE_NODE_OR:
 	case SONDE_NODE_CHOICE:
+	case SONDE_NODE_DEREFERENCE:
+	case SONDE_NODE_ADDRESS:
+	case SONDE_NODE_CAST:
+	case SONDE_NODE_MEMBER:
+	case SONDE_NODE_POINTED:
+	case SONDE_NODE_ELEMENT:
 		break;
 	}
 	return say_value(to, node, sense);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hex.h - reading a packet's text from left to right.
+ *
+ * Each moves *at behind what it took; if it is false, *at is anywhere in the
+ * text, and the packet is to be refused.
+ */
+#ifndef BASE_HEX_H
+#define BASE_HEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* 0 .. 15; -1. */
+int sonde_hex_digit(char c);
+/* This character is next. */
+bool sonde_hex_take(const char **at, char c);
+/* These are next. */
+bool sonde_hex_take_word(const char **at, const char *word);
+/* 1 to 16 digits, up to the first that isn't one. */
+bool sonde_hex_take_number(const char **at, uint64_t *ret_value);
+/* Two digits for each byte. */
+bool sonde_hex_take_bytes(const char **at, uint8_t *to, size_t nr);
+/* All the rest of the text, as bytes and a NUL, for free(); NULL: it isn't
+ * hexadecimal, or memory ran out. */
+char *sonde_hex_bytes(const char *text, size_t *ret_nr);
+
+#endif /* BASE_HEX_H */

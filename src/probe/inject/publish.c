@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * publish.c - the tables and plans in the agent's data.
+ *
+ * Plans are appended, and never given back: a thread may be reading them. They
+ * don't change, so equal ones share their bytes.
+ */
+#include "probe/inject/publish.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "expr/program.h"
+
+/* Offset 0 means none. */
+#define PLANS_FIRST 16u
+#define PLANS_ALIGN 8u
+
+int sonde_publish_trap(struct sonde_agent *agent, uint64_t address, uint64_t to)
+{
+	uint32_t at = sonde_agent_hash(address, SONDE_AGENT_TRAPS_MAX);
+
+	for (uint32_t i = 0; i < SONDE_AGENT_TRAPS_MAX; i++) {
+		struct sonde_agent_trap *trap =
+			&agent->traps[(at + i) & (SONDE_AGENT_TRAPS_MAX - 1)];
+		uint64_t old = sonde_load_relaxed(&trap->address);
+		if (old && old != address)
+			continue;
+		/* Both: pairs with find_trap (agent/signals.c), which sees a
+		 * pad that is complete. */
+		sonde_store_release(&trap->to, to);
+		sonde_store_release(&trap->address, address);
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+int sonde_publish_fault(struct sonde_agent *agent,
+			const struct sonde_agent_fault *fault)
+{
+	uint32_t at = sonde_agent_hash(fault->at, SONDE_AGENT_FAULTS_MAX);
+
+	for (uint32_t i = 0; i < SONDE_AGENT_FAULTS_MAX; i++) {
+		struct sonde_agent_fault *entry =
+			&agent->faults[(at + i) & (SONDE_AGENT_FAULTS_MAX - 1)];
+		uint64_t old = sonde_load_relaxed(&entry->at);
+		if (old && old != fault->at)
+			continue;
+		entry->probe = fault->probe;
+		sonde_store_relaxed(&entry->to, fault->to);
+		/* Pairs with the fault handler's load of `at`. */
+		sonde_store_release(&entry->at, fault->at);
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+int sonde_publish_copy(struct sonde_agent *agent,
+		       const struct sonde_agent_copy *copy)
+{
+	uint32_t at = sonde_agent_hash(copy->at, SONDE_AGENT_COPIES_MAX);
+
+	for (uint32_t i = 0; i < SONDE_AGENT_COPIES_MAX; i++) {
+		struct sonde_agent_copy *entry =
+			&agent->copies[(at + i) & (SONDE_AGENT_COPIES_MAX - 1)];
+		uint64_t old = sonde_load_relaxed(&entry->at);
+		if (old && old != copy->at)
+			continue;
+		entry->site = copy->site;
+		entry->pushed = copy->pushed;
+		entry->back = copy->back;
+		/* Pairs with find_copy's load of `at` (agent/signals.c). */
+		sonde_store_release(&entry->at, copy->at);
+		return 0;
+	}
+	return -ENOSPC;
+}
+
+/* ---- plans ---- */
+
+static size_t program_bytes(const struct sonde_program *program)
+{
+	return sizeof(*program) + program->nr_ops * sizeof(program->ops[0]) +
+	       program->texts_bytes;
+}
+
+#define PIECES_FIRST 64u
+#define FNV_START    0xcbf29ce484222325ull
+#define FNV_PRIME    0x100000001b3ull
+
+static uint64_t hash_of(const unsigned char *bytes, size_t nr)
+{
+	uint64_t hash = FNV_START;
+
+	for (size_t i = 0; i < nr; i++)
+		hash = (hash ^ bytes[i]) * FNV_PRIME;
+	return hash;
+}
+
+static struct sonde_plans_piece *next_piece(struct sonde_plans *plans,
+					    uint64_t i)
+{
+	return &plans->pieces[i & (plans->room - 1)];
+}
+
+/* Room for one more piece; half of the table stays free. */
+static int grow(struct sonde_plans *plans)
+{
+	struct sonde_plans_piece *old;
+	struct sonde_plans more = {
+		.room = plans->room ? 2 * plans->room : PIECES_FIRST,
+	};
+
+	if (plans->room && 2 * plans->nr < plans->room)
+		return 0;
+	more.pieces = calloc(more.room, sizeof(*more.pieces));
+	if (!more.pieces)
+		return -ENOMEM;
+	for (size_t i = 0; i < plans->room; i++) {
+		const struct sonde_plans_piece *piece = &plans->pieces[i];
+		uint64_t at = piece->hash;
+		if (!piece->at)
+			continue;
+		while (next_piece(&more, at)->at)
+			at++;
+		*next_piece(&more, at) = *piece;
+	}
+	old = plans->pieces;
+	plans->pieces = more.pieces;
+	plans->room = more.room;
+	free(old);
+	return 0;
+}
+
+/* Copies what isn't there yet, and tells where it is; 0 if there is no room. */
+static uint64_t append(struct sonde_agent *agent, struct sonde_plans *plans,
+		       const void *bytes, size_t nr)
+{
+	uint64_t at = (plans->used + PLANS_ALIGN - 1) & -(uint64_t)PLANS_ALIGN;
+	uint64_t hash = hash_of(bytes, nr);
+	uint64_t i = hash;
+
+	if (grow(plans))
+		return 0;
+	for (; next_piece(plans, i)->at; i++) {
+		const struct sonde_plans_piece *piece = next_piece(plans, i);
+		if (piece->hash == hash && piece->size == nr &&
+		    !memcmp(agent->plans + piece->at, bytes, nr))
+			return piece->at;
+	}
+	if (at < PLANS_FIRST)
+		at = PLANS_FIRST;
+	if (at > SONDE_AGENT_PLANS_SIZE || nr > SONDE_AGENT_PLANS_SIZE - at)
+		return 0;
+	memcpy(agent->plans + at, bytes, nr);
+	plans->used = at + nr;
+	*next_piece(plans, i) = (struct sonde_plans_piece){ .hash = hash,
+							    .at = at,
+							    .size = nr };
+	plans->nr++;
+	return at;
+}
+
+void sonde_plans_fini(struct sonde_plans *plans)
+{
+	free(plans->pieces);
+	*plans = (struct sonde_plans){ 0 };
+}
+
+/* At most so many bytes of payload. */
+static uint64_t payload_of(const struct sonde_agent_item *items, size_t nr)
+{
+	uint64_t bytes = 0;
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < nr; i++) {
+		switch ((enum sonde_agent_item_kind)items[i].kind) {
+		case SONDE_AGENT_ITEM_REGISTERS:
+			bytes += sizeof(uint64_t) *
+				 (unsigned int)__builtin_popcountll(
+					 items[i].mask);
+			break;
+		case SONDE_AGENT_ITEM_MEMORY:
+		case SONDE_AGENT_ITEM_PROGRAM:
+			blocks += 1u + items[i].nr_blocks;
+			bytes += items[i].length;
+			break;
+		case SONDE_AGENT_ITEM_STRING:
+			blocks++;
+			bytes += items[i].length + 1u;
+			break;
+		case SONDE_AGENT_ITEM_VALUE:
+		case SONDE_AGENT_ITEM_VARIABLE:
+			bytes += sizeof(uint64_t);
+			break;
+		case SONDE_AGENT_ITEM_RUN:
+			break;
+		case SONDE_AGENT_ITEM_ADDRESSES:
+			bytes += blocks * sizeof(uint64_t);
+			break;
+		case SONDE_AGENT_ITEM_BLOCKS:
+			bytes += SONDE_AGENT_STAGE;
+			break;
+		}
+	}
+	return bytes < SONDE_AGENT_STAGE ? bytes : SONDE_AGENT_STAGE;
+}
+
+/* Where programs are in plans[]. */
+struct offsets {
+	uint64_t *list;
+	size_t nr;
+};
+
+/* Items with the programs' offsets in place of their numbers. */
+static int append_items(struct sonde_agent *agent, struct sonde_plans *plans,
+			const struct sonde_agent_item *items, size_t nr,
+			const struct offsets *programs, uint64_t *ret_at)
+{
+	struct sonde_agent_item *copy = malloc((nr + 1) * sizeof(*copy));
+	int rc = 0;
+
+	if (!copy)
+		return -ENOMEM;
+	for (size_t i = 0; i < nr; i++) {
+		copy[i] = items[i];
+		if (!copy[i].program)
+			continue;
+		if (copy[i].program > programs->nr)
+			rc = -EINVAL;
+		else
+			copy[i].program = programs->list[copy[i].program - 1];
+	}
+	*ret_at = 0;
+	if (!rc && nr) {
+		*ret_at = append(agent, plans, copy, nr * sizeof(*copy));
+		rc = *ret_at ? 0 : -ENOSPC;
+	}
+	free(copy);
+	return rc;
+}
+
+static int append_programs(struct sonde_agent *agent, struct sonde_plans *plans,
+			   const struct sonde_publish_plan *plan,
+			   uint64_t *offsets)
+{
+	for (size_t i = 0; i < plan->nr_programs; i++) {
+		offsets[i] = append(agent, plans, plan->programs[i],
+				    program_bytes(plan->programs[i]));
+		if (!offsets[i])
+			return -ENOSPC;
+	}
+	return 0;
+}
+
+int sonde_publish_plan(struct sonde_agent *agent, struct sonde_plans *plans,
+		       const struct sonde_publish_plan *plan,
+		       struct sonde_agent_probe *probe)
+{
+	struct offsets offsets = {
+		.list = calloc(plan->nr_programs + 1, sizeof(uint64_t)),
+		.nr = plan->nr_programs,
+	};
+	uint64_t most = payload_of(plan->items, plan->nr_items);
+	int rc;
+
+	if (!offsets.list)
+		return -ENOMEM;
+	rc = append_programs(agent, plans, plan, offsets.list);
+	if (!rc)
+		rc = append_items(agent, plans, plan->items, plan->nr_items,
+				  &offsets, &probe->items);
+	if (!rc)
+		rc = append_items(agent, plans, plan->step_items,
+				  plan->nr_step_items, &offsets,
+				  &probe->step_items);
+	free(offsets.list);
+	if (rc)
+		return rc;
+	probe->condition = 0;
+	if (plan->condition) {
+		probe->condition = append(agent, plans, plan->condition,
+					  program_bytes(plan->condition));
+		if (!probe->condition)
+			return -ENOSPC;
+	}
+	probe->nr_items = (uint32_t)plan->nr_items;
+	probe->nr_step_items = (uint32_t)plan->nr_step_items;
+	probe->payload_max = (uint32_t)most;
+	agent->nr_plans = plans->used;
+	return 0;
+}

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * symbol.c - looking up a dynamic symbol by the GNU hash table:
+ *
+ *	u32 nr_buckets, first, nr_words, shift; u64 filter[nr_words];
+ *	u32 buckets[nr_buckets]; u32 chain[]: hash of symbol `first` and on,
+ *	the lowest bit set at the end of a bucket's
+ *
+ * Everything is read from the process; what makes no sense is -ENOEXEC.
+ */
+#include "probe/inject/symbol.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+#define SEGMENTS_MAX 64
+#define ENTRIES_MAX  256
+#define CHAIN_MAX    1024
+#define NAME_MAX_    64
+
+struct tables {
+	uint64_t base; /* what is added to the file's addresses */
+	uint64_t symbols, names, hash;
+};
+
+/* The loader may or may not have added the base already. */
+static uint64_t address_of(const struct tables *tables, uint64_t value)
+{
+	return value < tables->base ? value + tables->base : value;
+}
+
+static int read_dynamic(const struct sonde_process *process, uint64_t address,
+			struct tables *tables)
+{
+	for (unsigned int i = 0; i < ENTRIES_MAX; i++) {
+		Elf64_Dyn entry;
+
+		if (sonde_process_read(process, address + i * sizeof(entry),
+				       &entry, sizeof(entry)) != 0)
+			return -EIO;
+		if (entry.d_tag == DT_NULL)
+			break;
+		if (entry.d_tag == DT_SYMTAB)
+			tables->symbols = address_of(tables, entry.d_un.d_ptr);
+		else if (entry.d_tag == DT_STRTAB)
+			tables->names = address_of(tables, entry.d_un.d_ptr);
+		else if (entry.d_tag == DT_GNU_HASH)
+			tables->hash = address_of(tables, entry.d_un.d_ptr);
+	}
+	return tables->symbols && tables->names && tables->hash ? 0 : -ENOENT;
+}
+
+static int read_tables(const struct sonde_process *process, uint64_t image,
+		       struct tables *ret)
+{
+	struct tables tables = { .base = image };
+	Elf64_Phdr segments[SEGMENTS_MAX];
+	uint64_t dynamic = 0;
+	Elf64_Ehdr head;
+
+	if (sonde_process_read(process, image, &head, sizeof(head)) != 0)
+		return -EIO;
+	if (memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phnum > SEGMENTS_MAX)
+		return -ENOEXEC;
+	if (sonde_process_read(process, image + head.e_phoff, segments,
+			       head.e_phnum * sizeof(*segments)) != 0)
+		return -EIO;
+	for (unsigned int i = 0; i < head.e_phnum; i++) {
+		if (segments[i].p_type == PT_LOAD && segments[i].p_offset == 0)
+			tables.base = image - segments[i].p_vaddr;
+		if (segments[i].p_type == PT_DYNAMIC)
+			dynamic = segments[i].p_vaddr;
+	}
+	if (dynamic == 0)
+		return -ENOENT;
+	*ret = tables;
+	return read_dynamic(process, tables.base + dynamic, ret);
+}
+
+static uint32_t hash_of(const char *name)
+{
+	uint32_t hash = 5381;
+
+	for (; *name; name++)
+		hash = hash * 33 + (unsigned char)*name;
+	return hash;
+}
+
+static bool has_name(const struct sonde_process *process, uint64_t address,
+		     const char *name)
+{
+	const size_t length = strlen(name) + 1;
+	char its[NAME_MAX_];
+
+	return length <= sizeof(its) &&
+	       sonde_process_read(process, address, its, length) == 0 &&
+	       memcmp(its, name, length) == 0;
+}
+
+static int read_u32(const struct sonde_process *process, uint64_t address,
+		    uint32_t *ret)
+{
+	return sonde_process_read(process, address, ret, sizeof(*ret));
+}
+
+static int walk(const struct sonde_process *process,
+		const struct tables *tables, const char *name,
+		uint64_t *ret_address)
+{
+	const uint32_t wanted = hash_of(name);
+	uint32_t head[4]; /* nr_buckets, first, nr_words, shift */
+	uint64_t buckets;
+	uint32_t at;
+
+	if (sonde_process_read(process, tables->hash, head, sizeof(head)) != 0)
+		return -EIO;
+	if (head[0] == 0)
+		return -ENOEXEC;
+	buckets = tables->hash + sizeof(head) + head[2] * sizeof(uint64_t);
+	if (read_u32(process, buckets + 4ull * (wanted % head[0]), &at) != 0)
+		return -EIO;
+	for (unsigned int i = 0; i < CHAIN_MAX && at >= head[1]; i++, at++) {
+		const uint64_t chain = buckets + 4ull * head[0];
+		Elf64_Sym symbol;
+		uint32_t its;
+
+		if (read_u32(process, chain + 4ull * (at - head[1]), &its) !=
+			    0 ||
+		    sonde_process_read(process,
+				       tables->symbols +
+					       (uint64_t)at * sizeof(symbol),
+				       &symbol, sizeof(symbol)) != 0)
+			return -EIO;
+		if ((its | 1) == (wanted | 1) && symbol.st_value != 0 &&
+		    has_name(process, tables->names + symbol.st_name, name)) {
+			*ret_address = tables->base + symbol.st_value;
+			return 0;
+		}
+		if (its & 1)
+			break;
+	}
+	return -ENOENT;
+}
+
+int sonde_process_symbol(const struct sonde_process *process, uint64_t image,
+			 const char *name, uint64_t *ret_address)
+{
+	struct tables tables;
+	int rc = read_tables(process, image, &tables);
+
+	return rc == 0 ? walk(process, &tables, name, ret_address) : rc;
+}

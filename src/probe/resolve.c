@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * resolve.c - see resolve.h.
+ *
+ * All of it is done in a child (child.h), whose answer ends with "done", or with
+ * "error WHY". All tracepoints have number 1, and places of their own.
+ */
+#include "probe/resolve.h"
+
+#include <ctype.h>
+#include <dwarf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "probe/child.h"
+#include "probe/compile.h"
+#include "probe/names.h"
+#include "probe/places.h"
+
+#define TIME_MAX_MS 120000
+#define NUMBER      1u
+
+enum {
+	TEXT_SIZE = 4096,
+	ERROR_SIZE = 512,
+	/* A packet's. */
+	SOURCE_PIECE = 1000,
+	ACTIONS_MAX = 128,
+	ACTION_SIZE = 2 * SONDE_AGENT_BYTES_MAX + 64,
+};
+
+struct resolving {
+	const struct sonde_probe_request *request;
+	struct sonde_probe_dwarf *dwarf;
+	struct sonde_probe_points variables;
+	struct sonde_probe_scope scope;
+	char where[TEXT_SIZE];     /* without the condition */
+	char condition[TEXT_SIZE]; /* ""; none */
+	char error[ERROR_SIZE];
+	/* of the tracepoint that is being made */
+	uint64_t registers;
+	char *actions[ACTIONS_MAX]; /* of M, X, L */
+	size_t nr_actions;
+	FILE *to;
+};
+
+static int fail(struct resolving *resolving, const char *text, const char *why)
+{
+	(void)snprintf(resolving->error, sizeof(resolving->error), "%.100s: %s",
+		       text, why);
+	return -EINVAL;
+}
+
+/* ---- texts ---- */
+
+static const char *skip_blanks(const char *at)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	return at;
+}
+
+static void copy_trimmed(char *to, size_t size, const char *from, size_t length)
+{
+	while (length && isspace((unsigned char)from[length - 1]))
+		length--;
+	(void)snprintf(to, size, "%.*s", (int)length, from);
+}
+
+/* "LOCATION if CONDITION": the word `if`, as GDB takes it. */
+static int split(struct resolving *resolving)
+{
+	const char *text = skip_blanks(resolving->request->where);
+	const char *at = text;
+
+	if (strlen(text) >= TEXT_SIZE)
+		return fail(resolving, text, "too long");
+	while ((at = strstr(at, "if"))) {
+		if (at > text && isspace((unsigned char)at[-1]) &&
+		    (isspace((unsigned char)at[2]) || at[2] == '('))
+			break;
+		at += 2;
+	}
+	copy_trimmed(resolving->where, TEXT_SIZE, text,
+		     at ? (size_t)(at - text) : strlen(text));
+	if (at)
+		copy_trimmed(resolving->condition, TEXT_SIZE,
+			     skip_blanks(at + 2), strlen(skip_blanks(at + 2)));
+	if (at && !resolving->condition[0])
+		return fail(resolving, text, "there is no condition behind if");
+	return 0;
+}
+
+/* ---- packets ---- */
+
+static void put_hex(FILE *to, const void *bytes, size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		(void)fprintf(to, "%02x", ((const uint8_t *)bytes)[i]);
+}
+
+static int add_action(struct resolving *resolving, const char *format,
+		      uint64_t a, uint64_t b,
+		      const struct sonde_probe_bytecode *code)
+{
+	size_t size;
+	char *text = NULL;
+	FILE *to;
+
+	if (resolving->nr_actions == ACTIONS_MAX)
+		return fail(resolving, resolving->request->collect,
+			    "too much at once");
+	to = open_memstream(&text, &size);
+	if (!to)
+		return fail(resolving, "collect", "out of memory");
+	(void)fprintf(to, "%s%" PRIx64 ",", format, a);
+	if (code)
+		put_hex(to, code->bytes, code->nr);
+	else
+		(void)fprintf(to, "%" PRIx64, b);
+	if (fclose(to)) {
+		free(text);
+		return fail(resolving, "collect", "out of memory");
+	}
+	resolving->actions[resolving->nr_actions++] = text;
+	return 0;
+}
+
+static void put_source(struct resolving *resolving, uint64_t address,
+		       const char *kind, const char *text)
+{
+	size_t length = strlen(text);
+
+	for (size_t at = 0; at < length; at += SOURCE_PIECE) {
+		size_t piece =
+			length - at < SOURCE_PIECE ? length - at : SOURCE_PIECE;
+
+		(void)fprintf(resolving->to,
+			      "QTDPsrc:%x:%" PRIx64 ":%s:%zx:%zx:", NUMBER,
+			      address, kind, at, length);
+		put_hex(resolving->to, text + at, piece);
+		(void)fputc('\n', resolving->to);
+	}
+}
+
+static void put_actions(struct resolving *resolving, uint64_t address)
+{
+	size_t nr = resolving->nr_actions;
+
+	if (resolving->registers)
+		(void)fprintf(resolving->to,
+			      "QTDP:-%x:%" PRIx64 ":R%" PRIx64 "%s\n", NUMBER,
+			      address, resolving->registers, nr ? "-" : "");
+	for (size_t i = 0; i < nr; i++)
+		(void)fprintf(resolving->to, "QTDP:-%x:%" PRIx64 ":%s%s\n",
+			      NUMBER, address, resolving->actions[i],
+			      i + 1 < nr ? "-" : "");
+}
+
+static void put_sources(struct resolving *resolving, uint64_t address)
+{
+	const char *collect = resolving->request->collect;
+	char line[TEXT_SIZE + 16];
+
+	put_source(resolving, address, "at", resolving->where);
+	if (resolving->condition[0])
+		put_source(resolving, address, "cond", resolving->condition);
+	if (!collect)
+		return;
+	(void)snprintf(line, sizeof(line), "collect%s%s",
+		       *collect == '/' ? "" : " ", collect);
+	put_source(resolving, address, "cmd", line);
+}
+
+/* ---- what is collected ---- */
+
+static int collect_wanted(struct resolving *resolving,
+			  const struct sonde_probe_wanted *wanted)
+{
+	struct sonde_probe_bytecode code = { .nr = 0 };
+	struct sonde_expr_error error = { .column = 0 };
+	struct sonde_probe_thing thing;
+
+	if (sonde_probe_compile_wanted(&resolving->scope, wanted, &code, &thing,
+				       &error)) {
+		(void)snprintf(resolving->error, sizeof(resolving->error), "%s",
+			       error.text);
+		return -EINVAL;
+	}
+	resolving->registers |= code.registers;
+	if (thing.how == SONDE_PROBE_COLLECTED_REGISTER)
+		return 0;
+	if (thing.how == SONDE_PROBE_COLLECTED_RANGE)
+		return add_action(resolving, "M-1,", (uint64_t)thing.address,
+				  thing.length, NULL);
+	return add_action(resolving, "X", code.nr, 0, &code);
+}
+
+struct collecting {
+	struct resolving *resolving;
+	bool are_arguments;
+	int rc;
+};
+
+/* What is nowhere here is left out, as in GDB. */
+static bool collect_seen(Dwarf_Die *die, bool is_local, void *ctx)
+{
+	struct collecting *collecting = ctx;
+	struct sonde_probe_wanted wanted = { .times = 1 };
+	int tag = dwarf_tag(die);
+
+	if (!is_local)
+		return true;
+	if (tag != (collecting->are_arguments ? DW_TAG_formal_parameter :
+						DW_TAG_variable))
+		return false;
+	wanted.text = dwarf_diename(die);
+	if (wanted.text)
+		(void)collect_wanted(collecting->resolving, &wanted);
+	return false;
+}
+
+static int collect_visible(struct resolving *resolving, bool are_arguments)
+{
+	struct collecting collecting = { resolving, are_arguments, 0 };
+	size_t nr = resolving->nr_actions;
+
+	if (!resolving->scope.has_dwarf)
+		return fail(resolving, are_arguments ? "$args" : "$locals",
+			    "there is no debugging information here");
+	(void)sonde_probe_dwarf_visible(resolving->dwarf, collect_seen,
+					&collecting);
+	if (resolving->nr_actions == ACTIONS_MAX && nr < ACTIONS_MAX)
+		return fail(resolving, resolving->request->collect,
+			    "too much at once");
+	return 0;
+}
+
+/* "*p@4": how many, and what is before it. */
+static void take_times(char *text, struct sonde_probe_wanted *wanted)
+{
+	char *at = strrchr(text, '@');
+	const char *number = at ? skip_blanks(at + 1) : "";
+
+	if (!at || !sonde_number_parse(number, INT32_MAX, &wanted->times) ||
+	    !wanted->times) {
+		wanted->times = 1;
+		return;
+	}
+	*at = '\0';
+}
+
+static int collect_thing(struct resolving *resolving, char *text,
+			 const struct sonde_probe_wanted *how)
+{
+	struct sonde_probe_wanted wanted = *how;
+
+	if (!strcmp(text, "$args") || !strcmp(text, "$locals"))
+		return collect_visible(resolving, text[1] == 'a');
+	if (!strcmp(text, "$regs")) {
+		resolving->registers |= (1u << SONDE_AGENT_REGISTERS) - 1;
+		return 0;
+	}
+	if (!strcmp(text, "$_sdata")) {
+		char *action = strdup("L");
+
+		if (!action || resolving->nr_actions == ACTIONS_MAX) {
+			free(action);
+			return fail(resolving, text, "too much at once");
+		}
+		resolving->actions[resolving->nr_actions++] = action;
+		return 0;
+	}
+	wanted.text = text;
+	take_times(text, &wanted);
+	return collect_wanted(resolving, &wanted);
+}
+
+/* "/s", "/s80" */
+static int take_options(struct resolving *resolving, const char **at,
+			struct sonde_probe_wanted *how)
+{
+	if (**at != '/')
+		return 0;
+	if ((*at)[1] != 's')
+		return fail(resolving, *at, "there is /s only");
+	how->is_string = true;
+	*at += 2;
+	(void)sonde_number_take(at, 10, UINT16_MAX, &how->string_max);
+	return 0;
+}
+
+static int collect_all(struct resolving *resolving)
+{
+	struct sonde_probe_wanted how = { .times = 1 };
+	const char *at = resolving->request->collect;
+	char text[TEXT_SIZE];
+	int rc;
+
+	if (!at)
+		return 0;
+	if (strlen(at) >= TEXT_SIZE)
+		return fail(resolving, at, "too long");
+	rc = take_options(resolving, &at, &how);
+	while (!rc) {
+		size_t length;
+
+		at = skip_blanks(at);
+		length = sonde_probe_name_length(at);
+		copy_trimmed(text, sizeof(text), at, length);
+		rc = collect_thing(resolving, text, &how);
+		at += length;
+		if (!*at)
+			break;
+		at++;
+	}
+	return rc;
+}
+
+/* ---- a tracepoint ---- */
+
+static int put_point(struct resolving *resolving, uint64_t address)
+{
+	struct sonde_probe_bytecode condition = { .nr = 0 };
+	struct sonde_expr_error error = { .column = 0 };
+	bool has_actions;
+	int rc = 0;
+
+	if (resolving->condition[0])
+		rc = sonde_probe_compile_condition(&resolving->scope,
+						   resolving->condition,
+						   &condition, &error);
+	if (rc) {
+		(void)snprintf(resolving->error, sizeof(resolving->error), "%s",
+			       error.text);
+		return rc;
+	}
+	rc = collect_all(resolving);
+	if (rc)
+		return rc;
+	has_actions = resolving->registers || resolving->nr_actions;
+	(void)fprintf(resolving->to, "QTDP:%x:%" PRIx64 ":E:0:0", NUMBER,
+		      address);
+	if (condition.nr) {
+		(void)fprintf(resolving->to, ":X%zx,", condition.nr);
+		put_hex(resolving->to, condition.bytes, condition.nr);
+	}
+	(void)fputs(has_actions ? "-\n" : "\n", resolving->to);
+	put_actions(resolving, address);
+	put_sources(resolving, address);
+	return 0;
+}
+
+static int resolve_at(struct resolving *resolving, uint64_t address)
+{
+	char place[ERROR_SIZE];
+	int rc;
+
+	resolving->scope.has_dwarf =
+		sonde_probe_dwarf_at(resolving->dwarf, address);
+	sonde_probe_places_say(resolving->dwarf, address, place, sizeof(place));
+	(void)fprintf(resolving->to, "at 0x%" PRIx64 "%s%s%s\n", address,
+		      *place ? ": file " : "", place, *place ? "." : "");
+	rc = put_point(resolving, address);
+	while (resolving->nr_actions > 0)
+		free(resolving->actions[--resolving->nr_actions]);
+	resolving->registers = 0;
+	return rc;
+}
+
+static int resolve(struct resolving *resolving)
+{
+	struct sonde_probe_places places;
+	int rc = split(resolving);
+
+	if (rc)
+		return rc;
+	resolving->dwarf = sonde_probe_dwarf_begin(resolving->request->pid);
+	if (!resolving->dwarf)
+		return fail(resolving, "the process",
+			    "its files can't be read");
+	if (sonde_probe_points_add_builtins(&resolving->variables))
+		return fail(resolving, "the process", "out of memory");
+	resolving->scope = (struct sonde_probe_scope){
+		.dwarf = resolving->dwarf,
+		.points = &resolving->variables,
+	};
+	rc = sonde_probe_places_find(resolving->dwarf, resolving->where,
+				     &places, resolving->error,
+				     sizeof(resolving->error));
+	for (size_t i = 0; !rc && i < places.nr; i++)
+		rc = resolve_at(resolving, places.list[i]);
+	return rc;
+}
+
+/* In the child, which frees nothing. */
+static void answer(void *ctx, FILE *to)
+{
+	struct resolving resolving = { .request = ctx, .to = to };
+
+	if (resolve(&resolving))
+		(void)fprintf(to, "error %s\n", resolving.error);
+	else
+		(void)fputs("done\n", to);
+}
+
+/* The line that begins so; NULL. */
+static char *find_line(char *lines, const char *word)
+{
+	size_t length = strlen(word);
+
+	for (char *line = lines; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (!strncmp(line, word, length))
+			return line;
+	}
+	return NULL;
+}
+
+char *sonde_probe_resolve(const struct sonde_probe_request *request,
+			  char *error, size_t error_size)
+{
+	char *lines = sonde_probe_child_ask(answer, (void *)(uintptr_t)request,
+					    TIME_MAX_MS);
+	char *end = lines ? find_line(lines, "done\n") : NULL;
+	char *wrong = lines ? find_line(lines, "error ") : NULL;
+
+	if (end) {
+		*end = '\0';
+		return lines;
+	}
+	if (wrong) {
+		wrong += strlen("error ");
+		(void)snprintf(error, error_size, "%.*s",
+			       (int)strcspn(wrong, "\n"), wrong);
+	} else {
+		(void)snprintf(error, error_size,
+			       "the debugging information can't be read, or "
+			       "it takes too long");
+	}
+	free(lines);
+	return NULL;
+}

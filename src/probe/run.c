@@ -1,0 +1,686 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run.c - see run.h. What is where:
+ *
+ *	output.c	the traces' names, and the lines beside them
+ *	arena.c		the records' memory
+ *	plan.c		what a tracepoint's records look like
+ *	session/child.c	who writes the trace
+ *
+ * ## The end of a run
+ *
+ * 1. running := 0: no hit is counted any more. arena := 0: whoever has been
+ *    counted finds that and misses, or has found the arena before.
+ * 2. The probes are taken out. membarrier: what was counted before is seen.
+ * 3. Wait until as many records (and discarded and missed ones) are there as
+ *    hits were counted: then nobody uses the arena. A thread that was killed
+ *    in between, or doesn't run at all, would keep us waiting: not for longer
+ *    than QUIET_MS, and then the arena stays mapped in the process for ever.
+ * 4. The recorder finishes.
+ */
+#include "probe/run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/membarrier.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "ctf/trace.h"
+#include "probe/arena.h"
+#include "probe/image.h"
+#include "probe/output.h"
+#include "probe/plan.h"
+#include "probe/static_data.h"
+#include "probe/typing.h"
+#include "session/child.h"
+#include "session/kin.h"
+#include "session/recorder.h"
+#include "session/summary.h"
+
+#define QUIET_MS     200
+#define NS_PER_US    1000
+#define PAUSE_NS     100000L
+#define AGENT_PASSES 1u /* agent.h: stop_reason */
+#define NO_PROBE     UINT32_MAX
+#define NO_REGISTER  255u
+/* What a compact header has room for (ring/layout.h): hits, steps, and static
+ * data. */
+#define COMPACT_POINTS 10u
+
+/* A tracepoint that is in. */
+struct run_point {
+	uint32_t number;
+	uint64_t address;
+	uint32_t probe;
+	uint64_t frame_bytes; /* of one hit in GDB's format, about */
+	uint64_t step_bytes;  /* of one step */
+};
+
+struct sonde_probe_run {
+	struct sonde_process *process; /* borrowed, as are probes */
+	struct sonde_probes *probes;
+	struct sonde_agent *agent;
+	uint32_t nr_rows; /* of agent->hits in use, but for the last */
+	struct sonde_probe_output output;
+	struct sonde_record_options options;
+	struct sonde_child child;
+	struct sonde_probe_arena arena;
+	struct run_point *points;
+	size_t nr_points;
+	uint64_t missed, stepped; /* the agent's, when the run began */
+	bool is_guest; /* libsonde in the process may use the arena */
+	struct sonde_probe_run_status status;
+};
+
+static int fail(int error, char *text, size_t size, const char *what)
+{
+	(void)snprintf(text, size, "%s: %s", what, strerrordesc_np(-error));
+	return error;
+}
+
+/* ---- counting ---- */
+
+static uint64_t probe_hits(const struct sonde_probe_run *run, uint32_t probe)
+{
+	const struct sonde_agent *agent = run->agent;
+	uint64_t nr = sonde_load_relaxed(
+		&agent->hits[SONDE_AGENT_CPUS_MAX - 1][probe]);
+
+	for (uint32_t i = 0; i < run->nr_rows; i++)
+		nr += sonde_load_relaxed(&agent->hits[i][probe]);
+	return nr;
+}
+
+/* What its frames have besides frame_bytes. */
+static uint64_t block_bytes(const struct sonde_probe_run *run,
+			    const struct run_point *in)
+{
+	return sonde_load_relaxed(&run->agent->probes[in->probe].block_bytes);
+}
+
+/* Of all tracepoints. */
+static uint64_t all_steps(const struct sonde_probe_run *run)
+{
+	return sonde_load_relaxed(&run->agent->stepped) - run->stepped;
+}
+
+/* And steps. */
+static uint64_t all_hits(const struct sonde_probe_run *run)
+{
+	uint64_t nr = all_steps(run);
+
+	for (size_t i = 0; i < run->nr_points; i++)
+		nr += probe_hits(run, run->points[i].probe);
+	return nr;
+}
+
+/* Whether each hit that was counted has its record, or never will. */
+static bool is_quiet(const struct sonde_probe_run *run)
+{
+	uint64_t records;
+	uint64_t discarded;
+	uint64_t missed = sonde_load_relaxed(&run->agent->missed) - run->missed;
+
+	sonde_probe_arena_count(&run->arena, &records, &discarded);
+	return records + discarded + missed >= all_hits(run);
+}
+
+static bool wait_until_quiet(const struct sonde_probe_run *run)
+{
+	struct timespec pause = { .tv_nsec = PAUSE_NS };
+
+	for (long i = 0; i < QUIET_MS * 1000000L / PAUSE_NS; i++) {
+		if (is_quiet(run))
+			return true;
+		(void)nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+/* ---- the recorder ---- */
+
+static void set_options(struct sonde_probe_run *run,
+			const struct sonde_probe_run_config *config,
+			size_t nr_points)
+{
+	static const char rules[] = "+*\0"; /* all, and the empty string */
+
+	run->options = (struct sonde_record_options){
+		.memory_bytes = SONDE_MEMORY_DEFAULT,
+		.loglevel = SONDE_LOGLEVEL_ALL,
+		.mode = config->circular ? SONDE_OVERWRITE : SONDE_DISCARD,
+		.headers = nr_points > COMPACT_POINTS ? SONDE_HEADERS_LARGE :
+							SONDE_HEADERS_COMPACT,
+		.rules_size = sizeof(rules),
+	};
+	memcpy(run->options.rules, rules, sizeof(rules));
+	/* GDB's buffer is a limit for what it sees (frames.h); a larger one
+	 * than our default is wanted for good. */
+	if (config->memory_bytes > run->options.memory_bytes)
+		run->options.memory_bytes =
+			config->memory_bytes < SONDE_MEMORY_MAX ?
+				config->memory_bytes :
+				SONDE_MEMORY_MAX;
+}
+
+static int start_recorder(struct sonde_probe_run *run, char *error, size_t size)
+{
+	struct sonde_recorder_ready ready;
+	const char *what;
+	int rc = sonde_child_start(&run->options, run->output.last,
+				   run->output.place.dir, &run->child, &what);
+
+	if (rc)
+		return fail(rc, error, size, what);
+	if (sonde_child_receive(&run->child, &ready, sizeof(ready)) !=
+	    (ssize_t)sizeof(ready))
+		return fail(-ECHILD, error, size, "the recorder");
+	ready.text[sizeof(ready.text) - 1] = '\0';
+	return ready.error ? fail(ready.error, error, size, ready.text) : 0;
+}
+
+/* Whether it has ended by itself: before we ask, it says nothing. */
+static bool recorder_ended(const struct sonde_probe_run *run)
+{
+	struct pollfd pollfd = { .fd = run->child.control_fd,
+				 .events = POLLIN };
+
+	return poll(&pollfd, 1, 0) > 0;
+}
+
+/* The trace is complete, or as good as it can be made. */
+static void end_recorder(struct sonde_probe_run *run)
+{
+	struct sonde_ctf_repair_report report;
+	struct sonde_summary summary;
+	bool finished;
+
+	if (!run->child.pid)
+		return;
+	(void)shutdown(run->child.control_fd, SHUT_WR); /* it may have died */
+	finished =
+		sonde_child_receive(&run->child, &summary, sizeof(summary)) ==
+		(ssize_t)sizeof(summary);
+	(void)sonde_child_end(&run->child); /* how doesn't matter */
+	if (!finished)
+		(void)sonde_ctf_repair_at(run->output.place.dir, &report);
+	if (finished)
+		run->status.lost = sonde_summary_lost(&summary);
+}
+
+/* ---- the agent ---- */
+
+static void set_variables(struct sonde_agent *agent,
+			  const struct sonde_probe_points *points)
+{
+	agent->variables_builtin = 0;
+	for (size_t i = 0; i < points->nr_variables; i++) {
+		const struct sonde_probe_variable *v = &points->variables[i];
+
+		if (v->number >= SONDE_AGENT_VARIABLES_MAX)
+			continue;
+		sonde_store_relaxed(&agent->variables[v->number], v->value);
+		if (v->builtin && v->number < SONDE_AGENT_VARIABLE_FIRST)
+			agent->variables_builtin |= 1ull << v->number;
+	}
+}
+
+static void give_arena(struct sonde_probe_run *run)
+{
+	struct sonde_agent *agent = run->agent;
+
+	run->missed = sonde_load_relaxed(&agent->missed);
+	run->stepped = sonde_load_relaxed(&agent->stepped);
+	agent->stop_reason = 0;
+	agent->rings = run->arena.there + SONDE_META_SPAN;
+	/* Pairs with the load of arena in state_of (agent/hit.c). */
+	sonde_store_release(&agent->arena, run->arena.there);
+}
+
+static void start_agent(struct sonde_probe_run *run)
+{
+	/* Pairs with the load of running in sonde_agent_hit: the arena and the
+	 * probes' events are there. */
+	sonde_store_release(&run->agent->running, 1);
+}
+
+/* Every thread of the process has passed a barrier when it returns. */
+static void barrier(struct sonde_probe_run *run)
+{
+	struct sonde_remote_call calls[] = {
+		{ .number = SYS_membarrier,
+		  .go_on = 1,
+		  .args = { MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED } },
+		{ .number = SYS_membarrier,
+		  .args = { MEMBARRIER_CMD_PRIVATE_EXPEDITED } },
+	};
+
+	/* If it can't be done the process has gone, or wait_until_quiet()
+	 * sees a little less than it could. */
+	(void)sonde_process_call(run->process, calls, 2);
+}
+
+static void clear_arena(struct sonde_probe_run *run)
+{
+	/* Pairs with sonde_load_acquire in sonde_agent_hit: nothing is counted
+	 * any more. */
+	sonde_store_release(&run->agent->running, 0);
+	/* Pairs with sonde_load_acquire in state_of: whoever was counted finds
+	 * no arena, or its record is waited for. */
+	sonde_store_release(&run->agent->arena, 0);
+}
+
+static void remove_points(struct sonde_probe_run *run)
+{
+	for (size_t i = 0; i < run->nr_points; i++)
+		/* One that can't be taken out leads to an agent that does
+		 * nothing. */
+		(void)sonde_probes_remove(run->probes, run->points[i].probe);
+}
+
+/* ---- tracepoints ---- */
+
+static uint64_t item_bytes(const struct sonde_agent_item *item)
+{
+	enum {
+		MEMORY_HEAD = 11, /* 'M' address length */
+		VARIABLE = 13,    /* 'V' number value */
+		REGISTERS = 301,  /* 'R', and a 'g' packet's bytes */
+	};
+
+	switch ((enum sonde_agent_item_kind)item->kind) {
+	case SONDE_AGENT_ITEM_REGISTERS:
+		return REGISTERS;
+	case SONDE_AGENT_ITEM_MEMORY:
+	case SONDE_AGENT_ITEM_STRING:
+		return MEMORY_HEAD + item->length;
+	case SONDE_AGENT_ITEM_PROGRAM:
+		return MEMORY_HEAD * (uint64_t)item->nr_blocks + item->length;
+	case SONDE_AGENT_ITEM_VARIABLE:
+		return VARIABLE;
+	case SONDE_AGENT_ITEM_VALUE:
+	case SONDE_AGENT_ITEM_RUN:
+	case SONDE_AGENT_ITEM_BLOCKS:
+	case SONDE_AGENT_ITEM_ADDRESSES:
+		break;
+	}
+	return 0;
+}
+
+/* A trace frame: u16 number, u32 size, blocks. */
+static uint64_t frame_bytes(const struct sonde_probe_plan_part *part)
+{
+	uint64_t bytes = 6;
+
+	for (size_t i = 0; i < part->nr_items; i++)
+		bytes += item_bytes(&part->items[i]);
+	return bytes;
+}
+
+static int add_events(struct sonde_probe_run *run,
+		      const struct sonde_probe_plan *plan,
+		      struct sonde_probe_spec *spec)
+{
+	int rc = sonde_probe_arena_add(&run->arena, plan->hit.desc,
+				       &spec->event);
+
+	if (!rc && plan->step.desc)
+		rc = sonde_probe_arena_add(&run->arena, plan->step.desc,
+					   &spec->step_event);
+	return rc;
+}
+
+static void set_spec(const struct sonde_probe_point *point,
+		     const struct sonde_probe_plan *plan,
+		     struct sonde_probe_spec *spec)
+{
+	*spec = (struct sonde_probe_spec){
+		.address = point->address,
+		.condition = plan->condition,
+		.items = plan->hit.items,
+		.nr_items = plan->hit.nr_items,
+		.step_items = plan->step.items,
+		.nr_step_items = plan->step.nr_items,
+		.programs = (const struct sonde_program *const *)plan->programs,
+		.nr_programs = plan->nr_programs,
+		.passes = point->passes,
+		.steps = point->steps,
+		.force_register = NO_REGISTER,
+		.off = !point->enabled,
+	};
+}
+
+static int note_point(struct sonde_probe_run *run,
+		      struct sonde_probe_point *point,
+		      const struct sonde_probe_plan *plan, uint32_t probe)
+{
+	struct run_point *longer =
+		reallocarray(run->points, run->nr_points + 1, sizeof(*longer));
+
+	if (!longer)
+		return -ENOMEM;
+	run->points = longer;
+	longer[run->nr_points++] = (struct run_point){
+		.number = point->number,
+		.address = point->address,
+		.probe = probe,
+		.frame_bytes = frame_bytes(&plan->hit),
+		.step_bytes = point->steps ? frame_bytes(&plan->step) : 0,
+	};
+	point->probe = probe;
+	point->hits = 0;
+	point->bytes = 0;
+	return 0;
+}
+
+static int add_probe(struct sonde_probe_run *run,
+		     struct sonde_probe_point *point,
+		     const struct sonde_probe_plan *plan, char *error,
+		     size_t size)
+{
+	struct sonde_process_error wrong = { "" };
+	struct sonde_probe_spec spec;
+	bool is_guest = false;
+	uint32_t probe;
+	int rc;
+
+	set_spec(point, plan, &spec);
+	rc = add_events(run, plan, &spec);
+	if (rc)
+		return fail(rc, error, size, "making the tracepoint's event");
+	if (plan->hit.has_static_data)
+		rc = sonde_probe_static_data_force(run->process, &run->arena,
+						   &spec, &is_guest);
+	if (rc)
+		return fail(rc, error, size, "having static data recorded");
+	run->is_guest |= is_guest;
+	rc = sonde_probes_add(run->probes, &spec, &wrong, &probe);
+	if (rc) {
+		(void)snprintf(error, size, "%s", wrong.text);
+		return rc;
+	}
+	rc = note_point(run, point, plan, probe);
+	if (rc) {
+		(void)sonde_probes_remove(run->probes, probe);
+		return fail(rc, error, size, "a tracepoint");
+	}
+	return 0;
+}
+
+static int add_point(struct sonde_probe_run *run,
+		     const struct sonde_probe_points *points,
+		     struct sonde_probe_point *point, char *error, size_t size)
+{
+	struct sonde_probe_plan plan;
+	int rc = sonde_probe_plan_make(point, points, error, size, &plan);
+
+	if (rc)
+		return rc;
+	rc = add_probe(run, point, &plan, error, size);
+	sonde_probe_plan_free(&plan);
+	return rc;
+}
+
+/* ---- public ---- */
+
+int sonde_probe_run_new(struct sonde_process *process,
+			struct sonde_probes *probes,
+			struct sonde_probe_run **ret_run)
+{
+	struct sonde_probe_run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return -ENOMEM;
+	run->process = process;
+	run->probes = probes;
+	run->agent = sonde_process_agent(process);
+	run->nr_rows = sonde_nr_possible_cpus();
+	if (run->nr_rows > SONDE_AGENT_CPUS_MAX - 1)
+		run->nr_rows = SONDE_AGENT_CPUS_MAX - 1;
+	run->child.control_fd = -1;
+	run->arena.fd = -1;
+	sonde_probe_output_init(&run->output);
+	*ret_run = run;
+	return 0;
+}
+
+void sonde_probe_run_free(struct sonde_probe_run *run)
+{
+	if (!run)
+		return;
+	if (run->status.running)
+		(void)sonde_probe_run_stop(run, SONDE_PROBE_STOP_DISCONNECTED,
+					   "");
+	sonde_probe_output_fini(&run->output);
+	free(run->points);
+	free(run);
+}
+
+static void forget_points(struct sonde_probe_run *run,
+			  struct sonde_probe_points *points)
+{
+	for (size_t i = 0; i < points->nr; i++)
+		points->list[i].probe = NO_PROBE;
+	run->nr_points = 0;
+}
+
+/* What a start that failed, or a stop, has to undo. */
+static void end(struct sonde_probe_run *run)
+{
+	bool quiet = true;
+
+	clear_arena(run);
+	remove_points(run);
+	if (run->arena.fd >= 0 && sonde_process_lives(run->process)) {
+		barrier(run);
+		quiet = wait_until_quiet(run) && !run->is_guest;
+	}
+	run->is_guest = false;
+	/* With the libraries that were loaded meanwhile. */
+	if (run->child.pid && sonde_process_lives(run->process))
+		(void)sonde_probe_image_save(sonde_process_pid(run->process),
+					     run->output.place.dir);
+	end_recorder(run);
+	sonde_probe_arena_close(&run->arena, run->process, quiet);
+}
+
+static int begin(struct sonde_probe_run *run, struct sonde_probe_points *points,
+		 const struct sonde_probe_run_config *config, char *error,
+		 size_t size)
+{
+	struct sonde_place_error words;
+	const char *what;
+	int rc = sonde_probe_output_next(&run->output, config->directory,
+					 &words);
+
+	if (rc) {
+		(void)snprintf(error, size, "%s", words.text);
+		return rc;
+	}
+	set_options(run, config, points->nr);
+	rc = start_recorder(run, error, size);
+	if (rc)
+		return rc;
+	rc = sonde_probe_arena_open(&run->arena, run->process, &run->child,
+				    &what);
+	if (rc)
+		return fail(rc, error, size, what);
+	(void)snprintf(points->program, sizeof(points->program), "/proc/%d/exe",
+		       sonde_process_pid(run->process));
+	sonde_probe_typing_note(sonde_process_pid(run->process), points, NULL);
+	rc = sonde_probe_output_points(&run->output, points);
+	if (rc)
+		return fail(rc, error, size, "writing gdb/points");
+	/* Without it, whoever opens the trace gives GDB the program. */
+	(void)sonde_probe_image_save(sonde_process_pid(run->process),
+				     run->output.place.dir);
+	set_variables(run->agent, points);
+	give_arena(run);
+	for (size_t i = 0; !rc && i < points->nr; i++)
+		rc = add_point(run, points, &points->list[i], error, size);
+	return rc;
+}
+
+int sonde_probe_run_start(struct sonde_probe_run *run,
+			  struct sonde_probe_points *points,
+			  const struct sonde_probe_run_config *config,
+			  char *error, size_t error_size)
+{
+	int rc;
+
+	if (run->status.running)
+		return fail(-EBUSY, error, error_size, "a run is on");
+	forget_points(run, points);
+	run->status = (struct sonde_probe_run_status){
+		.start_us = sonde_time_ns(CLOCK_REALTIME) / NS_PER_US
+	};
+	rc = begin(run, points, config, error, error_size);
+	if (rc) {
+		end(run);
+		forget_points(run, points);
+		/* Nothing was recorded: what was made for it goes. */
+		sonde_probe_output_drop(&run->output);
+		return rc;
+	}
+	run->status.running = true;
+	start_agent(run);
+	return 0;
+}
+
+int sonde_probe_run_note(struct sonde_probe_run *run,
+			 const struct sonde_probe_points *points)
+{
+	return run->status.running ?
+		       sonde_probe_output_points(&run->output, points) :
+		       0;
+}
+
+int sonde_probe_run_add(struct sonde_probe_run *run,
+			struct sonde_probe_points *points,
+			struct sonde_probe_point *point, char *error,
+			size_t error_size)
+{
+	int rc;
+
+	if (!run->status.running)
+		return fail(-ENOENT, error, error_size, "no run is on");
+	sonde_probe_typing_note(sonde_process_pid(run->process), points, point);
+	rc = sonde_probe_output_points(&run->output, points);
+	if (rc)
+		return fail(rc, error, error_size, "writing gdb/points");
+	return add_point(run, points, point, error, error_size);
+}
+
+int sonde_probe_run_enable(struct sonde_probe_run *run,
+			   struct sonde_probe_point *point, bool on)
+{
+	point->enabled = on;
+	if (!run->status.running || point->probe == NO_PROBE)
+		return 0;
+	return sonde_probes_enable(run->probes, point->probe, on);
+}
+
+/* What the counters say, for each tracepoint and in all. Steps are counted as
+ * the longest ones. */
+static void count(struct sonde_probe_run *run,
+		  struct sonde_probe_points *points)
+{
+	uint64_t steps = all_steps(run);
+	uint64_t step_bytes = 0;
+
+	run->status.frames = 0;
+	run->status.bytes = 0;
+	for (size_t i = 0; i < run->nr_points; i++) {
+		const struct run_point *in = &run->points[i];
+		uint64_t hits = probe_hits(run, in->probe);
+		uint64_t bytes = hits * in->frame_bytes + block_bytes(run, in);
+		struct sonde_probe_point *point = NULL;
+
+		if (points)
+			point = sonde_probe_points_find(points, in->number,
+							in->address);
+		if (point) {
+			point->hits = hits;
+			point->bytes = bytes;
+		}
+		run->status.frames += hits;
+		run->status.bytes += bytes;
+		if (in->step_bytes > step_bytes)
+			step_bytes = in->step_bytes;
+	}
+	run->status.frames += steps;
+	run->status.bytes += steps * step_bytes;
+}
+
+int sonde_probe_run_stop(struct sonde_probe_run *run,
+			 enum sonde_probe_reason why, const char *text)
+{
+	if (!run->status.running)
+		return -ENOENT;
+	run->status.running = false;
+	run->status.stop = why;
+	(void)snprintf(run->status.stop_text, sizeof(run->status.stop_text),
+		       "%s", text ? text : "");
+	end(run);
+	count(run, NULL);
+	run->status.stop_us = sonde_time_ns(CLOCK_REALTIME) / NS_PER_US;
+	return 0;
+}
+
+/* The tracepoint whose probe the agent names; 0 if there is none. */
+static uint32_t point_of(const struct sonde_probe_run *run, uint32_t probe)
+{
+	for (size_t i = 0; i < run->nr_points; i++)
+		if (run->points[i].probe == probe)
+			return run->points[i].number;
+	return 0;
+}
+
+/* Who else may have ended the run: the agent, the recorder, the process. */
+static void notice_stop(struct sonde_probe_run *run)
+{
+	/* Pairs with the store of running in passes (agent/hit.c): the reason
+	 * is there. */
+	if (!sonde_load_acquire(&run->agent->running) &&
+	    run->agent->stop_reason == AGENT_PASSES) {
+		run->status.stop_point = point_of(run, run->agent->stop_probe);
+		(void)sonde_probe_run_stop(run, SONDE_PROBE_STOP_PASSES, "");
+	} else if (recorder_ended(run)) {
+		(void)sonde_probe_run_stop(run, SONDE_PROBE_STOP_ERROR,
+					   "the recorder has ended");
+	} else if (!sonde_process_lives(run->process)) {
+		(void)sonde_probe_run_stop(run, SONDE_PROBE_STOP_DISCONNECTED,
+					   "the process has ended");
+	}
+}
+
+void sonde_probe_run_poll(struct sonde_probe_run *run,
+			  struct sonde_probe_points *points,
+			  struct sonde_probe_run_status *ret_status)
+{
+	if (run->status.running)
+		notice_stop(run);
+	count(run, points);
+	*ret_status = run->status;
+}
+
+int64_t sonde_probe_run_variable(const struct sonde_probe_run *run,
+				 uint32_t number)
+{
+	if (number >= SONDE_AGENT_VARIABLES_MAX)
+		return 0;
+	return sonde_load_relaxed(&run->agent->variables[number]);
+}
+
+const char *sonde_probe_run_directory(const struct sonde_probe_run *run)
+{
+	return run->output.last[0] ? run->output.last : NULL;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * static_data.h - $_sdata: a static tracepoint's own event, recorded for those hits
+ * only whose condition is true.
+ *
+ * A probe at the site of a sonde_event gives the register with the state word a
+ * value that means "this event, in the tool's arena" (ring/control.h); then the
+ * program evaluates the event's fields and libsonde appends it there, behind
+ * the frame of the same thread.
+ */
+#ifndef PROBE_STATIC_DATA_H
+#define PROBE_STATIC_DATA_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "probe/arena.h"
+#include "probe/inject/probes.h"
+
+/*
+ * Fills the spec's force_register and force_value if there is such a site at
+ * its address, and a libsonde that can do it; *ret_is_guest says whether. From
+ * then on the program may use the arena at any time: it must stay mapped. 0 or
+ * -errno.
+ */
+int sonde_probe_static_data_force(struct sonde_process *process,
+				  struct sonde_probe_arena *arena,
+				  struct sonde_probe_spec *spec,
+				  bool *ret_is_guest);
+
+#endif /* PROBE_STATIC_DATA_H */
