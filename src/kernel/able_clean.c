@@ -18,7 +18,6 @@
  */
 #include "kernel/able.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,6 +34,7 @@
 #include "base/port.h"
 #include "base/time.h"
 #include "kernel/stock/tracefs/instance.h"
+#include "sys/dir.h"
 #include "sys/proc.h"
 #include "sys/textfile.h"
 
@@ -128,40 +128,27 @@ static void find_instance(int instances, const char *name, struct finds *finds)
 
 static int find_instances(int root, struct finds *finds)
 {
-	int fd = openat(root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	DIR *dir = sonde_dir_open_at(root, "instances");
+	const char *name;
 
-	if (!dir) {
-		int rc = -errno;
-
-		if (fd >= 0)
-			(void)close(fd); /* a directory */
-		return rc;
-	}
-	/* A stream of our own. */
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while ((entry = readdir(dir)))
-		find_instance(fd, entry->d_name, finds);
+	if (!dir)
+		return -errno;
+	while ((name = sonde_dir_next(dir)))
+		find_instance(dirfd(dir), name, finds);
 	(void)closedir(dir); /* only read from */
 	return 0;
 }
 
 static bool has_instance(int root, pid_t pid)
 {
-	int fd = openat(root, "instances", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	DIR *dir = sonde_dir_open_at(root, "instances");
+	const char *name;
 	bool found = false;
 
-	if (!dir) {
-		if (fd >= 0)
-			(void)close(fd); /* a directory */
-		return true;             /* better safe */
-	}
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
-	while (!found && (entry = readdir(dir)))
-		found = pid_in(entry->d_name, "sonde-", '-') == pid;
+	if (!dir)
+		return true; /* better safe */
+	while (!found && (name = sonde_dir_next(dir)))
+		found = pid_in(name, "sonde-", '-') == pid;
 	(void)closedir(dir); /* only read from */
 	return found;
 }
@@ -256,36 +243,35 @@ static void count(const struct finds *finds, char *text, size_t size)
 			       finds->probes, plural(finds->probes));
 }
 
-int sonde_kernel_clean(char *text, size_t size)
+/* Those that were removed, or that there are; to `text`, between both. */
+static int look(struct finds *finds, const char *before, const char *after,
+		char *text, size_t size)
 {
-	struct finds finds = { .remove = true };
-	int rc = find_all(&finds);
+	int rc = find_all(finds);
 	char what[96];
 
 	text[0] = '\0';
 	if (rc)
 		return rc;
-	count(&finds, what, sizeof(what));
+	count(finds, what, sizeof(what));
 	if (what[0])
-		(void)snprintf(text, size,
-			       "removed %s that a killed recorder left in "
-			       "tracefs",
-			       what);
-	return finds.denied ? -EACCES : (int)(finds.instances + finds.probes);
+		(void)snprintf(text, size, "%s%s%s", before, what, after);
+	return (int)(finds->instances + finds->probes);
+}
+
+int sonde_kernel_clean(char *text, size_t size)
+{
+	struct finds finds = { .remove = true };
+	int rc = look(&finds, "removed ",
+		      " that a killed recorder left in tracefs", text, size);
+
+	return rc >= 0 && finds.denied ? -EACCES : rc;
 }
 
 int sonde_kernel_left(char *text, size_t size)
 {
 	struct finds finds = { .remove = false };
-	int rc = find_all(&finds);
-	char what[96];
 
-	text[0] = '\0';
-	if (rc)
-		return rc;
-	count(&finds, what, sizeof(what));
-	if (what[0])
-		(void)snprintf(text, size,
-			       "a killed recorder left %s in tracefs", what);
-	return (int)(finds.instances + finds.probes);
+	return look(&finds, "a killed recorder left ", " in tracefs", text,
+		    size);
 }

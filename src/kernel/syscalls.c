@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * syscalls.c - see syscalls.h. Each call is described once, in syscalls.def,
- * which becomes an array of descriptions here; an ABI is an array from number
- * to the index of one (syscalls_ABI.def). syscalls_labels.def has the labels.
+ * syscalls.c - see syscalls.h. Each call has one row in syscalls.def, which
+ * becomes an element of three arrays: its description, and its number in each
+ * ABI. A number is looked for among those of its ABI, about 1 KiB.
+ * syscalls_labels.def has the labels.
  */
 #include "kernel/syscalls.h"
 
@@ -21,13 +22,6 @@
 /* ---- the calls ---- */
 
 /* clang-format off */
-enum entry {
-	NO_ENTRY,
-#define CALL(id, ...)          ENTRY_##id,
-#define VARIANT(id, name, ...) ENTRY_##id,
-#include "kernel/syscalls.def"
-};
-
 #define NO_ARGS        { .kind = SONDE_ARG_NONE }
 #define INT(id)        { .name = #id, .kind = SONDE_ARG_INT }
 #define FD(id)         INT(id)
@@ -55,42 +49,39 @@ enum entry {
 			 .labels = sonde_labels_##set }
 #define DIRFD(id)      ENUM(id, dirfd)
 
-static const struct sonde_syscall entries[] = {
-#define CALL(id, ...)            [ENTRY_##id] = { #id, { __VA_ARGS__ } },
-#define VARIANT(id, shown, ...)  [ENTRY_##id] = { shown, { __VA_ARGS__ } },
+static const struct sonde_syscall calls[] = {
+#define CALL(x86_64, i386, generic, id, ...) { #id, { __VA_ARGS__ } },
+#define VARIANT(x86_64, i386, generic, id, shown, ...) \
+	{ shown, { __VA_ARGS__ } },
 #include "kernel/syscalls.def"
 };
 
 /* ---- the ABIs ---- */
 
-#define NR(nr, id) [nr] = ENTRY_##id,
-
+static const int16_t numbers[SONDE_SYSCALL_ABIS][SONDE_ARRAY_SIZE(calls)] = {
 #if defined(__x86_64__)
-static const uint16_t native[] = {
-#include "kernel/syscalls_x86_64.def"
-};
-#define NR(nr, id) [nr] = ENTRY_##id,
-static const uint16_t compat[] = {
-#include "kernel/syscalls_i386.def"
-};
+	{
+#define CALL(x86_64, i386, generic, ...)    x86_64,
+#define VARIANT(x86_64, i386, generic, ...) x86_64,
+#include "kernel/syscalls.def"
+	}, {
+#define CALL(x86_64, i386, generic, ...)    i386,
+#define VARIANT(x86_64, i386, generic, ...) i386,
+#include "kernel/syscalls.def"
+	},
 #else
-static const uint16_t native[] = {
-#include "kernel/syscalls_generic.def"
-};
-static const uint16_t compat[] = { NO_ENTRY };
+	{
+#define CALL(x86_64, i386, generic, ...)    generic,
+#define VARIANT(x86_64, i386, generic, ...) generic,
+#include "kernel/syscalls.def"
+	}, {
+#define CALL(...)    -1,
+#define VARIANT(...) -1,
+#include "kernel/syscalls.def"
+	},
 #endif
-/* clang-format on */
-
-_Static_assert(SONDE_ARRAY_SIZE(native) <= SONDE_SYSCALLS_MAX, "promised");
-_Static_assert(SONDE_ARRAY_SIZE(compat) <= SONDE_SYSCALLS_MAX, "promised");
-
-static const struct {
-	const uint16_t *entries;
-	uint32_t nr;
-} abis[SONDE_SYSCALL_ABIS] = {
-	[SONDE_SYSCALL_NATIVE] = { native, SONDE_ARRAY_SIZE(native) },
-	[SONDE_SYSCALL_COMPAT] = { compat, SONDE_ARRAY_SIZE(compat) },
 };
+/* clang-format on */
 
 /* What the kernel calls them in its events, where that is another name. */
 static const struct {
@@ -104,24 +95,27 @@ static const struct {
 const struct sonde_syscall *sonde_syscall(enum sonde_syscall_abi abi,
 					  uint32_t nr)
 {
-	if (nr >= abis[abi].nr || abis[abi].entries[nr] == NO_ENTRY)
-		return NULL;
-	return &entries[abis[abi].entries[nr]];
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(calls); i++)
+		if (numbers[abi][i] >= 0 && (uint32_t)numbers[abi][i] == nr)
+			return &calls[i];
+	return NULL;
 }
 
 uint32_t sonde_syscall_span(enum sonde_syscall_abi abi)
 {
-	return abis[abi].nr;
+	int highest = -1;
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(calls); i++)
+		if (numbers[abi][i] > highest)
+			highest = numbers[abi][i];
+	return (uint32_t)(highest + 1);
 }
 
 static int find_number(enum sonde_syscall_abi abi, const char *name)
 {
-	for (uint32_t nr = 0; nr < abis[abi].nr; nr++) {
-		const struct sonde_syscall *call = sonde_syscall(abi, nr);
-
-		if (call && !strcmp(call->name, name))
-			return (int)nr;
-	}
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(calls); i++)
+		if (numbers[abi][i] >= 0 && !strcmp(calls[i].name, name))
+			return numbers[abi][i];
 	return -1;
 }
 

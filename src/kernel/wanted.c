@@ -62,6 +62,20 @@ int sonde_kernel_each_formless(const char *list,
 	return rc;
 }
 
+void sonde_kernel_probe_name(const char *kind, const char *place, char *out,
+			     size_t size)
+{
+	(void)snprintf(out, size, "%s_%.80s", kind, place);
+	for (; *out; out++) {
+		bool is_word = (*out >= 'a' && *out <= 'z') ||
+			       (*out >= 'A' && *out <= 'Z') ||
+			       (*out >= '0' && *out <= '9');
+
+		if (!is_word)
+			*out = '_';
+	}
+}
+
 int sonde_kernel_no_instruction(struct sonde_kernel_error *error,
 				const char *probe)
 {

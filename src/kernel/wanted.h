@@ -30,6 +30,11 @@ int sonde_kernel_each_formless(const char *list,
 					   const char *group, const char *name),
 			       void *ctx);
 
+/* A probe's name in the trace, "kprobe_vfs_read": what it is and where, with '_'
+ * for all that isn't a letter or digit. */
+void sonde_kernel_probe_name(const char *kind, const char *place, char *out,
+			     size_t size);
+
 /* The kernel's -EILSEQ: -EINVAL and an error that names the probe. */
 int sonde_kernel_no_instruction(struct sonde_kernel_error *error,
 				const char *probe);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "sys/rundir.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,6 +11,8 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "sys/dir.h"
 
 #define TRIES 8
 
@@ -105,25 +106,19 @@ static bool is_own(int base_fd, const char *name)
  * in order of names, so that all of our processes find the same. */
 static int find_own(int base_fd, const char *prefix, char found[64])
 {
-	int list_fd = openat(base_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = list_fd < 0 ? NULL : fdopendir(list_fd);
-	const struct dirent *entry;
+	DIR *list = sonde_dir_open_at(base_fd, ".");
+	const char *name;
 
-	if (!list) {
-		if (list_fd >= 0)
-			(void)close(list_fd); /* nothing was written */
+	if (!list)
 		return -EACCES;
-	}
 	*found = '\0';
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone */
-	while ((entry = readdir(list))) {
-		size_t length = strlen(entry->d_name);
+	while ((name = sonde_dir_next(list))) {
+		size_t length = strlen(name);
 
-		if (length < 64 &&
-		    !strncmp(entry->d_name, prefix, strlen(prefix)) &&
-		    (!*found || strcmp(entry->d_name, found) < 0) &&
-		    is_own(base_fd, entry->d_name))
-			memcpy(found, entry->d_name, length + 1);
+		if (length < 64 && !strncmp(name, prefix, strlen(prefix)) &&
+		    (!*found || strcmp(name, found) < 0) &&
+		    is_own(base_fd, name))
+			memcpy(found, name, length + 1);
 	}
 	(void)closedir(list);
 	return *found ? 0 : -ENOENT;
@@ -340,16 +335,13 @@ int sonde_rundir_listen(const struct sonde_rundir *dir,
 
 void sonde_rundir_clean(const struct sonde_rundir *dir)
 {
-	int list_fd = openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = list_fd < 0 ? NULL : fdopendir(list_fd);
+	DIR *list = sonde_dir_open_at(dir->fd, ".");
 	const struct dirent *entry;
 
-	if (!list) {
-		if (list_fd >= 0)
-			(void)close(list_fd); /* nothing was written */
+	if (!list)
 		return;
-	}
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone */
+	/* A name may begin with a dot.
+	 * NOLINTNEXTLINE(concurrency-mt-unsafe): the stream is ours alone */
 	while ((entry = readdir(list)))
 		if (is_name(entry->d_name))
 			(void)remove_stale(dir, entry->d_name);

@@ -647,14 +647,12 @@ static void what_both_can_say_is_said_exactly(void **state)
 	check("!(half > 3 && tid == 7)", 0, "(half <= 3 || common_pid != 7)");
 	check("tid in (12, 13) || cpu == 1", 0,
 	      "((common_pid == 12 || common_pid == 13) || CPU == 1)");
-	check("big & 0x40", 0, "addr & 64");
-	check("(big & 0x40) == 0", 0, "(!(addr & 64))");
 	check("byte", 0, "byte != 0");
+	check("!byte", 0, "byte == 0");
 	check("comm == \"bash\" || comm != \"s*\"", 0,
 	      "(prev_comm == \"bash\" || !(prev_comm ~ \"s*\"))");
-	check("comm == \"say \\\"x\\\"\"", 0, "prev_comm == 'say \"x\"'");
 	check("behind == 5", 0, "behind == 5");
-	check("event == \"event\" && byte == 3", 0, "(byte == 3)");
+	check("big == 18446744073709551615", 0, "addr == 18446744073709551615");
 }
 
 static void added_constants_are_taken_off(void **state)
@@ -663,52 +661,43 @@ static void added_constants_are_taken_off(void **state)
 	check("prio == 20", 0, "prev_prio == 120");
 	check("prio < -5 || prio > 39", 0,
 	      "(prev_prio < 95 || prev_prio > 139)");
-	check("prio & 4", -EOPNOTSUPP, "");
 	/* the kernel's would be beyond its type */
-	check("prio == 2147483647", 0, "common_pid < 0");
-	check("prio < 2147483600", 0, "common_pid >= 0");
+	check("prio == 2147483647", -EOPNOTSUPP, "");
+	check("prio < 2147483600", -EOPNOTSUPP, "");
 }
 
-static void constants_beyond_a_field_are_decided(void **state)
+/* The kernel would cut them to the field's type. */
+static void constants_beyond_a_field_are_left_to_the_reader(void **state)
 {
 	(void)state;
-	check("byte == 256", 0, "common_pid < 0");
-	check("byte < 300 && half == 1", 0, "(half == 1)");
-	check("wide == 40000", 0, "common_pid < 0");
-	check("wide < 40000", 0, "common_pid >= 0");
-	check("behind > 2147483648", 0, "common_pid < 0");
-	check("big == -1", 0, "common_pid < 0");
-	check("big == 18446744073709551615", 0, "addr == 18446744073709551615");
-	check("comm == \"more than sixteen\"", 0, "common_pid < 0");
-	check("short_text != \"abcd\"", 0, "common_pid >= 0");
-	check("1", 0, "common_pid >= 0");
-	check("nothing == 1 || nothing != 1", 0, "common_pid < 0");
+	check("byte == 256", -EOPNOTSUPP, "");
+	check("byte < 300 && half == 1", 1, "(half == 1)");
+	check("wide == 40000", -EOPNOTSUPP, "");
+	check("behind > 2147483648", -EOPNOTSUPP, "");
+	check("big == -1", -EOPNOTSUPP, "");
+	check("comm == \"more than sixteen\"", -EOPNOTSUPP, "");
+	check("short_text != \"abcd\"", -EOPNOTSUPP, "");
 }
 
-static void labels_are_their_ranges(void **state)
+static void what_is_known_before_is_left_to_the_reader(void **state)
 {
 	(void)state;
-	check("kind == \"one\"", 0, "(kind == 1)");
-	check("kind == \"some\"", 0,
-	      "((kind >= 3 && kind <= 9) || kind == 20)");
-	check("kind != \"some\"", 0, "((kind < 3 || kind > 9) && kind != 20)");
-	check("skind == \"rest\"", 0, "((skind >= 100 && skind <= 127))");
-	check("kind == \"none\"", 0, "common_pid < 0");
-	check("kind != \"none\"", 0, "common_pid >= 0");
+	check("1", -EOPNOTSUPP, "");
+	check("nothing == 1 || nothing != 1", -EOPNOTSUPP, "");
+	check("event == \"event\" && byte == 3", 1, "(byte == 3)");
 }
 
-static void low_bits_are_compared_bit_by_bit(void **state)
+static void labels_and_bits_are_left_to_the_reader(void **state)
 {
 	(void)state;
-	check("fd == 5", 0, "(fd & 1 && fd & 4 && !(fd & 4294967290))");
-	check("fd != 1", 0, "(!(fd & 1) || fd & 4294967294)");
-	check("tail == 65541", 0, "common_pid < 0");
-	check("sfd & 8", 0, "sfd & 8");
-	check("sfd & -8", 0, "sfd & 4294967288");
+	check("kind == \"one\"", -EOPNOTSUPP, "");
+	check("kind != \"some\" && kind == 3", 1, "(kind == 3)");
+	check("big & 0x40", -EOPNOTSUPP, "");
+	check("(half & 0xff0) == 0x30", -EOPNOTSUPP, "");
+	/* the register's upper half may be anything */
+	check("fd == 5", -EOPNOTSUPP, "");
 	check("sfd < 3", -EOPNOTSUPP, "");
-	check("(half & 0xff0) == 0x30", 0,
-	      "(half & 16 && half & 32 && !(half & 4032))");
-	check("half & 0x10000", 0, "half & -32768");
+	check("tail == 65541", -EOPNOTSUPP, "");
 }
 
 static void what_can_not_be_said_is_left_to_the_reader(void **state)
@@ -721,14 +710,14 @@ static void what_can_not_be_said_is_left_to_the_reader(void **state)
 	check("!(byte + 1 == 3 || half == 2)", 1, "(half != 2)");
 	check("(other == 1 || byte == 2) && (other == 1 && byte == 2)", 1,
 	      "((byte == 2))");
-	check("comm == \"*sh\"", 1, "(prev_comm ~ \"*sh*\")");
-	check("comm == \"a*b?c[de]f\"", 1,
-	      "(prev_comm ~ \"a*\" && prev_comm ~ \"*b*\" && prev_comm ~ "
-	      "\"*c*\")");
+	check("comm == \"*sh\"", -EOPNOTSUPP, "");
+	check("comm == \"a*b?c[de]f\"", -EOPNOTSUPP, "");
 	check("comm != \"*sh\"", -EOPNOTSUPP, "");
-	check("comm == \"1a*\" && comm == \"!a*\"", 1,
-	      "((prev_comm ~ \"*1a*\") && (prev_comm ~ \"*!a*\"))");
+	check("comm == \"1a*\"", -EOPNOTSUPP, "");
+	check("comm == \"!a*\"", -EOPNOTSUPP, "");
+	check("comm == \"say \\\"x\\\"\"", -EOPNOTSUPP, "");
 	check("name == \"/bin/sh\"", 1, "filename == \"/bin/sh\"");
+	check("name == \"/bin/*\"", 1, "filename ~ \"/bin/*\"");
 	check("name != \"/bin/sh\"", -EOPNOTSUPP, "");
 	check("name == \"\"", -EOPNOTSUPP, "");
 	check("comm < \"a\"", -EOPNOTSUPP, "");
@@ -736,8 +725,6 @@ static void what_can_not_be_said_is_left_to_the_reader(void **state)
 	check("byte < 1.5", -EOPNOTSUPP, "");
 	check("byte ? half == 1 : half == 2", -EOPNOTSUPP, "");
 	check("cpu & 1", -EOPNOTSUPP, "");
-	check("name == \"both \\\" and '\"", 1,
-	      "(filename ~ \"both *\" && filename ~ \"* and *\")");
 }
 
 static void what_a_condition_refuses_is_refused(void **state)
@@ -769,8 +756,7 @@ static void fields_of_the_same_name_are_not_confused(void **state)
 			 -EOPNOTSUPP);
 }
 
-/* As much as there is room for, of what must all hold. */
-static void what_does_not_fit_is_left_out(void **state)
+static void what_does_not_fit_is_left_to_the_reader(void **state)
 {
 	static const char condition[] =
 		"byte == 1 && half == 2 && (byte == 1 || half == 2)";
@@ -782,21 +768,10 @@ static void what_does_not_fit_is_left_out(void **state)
 	length = strlen(whole);
 	for (size_t size = 0; size <= length + 1; size++) {
 		char *out = malloc(size ? size : 1);
-		int rc = filter(condition, out, size);
 
 		assert_non_null(out);
-		if (size == length + 1)
-			assert_int_equal(rc, 0);
-		else if (size > strlen("(byte == 1)"))
-			assert_int_equal(rc, 1);
-		else
-			assert_int_equal(rc, -EOPNOTSUPP);
-		if (rc >= 0) {
-			struct record record = { .payload_size = 0 };
-
-			assert_true(strlen(out) < size);
-			(void)filter_passes(out, &record);
-		}
+		assert_int_equal(filter(condition, out, size),
+				 size == length + 1 ? 0 : -EOPNOTSUPP);
 		free(out);
 	}
 }
@@ -841,7 +816,7 @@ static void filters_never_hold_less_than_conditions(void **state)
 		sonde_condition_free(bound);
 	}
 	print_message("%zu exactly, %zu more, %zu not\n", nr[0], nr[1], nr[2]);
-	assert_true(nr[0] > ROUNDS / 4);
+	assert_true(nr[0] > ROUNDS / 8);
 	assert_true(nr[1] > ROUNDS / 50);
 }
 
@@ -1166,7 +1141,8 @@ static const struct sonde_desc *make_exec_desc(void)
 	return (const struct sonde_desc *)room;
 }
 
-static void try_exec(const char *directory, const char *pattern)
+/* False: it is left to the reader. */
+static bool try_exec(const char *directory, const char *pattern)
 {
 	static const char *const names[] = { "aab", "1a", "b'c", "a\"b'c" };
 	static const struct sonde_tracefs_field field = {
@@ -1182,6 +1158,8 @@ static void try_exec(const char *directory, const char *pattern)
 		       pattern);
 	rc = sonde_tracefs_filter(make_exec_desc(), text, &field, 1, out,
 				  sizeof(out));
+	if (rc == -EOPNOTSUPP)
+		return false;
 	assert_int_equal(rc, 1);
 	assert_int_equal(sonde_condition_new(make_exec_desc(), text, error,
 					     sizeof(error), &condition),
@@ -1208,6 +1186,7 @@ static void try_exec(const char *directory, const char *pattern)
 			fail_msg("%s: %s is missing", out, path);
 	}
 	sonde_condition_free(condition);
+	return true;
 }
 
 static void the_kernel_finds_programs_by_name(void **state)
@@ -1216,6 +1195,7 @@ static void the_kernel_finds_programs_by_name(void **state)
 		"aab", "a*", "*b", "b'c", "a\\\"b'c", "?a", "[ab]*c", "1a*",
 	};
 	char directory[] = "/tmp/sonde-filter-XXXXXX";
+	unsigned int nr = 0;
 
 	(void)state;
 	if (!instance[0])
@@ -1224,7 +1204,8 @@ static void the_kernel_finds_programs_by_name(void **state)
 	assert_int_equal(tell("events/sched/sched_process_exec/enable", "1", 0),
 			 0);
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(patterns); i++)
-		try_exec(directory, patterns[i]);
+		nr += try_exec(directory, patterns[i]);
+	assert_int_equal(nr, 4);
 	assert_int_equal(tell("events/sched/sched_process_exec/enable", "0", 0),
 			 0);
 	assert_int_equal(rmdir(directory), 0);
@@ -1235,13 +1216,14 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_both_can_say_is_said_exactly),
 		cmocka_unit_test(added_constants_are_taken_off),
-		cmocka_unit_test(constants_beyond_a_field_are_decided),
-		cmocka_unit_test(labels_are_their_ranges),
-		cmocka_unit_test(low_bits_are_compared_bit_by_bit),
+		cmocka_unit_test(
+			constants_beyond_a_field_are_left_to_the_reader),
+		cmocka_unit_test(what_is_known_before_is_left_to_the_reader),
+		cmocka_unit_test(labels_and_bits_are_left_to_the_reader),
 		cmocka_unit_test(what_can_not_be_said_is_left_to_the_reader),
 		cmocka_unit_test(what_a_condition_refuses_is_refused),
 		cmocka_unit_test(fields_of_the_same_name_are_not_confused),
-		cmocka_unit_test(what_does_not_fit_is_left_out),
+		cmocka_unit_test(what_does_not_fit_is_left_to_the_reader),
 		cmocka_unit_test(filters_never_hold_less_than_conditions),
 		cmocka_unit_test(the_kernel_records_what_conditions_ask_for),
 		cmocka_unit_test(the_kernel_finds_programs_by_name),

@@ -20,6 +20,7 @@
 #include "clock/calibrate.h"
 #include "event/desc.h"
 #include "kernel/able.h"
+#include "kernel/kernel.h"
 #include "kernel/packer.h"
 #include "kernel/source.h"
 #include "kernel/stock/tracefs/opened.h"
@@ -542,7 +543,7 @@ static bool record_opener(bool keep)
 static void a_file_that_is_open_still_has_its_name_recorded(void **state)
 {
 	(void)have_tracefs(state);
-	if (!sonde_opened_is_possible()) {
+	if (!sonde_kernel_knows_pids()) {
 		print_message("needs the first PID namespace\n");
 		skip();
 	}

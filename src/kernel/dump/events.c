@@ -219,176 +219,112 @@ void sonde_dump_descs_free(struct sonde_desc *descs[SONDE_DUMP_NR_EVENTS])
 
 /* ---- payloads ---- */
 
-static uint8_t *put(uint8_t *at, const void *bytes, size_t size)
+/* A field's bytes. */
+struct part {
+	const void *bytes;
+	size_t size;
+};
+
+#define VALUE(value)                    \
+	{                               \
+		&(value), sizeof(value) \
+	}
+#define INT(value)                             \
+	{                                      \
+		&(const int32_t){ (value) }, 4 \
+	}
+#define TEXT(text)                       \
+	{                                \
+		(text), strlen(text) + 1 \
+	}
+
+/* One after the other, as they are described. */
+static void emit_parts(struct sonde_out *out, enum sonde_dump_event event,
+		       const struct part *parts, size_t nr)
 {
-	memcpy(at, bytes, size);
-	return at + size;
+	size_t size = 0;
+	uint8_t *at;
+
+	for (size_t i = 0; i < nr; i++)
+		size += parts[i].size;
+	at = sonde_out_event(out, (uint16_t)(SONDE_KERNEL_FIRST_ID + event),
+			     size);
+	for (size_t i = 0; at && i < nr; i++) {
+		memcpy(at, parts[i].bytes, parts[i].size);
+		at += parts[i].size;
+	}
 }
 
-static uint8_t *put_u32(uint8_t *at, uint32_t value)
-{
-	return put(at, &value, sizeof(value));
-}
-
-static uint8_t *put_i32(uint8_t *at, int32_t value)
-{
-	return put(at, &value, sizeof(value));
-}
-
-static uint8_t *put_u64(uint8_t *at, uint64_t value)
-{
-	return put(at, &value, sizeof(value));
-}
-
-static uint8_t *begin(struct sonde_out *out, enum sonde_dump_event event,
-		      size_t size)
-{
-	return sonde_out_event(out, (uint16_t)(SONDE_KERNEL_FIRST_ID + event),
-			       size);
-}
+#define EMIT(out, event, ...)                                           \
+	do {                                                            \
+		const struct part parts[] = { __VA_ARGS__ };            \
+                                                                        \
+		emit_parts(out, event, parts, SONDE_ARRAY_SIZE(parts)); \
+	} while (0)
 
 void sonde_dump_emit_start(struct sonde_out *out, enum sonde_dump_reader reader)
 {
-	uint8_t *at = begin(out, SONDE_DUMP_START, 1);
+	const uint8_t number = (uint8_t)reader;
 
-	if (at)
-		*at = (uint8_t)reader;
+	EMIT(out, SONDE_DUMP_START, VALUE(number));
 }
 
 void sonde_dump_emit_end(struct sonde_out *out, uint64_t omitted)
 {
-	uint8_t *at = begin(out, SONDE_DUMP_END, 8);
-
-	if (at)
-		(void)put_u64(at, omitted);
+	EMIT(out, SONDE_DUMP_END, VALUE(omitted));
 }
 
 void sonde_dump_emit_process(struct sonde_out *out,
 			     const struct sonde_dump_task *task, int32_t vppid,
 			     uint64_t table)
 {
-	const char *cgroup = task->cgroup ? task->cgroup : "";
-	size_t size = strlen(cgroup) + 1;
-	uint8_t *at = begin(out, SONDE_DUMP_PROCESS,
-			    6 * 4 + SONDE_DUMP_NAME_BYTES + 4 * 4 + 4 + 8 + 4 +
-				    sizeof(task->ns) + size);
-
-	if (!at)
-		return;
-	at = put_i32(at, task->tid);
-	at = put_i32(at, task->vtid);
-	at = put_i32(at, task->pid);
-	at = put_i32(at, task->vpid);
-	at = put_i32(at, task->ppid);
-	at = put_i32(at, vppid);
-	at = put(at, task->name, sizeof(task->name));
-	at = put_i32(at, task->is_kernel);
-	at = put_i32(at, MODE_UNKNOWN);
-	at = put_i32(at, SUBMODE_UNKNOWN);
-	at = put_i32(at, task->status);
-	at = put_u32(at, task->cpu);
-	at = put_u64(at, table);
-	at = put_u32(at, task->ns_level);
-	at = put(at, task->ns, sizeof(task->ns));
-	(void)put(at, cgroup, size);
+	EMIT(out, SONDE_DUMP_PROCESS, VALUE(task->tid), VALUE(task->vtid),
+	     VALUE(task->pid), VALUE(task->vpid), VALUE(task->ppid),
+	     VALUE(vppid), VALUE(task->name), INT(task->is_kernel),
+	     INT(MODE_UNKNOWN), INT(SUBMODE_UNKNOWN), INT(task->status),
+	     VALUE(task->cpu), VALUE(table), VALUE(task->ns_level),
+	     VALUE(task->ns), TEXT(task->cgroup ? task->cgroup : ""));
 }
 
 void sonde_dump_emit_file(struct sonde_out *out,
 			  const struct sonde_dump_file *file, uint64_t table)
 {
-	size_t size = strlen(file->name) + 1;
-	uint8_t *at = begin(out, SONDE_DUMP_FILE, 4 + 8 + 4 + 4 + size);
-
-	if (!at)
-		return;
-	at = put_i32(at, file->pid);
-	at = put_u64(at, table);
-	at = put_u32(at, file->fd);
-	at = put_u32(at, file->flags);
-	(void)put(at, file->name, size);
+	EMIT(out, SONDE_DUMP_FILE, VALUE(file->pid), VALUE(table),
+	     VALUE(file->fd), VALUE(file->flags), TEXT(file->name));
 }
 
 void sonde_dump_emit_mapping(struct sonde_out *out,
 			     const struct sonde_dump_mapping *mapping,
 			     const char *build_id)
 {
-	size_t path_size = strlen(mapping->path) + 1;
-	size_t id_size = strlen(build_id) + 1;
-	uint8_t *at = begin(out, SONDE_DUMP_MAPPING,
-			    4 + 3 * 8 + 4 + path_size + id_size);
-
-	if (!at)
-		return;
-	at = put_i32(at, mapping->pid);
-	at = put_u64(at, mapping->begin);
-	at = put_u64(at, mapping->end);
-	at = put_u64(at, mapping->offset);
-	at = put_u32(at, mapping->flags);
-	at = put(at, mapping->path, path_size);
-	(void)put(at, build_id, id_size);
+	EMIT(out, SONDE_DUMP_MAPPING, VALUE(mapping->pid),
+	     VALUE(mapping->begin), VALUE(mapping->end), VALUE(mapping->offset),
+	     VALUE(mapping->flags), TEXT(mapping->path), TEXT(build_id));
 }
 
 void sonde_dump_emit_interrupt(struct sonde_out *out, uint32_t irq,
 			       const char *name, const char *action)
 {
-	size_t name_size = strlen(name) + 1;
-	size_t action_size = strlen(action) + 1;
-	uint8_t *at =
-		begin(out, SONDE_DUMP_INTERRUPT, 4 + name_size + action_size);
-
-	if (!at)
-		return;
-	at = put_u32(at, irq);
-	at = put(at, name, name_size);
-	(void)put(at, action, action_size);
+	EMIT(out, SONDE_DUMP_INTERRUPT, VALUE(irq), TEXT(name), TEXT(action));
 }
 
 void sonde_dump_emit_block_device(struct sonde_out *out, uint32_t dev,
 				  const char *name)
 {
-	size_t size = strlen(name) + 1;
-	uint8_t *at = begin(out, SONDE_DUMP_BLOCK_DEVICE, 4 + size);
-
-	if (!at)
-		return;
-	at = put_u32(at, dev);
-	(void)put(at, name, size);
+	EMIT(out, SONDE_DUMP_BLOCK_DEVICE, VALUE(dev), TEXT(name));
 }
 
 void sonde_dump_emit_network(struct sonde_out *out,
 			     const struct sonde_dump_network *network)
 {
-	size_t name_size = strlen(network->name) + 1;
-	size_t address_size = strlen(network->address) + 1;
-	uint8_t *at = begin(out, SONDE_DUMP_NETWORK,
-			    name_size + 4 + 4 + address_size);
-
-	if (!at)
-		return;
-	at = put(at, network->name, name_size);
-	at = put(at, network->ipv4, sizeof(network->ipv4));
-	at = put_u32(at, network->ifindex);
-	(void)put(at, network->address, address_size);
+	EMIT(out, SONDE_DUMP_NETWORK, TEXT(network->name), VALUE(network->ipv4),
+	     VALUE(network->ifindex), TEXT(network->address));
 }
 
 void sonde_dump_emit_cpu(struct sonde_out *out,
 			 const struct sonde_dump_cpu *cpu)
 {
-	size_t architecture_size = strlen(cpu->architecture) + 1;
-	size_t vendor_size = strlen(cpu->vendor) + 1;
-	size_t model_size = strlen(cpu->model_name) + 1;
-	uint8_t *at =
-		begin(out, SONDE_DUMP_CPU,
-		      5 * 4 + architecture_size + vendor_size + model_size);
-
-	if (!at)
-		return;
-	at = put_u32(at, cpu->cpu_id);
-	at = put_u32(at, cpu->mhz);
-	at = put_u32(at, cpu->core_id);
-	at = put_u32(at, cpu->physical_id);
-	at = put_u32(at, cpu->core_cnt);
-	at = put(at, cpu->architecture, architecture_size);
-	at = put(at, cpu->vendor, vendor_size);
-	(void)put(at, cpu->model_name, model_size);
+	EMIT(out, SONDE_DUMP_CPU, VALUE(cpu->cpu_id), VALUE(cpu->mhz),
+	     VALUE(cpu->core_id), VALUE(cpu->physical_id), VALUE(cpu->core_cnt),
+	     TEXT(cpu->architecture), TEXT(cpu->vendor), TEXT(cpu->model_name));
 }

@@ -2,7 +2,6 @@
 #include "kernel/dump/system.h"
 
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <ifaddrs.h>
 #include <limits.h>
@@ -15,6 +14,7 @@
 
 #include "kernel/dump/events.h"
 #include "kernel/dump/text.h"
+#include "sys/dir.h"
 #include "sys/textfile.h"
 
 #define TEXT_BYTES 512u
@@ -40,17 +40,16 @@ static void emit_actions(struct sonde_out *out, uint32_t irq, const char *name,
 static bool add_sysfs_interrupts(struct sonde_out *out)
 {
 	DIR *dir = opendir("/sys/kernel/irq");
-	const struct dirent *entry;
+	const char *entry;
 
 	if (!dir)
 		return false;
-	/* Only this thread uses `dir`. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while ((entry = readdir(dir))) {
+	while ((entry = sonde_dir_next(dir))) {
 		char name[TEXT_BYTES];
 		char actions[TEXT_BYTES];
 		uint64_t irq;
 
-		if (!sonde_text_number(entry->d_name, UINT32_MAX, &irq) ||
+		if (!sonde_text_number(entry, UINT32_MAX, &irq) ||
 		    sonde_textfile_read_line(actions, sizeof(actions),
 					     "/sys/kernel/irq/%u/actions",
 					     (uint32_t)irq) <= 0)
@@ -91,21 +90,19 @@ static void add_proc_interrupts(struct sonde_out *out,
 static bool add_sysfs_devices(struct sonde_out *out)
 {
 	DIR *dir = opendir("/sys/class/block");
-	const struct dirent *entry;
+	const char *name;
 
 	if (!dir)
 		return false;
-	/* Only this thread uses `dir`. NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while ((entry = readdir(dir))) {
+	while ((name = sonde_dir_next(dir))) {
 		char text[TEXT_BYTES];
 		uint32_t dev;
 
-		if (entry->d_name[0] != '.' &&
-		    sonde_textfile_read(text, sizeof(text),
+		if (sonde_textfile_read(text, sizeof(text),
 					"/sys/class/block/%.128s/dev",
-					entry->d_name) > 0 &&
+					name) > 0 &&
 		    sonde_text_dev(text, &dev))
-			sonde_dump_emit_block_device(out, dev, entry->d_name);
+			sonde_dump_emit_block_device(out, dev, name);
 	}
 	(void)closedir(dir); /* it was only read */
 	return true;

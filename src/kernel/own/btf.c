@@ -12,7 +12,6 @@
  */
 #include "kernel/own/own.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -25,6 +24,7 @@
 #include <sonde/abi.h>
 
 #include "base/grow.h"
+#include "sys/dir.h"
 
 #define KERNEL    "vmlinux"
 #define DEPTH_MAX 8
@@ -88,18 +88,17 @@ static int add_module(struct own_types *types, const char *name)
 
 static int list_modules(struct own_types *types)
 {
+	const char *name;
 	DIR *dir;
-	struct dirent *entry;
 	int rc = 0;
 
 	if (types->has_listed)
 		return 0;
 	types->has_listed = true;
 	dir = opendir(types->folder);
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): the folder is ours alone */
-	while (dir && !rc && (entry = readdir(dir)) != NULL)
-		if (*entry->d_name != '.' && strcmp(entry->d_name, KERNEL) != 0)
-			rc = add_module(types, entry->d_name);
+	while (!rc && (name = sonde_dir_next(dir)))
+		if (strcmp(name, KERNEL) != 0)
+			rc = add_module(types, name);
 	if (dir)
 		closedir(dir);
 	return rc;

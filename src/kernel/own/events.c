@@ -749,20 +749,6 @@ static int select_all(struct own_select *select)
 
 /* ---- kprobes ---- */
 
-static void shown_name(const char *kind, const char *place, char *out,
-		       size_t size)
-{
-	(void)snprintf(out, size, "%s_%.80s", kind, place);
-	for (; *out; out++) {
-		bool is_word = (*out >= 'a' && *out <= 'z') ||
-			       (*out >= 'A' && *out <= 'Z') ||
-			       (*out >= '0' && *out <= '9');
-
-		if (!is_word)
-			*out = '_';
-	}
-}
-
 /* Its arguments, if the place is a function's start and the types tell. */
 static int add_function(struct own_select *select, struct plan *plan)
 {
@@ -807,7 +793,7 @@ static int select_probe(struct own_select *select,
 					 "%u characters",
 					 rule->text, SONDE_MOD_NAME_MAX - 1);
 	rule->has_matched = true;
-	shown_name(plan.group, rule->name, shown, sizeof(shown));
+	sonde_kernel_probe_name(plan.group, rule->name, shown, sizeof(shown));
 	sonde_build_begin(&plan.build, select->room, plan.group, shown,
 			  SONDE_INFO);
 	if (is_return && add_cap(&plan, &result))

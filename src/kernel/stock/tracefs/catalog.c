@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "kernel/stock/tracefs/catalog.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +12,7 @@
 #include "event/desc.h"
 #include "kernel/names.h"
 #include "kernel/syscalls.h"
+#include "sys/dir.h"
 
 /* Ids in the trace go up to here (ring/layout.h). */
 #define EVENTS_MAX (SONDE_LARGE_ESCAPE - SONDE_KERNEL_FIRST_ID)
@@ -302,16 +302,6 @@ static const char *next_dir(DIR *dir)
 	return NULL;
 }
 
-static DIR *open_dir(int parent, const char *name)
-{
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-
-	if (fd >= 0 && !dir)
-		close(fd);
-	return dir;
-}
-
 static int begin_group(struct sonde_catalog *catalog, const char *name)
 {
 	struct sonde_catalog_group *groups =
@@ -335,7 +325,7 @@ static int begin_group(struct sonde_catalog *catalog, const char *name)
 static int look_at_group(const struct finder *finder, const char *group)
 {
 	struct sonde_catalog *catalog = finder->catalog;
-	DIR *dir = open_dir(finder->events, group);
+	DIR *dir = sonde_dir_open_at(finder->events, group);
 	const char *name;
 	int rc;
 
@@ -359,7 +349,7 @@ static bool is_group(const char *name)
 
 static int look_at_all(const struct finder *finder)
 {
-	DIR *dir = open_dir(finder->events, ".");
+	DIR *dir = sonde_dir_open_at(finder->events, ".");
 	const char *group;
 	int rc = 0;
 

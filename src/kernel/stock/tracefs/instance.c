@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 #include "kernel/stock/tracefs/instance.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,6 +11,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
+#include "sys/dir.h"
 #include "sys/textfile.h"
 
 #define MIN_CPU_KB 16u
@@ -144,24 +144,15 @@ static bool has_events_on(int dir, const char *file)
 static bool others_trace(int root, int parent)
 {
 	bool found = has_events_on(root, "events/enable");
-	int fd = openat(parent, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	DIR *dir = sonde_dir_open_at(parent, ".");
+	const char *name;
 
-	if (!dir) {
-		if (fd >= 0)
-			close(fd);
+	if (!dir)
 		return true;
-	}
-	/* One thread reads, from a stream of its own. */
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while (!found && (entry = readdir(dir))) {
+	while (!found && (name = sonde_dir_next(dir))) {
 		char path[NAME_MAX + 32];
 
-		if (entry->d_name[0] == '.')
-			continue;
-		(void)snprintf(path, sizeof(path), "%s/events/enable",
-			       entry->d_name);
+		(void)snprintf(path, sizeof(path), "%s/events/enable", name);
 		found = has_events_on(parent, path);
 	}
 	closedir(dir);

@@ -5,14 +5,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "kernel/dump/text.h"
 #include "sys/proc.h"
 
-/* The inode number of the first PID namespace: PROC_PID_INIT_INO. */
-#define FIRST_PID_NS 0xEFFFFFFCu
 #define STATUS_BYTES 4096u
 
 int sonde_opened_init(struct sonde_opened *opened, const char *path)
@@ -31,13 +28,6 @@ void sonde_opened_fini(struct sonde_opened *opened)
 		(void)close(opened->proc); /* a directory */
 	opened->proc = -1;
 	sonde_dump_descs_free(opened->descs);
-}
-
-bool sonde_opened_is_possible(void)
-{
-	struct stat st;
-
-	return !stat("/proc/self/ns/pid", &st) && st.st_ino == FIRST_PID_NS;
 }
 
 const struct sonde_desc *sonde_opened_desc(const struct sonde_opened *opened)

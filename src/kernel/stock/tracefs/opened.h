@@ -50,10 +50,6 @@ struct sonde_opened {
 int sonde_opened_init(struct sonde_opened *opened, const char *path);
 void sonde_opened_fini(struct sonde_opened *opened);
 
-/* Whether /proc numbers threads as the kernel's records do: it doesn't in a
- * container with numbers of its own. */
-bool sonde_opened_is_possible(void);
-
 /* What the event is like. */
 const struct sonde_desc *sonde_opened_desc(const struct sonde_opened *opened);
 

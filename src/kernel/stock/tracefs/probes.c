@@ -63,18 +63,6 @@ static const char *short_place(const struct sonde_probe *probe)
 	return slash && slash < colon ? slash + 1 : name;
 }
 
-static void clean(char *text)
-{
-	for (; *text; text++) {
-		bool is_word = (*text >= 'a' && *text <= 'z') ||
-			       (*text >= 'A' && *text <= 'Z') ||
-			       (*text >= '0' && *text <= '9');
-
-		if (!is_word)
-			*text = '_';
-	}
-}
-
 void sonde_tracefs_probes_list(const struct sonde_kernel_config *config,
 			       pid_t owner,
 			       struct sonde_tracefs_probes *ret_probes)
@@ -88,6 +76,8 @@ void sonde_tracefs_probes_list(const struct sonde_kernel_config *config,
 	for (uint32_t i = 0; i < rules->nr; i++) {
 		struct sonde_kernel_rule *rule = &rules->rules[i];
 		struct sonde_probe *probe = &ret_probes->probes[ret_probes->nr];
+		char number[16];
+		char place[49];
 
 		if (!provider_of(rule->kind) || rule->is_exclusion)
 			continue;
@@ -96,12 +86,13 @@ void sonde_tracefs_probes_list(const struct sonde_kernel_config *config,
 		probe->is_user = rule->kind == SONDE_RULE_UPROBE ||
 				 rule->kind == SONDE_RULE_URETPROBE;
 		/* The kernel takes 63 characters, and no name twice. */
-		(void)snprintf(probe->name, sizeof(probe->name), "p%u_%.48s",
-			       ret_probes->nr, short_place(probe));
-		clean(probe->name);
-		(void)snprintf(probe->shown, sizeof(probe->shown), "%s_%.80s",
-			       probe->provider, short_place(probe));
-		clean(probe->shown);
+		(void)snprintf(number, sizeof(number), "p%u", ret_probes->nr);
+		(void)snprintf(place, sizeof(place), "%.48s",
+			       short_place(probe));
+		sonde_kernel_probe_name(number, place, probe->name,
+					sizeof(probe->name));
+		sonde_kernel_probe_name(probe->provider, short_place(probe),
+					probe->shown, sizeof(probe->shown));
 		rule->has_matched = true;
 		ret_probes->nr++;
 	}

@@ -31,7 +31,6 @@
  */
 #include "kernel/source.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
@@ -45,8 +44,10 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "kernel/able.h"
+#include "kernel/kernel.h"
 #include "kernel/stock/tracefs/catalog.h"
 #include "kernel/stock/tracefs/stream.h"
+#include "sys/dir.h"
 #include "sys/proc.h"
 #include "sys/textfile.h"
 
@@ -187,7 +188,7 @@ static void prepare_names(struct tracefs *tracefs)
 	uint32_t id = SONDE_KERNEL_FIRST_ID + tracefs->catalog.nr;
 
 	if (tracefs->config.mode == SONDE_OVERWRITE || !lacks_names(tracefs) ||
-	    id >= SONDE_LARGE_ESCAPE || !sonde_opened_is_possible())
+	    id >= SONDE_LARGE_ESCAPE || !sonde_kernel_knows_pids())
 		return;
 	tracefs->has_opened = true;
 	if (sonde_opened_init(&tracefs->opened, "/proc")) {
@@ -283,26 +284,17 @@ static int compare_cpus(const void *a, const void *b)
 /* The CPUs that have a directory, in order. -errno, or how many. */
 static int list_cpus(const struct sonde_instance *instance, uint32_t *cpus)
 {
-	int fd = openat(instance->fd, "per_cpu",
-			O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *entry;
+	DIR *dir = sonde_dir_open_at(instance->fd, "per_cpu");
+	const char *name;
 	uint32_t nr = 0;
 
-	if (!dir) {
-		int rc = -errno;
-
-		if (fd >= 0)
-			close(fd);
-		return rc;
-	}
-	/* One thread reads, from a stream of its own. */
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	while ((entry = readdir(dir)) && nr < CPUS_MAX) {
+	if (!dir)
+		return -errno;
+	while ((name = sonde_dir_next(dir)) && nr < CPUS_MAX) {
 		uint64_t cpu;
 
-		if (!strncmp(entry->d_name, "cpu", 3) &&
-		    sonde_number_parse(entry->d_name + 3, UINT32_MAX - 1, &cpu))
+		if (!strncmp(name, "cpu", 3) &&
+		    sonde_number_parse(name + 3, UINT32_MAX - 1, &cpu))
 			cpus[nr++] = (uint32_t)cpu;
 	}
 	closedir(dir);
