@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "session/options.h"
+#include "session/config.h"
 
 #define BOLD  "\033[1m"
 #define WARN  "\033[33m"
