@@ -16,45 +16,49 @@
 
 static void check_rules(const struct sonde_record_options *options)
 {
-	size_t size = options->rules_size;
+	size_t size = options->session.rules_size;
 
-	FUZZ_CHECK(size >= 1 && size <= sizeof(options->rules));
-	FUZZ_CHECK(options->rules[size - 1] == 0);
-	FUZZ_CHECK(size == 1 || options->rules[size - 2] == 0);
+	FUZZ_CHECK(size >= 1 && size <= sizeof(options->session.rules));
+	FUZZ_CHECK(options->session.rules[size - 1] == 0);
+	FUZZ_CHECK(size == 1 || options->session.rules[size - 2] == 0);
 	for (size_t at = 0; at + 1 < size;) {
-		const char *rule = options->rules + at;
+		const char *rule = options->session.rules + at;
 
 		FUZZ_CHECK(*rule == '+' || *rule == '-');
 		FUZZ_CHECK(strlen(rule) > 1);
 		FUZZ_CHECK(strlen(rule + 1) < SONDE_GLOB_MAX);
 		at += strlen(rule) + 1;
 	}
-	(void)sonde_select(options->rules, size, 255, "provider", "event", 6);
+	(void)sonde_select(options->session.rules, size, 255, "provider",
+			   "event", 6);
 }
 
 static void check_accepted(const struct sonde_record_options *options, int argc,
 			   char *const *argv)
 {
 	check_rules(options);
-	FUZZ_CHECK(options->memory_bytes >= SONDE_MEMORY_MIN);
-	FUZZ_CHECK(options->memory_bytes <= SONDE_MEMORY_MAX);
-	FUZZ_CHECK(options->loglevel <= 14 ||
-		   options->loglevel == SONDE_LOGLEVEL_ALL);
-	FUZZ_CHECK(options->mode == SONDE_DISCARD ||
-		   options->mode == SONDE_OVERWRITE);
+	FUZZ_CHECK(options->session.memory_bytes >= SONDE_MEMORY_MIN);
+	FUZZ_CHECK(options->session.memory_bytes <= SONDE_MEMORY_MAX);
+	FUZZ_CHECK(options->session.loglevel <= 14 ||
+		   options->session.loglevel == SONDE_LOGLEVEL_ALL);
+	FUZZ_CHECK(options->session.mode == SONDE_DISCARD ||
+		   options->session.mode == SONDE_OVERWRITE);
 	if (options->help)
 		return;
 	/* Without one, what runs already is, or the machine's kernel events. */
 	if (!options->program) {
-		FUZZ_CHECK(options->attaches ||
-			   (options->whole_machine && options->kernel_rules));
+		FUZZ_CHECK(options->session.attaches ||
+			   (options->session.kernel.whole_machine &&
+			    options->session.kernel.rules));
 		return;
 	}
 	FUZZ_CHECK(options->program > argv && options->program < argv + argc);
 	FUZZ_CHECK(!options->output || *options->output);
-	FUZZ_CHECK((options->subbuf_bytes & (options->subbuf_bytes - 1)) == 0);
-	FUZZ_CHECK(options->subbuf_bytes <= options->memory_bytes / 8);
-	FUZZ_CHECK(options->read_timer_us <= SONDE_READ_TIMER_MAX_US);
+	FUZZ_CHECK((options->session.subbuf_bytes &
+		    (options->session.subbuf_bytes - 1)) == 0);
+	FUZZ_CHECK(options->session.subbuf_bytes <=
+		   options->session.memory_bytes / 8);
+	FUZZ_CHECK(options->session.read_timer_us <= SONDE_READ_TIMER_MAX_US);
 }
 
 static void check_words(int argc, char *const *argv, size_t room)

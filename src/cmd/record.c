@@ -27,6 +27,7 @@
 #include "session/cgroup.h"
 #include "session/front.h"
 #include "session/kin.h"
+#include "session/options.h"
 #include "view/text/show.h"
 
 /* Kernel events take so much, whatever control groups leave us. */
@@ -67,7 +68,7 @@ static int find_preload(const struct sonde_record_options *options,
 {
 	int rc;
 
-	if (!options->hook_malloc && !options->hook_locks)
+	if (!options->session.has_hooks)
 		return 0;
 	rc = sonde_launch_find_preload(SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
 				       path);
@@ -255,7 +256,7 @@ static bool explain_nothing(const char *program, struct sonde_summary *summary)
 static void explain_rules(const struct sonde_record_options *options,
 			  const char *program, struct sonde_summary *summary)
 {
-	const char *rule = options->rules;
+	const char *rule = options->session.rules;
 	struct sonde_nearest nearest;
 
 	if (!summary->nr_processes || summary->nr_event_types)
@@ -279,20 +280,20 @@ static void show(const struct sonde_record_options *options,
 {
 	struct sonde_summary_style style = {
 		.directory = directory,
-		.memory_bytes = options->memory_bytes,
-		.kernel_memory_bytes = options->kernel_memory_bytes,
+		.memory_bytes = options->session.memory_bytes,
+		.kernel_memory_bytes = options->session.kernel.memory_bytes,
 		.nr_cpus = sonde_nr_online_cpus(),
 		.has_program = options->program != NULL,
 		.has_kernel = result->has_kernel,
 		.color = isatty(STDERR_FILENO) && !secure_getenv("NO_COLOR"),
-		.hooks = options->hook_malloc || options->hook_locks,
+		.hooks = options->session.has_hooks,
 		.verbose = options->verbose,
 		.quiet = options->quiet,
 	};
 
 	if (!result->have_summary)
 		return;
-	style.is_explained = options->attaches ||
+	style.is_explained = options->session.attaches ||
 			     (options->program &&
 			      explain_nothing(program, &result->summary));
 	if (options->program)
@@ -316,17 +317,25 @@ static int exit_status(const struct sonde_record_options *options,
 	return WEXITSTATUS(result->status);
 }
 
+/* What a recording will share out. */
+static struct sonde_budget budget_of(const struct sonde_record_options *options,
+				     uint64_t memory_bytes)
+{
+	return (struct sonde_budget){
+		.total_bytes = memory_bytes,
+		.nr_possible = sonde_nr_possible_cpus(),
+		.nr_online = sonde_nr_online_cpus(),
+		.subbuf_bytes = options->session.subbuf_bytes,
+		.mode = options->session.mode,
+	};
+}
+
 /* Whether the memory is enough for one process. Here, for it depends on the
  * number of CPUs. */
 static int check_memory(const struct sonde_record_options *options)
 {
-	struct sonde_budget budget = {
-		.total_bytes = options->memory_bytes,
-		.nr_possible = sonde_nr_possible_cpus(),
-		.nr_online = sonde_nr_online_cpus(),
-		.subbuf_bytes = options->subbuf_bytes,
-		.mode = options->mode,
-	};
+	struct sonde_budget budget =
+		budget_of(options, options->session.memory_bytes);
 	char size[32];
 
 	if (sonde_budget_largest_subbuf(&budget))
@@ -376,15 +385,9 @@ static uint64_t fitting(uint64_t wanted, uint64_t least, uint64_t left)
 /* The least that is enough for one process. */
 static uint64_t least_memory(const struct sonde_record_options *options)
 {
-	struct sonde_budget budget = {
-		.total_bytes = SONDE_MEMORY_MIN,
-		.nr_possible = sonde_nr_possible_cpus(),
-		.nr_online = sonde_nr_online_cpus(),
-		.subbuf_bytes = options->subbuf_bytes,
-		.mode = options->mode,
-	};
+	struct sonde_budget budget = budget_of(options, SONDE_MEMORY_MIN);
 
-	while (budget.total_bytes < options->memory_bytes &&
+	while (budget.total_bytes < options->session.memory_bytes &&
 	       !sonde_budget_largest_subbuf(&budget))
 		budget.total_bytes *= 2;
 	return budget.total_bytes;
@@ -399,17 +402,19 @@ static void fit_memory(struct sonde_record_options *options, bool kernel_given)
 	if (left == UINT64_MAX)
 		return;
 	if (!options->memory_given)
-		options->memory_bytes = fitting(options->memory_bytes,
-						least_memory(options), left);
+		options->session.memory_bytes =
+			fitting(options->session.memory_bytes,
+				least_memory(options), left);
 	if (!kernel_given)
-		options->kernel_memory_bytes =
-			fitting(options->kernel_memory_bytes,
+		options->session.kernel.memory_bytes =
+			fitting(options->session.kernel.memory_bytes,
 				SONDE_KERNEL_MEMORY_LEAST, left);
-	if (options->program && options->memory_bytes > left / 4)
-		warn_of_group("memory", options->memory_bytes, left);
-	if (options->kernel_rules && options->kernel_memory_bytes > left / 4)
-		warn_of_group("kernel-memory", options->kernel_memory_bytes,
-			      left);
+	if (options->program && options->session.memory_bytes > left / 4)
+		warn_of_group("memory", options->session.memory_bytes, left);
+	if (options->session.kernel.rules &&
+	    options->session.kernel.memory_bytes > left / 4)
+		warn_of_group("kernel-memory",
+			      options->session.kernel.memory_bytes, left);
 }
 
 /* What a recorder that was killed has left in the kernel. */
@@ -436,13 +441,13 @@ static int record_into_directory(const struct sonde_record_options *options,
 	config->place = &place;
 	if (options->verbose)
 		sonde_complain("recording %.200s into %.200s",
-			       options->program  ? config->program_path :
-			       options->attaches ? "what runs already" :
-						   "the machine",
+			       options->program ? config->program_path :
+			       options->session.attaches ? "what runs already" :
+							   "the machine",
 			       directory);
-	if (options->kernel_rules)
+	if (options->session.kernel.rules)
 		clean_up();
-	if (!sonde_record_has_programs(options) && !options->quiet)
+	if (!sonde_session_has_programs(&options->session) && !options->quiet)
 		sonde_complain("recording the machine; Ctrl-C ends it");
 	rc = sonde_front_run(config, &result);
 	if (rc) {
@@ -461,7 +466,9 @@ static int record(const struct sonde_record_options *options)
 	char program[PATH_MAX];
 	char preload[PATH_MAX] = "";
 	struct sonde_front_config config = {
-		.options = options,
+		.session = &options->session,
+		.program = options->program,
+		.quiet = options->quiet,
 		.program_path = program,
 		.hooks = hooks(options),
 		.say = say,
@@ -493,9 +500,9 @@ static int run(int argc, char **argv)
 		sonde_help(&sonde_command_record);
 		return 0;
 	}
-	kernel_given = options.kernel_memory_bytes != 0;
+	kernel_given = options.session.kernel.memory_bytes != 0;
 	if (!kernel_given)
-		options.kernel_memory_bytes =
+		options.session.kernel.memory_bytes =
 			SONDE_KERNEL_MEMORY_PER_CPU * sonde_nr_online_cpus();
 	fit_memory(&options, kernel_given);
 	return record(&options);

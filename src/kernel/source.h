@@ -106,7 +106,15 @@ sonde_kernel_fail(struct sonde_kernel_error *error, int rc, const char *format,
 
 struct sonde_kernel_stream {
 	uint32_t cpu;
-	char name[24]; /* of its files: "cpu0", "cpu0_nested1", "dump" */
+	uint64_t first; /* number of its first sub-buffer */
+	char name[24];  /* of its files: "cpu0", "cpu0_nested1", "dump" */
+};
+
+/* Which events of programs are selected (event/select.h). */
+struct sonde_kernel_change {
+	const char *rules; /* borrowed during the call */
+	size_t rules_size;
+	uint32_t loglevel;
 };
 
 struct sonde_kernel_counts {
@@ -118,6 +126,29 @@ struct sonde_kernel_counts {
 	uint64_t overwritten;
 };
 
+/* What a state dump is to hold. */
+struct sonde_kernel_state {
+	/* Files and mappings of this process and its descendants only; 0: of
+	 * all. */
+	pid_t root;
+	/* Nothing but files and mappings of `root` alone: after an exec. */
+	bool root_only;
+	/* After so long no other process's files are looked at; 0: choose. */
+	uint64_t limit_ns;
+};
+
+/* Which events of a source one trace has. Zeroed at first; the source's. */
+struct sonde_kernel_known {
+	bool begun;
+	bool pending;    /* ids without a description at the last look */
+	uint32_t nr_ids; /* that there were then */
+	uint32_t nr;
+	uint8_t *events; /* the caller's: a flag by index, */
+	uint8_t *ids;    /* and one by id */
+	int (*add)(void *ctx, uint32_t id, const struct sonde_desc *desc);
+	void *ctx;
+};
+
 struct sonde_kernel_source {
 	const struct sonde_kernel_ops *ops;
 	/* What is counted as lost holds events that weren't asked for. */
@@ -125,7 +156,13 @@ struct sonde_kernel_source {
 };
 
 struct sonde_kernel_ops {
-	const char *name; /* "tracefs", "bpf", "modules", "dump" */
+	const char *name; /* "tracefs", "bpf", "modules", "dump", "program" */
+	/* A process writes its streams, which may be hostile, and loses its own
+	 * events: the first contradiction is the end of all of them. */
+	bool is_foreign;
+	/* It delivers state, when it is told to, and no event that was selected:
+	 * to be read at once, whatever the mode. */
+	bool is_state;
 
 	/*
 	 * Get ready, with nothing recorded yet. 0; -ENODATA if it has no event
@@ -143,6 +180,11 @@ struct sonde_kernel_ops {
 	uint32_t (*nr_events)(const struct sonde_kernel_source *source);
 	const struct sonde_desc *(*event)(
 		const struct sonde_kernel_source *source, uint32_t index);
+	/* In place of these two, if events come while it records: tells `known`
+	 * of those that have an id by now. 0, or the first error: add()'s, or
+	 * -EPROTO. */
+	int (*describe)(struct sonde_kernel_source *source,
+			struct sonde_kernel_known *known);
 	/* Whether it delivers the kernel's event group:name; system calls are
 	 * "syscalls" and the call's name. */
 	bool (*has)(const struct sonde_kernel_source *source, const char *group,
@@ -158,6 +200,17 @@ struct sonde_kernel_ops {
 		     struct sonde_kernel_error *error);
 	/* Nothing is recorded any more when this has returned. */
 	void (*stop)(struct sonde_kernel_source *source);
+
+	/* Collects the state of the system. 0 or -ENOMEM; what was collected
+	 * before an error is delivered. NULL: this source has none. */
+	int (*take)(struct sonde_kernel_source *source,
+		    const struct sonde_kernel_state *state);
+
+	/* What is recorded, from now on: the rules of another configuration.
+	 * 0, or -errno with *error and nothing changed. NULL: it can't. */
+	int (*change)(struct sonde_kernel_source *source,
+		      const struct sonde_kernel_change *change,
+		      struct sonde_kernel_error *error);
 
 	/* Once in each of the recorder's rounds, before peek. */
 	void (*tick)(struct sonde_kernel_source *source);
@@ -175,6 +228,11 @@ struct sonde_kernel_ops {
 	/* Overwrite mode, after stop: what was written last is read then.
 	 * rewind() goes before the first peek; 1, 0 (nothing) or -EPROTO. */
 	int (*rewind)(struct sonde_kernel_source *source, uint32_t stream);
+	/* Overwrite mode: whether nobody has written to the chunk since peek.
+	 * With it, rewind and peek are possible before stop, too. NULL: chunks
+	 * stay as they are. */
+	bool (*verify)(const struct sonde_kernel_source *source,
+		       uint32_t stream, const struct sonde_ring_chunk *chunk);
 
 	/* Bytes a stream's buffer holds: how fast it must be read. */
 	uint64_t (*capacity)(const struct sonde_kernel_source *source,

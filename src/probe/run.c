@@ -70,7 +70,7 @@ struct sonde_probe_run {
 	struct sonde_agent *agent;
 	uint32_t nr_rows; /* of agent->hits in use, but for the last */
 	struct sonde_probe_output output;
-	struct sonde_record_options options;
+	struct sonde_session_config session;
 	struct sonde_child child;
 	struct sonde_probe_arena arena;
 	struct run_point *points;
@@ -147,35 +147,35 @@ static bool wait_until_quiet(const struct sonde_probe_run *run)
 
 /* ---- the recorder ---- */
 
-static void set_options(struct sonde_probe_run *run,
-			const struct sonde_probe_run_config *config,
-			size_t nr_points)
+/* One session of one program, which is there already. */
+static int configure(struct sonde_probe_run *run,
+		     const struct sonde_probe_run_config *config,
+		     size_t nr_points, char *error, size_t size)
 {
-	static const char rules[] = "+*\0"; /* all, and the empty string */
+	struct sonde_session_config *session = &run->session;
+	int rc;
 
-	run->options = (struct sonde_record_options){
-		.memory_bytes = SONDE_MEMORY_DEFAULT,
-		.loglevel = SONDE_LOGLEVEL_ALL,
-		.mode = config->circular ? SONDE_OVERWRITE : SONDE_DISCARD,
-		.headers = nr_points > COMPACT_POINTS ? SONDE_HEADERS_LARGE :
-							SONDE_HEADERS_COMPACT,
-		.rules_size = sizeof(rules),
-	};
-	memcpy(run->options.rules, rules, sizeof(rules));
+	sonde_session_config_init(session);
+	session->lets_in = true;
+	session->mode = config->circular ? SONDE_OVERWRITE : SONDE_DISCARD;
+	session->headers = nr_points > COMPACT_POINTS ? SONDE_HEADERS_LARGE :
+							SONDE_HEADERS_COMPACT;
 	/* GDB's buffer is a limit for what it sees (frames.h); a larger one
 	 * than our default is wanted for good. */
-	if (config->memory_bytes > run->options.memory_bytes)
-		run->options.memory_bytes =
+	if (config->memory_bytes > session->memory_bytes)
+		session->memory_bytes =
 			config->memory_bytes < SONDE_MEMORY_MAX ?
 				config->memory_bytes :
 				SONDE_MEMORY_MAX;
+	rc = sonde_session_config_add(session, '+', "*", error, size);
+	return rc ? rc : sonde_session_config_check(session, error, size);
 }
 
 static int start_recorder(struct sonde_probe_run *run, char *error, size_t size)
 {
 	struct sonde_recorder_ready ready;
 	const char *what;
-	int rc = sonde_child_start(&run->options, run->output.last,
+	int rc = sonde_child_start(&run->session, run->output.last,
 				   run->output.place.dir, &run->child, &what);
 
 	if (rc)
@@ -505,8 +505,9 @@ static int begin(struct sonde_probe_run *run, struct sonde_probe_points *points,
 		(void)snprintf(error, size, "%s", words.text);
 		return rc;
 	}
-	set_options(run, config, points->nr);
-	rc = start_recorder(run, error, size);
+	rc = configure(run, config, points->nr, error, size);
+	if (!rc)
+		rc = start_recorder(run, error, size);
 	if (rc)
 		return rc;
 	rc = sonde_probe_arena_open(&run->arena, run->process, &run->child,

@@ -106,17 +106,22 @@ static int map_meta(struct sonde_arena_view *view)
 	return sonde_arena_check(&header);
 }
 
+void sonde_arena_restart_descs(struct sonde_arena_view *view)
+{
+	/* each description is taken to be selected, and to be told */
+	view->desc_bytes_left = 2 * SONDE_META_SPAN;
+}
+
 static int open_view(int fd, bool is_found, struct sonde_arena_view *ret_view)
 {
 	struct sonde_arena_view view = {
 		.fd = fd,
-		/* each description is taken to be selected, and to be told */
-		.desc_bytes_left = 2 * SONDE_META_SPAN,
 		.ask_bytes_left = 2 * SONDE_META_SPAN,
 	};
 	struct stat st;
 	int rc = check_file(fd, &st);
 
+	sonde_arena_restart_descs(&view);
 	if (rc)
 		goto fail;
 	view.dev = st.st_dev;

@@ -35,7 +35,7 @@
  *  a. headers, clock, and the sizes of the rings are what they were, and the
  *     slot had no conditions; otherwise it isn't taken;
  *  b. ids are never handed out twice, and those that were in use when it was
- *     taken are told to the new trace (session/image.c), wanted or not;
+ *     taken are told to the new trace (session/arena_source.c), wanted or not;
  *  c. no position comes back: each ring starts at a sub-buffer later than any
  *     before it (sonde_ring_restart).
  *
@@ -177,6 +177,9 @@ bool sonde_arena_entry_conflicts(const struct sonde_arena_view *view,
  */
 int sonde_arena_copy_desc(struct sonde_arena_view *view, uint32_t index,
 			  void *room, const struct sonde_desc **ret_desc);
+
+/* All may be asked for again, for another trace. */
+void sonde_arena_restart_descs(struct sonde_arena_view *view);
 
 /* Ring i of our slot. */
 struct sonde_ring *sonde_arena_ring(const struct sonde_arena_view *view,

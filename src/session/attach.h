@@ -23,7 +23,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "session/options.h"
+#include "session/config.h"
 #include "session/summary.h"
 #include "sys/peer.h"
 

@@ -92,13 +92,13 @@ static int start(struct sonde_child *child,
 	return 0;
 }
 
-int sonde_child_start(const struct sonde_record_options *options,
+int sonde_child_start(const struct sonde_session_config *session,
 		      const char *directory, int dir,
 		      struct sonde_child *ret_child, const char **ret_what)
 {
 	struct sonde_child child = { .control_fd = -1 };
 	struct sonde_recorder_config config = {
-		.options = options,
+		.session = session,
 		.directory = directory,
 		.dir = dir,
 	};
@@ -108,7 +108,7 @@ int sonde_child_start(const struct sonde_record_options *options,
 	rc = open_session(&child, &config.listen_fd);
 	if (rc)
 		return rc;
-	config.session = child.session;
+	config.number = child.session;
 	config.path = child.name;
 	rc = start(&child, &config, ret_what);
 	(void)close(config.listen_fd); /* the child has it */

@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "session/options.h"
+#include "session/config.h"
 #include "session/rendezvous.h"
 
 struct sonde_child {
@@ -26,7 +26,7 @@ struct sonde_child {
  * 0, or -errno with what failed in *ret_what (a constant text). Both pointers
  * in are needed as long as the child is being started, no longer.
  */
-int sonde_child_start(const struct sonde_record_options *options,
+int sonde_child_start(const struct sonde_session_config *session,
 		      const char *directory, int dir,
 		      struct sonde_child *ret_child, const char **ret_what);
 

@@ -38,7 +38,7 @@ struct given {
 };
 
 struct sonde_filters {
-	const struct sonde_record_options *options;
+	const struct sonde_session_config *config;
 	struct sonde_summary *summary;
 	uint32_t nr;
 	/* those of -e, then those of --filter */
@@ -228,10 +228,10 @@ static void put_never(struct answer *answer, uint32_t index)
 /* The condition that stands at rule `at`; NULL if it has none. */
 static struct given *given_at(struct sonde_filters *filters, uint32_t at)
 {
-	const struct sonde_record_options *options = filters->options;
+	const struct sonde_session_config *config = filters->config;
 
-	for (uint32_t i = 0; i < options->nr_conditions; i++)
-		if (options->conditions[i].rule == at)
+	for (uint32_t i = 0; i < config->nr_conditions; i++)
+		if (config->conditions[i].rule == at)
 			return &filters->given[i];
 	return NULL;
 }
@@ -240,7 +240,7 @@ static struct given *given_at(struct sonde_filters *filters, uint32_t at)
 static struct given *given_by_rules(struct sonde_filters *filters,
 				    const struct sonde_desc *desc)
 {
-	const char *rules = filters->options->rules;
+	const char *rules = filters->config->rules;
 	struct given *found = NULL;
 
 	for (size_t at = 0; rules[at]; at += strlen(rules + at) + 1) {
@@ -347,7 +347,7 @@ static int add_event(struct answer *answer, const struct sonde_desc *desc,
 
 	list[nr] = given_by_rules(filters, desc);
 	nr += list[nr] != NULL;
-	for (uint32_t i = filters->options->nr_conditions; i < filters->nr; i++)
+	for (uint32_t i = filters->config->nr_conditions; i < filters->nr; i++)
 		list[nr++] = &filters->given[i];
 	if (!nr)
 		return 0;
@@ -453,7 +453,7 @@ static int add_given(struct sonde_filters *filters, const char *text)
 	return begin_labels(given);
 }
 
-int sonde_filters_new(const struct sonde_record_options *options,
+int sonde_filters_new(const struct sonde_session_config *config,
 		      struct sonde_summary *summary,
 		      struct sonde_filters **ret_filters)
 {
@@ -461,17 +461,17 @@ int sonde_filters_new(const struct sonde_record_options *options,
 	int rc = 0;
 
 	*ret_filters = NULL;
-	if (!options->nr_conditions && !options->nr_filters)
+	if (!config->nr_conditions && !config->nr_filters)
 		return 0;
 	filters = calloc(1, sizeof(*filters));
 	if (!filters)
 		return -ENOMEM;
-	filters->options = options;
+	filters->config = config;
 	filters->summary = summary;
-	for (uint32_t i = 0; !rc && i < options->nr_conditions; i++)
-		rc = add_given(filters, options->conditions[i].text);
-	for (uint32_t i = 0; !rc && i < options->nr_filters; i++)
-		rc = add_given(filters, options->filters[i]);
+	for (uint32_t i = 0; !rc && i < config->nr_conditions; i++)
+		rc = add_given(filters, config->conditions[i].text);
+	for (uint32_t i = 0; !rc && i < config->nr_filters; i++)
+		rc = add_given(filters, config->filters[i]);
 	if (rc)
 		sonde_filters_free(filters);
 	else

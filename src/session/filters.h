@@ -22,16 +22,16 @@
 
 #include "ring/filters.h"
 #include "session/arena.h"
-#include "session/options.h"
+#include "session/config.h"
 #include "session/summary.h"
 
 #define SONDE_FILTERS_BYTES (16u << 20)
 
 struct sonde_filters;
 
-/* *ret_filters is NULL if there are no conditions. `options` is borrowed, and
+/* *ret_filters is NULL if there are no conditions. `config` is borrowed, and
  * so is `summary`, for notes. 0 or -errno. */
-int sonde_filters_new(const struct sonde_record_options *options,
+int sonde_filters_new(const struct sonde_session_config *config,
 		      struct sonde_summary *summary,
 		      struct sonde_filters **ret_filters);
 

@@ -20,7 +20,7 @@
 #include "ctf/trace.h"
 #include "kernel/able.h"
 #include "session/child.h"
-#include "session/ktrace.h"
+#include "session/kernel.h"
 #include "session/recorder.h"
 #include "session/sandbox.h"
 #include "sys/program.h"
@@ -103,7 +103,7 @@ static int take_signals(struct front *front)
 static int start_recorder(struct front *front)
 {
 	const char *what;
-	int rc = sonde_child_start(front->config->options,
+	int rc = sonde_child_start(front->config->session,
 				   front->config->directory,
 				   front->config->place->dir, &front->child,
 				   &what);
@@ -225,7 +225,7 @@ static void say_attached(struct front *front,
 
 	if (*ready->text)
 		front->config->say(ready->text);
-	if (front->config->options->quiet)
+	if (front->config->quiet)
 		return;
 	if (!ready->nr_attached) {
 		front->config->say("Ctrl-C ends the recording");
@@ -283,7 +283,7 @@ static int await_ready(struct front *front)
 		return fail(front, ready.error, ready.text, "");
 	if (*ready.kernel_text)
 		say_no_kernel(front, ready.kernel_text);
-	if (front->config->options->attaches)
+	if (front->config->session->attaches)
 		say_attached(front, &ready);
 	return 0;
 }
@@ -330,7 +330,7 @@ static int start_machine(struct front *front)
 		front->result->stop_signal = front->early_stop;
 		front->finishing = true;
 	} else if (!front->result->has_kernel &&
-		   !front->config->options->attaches) {
+		   !front->config->session->attaches) {
 		if (!lives)
 			return died_early(front);
 		(void)snprintf(front->result->failed,
@@ -375,7 +375,7 @@ static const char *preload_for(const struct sonde_front_config *config)
 		text, sizeof(text),
 		"%.200s: its allocations and locks are not recorded, nor "
 		"are those of what it starts: %s",
-		config->options->program[0], reason);
+		config->program[0], reason);
 	config->say(text);
 	return NULL;
 }
@@ -384,7 +384,7 @@ static int start_program(struct front *front)
 {
 	const struct sonde_front_config *config = front->config;
 	struct sonde_launch launch = {
-		.argv = config->options->program,
+		.argv = config->program,
 		.path = config->program_path,
 		.session = front->child.name,
 		.preload = preload_for(config),
@@ -409,7 +409,7 @@ static int start_program(struct front *front)
 	return fail(front, rc,
 		    rc == -ENOENT ? "starting, or its interpreter," :
 				    "starting",
-		    config->options->program[0]);
+		    config->program[0]);
 }
 
 /* ---- the wait ---- */
@@ -505,7 +505,7 @@ static void clean_kernel(struct front *front)
 {
 	char text[512];
 
-	if (front->config->options->kernel_rules &&
+	if (front->config->session->kernel.rules &&
 	    sonde_kernel_clean(text, sizeof(text)) > 0)
 		front->config->say(text);
 }
@@ -572,7 +572,7 @@ static void recording_over(struct front *front)
 		text, sizeof(text), "%s%s", why[front->result->summary.ended],
 		front->program ? "; the program goes on, unrecorded" : "");
 	/* What was asked for and has come is no news to who wants none. */
-	if (!front->config->options->quiet ||
+	if (!front->config->quiet ||
 	    front->result->summary.ended == SONDE_ENDED_UNTIL)
 		front->config->say(text);
 	if (!front->program)

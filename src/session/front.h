@@ -36,12 +36,14 @@
 #include <stdint.h>
 
 #include "ctf/place.h"
+#include "session/config.h"
 #include "session/launch.h"
-#include "session/options.h"
 #include "session/summary.h"
 
 struct sonde_front_config {
-	const struct sonde_record_options *options;
+	const struct sonde_session_config *session;
+	char *const *program; /* its words, or NULL */
+	bool quiet;
 	const char *directory;           /* for words */
 	const struct sonde_place *place; /* it, empty */
 	const char *program_path;

@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * mappings.c - see mappings.h: the source, what is known of images, looks. A
+ * look collects all of a process, and what is new of it is written at once.
+ */
 #include "session/mappings.h"
 
 #include <errno.h>
@@ -15,7 +19,6 @@
 #include "kernel/dump/mapped.h"
 #include "kernel/dump/proc.h"
 #include "kernel/source.h"
-#include "session/outflow.h"
 #include "sys/proc.h"
 
 /* Behind those of a dump, whose number the other event has. */
@@ -33,7 +36,7 @@ struct known {
 
 /* What a process has mapped, and when it was looked. */
 struct look {
-	const struct sonde_image *image; /* NULL: there is none */
+	const struct sonde_arena_source *image; /* NULL: there is none */
 	struct sonde_mapped mapped;
 	bool has_arena; /* else the process executes another program now */
 	uint64_t code_kb, seen;
@@ -52,9 +55,10 @@ struct telling {
 };
 
 struct sonde_mappings {
-	struct sonde_recording *recording;
-	struct sonde_outflow flow;
-	uint32_t *next_class;
+	struct sonde_kernel_source base; /* first */
+	struct sonde_session *session;
+	struct sonde_output *output;
+	struct sonde_consumer *consumer; /* NULL: there was nothing to record */
 	bool was_opened;
 	struct sonde_proc *proc;
 	struct sonde_out out;
@@ -63,10 +67,23 @@ struct sonde_mappings {
 	struct known *known; /* by image */
 };
 
-/* ---- the stream ---- */
+/* ---- the source ---- */
 
-static int add_event(struct sonde_recording *recording, uint32_t class_id,
-		     uint32_t event, const char *name,
+static struct sonde_mappings *of(struct sonde_kernel_source *base)
+{
+	return (struct sonde_mappings *)base;
+}
+
+static void describe_look(struct sonde_build *build)
+{
+	sonde_build_int(build, "image", 32, 0);
+	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
+	sonde_build_int(build, "age", 64, 0);
+	sonde_build_int(build, "omitted", 64, 0);
+}
+
+static int add_event(struct sonde_kernel_known *known, uint32_t event,
+		     const char *name,
 		     void (*describe)(struct sonde_build *build))
 {
 	uint64_t room[SONDE_DESC_MAX / 8];
@@ -78,54 +95,138 @@ static int add_event(struct sonde_recording *recording, uint32_t class_id,
 	rc = sonde_build_end(&build);
 	if (rc)
 		return rc;
-	return sonde_ctf_trace_add_event(recording->trace, class_id,
-					 SONDE_KERNEL_FIRST_ID + event,
-					 (const struct sonde_desc *)room);
+	return known->add(known->ctx, SONDE_KERNEL_FIRST_ID + event,
+			  (const struct sonde_desc *)room);
 }
 
-static void describe_look(struct sonde_build *build)
+static int describe(struct sonde_kernel_source *base,
+		    struct sonde_kernel_known *known)
 {
-	sonde_build_int(build, "image", 32, 0);
-	sonde_build_int(build, "pid", 32, SONDE_FIELD_SIGNED);
-	sonde_build_int(build, "age", 64, 0);
-	sonde_build_int(build, "omitted", 64, 0);
-}
+	int rc;
 
-static int open_stream(struct sonde_mappings *mappings)
-{
-	struct sonde_recording *recording = mappings->recording;
-	const struct sonde_ctf_stream_config config = {
-		.class_id = (*mappings->next_class)++,
-		.name = "mappings",
-	};
-	int rc = sonde_ctf_trace_add_class(recording->trace, config.class_id,
-					   SONDE_LARGE, "mapped files");
-
-	mappings->flow.start = recording->now();
+	(void)base;
+	if (known->begun)
+		return 0;
+	rc = add_event(known, LOOK_EVENT, "mappings", describe_look);
 	if (!rc)
-		rc = add_event(recording, config.class_id, LOOK_EVENT,
-			       "mappings", describe_look);
-	if (!rc)
-		rc = add_event(recording, config.class_id, SONDE_DUMP_MAPPING,
-			       "mapping", sonde_dump_describe_mapping);
-	if (!rc)
-		rc = sonde_ctf_stream_open(recording->trace, &config,
-					   &mappings->flow.stream);
+		rc = add_event(known, SONDE_DUMP_MAPPING, "mapping",
+			       sonde_dump_describe_mapping);
+	known->begun = !rc;
 	return rc;
 }
 
-struct sonde_mappings *sonde_mappings_new(struct sonde_recording *recording,
-					  uint32_t *next_class)
+static uint32_t one(const struct sonde_kernel_source *base)
+{
+	(void)base;
+	return 1;
+}
+
+static void stream(const struct sonde_kernel_source *base, uint32_t i,
+		   struct sonde_kernel_stream *ret_stream)
+{
+	(void)base;
+	(void)i;
+	*ret_stream = (struct sonde_kernel_stream){ .name = "mappings" };
+}
+
+static int start(struct sonde_kernel_source *base, pid_t root,
+		 struct sonde_kernel_error *error)
+{
+	(void)base;
+	(void)root;
+	(void)error;
+	return 0;
+}
+
+/* Nothing happens by itself. */
+static void stop(struct sonde_kernel_source *base)
+{
+	(void)base;
+}
+
+static int peek(struct sonde_kernel_source *base, uint32_t i,
+		struct sonde_ring_chunk *ret_chunk)
+{
+	(void)i;
+	return sonde_out_peek(&of(base)->out, ret_chunk);
+}
+
+static void advance(struct sonde_kernel_source *base, uint32_t i,
+		    const struct sonde_ring_chunk *chunk)
+{
+	(void)i;
+	(void)chunk; /* it was all of the packet */
+	sonde_out_advance(&of(base)->out);
+}
+
+static uint64_t capacity(const struct sonde_kernel_source *base, uint32_t i)
+{
+	(void)base;
+	(void)i;
+	return SONDE_DUMP_BYTES_MAX;
+}
+
+static void counts(struct sonde_kernel_source *base, uint32_t i,
+		   struct sonde_kernel_counts *ret_counts)
+{
+	(void)i;
+	*ret_counts = (struct sonde_kernel_counts){
+		.lost_full = of(base)->out.lost,
+	};
+}
+
+static uint64_t missed(struct sonde_kernel_source *base)
+{
+	(void)base;
+	return 0;
+}
+
+static const struct sonde_kernel_ops mappings_ops = {
+	.name = "mappings",
+	.is_state = true,
+	.describe = describe,
+	.nr_streams = one,
+	.stream = stream,
+	.start = start,
+	.stop = stop,
+	.peek = peek,
+	.advance = advance,
+	.capacity = capacity,
+	.counts = counts,
+	.missed = missed,
+};
+
+static int open_stream(struct sonde_mappings *mappings)
+{
+	const struct sonde_consumer_config config = {
+		.class_id = sonde_session_take_class(mappings->session,
+						     SONDE_CTF_PROGRAMS),
+		.header = SONDE_LARGE,
+		.is_apart = true,
+		.comment = "mapped files",
+		.name = "mappings",
+		.files = "",
+	};
+	struct sonde_kernel_error none;
+	int rc = sonde_session_add(mappings->session, SONDE_CTF_PROGRAMS,
+				   &mappings->base, &config,
+				   &mappings->consumer);
+
+	return rc ? rc : sonde_consumer_start(mappings->consumer, 0, &none);
+}
+
+struct sonde_mappings *sonde_mappings_new(struct sonde_session *session)
 {
 	struct sonde_mappings *mappings = calloc(1, sizeof(*mappings));
 
 	if (!mappings)
 		return NULL;
-	mappings->recording = recording;
-	mappings->next_class = next_class;
-	mappings->flow.recording = recording;
+	mappings->base.ops = &mappings_ops;
+	mappings->session = session;
+	mappings->output = sonde_session_output(session, SONDE_CTF_PROGRAMS);
 	mappings->proc = sonde_proc_new();
-	sonde_out_init(&mappings->out, recording->now, 0, SONDE_DUMP_BYTES_MAX);
+	sonde_out_init(&mappings->out, mappings->output->now, 0,
+		       SONDE_DUMP_BYTES_MAX);
 	mappings->out.has_no_context = true;
 	if (mappings->proc)
 		return mappings;
@@ -133,34 +234,32 @@ struct sonde_mappings *sonde_mappings_new(struct sonde_recording *recording,
 	return NULL;
 }
 
-/* To the trace; what it doesn't take is as if it had not been seen. */
-static int write_out(struct sonde_mappings *mappings)
+static void drop(struct sonde_out *out)
 {
-	struct sonde_outflow *flow = &mappings->flow;
 	struct sonde_ring_chunk chunk;
-	int rc = mappings->recording->disk_error;
 
-	if (!rc && !flow->stream && !mappings->was_opened) {
-		mappings->was_opened = true;
-		rc = open_stream(mappings);
-	}
+	while (sonde_out_peek(out, &chunk) > 0)
+		sonde_out_advance(out);
+}
+
+/* To the trace; what it doesn't take is as if it had not been seen. */
+static bool write_out(struct sonde_mappings *mappings)
+{
+	struct sonde_consumer_counts before;
+	struct sonde_consumer_counts after;
+
+	if (!mappings->was_opened && open_stream(mappings))
+		mappings->consumer = NULL; /* it can't be had */
+	mappings->was_opened = true;
 	sonde_out_flush(&mappings->out);
-	while (sonde_out_peek(&mappings->out, &chunk) > 0) {
-		int error = rc;
-
-		if (!error && !flow->stream)
-			error = -EIO; /* it can't be had */
-		if (!error)
-			error = sonde_outflow_append(flow, &chunk);
-		if (!error)
-			error = sonde_outflow_publish(flow, &chunk);
-		if (error)
-			sonde_outflow_forget(flow);
-		sonde_outflow_count(flow, &chunk, !error);
-		sonde_out_advance(&mappings->out);
-		rc = error;
+	if (!mappings->consumer) {
+		drop(&mappings->out);
+		return false;
 	}
-	return rc;
+	sonde_consumer_count(mappings->consumer, &before);
+	(void)sonde_consumer_pass(mappings->consumer); /* never full */
+	sonde_consumer_count(mappings->consumer, &after);
+	return before.lost_disk == after.lost_disk;
 }
 
 /* ---- images ---- */
@@ -215,10 +314,10 @@ static void forget(struct sonde_mappings *mappings, struct known *known)
 }
 
 void sonde_mappings_forget(struct sonde_mappings *mappings,
-			   const struct sonde_image *image)
+			   const struct sonde_arena_source *image)
 {
 	struct known *known =
-		mappings ? find(mappings, sonde_image_class(image)) : NULL;
+		mappings ? find(mappings, sonde_arena_source_id(image)) : NULL;
 
 	if (mappings && mappings->glance.image == image)
 		end_look(&mappings->glance);
@@ -267,7 +366,7 @@ static void tell(struct telling *telling)
 		sonde_out_event(&telling->mappings->out,
 				SONDE_KERNEL_FIRST_ID + LOOK_EVENT, LOOK_BYTES);
 	const struct known *known = telling->known;
-	int32_t pid = sonde_image_pid(telling->look->image);
+	int32_t pid = sonde_arena_source_pid(telling->look->image);
 
 	uint64_t age = 0;
 
@@ -309,7 +408,7 @@ static int take_mapping(void *ctx, const struct sonde_dump_mapping *mapping)
 	dev_t dev = makedev((unsigned int)(mapping->dev >> 20),
 			    (unsigned int)(mapping->dev & 0xfffff));
 
-	if (sonde_image_is_arena(look->image, dev, (ino_t)mapping->ino))
+	if (sonde_arena_source_is_arena(look->image, dev, (ino_t)mapping->ino))
 		look->has_arena = true;
 	/* All are of one process, so nothing is written yet. */
 	return sonde_mapped_add(&look->mapped, NULL, mapping);
@@ -324,10 +423,10 @@ static void omit(void *ctx, uint64_t nr)
 
 /* False if there is nothing to be seen; then there is no look. */
 static bool look_at(struct sonde_mappings *mappings,
-		    const struct sonde_image *image, uint64_t code_kb,
+		    const struct sonde_arena_source *image, uint64_t code_kb,
 		    struct look *look)
 {
-	const int32_t pid = sonde_image_pid(image);
+	const int32_t pid = sonde_arena_source_pid(image);
 	const struct sonde_dump_wanted wanted = { .pids = &pid, .nr = 1 };
 	const struct sonde_dump_target target = {
 		.ctx = look,
@@ -339,8 +438,7 @@ static bool look_at(struct sonde_mappings *mappings,
 	*look = (struct look){
 		.image = image,
 		.code_kb = code_kb,
-		.seen = mappings->recording
-				->now(), /* later there may be more */
+		.seen = mappings->output->now(), /* later there may be more */
 	};
 	if (!sonde_mapped_init(&look->mapped, now + SONDE_DUMP_BUILD_IDS_NS) &&
 	    !sonde_proc_mappings(mappings->proc, &wanted, now + SONDE_DUMP_NS,
@@ -375,14 +473,14 @@ static void write_look(struct sonde_mappings *mappings, struct look *look,
 	look->mapped.is_known = is_known;
 	look->mapped.ctx = &telling;
 	sonde_mapped_flush(&look->mapped, &mappings->out);
-	if (!write_out(mappings) && telling.nr)
+	if (write_out(mappings) && telling.nr)
 		learn(known, &telling);
 	else
 		free(telling.hashes);
 }
 
 void sonde_mappings_glance(struct sonde_mappings *mappings,
-			   const struct sonde_image *image)
+			   const struct sonde_arena_source *image)
 {
 	if (!mappings)
 		return;
@@ -392,17 +490,17 @@ void sonde_mappings_glance(struct sonde_mappings *mappings,
 }
 
 void sonde_mappings_look(struct sonde_mappings *mappings,
-			 const struct sonde_image *image, bool thorough)
+			 const struct sonde_arena_source *image, bool thorough)
 {
 	struct known *known;
 	struct look look = { 0 };
 	uint64_t code_kb;
 
-	if (!mappings || mappings->recording->disk_error)
+	if (!mappings || mappings->output->disk_error)
 		return;
-	known = find(mappings, sonde_image_class(image));
+	known = find(mappings, sonde_arena_source_id(image));
 	if (!known)
-		known = add(mappings, sonde_image_class(image));
+		known = add(mappings, sonde_arena_source_id(image));
 	if (!known)
 		return;
 	if (mappings->glance.image == image) {
@@ -410,7 +508,7 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 		end_look(&mappings->glance);
 		return;
 	}
-	code_kb = code_kb_of(sonde_image_pid(image));
+	code_kb = code_kb_of(sonde_arena_source_pid(image));
 	if (!code_kb || (code_kb == known->code_kb && !thorough))
 		return;
 	if (look_at(mappings, image, code_kb, &look))
@@ -422,12 +520,8 @@ void sonde_mappings_close(struct sonde_mappings *mappings)
 {
 	if (!mappings)
 		return;
-	/* What can't be closed has lost its index, and no mapping. */
-	if (mappings->flow.stream)
-		(void)sonde_outflow_close(
-			&mappings->flow,
-			sonde_outflow_missing(&mappings->flow,
-					      mappings->out.lost));
+	if (mappings->consumer)
+		sonde_session_remove(mappings->session, mappings->consumer);
 	end_look(&mappings->glance);
 	while (mappings->nr)
 		forget(mappings, &mappings->known[0]);

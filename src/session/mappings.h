@@ -38,31 +38,30 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "session/image.h"
+#include "session/arena_source.h"
+#include "session/session.h"
 
 struct sonde_mappings;
 
-/* Takes the number of a stream class from *next_class when there is something
- * to record. Both are borrowed. NULL without memory: then no mappings are
- * recorded. */
-struct sonde_mappings *sonde_mappings_new(struct sonde_recording *recording,
-					  uint32_t *next_class);
+/* Adds a source to the session when there is something to record. NULL without
+ * memory: then no mappings are recorded. */
+struct sonde_mappings *sonde_mappings_new(struct sonde_session *session);
 
 /* Reads what the image's process has mapped, and writes nothing: the next look
  * at the image does. NULL is fine. */
 void sonde_mappings_glance(struct sonde_mappings *mappings,
-			   const struct sonde_image *image);
+			   const struct sonde_arena_source *image);
 
 /* Looks at the image's process, unless that executes another program by now.
  * `thorough`: also if nothing seems to have changed. NULL is fine. */
 void sonde_mappings_look(struct sonde_mappings *mappings,
-			 const struct sonde_image *image, bool thorough);
+			 const struct sonde_arena_source *image, bool thorough);
 
 /* The image is not looked at any more. NULL is fine. */
 void sonde_mappings_forget(struct sonde_mappings *mappings,
-			   const struct sonde_image *image);
+			   const struct sonde_arena_source *image);
 
-/* Closes the stream and frees it. NULL is fine. */
+/* Ends the source and frees it. NULL is fine. */
 void sonde_mappings_close(struct sonde_mappings *mappings);
 
 #endif /* SESSION_MAPPINGS_H */

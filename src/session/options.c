@@ -14,8 +14,6 @@
 #include "expr/expr.h"
 
 /* What goes along while the words are read. */
-#define DURATION_MAX_US (1000ull * 3600 * 1000000)
-
 struct parse {
 	int argc;
 	char *const *argv;
@@ -55,29 +53,8 @@ int sonde_parse_loglevel(const char *text, uint32_t *ret_level)
 
 static int add_rule(struct parse *parse, char sign, const char *glob)
 {
-	struct sonde_record_options *options = parse->options;
-	/* rules_size counts the empty string that ends the list. */
-	size_t at = options->rules_size - 1;
-	size_t length = strlen(glob);
-
-	if (!length)
-		return fail(parse, "an empty pattern selects nothing; "
-				   "'*' selects every event");
-	if (length + 1 > SONDE_GLOB_MAX)
-		return fail(parse,
-			    "the pattern '%.40s...' is %zu characters long; "
-			    "the limit is %d",
-			    glob, length, SONDE_GLOB_MAX - 1);
-	if (at + length + 3 > sizeof(options->rules))
-		return fail(parse,
-			    "the patterns of -e and --exclude together exceed "
-			    "%zu bytes; merge some with '*'",
-			    sizeof(options->rules));
-	options->rules[at] = sign;
-	memcpy(options->rules + at + 1, glob, length + 1);
-	options->rules[at + length + 2] = '\0';
-	options->rules_size = at + length + 3;
-	return 0;
+	return sonde_session_config_add(&parse->options->session, sign, glob,
+					parse->error, parse->error_size);
 }
 
 static int apply_output(struct parse *parse, const char *value)
@@ -112,18 +89,18 @@ static int check_condition(struct parse *parse, const char *what,
 static int add_condition(struct parse *parse, const char *glob,
 			 const char *text)
 {
-	struct sonde_record_options *options = parse->options;
-	uint32_t rule = (uint32_t)options->rules_size - 1;
+	struct sonde_session_config *session = &parse->options->session;
+	uint32_t rule = (uint32_t)session->rules_size - 1;
 	int rc = check_condition(parse, "-e", text);
 
 	if (rc)
 		return rc;
-	if (options->nr_conditions == SONDE_CONDITIONS_MAX)
+	if (session->nr_conditions == SONDE_CONDITIONS_MAX)
 		return fail(parse,
 			    "more than %u -e have conditions; merge some "
 			    "with '*'",
 			    SONDE_CONDITIONS_MAX);
-	options->conditions[options->nr_conditions++] =
+	session->conditions[session->nr_conditions++] =
 		(struct sonde_event_condition){ rule, text };
 	return add_rule(parse, '+', glob);
 }
@@ -149,15 +126,15 @@ static int apply_event(struct parse *parse, const char *value)
 
 static int apply_filter(struct parse *parse, const char *value)
 {
-	struct sonde_record_options *options = parse->options;
+	struct sonde_session_config *session = &parse->options->session;
 	int rc = check_condition(parse, "--filter", value);
 
 	if (rc)
 		return rc;
-	if (options->nr_filters == SONDE_COMMON_FILTERS_MAX)
+	if (session->nr_filters == SONDE_COMMON_FILTERS_MAX)
 		return fail(parse, "more than %u --filter; join some with &&",
 			    SONDE_COMMON_FILTERS_MAX);
-	options->filters[options->nr_filters++] = value;
+	session->filters[session->nr_filters++] = value;
 	return 0;
 }
 
@@ -168,7 +145,7 @@ static int apply_exclude(struct parse *parse, const char *value)
 
 static int apply_loglevel(struct parse *parse, const char *value)
 {
-	if (sonde_parse_loglevel(value, &parse->options->loglevel))
+	if (sonde_parse_loglevel(value, &parse->options->session.loglevel))
 		return fail(parse,
 			    "--loglevel %s: not a level; use emerg, alert, "
 			    "crit, err, warning, notice, info, debug_system "
@@ -180,9 +157,9 @@ static int apply_loglevel(struct parse *parse, const char *value)
 static int apply_mode(struct parse *parse, const char *value)
 {
 	if (!strcmp(value, "discard"))
-		parse->options->mode = SONDE_DISCARD;
+		parse->options->session.mode = SONDE_DISCARD;
 	else if (!strcmp(value, "overwrite"))
-		parse->options->mode = SONDE_OVERWRITE;
+		parse->options->session.mode = SONDE_OVERWRITE;
 	else
 		return fail(parse,
 			    "--mode %s: use 'discard' (keep the oldest events) "
@@ -194,11 +171,11 @@ static int apply_mode(struct parse *parse, const char *value)
 static int apply_headers(struct parse *parse, const char *value)
 {
 	if (!strcmp(value, "auto"))
-		parse->options->headers = SONDE_HEADERS_AUTO;
+		parse->options->session.headers = SONDE_HEADERS_AUTO;
 	else if (!strcmp(value, "compact"))
-		parse->options->headers = SONDE_HEADERS_COMPACT;
+		parse->options->session.headers = SONDE_HEADERS_COMPACT;
 	else if (!strcmp(value, "large"))
-		parse->options->headers = SONDE_HEADERS_LARGE;
+		parse->options->session.headers = SONDE_HEADERS_LARGE;
 	else
 		return fail(parse,
 			    "--headers %s: use 'compact' (4 bytes, best for up "
@@ -210,9 +187,9 @@ static int apply_headers(struct parse *parse, const char *value)
 static int apply_ctf(struct parse *parse, const char *value)
 {
 	if (!strcmp(value, "1.8"))
-		parse->options->ctf_version = SONDE_CTF_1_8;
+		parse->options->session.ctf_version = SONDE_CTF_1_8;
 	else if (!strcmp(value, "2"))
-		parse->options->ctf_version = SONDE_CTF_2;
+		parse->options->session.ctf_version = SONDE_CTF_2;
 	else
 		return fail(parse,
 			    "--ctf %s: use '1.8' (for any reader) or '2' (for "
@@ -243,7 +220,7 @@ static int apply_memory(struct parse *parse, const char *value)
 {
 	parse->options->memory_given = true;
 	return parse_memory(parse, "memory", value,
-			    &parse->options->memory_bytes);
+			    &parse->options->session.memory_bytes);
 }
 
 static int apply_subbuf(struct parse *parse, const char *value)
@@ -262,7 +239,7 @@ static int apply_subbuf(struct parse *parse, const char *value)
 						  sizeof(low)),
 			    sonde_number_put_size(SONDE_SUBBUF_MAX, high,
 						  sizeof(high)));
-	parse->options->subbuf_bytes = (uint32_t)bytes;
+	parse->options->session.subbuf_bytes = (uint32_t)bytes;
 	return 0;
 }
 
@@ -278,7 +255,7 @@ static int apply_read_timer(struct parse *parse, const char *value)
 			    "adapt to the load",
 			    value, SONDE_READ_TIMER_MIN_US,
 			    SONDE_READ_TIMER_MAX_US / 1000000);
-	parse->options->read_timer_us = (uint32_t)us;
+	parse->options->session.read_timer_us = (uint32_t)us;
 	return 0;
 }
 
@@ -316,40 +293,42 @@ static int apply_kernel(struct parse *parse, const char *value)
 {
 	static struct sonde_kernel_rules rules;
 
-	return add_rules(parse, &rules, &parse->options->kernel_rules, value);
+	return add_rules(parse, &rules, &parse->options->session.kernel.rules,
+			 value);
 }
 
 static int apply_until(struct parse *parse, const char *value)
 {
 	static struct sonde_kernel_rules rules;
 
-	return add_rules(parse, &rules, &parse->options->until_rules, value);
+	return add_rules(parse, &rules, &parse->options->session.kernel.until,
+			 value);
 }
 
 static int apply_all(struct parse *parse, const char *value)
 {
 	(void)value;
-	parse->options->whole_machine = true;
+	parse->options->session.kernel.whole_machine = true;
 	return 0;
 }
 
 static int apply_self(struct parse *parse, const char *value)
 {
 	(void)value;
-	parse->options->self = true;
+	parse->options->session.kernel.self = true;
 	return 0;
 }
 
 static int apply_kernel_source(struct parse *parse, const char *value)
 {
 	if (!strcmp(value, "auto"))
-		parse->options->kernel_source = SONDE_KERNEL_AUTO;
+		parse->options->session.kernel.source = SONDE_KERNEL_AUTO;
 	else if (!strcmp(value, "tracefs"))
-		parse->options->kernel_source = SONDE_KERNEL_TRACEFS;
+		parse->options->session.kernel.source = SONDE_KERNEL_TRACEFS;
 	else if (!strcmp(value, "bpf"))
-		parse->options->kernel_source = SONDE_KERNEL_BPF;
+		parse->options->session.kernel.source = SONDE_KERNEL_BPF;
 	else if (!strcmp(value, "modules"))
-		parse->options->kernel_source = SONDE_KERNEL_MODULES;
+		parse->options->session.kernel.source = SONDE_KERNEL_MODULES;
 	else
 		return fail(parse,
 			    "--kernel-source %s: use 'modules', 'bpf', "
@@ -361,7 +340,7 @@ static int apply_kernel_source(struct parse *parse, const char *value)
 static int apply_kernel_memory(struct parse *parse, const char *value)
 {
 	return parse_memory(parse, "kernel-memory", value,
-			    &parse->options->kernel_memory_bytes);
+			    &parse->options->session.kernel.memory_bytes);
 }
 
 static int parse_bytes(struct parse *parse, const char *name, const char *value,
@@ -380,13 +359,13 @@ static int parse_bytes(struct parse *parse, const char *name, const char *value,
 static int apply_strings(struct parse *parse, const char *value)
 {
 	return parse_bytes(parse, "kernel-strings", value,
-			   &parse->options->kernel_string_bytes);
+			   &parse->options->session.kernel.string_bytes);
 }
 
 static int apply_buffers(struct parse *parse, const char *value)
 {
 	return parse_bytes(parse, "kernel-buffers", value,
-			   &parse->options->kernel_buffer_bytes);
+			   &parse->options->session.kernel.buffer_bytes);
 }
 
 static int apply_returns(struct parse *parse, const char *value)
@@ -398,7 +377,7 @@ static int apply_returns(struct parse *parse, const char *value)
 		return fail(parse,
 			    "--kernel-returns %s: give a number from 1 to %u",
 			    value, SONDE_KERNEL_RETURNS_MAX);
-	parse->options->kernel_returns = (uint32_t)nr;
+	parse->options->session.kernel.returns = (uint32_t)nr;
 	return 0;
 }
 
@@ -410,27 +389,27 @@ static int add_word(struct parse *parse, const char *option, const char *value,
 	if (*nr == SONDE_ATTACH_MAX)
 		return fail(parse, "more than %u %s", SONDE_ATTACH_MAX, option);
 	words[(*nr)++] = value;
-	parse->options->attaches = true;
+	parse->options->session.attaches = true;
 	return 0;
 }
 
 static int apply_process(struct parse *parse, const char *value)
 {
-	struct sonde_attach_options *attach = &parse->options->attach;
+	struct sonde_attach_options *attach = &parse->options->session.attach;
 
 	return add_word(parse, "-p", value, attach->whom, &attach->nr_whom);
 }
 
 static int apply_user(struct parse *parse, const char *value)
 {
-	struct sonde_attach_options *attach = &parse->options->attach;
+	struct sonde_attach_options *attach = &parse->options->session.attach;
 
 	return add_word(parse, "-u", value, attach->users, &attach->nr_users);
 }
 
 static int apply_cgroup(struct parse *parse, const char *value)
 {
-	struct sonde_attach_options *attach = &parse->options->attach;
+	struct sonde_attach_options *attach = &parse->options->session.attach;
 
 	return add_word(parse, "--cgroup", value, attach->cgroups,
 			&attach->nr_cgroups);
@@ -443,12 +422,12 @@ static int apply_duration(struct parse *parse, const char *value)
 	/* Here a bare number would hardly mean microseconds. */
 	if (!value[strspn(value, "0123456789")] ||
 	    sonde_number_parse_time_us(value, &us) || !us ||
-	    us > DURATION_MAX_US)
+	    us > SONDE_DURATION_MAX_US)
 		return fail(parse,
 			    "--duration %s: give a time with its unit, such as "
 			    "500ms, 10s or 1h (at most 1000h)",
 			    value);
-	parse->options->duration_us = us;
+	parse->options->session.duration_us = us;
 	return 0;
 }
 
@@ -712,70 +691,29 @@ static int parse_words(struct parse *parse)
 	return rc;
 }
 
-/* What can't be done to a program that runs already. */
-static int check_attach(struct parse *parse)
-{
-	const struct sonde_record_options *options = parse->options;
-
-	if (!options->attaches)
-		return 0;
-	if (parse->next < parse->argc)
-		return fail(parse,
-			    "-p, -u and --cgroup record what runs already, and "
-			    "'%.60s' is a program to start: leave one out",
-			    parse->argv[parse->next]);
-	if (options->hook_malloc || options->hook_locks)
-		return fail(parse,
-			    "--malloc and --locks are preloaded when a program "
-			    "starts: sonde record --malloc -- PROGRAM; of one "
-			    "that runs, see sonde probe");
-	if (options->nr_conditions || options->nr_filters)
-		return fail(parse,
-			    "conditions are tested in programs that sonde "
-			    "record has started; of one that runs, record all "
-			    "and give --filter to sonde print");
-	if (options->kernel_rules && !options->whole_machine)
-		return fail(parse,
-			    "-k with -p records the kernel events of all of "
-			    "the machine: add --all");
-	return 0;
-}
-
 /* What only makes sense to check once all words are known. */
 static int finish(struct parse *parse)
 {
 	struct sonde_record_options *options = parse->options;
-	int rc;
+	struct sonde_session_config *session = &options->session;
+	int rc = 0;
 
 	if (options->help)
 		return 0;
-	rc = check_attach(parse);
-	if (rc)
-		return rc;
-	if (options->whole_machine && !options->kernel_rules)
-		return fail(parse, "--all is about kernel events; say which, "
-				   "such as -k sched,syscalls");
-	if (options->until_rules && !options->kernel_rules)
-		return fail(parse, "--until waits for a kernel event; say with "
-				   "-k which ones are recorded meanwhile");
+	if (session->attaches && parse->next < parse->argc)
+		return fail(parse,
+			    "-p, -u and --cgroup record what runs already, and "
+			    "'%.60s' is a program to start: leave one out",
+			    parse->argv[parse->next]);
 	if (parse->next < parse->argc)
 		options->program = parse->argv + parse->next;
-	else if (!options->whole_machine && !options->attaches)
-		return fail(parse,
-			    "which program? Try: sonde record -- PROGRAM ARGS; "
-			    "-p PID for one that runs already; or all of the "
-			    "machine with -a -k EVENTS");
-	if (!parse->has_include) {
+	session->has_program = options->program;
+	session->has_hooks = options->hook_malloc || options->hook_locks;
+	if (!parse->has_include)
 		rc = add_rule(parse, '+', "*");
-		if (rc)
-			return rc;
-	}
-	if (options->subbuf_bytes > options->memory_bytes / 8)
-		return fail(parse,
-			    "--subbuf is more than an eighth of --memory; "
-			    "give --memory at least %" PRIu64 "k",
-			    options->subbuf_bytes / UINT64_C(128));
-	return 0;
+	return rc ? rc :
+		    sonde_session_config_check(session, parse->error,
+					       parse->error_size);
 }
 
 int sonde_record_options_parse(int argc, char *const *argv,
@@ -792,13 +730,8 @@ int sonde_record_options_parse(int argc, char *const *argv,
 	};
 	int rc;
 
-	*ret_options = (struct sonde_record_options){
-		.memory_bytes = SONDE_MEMORY_DEFAULT,
-		.loglevel = SONDE_LOGLEVEL_ALL,
-		.mode = SONDE_DISCARD,
-		.rules_size = 1,
-		.kernel_string_bytes = SONDE_KERNEL_STRING_DEFAULT,
-	};
+	*ret_options = (struct sonde_record_options){ 0 };
+	sonde_session_config_init(&ret_options->session);
 	rc = parse_words(&parse);
 	return rc ? rc : finish(&parse);
 }

@@ -42,7 +42,7 @@
  * With -p, -u or --cgroup (session/attach.h) the first look is before it says
  * that it is ready, and others follow while it runs, four in a second.
  *
- * Limits: IMAGES_MAX arenas and PEERS_MAX peers at a time; of the peers that
+ * Limits: PROGRAMS_MAX arenas and PEERS_MAX peers at a time; of the peers that
  * say nothing the oldest is dropped when its place is needed, and no process has
  * more than PEERS_OF_ONE places. Whichever process was not let in, or didn't
  * wait for the answer, is counted and told, once for each reason. Whoever has
@@ -58,14 +58,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "session/options.h"
+#include "session/config.h"
 
 struct sonde_recorder_config {
-	const struct sonde_record_options *options;
+	const struct sonde_session_config *session;
 	const char *directory; /* of the trace, which is empty: its path, */
 	int dir;               /* and what it is written by */
 	const char *path;      /* of the socket, to be unlinked at the end */
-	uint64_t session;      /* a random number */
+	uint64_t number;       /* a random one, of the session */
 	pid_t front;
 	int control_fd; /* SOCK_SEQPACKET */
 	int listen_fd;

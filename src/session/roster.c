@@ -22,7 +22,7 @@ struct named {
 };
 
 struct sonde_roster {
-	struct sonde_recording *recording;
+	struct sonde_output *output;
 	struct sonde_ctf_stream *stream;
 	enum sonde_header_kind header;
 	bool in_packet;
@@ -33,7 +33,7 @@ struct sonde_roster {
 
 /* ---- the stream ---- */
 
-static int add_event(struct sonde_recording *recording, uint32_t class_id)
+static int add_event(struct sonde_output *output, uint32_t class_id)
 {
 	uint64_t room[SONDE_DESC_MAX / 8];
 	struct sonde_build build;
@@ -47,11 +47,11 @@ static int add_event(struct sonde_recording *recording, uint32_t class_id)
 	rc = sonde_build_end(&build);
 	if (rc)
 		return rc;
-	return sonde_ctf_trace_add_event(recording->trace, class_id, NAME_ID,
+	return sonde_ctf_trace_add_event(output->trace, class_id, NAME_ID,
 					 (const struct sonde_desc *)room);
 }
 
-struct sonde_roster *sonde_roster_new(struct sonde_recording *recording,
+struct sonde_roster *sonde_roster_new(struct sonde_output *output,
 				      uint32_t class_id,
 				      enum sonde_header_kind header)
 {
@@ -64,14 +64,14 @@ struct sonde_roster *sonde_roster_new(struct sonde_recording *recording,
 
 	if (!roster)
 		return NULL;
-	roster->recording = recording;
+	roster->output = output;
 	roster->header = header;
-	rc = sonde_ctf_trace_add_class(recording->trace, class_id, header,
+	rc = sonde_ctf_trace_add_class(output->trace, class_id, header,
 				       "names of threads");
 	if (!rc)
-		rc = add_event(recording, class_id);
+		rc = add_event(output, class_id);
 	if (!rc)
-		rc = sonde_ctf_stream_open(recording->trace, &config,
+		rc = sonde_ctf_stream_open(output->trace, &config,
 					   &roster->stream);
 	if (!rc)
 		return roster;
@@ -130,8 +130,7 @@ static void publish(struct sonde_roster *roster)
 	if (!roster->written)
 		return;
 	roster->written = false;
-	if (sonde_ctf_packet_publish(roster->stream, roster->recording->now(),
-				     0))
+	if (sonde_ctf_packet_publish(roster->stream, roster->output->now(), 0))
 		sonde_ctf_packet_forget(roster->stream);
 }
 
@@ -173,7 +172,7 @@ static void look_at_thread(struct sonde_roster *roster, pid_t pid, int32_t tid)
 	struct named *known;
 
 	/* Behind this time it may be called otherwise. */
-	now.seen = roster->recording->now();
+	now.seen = roster->output->now();
 	(void)sonde_textfile_read_line(text, sizeof(text),
 				       "/proc/%d/task/%d/comm", pid, tid);
 	known = *text ? place(roster, tid) : NULL;
@@ -196,7 +195,7 @@ void sonde_roster_look(struct sonde_roster *roster, pid_t pid)
 	uint32_t nr = 0;
 	DIR *dir;
 
-	if (!roster || roster->recording->disk_error ||
+	if (!roster || roster->output->disk_error ||
 	    !sonde_proc_has_our_numbers(pid))
 		return;
 	dir = sonde_proc_dir(pid, "task");
@@ -213,8 +212,7 @@ void sonde_roster_close(struct sonde_roster *roster)
 	if (!roster)
 		return;
 	/* What can't be closed has lost its index, and no name. */
-	(void)sonde_ctf_stream_close(roster->stream, roster->recording->now(),
-				     0);
+	(void)sonde_ctf_stream_close(roster->stream, roster->output->now(), 0);
 	free(roster->names);
 	free(roster);
 }

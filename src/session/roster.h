@@ -28,7 +28,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "session/image.h"
+#include "session/consumer.h"
 
 #define SONDE_ROSTER_THREADS_MAX 4096u
 #define SONDE_ROSTER_NAMES_MAX   65536u
@@ -37,7 +37,7 @@ struct sonde_roster;
 
 /* Makes the stream class `class_id` in the recording's trace. NULL if that
  * fails: then no names are recorded. */
-struct sonde_roster *sonde_roster_new(struct sonde_recording *recording,
+struct sonde_roster *sonde_roster_new(struct sonde_output *output,
 				      uint32_t class_id,
 				      enum sonde_header_kind header);
 

@@ -10,7 +10,7 @@
 #include "base/json.h"
 #include "base/number.h"
 #include "base/port.h"
-#include "session/options.h"
+#include "session/config.h"
 
 #define BOLD  "\033[1m"
 #define WARN  "\033[33m"

@@ -943,7 +943,7 @@ static bool go_by_the_next(struct taken *taken)
 
 static void take(struct taken *taken, pid_t root, bool root_only)
 {
-	struct sonde_dump_request request = {
+	struct sonde_kernel_state request = {
 		.root = root,
 		.root_only = root_only,
 		.limit_ns = 1000 * SONDE_DUMP_NS, /* others may be busy */
@@ -952,7 +952,7 @@ static void take(struct taken *taken, pid_t root, bool root_only)
 
 	taken->size = 0;
 	taken->nr = 0;
-	assert_int_equal(sonde_dump_take(taken->source, &request), 0);
+	assert_int_equal(taken->source->ops->take(taken->source, &request), 0);
 	take_bytes(taken, from);
 	parse_events(taken, from);
 	for (size_t i = 0; i < taken->nr; i++) {

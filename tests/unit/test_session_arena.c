@@ -11,13 +11,21 @@
 #include "ctf/os.h"
 #include "event/desc.h"
 #include "fake_process.h"
-#include "session/image.h"
+#include "session/arena_source.h"
+#include "session/consumer.h"
 
 /* ---- a recording of fake processes into a scratch directory ---- */
 
 static char scratch[64];
 static struct sonde_summary summary;
-static struct sonde_recording recording;
+static struct sonde_output output;
+static struct sonde_arena_setup slot_setup;
+
+/* An arena that is recorded. */
+struct image {
+	struct sonde_arena_source *source;
+	struct sonde_consumer *consumer;
+};
 static uint64_t clock_value;
 
 static uint64_t read_clock(void)
@@ -45,23 +53,25 @@ static int start_recording(void **state)
 	assert_non_null(mkdtemp(scratch));
 	summary = (struct sonde_summary){ 0 };
 	clock_value = 1000000;
-	recording = (struct sonde_recording){
+	output = (struct sonde_output){
 		.now = read_clock,
 		.summary = &summary,
-		.setup = { .mode = SONDE_DISCARD,
-			   .header = SONDE_COMPACT,
-			   .clock = SONDE_CLOCK_CPU,
-			   .loglevel = 255,
-			   .rules = "+*\0",
-			   .rules_size = 4 },
 	};
-	return sonde_ctf_trace_create(scratch, &config, &recording.trace);
+	slot_setup = (struct sonde_arena_setup){
+		.mode = SONDE_DISCARD,
+		.header = SONDE_COMPACT,
+		.clock = SONDE_CLOCK_CPU,
+		.loglevel = 255,
+		.rules = "+*\0",
+		.rules_size = 4,
+	};
+	return sonde_ctf_trace_create(scratch, &config, &output.trace);
 }
 
 static int end_recording(void **state)
 {
 	(void)state;
-	assert_int_equal(sonde_ctf_trace_close(recording.trace), 0);
+	assert_int_equal(sonde_ctf_trace_close(output.trace), 0);
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	return nftw(scratch, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
@@ -79,22 +89,61 @@ static int copy_of(int fd)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-static struct sonde_image *attach(struct fake_process *p)
+static struct image attach(struct fake_process *p)
 {
 	static uint32_t class_id;
-	struct sonde_image_config config = {
-		.class_id = class_id++,
+	struct sonde_arena_source_config config = {
+		.setup = slot_setup,
+		.id = class_id++,
 		.pid = 4711,
 		.name = "fake",
-		.geometry = geometry,
 	};
+	struct sonde_consumer_config consumer = {
+		.class_id = config.id,
+		.header = SONDE_COMPACT,
+		.mode = slot_setup.mode,
+		.vpid = 4711,
+		.name = "fake (pid 4711)",
+		.comment = "fake",
+	};
+	struct sonde_kernel_error none;
 	struct sonde_arena_view view;
-	struct sonde_image *image;
+	struct image image;
+	char files[32];
 
+	(void)snprintf(files, sizeof(files), "fake-4711-%u", config.id);
+	consumer.files = files;
+	config.setup.header = SONDE_COMPACT;
+	config.setup.geometry = geometry;
 	assert_int_equal(sonde_arena_open(copy_of(p->fd), &view), 0);
-	assert_int_equal(sonde_image_new(&recording, &config, &view, &image),
+	assert_int_equal(sonde_arena_source_new(&config, &view, &image.source),
 			 0);
+	assert_int_equal(sonde_consumer_new(
+				 &output, sonde_arena_source_base(image.source),
+				 &consumer, &image.consumer),
+			 0);
+	if (sonde_arena_source_is_resumed(image.source))
+		assert_int_equal(sonde_consumer_describe(image.consumer), 0);
+	assert_int_equal(sonde_consumer_start(image.consumer, 0, &none), 0);
 	return image;
+}
+
+static void consume(struct image image)
+{
+	(void)sonde_consumer_pass(image.consumer); /* how full is no matter */
+}
+
+static void finish(struct image image)
+{
+	struct sonde_kernel_source *source =
+		sonde_arena_source_base(image.source);
+
+	sonde_consumer_stop(image.consumer);
+	sonde_consumer_drain(image.consumer);
+	if (!sonde_consumer_is_broken(image.consumer))
+		sonde_arena_source_tell(image.source, &summary);
+	sonde_consumer_finish(image.consumer);
+	source->ops->close(source);
 }
 
 static uint64_t accounted(void)
@@ -157,7 +206,7 @@ static void a_file_that_may_not_grow_is_refused(void **state)
 {
 	struct fake_process p;
 	struct sonde_arena_view view;
-	struct sonde_arena_setup setup = recording.setup;
+	struct sonde_arena_setup setup = slot_setup;
 
 	(void)state;
 	fake_process_init(&p);
@@ -174,7 +223,7 @@ static void a_process_without_a_free_slot_is_refused(void **state)
 {
 	struct fake_process p;
 	struct sonde_arena_view view;
-	struct sonde_arena_setup setup = recording.setup;
+	struct sonde_arena_setup setup = slot_setup;
 
 	(void)state;
 	fake_process_init(&p);
@@ -210,7 +259,7 @@ static void check_first_id(enum sonde_header_kind header, uint32_t first)
 	uint64_t room[SONDE_DESC_MAX / 8];
 	struct fake_process p;
 	struct sonde_arena_view view;
-	struct sonde_arena_setup setup = recording.setup;
+	struct sonde_arena_setup setup = slot_setup;
 
 	fake_process_init(&p);
 	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
@@ -240,7 +289,7 @@ static void identifiers_tell_the_kind_of_header(void **state)
 static void events_that_were_there_before_are_selected(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 
 	(void)state;
 	fake_process_init(&p);
@@ -250,14 +299,14 @@ static void events_that_were_there_before_are_selected(void **state)
 	assert_int_equal(p.slot->state, SONDE_SLOT_ACTIVE);
 	assert_int_equal(p.slot->ids[0], 1);
 	assert_int_equal(p.slot->ids[1], 2);
-	sonde_image_finish(image);
+	finish(image);
 	fake_process_fini(&p);
 }
 
 static void a_slot_that_was_left_is_gone_on_with(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 	uint64_t old;
 
 	(void)state;
@@ -271,13 +320,13 @@ static void a_slot_that_was_left_is_gone_on_with(void **state)
 		for (uint32_t i = 0; i < 2000; i++) {
 			fake_emit(&p, 0, 1, i);
 			if (i % 50 == 0)
-				(void)sonde_image_consume(image);
+				consume(image);
 		}
-		assert_false(sonde_image_is_broken(image));
+		assert_false(sonde_consumer_is_broken(image.consumer));
 		/* no position comes back */
 		assert_true(sonde_w_seq(fake_ring(&p, 0)->w) >
 			    sonde_w_seq(old));
-		sonde_image_finish(image);
+		finish(image);
 		assert_int_equal(accounted(), 2000 * round);
 		assert_int_equal(summary.recorded, 2000 * round);
 	}
@@ -288,11 +337,11 @@ static void a_slot_of_other_sizes_or_with_conditions_is_let_alone(void **state)
 {
 	struct fake_process p;
 	struct sonde_arena_view view;
-	struct sonde_arena_setup setup = recording.setup;
+	struct sonde_arena_setup setup = slot_setup;
 
 	(void)state;
 	fake_process_init(&p);
-	sonde_image_finish(attach(&p));
+	finish(attach(&p));
 	assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
 	setup.geometry = geometry;
 	setup.header = SONDE_LARGE;
@@ -311,8 +360,8 @@ static void a_slot_of_other_sizes_or_with_conditions_is_let_alone(void **state)
 static void the_slot_of_a_recorder_that_lives_is_let_alone(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *first;
-	struct sonde_image *second;
+	struct image first;
+	struct image second;
 
 	(void)state;
 	fake_process_init(&p);
@@ -320,8 +369,8 @@ static void the_slot_of_a_recorder_that_lives_is_let_alone(void **state)
 	second = attach(&p);
 	assert_int_equal(p.slot[0].state, SONDE_SLOT_ACTIVE);
 	assert_int_equal(p.slot[1].state, SONDE_SLOT_ACTIVE);
-	sonde_image_finish(first);
-	sonde_image_finish(second);
+	finish(first);
+	finish(second);
 	fake_process_fini(&p);
 }
 
@@ -329,7 +378,7 @@ static void the_slot_of_a_killed_recorder_is_taken(void **state)
 {
 	struct fake_process p;
 	struct sonde_arena_view view;
-	struct sonde_arena_setup setup = recording.setup;
+	struct sonde_arena_setup setup = slot_setup;
 	uint64_t room[SONDE_DESC_MAX / 8];
 
 	(void)state;
@@ -352,7 +401,7 @@ static void the_slot_of_a_killed_recorder_is_taken(void **state)
 static void what_is_emitted_is_recorded(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 
 	(void)state;
 	fake_process_init(&p);
@@ -361,10 +410,10 @@ static void what_is_emitted_is_recorded(void **state)
 	for (uint32_t i = 0; i < 5000; i++) {
 		fake_emit(&p, i % 3, 1, i);
 		if (i % 50 == 0)
-			(void)sonde_image_consume(image);
+			consume(image);
 	}
-	assert_false(sonde_image_is_broken(image));
-	sonde_image_finish(image);
+	assert_false(sonde_consumer_is_broken(image.consumer));
+	finish(image);
 	assert_int_equal(summary.recorded, 5000);
 	assert_int_equal(accounted(), 5000);
 	assert_int_equal(summary.nr_event_types, 1);
@@ -375,7 +424,7 @@ static void what_is_emitted_is_recorded(void **state)
 static void what_finds_no_room_is_counted(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 	uint64_t kept = 0;
 
 	(void)state;
@@ -384,7 +433,7 @@ static void what_finds_no_room_is_counted(void **state)
 	fake_register(&p, "one", 1);
 	for (uint32_t i = 0; i < 10000; i++)
 		kept += fake_emit(&p, 1, 1, i);
-	sonde_image_finish(image);
+	finish(image);
 	assert_int_equal(summary.recorded, kept);
 	assert_int_equal(summary.lost_full, 10000 - kept);
 	fake_process_fini(&p);
@@ -393,17 +442,17 @@ static void what_finds_no_room_is_counted(void **state)
 static void what_is_overwritten_is_counted(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 
 	(void)state;
-	recording.setup.mode = SONDE_OVERWRITE;
+	slot_setup.mode = SONDE_OVERWRITE;
 	fake_process_init(&p);
 	image = attach(&p);
 	fake_register(&p, "one", 1);
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_true(fake_emit(&p, 0, 1, i));
 	clock_value += 10000; /* not less than the events */
-	sonde_image_finish(image);
+	finish(image);
 	assert_true(summary.recorded > 0);
 	assert_true(summary.lost_overwritten > 0);
 	assert_int_equal(accounted(), 10000);
@@ -413,14 +462,14 @@ static void what_is_overwritten_is_counted(void **state)
 static void events_too_large_or_contended_are_counted(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 
 	(void)state;
 	fake_process_init(&p);
 	image = attach(&p);
 	fake_ring(&p, 5)->discarded_size = 7;
 	p.slot->lost_contended = 5;
-	sonde_image_finish(image);
+	finish(image);
 	assert_int_equal(summary.lost_size, 7);
 	assert_int_equal(summary.lost_contended, 5);
 	fake_process_fini(&p);
@@ -429,14 +478,14 @@ static void events_too_large_or_contended_are_counted(void **state)
 static void an_event_refused_for_its_name_is_told(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 
 	(void)state;
 	fake_process_init(&p);
 	image = attach(&p);
 	fake_register(&p, "twice", 0);
 	fake_entry(&p, 0)->flags = SONDE_ENTRY_CONFLICT;
-	sonde_image_finish(image);
+	finish(image);
 	assert_int_equal(summary.nr_notes, 1);
 	assert_non_null(strstr(summary.notes[0], "fake:twice"));
 	fake_process_fini(&p);
@@ -447,7 +496,7 @@ static void an_event_refused_for_its_name_is_told(void **state)
 static void two_events_with_one_id_end_the_recording(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 
 	(void)state;
 	fake_process_init(&p);
@@ -455,10 +504,10 @@ static void two_events_with_one_id_end_the_recording(void **state)
 	fake_register(&p, "one", 1);
 	fake_register(&p, "two", 1);
 	fake_emit(&p, 0, 1, 0);
-	(void)sonde_image_consume(image);
-	assert_true(sonde_image_is_broken(image));
+	consume(image);
+	assert_true(sonde_consumer_is_broken(image.consumer));
 	assert_int_equal(p.slot->state, SONDE_SLOT_STOPPED);
-	sonde_image_finish(image);
+	finish(image);
 	assert_int_equal(summary.recorded, 0);
 	assert_int_equal(summary.nr_notes, 1);
 	fake_process_fini(&p);
@@ -479,16 +528,16 @@ static void descriptions_outside_the_arena_are_not_read(void **state)
 	(void)state;
 	for (size_t i = 0; i < sizeof(entries) / sizeof(entries[0]); i++) {
 		struct fake_process p;
-		struct sonde_image *image;
+		struct image image;
 
 		fake_process_init(&p);
 		image = attach(&p);
 		fake_register(&p, "one", 1);
 		*fake_entry(&p, 0) = entries[i];
 		fake_emit(&p, 0, 1, 0);
-		(void)sonde_image_consume(image);
-		assert_true(sonde_image_is_broken(image));
-		sonde_image_finish(image);
+		consume(image);
+		assert_true(sonde_consumer_is_broken(image.consumer));
+		finish(image);
 		fake_process_fini(&p);
 	}
 }
@@ -497,7 +546,7 @@ static void
 a_reference_in_place_of_a_description_harms_nobody_else(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 	struct sonde_desc *desc;
 
 	(void)state;
@@ -509,11 +558,11 @@ a_reference_in_place_of_a_description_harms_nobody_else(void **state)
 	desc->size = (sizeof(*desc) + 5 + desc->name_size + 7) & ~7u;
 	fake_entry(&p, 0)->desc_size = desc->size;
 	fake_emit(&p, 0, 1, 0);
-	(void)sonde_image_consume(image);
-	assert_true(sonde_image_is_broken(image));
-	assert_int_equal(recording.disk_error, 0);
-	sonde_image_finish(image);
-	assert_int_equal(recording.disk_error, 0);
+	consume(image);
+	assert_true(sonde_consumer_is_broken(image.consumer));
+	assert_int_equal(output.disk_error, 0);
+	finish(image);
+	assert_int_equal(output.disk_error, 0);
 	assert_int_equal(summary.disk_error, 0);
 	fake_process_fini(&p);
 }
@@ -522,17 +571,17 @@ a_reference_in_place_of_a_description_harms_nobody_else(void **state)
 static void check_false_start(enum sonde_ring_mode mode, uint64_t nr)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 
 	summary = (struct sonde_summary){ 0 };
-	recording.setup.mode = mode;
+	slot_setup.mode = mode;
 	fake_process_init(&p);
 	image = attach(&p);
 	fake_register(&p, "one", 1);
 	fake_emit(&p, 0, 1, 0);
 	((struct sonde_subbuf *)(void *)fake_subbuf(&p, 0, 0))->events = nr;
 	clock_value += 1000000;
-	sonde_image_finish(image);
+	finish(image);
 	assert_int_equal(summary.nr_notes, 1);
 	assert_non_null(strstr(summary.notes[0], "damaged"));
 	assert_int_equal(summary.lost_overwritten, 0);
@@ -556,7 +605,7 @@ static int no_descriptor(const char *call)
 static void lack_of_descriptors_loses_events_only_while_it_lasts(void **state)
 {
 	struct fake_process p;
-	struct sonde_image *image;
+	struct image image;
 
 	(void)state;
 	fake_process_init(&p);
@@ -564,14 +613,14 @@ static void lack_of_descriptors_loses_events_only_while_it_lasts(void **state)
 	fake_register(&p, "one", 1);
 	fake_emit(&p, 0, 1, 0);
 	sonde_ctf_fault = no_descriptor;
-	(void)sonde_image_consume(image);
+	consume(image);
 	sonde_ctf_fault = NULL;
-	assert_int_equal(recording.disk_error, 0);
+	assert_int_equal(output.disk_error, 0);
 	assert_int_equal(summary.nr_notes, 1);
 	assert_non_null(strstr(summary.notes[0], "ulimit -n"));
 	fake_emit(&p, 0, 1, 1);
 	fake_emit(&p, 0, 1, 2);
-	sonde_image_finish(image);
+	finish(image);
 	assert_int_equal(summary.lost_disk, 1);
 	assert_int_equal(summary.recorded, 2);
 	fake_process_fini(&p);
@@ -699,12 +748,11 @@ static void scribbling_over_the_arena_does_no_harm(void **state)
 	(void)state;
 	for (uint64_t seed = 1; seed <= 1500; seed++) {
 		struct fake_process p;
-		struct sonde_image *image;
+		struct image image;
 		uint64_t data_off;
 
 		random_state = seed * 0x9e3779b97f4a7c15ull;
-		recording.setup.mode =
-			seed & 1 ? SONDE_OVERWRITE : SONDE_DISCARD;
+		slot_setup.mode = seed & 1 ? SONDE_OVERWRITE : SONDE_DISCARD;
 		fake_process_init(&p);
 		image = attach(&p);
 		data_off = p.slot->data_off;
@@ -716,13 +764,13 @@ static void scribbling_over_the_arena_does_no_harm(void **state)
 			if (round > 5)
 				scribble(&p);
 			if (seed % 2 == 0)
-				(void)sonde_image_consume(image);
+				consume(image);
 		}
-		sonde_image_finish(image);
+		finish(image);
 		fake_process_fini(&p);
 		assert_true(summary.recorded <= summary.bytes / 4);
 	}
-	assert_int_equal(recording.disk_error, 0);
+	assert_int_equal(output.disk_error, 0);
 }
 
 #define TEST(name) \

@@ -45,12 +45,12 @@ static void defaults_select_everything(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("ls"), 0);
-	assert_int_equal(options.memory_bytes, 64 << 20);
-	assert_int_equal(options.loglevel, SONDE_LOGLEVEL_ALL);
-	assert_int_equal(options.mode, SONDE_DISCARD);
+	assert_int_equal(options.session.memory_bytes, 64 << 20);
+	assert_int_equal(options.session.loglevel, SONDE_LOGLEVEL_ALL);
+	assert_int_equal(options.session.mode, SONDE_DISCARD);
 	assert_null(options.output);
-	assert_int_equal(options.rules_size, 4);
-	assert_memory_equal(options.rules, "+*\0", 4);
+	assert_int_equal(options.session.rules_size, 4);
+	assert_memory_equal(options.session.rules, "+*\0", 4);
 }
 
 static void values_are_taken_in_all_three_forms(void **state)
@@ -71,8 +71,8 @@ static void patterns_become_rules_in_order(void **state)
 	(void)state;
 	assert_int_equal(
 		PARSE("-e", "a:*", "--exclude", "a:b", "--event=c", "x"), 0);
-	assert_int_equal(options.rules_size, sizeof(rules));
-	assert_memory_equal(options.rules, rules, sizeof(rules));
+	assert_int_equal(options.session.rules_size, sizeof(rules));
+	assert_memory_equal(options.session.rules, rules, sizeof(rules));
 }
 
 static void only_excluding_starts_from_everything(void **state)
@@ -81,8 +81,8 @@ static void only_excluding_starts_from_everything(void **state)
 
 	(void)state;
 	assert_int_equal(PARSE("--exclude", "a", "x"), 0);
-	assert_int_equal(options.rules_size, sizeof(rules));
-	assert_memory_equal(options.rules, rules, sizeof(rules));
+	assert_int_equal(options.session.rules_size, sizeof(rules));
+	assert_memory_equal(options.session.rules, rules, sizeof(rules));
 }
 
 static void rules_that_exceed_their_room_are_refused(void **state)
@@ -127,24 +127,24 @@ static void the_kind_of_headers_is_found_out_unless_given(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("x"), 0);
-	assert_int_equal(options.headers, SONDE_HEADERS_AUTO);
+	assert_int_equal(options.session.headers, SONDE_HEADERS_AUTO);
 	assert_int_equal(PARSE("--headers", "large", "x"), 0);
-	assert_int_equal(options.headers, SONDE_HEADERS_LARGE);
+	assert_int_equal(options.session.headers, SONDE_HEADERS_LARGE);
 	assert_int_equal(PARSE("--headers=compact", "x"), 0);
-	assert_int_equal(options.headers, SONDE_HEADERS_COMPACT);
+	assert_int_equal(options.session.headers, SONDE_HEADERS_COMPACT);
 	assert_int_equal(PARSE("--headers=large", "--headers=auto", "x"), 0);
-	assert_int_equal(options.headers, SONDE_HEADERS_AUTO);
+	assert_int_equal(options.session.headers, SONDE_HEADERS_AUTO);
 }
 
 static void the_format_is_the_old_one_unless_given(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("x"), 0);
-	assert_int_equal(options.ctf_version, SONDE_CTF_1_8);
+	assert_int_equal(options.session.ctf_version, SONDE_CTF_1_8);
 	assert_int_equal(PARSE("--ctf", "2", "x"), 0);
-	assert_int_equal(options.ctf_version, SONDE_CTF_2);
+	assert_int_equal(options.session.ctf_version, SONDE_CTF_2);
 	assert_int_equal(PARSE("--ctf=2", "--ctf=1.8", "x"), 0);
-	assert_int_equal(options.ctf_version, SONDE_CTF_1_8);
+	assert_int_equal(options.session.ctf_version, SONDE_CTF_1_8);
 	check_refused(PARSE("--ctf", "3", "x"), "1.8");
 }
 
@@ -171,19 +171,19 @@ static void kernel_rules_add_up(void **state)
 			       "--kernel-source=bpf", "--kernel-memory", "2M",
 			       "--self", "x"),
 			 0);
-	assert_int_equal(options.kernel_rules->nr, 3);
-	assert_string_equal(options.kernel_rules->rules[2].condition,
+	assert_int_equal(options.session.kernel.rules->nr, 3);
+	assert_string_equal(options.session.kernel.rules->rules[2].condition,
 			    "ret < 0");
-	assert_int_equal(options.kernel_source, SONDE_KERNEL_BPF);
-	assert_int_equal(options.kernel_memory_bytes, 2 << 20);
-	assert_true(options.self);
-	assert_false(options.whole_machine);
+	assert_int_equal(options.session.kernel.source, SONDE_KERNEL_BPF);
+	assert_int_equal(options.session.kernel.memory_bytes, 2 << 20);
+	assert_true(options.session.kernel.self);
+	assert_false(options.session.kernel.whole_machine);
 	/* and start anew with each command line */
 	assert_int_equal(PARSE("-k", "block", "x"), 0);
-	assert_int_equal(options.kernel_rules->nr, 1);
+	assert_int_equal(options.session.kernel.rules->nr, 1);
 	assert_int_equal(PARSE("x"), 0);
-	assert_null(options.kernel_rules);
-	assert_int_equal(options.kernel_string_bytes,
+	assert_null(options.session.kernel.rules);
+	assert_int_equal(options.session.kernel.string_bytes,
 			 SONDE_KERNEL_STRING_DEFAULT);
 }
 
@@ -194,12 +194,12 @@ static void what_runs_already_needs_no_program(void **state)
 			       "www", "--cgroup", "/a"),
 			 0);
 	assert_null(options.program);
-	assert_true(options.attaches);
-	assert_int_equal(options.attach.nr_whom, 3);
-	assert_string_equal(options.attach.whom[0], "42");
-	assert_string_equal(options.attach.whom[1], "nginx");
-	assert_string_equal(options.attach.users[0], "www");
-	assert_string_equal(options.attach.cgroups[0], "/a");
+	assert_true(options.session.attaches);
+	assert_int_equal(options.session.attach.nr_whom, 3);
+	assert_string_equal(options.session.attach.whom[0], "42");
+	assert_string_equal(options.session.attach.whom[1], "nginx");
+	assert_string_equal(options.session.attach.users[0], "www");
+	assert_string_equal(options.session.attach.cgroups[0], "/a");
 	assert_int_equal(PARSE("-a", "-k", "sched", "-p", "1"), 0);
 	check_refused(PARSE("-p", "1", "x"), "'x'");
 	check_refused(PARSE("-p", ""), "empty");
@@ -209,20 +209,20 @@ static void what_runs_already_needs_no_program(void **state)
 	check_refused(PARSE("-p", "1", "--filter", "b > 1"), "conditions");
 	check_refused(PARSE("-p", "1", "-k", "sched"), "--all");
 	assert_int_equal(PARSE("x"), 0);
-	assert_false(options.attaches);
+	assert_false(options.session.attaches);
 }
 
 static void a_duration_has_a_unit(void **state)
 {
 	(void)state;
 	assert_int_equal(PARSE("--duration", "100ms", "x"), 0);
-	assert_int_equal(options.duration_us, 100000);
+	assert_int_equal(options.session.duration_us, 100000);
 	assert_int_equal(PARSE("--duration", "2min", "x"), 0);
-	assert_int_equal(options.duration_us, 120000000);
+	assert_int_equal(options.session.duration_us, 120000000);
 	assert_int_equal(PARSE("--duration", "1h", "x"), 0);
-	assert_int_equal(options.duration_us, 3600000000);
+	assert_int_equal(options.session.duration_us, 3600000000);
 	assert_int_equal(PARSE("x"), 0);
-	assert_int_equal(options.duration_us, 0);
+	assert_int_equal(options.session.duration_us, 0);
 	check_refused(PARSE("--duration", "10", "x"), "unit");
 	check_refused(PARSE("--duration", "0s", "x"), "unit");
 	check_refused(PARSE("--duration", "1001h", "x"), "1000h");
@@ -233,7 +233,7 @@ static void the_machine_needs_no_program_but_rules(void **state)
 	(void)state;
 	assert_int_equal(PARSE("-a", "-k", "sched"), 0);
 	assert_null(options.program);
-	assert_true(options.whole_machine);
+	assert_true(options.session.kernel.whole_machine);
 	assert_int_equal(PARSE("-a", "-k", "sched", "x"), 0);
 	assert_string_equal(options.program[0], "x");
 	check_refused(PARSE("-a", "x"), "-k");
@@ -245,7 +245,7 @@ static void the_machine_needs_no_program_but_rules(void **state)
 	check_refused(PARSE("--kernel-returns", "0", "x"), "65536");
 	check_refused(PARSE("--kernel-returns", "1M", "x"), "65536");
 	assert_int_equal(PARSE("--kernel-returns", "64", "x"), 0);
-	assert_int_equal(options.kernel_returns, 64);
+	assert_int_equal(options.session.kernel.returns, 64);
 }
 
 static void conditions_are_read_with_their_rules(void **state)
@@ -254,17 +254,19 @@ static void conditions_are_read_with_their_rules(void **state)
 	assert_int_equal(PARSE("-e", "a:*", "-e", "b:c if n > 3", "--filter",
 			       "m == 1", "p"),
 			 0);
-	assert_int_equal(options.nr_conditions, 1);
-	assert_string_equal(options.conditions[0].text, "n > 3");
-	assert_string_equal(options.rules + options.conditions[0].rule, "+b:c");
-	assert_int_equal(options.nr_filters, 1);
-	assert_string_equal(options.filters[0], "m == 1");
+	assert_int_equal(options.session.nr_conditions, 1);
+	assert_string_equal(options.session.conditions[0].text, "n > 3");
+	assert_string_equal(options.session.rules +
+				    options.session.conditions[0].rule,
+			    "+b:c");
+	assert_int_equal(options.session.nr_filters, 1);
+	assert_string_equal(options.session.filters[0], "m == 1");
 	check_refused(PARSE("-e", "b:c if n = 3", "p"), "column 3");
 	check_refused(PARSE("-e", "b:c if", "p"), "missing");
 	check_refused(PARSE("--filter", "(n", "p"), "column 3");
 	/* an event's name may have an "if" in it */
 	assert_int_equal(PARSE("-e", "iffy:notif", "p"), 0);
-	assert_int_equal(options.nr_conditions, 0);
+	assert_int_equal(options.session.nr_conditions, 0);
 }
 
 static void help_needs_no_program(void **state)

@@ -196,7 +196,7 @@ static int add_mappings(struct dump *dump, int32_t only_pid,
 	return rc;
 }
 
-static int take(struct dump *dump, const struct sonde_dump_request *request)
+static int take(struct dump *dump, const struct sonde_kernel_state *request)
 {
 	int32_t only_pid = request->root_only ? request->root : 0;
 	struct sonde_dump_wanted wanted;
@@ -224,8 +224,8 @@ static int take(struct dump *dump, const struct sonde_dump_request *request)
 	return rc;
 }
 
-int sonde_dump_take(struct sonde_kernel_source *source,
-		    const struct sonde_dump_request *request)
+static int dump_take(struct sonde_kernel_source *source,
+		     const struct sonde_kernel_state *request)
 {
 	struct dump *dump = dump_of(source);
 	int rc;
@@ -429,6 +429,7 @@ static uint64_t dump_clock_error(const struct sonde_kernel_source *source)
 
 const struct sonde_kernel_ops sonde_kernel_dump = {
 	.name = "dump",
+	.is_state = true,
 	.open = dump_open,
 	.nr_events = dump_nr_events,
 	.event = dump_event,
@@ -437,6 +438,7 @@ const struct sonde_kernel_ops sonde_kernel_dump = {
 	.stream = dump_stream,
 	.start = dump_start,
 	.stop = do_nothing,
+	.take = dump_take,
 	.tick = do_nothing,
 	.peek = dump_peek,
 	.advance = dump_advance,

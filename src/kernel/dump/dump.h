@@ -3,9 +3,9 @@
  * dump.h - the state of the system at an instant, as events: what a trace can't
  * tell because it began before.
  *
- * A source (kernel/source.h) of one stream, "dump", that delivers what
- * sonde_dump_take() collected. Everything in one dump has times between the
- * call and its return. Events, LTTng's where LTTng has them:
+ * A source (kernel/source.h) of one stream, "dump", that delivers what take()
+ * collected. Everything in one dump has times between the call and its return.
+ * Events, LTTng's where LTTng has them:
  *
  *	lttng_statedump_start		reader: how threads, files and mappings
  *					were found: proc, iterators, module
@@ -56,22 +56,6 @@
 #include "kernel/source.h"
 
 extern const struct sonde_kernel_ops sonde_kernel_dump;
-
-struct sonde_dump_request {
-	/* Files and mappings of this process and its descendants only; 0: of
-	 * all. */
-	pid_t root;
-	/* Nothing but files and mappings of `root` alone: after an exec. */
-	bool root_only;
-	/* After so long no other process's files are looked at; 0:
-	 * SONDE_DUMP_NS. */
-	uint64_t limit_ns;
-};
-
-/* Collect; to be delivered by peek() and advance(). 0 or -errno (-ENOMEM); what
- * was collected before an error is delivered. */
-int sonde_dump_take(struct sonde_kernel_source *source,
-		    const struct sonde_dump_request *request);
 
 /* What it goes by; and a way to make it go by another one from now on, for who
  * wants to compare. 0, or -errno: that can't be had, and nothing changed. */

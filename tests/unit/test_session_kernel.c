@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The kernel's half of a recording (session/ktrace.h) with sources that are
+ * The kernel's half of a recording (session/kernel.h) with sources that are
  * made up: the symbols of the real ones are defined here, so that those aren't
  * linked.
  */
@@ -18,7 +18,7 @@
 #include "kernel/dump/dump.h"
 #include "kernel/packer.h"
 
-#include "session/ktrace.h"
+#include "session/kernel.h"
 #include "test_ctf_witness.h"
 
 #define EVENTS 5u
@@ -229,7 +229,16 @@ static void close_fake(struct sonde_kernel_source *source)
 		fake_of(source)->nr_closed++;
 }
 
-#define FAKE_OPS(title, opener)                                               \
+static int take_state(struct sonde_kernel_source *source,
+		      const struct sonde_kernel_state *state)
+{
+	assert_ptr_equal(source, &dump.base);
+	(void)state;
+	nr_dumps++;
+	return 0;
+}
+
+#define FAKE_OPS(title, opener, ...)                                          \
 	{                                                                     \
 		.name = (title), .open = (opener), .nr_events = one,          \
 		.event = event, .has = has, .nr_streams = one,                \
@@ -238,22 +247,14 @@ static void close_fake(struct sonde_kernel_source *source)
 		.capacity = capacity, .counts = counts, .missed = missed,     \
 		.missed_returns = missed_returns, .unfollowed = unfollowed,   \
 		.unseen = unseen, .clock_error_ns = error_ns,                 \
-		.close = close_fake,                                          \
+		.close = close_fake, __VA_ARGS__                              \
 	}
 
 const struct sonde_kernel_ops sonde_kernel_tracefs =
-	FAKE_OPS("tracefs", open_tracefs);
-const struct sonde_kernel_ops sonde_kernel_bpf = FAKE_OPS("bpf", open_bpf);
-const struct sonde_kernel_ops sonde_kernel_dump = FAKE_OPS("dump", open_dump);
-
-int sonde_dump_take(struct sonde_kernel_source *source,
-		    const struct sonde_dump_request *request)
-{
-	assert_ptr_equal(source, &dump.base);
-	(void)request;
-	nr_dumps++;
-	return 0;
-}
+	FAKE_OPS("tracefs", open_tracefs, );
+const struct sonde_kernel_ops sonde_kernel_bpf = FAKE_OPS("bpf", open_bpf, );
+const struct sonde_kernel_ops sonde_kernel_dump =
+	FAKE_OPS("dump", open_dump, .is_state = true, .take = take_state);
 
 /* ---- the test's side ---- */
 
@@ -289,7 +290,8 @@ static void give(struct fake *fake, uint32_t tid)
 static struct scratch scratch;
 static struct sonde_summary summary;
 static struct sonde_kernel_rules rules;
-static struct sonde_record_options options;
+static struct sonde_session_config options;
+static struct sonde_session *session;
 static const struct sonde_ctf_clock ctf_clock = {
 	.name = "monotonic",
 	.description = "",
@@ -303,10 +305,9 @@ static int setup(void **state)
 	nr_dumps = 0;
 	summary = (struct sonde_summary){ 0 };
 	sonde_kernel_rules_fini(&rules);
-	options = (struct sonde_record_options){
-		.kernel_rules = &rules,
-		.kernel_memory_bytes = 1 << 20,
-	};
+	sonde_session_config_init(&options);
+	options.kernel.rules = &rules;
+	options.kernel.memory_bytes = 1 << 20;
 	scratch_make(&scratch);
 	return 0;
 }
@@ -319,11 +320,10 @@ static int teardown(void **state)
 }
 
 static int open_with(const char *text, struct sonde_kernel_error *error,
-		     struct sonde_ktrace **ret_ktrace)
+		     struct sonde_session_kernel **ret_kernel)
 {
-	struct sonde_ktrace_config config = {
-		.options = &options,
-		.clock = &ctf_clock,
+	struct sonde_session_kernel_setup config = {
+		.config = &options,
 		.clock_kind = SONDE_CLOCK_MONOTONIC,
 		.now = now,
 		.summary = &summary,
@@ -332,35 +332,50 @@ static int open_with(const char *text, struct sonde_kernel_error *error,
 	assert_int_equal(sonde_kernel_rules_add(&rules, text, error->text,
 						sizeof(error->text)),
 			 0);
-	return sonde_ktrace_open(&config, error, ret_ktrace);
+	return sonde_session_kernel_open(&config, error, ret_kernel);
 }
 
 /* The trace is in a directory of its own below scratch.trace. */
-static void create(struct sonde_ktrace *ktrace)
+static void create(struct sonde_session_kernel *kernel)
 {
+	const struct sonde_session_setup setup = {
+		.config = &options,
+		.clock = &ctf_clock,
+		.now = now,
+		.summary = &summary,
+	};
 	struct sonde_place_error words;
 	struct sonde_place place;
 
+	session = sonde_session_new(&setup);
+	assert_non_null(session);
 	assert_int_equal(sonde_place_make(scratch.trace, &place, &words), 0);
-	assert_int_equal(sonde_ktrace_create(ktrace, place.dir), 0);
+	assert_int_equal(
+		sonde_session_kernel_create(kernel, place.dir, session), 0);
 	sonde_place_close(&place);
 }
 
-static struct sonde_ktrace *begin(const char *text)
+static struct sonde_session_kernel *begin(const char *text)
 {
 	struct sonde_kernel_error error;
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
-	assert_int_equal(open_with(text, &error, &ktrace), 0);
-	create(ktrace);
-	assert_int_equal(sonde_ktrace_start(ktrace, NOBODY, &error), 0);
-	return ktrace;
+	assert_int_equal(open_with(text, &error, &kernel), 0);
+	create(kernel);
+	assert_int_equal(sonde_session_kernel_start(kernel, NOBODY, &error), 0);
+	return kernel;
 }
 
-static void end(struct sonde_ktrace *ktrace)
+static uint32_t consume(void)
 {
-	sonde_ktrace_finish(ktrace);
-	assert_int_equal(sonde_ktrace_close(ktrace), 0);
+	return sonde_session_consume(session);
+}
+
+static void end(struct sonde_session_kernel *kernel)
+{
+	sonde_session_kernel_finish(kernel);
+	assert_int_equal(sonde_session_free(session), 0);
+	sonde_session_kernel_close(kernel);
 	assert_int_equal(tracefs.nr_open, tracefs.nr_closed);
 	assert_int_equal(bpf.nr_open, bpf.nr_closed);
 	assert_int_equal(dump.nr_open, dump.nr_closed);
@@ -377,24 +392,24 @@ static uint32_t lines(const char *text)
 
 static void both_sources_and_the_dump_are_one_trace(void **state)
 {
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 	struct witness witness;
 
 	(void)state;
 	NEED_WITNESS();
-	ktrace = begin("sched,irq");
+	kernel = begin("sched,irq");
 	assert_int_equal(bpf.root, NOBODY);
 	assert_int_equal(tracefs.root, NOBODY);
 	assert_int_equal(nr_dumps, 1);
 	give(&dump, 1);
 	give(&bpf, 4711);
 	give(&tracefs, 2);
-	assert_in_range(sonde_ktrace_consume(ktrace), 1, 1000);
+	assert_in_range(consume(), 1, 1000);
 	give(&bpf, 4711);
 	bpf.chunk.seq = 1;
 	bpf.chunk.events_before = EVENTS;
 	bpf.chunk.events = 2 * EVENTS;
-	end(ktrace);
+	end(kernel);
 	assert_int_equal(summary.recorded, 4 * EVENTS);
 	assert_int_equal(summary.kernel_recorded, 3 * EVENTS);
 	assert_int_equal(sonde_summary_lost(&summary), 0);
@@ -408,20 +423,20 @@ static void both_sources_and_the_dump_are_one_trace(void **state)
 
 static void what_was_lost_is_in_the_summary_and_the_trace(void **state)
 {
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 	struct witness witness;
 
 	(void)state;
 	NEED_WITNESS();
-	ktrace = begin("sched");
+	kernel = begin("sched");
 	give(&bpf, 1);
-	(void)sonde_ktrace_consume(ktrace);
+	(void)consume();
 	bpf.counts.lost_full = 3;
 	bpf.counts.lost_size = 2;
 	bpf.counts.lost_unread = 5;
 	bpf.missed = 7;
 	bpf.missed_returns = 4;
-	end(ktrace);
+	end(kernel);
 	assert_int_equal(summary.lost_kernel_unread, 5);
 	assert_int_equal(summary.lost_kernel_full, 3);
 	assert_int_equal(summary.lost_size, 2);
@@ -435,13 +450,13 @@ static void what_was_lost_is_in_the_summary_and_the_trace(void **state)
 
 static void processes_that_were_not_followed_are_noted(void **state)
 {
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
-	ktrace = begin("sched");
+	kernel = begin("sched");
 	bpf.unfollowed = 5;
 	bpf.unseen = 3;
-	end(ktrace);
+	end(kernel);
 	/* Of a tree, nobody knows what is missing. */
 	assert_int_equal(summary.nr_notes, 1);
 	assert_non_null(strstr(summary.notes[0], "5 processes"));
@@ -449,31 +464,31 @@ static void processes_that_were_not_followed_are_noted(void **state)
 
 static void switches_that_the_kernel_left_out_are_noted(void **state)
 {
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
-	options.whole_machine = true;
-	ktrace = begin("sched");
+	options.kernel.whole_machine = true;
+	kernel = begin("sched");
 	bpf.unseen = 3;
-	end(ktrace);
+	end(kernel);
 	assert_int_equal(summary.nr_notes, 1);
 	assert_non_null(strstr(summary.notes[0], "missing in 3 places"));
 }
 
 static void overwritten_events_are_read_at_the_end_and_counted(void **state)
 {
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
 	options.mode = SONDE_OVERWRITE;
-	ktrace = begin("sched");
+	kernel = begin("sched");
 	clock_now += 1000000;
 	give(&bpf, 1);
 	bpf.chunk.events_before = 40;
 	bpf.chunk.events = 40 + EVENTS;
-	(void)sonde_ktrace_consume(ktrace);
+	(void)consume();
 	assert_true(bpf.has_chunk);
-	end(ktrace);
+	end(kernel);
 	assert_int_equal(bpf.nr_stopped, 1);
 	assert_int_equal(summary.recorded, EVENTS);
 	assert_int_equal(summary.lost_overwritten, 40);
@@ -483,14 +498,14 @@ static void overwritten_events_are_read_at_the_end_and_counted(void **state)
 
 static void a_stream_that_contradicts_itself_is_given_up(void **state)
 {
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
-	ktrace = begin("sched");
+	kernel = begin("sched");
 	give(&bpf, 1);
 	bpf.chunk.events = 1000000;
-	(void)sonde_ktrace_consume(ktrace);
-	end(ktrace);
+	(void)consume();
+	end(kernel);
 	assert_int_equal(summary.recorded, 0);
 	assert_int_equal(summary.nr_notes, 1);
 	assert_non_null(strstr(summary.notes[0], "bpf"));
@@ -499,22 +514,23 @@ static void a_stream_that_contradicts_itself_is_given_up(void **state)
 static void if_one_source_does_not_start_none_records(void **state)
 {
 	struct sonde_kernel_error error;
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
-	assert_int_equal(open_with("sched,irq", &error, &ktrace), 0);
-	create(ktrace);
+	assert_int_equal(open_with("sched,irq", &error, &kernel), 0);
+	create(kernel);
 	tracefs.start_error = -EIO;
-	assert_int_equal(sonde_ktrace_start(ktrace, NOBODY, &error), -EIO);
+	assert_int_equal(sonde_session_kernel_start(kernel, NOBODY, &error),
+			 -EIO);
 	assert_non_null(strstr(error.text, "tracefs: not now"));
 	assert_int_equal(dump.nr_stopped, 1);
 	assert_int_equal(bpf.nr_stopped, 1);
 	assert_int_equal(tracefs.nr_stopped, 0);
 	give(&bpf, 1);
-	assert_int_equal(sonde_ktrace_consume(ktrace), 0);
-	sonde_ktrace_saw_process(ktrace, 78);
+	assert_int_equal(consume(), 0);
+	sonde_session_kernel_saw_process(kernel, 78);
 	assert_int_equal(nr_dumps, 0);
-	end(ktrace);
+	end(kernel);
 	assert_int_equal(bpf.nr_peeked, 0);
 	assert_int_equal(summary.recorded, 0);
 }
@@ -522,17 +538,17 @@ static void if_one_source_does_not_start_none_records(void **state)
 static void one_source_stands_in_for_the_other(void **state)
 {
 	struct sonde_kernel_error error;
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
 	tracefs.open_error = -EACCES;
-	assert_int_equal(open_with("sched", &error, &ktrace), 0);
+	assert_int_equal(open_with("sched", &error, &kernel), 0);
 	assert_non_null(strstr(summary.notes[0], "from bpf alone"));
 	assert_non_null(strstr(summary.notes[0], "tracefs: no way"));
-	(void)sonde_ktrace_close(ktrace);
+	sonde_session_kernel_close(kernel);
 	assert_int_equal(bpf.nr_open, bpf.nr_closed);
 	bpf.open_error = -EPERM;
-	assert_int_equal(open_with("sched", &error, &ktrace), -EPERM);
+	assert_int_equal(open_with("sched", &error, &kernel), -EPERM);
 	assert_non_null(strstr(error.text, "bpf: no way; and tracefs: no way"));
 	assert_int_equal(dump.nr_open, dump.nr_closed);
 }
@@ -540,14 +556,14 @@ static void one_source_stands_in_for_the_other(void **state)
 static void a_rule_that_matches_nothing_is_named(void **state)
 {
 	struct sonde_kernel_error error;
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
-	assert_int_equal(open_with("sched,shced", &error, &ktrace), -EINVAL);
+	assert_int_equal(open_with("sched,shced", &error, &kernel), -EINVAL);
 	assert_non_null(strstr(error.text, "shced"));
 	assert_int_equal(bpf.nr_open, bpf.nr_closed);
 	sonde_kernel_rules_fini(&rules);
-	assert_int_equal(open_with("irq,!irq", &error, &ktrace), -ENODATA);
+	assert_int_equal(open_with("irq,!irq", &error, &kernel), -ENODATA);
 	assert_non_null(strstr(error.text, "excluded"));
 }
 
@@ -555,11 +571,11 @@ static void a_rule_that_matches_nothing_is_named(void **state)
 static void an_event_that_no_source_takes_is_named(void **state)
 {
 	struct sonde_kernel_error error;
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
 	bpf.open_error = -ENODATA;
-	assert_int_equal(open_with("sched_switch,!irq", &error, &ktrace),
+	assert_int_equal(open_with("sched_switch,!irq", &error, &kernel),
 			 -ENODATA);
 	assert_null(strstr(error.text, "excluded"));
 	assert_non_null(strstr(error.text, "sched_switch: this kernel has it"));
@@ -569,15 +585,15 @@ static void an_event_that_no_source_takes_is_named(void **state)
 static void a_name_that_no_event_has_is_refused(void **state)
 {
 	struct sonde_kernel_error error;
-	struct sonde_ktrace *ktrace;
+	struct sonde_session_kernel *kernel;
 
 	(void)state;
 	assert_int_equal(open_with("sched if number == 1 && tid > 0", &error,
-				   &ktrace),
+				   &kernel),
 			 0);
-	(void)sonde_ktrace_close(ktrace);
+	sonde_session_kernel_close(kernel);
 	sonde_kernel_rules_fini(&rules);
-	assert_int_equal(open_with("sched if numero == 1", &error, &ktrace),
+	assert_int_equal(open_with("sched if numero == 1", &error, &kernel),
 			 -EINVAL);
 	assert_non_null(strstr(error.text, "numero"));
 	assert_int_equal(bpf.nr_open, bpf.nr_closed);

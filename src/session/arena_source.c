@@ -1,0 +1,522 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arena_source.c - see arena_source.h: events, rings, life, and at last what
+ * the process says of itself.
+ */
+#include "session/arena_source.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/desc.h"
+#include "ring/reader.h"
+#include "sys/program.h"
+
+#define RESERVE_AT_ONCE (4u << 20)
+
+struct arena_ring {
+	struct sonde_ring_reader reader;
+	uint32_t nr_reserved; /* sub-buffers with memory, on the first lap */
+};
+
+struct sonde_arena_source {
+	struct sonde_kernel_source base; /* first */
+	struct sonde_arena_source_config config;
+	struct sonde_arena_view view;
+	char name[SONDE_ARENA_NAME_CHARS];
+	uint64_t desc_room[SONDE_DESC_MAX / 8];
+	uint32_t nr_rings;
+	struct arena_ring rings[];
+};
+
+static struct sonde_arena_source *of(struct sonde_kernel_source *base)
+{
+	return (struct sonde_arena_source *)base;
+}
+
+static const struct sonde_arena_source *
+const_of(const struct sonde_kernel_source *base)
+{
+	return (const struct sonde_arena_source *)base;
+}
+
+/* ---- events ---- */
+
+/* -EPROTO: the process contradicts itself; -EAGAIN: look again later; other
+ * errors are the caller's. */
+static int add_event(struct sonde_arena_source *source,
+		     struct sonde_kernel_known *known, uint32_t index,
+		     uint32_t id)
+{
+	const struct sonde_desc *desc;
+	int rc = sonde_arena_copy_desc(&source->view, index, source->desc_room,
+				       &desc);
+
+	if (rc)
+		return rc;
+	if (id >= SONDE_LARGE_ESCAPE || known->ids[id])
+		return -EPROTO;
+	/* What only a tracer's own tables may hold. */
+	if (sonde_desc_is_reference(desc))
+		return -EPROTO;
+	rc = known->add(known->ctx, id, desc);
+	if (rc)
+		return rc;
+	known->ids[id] = 1;
+	known->events[index] = 1;
+	known->nr++;
+	return 0;
+}
+
+static int describe(struct sonde_kernel_source *base,
+		    struct sonde_kernel_known *known)
+{
+	struct sonde_arena_source *source = of(base);
+	uint32_t nr_ids = sonde_arena_nr_ids(&source->view);
+	uint32_t nr;
+
+	if (nr_ids == known->nr_ids && !known->pending)
+		return 0;
+	if (!known->begun)
+		sonde_arena_restart_descs(&source->view);
+	known->begun = true;
+	known->pending = false;
+	nr = sonde_arena_nr_entries(&source->view);
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t id;
+		int rc;
+
+		if (known->events[i])
+			continue;
+		id = sonde_arena_event_id(&source->view, i);
+		if (!id)
+			continue;
+		rc = add_event(source, known, i, id);
+		if (rc == -EAGAIN)
+			known->pending = true;
+		else if (rc)
+			return rc;
+	}
+	/* Ids are handed out before they are entered: until all are there,
+	 * look again. */
+	if (known->nr < nr_ids)
+		known->pending = true;
+	known->nr_ids = nr_ids;
+	return 0;
+}
+
+/* ---- reading rings ---- */
+
+static void reserve_ahead(struct sonde_arena_source *source, uint32_t i)
+{
+	struct arena_ring *ring = &source->rings[i];
+	const struct sonde_geometry *geometry = &source->view.geometry;
+	uint32_t most = RESERVE_AT_ONCE / geometry->subbuf_size;
+	uint32_t nr;
+
+	if (ring->nr_reserved >= geometry->nr_subbufs ||
+	    ring->reader.seq - ring->reader.first + 2 < ring->nr_reserved)
+		return;
+	nr = ring->nr_reserved < 2 ? 2 : ring->nr_reserved;
+	if (nr > most && most)
+		nr = most;
+	if (nr > geometry->nr_subbufs - ring->nr_reserved)
+		nr = geometry->nr_subbufs - ring->nr_reserved;
+	sonde_arena_reserve(&source->view, i, ring->nr_reserved, nr);
+	ring->nr_reserved += nr;
+}
+
+static uint32_t nr_streams(const struct sonde_kernel_source *base)
+{
+	return const_of(base)->nr_rings;
+}
+
+static void stream(const struct sonde_kernel_source *base, uint32_t i,
+		   struct sonde_kernel_stream *ret_stream)
+{
+	const struct sonde_arena_source *source = const_of(base);
+	uint32_t nr_cpus = source->view.geometry.nr_cpus;
+
+	*ret_stream = (struct sonde_kernel_stream){
+		.cpu = i,
+		.first = source->rings[i].reader.first,
+	};
+	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "%s%u",
+		       i < nr_cpus ? "cpu" : "lane",
+		       i < nr_cpus ? i : i - nr_cpus);
+}
+
+static int peek(struct sonde_kernel_source *base, uint32_t i,
+		struct sonde_ring_chunk *ret_chunk)
+{
+	return sonde_ring_peek(&of(base)->rings[i].reader, ret_chunk);
+}
+
+static void advance(struct sonde_kernel_source *base, uint32_t i,
+		    const struct sonde_ring_chunk *chunk)
+{
+	struct sonde_arena_source *source = of(base);
+	struct sonde_ring_reader *reader = &source->rings[i].reader;
+
+	sonde_ring_advance(reader, chunk);
+	if (source->config.setup.mode == SONDE_OVERWRITE)
+		return;
+	if (chunk->closed)
+		sonde_ring_release(reader);
+	reserve_ahead(source, i);
+}
+
+static int rewind_ring(struct sonde_kernel_source *base, uint32_t i)
+{
+	return sonde_ring_rewind(&of(base)->rings[i].reader);
+}
+
+static bool verify(const struct sonde_kernel_source *base, uint32_t i,
+		   const struct sonde_ring_chunk *chunk)
+{
+	return sonde_ring_verify(&const_of(base)->rings[i].reader, chunk);
+}
+
+static uint64_t capacity(const struct sonde_kernel_source *base, uint32_t i)
+{
+	(void)i;
+	return sonde_geometry_ring_bytes(&const_of(base)->view.geometry);
+}
+
+static void counts(struct sonde_kernel_source *base, uint32_t i,
+		   struct sonde_kernel_counts *ret_counts)
+{
+	struct sonde_ring_totals totals = { 0 };
+
+	(void)sonde_ring_count(&of(base)->rings[i].reader, &totals);
+	*ret_counts = (struct sonde_kernel_counts){
+		.lost_full = totals.discarded_full,
+		.lost_size = totals.discarded_size,
+	};
+}
+
+/* Every ring was busy. */
+static uint64_t missed(struct sonde_kernel_source *base)
+{
+	return sonde_arena_nr_contended(&of(base)->view);
+}
+
+/* ---- life ---- */
+
+/* Names of stream files are made of what any file system takes. */
+static void clean_name(const char *text, char *out, size_t out_size)
+{
+	size_t n = 0;
+
+	for (; *text && n + 1 < out_size; text++) {
+		char c = *text;
+		bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+			     (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+			     (c == '.' && n);
+
+		out[n++] = (char)(plain ? c : '_');
+	}
+	if (!n)
+		out[n++] = '_';
+	out[n] = '\0';
+}
+
+static void init_rings(struct sonde_arena_source *source)
+{
+	const struct sonde_geometry *geometry = &source->view.geometry;
+
+	for (uint32_t i = 0; i < source->nr_rings; i++) {
+		struct sonde_ring_reader *reader = &source->rings[i].reader;
+		struct sonde_ring *ring = sonde_arena_ring(&source->view, i);
+		unsigned char *data = sonde_arena_ring_data(&source->view, i);
+
+		sonde_ring_reader_init(reader, ring, data,
+				       geometry->subbuf_size,
+				       geometry->nr_subbufs);
+		if (source->view.is_resumed)
+			sonde_ring_restart(reader, ring, data);
+	}
+}
+
+static int start(struct sonde_kernel_source *base, pid_t root,
+		 struct sonde_kernel_error *error)
+{
+	struct sonde_arena_source *source = of(base);
+
+	(void)root;
+	(void)error;
+	sonde_arena_begin(&source->view, &source->config.setup,
+			  source->desc_room);
+	return 0;
+}
+
+static void stop(struct sonde_kernel_source *base)
+{
+	sonde_arena_stop(&of(base)->view);
+}
+
+/* For those who run on: the memory of its rings. */
+static void give_memory_back(const struct sonde_arena_source *source)
+{
+	if (sonde_arena_is_alone(&source->view))
+		return;
+	for (uint32_t i = 0; i < source->nr_rings; i++)
+		sonde_arena_punch(&source->view, i, 0,
+				  source->view.geometry.nr_subbufs);
+}
+
+static void close_source(struct sonde_kernel_source *base)
+{
+	if (!base)
+		return;
+	give_memory_back(of(base));
+	sonde_arena_close(&of(base)->view);
+	free(of(base));
+}
+
+static const struct sonde_kernel_ops arena_ops = {
+	.name = "program",
+	.is_foreign = true,
+	.describe = describe,
+	.nr_streams = nr_streams,
+	.stream = stream,
+	.start = start,
+	.stop = stop,
+	.peek = peek,
+	.advance = advance,
+	.rewind = rewind_ring,
+	.verify = verify,
+	.capacity = capacity,
+	.counts = counts,
+	.missed = missed,
+	.close = close_source,
+};
+
+int sonde_arena_source_new(const struct sonde_arena_source_config *config,
+			   struct sonde_arena_view *view,
+			   struct sonde_arena_source **ret_source)
+{
+	uint32_t nr = sonde_geometry_nr_rings(&config->setup.geometry);
+	struct sonde_arena_source *source =
+		calloc(1, sizeof(*source) + nr * sizeof(source->rings[0]));
+	int rc;
+
+	if (!source)
+		return -ENOMEM;
+	source->base.ops = &arena_ops;
+	source->config = *config;
+	if (config->filters)
+		source->config.setup.filters = (uint64_t)config->id + 1;
+	clean_name(config->name, source->name, sizeof(source->name));
+	rc = sonde_arena_configure(view, &source->config.setup);
+	if (rc) {
+		free(source);
+		return rc;
+	}
+	source->view = *view;
+	source->nr_rings = nr;
+	*view = (struct sonde_arena_view){ .fd = -1 };
+	init_rings(source);
+	*ret_source = source;
+	return 0;
+}
+
+struct sonde_kernel_source *
+sonde_arena_source_base(struct sonde_arena_source *source)
+{
+	return &source->base;
+}
+
+bool sonde_arena_source_is_resumed(const struct sonde_arena_source *source)
+{
+	return source->view.is_resumed;
+}
+
+int sonde_arena_source_filter(struct sonde_arena_source *source,
+			      const struct sonde_filters_ask *ask, int *ret_fd)
+{
+	if (!source->config.filters ||
+	    ask->filters != source->config.setup.filters)
+		return -ENOENT;
+	return sonde_filters_answer(source->config.filters, &source->view, ask,
+				    ret_fd);
+}
+
+bool sonde_arena_source_is_over(const struct sonde_arena_source *source)
+{
+	return sonde_arena_is_alone(&source->view);
+}
+
+uint32_t sonde_arena_source_id(const struct sonde_arena_source *source)
+{
+	return source->config.id;
+}
+
+pid_t sonde_arena_source_pid(const struct sonde_arena_source *source)
+{
+	return source->config.pid;
+}
+
+const char *sonde_arena_source_name(const struct sonde_arena_source *source)
+{
+	return source->name;
+}
+
+bool sonde_arena_source_is_arena(const struct sonde_arena_source *source,
+				 dev_t dev, ino_t ino)
+{
+	return source->view.dev == dev && source->view.ino == ino;
+}
+
+const struct sonde_geometry *
+sonde_arena_source_geometry(const struct sonde_arena_source *source)
+{
+	return &source->view.geometry;
+}
+
+/* ---- what it says of itself ---- */
+
+static void note_conflicts(struct sonde_arena_source *source,
+			   struct sonde_summary *summary)
+{
+	uint32_t nr = sonde_arena_nr_entries(&source->view);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct sonde_desc *desc;
+
+		if (!sonde_arena_entry_conflicts(&source->view, i) ||
+		    sonde_arena_copy_desc(&source->view, i, source->desc_room,
+					  &desc))
+			continue;
+		sonde_summary_note(
+			summary,
+			"%s (pid %d): %s:%s has two different descriptions; "
+			"the second (line %u) was refused: rename one",
+			source->name, (int)source->config.pid,
+			sonde_desc_provider(desc), sonde_desc_name(desc),
+			sonde_desc_line(desc));
+	}
+}
+
+/* It was let in, and found that it can't be recorded. */
+static void note_unmapped(struct sonde_arena_source *source,
+			  struct sonde_summary *summary)
+{
+	if (summary->nr_processes)
+		summary->nr_processes--;
+	summary->nr_refused++;
+	sonde_summary_note(summary,
+			   "%s (pid %d) is not recorded: its trace memory "
+			   "can't be mapped there (mremap was denied: by "
+			   "seccomp, or ulimit -v)",
+			   source->name, (int)source->config.pid);
+}
+
+/* What the process says it could not take. */
+static void note_refused(struct sonde_arena_source *source,
+			 struct sonde_summary *summary)
+{
+	uint64_t refused = sonde_arena_nr_refused(&source->view);
+	uint64_t late = sonde_arena_nr_late(&source->view);
+
+	if (sonde_arena_nr_unreached(&source->view))
+		sonde_summary_note(summary,
+				   "%s (pid %d): %u of the processes that "
+				   "share its trace memory could not map it, "
+				   "and lose their events (mremap was denied: "
+				   "by seccomp, or ulimit -v)",
+				   source->name, (int)source->config.pid,
+				   sonde_arena_nr_unreached(&source->view));
+	if (sonde_arena_is_unmapped(&source->view))
+		note_unmapped(source, summary);
+	else if (refused)
+		sonde_summary_note(summary,
+				   "%s (pid %d): %" PRIu64
+				   " tracepoints were refused: malformed, more "
+				   "than %u events, or their conditions could "
+				   "not be had",
+				   source->name, (int)source->config.pid,
+				   refused, SONDE_EVENTS_MAX);
+	if (late)
+		sonde_summary_note(summary,
+				   "%s (pid %d): %" PRIu64
+				   " events got no identifier; select fewer "
+				   "with -e",
+				   source->name, (int)source->config.pid, late);
+}
+
+static const char *leave_reason(uint32_t why)
+{
+	switch (why) {
+	case SONDE_LEAVE_CLOCK:
+		return "it turned the time stamp counter off (PR_SET_TSC)";
+	case SONDE_LEAVE_STRICT:
+		return "it entered seccomp's strict mode, which turns the time "
+		       "stamp counter off";
+	case SONDE_LEAVE_MACHINE:
+		return sonde_program_reason(SONDE_PROGRAM_MACHINE);
+	case SONDE_LEAVE_LIBC:
+		return sonde_program_reason(SONDE_PROGRAM_LIBC);
+	case SONDE_LEAVE_SANITIZER:
+		return sonde_program_reason(SONDE_PROGRAM_SANITIZER);
+	case SONDE_LEAVE_ENVIRONMENT:
+		return "it was started without LD_PRELOAD or SONDE_SESSION in "
+		       "its environment";
+	default:
+		return NULL;
+	}
+}
+
+static void note_leave(const struct sonde_arena_source *source,
+		       struct sonde_summary *summary,
+		       const struct sonde_leave *leave)
+{
+	const char *reason = leave_reason(leave->why);
+	char name[sizeof(leave->name)];
+
+	if (!reason)
+		return;
+	if (leave->why == SONDE_LEAVE_CLOCK ||
+	    leave->why == SONDE_LEAVE_STRICT) {
+		sonde_summary_note(summary,
+				   "%s (pid %u) is not recorded any more, nor "
+				   "is who shares its memory by fork: %s",
+				   source->name, leave->pid, reason);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(name); i++) {
+		char c = leave->name[i];
+
+		if (c && (c < ' ' || c > '~'))
+			c = '?';
+		name[i] = c;
+	}
+	/* Linked with libsonde, it comes to the recorder all the same. */
+	if (leave->why == SONDE_LEAVE_SANITIZER)
+		sonde_summary_unhooked(summary, (int)leave->pid, name, reason);
+	else
+		sonde_summary_missed(summary, (int)leave->pid, name, reason);
+}
+
+static void note_leaves(struct sonde_arena_source *source,
+			struct sonde_summary *summary)
+{
+	uint32_t nr = sonde_arena_nr_leaves(&source->view);
+
+	for (uint32_t i = 0; i < nr; i++) {
+		struct sonde_leave leave = sonde_arena_leave(&source->view, i);
+
+		note_leave(source, summary, &leave);
+	}
+}
+
+void sonde_arena_source_tell(struct sonde_arena_source *source,
+			     struct sonde_summary *summary)
+{
+	note_conflicts(source, summary);
+	note_refused(source, summary);
+	note_leaves(source, summary);
+}

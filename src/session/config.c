@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.c - see config.h: the one place that says what can't be recorded.
+ */
+#include "session/config.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "event/select.h"
+
+struct complaint {
+	char *text;
+	size_t size;
+};
+
+__attribute__((format(printf, 2, 3))) static int
+fail(const struct complaint *complaint, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(complaint->text, complaint->size, format, args);
+	va_end(args);
+	return -EINVAL;
+}
+
+void sonde_session_config_init(struct sonde_session_config *ret_config)
+{
+	*ret_config = (struct sonde_session_config){
+		.memory_bytes = SONDE_MEMORY_DEFAULT,
+		.loglevel = SONDE_LOGLEVEL_ALL,
+		.mode = SONDE_DISCARD,
+		.rules_size = 1,
+		.kernel.string_bytes = SONDE_KERNEL_STRING_DEFAULT,
+	};
+}
+
+int sonde_session_config_add(struct sonde_session_config *config, char sign,
+			     const char *glob, char *error, size_t error_size)
+{
+	const struct complaint complaint = { error, error_size };
+	/* rules_size counts the empty string that ends the list. */
+	size_t at = config->rules_size - 1;
+	size_t length = strlen(glob);
+
+	if (!length)
+		return fail(&complaint, "an empty pattern selects nothing; "
+					"'*' selects every event");
+	if (length + 1 > SONDE_GLOB_MAX)
+		return fail(&complaint,
+			    "the pattern '%.40s...' is %zu characters long; "
+			    "the limit is %d",
+			    glob, length, SONDE_GLOB_MAX - 1);
+	if (at + length + 3 > sizeof(config->rules))
+		return fail(&complaint,
+			    "the patterns of -e and --exclude together exceed "
+			    "%zu bytes; merge some with '*'",
+			    sizeof(config->rules));
+	config->rules[at] = sign;
+	memcpy(config->rules + at + 1, glob, length + 1);
+	config->rules[at + length + 2] = '\0';
+	config->rules_size = at + length + 3;
+	return 0;
+}
+
+/* What can't be done to a program that runs already. */
+static int check_attach(const struct sonde_session_config *config,
+			const struct complaint *complaint)
+{
+	if (!config->attaches)
+		return 0;
+	if (config->has_hooks)
+		return fail(complaint,
+			    "--malloc and --locks are preloaded when a program "
+			    "starts: sonde record --malloc -- PROGRAM; of one "
+			    "that runs, see sonde probe");
+	if (config->nr_conditions || config->nr_filters)
+		return fail(complaint,
+			    "conditions are tested in programs that sonde "
+			    "record has started; of one that runs, record all "
+			    "and give --filter to sonde print");
+	if (config->kernel.rules && !config->kernel.whole_machine)
+		return fail(complaint,
+			    "-k with -p records the kernel events of all of "
+			    "the machine: add --all");
+	return 0;
+}
+
+static int check_what(const struct sonde_session_config *config,
+		      const struct complaint *complaint)
+{
+	if (config->kernel.whole_machine && !config->kernel.rules)
+		return fail(complaint,
+			    "--all is about kernel events; say which, "
+			    "such as -k sched,syscalls");
+	if (config->kernel.until && !config->kernel.rules)
+		return fail(complaint,
+			    "--until waits for a kernel event; say with "
+			    "-k which ones are recorded meanwhile");
+	if (!sonde_session_has_programs(config) &&
+	    !config->kernel.whole_machine)
+		return fail(complaint,
+			    "which program? Try: sonde record -- PROGRAM ARGS; "
+			    "-p PID for one that runs already; or all of the "
+			    "machine with -a -k EVENTS");
+	return 0;
+}
+
+static bool is_between(uint64_t value, uint64_t least, uint64_t most)
+{
+	return !value || (value >= least && value <= most);
+}
+
+static int check_sizes(const struct sonde_session_config *config,
+		       const struct complaint *complaint)
+{
+	const struct sonde_session_kernel_config *kernel = &config->kernel;
+
+	if (!config->memory_bytes ||
+	    !is_between(config->memory_bytes, SONDE_MEMORY_MIN,
+			SONDE_MEMORY_MAX) ||
+	    !is_between(kernel->memory_bytes, SONDE_MEMORY_MIN,
+			SONDE_MEMORY_MAX))
+		return fail(complaint, "the memory is out of bounds");
+	if (!is_between(config->subbuf_bytes, SONDE_SUBBUF_MIN,
+			SONDE_SUBBUF_MAX) ||
+	    (config->subbuf_bytes & (config->subbuf_bytes - 1)))
+		return fail(complaint, "no size of sub-buffers");
+	if (!is_between(config->read_timer_us, SONDE_READ_TIMER_MIN_US,
+			SONDE_READ_TIMER_MAX_US) ||
+	    config->duration_us > SONDE_DURATION_MAX_US)
+		return fail(complaint, "a time is out of bounds");
+	if (kernel->string_bytes > SONDE_KERNEL_BYTES_MAX ||
+	    kernel->buffer_bytes > SONDE_KERNEL_BYTES_MAX ||
+	    kernel->returns > SONDE_KERNEL_RETURNS_MAX)
+		return fail(complaint, "a limit of kernel events is too large");
+	if (config->subbuf_bytes > config->memory_bytes / 8)
+		return fail(complaint,
+			    "--subbuf is more than an eighth of --memory; "
+			    "give --memory at least %" PRIu64 "k",
+			    config->subbuf_bytes / UINT64_C(128));
+	return 0;
+}
+
+int sonde_session_config_check(const struct sonde_session_config *config,
+			       char *error, size_t error_size)
+{
+	const struct complaint complaint = { error, error_size };
+	int rc = check_attach(config, &complaint);
+
+	if (!rc)
+		rc = check_what(config, &complaint);
+	if (!rc && config->rules_size < 2)
+		rc = fail(&complaint, "no rule selects an event");
+	return rc ? rc : check_sizes(config, &complaint);
+}

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * config.h - what a session records, and how: made by the command line, by GDB
+ * or by a test alike.
+ *
+ * A configuration that sonde_session_config_check() has passed is one that a
+ * session can be made of; on another machine its memory may be too little
+ * (session/budget.h). Zero is the value of all that isn't said, but for what
+ * sonde_session_config_init() sets.
+ */
+#ifndef SESSION_CONFIG_H
+#define SESSION_CONFIG_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ctf/trace.h"
+#include "kernel/kernel.h"
+#include "ring/layout.h"
+
+#define SONDE_MEMORY_DEFAULT        (64ull << 20)
+#define SONDE_MEMORY_MIN            (64ull << 10)
+#define SONDE_MEMORY_MAX            (64ull << 30)
+#define SONDE_READ_TIMER_MIN_US     50u
+#define SONDE_READ_TIMER_MAX_US     10000000u
+#define SONDE_LOGLEVEL_ALL          255u
+#define SONDE_CONDITIONS_MAX        64u
+#define SONDE_COMMON_FILTERS_MAX    16u
+#define SONDE_KERNEL_STRING_DEFAULT 256u
+#define SONDE_KERNEL_BYTES_MAX      4096u
+#define SONDE_KERNEL_RETURNS_MAX    65536u
+#define SONDE_ATTACH_MAX            64u
+#define SONDE_DURATION_MAX_US       (1000ull * 3600 * 1000000)
+
+enum sonde_headers {
+	SONDE_HEADERS_AUTO = 0, /* by the number of events */
+	SONDE_HEADERS_COMPACT,
+	SONDE_HEADERS_LARGE,
+};
+
+/* The condition of a rule. */
+struct sonde_event_condition {
+	uint32_t rule;    /* where it begins in `rules` */
+	const char *text; /* borrowed */
+};
+
+/* Which running processes are meant; all words are borrowed. */
+struct sonde_attach_options {
+	uint32_t nr_whom;
+	uint32_t nr_users;
+	uint32_t nr_cgroups;
+	const char *whom[SONDE_ATTACH_MAX];  /* numbers or names */
+	const char *users[SONDE_ATTACH_MAX]; /* likewise */
+	const char *cgroups[SONDE_ATTACH_MAX];
+};
+
+/* The kernel's part. */
+struct sonde_session_kernel_config {
+	struct sonde_kernel_rules *rules; /* borrowed; NULL: no kernel events */
+	struct sonde_kernel_rules *until; /* borrowed; what ends it; or NULL */
+	enum sonde_kernel_choice source;
+	bool whole_machine;    /* or else the program and its descendants */
+	bool self;             /* what the recorder does, as well */
+	uint64_t memory_bytes; /* 0: choose */
+	uint32_t string_bytes;
+	uint32_t buffer_bytes;
+	uint32_t returns; /* 0: by the number of threads */
+};
+
+struct sonde_session_config {
+	uint64_t memory_bytes;  /* for the rings of all processes together */
+	uint32_t subbuf_bytes;  /* 0: choose by memory */
+	uint32_t read_timer_us; /* 0: adapt to the load */
+	enum sonde_ring_mode mode;
+	enum sonde_headers headers;
+	enum sonde_ctf_version ctf_version;
+	uint64_t duration_us; /* 0: no limit */
+	struct sonde_session_kernel_config kernel;
+	/* Programs: one is started, those that run are looked for, or the
+	 * session's owner lets them in. */
+	bool has_program;
+	bool has_hooks; /* it is started with libsonde-preload.so */
+	bool attaches;
+	bool lets_in;
+	struct sonde_attach_options attach;
+	/* Which of their events (event/select.h), and under what conditions. */
+	uint32_t loglevel;
+	uint32_t nr_conditions;
+	uint32_t nr_filters;
+	struct sonde_event_condition conditions[SONDE_CONDITIONS_MAX];
+	const char *filters[SONDE_COMMON_FILTERS_MAX]; /* borrowed */
+	size_t rules_size; /* with the empty string at the end; 0: none yet */
+	char rules[SONDE_RULES_MAX];
+};
+
+/* No rule, and otherwise the defaults. */
+void sonde_session_config_init(struct sonde_session_config *ret_config);
+
+/* Selects (sign '+') or excludes ('-') events of programs. 0; -EINVAL and one
+ * line in `error`. */
+int sonde_session_config_add(struct sonde_session_config *config, char sign,
+			     const char *glob, char *error, size_t error_size);
+
+/* Whether a session can be made of it. 0; -EINVAL, with one line in `error`
+ * that names the options, the limit and the remedy. */
+int sonde_session_config_check(const struct sonde_session_config *config,
+			       char *error, size_t error_size);
+
+/* Whether programs are recorded, not only the machine. */
+static inline bool
+sonde_session_has_programs(const struct sonde_session_config *config)
+{
+	return config->has_program || config->attaches || config->lets_in;
+}
+
+#endif /* SESSION_CONFIG_H */

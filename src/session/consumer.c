@@ -1,0 +1,738 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * consumer.c - see consumer.h. A chunk's numbers are checked before they get
+ * into any sum, and its bytes are copied before they are counted.
+ */
+#include "session/consumer.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "event/desc.h"
+
+#define NAME_CHARS  64
+#define REWINDS_MAX 64u
+/* Less than this behind a writer is nothing to hurry for. */
+#define CAUGHT_UP_BYTES 4096u
+
+enum consumer_state {
+	CONSUMER_NEW,
+	CONSUMER_STARTED,
+	CONSUMER_STOPPED,
+	CONSUMER_DRAINED,
+};
+
+struct consumer_stream {
+	struct sonde_ctf_stream *stream; /* NULL: not opened */
+	uint64_t next_seq; /* of the sub-buffer after the last one begun */
+	uint64_t seen;
+	uint64_t recorded;
+	uint64_t overwritten;
+	uint64_t lost_disk;
+	bool in_packet;
+	bool broken;
+};
+
+struct sonde_consumer {
+	struct sonde_output *output;
+	struct sonde_kernel_source *source;
+	struct sonde_consumer_config config;
+	char name[NAME_CHARS];
+	char files[NAME_CHARS];
+	uint64_t start; /* clock value: nothing was written before */
+	enum consumer_state state;
+	bool broken;
+	bool has_happened;
+	bool told_of_passing; /* that something was lost for want of means */
+	struct sonde_kernel_known known;
+	uint32_t nr_streams;
+	struct consumer_stream streams[];
+};
+
+/* ---- errors ---- */
+
+/* What it delivers makes no sense. */
+static void give_up(struct sonde_consumer *consumer, uint32_t i,
+		    const char *why)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	struct sonde_kernel_stream stream;
+
+	if (consumer->broken || consumer->streams[i].broken)
+		return;
+	consumer->streams[i].broken = true;
+	if (ops->is_foreign) {
+		consumer->broken = true;
+		ops->stop(consumer->source);
+		sonde_summary_note(consumer->output->summary,
+				   "%s is not recorded any more: %s",
+				   consumer->name, why);
+		return;
+	}
+	ops->stream(consumer->source, i, &stream);
+	sonde_summary_note(consumer->output->summary,
+			   "%s: what the kernel wrote to stream %s makes no "
+			   "sense; it is not recorded any more",
+			   consumer->name, stream.name);
+}
+
+/* Errors that are about what a process gave us, not about the trace. */
+static bool is_its_own(const struct sonde_consumer *consumer, int error)
+{
+	if (!consumer->source->ops->is_foreign)
+		return false;
+	return error == -EPROTO || error == -EINVAL || error == -EFAULT ||
+	       error == -EMSGSIZE;
+}
+
+/* Errors that end when other processes do. */
+static bool is_passing(int error)
+{
+	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
+}
+
+bool sonde_output_failed(struct sonde_output *output, int error)
+{
+	if (is_passing(error)) {
+		if (!output->summary->disk_error)
+			output->summary->disk_error = error;
+		return true;
+	}
+	if (!output->disk_error)
+		output->disk_error = error;
+	output->summary->disk_error = output->disk_error;
+	return false;
+}
+
+/* Something could not be written. The trace's files are given up only if they
+ * themselves are the reason. */
+static void write_failed(struct sonde_consumer *consumer, int error)
+{
+	struct sonde_output *output = consumer->output;
+
+	if (is_its_own(consumer, error) || !sonde_output_failed(output, error))
+		return;
+	if (consumer->told_of_passing)
+		return;
+	consumer->told_of_passing = true;
+	sonde_summary_note(output->summary, "%s is not recorded in full: %s",
+			   consumer->name,
+			   error == -ENOMEM ? "no memory left" :
+					      "too many open files; raise "
+					      "ulimit -n");
+}
+
+/* ---- events ---- */
+
+/* Most programs run more than once: count an event of theirs once. */
+static void count_event(struct sonde_output *output,
+			const struct sonde_desc *desc)
+{
+	uint32_t bit = sonde_desc_hash(desc) % SONDE_OUTPUT_SEEN_BITS;
+	uint8_t mask = (uint8_t)(1u << bit % 8);
+
+	if (output->seen[bit / 8] & mask)
+		return;
+	output->seen[bit / 8] |= mask;
+	output->summary->nr_event_types++;
+}
+
+static int add_event(void *ctx, uint32_t id, const struct sonde_desc *desc)
+{
+	struct sonde_consumer *consumer = ctx;
+	int rc = sonde_ctf_trace_add_event(consumer->output->trace,
+					   consumer->config.class_id, id, desc);
+
+	if (!rc && !consumer->source->ops->is_state)
+		count_event(consumer->output, desc);
+	return rc;
+}
+
+int sonde_consumer_describe(struct sonde_consumer *consumer)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+
+	return ops->describe ?
+		       ops->describe(consumer->source, &consumer->known) :
+		       0;
+}
+
+/* Those that are known from the start. */
+static int add_class(struct sonde_consumer *consumer, const char *comment)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	struct sonde_ctf_trace *trace = consumer->output->trace;
+	const struct sonde_consumer_config *config = &consumer->config;
+	uint32_t nr = ops->describe ? 0 : ops->nr_events(consumer->source);
+	int rc = sonde_ctf_trace_add_class(trace, config->class_id,
+					   config->header, comment);
+
+	for (uint32_t i = 0; !rc && i < nr; i++)
+		rc = sonde_ctf_trace_add_event(trace, config->class_id,
+					       SONDE_KERNEL_FIRST_ID + i,
+					       ops->event(consumer->source, i));
+	if (!ops->is_state)
+		consumer->output->summary->nr_event_types += nr;
+	return rc;
+}
+
+/* ---- chunks ---- */
+
+static int open_stream(struct sonde_consumer *consumer, uint32_t i)
+{
+	struct sonde_kernel_stream stream;
+	char name[sizeof(consumer->files) + sizeof(stream.name) + 1];
+	struct sonde_ctf_stream_config config = {
+		.class_id = consumer->config.class_id,
+		.vpid = consumer->config.vpid,
+		.instance = i,
+		.name = name,
+	};
+
+	consumer->source->ops->stream(consumer->source, i, &stream);
+	config.cpu_id = stream.cpu;
+	(void)snprintf(name, sizeof(name), "%s%s%s", consumer->files,
+		       *consumer->files ? "_" : "", stream.name);
+	return sonde_ctf_stream_open(consumer->output->trace, &config,
+				     &consumer->streams[i].stream);
+}
+
+/* Events that may be missing between two chunks of a stream. In discard mode
+ * every sub-buffer is seen; else, no writer emits one each tick of the clock. */
+static uint64_t most_overwritten(const struct sonde_consumer *consumer)
+{
+	if (consumer->config.mode == SONDE_DISCARD)
+		return 0;
+	return consumer->output->now() - consumer->start;
+}
+
+/* False if the chunk's numbers can't be true. */
+static bool is_plausible(const struct sonde_consumer *consumer, uint32_t i,
+			 const struct sonde_ring_chunk *chunk)
+{
+	uint64_t from = consumer->streams[i].seen;
+
+	if (chunk->first) {
+		if (chunk->events_before < from ||
+		    chunk->events_before - from > most_overwritten(consumer))
+			return false;
+		from = chunk->events_before;
+	}
+	return chunk->events >= from &&
+	       chunk->events - from <= chunk->size / SONDE_HEAD_COMPACT;
+}
+
+/* Events that were overwritten before the chunk. */
+static void count_gap(struct consumer_stream *stream,
+		      const struct sonde_ring_chunk *chunk)
+{
+	if (!chunk->first || chunk->events_before <= stream->seen)
+		return;
+	stream->overwritten += chunk->events_before - stream->seen;
+	stream->seen = chunk->events_before;
+}
+
+/* Copies a chunk to the trace; nobody sees it before publish. */
+static int append(struct sonde_consumer *consumer, uint32_t i,
+		  const struct sonde_ring_chunk *chunk)
+{
+	struct consumer_stream *stream = &consumer->streams[i];
+	int rc = sonde_consumer_describe(consumer);
+
+	if (!rc && !stream->stream)
+		rc = open_stream(consumer, i);
+	if (!rc && (chunk->first || !stream->in_packet)) {
+		rc = sonde_ctf_packet_begin(stream->stream, chunk->ts_begin,
+					    chunk->seq - stream->next_seq);
+		stream->in_packet = !rc;
+	}
+	if (!rc)
+		rc = sonde_ctf_packet_append(stream->stream, chunk->data,
+					     chunk->size);
+	return rc;
+}
+
+/* Events of the stream that are not in it, as the trace counts them;
+ * `discarded` by the source. */
+static uint64_t missing(const struct consumer_stream *stream,
+			uint64_t discarded)
+{
+	return discarded + stream->overwritten + stream->lost_disk;
+}
+
+static int publish(struct sonde_consumer *consumer,
+		   struct consumer_stream *stream,
+		   const struct sonde_ring_chunk *chunk)
+{
+	uint64_t end = chunk->closed ? chunk->ts_end : consumer->output->now();
+
+	if (end < chunk->ts_begin)
+		end = chunk->ts_begin;
+	return sonde_ctf_packet_publish(stream->stream, end,
+					missing(stream, chunk->discarded));
+}
+
+/* The chunk is dealt with. */
+static void count(struct sonde_consumer *consumer,
+		  struct consumer_stream *stream,
+		  const struct sonde_ring_chunk *chunk, bool recorded)
+{
+	uint64_t events = chunk->events - stream->seen;
+
+	stream->seen = chunk->events;
+	stream->next_seq = chunk->seq + 1;
+	if (chunk->closed)
+		stream->in_packet = false;
+	if (!recorded) {
+		stream->lost_disk += events;
+		return;
+	}
+	stream->recorded += events;
+	consumer->output->summary->bytes += chunk->size;
+}
+
+static bool was_touched(const struct sonde_consumer *consumer, uint32_t i,
+			const struct sonde_ring_chunk *chunk)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+
+	return consumer->config.mode == SONDE_OVERWRITE && ops->verify &&
+	       !ops->verify(consumer->source, i, chunk);
+}
+
+/* The chunk goes to the trace, or is counted as lost. 0; -ESTALE: a writer was
+ * faster; -EPROTO: the source was given up. */
+static int take_chunk(struct sonde_consumer *consumer, uint32_t i,
+		      const struct sonde_ring_chunk *chunk)
+{
+	struct consumer_stream *stream = &consumer->streams[i];
+	int rc = consumer->output->disk_error;
+	bool is_new = !rc && chunk->size;
+
+	if (consumer->config.is_trigger) {
+		/* An empty chunk's events were not those asked for. */
+		consumer->has_happened |= chunk->size > 0;
+		return 0;
+	}
+	if (is_new)
+		rc = append(consumer, i, chunk);
+	if (is_new && !rc && was_touched(consumer, i, chunk)) {
+		sonde_ctf_packet_forget(stream->stream);
+		stream->in_packet = false;
+		return -ESTALE;
+	}
+	count_gap(stream, chunk);
+	if (is_new && !rc)
+		rc = publish(consumer, stream, chunk);
+	if (rc && stream->stream)
+		sonde_ctf_packet_forget(stream->stream);
+	if (is_its_own(consumer, rc)) {
+		give_up(consumer, i, "its event table makes no sense");
+		return -EPROTO;
+	}
+	if (rc)
+		write_failed(consumer, rc);
+	count(consumer, stream, chunk, !rc);
+	return 0;
+}
+
+/* ---- streams ---- */
+
+/* One chunk. 1; 0 if there is none; -ESTALE, -EPROTO. */
+static int take_next(struct sonde_consumer *consumer, uint32_t i,
+		     struct sonde_ring_chunk *chunk)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	int rc = ops->peek(consumer->source, i, chunk);
+
+	if (rc <= 0)
+		return rc;
+	if (!consumer->config.is_trigger && !is_plausible(consumer, i, chunk))
+		return -EPROTO;
+	rc = take_chunk(consumer, i, chunk);
+	if (rc)
+		return rc;
+	ops->advance(consumer->source, i, chunk);
+	return 1;
+}
+
+/* All that there is, or until it has caught up; overwrite mode: after a rewind.
+ * Returns how full the stream's buffer was, in thousandths. */
+static uint32_t consume_stream(struct sonde_consumer *consumer, uint32_t i,
+			       bool all)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	uint64_t capacity = ops->capacity(consumer->source, i);
+	uint32_t nr_rewinds = 0;
+	uint64_t passed = 0; /* an empty chunk counts, or it never ends */
+	uint64_t bytes = 0;
+	int rc = 1;
+
+	/* Twice round at most: one that is faster than we are must not keep us
+	 * from the others. */
+	while (rc > 0 && !consumer->streams[i].broken &&
+	       passed <= 2 * capacity) {
+		struct sonde_ring_chunk chunk;
+
+		rc = take_next(consumer, i, &chunk);
+		if (rc > 0) {
+			bytes += chunk.size;
+			passed += chunk.size ? chunk.size : CAUGHT_UP_BYTES;
+			/* With --self, what we do now is yet to be read: for
+			 * ever. */
+			if (!all && !chunk.closed &&
+			    chunk.size < CAUGHT_UP_BYTES)
+				break;
+		}
+		if (rc == -ESTALE && consumer->config.mode == SONDE_OVERWRITE &&
+		    nr_rewinds++ < REWINDS_MAX)
+			rc = ops->rewind(consumer->source, i);
+	}
+	if (rc == -EPROTO || (rc < 0 && consumer->config.mode == SONDE_DISCARD))
+		give_up(consumer, i, "it has damaged its trace memory");
+	bytes = capacity ? bytes * 1000 / capacity : 0;
+	return bytes > 1000 ? 1000 : (uint32_t)bytes;
+}
+
+static uint32_t consume(struct sonde_consumer *consumer, bool all)
+{
+	uint32_t most = 0;
+
+	for (uint32_t i = 0; i < consumer->nr_streams && !consumer->broken;
+	     i++) {
+		uint32_t full = consume_stream(consumer, i, all);
+
+		if (full > most)
+			most = full;
+	}
+	return most;
+}
+
+/* Overwrite mode: what is left in the buffers, oldest first. */
+static void save(struct sonde_consumer *consumer)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+
+	for (uint32_t i = 0; i < consumer->nr_streams && !consumer->broken;
+	     i++) {
+		int rc = ops->rewind(consumer->source, i);
+
+		if (rc < 0)
+			give_up(consumer, i, "it has damaged its trace memory");
+		else if (rc)
+			(void)consume_stream(consumer, i, true); /* how full
+								    is past
+								    interest */
+	}
+}
+
+/* What it has is only to be had after stop, or by a snapshot. */
+static bool is_kept(const struct sonde_consumer *consumer)
+{
+	return consumer->config.mode == SONDE_OVERWRITE &&
+	       !consumer->source->ops->is_state;
+}
+
+uint32_t sonde_consumer_pass(struct sonde_consumer *consumer)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	bool is_state = ops->is_state;
+	uint32_t full = 0;
+
+	if (consumer->state != CONSUMER_STARTED || consumer->broken)
+		return 0;
+	if (ops->tick)
+		ops->tick(consumer->source);
+	if (!is_kept(consumer))
+		full = consume(consumer, is_state);
+	return is_state || consumer->config.is_trigger ? 0 : full;
+}
+
+void sonde_consumer_drain(struct sonde_consumer *consumer)
+{
+	if (consumer->state != CONSUMER_STOPPED)
+		return;
+	consumer->state = CONSUMER_DRAINED;
+	if (is_kept(consumer))
+		save(consumer);
+	else
+		(void)consume(consumer, true); /* how full is no matter */
+}
+
+/* ---- accounts ---- */
+
+static uint64_t nr_discarded(const struct sonde_kernel_counts *counts)
+{
+	return counts->lost_full + counts->lost_size + counts->lost_unread +
+	       counts->lost_damaged;
+}
+
+/* What a foreign source that was given up says is not worth a thing. */
+static void source_counts(const struct sonde_consumer *consumer, uint32_t i,
+			  struct sonde_kernel_counts *ret_counts)
+{
+	*ret_counts = (struct sonde_kernel_counts){ 0 };
+	if (!consumer->broken)
+		consumer->source->ops->counts(consumer->source, i, ret_counts);
+}
+
+void sonde_consumer_count(const struct sonde_consumer *consumer,
+			  struct sonde_consumer_counts *ret_counts)
+{
+	struct sonde_kernel_counts counts;
+
+	*ret_counts = (struct sonde_consumer_counts){ 0 };
+	if (consumer->state == CONSUMER_NEW || consumer->config.is_trigger)
+		return;
+	if (!consumer->broken)
+		ret_counts->discarded =
+			consumer->source->ops->missed(consumer->source);
+	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
+		const struct consumer_stream *stream = &consumer->streams[i];
+
+		source_counts(consumer, i, &counts);
+		ret_counts->recorded += stream->recorded;
+		ret_counts->discarded += nr_discarded(&counts);
+		ret_counts->overwritten += stream->overwritten;
+		ret_counts->lost_disk += stream->lost_disk;
+	}
+}
+
+static void add_to_summary(const struct sonde_consumer *consumer,
+			   const struct consumer_stream *stream,
+			   const struct sonde_kernel_counts *counts)
+{
+	struct sonde_summary *summary = consumer->output->summary;
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+
+	summary->recorded += stream->recorded;
+	summary->lost_size += counts->lost_size;
+	summary->lost_overwritten += stream->overwritten;
+	summary->lost_disk += stream->lost_disk;
+	if (ops->is_foreign) {
+		summary->lost_full += counts->lost_full;
+		return;
+	}
+	if (!ops->is_state)
+		summary->kernel_recorded += stream->recorded;
+	summary->lost_kernel_full += counts->lost_full;
+	summary->lost_kernel_unread += counts->lost_unread;
+	summary->lost_kernel_damaged += counts->lost_damaged;
+}
+
+/* `extra`: events lost that no stream counted. */
+static void finish_stream(struct sonde_consumer *consumer, uint32_t i,
+			  uint64_t extra)
+{
+	struct consumer_stream *stream = &consumer->streams[i];
+	struct sonde_kernel_counts counts;
+	uint64_t nr_missing;
+	int rc = 0;
+
+	source_counts(consumer, i, &counts);
+	/* What was overwritten behind the last chunk shows in no gap. */
+	if (counts.overwritten > stream->overwritten)
+		stream->overwritten = counts.overwritten;
+	if (!consumer->config.is_apart)
+		add_to_summary(consumer, stream, &counts);
+	nr_missing = missing(stream, nr_discarded(&counts) + extra);
+	if (nr_missing && consumer->source->loses_unwanted)
+		consumer->output->summary->loses_unwanted = true;
+	if (!stream->stream && nr_missing)
+		rc = open_stream(consumer, i);
+	if (!rc)
+		rc = sonde_ctf_stream_close(
+			stream->stream, consumer->output->now(), nr_missing);
+	if (rc)
+		write_failed(consumer, rc);
+}
+
+/* Events that belong to no stream; they are told with the first. */
+static uint64_t finish_missed(struct sonde_consumer *consumer)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	struct sonde_summary *summary = consumer->output->summary;
+	uint64_t missed;
+	uint64_t returns = 0;
+
+	if (consumer->broken)
+		return 0;
+	missed = ops->missed(consumer->source);
+	if (ops->missed_returns)
+		returns = ops->missed_returns(consumer->source);
+	summary->lost_kernel_returns += returns;
+	if (ops->is_foreign)
+		summary->lost_contended += missed;
+	else
+		summary->lost_kernel_missed += missed - returns;
+	return missed;
+}
+
+static void finish_streams(struct sonde_consumer *consumer)
+{
+	uint64_t extra = finish_missed(consumer);
+
+	for (uint32_t i = 0; i < consumer->nr_streams; i++)
+		finish_stream(consumer, i, i ? 0 : extra);
+}
+
+/* ---- life ---- */
+
+static void free_consumer(struct sonde_consumer *consumer)
+{
+	if (!consumer)
+		return;
+	free(consumer->known.events);
+	free(consumer->known.ids);
+	free(consumer);
+}
+
+static struct sonde_consumer *
+allocate(struct sonde_output *output, struct sonde_kernel_source *source,
+	 const struct sonde_consumer_config *config)
+{
+	uint32_t nr = source->ops->nr_streams(source);
+	struct sonde_consumer *consumer = calloc(
+		1, sizeof(*consumer) + nr * sizeof(consumer->streams[0]));
+
+	if (!consumer)
+		return NULL;
+	consumer->output = output;
+	consumer->source = source;
+	consumer->config = *config;
+	consumer->nr_streams = nr;
+	(void)snprintf(consumer->name, NAME_CHARS, "%s", config->name);
+	(void)snprintf(consumer->files, NAME_CHARS, "%s", config->files);
+	consumer->known.add = add_event;
+	consumer->known.ctx = consumer;
+	if (!source->ops->describe)
+		return consumer;
+	consumer->known.events = calloc(SONDE_EVENTS_MAX, 1);
+	consumer->known.ids = calloc(SONDE_LARGE_ESCAPE + 1u, 1);
+	if (consumer->known.events && consumer->known.ids)
+		return consumer;
+	free_consumer(consumer);
+	return NULL;
+}
+
+int sonde_consumer_new(struct sonde_output *output,
+		       struct sonde_kernel_source *source,
+		       const struct sonde_consumer_config *config,
+		       struct sonde_consumer **ret_consumer)
+{
+	struct sonde_consumer *consumer = allocate(output, source, config);
+	int rc;
+
+	if (!consumer)
+		return -ENOMEM;
+	rc = config->is_trigger ? 0 : add_class(consumer, config->comment);
+	if (rc)
+		free_consumer(consumer);
+	else
+		*ret_consumer = consumer;
+	return rc;
+}
+
+/* Nothing was read yet. */
+static void reset(struct sonde_consumer *consumer, uint64_t start)
+{
+	struct sonde_kernel_stream stream;
+
+	consumer->start = start;
+	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
+		consumer->source->ops->stream(consumer->source, i, &stream);
+		consumer->streams[i].next_seq = stream.first;
+	}
+}
+
+int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
+			 struct sonde_kernel_error *error)
+{
+	int rc;
+
+	reset(consumer, consumer->output->now());
+	rc = consumer->source->ops->start(consumer->source, root, error);
+	if (!rc)
+		consumer->state = CONSUMER_STARTED;
+	return rc;
+}
+
+void sonde_consumer_stop(struct sonde_consumer *consumer)
+{
+	if (consumer->state != CONSUMER_STARTED)
+		return;
+	consumer->source->ops->stop(consumer->source);
+	consumer->state = CONSUMER_STOPPED;
+}
+
+void sonde_consumer_cancel(struct sonde_consumer *consumer)
+{
+	sonde_consumer_stop(consumer);
+	consumer->state = CONSUMER_NEW;
+}
+
+struct sonde_kernel_source *
+sonde_consumer_source(const struct sonde_consumer *consumer)
+{
+	return consumer->source;
+}
+
+bool sonde_consumer_is_new(const struct sonde_consumer *consumer)
+{
+	return consumer->state == CONSUMER_NEW;
+}
+
+bool sonde_consumer_is_started(const struct sonde_consumer *consumer)
+{
+	return consumer->state == CONSUMER_STARTED;
+}
+
+bool sonde_consumer_has_happened(const struct sonde_consumer *consumer)
+{
+	return consumer->has_happened;
+}
+
+bool sonde_consumer_is_broken(const struct sonde_consumer *consumer)
+{
+	return consumer->broken;
+}
+
+void sonde_consumer_finish(struct sonde_consumer *consumer)
+{
+	if (!consumer)
+		return;
+	if (consumer->state != CONSUMER_NEW && !consumer->config.is_trigger)
+		finish_streams(consumer);
+	free_consumer(consumer);
+}
+
+int sonde_consumer_snapshot(struct sonde_consumer *consumer,
+			    struct sonde_output *output)
+{
+	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	struct sonde_consumer_config config = consumer->config;
+	struct sonde_consumer *copy;
+	int rc;
+
+	if (consumer->state != CONSUMER_STARTED || consumer->broken ||
+	    config.is_trigger)
+		return 0;
+	if (!is_kept(consumer) || !ops->verify)
+		return -EOPNOTSUPP;
+	config.comment = config.name = consumer->name;
+	config.files = consumer->files;
+	rc = sonde_consumer_new(output, consumer->source, &config, &copy);
+	if (rc)
+		return rc;
+	reset(copy, consumer->start);
+	copy->state = CONSUMER_STARTED;
+	if (ops->tick)
+		ops->tick(consumer->source);
+	save(copy);
+	consumer->broken |= copy->broken;
+	sonde_consumer_finish(copy);
+	return output->disk_error;
+}

@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.c - see kernel.h: opening, the trace, state, life. The dump comes
+ * first among the sources, whatever else there is.
+ */
+#include "session/kernel.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "ctf/place.h"
+#include "kernel/dump/dump.h"
+#include "kernel/kernel.h"
+
+#define ERROR_ENTRY "kernel_clock_error_ns"
+#define ROOT_ENTRY  "kernel_root"
+/* Of what is waited for: some hundred events for each CPU. More than one is of
+ * no use. */
+#define UNTIL_BYTES  (2u << 20)
+#define LOOKS        2u
+#define NEXT_LOOK_NS 100000000ull
+
+struct sonde_session_kernel {
+	struct sonde_session_kernel_setup setup;
+	const struct sonde_session_kernel_config *config;
+	struct sonde_session *session;
+	struct sonde_kernel_source *dump;
+	struct sonde_kernel_sources set;
+	struct sonde_kernel_sources until; /* none: nothing is waited for */
+	/* The dump's first, then the set's, then of what is waited for. */
+	struct sonde_consumer *consumers[1 + 2 * SONDE_KERNEL_SOURCES_MAX];
+	uint32_t nr;
+	bool started;
+	pid_t root; /* the program's process; 0: none */
+	/* What it has mapped, if it doesn't say hello, is looked for: when it
+	 * has executed, and once more when its libraries are there. */
+	uint32_t nr_looks;
+	uint64_t look_ns; /* when the next look is due */
+};
+
+/* ---- opening ---- */
+
+/* The dump takes its time to open, most of it waiting for the kernel: so do
+ * the tracers, meanwhile. */
+struct dump_opening {
+	const struct sonde_kernel_config *config;
+	struct sonde_kernel_source *dump;
+	struct sonde_kernel_error error;
+	int rc;
+};
+
+static void *open_dump(void *data)
+{
+	struct dump_opening *opening = data;
+
+	opening->rc = sonde_kernel_dump.open(opening->config, &opening->dump,
+					     &opening->error);
+	return NULL;
+}
+
+/* The tracers' failure is told before the dump's. */
+static int open_sources(struct sonde_session_kernel *kernel,
+			const struct sonde_kernel_config *config,
+			struct sonde_kernel_error *error)
+{
+	struct dump_opening opening = { .config = config };
+	pthread_t thread;
+	int rc;
+
+	if (pthread_create(&thread, NULL, open_dump, &opening))
+		return sonde_kernel_fail(error, -EAGAIN,
+					 "no thread can be made; raise "
+					 "ulimit -u");
+	rc = sonde_kernel_sources_open(config, kernel->config->source,
+				       &kernel->set, error);
+	(void)pthread_join(thread, NULL); /* it is there */
+	kernel->dump = opening.dump;
+	if (!rc && opening.rc) {
+		*error = opening.error;
+		rc = opening.rc;
+	}
+	return rc;
+}
+
+/* The same, but other rules; the flight recorder goes on meanwhile. */
+static int open_until(struct sonde_session_kernel *kernel,
+		      const struct sonde_kernel_config *config,
+		      struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_config ours = *config;
+
+	if (!kernel->config->until)
+		return 0;
+	ours.rules = kernel->config->until;
+	ours.mode = SONDE_DISCARD;
+	ours.memory_bytes = UNTIL_BYTES;
+	ours.subbuf_bytes = 0;
+	/* Another name in the system than the recording's. */
+	ours.session = ~config->session;
+	return sonde_kernel_sources_open(&ours, kernel->config->source,
+					 &kernel->until, error);
+}
+
+static void describe_config(const struct sonde_session_kernel_setup *setup,
+			    struct sonde_kernel_config *ret_config)
+{
+	const struct sonde_session_kernel_config *config =
+		&setup->config->kernel;
+
+	*ret_config = (struct sonde_kernel_config){
+		.rules = config->rules,
+		.scope = config->whole_machine ? SONDE_KERNEL_MACHINE :
+						 SONDE_KERNEL_TREE,
+		.mode = setup->config->mode,
+		.memory_bytes = config->memory_bytes,
+		.subbuf_bytes = setup->config->subbuf_bytes,
+		.clock = setup->clock_kind,
+		.now = setup->now,
+		.session = setup->number,
+		.string_bytes = config->string_bytes,
+		.buffer_bytes = config->buffer_bytes,
+		.returns = config->returns,
+	};
+	/* Others may have our numbers there: nobody is left out. */
+	if (!config->self && sonde_kernel_knows_pids())
+		memcpy(ret_config->self, setup->self, sizeof(ret_config->self));
+}
+
+/* Whether there are events of one program that others' threads are in, too. */
+static bool meets_others(const struct sonde_kernel_rules *rules)
+{
+	static const char *const meetings[] = {
+		"sched_switch",
+		"sched_waking",
+		"sched_wakeup",
+		"sched_wakeup_new",
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(meetings); i++)
+		if (sonde_kernel_rules_mention(rules, "sched", meetings[i]))
+			return true;
+	return false;
+}
+
+/* Whose those are, readers tell by the program's forks: which are recorded, too,
+ * if nothing was said about them. */
+static int follow_forks(const struct sonde_session_kernel_config *config,
+			struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_rules *rules = config->rules;
+	int rc;
+
+	if (config->whole_machine || !meets_others(rules) ||
+	    sonde_kernel_rules_mention(rules, "sched", "sched_process_fork"))
+		return 0;
+	rc = sonde_kernel_rules_add(rules, "sched:sched_process_fork",
+				    error->text, sizeof(error->text));
+	if (!rc) /* nobody is told of a pattern that he didn't write */
+		rules->rules[rules->nr - 1].has_matched = true;
+	return rc;
+}
+
+static void note_lacks(const struct sonde_session_kernel *kernel)
+{
+	if (!kernel->config->self && !sonde_kernel_knows_pids())
+		sonde_summary_note(kernel->setup.summary,
+				   "in a container (a PID namespace) the "
+				   "recorder can't be told from others: its "
+				   "own activity is recorded, too");
+	if (*kernel->set.note)
+		sonde_summary_note(kernel->setup.summary,
+				   "kernel events come from %s alone: %.1000s",
+				   sonde_kernel_sources_name(&kernel->set),
+				   kernel->set.note);
+}
+
+int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
+			      struct sonde_kernel_error *error,
+			      struct sonde_session_kernel **ret_kernel)
+{
+	struct sonde_session_kernel *kernel = calloc(1, sizeof(*kernel));
+	struct sonde_kernel_config config;
+	int rc;
+
+	if (!kernel)
+		return sonde_kernel_fail(error, -ENOMEM, "no memory left");
+	kernel->setup = *setup;
+	kernel->config = &setup->config->kernel;
+	rc = follow_forks(kernel->config, error);
+	if (!rc) {
+		describe_config(setup, &config);
+		rc = open_sources(kernel, &config, error);
+	}
+	if (!rc)
+		rc = open_until(kernel, &config, error);
+	if (rc) {
+		sonde_session_kernel_close(kernel);
+		return rc;
+	}
+	note_lacks(kernel);
+	*ret_kernel = kernel;
+	return 0;
+}
+
+/* ---- the trace ---- */
+
+/* Every switch of every CPU is asked for: then readers can tell if one is
+ * missing. */
+static bool wants_all_switches(const struct sonde_session_kernel *kernel)
+{
+	const struct sonde_kernel_rule *rule = sonde_kernel_rules_match(
+		kernel->config->rules, "sched", "sched_switch", NULL);
+
+	return kernel->config->whole_machine && rule && !rule->condition;
+}
+
+static bool loses_unwanted(const struct sonde_session_kernel *kernel)
+{
+	for (uint32_t i = 0; i < kernel->set.nr; i++)
+		if (kernel->set.sources[i]->loses_unwanted)
+			return true;
+	return false;
+}
+
+/* Readers can tell the program's threads from others'. */
+static bool tells_threads(const struct sonde_session_kernel *kernel)
+{
+	struct sonde_kernel_rules *rules = kernel->config->rules;
+	const struct sonde_kernel_rule *rule = sonde_kernel_rules_match(
+		rules, "sched", "sched_process_fork", NULL);
+
+	return !meets_others(rules) || (rule && !rule->condition);
+}
+
+/* Whose threads are recorded, and which are our own. Returns how many entries.
+ */
+static size_t fill_scope(const struct sonde_session_kernel *kernel,
+			 struct sonde_ctf_env env[3], char own[32])
+{
+	const struct sonde_session_kernel_config *config = kernel->config;
+	size_t nr = 0;
+
+	env[nr++] = (struct sonde_ctf_env){
+		.name = "kernel_scope",
+		.text = config->whole_machine ? "machine" : "program",
+	};
+	if (!sonde_kernel_knows_pids())
+		return nr;
+	if (!config->whole_machine && tells_threads(kernel))
+		env[nr++] = (struct sonde_ctf_env){ .name = ROOT_ENTRY,
+						    .number = -1 };
+	if (config->self)
+		return nr;
+	(void)snprintf(own, 32, "%d %d", (int)kernel->setup.self[0],
+		       (int)kernel->setup.self[1]);
+	env[nr++] = (struct sonde_ctf_env){ .name = "kernel_recorder",
+					    .text = own };
+	return nr;
+}
+
+/* What readers must know; returns how many entries. */
+static size_t fill_env(const struct sonde_session_kernel *kernel,
+		       struct sonde_ctf_env env[7], char own[32])
+{
+	size_t nr = fill_scope(kernel, env, own);
+
+	env[nr++] = (struct sonde_ctf_env){
+		.name = "kernel_source",
+		.text = sonde_kernel_sources_name(&kernel->set),
+	};
+	/* Known at the end. */
+	env[nr++] = (struct sonde_ctf_env){ .name = ERROR_ENTRY, .number = -1 };
+	if (loses_unwanted(kernel))
+		env[nr++] =
+			(struct sonde_ctf_env){ .name = "kernel_lost_at_most",
+						.text = "yes" };
+	if (wants_all_switches(kernel))
+		env[nr++] = (struct sonde_ctf_env){ .name = "kernel_switches",
+						    .text = "all" };
+	return nr;
+}
+
+/* Of the trace's classes, in the order of their numbers; or triggers. */
+static int add_source(struct sonde_session_kernel *kernel,
+		      struct sonde_kernel_source *source, bool is_trigger)
+{
+	char comment[64];
+	struct sonde_consumer_config config = {
+		.header = SONDE_LARGE,
+		.mode = is_trigger ? SONDE_DISCARD : kernel->setup.config->mode,
+		.is_trigger = is_trigger,
+		.comment = comment,
+		.name = source->ops->name,
+		.files = source->ops->name,
+	};
+	int rc;
+
+	if (!is_trigger)
+		config.class_id = sonde_session_take_class(kernel->session,
+							   SONDE_CTF_KERNEL);
+	(void)snprintf(comment, sizeof(comment), "the kernel, by %s",
+		       source->ops->name);
+	rc = sonde_session_add(kernel->session, SONDE_CTF_KERNEL, source,
+			       &config, &kernel->consumers[kernel->nr]);
+	kernel->nr += !rc;
+	return rc;
+}
+
+static int add_sources(struct sonde_session_kernel *kernel)
+{
+	int rc = add_source(kernel, kernel->dump, false);
+
+	for (uint32_t i = 0; !rc && i < kernel->set.nr; i++)
+		rc = add_source(kernel, kernel->set.sources[i], false);
+	for (uint32_t i = 0; !rc && i < kernel->until.nr; i++)
+		rc = add_source(kernel, kernel->until.sources[i], true);
+	return rc;
+}
+
+static struct sonde_output *output_of(struct sonde_session_kernel *kernel)
+{
+	return sonde_session_output(kernel->session, SONDE_CTF_KERNEL);
+}
+
+int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
+				struct sonde_session *session)
+{
+	struct sonde_ctf_env env[7];
+	char own[32];
+	size_t nr = fill_env(kernel, env, own);
+	int below = sonde_place_make_below(dir, SONDE_TRACE_KERNEL, false);
+	int rc;
+
+	if (below < 0)
+		return below;
+	kernel->session = session;
+	rc = sonde_session_open_trace(session, SONDE_CTF_KERNEL, below,
+				      SONDE_TRACE_KERNEL, env, nr);
+	(void)close(below); /* the trace has its own */
+	if (!rc)
+		rc = add_sources(kernel);
+	return rc ? rc : sonde_ctf_trace_sync(output_of(kernel)->trace);
+}
+
+/* ---- state ---- */
+
+static void dump(struct sonde_session_kernel *kernel, pid_t root,
+		 bool root_only)
+{
+	const struct sonde_kernel_state state = {
+		.root = root,
+		.root_only = root_only,
+	};
+
+	if (kernel->dump->ops->take(kernel->dump, &state))
+		sonde_summary_note(kernel->setup.summary,
+				   "the state of the system is recorded in "
+				   "part only: no memory left");
+	(void)sonde_consumer_pass(
+		kernel->consumers[0]); /* how full is no matter */
+}
+
+/* Until a process of ours has executed the program, it runs our own file. */
+static bool has_executed(pid_t pid)
+{
+	char link[48];
+	struct stat theirs;
+	struct stat ours;
+
+	(void)snprintf(link, sizeof(link), "/proc/%d/exe", (int)pid);
+	return !stat(link, &theirs) && !stat("/proc/self/exe", &ours) &&
+	       (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
+}
+
+static void look_at_program(struct sonde_session_kernel *kernel)
+{
+	if (!kernel->root || kernel->nr_looks == LOOKS ||
+	    (kernel->look_ns && sonde_monotonic_ns() < kernel->look_ns) ||
+	    !has_executed(kernel->root))
+		return;
+	kernel->nr_looks++;
+	kernel->look_ns = sonde_monotonic_ns() + NEXT_LOOK_NS;
+	dump(kernel, kernel->root, true);
+}
+
+void sonde_session_kernel_look(struct sonde_session_kernel *kernel)
+{
+	if (kernel->started)
+		look_at_program(kernel);
+}
+
+uint64_t
+sonde_session_kernel_ring_bytes(const struct sonde_session_kernel *kernel)
+{
+	uint64_t most = 0;
+
+	for (uint32_t i = 0; i < kernel->set.nr; i++) {
+		const struct sonde_kernel_source *source =
+			kernel->set.sources[i];
+
+		/* The first stream's is as large as any. */
+		if (source->ops->nr_streams(source) &&
+		    source->ops->capacity(source, 0) > most)
+			most = source->ops->capacity(source, 0);
+	}
+	return most;
+}
+
+/* ---- life ---- */
+
+/* Whose files and mappings are dumped: 0 for everybody's. */
+static pid_t dump_root(const struct sonde_session_kernel *kernel)
+{
+	return kernel->config->whole_machine ? 0 : kernel->root;
+}
+
+/* A trace without the entry is of nobody that readers could tell. */
+static void set_number(struct sonde_session_kernel *kernel, const char *name,
+		       int64_t number)
+{
+	struct sonde_output *output = output_of(kernel);
+	int rc = sonde_ctf_trace_set_number(output->trace, name, number);
+
+	if (rc && rc != -ENOENT)
+		sonde_output_failed(output, rc);
+}
+
+int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
+			       struct sonde_kernel_error *error)
+{
+	int rc = sonde_session_start(kernel->session, root, error);
+
+	if (rc)
+		return rc;
+	kernel->started = true;
+	kernel->root = root;
+	set_number(kernel, ROOT_ENTRY, root);
+	dump(kernel, dump_root(kernel), false);
+	return 0;
+}
+
+void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
+				      pid_t pid)
+{
+	if (kernel->started)
+		dump(kernel, pid, true);
+}
+
+static void tell_unfollowed(struct sonde_session_kernel *kernel,
+			    struct sonde_kernel_source *source)
+{
+	const struct sonde_kernel_ops *ops = source->ops;
+	uint64_t nr = ops->unfollowed ? ops->unfollowed(source) : 0;
+
+	if (nr)
+		sonde_summary_note(kernel->setup.summary,
+				   "%s: %" PRIu64 " processes that the program "
+				   "started are not recorded: there was no "
+				   "room for them in the table of processes",
+				   ops->name, nr);
+}
+
+static void tell_unseen(struct sonde_session_kernel *kernel,
+			struct sonde_kernel_source *source)
+{
+	const struct sonde_kernel_ops *ops = source->ops;
+	uint64_t nr = ops->unseen ? ops->unseen(source) : 0;
+
+	if (nr && wants_all_switches(kernel))
+		sonde_summary_note(kernel->setup.summary,
+				   "switches of threads are missing in %" PRIu64
+				   " places: the kernel did not tell of them; "
+				   "who ran there is unknown ('sonde check' "
+				   "says where)",
+				   nr);
+}
+
+static uint64_t finish_source(struct sonde_session_kernel *kernel, uint32_t i)
+{
+	struct sonde_kernel_source *source =
+		sonde_consumer_source(kernel->consumers[i]);
+
+	sonde_session_remove(kernel->session, kernel->consumers[i]);
+	tell_unfollowed(kernel, source);
+	tell_unseen(kernel, source);
+	return source->ops->clock_error_ns(source);
+}
+
+void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)
+{
+	uint64_t error_ns = 0;
+
+	if (!kernel->started)
+		return;
+	kernel->started = false;
+	/* What was dumped at the start may long be history. */
+	if (kernel->setup.config->mode == SONDE_OVERWRITE)
+		dump(kernel, dump_root(kernel), false);
+	for (uint32_t i = 0; i < kernel->nr; i++)
+		sonde_consumer_stop(kernel->consumers[i]);
+	/* What was waited for is of no matter. */
+	for (uint32_t i = 0; i < 1 + kernel->set.nr; i++) {
+		uint64_t ns = finish_source(kernel, i);
+
+		if (ns > error_ns)
+			error_ns = ns;
+	}
+	set_number(kernel, ERROR_ENTRY, (int64_t)error_ns);
+}
+
+void sonde_session_kernel_close(struct sonde_session_kernel *kernel)
+{
+	if (!kernel)
+		return;
+	if (kernel->dump)
+		kernel->dump->ops->close(kernel->dump);
+	sonde_kernel_sources_close(&kernel->until);
+	sonde_kernel_sources_close(&kernel->set);
+	free(kernel);
+}

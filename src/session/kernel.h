@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.h - the kernel's half of a session: which sources it has, what their
+ * trace says of them, and when the state of the system is recorded.
+ *
+ * Its trace is DIR/kernel beside DIR/user, since readers choose their views by
+ * a trace's domain; they share the clock and the machine's identity, so a
+ * reader that opens DIR has one sequence of events.
+ *
+ * Descriptions are known before anything is recorded. The dump of the system's
+ * state is a source like others, read right after it was taken. What --until
+ * waits for are triggers of the session: a second, small set of the same
+ * sources. They cost what the events that are waited for cost, and a look at
+ * each of their streams in each of the recorder's rounds.
+ *
+ * Life: open, create, start, look as often as one likes, finish, close. One
+ * thread.
+ */
+#ifndef SESSION_KERNEL_H
+#define SESSION_KERNEL_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "kernel/source.h"
+#include "session/session.h"
+
+struct sonde_session_kernel;
+
+struct sonde_session_kernel_setup {
+	const struct sonde_session_config *config; /* borrowed */
+	enum sonde_clock_kind clock_kind;
+	uint64_t (*now)(void);
+	uint64_t number; /* a random one, of the session */
+	pid_t self[2];
+	struct sonde_summary *summary; /* borrowed */
+};
+
+/*
+ * Gets the sources ready; makes no file yet. 0; -errno with *error if none can
+ * be had, and then nothing is left behind.
+ */
+int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
+			      struct sonde_kernel_error *error,
+			      struct sonde_session_kernel **ret_kernel);
+
+/* Of a recording with kernel events: names in its directory. */
+#define SONDE_TRACE_KERNEL "kernel"
+#define SONDE_TRACE_USER   "user"
+
+/* Makes the directory for the trace in `dir`, and the trace, which is the
+ * session's; the sources are added to it. 0 or -errno. */
+int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
+				struct sonde_session *session);
+
+/* Records from now on, the state of the system first; `root` and its
+ * descendants unless all of the machine is recorded. 0; -errno with *error, and
+ * then nothing is recorded, and the trace stays empty. */
+int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
+			       struct sonde_kernel_error *error);
+
+/* Once in each of the recorder's rounds. */
+void sonde_session_kernel_look(struct sonde_session_kernel *kernel);
+
+/* Bytes of its largest ring. */
+uint64_t
+sonde_session_kernel_ring_bytes(const struct sonde_session_kernel *kernel);
+
+/* A process has begun to record events of its own, so its files are mapped by
+ * now: what they are goes to the trace. */
+void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
+				      pid_t pid);
+
+/* Stops, writes what is left, adds to the summary. The trace is still open, for
+ * its clock to be set. */
+void sonde_session_kernel_finish(struct sonde_session_kernel *kernel);
+
+/* Closes the sources; leaves nothing in the system. NULL is fine. */
+void sonde_session_kernel_close(struct sonde_session_kernel *kernel);
+
+#endif /* SESSION_KERNEL_H */

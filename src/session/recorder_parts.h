@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recorder_parts.h - what the parts of the recorder (session/recorder.h) share:
+ *
+ *	recorder.c		the loop, its start and its end
+ *	recorder_peers.c	processes that come to the socket, or are refused
+ *	recorder_programs.c	processes that are recorded
+ *
+ * Private to them. One thread.
+ */
+#ifndef SESSION_RECORDER_PARTS_H
+#define SESSION_RECORDER_PARTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "session/arena_source.h"
+#include "session/attach.h"
+#include "session/budget.h"
+#include "session/census.h"
+#include "session/kernel.h"
+#include "session/mappings.h"
+#include "session/pace.h"
+#include "session/recorder.h"
+#include "session/roster.h"
+#include "session/session.h"
+#include "session/timebase.h"
+#include "session/watch.h"
+#include "sys/peer.h"
+
+#define SONDE_RECORDER_PROGRAMS_MAX 1024u
+#define SONDE_RECORDER_PEERS_MAX    64u
+#define SONDE_RECORDER_REFUSED_MAX  64u
+
+/* What the epoll waits for; with an index. */
+enum sonde_recorder_event {
+	SONDE_RECORDER_CONTROL,
+	SONDE_RECORDER_LISTEN,
+	SONDE_RECORDER_PEER,
+	SONDE_RECORDER_PIDFD
+};
+
+/* Somebody who connected and has not said hello. */
+struct sonde_recorder_peer {
+	int fd;         /* -1: free place */
+	uint64_t since; /* in the order of coming */
+	struct sonde_peer who;
+};
+
+/* A process that was refused, and why. */
+struct sonde_recorder_refused {
+	pid_t pid;
+	int error;
+	uint64_t start; /* of the process */
+};
+
+struct sonde_recorder_program {
+	struct sonde_arena_source *source; /* NULL: free place */
+	struct sonde_consumer *consumer;
+	int pidfd; /* of who made the arena; -1: none, ended */
+};
+
+struct sonde_recorder {
+	const struct sonde_recorder_config *config;
+	struct sonde_session *session;
+	struct sonde_filters *filters;  /* NULL: no conditions */
+	struct sonde_arena_setup setup; /* but for geometry and header */
+	struct sonde_summary summary;
+	struct sonde_timebase timebase;
+	struct sonde_budget budget;
+	struct sonde_pace pace;
+	struct sonde_census *census;         /* NULL: none is taken */
+	struct sonde_session_kernel *kernel; /* NULL: no kernel events */
+	struct sonde_watch *watch;           /* NULL: there is no program */
+	uint64_t next_watch_ns;
+	struct sonde_attach *attach; /* NULL: nobody is looked for */
+	uint64_t next_attach_ns;
+	uint64_t end_ns;                 /* 0: without --duration */
+	struct sonde_roster *roster;     /* NULL: no process has come */
+	struct sonde_mappings *mappings; /* NULL: no memory */
+	uint64_t next_roll_ns;
+	int epoll_fd;
+	bool finishing;
+	enum sonde_header_kind last_header;
+	uint64_t nr_came;     /* peers so far */
+	int spare_fd;         /* to be given up for turning somebody away */
+	uint32_t nr_programs; /* live */
+	uint64_t last_look_ns;
+	uint64_t last_accept_ns;
+	uint64_t next_read_ns; /* discard mode: when the rings' turn comes */
+	uint64_t start_ns;
+	uint64_t descriptors_max;
+	struct sonde_peer front;
+	struct sonde_recorder_refused
+		refused[SONDE_RECORDER_REFUSED_MAX]; /* the last ones */
+	uint64_t nr_refusals;
+	uint32_t nr_untold;   /* of them */
+	bool overrun;         /* it was told that more waited than can */
+	uint32_t backlog;     /* that can */
+	uint32_t nr_in_a_row; /* accepted without finding the queue empty */
+	struct sonde_recorder_peer peers[SONDE_RECORDER_PEERS_MAX];
+	struct sonde_recorder_program programs[SONDE_RECORDER_PROGRAMS_MAX];
+};
+
+/* Have the loop wake up for it. 0 or -errno. */
+int sonde_recorder_watch(struct sonde_recorder *r, int fd,
+			 enum sonde_recorder_event event, uint32_t index);
+
+/* ---- recorder_programs.c ---- */
+
+/* The trace of their events. */
+struct sonde_output *sonde_recorder_programs(struct sonde_recorder *r);
+
+/* Whether the arena is recorded. */
+bool sonde_recorder_knows(const struct sonde_recorder *r, dev_t dev, ino_t ino);
+
+/* A constant text: why a process isn't recorded. */
+const char *sonde_recorder_refusal(int error);
+
+/* Record a process's arena: from its descriptor, or opened; both are taken
+ * over, whatever happens. Of `who`, what is wanted is. 0 or -errno. */
+int sonde_recorder_admit(struct sonde_recorder *r, int arena_fd,
+			 struct sonde_peer *who, pid_t pid, const char *name,
+			 struct sonde_recorder_program **ret_program);
+int sonde_recorder_admit_view(struct sonde_recorder *r,
+			      struct sonde_arena_view *view,
+			      struct sonde_peer *who, pid_t pid,
+			      const char *name,
+			      struct sonde_recorder_program **ret_program);
+
+void sonde_recorder_forget_pidfd(struct sonde_recorder_program *program);
+void sonde_recorder_end_program(struct sonde_recorder *r,
+				struct sonde_recorder_program *program);
+void sonde_recorder_finish_if_over(struct sonde_recorder *r,
+				   struct sonde_recorder_program *program);
+
+/* Arenas nobody has any more: after exec, or when the last child has ended. */
+void sonde_recorder_look_for_ended(struct sonde_recorder *r);
+
+/* ---- recorder_peers.c ---- */
+
+void sonde_recorder_accept_peers(struct sonde_recorder *r);
+
+/* The peer may have said hello. */
+void sonde_recorder_hear_peer(struct sonde_recorder *r,
+			      struct sonde_recorder_peer *peer);
+void sonde_recorder_drop_peer(struct sonde_recorder_peer *peer);
+
+/* To be called between two pieces of other work. */
+void sonde_recorder_let_in(struct sonde_recorder *r);
+
+/* For session/attach.h: a process that ran already. */
+int sonde_recorder_take_found(void *ctx, int arena_fd, struct sonde_peer *who);
+
+#endif /* SESSION_RECORDER_PARTS_H */

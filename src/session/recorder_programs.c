@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recorder_programs.c - see recorder_parts.h: a place for each process that is
+ * recorded, what it gets of memory and descriptors, and its end.
+ */
+#include "session/recorder_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/time.h"
+#include "ring/control.h"
+#include "sys/foreign.h"
+
+#define DESCRIPTORS_SPARE 8u
+
+struct sonde_output *sonde_recorder_programs(struct sonde_recorder *r)
+{
+	return sonde_session_output(r->session, SONDE_CTF_PROGRAMS);
+}
+
+void sonde_recorder_forget_pidfd(struct sonde_recorder_program *program)
+{
+	if (program->pidfd >= 0)
+		(void)close(program->pidfd); /* leaves the epoll by that */
+	program->pidfd = -1;
+}
+
+static void close_source(struct sonde_arena_source *source)
+{
+	struct sonde_kernel_source *base = sonde_arena_source_base(source);
+
+	base->ops->close(base);
+}
+
+void sonde_recorder_end_program(struct sonde_recorder *r,
+				struct sonde_recorder_program *program)
+{
+	sonde_budget_give(&r->budget,
+			  sonde_arena_source_geometry(program->source));
+	sonde_mappings_forget(r->mappings, program->source);
+	sonde_consumer_stop(program->consumer);
+	sonde_consumer_drain(program->consumer);
+	if (!sonde_consumer_is_broken(program->consumer))
+		sonde_arena_source_tell(program->source, &r->summary);
+	sonde_session_remove(r->session, program->consumer);
+	close_source(program->source);
+	program->source = NULL;
+	sonde_recorder_forget_pidfd(program);
+	r->nr_programs--;
+}
+
+void sonde_recorder_finish_if_over(struct sonde_recorder *r,
+				   struct sonde_recorder_program *program)
+{
+	if (program->source && (sonde_consumer_is_broken(program->consumer) ||
+				sonde_arena_source_is_over(program->source)))
+		sonde_recorder_end_program(r, program);
+}
+
+/* Arenas nobody has any more: after exec, or when the last child has ended. */
+void sonde_recorder_look_for_ended(struct sonde_recorder *r)
+{
+	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++)
+		sonde_recorder_finish_if_over(r, &r->programs[i]);
+	sonde_foreign_tend();
+	r->last_look_ns = sonde_monotonic_ns();
+}
+
+static struct sonde_recorder_program *free_place(struct sonde_recorder *r)
+{
+	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++)
+		if (!r->programs[i].source)
+			return &r->programs[i];
+	return NULL;
+}
+
+bool sonde_recorder_knows(const struct sonde_recorder *r, dev_t dev, ino_t ino)
+{
+	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++)
+		if (r->programs[i].source &&
+		    sonde_arena_source_is_arena(r->programs[i].source, dev,
+						ino))
+			return true;
+	return false;
+}
+
+/* Who presents itself is known by its pidfd, which is taken over. */
+static void watch_creator(struct sonde_recorder *r,
+			  struct sonde_recorder_program *program,
+			  struct sonde_peer *who, pid_t pid)
+{
+	/* Without a pidfd, its end is found by and by. */
+	program->pidfd = who->pid == pid ? who->pidfd :
+					   (int)syscall(SYS_pidfd_open, pid, 0);
+	if (who->pid == pid)
+		who->pidfd = -1;
+	if (program->pidfd >= 0 &&
+	    sonde_recorder_watch(r, program->pidfd, SONDE_RECORDER_PIDFD,
+				 (uint32_t)(program - r->programs)))
+		sonde_recorder_forget_pidfd(program);
+}
+
+_Static_assert(SONDE_CENSUS_ENOUGH == SONDE_STATE_COMPACT_MAX + 1,
+	       "a census counts as far as compact headers do, and one more");
+
+/* Which headers make the process's events cheapest; compact ones if that can't
+ * be found out. */
+static enum sonde_header_kind choose_header(struct sonde_recorder *r,
+					    const struct sonde_arena_view *view,
+					    pid_t pid)
+{
+	switch (r->config->session->headers) {
+	case SONDE_HEADERS_COMPACT:
+		return SONDE_COMPACT;
+	case SONDE_HEADERS_LARGE:
+		return SONDE_LARGE;
+	case SONDE_HEADERS_AUTO:
+		break;
+	}
+	/* One that runs has most of its events. */
+	if (!r->census || (view->is_found && sonde_arena_nr_entries(view) <=
+						     SONDE_STATE_COMPACT_MAX))
+		return SONDE_COMPACT;
+	sonde_census_restart(r->census);
+	if (sonde_census_add_process(r->census, pid))
+		return SONDE_COMPACT;
+	return sonde_census_nr(r->census) < SONDE_CENSUS_ENOUGH ?
+		       SONDE_COMPACT :
+		       SONDE_LARGE;
+}
+
+/* Descriptors are handed out lowest first: `fd`, the newest, tells how many
+ * there are. Whether those of one more image are left: one stream for each
+ * CPU, and a second file while it changes over. */
+static bool has_descriptors(const struct sonde_recorder *r, int fd)
+{
+	return (uint64_t)fd + 2 * r->budget.nr_online + DESCRIPTORS_SPARE <
+	       r->descriptors_max;
+}
+
+/* What the recording has is made for the view, which is taken over. */
+static int record_arena(struct sonde_recorder *r,
+			const struct sonde_arena_source_config *config,
+			struct sonde_arena_view *view,
+			struct sonde_recorder_program *program)
+{
+	char name[SONDE_ARENA_NAME_CHARS + 32];
+	char comment[SONDE_ARENA_NAME_CHARS + 32];
+	char files[SONDE_ARENA_NAME_CHARS + 32];
+	struct sonde_consumer_config consumer = {
+		.class_id = config->id,
+		.header = config->setup.header,
+		.mode = config->setup.mode,
+		.vpid = (uint32_t)config->pid,
+		.name = name,
+		.comment = comment,
+		.files = files,
+	};
+	struct sonde_kernel_error none;
+	int rc = sonde_arena_source_new(config, view, &program->source);
+
+	if (rc)
+		return rc;
+	(void)snprintf(name, sizeof(name), "%s (pid %d)",
+		       sonde_arena_source_name(program->source),
+		       (int)config->pid);
+	(void)snprintf(comment, sizeof(comment), "%s, pid %d",
+		       sonde_arena_source_name(program->source),
+		       (int)config->pid);
+	(void)snprintf(files, sizeof(files), "%s-%d-%u",
+		       sonde_arena_source_name(program->source),
+		       (int)config->pid, config->id);
+	rc = sonde_session_add(r->session, SONDE_CTF_PROGRAMS,
+			       sonde_arena_source_base(program->source),
+			       &consumer, &program->consumer);
+	if (!rc && sonde_arena_source_is_resumed(program->source)) {
+		rc = sonde_consumer_describe(program->consumer);
+		if (rc)
+			sonde_session_remove(r->session, program->consumer);
+	}
+	if (!rc)
+		return sonde_consumer_start(program->consumer, 0, &none);
+	close_source(program->source);
+	program->source = NULL;
+	return rc;
+}
+
+static void set_pace(struct sonde_recorder *r,
+		     const struct sonde_geometry *geometry)
+{
+	uint32_t limit = sonde_geometry_record_limit(geometry);
+	uint64_t next_ns;
+
+	if (!r->summary.least_record_limit ||
+	    limit < r->summary.least_record_limit)
+		r->summary.least_record_limit = limit;
+	sonde_pace_limit(&r->pace, sonde_geometry_ring_bytes(geometry));
+	/* The pace may have become faster while we slept at the old one. */
+	next_ns = sonde_monotonic_ns() + r->pace.interval_ns;
+	if (r->next_read_ns > next_ns)
+		r->next_read_ns = next_ns;
+}
+
+static int make_program(struct sonde_recorder *r, struct sonde_arena_view *view,
+			struct sonde_peer *who, pid_t pid, const char *name,
+			struct sonde_recorder_program **ret_program)
+{
+	struct sonde_recorder_program *program = free_place(r);
+	struct sonde_arena_source_config config = {
+		.setup = r->setup,
+		.pid = pid,
+		.name = name,
+		.filters = r->filters,
+	};
+	int rc;
+
+	if (sonde_recorder_knows(r, view->dev, view->ino))
+		return -EALREADY;
+	if (!program)
+		return -EUSERS;
+	if (!has_descriptors(r, view->fd))
+		return -EMFILE;
+	rc = sonde_budget_take(&r->budget, view->lanes_only,
+			       &config.setup.geometry);
+	if (rc)
+		return rc;
+	config.setup.header = choose_header(r, view, pid);
+	r->last_header = config.setup.header;
+	/* Used up even if it fails: the trace may know it. */
+	config.id = sonde_session_take_class(r->session, SONDE_CTF_PROGRAMS);
+	rc = record_arena(r, &config, view, program);
+	if (rc) {
+		sonde_budget_give(&r->budget, &config.setup.geometry);
+		return rc;
+	}
+	watch_creator(r, program, who, pid);
+	r->nr_programs++;
+	/* It may have less than was wanted. */
+	set_pace(r, sonde_arena_source_geometry(program->source));
+	*ret_program = program;
+	return 0;
+}
+
+const char *sonde_recorder_refusal(int error)
+{
+	switch (error) {
+	case -ENOSPC:
+		return "no memory left in the budget; try a larger --memory";
+	case -EUSERS:
+		return "too many processes at a time";
+	case -EMFILE:
+	case -ENFILE:
+		return "too many processes for ulimit -n; raise it";
+	case -EFBIG:
+		return "ulimit -f leaves no room for its trace memory; "
+		       "raise it";
+	case -ENOMEM:
+		return "the system has no memory left for it";
+	case -EPIPE:
+		return "it did not wait for the recorder";
+	case -ETIME:
+		return "it connected, said nothing, and others needed its "
+		       "place";
+	case -EBUSY:
+		return "other recordings have all its slots, or had them with "
+		       "other sizes; give the same --memory, --subbuf and "
+		       "--headers as one of those";
+	case -EPROTONOSUPPORT:
+		return "its libsonde is of another version; rebuild it";
+	case -ENODEV:
+		return "its time stamp counter is turned off (PR_SET_TSC)";
+	case -EACCES:
+		return "it belongs to another user";
+	case -EOPNOTSUPP:
+		return "its libsonde is older than attaching; rebuild it, or "
+		       "start it with SONDE_ATTACHABLE=1 in its environment";
+	case -ENOSYS:
+		return "it runs under a seccomp filter, which could kill it "
+		       "for mapping its rings; start it with SONDE_ATTACHABLE=1 "
+		       "or SONDE_SECCOMP=allow in its environment";
+	case -ESRCH:
+		return "it ended before it could be told whose it is";
+	case -EPROTO:
+	case -EBADF:
+	case -EINVAL:
+		return "its trace memory is not as it should be";
+	default:
+		return strerrordesc_np(-error);
+	}
+}
+
+/* Takes over the view, whatever happens. */
+int sonde_recorder_admit_view(struct sonde_recorder *r,
+			      struct sonde_arena_view *view,
+			      struct sonde_peer *who, pid_t pid,
+			      const char *name,
+			      struct sonde_recorder_program **ret_program)
+{
+	int rc = make_program(r, view, who, pid, name, ret_program);
+
+	if (rc == -ENOSPC || rc == -EMFILE || rc == -EUSERS) {
+		/* Shares of those that ended without our notice. */
+		sonde_recorder_look_for_ended(r);
+		rc = make_program(r, view, who, pid, name, ret_program);
+	}
+	sonde_arena_close(view);
+	return rc;
+}
+
+int sonde_recorder_admit(struct sonde_recorder *r, int arena_fd,
+			 struct sonde_peer *who, pid_t pid, const char *name,
+			 struct sonde_recorder_program **ret_program)
+{
+	struct sonde_arena_view view;
+	int rc = sonde_arena_open(arena_fd, &view);
+
+	return rc ? rc :
+		    sonde_recorder_admit_view(r, &view, who, pid, name,
+					      ret_program);
+}

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - see session.h. Sources stand in a list that has gaps, so that
+ * those that come and go in the middle of a round move none.
+ */
+#include "session/session.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/port.h"
+
+struct session_domain {
+	struct sonde_output output;
+	uint32_t next_class;
+};
+
+struct session_source {
+	struct sonde_consumer *consumer; /* NULL: free place */
+	enum sonde_ctf_domain domain;
+};
+
+struct sonde_session {
+	struct sonde_session_setup setup;
+	struct sonde_ctf_clock clock;
+	struct session_domain domains[SONDE_SESSION_DOMAINS];
+	struct session_source *sources;
+	size_t nr, capacity;
+	struct sonde_consumer_counts gone; /* of those that were removed */
+	/* What is selected now. */
+	struct sonde_kernel_change selected;
+	char rules[SONDE_RULES_MAX];
+};
+
+/* ---- life ---- */
+
+struct sonde_session *sonde_session_new(const struct sonde_session_setup *setup)
+{
+	const struct sonde_session_config *config = setup->config;
+	struct sonde_session *session = calloc(1, sizeof(*session));
+
+	if (!session)
+		return NULL;
+	session->setup = *setup;
+	session->clock = *setup->clock;
+	session->setup.clock = &session->clock;
+	memcpy(session->rules, config->rules, config->rules_size);
+	session->selected = (struct sonde_kernel_change){
+		.rules = session->rules,
+		.rules_size = config->rules_size,
+		.loglevel = config->loglevel,
+	};
+	for (size_t i = 0; i < SONDE_SESSION_DOMAINS; i++) {
+		session->domains[i].output.now = setup->now;
+		session->domains[i].output.summary = setup->summary;
+	}
+	return session;
+}
+
+static int open_trace(const struct sonde_session *session,
+		      enum sonde_ctf_domain domain, int dir, const char *name,
+		      const struct sonde_ctf_env *env, size_t nr_env,
+		      struct sonde_ctf_trace **ret_trace)
+{
+	const struct sonde_ctf_config config = {
+		.version = session->setup.config->ctf_version,
+		.domain = domain,
+		.clock = session->clock,
+		.env = env,
+		.nr_env = nr_env,
+		.packet_max = domain == SONDE_CTF_PROGRAMS ?
+				      session->setup.packet_max :
+				      0,
+	};
+
+	return sonde_ctf_trace_create_at(dir, name, &config, ret_trace);
+}
+
+int sonde_session_open_trace(struct sonde_session *session,
+			     enum sonde_ctf_domain domain, int dir,
+			     const char *name, const struct sonde_ctf_env *env,
+			     size_t nr_env)
+{
+	return open_trace(session, domain, dir, name, env, nr_env,
+			  &session->domains[domain].output.trace);
+}
+
+struct sonde_output *sonde_session_output(struct sonde_session *session,
+					  enum sonde_ctf_domain domain)
+{
+	return &session->domains[domain].output;
+}
+
+uint32_t sonde_session_take_class(struct sonde_session *session,
+				  enum sonde_ctf_domain domain)
+{
+	return session->domains[domain].next_class++;
+}
+
+/* ---- sources ---- */
+
+static struct session_source *free_place(struct sonde_session *session)
+{
+	for (size_t i = 0; i < session->nr; i++)
+		if (!session->sources[i].consumer)
+			return &session->sources[i];
+	if (SONDE_GROW(session->sources, session->nr, session->capacity))
+		return NULL;
+	return &session->sources[session->nr++];
+}
+
+int sonde_session_add(struct sonde_session *session,
+		      enum sonde_ctf_domain domain,
+		      struct sonde_kernel_source *source,
+		      const struct sonde_consumer_config *config,
+		      struct sonde_consumer **ret_consumer)
+{
+	struct session_source *place = free_place(session);
+	int rc;
+
+	if (!place)
+		return -ENOMEM;
+	*place = (struct session_source){ .domain = domain };
+	rc = sonde_consumer_new(&session->domains[domain].output, source,
+				config, &place->consumer);
+	if (!rc)
+		*ret_consumer = place->consumer;
+	return rc;
+}
+
+static void add_counts(struct sonde_consumer_counts *sum,
+		       const struct sonde_consumer *consumer)
+{
+	struct sonde_consumer_counts counts;
+
+	sonde_consumer_count(consumer, &counts);
+	sum->recorded += counts.recorded;
+	sum->discarded += counts.discarded;
+	sum->overwritten += counts.overwritten;
+	sum->lost_disk += counts.lost_disk;
+}
+
+void sonde_session_remove(struct sonde_session *session,
+			  struct sonde_consumer *consumer)
+{
+	for (size_t i = 0; i < session->nr; i++)
+		if (session->sources[i].consumer == consumer)
+			session->sources[i].consumer = NULL;
+	sonde_consumer_stop(consumer);
+	sonde_consumer_drain(consumer);
+	add_counts(&session->gone, consumer);
+	sonde_consumer_finish(consumer);
+}
+
+/* ---- what is done to all ---- */
+
+int sonde_session_start(struct sonde_session *session, pid_t root,
+			struct sonde_kernel_error *error)
+{
+	size_t nr_before = session->nr;
+	bool *is_ours = calloc(nr_before ? nr_before : 1, sizeof(*is_ours));
+	int rc = is_ours ? 0 : -ENOMEM;
+
+	for (size_t i = 0; !rc && i < nr_before; i++) {
+		struct sonde_consumer *consumer = session->sources[i].consumer;
+
+		if (!consumer || !sonde_consumer_is_new(consumer))
+			continue;
+		rc = sonde_consumer_start(consumer, root, error);
+		is_ours[i] = !rc;
+	}
+	for (size_t i = 0; rc && is_ours && i < nr_before; i++)
+		if (is_ours[i])
+			sonde_consumer_cancel(session->sources[i].consumer);
+	free(is_ours);
+	return rc;
+}
+
+void sonde_session_stop(struct sonde_session *session)
+{
+	for (size_t i = 0; i < session->nr; i++)
+		if (session->sources[i].consumer)
+			sonde_consumer_stop(session->sources[i].consumer);
+	for (size_t i = 0; i < session->nr; i++)
+		if (session->sources[i].consumer)
+			sonde_consumer_drain(session->sources[i].consumer);
+}
+
+uint32_t sonde_session_consume(struct sonde_session *session)
+{
+	uint32_t fullest = 0;
+
+	for (size_t i = 0; i < session->nr; i++) {
+		uint32_t full = 0;
+
+		if (session->sources[i].consumer && session->setup.between)
+			session->setup.between(session->setup.ctx);
+		/* It may have gone just now. */
+		if (session->sources[i].consumer)
+			full = sonde_consumer_pass(
+				session->sources[i].consumer);
+		if (full > fullest)
+			fullest = full;
+	}
+	return fullest;
+}
+
+bool sonde_session_has_happened(const struct sonde_session *session)
+{
+	for (size_t i = 0; i < session->nr; i++)
+		if (session->sources[i].consumer &&
+		    sonde_consumer_has_happened(session->sources[i].consumer))
+			return true;
+	return false;
+}
+
+static bool selects(const struct session_source *place)
+{
+	return place->consumer && sonde_consumer_is_started(place->consumer) &&
+	       !sonde_consumer_source(place->consumer)->ops->is_state;
+}
+
+static int change_one(const struct session_source *place,
+		      const struct sonde_kernel_change *change,
+		      struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_source *source =
+		sonde_consumer_source(place->consumer);
+
+	if (!source->ops->change)
+		return sonde_kernel_fail(error, -EOPNOTSUPP,
+					 "%s: can't be changed while it "
+					 "records",
+					 source->ops->name);
+	return source->ops->change(source, change, error);
+}
+
+int sonde_session_change(struct sonde_session *session,
+			 const struct sonde_kernel_change *change,
+			 struct sonde_kernel_error *error)
+{
+	struct sonde_kernel_error lost;
+	size_t i;
+	int rc = 0;
+
+	if (change->rules_size > sizeof(session->rules))
+		return sonde_kernel_fail(error, -E2BIG, "too many rules");
+	for (i = 0; !rc && i < session->nr; i++)
+		if (selects(&session->sources[i]))
+			rc = change_one(&session->sources[i], change, error);
+	/* The last one has failed, and the others go back. */
+	while (rc && --i > 0)
+		if (selects(&session->sources[i - 1]))
+			(void)change_one(&session->sources[i - 1],
+					 &session->selected, &lost);
+	if (rc)
+		return rc;
+	memcpy(session->rules, change->rules, change->rules_size);
+	session->selected.rules_size = change->rules_size;
+	session->selected.loglevel = change->loglevel;
+	return 0;
+}
+
+const struct sonde_kernel_change *
+sonde_session_selected(const struct sonde_session *session)
+{
+	return &session->selected;
+}
+
+/* ---- snapshots ---- */
+
+static int copy_sources(struct sonde_session *session,
+			enum sonde_ctf_domain domain,
+			struct sonde_output *output)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < session->nr; i++) {
+		const struct session_source *place = &session->sources[i];
+
+		if (!place->consumer || place->domain != domain)
+			continue;
+		rc = sonde_consumer_snapshot(place->consumer, output);
+		if (rc != -EOPNOTSUPP)
+			continue;
+		rc = 0;
+		sonde_summary_note(
+			output->summary,
+			"%s can't be read while it records: none of "
+			"its events are in the snapshot",
+			sonde_consumer_source(place->consumer)->ops->name);
+	}
+	return rc;
+}
+
+int sonde_session_snapshot(struct sonde_session *session,
+			   enum sonde_ctf_domain domain, int dir,
+			   const char *name, struct sonde_summary *ret_summary)
+{
+	struct sonde_output *output = calloc(1, sizeof(*output));
+	int error;
+	int rc;
+
+	if (!output)
+		return -ENOMEM;
+	*ret_summary = (struct sonde_summary){ 0 };
+	output->now = session->setup.now;
+	output->summary = ret_summary;
+	rc = open_trace(session, domain, dir, name, NULL, 0, &output->trace);
+	if (!rc)
+		rc = copy_sources(session, domain, output);
+	error = sonde_ctf_trace_close(output->trace);
+	free(output);
+	return rc ? rc : error;
+}
+
+/* ---- the end ---- */
+
+void sonde_session_count(const struct sonde_session *session,
+			 struct sonde_consumer_counts *ret_counts)
+{
+	*ret_counts = session->gone;
+	for (size_t i = 0; i < session->nr; i++)
+		if (session->sources[i].consumer)
+			add_counts(ret_counts, session->sources[i].consumer);
+}
+
+int sonde_session_free(struct sonde_session *session)
+{
+	int rc = 0;
+
+	if (!session)
+		return 0;
+	for (size_t i = 0; i < session->nr; i++)
+		if (session->sources[i].consumer)
+			sonde_session_remove(session,
+					     session->sources[i].consumer);
+	for (size_t i = 0; i < SONDE_SESSION_DOMAINS; i++) {
+		int error =
+			sonde_ctf_trace_close(session->domains[i].output.trace);
+
+		rc = rc ? rc : error;
+	}
+	free(session->sources);
+	free(session);
+	return rc;
+}

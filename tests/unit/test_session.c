@@ -1,0 +1,609 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A session (session/session.h) whose sources are made up: each is a ring of
+ * chunks that the test feeds.
+ */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ctf/place.h"
+#include "event/build.h"
+#include "kernel/packer.h"
+#include "session/session.h"
+#include "test_ctf_witness.h"
+
+#define FAKES        6u
+#define SLOTS        4u
+#define EVENTS_MAX   8u
+#define RECORD_BYTES 16u /* a head, the context, and the payload */
+#define ROUNDS       4000u
+
+struct slot {
+	uint8_t bytes[(EVENTS_MAX + 1) * RECORD_BYTES];
+	struct sonde_ring_chunk chunk;
+};
+
+/* A source of one stream. */
+static struct fake {
+	struct sonde_kernel_source base; /* first */
+	struct sonde_consumer *consumer; /* NULL: it isn't in the session */
+	enum sonde_ring_mode mode;
+	bool runs;
+	bool interferes; /* writes while it is read */
+	bool refuses;    /* to be changed */
+	int start_error;
+	uint32_t loglevel;
+	uint64_t head; /* of the next chunk */
+	uint64_t tail; /* of the next to be read */
+	uint64_t committed;
+	uint64_t discarded;
+	struct slot slots[SLOTS];
+} fakes[FAKES];
+
+static uint64_t emitted; /* by all, ever */
+static uint64_t clock_now;
+static uint64_t desc[SONDE_DESC_MAX / 8];
+
+static uint64_t now(void)
+{
+	return clock_now += 10;
+}
+
+static struct fake *of(const struct sonde_kernel_source *source)
+{
+	return &fakes[(const struct fake *)source - fakes];
+}
+
+/* ---- the source ---- */
+
+static void fill(struct fake *fake, struct slot *slot, uint32_t nr)
+{
+	struct sonde_packer packer = {
+		.at = slot->bytes,
+		.end = slot->bytes + sizeof(slot->bytes),
+	};
+	uint64_t begin = now();
+
+	sonde_packer_open(&packer, begin);
+	for (uint32_t i = 0; i < nr; i++) {
+		uint8_t *to = sonde_packer_head(&packer, SONDE_KERNEL_FIRST_ID,
+						now(), 1);
+
+		memcpy(to, &i, 4);
+		packer.at = to + 4;
+	}
+	slot->chunk = (struct sonde_ring_chunk){
+		.data = slot->bytes,
+		.size = (uint32_t)(packer.at - slot->bytes),
+		.first = true,
+		.closed = true,
+		.seq = fake->head,
+		.ts_begin = begin,
+		.ts_end = now(),
+		.events_before = fake->committed,
+		.events = fake->committed + nr,
+		.discarded = fake->discarded,
+	};
+}
+
+/* What a tracepoint does: nothing, if it isn't recorded. */
+static void emit(struct fake *fake, uint32_t nr)
+{
+	if (!fake->runs || fake->loglevel < SONDE_INFO)
+		return;
+	emitted += nr;
+	if (fake->mode == SONDE_DISCARD && fake->head - fake->tail == SLOTS) {
+		fake->discarded += nr;
+		return;
+	}
+	fill(fake, &fake->slots[fake->head % SLOTS], nr);
+	fake->committed += nr;
+	fake->head++;
+}
+
+static uint32_t one(const struct sonde_kernel_source *source)
+{
+	(void)source;
+	return 1;
+}
+
+static const struct sonde_desc *event(const struct sonde_kernel_source *source,
+				      uint32_t index)
+{
+	(void)source;
+	(void)index;
+	return (const struct sonde_desc *)desc;
+}
+
+static void stream(const struct sonde_kernel_source *source, uint32_t index,
+		   struct sonde_kernel_stream *ret_stream)
+{
+	(void)source;
+	(void)index;
+	*ret_stream = (struct sonde_kernel_stream){ .name = "cpu0" };
+}
+
+static int start(struct sonde_kernel_source *source, pid_t root,
+		 struct sonde_kernel_error *error)
+{
+	(void)root;
+	if (of(source)->start_error)
+		return sonde_kernel_fail(error, of(source)->start_error, "no");
+	of(source)->runs = true;
+	return 0;
+}
+
+static void stop(struct sonde_kernel_source *source)
+{
+	of(source)->runs = false;
+}
+
+static int change(struct sonde_kernel_source *source,
+		  const struct sonde_kernel_change *wanted,
+		  struct sonde_kernel_error *error)
+{
+	if (of(source)->refuses)
+		return sonde_kernel_fail(error, -EINVAL, "not this");
+	of(source)->loglevel = wanted->loglevel;
+	return 0;
+}
+
+static int peek(struct sonde_kernel_source *source, uint32_t i,
+		struct sonde_ring_chunk *ret_chunk)
+{
+	struct fake *fake = of(source);
+
+	(void)i;
+	if (fake->tail == fake->head)
+		return 0;
+	if (fake->head - fake->tail > SLOTS)
+		return -ESTALE;
+	*ret_chunk = fake->slots[fake->tail % SLOTS].chunk;
+	return 1;
+}
+
+static void advance(struct sonde_kernel_source *source, uint32_t i,
+		    const struct sonde_ring_chunk *chunk)
+{
+	(void)i;
+	of(source)->tail = chunk->seq + 1;
+}
+
+static int rewind_fake(struct sonde_kernel_source *source, uint32_t i)
+{
+	struct fake *fake = of(source);
+
+	(void)i;
+	fake->tail = fake->head > SLOTS ? fake->head - SLOTS : 0;
+	return fake->head > 0;
+}
+
+/* Now and then the writer comes round right now. */
+static bool verify(const struct sonde_kernel_source *source, uint32_t i,
+		   const struct sonde_ring_chunk *chunk)
+{
+	struct fake *fake = of(source);
+
+	(void)i;
+	if (fake->interferes && rand() % 8 == 0)
+		for (uint32_t k = 0; k <= SLOTS; k++)
+			emit(fake, 1);
+	return fake->head - chunk->seq <= SLOTS;
+}
+
+static uint64_t capacity(const struct sonde_kernel_source *source, uint32_t i)
+{
+	(void)source;
+	(void)i;
+	return sizeof(fakes[0].slots);
+}
+
+static void counts(struct sonde_kernel_source *source, uint32_t i,
+		   struct sonde_kernel_counts *ret_counts)
+{
+	(void)i;
+	*ret_counts =
+		(struct sonde_kernel_counts){ .lost_full =
+						      of(source)->discarded };
+}
+
+static uint64_t missed(struct sonde_kernel_source *source)
+{
+	(void)source;
+	return 0;
+}
+
+#define FAKE_OPS                                                               \
+	.nr_events = one, .event = event, .nr_streams = one, .stream = stream, \
+	.start = start, .stop = stop, .peek = peek, .advance = advance,        \
+	.rewind = rewind_fake, .capacity = capacity, .counts = counts,         \
+	.missed = missed
+
+static const struct sonde_kernel_ops fake_ops = {
+	.name = "fake",
+	.change = change,
+	.verify = verify,
+	FAKE_OPS,
+};
+
+static const struct sonde_kernel_ops simple_ops = { .name = "simple",
+						    FAKE_OPS };
+
+/* ---- the test's side ---- */
+
+static struct scratch scratch;
+static struct sonde_summary summary;
+static struct sonde_session_config config;
+static struct sonde_session *session;
+static const struct sonde_ctf_clock ctf_clock = {
+	.name = "monotonic",
+	.description = "",
+	.freq = 1000000000,
+};
+
+static int open_dir(const char *path)
+{
+	struct sonde_place_error words;
+	struct sonde_place place;
+	int dir;
+
+	assert_int_equal(sonde_place_make(path, &place, &words), 0);
+	dir = dup(place.dir);
+	sonde_place_close(&place);
+	return dir;
+}
+
+static int setup(void **state)
+{
+	const struct sonde_session_setup parts = {
+		.config = &config,
+		.clock = &ctf_clock,
+		.now = now,
+		.summary = &summary,
+	};
+	struct sonde_build build;
+	char error[80];
+	int dir;
+
+	(void)state;
+	emitted = 0;
+	clock_now = 1000000;
+	summary = (struct sonde_summary){ 0 };
+	memset(fakes, 0, sizeof(fakes));
+	sonde_build_begin(&build, desc, "fake", "event", SONDE_INFO);
+	sonde_build_int(&build, "number", 32, 0);
+	assert_int_equal(sonde_build_end(&build), 0);
+	sonde_session_config_init(&config);
+	assert_int_equal(sonde_session_config_add(&config, '+', "*", error,
+						  sizeof(error)),
+			 0);
+	scratch_make(&scratch);
+	session = sonde_session_new(&parts);
+	assert_non_null(session);
+	dir = open_dir(scratch.trace);
+	assert_int_equal(sonde_session_open_trace(session, SONDE_CTF_KERNEL,
+						  dir, "kernel", NULL, 0),
+			 0);
+	(void)close(dir);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	scratch_remove(&scratch);
+	return 0;
+}
+
+/* Not yet started. */
+static struct fake *add(uint32_t i, enum sonde_ring_mode mode,
+			const struct sonde_kernel_ops *ops, bool is_trigger)
+{
+	struct fake *fake = &fakes[i];
+	char files[16];
+	const struct sonde_consumer_config consumer = {
+		.class_id = sonde_session_take_class(session, SONDE_CTF_KERNEL),
+		.header = SONDE_LARGE,
+		.mode = mode,
+		.is_trigger = is_trigger,
+		.name = "fake",
+		.files = files,
+	};
+
+	(void)snprintf(files, sizeof(files), "fake%u", consumer.class_id);
+	*fake = (struct fake){
+		.base.ops = ops,
+		.mode = mode,
+		.loglevel = sonde_session_selected(session)->loglevel,
+	};
+	assert_int_equal(sonde_session_add(session, SONDE_CTF_KERNEL,
+					   &fake->base, &consumer,
+					   &fake->consumer),
+			 0);
+	return fake;
+}
+
+static struct fake *add_started(uint32_t i, enum sonde_ring_mode mode)
+{
+	struct fake *fake = add(i, mode, &fake_ops, false);
+	struct sonde_kernel_error error;
+
+	assert_int_equal(sonde_consumer_start(fake->consumer, 0, &error), 0);
+	return fake;
+}
+
+static void take_out(struct fake *fake)
+{
+	sonde_session_remove(session, fake->consumer);
+	fake->consumer = NULL;
+	assert_false(fake->runs);
+}
+
+/* What no one has read yet. In overwrite mode that is all. */
+static uint64_t unread(void)
+{
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < FAKES; i++) {
+		const struct fake *fake = &fakes[i];
+
+		if (!fake->consumer)
+			continue;
+		if (fake->mode == SONDE_OVERWRITE)
+			nr += fake->committed;
+		else if (fake->tail < fake->head)
+			nr += fake->committed - fake->slots[fake->tail % SLOTS]
+							.chunk.events_before;
+	}
+	return nr;
+}
+
+static uint64_t accounted(void)
+{
+	struct sonde_consumer_counts sum;
+
+	sonde_session_count(session, &sum);
+	return sum.recorded + sum.discarded + sum.overwritten + sum.lost_disk;
+}
+
+static void check_trace(uint64_t nr)
+{
+	struct witness witness = witness_call(&scratch, NULL);
+	uint64_t nr_lines = 0;
+
+	witness_content(&witness);
+	for (const char *at = witness.out; *at; at++)
+		nr_lines += *at == '\n';
+	assert_int_equal(nr_lines, nr);
+	witness_dismiss(&witness);
+}
+
+/* ---- snapshots ---- */
+
+static void snapshot(struct sonde_summary *ret_summary)
+{
+	static uint32_t number;
+	char path[sizeof(scratch.trace) + 32];
+	int dir;
+
+	(void)snprintf(path, sizeof(path), "%s-snapshot%u", scratch.trace,
+		       number++);
+	dir = open_dir(path);
+	assert_int_equal(sonde_session_snapshot(session, SONDE_CTF_KERNEL, dir,
+						"snapshot", ret_summary),
+			 0);
+	(void)close(dir);
+}
+
+static void
+a_snapshot_has_what_the_rings_hold_and_the_session_goes_on(void **state)
+{
+	struct sonde_summary copy;
+	struct fake *fake;
+
+	(void)state;
+	fake = add_started(0, SONDE_OVERWRITE);
+	for (uint32_t i = 0; i < 10; i++)
+		emit(fake, 2);
+	snapshot(&copy);
+	assert_int_equal(copy.recorded, SLOTS * 2);
+	assert_int_equal(copy.lost_overwritten, 20 - SLOTS * 2);
+	emit(fake, 3);
+	snapshot(&copy);
+	assert_int_equal(copy.recorded, SLOTS * 2 + 1);
+	assert_int_equal(copy.recorded + copy.lost_overwritten, emitted);
+	assert_true(fake->runs);
+	assert_int_equal(summary.recorded, 0);
+	take_out(fake);
+	assert_int_equal(summary.recorded, SLOTS * 2 + 1);
+	assert_int_equal(accounted(), emitted);
+	assert_int_equal(sonde_session_free(session), 0);
+}
+
+static void what_cant_be_read_while_it_records_is_named(void **state)
+{
+	struct sonde_kernel_error error;
+	struct sonde_summary copy;
+
+	(void)state;
+	(void)add(0, SONDE_OVERWRITE, &simple_ops, false);
+	assert_int_equal(sonde_session_start(session, 0, &error), 0);
+	emit(&fakes[0], 1);
+	snapshot(&copy);
+	assert_int_equal(copy.recorded, 0);
+	assert_int_equal(copy.nr_notes, 1);
+	assert_non_null(strstr(copy.notes[0], "simple can't be read"));
+	take_out(&fakes[0]);
+	assert_int_equal(sonde_session_free(session), 0);
+}
+
+/* ---- start, change, triggers ---- */
+
+static void if_one_source_does_not_start_none_does(void **state)
+{
+	struct sonde_kernel_error error;
+	struct fake *before;
+
+	(void)state;
+	before = add_started(0, SONDE_DISCARD);
+	(void)add(1, SONDE_DISCARD, &fake_ops, false);
+	add(2, SONDE_DISCARD, &fake_ops, false)->start_error = -EIO;
+	assert_int_equal(sonde_session_start(session, 0, &error), -EIO);
+	assert_true(before->runs);
+	assert_false(fakes[1].runs);
+	fakes[2].start_error = 0;
+	assert_int_equal(sonde_session_start(session, 0, &error), 0);
+	assert_true(fakes[1].runs && fakes[2].runs);
+	for (uint32_t i = 0; i < 3; i++)
+		emit(&fakes[i], 1);
+	sonde_session_stop(session);
+	assert_int_equal(accounted(), 3);
+	assert_int_equal(sonde_session_free(session), 0);
+	assert_int_equal(summary.recorded, 3);
+}
+
+static const struct sonde_kernel_change urgent = { .rules = "+*\0",
+						   .rules_size = 4,
+						   .loglevel = SONDE_ERR };
+static const struct sonde_kernel_change all = { .rules = "+*\0",
+						.rules_size = 4,
+						.loglevel = SONDE_DEBUG };
+
+static void a_change_is_made_to_all_sources_or_none(void **state)
+{
+	struct sonde_kernel_error error;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		(void)add_started(i, SONDE_DISCARD);
+	assert_int_equal(sonde_session_change(session, &urgent, &error), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		emit(&fakes[i], 1);
+	assert_int_equal(emitted, 0);
+	fakes[2].refuses = true;
+	assert_int_equal(sonde_session_change(session, &all, &error), -EINVAL);
+	for (uint32_t i = 0; i < 3; i++)
+		assert_int_equal(fakes[i].loglevel, SONDE_ERR);
+	assert_int_equal(sonde_session_selected(session)->loglevel, SONDE_ERR);
+	assert_int_equal(sonde_session_free(session), 0);
+}
+
+static void a_trigger_records_nothing_and_tells(void **state)
+{
+	struct fake *trigger;
+
+	(void)state;
+	trigger = add(0, SONDE_DISCARD, &fake_ops, true);
+	trigger->runs = true;
+	assert_int_equal(sonde_session_start(session, 0, NULL), 0);
+	(void)sonde_session_consume(session);
+	assert_false(sonde_session_has_happened(session));
+	emit(trigger, 1);
+	assert_int_equal(sonde_session_consume(session), 0);
+	assert_true(sonde_session_has_happened(session));
+	assert_int_equal(sonde_session_free(session), 0);
+	assert_int_equal(summary.recorded, 0);
+}
+
+/* ---- at random ---- */
+
+static void come_or_go(struct fake *fake, uint32_t i)
+{
+	if (fake->consumer) {
+		take_out(fake);
+		return;
+	}
+	add_started(i, rand() % 2 ? SONDE_DISCARD : SONDE_OVERWRITE)
+		->interferes = rand() % 2;
+}
+
+static void check_snapshot(void)
+{
+	struct sonde_summary copy;
+	uint64_t before = 0;
+	uint64_t after = 0;
+
+	for (uint32_t i = 0; i < FAKES; i++)
+		if (fakes[i].consumer && fakes[i].mode == SONDE_OVERWRITE)
+			before += fakes[i].committed;
+	snapshot(&copy);
+	for (uint32_t i = 0; i < FAKES; i++)
+		if (fakes[i].consumer && fakes[i].mode == SONDE_OVERWRITE)
+			after += fakes[i].committed;
+	/* Those that are written meanwhile may be in it. */
+	assert_in_range(copy.recorded + copy.lost_overwritten, before, after);
+}
+
+static void step(void)
+{
+	uint32_t i = (uint32_t)rand() % FAKES;
+	struct sonde_kernel_error error;
+
+	switch (rand() % 64) {
+	case 0:
+	case 1:
+		come_or_go(&fakes[i], i);
+		break;
+	case 2:
+		assert_int_equal(sonde_session_change(
+					 session, rand() % 2 ? &all : &urgent,
+					 &error),
+				 0);
+		break;
+	case 3:
+		if (rand() % 16 == 0)
+			check_snapshot();
+		break;
+	case 4:
+	case 5:
+	case 6:
+		assert_in_range(sonde_session_consume(session), 0, 1000);
+		break;
+	default:
+		if (fakes[i].consumer)
+			emit(&fakes[i], 1 + (uint32_t)rand() % EVENTS_MAX);
+		break;
+	}
+}
+
+static void every_event_is_accounted_for_at_every_moment(void **state)
+{
+	uint64_t recorded;
+
+	(void)state;
+	NEED_WITNESS();
+	srand(4711);
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		step();
+		assert_int_equal(accounted() + unread(), emitted);
+	}
+	for (uint32_t i = 0; i < FAKES; i++)
+		if (fakes[i].consumer)
+			take_out(&fakes[i]);
+	assert_int_equal(accounted(), emitted);
+	recorded = summary.recorded;
+	assert_int_equal(recorded + sonde_summary_lost(&summary), emitted);
+	assert_true(recorded && summary.lost_kernel_full &&
+		    summary.lost_overwritten);
+	assert_int_equal(sonde_session_free(session), 0);
+	check_trace(recorded);
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+	const struct CMUnitTest tests[] = {
+		CASE(a_snapshot_has_what_the_rings_hold_and_the_session_goes_on),
+		CASE(what_cant_be_read_while_it_records_is_named),
+		CASE(if_one_source_does_not_start_none_does),
+		CASE(a_change_is_made_to_all_sources_or_none),
+		CASE(a_trigger_records_nothing_and_tells),
+		CASE(every_event_is_accounted_for_at_every_moment),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
