@@ -599,6 +599,13 @@ static enum sonde_expr_type type_of(const struct model *model, uint32_t node)
 		if (a == SONDE_EXPR_MISSING || b == SONDE_EXPR_MISSING)
 			return a == SONDE_EXPR_MISSING ? b : a;
 		return a == S ? a : common(a, b);
+	/* C's own: no filter has them. */
+	case SONDE_NODE_DEREFERENCE:
+	case SONDE_NODE_ADDRESS:
+	case SONDE_NODE_CAST:
+	case SONDE_NODE_MEMBER:
+	case SONDE_NODE_POINTED:
+	case SONDE_NODE_ELEMENT:
 	case SONDE_NODE_MOMENT:
 	case SONDE_NODE_DEFINED:
 	case SONDE_NODE_NOT:
