@@ -66,10 +66,16 @@ static int grid[3][4] = { { 1, 2, 3, 4 }, { 5, 6, 7, 8 }, { 9, 10, 11, 12 } };
 static const char *text = "some text";
 static enum colour colour = BLUE;
 
-/* Where all that is visible. */
+/* Where all that is visible. The compiler has to believe that variables change
+ * here: of one that never does it keeps the value alone. */
 __attribute__((noinline, used)) static int here(int n)
 {
-	__asm__ volatile("");
+	__asm__ volatile(""
+			 : "+m"(items), "+m"(head), "+m"(whole), "+m"(positive),
+			   "+m"(tiny), "+m"(byte), "+m"(half), "+m"(large));
+	__asm__ volatile(""
+			 : "+m"(huge), "+m"(truth), "+m"(grid), "+m"(text),
+			   "+m"(colour));
 	return n + whole + (int)positive + tiny + byte + half + (int)large +
 	       (int)huge + truth + grid[1][1] + text[0] + (int)colour +
 	       head->small;
