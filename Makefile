@@ -57,7 +57,7 @@ help:
 	@echo 'make          build into $(BUILD)/'
 	@echo 'make demo     record two real programs and show what came out'
 	@echo 'make check    run the tests and checks, half an hour on two CPUs'
-	@echo 'make check-all  those, and the long ones: analyzer, models, sanitizers'
+	@echo 'make check-all  those, and other builds: clang, sanitizers, fuzzing, models'
 	@echo 'make check-vm record kernel events on other kernels, in virtual machines'
 	@echo 'make check-kills kill everything a thousand times (KILLS="-n 50 front")'
 	@echo 'make install  install (DESTDIR and meson options are obeyed)'

@@ -410,7 +410,7 @@ static void writer_killed_anywhere_leaves_a_valid_trace(void **state)
 
 	(void)state;
 	NEED_WITNESS();
-	for (uint32_t i = 0; i < 20; i++) {
+	for (uint32_t i = 0; i < 8; i++) {
 		memset(recording, 0, sizeof(*recording));
 		recording->clock = 1000;
 		scratch_make(&scratch);

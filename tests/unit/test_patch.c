@@ -47,7 +47,7 @@
 #define PAGE       4096u
 #define PAD_ROOM   256u
 #define NR_THREADS 4
-#define ROUNDS     100
+#define ROUNDS     25
 #define PUNNED_AT  (CODE + 5 + 0x00cc0000) /* displacement 0x00cc0000 */
 #define PUNNED_TOO (CODE + 5 + 0x01cc0000)
 #define FREE_AT    (CODE + 0x2000000)

@@ -352,10 +352,10 @@ static void both_writers_make_the_same_bytes(void **state)
 		if (rand_r(&seed) % 4 == 0) /* shorter than was measured */
 			text[(unsigned)rand_r(&seed) % (n + 1)] = '\0';
 		size = strlen(text) + 1;
-		setup(&cpu, SONDE_DISCARD, SONDE_LARGE, 65536, 2);
+		setup(&cpu, SONDE_DISCARD, SONDE_LARGE, SONDE_SUBBUF_MIN, 2);
 		if (!cpu.rseq)
 			skip();
-		setup(&lane, SONDE_DISCARD, SONDE_LARGE, 65536, 2);
+		setup(&lane, SONDE_DISCARD, SONDE_LARGE, SONDE_SUBBUF_MIN, 2);
 		lane.rseq = NULL;
 		append(&lane, text, n, SONDE_PART_STRING);
 		append(&cpu, text, n, SONDE_PART_STRING);
