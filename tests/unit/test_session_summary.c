@@ -183,7 +183,7 @@ static void json_is_one_line_with_its_text_escaped(void **state)
 	(void)shown(&summary, &style, sonde_summary_print_json);
 	check_says("{\"events_recorded\": 1234567, \"events_lost\": 5, ");
 	check_says("\"trace\": \"a\\\"b\\\\c\\n\"");
-	check_says("\"notes\": [\"tab\\u0009here\"]}\n");
+	check_says("\"notes\": [\"tab\\there\"]}\n");
 	assert_ptr_equal(strchr(screen, '\n'), screen + strlen(screen) - 1);
 }
 
