@@ -6,7 +6,8 @@
 #	run.sh ROOT all|behaviour|cxx|wrong|link|disabled|notes|size
 #
 # ROOT is the source tree. Builds in a directory of its own. The last line says
-# how many passed and failed; fails if any did.
+# how many passed and failed; fails if any did. With SONDE_ALL in the
+# environment, each standard at each level of optimisation; else each of both.
 set -u
 root=$(cd "$1" && pwd)
 what=${2:-all}
@@ -63,9 +64,14 @@ build_stub()
 
 behaviour()
 {
-	for o in -O0 -O1 -O2 -O3 '-O2 -flto'; do
+	for o in -O0 ${SONDE_ALL:+-O1} -O2 -O3 '-O2 -flto'; do
 		for cc in $c_compilers; do
-			for std in c11 gnu11; do
+			case $o${SONDE_ALL:-} in
+			-O0|-O3) stds=c11 ;;
+			'-O2'|'-O2 -flto') stds=gnu11 ;;
+			*) stds='c11 gnu11' ;;
+			esac
+			for std in $stds; do
 				lto=
 				[ "$cc$o" = "clang-O2 -flto" ] &&
 					lto=-fuse-ld=lld
@@ -79,7 +85,7 @@ behaviour()
 			lto=
 			[ "$cxx$o" = "clang++-O2 -flto" ] && lto=-fuse-ld=lld
 			std=c++17
-			[ "$o" = -O1 ] && std=c++11
+			[ "$o" = -O3 ] && std=c++11
 			check "build $cxx $std $o" $cxx -std=$std $o $warn $inc \
 				-c -x c++ $here/behaviour.c -o t.o
 			check "link $cxx $o" $cxx $o t.o stub_*.o $lto -o t
