@@ -112,12 +112,8 @@ static int make_dated(char *out, size_t size, struct sonde_place *ret_place,
 	(void)strftime(stamp, sizeof(stamp), "sonde-%Y%m%d-%H%M%S", &local);
 	(void)snprintf(out, size, "%s", stamp);
 	for (int i = 2; i < 1000; i++) {
-		rc = sonde_place_make(out, ret_place, error);
-		if (!rc && ret_place->made)
-			return 0;
-		if (!rc)
-			sonde_place_close(ret_place);
-		else if (access(out, F_OK))
+		rc = sonde_place_make_new(out, ret_place, error);
+		if (rc != -EEXIST)
 			return rc;
 		(void)snprintf(out, size, "%s-%d", stamp, i);
 	}

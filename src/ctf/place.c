@@ -270,8 +270,8 @@ static int check_empty(int dir, const char *path,
 		    0;
 }
 
-int sonde_place_make(const char *path, struct sonde_place *ret_place,
-		     struct sonde_place_error *error)
+static int make(const char *path, bool may_exist, struct sonde_place *ret_place,
+		struct sonde_place_error *error)
 {
 	struct sonde_place place = SONDE_PLACE_NONE;
 	int err = open_parent(path, true, &place.parent, place.name, error);
@@ -282,7 +282,7 @@ int sonde_place_make(const char *path, struct sonde_place *ret_place,
 	if (err)
 		goto out;
 	place.made = !mkdirat(place.parent, place.name, DIRECTORY_MODE);
-	if (!place.made && errno != EEXIST) {
+	if (!place.made && (errno != EEXIST || !may_exist)) {
 		err = fail_call(error, errno, path);
 		goto out;
 	}
@@ -300,6 +300,18 @@ out:
 	else
 		*ret_place = place;
 	return err;
+}
+
+int sonde_place_make(const char *path, struct sonde_place *ret_place,
+		     struct sonde_place_error *error)
+{
+	return make(path, true, ret_place, error);
+}
+
+int sonde_place_make_new(const char *path, struct sonde_place *ret_place,
+			 struct sonde_place_error *error)
+{
+	return make(path, false, ret_place, error);
 }
 
 int sonde_place_open_below(int dir, const char *name)

@@ -47,11 +47,16 @@ struct sonde_place {
 	}
 
 /* Makes the directory `path`, and those on the way to it that aren't there
- * (which stay, whatever comes); an empty one of ours will do. -ENOTEMPTY if there is something in it, -EBUSY if somebody else of
- * ours is about to write in it, -EPERM if it, or what leads
- * to it, is another user's. */
+ * (which stay, whatever comes); an empty one of ours will do. -ENOTEMPTY if
+ * there is something in it, -EBUSY if another recording of ours is about to
+ * write in it, -EPERM if it, or what leads to it, is another user's. */
 int sonde_place_make(const char *path, struct sonde_place *ret_place,
 		     struct sonde_place_error *error);
+
+/* The same, but a directory that is there already will not do: -EEXIST. It is
+ * left alone, as whoever has made it may be about to take it. */
+int sonde_place_make_new(const char *path, struct sonde_place *ret_place,
+			 struct sonde_place_error *error);
 
 /* Makes a directory in one of ours; its descriptor, or -errno. It may be there
  * already if `may_exist`, and is ours then. */
