@@ -121,7 +121,7 @@ class Recording:
         return Trace(self.dir)
 
 
-def record(*command, options=(), env=None, timeout=60 * PATIENCE, **more):
+def record(*command, options=(), env=None, timeout=240 * PATIENCE, **more):
     """Runs `sonde record OPTIONS -o DIR -- COMMAND` to its end."""
     if {"--malloc", "--locks"} & set(options):
         skip_if_sanitized("the preloaded library needs its runtime loaded "
@@ -145,7 +145,7 @@ def record_ok(*command, **more):
 
 def run(*command, **more):
     return subprocess.run([str(w) for w in command], text=True,
-                          timeout=60 * PATIENCE,
+                          timeout=240 * PATIENCE,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           **more)
 

@@ -20,7 +20,7 @@ from sonde import (PATIENCE, SONDE, Trace, build, check, install, record, run,
                    scratch, skip_if_sanitized)
 from harness import Skip, check_equal, main, test
 
-TIMEOUT = 60 * PATIENCE
+TIMEOUT = 240 * PATIENCE
 STRANGER = 61235
 
 PROGRAM = r"""

@@ -16,7 +16,7 @@ from sonde import (SONDE, Skip, Trace, build, check, install, record, run,
 from kills import children_of, session_of
 from harness import check_equal, long_test, main, test
 
-KILLS = int(os.environ.get("SONDE_KILLS", "20"))
+KILLS = int(os.environ.get("SONDE_KILLS", "5"))
 
 # Counts without end; in each line of memory shared with us, how far it is:
 # the number is stored after the event was committed.
@@ -99,7 +99,7 @@ class Counter:
         os.kill(self.pid(), signal.SIGKILL)
 
     def end(self):
-        out, err = self.front.communicate(timeout=30)
+        out, err = self.front.communicate(timeout=120)
         return self.front.returncode, out, err
 
 

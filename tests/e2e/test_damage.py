@@ -195,7 +195,7 @@ def what_is_before_the_damage_in_lttng_s_traces_is_intact():
 # ---- what the programs say ----
 
 def sonde(*words):
-    return subprocess.run([SONDE, *map(str, words)], text=True, timeout=60,
+    return subprocess.run([SONDE, *map(str, words)], text=True, timeout=240,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 

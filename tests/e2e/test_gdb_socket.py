@@ -68,7 +68,7 @@ class Server:
 
     def end(self):
         self.process.send_signal(signal.SIGTERM)
-        check_equal(self.process.wait(timeout=60), 0, "server's end")
+        check_equal(self.process.wait(timeout=240), 0, "server's end")
 
 
 @test
@@ -244,7 +244,7 @@ class Probed:
     def end(self):
         self.call(1000)
         self.program.stdin.close()
-        check_equal(self.program.wait(timeout=60), 0, "program's status")
+        check_equal(self.program.wait(timeout=240), 0, "program's status")
         os.close(self.ended)
 
 

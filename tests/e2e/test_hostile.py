@@ -153,7 +153,7 @@ def record_both(hostile, honest, seed, mode):
               f"{honest} {HONEST}; wait; exit 0")
     done = subprocess.run(
         [SONDE, "record", "-o", str(directory), "--mode", mode, "--", "sh",
-         "-c", script], text=True, timeout=60, stdout=subprocess.PIPE,
+         "-c", script], text=True, timeout=240, stdout=subprocess.PIPE,
         stderr=subprocess.PIPE)
     return done, directory
 

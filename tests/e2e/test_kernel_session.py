@@ -46,7 +46,7 @@ class Held:
                 start_new_session=True)
             if self.catch():
                 return
-            self.front.communicate(timeout=60 * PATIENCE)
+            self.front.communicate(timeout=240 * PATIENCE)
         raise Skip("the instant was never met")
 
     def catch(self):
@@ -77,7 +77,7 @@ class Held:
     def end(self):
         """The front's status and words."""
         try:
-            _, err = self.front.communicate(timeout=60 * PATIENCE)
+            _, err = self.front.communicate(timeout=240 * PATIENCE)
         finally:
             for pid in (self.recorder, self.program, self.front.pid):
                 kill(pid)
@@ -150,7 +150,7 @@ def a_signal_while_the_recorder_opens_leaves_nothing():
     wait_for(lambda: any(comm(p) == "sonde-recorder"
                          for p in descendants(front.pid)), "the recorder")
     kill(front.pid, signal.SIGTERM)
-    _, err = front.communicate(timeout=60 * PATIENCE)
+    _, err = front.communicate(timeout=240 * PATIENCE)
     check_equal(front.returncode, 128 + signal.SIGTERM, err)
     if mark.exists():
         raise Skip("the recorder was ready too soon")
@@ -286,7 +286,7 @@ def accounts(source, mode):
          "--kernel-memory", "256K", "-o", scratch() / "trace", "--", "dd",
          "if=/dev/zero", "of=/dev/null", "bs=1", f"count={CALLS}",
          "status=none"], text=True, stderr=subprocess.PIPE,
-        timeout=60 * PATIENCE, check=True)
+        timeout=240 * PATIENCE, check=True)
     summary = json.loads(done.stderr.splitlines()[-1])
     lines, err = read(summary["trace"])
     kernel = [line for line in lines if " syscall_" in line]

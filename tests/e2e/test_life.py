@@ -359,7 +359,7 @@ def the_program_runs_on_where_its_session_is_gone():
                     "/" + "x" * 200, "/dev/null", "/tmp"):
         env = {**os.environ, "SONDE_SESSION": session}
         done = subprocess.run([program], env=env, capture_output=True,
-                              text=True, timeout=30)
+                              text=True, timeout=120)
         check_equal((done.returncode, done.stdout), (0, "ran\n"), session)
 
 

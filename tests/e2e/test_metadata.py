@@ -111,7 +111,7 @@ REFUSED = [
 
 
 def run(*words):
-    return subprocess.run(list(map(str, words)), text=True, timeout=60,
+    return subprocess.run(list(map(str, words)), text=True, timeout=240,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
 

@@ -273,7 +273,7 @@ def waiting(to, *options, before="1000", after="1000", command=None):
     check(front.stdout.readline() == "so far\n", "the program didn't start")
     yield front
     if front.poll() is None:
-        front.out, front.err = front.communicate("\n", timeout=60 * PATIENCE)
+        front.out, front.err = front.communicate("\n", timeout=240 * PATIENCE)
 
 
 def recorder_of(front):

@@ -35,7 +35,7 @@ def sonde_print(trace, *options, env=ZONE, status=0):
     """What it writes on standard output, as bytes."""
     done = subprocess.run([SONDE, "print", *map(str, options), str(trace)],
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          env=env, timeout=60)
+                          env=env, timeout=240)
     check_equal(done.returncode, status, f"status; {done.stderr[-500:]}")
     return done.stdout
 
@@ -50,7 +50,7 @@ def objects(trace, *options):
 
 def babeltrace2(trace):
     require("babeltrace2")
-    done = subprocess.run(["babeltrace2", str(trace)], env=ZONE, timeout=60,
+    done = subprocess.run(["babeltrace2", str(trace)], env=ZONE, timeout=240,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     check_equal(done.returncode, 0, f"babeltrace2: {done.stderr[-500:]}")
     return done.stdout
@@ -246,7 +246,7 @@ def an_lttng_trace_looks_as_in_babeltrace2():
     program = build_lttng()
     if run("pgrep", "-x", "lttng-sessiond").returncode != 0:
         # not run(): the daemon would keep its pipes open
-        subprocess.run(["lttng-sessiond", "--daemonize"], timeout=60,
+        subprocess.run(["lttng-sessiond", "--daemonize"], timeout=240,
                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     trace = scratch() / "trace"
     session = f"sonde-test-{os.getpid()}"
@@ -645,7 +645,7 @@ def a_signal_stops_it_between_two_lines():
     for threads in 1, 2:
         program = held_up(trace, threads)
         program.send_signal(signal.SIGINT)
-        out, err = program.communicate(timeout=60)
+        out, err = program.communicate(timeout=240)
         check_equal(program.returncode, 130, f"status; {err}")
         check(out.endswith(b"\n") and b"i = 199999," not in out,
               f"{len(out)} bytes, the last {out[-80:]!r}")
@@ -658,7 +658,7 @@ def a_signal_at_the_very_end_is_heard():
     for threads in 1, 2:
         program = held_up(trace, threads)
         program.send_signal(signal.SIGINT)
-        program.communicate(timeout=60)
+        program.communicate(timeout=240)
         check_equal(program.returncode, 130, f"status, {threads} threads")
 
 
@@ -670,7 +670,7 @@ def a_file_that_shrinks_is_named():
                      key=lambda p: p.stat().st_size)
         program = held_up(trace, threads)
         os.truncate(stream, 4096)
-        _, err = program.communicate(timeout=60)
+        _, err = program.communicate(timeout=240)
         check_equal(program.returncode, 1, "status")
         check_equal(err.decode(), f"sonde: {stream} shrank while it was being "
                     "read\n", "standard error")

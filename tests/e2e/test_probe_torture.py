@@ -212,7 +212,7 @@ def redis_answers_the_same():
 
 def sonde_probe(pid, *words):
     run = subprocess.run([SONDE, "probe", "-p", str(pid), *words], text=True,
-                         capture_output=True, timeout=60 * PATIENCE)
+                         capture_output=True, timeout=240 * PATIENCE)
     check_equal(run.returncode, 0, run.stdout + run.stderr)
     return run.stdout
 

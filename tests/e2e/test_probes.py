@@ -131,7 +131,7 @@ class Put:
 
     def stop(self):
         """(frames, lost), as told."""
-        out, err = self.process.communicate("stop\n", timeout=60)
+        out, err = self.process.communicate("stop\n", timeout=240)
         check_equal(self.process.returncode, 0, err)
         words = out.strip().split("\n")[-1].split()
         return int(words[1]), int(words[3])

@@ -32,7 +32,7 @@ from sonde import (BIN, LIB, OPTIONS, PATIENCE, PREFIX, ROOT, SONDE, STAGE,
 from harness import Skip, check_equal, long_test, main, test
 
 EXAMPLES = PREFIX / OPTIONS["datadir"] / "doc/sonde/examples"
-TIMEOUT_S = 60 * PATIENCE
+TIMEOUT_S = 240 * PATIENCE
 NOT_SHOWN = "what a sanitizer adds isn't what pages show"
 
 

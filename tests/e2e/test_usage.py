@@ -149,7 +149,7 @@ def on_terminal(*words, **env):
             while more := os.read(ours, 4096):
                 text += more
         os.close(ours)
-        check_equal(done.wait(timeout=60), 0, f"{words}: {text}")
+        check_equal(done.wait(timeout=240), 0, f"{words}: {text}")
     return text.decode().replace("\r\n", "\n")
 
 
