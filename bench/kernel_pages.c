@@ -21,9 +21,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "kernel/stock/tracefs/catalog.h"
-#include "kernel/stock/tracefs/convert.h"
 #include "measure.h"
+#include "source/tracefs/catalog.h"
+#include "source/tracefs/convert.h"
 #include "sys/textfile.h"
 
 #define PAGES_MAX    4096u
@@ -107,7 +107,7 @@ static void record(int root, struct sonde_catalog *catalog,
 		.cpu_bytes = 8u << 20,
 	};
 	struct sonde_instance instance;
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 	char text[4096];
 
 	if (sonde_instance_make(root, &config, &instance, &error))
@@ -203,15 +203,15 @@ static void measure(const struct capture *capture,
 int main(int argc, char **argv)
 {
 	static struct sonde_convert convert;
-	static struct sonde_kernel_rules rules;
+	static struct sonde_source_rules rules;
 	static struct sonde_tracefs_probes no_probes;
-	struct sonde_kernel_config config = { .rules = &rules };
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_config config = { .rules = &rules };
+	struct sonde_source_error error = { "" };
 	struct sonde_catalog catalog;
 	struct capture capture = { .nr = 0 };
 	int root;
 
-	if (sonde_kernel_rules_add(&rules,
+	if (sonde_source_rules_add(&rules,
 				   argc > 1 ? argv[1] : "sched,syscalls",
 				   error.text, sizeof(error.text)))
 		fail("rules", error.text);

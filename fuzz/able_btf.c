@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * able_btf.c - fuzz kernel/able_btf.c: whatever bytes are said to be the types of
+ * doctor_btf.c - fuzz source/doctor_btf.c: whatever bytes are said to be the types of
  * a kernel, looking for one ends, reads nothing beyond them, and finds it where
  * it says.
  *
@@ -11,7 +11,7 @@
 #include <linux/btf.h>
 
 #include "fuzz.h"
-#include "kernel/able_parts.h"
+#include "source/doctor_parts.h"
 
 static const char name[] = "t";
 
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		size = in.left;
 		all = fuzz_copy(in.at, size);
 	}
-	rc = sonde_able_btf_find_in(all, size, &wanted, 1);
+	rc = sonde_doctor_btf_find_in(all, size, &wanted, 1);
 	FUZZ_CHECK(rc == 0 || rc == -EPROTO);
 	FUZZ_CHECK(rc || (wanted.id >= 0 &&
 			  (size_t)wanted.id <= size / sizeof(struct btf_type)));

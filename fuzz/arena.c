@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "describe.h"
-#include "event/desc.h"
+#include "types/desc.h"
 #include "ring/reader.h"
 
 #define ENTRIES_LOOKED_AT 32u

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * desc.c - fuzz event/desc.h: the check, every accessor on what it accepts,
+ * desc.c - fuzz types/desc.h: the check, every accessor on what it accepts,
  * identifiers and names, comparison, and the scan through many bytes.
  *
  * First byte: bit 0, the rest is taken as bytes, else as decisions that make a
  * description (describe.h).
  */
-#include "event/desc.h"
+#include "types/desc.h"
 
 #include "describe.h"
 

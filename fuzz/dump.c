@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * dump.c - kernel/dump: text of /proc and /sys, records of iterators, and files
+ * dump.c - source/statedump: text of /proc and /sys, records of iterators, and files
  * that may have a build-id. The first byte says which, the rest is the text, the
  * records or the file. What is accepted must be within its bounds; what is
  * refused must have changed nothing.
@@ -9,10 +9,10 @@
 
 #include <errno.h>
 
-#include "kernel/dump/buildid.h"
-#include "kernel/dump/records.h"
-#include "kernel/dump/socket.h"
-#include "kernel/dump/text.h"
+#include "source/statedump/buildid.h"
+#include "source/statedump/kernel_records.h"
+#include "source/statedump/socket.h"
+#include "source/statedump/proc_text.h"
 
 /* ---- text ---- */
 
@@ -23,8 +23,8 @@ static bool is_within(const char *part, const char *text)
 
 static void check_task(char *text)
 {
-	struct sonde_dump_task task;
-	struct sonde_dump_task before;
+	struct sonde_statedump_task task;
+	struct sonde_statedump_task before;
 
 	memset(&task, 0x5a, sizeof(task));
 	before = task;
@@ -44,7 +44,7 @@ static void check_task(char *text)
 
 static void check_socket(const char *text)
 {
-	struct sonde_dump_socket socket;
+	struct sonde_statedump_socket socket;
 	char to[SONDE_SOCKET_TEXT_MAX];
 
 	for (int i = 0; i < 3; i++) {
@@ -119,7 +119,7 @@ static void check_text(struct fuzz_input *in, uint8_t kind)
 
 /* ---- records ---- */
 
-static int on_task(void *ctx, const struct sonde_dump_task *task)
+static int on_task(void *ctx, const struct sonde_statedump_task *task)
 {
 	(void)ctx;
 	FUZZ_CHECK(memchr(task->name, 0, sizeof(task->name)));
@@ -127,7 +127,7 @@ static int on_task(void *ctx, const struct sonde_dump_task *task)
 	return 0;
 }
 
-static int on_file(void *ctx, const struct sonde_dump_file *file)
+static int on_file(void *ctx, const struct sonde_statedump_file *file)
 {
 	(void)ctx;
 	FUZZ_CHECK(strlen(file->name) <= SONDE_ITER_TEXT_MAX);
@@ -135,7 +135,7 @@ static int on_file(void *ctx, const struct sonde_dump_file *file)
 	return 0;
 }
 
-static int on_mapping(void *ctx, const struct sonde_dump_mapping *mapping)
+static int on_mapping(void *ctx, const struct sonde_statedump_mapping *mapping)
 {
 	(void)ctx;
 	FUZZ_CHECK(strlen(mapping->path) <= SONDE_ITER_TEXT_MAX);
@@ -151,11 +151,11 @@ static void on_omission(void *ctx, uint64_t nr)
 
 static void check_records(struct fuzz_input *in, uint32_t kind)
 {
-	static const struct sonde_dump_target target = { NULL, on_task, on_file,
+	static const struct sonde_statedump_target target = { NULL, on_task, on_file,
 							 on_mapping,
 							 on_omission };
 	static const int32_t pids[] = { 0, 1, 5, 0x41414141 };
-	struct sonde_dump_wanted wanted = { .pids = pids, .nr = 4 };
+	struct sonde_statedump_wanted wanted = { .pids = pids, .nr = 4 };
 	struct sonde_records *records = malloc(sizeof(*records));
 	size_t size = in->left;
 	void *bytes = fuzz_copy(in->at, size);

@@ -11,7 +11,7 @@
  */
 #include <errno.h>
 
-#include "event/desc.h"
+#include "types/desc.h"
 #include "gdb/blocks.h"
 
 #include "fuzz.h"

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel_rules.c - fuzz kernel/rules.h: what `-k` says, whatever it is, and
+ * kernel_rules.c - fuzz source/rules.h: what `-k` says, whatever it is, and
  * what it selects.
  *
  * Input: the room for the error's text, then texts of -k, each up to a NUL, of
  * which an empty one is the last; then names of events, group and name, of
  * which the trace's differs if a NUL follows.
  */
-#include "kernel/rules.h"
+#include "source/rules.h"
 
 #include <errno.h>
 
-#include "event/select.h"
+#include "types/select.h"
 #include "fuzz.h"
 
 #define TEXTS_MAX 8
 
-static struct sonde_kernel_rules rules;
+static struct sonde_source_rules rules;
 
 /* To be freed. */
 static char *take_text(struct fuzz_input *in)
@@ -34,7 +34,7 @@ static char *take_text(struct fuzz_input *in)
 	return text;
 }
 
-static void check_rule(const struct sonde_kernel_rule *rule)
+static void check_rule(const struct sonde_source_rule *rule)
 {
 	FUZZ_CHECK(*rule->text && strlen(rule->text) < SONDE_GLOB_MAX);
 	FUZZ_CHECK(*rule->name && strlen(rule->name) < SONDE_GLOB_MAX);
@@ -55,12 +55,12 @@ static bool add(const char *text, size_t room)
 
 	FUZZ_CHECK(error);
 	error[0] = '\0';
-	rc = sonde_kernel_rules_add(&rules, text, error, room);
+	rc = sonde_source_rules_add(&rules, text, error, room);
 	FUZZ_CHECK(rc == 0 || rc == -EINVAL || rc == -E2BIG);
 	FUZZ_CHECK(memchr(error, 0, room));
 	FUZZ_CHECK(!strchr(error, '\n'));
 	FUZZ_CHECK(room == 1 || !rc == !*error);
-	FUZZ_CHECK(rules.nr <= SONDE_KERNEL_RULES_MAX);
+	FUZZ_CHECK(rules.nr <= SONDE_SOURCE_RULES_MAX);
 	FUZZ_CHECK(rc || rules.nr > nr);
 	for (uint32_t i = nr; i < rules.nr; i++)
 		check_rule(&rules.rules[i]);
@@ -83,33 +83,33 @@ static void check_last(const char *group, const char *name)
 
 	if (!is_plain(group) || !is_plain(name) || is_probe ||
 	    !strcmp(group, "raw_syscalls") ||
-	    rules.nr + 2 > SONDE_KERNEL_RULES_MAX)
+	    rules.nr + 2 > SONDE_SOURCE_RULES_MAX)
 		return;
 	(void)snprintf(text, sizeof(text), "!%s:%s", group, name);
 	FUZZ_CHECK(add(text, 300));
-	FUZZ_CHECK(!sonde_kernel_rules_match(&rules, group, name, NULL));
+	FUZZ_CHECK(!sonde_source_rules_match(&rules, group, name, NULL));
 	FUZZ_CHECK(add(text + 1, 300));
-	FUZZ_CHECK(sonde_kernel_rules_match(&rules, group, name, NULL) ==
+	FUZZ_CHECK(sonde_source_rules_match(&rules, group, name, NULL) ==
 		   &rules.rules[rules.nr - 1]);
 }
 
 static void check_event(const char *group, const char *name, const char *shown)
 {
-	const struct sonde_kernel_rule *found =
-		sonde_kernel_rules_match(&rules, group, name, shown);
-	const struct sonde_kernel_rule *unmatched;
+	const struct sonde_source_rule *found =
+		sonde_source_rules_match(&rules, group, name, shown);
+	const struct sonde_source_rule *unmatched;
 
 	if (found) {
 		FUZZ_CHECK(found->kind == SONDE_RULE_EVENT);
 		FUZZ_CHECK(found->has_matched && !found->is_exclusion);
-		for (const struct sonde_kernel_rule *rule = found + 1;
+		for (const struct sonde_source_rule *rule = found + 1;
 		     rule < rules.rules + rules.nr; rule++)
 			FUZZ_CHECK(rule->kind != SONDE_RULE_EVENT ||
 				   strcmp(rule->name, "*") != 0 ||
 				   rule->group ||
 				   !strcmp(group, "raw_syscalls"));
 	}
-	unmatched = sonde_kernel_rules_unmatched(&rules);
+	unmatched = sonde_source_rules_unmatched(&rules);
 	FUZZ_CHECK(!unmatched ||
 		   (!unmatched->has_matched && !unmatched->is_exclusion));
 	check_last(group, name);
@@ -141,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		free(name);
 		free(group);
 	}
-	sonde_kernel_rules_fini(&rules);
+	sonde_source_rules_fini(&rules);
 	FUZZ_CHECK(rules.nr == 0 && !rules.owned);
 	return 0;
 }

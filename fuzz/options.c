@@ -9,7 +9,7 @@
 #include <errno.h>
 
 #include "base/number.h"
-#include "event/select.h"
+#include "types/select.h"
 #include "fuzz.h"
 
 #define WORDS_MAX 64

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select.c - fuzz event/select.h: globs against a plain recursive matcher, and
+ * select.c - fuzz types/select.h: globs against a plain recursive matcher, and
  * rules that need not be well-formed.
  *
  * Input: two bytes for log levels, then three strings that end with a NUL
  * (provider, event, glob); the rest are rules.
  */
-#include "event/select.h"
+#include "types/select.h"
 
 #include "fuzz.h"
 

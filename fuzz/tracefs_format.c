@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * tracefs_format.c - fuzz kernel/stock/tracefs/format.h and plan.h: what a
+ * tracefs_format.c - fuzz source/tracefs/format.h and plan.h: what a
  * program may have written into an event's format, and a record of it.
  *
  * Input: the format's text up to a NUL; the rest is a record, which lies in
@@ -10,10 +10,10 @@
  * description that is one, and its payload is as long as the plan says at most,
  * and as the description says.
  */
-#include "event/desc.h"
+#include "types/desc.h"
 #include "fuzz.h"
-#include "kernel/stock/tracefs/plan.h"
-#include "kernel/stock/tracefs/stream.h"
+#include "source/tracefs/plan.h"
+#include "source/tracefs/stream.h"
 
 #define RECORD_MAX 4096u
 

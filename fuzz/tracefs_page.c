@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * tracefs_page.c - fuzz kernel/stock/tracefs/page.h and convert.h: a sub-buffer
+ * tracefs_page.c - fuzz source/tracefs/page.h and convert.h: a sub-buffer
  * as no kernel writes it.
  *
  * Input: a byte for the packet's size, a byte for the times' conversion and
@@ -13,7 +13,7 @@
  * counted.
  */
 #include "fuzz.h"
-#include "kernel/stock/tracefs/convert.h"
+#include "source/tracefs/convert.h"
 
 static const struct sonde_format_page layout = {
 	.commit_offset = 8,
@@ -152,15 +152,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static const struct sonde_line line = {
 		.last_ns = 1000, .last = 5000, .slope = 0.0625, .nr = 2
 	};
-	static struct sonde_opened opened = { .proc = -1 };
+	static struct sonde_open_files opened = { .proc = -1 };
 	struct fuzz_input in = { bytes, size };
 	size_t room = 64 + 16u * fuzz_u8(&in);
 	uint8_t how = fuzz_u8(&in);
 	uint8_t *page;
 
 	if (opened.proc < 0)
-		FUZZ_CHECK(!sonde_opened_init(&opened, "/"));
-	sonde_opened_refresh(&opened);
+		FUZZ_CHECK(!sonde_open_files_init(&opened, "/"));
+	sonde_open_files_refresh(&opened);
 	convert.opened = how & 2 ? &opened : NULL;
 	if (convert.opened)
 		room += SONDE_OPENED_PAYLOAD_BYTES;

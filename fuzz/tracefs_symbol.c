@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * tracefs_symbol.c - fuzz kernel/stock/tracefs/symbol.h: any file, in which a
+ * tracefs_symbol.c - fuzz source/tracefs/symbol.h: any file, in which a
  * probe's function is looked for.
  *
  * Input: the file. What is found lies in it.
  */
-#include "kernel/stock/tracefs/symbol.h"
+#include "source/tracefs/symbol.h"
 
 #include "fuzz.h"
 

@@ -13,7 +13,7 @@
 #include <errno.h>
 
 #include "describe.h"
-#include "event/desc.h"
+#include "types/desc.h"
 #include "sink.h"
 
 /* Brackets outside of strings and comments match. */

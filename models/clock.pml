@@ -3,7 +3,7 @@
  * clock.pml - the synthetic clock, for Spin. models/run checks it.
  *
  * What is modelled is src/clock/narrow.h, and who uses it in
- * src/kernel/modules/clock.c: each access to what another context may touch is a
+ * src/kmod/clock.c: each access to what another context may touch is a
  * step of its own, and interrupts and time come between any two.
  *
  * The CPU. Three processes, a thread, a timer's interrupt, and an NMI, nest like

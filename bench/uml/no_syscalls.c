@@ -3,7 +3,7 @@
  * no_syscalls.c - instead of sonde.ko's syscall.c in User-mode Linux, which has
  * no tracepoints at system calls, and calls its registers otherwise.
  */
-#include "kernel/modules/probe.h"
+#include "kmod/probe.h"
 
 int sonde_syscall_attach(struct sonde_point *point)
 {

@@ -25,7 +25,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "kernel/modules/abi.h"
+#include "kmod/abi.h"
 #include "point.h"
 #include <lttng/abi.h>
 
@@ -60,61 +60,61 @@ static int must(int rc, const char *what)
 
 static int start_sonde_by(bool overwrite, __u32 clock)
 {
-	struct sonde_mod_session session = { .size = sizeof(session) };
-	struct sonde_mod_channel channel = {
+	struct sonde_kmod_session session = { .size = sizeof(session) };
+	struct sonde_kmod_channel channel = {
 		.size = sizeof(channel),
 		.mode = overwrite,
 		.subbuf_bytes = SUBBUF_BYTES,
 		.nr_subbufs = SUBBUFS,
 		.clock = clock,
 	};
-	struct sonde_mod_cap caps[] = {
-		{ .kind = SONDE_MOD_VALUE, .index = 0, .bytes = 8 },
-		{ .kind = SONDE_MOD_VALUE, .index = 1, .bytes = 4 },
+	struct sonde_kmod_cap caps[] = {
+		{ .kind = SONDE_KMOD_VALUE, .index = 0, .bytes = 8 },
+		{ .kind = SONDE_KMOD_VALUE, .index = 1, .bytes = 4 },
 	};
-	struct sonde_mod_event event = {
+	struct sonde_kmod_event event = {
 		.size = sizeof(event),
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.id = 1,
 		.nr_caps = 2,
 		.caps = (uintptr_t)caps,
 		.name = EVENT_NAME,
 	};
-	struct sonde_mod_stream stream = { .size = sizeof(stream) };
-	int device = must(open(SONDE_MOD_DEVICE, O_RDWR), SONDE_MOD_DEVICE);
-	int s = must(ioctl(device, SONDE_MOD_SESSION, &session), "session");
-	int c = must(ioctl(s, SONDE_MOD_CHANNEL, &channel), "channel");
+	struct sonde_kmod_stream stream = { .size = sizeof(stream) };
+	int device = must(open(SONDE_KMOD_DEVICE, O_RDWR), SONDE_KMOD_DEVICE);
+	int s = must(ioctl(device, SONDE_KMOD_SESSION, &session), "session");
+	int c = must(ioctl(s, SONDE_KMOD_CHANNEL, &channel), "channel");
 	int fd;
 
-	(void)must(ioctl(c, SONDE_MOD_EVENT, &event), "event");
-	fd = must(ioctl(c, SONDE_MOD_STREAM, &stream), "stream");
-	(void)must(ioctl(s, SONDE_MOD_START), "start");
+	(void)must(ioctl(c, SONDE_KMOD_EVENT, &event), "event");
+	fd = must(ioctl(c, SONDE_KMOD_STREAM, &stream), "stream");
+	(void)must(ioctl(s, SONDE_KMOD_START), "start");
 	return fd;
 }
 
 static int start_sonde(bool overwrite)
 {
-	return start_sonde_by(overwrite, SONDE_MOD_CLOCK_CPU);
+	return start_sonde_by(overwrite, SONDE_KMOD_CLOCK_CPU);
 }
 
 static int start_mono(bool overwrite)
 {
-	return start_sonde_by(overwrite, SONDE_MOD_CLOCK_MONOTONIC);
+	return start_sonde_by(overwrite, SONDE_KMOD_CLOCK_MONOTONIC);
 }
 
 static bool drain_sonde(int stream, uint64_t events)
 {
-	struct sonde_mod_chunk chunk = { .size = sizeof(chunk) };
-	struct sonde_mod_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_chunk chunk = { .size = sizeof(chunk) };
+	struct sonde_kmod_counts counts = { .size = sizeof(counts) };
 	uint64_t nr = 0;
 
-	(void)must(ioctl(stream, SONDE_MOD_FLUSH), "flush");
-	while (must(ioctl(stream, SONDE_MOD_GET, &chunk), "get")) {
+	(void)must(ioctl(stream, SONDE_KMOD_FLUSH), "flush");
+	while (must(ioctl(stream, SONDE_KMOD_GET, &chunk), "get")) {
 		nr += chunk.events;
-		(void)must(ioctl(stream, SONDE_MOD_PUT, &chunk), "put");
+		(void)must(ioctl(stream, SONDE_KMOD_PUT, &chunk), "put");
 		chunk.size = sizeof(chunk);
 	}
-	(void)must(ioctl(stream, SONDE_MOD_STREAM_COUNTS, &counts), "counts");
+	(void)must(ioctl(stream, SONDE_KMOD_STREAM_COUNTS, &counts), "counts");
 	return nr == events && !counts.lost_full && !counts.lost_size &&
 	       !counts.lost_busy && !counts.overwritten;
 }

@@ -40,7 +40,7 @@
  *
  * A field record's `size` covers all of it, nested records included, so a
  * reader skips what it doesn't know. Nothing here is trusted by whoever reads
- * it: event/desc.h checks a description once before it is used.
+ * it: types/desc.h checks a description once before it is used.
  *
  * Payloads are packed: no field is padded or aligned.
  */

@@ -586,11 +586,11 @@
 	SONDE_FIELD2_(op, i, c, SONDE_STRIP_ pair)
 #define SONDE_FIELD2_(...) SONDE_FIELD3_(__VA_ARGS__)
 #define SONDE_FIELD3_(op, i, c, text, ...) \
-	SONDE_CAT_(SONDE_FORM_, SONDE_IS_TYPED_(__VA_ARGS__)) \
+	SONDE_CAT_(SONDE_PAYLOAD_, SONDE_IS_TYPED_(__VA_ARGS__)) \
 	(op, i, c, text, __VA_ARGS__)
-#define SONDE_FORM_0(op, i, c, text, ...) \
+#define SONDE_PAYLOAD_0(op, i, c, text, ...) \
 	SONDE_DO_PLAIN(op, i, c, text, 0, (__VA_ARGS__))
-#define SONDE_FORM_1(op, i, c, text, ...) \
+#define SONDE_PAYLOAD_1(op, i, c, text, ...) \
 	SONDE_FORM2_(op, i, c, SONDE_UNTYPE_ __VA_ARGS__)
 #define SONDE_FORM2_(...) SONDE_FORM3_(__VA_ARGS__)
 #define SONDE_FORM3_(op, i, c, form, ...) SONDE_DO_##form(op, i, c, __VA_ARGS__)

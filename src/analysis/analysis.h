@@ -50,7 +50,7 @@ struct sonde_analysis {
 	const char *name;
 	const char *summary; /* for the list of reports: "CPU time by thread" */
 	const char *needs;   /* "kernel", "malloc", "locks", "" any trace */
-	/* Of "kernel": one of these is enough, of enum sonde_kernel_wants. */
+	/* Of "kernel": one of these is enough, of enum sonde_model_wants. */
 	unsigned int about;
 	int (*run)(struct sonde_analysis_args *args,
 		   struct sonde_report **ret_report);

@@ -24,8 +24,8 @@
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/newest.h"
-#include "kernel/available.h"
 #include "session/launch.h"
+#include "source/available.h"
 
 struct line {
 	char **words;
@@ -201,10 +201,10 @@ static int on_kernel(void *ctx, const char *group, const char *name,
 static void offer_kernel(const struct typed *typed)
 {
 	struct kernel_offer to = { typed, "" };
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 
 	/* Who may not look at them gets none. */
-	(void)sonde_kernel_available(on_kernel, &to, &error);
+	(void)sonde_source_available(on_kernel, &to, &error);
 }
 
 static void offer_kind(const struct line *line, struct typed *typed,

@@ -13,7 +13,7 @@
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "kernel/able.h"
+#include "source/doctor.h"
 #include "view/text/show.h"
 
 #define BOLD   "\033[1m"
@@ -46,19 +46,19 @@ static const struct sonde_option options[] = {
 
 struct findings {
 	size_t nr;
-	struct sonde_ability at[SONDE_ABILITIES_MAX];
+	struct sonde_doctor_ability at[SONDE_ABILITIES_MAX];
 	char left[200]; /* behind by killed recorders, or "" */
 };
 
 static const char *const words[] = {
-	[SONDE_ABLE] = "yes",
-	[SONDE_ABLE_PARTLY] = "partly",
+	[SONDE_DOCTOR_ABLE] = "yes",
+	[SONDE_DOCTOR_PARTLY] = "partly",
 	[SONDE_UNABLE] = "no",
 };
 
 static const char *const colours[] = {
-	[SONDE_ABLE] = GREEN,
-	[SONDE_ABLE_PARTLY] = YELLOW,
+	[SONDE_DOCTOR_ABLE] = GREEN,
+	[SONDE_DOCTOR_PARTLY] = YELLOW,
 	[SONDE_UNABLE] = RED,
 };
 
@@ -66,11 +66,11 @@ static bool is_able(const struct findings *findings, const char *part)
 {
 	for (size_t i = 0; i < findings->nr; i++)
 		if (!strcmp(findings->at[i].part, part))
-			return findings->at[i].able == SONDE_ABLE;
+			return findings->at[i].able == SONDE_DOCTOR_ABLE;
 	return false;
 }
 
-/* Which sources `sonde record -k` chooses (kernel/kernel.h), as a sentence. */
+/* Which sources `sonde record -k` chooses (source/choose.h), as a sentence. */
 static const char *verdict(const struct findings *findings)
 {
 	bool bpf = is_able(findings, "bpf") && is_able(findings, "bpf-rings");
@@ -140,7 +140,7 @@ static void print_text(const struct layout *layout, const char *label,
 	}
 }
 
-static void print_ability(const struct sonde_ability *ability,
+static void print_ability(const struct sonde_doctor_ability *ability,
 			  const struct layout *layout)
 {
 	(void)printf("%-*s  %s%-6s%s  %s\n", (int)layout->part_width,
@@ -181,7 +181,7 @@ static void print_table(const struct findings *findings)
 /* ---- as JSON ---- */
 
 static void print_json_ability(struct sonde_json *json,
-			       const struct sonde_ability *ability)
+			       const struct sonde_doctor_ability *ability)
 {
 	const struct {
 		const char *name;
@@ -229,9 +229,9 @@ static int examine(bool json)
 {
 	struct findings findings = { .nr = 0 };
 
-	findings.nr = sonde_abilities(findings.at, SONDE_ABILITIES_MAX);
+	findings.nr = sonde_doctor_abilities(findings.at, SONDE_ABILITIES_MAX);
 	/* Where it can't look, it has left nothing of this user's. */
-	(void)sonde_kernel_left(findings.left, sizeof(findings.left));
+	(void)sonde_source_left(findings.left, sizeof(findings.left));
 	if (json)
 		print_json(&findings);
 	else
@@ -242,7 +242,7 @@ static int examine(bool json)
 static int clean(void)
 {
 	char text[200] = "";
-	int nr = sonde_kernel_clean(text, sizeof(text));
+	int nr = sonde_source_clean(text, sizeof(text));
 
 	if (text[0])
 		(void)printf("%s\n", text);

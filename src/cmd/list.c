@@ -22,7 +22,7 @@
 #include "cmd/newest.h"
 #include "cmd/options.h"
 #include "cmd/pager.h"
-#include "event/select.h"
+#include "types/select.h"
 
 #define FILE_MAX   (1ull << 30)
 #define EVENTS_MAX 100000u

@@ -14,8 +14,8 @@
 #include <string.h>
 
 #include "cmd/list.h"
-#include "event/desc.h"
-#include "event/elf.h"
+#include "types/desc.h"
+#include "types/elf.h"
 
 void sonde_list_say(struct sonde_list_text *text, const char *format, ...)
 {

@@ -14,11 +14,11 @@
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/pager.h"
-#include "kernel/available.h"
-#include "kernel/rules.h"
+#include "source/available.h"
+#include "source/rules.h"
 
 struct listing {
-	struct sonde_kernel_rules rules;
+	struct sonde_source_rules rules;
 	bool is_json;
 	struct sonde_json json;
 	uint64_t nr;
@@ -31,7 +31,7 @@ static int show(void *ctx, const char *group, const char *name,
 	char full[512];
 
 	if (listing->rules.nr &&
-	    !sonde_kernel_rules_match(&listing->rules, group, name, shown))
+	    !sonde_source_rules_match(&listing->rules, group, name, shown))
 		return 0;
 	if (listing->is_json) {
 		if (!listing->nr)
@@ -65,12 +65,12 @@ static void end_json(struct listing *listing)
 
 static int list(struct listing *listing)
 {
-	struct sonde_kernel_error error = { "" };
-	const struct sonde_kernel_rule *rule;
+	struct sonde_source_error error = { "" };
+	const struct sonde_source_rule *rule;
 	struct sonde_nearest nearest;
 
 	sonde_pager_begin();
-	if (sonde_kernel_available(show, listing, &error)) {
+	if (sonde_source_available(show, listing, &error)) {
 		sonde_pager_end();
 		sonde_complain("%s", error.text);
 		return 1;
@@ -78,11 +78,11 @@ static int list(struct listing *listing)
 	if (listing->is_json)
 		end_json(listing);
 	sonde_pager_end();
-	rule = sonde_kernel_rules_unmatched(&listing->rules);
+	rule = sonde_source_rules_unmatched(&listing->rules);
 	if (!rule)
 		return 0;
 	sonde_complain("%.200s: this kernel has no such event%s", rule->text,
-		       sonde_kernel_hint(rule->text, &nearest));
+		       sonde_source_hint(rule->text, &nearest));
 	return 1;
 }
 
@@ -95,7 +95,7 @@ int sonde_list_kernel(int nr, char **patterns, bool json)
 	listing.is_json = json;
 	listing.json = sonde_json_to_file(stdout);
 	for (int i = 0; i < nr && !rc; i++)
-		rc = sonde_kernel_rules_add(&listing.rules, patterns[i], error,
+		rc = sonde_source_rules_add(&listing.rules, patterns[i], error,
 					    sizeof(error));
 	if (rc == -ENOMEM)
 		(void)snprintf(error, sizeof(error), "no memory left");
@@ -103,6 +103,6 @@ int sonde_list_kernel(int nr, char **patterns, bool json)
 		sonde_complain("%s", error);
 	else
 		rc = list(&listing);
-	sonde_kernel_rules_fini(&listing.rules);
+	sonde_source_rules_fini(&listing.rules);
 	return rc < 0 ? SONDE_EXIT_USAGE : rc;
 }

@@ -80,8 +80,7 @@ static bool has_sources(const char *folder)
 
 	return join(path, sizeof(path), "%s/" SOURCES_HAVE, folder) &&
 	       !access(path, R_OK) &&
-	       join(path, sizeof(path), "%s/src/kernel/modules/FILES",
-		    folder) &&
+	       join(path, sizeof(path), "%s/src/kmod/FILES", folder) &&
 	       !access(path, R_OK);
 }
 

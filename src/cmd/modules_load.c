@@ -17,7 +17,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "cmd/cmd.h"
-#include "kernel/own/host.h"
+#include "source/module/host.h"
 #include "sys/proc.h"
 
 /* linux/module.h of Linux 5.17. */
@@ -189,12 +189,12 @@ static int insert_found(const struct own_host *host, const char *file,
 		complain_load(host, file, -rc);
 		return 1;
 	}
-	if (access(SONDE_MOD_DEVICE, F_OK)) {
+	if (access(SONDE_KMOD_DEVICE, F_OK)) {
 		sonde_complain(
 			"modules load: it is loaded, but there is no %s: this "
 			"/dev is not the kernel's own (devtmpfs), as in a "
 			"container",
-			SONDE_MOD_DEVICE);
+			SONDE_KMOD_DEVICE);
 		return 1;
 	}
 	(void)printf("loaded %s\n", file);
@@ -237,7 +237,7 @@ static bool is_ours(int fds, const char *name)
 	if (n <= 0)
 		return false;
 	link[n] = '\0';
-	return !strcmp(link, SONDE_MOD_DEVICE) ||
+	return !strcmp(link, SONDE_KMOD_DEVICE) ||
 	       !strncmp(link, "anon_inode:[sonde-", 18);
 }
 

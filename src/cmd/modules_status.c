@@ -19,7 +19,7 @@
 
 #include "base/json.h"
 #include "cmd/cmd.h"
-#include "kernel/own/host.h"
+#include "source/module/host.h"
 
 #define BUILT_MAX 64u
 
@@ -77,7 +77,7 @@ static void find_built(struct built *built)
 static bool is_usable(const struct own_host *host)
 {
 	return host->is_loaded && !host->error &&
-	       host->info.version == SONDE_MOD_VERSION;
+	       host->info.version == SONDE_KMOD_VERSION;
 }
 
 static const char *verdict(const struct own_host *host)
@@ -102,11 +102,11 @@ static const char *verdict(const struct own_host *host)
 static const char *clock_of(const struct own_host *host, char *text,
 			    size_t size)
 {
-	const struct sonde_mod_info *info = &host->info;
+	const struct sonde_kmod_info *info = &host->info;
 
 	if (!info->has_cpu_clock)
 		return "CLOCK_MONOTONIC";
-	if (!(info->features & SONDE_MOD_HAS_SYNTHETIC))
+	if (!(info->features & SONDE_KMOD_HAS_SYNTHETIC))
 		return "the CPU's counter";
 	(void)snprintf(text, size, "made from %u bits of the CPU's counter",
 		       info->clock_bits);
@@ -145,7 +145,8 @@ static void print_lines(const struct own_host *host, const struct built *built)
 		(void)printf("%-12s %ld\n", "references", host->refs);
 	if (host->has_device) {
 		name_rights(host, text, sizeof(text));
-		(void)printf("%-12s %s %s\n", "device", SONDE_MOD_DEVICE, text);
+		(void)printf("%-12s %s %s\n", "device", SONDE_KMOD_DEVICE,
+			     text);
 	}
 	if (host->info.version) {
 		(void)printf("%-12s %u\n%-12s %u\n", "version",

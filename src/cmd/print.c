@@ -12,7 +12,7 @@
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
-#include "event/select.h"
+#include "types/select.h"
 #include "view/text/print.h"
 
 static const char usage[] =

@@ -20,7 +20,6 @@
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "ctf/place.h"
-#include "kernel/able.h"
 #include "ring/layout.h"
 #include "session/budget.h"
 #include "session/census.h"
@@ -28,10 +27,11 @@
 #include "session/front.h"
 #include "session/kin.h"
 #include "session/options.h"
+#include "source/doctor.h"
 #include "view/text/show.h"
 
 /* Kernel events take so much, whatever control groups leave us. */
-#define SONDE_KERNEL_MEMORY_LEAST (1ull << 20)
+#define SONDE_SOURCE_MEMORY_LEAST (1ull << 20)
 
 #define EXIT_FAILED               1
 #define EXIT_NOT_EXECUTABLE       126
@@ -404,7 +404,7 @@ static void fit_memory(struct sonde_record_options *options, bool kernel_given)
 	if (!kernel_given)
 		options->session.kernel.memory_bytes =
 			fitting(options->session.kernel.memory_bytes,
-				SONDE_KERNEL_MEMORY_LEAST, left);
+				SONDE_SOURCE_MEMORY_LEAST, left);
 	if (options->program && options->session.memory_bytes > left / 4)
 		warn_of_group("memory", options->session.memory_bytes, left);
 	if (options->session.kernel.rules &&
@@ -418,7 +418,7 @@ static void clean_up(void)
 {
 	char text[400];
 
-	if (sonde_kernel_clean(text, sizeof(text)) > 0)
+	if (sonde_source_clean(text, sizeof(text)) > 0)
 		sonde_complain("%s", text);
 }
 
@@ -499,7 +499,7 @@ static int run(int argc, char **argv)
 	kernel_given = options.session.kernel.memory_bytes != 0;
 	if (!kernel_given)
 		options.session.kernel.memory_bytes =
-			SONDE_KERNEL_MEMORY_PER_CPU * sonde_nr_online_cpus();
+			SONDE_SOURCE_MEMORY_PER_CPU * sonde_nr_online_cpus();
 	fit_memory(&options, kernel_given);
 	return record(&options);
 }

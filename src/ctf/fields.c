@@ -15,7 +15,7 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "event/desc.h"
+#include "types/desc.h"
 
 #define LEVELS (SONDE_NEST_MAX + 1)
 

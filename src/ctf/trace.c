@@ -22,7 +22,7 @@
 #include "ctf/place.h"
 #include "ctf/trace_state.h"
 #include "ctf/tsdl.h"
-#include "event/desc.h"
+#include "types/desc.h"
 
 #ifndef SONDE_VERSION
 #define SONDE_VERSION "unknown"

@@ -75,7 +75,7 @@ enum sonde_ctf_domain {
 	/* Programs': names are `provider:event`, and each class begins with
 	 * `sonde:thread`, which says whose events come next. */
 	SONDE_CTF_PROGRAMS,
-	/* A kernel's (kernel/source.h): names are the events' alone, and each
+	/* A kernel's (source/source.h): names are the events' alone, and each
 	 * record has the context `tid` before its payload. */
 	SONDE_CTF_KERNEL,
 };
@@ -121,7 +121,7 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 
 /*
  * Add an event with this id (>= 1) to a class. `desc` has been checked
- * (event/desc.h). It is in the metadata before anything published from now on
+ * (types/desc.h). It is in the metadata before anything published from now on
  * is visible. The caller sees to it that an id is added once per class.
  */
 int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,

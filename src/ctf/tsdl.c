@@ -9,7 +9,7 @@
 
 #include "ctf/fields.h"
 #include "ctf/packet.h"
-#include "event/desc.h"
+#include "types/desc.h"
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 #define BYTE_ORDER_NAME "le"
@@ -124,7 +124,7 @@ static void put_context(struct sonde_text *text, const char *clock,
 	sonde_text_puts(text, "\t};\n");
 }
 
-/* Who a kernel's events were about: kernel/source.h has it in each record. */
+/* Who a kernel's events were about: source/source.h has it in each record. */
 static void put_event_context(struct sonde_text *text)
 {
 	sonde_text_puts(text,

@@ -5,7 +5,7 @@
  *
  * The kernel has no doubles, nor has code in another program's functions
  * (SONDE_NO_DOUBLES): there, what computes with them gives 0 or false,
- * and who loads a program refuses one that does (kernel/modules/filter.c).
+ * and who loads a program refuses one that does (kmod/filter.c).
  *
  * Cost: some nanoseconds for an operation. `field == constant` is one
  * operation and the end.
@@ -14,7 +14,7 @@
 
 #include <string.h>
 
-#include "event/select.h"
+#include "types/select.h"
 
 enum result {
 	RESULT_FALSE,

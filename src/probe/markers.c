@@ -28,10 +28,10 @@
 #include <unistd.h>
 
 #include "base/port.h"
-#include "event/desc.h"
-#include "event/elf.h"
 #include "expr/agent.h"
 #include "probe/inject/process.h"
+#include "types/desc.h"
+#include "types/elf.h"
 
 #define MARKERS_MAX  65536u
 #define NOTE_TYPE    3u

@@ -18,12 +18,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/build.h"
-#include "event/desc.h"
 #include "probe/actions.h"
 #include "probe/collect.h"
 #include "probe/names.h"
 #include "probe/types.h"
+#include "types/build.h"
+#include "types/desc.h"
 
 enum {
 	/* Fields for what is collected by name; "regs", "blocks" and "at" come

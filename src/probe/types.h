@@ -18,8 +18,8 @@
 #ifndef PROBE_TYPES_H
 #define PROBE_TYPES_H
 
-#include "event/build.h"
 #include "probe/points.h"
+#include "types/build.h"
 
 #define SONDE_PROBE_TYPE_LABELS_MAX 64u
 #define SONDE_PROBE_TYPE_TEXT_MAX   4096u

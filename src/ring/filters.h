@@ -54,7 +54,7 @@ enum sonde_filter_kind {
 	SONDE_FILTER_TEST = 2,
 };
 
-/* Base 1 of programs (kernel/condition.h). */
+/* Base 1 of programs (source/condition.h). */
 struct sonde_filter_whence {
 	uint32_t tid;
 	uint32_t cpu;

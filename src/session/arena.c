@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include "base/port.h"
-#include "event/desc.h"
-#include "event/select.h"
 #include "ring/control.h"
+#include "types/desc.h"
+#include "types/select.h"
 
 #define PAGE_BYTES 65536ull /* a multiple of every machine's page */
 
@@ -101,7 +101,7 @@ static int map_meta(struct sonde_arena_view *view)
 	memcpy(&header, meta, sizeof(header));
 	sonde_barrier();
 	view->lanes_only = header.writer == SONDE_WRITER_LANES;
-	view->can_reach = header.abilities & SONDE_ABLE_TO_REACH;
+	view->can_reach = header.abilities & SONDE_DOCTOR_TO_REACH;
 	view->nr_refused_before = header.refused;
 	return sonde_arena_check(&header);
 }

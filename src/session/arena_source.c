@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/desc.h"
 #include "ring/reader.h"
 #include "sys/program.h"
+#include "types/desc.h"
 
 #define RESERVE_AT_ONCE (4u << 20)
 
@@ -23,7 +23,7 @@ struct arena_ring {
 };
 
 struct sonde_arena_source {
-	struct sonde_kernel_source base; /* first */
+	struct sonde_source base; /* first */
 	struct sonde_arena_source_config config;
 	struct sonde_arena_view view;
 	char name[SONDE_ARENA_NAME_CHARS];
@@ -32,13 +32,13 @@ struct sonde_arena_source {
 	struct arena_ring rings[];
 };
 
-static struct sonde_arena_source *of(struct sonde_kernel_source *base)
+static struct sonde_arena_source *of(struct sonde_source *base)
 {
 	return (struct sonde_arena_source *)base;
 }
 
 static const struct sonde_arena_source *
-const_of(const struct sonde_kernel_source *base)
+const_of(const struct sonde_source *base)
 {
 	return (const struct sonde_arena_source *)base;
 }
@@ -48,7 +48,7 @@ const_of(const struct sonde_kernel_source *base)
 /* -EPROTO: the process contradicts itself; -EAGAIN: look again later; other
  * errors are the caller's. */
 static int add_event(struct sonde_arena_source *source,
-		     struct sonde_kernel_known *known, uint32_t index,
+		     struct sonde_source_known *known, uint32_t index,
 		     uint32_t id)
 {
 	const struct sonde_desc *desc;
@@ -71,8 +71,7 @@ static int add_event(struct sonde_arena_source *source,
 	return 0;
 }
 
-static int describe(struct sonde_kernel_source *base,
-		    struct sonde_kernel_known *known)
+static int describe(struct sonde_source *base, struct sonde_source_known *known)
 {
 	struct sonde_arena_source *source = of(base);
 	uint32_t nr_ids = sonde_arena_nr_ids(&source->view);
@@ -129,18 +128,18 @@ static void reserve_ahead(struct sonde_arena_source *source, uint32_t i)
 	ring->nr_reserved += nr;
 }
 
-static uint32_t nr_streams(const struct sonde_kernel_source *base)
+static uint32_t nr_streams(const struct sonde_source *base)
 {
 	return const_of(base)->nr_rings;
 }
 
-static void stream(const struct sonde_kernel_source *base, uint32_t i,
-		   struct sonde_kernel_stream *ret_stream)
+static void stream(const struct sonde_source *base, uint32_t i,
+		   struct sonde_source_stream *ret_stream)
 {
 	const struct sonde_arena_source *source = const_of(base);
 	uint32_t nr_cpus = source->view.geometry.nr_cpus;
 
-	*ret_stream = (struct sonde_kernel_stream){
+	*ret_stream = (struct sonde_source_stream){
 		.cpu = i,
 		.first = source->rings[i].reader.first,
 	};
@@ -149,13 +148,13 @@ static void stream(const struct sonde_kernel_source *base, uint32_t i,
 		       i < nr_cpus ? i : i - nr_cpus);
 }
 
-static int peek(struct sonde_kernel_source *base, uint32_t i,
+static int peek(struct sonde_source *base, uint32_t i,
 		struct sonde_ring_chunk *ret_chunk)
 {
 	return sonde_ring_peek(&of(base)->rings[i].reader, ret_chunk);
 }
 
-static void advance(struct sonde_kernel_source *base, uint32_t i,
+static void advance(struct sonde_source *base, uint32_t i,
 		    const struct sonde_ring_chunk *chunk)
 {
 	struct sonde_arena_source *source = of(base);
@@ -169,37 +168,37 @@ static void advance(struct sonde_kernel_source *base, uint32_t i,
 	reserve_ahead(source, i);
 }
 
-static int rewind_ring(struct sonde_kernel_source *base, uint32_t i)
+static int rewind_ring(struct sonde_source *base, uint32_t i)
 {
 	return sonde_ring_rewind(&of(base)->rings[i].reader);
 }
 
-static bool verify(const struct sonde_kernel_source *base, uint32_t i,
+static bool verify(const struct sonde_source *base, uint32_t i,
 		   const struct sonde_ring_chunk *chunk)
 {
 	return sonde_ring_verify(&const_of(base)->rings[i].reader, chunk);
 }
 
-static uint64_t capacity(const struct sonde_kernel_source *base, uint32_t i)
+static uint64_t capacity(const struct sonde_source *base, uint32_t i)
 {
 	(void)i;
 	return sonde_geometry_ring_bytes(&const_of(base)->view.geometry);
 }
 
-static void counts(struct sonde_kernel_source *base, uint32_t i,
-		   struct sonde_kernel_counts *ret_counts)
+static void counts(struct sonde_source *base, uint32_t i,
+		   struct sonde_source_counts *ret_counts)
 {
 	struct sonde_ring_totals totals = { 0 };
 
 	(void)sonde_ring_count(&of(base)->rings[i].reader, &totals);
-	*ret_counts = (struct sonde_kernel_counts){
+	*ret_counts = (struct sonde_source_counts){
 		.lost_full = totals.discarded_full,
 		.lost_size = totals.discarded_size,
 	};
 }
 
 /* Every ring was busy. */
-static uint64_t missed(struct sonde_kernel_source *base)
+static uint64_t missed(struct sonde_source *base)
 {
 	return sonde_arena_nr_contended(&of(base)->view);
 }
@@ -241,8 +240,8 @@ static void init_rings(struct sonde_arena_source *source)
 	}
 }
 
-static int start(struct sonde_kernel_source *base, pid_t root,
-		 struct sonde_kernel_error *error)
+static int start(struct sonde_source *base, pid_t root,
+		 struct sonde_source_error *error)
 {
 	struct sonde_arena_source *source = of(base);
 
@@ -253,7 +252,7 @@ static int start(struct sonde_kernel_source *base, pid_t root,
 	return 0;
 }
 
-static void stop(struct sonde_kernel_source *base)
+static void stop(struct sonde_source *base)
 {
 	sonde_arena_stop(&of(base)->view);
 }
@@ -268,7 +267,7 @@ static void give_memory_back(const struct sonde_arena_source *source)
 				  source->view.geometry.nr_subbufs);
 }
 
-static void close_source(struct sonde_kernel_source *base)
+static void close_source(struct sonde_source *base)
 {
 	if (!base)
 		return;
@@ -277,7 +276,7 @@ static void close_source(struct sonde_kernel_source *base)
 	free(of(base));
 }
 
-static const struct sonde_kernel_ops arena_ops = {
+static const struct sonde_source_ops arena_ops = {
 	.name = "program",
 	.is_foreign = true,
 	.describe = describe,
@@ -324,8 +323,7 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 	return 0;
 }
 
-struct sonde_kernel_source *
-sonde_arena_source_base(struct sonde_arena_source *source)
+struct sonde_source *sonde_arena_source_base(struct sonde_arena_source *source)
 {
 	return &source->base;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * arena_source.h - the arena of a process as a source of events
- * (kernel/source.h): one stream for each ring.
+ * (source/source.h): one stream for each ring.
  *
  * Forked children share their parent's arena; a program started by exec has
  * another. The process may be hostile (session/arena.h). When it contradicts
@@ -26,10 +26,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "kernel/source.h"
 #include "session/arena.h"
 #include "session/filters.h"
 #include "session/summary.h"
+#include "source/source.h"
 
 #define SONDE_ARENA_NAME_CHARS 32
 
@@ -48,8 +48,7 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 			   struct sonde_arena_view *view,
 			   struct sonde_arena_source **ret_source);
 
-struct sonde_kernel_source *
-sonde_arena_source_base(struct sonde_arena_source *source);
+struct sonde_source *sonde_arena_source_base(struct sonde_arena_source *source);
 
 /* The slot was another recording's, of which events may be on their way: they
  * are to be described before the start. */

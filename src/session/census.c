@@ -13,10 +13,10 @@
 #include <sonde/abi.h>
 
 #include "base/time.h"
-#include "event/desc.h"
-#include "event/elf.h"
-#include "event/select.h"
 #include "sys/proc.h"
+#include "types/desc.h"
+#include "types/elf.h"
+#include "types/select.h"
 
 #define FILES_MAX     256u
 #define MAPS_BYTES    (256u << 10)

@@ -50,7 +50,7 @@
 
 struct sonde_census;
 
-/* The session's selection (event/select.h); `rules` is borrowed for good.
+/* The session's selection (types/select.h); `rules` is borrowed for good.
  * NULL if memory fails. */
 struct sonde_census *sonde_census_new(const char *rules, size_t rules_size,
 				      uint32_t loglevel);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/select.h"
+#include "types/select.h"
 
 struct complaint {
 	char *text;
@@ -35,7 +35,7 @@ void sonde_session_config_init(struct sonde_session_config *ret_config)
 		.loglevel = SONDE_LOGLEVEL_ALL,
 		.mode = SONDE_DISCARD,
 		.rules_size = 1,
-		.kernel.string_bytes = SONDE_KERNEL_STRING_DEFAULT,
+		.kernel.string_bytes = SONDE_SOURCE_STRING_DEFAULT,
 	};
 }
 
@@ -134,9 +134,9 @@ static int check_sizes(const struct sonde_session_config *config,
 			SONDE_READ_TIMER_MAX_US) ||
 	    config->duration_us > SONDE_DURATION_MAX_US)
 		return fail(complaint, "a time is out of bounds");
-	if (kernel->string_bytes > SONDE_KERNEL_BYTES_MAX ||
-	    kernel->buffer_bytes > SONDE_KERNEL_BYTES_MAX ||
-	    kernel->returns > SONDE_KERNEL_RETURNS_MAX)
+	if (kernel->string_bytes > SONDE_SOURCE_BYTES_MAX ||
+	    kernel->buffer_bytes > SONDE_SOURCE_BYTES_MAX ||
+	    kernel->returns > SONDE_SOURCE_RETURNS_MAX)
 		return fail(complaint, "a limit of kernel events is too large");
 	if (config->subbuf_bytes > config->memory_bytes / 8)
 		return fail(complaint,

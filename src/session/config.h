@@ -16,8 +16,8 @@
 #include <stdint.h>
 
 #include "ctf/trace.h"
-#include "kernel/kernel.h"
 #include "ring/layout.h"
+#include "source/choose.h"
 
 #define SONDE_MEMORY_DEFAULT        (64ull << 20)
 #define SONDE_MEMORY_MIN            (64ull << 10)
@@ -27,9 +27,9 @@
 #define SONDE_LOGLEVEL_ALL          255u
 #define SONDE_CONDITIONS_MAX        64u
 #define SONDE_COMMON_FILTERS_MAX    16u
-#define SONDE_KERNEL_STRING_DEFAULT 256u
-#define SONDE_KERNEL_BYTES_MAX      4096u
-#define SONDE_KERNEL_RETURNS_MAX    65536u
+#define SONDE_SOURCE_STRING_DEFAULT 256u
+#define SONDE_SOURCE_BYTES_MAX      4096u
+#define SONDE_SOURCE_RETURNS_MAX    65536u
 #define SONDE_ATTACH_MAX            64u
 #define SONDE_DURATION_MAX_US       (1000ull * 3600 * 1000000)
 
@@ -57,9 +57,9 @@ struct sonde_attach_options {
 
 /* The kernel's part. */
 struct sonde_session_kernel_config {
-	struct sonde_kernel_rules *rules; /* borrowed; NULL: no kernel events */
-	struct sonde_kernel_rules *until; /* borrowed; what ends it; or NULL */
-	enum sonde_kernel_choice source;
+	struct sonde_source_rules *rules; /* borrowed; NULL: no kernel events */
+	struct sonde_source_rules *until; /* borrowed; what ends it; or NULL */
+	enum sonde_source_choice source;
 	bool whole_machine;    /* or else the program and its descendants */
 	bool self;             /* what the recorder does, as well */
 	uint64_t memory_bytes; /* 0: choose */
@@ -84,7 +84,7 @@ struct sonde_session_config {
 	bool attaches;
 	bool lets_in;
 	struct sonde_attach_options attach;
-	/* Which of their events (event/select.h), and under what conditions. */
+	/* Which of their events (types/select.h), and under what conditions. */
 	uint32_t loglevel;
 	uint32_t nr_conditions;
 	uint32_t nr_filters;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/desc.h"
+#include "types/desc.h"
 
 #define NAME_CHARS  64
 #define REWINDS_MAX 64u
@@ -38,7 +38,7 @@ struct consumer_stream {
 
 struct sonde_consumer {
 	struct sonde_output *output;
-	struct sonde_kernel_source *source;
+	struct sonde_source *source;
 	struct sonde_consumer_config config;
 	char name[NAME_CHARS];
 	char files[NAME_CHARS];
@@ -47,7 +47,7 @@ struct sonde_consumer {
 	bool broken;
 	bool has_happened;
 	bool told_of_passing; /* that something was lost for want of means */
-	struct sonde_kernel_known known;
+	struct sonde_source_known known;
 	uint32_t nr_streams;
 	struct consumer_stream streams[];
 };
@@ -58,8 +58,8 @@ struct sonde_consumer {
 static void give_up(struct sonde_consumer *consumer, uint32_t i,
 		    const char *why)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
-	struct sonde_kernel_stream stream;
+	const struct sonde_source_ops *ops = consumer->source->ops;
+	struct sonde_source_stream stream;
 
 	if (consumer->broken || consumer->streams[i].broken)
 		return;
@@ -153,7 +153,7 @@ static int add_event(void *ctx, uint32_t id, const struct sonde_desc *desc)
 
 int sonde_consumer_describe(struct sonde_consumer *consumer)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 
 	return ops->describe ?
 		       ops->describe(consumer->source, &consumer->known) :
@@ -163,7 +163,7 @@ int sonde_consumer_describe(struct sonde_consumer *consumer)
 /* Those that are known from the start. */
 static int add_class(struct sonde_consumer *consumer, const char *comment)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 	struct sonde_ctf_trace *trace = consumer->output->trace;
 	const struct sonde_consumer_config *config = &consumer->config;
 	uint32_t nr = ops->describe ? 0 : ops->nr_events(consumer->source);
@@ -172,7 +172,7 @@ static int add_class(struct sonde_consumer *consumer, const char *comment)
 
 	for (uint32_t i = 0; !rc && i < nr; i++)
 		rc = sonde_ctf_trace_add_event(trace, config->class_id,
-					       SONDE_KERNEL_FIRST_ID + i,
+					       SONDE_SOURCE_FIRST_ID + i,
 					       ops->event(consumer->source, i));
 	if (!ops->is_state)
 		consumer->output->summary->nr_event_types += nr;
@@ -183,7 +183,7 @@ static int add_class(struct sonde_consumer *consumer, const char *comment)
 
 static int open_stream(struct sonde_consumer *consumer, uint32_t i)
 {
-	struct sonde_kernel_stream stream;
+	struct sonde_source_stream stream;
 	char name[sizeof(consumer->files) + sizeof(stream.name) + 1];
 	struct sonde_ctf_stream_config config = {
 		.class_id = consumer->config.class_id,
@@ -297,7 +297,7 @@ static void count(struct sonde_consumer *consumer,
 static bool was_touched(const struct sonde_consumer *consumer, uint32_t i,
 			const struct sonde_ring_chunk *chunk)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 
 	return consumer->config.mode == SONDE_OVERWRITE && ops->verify &&
 	       !ops->verify(consumer->source, i, chunk);
@@ -345,7 +345,7 @@ static int take_chunk(struct sonde_consumer *consumer, uint32_t i,
 static int take_next(struct sonde_consumer *consumer, uint32_t i,
 		     struct sonde_ring_chunk *chunk)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 	int rc = ops->peek(consumer->source, i, chunk);
 
 	if (rc <= 0)
@@ -364,7 +364,7 @@ static int take_next(struct sonde_consumer *consumer, uint32_t i,
 static uint32_t consume_stream(struct sonde_consumer *consumer, uint32_t i,
 			       bool all)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 	uint64_t capacity = ops->capacity(consumer->source, i);
 	uint32_t nr_rewinds = 0;
 	uint64_t passed = 0; /* an empty chunk counts, or it never ends */
@@ -414,7 +414,7 @@ static uint32_t consume(struct sonde_consumer *consumer, bool all)
 /* Overwrite mode: what is left in the buffers, oldest first. */
 static void save(struct sonde_consumer *consumer)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 
 	for (uint32_t i = 0; i < consumer->nr_streams && !consumer->broken;
 	     i++) {
@@ -438,7 +438,7 @@ static bool is_kept(const struct sonde_consumer *consumer)
 
 uint32_t sonde_consumer_pass(struct sonde_consumer *consumer)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 	bool is_state = ops->is_state;
 	uint32_t full = 0;
 
@@ -464,7 +464,7 @@ void sonde_consumer_drain(struct sonde_consumer *consumer)
 
 /* ---- accounts ---- */
 
-static uint64_t nr_discarded(const struct sonde_kernel_counts *counts)
+static uint64_t nr_discarded(const struct sonde_source_counts *counts)
 {
 	return counts->lost_full + counts->lost_size + counts->lost_unread +
 	       counts->lost_damaged;
@@ -472,9 +472,9 @@ static uint64_t nr_discarded(const struct sonde_kernel_counts *counts)
 
 /* What a foreign source that was given up says is not worth a thing. */
 static void source_counts(const struct sonde_consumer *consumer, uint32_t i,
-			  struct sonde_kernel_counts *ret_counts)
+			  struct sonde_source_counts *ret_counts)
 {
-	*ret_counts = (struct sonde_kernel_counts){ 0 };
+	*ret_counts = (struct sonde_source_counts){ 0 };
 	if (!consumer->broken)
 		consumer->source->ops->counts(consumer->source, i, ret_counts);
 }
@@ -482,7 +482,7 @@ static void source_counts(const struct sonde_consumer *consumer, uint32_t i,
 void sonde_consumer_count(const struct sonde_consumer *consumer,
 			  struct sonde_consumer_counts *ret_counts)
 {
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 
 	*ret_counts = (struct sonde_consumer_counts){ 0 };
 	if (consumer->state == CONSUMER_NEW || consumer->config.is_trigger)
@@ -503,10 +503,10 @@ void sonde_consumer_count(const struct sonde_consumer *consumer,
 
 static void add_to_summary(const struct sonde_consumer *consumer,
 			   const struct consumer_stream *stream,
-			   const struct sonde_kernel_counts *counts)
+			   const struct sonde_source_counts *counts)
 {
 	struct sonde_summary *summary = consumer->output->summary;
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 
 	summary->recorded += stream->recorded;
 	summary->lost_size += counts->lost_size;
@@ -528,7 +528,7 @@ static void finish_stream(struct sonde_consumer *consumer, uint32_t i,
 			  uint64_t extra)
 {
 	struct consumer_stream *stream = &consumer->streams[i];
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 	uint64_t nr_missing;
 	int rc = 0;
 
@@ -553,7 +553,7 @@ static void finish_stream(struct sonde_consumer *consumer, uint32_t i,
 /* Events that belong to no stream; they are told with the first. */
 static uint64_t finish_missed(struct sonde_consumer *consumer)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 	struct sonde_summary *summary = consumer->output->summary;
 	uint64_t missed;
 	uint64_t returns = 0;
@@ -591,7 +591,7 @@ static void free_consumer(struct sonde_consumer *consumer)
 }
 
 static struct sonde_consumer *
-allocate(struct sonde_output *output, struct sonde_kernel_source *source,
+allocate(struct sonde_output *output, struct sonde_source *source,
 	 const struct sonde_consumer_config *config)
 {
 	uint32_t nr = source->ops->nr_streams(source);
@@ -618,8 +618,7 @@ allocate(struct sonde_output *output, struct sonde_kernel_source *source,
 	return NULL;
 }
 
-int sonde_consumer_new(struct sonde_output *output,
-		       struct sonde_kernel_source *source,
+int sonde_consumer_new(struct sonde_output *output, struct sonde_source *source,
 		       const struct sonde_consumer_config *config,
 		       struct sonde_consumer **ret_consumer)
 {
@@ -639,7 +638,7 @@ int sonde_consumer_new(struct sonde_output *output,
 /* Nothing was read yet. */
 static void reset(struct sonde_consumer *consumer, uint64_t start)
 {
-	struct sonde_kernel_stream stream;
+	struct sonde_source_stream stream;
 
 	consumer->start = start;
 	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
@@ -649,7 +648,7 @@ static void reset(struct sonde_consumer *consumer, uint64_t start)
 }
 
 int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
-			 struct sonde_kernel_error *error)
+			 struct sonde_source_error *error)
 {
 	int rc;
 
@@ -674,7 +673,7 @@ void sonde_consumer_cancel(struct sonde_consumer *consumer)
 	consumer->state = CONSUMER_NEW;
 }
 
-struct sonde_kernel_source *
+struct sonde_source *
 sonde_consumer_source(const struct sonde_consumer *consumer)
 {
 	return consumer->source;
@@ -712,7 +711,7 @@ void sonde_consumer_finish(struct sonde_consumer *consumer)
 int sonde_consumer_snapshot(struct sonde_consumer *consumer,
 			    struct sonde_output *output)
 {
-	const struct sonde_kernel_ops *ops = consumer->source->ops;
+	const struct sonde_source_ops *ops = consumer->source->ops;
 	struct sonde_consumer_config config = consumer->config;
 	struct sonde_consumer *copy;
 	int rc;

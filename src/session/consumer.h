@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * consumer.h - takes what one source (kernel/source.h) delivers to a trace: one
+ * consumer.h - takes what one source (source/source.h) delivers to a trace: one
  * stream class, and one stream for each of the source's that ever had
  * something to deliver.
  *
@@ -38,8 +38,8 @@
 #include <sys/types.h>
 
 #include "ctf/trace.h"
-#include "kernel/source.h"
 #include "session/summary.h"
+#include "source/source.h"
 
 #define SONDE_OUTPUT_SEEN_BITS 65536u
 
@@ -84,14 +84,13 @@ struct sonde_consumer_counts {
 
 /* Makes the class, with the events that are known, while nothing is recorded.
  * The source is borrowed. 0 or -errno. */
-int sonde_consumer_new(struct sonde_output *output,
-		       struct sonde_kernel_source *source,
+int sonde_consumer_new(struct sonde_output *output, struct sonde_source *source,
 		       const struct sonde_consumer_config *config,
 		       struct sonde_consumer **ret_consumer);
 
 /* Records from now on; as the source's start. */
 int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
-			 struct sonde_kernel_error *error);
+			 struct sonde_source_error *error);
 
 /* Tells the trace of events that got an id since the last time. 0 or -errno. */
 int sonde_consumer_describe(struct sonde_consumer *consumer);
@@ -109,7 +108,7 @@ int sonde_consumer_snapshot(struct sonde_consumer *consumer,
 void sonde_consumer_count(const struct sonde_consumer *consumer,
 			  struct sonde_consumer_counts *ret_counts);
 
-struct sonde_kernel_source *
+struct sonde_source *
 sonde_consumer_source(const struct sonde_consumer *consumer);
 bool sonde_consumer_is_new(const struct sonde_consumer *consumer);
 bool sonde_consumer_is_started(const struct sonde_consumer *consumer);

@@ -9,15 +9,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "event/desc.h"
-#include "event/select.h"
 #include "expr/expr.h"
 #include "expr/fetch.h"
 #include "expr/jit/jit.h"
 #include "expr/labels.h"
 #include "expr/program.h"
-#include "kernel/condition.h"
+#include "source/condition.h"
 #include "sys/write.h"
+#include "types/desc.h"
+#include "types/select.h"
 
 #define NAMES_MAX  64u
 #define LABELS_MAX 64u

@@ -7,7 +7,7 @@
  *				its condition
  *	--filter CONDITION	must hold besides, for all events
  *
- * A condition is compiled for each description by kernel/condition.h: to native
+ * A condition is compiled for each description by source/condition.h: to native
  * code where the generator can (expr/jit/jit.h), and always to a program. A
  * condition that doesn't fit an event (types) is a note in the summary, and the
  * event isn't recorded; a field that no event had is a note at the end.

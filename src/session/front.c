@@ -18,11 +18,11 @@
 #include <unistd.h>
 
 #include "ctf/trace.h"
-#include "kernel/able.h"
 #include "session/child.h"
 #include "session/kernel.h"
 #include "session/recorder.h"
 #include "session/sandbox.h"
+#include "source/doctor.h"
 #include "sys/program.h"
 #include "sys/seccomp.h"
 
@@ -202,7 +202,7 @@ static ssize_t await_message(struct front *front, void *message, size_t size,
 
 static void say_no_kernel(struct front *front, const char *why)
 {
-	char text[SONDE_KERNEL_TEXT + 32];
+	char text[SONDE_SOURCE_TEXT + 32];
 
 	(void)snprintf(text, sizeof(text), "no kernel events: %s", why);
 	front->config->say(text);
@@ -506,7 +506,7 @@ static void clean_kernel(struct front *front)
 	char text[512];
 
 	if (front->config->session->kernel.rules &&
-	    sonde_kernel_clean(text, sizeof(text)) > 0)
+	    sonde_source_clean(text, sizeof(text)) > 0)
 		front->config->say(text);
 }
 

@@ -16,8 +16,8 @@
 
 #include "base/time.h"
 #include "ctf/place.h"
-#include "kernel/dump/dump.h"
-#include "kernel/kernel.h"
+#include "source/choose.h"
+#include "source/statedump/dump.h"
 
 #define ERROR_ENTRY "kernel_clock_error_ns"
 #define ROOT_ENTRY  "kernel_root"
@@ -31,11 +31,11 @@ struct sonde_session_kernel {
 	struct sonde_session_kernel_setup setup;
 	const struct sonde_session_kernel_config *config;
 	struct sonde_session *session;
-	struct sonde_kernel_source *dump;
-	struct sonde_kernel_sources set;
-	struct sonde_kernel_sources until; /* none: nothing is waited for */
+	struct sonde_source *dump;
+	struct sonde_sources set;
+	struct sonde_sources until; /* none: nothing is waited for */
 	/* The dump's first, then the set's, then of what is waited for. */
-	struct sonde_consumer *consumers[1 + 2 * SONDE_KERNEL_SOURCES_MAX];
+	struct sonde_consumer *consumers[1 + 2 * SONDE_SOURCES_MAX];
 	uint32_t nr;
 	bool started;
 	pid_t root; /* the program's process; 0: none */
@@ -50,9 +50,9 @@ struct sonde_session_kernel {
 /* The dump takes its time to open, most of it waiting for the kernel: so do
  * the tracers, meanwhile. */
 struct dump_opening {
-	const struct sonde_kernel_config *config;
-	struct sonde_kernel_source *dump;
-	struct sonde_kernel_error error;
+	const struct sonde_source_config *config;
+	struct sonde_source *dump;
+	struct sonde_source_error error;
 	int rc;
 };
 
@@ -60,26 +60,26 @@ static void *open_dump(void *data)
 {
 	struct dump_opening *opening = data;
 
-	opening->rc = sonde_kernel_dump.open(opening->config, &opening->dump,
-					     &opening->error);
+	opening->rc = sonde_source_statedump.open(
+		opening->config, &opening->dump, &opening->error);
 	return NULL;
 }
 
 /* The tracers' failure is told before the dump's. */
 static int open_sources(struct sonde_session_kernel *kernel,
-			const struct sonde_kernel_config *config,
-			struct sonde_kernel_error *error)
+			const struct sonde_source_config *config,
+			struct sonde_source_error *error)
 {
 	struct dump_opening opening = { .config = config };
 	pthread_t thread;
 	int rc;
 
 	if (pthread_create(&thread, NULL, open_dump, &opening))
-		return sonde_kernel_fail(error, -EAGAIN,
+		return sonde_source_fail(error, -EAGAIN,
 					 "no thread can be made; raise "
 					 "ulimit -u");
-	rc = sonde_kernel_sources_open(config, kernel->config->source,
-				       &kernel->set, error);
+	rc = sonde_sources_open(config, kernel->config->source, &kernel->set,
+				error);
 	(void)pthread_join(thread, NULL); /* it is there */
 	kernel->dump = opening.dump;
 	if (!rc && opening.rc) {
@@ -91,10 +91,10 @@ static int open_sources(struct sonde_session_kernel *kernel,
 
 /* The same, but other rules; the flight recorder goes on meanwhile. */
 static int open_until(struct sonde_session_kernel *kernel,
-		      const struct sonde_kernel_config *config,
-		      struct sonde_kernel_error *error)
+		      const struct sonde_source_config *config,
+		      struct sonde_source_error *error)
 {
-	struct sonde_kernel_config ours = *config;
+	struct sonde_source_config ours = *config;
 
 	if (!kernel->config->until)
 		return 0;
@@ -104,20 +104,20 @@ static int open_until(struct sonde_session_kernel *kernel,
 	ours.subbuf_bytes = 0;
 	/* Another name in the system than the recording's. */
 	ours.session = ~config->session;
-	return sonde_kernel_sources_open(&ours, kernel->config->source,
-					 &kernel->until, error);
+	return sonde_sources_open(&ours, kernel->config->source, &kernel->until,
+				  error);
 }
 
 static void describe_config(const struct sonde_session_kernel_setup *setup,
-			    struct sonde_kernel_config *ret_config)
+			    struct sonde_source_config *ret_config)
 {
 	const struct sonde_session_kernel_config *config =
 		&setup->config->kernel;
 
-	*ret_config = (struct sonde_kernel_config){
+	*ret_config = (struct sonde_source_config){
 		.rules = config->rules,
-		.scope = config->whole_machine ? SONDE_KERNEL_MACHINE :
-						 SONDE_KERNEL_TREE,
+		.scope = config->whole_machine ? SONDE_SOURCE_MACHINE :
+						 SONDE_SOURCE_TREE,
 		.mode = setup->config->mode,
 		.memory_bytes = config->memory_bytes,
 		.subbuf_bytes = setup->config->subbuf_bytes,
@@ -129,12 +129,12 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 		.returns = config->returns,
 	};
 	/* Others may have our numbers there: nobody is left out. */
-	if (!config->self && sonde_kernel_knows_pids())
+	if (!config->self && sonde_source_knows_pids())
 		memcpy(ret_config->self, setup->self, sizeof(ret_config->self));
 }
 
 /* Whether there are events of one program that others' threads are in, too. */
-static bool meets_others(const struct sonde_kernel_rules *rules)
+static bool meets_others(const struct sonde_source_rules *rules)
 {
 	static const char *const meetings[] = {
 		"sched_switch",
@@ -144,7 +144,7 @@ static bool meets_others(const struct sonde_kernel_rules *rules)
 	};
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(meetings); i++)
-		if (sonde_kernel_rules_mention(rules, "sched", meetings[i]))
+		if (sonde_source_rules_mention(rules, "sched", meetings[i]))
 			return true;
 	return false;
 }
@@ -152,15 +152,15 @@ static bool meets_others(const struct sonde_kernel_rules *rules)
 /* Whose those are, readers tell by the program's forks: which are recorded, too,
  * if nothing was said about them. */
 static int follow_forks(const struct sonde_session_kernel_config *config,
-			struct sonde_kernel_error *error)
+			struct sonde_source_error *error)
 {
-	struct sonde_kernel_rules *rules = config->rules;
+	struct sonde_source_rules *rules = config->rules;
 	int rc;
 
 	if (config->whole_machine || !meets_others(rules) ||
-	    sonde_kernel_rules_mention(rules, "sched", "sched_process_fork"))
+	    sonde_source_rules_mention(rules, "sched", "sched_process_fork"))
 		return 0;
-	rc = sonde_kernel_rules_add(rules, "sched:sched_process_fork",
+	rc = sonde_source_rules_add(rules, "sched:sched_process_fork",
 				    error->text, sizeof(error->text));
 	if (!rc) /* nobody is told of a pattern that he didn't write */
 		rules->rules[rules->nr - 1].has_matched = true;
@@ -169,7 +169,7 @@ static int follow_forks(const struct sonde_session_kernel_config *config,
 
 static void note_lacks(const struct sonde_session_kernel *kernel)
 {
-	if (!kernel->config->self && !sonde_kernel_knows_pids())
+	if (!kernel->config->self && !sonde_source_knows_pids())
 		sonde_summary_note(kernel->setup.summary,
 				   "in a container (a PID namespace) the "
 				   "recorder can't be told from others: its "
@@ -177,20 +177,20 @@ static void note_lacks(const struct sonde_session_kernel *kernel)
 	if (*kernel->set.note)
 		sonde_summary_note(kernel->setup.summary,
 				   "kernel events come from %s alone: %.1000s",
-				   sonde_kernel_sources_name(&kernel->set),
+				   sonde_sources_name(&kernel->set),
 				   kernel->set.note);
 }
 
 int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
-			      struct sonde_kernel_error *error,
+			      struct sonde_source_error *error,
 			      struct sonde_session_kernel **ret_kernel)
 {
 	struct sonde_session_kernel *kernel = calloc(1, sizeof(*kernel));
-	struct sonde_kernel_config config;
+	struct sonde_source_config config;
 	int rc;
 
 	if (!kernel)
-		return sonde_kernel_fail(error, -ENOMEM, "no memory left");
+		return sonde_source_fail(error, -ENOMEM, "no memory left");
 	kernel->setup = *setup;
 	kernel->config = &setup->config->kernel;
 	rc = follow_forks(kernel->config, error);
@@ -215,7 +215,7 @@ int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
  * missing. */
 static bool wants_all_switches(const struct sonde_session_kernel *kernel)
 {
-	const struct sonde_kernel_rule *rule = sonde_kernel_rules_match(
+	const struct sonde_source_rule *rule = sonde_source_rules_match(
 		kernel->config->rules, "sched", "sched_switch", NULL);
 
 	return kernel->config->whole_machine && rule && !rule->condition;
@@ -232,8 +232,8 @@ static bool loses_unwanted(const struct sonde_session_kernel *kernel)
 /* Readers can tell the program's threads from others'. */
 static bool tells_threads(const struct sonde_session_kernel *kernel)
 {
-	struct sonde_kernel_rules *rules = kernel->config->rules;
-	const struct sonde_kernel_rule *rule = sonde_kernel_rules_match(
+	struct sonde_source_rules *rules = kernel->config->rules;
+	const struct sonde_source_rule *rule = sonde_source_rules_match(
 		rules, "sched", "sched_process_fork", NULL);
 
 	return !meets_others(rules) || (rule && !rule->condition);
@@ -251,7 +251,7 @@ static size_t fill_scope(const struct sonde_session_kernel *kernel,
 		.name = "kernel_scope",
 		.text = config->whole_machine ? "machine" : "program",
 	};
-	if (!sonde_kernel_knows_pids())
+	if (!sonde_source_knows_pids())
 		return nr;
 	if (!config->whole_machine && tells_threads(kernel))
 		env[nr++] = (struct sonde_ctf_env){ .name = ROOT_ENTRY,
@@ -273,7 +273,7 @@ static size_t fill_env(const struct sonde_session_kernel *kernel,
 
 	env[nr++] = (struct sonde_ctf_env){
 		.name = "kernel_source",
-		.text = sonde_kernel_sources_name(&kernel->set),
+		.text = sonde_sources_name(&kernel->set),
 	};
 	/* Known at the end. */
 	env[nr++] = (struct sonde_ctf_env){ .name = ERROR_ENTRY, .number = -1 };
@@ -289,7 +289,7 @@ static size_t fill_env(const struct sonde_session_kernel *kernel,
 
 /* Of the trace's classes, in the order of their numbers; or triggers. */
 static int add_source(struct sonde_session_kernel *kernel,
-		      struct sonde_kernel_source *source, bool is_trigger)
+		      struct sonde_source *source, bool is_trigger)
 {
 	char comment[64];
 	struct sonde_consumer_config config = {
@@ -354,7 +354,7 @@ int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
 static void dump(struct sonde_session_kernel *kernel, pid_t root,
 		 bool root_only)
 {
-	const struct sonde_kernel_state state = {
+	const struct sonde_source_state state = {
 		.root = root,
 		.root_only = root_only,
 	};
@@ -402,8 +402,7 @@ sonde_session_kernel_ring_bytes(const struct sonde_session_kernel *kernel)
 	uint64_t most = 0;
 
 	for (uint32_t i = 0; i < kernel->set.nr; i++) {
-		const struct sonde_kernel_source *source =
-			kernel->set.sources[i];
+		const struct sonde_source *source = kernel->set.sources[i];
 
 		/* The first stream's is as large as any. */
 		if (source->ops->nr_streams(source) &&
@@ -433,7 +432,7 @@ static void set_number(struct sonde_session_kernel *kernel, const char *name,
 }
 
 int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
-			       struct sonde_kernel_error *error)
+			       struct sonde_source_error *error)
 {
 	int rc = sonde_session_start(kernel->session, root, error);
 
@@ -454,9 +453,9 @@ void sonde_session_kernel_saw_process(struct sonde_session_kernel *kernel,
 }
 
 static void tell_unfollowed(struct sonde_session_kernel *kernel,
-			    struct sonde_kernel_source *source)
+			    struct sonde_source *source)
 {
-	const struct sonde_kernel_ops *ops = source->ops;
+	const struct sonde_source_ops *ops = source->ops;
 	uint64_t nr = ops->unfollowed ? ops->unfollowed(source) : 0;
 
 	if (nr)
@@ -468,9 +467,9 @@ static void tell_unfollowed(struct sonde_session_kernel *kernel,
 }
 
 static void tell_unseen(struct sonde_session_kernel *kernel,
-			struct sonde_kernel_source *source)
+			struct sonde_source *source)
 {
-	const struct sonde_kernel_ops *ops = source->ops;
+	const struct sonde_source_ops *ops = source->ops;
 	uint64_t nr = ops->unseen ? ops->unseen(source) : 0;
 
 	if (nr && wants_all_switches(kernel))
@@ -484,7 +483,7 @@ static void tell_unseen(struct sonde_session_kernel *kernel,
 
 static uint64_t finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 {
-	struct sonde_kernel_source *source =
+	struct sonde_source *source =
 		sonde_consumer_source(kernel->consumers[i]);
 
 	sonde_session_remove(kernel->session, kernel->consumers[i]);
@@ -521,7 +520,7 @@ void sonde_session_kernel_close(struct sonde_session_kernel *kernel)
 		return;
 	if (kernel->dump)
 		kernel->dump->ops->close(kernel->dump);
-	sonde_kernel_sources_close(&kernel->until);
-	sonde_kernel_sources_close(&kernel->set);
+	sonde_sources_close(&kernel->until);
+	sonde_sources_close(&kernel->set);
 	free(kernel);
 }

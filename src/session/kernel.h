@@ -22,8 +22,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "kernel/source.h"
 #include "session/session.h"
+#include "source/source.h"
 
 struct sonde_session_kernel;
 
@@ -41,7 +41,7 @@ struct sonde_session_kernel_setup {
  * be had, and then nothing is left behind.
  */
 int sonde_session_kernel_open(const struct sonde_session_kernel_setup *setup,
-			      struct sonde_kernel_error *error,
+			      struct sonde_source_error *error,
 			      struct sonde_session_kernel **ret_kernel);
 
 /* Of a recording with kernel events: names in its directory. */
@@ -57,7 +57,7 @@ int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
  * descendants unless all of the machine is recorded. 0; -errno with *error, and
  * then nothing is recorded, and the trace stays empty. */
 int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
-			       struct sonde_kernel_error *error);
+			       struct sonde_source_error *error);
 
 /* Once in each of the recorder's rounds. */
 void sonde_session_kernel_look(struct sonde_session_kernel *kernel);

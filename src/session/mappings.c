@@ -14,15 +14,15 @@
 #include "base/grow.h"
 #include "base/port.h"
 #include "base/time.h"
-#include "event/build.h"
-#include "kernel/dump/events.h"
-#include "kernel/dump/mapped.h"
-#include "kernel/dump/proc.h"
-#include "kernel/source.h"
+#include "source/source.h"
+#include "source/statedump/events.h"
+#include "source/statedump/mapped_files.h"
+#include "source/statedump/proc.h"
 #include "sys/proc.h"
+#include "types/build.h"
 
 /* Behind those of a dump, whose number the other event has. */
-#define LOOK_EVENT SONDE_DUMP_NR_EVENTS
+#define LOOK_EVENT SONDE_STATEDUMP_NR_EVENTS
 #define LOOK_BYTES 24u
 
 /* What is known of an image. */
@@ -55,7 +55,7 @@ struct telling {
 };
 
 struct sonde_mappings {
-	struct sonde_kernel_source base; /* first */
+	struct sonde_source base; /* first */
 	struct sonde_session *session;
 	struct sonde_output *output;
 	struct sonde_consumer *consumer; /* NULL: there was nothing to record */
@@ -69,7 +69,7 @@ struct sonde_mappings {
 
 /* ---- the source ---- */
 
-static struct sonde_mappings *of(struct sonde_kernel_source *base)
+static struct sonde_mappings *of(struct sonde_source *base)
 {
 	return (struct sonde_mappings *)base;
 }
@@ -82,7 +82,7 @@ static void describe_look(struct sonde_build *build)
 	sonde_build_int(build, "omitted", 64, 0);
 }
 
-static int add_event(struct sonde_kernel_known *known, uint32_t event,
+static int add_event(struct sonde_source_known *known, uint32_t event,
 		     const char *name,
 		     void (*describe)(struct sonde_build *build))
 {
@@ -95,12 +95,11 @@ static int add_event(struct sonde_kernel_known *known, uint32_t event,
 	rc = sonde_build_end(&build);
 	if (rc)
 		return rc;
-	return known->add(known->ctx, SONDE_KERNEL_FIRST_ID + event,
+	return known->add(known->ctx, SONDE_SOURCE_FIRST_ID + event,
 			  (const struct sonde_desc *)room);
 }
 
-static int describe(struct sonde_kernel_source *base,
-		    struct sonde_kernel_known *known)
+static int describe(struct sonde_source *base, struct sonde_source_known *known)
 {
 	int rc;
 
@@ -109,28 +108,28 @@ static int describe(struct sonde_kernel_source *base,
 		return 0;
 	rc = add_event(known, LOOK_EVENT, "mappings", describe_look);
 	if (!rc)
-		rc = add_event(known, SONDE_DUMP_MAPPING, "mapping",
-			       sonde_dump_describe_mapping);
+		rc = add_event(known, SONDE_STATEDUMP_MAPPING, "mapping",
+			       sonde_statedump_describe_mapping);
 	known->begun = !rc;
 	return rc;
 }
 
-static uint32_t one(const struct sonde_kernel_source *base)
+static uint32_t one(const struct sonde_source *base)
 {
 	(void)base;
 	return 1;
 }
 
-static void stream(const struct sonde_kernel_source *base, uint32_t i,
-		   struct sonde_kernel_stream *ret_stream)
+static void stream(const struct sonde_source *base, uint32_t i,
+		   struct sonde_source_stream *ret_stream)
 {
 	(void)base;
 	(void)i;
-	*ret_stream = (struct sonde_kernel_stream){ .name = "mappings" };
+	*ret_stream = (struct sonde_source_stream){ .name = "mappings" };
 }
 
-static int start(struct sonde_kernel_source *base, pid_t root,
-		 struct sonde_kernel_error *error)
+static int start(struct sonde_source *base, pid_t root,
+		 struct sonde_source_error *error)
 {
 	(void)base;
 	(void)root;
@@ -139,19 +138,19 @@ static int start(struct sonde_kernel_source *base, pid_t root,
 }
 
 /* Nothing happens by itself. */
-static void stop(struct sonde_kernel_source *base)
+static void stop(struct sonde_source *base)
 {
 	(void)base;
 }
 
-static int peek(struct sonde_kernel_source *base, uint32_t i,
+static int peek(struct sonde_source *base, uint32_t i,
 		struct sonde_ring_chunk *ret_chunk)
 {
 	(void)i;
 	return sonde_out_peek(&of(base)->out, ret_chunk);
 }
 
-static void advance(struct sonde_kernel_source *base, uint32_t i,
+static void advance(struct sonde_source *base, uint32_t i,
 		    const struct sonde_ring_chunk *chunk)
 {
 	(void)i;
@@ -159,29 +158,29 @@ static void advance(struct sonde_kernel_source *base, uint32_t i,
 	sonde_out_advance(&of(base)->out);
 }
 
-static uint64_t capacity(const struct sonde_kernel_source *base, uint32_t i)
+static uint64_t capacity(const struct sonde_source *base, uint32_t i)
 {
 	(void)base;
 	(void)i;
-	return SONDE_DUMP_BYTES_MAX;
+	return SONDE_STATEDUMP_BYTES_MAX;
 }
 
-static void counts(struct sonde_kernel_source *base, uint32_t i,
-		   struct sonde_kernel_counts *ret_counts)
+static void counts(struct sonde_source *base, uint32_t i,
+		   struct sonde_source_counts *ret_counts)
 {
 	(void)i;
-	*ret_counts = (struct sonde_kernel_counts){
+	*ret_counts = (struct sonde_source_counts){
 		.lost_full = of(base)->out.lost,
 	};
 }
 
-static uint64_t missed(struct sonde_kernel_source *base)
+static uint64_t missed(struct sonde_source *base)
 {
 	(void)base;
 	return 0;
 }
 
-static const struct sonde_kernel_ops mappings_ops = {
+static const struct sonde_source_ops mappings_ops = {
 	.name = "mappings",
 	.is_state = true,
 	.describe = describe,
@@ -207,7 +206,7 @@ static int open_stream(struct sonde_mappings *mappings)
 		.name = "mappings",
 		.files = "",
 	};
-	struct sonde_kernel_error none;
+	struct sonde_source_error none;
 	int rc = sonde_session_add(mappings->session, SONDE_CTF_PROGRAMS,
 				   &mappings->base, &config,
 				   &mappings->consumer);
@@ -226,7 +225,7 @@ struct sonde_mappings *sonde_mappings_new(struct sonde_session *session)
 	mappings->output = sonde_session_output(session, SONDE_CTF_PROGRAMS);
 	mappings->proc = sonde_proc_new();
 	sonde_out_init(&mappings->out, mappings->output->now, 0,
-		       SONDE_DUMP_BYTES_MAX);
+		       SONDE_STATEDUMP_BYTES_MAX);
 	mappings->out.has_no_context = true;
 	if (mappings->proc)
 		return mappings;
@@ -338,7 +337,7 @@ static uint64_t code_kb_of(pid_t pid)
 	return program + libraries;
 }
 
-static uint64_t hash_of(const struct sonde_dump_mapping *mapping)
+static uint64_t hash_of(const struct sonde_statedump_mapping *mapping)
 {
 	const uint64_t words[] = { mapping->begin,  mapping->end,
 				   mapping->offset, mapping->dev,
@@ -364,7 +363,7 @@ static void tell(struct telling *telling)
 {
 	uint8_t *at =
 		sonde_out_event(&telling->mappings->out,
-				SONDE_KERNEL_FIRST_ID + LOOK_EVENT, LOOK_BYTES);
+				SONDE_SOURCE_FIRST_ID + LOOK_EVENT, LOOK_BYTES);
 	const struct known *known = telling->known;
 	int32_t pid = sonde_arena_source_pid(telling->look->image);
 
@@ -383,7 +382,7 @@ static void tell(struct telling *telling)
 }
 
 /* Whether the mapping is recorded already; if not, it is about to be. */
-static bool is_known(void *ctx, const struct sonde_dump_mapping *mapping)
+static bool is_known(void *ctx, const struct sonde_statedump_mapping *mapping)
 {
 	struct telling *telling = ctx;
 	const struct known *known = telling->known;
@@ -402,7 +401,8 @@ static bool is_known(void *ctx, const struct sonde_dump_mapping *mapping)
 	return false;
 }
 
-static int take_mapping(void *ctx, const struct sonde_dump_mapping *mapping)
+static int take_mapping(void *ctx,
+			const struct sonde_statedump_mapping *mapping)
 {
 	struct look *look = ctx;
 	dev_t dev = makedev((unsigned int)(mapping->dev >> 20),
@@ -427,8 +427,8 @@ static bool look_at(struct sonde_mappings *mappings,
 		    struct look *look)
 {
 	const int32_t pid = sonde_arena_source_pid(image);
-	const struct sonde_dump_wanted wanted = { .pids = &pid, .nr = 1 };
-	const struct sonde_dump_target target = {
+	const struct sonde_statedump_wanted wanted = { .pids = &pid, .nr = 1 };
+	const struct sonde_statedump_target target = {
 		.ctx = look,
 		.mapping = take_mapping,
 		.omit = omit,
@@ -440,9 +440,10 @@ static bool look_at(struct sonde_mappings *mappings,
 		.code_kb = code_kb,
 		.seen = mappings->output->now(), /* later there may be more */
 	};
-	if (!sonde_mapped_init(&look->mapped, now + SONDE_DUMP_BUILD_IDS_NS) &&
-	    !sonde_proc_mappings(mappings->proc, &wanted, now + SONDE_DUMP_NS,
-				 &target) &&
+	if (!sonde_mapped_init(&look->mapped,
+			       now + SONDE_STATEDUMP_BUILD_IDS_NS) &&
+	    !sonde_proc_mappings(mappings->proc, &wanted,
+				 now + SONDE_STATEDUMP_NS, &target) &&
 	    look->has_arena)
 		return true;
 	end_look(look);

@@ -10,8 +10,8 @@
 
 #include "base/nearest.h"
 #include "base/number.h"
-#include "event/select.h"
 #include "expr/expr.h"
+#include "types/select.h"
 
 /* What goes along while the words are read. */
 struct parse {
@@ -274,15 +274,15 @@ static int apply_locks(struct parse *parse, const char *value)
 }
 
 /* `rules` belong to the one who parsed last. */
-static int add_rules(struct parse *parse, struct sonde_kernel_rules *rules,
-		     struct sonde_kernel_rules **to, const char *value)
+static int add_rules(struct parse *parse, struct sonde_source_rules *rules,
+		     struct sonde_source_rules **to, const char *value)
 {
 	int rc;
 
 	if (!*to)
-		sonde_kernel_rules_fini(rules);
+		sonde_source_rules_fini(rules);
 	*to = rules;
-	rc = sonde_kernel_rules_add(rules, value, parse->error,
+	rc = sonde_source_rules_add(rules, value, parse->error,
 				    parse->error_size);
 	if (rc == -ENOMEM)
 		return fail(parse, "no memory left");
@@ -291,7 +291,7 @@ static int add_rules(struct parse *parse, struct sonde_kernel_rules *rules,
 
 static int apply_kernel(struct parse *parse, const char *value)
 {
-	static struct sonde_kernel_rules rules;
+	static struct sonde_source_rules rules;
 
 	return add_rules(parse, &rules, &parse->options->session.kernel.rules,
 			 value);
@@ -299,7 +299,7 @@ static int apply_kernel(struct parse *parse, const char *value)
 
 static int apply_until(struct parse *parse, const char *value)
 {
-	static struct sonde_kernel_rules rules;
+	static struct sonde_source_rules rules;
 
 	return add_rules(parse, &rules, &parse->options->session.kernel.until,
 			 value);
@@ -322,13 +322,13 @@ static int apply_self(struct parse *parse, const char *value)
 static int apply_kernel_source(struct parse *parse, const char *value)
 {
 	if (!strcmp(value, "auto"))
-		parse->options->session.kernel.source = SONDE_KERNEL_AUTO;
+		parse->options->session.kernel.source = SONDE_SOURCE_AUTO;
 	else if (!strcmp(value, "tracefs"))
-		parse->options->session.kernel.source = SONDE_KERNEL_TRACEFS;
+		parse->options->session.kernel.source = SONDE_SOURCE_TRACEFS;
 	else if (!strcmp(value, "bpf"))
-		parse->options->session.kernel.source = SONDE_KERNEL_BPF;
+		parse->options->session.kernel.source = SONDE_SOURCE_BPF;
 	else if (!strcmp(value, "modules"))
-		parse->options->session.kernel.source = SONDE_KERNEL_MODULES;
+		parse->options->session.kernel.source = SONDE_SOURCE_MODULES;
 	else
 		return fail(parse,
 			    "--kernel-source %s: use 'modules', 'bpf', "
@@ -349,9 +349,9 @@ static int parse_bytes(struct parse *parse, const char *name, const char *value,
 	uint64_t bytes;
 
 	if (sonde_number_parse_size(value, &bytes) ||
-	    bytes > SONDE_KERNEL_BYTES_MAX)
+	    bytes > SONDE_SOURCE_BYTES_MAX)
 		return fail(parse, "--%s %s: give a size from 0 to %u", name,
-			    value, SONDE_KERNEL_BYTES_MAX);
+			    value, SONDE_SOURCE_BYTES_MAX);
 	*ret_bytes = (uint32_t)bytes;
 	return 0;
 }
@@ -373,10 +373,10 @@ static int apply_returns(struct parse *parse, const char *value)
 	uint64_t nr;
 
 	if (sonde_number_parse_size(value, &nr) || !nr ||
-	    nr > SONDE_KERNEL_RETURNS_MAX)
+	    nr > SONDE_SOURCE_RETURNS_MAX)
 		return fail(parse,
 			    "--kernel-returns %s: give a number from 1 to %u",
-			    value, SONDE_KERNEL_RETURNS_MAX);
+			    value, SONDE_SOURCE_RETURNS_MAX);
 	parse->options->session.kernel.returns = (uint32_t)nr;
 	return 0;
 }

@@ -17,7 +17,7 @@
 #include "base/option.h"
 #include "session/config.h"
 
-#define SONDE_KERNEL_MEMORY_PER_CPU (16ull << 20)
+#define SONDE_SOURCE_MEMORY_PER_CPU (16ull << 20)
 
 struct sonde_record_options {
 	struct sonde_session_config session; /* words are borrowed from argv */

@@ -361,7 +361,7 @@ static int open_kernel(struct sonde_recorder *r,
 		.self = { config->front, getpid() },
 		.summary = &r->summary,
 	};
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 	int rc = sonde_session_kernel_open(&setup, &error, &r->kernel);
 
 	if (!rc) {
@@ -441,7 +441,7 @@ static int open_session(struct sonde_recorder *r,
 static void start_kernel(struct sonde_recorder *r)
 {
 	struct sonde_recorder_ready ready = { .has_kernel = true };
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 	struct sonde_recorder_go go;
 	ssize_t n;
 

@@ -78,7 +78,7 @@ struct sonde_recorder_ready {
 	uint32_t nr_attached; /* processes that ran already */
 	char text[240];       /* what failed, if error; or what to tell */
 	/* why kernel events can't be had, or "" */
-	char kernel_text[SONDE_KERNEL_TEXT];
+	char kernel_text[SONDE_SOURCE_TEXT];
 };
 
 struct sonde_recorder_go {

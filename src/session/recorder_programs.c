@@ -31,7 +31,7 @@ void sonde_recorder_forget_pidfd(struct sonde_recorder_program *program)
 
 static void close_source(struct sonde_arena_source *source)
 {
-	struct sonde_kernel_source *base = sonde_arena_source_base(source);
+	struct sonde_source *base = sonde_arena_source_base(source);
 
 	base->ops->close(base);
 }
@@ -160,7 +160,7 @@ static int record_arena(struct sonde_recorder *r,
 		.comment = comment,
 		.files = files,
 	};
-	struct sonde_kernel_error none;
+	struct sonde_source_error none;
 	int rc = sonde_arena_source_new(config, view, &program->source);
 
 	if (rc)

@@ -9,8 +9,8 @@
 
 #include "base/grow.h"
 #include "base/search.h"
-#include "event/build.h"
 #include "sys/proc.h"
+#include "types/build.h"
 
 #define NAME_ID    1
 #define NAME_BYTES 16

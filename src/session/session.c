@@ -30,7 +30,7 @@ struct sonde_session {
 	size_t nr, capacity;
 	struct sonde_consumer_counts gone; /* of those that were removed */
 	/* What is selected now. */
-	struct sonde_kernel_change selected;
+	struct sonde_source_change selected;
 	char rules[SONDE_RULES_MAX];
 };
 
@@ -47,7 +47,7 @@ struct sonde_session *sonde_session_new(const struct sonde_session_setup *setup)
 	session->clock = *setup->clock;
 	session->setup.clock = &session->clock;
 	memcpy(session->rules, config->rules, config->rules_size);
-	session->selected = (struct sonde_kernel_change){
+	session->selected = (struct sonde_source_change){
 		.rules = session->rules,
 		.rules_size = config->rules_size,
 		.loglevel = config->loglevel,
@@ -112,8 +112,7 @@ static struct session_source *free_place(struct sonde_session *session)
 }
 
 int sonde_session_add(struct sonde_session *session,
-		      enum sonde_ctf_domain domain,
-		      struct sonde_kernel_source *source,
+		      enum sonde_ctf_domain domain, struct sonde_source *source,
 		      const struct sonde_consumer_config *config,
 		      struct sonde_consumer **ret_consumer)
 {
@@ -157,7 +156,7 @@ void sonde_session_remove(struct sonde_session *session,
 /* ---- what is done to all ---- */
 
 int sonde_session_start(struct sonde_session *session, pid_t root,
-			struct sonde_kernel_error *error)
+			struct sonde_source_error *error)
 {
 	size_t nr_before = session->nr;
 	bool *is_ours = calloc(nr_before ? nr_before : 1, sizeof(*is_ours));
@@ -223,14 +222,13 @@ static bool selects(const struct session_source *place)
 }
 
 static int change_one(const struct session_source *place,
-		      const struct sonde_kernel_change *change,
-		      struct sonde_kernel_error *error)
+		      const struct sonde_source_change *change,
+		      struct sonde_source_error *error)
 {
-	struct sonde_kernel_source *source =
-		sonde_consumer_source(place->consumer);
+	struct sonde_source *source = sonde_consumer_source(place->consumer);
 
 	if (!source->ops->change)
-		return sonde_kernel_fail(error, -EOPNOTSUPP,
+		return sonde_source_fail(error, -EOPNOTSUPP,
 					 "%s: can't be changed while it "
 					 "records",
 					 source->ops->name);
@@ -238,15 +236,15 @@ static int change_one(const struct session_source *place,
 }
 
 int sonde_session_change(struct sonde_session *session,
-			 const struct sonde_kernel_change *change,
-			 struct sonde_kernel_error *error)
+			 const struct sonde_source_change *change,
+			 struct sonde_source_error *error)
 {
-	struct sonde_kernel_error lost;
+	struct sonde_source_error lost;
 	size_t i;
 	int rc = 0;
 
 	if (change->rules_size > sizeof(session->rules))
-		return sonde_kernel_fail(error, -E2BIG, "too many rules");
+		return sonde_source_fail(error, -E2BIG, "too many rules");
 	for (i = 0; !rc && i < session->nr; i++)
 		if (selects(&session->sources[i]))
 			rc = change_one(&session->sources[i], change, error);
@@ -263,7 +261,7 @@ int sonde_session_change(struct sonde_session *session,
 	return 0;
 }
 
-const struct sonde_kernel_change *
+const struct sonde_source_change *
 sonde_session_selected(const struct sonde_session *session)
 {
 	return &session->selected;

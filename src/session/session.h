@@ -66,8 +66,7 @@ uint32_t sonde_session_take_class(struct sonde_session *session,
 /* The source is borrowed until it is removed. config->class_id is one that was
  * taken. 0 or -errno. */
 int sonde_session_add(struct sonde_session *session,
-		      enum sonde_ctf_domain domain,
-		      struct sonde_kernel_source *source,
+		      enum sonde_ctf_domain domain, struct sonde_source *source,
 		      const struct sonde_consumer_config *config,
 		      struct sonde_consumer **ret_consumer);
 
@@ -78,7 +77,7 @@ void sonde_session_remove(struct sonde_session *session,
 /* Every source that was not started yet, or none of them: half of what was
  * asked for would be taken for all. */
 int sonde_session_start(struct sonde_session *session, pid_t root,
-			struct sonde_kernel_error *error);
+			struct sonde_source_error *error);
 
 /* Nothing is recorded any more when it returns. */
 void sonde_session_stop(struct sonde_session *session);
@@ -93,11 +92,11 @@ bool sonde_session_has_happened(const struct sonde_session *session);
 /* Other rules, for all sources that run, or for none of them. 0, or -errno with
  * *error: -EOPNOTSUPP if a source can't. */
 int sonde_session_change(struct sonde_session *session,
-			 const struct sonde_kernel_change *change,
-			 struct sonde_kernel_error *error);
+			 const struct sonde_source_change *change,
+			 struct sonde_source_error *error);
 
 /* What is selected now: the configuration's rules, or the last change's. */
-const struct sonde_kernel_change *
+const struct sonde_source_change *
 sonde_session_selected(const struct sonde_session *session);
 
 /*

@@ -114,7 +114,8 @@ static bool make_arena(int *ret_fd)
 	writer = choose_writer();
 	sonde_self_learn();
 	sonde_arena = bytes;
-	((struct sonde_arena *)(void *)bytes)->abilities = SONDE_ABLE_TO_REACH;
+	((struct sonde_arena *)(void *)bytes)->abilities =
+		SONDE_DOCTOR_TO_REACH;
 	sonde_arena_file_begin(bytes, writer, sonde_self.pid, mapped_span());
 	*ret_fd = fd;
 	return true;

@@ -13,9 +13,9 @@
 
 #include <string.h>
 
-#include "event/desc.h"
-#include "event/select.h"
 #include "ring/control.h"
+#include "types/desc.h"
+#include "types/select.h"
 
 static struct sonde_arena *header(unsigned char *arena)
 {

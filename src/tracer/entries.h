@@ -13,7 +13,7 @@
 #include "base/port.h"
 
 /*
- * `desc` has been checked (event/desc.h). True, and the entry's index; false:
+ * `desc` has been checked (types/desc.h). True, and the entry's index; false:
  * it was refused, and the arena says so (no room, or another description has
  * that name). Any number of threads and processes at a time.
  */

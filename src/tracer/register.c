@@ -3,10 +3,10 @@
  * register.c - makes events known (entries.h) and points their sites to the
  * arena's state words.
  */
-#include "event/desc.h"
 #include "tracer/entries.h"
 #include "tracer/filters.h"
 #include "tracer/self.h"
+#include "types/desc.h"
 
 static struct sonde_arena *header(void)
 {

@@ -24,7 +24,7 @@ from kernel import (INSTANCES, KernelTrace, Running, bpf_exists, bpf_objects,
                     kernel_test, program, read, record_kernel,
                     wait_for)
 
-KILLS = int(os.environ.get("SONDE_KERNEL_KILLS", "6"))  # of each kind
+KILLS = int(os.environ.get("SONDE_SOURCE_KILLS", "6"))  # of each kind
 NOBODY = 65534
 
 

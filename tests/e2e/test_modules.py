@@ -168,7 +168,7 @@ def a_folder_that_others_may_write_is_refused():
 
 @test
 def what_is_installed_is_what_the_module_is_made_of():
-    files = (SOURCES / "src/kernel/modules/FILES").read_text().splitlines()
+    files = (SOURCES / "src/kmod/FILES").read_text().splitlines()
     for name in files:
         check(name.startswith("#") or (SOURCES / name).exists(), name)
     conf = (SOURCES / "dkms.conf").read_text()

@@ -55,7 +55,7 @@ done
 # The stand-in for libsonde, once for all: objects, a shared library.
 build_stub()
 {
-	for f in $here/stub.c $root/src/event/desc.c; do
+	for f in $here/stub.c $root/src/types/desc.c; do
 		gcc -std=gnu11 -D_GNU_SOURCE -O1 -fPIC $inc -c "$f" \
 			-o "stub_$(basename "$f" .c).o" || exit 1
 	done

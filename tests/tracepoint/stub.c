@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/desc.h"
+#include "types/desc.h"
 
 #define EVENTS_MAX  1024u
 #define PAYLOAD_MAX (4u << 20)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "event/select.h"
+#include "types/select.h"
 
 __extension__ typedef __int128 wide;
 

@@ -28,13 +28,13 @@
 
 #include "base/port.h"
 #include "clock/clock.h"
-#include "event/build.h"
-#include "kernel/condition.h"
-#include "kernel/rules.h"
-#include "kernel/source.h"
-#include "kernel/stock/bpf/bpf.h"
-#include "kernel/stock/bpf/clock.h"
-#include "kernel/stock/bpf/geometry.h"
+#include "source/bpf/bpf_source.h"
+#include "source/bpf/clock.h"
+#include "source/bpf/geometry.h"
+#include "source/condition.h"
+#include "source/rules.h"
+#include "source/source.h"
+#include "types/build.h"
 
 #define MIB (1ull << 20)
 
@@ -225,12 +225,12 @@ static void clocks_that_go_back_are_refused(void **state)
 
 /* ---- live ---- */
 
-static const struct sonde_kernel_ops *const ops = &sonde_kernel_bpf;
+static const struct sonde_source_ops *const ops = &sonde_source_bpf;
 
 struct recording {
-	struct sonde_kernel_rules rules;
-	struct sonde_kernel_config config;
-	struct sonde_kernel_source *source;
+	struct sonde_source_rules rules;
+	struct sonde_source_config config;
+	struct sonde_source *source;
 	uint64_t nr[2048]; /* records read, by id */
 	uint64_t records;
 	uint64_t last[256];           /* time, by stream */
@@ -252,12 +252,12 @@ static struct recording *new_recording(const char *rule)
 	char error[200];
 
 	assert_non_null(r);
-	assert_int_equal(sonde_kernel_rules_add(&r->rules, rule, error,
+	assert_int_equal(sonde_source_rules_add(&r->rules, rule, error,
 						sizeof(error)),
 			 0);
-	r->config = (struct sonde_kernel_config){
+	r->config = (struct sonde_source_config){
 		.rules = &r->rules,
-		.scope = SONDE_KERNEL_TREE,
+		.scope = SONDE_SOURCE_TREE,
 		.mode = SONDE_DISCARD,
 		.memory_bytes = 16 * MIB,
 		.clock = SONDE_CLOCK_CPU,
@@ -271,7 +271,7 @@ static void free_recording(struct recording *r)
 {
 	if (r->source)
 		ops->close(r->source);
-	sonde_kernel_rules_fini(&r->rules);
+	sonde_source_rules_fini(&r->rules);
 	free(r->times);
 	free(r);
 }
@@ -279,7 +279,7 @@ static void free_recording(struct recording *r)
 /* Opens and starts, or skips the test. */
 static void begin(struct recording *r, pid_t root)
 {
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 	int rc = ops->open(&r->config, &r->source, &error);
 
 	if (rc == -EPERM || rc == -EACCES || rc == -ENOSYS || rc == -ENODEV) {
@@ -302,7 +302,7 @@ static uint16_t id_of(const struct recording *r, const char *name)
 		const char *names = (const char *)(desc + 1);
 
 		if (!strcmp(names + desc->provider_size, name))
-			return (uint16_t)(i + SONDE_KERNEL_FIRST_ID);
+			return (uint16_t)(i + SONDE_SOURCE_FIRST_ID);
 	}
 	fail_msg("no event %s", name);
 	return 0;
@@ -378,12 +378,12 @@ static void read_all(struct recording *r, size_fn *size_of)
 		read_stream(r, i, size_of);
 }
 
-static struct sonde_kernel_counts count(struct recording *r)
+static struct sonde_source_counts count(struct recording *r)
 {
-	struct sonde_kernel_counts sum = { 0 };
+	struct sonde_source_counts sum = { 0 };
 
 	for (uint32_t i = 0; i < ops->nr_streams(r->source); i++) {
-		struct sonde_kernel_counts c;
+		struct sonde_source_counts c;
 
 		ops->counts(r->source, i, &c);
 		sum.delivered += c.delivered;
@@ -457,7 +457,7 @@ static void every_call_is_recorded_between_readings_of_the_clock(void **state)
 static void conserve(enum sonde_ring_mode mode, bool is_read)
 {
 	struct recording *r = new_recording("syscall_entry_getppid");
-	struct sonde_kernel_counts c;
+	struct sonde_source_counts c;
 
 	r->config.mode = mode;
 	r->config.subbuf_bytes = SONDE_SUBBUF_MIN;
@@ -562,7 +562,7 @@ static void a_condition_is_tested_before_anything_is_recorded(void **state)
 static void events_that_fail_a_condition_are_not_lost_ones(void **state)
 {
 	struct recording *r = new_recording("syscall_exit_close if ret == -9");
-	struct sonde_kernel_counts c;
+	struct sonde_source_counts c;
 
 	(void)state;
 	r->config.subbuf_bytes = SONDE_SUBBUF_MIN;
@@ -598,7 +598,7 @@ static struct recording *open_files(const char *rule, uint32_t nr,
 	struct recording *r = new_recording("syscalls:openat");
 	char error[200];
 
-	assert_int_equal(sonde_kernel_rules_add(&r->rules, rule, error,
+	assert_int_equal(sonde_source_rules_add(&r->rules, rule, error,
 						sizeof(error)),
 			 0);
 	r->config.subbuf_bytes = subbuf_bytes;
@@ -623,7 +623,7 @@ static struct recording *open_files(const char *rule, uint32_t nr,
 static void texts_that_do_not_pass_take_no_room(const char *rule)
 {
 	struct recording *r = new_recording(rule);
-	struct sonde_kernel_counts c;
+	struct sonde_source_counts c;
 
 	r->config.subbuf_bytes = SONDE_SUBBUF_MIN;
 	r->config.memory_bytes = 2ull * SONDE_SUBBUF_MIN *
@@ -672,7 +672,7 @@ static void what_no_program_can_test_is_left_out_when_read(void **state)
 static unsigned char *put_short(unsigned char *at, uint64_t time,
 				uint32_t value)
 {
-	const uint16_t id = SONDE_KERNEL_FIRST_ID;
+	const uint16_t id = SONDE_SOURCE_FIRST_ID;
 	const uint32_t low = (uint32_t)time;
 	const uint32_t tid = 7;
 
@@ -1023,7 +1023,7 @@ static size_t machine_size(const struct recording *r, uint16_t id,
 			   const unsigned char *payload)
 {
 	const struct sonde_desc *desc =
-		ops->event(r->source, id - SONDE_KERNEL_FIRST_ID);
+		ops->event(r->source, id - SONDE_SOURCE_FIRST_ID);
 	const char *name = (const char *)(desc + 1) + desc->provider_size;
 
 	if (!strcmp(name, "sched_switch"))
@@ -1053,7 +1053,7 @@ static void nested_programs_leave_whole_records(void **state)
 	uint64_t nested = 0;
 
 	(void)state;
-	r->config.scope = SONDE_KERNEL_MACHINE;
+	r->config.scope = SONDE_SOURCE_MACHINE;
 	begin(r, 0);
 	until = now() + 500000000;
 	/* On a busy machine each yield may take a slice of somebody else's. */
@@ -1066,7 +1066,7 @@ static void nested_programs_leave_whole_records(void **state)
 	ops->stop(r->source);
 	read_all(r, machine_size);
 	for (uint32_t i = 0; i < ops->nr_streams(r->source); i++) {
-		struct sonde_kernel_counts c;
+		struct sonde_source_counts c;
 
 		ops->counts(r->source, i, &c);
 		nested += i % SONDE_BPF_LEVELS ? c.delivered : 0;
@@ -1089,7 +1089,7 @@ static void a_switch_that_does_not_follow_is_counted(void **state)
 	uint64_t before;
 
 	(void)state;
-	r->config.scope = SONDE_KERNEL_MACHINE;
+	r->config.scope = SONDE_SOURCE_MACHINE;
 	pin(0);
 	begin(r, 0);
 	cpu = ((struct bpf_source *)r->source)->cpus;
@@ -1107,7 +1107,7 @@ static void a_switch_that_does_not_follow_is_counted(void **state)
 static void a_rule_for_nothing_opens_nothing(void **state)
 {
 	struct recording *r = new_recording("nosuch:*");
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 	int rc = ops->open(&r->config, &r->source, &error);
 
 	(void)state;
@@ -1119,7 +1119,7 @@ static void a_rule_for_nothing_opens_nothing(void **state)
 static void a_condition_without_sense_is_refused(void **state)
 {
 	struct recording *r = new_recording("sched_switch if (((");
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 	int rc = ops->open(&r->config, &r->source, &error);
 
 	(void)state;

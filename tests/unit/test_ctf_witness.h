@@ -24,7 +24,7 @@
 #include <sonde/abi.h>
 
 #include "ctf/trace.h"
-#include "event/desc.h"
+#include "types/desc.h"
 
 /* ---- directories ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Descriptions made at run time (event/build.h), seen through event/desc.h,
+ * Descriptions made at run time (types/build.h), seen through types/desc.h,
  * which was written for those that compilers make.
  */
 #include "unit.h"
@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "event/build.h"
-#include "event/desc.h"
+#include "types/build.h"
+#include "types/desc.h"
 
 static _Alignas(8) uint8_t room[SONDE_DESC_MAX];
 

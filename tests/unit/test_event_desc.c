@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_event_desc.c - event/desc.h: sound descriptions are walked through,
+ * test_event_desc.c - types/desc.h: sound descriptions are walked through,
  * hostile ones refused. The sound one comes from <sonde/tracepoint.h> itself.
  */
 #include <errno.h>
@@ -15,8 +15,8 @@
 
 #include <sonde/tracepoint.h>
 
-#include "event/desc.h"
 #include "no_libsonde.h"
+#include "types/desc.h"
 
 /* ---- a libsonde that only remembers where the descriptions are ---- */
 

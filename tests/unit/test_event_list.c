@@ -19,8 +19,8 @@
 #include "cmd/list.h"
 #include "ctf/schema/schema.h"
 #include "ctf/tsdl.h"
-#include "event/desc.h"
 #include "no_libsonde.h"
+#include "types/desc.h"
 
 static const struct sonde_desc *the_event;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* test_event_select.c - globs and rules of event/select.h. */
+/* test_event_select.c - globs and rules of types/select.h. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "event/select.h"
+#include "types/select.h"
 
 static void stars_and_questions_match_what_they_stand_for(void **state)
 {

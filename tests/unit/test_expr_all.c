@@ -25,9 +25,9 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "event/select.h"
 #include "expr_unit.h"
 #include "program_make.h"
+#include "types/select.h"
 
 static int watched_memcmp(const void *a, const void *b, size_t size);
 static bool watched_glob(const char *glob, const char *text, size_t length);

@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 #include "base/port.h"
-#include "kernel/able.h"
-#include "kernel/able_parts.h"
+#include "source/doctor.h"
+#include "source/doctor_parts.h"
 
 static void each_part_has_a_name_of_its_own_and_a_reason(void **state)
 {
-	struct sonde_ability found[SONDE_ABILITIES_MAX];
-	size_t nr = sonde_abilities(found, SONDE_ABILITIES_MAX);
+	struct sonde_doctor_ability found[SONDE_ABILITIES_MAX];
+	size_t nr = sonde_doctor_abilities(found, SONDE_ABILITIES_MAX);
 
 	(void)state;
 	assert_in_range(nr, 1, SONDE_ABILITIES_MAX);
@@ -34,12 +34,12 @@ static void each_part_has_a_name_of_its_own_and_a_reason(void **state)
 
 static void a_lack_has_a_cost_and_an_ability_has_none(void **state)
 {
-	struct sonde_ability found[SONDE_ABILITIES_MAX];
-	size_t nr = sonde_abilities(found, SONDE_ABILITIES_MAX);
+	struct sonde_doctor_ability found[SONDE_ABILITIES_MAX];
+	size_t nr = sonde_doctor_abilities(found, SONDE_ABILITIES_MAX);
 
 	(void)state;
 	for (size_t i = 0; i < nr; i++) {
-		if (found[i].able == SONDE_ABLE) {
+		if (found[i].able == SONDE_DOCTOR_ABLE) {
 			assert_string_equal(found[i].cost, "");
 			assert_string_equal(found[i].remedy, "");
 		} else {
@@ -51,8 +51,8 @@ static void a_lack_has_a_cost_and_an_ability_has_none(void **state)
 /* What is too long for its field would be cut off in the middle. */
 static void no_text_fills_its_field(void **state)
 {
-	struct sonde_ability found[SONDE_ABILITIES_MAX];
-	size_t nr = sonde_abilities(found, SONDE_ABILITIES_MAX);
+	struct sonde_doctor_ability found[SONDE_ABILITIES_MAX];
+	size_t nr = sonde_doctor_abilities(found, SONDE_ABILITIES_MAX);
 
 	(void)state;
 	for (size_t i = 0; i < nr; i++) {
@@ -65,8 +65,8 @@ static void no_text_fills_its_field(void **state)
 
 static void no_more_is_written_than_there_is_room_for(void **state)
 {
-	struct sonde_ability found[2] = { { .part = NULL } };
-	size_t nr = sonde_abilities(found, 1);
+	struct sonde_doctor_ability found[2] = { { .part = NULL } };
+	size_t nr = sonde_doctor_abilities(found, 1);
 
 	(void)state;
 	assert_true(nr > 1);
@@ -76,13 +76,13 @@ static void no_more_is_written_than_there_is_room_for(void **state)
 
 static void one_part_is_what_the_table_says(void **state)
 {
-	struct sonde_ability found[SONDE_ABILITIES_MAX];
-	struct sonde_ability one;
-	size_t nr = sonde_abilities(found, SONDE_ABILITIES_MAX);
+	struct sonde_doctor_ability found[SONDE_ABILITIES_MAX];
+	struct sonde_doctor_ability one;
+	size_t nr = sonde_doctor_abilities(found, SONDE_ABILITIES_MAX);
 
 	(void)state;
 	for (size_t i = 0; i < nr; i++) {
-		assert_int_equal(sonde_ability(found[i].part, &one), 0);
+		assert_int_equal(sonde_doctor_ability(found[i].part, &one), 0);
 		assert_string_equal(one.part, found[i].part);
 		assert_int_equal(one.able, found[i].able);
 		assert_string_equal(one.remedy, found[i].remedy);
@@ -91,10 +91,10 @@ static void one_part_is_what_the_table_says(void **state)
 
 static void an_unknown_part_is_not_there(void **state)
 {
-	struct sonde_ability one;
+	struct sonde_doctor_ability one;
 
 	(void)state;
-	assert_int_equal(sonde_ability("teleport", &one), -ENOENT);
+	assert_int_equal(sonde_doctor_ability("teleport", &one), -ENOENT);
 }
 
 static void types_are_found_by_kind_and_name(void **state)
@@ -109,7 +109,7 @@ static void types_are_found_by_kind_and_name(void **state)
 	(void)state;
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		skip();
-	assert_int_equal(sonde_able_btf_find(wanted, 4), 0);
+	assert_int_equal(sonde_doctor_btf_find(wanted, 4), 0);
 	assert_true(wanted[0].id > 0);
 	assert_int_equal(wanted[1].id, 0);
 	assert_int_equal(wanted[2].id, 0);
@@ -151,7 +151,7 @@ static int find_in(const struct handmade *in, size_t size, uint32_t kind,
 
 	assert_non_null(bytes);
 	memcpy(bytes, in, size);
-	rc = sonde_able_btf_find_in(bytes, size, &wanted, 1);
+	rc = sonde_doctor_btf_find_in(bytes, size, &wanted, 1);
 	free(bytes);
 	return rc ? rc : wanted.id;
 }
@@ -212,11 +212,11 @@ static int distance_in(const struct variables *in, size_t size,
 
 	assert_non_null(bytes);
 	memcpy(bytes, in, size);
-	rc = sonde_able_btf_find_in(bytes, size, wanted, 2);
+	rc = sonde_doctor_btf_find_in(bytes, size, wanted, 2);
 	free(bytes);
 	if (rc)
 		return rc;
-	return sonde_able_btf_distance(&wanted[0], &wanted[1], ret_distance) ?
+	return sonde_doctor_btf_distance(&wanted[0], &wanted[1], ret_distance) ?
 		       0 :
 		       -ENOENT;
 }
@@ -278,8 +278,8 @@ static void a_program_for_an_unknown_tracepoint_is_not_loaded(void **state)
 	(void)state;
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		skip();
-	assert_int_equal(sonde_able_bpf_load(BPF_TRACE_RAW_TP,
-					     "btf_trace_no_such"),
+	assert_int_equal(sonde_doctor_bpf_load(BPF_TRACE_RAW_TP,
+					       "btf_trace_no_such"),
 			 -ENOENT);
 }
 

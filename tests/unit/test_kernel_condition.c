@@ -15,12 +15,12 @@
 
 #include "base/port.h"
 #include "ctf/fields.h"
-#include "event/build.h"
-#include "event/desc.h"
 #include "expr/program.h"
-#include "kernel/condition.h"
 #include "reader/reader.h"
 #include "reader_traces.h"
+#include "source/condition.h"
+#include "types/build.h"
+#include "types/desc.h"
 #include "unit.h"
 
 #define RECORDS 40

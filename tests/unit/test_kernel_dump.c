@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_kernel_dump.c - kernel/dump: what is made of text of /proc and of
+ * test_kernel_dump.c - source/statedump: what is made of text of /proc and of
  * records of the kernel's side, sane and hostile; and a dump of this machine, in
  * which this very process must be found as it is, by each way that there is.
  */
@@ -26,15 +26,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "event/desc.h"
-#include "kernel/dump/buildid.h"
-#include "kernel/dump/dump.h"
-#include "kernel/dump/mapped.h"
-#include "kernel/dump/records.h"
-#include "kernel/dump/socket.h"
-#include "kernel/dump/tasks.h"
-#include "kernel/dump/text.h"
+#include "source/statedump/buildid.h"
+#include "source/statedump/dump.h"
+#include "source/statedump/kernel_records.h"
+#include "source/statedump/mapped_files.h"
+#include "source/statedump/proc_text.h"
+#include "source/statedump/socket.h"
+#include "source/statedump/tasks.h"
 #include "sys/textfile.h"
+#include "types/desc.h"
 
 static uint64_t now(void)
 {
@@ -48,7 +48,7 @@ static uint64_t now(void)
 
 static void a_stat_is_read_from_its_last_bracket(void **state)
 {
-	struct sonde_dump_task task = { 0 };
+	struct sonde_statedump_task task = { 0 };
 	const char *text = "7 (x) R 1 (y) S 5 7 7 0 -1 2097216 0 0 0 0 0 0 0 0 "
 			   "20 0 1 0 33 0 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 "
 			   "3 0 0\n";
@@ -77,7 +77,7 @@ static void a_damaged_stat_changes_nothing(void **state)
 		"7 (x) S 99999999999999999999 7 7 0 -1 0",
 		"7 (x) S -1 7 7 0 -1 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0",
 	};
-	struct sonde_dump_task task = { .ppid = 42, .name = "as it was" };
+	struct sonde_statedump_task task = { .ppid = 42, .name = "as it was" };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -89,7 +89,7 @@ static void a_damaged_stat_changes_nothing(void **state)
 
 static void a_long_name_is_cut_and_terminated(void **state)
 {
-	struct sonde_dump_task task;
+	struct sonde_statedump_task task;
 	char text[256];
 
 	(void)state;
@@ -104,7 +104,7 @@ static void a_long_name_is_cut_and_terminated(void **state)
 
 static void a_worker_is_called_without_what_it_works_on(void **state)
 {
-	struct sonde_dump_task task = { 0 };
+	struct sonde_statedump_task task = { 0 };
 	const char *tail = "S 2 0 0 0 -1 69238880 0 0 0 0 0 0 0 0 20 0 1 0 33 "
 			   "0 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 0\n";
 	char text[256];
@@ -120,7 +120,7 @@ static void a_worker_is_called_without_what_it_works_on(void **state)
 
 static void a_status_says_who_it_is_in_its_namespace(void **state)
 {
-	struct sonde_dump_task task = { .vtid = 1, .vpid = 2 };
+	struct sonde_statedump_task task = { .vtid = 1, .vpid = 2 };
 
 	(void)state;
 	assert_true(sonde_text_status("Name:\tNSpid:\\n\nNStgid:\t100\t5\t1\n"
@@ -179,7 +179,7 @@ static void only_mappings_of_files_are_dumped(void **state)
 		.minor = 0x12,
 		.path = "/x",
 	};
-	struct sonde_dump_mapping mapping = { 0 };
+	struct sonde_statedump_mapping mapping = { 0 };
 
 	(void)state;
 	assert_false(sonde_text_mapping(&heap, &mapping));
@@ -192,7 +192,7 @@ static void only_mappings_of_files_are_dumped(void **state)
 static void expect_socket(const char *line, bool is_v6, uint16_t protocol,
 			  uint64_t ino, const char *text)
 {
-	struct sonde_dump_socket socket = { 0 };
+	struct sonde_statedump_socket socket = { 0 };
 	char to[SONDE_SOCKET_TEXT_MAX];
 
 	assert_true(protocol ? sonde_text_inet(line, is_v6, &socket) :
@@ -236,7 +236,7 @@ static void damaged_sockets_are_none(void **state)
 		"0: 0100007F:11F90 00000000:0000 0A 0:0 0:0 0 0 0 12345",
 		"0: 0100007F:1F90 00000000:0000 0A 0:0 0:0 0 0",
 	};
-	struct sonde_dump_socket socket;
+	struct sonde_statedump_socket socket;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++)
@@ -248,7 +248,7 @@ static void damaged_sockets_are_none(void **state)
 
 static void a_long_unix_name_is_cut(void **state)
 {
-	struct sonde_dump_socket socket = { 0 };
+	struct sonde_statedump_socket socket = { 0 };
 	char to[SONDE_SOCKET_TEXT_MAX];
 	char line[512];
 
@@ -310,7 +310,7 @@ static void many_sockets_are_all_found(void **state)
 	(void)state;
 	assert_null(sonde_sockets_find(&sockets, 1));
 	for (uint64_t ino = 1; ino <= 3000; ino++) {
-		struct sonde_dump_socket socket = {
+		struct sonde_statedump_socket socket = {
 			.ino = ino << 20,
 			.local_port = (uint16_t)ino,
 		};
@@ -320,7 +320,7 @@ static void many_sockets_are_all_found(void **state)
 	}
 	assert_int_equal(sockets.nr, 3000);
 	for (uint64_t ino = 1; ino <= 3000; ino++) {
-		const struct sonde_dump_socket *found =
+		const struct sonde_statedump_socket *found =
 			sonde_sockets_find(&sockets, ino << 20);
 
 		assert_non_null(found);
@@ -335,7 +335,7 @@ static void many_sockets_are_all_found(void **state)
 static void add_task(struct sonde_tasks *tasks, int32_t tid, int32_t pid,
 		     int32_t ppid, uint64_t files)
 {
-	struct sonde_dump_task task = {
+	struct sonde_statedump_task task = {
 		.tid = tid,
 		.pid = pid,
 		.vpid = pid,
@@ -350,7 +350,7 @@ static void add_task(struct sonde_tasks *tasks, int32_t tid, int32_t pid,
 static void descendants_are_found_whatever_the_order(void **state)
 {
 	struct sonde_tasks tasks;
-	struct sonde_dump_wanted wanted;
+	struct sonde_statedump_wanted wanted;
 
 	(void)state;
 	assert_int_equal(sonde_tasks_init(&tasks, NULL), 0);
@@ -369,20 +369,20 @@ static void descendants_are_found_whatever_the_order(void **state)
 	assert_int_equal(sonde_tasks_table(&tasks, 4), 0);
 	wanted = sonde_tasks_wanted(&tasks, 10, 0, false);
 	assert_int_equal(wanted.nr, 3);
-	assert_true(sonde_dump_is_wanted(&wanted, 10));
-	assert_true(sonde_dump_is_wanted(&wanted, 20));
-	assert_true(sonde_dump_is_wanted(&wanted, 30));
-	assert_false(sonde_dump_is_wanted(&wanted, 11));
-	assert_false(sonde_dump_is_wanted(&wanted, 50));
+	assert_true(sonde_statedump_is_wanted(&wanted, 10));
+	assert_true(sonde_statedump_is_wanted(&wanted, 20));
+	assert_true(sonde_statedump_is_wanted(&wanted, 30));
+	assert_false(sonde_statedump_is_wanted(&wanted, 11));
+	assert_false(sonde_statedump_is_wanted(&wanted, 50));
 	wanted = sonde_tasks_wanted(&tasks, 20, 0, true);
 	assert_int_equal(wanted.nr, 1);
-	assert_true(sonde_dump_is_wanted(&wanted, 20));
+	assert_true(sonde_statedump_is_wanted(&wanted, 20));
 	sonde_tasks_fini(&tasks);
 }
 
 static void a_root_is_known_by_its_number_in_the_callers_namespace(void **state)
 {
-	struct sonde_dump_task task = {
+	struct sonde_statedump_task task = {
 		.tid = 500,
 		.pid = 500,
 		.vpid = 7,
@@ -393,7 +393,7 @@ static void a_root_is_known_by_its_number_in_the_callers_namespace(void **state)
 		.cgroup = "",
 	};
 	struct sonde_tasks tasks;
-	struct sonde_dump_wanted wanted;
+	struct sonde_statedump_wanted wanted;
 
 	(void)state;
 	assert_int_equal(sonde_tasks_init(&tasks, NULL), 0);
@@ -412,13 +412,13 @@ static void a_root_is_known_by_its_number_in_the_callers_namespace(void **state)
 
 struct told {
 	uint32_t tasks, files, mappings;
-	struct sonde_dump_task task;
-	struct sonde_dump_file file;
-	struct sonde_dump_mapping mapping;
-	char text[SONDE_DUMP_PATH_MAX];
+	struct sonde_statedump_task task;
+	struct sonde_statedump_file file;
+	struct sonde_statedump_mapping mapping;
+	char text[SONDE_STATEDUMP_PATH_MAX];
 };
 
-static int tell_task(void *ctx, const struct sonde_dump_task *task)
+static int tell_task(void *ctx, const struct sonde_statedump_task *task)
 {
 	struct told *told = ctx;
 
@@ -427,7 +427,7 @@ static int tell_task(void *ctx, const struct sonde_dump_task *task)
 	return 0;
 }
 
-static int tell_file(void *ctx, const struct sonde_dump_file *file)
+static int tell_file(void *ctx, const struct sonde_statedump_file *file)
 {
 	struct told *told = ctx;
 
@@ -437,7 +437,8 @@ static int tell_file(void *ctx, const struct sonde_dump_file *file)
 	return 0;
 }
 
-static int tell_mapping(void *ctx, const struct sonde_dump_mapping *mapping)
+static int tell_mapping(void *ctx,
+			const struct sonde_statedump_mapping *mapping)
 {
 	struct told *told = ctx;
 
@@ -454,9 +455,10 @@ static void tell_omission(void *ctx, uint64_t nr)
 }
 
 static struct told told;
-static const struct sonde_dump_target telling = { &told, tell_task, tell_file,
-						  tell_mapping, tell_omission };
-static const struct sonde_dump_wanted everybody = { .everybody = true };
+static const struct sonde_statedump_target telling = { &told, tell_task,
+						       tell_file, tell_mapping,
+						       tell_omission };
+static const struct sonde_statedump_wanted everybody = { .everybody = true };
 
 static int read_records(enum sonde_record_kind kind, const void *bytes,
 			size_t size, size_t *ret_used)
@@ -632,7 +634,7 @@ static void a_descriptor_that_lies_is_refused(void **state)
 static void add_mapping(struct sonde_mapped *mapped, struct sonde_out *out,
 			int32_t pid, uint64_t ino, uint32_t flags)
 {
-	struct sonde_dump_mapping mapping = {
+	struct sonde_statedump_mapping mapping = {
 		.pid = pid,
 		.begin = 1,
 		.end = 2,
@@ -672,13 +674,13 @@ static void mappings_beyond_the_bound_are_counted(void **state)
 	(void)state;
 	sonde_out_init(&out, now, 1, 16ull * SONDE_OUT_BLOCK_BYTES);
 	assert_int_equal(sonde_mapped_init(&mapped, 0), 0);
-	for (uint32_t i = 0; i < SONDE_DUMP_MAPPINGS_MAX + 3; i++)
+	for (uint32_t i = 0; i < SONDE_STATEDUMP_MAPPINGS_MAX + 3; i++)
 		add_mapping(&mapped, &out, 5, i + 1, SONDE_MAPPED_EXEC);
 	assert_int_equal(mapped.omitted, 3);
 	sonde_mapped_flush(&mapped, &out);
-	assert_int_equal(out.events, SONDE_DUMP_MAPPINGS_MAX);
+	assert_int_equal(out.events, SONDE_STATEDUMP_MAPPINGS_MAX);
 	/* It was too late for build-ids. */
-	assert_int_equal(mapped.omitted, 3 + SONDE_DUMP_MAPPINGS_MAX);
+	assert_int_equal(mapped.omitted, 3 + SONDE_STATEDUMP_MAPPINGS_MAX);
 	sonde_mapped_fini(&mapped);
 	sonde_out_fini(&out);
 }
@@ -782,7 +784,7 @@ struct event {
 };
 
 struct taken {
-	struct sonde_kernel_source *source;
+	struct sonde_source *source;
 	uint8_t *bytes;
 	size_t size;
 	struct event *events;
@@ -847,7 +849,7 @@ static size_t payload_size(const struct sonde_desc *desc, const uint8_t *at)
 
 static void take_bytes(struct taken *taken, uint64_t from)
 {
-	struct sonde_kernel_source *source = taken->source;
+	struct sonde_source *source = taken->source;
 	struct sonde_ring_chunk chunk;
 	uint64_t seq = UINT64_MAX;
 	int rc;
@@ -900,15 +902,16 @@ static void parse_events(struct taken *taken, uint64_t from)
 
 static void open_dump(struct taken *taken)
 {
-	struct sonde_kernel_config config = {
+	struct sonde_source_config config = {
 		.clock = SONDE_CLOCK_MONOTONIC,
 		.now = now,
 	};
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 
 	*taken = (struct taken){ 0 };
-	assert_int_equal(
-		sonde_kernel_dump.open(&config, &taken->source, &error), 0);
+	assert_int_equal(sonde_source_statedump.open(&config, &taken->source,
+						     &error),
+			 0);
 }
 
 static void close_dump(struct taken *taken)
@@ -918,35 +921,36 @@ static void close_dump(struct taken *taken)
 	free(taken->events);
 }
 
-static void open_dump_by(struct taken *taken, enum sonde_dump_reader reader)
+static void open_dump_by(struct taken *taken,
+			 enum sonde_statedump_reader reader)
 {
 	open_dump(taken);
-	if (sonde_dump_read_by(taken->source, reader)) {
+	if (sonde_statedump_read_by(taken->source, reader)) {
 		close_dump(taken);
 		print_message("this way can't be had here\n");
 		skip();
 	}
-	assert_int_equal(sonde_dump_reader(taken->source), reader);
+	assert_int_equal(sonde_statedump_reader(taken->source), reader);
 }
 
 /* From the best one that there is to /proc. False: it was /proc. */
 static bool go_by_the_next(struct taken *taken)
 {
-	int reader = (int)sonde_dump_reader(taken->source);
+	int reader = (int)sonde_statedump_reader(taken->source);
 
 	while (--reader >= 0)
-		if (!sonde_dump_read_by(taken->source,
-					(enum sonde_dump_reader)reader))
+		if (!sonde_statedump_read_by(
+			    taken->source, (enum sonde_statedump_reader)reader))
 			return true;
 	return false;
 }
 
 static void take(struct taken *taken, pid_t root, bool root_only)
 {
-	struct sonde_kernel_state request = {
+	struct sonde_source_state request = {
 		.root = root,
 		.root_only = root_only,
-		.limit_ns = 1000 * SONDE_DUMP_NS, /* others may be busy */
+		.limit_ns = 1000 * SONDE_STATEDUMP_NS, /* others may be busy */
 	};
 	uint64_t from = now();
 
@@ -1250,7 +1254,8 @@ static void check_system(const struct taken *taken)
 	assert_true(count(taken, "lttng_statedump_network_interface") > 0);
 }
 
-static void expect_this_process(void **state, enum sonde_dump_reader reader)
+static void expect_this_process(void **state,
+				enum sonde_statedump_reader reader)
 {
 	struct taken taken;
 
@@ -1266,17 +1271,17 @@ static void expect_this_process(void **state, enum sonde_dump_reader reader)
 
 static void this_process_is_in_the_dump_by_the_module(void **state)
 {
-	expect_this_process(state, SONDE_DUMP_BY_MODULE);
+	expect_this_process(state, SONDE_STATEDUMP_BY_MODULE);
 }
 
 static void this_process_is_in_the_dump_by_iterators(void **state)
 {
-	expect_this_process(state, SONDE_DUMP_BY_ITERATORS);
+	expect_this_process(state, SONDE_STATEDUMP_BY_ITERATORS);
 }
 
 static void this_process_is_in_the_dump_by_proc(void **state)
 {
-	expect_this_process(state, SONDE_DUMP_BY_PROC);
+	expect_this_process(state, SONDE_STATEDUMP_BY_PROC);
 }
 
 /* Whether `event` is in `others` as well, byte for byte; but for a thread's CPU
@@ -1339,8 +1344,8 @@ static void expect_all_in(const struct taken *one, const struct taken *other)
 				 sonde_desc_name(one->events[i].desc));
 }
 
-static void expect_agreement(void **state, enum sonde_dump_reader one,
-			     enum sonde_dump_reader other)
+static void expect_agreement(void **state, enum sonde_statedump_reader one,
+			     enum sonde_statedump_reader other)
 {
 	static const char *const same[] = {
 		"vtid",   "pid",     "vpid",     "ppid",    "vppid",
@@ -1374,17 +1379,20 @@ static void expect_agreement(void **state, enum sonde_dump_reader one,
 
 static void iterators_and_proc_agree_about_a_process(void **state)
 {
-	expect_agreement(state, SONDE_DUMP_BY_ITERATORS, SONDE_DUMP_BY_PROC);
+	expect_agreement(state, SONDE_STATEDUMP_BY_ITERATORS,
+			 SONDE_STATEDUMP_BY_PROC);
 }
 
 static void module_and_proc_agree_about_a_process(void **state)
 {
-	expect_agreement(state, SONDE_DUMP_BY_MODULE, SONDE_DUMP_BY_PROC);
+	expect_agreement(state, SONDE_STATEDUMP_BY_MODULE,
+			 SONDE_STATEDUMP_BY_PROC);
 }
 
 static void module_and_iterators_agree_about_a_process(void **state)
 {
-	expect_agreement(state, SONDE_DUMP_BY_MODULE, SONDE_DUMP_BY_ITERATORS);
+	expect_agreement(state, SONDE_STATEDUMP_BY_MODULE,
+			 SONDE_STATEDUMP_BY_ITERATORS);
 }
 
 /* ---- whose files ---- */
@@ -1454,7 +1462,7 @@ static void descriptors_beyond_the_bound_are_counted(struct taken *taken,
 {
 	take(taken, getpid(), false);
 	assert_null(find_file(taken, getpid(), beyond));
-	assert_non_null(find_file(taken, getpid(), SONDE_DUMP_FD_MAX - 1));
+	assert_non_null(find_file(taken, getpid(), SONDE_STATEDUMP_FD_MAX - 1));
 	assert_int_equal(number(&taken->events[taken->nr - 1], "omitted"), 2);
 	/* It is said once for each dump. */
 	take(taken, getppid(), true);
@@ -1464,11 +1472,11 @@ static void descriptors_beyond_the_bound_are_counted(struct taken *taken,
 
 static void a_process_with_too_many_files_is_cut_and_counted(void **state)
 {
-	struct rlimit limit = { SONDE_DUMP_FD_MAX + 16,
-				SONDE_DUMP_FD_MAX + 16 };
+	struct rlimit limit = { SONDE_STATEDUMP_FD_MAX + 16,
+				SONDE_STATEDUMP_FD_MAX + 16 };
 	struct rlimit before;
 	struct taken taken;
-	int beyond = (int)SONDE_DUMP_FD_MAX;
+	int beyond = (int)SONDE_STATEDUMP_FD_MAX;
 
 	(void)state;
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);

@@ -12,9 +12,9 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "event/build.h"
-#include "event/desc.h"
-#include "kernel/names.h"
+#include "source/names.h"
+#include "types/build.h"
+#include "types/desc.h"
 
 #define EVENTS     "/sys/kernel/tracing/events"
 #define EVENTS_MAX 8192u
@@ -58,7 +58,7 @@ static void events_have_the_names_that_reports_go_by(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(expected); i++)
-		assert_string_equal(sonde_kernel_event_name(expected[i].group,
+		assert_string_equal(sonde_source_event_name(expected[i].group,
 							    expected[i].name),
 				    expected[i].shown);
 }
@@ -68,7 +68,7 @@ static void a_name_counts_in_its_own_group_only(void **state)
 	static const char own[] = "softirq_entry";
 
 	(void)state;
-	assert_ptr_equal(sonde_kernel_event_name("mine", own), own);
+	assert_ptr_equal(sonde_source_event_name("mine", own), own);
 }
 
 struct field {
@@ -109,13 +109,13 @@ static void fields_have_lttngs_names_and_priorities(void **state)
 	(void)state;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(expected); i++) {
 		const struct field *of = &expected[i];
-		struct sonde_kernel_field_name name;
+		struct sonde_source_field_name name;
 
-		sonde_kernel_field_name(of->group, of->event, of->field, &name);
+		sonde_source_field_name(of->group, of->event, of->field, &name);
 		assert_string_equal(name.name, of->shown);
 		assert_int_equal(name.add, of->add);
-		assert_int_equal(name.conversion, of->add ? SONDE_KERNEL_ADD :
-							    SONDE_KERNEL_AS_IS);
+		assert_int_equal(name.conversion, of->add ? SONDE_SOURCE_ADD :
+							    SONDE_SOURCE_AS_IS);
 	}
 }
 
@@ -133,11 +133,11 @@ static void fields_that_trace_compass_reads_have_no_labels(void **state)
 		{ "power", "cpu_frequency", "state" },
 		{ "kmem", "mm_page_alloc", "order" },
 	};
-	struct sonde_kernel_field_name name;
+	struct sonde_source_field_name name;
 
 	(void)state;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(fields); i++) {
-		sonde_kernel_field_name(fields[i][0], fields[i][1],
+		sonde_source_field_name(fields[i][0], fields[i][1],
 					fields[i][2], &name);
 		assert_null(name.labels);
 	}
@@ -151,11 +151,11 @@ static void labels_of_flags_are_of_single_bits(void **state)
 		{ "timer", "tick_stop", "dependency" },
 		{ "task", "task_newtask", "clone_flags" },
 	};
-	struct sonde_kernel_field_name name;
+	struct sonde_source_field_name name;
 
 	(void)state;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(fields); i++) {
-		sonde_kernel_field_name(fields[i][0], fields[i][1],
+		sonde_source_field_name(fields[i][0], fields[i][1],
 					fields[i][2], &name);
 		assert_non_null(name.labels);
 		assert_true(name.is_flags);
@@ -164,7 +164,7 @@ static void labels_of_flags_are_of_single_bits(void **state)
 						 (name.labels[k].value - 1),
 					 0);
 	}
-	sonde_kernel_field_name("signal", "signal_deliver", "sig", &name);
+	sonde_source_field_name("signal", "signal_deliver", "sig", &name);
 	assert_non_null(name.labels);
 	assert_false(name.is_flags);
 }
@@ -200,7 +200,7 @@ static void letters_of_block_requests_become_lttngs_bits(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(expected); i++)
-		assert_int_equal(sonde_kernel_rwbs(expected[i].text, 10),
+		assert_int_equal(sonde_source_rwbs(expected[i].text, 10),
 				 expected[i].bits);
 }
 
@@ -209,11 +209,11 @@ static void letters_behind_the_end_are_not_looked_at(void **state)
 	static const char text[4] = { 'W', 'S', 'M', 'A' };
 
 	(void)state;
-	assert_int_equal(sonde_kernel_rwbs(text, 0), 0);
-	assert_int_equal(sonde_kernel_rwbs(text, 1), SONDE_RWBS_WRITE);
-	assert_int_equal(sonde_kernel_rwbs(text, 2),
+	assert_int_equal(sonde_source_rwbs(text, 0), 0);
+	assert_int_equal(sonde_source_rwbs(text, 1), SONDE_RWBS_WRITE);
+	assert_int_equal(sonde_source_rwbs(text, 2),
 			 SONDE_RWBS_WRITE | SONDE_RWBS_SYNC);
-	assert_int_equal(sonde_kernel_rwbs("F", 1), SONDE_RWBS_FLUSH);
+	assert_int_equal(sonde_source_rwbs("F", 1), SONDE_RWBS_FLUSH);
 }
 
 /* ---- this kernel's events ---- */
@@ -253,14 +253,14 @@ static void check_fields(const char *group, const char *event, FILE *format)
 	size_t nr = 0;
 
 	sonde_build_begin(&build, room, group,
-			  sonde_kernel_event_name(group, event), SONDE_INFO);
+			  sonde_source_event_name(group, event), SONDE_INFO);
 	while (fgets(line, sizeof(line), format)) {
-		struct sonde_kernel_field_name name;
+		struct sonde_source_field_name name;
 		const char *field = field_of(line);
 
 		if (!field || !strncmp(field, "common_", 7))
 			continue;
-		sonde_kernel_field_name(group, event, field, &name);
+		sonde_source_field_name(group, event, field, &name);
 		sonde_build_int(&build, name.name, 64, 0);
 		for (size_t i = 0; i < nr; i++)
 			assert_string_not_equal(shown[i], name.name);
@@ -286,7 +286,7 @@ static void add_event(struct live *live, const char *group, const char *event)
 	assert_true(live->nr < EVENTS_MAX);
 	to = &live->events[live->nr++];
 	(void)snprintf(to->shown, sizeof(to->shown), "%s",
-		       sonde_kernel_event_name(group, event));
+		       sonde_source_event_name(group, event));
 	(void)snprintf(to->kernel, sizeof(to->kernel), "%s:%s", group, event);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What -k means (kernel/rules.h). */
+/* What -k means (source/rules.h). */
 #include "unit.h"
 
 #include <errno.h>
@@ -7,15 +7,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kernel/rules.h"
+#include "source/rules.h"
 
-static struct sonde_kernel_rules rules;
+static struct sonde_source_rules rules;
 static char error[300];
 
 static int setup(void **state)
 {
 	(void)state;
-	rules = (struct sonde_kernel_rules){ .nr = 0 };
+	rules = (struct sonde_source_rules){ .nr = 0 };
 	*error = '\0';
 	return 0;
 }
@@ -23,18 +23,18 @@ static int setup(void **state)
 static int teardown(void **state)
 {
 	(void)state;
-	sonde_kernel_rules_fini(&rules);
+	sonde_source_rules_fini(&rules);
 	return 0;
 }
 
 static int add(const char *text)
 {
-	return sonde_kernel_rules_add(&rules, text, error, sizeof(error));
+	return sonde_source_rules_add(&rules, text, error, sizeof(error));
 }
 
 static bool selects(const char *group, const char *name, const char *shown)
 {
-	return sonde_kernel_rules_match(&rules, group, name, shown) != NULL;
+	return sonde_source_rules_match(&rules, group, name, shown) != NULL;
 }
 
 static void a_word_names_a_group_or_an_event(void **state)
@@ -59,7 +59,7 @@ static void words_stand_for_the_events_one_means(void **state)
 	assert_true(selects("irq", "softirq_exit", NULL));
 	assert_false(selects("sched", "sched_stat_runtime", NULL));
 	assert_false(selects("irq", "tasklet_entry", NULL));
-	assert_string_equal(sonde_kernel_rules_match(&rules, "sched",
+	assert_string_equal(sonde_source_rules_match(&rules, "sched",
 						     "sched_waking", NULL)
 				    ->condition,
 			    "tid == 1");
@@ -82,18 +82,18 @@ static void the_last_rule_decides(void **state)
 
 static void a_condition_reaches_to_the_end(void **state)
 {
-	const struct sonde_kernel_rule *rule;
+	const struct sonde_source_rule *rule;
 
 	(void)state;
 	assert_int_equal(
 		add("syscalls:open*, !syscalls:open if ret < 0, or so"), 0);
-	rule = sonde_kernel_rules_match(&rules, "syscalls", "openat", NULL);
+	rule = sonde_source_rules_match(&rules, "syscalls", "openat", NULL);
 	assert_non_null(rule);
 	assert_string_equal(rule->condition, "ret < 0, or so");
 	assert_string_equal(rule->text, "syscalls:open*");
 	assert_false(selects("syscalls", "open", NULL));
 	assert_int_equal(add("sched_notifier"), 0);
-	rule = sonde_kernel_rules_match(&rules, "x", "sched_notifier", NULL);
+	rule = sonde_source_rules_match(&rules, "x", "sched_notifier", NULL);
 	assert_non_null(rule);
 	assert_null(rule->condition);
 }
@@ -134,15 +134,15 @@ static void what_matched_nothing_is_told(void **state)
 	(void)state;
 	assert_int_equal(add("sched_switch,shced,!nothing"), 0);
 	assert_true(selects("sched", "sched_switch", NULL));
-	assert_string_equal(sonde_kernel_rules_unmatched(&rules)->text,
+	assert_string_equal(sonde_source_rules_unmatched(&rules)->text,
 			    "shced");
 	assert_true(selects("shced", "x", NULL));
-	assert_null(sonde_kernel_rules_unmatched(&rules));
+	assert_null(sonde_source_rules_unmatched(&rules));
 	/* Of a word that stands for several events, one is enough. */
 	assert_int_equal(add("irq"), 0);
-	assert_string_equal(sonde_kernel_rules_unmatched(&rules)->text, "irq");
+	assert_string_equal(sonde_source_rules_unmatched(&rules)->text, "irq");
 	assert_true(selects("irq", "softirq_entry", NULL));
-	assert_null(sonde_kernel_rules_unmatched(&rules));
+	assert_null(sonde_source_rules_unmatched(&rules));
 }
 
 static void nonsense_is_refused_in_a_line(void **state)
@@ -152,7 +152,7 @@ static void nonsense_is_refused_in_a_line(void **state)
 		"sched if ", ":",    "a:",       ":b", "kprobe:",
 		"!kprobe:f", "a\nb", "a\033[m:",
 	};
-	char *many = malloc(3 * SONDE_KERNEL_RULES_MAX);
+	char *many = malloc(3 * SONDE_SOURCE_RULES_MAX);
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
@@ -160,12 +160,12 @@ static void nonsense_is_refused_in_a_line(void **state)
 		assert_int_equal(add(wrong[i]), -EINVAL);
 		assert_true(*error && !strchr(error, '\n'));
 	}
-	sonde_kernel_rules_fini(&rules);
+	sonde_source_rules_fini(&rules);
 	assert_non_null(many);
 	*many = '\0';
-	for (uint32_t i = 0; i <= SONDE_KERNEL_RULES_MAX; i++)
+	for (uint32_t i = 0; i <= SONDE_SOURCE_RULES_MAX; i++)
 		memcpy(many + 2 * i, "a,", 3);
-	many[2 * SONDE_KERNEL_RULES_MAX + 1] = '\0';
+	many[2 * SONDE_SOURCE_RULES_MAX + 1] = '\0';
 	assert_int_equal(add(many), -E2BIG);
 	free(many);
 }

@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "event/desc.h"
-#include "kernel/syscalls.h"
+#include "source/syscalls.h"
+#include "types/desc.h"
 
 #define TRACEFS "/sys/kernel/tracing/events/syscalls"
 
@@ -159,7 +159,7 @@ static void each_number_of_the_generic_header_has_its_entry(void **state)
 	} rows[] = {
 #define CALL(x86_64, i386, generic, id, ...)    { generic, #id },
 #define VARIANT(x86_64, i386, generic, id, ...) { generic, #id },
-#include "kernel/syscalls.def"
+#include "source/syscalls.def"
 	};
 	const char *entries[SONDE_SYSCALLS_MAX] = { NULL };
 	FILE *header = fopen("/usr/include/asm-generic/unistd.h", "re");
@@ -310,7 +310,7 @@ static void check_length(const struct sonde_syscall *call,
 /* Labels differ, and those of bits are of one bit each. */
 static void check_labels(const struct sonde_syscall_arg *arg)
 {
-	const struct sonde_kernel_label *labels = arg->labels;
+	const struct sonde_source_label *labels = arg->labels;
 
 	for (size_t i = 0; labels[i].text; i++) {
 		if (arg->is_flags)

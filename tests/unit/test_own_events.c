@@ -15,34 +15,34 @@
 #include <bpf/btf.h>
 
 #include "base/port.h"
-#include "event/desc.h"
-#include "kernel/forms.h"
-#include "kernel/own/own.h"
-#include "kernel/syscalls.h"
+#include "source/module/module.h"
+#include "source/payloads.h"
+#include "source/syscalls.h"
+#include "types/desc.h"
 
 #define RUNNING_TYPES "/sys/kernel/btf/vmlinux"
 
-static struct sonde_kernel_rules rules;
+static struct sonde_source_rules rules;
 static struct own_events events;
-static struct sonde_kernel_error error;
+static struct sonde_source_error error;
 
 static int clean_up(void **state)
 {
 	(void)state;
 	own_events_free(&events);
-	sonde_kernel_rules_fini(&rules);
+	sonde_source_rules_fini(&rules);
 	return 0;
 }
 
-static struct sonde_kernel_config config_of(const char *text, uint32_t strings,
+static struct sonde_source_config config_of(const char *text, uint32_t strings,
 					    uint32_t buffers)
 {
 	char why[200];
 
-	sonde_kernel_rules_fini(&rules);
-	assert_int_equal(sonde_kernel_rules_add(&rules, text, why, sizeof(why)),
+	sonde_source_rules_fini(&rules);
+	assert_int_equal(sonde_source_rules_add(&rules, text, why, sizeof(why)),
 			 0);
-	return (struct sonde_kernel_config){
+	return (struct sonde_source_config){
 		.rules = &rules,
 		.string_bytes = strings,
 		.buffer_bytes = buffers,
@@ -51,7 +51,7 @@ static struct sonde_kernel_config config_of(const char *text, uint32_t strings,
 
 static int select_running(const char *text, uint32_t strings, uint32_t buffers)
 {
-	struct sonde_kernel_config config = config_of(text, strings, buffers);
+	struct sonde_source_config config = config_of(text, strings, buffers);
 
 	own_events_free(&events);
 	error.text[0] = '\0';
@@ -86,18 +86,18 @@ static const struct own_event *shown(const char *name)
 
 /* ---- a description and its list ---- */
 
-static bool is_text(const struct sonde_mod_cap *cap)
+static bool is_text(const struct sonde_kmod_cap *cap)
 {
-	return cap->kind == SONDE_MOD_STRING ||
-	       cap->kind == SONDE_MOD_USTRING ||
-	       cap->kind == SONDE_MOD_USTRINGS;
+	return cap->kind == SONDE_KMOD_STRING ||
+	       cap->kind == SONDE_KMOD_USTRING ||
+	       cap->kind == SONDE_KMOD_USTRINGS;
 }
 
 /* One capture is one field; but that an array of numbers takes several. */
 static void check_field(const struct own_event *event,
 			const struct sonde_field_view *field, uint32_t *at)
 {
-	const struct sonde_mod_cap *cap = &event->caps[*at];
+	const struct sonde_kmod_cap *cap = &event->caps[*at];
 	uint32_t nr = field->kind == SONDE_TYPE_ARRAY ? field->count : 1;
 
 	if (*at + nr > event->event.nr_caps)
@@ -106,26 +106,26 @@ static void check_field(const struct own_event *event,
 	switch (field->kind) {
 	case SONDE_TYPE_INT:
 	case SONDE_TYPE_ENUM:
-		assert_int_equal(cap->kind, SONDE_MOD_VALUE);
+		assert_int_equal(cap->kind, SONDE_KMOD_VALUE);
 		assert_int_equal(cap->bytes * 8, field->stored_bits);
 		break;
 	case SONDE_TYPE_ARRAY:
 		for (uint32_t i = 0; i < nr; i++) {
-			assert_int_equal(cap[i].kind, SONDE_MOD_VALUE);
+			assert_int_equal(cap[i].kind, SONDE_KMOD_VALUE);
 			assert_int_equal(cap[i].bytes, 8);
 		}
 		break;
 	case SONDE_TYPE_TEXT:
-		assert_int_equal(cap->kind, SONDE_MOD_BYTES);
+		assert_int_equal(cap->kind, SONDE_KMOD_BYTES);
 		assert_int_equal(cap->max, field->count);
 		break;
 	case SONDE_TYPE_STRING:
 		assert_true(is_text(cap));
-		assert_in_range(cap->max, 1, SONDE_MOD_TEXT_MAX);
+		assert_in_range(cap->max, 1, SONDE_KMOD_TEXT_MAX);
 		break;
 	case SONDE_TYPE_BLOB:
-		assert_int_equal(cap->kind, SONDE_MOD_UBUFFER);
-		assert_in_range(cap->max, 1, SONDE_MOD_TEXT_MAX);
+		assert_int_equal(cap->kind, SONDE_KMOD_UBUFFER);
+		assert_in_range(cap->max, 1, SONDE_KMOD_TEXT_MAX);
 		break;
 	case SONDE_TYPE_FLOAT:
 	case SONDE_TYPE_BITS:
@@ -143,11 +143,11 @@ static uint32_t most_bytes(const struct own_event *event)
 	uint32_t sum = 0;
 
 	for (uint32_t i = 0; i < event->event.nr_caps; i++) {
-		const struct sonde_mod_cap *cap = &event->caps[i];
+		const struct sonde_kmod_cap *cap = &event->caps[i];
 
-		sum += cap->kind == SONDE_MOD_VALUE   ? cap->bytes :
-		       cap->kind == SONDE_MOD_UBUFFER ? 4u + cap->max :
-							cap->max;
+		sum += cap->kind == SONDE_KMOD_VALUE   ? cap->bytes :
+		       cap->kind == SONDE_KMOD_UBUFFER ? 4u + cap->max :
+							 cap->max;
 	}
 	return sum;
 }
@@ -163,14 +163,14 @@ static void check_event(const struct own_event *event, uint32_t index)
 		sonde_desc_check(event->desc, event->desc->size, &checked), 0);
 	assert_int_equal(event->event.id, index + 1);
 	assert_int_equal(event->event.size, sizeof(event->event));
-	assert_in_range(event->event.nr_caps, 0, SONDE_MOD_CAPS_MAX);
+	assert_in_range(event->event.nr_caps, 0, SONDE_KMOD_CAPS_MAX);
 	assert_int_equal(event->event.caps, (uintptr_t)event->caps);
 	while (sonde_fields_next(&fields, &field))
 		check_field(event, &field, &at);
 	if (at != event->event.nr_caps)
 		fail_msg("%s: %u captures for %u", event->name,
 			 event->event.nr_caps, at);
-	assert_in_range(most_bytes(event), 0, SONDE_MOD_RECORD_MAX);
+	assert_in_range(most_bytes(event), 0, SONDE_KMOD_RECORD_MAX);
 }
 
 static void check_all(void)
@@ -198,7 +198,7 @@ static void every_call_has_the_captures_that_its_description_says(void **state)
 
 static void texts_of_a_call_fit_into_a_small_subbuffer(void **state)
 {
-	struct sonde_kernel_config config = config_of("syscalls", 4096, 4096);
+	struct sonde_source_config config = config_of("syscalls", 4096, 4096);
 
 	(void)state;
 	config.subbuf_bytes = 4096;
@@ -214,20 +214,20 @@ static void a_call_is_asked_for_by_number_and_abi(void **state)
 	(void)state;
 	assert_int_equal(select_running("syscalls:openat", 64, 0), 0);
 	event = shown("syscall_entry_openat");
-	assert_int_equal(event->event.type, SONDE_MOD_SYSCALL_ENTRY);
+	assert_int_equal(event->event.type, SONDE_KMOD_SYSCALL_ENTRY);
 	assert_int_equal(event->event.number,
 			 sonde_syscall_number(SONDE_SYSCALL_NATIVE, "openat"));
 	assert_int_equal(event->event.flags, 0);
 	/* dfd, flags, mode; filename */
 	assert_int_equal(event->event.nr_caps, 4);
-	assert_int_equal(event->caps[3].kind, SONDE_MOD_USTRING);
+	assert_int_equal(event->caps[3].kind, SONDE_KMOD_USTRING);
 	assert_int_equal(event->caps[3].index, 1);
 	assert_int_equal(event->caps[3].max, 64);
 #if defined(__x86_64__)
 	event = shown("compat_syscall_exit_openat");
-	assert_int_equal(event->event.type, SONDE_MOD_SYSCALL_EXIT);
+	assert_int_equal(event->event.type, SONDE_KMOD_SYSCALL_EXIT);
 	assert_int_equal(event->event.number, 295);
-	assert_int_equal(event->event.flags, SONDE_MOD_COMPAT);
+	assert_int_equal(event->event.flags, SONDE_KMOD_COMPAT);
 #endif
 }
 
@@ -240,9 +240,9 @@ static void a_buffer_that_is_written_is_as_long_as_the_result(void **state)
 	event = shown("syscall_exit_read");
 	assert_int_equal(event->event.nr_caps, 2);
 	assert_int_equal(event->caps[0].index, 6);
-	assert_int_equal(event->caps[1].kind, SONDE_MOD_UBUFFER);
+	assert_int_equal(event->caps[1].kind, SONDE_KMOD_UBUFFER);
 	assert_int_equal(event->caps[1].index, 1);
-	assert_int_equal(event->caps[1].length, SONDE_MOD_LENGTH_RESULT);
+	assert_int_equal(event->caps[1].length, SONDE_KMOD_LENGTH_RESULT);
 	assert_int_equal(event->caps[1].max, 100);
 	assert_int_equal(select_running("syscalls:write", 0, 100), 0);
 	event = shown("syscall_entry_write");
@@ -281,18 +281,18 @@ static void forms_are_asked_for_as_they_are_described(void **state)
 					0, 0),
 			 0);
 	check_all();
-	for (uint32_t i = 0; i < SONDE_KERNEL_NR_FORMS; i++) {
-		const struct sonde_kernel_form *form = &sonde_kernel_forms[i];
+	for (uint32_t i = 0; i < SONDE_NR_PAYLOADS; i++) {
+		const struct sonde_payload *form = &sonde_payloads[i];
 		_Alignas(8) static uint8_t room[SONDE_DESC_MAX];
 		const struct own_event *event;
 
-		if (!sonde_kernel_form_is_here(form))
+		if (!sonde_payload_is_here(form))
 			continue;
 		event = event_of(form->group, form->name);
-		assert_int_equal(sonde_kernel_form_describe(form, room), 0);
+		assert_int_equal(sonde_payload_describe(form, room), 0);
 		assert_true(sonde_desc_equal(event->desc, (const void *)room));
 		assert_int_equal(most_bytes(event), form->bytes);
-		assert_int_equal(event->event.flags, SONDE_MOD_TYPED);
+		assert_int_equal(event->event.flags, SONDE_KMOD_TYPED);
 		assert_string_equal(event->event.name, form->name);
 	}
 }
@@ -391,7 +391,7 @@ static int select_made(const char *text)
 {
 	char list[128];
 	const struct own_kernel kernel = { .events = list, .types = folder };
-	struct sonde_kernel_config config = config_of(text, 0, 0);
+	struct sonde_source_config config = config_of(text, 0, 0);
 
 	(void)snprintf(list, sizeof(list), "%s/events", folder);
 	own_events_free(&events);
@@ -558,11 +558,11 @@ static void a_kprobe_has_the_functions_arguments(void **state)
 	put_types(btf, btf__add_int(btf, "int", 4, BTF_INT_SIGNED));
 	assert_int_equal(select_made("kretprobe:fun"), 0);
 	event = &events.list[0];
-	assert_int_equal(event->event.type, SONDE_MOD_KRETPROBE);
+	assert_int_equal(event->event.type, SONDE_KMOD_KRETPROBE);
 	assert_string_equal(event->event.name, "fun");
 	assert_string_equal(sonde_desc_name(event->desc), "kretprobe_fun");
 	assert_int_equal(event->event.nr_caps, 3); /* the result, and two */
-	assert_int_equal(event->caps[0].from, SONDE_MOD_FROM_RESULT);
+	assert_int_equal(event->caps[0].from, SONDE_KMOD_FROM_RESULT);
 	assert_int_equal(event->caps[2].index, 1);
 	assert_int_equal(event->event.number, 1024); /* few threads, or more */
 	check_all();
@@ -592,7 +592,7 @@ static void a_kprobes_texts_come_last(void **state)
 	assert_int_equal(event->event.nr_caps, 2);
 	assert_int_equal(event->caps[0].index, 1);
 	assert_int_equal(event->caps[1].index, 0);
-	assert_int_equal(event->caps[1].kind, SONDE_MOD_STRING);
+	assert_int_equal(event->caps[1].kind, SONDE_KMOD_STRING);
 	assert_true(event->event.filter);
 	check_all();
 }

@@ -15,11 +15,11 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "event/build.h"
-#include "kernel/own/geometry.h"
-#include "kernel/own/source.h"
-#include "kernel/own/stream.h"
 #include "ring/layout.h"
+#include "source/module/geometry.h"
+#include "source/module/source.h"
+#include "source/module/stream.h"
+#include "types/build.h"
 
 #define MIB 0x100000ull
 
@@ -56,16 +56,16 @@ static void geometry_stays_within_its_limits_whatever_is_asked(void **state)
 					    own_geometry_least(cpus[i]));
 				continue;
 			}
-			assert_in_range(g.subbuf_bytes, SONDE_MOD_SUBBUF_MIN,
-					SONDE_MOD_SUBBUF_MAX);
-			assert_in_range(g.nr_subbufs, SONDE_MOD_SUBBUFS_MIN,
-					SONDE_MOD_SUBBUFS_MAX);
+			assert_in_range(g.subbuf_bytes, SONDE_KMOD_SUBBUF_MIN,
+					SONDE_KMOD_SUBBUF_MAX);
+			assert_in_range(g.nr_subbufs, SONDE_KMOD_SUBBUFS_MIN,
+					SONDE_KMOD_SUBBUFS_MAX);
 			assert_int_equal(g.nr_subbufs & (g.nr_subbufs - 1), 0);
 			assert_true((uint64_t)g.nr_subbufs * g.subbuf_bytes *
 					    cpus[i] <=
 				    memory);
 			assert_true(own_geometry_map_bytes(&g) * cpus[i] <=
-				    SONDE_MOD_MEMORY_MAX);
+				    SONDE_KMOD_MEMORY_MAX);
 		}
 	}
 }
@@ -91,9 +91,9 @@ static void the_largest_record_fits_where_memory_is_not_scarce(void **state)
 
 	(void)state;
 	assert_int_equal(own_geometry_init(&g, 16 * MIB, 0, 1), 0);
-	assert_true(g.subbuf_bytes > SONDE_MOD_RECORD_MAX);
+	assert_true(g.subbuf_bytes > SONDE_KMOD_RECORD_MAX);
 	assert_int_equal(own_geometry_init(&g, MIB, 0, 8), 0);
-	assert_true(g.subbuf_bytes > SONDE_MOD_RECORD_MAX);
+	assert_true(g.subbuf_bytes > SONDE_KMOD_RECORD_MAX);
 	assert_true(g.nr_subbufs >= 4);
 }
 
@@ -115,7 +115,7 @@ enum {
 
 static struct {
 	int open_rc;
-	struct sonde_mod_info info;
+	struct sonde_kmod_info info;
 	int fails[REQUESTS]; /* by a request's number: its result */
 	int map_rc;
 	const char *refuse; /* the event of this name */
@@ -126,18 +126,18 @@ static struct {
 	uint32_t nr_fds;
 	uint32_t nr_maps;
 	uint32_t nr_requests[REQUESTS];
-	struct sonde_mod_session session;
-	struct sonde_mod_channel channel;
-	struct sonde_mod_scope scope;
-	struct sonde_mod_event events[NR_SELECTED];
+	struct sonde_kmod_session session;
+	struct sonde_kmod_channel channel;
+	struct sonde_kmod_scope scope;
+	struct sonde_kmod_event events[NR_SELECTED];
 	uint32_t started_with; /* events */
 	/* CPU 0's stream */
-	struct sonde_mod_chunk script[SCRIPT_MAX];
+	struct sonde_kmod_chunk script[SCRIPT_MAX];
 	uint32_t nr_script;
 	uint32_t at;
-	struct sonde_mod_chunk put;
-	struct sonde_mod_counts counts;
-	struct sonde_mod_missed missed;
+	struct sonde_kmod_chunk put;
+	struct sonde_kmod_counts counts;
+	struct sonde_kmod_missed missed;
 	unsigned char memory[(NR_SUBBUFS + 1) * SUBBUF];
 } fake;
 
@@ -145,8 +145,8 @@ static void reset(void)
 {
 	memset(&fake, 0, sizeof(fake));
 	fake.open_rc = DEVICE;
-	fake.info = (struct sonde_mod_info){
-		.version = SONDE_MOD_VERSION,
+	fake.info = (struct sonde_kmod_info){
+		.version = SONDE_KMOD_VERSION,
 		.nr_cpus = NR_CPUS,
 		.has_cpu_clock = 1,
 		.clock_bits = 64,
@@ -170,7 +170,7 @@ static void take(void *to, const void *from, size_t size)
 	memcpy(to, from, size);
 }
 
-static int add_event(const struct sonde_mod_event *event)
+static int add_event(const struct sonde_kmod_event *event)
 {
 	uint32_t i = fake.nr_requests[9] - 1;
 
@@ -233,7 +233,7 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 {
 	uint32_t nr = request & 0xff;
 
-	assert_int_equal(request >> 8 & 0xff, SONDE_MOD_IOC);
+	assert_int_equal(request >> 8 & 0xff, SONDE_KMOD_IOC);
 	assert_in_range(nr, 1, REQUESTS - 1);
 	fake.nr_requests[nr]++;
 	if (fake.fails[nr])
@@ -253,7 +253,7 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 		return add_event(argument);
 	if (fd == CHANNEL)
 		return new_fd(STREAM +
-			      (int)((struct sonde_mod_stream *)argument)->cpu);
+			      (int)((struct sonde_kmod_stream *)argument)->cpu);
 	return stream_ioctl(fd, nr, argument);
 }
 
@@ -285,14 +285,14 @@ static void fake_close(int fd)
 static const char *const names[NR_SELECTED] = { "sched_switch", "sched_waking",
 						"irq_handler_entry" };
 
-static int fake_select(const struct sonde_kernel_config *config,
-		       struct own_events *ret, struct sonde_kernel_error *error)
+static int fake_select(const struct sonde_source_config *config,
+		       struct own_events *ret, struct sonde_source_error *error)
 {
 	struct own_event *list;
 
 	(void)config;
 	if (fake.select_rc)
-		return sonde_kernel_fail(error, fake.select_rc, "no");
+		return sonde_source_fail(error, fake.select_rc, "no");
 	list = calloc(NR_SELECTED, sizeof(*list));
 	assert_non_null(list);
 	for (uint32_t i = 0; i < NR_SELECTED; i++) {
@@ -300,7 +300,7 @@ static int fake_select(const struct sonde_kernel_config *config,
 		list[i].name = names[i];
 		list[i].is_named = !fake.by_glob;
 		list[i].event.id = i + 1;
-		list[i].event.flags = SONDE_MOD_WANT_FD;
+		list[i].event.flags = SONDE_KMOD_WANT_FD;
 		(void)snprintf(list[i].event.name, sizeof(list[i].event.name),
 			       "%s", names[i]);
 	}
@@ -334,18 +334,17 @@ static const struct own_system fake_system = {
 	.release = fake_release,
 };
 
-static const struct sonde_kernel_config plain = {
+static const struct sonde_source_config plain = {
 	.memory_bytes = NR_CPUS * NR_SUBBUFS * SUBBUF,
 	.subbuf_bytes = SUBBUF,
 	.clock = SONDE_CLOCK_CPU,
 	.self = { 123, 456 },
 };
 
-static struct sonde_kernel_source *
-open_with(const struct sonde_kernel_config *config)
+static struct sonde_source *open_with(const struct sonde_source_config *config)
 {
-	struct sonde_kernel_source *source = NULL;
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source *source = NULL;
+	struct sonde_source_error error = { "" };
 
 	assert_int_equal(own_source_open(&fake_system, config, &source, &error),
 			 0);
@@ -353,7 +352,7 @@ open_with(const struct sonde_kernel_config *config)
 	return source;
 }
 
-static void close_all(struct sonde_kernel_source *source)
+static void close_all(struct sonde_source *source)
 {
 	source->ops->close(source);
 	assert_int_equal(fake.nr_fds, 0);
@@ -361,11 +360,11 @@ static void close_all(struct sonde_kernel_source *source)
 }
 
 /* Opening fails with `rc`, says `words`, and leaves nothing open. */
-static void fails_with(const struct sonde_kernel_config *config, int rc,
+static void fails_with(const struct sonde_source_config *config, int rc,
 		       const char *words)
 {
-	struct sonde_kernel_source *source = NULL;
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source *source = NULL;
+	struct sonde_source_error error = { "" };
 
 	assert_int_equal(own_source_open(&fake_system, config, &source, &error),
 			 rc);
@@ -403,7 +402,7 @@ static void numbers_of_cpus_that_cannot_be_are_refused(void **state)
 
 static void without_a_cpu_clock_only_monotonic_will_do(void **state)
 {
-	struct sonde_kernel_config config = plain;
+	struct sonde_source_config config = plain;
 
 	(void)state;
 	reset();
@@ -411,7 +410,7 @@ static void without_a_cpu_clock_only_monotonic_will_do(void **state)
 	fails_with(&config, -ENODEV, "clock");
 	config.clock = SONDE_CLOCK_MONOTONIC;
 	close_all(open_with(&config));
-	assert_int_equal(fake.channel.clock, SONDE_MOD_CLOCK_MONOTONIC);
+	assert_int_equal(fake.channel.clock, SONDE_KMOD_CLOCK_MONOTONIC);
 }
 
 static void each_request_that_fails_leaves_nothing_open(void **state)
@@ -434,9 +433,9 @@ static void each_request_that_fails_leaves_nothing_open(void **state)
 
 static void the_session_is_what_was_asked_for(void **state)
 {
-	struct sonde_kernel_config config = plain;
-	struct sonde_kernel_source *source;
-	struct sonde_kernel_stream stream;
+	struct sonde_source_config config = plain;
+	struct sonde_source *source;
+	struct sonde_source_stream stream;
 
 	(void)state;
 	reset();
@@ -445,7 +444,7 @@ static void the_session_is_what_was_asked_for(void **state)
 	assert_int_equal(fake.session.self[0], 123);
 	assert_int_equal(fake.session.self[1], 456);
 	assert_int_equal(fake.channel.mode, 1);
-	assert_int_equal(fake.channel.clock, SONDE_MOD_CLOCK_CPU);
+	assert_int_equal(fake.channel.clock, SONDE_KMOD_CLOCK_CPU);
 	assert_int_equal(fake.channel.subbuf_bytes, SUBBUF);
 	assert_int_equal(fake.channel.nr_subbufs, NR_SUBBUFS);
 	assert_int_equal(source->ops->nr_streams(source), NR_CPUS);
@@ -487,9 +486,9 @@ static void a_place_between_instructions_is_the_users_mistake(void **state)
 
 static void a_refused_event_of_several_is_left_to_others(void **state)
 {
-	struct sonde_kernel_rules rules = { .nr = 0 };
-	struct sonde_kernel_config config = plain;
-	struct sonde_kernel_source *source;
+	struct sonde_source_rules rules = { .nr = 0 };
+	struct sonde_source_config config = plain;
+	struct sonde_source *source;
 
 	(void)state;
 	reset();
@@ -519,13 +518,13 @@ static void a_refused_event_of_several_is_left_to_others(void **state)
 
 static void a_tree_is_named_before_the_start_and_a_machine_is_not(void **state)
 {
-	struct sonde_kernel_config config = plain;
-	struct sonde_kernel_error error = { "" };
-	struct sonde_kernel_source *source;
+	struct sonde_source_config config = plain;
+	struct sonde_source_error error = { "" };
+	struct sonde_source *source;
 
 	(void)state;
 	reset();
-	config.scope = SONDE_KERNEL_TREE;
+	config.scope = SONDE_SOURCE_TREE;
 	source = open_with(&config);
 	assert_int_equal(source->ops->start(source, 77, &error), 0);
 	assert_int_equal(fake.scope.pid, 77);
@@ -544,13 +543,13 @@ static void a_tree_is_named_before_the_start_and_a_machine_is_not(void **state)
 
 static void a_start_that_fails_says_why_and_starts_nothing(void **state)
 {
-	struct sonde_kernel_config config = plain;
-	struct sonde_kernel_error error = { "" };
-	struct sonde_kernel_source *source;
+	struct sonde_source_config config = plain;
+	struct sonde_source_error error = { "" };
+	struct sonde_source *source;
 
 	(void)state;
 	reset();
-	config.scope = SONDE_KERNEL_TREE;
+	config.scope = SONDE_SOURCE_TREE;
 	source = open_with(&config);
 	fake.fails[4] = -ESRCH;
 	assert_int_equal(source->ops->start(source, 77, &error), -ESRCH);
@@ -563,13 +562,13 @@ static void a_start_that_fails_says_why_and_starts_nothing(void **state)
 
 /* ---- streams ---- */
 
-static void script(const struct sonde_mod_chunk *chunk)
+static void script(const struct sonde_kmod_chunk *chunk)
 {
 	assert_true(fake.nr_script < SCRIPT_MAX);
 	fake.script[fake.nr_script++] = *chunk;
 }
 
-static const struct sonde_mod_chunk first_piece = {
+static const struct sonde_kmod_chunk first_piece = {
 	.offset = SUBBUF,
 	.bytes = 40,
 	.first = 1,
@@ -578,7 +577,7 @@ static const struct sonde_mod_chunk first_piece = {
 	.events = 3,
 	.discarded = 2,
 };
-static const struct sonde_mod_chunk last_piece = {
+static const struct sonde_kmod_chunk last_piece = {
 	.offset = SUBBUF + 40,
 	.bytes = 60,
 	.closed = 1,
@@ -588,7 +587,7 @@ static const struct sonde_mod_chunk last_piece = {
 	.events = 5,
 	.discarded = 4,
 };
-static const struct sonde_mod_chunk next_piece = {
+static const struct sonde_kmod_chunk next_piece = {
 	.offset = 2 * SUBBUF,
 	.bytes = SUBBUF,
 	.first = 1,
@@ -601,7 +600,7 @@ static const struct sonde_mod_chunk next_piece = {
 
 static void pieces_are_handed_on_and_given_back(void **state)
 {
-	struct sonde_kernel_source *source;
+	struct sonde_source *source;
 	struct sonde_ring_chunk chunk;
 
 	(void)state;
@@ -638,7 +637,7 @@ static void pieces_are_handed_on_and_given_back(void **state)
 
 static void what_was_overwritten_lies_between_chunks(void **state)
 {
-	const struct sonde_mod_chunk chunks[] = {
+	const struct sonde_kmod_chunk chunks[] = {
 		{ .offset = 0,
 		  .bytes = 100,
 		  .first = 1,
@@ -652,9 +651,9 @@ static void what_was_overwritten_lies_between_chunks(void **state)
 		  .seq = 43,
 		  .events = 7 },
 	};
-	struct sonde_kernel_config config = plain;
-	struct sonde_kernel_counts counts;
-	struct sonde_kernel_source *source;
+	struct sonde_source_config config = plain;
+	struct sonde_source_counts counts;
+	struct sonde_source *source;
 	struct sonde_ring_chunk chunk;
 
 	(void)state;
@@ -687,13 +686,13 @@ static void what_was_overwritten_lies_between_chunks(void **state)
 
 static void losses_are_told_by_cause(void **state)
 {
-	struct sonde_kernel_counts counts;
-	struct sonde_kernel_source *source;
+	struct sonde_source_counts counts;
+	struct sonde_source *source;
 
 	(void)state;
 	reset();
 	source = open_with(&plain);
-	fake.counts = (struct sonde_mod_counts){
+	fake.counts = (struct sonde_kmod_counts){
 		.lost_full = 1,
 		.lost_size = 20,
 		.lost_busy = 300,
@@ -706,9 +705,9 @@ static void losses_are_told_by_cause(void **state)
 	assert_int_equal(counts.lost_size, 20);
 	assert_int_equal(counts.lost_damaged, 650000);
 	assert_int_equal(counts.overwritten, 0);
-	fake.missed = (struct sonde_mod_missed){ .deep = 1,
-						 .kprobes = 20,
-						 .tracked = 300 };
+	fake.missed = (struct sonde_kmod_missed){ .deep = 1,
+						  .kprobes = 20,
+						  .tracked = 300 };
 	assert_int_equal(source->ops->missed(source), 321);
 	fake.missed.returns = 5;
 	assert_int_equal(source->ops->missed(source), 321);
@@ -725,11 +724,11 @@ static void losses_are_told_by_cause(void **state)
 }
 
 /* After `good` was read, `bad` gives the stream up. */
-static void is_given_up(const struct sonde_kernel_config *config,
-			const struct sonde_mod_chunk *good,
-			const struct sonde_mod_chunk *bad)
+static void is_given_up(const struct sonde_source_config *config,
+			const struct sonde_kmod_chunk *good,
+			const struct sonde_kmod_chunk *bad)
 {
-	struct sonde_kernel_source *source;
+	struct sonde_source *source;
 	struct sonde_ring_chunk chunk;
 
 	reset();
@@ -746,9 +745,9 @@ static void is_given_up(const struct sonde_kernel_config *config,
 
 static void a_chunk_outside_of_the_mapping_is_given_up(void **state)
 {
-	struct sonde_mod_chunk chunk = { .first = 1,
-					 .bytes = 100,
-					 .events = 1 };
+	struct sonde_kmod_chunk chunk = { .first = 1,
+					  .bytes = 100,
+					  .events = 1 };
 
 	(void)state;
 	chunk.offset = sizeof(fake.memory);
@@ -767,10 +766,10 @@ static void a_chunk_outside_of_the_mapping_is_given_up(void **state)
 
 static void a_chunk_that_contradicts_itself_is_given_up(void **state)
 {
-	const struct sonde_mod_chunk good = { .first = 1,
-					      .bytes = 100,
-					      .events = 10 };
-	struct sonde_mod_chunk bad = good;
+	const struct sonde_kmod_chunk good = { .first = 1,
+					       .bytes = 100,
+					       .events = 10 };
+	struct sonde_kmod_chunk bad = good;
 
 	(void)state;
 	bad.events = 11;
@@ -786,7 +785,7 @@ static void a_chunk_that_contradicts_itself_is_given_up(void **state)
 	bad.ts_end = 1;
 	is_given_up(&plain, NULL, &bad);
 	/* Nothing, again and again, would never end. */
-	bad = (struct sonde_mod_chunk){ .first = 1 };
+	bad = (struct sonde_kmod_chunk){ .first = 1 };
 	is_given_up(&plain, NULL, &bad);
 	bad.closed = 1;
 	is_given_up(&plain, NULL, &bad);
@@ -794,14 +793,14 @@ static void a_chunk_that_contradicts_itself_is_given_up(void **state)
 
 static void chunks_that_do_not_follow_one_another_are_given_up(void **state)
 {
-	struct sonde_kernel_config overwrite = plain;
-	const struct sonde_mod_chunk open = {
+	struct sonde_source_config overwrite = plain;
+	const struct sonde_kmod_chunk open = {
 		.first = 1, .bytes = 40, .seq = 7, .events = 1
 	};
-	const struct sonde_mod_chunk closed = {
+	const struct sonde_kmod_chunk closed = {
 		.first = 1, .closed = 1, .bytes = 40, .seq = 7, .events = 1
 	};
-	struct sonde_mod_chunk bad = { .offset = 40, .bytes = 40, .seq = 7 };
+	struct sonde_kmod_chunk bad = { .offset = 40, .bytes = 40, .seq = 7 };
 
 	(void)state;
 	overwrite.mode = SONDE_OVERWRITE;
@@ -823,10 +822,10 @@ static void chunks_that_do_not_follow_one_another_are_given_up(void **state)
 
 static void what_is_damaged_is_left_out_of_a_stream(void **state)
 {
-	struct sonde_mod_chunk next = {
+	struct sonde_kmod_chunk next = {
 		.first = 1, .closed = 1, .bytes = 40, .seq = 7, .events = 1
 	};
-	struct sonde_kernel_source *source;
+	struct sonde_source *source;
 	struct sonde_ring_chunk chunk;
 
 	(void)state;
@@ -845,7 +844,7 @@ static void what_is_damaged_is_left_out_of_a_stream(void **state)
 
 static void a_device_that_fails_is_given_up(void **state)
 {
-	struct sonde_kernel_source *source;
+	struct sonde_source *source;
 	struct sonde_ring_chunk chunk;
 
 	(void)state;

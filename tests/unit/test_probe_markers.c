@@ -13,9 +13,9 @@
 
 #include <sonde/tracepoint.h>
 
-#include "event/desc.h"
 #include "expr/agent.h"
 #include "probe/markers.h"
+#include "types/desc.h"
 #include "unit.h"
 
 #define STATE UINT32_C(0x80000007)

@@ -13,11 +13,11 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "event/desc.h"
 #include "gdb/blocks.h"
 #include "gdb/registers.h"
 #include "probe/names.h"
 #include "probe/types.h"
+#include "types/desc.h"
 
 /*
  * int work(int a, long b, struct node *p, const char *s, unsigned char uc,

@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "ctf/place.h"
-#include "event/build.h"
-#include "kernel/packer.h"
 #include "session/session.h"
+#include "source/packer.h"
 #include "test_ctf_witness.h"
+#include "types/build.h"
 
 #define FAKES        6u
 #define SLOTS        4u
@@ -29,7 +29,7 @@ struct slot {
 
 /* A source of one stream. */
 static struct fake {
-	struct sonde_kernel_source base; /* first */
+	struct sonde_source base;        /* first */
 	struct sonde_consumer *consumer; /* NULL: it isn't in the session */
 	enum sonde_ring_mode mode;
 	bool runs;
@@ -53,7 +53,7 @@ static uint64_t now(void)
 	return clock_now += 10;
 }
 
-static struct fake *of(const struct sonde_kernel_source *source)
+static struct fake *of(const struct sonde_source *source)
 {
 	return &fakes[(const struct fake *)source - fakes];
 }
@@ -70,7 +70,7 @@ static void fill(struct fake *fake, struct slot *slot, uint32_t nr)
 
 	sonde_packer_open(&packer, begin);
 	for (uint32_t i = 0; i < nr; i++) {
-		uint8_t *to = sonde_packer_head(&packer, SONDE_KERNEL_FIRST_ID,
+		uint8_t *to = sonde_packer_head(&packer, SONDE_SOURCE_FIRST_ID,
 						now(), 1);
 
 		memcpy(to, &i, 4);
@@ -105,13 +105,13 @@ static void emit(struct fake *fake, uint32_t nr)
 	fake->head++;
 }
 
-static uint32_t one(const struct sonde_kernel_source *source)
+static uint32_t one(const struct sonde_source *source)
 {
 	(void)source;
 	return 1;
 }
 
-static const struct sonde_desc *event(const struct sonde_kernel_source *source,
+static const struct sonde_desc *event(const struct sonde_source *source,
 				      uint32_t index)
 {
 	(void)source;
@@ -119,40 +119,40 @@ static const struct sonde_desc *event(const struct sonde_kernel_source *source,
 	return (const struct sonde_desc *)desc;
 }
 
-static void stream(const struct sonde_kernel_source *source, uint32_t index,
-		   struct sonde_kernel_stream *ret_stream)
+static void stream(const struct sonde_source *source, uint32_t index,
+		   struct sonde_source_stream *ret_stream)
 {
 	(void)source;
 	(void)index;
-	*ret_stream = (struct sonde_kernel_stream){ .name = "cpu0" };
+	*ret_stream = (struct sonde_source_stream){ .name = "cpu0" };
 }
 
-static int start(struct sonde_kernel_source *source, pid_t root,
-		 struct sonde_kernel_error *error)
+static int start(struct sonde_source *source, pid_t root,
+		 struct sonde_source_error *error)
 {
 	(void)root;
 	if (of(source)->start_error)
-		return sonde_kernel_fail(error, of(source)->start_error, "no");
+		return sonde_source_fail(error, of(source)->start_error, "no");
 	of(source)->runs = true;
 	return 0;
 }
 
-static void stop(struct sonde_kernel_source *source)
+static void stop(struct sonde_source *source)
 {
 	of(source)->runs = false;
 }
 
-static int change(struct sonde_kernel_source *source,
-		  const struct sonde_kernel_change *wanted,
-		  struct sonde_kernel_error *error)
+static int change(struct sonde_source *source,
+		  const struct sonde_source_change *wanted,
+		  struct sonde_source_error *error)
 {
 	if (of(source)->refuses)
-		return sonde_kernel_fail(error, -EINVAL, "not this");
+		return sonde_source_fail(error, -EINVAL, "not this");
 	of(source)->loglevel = wanted->loglevel;
 	return 0;
 }
 
-static int peek(struct sonde_kernel_source *source, uint32_t i,
+static int peek(struct sonde_source *source, uint32_t i,
 		struct sonde_ring_chunk *ret_chunk)
 {
 	struct fake *fake = of(source);
@@ -166,14 +166,14 @@ static int peek(struct sonde_kernel_source *source, uint32_t i,
 	return 1;
 }
 
-static void advance(struct sonde_kernel_source *source, uint32_t i,
+static void advance(struct sonde_source *source, uint32_t i,
 		    const struct sonde_ring_chunk *chunk)
 {
 	(void)i;
 	of(source)->tail = chunk->seq + 1;
 }
 
-static int rewind_fake(struct sonde_kernel_source *source, uint32_t i)
+static int rewind_fake(struct sonde_source *source, uint32_t i)
 {
 	struct fake *fake = of(source);
 
@@ -183,7 +183,7 @@ static int rewind_fake(struct sonde_kernel_source *source, uint32_t i)
 }
 
 /* Now and then the writer comes round right now. */
-static bool verify(const struct sonde_kernel_source *source, uint32_t i,
+static bool verify(const struct sonde_source *source, uint32_t i,
 		   const struct sonde_ring_chunk *chunk)
 {
 	struct fake *fake = of(source);
@@ -195,23 +195,23 @@ static bool verify(const struct sonde_kernel_source *source, uint32_t i,
 	return fake->head - chunk->seq <= SLOTS;
 }
 
-static uint64_t capacity(const struct sonde_kernel_source *source, uint32_t i)
+static uint64_t capacity(const struct sonde_source *source, uint32_t i)
 {
 	(void)source;
 	(void)i;
 	return sizeof(fakes[0].slots);
 }
 
-static void counts(struct sonde_kernel_source *source, uint32_t i,
-		   struct sonde_kernel_counts *ret_counts)
+static void counts(struct sonde_source *source, uint32_t i,
+		   struct sonde_source_counts *ret_counts)
 {
 	(void)i;
 	*ret_counts =
-		(struct sonde_kernel_counts){ .lost_full =
+		(struct sonde_source_counts){ .lost_full =
 						      of(source)->discarded };
 }
 
-static uint64_t missed(struct sonde_kernel_source *source)
+static uint64_t missed(struct sonde_source *source)
 {
 	(void)source;
 	return 0;
@@ -223,14 +223,14 @@ static uint64_t missed(struct sonde_kernel_source *source)
 	.rewind = rewind_fake, .capacity = capacity, .counts = counts,         \
 	.missed = missed
 
-static const struct sonde_kernel_ops fake_ops = {
+static const struct sonde_source_ops fake_ops = {
 	.name = "fake",
 	.change = change,
 	.verify = verify,
 	FAKE_OPS,
 };
 
-static const struct sonde_kernel_ops simple_ops = { .name = "simple",
+static const struct sonde_source_ops simple_ops = { .name = "simple",
 						    FAKE_OPS };
 
 /* ---- the test's side ---- */
@@ -301,7 +301,7 @@ static int teardown(void **state)
 
 /* Not yet started. */
 static struct fake *add(uint32_t i, enum sonde_ring_mode mode,
-			const struct sonde_kernel_ops *ops, bool is_trigger)
+			const struct sonde_source_ops *ops, bool is_trigger)
 {
 	struct fake *fake = &fakes[i];
 	char files[16];
@@ -330,7 +330,7 @@ static struct fake *add(uint32_t i, enum sonde_ring_mode mode,
 static struct fake *add_started(uint32_t i, enum sonde_ring_mode mode)
 {
 	struct fake *fake = add(i, mode, &fake_ops, false);
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 
 	assert_int_equal(sonde_consumer_start(fake->consumer, 0, &error), 0);
 	return fake;
@@ -426,7 +426,7 @@ a_snapshot_has_what_the_rings_hold_and_the_session_goes_on(void **state)
 
 static void what_cant_be_read_while_it_records_is_named(void **state)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 	struct sonde_summary copy;
 
 	(void)state;
@@ -445,7 +445,7 @@ static void what_cant_be_read_while_it_records_is_named(void **state)
 
 static void if_one_source_does_not_start_none_does(void **state)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 	struct fake *before;
 
 	(void)state;
@@ -466,16 +466,16 @@ static void if_one_source_does_not_start_none_does(void **state)
 	assert_int_equal(summary.recorded, 3);
 }
 
-static const struct sonde_kernel_change urgent = { .rules = "+*\0",
+static const struct sonde_source_change urgent = { .rules = "+*\0",
 						   .rules_size = 4,
 						   .loglevel = SONDE_ERR };
-static const struct sonde_kernel_change all = { .rules = "+*\0",
+static const struct sonde_source_change all = { .rules = "+*\0",
 						.rules_size = 4,
 						.loglevel = SONDE_DEBUG };
 
 static void a_change_is_made_to_all_sources_or_none(void **state)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 
 	(void)state;
 	for (uint32_t i = 0; i < 3; i++)
@@ -541,7 +541,7 @@ static void check_snapshot(void)
 static void step(void)
 {
 	uint32_t i = (uint32_t)rand() % FAKES;
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 
 	switch (rand() % 64) {
 	case 0:

@@ -9,10 +9,10 @@
 #include <unistd.h>
 
 #include "ctf/os.h"
-#include "event/desc.h"
 #include "fake_process.h"
 #include "session/arena_source.h"
 #include "session/consumer.h"
+#include "types/desc.h"
 
 /* ---- a recording of fake processes into a scratch directory ---- */
 
@@ -106,7 +106,7 @@ static struct image attach(struct fake_process *p)
 		.name = "fake (pid 4711)",
 		.comment = "fake",
 	};
-	struct sonde_kernel_error none;
+	struct sonde_source_error none;
 	struct sonde_arena_view view;
 	struct image image;
 	char files[32];
@@ -135,8 +135,7 @@ static void consume(struct image image)
 
 static void finish(struct image image)
 {
-	struct sonde_kernel_source *source =
-		sonde_arena_source_base(image.source);
+	struct sonde_source *source = sonde_arena_source_base(image.source);
 
 	sonde_consumer_stop(image.consumer);
 	sonde_consumer_drain(image.consumer);

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 #include "ctf/place.h"
-#include "event/build.h"
-#include "kernel/dump/dump.h"
-#include "kernel/packer.h"
+#include "source/packer.h"
+#include "source/statedump/dump.h"
+#include "types/build.h"
 
 #include "session/kernel.h"
 #include "test_ctf_witness.h"
@@ -26,7 +26,7 @@
 
 /* One source of one stream, as the test wants it. */
 static struct fake {
-	struct sonde_kernel_source base;
+	struct sonde_source base;
 	_Alignas(8) uint8_t desc[SONDE_DESC_MAX];
 	uint8_t records[4096];
 	struct sonde_ring_chunk chunk;
@@ -35,7 +35,7 @@ static struct fake {
 	uint64_t unfollowed;
 	uint64_t unseen;
 	uint64_t missed_returns; /* of those */
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 	pid_t root;
 	int nr_open, nr_closed, nr_stopped, nr_peeked;
 	int open_error, start_error;
@@ -44,7 +44,7 @@ static struct fake {
 static int nr_dumps;
 static uint64_t clock_now = 1000;
 
-static struct fake *fake_of(const struct sonde_kernel_source *source)
+static struct fake *fake_of(const struct sonde_source *source)
 {
 	struct fake *const all[] = { &tracefs, &bpf, &dump };
 
@@ -60,14 +60,14 @@ static uint64_t now(void)
 	return clock_now += 10;
 }
 
-static int open_fake(struct fake *fake, const struct sonde_kernel_ops *ops,
-		     struct sonde_kernel_source **ret_source,
-		     struct sonde_kernel_error *error)
+static int open_fake(struct fake *fake, const struct sonde_source_ops *ops,
+		     struct sonde_source **ret_source,
+		     struct sonde_source_error *error)
 {
 	struct sonde_build build;
 
 	if (fake->open_error)
-		return sonde_kernel_fail(error, fake->open_error, "%s: no way",
+		return sonde_source_fail(error, fake->open_error, "%s: no way",
 					 ops->name);
 	fake->base.ops = ops;
 	fake->nr_open++;
@@ -78,49 +78,49 @@ static int open_fake(struct fake *fake, const struct sonde_kernel_ops *ops,
 	return 0;
 }
 
-static int open_tracefs(const struct sonde_kernel_config *config,
-			struct sonde_kernel_source **ret_source,
-			struct sonde_kernel_error *error)
+static int open_tracefs(const struct sonde_source_config *config,
+			struct sonde_source **ret_source,
+			struct sonde_source_error *error)
 {
 	if (!tracefs.open_error &&
-	    !sonde_kernel_rules_match(config->rules, "irq", "irq_handler_entry",
+	    !sonde_source_rules_match(config->rules, "irq", "irq_handler_entry",
 				      NULL))
 		return -ENODATA;
-	return open_fake(&tracefs, &sonde_kernel_tracefs, ret_source, error);
+	return open_fake(&tracefs, &sonde_source_tracefs, ret_source, error);
 }
 
-static int open_bpf(const struct sonde_kernel_config *config,
-		    struct sonde_kernel_source **ret_source,
-		    struct sonde_kernel_error *error)
+static int open_bpf(const struct sonde_source_config *config,
+		    struct sonde_source **ret_source,
+		    struct sonde_source_error *error)
 {
-	if (!sonde_kernel_rules_match(config->rules, "sched", "sched_switch",
+	if (!sonde_source_rules_match(config->rules, "sched", "sched_switch",
 				      NULL))
 		return -ENODATA;
-	return open_fake(&bpf, &sonde_kernel_bpf, ret_source, error);
+	return open_fake(&bpf, &sonde_source_bpf, ret_source, error);
 }
 
-static int open_dump(const struct sonde_kernel_config *config,
-		     struct sonde_kernel_source **ret_source,
-		     struct sonde_kernel_error *error)
+static int open_dump(const struct sonde_source_config *config,
+		     struct sonde_source **ret_source,
+		     struct sonde_source_error *error)
 {
 	(void)config;
-	return open_fake(&dump, &sonde_kernel_dump, ret_source, error);
+	return open_fake(&dump, &sonde_source_statedump, ret_source, error);
 }
 
-static uint32_t one(const struct sonde_kernel_source *source)
+static uint32_t one(const struct sonde_source *source)
 {
 	(void)source;
 	return 1;
 }
 
-static const struct sonde_desc *event(const struct sonde_kernel_source *source,
+static const struct sonde_desc *event(const struct sonde_source *source,
 				      uint32_t index)
 {
 	assert_int_equal(index, 0);
 	return (const struct sonde_desc *)(const void *)fake_of(source)->desc;
 }
 
-static bool has(const struct sonde_kernel_source *source, const char *group,
+static bool has(const struct sonde_source *source, const char *group,
 		const char *name)
 {
 	(void)source;
@@ -128,37 +128,37 @@ static bool has(const struct sonde_kernel_source *source, const char *group,
 	return !strcmp(group, "sched");
 }
 
-static void stream(const struct sonde_kernel_source *source, uint32_t index,
-		   struct sonde_kernel_stream *ret_stream)
+static void stream(const struct sonde_source *source, uint32_t index,
+		   struct sonde_source_stream *ret_stream)
 {
 	(void)source;
 	(void)index;
-	*ret_stream = (struct sonde_kernel_stream){ .cpu = 3, .name = "cpu3" };
+	*ret_stream = (struct sonde_source_stream){ .cpu = 3, .name = "cpu3" };
 }
 
-static int start(struct sonde_kernel_source *source, pid_t root,
-		 struct sonde_kernel_error *error)
+static int start(struct sonde_source *source, pid_t root,
+		 struct sonde_source_error *error)
 {
 	struct fake *fake = fake_of(source);
 
 	if (fake->start_error)
-		return sonde_kernel_fail(error, fake->start_error,
+		return sonde_source_fail(error, fake->start_error,
 					 "%s: not now", source->ops->name);
 	fake->root = root;
 	return 0;
 }
 
-static void stop(struct sonde_kernel_source *source)
+static void stop(struct sonde_source *source)
 {
 	fake_of(source)->nr_stopped++;
 }
 
-static void tick(struct sonde_kernel_source *source)
+static void tick(struct sonde_source *source)
 {
 	(void)source;
 }
 
-static int peek(struct sonde_kernel_source *source, uint32_t index,
+static int peek(struct sonde_source *source, uint32_t index,
 		struct sonde_ring_chunk *ret_chunk)
 {
 	struct fake *fake = fake_of(source);
@@ -169,7 +169,7 @@ static int peek(struct sonde_kernel_source *source, uint32_t index,
 	return fake->has_chunk;
 }
 
-static void advance(struct sonde_kernel_source *source, uint32_t index,
+static void advance(struct sonde_source *source, uint32_t index,
 		    const struct sonde_ring_chunk *chunk)
 {
 	(void)index;
@@ -177,60 +177,59 @@ static void advance(struct sonde_kernel_source *source, uint32_t index,
 	fake_of(source)->has_chunk = false;
 }
 
-static int rewind_fake(struct sonde_kernel_source *source, uint32_t index)
+static int rewind_fake(struct sonde_source *source, uint32_t index)
 {
 	(void)index;
 	return fake_of(source)->has_chunk;
 }
 
-static uint64_t capacity(const struct sonde_kernel_source *source,
-			 uint32_t index)
+static uint64_t capacity(const struct sonde_source *source, uint32_t index)
 {
 	(void)source;
 	(void)index;
 	return 8192;
 }
 
-static void counts(struct sonde_kernel_source *source, uint32_t index,
-		   struct sonde_kernel_counts *ret_counts)
+static void counts(struct sonde_source *source, uint32_t index,
+		   struct sonde_source_counts *ret_counts)
 {
 	(void)index;
 	*ret_counts = fake_of(source)->counts;
 }
 
-static uint64_t missed(struct sonde_kernel_source *source)
+static uint64_t missed(struct sonde_source *source)
 {
 	return fake_of(source)->missed;
 }
 
-static uint64_t unfollowed(struct sonde_kernel_source *source)
+static uint64_t unfollowed(struct sonde_source *source)
 {
 	return fake_of(source)->unfollowed;
 }
 
-static uint64_t unseen(struct sonde_kernel_source *source)
+static uint64_t unseen(struct sonde_source *source)
 {
 	return fake_of(source)->unseen;
 }
 
-static uint64_t missed_returns(struct sonde_kernel_source *source)
+static uint64_t missed_returns(struct sonde_source *source)
 {
 	return fake_of(source)->missed_returns;
 }
 
-static uint64_t error_ns(const struct sonde_kernel_source *source)
+static uint64_t error_ns(const struct sonde_source *source)
 {
 	return source == &bpf.base ? 17 : 0;
 }
 
-static void close_fake(struct sonde_kernel_source *source)
+static void close_fake(struct sonde_source *source)
 {
 	if (source)
 		fake_of(source)->nr_closed++;
 }
 
-static int take_state(struct sonde_kernel_source *source,
-		      const struct sonde_kernel_state *state)
+static int take_state(struct sonde_source *source,
+		      const struct sonde_source_state *state)
 {
 	assert_ptr_equal(source, &dump.base);
 	(void)state;
@@ -250,10 +249,10 @@ static int take_state(struct sonde_kernel_source *source,
 		.close = close_fake, __VA_ARGS__                              \
 	}
 
-const struct sonde_kernel_ops sonde_kernel_tracefs =
+const struct sonde_source_ops sonde_source_tracefs =
 	FAKE_OPS("tracefs", open_tracefs, );
-const struct sonde_kernel_ops sonde_kernel_bpf = FAKE_OPS("bpf", open_bpf, );
-const struct sonde_kernel_ops sonde_kernel_dump =
+const struct sonde_source_ops sonde_source_bpf = FAKE_OPS("bpf", open_bpf, );
+const struct sonde_source_ops sonde_source_statedump =
 	FAKE_OPS("dump", open_dump, .is_state = true, .take = take_state);
 
 /* ---- the test's side ---- */
@@ -275,7 +274,7 @@ static void give(struct fake *fake, uint32_t tid)
 		.events = EVENTS,
 	};
 	for (uint32_t i = 0; i < EVENTS; i++) {
-		uint8_t *to = sonde_packer_head(&packer, SONDE_KERNEL_FIRST_ID,
+		uint8_t *to = sonde_packer_head(&packer, SONDE_SOURCE_FIRST_ID,
 						clock_now + i, tid);
 
 		memcpy(to, &i, 4);
@@ -289,7 +288,7 @@ static void give(struct fake *fake, uint32_t tid)
 
 static struct scratch scratch;
 static struct sonde_summary summary;
-static struct sonde_kernel_rules rules;
+static struct sonde_source_rules rules;
 static struct sonde_session_config options;
 static struct sonde_session *session;
 static const struct sonde_ctf_clock ctf_clock = {
@@ -304,7 +303,7 @@ static int setup(void **state)
 	tracefs = bpf = dump = (struct fake){ .root = -1 };
 	nr_dumps = 0;
 	summary = (struct sonde_summary){ 0 };
-	sonde_kernel_rules_fini(&rules);
+	sonde_source_rules_fini(&rules);
 	sonde_session_config_init(&options);
 	options.kernel.rules = &rules;
 	options.kernel.memory_bytes = 1 << 20;
@@ -319,7 +318,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-static int open_with(const char *text, struct sonde_kernel_error *error,
+static int open_with(const char *text, struct sonde_source_error *error,
 		     struct sonde_session_kernel **ret_kernel)
 {
 	struct sonde_session_kernel_setup config = {
@@ -329,7 +328,7 @@ static int open_with(const char *text, struct sonde_kernel_error *error,
 		.summary = &summary,
 	};
 
-	assert_int_equal(sonde_kernel_rules_add(&rules, text, error->text,
+	assert_int_equal(sonde_source_rules_add(&rules, text, error->text,
 						sizeof(error->text)),
 			 0);
 	return sonde_session_kernel_open(&config, error, ret_kernel);
@@ -357,7 +356,7 @@ static void create(struct sonde_session_kernel *kernel)
 
 static struct sonde_session_kernel *begin(const char *text)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 	struct sonde_session_kernel *kernel;
 
 	assert_int_equal(open_with(text, &error, &kernel), 0);
@@ -513,7 +512,7 @@ static void a_stream_that_contradicts_itself_is_given_up(void **state)
 
 static void if_one_source_does_not_start_none_records(void **state)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 	struct sonde_session_kernel *kernel;
 
 	(void)state;
@@ -537,7 +536,7 @@ static void if_one_source_does_not_start_none_records(void **state)
 
 static void one_source_stands_in_for_the_other(void **state)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 	struct sonde_session_kernel *kernel;
 
 	(void)state;
@@ -555,14 +554,14 @@ static void one_source_stands_in_for_the_other(void **state)
 
 static void a_rule_that_matches_nothing_is_named(void **state)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 	struct sonde_session_kernel *kernel;
 
 	(void)state;
 	assert_int_equal(open_with("sched,shced", &error, &kernel), -EINVAL);
 	assert_non_null(strstr(error.text, "shced"));
 	assert_int_equal(bpf.nr_open, bpf.nr_closed);
-	sonde_kernel_rules_fini(&rules);
+	sonde_source_rules_fini(&rules);
 	assert_int_equal(open_with("irq,!irq", &error, &kernel), -ENODATA);
 	assert_non_null(strstr(error.text, "excluded"));
 }
@@ -570,7 +569,7 @@ static void a_rule_that_matches_nothing_is_named(void **state)
 /* The event is there, and no '!' was said. */
 static void an_event_that_no_source_takes_is_named(void **state)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 	struct sonde_session_kernel *kernel;
 
 	(void)state;
@@ -584,7 +583,7 @@ static void an_event_that_no_source_takes_is_named(void **state)
 
 static void a_name_that_no_event_has_is_refused(void **state)
 {
-	struct sonde_kernel_error error;
+	struct sonde_source_error error;
 	struct sonde_session_kernel *kernel;
 
 	(void)state;
@@ -592,7 +591,7 @@ static void a_name_that_no_event_has_is_refused(void **state)
 				   &kernel),
 			 0);
 	sonde_session_kernel_close(kernel);
-	sonde_kernel_rules_fini(&rules);
+	sonde_source_rules_fini(&rules);
 	assert_int_equal(open_with("sched if numero == 1", &error, &kernel),
 			 -EINVAL);
 	assert_non_null(strstr(error.text, "numero"));

@@ -174,7 +174,7 @@ static void kernel_rules_add_up(void **state)
 	assert_int_equal(options.session.kernel.rules->nr, 3);
 	assert_string_equal(options.session.kernel.rules->rules[2].condition,
 			    "ret < 0");
-	assert_int_equal(options.session.kernel.source, SONDE_KERNEL_BPF);
+	assert_int_equal(options.session.kernel.source, SONDE_SOURCE_BPF);
 	assert_int_equal(options.session.kernel.memory_bytes, 2 << 20);
 	assert_true(options.session.kernel.self);
 	assert_false(options.session.kernel.whole_machine);
@@ -184,7 +184,7 @@ static void kernel_rules_add_up(void **state)
 	assert_int_equal(PARSE("x"), 0);
 	assert_null(options.session.kernel.rules);
 	assert_int_equal(options.session.kernel.string_bytes,
-			 SONDE_KERNEL_STRING_DEFAULT);
+			 SONDE_SOURCE_STRING_DEFAULT);
 }
 
 static void what_runs_already_needs_no_program(void **state)

@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "event/desc.h"
-#include "kernel/stock/tracefs/convert.h"
-#include "kernel/stock/tracefs/line.h"
+#include "source/tracefs/clock_line.h"
+#include "source/tracefs/convert.h"
+#include "types/desc.h"
 
 #define PAGE 4096u
 

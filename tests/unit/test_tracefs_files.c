@@ -16,11 +16,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "event/desc.h"
-#include "kernel/stock/tracefs/catalog.h"
-#include "kernel/stock/tracefs/stream.h"
-#include "kernel/stock/tracefs/symbol.h"
+#include "source/tracefs/catalog.h"
+#include "source/tracefs/stream.h"
+#include "source/tracefs/symbol.h"
 #include "sys/textfile.h"
+#include "types/desc.h"
 
 #define PAGE 4096u
 
@@ -109,19 +109,19 @@ static int tear_down(void **state)
 	return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-static struct sonde_kernel_error error;
+static struct sonde_source_error error;
 static const struct sonde_tracefs_probes no_probes;
 
-static int find(const char *text, struct sonde_kernel_config *config,
+static int find(const char *text, struct sonde_source_config *config,
 		struct sonde_catalog *catalog)
 {
-	static struct sonde_kernel_rules rules;
+	static struct sonde_source_rules rules;
 	char why[200];
 	int rc;
 
-	sonde_kernel_rules_fini(&rules);
+	sonde_source_rules_fini(&rules);
 	memset(&rules, 0, sizeof(rules));
-	assert_int_equal(sonde_kernel_rules_add(&rules, text, why, sizeof(why)),
+	assert_int_equal(sonde_source_rules_add(&rules, text, why, sizeof(why)),
 			 0);
 	config->rules = &rules;
 	rc = sonde_catalog_find(root, config, &no_probes, catalog, &error);
@@ -138,7 +138,7 @@ static bool has(const struct sonde_catalog *catalog, const char *group,
 
 static void rules_select_by_group_name_and_glob(void **state)
 {
-	struct sonde_kernel_config config = { .rules = NULL };
+	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_catalog catalog;
 
 	(void)state;
@@ -165,7 +165,7 @@ static bool a_is_taken(void *ctx, const char *group, const char *name)
 
 static void what_another_source_delivers_is_left_to_it(void **state)
 {
-	struct sonde_kernel_config config = { .is_taken = a_is_taken,
+	struct sonde_source_config config = { .is_taken = a_is_taken,
 					      .ctx = &error };
 	struct sonde_catalog catalog;
 
@@ -178,7 +178,7 @@ static void what_another_source_delivers_is_left_to_it(void **state)
 
 static void calls_are_known_by_the_names_programs_use(void **state)
 {
-	struct sonde_kernel_config config = { .rules = NULL };
+	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_catalog catalog;
 
 	(void)state;
@@ -198,7 +198,7 @@ static void calls_are_known_by_the_names_programs_use(void **state)
 
 static void a_format_that_is_none_concerns_who_named_it(void **state)
 {
-	struct sonde_kernel_config config = { .rules = NULL };
+	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_catalog catalog;
 
 	(void)state;
@@ -213,7 +213,7 @@ static void a_format_that_is_none_concerns_who_named_it(void **state)
 
 static void a_condition_that_makes_no_sense_is_told(void **state)
 {
-	struct sonde_kernel_config config = { .rules = NULL };
+	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_catalog catalog;
 
 	(void)state;
@@ -226,7 +226,7 @@ static void a_condition_that_makes_no_sense_is_told(void **state)
 
 static void whole_groups_are_switched_on_at_once(void **state)
 {
-	struct sonde_kernel_config config = { .rules = NULL };
+	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_instance instance = { .fd = root };
 	struct sonde_catalog catalog;
 
@@ -241,7 +241,7 @@ static void whole_groups_are_switched_on_at_once(void **state)
 
 static void the_kernel_gets_what_it_can_test_of_a_condition(void **state)
 {
-	struct sonde_kernel_config config = { .rules = NULL };
+	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_instance instance = { .fd = root };
 	struct sonde_catalog catalog;
 
@@ -257,7 +257,7 @@ static void the_kernel_gets_what_it_can_test_of_a_condition(void **state)
 
 static void a_filter_that_is_refused_is_tested_by_us(void **state)
 {
-	struct sonde_kernel_config config = { .rules = NULL };
+	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_instance instance = { .fd = root };
 	struct sonde_catalog catalog;
 
@@ -273,7 +273,7 @@ static void a_filter_that_is_refused_is_tested_by_us(void **state)
 static void
 events_that_cannot_be_switched_on_concern_who_named_them(void **state)
 {
-	struct sonde_kernel_config config = { .rules = NULL };
+	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_instance instance = { .fd = root };
 	struct sonde_catalog catalog;
 	char path[128];
@@ -311,7 +311,7 @@ static int pipe_in = -1;
 
 static void open_pipe(struct sonde_tracefs_stream *stream, size_t packet)
 {
-	static struct sonde_kernel_config config;
+	static struct sonde_source_config config;
 	char path[256];
 
 	assert_int_equal(find("one:a", &config, &one), 0);
@@ -486,7 +486,7 @@ static void what_was_overwritten_lies_between_two_packets(void **state)
 {
 	struct sonde_tracefs_stream stream;
 	struct sonde_ring_chunk chunk;
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 
 	(void)state;
 	open_pipe(&stream, 64 << 10);
@@ -517,7 +517,7 @@ static void what_the_kernel_keeps_is_tried_again_and_counted(void **state)
 {
 	struct sonde_tracefs_stream stream;
 	struct sonde_ring_chunk chunk;
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 
 	(void)state;
 	open_pipe(&stream, 64 << 10);
@@ -553,7 +553,7 @@ static void what_the_kernel_dropped_is_counted(void **state)
 {
 	struct sonde_tracefs_stream stream;
 	struct sonde_ring_chunk chunk;
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 
 	(void)state;
 	open_pipe(&stream, 64 << 10);

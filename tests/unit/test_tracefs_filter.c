@@ -24,9 +24,9 @@
 #include <unistd.h>
 
 #include "base/port.h"
-#include "event/build.h"
-#include "kernel/condition.h"
-#include "kernel/stock/tracefs/filter.h"
+#include "source/condition.h"
+#include "source/tracefs/filter.h"
+#include "types/build.h"
 #include "unit.h"
 
 #define ROUNDS       40000

@@ -18,12 +18,12 @@
 #include <unistd.h>
 
 #include "clock/calibrate.h"
-#include "event/desc.h"
-#include "kernel/able.h"
-#include "kernel/kernel.h"
-#include "kernel/packer.h"
-#include "kernel/source.h"
-#include "kernel/stock/tracefs/opened.h"
+#include "source/choose.h"
+#include "source/doctor.h"
+#include "source/packer.h"
+#include "source/source.h"
+#include "source/tracefs/open_files.h"
+#include "types/desc.h"
 
 #define CALLS 20000u
 
@@ -37,9 +37,9 @@ static uint64_t now(void)
 /* ---- a recording ---- */
 
 struct recording {
-	struct sonde_kernel_rules rules;
-	struct sonde_kernel_config config;
-	struct sonde_kernel_source *source;
+	struct sonde_source_rules rules;
+	struct sonde_source_config config;
+	struct sonde_source *source;
 	int gate[2];
 	pid_t child;
 	uint64_t before, after; /* the child's work lies between these */
@@ -52,12 +52,12 @@ struct recording {
 };
 
 /* What a failed test leaves open. */
-static struct sonde_kernel_source *left_open;
+static struct sonde_source *left_open;
 
 static int clean_up(void **state)
 {
 	(void)state;
-	sonde_kernel_tracefs.close(left_open);
+	sonde_source_tracefs.close(left_open);
 	left_open = NULL;
 	return 0;
 }
@@ -68,8 +68,8 @@ static void begin(struct recording *r, const char *rules)
 
 	memset(r, 0, sizeof(*r));
 	assert_int_equal(
-		sonde_kernel_rules_add(&r->rules, rules, why, sizeof(why)), 0);
-	r->config = (struct sonde_kernel_config){
+		sonde_source_rules_add(&r->rules, rules, why, sizeof(why)), 0);
+	r->config = (struct sonde_source_config){
 		.rules = &r->rules,
 		.memory_bytes = 16 << 20,
 		.clock = session_clock.source == SONDE_CLOCK_SOURCE_CPU ?
@@ -82,9 +82,9 @@ static void begin(struct recording *r, const char *rules)
 
 static void open_source(struct recording *r)
 {
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 
-	if (sonde_kernel_tracefs.open(&r->config, &r->source, &error))
+	if (sonde_source_tracefs.open(&r->config, &r->source, &error))
 		fail_msg("open: %s", error.text);
 	left_open = r->source;
 }
@@ -114,7 +114,7 @@ static void make_child(struct recording *r, uint32_t nr)
 
 static void start(struct recording *r)
 {
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 
 	if (r->source->ops->start(r->source, r->child, &error))
 		fail_msg("start: %s", error.text);
@@ -161,7 +161,7 @@ static void look(struct recording *r, uint32_t stream,
 
 static void read_all(struct recording *r)
 {
-	const struct sonde_kernel_ops *ops = r->source->ops;
+	const struct sonde_source_ops *ops = r->source->ops;
 
 	ops->tick(r->source);
 	for (uint32_t i = 0; i < ops->nr_streams(r->source); i++) {
@@ -190,12 +190,12 @@ static void end(struct recording *r)
 	r->source->ops->stop(r->source);
 }
 
-static struct sonde_kernel_counts count(struct recording *r)
+static struct sonde_source_counts count(struct recording *r)
 {
-	struct sonde_kernel_counts sum = { 0 };
+	struct sonde_source_counts sum = { 0 };
 
 	for (uint32_t i = 0; i < r->source->ops->nr_streams(r->source); i++) {
-		struct sonde_kernel_counts counts;
+		struct sonde_source_counts counts;
 
 		r->source->ops->counts(r->source, i, &counts);
 		sum.delivered += counts.delivered;
@@ -211,7 +211,7 @@ static void finish(struct recording *r)
 {
 	r->source->ops->close(r->source);
 	left_open = NULL;
-	sonde_kernel_rules_fini(&r->rules);
+	sonde_source_rules_fini(&r->rules);
 }
 
 static int have_tracefs(void **state)
@@ -230,11 +230,11 @@ static int have_tracefs(void **state)
 static void every_call_of_a_tree_is_recorded_at_its_time(void **state)
 {
 	struct recording r;
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 
 	(void)have_tracefs(state);
 	begin(&r, "syscalls:getppid");
-	r.config.scope = SONDE_KERNEL_TREE;
+	r.config.scope = SONDE_SOURCE_TREE;
 	open_source(&r);
 	make_child(&r, CALLS);
 	start(&r);
@@ -254,13 +254,13 @@ static void every_call_of_a_tree_is_recorded_at_its_time(void **state)
 
 static void reading_while_it_is_recorded_misses_nothing(void **state)
 {
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 	struct recording r;
 	siginfo_t info = { 0 };
 
 	(void)have_tracefs(state);
 	begin(&r, "syscalls:getppid");
-	r.config.scope = SONDE_KERNEL_TREE;
+	r.config.scope = SONDE_SOURCE_TREE;
 	r.after = UINT64_MAX;
 	open_source(&r);
 	make_child(&r, CALLS);
@@ -284,11 +284,11 @@ static void reading_while_it_is_recorded_misses_nothing(void **state)
 static void what_does_not_fit_is_counted(void **state)
 {
 	struct recording r;
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 
 	(void)have_tracefs(state);
 	begin(&r, "syscalls:getppid");
-	r.config.scope = SONDE_KERNEL_TREE;
+	r.config.scope = SONDE_SOURCE_TREE;
 	r.config.memory_bytes = 1; /* as little as there is */
 	open_source(&r);
 	make_child(&r, CALLS);
@@ -306,11 +306,11 @@ static void what_does_not_fit_is_counted(void **state)
 static void what_is_overwritten_is_counted_and_the_latest_stays(void **state)
 {
 	struct recording r;
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 
 	(void)have_tracefs(state);
 	begin(&r, "syscalls:getppid");
-	r.config.scope = SONDE_KERNEL_TREE;
+	r.config.scope = SONDE_SOURCE_TREE;
 	r.config.mode = SONDE_OVERWRITE;
 	r.config.memory_bytes = 1;
 	open_source(&r);
@@ -337,7 +337,7 @@ static void a_condition_holds_for_what_is_recorded(void **state)
 	(void)snprintf(rules, sizeof(rules), "syscalls:getppid if ret == %d",
 		       (int)getpid());
 	begin(&r, rules);
-	r.config.scope = SONDE_KERNEL_TREE;
+	r.config.scope = SONDE_SOURCE_TREE;
 	open_source(&r);
 	make_child(&r, 100);
 	start(&r);
@@ -349,7 +349,7 @@ static void a_condition_holds_for_what_is_recorded(void **state)
 	(void)snprintf(rules, sizeof(rules), "syscalls:getppid if ret == %d",
 		       (int)getpid() + 1);
 	begin(&r, rules);
-	r.config.scope = SONDE_KERNEL_TREE;
+	r.config.scope = SONDE_SOURCE_TREE;
 	open_source(&r);
 	make_child(&r, 100);
 	start(&r);
@@ -398,7 +398,7 @@ static uint32_t nr_left(const char *path)
 static void nothing_is_left_behind(void **state)
 {
 	const char *instances = "/sys/kernel/tracing/instances";
-	struct sonde_kernel_error error = { "" };
+	struct sonde_source_error error = { "" };
 	struct recording r;
 
 	(void)have_tracefs(state);
@@ -408,11 +408,11 @@ static void nothing_is_left_behind(void **state)
 	finish(&r);
 	assert_int_equal(nr_left(instances), 0);
 	begin(&r, "syscalls:getppid,kprobe:there_is_no_such_function");
-	assert_int_equal(sonde_kernel_tracefs.open(&r.config, &r.source,
+	assert_int_equal(sonde_source_tracefs.open(&r.config, &r.source,
 						   &error),
 			 -EINVAL);
 	assert_int_equal(nr_left(instances), 0);
-	sonde_kernel_rules_fini(&r.rules);
+	sonde_source_rules_fini(&r.rules);
 }
 
 /* A probe on a function of this program, which the child calls. */
@@ -434,7 +434,7 @@ static void a_user_probe_counts_calls(void **state)
 		skip();
 	}
 	begin(&r, "uprobe:/proc/self/exe:sonde_live_probed");
-	r.config.scope = SONDE_KERNEL_TREE;
+	r.config.scope = SONDE_SOURCE_TREE;
 	open_source(&r);
 	assert_int_equal(pipe2(r.gate, O_CLOEXEC), 0);
 	r.child = fork();
@@ -478,7 +478,7 @@ static _Noreturn void be_opener(int gate, int done, const char *path, bool keep)
 /* The bytes of a stream's records that were read. */
 static bool find_bytes(struct recording *r, const char *text)
 {
-	const struct sonde_kernel_ops *ops = r->source->ops;
+	const struct sonde_source_ops *ops = r->source->ops;
 	bool found = false;
 
 	ops->tick(r->source);
@@ -500,7 +500,7 @@ static bool find_bytes(struct recording *r, const char *text)
 static bool record_opener(bool keep)
 {
 	char path[] = "/tmp/sonde-test-XXXXXX";
-	struct sonde_kernel_counts counts;
+	struct sonde_source_counts counts;
 	struct recording r;
 	int done[2];
 	bool found;
@@ -510,7 +510,7 @@ static bool record_opener(bool keep)
 	assert_true(fd >= 0);
 	close(fd);
 	begin(&r, "syscalls:open*");
-	r.config.scope = SONDE_KERNEL_TREE;
+	r.config.scope = SONDE_SOURCE_TREE;
 	open_source(&r);
 	assert_int_equal(pipe2(r.gate, O_CLOEXEC), 0);
 	assert_int_equal(
@@ -543,7 +543,7 @@ static bool record_opener(bool keep)
 static void a_file_that_is_open_still_has_its_name_recorded(void **state)
 {
 	(void)have_tracefs(state);
-	if (!sonde_kernel_knows_pids()) {
+	if (!sonde_source_knows_pids()) {
 		print_message("needs the first PID namespace\n");
 		skip();
 	}
@@ -562,8 +562,8 @@ static void a_user_without_rights_is_told_what_the_doctor_says(void **state)
 	child = fork();
 	assert_true(child >= 0);
 	if (!child) {
-		struct sonde_kernel_error error = { "" };
-		struct sonde_ability ability;
+		struct sonde_source_error error = { "" };
+		struct sonde_doctor_ability ability;
 		struct recording r;
 		int rc;
 
@@ -571,8 +571,9 @@ static void a_user_without_rights_is_told_what_the_doctor_says(void **state)
 		    setresuid(65534, 65534, 65534))
 			_exit(2);
 		begin(&r, "sched");
-		rc = sonde_kernel_tracefs.open(&r.config, &r.source, &error);
-		if (sonde_ability("tracefs", &ability) || !*ability.remedy)
+		rc = sonde_source_tracefs.open(&r.config, &r.source, &error);
+		if (sonde_doctor_ability("tracefs", &ability) ||
+		    !*ability.remedy)
 			_exit(3);
 		_exit(!(rc == -EACCES && strstr(error.text, ability.why) &&
 			strstr(error.text, ability.remedy)));

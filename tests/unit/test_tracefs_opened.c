@@ -15,15 +15,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "event/desc.h"
-#include "kernel/stock/tracefs/convert.h"
+#include "source/tracefs/convert.h"
+#include "types/desc.h"
 
 #define PAGE 4096u
 
 /* ---- a directory like /proc ---- */
 
 static char top[64];
-static struct sonde_opened opened;
+static struct sonde_open_files opened;
 
 static void write_file(const char *path, const char *text)
 {
@@ -72,7 +72,7 @@ static int set_up(void **state)
 	(void)state;
 	(void)snprintf(top, sizeof(top), "/tmp/sonde-test-XXXXXX");
 	assert_non_null(mkdtemp(top));
-	assert_int_equal(sonde_opened_init(&opened, top), 0);
+	assert_int_equal(sonde_open_files_init(&opened, top), 0);
 	opened.id = 7;
 	return 0;
 }
@@ -89,7 +89,7 @@ static int remove_one(const char *path, const struct stat *st, int type,
 static int tear_down(void **state)
 {
 	(void)state;
-	sonde_opened_fini(&opened);
+	sonde_open_files_fini(&opened);
 	/* One thread. */
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	return nftw(top, remove_one, 8, FTW_DEPTH | FTW_PHYS);
@@ -104,7 +104,7 @@ static bool is_so(const uint8_t *payload, size_t size, const char *text)
 	char why[200] = "";
 	bool holds;
 
-	if (sonde_condition_new(sonde_opened_desc(&opened), text, why,
+	if (sonde_condition_new(sonde_open_files_desc(&opened), text, why,
 				sizeof(why), &condition))
 		fail_msg("%s: %s", text, why);
 	holds = sonde_condition_test(condition, payload, size, 1, 0);
@@ -119,9 +119,9 @@ static void the_event_says_whose_file_it_is_and_what(void **state)
 	(void)state;
 	make_thread(12, 10);
 	make_file(12, 5, "/some/file");
-	size = sonde_opened_look(&opened, 12, 5);
+	size = sonde_open_files_look(&opened, 12, 5);
 	assert_int_equal(size, 20 + sizeof("/some/file"));
-	assert_string_equal(sonde_desc_name(sonde_opened_desc(&opened)),
+	assert_string_equal(sonde_desc_name(sonde_open_files_desc(&opened)),
 			    "lttng_statedump_file_descriptor");
 	assert_true(is_so(opened.payload, size,
 			  "pid == 10 && file_table_address == 10 && fd == 5 && "
@@ -137,19 +137,19 @@ static void what_is_gone_or_was_not_opened_has_no_name(void **state)
 	(void)state;
 	make_thread(12, 12);
 	make_file(12, 5, "/some/file");
-	assert_int_equal(sonde_opened_look(&opened, 12, 4), 0);
-	assert_int_equal(sonde_opened_look(&opened, 13, 5), 0);
+	assert_int_equal(sonde_open_files_look(&opened, 12, 4), 0);
+	assert_int_equal(sonde_open_files_look(&opened, 13, 5), 0);
 	for (size_t i = 0; i < 3; i++) {
 		make_file(12, 6, names[i]);
-		assert_int_equal(sonde_opened_look(&opened, 12, 6), 0);
+		assert_int_equal(sonde_open_files_look(&opened, 12, 6), 0);
 	}
 	write_file("12/fdinfo/5", "flags:\n");
-	assert_int_equal(sonde_opened_look(&opened, 12, 5), 0);
+	assert_int_equal(sonde_open_files_look(&opened, 12, 5), 0);
 	write_file("12/fdinfo/5", "");
-	assert_int_equal(sonde_opened_look(&opened, 12, 5), 0);
+	assert_int_equal(sonde_open_files_look(&opened, 12, 5), 0);
 	write_file("20/status", "Name:\tx\nTgid:\t99999999999\n");
 	make_file(20, 5, "/some/file");
-	assert_int_equal(sonde_opened_look(&opened, 20, 5), 0);
+	assert_int_equal(sonde_open_files_look(&opened, 20, 5), 0);
 }
 
 static void a_round_has_so_many_looks(void **state)
@@ -158,10 +158,10 @@ static void a_round_has_so_many_looks(void **state)
 	make_thread(12, 12);
 	make_file(12, 5, "/some/file");
 	for (uint32_t i = 0; i < SONDE_OPENED_MAX; i++)
-		assert_int_not_equal(sonde_opened_look(&opened, 12, 5), 0);
-	assert_int_equal(sonde_opened_look(&opened, 12, 5), 0);
-	sonde_opened_refresh(&opened);
-	assert_int_not_equal(sonde_opened_look(&opened, 12, 5), 0);
+		assert_int_not_equal(sonde_open_files_look(&opened, 12, 5), 0);
+	assert_int_equal(sonde_open_files_look(&opened, 12, 5), 0);
+	sonde_open_files_refresh(&opened);
+	assert_int_not_equal(sonde_open_files_look(&opened, 12, 5), 0);
 }
 
 static void a_process_is_asked_for_anew_in_each_round(void **state)
@@ -171,10 +171,10 @@ static void a_process_is_asked_for_anew_in_each_round(void **state)
 	(void)state;
 	make_thread(12, 10);
 	make_file(12, 5, "/some/file");
-	assert_int_not_equal(sonde_opened_look(&opened, 12, 5), 0);
+	assert_int_not_equal(sonde_open_files_look(&opened, 12, 5), 0);
 	make_thread(12, 11); /* another thread has the number */
-	sonde_opened_refresh(&opened);
-	size = sonde_opened_look(&opened, 12, 5);
+	sonde_open_files_refresh(&opened);
+	size = sonde_open_files_look(&opened, 12, 5);
 	assert_true(is_so(opened.payload, size, "pid == 11"));
 }
 

@@ -41,7 +41,7 @@ struct naming {
 
 /* What a state tells: the sink. */
 struct told {
-	struct row *rows; /* [SONDE_KERNEL_CPUS] */
+	struct row *rows; /* [SONDE_MODEL_CPUS] */
 	struct naming *names;
 	size_t nr_names, names_capacity;
 	size_t nr_runs;
@@ -49,15 +49,15 @@ struct told {
 };
 
 struct sonde_attribution {
-	struct sonde_kernel_tables *tables;
-	struct sonde_kernel *kernel; /* processes */
-	struct told told;            /* names sorted by thread and time */
-	char (*idle)[24];            /* [nr_idle]: names of thread 0, by CPU */
+	struct sonde_model_tables *tables;
+	struct sonde_model *kernel; /* processes */
+	struct told told;           /* names sorted by thread and time */
+	char (*idle)[24];           /* [nr_idle]: names of thread 0, by CPU */
 	int32_t nr_idle;
 };
 
 struct part {
-	struct sonde_kernel *kernel;
+	struct sonde_model *kernel;
 	struct told told;
 };
 
@@ -97,7 +97,7 @@ static void take_interval(void *sink, const struct sonde_interval *interval)
 static void take_rename(void *sink, int32_t from, int32_t to)
 {
 	(void)sink;
-	(void)from; /* sonde_kernel_real_tid() tells at the end */
+	(void)from; /* sonde_model_real_tid() tells at the end */
 	(void)to;
 }
 
@@ -118,7 +118,7 @@ static void take_name(void *sink, int32_t tid, int64_t time_ns,
 	(void)snprintf(naming->name, sizeof(naming->name), "%s", name);
 }
 
-static const struct sonde_kernel_sink_ops sink_ops = {
+static const struct sonde_model_sink_ops sink_ops = {
 	.interval = take_interval,
 	.rename = take_rename,
 	.name = take_name,
@@ -138,7 +138,7 @@ static void append_row(struct told *told, struct row *row,
 
 static void fini_told(struct told *told)
 {
-	for (size_t cpu = 0; told->rows && cpu < SONDE_KERNEL_CPUS; cpu++)
+	for (size_t cpu = 0; told->rows && cpu < SONDE_MODEL_CPUS; cpu++)
 		free(told->rows[cpu].runs);
 	free(told->rows);
 	free(told->names);
@@ -151,8 +151,8 @@ static int part_begin(void *memory, const void *config, bool first)
 	struct part *part = memory;
 
 	(void)first; /* the first part is joined to an empty whole */
-	part->told.rows = calloc(SONDE_KERNEL_CPUS, sizeof(*part->told.rows));
-	part->kernel = sonde_kernel_new(config, &sink_ops, &part->told);
+	part->told.rows = calloc(SONDE_MODEL_CPUS, sizeof(*part->told.rows));
+	part->kernel = sonde_model_new(config, &sink_ops, &part->told);
 	return part->told.rows && part->kernel ? 0 : -ENOMEM;
 }
 
@@ -179,7 +179,7 @@ static int part_event(void *memory, const struct sonde_event *event)
 
 	if (part->kernel->tables->classes[index].kind == SONDE_STEP_NAMED)
 		take_age(part, event);
-	sonde_kernel_event(part->kernel, event);
+	sonde_model_event(part->kernel, event);
 	return 0;
 }
 
@@ -188,8 +188,8 @@ static int part_merge(void *whole_memory, void *memory)
 	struct part *whole = whole_memory;
 	struct part *part = memory;
 
-	sonde_kernel_join(whole->kernel, part->kernel);
-	for (int32_t cpu = 0; cpu < SONDE_KERNEL_CPUS; cpu++)
+	sonde_model_join(whole->kernel, part->kernel);
+	for (int32_t cpu = 0; cpu < SONDE_MODEL_CPUS; cpu++)
 		append_row(&whole->told, &whole->told.rows[cpu],
 			   &part->told.rows[cpu]);
 	for (size_t i = 0; i < part->told.nr_names; i++)
@@ -203,7 +203,7 @@ static void part_fini(void *memory)
 {
 	struct part *part = memory;
 
-	sonde_kernel_free(part->kernel);
+	sonde_model_free(part->kernel);
 	fini_told(&part->told);
 }
 
@@ -225,15 +225,15 @@ static void close_runs(struct sonde_trace *trace, struct part *whole)
 
 	if (!sonde_trace_range(trace, &begin_ns, &end_ns))
 		whole->kernel->last_ns = end_ns;
-	sonde_kernel_close(whole->kernel);
-	for (int32_t cpu = 0; cpu < SONDE_KERNEL_CPUS; cpu++) {
+	sonde_model_close(whole->kernel);
+	for (int32_t cpu = 0; cpu < SONDE_MODEL_CPUS; cpu++) {
 		struct row *row = &whole->told.rows[cpu];
 
 		if (row->nr)
 			append(&whole->told, row, row->end_ns, -1);
 		for (size_t i = 0; i < row->nr; i++) {
-			int32_t tid = sonde_kernel_real_tid(whole->kernel,
-							    row->runs[i].tid);
+			int32_t tid = sonde_model_real_tid(whole->kernel,
+							   row->runs[i].tid);
 
 			row->runs[i].tid = tid < 0 ? -1 : tid;
 		}
@@ -283,7 +283,7 @@ static int name_idle(struct sonde_attribution *attribution)
 
 /* Streams of which some event makes a step. NULL: no memory. */
 static bool *choose_streams(const struct sonde_trace *trace,
-			    const struct sonde_kernel_tables *tables)
+			    const struct sonde_model_tables *tables)
 {
 	bool *chosen = calloc(trace->nr_streams + 1, sizeof(*chosen));
 
@@ -306,9 +306,9 @@ static int read_trace(struct sonde_trace *trace, uint64_t slice_bytes,
 	int err;
 
 	sonde_map_options_init(&options);
-	err = sonde_kernel_tables_new(trace,
-				      SONDE_WANT_THREADS | SONDE_WANT_NAMES,
-				      &options, &attribution->tables);
+	err = sonde_model_tables_new(trace,
+				     SONDE_WANT_THREADS | SONDE_WANT_NAMES,
+				     &options, &attribution->tables);
 	if (err)
 		return err;
 	streams = choose_streams(trace, attribution->tables);
@@ -343,8 +343,8 @@ void sonde_attribution_free(struct sonde_attribution *attribution)
 {
 	if (!attribution)
 		return;
-	sonde_kernel_free(attribution->kernel);
-	sonde_kernel_tables_free(attribution->tables);
+	sonde_model_free(attribution->kernel);
+	sonde_model_tables_free(attribution->tables);
 	fini_told(&attribution->told);
 	free(attribution->idle);
 	free(attribution);
@@ -353,7 +353,7 @@ void sonde_attribution_free(struct sonde_attribution *attribution)
 /* ---- questions ---- */
 
 /* Who made a switch is who is switched away from. */
-static bool is_switch(const struct sonde_kernel_tables *tables,
+static bool is_switch(const struct sonde_model_tables *tables,
 		      const struct sonde_event *event, int32_t *ret_tid)
 {
 	struct sonde_step step;
@@ -396,7 +396,7 @@ int32_t sonde_attribution_tid(const struct sonde_attribution *attribution,
 		return -1;
 	if (is_switch(attribution->tables, event, &tid))
 		return tid;
-	if (cpu < 0 || cpu >= SONDE_KERNEL_CPUS)
+	if (cpu < 0 || cpu >= SONDE_MODEL_CPUS)
 		return -1;
 	return find_run(&attribution->told.rows[cpu], event->time_ns);
 }
@@ -405,7 +405,7 @@ int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
 			      int32_t tid)
 {
 	return attribution && tid >= 0 ?
-		       sonde_kernel_known_pid(attribution->kernel, tid) :
+		       sonde_model_known_pid(attribution->kernel, tid) :
 		       -1;
 }
 

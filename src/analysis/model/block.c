@@ -66,14 +66,14 @@ static enum sonde_request_sort sort_of(const struct sonde_step *step,
 							 sort;
 }
 
-static void begin_request(struct sonde_kernel *whole,
+static void begin_request(struct sonde_model *whole,
 			  const struct sonde_step *step,
 			  const struct sonde_key *key)
 {
 	size_t before = whole->requests.nr_entries;
 	bool inserted = step->kind == SONDE_STEP_INSERT;
-	struct sonde_kernel_request *request =
-		sonde_kernel_put(whole, &whole->requests, key);
+	struct sonde_model_request *request =
+		sonde_model_put(whole, &whole->requests, key);
 	bool is_new = whole->requests.nr_entries != before;
 
 	if (!request)
@@ -91,11 +91,11 @@ static void begin_request(struct sonde_kernel *whole,
 	request->sectors = sectors_of(step);
 }
 
-static void end_request(struct sonde_kernel *whole,
+static void end_request(struct sonde_model *whole,
 			const struct sonde_step *step,
 			const struct sonde_key *key)
 {
-	struct sonde_kernel_request *request =
+	struct sonde_model_request *request =
 		sonde_hash_get(&whole->requests, key);
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_REQUEST,
@@ -115,12 +115,12 @@ static void end_request(struct sonde_kernel *whole,
 		interval.request.queued_ns =
 			sonde_elapsed_ns(request->insert_ns, request->issue_ns);
 	if (request->issue_ns != INT64_MIN)
-		sonde_kernel_emit(whole, step, &interval);
+		sonde_model_emit(whole, step, &interval);
 	sonde_hash_remove(&whole->requests, request);
 }
 
-void sonde_kernel_block_step(struct sonde_kernel *whole,
-			     const struct sonde_step *step)
+void sonde_model_block_step(struct sonde_model *whole,
+			    const struct sonde_step *step)
 {
 	struct sonde_key key =
 		sonde_key_make(SONDE_KEY_UINT,

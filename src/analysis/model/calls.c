@@ -23,7 +23,7 @@ static uint8_t futex_sort(int64_t operation)
 }
 
 /* What says what the call waits for. */
-static void note_cause(struct sonde_kernel_thread *thread,
+static void note_cause(struct sonde_model_thread *thread,
 		       const struct sonde_step *step)
 {
 	thread->address = (uint64_t)step->numbers[CALL_ADDRESS];
@@ -35,11 +35,11 @@ static void note_cause(struct sonde_kernel_thread *thread,
 		thread->lock_sort = futex_sort(step->numbers[CALL_OPERATION]);
 }
 
-void sonde_kernel_on_call(struct sonde_kernel *kernel,
-			  const struct sonde_step *step)
+void sonde_model_on_call(struct sonde_model *kernel,
+			 const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread =
-		sonde_kernel_thread(kernel, step->tid);
+	struct sonde_model_thread *thread =
+		sonde_model_thread(kernel, step->tid);
 
 	if (!thread)
 		return;
@@ -58,14 +58,13 @@ void sonde_kernel_on_call(struct sonde_kernel *kernel,
 		note_cause(thread, step);
 	if (step->role == SONDE_FILE_OPEN &&
 	    kernel->tables->wants & SONDE_WANT_FILES)
-		thread->path = sonde_kernel_text(kernel, step->texts[0],
-						 step->lengths[0]);
+		thread->path = sonde_model_text(kernel, step->texts[0],
+						step->lengths[0]);
 }
 
 /* A call that concerns files has returned. */
-static void file_call(struct sonde_kernel *kernel,
-		      const struct sonde_step *step,
-		      const struct sonde_kernel_thread *was)
+static void file_call(struct sonde_model *kernel, const struct sonde_step *step,
+		      const struct sonde_model_thread *was)
 {
 	struct sonde_step file = {
 		.kind = SONDE_STEP_FILE,
@@ -85,13 +84,13 @@ static void file_call(struct sonde_kernel *kernel,
 	file.numbers[FILE_LENGTH] = (int64_t)was->length;
 	file.numbers[FILE_OFFSET] = (int64_t)was->offset;
 	if (kernel->is_part)
-		sonde_kernel_journal(kernel, &file);
+		sonde_model_journal(kernel, &file);
 	else
-		sonde_kernel_file_step(kernel, &file);
+		sonde_model_file_step(kernel, &file);
 }
 
-static void end_call(struct sonde_kernel *kernel, const struct sonde_step *step,
-		     const struct sonde_kernel_thread *was)
+static void end_call(struct sonde_model *kernel, const struct sonde_step *step,
+		     const struct sonde_model_thread *was)
 {
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_SYSCALL,
@@ -106,19 +105,19 @@ static void end_call(struct sonde_kernel *kernel, const struct sonde_step *step,
 	};
 
 	if (kernel->tables->wants & SONDE_WANT_CAUSES)
-		sonde_kernel_cause(kernel, was, &interval.call.cause);
-	sonde_kernel_emit(kernel, step, &interval);
+		sonde_model_cause(kernel, was, &interval.call.cause);
+	sonde_model_emit(kernel, step, &interval);
 	if (kernel->tables->wants & SONDE_WANT_FILES &&
 	    was->role != SONDE_FILE_NONE)
 		file_call(kernel, step, was);
 }
 
-void sonde_kernel_on_return(struct sonde_kernel *kernel,
-			    const struct sonde_step *step)
+void sonde_model_on_return(struct sonde_model *kernel,
+			   const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread =
-		sonde_kernel_thread(kernel, step->tid);
-	struct sonde_kernel_thread was;
+	struct sonde_model_thread *thread =
+		sonde_model_thread(kernel, step->tid);
+	struct sonde_model_thread was;
 
 	if (!thread)
 		return;
@@ -132,13 +131,13 @@ void sonde_kernel_on_return(struct sonde_kernel *kernel,
 		struct sonde_step asked = *step;
 
 		asked.numbers[RETURN_OFF_CPU] = (int64_t)was.off_cpu_ns;
-		sonde_kernel_journal(kernel, &asked);
+		sonde_model_journal(kernel, &asked);
 	}
 }
 
-void sonde_kernel_cut_call(struct sonde_kernel *kernel,
-			   const struct sonde_step *end,
-			   const struct sonde_kernel_thread *thread)
+void sonde_model_cut_call(struct sonde_model *kernel,
+			  const struct sonde_step *end,
+			  const struct sonde_model_thread *thread)
 {
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_SYSCALL,
@@ -152,6 +151,6 @@ void sonde_kernel_cut_call(struct sonde_kernel *kernel,
 
 	if (thread->call != SONDE_OPEN_YES)
 		return;
-	sonde_kernel_cause(kernel, thread, &interval.call.cause);
-	sonde_kernel_emit(kernel, end, &interval);
+	sonde_model_cause(kernel, thread, &interval.call.cause);
+	sonde_model_emit(kernel, end, &interval);
 }

@@ -36,7 +36,7 @@
 /* ---- causes ---- */
 
 /* What the thread's lock events say it waits for is what its futex is. */
-static bool is_same_lock(const struct sonde_kernel_thread *thread)
+static bool is_same_lock(const struct sonde_model_thread *thread)
 {
 	uint64_t at = thread->address - thread->waits_address;
 
@@ -45,8 +45,8 @@ static bool is_same_lock(const struct sonde_kernel_thread *thread)
 								   COND_BYTES);
 }
 
-static void call_cause(const struct sonde_kernel *kernel,
-		       const struct sonde_kernel_thread *thread,
+static void call_cause(const struct sonde_model *kernel,
+		       const struct sonde_model_thread *thread,
 		       struct sonde_cause *cause)
 {
 	cause->kind = SONDE_CAUSE_CALL;
@@ -57,7 +57,7 @@ static void call_cause(const struct sonde_kernel *kernel,
 	cause->path = thread->path;
 	if (!cause->path && thread->fd >= 0)
 		cause->path =
-			sonde_kernel_file_path(kernel, cause->pid, thread->fd);
+			sonde_model_file_path(kernel, cause->pid, thread->fd);
 	if (!is_same_lock(thread))
 		return;
 	cause->address = thread->waits_address;
@@ -65,14 +65,14 @@ static void call_cause(const struct sonde_kernel *kernel,
 	cause->holder = thread->holder;
 }
 
-void sonde_kernel_cause(const struct sonde_kernel *kernel,
-			const struct sonde_kernel_thread *thread,
-			struct sonde_cause *ret_cause)
+void sonde_model_cause(const struct sonde_model *kernel,
+		       const struct sonde_model_thread *thread,
+		       struct sonde_cause *ret_cause)
 {
 	int32_t tid = (int32_t)thread->key.number;
 	struct sonde_cause cause = {
 		.kind = SONDE_CAUSE_UNKNOWN,
-		.pid = sonde_kernel_thread_pid(kernel, tid),
+		.pid = sonde_model_thread_pid(kernel, tid),
 		.fd = -1,
 		.holder = -1,
 	};
@@ -94,11 +94,11 @@ void sonde_kernel_cause(const struct sonde_kernel *kernel,
 	*ret_cause = cause;
 }
 
-void sonde_kernel_on_fault(struct sonde_kernel *kernel,
-			   const struct sonde_step *step)
+void sonde_model_on_fault(struct sonde_model *kernel,
+			  const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread =
-		sonde_kernel_thread(kernel, step->tid);
+	struct sonde_model_thread *thread =
+		sonde_model_thread(kernel, step->tid);
 
 	if (!thread || thread->call == SONDE_OPEN_YES)
 		return;
@@ -108,14 +108,14 @@ void sonde_kernel_on_fault(struct sonde_kernel *kernel,
 
 /* ---- wakers ---- */
 
-void sonde_kernel_on_timer(struct sonde_kernel *kernel,
-			   const struct sonde_step *step)
+void sonde_model_on_timer(struct sonde_model *kernel,
+			  const struct sonde_step *step)
 {
 	kernel->cpus[step->cpu].in_timer = step->kind == SONDE_STEP_TIMER_BEGIN;
 }
 
 /* A child of kthreadd, which is always process 2. */
-static bool is_kernels(const struct sonde_kernel_thread *thread)
+static bool is_kernels(const struct sonde_model_thread *thread)
 {
 	const int32_t kthreadd = 2;
 
@@ -123,7 +123,7 @@ static bool is_kernels(const struct sonde_kernel_thread *thread)
 	       (int32_t)thread->key.number == kthreadd;
 }
 
-uint8_t sonde_kernel_said_waker(const struct sonde_step *wake)
+uint8_t sonde_model_said_waker(const struct sonde_step *wake)
 {
 	int64_t interrupt = wake->numbers[WAKE_INTERRUPT];
 
@@ -136,10 +136,10 @@ uint8_t sonde_kernel_said_waker(const struct sonde_step *wake)
  * could not tell found it worth saying, so then nothing is believed of the
  * thread but that it was in no call. */
 static uint8_t waker_kind(const struct sonde_step *wake,
-			  const struct sonde_kernel_thread *thread,
-			  const struct sonde_kernel_thread *woken)
+			  const struct sonde_model_thread *thread,
+			  const struct sonde_model_thread *woken)
 {
-	uint8_t said = sonde_kernel_said_waker(wake);
+	uint8_t said = sonde_model_said_waker(wake);
 
 	if (!wake->tid || said == SONDE_WAKER_INTERRUPT)
 		return SONDE_WAKER_INTERRUPT;
@@ -159,18 +159,18 @@ static uint8_t waker_kind(const struct sonde_step *wake,
 	return SONDE_WAKER_THREAD;
 }
 
-void sonde_kernel_waker(const struct sonde_kernel *kernel,
-			const struct sonde_step *wake,
-			const struct sonde_kernel_thread *woken,
-			struct sonde_waker *ret_waker)
+void sonde_model_waker(const struct sonde_model *kernel,
+		       const struct sonde_step *wake,
+		       const struct sonde_model_thread *woken,
+		       struct sonde_waker *ret_waker)
 {
-	const struct sonde_kernel_cpu *cpu = &kernel->cpus[wake->cpu];
+	const struct sonde_model_cpu *cpu = &kernel->cpus[wake->cpu];
 	struct sonde_key key = sonde_key_of_tid(wake->tid);
-	const struct sonde_kernel_thread *thread =
+	const struct sonde_model_thread *thread =
 		sonde_hash_get(&kernel->threads, &key);
 	struct sonde_waker waker = {
 		.kind = waker_kind(wake, thread, woken),
-		.tid = sonde_kernel_real_tid(kernel, wake->tid),
+		.tid = sonde_model_real_tid(kernel, wake->tid),
 	};
 
 	if (cpu->in_irq) {
@@ -192,13 +192,13 @@ static struct sonde_key lock_key(uint64_t address, int32_t pid)
 	return sonde_key_make(SONDE_KEY_HEX, address, (uint32_t)pid);
 }
 
-int32_t sonde_kernel_holder(const struct sonde_kernel *kernel,
-			    const struct sonde_kernel_thread *thread)
+int32_t sonde_model_holder(const struct sonde_model *kernel,
+			   const struct sonde_model_thread *thread)
 {
 	int32_t pid =
-		sonde_kernel_thread_pid(kernel, (int32_t)thread->key.number);
+		sonde_model_thread_pid(kernel, (int32_t)thread->key.number);
 	struct sonde_key key = lock_key(thread->waits_address, pid);
-	const struct sonde_kernel_lock *lock;
+	const struct sonde_model_lock *lock;
 
 	if (!thread->waits_sort)
 		return -1;
@@ -207,11 +207,11 @@ int32_t sonde_kernel_holder(const struct sonde_kernel *kernel,
 }
 
 /* holder -1: nobody. */
-static void set_holder(struct sonde_kernel *kernel, uint64_t address,
+static void set_holder(struct sonde_model *kernel, uint64_t address,
 		       int32_t pid, int32_t holder)
 {
 	struct sonde_key key = lock_key(address, pid);
-	struct sonde_kernel_lock *lock;
+	struct sonde_model_lock *lock;
 
 	if (holder < 0) {
 		lock = sonde_hash_get(&kernel->locks, &key);
@@ -219,7 +219,7 @@ static void set_holder(struct sonde_kernel *kernel, uint64_t address,
 			sonde_hash_remove(&kernel->locks, lock);
 		return;
 	}
-	lock = sonde_kernel_put(kernel, &kernel->locks, &key);
+	lock = sonde_model_put(kernel, &kernel->locks, &key);
 	if (lock)
 		lock->holder = holder;
 }
@@ -232,7 +232,7 @@ static bool is_obtained(const struct sonde_step *step)
 }
 
 /* Waiting for a condition variable gives its mutex up, and ends with it. */
-static void on_cond(struct sonde_kernel *kernel, const struct sonde_step *step,
+static void on_cond(struct sonde_model *kernel, const struct sonde_step *step,
 		    int32_t pid)
 {
 	bool waits = (step->role & 15) == LOCK_WAIT;
@@ -241,21 +241,21 @@ static void on_cond(struct sonde_kernel *kernel, const struct sonde_step *step,
 		   waits ? -1 : step->tid);
 }
 
-void sonde_kernel_on_lock(struct sonde_kernel *kernel,
-			  const struct sonde_step *step)
+void sonde_model_on_lock(struct sonde_model *kernel,
+			 const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread;
+	struct sonde_model_thread *thread;
 	uint64_t address = (uint64_t)step->numbers[LOCK_ADDRESS];
 	int32_t pid = sonde_step_tid(step->numbers[LOCK_PID]);
 	uint8_t action = step->role & 15;
 
 	if (step->tid <= 0)
 		return;
-	thread = sonde_kernel_thread(kernel, step->tid);
+	thread = sonde_model_thread(kernel, step->tid);
 	if (!thread)
 		return;
 	if (pid < 0)
-		pid = sonde_kernel_thread_pid(kernel, step->tid);
+		pid = sonde_model_thread_pid(kernel, step->tid);
 	thread->waits_sort = 0;
 	if (action == LOCK_WAIT) {
 		thread->waits_sort = step->role >> 4;
@@ -271,10 +271,10 @@ void sonde_kernel_on_lock(struct sonde_kernel *kernel,
 
 /* ---- mappings ---- */
 
-void sonde_kernel_map(struct sonde_kernel *kernel,
-		      const struct sonde_kernel_mapping *mapping)
+void sonde_model_map(struct sonde_model *kernel,
+		     const struct sonde_model_mapping *mapping)
 {
-	if (kernel->nr_mappings == SONDE_KERNEL_MAPPINGS ||
+	if (kernel->nr_mappings == SONDE_MODEL_MAPPINGS ||
 	    SONDE_GROW(kernel->mappings, kernel->nr_mappings,
 		       kernel->mappings_capacity)) {
 		kernel->left_out++;
@@ -284,40 +284,40 @@ void sonde_kernel_map(struct sonde_kernel *kernel,
 	kernel->mappings[kernel->nr_mappings++].order = kernel->next_mapping++;
 }
 
-void sonde_kernel_on_mapping(struct sonde_kernel *kernel,
-			     const struct sonde_step *step)
+void sonde_model_on_mapping(struct sonde_model *kernel,
+			    const struct sonde_step *step)
 {
-	struct sonde_kernel_mapping mapping = {
+	struct sonde_model_mapping mapping = {
 		.pid = sonde_step_tid(step->numbers[MAPPING_PID]),
 		.begin = (uint64_t)step->numbers[MAPPING_BEGIN],
 		.end = (uint64_t)step->numbers[MAPPING_END],
 		.offset = (uint64_t)step->numbers[MAPPING_OFFSET],
-		.path = sonde_kernel_text(kernel, step->texts[0],
-					  step->lengths[0]),
+		.path = sonde_model_text(kernel, step->texts[0],
+					 step->lengths[0]),
 	};
 
 	if (step->lengths[1])
-		mapping.build_id = sonde_kernel_text(kernel, step->texts[1],
-						     step->lengths[1]);
+		mapping.build_id = sonde_model_text(kernel, step->texts[1],
+						    step->lengths[1]);
 	if (mapping.pid >= 0 && mapping.path && mapping.begin < mapping.end)
-		sonde_kernel_map(kernel, &mapping);
+		sonde_model_map(kernel, &mapping);
 }
 
 /* Of one process: the mapping with the address in it that was made last, or
  * else the one that ends closest below it. Counts the process's. */
-static size_t search(const struct sonde_kernel *kernel, int32_t pid,
+static size_t search(const struct sonde_model *kernel, int32_t pid,
 		     uint64_t address,
-		     const struct sonde_kernel_mapping **ret_mapping)
+		     const struct sonde_model_mapping **ret_mapping)
 {
-	const struct sonde_kernel_mapping *within = NULL;
-	const struct sonde_kernel_mapping *below = NULL;
+	const struct sonde_model_mapping *within = NULL;
+	const struct sonde_model_mapping *below = NULL;
 	struct sonde_key key = sonde_key_of_tid(pid);
-	const struct sonde_kernel_thread *process =
+	const struct sonde_model_thread *process =
 		sonde_hash_get(&kernel->threads, &key);
 	size_t nr = 0;
 
 	for (size_t i = 0; i < kernel->nr_mappings; i++) {
-		const struct sonde_kernel_mapping *mapping =
+		const struct sonde_model_mapping *mapping =
 			&kernel->mappings[i];
 
 		if (mapping->pid != pid ||
@@ -335,16 +335,16 @@ static size_t search(const struct sonde_kernel *kernel, int32_t pid,
 	return nr;
 }
 
-int sonde_kernel_find_mapping(const struct sonde_kernel *kernel, int32_t pid,
-			      uint64_t address,
-			      struct sonde_kernel_mapping *ret_mapping)
+int sonde_model_find_mapping(const struct sonde_model *kernel, int32_t pid,
+			     uint64_t address,
+			     struct sonde_model_mapping *ret_mapping)
 {
-	const struct sonde_kernel_mapping *found = NULL;
+	const struct sonde_model_mapping *found = NULL;
 
 	for (int i = 0; i < PARENTS && pid > 0; i++) {
 		if (search(kernel, pid, address, &found))
 			break;
-		pid = sonde_kernel_thread_ppid(kernel, pid);
+		pid = sonde_model_thread_ppid(kernel, pid);
 	}
 	if (!found)
 		return -ENOENT;

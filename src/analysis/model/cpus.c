@@ -23,16 +23,16 @@ static int64_t era_end(const struct sonde_losses *losses, uint32_t era)
 			      losses->spans[era / 2].begin_ns;
 }
 
-int32_t sonde_kernel_stand_in(int32_t cpu, uint32_t era)
+int32_t sonde_model_stand_in(int32_t cpu, uint32_t era)
 {
 	/* There are at most 20,000 eras: as many as problems, twice. */
-	return -2 - ((int32_t)(era & 0x3ffff) * SONDE_KERNEL_CPUS + cpu);
+	return -2 - ((int32_t)(era & 0x3ffff) * SONDE_MODEL_CPUS + cpu);
 }
 
-void sonde_kernel_run_emit(struct sonde_kernel *kernel, int32_t cpu,
-			   int64_t end_ns)
+void sonde_model_run_emit(struct sonde_model *kernel, int32_t cpu,
+			  int64_t end_ns)
 {
-	const struct sonde_kernel_cpu *state = &kernel->cpus[cpu];
+	const struct sonde_model_cpu *state = &kernel->cpus[cpu];
 	struct sonde_step step = { .wanted = !kernel->tables->filter };
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_RUN,
@@ -45,24 +45,24 @@ void sonde_kernel_run_emit(struct sonde_kernel *kernel, int32_t cpu,
 
 	if (!state->inherited && !is_loss(state->era) &&
 	    end_ns > state->since_ns)
-		sonde_kernel_emit(kernel, &step, &interval);
+		sonde_model_emit(kernel, &step, &interval);
 }
 
-static void begin_era(struct sonde_kernel *kernel, int32_t cpu, uint32_t era,
+static void begin_era(struct sonde_model *kernel, int32_t cpu, uint32_t era,
 		      int64_t since_ns)
 {
-	struct sonde_kernel_cpu *state = &kernel->cpus[cpu];
+	struct sonde_model_cpu *state = &kernel->cpus[cpu];
 
 	state->in_irq = state->in_softirq = state->in_timer = false;
 	state->era = era;
-	state->thread = sonde_kernel_stand_in(cpu, era);
+	state->thread = sonde_model_stand_in(cpu, era);
 	state->since_ns = since_ns;
 }
 
-bool sonde_kernel_span(const struct sonde_kernel *kernel, int64_t *ret_begin_ns,
-		       int64_t *ret_end_ns)
+bool sonde_model_span(const struct sonde_model *kernel, int64_t *ret_begin_ns,
+		      int64_t *ret_end_ns)
 {
-	const struct sonde_kernel_tables *tables = kernel->tables;
+	const struct sonde_model_tables *tables = kernel->tables;
 
 	if (kernel->first_ns > kernel->last_ns)
 		return false;
@@ -75,23 +75,22 @@ bool sonde_kernel_span(const struct sonde_kernel *kernel, int64_t *ret_begin_ns,
 
 /* When a CPU was first watched: with the first event of all, but not before
  * its own packets. */
-static int64_t watched_since(const struct sonde_kernel *kernel, int32_t cpu)
+static int64_t watched_since(const struct sonde_model *kernel, int32_t cpu)
 {
-	int64_t since_ns = sonde_kernel_cpu_span(kernel->tables, cpu)->begin_ns;
+	int64_t since_ns = sonde_model_cpu_span(kernel->tables, cpu)->begin_ns;
 	int64_t begin_ns;
 	int64_t end_ns;
 
-	if (sonde_kernel_span(kernel, &begin_ns, &end_ns) &&
-	    begin_ns > since_ns)
+	if (sonde_model_span(kernel, &begin_ns, &end_ns) && begin_ns > since_ns)
 		return begin_ns;
 	return since_ns;
 }
 
-static void touch(struct sonde_kernel *kernel, int32_t cpu, int64_t time_ns)
+static void touch(struct sonde_model *kernel, int32_t cpu, int64_t time_ns)
 {
 	const struct sonde_cpu_span *span =
-		sonde_kernel_cpu_span(kernel->tables, cpu);
-	struct sonde_kernel_cpu *state = &kernel->cpus[cpu];
+		sonde_model_cpu_span(kernel->tables, cpu);
+	struct sonde_model_cpu *state = &kernel->cpus[cpu];
 	uint32_t era = 0;
 
 	while (kernel->is_part && era_end(&span->losses, era) <= time_ns)
@@ -106,9 +105,9 @@ static void touch(struct sonde_kernel *kernel, int32_t cpu, int64_t time_ns)
 }
 
 /* Who runs after a loss is in no call whose begin is known. */
-static void forget_call(struct sonde_kernel *kernel, int32_t tid)
+static void forget_call(struct sonde_model *kernel, int32_t tid)
 {
-	struct sonde_kernel_thread *thread = sonde_kernel_thread(kernel, tid);
+	struct sonde_model_thread *thread = sonde_model_thread(kernel, tid);
 
 	if (!thread)
 		return;
@@ -116,25 +115,25 @@ static void forget_call(struct sonde_kernel *kernel, int32_t tid)
 	thread->returned = false;
 }
 
-struct sonde_kernel_cpu *sonde_kernel_cpu(struct sonde_kernel *kernel,
-					  int32_t cpu, int64_t time_ns)
+struct sonde_model_cpu *sonde_model_cpu(struct sonde_model *kernel, int32_t cpu,
+					int64_t time_ns)
 {
 	const struct sonde_losses *losses =
-		&sonde_kernel_cpu_span(kernel->tables, cpu)->losses;
-	struct sonde_kernel_cpu *state = &kernel->cpus[cpu];
+		&sonde_model_cpu_span(kernel->tables, cpu)->losses;
+	struct sonde_model_cpu *state = &kernel->cpus[cpu];
 	int64_t end_ns;
 
 	if (!state->touched)
 		touch(kernel, cpu, time_ns);
 	while ((end_ns = era_end(losses, state->era)) <= time_ns) {
 		if (state->inherited)
-			sonde_kernel_journal(kernel,
-					     &(struct sonde_step){
-						     .kind = SONDE_STEP_ERA,
-						     .cpu = cpu,
-						     .time_ns = end_ns,
-					     });
-		sonde_kernel_run_emit(kernel, cpu, end_ns);
+			sonde_model_journal(kernel,
+					    &(struct sonde_step){
+						    .kind = SONDE_STEP_ERA,
+						    .cpu = cpu,
+						    .time_ns = end_ns,
+					    });
+		sonde_model_run_emit(kernel, cpu, end_ns);
 		begin_era(kernel, cpu, state->era + 1, end_ns);
 		state->inherited = false;
 		forget_call(kernel, state->thread);
@@ -144,10 +143,10 @@ struct sonde_kernel_cpu *sonde_kernel_cpu(struct sonde_kernel *kernel,
 
 /* ---- who runs ---- */
 
-int32_t sonde_kernel_real_tid(const struct sonde_kernel *kernel, int32_t tid)
+int32_t sonde_model_real_tid(const struct sonde_model *kernel, int32_t tid)
 {
 	struct sonde_key key = sonde_key_of_tid(tid);
-	const struct sonde_kernel_rename *rename;
+	const struct sonde_model_rename *rename;
 
 	if (tid >= -1)
 		return tid;
@@ -155,19 +154,19 @@ int32_t sonde_kernel_real_tid(const struct sonde_kernel *kernel, int32_t tid)
 	return rename ? rename->tid : tid;
 }
 
-void sonde_kernel_rename(struct sonde_kernel *kernel, int32_t from, int32_t to)
+void sonde_model_rename(struct sonde_model *kernel, int32_t from, int32_t to)
 {
 	struct sonde_key key = sonde_key_of_tid(from);
-	struct sonde_kernel_rename *note;
-	struct sonde_kernel_thread *old = sonde_kernel_thread(kernel, from);
-	struct sonde_kernel_thread copy = { 0 };
-	struct sonde_kernel_thread *thread;
+	struct sonde_model_rename *note;
+	struct sonde_model_thread *old = sonde_model_thread(kernel, from);
+	struct sonde_model_thread copy = { 0 };
+	struct sonde_model_thread *thread;
 
 	if (old) {
 		copy = *old;
 		sonde_hash_remove(&kernel->threads, old);
 	}
-	thread = sonde_kernel_thread(kernel, to);
+	thread = sonde_model_thread(kernel, to);
 	/* Who runs makes system calls here and nowhere else. */
 	if (thread && copy.call != SONDE_OPEN_UNKNOWN) {
 		thread->call = copy.call;
@@ -183,22 +182,22 @@ void sonde_kernel_rename(struct sonde_kernel *kernel, int32_t from, int32_t to)
 		thread->lock_sort = copy.lock_sort;
 		thread->returned = copy.returned;
 	}
-	note = sonde_kernel_put(kernel, &kernel->renames, &key);
+	note = sonde_model_put(kernel, &kernel->renames, &key);
 	if (note)
 		note->tid = to;
 	kernel->ops->rename(kernel->sink, from, to);
 }
 
 /* A switch between this and the one before it is missing. */
-static void miss(struct sonde_kernel *kernel, struct sonde_kernel_cpu *cpu,
+static void miss(struct sonde_model *kernel, struct sonde_model_cpu *cpu,
 		 const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread =
-		cpu->thread > 0 ? sonde_kernel_thread(kernel, cpu->thread) :
+	struct sonde_model_thread *thread =
+		cpu->thread > 0 ? sonde_model_thread(kernel, cpu->thread) :
 				  NULL;
 
 	/* Of others, nobody thought that all were there. */
-	if (sonde_kernel_scope_has(&kernel->tables->scope, cpu->thread)) {
+	if (sonde_model_scope_has(&kernel->tables->scope, cpu->thread)) {
 		if (!cpu->unseen.nr++)
 			cpu->unseen.first_ns = step->time_ns;
 		cpu->unseen.ns += (uint64_t)sonde_elapsed_ns(cpu->since_ns,
@@ -209,25 +208,25 @@ static void miss(struct sonde_kernel *kernel, struct sonde_kernel_cpu *cpu,
 		thread->sched = SONDE_SCHED_NONE;
 }
 
-struct sonde_kernel_unseen
-sonde_kernel_unseen(const struct sonde_kernel *kernel, int32_t cpu)
+struct sonde_model_unseen sonde_model_unseen(const struct sonde_model *kernel,
+					     int32_t cpu)
 {
 	return cpu >= 0 && cpu < kernel->nr_cpus ?
 		       kernel->cpus[cpu].unseen :
-		       (struct sonde_kernel_unseen){ 0 };
+		       (struct sonde_model_unseen){ 0 };
 }
 
-uint64_t sonde_kernel_own_ns(const struct sonde_kernel *kernel, int32_t cpu)
+uint64_t sonde_model_own_ns(const struct sonde_model *kernel, int32_t cpu)
 {
 	return cpu >= 0 && cpu < kernel->nr_cpus ? kernel->cpus[cpu].own_ns : 0;
 }
 
 /* The CPU's part of a switch: who ran, until now, and who runs from now on. */
-void sonde_kernel_on_run_end(struct sonde_kernel *kernel,
-			     const struct sonde_step *step)
+void sonde_model_on_run_end(struct sonde_model *kernel,
+			    const struct sonde_step *step)
 {
-	struct sonde_kernel_cpu *cpu =
-		sonde_kernel_cpu(kernel, step->cpu, step->time_ns);
+	struct sonde_model_cpu *cpu =
+		sonde_model_cpu(kernel, step->cpu, step->time_ns);
 	int32_t prev = sonde_step_tid(step->numbers[SWITCH_PREV]);
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_RUN,
@@ -241,14 +240,14 @@ void sonde_kernel_on_run_end(struct sonde_kernel *kernel,
 	if (is_loss(cpu->era))
 		return;
 	if (cpu->thread < -1) {
-		sonde_kernel_rename(kernel, cpu->thread, prev);
+		sonde_model_rename(kernel, cpu->thread, prev);
 		cpu->told = cpu->told || cpu->era == cpu->first_era;
 		cpu->thread = prev;
 	}
 	if (cpu->inherited)
-		sonde_kernel_journal(kernel, step);
+		sonde_model_journal(kernel, step);
 	else if (cpu->thread == prev)
-		sonde_kernel_emit(kernel, step, &interval);
+		sonde_model_emit(kernel, step, &interval);
 	else
 		miss(kernel, cpu, step);
 	cpu->inherited = false;
@@ -258,24 +257,24 @@ void sonde_kernel_on_run_end(struct sonde_kernel *kernel,
 }
 
 /* A thread that calls exec gets the number of its process. */
-void sonde_kernel_on_renumber(struct sonde_kernel *kernel,
-			      const struct sonde_step *step)
+void sonde_model_on_renumber(struct sonde_model *kernel,
+			     const struct sonde_step *step)
 {
-	struct sonde_kernel_cpu *cpu =
-		sonde_kernel_cpu(kernel, step->cpu, step->time_ns);
+	struct sonde_model_cpu *cpu =
+		sonde_model_cpu(kernel, step->cpu, step->time_ns);
 
 	if (!((step->has >> EXEC_OLD_TID) & 1) ||
 	    step->numbers[EXEC_OLD_TID] == step->numbers[TASK_TID])
 		return;
 	if (cpu->inherited)
-		sonde_kernel_journal(kernel, step);
+		sonde_model_journal(kernel, step);
 	else if (cpu->thread == sonde_step_tid(step->numbers[EXEC_OLD_TID]))
 		cpu->thread = sonde_step_tid(step->numbers[TASK_TID]);
 }
 
 /* A CPU that a part hasn't seen switch loses events. */
-void sonde_kernel_on_era(struct sonde_kernel *whole,
-			 const struct sonde_step *step)
+void sonde_model_on_era(struct sonde_model *whole,
+			const struct sonde_step *step)
 {
-	(void)sonde_kernel_cpu(whole, step->cpu, step->time_ns);
+	(void)sonde_model_cpu(whole, step->cpu, step->time_ns);
 }

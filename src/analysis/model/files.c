@@ -20,22 +20,22 @@ static struct sonde_key file_key(int32_t pid, int64_t fd)
 			      (uint64_t)(uint32_t)pid << 32 | (uint32_t)fd, 0);
 }
 
-const char *sonde_kernel_file_path(const struct sonde_kernel *whole,
-				   int32_t pid, int64_t fd)
+const char *sonde_model_file_path(const struct sonde_model *whole, int32_t pid,
+				  int64_t fd)
 {
 	struct sonde_key key = file_key(pid, fd);
-	const struct sonde_kernel_file *file =
+	const struct sonde_model_file *file =
 		sonde_hash_get(&whole->files, &key);
 
 	return file && pid >= 0 ? file->path : NULL;
 }
 
 /* path NULL: closed, or not known any more. pid below 0: nobody's. */
-static void set_path(struct sonde_kernel *whole, int32_t pid, int64_t fd,
+static void set_path(struct sonde_model *whole, int32_t pid, int64_t fd,
 		     const char *path)
 {
 	struct sonde_key key = file_key(pid, fd);
-	struct sonde_kernel_file *file;
+	struct sonde_model_file *file;
 
 	if (pid < 0)
 		return;
@@ -45,17 +45,17 @@ static void set_path(struct sonde_kernel *whole, int32_t pid, int64_t fd,
 			sonde_hash_remove(&whole->files, file);
 		return;
 	}
-	file = sonde_kernel_put(whole, &whole->files, &key);
+	file = sonde_model_put(whole, &whole->files, &key);
 	if (file)
 		file->path = path;
 }
 
 /* A thread of another process begins with its parent's files. */
-static void on_fork(struct sonde_kernel *whole, const struct sonde_step *step)
+static void on_fork(struct sonde_model *whole, const struct sonde_step *step)
 {
 	int32_t tid = sonde_step_tid(step->numbers[FORK_CHILD]);
-	struct sonde_kernel_thread *child = sonde_kernel_thread(whole, tid);
-	int32_t parent = sonde_kernel_thread_pid(whole, step->known_tid);
+	struct sonde_model_thread *child = sonde_model_thread(whole, tid);
+	int32_t parent = sonde_model_thread_pid(whole, step->known_tid);
 	int32_t pid = tid;
 
 	if ((step->has >> FORK_CHILD_PID) & 1)
@@ -68,31 +68,30 @@ static void on_fork(struct sonde_kernel *whole, const struct sonde_step *step)
 	}
 	for (int32_t fd = 0; pid != parent && fd < FORK_COPIES; fd++)
 		set_path(whole, pid, fd,
-			 sonde_kernel_file_path(whole, parent, fd));
+			 sonde_model_file_path(whole, parent, fd));
 }
 
 /* The files of a process are gone when its first thread is. */
-static void on_exit_step(struct sonde_kernel *whole,
+static void on_exit_step(struct sonde_model *whole,
 			 const struct sonde_step *step)
 {
 	int32_t tid = sonde_step_tid(step->numbers[TASK_TID]);
 
-	if (sonde_kernel_thread_pid(whole, tid) != tid)
+	if (sonde_model_thread_pid(whole, tid) != tid)
 		return;
 	for (int32_t fd = 0; fd < FORK_COPIES; fd++)
 		set_path(whole, tid, fd, NULL);
 }
 
 /* Later LTTng names a process's descriptors by the table they are in. */
-static void on_process(struct sonde_kernel *whole,
-		       const struct sonde_step *step)
+static void on_process(struct sonde_model *whole, const struct sonde_step *step)
 {
 	int32_t pid = sonde_step_tid(step->numbers[TASK_PID]);
-	struct sonde_kernel_thread *thread = sonde_kernel_thread(
+	struct sonde_model_thread *thread = sonde_model_thread(
 		whole, sonde_step_tid(step->numbers[TASK_TID]));
 	struct sonde_key key = sonde_key_make(
 		SONDE_KEY_HEX, (uint64_t)step->numbers[TASK_FILES], 0);
-	struct sonde_kernel_files_owner *owner;
+	struct sonde_model_files_owner *owner;
 
 	if (thread) {
 		thread->has_pid = true;
@@ -100,17 +99,17 @@ static void on_process(struct sonde_kernel *whole,
 	}
 	if (!((step->has >> TASK_FILES) & 1))
 		return;
-	owner = sonde_kernel_put(whole, &whole->owners, &key);
+	owner = sonde_model_put(whole, &whole->owners, &key);
 	if (owner)
 		owner->pid = pid;
 }
 
-static void on_descriptor(struct sonde_kernel *whole,
+static void on_descriptor(struct sonde_model *whole,
 			  const struct sonde_step *step)
 {
 	struct sonde_key key = sonde_key_make(
 		SONDE_KEY_HEX, (uint64_t)step->numbers[DESCRIPTOR_FILES], 0);
-	const struct sonde_kernel_files_owner *owner;
+	const struct sonde_model_files_owner *owner;
 	int32_t pid;
 
 	if ((step->has >> DESCRIPTOR_PID) & 1) {
@@ -122,10 +121,10 @@ static void on_descriptor(struct sonde_kernel *whole,
 		pid = owner->pid;
 	}
 	set_path(whole, pid, step->numbers[DESCRIPTOR_FD],
-		 sonde_kernel_text(whole, step->texts[0], step->lengths[0]));
+		 sonde_model_text(whole, step->texts[0], step->lengths[0]));
 }
 
-static void emit_file(struct sonde_kernel *whole, const struct sonde_step *step)
+static void emit_file(struct sonde_model *whole, const struct sonde_step *step)
 {
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_FILE,
@@ -138,36 +137,36 @@ static void emit_file(struct sonde_kernel *whole, const struct sonde_step *step)
 		.file.ret = step->numbers[FILE_RET],
 	};
 
-	interval.file.pid = sonde_kernel_thread_pid(whole, step->known_tid);
-	interval.file.path = sonde_kernel_file_path(whole, interval.file.pid,
-						    step->numbers[FILE_FD]);
-	sonde_kernel_emit(whole, step, &interval);
+	interval.file.pid = sonde_model_thread_pid(whole, step->known_tid);
+	interval.file.path = sonde_model_file_path(whole, interval.file.pid,
+						   step->numbers[FILE_FD]);
+	sonde_model_emit(whole, step, &interval);
 }
 
 /* What mmap() returned is an address, or an error. */
-static void on_map(struct sonde_kernel *whole, const struct sonde_step *step,
+static void on_map(struct sonde_model *whole, const struct sonde_step *step,
 		   int32_t pid)
 {
 	uint64_t length = (uint64_t)step->numbers[FILE_LENGTH];
 	uint64_t begin = (uint64_t)step->numbers[FILE_RET];
-	struct sonde_kernel_mapping mapping = {
+	struct sonde_model_mapping mapping = {
 		.pid = pid,
 		.begin = begin,
 		.offset = (uint64_t)step->numbers[FILE_OFFSET],
-		.path = sonde_kernel_file_path(whole, pid,
-					       step->numbers[FILE_FD]),
+		.path = sonde_model_file_path(whole, pid,
+					      step->numbers[FILE_FD]),
 	};
 
 	if (step->numbers[FILE_RET] < 0 || !mapping.path ||
 	    __builtin_add_overflow(begin, length, &mapping.end))
 		return;
-	sonde_kernel_map(whole, &mapping);
+	sonde_model_map(whole, &mapping);
 }
 
-static void on_file(struct sonde_kernel *whole, const struct sonde_step *step)
+static void on_file(struct sonde_model *whole, const struct sonde_step *step)
 {
 	static const char socket[] = "socket";
-	int32_t pid = sonde_kernel_thread_pid(whole, step->known_tid);
+	int32_t pid = sonde_model_thread_pid(whole, step->known_tid);
 	int64_t fd = step->numbers[FILE_FD];
 	int64_t ret = step->numbers[FILE_RET];
 
@@ -180,19 +179,19 @@ static void on_file(struct sonde_kernel *whole, const struct sonde_step *step)
 	case SONDE_FILE_OPEN:
 		if (ret >= 0)
 			set_path(whole, pid, ret,
-				 sonde_kernel_text(whole, step->texts[0],
-						   step->lengths[0]));
+				 sonde_model_text(whole, step->texts[0],
+						  step->lengths[0]));
 		break;
 	case SONDE_FILE_SOCKET:
 		if (ret >= 0)
 			set_path(whole, pid, ret,
-				 sonde_kernel_text(whole, socket,
-						   strlen(socket)));
+				 sonde_model_text(whole, socket,
+						  strlen(socket)));
 		break;
 	case SONDE_FILE_DUP:
 		if (ret >= 0)
 			set_path(whole, pid, ret,
-				 sonde_kernel_file_path(whole, pid, fd));
+				 sonde_model_file_path(whole, pid, fd));
 		break;
 	case SONDE_FILE_CLOSE:
 		if (ret >= 0)
@@ -206,8 +205,8 @@ static void on_file(struct sonde_kernel *whole, const struct sonde_step *step)
 	}
 }
 
-void sonde_kernel_file_step(struct sonde_kernel *whole,
-			    const struct sonde_step *step)
+void sonde_model_file_step(struct sonde_model *whole,
+			   const struct sonde_step *step)
 {
 	if (step->kind == SONDE_STEP_FORK)
 		on_fork(whole, step);

@@ -4,22 +4,22 @@
  */
 #include "analysis/model/state.h"
 
-static struct sonde_kernel_pair *find_pair(struct sonde_kernel *kernel,
-					   const struct sonde_step *step,
-					   enum sonde_pair_kind kind)
+static struct sonde_model_pair *find_pair(struct sonde_model *kernel,
+					  const struct sonde_step *step,
+					  enum sonde_pair_kind kind)
 {
 	struct sonde_key key =
 		sonde_key_make(SONDE_KEY_UINT,
 			       (uint64_t)step->numbers[IRQ_NUMBER],
 			       (uint32_t)step->cpu << 2 | kind);
 
-	return sonde_kernel_put(kernel, &kernel->pairs, &key);
+	return sonde_model_put(kernel, &kernel->pairs, &key);
 }
 
-static void begin_pair(struct sonde_kernel *kernel,
+static void begin_pair(struct sonde_model *kernel,
 		       const struct sonde_step *step, enum sonde_pair_kind kind)
 {
-	struct sonde_kernel_pair *pair = find_pair(kernel, step, kind);
+	struct sonde_model_pair *pair = find_pair(kernel, step, kind);
 
 	if (!pair)
 		return;
@@ -27,10 +27,10 @@ static void begin_pair(struct sonde_kernel *kernel,
 	pair->since_ns = step->time_ns;
 }
 
-static void end_pair(struct sonde_kernel *kernel, const struct sonde_step *step,
+static void end_pair(struct sonde_model *kernel, const struct sonde_step *step,
 		     enum sonde_pair_kind kind, enum sonde_interval_kind is)
 {
-	struct sonde_kernel_pair *pair = find_pair(kernel, step, kind);
+	struct sonde_model_pair *pair = find_pair(kernel, step, kind);
 	struct sonde_interval interval = {
 		.kind = is,
 		.cpu = step->cpu,
@@ -43,43 +43,43 @@ static void end_pair(struct sonde_kernel *kernel, const struct sonde_step *step,
 		return;
 	interval.begin_ns = pair->since_ns;
 	if (pair->state == SONDE_OPEN_UNKNOWN && kernel->is_part)
-		sonde_kernel_journal(kernel, step);
+		sonde_model_journal(kernel, step);
 	if (pair->state == SONDE_OPEN_YES)
-		sonde_kernel_emit(kernel, step, &interval);
+		sonde_model_emit(kernel, step, &interval);
 	pair->state = SONDE_OPEN_NO;
 }
 
-void sonde_kernel_on_irq_begin(struct sonde_kernel *kernel,
-			       const struct sonde_step *step)
+void sonde_model_on_irq_begin(struct sonde_model *kernel,
+			      const struct sonde_step *step)
 {
-	struct sonde_kernel_cpu *cpu = &kernel->cpus[step->cpu];
+	struct sonde_model_cpu *cpu = &kernel->cpus[step->cpu];
 
 	cpu->in_irq = true;
 	cpu->irq = (uint32_t)step->numbers[IRQ_NUMBER];
 	begin_pair(kernel, step, SONDE_PAIR_IRQ);
-	sonde_kernel_set_name(kernel, (uint64_t)step->numbers[IRQ_NUMBER], 0,
-			      step);
+	sonde_model_set_name(kernel, (uint64_t)step->numbers[IRQ_NUMBER], 0,
+			     step);
 }
 
-void sonde_kernel_on_irq_end(struct sonde_kernel *kernel,
-			     const struct sonde_step *step)
+void sonde_model_on_irq_end(struct sonde_model *kernel,
+			    const struct sonde_step *step)
 {
 	kernel->cpus[step->cpu].in_irq = false;
 	end_pair(kernel, step, SONDE_PAIR_IRQ, SONDE_INTERVAL_IRQ);
 }
 
 /* Of several raises before the handler runs, the first counts. */
-void sonde_kernel_on_raise(struct sonde_kernel *kernel,
-			   const struct sonde_step *step)
+void sonde_model_on_raise(struct sonde_model *kernel,
+			  const struct sonde_step *step)
 {
-	struct sonde_kernel_pair *pair =
+	struct sonde_model_pair *pair =
 		find_pair(kernel, step, SONDE_PAIR_RAISE);
 
 	if (!pair || pair->state == SONDE_OPEN_YES)
 		return;
 	if (pair->state == SONDE_OPEN_UNKNOWN && kernel->is_part) {
 		if (!pair->asked)
-			sonde_kernel_journal(kernel, step);
+			sonde_model_journal(kernel, step);
 		pair->asked = true;
 		return;
 	}
@@ -87,10 +87,10 @@ void sonde_kernel_on_raise(struct sonde_kernel *kernel,
 	pair->since_ns = step->time_ns;
 }
 
-void sonde_kernel_on_softirq_begin(struct sonde_kernel *kernel,
-				   const struct sonde_step *step)
+void sonde_model_on_softirq_begin(struct sonde_model *kernel,
+				  const struct sonde_step *step)
 {
-	struct sonde_kernel_cpu *cpu = &kernel->cpus[step->cpu];
+	struct sonde_model_cpu *cpu = &kernel->cpus[step->cpu];
 
 	cpu->in_softirq = true;
 	cpu->softirq = (uint32_t)step->numbers[IRQ_NUMBER];
@@ -98,8 +98,8 @@ void sonde_kernel_on_softirq_begin(struct sonde_kernel *kernel,
 	begin_pair(kernel, step, SONDE_PAIR_SOFTIRQ);
 }
 
-void sonde_kernel_on_softirq_end(struct sonde_kernel *kernel,
-				 const struct sonde_step *step)
+void sonde_model_on_softirq_end(struct sonde_model *kernel,
+				const struct sonde_step *step)
 {
 	kernel->cpus[step->cpu].in_softirq = false;
 	end_pair(kernel, step, SONDE_PAIR_SOFTIRQ, SONDE_INTERVAL_SOFTIRQ);

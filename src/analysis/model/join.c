@@ -12,17 +12,17 @@
 #include "analysis/model/state.h"
 #include "base/grow.h"
 
-void sonde_kernel_journal(struct sonde_kernel *part,
-			  const struct sonde_step *step)
+void sonde_model_journal(struct sonde_model *part,
+			 const struct sonde_step *step)
 {
 	struct sonde_step *entry;
 
 	/* What needs the whole, and is there already. */
 	if (!part->is_part) {
-		sonde_kernel_replay(part, step);
+		sonde_model_replay(part, step);
 		return;
 	}
-	if (part->nr_journal == SONDE_KERNEL_JOURNAL ||
+	if (part->nr_journal == SONDE_MODEL_JOURNAL ||
 	    SONDE_GROW(part->journal, part->nr_journal,
 		       part->journal_capacity)) {
 		part->left_out++;
@@ -31,29 +31,29 @@ void sonde_kernel_journal(struct sonde_kernel *part,
 	entry = &part->journal[part->nr_journal++];
 	*entry = *step;
 	for (size_t i = 0; i < SONDE_STEP_TEXTS; i++)
-		entry->texts[i] = sonde_kernel_text(part, step->texts[i],
-						    step->lengths[i]);
+		entry->texts[i] = sonde_model_text(part, step->texts[i],
+						   step->lengths[i]);
 }
 
 /* Either side may know who ran when the part began, and tells the other. */
-static void join_cpu_begin(struct sonde_kernel *whole,
-			   struct sonde_kernel *part, int32_t cpu)
+static void join_cpu_begin(struct sonde_model *whole, struct sonde_model *part,
+			   int32_t cpu)
 {
-	struct sonde_kernel_cpu *now = &part->cpus[cpu];
-	struct sonde_kernel_cpu *before;
+	struct sonde_model_cpu *now = &part->cpus[cpu];
+	struct sonde_model_cpu *before;
 	int32_t stand_in;
 
 	if (!now->touched)
 		return;
-	stand_in = sonde_kernel_stand_in(cpu, now->first_era);
-	before = sonde_kernel_cpu(whole, cpu, now->first_ns);
+	stand_in = sonde_model_stand_in(cpu, now->first_era);
+	before = sonde_model_cpu(whole, cpu, now->first_ns);
 	now->known = before->thread != stand_in;
 	if (now->known) {
 		if (!now->told)
-			sonde_kernel_rename(part, stand_in, before->thread);
+			sonde_model_rename(part, stand_in, before->thread);
 	} else if (now->told) {
-		before->thread = sonde_kernel_real_tid(part, stand_in);
-		sonde_kernel_rename(whole, stand_in, before->thread);
+		before->thread = sonde_model_real_tid(part, stand_in);
+		sonde_model_rename(whole, stand_in, before->thread);
 	}
 }
 
@@ -62,24 +62,24 @@ static void join_cpu_begin(struct sonde_kernel *whole,
  * by a switch that came later. What a thread does to its process's files must
  * be done at once, so whoever isn't known then is not known at all.
  */
-static int32_t known_tid(const struct sonde_kernel *part,
+static int32_t known_tid(const struct sonde_model *part,
 			 const struct sonde_step *step)
 {
-	const struct sonde_kernel_cpu *cpu = &part->cpus[step->cpu];
+	const struct sonde_model_cpu *cpu = &part->cpus[step->cpu];
 
 	if (step->tid >= -1)
 		return step->tid;
 	if (cpu->known &&
-	    step->tid == sonde_kernel_stand_in(step->cpu, cpu->first_era))
-		return sonde_kernel_real_tid(part, step->tid);
+	    step->tid == sonde_model_stand_in(step->cpu, cpu->first_era))
+		return sonde_model_real_tid(part, step->tid);
 	return -1;
 }
 
-static void join_cpu_end(struct sonde_kernel *whole,
-			 const struct sonde_kernel *part, int32_t cpu)
+static void join_cpu_end(struct sonde_model *whole,
+			 const struct sonde_model *part, int32_t cpu)
 {
-	const struct sonde_kernel_cpu *now = &part->cpus[cpu];
-	struct sonde_kernel_cpu *state = &whole->cpus[cpu];
+	const struct sonde_model_cpu *now = &part->cpus[cpu];
+	struct sonde_model_cpu *state = &whole->cpus[cpu];
 
 	if (!state->unseen.nr)
 		state->unseen.first_ns = now->unseen.first_ns;
@@ -93,9 +93,9 @@ static void join_cpu_end(struct sonde_kernel *whole,
 	state->since_ns = now->since_ns;
 }
 
-static void join_call(struct sonde_kernel *whole,
-		      struct sonde_kernel_thread *thread,
-		      const struct sonde_kernel_thread *now)
+static void join_call(struct sonde_model *whole,
+		      struct sonde_model_thread *thread,
+		      const struct sonde_model_thread *now)
 {
 	if (now->call == SONDE_OPEN_UNKNOWN) {
 		if (thread->call != SONDE_OPEN_NO)
@@ -108,16 +108,16 @@ static void join_call(struct sonde_kernel *whole,
 	thread->call_ns = now->call_ns;
 	thread->off_cpu_ns = now->off_cpu_ns;
 	thread->fd = now->fd;
-	thread->path = sonde_kernel_text(whole, now->path,
-					 now->path ? strlen(now->path) : 0);
+	thread->path = sonde_model_text(whole, now->path,
+					now->path ? strlen(now->path) : 0);
 }
 
-static void join_thread(struct sonde_kernel *whole,
-			const struct sonde_kernel *part,
-			const struct sonde_kernel_thread *now)
+static void join_thread(struct sonde_model *whole,
+			const struct sonde_model *part,
+			const struct sonde_model_thread *now)
 {
-	struct sonde_kernel_thread *thread =
-		sonde_kernel_thread(whole, (int32_t)now->key.number);
+	struct sonde_model_thread *thread =
+		sonde_model_thread(whole, (int32_t)now->key.number);
 
 	if (!thread)
 		return;
@@ -126,7 +126,7 @@ static void join_thread(struct sonde_kernel *whole,
 		thread->woken = now->woken;
 		thread->waker_kind = now->waker_kind;
 		thread->cpu = now->cpu;
-		thread->waker = sonde_kernel_real_tid(part, now->waker);
+		thread->waker = sonde_model_real_tid(part, now->waker);
 		thread->since_ns = now->since_ns;
 	}
 	join_call(whole, thread, now);
@@ -139,17 +139,17 @@ static void join_thread(struct sonde_kernel *whole,
 	}
 }
 
-static void join_pairs(struct sonde_kernel *whole,
-		       const struct sonde_kernel *part)
+static void join_pairs(struct sonde_model *whole,
+		       const struct sonde_model *part)
 {
-	const struct sonde_kernel_pair *now = NULL;
+	const struct sonde_model_pair *now = NULL;
 
 	while ((now = sonde_hash_next(&part->pairs, now))) {
-		struct sonde_kernel_pair *pair;
+		struct sonde_model_pair *pair;
 
 		if (now->state == SONDE_OPEN_UNKNOWN)
 			continue;
-		pair = sonde_kernel_put(whole, &whole->pairs, &now->key);
+		pair = sonde_model_put(whole, &whole->pairs, &now->key);
 		if (!pair)
 			continue;
 		pair->state = now->state;
@@ -157,23 +157,23 @@ static void join_pairs(struct sonde_kernel *whole,
 	}
 }
 
-static void join_names(struct sonde_kernel *whole,
-		       const struct sonde_kernel *part)
+static void join_names(struct sonde_model *whole,
+		       const struct sonde_model *part)
 {
-	const struct sonde_kernel_name *now = NULL;
+	const struct sonde_model_name *now = NULL;
 
 	while ((now = sonde_hash_next(&part->names, now))) {
-		struct sonde_kernel_name *name =
-			sonde_kernel_put(whole, &whole->names, &now->key);
+		struct sonde_model_name *name =
+			sonde_model_put(whole, &whole->names, &now->key);
 
 		if (name)
 			memcpy(name->text, now->text, sizeof(name->text));
 	}
 }
 
-void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part)
+void sonde_model_join(struct sonde_model *whole, struct sonde_model *part)
 {
-	const struct sonde_kernel_thread *thread = NULL;
+	const struct sonde_model_thread *thread = NULL;
 
 	if (part->first_ns < whole->first_ns)
 		whole->first_ns = part->first_ns;
@@ -185,8 +185,8 @@ void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part)
 		struct sonde_step *step = &part->journal[i];
 
 		step->known_tid = known_tid(part, step);
-		step->tid = sonde_kernel_real_tid(part, step->tid);
-		sonde_kernel_replay(whole, step);
+		step->tid = sonde_model_real_tid(part, step->tid);
+		sonde_model_replay(whole, step);
 	}
 	for (int32_t cpu = 0; cpu < part->nr_cpus; cpu++)
 		join_cpu_end(whole, part, cpu);
@@ -200,13 +200,13 @@ void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part)
 	whole->own += part->own;
 }
 
-static void cut_threads(struct sonde_kernel *whole)
+static void cut_threads(struct sonde_model *whole)
 {
-	const struct sonde_kernel_thread *thread = NULL;
+	const struct sonde_model_thread *thread = NULL;
 	int64_t begin_ns;
 	int64_t end_ns;
 
-	if (!sonde_kernel_span(whole, &begin_ns, &end_ns))
+	if (!sonde_model_span(whole, &begin_ns, &end_ns))
 		return;
 	while ((thread = sonde_hash_next(&whole->threads, thread))) {
 		const struct sonde_step end = {
@@ -216,32 +216,32 @@ static void cut_threads(struct sonde_kernel *whole)
 			.wanted = !whole->tables->filter,
 		};
 
-		sonde_kernel_cut_wait(whole, &end, thread);
+		sonde_model_cut_wait(whole, &end, thread);
 		if (whole->tables->wants & SONDE_WANT_CAUSES)
-			sonde_kernel_cut_call(whole, &end, thread);
+			sonde_model_cut_call(whole, &end, thread);
 	}
 }
 
 /* A CPU's last thread ran to the last event of all, or to the end of the CPU's
  * packets if that was before. */
-static void close_cpu(struct sonde_kernel *whole, int32_t cpu)
+static void close_cpu(struct sonde_model *whole, int32_t cpu)
 {
-	int64_t end_ns = sonde_kernel_cpu_span(whole->tables, cpu)->end_ns;
+	int64_t end_ns = sonde_model_cpu_span(whole->tables, cpu)->end_ns;
 	int64_t first_ns;
 	int64_t last_ns;
 
 	if (!whole->cpus[cpu].touched ||
-	    !sonde_kernel_span(whole, &first_ns, &last_ns))
+	    !sonde_model_span(whole, &first_ns, &last_ns))
 		return;
 	if (last_ns < end_ns)
 		end_ns = last_ns;
-	(void)sonde_kernel_cpu(whole, cpu, end_ns);
-	sonde_kernel_run_emit(whole, cpu, end_ns);
+	(void)sonde_model_cpu(whole, cpu, end_ns);
+	sonde_model_run_emit(whole, cpu, end_ns);
 }
 
-void sonde_kernel_close(struct sonde_kernel *whole)
+void sonde_model_close(struct sonde_model *whole)
 {
-	const struct sonde_kernel_thread *thread = NULL;
+	const struct sonde_model_thread *thread = NULL;
 
 	cut_threads(whole);
 	for (int32_t cpu = 0; cpu < whole->nr_cpus; cpu++)
@@ -250,10 +250,10 @@ void sonde_kernel_close(struct sonde_kernel *whole)
 		whole->calls_open += thread->call == SONDE_OPEN_YES;
 }
 
-void sonde_kernel_counts(const struct sonde_kernel *kernel,
-			 struct sonde_kernel_counts *ret_counts)
+void sonde_model_counts(const struct sonde_model *kernel,
+			struct sonde_model_counts *ret_counts)
 {
-	*ret_counts = (struct sonde_kernel_counts){
+	*ret_counts = (struct sonde_model_counts){
 		.dropped = kernel->dropped,
 		.left_out = kernel->left_out,
 		.calls_open = kernel->calls_open,

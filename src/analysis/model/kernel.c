@@ -3,7 +3,7 @@
  * kernel.c - a state, its intervals, and which handler takes which step.
  *
  * Each handler has the same form: find the key, emit the interval of the state
- * that ends, or ask (sonde_kernel_journal) if a part doesn't know that state,
+ * that ends, or ask (sonde_model_journal) if a part doesn't know that state,
  * and set the new one. The whole never asks: what it doesn't know, nobody does,
  * and then there is no interval.
  */
@@ -16,34 +16,33 @@
 
 /* ---- making one ---- */
 
-static void init_tables(struct sonde_kernel *kernel)
+static void init_tables(struct sonde_model *kernel)
 {
-	sonde_hash_init(&kernel->threads, sizeof(struct sonde_kernel_thread),
-			SONDE_KERNEL_THREADS);
-	sonde_hash_init(&kernel->pairs, sizeof(struct sonde_kernel_pair),
-			SONDE_KERNEL_PAIRS);
-	sonde_hash_init(&kernel->renames, sizeof(struct sonde_kernel_rename),
-			SONDE_KERNEL_THREADS);
-	sonde_hash_init(&kernel->names, sizeof(struct sonde_kernel_name),
-			SONDE_KERNEL_PAIRS);
-	sonde_hash_init(&kernel->texts, sizeof(struct sonde_kernel_text),
-			SONDE_KERNEL_TEXTS);
-	sonde_hash_init(&kernel->requests, sizeof(struct sonde_kernel_request),
-			SONDE_KERNEL_REQUESTS);
-	sonde_hash_init(&kernel->files, sizeof(struct sonde_kernel_file),
-			SONDE_KERNEL_FILES);
-	sonde_hash_init(&kernel->owners,
-			sizeof(struct sonde_kernel_files_owner),
-			SONDE_KERNEL_FILES);
-	sonde_hash_init(&kernel->locks, sizeof(struct sonde_kernel_lock),
-			SONDE_KERNEL_LOCKS);
+	sonde_hash_init(&kernel->threads, sizeof(struct sonde_model_thread),
+			SONDE_MODEL_THREADS);
+	sonde_hash_init(&kernel->pairs, sizeof(struct sonde_model_pair),
+			SONDE_MODEL_PAIRS);
+	sonde_hash_init(&kernel->renames, sizeof(struct sonde_model_rename),
+			SONDE_MODEL_THREADS);
+	sonde_hash_init(&kernel->names, sizeof(struct sonde_model_name),
+			SONDE_MODEL_PAIRS);
+	sonde_hash_init(&kernel->texts, sizeof(struct sonde_model_text),
+			SONDE_MODEL_TEXTS);
+	sonde_hash_init(&kernel->requests, sizeof(struct sonde_model_request),
+			SONDE_MODEL_REQUESTS);
+	sonde_hash_init(&kernel->files, sizeof(struct sonde_model_file),
+			SONDE_MODEL_FILES);
+	sonde_hash_init(&kernel->owners, sizeof(struct sonde_model_files_owner),
+			SONDE_MODEL_FILES);
+	sonde_hash_init(&kernel->locks, sizeof(struct sonde_model_lock),
+			SONDE_MODEL_LOCKS);
 }
 
-struct sonde_kernel *sonde_kernel_new(const struct sonde_kernel_tables *tables,
-				      const struct sonde_kernel_sink_ops *ops,
-				      void *sink)
+struct sonde_model *sonde_model_new(const struct sonde_model_tables *tables,
+				    const struct sonde_model_sink_ops *ops,
+				    void *sink)
 {
-	struct sonde_kernel *kernel = calloc(1, sizeof(*kernel));
+	struct sonde_model *kernel = calloc(1, sizeof(*kernel));
 
 	if (!kernel)
 		return NULL;
@@ -52,16 +51,16 @@ struct sonde_kernel *sonde_kernel_new(const struct sonde_kernel_tables *tables,
 	kernel->sink = sink;
 	kernel->first_ns = INT64_MAX;
 	kernel->last_ns = INT64_MIN;
-	kernel->cpus = calloc(SONDE_KERNEL_CPUS, sizeof(*kernel->cpus));
+	kernel->cpus = calloc(SONDE_MODEL_CPUS, sizeof(*kernel->cpus));
 	init_tables(kernel);
 	if (!kernel->cpus) {
-		sonde_kernel_free(kernel);
+		sonde_model_free(kernel);
 		return NULL;
 	}
 	return kernel;
 }
 
-void sonde_kernel_free(struct sonde_kernel *kernel)
+void sonde_model_free(struct sonde_model *kernel)
 {
 	if (!kernel)
 		return;
@@ -80,8 +79,8 @@ void sonde_kernel_free(struct sonde_kernel *kernel)
 	free(kernel);
 }
 
-void *sonde_kernel_put(struct sonde_kernel *kernel, struct sonde_hash *hash,
-		       const struct sonde_key *key)
+void *sonde_model_put(struct sonde_model *kernel, struct sonde_hash *hash,
+		      const struct sonde_key *key)
 {
 	void *entry = sonde_hash_put(hash, key);
 
@@ -106,18 +105,18 @@ static bool is_threads(enum sonde_interval_kind kind)
 
 /* Whether nobody's sums get it, but for the count of those. A thread that isn't
  * known is no member's: they would have been told of. */
-static bool leave_out(struct sonde_kernel *kernel,
+static bool leave_out(struct sonde_model *kernel,
 		      const struct sonde_interval *interval)
 {
-	const struct sonde_kernel_scope *scope = &kernel->tables->scope;
+	const struct sonde_model_scope *scope = &kernel->tables->scope;
 
 	if (!is_threads(interval->kind))
 		return false;
-	if (!sonde_kernel_scope_has(scope, interval->tid)) {
+	if (!sonde_model_scope_has(scope, interval->tid)) {
 		kernel->others++;
 		return true;
 	}
-	if (!sonde_kernel_scope_is_own(scope, interval->tid))
+	if (!sonde_model_scope_is_own(scope, interval->tid))
 		return false;
 	kernel->own++;
 	if (interval->kind == SONDE_INTERVAL_RUN)
@@ -127,14 +126,13 @@ static bool leave_out(struct sonde_kernel *kernel,
 	return true;
 }
 
-void sonde_kernel_emit(struct sonde_kernel *kernel,
-		       const struct sonde_step *step,
-		       const struct sonde_interval *interval)
+void sonde_model_emit(struct sonde_model *kernel, const struct sonde_step *step,
+		      const struct sonde_interval *interval)
 {
 	const struct sonde_losses *losses = &kernel->tables->losses;
 
 	if (is_cpus(interval->kind))
-		losses = &sonde_kernel_cpu_span(kernel->tables, interval->cpu)
+		losses = &sonde_model_cpu_span(kernel->tables, interval->cpu)
 				  ->losses;
 	if (!step->wanted || leave_out(kernel, interval))
 		return;
@@ -149,8 +147,7 @@ void sonde_kernel_emit(struct sonde_kernel *kernel,
 
 /* ---- memory, devices ---- */
 
-static void on_memory(struct sonde_kernel *kernel,
-		      const struct sonde_step *step)
+static void on_memory(struct sonde_model *kernel, const struct sonde_step *step)
 {
 	bool pages = step->kind == SONDE_STEP_PAGES_GET ||
 		     step->kind == SONDE_STEP_PAGES_PUT;
@@ -173,83 +170,82 @@ static void on_memory(struct sonde_kernel *kernel,
 		interval.memory.asked_bytes =
 			(uint64_t)step->numbers[KMEM_ASKED];
 	}
-	sonde_kernel_emit(kernel, step, &interval);
+	sonde_model_emit(kernel, step, &interval);
 }
 
-static void on_device(struct sonde_kernel *kernel,
-		      const struct sonde_step *step)
+static void on_device(struct sonde_model *kernel, const struct sonde_step *step)
 {
-	sonde_kernel_set_name(kernel, (uint32_t)step->numbers[DEVICE_NUMBER], 1,
-			      step);
+	sonde_model_set_name(kernel, (uint32_t)step->numbers[DEVICE_NUMBER], 1,
+			     step);
 }
 
 /* ---- dispatch ---- */
 
 /* What a part does with a step. */
-static sonde_kernel_handler *const part_handlers[SONDE_NR_STEPS] = {
-	[SONDE_STEP_SWITCH] = sonde_kernel_on_switch,
-	[SONDE_STEP_WAKE] = sonde_kernel_on_wake,
-	[SONDE_STEP_CALL] = sonde_kernel_on_call,
-	[SONDE_STEP_RETURN] = sonde_kernel_on_return,
-	[SONDE_STEP_IRQ_BEGIN] = sonde_kernel_on_irq_begin,
-	[SONDE_STEP_IRQ_END] = sonde_kernel_on_irq_end,
-	[SONDE_STEP_RAISE] = sonde_kernel_on_raise,
-	[SONDE_STEP_SOFTIRQ_BEGIN] = sonde_kernel_on_softirq_begin,
-	[SONDE_STEP_SOFTIRQ_END] = sonde_kernel_on_softirq_end,
-	[SONDE_STEP_INSERT] = sonde_kernel_journal,
-	[SONDE_STEP_ISSUE] = sonde_kernel_journal,
-	[SONDE_STEP_COMPLETE] = sonde_kernel_journal,
+static sonde_model_handler *const part_handlers[SONDE_NR_STEPS] = {
+	[SONDE_STEP_SWITCH] = sonde_model_on_switch,
+	[SONDE_STEP_WAKE] = sonde_model_on_wake,
+	[SONDE_STEP_CALL] = sonde_model_on_call,
+	[SONDE_STEP_RETURN] = sonde_model_on_return,
+	[SONDE_STEP_IRQ_BEGIN] = sonde_model_on_irq_begin,
+	[SONDE_STEP_IRQ_END] = sonde_model_on_irq_end,
+	[SONDE_STEP_RAISE] = sonde_model_on_raise,
+	[SONDE_STEP_SOFTIRQ_BEGIN] = sonde_model_on_softirq_begin,
+	[SONDE_STEP_SOFTIRQ_END] = sonde_model_on_softirq_end,
+	[SONDE_STEP_INSERT] = sonde_model_journal,
+	[SONDE_STEP_ISSUE] = sonde_model_journal,
+	[SONDE_STEP_COMPLETE] = sonde_model_journal,
 	[SONDE_STEP_PAGES_GET] = on_memory,
 	[SONDE_STEP_PAGES_PUT] = on_memory,
 	[SONDE_STEP_KMEM_GET] = on_memory,
 	[SONDE_STEP_KMEM_PUT] = on_memory,
-	[SONDE_STEP_FORK] = sonde_kernel_on_fork,
-	[SONDE_STEP_EXEC] = sonde_kernel_on_exec,
-	[SONDE_STEP_EXIT] = sonde_kernel_on_exit,
-	[SONDE_STEP_PROCESS] = sonde_kernel_on_process,
-	[SONDE_STEP_NAMED] = sonde_kernel_on_named,
-	[SONDE_STEP_MEMBER] = sonde_kernel_on_member,
-	[SONDE_STEP_DESCRIPTOR] = sonde_kernel_journal,
+	[SONDE_STEP_FORK] = sonde_model_on_fork,
+	[SONDE_STEP_EXEC] = sonde_model_on_exec,
+	[SONDE_STEP_EXIT] = sonde_model_on_exit,
+	[SONDE_STEP_PROCESS] = sonde_model_on_process,
+	[SONDE_STEP_NAMED] = sonde_model_on_named,
+	[SONDE_STEP_MEMBER] = sonde_model_on_member,
+	[SONDE_STEP_DESCRIPTOR] = sonde_model_journal,
 	[SONDE_STEP_DEVICE] = on_device,
-	[SONDE_STEP_FAULT] = sonde_kernel_on_fault,
-	[SONDE_STEP_TIMER_BEGIN] = sonde_kernel_on_timer,
-	[SONDE_STEP_TIMER_END] = sonde_kernel_on_timer,
-	[SONDE_STEP_LOCK] = sonde_kernel_on_lock,
-	[SONDE_STEP_MAPPING] = sonde_kernel_on_mapping,
+	[SONDE_STEP_FAULT] = sonde_model_on_fault,
+	[SONDE_STEP_TIMER_BEGIN] = sonde_model_on_timer,
+	[SONDE_STEP_TIMER_END] = sonde_model_on_timer,
+	[SONDE_STEP_LOCK] = sonde_model_on_lock,
+	[SONDE_STEP_MAPPING] = sonde_model_on_mapping,
 };
 
 /* What the whole does with one from a part's journal. */
-static sonde_kernel_handler *const whole_handlers[SONDE_NR_STEPS] = {
-	[SONDE_STEP_ERA] = sonde_kernel_on_era,
-	[SONDE_STEP_RUN_END] = sonde_kernel_on_run_end,
-	[SONDE_STEP_EXEC] = sonde_kernel_on_renumber,
-	[SONDE_STEP_RUN_BEGIN] = sonde_kernel_on_run_begin,
-	[SONDE_STEP_WAKE] = sonde_kernel_on_wake,
-	[SONDE_STEP_RETURN] = sonde_kernel_on_return,
-	[SONDE_STEP_IRQ_END] = sonde_kernel_on_irq_end,
-	[SONDE_STEP_RAISE] = sonde_kernel_on_raise,
-	[SONDE_STEP_SOFTIRQ_BEGIN] = sonde_kernel_on_softirq_begin,
-	[SONDE_STEP_SOFTIRQ_END] = sonde_kernel_on_softirq_end,
-	[SONDE_STEP_INSERT] = sonde_kernel_block_step,
-	[SONDE_STEP_ISSUE] = sonde_kernel_block_step,
-	[SONDE_STEP_COMPLETE] = sonde_kernel_block_step,
-	[SONDE_STEP_FILE] = sonde_kernel_file_step,
-	[SONDE_STEP_FORK] = sonde_kernel_file_step,
-	[SONDE_STEP_EXIT] = sonde_kernel_file_step,
-	[SONDE_STEP_PROCESS] = sonde_kernel_file_step,
-	[SONDE_STEP_DESCRIPTOR] = sonde_kernel_file_step,
+static sonde_model_handler *const whole_handlers[SONDE_NR_STEPS] = {
+	[SONDE_STEP_ERA] = sonde_model_on_era,
+	[SONDE_STEP_RUN_END] = sonde_model_on_run_end,
+	[SONDE_STEP_EXEC] = sonde_model_on_renumber,
+	[SONDE_STEP_RUN_BEGIN] = sonde_model_on_run_begin,
+	[SONDE_STEP_WAKE] = sonde_model_on_wake,
+	[SONDE_STEP_RETURN] = sonde_model_on_return,
+	[SONDE_STEP_IRQ_END] = sonde_model_on_irq_end,
+	[SONDE_STEP_RAISE] = sonde_model_on_raise,
+	[SONDE_STEP_SOFTIRQ_BEGIN] = sonde_model_on_softirq_begin,
+	[SONDE_STEP_SOFTIRQ_END] = sonde_model_on_softirq_end,
+	[SONDE_STEP_INSERT] = sonde_model_block_step,
+	[SONDE_STEP_ISSUE] = sonde_model_block_step,
+	[SONDE_STEP_COMPLETE] = sonde_model_block_step,
+	[SONDE_STEP_FILE] = sonde_model_file_step,
+	[SONDE_STEP_FORK] = sonde_model_file_step,
+	[SONDE_STEP_EXIT] = sonde_model_file_step,
+	[SONDE_STEP_PROCESS] = sonde_model_file_step,
+	[SONDE_STEP_DESCRIPTOR] = sonde_model_file_step,
 };
 
-void sonde_kernel_replay(struct sonde_kernel *whole,
-			 const struct sonde_step *step)
+void sonde_model_replay(struct sonde_model *whole,
+			const struct sonde_step *step)
 {
 	whole_handlers[step->kind](whole, step);
 }
 
-void sonde_kernel_event(struct sonde_kernel *part,
-			const struct sonde_event *event)
+void sonde_model_event(struct sonde_model *part,
+		       const struct sonde_event *event)
 {
-	const struct sonde_kernel_cpu *cpu;
+	const struct sonde_model_cpu *cpu;
 	struct sonde_step step;
 
 	part->is_part = true;
@@ -259,16 +255,16 @@ void sonde_kernel_event(struct sonde_kernel *part,
 		part->last_ns = event->time_ns;
 	if (!sonde_step_read(part->tables, event, &step))
 		return;
-	cpu = sonde_kernel_cpu(part, step.cpu, step.time_ns);
+	cpu = sonde_model_cpu(part, step.cpu, step.time_ns);
 	if (step.tid < 0)
 		step.tid = cpu->thread;
 	part_handlers[step.kind](part, &step);
 }
 
-void sonde_kernel_take(struct sonde_kernel *whole, struct sonde_step *step)
+void sonde_model_take(struct sonde_model *whole, struct sonde_step *step)
 {
-	const struct sonde_kernel_cpu *cpu =
-		sonde_kernel_cpu(whole, step->cpu, step->time_ns);
+	const struct sonde_model_cpu *cpu =
+		sonde_model_cpu(whole, step->cpu, step->time_ns);
 
 	if (step->tid < 0)
 		step->tid = cpu->thread;

@@ -48,7 +48,7 @@
  * Some kernels don't tell of some threads' switches, and a trace of one program
  * has only that program's. Where a switch is away from another thread than the
  * one before it on its CPU was to, what lies between is nobody's run, and is
- * counted (struct sonde_kernel_unseen); who was taken to run there is in no
+ * counted (struct sonde_model_unseen); who was taken to run there is in no
  * known state from then on.
  *
  * ## Whose threads
@@ -76,7 +76,7 @@
 #include "reader/map.h"
 
 /* What a sink can ask for; steps that serve nothing wanted are not decoded. */
-enum sonde_kernel_wants {
+enum sonde_model_wants {
 	SONDE_WANT_THREADS = 1, /* RUN, READY, BLOCKED; always there */
 	SONDE_WANT_CALLS = 2,   /* SYSCALL */
 	SONDE_WANT_IRQS = 4,    /* IRQ, SOFTIRQ, RAISE */
@@ -150,7 +150,7 @@ enum sonde_lock_sort {
 struct sonde_cause {
 	uint8_t kind;     /* enum sonde_cause_kind */
 	uint8_t lock;     /* enum sonde_lock_sort */
-	uint32_t call;    /* of CALL: see sonde_kernel_call_name() */
+	uint32_t call;    /* of CALL: see sonde_model_call_name() */
 	int32_t pid, fd;  /* -1: unknown, none */
 	int32_t holder;   /* of the lock when the wait began; -1 */
 	uint64_t address; /* of a futex, a lock, what was touched; 0 */
@@ -179,7 +179,7 @@ struct sonde_waker {
 
 struct sonde_interval {
 	enum sonde_interval_kind kind;
-	bool open;   /* it went on at the end: sonde_kernel_close() */
+	bool open;   /* it went on at the end: sonde_model_close() */
 	int32_t cpu; /* on which it ended */
 	/* Whose it is; of IRQ, SOFTIRQ, RAISE: the one interrupted. -1 unknown;
 	 * below: a stand-in. */
@@ -204,7 +204,7 @@ struct sonde_interval {
 			struct sonde_waker waker;
 		} blocked;
 		struct {
-			uint32_t id;         /* see sonde_kernel_call_name() */
+			uint32_t id;         /* see sonde_model_call_name() */
 			int64_t ret;         /* -4095 to -1: an errno */
 			uint64_t off_cpu_ns; /* of it, ready or blocked */
 			struct sonde_cause cause; /* with _WANT_CAUSES */
@@ -236,7 +236,7 @@ struct sonde_interval {
 };
 
 /* Of a sink; `sink` is what the state was made with. */
-struct sonde_kernel_sink_ops {
+struct sonde_model_sink_ops {
 	void (*interval)(void *sink, const struct sonde_interval *interval);
 	/* What was counted for thread `from` is `to`'s. */
 	void (*rename)(void *sink, int32_t from, int32_t to);
@@ -247,62 +247,62 @@ struct sonde_kernel_sink_ops {
 };
 
 /* For a state that is asked, and tells nothing of its own accord. */
-extern const struct sonde_kernel_sink_ops sonde_kernel_no_sink;
+extern const struct sonde_model_sink_ops sonde_model_no_sink;
 
 /* ---- made once per run, read by all parts ---- */
 
-struct sonde_kernel_tables;
+struct sonde_model_tables;
 
 /*
- * wants: of enum sonde_kernel_wants. `filter` (NULL: none, borrowed) chooses
+ * wants: of enum sonde_model_wants. `filter` (NULL: none, borrowed) chooses
  * the intervals that end with an event it matches; states are followed through
  * all events. -ENODATA: no event that any of it could come from (with
  * SONDE_WANT_CAUSES: none of the scheduler's). -ENOMEM.
  */
-int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
-			    const struct sonde_map_options *options,
-			    struct sonde_kernel_tables **ret_tables);
+int sonde_model_tables_new(struct sonde_trace *trace, unsigned int wants,
+			   const struct sonde_map_options *options,
+			   struct sonde_model_tables **ret_tables);
 /* Whether the trace's metadata has an event class that one of `about`, of enum
- * sonde_kernel_wants, is read from; of SONDE_WANT_THREADS: switches. */
-bool sonde_kernel_has(struct sonde_trace *trace, unsigned int about);
-void sonde_kernel_tables_free(struct sonde_kernel_tables *tables);
+ * sonde_model_wants, is read from; of SONDE_WANT_THREADS: switches. */
+bool sonde_model_has(struct sonde_trace *trace, unsigned int about);
+void sonde_model_tables_free(struct sonde_model_tables *tables);
 
-const char *sonde_kernel_call_name(const struct sonde_kernel_tables *tables,
-				   uint32_t id);
+const char *sonde_model_call_name(const struct sonde_model_tables *tables,
+				  uint32_t id);
 
 /* ---- the state, of a part or of the whole ---- */
 
-struct sonde_kernel;
+struct sonde_model;
 
 /* NULL without memory. All is borrowed. */
-struct sonde_kernel *sonde_kernel_new(const struct sonde_kernel_tables *tables,
-				      const struct sonde_kernel_sink_ops *ops,
-				      void *sink);
-void sonde_kernel_free(struct sonde_kernel *kernel);
+struct sonde_model *sonde_model_new(const struct sonde_model_tables *tables,
+				    const struct sonde_model_sink_ops *ops,
+				    void *sink);
+void sonde_model_free(struct sonde_model *kernel);
 
 /* The state that the trace leads to, in parallel; the filter does not count.
  * 0, and the caller's to free; -ENOMEM, or what sonde_map() says. */
-int sonde_kernel_whole(struct sonde_trace *trace,
-		       const struct sonde_map_options *options,
-		       const struct sonde_kernel_tables *tables,
-		       struct sonde_kernel **ret_kernel);
+int sonde_model_whole(struct sonde_trace *trace,
+		      const struct sonde_map_options *options,
+		      const struct sonde_model_tables *tables,
+		      struct sonde_model **ret_kernel);
 
 /* A part's next event, in the order of time. */
-void sonde_kernel_event(struct sonde_kernel *part,
-			const struct sonde_event *event);
+void sonde_model_event(struct sonde_model *part,
+		       const struct sonde_event *event);
 /* Joins the part that follows: emits into the whole's sink what spans both.
  * After it, the part's sink may be added to the whole's. */
-void sonde_kernel_join(struct sonde_kernel *whole, struct sonde_kernel *part);
+void sonde_model_join(struct sonde_model *whole, struct sonde_model *part);
 /*
  * Nothing follows: what threads do when the trace ends, they did until then.
  * Waits that are not over are emitted as `open`: their time counts like any
  * other's, but how long they will have been isn't known. So are calls, with
  * SONDE_WANT_CAUSES.
  */
-void sonde_kernel_close(struct sonde_kernel *whole);
+void sonde_model_close(struct sonde_model *whole);
 
 /* Who took a stand-in's place, if that is known; `tid` itself otherwise. */
-int32_t sonde_kernel_real_tid(const struct sonde_kernel *kernel, int32_t tid);
+int32_t sonde_model_real_tid(const struct sonde_model *kernel, int32_t tid);
 
 /* ---- names, best asked of the whole at the end ---- */
 
@@ -311,56 +311,56 @@ int32_t sonde_kernel_real_tid(const struct sonde_kernel *kernel, int32_t tid);
  * without a file begins (.bss): -ENOENT if none is known. Of a process without
  * mappings, its parent's. For states that are played.
  */
-struct sonde_kernel_mapping {
+struct sonde_model_mapping {
 	int32_t pid;
 	uint64_t begin, end, offset; /* addresses; in the file */
 	uint64_t order;              /* later ones hide earlier ones */
 	const char *path;            /* the state's */
 	const char *build_id;        /* in hexadecimal; NULL unknown */
 };
-int sonde_kernel_find_mapping(const struct sonde_kernel *kernel, int32_t pid,
-			      uint64_t address,
-			      struct sonde_kernel_mapping *ret_mapping);
+int sonde_model_find_mapping(const struct sonde_model *kernel, int32_t pid,
+			     uint64_t address,
+			     struct sonde_model_mapping *ret_mapping);
 
 /* "" if unknown. */
-const char *sonde_kernel_thread_name(const struct sonde_kernel *kernel,
-				     int32_t tid);
+const char *sonde_model_thread_name(const struct sonde_model *kernel,
+				    int32_t tid);
 /* Its own id if nothing says. */
-int32_t sonde_kernel_thread_pid(const struct sonde_kernel *kernel, int32_t tid);
+int32_t sonde_model_thread_pid(const struct sonde_model *kernel, int32_t tid);
 /* -1 if nothing says. */
-int32_t sonde_kernel_known_pid(const struct sonde_kernel *kernel, int32_t tid);
-int32_t sonde_kernel_thread_ppid(const struct sonde_kernel *kernel,
-				 int32_t tid); /* -1 unknown */
-const char *sonde_kernel_irq_name(const struct sonde_kernel *kernel,
-				  uint32_t number);
+int32_t sonde_model_known_pid(const struct sonde_model *kernel, int32_t tid);
+int32_t sonde_model_thread_ppid(const struct sonde_model *kernel,
+				int32_t tid); /* -1 unknown */
+const char *sonde_model_irq_name(const struct sonde_model *kernel,
+				 uint32_t number);
 /* "MAJOR:MINOR" where the trace doesn't name it. */
-void sonde_kernel_device_name(const struct sonde_kernel *kernel,
-			      uint32_t device, char *name, size_t size);
+void sonde_model_device_name(const struct sonde_model *kernel, uint32_t device,
+			     char *name, size_t size);
 
 /* From the first event to the last, or as far as was asked for. Tracing went on
  * at least as long; packets may end much later. false: no events. */
-bool sonde_kernel_span(const struct sonde_kernel *kernel, int64_t *ret_begin_ns,
-		       int64_t *ret_end_ns);
+bool sonde_model_span(const struct sonde_model *kernel, int64_t *ret_begin_ns,
+		      int64_t *ret_end_ns);
 
 /* How long a CPU ran the recorder's threads, which have no intervals. */
-uint64_t sonde_kernel_own_ns(const struct sonde_kernel *kernel, int32_t cpu);
+uint64_t sonde_model_own_ns(const struct sonde_model *kernel, int32_t cpu);
 
 /*
  * What a CPU ran from a switch to the next one is known if that switch is away
  * from the thread that the first was to. If not, a switch between them is
  * missing; when it happened, and who ran before and after, nobody can tell.
  */
-struct sonde_kernel_unseen {
+struct sonde_model_unseen {
 	uint64_t nr;
 	uint64_t ns;      /* from switches to the next ones, in all */
 	int64_t first_ns; /* of the first switch that doesn't fit */
 };
 /* Of a CPU, which may be any. All zero if there is none. */
-struct sonde_kernel_unseen
-sonde_kernel_unseen(const struct sonde_kernel *kernel, int32_t cpu);
+struct sonde_model_unseen sonde_model_unseen(const struct sonde_model *kernel,
+					     int32_t cpu);
 
 /* Whose threads the trace can speak of (scope.h). */
-enum sonde_kernel_whose {
+enum sonde_model_whose {
 	SONDE_WHOSE_ALL,
 	SONDE_WHOSE_PROGRAM, /* a program's; others' intervals are left out */
 	SONDE_WHOSE_UNKNOWN, /* a program's, but nobody knows which they are */
@@ -369,13 +369,13 @@ enum sonde_kernel_whose {
 /* Intervals dropped because of losses, runs whose end is not in the trace and
  * their time, things there was no room for, system calls that had not returned.
  */
-struct sonde_kernel_counts {
+struct sonde_model_counts {
 	uint64_t dropped, unseen, unseen_ns, left_out, calls_open;
 	uint64_t others;      /* intervals of threads outside of the scope */
 	uint64_t own, own_ns; /* of the recorder's; how long they ran */
-	enum sonde_kernel_whose whose;
+	enum sonde_model_whose whose;
 };
-void sonde_kernel_counts(const struct sonde_kernel *kernel,
-			 struct sonde_kernel_counts *ret_counts);
+void sonde_model_counts(const struct sonde_model *kernel,
+			struct sonde_model_counts *ret_counts);
 
 #endif /* ANALYSIS_MODEL_KERNEL_H */

@@ -73,7 +73,7 @@ bool sonde_losses_overlap(const struct sonde_losses *losses, int64_t begin_ns,
 
 /* Whether it holds anything that the tables want. */
 static bool is_kernel(struct sonde_trace *trace,
-		      const struct sonde_kernel_tables *tables,
+		      const struct sonde_model_tables *tables,
 		      const struct sonde_source *source)
 {
 	for (size_t i = 0; i < tables->nr_classes; i++) {
@@ -92,7 +92,7 @@ static bool is_kernel(struct sonde_trace *trace,
 }
 
 /* A stream that doesn't name its CPU may be any's. */
-static int add_problem(struct sonde_kernel_tables *tables, int32_t cpu,
+static int add_problem(struct sonde_model_tables *tables, int32_t cpu,
 		       const struct sonde_problem *problem)
 {
 	int error = add_loss(&tables->losses, problem);
@@ -106,7 +106,7 @@ static int add_problem(struct sonde_kernel_tables *tables, int32_t cpu,
 }
 
 static int read_problems(struct sonde_trace *trace,
-			 struct sonde_kernel_tables *tables)
+			 struct sonde_model_tables *tables)
 {
 	struct sonde_problem problem;
 
@@ -129,7 +129,7 @@ static int read_problems(struct sonde_trace *trace,
 
 /* From the earliest begin to the latest end of each CPU's streams. */
 static void read_spans(struct sonde_trace *trace,
-		       struct sonde_kernel_tables *tables)
+		       struct sonde_model_tables *tables)
 {
 	for (size_t i = 0; i < tables->nr_cpus; i++)
 		tables->cpus[i] = (struct sonde_cpu_span){
@@ -161,14 +161,14 @@ static size_t count_cpus(struct sonde_trace *trace)
 		struct sonde_stream_info info;
 
 		sonde_stream_get_info(sonde_trace_stream(trace, i), &info);
-		if (info.cpu < SONDE_KERNEL_CPUS && info.cpu >= (int64_t)nr)
+		if (info.cpu < SONDE_MODEL_CPUS && info.cpu >= (int64_t)nr)
 			nr = (size_t)info.cpu + 1;
 	}
 	return nr;
 }
 
-int sonde_kernel_losses_read(struct sonde_trace *trace,
-			     struct sonde_kernel_tables *tables)
+int sonde_model_losses_read(struct sonde_trace *trace,
+			    struct sonde_model_tables *tables)
 {
 	int error;
 
@@ -189,7 +189,7 @@ int sonde_kernel_losses_read(struct sonde_trace *trace,
 	return 0;
 }
 
-void sonde_kernel_losses_free(struct sonde_kernel_tables *tables)
+void sonde_model_losses_free(struct sonde_model_tables *tables)
 {
 	for (size_t i = 0; tables->cpus && i < tables->nr_cpus; i++)
 		free(tables->cpus[i].losses.spans);

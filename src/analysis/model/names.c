@@ -5,13 +5,13 @@
 
 #include "analysis/model/state.h"
 
-struct sonde_kernel_thread *sonde_kernel_thread(struct sonde_kernel *kernel,
-						int32_t tid)
+struct sonde_model_thread *sonde_model_thread(struct sonde_model *kernel,
+					      int32_t tid)
 {
 	struct sonde_key key = sonde_key_of_tid(tid);
 	size_t before = kernel->threads.nr_entries;
-	struct sonde_kernel_thread *thread =
-		sonde_kernel_put(kernel, &kernel->threads, &key);
+	struct sonde_model_thread *thread =
+		sonde_model_put(kernel, &kernel->threads, &key);
 
 	if (thread && kernel->threads.nr_entries != before) {
 		thread->cpu = -1;
@@ -23,16 +23,16 @@ struct sonde_kernel_thread *sonde_kernel_thread(struct sonde_kernel *kernel,
 	return thread;
 }
 
-static const struct sonde_kernel_thread *
-find_thread(const struct sonde_kernel *kernel, int32_t tid)
+static const struct sonde_model_thread *
+find_thread(const struct sonde_model *kernel, int32_t tid)
 {
 	struct sonde_key key = sonde_key_of_tid(tid);
 
 	return sonde_hash_get(&kernel->threads, &key);
 }
 
-const char *sonde_kernel_text(struct sonde_kernel *kernel, const char *text,
-			      size_t length)
+const char *sonde_model_text(struct sonde_model *kernel, const char *text,
+			     size_t length)
 {
 	struct sonde_value value = {
 		.kind = SONDE_KIND_STRING,
@@ -40,11 +40,11 @@ const char *sonde_kernel_text(struct sonde_kernel *kernel, const char *text,
 		.text = text,
 	};
 	struct sonde_key key;
-	struct sonde_kernel_text *entry;
+	struct sonde_model_text *entry;
 
 	if (!text || sonde_key_of_value(&value, &key))
 		return NULL;
-	entry = sonde_kernel_put(kernel, &kernel->texts, &key);
+	entry = sonde_model_put(kernel, &kernel->texts, &key);
 	return entry ? entry->key.text : NULL;
 }
 
@@ -56,10 +56,10 @@ static void set_text(char *to, size_t size, const char *text, size_t length)
 	to[length] = 0;
 }
 
-void sonde_kernel_thread_set_name(struct sonde_kernel *kernel,
-				  const struct sonde_step *step,
-				  struct sonde_kernel_thread *thread,
-				  const char *text, size_t length)
+void sonde_model_thread_set_name(struct sonde_model *kernel,
+				 const struct sonde_step *step,
+				 struct sonde_model_thread *thread,
+				 const char *text, size_t length)
 {
 	char name[sizeof(thread->name)];
 
@@ -74,71 +74,71 @@ void sonde_kernel_thread_set_name(struct sonde_kernel *kernel,
 				  step->time_ns, name);
 }
 
-void sonde_kernel_set_name(struct sonde_kernel *kernel, uint64_t number,
-			   uint32_t space, const struct sonde_step *step)
+void sonde_model_set_name(struct sonde_model *kernel, uint64_t number,
+			  uint32_t space, const struct sonde_step *step)
 {
 	struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, number, space);
-	struct sonde_kernel_name *name;
+	struct sonde_model_name *name;
 
 	if (!step->texts[0])
 		return;
-	name = sonde_kernel_put(kernel, &kernel->names, &key);
+	name = sonde_model_put(kernel, &kernel->names, &key);
 	if (name)
 		set_text(name->text, sizeof(name->text), step->texts[0],
 			 step->lengths[0]);
 }
 
-static const char *find_name(const struct sonde_kernel *kernel, uint64_t number,
+static const char *find_name(const struct sonde_model *kernel, uint64_t number,
 			     uint32_t space)
 {
 	struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, number, space);
-	const struct sonde_kernel_name *name =
+	const struct sonde_model_name *name =
 		sonde_hash_get(&kernel->names, &key);
 
 	return name ? name->text : "";
 }
 
-const char *sonde_kernel_thread_name(const struct sonde_kernel *kernel,
-				     int32_t tid)
+const char *sonde_model_thread_name(const struct sonde_model *kernel,
+				    int32_t tid)
 {
-	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+	const struct sonde_model_thread *thread = find_thread(kernel, tid);
 
 	if (tid == 0)
 		return "idle";
 	return thread ? thread->name : "";
 }
 
-int32_t sonde_kernel_thread_pid(const struct sonde_kernel *kernel, int32_t tid)
+int32_t sonde_model_thread_pid(const struct sonde_model *kernel, int32_t tid)
 {
-	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+	const struct sonde_model_thread *thread = find_thread(kernel, tid);
 
 	return thread && thread->has_pid ? thread->pid : tid;
 }
 
-int32_t sonde_kernel_known_pid(const struct sonde_kernel *kernel, int32_t tid)
+int32_t sonde_model_known_pid(const struct sonde_model *kernel, int32_t tid)
 {
-	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+	const struct sonde_model_thread *thread = find_thread(kernel, tid);
 
 	if (tid == 0)
 		return 0;
 	return thread && thread->has_pid ? thread->pid : -1;
 }
 
-int32_t sonde_kernel_thread_ppid(const struct sonde_kernel *kernel, int32_t tid)
+int32_t sonde_model_thread_ppid(const struct sonde_model *kernel, int32_t tid)
 {
-	const struct sonde_kernel_thread *thread = find_thread(kernel, tid);
+	const struct sonde_model_thread *thread = find_thread(kernel, tid);
 
 	return thread ? thread->ppid : -1;
 }
 
-const char *sonde_kernel_irq_name(const struct sonde_kernel *kernel,
-				  uint32_t number)
+const char *sonde_model_irq_name(const struct sonde_model *kernel,
+				 uint32_t number)
 {
 	return find_name(kernel, number, 0);
 }
 
-void sonde_kernel_device_name(const struct sonde_kernel *kernel,
-			      uint32_t device, char *name, size_t size)
+void sonde_model_device_name(const struct sonde_model *kernel, uint32_t device,
+			     char *name, size_t size)
 {
 	const char *known = find_name(kernel, device, 1);
 

@@ -9,14 +9,14 @@
 #define SLICE_BYTES ((uint64_t)1 << 20)
 
 struct config {
-	const struct sonde_kernel_tables *tables;
-	const struct sonde_kernel_sink_ops *ops;
+	const struct sonde_model_tables *tables;
+	const struct sonde_model_sink_ops *ops;
 	void *sink;
 };
 
 /* A part's state is only its journal. */
 struct part {
-	struct sonde_kernel *kernel;
+	struct sonde_model *kernel;
 };
 
 static int part_begin(void *memory, const void *config_memory, bool first)
@@ -26,13 +26,13 @@ static int part_begin(void *memory, const void *config_memory, bool first)
 
 	(void)first;
 	part->kernel =
-		sonde_kernel_new(config->tables, config->ops, config->sink);
+		sonde_model_new(config->tables, config->ops, config->sink);
 	return part->kernel ? 0 : -ENOMEM;
 }
 
 /* Whose thread it is, said once in a part, and again after its fork; the first
  * word counts, until the kernel says otherwise. */
-static void learn_process(struct sonde_kernel *part,
+static void learn_process(struct sonde_model *part,
 			  const struct sonde_event *event)
 {
 	struct sonde_step step = {
@@ -42,22 +42,22 @@ static void learn_process(struct sonde_kernel *part,
 		.has = 1u << TASK_TID | 1u << TASK_PID,
 	};
 	int32_t pid = sonde_event_own_pid(event);
-	struct sonde_kernel_thread *thread;
+	struct sonde_model_thread *thread;
 
 	if (step.tid <= 0 || pid <= 0)
 		return;
-	thread = sonde_kernel_thread(part, step.tid);
+	thread = sonde_model_thread(part, step.tid);
 	if (!thread || thread->has_pid)
 		return;
 	thread->has_pid = true;
 	step.numbers[TASK_TID] = step.tid;
 	step.numbers[TASK_PID] = pid;
-	sonde_kernel_journal(part, &step);
+	sonde_model_journal(part, &step);
 }
 
-static void forget_process(struct sonde_kernel *part, int32_t tid)
+static void forget_process(struct sonde_model *part, int32_t tid)
 {
-	struct sonde_kernel_thread *thread = sonde_kernel_thread(part, tid);
+	struct sonde_model_thread *thread = sonde_model_thread(part, tid);
 
 	if (thread)
 		thread->has_pid = false;
@@ -65,7 +65,7 @@ static void forget_process(struct sonde_kernel *part, int32_t tid)
 
 static int part_event(void *memory, const struct sonde_event *event)
 {
-	struct sonde_kernel *part = ((struct part *)memory)->kernel;
+	struct sonde_model *part = ((struct part *)memory)->kernel;
 	struct sonde_step step;
 
 	part->is_part = true;
@@ -78,28 +78,28 @@ static int part_event(void *memory, const struct sonde_event *event)
 		return 0;
 	if (step.kind == SONDE_STEP_FORK)
 		forget_process(part, sonde_step_tid(step.numbers[FORK_CHILD]));
-	sonde_kernel_journal(part, &step);
+	sonde_model_journal(part, &step);
 	return 0;
 }
 
 static int part_merge(void *whole_memory, void *memory)
 {
-	struct sonde_kernel *whole = ((struct part *)whole_memory)->kernel;
-	struct sonde_kernel *part = ((struct part *)memory)->kernel;
+	struct sonde_model *whole = ((struct part *)whole_memory)->kernel;
+	struct sonde_model *part = ((struct part *)memory)->kernel;
 
 	if (part->first_ns < whole->first_ns)
 		whole->first_ns = part->first_ns;
 	if (part->last_ns > whole->last_ns)
 		whole->last_ns = part->last_ns;
 	for (size_t i = 0; i < part->nr_journal; i++)
-		sonde_kernel_take(whole, &part->journal[i]);
+		sonde_model_take(whole, &part->journal[i]);
 	whole->left_out += part->left_out;
 	return 0;
 }
 
 static void part_fini(void *memory)
 {
-	sonde_kernel_free(((struct part *)memory)->kernel);
+	sonde_model_free(((struct part *)memory)->kernel);
 }
 
 static const struct sonde_map_ops map_ops = {
@@ -110,11 +110,11 @@ static const struct sonde_map_ops map_ops = {
 	.fini = part_fini,
 };
 
-int sonde_kernel_play(struct sonde_trace *trace,
-		      const struct sonde_map_options *options,
-		      const struct sonde_kernel_tables *tables,
-		      const struct sonde_kernel_sink_ops *ops, void *sink,
-		      struct sonde_kernel **ret_kernel)
+int sonde_model_play(struct sonde_trace *trace,
+		     const struct sonde_map_options *options,
+		     const struct sonde_model_tables *tables,
+		     const struct sonde_model_sink_ops *ops, void *sink,
+		     struct sonde_model **ret_kernel)
 {
 	const struct config config = {
 		.tables = tables,
@@ -134,7 +134,7 @@ int sonde_kernel_play(struct sonde_trace *trace,
 		part_fini(&whole);
 		return error;
 	}
-	sonde_kernel_close(whole.kernel);
+	sonde_model_close(whole.kernel);
 	*ret_kernel = whole.kernel;
 	return 0;
 }

@@ -24,10 +24,10 @@
  * at: the tables have one. *ret_kernel, to be freed, is closed, and what was
  * not over at the end is emitted as open. 0 or a negative errno.
  */
-int sonde_kernel_play(struct sonde_trace *trace,
-		      const struct sonde_map_options *options,
-		      const struct sonde_kernel_tables *tables,
-		      const struct sonde_kernel_sink_ops *ops, void *sink,
-		      struct sonde_kernel **ret_kernel);
+int sonde_model_play(struct sonde_trace *trace,
+		     const struct sonde_map_options *options,
+		     const struct sonde_model_tables *tables,
+		     const struct sonde_model_sink_ops *ops, void *sink,
+		     struct sonde_model **ret_kernel);
 
 #endif /* ANALYSIS_MODEL_PLAY_H */

@@ -30,7 +30,7 @@ static bool has(const struct sonde_hash *threads, int32_t tid)
 /* ---- who shows that he is one of the program's ---- */
 
 struct part {
-	const struct sonde_kernel_tables *tables;
+	const struct sonde_model_tables *tables;
 	struct sonde_hash members;
 };
 
@@ -41,7 +41,7 @@ static int part_begin(void *memory, const void *tables, bool first)
 	(void)first;
 	part->tables = tables;
 	sonde_hash_init(&part->members, sizeof(struct member),
-			SONDE_KERNEL_THREADS);
+			SONDE_MODEL_THREADS);
 	return 0;
 }
 
@@ -97,13 +97,13 @@ static const struct sonde_map_ops ops = {
 /* All of the trace, whatever part of it is looked at. */
 static int find_members(struct sonde_trace *trace,
 			const struct sonde_map_options *options,
-			struct sonde_kernel_scope *scope)
+			struct sonde_model_scope *scope)
 {
-	struct sonde_kernel_tables *tables;
+	struct sonde_model_tables *tables;
 	struct sonde_map_options all;
 	struct part whole = { 0 };
 	const struct member *member = NULL;
-	int err = sonde_kernel_tables_bind(
+	int err = sonde_model_tables_bind(
 		trace,
 		SONDE_WANT_THREADS | SONDE_WANT_CALLS | SONDE_WANT_CAUSES,
 		&tables);
@@ -120,7 +120,7 @@ static int find_members(struct sonde_trace *trace,
 	while (!err && (member = sonde_hash_next(&whole.members, member)))
 		err = add(&scope->members, (int64_t)member->key.number);
 	part_fini(&whole);
-	sonde_kernel_tables_free(tables);
+	sonde_model_tables_free(tables);
 	return err;
 }
 
@@ -154,7 +154,7 @@ static int64_t number_of(const struct sonde_source *source, const char *name)
 }
 
 static int add_root(const struct sonde_source *source,
-		    struct sonde_kernel_scope *scope)
+		    struct sonde_model_scope *scope)
 {
 	int64_t tid = number_of(source, "kernel_root");
 
@@ -165,7 +165,7 @@ static int add_root(const struct sonde_source *source,
 
 /* Where one of several traces is everybody's, all are. */
 static int read_sources(struct sonde_trace *trace,
-			struct sonde_kernel_scope *scope)
+			struct sonde_model_scope *scope)
 {
 	size_t nr_programs = 0;
 	size_t nr_kernels = 0;
@@ -192,39 +192,39 @@ static int read_sources(struct sonde_trace *trace,
 	return err;
 }
 
-int sonde_kernel_scope_read(struct sonde_trace *trace,
-			    const struct sonde_map_options *options,
-			    struct sonde_kernel_scope *ret_scope)
+int sonde_model_scope_read(struct sonde_trace *trace,
+			   const struct sonde_map_options *options,
+			   struct sonde_model_scope *ret_scope)
 {
 	int err;
 
-	*ret_scope = (struct sonde_kernel_scope){
+	*ret_scope = (struct sonde_model_scope){
 		.whose = SONDE_WHOSE_ALL,
 		.shows_own = options->shows_own,
 	};
 	sonde_hash_init(&ret_scope->members, sizeof(struct member),
-			SONDE_KERNEL_THREADS);
+			SONDE_MODEL_THREADS);
 	sonde_hash_init(&ret_scope->own, sizeof(struct member),
-			SONDE_KERNEL_THREADS);
+			SONDE_MODEL_THREADS);
 	err = read_sources(trace, ret_scope);
 	if (!err && ret_scope->whose == SONDE_WHOSE_PROGRAM)
 		err = find_members(trace, options, ret_scope);
 	return err;
 }
 
-void sonde_kernel_scope_free(struct sonde_kernel_scope *scope)
+void sonde_model_scope_free(struct sonde_model_scope *scope)
 {
 	sonde_hash_fini(&scope->members);
 	sonde_hash_fini(&scope->own);
 }
 
-bool sonde_kernel_scope_has(const struct sonde_kernel_scope *scope, int32_t tid)
+bool sonde_model_scope_has(const struct sonde_model_scope *scope, int32_t tid)
 {
 	return scope->whose != SONDE_WHOSE_PROGRAM || has(&scope->members, tid);
 }
 
-bool sonde_kernel_scope_is_own(const struct sonde_kernel_scope *scope,
-			       int32_t tid)
+bool sonde_model_scope_is_own(const struct sonde_model_scope *scope,
+			      int32_t tid)
 {
 	return !scope->shows_own && scope->own.nr_entries && tid > 0 &&
 	       has(&scope->own, tid);

@@ -24,24 +24,23 @@
 #include "analysis/model/kernel.h"
 #include "reader/hash.h"
 
-struct sonde_kernel_scope {
-	enum sonde_kernel_whose whose;
+struct sonde_model_scope {
+	enum sonde_model_whose whose;
 	bool shows_own;            /* the recorder's threads, like others */
 	struct sonde_hash members; /* of PROGRAM */
 	struct sonde_hash own;     /* the recorder's threads */
 };
 
 /* 0 or a negative errno; to be freed in any case. */
-int sonde_kernel_scope_read(struct sonde_trace *trace,
-			    const struct sonde_map_options *options,
-			    struct sonde_kernel_scope *ret_scope);
-void sonde_kernel_scope_free(struct sonde_kernel_scope *scope);
+int sonde_model_scope_read(struct sonde_trace *trace,
+			   const struct sonde_map_options *options,
+			   struct sonde_model_scope *ret_scope);
+void sonde_model_scope_free(struct sonde_model_scope *scope);
 
 /* Of a thread that is known: the trace has all that it did; it is one of the
  * recorder's that are not to be shown. */
-bool sonde_kernel_scope_has(const struct sonde_kernel_scope *scope,
-			    int32_t tid);
-bool sonde_kernel_scope_is_own(const struct sonde_kernel_scope *scope,
-			       int32_t tid);
+bool sonde_model_scope_has(const struct sonde_model_scope *scope, int32_t tid);
+bool sonde_model_scope_is_own(const struct sonde_model_scope *scope,
+			      int32_t tid);
 
 #endif /* ANALYSIS_MODEL_SCOPE_H */

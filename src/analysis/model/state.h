@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * state.h - the inside of struct sonde_kernel (kernel.h), and what its files
+ * state.h - the inside of struct sonde_model (kernel.h), and what its files
  * do for each other.
  *
  *   kernel.c  a state, its intervals, its handlers of steps; memory
@@ -21,14 +21,14 @@
 #include "analysis/model/steps.h"
 #include "reader/hash.h"
 
-#define SONDE_KERNEL_THREADS  ((size_t)7 << 15)
-#define SONDE_KERNEL_PAIRS    ((size_t)1 << 16)
-#define SONDE_KERNEL_REQUESTS ((size_t)1 << 16)
-#define SONDE_KERNEL_FILES    ((size_t)1 << 18)
-#define SONDE_KERNEL_TEXTS    ((size_t)1 << 16)
-#define SONDE_KERNEL_JOURNAL  ((size_t)1 << 20) /* steps, 112 bytes each */
-#define SONDE_KERNEL_LOCKS    ((size_t)1 << 18)
-#define SONDE_KERNEL_MAPPINGS ((size_t)1 << 18)
+#define SONDE_MODEL_THREADS  ((size_t)7 << 15)
+#define SONDE_MODEL_PAIRS    ((size_t)1 << 16)
+#define SONDE_MODEL_REQUESTS ((size_t)1 << 16)
+#define SONDE_MODEL_FILES    ((size_t)1 << 18)
+#define SONDE_MODEL_TEXTS    ((size_t)1 << 16)
+#define SONDE_MODEL_JOURNAL  ((size_t)1 << 20) /* steps, 112 bytes each */
+#define SONDE_MODEL_LOCKS    ((size_t)1 << 18)
+#define SONDE_MODEL_MAPPINGS ((size_t)1 << 18)
 
 enum sonde_sched_state {
 	SONDE_SCHED_UNKNOWN,
@@ -45,7 +45,7 @@ enum sonde_open_state {
 	SONDE_OPEN_YES,
 };
 
-struct sonde_kernel_thread {
+struct sonde_model_thread {
 	struct sonde_key key; /* its tid */
 	/* the scheduler's; of RUNNING: the CPU only */
 	uint8_t sched;
@@ -91,50 +91,50 @@ enum sonde_pair_kind {
 	SONDE_PAIR_RAISE,
 };
 
-struct sonde_kernel_pair {
+struct sonde_model_pair {
 	struct sonde_key key; /* its number; CPU and kind */
 	uint8_t state;
 	bool asked; /* of UNKNOWN: the journal has a raise */
 	int64_t since_ns;
 };
 
-struct sonde_kernel_name {
+struct sonde_model_name {
 	struct sonde_key key; /* of a device (space 1) or interrupt (0) */
 	char text[32];
 };
 
-struct sonde_kernel_text {
+struct sonde_model_text {
 	struct sonde_key key; /* its text stays where it is */
 };
 
-struct sonde_kernel_rename {
+struct sonde_model_rename {
 	struct sonde_key key; /* a stand-in that is nobody any more */
 	int32_t tid;          /* who it was */
 };
 
-struct sonde_kernel_request {
+struct sonde_model_request {
 	struct sonde_key key;        /* sector, device */
 	int64_t insert_ns, issue_ns; /* INT64_MIN: it wasn't */
 	uint64_t sectors;
 	int32_t tid;
 };
 
-struct sonde_kernel_file {
+struct sonde_model_file {
 	struct sonde_key key; /* pid << 32 | descriptor */
 	const char *path;     /* of texts */
 };
 
-struct sonde_kernel_files_owner {
+struct sonde_model_files_owner {
 	struct sonde_key key; /* a table of files, by address */
 	int32_t pid;
 };
 
-struct sonde_kernel_lock {
+struct sonde_model_lock {
 	struct sonde_key key; /* address, process */
 	int32_t holder;
 };
 
-struct sonde_kernel_cpu {
+struct sonde_model_cpu {
 	bool touched;
 	/* What interrupts its thread now, as far as steps say in one pass. */
 	bool in_irq, in_softirq, in_timer;
@@ -148,22 +148,22 @@ struct sonde_kernel_cpu {
 	int64_t since_ns;
 	uint32_t era, first_era;
 	int64_t first_ns; /* of its first step */
-	struct sonde_kernel_unseen unseen;
+	struct sonde_model_unseen unseen;
 	uint64_t own_ns; /* the recorder ran */
 };
 
-struct sonde_kernel {
-	const struct sonde_kernel_tables *tables;
-	const struct sonde_kernel_sink_ops *ops;
+struct sonde_model {
+	const struct sonde_model_tables *tables;
+	const struct sonde_model_sink_ops *ops;
 	void *sink;
-	bool is_part;                  /* it is given events; else parts */
-	int64_t first_ns, last_ns;     /* of all events; MAX, MIN: none */
-	struct sonde_kernel_cpu *cpus; /* [SONDE_KERNEL_CPUS] */
-	int32_t nr_cpus;               /* 1 + the greatest that was touched */
+	bool is_part;                 /* it is given events; else parts */
+	int64_t first_ns, last_ns;    /* of all events; MAX, MIN: none */
+	struct sonde_model_cpu *cpus; /* [SONDE_MODEL_CPUS] */
+	int32_t nr_cpus;              /* 1 + the greatest that was touched */
 	struct sonde_hash threads, renames, pairs, names, texts;
 	struct sonde_hash requests, files, owners; /* the whole's */
 	struct sonde_hash locks;                   /* likewise */
-	struct sonde_kernel_mapping *mappings;     /* likewise */
+	struct sonde_model_mapping *mappings;      /* likewise */
 	size_t nr_mappings, mappings_capacity;
 	uint64_t next_mapping;      /* its order */
 	struct sonde_step *journal; /* a part's */
@@ -174,117 +174,116 @@ struct sonde_kernel {
 /* ---- kernel.c ---- */
 
 /* An entry of one of the state's tables; NULL, and counted, if it is full. */
-void *sonde_kernel_put(struct sonde_kernel *kernel, struct sonde_hash *hash,
-		       const struct sonde_key *key);
-struct sonde_kernel_thread *sonde_kernel_thread(struct sonde_kernel *kernel,
-						int32_t tid);
+void *sonde_model_put(struct sonde_model *kernel, struct sonde_hash *hash,
+		      const struct sonde_key *key);
+struct sonde_model_thread *sonde_model_thread(struct sonde_model *kernel,
+					      int32_t tid);
 /* The CPU as it is at that time: brought into the era. */
-struct sonde_kernel_cpu *sonde_kernel_cpu(struct sonde_kernel *kernel,
-					  int32_t cpu, int64_t time_ns);
-int32_t sonde_kernel_stand_in(int32_t cpu, uint32_t era);
+struct sonde_model_cpu *sonde_model_cpu(struct sonde_model *kernel, int32_t cpu,
+					int64_t time_ns);
+int32_t sonde_model_stand_in(int32_t cpu, uint32_t era);
 /* A stand-in's place is taken, here and in the sink. */
-void sonde_kernel_rename(struct sonde_kernel *kernel, int32_t from, int32_t to);
+void sonde_model_rename(struct sonde_model *kernel, int32_t from, int32_t to);
 /* Gives it to the sink unless events may be missing in it or the filter
  * doesn't want the step that ends it. */
-void sonde_kernel_emit(struct sonde_kernel *kernel,
-		       const struct sonde_step *step,
-		       const struct sonde_interval *interval);
+void sonde_model_emit(struct sonde_model *kernel, const struct sonde_step *step,
+		      const struct sonde_interval *interval);
 /* What the thread runs at the end of its CPU's era, or of the trace. */
-void sonde_kernel_run_emit(struct sonde_kernel *kernel, int32_t cpu,
-			   int64_t end_ns);
+void sonde_model_run_emit(struct sonde_model *kernel, int32_t cpu,
+			  int64_t end_ns);
 /* The next step of all, in a whole that is no sum of parts. */
-void sonde_kernel_take(struct sonde_kernel *whole, struct sonde_step *step);
+void sonde_model_take(struct sonde_model *whole, struct sonde_step *step);
 /* A step of a part's journal, in the whole. */
-void sonde_kernel_replay(struct sonde_kernel *whole,
-			 const struct sonde_step *step);
+void sonde_model_replay(struct sonde_model *whole,
+			const struct sonde_step *step);
 
 /* The thread's wait, its call, which are not over: until `end`. */
-void sonde_kernel_cut_wait(struct sonde_kernel *kernel,
-			   const struct sonde_step *end,
-			   const struct sonde_kernel_thread *thread);
-void sonde_kernel_cut_call(struct sonde_kernel *kernel,
-			   const struct sonde_step *end,
-			   const struct sonde_kernel_thread *thread);
+void sonde_model_cut_wait(struct sonde_model *kernel,
+			  const struct sonde_step *end,
+			  const struct sonde_model_thread *thread);
+void sonde_model_cut_call(struct sonde_model *kernel,
+			  const struct sonde_step *end,
+			  const struct sonde_model_thread *thread);
 
 /* ---- what is done with a step: cpus.c, threads.c, calls.c, irqs.c ---- */
 
-typedef void sonde_kernel_handler(struct sonde_kernel *kernel,
-				  const struct sonde_step *step);
+typedef void sonde_model_handler(struct sonde_model *kernel,
+				 const struct sonde_step *step);
 
-sonde_kernel_handler sonde_kernel_on_switch;
-sonde_kernel_handler sonde_kernel_on_wake;
-sonde_kernel_handler sonde_kernel_on_fork;
-sonde_kernel_handler sonde_kernel_on_exec;
-sonde_kernel_handler sonde_kernel_on_exit;
-sonde_kernel_handler sonde_kernel_on_process;
-sonde_kernel_handler sonde_kernel_on_named;
-sonde_kernel_handler sonde_kernel_on_member;
-sonde_kernel_handler sonde_kernel_on_call;
-sonde_kernel_handler sonde_kernel_on_return;
-sonde_kernel_handler sonde_kernel_on_irq_begin;
-sonde_kernel_handler sonde_kernel_on_irq_end;
-sonde_kernel_handler sonde_kernel_on_raise;
-sonde_kernel_handler sonde_kernel_on_softirq_begin;
-sonde_kernel_handler sonde_kernel_on_softirq_end;
-sonde_kernel_handler sonde_kernel_on_run_end;
-sonde_kernel_handler sonde_kernel_on_renumber;
-sonde_kernel_handler sonde_kernel_on_run_begin;
-sonde_kernel_handler sonde_kernel_on_era;
-sonde_kernel_handler sonde_kernel_on_fault;
-sonde_kernel_handler sonde_kernel_on_timer;
-sonde_kernel_handler sonde_kernel_on_lock;
-sonde_kernel_handler sonde_kernel_on_mapping;
+sonde_model_handler sonde_model_on_switch;
+sonde_model_handler sonde_model_on_wake;
+sonde_model_handler sonde_model_on_fork;
+sonde_model_handler sonde_model_on_exec;
+sonde_model_handler sonde_model_on_exit;
+sonde_model_handler sonde_model_on_process;
+sonde_model_handler sonde_model_on_named;
+sonde_model_handler sonde_model_on_member;
+sonde_model_handler sonde_model_on_call;
+sonde_model_handler sonde_model_on_return;
+sonde_model_handler sonde_model_on_irq_begin;
+sonde_model_handler sonde_model_on_irq_end;
+sonde_model_handler sonde_model_on_raise;
+sonde_model_handler sonde_model_on_softirq_begin;
+sonde_model_handler sonde_model_on_softirq_end;
+sonde_model_handler sonde_model_on_run_end;
+sonde_model_handler sonde_model_on_renumber;
+sonde_model_handler sonde_model_on_run_begin;
+sonde_model_handler sonde_model_on_era;
+sonde_model_handler sonde_model_on_fault;
+sonde_model_handler sonde_model_on_timer;
+sonde_model_handler sonde_model_on_lock;
+sonde_model_handler sonde_model_on_mapping;
 
 /* ---- causes.c: for states that are played ---- */
 
 /* What the thread waits for, or its call, is for. */
-void sonde_kernel_cause(const struct sonde_kernel *kernel,
-			const struct sonde_kernel_thread *thread,
-			struct sonde_cause *ret_cause);
+void sonde_model_cause(const struct sonde_model *kernel,
+		       const struct sonde_model_thread *thread,
+		       struct sonde_cause *ret_cause);
 /* Who makes a wake-up, as far as its event says: THREAD, INTERRUPT, MAYBE. */
-uint8_t sonde_kernel_said_waker(const struct sonde_step *wake);
+uint8_t sonde_model_said_waker(const struct sonde_step *wake);
 /* Who makes this wake-up. */
-void sonde_kernel_waker(const struct sonde_kernel *kernel,
-			const struct sonde_step *wake,
-			const struct sonde_kernel_thread *woken,
-			struct sonde_waker *ret_waker);
+void sonde_model_waker(const struct sonde_model *kernel,
+		       const struct sonde_step *wake,
+		       const struct sonde_model_thread *woken,
+		       struct sonde_waker *ret_waker);
 /* Who holds what a thread that goes to sleep waits for; -1 unknown. */
-int32_t sonde_kernel_holder(const struct sonde_kernel *kernel,
-			    const struct sonde_kernel_thread *thread);
+int32_t sonde_model_holder(const struct sonde_model *kernel,
+			   const struct sonde_model_thread *thread);
 /* A file was mapped in a process's memory. */
-void sonde_kernel_map(struct sonde_kernel *kernel,
-		      const struct sonde_kernel_mapping *mapping);
+void sonde_model_map(struct sonde_model *kernel,
+		     const struct sonde_model_mapping *mapping);
 
 /* ---- files.c, block.c: from the journal ---- */
 
 /* NULL unknown. */
-const char *sonde_kernel_file_path(const struct sonde_kernel *whole,
-				   int32_t pid, int64_t fd);
+const char *sonde_model_file_path(const struct sonde_model *whole, int32_t pid,
+				  int64_t fd);
 
-void sonde_kernel_file_step(struct sonde_kernel *whole,
+void sonde_model_file_step(struct sonde_model *whole,
+			   const struct sonde_step *step);
+void sonde_model_block_step(struct sonde_model *whole,
 			    const struct sonde_step *step);
-void sonde_kernel_block_step(struct sonde_kernel *whole,
-			     const struct sonde_step *step);
 
 /* ---- join.c ---- */
 
-void sonde_kernel_journal(struct sonde_kernel *part,
-			  const struct sonde_step *step);
+void sonde_model_journal(struct sonde_model *part,
+			 const struct sonde_step *step);
 
 /* ---- names.c ---- */
 
 /* The same bytes, to stay as long as the state; NULL of NULL or if it is full.
  */
-const char *sonde_kernel_text(struct sonde_kernel *kernel, const char *text,
-			      size_t length);
+const char *sonde_model_text(struct sonde_model *kernel, const char *text,
+			     size_t length);
 /* As the step says it. */
-void sonde_kernel_thread_set_name(struct sonde_kernel *kernel,
-				  const struct sonde_step *step,
-				  struct sonde_kernel_thread *thread,
-				  const char *text, size_t length);
+void sonde_model_thread_set_name(struct sonde_model *kernel,
+				 const struct sonde_step *step,
+				 struct sonde_model_thread *thread,
+				 const char *text, size_t length);
 /* space: 0 an interrupt, 1 a device. */
-void sonde_kernel_set_name(struct sonde_kernel *kernel, uint64_t number,
-			   uint32_t space, const struct sonde_step *step);
+void sonde_model_set_name(struct sonde_model *kernel, uint64_t number,
+			  uint32_t space, const struct sonde_step *step);
 
 static inline struct sonde_key sonde_key_of_tid(int32_t tid)
 {

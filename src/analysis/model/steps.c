@@ -295,7 +295,7 @@ static enum sonde_file_role role_of(const char *call)
 }
 
 /* The id of a system call's name, which is `prefix` and `call`. */
-static int name_call(struct sonde_kernel_tables *tables, const char *prefix,
+static int name_call(struct sonde_model_tables *tables, const char *prefix,
 		     const char *call, uint32_t *ret_id)
 {
 	size_t skip = strlen(prefix);
@@ -319,7 +319,7 @@ static int name_call(struct sonde_kernel_tables *tables, const char *prefix,
 }
 
 /* 0, also if the event is no system call's. */
-static int bind_call(struct sonde_kernel_tables *tables,
+static int bind_call(struct sonde_model_tables *tables,
 		     const struct sonde_event_class *cls, const char *name,
 		     struct sonde_step_class *step)
 {
@@ -371,7 +371,7 @@ static void bind_places(const struct sonde_event_class *cls,
 						 "cpu_id", &step->cpu);
 }
 
-static int bind_class(struct sonde_kernel_tables *tables,
+static int bind_class(struct sonde_model_tables *tables,
 		      const struct sonde_event_class *cls)
 {
 	struct sonde_event_class_info info;
@@ -394,7 +394,7 @@ static int bind_class(struct sonde_kernel_tables *tables,
 
 /* `about`: of the wants, those of which one must be served. */
 static int bind_classes(struct sonde_trace *trace, unsigned int about,
-			struct sonde_kernel_tables *tables)
+			struct sonde_model_tables *tables)
 {
 	bool found = false;
 
@@ -448,7 +448,7 @@ static bool has_all_switches(struct sonde_trace *trace)
 /* Only what is asked for within the trace cuts it. */
 static void set_span(struct sonde_trace *trace,
 		     const struct sonde_map_options *options,
-		     struct sonde_kernel_tables *tables)
+		     struct sonde_model_tables *tables)
 {
 	int64_t begin = 0;
 	int64_t end = 0;
@@ -459,10 +459,10 @@ static void set_span(struct sonde_trace *trace,
 	tables->to_ns = options->to_ns < end ? options->to_ns : SONDE_TIME_MAX;
 }
 
-static struct sonde_kernel_tables *new_tables(struct sonde_trace *trace,
-					      unsigned int wants)
+static struct sonde_model_tables *new_tables(struct sonde_trace *trace,
+					     unsigned int wants)
 {
-	struct sonde_kernel_tables *tables = calloc(1, sizeof(*tables));
+	struct sonde_model_tables *tables = calloc(1, sizeof(*tables));
 
 	if (!tables)
 		return NULL;
@@ -473,28 +473,28 @@ static struct sonde_kernel_tables *new_tables(struct sonde_trace *trace,
 	tables->calls = calloc(tables->nr_classes + 1, sizeof(*tables->calls));
 	if (tables->classes && tables->calls)
 		return tables;
-	sonde_kernel_tables_free(tables);
+	sonde_model_tables_free(tables);
 	return NULL;
 }
 
-int sonde_kernel_tables_bind(struct sonde_trace *trace, unsigned int wants,
-			     struct sonde_kernel_tables **ret_tables)
+int sonde_model_tables_bind(struct sonde_trace *trace, unsigned int wants,
+			    struct sonde_model_tables **ret_tables)
 {
-	struct sonde_kernel_tables *tables = new_tables(trace, wants);
+	struct sonde_model_tables *tables = new_tables(trace, wants);
 	int error = tables ? bind_classes(trace, wants, tables) : -ENOMEM;
 
 	if (error)
-		sonde_kernel_tables_free(tables);
+		sonde_model_tables_free(tables);
 	else
 		*ret_tables = tables;
 	return error;
 }
 
-int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
-			    const struct sonde_map_options *options,
-			    struct sonde_kernel_tables **ret_tables)
+int sonde_model_tables_new(struct sonde_trace *trace, unsigned int wants,
+			   const struct sonde_map_options *options,
+			   struct sonde_model_tables **ret_tables)
 {
-	struct sonde_kernel_tables *tables = new_tables(trace, wants);
+	struct sonde_model_tables *tables = new_tables(trace, wants);
 	/* Causes are those of what the scheduler did. */
 	unsigned int about =
 		wants & SONDE_WANT_CAUSES ? SONDE_WANT_THREADS : wants;
@@ -508,11 +508,11 @@ int sonde_kernel_tables_new(struct sonde_trace *trace, unsigned int wants,
 	set_span(trace, options, tables);
 	error = bind_classes(trace, about, tables);
 	if (!error)
-		error = sonde_kernel_scope_read(trace, options, &tables->scope);
+		error = sonde_model_scope_read(trace, options, &tables->scope);
 	if (!error)
-		error = sonde_kernel_losses_read(trace, tables);
+		error = sonde_model_losses_read(trace, tables);
 	if (error) {
-		sonde_kernel_tables_free(tables);
+		sonde_model_tables_free(tables);
 		return error;
 	}
 	*ret_tables = tables;
@@ -527,9 +527,9 @@ static bool is_subject(uint8_t kind, unsigned int about)
 	return kind != SONDE_STEP_DEVICE && step_wants[kind] & about;
 }
 
-bool sonde_kernel_has(struct sonde_trace *trace, unsigned int about)
+bool sonde_model_has(struct sonde_trace *trace, unsigned int about)
 {
-	struct sonde_kernel_tables *tables = new_tables(trace, about);
+	struct sonde_model_tables *tables = new_tables(trace, about);
 	bool found = false;
 
 	if (!tables)
@@ -537,11 +537,11 @@ bool sonde_kernel_has(struct sonde_trace *trace, unsigned int about)
 	(void)bind_classes(trace, about, tables); /* what there is */
 	for (size_t i = 0; i < tables->nr_classes && !found; i++)
 		found = is_subject(tables->classes[i].kind, about);
-	sonde_kernel_tables_free(tables);
+	sonde_model_tables_free(tables);
 	return found;
 }
 
-void sonde_kernel_tables_free(struct sonde_kernel_tables *tables)
+void sonde_model_tables_free(struct sonde_model_tables *tables)
 {
 	if (!tables)
 		return;
@@ -549,13 +549,13 @@ void sonde_kernel_tables_free(struct sonde_kernel_tables *tables)
 		free(tables->calls[i]);
 	free(tables->calls);
 	free(tables->classes);
-	sonde_kernel_losses_free(tables);
-	sonde_kernel_scope_free(&tables->scope);
+	sonde_model_losses_free(tables);
+	sonde_model_scope_free(&tables->scope);
 	free(tables);
 }
 
-const char *sonde_kernel_call_name(const struct sonde_kernel_tables *tables,
-				   uint32_t id)
+const char *sonde_model_call_name(const struct sonde_model_tables *tables,
+				  uint32_t id)
 {
 	return id < tables->nr_calls ? tables->calls[id] : "?";
 }
@@ -597,10 +597,10 @@ static int32_t read_cpu(const struct sonde_event *event,
 
 	if (cpu < 0 && cls->has_cpu)
 		(void)read_number(event, &cls->cpu, &cpu);
-	return cpu >= 0 && cpu < SONDE_KERNEL_CPUS ? (int32_t)cpu : 0;
+	return cpu >= 0 && cpu < SONDE_MODEL_CPUS ? (int32_t)cpu : 0;
 }
 
-bool sonde_step_read(const struct sonde_kernel_tables *tables,
+bool sonde_step_read(const struct sonde_model_tables *tables,
 		     const struct sonde_event *event,
 		     struct sonde_step *ret_step)
 {

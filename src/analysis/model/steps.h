@@ -169,15 +169,15 @@ struct sonde_step_class {
 	struct sonde_field tid, cpu; /* the context's; the payload's */
 };
 
-#define SONDE_KERNEL_CPUS 4096
+#define SONDE_MODEL_CPUS 4096
 
-struct sonde_kernel_tables {
+struct sonde_model_tables {
 	unsigned int wants;
 	const struct sonde_filter *filter;
 	int64_t from_ns, to_ns; /* asked for; _MIN, _MAX: all there is */
 	bool old_states;        /* task states as before Linux 4.14 */
 	bool has_all_switches;  /* they should be there, of all CPUs */
-	struct sonde_kernel_scope scope;
+	struct sonde_model_scope scope;
 	size_t nr_classes;
 	struct sonde_step_class *classes; /* by event class */
 	char **calls;                     /* names by id */
@@ -189,16 +189,16 @@ struct sonde_kernel_tables {
 };
 
 /* Tables with classes and calls alone. -ENODATA: no event serves `wants`. */
-int sonde_kernel_tables_bind(struct sonde_trace *trace, unsigned int wants,
-			     struct sonde_kernel_tables **ret_tables);
+int sonde_model_tables_bind(struct sonde_trace *trace, unsigned int wants,
+			    struct sonde_model_tables **ret_tables);
 
 /* Losses and spans, from the trace's problems and streams (losses.c). 0 or
  * -ENOMEM. */
-int sonde_kernel_losses_read(struct sonde_trace *trace,
-			     struct sonde_kernel_tables *tables);
-void sonde_kernel_losses_free(struct sonde_kernel_tables *tables);
+int sonde_model_losses_read(struct sonde_trace *trace,
+			    struct sonde_model_tables *tables);
+void sonde_model_losses_free(struct sonde_model_tables *tables);
 static inline const struct sonde_cpu_span *
-sonde_kernel_cpu_span(const struct sonde_kernel_tables *tables, int32_t cpu)
+sonde_model_cpu_span(const struct sonde_model_tables *tables, int32_t cpu)
 {
 	return (size_t)cpu < tables->nr_cpus ? &tables->cpus[cpu] :
 					       &tables->other;
@@ -209,7 +209,7 @@ bool sonde_losses_overlap(const struct sonde_losses *losses, int64_t begin_ns,
 
 /* The step that an event makes, in *ret_step; false if none. Its tid is the
  * context's or -1. */
-bool sonde_step_read(const struct sonde_kernel_tables *tables,
+bool sonde_step_read(const struct sonde_model_tables *tables,
 		     const struct sonde_event *event,
 		     struct sonde_step *ret_step);
 

@@ -8,21 +8,20 @@
 #include "reader/reader.h"
 
 /* Why it was blocked, and until who woke it. */
-static void explain(struct sonde_kernel *kernel, const struct sonde_step *step,
-		    const struct sonde_kernel_thread *thread,
+static void explain(struct sonde_model *kernel, const struct sonde_step *step,
+		    const struct sonde_model_thread *thread,
 		    struct sonde_interval *interval)
 {
-	sonde_kernel_cause(kernel, thread, &interval->blocked.cause);
+	sonde_model_cause(kernel, thread, &interval->blocked.cause);
 	interval->blocked.waker.tid = -1;
 	if (step->kind == SONDE_STEP_WAKE)
-		sonde_kernel_waker(kernel, step, thread,
-				   &interval->blocked.waker);
+		sonde_model_waker(kernel, step, thread,
+				  &interval->blocked.waker);
 }
 
 /* A thread's wait ends. */
-static void emit_wait(struct sonde_kernel *kernel,
-		      const struct sonde_step *step,
-		      struct sonde_kernel_thread *thread, int32_t prio)
+static void emit_wait(struct sonde_model *kernel, const struct sonde_step *step,
+		      struct sonde_model_thread *thread, int32_t prio)
 {
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_BLOCKED,
@@ -39,7 +38,7 @@ static void emit_wait(struct sonde_kernel *kernel,
 		interval.ready.waker = -1;
 		if (thread->woken)
 			interval.ready.waker =
-				sonde_kernel_real_tid(kernel, thread->waker);
+				sonde_model_real_tid(kernel, thread->waker);
 		interval.ready.prio = prio;
 		interval.ready.moved =
 			thread->cpu >= 0 && thread->cpu != step->cpu;
@@ -50,34 +49,34 @@ static void emit_wait(struct sonde_kernel *kernel,
 	if (thread->call != SONDE_OPEN_NO)
 		thread->off_cpu_ns += (uint64_t)sonde_elapsed_ns(
 			thread->since_ns, step->time_ns);
-	sonde_kernel_emit(kernel, step, &interval);
+	sonde_model_emit(kernel, step, &interval);
 }
 
-void sonde_kernel_on_run_begin(struct sonde_kernel *kernel,
-			       const struct sonde_step *step)
+void sonde_model_on_run_begin(struct sonde_model *kernel,
+			      const struct sonde_step *step)
 {
 	int32_t tid = sonde_step_tid(step->numbers[SWITCH_NEXT]);
-	struct sonde_kernel_thread *thread;
+	struct sonde_model_thread *thread;
 
 	/* Every CPU has an idle thread 0, which waits for nothing. */
-	thread = tid > 0 ? sonde_kernel_thread(kernel, tid) : NULL;
+	thread = tid > 0 ? sonde_model_thread(kernel, tid) : NULL;
 	if (!thread)
 		return;
 	if (thread->sched == SONDE_SCHED_UNKNOWN && kernel->is_part)
-		sonde_kernel_journal(kernel, step);
+		sonde_model_journal(kernel, step);
 	if (thread->sched == SONDE_SCHED_READY ||
 	    thread->sched == SONDE_SCHED_BLOCKED)
 		emit_wait(kernel, step, thread,
 			  (int32_t)step->numbers[RUN_BEGIN_PRIO]);
 	thread->sched = SONDE_SCHED_RUNNING;
 	thread->cpu = step->cpu;
-	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[1],
-				     step->lengths[1]);
+	sonde_model_thread_set_name(kernel, step, thread, step->texts[1],
+				    step->lengths[1]);
 }
 
 /* Bits of a task's state. What has none of the lower eight is able to run: 0,
  * or a number above all states that says "preempted". */
-static bool is_dead(const struct sonde_kernel *kernel, int64_t state)
+static bool is_dead(const struct sonde_model *kernel, int64_t state)
 {
 	return state & (kernel->tables->old_states ? 0x70 : 0x30);
 }
@@ -90,14 +89,14 @@ static bool is_runnable(int64_t state)
 	return !(state & 0xff) && state != PARKED;
 }
 
-static void on_run_out(struct sonde_kernel *kernel,
+static void on_run_out(struct sonde_model *kernel,
 		       const struct sonde_step *step)
 {
 	int32_t tid = sonde_step_tid(step->numbers[SWITCH_PREV]);
 	int64_t state = step->numbers[SWITCH_STATE];
-	struct sonde_kernel_thread *thread;
+	struct sonde_model_thread *thread;
 
-	thread = tid > 0 ? sonde_kernel_thread(kernel, tid) : NULL;
+	thread = tid > 0 ? sonde_model_thread(kernel, tid) : NULL;
 	if (!thread)
 		return;
 	thread->sched =
@@ -107,43 +106,43 @@ static void on_run_out(struct sonde_kernel *kernel,
 	thread->since_ns = step->time_ns;
 	thread->uninterruptible = (state & 0xff) == UNINTERRUPTIBLE;
 	if (kernel->tables->wants & SONDE_WANT_CAUSES)
-		thread->holder = sonde_kernel_holder(kernel, thread);
+		thread->holder = sonde_model_holder(kernel, thread);
 	if (is_dead(kernel, state)) {
 		thread->sched = SONDE_SCHED_NONE;
 		thread->cpu = -1;
 		thread->call = SONDE_OPEN_NO;
 	}
-	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[0],
-				     step->lengths[0]);
+	sonde_model_thread_set_name(kernel, step, thread, step->texts[0],
+				    step->lengths[0]);
 }
 
-void sonde_kernel_on_switch(struct sonde_kernel *kernel,
-			    const struct sonde_step *step)
+void sonde_model_on_switch(struct sonde_model *kernel,
+			   const struct sonde_step *step)
 {
 	struct sonde_step one = *step;
 
 	one.kind = SONDE_STEP_RUN_END;
-	sonde_kernel_on_run_end(kernel, &one);
+	sonde_model_on_run_end(kernel, &one);
 	on_run_out(kernel, step);
 	one.kind = SONDE_STEP_RUN_BEGIN;
-	sonde_kernel_on_run_begin(kernel, &one);
+	sonde_model_on_run_begin(kernel, &one);
 }
 
-void sonde_kernel_on_wake(struct sonde_kernel *kernel,
-			  const struct sonde_step *step)
+void sonde_model_on_wake(struct sonde_model *kernel,
+			 const struct sonde_step *step)
 {
 	int32_t tid = sonde_step_tid(step->numbers[WAKE_TID]);
-	struct sonde_kernel_thread *thread;
+	struct sonde_model_thread *thread;
 
-	thread = tid > 0 ? sonde_kernel_thread(kernel, tid) : NULL;
+	thread = tid > 0 ? sonde_model_thread(kernel, tid) : NULL;
 	if (!thread)
 		return;
-	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[0],
-				     step->lengths[0]);
+	sonde_model_thread_set_name(kernel, step, thread, step->texts[0],
+				    step->lengths[0]);
 	if (thread->sched == SONDE_SCHED_UNKNOWN && kernel->is_part) {
 		/* If the first one means nothing, later ones don't either. */
 		if (!thread->wake_asked)
-			sonde_kernel_journal(kernel, step);
+			sonde_model_journal(kernel, step);
 		thread->wake_asked = true;
 		return;
 	}
@@ -155,15 +154,15 @@ void sonde_kernel_on_wake(struct sonde_kernel *kernel,
 	thread->sched = SONDE_SCHED_READY;
 	thread->woken = true;
 	thread->waker = step->tid;
-	thread->waker_kind = sonde_kernel_said_waker(step);
+	thread->waker_kind = sonde_model_said_waker(step);
 	thread->since_ns = step->time_ns;
 }
 
-void sonde_kernel_on_fork(struct sonde_kernel *kernel,
-			  const struct sonde_step *step)
+void sonde_model_on_fork(struct sonde_model *kernel,
+			 const struct sonde_step *step)
 {
 	int32_t tid = sonde_step_tid(step->numbers[FORK_CHILD]);
-	struct sonde_kernel_thread *child;
+	struct sonde_model_thread *child;
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_FORK,
 		.cpu = step->cpu,
@@ -173,7 +172,7 @@ void sonde_kernel_on_fork(struct sonde_kernel *kernel,
 		.fork.child = tid,
 	};
 
-	child = tid > 0 ? sonde_kernel_thread(kernel, tid) : NULL;
+	child = tid > 0 ? sonde_model_thread(kernel, tid) : NULL;
 	if (!child)
 		return;
 	child->sched = SONDE_SCHED_NONE;
@@ -186,43 +185,43 @@ void sonde_kernel_on_fork(struct sonde_kernel *kernel,
 			      sonde_step_tid(step->numbers[FORK_PARENT_PID]) :
 			      -1;
 	if (child->guessed && kernel->tables->wants & SONDE_WANT_CAUSES)
-		child->ppid = sonde_kernel_thread_pid(kernel, step->known_tid);
-	sonde_kernel_thread_set_name(kernel, step, child, step->texts[0],
-				     step->lengths[0]);
-	sonde_kernel_emit(kernel, step, &interval);
+		child->ppid = sonde_model_thread_pid(kernel, step->known_tid);
+	sonde_model_thread_set_name(kernel, step, child, step->texts[0],
+				    step->lengths[0]);
+	sonde_model_emit(kernel, step, &interval);
 	if (kernel->tables->wants & SONDE_WANT_FILES)
-		sonde_kernel_journal(kernel, step);
+		sonde_model_journal(kernel, step);
 }
 
-void sonde_kernel_on_exec(struct sonde_kernel *kernel,
-			  const struct sonde_step *step)
+void sonde_model_on_exec(struct sonde_model *kernel,
+			 const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread = sonde_kernel_thread(
+	struct sonde_model_thread *thread = sonde_model_thread(
 		kernel, sonde_step_tid(step->numbers[TASK_TID]));
 	const char *path = step->texts[0];
 	const char *slash;
 
-	sonde_kernel_on_renumber(kernel, step);
+	sonde_model_on_renumber(kernel, step);
 	if (!thread || !path)
 		return;
 	slash = memrchr(path, '/', step->lengths[0]);
 	slash = slash ? slash + 1 : path;
-	sonde_kernel_thread_set_name(kernel, step, thread, slash,
-				     step->lengths[0] - (size_t)(slash - path));
+	sonde_model_thread_set_name(kernel, step, thread, slash,
+				    step->lengths[0] - (size_t)(slash - path));
 	thread->mapped_since = kernel->next_mapping;
 }
 
-void sonde_kernel_on_exit(struct sonde_kernel *kernel,
-			  const struct sonde_step *step)
+void sonde_model_on_exit(struct sonde_model *kernel,
+			 const struct sonde_step *step)
 {
 	if (kernel->tables->wants & SONDE_WANT_FILES)
-		sonde_kernel_journal(kernel, step);
+		sonde_model_journal(kernel, step);
 }
 
-void sonde_kernel_on_process(struct sonde_kernel *kernel,
-			     const struct sonde_step *step)
+void sonde_model_on_process(struct sonde_model *kernel,
+			    const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread = sonde_kernel_thread(
+	struct sonde_model_thread *thread = sonde_model_thread(
 		kernel, sonde_step_tid(step->numbers[TASK_TID]));
 
 	if (!thread)
@@ -232,29 +231,29 @@ void sonde_kernel_on_process(struct sonde_kernel *kernel,
 	thread->pid = sonde_step_tid(step->numbers[TASK_PID]);
 	if ((step->has >> TASK_PPID) & 1)
 		thread->ppid = sonde_step_tid(step->numbers[TASK_PPID]);
-	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[0],
-				     step->lengths[0]);
+	sonde_model_thread_set_name(kernel, step, thread, step->texts[0],
+				    step->lengths[0]);
 	if (kernel->tables->wants & SONDE_WANT_FILES)
-		sonde_kernel_journal(kernel, step);
+		sonde_model_journal(kernel, step);
 }
 
-void sonde_kernel_on_named(struct sonde_kernel *kernel,
-			   const struct sonde_step *step)
+void sonde_model_on_named(struct sonde_model *kernel,
+			  const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread = sonde_kernel_thread(
+	struct sonde_model_thread *thread = sonde_model_thread(
 		kernel, sonde_step_tid(step->numbers[TASK_TID]));
 
 	if (!thread)
 		return;
-	sonde_kernel_on_member(kernel, step);
-	sonde_kernel_thread_set_name(kernel, step, thread, step->texts[0],
-				     step->lengths[0]);
+	sonde_model_on_member(kernel, step);
+	sonde_model_thread_set_name(kernel, step, thread, step->texts[0],
+				    step->lengths[0]);
 }
 
-void sonde_kernel_on_member(struct sonde_kernel *kernel,
-			    const struct sonde_step *step)
+void sonde_model_on_member(struct sonde_model *kernel,
+			   const struct sonde_step *step)
 {
-	struct sonde_kernel_thread *thread = sonde_kernel_thread(
+	struct sonde_model_thread *thread = sonde_model_thread(
 		kernel, sonde_step_tid(step->numbers[TASK_TID]));
 
 	if (!thread || (thread->has_pid && !thread->guessed))
@@ -264,9 +263,9 @@ void sonde_kernel_on_member(struct sonde_kernel *kernel,
 	thread->pid = sonde_step_tid(step->numbers[TASK_PID]);
 }
 
-void sonde_kernel_cut_wait(struct sonde_kernel *kernel,
-			   const struct sonde_step *end,
-			   const struct sonde_kernel_thread *thread)
+void sonde_model_cut_wait(struct sonde_model *kernel,
+			  const struct sonde_step *end,
+			  const struct sonde_model_thread *thread)
 {
 	struct sonde_interval interval = {
 		.kind = SONDE_INTERVAL_BLOCKED,
@@ -287,5 +286,5 @@ void sonde_kernel_cut_wait(struct sonde_kernel *kernel,
 	} else if (kernel->tables->wants & SONDE_WANT_CAUSES) {
 		explain(kernel, end, thread, &interval);
 	}
-	sonde_kernel_emit(kernel, end, &interval);
+	sonde_model_emit(kernel, end, &interval);
 }

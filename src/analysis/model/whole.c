@@ -20,13 +20,13 @@ static void ignore_rename(void *sink, int32_t from, int32_t to)
 	(void)to;
 }
 
-const struct sonde_kernel_sink_ops sonde_kernel_no_sink = {
+const struct sonde_model_sink_ops sonde_model_no_sink = {
 	.interval = ignore_interval,
 	.rename = ignore_rename,
 };
 
 struct part {
-	struct sonde_kernel *kernel;
+	struct sonde_model *kernel;
 };
 
 static int part_begin(void *memory, const void *config, bool first)
@@ -34,26 +34,26 @@ static int part_begin(void *memory, const void *config, bool first)
 	struct part *part = memory;
 
 	(void)first; /* the first part is joined to an empty whole */
-	part->kernel = sonde_kernel_new(config, &sonde_kernel_no_sink, NULL);
+	part->kernel = sonde_model_new(config, &sonde_model_no_sink, NULL);
 	return part->kernel ? 0 : -ENOMEM;
 }
 
 static int part_event(void *memory, const struct sonde_event *event)
 {
-	sonde_kernel_event(((struct part *)memory)->kernel, event);
+	sonde_model_event(((struct part *)memory)->kernel, event);
 	return 0;
 }
 
 static int part_merge(void *whole, void *part)
 {
-	sonde_kernel_join(((struct part *)whole)->kernel,
-			  ((struct part *)part)->kernel);
+	sonde_model_join(((struct part *)whole)->kernel,
+			 ((struct part *)part)->kernel);
 	return 0;
 }
 
 static void part_fini(void *memory)
 {
-	sonde_kernel_free(((struct part *)memory)->kernel);
+	sonde_model_free(((struct part *)memory)->kernel);
 }
 
 static const struct sonde_map_ops ops = {
@@ -64,10 +64,10 @@ static const struct sonde_map_ops ops = {
 	.fini = part_fini,
 };
 
-int sonde_kernel_whole(struct sonde_trace *trace,
-		       const struct sonde_map_options *options,
-		       const struct sonde_kernel_tables *tables,
-		       struct sonde_kernel **ret_kernel)
+int sonde_model_whole(struct sonde_trace *trace,
+		      const struct sonde_map_options *options,
+		      const struct sonde_model_tables *tables,
+		      struct sonde_model **ret_kernel)
 {
 	struct sonde_map_options all = *options;
 	struct part whole = { NULL };

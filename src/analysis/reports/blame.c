@@ -252,8 +252,8 @@ static void span_row(const struct sonde_blame_spans *spans,
 	sonde_table_int(table, 2, span->end_ns);
 	sonde_table_int(table, 3, span->tid);
 	sonde_table_text(table, 4,
-			 sonde_kernel_thread_name(spans->history.kernel,
-						  span->tid));
+			 sonde_model_thread_name(spans->history.kernel,
+						 span->tid));
 	sonde_table_text(table, 5, span->name);
 	for (size_t i = 0; i <= SONDE_STATE_UNKNOWN; i++)
 		sonde_table_int(table, 6 + i, totals.ns[i]);

@@ -139,7 +139,7 @@ static void order_states(struct sonde_history *history)
 
 	for (size_t i = 0; i < history->nr_states; i++)
 		states[i].tid =
-			sonde_kernel_real_tid(history->kernel, states[i].tid);
+			sonde_model_real_tid(history->kernel, states[i].tid);
 	if (history->nr_states)
 		qsort(states, history->nr_states, sizeof(*states),
 		      compare_states);
@@ -162,7 +162,7 @@ static void order_calls(struct sonde_history *history)
 
 	for (size_t i = 0; i < history->nr_calls; i++)
 		calls[i].tid =
-			sonde_kernel_real_tid(history->kernel, calls[i].tid);
+			sonde_model_real_tid(history->kernel, calls[i].tid);
 	if (history->nr_calls)
 		qsort(calls, history->nr_calls, sizeof(*calls), compare_calls);
 	for (size_t i = 0; i < history->nr_calls; i++) {
@@ -210,12 +210,12 @@ static int read_all(struct sonde_analysis_args *args,
 		    const struct sonde_map_options *options,
 		    struct sonde_history *history)
 {
-	static const struct sonde_kernel_sink_ops ops = {
+	static const struct sonde_model_sink_ops ops = {
 		.interval = add_interval,
 		.rename = ignore_rename,
 	};
-	int error = sonde_kernel_tables_new(args->trace, SONDE_WANT_PLAYED,
-					    options, &history->tables);
+	int error = sonde_model_tables_new(args->trace, SONDE_WANT_PLAYED,
+					   options, &history->tables);
 
 	if (error == -ENODATA)
 		return sonde_analysis_fail(args, error,
@@ -223,8 +223,8 @@ static int read_all(struct sonde_analysis_args *args,
 					   "scheduler");
 	if (error)
 		return error;
-	error = sonde_kernel_play(args->trace, options, history->tables, &ops,
-				  history, &history->kernel);
+	error = sonde_model_play(args->trace, options, history->tables, &ops,
+				 history, &history->kernel);
 	if (error)
 		return error;
 	order_states(history);
@@ -251,8 +251,8 @@ void sonde_history_fini(struct sonde_history *history)
 {
 	free(history->states);
 	free(history->calls);
-	sonde_kernel_free(history->kernel);
-	sonde_kernel_tables_free(history->tables);
+	sonde_model_free(history->kernel);
+	sonde_model_tables_free(history->tables);
 }
 
 /* ---- asking ---- */

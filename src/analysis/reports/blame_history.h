@@ -48,8 +48,8 @@ struct sonde_history_window {
 };
 
 struct sonde_history {
-	struct sonde_kernel_tables *tables;
-	struct sonde_kernel *kernel;        /* names */
+	struct sonde_model_tables *tables;
+	struct sonde_model *kernel;         /* names */
 	struct sonde_history_state *states; /* by thread, then time */
 	struct sonde_history_call *calls;   /* likewise */
 	size_t nr_states, nr_calls;

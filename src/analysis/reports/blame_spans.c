@@ -91,8 +91,8 @@ void sonde_blame_spans_notes(const struct sonde_blame_spans *spans,
 				  sonde_words_count(&words, join->worst.nr,
 						    "span"));
 	else
-		sonde_kernel_notes(spans->history.kernel,
-				   spans->history.left_out, report);
+		sonde_model_notes(spans->history.kernel,
+				  spans->history.left_out, report);
 }
 
 const char *sonde_blame_state_text(enum sonde_state_kind kind)

@@ -463,7 +463,7 @@ static const struct sonde_stream *stream_at(const struct sonde_trace *trace,
 }
 
 static void take_switches(void *ctx, int32_t cpu,
-			  const struct sonde_kernel_unseen *unseen)
+			  const struct sonde_model_unseen *unseen)
 {
 	struct check *check = ctx;
 	struct finding finding = { .count = unseen->nr };

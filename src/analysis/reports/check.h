@@ -12,7 +12,7 @@
  * switches were asked. 0, or what sonde_map() returned, or -ENOMEM.
  */
 typedef void sonde_check_switches_fn(void *ctx, int32_t cpu,
-				     const struct sonde_kernel_unseen *unseen);
+				     const struct sonde_model_unseen *unseen);
 int sonde_check_switches(const struct sonde_analysis_args *args,
 			 sonde_check_switches_fn *found, void *ctx);
 

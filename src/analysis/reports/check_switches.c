@@ -12,29 +12,29 @@
 #include "analysis/model/steps.h"
 
 static int walk(const struct sonde_analysis_args *args,
-		const struct sonde_kernel_tables *tables,
+		const struct sonde_model_tables *tables,
 		sonde_check_switches_fn *found, void *ctx)
 {
-	struct sonde_kernel *kernel = NULL;
-	int err = sonde_kernel_whole(args->trace, &args->map, tables, &kernel);
+	struct sonde_model *kernel = NULL;
+	int err = sonde_model_whole(args->trace, &args->map, tables, &kernel);
 
-	for (int32_t cpu = 0; !err && cpu < SONDE_KERNEL_CPUS; cpu++) {
-		struct sonde_kernel_unseen unseen =
-			sonde_kernel_unseen(kernel, cpu);
+	for (int32_t cpu = 0; !err && cpu < SONDE_MODEL_CPUS; cpu++) {
+		struct sonde_model_unseen unseen =
+			sonde_model_unseen(kernel, cpu);
 
 		if (unseen.nr)
 			found(ctx, cpu, &unseen);
 	}
-	sonde_kernel_free(kernel);
+	sonde_model_free(kernel);
 	return err;
 }
 
 int sonde_check_switches(const struct sonde_analysis_args *args,
 			 sonde_check_switches_fn *found, void *ctx)
 {
-	struct sonde_kernel_tables *tables;
-	int err = sonde_kernel_tables_new(args->trace, SONDE_WANT_THREADS,
-					  &args->map, &tables);
+	struct sonde_model_tables *tables;
+	int err = sonde_model_tables_new(args->trace, SONDE_WANT_THREADS,
+					 &args->map, &tables);
 
 	/* No switches; or not all are wanted, so nobody can tell. */
 	if (err == -ENODATA)
@@ -43,6 +43,6 @@ int sonde_check_switches(const struct sonde_analysis_args *args,
 		return err;
 	if (tables->has_all_switches)
 		err = walk(args, tables, found, ctx);
-	sonde_kernel_tables_free(tables);
+	sonde_model_tables_free(tables);
 	return err;
 }

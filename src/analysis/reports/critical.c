@@ -79,8 +79,7 @@ static void segment_cells(const struct view *view, struct sonde_table *table,
 
 	sonde_table_int(table, at, segment->tid);
 	sonde_table_text(table, at + 1,
-			 sonde_kernel_thread_name(causes->kernel,
-						  segment->tid));
+			 sonde_model_thread_name(causes->kernel, segment->tid));
 	sonde_table_text(table, at + 2, sonde_blame_state_text(segment->kind));
 	if (cause)
 		sonde_table_text(table, at + 3,

@@ -20,7 +20,7 @@
 /* ---- tallies ---- */
 
 static void sums_init(struct sonde_sums *sums,
-		      const struct sonde_kernel_report *report)
+		      const struct sonde_model_report *report)
 {
 	*sums = (struct sonde_sums){ .report = report };
 	for (size_t i = 0; i < SONDE_SUMS_GROUPS; i++)
@@ -184,7 +184,7 @@ static void sink_rename(void *sink, int32_t from, int32_t to)
 	}
 }
 
-static const struct sonde_kernel_sink_ops sink_ops = {
+static const struct sonde_model_sink_ops sink_ops = {
 	.interval = sink_interval,
 	.rename = sink_rename,
 };
@@ -192,12 +192,12 @@ static const struct sonde_kernel_sink_ops sink_ops = {
 /* ---- a part of the map ---- */
 
 struct config {
-	const struct sonde_kernel_report *report;
-	const struct sonde_kernel_tables *tables;
+	const struct sonde_model_report *report;
+	const struct sonde_model_tables *tables;
 };
 
 struct part {
-	struct sonde_kernel *kernel;
+	struct sonde_model *kernel;
 	struct sonde_sums sums;
 };
 
@@ -208,7 +208,7 @@ static int part_begin(void *memory, const void *config_memory, bool first)
 
 	(void)first; /* the first part is joined to an empty whole */
 	sums_init(&part->sums, config->report);
-	part->kernel = sonde_kernel_new(config->tables, &sink_ops, &part->sums);
+	part->kernel = sonde_model_new(config->tables, &sink_ops, &part->sums);
 	return part->kernel ? 0 : -ENOMEM;
 }
 
@@ -216,7 +216,7 @@ static int part_event(void *memory, const struct sonde_event *event)
 {
 	struct part *part = memory;
 
-	sonde_kernel_event(part->kernel, event);
+	sonde_model_event(part->kernel, event);
 	return 0;
 }
 
@@ -225,7 +225,7 @@ static int part_merge(void *whole_memory, void *memory)
 	struct part *whole = whole_memory;
 	struct part *part = memory;
 
-	sonde_kernel_join(whole->kernel, part->kernel);
+	sonde_model_join(whole->kernel, part->kernel);
 	sums_merge(&whole->sums, &part->sums);
 	return 0;
 }
@@ -235,7 +235,7 @@ static void part_fini(void *memory)
 	struct part *part = memory;
 
 	sums_fini(&part->sums);
-	sonde_kernel_free(part->kernel);
+	sonde_model_free(part->kernel);
 }
 
 static const struct sonde_map_ops map_ops = {
@@ -249,7 +249,7 @@ static const struct sonde_map_ops map_ops = {
 /* ---- the run ---- */
 
 /* Whose time is not in the report. */
-static void note_scope(const struct sonde_kernel_counts *counts,
+static void note_scope(const struct sonde_model_counts *counts,
 		       struct sonde_report *report)
 {
 	if (counts->own)
@@ -269,12 +269,12 @@ static void note_scope(const struct sonde_kernel_counts *counts,
 				  "programs' threads are wrong");
 }
 
-void sonde_kernel_notes(const struct sonde_kernel *kernel, uint64_t left_out,
-			struct sonde_report *report)
+void sonde_model_notes(const struct sonde_model *kernel, uint64_t left_out,
+		       struct sonde_report *report)
 {
-	struct sonde_kernel_counts counts;
+	struct sonde_model_counts counts;
 
-	sonde_kernel_counts(kernel, &counts);
+	sonde_model_counts(kernel, &counts);
 	counts.left_out += left_out;
 	note_scope(&counts, report);
 	if (counts.dropped)
@@ -306,7 +306,7 @@ static int make_report(struct sonde_analysis_args *args,
 		       struct sonde_report **ret_report)
 {
 	struct sonde_report *report = sonde_report_new(config->report->name);
-	struct sonde_kernel_result result = {
+	struct sonde_model_result result = {
 		.args = args,
 		.tables = config->tables,
 		.kernel = whole->kernel,
@@ -318,18 +318,18 @@ static int make_report(struct sonde_analysis_args *args,
 	int64_t end_ns;
 	int error;
 
-	if (sonde_kernel_span(whole->kernel, &begin_ns, &end_ns) &&
+	if (sonde_model_span(whole->kernel, &begin_ns, &end_ns) &&
 	    end_ns > begin_ns)
 		result.span_ns = sonde_elapsed_ns(begin_ns, end_ns);
 
-	sonde_kernel_close(whole->kernel);
+	sonde_model_close(whole->kernel);
 	error = config->report->show(&result, report);
 	if (!error && !sonde_report_section(report, 0, &section))
 		sonde_report_note(report,
 				  "Nothing to report: what was read has no "
 				  "events %s, or too few of them.",
 				  config->report->missing);
-	sonde_kernel_notes(whole->kernel, whole->sums.left_out, report);
+	sonde_model_notes(whole->kernel, whole->sums.left_out, report);
 	if (!error)
 		error = sonde_report_error(report);
 	if (error) {
@@ -340,16 +340,16 @@ static int make_report(struct sonde_analysis_args *args,
 	return 0;
 }
 
-int sonde_kernel_report_run(const struct sonde_kernel_report *kernel_report,
-			    struct sonde_analysis_args *args,
-			    struct sonde_report **ret_report)
+int sonde_model_report_run(const struct sonde_model_report *kernel_report,
+			   struct sonde_analysis_args *args,
+			   struct sonde_report **ret_report)
 {
-	struct sonde_kernel_tables *tables;
+	struct sonde_model_tables *tables;
 	struct sonde_map_options options = args->map;
 	struct config config = { .report = kernel_report };
 	struct part whole = { 0 };
-	int error = sonde_kernel_tables_new(args->trace, kernel_report->wants,
-					    &options, &tables);
+	int error = sonde_model_tables_new(args->trace, kernel_report->wants,
+					   &options, &tables);
 
 	if (error == -ENODATA)
 		return sonde_analysis_fail(args, error,
@@ -367,14 +367,14 @@ int sonde_kernel_report_run(const struct sonde_kernel_report *kernel_report,
 	if (!error)
 		error = make_report(args, &config, &whole, ret_report);
 	part_fini(&whole);
-	sonde_kernel_tables_free(tables);
+	sonde_model_tables_free(tables);
 	return error;
 }
 
 /* ---- showing ---- */
 
-bool sonde_kernel_is_by(const struct sonde_analysis_args *args,
-			const struct sonde_kernel *kernel, int32_t tid)
+bool sonde_model_is_by(const struct sonde_analysis_args *args,
+		       const struct sonde_model *kernel, int32_t tid)
 {
 	const char *by = args->by;
 	uint64_t number;
@@ -383,20 +383,20 @@ bool sonde_kernel_is_by(const struct sonde_analysis_args *args,
 		return true;
 	if (sonde_number_parse(by, INT32_MAX, &number))
 		return tid == (int32_t)number ||
-		       sonde_kernel_thread_pid(kernel, tid) == (int32_t)number;
-	return !strcmp(sonde_kernel_thread_name(kernel, tid), by);
+		       sonde_model_thread_pid(kernel, tid) == (int32_t)number;
+	return !strcmp(sonde_model_thread_name(kernel, tid), by);
 }
 
 /* The group by threads as one by processes, for tallies_fini(). 0 or -ENOMEM:
  * then there is nothing to free. */
-static int add_by_process(const struct sonde_kernel_result *result,
+static int add_by_process(const struct sonde_model_result *result,
 			  unsigned int group, struct sonde_hash *ret_group)
 {
 	const struct sonde_tally *tally = NULL;
 
 	sonde_hash_init(ret_group, sizeof(struct sonde_tally), TALLIES);
 	while ((tally = sonde_hash_next(&result->sums->groups[group], tally))) {
-		int32_t pid = sonde_kernel_thread_pid(
+		int32_t pid = sonde_model_thread_pid(
 			result->kernel, (int32_t)tally->key.number);
 		struct sonde_key key = sonde_key_make(
 			SONDE_KEY_INT, (uint64_t)(int64_t)pid, 0);
@@ -410,7 +410,7 @@ static int add_by_process(const struct sonde_kernel_result *result,
 	return 0;
 }
 
-uint64_t sonde_tally_total(const struct sonde_kernel_result *result,
+uint64_t sonde_tally_total(const struct sonde_model_result *result,
 			   const struct sonde_tally *tally)
 {
 	(void)result;
@@ -418,7 +418,7 @@ uint64_t sonde_tally_total(const struct sonde_kernel_result *result,
 	       (tally->durations.count != 0);
 }
 
-uint64_t sonde_tally_count(const struct sonde_kernel_result *result,
+uint64_t sonde_tally_count(const struct sonde_model_result *result,
 			   const struct sonde_tally *tally)
 {
 	(void)result;
@@ -426,8 +426,8 @@ uint64_t sonde_tally_count(const struct sonde_kernel_result *result,
 }
 
 struct view {
-	const struct sonde_kernel_result *result;
-	const struct sonde_kernel_table *what;
+	const struct sonde_model_result *result;
+	const struct sonde_model_table *what;
 };
 
 static int compare_weights(const void *a, const void *b, void *ctx)
@@ -447,10 +447,10 @@ static void add_row(struct sonde_table *table, const void *entry, void *ctx)
 	view->what->row(view->result, table, entry);
 }
 
-int sonde_kernel_table(const struct sonde_kernel_result *result,
-		       struct sonde_report *report,
-		       const struct sonde_hash *group,
-		       const struct sonde_kernel_table *what)
+int sonde_model_table(const struct sonde_model_result *result,
+		      struct sonde_report *report,
+		      const struct sonde_hash *group,
+		      const struct sonde_model_table *what)
 {
 	struct view view = { .result = result, .what = what };
 	struct sonde_ranking ranking = {
@@ -473,36 +473,36 @@ int sonde_kernel_table(const struct sonde_kernel_result *result,
 	return sonde_ranking_add(&ranking, table);
 }
 
-int sonde_kernel_group_tables(const struct sonde_kernel_result *result,
-			      struct sonde_report *report,
-			      const struct sonde_kernel_table *tables,
-			      size_t nr_tables)
+int sonde_model_group_tables(const struct sonde_model_result *result,
+			     struct sonde_report *report,
+			     const struct sonde_model_table *tables,
+			     size_t nr_tables)
 {
 	int error = 0;
 
 	for (size_t i = 0; i < nr_tables && !error; i++)
-		error = sonde_kernel_table(
-			result, report, &result->sums->groups[i], &tables[i]);
+		error = sonde_model_table(result, report,
+					  &result->sums->groups[i], &tables[i]);
 	return error;
 }
 
-int sonde_kernel_process_table(const struct sonde_kernel_result *result,
-			       struct sonde_report *report, unsigned int group,
-			       const struct sonde_kernel_table *what)
+int sonde_model_process_table(const struct sonde_model_result *result,
+			      struct sonde_report *report, unsigned int group,
+			      const struct sonde_model_table *what)
 {
 	struct sonde_hash by_process;
 	int error = add_by_process(result, group, &by_process);
 
 	if (error)
 		return error;
-	error = sonde_kernel_table(result, report, &by_process, what);
+	error = sonde_model_table(result, report, &by_process, what);
 	tallies_fini(&by_process);
 	return error;
 }
 
-void sonde_kernel_say(const struct sonde_kernel_result *result,
-		      struct sonde_report *report,
-		      const struct sonde_tally *tally, const char *what)
+void sonde_model_say(const struct sonde_model_result *result,
+		     struct sonde_report *report,
+		     const struct sonde_tally *tally, const char *what)
 {
 	const struct sonde_worst *worst = &result->sums->worst;
 	struct sonde_words words = { .args = result->args };
@@ -525,9 +525,9 @@ void sonde_kernel_say(const struct sonde_kernel_result *result,
 				worst->spans[0].begin_ns));
 }
 
-void sonde_kernel_sum(const struct sonde_kernel_result *result,
-		      unsigned int group,
-		      uint64_t ret_numbers[SONDE_TALLY_NUMBERS])
+void sonde_model_sum(const struct sonde_model_result *result,
+		     unsigned int group,
+		     uint64_t ret_numbers[SONDE_TALLY_NUMBERS])
 {
 	const struct sonde_tally *tally = NULL;
 
@@ -538,9 +538,9 @@ void sonde_kernel_sum(const struct sonde_kernel_result *result,
 }
 
 const struct sonde_tally *
-sonde_kernel_most(const struct sonde_kernel_result *result, unsigned int group,
-		  uint64_t (*weight)(const struct sonde_kernel_result *result,
-				     const struct sonde_tally *tally))
+sonde_model_most(const struct sonde_model_result *result, unsigned int group,
+		 uint64_t (*weight)(const struct sonde_model_result *result,
+				    const struct sonde_tally *tally))
 {
 	const struct sonde_tally *most = NULL;
 	const struct sonde_tally *tally = NULL;
@@ -559,22 +559,21 @@ sonde_kernel_most(const struct sonde_kernel_result *result, unsigned int group,
 	return most;
 }
 
-void sonde_kernel_thread_cells(const struct sonde_kernel_result *result,
-			       struct sonde_table *table, size_t at,
-			       int64_t tid)
+void sonde_model_thread_cells(const struct sonde_model_result *result,
+			      struct sonde_table *table, size_t at, int64_t tid)
 {
 	if (tid >= 0)
 		sonde_table_int(table, at, tid);
 	sonde_table_text(table, at + 1,
 			 tid < 0 ? "(unknown)" :
-				   sonde_kernel_thread_name(result->kernel,
-							    (int32_t)tid));
+				   sonde_model_thread_name(result->kernel,
+							   (int32_t)tid));
 }
 
-void sonde_kernel_worst_table(
-	const struct sonde_kernel_result *result, struct sonde_report *report,
+void sonde_model_worst_table(
+	const struct sonde_model_result *result, struct sonde_report *report,
 	const char *title, const char *what,
-	void (*name)(const struct sonde_kernel_result *result,
+	void (*name)(const struct sonde_model_result *result,
 		     const struct sonde_worst_span *span, char *to,
 		     size_t size))
 {
@@ -605,7 +604,7 @@ void sonde_kernel_worst_table(
 		sonde_table_int(table, 1, span->begin_ns);
 		sonde_table_int(table, 2, span->end_ns);
 		sonde_table_int(table, 3, (int64_t)span->other_place);
-		sonde_kernel_thread_cells(result, table, 4, span->tid);
+		sonde_model_thread_cells(result, table, 4, span->tid);
 		name(result, span, text, sizeof(text));
 		sonde_table_text(table, 6, text);
 	}

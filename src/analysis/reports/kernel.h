@@ -28,25 +28,25 @@ struct sonde_tally {
 	struct sonde_histogram durations;
 };
 
-struct sonde_kernel_report;
+struct sonde_model_report;
 
 struct sonde_sums {
-	const struct sonde_kernel_report *report;
+	const struct sonde_model_report *report;
 	struct sonde_hash groups[SONDE_SUMS_GROUPS];
 	struct sonde_worst worst;
 	uint64_t left_out; /* there was no room for */
 };
 
 /* What a report shows from. */
-struct sonde_kernel_result {
+struct sonde_model_result {
 	const struct sonde_analysis_args *args;
-	const struct sonde_kernel_tables *tables;
-	const struct sonde_kernel *kernel; /* names */
+	const struct sonde_model_tables *tables;
+	const struct sonde_model *kernel; /* names */
 	const struct sonde_sums *sums;
 	int64_t span_ns; /* of the trace that was looked at; not 0 */
 };
 
-struct sonde_kernel_report {
+struct sonde_model_report {
 	const char *name;
 	const char *missing; /* which events there are none of, if so */
 	unsigned int wants;
@@ -54,23 +54,23 @@ struct sonde_kernel_report {
 	void (*interval)(struct sonde_sums *sums,
 			 const struct sonde_interval *interval);
 	/* 0 or -ENOMEM, if not the report's own. */
-	int (*show)(const struct sonde_kernel_result *result,
+	int (*show)(const struct sonde_model_result *result,
 		    struct sonde_report *report);
 };
 
 /* Runs a report, as of struct sonde_analysis. */
-int sonde_kernel_report_run(const struct sonde_kernel_report *kernel_report,
-			    struct sonde_analysis_args *args,
-			    struct sonde_report **ret_report);
+int sonde_model_report_run(const struct sonde_model_report *kernel_report,
+			   struct sonde_analysis_args *args,
+			   struct sonde_report **ret_report);
 
 /* What was dropped, left out (beside `left_out` of the report's own) or had
  * not returned, as notes. */
-void sonde_kernel_notes(const struct sonde_kernel *kernel, uint64_t left_out,
-			struct sonde_report *report);
+void sonde_model_notes(const struct sonde_model *kernel, uint64_t left_out,
+		       struct sonde_report *report);
 /* Whether --by says this thread: its id, its process's, its name; or nothing.
  */
-bool sonde_kernel_is_by(const struct sonde_analysis_args *args,
-			const struct sonde_kernel *kernel, int32_t tid);
+bool sonde_model_is_by(const struct sonde_analysis_args *args,
+		       const struct sonde_model *kernel, int32_t tid);
 
 /* ---- adding up ---- */
 
@@ -96,65 +96,65 @@ void sonde_sums_worst(struct sonde_sums *sums,
 /* ---- showing ---- */
 
 /* A table from a group: rows of a tally, most first; none if it is empty. */
-struct sonde_kernel_table {
+struct sonde_model_table {
 	const char *key, *title;
 	const struct sonde_column *columns;
 	size_t nr_columns;
 	size_t rows;    /* the report's choice */
 	uint64_t minor; /* columns, as of sonde_table_minor() */
 	/* How much of what the order is by; rows with 0 are not shown. */
-	uint64_t (*weight)(const struct sonde_kernel_result *result,
+	uint64_t (*weight)(const struct sonde_model_result *result,
 			   const struct sonde_tally *tally);
-	void (*row)(const struct sonde_kernel_result *result,
+	void (*row)(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally);
 };
-int sonde_kernel_table(const struct sonde_kernel_result *result,
-		       struct sonde_report *report,
-		       const struct sonde_hash *group,
-		       const struct sonde_kernel_table *what);
+int sonde_model_table(const struct sonde_model_result *result,
+		      struct sonde_report *report,
+		      const struct sonde_hash *group,
+		      const struct sonde_model_table *what);
 /* A table of each of the first groups. 0 or -ENOMEM, as above. */
-int sonde_kernel_group_tables(const struct sonde_kernel_result *result,
-			      struct sonde_report *report,
-			      const struct sonde_kernel_table *tables,
-			      size_t nr_tables);
+int sonde_model_group_tables(const struct sonde_model_result *result,
+			     struct sonde_report *report,
+			     const struct sonde_model_table *tables,
+			     size_t nr_tables);
 /* Of a group by threads, but of processes: numbers and durations added up. */
-int sonde_kernel_process_table(const struct sonde_kernel_result *result,
-			       struct sonde_report *report, unsigned int group,
-			       const struct sonde_kernel_table *what);
+int sonde_model_process_table(const struct sonde_model_result *result,
+			      struct sonde_report *report, unsigned int group,
+			      const struct sonde_model_table *what);
 
 /* The sum of durations and their number, as weights; what took no time at all
  * is shown, too. */
-uint64_t sonde_tally_total(const struct sonde_kernel_result *result,
+uint64_t sonde_tally_total(const struct sonde_model_result *result,
 			   const struct sonde_tally *tally);
-uint64_t sonde_tally_count(const struct sonde_kernel_result *result,
+uint64_t sonde_tally_count(const struct sonde_model_result *result,
 			   const struct sonde_tally *tally);
 
 /* A sentence on a tally's durations; `what` is the noun: "wake-up", "call".
  * NULL, or none: nothing. */
-void sonde_kernel_say(const struct sonde_kernel_result *result,
-		      struct sonde_report *report,
-		      const struct sonde_tally *tally, const char *what);
+void sonde_model_say(const struct sonde_model_result *result,
+		     struct sonde_report *report,
+		     const struct sonde_tally *tally, const char *what);
 
 /* The numbers of all tallies of a group, added up. */
-void sonde_kernel_sum(const struct sonde_kernel_result *result,
-		      unsigned int group,
-		      uint64_t ret_numbers[SONDE_TALLY_NUMBERS]);
+void sonde_model_sum(const struct sonde_model_result *result,
+		     unsigned int group,
+		     uint64_t ret_numbers[SONDE_TALLY_NUMBERS]);
 /* The tally of most weight in a group of the sums; NULL if none has any. */
 const struct sonde_tally *
-sonde_kernel_most(const struct sonde_kernel_result *result, unsigned int group,
-		  uint64_t (*weight)(const struct sonde_kernel_result *result,
-				     const struct sonde_tally *tally));
+sonde_model_most(const struct sonde_model_result *result, unsigned int group,
+		 uint64_t (*weight)(const struct sonde_model_result *result,
+				    const struct sonde_tally *tally));
 
 /* Cells for a thread: its id and its name, in columns `at` and `at + 1`. */
-void sonde_kernel_thread_cells(const struct sonde_kernel_result *result,
-			       struct sonde_table *table, size_t at,
-			       int64_t tid);
+void sonde_model_thread_cells(const struct sonde_model_result *result,
+			      struct sonde_table *table, size_t at,
+			      int64_t tid);
 
 /* The ten worst: `what` and `name` give each one's title and name. */
-void sonde_kernel_worst_table(
-	const struct sonde_kernel_result *result, struct sonde_report *report,
+void sonde_model_worst_table(
+	const struct sonde_model_result *result, struct sonde_report *report,
 	const char *title, const char *what,
-	void (*name)(const struct sonde_kernel_result *result,
+	void (*name)(const struct sonde_model_result *result,
 		     const struct sonde_worst_span *span, char *to,
 		     size_t size));
 

@@ -71,7 +71,7 @@ static void add_interval(struct sonde_sums *sums,
 		tally->numbers[FORKS]++;
 }
 
-static void row(const struct sonde_kernel_result *result,
+static void row(const struct sonde_model_result *result,
 		struct sonde_table *table, const struct sonde_tally *tally)
 {
 	static const uint8_t durations[] = {
@@ -81,14 +81,14 @@ static void row(const struct sonde_kernel_result *result,
 	int64_t tid = (int64_t)tally->key.number;
 	size_t at = 2;
 
-	sonde_kernel_thread_cells(result, table, 0, tid);
+	sonde_model_thread_cells(result, table, 0, tid);
 	if (tid >= 0) {
 		int32_t parent =
-			sonde_kernel_thread_ppid(result->kernel, (int32_t)tid);
+			sonde_model_thread_ppid(result->kernel, (int32_t)tid);
 
 		sonde_table_int(table, at,
-				sonde_kernel_thread_pid(result->kernel,
-							(int32_t)tid));
+				sonde_model_thread_pid(result->kernel,
+						       (int32_t)tid));
 		if (parent >= 0)
 			sonde_table_int(table, at + 1, parent);
 	}
@@ -102,11 +102,11 @@ static void row(const struct sonde_kernel_result *result,
 	sonde_table_int(table, at + 1, tally->last_ns);
 }
 
-static uint64_t asked_ns(const struct sonde_kernel_result *result,
+static uint64_t asked_ns(const struct sonde_model_result *result,
 			 const struct sonde_tally *tally)
 {
-	bool asked = sonde_kernel_is_by(result->args, result->kernel,
-					(int32_t)tally->key.number);
+	bool asked = sonde_model_is_by(result->args, result->kernel,
+				       (int32_t)tally->key.number);
 
 	return asked ? tally->numbers[RUN_NS] + 1 : 0;
 }
@@ -128,7 +128,7 @@ static const struct sonde_column columns[] = {
 	{ "first", "FIRST", SONDE_CELL_TIME },
 	{ "last", "LAST", SONDE_CELL_TIME },
 };
-static const struct sonde_kernel_table threads = {
+static const struct sonde_model_table threads = {
 	.key = "threads",
 	.title = "Threads",
 	.columns = columns,
@@ -139,7 +139,7 @@ static const struct sonde_kernel_table threads = {
 	.row = row,
 };
 
-static void say(const struct sonde_kernel_result *result,
+static void say(const struct sonde_model_result *result,
 		struct sonde_report *report, const struct sonde_tally *most)
 {
 	struct sonde_words words = { .args = result->args };
@@ -162,17 +162,17 @@ static void say(const struct sonde_kernel_result *result,
 		sonde_words_count(&words, nr, "thread"),
 		sonde_words_int(&words, SONDE_CELL_DURATION, (int64_t)ns),
 		(int64_t)most->key.number,
-		sonde_kernel_thread_name(result->kernel,
-					 (int32_t)most->key.number),
+		sonde_model_thread_name(result->kernel,
+					(int32_t)most->key.number),
 		sonde_words_int(&words, SONDE_CELL_DURATION,
 				(int64_t)most->numbers[RUN_NS]));
 }
 
-static int show(const struct sonde_kernel_result *result,
+static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	const struct sonde_tally *most =
-		sonde_kernel_most(result, BY_THREAD, asked_ns);
+		sonde_model_most(result, BY_THREAD, asked_ns);
 
 	if (!most) {
 		if (result->args->by)
@@ -180,14 +180,14 @@ static int show(const struct sonde_kernel_result *result,
 		return 0;
 	}
 	say(result, report, most);
-	return sonde_kernel_table(result, report,
-				  &result->sums->groups[BY_THREAD], &threads);
+	return sonde_model_table(result, report,
+				 &result->sums->groups[BY_THREAD], &threads);
 }
 
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	static const struct sonde_kernel_report activity = {
+	static const struct sonde_model_report activity = {
 		.name = "activity",
 		.missing = "of the scheduler or system calls",
 		.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
@@ -196,7 +196,7 @@ static int run(struct sonde_analysis_args *args,
 		.show = show,
 	};
 
-	return sonde_kernel_report_run(&activity, args, ret_report);
+	return sonde_model_report_run(&activity, args, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_activity = {

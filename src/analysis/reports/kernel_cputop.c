@@ -59,19 +59,19 @@ static void add_interval(struct sonde_sums *sums,
 	}
 }
 
-static uint64_t cpu_ns(const struct sonde_kernel_result *result,
+static uint64_t cpu_ns(const struct sonde_model_result *result,
 		       const struct sonde_tally *tally)
 {
 	(void)result;
 	return tally->numbers[CPU_NS];
 }
 
-static double share(const struct sonde_kernel_result *result, uint64_t ns)
+static double share(const struct sonde_model_result *result, uint64_t ns)
 {
 	return (double)ns / (double)result->span_ns;
 }
 
-static void thread_cells(const struct sonde_kernel_result *result,
+static void thread_cells(const struct sonde_model_result *result,
 			 struct sonde_table *table,
 			 const struct sonde_tally *tally)
 {
@@ -79,10 +79,10 @@ static void thread_cells(const struct sonde_kernel_result *result,
 	sonde_table_int(table, 1, (int64_t)tally->numbers[CPU_NS]);
 	sonde_table_int(table, 2, (int64_t)tally->numbers[CALL_NS]);
 	sonde_table_uint(table, 3, tally->numbers[SWITCHES]);
-	sonde_kernel_thread_cells(result, table, 4, (int64_t)tally->key.number);
+	sonde_model_thread_cells(result, table, 4, (int64_t)tally->key.number);
 }
 
-static void thread_row(const struct sonde_kernel_result *result,
+static void thread_row(const struct sonde_model_result *result,
 		       struct sonde_table *table,
 		       const struct sonde_tally *tally)
 {
@@ -91,8 +91,8 @@ static void thread_row(const struct sonde_kernel_result *result,
 	thread_cells(result, table, tally);
 	if (tid >= 0)
 		sonde_table_int(table, 6,
-				sonde_kernel_thread_pid(result->kernel,
-							(int32_t)tid));
+				sonde_model_thread_pid(result->kernel,
+						       (int32_t)tid));
 }
 
 static uint64_t seen_ns(const struct sonde_tally *tally)
@@ -101,7 +101,7 @@ static uint64_t seen_ns(const struct sonde_tally *tally)
 }
 
 /* CPUs come by number. */
-static uint64_t is_seen(const struct sonde_kernel_result *result,
+static uint64_t is_seen(const struct sonde_model_result *result,
 			const struct sonde_tally *tally)
 {
 	(void)result;
@@ -109,20 +109,20 @@ static uint64_t is_seen(const struct sonde_kernel_result *result,
 }
 
 /* Then nobody knows when a CPU is idle. */
-static bool is_of_program(const struct sonde_kernel_result *result)
+static bool is_of_program(const struct sonde_model_result *result)
 {
-	struct sonde_kernel_counts counts;
+	struct sonde_model_counts counts;
 
-	sonde_kernel_counts(result->kernel, &counts);
+	sonde_model_counts(result->kernel, &counts);
 	return counts.whose == SONDE_WHOSE_PROGRAM;
 }
 
-static void cpu_row(const struct sonde_kernel_result *result,
+static void cpu_row(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally)
 {
 	uint64_t span = (uint64_t)result->span_ns;
 	uint64_t own =
-		sonde_kernel_own_ns(result->kernel, (int32_t)tally->key.number);
+		sonde_model_own_ns(result->kernel, (int32_t)tally->key.number);
 	uint64_t busy = tally->numbers[CPU_NS] + own;
 	uint64_t seen = seen_ns(tally) + own;
 
@@ -161,7 +161,7 @@ static const struct sonde_column thread_columns[] = {
 	{ "pid", "PID", SONDE_CELL_INT },
 };
 
-static const struct sonde_kernel_table cpus = {
+static const struct sonde_model_table cpus = {
 	.key = "cpus",
 	.title = "By CPU",
 	.columns = cpu_columns,
@@ -170,7 +170,7 @@ static const struct sonde_kernel_table cpus = {
 	.weight = is_seen,
 	.row = cpu_row,
 };
-static const struct sonde_kernel_table processes = {
+static const struct sonde_model_table processes = {
 	.key = "processes",
 	.title = "By process",
 	.columns = process_columns,
@@ -179,7 +179,7 @@ static const struct sonde_kernel_table processes = {
 	.weight = cpu_ns,
 	.row = thread_cells,
 };
-static const struct sonde_kernel_table threads = {
+static const struct sonde_model_table threads = {
 	.key = "threads",
 	.title = "By thread",
 	.columns = thread_columns,
@@ -189,11 +189,11 @@ static const struct sonde_kernel_table threads = {
 	.row = thread_row,
 };
 
-static void say(const struct sonde_kernel_result *result,
+static void say(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	const struct sonde_tally *most =
-		sonde_kernel_most(result, BY_THREAD, cpu_ns);
+		sonde_model_most(result, BY_THREAD, cpu_ns);
 	const struct sonde_hash *by_cpu = &result->sums->groups[BY_CPU];
 	struct sonde_words words = { .args = result->args };
 	const struct sonde_tally *cpu = NULL;
@@ -206,12 +206,12 @@ static void say(const struct sonde_kernel_result *result,
 		(void)snprintf(
 			who, sizeof(who), "thread %" PRId64 " (%s)",
 			(int64_t)most->key.number,
-			sonde_kernel_thread_name(result->kernel,
-						 (int32_t)most->key.number));
+			sonde_model_thread_name(result->kernel,
+						(int32_t)most->key.number));
 	while ((cpu = sonde_hash_next(by_cpu, cpu)))
 		busy_ns += cpu->numbers[CPU_NS] +
-			   sonde_kernel_own_ns(result->kernel,
-					       (int32_t)cpu->key.number);
+			   sonde_model_own_ns(result->kernel,
+					      (int32_t)cpu->key.number);
 	sonde_report_note(
 		report, "In %s, %s had work%s for %s; most was for %s: %s.",
 		sonde_words_int(&words, SONDE_CELL_DURATION, result->span_ns),
@@ -223,28 +223,28 @@ static void say(const struct sonde_kernel_result *result,
 				(int64_t)most->numbers[CPU_NS]));
 }
 
-static int show(const struct sonde_kernel_result *result,
+static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	int error;
 
 	say(result, report);
-	error = sonde_kernel_table(result, report,
-				   &result->sums->groups[BY_CPU], &cpus);
+	error = sonde_model_table(result, report, &result->sums->groups[BY_CPU],
+				  &cpus);
 	if (!error)
-		error = sonde_kernel_process_table(result, report, BY_THREAD,
-						   &processes);
+		error = sonde_model_process_table(result, report, BY_THREAD,
+						  &processes);
 	if (!error)
-		error = sonde_kernel_table(result, report,
-					   &result->sums->groups[BY_THREAD],
-					   &threads);
+		error = sonde_model_table(result, report,
+					  &result->sums->groups[BY_THREAD],
+					  &threads);
 	return error;
 }
 
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	static const struct sonde_kernel_report cputop = {
+	static const struct sonde_model_report cputop = {
 		.name = "cputop",
 		.missing = "sched_switch",
 		.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
@@ -253,7 +253,7 @@ static int run(struct sonde_analysis_args *args,
 		.show = show,
 	};
 
-	return sonde_kernel_report_run(&cputop, args, ret_report);
+	return sonde_model_report_run(&cputop, args, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_cputop = {

@@ -126,7 +126,7 @@ static void add_interval(struct sonde_sums *sums,
 	}
 }
 
-static void device_name(const struct sonde_kernel_result *result,
+static void device_name(const struct sonde_model_result *result,
 			uint64_t number, char *to, size_t size)
 {
 	static const char *const sorts[1u << SORT_BITS] = {
@@ -139,20 +139,19 @@ static void device_name(const struct sonde_kernel_result *result,
 	uint64_t sort = number & ((1u << SORT_BITS) - 1);
 	char name[40];
 
-	sonde_kernel_device_name(result->kernel,
-				 (uint32_t)(number >> SORT_BITS), name,
-				 sizeof(name));
+	sonde_model_device_name(result->kernel, (uint32_t)(number >> SORT_BITS),
+				name, sizeof(name));
 	(void)snprintf(to, size, "%s %s", name, sorts[sort]);
 }
 
-static void worst_name(const struct sonde_kernel_result *result,
+static void worst_name(const struct sonde_model_result *result,
 		       const struct sonde_worst_span *span, char *to,
 		       size_t size)
 {
 	device_name(result, span->place, to, size);
 }
 
-static void device_row(const struct sonde_kernel_result *result,
+static void device_row(const struct sonde_model_result *result,
 		       struct sonde_table *table,
 		       const struct sonde_tally *tally)
 {
@@ -165,7 +164,7 @@ static void device_row(const struct sonde_kernel_result *result,
 	sonde_histogram_cells(&tally->durations, table, 3);
 }
 
-static void queue_row(const struct sonde_kernel_result *result,
+static void queue_row(const struct sonde_model_result *result,
 		      struct sonde_table *table,
 		      const struct sonde_tally *tally)
 {
@@ -205,15 +204,15 @@ static void call_cells(struct sonde_table *table, size_t at,
  * calls there were. */
 #define CALL_MINOR (1u << 0 | 1u << 2 | 1u << 4 | 1u << 5)
 
-static void process_row(const struct sonde_kernel_result *result,
+static void process_row(const struct sonde_model_result *result,
 			struct sonde_table *table,
 			const struct sonde_tally *tally)
 {
-	sonde_kernel_thread_cells(result, table, 0, (int64_t)tally->key.number);
+	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
 	call_cells(table, 2, tally);
 }
 
-static void file_row(const struct sonde_kernel_result *result,
+static void file_row(const struct sonde_model_result *result,
 		     struct sonde_table *table, const struct sonde_tally *tally)
 {
 	(void)result;
@@ -222,7 +221,7 @@ static void file_row(const struct sonde_kernel_result *result,
 }
 
 /* Bytes first, then calls. */
-static uint64_t moved(const struct sonde_kernel_result *result,
+static uint64_t moved(const struct sonde_model_result *result,
 		      const struct sonde_tally *tally)
 {
 	(void)result;
@@ -241,7 +240,7 @@ static const struct sonde_column queue_columns[] = {
 	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
 };
 
-static const struct sonde_kernel_table devices = {
+static const struct sonde_model_table devices = {
 	.key = "devices",
 	.title = "Requests of devices, from issue to completion",
 	.columns = device_columns,
@@ -250,7 +249,7 @@ static const struct sonde_kernel_table devices = {
 	.weight = sonde_tally_total,
 	.row = device_row,
 };
-static const struct sonde_kernel_table queues = {
+static const struct sonde_model_table queues = {
 	.key = "queues",
 	.title = "Requests in queues, from insert to issue",
 	.columns = queue_columns,
@@ -260,13 +259,13 @@ static const struct sonde_kernel_table queues = {
 	.row = queue_row,
 };
 
-static void say_calls(const struct sonde_kernel_result *result,
+static void say_calls(const struct sonde_model_result *result,
 		      struct sonde_report *report)
 {
 	struct sonde_words words = { .args = result->args };
 	uint64_t sums[SONDE_TALLY_NUMBERS];
 
-	sonde_kernel_sum(result, BY_THREAD, sums);
+	sonde_model_sum(result, BY_THREAD, sums);
 	if (!sums[READS] && !sums[WRITES])
 		return;
 	sonde_report_note(report, "%s read %s, %s wrote %s.",
@@ -278,27 +277,27 @@ static void say_calls(const struct sonde_kernel_result *result,
 					  (int64_t)sums[WRITE_BYTES]));
 }
 
-static int show_devices(const struct sonde_kernel_result *result,
+static int show_devices(const struct sonde_model_result *result,
 			struct sonde_report *report)
 {
 	const struct sonde_tally *all =
 		sonde_hash_next(&result->sums->groups[ALL], NULL);
 	int error;
 
-	sonde_kernel_say(result, report, all, "request");
+	sonde_model_say(result, report, all, "request");
 	say_calls(result, report);
-	error = sonde_kernel_table(result, report,
-				   &result->sums->groups[BY_DEVICE], &devices);
+	error = sonde_model_table(result, report,
+				  &result->sums->groups[BY_DEVICE], &devices);
 	if (!error)
-		error = sonde_kernel_table(result, report,
-					   &result->sums->groups[BY_QUEUE],
-					   &queues);
+		error = sonde_model_table(result, report,
+					  &result->sums->groups[BY_QUEUE],
+					  &queues);
 	if (!error && all)
 		sonde_histogram_report(&all->durations, report, "histogram",
 				       "How long requests took",
 				       SONDE_CELL_DURATION);
-	sonde_kernel_worst_table(result, report, "The longest requests",
-				 "REQUEST", worst_name);
+	sonde_model_worst_table(result, report, "The longest requests",
+				"REQUEST", worst_name);
 	return error;
 }
 
@@ -311,7 +310,7 @@ static const struct sonde_column file_columns[] = {
 	{ "file", "FILE", SONDE_CELL_TEXT },
 	CALL_COLUMNS,
 };
-static const struct sonde_kernel_table processes = {
+static const struct sonde_model_table processes = {
 	.key = "processes",
 	.title = "Calls by process",
 	.columns = process_columns,
@@ -321,7 +320,7 @@ static const struct sonde_kernel_table processes = {
 	.weight = moved,
 	.row = process_row,
 };
-static const struct sonde_kernel_table files = {
+static const struct sonde_model_table files = {
 	.key = "files",
 	.title = "Calls by file",
 	.columns = file_columns,
@@ -332,16 +331,16 @@ static const struct sonde_kernel_table files = {
 	.row = file_row,
 };
 
-static int show(const struct sonde_kernel_result *result,
+static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	int error = show_devices(result, report);
 
 	if (!error)
-		error = sonde_kernel_process_table(result, report, BY_THREAD,
-						   &processes);
+		error = sonde_model_process_table(result, report, BY_THREAD,
+						  &processes);
 	if (!error)
-		error = sonde_kernel_table(
+		error = sonde_model_table(
 			result, report, &result->sums->groups[BY_FILE], &files);
 	return error;
 }
@@ -349,7 +348,7 @@ static int show(const struct sonde_kernel_result *result,
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	static const struct sonde_kernel_report io = {
+	static const struct sonde_model_report io = {
 		.name = "io",
 		.missing = "of block requests or system calls",
 		.wants = SONDE_WANT_BLOCK | SONDE_WANT_CALLS | SONDE_WANT_FILES,
@@ -358,7 +357,7 @@ static int run(struct sonde_analysis_args *args,
 		.show = show,
 	};
 
-	return sonde_kernel_report_run(&io, args, ret_report);
+	return sonde_model_report_run(&io, args, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_io = {

@@ -100,15 +100,15 @@ static void irq_cells(struct sonde_table *table,
 	sonde_histogram_cells(&tally->durations, table, 4);
 }
 
-static void irq_row(const struct sonde_kernel_result *result,
+static void irq_row(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally)
 {
 	irq_cells(table, tally,
-		  sonde_kernel_irq_name(result->kernel,
-					(uint32_t)tally->key.number));
+		  sonde_model_irq_name(result->kernel,
+				       (uint32_t)tally->key.number));
 }
 
-static void softirq_row(const struct sonde_kernel_result *result,
+static void softirq_row(const struct sonde_model_result *result,
 			struct sonde_table *table,
 			const struct sonde_tally *tally)
 {
@@ -116,7 +116,7 @@ static void softirq_row(const struct sonde_kernel_result *result,
 	irq_cells(table, tally, softirq_name(tally->key.number));
 }
 
-static void cpu_row(const struct sonde_kernel_result *result,
+static void cpu_row(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally)
 {
 	double span = (double)result->span_ns;
@@ -131,14 +131,14 @@ static void cpu_row(const struct sonde_kernel_result *result,
 }
 
 /* CPUs come by number. */
-static uint64_t has_handlers(const struct sonde_kernel_result *result,
+static uint64_t has_handlers(const struct sonde_model_result *result,
 			     const struct sonde_tally *tally)
 {
 	(void)result;
 	return tally->numbers[HARD_COUNT] + tally->numbers[SOFT_COUNT] != 0;
 }
 
-static void worst_name(const struct sonde_kernel_result *result,
+static void worst_name(const struct sonde_model_result *result,
 		       const struct sonde_worst_span *span, char *to,
 		       size_t size)
 {
@@ -149,11 +149,11 @@ static void worst_name(const struct sonde_kernel_result *result,
 			       softirq_name(number));
 	else
 		(void)snprintf(to, size, "irq %" PRIu32 " %s", number,
-			       sonde_kernel_irq_name(result->kernel, number));
+			       sonde_model_irq_name(result->kernel, number));
 }
 
 static const struct sonde_histogram *
-durations_of(const struct sonde_kernel_result *result, unsigned int kind)
+durations_of(const struct sonde_model_result *result, unsigned int kind)
 {
 	const struct sonde_key key = sonde_key_make(SONDE_KEY_INT, kind, 0);
 	const struct sonde_tally *tally =
@@ -162,7 +162,7 @@ durations_of(const struct sonde_kernel_result *result, unsigned int kind)
 	return tally ? &tally->durations : NULL;
 }
 
-static void show_histograms(const struct sonde_kernel_result *result,
+static void show_histograms(const struct sonde_model_result *result,
 			    struct sonde_report *report)
 {
 	static const struct {
@@ -193,7 +193,7 @@ static const struct sonde_column cpu_columns[] = {
 	{ "softirq_share", "SHARE", SONDE_CELL_PERCENT },
 };
 /* In the order of the groups. */
-static const struct sonde_kernel_table tables[] = {
+static const struct sonde_model_table tables[] = {
 	{
 		.key = "irqs",
 		.title = "Hard interrupts",
@@ -232,7 +232,7 @@ static const struct sonde_kernel_table tables[] = {
 	},
 };
 
-static void say(const struct sonde_kernel_result *result,
+static void say(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	const struct sonde_worst_span *worst = &result->sums->worst.spans[0];
@@ -266,26 +266,26 @@ static void say(const struct sonde_kernel_result *result,
 		sonde_words_int(&words, SONDE_CELL_TIME, worst->begin_ns));
 }
 
-static int show(const struct sonde_kernel_result *result,
+static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	int error;
 
 	say(result, report);
-	error = sonde_kernel_group_tables(result, report, tables,
-					  SONDE_ARRAY_SIZE(tables));
+	error = sonde_model_group_tables(result, report, tables,
+					 SONDE_ARRAY_SIZE(tables));
 	if (error)
 		return error;
 	show_histograms(result, report);
-	sonde_kernel_worst_table(result, report, "The longest handlers",
-				 "INTERRUPT", worst_name);
+	sonde_model_worst_table(result, report, "The longest handlers",
+				"INTERRUPT", worst_name);
 	return 0;
 }
 
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	static const struct sonde_kernel_report irq = {
+	static const struct sonde_model_report irq = {
 		.name = "irq",
 		.missing = "of interrupts",
 		.wants = SONDE_WANT_IRQS,
@@ -293,7 +293,7 @@ static int run(struct sonde_analysis_args *args,
 		.show = show,
 	};
 
-	return sonde_kernel_report_run(&irq, args, ret_report);
+	return sonde_model_report_run(&irq, args, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_irq = {

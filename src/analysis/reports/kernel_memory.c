@@ -56,14 +56,14 @@ static void add_interval(struct sonde_sums *sums,
 	}
 }
 
-static void memory_row(const struct sonde_kernel_result *result,
+static void memory_row(const struct sonde_model_result *result,
 		       struct sonde_table *table,
 		       const struct sonde_tally *tally)
 {
 	uint64_t taken = tally->numbers[PAGES_TAKEN];
 	uint64_t freed = tally->numbers[PAGES_FREED];
 
-	sonde_kernel_thread_cells(result, table, 0, (int64_t)tally->key.number);
+	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
 	sonde_table_uint(table, 2, taken);
 	sonde_table_uint(table, 3, freed);
 	sonde_table_int(table, 4, (int64_t)(taken - freed));
@@ -72,7 +72,7 @@ static void memory_row(const struct sonde_kernel_result *result,
 	sonde_table_int(table, 7, (int64_t)tally->numbers[TAKEN_BYTES]);
 }
 
-static void site_row(const struct sonde_kernel_result *result,
+static void site_row(const struct sonde_model_result *result,
 		     struct sonde_table *table, const struct sonde_tally *tally)
 {
 	(void)result;
@@ -84,7 +84,7 @@ static void site_row(const struct sonde_kernel_result *result,
 }
 
 /* Pages are the larger part of memory: 4 KiB each, more or less. */
-static uint64_t used(const struct sonde_kernel_result *result,
+static uint64_t used(const struct sonde_model_result *result,
 		     const struct sonde_tally *tally)
 {
 	(void)result;
@@ -121,7 +121,7 @@ static const struct sonde_column site_columns[] = {
 	{ "asked", "ASKED FOR", SONDE_CELL_BYTES },
 };
 
-static const struct sonde_kernel_table processes = {
+static const struct sonde_model_table processes = {
 	.key = "processes",
 	.title = "By process",
 	.columns = process_columns,
@@ -130,7 +130,7 @@ static const struct sonde_kernel_table processes = {
 	.weight = used,
 	.row = memory_row,
 };
-static const struct sonde_kernel_table threads = {
+static const struct sonde_model_table threads = {
 	.key = "threads",
 	.title = "By thread",
 	.columns = thread_columns,
@@ -139,7 +139,7 @@ static const struct sonde_kernel_table threads = {
 	.weight = used,
 	.row = memory_row,
 };
-static const struct sonde_kernel_table sites = {
+static const struct sonde_model_table sites = {
 	.key = "sites",
 	.title = "The kernel's own, by caller",
 	.columns = site_columns,
@@ -149,22 +149,22 @@ static const struct sonde_kernel_table sites = {
 	.row = site_row,
 };
 
-static uint64_t pages_taken(const struct sonde_kernel_result *result,
+static uint64_t pages_taken(const struct sonde_model_result *result,
 			    const struct sonde_tally *tally)
 {
 	(void)result;
 	return tally->numbers[PAGES_TAKEN];
 }
 
-static void say(const struct sonde_kernel_result *result,
+static void say(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	const struct sonde_tally *most =
-		sonde_kernel_most(result, BY_THREAD, pages_taken);
+		sonde_model_most(result, BY_THREAD, pages_taken);
 	struct sonde_words words = { .args = result->args };
 	uint64_t sums[SONDE_TALLY_NUMBERS];
 
-	sonde_kernel_sum(result, BY_THREAD, sums);
+	sonde_model_sum(result, BY_THREAD, sums);
 	if (most)
 		sonde_report_note(
 			report,
@@ -174,8 +174,8 @@ static void say(const struct sonde_kernel_result *result,
 			sonde_words_int(&words, SONDE_CELL_COUNT,
 					(int64_t)sums[PAGES_FREED]),
 			(int64_t)most->key.number,
-			sonde_kernel_thread_name(result->kernel,
-						 (int32_t)most->key.number),
+			sonde_model_thread_name(result->kernel,
+						(int32_t)most->key.number),
 			sonde_words_int(&words, SONDE_CELL_COUNT,
 					(int64_t)most->numbers[PAGES_TAKEN]));
 	if (sums[TAKEN])
@@ -190,28 +190,28 @@ static void say(const struct sonde_kernel_result *result,
 					(int64_t)sums[FREED]));
 }
 
-static int show(const struct sonde_kernel_result *result,
+static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	int error;
 
 	say(result, report);
-	error = sonde_kernel_process_table(result, report, BY_THREAD,
-					   &processes);
+	error = sonde_model_process_table(result, report, BY_THREAD,
+					  &processes);
 	if (!error)
-		error = sonde_kernel_table(result, report,
-					   &result->sums->groups[BY_THREAD],
-					   &threads);
+		error = sonde_model_table(result, report,
+					  &result->sums->groups[BY_THREAD],
+					  &threads);
 	if (error)
 		return error;
-	return sonde_kernel_table(result, report,
-				  &result->sums->groups[BY_SITE], &sites);
+	return sonde_model_table(result, report, &result->sums->groups[BY_SITE],
+				 &sites);
 }
 
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	static const struct sonde_kernel_report memory = {
+	static const struct sonde_model_report memory = {
 		.name = "memory",
 		.missing = "of pages or of the kernel's memory",
 		.wants = SONDE_WANT_MEMORY,
@@ -220,7 +220,7 @@ static int run(struct sonde_analysis_args *args,
 		.show = show,
 	};
 
-	return sonde_kernel_report_run(&memory, args, ret_report);
+	return sonde_model_report_run(&memory, args, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_memory = {

@@ -113,22 +113,22 @@ static void sched_cells(struct sonde_table *table, size_t at,
 /* Moves, runs and their time: `cputop` and `activity` are about these. */
 #define SCHED_MINOR (1u << 8 | 1u << 11 | 1u << 12)
 
-static void all_row(const struct sonde_kernel_result *result,
+static void all_row(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally)
 {
 	(void)result;
 	sched_cells(table, 0, tally);
 }
 
-static void thread_row(const struct sonde_kernel_result *result,
+static void thread_row(const struct sonde_model_result *result,
 		       struct sonde_table *table,
 		       const struct sonde_tally *tally)
 {
-	sonde_kernel_thread_cells(result, table, 0, (int64_t)tally->key.number);
+	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
 	sched_cells(table, 2, tally);
 }
 
-static void prio_row(const struct sonde_kernel_result *result,
+static void prio_row(const struct sonde_model_result *result,
 		     struct sonde_table *table, const struct sonde_tally *tally)
 {
 	(void)result;
@@ -137,14 +137,14 @@ static void prio_row(const struct sonde_kernel_result *result,
 }
 
 /* Who waited longest; those that never did come last. */
-static uint64_t waited(const struct sonde_kernel_result *result,
+static uint64_t waited(const struct sonde_model_result *result,
 		       const struct sonde_tally *tally)
 {
 	return sonde_tally_total(result, tally) + tally->numbers[PREEMPTED_NS] +
 	       1;
 }
 
-static void waker_name(const struct sonde_kernel_result *result,
+static void waker_name(const struct sonde_model_result *result,
 		       const struct sonde_worst_span *span, char *to,
 		       size_t size)
 {
@@ -155,8 +155,8 @@ static void waker_name(const struct sonde_kernel_result *result,
 		(void)snprintf(to, size, "-");
 	else
 		(void)snprintf(to, size, "%s (%d)%s",
-			       sonde_kernel_thread_name(result->kernel,
-							span->other_tid),
+			       sonde_model_thread_name(result->kernel,
+						       span->other_tid),
 			       span->other_tid,
 			       span->place == SONDE_WAKER_MAYBE ?
 				       ", or an interrupt" :
@@ -174,7 +174,7 @@ static const struct sonde_column prio_columns[] = {
 	SCHED_COLUMNS,
 };
 /* In the order of the groups. */
-static const struct sonde_kernel_table tables[] = {
+static const struct sonde_model_table tables[] = {
 	{
 		.key = "latency",
 		.title = "From wake-up to running",
@@ -207,31 +207,31 @@ static const struct sonde_kernel_table tables[] = {
 	},
 };
 
-static int show(const struct sonde_kernel_result *result,
+static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	const struct sonde_tally *all =
 		sonde_hash_next(&result->sums->groups[ALL], NULL);
 	int error;
 
-	sonde_kernel_say(result, report, all, "wake-up");
-	error = sonde_kernel_group_tables(result, report, tables,
-					  SONDE_ARRAY_SIZE(tables));
+	sonde_model_say(result, report, all, "wake-up");
+	error = sonde_model_group_tables(result, report, tables,
+					 SONDE_ARRAY_SIZE(tables));
 	if (error)
 		return error;
 	if (all)
 		sonde_histogram_report(&all->durations, report, "histogram",
 				       "From wake-up to running",
 				       SONDE_CELL_DURATION);
-	sonde_kernel_worst_table(result, report, "The longest waits",
-				 "WOKEN BY", waker_name);
+	sonde_model_worst_table(result, report, "The longest waits", "WOKEN BY",
+				waker_name);
 	return 0;
 }
 
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	static const struct sonde_kernel_report sched = {
+	static const struct sonde_model_report sched = {
 		.name = "sched",
 		.missing = "sched_switch or sched_wakeup",
 		.wants = SONDE_WANT_THREADS,
@@ -240,7 +240,7 @@ static int run(struct sonde_analysis_args *args,
 		.show = show,
 	};
 
-	return sonde_kernel_report_run(&sched, args, ret_report);
+	return sonde_model_report_run(&sched, args, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_sched = {

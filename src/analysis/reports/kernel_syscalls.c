@@ -67,37 +67,37 @@ static void call_cells(struct sonde_table *table, size_t at,
 	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION)
 /* clang-format on */
 
-static void all_row(const struct sonde_kernel_result *result,
+static void all_row(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally)
 {
 	(void)result;
 	call_cells(table, 0, tally);
 }
 
-static void call_row(const struct sonde_kernel_result *result,
+static void call_row(const struct sonde_model_result *result,
 		     struct sonde_table *table, const struct sonde_tally *tally)
 {
 	sonde_table_text(table, 0,
-			 sonde_kernel_call_name(result->tables,
-						(uint32_t)tally->key.number));
+			 sonde_model_call_name(result->tables,
+					       (uint32_t)tally->key.number));
 	call_cells(table, 1, tally);
 }
 
-static void thread_row(const struct sonde_kernel_result *result,
+static void thread_row(const struct sonde_model_result *result,
 		       struct sonde_table *table,
 		       const struct sonde_tally *tally)
 {
-	sonde_kernel_thread_cells(result, table, 0, (int64_t)tally->key.number);
+	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
 	call_cells(table, 2, tally);
 }
 
-static void worst_name(const struct sonde_kernel_result *result,
+static void worst_name(const struct sonde_model_result *result,
 		       const struct sonde_worst_span *span, char *to,
 		       size_t size)
 {
 	(void)snprintf(to, size, "%s",
-		       sonde_kernel_call_name(result->tables,
-					      (uint32_t)span->place));
+		       sonde_model_call_name(result->tables,
+					     (uint32_t)span->place));
 }
 
 static const struct sonde_column all_columns[] = { CALL_COLUMNS };
@@ -111,7 +111,7 @@ static const struct sonde_column thread_columns[] = {
 	CALL_COLUMNS,
 };
 /* In the order of the groups. */
-static const struct sonde_kernel_table tables[] = {
+static const struct sonde_model_table tables[] = {
 	{
 		.key = "all",
 		.title = "System calls",
@@ -141,31 +141,31 @@ static const struct sonde_kernel_table tables[] = {
 	},
 };
 
-static int show(const struct sonde_kernel_result *result,
+static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
 	const struct sonde_tally *all =
 		sonde_hash_next(&result->sums->groups[ALL], NULL);
 	int error;
 
-	sonde_kernel_say(result, report, all, "system call");
-	error = sonde_kernel_group_tables(result, report, tables,
-					  SONDE_ARRAY_SIZE(tables));
+	sonde_model_say(result, report, all, "system call");
+	error = sonde_model_group_tables(result, report, tables,
+					 SONDE_ARRAY_SIZE(tables));
 	if (error)
 		return error;
 	if (all)
 		sonde_histogram_report(&all->durations, report, "histogram",
 				       "How long calls took",
 				       SONDE_CELL_DURATION);
-	sonde_kernel_worst_table(result, report, "The longest calls", "CALL",
-				 worst_name);
+	sonde_model_worst_table(result, report, "The longest calls", "CALL",
+				worst_name);
 	return 0;
 }
 
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	static const struct sonde_kernel_report syscalls = {
+	static const struct sonde_model_report syscalls = {
 		.name = "syscalls",
 		.missing = "of system calls",
 		.wants = SONDE_WANT_CALLS,
@@ -174,7 +174,7 @@ static int run(struct sonde_analysis_args *args,
 		.show = show,
 	};
 
-	return sonde_kernel_report_run(&syscalls, args, ret_report);
+	return sonde_model_report_run(&syscalls, args, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_syscalls = {

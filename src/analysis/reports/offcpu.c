@@ -178,8 +178,8 @@ static uint64_t off_ns(const struct thread_sum *thread)
 
 static bool is_asked(const struct view *view, const struct sonde_key *tid)
 {
-	return sonde_kernel_is_by(view->offcpu->args, view->causes->kernel,
-				  (int32_t)tid->number);
+	return sonde_model_is_by(view->offcpu->args, view->causes->kernel,
+				 (int32_t)tid->number);
 }
 
 static int compare_threads(const void *a, const void *b, void *ctx)
@@ -199,7 +199,7 @@ static void thread_cells(const struct sonde_causes *causes,
 {
 	sonde_table_int(table, at, tid);
 	sonde_table_text(table, at + 1,
-			 sonde_kernel_thread_name(causes->kernel, tid));
+			 sonde_model_thread_name(causes->kernel, tid));
 }
 
 static void thread_row(struct sonde_table *table, const void *entry, void *ctx)
@@ -456,13 +456,13 @@ static int show(struct offcpu *offcpu, const struct sonde_causes *causes,
 		error = show_waits(&view, report);
 	if (!error)
 		error = show_open(&view, report);
-	sonde_kernel_notes(causes->kernel, offcpu->left_out, report);
+	sonde_model_notes(causes->kernel, offcpu->left_out, report);
 	return error ? error : sonde_report_error(report);
 }
 
 static int make_report(struct offcpu *offcpu,
-		       const struct sonde_kernel_tables *tables,
-		       const struct sonde_kernel *kernel,
+		       const struct sonde_model_tables *tables,
+		       const struct sonde_model *kernel,
 		       struct sonde_report **ret_report)
 {
 	struct sonde_report *report = sonde_report_new("offcpu");
@@ -482,15 +482,15 @@ static int make_report(struct offcpu *offcpu,
 static int run(struct sonde_analysis_args *args,
 	       struct sonde_report **ret_report)
 {
-	static const struct sonde_kernel_sink_ops ops = {
+	static const struct sonde_model_sink_ops ops = {
 		.interval = add_interval,
 		.rename = ignore_rename,
 	};
-	struct sonde_kernel_tables *tables;
-	struct sonde_kernel *kernel = NULL;
+	struct sonde_model_tables *tables;
+	struct sonde_model *kernel = NULL;
 	struct offcpu offcpu = { .args = args };
-	int error = sonde_kernel_tables_new(args->trace, SONDE_WANT_PLAYED,
-					    &args->map, &tables);
+	int error = sonde_model_tables_new(args->trace, SONDE_WANT_PLAYED,
+					   &args->map, &tables);
 
 	if (error == -ENODATA)
 		return sonde_analysis_fail(args, error,
@@ -500,14 +500,14 @@ static int run(struct sonde_analysis_args *args,
 		return error;
 	sonde_hash_init(&offcpu.threads, sizeof(struct thread_sum), SUMS);
 	sonde_hash_init(&offcpu.waits, sizeof(struct wait_sum), SUMS);
-	error = sonde_kernel_play(args->trace, &args->map, tables, &ops,
-				  &offcpu, &kernel);
+	error = sonde_model_play(args->trace, &args->map, tables, &ops, &offcpu,
+				 &kernel);
 	if (!error)
 		error = make_report(&offcpu, tables, kernel, ret_report);
 	sonde_hash_fini(&offcpu.threads);
 	sonde_hash_fini(&offcpu.waits);
-	sonde_kernel_free(kernel);
-	sonde_kernel_tables_free(tables);
+	sonde_model_free(kernel);
+	sonde_model_tables_free(tables);
 	return error;
 }
 

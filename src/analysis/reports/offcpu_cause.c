@@ -13,8 +13,8 @@
 #define NAME 256
 
 void sonde_causes_init(struct sonde_causes *causes,
-		       const struct sonde_kernel_tables *tables,
-		       const struct sonde_kernel *kernel)
+		       const struct sonde_model_tables *tables,
+		       const struct sonde_model *kernel)
 {
 	*causes = (struct sonde_causes){
 		.tables = tables,
@@ -34,12 +34,12 @@ void sonde_causes_fini(struct sonde_causes *causes)
 static bool find_variable(const struct sonde_causes *causes, int32_t pid,
 			  uint64_t address, char *to, size_t size)
 {
-	struct sonde_kernel_mapping mapping;
+	struct sonde_model_mapping mapping;
 	struct sonde_symbols_place place;
 	struct sonde_naming naming;
 	const char *name;
 
-	if (sonde_kernel_find_mapping(causes->kernel, pid, address, &mapping))
+	if (sonde_model_find_mapping(causes->kernel, pid, address, &mapping))
 		return false;
 	place = (struct sonde_symbols_place){
 		.path = mapping.path,
@@ -92,7 +92,7 @@ const char *sonde_cause_object(const struct sonde_causes *causes,
 static void call_text(const struct sonde_causes *causes,
 		      const struct sonde_cause *cause, char *to, size_t size)
 {
-	const char *call = sonde_kernel_call_name(causes->tables, cause->call);
+	const char *call = sonde_model_call_name(causes->tables, cause->call);
 	char object[NAME + 64];
 
 	if (cause->address)
@@ -111,12 +111,12 @@ static void call_text(const struct sonde_causes *causes,
 static void fault_text(const struct sonde_causes *causes,
 		       const struct sonde_cause *cause, char *to, size_t size)
 {
-	struct sonde_kernel_mapping mapping;
+	struct sonde_model_mapping mapping;
 
 	if (!cause->address)
 		(void)snprintf(to, size, "page fault");
-	else if (!sonde_kernel_find_mapping(causes->kernel, cause->pid,
-					    cause->address, &mapping) &&
+	else if (!sonde_model_find_mapping(causes->kernel, cause->pid,
+					   cause->address, &mapping) &&
 		 cause->address < mapping.end)
 		(void)snprintf(to, size, "page fault in %s", mapping.path);
 	else
@@ -153,7 +153,7 @@ const char *sonde_cause_text(const struct sonde_causes *causes,
 static const char *thread_text(const struct sonde_causes *causes, int32_t tid,
 			       char *to, size_t size)
 {
-	const char *name = sonde_kernel_thread_name(causes->kernel, tid);
+	const char *name = sonde_model_thread_name(causes->kernel, tid);
 
 	(void)snprintf(to, size, "%s%s(%" PRId32 ")", name, *name ? " " : "",
 		       tid);
@@ -176,7 +176,7 @@ static void softirq_text(uint32_t vector, char *to, size_t size)
 static void irq_text(const struct sonde_causes *causes, uint32_t number,
 		     char *to, size_t size)
 {
-	const char *name = sonde_kernel_irq_name(causes->kernel, number);
+	const char *name = sonde_model_irq_name(causes->kernel, number);
 
 	if (*name)
 		(void)snprintf(to, size, "interrupt %" PRIu32 " (%s)", number,
@@ -221,7 +221,7 @@ const char *sonde_waker_text(const struct sonde_causes *causes,
 const char *sonde_cause_thread(const struct sonde_causes *causes, int32_t tid,
 			       char *to, size_t size)
 {
-	const char *name = sonde_kernel_thread_name(causes->kernel, tid);
+	const char *name = sonde_model_thread_name(causes->kernel, tid);
 
 	if (tid < 0)
 		(void)snprintf(to, size, "an unknown thread");

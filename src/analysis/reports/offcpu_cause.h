@@ -23,8 +23,8 @@
 struct sonde_namer;
 
 struct sonde_causes {
-	const struct sonde_kernel_tables *tables; /* borrowed */
-	const struct sonde_kernel *kernel;        /* borrowed; a played one */
+	const struct sonde_model_tables *tables; /* borrowed */
+	const struct sonde_model *kernel;        /* borrowed; a played one */
 	struct sonde_namer *namer; /* of locks; NULL: no memory for it */
 };
 
@@ -32,8 +32,8 @@ struct sonde_causes {
 #define SONDE_CAUSE_TEXT 1024
 
 void sonde_causes_init(struct sonde_causes *causes,
-		       const struct sonde_kernel_tables *tables,
-		       const struct sonde_kernel *kernel);
+		       const struct sonde_model_tables *tables,
+		       const struct sonde_model *kernel);
 void sonde_causes_fini(struct sonde_causes *causes);
 
 /* Whether it is a lock that somebody holds: no condition variable, and no

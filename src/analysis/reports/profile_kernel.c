@@ -41,20 +41,19 @@ static void add_interval(struct sonde_sums *sums,
 		       sonde_elapsed_ns(interval->begin_ns, interval->end_ns));
 }
 
-static void name_of(const struct sonde_kernel_result *result, size_t group,
+static void name_of(const struct sonde_model_result *result, size_t group,
 		    uint64_t number, char *to, size_t size)
 {
 	switch ((enum group)group) {
 	case CALLS:
 		(void)snprintf(to, size, "system call %s",
-			       sonde_kernel_call_name(result->tables,
-						      (uint32_t)number));
+			       sonde_model_call_name(result->tables,
+						     (uint32_t)number));
 		break;
 	case IRQS:
-		(void)snprintf(to, size, "interrupt %u %s",
-			       (unsigned int)number,
-			       sonde_kernel_irq_name(result->kernel,
-						     (uint32_t)number));
+		(void)snprintf(
+			to, size, "interrupt %u %s", (unsigned int)number,
+			sonde_model_irq_name(result->kernel, (uint32_t)number));
 		break;
 	case SOFTIRQS:
 		(void)snprintf(to, size, "soft interrupt %u",
@@ -75,7 +74,7 @@ struct run {
 	struct sonde_profile *profile;
 };
 
-static int collect(const struct sonde_kernel_result *result,
+static int collect(const struct sonde_model_result *result,
 		   struct sonde_report *report)
 {
 	const struct run *run = (const struct run *)(const void *)result->args;
@@ -100,7 +99,7 @@ static int collect(const struct sonde_kernel_result *result,
 int sonde_profile_kernel(const struct sonde_analysis_args *args,
 			 struct sonde_profile *profile)
 {
-	static const struct sonde_kernel_report kernel = {
+	static const struct sonde_model_report kernel = {
 		.name = "diff",
 		.missing = "of a kernel",
 		.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS |
@@ -117,7 +116,7 @@ int sonde_profile_kernel(const struct sonde_analysis_args *args,
 
 	if (!sonde_analysis_has(args->trace, "kernel"))
 		return 0;
-	err = sonde_kernel_report_run(&kernel, &run.args, &report);
+	err = sonde_model_report_run(&kernel, &run.args, &report);
 	sonde_report_free(report);
 	return err == -ENODATA ? 0 : err;
 }

@@ -83,7 +83,7 @@ bool sonde_analysis_applies(const struct sonde_analysis *analysis,
 			    struct sonde_trace *trace)
 {
 	if (analysis->about)
-		return sonde_kernel_has(trace, analysis->about);
+		return sonde_model_has(trace, analysis->about);
 	return !*analysis->needs || sonde_analysis_has(trace, analysis->needs);
 }
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/nearest.h"
-#include "event/select.h"
 #include "reader/reader.h"
+#include "types/select.h"
 
 static bool is_called(const struct sonde_trace *trace, const char *glob,
 		      size_t length)

@@ -16,7 +16,7 @@
 #include "view/export/export.h"
 
 struct sonde_strangers {
-	struct sonde_kernel_scope scope;
+	struct sonde_model_scope scope;
 	uint64_t nr_runs; /* of threads; left out */
 };
 
@@ -32,7 +32,7 @@ void sonde_strangers_fini(struct sonde_strangers *strangers,
 static inline bool sonde_strangers_has(const struct sonde_strangers *strangers,
 				       int64_t tid)
 {
-	return !sonde_kernel_scope_has(&strangers->scope, sonde_step_tid(tid));
+	return !sonde_model_scope_has(&strangers->scope, sonde_step_tid(tid));
 }
 
 #endif /* VIEW_EXPORT_STRANGERS_H */

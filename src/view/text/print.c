@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "event/select.h"
 #include "reader/reader.h"
+#include "types/select.h"
 #include "view/text/print_parts.h"
 
 #define SLICE_BYTES    ((uint64_t)1 << 19)

@@ -3,7 +3,7 @@
  * client.c - /dev/sonde for tests.
  *
  * The reader of records knows the format from ring/layout.h's and
- * kernel/source.h's words, and copies every value before it looks at it. Broken
+ * source/source.h's words, and copies every value before it looks at it. Broken
  * rules are counted and the first is kept, so that a reading always ends.
  */
 #include "client.h"
@@ -60,11 +60,12 @@ void bind_to(uint32_t cpu)
 
 static void client_map(struct client *client, uint32_t cpu)
 {
-	struct sonde_mod_stream stream = { .size = sizeof(stream), .cpu = cpu };
+	struct sonde_kmod_stream stream = { .size = sizeof(stream),
+					    .cpu = cpu };
 	void *memory;
 
 	client->stream[cpu] = must(
-		ioctl(client->channel, SONDE_MOD_STREAM, &stream), "STREAM");
+		ioctl(client->channel, SONDE_KMOD_STREAM, &stream), "STREAM");
 	memory = mmap(NULL, client->memory_bytes, PROT_READ, MAP_SHARED,
 		      client->stream[cpu], 0);
 	if (memory == MAP_FAILED)
@@ -74,8 +75,8 @@ static void client_map(struct client *client, uint32_t cpu)
 
 void client_open(struct client *client, const struct client_config *config)
 {
-	struct sonde_mod_session session = { .size = sizeof(session) };
-	struct sonde_mod_channel channel = {
+	struct sonde_kmod_session session = { .size = sizeof(session) };
+	struct sonde_kmod_channel channel = {
 		.size = sizeof(channel),
 		.mode = config->mode,
 		.subbuf_bytes = config->subbuf_bytes,
@@ -85,12 +86,13 @@ void client_open(struct client *client, const struct client_config *config)
 
 	*client = (struct client){ .config = *config };
 	client->nr_cpus = online_cpus();
-	client->device = must(open(SONDE_MOD_DEVICE, O_RDWR | O_CLOEXEC),
-			      SONDE_MOD_DEVICE);
+	client->device = must(open(SONDE_KMOD_DEVICE, O_RDWR | O_CLOEXEC),
+			      SONDE_KMOD_DEVICE);
 	client->session = must(
-		ioctl(client->device, SONDE_MOD_SESSION, &session), "SESSION");
-	client->channel = must(
-		ioctl(client->session, SONDE_MOD_CHANNEL, &channel), "CHANNEL");
+		ioctl(client->device, SONDE_KMOD_SESSION, &session), "SESSION");
+	client->channel =
+		must(ioctl(client->session, SONDE_KMOD_CHANNEL, &channel),
+		     "CHANNEL");
 	client->memory_bytes =
 		(size_t)(config->nr_subbufs + 1) * config->subbuf_bytes;
 	for (uint32_t cpu = 0; cpu < client->nr_cpus; cpu++)
@@ -109,28 +111,28 @@ void client_close(struct client *client)
 	(void)close(client->device);
 }
 
-int client_event(struct client *client, const struct sonde_mod_event *event)
+int client_event(struct client *client, const struct sonde_kmod_event *event)
 {
-	int fd = must(ioctl(client->channel, SONDE_MOD_EVENT, event), "EVENT");
+	int fd = must(ioctl(client->channel, SONDE_KMOD_EVENT, event), "EVENT");
 
-	return (event->flags & SONDE_MOD_WANT_FD) ? fd : -1;
+	return (event->flags & SONDE_KMOD_WANT_FD) ? fd : -1;
 }
 
 int client_tick(struct client *client, uint32_t flags)
 {
-	static const struct sonde_mod_cap caps[] = {
-		{ .kind = SONDE_MOD_VALUE,
-		  .from = SONDE_MOD_FROM_ARG,
+	static const struct sonde_kmod_cap caps[] = {
+		{ .kind = SONDE_KMOD_VALUE,
+		  .from = SONDE_KMOD_FROM_ARG,
 		  .index = 0,
 		  .bytes = 8 },
-		{ .kind = SONDE_MOD_VALUE,
-		  .from = SONDE_MOD_FROM_ARG,
+		{ .kind = SONDE_KMOD_VALUE,
+		  .from = SONDE_KMOD_FROM_ARG,
 		  .index = 1,
 		  .bytes = 4 },
 	};
-	struct sonde_mod_event event = {
+	struct sonde_kmod_event event = {
 		.size = sizeof(event),
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.id = TICK_ID,
 		.flags = flags,
 		.nr_caps = 2,
@@ -143,34 +145,35 @@ int client_tick(struct client *client, uint32_t flags)
 
 void client_start(struct client *client)
 {
-	(void)must(ioctl(client->session, SONDE_MOD_START), "START");
+	(void)must(ioctl(client->session, SONDE_KMOD_START), "START");
 }
 
 void client_stop(struct client *client)
 {
-	(void)must(ioctl(client->session, SONDE_MOD_STOP), "STOP");
+	(void)must(ioctl(client->session, SONDE_KMOD_STOP), "STOP");
 }
 
 void client_flush(struct client *client, uint32_t cpu)
 {
-	(void)must(ioctl(client->stream[cpu], SONDE_MOD_FLUSH), "FLUSH");
+	(void)must(ioctl(client->stream[cpu], SONDE_KMOD_FLUSH), "FLUSH");
 }
 
 void client_counts(struct client *client, uint32_t cpu,
-		   struct sonde_mod_counts *ret_counts)
+		   struct sonde_kmod_counts *ret_counts)
 {
-	struct sonde_mod_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_counts counts = { .size = sizeof(counts) };
 
-	(void)must(ioctl(client->stream[cpu], SONDE_MOD_STREAM_COUNTS, &counts),
+	(void)must(ioctl(client->stream[cpu], SONDE_KMOD_STREAM_COUNTS,
+			 &counts),
 		   "STREAM_COUNTS");
 	*ret_counts = counts;
 }
 
 int client_get(struct client *client, uint32_t cpu,
-	       struct sonde_mod_chunk *ret_chunk)
+	       struct sonde_kmod_chunk *ret_chunk)
 {
-	struct sonde_mod_chunk chunk = { .size = sizeof(chunk) };
-	int rc = ioctl(client->stream[cpu], SONDE_MOD_GET, &chunk);
+	struct sonde_kmod_chunk chunk = { .size = sizeof(chunk) };
+	int rc = ioctl(client->stream[cpu], SONDE_KMOD_GET, &chunk);
 
 	if (rc < 0 && errno == EAGAIN)
 		return 0;
@@ -180,9 +183,9 @@ int client_get(struct client *client, uint32_t cpu,
 }
 
 void client_put(struct client *client, uint32_t cpu,
-		const struct sonde_mod_chunk *chunk)
+		const struct sonde_kmod_chunk *chunk)
 {
-	(void)must(ioctl(client->stream[cpu], SONDE_MOD_PUT, chunk), "PUT");
+	(void)must(ioctl(client->stream[cpu], SONDE_KMOD_PUT, chunk), "PUT");
 }
 
 /* ---- what was read of a stream ---- */
@@ -263,7 +266,7 @@ static uint32_t read_record(struct reading *reading, const unsigned char *bytes,
 
 /* Where the chunk lies among the others. */
 static void check_order(struct reading *reading,
-			const struct sonde_mod_chunk *chunk)
+			const struct sonde_kmod_chunk *chunk)
 {
 	if (reading->is_open && chunk->first)
 		broken(reading, "sub-buffer %ju begins before %ju has ended",
@@ -287,7 +290,8 @@ static void check_order(struct reading *reading,
 		       (uintmax_t)reading->last);
 }
 
-void reading_chunk(struct reading *reading, const struct sonde_mod_chunk *chunk,
+void reading_chunk(struct reading *reading,
+		   const struct sonde_kmod_chunk *chunk,
 		   const unsigned char *bytes)
 {
 	uint64_t before = reading_events(reading), events;
@@ -332,7 +336,7 @@ uint64_t reading_events(const struct reading *reading)
 
 bool client_read(struct client *client, struct reading *reading)
 {
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	bool any = false;
 
 	while (client_get(client, reading->cpu, &chunk)) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * client.h - /dev/sonde for tests: the calls of kernel/modules/abi.h one by one,
+ * client.h - /dev/sonde for tests: the calls of kmod/abi.h one by one,
  * a reader of streams that shares no code with the recorder, and what must be
  * true of what it read.
  *
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "kernel/modules/abi.h"
+#include "kmod/abi.h"
 #include "sonde_test.h"
 
 #define CLIENT_CPUS_MAX 64u
@@ -48,19 +48,19 @@ struct client {
 void client_open(struct client *client, const struct client_config *config);
 void client_close(struct client *client);
 /* The descriptor if flags ask for one, else -1. */
-int client_event(struct client *client, const struct sonde_mod_event *event);
+int client_event(struct client *client, const struct sonde_kmod_event *event);
 /* sonde_test_tick, as TICK_ID. */
 int client_tick(struct client *client, uint32_t flags);
 void client_start(struct client *client);
 void client_stop(struct client *client);
 void client_flush(struct client *client, uint32_t cpu);
 void client_counts(struct client *client, uint32_t cpu,
-		   struct sonde_mod_counts *ret_counts);
+		   struct sonde_kmod_counts *ret_counts);
 /* 1 and a chunk, or 0. */
 int client_get(struct client *client, uint32_t cpu,
-	       struct sonde_mod_chunk *ret_chunk);
+	       struct sonde_kmod_chunk *ret_chunk);
 void client_put(struct client *client, uint32_t cpu,
-		const struct sonde_mod_chunk *chunk);
+		const struct sonde_kmod_chunk *chunk);
 
 /* ---- what was read of a stream ---- */
 
@@ -84,7 +84,8 @@ struct reading {
 
 void reading_begin(struct reading *reading, uint32_t cpu, bool is_overwrite);
 /* Another chunk: its records are at `bytes`. */
-void reading_chunk(struct reading *reading, const struct sonde_mod_chunk *chunk,
+void reading_chunk(struct reading *reading,
+		   const struct sonde_kmod_chunk *chunk,
 		   const unsigned char *bytes);
 uint64_t reading_events(const struct reading *reading);
 

@@ -59,12 +59,12 @@ static void *somebody_else(void *arg)
 static int add(struct client *client, uint32_t type, const char *name,
 	       uint32_t id)
 {
-	struct sonde_mod_event event = { .size = sizeof(event),
-					 .type = type,
-					 .id = id };
+	struct sonde_kmod_event event = { .size = sizeof(event),
+					  .type = type,
+					  .id = id };
 
 	(void)snprintf(event.name, sizeof(event.name), "%s", name);
-	return ioctl(client->channel, SONDE_MOD_EVENT, &event);
+	return ioctl(client->channel, SONDE_KMOD_EVENT, &event);
 }
 
 /* Functions that the kernel lets be probed, from the list of all. */
@@ -125,9 +125,9 @@ int main(int argc, char **argv)
 	uint32_t nr = argc > 1 ? (uint32_t)strtoul(argv[1], NULL, 10) : 300;
 
 	(void)setvbuf(stdout, NULL, _IOLBF, 0);
-	measure("kprobe", SONDE_MOD_KPROBE, "", nr);
-	measure("kprobe+offset", SONDE_MOD_KPROBE, "+9", nr);
-	measure("kretprobe", SONDE_MOD_KRETPROBE, "", nr);
-	measure("function", SONDE_MOD_FUNCTION, "", nr);
+	measure("kprobe", SONDE_KMOD_KPROBE, "", nr);
+	measure("kprobe+offset", SONDE_KMOD_KPROBE, "+9", nr);
+	measure("kretprobe", SONDE_KMOD_KRETPROBE, "", nr);
+	measure("function", SONDE_KMOD_FUNCTION, "", nr);
 	return 0;
 }

@@ -36,7 +36,7 @@
 #include <unistd.h>
 
 #include "expr/program.h"
-#include "kernel/modules/abi.h"
+#include "kmod/abi.h"
 
 #define SUBBUF 4096u
 #define NR     4u
@@ -82,14 +82,14 @@ struct rig {
 
 static int session_fd(void)
 {
-	struct sonde_mod_session request = { .size = sizeof(request) };
+	struct sonde_kmod_session request = { .size = sizeof(request) };
 
-	return ioctl(device_fd, SONDE_MOD_SESSION, &request);
+	return ioctl(device_fd, SONDE_KMOD_SESSION, &request);
 }
 
 static int channel_fd(int session, uint32_t mode, uint32_t bytes, uint32_t nr)
 {
-	struct sonde_mod_channel request = {
+	struct sonde_kmod_channel request = {
 		.size = sizeof(request),
 		.mode = mode,
 		.subbuf_bytes = bytes,
@@ -97,28 +97,28 @@ static int channel_fd(int session, uint32_t mode, uint32_t bytes, uint32_t nr)
 		.read_timer_us = 1000,
 	};
 
-	return ioctl(session, SONDE_MOD_CHANNEL, &request);
+	return ioctl(session, SONDE_KMOD_CHANNEL, &request);
 }
 
 static int stream_fd(int channel, uint32_t cpu)
 {
-	struct sonde_mod_stream request = { .size = sizeof(request),
-					    .cpu = cpu };
+	struct sonde_kmod_stream request = { .size = sizeof(request),
+					     .cpu = cpu };
 
-	return ioctl(channel, SONDE_MOD_STREAM, &request);
+	return ioctl(channel, SONDE_KMOD_STREAM, &request);
 }
 
-static const struct sonde_mod_cap number_cap = {
-	.kind = SONDE_MOD_VALUE,
-	.from = SONDE_MOD_FROM_NR,
+static const struct sonde_kmod_cap number_cap = {
+	.kind = SONDE_KMOD_VALUE,
+	.from = SONDE_KMOD_FROM_NR,
 	.bytes = 4,
 };
 
-static struct sonde_mod_event getppid_event(uint32_t flags)
+static struct sonde_kmod_event getppid_event(uint32_t flags)
 {
-	return (struct sonde_mod_event){
-		.size = sizeof(struct sonde_mod_event),
-		.type = SONDE_MOD_SYSCALL_ENTRY,
+	return (struct sonde_kmod_event){
+		.size = sizeof(struct sonde_kmod_event),
+		.type = SONDE_KMOD_SYSCALL_ENTRY,
 		.id = ID,
 		.flags = flags,
 		.number = SYS_getppid,
@@ -129,16 +129,16 @@ static struct sonde_mod_event getppid_event(uint32_t flags)
 
 static int event_fd(int channel, uint32_t flags)
 {
-	struct sonde_mod_event event = getppid_event(flags);
+	struct sonde_kmod_event event = getppid_event(flags);
 
-	return ioctl(channel, SONDE_MOD_EVENT, &event);
+	return ioctl(channel, SONDE_KMOD_EVENT, &event);
 }
 
 static uint32_t nr_sessions(void)
 {
-	struct sonde_mod_info info = { .size = sizeof(info) };
+	struct sonde_kmod_info info = { .size = sizeof(info) };
 
-	CLAIM(!ioctl(device_fd, SONDE_MOD_INFO, &info));
+	CLAIM(!ioctl(device_fd, SONDE_KMOD_INFO, &info));
 	return info.nr_sessions;
 }
 
@@ -177,12 +177,12 @@ static void rig_drop(struct rig *rig)
 
 static void start(const struct rig *rig)
 {
-	CLAIM(!ioctl(rig->session, SONDE_MOD_START));
+	CLAIM(!ioctl(rig->session, SONDE_KMOD_START));
 }
 
 static void stop(const struct rig *rig)
 {
-	CLAIM(!ioctl(rig->session, SONDE_MOD_STOP));
+	CLAIM(!ioctl(rig->session, SONDE_KMOD_STOP));
 }
 
 static void run_on(uint32_t cpu)
@@ -200,33 +200,33 @@ static void emit(uint32_t nr)
 		(void)syscall(SYS_getppid); /* it can't fail */
 }
 
-static int get(int stream, struct sonde_mod_chunk *ret_chunk)
+static int get(int stream, struct sonde_kmod_chunk *ret_chunk)
 {
-	*ret_chunk = (struct sonde_mod_chunk){ .size = sizeof(*ret_chunk) };
-	return ioctl(stream, SONDE_MOD_GET, ret_chunk);
+	*ret_chunk = (struct sonde_kmod_chunk){ .size = sizeof(*ret_chunk) };
+	return ioctl(stream, SONDE_KMOD_GET, ret_chunk);
 }
 
-static int put(int stream, struct sonde_mod_chunk *chunk)
+static int put(int stream, struct sonde_kmod_chunk *chunk)
 {
-	return ioctl(stream, SONDE_MOD_PUT, chunk);
+	return ioctl(stream, SONDE_KMOD_PUT, chunk);
 }
 
-static struct sonde_mod_counts counts_of(int stream)
+static struct sonde_kmod_counts counts_of(int stream)
 {
-	struct sonde_mod_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_counts counts = { .size = sizeof(counts) };
 
-	CLAIM(!ioctl(stream, SONDE_MOD_STREAM_COUNTS, &counts));
+	CLAIM(!ioctl(stream, SONDE_KMOD_STREAM_COUNTS, &counts));
 	return counts;
 }
 
-static uint64_t lost(const struct sonde_mod_counts *counts)
+static uint64_t lost(const struct sonde_kmod_counts *counts)
 {
 	return counts->lost_full + counts->lost_size + counts->lost_busy;
 }
 
 /* Records of this thread in the chunk, each checked. */
 static uint32_t own_records(const unsigned char *memory,
-			    const struct sonde_mod_chunk *chunk)
+			    const struct sonde_kmod_chunk *chunk)
 {
 	const unsigned char *at = memory + chunk->offset;
 	const unsigned char *end = at + chunk->bytes;
@@ -252,7 +252,7 @@ static uint32_t own_records(const unsigned char *memory,
 /* Reads all there is; this thread's records. */
 static uint32_t read_all(const struct rig *rig, uint32_t cpu)
 {
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	uint32_t own = 0;
 
 	while (!failure && get(rig->stream[cpu], &chunk) == 1) {
@@ -273,7 +273,7 @@ static int open_as_nobody(gid_t gid)
 	if (!child) {
 		if (setgroups(0, NULL) || setgid(gid) || setuid(NOBODY))
 			_exit(255);
-		_exit(open(SONDE_MOD_DEVICE, O_RDONLY) < 0 ? errno : 0);
+		_exit(open(SONDE_KMOD_DEVICE, O_RDONLY) < 0 ? errno : 0);
 	}
 	CLAIM(waitpid(child, &status, 0) == child && WIFEXITED(status));
 	return WEXITSTATUS(status);
@@ -284,7 +284,7 @@ static void device_is_its_groups_and_roots(void)
 	mode_t mode = group < 0 ? 0600 : 0660;
 	struct stat about;
 
-	CLAIM(!stat(SONDE_MOD_DEVICE, &about));
+	CLAIM(!stat(SONDE_KMOD_DEVICE, &about));
 	CLAIM((about.st_mode & 07777) == mode && about.st_uid == 0);
 	CLAIM(about.st_gid == (group < 0 ? 0 : (gid_t)group));
 	if (group >= 0)
@@ -296,39 +296,39 @@ static void device_is_closed_to_others_whatever_its_mode(void)
 {
 	mode_t mode = group < 0 ? 0600 : 0660;
 
-	CLAIM(!chmod(SONDE_MOD_DEVICE, 0666));
+	CLAIM(!chmod(SONDE_KMOD_DEVICE, 0666));
 	CLAIM(open_as_nobody(NOBODY) == EACCES);
-	CLAIM(!chmod(SONDE_MOD_DEVICE, mode));
+	CLAIM(!chmod(SONDE_KMOD_DEVICE, mode));
 }
 
 static void info_tells_what_there_is(void)
 {
-	struct sonde_mod_info info = { .size = sizeof(info) };
+	struct sonde_kmod_info info = { .size = sizeof(info) };
 
-	CLAIM(!ioctl(device_fd, SONDE_MOD_INFO, &info));
-	CLAIM(info.size == sizeof(info) && info.version == SONDE_MOD_VERSION);
+	CLAIM(!ioctl(device_fd, SONDE_KMOD_INFO, &info));
+	CLAIM(info.size == sizeof(info) && info.version == SONDE_KMOD_VERSION);
 	CLAIM(info.nr_cpus >= CPUS && info.nr_sessions == 0);
 	CLAIM(info.nr_tracepoints > 100);
 }
 
 static void info_writes_what_fits_only(void)
 {
-	struct sonde_mod_info info;
+	struct sonde_kmod_info info;
 
 	memset(&info, 0xee, sizeof(info));
-	info.size = offsetof(struct sonde_mod_info, nr_cpus);
-	CLAIM(!ioctl(device_fd, SONDE_MOD_INFO, &info));
-	CLAIM(info.version == SONDE_MOD_VERSION);
+	info.size = offsetof(struct sonde_kmod_info, nr_cpus);
+	CLAIM(!ioctl(device_fd, SONDE_KMOD_INFO, &info));
+	CLAIM(info.version == SONDE_KMOD_VERSION);
 	CLAIM(info.nr_cpus == 0xeeeeeeee && info.nr_leaving == 0xeeeeeeee);
 }
 
 static void longer_structures_are_known_by_their_number(void)
 {
 	struct {
-		struct sonde_mod_session session;
+		struct sonde_kmod_session session;
 		uint64_t more;
 	} longer = { .session = { .size = sizeof(longer) } };
-	unsigned long cmd = _IOC(_IOC_WRITE, SONDE_MOD_IOC, 2, sizeof(longer));
+	unsigned long cmd = _IOC(_IOC_WRITE, SONDE_KMOD_IOC, 2, sizeof(longer));
 	int fd = ioctl(device_fd, cmd, &longer);
 
 	CLAIM(fd >= 0 && !close(fd));
@@ -338,29 +338,29 @@ static void longer_structures_are_known_by_their_number(void)
 
 static void sizes_and_addresses_are_checked(void)
 {
-	struct sonde_mod_session request = { .size = 0 };
-	struct sonde_mod_session reserved = { .size = sizeof(reserved),
-					      .reserved = 1 };
-	struct sonde_mod_session self = { .size = sizeof(self),
-					  .self = { -1, 0 } };
+	struct sonde_kmod_session request = { .size = 0 };
+	struct sonde_kmod_session reserved = { .size = sizeof(reserved),
+					       .reserved = 1 };
+	struct sonde_kmod_session self = { .size = sizeof(self),
+					   .self = { -1, 0 } };
 
-	FAILS(ioctl(device_fd, SONDE_MOD_SESSION, &request), EINVAL);
-	FAILS(ioctl(device_fd, SONDE_MOD_INFO, &request), EINVAL);
+	FAILS(ioctl(device_fd, SONDE_KMOD_SESSION, &request), EINVAL);
+	FAILS(ioctl(device_fd, SONDE_KMOD_INFO, &request), EINVAL);
 	request.size = UINT32_MAX;
-	FAILS(ioctl(device_fd, SONDE_MOD_SESSION, &request), E2BIG);
-	FAILS(ioctl(device_fd, SONDE_MOD_SESSION, &reserved), EINVAL);
-	FAILS(ioctl(device_fd, SONDE_MOD_SESSION, &self), EINVAL);
-	FAILS(ioctl(device_fd, SONDE_MOD_SESSION, NULL), EFAULT);
-	FAILS(ioctl(device_fd, SONDE_MOD_INFO, UINTPTR_MAX - 8), EFAULT);
+	FAILS(ioctl(device_fd, SONDE_KMOD_SESSION, &request), E2BIG);
+	FAILS(ioctl(device_fd, SONDE_KMOD_SESSION, &reserved), EINVAL);
+	FAILS(ioctl(device_fd, SONDE_KMOD_SESSION, &self), EINVAL);
+	FAILS(ioctl(device_fd, SONDE_KMOD_SESSION, NULL), EFAULT);
+	FAILS(ioctl(device_fd, SONDE_KMOD_INFO, UINTPTR_MAX - 8), EFAULT);
 }
 
 static void dump_arguments_are_checked(void)
 {
-	struct sonde_mod_dump kind = { .size = sizeof(kind), .kind = 3 };
-	struct sonde_mod_dump pid = { .size = sizeof(pid), .pid = -1 };
+	struct sonde_kmod_dump kind = { .size = sizeof(kind), .kind = 3 };
+	struct sonde_kmod_dump pid = { .size = sizeof(pid), .pid = -1 };
 
-	FAILS(ioctl(device_fd, SONDE_MOD_DUMP, &kind), EINVAL);
-	FAILS(ioctl(device_fd, SONDE_MOD_DUMP, &pid), EINVAL);
+	FAILS(ioctl(device_fd, SONDE_KMOD_DUMP, &kind), EINVAL);
+	FAILS(ioctl(device_fd, SONDE_KMOD_DUMP, &pid), EINVAL);
 }
 
 /* ---- sessions and channels ---- */
@@ -368,8 +368,8 @@ static void dump_arguments_are_checked(void)
 static void descriptors_know_their_calls_only(void)
 {
 	struct rig rig = rig_make(0);
-	int event = event_fd(rig.channel, SONDE_MOD_WANT_FD);
-	struct sonde_mod_chunk chunk;
+	int event = event_fd(rig.channel, SONDE_KMOD_WANT_FD);
+	struct sonde_kmod_chunk chunk;
 	const int fds[] = { device_fd, rig.session, rig.channel, event,
 			    rig.stream[0] };
 	/* The first and the last number that each knows. */
@@ -384,7 +384,7 @@ static void descriptors_know_their_calls_only(void)
 		for (nr = 0; nr < 32; nr++)
 			if (nr < known[i][0] || nr > (i ? known[i][1] : 3) ||
 			    (i == 1 && nr > 8))
-				FAILS(ioctl(fds[i], _IO(SONDE_MOD_IOC, nr), 0),
+				FAILS(ioctl(fds[i], _IO(SONDE_KMOD_IOC, nr), 0),
 				      ENOTTY);
 	FAILS(ioctl(rig.stream[0], TIOCGWINSZ, &chunk), ENOTTY);
 	CLAIM(!close(event));
@@ -469,24 +469,24 @@ static void channel_geometry_is_checked(void)
 		{ 0, SUBBUF, 1 },      { 0, SUBBUF, 3 },
 		{ 0, SUBBUF, 2048 },   { UINT32_MAX, SUBBUF, NR },
 	};
-	struct sonde_mod_channel clock = { .size = sizeof(clock),
-					   .subbuf_bytes = SUBBUF,
-					   .nr_subbufs = NR,
-					   .clock = 2 };
+	struct sonde_kmod_channel clock = { .size = sizeof(clock),
+					    .subbuf_bytes = SUBBUF,
+					    .nr_subbufs = NR,
+					    .clock = 2 };
 	int session = session_fd();
 	size_t i;
 
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
 		FAILS(channel_fd(session, bad[i][0], bad[i][1], bad[i][2]),
 		      EINVAL);
-	FAILS(ioctl(session, SONDE_MOD_CHANNEL, &clock), EINVAL);
+	FAILS(ioctl(session, SONDE_KMOD_CHANNEL, &clock), EINVAL);
 	CLAIM(!close(session));
 }
 
 /* Of so many sub-buffers of the largest size on each CPU. */
 static uint64_t all_cpus_bytes(uint32_t nr)
 {
-	return (uint64_t)nr * SONDE_MOD_SUBBUF_MAX *
+	return (uint64_t)nr * SONDE_KMOD_SUBBUF_MAX *
 	       (uint64_t)sysconf(_SC_NPROCESSORS_CONF);
 }
 
@@ -495,7 +495,7 @@ static uint32_t subbufs_beyond(uint64_t bytes)
 {
 	uint32_t nr = 2;
 
-	while (nr < SONDE_MOD_SUBBUFS_MAX && all_cpus_bytes(nr) <= bytes)
+	while (nr < SONDE_KMOD_SUBBUFS_MAX && all_cpus_bytes(nr) <= bytes)
 		nr *= 2;
 	return nr;
 }
@@ -503,20 +503,20 @@ static uint32_t subbufs_beyond(uint64_t bytes)
 static void memory_is_bounded(void)
 {
 	int session = session_fd();
-	int channels[SONDE_MOD_CHANNELS_MAX];
+	int channels[SONDE_KMOD_CHANNELS_MAX];
 	uint64_t there_is = (uint64_t)sysconf(_SC_PHYS_PAGES) *
 			    (uint64_t)sysconf(_SC_PAGESIZE);
-	uint32_t many = subbufs_beyond(SONDE_MOD_MEMORY_MAX);
+	uint32_t many = subbufs_beyond(SONDE_KMOD_MEMORY_MAX);
 	uint32_t i;
 
 	/* More than a session may; and more than there is, unless that is more
 	 * than a session may. */
-	FAILS(channel_fd(session, 0, SONDE_MOD_SUBBUF_MAX, many), ENOSPC);
+	FAILS(channel_fd(session, 0, SONDE_KMOD_SUBBUF_MAX, many), ENOSPC);
 	many = subbufs_beyond(there_is);
-	if (all_cpus_bytes(many + 1) <= SONDE_MOD_MEMORY_MAX)
-		FAILS(channel_fd(session, 0, SONDE_MOD_SUBBUF_MAX, many),
+	if (all_cpus_bytes(many + 1) <= SONDE_KMOD_MEMORY_MAX)
+		FAILS(channel_fd(session, 0, SONDE_KMOD_SUBBUF_MAX, many),
 		      ENOMEM);
-	for (i = 0; i < SONDE_MOD_CHANNELS_MAX; i++) {
+	for (i = 0; i < SONDE_KMOD_CHANNELS_MAX; i++) {
 		channels[i] = channel_fd(session, i & 1, SUBBUF, 2);
 		CLAIM(channels[i] >= 0);
 	}
@@ -525,7 +525,7 @@ static void memory_is_bounded(void)
 	channels[0] = channel_fd(session, 0, SUBBUF, 2);
 	CLAIM(channels[0] >= 0);
 	CLAIM(!close(session) && nr_sessions() == 1);
-	for (i = 0; i < SONDE_MOD_CHANNELS_MAX; i++)
+	for (i = 0; i < SONDE_KMOD_CHANNELS_MAX; i++)
 		CLAIM(!close(channels[i]));
 	CLAIM(nr_sessions() == 0);
 }
@@ -541,23 +541,23 @@ static void streams_are_of_possible_cpus(void)
 
 static void scope_is_fixed_once_started(void)
 {
-	struct sonde_mod_scope scope = { .size = sizeof(scope), .pid = -1 };
+	struct sonde_kmod_scope scope = { .size = sizeof(scope), .pid = -1 };
 	struct rig rig = rig_make(0);
 
-	FAILS(ioctl(rig.session, SONDE_MOD_SCOPE, &scope), EINVAL);
+	FAILS(ioctl(rig.session, SONDE_KMOD_SCOPE, &scope), EINVAL);
 	scope.pid = 0;
-	CLAIM(!ioctl(rig.session, SONDE_MOD_SCOPE, &scope));
+	CLAIM(!ioctl(rig.session, SONDE_KMOD_SCOPE, &scope));
 	start(&rig);
 	scope.pid = getpid();
-	FAILS(ioctl(rig.session, SONDE_MOD_SCOPE, &scope), EBUSY);
+	FAILS(ioctl(rig.session, SONDE_KMOD_SCOPE, &scope), EBUSY);
 	stop(&rig);
-	FAILS(ioctl(rig.session, SONDE_MOD_SCOPE, &scope), EBUSY);
+	FAILS(ioctl(rig.session, SONDE_KMOD_SCOPE, &scope), EBUSY);
 	rig_drop(&rig);
 }
 
 static void scope_leaves_others_out(void)
 {
-	struct sonde_mod_scope scope = { .size = sizeof(scope) };
+	struct sonde_kmod_scope scope = { .size = sizeof(scope) };
 	struct rig rig = rig_make(0);
 	int status;
 	pid_t child;
@@ -570,8 +570,8 @@ static void scope_leaves_others_out(void)
 	}
 	CLAIM(waitpid(child, &status, WUNTRACED) == child);
 	scope.pid = child;
-	CLAIM(!ioctl(rig.session, SONDE_MOD_SCOPE, &scope));
-	FAILS(ioctl(rig.session, SONDE_MOD_SCOPE, &scope), EBUSY);
+	CLAIM(!ioctl(rig.session, SONDE_KMOD_SCOPE, &scope));
+	FAILS(ioctl(rig.session, SONDE_KMOD_SCOPE, &scope), EBUSY);
 	start(&rig);
 	emit(20);
 	stop(&rig);
@@ -592,34 +592,34 @@ static void module_stays_while_it_is_used(void)
 
 /* ---- events ---- */
 
-static void bad_event(int channel, struct sonde_mod_event event, int line)
+static void bad_event(int channel, struct sonde_kmod_event event, int line)
 {
-	int rc = ioctl(channel, SONDE_MOD_EVENT, &event);
+	int rc = ioctl(channel, SONDE_KMOD_EVENT, &event);
 
 	claim(rc == -1 &&
 		      (errno == EINVAL || errno == EFAULT || errno == ENOENT),
 	      "line %d: %d, errno %d", line, rc, errno);
 }
 
-#define BAD(...)                                                 \
-	do {                                                     \
-		struct sonde_mod_event event = getppid_event(0); \
-                                                                 \
-		__VA_ARGS__;                                     \
-		bad_event(rig.channel, event, __LINE__);         \
+#define BAD(...)                                                  \
+	do {                                                      \
+		struct sonde_kmod_event event = getppid_event(0); \
+                                                                  \
+		__VA_ARGS__;                                      \
+		bad_event(rig.channel, event, __LINE__);          \
 	} while (0)
 
 static void event_arguments_are_checked(void)
 {
-	struct sonde_mod_cap cap = number_cap;
+	struct sonde_kmod_cap cap = number_cap;
 	struct rig rig = rig_make(0);
 
 	BAD(event.id = 0);
-	BAD(event.id = SONDE_MOD_IDS_MAX + 1);
-	BAD(event.type = SONDE_MOD_TYPES);
+	BAD(event.id = SONDE_KMOD_IDS_MAX + 1);
+	BAD(event.type = SONDE_KMOD_TYPES);
 	BAD(event.type = UINT32_MAX);
 	BAD(event.flags = 0x80000000);
-	BAD(event.nr_caps = SONDE_MOD_CAPS_MAX + 1);
+	BAD(event.nr_caps = SONDE_KMOD_CAPS_MAX + 1);
 	BAD(event.nr_caps = UINT32_MAX);
 	BAD(event.caps = 8);
 	BAD(event.caps = UINT64_MAX - 7);
@@ -627,14 +627,14 @@ static void event_arguments_are_checked(void)
 	BAD(event.filter = 8; event.filter_bytes = 64);
 	BAD(event.filter = 8; event.filter_bytes = UINT32_MAX);
 	BAD(event.nr_texts = 1);
-	BAD(event.type = SONDE_MOD_TRACEPOINT;
+	BAD(event.type = SONDE_KMOD_TRACEPOINT;
 	    memset(event.name, 'x', sizeof(event.name)));
-	BAD(event.type = SONDE_MOD_TRACEPOINT);
-	BAD(event.type = SONDE_MOD_TRACEPOINT;
+	BAD(event.type = SONDE_KMOD_TRACEPOINT);
+	BAD(event.type = SONDE_KMOD_TRACEPOINT;
 	    strcpy(event.name, "sonde_no_such_tracepoint"));
-	BAD(cap.kind = SONDE_MOD_KINDS; event.caps = (uintptr_t)&cap);
+	BAD(cap.kind = SONDE_KMOD_KINDS; event.caps = (uintptr_t)&cap);
 	BAD(cap = number_cap; cap.bytes = 3; event.caps = (uintptr_t)&cap);
-	BAD(cap = number_cap; cap.nr_path = SONDE_MOD_PATH_MAX + 1;
+	BAD(cap = number_cap; cap.nr_path = SONDE_KMOD_PATH_MAX + 1;
 	    event.caps = (uintptr_t)&cap);
 	rig_drop(&rig);
 }
@@ -665,17 +665,17 @@ static void filters_that_cut_a_text_are_refused(void)
 			 { .code = SONDE_EXPR_OP_END_FALSE } },
 		.texts = { [0x238] = 'x' },
 	};
-	struct sonde_mod_event event = getppid_event(0);
+	struct sonde_kmod_event event = getppid_event(0);
 	struct rig rig = rig_make(0);
 
 	event.filter = (uintptr_t)&filter;
 	event.filter_bytes = sizeof(filter);
-	FAILS(ioctl(rig.channel, SONDE_MOD_EVENT, &event), EINVAL);
+	FAILS(ioctl(rig.channel, SONDE_KMOD_EVENT, &event), EINVAL);
 	start(&rig);
 	emit(1); /* which would be the end of the kernel */
 	stop(&rig);
 	filter.ops[1].keep = 2;
-	CLAIM(!ioctl(rig.channel, SONDE_MOD_EVENT, &event));
+	CLAIM(!ioctl(rig.channel, SONDE_KMOD_EVENT, &event));
 	rig_drop(&rig);
 }
 
@@ -683,14 +683,14 @@ static void filters_that_cut_a_text_are_refused(void)
  */
 static int event_with_glob(int channel, uint32_t length)
 {
-	static const struct sonde_mod_cap buffer = {
-		.kind = SONDE_MOD_UBUFFER,
+	static const struct sonde_kmod_cap buffer = {
+		.kind = SONDE_KMOD_UBUFFER,
 		.length = 1,
-		.max = SONDE_MOD_TEXT_MAX,
+		.max = SONDE_KMOD_TEXT_MAX,
 	};
-	const struct sonde_mod_cap caps[] = { buffer, buffer, buffer };
-	const struct sonde_mod_text text = { .ordinal = 0,
-					     .offset = UINT32_MAX };
+	const struct sonde_kmod_cap caps[] = { buffer, buffer, buffer };
+	const struct sonde_kmod_text text = { .ordinal = 0,
+					      .offset = UINT32_MAX };
 	struct {
 		struct sonde_program head;
 		struct sonde_expr_op ops[4];
@@ -708,7 +708,7 @@ static int event_with_glob(int channel, uint32_t length)
 			 { .code = SONDE_EXPR_OP_END_TRUE },
 			 { .code = SONDE_EXPR_OP_END_FALSE } },
 	};
-	struct sonde_mod_event event = getppid_event(SONDE_MOD_WANT_FD);
+	struct sonde_kmod_event event = getppid_event(SONDE_KMOD_WANT_FD);
 
 	memset(filter.texts, '*', length);
 	event.nr_caps = 3;
@@ -717,7 +717,7 @@ static int event_with_glob(int channel, uint32_t length)
 	event.filter_bytes = sizeof(filter);
 	event.nr_texts = 1;
 	event.texts = (uintptr_t)&text;
-	return ioctl(channel, SONDE_MOD_EVENT, &event);
+	return ioctl(channel, SONDE_KMOD_EVENT, &event);
 }
 
 /* 2^20 steps are bytes of globs times bytes of payloads: 12300 here. */
@@ -744,30 +744,30 @@ static void events_are_bounded(void)
 	struct rig rig = rig_make(0);
 	uint32_t i;
 
-	for (i = 1; i < SONDE_MOD_EVENTS_MAX && !failure; i++)
-		CLAIM(event_fd(rig.channel, SONDE_MOD_DISABLED) == 0);
-	FAILS(event_fd(rig.channel, SONDE_MOD_DISABLED), ENOSPC);
+	for (i = 1; i < SONDE_KMOD_EVENTS_MAX && !failure; i++)
+		CLAIM(event_fd(rig.channel, SONDE_KMOD_DISABLED) == 0);
+	FAILS(event_fd(rig.channel, SONDE_KMOD_DISABLED), ENOSPC);
 	rig_drop(&rig);
 }
 
 static void event_descriptors_count_and_switch(void)
 {
-	struct sonde_mod_event_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_event_counts counts = { .size = sizeof(counts) };
 	struct rig rig = rig_make(0);
 	int event;
 
 	run_on(0);
-	event = event_fd(rig.channel, SONDE_MOD_WANT_FD | SONDE_MOD_DISABLED);
+	event = event_fd(rig.channel, SONDE_KMOD_WANT_FD | SONDE_KMOD_DISABLED);
 	CLAIM(event >= 0);
 	start(&rig);
 	emit(3); /* of the first event only */
-	CLAIM(!ioctl(event, SONDE_MOD_ENABLE));
+	CLAIM(!ioctl(event, SONDE_KMOD_ENABLE));
 	emit(4); /* of both */
-	CLAIM(!ioctl(event, SONDE_MOD_DISABLE));
+	CLAIM(!ioctl(event, SONDE_KMOD_DISABLE));
 	emit(5);
-	CLAIM(!ioctl(event, SONDE_MOD_EVENT_COUNTS, &counts));
+	CLAIM(!ioctl(event, SONDE_KMOD_EVENT_COUNTS, &counts));
 	CLAIM(counts.recorded == 4 && counts.filtered == 0);
-	CLAIM(!ioctl(event, SONDE_MOD_ENABLE) && !close(event));
+	CLAIM(!ioctl(event, SONDE_KMOD_ENABLE) && !close(event));
 	emit(6);
 	stop(&rig);
 	CLAIM(read_all(&rig, 0) == 3 + 2 * 4 + 5 + 6);
@@ -777,7 +777,7 @@ static void event_descriptors_count_and_switch(void)
 static void event_descriptors_hold_their_session(void)
 {
 	struct rig rig = rig_make(0);
-	int event = event_fd(rig.channel, SONDE_MOD_WANT_FD);
+	int event = event_fd(rig.channel, SONDE_KMOD_WANT_FD);
 	uint32_t cpu;
 
 	start(&rig);
@@ -796,9 +796,9 @@ static void event_descriptors_hold_their_session(void)
 
 static void records_from_start_to_stop(void)
 {
-	struct sonde_mod_missed missed = { .size = sizeof(missed) };
+	struct sonde_kmod_missed missed = { .size = sizeof(missed) };
 	struct rig rig = rig_make(0);
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 
 	run_on(1);
 	emit(10);
@@ -813,7 +813,7 @@ static void records_from_start_to_stop(void)
 	CLAIM(read_all(&rig, 1) == 7);
 	counts = counts_of(rig.stream[1]);
 	CLAIM(counts.delivered >= 107 && !lost(&counts));
-	CLAIM(!ioctl(rig.session, SONDE_MOD_MISSED, &missed));
+	CLAIM(!ioctl(rig.session, SONDE_KMOD_MISSED, &missed));
 	CLAIM(missed.deep == 0 && missed.kprobes == 0 && missed.tracked == 0);
 	rig_drop(&rig);
 }
@@ -830,7 +830,7 @@ static void sessions_are_independent(void)
 	stop(&one);
 	emit(7);
 	stop(&two);
-	CLAIM(!ioctl(two.stream[0], SONDE_MOD_FLUSH));
+	CLAIM(!ioctl(two.stream[0], SONDE_KMOD_FLUSH));
 	CLAIM(read_all(&one, 0) == 11);
 	CLAIM(read_all(&two, 0) == 13);
 	CLAIM(nr_sessions() == 2);
@@ -846,7 +846,7 @@ static void sessions_are_independent(void)
 static void discard_counts_what_did_not_fit(void)
 {
 	struct rig rig = rig_make(0);
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 	const uint32_t nr = 3 * NR * SUBBUF / 14;
 	uint32_t own;
 
@@ -865,7 +865,7 @@ static void discard_counts_what_did_not_fit(void)
 static void overwrite_keeps_the_newest(void)
 {
 	struct rig rig = rig_make(1);
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 	const uint32_t nr = 10 * NR * SUBBUF / 14;
 	uint32_t own;
 
@@ -873,7 +873,7 @@ static void overwrite_keeps_the_newest(void)
 	start(&rig);
 	emit(nr);
 	stop(&rig);
-	CLAIM(!ioctl(rig.stream[0], SONDE_MOD_FLUSH));
+	CLAIM(!ioctl(rig.stream[0], SONDE_KMOD_FLUSH));
 	own = read_all(&rig, 0);
 	counts = counts_of(rig.stream[0]);
 	CLAIM(!lost(&counts) && counts.overwritten > 0);
@@ -885,13 +885,13 @@ static void overwrite_keeps_the_newest(void)
 static void overwrite_needs_a_flush_for_the_rest(void)
 {
 	struct rig rig = rig_make(1);
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 
 	run_on(0);
 	start(&rig);
 	emit(5);
 	CLAIM(get(rig.stream[0], &chunk) == 0);
-	CLAIM(!ioctl(rig.stream[0], SONDE_MOD_FLUSH));
+	CLAIM(!ioctl(rig.stream[0], SONDE_KMOD_FLUSH));
 	CLAIM(get(rig.stream[0], &chunk) == 1 && chunk.closed && chunk.first);
 	CLAIM(own_records(rig.memory[0], &chunk) == 5);
 	CLAIM(!put(rig.stream[0], &chunk));
@@ -902,7 +902,7 @@ static void overwrite_needs_a_flush_for_the_rest(void)
 static void get_gives_the_same_until_put(void)
 {
 	struct rig rig = rig_make(0);
-	struct sonde_mod_chunk a, b;
+	struct sonde_kmod_chunk a, b;
 
 	run_on(0);
 	start(&rig);
@@ -926,16 +926,16 @@ static void get_gives_the_same_until_put(void)
 
 static void positions_show_what_is_unread(void)
 {
-	struct sonde_mod_positions at = { .size = sizeof(at) };
+	struct sonde_kmod_positions at = { .size = sizeof(at) };
 	struct rig rig = rig_make(0);
 
 	run_on(0);
-	CLAIM(!ioctl(rig.stream[0], SONDE_MOD_POSITIONS, &at));
+	CLAIM(!ioctl(rig.stream[0], SONDE_KMOD_POSITIONS, &at));
 	CLAIM(at.produced == at.consumed);
 	start(&rig);
 	emit(5);
 	stop(&rig);
-	CLAIM(!ioctl(rig.stream[0], SONDE_MOD_POSITIONS, &at));
+	CLAIM(!ioctl(rig.stream[0], SONDE_KMOD_POSITIONS, &at));
 	CLAIM(at.produced >= at.consumed + 5 * 14);
 	rig_drop(&rig);
 }
@@ -983,7 +983,7 @@ static void mappings_end_where_the_ring_does(void)
 static void mappings_show_what_is_written(void)
 {
 	struct rig rig = rig_make(0);
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	unsigned char *copy =
 		mmap(NULL, SPAN, PROT_READ, MAP_SHARED, rig.stream[0], 0);
 
@@ -1002,7 +1002,7 @@ static void mappings_show_what_is_written(void)
 /* ---- splice ---- */
 
 /* Fills sub-buffers, and gets the first one. */
-static void fill_and_get(const struct rig *rig, struct sonde_mod_chunk *ret)
+static void fill_and_get(const struct rig *rig, struct sonde_kmod_chunk *ret)
 {
 	run_on(0);
 	start(rig);
@@ -1011,7 +1011,7 @@ static void fill_and_get(const struct rig *rig, struct sonde_mod_chunk *ret)
 	CLAIM(ret->bytes > SUBBUF / 2);
 }
 
-static ssize_t splice_chunk(int stream, const struct sonde_mod_chunk *chunk,
+static ssize_t splice_chunk(int stream, const struct sonde_kmod_chunk *chunk,
 			    int pipe_end)
 {
 	loff_t at = (loff_t)chunk->offset;
@@ -1023,7 +1023,7 @@ static void splice_gives_the_bytes_of_the_chunk(uint32_t mode)
 {
 	struct rig rig = rig_make(mode);
 	unsigned char copy[SUBBUF];
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	int ends[2];
 
 	CLAIM(!pipe(ends));
@@ -1051,7 +1051,7 @@ static void pages_in_a_pipe_are_not_written(uint32_t mode)
 {
 	struct rig rig = rig_make(mode);
 	unsigned char before[SUBBUF], after[SUBBUF];
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	int ends[2];
 
 	CLAIM(!pipe(ends));
@@ -1084,7 +1084,7 @@ static void pages_in_a_pipe_outlive_the_session(void)
 {
 	struct rig rig = rig_make(0);
 	unsigned char before[SUBBUF], after[SUBBUF];
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	int ends[2];
 
 	CLAIM(!pipe(ends));
@@ -1101,11 +1101,11 @@ static void pages_in_a_pipe_outlive_the_session(void)
 static void splice_stays_in_the_chunk(void)
 {
 	struct rig rig = rig_make(0);
-	struct sonde_mod_chunk chunk, other;
+	struct sonde_kmod_chunk chunk, other;
 	int ends[2];
 
 	CLAIM(!pipe(ends));
-	other = (struct sonde_mod_chunk){ .bytes = 8 };
+	other = (struct sonde_kmod_chunk){ .bytes = 8 };
 	FAILS(splice_chunk(rig.stream[0], &other, ends[1]), EINVAL);
 	fill_and_get(&rig, &chunk);
 	other = chunk;
@@ -1195,7 +1195,7 @@ static void *read_until_done(void *arg)
 {
 	struct readers *readers = arg;
 	int stream = readers->rig.stream[1];
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	bool last, had;
 
 	do {
@@ -1212,7 +1212,7 @@ static void *read_until_done(void *arg)
 static void readers_share_what_there_is(void)
 {
 	struct readers readers = { .rig = rig_make(0) };
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 	pthread_t threads[3];
 	const uint64_t nr = 20000;
 	int i;
@@ -1291,7 +1291,7 @@ static void offline_cpus_stay_readable(uint32_t mode)
 	emit(50);
 	run_on(0);
 	cpu1_online('0');
-	CLAIM(!ioctl(rig.stream[1], SONDE_MOD_FLUSH));
+	CLAIM(!ioctl(rig.stream[1], SONDE_KMOD_FLUSH));
 	CLAIM(poll(&wait, 1, 0) == 1);
 	CLAIM(read_all(&rig, 1) == 50);
 	/* With nothing to read it waits, with its timer elsewhere. */
@@ -1300,7 +1300,7 @@ static void offline_cpus_stay_readable(uint32_t mode)
 	run_on(1);
 	emit(60);
 	stop(&rig);
-	CLAIM(!ioctl(rig.stream[1], SONDE_MOD_FLUSH));
+	CLAIM(!ioctl(rig.stream[1], SONDE_KMOD_FLUSH));
 	CLAIM(read_all(&rig, 1) == 60);
 	run_on(0);
 	rig_drop(&rig);
@@ -1399,9 +1399,9 @@ int main(int argc, char **argv)
 
 	if (argc > 1 && strcmp(argv[1], "-"))
 		group = strtol(argv[1], NULL, 10);
-	device_fd = open(SONDE_MOD_DEVICE, O_RDWR | O_CLOEXEC);
+	device_fd = open(SONDE_KMOD_DEVICE, O_RDWR | O_CLOEXEC);
 	if (device_fd < 0) {
-		perror(SONDE_MOD_DEVICE);
+		perror(SONDE_KMOD_DEVICE);
 		return 2;
 	}
 	for (i = 0; i < sizeof(tests) / sizeof(tests[0]); i++) {

@@ -136,22 +136,22 @@ static void filter_rejects(uint64_t bare)
 		unsigned char bytes[sizeof(struct sonde_program) +
 				    3 * sizeof(struct sonde_expr_op)];
 	} filter;
-	static const struct sonde_mod_cap caps[] = {
-		{ .kind = SONDE_MOD_VALUE, .bytes = 8 },
-		{ .kind = SONDE_MOD_VALUE, .index = 1, .bytes = 4 },
+	static const struct sonde_kmod_cap caps[] = {
+		{ .kind = SONDE_KMOD_VALUE, .bytes = 8 },
+		{ .kind = SONDE_KMOD_VALUE, .index = 1, .bytes = 4 },
 	};
-	struct sonde_mod_event event = {
+	struct sonde_kmod_event event = {
 		.size = sizeof(event),
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.id = TICK_ID,
-		.flags = SONDE_MOD_WANT_FD,
+		.flags = SONDE_KMOD_WANT_FD,
 		.nr_caps = 2,
 		.caps = (uintptr_t)caps,
 		.filter = (uintptr_t)&filter,
 		.filter_bytes = sizeof(filter.bytes),
 		.name = "sonde_test_tick",
 	};
-	struct sonde_mod_event_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_event_counts counts = { .size = sizeof(counts) };
 	struct client client;
 	int fd;
 
@@ -172,7 +172,7 @@ static void filter_rejects(uint64_t bare)
 	(void)tick_total(0); /* warm */
 	say("filter_rejects", tick_total(0), bare, EVENTS);
 	client_stop(&client);
-	if (ioctl(fd, SONDE_MOD_EVENT_COUNTS, &counts) ||
+	if (ioctl(fd, SONDE_KMOD_EVENT_COUNTS, &counts) ||
 	    counts.filtered < 2ull * EVENTS || counts.recorded)
 		die("filtered %llu, recorded %llu",
 		    (unsigned long long)counts.filtered,
@@ -186,7 +186,7 @@ static void filter_rejects(uint64_t bare)
 /* A lost event costs what another one does not. */
 static void check_none_lost(struct client *client)
 {
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 
 	client_counts(client, 0, &counts);
 	if (counts.lost_full || counts.lost_size || counts.lost_busy)
@@ -209,11 +209,11 @@ static uint64_t calls(uint32_t kind, uint32_t flags)
 
 static void called(uint32_t kind, const char *tracepoint, const char *name)
 {
-	struct sonde_mod_event event = {
+	struct sonde_kmod_event event = {
 		.size = sizeof(event),
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.id = TICK_ID,
-		.flags = SONDE_MOD_TYPED,
+		.flags = SONDE_KMOD_TYPED,
 	};
 	struct client client;
 	uint64_t bare;
@@ -251,15 +251,15 @@ static uint64_t syscalls_least(void)
 
 static void syscall_entry(void)
 {
-	struct sonde_mod_event event = {
+	struct sonde_kmod_event event = {
 		.size = sizeof(event),
-		.type = SONDE_MOD_SYSCALL_ENTRY,
+		.type = SONDE_KMOD_SYSCALL_ENTRY,
 		.id = TICK_ID,
 		.number = SYS_getppid,
 	};
 	uint64_t bare = syscalls_least();
-	struct sonde_mod_counts counts;
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_counts counts;
+	struct sonde_kmod_chunk chunk;
 	struct client client;
 
 	begin(&client);
@@ -285,9 +285,9 @@ int main(void)
 	(void)tick_total(SONDE_TEST_BARE); /* warm */
 	bare = tick_total(SONDE_TEST_BARE);
 	say("bare", bare, 0, EVENTS);
-	one_session(bare, SONDE_MOD_TYPED, "typed");
+	one_session(bare, SONDE_KMOD_TYPED, "typed");
 	one_session(bare, 0, "generic");
-	two_sessions(bare, SONDE_MOD_TYPED, "typed_two_sessions");
+	two_sessions(bare, SONDE_KMOD_TYPED, "typed_two_sessions");
 	two_sessions(bare, 0, "generic_two_sessions");
 	inactive(bare);
 	filter_rejects(bare);

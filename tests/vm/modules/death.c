@@ -50,16 +50,16 @@ static int device;
 /* By captures that take scratch memory. No descriptor. */
 static void add_slow_tick(void)
 {
-	static const struct sonde_mod_cap caps[] = {
-		{ .kind = SONDE_MOD_VALUE, .bytes = 8 },
-		{ .kind = SONDE_MOD_VALUE,
+	static const struct sonde_kmod_cap caps[] = {
+		{ .kind = SONDE_KMOD_VALUE, .bytes = 8 },
+		{ .kind = SONDE_KMOD_VALUE,
 		  .index = 1,
 		  .bytes = 4,
 		  .from_bytes = 4 },
 	};
-	const struct sonde_mod_event event = {
+	const struct sonde_kmod_event event = {
 		.size = sizeof(event),
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.id = TICK_ID,
 		.nr_caps = 2,
 		.caps = (uintptr_t)caps,
@@ -153,7 +153,7 @@ static void one_dies(void)
 static void check(uint64_t most_lost)
 {
 	struct sonde_test_counts made;
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 	uint64_t lost;
 
 	test_counts(device, 0, &made);
@@ -276,7 +276,7 @@ static void a_death_in_the_last_subbuf_costs_no_other(void)
 /* Nobody reads meanwhile. */
 static void a_ring_that_is_overwritten_goes_on(void)
 {
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 
 	begin(1);
 	ticks(20, 0);

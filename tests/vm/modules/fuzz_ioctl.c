@@ -38,7 +38,7 @@
 #include <unistd.h>
 
 #include "../../unit/program_make.h"
-#include "kernel/modules/abi.h"
+#include "kmod/abi.h"
 
 /* This program has no library of ours. */
 #include "expr/ops.c"
@@ -177,7 +177,7 @@ static void drop_some(struct fuzzer *f, enum kind kind)
 static int call(int fd, unsigned int nr, size_t bytes, void *structure)
 {
 	unsigned long cmd =
-		_IOC(_IOC_READ | _IOC_WRITE, SONDE_MOD_IOC, nr, bytes);
+		_IOC(_IOC_READ | _IOC_WRITE, SONDE_KMOD_IOC, nr, bytes);
 	int rc = ioctl(fd, cmd, structure);
 
 	__atomic_add_fetch(&nr_calls, 1, __ATOMIC_RELAXED);
@@ -216,17 +216,17 @@ static void noise(struct fuzzer *f)
 
 static void device(struct fuzzer *f)
 {
-	struct sonde_mod_info info = { .size = sizeof(info) };
+	struct sonde_kmod_info info = { .size = sizeof(info) };
 
 	if (one_in(f, 4))
-		keep(f, DEVICE, open(SONDE_MOD_DEVICE, O_RDWR | O_CLOEXEC));
+		keep(f, DEVICE, open(SONDE_KMOD_DEVICE, O_RDWR | O_CLOEXEC));
 	spoil(f, &info, sizeof(info));
-	(void)CALL(pick(f, DEVICE), SONDE_MOD_INFO, &info);
+	(void)CALL(pick(f, DEVICE), SONDE_KMOD_INFO, &info);
 }
 
 static void dump(struct fuzzer *f)
 {
-	struct sonde_mod_dump request = {
+	struct sonde_kmod_dump request = {
 		.size = sizeof(request),
 		.kind = below(f, 3),
 		.pid = one_in(f, 2) ? getpid() : 0,
@@ -236,7 +236,7 @@ static void dump(struct fuzzer *f)
 	int fd;
 
 	spoil(f, &request, sizeof(request));
-	fd = CALL(pick(f, DEVICE), SONDE_MOD_DUMP, &request);
+	fd = CALL(pick(f, DEVICE), SONDE_KMOD_DUMP, &request);
 	if (fd <= 2)
 		return;
 	(void)!read(fd, buffer, below(f, sizeof(buffer)) + 1);
@@ -248,18 +248,18 @@ static void dump(struct fuzzer *f)
 
 static void session(struct fuzzer *f)
 {
-	struct sonde_mod_session request = {
+	struct sonde_kmod_session request = {
 		.size = sizeof(request),
 		.self = { one_in(f, 8) ? getpid() : 0, 0 },
 	};
 
 	spoil(f, &request, sizeof(request));
-	keep(f, SESSION, CALL(pick(f, DEVICE), SONDE_MOD_SESSION, &request));
+	keep(f, SESSION, CALL(pick(f, DEVICE), SONDE_KMOD_SESSION, &request));
 }
 
 static void channel(struct fuzzer *f)
 {
-	struct sonde_mod_channel request = {
+	struct sonde_kmod_channel request = {
 		.size = sizeof(request),
 		.mode = below(f, 2),
 		.subbuf_bytes = 4096u << below(f, 4),
@@ -269,53 +269,53 @@ static void channel(struct fuzzer *f)
 	};
 
 	spoil(f, &request, sizeof(request));
-	keep(f, CHANNEL, CALL(pick(f, SESSION), SONDE_MOD_CHANNEL, &request));
+	keep(f, CHANNEL, CALL(pick(f, SESSION), SONDE_KMOD_CHANNEL, &request));
 }
 
 static void control(struct fuzzer *f)
 {
-	struct sonde_mod_scope scope = {
+	struct sonde_kmod_scope scope = {
 		.size = sizeof(scope),
 		.pid = one_in(f, 2) ? getpid() : (int32_t)below(f, 400),
 	};
-	struct sonde_mod_missed missed = { .size = sizeof(missed) };
+	struct sonde_kmod_missed missed = { .size = sizeof(missed) };
 	int fd = pick(f, SESSION);
 
 	switch (below(f, 8)) {
 	case 0:
 		spoil(f, &scope, sizeof(scope));
-		(void)CALL(fd, SONDE_MOD_SCOPE, &scope);
+		(void)CALL(fd, SONDE_KMOD_SCOPE, &scope);
 		break;
 	case 1:
 		spoil(f, &missed, sizeof(missed));
-		(void)CALL(fd, SONDE_MOD_MISSED, &missed);
+		(void)CALL(fd, SONDE_KMOD_MISSED, &missed);
 		break;
 	case 2:
-		(void)call(fd, _IOC_NR(SONDE_MOD_STOP), 0, NULL);
+		(void)call(fd, _IOC_NR(SONDE_KMOD_STOP), 0, NULL);
 		break;
 	default:
-		(void)call(fd, _IOC_NR(SONDE_MOD_START), 0, NULL);
+		(void)call(fd, _IOC_NR(SONDE_KMOD_START), 0, NULL);
 	}
 }
 
-static struct sonde_mod_cap random_cap(struct fuzzer *f)
+static struct sonde_kmod_cap random_cap(struct fuzzer *f)
 {
-	struct sonde_mod_cap cap = {
-		.kind = SONDE_MOD_VALUE,
-		.from = one_in(f, 2) ? SONDE_MOD_FROM_ARG :
-				       (uint8_t)below(f, SONDE_MOD_FROMS),
+	struct sonde_kmod_cap cap = {
+		.kind = SONDE_KMOD_VALUE,
+		.from = one_in(f, 2) ? SONDE_KMOD_FROM_ARG :
+				       (uint8_t)below(f, SONDE_KMOD_FROMS),
 		.index = (uint8_t)below(f, 3),
 		.bytes = (uint8_t)(1u << below(f, 4)),
 	};
 
 	if (one_in(f, 3)) {
-		cap.kind = (uint8_t)below(f, SONDE_MOD_KINDS);
+		cap.kind = (uint8_t)below(f, SONDE_KMOD_KINDS);
 		cap.max = (uint16_t)(1 + below(f, 300));
 		cap.bytes = 0;
 		cap.length = 2;
 	}
 	if (one_in(f, 4)) {
-		cap.nr_path = (uint8_t)(1 + below(f, SONDE_MOD_PATH_MAX));
+		cap.nr_path = (uint8_t)(1 + below(f, SONDE_KMOD_PATH_MAX));
 		cap.offset[0] = (int16_t)draw(f);
 		cap.offset[1] = (int16_t)draw(f);
 	}
@@ -323,14 +323,14 @@ static struct sonde_mod_cap random_cap(struct fuzzer *f)
 	return cap;
 }
 
-static void name_it(struct fuzzer *f, struct sonde_mod_event *event)
+static void name_it(struct fuzzer *f, struct sonde_kmod_event *event)
 {
 	static const char *const names[][4] = {
 		{ "sched_switch", "sched_waking", "sys_enter", "no_such" },
 		{ "__x64_sys_getppid", "__x64_sys_getppid+1", "no_such",
 		  "ksys_read" },
 	};
-	uint32_t which = event->type != SONDE_MOD_TRACEPOINT;
+	uint32_t which = event->type != SONDE_KMOD_TRACEPOINT;
 
 	(void)snprintf(event->name, sizeof(event->name), "%s",
 		       names[which][below(f, 4)]);
@@ -374,26 +374,26 @@ static uint32_t make_filter(struct fuzzer *f, union made *filter)
 /* Many filters, one after the other, at calls that this thread then makes. */
 static void filters(struct fuzzer *f)
 {
-	const struct sonde_mod_cap cap = { .kind = SONDE_MOD_VALUE,
-					   .from = SONDE_MOD_FROM_NR,
-					   .bytes = 8 };
+	const struct sonde_kmod_cap cap = { .kind = SONDE_KMOD_VALUE,
+					    .from = SONDE_KMOD_FROM_NR,
+					    .bytes = 8 };
 	int channel = pick(f, CHANNEL);
 	union made filter;
 	uint32_t i;
 
 	for (i = 0; i < 64; i++) {
-		struct sonde_mod_event request = {
+		struct sonde_kmod_event request = {
 			.size = sizeof(request),
-			.type = SONDE_MOD_SYSCALL_ENTRY,
+			.type = SONDE_KMOD_SYSCALL_ENTRY,
 			.id = 1,
-			.flags = SONDE_MOD_WANT_FD,
+			.flags = SONDE_KMOD_WANT_FD,
 			.number = SYS_getppid,
 			.nr_caps = 1,
 			.caps = (uintptr_t)&cap,
 			.filter = (uintptr_t)&filter,
 			.filter_bytes = make_filter(f, &filter),
 		};
-		int fd = CALL(channel, SONDE_MOD_EVENT, &request);
+		int fd = CALL(channel, SONDE_KMOD_EVENT, &request);
 
 		if (fd < 0)
 			continue;
@@ -405,13 +405,13 @@ static void filters(struct fuzzer *f)
 
 static void event(struct fuzzer *f)
 {
-	struct sonde_mod_cap caps[SONDE_MOD_CAPS_MAX];
-	struct sonde_mod_text texts[2] = { { .offset = UINT32_MAX },
-					   { .size = 8 } };
+	struct sonde_kmod_cap caps[SONDE_KMOD_CAPS_MAX];
+	struct sonde_kmod_text texts[2] = { { .offset = UINT32_MAX },
+					    { .size = 8 } };
 	union made filter;
-	struct sonde_mod_event request = {
+	struct sonde_kmod_event request = {
 		.size = sizeof(request),
-		.type = below(f, SONDE_MOD_TYPES),
+		.type = below(f, SONDE_KMOD_TYPES),
 		.id = 1 + below(f, 1000),
 		.flags = below(f, 16),
 		.number = one_in(f, 2) ? SYS_getppid : below(f, 500),
@@ -422,7 +422,7 @@ static void event(struct fuzzer *f)
 	size_t i;
 	int fd;
 
-	for (i = 0; i < SONDE_MOD_CAPS_MAX; i++)
+	for (i = 0; i < SONDE_KMOD_CAPS_MAX; i++)
 		caps[i] = random_cap(f);
 	if (is_filtered) {
 		request.filter_bytes = make_filter(f, &filter);
@@ -432,7 +432,7 @@ static void event(struct fuzzer *f)
 	}
 	name_it(f, &request);
 	spoil(f, &request, sizeof(request));
-	fd = CALL(pick(f, CHANNEL), SONDE_MOD_EVENT, &request);
+	fd = CALL(pick(f, CHANNEL), SONDE_KMOD_EVENT, &request);
 	if (is_filtered && fd >= 0)
 		__atomic_add_fetch(&nr_filters, 1, __ATOMIC_RELAXED);
 	keep(f, EVENT, fd);
@@ -440,25 +440,25 @@ static void event(struct fuzzer *f)
 
 static void event_calls(struct fuzzer *f)
 {
-	struct sonde_mod_event_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_event_counts counts = { .size = sizeof(counts) };
 	int fd = pick(f, EVENT);
 
-	(void)call(fd, _IOC_NR(SONDE_MOD_ENABLE) + below(f, 2), 0, NULL);
+	(void)call(fd, _IOC_NR(SONDE_KMOD_ENABLE) + below(f, 2), 0, NULL);
 	spoil(f, &counts, sizeof(counts));
-	(void)CALL(fd, SONDE_MOD_EVENT_COUNTS, &counts);
+	(void)CALL(fd, SONDE_KMOD_EVENT_COUNTS, &counts);
 }
 
 static void stream(struct fuzzer *f)
 {
-	struct sonde_mod_stream request = { .size = sizeof(request),
-					    .cpu = below(f, 2) };
+	struct sonde_kmod_stream request = { .size = sizeof(request),
+					     .cpu = below(f, 2) };
 
 	spoil(f, &request, sizeof(request));
-	keep(f, STREAM, CALL(pick(f, CHANNEL), SONDE_MOD_STREAM, &request));
+	keep(f, STREAM, CALL(pick(f, CHANNEL), SONDE_KMOD_STREAM, &request));
 }
 
 static void splice_it(struct fuzzer *f, int fd,
-		      const struct sonde_mod_chunk *chunk)
+		      const struct sonde_kmod_chunk *chunk)
 {
 	loff_t at = (loff_t)chunk->offset;
 	char buffer[2000];
@@ -474,29 +474,29 @@ static void splice_it(struct fuzzer *f, int fd,
 
 static void read_stream(struct fuzzer *f)
 {
-	struct sonde_mod_chunk chunk = { .size = sizeof(chunk) };
+	struct sonde_kmod_chunk chunk = { .size = sizeof(chunk) };
 	int fd = pick(f, STREAM);
 	int rc;
 
 	if (one_in(f, 4))
-		(void)call(fd, _IOC_NR(SONDE_MOD_FLUSH), 0, NULL);
-	rc = CALL(fd, SONDE_MOD_GET, &chunk);
+		(void)call(fd, _IOC_NR(SONDE_KMOD_FLUSH), 0, NULL);
+	rc = CALL(fd, SONDE_KMOD_GET, &chunk);
 	if (rc == 1 && one_in(f, 2))
 		splice_it(f, fd, &chunk);
 	spoil(f, &chunk, sizeof(chunk));
-	(void)CALL(fd, SONDE_MOD_PUT, &chunk);
+	(void)CALL(fd, SONDE_KMOD_PUT, &chunk);
 }
 
 static void ask_stream(struct fuzzer *f)
 {
-	struct sonde_mod_positions at = { .size = sizeof(at) };
-	struct sonde_mod_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_positions at = { .size = sizeof(at) };
+	struct sonde_kmod_counts counts = { .size = sizeof(counts) };
 	struct pollfd wait = { .fd = pick(f, STREAM), .events = POLLIN };
 
 	spoil(f, &at, sizeof(at));
 	spoil(f, &counts, sizeof(counts));
-	(void)CALL(pick(f, STREAM), SONDE_MOD_POSITIONS, &at);
-	(void)CALL(pick(f, STREAM), SONDE_MOD_STREAM_COUNTS, &counts);
+	(void)CALL(pick(f, STREAM), SONDE_KMOD_POSITIONS, &at);
+	(void)CALL(pick(f, STREAM), SONDE_KMOD_STREAM_COUNTS, &counts);
 	(void)poll(&wait, 1, one_in(f, 4) ? 1 : 0);
 }
 
@@ -637,12 +637,12 @@ static void close_everything(void)
 
 static void everything_is_gone(void)
 {
-	struct sonde_mod_info info = { .size = sizeof(info) };
-	int fd = open(SONDE_MOD_DEVICE, O_RDWR | O_CLOEXEC);
+	struct sonde_kmod_info info = { .size = sizeof(info) };
+	int fd = open(SONDE_KMOD_DEVICE, O_RDWR | O_CLOEXEC);
 	char why[100];
 	int rc;
 
-	rc = ioctl(fd, SONDE_MOD_INFO, &info);
+	rc = ioctl(fd, SONDE_KMOD_INFO, &info);
 	(void)snprintf(why, sizeof(why), "INFO %d, %u sessions", rc,
 		       info.nr_sessions);
 	verdict(!rc && !info.nr_sessions, "all_sessions_are_gone", why);
@@ -667,9 +667,9 @@ int main(int argc, char **argv)
 	nr = nr < 1 ? 1 : nr > THREADS ? THREADS : nr;
 	printf("seed %lu, %lu threads\n", seed, nr);
 	(void)signal(SIGPIPE, SIG_IGN);
-	fds[DEVICE][0] = open(SONDE_MOD_DEVICE, O_RDWR | O_CLOEXEC);
+	fds[DEVICE][0] = open(SONDE_KMOD_DEVICE, O_RDWR | O_CLOEXEC);
 	if (fds[DEVICE][0] < 0) {
-		perror(SONDE_MOD_DEVICE);
+		perror(SONDE_KMOD_DEVICE);
 		return 2;
 	}
 	for (i = 0; i < nr; i++) {

@@ -166,20 +166,20 @@ static void consume(int ready)
 	const struct client_config config = { .mode = 1,
 					      .subbuf_bytes = 4096,
 					      .nr_subbufs = 4 };
-	const struct sonde_mod_event event = {
+	const struct sonde_kmod_event event = {
 		.size = sizeof(event),
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.id = 9,
-		.flags = SONDE_MOD_TYPED,
+		.flags = SONDE_KMOD_TYPED,
 		.name = "sched_switch",
 	};
 	struct sonde_test_run run = { .count = 500, .batch = 50 };
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	struct client client;
 	int device = test_open();
 
 	client_open(&client, &config);
-	(void)client_tick(&client, SONDE_MOD_WANT_FD);
+	(void)client_tick(&client, SONDE_KMOD_WANT_FD);
 	(void)client_event(&client, &event);
 	client_start(&client);
 	test_run(device, &run);

@@ -64,28 +64,29 @@ static int must(int rc, const char *what)
 
 static void trace_open(struct trace *trace, pid_t self, pid_t tree)
 {
-	struct sonde_mod_session session = { .size = sizeof(session),
-					     .self = { self } };
-	struct sonde_mod_scope scope = { .size = sizeof(scope), .pid = tree };
-	struct sonde_mod_channel channel = { .size = sizeof(channel),
-					     .subbuf_bytes = SUBBUF,
-					     .nr_subbufs = SUBBUFS };
+	struct sonde_kmod_session session = { .size = sizeof(session),
+					      .self = { self } };
+	struct sonde_kmod_scope scope = { .size = sizeof(scope), .pid = tree };
+	struct sonde_kmod_channel channel = { .size = sizeof(channel),
+					      .subbuf_bytes = SUBBUF,
+					      .nr_subbufs = SUBBUFS };
 
 	trace->nr_cpus = online_cpus();
-	trace->device = must(open(SONDE_MOD_DEVICE, O_RDWR), SONDE_MOD_DEVICE);
-	trace->session = must(ioctl(trace->device, SONDE_MOD_SESSION, &session),
-			      "SESSION");
+	trace->device =
+		must(open(SONDE_KMOD_DEVICE, O_RDWR), SONDE_KMOD_DEVICE);
+	trace->session = must(
+		ioctl(trace->device, SONDE_KMOD_SESSION, &session), "SESSION");
 	if (tree)
-		(void)must(ioctl(trace->session, SONDE_MOD_SCOPE, &scope),
+		(void)must(ioctl(trace->session, SONDE_KMOD_SCOPE, &scope),
 			   "SCOPE");
 	trace->channel = must(
-		ioctl(trace->session, SONDE_MOD_CHANNEL, &channel), "CHANNEL");
+		ioctl(trace->session, SONDE_KMOD_CHANNEL, &channel), "CHANNEL");
 	for (uint32_t cpu = 0; cpu < trace->nr_cpus; cpu++) {
-		struct sonde_mod_stream stream = { .size = sizeof(stream),
-						   .cpu = cpu };
+		struct sonde_kmod_stream stream = { .size = sizeof(stream),
+						    .cpu = cpu };
 
 		trace->stream[cpu] =
-			must(ioctl(trace->channel, SONDE_MOD_STREAM, &stream),
+			must(ioctl(trace->channel, SONDE_KMOD_STREAM, &stream),
 			     "STREAM");
 		trace->memory[cpu] =
 			mmap(NULL, (SUBBUFS + 1) * SUBBUF, PROT_READ,
@@ -109,12 +110,12 @@ static void trace_close(const struct trace *trace)
 
 static void trace_start(const struct trace *trace)
 {
-	(void)must(ioctl(trace->session, SONDE_MOD_START), "START");
+	(void)must(ioctl(trace->session, SONDE_KMOD_START), "START");
 }
 
 static void trace_stop(const struct trace *trace)
 {
-	(void)must(ioctl(trace->session, SONDE_MOD_STOP), "STOP");
+	(void)must(ioctl(trace->session, SONDE_KMOD_STOP), "STOP");
 }
 
 /* An event: its captures and filter are borrowed until it is added. */
@@ -125,15 +126,15 @@ struct wish {
 	uint32_t flags;
 	uint32_t id;
 	uint32_t nr_caps;
-	struct sonde_mod_cap caps[8];
+	struct sonde_kmod_cap caps[8];
 	const struct sonde_program *filter;
 	uint32_t filter_bytes;
-	const struct sonde_mod_text *text; /* one */
+	const struct sonde_kmod_text *text; /* one */
 };
 
 static int trace_try(const struct trace *trace, const struct wish *wish)
 {
-	struct sonde_mod_event event = {
+	struct sonde_kmod_event event = {
 		.size = sizeof(event),
 		.type = wish->type,
 		.id = wish->id,
@@ -151,7 +152,7 @@ static int trace_try(const struct trace *trace, const struct wish *wish)
 	if (wish->name)
 		(void)snprintf(event.name, sizeof(event.name), "%s",
 			       wish->name);
-	rc = ioctl(trace->channel, SONDE_MOD_EVENT, &event);
+	rc = ioctl(trace->channel, SONDE_KMOD_EVENT, &event);
 	return rc < 0 ? -errno : rc;
 }
 
@@ -236,16 +237,16 @@ static uint32_t read_record(const struct form *form, const uint8_t *at,
 static void read_stream(const struct trace *trace, uint32_t cpu,
 			const struct form *form)
 {
-	struct sonde_mod_chunk chunk = { .size = sizeof(chunk) };
+	struct sonde_kmod_chunk chunk = { .size = sizeof(chunk) };
 
-	while (ioctl(trace->stream[cpu], SONDE_MOD_GET, &chunk) == 1) {
+	while (ioctl(trace->stream[cpu], SONDE_KMOD_GET, &chunk) == 1) {
 		const uint8_t *at = trace->memory[cpu] + chunk.offset;
 
 		for (uint32_t i = 0; i < chunk.bytes;)
 			i += read_record(form, at + i, chunk.bytes - i);
-		(void)must(ioctl(trace->stream[cpu], SONDE_MOD_PUT, &chunk),
+		(void)must(ioctl(trace->stream[cpu], SONDE_KMOD_PUT, &chunk),
 			   "PUT");
-		chunk = (struct sonde_mod_chunk){ .size = sizeof(chunk) };
+		chunk = (struct sonde_kmod_chunk){ .size = sizeof(chunk) };
 	}
 }
 
@@ -297,18 +298,18 @@ static uint32_t own_tid(void)
 
 /* ---- captures ---- */
 
-#define VALUE(arg, width)                                    \
-	{                                                    \
-		.kind = SONDE_MOD_VALUE, .index = (arg),     \
-		.from = SONDE_MOD_FROM_ARG, .bytes = (width) \
+#define VALUE(arg, width)                                     \
+	{                                                     \
+		.kind = SONDE_KMOD_VALUE, .index = (arg),     \
+		.from = SONDE_KMOD_FROM_ARG, .bytes = (width) \
 	}
-#define OTHER(what, width)                                                \
-	{                                                                 \
-		.kind = SONDE_MOD_VALUE, .from = (what), .bytes = (width) \
+#define OTHER(what, width)                                                 \
+	{                                                                  \
+		.kind = SONDE_KMOD_VALUE, .from = (what), .bytes = (width) \
 	}
 
 static const struct wish tick = {
-	.type = SONDE_MOD_TRACEPOINT,
+	.type = SONDE_KMOD_TRACEPOINT,
 	.name = "sonde_test_tick",
 	.id = 1,
 	.nr_caps = 2,
@@ -353,14 +354,14 @@ static int16_t self_offset;
 static void task_is_copied_and_searched(void)
 {
 	const struct wish wish = {
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.name = "sonde_test_tick",
 		.id = 1,
 		.nr_caps = 2,
-		.caps = { OTHER(SONDE_MOD_FROM_CURRENT, 8),
-			  { .kind = SONDE_MOD_BYTES,
-			    .from = SONDE_MOD_FROM_CURRENT,
-			    .max = SONDE_MOD_TEXT_MAX } },
+		.caps = { OTHER(SONDE_KMOD_FROM_CURRENT, 8),
+			  { .kind = SONDE_KMOD_BYTES,
+			    .from = SONDE_KMOD_FROM_CURRENT,
+			    .max = SONDE_KMOD_TEXT_MAX } },
 	};
 	const uint8_t *task;
 	struct trace trace;
@@ -371,12 +372,12 @@ static void task_is_copied_and_searched(void)
 	trace_start(&trace);
 	make_ticks(1);
 	trace_stop(&trace);
-	trace_read(&trace, (struct form){ .bytes = 8 + SONDE_MOD_TEXT_MAX });
+	trace_read(&trace, (struct form){ .bytes = 8 + SONDE_KMOD_TEXT_MAX });
 	trace_close(&trace);
 	CLAIM(nr_records == 1);
 	address = get64(records[0].payload);
 	task = records[0].payload + 8;
-	for (int i = 8; i < (int)SONDE_MOD_TEXT_MAX - 16; i += 8) {
+	for (int i = 8; i < (int)SONDE_KMOD_TEXT_MAX - 16; i += 8) {
 		if (!comm_offset && !strcmp((const char *)task + i, COMM))
 			comm_offset = (int16_t)i;
 		if (!self_offset && get64(task + i) == address)
@@ -389,18 +390,18 @@ static void task_is_copied_and_searched(void)
 static void paths_lead_to_what_pointers_point_to(void)
 {
 	const struct wish wish = {
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.name = "sonde_test_tick",
 		.id = 1,
 		.nr_caps = 2,
-		.caps = { { .kind = SONDE_MOD_VALUE,
-			    .from = SONDE_MOD_FROM_CURRENT,
+		.caps = { { .kind = SONDE_KMOD_VALUE,
+			    .from = SONDE_KMOD_FROM_CURRENT,
 			    .bytes = 8,
 			    .from_bytes = 1,
 			    .nr_path = 1,
 			    .offset = { (int16_t)(comm_offset + 1) } },
-			  { .kind = SONDE_MOD_STRING,
-			    .from = SONDE_MOD_FROM_CURRENT,
+			  { .kind = SONDE_KMOD_STRING,
+			    .from = SONDE_KMOD_FROM_CURRENT,
 			    .max = 16,
 			    .nr_path = 3,
 			    .offset = { self_offset, self_offset,
@@ -424,17 +425,21 @@ static void paths_lead_to_what_pointers_point_to(void)
 static void bad_pointers_read_as_zeros(void)
 {
 	const struct wish wish = {
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.name = "sonde_test_tick",
 		.id = 1,
 		.nr_caps = 5,
-		.caps = { { .kind = SONDE_MOD_VALUE, .bytes = 8, .nr_path = 1 },
-			  { .kind = SONDE_MOD_VALUE, .bytes = 4, .nr_path = 3 },
-			  { .kind = SONDE_MOD_BYTES, .max = 32, .index = 1 },
-			  { .kind = SONDE_MOD_BYTES,
+		.caps = { { .kind = SONDE_KMOD_VALUE,
+			    .bytes = 8,
+			    .nr_path = 1 },
+			  { .kind = SONDE_KMOD_VALUE,
+			    .bytes = 4,
+			    .nr_path = 3 },
+			  { .kind = SONDE_KMOD_BYTES, .max = 32, .index = 1 },
+			  { .kind = SONDE_KMOD_BYTES,
 			    .max = 4,
-			    .from = SONDE_MOD_FROM_STACK },
-			  { .kind = SONDE_MOD_STRING, .max = 32 } },
+			    .from = SONDE_KMOD_FROM_STACK },
+			  { .kind = SONDE_KMOD_STRING, .max = 32 } },
 	};
 	static const uint8_t zeros[49];
 	struct trace trace;
@@ -460,7 +465,7 @@ static void lists_that_make_no_sense_are_refused(void)
 	bool is_good = true;
 
 	trace_open(&trace, 0, 0);
-	wish.caps[0].kind = SONDE_MOD_KINDS;
+	wish.caps[0].kind = SONDE_KMOD_KINDS;
 	is_good &= trace_try(&trace, &wish) == -EINVAL;
 	wish = tick;
 	wish.caps[0].bytes = 3;
@@ -472,7 +477,7 @@ static void lists_that_make_no_sense_are_refused(void)
 	wish.caps[0].nr_path = 4;
 	is_good &= trace_try(&trace, &wish) == -EINVAL;
 	wish = tick;
-	wish.caps[0] = (struct sonde_mod_cap){ .kind = SONDE_MOD_STRING };
+	wish.caps[0] = (struct sonde_kmod_cap){ .kind = SONDE_KMOD_STRING };
 	is_good &= trace_try(&trace, &wish) == -EINVAL;
 	wish = tick;
 	wish.name = "no_such_tracepoint";
@@ -513,17 +518,17 @@ static void sleep_and_wake(int rounds)
 static void typed_and_generic_probes_agree_on_switches(void)
 {
 	const struct wish generic = {
-		.type = SONDE_MOD_TRACEPOINT,
+		.type = SONDE_KMOD_TRACEPOINT,
 		.name = "sched_switch",
 		.id = 2,
 		.nr_caps = 3,
-		.caps = { { .kind = SONDE_MOD_BYTES,
+		.caps = { { .kind = SONDE_KMOD_BYTES,
 			    .index = 1,
 			    .max = 16,
 			    .nr_path = 1,
 			    .offset = { comm_offset } },
 			  VALUE(3, 8),
-			  { .kind = SONDE_MOD_BYTES,
+			  { .kind = SONDE_KMOD_BYTES,
 			    .index = 2,
 			    .max = 16,
 			    .nr_path = 1,
@@ -533,7 +538,7 @@ static void typed_and_generic_probes_agree_on_switches(void)
 	struct trace one, two;
 	uint32_t slept = 0;
 
-	typed.flags = SONDE_MOD_TYPED;
+	typed.flags = SONDE_KMOD_TYPED;
 	trace_open(&one, 0, 0);
 	trace_open(&two, 0, 0);
 	(void)trace_add(&one, &typed);
@@ -584,12 +589,12 @@ static void typed_and_generic_probes_agree_on_switches(void)
 static struct wish of_openat(uint32_t id)
 {
 	return (struct wish){
-		.type = SONDE_MOD_SYSCALL_ENTRY,
+		.type = SONDE_KMOD_SYSCALL_ENTRY,
 		.number = SYS_openat,
 		.id = id,
 		.nr_caps = 2,
 		.caps = { VALUE(0, 4),
-			  { .kind = SONDE_MOD_USTRING,
+			  { .kind = SONDE_KMOD_USTRING,
 			    .index = 1,
 			    .max = 64 } },
 	};
@@ -648,11 +653,11 @@ static void user_strings_are_read_as_far_as_they_are_there(void)
 static void lists_of_user_strings_are_joined(void)
 {
 	const struct wish wish = {
-		.type = SONDE_MOD_SYSCALL_ENTRY,
+		.type = SONDE_KMOD_SYSCALL_ENTRY,
 		.number = SYS_execve,
 		.id = 1,
 		.nr_caps = 1,
-		.caps = { { .kind = SONDE_MOD_USTRINGS,
+		.caps = { { .kind = SONDE_KMOD_USTRINGS,
 			    .index = 1,
 			    .max = 12 } },
 	};
@@ -682,11 +687,11 @@ static void lists_of_user_strings_are_joined(void)
 static void buffers_are_as_long_as_the_call_says(void)
 {
 	const struct wish wish = {
-		.type = SONDE_MOD_SYSCALL_ENTRY,
+		.type = SONDE_KMOD_SYSCALL_ENTRY,
 		.number = SYS_write,
 		.id = 1,
 		.nr_caps = 1,
-		.caps = { { .kind = SONDE_MOD_UBUFFER,
+		.caps = { { .kind = SONDE_KMOD_UBUFFER,
 			    .index = 1,
 			    .length = 2,
 			    .max = 8 } },
@@ -722,8 +727,8 @@ static struct wish of_function(uint32_t type, uint32_t id)
 		.id = id,
 		.nr_caps = 3,
 		.caps = { VALUE(0, 4),
-			  OTHER(SONDE_MOD_FROM_RESULT, 8),
-			  { .kind = SONDE_MOD_USTRING,
+			  OTHER(SONDE_KMOD_FROM_RESULT, 8),
+			  { .kind = SONDE_KMOD_USTRING,
 			    .index = 1,
 			    .max = 64 } },
 	};
@@ -742,8 +747,9 @@ static void check_opened(uint32_t id, uint64_t result)
 
 static void kprobes_kretprobes_and_functions_have_arguments(void)
 {
-	static const uint32_t types[] = { SONDE_MOD_KPROBE, SONDE_MOD_KRETPROBE,
-					  SONDE_MOD_FUNCTION };
+	static const uint32_t types[] = { SONDE_KMOD_KPROBE,
+					  SONDE_KMOD_KRETPROBE,
+					  SONDE_KMOD_FUNCTION };
 	struct trace trace;
 	int fd;
 
@@ -767,10 +773,10 @@ static void kprobes_kretprobes_and_functions_have_arguments(void)
 /* The kernel's types call it a char *, as any other. */
 static void a_text_may_be_the_kernels_or_the_users(void)
 {
-	struct wish wish = of_function(SONDE_MOD_KPROBE, 1);
+	struct wish wish = of_function(SONDE_KMOD_KPROBE, 1);
 	struct trace trace;
 
-	wish.caps[2].kind = SONDE_MOD_STRING;
+	wish.caps[2].kind = SONDE_KMOD_STRING;
 	trace_open(&trace, 0, 0);
 	(void)trace_add(&trace, &wish);
 	trace_start(&trace);
@@ -783,7 +789,7 @@ static void a_text_may_be_the_kernels_or_the_users(void)
 
 static void places_that_are_not_there_are_refused(void)
 {
-	struct wish wish = of_function(SONDE_MOD_KPROBE, 1);
+	struct wish wish = of_function(SONDE_KMOD_KPROBE, 1);
 	struct trace trace;
 	bool is_good = true;
 
@@ -792,7 +798,7 @@ static void places_that_are_not_there_are_refused(void)
 	is_good &= trace_try(&trace, &wish) == -EINVAL;
 	wish.name = "there_is_no_such_function";
 	is_good &= trace_try(&trace, &wish) < 0;
-	wish.type = SONDE_MOD_FUNCTION;
+	wish.type = SONDE_KMOD_FUNCTION;
 	is_good &= trace_try(&trace, &wish) == -ENOENT;
 	wish.name = "do_sys_open*";
 	is_good &= trace_try(&trace, &wish) == -EINVAL;
@@ -864,27 +870,27 @@ static void sleep_together(uint32_t nr)
 static struct wish of_futex(uint32_t returns)
 {
 	return (struct wish){
-		.type = SONDE_MOD_KRETPROBE,
+		.type = SONDE_KMOD_KRETPROBE,
 		.name = SYS_OF("futex"),
 		.id = 1,
 		.number = returns,
 		.nr_caps = 1,
-		.caps = { OTHER(SONDE_MOD_FROM_RESULT, 8) },
+		.caps = { OTHER(SONDE_KMOD_FROM_RESULT, 8) },
 	};
 }
 
-static struct sonde_mod_missed missed_by(const struct trace *trace)
+static struct sonde_kmod_missed missed_by(const struct trace *trace)
 {
-	struct sonde_mod_missed missed = { .size = sizeof(missed) };
+	struct sonde_kmod_missed missed = { .size = sizeof(missed) };
 
-	(void)must(ioctl(trace->session, SONDE_MOD_MISSED, &missed), "MISSED");
+	(void)must(ioctl(trace->session, SONDE_KMOD_MISSED, &missed), "MISSED");
 	return missed;
 }
 
 static void kretprobes_see_all_returns_of_calls_that_sleep(void)
 {
 	const struct wish wish = of_futex(0);
-	struct sonde_mod_missed missed;
+	struct sonde_kmod_missed missed;
 	struct trace trace;
 
 	trace_open(&trace, 0, 0);
@@ -903,7 +909,7 @@ static void kretprobes_see_all_returns_of_calls_that_sleep(void)
 static void returns_without_room_are_counted_as_such(void)
 {
 	struct wish wish = of_futex(4);
-	struct sonde_mod_missed missed;
+	struct sonde_kmod_missed missed;
 	struct trace trace;
 	uint32_t seen = 0;
 	bool is_refused;
@@ -915,7 +921,7 @@ static void returns_without_room_are_counted_as_such(void)
 	trace_stop(&trace);
 	missed = missed_by(&trace);
 	trace_read(&trace, (struct form){ .bytes = 8 });
-	wish.number = SONDE_MOD_RETURNS_MAX + 1;
+	wish.number = SONDE_KMOD_RETURNS_MAX + 1;
 	is_refused = trace_try(&trace, &wish) == -EINVAL;
 	trace_close(&trace);
 	for (uint32_t i = 0; i < SLEEPERS; i++)
@@ -969,7 +975,7 @@ static uint32_t add_many(const struct trace *trace)
 	if (!file)
 		die("/proc/kallsyms");
 	while (nr < MANY && fgets(line, sizeof(line), file)) {
-		struct wish wish = { .type = SONDE_MOD_KPROBE, .name = name };
+		struct wish wish = { .type = SONDE_KMOD_KPROBE, .name = name };
 
 		if (sscanf(line, "%*x %c %99s", &kind, name) != 2 ||
 		    kind != 'T' || *name != 's')
@@ -983,9 +989,9 @@ static uint32_t add_many(const struct trace *trace)
 
 static uint32_t nr_leaving(const struct trace *trace)
 {
-	struct sonde_mod_info info = { .size = sizeof(info) };
+	struct sonde_kmod_info info = { .size = sizeof(info) };
 
-	(void)must(ioctl(trace->device, SONDE_MOD_INFO, &info), "INFO");
+	(void)must(ioctl(trace->device, SONDE_KMOD_INFO, &info), "INFO");
 	return info.nr_leaving;
 }
 
@@ -993,7 +999,7 @@ static uint32_t nr_leaving(const struct trace *trace)
  * somebody else's session, some grace periods. */
 static void others_record_while_many_probes_leave(void)
 {
-	const struct wish wish = of_function(SONDE_MOD_KPROBE, 1);
+	const struct wish wish = of_function(SONDE_KMOD_KPROBE, 1);
 	struct trace many, other;
 	uint32_t nr, left, seen;
 
@@ -1088,10 +1094,10 @@ static void self_is_left_out_but_for_switches(void)
 	int go;
 	pid_t child = make_family(&go);
 
-	switches = (struct wish){ .type = SONDE_MOD_TRACEPOINT,
+	switches = (struct wish){ .type = SONDE_KMOD_TRACEPOINT,
 				  .name = "sched_switch",
 				  .id = 2,
-				  .flags = SONDE_MOD_TYPED };
+				  .flags = SONDE_KMOD_TYPED };
 	trace_open(&trace, getpid(), 0);
 	trace_open(&other, getpid(), 0);
 	(void)trace_add(&trace, &wish);
@@ -1251,7 +1257,7 @@ static void conditions_on_texts_hold_or_not(void)
 					    .number = SONDE_EXPR_STRING };
 	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_IF_TEXT_IS,
 				    .length = 4 };
-	const struct sonde_mod_text text = { .offset = UINT32_MAX };
+	const struct sonde_kmod_text text = { .offset = UINT32_MAX };
 	struct wish wish = of_openat(1);
 	struct wish globbed = of_openat(2);
 	struct small is, glob;
@@ -1343,21 +1349,21 @@ static void sessions_have_filters_of_their_own(void)
 
 static void events_are_switched_on_and_off(void)
 {
-	struct sonde_mod_event_counts counts = { .size = sizeof(counts) };
+	struct sonde_kmod_event_counts counts = { .size = sizeof(counts) };
 	struct wish wish = tick;
 	struct trace trace;
 	int event;
 
-	wish.flags = SONDE_MOD_DISABLED | SONDE_MOD_WANT_FD;
+	wish.flags = SONDE_KMOD_DISABLED | SONDE_KMOD_WANT_FD;
 	trace_open(&trace, 0, 0);
 	event = trace_add(&trace, &wish);
 	trace_start(&trace);
 	make_ticks(10);
-	(void)must(ioctl(event, SONDE_MOD_ENABLE), "ENABLE");
+	(void)must(ioctl(event, SONDE_KMOD_ENABLE), "ENABLE");
 	make_ticks(20);
-	(void)must(ioctl(event, SONDE_MOD_DISABLE), "DISABLE");
+	(void)must(ioctl(event, SONDE_KMOD_DISABLE), "DISABLE");
 	make_ticks(40);
-	(void)must(ioctl(event, SONDE_MOD_EVENT_COUNTS, &counts), "COUNTS");
+	(void)must(ioctl(event, SONDE_KMOD_EVENT_COUNTS, &counts), "COUNTS");
 	trace_stop(&trace);
 	trace_read(&trace, tick_form);
 	(void)close(event);
@@ -1369,10 +1375,10 @@ static void events_are_switched_on_and_off(void)
 /* Probes of a tracepoint that is used all the time come and go. */
 static void probes_come_and_go_while_they_are_called(void)
 {
-	struct wish wish = { .type = SONDE_MOD_TRACEPOINT,
+	struct wish wish = { .type = SONDE_KMOD_TRACEPOINT,
 			     .name = "sched_switch",
 			     .id = 1,
-			     .flags = SONDE_MOD_TYPED };
+			     .flags = SONDE_KMOD_TYPED };
 	struct trace trace;
 
 	for (int i = 0; i < 20; i++) {

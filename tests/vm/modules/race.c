@@ -44,15 +44,15 @@ static void *call(void *cpu)
 
 static void add(struct client *client, uint32_t type, uint32_t id)
 {
-	const struct sonde_mod_cap caps[] = {
-		{ .kind = SONDE_MOD_VALUE, .index = 1, .bytes = 8 },
+	const struct sonde_kmod_cap caps[] = {
+		{ .kind = SONDE_KMOD_VALUE, .index = 1, .bytes = 8 },
 	};
-	struct sonde_mod_event event = { .size = sizeof(event),
-					 .type = type,
-					 .id = id,
-					 .nr_caps = 1,
-					 .caps = (uintptr_t)caps,
-					 .name = FUNCTION };
+	struct sonde_kmod_event event = { .size = sizeof(event),
+					  .type = type,
+					  .id = id,
+					  .nr_caps = 1,
+					  .caps = (uintptr_t)caps,
+					  .name = FUNCTION };
 
 	(void)client_event(client, &event);
 }
@@ -62,24 +62,24 @@ static uint64_t record_some(void)
 {
 	const struct client_config config = { .subbuf_bytes = 16384,
 					      .nr_subbufs = 4 };
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 	struct client client;
 	uint64_t before;
 	uint64_t seen = 0;
 
 	client_open(&client, &config);
-	add(&client, SONDE_MOD_KPROBE, 1);
-	add(&client, SONDE_MOD_KRETPROBE, 2);
+	add(&client, SONDE_KMOD_KPROBE, 1);
+	add(&client, SONDE_KMOD_KRETPROBE, 2);
 	client_start(&client);
 	before = calls;
 	while (calls < before + 100)
 		(void)sched_yield(); /* can't fail */
 	/* Neither stopped nor read: it goes as if its reader was killed. */
 	for (uint32_t cpu = 0; cpu < client.nr_cpus; cpu++) {
-		struct sonde_mod_positions at = { .size = sizeof(at) };
+		struct sonde_kmod_positions at = { .size = sizeof(at) };
 
 		client_counts(&client, cpu, &counts);
-		if (ioctl(client.stream[cpu], SONDE_MOD_POSITIONS, &at))
+		if (ioctl(client.stream[cpu], SONDE_KMOD_POSITIONS, &at))
 			die("POSITIONS");
 		seen += at.produced + counts.lost_full;
 	}

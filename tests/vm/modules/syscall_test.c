@@ -23,8 +23,8 @@
 #define CAPS_MAX    8u
 #define EVENTS_MAX  4u
 
-#define ENTRY       SONDE_MOD_SYSCALL_ENTRY
-#define EXIT        SONDE_MOD_SYSCALL_EXIT
+#define ENTRY       SONDE_KMOD_SYSCALL_ENTRY
+#define EXIT        SONDE_KMOD_SYSCALL_EXIT
 
 /* Of a record: 16 bits of id, 32 of time, then the thread; or these, longer. */
 #define HEAD     6u
@@ -54,7 +54,7 @@ __attribute__((format(printf, 1, 2))) static void fail(const char *format, ...)
 
 struct wanted {
 	uint32_t nr_caps;
-	struct sonde_mod_cap caps[CAPS_MAX];
+	struct sonde_kmod_cap caps[CAPS_MAX];
 };
 
 struct record {
@@ -91,10 +91,10 @@ struct which {
 };
 
 static void ask(struct rig *to, struct which which,
-		const struct sonde_mod_cap *caps, uint32_t nr)
+		const struct sonde_kmod_cap *caps, uint32_t nr)
 {
 	struct wanted *wanted = &to->events[to->nr_events++];
-	struct sonde_mod_event event = {
+	struct sonde_kmod_event event = {
 		.size = sizeof(event),
 		.type = which.type,
 		.id = to->nr_events,
@@ -127,12 +127,12 @@ static uint32_t payload_size(const struct wanted *wanted,
 	uint32_t size = 0;
 
 	for (uint32_t i = 0; i < wanted->nr_caps && size < room; i++) {
-		const struct sonde_mod_cap *cap = &wanted->caps[i];
+		const struct sonde_kmod_cap *cap = &wanted->caps[i];
 		uint32_t length;
 
-		if (cap->kind == SONDE_MOD_VALUE) {
+		if (cap->kind == SONDE_KMOD_VALUE) {
 			size += cap->bytes;
-		} else if (cap->kind == SONDE_MOD_UBUFFER) {
+		} else if (cap->kind == SONDE_KMOD_UBUFFER) {
 			memcpy(&length, at + size, sizeof(length));
 			size += 4 + length;
 		} else {
@@ -180,7 +180,7 @@ static size_t take_record(struct rig *from, const unsigned char *at,
 
 static void read_stream(struct rig *from, uint32_t cpu)
 {
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 
 	while (client_get(&from->client, cpu, &chunk)) {
 		const unsigned char *at =
@@ -240,42 +240,42 @@ static void expect(const struct record *record, const void *bytes, size_t size)
 
 /* ---- captures ---- */
 
-static struct sonde_mod_cap number(uint8_t arg, uint8_t bytes)
+static struct sonde_kmod_cap number(uint8_t arg, uint8_t bytes)
 {
-	return (struct sonde_mod_cap){ .kind = SONDE_MOD_VALUE,
-				       .from = SONDE_MOD_FROM_ARG,
-				       .index = arg,
-				       .bytes = bytes };
+	return (struct sonde_kmod_cap){ .kind = SONDE_KMOD_VALUE,
+					.from = SONDE_KMOD_FROM_ARG,
+					.index = arg,
+					.bytes = bytes };
 }
 
-static struct sonde_mod_cap call_number(void)
+static struct sonde_kmod_cap call_number(void)
 {
-	return (struct sonde_mod_cap){ .kind = SONDE_MOD_VALUE,
-				       .from = SONDE_MOD_FROM_NR,
-				       .bytes = 8,
-				       .from_bytes = 4,
-				       .is_signed = 1 };
+	return (struct sonde_kmod_cap){ .kind = SONDE_KMOD_VALUE,
+					.from = SONDE_KMOD_FROM_NR,
+					.bytes = 8,
+					.from_bytes = 4,
+					.is_signed = 1 };
 }
 
-static struct sonde_mod_cap text(uint8_t kind, uint8_t arg, uint16_t max)
+static struct sonde_kmod_cap text(uint8_t kind, uint8_t arg, uint16_t max)
 {
-	return (struct sonde_mod_cap){ .kind = kind,
-				       .from = SONDE_MOD_FROM_ARG,
-				       .index = arg,
-				       .max = max };
+	return (struct sonde_kmod_cap){ .kind = kind,
+					.from = SONDE_KMOD_FROM_ARG,
+					.index = arg,
+					.max = max };
 }
 
-static struct sonde_mod_cap buffer(uint8_t arg, uint8_t length, uint16_t max)
+static struct sonde_kmod_cap buffer(uint8_t arg, uint8_t length, uint16_t max)
 {
-	return (struct sonde_mod_cap){ .kind = SONDE_MOD_UBUFFER,
-				       .from = SONDE_MOD_FROM_ARG,
-				       .index = arg,
-				       .length = length,
-				       .max = max };
+	return (struct sonde_kmod_cap){ .kind = SONDE_KMOD_UBUFFER,
+					.from = SONDE_KMOD_FROM_ARG,
+					.index = arg,
+					.length = length,
+					.max = max };
 }
 
 /* A call's one text or buffer, recorded while `call` is made. */
-static const struct record *one(struct which which, struct sonde_mod_cap cap,
+static const struct record *one(struct which which, struct sonde_kmod_cap cap,
 				void (*call)(void))
 {
 	begin(&rig);
@@ -292,11 +292,11 @@ static void arguments_and_result_are_numbers(void)
 {
 	static const uint64_t args[] = { 0x1111222233334444u, 0,     3, 4,
 					 0x5555666677778888u, 0x6000 };
-	struct sonde_mod_cap caps[6];
-	struct sonde_mod_cap result = number(6, 8);
-	struct sonde_mod_cap also = { .kind = SONDE_MOD_VALUE,
-				      .from = SONDE_MOD_FROM_RESULT,
-				      .bytes = 8 };
+	struct sonde_kmod_cap caps[6];
+	struct sonde_kmod_cap result = number(6, 8);
+	struct sonde_kmod_cap also = { .kind = SONDE_KMOD_VALUE,
+				       .from = SONDE_KMOD_FROM_RESULT,
+				       .bytes = 8 };
 	int64_t refused;
 
 	for (uint8_t i = 0; i < 6; i++)
@@ -317,7 +317,7 @@ static void arguments_and_result_are_numbers(void)
 
 static void narrow_numbers_are_low_bytes(void)
 {
-	struct sonde_mod_cap caps[] = { number(0, 4), number(4, 2) };
+	struct sonde_kmod_cap caps[] = { number(0, 4), number(4, 2) };
 	static const unsigned char bytes[] = { 0x44, 0x33, 0x22, 0x11, 6, 5 };
 
 	begin(&rig);
@@ -344,8 +344,8 @@ static void only_that_number_is_recorded(void)
 /* Of a plain list they are registers of the caller's, whatever these hold. */
 static void arguments_beyond_the_sixth_are_zeros_in_a_list_not_plain(void)
 {
-	struct sonde_mod_cap caps[] = { call_number(), number(6, 8),
-					number(7, 8), number(11, 8) };
+	struct sonde_kmod_cap caps[] = { call_number(), number(6, 8),
+					 number(7, 8), number(11, 8) };
 	static const uint64_t wanted[4] = { SYS_getppid };
 
 	begin(&rig);
@@ -378,7 +378,7 @@ static const struct record *unlink_text(const char *which, uint16_t max)
 {
 	path = which;
 	return one((struct which){ ENTRY, SYS_unlinkat, 0, NULL },
-		   text(SONDE_MOD_USTRING, 1, max), unlink_path);
+		   text(SONDE_KMOD_USTRING, 1, max), unlink_path);
 }
 
 static void a_string_is_recorded_with_its_nul(void)
@@ -429,7 +429,7 @@ static const struct record *exec_text(char *const *which, uint16_t max)
 {
 	list = which;
 	return one((struct which){ ENTRY, SYS_execve, 0, NULL },
-		   text(SONDE_MOD_USTRINGS, 1, max), exec_list);
+		   text(SONDE_KMOD_USTRINGS, 1, max), exec_list);
 }
 
 static void a_list_is_joined_by_blanks(void)
@@ -482,7 +482,8 @@ static void a_buffer_that_is_read_has_its_length(void)
 static void a_buffer_that_is_written_is_recorded_at_the_exit(void)
 {
 	const struct which which = { EXIT, SYS_read, 0, NULL };
-	const struct sonde_mod_cap cap = buffer(1, SONDE_MOD_LENGTH_RESULT, 64);
+	const struct sonde_kmod_cap cap =
+		buffer(1, SONDE_KMOD_LENGTH_RESULT, 64);
 	char room[32] = "";
 
 	if (pipe(ends) || write(ends[1], "hello", 5) != 5)
@@ -534,8 +535,8 @@ static void a_32_bit_call_has_its_own_numbers_and_arguments(void)
 {
 	static const uint64_t args[] = { 0xffffffffffffffffu, 0, 3, 4, 5, 6 };
 	static const uint64_t wanted[] = { 0xffffffffu, 0, 3, 4, 5, 6 };
-	struct sonde_mod_cap caps[6];
-	struct sonde_mod_cap wide = number(0, 8);
+	struct sonde_kmod_cap caps[6];
+	struct sonde_kmod_cap wide = number(0, 8);
 	int64_t minus_one = -1;
 
 	for (uint8_t i = 0; i < 6; i++)
@@ -543,9 +544,11 @@ static void a_32_bit_call_has_its_own_numbers_and_arguments(void)
 	wide.from_bytes = 4;
 	wide.is_signed = 1;
 	begin(&rig);
-	ask(&rig, (struct which){ ENTRY, COMPAT_MMAP2, SONDE_MOD_COMPAT, NULL },
+	ask(&rig,
+	    (struct which){ ENTRY, COMPAT_MMAP2, SONDE_KMOD_COMPAT, NULL },
 	    caps, 6);
-	ask(&rig, (struct which){ ENTRY, COMPAT_MMAP2, SONDE_MOD_COMPAT, NULL },
+	ask(&rig,
+	    (struct which){ ENTRY, COMPAT_MMAP2, SONDE_KMOD_COMPAT, NULL },
 	    &wide, 1);
 	ask(&rig, (struct which){ ENTRY, COMPAT_MMAP2, 0, NULL }, NULL, 0);
 	start(&rig);
@@ -560,7 +563,7 @@ static void a_32_bit_call_has_strings(void)
 {
 	char *low = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
-	struct sonde_mod_cap cap = text(SONDE_MOD_USTRING, 0, 64);
+	struct sonde_kmod_cap cap = text(SONDE_KMOD_USTRING, 0, 64);
 	uint64_t args[6] = { 0 };
 
 	if (low == MAP_FAILED)
@@ -569,7 +572,7 @@ static void a_32_bit_call_has_strings(void)
 	args[0] = (uintptr_t)low;
 	begin(&rig);
 	ask(&rig,
-	    (struct which){ ENTRY, COMPAT_UNLINK, SONDE_MOD_COMPAT, NULL },
+	    (struct which){ ENTRY, COMPAT_UNLINK, SONDE_KMOD_COMPAT, NULL },
 	    &cap, 1);
 	start(&rig);
 	CLAIM(compat_call(COMPAT_UNLINK, args) == -ENOENT);
@@ -586,7 +589,7 @@ static void a_32_bit_call_has_strings(void)
 /* All are known but NOT_KNOWN and those beyond. */
 static const unsigned char *known(void)
 {
-	static unsigned char bits[SONDE_MOD_NAME_MAX];
+	static unsigned char bits[SONDE_KMOD_NAME_MAX];
 
 	memset(bits, 0xff, 100);
 	return bits;
@@ -594,7 +597,7 @@ static const unsigned char *known(void)
 
 static void ask_unknown(struct rig *to)
 {
-	struct sonde_mod_cap caps[] = { call_number(), number(0, 8) };
+	struct sonde_kmod_cap caps[] = { call_number(), number(0, 8) };
 
 	ask(to, (struct which){ ENTRY, UINT32_MAX, 0, known() }, caps, 2);
 }

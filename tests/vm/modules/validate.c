@@ -167,7 +167,7 @@ static void check_stream(struct recording *recording, uint32_t cpu,
 	const struct reading *reading = &recording->reading[cpu];
 	const struct sonde_test_counts *made = &load.worker[cpu].made;
 	uint64_t recorded = reading_events(reading), lost, unread = 0;
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 
 	client_counts(&recording->client, cpu, &counts);
 	lost = counts.lost_full + counts.lost_size + counts.lost_busy;
@@ -284,7 +284,7 @@ static void nothing_is_lost_if_the_ring_has_room(void)
  * before an interrupt's turn to raise an NMI has come. */
 static void nothing_is_lost_where_one_ends(void)
 {
-	lose_nothing(5000, 4096, SONDE_MOD_SUBBUFS_MAX);
+	lose_nothing(5000, 4096, SONDE_KMOD_SUBBUFS_MAX);
 }
 
 /* Few small sub-buffers that a reader empties: the switch is the usual case. */
@@ -302,7 +302,7 @@ static void small_subbufs_lose_only_what_is_counted(void)
 
 static void a_ring_that_nobody_reads_keeps_the_oldest(void)
 {
-	struct sonde_mod_counts counts;
+	struct sonde_kmod_counts counts;
 
 	begin(&one, 0, 4096, 4);
 	client_start(&one.client);
@@ -454,7 +454,7 @@ static void nothing_is_recorded_before_start_and_after_stop(void)
  * header. Not where that would take more than some seconds. */
 static void a_long_pause_does_not_confuse_times(void)
 {
-	struct sonde_mod_chunk chunk;
+	struct sonde_kmod_chunk chunk;
 	uint64_t begun = 0;
 
 	begin(&one, 0, 65536, 8);
@@ -594,7 +594,7 @@ static size_t spliced(int stream, unsigned char *bytes, size_t room)
 static void splice_gives_what_the_mapping_has(void)
 {
 	static unsigned char bytes[1 << 20];
-	struct sonde_mod_chunk chunk = { .size = sizeof(chunk) };
+	struct sonde_kmod_chunk chunk = { .size = sizeof(chunk) };
 	size_t size;
 
 	begin(&one, 0, 65536, 2);

@@ -1,0 +1,463 @@
+// SPDX-License-Identifier: MIT OR GPL-2.0-only
+/*
+ * capture.c - payloads by capture lists (abi.h).
+ *
+ * A list is checked once, when its event is made. Then it is one of three
+ * kinds (enum sonde_fixed): plain lists are written by the probe itself
+ * (probe.h); fixed ones go directly into the ring, for their size is known
+ * before; all others are staged in scratch memory first.
+ *
+ * ## Invariants
+ *
+ *  1. A payload is at most SONDE_KMOD_RECORD_MAX bytes: the sum of the most that
+ *     each capture takes was checked.
+ *  2. Nothing is taken for an address that may be read: memory is read by the
+ *     kernel's own no-fault copies only. What is bad reads as zeros, or as an
+ *     empty text.
+ *  3. Texts are copied in pieces that don't cross pages, for a piece is had
+ *     whole or not at all: so what is there before a bad page is kept. A text
+ *     ends with its one NUL, whatever is found.
+ *  4. A list of texts ends after LIST_MAX, as in the other sources.
+ *
+ * Cost: a number about fifteen instructions, a step of a path about forty, a
+ * text about one hundred and two for each byte.
+ */
+#include <linux/mm.h>
+#include <linux/uaccess.h>
+
+#include "kmod/probe.h"
+
+#define PIECE    64u
+#define LIST_MAX 32u
+
+/* ---- checks ---- */
+
+static bool is_width(u32 bytes)
+{
+	return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+static bool is_number_ok(const struct sonde_kmod_cap *cap)
+{
+	return is_width(cap->bytes) &&
+	       (cap->from_bytes == 0 ||
+		(cap->from_bytes < 8 && is_width(cap->from_bytes)));
+}
+
+static bool is_sized_ok(const struct sonde_kmod_cap *cap)
+{
+	if (cap->max == 0 || cap->max > SONDE_KMOD_TEXT_MAX)
+		return false;
+	return cap->kind != SONDE_KMOD_UBUFFER ||
+	       cap->length < SONDE_ARGS_MAX ||
+	       cap->length == SONDE_KMOD_LENGTH_RESULT;
+}
+
+static bool is_source_ok(const struct sonde_kmod_cap *cap)
+{
+	if (cap->from >= SONDE_KMOD_FROMS ||
+	    cap->nr_path > SONDE_KMOD_PATH_MAX || cap->is_signed > 1)
+		return false;
+	if (cap->from == SONDE_KMOD_FROM_ARG)
+		return cap->index < SONDE_ARGS_MAX;
+	return cap->from != SONDE_KMOD_FROM_REG ||
+	       cap->index < sizeof(struct pt_regs) / sizeof(u64);
+}
+
+static bool is_cap_ok(const struct sonde_kmod_cap *cap)
+{
+	if (cap->kind >= SONDE_KMOD_KINDS || !is_source_ok(cap))
+		return false;
+	return cap->kind == SONDE_KMOD_VALUE ? is_number_ok(cap) :
+					       is_sized_ok(cap);
+}
+
+/* The most bytes that it takes. */
+static u32 most_bytes(const struct sonde_kmod_cap *cap)
+{
+	if (cap->kind == SONDE_KMOD_VALUE)
+		return cap->bytes;
+	return cap->kind == SONDE_KMOD_UBUFFER ? 4u + cap->max : cap->max;
+}
+
+static bool is_plain(const struct sonde_kmod_cap *cap)
+{
+	return cap->kind == SONDE_KMOD_VALUE &&
+	       cap->from == SONDE_KMOD_FROM_ARG && !cap->nr_path &&
+	       !cap->from_bytes && !cap->max;
+}
+
+int sonde_caps_check(const struct sonde_kmod_cap *caps, u32 nr, u32 *ret_bytes,
+		     u8 *ret_is_fixed)
+{
+	u8 fixed = SONDE_FIXED_PLAIN;
+	u32 bytes = 0;
+
+	if (nr > SONDE_KMOD_CAPS_MAX)
+		return -EINVAL;
+	for (u32 i = 0; i < nr; i++) {
+		if (!is_cap_ok(&caps[i]))
+			return -EINVAL;
+		bytes += most_bytes(&caps[i]);
+		if (caps[i].kind != SONDE_KMOD_VALUE &&
+		    caps[i].kind != SONDE_KMOD_BYTES)
+			fixed = SONDE_FIXED_NOT;
+		else if (fixed == SONDE_FIXED_PLAIN && !is_plain(&caps[i]))
+			fixed = SONDE_FIXED_LOADS;
+	}
+	if (bytes > SONDE_KMOD_RECORD_MAX)
+		return -EINVAL;
+	*ret_bytes = bytes;
+	*ret_is_fixed = fixed;
+	return 0;
+}
+
+/* ---- values ---- */
+
+/* 0 the thread, 1 a softirq, 2 an interrupt or NMI: as typed probes say it.
+ * Real-time kernels serve softirqs in threads. */
+static __always_inline u64 nesting(void)
+{
+	u32 count = preempt_count();
+
+	if (count & (HARDIRQ_MASK | NMI_MASK))
+		return 2;
+	return count & SOFTIRQ_OFFSET ? 1 : 0;
+}
+
+static notrace u64 stack_word(const struct pt_regs *regs, u32 index)
+{
+	unsigned long at = kernel_stack_pointer((struct pt_regs *)regs);
+	u64 word = 0;
+
+	at += index * sizeof(unsigned long);
+	if (copy_from_kernel_nofault(&word, (void *)at, sizeof(unsigned long)))
+		return 0;
+	return word;
+}
+
+static notrace u64 reg_word(const struct pt_regs *regs, u32 index)
+{
+	return ((const unsigned long *)regs)[index];
+}
+
+static notrace u64 argument(const struct sonde_site *site, u32 index)
+{
+	return index < site->nr_args ? site->args[index] : 0;
+}
+
+static notrace u64 source(const struct sonde_kmod_cap *cap,
+			  const struct sonde_site *site)
+{
+	switch ((enum sonde_kmod_from)cap->from) {
+	case SONDE_KMOD_FROM_ARG:
+		return argument(site, cap->index);
+	case SONDE_KMOD_FROM_RESULT:
+		return site->result;
+	case SONDE_KMOD_FROM_CURRENT:
+		return (unsigned long)current;
+	case SONDE_KMOD_FROM_REG:
+		return site->regs ? reg_word(site->regs, cap->index) : 0;
+	case SONDE_KMOD_FROM_STACK:
+		return site->regs ? stack_word(site->regs, cap->index) : 0;
+	case SONDE_KMOD_FROM_CPU:
+		return raw_smp_processor_id();
+	case SONDE_KMOD_FROM_NR:
+		return site->number;
+	case SONDE_KMOD_FROM_NESTING:
+		return nesting();
+	case SONDE_KMOD_FROMS:
+		break;
+	}
+	return 0;
+}
+
+/* What the source says, or where the path leads. False: a bad address. */
+static notrace bool follow(const struct sonde_kmod_cap *cap,
+			   const struct sonde_site *site, u64 *ret_value)
+{
+	u64 value = source(cap, site);
+	u64 next;
+
+	for (u32 i = 0; i < cap->nr_path; i++) {
+		value += (s64)cap->offset[i];
+		if (i + 1 == cap->nr_path)
+			break;
+		next = 0;
+		if (copy_from_kernel_nofault(&next,
+					     (void *)(unsigned long)value,
+					     sizeof(unsigned long)))
+			return false;
+		value = next;
+	}
+	*ret_value = value;
+	return true;
+}
+
+static notrace u64 widen(u64 value, u32 bytes, bool is_signed)
+{
+	u32 shift = 64 - 8 * bytes;
+
+	value <<= shift;
+	return is_signed ? (u64)((s64)value >> shift) : value >> shift;
+}
+
+/* `bytes` low bytes of a word, from an address. */
+static notrace u64 load(u64 address, u32 bytes)
+{
+	const void *from = (const void *)(unsigned long)address;
+	u8 one = 0;
+	u16 two = 0;
+	u32 four = 0;
+	u64 eight = 0;
+	long bad;
+
+	switch (bytes) {
+	case 1:
+		bad = copy_from_kernel_nofault(&one, from, sizeof(one));
+		return bad ? 0 : one;
+	case 2:
+		bad = copy_from_kernel_nofault(&two, from, sizeof(two));
+		return bad ? 0 : two;
+	case 4:
+		bad = copy_from_kernel_nofault(&four, from, sizeof(four));
+		return bad ? 0 : four;
+	default:
+		bad = copy_from_kernel_nofault(&eight, from, sizeof(eight));
+		return bad ? 0 : eight;
+	}
+}
+
+static notrace u64 number(const struct sonde_kmod_cap *cap,
+			  const struct sonde_site *site)
+{
+	u64 value;
+
+	if (!follow(cap, site, &value))
+		return 0;
+	if (cap->nr_path)
+		value = load(value, cap->from_bytes ?: cap->bytes);
+	if (cap->from_bytes)
+		value = widen(value, cap->from_bytes, cap->is_signed);
+	return value + (u64)(s64)(s16)cap->max;
+}
+
+/* ---- texts ---- */
+
+typedef long (*copy_fn)(void *to, unsigned long from, size_t bytes);
+
+static __always_inline long copy_kernel(void *to, unsigned long from,
+					size_t bytes)
+{
+	return copy_from_kernel_nofault(to, (const void *)from, bytes);
+}
+
+static __always_inline long copy_user(void *to, unsigned long from,
+				      size_t bytes)
+{
+	return copy_from_user_nofault(to, (const void __user *)from, bytes);
+}
+
+/* Up to its NUL, which is written in any case, in `max` bytes; how many. */
+static __always_inline u32 copy_text(unsigned char *to, u64 address, u32 max,
+				     copy_fn copy)
+{
+	u32 n = 0;
+
+	while (n + 1 < max) {
+		unsigned long from = (unsigned long)address + n;
+		u32 piece = min3(max - 1 - n, PIECE,
+				 (u32)(PAGE_SIZE - offset_in_page(from)));
+		u32 end = n + piece;
+
+		if (copy(to + n, from, piece))
+			break;
+		for (; n < end; n++) {
+			if (!to[n])
+				return n + 1;
+		}
+	}
+	to[n] = 0;
+	return n + 1;
+}
+
+static notrace u32 user_text(unsigned char *to, u64 address, u32 max)
+{
+	return copy_text(to, address, max, copy_user);
+}
+
+/* The kernel's types don't tell `char __user *` from `char *`; addresses do. A
+ * thread of the kernel's has no memory of a user's, though it may run with
+ * somebody's. */
+static notrace bool is_users(u64 address)
+{
+	return address >= PAGE_SIZE && address < TASK_SIZE_MAX && current->mm;
+}
+
+static notrace u32 kernel_text(unsigned char *to, u64 address, u32 max)
+{
+	if (unlikely(is_users(address)))
+		return user_text(to, address, max);
+	return copy_text(to, address, max, copy_kernel);
+}
+
+/* The i-th pointer of a user's list; 0 ends it, or it is bad. */
+static notrace u64 list_item(u64 list, u32 i, bool is_compat)
+{
+	unsigned long at = (unsigned long)list;
+	u32 narrow = 0;
+	unsigned long wide = 0;
+
+	if (is_compat)
+		return copy_user(&narrow, at + i * sizeof(narrow),
+				 sizeof(narrow)) ?
+			       0 :
+			       narrow;
+	return copy_user(&wide, at + i * sizeof(wide), sizeof(wide)) ? 0 : wide;
+}
+
+/* Each text's NUL becomes a blank, but for the last one's. */
+static notrace u32 user_texts(unsigned char *to, u64 list, u32 max,
+			      bool is_compat)
+{
+	u32 n = 0;
+
+	for (u32 i = 0; i < LIST_MAX && n + 1 < max; i++) {
+		u64 item = list_item(list, i, is_compat);
+
+		if (!item)
+			break;
+		if (n)
+			to[n - 1] = ' ';
+		n += user_text(to + n, item, max - n);
+	}
+	if (n)
+		return n;
+	*to = 0;
+	return 1;
+}
+
+/* A u32, and so many bytes; none if not all are there. */
+static notrace u32 user_buffer(const struct sonde_kmod_cap *cap,
+			       const struct sonde_site *site, u64 address,
+			       unsigned char *to)
+{
+	s64 length = cap->length == SONDE_KMOD_LENGTH_RESULT ?
+			     (s64)site->result :
+			     (s64)argument(site, cap->length);
+	u32 bytes = length <= 0 ? 0 : (u32)min_t(u64, length, cap->max);
+
+	if (bytes &&
+	    copy_user(to + sizeof(bytes), (unsigned long)address, bytes))
+		bytes = 0;
+	memcpy(to, &bytes, sizeof(bytes));
+	return (u32)sizeof(bytes) + bytes;
+}
+
+/* ---- lists ---- */
+
+static notrace u32 block(unsigned char *to, u64 address, u32 bytes)
+{
+	if (copy_kernel(to, (unsigned long)address, bytes))
+		memset(to, 0, bytes);
+	return bytes;
+}
+
+/* Anything but a number. A bad path leads to address 0, which is bad. */
+static notrace u32 capture_block(const struct sonde_kmod_cap *cap,
+				 const struct sonde_site *site,
+				 unsigned char *to)
+{
+	u64 address = 0;
+
+	(void)follow(cap, site, &address); /* else it stays 0 */
+	switch ((enum sonde_kmod_kind)cap->kind) {
+	case SONDE_KMOD_BYTES:
+		return block(to, address, cap->max);
+	case SONDE_KMOD_STRING:
+		return kernel_text(to, address, cap->max);
+	case SONDE_KMOD_USTRING:
+		return user_text(to, address, cap->max);
+	case SONDE_KMOD_USTRINGS:
+		return user_texts(to, address, cap->max, site->is_compat);
+	case SONDE_KMOD_UBUFFER:
+		return user_buffer(cap, site, address, to);
+	case SONDE_KMOD_VALUE:
+	case SONDE_KMOD_KINDS:
+		break;
+	}
+	return 0;
+}
+
+notrace u32 sonde_capture_any(const struct sonde_event *event,
+			      const struct sonde_site *site, unsigned char *to)
+{
+	const struct sonde_kmod_cap *cap = event->caps;
+	const struct sonde_kmod_cap *end = cap + event->nr_caps;
+	unsigned char *at = to;
+
+	for (; cap < end; cap++) {
+		if (cap->kind == SONDE_KMOD_VALUE) {
+			sonde_put(at, number(cap, site), cap->bytes);
+			at += cap->bytes;
+		} else {
+			at += capture_block(cap, site, at);
+		}
+	}
+	return (u32)(at - to);
+}
+
+notrace void sonde_capture_fixed(const struct sonde_event *event,
+				 const struct sonde_site *site,
+				 unsigned char *to)
+{
+	(void)sonde_capture_any(event, site, to); /* its size is known */
+}
+
+/* ---- staged records ---- */
+
+notrace void sonde_event_finish(const struct sonde_event *event,
+				const unsigned char *staged, u32 bytes)
+{
+	struct sonde_writing writing;
+	unsigned char *to;
+
+	if (sonde_event_must_judge(event) &&
+	    !sonde_filter_passes(event->filter, staged, bytes)) {
+		sonde_event_filtered(event);
+		return;
+	}
+	to = sonde_event_reserve(event, bytes, &writing);
+	if (!to)
+		return;
+	memcpy(to, staged, bytes);
+	sonde_event_commit(event, &writing);
+}
+
+static notrace void capture_into_ring(const struct sonde_event *event,
+				      const struct sonde_site *site)
+{
+	struct sonde_writing writing;
+	unsigned char *to =
+		sonde_event_reserve(event, event->fixed_bytes, &writing);
+
+	if (!to)
+		return;
+	sonde_capture_fixed(event, site, to);
+	sonde_event_commit(event, &writing);
+}
+
+notrace void sonde_event_capture_slow(const struct sonde_event *event,
+				      const struct sonde_site *site)
+{
+	unsigned char *scratch = sonde_enter(event->session);
+
+	if (!scratch)
+		return;
+	if (event->is_fixed && !sonde_event_must_judge(event))
+		capture_into_ring(event, site);
+	else
+		sonde_event_finish(event, scratch,
+				   sonde_capture_any(event, site, scratch));
+	sonde_leave();
+}

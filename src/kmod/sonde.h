@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * sonde.h - the module's parts, to one another.
+ *
+ *	main.c		load, unload, the device and its ioctls (INFO)
+ *	session.c	sessions, channels: descriptors, life, start and stop
+ *	stream.c	rings of a channel: memory, mmap, splice, poll, timers,
+ *			CPU hotplug
+ *	event.c		events: what the user asked for, checked, and bound to
+ *			a point
+ *	point.c		points: where events come from; register, unregister
+ *	capture.c	payloads by capture lists, user strings
+ *	typed.c		typed probes of the hottest tracepoints
+ *	syscall.c	the probes of sys_enter and sys_exit
+ *	kprobe.c	kprobes, kretprobes, functions
+ *	filter.c	conditions: the verifier and evaluator of expr/
+ *	scope.c		who is in a session's tree
+ *	clock.c		the CPU's counter, or the synthetic clock
+ *	dump.c		what is there now (dump/kmod/statedump_record.h)
+ *
+ * ## Who may touch what
+ *
+ * Control (ioctls, close) holds `sonde_control`, one mutex for all. Probes take
+ * nothing: they find events in RCU lists, and what hangs on an event (captures,
+ * filter, rings) is complete before the event is in its list, does not change,
+ * and is freed a grace period after it was taken out. Probes run with
+ * preemption off (tracepoint_synchronize_unregister() and synchronize_rcu() wait
+ * for them), never sleep, fault, wake, lock, allocate, or call what can be
+ * traced.
+ *
+ * Start: session->active is set (release), then a grace period passes: when
+ * START returns, every probe that runs sees the session. Stop likewise.
+ *
+ * A probe, for each event in the point's list:
+ *
+ *	if (!sonde_event_wants(event)) continue;	active, scope, self
+ *	filter, on the arguments or on a staged payload
+ *	at = sonde_local_reserve(...); payload; sonde_local_commit(...)
+ *
+ * Nesting: sonde_enter() gives a level (0 to 3) and its scratch memory, or
+ * none: then the event is counted in `deep`. Fixed-size payloads without a
+ * filter need no scratch and no level.
+ */
+#ifndef KMOD_SONDE_H
+#define KMOD_SONDE_H
+
+#include <linux/cpumask.h>
+#include <linux/fs.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/percpu.h>
+#include <linux/ptrace.h>
+#include <linux/rculist.h>
+#include <linux/sched.h>
+#include <linux/wait.h>
+
+#include "kmod/abi.h"
+#include "kmod/clock.h"
+#define SONDE_LOCAL_NOW(ring)      sonde_now((ring)->clock)
+#define SONDE_LOCAL_IS_ALONE(ring) sonde_is_alone()
+#define SONDE_LOCAL_EPOCH(ring)    sonde_epoch()
+
+/* A probe that holds the only count there is interrupts none: each has one of
+ * its own, and interrupts have theirs. Not where nobody counts. */
+static __always_inline bool sonde_is_alone(void)
+{
+	return IS_ENABLED(CONFIG_PREEMPT_COUNT) &&
+	       preempt_count() == PREEMPT_OFFSET;
+}
+
+/* A task's stay on its CPU: the scheduler counts before each switch, where no
+ * probe runs that it could interrupt. */
+static __always_inline u64 sonde_epoch(void)
+{
+	return (u64)(u32)current->pid << 32 |
+	       (u32)(current->nvcsw + current->nivcsw);
+}
+
+#include "ring/local.h"
+
+#define SONDE_LEVELS 4
+
+extern struct mutex sonde_control;
+
+struct sonde_session {
+	struct kref ref;
+	struct list_head channels;
+	u32 nr_channels;
+	u64 memory;
+	u32 active; /* read by probes */
+	s32 self[2];
+	struct sonde_tree *tree; /* NULL: everybody (scope.c) */
+	u64 __percpu *deep;
+	u32 was_started; /* once: its scope is fixed */
+	u32 nr_switches; /* of `active` */
+	/* Of its kprobes and kretprobes, while it was active. */
+	u64 missed_calls;
+	u64 missed_returns;
+};
+
+/* What the kernel counts at a kprobe or kretprobe, for whoever uses it. */
+struct sonde_misses {
+	u32 calls;   /* it could not run: another one did */
+	u32 returns; /* too many calls were in progress */
+};
+
+struct sonde_channel {
+	struct kref ref;
+	struct sonde_session *session; /* a reference */
+	struct list_head in_session;
+	struct list_head events; /* struct sonde_event.in_channel */
+	u32 nr_events;
+	u32 clock;
+	u32 mode;
+	u32 subbuf_bytes;
+	u32 nr_subbufs;
+	u32 read_timer_us;
+	/* By possible CPU; complete before the channel is found, then constant. */
+	struct sonde_local_ring __percpu *rings;
+	struct sonde_stream **streams; /* stream.c's, by CPU */
+};
+
+/* Of an event: how many were recorded and filtered, per CPU. */
+struct sonde_event_count {
+	u64 recorded;
+	u64 filtered;
+};
+
+struct sonde_event {
+	/* what probes read first */
+	struct list_head in_point; /* RCU */
+	struct sonde_session *session;
+	struct sonde_local_ring __percpu *rings;
+	u32 id;
+	u32 enabled;
+	u32 fixed_bytes; /* of the payload if is_fixed */
+	u8 is_fixed;     /* no texts, no buffers */
+	u8 nr_caps;
+	u16 type; /* enum sonde_kmod_type; set by sonde_point_add() */
+	const struct sonde_filter *filter;        /* NULL: none */
+	struct sonde_event_count __percpu *count; /* only with WANT_FD */
+	const struct sonde_kmod_cap *caps;
+	/* what they don't */
+	struct sonde_point *point;
+	struct sonde_channel *channel; /* a reference with WANT_FD */
+	struct list_head in_channel;
+	u64 bytes;                  /* charged to the session */
+	struct sonde_misses misses; /* its point's, when it was settled last */
+	bool is_charged;            /* what is missed from then on */
+	struct rcu_head rcu;
+};
+
+/*
+ * What a probe knows at its point: what captures may ask for. args: registers
+ * of the probe's call, or the system call's arguments.
+ */
+struct sonde_site {
+	const u64 *args;
+	u32 nr_args;
+	u32 number; /* of the system call */
+	u64 result;
+	struct pt_regs *regs; /* NULL: there are none */
+	bool is_compat;
+};
+
+/* ---- main.c ---- */
+
+/* A structure of `bytes`, beginning with its size, from the address `from` of
+ * the user's: zero-extended; -EFAULT, -EINVAL, -E2BIG. */
+int sonde_copy_in(void *to, size_t bytes, unsigned long from);
+/* To the user's, as much of it as the size that stands there says; sets the size
+ * in *from. -EFAULT, -EINVAL. */
+int sonde_copy_out(unsigned long to, void *from, size_t bytes);
+/* A new descriptor, or -errno. `data` is its own from when this has succeeded,
+ * and may be gone by then. */
+int sonde_open_fd(const char *name, const struct file_operations *fops,
+		  void *data, fmode_t mode);
+
+/* ---- session.c ---- */
+
+/* A descriptor, or -errno. */
+int sonde_session_open(const struct sonde_kmod_session *request);
+u32 sonde_sessions_nr(void);
+/* Of SONDE_KMOD_MEMORY_MAX. 0 or -ENOSPC; under sonde_control. */
+int sonde_session_charge(struct sonde_session *session, u64 bytes);
+void sonde_session_uncharge(struct sonde_session *session, u64 bytes);
+/* Of all its rings. */
+u64 sonde_channel_bytes(const struct sonde_channel *channel);
+/* Not under sonde_control; may wait for a grace period. */
+void sonde_channel_put(struct sonde_channel *channel);
+
+/* ---- stream.c ---- */
+
+/* All rings of a channel, memory populated. 0 or -ENOMEM. */
+int sonde_streams_make(struct sonde_channel *channel);
+/* After a grace period: no probe uses them. */
+void sonde_streams_free(struct sonde_channel *channel);
+/* No probe writes: whoever has not committed is dead. */
+void sonde_streams_quiet(struct sonde_channel *channel);
+/* A descriptor for the stream of that CPU, or -errno. */
+int sonde_stream_open(struct sonde_channel *channel, u32 cpu);
+
+/* ---- event.c ---- */
+
+/* SONDE_KMOD_EVENT: a descriptor if one is wanted, else 0; or -errno. */
+int sonde_channel_add_event(struct sonde_channel *channel, unsigned long arg);
+/* An event in its point's list; *from was checked, what it points to is copied.
+ * 0 or -errno; takes sonde_control. */
+int sonde_event_make(struct sonde_channel *channel,
+		     const struct sonde_kmod_event *from,
+		     struct sonde_event **ret_event);
+/* Out of its lists; freed after a grace period, which it doesn't wait for. Under
+ * sonde_control. */
+void sonde_event_drop(struct sonde_event *event);
+
+/* ---- point.c, syscall.c, kprobe.c ---- */
+
+/* The point of that name and type, registered with the first event; the event
+ * is in its list when this returns 0. */
+int sonde_point_add(struct sonde_event *event,
+		    const struct sonde_kmod_event *from);
+/* Takes it out: no probe that begins now sees it. With its last event a point
+ * goes, later, by a work item: nobody waits for that. */
+void sonde_point_remove(struct sonde_event *event);
+u32 sonde_points_nr_tracepoints(void);
+/* Points without an event that the kernel still calls, or may. */
+u32 sonde_points_nr_leaving(void);
+/* Waits if those take too much memory. Not under sonde_control. */
+void sonde_points_make_room(void);
+/* What such an event costs the kernel beside its own memory. */
+u64 sonde_point_bytes(const struct sonde_kmod_event *from);
+/* Charges the session with what its point missed since the last time, if the
+ * event was to be recorded then. After each change of session->active and
+ * event->enabled, and before the counts are read; under sonde_control. */
+void sonde_event_settle(struct sonde_event *event);
+/* Of a kretprobe that has room for so many calls in progress; 0: the default. */
+u64 sonde_kretprobe_bytes(u32 number);
+int sonde_points_init(void);
+void sonde_points_exit(void);
+
+/* ---- capture.c ---- */
+
+/* Checks a list once; sets fixed_bytes and is_fixed. 0 or -EINVAL. */
+int sonde_caps_check(const struct sonde_kmod_cap *caps, u32 nr, u32 *ret_bytes,
+		     u8 *ret_is_fixed);
+/* The payload of a fixed list, at `to`. */
+void sonde_capture_fixed(const struct sonde_event *event,
+			 const struct sonde_site *site, unsigned char *to);
+/* Of any list, into scratch memory of SONDE_KMOD_RECORD_MAX bytes; its size. */
+u32 sonde_capture_any(const struct sonde_event *event,
+		      const struct sonde_site *site, unsigned char *to);
+
+/* ---- filter.c ---- */
+
+struct sonde_filter;
+int sonde_filter_make(const struct sonde_kmod_event *from,
+		      const struct sonde_kmod_cap *caps, u32 nr_caps,
+		      struct sonde_filter **ret_filter);
+void sonde_filter_free(const struct sonde_filter *filter);
+
+/* ---- scope.c ---- */
+
+/* The tree of `pid` as it is now; from now on who is born in it is in it. Both
+ * take sonde_control, and wait for grace periods without it. */
+int sonde_tree_make(pid_t pid, struct sonde_tree **ret_tree);
+void sonde_tree_free(struct sonde_tree *tree); /* NULL is fine */
+u64 sonde_tree_bytes(void);
+bool sonde_tree_has(const struct sonde_tree *tree,
+		    const struct task_struct *task);
+u64 sonde_tree_lost(const struct sonde_tree *tree);
+
+/* ---- clock.c ---- */
+
+int sonde_clock_init(void);
+void sonde_clock_exit(void);
+
+/* ---- dump.c ---- */
+
+int sonde_statedump_open(const struct sonde_kmod_dump *request);
+
+#endif /* KMOD_SONDE_H */

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * bpf_source.h - the parts of the source "bpf", to one another.
+ *
+ *	source.c	the interface, and the order of things
+ *	events.c	what is selected: events, their descriptions, plans
+ *	templates.c	tracepoints for which no program was written
+ *	conditions.c	the users' conditions into the programs' code
+ *	leave_out.c	those that are tested when records are read
+ *	object.c	the programs and maps: load, map, attach
+ *	rings.c		the rings' memory and their readers
+ *	tree.c		scope TREE: who is in it at the start
+ *	geometry.c	how much memory which ring has
+ *	clock.c		the session's clock from CLOCK_MONOTONIC
+ *	*.bpf.*		the programs
+ */
+#ifndef SOURCE_BPF_BPF_SOURCE_H
+#define SOURCE_BPF_BPF_SOURCE_H
+
+#include "source/bpf/clock.h"
+#include "source/bpf/geometry.h"
+#include "source/bpf/shared.h"
+#include "source/selected.h"
+#include "source/source.h"
+
+struct bpf_object;
+struct sonde_condition;
+struct bpf_link;
+
+/* The compiled programs, an ELF file (src/source/embed). */
+extern const unsigned char sonde_bpf_programs[];
+extern const unsigned long sonde_bpf_programs_size;
+
+#define SONDE_BPF_LINKS_MAX    (SONDE_BPF_NR_EVENTS + SONDE_BPF_ANY_NR + 2)
+#define SONDE_BPF_TRACKED_MAX  32768u
+#define SONDE_BPF_PROGRAM_NAME "sonde"
+
+struct bpf_event {
+	struct sonde_desc *desc; /* ours */
+	const char *group;       /* the kernel's names, static */
+	const char *name;
+	struct sonde_condition *late; /* ours; or NULL */
+};
+
+/* A tracepoint without a program of its own (templates.c); template i has anys[i]. */
+struct bpf_any {
+	char *group; /* ours */
+	char *name;
+	uint32_t consts[16]; /* SONDE_BPF_ANY_ID and so on */
+};
+
+/* At the cursor of a stream of which records are left out. */
+struct bpf_late {
+	uint64_t read;    /* time of the record before, in the ring */
+	uint64_t written; /* and in the copy */
+	uint64_t dropped; /* events, so far */
+};
+
+struct bpf_stream {
+	struct sonde_ring_reader reader;
+	/* If events have conditions that are tested late: */
+	struct sonde_ring_chunk raw; /* what was peeked at, in the ring */
+	struct bpf_late late;
+	struct bpf_late ahead; /* behind that */
+	unsigned char *copy;   /* bpf_late_room() */
+	uint64_t at;           /* events before the cursor */
+	uint64_t delivered;
+	uint64_t overwritten;
+	bool is_rewound;
+	bool is_empty; /* it has no ring */
+};
+
+struct bpf_source {
+	struct sonde_source base;
+	struct sonde_source_config config;
+
+	/* what is selected (events.c) */
+	struct bpf_event *events;
+	struct bpf_event *by_name; /* a copy, sorted */
+	uint32_t nr_events;
+	uint32_t room_events;
+	uint32_t consts[SONDE_BPF_NR_CONSTS];
+	struct sonde_bpf_plans *plans; /* until they are in their map */
+	struct bpf_any anys[SONDE_BPF_ANY_NR];
+	uint32_t nr_anys;
+	bool has_entries; /* any call's entry, and exit */
+	bool has_exits;
+	bool needs_spares;
+	bool has_late; /* an event with a condition tested late */
+
+	/* the programs (object.c, conditions.c) */
+	unsigned char *image;
+	struct bpf_object *object;
+	struct bpf_link *links[SONDE_BPF_LINKS_MAX];
+	uint32_t nr_links;
+	int mark_fd;
+	uint64_t missed;
+
+	/* memory (rings.c); mappings of ours */
+	struct sonde_bpf_geometry geometry;
+	struct sonde_bpf_cpu *cpus;
+	unsigned char *data;
+	struct sonde_bpf_clock *clock;
+	struct bpf_stream *streams;
+	bool *online; /* by CPU, at the start */
+
+	struct sonde_timing timing;
+	struct sonde_pair first_pair;
+	bool is_started;
+};
+
+/* ---- events.c ---- */
+
+/* 0; -ENODATA if nothing is selected. */
+int bpf_events_select(struct bpf_source *source,
+		      struct sonde_source_error *error);
+void bpf_events_free(struct bpf_source *source);
+bool bpf_events_has(const struct bpf_source *source, const char *group,
+		    const char *name);
+
+/* How an event's condition is tested, if it has one. */
+struct bpf_test {
+	uint8_t cond;     /* by programs: as in a plan; 0: not */
+	const char *late; /* when read; borrowed; or NULL */
+};
+
+/* A copy of the description goes to the list; the names are borrowed. */
+int bpf_events_add(struct bpf_source *source, const char *group,
+		   const char *name, const struct sonde_desc *desc,
+		   const struct bpf_test *test, uint16_t *ret_id);
+/* What becomes of the rule's condition; -EINVAL with *error. */
+int bpf_events_condition(struct bpf_source *source,
+			 const struct sonde_desc *desc,
+			 const struct sonde_source_rule *rule, uint32_t bytes,
+			 struct bpf_test *ret_test,
+			 struct sonde_source_error *error);
+
+/* ---- templates.c ---- */
+
+/* `room` is for a description. */
+int bpf_any_select(struct bpf_source *source, void *room,
+		   struct sonde_source_error *error);
+void bpf_any_free(struct bpf_source *source);
+
+/* ---- conditions.c ---- */
+
+/*
+ * Puts `text`'s code over `desc`, of which `bytes` are staged at least, into
+ * source->image. *ret_cond is what the programs know it by. -EOPNOTSUPP or
+ * -E2BIG if it can't be tested by a program; -EINVAL with *error.
+ */
+int bpf_condition_add(struct bpf_source *source, const struct sonde_desc *desc,
+		      const char *text, uint32_t bytes, uint8_t *ret_cond,
+		      struct sonde_source_error *error);
+
+/* ---- leave_out.c ---- */
+
+/* `text` NULL: none. It is known to make sense. */
+int bpf_late_add(struct bpf_source *source, struct bpf_event *event,
+		 const char *text);
+/* After the streams are known. */
+int bpf_late_init(struct bpf_source *source);
+size_t bpf_late_room(const struct bpf_source *source);
+/* What was peeked at becomes a copy of what is wanted of it: 1 or -EPROTO. */
+int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
+		  uint32_t cpu, struct sonde_ring_chunk *chunk);
+
+/* ---- object.c ---- */
+
+/* Whether this kernel and user can at all: 0 or -errno with *error. */
+int bpf_object_able(struct bpf_source *source,
+		    struct sonde_source_error *error);
+int bpf_object_load(struct bpf_source *source,
+		    struct sonde_source_error *error);
+int bpf_object_attach(struct bpf_source *source,
+		      struct sonde_source_error *error);
+void bpf_object_detach(struct bpf_source *source);
+/* Runs the program `mark` on a CPU, in an interrupt. 0 or -errno. */
+int bpf_object_mark(struct bpf_source *source, uint32_t cpu);
+void bpf_object_free(struct bpf_source *source);
+
+/* ---- rings.c ---- */
+
+/* Which CPUs there may be, and which there are. */
+int bpf_rings_plan(struct bpf_source *source, struct sonde_source_error *error);
+/* After the maps exist. */
+int bpf_rings_init(struct bpf_source *source);
+void bpf_rings_free(struct bpf_source *source);
+void bpf_rings_switch(struct bpf_source *source, bool on);
+/* Waits until no program is running that began before the call. */
+void bpf_rings_quiesce(struct bpf_source *source);
+
+/* ---- tree.c ---- */
+
+int bpf_tree_seed(struct bpf_source *source, pid_t root,
+		  struct sonde_source_error *error);
+
+#endif /* SOURCE_BPF_BPF_SOURCE_H */

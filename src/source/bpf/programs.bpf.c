@@ -1,0 +1,762 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * programs.bpf.c - the programs on tracepoints, but for system calls
+ * (syscalls.bpf.h).
+ *
+ * One function for each event fills in the payload; RECORD does the rest, with
+ * or without a condition: conf.cond is a constant to the verifier, which drops
+ * the half that can't be reached. A program that only keeps the tree
+ * (tree.bpf.h) has conf.id 0.
+ *
+ * Payloads are described in events.c, in the same order.
+ */
+#include <linux/bpf.h>
+
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+#include "source/bpf/conditions.bpf.h"
+#include "source/bpf/shared.h"
+#include "source/bpf/syscalls.bpf.h"
+#include "source/bpf/tree.bpf.h"
+#include "source/bpf/types.h"
+#include "source/bpf/writer.h"
+
+/* Some helpers are for programs that say so; the licence is on line 1. */
+char sonde_license[] SEC("license") = "Dual MIT/GPL";
+
+#define RECORD(event, cpu, tid, max, fill, ctx)                                \
+	do {                                                                   \
+		struct place p_;                                               \
+		uint32_t tid_ = (tid);                                         \
+		uint32_t head_;                                                \
+		uint8_t *to_;                                                  \
+                                                                               \
+		if (CONST(COND + (event))) {                                   \
+			if (!enter_staged(&p_, (cpu), (max)))                  \
+				break;                                         \
+			to_ = staged(&p_);                                     \
+			head_ = fill(to_, (ctx));                              \
+			if (test(CONST(COND + (event)), to_, tid_))            \
+				finish(&p_, CONST(ID + (event)), tid_, head_); \
+			else                                                   \
+				leave(&p_);                                    \
+			break;                                                 \
+		}                                                              \
+		if (!enter(&p_, (cpu), (max)))                                 \
+			break;                                                 \
+		to_ = head(&p_, CONST(ID + (event)), tid_, &head_);            \
+		head_ += fill(to_, (ctx));                                     \
+		if ((max) > 32)                                                \
+			look_ahead(&p_, head_);                                \
+		commit(&p_, head_);                                            \
+	} while (0)
+
+/* What is recorded if the one who runs is. */
+#define RECORD_CURRENT(event, max, fill, ctx)                             \
+	do {                                                              \
+		struct sonde_bpf_cpu *cpu_ = this_cpu();                  \
+                                                                          \
+		if (!cpu_)                                                \
+			break;                                            \
+		know(cpu_);                                               \
+		if (!is_ours(cpu_) || is_self(cpu_))                      \
+			break;                                            \
+		RECORD(event, cpu_, READ(cpu_->tid), (max), fill, (ctx)); \
+	} while (0)
+
+/* What happens to a task: recorded if `is_theirs` or the one who runs is. */
+#define RECORD_OF(event, is_theirs, max, fill, ctx)                       \
+	do {                                                              \
+		struct sonde_bpf_cpu *cpu_ = this_cpu();                  \
+                                                                          \
+		if (!cpu_)                                                \
+			break;                                            \
+		know(cpu_);                                               \
+		if (!is_ours(cpu_) && !(is_theirs))                       \
+			break;                                            \
+		RECORD(event, cpu_, READ(cpu_->tid), (max), fill, (ctx)); \
+	} while (0)
+
+#define RECORD_TASK(event, task, max, fill, ctx) \
+	RECORD_OF(event, is_tracked(task), max, fill, ctx)
+
+INLINE void put_comm(uint8_t *to, struct task_struct *task)
+{
+	PUT64(to, *(uint64_t *)(void *)task->comm);
+	PUT64(to + 8, *(uint64_t *)(void *)(task->comm + 8));
+}
+
+/* As the kernel's own priorities are shown: 0 is the lowest real-time one. */
+INLINE int32_t prio_of(struct task_struct *task)
+{
+	return task->prio - 100;
+}
+
+INLINE uint32_t cpu_of(struct task_struct *task)
+{
+	if (bpf_core_field_exists(task->thread_info.cpu))
+		return task->thread_info.cpu;
+	return task->cpu;
+}
+
+/* ---- sched ---- */
+
+#define TASK_REPORT     0x7fu
+#define TASK_RTLOCK     0x1000u
+#define TASK_FROZEN     0x8000u
+#define TASK_IDLE       0x402u
+#define REPORT_IDLE     0x80u
+#define REPORT_RUNNABLE 0x100u /* preempted */
+
+/* The state with which a task leaves the CPU, as tracefs has it: one bit. */
+INLINE uint32_t state_of(bool preempt, uint32_t state, struct task_struct *task)
+{
+	uint32_t bits;
+
+	if (preempt)
+		return REPORT_RUNNABLE;
+	if ((state & TASK_IDLE) == TASK_IDLE)
+		return REPORT_IDLE;
+	if (state & (TASK_RTLOCK | TASK_FROZEN))
+		return 2;
+	bits = (state | (uint32_t)task->exit_state) & TASK_REPORT;
+	if (likely(!(bits & (bits - 1))))
+		return bits;
+	bits |= bits >> 1;
+	bits |= bits >> 2;
+	bits |= bits >> 4;
+	return bits - (bits >> 1);
+}
+
+INLINE uint32_t fill_switch(uint8_t *to, uint64_t *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1];
+	struct task_struct *next = (void *)ctx[2];
+
+	put_comm(to, prev);
+	PUT64(to + 16, (uint32_t)prev->pid | (uint64_t)prio_of(prev) << 32);
+	PUT64(to + 24, state_of(ctx[0], (uint32_t)ctx[3], prev));
+	put_comm(to + 32, next);
+	PUT64(to + 48, (uint32_t)next->pid | (uint64_t)prio_of(next) << 32);
+	return 56;
+}
+
+/* True if the one that goes or the one that comes is in the tree. */
+INLINE bool keep_tree(struct sonde_bpf_cpu *cpu, struct task_struct *prev,
+		      struct task_struct *next)
+{
+	bool was = is_known(cpu, prev) ? READ(cpu->tracked) : is_tracked(prev);
+
+	learn(cpu, next);
+	return was || READ(cpu->tracked);
+}
+
+/* Whether the switch is away from whom the one before was to. */
+INLINE void follow(struct sonde_bpf_cpu *cpu, struct task_struct *prev,
+		   struct task_struct *next)
+{
+	uint64_t known = READ(cpu->next);
+
+	if (unlikely(known && known != 1 + (uint64_t)(uint32_t)prev->pid) &&
+	    READ(cpu->on))
+		WRITE(cpu->unseen, READ(cpu->unseen) + 1);
+	WRITE(cpu->next, 1 + (uint64_t)(uint32_t)next->pid);
+}
+
+SEC("tp_btf/sched_switch")
+int sched_switch(uint64_t *ctx)
+{
+	struct task_struct *prev = (void *)ctx[1];
+	struct task_struct *next = (void *)ctx[2];
+	struct sonde_bpf_cpu *cpu = this_cpu();
+
+	if (!cpu)
+		return 0;
+	WRITE(cpu->regs, 0);
+	if (CONST(IS_TREE) && !keep_tree(cpu, prev, next))
+		return 0;
+	if (!CONST(IS_TREE) && CONST(HAS_CURRENT))
+		learn(cpu, next);
+	if (!CONST(IS_TREE))
+		follow(cpu, prev, next);
+	if (CONST(ID + SONDE_BPF_SCHED_SWITCH))
+		RECORD(SONDE_BPF_SCHED_SWITCH, cpu, (uint32_t)prev->pid, 56,
+		       fill_switch, ctx);
+	return 0;
+}
+
+INLINE uint32_t fill_task(uint8_t *to, uint64_t *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+
+	put_comm(to, task);
+	PUT64(to + 16, (uint32_t)task->pid | (uint64_t)prio_of(task) << 32);
+	return 24;
+}
+
+#define COUNT_INTERRUPTS 0x00ff0000u /* hard ones, and NMIs */
+#define COUNT_SOFTIRQ    0x00000100u /* serving one */
+
+#if defined(__TARGET_ARCH_x86)
+INLINE bool count_by_name(uint32_t *count)
+{
+	const void *at;
+
+	__asm__("%0 = %1 ll"
+		: "=r"(at)
+		: "i"(SONDE_BPF_BTF_MARK + SONDE_BPF_PREEMPT_COUNT));
+	at = bpf_this_cpu_ptr(at);
+	*count = *(const uint32_t *)(at + CONST(COUNT_OFFSET));
+	return true;
+}
+
+/* Who runs is in no other CPU's queue. */
+INLINE void find_count(struct sonde_bpf_cpu *cpu, struct task_struct *task)
+{
+	if (CONST(COUNT_BY) != SONDE_BPF_COUNT_BY_QUEUE ||
+	    !bpf_core_field_exists(task->se.cfs_rq))
+		return;
+	WRITE(cpu->count_at,
+	      (uint64_t)far(task)->se.cfs_rq->rq + CONST(COUNT_OFFSET));
+}
+
+/* How deep in interrupts this CPU is; false where that can't be had. */
+INLINE bool preempt_count(struct sonde_bpf_cpu *cpu, uint32_t *count)
+{
+	uint64_t at = READ(cpu->count_at);
+
+	if (CONST(COUNT_BY) == SONDE_BPF_COUNT_BY_NAME)
+		return count_by_name(count);
+	return CONST(COUNT_BY) == SONDE_BPF_COUNT_BY_QUEUE && at &&
+	       !bpf_probe_read_kernel(count, sizeof(*count), (void *)at);
+}
+#else
+INLINE void find_count(struct sonde_bpf_cpu *cpu, struct task_struct *task)
+{
+	(void)cpu;
+	(void)task;
+}
+
+INLINE bool preempt_count(struct sonde_bpf_cpu *cpu, uint32_t *count)
+{
+	(void)cpu;
+	*count = bpf_get_current_task_btf()->thread_info.preempt.count;
+	return true;
+}
+#endif
+
+/*
+ * Who it is that wakes: 0 the thread, 1 a softirq, 2 an interrupt or NMI; -1
+ * nobody knows. Real-time kernels serve softirqs in threads.
+ */
+INLINE int8_t counted_in_interrupt(struct sonde_bpf_cpu *cpu)
+{
+	uint32_t count = 0;
+
+	if (!preempt_count(cpu, &count))
+		return SONDE_BPF_IN_UNKNOWN;
+	if (count & COUNT_INTERRUPTS)
+		return SONDE_BPF_IN_INTERRUPT;
+	return count & COUNT_SOFTIRQ ? SONDE_BPF_IN_SOFTIRQ :
+				       SONDE_BPF_IN_THREAD;
+}
+
+INLINE int8_t in_interrupt(void)
+{
+	struct sonde_bpf_cpu *cpu = this_cpu();
+
+	return cpu && READ(cpu->trusts_count) ? counted_in_interrupt(cpu) :
+						SONDE_BPF_IN_UNKNOWN;
+}
+
+#define WAKEUP_BYTES 29
+
+INLINE uint32_t fill_wakeup(uint8_t *to, uint64_t *ctx)
+{
+	PUT32(to + 24, cpu_of((void *)ctx[0]));
+	to[28] = (uint8_t)in_interrupt();
+	fill_task(to, ctx);
+	return WAKEUP_BYTES;
+}
+
+SEC("tp_btf/sched_waking")
+int sched_waking(uint64_t *ctx)
+{
+	RECORD_TASK(SONDE_BPF_SCHED_WAKING, (void *)ctx[0], WAKEUP_BYTES,
+		    fill_wakeup, ctx);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup")
+int sched_wakeup(uint64_t *ctx)
+{
+	RECORD_TASK(SONDE_BPF_SCHED_WAKEUP, (void *)ctx[0], WAKEUP_BYTES,
+		    fill_wakeup, ctx);
+	return 0;
+}
+
+SEC("tp_btf/sched_wakeup_new")
+int sched_wakeup_new(uint64_t *ctx)
+{
+	RECORD_TASK(SONDE_BPF_SCHED_WAKEUP_NEW, (void *)ctx[0], WAKEUP_BYTES,
+		    fill_wakeup, ctx);
+	return 0;
+}
+
+INLINE uint32_t fill_migrate(uint8_t *to, uint64_t *ctx)
+{
+	fill_task(to, ctx);
+	PUT64(to + 24, cpu_of((void *)ctx[0]) | ctx[1] << 32);
+	return 32;
+}
+
+SEC("tp_btf/sched_migrate_task")
+int sched_migrate_task(uint64_t *ctx)
+{
+	RECORD_TASK(SONDE_BPF_SCHED_MIGRATE_TASK, (void *)ctx[0], 32,
+		    fill_migrate, ctx);
+	return 0;
+}
+
+INLINE uint32_t fill_fork(uint8_t *to, uint64_t *ctx)
+{
+	struct task_struct *parent = (void *)ctx[0];
+	struct task_struct *child = (void *)ctx[1];
+
+	put_comm(to, parent);
+	PUT64(to + 16, (uint32_t)parent->pid | (uint64_t)parent->tgid << 32);
+	put_comm(to + 24, child);
+	PUT64(to + 40, (uint32_t)child->pid | (uint64_t)child->tgid << 32);
+	return 48;
+}
+
+SEC("tp_btf/sched_process_fork")
+int sched_process_fork(uint64_t *ctx)
+{
+	if (CONST(IS_TREE)) {
+		struct sonde_bpf_member *parent = member_of((void *)ctx[0]);
+
+		if (!parent)
+			return 0;
+		track(parent, (void *)ctx[1]);
+	}
+	if (CONST(ID + SONDE_BPF_SCHED_PROCESS_FORK))
+		RECORD_CURRENT(SONDE_BPF_SCHED_PROCESS_FORK, 48, fill_fork,
+			       ctx);
+	return 0;
+}
+
+#define EXEC_NAME 256
+
+INLINE uint32_t fill_exec(uint8_t *to, uint64_t *ctx)
+{
+	struct task_struct *task = (void *)ctx[0];
+	struct linux_binprm *bprm = (void *)ctx[2];
+	long n;
+
+	PUT64(to, (uint32_t)task->pid | ctx[1] << 32);
+	n = bpf_probe_read_kernel_str(to + 8, EXEC_NAME, bprm->filename);
+	if (n < 1) {
+		to[8] = 0;
+		n = 1;
+	}
+	return 8 + (uint32_t)n;
+}
+
+SEC("tp_btf/sched_process_exec")
+int sched_process_exec(uint64_t *ctx)
+{
+	struct sonde_bpf_cpu *cpu = this_cpu();
+
+	/* A thread that calls exec gets the tid of its process. */
+	if (cpu) {
+		learn(cpu, (void *)ctx[0]);
+		WRITE(cpu->next, 1 + (uint64_t)READ(cpu->tid));
+	}
+	if (CONST(ID + SONDE_BPF_SCHED_PROCESS_EXEC))
+		RECORD_CURRENT(SONDE_BPF_SCHED_PROCESS_EXEC, 8 + EXEC_NAME,
+			       fill_exec, ctx);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int sched_process_exit(uint64_t *ctx)
+{
+	struct sonde_bpf_cpu *cpu = this_cpu();
+
+	if (cpu)
+		forget(cpu);
+	if (CONST(ID + SONDE_BPF_SCHED_PROCESS_EXIT))
+		RECORD_CURRENT(SONDE_BPF_SCHED_PROCESS_EXIT, 24, fill_task,
+			       ctx);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_free")
+int sched_process_free(uint64_t *ctx)
+{
+	bool was = CONST(IS_TREE) && untrack((void *)ctx[0]);
+
+	if (CONST(ID + SONDE_BPF_SCHED_PROCESS_FREE))
+		RECORD_OF(SONDE_BPF_SCHED_PROCESS_FREE, was, 24, fill_task,
+			  ctx);
+	return 0;
+}
+
+/* ---- irq ---- */
+
+#define ACTION_NAME 64
+
+INLINE uint32_t fill_irq_entry(uint8_t *to, uint64_t *ctx)
+{
+	struct irqaction *action = (void *)ctx[1];
+	long n;
+
+	PUT32(to, ctx[0]);
+	n = bpf_probe_read_kernel_str(to + 4, ACTION_NAME, action->name);
+	if (n < 1) {
+		to[4] = 0;
+		n = 1;
+	}
+	return 4 + (uint32_t)n;
+}
+
+SEC("tp_btf/irq_handler_entry")
+int irq_handler_entry(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_IRQ_HANDLER_ENTRY, 4 + ACTION_NAME,
+		       fill_irq_entry, ctx);
+	return 0;
+}
+
+INLINE uint32_t fill_irq_exit(uint8_t *to, uint64_t *ctx)
+{
+	PUT32(to, ctx[0]);
+	PUT32(to + 4, ctx[2]);
+	return 8;
+}
+
+SEC("tp_btf/irq_handler_exit")
+int irq_handler_exit(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_IRQ_HANDLER_EXIT, 8, fill_irq_exit, ctx);
+	return 0;
+}
+
+INLINE uint32_t fill_softirq(uint8_t *to, uint64_t *ctx)
+{
+	PUT32(to, ctx[0]);
+	return 4;
+}
+
+SEC("tp_btf/softirq_raise")
+int softirq_raise(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_SOFTIRQ_RAISE, 4, fill_softirq, ctx);
+	return 0;
+}
+
+SEC("tp_btf/softirq_entry")
+int softirq_entry(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_SOFTIRQ_ENTRY, 4, fill_softirq, ctx);
+	return 0;
+}
+
+SEC("tp_btf/softirq_exit")
+int softirq_exit(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_SOFTIRQ_EXIT, 4, fill_softirq, ctx);
+	return 0;
+}
+
+/* ---- exceptions ---- */
+
+#if defined(__TARGET_ARCH_x86)
+INLINE uint32_t fill_fault(uint8_t *to, uint64_t *ctx)
+{
+	struct pt_regs *regs = (void *)ctx[1];
+
+	PUT64(to, ctx[0]);
+	PUT64(to + 8, regs->ip);
+	PUT64(to + 16, ctx[2]);
+	return 24;
+}
+
+SEC("tp_btf/page_fault_user")
+int page_fault_user(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_PAGE_FAULT_USER, 24, fill_fault, ctx);
+	return 0;
+}
+
+SEC("tp_btf/page_fault_kernel")
+int page_fault_kernel(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_PAGE_FAULT_KERNEL, 24, fill_fault, ctx);
+	return 0;
+}
+#endif
+
+/* ---- signal ---- */
+
+/* Instead of an address: nothing to say, or the kernel itself. */
+#define SIGNAL_NO_INFO 0
+#define SIGNAL_PRIVATE 1
+#define SI_KERNEL_CODE 0x80
+
+INLINE void put_info(uint8_t *to, struct kernel_siginfo *info)
+{
+	uint64_t address = (uint64_t)info;
+
+	if (address == SIGNAL_NO_INFO || address == SIGNAL_PRIVATE) {
+		PUT32(to, 0);
+		PUT32(to + 4, address ? SI_KERNEL_CODE : 0);
+		return;
+	}
+	PUT32(to, info->si_errno);
+	PUT32(to + 4, info->si_code);
+}
+
+INLINE uint32_t fill_generate(uint8_t *to, uint64_t *ctx)
+{
+	struct task_struct *task = (void *)ctx[2];
+
+	PUT32(to, ctx[0]);
+	put_info(to + 4, (void *)ctx[1]);
+	put_comm(to + 12, task);
+	PUT32(to + 28, task->pid);
+	PUT32(to + 32, ctx[3]);
+	PUT32(to + 36, ctx[4]);
+	return 40;
+}
+
+SEC("tp_btf/signal_generate")
+int signal_generate(uint64_t *ctx)
+{
+	RECORD_TASK(SONDE_BPF_SIGNAL_GENERATE, (void *)ctx[2], 40,
+		    fill_generate, ctx);
+	return 0;
+}
+
+INLINE uint32_t fill_deliver(uint8_t *to, uint64_t *ctx)
+{
+	struct k_sigaction *action = (void *)ctx[2];
+
+	PUT32(to, ctx[0]);
+	put_info(to + 4, (void *)ctx[1]);
+	PUT64(to + 12, (uint64_t)action->sa.sa_handler);
+	PUT64(to + 20, action->sa.sa_flags);
+	return 28;
+}
+
+SEC("tp_btf/signal_deliver")
+int signal_deliver(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_SIGNAL_DELIVER, 28, fill_deliver, ctx);
+	return 0;
+}
+
+/* ---- timer ---- */
+
+INLINE uint32_t fill_expire(uint8_t *to, uint64_t *ctx)
+{
+	struct hrtimer *timer = (void *)ctx[0];
+	int64_t now_ns = 0;
+
+	(void)bpf_probe_read_kernel(&now_ns, sizeof(now_ns), (void *)ctx[1]);
+	PUT64(to, (uint64_t)timer);
+	PUT64(to + 8, now_ns);
+	PUT64(to + 16, (uint64_t)timer->function);
+	return 24;
+}
+
+SEC("tp_btf/hrtimer_expire_entry")
+int hrtimer_expire_entry(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_HRTIMER_EXPIRE_ENTRY, 24, fill_expire, ctx);
+	return 0;
+}
+
+INLINE uint32_t fill_expired(uint8_t *to, uint64_t *ctx)
+{
+	PUT64(to, ctx[0]);
+	return 8;
+}
+
+SEC("tp_btf/hrtimer_expire_exit")
+int hrtimer_expire_exit(uint64_t *ctx)
+{
+	RECORD_CURRENT(SONDE_BPF_HRTIMER_EXPIRE_EXIT, 8, fill_expired, ctx);
+	return 0;
+}
+
+/* ---- any other tracepoint ---- */
+
+/* Constant `index` of program `n`. */
+#define ANY_CONST(n, index)                                              \
+	({                                                               \
+		uint64_t const_;                                         \
+		__asm__("%0 = %1"                                        \
+			: "=r"(const_)                                   \
+			: "i"(SONDE_BPF_ANY_MARK + 16 * (n) + (index))); \
+		const_;                                                  \
+	})
+
+/* A place, and who runs; one function for all. */
+static __attribute__((noinline)) bool any_enter(struct place *p, uint32_t *tid)
+{
+	struct sonde_bpf_cpu *cpu = this_cpu();
+
+	if (!cpu)
+		return false;
+	know(cpu);
+	if (!is_ours(cpu) || is_self(cpu))
+		return false;
+	*tid = READ(cpu->tid);
+	return enter_staged(p, cpu, SONDE_BPF_ANY_BYTES);
+}
+
+static __attribute__((noinline)) int any_finish(struct place *p, uint32_t tid,
+						uint64_t bytes, uint64_t id,
+						uint64_t cond)
+{
+	if (!cond || test((uint32_t)cond, staged(p), tid))
+		finish(p, (uint16_t)id, tid, (uint32_t)bytes);
+	else
+		leave(p);
+	return 0;
+}
+
+INLINE uint64_t any_task(uint8_t *to, struct task_struct *task)
+{
+	if (task) {
+		put_comm(to, task);
+		PUT32(to + 16, task->pid);
+		return 20;
+	}
+	PUT64(to, 0);
+	PUT64(to + 8, 0);
+	PUT32(to + 16, 0);
+	return 20;
+}
+
+INLINE uint64_t any_text(uint8_t *to, uint64_t address)
+{
+	long n = bpf_probe_read_kernel_str(to, SONDE_BPF_ANY_TEXT,
+					   (void *)address);
+
+	if (n >= 1 && n <= SONDE_BPF_ANY_TEXT)
+		return (uint64_t)n;
+	to[0] = 0;
+	return 1;
+}
+
+/* Stores beyond the number's own bytes are overwritten by what follows. */
+INLINE uint64_t any_put(uint8_t *to, uint64_t kind, uint64_t *arg)
+{
+	if (kind == SONDE_BPF_ANY_TASK)
+		return any_task(to, (void *)*arg);
+	if (kind == SONDE_BPF_ANY_STRING)
+		return any_text(to, *arg);
+	if (kind == SONDE_BPF_ANY_BYTES_1)
+		*to = (uint8_t)*arg;
+	else if (kind == SONDE_BPF_ANY_BYTES_2)
+		PUT16(to, *arg);
+	else if (kind == SONDE_BPF_ANY_BYTES_4)
+		PUT32(to, *arg);
+	else
+		PUT64(to, *arg);
+	return kind;
+}
+
+/* That there is room the loader knows; the verifier wants to be told. */
+#define ANY_STEP(n, i)                                                        \
+	if (ANY_CONST(n, SONDE_BPF_ANY_ARG + (i)) &&                          \
+	    offset <= SONDE_BPF_ANY_BYTES - SONDE_BPF_ANY_TEXT)               \
+	offset += any_put(to + offset, ANY_CONST(n, SONDE_BPF_ANY_ARG + (i)), \
+			  ctx + (i))
+
+#define ANY(n)                                                       \
+	SEC("tp_btf") int any_##n(uint64_t *ctx)                     \
+	{                                                            \
+		uint64_t offset = 0;                                 \
+		struct place p;                                      \
+		uint32_t tid;                                        \
+		uint8_t *to;                                         \
+                                                                     \
+		if (!any_enter(&p, &tid))                            \
+			return 0;                                    \
+		to = staged(&p);                                     \
+		ANY_STEP(n, 0);                                      \
+		ANY_STEP(n, 1);                                      \
+		ANY_STEP(n, 2);                                      \
+		ANY_STEP(n, 3);                                      \
+		ANY_STEP(n, 4);                                      \
+		ANY_STEP(n, 5);                                      \
+		ANY_STEP(n, 6);                                      \
+		ANY_STEP(n, 7);                                      \
+		ANY_STEP(n, 8);                                      \
+		ANY_STEP(n, 9);                                      \
+		ANY_STEP(n, 10);                                     \
+		ANY_STEP(n, 11);                                     \
+		return any_finish(&p, tid, offset,                   \
+				  ANY_CONST(n, SONDE_BPF_ANY_ID),    \
+				  ANY_CONST(n, SONDE_BPF_ANY_COND)); \
+	}
+
+ANY(0)
+ANY(1)
+ANY(2)
+ANY(3)
+ANY(4)
+ANY(5)
+ANY(6)
+ANY(7)
+ANY(8)
+ANY(9)
+ANY(10)
+ANY(11)
+ANY(12)
+ANY(13)
+ANY(14)
+ANY(15)
+ANY(16)
+ANY(17)
+ANY(18)
+ANY(19)
+ANY(20)
+ANY(21)
+ANY(22)
+ANY(23)
+ANY(24)
+ANY(25)
+ANY(26)
+ANY(27)
+ANY(28)
+ANY(29)
+ANY(30)
+ANY(31)
+
+/* ---- not on a tracepoint ---- */
+
+/*
+ * Run by the recorder on each CPU, in an interrupt: who is running there, and
+ * whether that is in the tree. It is the interrupt, too, that matters at the
+ * end (rings.c).
+ */
+SEC("raw_tp")
+int mark(void *ctx)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct sonde_bpf_cpu *cpu = this_cpu();
+
+	(void)ctx;
+	if (!cpu)
+		return 0;
+	learn(cpu, task);
+	find_count(cpu, task);
+	WRITE(cpu->marked_in, counted_in_interrupt(cpu));
+	return 0;
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * source.c - the source "bpf": programs on the kernel's tracepoints that write
+ * our records into our rings (shared.h), which the same reader reads that reads
+ * the rings of programs.
+ *
+ * Open: what is selected -> conditions into the programs' code -> load (the
+ * kernel verifies them; constants folded) -> map the rings. Start: attach; mark
+ * who is in the tree; then all CPUs at once. Stop: no CPU any more; detach;
+ * wait until the programs that run are done.
+ *
+ * Where time goes at the start is in docs/benchmarks.md: the kernel's BTF
+ * 10 ms, each program 1 to 15 ms of verification.
+ */
+#include "source/bpf/bpf_source.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+
+static struct bpf_source *source_of(struct sonde_source *source)
+{
+	return (struct bpf_source *)source;
+}
+
+static const struct bpf_source *
+source_of_const(const struct sonde_source *source)
+{
+	return (const struct bpf_source *)source;
+}
+
+/* ---- time ---- */
+
+/* Into another slot than those programs may be reading, then `gen`. */
+static void publish(struct bpf_source *source)
+{
+	struct sonde_bpf_clock *clock = source->clock;
+	uint64_t gen = clock->gen + 1;
+	struct sonde_bpf_slot *slot = &clock->slot[gen % SONDE_BPF_SLOTS];
+
+	sonde_store_relaxed(&slot->base_ns, source->timing.line.base_ns);
+	sonde_store_relaxed(&slot->base_counter,
+			    source->timing.line.base_counter);
+	sonde_store_relaxed(&slot->mult, source->timing.line.mult);
+	/* Pairs with the load of `gen` in now() (writer.h): the slot is
+	 * filled in. */
+	sonde_store_release(&clock->gen, gen);
+}
+
+/* The rate's shift is a constant of the programs: before they are loaded. */
+static int init_timing(struct bpf_source *source,
+		       struct sonde_source_error *error)
+{
+	struct sonde_pair second;
+
+	source->consts[SONDE_BPF_IS_IDENTITY] =
+		source->config.clock == SONDE_CLOCK_MONOTONIC;
+	source->consts[SONDE_BPF_SHIFT] = 32;
+	if (source->consts[SONDE_BPF_IS_IDENTITY])
+		return 0;
+	sonde_pair_measure(source->config.now, &second);
+	if (!sonde_timing_init(&source->timing, &source->first_pair, &second))
+		return sonde_source_fail(error, -ENODEV,
+					 "BPF: the CPU's counter and "
+					 "CLOCK_MONOTONIC don't agree on which "
+					 "way time goes");
+	source->consts[SONDE_BPF_SHIFT] = source->timing.shift;
+	return 0;
+}
+
+static void update_timing(struct bpf_source *source)
+{
+	struct sonde_pair pair;
+
+	if (source->consts[SONDE_BPF_IS_IDENTITY])
+		return;
+	sonde_pair_measure(source->config.now, &pair);
+	if (sonde_timing_add(&source->timing, &pair))
+		publish(source);
+}
+
+static void bpf_tick(struct sonde_source *base)
+{
+	update_timing(source_of(base));
+}
+
+static uint64_t bpf_clock_error_ns(const struct sonde_source *base)
+{
+	const struct bpf_source *source = source_of_const(base);
+
+	return source->consts[SONDE_BPF_IS_IDENTITY] ?
+		       0 :
+		       sonde_timing_error_ns(&source->timing);
+}
+
+/* ---- life ---- */
+
+static void bpf_close(struct sonde_source *base)
+{
+	struct bpf_source *source = source_of(base);
+
+	if (!source)
+		return;
+	bpf_object_free(source);
+	bpf_rings_free(source);
+	bpf_events_free(source);
+	free(source);
+}
+
+static int prepare(struct bpf_source *source, struct sonde_source_error *error)
+{
+	int rc = bpf_object_able(source, error);
+
+	if (!rc)
+		rc = bpf_rings_plan(source, error);
+	if (rc)
+		return rc;
+	source->consts[SONDE_BPF_IS_OVERWRITE] =
+		source->config.mode == SONDE_OVERWRITE;
+	source->consts[SONDE_BPF_IS_TREE] =
+		source->config.scope == SONDE_SOURCE_TREE;
+	/* The second counts only if there is a first. */
+	if (source->config.self[0])
+		source->consts[SONDE_BPF_SELF_1] =
+			(uint32_t)source->config.self[1];
+	source->consts[SONDE_BPF_SELF_0] = (uint32_t)source->config.self[0];
+	source->image = malloc(sonde_bpf_programs_size);
+	if (!source->image)
+		return -ENOMEM;
+	memcpy(source->image, sonde_bpf_programs, sonde_bpf_programs_size);
+	rc = bpf_events_select(source, error);
+	if (rc)
+		return rc;
+	/* Spares come last: without them, there are that many fewer. */
+	if (!source->needs_spares || source->consts[SONDE_BPF_IS_OVERWRITE]) {
+		source->geometry.total -= source->geometry.nr_spares;
+		source->geometry.nr_spares = 0;
+	}
+	source->consts[SONDE_BPF_SPARE] =
+		source->geometry.total - source->geometry.nr_spares;
+	source->base.loses_unwanted = source->has_late;
+	source->consts[SONDE_BPF_HAS_CURRENT] =
+		source->has_entries || source->has_exits ||
+		source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_SWITCH];
+	return init_timing(source, error);
+}
+
+static int bpf_open(const struct sonde_source_config *config,
+		    struct sonde_source **ret_source,
+		    struct sonde_source_error *error)
+{
+	struct bpf_source *source = calloc(1, sizeof(*source));
+	int rc;
+
+	if (!source)
+		return sonde_source_fail(error, -ENOMEM, "out of memory");
+	source->base.ops = &sonde_source_bpf;
+	source->config = *config;
+	source->mark_fd = -1;
+	if (config->clock != SONDE_CLOCK_MONOTONIC)
+		sonde_pair_measure(config->now, &source->first_pair);
+	rc = prepare(source, error);
+	if (!rc)
+		rc = bpf_object_load(source, error);
+	if (!rc) {
+		rc = bpf_rings_init(source);
+		if (!rc)
+			rc = bpf_late_init(source);
+		if (rc)
+			(void)sonde_source_fail(error, rc,
+						"BPF: the buffers can't be "
+						"mapped");
+	}
+	if (rc) {
+		if (rc == -ENOMEM && !error->text[0])
+			(void)sonde_source_fail(error, rc, "out of memory");
+		bpf_close(&source->base);
+		return rc;
+	}
+	*ret_source = &source->base;
+	return 0;
+}
+
+/*
+ * Runs `mark` on each CPU. Whether it found itself in an interrupt where it was
+ * in one, on all other CPUs, and in none where it was called: if not, where we
+ * believe the count to be is something else.
+ */
+static bool mark_all(struct bpf_source *source)
+{
+	bool is_right = true;
+
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++) {
+		int before = sched_getcpu();
+		int rc = bpf_object_mark(source, i);
+		int expected = before == (int)i ? SONDE_BPF_IN_THREAD :
+						  SONDE_BPF_IN_INTERRUPT;
+
+		if (!rc && before == sched_getcpu() &&
+		    source->cpus[i].marked_in != expected)
+			is_right = false;
+	}
+	return is_right;
+}
+
+static int bpf_start(struct sonde_source *base, pid_t root,
+		     struct sonde_source_error *error)
+{
+	struct bpf_source *source = source_of(base);
+	bool trust;
+	int rc;
+
+	if (!source->consts[SONDE_BPF_IS_IDENTITY]) {
+		update_timing(source);
+		publish(source);
+	}
+	rc = bpf_object_attach(source, error);
+	if (!rc && source->consts[SONDE_BPF_IS_TREE])
+		rc = bpf_tree_seed(source, root, error);
+	if (rc) {
+		bpf_object_detach(source);
+		return rc;
+	}
+	/* Whoever runs this very moment does not come by a switch. A CPU that
+	 * isn't there has nobody. */
+	trust = mark_all(source);
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
+		source->cpus[i].trusts_count = trust;
+	bpf_rings_switch(source, true);
+	source->is_started = true;
+	return 0;
+}
+
+static void bpf_stop(struct sonde_source *base)
+{
+	struct bpf_source *source = source_of(base);
+
+	if (!source->is_started)
+		return;
+	source->is_started = false;
+	bpf_rings_switch(source, false);
+	bpf_rings_quiesce(source);
+	bpf_object_detach(source);
+	update_timing(source);
+}
+
+/* ---- events ---- */
+
+static uint32_t bpf_nr_events(const struct sonde_source *base)
+{
+	return source_of_const(base)->nr_events;
+}
+
+static const struct sonde_desc *bpf_event(const struct sonde_source *base,
+					  uint32_t index)
+{
+	return source_of_const(base)->events[index].desc;
+}
+
+static bool bpf_has(const struct sonde_source *base, const char *group,
+		    const char *name)
+{
+	return bpf_events_has(source_of_const(base), group, name);
+}
+
+/* ---- streams ---- */
+
+static uint32_t bpf_nr_streams(const struct sonde_source *base)
+{
+	return source_of_const(base)->geometry.nr_cpus * SONDE_BPF_LEVELS;
+}
+
+static void bpf_stream(const struct sonde_source *base, uint32_t index,
+		       struct sonde_source_stream *ret_stream)
+{
+	uint32_t cpu = index / SONDE_BPF_LEVELS;
+	uint32_t level = index % SONDE_BPF_LEVELS;
+
+	(void)base;
+	ret_stream->cpu = cpu;
+	if (level)
+		(void)snprintf(ret_stream->name, sizeof(ret_stream->name),
+			       "cpu%u_nested%u", cpu, level);
+	else
+		(void)snprintf(ret_stream->name, sizeof(ret_stream->name),
+			       "cpu%u", cpu);
+}
+
+static int bpf_peek(struct sonde_source *base, uint32_t index,
+		    struct sonde_ring_chunk *ret_chunk)
+{
+	struct bpf_source *source = source_of(base);
+	struct bpf_stream *stream = &source->streams[index];
+	int rc;
+
+	if (stream->is_empty)
+		return 0;
+	rc = sonde_ring_peek(&stream->reader, ret_chunk);
+	if (rc == 1 && source->has_late)
+		rc = bpf_late_peek(source, stream, index / SONDE_BPF_LEVELS,
+				   ret_chunk);
+	return rc;
+}
+
+static void bpf_advance(struct sonde_source *base, uint32_t index,
+			const struct sonde_ring_chunk *chunk)
+{
+	struct bpf_source *source = source_of(base);
+	struct bpf_stream *stream = &source->streams[index];
+
+	if (chunk->first)
+		stream->at = chunk->events_before;
+	stream->delivered += chunk->events - stream->at;
+	stream->at = chunk->events;
+	if (source->has_late)
+		stream->late = stream->ahead;
+	sonde_ring_advance(&stream->reader,
+			   source->has_late ? &stream->raw : chunk);
+	if (!source->consts[SONDE_BPF_IS_OVERWRITE])
+		sonde_ring_release(&stream->reader);
+}
+
+static int bpf_rewind(struct sonde_source *base, uint32_t index)
+{
+	struct bpf_stream *stream = &source_of(base)->streams[index];
+	struct sonde_ring_chunk chunk;
+	int rc;
+
+	if (stream->is_empty)
+		return 0;
+	rc = sonde_ring_rewind(&stream->reader);
+	if (rc <= 0)
+		return rc;
+	rc = sonde_ring_peek(&stream->reader, &chunk);
+	if (rc < 0)
+		return rc;
+	/* Opened, and nothing in it: then there was nothing before either. */
+	if (rc)
+		stream->overwritten = chunk.events_before;
+	return 1;
+}
+
+static uint64_t bpf_capacity(const struct sonde_source *base, uint32_t index)
+{
+	const struct bpf_source *source = source_of_const(base);
+	const struct bpf_stream *stream = &source->streams[index];
+
+	if (stream->is_empty)
+		return 0;
+	return (uint64_t)stream->reader.nr_subbufs * stream->reader.subbuf_size;
+}
+
+static void bpf_counts(struct sonde_source *base, uint32_t index,
+		       struct sonde_source_counts *ret_counts)
+{
+	const struct bpf_stream *stream = &source_of(base)->streams[index];
+	struct sonde_ring_totals totals;
+
+	/* A ring that contradicts itself has its counters still. */
+	(void)sonde_ring_count(&stream->reader, &totals);
+	*ret_counts = (struct sonde_source_counts){
+		.delivered = stream->delivered,
+		.lost_full = totals.discarded_full,
+		.lost_size = totals.discarded_size,
+		.overwritten = stream->overwritten,
+	};
+}
+
+static uint64_t bpf_missed(struct sonde_source *base)
+{
+	const struct bpf_source *source = source_of(base);
+	uint64_t missed = source->missed;
+
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
+		missed += sonde_load_relaxed(&source->cpus[i].lost_deep);
+	return missed;
+}
+
+static uint64_t bpf_unfollowed(struct sonde_source *base)
+{
+	const struct bpf_source *source = source_of(base);
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
+		nr += sonde_load_relaxed(&source->cpus[i].lost_track);
+	return nr;
+}
+
+/* Not of a tree, whose switches are followed for another purpose. */
+static uint64_t bpf_unseen(struct sonde_source *base)
+{
+	const struct bpf_source *source = source_of(base);
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
+		nr += sonde_load_relaxed(&source->cpus[i].unseen);
+	return source->consts[SONDE_BPF_ID + SONDE_BPF_SCHED_SWITCH] ? nr : 0;
+}
+
+const struct sonde_source_ops sonde_source_bpf = {
+	.name = "bpf",
+	.open = bpf_open,
+	.nr_events = bpf_nr_events,
+	.event = bpf_event,
+	.has = bpf_has,
+	.nr_streams = bpf_nr_streams,
+	.stream = bpf_stream,
+	.start = bpf_start,
+	.stop = bpf_stop,
+	.tick = bpf_tick,
+	.peek = bpf_peek,
+	.advance = bpf_advance,
+	.rewind = bpf_rewind,
+	.capacity = bpf_capacity,
+	.counts = bpf_counts,
+	.missed = bpf_missed,
+	.unfollowed = bpf_unfollowed,
+	.unseen = bpf_unseen,
+	.clock_error_ns = bpf_clock_error_ns,
+	.close = bpf_close,
+};

@@ -1,0 +1,398 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "source/choose.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/nearest.h"
+#include "base/port.h"
+#include "expr/expr.h"
+#include "expr/labels.h"
+#include "source/available.h"
+#include "source/condition.h"
+
+/* What every kernel since 3.8 calls its first PID namespace. */
+#define FIRST_PID_NAMESPACE 0xeffffffcu
+
+int sonde_source_fail(struct sonde_source_error *error, int rc,
+		      const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	(void)vsnprintf(error->text, sizeof(error->text), format, args);
+	va_end(args);
+	return rc;
+}
+
+static int fail_unmatched(const struct sonde_source_rule *rule,
+			  struct sonde_source_error *error)
+{
+	struct sonde_nearest nearest;
+	const char *hint = sonde_source_hint(rule->text, &nearest);
+
+	return sonde_source_fail(
+		error, -EINVAL, "%.100s: this kernel has no such event%s",
+		rule->text,
+		*hint ? hint : "; 'sonde list -k' shows what it has");
+}
+
+/* ---- several sources ---- */
+
+static bool is_taken(void *ctx, const char *group, const char *name)
+{
+	const struct sonde_sources *set = ctx;
+
+	for (uint32_t i = 0; i < set->nr; i++)
+		if (set->sources[i]->ops->has(set->sources[i], group, name))
+			return true;
+	return false;
+}
+
+static int open_one(const struct sonde_source_ops *ops,
+		    const struct sonde_source_config *config, bool only_best,
+		    struct sonde_sources *set, struct sonde_source_error *error)
+{
+	struct sonde_source_config ours = *config;
+	int rc;
+
+	ours.is_taken = is_taken;
+	ours.ctx = set;
+	ours.only_best = only_best;
+	/* Two sources share; the one that is best has what comes most. */
+	if (only_best)
+		ours.memory_bytes -= ours.memory_bytes / 4;
+	else if (set->nr)
+		ours.memory_bytes /= 4;
+	error->text[0] = '\0';
+	rc = ops->open(&ours, &set->sources[set->nr], error);
+	if (!rc)
+		set->nr++;
+	else if (!*error->text)
+		(void)sonde_source_fail(error, rc, "%s: %s", ops->name,
+					strerrordesc_np(-rc));
+	return rc;
+}
+
+/* The user's mistakes, and nothing selected, are no lack of the source's. */
+static bool is_lack(int error)
+{
+	return error && error != -ENODATA && error != -EINVAL;
+}
+
+/* Something that the modules don't have: probes of programs, or what only
+ * tracefs has a name for. */
+static bool is_left(const struct sonde_source_rules *rules)
+{
+	if (rules->has_left)
+		return true;
+	for (uint32_t i = 0; i < rules->nr; i++)
+		if (rules->rules[i].kind == SONDE_RULE_UPROBE ||
+		    rules->rules[i].kind == SONDE_RULE_URETPROBE)
+			return true;
+	return sonde_source_rules_unmatched(rules) != NULL;
+}
+
+static int open_with_modules(const struct sonde_source_config *config,
+			     struct sonde_sources *set,
+			     struct sonde_source_error *error)
+{
+	int rc = open_one(&sonde_source_modules, config, false, set, error);
+
+	if ((rc && rc != -ENODATA) || !is_left(config->rules))
+		return rc;
+	rc = open_one(&sonde_source_tracefs, config, false, set, error);
+	if (is_lack(rc))
+		(void)snprintf(set->note, sizeof(set->note),
+			       "the rest of what -k selects is missing: %.900s",
+			       error->text);
+	return rc == -EINVAL || !set->nr ? rc : 0;
+}
+
+static int open_stock(const struct sonde_source_config *config,
+		      struct sonde_sources *set,
+		      struct sonde_source_error *error)
+{
+	struct sonde_source_error lack = { "" };
+	int bpf = open_one(&sonde_source_bpf, config, true, set, error);
+	int tracefs;
+
+	if (bpf == -EINVAL)
+		return bpf;
+	if (is_lack(bpf))
+		lack = *error;
+	tracefs = open_one(&sonde_source_tracefs, config, false, set, error);
+	if (tracefs == -EINVAL)
+		return tracefs;
+	if (!is_lack(tracefs) && !is_lack(bpf))
+		return 0;
+	if (!is_lack(tracefs)) {
+		(void)snprintf(set->note, sizeof(set->note), "%s", lack.text);
+		return 0;
+	}
+	if (is_lack(bpf)) {
+		struct sonde_source_error both = *error;
+
+		return sonde_source_fail(error, bpf, "%.490s; and %.490s",
+					 lack.text, both.text);
+	}
+	(void)snprintf(set->note, sizeof(set->note), "%s", error->text);
+	/* What else was selected, if anything, is for BPF as well. */
+	sonde_sources_close(set);
+	return open_one(&sonde_source_bpf, config, false, set, error);
+}
+
+/* Modules that aren't loaded are nothing to talk about. */
+static int open_auto(const struct sonde_source_config *config,
+		     struct sonde_sources *set,
+		     struct sonde_source_error *error)
+{
+	struct sonde_source_error lack = { "" };
+	int rc = open_with_modules(config, set, error);
+
+	if (!is_lack(rc))
+		return rc;
+	if (rc != -ENODEV)
+		lack = *error;
+	rc = open_stock(config, set, error);
+	if (!rc && *lack.text && !*set->note)
+		(void)snprintf(set->note, sizeof(set->note), "%s", lack.text);
+	return rc;
+}
+
+static int open_chosen(const struct sonde_source_config *config,
+		       enum sonde_source_choice choice,
+		       struct sonde_sources *set,
+		       struct sonde_source_error *error)
+{
+	switch (choice) {
+	case SONDE_SOURCE_AUTO:
+		return open_auto(config, set, error);
+	case SONDE_SOURCE_MODULES:
+		return open_with_modules(config, set, error);
+	case SONDE_SOURCE_TRACEFS:
+		return open_one(&sonde_source_tracefs, config, false, set,
+				error);
+	case SONDE_SOURCE_BPF:
+		return open_one(&sonde_source_bpf, config, false, set, error);
+	}
+	return -EINVAL;
+}
+
+bool sonde_source_knows_pids(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/pid", &st) ||
+	       st.st_ino == FIRST_PID_NAMESPACE;
+}
+
+/* ---- conditions ---- */
+
+/* Whether events of that description have what `name` names. */
+static bool has_name(const struct sonde_desc *desc, const char *name)
+{
+	struct sonde_condition *condition;
+	const struct sonde_expr_scope *scope;
+	struct sonde_expr_source source;
+	char error[8];
+	int rc;
+
+	/* The condition doesn't matter: what names mean is the event's. */
+	if (sonde_condition_new(desc, "1", error, sizeof(error), &condition))
+		return true;
+	scope = sonde_condition_scope(condition);
+	rc = scope->find(scope->ctx, name, strlen(name), &source);
+	sonde_condition_free(condition);
+	return rc != -ENOENT;
+}
+
+static bool any_has_name(const struct sonde_sources *set, const char *name)
+{
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct sonde_source *source = set->sources[i];
+		uint32_t nr = source->ops->nr_events(source);
+
+		for (uint32_t k = 0; k < nr; k++)
+			if (has_name(source->ops->event(source, k), name))
+				return true;
+	}
+	return false;
+}
+
+/* A name that no event has is a slip of the pen: the condition would silently
+ * hold for nothing. */
+static int check_names(const struct sonde_sources *set,
+		       const struct sonde_source_rule *rule,
+		       const struct sonde_expr *expr,
+		       struct sonde_source_error *error)
+{
+	const char *name;
+	uint32_t column;
+
+	for (size_t i = 0; (name = sonde_expr_name(expr, i, &column)) != NULL;
+	     i++)
+		if (!any_has_name(set, name))
+			return sonde_source_fail(
+				error, -EINVAL,
+				"if %.150s: column %u: no event that is "
+				"recorded has '%.80s'",
+				rule->condition, column, name);
+	return 0;
+}
+
+static void try_labels(const struct sonde_desc *desc,
+		       struct sonde_expr_labels *labels)
+{
+	struct sonde_condition *condition;
+	char error[8];
+
+	/* As in has_name(). */
+	if (sonde_condition_new(desc, "1", error, sizeof(error), &condition))
+		return;
+	sonde_expr_labels_try(labels, sonde_condition_scope(condition));
+	sonde_condition_free(condition);
+}
+
+/* The same of labels. */
+static int check_labels(const struct sonde_sources *set,
+			const struct sonde_source_rule *rule,
+			const struct sonde_expr *expr,
+			struct sonde_source_error *error)
+{
+	struct sonde_expr_labels labels;
+	struct sonde_expr_text text;
+	size_t at = 0;
+
+	while (sonde_expr_next_text(expr, &at, &text)) {
+		sonde_expr_labels_begin(&labels, &text);
+		for (uint32_t i = 0; i < set->nr; i++) {
+			const struct sonde_source *source = set->sources[i];
+			uint32_t nr = source->ops->nr_events(source);
+
+			for (uint32_t k = 0; k < nr && !labels.fits; k++)
+				try_labels(source->ops->event(source, k),
+					   &labels);
+		}
+		if (sonde_expr_labels_odd(&labels))
+			return sonde_source_fail(error, -EINVAL,
+						 "if %.150s: column %u: %.200s",
+						 rule->condition, text.column,
+						 labels.words);
+	}
+	return 0;
+}
+
+static int check_condition(const struct sonde_sources *set,
+			   const struct sonde_source_rule *rule,
+			   struct sonde_source_error *error)
+{
+	struct sonde_expr_error details;
+	struct sonde_expr *expr;
+	int rc = sonde_expr_parse(rule->condition, &details, &expr);
+
+	if (rc)
+		return sonde_source_fail(error, rc, "if %.150s: %.200s",
+					 rule->condition, details.text);
+	rc = check_names(set, rule, expr, error);
+	if (!rc)
+		rc = check_labels(set, rule, expr, error);
+	sonde_expr_free(expr);
+	return rc;
+}
+
+static int check_conditions(const struct sonde_sources *set,
+			    const struct sonde_source_rules *rules,
+			    struct sonde_source_error *error)
+{
+	const char *before = NULL;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < rules->nr && !rc; i++) {
+		const struct sonde_source_rule *rule = &rules->rules[i];
+
+		/* Those of one -k share theirs. */
+		if (rule->condition && rule->condition != before)
+			rc = check_condition(set, rule, error);
+		before = rule->condition;
+	}
+	return rc;
+}
+
+/* No event is left to record: the user took each away, or the sources have
+ * none for what was selected. */
+static int say_nothing_left(const struct sonde_source_rules *rules,
+			    struct sonde_source_error *error)
+{
+	const struct sonde_source_rule *rule =
+		sonde_source_rules_selected(rules);
+
+	if (!rule)
+		return sonde_source_fail(error, -ENODATA,
+					 "-k selects no kernel event: each is "
+					 "excluded by a '!'");
+	return sonde_source_fail(error, -ENODATA,
+				 "%.100s: this kernel has it, but no source "
+				 "that was tried can record it; another "
+				 "--kernel-source may",
+				 rule->text);
+}
+
+int sonde_sources_open(const struct sonde_source_config *config,
+		       enum sonde_source_choice choice,
+		       struct sonde_sources *ret_set,
+		       struct sonde_source_error *error)
+{
+	struct sonde_sources set = { .nr = 0 };
+	const struct sonde_source_rule *rule;
+	int rc;
+
+	if (config->scope == SONDE_SOURCE_TREE && !sonde_source_knows_pids())
+		return sonde_source_fail(
+			error, -ENODEV,
+			"in a container (a PID namespace) the kernel's numbers "
+			"of the program's processes are not known; record all "
+			"of the machine with -a, or run sonde outside of it");
+	rc = open_chosen(config, choice, &set, error);
+	rule = rc && rc != -ENODATA ?
+		       NULL :
+		       sonde_source_rules_unmatched(config->rules);
+	if (rule && *set.note)
+		rc = sonde_source_fail(error, -EACCES,
+				       "%.100s: no such event is known; %.280s",
+				       rule->text, set.note);
+	else if (rule)
+		rc = fail_unmatched(rule, error);
+	else if (!rc && !set.nr)
+		rc = -ENODATA;
+	if (!rc)
+		rc = check_conditions(&set, config->rules, error);
+	if (rc == -ENODATA)
+		(void)say_nothing_left(config->rules, error);
+	if (rc)
+		sonde_sources_close(&set);
+	else
+		*ret_set = set;
+	return rc;
+}
+
+void sonde_sources_close(struct sonde_sources *set)
+{
+	while (set->nr) {
+		struct sonde_source *source = set->sources[--set->nr];
+
+		source->ops->close(source);
+	}
+}
+
+const char *sonde_sources_name(const struct sonde_sources *set)
+{
+	if (set->nr == 2)
+		return set->sources[0]->ops == &sonde_source_modules ?
+			       "modules,tracefs" :
+			       "bpf,tracefs";
+	return set->nr ? set->sources[0]->ops->name : "none";
+}

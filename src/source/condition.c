@@ -1,0 +1,759 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * condition.c - a condition bound to one description.
+ *
+ * A payload is fixed parts with fields of varying length (strings, sequences,
+ * blobs) between them. So a field's place is how many varying ones are before
+ * it, and its offset behind the last of those. Numbers before the first one are
+ * memory for the program; all else is called for, and found by passing over
+ * what is before it, within the bytes that there are.
+ *
+ * Names are what the trace will call the fields (ctf/fields.c), and mean what
+ * they mean when it is read (reader/core/filter.c): the payload's field; else
+ * `tid` and `cpu`. A sequence of bytes is a text, or a list of numbers. What has
+ * no value, like the whole of another sequence, is missing. Names
+ * of what is known to readers only are refused, for there they would have a
+ * value.
+ *
+ * Descriptions are those that types/build.h makes: without structures and
+ * variants.
+ *
+ * Cost: that of the program (expr/eval.c); each call passes over the fields
+ * before it.
+ */
+#include "source/condition.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/pool.h"
+#include "base/port.h"
+#include "expr/fetch.h"
+#include "expr/program.h"
+#include "ring/filters.h"
+#include "types/desc.h"
+
+#define PATH_MAX_BYTES 256u
+
+/* Texts have refs from 0, all else that is called for from here. */
+#define FIRST_NUMBER 0x10000u
+
+/* Base 1. */
+struct whence {
+	uint32_t tid;
+	uint32_t cpu;
+};
+
+/* What a name may stand for. `number` is the field, or the element of a list.
+ */
+struct member {
+	char name[SONDE_IDENT_MAX];
+	enum sonde_fetch_shape shape;
+	struct sonde_field_view number;
+	uint32_t count;   /* of a text or array */
+	uint32_t ordinal; /* varying fields before it */
+	uint32_t offset;  /* behind the last of those */
+	bool hidden;      /* a structure, or behind one */
+};
+
+/* A number that an expression names. */
+struct number {
+	const struct member *member;
+	uint32_t index; /* in a list */
+};
+
+/* And a text. */
+struct text {
+	const struct member *member;
+};
+
+struct sonde_condition {
+	const struct sonde_desc *desc;
+	struct sonde_expr_scope scope;
+	struct sonde_program *program;
+	const char *unknown; /* a name in the text that only readers know */
+	size_t unknown_length;
+	uint32_t head;   /* bytes that may be read as memory */
+	bool is_nested;  /* it may have structures and variants */
+	uint32_t needed; /* bytes in which all is that is read as memory */
+
+	uint32_t nr_members, nr_varying;
+	struct member members[2 * SONDE_FIELDS_MAX];
+	struct sonde_fetch_varying varying[SONDE_FIELDS_MAX];
+
+	struct sonde_pool pool; /* of the two lists */
+	struct text *texts;
+	size_t nr_texts, texts_capacity;
+	struct number *numbers;
+	size_t nr_numbers, numbers_capacity;
+};
+
+/* ---- the payload's layout ---- */
+
+struct layout {
+	struct sonde_condition *condition;
+	struct sonde_names names;
+	uint32_t offset; /* behind the last varying field */
+};
+
+static struct member *add_member(struct layout *layout, const char *name)
+{
+	struct sonde_condition *condition = layout->condition;
+	struct member *member = &condition->members[condition->nr_members++];
+
+	(void)snprintf(member->name, sizeof(member->name), "%s",
+		       sonde_names_add(&layout->names, name));
+	member->ordinal = condition->nr_varying;
+	member->offset = layout->offset;
+	return member;
+}
+
+static void add_varying(struct layout *layout, uint32_t unit)
+{
+	struct sonde_condition *condition = layout->condition;
+
+	condition->varying[condition->nr_varying++] =
+		(struct sonde_fetch_varying){
+			.gap = layout->offset,
+			.unit = unit,
+		};
+	layout->offset = 0;
+}
+
+/* A sequence's length has a name in the trace, too. */
+static void add_length(struct layout *layout, const char *name)
+{
+	char length[SONDE_IDENT_MAX + 16];
+	struct member *member;
+
+	(void)snprintf(length, sizeof(length), "_%s_length", name);
+	member = add_member(layout, length);
+	member->number = (struct sonde_field_view){
+		.kind = SONDE_TYPE_INT,
+		.bits = 32,
+		.stored_bits = 32,
+	};
+}
+
+/* Arrays, sequences and blobs: lists of numbers, or of characters. */
+static void add_list(struct layout *layout,
+		     const struct sonde_field_view *field)
+{
+	struct sonde_fields children = sonde_field_children(field);
+	struct member *member = add_member(layout, field->name);
+	bool characters;
+
+	if (!sonde_fields_next(&children, &member->number))
+		member->number = (struct sonde_field_view){
+			.kind = SONDE_TYPE_INT,
+			.flags = SONDE_FIELD_HEX,
+			.bits = 8,
+			.stored_bits = 8,
+		};
+	characters = member->number.kind == SONDE_TYPE_INT &&
+		     member->number.flags & SONDE_FIELD_CHAR &&
+		     member->number.stored_bits == 8;
+	member->count = field->count;
+	if (field->kind == SONDE_TYPE_ARRAY) {
+		member->shape =
+			characters ? SONDE_FETCH_TEXT : SONDE_FETCH_ARRAY;
+		layout->offset +=
+			field->count * (member->number.stored_bits / 8u);
+		return;
+	}
+	member->shape = characters ? SONDE_FETCH_LETTERS : SONDE_FETCH_SEQUENCE;
+	add_length(layout, member->name);
+	add_varying(layout, member->number.stored_bits / 8u);
+}
+
+static int add_field(struct layout *layout,
+		     const struct sonde_field_view *field)
+{
+	struct member *member;
+
+	switch (field->kind) {
+	case SONDE_TYPE_INT:
+	case SONDE_TYPE_FLOAT:
+	case SONDE_TYPE_ENUM:
+	case SONDE_TYPE_BITS:
+		member = add_member(layout, field->name);
+		member->number = *field;
+		layout->offset += field->stored_bits / 8u;
+		return 0;
+	case SONDE_TYPE_TEXT:
+		member = add_member(layout, field->name);
+		member->shape = SONDE_FETCH_TEXT;
+		member->count = field->count;
+		layout->offset += field->count;
+		return 0;
+	case SONDE_TYPE_STRING:
+		member = add_member(layout, field->name);
+		member->shape = SONDE_FETCH_STRING;
+		add_varying(layout, 0);
+		return 0;
+	case SONDE_TYPE_ARRAY:
+	case SONDE_TYPE_SEQUENCE:
+	case SONDE_TYPE_BLOB:
+		add_list(layout, field);
+		return 0;
+	case SONDE_TYPE_STRUCT:
+	case SONDE_TYPE_VARIANT:
+		break;
+	}
+	return -EINVAL;
+}
+
+/* A structure or variant, and what follows it: they have names only. */
+static int hide_rest(struct layout *layout,
+		     const struct sonde_field_view *first,
+		     struct sonde_fields *rest)
+{
+	struct sonde_field_view field = *first;
+
+	do {
+		add_member(layout, field.name)->hidden = true;
+	} while (sonde_fields_next(rest, &field));
+	return 0;
+}
+
+static int lay_out(struct sonde_condition *condition, char *error, size_t size)
+{
+	struct layout layout = { .condition = condition };
+	struct sonde_fields fields = sonde_desc_fields(condition->desc);
+	struct sonde_field_view field;
+	int err = 0;
+
+	while (!err && sonde_fields_next(&fields, &field)) {
+		err = add_field(&layout, &field);
+		if (err && condition->is_nested)
+			return hide_rest(&layout, &field, &fields);
+	}
+	if (err)
+		(void)snprintf(error, size,
+			       "%s has structures or variants, which "
+			       "conditions can't look into",
+			       sonde_desc_name(condition->desc));
+	return err;
+}
+
+/* Whether readers take it for a text as well (sonde_class_is_bytes()). */
+static bool is_bytes(const struct member *member)
+{
+	const struct sonde_field_view *element = &member->number;
+
+	return member->shape == SONDE_FETCH_SEQUENCE &&
+	       element->kind == SONDE_TYPE_INT && element->stored_bits == 8 &&
+	       element->flags & SONDE_FIELD_HEX &&
+	       !(element->flags & SONDE_FIELD_SIGNED);
+}
+
+/* ---- names ---- */
+
+static bool is(const char *path, size_t length, const char *name)
+{
+	return strlen(name) == length && memcmp(path, name, length) == 0;
+}
+
+static bool starts(const char *path, size_t length, const char *with)
+{
+	return length > strlen(with) && memcmp(path, with, strlen(with)) == 0;
+}
+
+/* Labels of an enumeration, for comparing it with a string. */
+/* NOLINTNEXTLINE(readability-function-size): parameters as expr.h has them */
+static size_t find_label(void *ctx, uint32_t label_ref, const char *text,
+			 size_t length, size_t i, int64_t *ret_low,
+			 int64_t *ret_high)
+{
+	const struct sonde_condition *condition = ctx;
+	const struct number *number = &condition->numbers[label_ref];
+	struct sonde_labels labels =
+		sonde_field_labels(&number->member->number);
+	struct sonde_label_view label;
+	size_t nr = 0;
+
+	while (sonde_labels_next(&labels, &label)) {
+		if (!is(text, length, label.text))
+			continue;
+		if (nr++ == i) {
+			*ret_low = label.first;
+			*ret_high = label.last;
+		}
+	}
+	return nr;
+}
+
+static const char *label_at(void *ctx, uint32_t label_ref, size_t i)
+{
+	const struct sonde_condition *condition = ctx;
+	const struct number *number = &condition->numbers[label_ref];
+	struct sonde_labels labels =
+		sonde_field_labels(&number->member->number);
+	struct sonde_label_view label;
+
+	while (sonde_labels_next(&labels, &label))
+		if (i-- == 0)
+			return label.text;
+	return NULL;
+}
+
+static enum sonde_expr_type number_type(const struct sonde_field_view *number)
+{
+	if (number->kind == SONDE_TYPE_FLOAT)
+		return SONDE_EXPR_DOUBLE;
+	return number->flags & SONDE_FIELD_SIGNED ? SONDE_EXPR_INT :
+						    SONDE_EXPR_UINT;
+}
+
+static bool is_swapped(const struct sonde_field_view *number)
+{
+	return number->flags & SONDE_FIELD_NETWORK &&
+	       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+}
+
+static bool is_in_head(const struct sonde_condition *condition, uint32_t offset,
+		       uint64_t bytes)
+{
+	return offset <= condition->head && condition->head - offset >= bytes;
+}
+
+static int describe_number(struct sonde_condition *condition,
+			   const struct member *member, uint32_t index,
+			   struct sonde_expr_source *ret_source)
+{
+	const struct sonde_field_view *number = &member->number;
+	uint8_t bytes = number->stored_bits / 8u;
+	struct number *numbers =
+		sonde_pool_grow(&condition->pool, condition->numbers,
+				condition->nr_numbers,
+				&condition->numbers_capacity, sizeof(*numbers));
+
+	if (!numbers)
+		return -ENOMEM;
+	condition->numbers = numbers;
+	numbers[condition->nr_numbers] = (struct number){ member, index };
+	*ret_source = (struct sonde_expr_source){
+		.how = SONDE_EXPR_CALL,
+		.type = number_type(number),
+		.ref = FIRST_NUMBER + (uint32_t)condition->nr_numbers,
+		.label = number->kind == SONDE_TYPE_ENUM ? find_label : NULL,
+		.label_at = label_at,
+		.label_ref = (uint32_t)condition->nr_numbers,
+	};
+	if (member->ordinal == 0 && member->shape != SONDE_FETCH_SEQUENCE &&
+	    is_in_head(condition, member->offset,
+		       (uint64_t)(index + 1) * bytes)) {
+		ret_source->how = SONDE_EXPR_MEMORY;
+		ret_source->bytes = bytes;
+		ret_source->swap = is_swapped(number);
+		ret_source->offset = member->offset + index * bytes;
+		if (condition->needed < ret_source->offset + bytes)
+			condition->needed = ret_source->offset + bytes;
+	}
+	condition->nr_numbers++;
+	return 0;
+}
+
+static int describe_text(struct sonde_condition *condition,
+			 const struct member *member,
+			 struct sonde_expr_source *ret_source)
+{
+	struct text *texts =
+		sonde_pool_grow(&condition->pool, condition->texts,
+				condition->nr_texts, &condition->texts_capacity,
+				sizeof(*texts));
+
+	if (!texts || condition->nr_texts == FIRST_NUMBER)
+		return -ENOMEM;
+	condition->texts = texts;
+	*ret_source = (struct sonde_expr_source){
+		.how = SONDE_EXPR_CALL,
+		.type = SONDE_EXPR_STRING,
+		.ref = (uint32_t)condition->nr_texts,
+	};
+	texts[condition->nr_texts++].member = member;
+	return 0;
+}
+
+/* The N of "[N]", which is all there is; false if there is something else. */
+static bool parse_index(const char *at, size_t length, uint32_t *ret_index)
+{
+	uint64_t index = 0;
+
+	if (length < 3 || at[0] != '[' || at[length - 1] != ']')
+		return false;
+	for (size_t i = 1; i + 1 < length; i++) {
+		if (at[i] < '0' || at[i] > '9' || index > UINT32_MAX)
+			return false;
+		index = 10 * index + (uint64_t)(at[i] - '0');
+	}
+	*ret_index = (uint32_t)index;
+	return index < UINT32_MAX;
+}
+
+static bool is_hidden(const struct sonde_condition *condition, const char *name,
+		      size_t length)
+{
+	for (uint32_t i = 0; i < condition->nr_members; i++) {
+		if (condition->members[i].hidden &&
+		    is(name, length, condition->members[i].name))
+			return true;
+	}
+	return false;
+}
+
+/* It has a value, but for readers only. */
+static int refuse(struct sonde_condition *condition, const char *path,
+		  size_t length)
+{
+	condition->unknown = path;
+	condition->unknown_length = length;
+	return -EINVAL;
+}
+
+/* 0; -ENOENT: there is no such field, or it has no value. */
+static int find_field(struct sonde_condition *condition, const char *path,
+		      size_t length, struct sonde_expr_source *ret_source)
+{
+	const char *bracket = memchr(path, '[', length);
+	const char *dot = memchr(path, '.', length);
+	size_t name_length = bracket ? (size_t)(bracket - path) : length;
+	const struct member *member = NULL;
+	bool indexed;
+	uint32_t index = 0;
+	bool is_list;
+
+	for (uint32_t i = 0; i < condition->nr_members && !member; i++) {
+		if (is(path, name_length, condition->members[i].name))
+			member = &condition->members[i];
+	}
+	if (dot && is_hidden(condition, path, (size_t)(dot - path)))
+		return refuse(condition, path, length);
+	if (!member)
+		return -ENOENT;
+	if (member->hidden)
+		return refuse(condition, path, length);
+	indexed = bracket && parse_index(bracket, length - name_length, &index);
+	is_list = member->shape == SONDE_FETCH_ARRAY ||
+		  member->shape == SONDE_FETCH_SEQUENCE;
+	if (!bracket && is_bytes(member))
+		return describe_text(condition, member, ret_source);
+	if (is_list ? !indexed : bracket != NULL)
+		return -ENOENT;
+	if (member->shape == SONDE_FETCH_ARRAY && index >= member->count)
+		return -ENOENT;
+	if (is_list || member->shape == SONDE_FETCH_NUMBER)
+		return describe_number(condition, member, index, ret_source);
+	return describe_text(condition, member, ret_source);
+}
+
+static struct sonde_expr_source of_whence(size_t offset,
+					  enum sonde_expr_type type)
+{
+	return (struct sonde_expr_source){
+		.how = SONDE_EXPR_MEMORY,
+		.type = type,
+		.bytes = 4,
+		.base = 1,
+		.offset = (uint32_t)offset,
+	};
+}
+
+/* tid, cpu, event: without the `$`. */
+static int find_own(struct sonde_condition *condition, const char *name,
+		    size_t length, struct sonde_expr_source *ret_source)
+{
+	const char *event = sonde_desc_name(condition->desc);
+
+	if (is(name, length, "tid"))
+		*ret_source =
+			of_whence(offsetof(struct whence, tid), SONDE_EXPR_INT);
+	else if (is(name, length, "cpu"))
+		*ret_source =
+			of_whence(offsetof(struct whence, cpu), SONDE_EXPR_INT);
+	else if (is(name, length, "event"))
+		*ret_source = (struct sonde_expr_source){
+			.how = SONDE_EXPR_CONSTANT,
+			.type = SONDE_EXPR_STRING,
+			.value = { .type = SONDE_EXPR_STRING,
+				   .length = (uint32_t)strlen(event),
+				   .text = event },
+		};
+	else
+		return -ENOENT;
+	return 0;
+}
+
+/* The record's context, and the packet's. */
+static int find_context(const char *name, size_t length,
+			struct sonde_expr_source *ret_source)
+{
+	if (is(name, length, "tid"))
+		*ret_source =
+			of_whence(offsetof(struct whence, tid), SONDE_EXPR_INT);
+	else if (is(name, length, "cpu_id"))
+		*ret_source = of_whence(offsetof(struct whence, cpu),
+					SONDE_EXPR_UINT);
+	else
+		return -ENOENT;
+	return 0;
+}
+
+static int find_plain(struct sonde_condition *condition, const char *path,
+		      size_t length, struct sonde_expr_source *ret_source)
+{
+	int err = -ENOENT;
+
+	if (!is(path, length, "event"))
+		err = find_field(condition, path, length, ret_source);
+	if (err == -ENOENT)
+		err = find_context(path, length, ret_source);
+	if (err == -ENOENT)
+		err = find_own(condition, path, length, ret_source);
+	return err;
+}
+
+static int find_name(void *ctx, const char *path, size_t length,
+		     struct sonde_expr_source *ret_source)
+{
+	static const char context[] = "$ctx.";
+	static const char payload[] = "$payload.";
+	struct sonde_condition *condition = ctx;
+	size_t skip = 0;
+	int err;
+
+	if (length >= PATH_MAX_BYTES)
+		return -EINVAL;
+	if (starts(path, length, context)) {
+		skip = sizeof(context) - 1;
+		return find_context(path + skip, length - skip, ret_source);
+	}
+	if (starts(path, length, payload)) {
+		skip = sizeof(payload) - 1;
+		return find_field(condition, path + skip, length - skip,
+				  ret_source);
+	}
+	if (path[0] == '$')
+		err = find_own(condition, path + 1, length - 1, ret_source);
+	else
+		err = find_plain(condition, path, length, ret_source);
+	if (err == -ENOENT && (path[0] == '$' || is(path, length, "time") ||
+			       is(path, length, "begin")))
+		return refuse(condition, path, length);
+	return err;
+}
+
+/* ---- values ---- */
+
+struct record {
+	const struct sonde_condition *condition;
+	struct sonde_fetch_record payload;
+};
+
+bool sonde_condition_field(const struct sonde_condition *condition,
+			   uint32_t ref, struct sonde_fetch_field *ret_field)
+{
+	bool is_text = ref < FIRST_NUMBER;
+	const struct sonde_field_view *number;
+	const struct member *member;
+	uint32_t index = 0;
+
+	if (is_text ? ref >= condition->nr_texts :
+		      ref - FIRST_NUMBER >= condition->nr_numbers)
+		return false;
+	if (is_text) {
+		member = condition->texts[ref].member;
+	} else {
+		member = condition->numbers[ref - FIRST_NUMBER].member;
+		index = condition->numbers[ref - FIRST_NUMBER].index;
+	}
+	number = &member->number;
+	*ret_field = (struct sonde_fetch_field){
+		.shape = (uint8_t)(is_text && is_bytes(member) ?
+					   SONDE_FETCH_BYTES :
+					   member->shape),
+		.type = (uint8_t)(is_text ? SONDE_EXPR_STRING :
+					    number_type(number)),
+		.bytes = number->stored_bits / 8u,
+		.swap = is_swapped(number),
+		.count = member->count,
+		.ordinal = member->ordinal,
+		.offset = member->offset,
+		.index = index,
+	};
+	return true;
+}
+
+const struct sonde_fetch_varying *
+sonde_condition_varying(const struct sonde_condition *condition,
+			uint32_t *ret_nr)
+{
+	*ret_nr = condition->nr_varying;
+	return condition->varying;
+}
+
+uint32_t sonde_condition_needed(const struct sonde_condition *condition)
+{
+	return condition->needed;
+}
+
+static int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret)
+{
+	const struct record *record = ctx;
+	struct sonde_fetch_field field;
+
+	if (!sonde_condition_field(record->condition, ref, &field))
+		return -ENOENT;
+	return sonde_fetch(&record->payload, &field, ret);
+}
+
+bool sonde_condition_test(const struct sonde_condition *condition,
+			  const void *payload, size_t size, uint32_t tid,
+			  uint32_t cpu)
+{
+	const struct whence whence = { tid, cpu };
+	const struct sonde_part part = { payload, (uint32_t)size, 0 };
+	struct record record = { condition, { &part, 1, condition->varying } };
+	struct sonde_expr_env env;
+
+	/* no record of this event is so short, or so long */
+	if (size < condition->needed || size > UINT32_MAX)
+		return false;
+	env.bases[0] = payload;
+	env.bases[1] = (const uint8_t *)&whence;
+	env.call = fetch;
+	env.ctx = &record;
+	return sonde_program_test(condition->program, &env);
+}
+
+/* ---- life ---- */
+
+static int compile(struct sonde_condition *condition, const char *text,
+		   struct sonde_expr_error *error)
+{
+	struct sonde_expr *expr;
+	int err = sonde_expr_parse(text, error, &expr);
+
+	if (err)
+		return err;
+	err = sonde_expr_compile(expr, &condition->scope, error,
+				 &condition->program);
+	if (err && condition->unknown)
+		(void)snprintf(error->text, sizeof(error->text),
+			       "%.*s is not known while events are recorded: "
+			       "filter when the trace is read",
+			       (int)condition->unknown_length,
+			       condition->unknown);
+	sonde_expr_free(expr);
+	return err;
+}
+
+static int bind(struct sonde_condition *condition, const char *text,
+		char *error, size_t error_size)
+{
+	struct sonde_expr_error where = { .column = 0 };
+	int err = lay_out(condition, error, error_size);
+
+	if (err)
+		return err;
+	err = compile(condition, text, &where);
+	if (err == -EINVAL)
+		(void)snprintf(error, error_size, "column %u: %s", where.column,
+			       where.text);
+	return err;
+}
+
+static struct sonde_condition *allocate(const struct sonde_desc *desc)
+{
+	struct sonde_condition *condition = calloc(1, sizeof(*condition));
+
+	if (!condition)
+		return NULL;
+	condition->desc = desc;
+	condition->head = UINT32_MAX;
+	condition->scope.ctx = condition;
+	condition->scope.find = find_name;
+	sonde_pool_init(&condition->pool, 0);
+	return condition;
+}
+
+/* Takes over `condition`, which may be NULL. */
+static int finish(struct sonde_condition *condition, const char *text,
+		  char *error, size_t error_size,
+		  struct sonde_condition **ret_condition)
+{
+	int err =
+		condition ? bind(condition, text, error, error_size) : -ENOMEM;
+
+	if (err)
+		sonde_condition_free(condition);
+	else
+		*ret_condition = condition;
+	return err;
+}
+
+int sonde_condition_new(const struct sonde_desc *desc, const char *text,
+			char *error, size_t error_size,
+			struct sonde_condition **ret_condition)
+{
+	return finish(allocate(desc), text, error, error_size, ret_condition);
+}
+
+int sonde_condition_new_for_process(const struct sonde_desc *desc,
+				    const char *text, char *error,
+				    size_t error_size,
+				    struct sonde_condition **ret_condition)
+{
+	struct sonde_condition *condition = allocate(desc);
+
+	if (condition) {
+		condition->head = SONDE_FILTER_HEAD;
+		condition->is_nested = true;
+	}
+	return finish(condition, text, error, error_size, ret_condition);
+}
+
+const struct sonde_program *
+sonde_condition_program(const struct sonde_condition *condition)
+{
+	return condition->program;
+}
+
+const struct sonde_expr_scope *
+sonde_condition_scope(const struct sonde_condition *condition)
+{
+	return &condition->scope;
+}
+
+bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
+			  struct sonde_condition_text *ret_text)
+{
+	const struct member *member;
+
+	if (ref >= condition->nr_texts)
+		return false;
+	member = condition->texts[ref].member;
+	*ret_text = (struct sonde_condition_text){
+		.offset =
+			member->ordinal ||
+					member->shape == SONDE_FETCH_LETTERS ||
+					is_bytes(member) ?
+				UINT32_MAX :
+				member->offset,
+		.size = member->shape == SONDE_FETCH_TEXT ? member->count : 0,
+		.ordinal = member->ordinal,
+		.is_bytes = is_bytes(member),
+	};
+	return true;
+}
+
+void sonde_condition_free(struct sonde_condition *condition)
+{
+	if (!condition)
+		return;
+	sonde_program_free(condition->program);
+	sonde_pool_fini(&condition->pool);
+	free(condition);
+}

@@ -1,0 +1,374 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * source.c - the source "modules": our own tracer in the kernel
+ * (kernel/modules), by /dev/sonde.
+ *
+ *	events.c	what is selected, and what the module is asked for
+ *	geometry.c	how much memory a ring has
+ *	device.c	the device: session, channel, events
+ *	stream.c	a CPU's ring, read
+ *
+ * Open: the device -> what is selected -> a session and its channel, with all
+ * memory -> a stream and a mapping for every possible CPU -> the events, which
+ * the module registers; nothing is recorded yet. Start: whose tree; go. Stop:
+ * when it returns, no probe writes any more (a grace period has passed), so
+ * what is read then is all there will be. Close: the descriptors; the kernel
+ * takes away what hangs on them, also if this process is killed.
+ *
+ * A tracepoint that can't be recorded is an error if the user named it. If it
+ * was selected with others, by a glob, it is left to other sources: has() says
+ * no, and the rules' has_left that there is such a one.
+ *
+ * Records are in the rings as source/source.h has them; nothing is copied or
+ * converted here. Times are the session's clock itself.
+ */
+#include "source/module/source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "source/module/stream.h"
+
+struct own_source {
+	struct sonde_source base;
+	const struct own_system *system;
+	struct sonde_source_config config;
+	struct own_device device;
+	struct own_events events;
+	bool *left_out; /* by event: another source has it */
+	struct own_geometry geometry;
+	struct own_stream *streams;
+	uint32_t nr_streams;
+	bool is_started;
+};
+
+static struct own_source *source_of(struct sonde_source *source)
+{
+	return (struct own_source *)source;
+}
+
+static const struct own_source *
+source_of_const(const struct sonde_source *source)
+{
+	return (const struct own_source *)source;
+}
+
+/* ---- opening ---- */
+
+static int plan_memory(struct own_source *source,
+		       struct sonde_source_error *error)
+{
+	const struct sonde_source_config *config = &source->config;
+	uint32_t nr_cpus = source->device.info.nr_cpus;
+
+	if (!own_geometry_init(&source->geometry, config->memory_bytes,
+			       config->subbuf_bytes, nr_cpus))
+		return 0;
+	/* Another source may do with that. */
+	return sonde_source_fail(
+		error, -ENOSPC,
+		"modules: %llu bytes for %u CPUs, in pieces of %u, make no "
+		"buffers; --kernel-memory must be at least %llu KiB",
+		(unsigned long long)config->memory_bytes, nr_cpus,
+		config->subbuf_bytes,
+		(unsigned long long)own_geometry_least(nr_cpus) / 1024);
+}
+
+static int open_streams(struct own_source *source,
+			struct sonde_source_error *error)
+{
+	uint32_t nr = source->geometry.nr_cpus;
+	int rc = 0;
+
+	source->streams = calloc(nr, sizeof(*source->streams));
+	if (!source->streams)
+		return -ENOMEM;
+	while (!rc && source->nr_streams < nr) {
+		uint32_t cpu = source->nr_streams++;
+
+		rc = own_stream_open(&source->streams[cpu], &source->device,
+				     &source->geometry, cpu,
+				     source->config.mode == SONDE_OVERWRITE);
+	}
+	if (rc)
+		return sonde_source_fail(
+			error, rc, "modules: the buffer of CPU %u: %s%s",
+			source->nr_streams - 1, strerrordesc_np(-rc),
+			rc == -EMFILE ? "; raise ulimit -n" : "");
+	return 0;
+}
+
+/* Whether it is another source's business. */
+static bool can_leave(const struct own_event *event, int rc)
+{
+	return !event->is_named && event->event.type == SONDE_KMOD_TRACEPOINT &&
+	       (rc == -ENOENT || rc == -EOPNOTSUPP);
+}
+
+static const char *why_refused(int rc)
+{
+	switch (rc) {
+	case -ENOENT:
+		return "the module finds no such event";
+	case -E2BIG:
+		return "its condition and those that others have there could "
+		       "take milliseconds at each event";
+	default:
+		return strerrordesc_np(-rc);
+	}
+}
+
+static int refused(const struct own_event *event, int rc,
+		   struct sonde_source_error *error)
+{
+	if (event->condition && rc == -EINVAL)
+		return sonde_source_fail(error, -EOPNOTSUPP,
+					 "modules: %s:%s: the kernel's part "
+					 "can't test 'if %.120s'; another "
+					 "--kernel-source can",
+					 event->group, event->name,
+					 event->condition);
+	if (rc == -EILSEQ) {
+		char probe[SONDE_KMOD_NAME_MAX + 16];
+
+		(void)snprintf(probe, sizeof(probe), "%s:%s", event->group,
+			       event->name);
+		return sonde_source_no_instruction(error, probe);
+	}
+	/* -EINVAL would say that the user is wrong. */
+	return sonde_source_fail(error, rc == -EINVAL ? -EOPNOTSUPP : rc,
+				 "modules: %s:%s can't be recorded: %s; "
+				 "another --kernel-source may do it",
+				 event->group, event->name, why_refused(rc));
+}
+
+static int add_events(struct own_source *source,
+		      struct sonde_source_error *error)
+{
+	uint32_t nr_left_out = 0;
+
+	source->left_out = calloc(source->events.nr, sizeof(bool));
+	if (!source->left_out)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < source->events.nr; i++) {
+		const struct own_event *event = &source->events.list[i];
+		int rc = own_device_add(&source->device, event);
+
+		if (rc && !can_leave(event, rc))
+			return refused(event, rc, error);
+		source->left_out[i] = rc;
+		nr_left_out += rc != 0;
+	}
+	if (nr_left_out)
+		source->config.rules->has_left = true;
+	return nr_left_out == source->events.nr ? -ENODATA : 0;
+}
+
+static int set_up(struct own_source *source, struct sonde_source_error *error)
+{
+	int rc = own_device_open(&source->device, source->system, error);
+
+	if (!rc)
+		rc = plan_memory(source, error);
+	if (rc)
+		return rc;
+	/* Texts are cut so that a record fits into a sub-buffer. */
+	source->config.subbuf_bytes = source->geometry.subbuf_bytes;
+	rc = source->system->select(&source->config, &source->events, error);
+	if (!rc)
+		rc = own_device_session(&source->device, &source->config,
+					&source->geometry, error);
+	if (!rc)
+		rc = open_streams(source, error);
+	if (!rc)
+		rc = add_events(source, error);
+	return rc;
+}
+
+static void own_close(struct sonde_source *base)
+{
+	struct own_source *source = source_of(base);
+
+	if (!source)
+		return;
+	for (uint32_t i = 0; i < source->nr_streams; i++)
+		own_stream_close(&source->streams[i]);
+	own_device_close(&source->device);
+	source->system->release(&source->events);
+	free(source->streams);
+	free(source->left_out);
+	free(source);
+}
+
+int own_source_open(const struct own_system *system,
+		    const struct sonde_source_config *config,
+		    struct sonde_source **ret_source,
+		    struct sonde_source_error *error)
+{
+	struct own_source *source = calloc(1, sizeof(*source));
+	int rc;
+
+	if (!source)
+		return sonde_source_fail(error, -ENOMEM, "out of memory");
+	source->base.ops = &sonde_source_modules;
+	source->system = system;
+	source->config = *config;
+	rc = set_up(source, error);
+	if (!rc) {
+		*ret_source = &source->base;
+		return 0;
+	}
+	if (rc == -ENOMEM && !error->text[0])
+		(void)sonde_source_fail(error, rc, "out of memory");
+	own_close(&source->base);
+	return rc;
+}
+
+static int own_open(const struct sonde_source_config *config,
+		    struct sonde_source **ret_source,
+		    struct sonde_source_error *error)
+{
+	return own_source_open(&own_system_linux, config, ret_source, error);
+}
+
+/* ---- life ---- */
+
+static int own_start(struct sonde_source *base, pid_t root,
+		     struct sonde_source_error *error)
+{
+	struct own_source *source = source_of(base);
+	bool is_tree = source->config.scope == SONDE_SOURCE_TREE;
+	int rc = own_device_start(&source->device, is_tree ? root : 0, error);
+
+	source->is_started = !rc;
+	return rc;
+}
+
+static void own_stop(struct sonde_source *base)
+{
+	struct own_source *source = source_of(base);
+
+	if (source->is_started)
+		own_device_stop(&source->device);
+	source->is_started = false;
+}
+
+/* The module's own timer looks after the clock and the rings. */
+static void own_tick(struct sonde_source *base)
+{
+	(void)base;
+}
+
+static uint64_t own_missed(struct sonde_source *base)
+{
+	return own_device_missed(&source_of(base)->device);
+}
+
+static uint64_t own_missed_returns(struct sonde_source *base)
+{
+	return own_device_missed_returns(&source_of(base)->device);
+}
+
+static uint64_t own_clock_error_ns(const struct sonde_source *base)
+{
+	(void)base;
+	return 0;
+}
+
+/* ---- events ---- */
+
+static uint32_t own_nr_events(const struct sonde_source *base)
+{
+	return source_of_const(base)->events.nr;
+}
+
+static const struct sonde_desc *own_event(const struct sonde_source *base,
+					  uint32_t index)
+{
+	return source_of_const(base)->events.list[index].desc;
+}
+
+static bool own_has(const struct sonde_source *base, const char *group,
+		    const char *name)
+{
+	const struct own_source *source = source_of_const(base);
+
+	for (uint32_t i = 0; i < source->events.nr; i++)
+		if (source->left_out[i] &&
+		    !strcmp(source->events.list[i].group, group) &&
+		    !strcmp(source->events.list[i].name, name))
+			return false;
+	return source->system->has(&source->events, group, name);
+}
+
+/* ---- streams ---- */
+
+static uint32_t own_nr_streams(const struct sonde_source *base)
+{
+	return source_of_const(base)->nr_streams;
+}
+
+static void own_stream(const struct sonde_source *base, uint32_t index,
+		       struct sonde_source_stream *ret_stream)
+{
+	(void)base;
+	ret_stream->cpu = index;
+	(void)snprintf(ret_stream->name, sizeof(ret_stream->name), "cpu%u",
+		       index);
+}
+
+static int own_peek(struct sonde_source *base, uint32_t index,
+		    struct sonde_ring_chunk *ret_chunk)
+{
+	return own_stream_peek(&source_of(base)->streams[index], ret_chunk);
+}
+
+static void own_advance(struct sonde_source *base, uint32_t index,
+			const struct sonde_ring_chunk *chunk)
+{
+	(void)chunk; /* the stream has it */
+	own_stream_advance(&source_of(base)->streams[index]);
+}
+
+static int own_rewind(struct sonde_source *base, uint32_t index)
+{
+	return own_stream_rewind(&source_of(base)->streams[index]);
+}
+
+static uint64_t own_capacity(const struct sonde_source *base, uint32_t index)
+{
+	const struct own_geometry *geometry = &source_of_const(base)->geometry;
+
+	(void)index;
+	return (uint64_t)geometry->nr_subbufs * geometry->subbuf_bytes;
+}
+
+static void own_counts(struct sonde_source *base, uint32_t index,
+		       struct sonde_source_counts *ret_counts)
+{
+	own_stream_counts(&source_of(base)->streams[index], ret_counts);
+}
+
+const struct sonde_source_ops sonde_source_modules = {
+	.name = "modules",
+	.open = own_open,
+	.nr_events = own_nr_events,
+	.event = own_event,
+	.has = own_has,
+	.nr_streams = own_nr_streams,
+	.stream = own_stream,
+	.start = own_start,
+	.stop = own_stop,
+	.tick = own_tick,
+	.peek = own_peek,
+	.advance = own_advance,
+	.rewind = own_rewind,
+	.capacity = own_capacity,
+	.counts = own_counts,
+	.missed = own_missed,
+	.missed_returns = own_missed_returns,
+	.clock_error_ns = own_clock_error_ns,
+	.close = own_close,
+};

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "source/payloads.h"
+
+#include <string.h>
+
+#include "source/names.h"
+#include "types/build.h"
+
+#define INT32  SONDE_PAYLOAD_INT32
+#define INT8   SONDE_PAYLOAD_INT8
+#define UINT32 SONDE_PAYLOAD_UINT32
+#define INT64  SONDE_PAYLOAD_INT64
+#define HEX64  SONDE_PAYLOAD_HEX64
+#define COMM   SONDE_PAYLOAD_COMM
+#define STRING SONDE_PAYLOAD_STRING
+
+/* clang-format off */
+#define TASK { COMM, "comm", 0 }, { INT32, "pid", 0 }, { INT32, "prio", 0 }
+#define WAKEUP { TASK, { INT32, "target_cpu", 0 }, \
+		{ INT8, "in_interrupt", 1 } }
+#define FAULT { { HEX64, "address", 0 }, { HEX64, "ip", 0 }, \
+		{ HEX64, "error_code", 0 } }
+
+const struct sonde_payload sonde_payloads[SONDE_NR_PAYLOADS] = {
+	[SONDE_PAYLOAD_SCHED_SWITCH] = { "sched", "sched_switch", 56, {
+		{ COMM, "prev_comm", 0 }, { INT32, "prev_pid", 0 },
+		{ INT32, "prev_prio", 0 }, { INT64, "prev_state", 0 },
+		{ COMM, "next_comm", 0 }, { INT32, "next_pid", 0 },
+		{ INT32, "next_prio", 0 } } },
+	[SONDE_PAYLOAD_SCHED_WAKING] = { "sched", "sched_waking", 29, WAKEUP },
+	[SONDE_PAYLOAD_SCHED_WAKEUP] = { "sched", "sched_wakeup", 29, WAKEUP },
+	[SONDE_PAYLOAD_SCHED_WAKEUP_NEW] = { "sched", "sched_wakeup_new", 29,
+		WAKEUP },
+	[SONDE_PAYLOAD_SCHED_MIGRATE_TASK] = { "sched", "sched_migrate_task", 32, {
+		TASK, { INT32, "orig_cpu", 0 }, { INT32, "dest_cpu", 0 } } },
+	[SONDE_PAYLOAD_SCHED_PROCESS_FORK] = { "sched", "sched_process_fork", 48, {
+		{ COMM, "parent_comm", 0 }, { INT32, "parent_tid", 1 },
+		{ INT32, "parent_pid", 1 }, { COMM, "child_comm", 0 },
+		{ INT32, "child_tid", 1 }, { INT32, "child_pid", 1 } } },
+	[SONDE_PAYLOAD_SCHED_PROCESS_EXEC] = { "sched", "sched_process_exec", 264, {
+		{ INT32, "tid", 1 }, { INT32, "old_tid", 1 },
+		{ STRING, "filename", 0 } } },
+	[SONDE_PAYLOAD_SCHED_PROCESS_EXIT] = { "sched", "sched_process_exit", 24,
+		{ TASK } },
+	[SONDE_PAYLOAD_SCHED_PROCESS_FREE] = { "sched", "sched_process_free", 24,
+		{ TASK } },
+	[SONDE_PAYLOAD_IRQ_HANDLER_ENTRY] = { "irq", "irq_handler_entry", 68, {
+		{ INT32, "irq", 0 }, { STRING, "name", 0 } } },
+	[SONDE_PAYLOAD_IRQ_HANDLER_EXIT] = { "irq", "irq_handler_exit", 8, {
+		{ INT32, "irq", 0 }, { INT32, "ret", 0 } } },
+	[SONDE_PAYLOAD_SOFTIRQ_RAISE] = { "irq", "softirq_raise", 4, {
+		{ UINT32, "vec", 0 } } },
+	[SONDE_PAYLOAD_SOFTIRQ_ENTRY] = { "irq", "softirq_entry", 4, {
+		{ UINT32, "vec", 0 } } },
+	[SONDE_PAYLOAD_SOFTIRQ_EXIT] = { "irq", "softirq_exit", 4, {
+		{ UINT32, "vec", 0 } } },
+	[SONDE_PAYLOAD_PAGE_FAULT_USER] = { "exceptions", "page_fault_user", 24,
+		FAULT },
+	[SONDE_PAYLOAD_PAGE_FAULT_KERNEL] = { "exceptions", "page_fault_kernel",
+		24, FAULT },
+	[SONDE_PAYLOAD_SIGNAL_GENERATE] = { "signal", "signal_generate", 40, {
+		{ INT32, "sig", 0 }, { INT32, "errno", 0 },
+		{ INT32, "code", 0 }, { COMM, "comm", 0 },
+		{ INT32, "pid", 0 }, { INT32, "group", 0 },
+		{ INT32, "result", 0 } } },
+	[SONDE_PAYLOAD_SIGNAL_DELIVER] = { "signal", "signal_deliver", 28, {
+		{ INT32, "sig", 0 }, { INT32, "errno", 0 },
+		{ INT32, "code", 0 }, { HEX64, "sa_handler", 0 },
+		{ HEX64, "sa_flags", 0 } } },
+	[SONDE_PAYLOAD_HRTIMER_EXPIRE_ENTRY] = { "timer", "hrtimer_expire_entry",
+		24, { { HEX64, "hrtimer", 0 }, { INT64, "now", 0 },
+		{ HEX64, "function", 0 } } },
+	[SONDE_PAYLOAD_HRTIMER_EXPIRE_EXIT] = { "timer", "hrtimer_expire_exit", 8, {
+		{ HEX64, "hrtimer", 0 } } },
+};
+/* clang-format on */
+
+#define LABELS_MAX 128u
+
+static void add_labels(struct sonde_build *build, const char *name,
+		       uint8_t bits, uint32_t flags,
+		       const struct sonde_source_label *labels)
+{
+	struct sonde_build_label to[LABELS_MAX];
+	size_t nr = 0;
+
+	for (; nr < LABELS_MAX && labels[nr].text; nr++)
+		to[nr] = (struct sonde_build_label){
+			.first = labels[nr].value,
+			.last = labels[nr].value,
+			.text = labels[nr].text,
+		};
+	sonde_build_enum(build, name, bits, flags, to, nr);
+}
+
+void sonde_payload_int(struct sonde_build *build, uint8_t bits, uint32_t flags,
+		       const struct sonde_source_field_name *shown)
+{
+	if (shown->labels)
+		add_labels(build, shown->name, bits, flags, shown->labels);
+	else
+		sonde_build_int(build, shown->name, bits, flags);
+}
+
+static void add_field(struct sonde_build *build,
+		      const struct sonde_payload *form,
+		      const struct sonde_payload_field *field)
+{
+	struct sonde_source_field_name shown = { .name = field->name };
+
+	if (!field->is_ours)
+		sonde_source_field_name(form->group, form->name, field->name,
+					&shown);
+	switch (field->kind) {
+	case INT32:
+		sonde_payload_int(build, 32, SONDE_FIELD_SIGNED, &shown);
+		break;
+	case INT8:
+		sonde_payload_int(build, 8, SONDE_FIELD_SIGNED, &shown);
+		break;
+	case UINT32:
+		sonde_payload_int(build, 32, 0, &shown);
+		break;
+	case INT64:
+		sonde_payload_int(build, 64, SONDE_FIELD_SIGNED, &shown);
+		break;
+	case HEX64:
+		sonde_payload_int(build, 64, SONDE_FIELD_HEX, &shown);
+		break;
+	case COMM:
+		sonde_build_text(build, shown.name, 16);
+		break;
+	case STRING:
+		sonde_build_string(build, shown.name);
+		break;
+	case SONDE_PAYLOAD_END:
+		break;
+	}
+}
+
+bool sonde_payload_is_here(const struct sonde_payload *form)
+{
+#if defined(__x86_64__)
+	(void)form;
+	return true;
+#else
+	return strcmp(form->group, "exceptions") != 0;
+#endif
+}
+
+const struct sonde_payload *sonde_payload(const char *group, const char *name)
+{
+	for (uint32_t i = 0; i < SONDE_NR_PAYLOADS; i++) {
+		const struct sonde_payload *form = &sonde_payloads[i];
+
+		if (!strcmp(form->name, name) && !strcmp(form->group, group))
+			return sonde_payload_is_here(form) ? form : NULL;
+	}
+	return NULL;
+}
+
+int sonde_payload_describe(const struct sonde_payload *form, void *room)
+{
+	struct sonde_build build;
+
+	sonde_build_begin(&build, room, form->group,
+			  sonde_source_event_name(form->group, form->name),
+			  SONDE_INFO);
+	for (uint32_t i = 0;
+	     i < SONDE_PAYLOAD_FIELDS_MAX && form->fields[i].kind; i++)
+		add_field(&build, form, &form->fields[i]);
+	return sonde_build_end(&build);
+}

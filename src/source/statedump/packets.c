@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+#include "source/statedump/packets.h"
+
+#include <stdlib.h>
+
+struct sonde_out_block {
+	struct sonde_out_block *next;
+	uint64_t seq;
+	uint64_t ts_begin;
+	uint64_t ts_end; /* 0: still written to */
+	uint64_t events_before;
+	uint64_t events;
+	uint64_t lost; /* so far, when it was ended */
+	uint32_t size;
+	uint8_t bytes[SONDE_OUT_BLOCK_BYTES];
+};
+
+void sonde_out_init(struct sonde_out *out, uint64_t (*now)(void), uint32_t tid,
+		    uint64_t bytes_max)
+{
+	*out = (struct sonde_out){
+		.now = now,
+		.tid = tid,
+		.bytes_max = bytes_max,
+	};
+}
+
+static bool is_open(const struct sonde_out *out)
+{
+	return out->last && !out->last->ts_end;
+}
+
+void sonde_out_flush(struct sonde_out *out)
+{
+	struct sonde_out_block *block = out->last;
+
+	if (!is_open(out))
+		return;
+	block->size = (uint32_t)(out->packer.at - block->bytes);
+	block->events = out->events - block->events_before;
+	block->lost = out->lost;
+	block->ts_end = out->now();
+	if (block->ts_end < out->packer.last)
+		block->ts_end = out->packer.last;
+}
+
+static bool add_block(struct sonde_out *out)
+{
+	struct sonde_out_block *block;
+
+	if (out->bytes + sizeof(*block) > out->bytes_max)
+		return false;
+	block = malloc(sizeof(*block));
+	if (!block) {
+		out->is_out_of_memory = true;
+		return false;
+	}
+	block->next = NULL;
+	block->seq = out->seq++;
+	block->ts_begin = out->now();
+	block->ts_end = 0;
+	block->events_before = out->events;
+	block->events = 0;
+	block->lost = out->lost;
+	block->size = 0;
+	if (out->last)
+		out->last->next = block;
+	else
+		out->first = block;
+	out->last = block;
+	out->bytes += sizeof(*block);
+	out->packer.at = block->bytes;
+	out->packer.end = block->bytes + sizeof(block->bytes);
+	sonde_packer_open(&out->packer, block->ts_begin);
+	return true;
+}
+
+uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size)
+{
+	uint8_t *at;
+
+	if (is_open(out) && !sonde_packer_fits(&out->packer, size))
+		sonde_out_flush(out);
+	if (size > SONDE_OUT_BLOCK_BYTES - SONDE_PACKER_HEAD_MAX ||
+	    (!is_open(out) && !add_block(out))) {
+		out->lost++;
+		return NULL;
+	}
+	at = sonde_packer_head(&out->packer, id, out->now(), out->tid);
+	if (out->has_no_context)
+		at -= sizeof(out->tid);
+	out->packer.at = at + size;
+	out->events++;
+	return at;
+}
+
+int sonde_out_peek(struct sonde_out *out, struct sonde_ring_chunk *ret_chunk)
+{
+	const struct sonde_out_block *block = out->first;
+
+	if (!block || !block->ts_end)
+		return 0;
+	*ret_chunk = (struct sonde_ring_chunk){
+		.data = block->bytes,
+		.size = block->size,
+		.first = true,
+		.closed = true,
+		.seq = block->seq,
+		.ts_begin = block->ts_begin,
+		.ts_end = block->ts_end,
+		.events_before = block->events_before,
+		.events = block->events_before + block->events,
+		.discarded = block->lost,
+	};
+	return 1;
+}
+
+void sonde_out_advance(struct sonde_out *out)
+{
+	struct sonde_out_block *block = out->first;
+
+	if (!block || !block->ts_end)
+		return;
+	out->first = block->next;
+	if (!out->first)
+		out->last = NULL;
+	out->bytes -= sizeof(*block);
+	out->delivered += block->events;
+	free(block);
+}
+
+void sonde_out_fini(struct sonde_out *out)
+{
+	sonde_out_flush(out);
+	while (out->first)
+		sonde_out_advance(out);
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * packets.h - events of a dump in memory, until the recorder has taken them.
+ *
+ * A list of blocks, each a packet of the stream: it starts with a time, holds
+ * whole records (source/packer.h), and is delivered as one chunk that is the
+ * first and last of its packet. Blocks are taken when events come and given
+ * back when they were delivered; together they are bounded. An event that finds
+ * no room is counted. One thread.
+ */
+#ifndef SOURCE_STATEDUMP_PACKETS_H
+#define SOURCE_STATEDUMP_PACKETS_H
+
+#include <stdbool.h>
+
+#include "source/packer.h"
+#include "source/source.h"
+
+#define SONDE_OUT_BLOCK_BYTES (256u << 10)
+
+struct sonde_out_block;
+
+struct sonde_out {
+	uint64_t (*now)(void);
+	uint64_t bytes_max;
+	uint64_t bytes; /* of all blocks */
+	struct sonde_out_block *first;
+	struct sonde_out_block *last;
+	struct sonde_packer packer; /* in `last` */
+	uint64_t seq;               /* of the next block */
+	uint64_t events;            /* in all blocks ever */
+	uint64_t delivered;
+	uint64_t lost;
+	uint32_t tid;          /* whose context events have */
+	bool has_no_context;   /* as in traces of programs */
+	bool is_out_of_memory; /* an event was lost on account of it */
+};
+
+void sonde_out_init(struct sonde_out *out, uint64_t (*now)(void), uint32_t tid,
+		    uint64_t bytes_max);
+void sonde_out_fini(struct sonde_out *out);
+
+/*
+ * Starts an event of `size` bytes of payload, which go to what is returned, all
+ * of them. NULL: no room, and counted.
+ */
+uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size);
+
+/* What was written so far may be delivered: ends the packet. */
+void sonde_out_flush(struct sonde_out *out);
+
+/* As struct sonde_source_ops has them. */
+int sonde_out_peek(struct sonde_out *out, struct sonde_ring_chunk *ret_chunk);
+void sonde_out_advance(struct sonde_out *out);
+
+#endif /* SOURCE_STATEDUMP_PACKETS_H */

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * system.h - the machine in a dump: interrupts that have a handler, block
+ * devices, network interfaces of the caller's namespace with their addresses,
+ * CPUs that are on. From /sys, and where that is missing from /proc; what
+ * neither has is left out.
+ */
+#ifndef SOURCE_STATEDUMP_SYSTEM_H
+#define SOURCE_STATEDUMP_SYSTEM_H
+
+#include "source/statedump/packets.h"
+
+/* 0 or -ENOMEM. */
+int sonde_statedump_system(struct sonde_out *out);
+
+#endif /* SOURCE_STATEDUMP_SYSTEM_H */
