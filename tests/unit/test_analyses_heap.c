@@ -155,7 +155,7 @@ static void check_sums(const uint64_t *at_peak)
 		live += site->live_bytes;
 		peak += sonde_heap_site_peak(&heap, site);
 		assert_int_equal(sonde_heap_site_peak(&heap, site),
-				 at_peak[site->caller - 0x1000]);
+				 at_peak[site->at.caller - 0x1000]);
 	}
 	assert_int_equal(live, heap.live_bytes);
 	assert_int_equal(peak, heap.peak_bytes);
@@ -181,7 +181,7 @@ static void sites_sum_up_to_all_that_is_live(void **unused)
 			     random_below(50), ptr);
 		for (size_t i = 0;
 		     heap.peak_bytes > before && i < heap.nr_sites; i++)
-			at_peak[heap.sites[i].caller - 0x1000] =
+			at_peak[heap.sites[i].at.caller - 0x1000] =
 				heap.sites[i].live_bytes;
 		check_sums(at_peak);
 	}

@@ -46,34 +46,20 @@ void sonde_heap_fini(struct sonde_heap *heap)
 
 /* ---- call sites ---- */
 
-static int add_site(struct sonde_heap *heap,
-		    const struct sonde_journal_entry *entry)
+static int add_site(struct sonde_heap *heap)
 {
 	if (SONDE_GROW(heap->sites, heap->nr_sites, heap->sites_capacity))
 		return -ENOMEM;
-	heap->sites[heap->nr_sites++] = (struct sonde_heap_site){
-		.caller = entry->words[SONDE_HEAP_CALLER],
-		.image = entry->image,
-		.first_ns = entry->time_ns,
-	};
+	heap->sites[heap->nr_sites++] = (struct sonde_heap_site){ 0 };
 	return 0;
 }
 
-/* A number for the space of keys. What is the same for two images, which takes
- * some millions of them, would have the same sites. */
-static uint32_t space_of(uint64_t image)
-{
-	return (uint32_t)(image >> 32) * 0x9e3779b1u + (uint32_t)image;
-}
-
-/* Programs that fork have the same call sites in each process. */
 static int find_site(struct sonde_heap *heap,
 		     const struct sonde_journal_entry *entry,
 		     uint32_t *ret_site)
 {
-	const struct sonde_key key =
-		sonde_key_make(SONDE_KEY_HEX, entry->words[SONDE_HEAP_CALLER],
-			       space_of(entry->image));
+	const uint64_t caller = entry->words[SONDE_HEAP_CALLER];
+	const struct sonde_key key = sonde_site_key(caller, entry->image);
 	struct sonde_heap_caller *place = sonde_hash_get(&heap->callers, &key);
 
 	if (!place) {
@@ -81,9 +67,11 @@ static int find_site(struct sonde_heap *heap,
 		if (!place)
 			return sonde_hash_error(&heap->callers);
 		place->site = (uint32_t)heap->nr_sites;
-		if (add_site(heap, entry))
+		if (add_site(heap))
 			return -ENOMEM;
 	}
+	sonde_site_use(&heap->sites[place->site].at, caller, entry->image,
+		       entry->time_ns);
 	*ret_site = place->site;
 	return 0;
 }
@@ -272,7 +260,6 @@ static int allocate(struct sonde_heap *heap,
 		return err;
 	heap->sites[site].calls.calls++;
 	heap->sites[site].calls.bytes += size;
-	heap->sites[site].last_ns = entry->time_ns;
 	block = put_block(heap, &key);
 	if (!block)
 		return sonde_hash_error(&heap->blocks);

@@ -24,6 +24,7 @@
 
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/journal.h"
+#include "analysis/reports/site.h"
 #include "reader/hash.h"
 
 #define SONDE_HEAP_BLOCKS ((size_t)7 << 19) /* 7/8 of 4 Mi */
@@ -52,8 +53,7 @@ struct sonde_heap_calls {
 };
 
 struct sonde_heap_site {
-	uint64_t caller, image; /* where malloc() returned to, in which image */
-	int64_t first_ns, last_ns; /* when it was called */
+	struct sonde_site at; /* where malloc() returned to */
 	struct sonde_heap_calls calls;
 	uint64_t live_bytes, live_blocks;
 	/* ---- private ---- */

@@ -59,9 +59,9 @@ greatest_site(const struct sonde_heap *heap)
 static void say_site(struct sonde_words *words,
 		     const struct sonde_heap_site *site, char *to, size_t size)
 {
-	const struct sonde_name *name = sonde_malloc_name(words->args, site);
-	const char *address =
-		sonde_words_int(words, SONDE_CELL_HEX, (int64_t)site->caller);
+	const struct sonde_name *name = sonde_site_name(words->args, &site->at);
+	const char *address = sonde_words_int(words, SONDE_CELL_HEX,
+					      (int64_t)site->at.caller);
 
 	if (name && *name->function)
 		(void)snprintf(to, size, "%.400s (%s)", name->text, address);
@@ -190,18 +190,16 @@ static void add_site(struct sonde_table *table, const void *caller, void *ctx)
 	const struct table *of = ctx;
 	const struct sonde_heap_site *site = site_of(caller, ctx);
 	uint64_t peak = sonde_heap_site_peak(of->heap, site);
-	const struct sonde_name *name = sonde_malloc_name(of->args, site);
 
 	sonde_table_row(table);
-	sonde_table_uint(table, 0, site->caller);
+	sonde_table_uint(table, 0, site->at.caller);
 	sonde_table_int(table, 1, (int64_t)peak);
 	sonde_table_double(table, 2, share_of(peak, of->heap->peak_bytes));
 	sonde_table_int(table, 3, (int64_t)site->live_bytes);
 	sonde_table_uint(table, 4, site->live_blocks);
 	sonde_table_uint(table, 5, site->calls.calls);
 	sonde_table_int(table, 6, (int64_t)site->calls.bytes);
-	if (name)
-		sonde_table_text(table, 7, name->text);
+	sonde_table_text(table, 7, sonde_site_text(of->args, &site->at));
 }
 
 static const struct sonde_column site_columns[] = {

@@ -30,23 +30,6 @@ static const struct {
 	[BY_MODULE] = { "module", "MODULE", "Who held it, by module" },
 };
 
-const struct sonde_name *
-sonde_malloc_name(const struct sonde_analysis_args *args,
-		  const struct sonde_heap_site *site)
-{
-	const struct sonde_names_place place = {
-		.image = site->image,
-		.address = site->caller,
-		.from_ns = site->first_ns,
-		.to_ns = site->last_ns,
-		.is_return = true,
-	};
-
-	return sonde_names_has_mappings(args->names) ?
-		       sonde_names_code(args->names, &place) :
-		       NULL;
-}
-
 /* What has no such name is a group of its own for each address. */
 static void label(const struct sonde_name *name, enum by by, char *to,
 		  size_t size)
@@ -105,7 +88,7 @@ static int add_sites(const struct sonde_analysis_args *args, enum by by,
 
 	for (size_t i = 0; !err && i < heap->nr_sites; i++) {
 		const struct sonde_name *name =
-			sonde_malloc_name(args, &heap->sites[i]);
+			sonde_site_name(args, &heap->sites[i].at);
 		char text[4400]; /* a path and a line */
 
 		if (!name)

@@ -9,11 +9,6 @@
 #include "analysis/analysis.h"
 #include "analysis/reports/heap.h"
 
-/* The name of a site's code; NULL: there are only addresses. */
-const struct sonde_name *
-sonde_malloc_name(const struct sonde_analysis_args *args,
-		  const struct sonde_heap_site *site);
-
 /* Adds a table by args->by. 0, -ENOMEM, or -EINVAL and said in args->error. */
 int sonde_malloc_groups(struct sonde_analysis_args *args,
 			const struct sonde_heap *heap, size_t rows,

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * site.c - keys and names of call sites.
+ *
+ * A site's span of use only grows. A look-up costs some 20 us, once for each
+ * site: the names keep what they found.
+ */
+#include "analysis/reports/site.h"
+
+/* A number for the space of keys. Two images for which the number is the same,
+ * which takes some millions of images, would have the same sites. */
+static uint32_t space_of(uint64_t image)
+{
+	return (uint32_t)(image >> 32) * 0x9e3779b1u + (uint32_t)image;
+}
+
+struct sonde_key sonde_site_key(uint64_t caller, uint64_t image)
+{
+	return sonde_key_make(SONDE_KEY_HEX, caller, space_of(image));
+}
+
+void sonde_site_use(struct sonde_site *site, uint64_t caller, uint64_t image,
+		    int64_t time_ns)
+{
+	bool is_new = !site->caller;
+
+	site->caller = caller;
+	site->image = image;
+	if (is_new || time_ns < site->first_ns)
+		site->first_ns = time_ns;
+	if (is_new || time_ns > site->last_ns)
+		site->last_ns = time_ns;
+}
+
+const struct sonde_name *sonde_site_name(const struct sonde_analysis_args *args,
+					 const struct sonde_site *site)
+{
+	const struct sonde_names_place place = {
+		.image = site->image,
+		.address = site->caller,
+		.from_ns = site->first_ns,
+		.to_ns = site->last_ns,
+		.is_return = true,
+	};
+
+	return sonde_names_has_mappings(args->names) ?
+		       sonde_names_code(args->names, &place) :
+		       NULL;
+}
+
+const char *sonde_site_text(const struct sonde_analysis_args *args,
+			    const struct sonde_site *site)
+{
+	const struct sonde_name *name = sonde_site_name(args, site);
+
+	return name ? name->text : NULL;
+}
