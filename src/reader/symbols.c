@@ -34,6 +34,7 @@
 struct load {
 	uint64_t offset, file_bytes;
 	uint64_t address, memory_bytes;
+	bool is_code;
 };
 
 struct symbol {
@@ -164,6 +165,7 @@ static void read_loads(Elf *elf, struct file *file)
 			.file_bytes = head.p_filesz,
 			.address = head.p_vaddr,
 			.memory_bytes = head.p_memsz,
+			.is_code = head.p_flags & PF_X,
 		};
 	}
 }
@@ -414,30 +416,53 @@ static struct file *get_file(struct sonde_symbols *symbols, const char *path,
 	return file;
 }
 
-/* The address as the file has it, within the load that the place is of. */
-static bool to_file(const struct file *file,
+/* The address as the file has it, if the place is of this load. */
+static bool to_load(const struct load *load,
 		    const struct sonde_symbols_place *place, uint64_t address,
 		    uint64_t *ret_address)
 {
 	/* Loads are mapped from the page on in which they begin. */
 	const uint64_t page = 4096;
 
-	for (size_t i = 0; i < file->nr_loads; i++) {
-		const struct load *load = &file->loads[i];
-		uint64_t from = load->offset & ~(page - 1);
-		uint64_t at;
+	if (place->offset < (load->offset & ~(page - 1)) ||
+	    place->offset - load->offset + page - 1 >=
+		    load->file_bytes + 2 * page)
+		return false;
+	*ret_address = address - place->begin + place->offset - load->offset +
+		       load->address;
+	return true;
+}
 
-		if (place->offset < from ||
-		    place->offset - load->offset + page - 1 >=
-			    load->file_bytes + 2 * page)
-			continue;
-		at = address - place->begin + place->offset - load->offset +
-		     load->address;
-		if (at - load->address < load->memory_bytes) {
-			*ret_address = at;
+static bool has(const struct load *load, uint64_t at)
+{
+	return at - load->address < load->memory_bytes;
+}
+
+static bool is_loaded(const struct file *file, uint64_t at)
+{
+	for (size_t i = 0; i < file->nr_loads; i++)
+		if (has(&file->loads[i], at))
 			return true;
-		}
-	}
+	return false;
+}
+
+/* The address as the file has it: within the load that the place is of, or else,
+ * since all loads of a file are moved by the same distance, within another, if
+ * the place is of code. (Loads of data may share a page of the file with what
+ * lies elsewhere in memory.) */
+static bool to_file(const struct file *file,
+		    const struct sonde_symbols_place *place, uint64_t address,
+		    uint64_t *ret_address)
+{
+	for (size_t i = 0; i < file->nr_loads; i++)
+		if (to_load(&file->loads[i], place, address, ret_address) &&
+		    has(&file->loads[i], *ret_address))
+			return true;
+	for (size_t i = 0; i < file->nr_loads; i++)
+		if (file->loads[i].is_code &&
+		    to_load(&file->loads[i], place, address, ret_address) &&
+		    is_loaded(file, *ret_address))
+			return true;
 	return false;
 }
 

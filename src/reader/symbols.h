@@ -44,7 +44,8 @@ struct sonde_symbol {
 
 /*
  * The variable that covers the address, which may be outside the mapping but
- * must be in the same load of the file (.bss is behind what is mapped of it).
+ * must be of the same file, loaded there: of the same load, or of any if the
+ * mapping is of code (.bss is behind what is mapped of a file).
  * 0 or -ENOENT: none, or the file is not there, or not the same. -ENOTSUP:
  * built without libelf.
  */

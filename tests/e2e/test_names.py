@@ -512,10 +512,92 @@ def print_names_the_callers_of_events():
           text.stdout, text.stdout)
 
 
+# The flusher holds the lock until the waiter has found it held.
+LOCKS = r"""
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+static struct {
+	long before[4];
+	pthread_mutex_t mutex;
+} cache = { .mutex = PTHREAD_MUTEX_INITIALIZER };
+static pthread_mutex_t on_bss;
+static int asking[2];
+
+__attribute__((noinline)) static void *waiter(void *unused)
+{
+	if (pthread_mutex_trylock(&cache.mutex))
+		(void)!write(asking[1], "x", 1);
+	pthread_mutex_lock(&cache.mutex); /* WAITED */
+	pthread_mutex_unlock(&cache.mutex);
+	return unused;
+}
+
+__attribute__((noinline)) static void flusher(void)
+{
+	pthread_t thread;
+	char c;
+
+	pthread_mutex_lock(&cache.mutex); /* HELD */
+	pthread_create(&thread, NULL, waiter, NULL);
+	(void)!read(asking[0], &c, 1);
+	/* It sleeps in the lock: nothing else tells that it is there. */
+	while (__atomic_load_n((int *)&cache.mutex, __ATOMIC_SEQ_CST) != 2)
+		;
+	pthread_mutex_unlock(&cache.mutex);
+	pthread_join(thread, NULL);
+}
+
+int main(void)
+{
+	pthread_mutex_init(&on_bss, NULL);
+	pthread_mutex_lock(&on_bss);
+	if (pipe(asking))
+		return 1;
+	flusher();
+	pthread_mutex_unlock(&on_bss);
+	return 0;
+}
+"""
+
+
+def locks_report(trace, *options):
+    done = run(SONDE, "report", "locks", "--json", *options, trace.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    return json.loads(done.stdout)
+
+
+@test
+def locks_are_told_as_variables_and_waits_by_their_code():
+    trace = record_ok(build(LOCKS, "-pthread"), options=["--locks"])
+    got = locks_report(trace)
+    waited = f"waiter at program.c:{line_of(LOCKS, 'WAITED')}"
+    held = f"flusher at program.c:{line_of(LOCKS, 'HELD')}"
+    (worst,) = got["worst"]
+    check_equal((worst["variable"], worst["code"], worst["holder_code"]),
+                ("cache+0x20", waited, held), "the wait")
+    sites = {s["code"]: s for s in got["sites"]}
+    check_equal({code: (s["waited"], s["blocked"])
+                 for code, s in sites.items()},
+                {waited: (1, 0), held: (0, 1)}, "sites")
+    check_equal(sites[waited]["wait_ns"], sites[held]["blocked_wait_ns"],
+                "one wait, told from both ends")
+    names = {row.get("variable") for row in got["locks"]}
+    check({"cache+0x20", "on_bss"} <= names, names)
+    check(any("mutex `cache+0x20` (0x" in note for note in got["notes"]),
+          got["notes"])
+
+
 @test
 def names_are_left_out_if_nobody_wants_them():
     trace = record_sites(build_sites())
     check_equal(set(codes(trace, "--no-names").values()), {None}, "names")
+    trace = record_ok(build(LOCKS, "-pthread"), options=["--locks"])
+    got = locks_report(trace, "--no-names")
+    check_equal([(row.get("variable"), row.get("code"))
+                 for row in got["worst"] + got["sites"]],
+                [(None, None)] * 3, "names of locks")
 
 
 install()

@@ -6,6 +6,7 @@
 #define LOCKS_MAX   ((size_t)7 << 15)
 #define THREADS_MAX ((size_t)7 << 16)
 #define HOLDS_MAX   ((size_t)7 << 18)
+#define SITES_MAX   ((size_t)1 << 20)
 
 /* A lock in a thread's hands: the key is the lock and the thread. */
 struct hold {
@@ -23,6 +24,8 @@ void sonde_contention_init(struct sonde_contention *contention)
 			LOCKS_MAX);
 	sonde_hash_init(&contention->threads, sizeof(struct sonde_lock_thread),
 			THREADS_MAX);
+	sonde_hash_init(&contention->sites, sizeof(struct sonde_lock_site),
+			SITES_MAX);
 	sonde_hash_init(&contention->holds, sizeof(struct hold), HOLDS_MAX);
 }
 
@@ -42,6 +45,7 @@ void sonde_contention_fini(struct sonde_contention *contention)
 	fini_locks(&contention->locks);
 	fini_locks(&contention->conds);
 	sonde_hash_fini(&contention->threads);
+	sonde_hash_fini(&contention->sites);
 	sonde_hash_fini(&contention->holds);
 }
 
@@ -59,19 +63,24 @@ static struct sonde_key key_of_lock(const struct sonde_journal_entry *entry,
 			      (uint32_t)entry->pid);
 }
 
+/* The lock whose address is one of the event's words. */
 static struct sonde_lock *put_lock(struct sonde_hash *locks,
-				   const struct sonde_key *key,
+				   const struct sonde_journal_entry *entry,
+				   enum sonde_lock_word word,
 				   enum sonde_lock_kind kind)
 {
-	struct sonde_lock *lock = sonde_hash_get(locks, key);
+	const struct sonde_key key = key_of_lock(entry, word);
+	struct sonde_lock *lock = sonde_hash_get(locks, &key);
 
-	if (lock)
-		return lock;
-	lock = sonde_hash_put(locks, key);
-	if (lock) {
+	if (!lock) {
+		lock = sonde_hash_put(locks, &key);
+		if (!lock)
+			return NULL;
 		lock->kind = kind;
 		lock->holder = -1;
 	}
+	sonde_site_use(&lock->at, entry->words[word], entry->image,
+		       entry->time_ns);
 	return lock;
 }
 
@@ -79,12 +88,11 @@ static struct sonde_lock *put_lock(struct sonde_hash *locks,
 static struct sonde_lock *lock_of(struct sonde_contention *contention,
 				  const struct sonde_journal_entry *entry)
 {
-	const struct sonde_key key = key_of_lock(entry, SONDE_LOCK_ADDRESS);
 	enum sonde_lock_kind kind = kind_of(entry);
 
 	return put_lock(kind == SONDE_LOCK_COND ? &contention->conds :
 						  &contention->locks,
-			&key, kind);
+			entry, SONDE_LOCK_ADDRESS, kind);
 }
 
 static struct sonde_lock_thread *
@@ -97,6 +105,28 @@ thread_of(struct sonde_contention *contention,
 	return sonde_hash_put(&contention->threads, &key);
 }
 
+/* Where the event's call came from. */
+static struct sonde_site site_of(const struct sonde_journal_entry *entry)
+{
+	struct sonde_site site = { 0 };
+
+	sonde_site_use(&site, entry->words[SONDE_LOCK_CALLER], entry->image,
+		       entry->time_ns);
+	return site;
+}
+
+/* The table's entry for the call site, which was used then, too. */
+static struct sonde_lock_site *put_site(struct sonde_contention *contention,
+					const struct sonde_site *at)
+{
+	const struct sonde_key key = sonde_site_key(at->caller, at->image);
+	struct sonde_lock_site *site = sonde_hash_put(&contention->sites, &key);
+
+	if (site)
+		sonde_site_use(&site->at, at->caller, at->image, at->first_ns);
+	return site;
+}
+
 /* ---- waiting ---- */
 
 static void begin_wait(struct sonde_lock *lock,
@@ -107,12 +137,17 @@ static void begin_wait(struct sonde_lock *lock,
 	thread->waiting = true;
 	thread->waits_for = lock->key;
 	thread->waits_for_kind = lock->kind;
+	thread->from = site_of(entry);
+	thread->taken = lock->taken;
 	thread->wait = (struct sonde_worst_span){
 		.begin_ns = entry->time_ns,
 		.tid = entry->tid,
 		.other_tid = lock->holder,
-		.place = entry->words[SONDE_LOCK_CALLER],
-		.other_place = lock->holder_caller,
+		.place = thread->from.caller,
+		.other_place = lock->taken.caller,
+		.other_ns = lock->taken.last_ns,
+		.object = lock->at.caller,
+		.image = entry->image,
 	};
 }
 
@@ -123,12 +158,37 @@ static bool waits_for(const struct sonde_lock_thread *thread,
 	       !sonde_key_compare(&thread->waits_for, &lock->key);
 }
 
+/* Who waited where, and where the lock had been taken. */
+static int add_sites(struct sonde_contention *contention,
+		     const struct sonde_lock_thread *thread, int64_t ns)
+{
+	struct sonde_lock_site *site = put_site(contention, &thread->from);
+
+	if (!site)
+		return sonde_hash_error(&contention->sites);
+	site->waited++;
+	site->wait_ns += (uint64_t)ns;
+	if (ns > site->wait_max_ns)
+		site->wait_max_ns = ns;
+	if (thread->wait.other_tid < 0)
+		return 0;
+	site = put_site(contention, &thread->taken);
+	if (!site)
+		return sonde_hash_error(&contention->sites);
+	site->blocked++;
+	site->blocked_ns += (uint64_t)ns;
+	if (ns > site->blocked_max_ns)
+		site->blocked_max_ns = ns;
+	return 0;
+}
+
 /* The thread goes on: with the lock, or without. */
 static int end_wait(struct sonde_contention *contention,
 		    struct sonde_lock *lock, struct sonde_lock_thread *thread,
 		    int64_t time_ns)
 {
 	int64_t ns;
+	int err = 0;
 
 	if (!waits_for(thread, lock))
 		return 0;
@@ -141,8 +201,9 @@ static int end_wait(struct sonde_contention *contention,
 		if (ns > thread->wait_max_ns)
 			thread->wait_max_ns = ns;
 		sonde_worst_add(&contention->worst, &thread->wait, &lock->key);
+		err = add_sites(contention, thread, ns);
 	}
-	return sonde_histogram_add(&lock->waits, ns);
+	return err ? err : sonde_histogram_add(&lock->waits, ns);
 }
 
 /* ---- holding ---- */
@@ -163,7 +224,7 @@ static int take(struct sonde_contention *contention, struct sonde_lock *lock,
 	if (!hold)
 		return sonde_hash_error(&contention->holds);
 	lock->holder = entry->tid;
-	lock->holder_caller = entry->words[SONDE_LOCK_CALLER];
+	lock->taken = site_of(entry);
 	if (!hold->depth++)
 		hold->begin_ns = entry->time_ns;
 	return 0;
@@ -238,7 +299,6 @@ static int play_cond(struct sonde_contention *contention,
 		     struct sonde_lock *cond, struct sonde_lock_thread *thread,
 		     const struct sonde_journal_entry *entry)
 {
-	const struct sonde_key key = key_of_lock(entry, SONDE_LOCK_OF_COND);
 	struct sonde_lock *mutex;
 	int err;
 
@@ -255,7 +315,8 @@ static int play_cond(struct sonde_contention *contention,
 	case SONDE_LOCK_UNLOCK:
 		break;
 	}
-	mutex = put_lock(&contention->locks, &key, SONDE_LOCK_MUTEX);
+	mutex = put_lock(&contention->locks, entry, SONDE_LOCK_OF_COND,
+			 SONDE_LOCK_MUTEX);
 	if (!mutex)
 		return sonde_hash_error(&contention->locks);
 	if ((entry->op & 0xff) == SONDE_LOCK_WAIT) {

@@ -11,8 +11,9 @@
  * The unlock event is recorded before the unlocking, the lock event after the
  * locking, so in the order of time nobody obtains a mutex that is held.
  *
- * Memory: some 500 bytes for each lock with what it was waited for and held,
- * 100 for each one that is held and each thread that waits.
+ * Memory: some 600 bytes for each lock with what it was waited for and held,
+ * 100 for each one that is held, 200 for each thread that waits, and 120 for
+ * each place in the code that waited, or made others wait.
  */
 #ifndef ANALYSIS_REPORTS_CONTENTION_H
 #define ANALYSIS_REPORTS_CONTENTION_H
@@ -21,6 +22,7 @@
 
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/journal.h"
+#include "analysis/reports/site.h"
 #include "analysis/reports/worst.h"
 #include "reader/hash.h"
 
@@ -53,13 +55,22 @@ enum sonde_lock_word {
 struct sonde_lock {
 	struct sonde_key key; /* address, process */
 	enum sonde_lock_kind kind;
-	int32_t holder;                  /* a thread; -1: none, or unknown */
-	uint64_t holder_caller;          /* where it locked */
+	int32_t holder;          /* a thread; -1: none, or unknown */
+	struct sonde_site taken; /* where it locked, and when */
+	struct sonde_site at;    /* the address, and when it was a lock */
 	uint64_t acquired, failed, busy; /* busy: trylock found it held */
 	uint64_t waited; /* also for what failed, or never came */
 	/* of a condition variable; `acquired`: wake-ups, `failed`: time-outs */
 	uint64_t signals, broadcasts;
 	struct sonde_histogram waits, holds;
+};
+
+/* A place that calls for locks: its waits, and others' for what it holds. */
+struct sonde_lock_site {
+	struct sonde_key key;
+	struct sonde_site at;
+	uint64_t waited, wait_ns, blocked, blocked_ns;
+	int64_t wait_max_ns, blocked_max_ns;
 };
 
 struct sonde_lock_thread {
@@ -71,13 +82,15 @@ struct sonde_lock_thread {
 	bool waiting;
 	enum sonde_lock_kind waits_for_kind;
 	struct sonde_key waits_for;
-	struct sonde_worst_span wait; /* the end is not known yet */
+	struct sonde_site from, taken; /* its call, the holder's */
+	struct sonde_worst_span wait;  /* the end is not known yet */
 };
 
 struct sonde_contention {
 	struct sonde_hash locks;   /* struct sonde_lock */
 	struct sonde_hash conds;   /* struct sonde_lock */
 	struct sonde_hash threads; /* struct sonde_lock_thread */
+	struct sonde_hash sites;   /* struct sonde_lock_site; of locks only */
 	struct sonde_worst worst;  /* other_tid, other_place: the holder */
 	uint64_t unknown_unlocks;  /* taken before the trace, or unseen */
 	/* ---- private ---- */

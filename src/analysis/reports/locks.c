@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * locks.c - `sonde report locks`: which lock is contended, how long the waits
- * are, and who was holding it. For traces recorded with --locks; what happened
- * is contention.c's to know.
+ * are, where threads waited, and who was holding it. For traces recorded with
+ * --locks; what happened is contention.c's to know.
+ *
+ * A table's columns of names come last, and only where the trace says which
+ * files were mapped: a lock's is that of the variable it is, as far as there is
+ * one.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,6 +18,7 @@
 #include "base/port.h"
 
 #define ROWS           10
+#define LOCK_TEXT      256
 
 #define MUTEX(action)  SONDE_LOCK_OP(SONDE_LOCK_MUTEX, SONDE_LOCK_##action)
 #define RWLOCK(action) SONDE_LOCK_OP(SONDE_LOCK_RWLOCK, SONDE_LOCK_##action)
@@ -57,6 +62,60 @@ static int compare_locks(const void *a, const void *b, void *ctx)
 	return (x->acquired < y->acquired) - (x->acquired > y->acquired);
 }
 
+/* ---- names ---- */
+
+static bool has_code(const struct sonde_analysis_args *args)
+{
+	return sonde_names_has_mappings(args->names);
+}
+
+/* NULL: it is no variable that has a name. */
+static const char *name_of(const struct sonde_analysis_args *args,
+			   const struct sonde_site *at)
+{
+	const struct sonde_names_place place = {
+		.image = at->image,
+		.address = at->caller,
+		.from_ns = at->first_ns,
+		.to_ns = at->last_ns,
+	};
+
+	return has_code(args) ? sonde_names_variable(args->names, &place) :
+				NULL;
+}
+
+/* "`cache_lock` (0x5600)" or "0x5600". */
+static const char *lock_text(struct sonde_words *words,
+			     const struct sonde_site *at, char *to, size_t size)
+{
+	const char *address =
+		sonde_words_int(words, SONDE_CELL_HEX, (int64_t)at->caller);
+	const char *name = name_of(words->args, at);
+
+	if (name)
+		(void)snprintf(to, size, "`%.200s` (%s)", name, address);
+	else
+		(void)snprintf(to, size, "%s", address);
+	return to;
+}
+
+/* Of a longest wait: the lock, the waiter's call, the holder's. */
+static struct sonde_site span_site(const struct sonde_worst_span *span,
+				   uint64_t address, int64_t time_ns)
+{
+	return (struct sonde_site){
+		.caller = address,
+		.image = span->image,
+		.first_ns = time_ns,
+		.last_ns = time_ns,
+	};
+}
+
+#define VARIABLE_COLUMN                                 \
+	{                                               \
+		"variable", "VARIABLE", SONDE_CELL_TEXT \
+	}
+
 /* ---- sentences ---- */
 
 /* What all locks have in common. */
@@ -88,14 +147,14 @@ static void say_most_contended(struct sonde_words *words,
 			       struct sonde_report *report)
 {
 	const struct sonde_lock *lock = totals->worst;
+	char text[LOCK_TEXT];
 
 	sonde_report_note(
 		report,
 		"The %s %s is contended most: %s waited for it, %s in all, "
 		"while it was obtained %s.",
 		kinds[lock->kind],
-		sonde_words_int(words, SONDE_CELL_HEX,
-				(int64_t)lock->key.number),
+		lock_text(words, &lock->at, text, sizeof(text)),
 		sonde_words_count(words, lock->waited, "call"),
 		sonde_words_int(words, SONDE_CELL_DURATION,
 				sonde_histogram_sum(&lock->waits)),
@@ -106,7 +165,10 @@ static void say_worst_wait(struct sonde_words *words,
 			   const struct sonde_worst_span *span,
 			   struct sonde_report *report)
 {
+	const struct sonde_site lock =
+		span_site(span, span->object, span->begin_ns);
 	char holder[64] = "an unknown thread";
+	char text[LOCK_TEXT];
 
 	if (span->other_tid >= 0)
 		(void)snprintf(holder, sizeof(holder), "thread %d",
@@ -117,7 +179,7 @@ static void say_worst_wait(struct sonde_words *words,
 		"%s held it.",
 		sonde_words_int(words, SONDE_CELL_DURATION,
 				sonde_elapsed_ns(span->begin_ns, span->end_ns)),
-		(int)span->tid, span->name,
+		(int)span->tid, lock_text(words, &lock, text, sizeof(text)),
 		sonde_words_int(words, SONDE_CELL_TIME, span->begin_ns),
 		holder);
 }
@@ -190,7 +252,6 @@ static void add_lock(struct sonde_table *table, const void *entry, void *ctx)
 	const struct sonde_lock *lock = entry;
 	uint64_t tried = lock->acquired + lock->failed;
 
-	(void)ctx;
 	sonde_table_row(table);
 	sonde_table_uint(table, 0, lock->key.number);
 	sonde_table_text(table, 1, kinds[lock->kind]);
@@ -204,6 +265,7 @@ static void add_lock(struct sonde_table *table, const void *entry, void *ctx)
 	if (lock->waits.count)
 		sonde_table_int(table, 7, sonde_histogram_sum(&lock->waits));
 	sonde_histogram_cells(&lock->waits, table, 8);
+	sonde_table_text(table, 15, name_of(ctx, &lock->at));
 }
 
 static int add_locks(const struct sonde_analysis_args *args,
@@ -220,16 +282,19 @@ static int add_locks(const struct sonde_analysis_args *args,
 		{ "failed", "FAILED", SONDE_CELL_COUNT },
 		{ "wait", "WAIT", SONDE_CELL_DURATION },
 		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+		VARIABLE_COLUMN,
 	};
+	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
 		.hash = &contention->locks,
 		.compare = compare_locks,
 		.add = add_lock,
+		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
 	struct sonde_table *table =
 		sonde_report_table(report, "locks", "Waiting, by lock", columns,
-				   SONDE_ARRAY_SIZE(columns));
+				   SONDE_ARRAY_SIZE(columns) - !has_code(args));
 
 	sonde_table_minor(table, 0x7u << 4); /* share, busy, failed */
 	return sonde_ranking_add(&ranking, table);
@@ -250,13 +315,13 @@ static void add_hold(struct sonde_table *table, const void *entry, void *ctx)
 {
 	const struct sonde_lock *lock = entry;
 
-	(void)ctx;
 	sonde_table_row(table);
 	sonde_table_uint(table, 0, lock->key.number);
 	sonde_table_text(table, 1, kinds[lock->kind]);
 	sonde_table_uint(table, 2, lock->holds.count);
 	sonde_table_int(table, 3, sonde_histogram_sum(&lock->holds));
 	sonde_histogram_cells(&lock->holds, table, 4);
+	sonde_table_text(table, 11, name_of(ctx, &lock->at));
 }
 
 static int add_holds(const struct sonde_analysis_args *args,
@@ -269,18 +334,81 @@ static int add_holds(const struct sonde_analysis_args *args,
 		{ "count", "HELD", SONDE_CELL_COUNT },
 		{ "hold", "TIME", SONDE_CELL_DURATION },
 		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+		VARIABLE_COLUMN,
 	};
+	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
 		.hash = &contention->locks,
 		.compare = compare_holds,
 		.add = add_hold,
+		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
 
-	return sonde_ranking_add(&ranking,
-				 sonde_report_table(report, "holds",
-						    "Holding, by lock", columns,
-						    SONDE_ARRAY_SIZE(columns)));
+	return sonde_ranking_add(
+		&ranking, sonde_report_table(
+				  report, "holds", "Holding, by lock", columns,
+				  SONDE_ARRAY_SIZE(columns) - !has_code(args)));
+}
+
+/* The places that cost most time come first: their own, and others'. */
+static int compare_sites(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_lock_site *x = a;
+	const struct sonde_lock_site *y = b;
+	uint64_t x_ns = x->wait_ns + x->blocked_ns;
+	uint64_t y_ns = y->wait_ns + y->blocked_ns;
+
+	(void)ctx;
+	return (x_ns < y_ns) - (x_ns > y_ns);
+}
+
+static void add_site(struct sonde_table *table, const void *entry, void *ctx)
+{
+	const struct sonde_lock_site *site = entry;
+
+	sonde_table_row(table);
+	sonde_table_uint(table, 0, site->at.caller);
+	sonde_table_uint(table, 1, site->waited);
+	sonde_table_int(table, 2, (int64_t)site->wait_ns);
+	sonde_table_int(table, 3, site->wait_max_ns);
+	sonde_table_uint(table, 4, site->blocked);
+	sonde_table_int(table, 5, (int64_t)site->blocked_ns);
+	sonde_table_int(table, 6, site->blocked_max_ns);
+	sonde_table_text(table, 7, sonde_site_text(ctx, &site->at));
+}
+
+static int add_sites(const struct sonde_analysis_args *args,
+		     const struct sonde_contention *contention,
+		     struct sonde_report *report)
+{
+	static const struct sonde_column columns[] = {
+		{ "caller", "CALLED FROM", SONDE_CELL_HEX },
+		{ "waited", "WAITED", SONDE_CELL_COUNT },
+		{ "wait", "WAIT", SONDE_CELL_DURATION },
+		{ "wait_max", "MAX", SONDE_CELL_DURATION },
+		{ "blocked", "MADE WAIT", SONDE_CELL_COUNT },
+		{ "blocked_wait", "OTHERS' WAIT", SONDE_CELL_DURATION },
+		{ "blocked_max", "MAX", SONDE_CELL_DURATION },
+		{ "code", "CODE", SONDE_CELL_TEXT },
+	};
+	struct sonde_analysis_args of = *args;
+	const struct sonde_ranking ranking = {
+		.hash = &contention->sites,
+		.compare = compare_sites,
+		.add = add_site,
+		.ctx = &of,
+		.rows = sonde_analysis_rows(args, ROWS),
+	};
+
+	if (!contention->sites.nr_entries)
+		return 0;
+	return sonde_ranking_add(
+		&ranking,
+		sonde_report_table(
+			report, "sites",
+			"Who waits where, and who held it where", columns,
+			SONDE_ARRAY_SIZE(columns) - !has_code(args)));
 }
 
 static int compare_threads(const void *a, const void *b, void *ctx)
@@ -347,13 +475,13 @@ static void add_cond(struct sonde_table *table, const void *entry, void *ctx)
 {
 	const struct sonde_lock *cond = entry;
 
-	(void)ctx;
 	sonde_table_row(table);
 	sonde_table_uint(table, 0, cond->key.number);
 	sonde_table_uint(table, 1, cond->signals);
 	sonde_table_uint(table, 2, cond->broadcasts);
 	sonde_table_uint(table, 3, cond->acquired);
 	sonde_table_uint(table, 4, cond->failed);
+	sonde_table_text(table, 13, name_of(ctx, &cond->at));
 	if (!cond->waits.count)
 		return;
 	sonde_table_int(table, 5, sonde_histogram_sum(&cond->waits));
@@ -372,20 +500,52 @@ static int add_conds(const struct sonde_analysis_args *args,
 		{ "timeouts", "TIMED OUT", SONDE_CELL_COUNT },
 		{ "wait", "WAIT", SONDE_CELL_DURATION },
 		SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+		VARIABLE_COLUMN,
 	};
+	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
 		.hash = &contention->conds,
 		.compare = compare_locks,
 		.add = add_cond,
+		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
 
 	if (!contention->conds.nr_entries)
 		return 0;
 	return sonde_ranking_add(
-		&ranking,
-		sonde_report_table(report, "conds", "Condition variables",
-				   columns, SONDE_ARRAY_SIZE(columns)));
+		&ranking, sonde_report_table(report, "conds",
+					     "Condition variables", columns,
+					     SONDE_ARRAY_SIZE(columns) -
+						     !has_code(args)));
+}
+
+static void add_span(const struct sonde_analysis_args *args,
+		     const struct sonde_worst_span *span,
+		     struct sonde_table *table)
+{
+	const struct sonde_site lock =
+		span_site(span, span->object, span->begin_ns);
+	const struct sonde_site from =
+		span_site(span, span->place, span->begin_ns);
+	const struct sonde_site taken =
+		span_site(span, span->other_place, span->other_ns);
+
+	sonde_table_row(table);
+	sonde_table_int(table, 0,
+			sonde_elapsed_ns(span->begin_ns, span->end_ns));
+	sonde_table_int(table, 1, span->begin_ns);
+	sonde_table_int(table, 2, span->tid);
+	sonde_table_text(table, 3, span->name);
+	sonde_table_uint(table, 4, span->place);
+	sonde_table_text(table, 7, sonde_analysis_thread_name(args, span->tid));
+	sonde_table_text(table, 8, name_of(args, &lock));
+	sonde_table_text(table, 9, sonde_site_text(args, &from));
+	if (span->other_tid < 0)
+		return;
+	sonde_table_int(table, 5, span->other_tid);
+	sonde_table_uint(table, 6, span->other_place);
+	sonde_table_text(table, 10, sonde_site_text(args, &taken));
 }
 
 static void add_worst(const struct sonde_analysis_args *args,
@@ -401,31 +561,21 @@ static void add_worst(const struct sonde_analysis_args *args,
 		{ "holder", "HELD BY", SONDE_CELL_INT },
 		{ "holder_caller", "LOCKED FROM", SONDE_CELL_HEX },
 		SONDE_NAME_COLUMN,
+		VARIABLE_COLUMN,
+		{ "code", "WAITED AT", SONDE_CELL_TEXT },
+		{ "holder_code", "LOCKED AT", SONDE_CELL_TEXT },
 	};
-	bool named = sonde_analysis_has_names(args);
+	size_t nr = has_code(args) ?
+			    SONDE_ARRAY_SIZE(columns) :
+			    7u + (size_t)sonde_analysis_has_names(args);
 	struct sonde_table *table;
 
 	if (!worst->nr)
 		return;
 	table = sonde_report_table(report, "worst", "The longest waits",
-				   columns, SONDE_ARRAY_SIZE(columns) - !named);
-	for (size_t i = 0; i < worst->nr; i++) {
-		const struct sonde_worst_span *span = &worst->spans[i];
-
-		sonde_table_row(table);
-		sonde_table_int(table, 0,
-				sonde_elapsed_ns(span->begin_ns, span->end_ns));
-		sonde_table_int(table, 1, span->begin_ns);
-		sonde_table_int(table, 2, span->tid);
-		sonde_table_text(table, 3, span->name);
-		sonde_table_uint(table, 4, span->place);
-		sonde_table_text(table, 7,
-				 sonde_analysis_thread_name(args, span->tid));
-		if (span->other_tid < 0)
-			continue;
-		sonde_table_int(table, 5, span->other_tid);
-		sonde_table_uint(table, 6, span->other_place);
-	}
+				   columns, nr);
+	for (size_t i = 0; i < worst->nr; i++)
+		add_span(args, &worst->spans[i], table);
 	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_WORST_MAX));
 }
 
@@ -453,6 +603,8 @@ static int add_tables(const struct sonde_analysis_args *args,
 	int err = add_locks(args, contention, report);
 
 	add_worst(args, &contention->worst, report);
+	if (!err)
+		err = add_sites(args, contention, report);
 	if (!err)
 		err = add_holds(args, contention, report);
 	if (!err)

@@ -22,7 +22,8 @@ struct sonde_worst_span {
 	int32_t tid; /* -1 unknown */
 	/* Whatever else its user wants to know of it. */
 	int32_t other_tid;
-	uint64_t place, other_place;
+	uint64_t place, other_place, object, image;
+	int64_t other_ns;
 	char name[SONDE_WORST_NAME]; /* the key, maybe cut */
 };
 

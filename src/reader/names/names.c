@@ -34,6 +34,12 @@ struct entry {
 	const struct sonde_name *name;
 };
 
+/* An address of data that has been asked for, in the load of a file. */
+struct variable {
+	struct sonde_key key;
+	const char *name; /* "": it has none */
+};
+
 struct sonde_names {
 	struct sonde_trace *trace;
 	struct sonde_namer *namer;
@@ -41,7 +47,7 @@ struct sonde_names {
 	bool has_mappings, is_read;
 	size_t nr, capacity;
 	struct mapping *mappings; /* by image and time */
-	struct sonde_hash entries;
+	struct sonde_hash entries, variables;
 	struct sonde_field *callers; /* by event class; without owner: none */
 	pthread_mutex_t mutex;       /* of all that changes */
 };
@@ -90,6 +96,7 @@ struct sonde_names *sonde_names_new(struct sonde_trace *trace)
 	names->trace = trace;
 	sonde_pool_init(&names->pool, 0);
 	sonde_hash_init(&names->entries, sizeof(struct entry), NAMES_MAX);
+	sonde_hash_init(&names->variables, sizeof(struct variable), NAMES_MAX);
 	for (size_t i = 0; i < trace->nr_streams; i++)
 		names->has_mappings |= has_looks(trace->streams[i]->cls);
 	names->namer = sonde_namer_new();
@@ -105,6 +112,7 @@ void sonde_names_free(struct sonde_names *names)
 		return;
 	sonde_namer_free(names->namer);
 	sonde_hash_fini(&names->entries);
+	sonde_hash_fini(&names->variables);
 	sonde_pool_fini(&names->pool);
 	(void)pthread_mutex_destroy(&names->mutex);
 	free(names->callers);
@@ -405,15 +413,20 @@ static void fill(struct sonde_names *names, const struct mapping *mapping,
 	name->text = keep(names, text);
 }
 
-static void look_up(struct sonde_names *names, const struct mapping *mapping,
-		    uint64_t address, struct sonde_name *name)
+static struct sonde_symbols_place place_of(const struct mapping *mapping)
 {
-	const struct sonde_symbols_place at = {
+	return (struct sonde_symbols_place){
 		.path = mapping->path,
 		.build_id = mapping->build_id,
 		.begin = mapping->begin,
 		.offset = mapping->offset,
 	};
+}
+
+static void look_up(struct sonde_names *names, const struct mapping *mapping,
+		    uint64_t address, struct sonde_name *name)
+{
+	const struct sonde_symbols_place at = place_of(mapping);
 	struct sonde_naming naming;
 
 	*name = (struct sonde_name){ .function = "", .file = "" };
@@ -456,6 +469,80 @@ const struct sonde_name *sonde_names_code(struct sonde_names *names,
 
 	(void)pthread_mutex_lock(&names->mutex);
 	name = get(names, place);
+	(void)pthread_mutex_unlock(&names->mutex);
+	return name;
+}
+
+/* ---- variables ---- */
+
+/* The code that was mapped below the address: a file's data, and what .bss has
+ * beyond the file, follow its code. NULL: none was there all the time. */
+static const struct mapping *find_load(const struct sonde_names *names,
+				       const struct sonde_names_place *place)
+{
+	const struct sonde_name *unnamed;
+	uint64_t begin = 0;
+
+	for (size_t i = first_of(names, place->image);
+	     i < names->nr && names->mappings[i].image == place->image; i++) {
+		const struct mapping *mapping = &names->mappings[i];
+
+		if (mapping->begin <= place->address &&
+		    mapping->begin > begin && mapping->since_ns <= place->to_ns)
+			begin = mapping->begin;
+	}
+	return begin ? find(names, place, begin, &unnamed) : NULL;
+}
+
+static const char *ask_variable(struct sonde_names *names,
+				const struct mapping *mapping, uint64_t address)
+{
+	const struct sonde_symbols_place at = place_of(mapping);
+	struct sonde_naming naming;
+	char text[TEXT_MAX];
+	const char *name;
+
+	sonde_namer_ask(names->namer, SONDE_NAMER_VARIABLE, &at, address,
+			&naming);
+	if (naming.lack)
+		return "";
+	name = naming.text + naming.frames[0].name;
+	if (!naming.distance)
+		return keep(names, name);
+	(void)snprintf(text, sizeof(text), "%s+0x%" PRIx64, name,
+		       naming.distance);
+	return keep(names, text);
+}
+
+static const char *get_variable(struct sonde_names *names,
+				const struct sonde_names_place *place)
+{
+	const struct mapping *mapping;
+	struct variable *variable;
+	struct sonde_key key;
+
+	if (!names->is_read)
+		read_mappings(names);
+	mapping = find_load(names, place);
+	if (!mapping)
+		return NULL;
+	key = sonde_key_make(SONDE_KEY_HEX, place->address,
+			     (uint32_t)(mapping - names->mappings));
+	variable = sonde_hash_put(&names->variables, &key);
+	if (!variable)
+		return NULL;
+	if (!variable->name)
+		variable->name = ask_variable(names, mapping, place->address);
+	return *variable->name ? variable->name : NULL;
+}
+
+const char *sonde_names_variable(struct sonde_names *names,
+				 const struct sonde_names_place *place)
+{
+	const char *name;
+
+	(void)pthread_mutex_lock(&names->mutex);
+	name = get_variable(names, place);
 	(void)pthread_mutex_unlock(&names->mutex);
 	return name;
 }

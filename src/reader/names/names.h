@@ -66,6 +66,11 @@ const struct sonde_name *
 sonde_names_code(struct sonde_names *names,
 		 const struct sonde_names_place *place);
 
+/* "cache_lock", "table+0x40": the variable at the address, by the symbols of the
+ * file that was mapped below it all the time. NULL: none is known. */
+const char *sonde_names_variable(struct sonde_names *names,
+				 const struct sonde_names_place *place);
+
 /* Of the event's field `caller`, which allocations and locks have: where a call
  * returns to. NULL: it has none. */
 const struct sonde_name *sonde_names_caller(struct sonde_names *names,
