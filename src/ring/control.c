@@ -24,7 +24,7 @@ static bool is_reachable(const struct sonde_control *control,
 {
 	if (sonde_slot_end(slot) <= control->mapped)
 		return true;
-	return control->abilities & SONDE_DOCTOR_TO_REACH &&
+	return control->abilities & SONDE_ARENA_CAN_REACH &&
 	       slot->nr_cpus <= SONDE_CLOSED_RINGS;
 }
 

@@ -176,7 +176,7 @@ struct sonde_arena {
 	uint64_t mapped;     /* bytes of the file that the process can reach */
 	uint64_t refused;   /* sites that did not fit or had bad descriptions */
 	uint32_t nr_leaves; /* may exceed SONDE_LEAVES: those are not told */
-	uint32_t abilities; /* SONDE_DOCTOR_TO_*; 0 in older arenas */
+	uint32_t abilities; /* SONDE_ARENA_CAN_*; 0 in older arenas */
 	struct sonde_leave leaves[SONDE_LEAVES];
 	uint32_t nr_reaches; /* mappings of rings made late (tracer/reach.h) */
 	uint32_t nr_unreached; /* processes that tried, and could not */
@@ -184,7 +184,7 @@ struct sonde_arena {
 
 /* Each process that shares the arena maps the rings when its first event finds
  * that it hasn't, and its fast path knows of none until then. */
-#define SONDE_DOCTOR_TO_REACH 1u
+#define SONDE_ARENA_CAN_REACH 1u
 /* For as many CPUs. */
 #define SONDE_CLOSED_RINGS 1024u
 

@@ -101,7 +101,7 @@ static int map_meta(struct sonde_arena_view *view)
 	memcpy(&header, meta, sizeof(header));
 	sonde_barrier();
 	view->lanes_only = header.writer == SONDE_WRITER_LANES;
-	view->can_reach = header.abilities & SONDE_DOCTOR_TO_REACH;
+	view->can_reach = header.abilities & SONDE_ARENA_CAN_REACH;
 	view->nr_refused_before = header.refused;
 	return sonde_arena_check(&header);
 }
