@@ -161,6 +161,125 @@ def an_include_beside_the_folder_is_found():
     check("src/ring/planted.c:1: " in text, text)
 
 
+def house(file, text, words=""):
+    """A tree of one file, where nothing may be wrong but what `words` permits
+    as the first words of the ring's names."""
+    tree = plant(file, "/* SPDX-License-Identifier: MIT */\n" + text)
+    (tree / "src/base/port.h").unlink()
+    (tree / "src/LAYERS").write_text("ring:\n")
+    (tree / "src/HOUSE").write_text(
+        "headless: 0\nnamesakes: 0\nonce: 0\ntypes_twice: 0\ncircles: 0\n"
+        "length_max: 60\n" + words)
+    return tree
+
+
+def one_more(tree, file, text):
+    (tree / file).write_text("/* SPDX-License-Identifier: MIT */\n" + text)
+
+
+@test
+def the_house_is_as_tidy_as_its_bounds_say():
+    check_equal(tool("check_house"), (0, ""), "check_house")
+
+
+@test
+def the_bounds_of_the_house_only_go_down():
+    git = subprocess.run(["git", "log", "--format=%h", "--", "src/HOUSE"],
+                         cwd=ROOT, text=True, stdout=subprocess.PIPE)
+    if git.returncode or not git.stdout:
+        raise Skip("no clone of the repository")
+    later = (ROOT / "src/HOUSE").read_text()
+    for commit in git.stdout.split():
+        earlier = subprocess.check_output(
+            ["git", "show", f"{commit}:src/HOUSE"], cwd=ROOT, text=True)
+        was = dict(re.findall(r"^(\w+): (\d+)$", earlier, re.M))
+        for name, bound in re.findall(r"^(\w+): (\d+)$", later, re.M):
+            check(int(bound) <= int(was.get(name, bound)),
+                  f"{name} was {was.get(name)} in {commit}, then {bound}")
+        later = earlier
+
+
+@test
+def a_file_that_says_nothing_of_itself_is_found():
+    copy = house("src/ring/planted.c", '#include "ring/layout.h"\n')
+    check_equal(tool("check_house", copy),
+                (1, "src/: headless: 1, at most 0 (src/HOUSE)"), "check_house")
+
+
+@test
+def a_static_function_of_the_same_name_is_found():
+    text = "/* Planted. */\nstatic int twin(void)\n{\n\treturn 1;\n}\n"
+    copy = house("src/ring/planted.c", text)
+    check_equal(tool("check_house", copy), (0, ""), "one alone")
+    one_more(copy, "src/ring/other.c", text)
+    check_equal(tool("check_house", copy),
+                (1, "src/: namesakes: 1, at most 0 (src/HOUSE)"), "check_house")
+
+
+@test
+def a_short_function_with_one_caller_is_found():
+    text = ("/* Planted. */\nstatic int one(void)\n{\n\treturn 1;\n}\n\n"
+            "int sonde_ring_it(void)\n{\n\treturn one();\n}\n")
+    copy = house("src/ring/planted.c", text)
+    check_equal(tool("check_house", copy),
+                (1, "src/: once: 1, at most 0 (src/HOUSE)"), "check_house")
+    one_more(copy, "src/ring/planted.c", text.replace("one();", "one() + one();"))
+    check_equal(tool("check_house", copy), (0, ""), "called twice")
+
+
+@test
+def a_function_that_is_too_long_is_found():
+    text = ("/* Planted. */\nint sonde_ring_it(void)\n{\n" +
+            "\tnext();\n" * 57 + "}\n")
+    copy = house("src/ring/planted.c", text)
+    check_equal(tool("check_house", copy), (0, ""), "60 lines")
+    one_more(copy, "src/ring/planted.c", text.replace("{", "{\n\tnext();"))
+    check_equal(tool("check_house", copy),
+                (1, "src/: length_max: 61, at most 60 (src/HOUSE)"),
+                "check_house")
+
+
+@test
+def files_that_call_each_other_are_found():
+    text = ("/* Planted. */\nint sonde_ring_{0}(void)\n{{\n"
+            "\treturn sonde_ring_{1}();\n}}\n")
+    copy = house("src/ring/one.c", text.format("one", "two"))
+    one_more(copy, "src/ring/two.c", text.format("two", "one"))
+    check_equal(tool("check_house", copy),
+                (1, "src/: circles: 1, at most 0 (src/HOUSE)\n"
+                    "src/LAYERS: no circle ring/one ring/two"), "check_house")
+    (copy / "src/HOUSE").write_text("circles: 1\n")
+    (copy / "src/LAYERS").write_text("ring:\ncircle ring/one ring/two\n")
+    check_equal(tool("check_house", copy), (0, ""), "named")
+    one_more(copy, "src/ring/two.c", text.format("two", "three"))
+    check_equal(tool("check_house", copy),
+                (1, "src/LAYERS: no more a circle: ring/one ring/two"), "broken")
+
+
+@test
+def a_name_that_begins_with_another_folders_word_is_found():
+    text = "/* Planted. */\nint sonde_slot_end(void)\n{\n\treturn 1;\n}\n"
+    copy = house("src/ring/planted.c", text)
+    check_equal(tool("check_house", copy),
+                (1, "src/ring/planted.c:3: sonde_slot_end: slot isn't ring/'s "
+                    "(src/HOUSE)"), "check_house")
+    copy = house("src/ring/planted.c", text, "ring: slot lane\n")
+    check_equal(tool("check_house", copy),
+                (1, "src/HOUSE: ring: no name begins with sonde_lane"),
+                "a word that no name has")
+
+
+@test
+def a_second_type_of_one_name_is_found():
+    text = "/* Planted. */\nstruct sonde_ring_it {\n\tint it;\n};\n"
+    copy = house("src/ring/one.h", text)
+    check_equal(tool("check_house", copy), (0, ""), "one alone")
+    one_more(copy, "src/ring/two.h", text)
+    check_equal(tool("check_house", copy),
+                (1, "src/: types_twice: 1, at most 0 (src/HOUSE)"),
+                "check_house")
+
+
 @test
 def an_acquire_without_a_partner_is_found():
     copy = plant("src/ring/planted.c", "/* Reads. */\n\n"
