@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * hex.c - hexadecimal numbers and bytes, out of the text of a packet.
+ *
+ * *at is behind what was taken if that was understood; bytes are pairs of
+ * digits. Time is linear in the text.
+ */
 #include "base/hex.h"
 
 #include <stdlib.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * nearest.c - the name that a mistyped word was meant to be.
+ *
+ * Of the table of distances three rows are kept, which is all that an exchange
+ * of neighbours looks back to; nothing is allocated. A try costs the product of
+ * both lengths, and lengths are below SONDE_NEAREST_MAX.
+ */
 #include "base/nearest.h"
 
 #include <ctype.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * number.c - sizes and times with a unit behind the number, and sizes to be
+ * shown.
+ *
+ * A product that doesn't fit is refused before it is made, and a result is
+ * written only if the whole text was understood. The numbers themselves are
+ * read in number.h, which needs no C library.
+ */
 #include "base/number.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * pool.c - memory that is given back all at once (pool.h).
+ *
+ * The newest block is given out from its beginning to its end; what is left in
+ * an older one stays unused. A block is of one size, or of what is asked for if
+ * that is more. Getting memory costs an addition, but for a new block.
+ */
 #include "base/pool.h"
 
 #include <stdint.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * text.c - text appended to memory of the caller's (text.h).
+ *
+ * `length` counts what all of it would take; what is in memory is its
+ * beginning, and ends with a NUL if there is room for one byte.
+ */
 #include "base/text.h"
 
 #include <stdarg.h>

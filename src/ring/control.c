@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * control.c - from slots and ids to an event's state word (control.h).
+ *
+ * What is derived is stored, then derived again until nothing has changed, so
+ * of two that store at once the last store is right. A derivation looks at each
+ * slot once.
+ */
 #include "ring/control.h"
 
 #include <stdbool.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * emit.c - one event into the rings of all slots that want it.
+ *
+ * The state word is the event's id in slot 0, or its number in the tables of
+ * ids that the slots have; in each the event has its own id, or none. A slot
+ * whose rings can't be reached counts a loss. Cost: a look at each slot, and an
+ * append for each that wants the event.
+ */
 #include "ring/emit.h"
 
 #include "ring/control.h"

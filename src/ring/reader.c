@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * reader.c - the recorder's side of a ring (reader.h).
+ *
+ * Each word of the shared memory is read once, into a copy, and checked before
+ * it becomes an offset; no pointer leaves the ring's data. What contradicts
+ * itself means that the writer has come round (-ESTALE), or damage (-EPROTO). A
+ * peek costs a few loads, whatever is in the sub-buffer.
+ */
 #include "ring/reader.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * writer.c - appending records to a ring from any context (writer.h).
+ *
+ * A step is planned from a copy of the commit word and holds only if that word
+ * is the same when the step is made. So a plan may be thrown away at any time,
+ * and an append is a loop of plans: at most so many for the CPU's ring, then
+ * for lanes, then the event is counted as lost.
+ */
 #include "ring/writer.h"
 
 /* Plans per event before it takes a lane, and lanes' rounds before it is lost.

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * cpus.c - the kernel's lists of CPUs ("0-3,8").
+ *
+ * A part that makes no sense isn't passed: that *at isn't at the end then is
+ * how a caller tells a damaged list. Linear in the text.
+ */
 #include "sys/cpus.h"
 
 #include "base/number.h"

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * foreign.c - closing descriptors that another process has made, without
+ * waiting.
+ *
+ * A place is free, or has the number of a child that closes one descriptor and
+ * ends; the child shares our table of descriptors, so its close() is ours. A
+ * call costs one look at each place, and a fork.
+ */
 #include "sys/foreign.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * peer.c - who is at the other end of a Unix socket (peer.h).
+ *
+ * Whatever is read of a process number is used only after
+ * sonde_peer_has_ended() has said no: while the process lives no other has its
+ * number. A look at a peer's ancestors costs two reads of /proc for each.
+ */
 #include "sys/peer.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * proc.c - what /proc says about processes and threads.
+ *
+ * First the parsers, which take text and are fuzzed; behind them what opens
+ * files for them. Names hold any byte, so fields are counted from the last ')'
+ * of a line, and a result is written only when all of it was understood.
+ */
 #include "sys/proc.h"
 
 #include <errno.h>

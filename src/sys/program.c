@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * program.c - whether a program takes a preloaded library, by its file.
+ *
+ * Each offset is compared with the file's size before it is used. A look reads
+ * the head, the table of segments, the dynamic section and some of its strings:
+ * a few kilobytes, and of a script its interpreter's.
+ */
 #include "sys/program.h"
 
 #include <elf.h>

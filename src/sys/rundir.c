@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * rundir.c - the directory for our sockets, and the sockets in it (rundir.h).
+ *
+ * A directory is believed by its descriptor, after fstat(), never by its path;
+ * names in it are used with the *at() calls. Whoever removes a stale socket
+ * holds the directory's lock from seeing that it is stale to its removal.
+ */
 #include "sys/rundir.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * seccomp.c - the number of a process's seccomp filters, read from its status
+ * file.
+ *
+ * Only openat, read and close are called. The file is read in pieces of a small
+ * buffer; a line that is longer than the buffer is passed over by its
+ * beginning. Async-signal-safe.
+ */
 #include "sys/seccomp.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * textfile.c - small text files: whole up to a bound, or line by line.
+ *
+ * What is returned always ends with a NUL. Of a line that is too long the first
+ * SONDE_LINE_MAX bytes are given and the rest is passed over. The buffer is
+ * filled again only when no whole line is left in it.
+ */
 #include "sys/textfile.h"
 
 #include <errno.h>

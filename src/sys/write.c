@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * write.c - all bytes to a descriptor.
+ *
+ * Interrupted and partial writes go on where they stopped; a write of nothing
+ * is an error, so the loop ends.
+ */
 #include "sys/write.h"
 
 #include <errno.h>

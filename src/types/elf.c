@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * elf.c - the sections of an ELF file in which event descriptions may lie.
+ *
+ * Each offset and size is checked against the file's size before what it points
+ * to is named, and a name ends in the table of names. Only the running
+ * program's class and byte order. A search is linear in the sections.
+ */
 #include "types/elf.h"
 
 #include <elf.h>
