@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * define.c - packets by which GDB makes tracepoints and says how to trace:
+ * QTinit, QTDP, QTDPsrc, QTDV, QTBuffer, QTDisconnected, QTNotes, QTEnable,
+ * QTDisable.
+ *
+ * A packet is answered with OK only when what it asks for holds. While a run is
+ * on, a new tracepoint is put in with its last packet; what fails after its
+ * answer is said on stderr.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

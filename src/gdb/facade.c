@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * facade.c - the target of GDB that is a running process, told as a stopped one
+ * (facade.h).
+ *
+ * Nothing here stops the process or changes its code: memory is read and
+ * written through /proc/PID/mem, and what would need a stop is refused in
+ * words. Commands are found in a table by the beginning of a packet, a longer
+ * word before the one that it begins with.
+ */
 #include "gdb/facade.h"
 
 #include <errno.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * facade_threads.c - the threads that a running process has, and their
+ * registers as far as the kernel tells them.
+ *
+ * Threads are listed anew for each answer, in the order of their numbers, and
+ * an answer goes on after the last one told: a thread that ends meanwhile is
+ * not told twice, nor does it hide another. Registers cost one read of
+ * /proc/PID/task/TID/syscall.
+ */
 #include <dirent.h>
 #include <elf.h>
 #include <inttypes.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * packet.c - the frames of GDB's remote protocol, byte by byte.
+ *
+ * One of six states: outside, in a body, after an escape, at a run length, at
+ * one of two digits of the checksum. A body never grows beyond
+ * SONDE_GDB_PACKET_MAX; one that would is read to its end and told as too long.
+ * Constant work for each byte.
+ */
 #include "gdb/packet.h"
 
 #include <string.h>

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * proxy.c - a target under a stock gdbserver: what is passed, asked and hidden
+ * (proxy.h).
+ *
+ * GDB's packets go through, but for memory that holds probes, registers,
+ * breakpoints and stops, which the files beside this one answer. A packet for
+ * gdbserver is sent only when its last answer has come, so answers need no
+ * number.
+ */
 #include "gdb/proxy.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * query.c - packets by which GDB asks what this server can do.
+ *
+ * What is said to be supported is what the other files answer; the target adds
+ * its own. None of it changes a run.
+ */
 #include <stdlib.h>
 #include <string.h>
 

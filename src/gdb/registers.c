@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * registers.c - the table of registers, and the target description made from
+ * it.
+ *
+ * The order is that of a 'g' packet and of GDB's own numbers; the description
+ * has it in lines, because GDB refuses a long one in its trace files.
+ */
 #include "gdb/registers.h"
 
 #include <stddef.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * reply.c - an answer in the making (reply.h).
+ *
+ * bytes[length] is a NUL, and length is at most SONDE_GDB_PACKET_MAX. What
+ * doesn't fit turns the answer into E01, which nothing that is appended
+ * changes.
+ */
 #include "gdb/reply.h"
 
 #include <stdarg.h>

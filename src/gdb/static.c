@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * static.c - packets about markers that the program has compiled in: qTfSTM,
+ * qTsSTM, qTSTMat.
+ *
+ * Markers are looked up when GDB begins to ask, and told in answers of a
+ * bounded size, `told` of them so far; an address is searched in all of them.
+ */
 #include <inttypes.h>
 #include <string.h>
 

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * trace.c - packets that start, stop and show a run, and the tracepoints and
+ * variables of it.
+ *
+ * A run ends in one place, sonde_gdb_stop(), whatever the reason; the reason is
+ * what the status says from then on. Status is read from the run before it is
+ * told.
+ */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

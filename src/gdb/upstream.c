@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * upstream.c - a stock gdbserver: its start, its connection, its end
+ * (upstream.h).
+ *
+ * One question is on its way at a time. A notification that comes before its
+ * answer is kept, and handed out when the caller next listens; what is read is
+ * taken apart by packet.c. Asking waits for gdbserver, nothing else does.
+ */
 #include "gdb/upstream.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * hash.c - the hash table of values from a trace (hash.h), and the order of its
+ * keys.
+ *
+ * From an entry's home to its place no place is free; removing keeps that by
+ * moving back what follows. The seed is chosen once for each process. get, put
+ * and remove cost one hash and a few comparisons; growing moves all.
+ */
 #include "reader/hash.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * occurring.c - which event classes occur in a trace: one pass, in parts.
+ *
+ * A part has a flag for each class, and merging is an or: the order of parts
+ * doesn't matter.
+ */
 #include "reader/occurring.h"
 
 #include <errno.h>

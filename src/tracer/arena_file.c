@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * arena_file.c - the memory file of an arena, and its header (arena_file.h).
+ *
+ * The header is complete before the descriptor goes to anyone. A file beyond
+ * the process's limit isn't made, for growing it would be a signal.
+ */
 #include "tracer/arena_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * calls.c - whether libsonde may make system calls here (calls.h).
+ *
+ * What isn't known is forbidden. The answer may change with each filter that
+ * the program takes, so nothing is remembered.
+ */
 #include "tracer/calls.h"
 
 #include <stdlib.h>

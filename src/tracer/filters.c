@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * filters.c - conditions of events in the traced process (filters.h).
+ *
+ * `kind` of an entry is stored last, so who sees one that isn't 0 sees the rest
+ * of it. An event is asked about once; one whose condition can't be had is
+ * disabled, and the recorder is told. The test is 1 to 2 ns of native code, or
+ * the evaluator where the answer can't be executed.
+ */
 #include "tracer/filters.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * leave.c - a process that can't be recorded any more says so in its arena
+ * (leave.h).
+ *
+ * What is said is written before the word that says that it is there. No system
+ * call, no lock: a process may be between vfork and exec, or about to lose the
+ * right.
+ */
 #include "tracer/leave.h"
 
 #include <string.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * reach.c - a longer mapping of the arena, made when a recorder came late
+ * (reach.h).
+ *
+ * The mapping's address, number and size are one word, replaced by
+ * compare-and-swap; a mapping that lost the race is unmapped, one that won is
+ * never. A new mapping costs one mremap, and no descriptor.
+ */
 #include "tracer/reach.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * rendezvous.c - the arena's presentation to the session that started the
+ * program (rendezvous.h).
+ *
+ * All that is waited for counts against one point of time, whatever interrupts
+ * it; after that the program runs unrecorded. One message out, one answer in,
+ * and the socket is closed.
+ */
 #include "tracer/rendezvous.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * self.c - the calling thread: its id, its key, and its restartable sequences
+ * (self.h).
+ *
+ * A thread's key is set when all else of its structure is: a signal handler
+ * that traces before that learns for itself. Without a system call where glibc
+ * has registered the thread.
+ */
 #include "tracer/self.h"
 
 #include <pthread.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * cut.c - which events go into which packets of the new trace (cut.h).
+ *
+ * Files of one stream are read as a chain, in the order of their times; each
+ * file once, packet by packet, so memory is one packet. A packet is begun with
+ * its first wanted event and written when the old packet ends or the next
+ * event's time can't be told in it.
+ */
 #include "reader/cut/cut.h"
 
 #include <errno.h>

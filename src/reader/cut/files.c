@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * files.c - the directory of the new trace, and its files (files.h).
+ *
+ * A file is made for the first packet of its stream, and one is open at a time.
+ * What a call of the system refused is told with the path it was about; nothing
+ * that was there before is overwritten.
+ */
 #include "reader/cut/files.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * rewrite.c - one packet from another one's head and some of its events
+ * (rewrite.h).
+ *
+ * Bytes are copied where the new place is the old one modulo the class's
+ * alignment; elsewhere value by value. The buffer is zero behind what was
+ * written, so gaps are zero. Linear in the event's bytes, or in its values.
+ */
 #include "reader/cut/rewrite.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * demangle.c - names of C++ and of Rust as they were written (demangle.h).
+ *
+ * The demangler is looked for once, and its absence leaves names as they are.
+ * Rust's form is C++'s with a hash at the end and escapes in it, so both go the
+ * same way first.
+ */
 #include "reader/names/demangle.h"
 
 #include <ctype.h>

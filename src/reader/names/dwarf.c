@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * dwarf.c - lines and inlined functions of an address, through libdw (dwarf.h).
+ *
+ * Units, and the functions of a unit that was asked about, are ranges in the
+ * order of their begins, so an address is found by bisection. Of ranges that
+ * contain it the one that begins last is the inner one.
+ */
 #include "reader/names/dwarf.h"
 
 #include <dwarf.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * namer.c - names asked for in a child process, which may crash or hang
+ * (namer.h).
+ *
+ * One question is on its way at a time, of a fixed size, and so is its answer;
+ * an answer is used only if it makes sense. A file about which a child died is
+ * never asked about again. Some 20 us a question, a fork for each child.
+ */
 #include "reader/names/namer.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * names.c - names of code addresses, by what was mapped where and when
+ * (names.h).
+ *
+ * Mappings are in the order of image and time; which one an address was in is
+ * found by bisection, and what a name needs of it is that it was the same all
+ * the time. Each address is looked up once and kept.
+ */
 #include "reader/names/names.h"
 
 #include <errno.h>
