@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * names.c - threads, interrupts and devices by number, and the texts that they
+ * are called by.
+ *
+ * A thread is made by whoever first names its number, with everything but the
+ * number unknown; a text is kept once for the life of the state. Each look is
+ * one in a hash table.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

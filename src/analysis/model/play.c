@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * play.c - a kernel's state that takes all steps in the order of time (play.h).
+ *
+ * A part of the trace is decoded to a journal of steps on any CPU; parts are
+ * merged in their order, and merging plays the journal. So the state never has
+ * to be joined. Which process a thread is of is written once for each part, and
+ * again after its fork.
+ */
 #include "analysis/model/play.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * scope.c - which threads a kernel trace speaks of (scope.h).
+ *
+ * The set of members is complete before anything is added up: it is read from
+ * the whole trace, whatever part of it is looked at. Members are only ever
+ * added, so the order of parts doesn't matter.
+ */
 #include "analysis/model/scope.h"
 
 #include <errno.h>

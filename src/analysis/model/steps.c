@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * steps.c - the table of events and of the steps that they make (steps.h).
+ *
+ * Of several entries for an event's name the first whose fields are all there
+ * holds; that is decided once for each event class, when tables are made.
+ * Reading a step costs the reads of its fields.
+ */
 #include "analysis/model/steps.h"
 
 #include <errno.h>

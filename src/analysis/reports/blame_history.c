@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * blame_history.c - what every thread did in some windows of time
+ * (blame_history.h).
+ *
+ * First what the kernel's state emits is written down as it comes; then states
+ * and calls are put in order and cut where they overlap, so that a thread's are
+ * disjoint; then they are asked for, by bisection. Sorting is what costs.
+ */
 #include "analysis/reports/blame_history.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * blame_spans.c - the spans that `blame` and `critical` explain, and the
+ * sentences both say about them.
+ *
+ * The spans are joined first; what threads did is read only for those that are
+ * asked for. Without a span that was chosen a report has notes and no table.
+ */
 #include "analysis/reports/blame_spans.h"
 
 #include <errno.h>

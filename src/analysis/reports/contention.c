@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * contention.c - locks, who holds them and who waits, played from a journal
+ * (contention.h).
+ *
+ * A lock's entry knows its last holder; a hold's entry has the lock and the
+ * thread as its key, and a count of how often it was taken. Entries come in the
+ * order of time; each costs two or three looks in a hash table.
+ */
 #include "analysis/reports/contention.h"
 
 #include <errno.h>

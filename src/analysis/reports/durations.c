@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * durations.c - a pass that joins events of --begin with events of --end
+ * (durations.h).
+ *
+ * A part has the joined spans of its slice; merging joins what was open across
+ * the border (join.h), so the result is that of one pass. An event costs the
+ * test of two classes, and the key's value if one of them is its.
+ */
 #include "analysis/reports/durations.h"
 
 #include <errno.h>

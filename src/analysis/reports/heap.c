@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * heap.c - the heap as a trace tells it, played from a journal (heap.h).
+ *
+ * Every change of a block goes through count_allocation() and count_free(),
+ * which keep the sums and the epoch's notes together. An event costs one or two
+ * looks in a hash table.
+ */
 #include "analysis/reports/heap.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * histogram.c - values counted in bins that are a 16th of their power of two
+ * wide (histogram.h).
+ *
+ * `counts` always covers the values that were added, in whole powers of two,
+ * and grows towards either side; adding costs a shift and an addition
+ * otherwise. Quantiles go through the bins once.
+ */
 #include "analysis/reports/histogram.h"
 
 #include <errno.h>

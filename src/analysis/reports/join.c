@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * join.c - begins and ends of the same key, joined in parts (join.h).
+ *
+ * A slot is a key with what its part could not know: its first begin or end,
+ * and whether it is open at the end. Merging answers the right part's first
+ * from the left one's last, key by key; a part that begins with the trace has
+ * no such questions.
+ */
 #include "analysis/reports/join.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * journal.c - slices decoded on all CPUs, played in order by one state machine
+ * (journal.h).
+ *
+ * An entry is written when an event's class has a form; which of its fields the
+ * class has is looked up once. Merging plays a part's entries in their order,
+ * so they live as long as their slice.
+ */
 #include "analysis/reports/journal.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * kernel.c - what reports about a kernel's trace share: tallies, the run, and
+ * tables of them (kernel.h).
+ *
+ * A tally is found by its key in its group's hash table, and made by the first
+ * interval that counts in it; sums of slices are added up key by key, in the
+ * slices' order. What a report shows comes from the sums alone.
+ */
 #include "analysis/reports/kernel.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * malloc_groups.c - call sites of allocations added up by function, line or
+ * module.
+ *
+ * A site is in one group: that of its name, or, without one, that of its
+ * address. Each site is looked up once.
+ */
 #include "analysis/reports/malloc_groups.h"
 
 #include <errno.h>

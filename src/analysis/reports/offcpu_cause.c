@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * offcpu_cause.c - what a thread waited for and who woke it, in words and as a
+ * key (offcpu_cause.h).
+ *
+ * A cause's key is made of its numbers and its path, without what its words
+ * don't say either. Words are made when they are shown, so names are looked up
+ * for what is shown only.
+ */
 #include "analysis/reports/offcpu_cause.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * profile.c - how many events of each name, and how long what begins and ends
+ * takes (profile.h).
+ *
+ * A plan says of each event class what it counts for, before the first event; a
+ * part has a count for each class and a join for each pair, and merging adds
+ * them. An event costs its class's entry in the plan.
+ */
 #include "analysis/reports/profile.h"
 
 #include <errno.h>

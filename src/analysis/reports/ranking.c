@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * ranking.c - the first rows of a table, from a hash table's entries in order.
+ *
+ * All entries are sorted, and how many aren't shown is told.
+ */
 #include "analysis/reports/ranking.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * words.c - values in sentences, in a ring of texts.
+ *
+ * A text is good until SONDE_WORDS more have been made.
+ */
 #include "analysis/reports/words.h"
 
 #include <stdio.h>

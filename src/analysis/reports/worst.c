@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * worst.c - the ten longest spans, in order (worst.h).
+ *
+ * The list is always sorted, longest first. A span that is shorter than the
+ * last one costs one comparison.
+ */
 #include "analysis/reports/worst.h"
 
 #include <stdbool.h>

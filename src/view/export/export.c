@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * export.c - the kinds of files there are, and what all of them say when they
+ * are done.
+ *
+ * Notes and errors are texts of bounded size in the export; a function that
+ * writes a kind of file returns 0 or -errno, and -EINVAL with a text.
+ */
 #include "view/export/export.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * flame.c - a tree of what called what, from spans (flame.h).
+ *
+ * The time since a track's last change belongs to the innermost open node, and
+ * is added before the change is made. Children are in lists, sorted once at the
+ * end; then a node stands before its children, and totals are added from the
+ * last node to the first.
+ */
 #include "view/export/flame.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * names.c - texts that are kept once and known by a number (names.h).
+ *
+ * A number once given stays; when the table is full every new text is number 0.
+ * One look in a hash table for each.
+ */
 #include "view/export/names.h"
 
 #include <errno.h>

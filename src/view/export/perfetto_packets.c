@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * perfetto_packets.c - packets of a Perfetto trace, one at a time
+ * (perfetto_packets.h).
+ *
+ * A name's text goes into the first packet that uses its number, ahead of the
+ * packet's own fields, and never again. A packet is complete in memory before
+ * it is written.
+ */
 #include "view/export/perfetto_packets.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * proto.c - Protocol Buffers' wire format (proto.h).
+ *
+ * The lengths of open messages are one byte until they are closed; closing
+ * moves a message up if its length takes more, so each byte is moved once for
+ * each level that is longer than 127 bytes. Errors stick in `failed`.
+ */
 #include "view/export/proto.h"
 
 #include <stdlib.h>

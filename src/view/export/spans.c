@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * spans.c - stacks of what has begun and not ended, for each track (spans.h).
+ *
+ * Spans of a track nest: what is above the one that ends is ended with it.
+ * After a loss all spans of the machine's tracks are closed before the next
+ * event. An event costs the look at its stream, and a search down its track's
+ * stack.
+ */
 #include "view/export/spans.h"
 
 #include <errno.h>

@@ -1,4 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * strangers.c - whose runs on a CPU a timeline leaves out (strangers.h).
+ *
+ * What is left out is counted, and told at the end.
+ */
 #include "view/export/strangers.h"
 
 #include <inttypes.h>

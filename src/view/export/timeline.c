@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * timeline.c - a trace as tracks, spans, instants and counters (timeline.h).
+ *
+ * A track is told to the writer before the first thing on it. Events come in
+ * the order of time, once.
+ */
 #include "view/export/timeline.h"
 
 #include <errno.h>

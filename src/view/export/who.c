@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * who.c - events in the order of time with the threads they are of (who.h).
+ *
+ * An event's own context is believed before what the trace says elsewhere of
+ * its thread. The user may stop the run at a look at the progress.
+ */
 #include "view/export/who.h"
 
 #include <errno.h>
