@@ -33,15 +33,16 @@ DECLARE_STATIC_KEY_FALSE(sonde_clock_other);
 /* sonde_now() when the key is on. */
 u64 sonde_clock_now_other(u32 kind);
 
-/* The time by the clock `kind`, which somebody holds. Preemption off. */
-static __always_inline u64 sonde_now(u32 kind)
+/* The time by the clock *kind, which somebody holds; looked at where it matters
+ * only. Preemption off. */
+static __always_inline u64 sonde_now(const u32 *kind)
 {
 	if (static_branch_unlikely(&sonde_clock_other))
-		return sonde_clock_now_other(kind);
+		return sonde_clock_now_other(*kind);
 	return sonde_clock_cpu();
 }
 
-/* From now on sonde_now(kind) may be called, until put. 0; -EINVAL: no such
+/* From now on sonde_now(&kind) may be called, until put. 0; -EINVAL: no such
  * clock; -EOPNOTSUPP: this machine's counter is no clock. May sleep. */
 int sonde_clock_get(u32 kind);
 void sonde_clock_put(u32 kind);

@@ -124,6 +124,8 @@ static int event_furnish(struct sonde_event *event,
 		if (!rc)
 			event->filter = filter;
 	}
+	event->is_plain =
+		event->is_fixed == SONDE_FIXED_PLAIN && !event->filter;
 	return rc;
 }
 

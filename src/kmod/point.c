@@ -192,7 +192,7 @@ static __always_inline bool is_rejected(const struct sonde_point *point,
 	if (unlikely(!event))
 		return false;
 	session = event->session;
-	if (session->tree || (session->self[0] | session->self[1]) ||
+	if (session->tree || session->has_self ||
 	    sonde_quick_passes(sonde_filter_quick(event->filter), argument))
 		return false;
 	if (sonde_event_is_on(event))
@@ -641,16 +641,6 @@ static struct sonde_point *make(const struct sonde_event *event,
 	return point;
 }
 
-/* What the probe must know before it sees the event. */
-static int prepare(struct sonde_event *event,
-		   const struct sonde_kmod_event *from)
-{
-	event->type = (u16)from->type;
-	if (event->is_fixed == SONDE_FIXED_PLAIN && !event->filter)
-		return 0;
-	return sonde_levels_need();
-}
-
 /* Before an event is taken out, and when there is another. */
 static void set_only(struct sonde_point *point, const struct sonde_event *event)
 {
@@ -664,7 +654,7 @@ int sonde_point_add(struct sonde_event *event,
 {
 	void *probe = choose_probe(event, from);
 	struct sonde_point *point = find(event, from, probe);
-	int err = prepare(event, from);
+	int err = event->is_plain ? 0 : sonde_levels_need();
 
 	if (err)
 		return err;

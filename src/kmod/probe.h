@@ -163,7 +163,7 @@ static __always_inline bool sonde_is_self(const struct sonde_session *session)
 {
 	s32 tgid;
 
-	if (likely(!(session->self[0] | session->self[1])))
+	if (likely(!session->has_self))
 		return false;
 	tgid = current->tgid;
 	return tgid && (tgid == session->self[0] || tgid == session->self[1]);

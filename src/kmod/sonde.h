@@ -57,7 +57,7 @@
 
 #include "kmod/abi.h"
 #include "kmod/clock.h"
-#define SONDE_LOCAL_NOW(ring)      sonde_now((ring)->clock)
+#define SONDE_LOCAL_NOW(ring)      sonde_now(&(ring)->clock)
 #define SONDE_LOCAL_IS_ALONE(ring) sonde_is_alone()
 #define SONDE_LOCAL_EPOCH(ring)    sonde_epoch()
 
@@ -89,7 +89,10 @@ struct sonde_session {
 	u32 nr_channels;
 	u64 memory;
 	u32 active; /* read by probes */
-	s32 self[2];
+	union {
+		s32 self[2];
+		u64 has_self; /* not 0: there is one */
+	};
 	struct sonde_tree *tree; /* NULL: everybody (scope.c) */
 	u64 __percpu *deep;
 	u32 was_started; /* once: its scope is fixed */
@@ -137,7 +140,7 @@ struct sonde_event {
 	u32 fixed_bytes; /* of the payload if is_fixed */
 	u8 is_fixed;     /* no texts, no buffers */
 	u8 nr_caps;
-	u16 type; /* enum sonde_kmod_type; set by sonde_point_add() */
+	u8 is_plain; /* nothing but arguments, and no filter */
 	const struct sonde_filter *filter;        /* NULL: none */
 	struct sonde_event_count __percpu *count; /* only with WANT_FD */
 	const struct sonde_kmod_cap *caps;

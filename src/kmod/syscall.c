@@ -133,33 +133,26 @@ static __always_inline struct sonde_point *find_point(const struct table *table,
 	return rcu_dereference_sched(table->at[nr & (CALLS - 1)]);
 }
 
-/* What a probe was called with. */
-struct call {
-	struct pt_regs *regs;
-	long number;
-	u64 result; /* 0 at the entry */
-	bool is_compat;
-};
-
-/* Any event: by the arguments in a row. One that is wanted. */
+/* Any event: by the arguments in a row. One that is wanted; `result` is 0 at the
+ * entry. */
 static noinline notrace void record_any(const struct sonde_event *event,
-					const struct call *call)
+					struct pt_regs *regs, u64 result,
+					bool is_compat)
 {
 	u64 args[SONDE_ARGS_MAX] = { 0 };
 	const struct sonde_site site = {
 		.args = args,
 		.nr_args = SONDE_ARGS_MAX,
-		.number = (u32)call->number,
-		.result = call->result,
-		.regs = call->regs,
-		.is_compat = call->is_compat,
+		.number = (u32)number_of(regs),
+		.result = result,
+		.regs = regs,
+		.is_compat = is_compat,
 	};
 
 	for (u32 i = 0; i < SYSCALL_ARGS; i++)
-		args[i] = call->is_compat ?
-				  (u32)word(call->regs, compat_words[i]) :
-				  word(call->regs, words[i]);
-	args[RESULT] = call->result;
+		args[i] = is_compat ? (u32)word(regs, compat_words[i]) :
+				      word(regs, words[i]);
+	args[RESULT] = result;
 	sonde_event_capture(event, &site);
 }
 
@@ -186,9 +179,10 @@ static __always_inline void record_plain(const struct sonde_event *event,
 
 /* Of 32-bit calls: rare, and out of the way. */
 static noinline notrace void record_compat(const struct table *table,
-					   const struct call *call)
+					   struct pt_regs *regs, long number,
+					   u64 result)
 {
-	struct sonde_point *point = find_point(table, call->number);
+	struct sonde_point *point = find_point(table, number);
 	const struct sonde_event *event;
 
 	if (!point)
@@ -196,10 +190,11 @@ static noinline notrace void record_compat(const struct table *table,
 	list_for_each_entry_lockless(event, &point->events, in_point)
 	{
 		if (sonde_event_wants(event))
-			record_any(event, call);
+			record_any(event, regs, result, true);
 	}
 }
 
+/* Nothing's address is taken: all this lives in registers. */
 static __always_inline void record(u32 end, struct pt_regs *regs, long number,
 				   u64 result)
 {
@@ -207,9 +202,7 @@ static __always_inline void record(u32 end, struct pt_regs *regs, long number,
 	const struct sonde_event *event;
 
 	if (unlikely(is_compat())) {
-		const struct call call = { regs, number, result, true };
-
-		record_compat(&tables[end][1], &call);
+		record_compat(&tables[end][1], regs, number, result);
 		return;
 	}
 	point = find_point(&tables[end][0], number);
@@ -219,26 +212,23 @@ static __always_inline void record(u32 end, struct pt_regs *regs, long number,
 	{
 		if (!sonde_event_wants(event))
 			continue;
-		if (likely(event->is_fixed == SONDE_FIXED_PLAIN &&
-			   !event->filter)) {
+		if (likely(event->is_plain))
 			record_plain(event, regs);
-		} else {
-			const struct call call = { regs, number, result,
-						   false };
-
-			record_any(event, &call);
-		}
+		else
+			record_any(event, regs, result, false);
 	}
 }
 
-static notrace void probe_enter(void *data, struct pt_regs *regs, long number)
+static SONDE_PROBE void probe_enter(void *data, struct pt_regs *regs,
+				    long number)
 {
 	sonde_probe_begin();
 	record(0, regs, number, 0);
 	sonde_probe_end();
 }
 
-static notrace void probe_exit(void *data, struct pt_regs *regs, long result)
+static SONDE_PROBE void probe_exit(void *data, struct pt_regs *regs,
+				   long result)
 {
 	sonde_probe_begin();
 	record(1, regs, number_of(regs), (u64)result);
