@@ -85,7 +85,8 @@ static const u8 compat_words[SYSCALL_ARGS] = {
 
 static __always_inline long number_of(const struct pt_regs *regs)
 {
-	return (long)regs->orig_ax;
+	/* As the kernel takes it: the upper half is not looked at. */
+	return (int)regs->orig_ax;
 }
 #elif defined(CONFIG_ARM64)
 static __always_inline bool is_compat(void)

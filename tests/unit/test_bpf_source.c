@@ -538,6 +538,32 @@ static size_t eight(const struct recording *r, uint16_t id,
 	return 8;
 }
 
+#ifdef __x86_64__
+static size_t getppid_size(const struct recording *r, uint16_t id,
+			   const unsigned char *payload)
+{
+	(void)payload;
+	return id == r->wanted ? 8 : 0;
+}
+
+/* The kernel makes the call that the lower half of the register says. */
+static void both_ends_of_a_call_are_found_whatever_the_upper_half(void **state)
+{
+	struct recording *r = new_recording("syscalls:getppid");
+
+	(void)state;
+	begin(r, getpid());
+	r->wanted = id_of(r, "syscall_exit_getppid");
+	assert_int_equal(syscall(SYS_getppid | 1L << 32), getppid());
+	ops->stop(r->source);
+	read_all(r, getppid_size);
+	/* With that of the C library. */
+	assert_int_equal(r->nr[id_of(r, "syscall_entry_getppid")], 2);
+	assert_int_equal(r->nr[r->wanted], 2);
+	free_recording(r);
+}
+#endif
+
 static void a_condition_is_tested_before_anything_is_recorded(void **state)
 {
 	struct recording *r = new_recording("syscall_exit_close if ret == -9");
@@ -1146,6 +1172,10 @@ int main(void)
 		cmocka_unit_test(
 			tiny_rings_account_for_all_that_is_overwritten),
 		cmocka_unit_test(strings_and_numbers_of_a_call_are_recorded),
+#ifdef __x86_64__
+		cmocka_unit_test(
+			both_ends_of_a_call_are_found_whatever_the_upper_half),
+#endif
 		cmocka_unit_test(
 			a_condition_is_tested_before_anything_is_recorded),
 		cmocka_unit_test(

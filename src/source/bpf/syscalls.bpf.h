@@ -50,7 +50,8 @@ INLINE uint32_t is_compat(struct pt_regs *regs)
 
 INLINE long number_of(struct pt_regs *regs)
 {
-	return (long)regs->orig_ax;
+	/* As the kernel takes it: the upper half is not looked at. */
+	return (int)regs->orig_ax;
 }
 
 /* The argument's 4 bits of `sizes` say how 32 bits become 64. */

@@ -341,6 +341,25 @@ static void only_that_number_is_recorded(void)
 	CLAIM(only(&rig, 1)->size == 0);
 }
 
+#if defined(__x86_64__)
+/* The kernel makes the call that the lower half of the register says. */
+static void both_ends_of_a_call_have_one_number_whatever_the_upper_half(void)
+{
+	static const int64_t wanted = SYS_getppid;
+	struct sonde_kmod_cap cap = call_number();
+
+	begin(&rig);
+	ask(&rig, (struct which){ ENTRY, SYS_getppid, 0, NULL }, &cap, 1);
+	ask(&rig, (struct which){ EXIT, SYS_getppid, 0, NULL }, &cap, 1);
+	start(&rig);
+	CLAIM(syscall(SYS_getppid | 1L << 32) == getppid());
+	finish(&rig);
+	expect(&rig.records[0], &wanted, sizeof(wanted));
+	expect(&rig.records[1], &wanted, sizeof(wanted));
+	CLAIM(rig.records[0].id == 1 && rig.records[1].id == 2);
+}
+#endif
+
 /* Of a plain list they are registers of the caller's, whatever these hold. */
 static void arguments_beyond_the_sixth_are_zeros_in_a_list_not_plain(void)
 {
@@ -677,6 +696,9 @@ static const struct {
 	TEST(arguments_and_result_are_numbers),
 	TEST(narrow_numbers_are_low_bytes),
 	TEST(only_that_number_is_recorded),
+#if defined(__x86_64__)
+	TEST(both_ends_of_a_call_have_one_number_whatever_the_upper_half),
+#endif
 	TEST(arguments_beyond_the_sixth_are_zeros_in_a_list_not_plain),
 	TEST(a_string_is_recorded_with_its_nul),
 	TEST(a_long_string_is_cut),
