@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "base/time.h"
 #include "ctf/place.h"
 #include "source/choose.h"
@@ -167,8 +168,32 @@ static int follow_forks(const struct sonde_session_kernel_config *config,
 	return rc;
 }
 
+/* Less than the last piece of each CPU's is nothing to talk about. */
+static void note_memory(const struct sonde_session_kernel *kernel,
+			const struct sonde_source *source)
+{
+	uint64_t bytes = kernel->config->memory_bytes;
+	char used[24];
+	char given[24];
+
+	if (source->unused_bytes <= bytes / 8)
+		return;
+	sonde_summary_note(
+		kernel->setup.summary,
+		"%s: the buffers take %s of the %s that --kernel-memory "
+		"allows: each CPU has a power of two of pieces, and 4 GiB is "
+		"the most",
+		source->ops->name,
+		sonde_number_put_size(bytes - source->unused_bytes, used,
+				      sizeof(used)),
+		sonde_number_put_size(bytes, given, sizeof(given)));
+}
+
 static void note_lacks(const struct sonde_session_kernel *kernel)
 {
+	for (uint32_t i = 0; i < kernel->set.nr; i++)
+		note_memory(kernel, kernel->set.sources[i]);
+
 	if (!kernel->config->self && !sonde_source_knows_pids())
 		sonde_summary_note(kernel->setup.summary,
 				   "in a container (a PID namespace) the "

@@ -153,6 +153,8 @@ struct sonde_source {
 	const struct sonde_source_ops *ops;
 	/* What is counted as lost holds events that weren't asked for. */
 	bool loses_unwanted;
+	/* Of config.memory_bytes, what no buffer is made of. */
+	uint64_t unused_bytes;
 };
 
 struct sonde_source_ops {

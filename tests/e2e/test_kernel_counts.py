@@ -5,6 +5,7 @@ that others see of the same programs, and what was lost was counted."""
 
 import collections
 import os
+import pathlib
 import re
 import subprocess
 
@@ -206,6 +207,18 @@ def nothing_is_lost_while_there_is_room(source):
     check_equal(len(done.trace().lines) - len(done.trace().events("lttng_.*|"
                                                                   "sonde_.*")),
                 2 * int(done.out.split()[1]), "events")
+
+
+@each_source
+def memory_of_which_no_buffer_is_made_is_told(source):
+    """3 MiB for each CPU are 2 MiB in powers of two; others take them all."""
+    cpus = len(list(pathlib.Path("/sys/devices/system/cpu").glob("cpu[0-9]*")))
+    done = record_kernel("true", k="syscalls:getppid", source=source,
+                         options=["--kernel-memory", f"{3 * cpus}M"])
+    said = re.search(r"the buffers take (\S+) of the (\S+) that "
+                     "--kernel-memory", done.err)
+    check_equal(said and said.groups(), (f"{2 * cpus}M", f"{3 * cpus}M")
+                if source == "modules" else None, done.err)
 
 
 @kernel_test

@@ -462,6 +462,24 @@ static void the_session_is_what_was_asked_for(void **state)
 	close_all(source);
 }
 
+static void memory_that_makes_no_buffer_is_told(void **state)
+{
+	struct sonde_source_config config = plain;
+	struct sonde_source *source;
+
+	(void)state;
+	reset();
+	source = open_with(&config);
+	assert_int_equal(source->unused_bytes, 0);
+	close_all(source);
+	reset();
+	/* One piece of each CPU's too many for a power of two. */
+	config.memory_bytes += (uint64_t)NR_CPUS * SUBBUF + 1;
+	source = open_with(&config);
+	assert_int_equal(source->unused_bytes, NR_CPUS * SUBBUF + 1);
+	close_all(source);
+}
+
 static void an_event_that_is_refused_is_named(void **state)
 {
 	(void)state;
@@ -873,6 +891,7 @@ int main(void)
 		cmocka_unit_test(without_a_cpu_clock_only_monotonic_will_do),
 		cmocka_unit_test(each_request_that_fails_leaves_nothing_open),
 		cmocka_unit_test(the_session_is_what_was_asked_for),
+		cmocka_unit_test(memory_that_makes_no_buffer_is_told),
 		cmocka_unit_test(an_event_that_is_refused_is_named),
 		cmocka_unit_test(
 			a_place_between_instructions_is_the_users_mistake),

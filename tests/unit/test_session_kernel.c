@@ -474,6 +474,25 @@ static void switches_that_the_kernel_left_out_are_noted(void **state)
 	assert_non_null(strstr(summary.notes[0], "missing in 3 places"));
 }
 
+static void memory_that_no_buffer_takes_is_noted(void **state)
+{
+	struct sonde_session_kernel *kernel;
+	struct sonde_source_error error;
+
+	(void)state;
+	options.kernel.memory_bytes = UINT64_C(1536) << 20;
+	bpf.base.unused_bytes = UINT64_C(192) << 20;
+	assert_int_equal(open_with("sched", &error, &kernel), 0);
+	sonde_session_kernel_close(kernel);
+	assert_int_equal(summary.nr_notes, 0);
+	bpf.base.unused_bytes = UINT64_C(512) << 20;
+	assert_int_equal(open_with("sched", &error, &kernel), 0);
+	sonde_session_kernel_close(kernel);
+	assert_int_equal(summary.nr_notes, 1);
+	assert_non_null(strstr(summary.notes[0], "bpf"));
+	assert_non_null(strstr(summary.notes[0], "1G of the 1536M"));
+}
+
 static void overwritten_events_are_read_at_the_end_and_counted(void **state)
 {
 	struct sonde_session_kernel *kernel;
@@ -606,6 +625,7 @@ int main(void)
 		CASE(what_was_lost_is_in_the_summary_and_the_trace),
 		CASE(processes_that_were_not_followed_are_noted),
 		CASE(switches_that_the_kernel_left_out_are_noted),
+		CASE(memory_that_no_buffer_takes_is_noted),
 		CASE(overwritten_events_are_read_at_the_end_and_counted),
 		CASE(a_stream_that_contradicts_itself_is_given_up),
 		CASE(if_one_source_does_not_start_none_records),

@@ -64,8 +64,12 @@ static int plan_memory(struct own_source *source,
 	uint32_t nr_cpus = source->device.info.nr_cpus;
 
 	if (!own_geometry_init(&source->geometry, config->memory_bytes,
-			       config->subbuf_bytes, nr_cpus))
+			       config->subbuf_bytes, nr_cpus)) {
+		source->base.unused_bytes =
+			config->memory_bytes -
+			own_geometry_bytes(&source->geometry);
 		return 0;
+	}
 	/* Another source may do with that. */
 	return sonde_source_fail(
 		error, -ENOSPC,
