@@ -56,7 +56,14 @@ def why_no_bpf():
     return None
 
 
-WHY_NOT = {"tracefs": why_no_tracefs, "bpf": why_no_bpf}
+def why_no_modules():
+    if not os.access("/dev/sonde", os.R_OK | os.W_OK):
+        return "our kernel module is not loaded, or not open to us"
+    return None
+
+
+WHY_NOT = {"tracefs": why_no_tracefs, "bpf": why_no_bpf,
+           "modules": why_no_modules}
 
 
 def need(source):
@@ -347,6 +354,14 @@ def bpf_objects(pid):
             for number in re.findall(rf"^{kind}_id:\s*(\d+)", text, re.M):
                 out.add((kind, int(number)))
     return out
+
+
+def module_users():
+    """What our kernel module is held by: descriptors, of whoever's."""
+    try:
+        return int(pathlib.Path("/sys/module/sonde/refcnt").read_text())
+    except OSError:
+        return 0
 
 
 BPF_CALL = {"x86_64": 321, "aarch64": 280}

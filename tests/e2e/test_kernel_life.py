@@ -21,7 +21,7 @@ from sonde import SONDE, Skip, check, install, record, run, scratch
 from harness import check_equal, main
 from kernel import (INSTANCES, KernelTrace, Running, bpf_exists, bpf_objects,
                     descendants, each_source, gone, instances, is_sonde,
-                    kernel_test, program, read, record_kernel,
+                    kernel_test, module_users, program, read, record_kernel,
                     wait_for)
 
 KILLS = int(os.environ.get("SONDE_SOURCE_KILLS", "6"))  # of each kind
@@ -45,6 +45,7 @@ class Killed:
     def __init__(self, source, rng, who, turn):
         mark = scratch() / "mark"
         self.source = source
+        self.other_users = module_users()
         self.running = Running(program("ticker"), "0", mark,
                                k="sched_switch,syscalls:getppid",
                                source=source,
@@ -60,6 +61,7 @@ class Killed:
         self.pids = [front, *family]
         self.objects = set().union(*map(bpf_objects, sondes), set())
         self.instances = instances(*self.pids)
+        self.holds_module = module_users() > self.other_users
         for pid in {"front": [front], "recorder": self.recorders,
                     "both": sondes,
                     "program": [p for p in family if not is_sonde(p)]}[who]:
@@ -111,18 +113,20 @@ def strangers_of(session):
 
 def killed_at_any_instant(source, who):
     rng = random.Random(f"{source} {who}")
-    seen_instance = seen_object = 0
+    seen = 0
     for turn in range(KILLS):
         killed = Killed(source, rng, who, turn)
         killed.readable()
-        seen_instance += bool(killed.instances)
-        seen_object += bool(killed.objects)
+        seen += bool(killed.instances or killed.objects or
+                     killed.holds_module)
         for kind, number in killed.objects:
             wait_for(lambda k=kind, n=number: not bpf_exists(k, n),
                      f"the end of BPF {kind} {number}", 20)
+        wait_for(lambda nr=killed.other_users: module_users() == nr,
+                 "the module's last user", 20)
         check_instances(killed)
-    check(seen_instance + seen_object > 0,
-          "no instance and no BPF object was ever seen: the test looks wrong")
+    check(seen > 0, "no instance, no BPF object and no user of the module was "
+          "ever seen: the test looks wrong")
 
 
 def check_instances(killed):
@@ -177,6 +181,7 @@ def a_killed_program_leaves_its_last_calls(source):
 
 @each_source
 def a_recording_that_ends_leaves_nothing(source):
+    others = module_users()
     running = Running(program("ticker"), "300000", k="syscalls:getppid,sched",
                       source=source, options=["--kernel-memory", "1M"])
     running.wait_until_recording()
@@ -185,14 +190,17 @@ def a_recording_that_ends_leaves_nothing(source):
     held = instances(*pids)
     if source == "tracefs":
         check(held, f"no instance in {os.listdir(INSTANCES)}")
-    else:
+    elif source == "bpf":
         check(objects, "no BPF object")
+    else:
+        check(module_users() > others, "the module is not used")
     status, _, err = running.end()
     check_equal(status, 7, err)
     check_equal([i for i in held if (INSTANCES / i).exists()], [], "instances")
     for kind, number in objects:
         wait_for(lambda k=kind, n=number: not bpf_exists(k, n),
                  f"the end of BPF {kind} {number}", 20)
+    wait_for(lambda: module_users() == others, "the module's last user", 20)
 
 
 GLOBAL = ("tracing_on", "current_tracer", "set_event", "set_event_pid",

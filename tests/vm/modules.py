@@ -142,6 +142,14 @@ class Built:
             self.programs.append(source.stem)
 
 
+def module_of(cache, kernel):
+    """The real module, as it was built last."""
+    module = cache.folder / "modules" / kernel.version / "share/sonde.ko"
+    if not module.exists():
+        raise Problem(f"no module for {kernel.version} was built")
+    return module
+
+
 def build(cache, kernel, with_mutants=False):
     built = Built(cache, kernel)
     built.variant("sonde")
