@@ -433,7 +433,7 @@ static bool to_load(const struct load *load,
 	return true;
 }
 
-static bool has(const struct load *load, uint64_t at)
+static bool load_has(const struct load *load, uint64_t at)
 {
 	return at - load->address < load->memory_bytes;
 }
@@ -441,7 +441,7 @@ static bool has(const struct load *load, uint64_t at)
 static bool is_loaded(const struct file *file, uint64_t at)
 {
 	for (size_t i = 0; i < file->nr_loads; i++)
-		if (has(&file->loads[i], at))
+		if (load_has(&file->loads[i], at))
 			return true;
 	return false;
 }
@@ -456,7 +456,7 @@ static bool to_file(const struct file *file,
 {
 	for (size_t i = 0; i < file->nr_loads; i++)
 		if (to_load(&file->loads[i], place, address, ret_address) &&
-		    has(&file->loads[i], *ret_address))
+		    load_has(&file->loads[i], *ret_address))
 			return true;
 	for (size_t i = 0; i < file->nr_loads; i++)
 		if (file->loads[i].is_code &&

@@ -87,8 +87,8 @@ static struct sonde_lock *put_lock(struct sonde_hash *locks,
 		lock->kind = kind;
 		lock->holder = -1;
 	}
-	sonde_site_use(&lock->at, entry->words[word], entry->image,
-		       entry->time_ns);
+	sonde_analysis_site_use(&lock->at, entry->words[word], entry->image,
+				entry->time_ns);
 	return lock;
 }
 
@@ -114,24 +114,27 @@ thread_of(struct sonde_contention *contention,
 }
 
 /* Where the event's call came from. */
-static struct sonde_site site_of(const struct sonde_journal_entry *entry)
+static struct sonde_analysis_site
+call_site(const struct sonde_journal_entry *entry)
 {
-	struct sonde_site site = { 0 };
+	struct sonde_analysis_site site = { 0 };
 
-	sonde_site_use(&site, entry->words[SONDE_LOCK_CALLER], entry->image,
-		       entry->time_ns);
+	sonde_analysis_site_use(&site, entry->words[SONDE_LOCK_CALLER],
+				entry->image, entry->time_ns);
 	return site;
 }
 
 /* The table's entry for the call site, which was used then, too. */
 static struct sonde_lock_site *put_site(struct sonde_contention *contention,
-					const struct sonde_site *at)
+					const struct sonde_analysis_site *at)
 {
-	const struct sonde_key key = sonde_site_key(at->caller, at->image);
+	const struct sonde_key key =
+		sonde_analysis_site_key(at->caller, at->image);
 	struct sonde_lock_site *site = sonde_hash_put(&contention->sites, &key);
 
 	if (site)
-		sonde_site_use(&site->at, at->caller, at->image, at->first_ns);
+		sonde_analysis_site_use(&site->at, at->caller, at->image,
+					at->first_ns);
 	return site;
 }
 
@@ -145,7 +148,7 @@ static void begin_wait(struct sonde_lock *lock,
 	thread->waiting = true;
 	thread->waits_for = lock->key;
 	thread->waits_for_kind = lock->kind;
-	thread->from = site_of(entry);
+	thread->from = call_site(entry);
 	thread->taken = lock->taken;
 	thread->wait = (struct sonde_worst_span){
 		.begin_ns = entry->time_ns,
@@ -167,8 +170,8 @@ static bool waits_for(const struct sonde_lock_thread *thread,
 }
 
 /* Who waited where, and where the lock had been taken. */
-static int add_sites(struct sonde_contention *contention,
-		     const struct sonde_lock_thread *thread, int64_t ns)
+static int charge_sites(struct sonde_contention *contention,
+			const struct sonde_lock_thread *thread, int64_t ns)
 {
 	struct sonde_lock_site *site = put_site(contention, &thread->from);
 
@@ -209,7 +212,7 @@ static int end_wait(struct sonde_contention *contention,
 		if (ns > thread->wait_max_ns)
 			thread->wait_max_ns = ns;
 		sonde_worst_add(&contention->worst, &thread->wait, &lock->key);
-		err = add_sites(contention, thread, ns);
+		err = charge_sites(contention, thread, ns);
 	}
 	return err ? err : sonde_histogram_add(&lock->waits, ns);
 }
@@ -232,7 +235,7 @@ static int take(struct sonde_contention *contention, struct sonde_lock *lock,
 	if (!hold)
 		return sonde_hash_error(&contention->holds);
 	lock->holder = entry->tid;
-	lock->taken = site_of(entry);
+	lock->taken = call_site(entry);
 	if (!hold->depth++)
 		hold->begin_ns = entry->time_ns;
 	return 0;

@@ -55,9 +55,9 @@ enum sonde_lock_word {
 struct sonde_lock {
 	struct sonde_key key; /* address, process */
 	enum sonde_lock_kind kind;
-	int32_t holder;          /* a thread; -1: none, or unknown */
-	struct sonde_site taken; /* where it locked, and when */
-	struct sonde_site at;    /* the address, and when it was a lock */
+	int32_t holder;                   /* a thread; -1: none, or unknown */
+	struct sonde_analysis_site taken; /* where it locked, and when */
+	struct sonde_analysis_site at; /* the address, and when it was a lock */
 	uint64_t acquired, failed, busy; /* busy: trylock found it held */
 	uint64_t waited; /* also for what failed, or never came */
 	/* of a condition variable; `acquired`: wake-ups, `failed`: time-outs */
@@ -68,7 +68,7 @@ struct sonde_lock {
 /* A place that calls for locks: its waits, and others' for what it holds. */
 struct sonde_lock_site {
 	struct sonde_key key;
-	struct sonde_site at;
+	struct sonde_analysis_site at;
 	uint64_t waited, wait_ns, blocked, blocked_ns;
 	int64_t wait_max_ns, blocked_max_ns;
 };
@@ -82,8 +82,8 @@ struct sonde_lock_thread {
 	bool waiting;
 	enum sonde_lock_kind waits_for_kind;
 	struct sonde_key waits_for;
-	struct sonde_site from, taken; /* its call, the holder's */
-	struct sonde_worst_span wait;  /* the end is not known yet */
+	struct sonde_analysis_site from, taken; /* its call, the holder's */
+	struct sonde_worst_span wait;           /* the end is not known yet */
 };
 
 struct sonde_contention {

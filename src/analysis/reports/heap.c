@@ -66,7 +66,8 @@ static int find_site(struct sonde_heap *heap,
 		     uint32_t *ret_site)
 {
 	const uint64_t caller = entry->words[SONDE_HEAP_CALLER];
-	const struct sonde_key key = sonde_site_key(caller, entry->image);
+	const struct sonde_key key =
+		sonde_analysis_site_key(caller, entry->image);
 	struct sonde_heap_caller *place = sonde_hash_get(&heap->callers, &key);
 
 	if (!place) {
@@ -77,8 +78,8 @@ static int find_site(struct sonde_heap *heap,
 		if (add_site(heap))
 			return -ENOMEM;
 	}
-	sonde_site_use(&heap->sites[place->site].at, caller, entry->image,
-		       entry->time_ns);
+	sonde_analysis_site_use(&heap->sites[place->site].at, caller,
+				entry->image, entry->time_ns);
 	*ret_site = place->site;
 	return 0;
 }

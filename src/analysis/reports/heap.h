@@ -53,7 +53,7 @@ struct sonde_heap_calls {
 };
 
 struct sonde_heap_site {
-	struct sonde_site at; /* where malloc() returned to */
+	struct sonde_analysis_site at; /* where malloc() returned to */
 	struct sonde_heap_calls calls;
 	uint64_t live_bytes, live_blocks;
 	/* ---- private ---- */

@@ -64,14 +64,14 @@ static int compare_locks(const void *a, const void *b, void *ctx)
 
 /* ---- names ---- */
 
-static bool has_code(const struct sonde_analysis_args *args)
+static bool has_mappings(const struct sonde_analysis_args *args)
 {
 	return sonde_names_has_mappings(args->names);
 }
 
 /* NULL: it is no variable that has a name. */
-static const char *name_of(const struct sonde_analysis_args *args,
-			   const struct sonde_site *at)
+static const char *variable_name(const struct sonde_analysis_args *args,
+				 const struct sonde_analysis_site *at)
 {
 	const struct sonde_names_place place = {
 		.image = at->image,
@@ -80,17 +80,18 @@ static const char *name_of(const struct sonde_analysis_args *args,
 		.to_ns = at->last_ns,
 	};
 
-	return has_code(args) ? sonde_names_variable(args->names, &place) :
-				NULL;
+	return has_mappings(args) ? sonde_names_variable(args->names, &place) :
+				    NULL;
 }
 
 /* "`cache_lock` (0x5600)" or "0x5600". */
 static const char *lock_text(struct sonde_words *words,
-			     const struct sonde_site *at, char *to, size_t size)
+			     const struct sonde_analysis_site *at, char *to,
+			     size_t size)
 {
 	const char *address =
 		sonde_words_int(words, SONDE_CELL_HEX, (int64_t)at->caller);
-	const char *name = name_of(words->args, at);
+	const char *name = variable_name(words->args, at);
 
 	if (name)
 		(void)snprintf(to, size, "`%.200s` (%s)", name, address);
@@ -100,10 +101,10 @@ static const char *lock_text(struct sonde_words *words,
 }
 
 /* Of a longest wait: the lock, the waiter's call, the holder's. */
-static struct sonde_site span_site(const struct sonde_worst_span *span,
-				   uint64_t address, int64_t time_ns)
+static struct sonde_analysis_site span_site(const struct sonde_worst_span *span,
+					    uint64_t address, int64_t time_ns)
 {
-	return (struct sonde_site){
+	return (struct sonde_analysis_site){
 		.caller = address,
 		.image = span->image,
 		.first_ns = time_ns,
@@ -165,7 +166,7 @@ static void say_worst_wait(struct sonde_words *words,
 			   const struct sonde_worst_span *span,
 			   struct sonde_report *report)
 {
-	const struct sonde_site lock =
+	const struct sonde_analysis_site lock =
 		span_site(span, span->object, span->begin_ns);
 	char holder[64] = "an unknown thread";
 	char text[LOCK_TEXT];
@@ -265,7 +266,7 @@ static void add_lock(struct sonde_table *table, const void *entry, void *ctx)
 	if (lock->waits.count)
 		sonde_table_int(table, 7, sonde_histogram_sum(&lock->waits));
 	sonde_histogram_cells(&lock->waits, table, 8);
-	sonde_table_text(table, 15, name_of(ctx, &lock->at));
+	sonde_table_text(table, 15, variable_name(ctx, &lock->at));
 }
 
 static int add_locks(const struct sonde_analysis_args *args,
@@ -292,9 +293,9 @@ static int add_locks(const struct sonde_analysis_args *args,
 		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
-	struct sonde_table *table =
-		sonde_report_table(report, "locks", "Waiting, by lock", columns,
-				   SONDE_ARRAY_SIZE(columns) - !has_code(args));
+	struct sonde_table *table = sonde_report_table(
+		report, "locks", "Waiting, by lock", columns,
+		SONDE_ARRAY_SIZE(columns) - !has_mappings(args));
 
 	sonde_table_minor(table, 0x7u << 4); /* share, busy, failed */
 	return sonde_ranking_add(&ranking, table);
@@ -321,7 +322,7 @@ static void add_hold(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_uint(table, 2, lock->holds.count);
 	sonde_table_int(table, 3, sonde_histogram_sum(&lock->holds));
 	sonde_histogram_cells(&lock->holds, table, 4);
-	sonde_table_text(table, 11, name_of(ctx, &lock->at));
+	sonde_table_text(table, 11, variable_name(ctx, &lock->at));
 }
 
 static int add_holds(const struct sonde_analysis_args *args,
@@ -346,9 +347,10 @@ static int add_holds(const struct sonde_analysis_args *args,
 	};
 
 	return sonde_ranking_add(
-		&ranking, sonde_report_table(
-				  report, "holds", "Holding, by lock", columns,
-				  SONDE_ARRAY_SIZE(columns) - !has_code(args)));
+		&ranking,
+		sonde_report_table(report, "holds", "Holding, by lock", columns,
+				   SONDE_ARRAY_SIZE(columns) -
+					   !has_mappings(args)));
 }
 
 /* The places that cost most time come first: their own, and others'. */
@@ -363,7 +365,8 @@ static int compare_sites(const void *a, const void *b, void *ctx)
 	return (x_ns < y_ns) - (x_ns > y_ns);
 }
 
-static void add_site(struct sonde_table *table, const void *entry, void *ctx)
+static void add_lock_site(struct sonde_table *table, const void *entry,
+			  void *ctx)
 {
 	const struct sonde_lock_site *site = entry;
 
@@ -375,12 +378,12 @@ static void add_site(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_uint(table, 4, site->blocked);
 	sonde_table_int(table, 5, (int64_t)site->blocked_ns);
 	sonde_table_int(table, 6, site->blocked_max_ns);
-	sonde_table_text(table, 7, sonde_site_text(ctx, &site->at));
+	sonde_table_text(table, 7, sonde_analysis_site_text(ctx, &site->at));
 }
 
-static int add_sites(const struct sonde_analysis_args *args,
-		     const struct sonde_contention *contention,
-		     struct sonde_report *report)
+static int add_lock_sites(const struct sonde_analysis_args *args,
+			  const struct sonde_contention *contention,
+			  struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
 		{ "caller", "CALLED FROM", SONDE_CELL_HEX },
@@ -396,7 +399,7 @@ static int add_sites(const struct sonde_analysis_args *args,
 	const struct sonde_ranking ranking = {
 		.hash = &contention->sites,
 		.compare = compare_sites,
-		.add = add_site,
+		.add = add_lock_site,
 		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
@@ -408,7 +411,7 @@ static int add_sites(const struct sonde_analysis_args *args,
 		sonde_report_table(
 			report, "sites",
 			"Who waits where, and who held it where", columns,
-			SONDE_ARRAY_SIZE(columns) - !has_code(args)));
+			SONDE_ARRAY_SIZE(columns) - !has_mappings(args)));
 }
 
 static int compare_threads(const void *a, const void *b, void *ctx)
@@ -481,7 +484,7 @@ static void add_cond(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_uint(table, 2, cond->broadcasts);
 	sonde_table_uint(table, 3, cond->acquired);
 	sonde_table_uint(table, 4, cond->failed);
-	sonde_table_text(table, 13, name_of(ctx, &cond->at));
+	sonde_table_text(table, 13, variable_name(ctx, &cond->at));
 	if (!cond->waits.count)
 		return;
 	sonde_table_int(table, 5, sonde_histogram_sum(&cond->waits));
@@ -517,18 +520,18 @@ static int add_conds(const struct sonde_analysis_args *args,
 		&ranking, sonde_report_table(report, "conds",
 					     "Condition variables", columns,
 					     SONDE_ARRAY_SIZE(columns) -
-						     !has_code(args)));
+						     !has_mappings(args)));
 }
 
-static void add_span(const struct sonde_analysis_args *args,
-		     const struct sonde_worst_span *span,
-		     struct sonde_table *table)
+static void add_long_wait(const struct sonde_analysis_args *args,
+			  const struct sonde_worst_span *span,
+			  struct sonde_table *table)
 {
-	const struct sonde_site lock =
+	const struct sonde_analysis_site lock =
 		span_site(span, span->object, span->begin_ns);
-	const struct sonde_site from =
+	const struct sonde_analysis_site from =
 		span_site(span, span->place, span->begin_ns);
-	const struct sonde_site taken =
+	const struct sonde_analysis_site taken =
 		span_site(span, span->other_place, span->other_ns);
 
 	sonde_table_row(table);
@@ -539,13 +542,13 @@ static void add_span(const struct sonde_analysis_args *args,
 	sonde_table_text(table, 3, span->name);
 	sonde_table_uint(table, 4, span->place);
 	sonde_table_text(table, 7, sonde_analysis_thread_name(args, span->tid));
-	sonde_table_text(table, 8, name_of(args, &lock));
-	sonde_table_text(table, 9, sonde_site_text(args, &from));
+	sonde_table_text(table, 8, variable_name(args, &lock));
+	sonde_table_text(table, 9, sonde_analysis_site_text(args, &from));
 	if (span->other_tid < 0)
 		return;
 	sonde_table_int(table, 5, span->other_tid);
 	sonde_table_uint(table, 6, span->other_place);
-	sonde_table_text(table, 10, sonde_site_text(args, &taken));
+	sonde_table_text(table, 10, sonde_analysis_site_text(args, &taken));
 }
 
 static void add_worst(const struct sonde_analysis_args *args,
@@ -565,7 +568,7 @@ static void add_worst(const struct sonde_analysis_args *args,
 		{ "code", "WAITED AT", SONDE_CELL_TEXT },
 		{ "holder_code", "LOCKED AT", SONDE_CELL_TEXT },
 	};
-	size_t nr = has_code(args) ?
+	size_t nr = has_mappings(args) ?
 			    SONDE_ARRAY_SIZE(columns) :
 			    7u + (size_t)sonde_analysis_has_names(args);
 	struct sonde_table *table;
@@ -575,7 +578,7 @@ static void add_worst(const struct sonde_analysis_args *args,
 	table = sonde_report_table(report, "worst", "The longest waits",
 				   columns, nr);
 	for (size_t i = 0; i < worst->nr; i++)
-		add_span(args, &worst->spans[i], table);
+		add_long_wait(args, &worst->spans[i], table);
 	sonde_table_limit(table, sonde_analysis_rows(args, SONDE_WORST_MAX));
 }
 
@@ -604,7 +607,7 @@ static int add_tables(const struct sonde_analysis_args *args,
 
 	add_worst(args, &contention->worst, report);
 	if (!err)
-		err = add_sites(args, contention, report);
+		err = add_lock_sites(args, contention, report);
 	if (!err)
 		err = add_holds(args, contention, report);
 	if (!err)

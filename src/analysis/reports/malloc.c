@@ -59,7 +59,8 @@ greatest_site(const struct sonde_heap *heap)
 static void say_site(struct sonde_words *words,
 		     const struct sonde_heap_site *site, char *to, size_t size)
 {
-	const struct sonde_name *name = sonde_site_name(words->args, &site->at);
+	const struct sonde_name *name =
+		sonde_analysis_site_name(words->args, &site->at);
 	const char *address = sonde_words_int(words, SONDE_CELL_HEX,
 					      (int64_t)site->at.caller);
 
@@ -199,7 +200,8 @@ static void add_site(struct sonde_table *table, const void *caller, void *ctx)
 	sonde_table_uint(table, 4, site->live_blocks);
 	sonde_table_uint(table, 5, site->calls.calls);
 	sonde_table_int(table, 6, (int64_t)site->calls.bytes);
-	sonde_table_text(table, 7, sonde_site_text(of->args, &site->at));
+	sonde_table_text(table, 7,
+			 sonde_analysis_site_text(of->args, &site->at));
 }
 
 static const struct sonde_column site_columns[] = {

@@ -95,7 +95,7 @@ static int add_sites(const struct sonde_analysis_args *args, enum by by,
 
 	for (size_t i = 0; !err && i < heap->nr_sites; i++) {
 		const struct sonde_name *name =
-			sonde_site_name(args, &heap->sites[i].at);
+			sonde_analysis_site_name(args, &heap->sites[i].at);
 		char text[4400]; /* a path and a line */
 
 		if (!name)

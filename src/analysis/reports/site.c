@@ -14,13 +14,13 @@ static uint32_t space_of(uint64_t image)
 	return (uint32_t)(image >> 32) * 0x9e3779b1u + (uint32_t)image;
 }
 
-struct sonde_key sonde_site_key(uint64_t caller, uint64_t image)
+struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image)
 {
 	return sonde_key_make(SONDE_KEY_HEX, caller, space_of(image));
 }
 
-void sonde_site_use(struct sonde_site *site, uint64_t caller, uint64_t image,
-		    int64_t time_ns)
+void sonde_analysis_site_use(struct sonde_analysis_site *site, uint64_t caller,
+			     uint64_t image, int64_t time_ns)
 {
 	bool is_new = !site->caller;
 
@@ -32,8 +32,9 @@ void sonde_site_use(struct sonde_site *site, uint64_t caller, uint64_t image,
 		site->last_ns = time_ns;
 }
 
-const struct sonde_name *sonde_site_name(const struct sonde_analysis_args *args,
-					 const struct sonde_site *site)
+const struct sonde_name *
+sonde_analysis_site_name(const struct sonde_analysis_args *args,
+			 const struct sonde_analysis_site *site)
 {
 	const struct sonde_names_place place = {
 		.image = site->image,
@@ -48,10 +49,10 @@ const struct sonde_name *sonde_site_name(const struct sonde_analysis_args *args,
 		       NULL;
 }
 
-const char *sonde_site_text(const struct sonde_analysis_args *args,
-			    const struct sonde_site *site)
+const char *sonde_analysis_site_text(const struct sonde_analysis_args *args,
+				     const struct sonde_analysis_site *site)
 {
-	const struct sonde_name *name = sonde_site_name(args, site);
+	const struct sonde_name *name = sonde_analysis_site_name(args, site);
 
 	return name ? name->text : NULL;
 }

@@ -12,23 +12,24 @@
 #include "analysis/analysis.h"
 #include "reader/hash.h"
 
-struct sonde_site {
+struct sonde_analysis_site {
 	uint64_t caller, image;
 	int64_t first_ns, last_ns; /* when it was used */
 };
 
 /* The key of a hash table of call sites. */
-struct sonde_key sonde_site_key(uint64_t caller, uint64_t image);
+struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image);
 /* It was used at that time, too; of a new one, of zeros, also for the first
  * time. */
-void sonde_site_use(struct sonde_site *site, uint64_t caller, uint64_t image,
-		    int64_t time_ns);
+void sonde_analysis_site_use(struct sonde_analysis_site *site, uint64_t caller,
+			     uint64_t image, int64_t time_ns);
 /* Of the call. NULL: the trace doesn't say what was mapped, or no name is
  * wanted. */
-const struct sonde_name *sonde_site_name(const struct sonde_analysis_args *args,
-					 const struct sonde_site *site);
+const struct sonde_name *
+sonde_analysis_site_name(const struct sonde_analysis_args *args,
+			 const struct sonde_analysis_site *site);
 /* That as a table's text, or NULL. */
-const char *sonde_site_text(const struct sonde_analysis_args *args,
-			    const struct sonde_site *site);
+const char *sonde_analysis_site_text(const struct sonde_analysis_args *args,
+				     const struct sonde_analysis_site *site);
 
 #endif /* ANALYSIS_REPORTS_SITE_H */

@@ -421,7 +421,7 @@ static void fill(struct sonde_names *names, const struct mapping *mapping,
 	name->text = keep(names, text);
 }
 
-static struct sonde_symbols_place place_of(const struct mapping *mapping)
+static struct sonde_symbols_place asked_place(const struct mapping *mapping)
 {
 	return (struct sonde_symbols_place){
 		.path = mapping->path,
@@ -434,7 +434,7 @@ static struct sonde_symbols_place place_of(const struct mapping *mapping)
 static void look_up(struct sonde_names *names, const struct mapping *mapping,
 		    uint64_t address, struct sonde_name *name)
 {
-	const struct sonde_symbols_place at = place_of(mapping);
+	const struct sonde_symbols_place at = asked_place(mapping);
 	struct sonde_naming naming;
 
 	*name = (struct sonde_name){ .function = "", .file = "" };
@@ -505,7 +505,7 @@ static const struct mapping *find_load(const struct sonde_names *names,
 static const char *ask_variable(struct sonde_names *names,
 				const struct mapping *mapping, uint64_t address)
 {
-	const struct sonde_symbols_place at = place_of(mapping);
+	const struct sonde_symbols_place at = asked_place(mapping);
 	struct sonde_naming naming;
 	char text[TEXT_MAX];
 	const char *name;
