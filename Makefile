@@ -34,7 +34,7 @@ check-all:
 	@tools/check all
 
 check-vm:
-	@tools/install-deps check
+	@tools/install-deps vm
 	@tools/check-vm
 
 check-kills: all
