@@ -34,6 +34,7 @@
 #include <stdint.h>
 
 struct sonde_expr;
+struct sonde_label;
 struct sonde_program;
 
 enum sonde_expr_type {
@@ -78,15 +79,10 @@ struct sonde_expr_source {
 	uint8_t base; /* < SONDE_EXPR_BASES */
 	uint32_t offset;
 	uint32_t ref; /* CALL */
-	/* names of the values of an enumeration, so that it can be compared
-	 * with a string; NULL if it has none. Returns how many ranges have
-	 * that label and, while i is below that, the i-th. */
-	size_t (*label)(void *ctx, uint32_t label_ref, const char *text,
-			size_t length, size_t i, int64_t *ret_low,
-			int64_t *ret_high);
-	/* The i-th label, in any order; NULL: there are no more. */
-	const char *(*label_at)(void *ctx, uint32_t label_ref, size_t i);
-	uint32_t label_ref;
+	/* Names of the values of an enumeration, so that it can be compared
+	 * with a string: types/type.h; NULL if it is none. Borrowed. */
+	const struct sonde_label *labels;
+	size_t nr_labels;
 };
 #define SONDE_EXPR_BASES 16
 

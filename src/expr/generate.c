@@ -10,6 +10,7 @@
  * Recursion is bounded by the tree's height, SONDE_NODE_HEIGHT.
  */
 #include "expr/compile.h"
+#include "types/type.h"
 
 struct generator {
 	const struct sonde_compiler *compiler;
@@ -581,17 +582,20 @@ static void test_range(const struct generator *to, uint32_t x,
 
 /* The i-th range of the label `text`; false if there is none. *ret_last: it is
  * the last one. */
-static bool find_range(const struct generator *to,
-		       const struct sonde_expr_source *source,
+static bool find_range(const struct sonde_expr_source *source,
 		       const struct sonde_expr_value *text, size_t i,
 		       int64_t ret_range[2], bool *ret_last)
 {
-	size_t nr = source->label(to->compiler->scope->ctx, source->label_ref,
-				  text->text, text->length, i, &ret_range[0],
-				  &ret_range[1]);
+	const struct sonde_label *label;
+	size_t nr = sonde_label_find(source->labels, source->nr_labels,
+				     text->text, text->length, i, &label);
 
 	*ret_last = i + 1 == nr;
-	return i < nr;
+	if (i >= nr)
+		return false;
+	ret_range[0] = (int64_t)label->low;
+	ret_range[1] = (int64_t)label->high;
+	return true;
 }
 
 /*
@@ -617,8 +621,8 @@ static void test_label(const struct generator *to, uint32_t node,
 	if (unequal && source->how == SONDE_EXPR_CALL)
 		jump_defined(to, source, sense ? &end : label, false);
 	for (size_t i = 0; !to->code->err && !last; i++) {
-		if (!find_range(to, source, &meaning_at(to, text)->value, i,
-				range, &last))
+		if (!find_range(source, &meaning_at(to, text)->value, i, range,
+				&last))
 			break;
 		if (sense != unequal)
 			test_range(to, x, range, label, true);

@@ -230,7 +230,7 @@ static bool has_labels(const struct sonde_compiler *compiler, uint32_t node)
 	if (of->kind != SONDE_NODE_NAME)
 		return false;
 	source = &compiler->sources[of->name];
-	return source->label && sonde_expr_type_is_integer(source->type);
+	return source->labels && sonde_expr_type_is_integer(source->type);
 }
 
 bool sonde_expr_compares_label(const struct sonde_compiler *compiler,

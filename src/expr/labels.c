@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "types/type.h"
+
 void sonde_expr_labels_begin(struct sonde_expr_labels *labels,
 			     const struct sonde_expr_text *text)
 {
@@ -22,26 +24,23 @@ void sonde_expr_labels_try(struct sonde_expr_labels *labels,
 {
 	const struct sonde_expr_text *text = &labels->text;
 	struct sonde_expr_source source = { 0 };
-	const char *label;
-	int64_t low;
-	int64_t high;
+	const struct sonde_label *label;
 
 	if (labels->fits ||
 	    scope->find(scope->ctx, text->name, strlen(text->name), &source))
 		return;
 	if (source.type == SONDE_EXPR_STRING)
 		labels->fits = true;
-	if (!source.label)
+	if (!source.labels)
 		return;
-	if (source.label(scope->ctx, source.label_ref, text->text, text->length,
-			 0, &low, &high)) {
+	if (sonde_label_find(source.labels, source.nr_labels, text->text,
+			     text->length, 0, &label)) {
 		labels->fits = true;
 		return;
 	}
 	labels->lacks = true;
-	for (size_t i = 0;
-	     (label = source.label_at(scope->ctx, source.label_ref, i)); i++)
-		sonde_nearest_try(&labels->nearest, label);
+	for (size_t i = 0; i < source.nr_labels; i++)
+		sonde_nearest_try(&labels->nearest, source.labels[i].name);
 }
 
 bool sonde_expr_labels_odd(struct sonde_expr_labels *labels)

@@ -34,6 +34,7 @@
 #include "expr/program.h"
 #include "ring/filters.h"
 #include "types/desc.h"
+#include "types/type.h"
 
 #define PATH_MAX_BYTES 256u
 
@@ -262,41 +263,27 @@ static bool starts(const char *path, size_t length, const char *with)
 }
 
 /* Labels of an enumeration, for comparing it with a string. */
-/* NOLINTNEXTLINE(readability-function-size): parameters as expr.h has them */
-static size_t find_label(void *ctx, uint32_t label_ref, const char *text,
-			 size_t length, size_t i, int64_t *ret_low,
-			 int64_t *ret_high)
+static int read_labels(struct sonde_condition *condition,
+		       const struct sonde_field_view *number,
+		       struct sonde_expr_source *source)
 {
-	const struct sonde_condition *condition = ctx;
-	const struct number *number = &condition->numbers[label_ref];
-	struct sonde_labels labels =
-		sonde_field_labels(&number->member->number);
+	struct sonde_labels it = sonde_field_labels(number);
 	struct sonde_label_view label;
-	size_t nr = 0;
+	struct sonde_label *labels;
 
-	while (sonde_labels_next(&labels, &label)) {
-		if (!is(text, length, label.text))
-			continue;
-		if (nr++ == i) {
-			*ret_low = label.first;
-			*ret_high = label.last;
-		}
-	}
-	return nr;
-}
-
-static const char *label_at(void *ctx, uint32_t label_ref, size_t i)
-{
-	const struct sonde_condition *condition = ctx;
-	const struct number *number = &condition->numbers[label_ref];
-	struct sonde_labels labels =
-		sonde_field_labels(&number->member->number);
-	struct sonde_label_view label;
-
-	while (sonde_labels_next(&labels, &label))
-		if (i-- == 0)
-			return label.text;
-	return NULL;
+	if (!it.left)
+		return 0;
+	labels = sonde_pool_get(&condition->pool, it.left, sizeof(*labels));
+	if (!labels)
+		return -ENOMEM;
+	source->labels = labels;
+	while (sonde_labels_next(&it, &label))
+		labels[source->nr_labels++] = (struct sonde_label){
+			.low = (uint64_t)label.first,
+			.high = (uint64_t)label.last,
+			.name = label.text,
+		};
+	return 0;
 }
 
 static enum sonde_expr_type number_type(const struct sonde_field_view *number)
@@ -338,9 +325,6 @@ static int describe_number(struct sonde_condition *condition,
 		.how = SONDE_EXPR_CALL,
 		.type = number_type(number),
 		.ref = FIRST_NUMBER + (uint32_t)condition->nr_numbers,
-		.label = number->kind == SONDE_TYPE_ENUM ? find_label : NULL,
-		.label_at = label_at,
-		.label_ref = (uint32_t)condition->nr_numbers,
 	};
 	if (member->ordinal == 0 && member->shape != SONDE_FETCH_SEQUENCE &&
 	    is_in_head(condition, member->offset,
@@ -353,7 +337,7 @@ static int describe_number(struct sonde_condition *condition,
 			condition->needed = ret_source->offset + bytes;
 	}
 	condition->nr_numbers++;
-	return 0;
+	return read_labels(condition, number, ret_source);
 }
 
 static int describe_text(struct sonde_condition *condition,

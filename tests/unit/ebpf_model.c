@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "types/type.h"
 
 /* ---- the machine ---- */
 
@@ -383,23 +384,11 @@ static const struct {
 	{ "s", 79, 0 }, /* up to the record's end, the last byte is NUL */
 };
 
-/* NOLINTNEXTLINE(readability-function-size): as expr.h has it */
-static size_t find_label(void *ctx, uint32_t ref, const char *text,
-			 size_t length, size_t i, int64_t *ret_low,
-			 int64_t *ret_high)
-{
-	static const int64_t ranges[][2] = { { 1, 1 }, { 3, 7 }, { 0, 0 } };
-
-	(void)ctx;
-	(void)ref;
-	if (length != 3 || memcmp(text, "red", 3) != 0)
-		return 0;
-	if (i < SONDE_ARRAY_SIZE(ranges)) {
-		*ret_low = ranges[i][0];
-		*ret_high = ranges[i][1];
-	}
-	return SONDE_ARRAY_SIZE(ranges);
-}
+static const struct sonde_label labels[] = {
+	{ 1, 1, "red" },
+	{ 3, 7, "red" },
+	{ 0, 0, "red" },
+};
 
 static bool is(const char *path, size_t length, const char *name)
 {
@@ -420,7 +409,8 @@ static int find_name(void *ctx, const char *path, size_t length,
 			.swap = fields[i].swap,
 			.base = fields[i].base,
 			.offset = fields[i].offset,
-			.label = fields[i].bytes < 4 ? find_label : NULL,
+			.labels = fields[i].bytes < 4 ? labels : NULL,
+			.nr_labels = SONDE_ARRAY_SIZE(labels),
 		};
 		return 0;
 	}

@@ -11,6 +11,7 @@
 
 #include "base/port.h"
 #include "types/select.h"
+#include "types/type.h"
 
 __extension__ typedef __int128 wide;
 
@@ -74,43 +75,12 @@ static const struct model_field fields[MODEL_FIELDS] = {
 };
 
 /* What the enumerations' values are called; a label may have many ranges. */
-static const struct {
-	const char *text;
-	int64_t low, high;
-} labels[] = {
-	{ "red", 1, 1 },           { "blue", 2, 5 },
-	{ "mixed", 0, 0 },         { "mixed", 7, 9 },
-	{ "mixed", 200, 60000 },   { "low", INT64_MIN, -1 },
-	{ "high", 10, INT64_MAX }, { "odd *", 3, 3 },
+static const struct sonde_label labels[] = {
+	{ 1, 1, "red" },           { 2, 5, "blue" },
+	{ 0, 0, "mixed" },         { 7, 9, "mixed" },
+	{ 200, 60000, "mixed" },   { (uint64_t)INT64_MIN, UINT64_MAX, "low" },
+	{ 10, INT64_MAX, "high" }, { 3, 3, "odd *" },
 };
-
-/* NOLINTNEXTLINE(readability-function-size): as expr.h has it */
-static size_t find_label(void *ctx, uint32_t ref, const char *text,
-			 size_t length, size_t i, int64_t *ret_low,
-			 int64_t *ret_high)
-{
-	size_t nr = 0;
-
-	(void)ctx;
-	(void)ref;
-	for (size_t n = 0; n < SONDE_ARRAY_SIZE(labels); n++) {
-		if (strlen(labels[n].text) != length ||
-		    memcmp(labels[n].text, text, length) != 0)
-			continue;
-		if (nr++ == i) {
-			*ret_low = labels[n].low;
-			*ret_high = labels[n].high;
-		}
-	}
-	return nr;
-}
-
-static const char *label_at(void *ctx, uint32_t ref, size_t i)
-{
-	(void)ctx;
-	(void)ref;
-	return i < SONDE_ARRAY_SIZE(labels) ? labels[i].text : NULL;
-}
 
 /* The index of a field; -1. */
 static int field_index(const char *path, size_t length)
@@ -167,8 +137,8 @@ static int find(void *ctx, const char *path, size_t length,
 		.base = field->base,
 		.offset = field->offset,
 		.ref = (uint32_t)i,
-		.label = field->labels ? find_label : NULL,
-		.label_at = label_at,
+		.labels = field->labels ? labels : NULL,
+		.nr_labels = field->labels ? SONDE_ARRAY_SIZE(labels) : 0,
 	};
 	if (field->how == CONSTANT)
 		ret_source->value = constant_of(field->name);
@@ -757,12 +727,12 @@ static bool has_label(struct sonde_expr_value value,
 {
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(labels); i++) {
 		struct sonde_expr_value low = { .type = value.type,
-						.i = labels[i].low };
+						.u = labels[i].low };
 		struct sonde_expr_value high = { .type = value.type,
-						 .i = labels[i].high };
+						 .u = labels[i].high };
 
-		if (strlen(labels[i].text) == label.length &&
-		    memcmp(labels[i].text, label.text, label.length) == 0 &&
+		if (strlen(labels[i].name) == label.length &&
+		    memcmp(labels[i].name, label.text, label.length) == 0 &&
 		    number_of(value) >= number_of(low) &&
 		    number_of(value) <= number_of(high))
 			return true;

@@ -43,6 +43,7 @@
 #include <sonde/trace.h>
 
 #include "base/pool.h"
+#include "types/type.h"
 
 #define SONDE_SCHEMA_DEPTH 32
 #define SONDE_SCHEMA_REGS  SONDE_WALK_REGS
@@ -80,14 +81,6 @@ static inline unsigned int sonde_encoding_unit(enum sonde_encoding encoding)
 	       encoding <= SONDE_ENCODING_UTF16LE ? 2 :
 						    4;
 }
-
-/* A label for the values low..high, both included. Of a signed number they
- * are int64_t, sign and all. In the order of the metadata; may overlap. Of a
- * bit map, low and high are bit numbers. */
-struct sonde_label {
-	uint64_t low, high;
-	const char *name;
-};
 
 /* Where a length, tag or selector is, before it is resolved. */
 struct sonde_location {

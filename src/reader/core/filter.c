@@ -119,37 +119,6 @@ static int find_own(struct binding *binding, const char *path, size_t length,
 	return -ENOENT;
 }
 
-/* Labels of an enumeration, for comparing it with a string. */
-/* NOLINTNEXTLINE(readability-function-size): parameters as expr.h has them */
-static size_t find_label(void *ctx, uint32_t label_ref, const char *text,
-			 size_t length, size_t i, int64_t *ret_low,
-			 int64_t *ret_high)
-{
-	const struct binding *binding = ctx;
-	const struct sonde_class *cls =
-		binding->bound->fields[label_ref - FIRST_FIELD].cls;
-	size_t nr = 0;
-
-	for (size_t j = 0; j < cls->nr_labels; j++) {
-		if (!is(text, length, cls->labels[j].name))
-			continue;
-		if (nr++ == i) {
-			*ret_low = (int64_t)cls->labels[j].low;
-			*ret_high = (int64_t)cls->labels[j].high;
-		}
-	}
-	return nr;
-}
-
-static const char *label_at(void *ctx, uint32_t label_ref, size_t i)
-{
-	const struct binding *binding = ctx;
-	const struct sonde_class *cls =
-		binding->bound->fields[label_ref - FIRST_FIELD].cls;
-
-	return i < cls->nr_labels ? cls->labels[i].name : NULL;
-}
-
 static int add_field(struct binding *binding, const struct sonde_field *field,
 		     uint32_t *ret_ref)
 {
@@ -222,9 +191,8 @@ static int describe(struct binding *binding, const struct sonde_field *field,
 		.ref = ref,
 	};
 	if (cls->nr_labels && cls->kind != SONDE_KIND_BITS) {
-		source->label = find_label;
-		source->label_at = label_at;
-		source->label_ref = ref;
+		source->labels = cls->labels;
+		source->nr_labels = cls->nr_labels;
 	}
 	if (in_memory(binding, field)) {
 		source->how = SONDE_EXPR_MEMORY;
