@@ -12,7 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define BLOCK_BYTES ((size_t)16 << 10)
+/* Of a block: as much as all blocks before it, so that a small pool takes
+ * little. */
+#define BLOCK_MIN ((size_t)1 << 10)
+#define BLOCK_MAX ((size_t)16 << 10)
 
 struct sonde_pool_block {
 	struct sonde_pool_block *next;
@@ -39,9 +42,14 @@ void sonde_pool_fini(struct sonde_pool *pool)
 
 static int add_block(struct sonde_pool *pool, size_t bytes)
 {
-	size_t size = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-	struct sonde_pool_block *block = calloc(1, sizeof(*block) + size);
+	size_t size = pool->total < BLOCK_MAX ? pool->total : BLOCK_MAX;
+	struct sonde_pool_block *block;
 
+	if (size < BLOCK_MIN)
+		size = BLOCK_MIN;
+	if (size < bytes)
+		size = bytes;
+	block = calloc(1, sizeof(*block) + size);
 	if (!block) {
 		pool->failed = true;
 		return -1;

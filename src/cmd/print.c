@@ -10,6 +10,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/port.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/read.h"
 #include "types/select.h"
@@ -164,18 +165,35 @@ static int check(struct sonde_read *read, struct sonde_print_options *print)
 /* What LTTng and Sonde call the events of a state dump. */
 static const char *const dumps[] = { "lttng_statedump_*", "sonde_statedump_*",
 				     "lttng_ust_statedump:*" };
-static bool has_dump(const struct sonde_trace *trace)
+
+static bool has_events(const struct sonde_trace *trace, const char *glob)
 {
 	struct sonde_event_class_info info;
 
 	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
 		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
 					   &info);
-		for (size_t k = 0; k < SONDE_ARRAY_SIZE(dumps); k++)
-			if (sonde_glob_match(dumps[k], info.name))
-				return true;
+		if (sonde_glob_match(glob, info.name))
+			return true;
 	}
 	return false;
+}
+
+/* The filter, and that none of these is wanted. Names that the trace doesn't
+ * have are not asked about, as there would be hints at others. False: it has
+ * none of them. */
+static bool write_without(const struct sonde_trace *trace, const char *filter,
+			  struct sonde_text *to)
+{
+	size_t nr = 0;
+
+	sonde_text_add(to, "(%s) && !(event in (", filter ? filter : "1");
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(dumps); i++)
+		if (has_events(trace, dumps[i]))
+			sonde_text_add(to, "%s\"%s\"", nr++ ? ", " : "",
+				       dumps[i]);
+	sonde_text_add(to, "))");
+	return nr;
 }
 
 /* They are thousands, of before the recording, and make the first screen, or
@@ -183,24 +201,27 @@ static bool has_dump(const struct sonde_trace *trace)
  * so that all that is counted is counted without them. */
 static int leave_dump_out(struct sonde_read *read)
 {
-	const char *text = read->filter_text;
+	const char *filter = read->filter_text;
 	struct sonde_trace_error error;
-	struct sonde_filter *filter;
-	char *all;
+	struct sonde_text text = { .size = 0 };
+	struct sonde_filter *without;
 	int err;
 
-	if (!has_dump(read->trace) || (text && strstr(text, "statedump")))
+	if ((filter && strstr(filter, "statedump")) ||
+	    !write_without(read->trace, filter, &text))
 		return 0;
-	if (asprintf(&all, "(%s) && !(event in (\"%s\", \"%s\", \"%s\"))",
-		     text ? text : "1", dumps[0], dumps[1], dumps[2]) < 0)
+	text = (struct sonde_text){ .to = malloc(text.length + 1),
+				    .size = text.length + 1 };
+	if (!text.to)
 		return -ENOMEM;
-	err = sonde_filter_new(read->trace, all, &error, &filter);
-	free(all);
+	(void)write_without(read->trace, filter, &text);
+	err = sonde_filter_new(read->trace, text.to, &error, &without);
+	free(text.to);
 	if (err)
 		return err;
 	sonde_filter_free(read->filter);
-	read->filter = filter;
-	read->map.filter = filter;
+	read->filter = without;
+	read->map.filter = without;
 	return 0;
 }
 

@@ -81,16 +81,29 @@ void sonde_buffer_text(struct sonde_buffer *buffer, const char *text,
 	}
 }
 
+/* A character of one byte that needs no escape. */
+static bool is_plain(char c)
+{
+	return c >= 0x20 && c < 0x7f;
+}
+
 void sonde_buffer_safe(struct sonde_buffer *buffer, const char *text)
 {
 	size_t length = strlen(text);
-	size_t used;
+	size_t used = 0;
 
 	for (size_t at = 0; at < length; at += used) {
 		char escape[SONDE_ESCAPE_MAX];
-		size_t n = sonde_escape_safe(text + at, length - at, escape,
-					     &used);
+		size_t plain = 0;
+		size_t n;
 
+		while (at + plain < length && is_plain(text[at + plain]))
+			plain++;
+		sonde_buffer_text(buffer, text + at, plain);
+		at += plain;
+		if (at == length)
+			break;
+		n = sonde_escape_safe(text + at, length - at, escape, &used);
 		sonde_buffer_text(buffer, escape, n);
 	}
 }
