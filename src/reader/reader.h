@@ -207,6 +207,12 @@ sonde_problem_say(struct sonde_trace *trace,
 int32_t sonde_event_own_tid(const struct sonde_event *event);
 int32_t sonde_event_own_pid(const struct sonde_event *event);
 
+/* The field that is the scope's i-th member, whatever it is called. -ENOENT,
+ * -EINVAL. */
+int sonde_event_class_member(const struct sonde_event_class *cls,
+			     enum sonde_scope scope, size_t i,
+			     struct sonde_field *ret_field);
+
 /* ---- plans: made at opening for all classes, see core/plan.h ---- */
 int sonde_plan_make(struct sonde_trace *trace, struct sonde_source *source,
 		    struct sonde_trace_error *error);

@@ -60,10 +60,8 @@ static void assert_shown(enum sonde_style style, const char *type,
 	assert_int_equal(sonde_cursor_next(cursor, &event), 1);
 	assert_int_equal(sonde_buffer_init(&buffer), 0);
 	sonde_writer_init(&writer, style, false);
-	shape = sonde_shape_new(&writer,
-				sonde_event_class_scope(event->cls,
-							SONDE_SCOPE_PAYLOAD),
-				NULL, &pool, &err);
+	shape = sonde_shape_new(&writer, event->cls, SONDE_SCOPE_PAYLOAD, NULL,
+				&pool, &err);
 	assert_non_null(shape);
 	sonde_shape_put(&writer, shape, event, SONDE_SCOPE_PAYLOAD, true,
 			&buffer);

@@ -186,20 +186,50 @@ static void set_load(struct sonde_field *field)
 		field->quick = QUICK_TEXT;
 }
 
-static int find_in(const struct sonde_event_class *cls, enum sonde_scope scope,
-		   const char *path, struct sonde_field *field)
+/* A field that is the scope itself, so far. */
+static int begin_field(const struct sonde_event_class *cls,
+		       enum sonde_scope scope, struct sonde_field *field)
 {
-	struct part part = { 0 };
-	bool first = true;
-	int more;
-
 	*field = (struct sonde_field){
 		.owner = cls,
 		.cls = sonde_event_class_scope(cls, scope),
 		.scope = (uint8_t)scope,
 	};
-	if (!field->cls)
+	return field->cls ? 0 : -ENOENT;
+}
+
+static void end_field(struct sonde_field *field)
+{
+	field->direct = field->cls->placed &&
+			field->scope >= SONDE_SCOPE_COMMON_CONTEXT;
+	field->block = field->cls->block;
+	field->offset = field->cls->offset;
+	set_load(field);
+}
+
+int sonde_event_class_member(const struct sonde_event_class *cls,
+			     enum sonde_scope scope, size_t i,
+			     struct sonde_field *ret_field)
+{
+	int err = begin_field(cls, scope, ret_field);
+
+	if (err || i >= ret_field->cls->nr_members)
 		return -ENOENT;
+	err = descend(ret_field, (int64_t)i);
+	if (!err)
+		end_field(ret_field);
+	return err;
+}
+
+static int find_in(const struct sonde_event_class *cls, enum sonde_scope scope,
+		   const char *path, struct sonde_field *field)
+{
+	struct part part = { 0 };
+	bool first = true;
+	int more = begin_field(cls, scope, field);
+
+	if (more)
+		return more;
 	while ((more = next_part(&path, first, &part)) > 0) {
 		int64_t index = index_of(field->cls, &part);
 
@@ -212,11 +242,7 @@ static int find_in(const struct sonde_event_class *cls, enum sonde_scope scope,
 	}
 	if (more || first)
 		return -EINVAL;
-	field->direct =
-		field->cls->placed && scope >= SONDE_SCOPE_COMMON_CONTEXT;
-	field->block = field->cls->block;
-	field->offset = field->cls->offset;
-	set_load(field);
+	end_field(field);
 	return 0;
 }
 

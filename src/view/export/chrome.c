@@ -307,8 +307,7 @@ static int look_at_class(struct chrome *c, const struct sonde_event_class *cls,
 					 &of->prev_tid) &&
 		!sonde_event_class_field(cls, scope, "next_tid", &of->next_tid);
 	of->payload =
-		sonde_shape_new(&c->fields, sonde_event_class_scope(cls, scope),
-				NULL, &c->pool, &err);
+		sonde_shape_new(&c->fields, cls, scope, NULL, &c->pool, &err);
 	return err;
 }
 

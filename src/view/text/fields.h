@@ -14,8 +14,9 @@
  *
  * What can be known from the class alone is made ready once: a *shape* is a
  * tree as the class is, with each member's name written out (", a = ") and the
- * way its value is written chosen. Events are then walked with the shape in
- * step. Shapes and writers are not changed after they were made: any number of
+ * way its value is written chosen. Where all members that are shown are numbers
+ * and texts at places that are known, they are read from there; other events are
+ * walked with the shape in step. Shapes and writers are not changed after they were made: any number of
  * threads may use them.
  */
 #ifndef VIEW_TEXT_FIELDS_H
@@ -54,12 +55,13 @@ void sonde_writer_init(struct sonde_writer *writer, enum sonde_style style,
  * NULL: none.
  */
 const struct sonde_shape *sonde_shape_new(const struct sonde_writer *writer,
-					  const struct sonde_class *cls,
+					  const struct sonde_event_class *cls,
+					  enum sonde_scope scope,
 					  const struct sonde_class *inner,
 					  struct sonde_pool *pool,
 					  int *ret_error);
 
-/* The same of the i-th member alone, without its name. */
+/* The same of the i-th member alone, without its name; it is walked to. */
 const struct sonde_shape *
 sonde_shape_of_member(const struct sonde_writer *writer,
 		      const struct sonde_class *cls, size_t i,

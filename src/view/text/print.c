@@ -101,9 +101,8 @@ static int make_class(struct sonde_printer *printer,
 			inner = sonde_event_class_scope(
 				from, SONDE_SCOPE_EVENT_CONTEXT);
 		cls->scopes[scope] =
-			sonde_shape_new(&printer->writer,
-					sonde_event_class_scope(from, scope),
-					inner, &printer->pool, &err);
+			sonde_shape_new(&printer->writer, from, scope, inner,
+					&printer->pool, &err);
 	}
 	return err;
 }
