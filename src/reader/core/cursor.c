@@ -2,9 +2,9 @@
 /*
  * cursor.c - lanes merged by time.
  *
- * A binary heap of lanes, by the time of the event that each has next; equal
- * times by the streams' order, so that the result is always the same. Most
- * often the lane that gave the last event gives the next one, too: `limit`
+ * A binary heap of lanes, by the time of the event that each has next, of which
+ * the heap has a copy; equal times by the streams' order, so that the result is
+ * always the same. Most often the lane that gave the last event gives the next one, too: `limit`
  * keeps the time below which that is so, and sonde_cursor_next() compares once
  * and is done.
  *
@@ -24,6 +24,13 @@ enum direction {
 	BACKWARD
 };
 
+/* A lane that has an event: what is smaller comes first. */
+struct candidate {
+	int64_t key;  /* the event's time; backward: its complement */
+	int64_t rank; /* the lane's number; backward: its complement */
+	struct sonde_lane *lane;
+};
+
 struct sonde_cursor {
 	struct sonde_trace *trace;
 	struct sonde_span span;
@@ -32,7 +39,7 @@ struct sonde_cursor {
 	struct sonde_lane *current; /* gave the last event, forward */
 	int64_t limit; /* it gives the next one if that is earlier */
 	size_t nr_lanes, nr_heap;
-	struct sonde_lane **heap;
+	struct candidate *heap;
 	struct sonde_lane *lanes;
 	uint64_t all_bytes;
 };
@@ -47,27 +54,29 @@ void sonde_cursor_options_init(struct sonde_cursor_options *options)
 
 /* ---- the heap ---- */
 
-static int64_t time_of(const struct sonde_cursor *cursor,
-		       const struct sonde_lane *lane)
+static inline bool precedes(const struct candidate *a,
+			    const struct candidate *b)
 {
-	return lane->events[lane->at - (cursor->direction == BACKWARD)].time_ns;
+	return a->key < b->key || (a->key == b->key && a->rank < b->rank);
 }
 
-/* Whether a lane's event comes before another's, in the cursor's direction. */
-static bool precedes(const struct sonde_cursor *cursor,
-		     const struct sonde_lane *a, const struct sonde_lane *b)
+static struct candidate candidate_of(const struct sonde_cursor *cursor,
+				     struct sonde_lane *lane,
+				     const struct sonde_event *event)
 {
-	int64_t left = time_of(cursor, a);
-	int64_t right = time_of(cursor, b);
-	bool earlier = left < right || (left == right && a < b);
+	int64_t reversed = cursor->direction == BACKWARD ? -1 : 0;
 
-	return earlier == (cursor->direction == FORWARD);
+	return (struct candidate){
+		.key = event->time_ns ^ reversed,
+		.rank = (lane - cursor->lanes) ^ reversed,
+		.lane = lane,
+	};
 }
 
-static void sift_down(struct sonde_cursor *cursor, size_t i)
+static void sift_down(struct sonde_cursor *cursor, size_t i,
+		      struct candidate candidate)
 {
-	struct sonde_lane **heap = cursor->heap;
-	struct sonde_lane *lane = heap[i];
+	struct candidate *heap = cursor->heap;
 
 	for (;;) {
 		size_t child = 2 * i + 1;
@@ -75,14 +84,14 @@ static void sift_down(struct sonde_cursor *cursor, size_t i)
 		if (child >= cursor->nr_heap)
 			break;
 		if (child + 1 < cursor->nr_heap &&
-		    precedes(cursor, heap[child + 1], heap[child]))
+		    precedes(&heap[child + 1], &heap[child]))
 			child++;
-		if (!precedes(cursor, heap[child], lane))
+		if (!precedes(&heap[child], &candidate))
 			break;
 		heap[i] = heap[child];
 		i = child;
 	}
-	heap[i] = lane;
+	heap[i] = candidate;
 }
 
 static const struct sonde_event *peek(const struct sonde_cursor *cursor,
@@ -99,31 +108,35 @@ static int make_heap(struct sonde_cursor *cursor, enum direction direction)
 	cursor->nr_heap = 0;
 	for (size_t i = 0; i < cursor->nr_lanes; i++) {
 		struct sonde_lane *lane = &cursor->lanes[i];
+		const struct sonde_event *event = peek(cursor, lane);
 
-		if (peek(cursor, lane)) {
-			cursor->heap[cursor->nr_heap++] = lane;
+		if (event) {
+			cursor->heap[cursor->nr_heap++] =
+				candidate_of(cursor, lane, event);
 		} else if (lane->no_memory) {
 			cursor->direction = NOWHERE;
 			return -ENOMEM;
 		}
 	}
 	for (size_t i = cursor->nr_heap / 2; i-- > 0;)
-		sift_down(cursor, i);
+		sift_down(cursor, i, cursor->heap[i]);
 	return 0;
 }
 
 /* The lane on top has moved: puts it where it belongs now. */
 static int settle_top(struct sonde_cursor *cursor)
 {
-	struct sonde_lane *lane = cursor->heap[0];
+	struct sonde_lane *lane = cursor->heap[0].lane;
+	const struct sonde_event *event = peek(cursor, lane);
 
-	if (!peek(cursor, lane)) {
-		if (lane->no_memory)
-			return -ENOMEM;
-		cursor->heap[0] = cursor->heap[--cursor->nr_heap];
+	if (event) {
+		sift_down(cursor, 0, candidate_of(cursor, lane, event));
+		return 0;
 	}
-	if (cursor->nr_heap)
-		sift_down(cursor, 0);
+	if (lane->no_memory)
+		return -ENOMEM;
+	if (--cursor->nr_heap)
+		sift_down(cursor, 0, cursor->heap[cursor->nr_heap]);
 	return 0;
 }
 
@@ -132,17 +145,16 @@ static int settle_top(struct sonde_cursor *cursor)
 /* Up to which time the lane on top has the next event. */
 static int64_t limit_of(const struct sonde_cursor *cursor)
 {
-	const struct sonde_lane *top = cursor->heap[0];
-	const struct sonde_lane *second;
-	int64_t time;
+	const struct candidate *heap = cursor->heap;
+	const struct candidate *second = &heap[1];
 
 	if (cursor->nr_heap < 2)
 		return SONDE_TIME_MAX;
-	second = cursor->heap[1];
-	if (cursor->nr_heap > 2 && precedes(cursor, cursor->heap[2], second))
-		second = cursor->heap[2];
-	time = time_of(cursor, second);
-	return time < SONDE_TIME_MAX && top < second ? time + 1 : time;
+	if (cursor->nr_heap > 2 && precedes(&heap[2], second))
+		second = &heap[2];
+	return second->key < SONDE_TIME_MAX && heap[0].rank < second->rank ?
+		       second->key + 1 :
+		       second->key;
 }
 
 static int next_unmerged(struct sonde_cursor *cursor,
@@ -184,7 +196,7 @@ static int next_slowly(struct sonde_cursor *cursor,
 	cursor->current = NULL;
 	if (!cursor->nr_heap)
 		return 0;
-	lane = cursor->heap[0];
+	lane = cursor->heap[0].lane;
 	cursor->current = lane;
 	cursor->limit = limit_of(cursor);
 	*ret_event = &lane->events[lane->at++];
@@ -198,10 +210,15 @@ static int next_slowly(struct sonde_cursor *cursor,
 static const struct sonde_event *
 swap_two(struct sonde_cursor *cursor, struct sonde_lane *lane, int64_t next_ns)
 {
-	struct sonde_lane *other = cursor->heap[1];
+	struct candidate *heap = cursor->heap;
+	struct sonde_lane *other = heap[1].lane;
 
-	cursor->heap[1] = lane;
-	cursor->heap[0] = other;
+	heap[0] = heap[1];
+	heap[1] = (struct candidate){
+		.key = next_ns,
+		.rank = lane - cursor->lanes,
+		.lane = lane,
+	};
 	cursor->current = other;
 	cursor->limit = next_ns + (other < lane);
 	return &other->events[other->at++];
@@ -260,7 +277,7 @@ int sonde_cursor_prev(struct sonde_cursor *cursor,
 		return err;
 	if (!cursor->nr_heap)
 		return 0;
-	lane = cursor->heap[0];
+	lane = cursor->heap[0].lane;
 	*ret_event = &lane->events[--lane->at];
 	return 1;
 }
@@ -353,8 +370,7 @@ int sonde_cursor_new_slice(struct sonde_trace *trace,
 	};
 	cursor->span.checked = cursor->span.timed || options->filter;
 	cursor->lanes = calloc(trace->nr_streams + 1, sizeof(*cursor->lanes));
-	cursor->heap =
-		calloc(trace->nr_streams + 1, sizeof(struct sonde_lane *));
+	cursor->heap = calloc(trace->nr_streams + 1, sizeof(*cursor->heap));
 	if (!cursor->lanes || !cursor->heap)
 		err = -ENOMEM;
 	for (size_t i = 0; i < trace->nr_streams && !err; i++)
