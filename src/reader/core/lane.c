@@ -277,23 +277,40 @@ static inline uint64_t load_quick(const uint8_t *from,
 	       part->mask;
 }
 
-/* False: it is of the longer form. */
+/* The form of the header that is there, and the id in it; it may be that this
+ * form isn't quick. */
+static inline const struct sonde_quick *
+load_form(const struct sonde_head_plan *plan, const uint8_t *from,
+	  uint64_t *ret_id)
+{
+	const struct sonde_quick *quick = &plan->quick[0];
+	uint64_t id = load_quick(from, &quick->id);
+
+	if (id >= plan->escape_low) {
+		quick = &plan->quick[1];
+		id = load_quick(from, &quick->id);
+	}
+	*ret_id = id;
+	return quick;
+}
+
+/* False: it is of a form that isn't quick. */
 static inline bool read_quickly(const struct sonde_lane *lane,
 				struct sonde_mark *state, uint64_t pos,
 				struct header *header)
 {
-	const struct sonde_head_plan *plan = lane->head_plan;
 	const uint8_t *from = lane->data + (pos >> 3);
+	const struct sonde_quick *quick =
+		load_form(lane->head_plan, from, &header->id);
 
-	header->id = load_quick(from, &plan->quick_id);
-	if (__builtin_expect(header->id >= plan->escape_low, 0))
+	if (__builtin_expect(!quick->is, 0))
 		return false;
-	header->has_id = plan->quick_id.bits;
-	if (plan->quick_time.bits)
-		state->ticks = clock_at(state->ticks,
-					load_quick(from, &plan->quick_time),
-					plan->quick_time.mask);
-	header->end = pos + plan->quick_bits;
+	header->has_id = quick->id.bits;
+	if (quick->time.bits)
+		state->ticks =
+			clock_at(state->ticks, load_quick(from, &quick->time),
+				 quick->time.mask);
+	header->end = pos + quick->bits;
 	return true;
 }
 
@@ -318,8 +335,7 @@ static inline bool read_header(struct sonde_lane *lane,
 	}
 	if (__builtin_expect(pos > lane->content, 0))
 		return false;
-	if (__builtin_expect(plan->is_quick, 1) &&
-	    read_quickly(lane, state, pos, header))
+	if (read_quickly(lane, state, pos, header))
 		return true;
 	take_layout(lane, state, pos, &plan->normal, header);
 	if (plan->escapes) {
@@ -488,6 +504,7 @@ static inline bool decode(struct sonde_lane *lane, struct sonde_mark *state,
  * it begins. */
 struct last {
 	uint64_t id;
+	const struct sonde_quick *quick; /* its header's form */
 	const struct sonde_plan *plan;
 	const struct sonde_event_class *cls;
 	bool ends_in_text; /* as the plan says; so are these: */
@@ -513,25 +530,29 @@ static inline bool decode_quickly(const struct sonde_lane *lane,
 				  struct sonde_event *event)
 {
 	const uint8_t *from = lane->data + (start >> 3);
-	uint64_t id = load_quick(from, &head->quick_id);
+	const struct sonde_quick *quick;
+	uint64_t id;
 	uint64_t end;
 
 	__builtin_prefetch(from + PREFETCH_BYTES);
-	if (__builtin_expect(id != last->id, 0)) {
+	quick = load_form(head, from, &id);
+	if (__builtin_expect(id != last->id || quick != last->quick, 0)) {
 		const struct sonde_plan *plan;
+		size_t form = (size_t)(quick - head->quick);
 
-		if (id >= head->quick_ids)
+		if (id >= quick->ids)
 			return false;
 		plan = head->dense[id];
 		if (!plan || !plan->is_plain)
 			return false;
 		*last = (struct last){
 			.id = id,
+			.quick = quick,
 			.plan = plan,
 			.cls = plan->cls,
 			.ends_in_text = plan->ends_in_text,
-			.pos = plan->plain_pos,
-			.end = plan->plain_end,
+			.pos = plan->plain_pos[form],
+			.end = plan->plain_end[form],
 		};
 	}
 	end = start + last->end;
@@ -539,9 +560,8 @@ static inline bool decode_quickly(const struct sonde_lane *lane,
 		end = pass_text(lane, last->plan, start + last->pos);
 	if (__builtin_expect(end > lane->content, 0))
 		return false;
-	state->ticks =
-		clock_at(state->ticks, load_quick(from, &head->quick_time),
-			 head->quick_time.mask);
+	state->ticks = clock_at(state->ticks, load_quick(from, &quick->time),
+				quick->time.mask);
 	state->pos = end;
 	event->cls = last->cls;
 	event->ticks = state->ticks;

@@ -539,23 +539,46 @@ static bool quick_part(const struct sonde_head_part *part, uint32_t at,
 			 !part->load.is_signed && bit % 8 + bits <= 64);
 }
 
-/* Whether an id and a time can be had by a load each. */
-static void make_quick(struct sonde_head_plan *plan)
+/* Whether an id and a time can be had by a load each; the time's layout begins
+ * `at` bits behind the header's begin. */
+static void make_quick(const struct sonde_head_part *id, uint32_t id_at,
+		       const struct sonde_head_layout *timed, uint32_t at,
+		       struct sonde_quick *quick)
 {
-	const struct sonde_head_layout *timed =
-		plan->escapes ? &plan->shorter : &plan->normal;
-	uint64_t at = 0;
+	quick->is = quick_part(id, id_at, &quick->id) &&
+		    quick_part(&timed->time, at, &quick->time);
+	quick->bits = at + timed->bits;
+}
 
-	if (plan->walked || plan->align % 8 || timed->align > plan->align)
-		return;
-	if (plan->escapes)
-		at = sonde_align(plan->normal.bits, timed->align);
-	else
+/* Where what follows the tag begins, if it is as far from each tag. */
+static uint32_t behind_tag(const struct sonde_head_plan *plan,
+			   const struct sonde_head_layout *layout)
+{
+	return (uint32_t)sonde_align(plan->normal.bits, layout->align);
+}
+
+static void find_quick(struct sonde_head_plan *plan)
+{
+	const struct sonde_head_layout *normal = &plan->normal;
+	const struct sonde_head_layout *shorter = &plan->shorter;
+	const struct sonde_head_layout *longer = &plan->longer;
+
+	if (!plan->escapes)
 		plan->escape_low = UINT64_MAX;
-	plan->is_quick =
-		quick_part(&plan->normal.id, 0, &plan->quick_id) &&
-		quick_part(&timed->time, (uint32_t)at, &plan->quick_time);
-	plan->quick_bits = (uint32_t)at + timed->bits;
+	if (plan->walked || plan->align % 8)
+		return;
+	if (!plan->escapes) {
+		if (normal->align <= plan->align)
+			make_quick(&normal->id, 0, normal, 0, &plan->quick[0]);
+		return;
+	}
+	if (shorter->align <= plan->align)
+		make_quick(&normal->id, 0, shorter, behind_tag(plan, shorter),
+			   &plan->quick[0]);
+	if (longer->align <= plan->align && longer->id.load.bits &&
+	    plan->quick[0].is)
+		make_quick(&longer->id, behind_tag(plan, longer), longer,
+			   behind_tag(plan, longer), &plan->quick[1]);
 }
 
 static void compile_head(const struct sonde_schema *schema,
@@ -577,7 +600,7 @@ static void compile_head(const struct sonde_schema *schema,
 		plan->walked =
 			!layout_of(header, &plan->normal) ||
 			(!plan->normal.id.load.bits && cls->nr_events > 1);
-	make_quick(plan);
+	find_quick(plan);
 }
 
 /* ---- all of a source ---- */
@@ -594,11 +617,14 @@ static int by_id(const void *a, const void *b)
 
 static void find_quick_ids(struct sonde_head_plan *head)
 {
-	if (!head->is_quick || !head->quick_id.bits)
-		return;
-	head->quick_ids = head->nr_dense;
-	if (head->quick_ids > head->escape_low)
-		head->quick_ids = head->escape_low;
+	for (int i = 0; i < 2; i++) {
+		struct sonde_quick *quick = &head->quick[i];
+
+		if (quick->is && quick->id.bits)
+			quick->ids = head->nr_dense;
+	}
+	if (head->quick[0].ids > head->escape_low)
+		head->quick[0].ids = head->escape_low;
 }
 
 static int index_events(struct sonde_pool *pool, struct sonde_head_plan *head)
@@ -689,13 +715,15 @@ static void find_numbers(struct sonde_plan *plan)
 static void find_plain(struct sonde_plan *plan,
 		       const struct sonde_head_plan *head)
 {
-	uint64_t pos = sonde_align(head->quick_bits, plan->align);
-
-	plan->is_plain = head->is_quick && head->quick_bits &&
+	plan->is_plain = head->quick[0].is && head->quick[0].bits &&
 			 plan->align <= head->align && !plan->is_internal &&
 			 (plan->fixed || plan->ends_in_text);
-	plan->plain_pos = (uint32_t)pos;
-	plan->plain_end = pos + plan->fixed_bits;
+	for (int i = 0; i < 2; i++) {
+		uint64_t pos = sonde_align(head->quick[i].bits, plan->align);
+
+		plan->plain_pos[i] = (uint32_t)pos;
+		plan->plain_end[i] = pos + plan->fixed_bits;
+	}
 }
 
 static int make_event(struct sonde_source *source,

@@ -79,11 +79,11 @@ struct sonde_plan {
 	bool is_internal;  /* as its class's info */
 	bool is_context;   /* of these: it says whose events come next */
 	/* Not internal, nor one with more than `fixed_bits` and a text; and with
-	 * a quick header it is at, and ends, so many bits behind the header's
-	 * begin (the text comes later). */
+	 * the first or the second quick header it is at, and ends, so many bits
+	 * behind the header's begin (the text comes later). */
 	bool is_plain;
-	uint32_t plain_pos;
-	uint64_t plain_end;
+	uint32_t plain_pos[2];
+	uint64_t plain_end[2];
 	uint64_t fixed_bits;
 	struct sonde_op *ops; /* NULL if fixed */
 	uint32_t nr_ops, nr_blocks;
@@ -114,13 +114,18 @@ struct sonde_quick_part {
 	uint64_t mask;
 };
 
+/* A header that begins at a byte, with an id and a time such as these. */
+struct sonde_quick {
+	bool is;
+	struct sonde_quick_part id, time;
+	uint32_t bits;
+	uint64_t ids; /* ids below it are so, and in `dense`; or 0 */
+};
+
 struct sonde_head_plan {
 	const struct sonde_stream_class *cls;
-	/* Headers begin at a byte, and one that doesn't escape is: */
-	bool is_quick;
-	struct sonde_quick_part quick_id, quick_time;
-	uint32_t quick_bits;
-	uint64_t quick_ids; /* ids below it are quick, and in `dense`; or 0 */
+	/* Headers that don't escape, and those that do. */
+	struct sonde_quick quick[2];
 	bool walked;  /* neither of the two forms below, or bodies depend on
 		      * what is in the header */
 	bool escapes; /* the second form */
