@@ -84,15 +84,15 @@ static inline void sonde_put_padded(struct sonde_buffer *buffer,
 	buffer->used += length;
 }
 
-/* The same of any length; asks for room itself, and for 64 bytes more. */
+/* The same of any length; asks for room itself, and for 128 bytes more. */
 static inline void sonde_put_ready(struct sonde_buffer *buffer,
 				   const char *text, size_t length)
 {
 	if (__builtin_expect(length > 512, 0)) {
 		sonde_buffer_text(buffer, text, length);
-		sonde_buffer_room(buffer, 64);
+		sonde_buffer_room(buffer, 128);
 	} else {
-		sonde_buffer_room(buffer, 512 + 64);
+		sonde_buffer_room(buffer, 512 + 128);
 		sonde_put_padded(buffer, text, length);
 	}
 }

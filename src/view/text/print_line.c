@@ -75,8 +75,9 @@ static void put_unknown(struct sonde_print_part *part, unsigned int columns)
 		SONDE_PUT(buffer, "null");
 		return;
 	}
-	while (columns-- > 1)
+	for (; columns > 16; columns--)
 		sonde_put_char(buffer, ' ');
+	sonde_put_bytes(buffer, "                ", columns - 1);
 	sonde_put_char(buffer, '-');
 }
 
@@ -91,9 +92,9 @@ static void put_id(struct sonde_print_part *part, int32_t number,
 		return;
 	}
 	digits = sonde_count_digits((uint64_t)number);
-	if (!is_json(part))
-		for (; digits < columns; digits++)
-			sonde_put_char(&part->buffer, ' ');
+	if (!is_json(part) && digits < columns)
+		sonde_put_bytes(&part->buffer, "                ",
+				columns - digits);
 	sonde_put_uint(&part->buffer, (uint64_t)number);
 }
 
@@ -288,7 +289,6 @@ void sonde_print_line(struct sonde_print_part *part,
 		const struct sonde_print_column *column = &printer->columns[i];
 
 		sonde_put_ready(buffer, column->lead, column->lead_length);
-		sonde_buffer_room(buffer, 128);
 		put_column(part, column, event);
 	}
 	sonde_buffer_room(buffer, 2);
