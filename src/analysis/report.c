@@ -48,7 +48,7 @@ static const char *copy(struct sonde_report *report, const char *text,
 }
 
 /* Room for something of the report's that comes zeroed. */
-static void *get(struct sonde_report *report, size_t nr, size_t size)
+static void *report_get(struct sonde_report *report, size_t nr, size_t size)
 {
 	void *memory = sonde_pool_get(&report->pool, nr, size);
 
@@ -114,7 +114,8 @@ static const struct sonde_column *
 copy_columns(struct sonde_report *report, const struct sonde_column *columns,
 	     size_t nr_columns)
 {
-	struct sonde_column *kept = get(report, nr_columns, sizeof(*kept));
+	struct sonde_column *kept =
+		report_get(report, nr_columns, sizeof(*kept));
 
 	for (size_t i = 0; kept && i < nr_columns; i++) {
 		const struct sonde_column *from = &columns[i];
@@ -137,7 +138,7 @@ struct sonde_table *sonde_report_table(struct sonde_report *report,
 
 	if (!report)
 		return NULL;
-	table = get(report, 1, sizeof(*table));
+	table = report_get(report, 1, sizeof(*table));
 	if (!table)
 		return NULL;
 	table->report = report;
@@ -300,8 +301,9 @@ void sonde_table_sort(struct sonde_table *table, size_t column, bool descending)
 	order.section = &table->section;
 	nr_rows = table->section.nr_rows;
 	nr_columns = table->section.nr_columns;
-	rows = get(table->report, nr_rows, sizeof(*rows));
-	sorted = get(table->report, nr_rows * nr_columns, sizeof(*sorted));
+	rows = report_get(table->report, nr_rows, sizeof(*rows));
+	sorted = report_get(table->report, nr_rows * nr_columns,
+			    sizeof(*sorted));
 	if (!rows || !sorted)
 		return;
 	for (size_t i = 0; i < nr_rows; i++)
@@ -341,7 +343,7 @@ void sonde_report_note(struct sonde_report *report, const char *format, ...)
 	va_start(args, format);
 	(void)vsnprintf(words, sizeof(words), format, args);
 	va_end(args);
-	section = get(report, 1, sizeof(*section));
+	section = report_get(report, 1, sizeof(*section));
 	if (!section)
 		return;
 	section->kind = SONDE_SECTION_NOTE;
@@ -358,7 +360,7 @@ void sonde_report_value(struct sonde_report *report, const char *key,
 
 	if (!report)
 		return;
-	section = get(report, 1, sizeof(*section));
+	section = report_get(report, 1, sizeof(*section));
 	if (!section)
 		return;
 	section->kind = SONDE_SECTION_VALUE;
@@ -392,9 +394,9 @@ void sonde_report_histogram(struct sonde_report *report, const char *key,
 
 	if (!report)
 		return;
-	section = get(report, 1, sizeof(*section));
-	kept_bounds = get(report, nr_bins + 1, sizeof(*bounds));
-	kept_counts = get(report, nr_bins + 1, sizeof(*counts));
+	section = report_get(report, 1, sizeof(*section));
+	kept_bounds = report_get(report, nr_bins + 1, sizeof(*bounds));
+	kept_counts = report_get(report, nr_bins + 1, sizeof(*counts));
 	if (!section || !kept_bounds || !kept_counts)
 		return;
 	memcpy(kept_bounds, bounds, (nr_bins + 1) * sizeof(*bounds));

@@ -101,8 +101,8 @@ static void take_rename(void *sink, int32_t from, int32_t to)
 	(void)to;
 }
 
-static void take_name(void *sink, int32_t tid, int64_t time_ns,
-		      const char *name)
+static void attribution_take_name(void *sink, int32_t tid, int64_t time_ns,
+				  const char *name)
 {
 	struct told *told = sink;
 	struct naming *naming;
@@ -121,7 +121,7 @@ static void take_name(void *sink, int32_t tid, int64_t time_ns,
 static const struct sonde_model_sink_ops sink_ops = {
 	.interval = take_interval,
 	.rename = take_rename,
-	.name = take_name,
+	.name = attribution_take_name,
 };
 
 static void append_row(struct told *told, struct row *row,
@@ -168,8 +168,10 @@ static void take_age(struct part *part, const struct sonde_event *event)
 		return;
 	age = (uint64_t)step.numbers[NAMED_AGE];
 	if (age && age <= event->ticks)
-		take_name(&part->told, sonde_step_tid(step.numbers[TASK_TID]),
-			  sonde_scale_ns(scale, event->ticks - age), "");
+		attribution_take_name(&part->told,
+				      sonde_step_tid(step.numbers[TASK_TID]),
+				      sonde_scale_ns(scale, event->ticks - age),
+				      "");
 }
 
 static int part_event(void *memory, const struct sonde_event *event)
@@ -193,9 +195,9 @@ static int part_merge(void *whole_memory, void *memory)
 		append_row(&whole->told, &whole->told.rows[cpu],
 			   &part->told.rows[cpu]);
 	for (size_t i = 0; i < part->told.nr_names; i++)
-		take_name(&whole->told, part->told.names[i].tid,
-			  part->told.names[i].since_ns,
-			  part->told.names[i].name);
+		attribution_take_name(&whole->told, part->told.names[i].tid,
+				      part->told.names[i].since_ns,
+				      part->told.names[i].name);
 	return whole->told.no_memory || part->told.no_memory ? -ENOMEM : 0;
 }
 
@@ -252,7 +254,7 @@ static int by_thread(const void *a, const void *b)
 }
 
 /* What a part takes for new, the one before it may have known. */
-static void sort_names(struct told *told)
+static void attribution_sort_names(struct told *told)
 {
 	size_t nr = 0;
 
@@ -297,8 +299,9 @@ static bool *choose_streams(const struct sonde_trace *trace,
 	return chosen;
 }
 
-static int read_trace(struct sonde_trace *trace, uint64_t slice_bytes,
-		      struct sonde_attribution *attribution)
+static int attribution_read_trace(struct sonde_trace *trace,
+				  uint64_t slice_bytes,
+				  struct sonde_attribution *attribution)
 {
 	struct sonde_map_options options;
 	struct part whole = { .told = { .names = NULL } };
@@ -321,7 +324,7 @@ static int read_trace(struct sonde_trace *trace, uint64_t slice_bytes,
 	free(streams);
 	if (!err) {
 		close_runs(trace, &whole);
-		sort_names(&whole.told);
+		attribution_sort_names(&whole.told);
 	}
 	attribution->kernel = whole.kernel;
 	attribution->told = whole.told;
@@ -333,7 +336,8 @@ struct sonde_attribution *sonde_attribution_new(struct sonde_trace *trace,
 {
 	struct sonde_attribution *attribution = calloc(1, sizeof(*attribution));
 
-	if (attribution && !read_trace(trace, slice_bytes, attribution))
+	if (attribution &&
+	    !attribution_read_trace(trace, slice_bytes, attribution))
 		return attribution;
 	sonde_attribution_free(attribution);
 	return NULL;
@@ -366,7 +370,7 @@ static bool is_switch(const struct sonde_model_tables *tables,
 }
 
 /* How many of the runs begin before that time. */
-static size_t count_before(const struct row *row, int64_t time_ns)
+static size_t attribution_count_before(const struct row *row, int64_t time_ns)
 {
 	size_t i;
 
@@ -376,7 +380,7 @@ static size_t count_before(const struct row *row, int64_t time_ns)
 
 static int32_t find_run(const struct row *row, int64_t time_ns)
 {
-	size_t i = count_before(row, time_ns);
+	size_t i = attribution_count_before(row, time_ns);
 	bool at_begin = i < row->nr && row->runs[i].begin_ns == time_ns;
 
 	if (i == 0)

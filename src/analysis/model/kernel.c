@@ -105,8 +105,8 @@ static bool is_threads(enum sonde_interval_kind kind)
 
 /* Whether nobody's sums get it, but for the count of those. A thread that isn't
  * known is no member's: they would have been told of. */
-static bool leave_out(struct sonde_model *kernel,
-		      const struct sonde_interval *interval)
+static bool kernel_leave_out(struct sonde_model *kernel,
+			     const struct sonde_interval *interval)
 {
 	const struct sonde_model_scope *scope = &kernel->tables->scope;
 
@@ -134,7 +134,7 @@ void sonde_model_emit(struct sonde_model *kernel, const struct sonde_step *step,
 	if (is_cpus(interval->kind))
 		losses = &sonde_model_cpu_span(kernel->tables, interval->cpu)
 				  ->losses;
-	if (!step->wanted || leave_out(kernel, interval))
+	if (!step->wanted || kernel_leave_out(kernel, interval))
 		return;
 	if (interval->end_ns < interval->begin_ns ||
 	    sonde_losses_overlap(losses, interval->begin_ns,

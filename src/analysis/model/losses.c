@@ -72,9 +72,9 @@ bool sonde_losses_overlap(const struct sonde_losses *losses, int64_t begin_ns,
 }
 
 /* Whether it holds anything that the tables want. */
-static bool is_kernel(struct sonde_trace *trace,
-		      const struct sonde_model_tables *tables,
-		      const struct sonde_source *source)
+static bool losses_is_kernel(struct sonde_trace *trace,
+			     const struct sonde_model_tables *tables,
+			     const struct sonde_source *source)
 {
 	for (size_t i = 0; i < tables->nr_classes; i++) {
 		struct sonde_event_class_info info;
@@ -119,7 +119,8 @@ static int read_problems(struct sonde_trace *trace,
 			continue;
 		if (problem.stream)
 			sonde_stream_get_info(problem.stream, &info);
-		if (!problem.stream || is_kernel(trace, tables, info.source))
+		if (!problem.stream ||
+		    losses_is_kernel(trace, tables, info.source))
 			error = add_problem(tables, info.cpu, &problem);
 		if (error)
 			return error;
@@ -143,7 +144,7 @@ static void read_spans(struct sonde_trace *trace,
 		sonde_stream_get_info(sonde_trace_stream(trace, i), &info);
 		if (info.cpu < 0 || (size_t)info.cpu >= tables->nr_cpus ||
 		    info.begin > info.end ||
-		    !is_kernel(trace, tables, info.source))
+		    !losses_is_kernel(trace, tables, info.source))
 			continue;
 		span = &tables->cpus[info.cpu];
 		if (info.begin < span->begin_ns)

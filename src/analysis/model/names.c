@@ -56,7 +56,8 @@ const char *sonde_model_text(struct sonde_model *kernel, const char *text,
 	return entry ? entry->key.text : NULL;
 }
 
-static void set_text(char *to, size_t size, const char *text, size_t length)
+static void model_set_text(char *to, size_t size, const char *text,
+			   size_t length)
 {
 	if (length >= size)
 		length = size - 1;
@@ -73,7 +74,7 @@ void sonde_model_thread_set_name(struct sonde_model *kernel,
 
 	if (!text)
 		return;
-	set_text(name, sizeof(name), text, length);
+	model_set_text(name, sizeof(name), text, length);
 	if (!strcmp(name, thread->name))
 		return;
 	memcpy(thread->name, name, sizeof(name));
@@ -92,8 +93,8 @@ void sonde_model_set_name(struct sonde_model *kernel, uint64_t number,
 		return;
 	name = sonde_model_put(kernel, &kernel->names, &key);
 	if (name)
-		set_text(name->text, sizeof(name->text), step->texts[0],
-			 step->lengths[0]);
+		model_set_text(name->text, sizeof(name->text), step->texts[0],
+			       step->lengths[0]);
 }
 
 static const char *find_name(const struct sonde_model *kernel, uint64_t number,

@@ -27,7 +27,7 @@ static int add(struct sonde_hash *threads, int64_t tid)
 	return sonde_hash_put(threads, &key) ? 0 : sonde_hash_error(threads);
 }
 
-static bool has(const struct sonde_hash *threads, int32_t tid)
+static bool scope_has(const struct sonde_hash *threads, int32_t tid)
 {
 	struct sonde_key key = sonde_key_of_tid(tid);
 
@@ -227,12 +227,13 @@ void sonde_model_scope_free(struct sonde_model_scope *scope)
 
 bool sonde_model_scope_has(const struct sonde_model_scope *scope, int32_t tid)
 {
-	return scope->whose != SONDE_WHOSE_PROGRAM || has(&scope->members, tid);
+	return scope->whose != SONDE_WHOSE_PROGRAM ||
+	       scope_has(&scope->members, tid);
 }
 
 bool sonde_model_scope_is_own(const struct sonde_model_scope *scope,
 			      int32_t tid)
 {
 	return !scope->shows_own && scope->own.nr_entries && tid > 0 &&
-	       has(&scope->own, tid);
+	       scope_has(&scope->own, tid);
 }

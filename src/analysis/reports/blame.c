@@ -35,7 +35,7 @@ static const char *duration(struct answer *answer, int64_t ns)
 
 /* Files of the file system: what else has a path is waited for until another
  * thread does something. */
-static bool is_file(const struct sonde_cause *cause)
+static bool blame_is_file(const struct sonde_cause *cause)
 {
 	return cause->path && cause->path[0] == '/';
 }
@@ -155,7 +155,7 @@ say_most(struct answer *answer, const struct sonde_blame_node *activity)
 		sonde_text_add(&answer->text, "in %s",
 			       sonde_cause_text(causes, cause, text,
 						sizeof(text)));
-		if (!blocked || is_file(cause))
+		if (!blocked || blame_is_file(cause))
 			return NULL;
 		say_waker(answer, cause, &state->waker, 0);
 		return state;
@@ -423,9 +423,9 @@ static void add_tree(const struct sonde_blame_spans *spans,
 
 /* ---- the report ---- */
 
-static void add_notes(const struct sonde_blame_spans *spans,
-		      const struct sonde_blame_tree *tree,
-		      struct sonde_report *report)
+static void blame_add_notes(const struct sonde_blame_spans *spans,
+			    const struct sonde_blame_tree *tree,
+			    struct sonde_report *report)
 {
 	const struct sonde_worst_span *span = spans->chosen;
 	struct totals totals = { { 0 } };
@@ -461,7 +461,7 @@ static int show(const struct sonde_blame_spans *spans,
 				      span->begin_ns, span->end_ns);
 	if (!error) {
 		add_answer(spans, &tree, report);
-		add_notes(spans, &tree, report);
+		blame_add_notes(spans, &tree, report);
 		add_spans(spans, report);
 		add_tree(spans, &tree, report);
 	}

@@ -97,7 +97,7 @@ static void add_interval(void *ctx, const struct sonde_interval *interval)
 }
 
 /* Who a stand-in is, is asked at the end. */
-static void ignore_rename(void *ctx, int32_t from, int32_t to)
+static void history_ignore_rename(void *ctx, int32_t from, int32_t to)
 {
 	(void)ctx;
 	(void)from;
@@ -214,13 +214,13 @@ static void order_windows(struct sonde_history *history,
 
 /* ---- reading ---- */
 
-static int read_all(struct sonde_analysis_args *args,
-		    const struct sonde_map_options *options,
-		    struct sonde_history *history)
+static int history_read_all(struct sonde_analysis_args *args,
+			    const struct sonde_map_options *options,
+			    struct sonde_history *history)
 {
 	static const struct sonde_model_sink_ops ops = {
 		.interval = add_interval,
-		.rename = ignore_rename,
+		.rename = history_ignore_rename,
 	};
 	int error = sonde_model_tables_new(args->trace, SONDE_WANT_PLAYED,
 					   options, &history->tables);
@@ -252,7 +252,7 @@ int sonde_history_read(struct sonde_analysis_args *args,
 	options.filter = NULL;
 	if (windows[ret_history->nr_windows - 1].end_ns < options.to_ns)
 		options.to_ns = windows[ret_history->nr_windows - 1].end_ns;
-	return read_all(args, &options, ret_history);
+	return history_read_all(args, &options, ret_history);
 }
 
 void sonde_history_fini(struct sonde_history *history)
@@ -267,8 +267,8 @@ void sonde_history_fini(struct sonde_history *history)
 
 /* How many states come before the thread's first that begins at or after that
  * time. */
-static size_t count_before(const struct sonde_history *history, int32_t tid,
-			   int64_t time_ns)
+static size_t history_count_before(const struct sonde_history *history,
+				   int32_t tid, int64_t time_ns)
 {
 	size_t low = 0;
 	size_t high = history->nr_states;
@@ -290,7 +290,7 @@ const struct sonde_history_state *
 sonde_history_before(const struct sonde_history *history, int32_t tid,
 		     int64_t time_ns)
 {
-	size_t nr = count_before(history, tid, time_ns);
+	size_t nr = history_count_before(history, tid, time_ns);
 
 	return nr && history->states[nr - 1].tid == tid ?
 		       &history->states[nr - 1] :
@@ -324,7 +324,8 @@ struct asking {
 	void *ctx;
 };
 
-static void give(const struct asking *asking, struct sonde_history_piece piece)
+static void history_give(const struct asking *asking,
+			 struct sonde_history_piece piece)
 {
 	if (piece.begin_ns < piece.end_ns)
 		asking->piece(asking->ctx, &piece);
@@ -346,17 +347,17 @@ static void give_by_calls(const struct asking *asking,
 		if (call->begin_ns > piece.begin_ns) {
 			piece.end_ns = call->begin_ns;
 			piece.cause = NULL;
-			give(asking, piece);
+			history_give(asking, piece);
 			piece.begin_ns = call->begin_ns;
 		}
 		piece.end_ns = call->end_ns < end_ns ? call->end_ns : end_ns;
 		piece.cause = &call->cause;
-		give(asking, piece);
+		history_give(asking, piece);
 		piece.begin_ns = piece.end_ns;
 	}
 	piece.end_ns = end_ns;
 	piece.cause = NULL;
-	give(asking, piece);
+	history_give(asking, piece);
 }
 
 static void give_state(const struct asking *asking,
@@ -378,7 +379,7 @@ static void give_state(const struct asking *asking,
 	piece.cause = &state->cause;
 	if (piece.end_ns == state->end_ns)
 		piece.waker = &state->waker;
-	give(asking, piece);
+	history_give(asking, piece);
 }
 
 void sonde_history_pieces(const struct sonde_history *history, int32_t tid,
@@ -393,7 +394,7 @@ void sonde_history_pieces(const struct sonde_history *history, int32_t tid,
 		.piece = piece,
 		.ctx = ctx,
 	};
-	size_t i = count_before(history, tid, begin_ns);
+	size_t i = history_count_before(history, tid, begin_ns);
 	int64_t done_ns = begin_ns;
 
 	if (i && history->states[i - 1].tid == tid &&
@@ -404,17 +405,17 @@ void sonde_history_pieces(const struct sonde_history *history, int32_t tid,
 	     i++) {
 		const struct sonde_history_state *state = &history->states[i];
 
-		give(&asking, (struct sonde_history_piece){
-				      .kind = SONDE_STATE_UNKNOWN,
-				      .begin_ns = done_ns,
-				      .end_ns = state->begin_ns,
-			      });
+		history_give(&asking, (struct sonde_history_piece){
+					      .kind = SONDE_STATE_UNKNOWN,
+					      .begin_ns = done_ns,
+					      .end_ns = state->begin_ns,
+				      });
 		give_state(&asking, state);
 		done_ns = state->end_ns;
 	}
-	give(&asking, (struct sonde_history_piece){
-			      .kind = SONDE_STATE_UNKNOWN,
-			      .begin_ns = done_ns,
-			      .end_ns = end_ns,
-		      });
+	history_give(&asking, (struct sonde_history_piece){
+				      .kind = SONDE_STATE_UNKNOWN,
+				      .begin_ns = done_ns,
+				      .end_ns = end_ns,
+			      });
 }

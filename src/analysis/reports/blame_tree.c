@@ -128,8 +128,8 @@ static uint32_t put(struct sonde_blame_tree *tree, uint32_t parent,
 
 /* ---- growing ---- */
 
-static void add_task(struct sonde_blame_tree *tree,
-		     const struct sonde_blame_task *task)
+static void tree_add_task(struct sonde_blame_tree *tree,
+			  const struct sonde_blame_task *task)
 {
 	if (task->depth > SONDE_BLAME_DEPTH ||
 	    tree->nr_pieces > SONDE_BLAME_PIECES ||
@@ -159,16 +159,16 @@ static void follow(struct growing *growing,
 	if (!waker || waker->kind != SONDE_WAKER_THREAD || waker->tid <= 0 ||
 	    waker->tid == task->tid)
 		return;
-	add_task(growing->tree, &(struct sonde_blame_task){
-					.node = state,
-					.depth = task->depth + 1,
-					.tid = waker->tid,
-					.begin_ns = piece->begin_ns,
-					.end_ns = piece->end_ns,
-				});
+	tree_add_task(growing->tree, &(struct sonde_blame_task){
+					     .node = state,
+					     .depth = task->depth + 1,
+					     .tid = waker->tid,
+					     .begin_ns = piece->begin_ns,
+					     .end_ns = piece->end_ns,
+				     });
 }
 
-static void add_piece(void *ctx, const struct sonde_history_piece *piece)
+static void tree_add_piece(void *ctx, const struct sonde_history_piece *piece)
 {
 	struct growing *growing = ctx;
 	struct sonde_blame_tree *tree = growing->tree;
@@ -256,16 +256,16 @@ int sonde_blame_tree_init(struct sonde_blame_tree *tree,
 				   .count = 1,
 			   });
 	if (!tree->failed)
-		add_task(tree, &(struct sonde_blame_task){
-				       .tid = tid,
-				       .begin_ns = begin_ns,
-				       .end_ns = end_ns,
-			       });
+		tree_add_task(tree, &(struct sonde_blame_task){
+					    .tid = tid,
+					    .begin_ns = begin_ns,
+					    .end_ns = end_ns,
+				    });
 	while (tree->nr_tasks && !tree->failed) {
 		growing.task = tree->tasks[--tree->nr_tasks];
 		sonde_history_pieces(history, growing.task.tid,
 				     growing.task.begin_ns, growing.task.end_ns,
-				     add_piece, &growing);
+				     tree_add_piece, &growing);
 	}
 	for (size_t i = 0; i < tree->nr_nodes; i++)
 		sort_children(tree, i);

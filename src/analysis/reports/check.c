@@ -351,7 +351,7 @@ struct check {
 	uint64_t totals[NR_RULES];
 };
 
-static enum rule rule_of(const struct sonde_problem *problem)
+static enum rule check_rule_of(const struct sonde_problem *problem)
 {
 	const struct sonde_stream *stream = problem->stream;
 
@@ -407,7 +407,7 @@ static void take_problems(struct check *check)
 
 	for (size_t i = 0; !sonde_trace_problem(check->trace, i, &problem);
 	     i++) {
-		enum rule rule = rule_of(&problem);
+		enum rule rule = check_rule_of(&problem);
 		size_t stream = problem.stream ? problem.stream->index :
 						 check->trace->nr_streams;
 		struct finding finding = {
@@ -520,14 +520,14 @@ static uint64_t count_severity(const struct stream_state *state,
 	return nr;
 }
 
-static const char *verdict(uint64_t errors, uint64_t warnings)
+static const char *check_verdict(uint64_t errors, uint64_t warnings)
 {
 	if (errors)
 		return "unsound";
 	return warnings ? "readable, with warnings" : "sound";
 }
 
-static void add_streams(const struct check *check)
+static void check_add_streams(const struct check *check)
 {
 	static const struct sonde_column columns[] = {
 		{ "stream", "STREAM", SONDE_CELL_TEXT },
@@ -556,11 +556,11 @@ static void add_streams(const struct check *check)
 		sonde_table_uint(table, 3, errors);
 		sonde_table_uint(table, 4, warnings);
 		sonde_table_uint(table, 5, count_severity(state, NOTE));
-		sonde_table_text(table, 6, verdict(errors, warnings));
+		sonde_table_text(table, 6, check_verdict(errors, warnings));
 	}
 }
 
-static void add_rules(const struct check *check)
+static void check_add_rules(const struct check *check)
 {
 	static const struct sonde_column columns[] = {
 		{ "rule", "RULE", SONDE_CELL_TEXT },
@@ -590,7 +590,8 @@ static void add_verdict(const struct check *check,
 	for (enum rule rule = 0; rule < NR_RULES; rule++)
 		*counts[rules[rule].severity] += check->totals[rule];
 	sonde_report_value(check->report, "verdict", "Verdict", SONDE_CELL_TEXT,
-			   0, 0, verdict(args->nr_errors, args->nr_warnings));
+			   0, 0,
+			   check_verdict(args->nr_errors, args->nr_warnings));
 }
 
 /* ---- all ---- */
@@ -612,8 +613,8 @@ static int fill(struct check *check, const struct sonde_map_options *map,
 	if (!err)
 		err = add_findings(check);
 	if (!err) {
-		add_streams(check);
-		add_rules(check);
+		check_add_streams(check);
+		check_add_rules(check);
 		add_verdict(check, args);
 	}
 	part_fini(&whole);

@@ -11,9 +11,9 @@
 
 #include "analysis/model/steps.h"
 
-static int walk(const struct sonde_analysis_args *args,
-		const struct sonde_model_tables *tables,
-		sonde_check_switches_fn *found, void *ctx)
+static int switches_walk(const struct sonde_analysis_args *args,
+			 const struct sonde_model_tables *tables,
+			 sonde_check_switches_fn *found, void *ctx)
 {
 	struct sonde_model *kernel = NULL;
 	int err = sonde_model_whole(args->trace, &args->map, tables, &kernel);
@@ -42,7 +42,7 @@ int sonde_check_switches(const struct sonde_analysis_args *args,
 	if (err)
 		return err;
 	if (tables->has_all_switches)
-		err = walk(args, tables, found, ctx);
+		err = switches_walk(args, tables, found, ctx);
 	sonde_model_tables_free(tables);
 	return err;
 }

@@ -93,8 +93,9 @@ static struct sonde_lock *put_lock(struct sonde_hash *locks,
 }
 
 /* The lock or condition variable of an event. */
-static struct sonde_lock *lock_of(struct sonde_contention *contention,
-				  const struct sonde_journal_entry *entry)
+static struct sonde_lock *
+contention_lock_of(struct sonde_contention *contention,
+		   const struct sonde_journal_entry *entry)
 {
 	enum sonde_lock_kind kind = kind_of(entry);
 
@@ -241,9 +242,10 @@ static int take(struct sonde_contention *contention, struct sonde_lock *lock,
 	return 0;
 }
 
-static int release(struct sonde_contention *contention, struct sonde_lock *lock,
-		   struct sonde_lock_thread *thread,
-		   const struct sonde_journal_entry *entry)
+static int contention_release(struct sonde_contention *contention,
+			      struct sonde_lock *lock,
+			      struct sonde_lock_thread *thread,
+			      const struct sonde_journal_entry *entry)
 {
 	const struct sonde_key key = key_of_hold(lock, entry);
 	struct hold *hold = sonde_hash_get(&contention->holds, &key);
@@ -297,7 +299,7 @@ static int play_lock(struct sonde_contention *contention,
 		lock->busy++;
 		return 0;
 	case SONDE_LOCK_UNLOCK:
-		return release(contention, lock, thread, entry);
+		return contention_release(contention, lock, thread, entry);
 	case SONDE_LOCK_SIGNAL:
 	case SONDE_LOCK_BROADCAST:
 		break;
@@ -332,7 +334,7 @@ static int play_cond(struct sonde_contention *contention,
 		return sonde_hash_error(&contention->locks);
 	if ((entry->op & 0xff) == SONDE_LOCK_WAIT) {
 		begin_wait(cond, thread, entry);
-		return release(contention, mutex, thread, entry);
+		return contention_release(contention, mutex, thread, entry);
 	}
 	cond->acquired++;
 	if (entry->words[SONDE_LOCK_RESULT])
@@ -345,7 +347,7 @@ int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry)
 {
 	struct sonde_contention *contention = ctx;
 	struct sonde_lock_thread *thread = thread_of(contention, entry);
-	struct sonde_lock *lock = lock_of(contention, entry);
+	struct sonde_lock *lock = contention_lock_of(contention, entry);
 
 	if (!thread)
 		return sonde_hash_error(&contention->threads);

@@ -105,7 +105,8 @@ static double share(const struct view *view, int64_t ns)
 	return view->all_ns > 0 ? (double)ns / (double)view->all_ns : 0;
 }
 
-static void add_path(const struct view *view, struct sonde_report *report)
+static void critical_add_path(const struct view *view,
+			      struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
 		{ "begin", "BEGIN", SONDE_CELL_TIME },
@@ -238,7 +239,7 @@ static int show_path(struct view *view, struct sonde_report *report)
 		return error;
 	say(view, report);
 	error = add_sums(view, report);
-	add_path(view, report);
+	critical_add_path(view, report);
 	return error;
 }
 

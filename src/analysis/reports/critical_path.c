@@ -94,7 +94,7 @@ static void find_call(const struct walk *walk,
 }
 
 /* One step back: to the begin of a state, or of what is not known. */
-static int step(struct walk *walk, const struct sonde_history_state *state)
+static int path_step(struct walk *walk, const struct sonde_history_state *state)
 {
 	const struct level *level = &walk->levels[walk->depth];
 	struct sonde_path_segment segment = {
@@ -159,7 +159,7 @@ int sonde_path_find(struct sonde_path *path,
 		walk.home = walk.home || level->tid == walk.begin_tid;
 		state = sonde_history_before(history, level->tid, walk.now_ns);
 		if (!state || !follow(&walk, state))
-			error = step(&walk, state);
+			error = path_step(&walk, state);
 	}
 	reverse(path);
 	return error;

@@ -61,9 +61,9 @@ static int add_site(struct sonde_heap *heap)
 	return 0;
 }
 
-static int find_site(struct sonde_heap *heap,
-		     const struct sonde_journal_entry *entry,
-		     uint32_t *ret_site)
+static int heap_find_site(struct sonde_heap *heap,
+			  const struct sonde_journal_entry *entry,
+			  uint32_t *ret_site)
 {
 	const uint64_t caller = entry->words[SONDE_HEAP_CALLER];
 	const struct sonde_key key =
@@ -85,7 +85,8 @@ static int find_site(struct sonde_heap *heap,
 }
 
 /* The site that is about to change. */
-static struct sonde_heap_site *touch(struct sonde_heap *heap, uint32_t index)
+static struct sonde_heap_site *heap_touch(struct sonde_heap *heap,
+					  uint32_t index)
 {
 	struct sonde_heap_site *site = &heap->sites[index];
 
@@ -127,7 +128,7 @@ static struct sonde_heap_size *size_of(struct sonde_heap *heap, uint64_t size)
 
 static void enter_block(struct sonde_heap *heap, const struct block *block)
 {
-	struct sonde_heap_site *site = touch(heap, block->site);
+	struct sonde_heap_site *site = heap_touch(heap, block->site);
 
 	site->live_bytes += block->size;
 	site->live_blocks++;
@@ -143,7 +144,7 @@ static void enter_block(struct sonde_heap *heap, const struct block *block)
 
 static void leave_block(struct sonde_heap *heap, const struct block *block)
 {
-	struct sonde_heap_site *site = touch(heap, block->site);
+	struct sonde_heap_site *site = heap_touch(heap, block->site);
 	struct sonde_heap_size *size = size_of(heap, block->size);
 
 	if (size) {
@@ -218,7 +219,7 @@ static int count_size(struct sonde_heap *heap, uint64_t size)
 }
 
 static struct sonde_heap_thread *
-thread_of(struct sonde_heap *heap, const struct sonde_journal_entry *entry)
+heap_thread_of(struct sonde_heap *heap, const struct sonde_journal_entry *entry)
 {
 	const struct sonde_key key =
 		sonde_key_make(SONDE_KEY_INT, (uint64_t)entry->tid, 0);
@@ -230,7 +231,7 @@ static int count_allocation(struct sonde_heap *heap,
 			    const struct sonde_journal_entry *entry,
 			    uint64_t size)
 {
-	struct sonde_heap_thread *thread = thread_of(heap, entry);
+	struct sonde_heap_thread *thread = heap_thread_of(heap, entry);
 
 	if (!thread)
 		return sonde_hash_error(&heap->threads);
@@ -243,7 +244,7 @@ static int count_allocation(struct sonde_heap *heap,
 static int count_free(struct sonde_heap *heap,
 		      const struct sonde_journal_entry *entry)
 {
-	struct sonde_heap_thread *thread = thread_of(heap, entry);
+	struct sonde_heap_thread *thread = heap_thread_of(heap, entry);
 
 	if (!thread)
 		return sonde_hash_error(&heap->threads);
@@ -253,14 +254,14 @@ static int count_free(struct sonde_heap *heap,
 
 /* ---- the events ---- */
 
-static int allocate(struct sonde_heap *heap,
-		    const struct sonde_journal_entry *entry, uint64_t size)
+static int heap_allocate(struct sonde_heap *heap,
+			 const struct sonde_journal_entry *entry, uint64_t size)
 {
 	const struct sonde_key key =
 		key_of_block(entry, entry->words[SONDE_HEAP_PTR]);
 	struct block *block;
 	uint32_t site = 0;
-	int err = find_site(heap, entry, &site);
+	int err = heap_find_site(heap, entry, &site);
 
 	if (!err)
 		err = count_allocation(heap, entry, size);
@@ -347,11 +348,11 @@ static int end_realloc(struct sonde_heap *heap,
 		heap->calls[SONDE_HEAP_REALLOC].failed++;
 	if (err || !entry->words[SONDE_HEAP_PTR])
 		return err;
-	return allocate(heap, entry, size);
+	return heap_allocate(heap, entry, size);
 }
 
-static int begin_block(struct sonde_heap *heap,
-		       const struct sonde_journal_entry *entry)
+static int heap_begin_block(struct sonde_heap *heap,
+			    const struct sonde_journal_entry *entry)
 {
 	uint64_t size = entry->words[SONDE_HEAP_SIZE];
 
@@ -362,7 +363,7 @@ static int begin_block(struct sonde_heap *heap,
 	if (entry->op == SONDE_HEAP_CALLOC &&
 	    __builtin_mul_overflow(size, entry->words[SONDE_HEAP_MORE], &size))
 		size = UINT64_MAX; /* no heap gives that: a damaged trace */
-	return allocate(heap, entry, size);
+	return heap_allocate(heap, entry, size);
 }
 
 int sonde_heap_play(void *ctx, const struct sonde_journal_entry *entry)
@@ -376,7 +377,7 @@ int sonde_heap_play(void *ctx, const struct sonde_journal_entry *entry)
 	if (entry->op == SONDE_HEAP_REALLOC)
 		return end_realloc(heap, entry);
 	if (entry->op != SONDE_HEAP_FREE)
-		return begin_block(heap, entry);
+		return heap_begin_block(heap, entry);
 	err = count_free(heap, entry);
 	return err ? err : free_ptr(heap, entry, entry->words[SONDE_HEAP_PTR]);
 }

@@ -60,7 +60,8 @@ void sonde_histogram_fini(struct sonde_histogram *histogram)
 }
 
 /* Makes room for the bins from `first` to `last`. */
-static int reach(struct sonde_histogram *histogram, int first, int last)
+static int histogram_reach(struct sonde_histogram *histogram, int first,
+			   int last)
 {
 	int end = (last & ~(PARTS - 1)) + PARTS;
 	uint64_t *counts;
@@ -87,7 +88,8 @@ static int reach(struct sonde_histogram *histogram, int first, int last)
 	return 0;
 }
 
-static void widen(struct sonde_histogram *histogram, int64_t min, int64_t max)
+static void histogram_widen(struct sonde_histogram *histogram, int64_t min,
+			    int64_t max)
 {
 	if (!histogram->count || min < histogram->min)
 		histogram->min = min;
@@ -109,13 +111,13 @@ int sonde_histogram_add(struct sonde_histogram *histogram, int64_t value)
 
 	if (bin < histogram->first ||
 	    bin - histogram->first >= histogram->nr_bins) {
-		int err = reach(histogram, bin, bin);
+		int err = histogram_reach(histogram, bin, bin);
 
 		if (err)
 			return err;
 	}
 	histogram->counts[bin - histogram->first]++;
-	widen(histogram, value, value);
+	histogram_widen(histogram, value, value);
 	histogram->sum += value;
 	add_squares(histogram, (sonde_uint128)((sonde_int128)value * value));
 	histogram->count++;
@@ -129,12 +131,13 @@ int sonde_histogram_merge(struct sonde_histogram *into,
 
 	if (!from->count)
 		return 0;
-	err = reach(into, from->first, from->first + from->nr_bins - 1);
+	err = histogram_reach(into, from->first,
+			      from->first + from->nr_bins - 1);
 	if (err)
 		return err;
 	for (int i = 0; i < from->nr_bins; i++)
 		into->counts[from->first - into->first + i] += from->counts[i];
-	widen(into, from->min, from->max);
+	histogram_widen(into, from->min, from->max);
 	into->sum += from->sum;
 	add_squares(into, from->squares);
 	into->count += from->count;

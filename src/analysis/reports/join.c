@@ -99,7 +99,7 @@ int sonde_join_end(struct sonde_join *join, const struct sonde_key *key,
 }
 
 /* The key was opened and closed again. */
-static int pass(struct sonde_join *join, const struct sonde_key *key)
+static int join_pass(struct sonde_join *join, const struct sonde_key *key)
 {
 	struct slot *slot = join->first ? sonde_hash_get(&join->keys, key) :
 					  sonde_hash_put(&join->keys, key);
@@ -129,7 +129,7 @@ static int merge_slot(struct sonde_join *left, const struct slot *right)
 	if (right->open)
 		return sonde_join_begin(left, &right->key, right->begin_ns,
 					right->begin_tid);
-	return right->first == BEGIN ? pass(left, &right->key) : 0;
+	return right->first == BEGIN ? join_pass(left, &right->key) : 0;
 }
 
 int sonde_join_merge(struct sonde_join *left, struct sonde_join *right)

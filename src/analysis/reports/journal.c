@@ -37,8 +37,9 @@ struct part {
 	size_t nr, capacity;
 };
 
-static void bind(struct binding *binding, const struct sonde_journal_form *form,
-		 const struct sonde_event_class *cls)
+static void journal_bind(struct binding *binding,
+			 const struct sonde_journal_form *form,
+			 const struct sonde_event_class *cls)
 {
 	binding->op = form->op;
 	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++)
@@ -49,8 +50,9 @@ static void bind(struct binding *binding, const struct sonde_journal_form *form,
 			binding->found |= 1u << i;
 }
 
-static struct binding *bind_all(const struct sonde_trace *trace,
-				const struct sonde_journal_config *config)
+static struct binding *
+journal_bind_all(const struct sonde_trace *trace,
+		 const struct sonde_journal_config *config)
 {
 	struct binding *bindings =
 		calloc(trace->nr_classes + 1, sizeof(*bindings));
@@ -59,8 +61,8 @@ static struct binding *bind_all(const struct sonde_trace *trace,
 		for (size_t k = 0; k < config->nr_forms; k++)
 			if (!strcmp(trace->classes[i]->info.name,
 				    config->forms[k].event))
-				bind(&bindings[i], &config->forms[k],
-				     trace->classes[i]);
+				journal_bind(&bindings[i], &config->forms[k],
+					     trace->classes[i]);
 	return bindings;
 }
 
@@ -160,7 +162,7 @@ int sonde_journal_run(const struct sonde_analysis_args *args,
 	struct sonde_map_options options = args->map;
 	struct plan plan = {
 		.config = config,
-		.bindings = bind_all(args->trace, config),
+		.bindings = journal_bind_all(args->trace, config),
 	};
 	struct part whole = { 0 };
 	int err;

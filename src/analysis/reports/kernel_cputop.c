@@ -66,7 +66,7 @@ static uint64_t cpu_ns(const struct sonde_model_result *result,
 	return tally->numbers[CPU_NS];
 }
 
-static double share(const struct sonde_model_result *result, uint64_t ns)
+static double cputop_share(const struct sonde_model_result *result, uint64_t ns)
 {
 	return (double)ns / (double)result->span_ns;
 }
@@ -75,7 +75,8 @@ static void thread_cells(const struct sonde_model_result *result,
 			 struct sonde_table *table,
 			 const struct sonde_tally *tally)
 {
-	sonde_table_double(table, 0, share(result, tally->numbers[CPU_NS]));
+	sonde_table_double(table, 0,
+			   cputop_share(result, tally->numbers[CPU_NS]));
 	sonde_table_int(table, 1, (int64_t)tally->numbers[CPU_NS]);
 	sonde_table_int(table, 2, (int64_t)tally->numbers[CALL_NS]);
 	sonde_table_uint(table, 3, tally->numbers[SWITCHES]);
@@ -127,7 +128,7 @@ static void cpu_row(const struct sonde_model_result *result,
 	uint64_t seen = seen_ns(tally) + own;
 
 	sonde_table_int(table, 0, (int64_t)tally->key.number);
-	sonde_table_double(table, 1, share(result, busy));
+	sonde_table_double(table, 1, cputop_share(result, busy));
 	sonde_table_int(table, 2, (int64_t)busy);
 	if (!is_of_program(result))
 		sonde_table_int(table, 3, (int64_t)tally->numbers[IDLE_NS]);

@@ -116,8 +116,9 @@ static void softirq_row(const struct sonde_model_result *result,
 	irq_cells(table, tally, softirq_name(tally->key.number));
 }
 
-static void cpu_row(const struct sonde_model_result *result,
-		    struct sonde_table *table, const struct sonde_tally *tally)
+static void irq_cpu_row(const struct sonde_model_result *result,
+			struct sonde_table *table,
+			const struct sonde_tally *tally)
 {
 	double span = (double)result->span_ns;
 
@@ -138,9 +139,9 @@ static uint64_t has_handlers(const struct sonde_model_result *result,
 	return tally->numbers[HARD_COUNT] + tally->numbers[SOFT_COUNT] != 0;
 }
 
-static void worst_name(const struct sonde_model_result *result,
-		       const struct sonde_worst_span *span, char *to,
-		       size_t size)
+static void irq_worst_name(const struct sonde_model_result *result,
+			   const struct sonde_worst_span *span, char *to,
+			   size_t size)
 {
 	uint32_t number = (uint32_t)span->place;
 
@@ -228,7 +229,7 @@ static const struct sonde_model_table tables[] = {
 		.nr_columns = SONDE_ARRAY_SIZE(cpu_columns),
 		.rows = 64,
 		.weight = has_handlers,
-		.row = cpu_row,
+		.row = irq_cpu_row,
 	},
 };
 
@@ -251,7 +252,7 @@ static void say(const struct sonde_model_result *result,
 		counts[kind] = took->count;
 		times_ns[kind] = sonde_histogram_sum(took);
 	}
-	worst_name(result, worst, name, sizeof(name));
+	irq_worst_name(result, worst, name, sizeof(name));
 	sonde_report_note(
 		report,
 		"%s took %s, %s took %s; the longest, %s, took %s, from %s on.",
@@ -278,7 +279,7 @@ static int show(const struct sonde_model_result *result,
 		return error;
 	show_histograms(result, report);
 	sonde_model_worst_table(result, report, "The longest handlers",
-				"INTERRUPT", worst_name);
+				"INTERRUPT", irq_worst_name);
 	return 0;
 }
 

@@ -120,9 +120,9 @@ static void all_row(const struct sonde_model_result *result,
 	sched_cells(table, 0, tally);
 }
 
-static void thread_row(const struct sonde_model_result *result,
-		       struct sonde_table *table,
-		       const struct sonde_tally *tally)
+static void sched_thread_row(const struct sonde_model_result *result,
+			     struct sonde_table *table,
+			     const struct sonde_tally *tally)
 {
 	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
 	sched_cells(table, 2, tally);
@@ -193,7 +193,7 @@ static const struct sonde_model_table tables[] = {
 		.rows = 20,
 		.minor = SCHED_MINOR << 2,
 		.weight = waited,
-		.row = thread_row,
+		.row = sched_thread_row,
 	},
 	{
 		.key = "priorities",

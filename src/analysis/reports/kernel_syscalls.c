@@ -48,8 +48,8 @@ static void add_interval(struct sonde_sums *sums,
 	sonde_sums_worst(sums, interval, interval->call.id);
 }
 
-static void call_cells(struct sonde_table *table, size_t at,
-		       const struct sonde_tally *tally)
+static void syscalls_call_cells(struct sonde_table *table, size_t at,
+				const struct sonde_tally *tally)
 {
 	sonde_table_uint(table, at, tally->durations.count);
 	sonde_table_uint(table, at + 1, tally->numbers[ERRORS]);
@@ -67,11 +67,12 @@ static void call_cells(struct sonde_table *table, size_t at,
 	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION)
 /* clang-format on */
 
-static void all_row(const struct sonde_model_result *result,
-		    struct sonde_table *table, const struct sonde_tally *tally)
+static void syscalls_all_row(const struct sonde_model_result *result,
+			     struct sonde_table *table,
+			     const struct sonde_tally *tally)
 {
 	(void)result;
-	call_cells(table, 0, tally);
+	syscalls_call_cells(table, 0, tally);
 }
 
 static void call_row(const struct sonde_model_result *result,
@@ -80,20 +81,20 @@ static void call_row(const struct sonde_model_result *result,
 	sonde_table_text(table, 0,
 			 sonde_model_call_name(result->tables,
 					       (uint32_t)tally->key.number));
-	call_cells(table, 1, tally);
+	syscalls_call_cells(table, 1, tally);
 }
 
-static void thread_row(const struct sonde_model_result *result,
-		       struct sonde_table *table,
-		       const struct sonde_tally *tally)
+static void syscalls_thread_row(const struct sonde_model_result *result,
+				struct sonde_table *table,
+				const struct sonde_tally *tally)
 {
 	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
-	call_cells(table, 2, tally);
+	syscalls_call_cells(table, 2, tally);
 }
 
-static void worst_name(const struct sonde_model_result *result,
-		       const struct sonde_worst_span *span, char *to,
-		       size_t size)
+static void syscalls_worst_name(const struct sonde_model_result *result,
+				const struct sonde_worst_span *span, char *to,
+				size_t size)
 {
 	(void)snprintf(to, size, "%s",
 		       sonde_model_call_name(result->tables,
@@ -119,7 +120,7 @@ static const struct sonde_model_table tables[] = {
 		.nr_columns = SONDE_ARRAY_SIZE(all_columns),
 		.rows = 1,
 		.weight = sonde_tally_count,
-		.row = all_row,
+		.row = syscalls_all_row,
 	},
 	{
 		.key = "calls",
@@ -137,7 +138,7 @@ static const struct sonde_model_table tables[] = {
 		.nr_columns = SONDE_ARRAY_SIZE(thread_columns),
 		.rows = 20,
 		.weight = sonde_tally_total,
-		.row = thread_row,
+		.row = syscalls_thread_row,
 	},
 };
 
@@ -158,7 +159,7 @@ static int show(const struct sonde_model_result *result,
 				       "How long calls took",
 				       SONDE_CELL_DURATION);
 	sonde_model_worst_table(result, report, "The longest calls", "CALL",
-				worst_name);
+				syscalls_worst_name);
 	return 0;
 }
 

@@ -425,7 +425,8 @@ static int compare_threads(const void *a, const void *b, void *ctx)
 	return (x->hold_ns < y->hold_ns) - (x->hold_ns > y->hold_ns);
 }
 
-static void add_thread(struct sonde_table *table, const void *entry, void *ctx)
+static void locks_add_thread(struct sonde_table *table, const void *entry,
+			     void *ctx)
 {
 	const struct sonde_lock_thread *thread = entry;
 	const struct sonde_analysis_args *args = ctx;
@@ -463,7 +464,7 @@ static int add_threads(const struct sonde_analysis_args *args,
 	const struct sonde_ranking ranking = {
 		.hash = &contention->threads,
 		.compare = compare_threads,
-		.add = add_thread,
+		.add = locks_add_thread,
 		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};

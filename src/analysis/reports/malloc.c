@@ -153,7 +153,8 @@ struct table {
 	uint64_t all;
 };
 
-static const struct sonde_heap_site *site_of(const void *caller, void *ctx)
+static const struct sonde_heap_site *malloc_site_of(const void *caller,
+						    void *ctx)
 {
 	const struct table *of = ctx;
 
@@ -164,8 +165,8 @@ static const struct sonde_heap_site *site_of(const void *caller, void *ctx)
 static int compare_peaks(const void *a, const void *b, void *ctx)
 {
 	const struct table *of = ctx;
-	const struct sonde_heap_site *x = site_of(a, ctx);
-	const struct sonde_heap_site *y = site_of(b, ctx);
+	const struct sonde_heap_site *x = malloc_site_of(a, ctx);
+	const struct sonde_heap_site *y = malloc_site_of(b, ctx);
 	uint64_t x_peak = sonde_heap_site_peak(of->heap, x);
 	uint64_t y_peak = sonde_heap_site_peak(of->heap, y);
 
@@ -177,8 +178,8 @@ static int compare_peaks(const void *a, const void *b, void *ctx)
 
 static int compare_left(const void *a, const void *b, void *ctx)
 {
-	const struct sonde_heap_site *x = site_of(a, ctx);
-	const struct sonde_heap_site *y = site_of(b, ctx);
+	const struct sonde_heap_site *x = malloc_site_of(a, ctx);
+	const struct sonde_heap_site *y = malloc_site_of(b, ctx);
 
 	if (x->live_bytes != y->live_bytes)
 		return x->live_bytes < y->live_bytes ? 1 : -1;
@@ -189,7 +190,7 @@ static int compare_left(const void *a, const void *b, void *ctx)
 static void add_site(struct sonde_table *table, const void *caller, void *ctx)
 {
 	const struct table *of = ctx;
-	const struct sonde_heap_site *site = site_of(caller, ctx);
+	const struct sonde_heap_site *site = malloc_site_of(caller, ctx);
 	uint64_t peak = sonde_heap_site_peak(of->heap, site);
 
 	sonde_table_row(table);
@@ -294,7 +295,7 @@ static void add_functions(const struct sonde_analysis_args *args,
 	}
 }
 
-static int compare_threads(const void *a, const void *b, void *ctx)
+static int malloc_compare_threads(const void *a, const void *b, void *ctx)
 {
 	const struct sonde_heap_thread *x = a;
 	const struct sonde_heap_thread *y = b;
@@ -303,7 +304,8 @@ static int compare_threads(const void *a, const void *b, void *ctx)
 	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
-static void add_thread(struct sonde_table *table, const void *entry, void *ctx)
+static void malloc_add_thread(struct sonde_table *table, const void *entry,
+			      void *ctx)
 {
 	const struct table *of = ctx;
 	const struct sonde_heap_thread *thread = entry;
@@ -320,8 +322,8 @@ static void add_thread(struct sonde_table *table, const void *entry, void *ctx)
 				 of->args, (int32_t)thread->key.number));
 }
 
-static int add_threads(const struct sonde_analysis_args *args, struct table *of,
-		       struct sonde_report *report)
+static int malloc_add_threads(const struct sonde_analysis_args *args,
+			      struct table *of, struct sonde_report *report)
 {
 	static const struct sonde_column columns[] = {
 		{ "tid", "THREAD", SONDE_CELL_INT },
@@ -334,8 +336,8 @@ static int add_threads(const struct sonde_analysis_args *args, struct table *of,
 	};
 	const struct sonde_ranking ranking = {
 		.hash = &of->heap->threads,
-		.compare = compare_threads,
-		.add = add_thread,
+		.compare = malloc_compare_threads,
+		.add = malloc_add_thread,
 		.ctx = of,
 		.rows = sonde_analysis_rows(args, FEW_ROWS),
 	};
@@ -427,9 +429,9 @@ static uint64_t nr_allocations(const struct sonde_heap *heap)
 	return nr;
 }
 
-static int add_tables(struct sonde_analysis_args *args,
-		      const struct sonde_heap *heap,
-		      struct sonde_report *report)
+static int malloc_add_tables(struct sonde_analysis_args *args,
+			     const struct sonde_heap *heap,
+			     struct sonde_report *report)
 {
 	struct table of = { args, heap, sonde_analysis_seconds(args),
 			    nr_allocations(heap) };
@@ -449,7 +451,7 @@ static int add_tables(struct sonde_analysis_args *args,
 	add_functions(args, heap, report);
 	err = add_sizes(args, &of, report);
 	if (!err)
-		err = add_threads(args, &of, report);
+		err = malloc_add_threads(args, &of, report);
 	sonde_histogram_report(&heap->lifetimes, report, "lifetimes",
 			       "How long blocks live", SONDE_CELL_DURATION);
 	return err;
@@ -486,7 +488,7 @@ static int run(struct sonde_analysis_args *args,
 		report = sonde_report_new("malloc");
 		say_peak(&words, &heap, report);
 		say_left(&words, &heap, report);
-		err = add_tables(args, &heap, report);
+		err = malloc_add_tables(args, &heap, report);
 	}
 	if (!err)
 		err = sonde_report_error(report);

@@ -75,8 +75,8 @@ static struct thread_sum *get_thread(struct offcpu *offcpu,
 	return thread;
 }
 
-static void add_wait(struct offcpu *offcpu,
-		     const struct sonde_interval *interval, uint64_t ns)
+static void offcpu_add_wait(struct offcpu *offcpu,
+			    const struct sonde_interval *interval, uint64_t ns)
 {
 	const struct sonde_place place = {
 		.tid = interval->tid,
@@ -117,7 +117,7 @@ static void add_blocked(struct offcpu *offcpu, struct thread_sum *thread,
 		thread->open_ns = ns;
 		thread->open_cause = interval->blocked.cause;
 	} else {
-		add_wait(offcpu, interval, ns);
+		offcpu_add_wait(offcpu, interval, ns);
 	}
 }
 
@@ -146,7 +146,7 @@ static void add_interval(void *ctx, const struct sonde_interval *interval)
 }
 
 /* Threads that have no name yet have no sums either. */
-static void ignore_rename(void *ctx, int32_t from, int32_t to)
+static void offcpu_ignore_rename(void *ctx, int32_t from, int32_t to)
 {
 	(void)ctx;
 	(void)from;
@@ -182,7 +182,7 @@ static bool is_asked(const struct view *view, const struct sonde_key *tid)
 				 (int32_t)tid->number);
 }
 
-static int compare_threads(const void *a, const void *b, void *ctx)
+static int offcpu_compare_threads(const void *a, const void *b, void *ctx)
 {
 	const struct thread_sum *left = a;
 	const struct thread_sum *right = b;
@@ -194,22 +194,25 @@ static int compare_threads(const void *a, const void *b, void *ctx)
 	return (off_ns(left) < off_ns(right)) - (off_ns(left) > off_ns(right));
 }
 
-static void thread_cells(const struct sonde_causes *causes,
-			 struct sonde_table *table, size_t at, int32_t tid)
+static void offcpu_thread_cells(const struct sonde_causes *causes,
+				struct sonde_table *table, size_t at,
+				int32_t tid)
 {
 	sonde_table_int(table, at, tid);
 	sonde_table_text(table, at + 1,
 			 sonde_model_thread_name(causes->kernel, tid));
 }
 
-static void thread_row(struct sonde_table *table, const void *entry, void *ctx)
+static void offcpu_thread_row(struct sonde_table *table, const void *entry,
+			      void *ctx)
 {
 	const struct thread_sum *thread = entry;
 	const struct view *view = ctx;
 	char text[SONDE_CAUSE_TEXT];
 
 	sonde_table_row(table);
-	thread_cells(view->causes, table, 0, (int32_t)thread->key.number);
+	offcpu_thread_cells(view->causes, table, 0,
+			    (int32_t)thread->key.number);
 	sonde_table_int(table, 2, (int64_t)thread->run_ns);
 	sonde_table_int(table, 3, (int64_t)thread->woken_ns);
 	sonde_table_int(table, 4, (int64_t)thread->preempted_ns);
@@ -240,8 +243,8 @@ static int show_threads(struct view *view, struct sonde_report *report)
 	};
 	struct sonde_ranking ranking = {
 		.hash = &view->offcpu->threads,
-		.compare = compare_threads,
-		.add = thread_row,
+		.compare = offcpu_compare_threads,
+		.add = offcpu_thread_row,
 		.ctx = view,
 		.rows = sonde_analysis_rows(view->offcpu->args, THREAD_ROWS),
 	};
@@ -279,7 +282,7 @@ static void wait_row(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_int(table, 0, (int64_t)wait->ns);
 	sonde_table_uint(table, 1, wait->count);
 	sonde_table_int(table, 2, (int64_t)wait->max_ns);
-	thread_cells(view->causes, table, 3, wait->tid);
+	offcpu_thread_cells(view->causes, table, 3, wait->tid);
 	sonde_table_text(table, 5,
 			 sonde_cause_text(view->causes, &wait->cause, text,
 					  sizeof(text)));
@@ -341,12 +344,14 @@ static void open_row(struct sonde_table *table, const void *entry, void *ctx)
 
 	sonde_table_row(table);
 	sonde_table_int(table, 0, (int64_t)thread->open_ns);
-	thread_cells(view->causes, table, 1, (int32_t)thread->key.number);
+	offcpu_thread_cells(view->causes, table, 1,
+			    (int32_t)thread->key.number);
 	sonde_table_text(table, 3,
 			 sonde_cause_text(view->causes, &thread->open_cause,
 					  text, sizeof(text)));
 	if (thread->open_cause.holder >= 0)
-		thread_cells(view->causes, table, 4, thread->open_cause.holder);
+		offcpu_thread_cells(view->causes, table, 4,
+				    thread->open_cause.holder);
 }
 
 static int show_open(struct view *view, struct sonde_report *report)
@@ -383,7 +388,7 @@ static int show_open(struct view *view, struct sonde_report *report)
 /* ---- the report ---- */
 
 /* Which waits are asked for, and of each thread what it waited for most. */
-static void choose(struct offcpu *offcpu, const struct view *view)
+static void offcpu_choose(struct offcpu *offcpu, const struct view *view)
 {
 	struct wait_sum *wait = NULL;
 
@@ -449,7 +454,7 @@ static int show(struct offcpu *offcpu, const struct sonde_causes *causes,
 	struct view view = { .offcpu = offcpu, .causes = causes };
 	int error;
 
-	choose(offcpu, &view);
+	offcpu_choose(offcpu, &view);
 	say(&view, report);
 	error = show_threads(&view, report);
 	if (!error)
@@ -460,10 +465,10 @@ static int show(struct offcpu *offcpu, const struct sonde_causes *causes,
 	return error ? error : sonde_report_error(report);
 }
 
-static int make_report(struct offcpu *offcpu,
-		       const struct sonde_model_tables *tables,
-		       const struct sonde_model *kernel,
-		       struct sonde_report **ret_report)
+static int offcpu_make_report(struct offcpu *offcpu,
+			      const struct sonde_model_tables *tables,
+			      const struct sonde_model *kernel,
+			      struct sonde_report **ret_report)
 {
 	struct sonde_report *report = sonde_report_new("offcpu");
 	struct sonde_causes causes;
@@ -484,7 +489,7 @@ static int run(struct sonde_analysis_args *args,
 {
 	static const struct sonde_model_sink_ops ops = {
 		.interval = add_interval,
-		.rename = ignore_rename,
+		.rename = offcpu_ignore_rename,
 	};
 	struct sonde_model_tables *tables;
 	struct sonde_model *kernel = NULL;
@@ -503,7 +508,7 @@ static int run(struct sonde_analysis_args *args,
 	error = sonde_model_play(args->trace, &args->map, tables, &ops, &offcpu,
 				 &kernel);
 	if (!error)
-		error = make_report(&offcpu, tables, kernel, ret_report);
+		error = offcpu_make_report(&offcpu, tables, kernel, ret_report);
 	sonde_hash_fini(&offcpu.threads);
 	sonde_hash_fini(&offcpu.waits);
 	sonde_model_free(kernel);

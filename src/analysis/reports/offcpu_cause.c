@@ -39,8 +39,8 @@ void sonde_causes_fini(struct sonde_causes *causes)
 /* ---- addresses ---- */
 
 /* "NAME" or "NAME+0x8"; false if nothing names the address. */
-static bool find_variable(const struct sonde_causes *causes, int32_t pid,
-			  uint64_t address, char *to, size_t size)
+static bool cause_find_variable(const struct sonde_causes *causes, int32_t pid,
+				uint64_t address, char *to, size_t size)
 {
 	struct sonde_model_mapping mapping;
 	struct sonde_symbols_place place;
@@ -86,8 +86,8 @@ const char *sonde_cause_object(const struct sonde_causes *causes,
 		kind = "lock";
 	else if (cause->lock == SONDE_LOCK_SORT_COND)
 		kind = "condition variable";
-	if (find_variable(causes, cause->pid, cause->address, name,
-			  sizeof(name)))
+	if (cause_find_variable(causes, cause->pid, cause->address, name,
+				sizeof(name)))
 		(void)snprintf(to, size, "%s `%s` (0x%" PRIx64 ")", kind, name,
 			       cause->address);
 	else
@@ -97,8 +97,9 @@ const char *sonde_cause_object(const struct sonde_causes *causes,
 
 /* ---- causes ---- */
 
-static void call_text(const struct sonde_causes *causes,
-		      const struct sonde_cause *cause, char *to, size_t size)
+static void cause_call_text(const struct sonde_causes *causes,
+			    const struct sonde_cause *cause, char *to,
+			    size_t size)
 {
 	const char *call = sonde_model_call_name(causes->tables, cause->call);
 	char object[NAME + 64];
@@ -138,7 +139,7 @@ const char *sonde_cause_text(const struct sonde_causes *causes,
 {
 	switch ((enum sonde_cause_kind)cause->kind) {
 	case SONDE_CAUSE_CALL:
-		call_text(causes, cause, to, size);
+		cause_call_text(causes, cause, to, size);
 		break;
 	case SONDE_CAUSE_FAULT:
 		fault_text(causes, cause, to, size);

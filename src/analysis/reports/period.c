@@ -40,8 +40,9 @@ static void say(const struct sonde_analysis_args *args,
 				join->worst.spans[0].begin_ns));
 }
 
-static void head(const struct sonde_analysis_args *args,
-		 const struct sonde_join *join, struct sonde_report *report)
+static void period_head(const struct sonde_analysis_args *args,
+			const struct sonde_join *join,
+			struct sonde_report *report)
 {
 	say(args, join, report);
 	sonde_report_value(report, "keys", "Different keys", SONDE_CELL_COUNT,
@@ -62,7 +63,8 @@ static int run(struct sonde_analysis_args *args,
 		return sonde_analysis_fail(
 			args, -EINVAL,
 			"period needs --begin EXPR, and no --end");
-	return sonde_durations_run(args, &config, "period", head, ret_report);
+	return sonde_durations_run(args, &config, "period", period_head,
+				   ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_period = {

@@ -94,7 +94,7 @@ struct plan {
 /* ---- the plan ---- */
 
 /* The pair of that name, a new one if need be; PAIRS_MAX: too many. */
-static size_t find_pair(struct plan *plan, const char *title)
+static size_t profile_find_pair(struct plan *plan, const char *title)
 {
 	size_t i = 0;
 
@@ -107,10 +107,10 @@ static size_t find_pair(struct plan *plan, const char *title)
 	return i;
 }
 
-static struct role *add_role(struct plan *plan, struct binding *binding,
-			     const char *title, bool begins)
+static struct role *profile_add_role(struct plan *plan, struct binding *binding,
+				     const char *title, bool begins)
 {
-	size_t pair = find_pair(plan, title);
+	size_t pair = profile_find_pair(plan, title);
 	struct role *role = &binding->roles[binding->nr_roles];
 
 	if (pair == PAIRS_MAX || binding->nr_roles == ROLES_MAX)
@@ -131,7 +131,7 @@ static void bind_rule(struct plan *plan, struct binding *binding,
 	if (sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD, rule->field,
 				    &field))
 		return;
-	role = add_role(plan, binding, rule->pair, rule->begins);
+	role = profile_add_role(plan, binding, rule->pair, rule->begins);
 	if (!role)
 		return;
 	role->space = rule->space;
@@ -152,12 +152,13 @@ static void bind_name(struct plan *plan, struct binding *binding,
 			continue;
 		(void)snprintf(title, sizeof(title), "%.*s%s",
 			       (int)(part - name), name, rest);
-		(void)add_role(plan, binding, title, marks[i].begins);
+		(void)profile_add_role(plan, binding, title, marks[i].begins);
 		return;
 	}
 }
 
-static void bind_class(struct plan *plan, const struct sonde_event_class *cls)
+static void profile_bind_class(struct plan *plan,
+			       const struct sonde_event_class *cls)
 {
 	struct binding *binding = &plan->bindings[cls->info.index];
 	const struct sonde_analysis_args *args = plan->args;
@@ -186,9 +187,9 @@ static int make_plan(struct plan *plan, const struct sonde_analysis_args *args)
 	plan->titles = calloc(PAIRS_MAX, sizeof(*plan->titles));
 	if (!plan->bindings || !plan->titles)
 		return -ENOMEM;
-	(void)find_pair(plan, USER_PAIR);
+	(void)profile_find_pair(plan, USER_PAIR);
 	for (size_t i = 0; i < trace->nr_classes; i++)
-		bind_class(plan, trace->classes[i]);
+		profile_bind_class(plan, trace->classes[i]);
 	return 0;
 }
 

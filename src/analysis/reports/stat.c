@@ -65,7 +65,8 @@ static int part_event(void *memory, const struct sonde_event *event)
 	return 0;
 }
 
-static void add_counts(struct count *to, const struct count *from, size_t nr)
+static void stat_add_counts(struct count *to, const struct count *from,
+			    size_t nr)
 {
 	for (size_t i = 0; i < nr; i++) {
 		to[i].events += from[i].events;
@@ -78,8 +79,8 @@ static int part_merge(void *whole, void *memory)
 	struct part *left = whole;
 	const struct part *right = memory;
 
-	add_counts(left->classes, right->classes, left->trace->nr_classes);
-	add_counts(left->streams, right->streams, left->trace->nr_streams);
+	stat_add_counts(left->classes, right->classes, left->trace->nr_classes);
+	stat_add_counts(left->streams, right->streams, left->trace->nr_streams);
 	return 0;
 }
 
@@ -203,7 +204,7 @@ static void add_source(struct sonde_table *table,
 		add_uuid(table, 5, source->schema->uuid);
 }
 
-static void add_sources(const struct overview *overview)
+static void stat_add_sources(const struct overview *overview)
 {
 	static const struct sonde_column columns[] = {
 		{ "path", "TRACE", SONDE_CELL_TEXT },
@@ -253,8 +254,8 @@ static void add_environment(const struct overview *overview)
 
 /* ---- clocks ---- */
 
-static void add_clock(struct sonde_table *table,
-		      const struct sonde_source *source, size_t i)
+static void stat_add_clock(struct sonde_table *table,
+			   const struct sonde_source *source, size_t i)
 {
 	const struct sonde_clock_info *clock = &source->clocks[i];
 
@@ -291,7 +292,7 @@ static void add_clocks(const struct overview *overview, bool verbose)
 	for (size_t i = 0; i < overview->trace->nr_sources; i++)
 		for (size_t k = 0;
 		     k < overview->trace->sources[i]->schema->nr_clocks; k++)
-			add_clock(table, overview->trace->sources[i], k);
+			stat_add_clock(table, overview->trace->sources[i], k);
 }
 
 /* ---- totals ---- */
@@ -361,9 +362,9 @@ static uint64_t lost_in(const struct sonde_stream *stream,
 	return nr;
 }
 
-static void add_stream(const struct overview *overview,
-		       struct sonde_table *table,
-		       const struct sonde_stream *stream)
+static void stat_add_stream(const struct overview *overview,
+			    struct sonde_table *table,
+			    const struct sonde_stream *stream)
 {
 	uint64_t events = overview->counts->streams[stream->index].events;
 	struct sonde_stream_info info;
@@ -387,7 +388,7 @@ static void add_stream(const struct overview *overview,
 	sonde_table_uint(table, 8, lost_in(stream, SONDE_PROBLEM_LOST_PACKETS));
 }
 
-static void add_streams(const struct overview *overview)
+static void stat_add_streams(const struct overview *overview)
 {
 	static const struct sonde_column columns[] = {
 		{ "stream", "STREAM", SONDE_CELL_TEXT },
@@ -405,7 +406,7 @@ static void add_streams(const struct overview *overview)
 				   columns, SONDE_ARRAY_SIZE(columns));
 
 	for (size_t i = 0; i < overview->trace->nr_streams; i++)
-		add_stream(overview, table, overview->trace->streams[i]);
+		stat_add_stream(overview, table, overview->trace->streams[i]);
 	sonde_table_limit(table, rows(overview, STREAM_ROWS));
 }
 
@@ -416,7 +417,7 @@ struct name_count {
 	struct count count;
 };
 
-static int compare_names(const void *a, const void *b)
+static int stat_compare_names(const void *a, const void *b)
 {
 	const struct name_count *x = a;
 	const struct name_count *y = b;
@@ -439,12 +440,13 @@ static struct name_count *count_names(const struct overview *overview,
 	for (size_t i = 0; i < trace->nr_classes; i++)
 		names[i] = (struct name_count){ trace->classes[i]->info.name,
 						overview->counts->classes[i] };
-	qsort(names, trace->nr_classes, sizeof(*names), compare_names);
+	qsort(names, trace->nr_classes, sizeof(*names), stat_compare_names);
 	for (size_t i = 0; i < trace->nr_classes; i++) {
 		if (!names[i].count.events)
 			continue;
 		if (nr && !strcmp(names[nr - 1].name, names[i].name))
-			add_counts(&names[nr - 1].count, &names[i].count, 1);
+			stat_add_counts(&names[nr - 1].count, &names[i].count,
+					1);
 		else
 			names[nr++] = names[i];
 	}
@@ -496,22 +498,23 @@ static int add_events(const struct overview *overview)
 
 /* ---- losses and damage ---- */
 
-static bool is_loss(const struct sonde_problem *problem)
+static bool stat_is_loss(const struct sonde_problem *problem)
 {
 	return problem->kind == SONDE_PROBLEM_LOST_EVENTS ||
 	       problem->kind == SONDE_PROBLEM_LOST_PACKETS;
 }
 
 /* Whether it is in the span that is looked at. */
-static bool is_in_span(const struct overview *overview,
-		       const struct sonde_problem *problem)
+static bool stat_is_in_span(const struct overview *overview,
+			    const struct sonde_problem *problem)
 {
 	return problem->end >= overview->args->map.from_ns &&
 	       problem->begin <= overview->args->map.to_ns;
 }
 
-static void add_loss(const struct overview *overview, struct sonde_table *table,
-		     const struct sonde_problem *problem)
+static void stat_add_loss(const struct overview *overview,
+			  struct sonde_table *table,
+			  const struct sonde_problem *problem)
 {
 	bool packets = problem->kind == SONDE_PROBLEM_LOST_PACKETS;
 
@@ -543,15 +546,16 @@ static void add_losses(const struct overview *overview)
 
 	for (size_t i = 0; !sonde_trace_problem(overview->trace, i, &problem);
 	     i++)
-		if (is_loss(&problem) && is_in_span(overview, &problem))
-			add_loss(overview, table, &problem);
+		if (stat_is_loss(&problem) &&
+		    stat_is_in_span(overview, &problem))
+			stat_add_loss(overview, table, &problem);
 	sonde_table_sort(table, 0, false);
 	sonde_table_limit(table, rows(overview, LOST_ROWS));
 }
 
-static void add_problem(const struct overview *overview,
-			struct sonde_table *table,
-			const struct sonde_problem *problem)
+static void stat_add_problem(const struct overview *overview,
+			     struct sonde_table *table,
+			     const struct sonde_problem *problem)
 {
 	sonde_table_row(table);
 	sonde_table_text(table, 0, sonde_stat_problem_name(problem->kind));
@@ -581,8 +585,9 @@ static void add_problems(const struct overview *overview)
 
 	for (size_t i = 0; !sonde_trace_problem(overview->trace, i, &problem);
 	     i++)
-		if (!is_loss(&problem) && is_in_span(overview, &problem))
-			add_problem(overview, table, &problem);
+		if (!stat_is_loss(&problem) &&
+		    stat_is_in_span(overview, &problem))
+			stat_add_problem(overview, table, &problem);
 	sonde_table_limit(table, rows(overview, LOST_ROWS));
 }
 
@@ -593,12 +598,12 @@ static int fill(struct overview *overview, bool verbose)
 	for (size_t i = 0; i < overview->trace->nr_streams; i++)
 		overview->events += overview->counts->streams[i].events;
 	overview->seconds = sonde_analysis_seconds(overview->args);
-	add_sources(overview);
+	stat_add_sources(overview);
 	add_totals(overview);
 	if (verbose)
 		add_environment(overview);
 	add_clocks(overview, verbose);
-	add_streams(overview);
+	stat_add_streams(overview);
 	add_losses(overview);
 	add_problems(overview);
 	return add_events(overview);

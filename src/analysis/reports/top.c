@@ -70,8 +70,8 @@ static void part_fini(void *memory)
 	sonde_hash_fini(&part->keys);
 }
 
-static int key_of(const struct plan *plan, const struct sonde_event *event,
-		  struct sonde_key *ret_key)
+static int top_key_of(const struct plan *plan, const struct sonde_event *event,
+		      struct sonde_key *ret_key)
 {
 	struct sonde_value value;
 	int err;
@@ -125,8 +125,8 @@ static struct sonde_histogram *values_of(struct entry *entry)
 	return entry->values;
 }
 
-static int add_value(const struct plan *plan, const struct sonde_event *event,
-		     struct entry *entry)
+static int top_add_value(const struct plan *plan,
+			 const struct sonde_event *event, struct entry *entry)
 {
 	struct sonde_value value;
 	int64_t number;
@@ -144,7 +144,7 @@ static int part_event(void *memory, const struct sonde_event *event)
 	struct sonde_key key;
 	struct entry *entry;
 
-	if (key_of(part->plan, event, &key)) {
+	if (top_key_of(part->plan, event, &key)) {
 		part->keyless++;
 		return 0;
 	}
@@ -153,7 +153,7 @@ static int part_event(void *memory, const struct sonde_event *event)
 		return sonde_hash_error(&part->keys);
 	entry->count++;
 	part->events++;
-	return part->plan->value ? add_value(part->plan, event, entry) : 0;
+	return part->plan->value ? top_add_value(part->plan, event, entry) : 0;
 }
 
 static int merge_entry(struct part *left, const struct entry *from)
@@ -233,7 +233,7 @@ static int compare_counts(const void *a, const void *b, void *ctx)
 	return (x < y) - (x > y);
 }
 
-static int compare_sums(const void *a, const void *b, void *ctx)
+static int top_compare_sums(const void *a, const void *b, void *ctx)
 {
 	const struct entry *x = a;
 	const struct entry *y = b;
@@ -282,8 +282,8 @@ static void add_row(struct sonde_table *table, const void *memory, void *ctx)
 	sonde_histogram_cells(entry->values, table, sums + 1);
 }
 
-static int add_table(const struct sonde_analysis_args *args,
-		     const struct part *part, struct sonde_report *report)
+static int top_add_table(const struct sonde_analysis_args *args,
+			 const struct part *part, struct sonde_report *report)
 {
 	static const struct sonde_column plain[] = {
 		{ "key", "KEY", SONDE_CELL_TEXT },
@@ -314,7 +314,7 @@ static int add_table(const struct sonde_analysis_args *args,
 	};
 	const struct sonde_ranking ranking = {
 		.hash = &part->keys,
-		.compare = values ? compare_sums : compare_counts,
+		.compare = values ? top_compare_sums : compare_counts,
 		.add = add_row,
 		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
@@ -327,9 +327,9 @@ static int add_table(const struct sonde_analysis_args *args,
 						    nr + of.named));
 }
 
-static int make_report(const struct sonde_analysis_args *args,
-		       const struct part *part,
-		       struct sonde_report **ret_report)
+static int top_make_report(const struct sonde_analysis_args *args,
+			   const struct part *part,
+			   struct sonde_report **ret_report)
 {
 	struct sonde_report *report = sonde_report_new("top");
 	struct sonde_words words = { .args = args };
@@ -360,7 +360,7 @@ static int make_report(const struct sonde_analysis_args *args,
 		sonde_report_value(report, "keyless", "Events without it",
 				   SONDE_CELL_COUNT, (int64_t)part->keyless, 0,
 				   NULL);
-	err = add_table(args, part, report);
+	err = top_add_table(args, part, report);
 	if (!err)
 		err = sonde_report_error(report);
 	if (err)
@@ -421,7 +421,7 @@ static int run(struct sonde_analysis_args *args,
 	if (!err && !by)
 		err = name_classes(args->trace, &whole);
 	if (!err)
-		err = make_report(args, &whole, ret_report);
+		err = top_make_report(args, &whole, ret_report);
 	if (err == -E2BIG)
 		err = sonde_analysis_fail(args, -EINVAL,
 					  "more than %zu different values of "

@@ -25,8 +25,8 @@ static bool is_worse(const struct sonde_worst_span *a,
 	return strcmp(a->name, b->name) < 0;
 }
 
-static void insert(struct sonde_worst *worst,
-		   const struct sonde_worst_span *span)
+static void worst_insert(struct sonde_worst *worst,
+			 const struct sonde_worst_span *span)
 {
 	size_t at = worst->nr;
 
@@ -56,11 +56,11 @@ void sonde_worst_add(struct sonde_worst *worst,
 		    sonde_elapsed_ns(last->begin_ns, last->end_ns))
 		return;
 	(void)sonde_key_text(key, named.name, sizeof(named.name));
-	insert(worst, &named);
+	worst_insert(worst, &named);
 }
 
 void sonde_worst_merge(struct sonde_worst *into, const struct sonde_worst *from)
 {
 	for (size_t i = 0; i < from->nr; i++)
-		insert(into, &from->spans[i]);
+		worst_insert(into, &from->spans[i]);
 }
