@@ -34,8 +34,8 @@ void sonde_gdb_answer_add(struct sonde_gdb_server *server, const char *rest,
 }
 
 /* Things are as they were before. The client's own are in *ret_points. */
-static void put_back(struct sonde_gdb_server *server,
-		     struct sonde_probe_points *ret_points)
+static void add_put_back(struct sonde_gdb_server *server,
+			 struct sonde_probe_points *ret_points)
 {
 	*ret_points = server->points;
 	server->points = server->aside_points;
@@ -50,7 +50,7 @@ void sonde_gdb_end_adding(struct sonde_gdb_server *server)
 
 	if (!server->is_adding)
 		return;
-	put_back(server, &points);
+	add_put_back(server, &points);
 	sonde_probe_points_clear(&points);
 }
 
@@ -138,9 +138,9 @@ static void undo(struct sonde_gdb_server *server, uint32_t base)
 }
 
 /* All of them, to the run that is on; or none. */
-static int add_all(struct sonde_gdb_server *server,
-		   struct sonde_probe_points *from, char *error,
-		   size_t error_size)
+static int gdb_add_all(struct sonde_gdb_server *server,
+		       struct sonde_probe_points *from, char *error,
+		       size_t error_size)
 {
 	uint32_t base = highest_number(&server->points);
 	struct sonde_probe_point *point;
@@ -169,7 +169,7 @@ void sonde_gdb_start_adding(struct sonde_gdb_server *server,
 	char error[256] = "";
 	int rc;
 
-	put_back(server, &from);
+	add_put_back(server, &from);
 	server->settings.stays = true;
 	if (!server->status.running) {
 		sonde_probe_points_clear(&server->points);
@@ -181,7 +181,7 @@ void sonde_gdb_start_adding(struct sonde_gdb_server *server,
 	if (rc == 0)
 		rc = adopt_variables(&server->points, &from);
 	if (rc == 0)
-		rc = add_all(server, &from, error, sizeof(error));
+		rc = gdb_add_all(server, &from, error, sizeof(error));
 	sonde_probe_points_clear(&from);
 	if (rc == 0)
 		sonde_gdb_reply_text(reply, "OK");

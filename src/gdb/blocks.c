@@ -31,8 +31,8 @@ void sonde_gdb_blocks_put(struct sonde_gdb_blocks *blocks, const void *bytes,
 	blocks->length += nr;
 }
 
-static void put_memory(struct sonde_gdb_blocks *blocks, uint64_t address,
-		       const uint8_t *bytes, uint16_t nr)
+static void blocks_put_memory(struct sonde_gdb_blocks *blocks, uint64_t address,
+			      const uint8_t *bytes, uint16_t nr)
 {
 	if (!nr)
 		return;
@@ -50,16 +50,16 @@ static uint64_t get64(const uint8_t *bytes)
 	return value;
 }
 
-static bool has(const struct payload *payload, size_t nr)
+static bool blocks_has(const struct payload *payload, size_t nr)
 {
 	return nr <= payload->size - payload->at;
 }
 
 /* Bytes that an item has in the payload, at its place; false: it doesn't
  * fit. */
-static bool item_bytes(const struct sonde_agent_item *item,
-		       const struct payload *payload, uint32_t nr_places,
-		       size_t *ret_bytes)
+static bool blocks_item_bytes(const struct sonde_agent_item *item,
+			      const struct payload *payload, uint32_t nr_places,
+			      size_t *ret_bytes)
 {
 	const uint8_t *at = payload->bytes + payload->at;
 	const uint8_t *nul;
@@ -87,7 +87,7 @@ static bool item_bytes(const struct sonde_agent_item *item,
 		*ret_bytes = (size_t)(nul - at) + 1;
 		break;
 	case SONDE_AGENT_ITEM_BLOCKS:
-		if (!has(payload, sizeof(length)))
+		if (!blocks_has(payload, sizeof(length)))
 			return false;
 		memcpy(&length, at, sizeof(length));
 		*ret_bytes = sizeof(length) + length;
@@ -98,7 +98,7 @@ static bool item_bytes(const struct sonde_agent_item *item,
 	default:
 		return false;
 	}
-	return has(payload, *ret_bytes);
+	return blocks_has(payload, *ret_bytes);
 }
 
 static uint32_t places_of(const struct sonde_agent_item *item)
@@ -125,7 +125,8 @@ static bool find_places(const struct sonde_probe_plan_part *part,
 
 	*ret_places = NULL;
 	for (size_t i = 0; i < part->nr_items; i++) {
-		if (!item_bytes(&part->items[i], &payload, nr_places, &length))
+		if (!blocks_item_bytes(&part->items[i], &payload, nr_places,
+				       &length))
 			return false;
 		if (part->items[i].kind == SONDE_AGENT_ITEM_ADDRESSES)
 			*ret_places = bytes + payload.at;
@@ -155,8 +156,8 @@ static void put_registers(struct sonde_gdb_blocks *blocks, uint64_t mask,
 	sonde_gdb_blocks_put(blocks, block, sizeof(block));
 }
 
-static void put_variable(struct sonde_gdb_blocks *blocks, int32_t number,
-			 const uint8_t *value)
+static void blocks_put_variable(struct sonde_gdb_blocks *blocks, int32_t number,
+				const uint8_t *value)
 {
 	sonde_gdb_blocks_put(blocks, "V", 1);
 	sonde_gdb_blocks_put(blocks, &number, sizeof(number));
@@ -180,8 +181,8 @@ static bool put_reads(struct sonde_gdb_blocks *blocks,
 		if (at + shape.reads[i] > item->length)
 			return false;
 		if (address)
-			put_memory(blocks, address, bytes + at,
-				   (uint16_t)shape.reads[i]);
+			blocks_put_memory(blocks, address, bytes + at,
+					  (uint16_t)shape.reads[i]);
 		at += shape.reads[i];
 	}
 	return true;
@@ -189,7 +190,7 @@ static bool put_reads(struct sonde_gdb_blocks *blocks,
 
 /* As many bytes as the block at the start of `size` has; 0: none that is
  * whole and known. */
-static size_t block_bytes(const uint8_t *at, size_t size)
+static size_t blocks_block_bytes(const uint8_t *at, size_t size)
 {
 	uint16_t nr;
 	size_t bytes = 0;
@@ -209,7 +210,7 @@ static bool put_blocks(struct sonde_gdb_blocks *blocks, const uint8_t *bytes,
 	size_t length;
 
 	for (; size > 0; size -= length, bytes += length) {
-		length = block_bytes(bytes, size);
+		length = blocks_block_bytes(bytes, size);
 		if (!length)
 			return false;
 		sonde_gdb_blocks_put(blocks, bytes, length);
@@ -218,39 +219,40 @@ static bool put_blocks(struct sonde_gdb_blocks *blocks, const uint8_t *bytes,
 }
 
 /* The block's text; a NUL that was collected counts. */
-static void put_string(struct sonde_gdb_blocks *blocks,
-		       const struct sonde_agent_item *item, uint64_t address,
-		       const uint8_t *bytes, size_t nr)
+static void blocks_put_string(struct sonde_gdb_blocks *blocks,
+			      const struct sonde_agent_item *item,
+			      uint64_t address, const uint8_t *bytes, size_t nr)
 {
 	if (nr > item->length)
 		nr = item->length; /* the NUL behind it is ours */
 	if (address)
-		put_memory(blocks, address, bytes, (uint16_t)nr);
+		blocks_put_memory(blocks, address, bytes, (uint16_t)nr);
 }
 
 /* An item whose bytes are there. */
-static bool put_item(struct sonde_gdb_blocks *blocks,
-		     const struct sonde_probe_plan *plan,
-		     const struct sonde_agent_item *item,
-		     const struct payload *payload, size_t length,
-		     const uint8_t *places)
+static bool blocks_put_item(struct sonde_gdb_blocks *blocks,
+			    const struct sonde_probe_plan *plan,
+			    const struct sonde_agent_item *item,
+			    const struct payload *payload, size_t length,
+			    const uint8_t *places)
 {
 	const uint8_t *at = payload->bytes + payload->at;
 
 	switch (item->kind) {
 	case SONDE_AGENT_ITEM_MEMORY:
 		if (get64(places))
-			put_memory(blocks, get64(places), at, item->length);
+			blocks_put_memory(blocks, get64(places), at,
+					  item->length);
 		return true;
 	case SONDE_AGENT_ITEM_PROGRAM:
 		return item->program - 1 < plan->nr_programs &&
 		       put_reads(blocks, item,
 				 plan->programs[item->program - 1], at, places);
 	case SONDE_AGENT_ITEM_VARIABLE:
-		put_variable(blocks, (int32_t)item->offset, at);
+		blocks_put_variable(blocks, (int32_t)item->offset, at);
 		return true;
 	case SONDE_AGENT_ITEM_STRING:
-		put_string(blocks, item, get64(places), at, length);
+		blocks_put_string(blocks, item, get64(places), at, length);
 		return true;
 	case SONDE_AGENT_ITEM_BLOCKS:
 		return put_blocks(blocks, at + sizeof(uint32_t),
@@ -274,7 +276,7 @@ static void put_all_registers(struct sonde_gdb_blocks *blocks,
 		if (item->kind == SONDE_AGENT_ITEM_REGISTERS)
 			put_registers(blocks, item->mask, part->address,
 				      bytes + payload.at);
-		if (!item_bytes(item, &payload, 0, &length))
+		if (!blocks_item_bytes(item, &payload, 0, &length))
 			return;
 		payload.at += length;
 	}
@@ -296,8 +298,8 @@ int sonde_gdb_blocks_make(const struct sonde_probe_plan *plan,
 	for (size_t i = 0; i < part->nr_items; i++) {
 		const struct sonde_agent_item *item = &part->items[i];
 
-		if (!item_bytes(item, &at, nr_places, &length) ||
-		    !put_item(blocks, plan, item, &at, length, places))
+		if (!blocks_item_bytes(item, &at, nr_places, &length) ||
+		    !blocks_put_item(blocks, plan, item, &at, length, places))
 			return -EINVAL;
 		at.at += length;
 		if (places)

@@ -82,8 +82,8 @@ static void answer_memory(struct sonde_gdb_facade *facade, const char *rest,
 }
 
 /* Whether any of it is code: that would have to be changed in one piece. */
-static bool has_code(const struct sonde_gdb_facade *facade, uint64_t address,
-		     uint64_t length)
+static bool facade_has_code(const struct sonde_gdb_facade *facade,
+			    uint64_t address, uint64_t length)
 {
 	struct sonde_mappings mappings;
 	bool is_code = false;
@@ -117,7 +117,7 @@ static void answer_write(struct sonde_gdb_facade *facade, const char *rest,
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
-	if (has_code(facade, address, length))
+	if (facade_has_code(facade, address, length))
 		sonde_gdb_reply_refuse(reply, "this is code, and it runs");
 	else if (!facade->can_write ||
 		 pwrite(facade->memory, bytes, length, (off_t)address) !=
@@ -373,7 +373,7 @@ const struct sonde_gdb_target_ops sonde_gdb_facade_ops = {
 	.free = facade_free,
 };
 
-static int open_memory(struct sonde_gdb_facade *facade)
+static int facade_open_memory(struct sonde_gdb_facade *facade)
 {
 	char path[64];
 
@@ -397,7 +397,7 @@ int sonde_gdb_facade_new(pid_t pid, char *error, size_t error_size,
 	facade->thread = pid;
 	facade->memory = -1;
 	facade->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-	rc = facade->pidfd < 0 ? -errno : open_memory(facade);
+	rc = facade->pidfd < 0 ? -errno : facade_open_memory(facade);
 	if (rc) {
 		(void)snprintf(
 			error, error_size,

@@ -45,7 +45,8 @@ static void fail(struct sonde_gdb_reply *reply, int error)
 }
 
 /* A path of the process's; NULL, for free(). */
-static char *path_of(const struct sonde_gdb_facade *facade, const char *name)
+static char *facade_io_path_of(const struct sonde_gdb_facade *facade,
+			       const char *name)
 {
 	struct stat ours;
 	struct stat its;
@@ -67,7 +68,8 @@ static char *take_path(const struct sonde_gdb_facade *facade, const char **rest)
 	size_t nr = strcspn(*rest, ",");
 	char *hex = strndup(*rest, nr);
 	char *name = hex ? sonde_hex_bytes(hex, NULL) : NULL;
-	char *path = name && name[0] == '/' ? path_of(facade, name) : NULL;
+	char *path =
+		name && name[0] == '/' ? facade_io_path_of(facade, name) : NULL;
 
 	free(hex);
 	free(name);
@@ -113,8 +115,8 @@ static void answer_open(struct sonde_gdb_facade *facade, const char *rest,
 }
 
 /* "N": an open file; its descriptor or -1 */
-static int take_file(const struct sonde_gdb_facade *facade, const char **rest,
-		     uint64_t *ret_slot)
+static int facade_io_take_file(const struct sonde_gdb_facade *facade,
+			       const char **rest, uint64_t *ret_slot)
 {
 	if (!sonde_hex_take_number(rest, ret_slot) ||
 	    *ret_slot >= SONDE_GDB_FILES_MAX || facade->files[*ret_slot] == 0)
@@ -127,7 +129,7 @@ static void answer_close(struct sonde_gdb_facade *facade, const char *rest,
 			 struct sonde_gdb_reply *reply)
 {
 	uint64_t slot;
-	int fd = take_file(facade, &rest, &slot);
+	int fd = facade_io_take_file(facade, &rest, &slot);
 
 	if (fd < 0) {
 		fail(reply, EBADF);
@@ -146,7 +148,7 @@ static void answer_pread(struct sonde_gdb_facade *facade, const char *rest,
 	uint64_t slot;
 	uint64_t count;
 	uint64_t offset;
-	int fd = take_file(facade, &rest, &slot);
+	int fd = facade_io_take_file(facade, &rest, &slot);
 	ssize_t nr;
 
 	if (fd < 0 || !sonde_hex_take(&rest, ',') ||
@@ -181,7 +183,7 @@ static void answer_stat(struct sonde_gdb_facade *facade, const char *rest,
 	uint8_t bytes[STAT_BYTES];
 	struct stat facts;
 	uint64_t slot;
-	int fd = take_file(facade, &rest, &slot);
+	int fd = facade_io_take_file(facade, &rest, &slot);
 	size_t at = 0;
 
 	if (fd < 0 || fstat(fd, &facts)) {

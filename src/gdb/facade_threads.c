@@ -179,8 +179,8 @@ struct known_registers {
 	uint64_t known; /* a bit each */
 };
 
-static void know(struct known_registers *registers, unsigned int number,
-		 uint64_t value)
+static void facade_threads_know(struct known_registers *registers,
+				unsigned int number, uint64_t value)
 {
 	registers->values[number] = value;
 	registers->known |= 1ull << number;
@@ -221,16 +221,16 @@ static void sample(const struct sonde_gdb_facade *facade,
 	memset(registers, 0, sizeof(*registers));
 	/* GDB doesn't connect where a thread is nowhere: one that runs, and is
 	 * somewhere else by now whatever we say, is told to be at its start. */
-	know(registers, SONDE_AGENT_RIP, entry_of(facade));
+	facade_threads_know(registers, SONDE_AGENT_RIP, entry_of(facade));
 	if (sonde_proc_syscall(facade->pid, facade->thread, &call))
 		return;
-	know(registers, SONDE_AGENT_RSP, call.sp);
-	know(registers, SONDE_AGENT_RIP, call.pc);
+	facade_threads_know(registers, SONDE_AGENT_RSP, call.sp);
+	facade_threads_know(registers, SONDE_AGENT_RIP, call.pc);
 	if (call.number < 0)
 		return;
-	know(registers, ORIG_RAX, (uint64_t)call.number);
+	facade_threads_know(registers, ORIG_RAX, (uint64_t)call.number);
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(arguments); i++)
-		know(registers, arguments[i], call.args[i]);
+		facade_threads_know(registers, arguments[i], call.args[i]);
 }
 
 static void reply_register(struct sonde_gdb_reply *reply,

@@ -199,9 +199,9 @@ void sonde_gdb_answer_static_data(struct sonde_gdb_server *server,
 }
 
 /* One register's bytes or x's. */
-static void reply_register(struct sonde_gdb_reply *reply,
-			   const struct sonde_gdb_frame *frame,
-			   unsigned int number)
+static void frame_reply_register(struct sonde_gdb_reply *reply,
+				 const struct sonde_gdb_frame *frame,
+				 unsigned int number)
 {
 	uint8_t bytes[REGISTER_MAX] = { 0 };
 	unsigned int offset;
@@ -238,7 +238,7 @@ void sonde_gdb_answer_registers(struct sonde_gdb_server *server,
 		return;
 	}
 	for (unsigned int i = 0; i < SONDE_GDB_NR_REGISTERS; i++)
-		reply_register(reply, &frame, i);
+		frame_reply_register(reply, &frame, i);
 }
 
 /* p, in a frame */
@@ -253,7 +253,7 @@ void sonde_gdb_answer_register(struct sonde_gdb_server *server,
 		sonde_gdb_reply_error(reply, 1);
 		return;
 	}
-	reply_register(reply, &frame, (unsigned int)number);
+	frame_reply_register(reply, &frame, (unsigned int)number);
 }
 
 /* m, in a frame */

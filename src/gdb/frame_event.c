@@ -17,7 +17,8 @@
 /* How far it is looked for: other threads' events may be between. */
 #define EVENTS_MAX 100000u
 
-static void add_value(struct sonde_text *text, const struct sonde_value *value)
+static void frame_event_add_value(struct sonde_text *text,
+				  const struct sonde_value *value)
 {
 	switch ((int)value->kind) {
 	case SONDE_KIND_INT:
@@ -64,7 +65,7 @@ static void add_event(struct sonde_text *text, const struct sonde_event *event)
 		if (item == SONDE_WALK_GROUP)
 			sonde_text_add(text, "{");
 		else
-			add_value(text, &value);
+			frame_event_add_value(text, &value);
 	}
 }
 

@@ -26,10 +26,10 @@
 
 /* ---- which events are frames ---- */
 
-static void add_part(struct sonde_gdb_frames *frames,
-		     const struct sonde_probe_point *point,
-		     const struct sonde_probe_plan *plan,
-		     const struct sonde_probe_plan_part *part)
+static void frames_add_part(struct sonde_gdb_frames *frames,
+			    const struct sonde_probe_point *point,
+			    const struct sonde_probe_plan *plan,
+			    const struct sonde_probe_plan_part *part)
 {
 	frames->parts[frames->nr_parts++] = (struct sonde_gdb_frames_part){
 		.point = point,
@@ -56,16 +56,16 @@ static int make_plans(struct sonde_gdb_frames *frames, char *error,
 					   error_size, plan);
 		if (rc)
 			break;
-		add_part(frames, point, plan, &plan->hit);
+		frames_add_part(frames, point, plan, &plan->hit);
 		if (plan->step.desc)
-			add_part(frames, point, plan, &plan->step);
+			frames_add_part(frames, point, plan, &plan->step);
 	}
 	return rc;
 }
 
 /* "gdb:NAME" */
-static bool is_called(const char *name,
-		      const struct sonde_probe_plan_part *part)
+static bool frames_is_called(const char *name,
+			     const struct sonde_probe_plan_part *part)
 {
 	return strncmp(name, "gdb:", 4) == 0 &&
 	       strcmp(name + 4, sonde_probe_plan_name(part)) == 0;
@@ -75,7 +75,7 @@ static uint32_t find_part(const struct sonde_gdb_frames *frames,
 			  const char *name)
 {
 	for (size_t i = 0; i < frames->nr_parts; i++)
-		if (is_called(name, frames->parts[i].part))
+		if (frames_is_called(name, frames->parts[i].part))
 			return (uint32_t)i;
 	return NO_PART;
 }
@@ -207,8 +207,9 @@ static int make_index(struct sonde_gdb_frames *frames)
 	return rc;
 }
 
-static int open_trace(struct sonde_gdb_frames *frames, const char *directory,
-		      char *error, size_t error_size)
+static int frames_open_trace(struct sonde_gdb_frames *frames,
+			     const char *directory, char *error,
+			     size_t error_size)
 {
 	struct sonde_trace_error wrong;
 	int rc = sonde_trace_open(&directory, 1, &wrong, &frames->trace);
@@ -237,7 +238,7 @@ int sonde_gdb_frames_open(const char *directory,
 					   error_size);
 	}
 	if (!rc)
-		rc = open_trace(frames, directory, error, error_size);
+		rc = frames_open_trace(frames, directory, error, error_size);
 	if (!rc)
 		rc = make_plans(frames, error, error_size);
 	if (!rc)
@@ -375,8 +376,9 @@ static bool is_step(const struct sonde_gdb_frames *frames, uint64_t number)
 	       &frames->parts[place->part].plan->hit;
 }
 
-static bool matches(struct sonde_gdb_frames *frames, enum sonde_gdb_find how,
-		    uint64_t a, uint64_t b, uint64_t number)
+static bool frames_matches(struct sonde_gdb_frames *frames,
+			   enum sonde_gdb_find how, uint64_t a, uint64_t b,
+			   uint64_t number)
 {
 	struct sonde_gdb_frame frame;
 
@@ -409,7 +411,7 @@ int sonde_gdb_frames_find(struct sonde_gdb_frames *frames,
 	if (how == SONDE_GDB_FIND_NUMBER)
 		return sonde_gdb_frames_get(frames, a, ret_frame);
 	for (uint64_t i = after == UINT64_MAX ? 0 : after + 1; i < nr; i++)
-		if (matches(frames, how, a, b, i))
+		if (frames_matches(frames, how, a, b, i))
 			return sonde_gdb_frames_get(frames, i, ret_frame);
 	return -ENOENT;
 }

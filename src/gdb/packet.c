@@ -75,7 +75,7 @@ static enum sonde_gdb_heard outside(struct sonde_gdb_packets *packets,
 	}
 }
 
-static void repeat(struct sonde_gdb_packets *packets, uint8_t byte)
+static void frames_repeat(struct sonde_gdb_packets *packets, uint8_t byte)
 {
 	packets->state = STATE_BODY;
 	if (packets->length > 0 && byte > RUN_BIAS)
@@ -98,7 +98,7 @@ static void in_body(struct sonde_gdb_packets *packets, uint8_t byte)
 		packets->state = STATE_BODY;
 		append(packets, (char)(byte ^ ESCAPE_BIT), 1);
 	} else if (packets->state == STATE_RUN) {
-		repeat(packets, byte);
+		frames_repeat(packets, byte);
 	} else if (byte == ESCAPE) {
 		packets->state = STATE_ESCAPED;
 	} else if (byte == '*' && packets->expands) {

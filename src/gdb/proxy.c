@@ -61,7 +61,7 @@ sonde_gdb_proxy_probes(const struct sonde_gdb_proxy *proxy)
 
 /* ---- memory ---- */
 
-static int open_memory(const struct sonde_gdb_proxy *proxy, int flags)
+static int proxy_open_memory(const struct sonde_gdb_proxy *proxy, int flags)
 {
 	char path[32];
 
@@ -70,11 +70,11 @@ static int open_memory(const struct sonde_gdb_proxy *proxy, int flags)
 }
 
 /* As much as is there, from the start; -EIO if nothing is. */
-static ssize_t read_memory(const struct sonde_gdb_proxy *proxy,
-			   uint64_t address, uint8_t *to, size_t size)
+static ssize_t proxy_read_memory(const struct sonde_gdb_proxy *proxy,
+				 uint64_t address, uint8_t *to, size_t size)
 {
 	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
-	int fd = open_memory(proxy, O_RDONLY);
+	int fd = proxy_open_memory(proxy, O_RDONLY);
 	ssize_t nr = fd < 0 ? -1 : pread(fd, to, size, (off_t)address);
 
 	if (fd >= 0)
@@ -152,8 +152,8 @@ static bool begins(const char *packet, const char *word)
 }
 
 /* The process that a stop reply tells of; 0: none. */
-static void learn_process(struct sonde_gdb_proxy *proxy,
-			  const struct sonde_gdb_reply *reply)
+static void proxy_learn_process(struct sonde_gdb_proxy *proxy,
+				const struct sonde_gdb_reply *reply)
 {
 	const char *at = strstr(reply->bytes, "thread:p");
 	uint64_t pid;
@@ -170,7 +170,7 @@ static bool ask_stop(struct sonde_gdb_proxy *proxy, const char *packet,
 		     size_t length, struct sonde_gdb_reply *reply)
 {
 	sonde_gdb_proxy_pass(proxy, packet, length, reply);
-	learn_process(proxy, reply);
+	proxy_learn_process(proxy, reply);
 	if (reply->bytes[0] == 'T')
 		sonde_gdb_proxy_tell_stop(proxy, reply);
 	return true;
@@ -389,7 +389,7 @@ static void add_features(void *target, struct sonde_gdb_reply *reply)
 static int read_for_server(void *target, uint64_t address, uint8_t *to,
 			   size_t size)
 {
-	ssize_t nr = read_memory(target, address, to, size);
+	ssize_t nr = proxy_read_memory(target, address, to, size);
 
 	return nr == (ssize_t)size ? 0 : -EIO;
 }
@@ -507,7 +507,7 @@ int sonde_gdb_proxy_new(const struct sonde_gdb_upstream_config *config,
 	rc = sonde_gdb_upstream_start(config, error, error_size, &proxy->up);
 	if (rc == 0 && !config->multi) {
 		rc = sonde_gdb_proxy_ask(proxy, "?");
-		learn_process(proxy, &proxy->scratch);
+		proxy_learn_process(proxy, &proxy->scratch);
 		if (rc != 0)
 			snprintf(error, error_size, "gdbserver has ended");
 	}

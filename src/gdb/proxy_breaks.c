@@ -39,7 +39,8 @@ struct sonde_gdb_break *sonde_gdb_proxy_break_at(struct sonde_gdb_proxy *proxy,
 
 /* Whether the instruction there is displaced, and not the first one of its
  * window: where its part of the pad begins; 0. */
-static uint64_t find_copy(const struct sonde_gdb_proxy *proxy, uint64_t address)
+static uint64_t breaks_find_copy(const struct sonde_gdb_proxy *proxy,
+				 uint64_t address)
 {
 	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
 	uint64_t copy = probes ? sonde_probes_copy_of(probes, address) : 0;
@@ -68,9 +69,10 @@ static int place_in_program(struct sonde_gdb_proxy *proxy,
 	return strcmp(proxy->scratch.bytes, "OK") == 0 ? 0 : -1;
 }
 
-static int place(struct sonde_gdb_proxy *proxy, struct sonde_gdb_break *this)
+static int breaks_place(struct sonde_gdb_proxy *proxy,
+			struct sonde_gdb_break *this)
 {
-	uint64_t copy = find_copy(proxy, this->address);
+	uint64_t copy = breaks_find_copy(proxy, this->address);
 	int rc;
 
 	this->in_pad = copy;
@@ -112,7 +114,7 @@ void sonde_gdb_proxy_lift_breaks(struct sonde_gdb_proxy *proxy, bool lift)
 		if (lift)
 			unplace(proxy, this);
 		else if (!this->nr_indexes)
-			(void)place(proxy, this);
+			(void)breaks_place(proxy, this);
 	}
 }
 
@@ -172,9 +174,9 @@ refuse:
 	return 0;
 }
 
-static int add_probes(struct sonde_gdb_proxy *proxy,
-		      struct sonde_gdb_break *this,
-		      struct sonde_program *const *programs, size_t nr)
+static int breaks_add_probes(struct sonde_gdb_proxy *proxy,
+			     struct sonde_gdb_break *this,
+			     struct sonde_program *const *programs, size_t nr)
 {
 	struct sonde_probes *probes = sonde_gdb_server_probes(proxy->server);
 	struct sonde_probe_spec specs[CONDITIONS_MAX];
@@ -210,7 +212,7 @@ static bool become_probes(struct sonde_gdb_proxy *proxy,
 	if (!proxy->running && !proxy->gone && proxy->pid)
 		nr = read_conditions(this->packet, programs);
 	if (nr > 0)
-		rc = add_probes(proxy, this, programs, nr);
+		rc = breaks_add_probes(proxy, this, programs, nr);
 	if (rc != 0) {
 		free(this->indexes);
 		this->indexes = NULL;
@@ -233,8 +235,8 @@ static void take_out(struct sonde_gdb_proxy *proxy, struct sonde_gdb_break *it)
 	free(this.packet);
 }
 
-static int put_in(struct sonde_gdb_proxy *proxy, uint64_t address,
-		  const char *packet)
+static int breaks_put_in(struct sonde_gdb_proxy *proxy, uint64_t address,
+			 const char *packet)
 {
 	struct sonde_gdb_break *breaks = reallocarray(
 		proxy->breaks, proxy->nr_breaks + 1, sizeof(*proxy->breaks));
@@ -246,7 +248,7 @@ static int put_in(struct sonde_gdb_proxy *proxy, uint64_t address,
 	this.packet = strdup(packet);
 	if (!this.packet)
 		return -1;
-	if (!become_probes(proxy, &this) && place(proxy, &this) != 0) {
+	if (!become_probes(proxy, &this) && breaks_place(proxy, &this) != 0) {
 		free(this.packet);
 		return -1;
 	}
@@ -273,7 +275,7 @@ void sonde_gdb_proxy_break(struct sonde_gdb_proxy *proxy, const char *packet,
 	}
 	if (old)
 		take_out(proxy, old);
-	if (packet[0] == 'Z' && put_in(proxy, address, packet) != 0)
+	if (packet[0] == 'Z' && breaks_put_in(proxy, address, packet) != 0)
 		sonde_gdb_reply_error(reply, 1);
 	else
 		sonde_gdb_reply_text(reply, "OK");

@@ -242,8 +242,8 @@ static void set_told(struct told *told, const uint8_t theirs[THEIR_BYTES])
 }
 
 /* As the thread calls the agent. */
-static void set_call(uint8_t theirs[THEIR_BYTES], const struct told *told,
-		     uint64_t function)
+static void proxy_registers_set_call(uint8_t theirs[THEIR_BYTES],
+				     const struct told *told, uint64_t function)
 {
 	const uint32_t flags = PLAIN_FLAGS;
 	const uint64_t no_call = UINT64_MAX;
@@ -291,7 +291,7 @@ int sonde_gdb_proxy_tell_step(struct sonde_gdb_proxy *proxy, const char *thread)
 	if (rc == 0) {
 		set_told(&told, theirs);
 		memcpy(call, theirs, sizeof(call));
-		set_call(call, &told, image->step);
+		proxy_registers_set_call(call, &told, image->step);
 		rc = sonde_process_write(proxy->process, told.at,
 					 &told.registers,
 					 sizeof(told.registers));

@@ -114,7 +114,7 @@ static void drop_reason(struct sonde_gdb_reply *reply)
 }
 
 /* Whether an action's ":pPID.TID" means this thread; none means all. */
-static bool is_meant(const char *whom, size_t length, const char *thread)
+static bool stops_is_meant(const char *whom, size_t length, const char *thread)
 {
 	const char *dot = strchr(thread, '.');
 
@@ -139,7 +139,7 @@ static struct order find_order(const char *resume, const char *thread)
 		const char *colon = memchr(at, ':', length);
 		size_t named = colon ? (size_t)(at + length - colon - 1) : 0;
 
-		if (is_meant(colon ? colon + 1 : at, named, thread)) {
+		if (stops_is_meant(colon ? colon + 1 : at, named, thread)) {
 			const char *range = at + 1;
 
 			order.kind = at[0];
@@ -379,8 +379,8 @@ static int pass_ask(struct sonde_gdb_proxy *proxy, const struct stop *stop)
 
 /* Runs the thread up to the displaced code; 0: it is there. Its stop is in
  * proxy->scratch. */
-static int run_to(struct sonde_gdb_proxy *proxy, const char *thread,
-		  uint64_t address)
+static int stops_run_to(struct sonde_gdb_proxy *proxy, const char *thread,
+			uint64_t address)
 {
 	struct sonde_gdb_reply *reply = &proxy->scratch;
 	struct sonde_probes *probes = proxy->server->probes;
@@ -439,7 +439,7 @@ static void finish_step(struct sonde_gdb_proxy *proxy, const char *thread,
 		if (exact)
 			break;
 		if (!in_pad || pc < copies)
-			rc = run_to(proxy, thread, copies);
+			rc = stops_run_to(proxy, thread, copies);
 		else
 			rc = sonde_gdb_proxy_run_thread(proxy, thread, "s");
 		sonde_gdb_reply_clear(reply);
@@ -458,7 +458,7 @@ static void finish_step(struct sonde_gdb_proxy *proxy, const char *thread,
 /* ---- stops ---- */
 
 /* The end of the process, or of the program in it. */
-static bool has_ended(struct sonde_gdb_proxy *proxy, const char *text)
+static bool stops_has_ended(struct sonde_gdb_proxy *proxy, const char *text)
 {
 	const char *process = strstr(text, "process:");
 	uint64_t pid = (uint64_t)proxy->pid;
@@ -578,7 +578,7 @@ static bool drive_steps(struct sonde_gdb_proxy *proxy, const struct stop *stop,
 	proxy->driving = true;
 	rc = sonde_gdb_proxy_set_pc(proxy, stop->thread, stop->pc + 1);
 	if (rc == 0 && copy)
-		rc = run_to(proxy, stop->thread, copy);
+		rc = stops_run_to(proxy, stop->thread, copy);
 	if (rc == -EINTR) {
 		sonde_gdb_reply_clear(reply);
 		sonde_gdb_reply_bytes(reply, proxy->scratch.bytes,
@@ -644,7 +644,7 @@ static bool act_on(struct sonde_gdb_proxy *proxy, struct sonde_gdb_reply *reply)
 	struct stop stop;
 	bool in_ours;
 
-	if (has_ended(proxy, reply->bytes))
+	if (stops_has_ended(proxy, reply->bytes))
 		return true;
 	probes = sonde_gdb_proxy_probes(proxy);
 	if (!probes || !parse_stop(reply->bytes, &stop) || !stop.has_pc)

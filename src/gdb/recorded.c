@@ -37,16 +37,17 @@ static void answer_stopped(struct sonde_gdb_recorded *recorded,
 	sonde_gdb_reply_text(reply, "T05thread:1;");
 }
 
-static void answer_ok(struct sonde_gdb_recorded *recorded, const char *rest,
-		      struct sonde_gdb_reply *reply)
+static void recorded_answer_ok(struct sonde_gdb_recorded *recorded,
+			       const char *rest, struct sonde_gdb_reply *reply)
 {
 	(void)recorded;
 	(void)rest;
 	sonde_gdb_reply_text(reply, "OK");
 }
 
-static void answer_refuse(struct sonde_gdb_recorded *recorded, const char *rest,
-			  struct sonde_gdb_reply *reply)
+static void recorded_answer_refuse(struct sonde_gdb_recorded *recorded,
+				   const char *rest,
+				   struct sonde_gdb_reply *reply)
 {
 	(void)recorded;
 	(void)rest;
@@ -77,16 +78,18 @@ static void answer_no_more(struct sonde_gdb_recorded *recorded,
 	sonde_gdb_reply_text(reply, "l");
 }
 
-static void answer_current(struct sonde_gdb_recorded *recorded,
-			   const char *rest, struct sonde_gdb_reply *reply)
+static void recorded_answer_current(struct sonde_gdb_recorded *recorded,
+				    const char *rest,
+				    struct sonde_gdb_reply *reply)
 {
 	(void)recorded;
 	if (!*rest)
 		sonde_gdb_reply_text(reply, "QC1");
 }
 
-static void answer_attached(struct sonde_gdb_recorded *recorded,
-			    const char *rest, struct sonde_gdb_reply *reply)
+static void recorded_answer_attached(struct sonde_gdb_recorded *recorded,
+				     const char *rest,
+				     struct sonde_gdb_reply *reply)
 {
 	(void)recorded;
 	(void)rest;
@@ -94,7 +97,7 @@ static void answer_attached(struct sonde_gdb_recorded *recorded,
 }
 
 /* The program's first instruction; 0. */
-static uint64_t entry_of(const struct sonde_gdb_recorded *recorded)
+static uint64_t recorded_entry_of(const struct sonde_gdb_recorded *recorded)
 {
 	Elf64_auxv_t entry;
 
@@ -107,12 +110,13 @@ static uint64_t entry_of(const struct sonde_gdb_recorded *recorded)
 	return 0;
 }
 
-static void reply_register(const struct sonde_gdb_recorded *recorded,
-			   unsigned int number, struct sonde_gdb_reply *reply)
+static void recorded_reply_register(const struct sonde_gdb_recorded *recorded,
+				    unsigned int number,
+				    struct sonde_gdb_reply *reply)
 {
 	unsigned int offset;
 	unsigned int size;
-	uint64_t entry = entry_of(recorded);
+	uint64_t entry = recorded_entry_of(recorded);
 
 	if (!sonde_gdb_register_place(number, &offset, &size))
 		return;
@@ -129,7 +133,7 @@ static void answer_registers(struct sonde_gdb_recorded *recorded,
 {
 	(void)rest;
 	for (unsigned int i = 0; i < SONDE_GDB_NR_REGISTERS; i++)
-		reply_register(recorded, i, reply);
+		recorded_reply_register(recorded, i, reply);
 }
 
 static void answer_register(struct sonde_gdb_recorded *recorded,
@@ -139,7 +143,7 @@ static void answer_register(struct sonde_gdb_recorded *recorded,
 
 	if (sonde_hex_take_number(&rest, &number) && !*rest &&
 	    number < SONDE_GDB_NR_REGISTERS)
-		reply_register(recorded, (unsigned int)number, reply);
+		recorded_reply_register(recorded, (unsigned int)number, reply);
 	else
 		sonde_gdb_reply_error(reply, 1);
 }
@@ -178,8 +182,9 @@ static void answer_libraries(struct sonde_gdb_recorded *recorded,
 	reply_kept(&recorded->libraries, behind_annex(rest), reply);
 }
 
-static void answer_detach(struct sonde_gdb_recorded *recorded, const char *rest,
-			  struct sonde_gdb_reply *reply)
+static void recorded_answer_detach(struct sonde_gdb_recorded *recorded,
+				   const char *rest,
+				   struct sonde_gdb_reply *reply)
 {
 	(void)rest;
 	sonde_gdb_reply_text(reply, "OK");
@@ -187,8 +192,9 @@ static void answer_detach(struct sonde_gdb_recorded *recorded, const char *rest,
 		sonde_gdb_server_end(recorded->server, SONDE_GDB_END_DETACHED);
 }
 
-static void answer_monitor(struct sonde_gdb_recorded *recorded,
-			   const char *rest, struct sonde_gdb_reply *reply)
+static void recorded_answer_monitor(struct sonde_gdb_recorded *recorded,
+				    const char *rest,
+				    struct sonde_gdb_reply *reply)
 {
 	(void)rest;
 	sonde_gdb_reply_text(reply, "OK");
@@ -204,25 +210,25 @@ static const struct {
 	{ "?", answer_stopped },
 	{ "qfThreadInfo", answer_threads },
 	{ "qsThreadInfo", answer_no_more },
-	{ "qAttached", answer_attached },
-	{ "qC", answer_current },
-	{ "qSymbol:", answer_ok },
-	{ "qRcmd,65786974", answer_monitor }, /* exit */
+	{ "qAttached", recorded_answer_attached },
+	{ "qC", recorded_answer_current },
+	{ "qSymbol:", recorded_answer_ok },
+	{ "qRcmd,65786974", recorded_answer_monitor }, /* exit */
 	{ "qXfer:auxv:read::", answer_auxv },
 	{ "qXfer:exec-file:read:", answer_exe },
 	{ "qXfer:libraries-svr4:read:", answer_libraries },
-	{ "vKill;", answer_detach },
-	{ "H", answer_ok },
-	{ "T", answer_ok },
-	{ "D", answer_detach },
+	{ "vKill;", recorded_answer_detach },
+	{ "H", recorded_answer_ok },
+	{ "T", recorded_answer_ok },
+	{ "D", recorded_answer_detach },
 	{ "g", answer_registers },
 	{ "p", answer_register },
 	{ "m", answer_error },
-	{ "M", answer_refuse },
-	{ "G", answer_refuse },
-	{ "P", answer_refuse },
-	{ "Z", answer_refuse },
-	{ "z", answer_ok },
+	{ "M", recorded_answer_refuse },
+	{ "G", recorded_answer_refuse },
+	{ "P", recorded_answer_refuse },
+	{ "Z", recorded_answer_refuse },
+	{ "z", recorded_answer_ok },
 	{ "c", answer_stopped },
 	{ "s", answer_stopped },
 	{ "C", answer_stopped },
@@ -253,7 +259,7 @@ static bool recorded_packet(void *target, const char *packet, size_t length,
 	return true;
 }
 
-static void do_nothing(void *target)
+static void recorded_do_nothing(void *target)
 {
 	(void)target;
 }
@@ -313,14 +319,14 @@ static void recorded_free(void *target)
 
 const struct sonde_gdb_target_ops sonde_gdb_recorded_ops = {
 	.packet = recorded_packet,
-	.interrupt = do_nothing,
+	.interrupt = recorded_do_nothing,
 	.fd = recorded_fd,
-	.ready = do_nothing,
+	.ready = recorded_do_nothing,
 	.features = recorded_features,
 	.read = recorded_read,
 	.process = recorded_process,
 	.pid = recorded_pid,
-	.disconnected = do_nothing,
+	.disconnected = recorded_do_nothing,
 	.free = recorded_free,
 };
 

@@ -28,7 +28,7 @@ static void overflow(struct sonde_gdb_reply *reply)
 	reply->length = sizeof("E01") - 1;
 }
 
-static bool has_room(struct sonde_gdb_reply *reply, size_t nr)
+static bool reply_has_room(struct sonde_gdb_reply *reply, size_t nr)
 {
 	if (reply->overflowed)
 		return false;
@@ -41,7 +41,7 @@ static bool has_room(struct sonde_gdb_reply *reply, size_t nr)
 void sonde_gdb_reply_bytes(struct sonde_gdb_reply *reply, const void *bytes,
 			   size_t nr)
 {
-	if (nr == 0 || !has_room(reply, nr))
+	if (nr == 0 || !reply_has_room(reply, nr))
 		return;
 	memcpy(reply->bytes + reply->length, bytes, nr);
 	reply->length += nr;
@@ -77,7 +77,7 @@ void sonde_gdb_reply_hex(struct sonde_gdb_reply *reply, const void *bytes,
 	static const char digits[] = "0123456789abcdef";
 	const uint8_t *from = bytes;
 
-	if (nr > SONDE_GDB_PACKET_MAX / 2 || !has_room(reply, 2 * nr)) {
+	if (nr > SONDE_GDB_PACKET_MAX / 2 || !reply_has_room(reply, 2 * nr)) {
 		if (!reply->overflowed)
 			overflow(reply);
 		return;

@@ -28,8 +28,9 @@
 typedef size_t line_of(const struct sonde_probe_points *points, size_t i,
 		       char *to, size_t size);
 
-static void put_lines(FILE *file, const char *word,
-		      const struct sonde_probe_points *points, line_of *get)
+static void save_put_lines(FILE *file, const char *word,
+			   const struct sonde_probe_points *points,
+			   line_of *get)
 {
 	char *line = malloc(LINE_MAX_BYTES);
 	size_t length;
@@ -57,9 +58,9 @@ static void put_head(struct sonde_gdb_server *server, FILE *file)
 			      strchr(status->bytes, ';') + 1);
 	}
 	free(status);
-	put_lines(file, "tp", &server->points, sonde_probe_points_line);
-	put_lines(file, "tsv", &server->points,
-		  sonde_probe_points_variable_line);
+	save_put_lines(file, "tp", &server->points, sonde_probe_points_line);
+	save_put_lines(file, "tsv", &server->points,
+		       sonde_probe_points_variable_line);
 	(void)fprintf(file, "tdesc %s\n\n", sonde_gdb_target_xml());
 }
 

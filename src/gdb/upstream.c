@@ -52,7 +52,8 @@ struct sonde_gdb_upstream {
 	char frame[SONDE_GDB_FRAME_MAX];
 };
 
-static int complain(char *error, size_t error_size, const char *what, int rc)
+static int upstream_complain(char *error, size_t error_size, const char *what,
+			     int rc)
 {
 	char text[128];
 
@@ -105,7 +106,7 @@ static int fill(struct sonde_gdb_upstream *upstream, bool wait)
 }
 
 /* 1: a whole message is in packets.body; of one that is too long, an error. */
-static int hear(struct sonde_gdb_upstream *upstream, bool wait)
+static int upstream_hear(struct sonde_gdb_upstream *upstream, bool wait)
 {
 	for (;;) {
 		int rc = fill(upstream, wait);
@@ -155,7 +156,7 @@ int sonde_gdb_upstream_ask(struct sonde_gdb_upstream *upstream,
 	int rc = sonde_gdb_upstream_send(upstream, body, length);
 
 	while (rc == 0) {
-		rc = hear(upstream, true);
+		rc = upstream_hear(upstream, true);
 		if (rc < 0)
 			return rc;
 		if (!upstream->packets.is_notification) {
@@ -184,7 +185,7 @@ int sonde_gdb_upstream_hear(struct sonde_gdb_upstream *upstream, bool wait,
 		free(kept);
 		return 1;
 	}
-	rc = hear(upstream, wait);
+	rc = upstream_hear(upstream, wait);
 	if (rc == 1) {
 		put(reply, upstream->packets.body, upstream->packets.length);
 		*ret_notification = upstream->packets.is_notification;
@@ -265,7 +266,7 @@ static int open_terminal(int *ret_fd, int *ret_other, char *device,
 
 /* The first packets. If gdbserver ends instead, its terminal stays open in our
  * hands: hence the look at the child. */
-static int greet(struct sonde_gdb_upstream *upstream)
+static int upstream_greet(struct sonde_gdb_upstream *upstream)
 {
 	static const char no_acks[] = "QStartNoAckMode";
 	struct pollfd poll_fd = { .fd = upstream->fd, .events = POLLIN };
@@ -281,7 +282,7 @@ static int greet(struct sonde_gdb_upstream *upstream)
 			rc = -ECHILD;
 		}
 	if (rc == 0)
-		rc = hear(upstream, true) < 0 ? -EPIPE : 0;
+		rc = upstream_hear(upstream, true) < 0 ? -EPIPE : 0;
 	if (rc == 0) {
 		upstream->features = strndup(upstream->packets.body,
 					     upstream->packets.length);
@@ -306,7 +307,7 @@ int sonde_gdb_upstream_start(const struct sonde_gdb_upstream_config *config,
 	int rc;
 
 	if (!upstream)
-		return complain(error, error_size, "memory", -ENOMEM);
+		return upstream_complain(error, error_size, "memory", -ENOMEM);
 	upstream->last = &upstream->first;
 	sonde_gdb_packets_init(&upstream->packets);
 	upstream->packets.expands = true;
@@ -315,17 +316,18 @@ int sonde_gdb_upstream_start(const struct sonde_gdb_upstream_config *config,
 	rc = open_terminal(&upstream->fd, &other, device, sizeof(device));
 	if (rc != 0) {
 		free(upstream);
-		return complain(error, error_size, "pseudo-terminal", rc);
+		return upstream_complain(error, error_size, "pseudo-terminal",
+					 rc);
 	}
 	upstream->child = fork();
 	if (upstream->child == 0)
 		run_gdbserver(config, device, parent);
-	rc = upstream->child < 0 ? -errno : greet(upstream);
+	rc = upstream->child < 0 ? -errno : upstream_greet(upstream);
 	close(other);
 	if (rc != 0) {
 		sonde_gdb_upstream_free(upstream);
-		return complain(error, error_size, "gdbserver did not start",
-				rc);
+		return upstream_complain(error, error_size,
+					 "gdbserver did not start", rc);
 	}
 	*ret_upstream = upstream;
 	return 0;
