@@ -60,7 +60,7 @@ struct csv {
 
 /* ---- values ---- */
 
-static void put_value(struct csv *csv, const char *text, size_t length)
+static void csv_put_value(struct csv *csv, const char *text, size_t length)
 {
 	struct sonde_buffer *to = &csv->buffer;
 	const char *end = text + length;
@@ -85,7 +85,7 @@ static void put_value(struct csv *csv, const char *text, size_t length)
 	sonde_buffer_text(to, "\"", 1);
 }
 
-static void put_field(struct csv *csv, const struct sonde_value *value)
+static void csv_put_field(struct csv *csv, const struct sonde_value *value)
 {
 	const char *label = NULL;
 	char text[VALUE_MAX];
@@ -94,15 +94,16 @@ static void put_field(struct csv *csv, const struct sonde_value *value)
 	if (value->cls && sonde_class_has_labels(value->cls))
 		label = sonde_class_label(value->cls, value->u, 0);
 	if (label) {
-		put_value(csv, label, strlen(label));
+		csv_put_value(csv, label, strlen(label));
 	} else if (value->kind == SONDE_KIND_STRING) {
 		size_t length = sonde_value_utf8(value, text, sizeof(text));
 
-		put_value(csv, text,
-			  length < sizeof(text) ? length : sizeof(text) - 1);
+		csv_put_value(csv, text,
+			      length < sizeof(text) ? length :
+						      sizeof(text) - 1);
 	} else if (sonde_key_of_value(value, &key) == 0) {
 		(void)sonde_key_text(&key, text, sizeof(text));
-		put_value(csv, text, strlen(text));
+		csv_put_value(csv, text, strlen(text));
 	}
 }
 
@@ -115,7 +116,7 @@ static void put_cell(struct csv *csv, const struct sonde_event *event,
 			sonde_event_value(event, &cell->field, &value))
 		return;
 	if (!cell->shape) {
-		put_field(csv, &value);
+		csv_put_field(csv, &value);
 		return;
 	}
 	csv->scratch.used = 0;
@@ -124,9 +125,9 @@ static void put_cell(struct csv *csv, const struct sonde_event *event,
 	/* a buffer that is text needs no quotes but those of CSV */
 	if (value.kind == SONDE_KIND_SEQUENCE && csv->scratch.used &&
 	    *csv->scratch.text == '"')
-		put_value(csv, value.text, value.length);
+		csv_put_value(csv, value.text, value.length);
 	else
-		put_value(csv, csv->scratch.text, csv->scratch.used);
+		csv_put_value(csv, csv->scratch.text, csv->scratch.used);
 }
 
 static void put_row(struct csv *csv, const struct sonde_event *event,
@@ -146,14 +147,14 @@ static void put_row(struct csv *csv, const struct sonde_event *event,
 }
 
 /* A number that is -1 if it isn't known, and a comma. */
-static void put_id(struct csv *csv, int32_t id)
+static void csv_put_id(struct csv *csv, int32_t id)
 {
 	if (id >= 0)
 		sonde_put_uint(&csv->buffer, (uint32_t)id);
 	sonde_put_char(&csv->buffer, ',');
 }
 
-static int flush(struct csv *csv)
+static int csv_flush(struct csv *csv)
 {
 	size_t used = csv->buffer.used;
 
@@ -163,8 +164,8 @@ static int flush(struct csv *csv)
 	return sonde_export_write(csv->export->to, csv->buffer.text, used);
 }
 
-static int put_event(void *ctx, const struct sonde_event *event,
-		     const struct sonde_spans_who *who)
+static int csv_put_event(void *ctx, const struct sonde_event *event,
+			 const struct sonde_spans_who *who)
 {
 	struct csv *csv = ctx;
 	const char *name = sonde_event_name(event);
@@ -175,13 +176,13 @@ static int put_event(void *ctx, const struct sonde_event *event,
 	if (event->time_ns != SONDE_TIME_MIN)
 		sonde_put_int(&csv->buffer, event->time_ns);
 	sonde_put_char(&csv->buffer, ',');
-	put_id(csv, sonde_event_cpu(event));
-	put_id(csv, who->pid);
-	put_id(csv, who->tid);
-	put_value(csv, name, strlen(name));
+	csv_put_id(csv, sonde_event_cpu(event));
+	csv_put_id(csv, who->pid);
+	csv_put_id(csv, who->tid);
+	csv_put_value(csv, name, strlen(name));
 	put_row(csv, event, &csv->rows[info.index]);
 	sonde_buffer_text(&csv->buffer, "\n", 1);
-	return csv->buffer.used >= FLUSH_BYTES ? flush(csv) : 0;
+	return csv->buffer.used >= FLUSH_BYTES ? csv_flush(csv) : 0;
 }
 
 /* ---- columns ---- */
@@ -200,7 +201,7 @@ static int add_name(struct csv *csv, const char *name)
 }
 
 /* A copy of the list, cut at its commas. */
-static int split(struct csv *csv, const char *list)
+static int csv_split(struct csv *csv, const char *list)
 {
 	char *text = sonde_pool_text(&csv->pool, list, strlen(list));
 	int err = text ? 0 : -ENOMEM;
@@ -289,7 +290,7 @@ static int find_fields(struct csv *csv, struct sonde_trace *trace)
 }
 
 /* Whether one of the first columns, which all events have, is called so. */
-static bool is_taken(const char *name)
+static bool csv_is_taken(const char *name)
 {
 	static const char *const first[] = { "time_ns", "cpu", "pid", "tid",
 					     "event" };
@@ -305,7 +306,7 @@ static int64_t column_of(struct csv *csv, const char *name)
 {
 	char other[16];
 
-	if (is_taken(name)) {
+	if (csv_is_taken(name)) {
 		(void)snprintf(other, sizeof(other), "payload.%s", name);
 		name = sonde_pool_text(&csv->pool, other, strlen(other));
 		if (!name)
@@ -392,7 +393,7 @@ static int prepare(struct csv *csv)
 	if (err == 0 && !csv->rows)
 		err = -ENOMEM;
 	if (err == 0 && csv->export->fields)
-		err = split(csv, csv->export->fields);
+		err = csv_split(csv, csv->export->fields);
 	if (err == 0)
 		err = csv->nr_columns ? find_fields(csv, trace) :
 					add_rows(csv, trace);
@@ -401,7 +402,7 @@ static int prepare(struct csv *csv)
 	sonde_buffer_text(&csv->buffer, head, sizeof(head) - 1);
 	for (size_t i = 0; i < csv->nr_columns; i++) {
 		sonde_buffer_text(&csv->buffer, ",", 1);
-		put_value(csv, csv->names[i], strlen(csv->names[i]));
+		csv_put_value(csv, csv->names[i], strlen(csv->names[i]));
 	}
 	sonde_buffer_text(&csv->buffer, "\n", 1);
 	return 0;
@@ -415,9 +416,9 @@ int sonde_export_csv(struct sonde_export *export)
 	int err = prepare(&csv);
 
 	if (err == 0)
-		err = sonde_who_run(trace, options, put_event, &csv);
+		err = sonde_who_run(trace, options, csv_put_event, &csv);
 	if (err == 0)
-		err = flush(&csv);
+		err = csv_flush(&csv);
 	for (size_t i = 0; csv.owns && i < csv.nr_columns; i++)
 		sonde_filter_free(csv.owns[i]);
 	sonde_buffer_fini(&csv.buffer);

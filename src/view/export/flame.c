@@ -93,8 +93,8 @@ static void spend(struct sonde_flame *flame, const struct sonde_track *track,
 			(uint64_t)now_ns - (uint64_t)track->changed_ns;
 }
 
-static int open_span(void *ctx, struct sonde_track *track,
-		     const struct sonde_event *event)
+static int flame_open_span(void *ctx, struct sonde_track *track,
+			   const struct sonde_event *event)
 {
 	struct sonde_flame *flame = ctx;
 	struct sonde_span *span = &track->spans[track->depth - 1];
@@ -125,7 +125,7 @@ static int close_span(void *ctx, struct sonde_track *track, int64_t time_ns,
 	return 0;
 }
 
-static const struct sonde_spans_ops flame_ops = { .open = open_span,
+static const struct sonde_spans_ops flame_ops = { .open = flame_open_span,
 						  .close = close_span };
 
 /* ---- the whole ---- */
@@ -173,7 +173,7 @@ static int compare_nodes(const void *a, const void *b, void *ctx)
 }
 
 /* Links children to their parents, by name. */
-static int sort_children(struct sonde_flame *flame)
+static int flame_sort_children(struct sonde_flame *flame)
 {
 	uint32_t *order = malloc(flame->nr * sizeof(*order));
 
@@ -209,7 +209,7 @@ static int finish(struct sonde_flame *flame)
 		if (i > 0)
 			flame->nodes[node->parent].total += node->total;
 	}
-	return sort_children(flame);
+	return flame_sort_children(flame);
 }
 
 static int feed(void *ctx, const struct sonde_event *event,

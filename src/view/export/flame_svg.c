@@ -142,7 +142,7 @@ static void put_xml(FILE *to, const char *text)
 }
 
 /* As many characters as fit; cut names end with two dots. */
-static void put_label(FILE *to, char *name, double pixels)
+static void svg_put_label(FILE *to, char *name, double pixels)
 {
 	size_t room = pixels > 4 ? (size_t)((pixels - 4) / LETTER) : 0;
 	size_t length = strlen(name);
@@ -232,7 +232,7 @@ static void put_frame(const struct sonde_flame *flame, uint32_t i, uint64_t at,
 		      "height=\"%d\" fill=\"#%06x\"/>"
 		      "<text x=\"%.2f\" y=\"%" PRIu32 "\">",
 		      x, y, width, ROW - 1, colour_of(raw), x + 3, y + 12);
-	put_label(to, name, width);
+	svg_put_label(to, name, width);
 	(void)fputs("</text></g>\n", to);
 }
 
@@ -258,7 +258,8 @@ static uint32_t measure(const struct sonde_flame *flame, uint64_t *ret_hidden)
 	return rows;
 }
 
-static void put_frames(const struct sonde_flame *flame, uint32_t rows, FILE *to)
+static void svg_put_frames(const struct sonde_flame *flame, uint32_t rows,
+			   FILE *to)
 {
 	/* Where the next node of each depth begins. */
 	uint64_t next[SONDE_SPANS_DEPTH + 3] = { 0 };
@@ -307,7 +308,7 @@ static uint32_t nr_notes(const struct sonde_flame *flame, uint64_t hidden)
 	return nr;
 }
 
-static void put_head(const char *title, uint32_t height, FILE *to)
+static void svg_put_head(const char *title, uint32_t height, FILE *to)
 {
 	(void)fprintf(to,
 		      "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
@@ -343,10 +344,10 @@ void sonde_flame_write_svg(const struct sonde_flame *flame, const char *title,
 		rows = measure(flame, &hidden);
 	y = TOP + rows * ROW;
 	(void)sonde_show_safe(safe, sizeof(safe), title, strlen(title));
-	put_head(safe, y + (nr_notes(flame, hidden) + 1) * NOTE_ROW + MARGIN,
-		 to);
+	svg_put_head(safe,
+		     y + (nr_notes(flame, hidden) + 1) * NOTE_ROW + MARGIN, to);
 	if (rows > 0)
-		put_frames(flame, rows, to);
+		svg_put_frames(flame, rows, to);
 	put_notes(flame, hidden, y + 4, to);
 	if (rows > 0)
 		(void)fputs(script, to);

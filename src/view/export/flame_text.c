@@ -13,7 +13,7 @@
 #include "base/escape.h"
 #include "base/json.h"
 
-static void put_name(FILE *to, const char *name)
+static void flame_text_put_name(FILE *to, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -39,7 +39,7 @@ static void put_stack(const struct sonde_flame *flame, uint32_t node, FILE *to)
 	for (; node != 0; node = flame->nodes[node].parent)
 		path[depth++] = node;
 	while (depth-- > 0) {
-		put_name(to, sonde_flame_name(flame, path[depth]));
+		flame_text_put_name(to, sonde_flame_name(flame, path[depth]));
 		if (depth > 0)
 			(void)fputc(';', to);
 	}

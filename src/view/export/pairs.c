@@ -100,7 +100,8 @@ struct stem {
 };
 
 /* Whether the name fits the pattern, and what its star stands for. */
-static bool fits(const char *pattern, const char *name, struct stem *ret_stem)
+static bool pairs_fits(const char *pattern, const char *name,
+		       struct stem *ret_stem)
 {
 	const char *star = strchr(pattern, '*');
 	size_t length = strlen(name);
@@ -126,8 +127,8 @@ struct fit {
 	uint32_t kind; /* equal for both ends of a pair */
 };
 
-static uint32_t kind_of(struct sonde_names *names, const struct pair *pair,
-			const struct stem *stem)
+static uint32_t pairs_kind_of(struct sonde_names *names,
+			      const struct pair *pair, const struct stem *stem)
 {
 	char text[SONDE_NAME_MAX];
 	bool stems = strchr(pair->begin, '*') && !pair->flat;
@@ -143,13 +144,13 @@ static bool next_fit(struct sonde_names *names, const char *name, size_t *line,
 {
 	for (; *line < SONDE_ARRAY_SIZE(known); (*line)++) {
 		const struct pair *pair = &known[*line];
-		bool begins = fits(pair->begin, name, &ret_fit->stem);
+		bool begins = pairs_fits(pair->begin, name, &ret_fit->stem);
 
-		if (!begins && !fits(pair->end, name, &ret_fit->stem))
+		if (!begins && !pairs_fits(pair->end, name, &ret_fit->stem))
 			continue;
 		ret_fit->pair = pair;
 		ret_fit->begins = begins;
-		ret_fit->kind = kind_of(names, pair, &ret_fit->stem);
+		ret_fit->kind = pairs_kind_of(names, pair, &ret_fit->stem);
 		(*line)++;
 		return true;
 	}
@@ -225,7 +226,7 @@ static bool is_last(const char *name)
 	return false;
 }
 
-static int classify(struct sonde_pairs *pairs)
+static int pairs_classify(struct sonde_pairs *pairs)
 {
 	const struct sonde_trace *trace = pairs->config.trace;
 	size_t nr = sonde_trace_nr_event_classes(trace);
@@ -265,7 +266,7 @@ int sonde_pairs_init(struct sonde_pairs *pairs,
 {
 	*pairs = (struct sonde_pairs){ .config = *config, .names = names };
 	if (!config->begin)
-		return classify(pairs);
+		return pairs_classify(pairs);
 	pairs->any = true;
 	return 0;
 }
@@ -292,8 +293,8 @@ static uint32_t value_name(struct sonde_names *names, const char *label,
 	return sonde_names_get(names, text, strlen(text));
 }
 
-static uint32_t user_name(const struct sonde_pairs *pairs,
-			  const struct sonde_event *event)
+static uint32_t pairs_user_name(const struct sonde_pairs *pairs,
+				const struct sonde_event *event)
 {
 	struct sonde_value value;
 	const char *name;
@@ -315,7 +316,7 @@ static void user_edge(const struct sonde_pairs *pairs,
 	edge.begins = sonde_filter_match(config->begin, event);
 	edge.ends = config->end && sonde_filter_match(config->end, event);
 	if (edge.begins)
-		edge.name = user_name(pairs, event);
+		edge.name = pairs_user_name(pairs, event);
 	*ret_edge = edge;
 }
 

@@ -104,7 +104,7 @@ struct perfetto {
 	struct sonde_strangers strangers;
 };
 
-static uint64_t time_of(int64_t time_ns)
+static uint64_t perfetto_time_of(int64_t time_ns)
 {
 	return time_ns > 0 ? (uint64_t)time_ns : 0;
 }
@@ -126,12 +126,12 @@ static uint64_t uuid_of_counter(size_t i)
 	return 2ull << 62 | i;
 }
 
-static void begin_event(struct perfetto *p, uint64_t track, int64_t time_ns,
-			enum event_type type)
+static void perfetto_begin_event(struct perfetto *p, uint64_t track,
+				 int64_t time_ns, enum event_type type)
 {
 	struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
 
-	sonde_proto_uint(packet, PACKET_TIME, time_of(time_ns));
+	sonde_proto_uint(packet, PACKET_TIME, perfetto_time_of(time_ns));
 	sonde_proto_uint(packet, PACKET_FLAGS, FLAG_NEEDS);
 	sonde_proto_open(packet, PACKET_TRACK_EVENT);
 	sonde_proto_uint(packet, EVENT_TYPE, type);
@@ -149,12 +149,13 @@ static int end_event(struct perfetto *p, const struct sonde_event *event)
 	return sonde_perfetto_end(&p->packets);
 }
 
-static int open_span(void *ctx, const struct sonde_track *track,
-		     const struct sonde_event *event)
+static int perfetto_open_span(void *ctx, const struct sonde_track *track,
+			      const struct sonde_event *event)
 {
 	struct perfetto *p = ctx;
 
-	begin_event(p, uuid_of_track(track), event->time_ns, TYPE_BEGIN);
+	perfetto_begin_event(p, uuid_of_track(track), event->time_ns,
+			     TYPE_BEGIN);
 	sonde_perfetto_name(&p->packets, track->spans[track->depth - 1].name);
 	return end_event(p, event);
 }
@@ -164,16 +165,16 @@ static int close_span(void *ctx, const struct sonde_track *track,
 {
 	struct perfetto *p = ctx;
 
-	begin_event(p, uuid_of_track(track), time_ns, TYPE_END);
+	perfetto_begin_event(p, uuid_of_track(track), time_ns, TYPE_END);
 	return end_event(p, event);
 }
 
-static int counter(void *ctx, size_t i, int64_t time_ns,
-		   const struct sonde_value *value)
+static int perfetto_counter(void *ctx, size_t i, int64_t time_ns,
+			    const struct sonde_value *value)
 {
 	struct perfetto *p = ctx;
 
-	begin_event(p, uuid_of_counter(i), time_ns, TYPE_COUNTER);
+	perfetto_begin_event(p, uuid_of_counter(i), time_ns, TYPE_COUNTER);
 	if (value->kind == SONDE_KIND_FLOAT)
 		sonde_proto_double(&p->packets.packet, EVENT_COUNT_DOUBLE,
 				   value->d);
@@ -274,7 +275,8 @@ static int put_ftrace(struct perfetto *p, const struct class *cls,
 	sonde_proto_open(packet, PACKET_FTRACE);
 	sonde_proto_uint(packet, FTRACE_CPU, (uint64_t)sonde_event_cpu(event));
 	sonde_proto_open(packet, FTRACE_EVENT);
-	sonde_proto_uint(packet, FTRACE_EVENT_TIME, time_of(event->time_ns));
+	sonde_proto_uint(packet, FTRACE_EVENT_TIME,
+			 perfetto_time_of(event->time_ns));
 	if (track->kind == SONDE_TRACK_THREAD)
 		sonde_proto_uint(packet, FTRACE_EVENT_PID,
 				 hidden >> PREV_TID & 1 ? 0 :
@@ -286,8 +288,8 @@ static int put_ftrace(struct perfetto *p, const struct class *cls,
 	return sonde_perfetto_end(&p->packets);
 }
 
-static int instant(void *ctx, const struct sonde_track *track,
-		   const struct sonde_event *event)
+static int perfetto_instant(void *ctx, const struct sonde_track *track,
+			    const struct sonde_event *event)
 {
 	struct perfetto *p = ctx;
 	const char *name = sonde_event_name(event);
@@ -296,7 +298,8 @@ static int instant(void *ctx, const struct sonde_track *track,
 	sonde_event_class_get_info(event->cls, &info);
 	if (p->classes[info.index].ftrace && sonde_event_cpu(event) >= 0)
 		return put_ftrace(p, &p->classes[info.index], track, event);
-	begin_event(p, uuid_of_track(track), event->time_ns, TYPE_INSTANT);
+	perfetto_begin_event(p, uuid_of_track(track), event->time_ns,
+			     TYPE_INSTANT);
 	sonde_perfetto_name(&p->packets,
 			    sonde_names_lasting(&p->spans.names, name));
 	return end_event(p, event);
@@ -332,8 +335,8 @@ static int put_process(struct perfetto *p, const struct sonde_track *track,
 	return sonde_perfetto_end(&p->packets);
 }
 
-static int put_track(void *ctx, const struct sonde_track *track,
-		     const struct sonde_timeline_name *name)
+static int perfetto_put_track(void *ctx, const struct sonde_track *track,
+			      const struct sonde_timeline_name *name)
 {
 	bool thread = track->kind == SONDE_TRACK_THREAD;
 	struct perfetto *p = ctx;
@@ -400,15 +403,17 @@ static int put_system(struct perfetto *p, const struct sonde_source *source)
 	return sonde_perfetto_end(&p->packets);
 }
 
-static void put_clock(struct sonde_proto *packet, uint32_t id, int64_t time_ns)
+static void perfetto_put_clock(struct sonde_proto *packet, uint32_t id,
+			       int64_t time_ns)
 {
 	sonde_proto_open(packet, CLOCKS_CLOCK);
 	sonde_proto_uint(packet, CLOCK_ID, id);
-	sonde_proto_uint(packet, CLOCK_TIME, time_of(time_ns));
+	sonde_proto_uint(packet, CLOCK_TIME, perfetto_time_of(time_ns));
 	sonde_proto_close(packet);
 }
 
-static int put_head(struct perfetto *p, const struct sonde_trace *trace)
+static int perfetto_put_head(struct perfetto *p,
+			     const struct sonde_trace *trace)
 {
 	struct sonde_proto *packet = sonde_perfetto_begin(&p->packets);
 	int64_t begin_ns = 0;
@@ -416,14 +421,14 @@ static int put_head(struct perfetto *p, const struct sonde_trace *trace)
 	int err;
 
 	(void)sonde_trace_range(trace, &begin_ns, &end_ns);
-	sonde_proto_uint(packet, PACKET_TIME, time_of(begin_ns));
+	sonde_proto_uint(packet, PACKET_TIME, perfetto_time_of(begin_ns));
 	sonde_proto_uint(packet, PACKET_FLAGS, FLAG_CLEARED | FLAG_NEEDS);
 	sonde_proto_uint(packet, PACKET_FIRST, 1);
 	sonde_proto_uint(packet, PACKET_DROPPED, 1);
 	sonde_proto_open(packet, PACKET_CLOCKS);
 	sonde_proto_uint(packet, CLOCKS_PRIMARY, CLOCK_IS_BOOTTIME);
-	put_clock(packet, CLOCK_IS_BOOTTIME, begin_ns);
-	put_clock(packet, CLOCK_IS_REALTIME, begin_ns);
+	perfetto_put_clock(packet, CLOCK_IS_BOOTTIME, begin_ns);
+	perfetto_put_clock(packet, CLOCK_IS_REALTIME, begin_ns);
 	sonde_proto_close(packet);
 	err = sonde_perfetto_end(&p->packets);
 	if (err == 0 && sonde_trace_nr_sources(trace) > 0)
@@ -461,15 +466,15 @@ static int prepare(struct perfetto *p, const struct sonde_trace *trace)
 		return -ENOMEM;
 	for (size_t i = 0; i < nr; i++)
 		find_ftrace(sonde_trace_event_class(trace, i), &p->classes[i]);
-	return put_head(p, trace);
+	return perfetto_put_head(p, trace);
 }
 
 static const struct sonde_timeline_ops ops = {
-	.track = put_track,
-	.open = open_span,
+	.track = perfetto_put_track,
+	.open = perfetto_open_span,
 	.close = close_span,
-	.instant = instant,
-	.counter = counter,
+	.instant = perfetto_instant,
+	.counter = perfetto_counter,
 };
 
 int sonde_export_perfetto(struct sonde_export *export)

@@ -94,8 +94,8 @@ static void put_annotation_name(struct sonde_perfetto_packets *packets,
 		sonde_proto_text(&packets->packet, ANNOTATION_NAME, name);
 }
 
-static void put_text(struct sonde_perfetto_packets *packets,
-		     const struct sonde_value *value)
+static void packets_put_text(struct sonde_perfetto_packets *packets,
+			     const struct sonde_value *value)
 {
 	char text[4096];
 	char safe[2 * sizeof(text)];
@@ -107,7 +107,8 @@ static void put_text(struct sonde_perfetto_packets *packets,
 	sonde_proto_text(&packets->packet, ANNOTATION_TEXT, safe);
 }
 
-static void put_number(struct sonde_proto *to, const struct sonde_value *value)
+static void packets_put_number(struct sonde_proto *to,
+			       const struct sonde_value *value)
 {
 	const char *label = NULL;
 
@@ -123,8 +124,8 @@ static void put_number(struct sonde_proto *to, const struct sonde_value *value)
 		sonde_proto_uint(to, ANNOTATION_UINT, value->u);
 }
 
-static void put_value(struct sonde_perfetto_packets *packets,
-		      const struct sonde_value *value)
+static void packets_put_value(struct sonde_perfetto_packets *packets,
+			      const struct sonde_value *value)
 {
 	struct sonde_proto *to = &packets->packet;
 
@@ -132,7 +133,7 @@ static void put_value(struct sonde_perfetto_packets *packets,
 	case SONDE_KIND_UINT:
 	case SONDE_KIND_INT:
 	case SONDE_KIND_BITS:
-		put_number(to, value);
+		packets_put_number(to, value);
 		break;
 	case SONDE_KIND_BOOL:
 		sonde_proto_uint(to, ANNOTATION_BOOL, value->u != 0);
@@ -142,7 +143,7 @@ static void put_value(struct sonde_perfetto_packets *packets,
 		break;
 	case SONDE_KIND_STRING:
 	case SONDE_KIND_BLOB:
-		put_text(packets, value);
+		packets_put_text(packets, value);
 		break;
 	case SONDE_KIND_STRUCT:
 	case SONDE_KIND_ARRAY:
@@ -187,7 +188,7 @@ void sonde_perfetto_fields(struct sonde_perfetto_packets *packets,
 			field[++depth] = inner_field(&value);
 			continue;
 		}
-		put_value(packets, &value);
+		packets_put_value(packets, &value);
 		sonde_proto_close(&packets->packet);
 	}
 }

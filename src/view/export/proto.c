@@ -33,7 +33,7 @@ void sonde_proto_reset(struct sonde_proto *proto)
 }
 
 /* Room for more bytes; NULL without memory. */
-static uint8_t *reserve(struct sonde_proto *proto, size_t more)
+static uint8_t *proto_reserve(struct sonde_proto *proto, size_t more)
 {
 	if (proto->room - proto->used < more) {
 		size_t room = proto->room ? proto->room : 512;
@@ -64,7 +64,7 @@ static size_t put_varint(uint8_t *to, uint64_t value)
 
 static void varint(struct sonde_proto *proto, uint64_t value)
 {
-	uint8_t *to = reserve(proto, VARINT_MAX);
+	uint8_t *to = proto_reserve(proto, VARINT_MAX);
 
 	if (to)
 		proto->used += put_varint(to, value);
@@ -93,7 +93,7 @@ void sonde_proto_double(struct sonde_proto *proto, uint32_t field, double value)
 
 	memcpy(&bits, &value, sizeof(bits));
 	tag(proto, field, WIRE_EIGHT_BYTES);
-	to = reserve(proto, sizeof(bits));
+	to = proto_reserve(proto, sizeof(bits));
 	if (!to)
 		return;
 	for (size_t i = 0; i < sizeof(bits); i++)
@@ -108,7 +108,7 @@ void sonde_proto_bytes(struct sonde_proto *proto, uint32_t field,
 
 	tag(proto, field, WIRE_BYTES);
 	varint(proto, length);
-	to = reserve(proto, length);
+	to = proto_reserve(proto, length);
 	if (!to || length == 0)
 		return;
 	memcpy(to, bytes, length);
@@ -124,7 +124,7 @@ void sonde_proto_text(struct sonde_proto *proto, uint32_t field,
 void sonde_proto_open(struct sonde_proto *proto, uint32_t field)
 {
 	tag(proto, field, WIRE_BYTES);
-	if (proto->depth == SONDE_PROTO_DEPTH || !reserve(proto, 1)) {
+	if (proto->depth == SONDE_PROTO_DEPTH || !proto_reserve(proto, 1)) {
 		proto->failed = true;
 		return;
 	}
@@ -144,7 +144,7 @@ void sonde_proto_close(struct sonde_proto *proto)
 	start = proto->starts[--proto->depth];
 	size = proto->used - start;
 	n = put_varint(length, size);
-	if (!reserve(proto, VARINT_MAX))
+	if (!proto_reserve(proto, VARINT_MAX))
 		return;
 	/* One byte is there already. */
 	if (n > 1)

@@ -65,7 +65,7 @@ static int find_machines(struct sonde_spans *spans,
 	return 0;
 }
 
-static int add_time(struct sonde_machine *machine, int64_t time_ns)
+static int spans_add_time(struct sonde_machine *machine, int64_t time_ns)
 {
 	if (SONDE_GROW(machine->times, machine->nr_times, machine->room))
 		return -ENOMEM;
@@ -99,8 +99,8 @@ static int find_losses(struct sonde_spans *spans,
 		machine = find_machine(spans, info.source);
 		if (!machine)
 			continue;
-		if (add_time(machine, problem.begin) != 0 ||
-		    add_time(machine, problem.end) != 0)
+		if (spans_add_time(machine, problem.begin) != 0 ||
+		    spans_add_time(machine, problem.end) != 0)
 			return -ENOMEM;
 	}
 	for (size_t i = 0; i < spans->nr_machines; i++)
@@ -238,8 +238,8 @@ static int push(struct sonde_spans *spans, struct sonde_track *track)
 
 /* How many spans are below the innermost one of a kind and, if it isn't 0, a
  * name; -1: there is none. */
-static int64_t find_span(const struct sonde_track *track, uint32_t kind,
-			 uint32_t name)
+static int64_t spans_find_span(const struct sonde_track *track, uint32_t kind,
+			       uint32_t name)
 {
 	for (uint32_t i = track->depth; i-- > 0;) {
 		const struct sonde_span *span = &track->spans[i];
@@ -253,7 +253,7 @@ static int64_t find_span(const struct sonde_track *track, uint32_t kind,
 static int begin(struct sonde_spans *spans, struct sonde_track *track,
 		 const struct sonde_edge *edge, const struct sonde_event *event)
 {
-	int64_t below = edge->flat ? find_span(track, edge->kind, 0) : -1;
+	int64_t below = edge->flat ? spans_find_span(track, edge->kind, 0) : -1;
 	int err = 0;
 
 	if (below >= 0)
@@ -289,7 +289,7 @@ static int end(struct sonde_spans *spans, struct sonde_track *track,
 		track->too_deep--;
 		return 0;
 	}
-	below = find_span(track, edge->kind, edge->name);
+	below = spans_find_span(track, edge->kind, edge->name);
 	if (below < 0 && !edge->lone)
 		spans->counts.unmatched++;
 	if (below < 0)
@@ -301,9 +301,9 @@ static int end(struct sonde_spans *spans, struct sonde_track *track,
 	return err != 0 ? err : close_last(spans, track, event->time_ns, event);
 }
 
-static int handle(struct sonde_spans *spans, struct sonde_track *track,
-		  const struct sonde_edge *edge,
-		  const struct sonde_event *event)
+static int spans_handle(struct sonde_spans *spans, struct sonde_track *track,
+			const struct sonde_edge *edge,
+			const struct sonde_event *event)
 {
 	struct sonde_edge ending = *edge;
 	int err = forget_lost(spans, track, event->time_ns);
@@ -382,7 +382,7 @@ int sonde_spans_event(struct sonde_spans *spans,
 	look_at_stream(spans, event->stream);
 	track = track_of(spans, event, edge.place, who);
 	if (track)
-		return handle(spans, track, &edge, event);
+		return spans_handle(spans, track, &edge, event);
 	spans->counts.trackless++;
 	return 0;
 }

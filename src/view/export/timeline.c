@@ -80,8 +80,8 @@ static int tell_track(struct timeline *line, struct sonde_track *track,
 	return line->ops->track(line->ctx, track, &name);
 }
 
-static int open_span(void *ctx, struct sonde_track *track,
-		     const struct sonde_event *event)
+static int timeline_open_span(void *ctx, struct sonde_track *track,
+			      const struct sonde_event *event)
 {
 	struct timeline *line = ctx;
 	int err = track->user ? 0 : tell_track(line, track, event);
@@ -107,7 +107,7 @@ static int other(void *ctx, struct sonde_track *track,
 }
 
 static const struct sonde_spans_ops spans_ops = {
-	.open = open_span,
+	.open = timeline_open_span,
 	.close = close_span,
 	.other = other,
 };
@@ -134,8 +134,8 @@ static int count(struct timeline *line, const struct sonde_event *event)
 	return err;
 }
 
-static int feed(void *ctx, const struct sonde_event *event,
-		const struct sonde_spans_who *who)
+static int timeline_feed(void *ctx, const struct sonde_event *event,
+			 const struct sonde_spans_who *who)
 {
 	struct timeline *line = ctx;
 	int err = sonde_spans_event(line->spans, event, who);
@@ -155,7 +155,8 @@ int sonde_timeline_run(const struct sonde_timeline_config *config,
 
 	err = sonde_spans_init(ret_spans, &config->pairs, &spans_ops, &line);
 	if (err == 0)
-		err = sonde_who_run(trace, config->options, feed, &line);
+		err = sonde_who_run(trace, config->options, timeline_feed,
+				    &line);
 	if (err == 0)
 		err = sonde_spans_finish(ret_spans);
 	return err;

@@ -40,8 +40,8 @@ void sonde_who_thread_name(const struct sonde_event *event, bool is_its,
 }
 
 /* Where the cursor is, for the user; not 0: stop. */
-static int tell_progress(const struct sonde_map_options *options,
-			 const struct sonde_cursor *cursor)
+static int who_tell_progress(const struct sonde_map_options *options,
+			     const struct sonde_cursor *cursor)
 {
 	uint64_t done;
 	uint64_t all;
@@ -77,14 +77,15 @@ int sonde_who_run(struct sonde_trace *trace,
 			.pid = sonde_event_pid(event),
 		};
 
-		err = n % PROGRESS_EVENTS ? 0 : tell_progress(options, cursor);
+		err = n % PROGRESS_EVENTS ? 0 :
+					    who_tell_progress(options, cursor);
 		if (err == 0)
 			err = feed(ctx, event, &is);
 		if (err != 0)
 			break;
 	}
 	if (err == 0)
-		err = tell_progress(options, cursor);
+		err = who_tell_progress(options, cursor);
 	sonde_cursor_free(cursor);
 	return err;
 }
