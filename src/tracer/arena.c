@@ -44,7 +44,7 @@ static size_t mapped_span(void)
 						   SONDE_META_SPAN;
 }
 
-static unsigned char *map_file(int fd)
+static unsigned char *own_arena_map_file(int fd)
 {
 	size_t span = mapped_span();
 	void *arena =
@@ -61,7 +61,7 @@ static unsigned char *map_file(int fd)
  * The recorder has made the file longer: map the rings as well. Nobody has a
  * pointer into the arena yet, so it may move.
  */
-static bool map_rings(int fd)
+static bool own_arena_map_rings(int fd)
 {
 	struct stat st;
 	void *arena;
@@ -106,7 +106,7 @@ static bool make_arena(int *ret_fd)
 
 	if (fd < 0)
 		return false;
-	bytes = map_file(fd);
+	bytes = own_arena_map_file(fd);
 	if (!bytes) {
 		(void)close(fd); /* nothing was written */
 		return false;
@@ -131,7 +131,7 @@ static void settle(int fd, const char *session)
 		sonde_arena = NULL;
 		return;
 	}
-	if (session && !map_rings(fd)) {
+	if (session && !own_arena_map_rings(fd)) {
 		/* not traced, then, and the recorder is told */
 		((struct sonde_arena *)(void *)sonde_arena)->refused++;
 		sonde_arena = NULL;

@@ -23,7 +23,7 @@ static bool may_make_file(void)
 }
 
 /* Of the open file, which goes with its last descriptor or mapping. */
-static void lock(int fd)
+static void arena_file_lock(int fd)
 {
 	struct flock lock = { .l_type = F_WRLCK,
 			      .l_whence = SEEK_SET,
@@ -48,7 +48,7 @@ int sonde_arena_file_new(void)
 		(void)close(fd); /* nothing was written */
 		return -1;
 	}
-	lock(fd);
+	arena_file_lock(fd);
 	return fd;
 }
 

@@ -19,7 +19,7 @@
 #include "tracer/reach.h"
 #include "tracer/self.h"
 
-static uint64_t clock_cpu(void)
+static uint64_t emit_clock_cpu(void)
 {
 	return sonde_clock_cpu();
 }
@@ -46,7 +46,7 @@ static unsigned char *arena_of(uint32_t *state)
 }
 
 /* Where its rings are: a tool has mapped all of its arena. */
-static void aim(struct sonde_emitter *emitter)
+static void emit_aim(struct sonde_emitter *emitter)
 {
 	const struct sonde_arena *header = (const void *)emitter->arena;
 
@@ -59,21 +59,21 @@ static void aim(struct sonde_emitter *emitter)
 }
 
 /* parts[0] is room for the header. */
-__attribute__((noinline)) static void emit(uint32_t state, uint32_t unwanted,
-					   struct sonde_part *parts,
-					   uint32_t nr_parts, uint64_t size)
+__attribute__((noinline)) static void
+tracer_emit(uint32_t state, uint32_t unwanted, struct sonde_part *parts,
+	    uint32_t nr_parts, uint64_t size)
 {
 	struct sonde_emitter emitter = {
 		.arena = arena_of(&state),
 		.self = &sonde_self,
 		.unwanted = unwanted,
-		.clock_cpu = clock_cpu,
+		.clock_cpu = emit_clock_cpu,
 		.clock_monotonic = sonde_monotonic_ns,
 	};
 
 	if (!emitter.arena)
 		return;
-	aim(&emitter);
+	emit_aim(&emitter);
 	if (!sonde_self_is_known())
 		sonde_self_learn();
 	emitter.rseq = sonde_rseq_self();
@@ -126,7 +126,7 @@ SONDE_HIDDEN void sonde_emit_word_slow(uint32_t state, uint64_t value,
  * Whether native code says at once that nobody wants the event, whose fields at
  * fixed places are at `fixed`. This is what a false filter costs.
  */
-static inline bool is_refused(uint32_t state, const void *fixed)
+static inline bool emit_is_refused(uint32_t state, const void *fixed)
 {
 	const struct sonde_filter_known *known;
 
@@ -164,12 +164,12 @@ __attribute__((noinline)) static void emit_block(uint32_t state,
 	if (next && next != state)
 		sonde_emit_block(next, data, inc);
 	else if (next)
-		emit(next, unwanted, parts, 2, parts[1].size);
+		tracer_emit(next, unwanted, parts, 2, parts[1].size);
 }
 
 void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
 {
-	if (!is_refused(state, data))
+	if (!emit_is_refused(state, data))
 		emit_block(state, data, inc);
 }
 
@@ -185,12 +185,12 @@ __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
 	if (next && next != state)
 		sonde_emit_word(next, value, inc);
 	else if (next)
-		emit(next, unwanted, parts, 2, parts[1].size);
+		tracer_emit(next, unwanted, parts, 2, parts[1].size);
 }
 
 void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
 {
-	if (!is_refused(state, word_bytes(&value, inc)))
+	if (!emit_is_refused(state, word_bytes(&value, inc)))
 		emit_word(state, value, inc);
 }
 
@@ -210,14 +210,14 @@ emit_string(uint32_t state, uint64_t value, uint64_t inc, const char *text)
 	if (next && next != state)
 		sonde_emit_string(next, value, inc, text);
 	else if (next)
-		emit(next, unwanted, parts, 3,
-		     (uint64_t)parts[1].size + parts[2].size + 1);
+		tracer_emit(next, unwanted, parts, 3,
+			    (uint64_t)parts[1].size + parts[2].size + 1);
 }
 
 void sonde_emit_string_slow(uint32_t state, uint64_t value, uint64_t inc,
 			    const char *text)
 {
-	if (!is_refused(state, word_bytes(&value, inc)))
+	if (!emit_is_refused(state, word_bytes(&value, inc)))
 		emit_string(state, value, inc, text ? text : "(null)");
 }
 
@@ -257,5 +257,5 @@ void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 		size += parts[i].size;
 		size += parts[i].flags & SONDE_PART_STRING;
 	}
-	emit(state, unwanted, copy, (uint32_t)nr + 1, size);
+	tracer_emit(state, unwanted, copy, (uint32_t)nr + 1, size);
 }

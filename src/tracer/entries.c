@@ -17,7 +17,7 @@
 #include "types/desc.h"
 #include "types/select.h"
 
-static struct sonde_arena *header(unsigned char *arena)
+static struct sonde_arena *entries_header(unsigned char *arena)
 {
 	return (struct sonde_arena *)(void *)arena;
 }
@@ -76,7 +76,7 @@ static bool same_name(const unsigned char *arena,
 static bool find(unsigned char *arena, const struct sonde_desc *desc,
 		 uint32_t hash, uint32_t *ret_index)
 {
-	uint32_t nr = sonde_load_relaxed(&header(arena)->nr_reserved);
+	uint32_t nr = sonde_load_relaxed(&entries_header(arena)->nr_reserved);
 
 	for (uint32_t i = 0; i < nr && i < SONDE_EVENTS_MAX; i++) {
 		const struct sonde_entry *entry = &entries(arena)[i];
@@ -100,11 +100,12 @@ static bool publish(unsigned char *arena, const struct sonde_desc *desc,
 		    uint32_t index, uint32_t flags)
 {
 	uint32_t size = sonde_desc_size(desc);
-	uint64_t off = sonde_add_relaxed(&header(arena)->descs_used, size);
+	uint64_t off =
+		sonde_add_relaxed(&entries_header(arena)->descs_used, size);
 	struct sonde_entry *entry = &entries(arena)[index];
 
 	if (off > SONDE_DESCS_SIZE || size > SONDE_DESCS_SIZE - off) {
-		sonde_add_relaxed(&header(arena)->refused, 1);
+		sonde_add_relaxed(&entries_header(arena)->refused, 1);
 		return false;
 	}
 	off += SONDE_DESCS_OFF;
@@ -120,10 +121,11 @@ static bool publish(unsigned char *arena, const struct sonde_desc *desc,
 static bool add(unsigned char *arena, const struct sonde_desc *desc,
 		uint32_t flags, uint32_t *ret_index)
 {
-	uint32_t index = sonde_add_relaxed(&header(arena)->nr_reserved, 1);
+	uint32_t index =
+		sonde_add_relaxed(&entries_header(arena)->nr_reserved, 1);
 
 	if (index >= SONDE_EVENTS_MAX) {
-		sonde_add_relaxed(&header(arena)->refused, 1);
+		sonde_add_relaxed(&entries_header(arena)->refused, 1);
 		return false;
 	}
 	*ret_index = index;
@@ -131,7 +133,7 @@ static bool add(unsigned char *arena, const struct sonde_desc *desc,
 }
 
 /* A recorder that attaches may be giving it one, too. */
-static void give_id(struct sonde_slot *slot, uint32_t index)
+static void entries_give_id(struct sonde_slot *slot, uint32_t index)
 {
 	uint32_t id = sonde_add_relaxed(&slot->next_id, 1);
 
@@ -147,8 +149,8 @@ static void give_id(struct sonde_slot *slot, uint32_t index)
 }
 
 /* Gives the event an id in each slot whose rules want it. */
-static void select_event(unsigned char *arena, const struct sonde_desc *desc,
-			 uint32_t index)
+static void entries_select_event(unsigned char *arena,
+				 const struct sonde_desc *desc, uint32_t index)
 {
 	struct sonde_control control = sonde_control_view(arena);
 
@@ -167,7 +169,7 @@ static void select_event(unsigned char *arena, const struct sonde_desc *desc,
 				  sonde_desc_name(desc),
 				  sonde_desc_loglevel(desc)))
 			continue;
-		give_id(slot, index);
+		entries_give_id(slot, index);
 	}
 	sonde_control_refresh(&control, index);
 }
@@ -192,7 +194,7 @@ static bool join(unsigned char *arena, const struct sonde_desc *desc,
 	}
 	if (!publish(arena, desc, index, hash | SONDE_ENTRY_READY))
 		return false;
-	select_event(arena, desc, index);
+	entries_select_event(arena, desc, index);
 	return true;
 }
 
@@ -208,6 +210,6 @@ bool sonde_entries_add(unsigned char *arena, const struct sonde_desc *desc,
 			   ret_index);
 	if (!add(arena, desc, hash | SONDE_ENTRY_READY, ret_index))
 		return false;
-	select_event(arena, desc, *ret_index);
+	entries_select_event(arena, desc, *ret_index);
 	return true;
 }

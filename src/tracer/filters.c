@@ -92,7 +92,7 @@ static sonde_filter_code *code_of(const struct sonde_filter_known *known)
 	return (sonde_filter_code *)code;
 }
 
-static void take_file(const unsigned char *file, bool executable)
+static void own_filters_take_file(const unsigned char *file, bool executable)
 {
 	const struct sonde_filters_file *header = (const void *)file;
 	const struct sonde_filter *filters = (const void *)(header + 1);
@@ -116,7 +116,7 @@ static void take_file(const unsigned char *file, bool executable)
 }
 
 /* Maps the answer for good. Some systems don't let memory files be executed. */
-static int map_file(int fd)
+static int own_filters_map_file(int fd)
 {
 	const struct sonde_filters_file *header;
 	bool executable = true;
@@ -140,11 +140,11 @@ static int map_file(int fd)
 		(void)munmap(file, (size_t)st.st_size);
 		return -EPROTO;
 	}
-	take_file(file, executable);
+	own_filters_take_file(file, executable);
 	return 0;
 }
 
-static int ask(const uint32_t *index, uint32_t nr, uint32_t slot)
+static int own_filters_ask(const uint32_t *index, uint32_t nr, uint32_t slot)
 {
 	struct sonde_filters_ask question = {
 		.magic = SONDE_FILTERS_MAGIC,
@@ -161,16 +161,16 @@ static int ask(const uint32_t *index, uint32_t nr, uint32_t slot)
 	rc = sonde_rendezvous_ask(session_name, &question, &fd);
 	if (rc)
 		return rc;
-	rc = map_file(fd);
+	rc = own_filters_map_file(fd);
 	(void)close(fd); /* the mapping stays */
 	return rc;
 }
 
-static void learn(const uint32_t *index, uint32_t nr, uint32_t slot)
+static void own_filters_learn(const uint32_t *index, uint32_t nr, uint32_t slot)
 {
 	struct sonde_arena *header = (void *)sonde_arena;
 
-	if (!nr || !ask(index, nr, slot))
+	if (!nr || !own_filters_ask(index, nr, slot))
 		return;
 	/* The recorder is told; an event without its condition is none. */
 	(void)sonde_add_relaxed(&header->refused, nr);
@@ -196,10 +196,10 @@ void sonde_filters_learn(const uint32_t *index, uint32_t nr)
 		unknown[nr_unknown++] = index[i];
 		if (nr_unknown < SONDE_FILTERS_ASK)
 			continue;
-		learn(unknown, nr_unknown, slot);
+		own_filters_learn(unknown, nr_unknown, slot);
 		nr_unknown = 0;
 	}
-	learn(unknown, nr_unknown, slot);
+	own_filters_learn(unknown, nr_unknown, slot);
 	errno = saved_errno;
 }
 
@@ -210,7 +210,8 @@ struct payload {
 	struct sonde_fetch_record record;
 };
 
-static int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret_value)
+static int own_filters_fetch(void *ctx, uint32_t ref,
+			     struct sonde_expr_value *ret_value)
 {
 	const struct payload *payload = ctx;
 	const struct sonde_filter *filter = payload->known->filter;
@@ -243,7 +244,7 @@ static const uint8_t *gather(const struct sonde_part *parts, uint32_t nr_parts,
 	return used == needed ? room : NULL;
 }
 
-static struct sonde_filter_whence here(void)
+static struct sonde_filter_whence own_filters_here(void)
 {
 	int cpu = sched_getcpu();
 
@@ -268,14 +269,14 @@ bool sonde_filter_test(const struct sonde_filter_known *known,
 	if (!env.bases[0])
 		return false;
 	if (filter->whence)
-		whence = here();
+		whence = own_filters_here();
 	if (known->executable && filter->code)
 		return code_of(known)(env.bases[0], &whence);
 	payload.record = (struct sonde_fetch_record){
 		parts, nr_parts, (const void *)(known->file + filter->varying)
 	};
 	env.bases[1] = (const uint8_t *)&whence;
-	env.call = fetch;
+	env.call = own_filters_fetch;
 	env.ctx = &payload;
 	return sonde_program_test((const void *)(known->file + filter->program),
 				  &env);

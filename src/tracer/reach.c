@@ -64,7 +64,7 @@ uint32_t sonde_reach_number(void)
 	return number_of(sonde_load_relaxed(&reached));
 }
 
-static unsigned char *address_of(uintptr_t word)
+static unsigned char *reach_address_of(uintptr_t word)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
 	return (unsigned char *)(word & ADDRESS_MASK);
@@ -121,7 +121,7 @@ static bool deny(struct sonde_arena *header)
 }
 
 /* Makes one that has `end`, to take the place of `before`. */
-static bool replace(uintptr_t before, uint64_t end)
+static bool reach_replace(uintptr_t before, uint64_t end)
 {
 	struct sonde_arena *header = (void *)sonde_arena;
 	uint32_t number = sonde_add_relaxed(&header->nr_reaches, 1) + 1;
@@ -135,7 +135,7 @@ static bool replace(uintptr_t before, uint64_t end)
 	return true;
 }
 
-static bool reach(struct sonde_emitter *emitter, uint64_t end)
+static bool tracer_reach(struct sonde_emitter *emitter, uint64_t end)
 {
 	int saved_errno = errno;
 	bool goes_on =
@@ -145,7 +145,7 @@ static bool reach(struct sonde_emitter *emitter, uint64_t end)
 	while (goes_on && end > emitter->mapped) {
 		uintptr_t before = sonde_load_relaxed(&reached);
 
-		goes_on = replace(before, end);
+		goes_on = reach_replace(before, end);
 		sonde_reach_look(emitter);
 	}
 	errno = saved_errno;
@@ -160,7 +160,7 @@ void sonde_reach_look(struct sonde_emitter *emitter)
 	 * mapped. */
 	uintptr_t word = sonde_load_acquire(&reached);
 
-	emitter->rings = word ? address_of(word) : sonde_arena;
+	emitter->rings = word ? reach_address_of(word) : sonde_arena;
 	emitter->mapped = word ? spans[word & SIZE_MASK] : start_span;
-	emitter->reach = reach;
+	emitter->reach = tracer_reach;
 }

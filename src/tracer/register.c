@@ -8,7 +8,7 @@
 #include "tracer/self.h"
 #include "types/desc.h"
 
-static struct sonde_arena *header(void)
+static struct sonde_arena *register_header(void)
 {
 	return (struct sonde_arena *)(void *)sonde_arena;
 }
@@ -66,7 +66,7 @@ void sonde_register(struct sonde_site *sites, size_t nr)
 		if (!desc || in_arena(sonde_load_relaxed(&sites[i].state)))
 			continue;
 		if (sonde_desc_check(desc, desc->size, &desc)) {
-			sonde_add_relaxed(&header()->refused, 1);
+			sonde_add_relaxed(&register_header()->refused, 1);
 			continue;
 		}
 		if (sonde_entries_add(sonde_arena, desc, &index))

@@ -53,7 +53,8 @@ static int64_t patience_ns(void)
 }
 
 /* connect() waits as send() does, if the queue of peers is full. */
-static bool reach(const struct call *call, const struct sockaddr_un *address)
+static bool session_socket_reach(const struct call *call,
+				 const struct sockaddr_un *address)
 {
 	int64_t left_ns;
 
@@ -108,7 +109,7 @@ static bool connect_to(const char *session, struct call *ret_call)
 	if (ret_call->fd < 0)
 		return false;
 	ret_call->end_ns = now_ns() + patience_ns();
-	if (reach(ret_call, &address))
+	if (session_socket_reach(ret_call, &address))
 		return true;
 	(void)close(ret_call->fd); /* nobody there */
 	return false;

@@ -109,7 +109,7 @@ static __thread struct thread_rseq own_rseq
 	};
 static bool have_rseq;
 
-static char *thread_pointer(void)
+static char *self_thread_pointer(void)
 {
 	char *tp;
 
@@ -133,7 +133,7 @@ static bool glibc_registered(void)
 
 	if (!&__rseq_size || !__rseq_size)
 		return false;
-	rseq = (const void *)(thread_pointer() + __rseq_offset);
+	rseq = (const void *)(self_thread_pointer() + __rseq_offset);
 	return (int32_t)sonde_load_relaxed(&rseq->cpu_id) >= 0;
 }
 
@@ -145,7 +145,7 @@ bool sonde_rseq_setup(void)
 		sonde_rseq_offset = __rseq_offset;
 		have_rseq = true;
 	} else if (register_thread()) {
-		sonde_rseq_offset = (char *)&own_rseq - thread_pointer();
+		sonde_rseq_offset = (char *)&own_rseq - self_thread_pointer();
 		have_rseq = true;
 	}
 	return have_rseq;
@@ -157,7 +157,7 @@ void *sonde_rseq_self(void)
 
 	if (!have_rseq)
 		return NULL;
-	rseq = (void *)(thread_pointer() + sonde_rseq_offset);
+	rseq = (void *)(self_thread_pointer() + sonde_rseq_offset);
 	if (rseq == &own_rseq && rseq->cpu_id == CPU_ID_UNREGISTERED &&
 	    !register_thread())
 		return NULL;

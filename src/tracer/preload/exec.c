@@ -54,7 +54,7 @@ struct request {
 };
 
 /* The value of a variable, or null. */
-static const char *value_of(char *const *env, const char *name)
+static const char *exec_value_of(char *const *env, const char *name)
 {
 	size_t length = strlen(name);
 
@@ -184,7 +184,7 @@ static void settle(const struct request *request, struct sonde_leave *leave,
 static int run(const struct request *request, const char *found,
 	       char *const *env)
 {
-	const char *list = value_of(env, "LD_PRELOAD");
+	const char *list = exec_value_of(env, "LD_PRELOAD");
 	enum sonde_program_kind kind = SONDE_PROGRAM_UNKNOWN;
 	enum sonde_leave_why why;
 	struct sonde_leave *leave;
@@ -193,7 +193,7 @@ static int run(const struct request *request, const char *found,
 	/* It isn't about us, or the program has seen to that. */
 	if (!sonde_hook_groups)
 		return request->call(request, env);
-	if (!list_has_us(list) || !value_of(env, SONDE_SESSION_ENV)) {
+	if (!list_has_us(list) || !exec_value_of(env, SONDE_SESSION_ENV)) {
 		leave = note(request, SONDE_LEAVE_ENVIRONMENT);
 		result = request->call(request, env);
 		settle(request, leave, result);
@@ -214,9 +214,9 @@ static int run(const struct request *request, const char *found,
 /* ---- along PATH ---- */
 
 /* Where `name` leads, as the C library finds it: in `room`, or itself. */
-static const char *search(const char *name, char room[PATH_MAX])
+static const char *exec_search(const char *name, char room[PATH_MAX])
 {
-	const char *path = value_of(environ, "PATH");
+	const char *path = exec_value_of(environ, "PATH");
 
 	if (strchr(name, '/'))
 		return name;
@@ -286,7 +286,7 @@ SONDE_EXPORT int execvpe(const char *file, char *const argv[],
 				   .argv = argv };
 	char room[PATH_MAX];
 
-	return run(&request, search(file, room), envp);
+	return run(&request, exec_search(file, room), envp);
 }
 
 SONDE_EXPORT int execvp(const char *file, char *const argv[])
@@ -427,5 +427,5 @@ SONDE_EXPORT int posix_spawnp(pid_t *pid, const char *file,
 				   .spawns = true };
 	char room[PATH_MAX];
 
-	return run(&request, search(file, room), envp);
+	return run(&request, exec_search(file, room), envp);
 }

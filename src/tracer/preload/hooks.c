@@ -30,7 +30,7 @@ sonde_hook_function sonde_hook_behind(const char *name, const char *version)
 }
 
 /* Is `word` one of the words of `list`, which has commas between them? */
-static bool list_has(const char *list, const char *word)
+static bool hooks_list_has(const char *list, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -51,8 +51,8 @@ __attribute__((constructor)) static void choose_groups(void)
 
 	if (!list)
 		return;
-	if (list_has(list, "malloc"))
+	if (hooks_list_has(list, "malloc"))
 		sonde_hook_groups |= SONDE_HOOK_MALLOC;
-	if (list_has(list, "locks"))
+	if (hooks_list_has(list, "locks"))
 		sonde_hook_groups |= SONDE_HOOK_LOCKS;
 }

@@ -64,7 +64,7 @@ static struct {
 	(behind.name = (__typeof__(behind.name))sonde_hook_behind(#name, NULL))
 
 /* False if this call comes from the look-up itself. */
-static bool look_up(void)
+static bool malloc_look_up(void)
 {
 	if (looking_up)
 		return false;
@@ -100,14 +100,14 @@ static bool store_has(const void *ptr)
 
 static void *malloc_first(size_t size)
 {
-	return look_up() ? behind.malloc(size) : store_take(size);
+	return malloc_look_up() ? behind.malloc(size) : store_take(size);
 }
 
 static void *calloc_first(size_t count, size_t size)
 {
 	size_t all;
 
-	if (look_up())
+	if (malloc_look_up())
 		return behind.calloc(count, size);
 	if (__builtin_mul_overflow(count, size, &all))
 		return NULL;
@@ -116,27 +116,28 @@ static void *calloc_first(size_t count, size_t size)
 
 static void *realloc_first(void *old, size_t size)
 {
-	if (look_up())
+	if (malloc_look_up())
 		return behind.realloc(old, size);
 	return old ? NULL : store_take(size);
 }
 
 static void *memalign_first(size_t alignment, size_t size)
 {
-	if (look_up())
+	if (malloc_look_up())
 		return behind.memalign(alignment, size);
 	return alignment <= STORE_ALIGN ? store_take(size) : NULL;
 }
 
 static int posix_memalign_first(void **ret_ptr, size_t alignment, size_t size)
 {
-	return look_up() ? behind.posix_memalign(ret_ptr, alignment, size) :
-			   ENOMEM;
+	return malloc_look_up() ?
+		       behind.posix_memalign(ret_ptr, alignment, size) :
+		       ENOMEM;
 }
 
 static void *aligned_alloc_first(size_t alignment, size_t size)
 {
-	if (look_up())
+	if (malloc_look_up())
 		return behind.aligned_alloc(alignment, size);
 	return alignment <= STORE_ALIGN ? store_take(size) : NULL;
 }
@@ -144,7 +145,7 @@ static void *aligned_alloc_first(size_t alignment, size_t size)
 static void free_first(void *ptr)
 {
 	/* Whatever there is to free during the look-up was taken during it. */
-	if (look_up())
+	if (malloc_look_up())
 		behind.free(ptr);
 }
 
