@@ -28,7 +28,7 @@ struct sonde_json sonde_json_to_file(FILE *to)
 }
 
 /* Letters, digits and the like: what stands for itself, and is most. */
-static bool is_plain(char c)
+static bool json_is_plain(char c)
 {
 	return c >= ' ' && c < 0x7f && c != '"' && c != '\\';
 }
@@ -41,7 +41,7 @@ static void put_quoted(const struct sonde_json *json, const char *text,
 		char escape[SONDE_ESCAPE_MAX];
 		size_t used = 0;
 
-		while (used < size && is_plain(text[used]))
+		while (used < size && json_is_plain(text[used]))
 			used++;
 		if (used > 0)
 			json->put(json->to, text, used);
@@ -125,8 +125,8 @@ void sonde_json_put_text(struct sonde_json *json, const char *name,
 		sonde_json_put_raw(json, name, "null");
 }
 
-static void put_number(struct sonde_json *json, const char *name,
-		       uint64_t value, bool negative)
+static void json_put_number(struct sonde_json *json, const char *name,
+			    uint64_t value, bool negative)
 {
 	char digits[21];
 	size_t at = sizeof(digits);
@@ -143,14 +143,15 @@ static void put_number(struct sonde_json *json, const char *name,
 void sonde_json_put_unsigned(struct sonde_json *json, const char *name,
 			     uint64_t value)
 {
-	put_number(json, name, value, false);
+	json_put_number(json, name, value, false);
 }
 
 void sonde_json_put_signed(struct sonde_json *json, const char *name,
 			   int64_t value)
 {
-	put_number(json, name, value < 0 ? -(uint64_t)value : (uint64_t)value,
-		   value < 0);
+	json_put_number(json, name,
+			value < 0 ? -(uint64_t)value : (uint64_t)value,
+			value < 0);
 }
 
 void sonde_json_put_double(struct sonde_json *json, const char *name,

@@ -42,7 +42,7 @@ __attribute__((noreturn)) static void close_and_end(int fd)
 }
 
 /* A place for another child. */
-static pid_t *free_place(void)
+static pid_t *foreign_free_place(void)
 {
 	pid_t *found = NULL;
 
@@ -59,7 +59,7 @@ void sonde_foreign_tend(void)
 {
 	pid_t *place;
 
-	while ((place = free_place()) && nr_pending) {
+	while ((place = foreign_free_place()) && nr_pending) {
 		/* A fork, but for the table of descriptors, which is shared,
 		 * and the signal at its end. */
 		long pid = syscall(SYS_clone, CLONE_FILES, 0, 0, 0, 0);

@@ -78,7 +78,7 @@ bool sonde_peer_has_ended(const struct sonde_peer *peer)
 }
 
 /* The numbers from `pid` up to and with `last`; 0: they don't lead there. */
-static int read_line(pid_t pid, pid_t last, pid_t line[ANCESTORS_MAX])
+static int peer_read_line(pid_t pid, pid_t last, pid_t line[ANCESTORS_MAX])
 {
 	int nr = 0;
 
@@ -104,10 +104,12 @@ int sonde_peer_descends(const struct sonde_peer *peer,
 
 	for (int i = 0; i < TRIES; i++) {
 		int nr = peer->pid > 0 && ancestor->pid > 0 ?
-				 read_line(peer->pid, ancestor->pid, first) :
+				 peer_read_line(peer->pid, ancestor->pid,
+						first) :
 				 0;
 		int nr_again =
-			nr ? read_line(peer->pid, ancestor->pid, again) : 0;
+			nr ? peer_read_line(peer->pid, ancestor->pid, again) :
+			     0;
 
 		if (sonde_peer_has_ended(peer) ||
 		    sonde_peer_has_ended(ancestor))

@@ -21,7 +21,7 @@ static void skip_blanks(const char **at)
 	*at += strspn(*at, " \t");
 }
 
-static bool take_char(const char **at, char c)
+static bool proc_take_char(const char **at, char c)
 {
 	if (**at != c)
 		return false;
@@ -29,7 +29,7 @@ static bool take_char(const char **at, char c)
 	return true;
 }
 
-static bool skip_words(const char **at, uint32_t nr)
+static bool proc_skip_words(const char **at, uint32_t nr)
 {
 	for (; nr; nr--) {
 		size_t size;
@@ -62,11 +62,11 @@ bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat)
 	at = end + 3;
 	skip_blanks(&at);
 	if (!sonde_number_take(&at, 10, INT32_MAX, &parent) ||
-	    !skip_words(&at, 4) ||
+	    !proc_skip_words(&at, 4) ||
 	    !sonde_number_take(&at, 10, UINT32_MAX, &flags) ||
-	    !skip_words(&at, 12) ||
+	    !proc_skip_words(&at, 12) ||
 	    !sonde_number_take(&at, 10, UINT64_MAX, &stat.start) ||
-	    !skip_words(&at, 16) ||
+	    !proc_skip_words(&at, 16) ||
 	    !sonde_number_take(&at, 10, UINT32_MAX, &cpu))
 		return false;
 	size = (size_t)(end - begin - 1);
@@ -115,9 +115,9 @@ static bool take_mode(const char **at, uint32_t *ret_mode)
 	uint32_t mode = 0;
 
 	for (uint32_t i = 0; i < 4; i++) {
-		if (take_char(at, set[i]))
+		if (proc_take_char(at, set[i]))
 			mode |= 1u << i;
-		else if (!take_char(at, i == 3 ? 'p' : '-'))
+		else if (!proc_take_char(at, i == 3 ? 'p' : '-'))
 			return false;
 	}
 	*ret_mode = mode;
@@ -150,16 +150,16 @@ bool sonde_proc_parse_mapping(char *line,
 	char *path;
 
 	if (!sonde_number_take(&at, 16, UINT64_MAX, &mapping.begin) ||
-	    !take_char(&at, '-') ||
+	    !proc_take_char(&at, '-') ||
 	    !sonde_number_take(&at, 16, UINT64_MAX, &mapping.end) ||
-	    !take_char(&at, ' ') || !take_mode(&at, &mapping.mode) ||
-	    !take_char(&at, ' ') ||
+	    !proc_take_char(&at, ' ') || !take_mode(&at, &mapping.mode) ||
+	    !proc_take_char(&at, ' ') ||
 	    !sonde_number_take(&at, 16, UINT64_MAX, &mapping.offset) ||
-	    !take_char(&at, ' ') ||
+	    !proc_take_char(&at, ' ') ||
 	    !sonde_number_take(&at, 16, 0xfff, &major) ||
-	    !take_char(&at, ':') ||
+	    !proc_take_char(&at, ':') ||
 	    !sonde_number_take(&at, 16, 0xfffff, &minor) ||
-	    !take_char(&at, ' ') ||
+	    !proc_take_char(&at, ' ') ||
 	    !sonde_number_take(&at, 10, UINT64_MAX, &mapping.ino) ||
 	    (*at && *at != ' ') || mapping.end <= mapping.begin)
 		return false;
@@ -173,9 +173,9 @@ bool sonde_proc_parse_mapping(char *line,
 	return true;
 }
 
-static bool take_word(const char **at, uint64_t *ret_word)
+static bool proc_take_word(const char **at, uint64_t *ret_word)
 {
-	return take_char(at, ' ') &&
+	return proc_take_char(at, ' ') &&
 	       sonde_number_take_prefixed(at, UINT64_MAX, ret_word);
 }
 
@@ -188,9 +188,10 @@ bool sonde_proc_parse_syscall(const char *text,
 	if (!sonde_number_take_signed(&text, &call.number))
 		return false;
 	for (size_t i = 0; call.number >= 0 && i < 6; i++)
-		if (!take_word(&text, &call.args[i]))
+		if (!proc_take_word(&text, &call.args[i]))
 			return false;
-	if (!take_word(&text, &call.sp) || !take_word(&text, &call.pc))
+	if (!proc_take_word(&text, &call.sp) ||
+	    !proc_take_word(&text, &call.pc))
 		return false;
 	*ret_call = call;
 	return true;
@@ -345,7 +346,7 @@ uid_t sonde_process_uid(pid_t pid)
 	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/status", pid);
 	at = sonde_proc_find(text, "Uid");
 	/* The real one comes first. */
-	return at && skip_words(&at, 1) &&
+	return at && proc_skip_words(&at, 1) &&
 			       sonde_number_take(&at, 10, UINT32_MAX, &uid) ?
 		       (uid_t)uid :
 		       (uid_t)-1;

@@ -47,7 +47,7 @@ struct look {
 	uint64_t needed[NEEDED_MAX]; /* offsets in `strings` */
 };
 
-static bool read_at(int fd, uint64_t offset, void *to, size_t size)
+static bool program_read_at(int fd, uint64_t offset, void *to, size_t size)
 {
 	return offset <= INT64_MAX &&
 	       pread(fd, to, size, (off_t)offset) == (ssize_t)size;
@@ -62,7 +62,7 @@ static const Elf64_Phdr *find(const struct look *look, uint32_t type)
 }
 
 /* Where in the file an address is, or UINT64_MAX. */
-static uint64_t offset_of(const struct look *look, uint64_t address)
+static uint64_t program_offset_of(const struct look *look, uint64_t address)
 {
 	for (uint32_t i = 0; i < look->nr; i++) {
 		const Elf64_Phdr *h = &look->headers[i];
@@ -84,7 +84,7 @@ static void take_entry(struct look *look, const Elf64_Dyn *entry)
 		look->needed[look->nr_needed++] = entry->d_un.d_val;
 }
 
-static void read_dynamic(struct look *look, const Elf64_Phdr *dynamic)
+static void program_read_dynamic(struct look *look, const Elf64_Phdr *dynamic)
 {
 	uint64_t nr = dynamic->p_filesz / sizeof(Elf64_Dyn);
 	Elf64_Dyn entries[ENTRIES_PER];
@@ -94,8 +94,9 @@ static void read_dynamic(struct look *look, const Elf64_Phdr *dynamic)
 	for (uint64_t i = 0; i < nr; i += ENTRIES_PER) {
 		uint64_t n = nr - i < ENTRIES_PER ? nr - i : ENTRIES_PER;
 
-		if (!read_at(look->fd, dynamic->p_offset + i * sizeof(*entries),
-			     entries, (size_t)n * sizeof(*entries)))
+		if (!program_read_at(look->fd,
+				     dynamic->p_offset + i * sizeof(*entries),
+				     entries, (size_t)n * sizeof(*entries)))
 			return;
 		for (uint64_t k = 0; k < n; k++) {
 			if (entries[k].d_tag == DT_NULL)
@@ -116,7 +117,8 @@ static bool needs_sanitizer(const struct look *look)
 	char name[NAME_BYTES + 1] = "";
 
 	for (uint32_t i = 0; i < look->nr_needed; i++) {
-		uint64_t at = offset_of(look, look->strings + look->needed[i]);
+		uint64_t at = program_offset_of(look, look->strings +
+							      look->needed[i]);
 		ssize_t n = at <= INT64_MAX ? pread(look->fd, name, NAME_BYTES,
 						    (off_t)at) :
 					      -1;
@@ -139,20 +141,20 @@ static bool is_own_loader(const struct look *look, const Elf64_Phdr *interp)
 			      sizeof(path) - 1;
 	const char *slash;
 
-	if (!read_at(look->fd, interp->p_offset, path, size))
+	if (!program_read_at(look->fd, interp->p_offset, path, size))
 		return true; /* the kernel won't find it either */
 	path[size] = '\0';
 	slash = strrchr(path, '/');
 	return !*OWN_LOADER || !strcmp(slash ? slash + 1 : path, OWN_LOADER);
 }
 
-static enum sonde_program_kind judge(struct look *look)
+static enum sonde_program_kind program_judge(struct look *look)
 {
 	const Elf64_Phdr *interp = find(look, PT_INTERP);
 	const Elf64_Phdr *dynamic = find(look, PT_DYNAMIC);
 
 	if (dynamic)
-		read_dynamic(look, dynamic);
+		program_read_dynamic(look, dynamic);
 	if (!interp) {
 		/* The loader itself may be executed, too: it is neither. */
 		return !dynamic || (look->flags & DF_1_PIE) ?
@@ -172,7 +174,7 @@ enum sonde_program_kind sonde_program_look_fd(int fd)
 	Elf64_Ehdr head;
 
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode) ||
-	    !read_at(fd, 0, &head, sizeof(head)) ||
+	    !program_read_at(fd, 0, &head, sizeof(head)) ||
 	    memcmp(head.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    OWN_MACHINE == EM_NONE)
 		return SONDE_PROGRAM_UNKNOWN;
@@ -181,11 +183,11 @@ enum sonde_program_kind sonde_program_look_fd(int fd)
 		return SONDE_PROGRAM_MACHINE;
 	if (head.e_phentsize != sizeof(look.headers[0]) ||
 	    head.e_phnum > HEADERS_MAX ||
-	    !read_at(fd, head.e_phoff, look.headers,
-		     head.e_phnum * sizeof(look.headers[0])))
+	    !program_read_at(fd, head.e_phoff, look.headers,
+			     head.e_phnum * sizeof(look.headers[0])))
 		return SONDE_PROGRAM_UNKNOWN;
 	look.nr = head.e_phnum;
-	return judge(&look);
+	return program_judge(&look);
 }
 
 /* The interpreter's path, cut out of a line "#! path words"; NULL if it isn't

@@ -100,7 +100,7 @@ static int try_private(const char *base, uid_t uid,
 	return rc ? rc : take(fd, base, "sonde", ret_dir);
 }
 
-static bool is_own(int base_fd, const char *name)
+static bool rundir_is_own(int base_fd, const char *name)
 {
 	struct stat st;
 
@@ -111,7 +111,7 @@ static bool is_own(int base_fd, const char *name)
 
 /* Others may have made directories of any name here: the first that is ours,
  * in order of names, so that all of our processes find the same. */
-static int find_own(int base_fd, const char *prefix, char found[64])
+static int rundir_find_own(int base_fd, const char *prefix, char found[64])
 {
 	DIR *list = sonde_dir_open_at(base_fd, ".");
 	const char *name;
@@ -124,7 +124,7 @@ static int find_own(int base_fd, const char *prefix, char found[64])
 
 		if (length < 64 && !strncmp(name, prefix, strlen(prefix)) &&
 		    (!*found || strcmp(name, found) < 0) &&
-		    is_own(base_fd, name))
+		    rundir_is_own(base_fd, name))
 			memcpy(found, name, length + 1);
 	}
 	(void)closedir(list);
@@ -160,7 +160,7 @@ static int try_shared(const char *base, struct sonde_rundir *ret_dir)
 	else if (others_write(&st) && !(st.st_mode & S_ISVTX))
 		rc = -EPERM;
 	else
-		rc = find_own(base_fd, prefix, name);
+		rc = rundir_find_own(base_fd, prefix, name);
 	if (rc == -ENOENT) {
 		rc = random_name(prefix, name, sizeof(name));
 		if (!rc && mkdirat(base_fd, name, 0700))
@@ -208,8 +208,8 @@ static bool is_name(const char *name)
 	       !strchr(name, '/');
 }
 
-static int address_of(const struct sonde_rundir *dir, const char *name,
-		      struct sockaddr_un *ret_address)
+static int rundir_address_of(const struct sonde_rundir *dir, const char *name,
+			     struct sockaddr_un *ret_address)
 {
 	*ret_address = (struct sockaddr_un){ .sun_family = AF_UNIX };
 	if (!is_name(name))
@@ -223,7 +223,7 @@ int sonde_rundir_connect(const struct sonde_rundir *dir, const char *name,
 			 int type, int *ret_fd)
 {
 	struct sockaddr_un address;
-	int rc = address_of(dir, name, &address);
+	int rc = rundir_address_of(dir, name, &address);
 	int fd;
 
 	if (rc)
@@ -242,7 +242,7 @@ int sonde_rundir_connect(const struct sonde_rundir *dir, const char *name,
 
 /* A socket of ours that no process has any more. Asked with a type that no
  * server here has: a server that lives notices nothing. */
-static bool is_stale(const struct sonde_rundir *dir, const char *name)
+static bool rundir_is_stale(const struct sonde_rundir *dir, const char *name)
 {
 	struct stat st;
 	int fd = -1;
@@ -276,7 +276,7 @@ static bool remove_stale(const struct sonde_rundir *dir, const char *name)
 
 	if (!lock(dir))
 		return false;
-	if (is_stale(dir, name))
+	if (rundir_is_stale(dir, name))
 		removed = !unlinkat(dir->fd, name, 0);
 	unlock(dir);
 	return removed;
@@ -298,7 +298,7 @@ static int listen_once(const struct sonde_rundir *dir,
 	int rc = random_name(".new-", name, sizeof(name));
 
 	if (!rc)
-		rc = address_of(dir, name, &address);
+		rc = rundir_address_of(dir, name, &address);
 	if (rc)
 		return rc;
 	if (bind(fd, (const void *)&address, sizeof(address)))

@@ -28,7 +28,7 @@ struct found {
 };
 
 /* The number after "name:\t" if the line is of that name. */
-static void take_line(const char *line, const char *name, int *value)
+static void seccomp_take_line(const char *line, const char *name, int *value)
 {
 	size_t length = strlen(name);
 
@@ -49,14 +49,14 @@ static char *take_lines(char *text, struct found *found)
 	char *end;
 
 	while ((end = strchr(text, '\n'))) {
-		take_line(text, "Seccomp", &found->mode);
-		take_line(text, "Seccomp_filters", &found->filters);
+		seccomp_take_line(text, "Seccomp", &found->mode);
+		seccomp_take_line(text, "Seccomp_filters", &found->filters);
 		text = end + 1;
 	}
 	return text;
 }
 
-static void read_lines(int fd, struct found *found)
+static void seccomp_read_lines(int fd, struct found *found)
 {
 	char text[4096 + LINE_BYTES];
 	size_t kept = 0;
@@ -88,7 +88,7 @@ int sonde_seccomp_filters(const char *path)
 
 	if (fd < 0)
 		return -1;
-	read_lines(fd, &found);
+	seccomp_read_lines(fd, &found);
 	(void)close(fd); /* it was only read */
 	/* Without a line of its own: a kernel that has no filters. */
 	if (found.mode <= 0)

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 __attribute__((format(printf, 1, 0))) static int
-open_file(const char *path_format, va_list args)
+textfile_open_file(const char *path_format, va_list args)
 {
 	char path[PATH_MAX];
 	int n = vsnprintf(path, sizeof(path), path_format, args);
@@ -30,7 +30,7 @@ open_file(const char *path_format, va_list args)
 }
 
 /* Closes `fd`; it may be an error instead. */
-static int read_all(int fd, char *to, size_t size)
+static int textfile_read_all(int fd, char *to, size_t size)
 {
 	size_t used = 0;
 	ssize_t n = fd;
@@ -57,16 +57,16 @@ int sonde_textfile_read(char *to, size_t size, const char *path_format, ...)
 	int fd;
 
 	va_start(args, path_format);
-	fd = open_file(path_format, args);
+	fd = textfile_open_file(path_format, args);
 	va_end(args);
-	return read_all(fd, to, size);
+	return textfile_read_all(fd, to, size);
 }
 
 int sonde_textfile_read_at(int dir, const char *path, char *to, size_t size)
 {
 	int fd = openat(dir, path, O_RDONLY | O_CLOEXEC);
 
-	return read_all(fd < 0 ? -errno : fd, to, size);
+	return textfile_read_all(fd < 0 ? -errno : fd, to, size);
 }
 
 int sonde_textfile_read_line(char *to, size_t size, const char *path_format,
@@ -77,9 +77,9 @@ int sonde_textfile_read_line(char *to, size_t size, const char *path_format,
 	int rc;
 
 	va_start(args, path_format);
-	rc = open_file(path_format, args);
+	rc = textfile_open_file(path_format, args);
 	va_end(args);
-	rc = read_all(rc, to, size);
+	rc = textfile_read_all(rc, to, size);
 	length = strcspn(to, "\n");
 	to[length] = '\0';
 	return rc < 0 ? rc : (int)length;
@@ -94,7 +94,7 @@ int sonde_lines_open(struct sonde_lines *lines, const char *path_format, ...)
 	lines->begin = 0;
 	lines->end = 0;
 	va_start(args, path_format);
-	lines->fd = open_file(path_format, args);
+	lines->fd = textfile_open_file(path_format, args);
 	va_end(args);
 	return lines->fd < 0 ? lines->fd : 0;
 }
@@ -121,7 +121,7 @@ static bool fill(struct sonde_lines *lines)
 }
 
 /* A line, or a part of one that is too long. NULL at the end. */
-static char *next_part(struct sonde_lines *lines, bool *ret_whole)
+static char *textfile_next_part(struct sonde_lines *lines, bool *ret_whole)
 {
 	for (;;) {
 		char *begin = lines->bytes + lines->begin;
@@ -159,7 +159,7 @@ char *sonde_lines_next(struct sonde_lines *lines)
 
 	do {
 		is_rest = lines->in_line;
-		part = next_part(lines, &is_whole);
+		part = textfile_next_part(lines, &is_whole);
 		lines->in_line = !is_whole;
 	} while (part && is_rest);
 	return part;
