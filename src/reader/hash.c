@@ -37,7 +37,7 @@ __attribute__((constructor)) static void choose_seed(void)
 
 /* ---- keys ---- */
 
-static uint64_t mix(uint64_t x)
+static uint64_t hash_mix(uint64_t x)
 {
 	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
 	x = (x ^ (x >> 32)) * 0xd6e8feb86659fd93u;
@@ -52,7 +52,7 @@ static uint64_t hash_of_text(const char *text, size_t length)
 		uint64_t word = 0;
 
 		memcpy(&word, text + at, length - at < 8 ? length - at : 8);
-		hash = mix(hash ^ word) + at;
+		hash = hash_mix(hash ^ word) + at;
 	}
 	return hash;
 }
@@ -142,7 +142,8 @@ char *sonde_key_text(const struct sonde_key *key, char *to, size_t size)
 	return to;
 }
 
-static int compare_numbers(const struct sonde_key *a, const struct sonde_key *b)
+static int hash_compare_numbers(const struct sonde_key *a,
+				const struct sonde_key *b)
 {
 	if (a->kind == SONDE_KEY_INT && b->kind == SONDE_KEY_INT)
 		return ((int64_t)a->number > (int64_t)b->number) -
@@ -162,12 +163,12 @@ int sonde_key_compare(const struct sonde_key *a, const struct sonde_key *b)
 
 		order = both ? memcmp(a->text, b->text, both) : 0;
 	} else {
-		order = compare_numbers(a, b);
+		order = hash_compare_numbers(a, b);
 	}
 	return order ? order : (a->space > b->space) - (a->space < b->space);
 }
 
-static bool same(const struct sonde_key *a, const struct sonde_key *b)
+static bool hash_same(const struct sonde_key *a, const struct sonde_key *b)
 {
 	bool text = a->kind == SONDE_KEY_TEXT;
 
@@ -188,7 +189,8 @@ static struct sonde_key *entry_at(const struct sonde_hash *hash, size_t i)
 static size_t home_of(const struct sonde_hash *hash,
 		      const struct sonde_key *key)
 {
-	return mix((key->number ^ seed) + key->space) & (hash->capacity - 1);
+	return hash_mix((key->number ^ seed) + key->space) &
+	       (hash->capacity - 1);
 }
 
 void sonde_hash_init(struct sonde_hash *hash, size_t entry_bytes, size_t limit)
@@ -224,7 +226,7 @@ static size_t find(const struct sonde_hash *hash, const struct sonde_key *key)
 	size_t i = home_of(hash, key);
 
 	while (entry_at(hash, i)->kind != SONDE_KEY_NONE &&
-	       !same(entry_at(hash, i), key))
+	       !hash_same(entry_at(hash, i), key))
 		i = (i + 1) & (hash->capacity - 1);
 	return i;
 }

@@ -28,7 +28,7 @@ static int begin(void *memory, const void *config, bool first)
 	return part->occurs ? 0 : -ENOMEM;
 }
 
-static int on_event(void *memory, const struct sonde_event *event)
+static int occurring_on_event(void *memory, const struct sonde_event *event)
 {
 	struct part *part = memory;
 
@@ -59,7 +59,7 @@ int sonde_occurring(struct sonde_trace *trace,
 	static const struct sonde_map_ops ops = {
 		.part_bytes = sizeof(struct part),
 		.begin = begin,
-		.event = on_event,
+		.event = occurring_on_event,
 		.merge = merge,
 		.fini = fini,
 	};

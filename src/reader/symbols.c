@@ -189,7 +189,7 @@ static bool add_symbol(struct table *table, const GElf_Sym *symbol,
 }
 
 /* Where a symbol belongs; NULL: it is of no interest. */
-static struct table *table_of(struct file *file, const GElf_Sym *symbol)
+static struct table *symbols_table_of(struct file *file, const GElf_Sym *symbol)
 {
 	if (symbol->st_shndx == SHN_UNDEF || !symbol->st_size)
 		return NULL;
@@ -205,8 +205,8 @@ static struct table *table_of(struct file *file, const GElf_Sym *symbol)
 }
 
 /* All variables and functions of one table of symbols. */
-static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
-		       struct file *file)
+static void symbols_read_table(Elf *elf, Elf_Scn *section,
+			       const GElf_Shdr *head, struct file *file)
 {
 	Elf_Data *data = elf_getdata(section, NULL);
 	size_t nr =
@@ -219,7 +219,7 @@ static void read_table(Elf *elf, Elf_Scn *section, const GElf_Shdr *head,
 
 		if (!gelf_getsym(data, (int)i, &symbol))
 			return;
-		table = table_of(file, &symbol);
+		table = symbols_table_of(file, &symbol);
 		if (!table)
 			continue;
 		name = elf_strptr(elf, head->sh_link, symbol.st_name);
@@ -238,7 +238,7 @@ static bool read_symbols(Elf *elf, uint32_t type, struct file *file)
 
 		if (!gelf_getshdr(section, &head) || head.sh_type != type)
 			continue;
-		read_table(elf, section, &head, file);
+		symbols_read_table(elf, section, &head, file);
 		return true;
 	}
 	return false;
@@ -358,7 +358,7 @@ static void read_elf(Elf *elf, struct file *file)
 	sort(&file->functions);
 }
 
-static void read_file(struct file *file)
+static void symbols_read_file(struct file *file)
 {
 	Elf *elf;
 	int fd;
@@ -375,7 +375,7 @@ static void read_file(struct file *file)
 
 /* ---- looking up ---- */
 
-static bool is_same(const char *a, const char *b)
+static bool symbols_is_same(const char *a, const char *b)
 {
 	return a && b ? !strcmp(a, b) : a == b;
 }
@@ -403,8 +403,8 @@ static struct file *get_file(struct sonde_symbols *symbols, const char *path,
 	struct file *file;
 
 	for (size_t i = 0; i < symbols->nr_files; i++)
-		if (is_same(symbols->files[i]->path, path) &&
-		    is_same(symbols->files[i]->build_id, build_id))
+		if (symbols_is_same(symbols->files[i]->path, path) &&
+		    symbols_is_same(symbols->files[i]->build_id, build_id))
 			return symbols->files[i];
 	if (symbols->nr_files == FILES_MAX)
 		return NULL;
@@ -412,7 +412,7 @@ static struct file *get_file(struct sonde_symbols *symbols, const char *path,
 	if (!file)
 		return NULL;
 	symbols->files[symbols->nr_files++] = file;
-	read_file(file);
+	symbols_read_file(file);
 	return file;
 }
 

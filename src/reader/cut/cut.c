@@ -56,7 +56,7 @@ struct old {
 
 /* ---- packets ---- */
 
-static int set_number(struct cut *cut, enum sonde_role role, uint64_t value)
+static int cut_set_number(struct cut *cut, enum sonde_role role, uint64_t value)
 {
 	int err = sonde_rewrite_set(&cut->packet, role, value);
 
@@ -96,7 +96,7 @@ static int write_packet(struct cut *cut, uint64_t end, uint64_t discarded)
 
 	for (size_t i = 0; err == 0 && i < sizeof(numbers) / sizeof(numbers[0]);
 	     i++)
-		err = set_number(cut, numbers[i].role, numbers[i].value);
+		err = cut_set_number(cut, numbers[i].role, numbers[i].value);
 	if (err == 0)
 		err = sonde_rewrite_pad(&cut->packet, size);
 	if (err == 0)
@@ -157,8 +157,8 @@ static bool can_follow(const struct sonde_event *event, uint64_t ticks)
 	return bits == 64 || (event->ticks - ticks) >> bits == 0;
 }
 
-static int put_event(struct cut *cut, const struct sonde_event *event,
-		     bool stamp, uint64_t ticks)
+static int cut_put_event(struct cut *cut, const struct sonde_event *event,
+			 bool stamp, uint64_t ticks)
 {
 	int err = sonde_rewrite_event(&cut->packet, event, stamp, ticks);
 
@@ -193,10 +193,10 @@ static int keep(struct cut *cut, const struct old *old,
 	if (err == 0 && !cut->open)
 		err = begin_for_event(cut, old, event->ticks, begun || far);
 	if (err == 0 && cut->context.cls && !cut->context_there)
-		err = put_event(cut, &cut->context, true, event->ticks);
+		err = cut_put_event(cut, &cut->context, true, event->ticks);
 	cut->context_there = true;
 	if (err == 0)
-		err = put_event(cut, event, false, 0);
+		err = cut_put_event(cut, event, false, 0);
 	if (event->ticks > cut->end)
 		cut->end = event->ticks;
 	cut->events++;
@@ -212,8 +212,8 @@ static bool is_wanted(const struct cut *cut, const struct sonde_event *event)
 	       (!options->filter || sonde_filter_match(options->filter, event));
 }
 
-static int handle(struct cut *cut, const struct old *old,
-		  const struct sonde_event *event)
+static int cut_handle(struct cut *cut, const struct old *old,
+		      const struct sonde_event *event)
 {
 	if (!event->cls->info.internal)
 		return is_wanted(cut, event) ? keep(cut, old, event) : 0;
@@ -260,13 +260,13 @@ static int enter(struct cut *cut, size_t i, struct old *ret_old)
 	return 0;
 }
 
-static bool is_in_span(const struct cut *cut, const struct old *old)
+static bool cut_is_in_span(const struct cut *cut, const struct old *old)
 {
 	return old->packet->end_ns >= cut->options->from_ns &&
 	       old->packet->begin_ns <= cut->options->to_ns;
 }
 
-static int leave(struct cut *cut, const struct old *old)
+static int cut_leave(struct cut *cut, const struct old *old)
 {
 	const struct sonde_packet *packet = old->packet;
 	uint64_t end = cut->end;
@@ -274,7 +274,7 @@ static int leave(struct cut *cut, const struct old *old)
 		    packet->discarded != cut->written_base;
 	int err = 0;
 
-	if (!cut->open && is_in_span(cut, old) &&
+	if (!cut->open && cut_is_in_span(cut, old) &&
 	    (lost || hides_loss(cut, old)))
 		err = begin_for_event(cut, old, packet->ticks, false);
 	if (err == 0 && cut->open) {
@@ -296,7 +296,7 @@ static int go_on(struct cut *cut, struct old *old, size_t to)
 	int err = 0;
 
 	while (err == 0 && old->i < to) {
-		err = leave(cut, old);
+		err = cut_leave(cut, old);
 		if (err == 0)
 			err = enter(cut, old->i + 1, old);
 	}
@@ -316,8 +316,8 @@ static int tell_progress(const struct cut *cut, const struct old *old)
 		       0;
 }
 
-static int read_events(struct cut *cut, struct sonde_cursor *cursor,
-		       struct old *old)
+static int cut_read_events(struct cut *cut, struct sonde_cursor *cursor,
+			   struct old *old)
 {
 	const struct sonde_event *event;
 	uint64_t n = 0;
@@ -330,7 +330,7 @@ static int read_events(struct cut *cut, struct sonde_cursor *cursor,
 			return got;
 		err = go_on(cut, old, sonde_event_packet(event));
 		if (err == 0)
-			err = handle(cut, old, event);
+			err = cut_handle(cut, old, event);
 		if (err == 0 && ++n % PROGRESS_EVENTS == 0)
 			err = tell_progress(cut, old);
 	}
@@ -339,7 +339,7 @@ static int read_events(struct cut *cut, struct sonde_cursor *cursor,
 
 /* The first packet that can have something wanted, so that the records that
  * say whose its events are don't go unread. */
-static size_t first_packet(const struct cut *cut)
+static size_t cut_first_packet(const struct cut *cut)
 {
 	const struct sonde_stream *stream = cut->stream;
 	size_t i = 0;
@@ -390,17 +390,17 @@ static int cut_events(struct cut *cut, const bool *only, size_t first)
 	err = sonde_cursor_new(cut->trace, &options, &cursor);
 	if (err != 0)
 		return err;
-	err = read_events(cut, cursor, &old);
+	err = cut_read_events(cut, cursor, &old);
 	if (err == 0)
 		err = go_on(cut, &old, last_packet(cut, first));
 	if (err == 0)
-		err = leave(cut, &old);
+		err = cut_leave(cut, &old);
 	sonde_cursor_free(cursor);
 	return err;
 }
 
-static int cut_file(struct cut *cut, const struct sonde_stream *stream,
-		    bool *only)
+static int cut_cut_file(struct cut *cut, const struct sonde_stream *stream,
+			bool *only)
 {
 	int closed;
 	int err = 0;
@@ -409,7 +409,7 @@ static int cut_file(struct cut *cut, const struct sonde_stream *stream,
 	cut->open = false;
 	if (stream->nr_packets > 0) {
 		only[stream->index] = true;
-		err = cut_events(cut, only, first_packet(cut));
+		err = cut_events(cut, only, cut_first_packet(cut));
 		only[stream->index] = false;
 	}
 	cut->done += stream->bytes;
@@ -418,7 +418,7 @@ static int cut_file(struct cut *cut, const struct sonde_stream *stream,
 }
 
 /* Files of one stream, in the order of time. */
-static int compare_streams(const void *a, const void *b)
+static int cut_compare_streams(const void *a, const void *b)
 {
 	const struct sonde_stream *x = *(const struct sonde_stream *const *)a;
 	const struct sonde_stream *y = *(const struct sonde_stream *const *)b;
@@ -455,14 +455,14 @@ static int cut_streams(struct cut *cut)
 		memcpy(streams, cut->trace->streams,
 		       nr * sizeof(struct sonde_stream *));
 		qsort(streams, nr, sizeof(struct sonde_stream *),
-		      compare_streams);
+		      cut_compare_streams);
 	}
 	for (size_t i = 0; err == 0 && i < nr; i++) {
 		if (i == 0 || !is_same_chain(streams[i - 1], streams[i])) {
 			cut->sequence = cut->written = 0;
 			cut->has_base = cut->has_last = false;
 		}
-		err = cut_file(cut, streams[i], only);
+		err = cut_cut_file(cut, streams[i], only);
 	}
 	free(streams);
 	free(only);

@@ -30,7 +30,7 @@ int sonde_cut_fail(struct sonde_cut_files *files, int err, const char *format,
 	return err;
 }
 
-static const char *base_name(const char *path)
+static const char *files_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -55,7 +55,7 @@ static void new_path(const struct sonde_cut_files *files, const char *name,
 }
 
 /* Of the last system call. */
-static int fail_call(struct sonde_cut_files *files, const char *path)
+static int files_fail_call(struct sonde_cut_files *files, const char *path)
 {
 	int err = errno;
 
@@ -75,8 +75,8 @@ static int write_all(struct sonde_cut_files *files, const char *path, int fd,
 	return 0;
 }
 
-static int make_file(struct sonde_cut_files *files, int dir, const char *name,
-		     const char *path)
+static int files_make_file(struct sonde_cut_files *files, int dir,
+			   const char *name, const char *path)
 {
 	int fd = sonde_place_file_below(dir, name, O_WRONLY);
 
@@ -87,7 +87,7 @@ static int make_file(struct sonde_cut_files *files, int dir, const char *name,
 
 static int close_file(struct sonde_cut_files *files, const char *path, int fd)
 {
-	return close(fd) == 0 ? 0 : fail_call(files, path);
+	return close(fd) == 0 ? 0 : files_fail_call(files, path);
 }
 
 static int copy_from(struct sonde_cut_files *files, const char *from, int in,
@@ -104,7 +104,7 @@ static int copy_from(struct sonde_cut_files *files, const char *from, int in,
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return fail_call(files, from);
+			return files_fail_call(files, from);
 		err = write_all(files, to, out, bytes, (uint64_t)n);
 		if (err != 0)
 			return err;
@@ -128,8 +128,8 @@ static int copy_metadata(struct sonde_cut_files *files,
 	new_path(files, "metadata", to);
 	in = open(from, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (in < 0)
-		return fail_call(files, from);
-	out = make_file(files, dir, "metadata", to);
+		return files_fail_call(files, from);
+	out = files_make_file(files, dir, "metadata", to);
 	if (out < 0) {
 		(void)close(in); /* only read */
 		return out;
@@ -149,7 +149,8 @@ static int make_source(struct sonde_cut_files *files, size_t i)
 
 	if (files->trace->nr_sources > 1) {
 		if (snprintf(name, sizeof(name), "%zu-%s", i,
-			     base_name(source->path)) >= (int)sizeof(name))
+			     files_base_name(source->path)) >=
+		    (int)sizeof(name))
 			return sonde_cut_fail(files, -ENAMETOOLONG,
 					      "%.300s: path too long",
 					      source->path);
@@ -191,15 +192,15 @@ void sonde_cut_files_fini(struct sonde_cut_files *files)
 	sonde_place_close(&files->place);
 }
 
-static int open_file(struct sonde_cut_files *files,
-		     const struct sonde_stream *stream)
+static int files_open_file(struct sonde_cut_files *files,
+			   const struct sonde_stream *stream)
 {
-	const char *name = base_name(stream->path);
+	const char *name = files_base_name(stream->path);
 
 	new_path(files, name, files->path);
-	files->fd = make_file(files,
-			      files->dirs[source_index(files, stream->source)],
-			      name, files->path);
+	files->fd = files_make_file(
+		files, files->dirs[source_index(files, stream->source)], name,
+		files->path);
 	if (files->fd < 0)
 		return files->fd;
 	files->nr++;
@@ -210,7 +211,7 @@ int sonde_cut_files_append(struct sonde_cut_files *files,
 			   const struct sonde_stream *stream,
 			   const uint8_t *bytes, uint64_t size)
 {
-	int err = files->fd >= 0 ? 0 : open_file(files, stream);
+	int err = files->fd >= 0 ? 0 : files_open_file(files, stream);
 
 	return err != 0 ? err :
 			  write_all(files, files->path, files->fd, bytes, size);

@@ -54,7 +54,7 @@ struct sonde_dwarf {
 
 /* ---- ranges ---- */
 
-static bool add_range(struct ranges *ranges, const struct range *range)
+static bool dwarf_add_range(struct ranges *ranges, const struct range *range)
 {
 	if (ranges->nr == RANGES_MAX ||
 	    SONDE_GROW(ranges->all, ranges->nr, ranges->capacity))
@@ -64,7 +64,8 @@ static bool add_range(struct ranges *ranges, const struct range *range)
 }
 
 /* All of what the entry says it has. */
-static void add_ranges(struct ranges *ranges, Dwarf_Die *die, size_t owner)
+static void dwarf_add_ranges(struct ranges *ranges, Dwarf_Die *die,
+			     size_t owner)
 {
 	struct range range = { .owner = owner };
 	Dwarf_Addr base = 0;
@@ -76,7 +77,7 @@ static void add_ranges(struct ranges *ranges, Dwarf_Die *die, size_t owner)
 		range.begin = begin;
 		range.end = end;
 		/* What the linker left out is at 0. */
-		if (begin && begin < end && !add_range(ranges, &range))
+		if (begin && begin < end && !dwarf_add_range(ranges, &range))
 			return;
 	}
 }
@@ -135,7 +136,7 @@ static bool add_unit(struct sonde_dwarf *lines, const Dwarf_Die *die,
 		return false;
 	unit = &lines->units[lines->nr_units];
 	*unit = (struct unit){ .die = *die, .code = *code };
-	add_ranges(&lines->ranges, &unit->die, lines->nr_units++);
+	dwarf_add_ranges(&lines->ranges, &unit->die, lines->nr_units++);
 	return true;
 }
 
@@ -211,12 +212,12 @@ Elf *sonde_dwarf_elf(struct sonde_dwarf *lines)
 
 /* ---- functions of a unit ---- */
 
-static bool add_function(struct unit *unit, Dwarf_Die *die)
+static bool dwarf_add_function(struct unit *unit, Dwarf_Die *die)
 {
 	if (SONDE_GROW(unit->functions, unit->nr_functions, unit->capacity))
 		return false;
 	unit->functions[unit->nr_functions] = *die;
-	add_ranges(&unit->ranges, die, unit->nr_functions++);
+	dwarf_add_ranges(&unit->ranges, die, unit->nr_functions++);
 	return true;
 }
 
@@ -248,7 +249,7 @@ static void read_functions(struct unit *unit)
 		if (dwarf_tag(die) == DW_TAG_subprogram &&
 		    (dwarf_hasattr(die, DW_AT_low_pc) ||
 		     dwarf_hasattr(die, DW_AT_ranges)) &&
-		    !add_function(unit, die))
+		    !dwarf_add_function(unit, die))
 			break;
 	}
 	sort(&unit->ranges);
@@ -322,8 +323,8 @@ static uint32_t number_of(Dwarf_Die *die, unsigned int which)
 }
 
 /* Where the function was called that is inlined there. */
-static void find_call(struct unit *unit, Dwarf_Die *inlined,
-		      const char **ret_file, uint32_t *ret_line)
+static void dwarf_find_call(struct unit *unit, Dwarf_Die *inlined,
+			    const char **ret_file, uint32_t *ret_line)
 {
 	uint32_t index = number_of(inlined, DW_AT_call_file);
 	Dwarf_Files *files;
@@ -335,8 +336,8 @@ static void find_call(struct unit *unit, Dwarf_Die *inlined,
 			    NULL;
 }
 
-static void find_line(struct unit *unit, uint64_t address,
-		      const char **ret_file, uint32_t *ret_line)
+static void dwarf_find_line(struct unit *unit, uint64_t address,
+			    const char **ret_file, uint32_t *ret_line)
 {
 	Dwarf_Line *line = dwarf_getsrc_die(&unit->die, address);
 	int number;
@@ -354,14 +355,15 @@ static void add_chain(struct unit *unit, struct chain *chain, uint64_t address,
 	const char *file;
 	uint32_t line;
 
-	find_line(unit, address, &file, &line);
+	dwarf_find_line(unit, address, &file, &line);
 	for (size_t i = chain->nr; i > 0; i--) {
 		sonde_naming_add(naming,
 				 name_of(&chain->dies[i - 1], name,
 					 sizeof(name)),
 				 file, line);
 		if (i > 1)
-			find_call(unit, &chain->dies[i - 1], &file, &line);
+			dwarf_find_call(unit, &chain->dies[i - 1], &file,
+					&line);
 	}
 }
 

@@ -116,7 +116,7 @@ static void answer(struct sonde_symbols *symbols,
 	naming->lack = SONDE_LACK_NOTHING;
 }
 
-static _Noreturn void run_child(int socket)
+static _Noreturn void namer_run_child(int socket)
 {
 	struct sonde_symbols *symbols = sonde_symbols_new();
 	struct question question;
@@ -133,7 +133,7 @@ static _Noreturn void run_child(int socket)
 	_exit(0);
 }
 
-static int make_child(struct sonde_namer *namer)
+static int namer_make_child(struct sonde_namer *namer)
 {
 	int sockets[2];
 
@@ -142,7 +142,7 @@ static int make_child(struct sonde_namer *namer)
 	namer->child = fork();
 	if (!namer->child) {
 		(void)close(sockets[0]); /* the parent's end */
-		run_child(sockets[1]);
+		namer_run_child(sockets[1]);
 	}
 	(void)close(sockets[1]); /* the child's end */
 	namer->socket = sockets[0];
@@ -202,7 +202,7 @@ void sonde_namer_ask(struct sonde_namer *namer, enum sonde_namer_kind kind,
 	(void)snprintf(question.path, sizeof(question.path), "%s", place->path);
 	(void)snprintf(question.build_id, sizeof(question.build_id), "%s",
 		       place->build_id ? place->build_id : "");
-	if (!namer->child && make_child(namer))
+	if (!namer->child && namer_make_child(namer))
 		return;
 	if (converse(namer, &question, ret_naming))
 		return;

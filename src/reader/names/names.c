@@ -172,8 +172,9 @@ static uint64_t number_of(const struct sonde_event *event, const char *name)
 }
 
 /* NULL: it is empty, or there is no memory. */
-static const char *text_of(struct sonde_names *names,
-			   const struct sonde_event *event, const char *name)
+static const char *code_text_of(struct sonde_names *names,
+				const struct sonde_event *event,
+				const char *name)
 {
 	struct sonde_field field;
 	struct sonde_value value;
@@ -198,9 +199,9 @@ static void take_look(const struct sonde_event *event, struct look *look)
 		look->since_ns = sonde_scale_ns(scale, event->ticks - age);
 }
 
-static int take_mapping(struct sonde_names *names,
-			const struct sonde_event *event,
-			const struct look *look)
+static int code_take_mapping(struct sonde_names *names,
+			     const struct sonde_event *event,
+			     const struct look *look)
 {
 	struct mapping mapping = {
 		.image = look->image,
@@ -213,8 +214,8 @@ static int take_mapping(struct sonde_names *names,
 
 	if (!(number_of(event, "flags") & FLAG_EXEC))
 		return 0;
-	mapping.path = text_of(names, event, "path");
-	mapping.build_id = text_of(names, event, "build_id");
+	mapping.path = code_text_of(names, event, "path");
+	mapping.build_id = code_text_of(names, event, "build_id");
 	if (!mapping.path || names->nr == MAPPINGS_MAX)
 		return 0;
 	if (SONDE_GROW(names->mappings, names->nr, names->capacity))
@@ -257,7 +258,7 @@ static int read_streams(struct sonde_names *names, const bool *streams)
 		if (is_look(event->cls))
 			take_look(event, &look);
 		else if (!strcmp(name, "sonde:mapping") &&
-			 take_mapping(names, event, &look))
+			 code_take_mapping(names, event, &look))
 			break;
 	}
 	sonde_cursor_free(cursor);
@@ -294,7 +295,7 @@ static bool is_same_code(const struct mapping *a, const struct mapping *b)
 }
 
 /* The first one of the image. */
-static size_t first_of(const struct sonde_names *names, uint64_t image)
+static size_t code_first_of(const struct sonde_names *names, uint64_t image)
 {
 	size_t i;
 
@@ -328,7 +329,7 @@ static const struct mapping *find(const struct sonde_names *names,
 	const struct mapping *found = NULL;
 
 	*ret_name = &nowhere;
-	for (size_t i = first_of(names, place->image);
+	for (size_t i = code_first_of(names, place->image);
 	     i < names->nr && names->mappings[i].image == place->image; i++) {
 		const struct mapping *mapping = &names->mappings[i];
 
@@ -351,7 +352,7 @@ static const struct mapping *find(const struct sonde_names *names,
 
 /* ---- texts ---- */
 
-static const char *base_of(const char *path)
+static const char *code_base_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -387,13 +388,14 @@ static void write_named(const struct sonde_name *name, uint64_t distance,
 {
 	if (*name->file)
 		(void)snprintf(to, size, "%s at %s:%" PRIu32, name->function,
-			       base_of(name->file), name->line);
+			       code_base_of(name->file), name->line);
 	else if (distance)
 		(void)snprintf(to, size, "%s+0x%" PRIx64 " in %s",
-			       name->function, distance, base_of(name->module));
+			       name->function, distance,
+			       code_base_of(name->module));
 	else
 		(void)snprintf(to, size, "%s in %s", name->function,
-			       base_of(name->module));
+			       code_base_of(name->module));
 }
 
 static void fill(struct sonde_names *names, const struct mapping *mapping,
@@ -407,7 +409,7 @@ static void fill(struct sonde_names *names, const struct mapping *mapping,
 	name->lack = lack_text(naming->lack);
 	if (naming->lack) {
 		(void)snprintf(text, sizeof(text), "%s+0x%" PRIx64 " (%s)",
-			       base_of(mapping->path),
+			       code_base_of(mapping->path),
 			       naming->address ? naming->address :
 						 address - mapping->begin +
 							 mapping->offset,
@@ -442,8 +444,8 @@ static void look_up(struct sonde_names *names, const struct mapping *mapping,
 	fill(names, mapping, &naming, address, name);
 }
 
-static const struct sonde_name *get(struct sonde_names *names,
-				    const struct sonde_names_place *place)
+static const struct sonde_name *code_get(struct sonde_names *names,
+					 const struct sonde_names_place *place)
 {
 	uint64_t address = place->address - place->is_return;
 	const struct sonde_name *unnamed;
@@ -476,7 +478,7 @@ const struct sonde_name *sonde_names_code(struct sonde_names *names,
 	const struct sonde_name *name;
 
 	(void)pthread_mutex_lock(&names->mutex);
-	name = get(names, place);
+	name = code_get(names, place);
 	(void)pthread_mutex_unlock(&names->mutex);
 	return name;
 }
@@ -491,7 +493,7 @@ static const struct mapping *find_load(const struct sonde_names *names,
 	const struct sonde_name *unnamed;
 	uint64_t begin = 0;
 
-	for (size_t i = first_of(names, place->image);
+	for (size_t i = code_first_of(names, place->image);
 	     i < names->nr && names->mappings[i].image == place->image; i++) {
 		const struct mapping *mapping = &names->mappings[i];
 
