@@ -99,8 +99,8 @@ static uint32_t bits_said(const struct sonde_field_view *field)
 	return field->stored_bits;
 }
 
-static void put_integer(struct sonde_text *text,
-			const struct sonde_field_view *field)
+static void fields_put_integer(struct sonde_text *text,
+			       const struct sonde_field_view *field)
 {
 	sonde_text_printf(text, "integer { size = %u; align = 8; signed = %u;",
 			  bits_said(field),
@@ -154,7 +154,7 @@ static void put_enum(struct sonde_text *text,
 	const char *separator = " ";
 
 	sonde_text_puts(text, "enum : ");
-	put_integer(text, field);
+	fields_put_integer(text, field);
 	sonde_text_puts(text, " {");
 	while (sonde_labels_next(&labels, &label)) {
 		sonde_text_puts(text, separator);
@@ -184,14 +184,15 @@ static void put_element(struct sonde_text *text,
 	else if (element.kind == SONDE_TYPE_ENUM)
 		put_enum(text, &element, false);
 	else
-		put_integer(text, &element);
+		fields_put_integer(text, &element);
 }
 
 #define LENGTH_TYPE "integer { size = 32; align = 8; signed = 0; }"
 
 /* A sequence or blob, which has no children: bytes. */
-static void put_sequence(struct walk *walk, struct level *level,
-			 const struct sonde_field_view *field, const char *name)
+static void fields_put_sequence(struct walk *walk, struct level *level,
+				const struct sonde_field_view *field,
+				const char *name)
 {
 	struct sonde_text *text = walk->text;
 	const char *length;
@@ -227,7 +228,7 @@ static void put_plain(struct walk *walk, struct level *level,
 	switch (field->kind) {
 	case SONDE_TYPE_SEQUENCE:
 	case SONDE_TYPE_BLOB:
-		put_sequence(walk, level, field, name);
+		fields_put_sequence(walk, level, field, name);
 		return;
 	case SONDE_TYPE_ARRAY:
 		put_element(text, field);
@@ -255,7 +256,7 @@ static void put_plain(struct walk *walk, struct level *level,
 	case SONDE_TYPE_BITS:
 	case SONDE_TYPE_STRUCT:
 	case SONDE_TYPE_VARIANT:
-		put_integer(text, field);
+		fields_put_integer(text, field);
 		break;
 	}
 	sonde_text_printf(text, " _%s;\n", name);
@@ -283,8 +284,8 @@ static int open_level(struct walk *walk, struct level *level,
 	return 0;
 }
 
-static int put_field(struct walk *walk, struct level *level,
-		     const struct sonde_field_view *field)
+static int fields_put_field(struct walk *walk, struct level *level,
+			    const struct sonde_field_view *field)
 {
 	struct sonde_label_view label = { .text = "" };
 	const char *name;
@@ -313,7 +314,7 @@ int sonde_tsdl_fields(struct sonde_text *text, const struct sonde_desc *desc)
 		struct sonde_field_view field;
 
 		if (sonde_fields_next(&level->fields, &field)) {
-			error = put_field(&walk, level, &field);
+			error = fields_put_field(&walk, level, &field);
 			continue;
 		}
 		if (walk.depth == 0)

@@ -158,7 +158,7 @@ int sonde_ctf_metadata_sync(struct sonde_ctf_metadata *metadata)
 }
 
 /* The next byte of text, empty lines passed over; NULL at its end. */
-static const char *next_byte(const char *at, const char *end)
+static const char *metadata_next_byte(const char *at, const char *end)
 {
 	while (at < end && *at == '\n')
 		at++;
@@ -166,15 +166,16 @@ static const char *next_byte(const char *at, const char *end)
 }
 
 /* Takes `text` off the file's bytes from `at` on; NULL if they differ. */
-static const char *match(const char *at, const char *end, const char *text,
-			 size_t size)
+static const char *metadata_match(const char *at, const char *end,
+				  const char *text, size_t size)
 {
 	const char *text_end = text + size;
 	const char *wanted;
 	const char *found;
 
-	for (; (wanted = next_byte(text, text_end)); text = wanted + 1) {
-		found = next_byte(at, end);
+	for (; (wanted = metadata_next_byte(text, text_end));
+	     text = wanted + 1) {
+		found = metadata_next_byte(at, end);
 		if (!found || *found != *wanted)
 			return NULL;
 		at = found + 1;
@@ -198,10 +199,11 @@ static bool has_content(const struct sonde_ctf_metadata *metadata)
 	    (ssize_t)metadata->file_size)
 		at = NULL;
 	if (at)
-		at = match(at, end, metadata->preamble.bytes,
-			   metadata->preamble.size);
+		at = metadata_match(at, end, metadata->preamble.bytes,
+				    metadata->preamble.size);
 	if (at)
-		at = match(at, end, metadata->body.bytes, metadata->synced);
+		at = metadata_match(at, end, metadata->body.bytes,
+				    metadata->synced);
 	free(bytes);
 	return at != NULL;
 }

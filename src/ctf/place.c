@@ -40,7 +40,7 @@ static int fail_call(struct sonde_place_error *error, int err, const char *path)
 	return fail(error, -err, "%.250s: %s", path, strerrordesc_np(err));
 }
 
-static void close_fd(int fd)
+static void ctf_place_close_fd(int fd)
 {
 	if (fd >= 0)
 		(void)close(fd); /* nothing was written by it */
@@ -51,7 +51,7 @@ static bool is_ours(const struct stat *st)
 	return st->st_uid == geteuid();
 }
 
-static bool is_trusted(const struct stat *st)
+static bool ctf_place_is_trusted(const struct stat *st)
 {
 	return st->st_uid == 0 || is_ours(st);
 }
@@ -113,7 +113,8 @@ static int follow(struct walk *walk, const char *name, const char *rest)
 }
 
 /* Takes the first name off what is left; returns the rest. */
-static const char *take_name(const char *left, char name[NAME_MAX + 1])
+static const char *ctf_place_take_name(const char *left,
+				       char name[NAME_MAX + 1])
 {
 	size_t length;
 
@@ -153,9 +154,10 @@ static int make_missing(struct walk *walk, const char *name, const char *rest)
 }
 
 /* One name further. *ret_found: it was the last one, and is no link. */
-static int step(struct walk *walk, char name[NAME_MAX + 1], bool *ret_found)
+static int ctf_place_step(struct walk *walk, char name[NAME_MAX + 1],
+			  bool *ret_found)
 {
-	const char *end = take_name(walk->left, name);
+	const char *end = ctf_place_take_name(walk->left, name);
 	char rest[PATH_MAX];
 	struct stat st;
 
@@ -169,7 +171,7 @@ static int step(struct walk *walk, char name[NAME_MAX + 1], bool *ret_found)
 		return *ret_found ? 0 : make_missing(walk, name, rest);
 	}
 	if (S_ISLNK(st.st_mode)) {
-		if (!is_trusted(&st))
+		if (!ctf_place_is_trusted(&st))
 			return fail(walk->error, -EPERM,
 				    "%.250s: '%.60s' is a symbolic link of "
 				    "user %u's, which is not followed; give "
@@ -203,7 +205,7 @@ static int open_parent(const char *path, bool makes, int *ret_parent,
 	if (walk.at < 0)
 		return fail_call(error, errno, path);
 	while (!err && !found)
-		err = step(&walk, name, &found);
+		err = ctf_place_step(&walk, name, &found);
 	if (err)
 		(void)close(walk.at); /* it was only looked at */
 	else
@@ -341,7 +343,7 @@ int sonde_place_make_below(int dir, const char *name, bool may_exist)
 }
 
 /* Where a descriptor's file is, as the kernel knows it. */
-static int path_of(int fd, char path[PATH_MAX])
+static int ctf_place_path_of(int fd, char path[PATH_MAX])
 {
 	char self[48];
 	ssize_t n;
@@ -360,7 +362,7 @@ int sonde_place_where(const struct sonde_place *place, char path[PATH_MAX])
 
 	if (fstat(place->dir, &st))
 		return -errno;
-	return st.st_nlink ? path_of(place->dir, path) : -ENOENT;
+	return st.st_nlink ? ctf_place_path_of(place->dir, path) : -ENOENT;
 }
 
 bool sonde_place_is_at(const struct sonde_place *place, const char *path)
@@ -374,8 +376,8 @@ bool sonde_place_is_at(const struct sonde_place *place, const char *path)
 
 void sonde_place_close(struct sonde_place *place)
 {
-	close_fd(place->dir);
-	close_fd(place->parent);
+	ctf_place_close_fd(place->dir);
+	ctf_place_close_fd(place->parent);
 	place->dir = -1;
 	place->parent = -1;
 }
@@ -393,7 +395,7 @@ static bool push(struct level *level, int at, const char *name)
 
 	level->dir = fd < 0 ? NULL : fdopendir(fd);
 	if (!level->dir) {
-		close_fd(fd);
+		ctf_place_close_fd(fd);
 		return false;
 	}
 	(void)snprintf(level->name, sizeof(level->name), "%s", name);
@@ -485,7 +487,8 @@ static bool is_stdout(const struct stat *st)
 }
 
 /* What is there, and is looked at only: may it be written to? */
-static int check_file(int fd, const char *path, struct sonde_place_error *error)
+static int ctf_place_check_file(int fd, const char *path,
+				struct sonde_place_error *error)
 {
 	struct stat st;
 
@@ -493,7 +496,7 @@ static int check_file(int fd, const char *path, struct sonde_place_error *error)
 		return fail_call(error, errno, path);
 	if (S_ISDIR(st.st_mode))
 		return fail_call(error, EISDIR, path);
-	if (S_ISCHR(st.st_mode) || is_trusted(&st) || is_stdout(&st))
+	if (S_ISCHR(st.st_mode) || ctf_place_is_trusted(&st) || is_stdout(&st))
 		return 0;
 	return fail(error, -EPERM,
 		    "%.250s: it belongs to user %u, who could change what is "
@@ -511,7 +514,7 @@ static int open_there(const char *path, struct sonde_place_error *error)
 
 	if (there < 0)
 		return fail_call(error, errno, path);
-	err = check_file(there, path, error);
+	err = ctf_place_check_file(there, path, error);
 	if (!err) {
 		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", there);
 		fd = open(self, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
@@ -526,7 +529,8 @@ static int check_link(const char *path, struct sonde_place_error *error)
 {
 	struct stat st;
 
-	if (lstat(path, &st) || !S_ISLNK(st.st_mode) || is_trusted(&st))
+	if (lstat(path, &st) || !S_ISLNK(st.st_mode) ||
+	    ctf_place_is_trusted(&st))
 		return 0;
 	return fail(error, -EPERM,
 		    "%.250s: it is a symbolic link of user %u's, which is not "

@@ -81,7 +81,7 @@ static const struct {
 	  "\"uuid\":[", parse_uuid_numbers },
 };
 
-static bool find_uuid(const char *text, uint8_t uuid[16])
+static bool repair_find_uuid(const char *text, uint8_t uuid[16])
 {
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(versions); i++) {
 		const char *at;
@@ -106,7 +106,7 @@ static int read_metadata(struct repair *repair)
 	int error = -EINVAL;
 
 	if (text && fd >= 0 && sonde_ctf_pread(fd, text, PREAMBLE_MAX, 0) > 0 &&
-	    find_uuid(text, repair->uuid))
+	    repair_find_uuid(text, repair->uuid))
 		error = 0;
 	if (fd >= 0)
 		(void)close(fd);
@@ -203,8 +203,8 @@ static bool has_index(const struct repair *repair, const char *name)
 	       faccessat(repair->index_dir, visible.text, F_OK, 0) == 0;
 }
 
-static int write_index(struct repair *repair, const char *name,
-		       struct walk *walk)
+static int repair_write_index(struct repair *repair, const char *name,
+			      struct walk *walk)
 {
 	if (has_index(repair, name))
 		return 0;
@@ -239,7 +239,7 @@ static int repair_open_file(struct repair *repair, int fd, const char *name)
 	if (!has_index(repair, name))
 		error = cut_file(fd, (uint64_t)before.st_size, &walk);
 	if (!error)
-		error = write_index(repair, name, &walk);
+		error = repair_write_index(repair, name, &walk);
 	repair->report.nr_packets += walk.nr_packets;
 	if (!fstat(fd, &after) && after.st_size < before.st_size) {
 		repair->report.nr_trimmed++;

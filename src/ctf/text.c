@@ -17,7 +17,7 @@ void sonde_text_fini(struct sonde_text *text)
 }
 
 /* Make room for `more` bytes; returns where they go, or NULL. */
-static char *make_room(struct sonde_text *text, size_t more)
+static char *ctf_text_make_room(struct sonde_text *text, size_t more)
 {
 	size_t room = text->room ? text->room : 1024;
 	char *bytes;
@@ -40,7 +40,7 @@ static char *make_room(struct sonde_text *text, size_t more)
 
 void sonde_text_append(struct sonde_text *text, const char *bytes, size_t size)
 {
-	char *to = make_room(text, size);
+	char *to = ctf_text_make_room(text, size);
 
 	if (to && size > 0) {
 		memcpy(to, bytes, size);
@@ -62,7 +62,7 @@ void sonde_text_printf(struct sonde_text *text, const char *format, ...)
 	va_start(args, format);
 	size = vsnprintf(NULL, 0, format, args);
 	va_end(args);
-	to = size < 0 ? NULL : make_room(text, (size_t)size + 1);
+	to = size < 0 ? NULL : ctf_text_make_room(text, (size_t)size + 1);
 	if (!to) {
 		text->error = -ENOMEM;
 		return;

@@ -30,7 +30,7 @@
 
 #define FILE_SIZE_FIRST (16ull << 20)
 
-static bool is_identifier(const char *name)
+static bool ctf_trace_is_identifier(const char *name)
 {
 	if (!name || !*name || (*name >= '0' && *name <= '9'))
 		return false;
@@ -49,10 +49,10 @@ static bool config_valid(const struct sonde_ctf_config *config)
 	const struct sonde_ctf_clock *clock = &config->clock;
 
 	for (size_t i = 0; i < config->nr_env; i++) {
-		if (!is_identifier(config->env[i].name))
+		if (!ctf_trace_is_identifier(config->env[i].name))
 			return false;
 	}
-	return is_identifier(clock->name) && clock->freq > 0 &&
+	return ctf_trace_is_identifier(clock->name) && clock->freq > 0 &&
 	       clock->offset < clock->freq &&
 	       config->version >= SONDE_CTF_1_8 &&
 	       config->version <= SONDE_CTF_2 &&
@@ -96,8 +96,9 @@ static int copy_env(struct sonde_ctf_env *to, const struct sonde_ctf_env *from,
  * and version are LTTng's: Trace Compass chooses its views by them, and
  * babeltrace2 applies no repairs to that version.
  */
-static int make_env(struct sonde_ctf_config *ours,
-		    const struct sonde_ctf_config *config, const char *dir)
+static int ctf_trace_make_env(struct sonde_ctf_config *ours,
+			      const struct sonde_ctf_config *config,
+			      const char *dir)
 {
 	char *dir_name = last_component(dir);
 	struct utsname system = { .sysname = "" };
@@ -180,7 +181,7 @@ static int copy_config(struct sonde_ctf_config *ours,
 	/* A file takes a packet, with the opening packet and its own head. */
 	if (ours->file_size < ours->packet_max + SONDE_CTF_PAGE)
 		ours->file_size = ours->packet_max + SONDE_CTF_PAGE;
-	return make_env(ours, config, dir);
+	return ctf_trace_make_env(ours, config, dir);
 }
 
 /* What we copied for ourselves is const only to others. */
@@ -320,9 +321,9 @@ bool sonde_ctf_trace_has_class(const struct sonde_ctf_trace *trace,
 
 /* What it takes to describe a class: as one block, and as two fragments, for
  * the class and for event 0. */
-static int put_class(const struct sonde_ctf_trace *trace,
-		     const struct sonde_ctf_class *cls, const char *comment,
-		     struct sonde_text *to)
+static int ctf_trace_put_class(const struct sonde_ctf_trace *trace,
+			       const struct sonde_ctf_class *cls,
+			       const char *comment, struct sonde_text *to)
 {
 	struct sonde_text tsdl = { 0 };
 	int error;
@@ -341,9 +342,10 @@ static int put_class(const struct sonde_ctf_trace *trace,
 	return error;
 }
 
-static int put_event(const struct sonde_ctf_trace *trace,
-		     const struct sonde_ctf_class *cls, uint32_t id,
-		     const struct sonde_desc *desc, struct sonde_text *to)
+static int ctf_trace_put_event(const struct sonde_ctf_trace *trace,
+			       const struct sonde_ctf_class *cls, uint32_t id,
+			       const struct sonde_desc *desc,
+			       struct sonde_text *to)
 {
 	enum sonde_ctf_domain domain = trace->config.domain;
 	struct sonde_text tsdl = { 0 };
@@ -382,7 +384,7 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 	if (!classes)
 		return -ENOMEM;
 	trace->classes = classes;
-	error = put_class(trace, &cls, comment, body);
+	error = ctf_trace_put_class(trace, &cls, comment, body);
 	if (error) {
 		sonde_text_cut(body, size);
 		return error;
@@ -403,7 +405,7 @@ int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,
 		return -ENOENT;
 	if (id == SONDE_CONTEXT_ID || sonde_desc_is_reference(desc))
 		return -EINVAL;
-	error = put_event(trace, cls, id, desc, body);
+	error = ctf_trace_put_event(trace, cls, id, desc, body);
 	if (error)
 		sonde_text_cut(body, size);
 	return error;

@@ -37,7 +37,7 @@ static void put_entry(struct sonde_text *text, const struct sonde_ctf_env *env)
 }
 
 /* struct sonde_ctf_packet_head begins so; put_context() has the rest. */
-static void put_trace(struct sonde_text *text, const uint8_t uuid[16])
+static void tsdl_put_trace(struct sonde_text *text, const uint8_t uuid[16])
 {
 	sonde_text_puts(text, "/* CTF 1.8 */\n\n"
 			      "trace {\n"
@@ -62,8 +62,8 @@ static void put_trace(struct sonde_text *text, const uint8_t uuid[16])
 		"};\n\n");
 }
 
-static void put_clock(struct sonde_text *text,
-		      const struct sonde_ctf_clock *clock)
+static void tsdl_put_clock(struct sonde_text *text,
+			   const struct sonde_ctf_clock *clock)
 {
 	sonde_text_printf(text, "clock {\n\tname = \"%s\";\n\tuuid = \"",
 			  clock->name);
@@ -79,12 +79,12 @@ static void put_clock(struct sonde_text *text,
 void sonde_tsdl_preamble(struct sonde_text *text,
 			 const struct sonde_ctf_config *config)
 {
-	put_trace(text, config->uuid);
+	tsdl_put_trace(text, config->uuid);
 	sonde_text_puts(text, "env {\n");
 	for (size_t i = 0; i < config->nr_env; i++)
 		put_entry(text, &config->env[i]);
 	sonde_text_puts(text, "};\n\n");
-	put_clock(text, &config->clock);
+	tsdl_put_clock(text, &config->clock);
 }
 
 static void put_context_time(struct sonde_text *text, const char *clock,
