@@ -21,8 +21,8 @@ from sonde import SONDE, Skip, check, install, record, run, scratch
 from harness import check_equal, main
 from kernel import (INSTANCES, KernelTrace, Running, bpf_exists, bpf_objects,
                     descendants, each_source, gone, instances, is_sonde,
-                    kernel_test, module_users, program, read, record_kernel,
-                    wait_for)
+                    kernel_test, module_users, need, program, read,
+                    record_kernel, wait_for)
 
 KILLS = int(os.environ.get("SONDE_SOURCE_KILLS", "6"))  # of each kind
 NOBODY = 65534
@@ -299,6 +299,28 @@ def without_privileges_the_error_names_what_is_missing_and_what_helps():
                   ("sudo", "setcap", "mount ", "sysctl", "chmod", "chown",
                    "sonde doctor")),
               f"{source}: no remedy: {done.stderr}")
+
+
+@kernel_test
+def what_a_member_of_the_group_can_not_have_is_told_modules():
+    """Without tracefs' list of events a group is what Sonde itself knows."""
+    need("modules")
+    group = os.stat("/dev/sonde").st_gid
+    if not group:
+        raise Skip("our module was loaded without gid=GROUP")
+    directory = nobodys_directory()
+    try:
+        done = run("setpriv", "--reuid", str(NOBODY), "--regid", str(group),
+                   "--clear-groups", SONDE, "record", "-a", "-k", "sched:*",
+                   "--kernel-source", "modules", "-o", directory / "trace",
+                   "--", program("ticker"), "100", cwd=directory)
+        check_equal(done.returncode, 7, done.stderr)
+        check("the rest of what -k selects is missing" in done.stderr and
+              "/sys/kernel/tracing" in done.stderr, done.stderr)
+        events, _ = read(directory / "trace/kernel")
+        check(any(" sched_switch: " in line for line in events), "no switch")
+    finally:
+        shutil.rmtree(directory)
 
 
 @kernel_test
