@@ -236,6 +236,15 @@ def single_step():
                 after="echo host: one-insn off >/dev/console\n")
 
 
+def any_moment():
+    """NMIs that come from outside, when they like; it begins with the first."""
+    seen = '"$(grep NMI: /proc/interrupts)"'
+    return Pass("host_nmis", "sonde.ko", "validate -n 20000",
+                before="echo host: nmis on >/dev/console\n"
+                f"n={seen}\nwhile [ \"$n\" = {seen} ]; do :; done\n",
+                after="echo host: nmis off >/dev/console\n")
+
+
 def in_parallel():
     """On CPUs that run at the same time: what only such meet."""
     return Pass("race", "sonde.ko", "race 40", limit_s=600)
@@ -377,7 +386,7 @@ def check(cache, name, quick):
         results += run_passes(built, [in_parallel()], cpus=4, parallel=True)
     if is_first and not quick:
         results += run_passes(built, mutant_passes())
-        results += run_passes(built, [single_step()], host=True)
+        results += run_passes(built, [any_moment(), single_step()], host=True)
     if name in json.loads(COSTS.read_text())["kernels"]:
         result, found = measured(built)
         results += [result, *judge(kernel.name, found)]
