@@ -130,17 +130,20 @@ def distances(mine, other):
 
 @each_source
 def switches_are_those_the_kernel_counted(source):
-    done = record_kernel(program("pingpong"), 500, 5, k="sched_switch",
-                         source=source)
+    done = record_kernel(program("pingpong"), 500, 5, source=source,
+                         k="sched_switch,syscalls:getrusage")
     first, second, voluntary, other = map(int, done.out.split())
     trace = done.trace()
     check_equal(trace.lost, 0, "lost")
-    away = sum(e["prev_tid"] in (first, second)
-               for e in trace.events("sched_switch"))
-    # The counts are read before the program's last switches, and include those
-    # before its execve; both are few.
-    check(abs(away - voluntary - other) <= 12,
-          f"{away} switches in the trace, the kernel counted "
+    looks = [e.time for e in trace.events("syscall_(entry|exit)_getrusage")]
+    check_equal(len(looks), 4, "entries and exits of two looks at the counts")
+    away = [e.time for e in trace.events("sched_switch")
+            if e["prev_tid"] in (first, second)]
+    # A look is taken some time between its call's entry and its exit.
+    least = sum(looks[1] < time < looks[2] for time in away)
+    most = sum(looks[0] < time < looks[3] for time in away)
+    check(least <= voluntary + other <= most,
+          f"{least} to {most} switches in the trace, the kernel counted "
           f"{voluntary} + {other}")
 
 

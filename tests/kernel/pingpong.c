@@ -6,8 +6,10 @@
  *	pingpong ROUNDS [WORK_US]
  *
  * Before it hands over, a thread works for one to five times WORK_US
- * microseconds, in turn. Prints the two thread ids, and the switches the kernel
- * counted: `TID TID VOLUNTARY OTHER`.
+ * microseconds, in turn. Prints the two thread ids, and the switches of both that
+ * the kernel counted between the first one's two calls of getrusage():
+ * `TID TID VOLUNTARY OTHER`. Neither has ended by the second: what a thread does
+ * while it ends is counted nowhere.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -71,13 +73,24 @@ static void *answer(void *unused)
 		work(i);
 		give(back[1]);
 	}
+	take(there[0]); /* until all is counted */
 	return NULL;
+}
+
+static struct rusage usage(void)
+{
+	struct rusage all;
+
+	if (getrusage(RUSAGE_SELF, &all))
+		die("getrusage");
+	return all;
 }
 
 int main(int argc, char **argv)
 {
 	int cpu = sched_getcpu();
-	struct rusage usage;
+	struct rusage before;
+	struct rusage after;
 	pthread_t thread;
 	cpu_set_t set;
 
@@ -90,18 +103,21 @@ int main(int argc, char **argv)
 	CPU_ZERO(&set);
 	CPU_SET((size_t)cpu, &set);
 	if (cpu < 0 || sched_setaffinity(0, sizeof(set), &set) ||
-	    pipe2(there, O_CLOEXEC) || pipe2(back, O_CLOEXEC) ||
-	    pthread_create(&thread, NULL, answer, NULL))
+	    pipe2(there, O_CLOEXEC) || pipe2(back, O_CLOEXEC))
+		die("pingpong");
+	before = usage();
+	if (pthread_create(&thread, NULL, answer, NULL))
 		die("pingpong");
 	for (long i = 0; i < nr_rounds; i++) {
 		work(i);
 		give(there[1]);
 		take(back[0]);
 	}
+	after = usage();
+	give(there[1]);
 	(void)pthread_join(thread, NULL);
-	if (getrusage(RUSAGE_SELF, &usage))
-		die("getrusage");
-	printf("%d %d %ld %ld\n", gettid(), other_tid, usage.ru_nvcsw,
-	       usage.ru_nivcsw);
+	printf("%d %d %ld %ld\n", gettid(), other_tid,
+	       after.ru_nvcsw - before.ru_nvcsw,
+	       after.ru_nivcsw - before.ru_nivcsw);
 	return 0;
 }
