@@ -59,10 +59,10 @@ struct sonde_session *sonde_session_new(const struct sonde_session_setup *setup)
 	return session;
 }
 
-static int open_trace(const struct sonde_session *session,
-		      enum sonde_ctf_domain domain, int dir, const char *name,
-		      const struct sonde_ctf_env *env, size_t nr_env,
-		      struct sonde_ctf_trace **ret_trace)
+int sonde_session_open_trace(struct sonde_session *session,
+			     enum sonde_ctf_domain domain, int dir,
+			     const char *name, const struct sonde_ctf_env *env,
+			     size_t nr_env)
 {
 	const struct sonde_ctf_config config = {
 		.version = session->setup.config->ctf_version,
@@ -75,16 +75,8 @@ static int open_trace(const struct sonde_session *session,
 				      0,
 	};
 
-	return sonde_ctf_trace_create_at(dir, name, &config, ret_trace);
-}
-
-int sonde_session_open_trace(struct sonde_session *session,
-			     enum sonde_ctf_domain domain, int dir,
-			     const char *name, const struct sonde_ctf_env *env,
-			     size_t nr_env)
-{
-	return open_trace(session, domain, dir, name, env, nr_env,
-			  &session->domains[domain].output.trace);
+	return sonde_ctf_trace_create_at(
+		dir, name, &config, &session->domains[domain].output.trace);
 }
 
 struct sonde_output *sonde_session_output(struct sonde_session *session,
@@ -269,49 +261,39 @@ sonde_session_selected(const struct sonde_session *session)
 
 /* ---- snapshots ---- */
 
-static int copy_sources(struct sonde_session *session,
-			enum sonde_ctf_domain domain,
-			struct sonde_output *output)
+/* 0, or -errno of the copy's files. */
+static int copy_source(const struct session_source *place,
+		       struct sonde_output *output)
 {
-	int rc = 0;
+	const struct sonde_kernel_ops *ops =
+		sonde_consumer_source(place->consumer)->ops;
+	int rc = sonde_consumer_snapshot(place->consumer, output);
 
-	for (size_t i = 0; !rc && i < session->nr; i++) {
-		const struct session_source *place = &session->sources[i];
-
-		if (!place->consumer || place->domain != domain)
-			continue;
-		rc = sonde_consumer_snapshot(place->consumer, output);
-		if (rc != -EOPNOTSUPP)
-			continue;
-		rc = 0;
-		sonde_summary_note(
-			output->summary,
-			"%s can't be read while it records: none of "
-			"its events are in the snapshot",
-			sonde_consumer_source(place->consumer)->ops->name);
-	}
-	return rc;
+	if (rc != -EOPNOTSUPP)
+		return rc;
+	if (!ops->is_state)
+		sonde_summary_note(output->summary,
+				   "%s can't be read while it records: none of "
+				   "its events are in the snapshot",
+				   ops->name);
+	return 0;
 }
 
 int sonde_session_snapshot(struct sonde_session *session,
-			   enum sonde_ctf_domain domain, int dir,
-			   const char *name, struct sonde_summary *ret_summary)
+			   enum sonde_ctf_domain domain,
+			   struct sonde_session *copy)
 {
-	struct sonde_output *output = calloc(1, sizeof(*output));
-	int error;
-	int rc;
+	int rc = 0;
 
-	if (!output)
-		return -ENOMEM;
-	*ret_summary = (struct sonde_summary){ 0 };
-	output->now = session->setup.now;
-	output->summary = ret_summary;
-	rc = open_trace(session, domain, dir, name, NULL, 0, &output->trace);
-	if (!rc)
-		rc = copy_sources(session, domain, output);
-	error = sonde_ctf_trace_close(output->trace);
-	free(output);
-	return rc ? rc : error;
+	/* The numbers of the sources' classes are the same in both. */
+	copy->domains[domain].next_class = session->domains[domain].next_class;
+	for (size_t i = 0; !rc && i < session->nr; i++) {
+		const struct session_source *place = &session->sources[i];
+
+		if (place->consumer && place->domain == domain)
+			rc = copy_source(place, &copy->domains[domain].output);
+	}
+	return rc;
 }
 
 /* ---- the end ---- */

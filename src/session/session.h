@@ -100,14 +100,16 @@ const struct sonde_source_change *
 sonde_session_selected(const struct sonde_session *session);
 
 /*
- * Overwrite mode: a trace of what the sources of a domain hold now, in the
- * empty directory `dir`. The session goes on. What is in the copy is told in
- * *ret_summary, and in it the sources that can't be read while they record.
+ * Overwrite mode: what the sources of a domain hold now goes to the trace of
+ * `copy`, a session that has that trace open and no source yet; the session
+ * goes on. What is in it is told in the summary of `copy`, and so are the
+ * sources that can't be read while they record. State that was told to the
+ * session's own trace is not: who wants it in the copy collects it again.
  * 0 or -errno; what was written before an error stays.
  */
 int sonde_session_snapshot(struct sonde_session *session,
-			   enum sonde_ctf_domain domain, int dir,
-			   const char *name, struct sonde_summary *ret_summary);
+			   enum sonde_ctf_domain domain,
+			   struct sonde_session *copy);
 
 /* What became of all events, up to now; of removed sources, too. */
 void sonde_session_count(const struct sonde_session *session,

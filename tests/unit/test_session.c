@@ -257,22 +257,36 @@ static int open_dir(const char *path)
 	return dir;
 }
 
-static int setup(void **state)
+/* One that has a trace at `path`, and no sources. */
+static struct sonde_session *new_session(const char *path,
+					 struct sonde_summary *ret_summary)
 {
 	const struct sonde_session_setup parts = {
 		.config = &config,
 		.clock = &ctf_clock,
 		.now = now,
-		.summary = &summary,
+		.summary = ret_summary,
 	};
+	struct sonde_session *made = sonde_session_new(&parts);
+	int dir = open_dir(path);
+
+	*ret_summary = (struct sonde_summary){ 0 };
+	assert_non_null(made);
+	assert_int_equal(sonde_session_open_trace(made, SONDE_CTF_KERNEL, dir,
+						  "kernel", NULL, 0),
+			 0);
+	(void)close(dir);
+	return made;
+}
+
+static int setup(void **state)
+{
 	struct sonde_build build;
 	char error[80];
-	int dir;
 
 	(void)state;
 	emitted = 0;
 	clock_now = 1000000;
-	summary = (struct sonde_summary){ 0 };
 	memset(fakes, 0, sizeof(fakes));
 	sonde_build_begin(&build, desc, "fake", "event", SONDE_INFO);
 	sonde_build_int(&build, "number", 32, 0);
@@ -282,13 +296,7 @@ static int setup(void **state)
 						  sizeof(error)),
 			 0);
 	scratch_make(&scratch);
-	session = sonde_session_new(&parts);
-	assert_non_null(session);
-	dir = open_dir(scratch.trace);
-	assert_int_equal(sonde_session_open_trace(session, SONDE_CTF_KERNEL,
-						  dir, "kernel", NULL, 0),
-			 0);
-	(void)close(dir);
+	session = new_session(scratch.trace, &summary);
 	return 0;
 }
 
@@ -388,15 +396,14 @@ static void snapshot(struct sonde_summary *ret_summary)
 {
 	static uint32_t number;
 	char path[sizeof(scratch.trace) + 32];
-	int dir;
+	struct sonde_session *copy;
 
 	(void)snprintf(path, sizeof(path), "%s-snapshot%u", scratch.trace,
 		       number++);
-	dir = open_dir(path);
-	assert_int_equal(sonde_session_snapshot(session, SONDE_CTF_KERNEL, dir,
-						"snapshot", ret_summary),
-			 0);
-	(void)close(dir);
+	copy = new_session(path, ret_summary);
+	assert_int_equal(
+		sonde_session_snapshot(session, SONDE_CTF_KERNEL, copy), 0);
+	assert_int_equal(sonde_session_free(copy), 0);
 }
 
 static void
