@@ -194,6 +194,7 @@ static void counts(struct sonde_source *base, uint32_t i,
 	*ret_counts = (struct sonde_source_counts){
 		.lost_full = totals.discarded_full,
 		.lost_size = totals.discarded_size,
+		.committed = totals.committed,
 	};
 }
 

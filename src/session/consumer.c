@@ -501,6 +501,43 @@ void sonde_consumer_count(const struct sonde_consumer *consumer,
 	}
 }
 
+/* Where reading would begin: how many events were committed before. False if
+ * there is nothing. */
+static bool find_oldest(struct sonde_consumer *consumer, uint32_t i,
+			uint64_t *ret_before)
+{
+	const struct sonde_source_ops *ops = consumer->source->ops;
+	struct sonde_ring_chunk chunk;
+
+	if (ops->rewind(consumer->source, i) <= 0 ||
+	    ops->peek(consumer->source, i, &chunk) <= 0 || !chunk.first)
+		return false;
+	*ret_before = chunk.events_before;
+	return true;
+}
+
+void sonde_consumer_survey(struct sonde_consumer *consumer,
+			   struct sonde_consumer_counts *ret_counts)
+{
+	struct sonde_source_counts counts;
+
+	sonde_consumer_count(consumer, ret_counts);
+	if (consumer->state != CONSUMER_STARTED || consumer->broken ||
+	    consumer->config.is_trigger || consumer->source->ops->is_state)
+		return;
+	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
+		uint64_t from = consumer->streams[i].seen;
+
+		source_counts(consumer, i, &counts);
+		if (is_kept(consumer) && find_oldest(consumer, i, &from) &&
+		    from > consumer->streams[i].seen)
+			ret_counts->overwritten +=
+				from - consumer->streams[i].seen;
+		if (counts.committed > from)
+			ret_counts->held += counts.committed - from;
+	}
+}
+
 static void add_to_summary(const struct sonde_consumer *consumer,
 			   const struct consumer_stream *stream,
 			   const struct sonde_source_counts *counts)

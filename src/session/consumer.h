@@ -80,6 +80,7 @@ struct sonde_consumer_counts {
 	uint64_t discarded;   /* by the source */
 	uint64_t overwritten; /* as far as it was read */
 	uint64_t lost_disk;
+	uint64_t held; /* by the source, and readable: only a survey says */
 };
 
 /* Makes the class, with the events that are known, while nothing is recorded.
@@ -107,6 +108,11 @@ int sonde_consumer_snapshot(struct sonde_consumer *consumer,
 
 void sonde_consumer_count(const struct sonde_consumer *consumer,
 			  struct sonde_consumer_counts *ret_counts);
+
+/* The same, with what the source holds now; what it has overwritten by now
+ * counts as that. Moves what was read of a source that is read at its end. */
+void sonde_consumer_survey(struct sonde_consumer *consumer,
+			   struct sonde_consumer_counts *ret_counts);
 
 struct sonde_source *
 sonde_consumer_source(const struct sonde_consumer *consumer);

@@ -122,26 +122,27 @@ int sonde_session_add(struct sonde_session *session,
 }
 
 static void add_counts(struct sonde_consumer_counts *sum,
-		       const struct sonde_consumer *consumer)
+		       const struct sonde_consumer_counts *counts)
 {
-	struct sonde_consumer_counts counts;
-
-	sonde_consumer_count(consumer, &counts);
-	sum->recorded += counts.recorded;
-	sum->discarded += counts.discarded;
-	sum->overwritten += counts.overwritten;
-	sum->lost_disk += counts.lost_disk;
+	sum->recorded += counts->recorded;
+	sum->discarded += counts->discarded;
+	sum->overwritten += counts->overwritten;
+	sum->lost_disk += counts->lost_disk;
+	sum->held += counts->held;
 }
 
 void sonde_session_remove(struct sonde_session *session,
 			  struct sonde_consumer *consumer)
 {
+	struct sonde_consumer_counts counts;
+
 	for (size_t i = 0; i < session->nr; i++)
 		if (session->sources[i].consumer == consumer)
 			session->sources[i].consumer = NULL;
 	sonde_consumer_stop(consumer);
 	sonde_consumer_drain(consumer);
-	add_counts(&session->gone, consumer);
+	sonde_consumer_count(consumer, &counts);
+	add_counts(&session->gone, &counts);
 	sonde_consumer_finish(consumer);
 }
 
@@ -265,7 +266,7 @@ sonde_session_selected(const struct sonde_session *session)
 static int copy_source(const struct session_source *place,
 		       struct sonde_output *output)
 {
-	const struct sonde_kernel_ops *ops =
+	const struct sonde_source_ops *ops =
 		sonde_consumer_source(place->consumer)->ops;
 	int rc = sonde_consumer_snapshot(place->consumer, output);
 
@@ -301,10 +302,31 @@ int sonde_session_snapshot(struct sonde_session *session,
 void sonde_session_count(const struct sonde_session *session,
 			 struct sonde_consumer_counts *ret_counts)
 {
+	struct sonde_consumer_counts counts;
+
 	*ret_counts = session->gone;
-	for (size_t i = 0; i < session->nr; i++)
-		if (session->sources[i].consumer)
-			add_counts(ret_counts, session->sources[i].consumer);
+	for (size_t i = 0; i < session->nr; i++) {
+		if (!session->sources[i].consumer)
+			continue;
+		sonde_consumer_count(session->sources[i].consumer, &counts);
+		add_counts(ret_counts, &counts);
+	}
+}
+
+void sonde_session_survey(struct sonde_session *session,
+			  struct sonde_consumer_counts *ret_counts)
+{
+	struct sonde_consumer_counts counts;
+
+	*ret_counts = session->gone;
+	for (size_t i = 0; i < session->nr; i++) {
+		struct sonde_consumer *consumer = session->sources[i].consumer;
+
+		if (!consumer || sonde_consumer_source(consumer)->ops->is_state)
+			continue;
+		sonde_consumer_survey(consumer, &counts);
+		add_counts(ret_counts, &counts);
+	}
 }
 
 int sonde_session_free(struct sonde_session *session)

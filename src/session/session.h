@@ -115,6 +115,11 @@ int sonde_session_snapshot(struct sonde_session *session,
 void sonde_session_count(const struct sonde_session *session,
 			 struct sonde_consumer_counts *ret_counts);
 
+/* The same, with what the sources hold (sonde_consumer_survey()), and without
+ * state that was told. */
+void sonde_session_survey(struct sonde_session *session,
+			  struct sonde_consumer_counts *ret_counts);
+
 /* Removes all sources, closes the traces. NULL is fine. 0, or -errno of the
  * first trace that could not be closed. */
 int sonde_session_free(struct sonde_session *session);

@@ -124,6 +124,7 @@ struct sonde_source_counts {
 	uint64_t lost_unread;  /* recorded, but the kernel doesn't give them */
 	uint64_t lost_damaged; /* with threads that died; at least */
 	uint64_t overwritten;
+	uint64_t committed; /* ever, by those that write; 0: isn't known */
 };
 
 /* What a state dump is to hold. */

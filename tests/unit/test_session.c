@@ -206,9 +206,10 @@ static void counts(struct sonde_source *source, uint32_t i,
 		   struct sonde_source_counts *ret_counts)
 {
 	(void)i;
-	*ret_counts =
-		(struct sonde_source_counts){ .lost_full =
-						      of(source)->discarded };
+	*ret_counts = (struct sonde_source_counts){
+		.lost_full = of(source)->discarded,
+		.committed = of(source)->committed,
+	};
 }
 
 static uint64_t missed(struct sonde_source *source)
@@ -376,6 +377,16 @@ static uint64_t accounted(void)
 
 	sonde_session_count(session, &sum);
 	return sum.recorded + sum.discarded + sum.overwritten + sum.lost_disk;
+}
+
+/* The same, if the sources are asked. */
+static uint64_t surveyed(void)
+{
+	struct sonde_consumer_counts sum;
+
+	sonde_session_survey(session, &sum);
+	return sum.recorded + sum.discarded + sum.overwritten + sum.lost_disk +
+	       sum.held;
 }
 
 static void check_trace(uint64_t nr)
@@ -587,6 +598,7 @@ static void every_event_is_accounted_for_at_every_moment(void **state)
 	for (uint32_t round = 0; round < ROUNDS; round++) {
 		step();
 		assert_int_equal(accounted() + unread(), emitted);
+		assert_int_equal(surveyed(), emitted);
 	}
 	for (uint32_t i = 0; i < FAKES; i++)
 		if (fakes[i].consumer)
