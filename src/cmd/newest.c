@@ -19,7 +19,7 @@ static const char *skip_form(const char *name, const char *form)
 	return name;
 }
 
-/* The names that make_dated() (record.c) gives. */
+/* The names that make_dated() (recording.c) gives. */
 static int is_dated(const struct dirent *entry)
 {
 	const char *rest = skip_form(entry->d_name, "sonde-00000000-000000");
