@@ -141,7 +141,7 @@ void sonde_recording_fit_memory(struct sonde_record_options *options)
 
 	if (!kernel_given)
 		options->session.kernel.memory_bytes =
-			SONDE_KERNEL_MEMORY_PER_CPU * sonde_nr_online_cpus();
+			SONDE_SOURCE_MEMORY_PER_CPU * sonde_nr_online_cpus();
 	if (left == UINT64_MAX)
 		return;
 	if (!options->memory_given)

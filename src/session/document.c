@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/document.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <json-c/json_object.h>
+#include <json-c/json_tokener.h>
+
+#define DEPTH 8
+
+struct sonde_document {
+	struct json_object *root;
+};
+
+static int parse(const char *text, size_t size, struct json_object **ret_root)
+{
+	struct json_tokener *tokener = json_tokener_new_ex(DEPTH);
+	struct json_object *root;
+
+	if (!tokener)
+		return -ENOMEM;
+	json_tokener_set_flags(tokener, JSON_TOKENER_STRICT |
+						JSON_TOKENER_VALIDATE_UTF8);
+	root = json_tokener_parse_ex(tokener, text, (int)size);
+	json_tokener_free(tokener);
+	if (!json_object_is_type(root, json_type_object)) {
+		json_object_put(root);
+		return -EINVAL;
+	}
+	*ret_root = root;
+	return 0;
+}
+
+int sonde_document_read(const char *text, size_t size,
+			struct sonde_document **ret_document)
+{
+	struct sonde_document *document;
+	int rc;
+
+	if (size > SONDE_DOCUMENT_MAX)
+		return -EINVAL;
+	document = calloc(1, sizeof(*document));
+	if (!document)
+		return -ENOMEM;
+	rc = parse(text, size, &document->root);
+	if (rc)
+		free(document);
+	else
+		*ret_document = document;
+	return rc;
+}
+
+void sonde_document_free(struct sonde_document *document)
+{
+	if (!document)
+		return;
+	json_object_put(document->root);
+	free(document);
+}
+
+/* NULL: it isn't there. */
+static struct json_object *find(const struct sonde_document *document,
+				const char *path)
+{
+	struct json_object *at = document->root;
+	char name[64];
+
+	while (at && *path) {
+		size_t length = strcspn(path, ".");
+
+		if (length >= sizeof(name) ||
+		    !json_object_is_type(at, json_type_object))
+			return NULL;
+		memcpy(name, path, length);
+		name[length] = '\0';
+		if (!json_object_object_get_ex(at, name, &at))
+			return NULL;
+		path += length;
+		path += *path == '.';
+	}
+	return at;
+}
+
+static const char *text_of(struct json_object *value)
+{
+	const char *text;
+
+	if (!json_object_is_type(value, json_type_string))
+		return NULL;
+	text = json_object_get_string(value);
+	return strlen(text) == (size_t)json_object_get_string_len(value) ?
+		       text :
+		       NULL;
+}
+
+const char *sonde_document_text(const struct sonde_document *document,
+				const char *path)
+{
+	return text_of(find(document, path));
+}
+
+uint64_t sonde_document_number(const struct sonde_document *document,
+			       const char *path)
+{
+	struct json_object *value = find(document, path);
+
+	return json_object_is_type(value, json_type_int) ?
+		       json_object_get_uint64(value) :
+		       0;
+}
+
+bool sonde_document_is_true(const struct sonde_document *document,
+			    const char *path)
+{
+	struct json_object *value = find(document, path);
+
+	return json_object_is_type(value, json_type_boolean) &&
+	       json_object_get_boolean(value);
+}
+
+size_t sonde_document_nr(const struct sonde_document *document,
+			 const char *path)
+{
+	struct json_object *list = find(document, path);
+
+	return json_object_is_type(list, json_type_array) ?
+		       json_object_array_length(list) :
+		       0;
+}
+
+const char *sonde_document_word(const struct sonde_document *document,
+				const char *path, size_t i)
+{
+	struct json_object *list = find(document, path);
+
+	if (!json_object_is_type(list, json_type_array) ||
+	    i >= json_object_array_length(list))
+		return NULL;
+	return text_of(json_object_array_get_idx(list, i));
+}
+
+void sonde_document_set_text(struct sonde_document *document, const char *name,
+			     const char *text)
+{
+	/* Without memory it is not there. */
+	(void)json_object_object_add(document->root, name,
+				     json_object_new_string(text));
+}
+
+const char *sonde_document_line(const struct sonde_document *document)
+{
+	return json_object_to_json_string_ext(
+		document->root,
+		JSON_C_TO_STRING_SPACED | JSON_C_TO_STRING_NOSLASHESCAPE);
+}

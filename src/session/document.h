@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * document.h - a JSON object that somebody else wrote: a message, or the file of
+ * a session (docs/protocol.md).
+ *
+ * What is asked for by a path, "events.recorded", is a member of a member. What
+ * isn't there, or is of another type, is not given; nothing else is believed of
+ * the text. Bounds: SONDE_DOCUMENT_MAX bytes, eight levels. A build without
+ * json-c can read none: -ENOSYS.
+ */
+#ifndef SESSION_DOCUMENT_H
+#define SESSION_DOCUMENT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SONDE_DOCUMENT_MAX (1u << 20)
+
+struct sonde_document;
+
+/* One object and nothing behind it but blanks. 0; -EINVAL, -ENOMEM, -ENOSYS. */
+int sonde_document_read(const char *text, size_t size,
+			struct sonde_document **ret_document);
+void sonde_document_free(struct sonde_document *document);
+
+/* NULL, or text without a NUL, which lives as long as the document. */
+const char *sonde_document_text(const struct sonde_document *document,
+				const char *path);
+/* 0 if there is none. */
+uint64_t sonde_document_number(const struct sonde_document *document,
+			       const char *path);
+bool sonde_document_is_true(const struct sonde_document *document,
+			    const char *path);
+/* The i-th text of a list; NULL beyond the last. */
+const char *sonde_document_word(const struct sonde_document *document,
+				const char *path, size_t i);
+/* How many values a list has. */
+size_t sonde_document_nr(const struct sonde_document *document,
+			 const char *path);
+
+/* Another text in a member's place. */
+void sonde_document_set_text(struct sonde_document *document, const char *name,
+			     const char *text);
+
+/* All of it on one line; lives until the next call. */
+const char *sonde_document_line(const struct sonde_document *document);
+
+#endif /* SESSION_DOCUMENT_H */

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/* document_none.c - what stands for document.c in a build without json-c. */
+#include "session/document.h"
+
+#include <errno.h>
+
+int sonde_document_read(const char *text, size_t size,
+			struct sonde_document **ret_document)
+{
+	(void)text;
+	(void)size;
+	(void)ret_document;
+	return -ENOSYS;
+}
+
+void sonde_document_free(struct sonde_document *document)
+{
+	(void)document;
+}
+
+const char *sonde_document_text(const struct sonde_document *document,
+				const char *path)
+{
+	(void)document;
+	(void)path;
+	return NULL;
+}
+
+uint64_t sonde_document_number(const struct sonde_document *document,
+			       const char *path)
+{
+	(void)document;
+	(void)path;
+	return 0;
+}
+
+bool sonde_document_is_true(const struct sonde_document *document,
+			    const char *path)
+{
+	(void)document;
+	(void)path;
+	return false;
+}
+
+size_t sonde_document_nr(const struct sonde_document *document,
+			 const char *path)
+{
+	(void)document;
+	(void)path;
+	return 0;
+}
+
+const char *sonde_document_word(const struct sonde_document *document,
+				const char *path, size_t i)
+{
+	(void)document;
+	(void)path;
+	(void)i;
+	return NULL;
+}
+
+void sonde_document_set_text(struct sonde_document *document, const char *name,
+			     const char *text)
+{
+	(void)document;
+	(void)name;
+	(void)text;
+}
+
+const char *sonde_document_line(const struct sonde_document *document)
+{
+	(void)document;
+	return "";
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/named.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "sys/dir.h"
+#include "sys/textfile.h"
+#include "sys/write.h"
+
+#define PREFIX     "session-"
+#define SUFFIX     ".json"
+#define BACKLOG    16
+#define FILE_BYTES (256u << 10)
+
+#define PLAIN      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+
+bool sonde_named_is_name(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length && length <= SONDE_NAMED_CHARS && strchr(PLAIN, *name) &&
+	       strspn(name, PLAIN "._-") == length;
+}
+
+static void put_name(char out[SONDE_SOCKET_NAME_MAX], const char *before,
+		     const char *name, const char *after)
+{
+	(void)snprintf(out, SONDE_SOCKET_NAME_MAX, "%s" PREFIX "%s%s", before,
+		       name, after);
+}
+
+int sonde_named_listen(const struct sonde_rundir *dir, const char *name,
+		       int *ret_fd)
+{
+	char socket[SONDE_SOCKET_NAME_MAX];
+	const struct sonde_rundir_socket what = {
+		.name = socket,
+		.type = SOCK_STREAM | SOCK_NONBLOCK,
+		.mode = 0600,
+		.backlog = BACKLOG,
+	};
+
+	put_name(socket, "", name, "");
+	return sonde_rundir_listen(dir, &what, ret_fd);
+}
+
+int sonde_named_connect(const struct sonde_rundir *dir, const char *name,
+			int *ret_fd)
+{
+	char socket[SONDE_SOCKET_NAME_MAX];
+
+	put_name(socket, "", name, "");
+	return sonde_rundir_connect(dir, socket, SOCK_STREAM, ret_fd);
+}
+
+int sonde_named_read(const struct sonde_rundir *dir, const char *name,
+		     char **ret_text)
+{
+	char file[SONDE_SOCKET_NAME_MAX];
+	char *text = malloc(FILE_BYTES);
+	int rc;
+
+	if (!text)
+		return -ENOMEM;
+	put_name(file, "", name, SUFFIX);
+	rc = sonde_textfile_read_at(dir->fd, file, text, FILE_BYTES);
+	if (rc < 0) {
+		free(text);
+		return rc;
+	}
+	*ret_text = text;
+	return 0;
+}
+
+int sonde_named_write(const struct sonde_rundir *dir, const char *name,
+		      const char *text)
+{
+	char file[SONDE_SOCKET_NAME_MAX];
+	char draft[SONDE_SOCKET_NAME_MAX];
+	int rc;
+	int fd;
+
+	put_name(file, "", name, SUFFIX);
+	put_name(draft, ".", name, SUFFIX);
+	fd = openat(dir->fd, draft,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
+		    0600);
+	if (fd < 0)
+		return -errno;
+	rc = sonde_write_all(fd, text, strlen(text));
+	if (close(fd) && !rc)
+		rc = -errno;
+	if (!rc && renameat(dir->fd, draft, dir->fd, file))
+		rc = -errno;
+	if (rc)
+		(void)unlinkat(dir->fd, draft, 0); /* what there is of it */
+	return rc;
+}
+
+void sonde_named_remove_socket(const struct sonde_rundir *dir, const char *name)
+{
+	char socket[SONDE_SOCKET_NAME_MAX];
+
+	put_name(socket, "", name, "");
+	sonde_rundir_remove(dir, socket);
+}
+
+void sonde_named_remove_file(const struct sonde_rundir *dir, const char *name)
+{
+	char file[SONDE_SOCKET_NAME_MAX];
+
+	put_name(file, "", name, SUFFIX);
+	(void)unlinkat(dir->fd, file, 0); /* it may be gone */
+}
+
+/* The session whose file it is, if it is one's. */
+static bool name_of(const char *file, char name[SONDE_NAMED_CHARS + 1])
+{
+	size_t length = strlen(file);
+	size_t rest = strlen(PREFIX) + strlen(SUFFIX);
+
+	if (length <= rest || length > rest + SONDE_NAMED_CHARS ||
+	    memcmp(file, PREFIX, strlen(PREFIX)) != 0 ||
+	    strcmp(file + length - strlen(SUFFIX), SUFFIX) != 0)
+		return false;
+	memcpy(name, file + strlen(PREFIX), length - rest);
+	name[length - rest] = '\0';
+	return sonde_named_is_name(name);
+}
+
+int sonde_named_each(const struct sonde_rundir *dir,
+		     void (*each)(void *ctx, const char *name), void *ctx)
+{
+	DIR *list = sonde_dir_open_at(dir->fd, ".");
+	char name[SONDE_NAMED_CHARS + 1];
+	const char *file;
+
+	if (!list)
+		return -errno;
+	while ((file = sonde_dir_next(list)))
+		if (name_of(file, name))
+			each(ctx, name);
+	(void)closedir(list); /* it was only read */
+	return 0;
+}

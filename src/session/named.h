@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * named.h - sessions that are found by a name.
+ *
+ * A session NAME has two files in the directory that is its user's alone
+ * (sys/rundir.h):
+ *
+ *	session-NAME		the socket of its recorder, while that lives
+ *	session-NAME.json	what it is, as docs/protocol.md has it
+ *
+ * Who has the socket has the session: it can be made once, and a recorder that
+ * was killed leaves one that nobody answers. The file is written by whoever has
+ * the socket, and replaced as a whole.
+ *
+ * No call waits. One thread.
+ */
+#ifndef SESSION_NAMED_H
+#define SESSION_NAMED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "sys/rundir.h"
+
+#define SONDE_NAMED_CHARS 24u /* of a name, at most */
+
+/* Whether a session may be called so: letters, digits, '.', '_' and '-', of
+ * which the last three don't begin it. */
+bool sonde_named_is_name(const char *name);
+
+/* The socket, for one who becomes the session's recorder. 0; -EADDRINUSE: it has
+ * one; or -errno. */
+int sonde_named_listen(const struct sonde_rundir *dir, const char *name,
+		       int *ret_fd);
+
+/* A connection to its recorder. 0; -ENOENT, -ECONNREFUSED: it has none. */
+int sonde_named_connect(const struct sonde_rundir *dir, const char *name,
+			int *ret_fd);
+
+/* What its file says, to be freed. 0; -ENOENT: there is no such session. */
+int sonde_named_read(const struct sonde_rundir *dir, const char *name,
+		     char **ret_text);
+
+int sonde_named_write(const struct sonde_rundir *dir, const char *name,
+		      const char *text);
+
+/* The socket is the caller's. */
+void sonde_named_remove_socket(const struct sonde_rundir *dir,
+			       const char *name);
+/* The session is forgotten. */
+void sonde_named_remove_file(const struct sonde_rundir *dir, const char *name);
+
+/* Calls `each` with the name of each session that has a file. 0 or -errno. */
+int sonde_named_each(const struct sonde_rundir *dir,
+		     void (*each)(void *ctx, const char *name), void *ctx);
+
+#endif /* SESSION_NAMED_H */

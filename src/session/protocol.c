@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/protocol.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/port.h"
+#include "session/named.h"
+#include "sys/peer.h"
+
+static const char *const words[] = {
+	[SONDE_ASK_STATUS] = "status",
+	[SONDE_ASK_SNAPSHOT] = "snapshot",
+	[SONDE_ASK_STOP] = "stop",
+	[SONDE_ASK_DESTROY] = "destroy",
+};
+
+/* ---- requests ---- */
+
+static int find_word(const char *word, enum sonde_ask_what *ret_what)
+{
+	for (size_t i = 0; word && i < SONDE_ARRAY_SIZE(words); i++)
+		if (!strcmp(word, words[i])) {
+			*ret_what = (enum sonde_ask_what)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int check(const struct sonde_document *document, struct sonde_ask *ask,
+		 char *error, size_t error_size)
+{
+	const char *word = sonde_document_text(document, "do");
+	const char *directory = sonde_document_text(document, "directory");
+
+	if (sonde_document_number(document, "sonde") != SONDE_PROTOCOL_VERSION)
+		(void)snprintf(error, error_size,
+			       "\"sonde\" must be %d, the version",
+			       SONDE_PROTOCOL_VERSION);
+	else if (find_word(word, &ask->what))
+		(void)snprintf(error, error_size,
+			       "\"do\" must be one of the words of "
+			       "docs/protocol.md");
+	else if (ask->what == SONDE_ASK_SNAPSHOT &&
+		 (!directory || *directory != '/' ||
+		  strlen(directory) >= sizeof(ask->directory)))
+		(void)snprintf(error, error_size,
+			       "\"directory\" must be a path from the root on");
+	else
+		return 0;
+	return -EINVAL;
+}
+
+int sonde_ask_read(const char *line, size_t size, struct sonde_ask *ret_ask,
+		   char *error, size_t error_size)
+{
+	struct sonde_document *document;
+	struct sonde_ask ask = { .what = SONDE_ASK_STATUS };
+	const char *directory;
+	int rc = sonde_document_read(line, size, &document);
+
+	if (rc == -EINVAL)
+		(void)snprintf(error, error_size, "that is no JSON object");
+	if (rc)
+		return rc;
+	rc = check(document, &ask, error, error_size);
+	directory = sonde_document_text(document, "directory");
+	if (!rc && ask.what == SONDE_ASK_SNAPSHOT)
+		(void)snprintf(ask.directory, sizeof(ask.directory), "%s",
+			       directory);
+	sonde_document_free(document);
+	if (!rc)
+		*ret_ask = ask;
+	return rc;
+}
+
+char *sonde_ask_write(const struct sonde_ask *ask)
+{
+	char *line = NULL;
+	size_t size;
+	FILE *to = open_memstream(&line, &size);
+	struct sonde_json json;
+
+	if (!to)
+		return NULL;
+	json = sonde_json_to_file(to);
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_unsigned(&json, "sonde", SONDE_PROTOCOL_VERSION);
+	sonde_json_put_text(&json, "do", words[ask->what]);
+	if (ask->what == SONDE_ASK_SNAPSHOT)
+		sonde_json_put_text(&json, "directory", ask->directory);
+	sonde_json_close(&json, '}');
+	(void)fputc('\n', to);
+	if (fclose(to)) {
+		free(line);
+		return NULL;
+	}
+	return line;
+}
+
+/* ---- the other end ---- */
+
+static int send_all(int fd, const char *text)
+{
+	size_t left = strlen(text);
+
+	while (left) {
+		ssize_t n = send(fd, text, left, MSG_NOSIGNAL);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			text += n;
+			left -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* A line, as much as `size`; its length, or -errno. */
+static ssize_t receive_line(int fd, char *to, size_t size)
+{
+	size_t used = 0;
+
+	while (used < size) {
+		ssize_t n = recv(fd, to + used, size - used, 0);
+		const char *end;
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		if (!n)
+			return -EPIPE;
+		end = memchr(to + used, '\n', (size_t)n);
+		if (end)
+			return end - to;
+		used += (size_t)n;
+	}
+	return -EPROTO;
+}
+
+static int receive(int fd, struct sonde_document **ret_answer)
+{
+	char *room = malloc(SONDE_DOCUMENT_MAX);
+	ssize_t n;
+	int rc;
+
+	if (!room)
+		return -ENOMEM;
+	n = receive_line(fd, room, SONDE_DOCUMENT_MAX);
+	rc = n < 0 ? (int)n : sonde_document_read(room, (size_t)n, ret_answer);
+	free(room);
+	return rc == -EINVAL ? -EPROTO : rc == -ECONNRESET ? -EPIPE : rc;
+}
+
+static int check_peer(int fd)
+{
+	struct sonde_peer peer;
+	int rc = sonde_peer_of(fd, &peer);
+
+	if (rc)
+		return rc;
+	rc = sonde_peer_is_trusted(&peer) ? 0 : -EPERM;
+	sonde_peer_release(&peer);
+	return rc;
+}
+
+int sonde_ask_session(const struct sonde_rundir *dir, const char *name,
+		      const struct sonde_ask *ask,
+		      struct sonde_document **ret_answer)
+{
+	char *line;
+	int fd = -1;
+	int rc = sonde_named_connect(dir, name, &fd);
+
+	if (rc)
+		return rc;
+	line = sonde_ask_write(ask);
+	rc = line ? check_peer(fd) : -ENOMEM;
+	if (!rc)
+		rc = send_all(fd, line);
+	if (!rc)
+		rc = receive(fd, ret_answer);
+	free(line);
+	(void)close(fd); /* nothing is buffered */
+	return rc;
+}

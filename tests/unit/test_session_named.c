@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "session/named.h"
+#include "session/protocol.h"
+
+static char base[64];
+static struct sonde_rundir home;
+
+static int start(void **state)
+{
+	(void)state;
+	(void)snprintf(base, sizeof(base), "/tmp/named-test-XXXXXX");
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
+	if (!mkdtemp(base) || setenv("XDG_RUNTIME_DIR", base, 1))
+		return -1;
+	return sonde_rundir_open(&home);
+}
+
+static int end(void **state)
+{
+	char command[128];
+
+	(void)state;
+	sonde_rundir_close(&home);
+	(void)snprintf(command, sizeof(command), "rm -rf %s", base);
+	/* NOLINTNEXTLINE(cert-env33-c,concurrency-mt-unsafe): our own name */
+	return system(command);
+}
+
+static void a_name_can_be_a_file_and_a_word_of_a_shell(void **state)
+{
+	static const char *const good[] = { "a", "night", "Night-2.1_x", "7",
+					    "abcdefghijklmnopqrstuvwx" };
+	static const char *const bad[] = { "",
+					   ".",
+					   "..",
+					   "-a",
+					   "_a",
+					   ".a",
+					   "a/b",
+					   "../a",
+					   "a b",
+					   "a\n",
+					   "a\"",
+					   "\xc3\xa4",
+					   "a*",
+					   "a$b",
+					   "a\\b",
+					   "a\t",
+					   "abcdefghijklmnopqrstuvwxy" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
+		assert_true(sonde_named_is_name(good[i]));
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_false(sonde_named_is_name(bad[i]));
+}
+
+struct found {
+	unsigned int nr;
+	char names[4][SONDE_NAMED_CHARS + 1];
+};
+
+static void on_name(void *ctx, const char *name)
+{
+	struct found *found = ctx;
+
+	assert_in_range(found->nr, 0, 3);
+	(void)strcpy(found->names[found->nr++], name);
+}
+
+static void expect_file(const char *name, const char *text)
+{
+	char *read = NULL;
+
+	assert_int_equal(sonde_named_read(&home, name, &read), 0);
+	assert_string_equal(read, text);
+	free(read);
+}
+
+static void a_file_is_replaced_as_a_whole_and_listed(void **state)
+{
+	struct found found = { 0 };
+	struct stat st;
+	char path[160];
+	char *text;
+
+	(void)state;
+	assert_int_equal(sonde_named_read(&home, "night", &text), -ENOENT);
+	assert_int_equal(sonde_named_write(&home, "night", "{}"), 0);
+	assert_int_equal(sonde_named_write(&home, "night", "{\"a\": 1}"), 0);
+	assert_int_equal(sonde_named_write(&home, "night2", "x"), 0);
+	expect_file("night", "{\"a\": 1}");
+	(void)snprintf(path, sizeof(path), "%s/session-night.json", home.path);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(sonde_named_each(&home, on_name, &found), 0);
+	assert_int_equal(found.nr, 2);
+	sonde_named_remove_file(&home, "night2");
+	found.nr = 0;
+	assert_int_equal(sonde_named_each(&home, on_name, &found), 0);
+	assert_int_equal(found.nr, 1);
+	assert_string_equal(found.names[0], "night");
+}
+
+static void a_name_is_taken_once_until_its_owner_has_gone(void **state)
+{
+	int first = -1;
+	int second = -1;
+
+	(void)state;
+	assert_int_equal(sonde_named_connect(&home, "night", &second), -ENOENT);
+	assert_int_equal(sonde_named_listen(&home, "night", &first), 0);
+	assert_int_equal(sonde_named_listen(&home, "night", &second),
+			 -EADDRINUSE);
+	assert_int_equal(sonde_named_connect(&home, "night", &second), 0);
+	(void)close(second);
+	/* As if its owner had been killed. */
+	(void)close(first);
+	assert_int_equal(sonde_named_connect(&home, "night", &second),
+			 -ECONNREFUSED);
+	assert_int_equal(sonde_named_listen(&home, "night", &first), 0);
+	sonde_named_remove_socket(&home, "night");
+	(void)close(first);
+}
+
+static int read_ask(const char *line, struct sonde_ask *ask)
+{
+	char error[200] = "";
+	int rc = sonde_ask_read(line, strlen(line), ask, error, sizeof(error));
+
+	if (rc != -ENOSYS)
+		assert_true(!rc == !*error);
+	return rc;
+}
+
+static void a_request_is_what_was_written(void **state)
+{
+	struct sonde_ask asks[] = {
+		{ .what = SONDE_ASK_STATUS },
+		{ .what = SONDE_ASK_STOP },
+		{ .what = SONDE_ASK_DESTROY },
+		{ .what = SONDE_ASK_SNAPSHOT, .directory = "/a \"b\"\n/c" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
+		char *line = sonde_ask_write(&asks[i]);
+		struct sonde_ask ask;
+		int rc;
+
+		assert_non_null(line);
+		assert_ptr_equal(strchr(line, '\n'), line + strlen(line) - 1);
+		rc = read_ask(line, &ask);
+		free(line);
+		if (rc == -ENOSYS)
+			skip();
+		assert_int_equal(rc, 0);
+		assert_int_equal(ask.what, asks[i].what);
+		assert_string_equal(ask.directory, asks[i].directory);
+	}
+}
+
+static void what_is_no_request_is_refused_with_a_reason(void **state)
+{
+	static const char *const lines[] = {
+		"",
+		"{",
+		"null",
+		"[]",
+		"{}",
+		"{\"sonde\": 1}",
+		"{\"sonde\": \"1\", \"do\": \"stop\"}",
+		"{\"sonde\": 2, \"do\": \"stop\"}",
+		"{\"sonde\": 1, \"do\": \"STOP\"}",
+		"{\"sonde\": 1, \"do\": [\"stop\"]}",
+		"{\"sonde\": 1, \"do\": \"stop\"} {}",
+		"{\"sonde\": 1, \"do\": \"stop\\u0000\"}",
+		"{\"sonde\": 1, \"do\": \"snapshot\"}",
+		"{\"sonde\": 1, \"do\": \"snapshot\", \"directory\": \"a\"}",
+		"{\"sonde\": 1, \"do\": \"snapshot\", \"directory\": 1}",
+	};
+	struct sonde_ask ask;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		int rc = read_ask(lines[i], &ask);
+
+		if (rc == -ENOSYS)
+			skip();
+		assert_int_equal(rc, -EINVAL);
+	}
+}
+
+int main(void)
+{
+#define CASE(name) cmocka_unit_test_setup_teardown(name, start, end)
+	const struct CMUnitTest tests[] = {
+		CASE(a_name_can_be_a_file_and_a_word_of_a_shell),
+		CASE(a_file_is_replaced_as_a_whole_and_listed),
+		CASE(a_name_is_taken_once_until_its_owner_has_gone),
+		CASE(a_request_is_what_was_written),
+		CASE(what_is_no_request_is_refused_with_a_reason),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
