@@ -14,6 +14,7 @@
 #define SONDE_VALUE_KERNEL  "@kernel"  /* rules, as of -k */
 #define SONDE_VALUE_REPORT  "@report"
 #define SONDE_VALUE_COMMAND "@command"
+#define SONDE_VALUE_SESSION "@session" /* one that has a name */
 
 /* Without a name it is a heading of --help; without either, the table's end. */
 struct sonde_option {

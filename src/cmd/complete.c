@@ -25,6 +25,7 @@
 #include "cmd/list.h"
 #include "cmd/newest.h"
 #include "session/launch.h"
+#include "session/named.h"
 #include "source/available.h"
 
 struct line {
@@ -207,6 +208,22 @@ static void offer_kernel(const struct typed *typed)
 	(void)sonde_source_available(on_kernel, &to, &error);
 }
 
+static void on_session(void *ctx, const char *name)
+{
+	offer(ctx, name, "session");
+}
+
+static void offer_sessions(struct typed *typed)
+{
+	struct sonde_rundir home;
+
+	if (sonde_rundir_open(&home))
+		return;
+	/* Without them, none is offered. */
+	(void)sonde_named_each(&home, on_session, typed);
+	sonde_rundir_close(&home);
+}
+
 static void offer_kind(const struct line *line, struct typed *typed,
 		       const char *kind)
 {
@@ -218,6 +235,8 @@ static void offer_kind(const struct line *line, struct typed *typed,
 		offer_events(line, typed);
 	else if (!strcmp(kind, SONDE_VALUE_KERNEL))
 		offer_kernel(typed);
+	else if (!strcmp(kind, SONDE_VALUE_SESSION))
+		offer_sessions(typed);
 	else if (!strcmp(kind, SONDE_VALUE_PROGRAM))
 		(void)printf("@program %d\n",
 			     line->nr_plain ? line->first_plain : line->at);

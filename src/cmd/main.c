@@ -66,6 +66,11 @@ static const struct sonde_command version = { "version", .run = cmd_version };
 
 static const struct sonde_command *const commands[] = {
 	&sonde_command_record,
+	&sonde_command_start,
+	&sonde_command_status,
+	&sonde_command_snapshot,
+	&sonde_command_stop,
+	&sonde_command_destroy,
 	&sonde_command_ps,
 	&sonde_command_list,
 	&sonde_command_print,

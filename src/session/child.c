@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -13,12 +15,19 @@
 
 #include "session/recorder.h"
 
+static int take_number(struct sonde_child *child)
+{
+	return getrandom(&child->session, sizeof(child->session), 0) ==
+			       (ssize_t)sizeof(child->session) ?
+		       0 :
+		       -errno;
+}
+
 static int open_session(struct sonde_child *child, int *ret_listen_fd)
 {
-	if (getrandom(&child->session, sizeof(child->session), 0) !=
-	    (ssize_t)sizeof(child->session))
-		return -errno;
-	return sonde_rendezvous_listen(child->name, ret_listen_fd);
+	int rc = take_number(child);
+
+	return rc ? rc : sonde_rendezvous_listen(child->name, ret_listen_fd);
 }
 
 /* All but the three standard ones, and those that are kept. Best effort. */
@@ -42,12 +51,24 @@ static void close_others(const int *kept, size_t nr)
 	}
 }
 
+/* Whoever started the session is not waited for by anybody on our account: no
+ * terminal, no standard error, no directory. Best effort. */
+static void leave(int null)
+{
+	(void)setsid();
+	if (!chdir("/") && null >= 0)
+		(void)dup2(null, STDERR_FILENO);
+}
+
 /* The recording child's whole life. */
 __attribute__((noreturn)) static void
 be_recorder(const struct sonde_recorder_config *config)
 {
-	const int kept[] = { config->control_fd, config->listen_fd,
-			     config->dir };
+	const struct sonde_recorder_named *named = config->named;
+	const int kept[] = { config->control_fd, config->dir,
+			     named ? named->listen_fd : config->listen_fd,
+			     named ? named->home->fd : config->dir,
+			     named ? named->place->parent : config->dir };
 	int null;
 
 	/* One of them is the other end of our control socket: its end tells us
@@ -59,6 +80,8 @@ be_recorder(const struct sonde_recorder_config *config)
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
 	}
+	if (named)
+		leave(null);
 	(void)prctl(PR_SET_NAME, "sonde-recorder"); /* for ps */
 	_exit(sonde_recorder_run(config) ? 1 : 0);
 }
@@ -119,6 +142,32 @@ int sonde_child_start(const struct sonde_session_config *session,
 	return rc;
 }
 
+int sonde_child_start_named(const struct sonde_session_config *session,
+			    const char *directory,
+			    const struct sonde_recorder_named *named,
+			    struct sonde_child *ret_child,
+			    const char **ret_what)
+{
+	struct sonde_child child = { .control_fd = -1 };
+	struct sonde_recorder_config config = {
+		.session = session,
+		.named = named,
+		.directory = directory,
+		.dir = named->place->dir,
+		.listen_fd = -1,
+	};
+	int rc = take_number(&child);
+
+	*ret_what = "a random number";
+	if (rc)
+		return rc;
+	config.number = child.session;
+	rc = start(&child, &config, ret_what);
+	if (!rc)
+		*ret_child = child;
+	return rc;
+}
+
 ssize_t sonde_child_receive(const struct sonde_child *child, void *message,
 			    size_t size)
 {
@@ -128,6 +177,21 @@ ssize_t sonde_child_receive(const struct sonde_child *child, void *message,
 		n = recv(child->control_fd, message, size, 0);
 	while (n < 0 && errno == EINTR);
 	return n;
+}
+
+bool sonde_child_explain(const struct sonde_recorder_ready *ready, char *text,
+			 size_t size)
+{
+	if (*ready->kernel_text) {
+		(void)snprintf(text, size, "%.*s",
+			       (int)sizeof(ready->kernel_text) - 1,
+			       ready->kernel_text);
+		return ready->error == -EINVAL || ready->error == -ENODATA;
+	}
+	(void)snprintf(text, size, "%.*s%s%s", (int)sizeof(ready->text) - 1,
+		       ready->text, ready->is_whole ? "" : ": ",
+		       ready->is_whole ? "" : strerrordesc_np(-ready->error));
+	return false;
 }
 
 int sonde_child_end(struct sonde_child *child)

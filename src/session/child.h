@@ -9,10 +9,12 @@
 #ifndef SESSION_CHILD_H
 #define SESSION_CHILD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "session/config.h"
+#include "session/recorder.h"
 #include "session/rendezvous.h"
 
 struct sonde_child {
@@ -30,9 +32,23 @@ int sonde_child_start(const struct sonde_session_config *session,
 		      const char *directory, int dir,
 		      struct sonde_child *ret_child, const char **ret_what);
 
+/* The same for a session by name: the child has a session (setsid) of its own,
+ * keeps none of our descriptors but those that are named, and outlives us
+ * (session/recorder.h). */
+int sonde_child_start_named(const struct sonde_session_config *session,
+			    const char *directory,
+			    const struct sonde_recorder_named *named,
+			    struct sonde_child *ret_child,
+			    const char **ret_what);
+
 /* A message of the child's; what recv() gives. */
 ssize_t sonde_child_receive(const struct sonde_child *child, void *message,
 			    size_t size);
+
+/* What a message says that tells of an error, in one line with its cause.
+ * Whether it is what the user got wrong about kernel events. */
+bool sonde_child_explain(const struct sonde_recorder_ready *ready, char *text,
+			 size_t size);
 
 /* Closes the control socket, which ends it if nothing has yet, and waits for
  * that. Returns its status as wait gives it; 0 if there is none. */

@@ -266,21 +266,12 @@ static int await_ready(struct front *front)
 	ready.text[sizeof(ready.text) - 1] = '\0';
 	ready.kernel_text[sizeof(ready.kernel_text) - 1] = '\0';
 	front->has_kernel = ready.has_kernel;
-	if (ready.error && *ready.kernel_text) {
-		(void)snprintf(front->result->failed,
-			       sizeof(front->result->failed), "%s",
-			       ready.kernel_text);
+	if (ready.error) {
 		front->result->wrong_rules =
-			ready.error == -EINVAL || ready.error == -ENODATA;
+			sonde_child_explain(&ready, front->result->failed,
+					    sizeof(front->result->failed));
 		return ready.error;
 	}
-	if (ready.error && ready.is_whole) {
-		(void)snprintf(front->result->failed,
-			       sizeof(front->result->failed), "%s", ready.text);
-		return ready.error;
-	}
-	if (ready.error)
-		return fail(front, ready.error, ready.text, "");
 	if (*ready.kernel_text)
 		say_no_kernel(front, ready.kernel_text);
 	if (front->config->session->attaches)

@@ -20,6 +20,7 @@ struct parse {
 	int next;
 	struct sonde_record_options *options;
 	bool has_include;
+	bool is_session; /* by name */
 	char *error;
 	size_t error_size;
 };
@@ -691,6 +692,25 @@ static int parse_words(struct parse *parse)
 	return rc;
 }
 
+/* Of a session by name. */
+static int check_session(struct parse *parse)
+{
+	const struct sonde_session_config *session = &parse->options->session;
+
+	if (parse->next < parse->argc)
+		return fail(parse,
+			    "start: a session records what runs already, and "
+			    "'%.60s' is one word too many; sonde record starts "
+			    "a program",
+			    parse->argv[parse->next]);
+	if (!session->attaches && !session->kernel.whole_machine)
+		return fail(parse,
+			    "start: which processes? Say it with -p PID|NAME, "
+			    "-u USER or --cgroup PATH; or all of the machine "
+			    "with -a -k EVENTS");
+	return 0;
+}
+
 /* What only makes sense to check once all words are known. */
 static int finish(struct parse *parse)
 {
@@ -700,6 +720,10 @@ static int finish(struct parse *parse)
 
 	if (options->help)
 		return 0;
+	if (parse->is_session)
+		rc = check_session(parse);
+	if (rc)
+		return rc;
 	if (session->attaches && parse->next < parse->argc)
 		return fail(parse,
 			    "-p, -u and --cgroup record what runs already, and "
@@ -716,6 +740,16 @@ static int finish(struct parse *parse)
 					       parse->error_size);
 }
 
+static int parse_options(struct parse *parse)
+{
+	int rc;
+
+	*parse->options = (struct sonde_record_options){ 0 };
+	sonde_session_config_init(&parse->options->session);
+	rc = parse_words(parse);
+	return rc ? rc : finish(parse);
+}
+
 int sonde_record_options_parse(int argc, char *const *argv,
 			       struct sonde_record_options *ret_options,
 			       char *error, size_t error_size)
@@ -728,10 +762,23 @@ int sonde_record_options_parse(int argc, char *const *argv,
 		.error = error,
 		.error_size = error_size,
 	};
-	int rc;
 
-	*ret_options = (struct sonde_record_options){ 0 };
-	sonde_session_config_init(&ret_options->session);
-	rc = parse_words(&parse);
-	return rc ? rc : finish(&parse);
+	return parse_options(&parse);
+}
+
+int sonde_start_options_parse(int argc, char *const *argv,
+			      struct sonde_record_options *ret_options,
+			      char *error, size_t error_size)
+{
+	struct parse parse = {
+		.argc = argc,
+		.argv = argv,
+		.next = 1,
+		.options = ret_options,
+		.is_session = true,
+		.error = error,
+		.error_size = error_size,
+	};
+
+	return parse_options(&parse);
 }

@@ -56,6 +56,18 @@ static bool front_has_ended(const struct sonde_recorder *r)
 	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
 }
 
+/* Who has started a session by name isn't needed any more. */
+static void hear_front(struct sonde_recorder *r)
+{
+	if (!front_has_ended(r))
+		return;
+	if (!r->named)
+		r->finishing = true;
+	else
+		(void)epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL,
+				r->config->control_fd, NULL);
+}
+
 static bool is_readable(int fd)
 {
 	struct pollfd pollfd = { .fd = fd, .events = POLLIN };
@@ -74,8 +86,7 @@ static void handle(struct sonde_recorder *r, const struct epoll_event *event)
 
 	switch (source_of(event)) {
 	case SONDE_RECORDER_CONTROL:
-		if (front_has_ended(r))
-			r->finishing = true;
+		hear_front(r);
 		break;
 	case SONDE_RECORDER_LISTEN:
 		sonde_recorder_accept_peers(r);
@@ -89,6 +100,15 @@ static void handle(struct sonde_recorder *r, const struct epoll_event *event)
 			break;
 		sonde_recorder_forget_pidfd(&r->programs[index]);
 		sonde_recorder_finish_if_over(r, &r->programs[index]);
+		break;
+	case SONDE_RECORDER_ASKERS:
+		sonde_recorder_accept_askers(r);
+		break;
+	case SONDE_RECORDER_ASKER:
+		sonde_recorder_hear_asker(r, index);
+		break;
+	case SONDE_RECORDER_SIGNAL:
+		sonde_recorder_take_signal(r);
 		break;
 	}
 }
@@ -437,20 +457,27 @@ static int open_session(struct sonde_recorder *r,
 	return 0;
 }
 
-/* The front has made the program: from now on the kernel is traced. */
-static void start_kernel(struct sonde_recorder *r)
+/* False: the front has ended, as the loop will find. */
+static bool await_go(const struct sonde_recorder *r,
+		     struct sonde_recorder_go *ret_go)
 {
-	struct sonde_recorder_ready ready = { .has_kernel = true };
-	struct sonde_source_error error = { "" };
-	struct sonde_recorder_go go;
 	ssize_t n;
 
 	do
-		n = recv(r->config->control_fd, &go, sizeof(go), 0);
+		n = recv(r->config->control_fd, ret_go, sizeof(*ret_go), 0);
 	while (n < 0 && errno == EINTR);
-	if (n != (ssize_t)sizeof(go))
-		return; /* the front has ended, as the loop will find */
-	ready.error = sonde_session_kernel_start(r->kernel, go.program, &error);
+	return n == (ssize_t)sizeof(*ret_go);
+}
+
+/* The front has made the program: from now on the kernel is traced. */
+static int start_kernel(struct sonde_recorder *r,
+			const struct sonde_recorder_go *go)
+{
+	struct sonde_recorder_ready ready = { .has_kernel = true };
+	struct sonde_source_error error = { "" };
+
+	ready.error =
+		sonde_session_kernel_start(r->kernel, go->program, &error);
 	if (ready.error) {
 		(void)snprintf(ready.kernel_text, sizeof(ready.kernel_text),
 			       "%s", error.text);
@@ -463,6 +490,7 @@ static void start_kernel(struct sonde_recorder *r)
 		r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 	}
 	(void)send(r->config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
+	return ready.error;
 }
 
 /* The first look: whoever is there is recorded from now on. */
@@ -502,7 +530,7 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		return fail(ready, -errno, "epoll", "");
 	rc = sonde_recorder_watch(r, r->config->control_fd,
 				  SONDE_RECORDER_CONTROL, 0);
-	if (!rc)
+	if (!rc && !r->config->named)
 		rc = sonde_recorder_watch(r, r->config->listen_fd,
 					  SONDE_RECORDER_LISTEN, 0);
 	if (rc)
@@ -522,7 +550,11 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		.rules = config->rules,
 		.rules_size = config->rules_size,
 	};
-	return config->attaches ? start_attach(r, ready) : 0;
+	rc = config->attaches ? start_attach(r, ready) : 0;
+	if (!rc && r->config->named)
+		rc = sonde_recorder_name(r);
+	return rc && !ready->error ? fail(ready, rc, "the session's file", "") :
+				     rc;
 }
 
 static struct sonde_recorder *
@@ -585,6 +617,8 @@ static void stop_listening(struct sonde_recorder *r)
 	int rc;
 	int fd;
 
+	if (r->config->named)
+		return;
 	(void)unlink(r->config->path); /* the front does if we can't */
 	(void)shutdown(r->config->listen_fd, SHUT_RDWR);
 	while (!(rc = sonde_rendezvous_accept(r->config->listen_fd, &fd,
@@ -683,11 +717,26 @@ static void finish(struct sonde_recorder *r)
 		   MSG_NOSIGNAL);
 }
 
+/* From the start to the end. */
+static void record(struct sonde_recorder *r)
+{
+	const struct sonde_session_config *session = r->config->session;
+	uint64_t begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
+
+	start_watch(r);
+	if (session->duration_us)
+		r->end_ns = sonde_monotonic_ns() + session->duration_us * 1000;
+	loop(r);
+	r->summary.recorder_busy_ns =
+		sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+}
+
 int sonde_recorder_run(const struct sonde_recorder_config *config)
 {
 	struct sonde_recorder_ready ready = { 0 };
+	struct sonde_recorder_go go;
 	struct sonde_recorder *r;
-	uint64_t begin_ns;
+	bool goes = true;
 	int rc;
 
 	r = new_recorder(config);
@@ -696,19 +745,17 @@ int sonde_recorder_run(const struct sonde_recorder_config *config)
 	shield(r);
 	rc = start(r, &ready);
 	(void)send(config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
-	if (!rc) {
-		if (r->kernel)
-			start_kernel(r);
-		start_watch(r);
-		if (config->session->duration_us)
-			r->end_ns = sonde_monotonic_ns() +
-				    config->session->duration_us * 1000;
-		begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
-		loop(r);
-		r->summary.recorder_busy_ns =
-			sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns;
+	if (!rc && (r->kernel || config->named))
+		goes = await_go(r, &go);
+	/* Without them, the front goes on; a session by name doesn't. */
+	if (!rc && r->kernel && goes && start_kernel(r, &go))
+		goes = !config->named;
+	if (!rc && (goes || !config->named))
+		record(r);
+	if (!rc)
 		finish(r);
-	}
+	if (config->named)
+		sonde_recorder_unname(r, !rc && goes);
 	free_recorder(r);
 	return rc;
 }

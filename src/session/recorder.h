@@ -58,10 +58,30 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "ctf/place.h"
 #include "session/config.h"
+#include "sys/rundir.h"
+
+/*
+ * A session that is found by its name (session/named.h). There is no front: who
+ * starts it sends its go once it has heard that the recorder is ready, and is
+ * not missed then. If it ends before that, there is no session. From then on
+ * whoever may asks over the socket (docs/protocol.md); SIGTERM ends it as a stop
+ * does.
+ */
+struct sonde_recorder_named {
+	const char *name;
+	const struct sonde_rundir *home; /* where its files are */
+	int listen_fd;                   /* its socket */
+	const char *cwd;                 /* what its options were said in */
+	char *const *options;            /* NULL-terminated */
+	struct sonde_place *place;       /* of the trace */
+};
 
 struct sonde_recorder_config {
 	const struct sonde_session_config *session;
+	/* NULL: the front's. If there is one, path and listen_fd aren't. */
+	const struct sonde_recorder_named *named;
 	const char *directory; /* of the trace, which is empty: its path, */
 	int dir;               /* and what it is written by */
 	const char *path;      /* of the socket, to be unlinked at the end */

@@ -5,6 +5,8 @@
  *	recorder.c		the loop, its start and its end
  *	recorder_peers.c	processes that come to the socket, or are refused
  *	recorder_programs.c	processes that are recorded
+ *	recorder_named.c	a session by name: its file, and those who ask
+ *	recorder_snapshot.c	a copy of what overwrite mode's rings hold
  *
  * Private to them. One thread.
  */
@@ -38,7 +40,10 @@ enum sonde_recorder_event {
 	SONDE_RECORDER_CONTROL,
 	SONDE_RECORDER_LISTEN,
 	SONDE_RECORDER_PEER,
-	SONDE_RECORDER_PIDFD
+	SONDE_RECORDER_PIDFD,
+	SONDE_RECORDER_ASKERS, /* somebody wants to ask */
+	SONDE_RECORDER_ASKER,
+	SONDE_RECORDER_SIGNAL,
 };
 
 /* Somebody who connected and has not said hello. */
@@ -91,6 +96,7 @@ struct sonde_recorder {
 	uint64_t next_read_ns; /* discard mode: when the rings' turn comes */
 	uint64_t start_ns;
 	uint64_t descriptors_max;
+	struct sonde_named_session *named; /* NULL: it has no name */
 	struct sonde_peer front;
 	struct sonde_recorder_refused
 		refused[SONDE_RECORDER_REFUSED_MAX]; /* the last ones */
@@ -152,5 +158,25 @@ void sonde_recorder_let_in(struct sonde_recorder *r);
 
 /* For session/attach.h: a process that ran already. */
 int sonde_recorder_take_found(void *ctx, int arena_fd, struct sonde_peer *who);
+
+/* ---- recorder_snapshot.c ---- */
+
+/* A trace of what the rings hold, in the directory `path`, which is new or
+ * empty. 0, or -errno and what failed in `error`. */
+int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
+			    struct sonde_summary *ret_summary,
+			    struct sonde_place_error *error);
+
+/* ---- recorder_named.c ---- */
+
+/* The session is known from now on. 0 or -errno. */
+int sonde_recorder_name(struct sonde_recorder *r);
+
+void sonde_recorder_accept_askers(struct sonde_recorder *r);
+void sonde_recorder_hear_asker(struct sonde_recorder *r, uint32_t index);
+void sonde_recorder_take_signal(struct sonde_recorder *r);
+
+/* It is over, and the summary tells how; `started`: or has never begun. */
+void sonde_recorder_unname(struct sonde_recorder *r, bool started);
 
 #endif /* SESSION_RECORDER_PARTS_H */

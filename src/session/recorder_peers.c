@@ -362,6 +362,8 @@ void sonde_recorder_accept_peers(struct sonde_recorder *r)
 /* To be called between two pieces of other work. */
 void sonde_recorder_let_in(struct sonde_recorder *r)
 {
+	if (r->config->named)
+		return; /* who is meant is looked for */
 	if (sonde_monotonic_ns() - r->last_accept_ns > LET_IN_NS)
 		sonde_recorder_accept_peers(r);
 }

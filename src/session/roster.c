@@ -207,6 +207,33 @@ void sonde_roster_look(struct sonde_roster *roster, pid_t pid)
 	publish(roster);
 }
 
+static int compare_seen(const void *a, const void *b)
+{
+	const struct named *left = a;
+	const struct named *right = b;
+
+	return (left->seen > right->seen) - (left->seen < right->seen);
+}
+
+void sonde_roster_copy(const struct sonde_roster *roster,
+		       struct sonde_roster *to)
+{
+	size_t nr = roster ? roster->nr_names : 0;
+	struct named *names = nr ? calloc(nr, sizeof(*names)) : NULL;
+
+	if (names)
+		memcpy(names, roster->names, nr * sizeof(*names));
+	/* A stream's events are in order of time. */
+	if (names)
+		qsort(names, nr, sizeof(*names), compare_seen);
+	for (size_t i = 0; to && names && i < nr; i++)
+		if (!append(to, &names[i], 0))
+			to->written = true;
+	if (to)
+		publish(to);
+	free(names);
+}
+
 void sonde_roster_close(struct sonde_roster *roster)
 {
 	if (!roster)

@@ -44,6 +44,11 @@ struct sonde_roster *sonde_roster_new(struct sonde_output *output,
 /* Looks at the threads of a process. NULL is fine. */
 void sonde_roster_look(struct sonde_roster *roster, pid_t pid);
 
+/* All that is known, of threads that have ended, too, for another trace. NULL is
+ * fine for both. */
+void sonde_roster_copy(const struct sonde_roster *roster,
+		       struct sonde_roster *to);
+
 /* Closes the stream and frees it. NULL is fine. */
 void sonde_roster_close(struct sonde_roster *roster);
 

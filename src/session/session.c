@@ -79,6 +79,12 @@ int sonde_session_open_trace(struct sonde_session *session,
 		dir, name, &config, &session->domains[domain].output.trace);
 }
 
+const struct sonde_ctf_clock *
+sonde_session_clock(const struct sonde_session *session)
+{
+	return &session->clock;
+}
+
 struct sonde_output *sonde_session_output(struct sonde_session *session,
 					  enum sonde_ctf_domain domain)
 {

@@ -55,6 +55,10 @@ int sonde_session_open_trace(struct sonde_session *session,
 			     const char *name, const struct sonde_ctf_env *env,
 			     size_t nr_env);
 
+/* The clock of its traces; borrowed from the session. */
+const struct sonde_ctf_clock *
+sonde_session_clock(const struct sonde_session *session);
+
 /* Where events of the domain go; the trace in it is NULL if there is none. */
 struct sonde_output *sonde_session_output(struct sonde_session *session,
 					  enum sonde_ctf_domain domain);

@@ -1,0 +1,415 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session.c - `sonde stop`, `sonde destroy` and `sonde snapshot`: asking the
+ * recorder of a session by name for something.
+ */
+#include "cmd/session.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "cmd/recording.h"
+#include "view/text/show.h"
+
+#define EXIT_FAILED 1
+
+/* ---- shared ---- */
+
+int sonde_session_home(struct sonde_rundir *ret_home)
+{
+	int rc = sonde_rundir_open(ret_home);
+
+	if (!rc)
+		return 0;
+	sonde_complain("there is no place for the sockets of sessions (%s): "
+		       "set XDG_RUNTIME_DIR to a directory of your own",
+		       strerrordesc_np(-rc));
+	return EXIT_FAILED;
+}
+
+int sonde_session_word(const struct sonde_command *command, int argc,
+		       char **argv, struct sonde_rundir *ret_home,
+		       const char **ret_name)
+{
+	if (optind + 1 != argc) {
+		sonde_complain("%s: give the name of one session; 'sonde "
+			       "status' lists them",
+			       command->name);
+		return SONDE_EXIT_USAGE;
+	}
+	*ret_name = argv[optind];
+	if (!sonde_named_is_name(*ret_name)) {
+		sonde_complain("%s: '%.60s' is no name of a session: use up to "
+			       "%u letters, digits, '.', '_' and '-'",
+			       command->name, *ret_name, SONDE_NAMED_CHARS);
+		return SONDE_EXIT_USAGE;
+	}
+	return sonde_session_home(ret_home);
+}
+
+static int read_file(const struct sonde_rundir *home, const char *name,
+		     struct sonde_document **ret_document)
+{
+	char *text;
+	int rc = sonde_named_read(home, name, &text);
+
+	if (rc)
+		return rc;
+	rc = sonde_document_read(text, strlen(text), ret_document);
+	free(text);
+	return rc;
+}
+
+bool sonde_session_is(const struct sonde_document *document, const char *state)
+{
+	const char *is = sonde_document_text(document, "state");
+
+	return is && !strcmp(is, state);
+}
+
+int sonde_session_look(const struct sonde_rundir *home, const char *name,
+		       struct sonde_document **ret_document)
+{
+	const struct sonde_ask ask = { .what = SONDE_ASK_STATUS };
+	int rc = sonde_ask_session(home, name, &ask, ret_document);
+
+	if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EPIPE)
+		return rc;
+	rc = read_file(home, name, ret_document);
+	if (!rc && sonde_session_is(*ret_document, "recording"))
+		sonde_document_set_text(*ret_document, "state", "died");
+	return rc;
+}
+
+static void try_name(void *ctx, const char *name)
+{
+	sonde_nearest_try(ctx, name);
+}
+
+int sonde_session_complain(const struct sonde_rundir *home, const char *name,
+			   int error)
+{
+	struct sonde_nearest nearest;
+	const char *hint;
+
+	switch (error) {
+	case -ENOENT:
+		sonde_nearest_begin(&nearest, name);
+		/* Without a list there is no hint. */
+		(void)sonde_named_each(home, try_name, &nearest);
+		hint = sonde_nearest_hint(&nearest);
+		sonde_complain("there is no session '%s'%s", name,
+			       *hint ? hint : "; 'sonde status' lists them");
+		break;
+	case -ENOSYS:
+		sonde_complain("this build has no sessions by name (they need "
+			       "json-c)");
+		break;
+	case -EPERM:
+		sonde_complain("the socket of session '%s' is a stranger's: "
+			       "nothing was sent",
+			       name);
+		break;
+	case -EPROTO:
+	case -EINVAL:
+		sonde_complain("what there is of session '%s' makes no sense: "
+			       "another version of Sonde's?",
+			       name);
+		break;
+	default:
+		sonde_complain("session '%s': %s", name,
+			       strerrordesc_np(-error));
+	}
+	return EXIT_FAILED;
+}
+
+/* ---- asking ---- */
+
+/* The session has no recorder. */
+static int complain_at_rest(const struct sonde_rundir *home, const char *name)
+{
+	struct sonde_document *document;
+	int rc = sonde_session_look(home, name, &document);
+
+	if (rc)
+		return sonde_session_complain(home, name, rc);
+	if (sonde_session_is(document, "died"))
+		sonde_complain("the recorder of session '%s' was killed: what "
+			       "it wrote is in %.300s; 'sonde destroy %s' "
+			       "forgets it",
+			       name, sonde_document_text(document, "directory"),
+			       name);
+	else
+		sonde_complain("session '%s' is stopped; its trace is in "
+			       "%.300s",
+			       name,
+			       sonde_document_text(document, "directory"));
+	sonde_document_free(document);
+	return EXIT_FAILED;
+}
+
+/* 0 and an answer that is no error; or an exit status: said why. */
+static int ask_session(const struct sonde_rundir *home, const char *name,
+		       const struct sonde_ask *ask,
+		       struct sonde_document **ret_answer)
+{
+	const char *error;
+	int rc = sonde_ask_session(home, name, ask, ret_answer);
+
+	if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -EPIPE)
+		return complain_at_rest(home, name);
+	if (rc)
+		return sonde_session_complain(home, name, rc);
+	if (sonde_document_is_true(*ret_answer, "ok"))
+		return 0;
+	error = sonde_document_text(*ret_answer, "error");
+	sonde_complain("session '%s': %.900s", name,
+		       error ? error : "it gives no answer");
+	sonde_document_free(*ret_answer);
+	return EXIT_FAILED;
+}
+
+/* ---- stop and destroy ---- */
+
+enum option_value {
+	OPTION_JSON = 256,
+};
+
+struct words {
+	bool json;
+	bool quiet;
+	const char *output;
+};
+
+/* clang-format off */
+static const struct sonde_option end_options[] = {
+	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL,
+	  "what the session ended with, as JSON" },
+	{ 0 }
+};
+
+static const struct sonde_option snapshot_options[] = {
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	  "the snapshot (default: ./sonde-YYYYMMDD-HHMMSS)" },
+	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, "what is in it, as JSON" },
+	{ 0 }
+};
+/* clang-format on */
+
+/* -1: go on; or an exit status. */
+static int read_options(const struct sonde_command *command, int argc,
+			char **argv, struct words *ret_words)
+{
+	int option;
+
+	*ret_words = (struct words){ .output = NULL };
+	while ((option = sonde_option_next(command, argc, argv)) != -1) {
+		if (option == 'h') {
+			sonde_help(command);
+			return 0;
+		}
+		if (option == '?')
+			return SONDE_EXIT_USAGE;
+		ret_words->json |= option == OPTION_JSON;
+		ret_words->quiet |= option == 'q';
+		if (option == 'o')
+			ret_words->output = optarg;
+	}
+	return -1;
+}
+
+static int end_session(const struct sonde_command *command, int argc,
+		       char **argv, enum sonde_ask_what what)
+{
+	const struct sonde_ask ask = { .what = what };
+	struct sonde_document *answer;
+	struct sonde_rundir home;
+	struct words words;
+	const char *name;
+	const char *text;
+	int rc = read_options(command, argc, argv, &words);
+
+	if (rc >= 0)
+		return rc;
+	rc = sonde_session_word(command, argc, argv, &home, &name);
+	if (rc)
+		return rc;
+	rc = ask_session(&home, name, &ask, &answer);
+	sonde_rundir_close(&home);
+	if (rc)
+		return rc;
+	text = sonde_document_text(answer, "text");
+	if (words.json)
+		(void)puts(sonde_document_line(answer));
+	else if (text && !words.quiet)
+		(void)fputs(text, stderr);
+	sonde_document_free(answer);
+	return 0;
+}
+
+static int stop(int argc, char **argv)
+{
+	return end_session(&sonde_command_stop, argc, argv, SONDE_ASK_STOP);
+}
+
+/* A session without a recorder is forgotten by removing its file. */
+static bool forget(const struct sonde_rundir *home, const char *name)
+{
+	struct sonde_document *document;
+	bool at_rest;
+
+	if (sonde_session_look(home, name, &document))
+		return false;
+	at_rest = !sonde_session_is(document, "recording");
+	sonde_document_free(document);
+	if (!at_rest)
+		return false;
+	sonde_named_remove_file(home, name);
+	sonde_rundir_clean(home);
+	return true;
+}
+
+static int destroy(int argc, char **argv)
+{
+	struct sonde_rundir home;
+	const char *name;
+	bool is_done;
+	int rc;
+
+	/* Whatever else there is to say of the words is said below. */
+	if (argc == 2 && sonde_named_is_name(argv[1])) {
+		optind = 1;
+		rc = sonde_session_word(&sonde_command_destroy, argc, argv,
+					&home, &name);
+		if (rc)
+			return rc;
+		is_done = forget(&home, name);
+		sonde_rundir_close(&home);
+		if (is_done)
+			return 0;
+	}
+	optind = 0;
+	return end_session(&sonde_command_destroy, argc, argv,
+			   SONDE_ASK_DESTROY);
+}
+
+/* ---- snapshots ---- */
+
+static void tell_snapshot(const struct sonde_document *answer,
+			  const char *directory)
+{
+	const char *note;
+
+	for (size_t i = 0; (note = sonde_document_word(answer, "notes", i));
+	     i++)
+		sonde_complain("%.1000s", note);
+	(void)printf("%" PRIu64 " events in %s (%" PRIu64
+		     " older ones were overwritten, %" PRIu64 " lost)\n",
+		     sonde_document_number(answer, "events.recorded"),
+		     directory,
+		     sonde_document_number(answer, "events.overwritten"),
+		     sonde_document_number(answer, "events.discarded") +
+			     sonde_document_number(answer, "events.lost_disk"));
+}
+
+/* The recorder writes into a directory that we have made, so it is where a
+ * relative path means here. */
+static int take(const struct sonde_rundir *home, const char *name,
+		const struct words *words)
+{
+	struct sonde_ask ask = { .what = SONDE_ASK_SNAPSHOT };
+	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_document *answer;
+	char directory[PATH_MAX];
+	bool was_made;
+	int rc;
+
+	if (sonde_recording_make_directory(words->output, directory,
+					   sizeof(directory), &place))
+		return EXIT_FAILED;
+	was_made = place.made;
+	rc = sonde_place_where(&place, ask.directory);
+	sonde_place_close(&place);
+	if (rc) {
+		sonde_complain("%.300s: %s", directory, strerrordesc_np(-rc));
+		return EXIT_FAILED;
+	}
+	rc = ask_session(home, name, &ask, &answer);
+	if (rc) {
+		/* It is empty if nothing was written. */
+		if (was_made)
+			(void)remove(ask.directory);
+		return rc;
+	}
+	if (words->json)
+		(void)puts(sonde_document_line(answer));
+	else if (!words->quiet)
+		tell_snapshot(answer, directory);
+	sonde_document_free(answer);
+	return 0;
+}
+
+static int snapshot(int argc, char **argv)
+{
+	struct sonde_rundir home;
+	struct words words;
+	const char *name;
+	int rc = read_options(&sonde_command_snapshot, argc, argv, &words);
+
+	if (rc >= 0)
+		return rc;
+	rc = sonde_session_word(&sonde_command_snapshot, argc, argv, &home,
+				&name);
+	if (rc)
+		return rc;
+	rc = take(&home, name, &words);
+	sonde_rundir_close(&home);
+	return rc;
+}
+
+const struct sonde_command sonde_command_stop = {
+	.name = "stop",
+	.run = stop,
+	.brief = "NAME",
+	.does = "end what a session records",
+	.usage =
+		"sonde stop NAME [-q] [--json]\n"
+		"\n"
+		"Nothing is recorded any more when it returns, and the trace is\n"
+		"complete. What the session was stays known: sonde status.\n",
+	.options = end_options,
+	.words = SONDE_VALUE_SESSION,
+};
+
+const struct sonde_command sonde_command_destroy = {
+	.name = "destroy",
+	.run = destroy,
+	.brief = "NAME",
+	.does = "end a session and forget it",
+	.usage = "sonde destroy NAME [-q] [--json]\n"
+		 "\n"
+		 "As 'sonde stop', and then the name is free. Traces stay.\n",
+	.options = end_options,
+	.words = SONDE_VALUE_SESSION,
+};
+
+const struct sonde_command sonde_command_snapshot = {
+	.name = "snapshot",
+	.run = snapshot,
+	.brief = "NAME [-o DIR]",
+	.does = "write what a flight recorder has",
+	.usage =
+		"sonde snapshot NAME [-o DIR] [-q] [--json]\n"
+		"\n"
+		"A complete trace of what the rings of a session hold, which was\n"
+		"started with --mode overwrite and goes on.\n",
+	.options = snapshot_options,
+	.words = SONDE_VALUE_SESSION,
+};

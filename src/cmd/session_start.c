@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_start.c - `sonde start`: from words to a session by name that goes on.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "cmd/recording.h"
+#include "cmd/session.h"
+#include "source/doctor.h"
+#include "session/options.h"
+#include "session/start.h"
+
+#define EXIT_FAILED 1
+
+/* What there is under this name stays. */
+static int complain_exists(const struct sonde_rundir *home, const char *name)
+{
+	struct sonde_document *document;
+	const char *state;
+	int rc = sonde_session_look(home, name, &document);
+
+	if (rc && rc != -ENOENT)
+		return sonde_session_complain(home, name, rc);
+	state = rc ? "about to end" : sonde_document_text(document, "state");
+	sonde_complain("there is a session '%s' already (%s); 'sonde destroy "
+		       "%s' forgets it",
+		       name, state ? state : "unknown", name);
+	if (!rc)
+		sonde_document_free(document);
+	return EXIT_FAILED;
+}
+
+static bool exists(const struct sonde_rundir *home, const char *name)
+{
+	char *text;
+
+	if (sonde_named_read(home, name, &text))
+		return false;
+	free(text);
+	return true;
+}
+
+static void tell(const struct sonde_record_options *options, const char *name,
+		 const struct sonde_start_result *result)
+{
+	if (*result->text)
+		sonde_complain("%s", result->text);
+	if (options->quiet)
+		return;
+	if (options->session.attaches && result->nr_attached)
+		(void)printf("session '%s' records %u process%s; 'sonde stop "
+			     "%s' ends it\n",
+			     name, result->nr_attached,
+			     result->nr_attached == 1 ? "" : "es", name);
+	else
+		(void)printf("session '%s' records; 'sonde stop %s' ends it\n",
+			     name, name);
+}
+
+static void show_json(const struct sonde_rundir *home, const char *name)
+{
+	struct sonde_document *document;
+	int rc = sonde_session_look(home, name, &document);
+
+	if (rc) {
+		(void)sonde_session_complain(home, name, rc);
+		return;
+	}
+	(void)puts(sonde_document_line(document));
+	sonde_document_free(document);
+}
+
+/* The name is free, or so it seems. */
+static int start_named(const struct sonde_record_options *options,
+		       struct sonde_start_config *config)
+{
+	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_start_result result;
+	char directory[PATH_MAX];
+	char path[PATH_MAX];
+	int rc;
+
+	if (sonde_recording_make_directory(options->output, directory,
+					   sizeof(directory), &place))
+		return EXIT_FAILED;
+	rc = sonde_place_where(&place, path);
+	if (rc) {
+		sonde_complain("%.300s: %s", directory, strerrordesc_np(-rc));
+		sonde_place_remove(&place);
+		return EXIT_FAILED;
+	}
+	config->directory = path;
+	config->named.place = &place;
+	rc = sonde_start(config, &result);
+	if (rc) {
+		/* What was made for it goes. */
+		sonde_place_remove(&place);
+		if (rc == -EADDRINUSE)
+			return complain_exists(config->named.home,
+					       config->named.name);
+		sonde_complain("%s", result.text);
+		return result.wrong_rules ? SONDE_EXIT_USAGE : EXIT_FAILED;
+	}
+	sonde_place_close(&place);
+	tell(options, config->named.name, &result);
+	if (options->json)
+		show_json(config->named.home, config->named.name);
+	return 0;
+}
+
+static int start(struct sonde_record_options *options, const char *name,
+		 char *const *words)
+{
+	char cwd[PATH_MAX] = "";
+	struct sonde_rundir home;
+	struct sonde_start_config config = {
+		.session = &options->session,
+		.named = { .name = name,
+			   .home = &home,
+			   .cwd = cwd,
+			   .options = words },
+	};
+	char text[400];
+	int rc;
+
+	sonde_recording_fit_memory(options);
+	rc = sonde_recording_check_memory(options);
+	if (!rc)
+		rc = sonde_session_home(&home);
+	if (rc)
+		return rc;
+	/* It is told, and no more. */
+	if (!getcwd(cwd, sizeof(cwd)))
+		*cwd = '\0';
+	if (options->session.kernel.rules &&
+	    sonde_source_clean(text, sizeof(text)) > 0)
+		sonde_complain("%s", text);
+	rc = exists(&home, name) ? complain_exists(&home, name) :
+				   start_named(options, &config);
+	sonde_rundir_close(&home);
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	static struct sonde_record_options options;
+	char error[512];
+
+	if (argc > 1 &&
+	    (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		sonde_help(&sonde_command_start);
+		return 0;
+	}
+	if (argc < 2 || !sonde_named_is_name(argv[1])) {
+		sonde_complain(
+			"start: first comes the session's name, of up to "
+			"%u letters, digits, '.', '_' and '-'; 'sonde "
+			"start --help' says more",
+			SONDE_NAMED_CHARS);
+		return SONDE_EXIT_USAGE;
+	}
+	if (sonde_start_options_parse(argc - 1, argv + 1, &options, error,
+				      sizeof(error))) {
+		sonde_complain("%s", error);
+		return SONDE_EXIT_USAGE;
+	}
+	if (options.help) {
+		sonde_help(&sonde_command_start);
+		return 0;
+	}
+	return start(&options, argv[1], argv + 2);
+}
+
+const struct sonde_command sonde_command_start = {
+	.name = "start",
+	.run = run,
+	.brief = "NAME [options]",
+	.does = "record what runs, as a session",
+	.usage =
+		"sonde start NAME -p PID|NAME [options]\n"
+		"sonde start NAME -a -k RULES [options]\n"
+		"\n"
+		"Records as 'sonde record' does, with its options, and returns when\n"
+		"everything is recorded. The session goes on by itself; 'sonde\n"
+		"status', 'sonde snapshot' and 'sonde stop' find it by its name.\n",
+	.options = sonde_record_option_table,
+	.words = SONDE_VALUE_SESSION,
+};

@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_status.c - `sonde status`: the sessions that have a name.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/report.h"
+#include "base/grow.h"
+#include "base/json.h"
+#include "base/port.h"
+#include "cmd/session.h"
+#include "view/text/show.h"
+
+enum option_value {
+	OPTION_JSON = 256,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ 0 }
+};
+/* clang-format on */
+
+enum column {
+	COLUMN_NAME,
+	COLUMN_STATE,
+	COLUMN_MODE,
+	COLUMN_PROCESSES,
+	COLUMN_EVENTS,
+	COLUMN_HELD,
+	COLUMN_OVERWRITTEN,
+	COLUMN_LOST,
+	COLUMN_DIRECTORY,
+};
+
+static const struct sonde_column columns[] = {
+	[COLUMN_NAME] = { "name", "SESSION", SONDE_CELL_TEXT },
+	[COLUMN_STATE] = { "state", "STATE", SONDE_CELL_TEXT },
+	[COLUMN_MODE] = { "mode", "MODE", SONDE_CELL_TEXT },
+	[COLUMN_PROCESSES] = { "processes", "PROCESSES", SONDE_CELL_COUNT },
+	[COLUMN_EVENTS] = { "events", "EVENTS", SONDE_CELL_COUNT },
+	[COLUMN_HELD] = { "held", "IN MEMORY", SONDE_CELL_COUNT },
+	[COLUMN_OVERWRITTEN] = { "overwritten", "OVERWRITTEN",
+				 SONDE_CELL_COUNT },
+	[COLUMN_LOST] = { "lost", "LOST", SONDE_CELL_COUNT },
+	[COLUMN_DIRECTORY] = { "directory", "TRACE", SONDE_CELL_TEXT },
+};
+
+struct names {
+	char (*names)[SONDE_NAMED_CHARS + 1];
+	size_t nr, capacity;
+};
+
+static void add_name(void *ctx, const char *name)
+{
+	struct names *names = ctx;
+
+	/* Without memory it isn't listed. */
+	if (SONDE_GROW(names->names, names->nr, names->capacity))
+		return;
+	(void)snprintf(names->names[names->nr++], sizeof(*names->names), "%s",
+		       name);
+}
+
+static int compare(const void *a, const void *b)
+{
+	return strcmp(a, b);
+}
+
+static void put_text(struct sonde_table *table, enum column column,
+		     const struct sonde_document *document, const char *path)
+{
+	const char *text = sonde_document_text(document, path);
+
+	if (text)
+		sonde_table_text(table, column, text);
+}
+
+static void add_row(struct sonde_table *table,
+		    const struct sonde_document *document)
+{
+	sonde_table_row(table);
+	put_text(table, COLUMN_NAME, document, "name");
+	put_text(table, COLUMN_STATE, document, "state");
+	put_text(table, COLUMN_MODE, document, "mode");
+	put_text(table, COLUMN_DIRECTORY, document, "directory");
+	if (sonde_session_is(document, "died"))
+		return; /* nobody knows */
+	if (sonde_session_is(document, "recording")) {
+		sonde_table_uint(table, COLUMN_PROCESSES,
+				 sonde_document_number(document,
+						       "nr_processes"));
+		sonde_table_uint(table, COLUMN_HELD,
+				 sonde_document_number(document,
+						       "events.held"));
+	}
+	sonde_table_uint(table, COLUMN_EVENTS,
+			 sonde_document_number(document, "events.emitted"));
+	sonde_table_uint(table, COLUMN_OVERWRITTEN,
+			 sonde_document_number(document, "events.overwritten"));
+	sonde_table_uint(table, COLUMN_LOST,
+			 sonde_document_number(document, "events.discarded") +
+				 sonde_document_number(document,
+						       "events.lost_disk"));
+}
+
+static int show(struct sonde_document *const *documents, size_t nr)
+{
+	struct sonde_report *report = sonde_report_new("status");
+	struct sonde_table *table = sonde_report_table(
+		report, "sessions", NULL, columns, SONDE_ARRAY_SIZE(columns));
+	struct sonde_show how;
+	int rc;
+
+	sonde_show_init(&how, stdout);
+	sonde_table_minor(table, 1u << COLUMN_MODE);
+	for (size_t i = 0; i < nr; i++)
+		add_row(table, documents[i]);
+	rc = sonde_show_report(&how, report, stdout);
+	sonde_report_free(report);
+	return rc ? 1 : 0;
+}
+
+static void show_json(struct sonde_document *const *documents, size_t nr)
+{
+	struct sonde_json json = sonde_json_to_file(stdout);
+
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_open(&json, "sessions", '[');
+	for (size_t i = 0; i < nr; i++)
+		sonde_json_put_raw(&json, NULL,
+				   sonde_document_line(documents[i]));
+	sonde_json_close(&json, ']');
+	sonde_json_close(&json, '}');
+	(void)putchar('\n');
+}
+
+/* One that has gone since it was listed is left out. */
+static int show_all(const struct sonde_rundir *home, bool json)
+{
+	struct names names = { NULL, 0, 0 };
+	struct sonde_document **documents;
+	size_t nr = 0;
+	int rc = 0;
+
+	/* Without a directory there is none. */
+	(void)sonde_named_each(home, add_name, &names);
+	documents = calloc(names.nr + 1, sizeof(struct sonde_document *));
+	if (names.nr)
+		qsort(names.names, names.nr, sizeof(*names.names), compare);
+	for (size_t i = 0; documents && i < names.nr; i++)
+		if (!sonde_session_look(home, names.names[i], &documents[nr]))
+			nr++;
+	if (json)
+		show_json(documents, nr);
+	else if (nr)
+		rc = show(documents, nr);
+	else
+		(void)puts("There is no session; 'sonde start' makes one.");
+	for (size_t i = 0; i < nr; i++)
+		sonde_document_free(documents[i]);
+	free(documents);
+	free(names.names);
+	return rc;
+}
+
+static int show_one(const struct sonde_rundir *home, const char *name,
+		    bool json)
+{
+	struct sonde_document *document;
+	int rc = sonde_session_look(home, name, &document);
+
+	if (rc)
+		return sonde_session_complain(home, name, rc);
+	if (json)
+		(void)puts(sonde_document_line(document));
+	else
+		rc = show(&document, 1);
+	sonde_document_free(document);
+	return rc;
+}
+
+static int run(int argc, char **argv)
+{
+	const struct sonde_command *command = &sonde_command_status;
+	struct sonde_rundir home;
+	const char *name = NULL;
+	bool json = false;
+	int option;
+	int rc;
+
+	while ((option = sonde_option_next(command, argc, argv)) != -1) {
+		if (option == 'h') {
+			sonde_help(command);
+			return 0;
+		}
+		if (option == '?')
+			return SONDE_EXIT_USAGE;
+		json |= option == OPTION_JSON;
+	}
+	rc = optind < argc ?
+		     sonde_session_word(command, argc, argv, &home, &name) :
+		     sonde_session_home(&home);
+	if (rc)
+		return rc;
+	rc = name ? show_one(&home, name, json) : show_all(&home, json);
+	sonde_rundir_close(&home);
+	return rc;
+}
+
+const struct sonde_command sonde_command_status = {
+	.name = "status",
+	.run = run,
+	.brief = "[NAME]",
+	.does = "sessions: what they record and hold",
+	.usage = "sonde status [NAME] [--json]\n"
+		 "\n"
+		 "The sessions that 'sonde start' has made.\n",
+	.options = options,
+	.words = SONDE_VALUE_SESSION,
+};

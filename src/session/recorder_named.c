@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recorder_named.c - see recorder_parts.h: a session that is found by its name.
+ * Its file is written when it begins and when it ends, so it says what the
+ * session is, whatever becomes of us.
+ *
+ * Those who ask are our own user or root, which is known before anything is
+ * received; nobody is waited for: a line that is too long, or an answer that
+ * isn't taken, ends the connection. Of more than ASKERS_MAX the one that has
+ * been there longest is dropped.
+ */
+#include "session/recorder_parts.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "session/kin.h"
+#include "session/named.h"
+#include "session/protocol.h"
+#include "sys/proc.h"
+
+#define ASKERS_MAX     16u
+#define ERROR_SIZE     480
+#define PROCESSES_TOLD 256u
+
+struct asker {
+	int fd;         /* -1: free place */
+	uint64_t since; /* in the order of coming */
+	uint32_t used;
+	char text[SONDE_ASK_MAX];
+};
+
+struct sonde_named_session {
+	int signal_fd;
+	uint64_t began_s;
+	uint64_t nr_came;
+	uint64_t nr_snapshots;
+	uint32_t ender;     /* who asked for the end; ASKERS_MAX: nobody */
+	bool is_to_destroy; /* it is forgotten when it has ended */
+	struct asker askers[ASKERS_MAX];
+};
+
+/* ---- what is told ---- */
+
+static const char *const endings[] = {
+	[SONDE_ENDED_ASKED] = "asked",
+	[SONDE_ENDED_UNTIL] = "until",
+	[SONDE_ENDED_DURATION] = "duration",
+	[SONDE_ENDED_GONE] = "gone",
+};
+
+static void put_events(struct sonde_json *json,
+		       const struct sonde_consumer_counts *counts)
+{
+	sonde_json_open(json, "events", '{');
+	sonde_json_put_unsigned(json, "emitted",
+				counts->recorded + counts->discarded +
+					counts->overwritten +
+					counts->lost_disk + counts->held);
+	sonde_json_put_unsigned(json, "recorded", counts->recorded);
+	sonde_json_put_unsigned(json, "held", counts->held);
+	sonde_json_put_unsigned(json, "discarded", counts->discarded);
+	sonde_json_put_unsigned(json, "overwritten", counts->overwritten);
+	sonde_json_put_unsigned(json, "lost_disk", counts->lost_disk);
+	sonde_json_close(json, '}');
+}
+
+static void put_processes(const struct sonde_recorder *r,
+			  struct sonde_json *json)
+{
+	uint32_t nr = 0;
+
+	sonde_json_put_unsigned(json, "nr_processes", r->nr_programs);
+	sonde_json_open(json, "processes", '[');
+	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++) {
+		const struct sonde_arena_source *source = r->programs[i].source;
+
+		if (!source || nr++ >= PROCESSES_TOLD)
+			continue;
+		sonde_json_open(json, NULL, '{');
+		sonde_json_put_signed(json, "pid",
+				      sonde_arena_source_pid(source));
+		sonde_json_put_text(json, "name",
+				    sonde_arena_source_name(source));
+		sonde_json_close(json, '}');
+	}
+	sonde_json_close(json, ']');
+}
+
+static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
+{
+	const struct sonde_session_config *config = r->config->session;
+	const struct sonde_recorder_named *named = r->config->named;
+	char number[24];
+
+	sonde_json_put_unsigned(json, "sonde", SONDE_PROTOCOL_VERSION);
+	sonde_json_put_text(json, "name", named->name);
+	sonde_json_put_signed(json, "pid", getpid());
+	(void)snprintf(number, sizeof(number), "%016llx",
+		       (unsigned long long)r->config->number);
+	sonde_json_put_text(json, "number", number);
+	sonde_json_put_unsigned(json, "began_s", r->named->began_s);
+	sonde_json_put_text(json, "mode",
+			    config->mode == SONDE_OVERWRITE ? "overwrite" :
+							      "discard");
+	sonde_json_put_unsigned(json, "memory_bytes", config->memory_bytes);
+	sonde_json_put_text(json, "directory", r->config->directory);
+	sonde_json_put_text(json, "cwd", named->cwd);
+	sonde_json_open(json, "options", '[');
+	for (char *const *word = named->options; *word; word++)
+		sonde_json_put_text(json, NULL, *word);
+	sonde_json_close(json, ']');
+	sonde_json_put_unsigned(json, "nr_snapshots", r->named->nr_snapshots);
+}
+
+/* While it records. */
+static void put_running(struct sonde_recorder *r, struct sonde_json *json)
+{
+	struct sonde_consumer_counts counts;
+
+	sonde_session_survey(r->session, &counts);
+	sonde_json_put_text(json, "state", "recording");
+	put_config(r, json);
+	put_processes(r, json);
+	put_events(json, &counts);
+}
+
+/* The same text that `sonde record` ends with, by the one who knows. */
+static char *summary_text(const struct sonde_recorder *r, bool as_json)
+{
+	const struct sonde_session_config *config = r->config->session;
+	const struct sonde_summary_style style = {
+		.directory = r->config->directory,
+		.memory_bytes = config->memory_bytes,
+		.kernel_memory_bytes = config->kernel.memory_bytes,
+		.nr_cpus = sonde_nr_online_cpus(),
+		.has_kernel = r->kernel != NULL,
+		.is_explained = config->attaches,
+	};
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return NULL;
+	if (as_json)
+		sonde_summary_print_json(&r->summary, &style, to);
+	else
+		sonde_summary_print(&r->summary, &style, to);
+	if (!fclose(to))
+		return text;
+	free(text);
+	return NULL;
+}
+
+static struct sonde_consumer_counts
+counts_of(const struct sonde_summary *summary)
+{
+	return (struct sonde_consumer_counts){
+		.recorded = summary->recorded,
+		.overwritten = summary->lost_overwritten,
+		.lost_disk = summary->lost_disk,
+		.discarded = sonde_summary_lost(summary) -
+			     summary->lost_overwritten - summary->lost_disk,
+	};
+}
+
+static void put_stopped(const struct sonde_recorder *r, struct sonde_json *json)
+{
+	const struct sonde_summary *summary = &r->summary;
+	const struct sonde_consumer_counts counts = counts_of(summary);
+	char *as_json = summary_text(r, true);
+	char *text = summary_text(r, false);
+
+	sonde_json_put_text(json, "state", "stopped");
+	put_config(r, json);
+	sonde_json_put_text(json, "ended", endings[summary->ended]);
+	put_events(json, &counts);
+	if (as_json) {
+		as_json[strcspn(as_json, "\n")] = '\0';
+		sonde_json_put_raw(json, "summary", as_json);
+	}
+	sonde_json_put_text(json, "text", text);
+	free(as_json);
+	free(text);
+}
+
+/* A line that is being written. */
+struct line {
+	FILE *to;
+	char *text;
+	size_t size;
+	struct sonde_json json;
+};
+
+static bool begin_line(struct line *line)
+{
+	*line = (struct line){ .text = NULL };
+	line->to = open_memstream(&line->text, &line->size);
+	if (!line->to)
+		return false;
+	line->json = sonde_json_to_file(line->to);
+	sonde_json_open(&line->json, NULL, '{');
+	return true;
+}
+
+/* To be freed; NULL without memory. */
+static char *end_line(struct line *line)
+{
+	sonde_json_close(&line->json, '}');
+	(void)fputc('\n', line->to);
+	if (!fclose(line->to))
+		return line->text;
+	free(line->text);
+	return NULL;
+}
+
+static int write_file(struct sonde_recorder *r, bool stopped)
+{
+	const struct sonde_recorder_named *named = r->config->named;
+	struct line line;
+	char *text;
+	int rc;
+
+	if (!begin_line(&line))
+		return -ENOMEM;
+	if (stopped)
+		put_stopped(r, &line.json);
+	else
+		put_running(r, &line.json);
+	text = end_line(&line);
+	rc = text ? sonde_named_write(named->home, named->name, text) : -ENOMEM;
+	free(text);
+	return rc;
+}
+
+/* ---- those who ask ---- */
+
+static void drop(struct sonde_recorder *r, struct asker *asker)
+{
+	if (asker->fd >= 0)
+		(void)close(
+			asker->fd); /* a stream socket without descriptors */
+	asker->fd = -1;
+	if (r->named->ender == (uint32_t)(asker - r->named->askers))
+		r->named->ender = ASKERS_MAX;
+}
+
+/* Takes over the line; who doesn't take it is dropped. */
+static void answer(struct sonde_recorder *r, struct asker *asker, char *text)
+{
+	size_t size = text ? strlen(text) : 0;
+
+	if (!text || send(asker->fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) !=
+			     (ssize_t)size)
+		drop(r, asker);
+	free(text);
+}
+
+static void refuse(struct sonde_recorder *r, struct asker *asker,
+		   const char *why)
+{
+	struct line line;
+
+	if (!begin_line(&line)) {
+		drop(r, asker);
+		return;
+	}
+	sonde_json_put_bool(&line.json, "ok", false);
+	sonde_json_put_text(&line.json, "error", why);
+	answer(r, asker, end_line(&line));
+}
+
+static void tell_status(struct sonde_recorder *r, struct asker *asker)
+{
+	struct line line;
+
+	if (!begin_line(&line)) {
+		drop(r, asker);
+		return;
+	}
+	sonde_json_put_bool(&line.json, "ok", true);
+	put_running(r, &line.json);
+	answer(r, asker, end_line(&line));
+}
+
+static void put_snapshot(struct sonde_json *json, const char *directory,
+			 const struct sonde_summary *summary)
+{
+	const struct sonde_consumer_counts counts = counts_of(summary);
+	uint32_t nr = summary->nr_notes;
+
+	sonde_json_put_bool(json, "ok", true);
+	sonde_json_put_text(json, "directory", directory);
+	sonde_json_put_unsigned(json, "bytes", summary->bytes);
+	sonde_json_put_unsigned(json, "nr_processes", summary->nr_processes);
+	put_events(json, &counts);
+	sonde_json_open(json, "notes", '[');
+	for (uint32_t i = 0; i < nr && i < SONDE_NOTES_MAX; i++)
+		sonde_json_put_text(json, NULL, summary->notes[i]);
+	sonde_json_close(json, ']');
+}
+
+static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
+			  const char *directory)
+{
+	struct sonde_place_error error = { "" };
+	struct sonde_summary summary;
+	struct line line;
+
+	if (r->config->session->mode != SONDE_OVERWRITE) {
+		refuse(r, asker,
+		       "it writes its events as they come (--mode discard): its "
+		       "trace can be read at any time; a snapshot is of "
+		       "--mode overwrite");
+		return;
+	}
+	if (sonde_recorder_snapshot(r, directory, &summary, &error)) {
+		refuse(r, asker, error.text);
+		return;
+	}
+	r->named->nr_snapshots++;
+	if (!begin_line(&line)) {
+		drop(r, asker);
+		return;
+	}
+	put_snapshot(&line.json, directory, &summary);
+	answer(r, asker, end_line(&line));
+}
+
+static void end_session(struct sonde_recorder *r, const struct asker *asker,
+			bool is_to_destroy)
+{
+	r->finishing = true;
+	r->named->is_to_destroy |= is_to_destroy;
+	r->named->ender = (uint32_t)(asker - r->named->askers);
+}
+
+static void obey(struct sonde_recorder *r, struct asker *asker,
+		 const char *words, size_t size)
+{
+	char error[ERROR_SIZE] = "";
+	struct sonde_ask ask;
+	int rc = sonde_ask_read(words, size, &ask, error, sizeof(error));
+
+	if (rc) {
+		refuse(r, asker, *error ? error : strerrordesc_np(-rc));
+		return;
+	}
+	switch (ask.what) {
+	case SONDE_ASK_STATUS:
+		tell_status(r, asker);
+		break;
+	case SONDE_ASK_SNAPSHOT:
+		take_snapshot(r, asker, ask.directory);
+		break;
+	case SONDE_ASK_STOP:
+		end_session(r, asker, false);
+		break;
+	case SONDE_ASK_DESTROY:
+		end_session(r, asker, true);
+		break;
+	}
+}
+
+/* Line by line; what follows an end isn't heard any more. */
+static void hear_lines(struct sonde_recorder *r, struct asker *asker)
+{
+	const char *end;
+
+	while (asker->fd >= 0 && !r->finishing &&
+	       (end = memchr(asker->text, '\n', asker->used))) {
+		size_t size = (size_t)(end - asker->text);
+		size_t rest = asker->used - size - 1;
+
+		obey(r, asker, asker->text, size);
+		memmove(asker->text, end + 1, rest);
+		asker->used = (uint32_t)rest;
+	}
+	if (asker->fd >= 0 && asker->used == sizeof(asker->text)) {
+		refuse(r, asker, "the request is too long");
+		drop(r, asker);
+	}
+}
+
+void sonde_recorder_hear_asker(struct sonde_recorder *r, uint32_t index)
+{
+	struct asker *asker = &r->named->askers[index];
+	ssize_t n;
+
+	/* The place may be another's since the event was taken. */
+	if (asker->fd < 0 || r->finishing)
+		return;
+	n = recv(asker->fd, asker->text + asker->used,
+		 sizeof(asker->text) - asker->used, MSG_DONTWAIT);
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n <= 0) {
+		drop(r, asker);
+		return;
+	}
+	asker->used += (uint32_t)n;
+	hear_lines(r, asker);
+}
+
+/* A free place, or that of the one who has been there longest. */
+static struct asker *asker_place(struct sonde_recorder *r)
+{
+	struct asker *oldest = &r->named->askers[0];
+
+	for (uint32_t i = 0; i < ASKERS_MAX; i++) {
+		struct asker *asker = &r->named->askers[i];
+
+		if (asker->fd < 0)
+			return asker;
+		if (asker->since < oldest->since)
+			oldest = asker;
+	}
+	drop(r, oldest);
+	return oldest;
+}
+
+static bool is_trusted(int fd)
+{
+	struct sonde_peer who;
+	bool trusted;
+
+	if (sonde_peer_of(fd, &who))
+		return false;
+	trusted = sonde_peer_is_trusted(&who);
+	sonde_peer_release(&who);
+	return trusted;
+}
+
+void sonde_recorder_accept_askers(struct sonde_recorder *r)
+{
+	struct asker *asker;
+	int fd = accept4(r->config->named->listen_fd, NULL, NULL,
+			 SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return;
+	if (!is_trusted(fd)) {
+		(void)close(fd); /* nothing was received */
+		return;
+	}
+	asker = asker_place(r);
+	asker->fd = fd;
+	asker->used = 0;
+	asker->since = r->named->nr_came++;
+	if (sonde_recorder_watch(r, fd, SONDE_RECORDER_ASKER,
+				 (uint32_t)(asker - r->named->askers)))
+		drop(r, asker);
+}
+
+void sonde_recorder_take_signal(struct sonde_recorder *r)
+{
+	struct signalfd_siginfo info;
+
+	if (read(r->named->signal_fd, &info, sizeof(info)) ==
+	    (ssize_t)sizeof(info))
+		r->finishing = true;
+}
+
+/* ---- life ---- */
+
+static int await_signals(struct sonde_named_session *named)
+{
+	sigset_t mask;
+
+	(void)sigemptyset(&mask);
+	(void)sigaddset(&mask, SIGTERM); /* it is valid */
+	/* Blocked, it isn't ignored. */
+	(void)pthread_sigmask(SIG_BLOCK, &mask, NULL);
+	named->signal_fd = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+	return named->signal_fd < 0 ? -errno : 0;
+}
+
+int sonde_recorder_name(struct sonde_recorder *r)
+{
+	struct sonde_named_session *named = calloc(1, sizeof(*named));
+	int rc;
+
+	if (!named)
+		return -ENOMEM;
+	named->ender = ASKERS_MAX;
+	named->began_s = sonde_time_ns(CLOCK_REALTIME) / 1000000000;
+	for (uint32_t i = 0; i < ASKERS_MAX; i++)
+		named->askers[i].fd = -1;
+	r->named = named;
+	rc = await_signals(named);
+	if (!rc)
+		rc = sonde_recorder_watch(r, named->signal_fd,
+					  SONDE_RECORDER_SIGNAL, 0);
+	if (!rc)
+		rc = sonde_recorder_watch(r, r->config->named->listen_fd,
+					  SONDE_RECORDER_ASKERS, 0);
+	return rc ? rc : write_file(r, false);
+}
+
+/* Whoever asked for the end hears of it when all that it says is so. */
+static void tell_ender(struct sonde_recorder *r)
+{
+	struct sonde_named_session *named = r->named;
+	struct line line;
+
+	if (named->ender == ASKERS_MAX || !begin_line(&line))
+		return;
+	sonde_json_put_bool(&line.json, "ok", true);
+	put_stopped(r, &line.json);
+	answer(r, &named->askers[named->ender], end_line(&line));
+}
+
+void sonde_recorder_unname(struct sonde_recorder *r, bool started)
+{
+	const struct sonde_recorder_named *config = r->config->named;
+	struct sonde_named_session *named = r->named;
+
+	if (!started || named->is_to_destroy)
+		sonde_named_remove_file(config->home, config->name);
+	else
+		(void)write_file(r, true); /* it says less, then */
+	if (!started)
+		sonde_place_remove(config->place);
+	sonde_named_remove_socket(config->home, config->name);
+	if (!named)
+		return;
+	if (started)
+		tell_ender(r);
+	for (uint32_t i = 0; i < ASKERS_MAX; i++)
+		drop(r, &named->askers[i]);
+	if (named->signal_fd >= 0)
+		(void)close(named->signal_fd);
+	free(named);
+	r->named = NULL;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recorder_snapshot.c - see recorder_parts.h: a trace of what the rings hold
+ * while they are written, with all that is known by then to read it by: names
+ * of threads, mapped files, the clock as it was measured last.
+ *
+ * Processes that have ended are not in it: what their rings held was written to
+ * the session's own trace when they did.
+ */
+#include "session/recorder_parts.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+/* What state there is, read anew. */
+static void copy_state(struct sonde_recorder *r, struct sonde_session *copy)
+{
+	struct sonde_mappings *mappings = sonde_mappings_new(copy);
+	struct sonde_roster *roster = NULL;
+
+	if (r->roster)
+		roster = sonde_roster_new(
+			sonde_session_output(copy, SONDE_CTF_PROGRAMS),
+			sonde_session_take_class(copy, SONDE_CTF_PROGRAMS),
+			r->last_header);
+	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++) {
+		const struct sonde_arena_source *source = r->programs[i].source;
+
+		if (!source || r->programs[i].pidfd < 0)
+			continue;
+		sonde_roster_look(r->roster, sonde_arena_source_pid(source));
+		sonde_mappings_look(mappings, source, true);
+	}
+	sonde_roster_copy(r->roster, roster);
+	sonde_roster_close(roster);
+	sonde_mappings_close(mappings);
+}
+
+static int write_copy(struct sonde_recorder *r, struct sonde_session *copy,
+		      int dir, const char *path)
+{
+	struct sonde_ctf_trace *trace;
+	struct sonde_timebase timebase = r->timebase;
+	int rc = sonde_session_open_trace(copy, SONDE_CTF_PROGRAMS, dir, path,
+					  NULL, 0);
+
+	if (rc)
+		return rc;
+	/* First what goes on changing. */
+	rc = sonde_session_snapshot(r->session, SONDE_CTF_PROGRAMS, copy);
+	if (rc)
+		return rc;
+	copy_state(r, copy);
+	trace = sonde_session_output(copy, SONDE_CTF_PROGRAMS)->trace;
+	return sonde_timebase_finish(&timebase, &trace, 1);
+}
+
+static void note_left_out(const struct sonde_recorder *r,
+			  struct sonde_summary *summary)
+{
+	if (r->summary.nr_processes > r->nr_programs)
+		sonde_summary_note(
+			summary,
+			"%u processes that have ended are not in it: "
+			"their last events are in %.500s",
+			r->summary.nr_processes - r->nr_programs,
+			r->config->directory);
+	if (r->kernel)
+		sonde_summary_note(summary,
+				   "kernel events can't be read while they are "
+				   "recorded: none is in the snapshot");
+}
+
+int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
+			    struct sonde_summary *ret_summary,
+			    struct sonde_place_error *error)
+{
+	const struct sonde_session_setup setup = {
+		.config = r->config->session,
+		.clock = sonde_session_clock(r->session),
+		.now = r->timebase.now,
+		.summary = ret_summary,
+		.packet_max = sonde_budget_largest_subbuf(&r->budget),
+	};
+	struct sonde_place place = SONDE_PLACE_NONE;
+	struct sonde_session *copy;
+	int rc;
+
+	*ret_summary = (struct sonde_summary){ 0 };
+	rc = sonde_place_make(path, &place, error);
+	if (rc)
+		return rc;
+	copy = sonde_session_new(&setup);
+	rc = copy ? write_copy(r, copy, place.dir, path) : -ENOMEM;
+	if (copy) {
+		int closed = sonde_session_free(copy);
+
+		rc = rc ? rc : closed;
+	}
+	ret_summary->nr_processes = r->nr_programs;
+	note_left_out(r, ret_summary);
+	if (rc)
+		(void)snprintf(error->text, sizeof(error->text), "%.300s: %s",
+			       path, strerrordesc_np(-rc));
+	sonde_place_close(&place);
+	return rc;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+#include "session/start.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "session/child.h"
+#include "session/named.h"
+
+static int fail(struct sonde_start_result *result, int error, const char *what)
+{
+	(void)snprintf(result->text, sizeof(result->text), "%s: %s", what,
+		       strerrordesc_np(-error));
+	return error;
+}
+
+static int receive(const struct sonde_child *child,
+		   struct sonde_recorder_ready *ret_ready,
+		   struct sonde_start_result *result)
+{
+	if (sonde_child_receive(child, ret_ready, sizeof(*ret_ready)) ==
+	    (ssize_t)sizeof(*ret_ready))
+		return 0;
+	return fail(result, -ECHILD,
+		    "the recorder was killed before it recorded anything");
+}
+
+/* Its go; then the kernel's events begin. */
+static int let_go(const struct sonde_child *child,
+		  const struct sonde_recorder_ready *ready,
+		  struct sonde_start_result *result)
+{
+	const struct sonde_recorder_go go = { .program = 0 };
+	struct sonde_recorder_ready second = { 0 };
+	int rc = 0;
+
+	if (send(child->control_fd, &go, sizeof(go), MSG_NOSIGNAL) < 0)
+		return fail(result, -ECHILD, "the recorder was killed");
+	if (ready->has_kernel)
+		rc = receive(child, &second, result);
+	if (!rc && second.error) {
+		result->wrong_rules = sonde_child_explain(&second, result->text,
+							  sizeof(result->text));
+		return second.error;
+	}
+	result->has_kernel = ready->has_kernel;
+	return rc;
+}
+
+static int await(const struct sonde_child *child,
+		 struct sonde_start_result *result)
+{
+	struct sonde_recorder_ready ready;
+	int rc = receive(child, &ready, result);
+
+	if (rc)
+		return rc;
+	if (ready.error) {
+		result->wrong_rules = sonde_child_explain(&ready, result->text,
+							  sizeof(result->text));
+		return ready.error;
+	}
+	result->nr_attached = ready.nr_attached;
+	(void)snprintf(result->text, sizeof(result->text), "%.*s",
+		       (int)sizeof(ready.kernel_text) - 1,
+		       *ready.kernel_text ? ready.kernel_text : ready.text);
+	return let_go(child, &ready, result);
+}
+
+int sonde_start(const struct sonde_start_config *config,
+		struct sonde_start_result *ret_result)
+{
+	struct sonde_recorder_named named = config->named;
+	struct sonde_child child;
+	const char *what;
+	int rc;
+
+	*ret_result = (struct sonde_start_result){ .text = "" };
+	rc = sonde_named_listen(named.home, named.name, &named.listen_fd);
+	if (rc)
+		return fail(ret_result, rc, "the session's socket");
+	rc = sonde_child_start_named(config->session, config->directory, &named,
+				     &child, &what);
+	(void)close(named.listen_fd); /* the recorder has it */
+	if (rc) {
+		sonde_named_remove_socket(named.home, named.name);
+		return fail(ret_result, rc, what);
+	}
+	rc = await(&child, ret_result);
+	ret_result->pid = child.pid;
+	if (rc)
+		(void)sonde_child_end(&child); /* it says why itself */
+	else
+		(void)close(child.control_fd); /* it isn't missed */
+	return rc;
+}

@@ -1,0 +1,519 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_sessions.py - sessions by name: they go on without whoever started them,
+are found by everybody whose they are and nobody else, and every event is
+accounted for, across snapshots, ends and deaths.
+
+The program does what it is told (obedient.py), so a test knows what it has
+emitted and when. Each test has a directory for sockets of its own.
+"""
+
+import json
+import os
+import pathlib
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+from obedient import TIMEOUT, Program, need_root, program
+from sonde import SONDE, Trace, check, install, run
+from harness import check_equal, main, test
+
+STRANGER = 61236
+
+
+class Home:
+    """Where a user's sessions are. Ends those that are left."""
+
+    def __init__(self, user=None):
+        # Short: a socket's path has a limit.
+        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sonde-test-"))
+        self.user = user
+        self.traces = self.dir / "traces"
+        self.traces.mkdir()
+        if user:
+            os.chown(self.dir, user, user)
+            os.chown(self.traces, user, user)
+        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(self.dir)}
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        for session in self.all():
+            self.run("destroy", session["name"])
+        shutil.rmtree(self.dir)
+
+    def popen(self, *words, **more):
+        if self.user:
+            more |= {"user": self.user, "group": self.user, "extra_groups": []}
+        return subprocess.Popen(
+            [SONDE, *map(str, words)], text=True, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, env=self.env, cwd=self.traces, **more)
+
+    def run(self, *words):
+        process = self.popen(*words)
+        out, err = process.communicate(timeout=TIMEOUT)
+        return subprocess.CompletedProcess(words, process.returncode, out, err)
+
+    def ok(self, *words):
+        r = self.run(*words)
+        check_equal(r.returncode, 0, f"{words}: status; {r.stderr}")
+        return r
+
+    def json(self, *words):
+        return json.loads(self.ok(*words, "--json").stdout)
+
+    def complaint(self, *words, status=1):
+        """The one line that it answers."""
+        r = self.run(*words)
+        check_equal(r.returncode, status, f"{words}: status; {r.stderr}")
+        check_equal(len(r.stderr.splitlines()), 1, f"lines of {r.stderr!r}")
+        return r.stderr
+
+    def all(self):
+        return self.json("status")["sessions"]
+
+    def start(self, name, *options):
+        """The trace's directory."""
+        directory = self.traces / name
+        self.ok("start", name, *options, "-o", directory)
+        return directory
+
+    def snapshot(self, name):
+        directory = pathlib.Path(tempfile.mkdtemp(dir=self.traces)) / "trace"
+        if self.user:
+            os.chown(directory.parent, self.user, self.user)
+        told = self.json("snapshot", name, "-o", directory)
+        check_equal(told["directory"], str(directory), "where it is")
+        return Trace(directory), told["events"]
+
+    def socket(self, name):
+        return str(self.dir / "sonde" / f"session-{name}")
+
+    def pid(self, name):
+        return self.json("status", name)["pid"]
+
+
+def numbers(trace, event="attach:step", field="number"):
+    return sorted(e[field] for e in trace.events(event))
+
+
+def check_sum(events):
+    """Every event has a place in the account."""
+    check_equal(events["emitted"],
+                sum(events[k] for k in ("recorded", "held", "discarded",
+                                        "overwritten", "lost_disk")),
+                f"account {events}")
+
+
+def await_end(pid):
+    """Of a process that isn't our child."""
+    try:
+        fd = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return
+    poll = select.poll()
+    poll.register(fd, select.POLLIN)
+    check(poll.poll(TIMEOUT * 1000), f"{pid} does not end")
+    os.close(fd)
+
+
+# ---- a session's life ----
+
+@test
+def a_session_goes_on_without_whoever_started_it():
+    p = Program(program())
+    with Home() as home:
+        p.do("emit", 10)
+        directory = home.start("night", "-p", p.pid)
+        p.do("emit", 1000)
+        status = home.json("status", "night")
+        check_equal(status["state"], "recording", "state")
+        check_equal([q["pid"] for q in status["processes"]], [p.pid],
+                    "processes")
+        check_equal(status["events"]["emitted"], 1000, "emitted")
+        check_sum(status["events"])
+        ended = home.json("stop", "night")
+        p.do("emit", 10)
+        check_equal(ended["summary"]["events_recorded"], 1000, "recorded")
+        check_equal(ended["summary"]["events_lost"], 0, "lost")
+        check_equal(numbers(Trace(directory)), list(range(11, 1011)), "events")
+        check_equal(home.json("status", "night")["state"], "stopped", "state")
+        await_end(ended["pid"])
+    p.end()
+
+
+@test
+def what_it_is_told_is_what_status_says():
+    p = Program(program())
+    with Home() as home:
+        home.start("a", "-p", p.pid, "--mode", "overwrite", "--memory", "2M")
+        home.start("b", "-p", p.pid)
+        text = home.ok("status").stdout.splitlines()
+        check_equal([line.split()[:3] for line in text[1:]],
+                    [["a", "recording", "overwrite"],
+                     ["b", "recording", "discard"]], "rows")
+        a, b = home.all()
+        check_equal(a["memory_bytes"], 2 << 20, "memory")
+        check_equal(a["options"][:3], ["-p", str(p.pid), "--mode"], "options")
+        check_equal(b["directory"], str(home.traces / "b"), "directory")
+        home.ok("destroy", "a")
+        check_equal([s["name"] for s in home.all()], ["b"], "sessions")
+        home.ok("stop", "b")
+        home.ok("destroy", "b")
+        check_equal(home.all(), [], "sessions")
+    p.end()
+
+
+@test
+def a_name_is_one_session():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        check("already (recording)" in
+              home.complaint("start", "night", "-p", p.pid), "second start")
+        home.ok("stop", "night")
+        check("already (stopped)" in
+              home.complaint("start", "night", "-p", p.pid), "third start")
+        check("is stopped" in home.complaint("stop", "night"), "second stop")
+        home.ok("destroy", "night")
+        home.start("night2", "-p", p.pid)
+        check("did you mean 'night2'" in home.complaint("stop", "night1"),
+              "no hint")
+        home.complaint("start", "../x", "-p", p.pid, status=2)
+        home.complaint("start", "night", status=2)
+        home.complaint("start", "night", "-p", p.pid, "true", status=2)
+    p.end()
+
+
+@test
+def nothing_is_left_of_a_session_that_cannot_start():
+    with Home() as home:
+        directory = home.traces / "night"
+        check("no process 999999999" in home.complaint(
+            "start", "night", "-p", "999999999", "-o", directory), "why")
+        check(not directory.exists(), "its directory is left")
+        check_equal(os.listdir(home.dir / "sonde"), [], "files")
+
+
+@test
+def two_sessions_have_their_own_events_and_accounts():
+    p = Program(program())
+    with Home() as home:
+        a = home.start("a", "-p", p.pid, "-e", "attach:step", "--mode",
+                       "overwrite", "--memory", "1M")
+        b = home.start("b", "-p", p.pid, "-e", "attach:other")
+        first = p.do("emit", 100000) - 100000
+        for i in range(5):
+            p.do("other", i)
+        ended = home.json("stop", "a")
+        check_equal(ended["events"]["emitted"], 100000, "emitted to a")
+        check_sum(ended["events"])
+        check(ended["events"]["overwritten"], "nothing was overwritten")
+        kept = numbers(Trace(a))
+        check_equal(kept, list(range(first + 100001 - len(kept),
+                                     first + 100001)), "the newest")
+        p.do("other", 5)
+        check_equal(home.json("stop", "b")["events"]["recorded"], 6, "b's")
+        check_equal(numbers(Trace(b), "attach:other", "n"), list(range(6)),
+                    "b's events")
+    p.end()
+
+
+@test
+def a_term_signal_ends_it_with_a_complete_trace():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 300)
+        pid = home.pid("night")
+        os.kill(pid, signal.SIGTERM)
+        await_end(pid)
+        status = home.json("status", "night")
+        check_equal(status["state"], "stopped", "state")
+        check_equal(status["events"]["recorded"], 300, "recorded")
+        check_equal(numbers(Trace(directory)), list(range(1, 301)), "events")
+    p.end()
+
+
+@test
+def a_session_ends_when_its_processes_have():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid)
+        pid = home.pid("night")
+        p.do("emit", 50)
+        p.end()
+        await_end(pid)
+        status = home.json("status", "night")
+        check_equal([status["state"], status["ended"]], ["stopped", "gone"],
+                    "state")
+        check_equal(numbers(Trace(directory)), list(range(1, 51)), "events")
+
+
+# ---- snapshots ----
+
+@test
+def a_snapshot_has_what_the_rings_hold_and_the_session_goes_on():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
+        for last in (500, 1200, 1201):
+            p.do("emit", last - p.do("emit", 0))
+            trace, events = home.snapshot("night")
+            check_equal(numbers(trace), list(range(1, last + 1)), "events")
+            check_equal(events["recorded"], last, "recorded")
+            status = home.json("status", "night")
+            check_equal(status["events"]["held"], last, "held")
+            check_sum(status["events"])
+        home.ok("stop", "night")
+        check_equal(numbers(Trace(directory)), list(range(1, 1202)), "events")
+    p.end()
+
+
+@test
+def a_snapshot_can_be_read_by_itself():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 5)
+        trace, _ = home.snapshot("night")
+        state = trace.events(contexts=True)
+        names = [e["procname"] for e in state if e.name == "sonde:name"]
+        check_equal(names, ["emitter"], "names of threads")
+        paths = {e["path"] for e in state if e.name == "sonde:mapping"}
+        check(program() in paths, f"its program is not in {paths}")
+        shown = run(SONDE, "check", trace.dir)
+        check_equal(shown.returncode, 0, f"sonde check: {shown.stdout}")
+    p.end()
+
+
+@test
+def snapshots_at_full_speed_have_no_gap():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
+                   "2M")
+        p.do("run")
+        last = 0
+        for _ in range(6):
+            trace, events = home.snapshot("night")
+            found = numbers(trace)
+            # The thread may move between CPUs, whose rings are of one size:
+            # of the older ring less is overwritten. So gaps are between
+            # streams, never inside what one of them holds.
+            by_cpu = {}
+            for e in trace.events("attach:step"):
+                by_cpu.setdefault(e.cpu, []).append(e["number"])
+            for cpu, held in by_cpu.items():
+                check_equal(held, sorted(held), f"order on CPU {cpu}")
+            check_equal(len(found), events["recorded"], "recorded")
+            check_equal(len(set(found)), len(found), "twice")
+            if not found:
+                continue
+            check(found[-1] > last, "nothing newer")
+            # All that was emitted up to the last one is in the account.
+            check(events["recorded"] + events["overwritten"] +
+                  events["discarded"] >= found[-1], f"{events}")
+            last = found[-1]
+        p.do("halt")
+        total = p.do("emit", 0)
+        status = home.json("status", "night")
+        check_equal(status["events"]["emitted"], total, "emitted")
+        check_sum(status["events"])
+        ended = home.json("stop", "night")
+        check_equal(ended["events"]["emitted"], total, "emitted at the end")
+        check_sum(ended["events"])
+    p.end()
+
+
+@test
+def a_snapshot_is_of_overwrite_mode():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        check("--mode overwrite" in home.complaint("snapshot", "night"),
+              "why not")
+        check_equal(sorted(os.listdir(home.traces)), ["night"],
+                    "directories that are left")
+    p.end()
+
+
+# ---- deaths ----
+
+@test
+def clients_that_are_killed_harm_nothing():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 100)
+        for i in range(20):
+            words = ["snapshot", "night", "-o", home.traces / f"s{i}"] \
+                if i % 2 else ["status", "night"]
+            client = home.popen(*words)
+            client.send_signal((signal.SIGKILL, signal.SIGINT)[i % 4 > 1])
+            client.communicate(timeout=TIMEOUT)
+        check_equal(home.json("status", "night")["events"]["held"], 100,
+                    "held")
+        home.ok("stop", "night")
+        check_equal(numbers(Trace(directory)), list(range(1, 101)), "events")
+    p.end()
+
+
+@test
+def the_terminal_that_started_it_has_no_hold_on_it():
+    p = Program(program())
+    with Home() as home:
+        master, slave = os.openpty()
+        client = home.popen("start", "night", "-p", p.pid, "-o",
+                            home.traces / "night", start_new_session=True,
+                            stdin=slave)
+        os.close(slave)
+        check_equal(client.wait(TIMEOUT), 0, "status")
+        # Its output ends with it: nobody else has it.
+        client.communicate(timeout=TIMEOUT)
+        try:
+            os.killpg(client.pid, signal.SIGINT)
+            os.killpg(client.pid, signal.SIGHUP)
+        except ProcessLookupError:
+            pass
+        os.close(master)
+        p.do("emit", 10)
+        pid = home.pid("night")
+        check_equal(os.readlink(f"/proc/{pid}/fd/2"), "/dev/null", "stderr")
+        check_equal(os.readlink(f"/proc/{pid}/cwd"), "/", "directory")
+        check_equal(home.json("stop", "night")["events"]["recorded"], 10,
+                    "recorded")
+    p.end()
+
+
+@test
+def a_recorder_that_was_killed_is_told_of():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        pid = home.pid("night")
+        os.kill(pid, signal.SIGKILL)
+        await_end(pid)
+        check_equal(home.json("status", "night")["state"], "died", "state")
+        check("was killed" in home.complaint("stop", "night"), "stop")
+        check("was killed" in home.complaint("snapshot", "night"), "snapshot")
+        home.ok("destroy", "night")
+        check_equal(home.all(), [], "sessions")
+        check_equal(os.listdir(home.dir / "sonde"), [], "files")
+        home.ok("start", "night", "-p", p.pid)
+        p.do("emit", 3)
+        check_equal(home.json("stop", "night")["events"]["recorded"], 3,
+                    "recorded")
+    p.end()
+
+
+# ---- whose it is ----
+
+@test
+def an_ordinary_user_has_sessions():
+    need_root("becoming another user")
+    shutil.copy(program(), "/tmp/sonde-test-emitter")
+    p = Program("/tmp/sonde-test-emitter", user=STRANGER, group=STRANGER,
+                extra_groups=[])
+    with Home(user=STRANGER) as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 20)
+        trace, events = home.snapshot("night")
+        check_equal(events["recorded"], 20, "recorded")
+        check_equal(numbers(trace), list(range(1, 21)), "events")
+        home.ok("stop", "night")
+    p.end()
+    os.unlink("/tmp/sonde-test-emitter")
+
+
+@test
+def another_user_can_not_reach_a_session():
+    need_root("becoming another user")
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        ask = ("import socket,sys; s = socket.socket(socket.AF_UNIX); "
+               "s.connect(sys.argv[1]); s.sendall(b'{\"sonde\": 1, \"do\": "
+               "\"stop\"}\\n'); print(s.recv(100))")
+        words = ["python3", "-c", ask, home.socket("night")]
+        as_stranger = {"user": STRANGER, "group": STRANGER,
+                       "extra_groups": []}
+        check("PermissionError" in run(*words, **as_stranger).stderr,
+              "it may connect")
+        # Even if somebody opened the door.
+        for path in (home.dir, home.dir / "sonde", home.socket("night")):
+            os.chmod(path, 0o777)
+        r = run(*words, **as_stranger)
+        check(r.stdout == "b''\n" or "ConnectionResetError" in r.stderr
+              or "BrokenPipe" in r.stderr, f"answered {r.stdout} {r.stderr}")
+        os.chmod(home.dir / "sonde", 0o700)
+        os.chmod(home.dir, 0o700)
+        check_equal(home.json("status", "night")["state"], "recording",
+                    "state")
+    p.end()
+
+
+def say(home, name, data, shut=True):
+    """What it answers to these bytes."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(TIMEOUT)
+        s.connect(home.socket(name))
+        try:
+            s.sendall(data)
+            if shut:
+                s.shutdown(socket.SHUT_WR)
+            out = b""
+            while True:
+                got = s.recv(65536)
+                if not got:
+                    return out
+                out += got
+        except (BrokenPipeError, ConnectionResetError):
+            return out
+
+
+@test
+def whatever_is_asked_it_goes_on():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        for request in (b"\n", b"x\n", b"[]\n", b"{}\n", b"{\n",
+                        b"\0\n", b"\xff\xfe\n", b'{"sonde": 1}\n',
+                        b'{"sonde": 2, "do": "stop"}\n',
+                        b'{"sonde": 1, "do": "halt"}\n',
+                        b'{"sonde": 1, "do": 7}\n',
+                        b'{"sonde": 1, "do": "stop\\u0000"}\n',
+                        b'{"sonde": 1, "do": "snapshot"}\n',
+                        b'{"sonde": 1, "do": "snapshot", '
+                        b'"directory": "here"}\n',
+                        b"[" * 4000 + b"\n", b"x" * 100000 + b"\n"):
+            answer = json.loads(say(home, "night", request).splitlines()[0])
+            check_equal(answer["ok"], False, f"{request[:60]}")
+            check(answer["error"], f"{request[:60]}: no reason")
+        check_equal(say(home, "night", b'{"sonde": 1, "do": "stop"}'), b"",
+                    "half a line")
+        two = say(home, "night", b'{"sonde": 1, "do": "status"}\n' * 2)
+        check_equal([json.loads(a)["ok"] for a in two.splitlines()],
+                    [True, True], "two at once")
+        crowd = []
+        for _ in range(40):
+            crowd.append(socket.socket(socket.AF_UNIX))
+            crowd[-1].connect(home.socket("night"))
+        p.do("emit", 9)
+        check_equal(home.json("status", "night")["events"]["emitted"], 9,
+                    "emitted")
+        for s in crowd:
+            s.close()
+        check_equal(home.json("stop", "night")["events"]["recorded"], 9,
+                    "recorded")
+    p.end()
+
+
+if __name__ == "__main__":
+    install()
+    main()
