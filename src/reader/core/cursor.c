@@ -18,6 +18,10 @@
 
 #include "reader/core/lane.h"
 
+/* Of files, mapped behind all lanes together, and behind each. */
+#define KEEP_ALL_BYTES ((uint64_t)32 << 20)
+#define KEEP_MIN_BYTES ((uint64_t)64 << 10)
+
 enum direction {
 	NOWHERE,
 	FORWARD,
@@ -324,8 +328,6 @@ void sonde_cursor_progress(const struct sonde_cursor *cursor,
 	for (size_t i = 0; i < cursor->nr_lanes; i++) {
 		const struct sonde_lane *lane = &cursor->lanes[i];
 
-		if (lane->first == lane->last)
-			continue;
 		*ret_done += bytes_until(lane, lane->packet);
 		if (lane->packet < lane->last)
 			*ret_done += lane->state.pos >> 3;
@@ -337,12 +339,25 @@ void sonde_cursor_progress(const struct sonde_cursor *cursor,
 static int add_lane(struct sonde_cursor *cursor,
 		    const struct sonde_stream *stream)
 {
-	struct sonde_lane *lane = &cursor->lanes[cursor->nr_lanes++];
+	struct sonde_lane *lane = &cursor->lanes[cursor->nr_lanes];
 	int err = sonde_lane_init(lane, stream, &cursor->span);
 
-	if (!err && lane->first < lane->last)
+	if (err == -ENOENT)
+		return 0;
+	cursor->nr_lanes++;
+	if (!err)
 		cursor->all_bytes += bytes_until(lane, lane->last);
 	return err;
+}
+
+/* Of each stream: of many files not much can stay. */
+static uint64_t keep_bytes(size_t nr_streams)
+{
+	uint64_t bytes = nr_streams ? KEEP_ALL_BYTES / nr_streams : 0;
+
+	return bytes < KEEP_MIN_BYTES   ? KEEP_MIN_BYTES :
+	       bytes > SONDE_KEEP_BYTES ? SONDE_KEEP_BYTES :
+					  bytes;
 }
 
 int sonde_cursor_new_slice(struct sonde_trace *trace,
@@ -369,6 +384,7 @@ int sonde_cursor_new_slice(struct sonde_trace *trace,
 			 key_from != SONDE_TIME_MIN || key_to != SONDE_TIME_MAX,
 	};
 	cursor->span.checked = cursor->span.timed || options->filter;
+	cursor->span.keep_bytes = keep_bytes(trace->nr_streams);
 	cursor->lanes = calloc(trace->nr_streams + 1, sizeof(*cursor->lanes));
 	cursor->heap = calloc(trace->nr_streams + 1, sizeof(*cursor->heap));
 	if (!cursor->lanes || !cursor->heap)

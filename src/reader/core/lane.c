@@ -710,9 +710,25 @@ static void drop_behind(struct sonde_lane *lane, uint64_t to)
 {
 	if (to < lane->dropped)
 		lane->dropped = to;
-	if (to - lane->dropped < SONDE_KEEP_BYTES)
+	if (to - lane->dropped < lane->span->keep_bytes)
 		return;
 	sonde_stream_drop(lane->stream, lane->dropped, to);
+	lane->dropped = to;
+}
+
+/* What a lane of a slice has read no other one of it needs; the packet that it
+ * ends in, the next slice's does. */
+static void drop_read(struct sonde_lane *lane)
+{
+	const struct sonde_packet *end = &lane->stream->packets[lane->last - 1];
+	uint64_t to = end->offset;
+
+	if (!lane->events)
+		return;
+	if (lane->last == lane->stream->nr_packets)
+		to += end->bytes;
+	if (to > lane->dropped)
+		sonde_stream_drop(lane->stream, lane->dropped, to);
 	lane->dropped = to;
 }
 
@@ -806,6 +822,7 @@ static bool forward(struct sonde_lane *lane)
 		if (lane->no_memory)
 			break;
 		if (lane->packet + 1 >= lane->last) {
+			drop_read(lane);
 			sonde_lane_wind(lane);
 			break;
 		}
@@ -944,6 +961,9 @@ int sonde_lane_init(struct sonde_lane *lane, const struct sonde_stream *stream,
 		.span = span,
 		.located = UINT64_MAX,
 	};
+	choose_packets(lane);
+	if (lane->first >= lane->last)
+		return -ENOENT;
 	lane->events = calloc(SONDE_BATCH, sizeof(*lane->events));
 	lane->blocks = calloc((size_t)lane->head_plan->max_blocks + 1,
 			      sizeof(*lane->blocks));
@@ -953,24 +973,13 @@ int sonde_lane_init(struct sonde_lane *lane, const struct sonde_stream *stream,
 		lane->events[i].lane = lane;
 		lane->events[i].stream = stream;
 	}
-	choose_packets(lane);
 	/* what is before is not this lane's to drop */
-	if (lane->first < lane->last)
-		lane->dropped =
-			stream->packets[lane->first].offset & ~(uint64_t)0xffff;
+	lane->dropped = stream->packets[lane->first].offset & ~(uint64_t)0xffff;
 	sonde_lane_rewind(lane);
 	return 0;
 }
 
-/* What a lane of a slice has read no other one of it needs; the packet that it
- * ends in, the next slice's does. */
-static void drop_read(const struct sonde_lane *lane)
-{
-	if (lane->first < lane->last && lane->events)
-		sonde_stream_drop(lane->stream, lane->dropped,
-				  lane->stream->packets[lane->last - 1].offset);
-}
-
+/* Copes with what sonde_lane_init() left half-done for want of memory. */
 void sonde_lane_fini(struct sonde_lane *lane)
 {
 	drop_read(lane);

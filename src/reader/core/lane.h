@@ -48,8 +48,9 @@ struct sonde_span {
 	int64_t key_from, key_to; /* of events' keys, reader.h */
 	const struct sonde_filter *filter;
 	bool internal;
-	bool timed;   /* the times have to be looked at */
-	bool checked; /* any of the above */
+	bool timed;          /* the times have to be looked at */
+	bool checked;        /* any of the above */
+	uint64_t keep_bytes; /* of a file, that stay mapped behind its lane */
 };
 
 struct sonde_lane {
@@ -89,7 +90,8 @@ struct sonde_lane {
 	uint32_t nr_converted;
 };
 
-/* -ENOMEM. `span` is borrowed. */
+/* -ENOMEM; -ENOENT: no packet can have what the span wants, and there is nothing
+ * to be given back. `span` is borrowed. */
 int sonde_lane_init(struct sonde_lane *lane, const struct sonde_stream *stream,
 		    const struct sonde_span *span);
 void sonde_lane_fini(struct sonde_lane *lane);
