@@ -14,7 +14,10 @@
  *   given to the whole: that is the rule, and tests hold every analysis to it
  *   with one slice and with many.
  *
- * Memory: at most (threads + 2) parts exist at a time.
+ * Memory: at most (threads + 2) parts exist at a time. What grows with the
+ * events, as text does, says how large it is (`bytes`): then a part whose turn it
+ * is to be merged is merged as it grows, and one that is too large, and has to
+ * wait for its turn, waits before it goes on.
  */
 #ifndef READER_MAP_H
 #define READER_MAP_H
@@ -34,6 +37,10 @@ struct sonde_map_ops {
 	int (*event)(void *part, const struct sonde_event *event);
 	int (*end)(void *part); /* NULL: nothing to do */
 	int (*merge)(void *whole, void *part);
+	/* How many bytes wait in a part to be merged. NULL: parts are merged
+	 * once they are ended; else merge() leaves the part as begin() makes
+	 * it where something is before the slice. */
+	size_t (*bytes)(const void *part);
 	void (*fini)(void *part); /* copes with what begin() left half-done */
 };
 
@@ -67,8 +74,9 @@ int sonde_map(struct sonde_trace *trace,
 
 /*
  * Whether threads gain more than they cost: packets that reach into several
- * slices are read for each of them, so with many streams, or large packets, one
- * thread without slices is sooner done.
+ * slices are read for each of them, and each slice begins to read all its streams,
+ * so with many streams, large packets, or few events, one thread without slices
+ * is sooner done.
  */
 bool sonde_map_pays(struct sonde_trace *trace,
 		    const struct sonde_map_options *options);

@@ -462,6 +462,69 @@ static void each_event_is_in_exactly_one_slice(void **state)
 		}
 }
 
+static _Atomic unsigned int nr_merges;
+
+/* So large that each look at it is followed by a merge. */
+static size_t part_bytes(const void *of)
+{
+	return ((const struct part *)of)->nr * 8192;
+}
+
+static int merge_and_empty(void *whole, void *of)
+{
+	struct part *part = of;
+	int err = part_merge(whole, of);
+
+	part->nr = 0;
+	part->first = false;
+	nr_merges++;
+	return err;
+}
+
+static _Atomic bool another_is_full;
+
+/* The first slice is not ended before another one has something to be merged, and
+ * has had every opportunity to do so too early. */
+static int let_another_overtake(void *of, const struct sonde_event *event)
+{
+	struct part *part = of;
+
+	if (!part->first && part->nr >= 511)
+		another_is_full = true;
+	while (part->first && part->nr == 500 && !another_is_full)
+		(void)sched_yield();
+	if (!part->first && another_is_full)
+		(void)sched_yield();
+	return part_event(of, event);
+}
+
+static void what_is_too_large_is_merged_in_pieces_and_in_order(void **state)
+{
+	struct model *model = *state;
+	struct sonde_map_ops ops = part_ops;
+	struct sonde_map_options options;
+	struct part whole = { 0 };
+
+	make(model, 3, 100, 0);
+	ops.merge = merge_and_empty;
+	ops.bytes = part_bytes;
+	ops.event = let_another_overtake;
+	another_is_full = false;
+	nr_merges = 0;
+	sonde_map_options_init(&options);
+	options.slice_bytes = 20000;
+	options.threads = 2;
+	assert_int_equal(sonde_map(model->trace, &options, &ops, NULL, &whole),
+			 0);
+	assert_int_equal(whole.nr, model->nr);
+	for (size_t i = 0; i < whole.nr; i++)
+		assert_int_equal(whole.numbers[i], model->events[i].n);
+	/* more than there are slices */
+	assert_true(nr_merges > model->nr * 14 / 20000 + 2);
+	part_fini(&whole);
+	unmake(model);
+}
+
 static int failing_event(void *of, const struct sonde_event *event)
 {
 	(void)of;
@@ -535,9 +598,9 @@ static int give_room(void **state)
 	return 0;
 }
 
-/* Two streams of twenty packets, one after the other, or so that one stream's
- * only packet is as long as the trace. */
-static bool pays(bool long_packet, unsigned int threads)
+/* A stream of twenty packets, one after the other, of so many events each; and
+ * one whose only packet is as long as the trace. */
+static bool pays(uint64_t nr_events, uint64_t nr_long, unsigned int threads)
 {
 	struct made files[2] = { { 0 }, { 0 } };
 	struct sonde_map_options options;
@@ -548,13 +611,14 @@ static bool pays(bool long_packet, unsigned int threads)
 		made_packet(&files[0],
 			    &(struct made_head){ .begin = 100 * i,
 						 .end = 100 * i + 99 });
-		made_number(&files[0], 100 * i, 1);
+		for (uint64_t k = 0; k < nr_events; k++)
+			made_number(&files[0], 100 * i, 1);
 		made_packet_end(&files[0], 0);
 	}
 	made_packet(&files[1],
 		    &(struct made_head){ .instance = 1, .end = 1999 });
-	for (uint64_t i = 0; i < 400 && long_packet; i++)
-		made_number(&files[1], i, 1);
+	for (uint64_t i = 0; i < nr_long; i++)
+		made_number(&files[1], i * 1999 / nr_long, 1);
 	made_packet_end(&files[1], 0);
 	trace = made_open(made_metadata, files, 2);
 	sonde_map_options_init(&options);
@@ -570,11 +634,17 @@ static bool pays(bool long_packet, unsigned int threads)
 static void slices_pay_unless_packets_are_in_many(void **state)
 {
 	(void)state;
-	assert_true(pays(false, 2));
-	assert_false(pays(false, 1));
-	assert_false(pays(true, 2));
+	assert_true(pays(3000, 0, 2));
+	assert_false(pays(3000, 0, 1));
+	assert_false(pays(3000, 30000, 2));
 	/* so few slices that some threads would have none */
-	assert_false(pays(false, 64));
+	assert_false(pays(3000, 0, 64));
+}
+
+static void slices_of_few_events_do_not_pay(void **state)
+{
+	(void)state;
+	assert_false(pays(10, 0, 2));
 }
 
 int main(void)
@@ -590,7 +660,10 @@ int main(void)
 		cmocka_unit_test(small_disorder_is_sorted_and_counted),
 		cmocka_unit_test(each_event_is_in_exactly_one_slice),
 		cmocka_unit_test(the_first_error_ends_the_map),
+		cmocka_unit_test(
+			what_is_too_large_is_merged_in_pieces_and_in_order),
 		cmocka_unit_test(slices_pay_unless_packets_are_in_many),
+		cmocka_unit_test(slices_of_few_events_do_not_pay),
 		cmocka_unit_test(progress_may_stop_the_map),
 	};
 

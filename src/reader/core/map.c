@@ -6,7 +6,10 @@
  * event is in exactly one. Workers take the next slice that nobody has, and
  * whoever ends the one that is next to be merged merges it, and those behind it
  * that are ready. A worker doesn't begin a slice that is `window` ahead of the
- * merge, which bounds the parts that exist.
+ * merge, which bounds the parts that exist. Parts that say how large they are are
+ * merged piece by piece by the worker of the slice that is next; others wait
+ * once they have PART_MAX. The next slice always has a worker, or is ended, and
+ * its worker never waits.
  *
  * One mutex guards the struct below; slices take milliseconds, so it is never
  * in the way. begin(), event(), end() and merge() run without it.
@@ -27,8 +30,16 @@
 #define MAX_THREADS          256
 #define PROGRESS_NS          50000000
 #define EVENTS_BETWEEN_LOOKS 16384
+#define EVENTS_BETWEEN_SIZES 512
+/* Of parts that say how large they are: merged where it is their turn, and not
+ * exceeded by much elsewhere. */
+#define PART_ENOUGH ((size_t)1 << 20)
+#define PART_MAX    ((size_t)4 << 20)
 /* Slices may decode so many times what there is; showing costs more. */
 #define WORK_TIMES 2
+/* What a slice costs for each stream in it, as bytes that are decoded: to begin
+ * reading, and to decode what another slice shows. */
+#define LANE_BYTES 8192
 
 struct slice {
 	int64_t key_from, key_to;
@@ -38,6 +49,7 @@ struct slice {
 struct stone {
 	int64_t begin_ns, end_ns;
 	uint64_t bytes;
+	size_t stream;
 };
 
 struct run {
@@ -51,7 +63,7 @@ struct run {
 	uint64_t all_bytes;
 
 	pthread_mutex_t mutex;
-	pthread_cond_t moved; /* the merge has, or a worker ended */
+	pthread_cond_t moved; /* the merge has or is free, or a worker ended */
 	size_t next_slice;    /* nobody has it yet */
 	size_t next_merge;
 	size_t window;
@@ -120,6 +132,7 @@ static int find_stones(struct run *run, struct stone **ret_stones,
 				continue;
 			stones[nr].begin_ns = p->begin_ns;
 			stones[nr].end_ns = p->end_ns;
+			stones[nr].stream = i;
 			stones[nr++].bytes = p->content_bits / 8;
 			run->all_bytes += p->content_bits / 8;
 		}
@@ -200,20 +213,29 @@ static size_t slice_at(const struct run *run, int64_t key)
 	return low;
 }
 
-/* Whether slices decode much more than there is: a packet is decoded from its
- * begin to the end of each slice that it is in. */
+/* Whether slices cost much more than decoding what there is: a packet is decoded
+ * from its begin to the end of each slice that it is in, and a slice begins each
+ * stream anew that it has packets of. `next`: of each stream, the first slice
+ * that has not been counted, 0 at first. */
 static bool is_too_much(const struct run *run, const struct stone *stones,
-			size_t nr)
+			size_t nr, size_t *next)
 {
 	uint64_t all = 0;
 	uint64_t work = 0;
 
 	for (size_t i = 0; i < nr; i++) {
-		size_t nr_reads = slice_at(run, stones[i].end_ns) -
-				  slice_at(run, stones[i].begin_ns) + 1;
+		size_t first = slice_at(run, stones[i].begin_ns);
+		size_t end = slice_at(run, stones[i].end_ns) + 1;
+		size_t *counted = &next[stones[i].stream];
 
 		all += stones[i].bytes;
-		work += stones[i].bytes * (nr_reads + 1) / 2;
+		work += stones[i].bytes * (end - first + 1) / 2;
+		if (*counted < first)
+			*counted = first;
+		if (*counted < end) {
+			work += (end - *counted) * LANE_BYTES;
+			*counted = end;
+		}
 	}
 	return work > all * WORK_TIMES;
 }
@@ -223,13 +245,15 @@ bool sonde_map_pays(struct sonde_trace *trace,
 {
 	unsigned int threads = nr_threads(options);
 	struct run run = { .trace = trace, .options = options };
+	size_t *next = calloc(trace->nr_streams + 1, sizeof(*next));
 	struct stone *stones = NULL;
 	bool pays = false;
 	size_t nr;
 
-	if (threads > 1 && !find_stones(&run, &stones, &nr) &&
+	if (next && threads > 1 && !find_stones(&run, &stones, &nr) &&
 	    !cut(&run, threads, stones, nr) && run.nr_slices > threads)
-		pays = !is_too_much(&run, stones, nr);
+		pays = !is_too_much(&run, stones, nr, next);
+	free(next);
 	free(stones);
 	free(run.slices);
 	return pays;
@@ -255,22 +279,51 @@ static bool look(struct run *run, const struct sonde_cursor *cursor,
 	return stop;
 }
 
-static int give_events(struct run *run, struct sonde_cursor *cursor, void *part)
+/* Merges what is in the part of slice i if it is its turn; until then it waits
+ * if there is too much. */
+static int merge_early(struct run *run, size_t i, void *part)
+{
+	size_t bytes = run->ops->bytes(part);
+	bool turn;
+	int err = 0;
+
+	if (bytes < PART_ENOUGH)
+		return 0;
+	pthread_mutex_lock(&run->mutex);
+	while (!run->stop && bytes >= PART_MAX &&
+	       (run->next_merge != i || run->merging))
+		pthread_cond_wait(&run->moved, &run->mutex);
+	turn = run->next_merge == i && !run->merging;
+	if (run->stop)
+		err = -EINTR;
+	else if (turn)
+		run->merging = true;
+	pthread_mutex_unlock(&run->mutex);
+	if (err || !turn)
+		return err;
+	err = run->ops->merge(run->whole, part);
+	pthread_mutex_lock(&run->mutex);
+	run->merging = false;
+	pthread_mutex_unlock(&run->mutex);
+	return err;
+}
+
+static int give_events(struct run *run, size_t i, struct sonde_cursor *cursor,
+		       void *part)
 {
 	const struct sonde_event *event;
-	uint32_t left = EVENTS_BETWEEN_LOOKS;
 	uint64_t done = 0;
+	uint32_t nr = 0;
 	int err;
 
 	while ((err = sonde_cursor_next(cursor, &event)) > 0) {
 		err = run->ops->event(part, event);
+		if (++nr % EVENTS_BETWEEN_SIZES == 0 && run->ops->bytes && !err)
+			err = merge_early(run, i, part);
 		if (err)
 			return err;
-		if (!--left) {
-			left = EVENTS_BETWEEN_LOOKS;
-			if (look(run, cursor, &done))
-				return -EINTR;
-		}
+		if (nr % EVENTS_BETWEEN_LOOKS == 0 && look(run, cursor, &done))
+			return -EINTR;
 	}
 	(void)look(run, cursor, &done);
 	return err;
@@ -295,7 +348,7 @@ static int fill_part(struct run *run, size_t i, void *part)
 
 	if (err)
 		return err;
-	err = give_events(run, cursor, part);
+	err = give_events(run, i, cursor, part);
 	sonde_cursor_free(cursor);
 	if (!err && run->ops->end)
 		err = run->ops->end(part);
@@ -376,6 +429,7 @@ static void merge_ready(struct run *run)
 		report_progress(run);
 	}
 	run->merging = false;
+	pthread_cond_broadcast(&run->moved);
 }
 
 static void *work(void *of)

@@ -9,7 +9,7 @@
 #include "view/text/print_parts.h"
 
 #define SLICE_BYTES    ((uint64_t)1 << 19)
-#define PACKET_MAX     (16 * SLICE_BYTES) /* of what is printed in slices */
+#define PACKET_MAX     (8 * SLICE_BYTES) /* of what is printed in slices */
 #define FLUSH_BYTES    ((size_t)1 << 18)
 #define PROGRESS_EVERY 4096 /* events */
 #define NAME_COLUMNS   28   /* the event's column is no wider than this */
@@ -251,6 +251,23 @@ static int flush(struct sonde_print_part *part)
 	return err;
 }
 
+static size_t part_waiting(const void *memory)
+{
+	const struct sonde_print_part *part = memory;
+
+	return part->buffer.used;
+}
+
+/* As after part_begin(), where something is before the part. */
+static void empty(struct sonde_print_part *part)
+{
+	part->complete = false;
+	part->buffer.used = 0;
+	part->nr_holes = 0;
+	for (size_t i = 0; i < SONDE_NR_SINCES; i++)
+		sonde_last_fini(&part->last[i]);
+}
+
 /* Writes a part, and what belongs into its holes, behind the whole. */
 static int part_merge(void *memory, void *right)
 {
@@ -276,6 +293,7 @@ static int part_merge(void *memory, void *right)
 				 part->buffer.used - at);
 	for (size_t i = 0; !err && i < SONDE_NR_SINCES; i++)
 		err = sonde_last_update(&whole->last[i], &part->last[i]);
+	empty(part);
 	return whole->buffer.failed ? -ENOMEM : err;
 }
 
@@ -284,6 +302,7 @@ static const struct sonde_map_ops map_ops = {
 	.begin = part_begin,
 	.event = part_event,
 	.merge = part_merge,
+	.bytes = part_waiting,
 	.fini = part_fini,
 };
 
@@ -404,8 +423,9 @@ static uint64_t largest_packet(const struct sonde_trace *trace)
 	return largest;
 }
 
-/* Texts of slices are kept until it's their turn; who names a number of
- * threads wants them. */
+/* Texts of slices are kept until it's their turn, but not without end: packets
+ * that are longer than that would make threads wait for each other. Whoever names
+ * a number of threads wants them. */
 static bool in_slices(const struct sonde_printer *printer,
 		      const struct sonde_map_options *map)
 {
