@@ -586,7 +586,7 @@ static bool find_range(const struct sonde_expr_source *source,
 		       const struct sonde_expr_value *text, size_t i,
 		       int64_t ret_range[2], bool *ret_last)
 {
-	const struct sonde_label *label;
+	const struct sonde_label *label = NULL;
 	size_t nr = sonde_label_find(source->labels, source->nr_labels,
 				     text->text, text->length, i, &label);
 
