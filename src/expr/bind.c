@@ -49,9 +49,10 @@ static int find_own(const struct sonde_bind *bind, const char *name,
 	return 0;
 }
 
-int sonde_bind_find(const struct sonde_bind *bind, const char *path,
-		    size_t length, struct sonde_expr_source *ret_source)
+int sonde_bind_find(void *ctx, const char *path, size_t length,
+		    struct sonde_expr_source *ret_source)
 {
+	const struct sonde_bind *bind = ctx;
 	static const char context[] = "$ctx.";
 	static const char payload[] = "$payload.";
 	char name[SONDE_BIND_PATH_MAX];
@@ -131,8 +132,7 @@ int sonde_bind_check_new(const struct sonde_expr *expr,
 	return 0;
 }
 
-static void try_label(struct label *label,
-		      const struct sonde_expr_scope *scope)
+static void try_label(struct label *label, const struct sonde_expr_scope *scope)
 {
 	const struct sonde_expr_text *text = &label->text;
 	struct sonde_expr_source source = { 0 };
@@ -155,12 +155,13 @@ int sonde_bind_check_try(struct sonde_bind_check *check,
 {
 	for (size_t i = 0; i < check->nr_names; i++) {
 		struct sonde_expr_source source;
+		const char *name;
 		uint32_t column;
-		const char *name = sonde_expr_name(check->expr, i, &column);
 		int err;
 
 		if (check->found[i])
 			continue;
+		name = sonde_expr_name(check->expr, i, &column);
 		err = scope->find(scope->ctx, name, strlen(name), &source);
 		if (err == -ENOMEM)
 			return err;
@@ -169,6 +170,17 @@ int sonde_bind_check_try(struct sonde_bind_check *check,
 	for (size_t i = 0; i < check->nr_labels; i++)
 		try_label(&check->labels[i], scope);
 	return 0;
+}
+
+bool sonde_bind_check_settled(const struct sonde_bind_check *check)
+{
+	bool settled = true;
+
+	for (size_t i = 0; i < check->nr_names; i++)
+		settled = settled && check->found[i];
+	for (size_t i = 0; i < check->nr_labels; i++)
+		settled = settled && check->labels[i].fits;
+	return settled;
 }
 
 bool sonde_bind_check_next(struct sonde_bind_check *check, size_t *at,

@@ -54,9 +54,9 @@ struct sonde_bind {
 		   struct sonde_expr_source *ret_source);
 };
 
-/* As struct sonde_expr_scope has it. */
-int sonde_bind_find(const struct sonde_bind *bind, const char *path,
-		    size_t length, struct sonde_expr_source *ret_source);
+/* A struct sonde_expr_scope's find, whose ctx is a struct sonde_bind. */
+int sonde_bind_find(void *ctx, const char *path, size_t length,
+		    struct sonde_expr_source *ret_source);
 
 /* ---- what no kind has ---- */
 
@@ -69,6 +69,9 @@ int sonde_bind_check_new(const struct sonde_expr *expr,
 /* Asks one kind of record. 0, or -ENOMEM if `scope` said so. */
 int sonde_bind_check_try(struct sonde_bind_check *check,
 			 const struct sonde_expr_scope *scope);
+
+/* Whether no kind that is yet to be asked can change what is found. */
+bool sonde_bind_check_settled(const struct sonde_bind_check *check);
 
 struct sonde_bind_slip {
 	const char *name; /* that nothing has, or whose labels `words` is of */

@@ -9,18 +9,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "expr/bind.h"
 #include "expr/expr.h"
 #include "expr/fetch.h"
 #include "expr/jit/jit.h"
-#include "expr/labels.h"
 #include "expr/program.h"
 #include "source/condition.h"
 #include "sys/write.h"
 #include "types/desc.h"
 #include "types/select.h"
-
-#define NAMES_MAX  64u
-#define LABELS_MAX 64u
 
 #ifndef MFD_EXEC
 #define MFD_EXEC 0x10u
@@ -30,11 +27,9 @@
 struct given {
 	const char *text;
 	struct sonde_expr *expr;
-	uint64_t found;     /* bit i: some event had its i-th name */
-	uint32_t nr_labels; /* comparisons with strings: which may be labels */
-	struct sonde_expr_labels *labels;
-	uint32_t nr_matched; /* events so far */
-	bool told;           /* that it doesn't fit an event */
+	struct sonde_bind_check *check; /* its names, by all events */
+	uint32_t nr_matched;            /* events so far */
+	bool told;                      /* that it doesn't fit an event */
 };
 
 struct sonde_filters {
@@ -253,27 +248,6 @@ static struct given *given_by_rules(struct sonde_filters *filters,
 	return found;
 }
 
-/* Its names and labels that the event has are marked. */
-static void mark_names(struct given *given,
-		       const struct sonde_condition *condition)
-{
-	const struct sonde_expr_scope *scope = sonde_condition_scope(condition);
-	const char *name;
-	uint32_t column;
-
-	given->nr_matched++;
-	for (uint32_t i = 0;
-	     i < NAMES_MAX && (name = sonde_expr_name(given->expr, i, &column));
-	     i++) {
-		struct sonde_expr_source source;
-
-		if (!scope->find(scope->ctx, name, strlen(name), &source))
-			given->found |= UINT64_C(1) << i;
-	}
-	for (uint32_t i = 0; i < given->nr_labels; i++)
-		sonde_expr_labels_try(&given->labels[i], scope);
-}
-
 /* Whether it fits the event; else the user is told, once. */
 static int check_given(struct sonde_filters *filters, struct given *given,
 		       const struct sonde_desc *desc)
@@ -284,7 +258,9 @@ static int check_given(struct sonde_filters *filters, struct given *given,
 						 sizeof(why), &condition);
 
 	if (!rc) {
-		mark_names(given, condition);
+		given->nr_matched++;
+		rc = sonde_bind_check_try(given->check,
+					  sonde_condition_scope(condition));
 		sonde_condition_free(condition);
 	} else if (rc == -EINVAL && !given->told) {
 		given->told = true;
@@ -420,26 +396,6 @@ int sonde_filters_answer(struct sonde_filters *filters,
 
 /* ---- life ---- */
 
-static int begin_labels(struct given *given)
-{
-	struct sonde_expr_text text;
-	uint32_t nr = 0;
-	size_t at = 0;
-
-	while (nr < LABELS_MAX && sonde_expr_next_text(given->expr, &at, &text))
-		nr++;
-	given->labels = calloc(nr + 1, sizeof(*given->labels));
-	if (!given->labels)
-		return -ENOMEM;
-	given->nr_labels = nr;
-	at = 0;
-	for (uint32_t i = 0; i < nr; i++) {
-		(void)sonde_expr_next_text(given->expr, &at, &text);
-		sonde_expr_labels_begin(&given->labels[i], &text);
-	}
-	return 0;
-}
-
 static int add_given(struct sonde_filters *filters, const char *text)
 {
 	struct given *given = &filters->given[filters->nr];
@@ -450,7 +406,7 @@ static int add_given(struct sonde_filters *filters, const char *text)
 		return rc; /* options.c has parsed it */
 	given->text = text;
 	filters->nr++;
-	return begin_labels(given);
+	return sonde_bind_check_new(given->expr, &given->check);
 }
 
 int sonde_filters_new(const struct sonde_session_config *config,
@@ -482,25 +438,22 @@ int sonde_filters_new(const struct sonde_session_config *config,
 static void finish_given(const struct sonde_filters *filters,
 			 const struct given *given)
 {
-	const char *name;
-	uint32_t column;
+	struct sonde_bind_slip slip;
+	size_t at = 0;
 
-	for (uint32_t i = 0;
-	     i < NAMES_MAX && (name = sonde_expr_name(given->expr, i, &column));
-	     i++) {
-		if (given->found >> i & 1)
-			continue;
-		sonde_summary_note(filters->summary,
-				   "'%.80s': no event that this is about has "
-				   "'%.40s' (column %u), so it was missing",
-				   given->text, name, column);
-	}
-	for (uint32_t i = 0; i < given->nr_labels; i++)
-		if (sonde_expr_labels_odd(&given->labels[i]))
+	while (sonde_bind_check_next(given->check, &at, &slip)) {
+		if (*slip.words)
 			sonde_summary_note(filters->summary,
 					   "'%.80s': %.200s (column %u)",
-					   given->text, given->labels[i].words,
-					   given->labels[i].text.column);
+					   given->text, slip.words,
+					   slip.column);
+		else
+			sonde_summary_note(filters->summary,
+					   "'%.80s': no event that this is "
+					   "about has '%.40s' (column %u), so "
+					   "it was missing",
+					   given->text, slip.name, slip.column);
+	}
 }
 
 void sonde_filters_finish(struct sonde_filters *filters)
@@ -516,7 +469,7 @@ void sonde_filters_free(struct sonde_filters *filters)
 		return;
 	for (uint32_t i = 0; i < filters->nr; i++) {
 		sonde_expr_free(filters->given[i].expr);
-		free(filters->given[i].labels);
+		sonde_bind_check_free(filters->given[i].check);
 	}
 	free(filters);
 }

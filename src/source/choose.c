@@ -9,8 +9,8 @@
 
 #include "base/nearest.h"
 #include "base/port.h"
+#include "expr/bind.h"
 #include "expr/expr.h"
-#include "expr/labels.h"
 #include "source/available.h"
 #include "source/condition.h"
 
@@ -192,98 +192,63 @@ bool sonde_source_knows_pids(void)
 
 /* ---- conditions ---- */
 
-/* Whether events of that description have what `name` names. */
-static bool has_name(const struct sonde_desc *desc, const char *name)
+/* Whether events of that description have what the condition names. */
+static int try_event(struct sonde_bind_check *check,
+		     const struct sonde_desc *desc)
 {
 	struct sonde_condition *condition;
-	const struct sonde_expr_scope *scope;
-	struct sonde_expr_source source;
 	char error[8];
 	int rc;
 
 	/* The condition doesn't matter: what names mean is the event's. */
-	if (sonde_condition_new(desc, "1", error, sizeof(error), &condition))
-		return true;
-	scope = sonde_condition_scope(condition);
-	rc = scope->find(scope->ctx, name, strlen(name), &source);
+	rc = sonde_condition_new(desc, "1", error, sizeof(error), &condition);
+	if (rc)
+		return rc;
+	rc = sonde_bind_check_try(check, sonde_condition_scope(condition));
 	sonde_condition_free(condition);
-	return rc != -ENOENT;
+	return rc;
 }
 
-static bool any_has_name(const struct sonde_sources *set, const char *name)
+static int try_events(const struct sonde_sources *set,
+		      struct sonde_bind_check *check)
 {
+	int rc = 0;
+
 	for (uint32_t i = 0; i < set->nr; i++) {
 		const struct sonde_source *source = set->sources[i];
 		uint32_t nr = source->ops->nr_events(source);
 
-		for (uint32_t k = 0; k < nr; k++)
-			if (has_name(source->ops->event(source, k), name))
-				return true;
+		for (uint32_t k = 0;
+		     k < nr && !rc && !sonde_bind_check_settled(check); k++)
+			rc = try_event(check, source->ops->event(source, k));
 	}
-	return false;
+	return rc;
 }
 
-/* A name that no event has is a slip of the pen: the condition would silently
- * hold for nothing. */
-static int check_names(const struct sonde_sources *set,
+/* A name or a label that no event has is a slip of the pen: the condition would
+ * silently hold for nothing. */
+static int check_words(const struct sonde_sources *set,
 		       const struct sonde_source_rule *rule,
 		       const struct sonde_expr *expr,
 		       struct sonde_source_error *error)
 {
-	const char *name;
-	uint32_t column;
-
-	for (size_t i = 0; (name = sonde_expr_name(expr, i, &column)) != NULL;
-	     i++)
-		if (!any_has_name(set, name))
-			return sonde_source_fail(
-				error, -EINVAL,
-				"if %.150s: column %u: no event that is "
-				"recorded has '%.80s'",
-				rule->condition, column, name);
-	return 0;
-}
-
-static void try_labels(const struct sonde_desc *desc,
-		       struct sonde_expr_labels *labels)
-{
-	struct sonde_condition *condition;
-	char error[8];
-
-	/* As in has_name(). */
-	if (sonde_condition_new(desc, "1", error, sizeof(error), &condition))
-		return;
-	sonde_expr_labels_try(labels, sonde_condition_scope(condition));
-	sonde_condition_free(condition);
-}
-
-/* The same of labels. */
-static int check_labels(const struct sonde_sources *set,
-			const struct sonde_source_rule *rule,
-			const struct sonde_expr *expr,
-			struct sonde_source_error *error)
-{
-	struct sonde_expr_labels labels;
-	struct sonde_expr_text text;
+	struct sonde_bind_check *check;
+	struct sonde_bind_slip slip;
 	size_t at = 0;
+	int rc = sonde_bind_check_new(expr, &check);
 
-	while (sonde_expr_next_text(expr, &at, &text)) {
-		sonde_expr_labels_begin(&labels, &text);
-		for (uint32_t i = 0; i < set->nr; i++) {
-			const struct sonde_source *source = set->sources[i];
-			uint32_t nr = source->ops->nr_events(source);
-
-			for (uint32_t k = 0; k < nr && !labels.fits; k++)
-				try_labels(source->ops->event(source, k),
-					   &labels);
-		}
-		if (sonde_expr_labels_odd(&labels))
-			return sonde_source_fail(error, -EINVAL,
-						 "if %.150s: column %u: %.200s",
-						 rule->condition, text.column,
-						 labels.words);
-	}
-	return 0;
+	if (rc)
+		return rc;
+	rc = try_events(set, check);
+	if (!rc && sonde_bind_check_next(check, &at, &slip))
+		rc = sonde_source_fail(
+			error, -EINVAL, "if %.150s: column %u: %s%.200s%s",
+			rule->condition, slip.column,
+			*slip.words ? "" : "no event that is recorded has '",
+			*slip.words ? slip.words : slip.name,
+			*slip.words ? "" : "'");
+	sonde_bind_check_free(check);
+	return rc;
 }
 
 static int check_condition(const struct sonde_sources *set,
@@ -297,9 +262,7 @@ static int check_condition(const struct sonde_sources *set,
 	if (rc)
 		return sonde_source_fail(error, rc, "if %.150s: %.200s",
 					 rule->condition, details.text);
-	rc = check_names(set, rule, expr, error);
-	if (!rc)
-		rc = check_labels(set, rule, expr, error);
+	rc = check_words(set, rule, expr, error);
 	sonde_expr_free(expr);
 	return rc;
 }

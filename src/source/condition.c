@@ -9,11 +9,10 @@
  * what is before it, within the bytes that there are.
  *
  * Names are what the trace will call the fields (ctf/fields.c), and mean what
- * they mean when it is read (reader/core/filter.c): the payload's field; else
- * `tid` and `cpu`. A sequence of bytes is a text, or a list of numbers. What has
- * no value, like the whole of another sequence, is missing. Names
- * of what is known to readers only are refused, for there they would have a
- * value.
+ * they mean when it is read (expr/bind.h). A sequence of bytes is a text, or a
+ * list of numbers. What has no value, like the whole of another sequence, is
+ * missing. Names of what is known to readers only are refused, for there they
+ * would have a value.
  *
  * Descriptions are those that types/build.h makes: without structures and
  * variants.
@@ -28,15 +27,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/pool.h"
 #include "base/port.h"
+#include "expr/bind.h"
 #include "expr/fetch.h"
 #include "expr/program.h"
 #include "ring/filters.h"
 #include "types/desc.h"
 #include "types/type.h"
-
-#define PATH_MAX_BYTES 256u
 
 /* Texts have refs from 0, all else that is called for from here. */
 #define FIRST_NUMBER 0x10000u
@@ -72,6 +71,7 @@ struct text {
 
 struct sonde_condition {
 	const struct sonde_desc *desc;
+	struct sonde_bind bind;
 	struct sonde_expr_scope scope;
 	struct sonde_program *program;
 	const char *unknown; /* a name in the text that only readers know */
@@ -252,16 +252,6 @@ static bool is_bytes(const struct member *member)
 
 /* ---- names ---- */
 
-static bool is(const char *path, size_t length, const char *name)
-{
-	return strlen(name) == length && memcmp(path, name, length) == 0;
-}
-
-static bool starts(const char *path, size_t length, const char *with)
-{
-	return length > strlen(with) && memcmp(path, with, strlen(with)) == 0;
-}
-
 /* Labels of an enumeration, for comparing it with a string. */
 static int read_labels(struct sonde_condition *condition,
 		       const struct sonde_field_view *number,
@@ -362,69 +352,51 @@ static int describe_text(struct sonde_condition *condition,
 }
 
 /* The N of "[N]", which is all there is; false if there is something else. */
-static bool parse_index(const char *at, size_t length, uint32_t *ret_index)
+static bool parse_index(const char *at, uint32_t *ret_index)
 {
-	uint64_t index = 0;
+	uint64_t index;
 
-	if (length < 3 || at[0] != '[' || at[length - 1] != ']')
+	at++;
+	if (!sonde_number_take(&at, 10, UINT32_MAX - 1, &index) ||
+	    strcmp(at, "]") != 0)
 		return false;
-	for (size_t i = 1; i + 1 < length; i++) {
-		if (at[i] < '0' || at[i] > '9' || index > UINT32_MAX)
-			return false;
-		index = 10 * index + (uint64_t)(at[i] - '0');
-	}
 	*ret_index = (uint32_t)index;
-	return index < UINT32_MAX;
+	return true;
 }
 
-static bool is_hidden(const struct sonde_condition *condition, const char *name,
-		      size_t length)
+static const struct member *find_member(const struct sonde_condition *condition,
+					const char *path, size_t length)
 {
 	for (uint32_t i = 0; i < condition->nr_members; i++) {
-		if (condition->members[i].hidden &&
-		    is(name, length, condition->members[i].name))
-			return true;
+		const struct member *member = &condition->members[i];
+
+		if (strlen(member->name) == length &&
+		    memcmp(path, member->name, length) == 0)
+			return member;
 	}
-	return false;
+	return NULL;
 }
 
-/* It has a value, but for readers only. */
-static int refuse(struct sonde_condition *condition, const char *path,
-		  size_t length)
-{
-	condition->unknown = path;
-	condition->unknown_length = length;
-	return -EINVAL;
-}
-
-/* 0; -ENOENT: there is no such field, or it has no value. */
+/* 0; -ENOENT: there is no such field, or it has no value; -EINVAL: it has, but
+ * for readers only. */
 static int find_field(struct sonde_condition *condition, const char *path,
-		      size_t length, struct sonde_expr_source *ret_source)
+		      struct sonde_expr_source *ret_source)
 {
-	const char *bracket = memchr(path, '[', length);
-	const char *dot = memchr(path, '.', length);
-	size_t name_length = bracket ? (size_t)(bracket - path) : length;
-	const struct member *member = NULL;
-	bool indexed;
+	size_t length = strcspn(path, ".[");
+	const char *rest = path + length;
+	const struct member *member = find_member(condition, path, length);
 	uint32_t index = 0;
 	bool is_list;
 
-	for (uint32_t i = 0; i < condition->nr_members && !member; i++) {
-		if (is(path, name_length, condition->members[i].name))
-			member = &condition->members[i];
-	}
-	if (dot && is_hidden(condition, path, (size_t)(dot - path)))
-		return refuse(condition, path, length);
 	if (!member)
 		return -ENOENT;
 	if (member->hidden)
-		return refuse(condition, path, length);
-	indexed = bracket && parse_index(bracket, length - name_length, &index);
+		return -EINVAL;
 	is_list = member->shape == SONDE_FETCH_ARRAY ||
 		  member->shape == SONDE_FETCH_SEQUENCE;
-	if (!bracket && is_bytes(member))
+	if (!*rest && is_bytes(member))
 		return describe_text(condition, member, ret_source);
-	if (is_list ? !indexed : bracket != NULL)
+	if (is_list ? *rest != '[' || !parse_index(rest, &index) : *rest)
 		return -ENOENT;
 	if (member->shape == SONDE_FETCH_ARRAY && index >= member->count)
 		return -ENOENT;
@@ -445,39 +417,13 @@ static struct sonde_expr_source of_whence(size_t offset,
 	};
 }
 
-/* tid, cpu, event: without the `$`. */
-static int find_own(struct sonde_condition *condition, const char *name,
-		    size_t length, struct sonde_expr_source *ret_source)
-{
-	const char *event = sonde_desc_name(condition->desc);
-
-	if (is(name, length, "tid"))
-		*ret_source =
-			of_whence(offsetof(struct whence, tid), SONDE_EXPR_INT);
-	else if (is(name, length, "cpu"))
-		*ret_source =
-			of_whence(offsetof(struct whence, cpu), SONDE_EXPR_INT);
-	else if (is(name, length, "event"))
-		*ret_source = (struct sonde_expr_source){
-			.how = SONDE_EXPR_CONSTANT,
-			.type = SONDE_EXPR_STRING,
-			.value = { .type = SONDE_EXPR_STRING,
-				   .length = (uint32_t)strlen(event),
-				   .text = event },
-		};
-	else
-		return -ENOENT;
-	return 0;
-}
-
 /* The record's context, and the packet's. */
-static int find_context(const char *name, size_t length,
-			struct sonde_expr_source *ret_source)
+static int find_context(const char *path, struct sonde_expr_source *ret_source)
 {
-	if (is(name, length, "tid"))
+	if (!strcmp(path, "tid"))
 		*ret_source =
 			of_whence(offsetof(struct whence, tid), SONDE_EXPR_INT);
-	else if (is(name, length, "cpu_id"))
+	else if (!strcmp(path, "cpu_id"))
 		*ret_source = of_whence(offsetof(struct whence, cpu),
 					SONDE_EXPR_UINT);
 	else
@@ -485,47 +431,60 @@ static int find_context(const char *name, size_t length,
 	return 0;
 }
 
-static int find_plain(struct sonde_condition *condition, const char *path,
-		      size_t length, struct sonde_expr_source *ret_source)
+static int find_in(void *ctx, enum sonde_bind_place place, const char *path,
+		   struct sonde_expr_source *ret_source)
 {
 	int err = -ENOENT;
 
-	if (!is(path, length, "event"))
-		err = find_field(condition, path, length, ret_source);
-	if (err == -ENOENT)
-		err = find_context(path, length, ret_source);
-	if (err == -ENOENT)
-		err = find_own(condition, path, length, ret_source);
+	if (place != SONDE_BIND_CONTEXT)
+		err = find_field(ctx, path, ret_source);
+	if (err == -ENOENT && place != SONDE_BIND_PAYLOAD)
+		err = find_context(path, ret_source);
 	return err;
+}
+
+static int find_own(void *ctx, enum sonde_bind_own own,
+		    struct sonde_expr_source *ret_source)
+{
+	(void)ctx;
+	if (own == SONDE_BIND_TID)
+		*ret_source =
+			of_whence(offsetof(struct whence, tid), SONDE_EXPR_INT);
+	else if (own == SONDE_BIND_CPU)
+		*ret_source =
+			of_whence(offsetof(struct whence, cpu), SONDE_EXPR_INT);
+	else
+		return -ENOENT;
+	return 0;
+}
+
+static bool starts(const char *path, size_t length, const char *with)
+{
+	return length >= strlen(with) && memcmp(path, with, strlen(with)) == 0;
+}
+
+/* Whether what is called so, if it isn't a field, is known to readers only. */
+static bool is_readers(const char *path, size_t length)
+{
+	if (path[0] == '$')
+		return !starts(path, length, "$ctx.") &&
+		       !starts(path, length, "$payload.");
+	return (length == 4 && starts(path, length, "time")) ||
+	       (length == 5 && starts(path, length, "begin"));
 }
 
 static int find_name(void *ctx, const char *path, size_t length,
 		     struct sonde_expr_source *ret_source)
 {
-	static const char context[] = "$ctx.";
-	static const char payload[] = "$payload.";
 	struct sonde_condition *condition = ctx;
-	size_t skip = 0;
-	int err;
+	int err = sonde_bind_find(&condition->bind, path, length, ret_source);
 
-	if (length >= PATH_MAX_BYTES)
-		return -EINVAL;
-	if (starts(path, length, context)) {
-		skip = sizeof(context) - 1;
-		return find_context(path + skip, length - skip, ret_source);
+	if (err == -ENOENT && is_readers(path, length))
+		err = -EINVAL;
+	if (err == -EINVAL && length < SONDE_BIND_PATH_MAX) {
+		condition->unknown = path;
+		condition->unknown_length = length;
 	}
-	if (starts(path, length, payload)) {
-		skip = sizeof(payload) - 1;
-		return find_field(condition, path + skip, length - skip,
-				  ret_source);
-	}
-	if (path[0] == '$')
-		err = find_own(condition, path + 1, length - 1, ret_source);
-	else
-		err = find_plain(condition, path, length, ret_source);
-	if (err == -ENOENT && (path[0] == '$' || is(path, length, "time") ||
-			       is(path, length, "begin")))
-		return refuse(condition, path, length);
 	return err;
 }
 
@@ -657,6 +616,12 @@ static struct sonde_condition *allocate(const struct sonde_desc *desc)
 		return NULL;
 	condition->desc = desc;
 	condition->head = UINT32_MAX;
+	condition->bind = (struct sonde_bind){
+		.event = sonde_desc_name(desc),
+		.ctx = condition,
+		.field = find_in,
+		.own = find_own,
+	};
 	condition->scope.ctx = condition;
 	condition->scope.find = find_name;
 	sonde_pool_init(&condition->pool, 0);

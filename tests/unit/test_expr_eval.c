@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/port.h"
-#include "expr/labels.h"
+#include "expr/bind.h"
 #include "expr/program.h"
 #include "expr_model.h"
 #include "expr_unit.h"
@@ -264,24 +264,33 @@ static int find_string(void *ctx, const char *path, size_t length,
 	return 0;
 }
 
-static const struct sonde_expr_labels *labels_of(const char *text)
+/* The first slip, as events of two kinds have it; both may be the same. */
+static struct sonde_bind_slip slip_of(const char *text, bool is_label,
+				      const struct sonde_expr_scope *scope,
+				      const struct sonde_expr_scope *other)
 {
-	static struct sonde_expr_labels labels;
+	static char name[64];
+	struct sonde_bind_check *check;
+	struct sonde_bind_slip slip;
 	struct sonde_expr_error error;
-	struct sonde_expr_text found;
 	struct sonde_expr *expr;
 	size_t at = 0;
 
 	assert_int_equal(sonde_expr_parse(text, &error, &expr), 0);
-	labels.words[0] = '\0';
-	while (sonde_expr_next_text(expr, &at, &found)) {
-		sonde_expr_labels_begin(&labels, &found);
-		sonde_expr_labels_try(&labels, &model_scope);
-		if (sonde_expr_labels_odd(&labels))
+	assert_int_equal(sonde_bind_check_new(expr, &check), 0);
+	assert_int_equal(sonde_bind_check_try(check, scope), 0);
+	assert_int_equal(sonde_bind_check_try(check, other), 0);
+	while (sonde_bind_check_next(check, &at, &slip))
+		if (is_label == (*slip.words != '\0'))
 			break;
+	if (slip.name) {
+		assert_false(sonde_bind_check_settled(check));
+		(void)snprintf(name, sizeof(name), "%s", slip.name);
+		slip.name = name;
 	}
+	sonde_bind_check_free(check);
 	sonde_expr_free(expr);
-	return &labels;
+	return slip;
 }
 
 static void labels_that_nothing_has_are_found(void **state)
@@ -304,33 +313,40 @@ static void labels_that_nothing_has_are_found(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(cases); i++) {
-		const struct sonde_expr_labels *labels =
-			labels_of(cases[i].text);
+		const struct sonde_bind_slip slip = slip_of(
+			cases[i].text, true, &model_scope, &model_scope);
 
-		assert_string_equal(labels->words, cases[i].words);
-		if (*cases[i].words)
-			assert_int_equal(labels->text.column, cases[i].column);
+		assert_string_equal(slip.words, cases[i].words);
+		assert_int_equal(slip.column, cases[i].column);
 	}
 }
 
 static void a_label_that_one_kind_has_is_none_that_nothing_has(void **state)
 {
-	const struct sonde_expr_text text = { .name = "e8",
-					      .text = "rad",
-					      .length = 3 };
-	struct sonde_expr_labels labels;
+	static const char text[] = "e8 == \"rad\"";
 	struct sonde_expr_scope strings = model_scope;
 
 	(void)state;
-	sonde_expr_labels_begin(&labels, &text);
-	sonde_expr_labels_try(&labels, &model_scope);
-	assert_true(sonde_expr_labels_odd(&labels));
 	strings.find = find_string;
-	sonde_expr_labels_try(&labels, &strings);
-	assert_false(sonde_expr_labels_odd(&labels));
+	assert_string_equal(
+		slip_of(text, true, &model_scope, &model_scope).name, "e8");
+	assert_null(slip_of(text, true, &model_scope, &strings).name);
 	/* whatever comes later */
-	sonde_expr_labels_try(&labels, &model_scope);
-	assert_false(sonde_expr_labels_odd(&labels));
+	assert_null(slip_of(text, true, &strings, &model_scope).name);
+}
+
+static void a_name_that_no_kind_has_is_found(void **state)
+{
+	static const char text[] = "u8 == 1 && nothing > defined(never)";
+	struct sonde_expr_scope strings = model_scope;
+	struct sonde_bind_slip slip =
+		slip_of(text, false, &model_scope, &model_scope);
+
+	(void)state;
+	assert_string_equal(slip.name, "nothing");
+	assert_int_equal(slip.column, 12);
+	strings.find = find_string;
+	assert_null(slip_of(text, false, &model_scope, &strings).name);
 }
 
 static void times_are_nanoseconds(void **state)
@@ -508,6 +524,7 @@ int main(void)
 		cmocka_unit_test(labels_that_nothing_has_are_found),
 		cmocka_unit_test(
 			a_label_that_one_kind_has_is_none_that_nothing_has),
+		cmocka_unit_test(a_name_that_no_kind_has_is_found),
 		cmocka_unit_test(times_are_nanoseconds),
 		cmocka_unit_test(sources_that_make_no_sense_are_refused),
 		cmocka_unit_test(what_no_record_can_change_is_constant),
