@@ -18,22 +18,14 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "expr/bind.h"
 #include "expr/expr.h"
-#include "expr/labels.h"
 #include "expr/program.h"
 #include "reader/core/hint.h"
 #include "reader/core/lane.h"
 #include "reader/core/load.h"
 
-/* What all events have; `$` before it, or not. */
-enum own {
-	OWN_TIME,
-	OWN_CPU,
-	OWN_TID,
-	OWN_PID,
-	OWN_PROCNAME,
-	FIRST_FIELD
-};
+#define FIRST_FIELD       SONDE_BIND_OWNS
 
 #define SONDE_FILTER_HINT 160
 
@@ -64,59 +56,13 @@ struct binding {
 	struct sonde_filter *filter;
 	struct sonde_event_class *cls;
 	struct bound *bound;
+	struct sonde_bind names;
+	struct sonde_expr_scope scope;
 };
-
-#define OWN_EVENT "event" /* a constant of its class */
-
-static const struct {
-	const char *name;
-	enum sonde_expr_type type;
-} owns[] = {
-	[OWN_TIME] = { "time", SONDE_EXPR_INT },
-	[OWN_CPU] = { "cpu", SONDE_EXPR_INT },
-	[OWN_TID] = { "tid", SONDE_EXPR_INT },
-	[OWN_PID] = { "pid", SONDE_EXPR_INT },
-	[OWN_PROCNAME] = { "procname", SONDE_EXPR_STRING },
-};
-
-static bool is(const char *path, size_t length, const char *name)
-{
-	return strlen(name) == length && !memcmp(path, name, length);
-}
 
 const char *sonde_filter_own(size_t i)
 {
-	return i < SONDE_ARRAY_SIZE(owns)  ? owns[i].name :
-	       i == SONDE_ARRAY_SIZE(owns) ? OWN_EVENT :
-					     NULL;
-}
-
-/* One of those, without the `$`. */
-static int find_own(struct binding *binding, const char *path, size_t length,
-		    struct sonde_expr_source *source)
-{
-	if (is(path, length, OWN_EVENT)) {
-		const char *name = binding->cls->info.name;
-
-		*source = (struct sonde_expr_source){
-			.how = SONDE_EXPR_CONSTANT,
-			.type = SONDE_EXPR_STRING,
-			.value = { .type = SONDE_EXPR_STRING,
-				   .length = (uint32_t)strlen(name),
-				   .text = name },
-		};
-		return 0;
-	}
-	for (uint32_t i = 0; i < SONDE_ARRAY_SIZE(owns); i++)
-		if (is(path, length, owns[i].name)) {
-			*source = (struct sonde_expr_source){
-				.how = SONDE_EXPR_CALL,
-				.type = owns[i].type,
-				.ref = i,
-			};
-			return 0;
-		}
-	return -ENOENT;
+	return sonde_bind_own_name(i);
 }
 
 static int add_field(struct binding *binding, const struct sonde_field *field,
@@ -209,8 +155,21 @@ static bool has_value(const struct sonde_class *cls)
 	return type_of(cls) != SONDE_EXPR_MISSING;
 }
 
-static int find_name(void *ctx, const char *path, size_t length,
-		     struct sonde_expr_source *ret_source)
+static int find_own(void *ctx, enum sonde_bind_own own,
+		    struct sonde_expr_source *ret_source)
+{
+	(void)ctx;
+	*ret_source = (struct sonde_expr_source){
+		.how = SONDE_EXPR_CALL,
+		.type = own == SONDE_BIND_PROCNAME ? SONDE_EXPR_STRING :
+						     SONDE_EXPR_INT,
+		.ref = own,
+	};
+	return own < SONDE_BIND_EVENT ? 0 : -ENOENT;
+}
+
+static int find_field(void *ctx, enum sonde_bind_place place, const char *path,
+		      struct sonde_expr_source *ret_source)
 {
 	static const enum sonde_scope contexts[] = {
 		SONDE_SCOPE_EVENT_CONTEXT,
@@ -220,31 +179,43 @@ static int find_name(void *ctx, const char *path, size_t length,
 	struct binding *binding = ctx;
 	struct sonde_field field;
 	int err = -ENOENT;
-	char name[256];
 
-	if (length >= sizeof(name))
-		return -EINVAL;
-	memcpy(name, path, length);
-	name[length] = '\0';
-	if (!strncmp(name, "$ctx.", 5)) {
+	if (place == SONDE_BIND_CONTEXT)
 		for (size_t i = 0; i < 3 && err == -ENOENT; i++)
 			err = sonde_event_class_field(binding->cls, contexts[i],
-						      name + 5, &field);
-	} else if (!strncmp(name, "$payload.", 9)) {
-		err = sonde_event_class_field(binding->cls, SONDE_SCOPE_PAYLOAD,
-					      name + 9, &field);
-	} else if (name[0] == '$') {
-		return find_own(binding, path + 1, length - 1, ret_source);
-	} else if (strcmp(name, "event") != 0) {
-		err = sonde_event_class_field(binding->cls, SONDE_NR_SCOPES,
-					      name, &field);
-	}
+						      path, &field);
+	else
+		err = sonde_event_class_field(binding->cls,
+					      place == SONDE_BIND_PAYLOAD ?
+						      SONDE_SCOPE_PAYLOAD :
+						      SONDE_NR_SCOPES,
+					      path, &field);
 	/* what is a group here may be a number in another class */
 	if (err == -EINVAL || (!err && !has_value(field.cls)))
 		err = -ENOENT;
-	if (err == -ENOENT && name[0] != '$')
-		return find_own(binding, path, length, ret_source);
 	return err ? err : describe(binding, &field, ret_source);
+}
+
+/* What names mean for events of class `i`; the fields are noted in `bound`. */
+static void begin_binding(struct binding *binding, struct sonde_filter *filter,
+			  size_t i, struct bound *bound)
+{
+	*binding = (struct binding){
+		.filter = filter,
+		.cls = filter->trace->classes[i],
+		.bound = bound,
+	};
+	binding->names = (struct sonde_bind){
+		.event = binding->cls->info.name,
+		.ctx = binding,
+		.field = find_field,
+		.own = find_own,
+	};
+	binding->scope = (struct sonde_expr_scope){
+		.ctx = &binding->names,
+		.find = sonde_bind_find,
+		.begin_ns = filter->trace->begin_ns,
+	};
 }
 
 /* ---- fetching ---- */
@@ -269,22 +240,23 @@ static int own_value(const struct sonde_event *event, uint32_t ref,
 		     struct sonde_expr_value *ret)
 {
 	ret->type = SONDE_EXPR_INT;
-	switch ((enum own)ref) {
-	case OWN_TIME:
+	switch ((enum sonde_bind_own)ref) {
+	case SONDE_BIND_TIME:
 		ret->i = event->time_ns;
 		return ret->i == SONDE_TIME_MIN ? -ENOENT : 0;
-	case OWN_CPU:
+	case SONDE_BIND_CPU:
 		ret->i = sonde_event_cpu(event);
 		break;
-	case OWN_TID:
+	case SONDE_BIND_TID:
 		ret->i = sonde_event_tid(event);
 		break;
-	case OWN_PID:
+	case SONDE_BIND_PID:
 		ret->i = sonde_event_pid(event);
 		break;
-	case OWN_PROCNAME:
+	case SONDE_BIND_PROCNAME:
 		return own_procname(event, ret);
-	case FIRST_FIELD:
+	case SONDE_BIND_EVENT:
+	case SONDE_BIND_OWNS:
 		break;
 	}
 	return ret->i < 0 ? -ENOENT : 0;
@@ -434,20 +406,13 @@ static int bind_class(struct sonde_filter *filter,
 		      const struct sonde_expr *expr, size_t i,
 		      struct sonde_expr_error *error)
 {
-	struct binding binding = {
-		.filter = filter,
-		.cls = filter->trace->classes[i],
-		.bound = &filter->classes[i],
-	};
-	struct sonde_expr_scope scope = {
-		.ctx = &binding,
-		.find = find_name,
-		.begin_ns = filter->trace->begin_ns,
-	};
-	struct bound *bound = binding.bound;
+	struct bound *bound = &filter->classes[i];
 	struct sonde_expr_value value;
-	int err = sonde_expr_compile(expr, &scope, error, &bound->program);
+	struct binding binding;
+	int err;
 
+	begin_binding(&binding, filter, i, bound);
+	err = sonde_expr_compile(expr, &binding.scope, error, &bound->program);
 	if (err)
 		return err;
 	if (sonde_program_constant(bound->program, &value))
@@ -459,56 +424,55 @@ static int bind_class(struct sonde_filter *filter,
 	return 0;
 }
 
-/* 0 if some class has this name. */
-static int find_in_any(struct sonde_filter *filter, const char *name)
+static int complain(const struct sonde_filter *filter,
+		    const struct sonde_bind_slip *slip,
+		    struct sonde_expr_error *error)
 {
-	const struct sonde_trace *trace = filter->trace;
-	int err = trace->nr_classes ? -ENOENT : 0;
+	char hint[SONDE_FILTER_HINT];
 
-	for (size_t i = 0; i < trace->nr_classes && err && err != -ENOMEM;
-	     i++) {
-		struct bound bound = { 0 };
-		struct binding binding = {
-			.filter = filter,
-			.cls = trace->classes[i],
-			.bound = &bound,
-		};
-		struct sonde_expr_source source;
-
-		err = find_name(&binding, name, strlen(name), &source);
+	error->column = slip->column;
+	if (*slip->words) {
+		(void)snprintf(error->text, sizeof(error->text), "%s",
+			       slip->words);
+		return -EINVAL;
 	}
-	return err;
+	sonde_hint_field(filter->trace, slip->name, hint, sizeof(hint));
+	(void)snprintf(error->text, sizeof(error->text),
+		       "no event has a field '%.80s'%.150s", slip->name,
+		       *hint || *slip->name == '$' ?
+			       hint :
+			       "; text is put into quotes");
+	return -EINVAL;
 }
 
-/* A name that nothing has is a mistake: says so, rather than find nothing. */
-static int check_names(struct sonde_filter *filter,
+/* A name or a label that nothing has is a mistake: says so, rather than find
+ * nothing. */
+static int check_words(struct sonde_filter *filter,
 		       const struct sonde_expr *expr,
 		       struct sonde_expr_error *error)
 {
-	uint32_t column;
-	const char *name;
+	const struct sonde_trace *trace = filter->trace;
+	struct sonde_bind_check *check;
+	struct sonde_bind_slip slip;
+	size_t at = 0;
+	int err = sonde_bind_check_new(expr, &check);
 
-	for (size_t i = 0; (name = sonde_expr_name(expr, i, &column)); i++) {
-		int err = find_in_any(filter, name);
+	if (err)
+		return err;
+	for (size_t i = 0;
+	     i < trace->nr_classes && !err && !sonde_bind_check_settled(check);
+	     i++) {
+		struct bound bound = { 0 };
+		struct binding binding;
 
-		if (err == -ENOMEM)
-			return err;
-		if (err) {
-			char hint[SONDE_FILTER_HINT];
-
-			sonde_hint_field(filter->trace, name, hint,
-					 sizeof(hint));
-			(void)snprintf(error->text, sizeof(error->text),
-				       "no event has a field '%.80s'%.150s",
-				       name,
-				       *hint || *name == '$' ?
-					       hint :
-					       "; text is put into quotes");
-			error->column = column;
-			return -EINVAL;
-		}
+		begin_binding(&binding, filter, i, &bound);
+		err = sonde_bind_check_try(check, &binding.scope);
 	}
-	return 0;
+	if (!err && trace->nr_classes &&
+	    sonde_bind_check_next(check, &at, &slip))
+		err = complain(filter, &slip, error);
+	sonde_bind_check_free(check);
+	return err;
 }
 
 /* The same of an event: it may be that this trace has none such, which is said,
@@ -521,8 +485,8 @@ static void check_events(struct sonde_filter *filter,
 	size_t at = 0;
 
 	while (sonde_expr_next_text(expr, &at, &text)) {
-		if ((strcmp(text.name, OWN_EVENT) != 0 &&
-		     strcmp(text.name, "$" OWN_EVENT) != 0) ||
+		if ((strcmp(text.name, "event") != 0 &&
+		     strcmp(text.name, "$event") != 0) ||
 		    sonde_hint_event(filter->trace, text.text, text.length,
 				     hint, sizeof(hint)))
 			continue;
@@ -534,58 +498,20 @@ static void check_events(struct sonde_filter *filter,
 	}
 }
 
-/* A label that none of the enumerations has which are called so. */
-static int check_labels(struct sonde_filter *filter,
-			const struct sonde_expr *expr,
-			struct sonde_expr_error *error)
-{
-	struct sonde_expr_labels labels;
-	struct sonde_expr_text text;
-	size_t at = 0;
-
-	while (sonde_expr_next_text(expr, &at, &text)) {
-		sonde_expr_labels_begin(&labels, &text);
-		for (size_t i = 0;
-		     i < filter->trace->nr_classes && !labels.fits; i++) {
-			struct bound bound = { 0 };
-			struct binding binding = {
-				.filter = filter,
-				.cls = filter->trace->classes[i],
-				.bound = &bound,
-			};
-			const struct sonde_expr_scope scope = {
-				.ctx = &binding,
-				.find = find_name,
-			};
-
-			sonde_expr_labels_try(&labels, &scope);
-		}
-		if (sonde_expr_labels_odd(&labels)) {
-			(void)snprintf(error->text, sizeof(error->text), "%s",
-				       labels.words);
-			error->column = text.column;
-			return -EINVAL;
-		}
-	}
-	return 0;
-}
-
 /* Whether events of this class have a field that is named. */
 static bool is_about(struct sonde_filter *filter, const struct sonde_expr *expr,
 		     size_t i)
 {
 	struct bound bound = { 0 };
-	struct binding binding = {
-		.filter = filter,
-		.cls = filter->trace->classes[i],
-		.bound = &bound,
-	};
 	struct sonde_expr_source source;
+	struct binding binding;
 	uint32_t column;
 	const char *name;
 
+	begin_binding(&binding, filter, i, &bound);
 	for (size_t n = 0; (name = sonde_expr_name(expr, n, &column)); n++)
-		if (!find_name(&binding, name, strlen(name), &source) &&
+		if (!sonde_bind_find(&binding.names, name, strlen(name),
+				     &source) &&
 		    bound.nr_fields)
 			return true;
 	return false;
@@ -632,10 +558,8 @@ static int bind_all(struct sonde_filter *filter, const char *expression,
 
 	if (err)
 		return err;
-	err = check_names(filter, expr, error);
+	err = check_words(filter, expr, error);
 	check_events(filter, expr);
-	if (!err)
-		err = check_labels(filter, expr, error);
 	if (!err)
 		err = bind_classes(filter, expr, error);
 	sonde_expr_free(expr);
