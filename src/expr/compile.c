@@ -76,8 +76,7 @@ int sonde_expr_compile_node(struct sonde_compiler *compiler, uint32_t node,
 	return err;
 }
 
-static int compile(struct sonde_compiler *compiler,
-		   struct sonde_program **ret_program)
+int sonde_expr_analyse(struct sonde_compiler *compiler)
 {
 	const struct sonde_expr *expr = compiler->expr;
 	int err = 0;
@@ -92,8 +91,7 @@ static int compile(struct sonde_compiler *compiler,
 		err = find_name(compiler, i);
 	for (uint32_t i = 0; !err && i < expr->nr_nodes; i++)
 		err = sonde_expr_infer(compiler, i);
-	return err ? err :
-		     sonde_expr_compile_node(compiler, expr->root, ret_program);
+	return err;
 }
 
 int sonde_expr_compile(const struct sonde_expr *expr,
@@ -109,7 +107,10 @@ int sonde_expr_compile(const struct sonde_expr *expr,
 	int err;
 
 	sonde_pool_init(&compiler.pool, 0);
-	err = compile(&compiler, ret_program);
+	err = sonde_expr_analyse(&compiler);
+	if (!err)
+		err = sonde_expr_compile_node(&compiler, expr->root,
+					      ret_program);
 	sonde_pool_fini(&compiler.pool);
 	return err;
 }

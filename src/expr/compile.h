@@ -59,6 +59,10 @@ int sonde_expr_infer(struct sonde_compiler *compiler, uint32_t node);
 void sonde_expr_generate(const struct sonde_compiler *compiler,
 			 struct sonde_code *code, uint32_t node);
 
+/* compile.c: asks for all names and infers all nodes. The compiler has its
+ * expression, scope, error and an empty pool. */
+int sonde_expr_analyse(struct sonde_compiler *compiler);
+
 /* compile.c: that program. */
 int sonde_expr_compile_node(struct sonde_compiler *compiler, uint32_t node,
 			    struct sonde_program **ret_program);

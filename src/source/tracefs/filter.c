@@ -436,36 +436,6 @@ static enum says say(struct writer *to, uint32_t node, bool sense)
 
 /* ---- the whole ---- */
 
-/* Types and constants of all nodes, as the compiler finds them. */
-static int infer(struct sonde_compiler *compiler)
-{
-	const struct sonde_expr *expr = compiler->expr;
-	const struct sonde_expr_scope *scope = compiler->scope;
-	int err = 0;
-
-	compiler->sources = sonde_pool_get(&compiler->pool, expr->nr_names + 1,
-					   sizeof(*compiler->sources));
-	compiler->meanings = sonde_pool_get(&compiler->pool, expr->nr_nodes,
-					    sizeof(*compiler->meanings));
-	if (!compiler->sources || !compiler->meanings)
-		return -ENOMEM;
-	for (size_t i = 0; !err && i < expr->nr_names; i++) {
-		struct sonde_expr_source *source = &compiler->sources[i];
-
-		err = scope->find(scope->ctx, expr->names[i].path,
-				  expr->names[i].length, source);
-		if (err == -ENOENT) {
-			*source = (struct sonde_expr_source){ 0 };
-			err = 0;
-		}
-		if (source->how == SONDE_EXPR_CONSTANT)
-			source->type = source->value.type;
-	}
-	for (uint32_t i = 0; !err && i < expr->nr_nodes; i++)
-		err = sonde_expr_infer(compiler, i);
-	return err;
-}
-
 /* `condition` is known to make sense. */
 static int write_filter(struct writer *to, const char *condition)
 {
@@ -480,7 +450,7 @@ static int write_filter(struct writer *to, const char *condition)
 		return rc;
 	compiler->expr = expr;
 	sonde_pool_init(&compiler->pool, 0);
-	rc = infer(compiler);
+	rc = sonde_expr_analyse(compiler);
 	if (!rc)
 		rc = results[say(to, expr->root, true)];
 	if (rc >= 0 && to->full)
