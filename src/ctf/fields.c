@@ -1,38 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fields.c - the fields of an event in the metadata's language (fields.h).
+ * fields.c - types in the metadata's language (fields.h).
  *
- * Structures and variants nest a few levels deep; the walk keeps a stack of
- * them. A level of a variant walks through the labels of its tag beside its
- * options, and names the options after them.
+ * Whether labels are identifiers is the variant's to say that comes next; else
+ * they are strings. What isn't as the trace has it by itself is said of a
+ * structure's alignment, a number's base and byte order.
+ *
+ * Recursion is bounded by how deep types nest.
  */
 #include "ctf/fields.h"
 
-#include <errno.h>
 #include <inttypes.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
 
-#include "base/port.h"
-#include "types/desc.h"
+#include "base/pool.h"
 
-#define LEVELS (SONDE_NEST_MAX + 1)
-
-struct level {
-	struct sonde_fields fields;
-	struct sonde_names names;
-	bool variant;
-	struct sonde_labels labels; /* variant: the options' names to come */
-	struct sonde_labels tag_labels; /* of the last enumeration */
-	char tag[SONDE_IDENT_MAX];      /* its name, without the '_' */
-	char name[SONDE_IDENT_MAX];     /* of the whole, without the '_' */
-};
-
-struct walk {
+struct writer {
 	struct sonde_text *text;
-	uint32_t depth; /* index of the innermost level */
-	struct level level[LEVELS];
+	const char *prefix, *clock;
+	int depth;
 };
 
 void sonde_tsdl_string(struct sonde_text *text, const char *string)
@@ -51,278 +36,191 @@ void sonde_tsdl_string(struct sonde_text *text, const char *string)
 	sonde_text_puts(text, "\"");
 }
 
-static void indent(struct walk *walk)
+static void indent(const struct writer *to)
 {
-	for (uint32_t i = 0; i < walk->depth + 2; i++)
-		sonde_text_puts(walk->text, "\t");
+	for (int i = 0; i < to->depth; i++)
+		sonde_text_puts(to->text, "\t");
 }
 
-/* A name for `expr` that no other in the scope has; _NAME is no keyword. */
-static const char *add_name(struct sonde_names *names, const char *expr)
-{
-	static const char *const keywords[] = { "Bool", "Complex",
-						"Imaginary" };
-	char ident[SONDE_IDENT_MAX];
+/* ---- numbers ---- */
 
-	(void)sonde_field_ident(expr, ident, sizeof(ident));
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(keywords); i++) {
-		if (strcmp(ident, keywords[i]) != 0)
-			continue;
-		ident[0] = '_';
-		memcpy(ident + 1, keywords[i], strlen(keywords[i]) + 1);
-		return sonde_names_add(names, ident);
-	}
-	return sonde_names_add(names, expr);
+static bool is_network(const struct sonde_class *cls)
+{
+	return cls->big_endian && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-static const char *add_length_name(struct sonde_names *names, const char *name)
+static void put_integer(const struct writer *to, const struct sonde_class *cls)
 {
-	char length[SONDE_IDENT_MAX + 16];
-
-	(void)snprintf(length, sizeof(length), "_%s_length", name);
-	return sonde_names_add(names, length);
+	sonde_text_printf(to->text,
+			  "integer { size = %u; align = %u; signed = %u;",
+			  cls->bits, cls->align_bits,
+			  cls->kind == SONDE_KIND_INT);
+	if (cls->base != 10)
+		sonde_text_printf(to->text, " base = %u;", cls->base);
+	if (is_network(cls))
+		sonde_text_puts(to->text, " byte_order = be;");
+	if (cls->is_char)
+		sonde_text_puts(to->text, " encoding = UTF8;");
+	if (cls->clock >= 0)
+		sonde_text_printf(to->text, " map = clock.%s.value;",
+				  to->clock);
+	sonde_text_puts(to->text, " }");
 }
 
-/*
- * A value of few bits lies in the low bits of its storage. Where it takes all
- * bytes of that we can say how many bits it has; else the storage is as good,
- * for the other bits repeat the sign or are zero.
- */
-static uint32_t bits_said(const struct sonde_field_view *field)
+static void put_float(const struct writer *to, const struct sonde_class *cls)
 {
-	bool little = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ &&
-		      !(field->flags & SONDE_FIELD_NETWORK);
-
-	if (field->kind == SONDE_TYPE_BITS && little &&
-	    (field->bits + 7u) / 8 * 8 == field->stored_bits)
-		return field->bits;
-	return field->stored_bits;
-}
-
-static void fields_put_integer(struct sonde_text *text,
-			       const struct sonde_field_view *field)
-{
-	sonde_text_printf(text, "integer { size = %u; align = 8; signed = %u;",
-			  bits_said(field),
-			  !!(field->flags & SONDE_FIELD_SIGNED));
-	if (field->flags & SONDE_FIELD_HEX)
-		sonde_text_puts(text, " base = 16;");
-	else if (field->flags & SONDE_FIELD_OCTAL)
-		sonde_text_puts(text, " base = 8;");
-	if (field->flags & SONDE_FIELD_NETWORK)
-		sonde_text_puts(text, " byte_order = be;");
-	if ((field->flags & SONDE_FIELD_CHAR) && field->stored_bits == 8)
-		sonde_text_puts(text, " encoding = UTF8;");
-	sonde_text_puts(text, " }");
-}
-
-static void put_float(struct sonde_text *text,
-		      const struct sonde_field_view *field)
-{
-	bool wide = field->bits == 64;
+	bool wide = cls->bits == 64;
 
 	sonde_text_printf(
-		text,
+		to->text,
 		"floating_point { exp_dig = %u; mant_dig = %u; align = 8;%s }",
 		wide ? 11 : 8, wide ? 53 : 24,
-		field->flags & SONDE_FIELD_NETWORK ? " byte_order = be;" : "");
+		is_network(cls) ? " byte_order = be;" : "");
 }
 
-static void put_range(struct sonde_text *text,
-		      const struct sonde_label_view *label, bool is_signed)
+static void put_range(const struct writer *to, const struct sonde_label *label,
+		      bool is_signed)
 {
-	if (is_signed)
-		sonde_text_printf(text, " = %" PRId64, label->first);
-	else
-		sonde_text_printf(text, " = %" PRIu64, (uint64_t)label->first);
-	if (label->first == label->last)
-		return;
-	if (is_signed)
-		sonde_text_printf(text, " ... %" PRId64, label->last);
-	else
-		sonde_text_printf(text, " ... %" PRIu64, (uint64_t)label->last);
-}
+	const uint64_t bounds[] = { label->low, label->high };
 
-/* An enumeration; `tag` if a variant comes next, which needs its labels to be
- * identifiers. */
-static void put_enum(struct sonde_text *text,
-		     const struct sonde_field_view *field, bool tag)
-{
-	struct sonde_labels labels = sonde_field_labels(field);
-	struct sonde_names names = { 0 };
-	struct sonde_label_view label;
-	const char *separator = " ";
-
-	sonde_text_puts(text, "enum : ");
-	fields_put_integer(text, field);
-	sonde_text_puts(text, " {");
-	while (sonde_labels_next(&labels, &label)) {
-		sonde_text_puts(text, separator);
-		if (tag)
-			sonde_text_printf(text, "_%s",
-					  add_name(&names, label.text));
+	for (int i = 0; i < (label->low == label->high ? 1 : 2); i++) {
+		sonde_text_puts(to->text, i ? " ... " : " = ");
+		if (is_signed)
+			sonde_text_printf(to->text, "%" PRId64,
+					  (int64_t)bounds[i]);
 		else
-			sonde_tsdl_string(text, label.text);
-		put_range(text, &label, field->flags & SONDE_FIELD_SIGNED);
-		separator = ", ";
+			sonde_text_printf(to->text, "%" PRIu64, bounds[i]);
 	}
-	sonde_text_puts(text, " }");
 }
 
-/* What an array or sequence is made of. */
-static void put_element(struct sonde_text *text,
-			const struct sonde_field_view *field)
+static void put_enum(const struct writer *to, const struct sonde_class *cls,
+		     bool tag)
 {
-	struct sonde_fields children = sonde_field_children(field);
-	struct sonde_field_view element;
+	sonde_text_puts(to->text, "enum : ");
+	put_integer(to, cls);
+	sonde_text_puts(to->text, " {");
+	for (size_t i = 0; i < cls->nr_labels; i++) {
+		const struct sonde_label *label = &cls->labels[i];
 
-	if (!sonde_fields_next(&children, &element))
-		sonde_text_puts(text, "integer { size = 8; align = 8;"
-				      " signed = 0; base = 16; }");
-	else if (element.kind == SONDE_TYPE_FLOAT)
-		put_float(text, &element);
-	else if (element.kind == SONDE_TYPE_ENUM)
-		put_enum(text, &element, false);
+		sonde_text_puts(to->text, i ? ", " : " ");
+		if (tag)
+			sonde_text_puts(to->text, label->name);
+		else
+			sonde_tsdl_string(to->text, label->name);
+		put_range(to, label, cls->kind == SONDE_KIND_INT);
+	}
+	sonde_text_puts(to->text, " }");
+}
+
+static void put_number(const struct writer *to, const struct sonde_class *cls,
+		       bool tag)
+{
+	if (cls->kind == SONDE_KIND_FLOAT)
+		put_float(to, cls);
+	else if (cls->is_enum)
+		put_enum(to, cls, tag);
 	else
-		fields_put_integer(text, &element);
+		put_integer(to, cls);
 }
 
-#define LENGTH_TYPE "integer { size = 32; align = 8; signed = 0; }"
+/* ---- members ---- */
 
-/* A sequence or blob, which has no children: bytes. */
-static void fields_put_sequence(struct walk *walk, struct level *level,
-				const struct sonde_field_view *field,
-				const char *name)
+/* What is elements behind one another: arrays, and strings that don't end
+ * themselves. */
+static bool is_list(const struct sonde_class *cls)
 {
-	struct sonde_text *text = walk->text;
-	const char *length;
-
-	if (level->variant) {
-		sonde_text_puts(text, "struct { " LENGTH_TYPE " _length; ");
-		put_element(text, field);
-		sonde_text_printf(text, " _data[_length]; } _%s;\n", name);
-		return;
-	}
-	length = add_length_name(&level->names, name);
-	sonde_text_printf(text, LENGTH_TYPE " _%s;\n", length);
-	indent(walk);
-	put_element(text, field);
-	sonde_text_printf(text, " _%s[_%s];\n", name, length);
+	return cls->kind == SONDE_KIND_ARRAY ||
+	       cls->kind == SONDE_KIND_SEQUENCE ||
+	       (cls->kind == SONDE_KIND_STRING &&
+		cls->length != SONDE_LENGTH_ZERO);
 }
 
-static bool variant_follows(const struct level *level)
+static bool is_group(const struct sonde_class *cls)
 {
-	struct sonde_fields rest = level->fields;
-	struct sonde_field_view next;
-
-	return sonde_fields_next(&rest, &next) &&
-	       next.kind == SONDE_TYPE_VARIANT;
+	return cls->kind == SONDE_KIND_STRUCT ||
+	       cls->kind == SONDE_KIND_VARIANT;
 }
 
-/* Everything but structures and variants. */
-static void put_plain(struct walk *walk, struct level *level,
-		      const struct sonde_field_view *field, const char *name)
+static bool is_tag(const struct sonde_class *around, size_t i)
 {
-	struct sonde_text *text = walk->text;
-
-	switch (field->kind) {
-	case SONDE_TYPE_SEQUENCE:
-	case SONDE_TYPE_BLOB:
-		fields_put_sequence(walk, level, field, name);
-		return;
-	case SONDE_TYPE_ARRAY:
-		put_element(text, field);
-		sonde_text_printf(text, " _%s[%u];\n", name, field->count);
-		return;
-	case SONDE_TYPE_TEXT:
-		sonde_text_printf(text,
-				  "integer { size = 8; align = 8; signed = 0;"
-				  " encoding = UTF8; } _%s[%u];\n",
-				  name, field->count);
-		return;
-	case SONDE_TYPE_STRING:
-		sonde_text_puts(text, "string { encoding = UTF8; }");
-		break;
-	case SONDE_TYPE_FLOAT:
-		put_float(text, field);
-		break;
-	case SONDE_TYPE_ENUM:
-		put_enum(text, field,
-			 !level->variant && variant_follows(level));
-		level->tag_labels = sonde_field_labels(field);
-		(void)snprintf(level->tag, sizeof(level->tag), "%s", name);
-		break;
-	case SONDE_TYPE_INT:
-	case SONDE_TYPE_BITS:
-	case SONDE_TYPE_STRUCT:
-	case SONDE_TYPE_VARIANT:
-		fields_put_integer(text, field);
-		break;
-	}
-	sonde_text_printf(text, " _%s;\n", name);
+	return i + 1 < around->nr_members &&
+	       around->members[i + 1].cls->kind == SONDE_KIND_VARIANT &&
+	       around->members[i + 1].cls->ref == around->members[i].cls;
 }
 
-/* Go into a structure or variant. */
-static int open_level(struct walk *walk, struct level *level,
-		      const struct sonde_field_view *field, const char *name)
-{
-	bool variant = field->kind == SONDE_TYPE_VARIANT;
-	struct level *inner = level + 1;
+static void put_group(struct writer *to, const struct sonde_class *cls);
 
-	if (walk->depth + 1 == LEVELS || (variant && level->variant))
-		return -EINVAL;
-	if (variant)
-		sonde_text_printf(walk->text, "variant <_%s> {\n", level->tag);
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
+static void put_member(struct writer *to, const struct sonde_class *around,
+		       size_t i)
+{
+	const struct sonde_class *cls = around->members[i].cls;
+
+	indent(to);
+	if (is_group(cls))
+		put_group(to, cls);
+	else if (is_list(cls))
+		put_number(to, cls->members[0].cls, false);
+	else if (cls->kind == SONDE_KIND_STRING)
+		sonde_text_puts(to->text, "string { encoding = UTF8; }");
 	else
-		sonde_text_puts(walk->text, "struct {\n");
-	inner->fields = sonde_field_children(field);
-	inner->names.nr = 0;
-	inner->variant = variant;
-	inner->labels = level->tag_labels;
-	(void)snprintf(inner->name, sizeof(inner->name), "%s", name);
-	walk->depth++;
-	return 0;
+		put_number(to, cls, is_tag(around, i));
+	sonde_text_printf(to->text, " %s%s", to->prefix,
+			  around->members[i].name);
+	if (is_list(cls) && cls->ref)
+		sonde_text_printf(to->text, "[%s%s]", to->prefix,
+				  cls->location.names[0]);
+	else if (is_list(cls))
+		sonde_text_printf(to->text, "[%" PRIu64 "]", cls->count);
+	sonde_text_puts(to->text, ";\n");
 }
 
-static int fields_put_field(struct walk *walk, struct level *level,
-			    const struct sonde_field_view *field)
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
+static void put_group(struct writer *to, const struct sonde_class *cls)
 {
-	struct sonde_label_view label = { .text = "" };
-	const char *name;
+	uint32_t align = 1;
 
-	indent(walk);
-	if (level->variant)
-		(void)sonde_labels_next(&level->labels, &label);
-	name = add_name(&level->names,
-			level->variant ? label.text : field->name);
-	if (field->kind == SONDE_TYPE_STRUCT ||
-	    field->kind == SONDE_TYPE_VARIANT)
-		return open_level(walk, level, field, name);
-	put_plain(walk, level, field, name);
-	return 0;
+	if (cls->kind == SONDE_KIND_VARIANT)
+		sonde_text_printf(to->text, "variant <%s%s> {\n", to->prefix,
+				  cls->location.names[0]);
+	else
+		sonde_text_puts(to->text, "struct {\n");
+	to->depth++;
+	for (size_t i = 0; i < cls->nr_members; i++) {
+		put_member(to, cls, i);
+		if (align < cls->members[i].cls->align_bits)
+			align = cls->members[i].cls->align_bits;
+	}
+	to->depth--;
+	indent(to);
+	sonde_text_puts(to->text, "}");
+	if (align < cls->align_bits)
+		sonde_text_printf(to->text, " align(%u)", cls->align_bits);
+}
+
+void sonde_tsdl_scope(struct sonde_text *text, const struct sonde_class *cls,
+		      const char *prefix, const char *clock)
+{
+	struct writer to = {
+		.text = text,
+		.prefix = prefix,
+		.clock = clock,
+		.depth = 1,
+	};
+
+	put_group(&to, cls);
 }
 
 int sonde_tsdl_fields(struct sonde_text *text, const struct sonde_desc *desc)
 {
-	struct walk walk = { .text = text };
-	int error = 0;
+	struct sonde_class *payload;
+	struct sonde_pool pool;
+	int error;
 
-	sonde_text_puts(text, "struct {\n");
-	walk.level[0].fields = sonde_desc_fields(desc);
-	while (!error) {
-		struct level *level = &walk.level[walk.depth];
-		struct sonde_field_view field;
-
-		if (sonde_fields_next(&level->fields, &field)) {
-			error = fields_put_field(&walk, level, &field);
-			continue;
-		}
-		if (walk.depth == 0)
-			break;
-		walk.depth--;
-		indent(&walk);
-		sonde_text_printf(text, "} _%s;\n", level->name);
-	}
-	sonde_text_puts(text, "\t}");
+	sonde_pool_init(&pool, 0);
+	error = sonde_class_from_desc(&pool, desc, &payload);
+	if (!error)
+		sonde_tsdl_scope(text, payload, "_", NULL);
+	sonde_pool_fini(&pool);
 	return error;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fields.h - the fields of an event in the metadata's language (tsdl.h).
+ * fields.h - types (types/type.h) in the metadata's language (tsdl.h).
  */
 #ifndef CTF_FIELDS_H
 #define CTF_FIELDS_H
@@ -8,6 +8,12 @@
 #include <sonde/abi.h>
 
 #include "ctf/text.h"
+#include "types/type.h"
+
+/* Append a structure, without a name. Names get `prefix` before them; `clock`
+ * is the name of the trace's, for numbers that are times. */
+void sonde_tsdl_scope(struct sonde_text *text, const struct sonde_class *cls,
+		      const char *prefix, const char *clock);
 
 /* Append the event's payload as a structure, without a name. -EINVAL if a
  * variant is an option of another. */

@@ -73,22 +73,6 @@ void sonde_schema_warn(struct sonde_schema *schema, const char *format, ...)
 		schema->nr_warnings++;
 }
 
-struct sonde_class *sonde_schema_class(struct sonde_schema *schema,
-				       enum sonde_kind kind)
-{
-	struct sonde_class *cls =
-		sonde_pool_get(&schema->pool, 1, sizeof(*cls));
-
-	if (!cls)
-		return NULL;
-	cls->kind = kind;
-	cls->align_bits = 1;
-	cls->reg = -1;
-	cls->clock = -1;
-	cls->location.scope = SONDE_NR_SCOPES;
-	return cls;
-}
-
 static void *copy_bytes(struct sonde_schema *schema, const void *bytes,
 			size_t nr, size_t size)
 {

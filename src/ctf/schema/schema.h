@@ -48,121 +48,6 @@
 #define SONDE_SCHEMA_DEPTH 32
 #define SONDE_SCHEMA_REGS  SONDE_WALK_REGS
 
-/* What a number (or, of the UUID, an array or blob) means to the format. */
-enum sonde_role {
-	SONDE_ROLE_NONE,
-	/* packet header */
-	SONDE_ROLE_MAGIC,
-	SONDE_ROLE_UUID,
-	SONDE_ROLE_STREAM_CLASS_ID,
-	SONDE_ROLE_STREAM_ID, /* the instance */
-	/* packet context */
-	SONDE_ROLE_PACKET_BITS,
-	SONDE_ROLE_CONTENT_BITS,
-	SONDE_ROLE_TIME, /* packet context: the begin; event header */
-	SONDE_ROLE_TIME_END,
-	SONDE_ROLE_DISCARDED,
-	SONDE_ROLE_SEQUENCE,
-	/* event header */
-	SONDE_ROLE_EVENT_ID,
-};
-
-enum sonde_encoding {
-	SONDE_ENCODING_UTF8, /* and ASCII */
-	SONDE_ENCODING_UTF16BE,
-	SONDE_ENCODING_UTF16LE,
-	SONDE_ENCODING_UTF32BE,
-	SONDE_ENCODING_UTF32LE,
-};
-
-static inline unsigned int sonde_encoding_unit(enum sonde_encoding encoding)
-{
-	return encoding == SONDE_ENCODING_UTF8    ? 1 :
-	       encoding <= SONDE_ENCODING_UTF16LE ? 2 :
-						    4;
-}
-
-/* Where a length, tag or selector is, before it is resolved. */
-struct sonde_location {
-	/* SONDE_NR_SCOPES: relative. CTF 1.8: the first name is looked for in
-	 * the structures around, innermost first, then in the scopes around.
-	 * CTF 2: from the structure around; a NULL name goes one up. */
-	enum sonde_scope scope;
-	size_t nr_names;
-	const char **names;
-};
-
-struct sonde_member {
-	const char *name;
-	struct sonde_class *cls;
-	/* options of a variant only: which tags choose it */
-	size_t nr_ranges;
-	const struct sonde_label *ranges;
-};
-
-/* How the length of a string, array or blob is known. */
-enum sonde_length {
-	SONDE_LENGTH_FIXED, /* .count */
-	SONDE_LENGTH_FIELD, /* .ref, after .location */
-	SONDE_LENGTH_ZERO,  /* strings only: ends with a zero */
-};
-
-struct sonde_class {
-	enum sonde_kind kind;
-	uint32_t align_bits; /* as it results, from members too */
-
-	/* UINT, INT, BOOL, BITS, FLOAT */
-	uint8_t bits; /* 0: LEB128, UINT and INT only */
-	uint8_t base; /* 2, 8, 10, 16: for display */
-	bool big_endian;
-	bool last_bit_first; /* bit order is not the one the byte order has */
-	bool is_char;        /* CTF 1.8: an integer with an encoding */
-	bool is_enum;        /* CTF 1.8: `enum`, even without a label */
-	enum sonde_role role;
-	int16_t reg;   /* -1: nobody depends on it */
-	int16_t clock; /* CTF 1.8 `map`; -1 none */
-	size_t nr_labels;
-	const struct sonde_label *labels;
-	bool labels_ascend; /* and don't overlap; set by finish */
-
-	/* STRING: bytes; BLOB: bytes; ARRAY, SEQUENCE: elements */
-	enum sonde_encoding encoding;
-	enum sonde_length length;
-	uint64_t count;
-
-	/* SEQUENCE and dynamic strings, blobs: the length. VARIANT: the tag.
-	 * OPTIONAL: the selector. */
-	struct sonde_location location;
-	const struct sonde_class *ref;
-
-	/* STRUCT: members; VARIANT: options; ARRAY, SEQUENCE, OPTIONAL: the
-	 * one element, without a name. OPTIONAL's ranges say with which
-	 * selector values it is there; no ranges: a boolean selector. */
-	size_t nr_members;
-	struct sonde_member *members;
-
-	const char *media_type; /* of a BLOB; NULL */
-	/* user attributes, as JSON text; NULL */
-	const char *attributes;
-
-	/* The reader's: where it is in each event, src/reader/core/plan.h */
-	bool placed;
-	uint32_t block, offset;
-};
-
-/* A sequence of bytes shown in hexadecimal: a buffer, as of a system call, or
- * what sonde_blob() recorded. CTF 1.8 has no class for them. */
-static inline bool sonde_class_is_bytes(const struct sonde_class *cls)
-{
-	const struct sonde_class *element;
-
-	if (cls->kind != SONDE_KIND_SEQUENCE)
-		return false;
-	element = cls->members[0].cls;
-	return element->kind == SONDE_KIND_UINT && element->bits == 8 &&
-	       element->base == 16 && !element->is_enum && !element->nr_labels;
-}
-
 struct sonde_event_class {
 	struct sonde_event_class_info info; /* .source and .index: reader's */
 	struct sonde_stream_class *stream_class;
@@ -252,8 +137,11 @@ int sonde_schema_unpack(const void *bytes, size_t size,
 
 /* Makers: zeroed, align 1, reg and clock -1, location relative; NULL without
  * memory. */
-struct sonde_class *sonde_schema_class(struct sonde_schema *schema,
-				       enum sonde_kind kind);
+static inline struct sonde_class *
+sonde_schema_class(struct sonde_schema *schema, enum sonde_kind kind)
+{
+	return sonde_class_new(&schema->pool, kind);
+}
 /* A deep copy, unresolved (invariant 1). NULL also if it is nested too deep. */
 struct sonde_class *sonde_schema_copy(struct sonde_schema *schema,
 				      const struct sonde_class *cls);
