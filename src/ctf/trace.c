@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
-#include "ctf/fragments.h"
+#include "ctf/describe.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
 #include "ctf/packet.h"
@@ -30,7 +30,7 @@
 
 #define FILE_SIZE_FIRST (16ull << 20)
 
-static bool ctf_trace_is_identifier(const char *name)
+static bool is_identifier(const char *name)
 {
 	if (!name || !*name || (*name >= '0' && *name <= '9'))
 		return false;
@@ -49,10 +49,10 @@ static bool config_valid(const struct sonde_ctf_config *config)
 	const struct sonde_ctf_clock *clock = &config->clock;
 
 	for (size_t i = 0; i < config->nr_env; i++) {
-		if (!ctf_trace_is_identifier(config->env[i].name))
+		if (!is_identifier(config->env[i].name))
 			return false;
 	}
-	return ctf_trace_is_identifier(clock->name) && clock->freq > 0 &&
+	return is_identifier(clock->name) && clock->freq > 0 &&
 	       clock->offset < clock->freq &&
 	       config->version >= SONDE_CTF_1_8 &&
 	       config->version <= SONDE_CTF_2 &&
@@ -96,9 +96,8 @@ static int copy_env(struct sonde_ctf_env *to, const struct sonde_ctf_env *from,
  * and version are LTTng's: Trace Compass chooses its views by them, and
  * babeltrace2 applies no repairs to that version.
  */
-static int ctf_trace_make_env(struct sonde_ctf_config *ours,
-			      const struct sonde_ctf_config *config,
-			      const char *dir)
+static int make_env(struct sonde_ctf_config *ours,
+		    const struct sonde_ctf_config *config, const char *dir)
 {
 	char *dir_name = last_component(dir);
 	struct utsname system = { .sysname = "" };
@@ -181,7 +180,7 @@ static int copy_config(struct sonde_ctf_config *ours,
 	/* A file takes a packet, with the opening packet and its own head. */
 	if (ours->file_size < ours->packet_max + SONDE_CTF_PAGE)
 		ours->file_size = ours->packet_max + SONDE_CTF_PAGE;
-	return ctf_trace_make_env(ours, config, dir);
+	return make_env(ours, config, dir);
 }
 
 /* What we copied for ourselves is const only to others. */
@@ -218,20 +217,28 @@ static void free_trace(struct sonde_ctf_trace *trace)
 	free(trace);
 }
 
+/* Appends what a schema was made for, unless that failed. */
+static int put_json(struct sonde_schema *schema, int error,
+		    struct sonde_text *to)
+{
+	if (!error)
+		error = sonde_describe_json(schema, to);
+	sonde_pool_fini(&schema->pool);
+	return error;
+}
+
 static int write_preamble(struct sonde_ctf_trace *trace)
 {
 	struct sonde_text *preamble = &trace->metadata.preamble;
-	struct sonde_text tsdl = { 0 };
+	struct sonde_schema schema;
 	int error = 0;
 
 	sonde_text_cut(preamble, 0);
 	if (trace->config.version == SONDE_CTF_1_8) {
 		sonde_tsdl_preamble(preamble, &trace->config);
 	} else {
-		sonde_tsdl_preamble(&tsdl, &trace->config);
-		error = sonde_ctf_fragments(
-			&tsdl, 0, SONDE_CTF_FRAGMENTS_PREAMBLE, preamble);
-		sonde_text_fini(&tsdl);
+		error = sonde_describe_trace(&schema, &trace->config);
+		error = put_json(&schema, error, preamble);
 	}
 	return error ? error : sonde_ctf_metadata_rewrite(&trace->metadata);
 }
@@ -319,53 +326,37 @@ bool sonde_ctf_trace_has_class(const struct sonde_ctf_trace *trace,
 	return find_class(trace, class_id) != NULL;
 }
 
-/* What it takes to describe a class: as one block, and as two fragments, for
- * the class and for event 0. */
-static int ctf_trace_put_class(const struct sonde_ctf_trace *trace,
-			       const struct sonde_ctf_class *cls,
-			       const char *comment, struct sonde_text *to)
+static int put_class(const struct sonde_ctf_trace *trace,
+		     const struct sonde_ctf_class *cls, const char *comment,
+		     struct sonde_text *to)
 {
-	struct sonde_text tsdl = { 0 };
+	const struct sonde_ctf_config *config = &trace->config;
+	struct sonde_schema schema;
 	int error;
 
-	if (trace->config.version == SONDE_CTF_1_8) {
-		sonde_tsdl_class(to, &trace->config, cls->id, cls->kind,
-				 comment);
+	if (config->version == SONDE_CTF_1_8) {
+		sonde_tsdl_class(to, config, cls->id, cls->kind, comment);
 		return to->error;
 	}
-	sonde_tsdl_preamble(&tsdl, &trace->config);
-	sonde_tsdl_class(&tsdl, &trace->config, cls->id, cls->kind, NULL);
-	error = sonde_ctf_fragments(
-		&tsdl, SONDE_CTF_FRAGMENTS_PREAMBLE,
-		SONDE_CTF_FRAGMENTS_CLASS(trace->config.domain), to);
-	sonde_text_fini(&tsdl);
-	return error;
+	error = sonde_describe_class(&schema, config->domain, cls->id,
+				     cls->kind);
+	return put_json(&schema, error, to);
 }
 
-static int ctf_trace_put_event(const struct sonde_ctf_trace *trace,
-			       const struct sonde_ctf_class *cls, uint32_t id,
-			       const struct sonde_desc *desc,
-			       struct sonde_text *to)
+static int put_event(const struct sonde_ctf_trace *trace,
+		     const struct sonde_ctf_class *cls, uint32_t id,
+		     const struct sonde_desc *desc, struct sonde_text *to)
 {
 	enum sonde_ctf_domain domain = trace->config.domain;
-	struct sonde_text tsdl = { 0 };
+	struct sonde_schema schema;
 	int error;
 
 	if (trace->config.version == SONDE_CTF_1_8) {
 		error = sonde_tsdl_event(to, domain, cls->id, id, desc);
 		return error ? error : to->error;
 	}
-	sonde_tsdl_preamble(&tsdl, &trace->config);
-	sonde_tsdl_class(&tsdl, &trace->config, cls->id, cls->kind, NULL);
-	error = sonde_tsdl_event(&tsdl, domain, cls->id, id, desc);
-	if (!error)
-		error = sonde_ctf_fragments(
-			&tsdl,
-			SONDE_CTF_FRAGMENTS_PREAMBLE +
-				SONDE_CTF_FRAGMENTS_CLASS(domain),
-			SONDE_CTF_FRAGMENTS_EVENT, to);
-	sonde_text_fini(&tsdl);
-	return error;
+	error = sonde_describe_event(&schema, domain, cls->id, id, desc);
+	return put_json(&schema, error, to);
 }
 
 int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
@@ -384,7 +375,7 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 	if (!classes)
 		return -ENOMEM;
 	trace->classes = classes;
-	error = ctf_trace_put_class(trace, &cls, comment, body);
+	error = put_class(trace, &cls, comment, body);
 	if (error) {
 		sonde_text_cut(body, size);
 		return error;
@@ -405,7 +396,7 @@ int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,
 		return -ENOENT;
 	if (id == SONDE_CONTEXT_ID || sonde_desc_is_reference(desc))
 		return -EINVAL;
-	error = ctf_trace_put_event(trace, cls, id, desc, body);
+	error = put_event(trace, cls, id, desc, body);
 	if (error)
 		sonde_text_cut(body, size);
 	return error;

@@ -34,6 +34,69 @@ struct sonde_class *sonde_class_new(struct sonde_pool *pool,
 	return cls;
 }
 
+struct sonde_class *sonde_class_new_number(struct sonde_pool *pool,
+					   enum sonde_kind kind, uint8_t bits,
+					   uint32_t align_bits)
+{
+	struct sonde_class *cls = sonde_class_new(pool, kind);
+
+	if (!cls)
+		return NULL;
+	cls->bits = bits;
+	cls->align_bits = align_bits;
+	cls->base = 10;
+	cls->big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	return cls;
+}
+
+struct sonde_class *sonde_class_new_group(struct sonde_pool *pool,
+					  enum sonde_kind kind, size_t nr)
+{
+	struct sonde_class *cls = sonde_class_new(pool, kind);
+
+	if (!cls)
+		return NULL;
+	cls->members = sonde_pool_get(pool, nr + 1, sizeof(*cls->members));
+	return cls->members ? cls : NULL;
+}
+
+int sonde_class_add(struct sonde_class *group, const char *name,
+		    struct sonde_class *cls)
+{
+	struct sonde_member *member = &group->members[group->nr_members];
+
+	if (!name || !cls)
+		return -ENOMEM;
+	member->name = name;
+	member->cls = cls;
+	if (group->kind == SONDE_KIND_VARIANT) {
+		/* label i of the tag is option i's */
+		member->nr_ranges = 1;
+		member->ranges = &group->ref->labels[group->nr_members];
+	} else if (group->align_bits < cls->align_bits) {
+		group->align_bits = cls->align_bits;
+	}
+	group->nr_members++;
+	return 0;
+}
+
+int sonde_class_add_dependent(struct sonde_pool *pool,
+			      struct sonde_class *group, const char *name,
+			      struct sonde_class *cls)
+{
+	const struct sonde_member *before =
+		&group->members[group->nr_members - 1];
+
+	cls->ref = before->cls;
+	cls->location.names =
+		sonde_pool_get(pool, 1, sizeof(*cls->location.names));
+	if (!cls->location.names)
+		return -ENOMEM;
+	cls->location.names[0] = before->name;
+	cls->location.nr_names = 1;
+	return sonde_class_add(group, name, cls);
+}
+
 /* ---- names ---- */
 
 /* A name for `expr` that no other in the scope has; with a '_' before it, it is
@@ -117,21 +180,21 @@ static struct sonde_class *make_number(struct sonde_pool *pool,
 				       bool tag)
 {
 	bool is_signed = field->flags & SONDE_FIELD_SIGNED;
+	enum sonde_kind kind = field->kind == SONDE_TYPE_FLOAT ?
+				       SONDE_KIND_FLOAT :
+			       is_signed ? SONDE_KIND_INT :
+					   SONDE_KIND_UINT;
 	struct sonde_class *cls =
-		sonde_class_new(pool, field->kind == SONDE_TYPE_FLOAT ?
-					      SONDE_KIND_FLOAT :
-				      is_signed ? SONDE_KIND_INT :
-						  SONDE_KIND_UINT);
+		sonde_class_new_number(pool, kind, bits_said(field), 8);
 
 	if (!cls)
 		return NULL;
-	cls->bits = bits_said(field);
-	cls->align_bits = 8;
-	cls->base = field->flags & SONDE_FIELD_HEX   ? 16 :
-		    field->flags & SONDE_FIELD_OCTAL ? 8 :
-						       10;
-	cls->big_endian = field->flags & SONDE_FIELD_NETWORK ||
-			  __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	if (field->flags & SONDE_FIELD_HEX)
+		cls->base = 16;
+	else if (field->flags & SONDE_FIELD_OCTAL)
+		cls->base = 8;
+	if (field->flags & SONDE_FIELD_NETWORK)
+		cls->big_endian = true;
 	cls->is_char = field->flags & SONDE_FIELD_CHAR && cls->bits == 8;
 	if (field->kind == SONDE_TYPE_ENUM &&
 	    read_labels(pool, field, tag, cls))
@@ -161,39 +224,14 @@ struct scope {
 static int add_member(struct scope *scope, const char *name,
 		      struct sonde_class *cls)
 {
-	struct sonde_member *member =
-		&scope->cls->members[scope->cls->nr_members];
-
-	name = keep(scope->pool, "", name);
-	if (!name || !cls)
-		return -ENOMEM;
-	member->name = name;
-	member->cls = cls;
-	if (scope->tag) {
-		member->nr_ranges = 1;
-		member->ranges = &scope->tag->labels[scope->cls->nr_members];
-	} else if (scope->cls->align_bits < cls->align_bits) {
-		scope->cls->align_bits = cls->align_bits;
-	}
-	scope->cls->nr_members++;
-	return 0;
+	return sonde_class_add(scope->cls, keep(scope->pool, "", name), cls);
 }
 
-/* `cls` is at `name`, and its length or tag at the member before. */
 static int add_dependent(struct scope *scope, const char *name,
 			 struct sonde_class *cls)
 {
-	const struct sonde_member *before =
-		&scope->cls->members[scope->cls->nr_members - 1];
-
-	cls->ref = before->cls;
-	cls->location.names =
-		sonde_pool_get(scope->pool, 1, sizeof(*cls->location.names));
-	if (!cls->location.names)
-		return -ENOMEM;
-	cls->location.names[0] = before->name;
-	cls->location.nr_names = 1;
-	return add_member(scope, name, cls);
+	return sonde_class_add_dependent(scope->pool, scope->cls,
+					 keep(scope->pool, "", name), cls);
 }
 
 static struct sonde_class *make_element(struct sonde_pool *pool,
@@ -249,22 +287,7 @@ static struct sonde_class *make_string(struct sonde_pool *pool)
 
 static struct sonde_class *make_length(struct sonde_pool *pool)
 {
-	const struct sonde_field_view length = { .kind = SONDE_TYPE_INT,
-						 .bits = 32,
-						 .stored_bits = 32 };
-
-	return make_number(pool, &length, false);
-}
-
-static struct sonde_class *make_group(struct sonde_pool *pool,
-				      enum sonde_kind kind, uint32_t nr)
-{
-	struct sonde_class *cls = sonde_class_new(pool, kind);
-
-	if (!cls)
-		return NULL;
-	cls->members = sonde_pool_get(pool, nr + 1, sizeof(*cls->members));
-	return cls->members ? cls : NULL;
+	return sonde_class_new_number(pool, SONDE_KIND_UINT, 32, 8);
 }
 
 /* A sequence or blob. */
@@ -284,7 +307,7 @@ static int add_sequence(struct scope *scope,
 				 make_length(scope->pool));
 		return err ? err : add_dependent(scope, name, list);
 	}
-	option.cls = make_group(scope->pool, SONDE_KIND_STRUCT, 2);
+	option.cls = sonde_class_new_group(scope->pool, SONDE_KIND_STRUCT, 2);
 	if (!option.cls)
 		return -ENOMEM;
 	err = add_member(&option, "length", make_length(scope->pool));
@@ -308,9 +331,9 @@ static int add_group(struct scope *scope, const struct sonde_field_view *field,
 
 	if (variant && scope->tag)
 		return -EINVAL;
-	inner.cls = make_group(scope->pool,
-			       variant ? SONDE_KIND_VARIANT : SONDE_KIND_STRUCT,
-			       2 * children.left);
+	inner.cls = sonde_class_new_group(
+		scope->pool, variant ? SONDE_KIND_VARIANT : SONDE_KIND_STRUCT,
+		2 * children.left);
 	if (!inner.cls)
 		return -ENOMEM;
 	if (!variant) {
@@ -386,7 +409,8 @@ int sonde_class_from_desc(struct sonde_pool *pool,
 	struct scope scope = { .pool = pool };
 	int err;
 
-	scope.cls = make_group(pool, SONDE_KIND_STRUCT, 2 * fields.left);
+	scope.cls =
+		sonde_class_new_group(pool, SONDE_KIND_STRUCT, 2 * fields.left);
 	if (!scope.cls)
 		return -ENOMEM;
 	err = add_fields(&scope, fields);

@@ -168,6 +168,26 @@ struct sonde_pool;
 struct sonde_class *sonde_class_new(struct sonde_pool *pool,
 				    enum sonde_kind kind);
 
+/* A number of whole or other bits in the machine's byte order, unsigned unless
+ * `kind` says so, aligned as `align_bits` says. */
+struct sonde_class *sonde_class_new_number(struct sonde_pool *pool,
+					   enum sonde_kind kind, uint8_t bits,
+					   uint32_t align_bits);
+
+/* A structure or variant that will have up to `nr` members. */
+struct sonde_class *sonde_class_new_group(struct sonde_pool *pool,
+					  enum sonde_kind kind, size_t nr);
+
+/* Its next member; `name` is borrowed. A structure is aligned as its members
+ * are. NULL for `cls` is -ENOMEM. */
+int sonde_class_add(struct sonde_class *group, const char *name,
+		    struct sonde_class *cls);
+
+/* The same; the member before it is its length or tag. */
+int sonde_class_add_dependent(struct sonde_pool *pool,
+			      struct sonde_class *group, const char *name,
+			      struct sonde_class *cls);
+
 /*
  * The payload of a checked description (types/desc.h), in the pool; labels' and
  * the description's other texts are borrowed. Names are what readers will see;

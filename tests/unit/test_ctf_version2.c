@@ -5,12 +5,12 @@
  */
 #include "unit.h"
 
-#include "ctf/fragments.h"
 #include "ctf/os.h"
+#include "ctf/schema/schema.h"
+#include "ctf/text.h"
 #include "test_ctf_witness.h"
 
 #define NR_EVENTS 5
-#define ALL       0xffffu /* fragments */
 
 static struct sonde_ctf_config config = {
 	.uuid = { 0x1a, 0xbc, 0xde, 0xf0, 5 },
@@ -157,11 +157,18 @@ static char *trace_file(const struct scratch *scratch, const char *name)
 /* The fragments that metadata of either version means; 0 if it's valid. */
 static int fragments_of(char *metadata, struct sonde_text *ret_fragments)
 {
-	struct sonde_text text = { .bytes = metadata,
-				   .size = strlen(metadata) };
+	struct sonde_schema_error words;
+	struct sonde_schema *schema;
+	int error =
+		sonde_schema_parse(metadata, strlen(metadata), &words, &schema);
 
 	*ret_fragments = (struct sonde_text){ 0 };
-	return sonde_ctf_fragments(&text, 0, ALL, ret_fragments);
+	if (error)
+		return error;
+	error = sonde_schema_write_json(schema, &words, &ret_fragments->bytes,
+					&ret_fragments->size);
+	sonde_schema_free(schema);
+	return error;
 }
 
 /* A file of two traces. */
