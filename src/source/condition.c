@@ -8,8 +8,8 @@
  * memory for the program; all else is called for, and found by passing over
  * what is before it, within the bytes that there are.
  *
- * Names are what the trace will call the fields (ctf/fields.c), and mean what
- * they mean when it is read (expr/bind.h). A sequence of bytes is a text, or a
+ * Names and types are those that readers will see (types/type.h), and mean what
+ * they mean when the trace is read (expr/bind.h). A sequence of bytes is a text, or a
  * list of numbers. What has no value, like the whole of another sequence, is
  * missing. Names of what is known to readers only are refused, for there they
  * would have a value.
@@ -46,13 +46,11 @@ struct whence {
 	uint32_t cpu;
 };
 
-/* What a name may stand for. `number` is the field, or the element of a list.
- */
+/* What a name may stand for: a member of the payload. */
 struct member {
-	char name[SONDE_IDENT_MAX];
+	const char *name;
+	const struct sonde_class *cls;
 	enum sonde_fetch_shape shape;
-	struct sonde_field_view number;
-	uint32_t count;   /* of a text or array */
 	uint32_t ordinal; /* varying fields before it */
 	uint32_t offset;  /* behind the last of those */
 	bool hidden;      /* a structure, or behind one */
@@ -81,10 +79,10 @@ struct sonde_condition {
 	uint32_t needed; /* bytes in which all is that is read as memory */
 
 	uint32_t nr_members, nr_varying;
-	struct member members[2 * SONDE_FIELDS_MAX];
+	struct member *members;
 	struct sonde_fetch_varying varying[SONDE_FIELDS_MAX];
 
-	struct sonde_pool pool; /* of the two lists */
+	struct sonde_pool pool; /* of the payload's type, and all lists */
 	struct text *texts;
 	size_t nr_texts, texts_capacity;
 	struct number *numbers;
@@ -93,145 +91,110 @@ struct sonde_condition {
 
 /* ---- the payload's layout ---- */
 
-struct layout {
-	struct sonde_condition *condition;
-	struct sonde_names names;
-	uint32_t offset; /* behind the last varying field */
-};
-
-static struct member *add_member(struct layout *layout, const char *name)
+/* What a number is, or each element of a list. */
+static const struct sonde_class *number_of(const struct member *member)
 {
-	struct sonde_condition *condition = layout->condition;
-	struct member *member = &condition->members[condition->nr_members++];
-
-	(void)snprintf(member->name, sizeof(member->name), "%s",
-		       sonde_names_add(&layout->names, name));
-	member->ordinal = condition->nr_varying;
-	member->offset = layout->offset;
-	return member;
+	return member->shape == SONDE_FETCH_NUMBER ?
+		       member->cls :
+		       member->cls->members[0].cls;
 }
 
-static void add_varying(struct layout *layout, uint32_t unit)
+static uint8_t bytes_of(const struct sonde_class *number)
 {
-	struct sonde_condition *condition = layout->condition;
-
-	condition->varying[condition->nr_varying++] =
-		(struct sonde_fetch_varying){
-			.gap = layout->offset,
-			.unit = unit,
-		};
-	layout->offset = 0;
+	return (uint8_t)((number->bits + 7) / 8);
 }
 
-/* A sequence's length has a name in the trace, too. */
-static void add_length(struct layout *layout, const char *name)
+static enum sonde_fetch_shape shape_of(const struct sonde_class *cls)
 {
-	char length[SONDE_IDENT_MAX + 16];
-	struct member *member;
+	bool fixed = cls->length == SONDE_LENGTH_FIXED;
 
-	(void)snprintf(length, sizeof(length), "_%s_length", name);
-	member = add_member(layout, length);
-	member->number = (struct sonde_field_view){
-		.kind = SONDE_TYPE_INT,
-		.bits = 32,
-		.stored_bits = 32,
-	};
+	switch ((int)cls->kind) {
+	case SONDE_KIND_STRING:
+		return cls->length == SONDE_LENGTH_ZERO ? SONDE_FETCH_STRING :
+		       fixed                            ? SONDE_FETCH_TEXT :
+							  SONDE_FETCH_LETTERS;
+	case SONDE_KIND_ARRAY:
+		return SONDE_FETCH_ARRAY;
+	case SONDE_KIND_SEQUENCE:
+		return SONDE_FETCH_SEQUENCE;
+	default:
+		return SONDE_FETCH_NUMBER;
+	}
 }
 
-/* Arrays, sequences and blobs: lists of numbers, or of characters. */
-static void add_list(struct layout *layout,
-		     const struct sonde_field_view *field)
+/* Passes over a member; a sequence's length is a part of that. */
+static void pass_over(struct sonde_condition *condition,
+		      const struct member *member, bool is_length,
+		      uint32_t *offset)
 {
-	struct sonde_fields children = sonde_field_children(field);
-	struct member *member = add_member(layout, field->name);
-	bool characters;
+	const struct sonde_class *cls = member->cls;
+	bool varies = cls->kind >= SONDE_KIND_STRING &&
+		      cls->length != SONDE_LENGTH_FIXED;
 
-	if (!sonde_fields_next(&children, &member->number))
-		member->number = (struct sonde_field_view){
-			.kind = SONDE_TYPE_INT,
-			.flags = SONDE_FIELD_HEX,
-			.bits = 8,
-			.stored_bits = 8,
-		};
-	characters = member->number.kind == SONDE_TYPE_INT &&
-		     member->number.flags & SONDE_FIELD_CHAR &&
-		     member->number.stored_bits == 8;
-	member->count = field->count;
-	if (field->kind == SONDE_TYPE_ARRAY) {
-		member->shape =
-			characters ? SONDE_FETCH_TEXT : SONDE_FETCH_ARRAY;
-		layout->offset +=
-			field->count * (member->number.stored_bits / 8u);
+	if (is_length)
+		return;
+	if (!varies) {
+		*offset += bytes_of(number_of(member)) *
+			   (member->shape == SONDE_FETCH_NUMBER ?
+				    1 :
+				    (uint32_t)cls->count);
 		return;
 	}
-	member->shape = characters ? SONDE_FETCH_LETTERS : SONDE_FETCH_SEQUENCE;
-	add_length(layout, member->name);
-	add_varying(layout, member->number.stored_bits / 8u);
+	condition->varying[condition->nr_varying++] =
+		(struct sonde_fetch_varying){
+			.gap = *offset,
+			.unit = cls->ref ? bytes_of(number_of(member)) : 0,
+		};
+	*offset = 0;
 }
 
-static int add_field(struct layout *layout,
-		     const struct sonde_field_view *field)
+/* A structure or variant, and what follows it, have names only. */
+static int lay_out_members(struct sonde_condition *condition,
+			   const struct sonde_class *payload)
 {
-	struct member *member;
+	bool hidden = false;
+	uint32_t offset = 0;
 
-	switch (field->kind) {
-	case SONDE_TYPE_INT:
-	case SONDE_TYPE_FLOAT:
-	case SONDE_TYPE_ENUM:
-	case SONDE_TYPE_BITS:
-		member = add_member(layout, field->name);
-		member->number = *field;
-		layout->offset += field->stored_bits / 8u;
-		return 0;
-	case SONDE_TYPE_TEXT:
-		member = add_member(layout, field->name);
-		member->shape = SONDE_FETCH_TEXT;
-		member->count = field->count;
-		layout->offset += field->count;
-		return 0;
-	case SONDE_TYPE_STRING:
-		member = add_member(layout, field->name);
-		member->shape = SONDE_FETCH_STRING;
-		add_varying(layout, 0);
-		return 0;
-	case SONDE_TYPE_ARRAY:
-	case SONDE_TYPE_SEQUENCE:
-	case SONDE_TYPE_BLOB:
-		add_list(layout, field);
-		return 0;
-	case SONDE_TYPE_STRUCT:
-	case SONDE_TYPE_VARIANT:
-		break;
+	for (size_t i = 0; i < payload->nr_members; i++) {
+		const struct sonde_class *cls = payload->members[i].cls;
+		struct member *member =
+			&condition->members[condition->nr_members++];
+		bool is_length = i + 1 < payload->nr_members &&
+				 payload->members[i + 1].cls->ref == cls;
+
+		hidden |= cls->kind == SONDE_KIND_STRUCT ||
+			  cls->kind == SONDE_KIND_VARIANT;
+		if (hidden && !condition->is_nested)
+			return -EINVAL;
+		*member = (struct member){
+			.name = payload->members[i].name,
+			.cls = cls,
+			.shape = shape_of(cls),
+			.ordinal = condition->nr_varying,
+			.offset = offset,
+			.hidden = hidden,
+		};
+		if (!hidden)
+			pass_over(condition, member, is_length, &offset);
 	}
-	return -EINVAL;
-}
-
-/* A structure or variant, and what follows it: they have names only. */
-static int hide_rest(struct layout *layout,
-		     const struct sonde_field_view *first,
-		     struct sonde_fields *rest)
-{
-	struct sonde_field_view field = *first;
-
-	do {
-		add_member(layout, field.name)->hidden = true;
-	} while (sonde_fields_next(rest, &field));
 	return 0;
 }
 
 static int lay_out(struct sonde_condition *condition, char *error, size_t size)
 {
-	struct layout layout = { .condition = condition };
-	struct sonde_fields fields = sonde_desc_fields(condition->desc);
-	struct sonde_field_view field;
-	int err = 0;
+	struct sonde_class *payload;
+	int err = sonde_class_from_desc(&condition->pool, condition->desc,
+					&payload);
 
-	while (!err && sonde_fields_next(&fields, &field)) {
-		err = add_field(&layout, &field);
-		if (err && condition->is_nested)
-			return hide_rest(&layout, &field, &fields);
+	if (!err) {
+		condition->members =
+			sonde_pool_get(&condition->pool,
+				       payload->nr_members + 1,
+				       sizeof(*condition->members));
+		err = condition->members ? lay_out_members(condition, payload) :
+					   -ENOMEM;
 	}
-	if (err)
+	if (err == -EINVAL)
 		(void)snprintf(error, size,
 			       "%s has structures or variants, which "
 			       "conditions can't look into",
@@ -239,55 +202,19 @@ static int lay_out(struct sonde_condition *condition, char *error, size_t size)
 	return err;
 }
 
-/* Whether readers take it for a text as well (sonde_class_is_bytes()). */
-static bool is_bytes(const struct member *member)
-{
-	const struct sonde_field_view *element = &member->number;
-
-	return member->shape == SONDE_FETCH_SEQUENCE &&
-	       element->kind == SONDE_TYPE_INT && element->stored_bits == 8 &&
-	       element->flags & SONDE_FIELD_HEX &&
-	       !(element->flags & SONDE_FIELD_SIGNED);
-}
-
 /* ---- names ---- */
 
-/* Labels of an enumeration, for comparing it with a string. */
-static int read_labels(struct sonde_condition *condition,
-		       const struct sonde_field_view *number,
-		       struct sonde_expr_source *source)
+static enum sonde_expr_type number_type(const struct sonde_class *number)
 {
-	struct sonde_labels it = sonde_field_labels(number);
-	struct sonde_label_view label;
-	struct sonde_label *labels;
-
-	if (!it.left)
-		return 0;
-	labels = sonde_pool_get(&condition->pool, it.left, sizeof(*labels));
-	if (!labels)
-		return -ENOMEM;
-	source->labels = labels;
-	while (sonde_labels_next(&it, &label))
-		labels[source->nr_labels++] = (struct sonde_label){
-			.low = (uint64_t)label.first,
-			.high = (uint64_t)label.last,
-			.name = label.text,
-		};
-	return 0;
-}
-
-static enum sonde_expr_type number_type(const struct sonde_field_view *number)
-{
-	if (number->kind == SONDE_TYPE_FLOAT)
+	if (number->kind == SONDE_KIND_FLOAT)
 		return SONDE_EXPR_DOUBLE;
-	return number->flags & SONDE_FIELD_SIGNED ? SONDE_EXPR_INT :
-						    SONDE_EXPR_UINT;
+	return number->kind == SONDE_KIND_INT ? SONDE_EXPR_INT :
+						SONDE_EXPR_UINT;
 }
 
-static bool is_swapped(const struct sonde_field_view *number)
+static bool is_swapped(const struct sonde_class *number)
 {
-	return number->flags & SONDE_FIELD_NETWORK &&
-	       __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
+	return number->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
 }
 
 static bool is_in_head(const struct sonde_condition *condition, uint32_t offset,
@@ -300,8 +227,8 @@ static int describe_number(struct sonde_condition *condition,
 			   const struct member *member, uint32_t index,
 			   struct sonde_expr_source *ret_source)
 {
-	const struct sonde_field_view *number = &member->number;
-	uint8_t bytes = number->stored_bits / 8u;
+	const struct sonde_class *number = number_of(member);
+	uint8_t bytes = bytes_of(number);
 	struct number *numbers =
 		sonde_pool_grow(&condition->pool, condition->numbers,
 				condition->nr_numbers,
@@ -315,6 +242,8 @@ static int describe_number(struct sonde_condition *condition,
 		.how = SONDE_EXPR_CALL,
 		.type = number_type(number),
 		.ref = FIRST_NUMBER + (uint32_t)condition->nr_numbers,
+		.labels = number->labels,
+		.nr_labels = number->nr_labels,
 	};
 	if (member->ordinal == 0 && member->shape != SONDE_FETCH_SEQUENCE &&
 	    is_in_head(condition, member->offset,
@@ -327,7 +256,7 @@ static int describe_number(struct sonde_condition *condition,
 			condition->needed = ret_source->offset + bytes;
 	}
 	condition->nr_numbers++;
-	return read_labels(condition, number, ret_source);
+	return 0;
 }
 
 static int describe_text(struct sonde_condition *condition,
@@ -394,11 +323,11 @@ static int find_field(struct sonde_condition *condition, const char *path,
 		return -EINVAL;
 	is_list = member->shape == SONDE_FETCH_ARRAY ||
 		  member->shape == SONDE_FETCH_SEQUENCE;
-	if (!*rest && is_bytes(member))
+	if (!*rest && sonde_class_is_bytes(member->cls))
 		return describe_text(condition, member, ret_source);
 	if (is_list ? *rest != '[' || !parse_index(rest, &index) : *rest)
 		return -ENOENT;
-	if (member->shape == SONDE_FETCH_ARRAY && index >= member->count)
+	if (member->shape == SONDE_FETCH_ARRAY && index >= member->cls->count)
 		return -ENOENT;
 	if (is_list || member->shape == SONDE_FETCH_NUMBER)
 		return describe_number(condition, member, index, ret_source);
@@ -499,33 +428,31 @@ bool sonde_condition_field(const struct sonde_condition *condition,
 			   uint32_t ref, struct sonde_fetch_field *ret_field)
 {
 	bool is_text = ref < FIRST_NUMBER;
-	const struct sonde_field_view *number;
+	const struct sonde_class *number;
 	const struct member *member;
-	uint32_t index = 0;
 
 	if (is_text ? ref >= condition->nr_texts :
 		      ref - FIRST_NUMBER >= condition->nr_numbers)
 		return false;
-	if (is_text) {
-		member = condition->texts[ref].member;
-	} else {
-		member = condition->numbers[ref - FIRST_NUMBER].member;
-		index = condition->numbers[ref - FIRST_NUMBER].index;
-	}
-	number = &member->number;
+	member = is_text ? condition->texts[ref].member :
+			   condition->numbers[ref - FIRST_NUMBER].member;
 	*ret_field = (struct sonde_fetch_field){
-		.shape = (uint8_t)(is_text && is_bytes(member) ?
-					   SONDE_FETCH_BYTES :
-					   member->shape),
-		.type = (uint8_t)(is_text ? SONDE_EXPR_STRING :
-					    number_type(number)),
-		.bytes = number->stored_bits / 8u,
-		.swap = is_swapped(number),
-		.count = member->count,
+		.shape = (uint8_t)member->shape,
+		.type = SONDE_EXPR_STRING,
+		.count = (uint32_t)member->cls->count,
 		.ordinal = member->ordinal,
 		.offset = member->offset,
-		.index = index,
 	};
+	if (is_text) {
+		if (member->shape == SONDE_FETCH_SEQUENCE)
+			ret_field->shape = SONDE_FETCH_BYTES;
+		return true;
+	}
+	number = number_of(member);
+	ret_field->type = (uint8_t)number_type(number);
+	ret_field->bytes = bytes_of(number);
+	ret_field->swap = is_swapped(number);
+	ret_field->index = condition->numbers[ref - FIRST_NUMBER].index;
 	return true;
 }
 
@@ -688,12 +615,14 @@ bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 		.offset =
 			member->ordinal ||
 					member->shape == SONDE_FETCH_LETTERS ||
-					is_bytes(member) ?
+					sonde_class_is_bytes(member->cls) ?
 				UINT32_MAX :
 				member->offset,
-		.size = member->shape == SONDE_FETCH_TEXT ? member->count : 0,
+		.size = member->shape == SONDE_FETCH_TEXT ?
+				(uint32_t)member->cls->count :
+				0,
 		.ordinal = member->ordinal,
-		.is_bytes = is_bytes(member),
+		.is_bytes = sonde_class_is_bytes(member->cls),
 	};
 	return true;
 }
