@@ -49,7 +49,8 @@ static bool is_network(const struct sonde_class *cls)
 	return cls->big_endian && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__;
 }
 
-static void put_integer(const struct writer *to, const struct sonde_class *cls)
+static void fields_put_integer(const struct writer *to,
+			       const struct sonde_class *cls)
 {
 	sonde_text_printf(to->text,
 			  "integer { size = %u; align = %u; signed = %u;",
@@ -67,7 +68,8 @@ static void put_integer(const struct writer *to, const struct sonde_class *cls)
 	sonde_text_puts(to->text, " }");
 }
 
-static void put_float(const struct writer *to, const struct sonde_class *cls)
+static void fields_put_float(const struct writer *to,
+			     const struct sonde_class *cls)
 {
 	bool wide = cls->bits == 64;
 
@@ -78,8 +80,8 @@ static void put_float(const struct writer *to, const struct sonde_class *cls)
 		is_network(cls) ? " byte_order = be;" : "");
 }
 
-static void put_range(const struct writer *to, const struct sonde_label *label,
-		      bool is_signed)
+static void fields_put_range(const struct writer *to,
+			     const struct sonde_label *label, bool is_signed)
 {
 	const uint64_t bounds[] = { label->low, label->high };
 
@@ -93,11 +95,11 @@ static void put_range(const struct writer *to, const struct sonde_label *label,
 	}
 }
 
-static void put_enum(const struct writer *to, const struct sonde_class *cls,
-		     bool tag)
+static void fields_put_enum(const struct writer *to,
+			    const struct sonde_class *cls, bool tag)
 {
 	sonde_text_puts(to->text, "enum : ");
-	put_integer(to, cls);
+	fields_put_integer(to, cls);
 	sonde_text_puts(to->text, " {");
 	for (size_t i = 0; i < cls->nr_labels; i++) {
 		const struct sonde_label *label = &cls->labels[i];
@@ -107,20 +109,20 @@ static void put_enum(const struct writer *to, const struct sonde_class *cls,
 			sonde_text_puts(to->text, label->name);
 		else
 			sonde_tsdl_string(to->text, label->name);
-		put_range(to, label, cls->kind == SONDE_KIND_INT);
+		fields_put_range(to, label, cls->kind == SONDE_KIND_INT);
 	}
 	sonde_text_puts(to->text, " }");
 }
 
-static void put_number(const struct writer *to, const struct sonde_class *cls,
-		       bool tag)
+static void fields_put_number(const struct writer *to,
+			      const struct sonde_class *cls, bool tag)
 {
 	if (cls->kind == SONDE_KIND_FLOAT)
-		put_float(to, cls);
+		fields_put_float(to, cls);
 	else if (cls->is_enum)
-		put_enum(to, cls, tag);
+		fields_put_enum(to, cls, tag);
 	else
-		put_integer(to, cls);
+		fields_put_integer(to, cls);
 }
 
 /* ---- members ---- */
@@ -148,23 +150,23 @@ static bool is_tag(const struct sonde_class *around, size_t i)
 	       around->members[i + 1].cls->ref == around->members[i].cls;
 }
 
-static void put_group(struct writer *to, const struct sonde_class *cls);
+static void fields_put_group(struct writer *to, const struct sonde_class *cls);
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static void put_member(struct writer *to, const struct sonde_class *around,
-		       size_t i)
+static void fields_put_member(struct writer *to,
+			      const struct sonde_class *around, size_t i)
 {
 	const struct sonde_class *cls = around->members[i].cls;
 
 	indent(to);
 	if (is_group(cls))
-		put_group(to, cls);
+		fields_put_group(to, cls);
 	else if (is_list(cls))
-		put_number(to, cls->members[0].cls, false);
+		fields_put_number(to, cls->members[0].cls, false);
 	else if (cls->kind == SONDE_KIND_STRING)
 		sonde_text_puts(to->text, "string { encoding = UTF8; }");
 	else
-		put_number(to, cls, is_tag(around, i));
+		fields_put_number(to, cls, is_tag(around, i));
 	sonde_text_printf(to->text, " %s%s", to->prefix,
 			  around->members[i].name);
 	if (is_list(cls) && cls->ref)
@@ -176,7 +178,7 @@ static void put_member(struct writer *to, const struct sonde_class *around,
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static void put_group(struct writer *to, const struct sonde_class *cls)
+static void fields_put_group(struct writer *to, const struct sonde_class *cls)
 {
 	uint32_t align = 1;
 
@@ -187,7 +189,7 @@ static void put_group(struct writer *to, const struct sonde_class *cls)
 		sonde_text_puts(to->text, "struct {\n");
 	to->depth++;
 	for (size_t i = 0; i < cls->nr_members; i++) {
-		put_member(to, cls, i);
+		fields_put_member(to, cls, i);
 		if (align < cls->members[i].cls->align_bits)
 			align = cls->members[i].cls->align_bits;
 	}
@@ -208,7 +210,7 @@ void sonde_tsdl_scope(struct sonde_text *text, const struct sonde_class *cls,
 		.depth = 1,
 	};
 
-	put_group(&to, cls);
+	fields_put_group(&to, cls);
 }
 
 int sonde_tsdl_fields(struct sonde_text *text, const struct sonde_desc *desc)

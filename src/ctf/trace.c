@@ -30,7 +30,7 @@
 
 #define FILE_SIZE_FIRST (16ull << 20)
 
-static bool is_identifier(const char *name)
+static bool ctf_trace_is_identifier(const char *name)
 {
 	if (!name || !*name || (*name >= '0' && *name <= '9'))
 		return false;
@@ -49,10 +49,10 @@ static bool config_valid(const struct sonde_ctf_config *config)
 	const struct sonde_ctf_clock *clock = &config->clock;
 
 	for (size_t i = 0; i < config->nr_env; i++) {
-		if (!is_identifier(config->env[i].name))
+		if (!ctf_trace_is_identifier(config->env[i].name))
 			return false;
 	}
-	return is_identifier(clock->name) && clock->freq > 0 &&
+	return ctf_trace_is_identifier(clock->name) && clock->freq > 0 &&
 	       clock->offset < clock->freq &&
 	       config->version >= SONDE_CTF_1_8 &&
 	       config->version <= SONDE_CTF_2 &&
@@ -96,8 +96,9 @@ static int copy_env(struct sonde_ctf_env *to, const struct sonde_ctf_env *from,
  * and version are LTTng's: Trace Compass chooses its views by them, and
  * babeltrace2 applies no repairs to that version.
  */
-static int make_env(struct sonde_ctf_config *ours,
-		    const struct sonde_ctf_config *config, const char *dir)
+static int ctf_trace_make_env(struct sonde_ctf_config *ours,
+			      const struct sonde_ctf_config *config,
+			      const char *dir)
 {
 	char *dir_name = last_component(dir);
 	struct utsname system = { .sysname = "" };
@@ -180,7 +181,7 @@ static int copy_config(struct sonde_ctf_config *ours,
 	/* A file takes a packet, with the opening packet and its own head. */
 	if (ours->file_size < ours->packet_max + SONDE_CTF_PAGE)
 		ours->file_size = ours->packet_max + SONDE_CTF_PAGE;
-	return make_env(ours, config, dir);
+	return ctf_trace_make_env(ours, config, dir);
 }
 
 /* What we copied for ourselves is const only to others. */
@@ -218,8 +219,8 @@ static void free_trace(struct sonde_ctf_trace *trace)
 }
 
 /* Appends what a schema was made for, unless that failed. */
-static int put_json(struct sonde_schema *schema, int error,
-		    struct sonde_text *to)
+static int ctf_trace_put_json(struct sonde_schema *schema, int error,
+			      struct sonde_text *to)
 {
 	if (!error)
 		error = sonde_describe_json(schema, to);
@@ -238,7 +239,7 @@ static int write_preamble(struct sonde_ctf_trace *trace)
 		sonde_tsdl_preamble(preamble, &trace->config);
 	} else {
 		error = sonde_describe_trace(&schema, &trace->config);
-		error = put_json(&schema, error, preamble);
+		error = ctf_trace_put_json(&schema, error, preamble);
 	}
 	return error ? error : sonde_ctf_metadata_rewrite(&trace->metadata);
 }
@@ -326,9 +327,9 @@ bool sonde_ctf_trace_has_class(const struct sonde_ctf_trace *trace,
 	return find_class(trace, class_id) != NULL;
 }
 
-static int put_class(const struct sonde_ctf_trace *trace,
-		     const struct sonde_ctf_class *cls, const char *comment,
-		     struct sonde_text *to)
+static int ctf_trace_put_class(const struct sonde_ctf_trace *trace,
+			       const struct sonde_ctf_class *cls,
+			       const char *comment, struct sonde_text *to)
 {
 	const struct sonde_ctf_config *config = &trace->config;
 	struct sonde_schema schema;
@@ -340,12 +341,13 @@ static int put_class(const struct sonde_ctf_trace *trace,
 	}
 	error = sonde_describe_class(&schema, config->domain, cls->id,
 				     cls->kind);
-	return put_json(&schema, error, to);
+	return ctf_trace_put_json(&schema, error, to);
 }
 
-static int put_event(const struct sonde_ctf_trace *trace,
-		     const struct sonde_ctf_class *cls, uint32_t id,
-		     const struct sonde_desc *desc, struct sonde_text *to)
+static int ctf_trace_put_event(const struct sonde_ctf_trace *trace,
+			       const struct sonde_ctf_class *cls, uint32_t id,
+			       const struct sonde_desc *desc,
+			       struct sonde_text *to)
 {
 	enum sonde_ctf_domain domain = trace->config.domain;
 	struct sonde_schema schema;
@@ -356,7 +358,7 @@ static int put_event(const struct sonde_ctf_trace *trace,
 		return error ? error : to->error;
 	}
 	error = sonde_describe_event(&schema, domain, cls->id, id, desc);
-	return put_json(&schema, error, to);
+	return ctf_trace_put_json(&schema, error, to);
 }
 
 int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
@@ -375,7 +377,7 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 	if (!classes)
 		return -ENOMEM;
 	trace->classes = classes;
-	error = put_class(trace, &cls, comment, body);
+	error = ctf_trace_put_class(trace, &cls, comment, body);
 	if (error) {
 		sonde_text_cut(body, size);
 		return error;
@@ -396,7 +398,7 @@ int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,
 		return -ENOENT;
 	if (id == SONDE_CONTEXT_ID || sonde_desc_is_reference(desc))
 		return -EINVAL;
-	error = put_event(trace, cls, id, desc, body);
+	error = ctf_trace_put_event(trace, cls, id, desc, body);
 	if (error)
 		sonde_text_cut(body, size);
 	return error;

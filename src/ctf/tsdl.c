@@ -47,8 +47,8 @@ static void put_scope(struct sonde_text *text, const char *property,
 	sonde_text_puts(text, ";\n");
 }
 
-static void put_trace(struct sonde_text *text,
-		      const struct sonde_schema *schema)
+static void tsdl_put_trace(struct sonde_text *text,
+			   const struct sonde_schema *schema)
 {
 	sonde_text_puts(text, "/* CTF 1.8 */\n\n"
 			      "trace {\n"
@@ -61,8 +61,8 @@ static void put_trace(struct sonde_text *text,
 	sonde_text_puts(text, "};\n\n");
 }
 
-static void put_clock(struct sonde_text *text,
-		      const struct sonde_clock_info *clock)
+static void tsdl_put_clock(struct sonde_text *text,
+			   const struct sonde_clock_info *clock)
 {
 	sonde_text_printf(text, "clock {\n\tname = \"%s\";\n\tuuid = \"",
 			  clock->name);
@@ -89,12 +89,12 @@ void sonde_tsdl_preamble(struct sonde_text *text,
 	struct sonde_schema schema;
 
 	if (!fail(text, sonde_describe_trace(&schema, config))) {
-		put_trace(text, &schema);
+		tsdl_put_trace(text, &schema);
 		sonde_text_puts(text, "env {\n");
 		for (size_t i = 0; i < schema.nr_env; i++)
 			put_entry(text, &schema.env[i]);
 		sonde_text_puts(text, "};\n\n");
-		put_clock(text, &schema.clocks[0].info);
+		tsdl_put_clock(text, &schema.clocks[0].info);
 	}
 	sonde_pool_fini(&schema.pool);
 }
@@ -112,8 +112,8 @@ static void put_comment(struct sonde_text *text, const char *comment)
 	sonde_text_puts(text, " */\n");
 }
 
-static void put_event(struct sonde_text *text,
-		      const struct sonde_event_class *event)
+static void tsdl_put_event(struct sonde_text *text,
+			   const struct sonde_event_class *event)
 {
 	sonde_text_printf(text,
 			  "event {\n\tname = \"%s\";\n\tid = %" PRIu64
@@ -126,9 +126,9 @@ static void put_event(struct sonde_text *text,
 	sonde_text_puts(text, "};\n\n");
 }
 
-static void put_class(struct sonde_text *text,
-		      const struct sonde_stream_class *stream,
-		      const char *clock)
+static void tsdl_put_class(struct sonde_text *text,
+			   const struct sonde_stream_class *stream,
+			   const char *clock)
 {
 	struct sonde_class *const *scopes = stream->scopes;
 
@@ -141,7 +141,7 @@ static void put_class(struct sonde_text *text,
 		  "_", clock);
 	sonde_text_puts(text, "};\n\n");
 	for (size_t i = 0; i < stream->nr_events; i++)
-		put_event(text, stream->events[i]);
+		tsdl_put_event(text, stream->events[i]);
 }
 
 void sonde_tsdl_class(struct sonde_text *text,
@@ -154,7 +154,7 @@ void sonde_tsdl_class(struct sonde_text *text,
 		put_comment(text, comment);
 	if (!fail(text, sonde_describe_class(&schema, config->domain, class_id,
 					     kind)))
-		put_class(text, schema.streams[0], config->clock.name);
+		tsdl_put_class(text, schema.streams[0], config->clock.name);
 	sonde_pool_fini(&schema.pool);
 }
 
@@ -166,7 +166,7 @@ int sonde_tsdl_event(struct sonde_text *text, enum sonde_ctf_domain domain,
 	int error = sonde_describe_event(&schema, domain, class_id, id, desc);
 
 	if (!error)
-		put_event(text, schema.streams[0]->events[0]);
+		tsdl_put_event(text, schema.streams[0]->events[0]);
 	sonde_pool_fini(&schema.pool);
 	return error;
 }
