@@ -10,19 +10,19 @@
 
 #include "fuzz.h"
 
-static void check_taken(const struct sonde_ask *ask)
+static void check_taken(const struct sonde_session_ask *ask)
 {
 	char error[200] = "";
-	struct sonde_ask again;
-	char *line = sonde_ask_write(ask);
+	struct sonde_session_ask again;
+	char *line = sonde_session_ask_write(ask);
 
 	FUZZ_CHECK(line && strlen(line) < 7 * SONDE_ASK_MAX);
 	FUZZ_CHECK(strchr(line, '\n') == line + strlen(line) - 1);
 	FUZZ_CHECK(strnlen(ask->directory, PATH_MAX) < PATH_MAX);
 	if (ask->what == SONDE_ASK_SNAPSHOT)
 		FUZZ_CHECK(*ask->directory == '/');
-	FUZZ_CHECK(sonde_ask_read(line, strlen(line) - 1, &again, error,
-				  sizeof(error)) == 0);
+	FUZZ_CHECK(sonde_session_ask_read(line, strlen(line) - 1, &again, error,
+					  sizeof(error)) == 0);
 	FUZZ_CHECK(again.what == ask->what);
 	FUZZ_CHECK(!strcmp(again.directory, ask->directory));
 	free(line);
@@ -31,9 +31,9 @@ static void check_taken(const struct sonde_ask *ask)
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	char error[200] = "";
-	struct sonde_ask ask;
-	int rc = sonde_ask_read((const char *)bytes, size, &ask, error,
-				sizeof(error));
+	struct sonde_session_ask ask;
+	int rc = sonde_session_ask_read((const char *)bytes, size, &ask, error,
+					sizeof(error));
 
 	FUZZ_CHECK(rc == 0 || rc == -EINVAL);
 	if (rc == 0)

@@ -220,7 +220,7 @@ static void offer_sessions(struct typed *typed)
 	if (sonde_rundir_open(&home))
 		return;
 	/* Without them, none is offered. */
-	(void)sonde_named_each(&home, on_session, typed);
+	(void)sonde_session_each_name(&home, on_session, typed);
 	sonde_rundir_close(&home);
 }
 

@@ -287,8 +287,8 @@ static int record_into_directory(const struct sonde_record_options *options,
 	char directory[PATH_MAX];
 	int rc;
 
-	if (sonde_recording_make_directory(options->output, directory,
-					   sizeof(directory), &place))
+	if (sonde_command_make_directory(options->output, directory,
+					 sizeof(directory), &place))
 		return EXIT_FAILED;
 	config->directory = directory;
 	config->place = &place;
@@ -326,7 +326,7 @@ static int record(const struct sonde_record_options *options)
 		.hooks = hooks(options),
 		.say = say,
 	};
-	int rc = sonde_recording_check_memory(options);
+	int rc = sonde_command_check_memory(options);
 
 	if (!rc && options->program)
 		rc = find_program(options->program[0], program);
@@ -352,7 +352,7 @@ static int run(int argc, char **argv)
 		sonde_help(&sonde_command_record);
 		return 0;
 	}
-	sonde_recording_fit_memory(&options);
+	sonde_command_fit_memory(&options);
 	return record(&options);
 }
 

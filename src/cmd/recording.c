@@ -39,8 +39,8 @@ static int make_dated(char *out, size_t size, struct sonde_place *ret_place,
 }
 
 /* The trace's directory, whose path is `out` then. Or complains. */
-int sonde_recording_make_directory(const char *output, char *out, size_t size,
-				   struct sonde_place *ret_place)
+int sonde_command_make_directory(const char *output, char *out, size_t size,
+				 struct sonde_place *ret_place)
 {
 	struct sonde_place_error error = { "" };
 	int rc;
@@ -71,7 +71,7 @@ static struct sonde_budget budget_of(const struct sonde_record_options *options,
 
 /* Whether the memory is enough for one process. Here, for it depends on the
  * number of CPUs. */
-int sonde_recording_check_memory(const struct sonde_record_options *options)
+int sonde_command_check_memory(const struct sonde_record_options *options)
 {
 	struct sonde_budget budget =
 		budget_of(options, options->session.memory_bytes);
@@ -134,7 +134,7 @@ static uint64_t least_memory(const struct sonde_record_options *options)
 
 /* The defaults follow the memory that control groups leave us, for the program
  * is killed where they are full. */
-void sonde_recording_fit_memory(struct sonde_record_options *options)
+void sonde_command_fit_memory(struct sonde_record_options *options)
 {
 	bool kernel_given = options->session.kernel.memory_bytes != 0;
 	uint64_t left = sonde_cgroup_left("");

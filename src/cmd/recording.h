@@ -15,14 +15,14 @@
 
 /* Sizes that were not given follow the machine, and the memory that control
  * groups leave us. */
-void sonde_recording_fit_memory(struct sonde_record_options *options);
+void sonde_command_fit_memory(struct sonde_record_options *options);
 
 /* Whether the memory is enough for one process. 0, or an exit status. */
-int sonde_recording_check_memory(const struct sonde_record_options *options);
+int sonde_command_check_memory(const struct sonde_record_options *options);
 
 /* The trace's directory, whose path is `out` then: `output`, or one that
  * is called by the time if that is NULL. 0, or -errno: it was said why. */
-int sonde_recording_make_directory(const char *output, char *out, size_t size,
-				   struct sonde_place *ret_place);
+int sonde_command_make_directory(const char *output, char *out, size_t size,
+				 struct sonde_place *ret_place);
 
 #endif /* CMD_RECORDING_H */

@@ -20,7 +20,7 @@
 
 /* ---- shared ---- */
 
-int sonde_session_home(struct sonde_rundir *ret_home)
+int sonde_command_home(struct sonde_rundir *ret_home)
 {
 	int rc = sonde_rundir_open(ret_home);
 
@@ -32,9 +32,9 @@ int sonde_session_home(struct sonde_rundir *ret_home)
 	return EXIT_FAILED;
 }
 
-int sonde_session_word(const struct sonde_command *command, int argc,
-		       char **argv, struct sonde_rundir *ret_home,
-		       const char **ret_name)
+int sonde_command_session(const struct sonde_command *command, int argc,
+			  char **argv, struct sonde_rundir *ret_home,
+			  const char **ret_name)
 {
 	if (optind + 1 != argc) {
 		sonde_complain("%s: give the name of one session; 'sonde "
@@ -43,55 +43,56 @@ int sonde_session_word(const struct sonde_command *command, int argc,
 		return SONDE_EXIT_USAGE;
 	}
 	*ret_name = argv[optind];
-	if (!sonde_named_is_name(*ret_name)) {
+	if (!sonde_session_is_name(*ret_name)) {
 		sonde_complain("%s: '%.60s' is no name of a session: use up to "
 			       "%u letters, digits, '.', '_' and '-'",
 			       command->name, *ret_name, SONDE_NAMED_CHARS);
 		return SONDE_EXIT_USAGE;
 	}
-	return sonde_session_home(ret_home);
+	return sonde_command_home(ret_home);
 }
 
 static int read_file(const struct sonde_rundir *home, const char *name,
-		     struct sonde_document **ret_document)
+		     struct sonde_session_document **ret_document)
 {
 	char *text;
-	int rc = sonde_named_read(home, name, &text);
+	int rc = sonde_session_read_file(home, name, &text);
 
 	if (rc)
 		return rc;
-	rc = sonde_document_read(text, strlen(text), ret_document);
+	rc = sonde_session_document_read(text, strlen(text), ret_document);
 	free(text);
 	return rc;
 }
 
-bool sonde_session_is(const struct sonde_document *document, const char *state)
+bool sonde_command_is(const struct sonde_session_document *document,
+		      const char *state)
 {
-	const char *is = sonde_document_text(document, "state");
+	const char *is = sonde_session_document_text(document, "state");
 
 	return is && !strcmp(is, state);
 }
 
-int sonde_session_look(const struct sonde_rundir *home, const char *name,
-		       struct sonde_document **ret_document)
+int sonde_command_look(const struct sonde_rundir *home, const char *name,
+		       struct sonde_session_document **ret_document)
 {
-	const struct sonde_ask ask = { .what = SONDE_ASK_STATUS };
-	int rc = sonde_ask_session(home, name, &ask, ret_document);
+	const struct sonde_session_ask ask = { .what = SONDE_ASK_STATUS };
+	int rc = sonde_session_ask_recorder(home, name, &ask, ret_document);
 
 	if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EPIPE)
 		return rc;
 	rc = read_file(home, name, ret_document);
-	if (!rc && sonde_session_is(*ret_document, "recording"))
-		sonde_document_set_text(*ret_document, "state", "died");
+	if (!rc && sonde_command_is(*ret_document, "recording"))
+		sonde_session_document_set_text(*ret_document, "state", "died");
 	return rc;
 }
 
-static void try_name(void *ctx, const char *name)
+static void try_session(void *ctx, const char *name)
 {
 	sonde_nearest_try(ctx, name);
 }
 
-int sonde_session_complain(const struct sonde_rundir *home, const char *name,
+int sonde_command_complain(const struct sonde_rundir *home, const char *name,
 			   int error)
 {
 	struct sonde_nearest nearest;
@@ -101,7 +102,7 @@ int sonde_session_complain(const struct sonde_rundir *home, const char *name,
 	case -ENOENT:
 		sonde_nearest_begin(&nearest, name);
 		/* Without a list there is no hint. */
-		(void)sonde_named_each(home, try_name, &nearest);
+		(void)sonde_session_each_name(home, try_session, &nearest);
 		hint = sonde_nearest_hint(&nearest);
 		sonde_complain("there is no session '%s'%s", name,
 			       *hint ? hint : "; 'sonde status' lists them");
@@ -133,44 +134,47 @@ int sonde_session_complain(const struct sonde_rundir *home, const char *name,
 /* The session has no recorder. */
 static int complain_at_rest(const struct sonde_rundir *home, const char *name)
 {
-	struct sonde_document *document;
-	int rc = sonde_session_look(home, name, &document);
+	struct sonde_session_document *document;
+	int rc = sonde_command_look(home, name, &document);
 
 	if (rc)
-		return sonde_session_complain(home, name, rc);
-	if (sonde_session_is(document, "died"))
+		return sonde_command_complain(home, name, rc);
+	if (sonde_command_is(document, "died"))
 		sonde_complain("the recorder of session '%s' was killed: what "
 			       "it wrote is in %.300s; 'sonde destroy %s' "
 			       "forgets it",
-			       name, sonde_document_text(document, "directory"),
+			       name,
+			       sonde_session_document_text(document,
+							   "directory"),
 			       name);
 	else
 		sonde_complain("session '%s' is stopped; its trace is in "
 			       "%.300s",
 			       name,
-			       sonde_document_text(document, "directory"));
-	sonde_document_free(document);
+			       sonde_session_document_text(document,
+							   "directory"));
+	sonde_session_document_free(document);
 	return EXIT_FAILED;
 }
 
 /* 0 and an answer that is no error; or an exit status: said why. */
 static int ask_session(const struct sonde_rundir *home, const char *name,
-		       const struct sonde_ask *ask,
-		       struct sonde_document **ret_answer)
+		       const struct sonde_session_ask *ask,
+		       struct sonde_session_document **ret_answer)
 {
 	const char *error;
-	int rc = sonde_ask_session(home, name, ask, ret_answer);
+	int rc = sonde_session_ask_recorder(home, name, ask, ret_answer);
 
 	if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -EPIPE)
 		return complain_at_rest(home, name);
 	if (rc)
-		return sonde_session_complain(home, name, rc);
-	if (sonde_document_is_true(*ret_answer, "ok"))
+		return sonde_command_complain(home, name, rc);
+	if (sonde_session_document_is_true(*ret_answer, "ok"))
 		return 0;
-	error = sonde_document_text(*ret_answer, "error");
+	error = sonde_session_document_text(*ret_answer, "error");
 	sonde_complain("session '%s': %.900s", name,
 		       error ? error : "it gives no answer");
-	sonde_document_free(*ret_answer);
+	sonde_session_document_free(*ret_answer);
 	return EXIT_FAILED;
 }
 
@@ -204,8 +208,8 @@ static const struct sonde_option snapshot_options[] = {
 /* clang-format on */
 
 /* -1: go on; or an exit status. */
-static int read_options(const struct sonde_command *command, int argc,
-			char **argv, struct words *ret_words)
+static int read_session_options(const struct sonde_command *command, int argc,
+				char **argv, struct words *ret_words)
 {
 	int option;
 
@@ -226,31 +230,31 @@ static int read_options(const struct sonde_command *command, int argc,
 }
 
 static int end_session(const struct sonde_command *command, int argc,
-		       char **argv, enum sonde_ask_what what)
+		       char **argv, enum sonde_session_ask_what what)
 {
-	const struct sonde_ask ask = { .what = what };
-	struct sonde_document *answer;
+	const struct sonde_session_ask ask = { .what = what };
+	struct sonde_session_document *answer;
 	struct sonde_rundir home;
 	struct words words;
 	const char *name;
 	const char *text;
-	int rc = read_options(command, argc, argv, &words);
+	int rc = read_session_options(command, argc, argv, &words);
 
 	if (rc >= 0)
 		return rc;
-	rc = sonde_session_word(command, argc, argv, &home, &name);
+	rc = sonde_command_session(command, argc, argv, &home, &name);
 	if (rc)
 		return rc;
 	rc = ask_session(&home, name, &ask, &answer);
 	sonde_rundir_close(&home);
 	if (rc)
 		return rc;
-	text = sonde_document_text(answer, "text");
+	text = sonde_session_document_text(answer, "text");
 	if (words.json)
-		(void)puts(sonde_document_line(answer));
+		(void)puts(sonde_session_document_line(answer));
 	else if (text && !words.quiet)
 		(void)fputs(text, stderr);
-	sonde_document_free(answer);
+	sonde_session_document_free(answer);
 	return 0;
 }
 
@@ -260,18 +264,18 @@ static int stop(int argc, char **argv)
 }
 
 /* A session without a recorder is forgotten by removing its file. */
-static bool forget(const struct sonde_rundir *home, const char *name)
+static bool forget_at_rest(const struct sonde_rundir *home, const char *name)
 {
-	struct sonde_document *document;
+	struct sonde_session_document *document;
 	bool at_rest;
 
-	if (sonde_session_look(home, name, &document))
+	if (sonde_command_look(home, name, &document))
 		return false;
-	at_rest = !sonde_session_is(document, "recording");
-	sonde_document_free(document);
+	at_rest = !sonde_command_is(document, "recording");
+	sonde_session_document_free(document);
 	if (!at_rest)
 		return false;
-	sonde_named_remove_file(home, name);
+	sonde_session_remove_file(home, name);
 	sonde_rundir_clean(home);
 	return true;
 }
@@ -284,13 +288,13 @@ static int destroy(int argc, char **argv)
 	int rc;
 
 	/* Whatever else there is to say of the words is said below. */
-	if (argc == 2 && sonde_named_is_name(argv[1])) {
+	if (argc == 2 && sonde_session_is_name(argv[1])) {
 		optind = 1;
-		rc = sonde_session_word(&sonde_command_destroy, argc, argv,
-					&home, &name);
+		rc = sonde_command_session(&sonde_command_destroy, argc, argv,
+					   &home, &name);
 		if (rc)
 			return rc;
-		is_done = forget(&home, name);
+		is_done = forget_at_rest(&home, name);
 		sonde_rundir_close(&home);
 		if (is_done)
 			return 0;
@@ -302,21 +306,23 @@ static int destroy(int argc, char **argv)
 
 /* ---- snapshots ---- */
 
-static void tell_snapshot(const struct sonde_document *answer,
+static void tell_snapshot(const struct sonde_session_document *answer,
 			  const char *directory)
 {
 	const char *note;
 
-	for (size_t i = 0; (note = sonde_document_word(answer, "notes", i));
-	     i++)
+	for (size_t i = 0;
+	     (note = sonde_session_document_word(answer, "notes", i)); i++)
 		sonde_complain("%.1000s", note);
 	(void)printf("%" PRIu64 " events in %s (%" PRIu64
 		     " older ones were overwritten, %" PRIu64 " lost)\n",
-		     sonde_document_number(answer, "events.recorded"),
+		     sonde_session_document_number(answer, "events.recorded"),
 		     directory,
-		     sonde_document_number(answer, "events.overwritten"),
-		     sonde_document_number(answer, "events.discarded") +
-			     sonde_document_number(answer, "events.lost_disk"));
+		     sonde_session_document_number(answer,
+						   "events.overwritten"),
+		     sonde_session_document_number(answer, "events.discarded") +
+			     sonde_session_document_number(answer,
+							   "events.lost_disk"));
 }
 
 /* The recorder writes into a directory that we have made, so it is where a
@@ -324,15 +330,15 @@ static void tell_snapshot(const struct sonde_document *answer,
 static int take(const struct sonde_rundir *home, const char *name,
 		const struct words *words)
 {
-	struct sonde_ask ask = { .what = SONDE_ASK_SNAPSHOT };
+	struct sonde_session_ask ask = { .what = SONDE_ASK_SNAPSHOT };
 	struct sonde_place place = SONDE_PLACE_NONE;
-	struct sonde_document *answer;
+	struct sonde_session_document *answer;
 	char directory[PATH_MAX];
 	bool was_made;
 	int rc;
 
-	if (sonde_recording_make_directory(words->output, directory,
-					   sizeof(directory), &place))
+	if (sonde_command_make_directory(words->output, directory,
+					 sizeof(directory), &place))
 		return EXIT_FAILED;
 	was_made = place.made;
 	rc = sonde_place_where(&place, ask.directory);
@@ -349,10 +355,10 @@ static int take(const struct sonde_rundir *home, const char *name,
 		return rc;
 	}
 	if (words->json)
-		(void)puts(sonde_document_line(answer));
+		(void)puts(sonde_session_document_line(answer));
 	else if (!words->quiet)
 		tell_snapshot(answer, directory);
-	sonde_document_free(answer);
+	sonde_session_document_free(answer);
 	return 0;
 }
 
@@ -361,12 +367,13 @@ static int snapshot(int argc, char **argv)
 	struct sonde_rundir home;
 	struct words words;
 	const char *name;
-	int rc = read_options(&sonde_command_snapshot, argc, argv, &words);
+	int rc = read_session_options(&sonde_command_snapshot, argc, argv,
+				      &words);
 
 	if (rc >= 0)
 		return rc;
-	rc = sonde_session_word(&sonde_command_snapshot, argc, argv, &home,
-				&name);
+	rc = sonde_command_session(&sonde_command_snapshot, argc, argv, &home,
+				   &name);
 	if (rc)
 		return rc;
 	rc = take(&home, name, &words);
@@ -392,7 +399,7 @@ const struct sonde_command sonde_command_destroy = {
 	.name = "destroy",
 	.run = destroy,
 	.brief = "NAME",
-	.does = "end a session and forget it",
+	.does = "end a session and forget_at_rest it",
 	.usage = "sonde destroy NAME [-q] [--json]\n"
 		 "\n"
 		 "As 'sonde stop', and then the name is free. Traces stay.\n",

@@ -14,26 +14,27 @@
 
 /* The one word of the command line, checked, and the directory. 0, or an exit
  * status: said why. */
-int sonde_session_word(const struct sonde_command *command, int argc,
-		       char **argv, struct sonde_rundir *ret_home,
-		       const char **ret_name);
+int sonde_command_session(const struct sonde_command *command, int argc,
+			  char **argv, struct sonde_rundir *ret_home,
+			  const char **ret_name);
 
 /* The directory; 0, or an exit status: said why. */
-int sonde_session_home(struct sonde_rundir *ret_home);
+int sonde_command_home(struct sonde_rundir *ret_home);
 
 /*
  * What is known of a session: by its recorder, or by its file if that has none;
  * "state" is "recording", "stopped" or, if the recorder was killed, "died". 0;
  * -ENOENT: there is no such session; or -errno.
  */
-int sonde_session_look(const struct sonde_rundir *home, const char *name,
-		       struct sonde_document **ret_document);
+int sonde_command_look(const struct sonde_rundir *home, const char *name,
+		       struct sonde_session_document **ret_document);
 
-bool sonde_session_is(const struct sonde_document *document, const char *state);
+bool sonde_command_is(const struct sonde_session_document *document,
+		      const char *state);
 
 /* One line, with the name that was meant if there is none of this one. Returns
  * an exit status. */
-int sonde_session_complain(const struct sonde_rundir *home, const char *name,
+int sonde_command_complain(const struct sonde_rundir *home, const char *name,
 			   int error);
 
 #endif /* CMD_SESSION_H */

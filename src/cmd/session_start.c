@@ -11,27 +11,28 @@
 
 #include "cmd/recording.h"
 #include "cmd/session.h"
-#include "source/doctor.h"
 #include "session/options.h"
 #include "session/start.h"
+#include "source/doctor.h"
 
 #define EXIT_FAILED 1
 
 /* What there is under this name stays. */
 static int complain_exists(const struct sonde_rundir *home, const char *name)
 {
-	struct sonde_document *document;
+	struct sonde_session_document *document;
 	const char *state;
-	int rc = sonde_session_look(home, name, &document);
+	int rc = sonde_command_look(home, name, &document);
 
 	if (rc && rc != -ENOENT)
-		return sonde_session_complain(home, name, rc);
-	state = rc ? "about to end" : sonde_document_text(document, "state");
+		return sonde_command_complain(home, name, rc);
+	state = rc ? "about to end" :
+		     sonde_session_document_text(document, "state");
 	sonde_complain("there is a session '%s' already (%s); 'sonde destroy "
 		       "%s' forgets it",
 		       name, state ? state : "unknown", name);
 	if (!rc)
-		sonde_document_free(document);
+		sonde_session_document_free(document);
 	return EXIT_FAILED;
 }
 
@@ -39,14 +40,14 @@ static bool exists(const struct sonde_rundir *home, const char *name)
 {
 	char *text;
 
-	if (sonde_named_read(home, name, &text))
+	if (sonde_session_read_file(home, name, &text))
 		return false;
 	free(text);
 	return true;
 }
 
 static void tell(const struct sonde_record_options *options, const char *name,
-		 const struct sonde_start_result *result)
+		 const struct sonde_recorder_start_result *result)
 {
 	if (*result->text)
 		sonde_complain("%s", result->text);
@@ -62,31 +63,31 @@ static void tell(const struct sonde_record_options *options, const char *name,
 			     name, name);
 }
 
-static void show_json(const struct sonde_rundir *home, const char *name)
+static void show_started(const struct sonde_rundir *home, const char *name)
 {
-	struct sonde_document *document;
-	int rc = sonde_session_look(home, name, &document);
+	struct sonde_session_document *document;
+	int rc = sonde_command_look(home, name, &document);
 
 	if (rc) {
-		(void)sonde_session_complain(home, name, rc);
+		(void)sonde_command_complain(home, name, rc);
 		return;
 	}
-	(void)puts(sonde_document_line(document));
-	sonde_document_free(document);
+	(void)puts(sonde_session_document_line(document));
+	sonde_session_document_free(document);
 }
 
 /* The name is free, or so it seems. */
 static int start_named(const struct sonde_record_options *options,
-		       struct sonde_start_config *config)
+		       struct sonde_recorder_start_config *config)
 {
 	struct sonde_place place = SONDE_PLACE_NONE;
-	struct sonde_start_result result;
+	struct sonde_recorder_start_result result;
 	char directory[PATH_MAX];
 	char path[PATH_MAX];
 	int rc;
 
-	if (sonde_recording_make_directory(options->output, directory,
-					   sizeof(directory), &place))
+	if (sonde_command_make_directory(options->output, directory,
+					 sizeof(directory), &place))
 		return EXIT_FAILED;
 	rc = sonde_place_where(&place, path);
 	if (rc) {
@@ -96,7 +97,7 @@ static int start_named(const struct sonde_record_options *options,
 	}
 	config->directory = path;
 	config->named.place = &place;
-	rc = sonde_start(config, &result);
+	rc = sonde_recorder_start(config, &result);
 	if (rc) {
 		/* What was made for it goes. */
 		sonde_place_remove(&place);
@@ -109,7 +110,7 @@ static int start_named(const struct sonde_record_options *options,
 	sonde_place_close(&place);
 	tell(options, config->named.name, &result);
 	if (options->json)
-		show_json(config->named.home, config->named.name);
+		show_started(config->named.home, config->named.name);
 	return 0;
 }
 
@@ -118,7 +119,7 @@ static int start(struct sonde_record_options *options, const char *name,
 {
 	char cwd[PATH_MAX] = "";
 	struct sonde_rundir home;
-	struct sonde_start_config config = {
+	struct sonde_recorder_start_config config = {
 		.session = &options->session,
 		.named = { .name = name,
 			   .home = &home,
@@ -128,10 +129,10 @@ static int start(struct sonde_record_options *options, const char *name,
 	char text[400];
 	int rc;
 
-	sonde_recording_fit_memory(options);
-	rc = sonde_recording_check_memory(options);
+	sonde_command_fit_memory(options);
+	rc = sonde_command_check_memory(options);
 	if (!rc)
-		rc = sonde_session_home(&home);
+		rc = sonde_command_home(&home);
 	if (rc)
 		return rc;
 	/* It is told, and no more. */
@@ -156,7 +157,7 @@ static int run(int argc, char **argv)
 		sonde_help(&sonde_command_start);
 		return 0;
 	}
-	if (argc < 2 || !sonde_named_is_name(argv[1])) {
+	if (argc < 2 || !sonde_session_is_name(argv[1])) {
 		sonde_complain(
 			"start: first comes the session's name, of up to "
 			"%u letters, digits, '.', '_' and '-'; 'sonde "
@@ -164,8 +165,8 @@ static int run(int argc, char **argv)
 			SONDE_NAMED_CHARS);
 		return SONDE_EXIT_USAGE;
 	}
-	if (sonde_start_options_parse(argc - 1, argv + 1, &options, error,
-				      sizeof(error))) {
+	if (sonde_session_options_parse(argc - 1, argv + 1, &options, error,
+					sizeof(error))) {
 		sonde_complain("%s", error);
 		return SONDE_EXIT_USAGE;
 	}

@@ -71,43 +71,47 @@ static int compare(const void *a, const void *b)
 }
 
 static void put_text(struct sonde_table *table, enum column column,
-		     const struct sonde_document *document, const char *path)
+		     const struct sonde_session_document *document,
+		     const char *path)
 {
-	const char *text = sonde_document_text(document, path);
+	const char *text = sonde_session_document_text(document, path);
 
 	if (text)
 		sonde_table_text(table, column, text);
 }
 
 static void add_row(struct sonde_table *table,
-		    const struct sonde_document *document)
+		    const struct sonde_session_document *document)
 {
 	sonde_table_row(table);
 	put_text(table, COLUMN_NAME, document, "name");
 	put_text(table, COLUMN_STATE, document, "state");
 	put_text(table, COLUMN_MODE, document, "mode");
 	put_text(table, COLUMN_DIRECTORY, document, "directory");
-	if (sonde_session_is(document, "died"))
+	if (sonde_command_is(document, "died"))
 		return; /* nobody knows */
-	if (sonde_session_is(document, "recording")) {
+	if (sonde_command_is(document, "recording")) {
 		sonde_table_uint(table, COLUMN_PROCESSES,
-				 sonde_document_number(document,
-						       "nr_processes"));
+				 sonde_session_document_number(document,
+							       "nr_processes"));
 		sonde_table_uint(table, COLUMN_HELD,
-				 sonde_document_number(document,
-						       "events.held"));
+				 sonde_session_document_number(document,
+							       "events.held"));
 	}
 	sonde_table_uint(table, COLUMN_EVENTS,
-			 sonde_document_number(document, "events.emitted"));
+			 sonde_session_document_number(document,
+						       "events.emitted"));
 	sonde_table_uint(table, COLUMN_OVERWRITTEN,
-			 sonde_document_number(document, "events.overwritten"));
-	sonde_table_uint(table, COLUMN_LOST,
-			 sonde_document_number(document, "events.discarded") +
-				 sonde_document_number(document,
-						       "events.lost_disk"));
+			 sonde_session_document_number(document,
+						       "events.overwritten"));
+	sonde_table_uint(
+		table, COLUMN_LOST,
+		sonde_session_document_number(document, "events.discarded") +
+			sonde_session_document_number(document,
+						      "events.lost_disk"));
 }
 
-static int show(struct sonde_document *const *documents, size_t nr)
+static int show(struct sonde_session_document *const *documents, size_t nr)
 {
 	struct sonde_report *report = sonde_report_new("status");
 	struct sonde_table *table = sonde_report_table(
@@ -124,7 +128,8 @@ static int show(struct sonde_document *const *documents, size_t nr)
 	return rc ? 1 : 0;
 }
 
-static void show_json(struct sonde_document *const *documents, size_t nr)
+static void show_json(struct sonde_session_document *const *documents,
+		      size_t nr)
 {
 	struct sonde_json json = sonde_json_to_file(stdout);
 
@@ -132,7 +137,7 @@ static void show_json(struct sonde_document *const *documents, size_t nr)
 	sonde_json_open(&json, "sessions", '[');
 	for (size_t i = 0; i < nr; i++)
 		sonde_json_put_raw(&json, NULL,
-				   sonde_document_line(documents[i]));
+				   sonde_session_document_line(documents[i]));
 	sonde_json_close(&json, ']');
 	sonde_json_close(&json, '}');
 	(void)putchar('\n');
@@ -142,17 +147,18 @@ static void show_json(struct sonde_document *const *documents, size_t nr)
 static int show_all(const struct sonde_rundir *home, bool json)
 {
 	struct names names = { NULL, 0, 0 };
-	struct sonde_document **documents;
+	struct sonde_session_document **documents;
 	size_t nr = 0;
 	int rc = 0;
 
 	/* Without a directory there is none. */
-	(void)sonde_named_each(home, add_name, &names);
-	documents = calloc(names.nr + 1, sizeof(struct sonde_document *));
+	(void)sonde_session_each_name(home, add_name, &names);
+	documents =
+		calloc(names.nr + 1, sizeof(struct sonde_session_document *));
 	if (names.nr)
 		qsort(names.names, names.nr, sizeof(*names.names), compare);
 	for (size_t i = 0; documents && i < names.nr; i++)
-		if (!sonde_session_look(home, names.names[i], &documents[nr]))
+		if (!sonde_command_look(home, names.names[i], &documents[nr]))
 			nr++;
 	if (json)
 		show_json(documents, nr);
@@ -161,7 +167,7 @@ static int show_all(const struct sonde_rundir *home, bool json)
 	else
 		(void)puts("There is no session; 'sonde start' makes one.");
 	for (size_t i = 0; i < nr; i++)
-		sonde_document_free(documents[i]);
+		sonde_session_document_free(documents[i]);
 	free(documents);
 	free(names.names);
 	return rc;
@@ -170,16 +176,16 @@ static int show_all(const struct sonde_rundir *home, bool json)
 static int show_one(const struct sonde_rundir *home, const char *name,
 		    bool json)
 {
-	struct sonde_document *document;
-	int rc = sonde_session_look(home, name, &document);
+	struct sonde_session_document *document;
+	int rc = sonde_command_look(home, name, &document);
 
 	if (rc)
-		return sonde_session_complain(home, name, rc);
+		return sonde_command_complain(home, name, rc);
 	if (json)
-		(void)puts(sonde_document_line(document));
+		(void)puts(sonde_session_document_line(document));
 	else
 		rc = show(&document, 1);
-	sonde_document_free(document);
+	sonde_session_document_free(document);
 	return rc;
 }
 
@@ -202,8 +208,8 @@ static int run(int argc, char **argv)
 		json |= option == OPTION_JSON;
 	}
 	rc = optind < argc ?
-		     sonde_session_word(command, argc, argv, &home, &name) :
-		     sonde_session_home(&home);
+		     sonde_command_session(command, argc, argv, &home, &name) :
+		     sonde_command_home(&home);
 	if (rc)
 		return rc;
 	rc = name ? show_one(&home, name, json) : show_all(&home, json);

@@ -51,15 +51,6 @@ static void close_others(const int *kept, size_t nr)
 	}
 }
 
-/* Whoever started the session is not waited for by anybody on our account: no
- * terminal, no standard error, no directory. Best effort. */
-static void leave(int null)
-{
-	(void)setsid();
-	if (!chdir("/") && null >= 0)
-		(void)dup2(null, STDERR_FILENO);
-}
-
 /* The recording child's whole life. */
 __attribute__((noreturn)) static void
 be_recorder(const struct sonde_recorder_config *config)
@@ -80,8 +71,10 @@ be_recorder(const struct sonde_recorder_config *config)
 		(void)dup2(null, STDIN_FILENO);
 		(void)dup2(null, STDOUT_FILENO);
 	}
-	if (named)
-		leave(null);
+	/* No terminal, directory or reader of our words is held by a session
+	 * that goes on. Best effort. */
+	if (named && setsid() > 0 && !chdir("/") && null >= 0)
+		(void)dup2(null, STDERR_FILENO);
 	(void)prctl(PR_SET_NAME, "sonde-recorder"); /* for ps */
 	_exit(sonde_recorder_run(config) ? 1 : 0);
 }

@@ -10,7 +10,7 @@
 
 #define DEPTH 8
 
-struct sonde_document {
+struct sonde_session_document {
 	struct json_object *root;
 };
 
@@ -33,10 +33,10 @@ static int parse(const char *text, size_t size, struct json_object **ret_root)
 	return 0;
 }
 
-int sonde_document_read(const char *text, size_t size,
-			struct sonde_document **ret_document)
+int sonde_session_document_read(const char *text, size_t size,
+				struct sonde_session_document **ret_document)
 {
-	struct sonde_document *document;
+	struct sonde_session_document *document;
 	int rc;
 
 	if (size > SONDE_DOCUMENT_MAX)
@@ -52,7 +52,7 @@ int sonde_document_read(const char *text, size_t size,
 	return rc;
 }
 
-void sonde_document_free(struct sonde_document *document)
+void sonde_session_document_free(struct sonde_session_document *document)
 {
 	if (!document)
 		return;
@@ -61,7 +61,7 @@ void sonde_document_free(struct sonde_document *document)
 }
 
 /* NULL: it isn't there. */
-static struct json_object *find(const struct sonde_document *document,
+static struct json_object *find(const struct sonde_session_document *document,
 				const char *path)
 {
 	struct json_object *at = document->root;
@@ -95,14 +95,16 @@ static const char *text_of(struct json_object *value)
 		       NULL;
 }
 
-const char *sonde_document_text(const struct sonde_document *document,
-				const char *path)
+const char *
+sonde_session_document_text(const struct sonde_session_document *document,
+			    const char *path)
 {
 	return text_of(find(document, path));
 }
 
-uint64_t sonde_document_number(const struct sonde_document *document,
-			       const char *path)
+uint64_t
+sonde_session_document_number(const struct sonde_session_document *document,
+			      const char *path)
 {
 	struct json_object *value = find(document, path);
 
@@ -111,8 +113,8 @@ uint64_t sonde_document_number(const struct sonde_document *document,
 		       0;
 }
 
-bool sonde_document_is_true(const struct sonde_document *document,
-			    const char *path)
+bool sonde_session_document_is_true(
+	const struct sonde_session_document *document, const char *path)
 {
 	struct json_object *value = find(document, path);
 
@@ -120,8 +122,8 @@ bool sonde_document_is_true(const struct sonde_document *document,
 	       json_object_get_boolean(value);
 }
 
-size_t sonde_document_nr(const struct sonde_document *document,
-			 const char *path)
+size_t sonde_session_document_nr(const struct sonde_session_document *document,
+				 const char *path)
 {
 	struct json_object *list = find(document, path);
 
@@ -130,8 +132,9 @@ size_t sonde_document_nr(const struct sonde_document *document,
 		       0;
 }
 
-const char *sonde_document_word(const struct sonde_document *document,
-				const char *path, size_t i)
+const char *
+sonde_session_document_word(const struct sonde_session_document *document,
+			    const char *path, size_t i)
 {
 	struct json_object *list = find(document, path);
 
@@ -141,15 +144,16 @@ const char *sonde_document_word(const struct sonde_document *document,
 	return text_of(json_object_array_get_idx(list, i));
 }
 
-void sonde_document_set_text(struct sonde_document *document, const char *name,
-			     const char *text)
+void sonde_session_document_set_text(struct sonde_session_document *document,
+				     const char *name, const char *text)
 {
 	/* Without memory it is not there. */
 	(void)json_object_object_add(document->root, name,
 				     json_object_new_string(text));
 }
 
-const char *sonde_document_line(const struct sonde_document *document)
+const char *
+sonde_session_document_line(const struct sonde_session_document *document)
 {
 	return json_object_to_json_string_ext(
 		document->root,

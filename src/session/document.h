@@ -17,33 +17,37 @@
 
 #define SONDE_DOCUMENT_MAX (1u << 20)
 
-struct sonde_document;
+struct sonde_session_document;
 
 /* One object and nothing behind it but blanks. 0; -EINVAL, -ENOMEM, -ENOSYS. */
-int sonde_document_read(const char *text, size_t size,
-			struct sonde_document **ret_document);
-void sonde_document_free(struct sonde_document *document);
+int sonde_session_document_read(const char *text, size_t size,
+				struct sonde_session_document **ret_document);
+void sonde_session_document_free(struct sonde_session_document *document);
 
 /* NULL, or text without a NUL, which lives as long as the document. */
-const char *sonde_document_text(const struct sonde_document *document,
-				const char *path);
-/* 0 if there is none. */
-uint64_t sonde_document_number(const struct sonde_document *document,
-			       const char *path);
-bool sonde_document_is_true(const struct sonde_document *document,
+const char *
+sonde_session_document_text(const struct sonde_session_document *document,
 			    const char *path);
+/* 0 if there is none. */
+uint64_t
+sonde_session_document_number(const struct sonde_session_document *document,
+			      const char *path);
+bool sonde_session_document_is_true(
+	const struct sonde_session_document *document, const char *path);
 /* The i-th text of a list; NULL beyond the last. */
-const char *sonde_document_word(const struct sonde_document *document,
-				const char *path, size_t i);
+const char *
+sonde_session_document_word(const struct sonde_session_document *document,
+			    const char *path, size_t i);
 /* How many values a list has. */
-size_t sonde_document_nr(const struct sonde_document *document,
-			 const char *path);
+size_t sonde_session_document_nr(const struct sonde_session_document *document,
+				 const char *path);
 
 /* Another text in a member's place. */
-void sonde_document_set_text(struct sonde_document *document, const char *name,
-			     const char *text);
+void sonde_session_document_set_text(struct sonde_session_document *document,
+				     const char *name, const char *text);
 
 /* All of it on one line; lives until the next call. */
-const char *sonde_document_line(const struct sonde_document *document);
+const char *
+sonde_session_document_line(const struct sonde_session_document *document);
 
 #endif /* SESSION_DOCUMENT_H */

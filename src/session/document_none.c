@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-int sonde_document_read(const char *text, size_t size,
-			struct sonde_document **ret_document)
+int sonde_session_document_read(const char *text, size_t size,
+				struct sonde_session_document **ret_document)
 {
 	(void)text;
 	(void)size;
@@ -13,45 +13,48 @@ int sonde_document_read(const char *text, size_t size,
 	return -ENOSYS;
 }
 
-void sonde_document_free(struct sonde_document *document)
+void sonde_session_document_free(struct sonde_session_document *document)
 {
 	(void)document;
 }
 
-const char *sonde_document_text(const struct sonde_document *document,
-				const char *path)
+const char *
+sonde_session_document_text(const struct sonde_session_document *document,
+			    const char *path)
 {
 	(void)document;
 	(void)path;
 	return NULL;
 }
 
-uint64_t sonde_document_number(const struct sonde_document *document,
-			       const char *path)
+uint64_t
+sonde_session_document_number(const struct sonde_session_document *document,
+			      const char *path)
 {
 	(void)document;
 	(void)path;
 	return 0;
 }
 
-bool sonde_document_is_true(const struct sonde_document *document,
-			    const char *path)
+bool sonde_session_document_is_true(
+	const struct sonde_session_document *document, const char *path)
 {
 	(void)document;
 	(void)path;
 	return false;
 }
 
-size_t sonde_document_nr(const struct sonde_document *document,
-			 const char *path)
+size_t sonde_session_document_nr(const struct sonde_session_document *document,
+				 const char *path)
 {
 	(void)document;
 	(void)path;
 	return 0;
 }
 
-const char *sonde_document_word(const struct sonde_document *document,
-				const char *path, size_t i)
+const char *
+sonde_session_document_word(const struct sonde_session_document *document,
+			    const char *path, size_t i)
 {
 	(void)document;
 	(void)path;
@@ -59,15 +62,16 @@ const char *sonde_document_word(const struct sonde_document *document,
 	return NULL;
 }
 
-void sonde_document_set_text(struct sonde_document *document, const char *name,
-			     const char *text)
+void sonde_session_document_set_text(struct sonde_session_document *document,
+				     const char *name, const char *text)
 {
 	(void)document;
 	(void)name;
 	(void)text;
 }
 
-const char *sonde_document_line(const struct sonde_document *document)
+const char *
+sonde_session_document_line(const struct sonde_session_document *document)
 {
 	(void)document;
 	return "";

@@ -20,7 +20,7 @@
 
 #define PLAIN      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
-bool sonde_named_is_name(const char *name)
+bool sonde_session_is_name(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -35,8 +35,8 @@ static void put_name(char out[SONDE_SOCKET_NAME_MAX], const char *before,
 		       name, after);
 }
 
-int sonde_named_listen(const struct sonde_rundir *dir, const char *name,
-		       int *ret_fd)
+int sonde_session_listen(const struct sonde_rundir *dir, const char *name,
+			 int *ret_fd)
 {
 	char socket[SONDE_SOCKET_NAME_MAX];
 	const struct sonde_rundir_socket what = {
@@ -50,8 +50,8 @@ int sonde_named_listen(const struct sonde_rundir *dir, const char *name,
 	return sonde_rundir_listen(dir, &what, ret_fd);
 }
 
-int sonde_named_connect(const struct sonde_rundir *dir, const char *name,
-			int *ret_fd)
+int sonde_session_connect(const struct sonde_rundir *dir, const char *name,
+			  int *ret_fd)
 {
 	char socket[SONDE_SOCKET_NAME_MAX];
 
@@ -59,8 +59,8 @@ int sonde_named_connect(const struct sonde_rundir *dir, const char *name,
 	return sonde_rundir_connect(dir, socket, SOCK_STREAM, ret_fd);
 }
 
-int sonde_named_read(const struct sonde_rundir *dir, const char *name,
-		     char **ret_text)
+int sonde_session_read_file(const struct sonde_rundir *dir, const char *name,
+			    char **ret_text)
 {
 	char file[SONDE_SOCKET_NAME_MAX];
 	char *text = malloc(FILE_BYTES);
@@ -78,8 +78,8 @@ int sonde_named_read(const struct sonde_rundir *dir, const char *name,
 	return 0;
 }
 
-int sonde_named_write(const struct sonde_rundir *dir, const char *name,
-		      const char *text)
+int sonde_session_write_file(const struct sonde_rundir *dir, const char *name,
+			     const char *text)
 {
 	char file[SONDE_SOCKET_NAME_MAX];
 	char draft[SONDE_SOCKET_NAME_MAX];
@@ -103,7 +103,8 @@ int sonde_named_write(const struct sonde_rundir *dir, const char *name,
 	return rc;
 }
 
-void sonde_named_remove_socket(const struct sonde_rundir *dir, const char *name)
+void sonde_session_remove_socket(const struct sonde_rundir *dir,
+				 const char *name)
 {
 	char socket[SONDE_SOCKET_NAME_MAX];
 
@@ -111,7 +112,7 @@ void sonde_named_remove_socket(const struct sonde_rundir *dir, const char *name)
 	sonde_rundir_remove(dir, socket);
 }
 
-void sonde_named_remove_file(const struct sonde_rundir *dir, const char *name)
+void sonde_session_remove_file(const struct sonde_rundir *dir, const char *name)
 {
 	char file[SONDE_SOCKET_NAME_MAX];
 
@@ -131,11 +132,12 @@ static bool name_of(const char *file, char name[SONDE_NAMED_CHARS + 1])
 		return false;
 	memcpy(name, file + strlen(PREFIX), length - rest);
 	name[length - rest] = '\0';
-	return sonde_named_is_name(name);
+	return sonde_session_is_name(name);
 }
 
-int sonde_named_each(const struct sonde_rundir *dir,
-		     void (*each)(void *ctx, const char *name), void *ctx)
+int sonde_session_each_name(const struct sonde_rundir *dir,
+			    void (*each)(void *ctx, const char *name),
+			    void *ctx)
 {
 	DIR *list = sonde_dir_open_at(dir->fd, ".");
 	char name[SONDE_NAMED_CHARS + 1];

@@ -26,32 +26,34 @@
 
 /* Whether a session may be called so: letters, digits, '.', '_' and '-', of
  * which the last three don't begin it. */
-bool sonde_named_is_name(const char *name);
+bool sonde_session_is_name(const char *name);
 
 /* The socket, for one who becomes the session's recorder. 0; -EADDRINUSE: it has
  * one; or -errno. */
-int sonde_named_listen(const struct sonde_rundir *dir, const char *name,
-		       int *ret_fd);
+int sonde_session_listen(const struct sonde_rundir *dir, const char *name,
+			 int *ret_fd);
 
 /* A connection to its recorder. 0; -ENOENT, -ECONNREFUSED: it has none. */
-int sonde_named_connect(const struct sonde_rundir *dir, const char *name,
-			int *ret_fd);
+int sonde_session_connect(const struct sonde_rundir *dir, const char *name,
+			  int *ret_fd);
 
 /* What its file says, to be freed. 0; -ENOENT: there is no such session. */
-int sonde_named_read(const struct sonde_rundir *dir, const char *name,
-		     char **ret_text);
+int sonde_session_read_file(const struct sonde_rundir *dir, const char *name,
+			    char **ret_text);
 
-int sonde_named_write(const struct sonde_rundir *dir, const char *name,
-		      const char *text);
+int sonde_session_write_file(const struct sonde_rundir *dir, const char *name,
+			     const char *text);
 
 /* The socket is the caller's. */
-void sonde_named_remove_socket(const struct sonde_rundir *dir,
-			       const char *name);
+void sonde_session_remove_socket(const struct sonde_rundir *dir,
+				 const char *name);
 /* The session is forgotten. */
-void sonde_named_remove_file(const struct sonde_rundir *dir, const char *name);
+void sonde_session_remove_file(const struct sonde_rundir *dir,
+			       const char *name);
 
 /* Calls `each` with the name of each session that has a file. 0 or -errno. */
-int sonde_named_each(const struct sonde_rundir *dir,
-		     void (*each)(void *ctx, const char *name), void *ctx);
+int sonde_session_each_name(const struct sonde_rundir *dir,
+			    void (*each)(void *ctx, const char *name),
+			    void *ctx);
 
 #endif /* SESSION_NAMED_H */

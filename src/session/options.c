@@ -766,9 +766,9 @@ int sonde_record_options_parse(int argc, char *const *argv,
 	return parse_options(&parse);
 }
 
-int sonde_start_options_parse(int argc, char *const *argv,
-			      struct sonde_record_options *ret_options,
-			      char *error, size_t error_size)
+int sonde_session_options_parse(int argc, char *const *argv,
+				struct sonde_record_options *ret_options,
+				char *error, size_t error_size)
 {
 	struct parse parse = {
 		.argc = argc,

@@ -48,9 +48,9 @@ int sonde_record_options_parse(int argc, char *const *argv,
 
 /* The same of `sonde start NAME`: argv[0] is the session's name, and there is no
  * program. */
-int sonde_start_options_parse(int argc, char *const *argv,
-			      struct sonde_record_options *ret_options,
-			      char *error, size_t error_size);
+int sonde_session_options_parse(int argc, char *const *argv,
+				struct sonde_record_options *ret_options,
+				char *error, size_t error_size);
 
 /* A syslog or debug level by name, in any case, or by number. 0 or -EINVAL. */
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level);

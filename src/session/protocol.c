@@ -12,6 +12,7 @@
 #include "base/port.h"
 #include "session/named.h"
 #include "sys/peer.h"
+#include "sys/write.h"
 
 static const char *const words[] = {
 	[SONDE_ASK_STATUS] = "status",
@@ -22,23 +23,25 @@ static const char *const words[] = {
 
 /* ---- requests ---- */
 
-static int find_word(const char *word, enum sonde_ask_what *ret_what)
+static int find_word(const char *word, enum sonde_session_ask_what *ret_what)
 {
 	for (size_t i = 0; word && i < SONDE_ARRAY_SIZE(words); i++)
 		if (!strcmp(word, words[i])) {
-			*ret_what = (enum sonde_ask_what)i;
+			*ret_what = (enum sonde_session_ask_what)i;
 			return 0;
 		}
 	return -EINVAL;
 }
 
-static int check(const struct sonde_document *document, struct sonde_ask *ask,
-		 char *error, size_t error_size)
+static int check(const struct sonde_session_document *document,
+		 struct sonde_session_ask *ask, char *error, size_t error_size)
 {
-	const char *word = sonde_document_text(document, "do");
-	const char *directory = sonde_document_text(document, "directory");
+	const char *word = sonde_session_document_text(document, "do");
+	const char *directory =
+		sonde_session_document_text(document, "directory");
 
-	if (sonde_document_number(document, "sonde") != SONDE_PROTOCOL_VERSION)
+	if (sonde_session_document_number(document, "sonde") !=
+	    SONDE_PROTOCOL_VERSION)
 		(void)snprintf(error, error_size,
 			       "\"sonde\" must be %d, the version",
 			       SONDE_PROTOCOL_VERSION);
@@ -56,30 +59,31 @@ static int check(const struct sonde_document *document, struct sonde_ask *ask,
 	return -EINVAL;
 }
 
-int sonde_ask_read(const char *line, size_t size, struct sonde_ask *ret_ask,
-		   char *error, size_t error_size)
+int sonde_session_ask_read(const char *line, size_t size,
+			   struct sonde_session_ask *ret_ask, char *error,
+			   size_t error_size)
 {
-	struct sonde_document *document;
-	struct sonde_ask ask = { .what = SONDE_ASK_STATUS };
+	struct sonde_session_document *document;
+	struct sonde_session_ask ask = { .what = SONDE_ASK_STATUS };
 	const char *directory;
-	int rc = sonde_document_read(line, size, &document);
+	int rc = sonde_session_document_read(line, size, &document);
 
 	if (rc == -EINVAL)
 		(void)snprintf(error, error_size, "that is no JSON object");
 	if (rc)
 		return rc;
 	rc = check(document, &ask, error, error_size);
-	directory = sonde_document_text(document, "directory");
+	directory = sonde_session_document_text(document, "directory");
 	if (!rc && ask.what == SONDE_ASK_SNAPSHOT)
 		(void)snprintf(ask.directory, sizeof(ask.directory), "%s",
 			       directory);
-	sonde_document_free(document);
+	sonde_session_document_free(document);
 	if (!rc)
 		*ret_ask = ask;
 	return rc;
 }
 
-char *sonde_ask_write(const struct sonde_ask *ask)
+char *sonde_session_ask_write(const struct sonde_session_ask *ask)
 {
 	char *line = NULL;
 	size_t size;
@@ -105,23 +109,6 @@ char *sonde_ask_write(const struct sonde_ask *ask)
 
 /* ---- the other end ---- */
 
-static int send_all(int fd, const char *text)
-{
-	size_t left = strlen(text);
-
-	while (left) {
-		ssize_t n = send(fd, text, left, MSG_NOSIGNAL);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			text += n;
-			left -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 /* A line, as much as `size`; its length, or -errno. */
 static ssize_t receive_line(int fd, char *to, size_t size)
 {
@@ -145,7 +132,7 @@ static ssize_t receive_line(int fd, char *to, size_t size)
 	return -EPROTO;
 }
 
-static int receive(int fd, struct sonde_document **ret_answer)
+static int receive_answer(int fd, struct sonde_session_document **ret_answer)
 {
 	char *room = malloc(SONDE_DOCUMENT_MAX);
 	ssize_t n;
@@ -154,7 +141,8 @@ static int receive(int fd, struct sonde_document **ret_answer)
 	if (!room)
 		return -ENOMEM;
 	n = receive_line(fd, room, SONDE_DOCUMENT_MAX);
-	rc = n < 0 ? (int)n : sonde_document_read(room, (size_t)n, ret_answer);
+	rc = n < 0 ? (int)n :
+		     sonde_session_document_read(room, (size_t)n, ret_answer);
 	free(room);
 	return rc == -EINVAL ? -EPROTO : rc == -ECONNRESET ? -EPIPE : rc;
 }
@@ -171,22 +159,22 @@ static int check_peer(int fd)
 	return rc;
 }
 
-int sonde_ask_session(const struct sonde_rundir *dir, const char *name,
-		      const struct sonde_ask *ask,
-		      struct sonde_document **ret_answer)
+int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,
+			       const struct sonde_session_ask *ask,
+			       struct sonde_session_document **ret_answer)
 {
 	char *line;
 	int fd = -1;
-	int rc = sonde_named_connect(dir, name, &fd);
+	int rc = sonde_session_connect(dir, name, &fd);
 
 	if (rc)
 		return rc;
-	line = sonde_ask_write(ask);
+	line = sonde_session_ask_write(ask);
 	rc = line ? check_peer(fd) : -ENOMEM;
 	if (!rc)
-		rc = send_all(fd, line);
+		rc = sonde_write_socket(fd, line, strlen(line));
 	if (!rc)
-		rc = receive(fd, ret_answer);
+		rc = receive_answer(fd, ret_answer);
 	free(line);
 	(void)close(fd); /* nothing is buffered */
 	return rc;

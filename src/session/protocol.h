@@ -18,33 +18,34 @@
 #define SONDE_PROTOCOL_VERSION 1
 #define SONDE_ASK_MAX          8192u /* bytes of a request, with its newline */
 
-enum sonde_ask_what {
+enum sonde_session_ask_what {
 	SONDE_ASK_STATUS,
 	SONDE_ASK_SNAPSHOT,
 	SONDE_ASK_STOP,
 	SONDE_ASK_DESTROY,
 };
 
-struct sonde_ask {
-	enum sonde_ask_what what;
+struct sonde_session_ask {
+	enum sonde_session_ask_what what;
 	char directory[PATH_MAX]; /* snapshot: a path from the root on */
 };
 
 /* Pure: a request without its newline. 0; -EINVAL with one line in `error`,
  * -ENOMEM. */
-int sonde_ask_read(const char *line, size_t size, struct sonde_ask *ret_ask,
-		   char *error, size_t error_size);
+int sonde_session_ask_read(const char *line, size_t size,
+			   struct sonde_session_ask *ret_ask, char *error,
+			   size_t error_size);
 
 /* The request as a line, to be freed; NULL without memory. */
-char *sonde_ask_write(const struct sonde_ask *ask);
+char *sonde_session_ask_write(const struct sonde_session_ask *ask);
 
 /*
  * Asks the recorder of the session, and waits for its answer. 0 and the answer,
  * which may say that it failed; -ENOENT, -ECONNREFUSED: nobody is there;
  * -EPIPE: it ended meanwhile; -EPERM: it is a stranger; -EPROTO.
  */
-int sonde_ask_session(const struct sonde_rundir *dir, const char *name,
-		      const struct sonde_ask *ask,
-		      struct sonde_document **ret_answer);
+int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,
+			       const struct sonde_session_ask *ask,
+			       struct sonde_session_document **ret_answer);
 
 #endif /* SESSION_PROTOCOL_H */

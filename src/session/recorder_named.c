@@ -37,7 +37,7 @@ struct asker {
 	char text[SONDE_ASK_MAX];
 };
 
-struct sonde_named_session {
+struct sonde_recorder_by_name {
 	int signal_fd;
 	uint64_t began_s;
 	uint64_t nr_came;
@@ -200,7 +200,7 @@ struct line {
 	struct sonde_json json;
 };
 
-static bool begin_line(struct line *line)
+static bool begin_answer(struct line *line)
 {
 	*line = (struct line){ .text = NULL };
 	line->to = open_memstream(&line->text, &line->size);
@@ -212,7 +212,7 @@ static bool begin_line(struct line *line)
 }
 
 /* To be freed; NULL without memory. */
-static char *end_line(struct line *line)
+static char *end_answer(struct line *line)
 {
 	sonde_json_close(&line->json, '}');
 	(void)fputc('\n', line->to);
@@ -222,21 +222,22 @@ static char *end_line(struct line *line)
 	return NULL;
 }
 
-static int write_file(struct sonde_recorder *r, bool stopped)
+static int describe_session(struct sonde_recorder *r, bool stopped)
 {
 	const struct sonde_recorder_named *named = r->config->named;
 	struct line line;
 	char *text;
 	int rc;
 
-	if (!begin_line(&line))
+	if (!begin_answer(&line))
 		return -ENOMEM;
 	if (stopped)
 		put_stopped(r, &line.json);
 	else
 		put_running(r, &line.json);
-	text = end_line(&line);
-	rc = text ? sonde_named_write(named->home, named->name, text) : -ENOMEM;
+	text = end_answer(&line);
+	rc = text ? sonde_session_write_file(named->home, named->name, text) :
+		    -ENOMEM;
 	free(text);
 	return rc;
 }
@@ -269,26 +270,26 @@ static void refuse(struct sonde_recorder *r, struct asker *asker,
 {
 	struct line line;
 
-	if (!begin_line(&line)) {
+	if (!begin_answer(&line)) {
 		drop(r, asker);
 		return;
 	}
 	sonde_json_put_bool(&line.json, "ok", false);
 	sonde_json_put_text(&line.json, "error", why);
-	answer(r, asker, end_line(&line));
+	answer(r, asker, end_answer(&line));
 }
 
 static void tell_status(struct sonde_recorder *r, struct asker *asker)
 {
 	struct line line;
 
-	if (!begin_line(&line)) {
+	if (!begin_answer(&line)) {
 		drop(r, asker);
 		return;
 	}
 	sonde_json_put_bool(&line.json, "ok", true);
 	put_running(r, &line.json);
-	answer(r, asker, end_line(&line));
+	answer(r, asker, end_answer(&line));
 }
 
 static void put_snapshot(struct sonde_json *json, const char *directory,
@@ -327,16 +328,16 @@ static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 		return;
 	}
 	r->named->nr_snapshots++;
-	if (!begin_line(&line)) {
+	if (!begin_answer(&line)) {
 		drop(r, asker);
 		return;
 	}
 	put_snapshot(&line.json, directory, &summary);
-	answer(r, asker, end_line(&line));
+	answer(r, asker, end_answer(&line));
 }
 
-static void end_session(struct sonde_recorder *r, const struct asker *asker,
-			bool is_to_destroy)
+static void obey_end(struct sonde_recorder *r, const struct asker *asker,
+		     bool is_to_destroy)
 {
 	r->finishing = true;
 	r->named->is_to_destroy |= is_to_destroy;
@@ -347,8 +348,9 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		 const char *words, size_t size)
 {
 	char error[ERROR_SIZE] = "";
-	struct sonde_ask ask;
-	int rc = sonde_ask_read(words, size, &ask, error, sizeof(error));
+	struct sonde_session_ask ask;
+	int rc =
+		sonde_session_ask_read(words, size, &ask, error, sizeof(error));
 
 	if (rc) {
 		refuse(r, asker, *error ? error : strerrordesc_np(-rc));
@@ -362,10 +364,10 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		take_snapshot(r, asker, ask.directory);
 		break;
 	case SONDE_ASK_STOP:
-		end_session(r, asker, false);
+		obey_end(r, asker, false);
 		break;
 	case SONDE_ASK_DESTROY:
-		end_session(r, asker, true);
+		obey_end(r, asker, true);
 		break;
 	}
 }
@@ -471,7 +473,7 @@ void sonde_recorder_take_signal(struct sonde_recorder *r)
 
 /* ---- life ---- */
 
-static int await_signals(struct sonde_named_session *named)
+static int await_signals(struct sonde_recorder_by_name *named)
 {
 	sigset_t mask;
 
@@ -485,7 +487,7 @@ static int await_signals(struct sonde_named_session *named)
 
 int sonde_recorder_name(struct sonde_recorder *r)
 {
-	struct sonde_named_session *named = calloc(1, sizeof(*named));
+	struct sonde_recorder_by_name *named = calloc(1, sizeof(*named));
 	int rc;
 
 	if (!named)
@@ -502,34 +504,34 @@ int sonde_recorder_name(struct sonde_recorder *r)
 	if (!rc)
 		rc = sonde_recorder_watch(r, r->config->named->listen_fd,
 					  SONDE_RECORDER_ASKERS, 0);
-	return rc ? rc : write_file(r, false);
+	return rc ? rc : describe_session(r, false);
 }
 
 /* Whoever asked for the end hears of it when all that it says is so. */
 static void tell_ender(struct sonde_recorder *r)
 {
-	struct sonde_named_session *named = r->named;
+	struct sonde_recorder_by_name *named = r->named;
 	struct line line;
 
-	if (named->ender == ASKERS_MAX || !begin_line(&line))
+	if (named->ender == ASKERS_MAX || !begin_answer(&line))
 		return;
 	sonde_json_put_bool(&line.json, "ok", true);
 	put_stopped(r, &line.json);
-	answer(r, &named->askers[named->ender], end_line(&line));
+	answer(r, &named->askers[named->ender], end_answer(&line));
 }
 
 void sonde_recorder_unname(struct sonde_recorder *r, bool started)
 {
 	const struct sonde_recorder_named *config = r->config->named;
-	struct sonde_named_session *named = r->named;
+	struct sonde_recorder_by_name *named = r->named;
 
 	if (!started || named->is_to_destroy)
-		sonde_named_remove_file(config->home, config->name);
+		sonde_session_remove_file(config->home, config->name);
 	else
-		(void)write_file(r, true); /* it says less, then */
+		(void)describe_session(r, true); /* it says less, then */
 	if (!started)
 		sonde_place_remove(config->place);
-	sonde_named_remove_socket(config->home, config->name);
+	sonde_session_remove_socket(config->home, config->name);
 	if (!named)
 		return;
 	if (started)

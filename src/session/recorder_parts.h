@@ -96,7 +96,7 @@ struct sonde_recorder {
 	uint64_t next_read_ns; /* discard mode: when the rings' turn comes */
 	uint64_t start_ns;
 	uint64_t descriptors_max;
-	struct sonde_named_session *named; /* NULL: it has no name */
+	struct sonde_recorder_by_name *named; /* NULL: it has no name */
 	struct sonde_peer front;
 	struct sonde_recorder_refused
 		refused[SONDE_RECORDER_REFUSED_MAX]; /* the last ones */

@@ -10,16 +10,17 @@
 #include "session/child.h"
 #include "session/named.h"
 
-static int fail(struct sonde_start_result *result, int error, const char *what)
+static int fail(struct sonde_recorder_start_result *result, int error,
+		const char *what)
 {
 	(void)snprintf(result->text, sizeof(result->text), "%s: %s", what,
 		       strerrordesc_np(-error));
 	return error;
 }
 
-static int receive(const struct sonde_child *child,
-		   struct sonde_recorder_ready *ret_ready,
-		   struct sonde_start_result *result)
+static int receive_ready(const struct sonde_child *child,
+			 struct sonde_recorder_ready *ret_ready,
+			 struct sonde_recorder_start_result *result)
 {
 	if (sonde_child_receive(child, ret_ready, sizeof(*ret_ready)) ==
 	    (ssize_t)sizeof(*ret_ready))
@@ -29,9 +30,9 @@ static int receive(const struct sonde_child *child,
 }
 
 /* Its go; then the kernel's events begin. */
-static int let_go(const struct sonde_child *child,
-		  const struct sonde_recorder_ready *ready,
-		  struct sonde_start_result *result)
+static int send_go(const struct sonde_child *child,
+		   const struct sonde_recorder_ready *ready,
+		   struct sonde_recorder_start_result *result)
 {
 	const struct sonde_recorder_go go = { .program = 0 };
 	struct sonde_recorder_ready second = { 0 };
@@ -40,7 +41,7 @@ static int let_go(const struct sonde_child *child,
 	if (send(child->control_fd, &go, sizeof(go), MSG_NOSIGNAL) < 0)
 		return fail(result, -ECHILD, "the recorder was killed");
 	if (ready->has_kernel)
-		rc = receive(child, &second, result);
+		rc = receive_ready(child, &second, result);
 	if (!rc && second.error) {
 		result->wrong_rules = sonde_child_explain(&second, result->text,
 							  sizeof(result->text));
@@ -50,11 +51,11 @@ static int let_go(const struct sonde_child *child,
 	return rc;
 }
 
-static int await(const struct sonde_child *child,
-		 struct sonde_start_result *result)
+static int await_recorder(const struct sonde_child *child,
+			  struct sonde_recorder_start_result *result)
 {
 	struct sonde_recorder_ready ready;
-	int rc = receive(child, &ready, result);
+	int rc = receive_ready(child, &ready, result);
 
 	if (rc)
 		return rc;
@@ -67,29 +68,29 @@ static int await(const struct sonde_child *child,
 	(void)snprintf(result->text, sizeof(result->text), "%.*s",
 		       (int)sizeof(ready.kernel_text) - 1,
 		       *ready.kernel_text ? ready.kernel_text : ready.text);
-	return let_go(child, &ready, result);
+	return send_go(child, &ready, result);
 }
 
-int sonde_start(const struct sonde_start_config *config,
-		struct sonde_start_result *ret_result)
+int sonde_recorder_start(const struct sonde_recorder_start_config *config,
+			 struct sonde_recorder_start_result *ret_result)
 {
 	struct sonde_recorder_named named = config->named;
 	struct sonde_child child;
 	const char *what;
 	int rc;
 
-	*ret_result = (struct sonde_start_result){ .text = "" };
-	rc = sonde_named_listen(named.home, named.name, &named.listen_fd);
+	*ret_result = (struct sonde_recorder_start_result){ .text = "" };
+	rc = sonde_session_listen(named.home, named.name, &named.listen_fd);
 	if (rc)
 		return fail(ret_result, rc, "the session's socket");
 	rc = sonde_child_start_named(config->session, config->directory, &named,
 				     &child, &what);
 	(void)close(named.listen_fd); /* the recorder has it */
 	if (rc) {
-		sonde_named_remove_socket(named.home, named.name);
+		sonde_session_remove_socket(named.home, named.name);
 		return fail(ret_result, rc, what);
 	}
-	rc = await(&child, ret_result);
+	rc = await_recorder(&child, ret_result);
 	ret_result->pid = child.pid;
 	if (rc)
 		(void)sonde_child_end(&child); /* it says why itself */

@@ -15,14 +15,14 @@
 
 #include "session/recorder.h"
 
-struct sonde_start_config {
+struct sonde_recorder_start_config {
 	const struct sonde_session_config *session;
 	/* Its listen_fd is ours to find. */
 	struct sonde_recorder_named named;
 	const char *directory; /* of the trace, from the root on */
 };
 
-struct sonde_start_result {
+struct sonde_recorder_start_result {
 	pid_t pid; /* the recorder's */
 	bool has_kernel;
 	uint32_t nr_attached; /* processes that ran already */
@@ -31,7 +31,7 @@ struct sonde_start_result {
 };
 
 /* 0, or -errno of what the text names; -EADDRINUSE: there is such a session. */
-int sonde_start(const struct sonde_start_config *config,
-		struct sonde_start_result *ret_result);
+int sonde_recorder_start(const struct sonde_recorder_start_config *config,
+			 struct sonde_recorder_start_result *ret_result);
 
 #endif /* SESSION_START_H */

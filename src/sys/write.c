@@ -8,17 +8,38 @@
 #include "sys/write.h"
 
 #include <errno.h>
+#include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
 
-static int write_all(int fd, const char *from, size_t size, const off_t *offset)
+enum way {
+	WAY_WRITE,
+	WAY_PWRITE,
+	WAY_SEND,
+};
+
+static ssize_t write_some(int fd, const char *from, size_t size, enum way way,
+			  off_t offset)
+{
+	switch (way) {
+	case WAY_PWRITE:
+		return pwrite(fd, from, size, offset);
+	case WAY_SEND:
+		return send(fd, from, size, MSG_NOSIGNAL);
+	case WAY_WRITE:
+		break;
+	}
+	return write(fd, from, size);
+}
+
+static int write_all(int fd, const char *from, size_t size, enum way way,
+		     off_t offset)
 {
 	size_t done = 0;
 
 	while (done < size) {
-		ssize_t n = offset ? pwrite(fd, from + done, size - done,
-					    *offset + (off_t)done) :
-				     write(fd, from + done, size - done);
+		ssize_t n = write_some(fd, from + done, size - done, way,
+				       offset + (off_t)done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -33,12 +54,15 @@ static int write_all(int fd, const char *from, size_t size, const off_t *offset)
 
 int sonde_write_all(int fd, const void *bytes, size_t size)
 {
-	return write_all(fd, bytes, size, NULL);
+	return write_all(fd, bytes, size, WAY_WRITE, 0);
+}
+
+int sonde_write_socket(int fd, const void *bytes, size_t size)
+{
+	return write_all(fd, bytes, size, WAY_SEND, 0);
 }
 
 int sonde_pwrite_all(int fd, const void *bytes, size_t size, uint64_t offset)
 {
-	off_t from = (off_t)offset;
-
-	return write_all(fd, bytes, size, &from);
+	return write_all(fd, bytes, size, WAY_PWRITE, (off_t)offset);
 }

@@ -297,10 +297,10 @@ def snapshots_at_full_speed_have_no_gap():
     p = Program(program())
     with Home() as home:
         home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
-                   "2M")
+                   "256k")
         p.do("run")
         last = 0
-        for _ in range(6):
+        for _ in range(5):
             trace, events = home.snapshot("night")
             found = numbers(trace)
             # The thread may move between CPUs, whose rings are of one size:

@@ -59,9 +59,9 @@ static void a_name_can_be_a_file_and_a_word_of_a_shell(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
-		assert_true(sonde_named_is_name(good[i]));
+		assert_true(sonde_session_is_name(good[i]));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_false(sonde_named_is_name(bad[i]));
+		assert_false(sonde_session_is_name(bad[i]));
 }
 
 struct found {
@@ -81,7 +81,7 @@ static void expect_file(const char *name, const char *text)
 {
 	char *read = NULL;
 
-	assert_int_equal(sonde_named_read(&home, name, &read), 0);
+	assert_int_equal(sonde_session_read_file(&home, name, &read), 0);
 	assert_string_equal(read, text);
 	free(read);
 }
@@ -94,19 +94,21 @@ static void a_file_is_replaced_as_a_whole_and_listed(void **state)
 	char *text;
 
 	(void)state;
-	assert_int_equal(sonde_named_read(&home, "night", &text), -ENOENT);
-	assert_int_equal(sonde_named_write(&home, "night", "{}"), 0);
-	assert_int_equal(sonde_named_write(&home, "night", "{\"a\": 1}"), 0);
-	assert_int_equal(sonde_named_write(&home, "night2", "x"), 0);
+	assert_int_equal(sonde_session_read_file(&home, "night", &text),
+			 -ENOENT);
+	assert_int_equal(sonde_session_write_file(&home, "night", "{}"), 0);
+	assert_int_equal(sonde_session_write_file(&home, "night", "{\"a\": 1}"),
+			 0);
+	assert_int_equal(sonde_session_write_file(&home, "night2", "x"), 0);
 	expect_file("night", "{\"a\": 1}");
 	(void)snprintf(path, sizeof(path), "%s/session-night.json", home.path);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0600);
-	assert_int_equal(sonde_named_each(&home, on_name, &found), 0);
+	assert_int_equal(sonde_session_each_name(&home, on_name, &found), 0);
 	assert_int_equal(found.nr, 2);
-	sonde_named_remove_file(&home, "night2");
+	sonde_session_remove_file(&home, "night2");
 	found.nr = 0;
-	assert_int_equal(sonde_named_each(&home, on_name, &found), 0);
+	assert_int_equal(sonde_session_each_name(&home, on_name, &found), 0);
 	assert_int_equal(found.nr, 1);
 	assert_string_equal(found.names[0], "night");
 }
@@ -117,25 +119,27 @@ static void a_name_is_taken_once_until_its_owner_has_gone(void **state)
 	int second = -1;
 
 	(void)state;
-	assert_int_equal(sonde_named_connect(&home, "night", &second), -ENOENT);
-	assert_int_equal(sonde_named_listen(&home, "night", &first), 0);
-	assert_int_equal(sonde_named_listen(&home, "night", &second),
+	assert_int_equal(sonde_session_connect(&home, "night", &second),
+			 -ENOENT);
+	assert_int_equal(sonde_session_listen(&home, "night", &first), 0);
+	assert_int_equal(sonde_session_listen(&home, "night", &second),
 			 -EADDRINUSE);
-	assert_int_equal(sonde_named_connect(&home, "night", &second), 0);
+	assert_int_equal(sonde_session_connect(&home, "night", &second), 0);
 	(void)close(second);
 	/* As if its owner had been killed. */
 	(void)close(first);
-	assert_int_equal(sonde_named_connect(&home, "night", &second),
+	assert_int_equal(sonde_session_connect(&home, "night", &second),
 			 -ECONNREFUSED);
-	assert_int_equal(sonde_named_listen(&home, "night", &first), 0);
-	sonde_named_remove_socket(&home, "night");
+	assert_int_equal(sonde_session_listen(&home, "night", &first), 0);
+	sonde_session_remove_socket(&home, "night");
 	(void)close(first);
 }
 
-static int read_ask(const char *line, struct sonde_ask *ask)
+static int read_ask(const char *line, struct sonde_session_ask *ask)
 {
 	char error[200] = "";
-	int rc = sonde_ask_read(line, strlen(line), ask, error, sizeof(error));
+	int rc = sonde_session_ask_read(line, strlen(line), ask, error,
+					sizeof(error));
 
 	if (rc != -ENOSYS)
 		assert_true(!rc == !*error);
@@ -144,7 +148,7 @@ static int read_ask(const char *line, struct sonde_ask *ask)
 
 static void a_request_is_what_was_written(void **state)
 {
-	struct sonde_ask asks[] = {
+	struct sonde_session_ask asks[] = {
 		{ .what = SONDE_ASK_STATUS },
 		{ .what = SONDE_ASK_STOP },
 		{ .what = SONDE_ASK_DESTROY },
@@ -153,8 +157,8 @@ static void a_request_is_what_was_written(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(asks) / sizeof(asks[0]); i++) {
-		char *line = sonde_ask_write(&asks[i]);
-		struct sonde_ask ask;
+		char *line = sonde_session_ask_write(&asks[i]);
+		struct sonde_session_ask ask;
 		int rc;
 
 		assert_non_null(line);
@@ -188,7 +192,7 @@ static void what_is_no_request_is_refused_with_a_reason(void **state)
 		"{\"sonde\": 1, \"do\": \"snapshot\", \"directory\": \"a\"}",
 		"{\"sonde\": 1, \"do\": \"snapshot\", \"directory\": 1}",
 	};
-	struct sonde_ask ask;
+	struct sonde_session_ask ask;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
