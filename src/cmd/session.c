@@ -14,6 +14,7 @@
 
 #include "base/nearest.h"
 #include "cmd/recording.h"
+#include "cmd/session_inherit.h"
 #include "view/text/show.h"
 
 #define EXIT_FAILED 1
@@ -73,17 +74,37 @@ bool sonde_command_is(const struct sonde_session_document *document,
 	return is && !strcmp(is, state);
 }
 
+static bool has_none(int error)
+{
+	return error == -ENOENT || error == -ECONNREFUSED || error == -EPIPE;
+}
+
 int sonde_command_look(const struct sonde_rundir *home, const char *name,
 		       struct sonde_session_document **ret_document)
 {
 	const struct sonde_session_ask ask = { .what = SONDE_ASK_STATUS };
+	struct sonde_session_document *document;
+	char text[1000];
 	int rc = sonde_session_ask_recorder(home, name, &ask, ret_document);
 
-	if (rc != -ENOENT && rc != -ECONNREFUSED && rc != -EPIPE)
+	if (!has_none(rc))
 		return rc;
-	rc = read_file(home, name, ret_document);
-	if (!rc && sonde_command_is(*ret_document, "recording"))
-		sonde_session_document_set_text(*ret_document, "state", "died");
+	rc = read_file(home, name, &document);
+	if (!rc && sonde_command_is(document, "recording")) {
+		/* Somebody else may just have done it. */
+		rc = sonde_command_inherit(home, document, text, sizeof(text));
+		if ((!rc || rc == -EADDRINUSE) &&
+		    !sonde_session_ask_recorder(home, name, &ask,
+						ret_document)) {
+			sonde_session_document_free(document);
+			return 0;
+		}
+		rc = 0;
+		sonde_session_document_set_text(document, "state", "died");
+		sonde_session_document_set_text(document, "reason", text);
+	}
+	if (!rc)
+		*ret_document = document;
 	return rc;
 }
 
@@ -131,7 +152,7 @@ int sonde_command_complain(const struct sonde_rundir *home, const char *name,
 
 /* ---- asking ---- */
 
-/* The session has no recorder. */
+/* The session has no recorder; 0 if it has got another one. */
 static int complain_at_rest(const struct sonde_rundir *home, const char *name)
 {
 	struct sonde_session_document *document;
@@ -139,14 +160,18 @@ static int complain_at_rest(const struct sonde_rundir *home, const char *name)
 
 	if (rc)
 		return sonde_command_complain(home, name, rc);
+	if (sonde_command_is(document, "recording")) {
+		sonde_session_document_free(document);
+		return 0;
+	}
 	if (sonde_command_is(document, "died"))
-		sonde_complain("the recorder of session '%s' was killed: what "
-			       "it wrote is in %.300s; 'sonde destroy %s' "
-			       "forgets it",
-			       name,
-			       sonde_session_document_text(document,
-							   "directory"),
-			       name);
+		sonde_complain(
+			"the recorder of session '%s' was killed: what "
+			"it wrote is in %.300s (%.400s); 'sonde destroy "
+			"%s' forgets it",
+			name,
+			sonde_session_document_text(document, "directory"),
+			sonde_session_document_text(document, "reason"), name);
 	else
 		sonde_complain("session '%s' is stopped; its trace is in "
 			       "%.300s",
@@ -165,8 +190,12 @@ static int ask_session(const struct sonde_rundir *home, const char *name,
 	const char *error;
 	int rc = sonde_session_ask_recorder(home, name, ask, ret_answer);
 
-	if (rc == -ENOENT || rc == -ECONNREFUSED || rc == -EPIPE)
-		return complain_at_rest(home, name);
+	if (has_none(rc)) {
+		rc = complain_at_rest(home, name);
+		if (rc)
+			return rc;
+		rc = sonde_session_ask_recorder(home, name, ask, ret_answer);
+	}
 	if (rc)
 		return sonde_command_complain(home, name, rc);
 	if (sonde_session_document_is_true(*ret_answer, "ok"))

@@ -23,8 +23,9 @@ int sonde_command_home(struct sonde_rundir *ret_home);
 
 /*
  * What is known of a session: by its recorder, or by its file if that has none;
- * "state" is "recording", "stopped" or, if the recorder was killed, "died". 0;
- * -ENOENT: there is no such session; or -errno.
+ * "state" is "recording", "stopped" or, if the recorder was killed and no other
+ * can take its place, "died", with "reason". 0; -ENOENT: there is no such
+ * session; or -errno.
  */
 int sonde_command_look(const struct sonde_rundir *home, const char *name,
 		       struct sonde_session_document **ret_document);

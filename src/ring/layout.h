@@ -222,6 +222,10 @@ enum sonde_slot_state {
 	SONDE_SLOT_STOPPED = 3,
 };
 
+/* A slot that is active and has no recorder waits for one that goes on with its
+ * session: it isn't another's while there is a free one. */
+#define SONDE_SLOT_KEEP 1u
+
 enum sonde_ring_mode {
 	SONDE_DISCARD = 0,
 	SONDE_OVERWRITE = 1,
@@ -262,7 +266,7 @@ struct sonde_slot {
 	uint64_t lost_contended; /* events: every ring was busy */
 	uint64_t lost_late;      /* events: more ids than a stream can have */
 	uint64_t filters; /* 0: no conditions; else for who asks (filters.h) */
-	uint64_t reserved;
+	uint64_t keep;    /* SONDE_SLOT_KEEP or 0 */
 	char rules[SONDE_RULES_MAX];
 	uint16_t ids[SONDE_EVENTS_MAX];
 };

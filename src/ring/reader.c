@@ -112,6 +112,33 @@ void sonde_ring_restart(struct sonde_ring_reader *reader,
 	sonde_store_release(&ring->w, reader->before);
 }
 
+/* The first sub-buffer of all is the one before which there were no events; it
+ * may have been overwritten, and then rewinding finds the oldest. One that
+ * sonde_ring_restart made has no time. */
+void sonde_ring_inherit(struct sonde_ring_reader *reader)
+{
+	/* Pairs with the store of w in sonde_rseq_commit and sonde_lane_commit:
+	 * the head of the sub-buffer in w is visible. */
+	uint64_t w = sonde_load_acquire(&reader->ring->w);
+	struct sonde_subbuf head;
+	uint64_t seq;
+
+	if (!w || !current_seq(reader, w, &head))
+		return;
+	seq = head.seq;
+	if (!head.ts_begin) {
+		reader->before = w;
+		seq++;
+	}
+	for (uint32_t i = 2; head.events && i < reader->nr_subbufs; i++) {
+		if (!read_head(reader, seq - 1, &head) || !head.ts_begin)
+			break;
+		seq--;
+	}
+	reader->first = seq;
+	reader->seq = seq;
+}
+
 /*
  * What was read makes no sense. In overwrite mode the writer may have come
  * round since w was read: then it is not the ring's fault. It dirties the head

@@ -75,6 +75,13 @@ void sonde_ring_restart(struct sonde_ring_reader *reader,
 			struct sonde_ring *ring, unsigned char *data);
 
 /*
+ * The same for a ring whose reader has gone, while it is being written: reading
+ * begins with the oldest sub-buffer that it holds. Counters go on. Overwrite
+ * mode.
+ */
+void sonde_ring_inherit(struct sonde_ring_reader *reader);
+
+/*
  * What can be read at the cursor now.
  *
  * Returns 1 and a chunk; 0 if there is nothing new; -ESTALE if the writer has

@@ -203,7 +203,7 @@ static void place_rings(struct sonde_arena_view *view, uint32_t i)
 
 /* What matters of a slot that some recorder has left; copied once. */
 struct left {
-	uint32_t state, header, clock, nr_cpus, nr_lanes;
+	uint32_t state, mode, header, clock, nr_cpus, nr_lanes;
 	uint32_t subbuf_size, nr_subbufs;
 	uint64_t ctl_off, data_off, filters;
 };
@@ -262,15 +262,13 @@ static void stop_slot(const struct sonde_arena_view *view,
 		sonde_control_refresh(&control, i);
 }
 
-/* A recorder that was killed has left it active. */
 static struct left look_at(const struct sonde_arena_view *view, uint32_t i)
 {
 	struct sonde_slot *slot = slot_of(view, i);
 
-	if (sonde_load_relaxed(&slot->state) == SONDE_SLOT_ACTIVE)
-		stop_slot(view, slot);
 	return (struct left){
 		.state = sonde_load_relaxed(&slot->state),
+		.mode = sonde_load_relaxed(&slot->mode),
 		.header = sonde_load_relaxed(&slot->header),
 		.clock = sonde_load_relaxed(&slot->clock),
 		.nr_cpus = sonde_load_relaxed(&slot->nr_cpus),
@@ -283,14 +281,74 @@ static struct left look_at(const struct sonde_arena_view *view, uint32_t i)
 	};
 }
 
+/* Active, and nobody reads it. */
+static bool is_waiting(const struct sonde_arena_view *view, uint32_t i)
+{
+	return sonde_load_relaxed(&slot_of(view, i)->state) ==
+		       SONDE_SLOT_ACTIVE &&
+	       sonde_load_relaxed(&slot_of(view, i)->keep) == SONDE_SLOT_KEEP;
+}
+
+static bool is_of_session(const struct sonde_arena_view *view, uint32_t i,
+			  uint64_t session)
+{
+	return is_waiting(view, i) &&
+	       sonde_load_relaxed(&slot_of(view, i)->session) == session &&
+	       !is_locked(view->fd, SONDE_LOCK_SLOT + (int)i);
+}
+
+bool sonde_arena_find_left(const struct sonde_arena_view *view,
+			   uint64_t session, enum sonde_header_kind *ret_header)
+{
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
+		uint32_t header = sonde_load_relaxed(&slot_of(view, i)->header);
+
+		if (!is_of_session(view, i, session) || header > SONDE_LARGE)
+			continue;
+		*ret_header = (enum sonde_header_kind)header;
+		return true;
+	}
+	return false;
+}
+
+/* The session's own slot, as it is. */
+static bool claim_inherited(struct sonde_arena_view *view,
+			    const struct sonde_arena_setup *setup)
+{
+	for (uint32_t i = 0; setup->inherits && i < SONDE_SLOTS; i++) {
+		struct left left;
+
+		if (!is_of_session(view, i, setup->session) ||
+		    !lock_slot(view, i))
+			continue;
+		left = look_at(view, i);
+		left.state = SONDE_SLOT_STOPPED; /* it is as good */
+		if (left.mode == setup->mode &&
+		    is_reusable(view, i, &left, setup, false)) {
+			view->is_inherited = true;
+			return true;
+		}
+		unlock_slot(view, i);
+	}
+	return false;
+}
+
+/* `what_waits`: another session may be lost by it. */
 static bool claim_left(struct sonde_arena_view *view,
-		       const struct sonde_arena_setup *setup, bool is_exact)
+		       const struct sonde_arena_setup *setup, bool is_exact,
+		       bool what_waits)
 {
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
 		struct left left;
 
+		if (!what_waits && is_waiting(view, i))
+			continue;
 		if (!lock_slot(view, i))
 			continue;
+		/* A recorder that was killed has left it active. */
+		if (sonde_load_relaxed(&slot_of(view, i)->state) ==
+		    SONDE_SLOT_ACTIVE)
+			stop_slot(view, slot_of(view, i));
 		left = look_at(view, i);
 		if (is_reusable(view, i, &left, setup, is_exact)) {
 			view->is_resumed = true;
@@ -332,8 +390,12 @@ static bool claim_free(struct sonde_arena_view *view,
 static bool claim(struct sonde_arena_view *view,
 		  const struct sonde_arena_setup *setup)
 {
-	return claim_left(view, setup, true) || claim_free(view, setup) ||
-	       claim_left(view, setup, false);
+	return claim_inherited(view, setup) ||
+	       claim_left(view, setup, true, false) ||
+	       claim_free(view, setup) ||
+	       claim_left(view, setup, false, false) ||
+	       claim_left(view, setup, true, true) ||
+	       claim_left(view, setup, false, true);
 }
 
 /* Makes the file long enough for the rings, and maps them. */
@@ -372,6 +434,7 @@ static void fill_slot(struct sonde_arena_view *view,
 	struct sonde_slot *slot = view->slot;
 	uint32_t nr_rings = sonde_geometry_nr_rings(&view->geometry);
 
+	slot->keep = setup->keeps ? SONDE_SLOT_KEEP : 0;
 	slot->mode = setup->mode;
 	slot->header = setup->header;
 	slot->clock = setup->clock;
@@ -404,6 +467,7 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 	if (setup->rules_size > SONDE_RULES_MAX)
 		return -E2BIG;
 	view->is_resumed = false;
+	view->is_inherited = false;
 	if (!claim(view, setup))
 		return -EBUSY;
 	view->slot = slot_of(view, view->slot_index);
@@ -413,14 +477,17 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 	if (rc) {
 		/* Pairs with claim_free of another recorder: the slot is as we
 		 * found it. */
-		if (!view->is_resumed)
+		if (!view->is_resumed && !view->is_inherited)
 			sonde_store_release(&view->slot->state,
 					    SONDE_SLOT_FREE);
 		unlock_slot(view, view->slot_index);
 		view->slot = NULL;
 		return rc;
 	}
-	fill_slot(view, setup);
+	if (view->is_inherited)
+		count_ids(view); /* all else is what it was */
+	else
+		fill_slot(view, setup);
 	return 0;
 }
 

@@ -39,6 +39,10 @@
  *  c. no position comes back: each ring starts at a sub-buffer later than any
  *     before it (sonde_ring_restart).
  *
+ * One of a session by name that goes on (SONDE_SLOT_KEEP) isn't stopped by that:
+ * it waits for the session's next recorder, which takes it as it is and reads
+ * what its rings hold. Another recorder takes it if there is no other left.
+ *
  * So the worst that thread can do is to record one event more.
  *
  * Life: open (checks and maps), configure (claims a slot, maps its rings),
@@ -60,11 +64,12 @@
 
 struct sonde_arena_view {
 	int fd;
-	bool is_own;     /* an open file that no process shares with us */
-	bool is_found;   /* of a process that ran already */
-	bool is_watched; /* the lock is there */
-	bool can_reach;  /* the process maps rings that come late */
-	bool is_resumed; /* the slot was another recording's */
+	bool is_own;       /* an open file that no process shares with us */
+	bool is_found;     /* of a process that ran already */
+	bool is_watched;   /* the lock is there */
+	bool can_reach;    /* the process maps rings that come late */
+	bool is_resumed;   /* the slot was another recording's */
+	bool is_inherited; /* it is this session's, whose recorder was killed */
 	uint64_t nr_refused_before;
 	dev_t dev;
 	ino_t ino;
@@ -88,6 +93,8 @@ struct sonde_arena_setup {
 	enum sonde_header_kind header;
 	enum sonde_clock_kind clock;
 	uint64_t session;
+	bool keeps;       /* another may go on with the session */
+	bool inherits;    /* somebody has begun it */
 	uint64_t filters; /* as the slot has it */
 	uint32_t loglevel;
 	const char *rules;
@@ -116,6 +123,12 @@ int sonde_arena_open_found(int fd, struct sonde_arena_view *ret_view);
  */
 int sonde_arena_configure(struct sonde_arena_view *view,
 			  const struct sonde_arena_setup *setup);
+
+/* A slot of the session that its recorder has left: with which headers. False
+ * if there is none. */
+bool sonde_arena_find_left(const struct sonde_arena_view *view,
+			   uint64_t session,
+			   enum sonde_header_kind *ret_header);
 
 /* Make the slot active, for events that are there already, too. `room` has
  * SONDE_DESC_MAX bytes, aligned for a description. */

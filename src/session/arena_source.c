@@ -238,6 +238,8 @@ static void init_rings(struct sonde_arena_source *source)
 				       geometry->nr_subbufs);
 		if (source->view.is_resumed)
 			sonde_ring_restart(reader, ring, data);
+		else if (source->view.is_inherited)
+			sonde_ring_inherit(reader);
 	}
 }
 

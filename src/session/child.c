@@ -149,11 +149,13 @@ int sonde_child_start_named(const struct sonde_session_config *session,
 		.dir = named->place->dir,
 		.listen_fd = -1,
 	};
-	int rc = take_number(&child);
+	int rc = named->inherited ? 0 : take_number(&child);
 
 	*ret_what = "a random number";
 	if (rc)
 		return rc;
+	if (named->inherited)
+		child.session = named->inherited;
 	config.number = child.session;
 	rc = start(&child, &config, ret_what);
 	if (!rc)

@@ -689,7 +689,8 @@ int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
 {
 	int rc;
 
-	reset(consumer, consumer->output->now());
+	reset(consumer, consumer->config.start ? consumer->config.start :
+						 consumer->output->now());
 	rc = consumer->source->ops->start(consumer->source, root, error);
 	if (!rc)
 		consumer->state = CONSUMER_STARTED;

@@ -65,6 +65,7 @@ struct sonde_consumer_config {
 	enum sonde_header_kind header;
 	enum sonde_ring_mode mode;
 	uint32_t vpid;
+	uint64_t start; /* clock value: nothing was written before; 0: now */
 	/* Its events are only looked for, in discard mode, and go nowhere. */
 	bool is_trigger;
 	/* Its events are the recorder's own, and in no sum of the summary. */

@@ -443,6 +443,9 @@ static int open_session(struct sonde_recorder *r,
 
 	sonde_timebase_init(&r->timebase, &clock);
 	setup.now = r->timebase.now;
+	r->began = config->named && config->named->began ?
+			   config->named->began :
+			   r->timebase.now();
 	r->session = sonde_session_new(&setup);
 	if (!r->session)
 		return fail(ready, -ENOMEM, "a session", "");
@@ -546,6 +549,8 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		.mode = config->mode,
 		.clock = clock_kind(r),
 		.session = r->config->number,
+		.keeps = r->config->named && config->mode == SONDE_OVERWRITE,
+		.inherits = r->config->named && r->config->named->inherited,
 		.loglevel = config->loglevel,
 		.rules = config->rules,
 		.rules_size = config->rules_size,

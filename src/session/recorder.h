@@ -73,9 +73,14 @@ struct sonde_recorder_named {
 	const char *name;
 	const struct sonde_rundir *home; /* where its files are */
 	int listen_fd;                   /* its socket */
-	const char *cwd;                 /* what its options were said in */
-	char *const *options;            /* NULL-terminated */
-	struct sonde_place *place;       /* of the trace */
+	/* It goes on with a session of this number whose recorder was killed
+	 * (overwrite mode), and that began at this value of the clock; 0: it
+	 * begins now. */
+	uint64_t inherited, began;
+	const char *earlier; /* the trace of the one that was killed; or NULL */
+	const char *cwd;     /* what its options were said in */
+	char *const *options;      /* NULL-terminated */
+	struct sonde_place *place; /* of the trace */
 };
 
 struct sonde_recorder_config {

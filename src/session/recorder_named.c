@@ -107,11 +107,14 @@ static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 		       (unsigned long long)r->config->number);
 	sonde_json_put_text(json, "number", number);
 	sonde_json_put_unsigned(json, "began_s", r->named->began_s);
+	sonde_json_put_unsigned(json, "began_clock", r->began);
 	sonde_json_put_text(json, "mode",
 			    config->mode == SONDE_OVERWRITE ? "overwrite" :
 							      "discard");
 	sonde_json_put_unsigned(json, "memory_bytes", config->memory_bytes);
 	sonde_json_put_text(json, "directory", r->config->directory);
+	if (named->earlier)
+		sonde_json_put_text(json, "earlier", named->earlier);
 	sonde_json_put_text(json, "cwd", named->cwd);
 	sonde_json_open(json, "options", '[');
 	for (char *const *word = named->options; *word; word++)

@@ -95,6 +95,7 @@ struct sonde_recorder {
 	uint64_t last_accept_ns;
 	uint64_t next_read_ns; /* discard mode: when the rings' turn comes */
 	uint64_t start_ns;
+	uint64_t began; /* the session, by the records' clock */
 	uint64_t descriptors_max;
 	struct sonde_recorder_by_name *named; /* NULL: it has no name */
 	struct sonde_peer front;

@@ -156,6 +156,7 @@ static int record_arena(struct sonde_recorder *r,
 		.header = config->setup.header,
 		.mode = config->setup.mode,
 		.vpid = (uint32_t)config->pid,
+		.start = config->setup.inherits ? r->began : 0,
 		.name = name,
 		.comment = comment,
 		.files = files,
@@ -228,7 +229,10 @@ static int make_program(struct sonde_recorder *r, struct sonde_arena_view *view,
 			       &config.setup.geometry);
 	if (rc)
 		return rc;
-	config.setup.header = choose_header(r, view, pid);
+	if (!config.setup.inherits ||
+	    !sonde_arena_find_left(view, config.setup.session,
+				   &config.setup.header))
+		config.setup.header = choose_header(r, view, pid);
 	r->last_header = config.setup.header;
 	/* Used up even if it fails: the trace may know it. */
 	config.id = sonde_session_take_class(r->session, SONDE_CTF_PROGRAMS);

@@ -412,6 +412,79 @@ def a_recorder_that_was_killed_is_told_of():
     p.end()
 
 
+def kill_recorder(home, name):
+    pid = home.pid(name)
+    os.kill(pid, signal.SIGKILL)
+    await_end(pid)
+
+
+@test
+def a_flight_recorder_that_was_killed_is_taken_over_and_nothing_is_lost():
+    p = Program(program())
+    with Home() as home:
+        p.do("emit", 5)
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 100)
+        kill_recorder(home, "night")
+        p.do("emit", 1000)
+        # The next command that meets it.
+        trace, events = home.snapshot("night")
+        check_equal(numbers(trace), list(range(6, 1106)), "events")
+        check_equal(events["recorded"], 1100, "recorded")
+        kill_recorder(home, "night")
+        p.do("emit", 10)
+        status = home.json("status", "night")
+        check_equal(status["state"], "recording", "state")
+        check_equal(status["events"]["emitted"], 1110, "emitted")
+        check_sum(status["events"])
+        kill_recorder(home, "night")
+        ended = home.json("stop", "night")
+        check_equal(ended["events"]["recorded"], 1110, "recorded at the end")
+        check_equal(numbers(Trace(ended["directory"])),
+                    list(range(6, 1116)), "events at the end")
+    p.end()
+
+
+@test
+def a_session_that_waits_for_its_recorder_keeps_its_place():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 20)
+        kill_recorder(home, "night")
+        # Others come and go meanwhile.
+        for i in range(3):
+            home.start(f"other{i}", "-p", p.pid)
+            p.do("emit", 10)
+            check_equal(home.json("stop", f"other{i}")["events"]["recorded"],
+                        10, "recorded by another")
+        check_equal(home.json("stop", "night")["events"]["recorded"], 50,
+                    "recorded")
+    p.end()
+
+
+@test
+def a_takeover_at_full_speed_keeps_the_account():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
+                   "256k")
+        p.do("run")
+        for _ in range(5):
+            kill_recorder(home, "night")
+            trace, events = home.snapshot("night")
+            found = numbers(trace)
+            check_equal(len(found), events["recorded"], "recorded")
+            check_equal(len(set(found)), len(found), "twice")
+        p.do("halt")
+        total = p.do("emit", 0)
+        kill_recorder(home, "night")
+        ended = home.json("stop", "night")
+        check_equal(ended["events"]["emitted"], total, "emitted")
+        check_sum(ended["events"])
+    p.end()
+
+
 # ---- whose it is ----
 
 @test
