@@ -10,12 +10,12 @@
 
 #include <stdbool.h>
 
-struct sonde_control sonde_control_view(void *arena)
+struct sonde_arena_control sonde_arena_control_view(void *arena)
 {
 	unsigned char *bytes = arena;
 	const struct sonde_arena *header = arena;
 
-	return (struct sonde_control){
+	return (struct sonde_arena_control){
 		.states = (void *)(bytes + SONDE_STATES_OFF),
 		.entries = (void *)(bytes + SONDE_ENTRIES_OFF),
 		.slots = (void *)(bytes + SONDE_SLOTS_OFF),
@@ -26,7 +26,7 @@ struct sonde_control sonde_control_view(void *arena)
 }
 
 /* Whether the fast path finds the slot's rings, or closed ones. */
-static bool is_reachable(const struct sonde_control *control,
+static bool is_reachable(const struct sonde_arena_control *control,
 			 const struct sonde_slot *slot)
 {
 	if (sonde_slot_end(slot) <= control->mapped)
@@ -36,7 +36,8 @@ static bool is_reachable(const struct sonde_control *control,
 }
 
 /* Slot 0 alone may have the fast path, if its records are what it makes. */
-static uint32_t fast_word(const struct sonde_control *control, uint32_t id)
+static uint32_t fast_word(const struct sonde_arena_control *control,
+			  uint32_t id)
 {
 	const struct sonde_slot *slot = &control->slots[0];
 	bool fits = slot->header == SONDE_COMPACT ?
@@ -51,13 +52,15 @@ static uint32_t fast_word(const struct sonde_control *control, uint32_t id)
 	return id;
 }
 
-static bool is_filtered(const struct sonde_control *control, uint32_t index)
+static bool is_filtered(const struct sonde_arena_control *control,
+			uint32_t index)
 {
 	return sonde_load_relaxed(&control->entries[index].flags) &
 	       SONDE_ENTRY_FILTERED;
 }
 
-static uint32_t derive(const struct sonde_control *control, uint32_t index)
+static uint32_t derive(const struct sonde_arena_control *control,
+		       uint32_t index)
 {
 	uint32_t nr_active = 0;
 	uint32_t fast = 0;
@@ -84,7 +87,8 @@ static uint32_t derive(const struct sonde_control *control, uint32_t index)
 	return nr_active ? SONDE_STATE_GENERIC | index : 0;
 }
 
-void sonde_control_refresh(const struct sonde_control *control, uint32_t index)
+void sonde_arena_control_refresh(const struct sonde_arena_control *control,
+				 uint32_t index)
 {
 	uint32_t word = derive(control, index);
 

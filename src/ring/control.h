@@ -25,7 +25,7 @@
 #define SONDE_STATE_LARGE_MAX   65534u
 
 /* The arena's parts, at addresses of the caller. Borrowed. */
-struct sonde_control {
+struct sonde_arena_control {
 	uint32_t *states;
 	struct sonde_entry *entries;
 	struct sonde_slot *slots;
@@ -35,9 +35,10 @@ struct sonde_control {
 };
 
 /* Makes a view of the arena mapped at `arena`. */
-struct sonde_control sonde_control_view(void *arena);
+struct sonde_arena_control sonde_arena_control_view(void *arena);
 
 /* Bring the state word of event `index` (< SONDE_EVENTS_MAX) up to date. */
-void sonde_control_refresh(const struct sonde_control *control, uint32_t index);
+void sonde_arena_control_refresh(const struct sonde_arena_control *control,
+				 uint32_t index);
 
 #endif /* RING_CONTROL_H */

@@ -251,7 +251,8 @@ static bool is_reusable(struct sonde_arena_view *view, uint32_t i,
 static void stop_slot(const struct sonde_arena_view *view,
 		      struct sonde_slot *slot)
 {
-	struct sonde_control control = sonde_control_view(view->meta);
+	struct sonde_arena_control control =
+		sonde_arena_control_view(view->meta);
 	uint32_t nr = sonde_arena_nr_entries(view);
 
 	/* Pairs with the load of slot.state in derive: no event is enabled for
@@ -259,7 +260,7 @@ static void stop_slot(const struct sonde_arena_view *view,
 	sonde_store_release(&slot->state, SONDE_SLOT_STOPPED);
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	for (uint32_t i = 0; i < nr; i++)
-		sonde_control_refresh(&control, i);
+		sonde_arena_control_refresh(&control, i);
 }
 
 static struct left look_at(const struct sonde_arena_view *view, uint32_t i)
@@ -549,7 +550,8 @@ static void give_id(const struct sonde_arena_view *view, uint32_t index)
 void sonde_arena_begin(struct sonde_arena_view *view,
 		       const struct sonde_arena_setup *setup, void *room)
 {
-	struct sonde_control control = sonde_control_view(view->meta);
+	struct sonde_arena_control control =
+		sonde_arena_control_view(view->meta);
 	const struct sonde_desc *desc;
 	uint32_t nr;
 
@@ -568,7 +570,7 @@ void sonde_arena_begin(struct sonde_arena_view *view,
 			give_id(view, i);
 		else
 			sonde_store_relaxed(&view->slot->ids[i], (uint16_t)0);
-		sonde_control_refresh(&control, i);
+		sonde_arena_control_refresh(&control, i);
 	}
 }
 

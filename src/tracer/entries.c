@@ -152,7 +152,7 @@ static void entries_give_id(struct sonde_slot *slot, uint32_t index)
 static void entries_select_event(unsigned char *arena,
 				 const struct sonde_desc *desc, uint32_t index)
 {
-	struct sonde_control control = sonde_control_view(arena);
+	struct sonde_arena_control control = sonde_arena_control_view(arena);
 
 	/* The entry was published; a recorder makes its slot active and then
 	 * looks at entries: one of us sees the other's. */
@@ -171,7 +171,7 @@ static void entries_select_event(unsigned char *arena,
 			continue;
 		entries_give_id(slot, index);
 	}
-	sonde_control_refresh(&control, index);
+	sonde_arena_control_refresh(&control, index);
 }
 
 /*

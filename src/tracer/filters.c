@@ -71,7 +71,8 @@ bool sonde_filters_wanted(void)
 /* Marks the event for who derives state words, and brings its own up to date. */
 static void take_filter(uint32_t index, struct sonde_filter_known known)
 {
-	struct sonde_control control = sonde_control_view(sonde_arena);
+	struct sonde_arena_control control =
+		sonde_arena_control_view(sonde_arena);
 	uint32_t kind = known.kind;
 
 	known.kind = SONDE_FILTER_NONE;
@@ -81,7 +82,7 @@ static void take_filter(uint32_t index, struct sonde_filter_known known)
 	if (known.slot == 0)
 		(void)__atomic_fetch_or(&control.entries[index].flags,
 					SONDE_ENTRY_FILTERED, __ATOMIC_RELAXED);
-	sonde_control_refresh(&control, index);
+	sonde_arena_control_refresh(&control, index);
 }
 
 static sonde_filter_code *code_of(const struct sonde_filter_known *known)

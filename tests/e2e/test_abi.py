@@ -21,7 +21,8 @@ from harness import Skip, check_equal, main, test
 ABI = ROOT / "tests/abi"
 INCLUDE = PREFIX / "include/sonde"
 # Library, and the headers that say what it takes and gives.
-PARTS = {"libsonde": ("abi.h", "tracepoint.h"), "libsonde-trace": ("trace.h",)}
+PARTS = {"libsonde": ("abi.h", "tracepoint.h"), "libsonde-trace": ("trace.h",),
+         "libsonde-control": ("control.h",)}
 
 
 def exported(library):
@@ -39,7 +40,7 @@ def debugged(header, headers):
     types = re.findall(r"^((?:struct|enum) sonde_\w+) \{", text, re.M)
     functions = sorted(set(re.findall(r"\b(sonde_\w+)\s*\(", text)))
     functions = [f for f in functions if re.search(
-        rf"^(?:SONDE_TRACE_API|SONDE_EXPORT)[^;{{]*\b{f}\s*\([^;{{]*;", text,
+        rf"^(?:SONDE_TRACE_API|SONDE_CONTROL_API|SONDE_EXPORT)[^;{{]*\b{f}\s*\([^;{{]*;", text,
         re.M)]
     check(types or functions, f"{header} has no types")
     place = scratch()

@@ -17,7 +17,7 @@ import signal
 import subprocess
 
 from obedient import TIMEOUT, Program, need_root, program
-from sonde import (SONDE, Trace, build, check, install, record, run, scratch,
+from sonde import (SONDE, Trace, check, install, record, run, scratch,
                    skip_if_sanitized)
 from harness import Skip, check_equal, main, test
 

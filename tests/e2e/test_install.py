@@ -49,7 +49,7 @@ def documents_and_examples_are_installed():
     for name in ("README.md", "LICENSE", "docs/recording.md",
                  "docs/decisions/0001-commit-word.md",
                  "examples/wordcount.c", "examples/slowserver.c",
-                 "examples/countevents.c"):
+                 "examples/countevents.c", "examples/recorditself.c"):
         check((DOC / name).read_bytes() == (ROOT / name).read_bytes(), name)
 
 
@@ -58,7 +58,7 @@ def installed_examples_compile_as_their_readers_would():
     """Without a flag or a macro of ours, and without a warning."""
     for source in sorted(DOC.glob("examples/*.c")):
         build(source.read_text(), "-Wextra", "-Werror", f"-L{LIB}",
-              "-lsonde-trace", f"-Wl,-rpath-link,{LIB}")
+              "-lsonde-trace", "-lsonde-control", f"-Wl,-rpath-link,{LIB}")
 
 
 @test

@@ -10,116 +10,16 @@ emitted and when. Each test has a directory for sockets of its own.
 
 import json
 import os
-import pathlib
-import select
 import shutil
 import signal
 import socket
-import subprocess
-import tempfile
 
+from home import Home, await_end, check_sum, kill_recorder, numbers
 from obedient import TIMEOUT, Program, need_root, program
 from sonde import SONDE, Trace, check, install, run
 from harness import check_equal, main, test
 
 STRANGER = 61236
-
-
-class Home:
-    """Where a user's sessions are. Ends those that are left."""
-
-    def __init__(self, user=None):
-        # Short: a socket's path has a limit.
-        self.dir = pathlib.Path(tempfile.mkdtemp(prefix="sonde-test-"))
-        self.user = user
-        self.traces = self.dir / "traces"
-        self.traces.mkdir()
-        if user:
-            os.chown(self.dir, user, user)
-            os.chown(self.traces, user, user)
-        self.env = {**os.environ, "XDG_RUNTIME_DIR": str(self.dir)}
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        for session in self.all():
-            self.run("destroy", session["name"])
-        shutil.rmtree(self.dir)
-
-    def popen(self, *words, **more):
-        if self.user:
-            more |= {"user": self.user, "group": self.user, "extra_groups": []}
-        return subprocess.Popen(
-            [SONDE, *map(str, words)], text=True, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, env=self.env, cwd=self.traces, **more)
-
-    def run(self, *words):
-        process = self.popen(*words)
-        out, err = process.communicate(timeout=TIMEOUT)
-        return subprocess.CompletedProcess(words, process.returncode, out, err)
-
-    def ok(self, *words):
-        r = self.run(*words)
-        check_equal(r.returncode, 0, f"{words}: status; {r.stderr}")
-        return r
-
-    def json(self, *words):
-        return json.loads(self.ok(*words, "--json").stdout)
-
-    def complaint(self, *words, status=1):
-        """The one line that it answers."""
-        r = self.run(*words)
-        check_equal(r.returncode, status, f"{words}: status; {r.stderr}")
-        check_equal(len(r.stderr.splitlines()), 1, f"lines of {r.stderr!r}")
-        return r.stderr
-
-    def all(self):
-        return self.json("status")["sessions"]
-
-    def start(self, name, *options):
-        """The trace's directory."""
-        directory = self.traces / name
-        self.ok("start", name, *options, "-o", directory)
-        return directory
-
-    def snapshot(self, name):
-        directory = pathlib.Path(tempfile.mkdtemp(dir=self.traces)) / "trace"
-        if self.user:
-            os.chown(directory.parent, self.user, self.user)
-        told = self.json("snapshot", name, "-o", directory)
-        check_equal(told["directory"], str(directory), "where it is")
-        return Trace(directory), told["events"]
-
-    def socket(self, name):
-        return str(self.dir / "sonde" / f"session-{name}")
-
-    def pid(self, name):
-        return self.json("status", name)["pid"]
-
-
-def numbers(trace, event="attach:step", field="number"):
-    return sorted(e[field] for e in trace.events(event))
-
-
-def check_sum(events):
-    """Every event has a place in the account."""
-    check_equal(events["emitted"],
-                sum(events[k] for k in ("recorded", "held", "discarded",
-                                        "overwritten", "lost_disk")),
-                f"account {events}")
-
-
-def await_end(pid):
-    """Of a process that isn't our child."""
-    try:
-        fd = os.pidfd_open(pid)
-    except ProcessLookupError:
-        return
-    poll = select.poll()
-    poll.register(fd, select.POLLIN)
-    check(poll.poll(TIMEOUT * 1000), f"{pid} does not end")
-    os.close(fd)
 
 
 # ---- a session's life ----
@@ -410,12 +310,6 @@ def a_recorder_that_was_killed_is_told_of():
         check_equal(home.json("stop", "night")["events"]["recorded"], 3,
                     "recorded")
     p.end()
-
-
-def kill_recorder(home, name):
-    pid = home.pid(name)
-    os.kill(pid, signal.SIGKILL)
-    await_end(pid)
 
 
 @test

@@ -60,7 +60,7 @@ static void make_arena(enum sonde_ring_mode mode)
 {
 	struct sonde_arena *header;
 	struct sonde_entry *entries;
-	struct sonde_control control;
+	struct sonde_arena_control control;
 
 	if (arena)
 		munmap(arena, ARENA_BYTES);
@@ -89,9 +89,9 @@ static void make_arena(enum sonde_ring_mode mode)
 		((struct sonde_ring *)(void *)(arena + slot->ctl_off))[i]
 			.limit = NR_SUBBUFS;
 	slot->state = SONDE_SLOT_ACTIVE;
-	control = sonde_control_view(arena);
-	sonde_control_refresh(&control, 0);
-	sonde_control_refresh(&control, 1);
+	control = sonde_arena_control_view(arena);
+	sonde_arena_control_refresh(&control, 0);
+	sonde_arena_control_refresh(&control, 1);
 }
 
 static uint32_t is_parent = 1;
