@@ -26,6 +26,7 @@
 /* Bytes of a type in words; it is cut where it would be longer. */
 #define SONDE_LIST_TYPE_MAX 65536
 
+struct sonde_class;
 struct sonde_desc;
 struct sonde_event_class;
 
@@ -61,6 +62,13 @@ int sonde_list_elf(const void *bytes, size_t size,
 int sonde_list_desc(const struct sonde_desc *desc,
 		    const struct sonde_list_sink *sink,
 		    struct sonde_list_text *text);
+
+/* An event whose payload has that type (types/type.h), or NULL if it can't be
+ * told. `room` is room to work in. Returns 0 or what the sink returned. */
+int sonde_list_payload(const char *name, uint32_t loglevel,
+		       const struct sonde_class *payload,
+		       const struct sonde_list_sink *sink,
+		       struct sonde_list_text *room);
 
 /* One event class of a trace, in whose byte order most of its numbers are.
  * `room` is room to work in. Returns 0 or what the sink returned. */

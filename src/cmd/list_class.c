@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * list_class.c - the event classes of a trace in words (list.h), whichever
- * language its metadata are in.
+ * list_class.c - events in words (list.h): a trace's, whichever language its
+ * metadata are in, and a description's.
  *
  * What the format needs but nobody recorded is not told: the number before a
  * sequence that is its length, if its name says that it was made for that
@@ -9,6 +9,7 @@
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,26 +22,43 @@ struct teller {
 	struct sonde_list_text *text;
 };
 
+void sonde_list_say(struct sonde_list_text *text, const char *format, ...)
+{
+	size_t room = sizeof(text->bytes) - text->used;
+	va_list args;
+	int n;
+
+	va_start(args, format);
+	n = vsnprintf(text->bytes + text->used, room, format, args);
+	va_end(args);
+	if (n > 0)
+		text->used += (size_t)n < room ? (size_t)n : room - 1;
+}
+
 static void say_number(const struct teller *teller,
 		       const struct sonde_class *cls)
 {
-	if (cls->kind == SONDE_KIND_FLOAT)
-		sonde_list_say(teller->text, "f%u", cls->bits);
-	else if (cls->kind == SONDE_KIND_BOOL)
-		sonde_list_say(teller->text, "bool");
+	struct sonde_list_text *text = teller->text;
+	unsigned int bits = cls->value_bits ? cls->value_bits : cls->bits;
+
+	if (cls->is_bool || cls->kind == SONDE_KIND_BOOL)
+		sonde_list_say(text, "bool");
 	else if (cls->is_char)
-		sonde_list_say(teller->text, "char");
+		sonde_list_say(text, "char");
 	else
-		sonde_list_say(teller->text, "%c",
-			       cls->kind == SONDE_KIND_INT ? 'i' : 'u');
-	if (cls->kind <= SONDE_KIND_INT && !cls->is_char && cls->bits)
-		sonde_list_say(teller->text, "%u", cls->bits);
-	if (cls->kind == SONDE_KIND_BITS)
-		sonde_list_say(teller->text, "%u", cls->bits);
+		sonde_list_say(text, "%c",
+			       cls->kind == SONDE_KIND_FLOAT ? 'f' :
+			       cls->kind == SONDE_KIND_INT   ? 'i' :
+							       'u');
+	if (cls->kind != SONDE_KIND_BOOL && !cls->is_bool && !cls->is_char &&
+	    bits)
+		sonde_list_say(text, "%u", bits);
 	if (cls->base == 16)
-		sonde_list_say(teller->text, " hex");
+		sonde_list_say(text, " hex");
+	else if (cls->base == 8)
+		sonde_list_say(text, " octal");
 	if (cls->big_endian && !teller->big_endian && cls->bits > 8)
-		sonde_list_say(teller->text, " be");
+		sonde_list_say(text, " be");
 }
 
 static void say_label(const struct teller *teller,
@@ -77,27 +95,11 @@ static void say_enum(const struct teller *teller, const struct sonde_class *cls,
 	sonde_list_say(teller->text, "}");
 }
 
-/* Whether a member is a variant's tag. */
-static bool is_tag(const struct sonde_class *cls, size_t i)
-{
-	const struct sonde_class *member = cls->members[i].cls;
-
-	for (size_t k = i + 1; k < cls->nr_members; k++)
-		if (cls->members[k].cls->kind == SONDE_KIND_VARIANT &&
-		    cls->members[k].cls->ref == member)
-			return member->nr_labels;
-	return false;
-}
-
 /* Whether a member is nothing but the length of the next one. */
-static bool is_length_of_next(const struct sonde_class *cls, size_t i)
+static bool is_made(const struct sonde_class *cls, size_t i)
 {
-	const struct sonde_member *member = &cls->members[i];
-
-	return cls->kind == SONDE_KIND_STRUCT && i + 1 < cls->nr_members &&
-	       member->name[0] == '_' && member[1].cls->ref == member->cls &&
-	       member[1].cls->kind != SONDE_KIND_VARIANT &&
-	       member[1].cls->kind != SONDE_KIND_OPTIONAL;
+	return cls->kind == SONDE_KIND_STRUCT &&
+	       sonde_class_is_length(cls, i) && cls->members[i].name[0] == '_';
 }
 
 static void say_class(const struct teller *teller,
@@ -108,7 +110,7 @@ static void say_class(const struct teller *teller,
 static void say_member(const struct teller *teller,
 		       const struct sonde_class *cls, size_t i)
 {
-	if (is_tag(cls, i))
+	if (sonde_class_is_tag(cls, i))
 		say_enum(teller, cls->members[i].cls, true);
 	else
 		say_class(teller, cls->members[i].cls);
@@ -126,7 +128,7 @@ static void say_members(const struct teller *teller,
 	for (size_t i = 0; i < cls->nr_members; i++) {
 		const struct sonde_member *member = &cls->members[i];
 
-		if (is_length_of_next(cls, i))
+		if (is_made(cls, i))
 			continue;
 		sonde_list_say(teller->text, "%s%s ", separator,
 			       member->name ? member->name : "");
@@ -165,10 +167,12 @@ static void say_bytes(const struct teller *teller,
 			       blob ? "blob" : "text", cls->count);
 	else if (blob)
 		sonde_list_say(teller->text, "blob");
+	else if (cls->length == SONDE_LENGTH_FIELD)
+		sonde_list_say(teller->text, "char[]");
 	else
-		sonde_list_say(teller->text, "%s",
-			       cls->length == SONDE_LENGTH_FIELD ? "char[]" :
-								   "string");
+		sonde_list_say(teller->text, "string");
+	if (cls->length == SONDE_LENGTH_ZERO && cls->count)
+		sonde_list_say(teller->text, "<=%" PRIu64, cls->count);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
@@ -245,20 +249,40 @@ static int tell_field(const struct teller *teller,
 	return sink->field(sink->user, name, text->bytes + type);
 }
 
+static int tell_event(const struct teller *teller, const char *name,
+		      uint32_t loglevel, const struct sonde_class *payload,
+		      const struct sonde_list_sink *sink)
+{
+	int err;
+
+	teller->text->used = 0;
+	err = sink->event(sink->user, printable(teller, name), loglevel);
+	for (size_t i = 0; payload && i < payload->nr_members && !err; i++)
+		if (!is_made(payload, i))
+			err = tell_field(teller, payload, i, sink);
+	return err;
+}
+
+int sonde_list_payload(const char *name, uint32_t loglevel,
+		       const struct sonde_class *payload,
+		       const struct sonde_list_sink *sink,
+		       struct sonde_list_text *room)
+{
+	const struct teller teller = {
+		.big_endian = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__,
+		.text = room,
+	};
+
+	return tell_event(&teller, name, loglevel, payload, sink);
+}
+
 int sonde_list_class(const struct sonde_event_class *event, bool big_endian,
 		     const struct sonde_list_sink *sink,
 		     struct sonde_list_text *room)
 {
-	const struct sonde_class *payload = event->scopes[SONDE_SCOPE_PAYLOAD];
 	const struct teller teller = { big_endian, room };
-	const char *name = event->info.name ? event->info.name : "";
-	int err;
 
-	room->used = 0;
-	err = sink->event(sink->user, printable(&teller, name),
-			  (uint32_t)event->info.loglevel);
-	for (size_t i = 0; payload && i < payload->nr_members && !err; i++)
-		if (!is_length_of_next(payload, i))
-			err = tell_field(&teller, payload, i, sink);
-	return err;
+	return tell_event(&teller, event->info.name ? event->info.name : "",
+			  (uint32_t)event->info.loglevel,
+			  event->scopes[SONDE_SCOPE_PAYLOAD], sink);
 }

@@ -7,211 +7,33 @@
  * sections that are loaded and not written to are gone through.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pool.h"
 #include "cmd/list.h"
 #include "types/desc.h"
 #include "types/elf.h"
-
-void sonde_list_say(struct sonde_list_text *text, const char *format, ...)
-{
-	size_t room = sizeof(text->bytes) - text->used;
-	va_list args;
-	int n;
-
-	va_start(args, format);
-	n = vsnprintf(text->bytes + text->used, room, format, args);
-	va_end(args);
-	if (n > 0)
-		text->used += (size_t)n < room ? (size_t)n : room - 1;
-}
-
-/* ---- a description's fields in words ---- */
-
-static void say_scalar(struct sonde_list_text *text,
-		       const struct sonde_field_view *field)
-{
-	bool is_signed = field->flags & SONDE_FIELD_SIGNED;
-
-	if (field->kind == SONDE_TYPE_FLOAT)
-		sonde_list_say(text, "f%u", field->bits);
-	else if (field->flags & SONDE_FIELD_BOOL)
-		sonde_list_say(text, "bool");
-	else if (field->flags & SONDE_FIELD_CHAR)
-		sonde_list_say(text, "char");
-	else
-		sonde_list_say(text, "%c%u", is_signed ? 'i' : 'u',
-			       field->bits);
-	if (field->flags & SONDE_FIELD_HEX)
-		sonde_list_say(text, " hex");
-	else if (field->flags & SONDE_FIELD_OCTAL)
-		sonde_list_say(text, " octal");
-	if (field->flags & SONDE_FIELD_NETWORK)
-		sonde_list_say(text, " be");
-}
-
-static void say_labels(struct sonde_list_text *text,
-		       const struct sonde_field_view *field)
-{
-	struct sonde_labels it = sonde_field_labels(field);
-	bool is_signed = field->flags & SONDE_FIELD_SIGNED;
-	const char *separator = "";
-	struct sonde_label_view label;
-
-	sonde_list_say(text, " {");
-	while (sonde_labels_next(&it, &label)) {
-		sonde_list_say(text, "%s%s=", separator, label.text);
-		if (is_signed)
-			sonde_list_say(text, "%" PRId64, label.first);
-		else
-			sonde_list_say(text, "%" PRIu64, (uint64_t)label.first);
-		if (label.first != label.last && is_signed)
-			sonde_list_say(text, "..%" PRId64, label.last);
-		else if (label.first != label.last)
-			sonde_list_say(text, "..%" PRIu64,
-				       (uint64_t)label.last);
-		separator = ", ";
-	}
-	sonde_list_say(text, "}");
-}
-
-static void say_element(struct sonde_list_text *text,
-			const struct sonde_field_view *field)
-{
-	struct sonde_fields it = sonde_field_children(field);
-	struct sonde_field_view element;
-
-	if (sonde_fields_next(&it, &element))
-		say_scalar(text, &element);
-}
-
-static void say_leaf(struct sonde_list_text *text,
-		     const struct sonde_field_view *field)
-{
-	switch (field->kind) {
-	case SONDE_TYPE_ENUM:
-		sonde_list_say(text, "enum ");
-		say_scalar(text, field);
-		say_labels(text, field);
-		break;
-	case SONDE_TYPE_STRING:
-		sonde_list_say(text, "string");
-		if (field->count)
-			sonde_list_say(text, "<=%u", field->count);
-		break;
-	case SONDE_TYPE_TEXT:
-		sonde_list_say(text, "text[%u]", field->count);
-		break;
-	case SONDE_TYPE_ARRAY:
-		say_element(text, field);
-		sonde_list_say(text, "[%u]", field->count);
-		break;
-	case SONDE_TYPE_SEQUENCE:
-		say_element(text, field);
-		sonde_list_say(text, "[]");
-		break;
-	case SONDE_TYPE_BLOB:
-		sonde_list_say(text, "blob");
-		break;
-	case SONDE_TYPE_INT:
-	case SONDE_TYPE_FLOAT:
-	case SONDE_TYPE_BITS:
-	case SONDE_TYPE_STRUCT:
-	case SONDE_TYPE_VARIANT:
-		say_scalar(text, field);
-		break;
-	}
-}
-
-/* A structure or variant that is being told. */
-struct level {
-	struct sonde_fields fields;
-	struct sonde_names names;
-	bool variant;
-	uint32_t nr;
-};
-
-struct walk {
-	uint32_t depth;
-	struct level level[SONDE_NEST_MAX + 1];
-};
-
-static void enter(struct walk *walk, const struct sonde_field_view *field)
-{
-	struct level *level = &walk->level[++walk->depth];
-
-	level->fields = sonde_field_children(field);
-	level->names.nr = 0;
-	level->variant = field->kind == SONDE_TYPE_VARIANT;
-	level->nr = 0;
-}
-
-static bool nests(const struct sonde_field_view *field)
-{
-	return field->kind == SONDE_TYPE_STRUCT ||
-	       field->kind == SONDE_TYPE_VARIANT;
-}
-
-/* The type of one of the event's fields. */
-static void say_field(struct walk *walk, struct sonde_list_text *text,
-		      const struct sonde_field_view *field)
-{
-	struct sonde_field_view child;
-
-	if (!nests(field)) {
-		say_leaf(text, field);
-		return;
-	}
-	enter(walk, field);
-	sonde_list_say(text, walk->level[1].variant ? "<" : "{");
-	while (walk->depth > 0) {
-		struct level *level = &walk->level[walk->depth];
-
-		if (!sonde_fields_next(&level->fields, &child)) {
-			sonde_list_say(text, level->variant ? ">" : "}");
-			walk->depth--;
-			continue;
-		}
-		if (level->nr++ > 0)
-			sonde_list_say(text, level->variant ? " | " : ", ");
-		sonde_list_say(text, "%s ",
-			       sonde_names_add(&level->names, child.name));
-		if (nests(&child)) {
-			enter(walk, &child);
-			sonde_list_say(text, child.kind == SONDE_TYPE_VARIANT ?
-						     "<" :
-						     "{");
-		} else {
-			say_leaf(text, &child);
-		}
-	}
-}
+#include "types/type.h"
 
 int sonde_list_desc(const struct sonde_desc *desc,
 		    const struct sonde_list_sink *sink,
 		    struct sonde_list_text *text)
 {
-	struct walk walk = { .depth = 0 };
-	struct sonde_field_view field;
+	struct sonde_class *payload = NULL;
+	char name[2 * SONDE_NAME_MAX];
+	struct sonde_pool pool;
 	int error;
 
-	text->used = 0;
-	sonde_list_say(text, "%s:%s", sonde_desc_provider(desc),
+	(void)snprintf(name, sizeof(name), "%s:%s", sonde_desc_provider(desc),
 		       sonde_desc_name(desc));
-	error = sink->event(sink->user, text->bytes, sonde_desc_loglevel(desc));
-	walk.level[0].fields = sonde_desc_fields(desc);
-	while (error == 0 && sonde_fields_next(&walk.level[0].fields, &field)) {
-		text->used = 0;
-		say_field(&walk, text, &field);
-		error = sink->field(sink->user,
-				    sonde_names_add(&walk.level[0].names,
-						    field.name),
-				    text->bytes);
-	}
+	sonde_pool_init(&pool, 0);
+	error = sonde_class_from_desc(&pool, desc, &payload);
+	if (error != -ENOMEM)
+		error = sonde_list_payload(name, sonde_desc_loglevel(desc),
+					   payload, sink, text);
+	sonde_pool_fini(&pool);
 	return error;
 }
 

@@ -27,15 +27,36 @@ static void begin(struct sonde_schema *schema)
 	sonde_pool_init(&schema->pool, 0);
 }
 
-static struct sonde_class *number(struct sonde_schema *schema,
-				  const struct part *part, uint32_t align)
+/* The 16 bytes of a UUID. */
+static struct sonde_class *bytes(struct sonde_pool *pool)
 {
-	struct sonde_class *cls = sonde_class_new_number(
-		&schema->pool, SONDE_KIND_UINT, part->bits, align);
+	struct sonde_class *cls =
+		sonde_class_new_group(pool, SONDE_KIND_ARRAY, 1);
+
+	if (!cls || sonde_class_add(cls, "",
+				    sonde_class_new_number(
+					    pool, SONDE_KIND_UINT, 8, 8)))
+		return NULL;
+	cls->members[0].cls->base = 16;
+	cls->count = 16;
+	cls->align_bits = 8;
+	return cls;
+}
+
+static struct sonde_class *make_part(struct sonde_schema *schema,
+				     const struct part *part, uint32_t align)
+{
+	struct sonde_class *cls =
+		part->role == SONDE_ROLE_UUID ?
+			bytes(&schema->pool) :
+			sonde_class_new_number(&schema->pool, SONDE_KIND_UINT,
+					       part->bits, align);
 
 	if (!cls)
 		return NULL;
 	cls->role = part->role;
+	if (part->role == SONDE_ROLE_MAGIC)
+		cls->base = 16;
 	if (part->role == SONDE_ROLE_TIME || part->role == SONDE_ROLE_TIME_END)
 		cls->clock = 0;
 	return cls;
@@ -51,57 +72,23 @@ static struct sonde_class *structure(struct sonde_schema *schema,
 
 	for (size_t i = 0; i < nr && !err; i++)
 		err = sonde_class_add(cls, parts[i].name,
-				      number(schema, &parts[i], align));
+				      make_part(schema, &parts[i], align));
 	return err ? NULL : cls;
 }
 
 /* ---- the trace ---- */
 
-static struct sonde_class *uuid(struct sonde_schema *schema)
+int sonde_schema_describe_trace(struct sonde_schema *schema,
+				const struct sonde_ctf_config *config)
 {
-	static const struct part byte = { "", 8, SONDE_ROLE_NONE };
-	struct sonde_class *cls =
-		sonde_class_new_group(&schema->pool, SONDE_KIND_ARRAY, 1);
-
-	if (!cls || sonde_class_add(cls, "", number(schema, &byte, 8)))
-		return NULL;
-	cls->members[0].cls->base = 16;
-	cls->count = 16;
-	cls->align_bits = 8;
-	cls->role = SONDE_ROLE_UUID;
-	return cls;
-}
-
-/* struct sonde_ctf_packet_head begins so; its context has the rest. */
-static int describe_packets(struct sonde_schema *schema)
-{
-	static const struct part magic = { "magic", 32, SONDE_ROLE_MAGIC };
-	static const struct part ids[] = {
+	const struct sonde_ctf_clock *from = &config->clock;
+	/* struct sonde_ctf_packet_head begins so; its context has the rest */
+	static const struct part header[] = {
+		{ "magic", 32, SONDE_ROLE_MAGIC },
+		{ "uuid", 0, SONDE_ROLE_UUID },
 		{ "stream_id", 32, SONDE_ROLE_STREAM_CLASS_ID },
 		{ "stream_instance_id", 64, SONDE_ROLE_STREAM_ID },
 	};
-	struct sonde_class *header =
-		sonde_class_new_group(&schema->pool, SONDE_KIND_STRUCT, 4);
-	int err = header ? 0 : -ENOMEM;
-
-	if (!err)
-		err = sonde_class_add(header, magic.name,
-				      number(schema, &magic, 8));
-	if (!err) {
-		header->members[0].cls->base = 16;
-		err = sonde_class_add(header, "uuid", uuid(schema));
-	}
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(ids) && !err; i++)
-		err = sonde_class_add(header, ids[i].name,
-				      number(schema, &ids[i], 8));
-	schema->packet_header = header;
-	return err;
-}
-
-int sonde_describe_trace(struct sonde_schema *schema,
-			 const struct sonde_ctf_config *config)
-{
-	const struct sonde_ctf_clock *from = &config->clock;
 	struct sonde_clock_info *clock;
 
 	begin(schema);
@@ -130,7 +117,9 @@ int sonde_describe_trace(struct sonde_schema *schema,
 		.has_uuid = true,
 	};
 	memcpy(clock->uuid, from->uuid, sizeof(clock->uuid));
-	return describe_packets(schema);
+	schema->packet_header =
+		structure(schema, header, SONDE_ARRAY_SIZE(header), 8);
+	return schema->packet_header ? 0 : -ENOMEM;
 }
 
 /* ---- stream classes ---- */
@@ -161,7 +150,7 @@ static struct sonde_class *header_id(struct sonde_schema *schema, bool large)
 	const struct part id = { "id", large ? 16 : 5, SONDE_ROLE_EVENT_ID };
 	const uint32_t escape =
 		large ? SONDE_LARGE_ESCAPE : SONDE_COMPACT_ESCAPE;
-	struct sonde_class *cls = number(schema, &id, large ? 8 : 1);
+	struct sonde_class *cls = make_part(schema, &id, large ? 8 : 1);
 	struct sonde_label *labels =
 		sonde_pool_get(&schema->pool, 2, sizeof(*labels));
 
@@ -253,9 +242,9 @@ static struct sonde_class *event_context(struct sonde_schema *schema)
 	return cls;
 }
 
-int sonde_describe_class(struct sonde_schema *schema,
-			 enum sonde_ctf_domain domain, uint32_t class_id,
-			 enum sonde_header_kind kind)
+int sonde_schema_describe_class(struct sonde_schema *schema,
+				enum sonde_ctf_domain domain, uint32_t class_id,
+				enum sonde_header_kind kind)
 {
 	static const struct part thread[] = {
 		{ "tid", 32, SONDE_ROLE_NONE },
@@ -285,9 +274,9 @@ int sonde_describe_class(struct sonde_schema *schema,
 
 /* ---- events ---- */
 
-int sonde_describe_event(struct sonde_schema *schema,
-			 enum sonde_ctf_domain domain, uint32_t class_id,
-			 uint32_t id, const struct sonde_desc *desc)
+int sonde_schema_describe_event(struct sonde_schema *schema,
+				enum sonde_ctf_domain domain, uint32_t class_id,
+				uint32_t id, const struct sonde_desc *desc)
 {
 	struct sonde_stream_class *stream;
 	struct sonde_class *payload = NULL;
@@ -322,8 +311,8 @@ static int nr_before(const struct sonde_schema *schema)
 	return schema->streams[0]->scopes[SONDE_SCOPE_EVENT_HEADER] ? 2 : 3;
 }
 
-int sonde_describe_json(const struct sonde_schema *schema,
-			struct sonde_text *to)
+int sonde_schema_describe_json(const struct sonde_schema *schema,
+			       struct sonde_text *to)
 {
 	struct sonde_schema_error words;
 	const char *at;

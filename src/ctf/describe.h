@@ -17,24 +17,24 @@
 
 /* Begins a schema: all that comes before the first stream class. 0, -ENOMEM;
  * the pool is to be finished in any case. */
-int sonde_describe_trace(struct sonde_schema *schema,
-			 const struct sonde_ctf_config *config);
+int sonde_schema_describe_trace(struct sonde_schema *schema,
+				const struct sonde_ctf_config *config);
 
 /* Begins one with a stream class, and event 0 if its records are programs'. */
-int sonde_describe_class(struct sonde_schema *schema,
-			 enum sonde_ctf_domain domain, uint32_t class_id,
-			 enum sonde_header_kind kind);
+int sonde_schema_describe_class(struct sonde_schema *schema,
+				enum sonde_ctf_domain domain, uint32_t class_id,
+				enum sonde_header_kind kind);
 
 /* Begins one with an event of a stream class of which nothing but the id is
  * told. -EINVAL if it can't be said: a variant as an option of another. */
-int sonde_describe_event(struct sonde_schema *schema,
-			 enum sonde_ctf_domain domain, uint32_t class_id,
-			 uint32_t id, const struct sonde_desc *desc);
+int sonde_schema_describe_event(struct sonde_schema *schema,
+				enum sonde_ctf_domain domain, uint32_t class_id,
+				uint32_t id, const struct sonde_desc *desc);
 
 /* Appends such a schema as fragments of CTF 2, each of which ends with an empty
  * line, like a block: metadata.h takes either. -ENOMEM, or -ENOTSUP if CTF 2
  * can't say it: nothing was appended then. */
-int sonde_describe_json(const struct sonde_schema *schema,
-			struct sonde_text *to);
+int sonde_schema_describe_json(const struct sonde_schema *schema,
+			       struct sonde_text *to);
 
 #endif /* CTF_DESCRIBE_H */

@@ -143,13 +143,6 @@ static bool is_group(const struct sonde_class *cls)
 	       cls->kind == SONDE_KIND_VARIANT;
 }
 
-static bool is_tag(const struct sonde_class *around, size_t i)
-{
-	return i + 1 < around->nr_members &&
-	       around->members[i + 1].cls->kind == SONDE_KIND_VARIANT &&
-	       around->members[i + 1].cls->ref == around->members[i].cls;
-}
-
 static void fields_put_group(struct writer *to, const struct sonde_class *cls);
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
@@ -166,7 +159,7 @@ static void fields_put_member(struct writer *to,
 	else if (cls->kind == SONDE_KIND_STRING)
 		sonde_text_puts(to->text, "string { encoding = UTF8; }");
 	else
-		fields_put_number(to, cls, is_tag(around, i));
+		fields_put_number(to, cls, sonde_class_is_tag(around, i));
 	sonde_text_printf(to->text, " %s%s", to->prefix,
 			  around->members[i].name);
 	if (is_list(cls) && cls->ref)

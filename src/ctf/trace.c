@@ -223,7 +223,7 @@ static int ctf_trace_put_json(struct sonde_schema *schema, int error,
 			      struct sonde_text *to)
 {
 	if (!error)
-		error = sonde_describe_json(schema, to);
+		error = sonde_schema_describe_json(schema, to);
 	sonde_pool_fini(&schema->pool);
 	return error;
 }
@@ -238,7 +238,7 @@ static int write_preamble(struct sonde_ctf_trace *trace)
 	if (trace->config.version == SONDE_CTF_1_8) {
 		sonde_tsdl_preamble(preamble, &trace->config);
 	} else {
-		error = sonde_describe_trace(&schema, &trace->config);
+		error = sonde_schema_describe_trace(&schema, &trace->config);
 		error = ctf_trace_put_json(&schema, error, preamble);
 	}
 	return error ? error : sonde_ctf_metadata_rewrite(&trace->metadata);
@@ -339,8 +339,8 @@ static int ctf_trace_put_class(const struct sonde_ctf_trace *trace,
 		sonde_tsdl_class(to, config, cls->id, cls->kind, comment);
 		return to->error;
 	}
-	error = sonde_describe_class(&schema, config->domain, cls->id,
-				     cls->kind);
+	error = sonde_schema_describe_class(&schema, config->domain, cls->id,
+					    cls->kind);
 	return ctf_trace_put_json(&schema, error, to);
 }
 
@@ -357,7 +357,7 @@ static int ctf_trace_put_event(const struct sonde_ctf_trace *trace,
 		error = sonde_tsdl_event(to, domain, cls->id, id, desc);
 		return error ? error : to->error;
 	}
-	error = sonde_describe_event(&schema, domain, cls->id, id, desc);
+	error = sonde_schema_describe_event(&schema, domain, cls->id, id, desc);
 	return ctf_trace_put_json(&schema, error, to);
 }
 

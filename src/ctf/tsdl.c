@@ -88,7 +88,7 @@ void sonde_tsdl_preamble(struct sonde_text *text,
 {
 	struct sonde_schema schema;
 
-	if (!fail(text, sonde_describe_trace(&schema, config))) {
+	if (!fail(text, sonde_schema_describe_trace(&schema, config))) {
 		tsdl_put_trace(text, &schema);
 		sonde_text_puts(text, "env {\n");
 		for (size_t i = 0; i < schema.nr_env; i++)
@@ -152,8 +152,8 @@ void sonde_tsdl_class(struct sonde_text *text,
 
 	if (comment)
 		put_comment(text, comment);
-	if (!fail(text, sonde_describe_class(&schema, config->domain, class_id,
-					     kind)))
+	if (!fail(text, sonde_schema_describe_class(&schema, config->domain,
+						    class_id, kind)))
 		tsdl_put_class(text, schema.streams[0], config->clock.name);
 	sonde_pool_fini(&schema.pool);
 }
@@ -163,7 +163,8 @@ int sonde_tsdl_event(struct sonde_text *text, enum sonde_ctf_domain domain,
 		     const struct sonde_desc *desc)
 {
 	struct sonde_schema schema;
-	int error = sonde_describe_event(&schema, domain, class_id, id, desc);
+	int error = sonde_schema_describe_event(&schema, domain, class_id, id,
+						desc);
 
 	if (!error)
 		tsdl_put_event(text, schema.streams[0]->events[0]);

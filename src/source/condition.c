@@ -122,17 +122,14 @@ static enum sonde_fetch_shape shape_of(const struct sonde_class *cls)
 	}
 }
 
-/* Passes over a member; a sequence's length is a part of that. */
+/* Passes over a member; a sequence's length is a part of the sequence. */
 static void pass_over(struct sonde_condition *condition,
-		      const struct member *member, bool is_length,
-		      uint32_t *offset)
+		      const struct member *member, uint32_t *offset)
 {
 	const struct sonde_class *cls = member->cls;
 	bool varies = cls->kind >= SONDE_KIND_STRING &&
 		      cls->length != SONDE_LENGTH_FIXED;
 
-	if (is_length)
-		return;
 	if (!varies) {
 		*offset += bytes_of(number_of(member)) *
 			   (member->shape == SONDE_FETCH_NUMBER ?
@@ -159,8 +156,6 @@ static int lay_out_members(struct sonde_condition *condition,
 		const struct sonde_class *cls = payload->members[i].cls;
 		struct member *member =
 			&condition->members[condition->nr_members++];
-		bool is_length = i + 1 < payload->nr_members &&
-				 payload->members[i + 1].cls->ref == cls;
 
 		hidden |= cls->kind == SONDE_KIND_STRUCT ||
 			  cls->kind == SONDE_KIND_VARIANT;
@@ -174,8 +169,8 @@ static int lay_out_members(struct sonde_condition *condition,
 			.offset = offset,
 			.hidden = hidden,
 		};
-		if (!hidden)
-			pass_over(condition, member, is_length, &offset);
+		if (!hidden && !sonde_class_is_length(payload, i))
+			pass_over(condition, member, &offset);
 	}
 	return 0;
 }

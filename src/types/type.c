@@ -195,6 +195,9 @@ static struct sonde_class *make_number(struct sonde_pool *pool,
 		cls->base = 8;
 	if (field->flags & SONDE_FIELD_NETWORK)
 		cls->big_endian = true;
+	cls->is_bool = field->flags & SONDE_FIELD_BOOL;
+	if (field->kind == SONDE_TYPE_BITS)
+		cls->value_bits = field->bits;
 	cls->is_char = field->flags & SONDE_FIELD_CHAR && cls->bits == 8;
 	if (field->kind == SONDE_TYPE_ENUM &&
 	    read_labels(pool, field, tag, cls))
@@ -274,12 +277,13 @@ static struct sonde_class *make_list(struct sonde_pool *pool,
 	return cls;
 }
 
-static struct sonde_class *make_string(struct sonde_pool *pool)
+static struct sonde_class *make_string(struct sonde_pool *pool, uint32_t most)
 {
 	struct sonde_class *cls = sonde_class_new(pool, SONDE_KIND_STRING);
 
 	if (cls) {
 		cls->length = SONDE_LENGTH_ZERO;
+		cls->count = most;
 		cls->align_bits = 8;
 	}
 	return cls;
@@ -357,7 +361,7 @@ static int add_field(struct scope *scope, const struct sonde_field_view *field,
 	case SONDE_TYPE_BITS:
 		return add_member(scope, name, make_number(pool, field, tag));
 	case SONDE_TYPE_STRING:
-		return add_member(scope, name, make_string(pool));
+		return add_member(scope, name, make_string(pool, field->count));
 	case SONDE_TYPE_TEXT:
 	case SONDE_TYPE_ARRAY:
 		return add_member(scope, name, make_list(pool, field, true));

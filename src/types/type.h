@@ -115,6 +115,9 @@ struct sonde_class {
 	bool last_bit_first; /* bit order is not the one the byte order has */
 	bool is_char;        /* CTF 1.8: an integer with an encoding */
 	bool is_enum;        /* CTF 1.8: `enum`, even without a label */
+	/* what metadata can't say, of descriptions only */
+	bool is_bool;
+	uint8_t value_bits; /* 0: all of them */
 	enum sonde_role role;
 	int16_t reg;   /* -1: nobody depends on it */
 	int16_t clock; /* CTF 1.8 `map`; -1 none */
@@ -125,7 +128,7 @@ struct sonde_class {
 	/* STRING: bytes; BLOB: bytes; ARRAY, SEQUENCE: elements */
 	enum sonde_encoding encoding;
 	enum sonde_length length;
-	uint64_t count;
+	uint64_t count; /* LENGTH_ZERO: at most, of descriptions; else 0 */
 
 	/* SEQUENCE and dynamic strings, blobs: the length. VARIANT: the tag.
 	 * OPTIONAL: the selector. */
@@ -158,6 +161,27 @@ static inline bool sonde_class_is_bytes(const struct sonde_class *cls)
 	element = cls->members[0].cls;
 	return element->kind == SONDE_KIND_UINT && element->bits == 8 &&
 	       element->base == 16 && !element->is_enum && !element->nr_labels;
+}
+
+/* Whether a member is the tag of the variant that comes next; and the length of
+ * what comes next. */
+static inline bool sonde_class_is_tag(const struct sonde_class *group, size_t i)
+{
+	const struct sonde_member *next = &group->members[i + 1];
+
+	return i + 1 < group->nr_members && next[-1].cls->nr_labels &&
+	       next->cls->kind == SONDE_KIND_VARIANT &&
+	       next->cls->ref == next[-1].cls;
+}
+
+static inline bool sonde_class_is_length(const struct sonde_class *group,
+					 size_t i)
+{
+	const struct sonde_member *next = &group->members[i + 1];
+
+	return i + 1 < group->nr_members && next->cls->ref == next[-1].cls &&
+	       next->cls->kind != SONDE_KIND_VARIANT &&
+	       next->cls->kind != SONDE_KIND_OPTIONAL;
 }
 
 struct sonde_desc;
