@@ -20,12 +20,26 @@
 
 #include "base/port.h"
 #include "source/source.h"
+#include "sys/btf.h"
+
+/* One type of the running kernel's; 0, with an id or 0, or -errno. */
+static int find_type(struct sonde_btf_wanted *type)
+{
+	struct sonde_btf btf;
+	int rc = sonde_btf_open(&btf);
+
+	if (rc)
+		return rc;
+	rc = sonde_btf_find(&btf, type, 1);
+	sonde_btf_close(&btf);
+	return rc;
+}
 
 void sonde_doctor_btf(struct sonde_doctor_ability *to)
 {
 	struct sonde_btf_wanted type = { .kind = BTF_KIND_TYPEDEF,
 					 .name = "btf_trace_sched_switch" };
-	int rc = sonde_doctor_btf_find(&type, 1);
+	int rc = find_type(&type);
 
 	if (!rc && !type.id)
 		rc = -ENOENT;
@@ -70,7 +84,7 @@ int sonde_doctor_bpf_load(uint32_t attach, const char *name)
 							 BTF_KIND_FUNC :
 							 BTF_KIND_TYPEDEF,
 					 .name = name };
-	int rc = sonde_doctor_btf_find(&type, 1);
+	int rc = find_type(&type);
 	int fd;
 
 	if (rc || !type.id)

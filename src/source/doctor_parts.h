@@ -46,31 +46,6 @@ bool sonde_doctor_capable(unsigned int capability);
  * no such name or no BTF; -errno. */
 int sonde_doctor_bpf_load(uint32_t attach, const char *name);
 
-#define SONDE_BTF_PATH "/sys/kernel/btf/vmlinux"
-
-/* A type of the kernel. */
-struct sonde_btf_wanted {
-	uint32_t kind; /* BTF_KIND_... */
-	const char *name;
-	int id; /* found: 0 if there is none */
-	/* Of a variable: the section that has it, or 0, and where. */
-	int section;
-	uint32_t offset;
-};
-
-/* Their ids; 0 or -errno, and then none is to be looked at. */
-int sonde_doctor_btf_find(struct sonde_btf_wanted *wanted, size_t nr);
-
-/* The same in any bytes; -EPROTO if they are no such thing. */
-int sonde_doctor_btf_find_in(const uint8_t *bytes, size_t size,
-			     struct sonde_btf_wanted *wanted, size_t nr);
-
-/* How far behind one variable that each CPU has another one lies; false if no
- * section has both. Both are where their section has them, wherever that is. */
-bool sonde_doctor_btf_distance(const struct sonde_btf_wanted *from,
-			       const struct sonde_btf_wanted *to,
-			       int32_t *ret_distance);
-
 /* ---- parts ---- */
 
 void sonde_doctor_tracefs(struct sonde_doctor_ability *to);

@@ -24,6 +24,7 @@
 #include <linux/membarrier.h>
 
 #include <bpf/bpf.h>
+#include <bpf/btf.h>
 #include <bpf/libbpf.h>
 
 #include "base/port.h"
@@ -34,6 +35,7 @@
 #include "source/condition.h"
 #include "source/rules.h"
 #include "source/source.h"
+#include "sys/btf.h"
 #include "types/build.h"
 
 #define MIB (1ull << 20)
@@ -1154,9 +1156,64 @@ static void a_condition_without_sense_is_refused(void **state)
 	free_recording(r);
 }
 
+/* ---- the kernel's types ---- */
+
+/* Whether both have the same members at the same places. */
+static void assert_same_members(const struct btf *x, const struct btf_type *a,
+				const struct btf *y, const struct btf_type *b)
+{
+	assert_int_equal(a->size, b->size);
+	assert_int_equal(btf_vlen(a), btf_vlen(b));
+	for (uint32_t i = 0; i < btf_vlen(a); i++) {
+		assert_string_equal(
+			btf__name_by_offset(x, btf_members(a)[i].name_off),
+			btf__name_by_offset(y, btf_members(b)[i].name_off));
+		assert_int_equal(btf_members(a)[i].offset,
+				 btf_members(b)[i].offset);
+		assert_int_equal(btf__resolve_size(x, btf_members(a)[i].type),
+				 btf__resolve_size(y, btf_members(b)[i].type));
+	}
+}
+
+static void libbpf_finds_the_same_in_an_extract_as_in_all_types(void **state)
+{
+	static const char *const names[] = { "task_struct", "sched_entity" };
+	struct btf *all = btf__load_vmlinux_btf();
+	struct sonde_btf types;
+	struct btf *few;
+	uint8_t *bytes;
+	size_t size;
+
+	(void)state;
+	if (!all)
+		skip();
+	assert_int_equal(sonde_btf_open(&types), 0);
+	assert_int_equal(sonde_btf_extract(&types, names,
+					   SONDE_ARRAY_SIZE(names), &bytes,
+					   &size),
+			 0);
+	few = btf__new(bytes, (uint32_t)size);
+	assert_non_null(few);
+	assert_true(btf__type_cnt(few) < btf__type_cnt(all) / 10);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
+		int a = btf__find_by_name_kind(all, names[i], BTF_KIND_STRUCT);
+		int b = btf__find_by_name_kind(few, names[i], BTF_KIND_STRUCT);
+
+		assert_true(a > 0 && b > 0);
+		assert_same_members(all, btf__type_by_id(all, (uint32_t)a), few,
+				    btf__type_by_id(few, (uint32_t)b));
+	}
+	btf__free(few);
+	btf__free(all);
+	free(bytes);
+	sonde_btf_close(&types);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(
+			libbpf_finds_the_same_in_an_extract_as_in_all_types),
 		cmocka_unit_test(geometry_refuses_what_makes_no_ring),
 		cmocka_unit_test(rings_do_not_overlap_and_fill_the_map),
 		cmocka_unit_test(memory_is_what_was_asked_for_and_a_little),

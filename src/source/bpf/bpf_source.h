@@ -19,6 +19,7 @@
 
 #include "source/bpf/clock.h"
 #include "source/bpf/geometry.h"
+#include "source/bpf/load.h"
 #include "source/bpf/shared.h"
 #include "source/selected.h"
 #include "source/source.h"
@@ -91,6 +92,7 @@ struct bpf_source {
 	/* the programs (object.c, conditions.c) */
 	unsigned char *image;
 	struct bpf_object *object;
+	struct sonde_bpf_load load;
 	struct bpf_link *links[SONDE_BPF_LINKS_MAX];
 	uint32_t nr_links;
 	int mark_fd;

@@ -23,6 +23,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "source/doctor_parts.h"
+#include "sys/btf.h"
 #include "sys/textfile.h"
 
 /* ---- what this kernel and user can do ---- */
@@ -230,16 +231,23 @@ static int set_programs(struct bpf_source *source)
 	{
 		const char *name = bpf_program__name(program);
 
-		bool needed = is_needed(source, name);
-
-		rc = bpf_program__set_autoload(program, needed);
-		if (!rc && needed && any_of(name) >= 0)
-			rc = bpf_program__set_attach_target(
-				program, 0, source->anys[any_of(name)].name);
+		rc = bpf_program__set_autoload(program,
+					       is_needed(source, name));
 		if (rc)
 			break;
 	}
 	return rc;
+}
+
+/* The tracepoint that a program is for: of a template, what it is used for; of
+ * all others, their name. */
+static const char *target_of(void *ctx, const struct bpf_program *program)
+{
+	const struct bpf_source *source = ctx;
+	const char *name = bpf_program__name(program);
+	int any = any_of(name);
+
+	return any >= 0 ? source->anys[any].name : name;
 }
 
 static bool has_all_maps(struct bpf_source *source)
@@ -375,8 +383,8 @@ static void find_count(struct bpf_source *source,
 		if (has_variable(type->id)) {
 			ids[SONDE_BPF_PREEMPT_COUNT] = (uint32_t)type->id;
 			by = SONDE_BPF_COUNT_BY_NAME;
-		} else if (sonde_doctor_btf_distance(&types[TYPE_RUN_QUEUES],
-						     type, &distance)) {
+		} else if (sonde_btf_distance(&types[TYPE_RUN_QUEUES], type,
+					      &distance)) {
 			by = SONDE_BPF_COUNT_BY_QUEUE;
 		}
 		if (!by)
@@ -399,7 +407,8 @@ static void find_count(struct bpf_source *source,
 #endif
 
 /* The ids of what the programs need of it; 0: not there. */
-static void find_ids(struct bpf_source *source, uint32_t *ids)
+static void find_ids(struct bpf_source *source, const struct sonde_btf *btf,
+		     uint32_t *ids)
 {
 	struct sonde_btf_wanted types[NR_TYPES] = {
 		[TYPE_PREEMPT_DISABLE] = FUNCTION("bpf_preempt_disable"),
@@ -412,7 +421,7 @@ static void find_ids(struct bpf_source *source, uint32_t *ids)
 				.name = "task_struct" },
 	};
 
-	if (sonde_doctor_btf_find(types, NR_TYPES))
+	if (sonde_btf_find(btf, types, NR_TYPES))
 		return;
 	ids[SONDE_BPF_PREEMPT_DISABLE] =
 		(uint32_t)types[TYPE_PREEMPT_DISABLE].id;
@@ -455,11 +464,12 @@ static void set_ids(struct bpf_source *source, const uint32_t *ids)
 	}
 }
 
-static int resolve(struct bpf_source *source, struct sonde_source_error *error)
+static int resolve(struct bpf_source *source, const struct sonde_btf *btf,
+		   struct sonde_source_error *error)
 {
 	uint32_t ids[SONDE_BPF_NR_BTF] = { 0 };
 
-	find_ids(source, ids);
+	find_ids(source, btf, ids);
 	if (source->consts[SONDE_BPF_MUST_GUARD] &&
 	    (!ids[SONDE_BPF_PREEMPT_DISABLE] || !ids[SONDE_BPF_PREEMPT_ENABLE]))
 		return sonde_source_fail(
@@ -471,36 +481,63 @@ static int resolve(struct bpf_source *source, struct sonde_source_error *error)
 	return 0;
 }
 
-int bpf_object_load(struct bpf_source *source, struct sonde_source_error *error)
+/* All but the kernel's part: maps, and which programs. */
+static int open_object(struct bpf_source *source,
+		       struct sonde_source_error *error)
 {
-	struct bpf_object_open_opts options = {
-		.sz = sizeof(options),
-		.object_name = SONDE_BPF_PROGRAM_NAME,
-	};
-	struct bpf_program *mark;
-	int rc = resolve(source, error);
+	int rc = sonde_bpf_load_open(&source->load, SONDE_BPF_PROGRAM_NAME,
+				     source->image, sonde_bpf_programs_size);
 
 	if (rc)
-		return rc;
-	complaint[0] = '\0';
-	(void)libbpf_set_print(note); /* the one before is stderr's */
-	source->object = bpf_object__open_mem(
-		source->image, sonde_bpf_programs_size, &options);
-	if (!source->object)
-		return explain(error, -errno, "opening the programs");
+		return explain(error, rc, "opening the programs");
+	source->object = source->load.object;
 	if (!has_all_maps(source))
 		return sonde_source_fail(error, -ENOEXEC,
 					 "BPF: the programs are not ours");
 	rc = set_maps(source);
 	if (!rc)
 		rc = set_programs(source);
+	return rc ? explain(error, rc, "preparing the programs") : 0;
+}
+
+static int load_with(struct bpf_source *source, const struct sonde_btf *btf,
+		     struct sonde_source_error *error)
+{
+	const char *missing;
+	struct bpf_program *mark;
+	int rc = resolve(source, btf, error);
+
 	if (!rc)
-		rc = bpf_object__load(source->object);
+		rc = open_object(source, error);
+	if (rc)
+		return rc;
+	rc = sonde_bpf_load(&source->load, btf, target_of, source, &missing);
+	if (rc && missing)
+		return sonde_source_fail(error, -ENOENT,
+					 "BPF: this kernel has no tracepoint "
+					 "%s",
+					 missing);
 	if (rc)
 		return explain(error, rc, "loading the programs");
 	mark = bpf_object__find_program_by_name(source->object, "mark");
 	source->mark_fd = mark ? bpf_program__fd(mark) : -1;
 	return 0;
+}
+
+int bpf_object_load(struct bpf_source *source, struct sonde_source_error *error)
+{
+	struct sonde_btf btf;
+	int rc = sonde_btf_open(&btf);
+
+	if (rc)
+		return sonde_source_fail(error, rc,
+					 "BPF: " SONDE_BTF_PATH ": %s",
+					 strerrordesc_np(-rc));
+	complaint[0] = '\0';
+	(void)libbpf_set_print(note); /* the one before is stderr's */
+	rc = load_with(source, &btf, error);
+	sonde_btf_close(&btf);
+	return rc;
 }
 
 /* ---- running ---- */
@@ -519,7 +556,7 @@ int bpf_object_attach(struct bpf_source *source,
 		    bpf_program__fd(program) == source->mark_fd ||
 		    source->nr_links == SONDE_BPF_LINKS_MAX)
 			continue;
-		link = bpf_program__attach(program);
+		link = bpf_program__attach_trace(program);
 		if (!link)
 			return explain(error, -errno,
 				       bpf_program__name(program));
@@ -571,7 +608,7 @@ void bpf_object_free(struct bpf_source *source)
 {
 	if (source->object)
 		bpf_object_detach(source);
-	bpf_object__close(source->object);
+	sonde_bpf_load_close(&source->load);
 	free(source->image);
 	source->object = NULL;
 	source->image = NULL;

@@ -161,6 +161,7 @@ static int bpf_open(const struct sonde_source_config *config,
 	source->base.ops = &sonde_source_bpf;
 	source->config = *config;
 	source->mark_fd = -1;
+	source->load.types = -1;
 	if (config->clock != SONDE_CLOCK_MONOTONIC)
 		sonde_pair_measure(config->now, &source->first_pair);
 	rc = prepare(source, error);

@@ -23,6 +23,7 @@
 #include "base/port.h"
 #include "source/names.h"
 #include "source/prototype.h"
+#include "sys/btf.h"
 #include "types/build.h"
 
 #define EVENTS_FILE "/sys/kernel/tracing/available_events"
@@ -171,6 +172,22 @@ static int fill_any(struct search *s, const struct sonde_source_rule *rule,
 	return 0;
 }
 
+/* libbpf's own way reads 4 KiB at a time. NULL with errno. */
+static struct btf *load_types(void)
+{
+	struct sonde_btf all;
+	struct btf *btf;
+	int rc = sonde_btf_open(&all);
+
+	if (rc) {
+		errno = -rc;
+		return NULL;
+	}
+	btf = btf__new(all.bytes, (uint32_t)all.bytes_size);
+	sonde_btf_close(&all);
+	return btf;
+}
+
 static int add_any(struct search *s, const struct sonde_source_rule *rule,
 		   const char *group, const char *name)
 {
@@ -184,7 +201,7 @@ static int add_any(struct search *s, const struct sonde_source_rule *rule,
 			"'--kernel-source tracefs' has no such limit",
 			group, name, SONDE_BPF_ANY_NR);
 	if (!s->btf)
-		s->btf = btf__load_vmlinux_btf();
+		s->btf = load_types();
 	if (!s->btf)
 		return sonde_source_fail(s->error, -ENODEV,
 					 "BPF: the kernel's types can't be "

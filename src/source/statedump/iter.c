@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "source/bpf/load.h"
 #include "source/statedump/kernel_records.h"
 
 /* iter.bpf.c as the compiler left it; see meson.build. */
@@ -16,7 +17,7 @@ extern const unsigned char sonde_iter_object[];
 extern const unsigned long sonde_iter_object_size;
 
 struct sonde_iter {
-	struct bpf_object *object;
+	struct sonde_bpf_load load;
 	int control; /* maps; they belong to the object */
 	int wanted;
 	size_t nr_wanted; /* keys that are in it */
@@ -36,20 +37,33 @@ static int say_nothing(enum libbpf_print_level level, const char *format,
 	return 0;
 }
 
+static int load_with(struct sonde_iter *iter, const struct sonde_btf *btf)
+{
+	const char *missing;
+	int rc = sonde_bpf_load_open(&iter->load, "sonde_iter",
+				     sonde_iter_object, sonde_iter_object_size);
+
+	return rc ? rc : sonde_bpf_load(&iter->load, btf, NULL, NULL, &missing);
+}
+
 static int load(struct sonde_iter *iter)
 {
-	libbpf_print_fn_t before = libbpf_set_print(say_nothing);
-	int rc;
+	libbpf_print_fn_t before;
+	struct sonde_btf btf;
+	int rc = sonde_btf_open(&btf);
 
-	iter->object = bpf_object__open_mem(sonde_iter_object,
-					    sonde_iter_object_size, NULL);
-	rc = iter->object ? bpf_object__load(iter->object) : -errno;
+	if (rc)
+		return rc;
+	before = libbpf_set_print(say_nothing);
+	rc = load_with(iter, &btf);
 	(void)libbpf_set_print(before);
+	sonde_btf_close(&btf);
 	if (rc)
 		return rc;
 	iter->control =
-		bpf_object__find_map_fd_by_name(iter->object, "control");
-	iter->wanted = bpf_object__find_map_fd_by_name(iter->object, "wanted");
+		bpf_object__find_map_fd_by_name(iter->load.object, "control");
+	iter->wanted =
+		bpf_object__find_map_fd_by_name(iter->load.object, "wanted");
 	return iter->control < 0 || iter->wanted < 0 ? -EPROTO : 0;
 }
 
@@ -60,6 +74,7 @@ int sonde_iter_new(struct sonde_iter **ret_iter)
 
 	if (!iter)
 		return -ENOMEM;
+	iter->load.types = -1;
 	iter->keys = malloc(SONDE_ITER_WANTED_MAX * sizeof(*iter->keys));
 	rc = iter->keys ? load(iter) : -ENOMEM;
 	if (rc) {
@@ -74,7 +89,7 @@ void sonde_iter_free(struct sonde_iter *iter)
 {
 	if (!iter)
 		return;
-	bpf_object__close(iter->object);
+	sonde_bpf_load_close(&iter->load);
 	free(iter->keys);
 	free(iter);
 }
@@ -127,7 +142,7 @@ static struct bpf_link *attach(struct sonde_iter *iter, const char *name,
 			       int32_t only_pid)
 {
 	struct bpf_program *program =
-		bpf_object__find_program_by_name(iter->object, name);
+		bpf_object__find_program_by_name(iter->load.object, name);
 	union bpf_iter_link_info info = { .task.pid = (uint32_t)only_pid };
 	struct bpf_iter_attach_opts options;
 	struct bpf_link *link;

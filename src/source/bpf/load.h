@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * load.h - loads BPF programs by libbpf, but finds the kernel's types without
+ * libbpf (sys/btf.h): programs of the sections `tp_btf` and `iter`.
+ */
+#ifndef SOURCE_BPF_LOAD_H
+#define SOURCE_BPF_LOAD_H
+
+#include <stddef.h>
+
+#include "sys/btf.h"
+
+struct bpf_object;
+struct bpf_program;
+
+struct sonde_bpf_load {
+	struct bpf_object *object;
+	int types; /* descriptor of the extract of the kernel's types */
+};
+
+/* Opens the object, whose bytes are borrowed: 0 or -errno. */
+int sonde_bpf_load_open(struct sonde_bpf_load *load, const char *name,
+			const void *bytes, size_t size);
+
+/*
+ * Loads the programs whose autoload is on; `target` gives the name of what a
+ * program is attached to, or NULL for none; NULL itself: what the section says.
+ * 0; -ESRCH with *ret_missing if the kernel has no such target; -errno.
+ */
+int sonde_bpf_load(struct sonde_bpf_load *load, const struct sonde_btf *btf,
+		   const char *(*target)(void *ctx,
+					 const struct bpf_program *program),
+		   void *ctx, const char **ret_missing);
+
+void sonde_bpf_load_close(struct sonde_bpf_load *load);
+
+#endif /* SOURCE_BPF_LOAD_H */

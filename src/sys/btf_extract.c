@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * btf_extract.c - of a kernel's types, those of some names and what they have
+ * inside, as a BTF of their own.
+ *
+ * A type gets its id in the extract when it is first referred to, and types are
+ * written in the order of these ids, each with the references in it renamed:
+ * so what it refers to comes into the list. A pointer refers to nothing, or
+ * most of the kernel would come along. Else a type is written as it was read,
+ * so sizes and offsets stay.
+ *
+ * Cost: one pass over all types, 8 bytes for each of them, and what is
+ * extracted.
+ */
+#include "sys/btf.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+
+struct bytes {
+	uint8_t *at;
+	size_t nr;
+	size_t room;
+};
+
+struct extract {
+	const struct sonde_btf *btf;
+	uint32_t *places; /* by id: where the type stands */
+	uint32_t nr;      /* ids; 0 is void */
+	uint32_t room;
+	uint32_t *new_ids; /* by id; 0: not in the extract */
+	uint32_t *ids;     /* of those in it, in the order of their new ids */
+	uint32_t nr_ids;
+	uint32_t ids_room;
+	struct bytes types;
+	struct bytes strings;
+};
+
+/* ---- bytes ---- */
+
+static int add_bytes(struct bytes *bytes, const void *from, size_t nr)
+{
+	while (bytes->room - bytes->nr < nr)
+		if (SONDE_GROW(bytes->at, bytes->room, bytes->room))
+			return -ENOMEM;
+	memcpy(bytes->at + bytes->nr, from, nr);
+	bytes->nr += nr;
+	return 0;
+}
+
+static int add_string(struct extract *e, uint32_t *offset)
+{
+	const char *text = sonde_btf_string(e->btf, *offset);
+
+	if (!text)
+		return -EPROTO;
+	*offset = 0; /* where the empty one is */
+	if (!*text)
+		return 0;
+	*offset = (uint32_t)e->strings.nr;
+	return add_bytes(&e->strings, text, strlen(text) + 1);
+}
+
+/* ---- which types ---- */
+
+/* *id becomes that in the extract, where the type comes if it isn't there. */
+static int refer(struct extract *e, uint32_t *id)
+{
+	if (*id == 0)
+		return 0;
+	if (*id >= e->nr)
+		return -EPROTO;
+	if (!e->new_ids[*id]) {
+		if (SONDE_GROW(e->ids, e->nr_ids, e->ids_room))
+			return -ENOMEM;
+		e->ids[e->nr_ids++] = *id;
+		e->new_ids[*id] = e->nr_ids;
+	}
+	*id = e->new_ids[*id];
+	return 0;
+}
+
+/* Kinds that a program asks for by name. */
+static bool has_kind(uint32_t kind)
+{
+	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION ||
+	       kind == BTF_KIND_ENUM || kind == BTF_KIND_ENUM64 ||
+	       kind == BTF_KIND_TYPEDEF;
+}
+
+static bool is_named(const struct sonde_btf *btf, const struct btf_type *type,
+		     const char *const *names, size_t nr)
+{
+	const char *name = sonde_btf_string(btf, type->name_off);
+
+	for (size_t i = 0; name && i < nr; i++)
+		if (name[0] == names[i][0] && !strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Where each type stands, and those that are named into the list. */
+static int find_all(struct extract *e, const char *const *names, size_t nr)
+{
+	struct btf_type type;
+	const uint8_t *rest;
+	uint32_t *named = NULL;
+	uint32_t nr_named = 0;
+	uint32_t named_room = 0;
+	size_t at = 0;
+	int rc = SONDE_GROW(e->places, e->nr, e->room);
+
+	for (e->nr = 1; !rc; e->nr++) {
+		rc = SONDE_GROW(e->places, e->nr, e->room);
+		if (rc)
+			break;
+		e->places[e->nr] = (uint32_t)at;
+		if (!sonde_btf_next(e->btf, &at, &type, &rest))
+			break;
+		if (!has_kind(BTF_INFO_KIND(type.info)) ||
+		    !is_named(e->btf, &type, names, nr))
+			continue;
+		rc = SONDE_GROW(named, nr_named, named_room);
+		if (!rc)
+			named[nr_named++] = e->nr;
+	}
+	if (!rc && e->btf->types_size - at >= sizeof(type))
+		rc = -EPROTO;
+	e->new_ids = calloc(e->nr, sizeof(*e->new_ids));
+	if (!e->new_ids)
+		rc = -ENOMEM;
+	for (uint32_t i = 0; !rc && i < nr_named; i++)
+		rc = refer(e, &named[i]);
+	free(named);
+	return rc;
+}
+
+/* ---- writing ---- */
+
+/* Members of structures have a name and a type, in this order. */
+static int add_members(struct extract *e, const uint8_t *rest, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		struct btf_member member;
+		int rc;
+
+		memcpy(&member, rest + i * sizeof(member), sizeof(member));
+		rc = add_string(e, &member.name_off);
+		if (!rc)
+			rc = refer(e, &member.type);
+		if (!rc)
+			rc = add_bytes(&e->types, &member, sizeof(member));
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* Values have a name in front, whatever their size. */
+static int add_values(struct extract *e, const uint8_t *rest, uint32_t nr,
+		      size_t bytes)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		struct btf_enum64 value;
+		int rc;
+
+		memcpy(&value, rest + i * bytes, bytes);
+		rc = add_string(e, &value.name_off);
+		if (!rc)
+			rc = add_bytes(&e->types, &value, bytes);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static int add_array(struct extract *e, const uint8_t *rest)
+{
+	struct btf_array array;
+	int rc;
+
+	memcpy(&array, rest, sizeof(array));
+	rc = refer(e, &array.type);
+	if (!rc)
+		rc = refer(e, &array.index_type);
+	return rc ? rc : add_bytes(&e->types, &array, sizeof(array));
+}
+
+static int add_rest(struct extract *e, const struct btf_type *type,
+		    const uint8_t *rest)
+{
+	uint32_t nr = BTF_INFO_VLEN(type->info);
+
+	switch (BTF_INFO_KIND(type->info)) {
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+		return add_members(e, rest, nr);
+	case BTF_KIND_ENUM:
+		return add_values(e, rest, nr, sizeof(struct btf_enum));
+	case BTF_KIND_ENUM64:
+		return add_values(e, rest, nr, sizeof(struct btf_enum64));
+	case BTF_KIND_ARRAY:
+		return add_array(e, rest);
+	case BTF_KIND_INT:
+		return add_bytes(&e->types, rest, sizeof(uint32_t));
+	default:
+		return 0;
+	}
+}
+
+/* What is no data, and can't be part of any, is an error. */
+static int add_head(struct extract *e, struct btf_type type)
+{
+	int rc = add_string(e, &type.name_off);
+
+	if (rc)
+		return rc;
+	switch (BTF_INFO_KIND(type.info)) {
+	case BTF_KIND_PTR:
+		type.type = 0;
+		break;
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_CONST:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_TYPE_TAG:
+		rc = refer(e, &type.type);
+		break;
+	case BTF_KIND_INT:
+	case BTF_KIND_FLOAT:
+	case BTF_KIND_ARRAY:
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_ENUM:
+	case BTF_KIND_ENUM64:
+	case BTF_KIND_FWD:
+		break;
+	default:
+		return -EPROTO;
+	}
+	return rc ? rc : add_bytes(&e->types, &type, sizeof(type));
+}
+
+static int add_all(struct extract *e)
+{
+	int rc = add_bytes(&e->strings, "", 1);
+
+	/* The list grows meanwhile. */
+	for (uint32_t i = 0; !rc && i < e->nr_ids; i++) {
+		size_t at = e->places[e->ids[i]];
+		struct btf_type type;
+		const uint8_t *rest;
+
+		if (!sonde_btf_next(e->btf, &at, &type, &rest))
+			return -EPROTO;
+		rc = add_head(e, type);
+		if (!rc)
+			rc = add_rest(e, &type, rest);
+	}
+	return rc;
+}
+
+static int put_together(const struct extract *e, uint8_t **ret_bytes,
+			size_t *ret_size)
+{
+	const struct btf_header header = {
+		.magic = BTF_MAGIC,
+		.version = BTF_VERSION,
+		.hdr_len = sizeof(header),
+		.type_len = (uint32_t)e->types.nr,
+		.str_off = (uint32_t)e->types.nr,
+		.str_len = (uint32_t)e->strings.nr,
+	};
+	struct bytes all = { .at = NULL };
+	int rc = add_bytes(&all, &header, sizeof(header));
+
+	if (!rc && e->types.nr)
+		rc = add_bytes(&all, e->types.at, e->types.nr);
+	if (!rc)
+		rc = add_bytes(&all, e->strings.at, e->strings.nr);
+	if (rc) {
+		free(all.at);
+		return rc;
+	}
+	*ret_bytes = all.at;
+	*ret_size = all.nr;
+	return 0;
+}
+
+int sonde_btf_extract(const struct sonde_btf *btf, const char *const *names,
+		      size_t nr, uint8_t **ret_bytes, size_t *ret_size)
+{
+	struct extract e = { .btf = btf };
+	int rc = find_all(&e, names, nr);
+
+	if (!rc)
+		rc = add_all(&e);
+	if (!rc)
+		rc = put_together(&e, ret_bytes, ret_size);
+	free(e.places);
+	free(e.new_ids);
+	free(e.ids);
+	free(e.types.at);
+	free(e.strings.at);
+	return rc;
+}
