@@ -31,6 +31,9 @@ struct bpf_link;
 /* The compiled programs, an ELF file (src/source/embed). */
 extern const unsigned char sonde_bpf_programs[];
 extern const unsigned long sonde_bpf_programs_size;
+/* The same without room for conditions. */
+extern const unsigned char sonde_bpf_plain[];
+extern const unsigned long sonde_bpf_plain_size;
 
 #define SONDE_BPF_LINKS_MAX    (SONDE_BPF_NR_EVENTS + SONDE_BPF_ANY_NR + 2)
 #define SONDE_BPF_TRACKED_MAX  32768u
@@ -91,6 +94,7 @@ struct bpf_source {
 
 	/* the programs (object.c, conditions.c) */
 	unsigned char *image;
+	size_t image_size;
 	struct bpf_object *object;
 	struct sonde_bpf_load load;
 	struct bpf_link *links[SONDE_BPF_LINKS_MAX];

@@ -87,8 +87,7 @@ static int put(struct bpf_source *source, const struct code *code,
 	size_t bytes = sizeof(code->insns);
 
 	for (uint32_t i = 0; i < SONDE_BPF_CONDS; i++) {
-		unsigned char *at =
-			place(source->image, sonde_bpf_programs_size, i);
+		unsigned char *at = place(source->image, source->image_size, i);
 
 		if (!at)
 			return -ENOEXEC;

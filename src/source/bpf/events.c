@@ -262,12 +262,12 @@ static int select_calls(struct bpf_source *source, enum sonde_syscall_abi abi,
 	struct sonde_bpf_plan *table =
 		is_exit ? source->plans->exit[abi] : source->plans->entry[abi];
 	struct sonde_bpf_plan *unknown = &table[SONDE_BPF_CALLS];
+	uint32_t span = sonde_syscall_span(abi);
 	int rc = select_call(source, abi, NULL, is_exit, unknown, room, error);
 
 	for (uint32_t nr = 0; !rc && nr < SONDE_BPF_CALLS; nr++) {
 		const struct sonde_syscall *call =
-			nr < sonde_syscall_span(abi) ? sonde_syscall(abi, nr) :
-						       NULL;
+			nr < span ? sonde_syscall(abi, nr) : NULL;
 
 		if (call)
 			rc = select_call(source, abi, call, is_exit, &table[nr],

@@ -279,8 +279,7 @@ static const uint32_t *constant(const struct bpf_source *source, uint32_t mark)
 
 static void set_constants(struct bpf_source *source)
 {
-	for (size_t at = 0;
-	     at + sizeof(struct bpf_insn) <= sonde_bpf_programs_size;
+	for (size_t at = 0; at + sizeof(struct bpf_insn) <= source->image_size;
 	     at += sizeof(struct bpf_insn)) {
 		struct bpf_insn insn;
 		const uint32_t *value;
@@ -443,7 +442,7 @@ static void find_ids(struct bpf_source *source, const struct sonde_btf *btf,
 static void set_ids(struct bpf_source *source, const uint32_t *ids)
 {
 	for (size_t at = 0;
-	     at + 2 * sizeof(struct bpf_insn) <= sonde_bpf_programs_size;
+	     at + 2 * sizeof(struct bpf_insn) <= source->image_size;
 	     at += sizeof(struct bpf_insn)) {
 		struct bpf_insn insn;
 		uint32_t which;
@@ -481,12 +480,29 @@ static int resolve(struct bpf_source *source, const struct sonde_btf *btf,
 	return 0;
 }
 
+/* Without conditions, those that have no room for them. */
+static int choose_programs(struct bpf_source *source)
+{
+	unsigned char *plain;
+
+	if (source->consts[SONDE_BPF_NR_CONDS])
+		return 0;
+	plain = malloc(sonde_bpf_plain_size);
+	if (!plain)
+		return -ENOMEM;
+	memcpy(plain, sonde_bpf_plain, sonde_bpf_plain_size);
+	free(source->image);
+	source->image = plain;
+	source->image_size = sonde_bpf_plain_size;
+	return 0;
+}
+
 /* All but the kernel's part: maps, and which programs. */
 static int open_object(struct bpf_source *source,
 		       struct sonde_source_error *error)
 {
 	int rc = sonde_bpf_load_open(&source->load, SONDE_BPF_PROGRAM_NAME,
-				     source->image, sonde_bpf_programs_size);
+				     source->image, source->image_size);
 
 	if (rc)
 		return explain(error, rc, "opening the programs");
@@ -505,8 +521,11 @@ static int load_with(struct bpf_source *source, const struct sonde_btf *btf,
 {
 	const char *missing;
 	struct bpf_program *mark;
-	int rc = resolve(source, btf, error);
+	int rc = choose_programs(source);
 
+	if (rc)
+		return sonde_source_fail(error, rc, "out of memory");
+	rc = resolve(source, btf, error);
 	if (!rc)
 		rc = open_object(source, error);
 	if (rc)

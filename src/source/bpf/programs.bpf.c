@@ -32,12 +32,12 @@ char sonde_license[] SEC("license") = "Dual MIT/GPL";
 		uint32_t head_;                                                \
 		uint8_t *to_;                                                  \
                                                                                \
-		if (CONST(COND + (event))) {                                   \
+		if (COND_OF(event)) {                                          \
 			if (!enter_staged(&p_, (cpu), (max)))                  \
 				break;                                         \
 			to_ = staged(&p_);                                     \
 			head_ = fill(to_, (ctx));                              \
-			if (test(CONST(COND + (event)), to_, tid_))            \
+			if (test(COND_OF(event), to_, tid_))                   \
 				finish(&p_, CONST(ID + (event)), tid_, head_); \
 			else                                                   \
 				leave(&p_);                                    \

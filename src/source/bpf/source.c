@@ -132,6 +132,7 @@ static int prepare(struct bpf_source *source, struct sonde_source_error *error)
 	if (!source->image)
 		return -ENOMEM;
 	memcpy(source->image, sonde_bpf_programs, sonde_bpf_programs_size);
+	source->image_size = sonde_bpf_programs_size;
 	rc = bpf_events_select(source, error);
 	if (rc)
 		return rc;

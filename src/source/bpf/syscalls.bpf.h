@@ -301,7 +301,7 @@ INLINE uint32_t put_numbers(uint8_t *to, const struct sonde_bpf_plan *plan,
 
 static __attribute__((noinline)) int
 record_long(struct sonde_bpf_cpu *cpu, const struct sonde_bpf_plan *plan,
-	    const struct call *call, uint32_t tid)
+	    const struct call *call, uint32_t tid, bool has_items)
 {
 	struct place p;
 	struct items items;
@@ -314,7 +314,8 @@ record_long(struct sonde_bpf_cpu *cpu, const struct sonde_bpf_plan *plan,
 	to = staged(&p);
 	set_offset(p.ring, put_numbers(to, plan, call));
 	items = (struct items){ p.ring, to, plan, call };
-	(void)bpf_loop(SONDE_BPF_ARGS, put_item, &items, 0);
+	if (has_items)
+		(void)bpf_loop(SONDE_BPF_ARGS, put_item, &items, 0);
 	if (!CONST(NR_CONDS) || !cond || test(cond, to, tid))
 		finish(&p, (uint16_t)id, tid, (uint32_t)offset_of(p.ring));
 	else
@@ -382,7 +383,7 @@ int sys_enter(uint64_t *ctx)
 		struct call call = { .number = number, .is_32 = is_32 };
 
 		get_args(&call, plan, regs);
-		return record_long(cpu, plan, &call, tid);
+		return record_long(cpu, plan, &call, tid, true);
 	}
 	if (!enter(&p, cpu, SONDE_BPF_NUMBERS + 16))
 		return 0;
@@ -421,7 +422,9 @@ int sys_exit(uint64_t *ctx)
 				     .is_exit = 1 };
 
 		get_args(&call, plan, regs);
-		return record_long(cpu, plan, &call, tid);
+		/* Of what comes back, buffers are recorded at most. */
+		return record_long(cpu, plan, &call, tid,
+				   CONST(BUFFER_BYTES) != 0);
 	}
 	if (!enter(&p, cpu, 8))
 		return 0;
