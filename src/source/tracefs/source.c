@@ -351,8 +351,7 @@ static int fill_table(struct tracefs *tracefs)
 
 		tracefs->events[i] = (struct sonde_convert_event){
 			.plan = event->plan,
-			.condition = event->is_filter_exact ? NULL :
-							      event->condition,
+			.condition = event->condition,
 			.id = (uint16_t)(SONDE_SOURCE_FIRST_ID + i),
 			.is_for_all = event->is_for_all,
 		};
