@@ -13,6 +13,7 @@
 
 #include "fuzz.h"
 #include "sys/btf.h"
+#include "sys/btf_extract.h"
 
 static const char name[] = "t";
 

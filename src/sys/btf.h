@@ -29,7 +29,7 @@ struct sonde_btf_wanted {
 	uint32_t offset;
 };
 
-/* All types of a kernel; the members are btf.c's and btf_extract.c's own. */
+/* All types of a kernel; the members are theirs who read them. */
 struct sonde_btf {
 	const uint8_t *types;
 	size_t types_size;
@@ -113,14 +113,5 @@ static inline const char *sonde_btf_string(const struct sonde_btf *btf,
 bool sonde_btf_distance(const struct sonde_btf_wanted *from,
 			const struct sonde_btf_wanted *to,
 			int32_t *ret_distance);
-
-/*
- * A BTF with the structures, unions, enumerations and typedefs of these names
- * and what they have inside; a pointer in them points to void. A name that the
- * kernel doesn't have is left out. *ret_bytes is for free(). 0, -ENOMEM,
- * or -EPROTO.
- */
-int sonde_btf_extract(const struct sonde_btf *btf, const char *const *names,
-		      size_t nr, uint8_t **ret_bytes, size_t *ret_size);
 
 #endif /* SYS_BTF_H */

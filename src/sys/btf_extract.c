@@ -12,7 +12,7 @@
  * Cost: one pass over all types, 8 bytes for each of them, and what is
  * extracted.
  */
-#include "sys/btf.h"
+#include "sys/btf_extract.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -36,6 +36,7 @@
 #include "source/rules.h"
 #include "source/source.h"
 #include "sys/btf.h"
+#include "sys/btf_extract.h"
 #include "types/build.h"
 
 #define MIB (1ull << 20)

@@ -13,6 +13,7 @@
 
 #include "base/port.h"
 #include "sys/btf.h"
+#include "sys/btf_extract.h"
 
 static void types_are_found_by_kind_and_name(void **state)
 {

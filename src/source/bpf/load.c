@@ -27,6 +27,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/grow.h"
+#include "sys/btf_extract.h"
 #include "sys/write.h"
 
 #define TARGET_NAME 128
