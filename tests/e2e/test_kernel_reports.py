@@ -35,6 +35,22 @@ EVENTS = {
     "syscall_exit_openat": "ret:q",
     "syscall_entry_close": "fd:I",
     "syscall_exit_close": "ret:q",
+    "syscall_entry_dup2": "oldfd:I newfd:I",
+    "syscall_exit_dup2": "ret:q",
+    "syscall_entry_fcntl": "fd:I cmd:I arg:Q",
+    "syscall_exit_fcntl": "ret:q",
+    "syscall_entry_ioctl": "fd:I cmd:I arg:Q",
+    "syscall_exit_ioctl": "ret:q",
+    "syscall_entry_close_range": "fd:I max_fd:I flags:I",
+    "syscall_exit_close_range": "ret:q",
+    "syscall_entry_eventfd2": "count:I flags:i",
+    "syscall_exit_eventfd2": "ret:q",
+    "syscall_entry_execve": "filename:s",
+    "syscall_exit_execve": "ret:q",
+    # As LTTng has both, with flags.
+    "syscall_entry_openat with flags": "dfd:i filename:s flags:I",
+    "lttng_statedump_file_descriptor with flags":
+        "pid:i fd:i flags:I filename:s",
     "sys_dup": "fildes:I",
     "exit_syscall": "ret:q",
     "irq_handler_entry": "irq:i name:s",
@@ -467,6 +483,79 @@ def io_knows_files_from_open_fork_and_the_dump():
     check_equal({pid: (row["read_bytes"], row["errors"])
                  for pid, row in processes.items()},
                 {10: (100, 1), 20: (11, 0)}, "processes")
+
+
+def names_of_reads(steps):
+    """The files that `io` names for reads of one byte, in their order: steps
+    are (call, what it returns, fields) of process 10, and numbers: reads of
+    that descriptor."""
+    events, time, reads = [switch(1, 0, 0, 10)], 10, 0
+    for step in steps:
+        if isinstance(step, int):
+            step = ("read", 1 << reads, {"fd": step})
+            reads += 1
+        name, ret, fields = step
+        if name.startswith("lttng"):
+            events.append((time, 0, name, {"pid": 10, **fields}))
+        else:
+            events += [entry(time, 0, name, **fields),
+                       exit_(time + 2, 0, name.split()[0], ret)]
+        time += 10
+    files = report(write_trace(events), "io")["files"]
+    return [next(row["file"] for row in files if row["read_bytes"] >> i & 1)
+            for i in range(reads)]
+
+
+def opened(fd, path, flags):
+    return ("openat with flags", fd, {"filename": path, "flags": flags})
+
+
+CLOEXEC = 0o2000000
+
+
+@test
+def io_forgets_the_files_that_an_exec_closes():
+    dumped = [("lttng_statedump_file_descriptor with flags", 0,
+               {"fd": fd, "filename": f"/dump{fd}", "flags": flags})
+              for fd, flags in ((3, CLOEXEC), (4, 0))]
+    unsure = ("lttng_statedump_file_descriptor", 0,
+              {"fd": 5, "filename": "/dump5"})
+    failed, worked = (("execve", ret, {}) for ret in (-2, 0))
+    steps = [*dumped, unsure, opened(6, "/closed", CLOEXEC),
+             opened(7, "/stays", 0),
+             opened(8, "/set", 0), ("fcntl", 0, {"fd": 8, "cmd": 2, "arg": 1}),
+             opened(9, "/ioctl", 0), ("ioctl", 0, {"fd": 9, "cmd": 0x5451}),
+             opened(11, "/cleared", CLOEXEC),
+             ("fcntl", 0, {"fd": 11, "cmd": 2, "arg": 0})]
+    fds = [3, 4, 5, 6, 7, 8, 9, 11]
+    paths = ["/dump3", "/dump4", "/dump5", "/closed", "/stays", "/set",
+             "/ioctl", "/cleared"]
+    check_equal(names_of_reads([*steps, failed, *fds]), paths, "before")
+    check_equal(names_of_reads([*steps, worked, *fds]),
+                [path if path in ("/dump4", "/stays", "/cleared") else
+                 f"descriptor {fd} of process 10"
+                 for fd, path in zip(fds, paths)], "after")
+
+
+@test
+def io_knows_a_files_other_descriptors_and_forgets_it_with_its_number():
+    steps = [opened(3, "/a", 0), ("fcntl", 10, {"fd": 3, "cmd": 0, "arg": 10}),
+             ("fcntl", 11, {"fd": 3, "cmd": 1030}),
+             ("dup2", 3, {"oldfd": 3, "newfd": 3}),
+             ("dup2", 1, {"oldfd": 3, "newfd": 1})]
+    unknown = [f"descriptor {fd} of process 10" for fd in range(12)]
+    check_equal(names_of_reads([*steps, 3, 10, 11, 1]), ["/a"] * 4, "copies")
+    # 4 is a pipe, for example.
+    check_equal(names_of_reads([*steps, ("dup2", 1, {"oldfd": 4, "newfd": 1}),
+                                1, 3]), [unknown[1], "/a"], "over a copy")
+    check_equal(names_of_reads([*steps, ("eventfd2", 3, {}), 3, 1]),
+                [unknown[3], "/a"], "of something else")
+    check_equal(names_of_reads([*steps, ("close_range", 0, {
+        "fd": 2, "max_fd": 0xffffffff, "flags": 0}), 1, 3, 10]),
+        ["/a", unknown[3], unknown[10]], "a range")
+    check_equal(names_of_reads([*steps, ("close_range", 0, {
+        "fd": 2, "max_fd": 9, "flags": 4}), 3, ("execve", 0, {}), 1, 3, 10, 11]),
+        ["/a", "/a", unknown[3], "/a", unknown[11]], "a range at exec")
 
 
 # ---- memory ----

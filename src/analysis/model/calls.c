@@ -35,6 +35,22 @@ static void note_cause(struct sonde_model_thread *thread,
 		thread->lock_sort = futex_sort(step->numbers[CALL_OPERATION]);
 }
 
+static void note_change(struct sonde_model_thread *thread,
+			const struct sonde_step *step)
+{
+	thread->change = (struct sonde_model_change){
+		.flags = (step->has >> CALL_FLAGS) & 1 ?
+				 step->numbers[CALL_FLAGS] :
+				 -1,
+		.command = (step->has >> CALL_COMMAND) & 1 ?
+				   step->numbers[CALL_COMMAND] :
+				   -1,
+		.argument = step->numbers[CALL_ARGUMENT],
+	};
+	thread->address = 0;
+	thread->lock_sort = SONDE_LOCK_SORT_NONE;
+}
+
 void sonde_model_on_call(struct sonde_model *kernel,
 			 const struct sonde_step *step)
 {
@@ -54,7 +70,9 @@ void sonde_model_on_call(struct sonde_model *kernel,
 	thread->path = NULL;
 	thread->returned = false;
 	thread->faulted = false;
-	if (kernel->tables->wants & SONDE_WANT_CAUSES)
+	if (sonde_file_role_changes(step->role))
+		note_change(thread, step);
+	else if (kernel->tables->wants & SONDE_WANT_CAUSES)
 		note_cause(thread, step);
 	if (step->role == SONDE_FILE_OPEN &&
 	    kernel->tables->wants & SONDE_WANT_FILES)
@@ -80,9 +98,15 @@ static void file_call(struct sonde_model *kernel, const struct sonde_step *step,
 
 	file.numbers[FILE_FD] = was->fd;
 	file.numbers[FILE_RET] = step->numbers[RETURN_RET];
-	file.numbers[FILE_BEGIN] = was->call_ns;
-	file.numbers[FILE_LENGTH] = (int64_t)was->length;
-	file.numbers[FILE_OFFSET] = (int64_t)was->offset;
+	if (sonde_file_role_changes(was->role)) {
+		file.numbers[FILE_FLAGS] = was->change.flags;
+		file.numbers[FILE_COMMAND] = was->change.command;
+		file.numbers[FILE_ARGUMENT] = was->change.argument;
+	} else {
+		file.numbers[FILE_BEGIN] = was->call_ns;
+		file.numbers[FILE_LENGTH] = (int64_t)was->length;
+		file.numbers[FILE_OFFSET] = (int64_t)was->offset;
+	}
 	if (kernel->is_part)
 		sonde_model_journal(kernel, &file);
 	else

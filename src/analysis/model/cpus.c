@@ -176,6 +176,7 @@ void sonde_model_rename(struct sonde_model *kernel, int32_t from, int32_t to)
 		thread->off_cpu_ns = copy.off_cpu_ns;
 		thread->fd = copy.fd;
 		thread->path = copy.path;
+		thread->change = copy.change;
 		thread->address = copy.address;
 		thread->length = copy.length;
 		thread->offset = copy.offset;

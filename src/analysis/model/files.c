@@ -4,7 +4,9 @@
  *
  * Descriptors belong to processes; they are learned from a dump of the state,
  * from system calls that open, and from fork, which copies those below
- * FORK_COPIES. Only the whole keeps them: a part doesn't know which process a
+ * FORK_COPIES. A path that may be another file's by now is forgotten: what an
+ * exec may have closed, and what a number was given to that has no path.
+ * (pipe() gives numbers that no trace knows; they are free until then.) Only the whole keeps them: a part doesn't know which process a
  * thread is of, so it can't know either whose descriptors another thread's
  * call has changed.
  */
@@ -14,40 +16,80 @@
 
 #define FORK_COPIES 1024
 
+/* Of the kernel's interface; the trace may come from another machine. */
+enum {
+	CLOSE_ON_EXEC = 02000000, /* O_CLOEXEC, SOCK_CLOEXEC */
+	DUP = 0,                  /* F_DUPFD, and so on */
+	SET_FLAGS = 2,
+	DUP_CLOSE_ON_EXEC = 1030,
+	IOCTL_CLOSE_ON_EXEC = 0x5451,
+	IOCTL_STAY = 0x5450,
+	RANGE_CLOSE_ON_EXEC = 4,
+};
+
 static struct sonde_key file_key(int32_t pid, int64_t fd)
 {
 	return sonde_key_make(SONDE_KEY_UINT,
 			      (uint64_t)(uint32_t)pid << 32 | (uint32_t)fd, 0);
 }
 
+static struct sonde_model_file *find_descriptor(const struct sonde_model *whole,
+						int32_t pid, int64_t fd)
+{
+	struct sonde_key key = file_key(pid, fd);
+
+	return pid >= 0 ? sonde_hash_get(&whole->files, &key) : NULL;
+}
+
 const char *sonde_model_file_path(const struct sonde_model *whole, int32_t pid,
 				  int64_t fd)
 {
-	struct sonde_key key = file_key(pid, fd);
-	const struct sonde_model_file *file =
-		sonde_hash_get(&whole->files, &key);
+	const struct sonde_model_file *file = find_descriptor(whole, pid, fd);
 
-	return file && pid >= 0 ? file->path : NULL;
+	return file ? file->path : NULL;
 }
 
-/* path NULL: closed, or not known any more. pid below 0: nobody's. */
+/* Closed, or not known any more. */
+static void forget_descriptor(struct sonde_model *whole, int32_t pid,
+			      int64_t fd)
+{
+	struct sonde_model_file *file = find_descriptor(whole, pid, fd);
+
+	if (file)
+		sonde_hash_remove(&whole->files, file);
+}
+
+/* path NULL: not known. pid below 0: nobody's. */
 static void set_path(struct sonde_model *whole, int32_t pid, int64_t fd,
-		     const char *path)
+		     const char *path, bool stays)
 {
 	struct sonde_key key = file_key(pid, fd);
 	struct sonde_model_file *file;
 
-	if (pid < 0)
-		return;
-	if (!path) {
-		file = sonde_hash_get(&whole->files, &key);
-		if (file)
-			sonde_hash_remove(&whole->files, file);
+	if (!path || pid < 0) {
+		forget_descriptor(whole, pid, fd);
 		return;
 	}
 	file = sonde_model_put(whole, &whole->files, &key);
-	if (file)
+	if (file) {
 		file->path = path;
+		file->stays = stays;
+	}
+}
+
+static void set_stays(const struct sonde_model *whole, int32_t pid, int64_t fd,
+		      bool stays)
+{
+	struct sonde_model_file *file = find_descriptor(whole, pid, fd);
+
+	if (file)
+		file->stays = stays;
+}
+
+/* By flags that are not known (-1), none does. */
+static bool stays_by(int64_t flags)
+{
+	return !(flags & CLOSE_ON_EXEC);
 }
 
 /* A thread of another process begins with its parent's files. */
@@ -66,9 +108,15 @@ static void on_fork(struct sonde_model *whole, const struct sonde_step *step)
 		child->has_pid = true;
 		child->pid = pid;
 	}
-	for (int32_t fd = 0; pid != parent && fd < FORK_COPIES; fd++)
-		set_path(whole, pid, fd,
-			 sonde_model_file_path(whole, parent, fd));
+	for (int32_t fd = 0; pid != parent && fd < FORK_COPIES; fd++) {
+		const struct sonde_model_file *file =
+			find_descriptor(whole, parent, fd);
+
+		if (file)
+			set_path(whole, pid, fd, file->path, file->stays);
+		else
+			forget_descriptor(whole, pid, fd);
+	}
 }
 
 /* The files of a process are gone when its first thread is. */
@@ -80,7 +128,7 @@ static void on_exit_step(struct sonde_model *whole,
 	if (sonde_model_thread_pid(whole, tid) != tid)
 		return;
 	for (int32_t fd = 0; fd < FORK_COPIES; fd++)
-		set_path(whole, tid, fd, NULL);
+		forget_descriptor(whole, tid, fd);
 }
 
 /* Later LTTng names a process's descriptors by the table they are in. */
@@ -121,7 +169,9 @@ static void on_descriptor(struct sonde_model *whole,
 		pid = owner->pid;
 	}
 	set_path(whole, pid, step->numbers[DESCRIPTOR_FD],
-		 sonde_model_text(whole, step->texts[0], step->lengths[0]));
+		 sonde_model_text(whole, step->texts[0], step->lengths[0]),
+		 (step->has >> DESCRIPTOR_FLAGS) & 1 &&
+			 stays_by(step->numbers[DESCRIPTOR_FLAGS]));
 }
 
 static void emit_file(struct sonde_model *whole, const struct sonde_step *step)
@@ -163,46 +213,124 @@ static void on_map(struct sonde_model *whole, const struct sonde_step *step,
 	sonde_model_map(whole, &mapping);
 }
 
-static void on_file(struct sonde_model *whole, const struct sonde_step *step)
+/* ---- calls that change descriptors ---- */
+
+static void on_dup(struct sonde_model *whole, int32_t pid,
+		   const struct sonde_step *step, bool stays)
 {
-	static const char socket[] = "socket";
-	int32_t pid = sonde_model_thread_pid(whole, step->known_tid);
 	int64_t fd = step->numbers[FILE_FD];
 	int64_t ret = step->numbers[FILE_RET];
 
-	switch ((enum sonde_file_role)step->role) {
-	case SONDE_FILE_READ:
-	case SONDE_FILE_WRITE:
-	case SONDE_FILE_SYNC:
-		emit_file(whole, step);
-		break;
+	if (ret != fd)
+		set_path(whole, pid, ret, sonde_model_file_path(whole, pid, fd),
+			 stays);
+}
+
+static void on_fcntl(struct sonde_model *whole, int32_t pid,
+		     const struct sonde_step *step)
+{
+	int64_t command = step->numbers[FILE_COMMAND];
+
+	if (command == DUP || command == DUP_CLOSE_ON_EXEC)
+		on_dup(whole, pid, step, command == DUP);
+	else if (command == SET_FLAGS)
+		set_stays(whole, pid, step->numbers[FILE_FD],
+			  !(step->numbers[FILE_ARGUMENT] & 1));
+}
+
+static void on_ioctl(struct sonde_model *whole, int32_t pid,
+		     const struct sonde_step *step)
+{
+	int64_t command = step->numbers[FILE_COMMAND];
+
+	if (command == IOCTL_STAY || command == IOCTL_CLOSE_ON_EXEC)
+		set_stays(whole, pid, step->numbers[FILE_FD],
+			  command == IOCTL_STAY);
+}
+
+static void on_close_range(struct sonde_model *whole, int32_t pid,
+			   const struct sonde_step *step)
+{
+	int64_t flags = step->numbers[FILE_FLAGS];
+	/* The last number is often the largest there is, by any sign. */
+	uint64_t last = (uint32_t)step->numbers[FILE_ARGUMENT];
+	int64_t end = last < FORK_COPIES ? (int64_t)last + 1 : FORK_COPIES;
+
+	for (int64_t fd = step->numbers[FILE_FD]; fd >= 0 && fd < end; fd++) {
+		if (flags >= 0 && flags & RANGE_CLOSE_ON_EXEC)
+			set_stays(whole, pid, fd, false);
+		else
+			forget_descriptor(whole, pid, fd);
+	}
+}
+
+static void on_exec(struct sonde_model *whole, int32_t pid)
+{
+	for (int32_t fd = 0; fd < FORK_COPIES; fd++) {
+		const struct sonde_model_file *file =
+			find_descriptor(whole, pid, fd);
+
+		if (file && !file->stays)
+			forget_descriptor(whole, pid, fd);
+	}
+}
+
+/* The call has done what it was asked for. */
+static void on_change(struct sonde_model *whole, const struct sonde_step *step)
+{
+	static const char socket[] = "socket";
+	int32_t pid = sonde_model_thread_pid(whole, step->known_tid);
+	int64_t ret = step->numbers[FILE_RET];
+	int64_t flags = step->numbers[FILE_FLAGS];
+
+	switch (step->role) {
 	case SONDE_FILE_OPEN:
-		if (ret >= 0)
-			set_path(whole, pid, ret,
-				 sonde_model_text(whole, step->texts[0],
-						  step->lengths[0]));
+		set_path(whole, pid, ret,
+			 sonde_model_text(whole, step->texts[0],
+					  step->lengths[0]),
+			 stays_by(flags));
 		break;
 	case SONDE_FILE_SOCKET:
-		if (ret >= 0)
-			set_path(whole, pid, ret,
-				 sonde_model_text(whole, socket,
-						  strlen(socket)));
+		set_path(whole, pid, ret,
+			 sonde_model_text(whole, socket, strlen(socket)),
+			 stays_by(flags));
+		break;
+	case SONDE_FILE_OTHER:
+		forget_descriptor(whole, pid, ret);
 		break;
 	case SONDE_FILE_DUP:
-		if (ret >= 0)
-			set_path(whole, pid, ret,
-				 sonde_model_file_path(whole, pid, fd));
+		/* dup() and dup2() have no flags. */
+		on_dup(whole, pid, step, flags < 0 || stays_by(flags));
+		break;
+	case SONDE_FILE_FCNTL:
+		on_fcntl(whole, pid, step);
+		break;
+	case SONDE_FILE_IOCTL:
+		on_ioctl(whole, pid, step);
 		break;
 	case SONDE_FILE_CLOSE:
-		if (ret >= 0)
-			set_path(whole, pid, fd, NULL);
+		forget_descriptor(whole, pid, step->numbers[FILE_FD]);
 		break;
-	case SONDE_FILE_MAP:
-		on_map(whole, step, pid);
+	case SONDE_FILE_CLOSE_RANGE:
+		on_close_range(whole, pid, step);
 		break;
-	case SONDE_FILE_NONE:
+	case SONDE_FILE_EXEC:
+		on_exec(whole, pid);
+		break;
+	default:
 		break;
 	}
+}
+
+static void on_file(struct sonde_model *whole, const struct sonde_step *step)
+{
+	if (step->role == SONDE_FILE_MAP)
+		on_map(whole, step,
+		       sonde_model_thread_pid(whole, step->known_tid));
+	else if (!sonde_file_role_changes(step->role))
+		emit_file(whole, step);
+	else if (step->numbers[FILE_RET] >= 0)
+		on_change(whole, step);
 }
 
 void sonde_model_file_step(struct sonde_model *whole,

@@ -110,6 +110,7 @@ static void join_call(struct sonde_model *whole,
 	thread->fd = now->fd;
 	thread->path = sonde_model_text(whole, now->path,
 					now->path ? strlen(now->path) : 0);
+	thread->change = now->change;
 }
 
 static void join_thread(struct sonde_model *whole,

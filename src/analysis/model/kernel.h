@@ -124,9 +124,14 @@ enum sonde_file_role {
 	/* never in an interval */
 	SONDE_FILE_OPEN,   /* gives a descriptor of a path */
 	SONDE_FILE_SOCKET, /* gives a descriptor of a socket */
+	SONDE_FILE_OTHER,  /* gives one of something that has no path */
 	SONDE_FILE_CLOSE,
+	SONDE_FILE_CLOSE_RANGE,
 	SONDE_FILE_DUP,
-	SONDE_FILE_MAP, /* makes it a part of memory */
+	SONDE_FILE_FCNTL, /* may be a DUP, or set flags */
+	SONDE_FILE_IOCTL,
+	SONDE_FILE_EXEC, /* closes what has the flag for that */
+	SONDE_FILE_MAP,  /* makes it a part of memory */
 };
 
 /* What a thread waits for. */

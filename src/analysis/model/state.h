@@ -45,6 +45,12 @@ enum sonde_open_state {
 	SONDE_OPEN_YES,
 };
 
+/* What a call asks to be done to descriptors. */
+struct sonde_model_change {
+	int64_t flags;             /* -1: not known */
+	int64_t command, argument; /* command -1: the same */
+};
+
 struct sonde_model_thread {
 	struct sonde_key key; /* its tid */
 	/* the scheduler's; of RUNNING: the CPU only */
@@ -64,6 +70,7 @@ struct sonde_model_thread {
 		off_cpu_ns; /* in the call; of UNKNOWN: since the part's begin*/
 	int32_t fd;
 	const char *path; /* of the state's texts, or NULL */
+	struct sonde_model_change change;
 	/* of the call, if causes are wanted */
 	uint64_t address, length, offset;
 	uint8_t lock_sort; /* of a futex, as the call says */
@@ -122,6 +129,7 @@ struct sonde_model_request {
 struct sonde_model_file {
 	struct sonde_key key; /* pid << 32 | descriptor */
 	const char *path;     /* of texts */
+	bool stays;           /* after an exec, for sure */
 };
 
 struct sonde_model_files_owner {

@@ -50,7 +50,7 @@ static const struct spec specs[] = {
 	{ "sonde:name", SONDE_STEP_NAMED, { "tid", "pid", "age" },
 	  { "procname" } },
 	{ "lttng_statedump_file_descriptor", SONDE_STEP_DESCRIPTOR,
-	  { "fd", "?pid", "?file_table_address" }, { "filename" } },
+	  { "fd", "?pid", "?file_table_address", "?flags" }, { "filename" } },
 	{ "lttng_statedump_block_device", SONDE_STEP_DEVICE,
 	  { "dev" }, { "diskname" } },
 	{ "irq_handler_entry", SONDE_STEP_IRQ_BEGIN, { "irq" }, { "name" } },
@@ -188,6 +188,26 @@ static const struct {
 	{ "accept", SONDE_FILE_SOCKET }, { "accept4", SONDE_FILE_SOCKET },
 	{ "close", SONDE_FILE_CLOSE }, { "dup", SONDE_FILE_DUP },
 	{ "dup2", SONDE_FILE_DUP }, { "dup3", SONDE_FILE_DUP },
+	{ "close_range", SONDE_FILE_CLOSE_RANGE },
+	{ "fcntl", SONDE_FILE_FCNTL }, { "fcntl64", SONDE_FILE_FCNTL },
+	{ "ioctl", SONDE_FILE_IOCTL }, { "execve", SONDE_FILE_EXEC },
+	{ "execveat", SONDE_FILE_EXEC }, { "eventfd", SONDE_FILE_OTHER },
+	{ "eventfd2", SONDE_FILE_OTHER }, { "epoll_create", SONDE_FILE_OTHER },
+	{ "epoll_create1", SONDE_FILE_OTHER },
+	{ "timerfd_create", SONDE_FILE_OTHER },
+	{ "signalfd", SONDE_FILE_OTHER }, { "signalfd4", SONDE_FILE_OTHER },
+	{ "inotify_init", SONDE_FILE_OTHER },
+	{ "inotify_init1", SONDE_FILE_OTHER },
+	{ "fanotify_init", SONDE_FILE_OTHER },
+	{ "memfd_create", SONDE_FILE_OTHER },
+	{ "memfd_secret", SONDE_FILE_OTHER },
+	{ "pidfd_open", SONDE_FILE_OTHER }, { "pidfd_getfd", SONDE_FILE_OTHER },
+	{ "perf_event_open", SONDE_FILE_OTHER },
+	{ "userfaultfd", SONDE_FILE_OTHER },
+	{ "io_uring_setup", SONDE_FILE_OTHER },
+	{ "open_by_handle_at", SONDE_FILE_OTHER },
+	{ "open_tree", SONDE_FILE_OTHER }, { "fsopen", SONDE_FILE_OTHER },
+	{ "fsmount", SONDE_FILE_OTHER }, { "fspick", SONDE_FILE_OTHER },
 	{ "mmap", SONDE_FILE_MAP },
 };
 /* clang-format on */
@@ -301,6 +321,13 @@ static enum sonde_file_role role_of(const char *call)
 	return SONDE_FILE_NONE;
 }
 
+bool sonde_file_role_changes(uint8_t role)
+{
+	return role != SONDE_FILE_NONE && role != SONDE_FILE_READ &&
+	       role != SONDE_FILE_WRITE && role != SONDE_FILE_SYNC &&
+	       role != SONDE_FILE_MAP;
+}
+
 /* The id of a system call's name, which is `prefix` and `call`. */
 static int name_call(struct sonde_model_tables *tables, const char *prefix,
 		     const char *call, uint32_t *ret_id)
@@ -337,10 +364,17 @@ static int bind_call(struct sonde_model_tables *tables,
 			     "?op|futex_op" },
 		.texts = { "filename|pathname" },
 	};
+	static const struct spec change = {
+		.kind = SONDE_STEP_CALL,
+		.numbers = { "?fd|fildes|oldfd", "?flags|type", "?cmd",
+			     "?arg|max_fd" },
+		.texts = { "filename|pathname" },
+	};
 	static const struct spec back = {
 		.kind = SONDE_STEP_RETURN,
 		.numbers = { "ret" },
 	};
+	uint8_t role;
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(call_prefixes); i++) {
 		size_t length = strlen(call_prefixes[i].prefix);
@@ -352,8 +386,11 @@ static int bind_call(struct sonde_model_tables *tables,
 			(void)bind_spec(cls, &back, step);
 			return 0;
 		}
-		(void)bind_spec(cls, &call, step);
-		step->role = (uint8_t)role_of(name);
+		role = (uint8_t)role_of(name);
+		(void)bind_spec(cls,
+				sonde_file_role_changes(role) ? &change : &call,
+				step);
+		step->role = role;
 		if (step->role == SONDE_FILE_MAP &&
 		    !(tables->wants & SONDE_WANT_CAUSES))
 			step->role = SONDE_FILE_NONE;

@@ -69,6 +69,10 @@ enum {
 	CALL_LENGTH,  /* of a mapping, as is the offset */
 	CALL_OFFSET,
 	CALL_OPERATION, /* of a futex */
+	/* of what changes descriptors */
+	CALL_FLAGS = 1,
+	CALL_COMMAND,
+	CALL_ARGUMENT,
 	RETURN_RET = 0,
 	RETURN_OFF_CPU, /* journalled: what of it is in the part */
 	IRQ_NUMBER = 0, /* also a soft one's */
@@ -82,6 +86,10 @@ enum {
 	FILE_BEGIN,
 	FILE_LENGTH, /* of a MAP, as is the offset */
 	FILE_OFFSET,
+	/* of what changes descriptors */
+	FILE_FLAGS = 2, /* -1: not known */
+	FILE_COMMAND,
+	FILE_ARGUMENT,
 	PAGES_ORDER = 0,
 	KMEM_SITE = 0,
 	KMEM_BYTES,
@@ -98,6 +106,7 @@ enum {
 	DESCRIPTOR_FD = 0,
 	DESCRIPTOR_PID,
 	DESCRIPTOR_FILES,
+	DESCRIPTOR_FLAGS,
 	DEVICE_NUMBER = 0,
 	FAULT_ADDRESS = 0,
 	LOCK_ADDRESS = 0,
@@ -125,6 +134,9 @@ enum {
 };
 #define LOCK_ROLE(sort, action) \
 	((uint8_t)(SONDE_LOCK_SORT_##sort << 4 | LOCK_##action))
+
+/* Whether a call of that sort gives, takes or changes descriptors. */
+bool sonde_file_role_changes(uint8_t role);
 
 #define SONDE_STEP_NUMBERS 5
 #define SONDE_STEP_TEXTS   2
