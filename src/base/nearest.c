@@ -89,19 +89,72 @@ void sonde_nearest_try(struct sonde_nearest *nearest, const char *name)
 	memcpy(nearest->name, name, strlen(name) + 1);
 }
 
+/* The word may be meant to be the name's last part; the hint is the whole. */
+static void try_alone(struct sonde_nearest *nearest, const char *name,
+		      const char *last)
+{
+	unsigned int before = nearest->distance;
+
+	if (strlen(name) >= sizeof(nearest->name))
+		return;
+	sonde_nearest_try(nearest, last);
+	if (nearest->distance < before)
+		memcpy(nearest->name, name, strlen(name) + 1);
+}
+
+/* "htp:*" of the event http:request is near "http:*". */
+static void try_provider(struct sonde_nearest *nearest, size_t length,
+			 const char *name, size_t name_length)
+{
+	struct sonde_nearest part;
+	char word[SONDE_NEAREST_MAX];
+	char full[2 * SONDE_NEAREST_MAX];
+
+	(void)snprintf(word, sizeof(word), "%.*s", (int)length, nearest->word);
+	sonde_nearest_begin(&part, word);
+	(void)snprintf(word, sizeof(word), "%.*s", (int)name_length, name);
+	sonde_nearest_try(&part, word);
+	(void)snprintf(full, sizeof(full), "%s%s", word,
+		       nearest->word + length);
+	if (!*part.name || part.distance >= nearest->distance ||
+	    strlen(full) >= sizeof(nearest->name))
+		return;
+	nearest->distance = part.distance;
+	memcpy(nearest->name, full, strlen(full) + 1);
+}
+
 void sonde_nearest_try_event(struct sonde_nearest *nearest, const char *name)
 {
 	const char *colon = strchr(name, ':');
+	size_t length = strcspn(nearest->word, ":");
+	size_t wild = strcspn(nearest->word, "*?[");
 
-	if (colon && !strchr(nearest->word, ':'))
-		sonde_nearest_try(nearest, colon + 1);
-	else
+	if (nearest->word[wild]) {
+		if (colon && nearest->word[length] && length < wild)
+			try_provider(nearest, length, name,
+				     (size_t)(colon - name));
+	} else if (colon && !nearest->word[length]) {
+		try_alone(nearest, name, colon + 1);
+	} else {
 		sonde_nearest_try(nearest, name);
+	}
+}
+
+void sonde_nearest_try_quoted(struct sonde_nearest *nearest, const char *event)
+{
+	const char *colon = strchr(event, ':');
+
+	if (strcmp(nearest->word, event) != 0 &&
+	    (!colon || strcmp(nearest->word, colon + 1) != 0))
+		return;
+	(void)snprintf(nearest->hint, sizeof(nearest->hint),
+		       "; the event's name is in quotes: \"%.70s\"", event);
 }
 
 const char *sonde_nearest_hint(struct sonde_nearest *nearest)
 {
-	if (*nearest->name)
+	if (!*nearest->hint && *nearest->name &&
+	    strcmp(nearest->name, nearest->word) != 0)
 		(void)snprintf(nearest->hint, sizeof(nearest->hint),
 			       "; did you mean '%s'?", nearest->name);
 	return nearest->hint;

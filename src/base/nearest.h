@@ -26,16 +26,19 @@ struct sonde_nearest {
 	char word[SONDE_NEAREST_MAX];
 	char name[SONDE_NEAREST_MAX]; /* the nearest so far, or "" */
 	unsigned int distance;        /* its; or one more than is allowed */
-	char hint[SONDE_NEAREST_MAX + 24];
+	char hint[SONDE_NEAREST_MAX + 48];
 };
 
 void sonde_nearest_begin(struct sonde_nearest *nearest, const char *word);
 void sonde_nearest_try(struct sonde_nearest *nearest, const char *name);
-/* "provider:event"; a word without a colon may be meant to be the event alone.
- */
+/* "provider:event"; a word without a colon may be meant to be the event alone,
+ * whose nearest name is the whole. Of "PROVIDER:PATTERN", the provider is looked for. */
 void sonde_nearest_try_event(struct sonde_nearest *nearest, const char *name);
-/* "; did you mean 'NAME'?", or "" if none is near. Lives as long as
- * `nearest`. */
+/* The word is looked for among fields. If it is this event's name, whole or
+ * without the provider, it lacks its quotes: that is the hint then. */
+void sonde_nearest_try_quoted(struct sonde_nearest *nearest, const char *event);
+/* "; did you mean 'NAME'?", or "" if none is near or the word itself is a name.
+ * Lives as long as `nearest`. */
 const char *sonde_nearest_hint(struct sonde_nearest *nearest);
 
 #endif /* BASE_NEAREST_H */

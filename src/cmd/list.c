@@ -325,10 +325,28 @@ static void complain(const char *path, int error)
 			       strerrordesc_np(-error));
 }
 
+struct sought {
+	struct sonde_nearest *nearest;
+	const char *glob;
+	bool found;
+};
+
 static int try_event(void *user, const char *name, uint32_t loglevel)
 {
-	(void)loglevel;
-	sonde_nearest_try_event(user, name);
+	struct sought *sought = user;
+	char rules[SONDE_GLOB_MAX + 2] = "";
+	char provider[SONDE_FULL_NAME_MAX];
+	int n = snprintf(rules, sizeof(rules) - 1, "+%s", sought->glob);
+	size_t length = strcspn(name, ":");
+
+	(void)snprintf(provider, sizeof(provider), "%.*s", (int)length, name);
+	if (n > 0 && (size_t)n < sizeof(rules) - 1 && name[length] &&
+	    sonde_select(rules, (size_t)n + 2, SONDE_LEVELS, provider,
+			 name + length + 1, loglevel))
+		sought->found = true;
+	if (!strchr(sought->glob, ':'))
+		sonde_nearest_try(sought->nearest, provider);
+	sonde_nearest_try_event(sought->nearest, name);
 	return 0;
 }
 
@@ -340,18 +358,22 @@ static int ignore_field(void *user, const char *name, const char *type)
 	return 0;
 }
 
-void sonde_list_try(const char *path, struct sonde_nearest *nearest)
+bool sonde_list_has(const char *path, const char *glob,
+		    struct sonde_nearest *ret_nearest)
 {
-	struct sonde_list_sink sink = { nearest, try_event, ignore_field };
+	struct sought sought = { ret_nearest, glob, false };
+	struct sonde_list_sink sink = { &sought, try_event, ignore_field };
 	uint64_t malformed = 0;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
 
+	sonde_nearest_begin(ret_nearest, glob);
 	if (read_file(path, &bytes, &size))
-		return;
+		return false;
 	/* What isn't understood has no events. */
 	(void)sonde_list_elf(bytes, size, &sink, &malformed);
 	free(bytes);
+	return sought.found;
 }
 
 static int collect(const char *path, struct events *events)

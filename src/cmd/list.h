@@ -87,8 +87,10 @@ int sonde_list_trace(const char *path, bool declared,
 
 struct sonde_nearest;
 
-/* Offers the events of a program to be the nearest. */
-void sonde_list_try(const char *path, struct sonde_nearest *nearest);
+/* Whether a program has an event that the glob selects (event/select.h), as far
+ * as its file tells; if not, what is nearest. */
+bool sonde_list_has(const char *path, const char *glob,
+		    struct sonde_nearest *ret_nearest);
 
 /* Calls `name` for each event of a program, or that a trace declares; what is
  * neither has none. */

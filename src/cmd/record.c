@@ -204,26 +204,25 @@ static bool explain_nothing(const char *program, struct sonde_summary *summary)
 	return true;
 }
 
-/* Nothing was selected: of the events that were named, which are meant? */
+/* Rules that the program has no event for: which are meant? */
 static void explain_rules(const struct sonde_record_options *options,
 			  const char *program, struct sonde_summary *summary)
 {
 	const char *rule = options->session.rules;
 	struct sonde_nearest nearest;
 
-	if (!summary->nr_processes || summary->nr_event_types)
+	if (!summary->nr_processes)
 		return;
-	for (; *rule; rule += strlen(rule) + 1) {
-		if (*rule != '+' || strpbrk(rule, "*?["))
-			continue;
-		sonde_nearest_begin(&nearest, rule + 1);
-		sonde_list_try(program, &nearest);
-		if (*sonde_nearest_hint(&nearest))
-			sonde_summary_note(summary,
-					   "-e %.100s: no such event%s",
-					   rule + 1,
-					   sonde_nearest_hint(&nearest));
-	}
+	for (; *rule; rule += strlen(rule) + 1)
+		/* Most often it is this. */
+		if (strcmp(rule, "+*") != 0 &&
+		    !sonde_list_has(program, rule + 1, &nearest) &&
+		    *sonde_nearest_hint(&nearest))
+			sonde_summary_note(
+				summary,
+				"%s %.100s: %.100s has no such event%s",
+				*rule == '-' ? "--exclude" : "-e", rule + 1,
+				program, sonde_nearest_hint(&nearest));
 }
 
 static void show(const struct sonde_record_options *options,

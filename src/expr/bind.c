@@ -79,15 +79,21 @@ int sonde_bind_find(void *ctx, const char *path, size_t length,
 
 struct label {
 	struct sonde_expr_text text;
-	bool fits;  /* somewhere it can be equal */
-	bool lacks; /* an enumeration hasn't this label */
+	bool fits;    /* somewhere it can be equal */
+	bool lacks;   /* an enumeration hasn't this label */
+	bool differs; /* an event's name is another */
+	struct sonde_nearest nearest;
+};
+
+struct name {
+	bool found;
 	struct sonde_nearest nearest;
 };
 
 struct sonde_bind_check {
 	const struct sonde_expr *expr;
 	size_t nr_names, nr_labels;
-	bool *found; /* by name */
+	struct name *names;
 	struct label *labels;
 };
 
@@ -117,12 +123,15 @@ int sonde_bind_check_new(const struct sonde_expr *expr,
 		check->nr_names++;
 	while (sonde_expr_next_text(expr, &at, &text))
 		check->nr_labels++;
-	check->found = calloc(check->nr_names + 1, sizeof(*check->found));
+	check->names = calloc(check->nr_names + 1, sizeof(*check->names));
 	check->labels = calloc(check->nr_labels + 1, sizeof(*check->labels));
-	if (!check->found || !check->labels) {
+	if (!check->names || !check->labels) {
 		sonde_bind_check_free(check);
 		return -ENOMEM;
 	}
+	for (size_t i = 0; i < check->nr_names; i++)
+		sonde_nearest_begin(&check->names[i].nearest,
+				    sonde_expr_name(expr, i, &column));
 	at = 0;
 	for (size_t i = 0; i < check->nr_labels; i++) {
 		(void)sonde_expr_next_text(expr, &at, &text);
@@ -130,6 +139,25 @@ int sonde_bind_check_new(const struct sonde_expr *expr,
 	}
 	*ret_check = check;
 	return 0;
+}
+
+/* What is the same for all records of a kind is the event's name. */
+static void compare_event(struct label *label,
+			  const struct sonde_expr_value *value)
+{
+	const struct sonde_expr_text *text = &label->text;
+	char name[SONDE_NEAREST_MAX] = "";
+
+	if (value->length == text->length &&
+	    !memcmp(value->text, text->text, text->length)) {
+		label->fits = true;
+		return;
+	}
+	label->differs = true;
+	if (value->length < sizeof(name)) {
+		memcpy(name, value->text, value->length);
+		sonde_nearest_try_event(&label->nearest, name);
+	}
 }
 
 static void try_label(struct label *label, const struct sonde_expr_scope *scope)
@@ -141,9 +169,12 @@ static void try_label(struct label *label, const struct sonde_expr_scope *scope)
 	if (label->fits ||
 	    scope->find(scope->ctx, text->name, strlen(text->name), &source))
 		return;
-	if (source.type == SONDE_EXPR_STRING ||
-	    sonde_label_find(source.labels, source.nr_labels, text->text,
-			     text->length, 0, &found))
+	if (source.type == SONDE_EXPR_STRING &&
+	    source.how == SONDE_EXPR_CONSTANT)
+		compare_event(label, &source.value);
+	else if (source.type == SONDE_EXPR_STRING ||
+		 sonde_label_find(source.labels, source.nr_labels, text->text,
+				  text->length, 0, &found))
 		label->fits = true;
 	label->lacks |= source.labels != NULL;
 	for (size_t i = 0; i < source.nr_labels && !label->fits; i++)
@@ -159,13 +190,13 @@ int sonde_bind_check_try(struct sonde_bind_check *check,
 		uint32_t column;
 		int err;
 
-		if (check->found[i])
+		if (check->names[i].found)
 			continue;
 		name = sonde_expr_name(check->expr, i, &column);
 		err = scope->find(scope->ctx, name, strlen(name), &source);
 		if (err == -ENOMEM)
 			return err;
-		check->found[i] = err == 0;
+		check->names[i].found = err == 0;
 	}
 	for (size_t i = 0; i < check->nr_labels; i++)
 		try_label(&check->labels[i], scope);
@@ -177,35 +208,66 @@ bool sonde_bind_check_settled(const struct sonde_bind_check *check)
 	bool settled = true;
 
 	for (size_t i = 0; i < check->nr_names; i++)
-		settled = settled && check->found[i];
+		settled = settled && check->names[i].found;
 	for (size_t i = 0; i < check->nr_labels; i++)
 		settled = settled && check->labels[i].fits;
 	return settled;
 }
 
+void sonde_bind_check_offer(struct sonde_bind_check *check, const char *name)
+{
+	for (size_t i = 0; i < check->nr_names; i++)
+		if (!check->names[i].found)
+			sonde_nearest_try(&check->names[i].nearest, name);
+}
+
+void sonde_bind_check_offer_event(struct sonde_bind_check *check,
+				  const char *event)
+{
+	for (size_t i = 0; i < check->nr_names; i++)
+		if (!check->names[i].found)
+			sonde_nearest_try_quoted(&check->names[i].nearest,
+						 event);
+}
+
+static void write_words(struct label *label, char *to, size_t size)
+{
+	const struct sonde_expr_text *text = &label->text;
+	int length = text->length < 60 ? (int)text->length : 60;
+
+	if (label->lacks)
+		(void)snprintf(to, size, "'%.60s' has no label '%.*s'%s",
+			       text->name, length, text->text,
+			       sonde_nearest_hint(&label->nearest));
+	else
+		(void)snprintf(to, size, "no event here is called '%.*s'%s",
+			       length, text->text,
+			       sonde_nearest_hint(&label->nearest));
+}
+
 bool sonde_bind_check_next(struct sonde_bind_check *check, size_t *at,
 			   struct sonde_bind_slip *ret_slip)
 {
-	*ret_slip = (struct sonde_bind_slip){ .words = "" };
+	*ret_slip = (struct sonde_bind_slip){ .hint = "" };
 	while (*at < check->nr_names) {
-		if (check->found[(*at)++])
+		struct name *name = &check->names[(*at)++];
+
+		if (name->found)
 			continue;
 		ret_slip->name = sonde_expr_name(check->expr, *at - 1,
 						 &ret_slip->column);
+		ret_slip->hint = sonde_nearest_hint(&name->nearest);
 		return true;
 	}
 	while (*at < check->nr_names + check->nr_labels) {
 		struct label *label = &check->labels[(*at)++ - check->nr_names];
 		const struct sonde_expr_text *text = &label->text;
 
-		if (label->fits || !label->lacks)
+		if (label->fits || (!label->lacks && !label->differs))
 			continue;
 		ret_slip->name = text->name;
 		ret_slip->column = text->column;
-		(void)snprintf(ret_slip->words, sizeof(ret_slip->words),
-			       "'%.60s' has no label '%.*s'%s", text->name,
-			       text->length < 60 ? (int)text->length : 60,
-			       text->text, sonde_nearest_hint(&label->nearest));
+		write_words(label, ret_slip->words, sizeof(ret_slip->words));
 		return true;
 	}
 	return false;
@@ -215,7 +277,7 @@ void sonde_bind_check_free(struct sonde_bind_check *check)
 {
 	if (!check)
 		return;
-	free(check->found);
+	free(check->names);
 	free(check->labels);
 	free(check);
 }

@@ -66,9 +66,16 @@ struct sonde_bind_check;
 int sonde_bind_check_new(const struct sonde_expr *expr,
 			 struct sonde_bind_check **ret_check);
 
-/* Asks one kind of record. 0, or -ENOMEM if `scope` said so. */
+/* Asks one kind of record. 0, or -ENOMEM if `scope` said so. What is compared
+ * with the event's name is a label, too: one of the kinds must have it. */
 int sonde_bind_check_try(struct sonde_bind_check *check,
 			 const struct sonde_expr_scope *scope);
+
+/* A name that the kind just asked has: of what isn't found, it may be meant. And
+ * the kind's own, for who forgot the quotes. */
+void sonde_bind_check_offer(struct sonde_bind_check *check, const char *name);
+void sonde_bind_check_offer_event(struct sonde_bind_check *check,
+				  const char *event);
 
 /* Whether no kind that is yet to be asked can change what is found. */
 bool sonde_bind_check_settled(const struct sonde_bind_check *check);
@@ -76,7 +83,8 @@ bool sonde_bind_check_settled(const struct sonde_bind_check *check);
 struct sonde_bind_slip {
 	const char *name; /* that nothing has, or whose labels `words` is of */
 	uint32_t column;
-	char words[256]; /* of a label: what is wrong. Else "" */
+	char words[256];  /* of a label: what is wrong. Else "" */
+	const char *hint; /* of a name: "; did you mean ...", or "" */
 };
 /* The next one (*at: 0 for the first), names before labels; false: there are
  * no more. */

@@ -259,8 +259,7 @@ static int check_given(struct sonde_filters *filters, struct given *given,
 
 	if (!rc) {
 		given->nr_matched++;
-		rc = sonde_bind_check_try(given->check,
-					  sonde_condition_scope(condition));
+		rc = sonde_condition_check(condition, given->check);
 		sonde_condition_free(condition);
 	} else if (rc == -EINVAL && !given->told) {
 		given->told = true;
@@ -451,8 +450,9 @@ static void finish_given(const struct sonde_filters *filters,
 			sonde_summary_note(filters->summary,
 					   "'%.80s': no event that this is "
 					   "about has '%.40s' (column %u), so "
-					   "it was missing",
-					   given->text, slip.name, slip.column);
+					   "it was missing%s",
+					   given->text, slip.name, slip.column,
+					   slip.hint);
 	}
 }
 

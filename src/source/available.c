@@ -95,7 +95,7 @@ static int try_name(void *ctx, const char *group, const char *name,
 
 	(void)snprintf(full, sizeof(full), "%.30s:%.30s", group, name);
 	if (strchr(nearest->word, ':')) {
-		sonde_nearest_try(nearest, full);
+		sonde_nearest_try_event(nearest, full);
 		return 0;
 	}
 	sonde_nearest_try(nearest, group);

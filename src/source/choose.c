@@ -40,6 +40,19 @@ static int fail_unmatched(const struct sonde_source_rule *rule,
 		*hint ? hint : "; 'sonde list -k' shows what it has");
 }
 
+/* One that excludes nothing may be for another kernel; not if there is a name
+ * that it is nearly. */
+static int check_exclusions(const struct sonde_source_rules *rules,
+			    struct sonde_source_error *error)
+{
+	const struct sonde_source_rule *rule = sonde_source_rules_vain(rules);
+	struct sonde_nearest nearest;
+
+	return rule && *sonde_source_hint(rule->text, &nearest) ?
+		       fail_unmatched(rule, error) :
+		       0;
+}
+
 /* ---- several sources ---- */
 
 static bool is_taken(void *ctx, const char *group, const char *name)
@@ -204,7 +217,7 @@ static int try_event(struct sonde_bind_check *check,
 	rc = sonde_condition_new(desc, "1", error, sizeof(error), &condition);
 	if (rc)
 		return rc;
-	rc = sonde_bind_check_try(check, sonde_condition_scope(condition));
+	rc = sonde_condition_check(condition, check);
 	sonde_condition_free(condition);
 	return rc;
 }
@@ -242,11 +255,11 @@ static int check_words(const struct sonde_sources *set,
 	rc = try_events(set, check);
 	if (!rc && sonde_bind_check_next(check, &at, &slip))
 		rc = sonde_source_fail(
-			error, -EINVAL, "if %.150s: column %u: %s%.200s%s",
+			error, -EINVAL, "if %.150s: column %u: %s%.200s%s%s",
 			rule->condition, slip.column,
 			*slip.words ? "" : "no event that is recorded has '",
 			*slip.words ? slip.words : slip.name,
-			*slip.words ? "" : "'");
+			*slip.words ? "" : "'", slip.hint);
 	sonde_bind_check_free(check);
 	return rc;
 }
@@ -329,7 +342,9 @@ int sonde_sources_open(const struct sonde_source_config *config,
 				       rule->text, set.note);
 	else if (rule)
 		rc = fail_unmatched(rule, error);
-	else if (!rc && !set.nr)
+	else if (!rc)
+		rc = check_exclusions(config->rules, error);
+	if (!rc && !set.nr)
 		rc = -ENODATA;
 	if (!rc)
 		rc = check_conditions(&set, config->rules, error);

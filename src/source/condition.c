@@ -78,6 +78,8 @@ struct sonde_condition {
 	bool is_nested;  /* it may have structures and variants */
 	uint32_t needed; /* bytes in which all is that is read as memory */
 
+	char event[2 * SONDE_NAME_MAX]; /* as readers call it */
+
 	uint32_t nr_members, nr_varying;
 	struct member *members;
 	struct sonde_fetch_varying varying[SONDE_FIELDS_MAX];
@@ -537,9 +539,11 @@ static struct sonde_condition *allocate(const struct sonde_desc *desc)
 	if (!condition)
 		return NULL;
 	condition->desc = desc;
+	(void)snprintf(condition->event, sizeof(condition->event), "%s",
+		       sonde_desc_name(desc));
 	condition->head = UINT32_MAX;
 	condition->bind = (struct sonde_bind){
-		.event = sonde_desc_name(desc),
+		.event = condition->event,
 		.ctx = condition,
 		.field = find_in,
 		.own = find_own,
@@ -582,6 +586,9 @@ int sonde_condition_new_for_process(const struct sonde_desc *desc,
 	if (condition) {
 		condition->head = SONDE_FILTER_HEAD;
 		condition->is_nested = true;
+		(void)snprintf(condition->event, sizeof(condition->event),
+			       "%s:%s", sonde_desc_provider(desc),
+			       sonde_desc_name(desc));
 	}
 	return finish(condition, text, error, error_size, ret_condition);
 }
@@ -596,6 +603,17 @@ const struct sonde_expr_scope *
 sonde_condition_scope(const struct sonde_condition *condition)
 {
 	return &condition->scope;
+}
+
+int sonde_condition_check(const struct sonde_condition *condition,
+			  struct sonde_bind_check *check)
+{
+	int err = sonde_bind_check_try(check, &condition->scope);
+
+	for (uint32_t i = 0; !err && i < condition->nr_members; i++)
+		sonde_bind_check_offer(check, condition->members[i].name);
+	sonde_bind_check_offer_event(check, condition->event);
+	return err;
 }
 
 bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,

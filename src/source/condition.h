@@ -3,7 +3,8 @@
  * condition.h - a rule's condition over the records of one event.
  *
  * Names in the condition are the event's fields as its description has them
- * (types/desc.h), and `tid`, `cpu`, `$event`. A field that the event lacks is
+ * (types/desc.h), and `tid`, `cpu`, `$event`. The event's name is as readers
+ * have it: a program's has its provider in front. A field that the event lacks is
  * missing, so the condition is false where it needs it (docs/filter.md).
  *
  * The same condition may be evaluated in two places, which agree:
@@ -20,6 +21,7 @@
 
 #include <sonde/abi.h>
 
+struct sonde_bind_check;
 struct sonde_condition;
 struct sonde_expr_scope;
 struct sonde_fetch_field;
@@ -84,6 +86,11 @@ sonde_condition_varying(const struct sonde_condition *condition,
 
 /* Bytes of payload in which all is that the program reads as base 0. */
 uint32_t sonde_condition_needed(const struct sonde_condition *condition);
+
+/* Whether this event has the names that are looked for (expr/bind.h), and what
+ * it has instead. 0 or -ENOMEM. */
+int sonde_condition_check(const struct sonde_condition *condition,
+			  struct sonde_bind_check *check);
 
 /* NULL is fine. */
 void sonde_condition_free(struct sonde_condition *condition);

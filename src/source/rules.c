@@ -340,6 +340,19 @@ sonde_source_rules_unmatched(const struct sonde_source_rules *rules)
 	return NULL;
 }
 
+const struct sonde_source_rule *
+sonde_source_rules_vain(const struct sonde_source_rules *rules)
+{
+	for (uint32_t i = 0; i < rules->nr; i++) {
+		const struct sonde_source_rule *rule = &rules->rules[i];
+
+		if (rule->is_exclusion && !strpbrk(rule->text, "*?[") &&
+		    !has_matched(rules, rule->text))
+			return rule;
+	}
+	return NULL;
+}
+
 void sonde_source_rules_fini(struct sonde_source_rules *rules)
 {
 	for (uint32_t i = 0; i < rules->nr_owned; i++)

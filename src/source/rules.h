@@ -94,6 +94,10 @@ bool sonde_source_rules_mention(const struct sonde_source_rules *rules,
 const struct sonde_source_rule *
 sonde_source_rules_unmatched(const struct sonde_source_rules *rules);
 
+/* The first exclusion of one event, by its name, that matched none; or NULL. */
+const struct sonde_source_rule *
+sonde_source_rules_vain(const struct sonde_source_rules *rules);
+
 /* The first rule that selected an event; or NULL: none did. */
 const struct sonde_source_rule *
 sonde_source_rules_selected(const struct sonde_source_rules *rules);

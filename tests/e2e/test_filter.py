@@ -4,6 +4,7 @@
 exactly those events are recorded for which they hold, and none is lost."""
 
 import collections
+import json
 
 from sonde import SONDE, build, install, record, run, scratch, LIB, pkg_config
 from harness import check, check_equal, main, test
@@ -103,7 +104,8 @@ CASES = [
     ("word", "!defined(nothing) && i < 3", lambda i: i < 3),
     ("word", "tid > 0 && i < 3", lambda i: i < 3),
     ("word", "cpu < 0", lambda i: False),
-    ("word", 'event == "wor*" && i < 9', lambda i: i < 9),
+    ("word", 'event == "t:wor*" && i < 9', lambda i: i < 9),
+    ("word", 'event == "wor*" && i < 9', lambda i: False),
     ("block", "f > 100.5 && f <= 200", lambda i: 100.5 < i / 4 <= 200),
     ("block", "square > i * 500", lambda i: i * i > 500 * i),
     ("string", "i & 1", lambda i: i & 1),
@@ -159,6 +161,17 @@ def all_conditions_at_a_time_and_events_without_one():
     expected = {f"t:{name}": sum(bool(holds(i)) for i in range(NR))
                 for name, (_, holds) in first.items()}
     check_equal(dict(found), {**expected, "t:nested": NR}, "events")
+
+
+@test
+def an_events_name_is_the_same_when_recording_as_when_reading():
+    everything = record(program(), 20).dir
+    for name in "t:word", "word", "t:*", "*d", "t:wo?d":
+        condition = f'event == "{name}"'
+        found, _ = counts(program(), 20, options=["--filter", condition])
+        read = run(SONDE, "stat", "--json", "-f", condition, everything)
+        check_equal(sum(found.values()), json.loads(read.stdout)["total_events"],
+                    condition)
 
 
 @test
@@ -239,6 +252,37 @@ def what_does_not_fit_is_told_at_the_end():
                   ("t:nested", "s.i", "when the trace is read")]:
         for word in words:
             check(word in recording.err, f"{word}: {recording.err}")
+
+
+@test
+def what_was_meant_is_told_at_the_end():
+    known = program()
+    for options, words in [
+            (["-e", "t:wodr"], "-e t:wodr: {} has no such event; did you mean "
+             "'t:word'?"),
+            (["-e", "t:other", "-e", "nestde"], "-e nestde: {} has no such "
+             "event; did you mean 't:nested'?"),
+            (["--exclude", "t:wodr"], "--exclude t:wodr: {} has no such event; "
+             "did you mean 't:word'?"),
+            (["-e", "t:word if squae == 3"], "no event that this is about has "
+             "'squae' (column 1), so it was missing"),
+            (["-e", "t:block if squae == 3"], "'squae' (column 1), so it was "
+             "missing; did you mean 'square'?"),
+            (["--filter", "event == word"], "'word' (column 10), so it was "
+             "missing; the event's name is in quotes: \"t:word\""),
+            (["--filter", 'event == "t:wodr"'], "no event here is called "
+             "'t:wodr'; did you mean 't:word'? (column 10)")]:
+        _, recording = counts(known, 5, options=options)
+        check(words.format(known) + "\n" in recording.err,
+              f"{options}: {recording.err}")
+        check_equal(recording.err.count("did you mean") +
+                    recording.err.count("in quotes"),
+                    words.count("did you mean") + words.count("in quotes"),
+                    f"{options}: {recording.err}")
+    for options in ["-e", "word"], ["-e", "t"], ["-e", "t:wo*"], [
+            "--exclude", "t:word"], ["--filter", 'event == "t:word"']:
+        _, recording = counts(known, 5, options=options)
+        check("did you mean" not in recording.err, recording.err)
 
 
 @test

@@ -223,6 +223,30 @@ def waiting_for_what_there_is_not_is_refused():
         check(done.returncode != 0 and text in done.stderr, done.stderr)
 
 
+@kernel_test
+def what_was_meant_is_told_before_anything_runs():
+    need("tracefs")
+    for rule, words in (
+            ("sched_swich", "did you mean 'sched_switch'?"),
+            ("schd:*", "did you mean 'sched:*'?"),
+            ("syscalls:opnat", "did you mean 'syscalls:openat'?"),
+            ("sched,!sched_wakin", "did you mean 'sched_waking'?"),
+            ("sched_switch if next_pri < 3", "did you mean 'next_prio'?"),
+            ("sched if event == sched_switch",
+             "the event's name is in quotes: \"sched_switch\""),
+            ('sched if event == "sched_swich"',
+             "no event here is called 'sched_swich'; "
+             "did you mean 'sched_switch'?")):
+        done = run(SONDE, "record", "-k", rule, "-o", scratch() / "t", "--",
+                   "echo", "ran")
+        check_equal((done.returncode, done.stdout), (2, ""), rule)
+        check(done.stderr.endswith(words + "\n") and
+              done.stderr.count("\n") == 1, f"{rule}: {done.stderr}")
+    done = run(SONDE, "record", "-k", "sched,!no_such_thing,!sched_stat_zzz*",
+               "-o", scratch() / "t", "--", "true")
+    check_equal(done.returncode, 0, done.stderr)
+
+
 # ---- the directory ----
 
 @kernel_test

@@ -81,10 +81,60 @@ static void an_event_may_be_named_without_its_provider(void **state)
 	(void)state;
 	sonde_nearest_begin(&nearest, "requst");
 	sonde_nearest_try_event(&nearest, "http:request");
-	assert_string_equal(nearest.name, "request");
+	assert_string_equal(nearest.name, "http:request");
+	sonde_nearest_begin(&nearest, "request");
+	sonde_nearest_try_event(&nearest, "http:request");
+	assert_string_equal(sonde_nearest_hint(&nearest),
+			    "; did you mean 'http:request'?");
 	sonde_nearest_begin(&nearest, "htp:requst");
 	sonde_nearest_try_event(&nearest, "http:request");
 	assert_string_equal(nearest.name, "http:request");
+}
+
+static void a_pattern_has_the_nearest_provider(void **state)
+{
+	struct sonde_nearest nearest;
+
+	(void)state;
+	sonde_nearest_begin(&nearest, "htp:re*");
+	sonde_nearest_try_event(&nearest, "http:request");
+	assert_string_equal(nearest.name, "http:re*");
+	sonde_nearest_begin(&nearest, "htp*:request");
+	sonde_nearest_try_event(&nearest, "http:request");
+	assert_string_equal(nearest.name, "");
+}
+
+static void the_word_itself_is_no_hint(void **state)
+{
+	struct sonde_nearest nearest;
+
+	(void)state;
+	sonde_nearest_begin(&nearest, "http:request");
+	sonde_nearest_try_event(&nearest, "http:request");
+	assert_string_equal(sonde_nearest_hint(&nearest), "");
+	sonde_nearest_begin(&nearest, "http:Request");
+	sonde_nearest_try_event(&nearest, "http:request");
+	assert_string_equal(sonde_nearest_hint(&nearest),
+			    "; did you mean 'http:request'?");
+}
+
+static void an_events_name_among_fields_wants_quotes(void **state)
+{
+	static const char *const words[] = { "request", "http:request" };
+	struct sonde_nearest nearest;
+
+	(void)state;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(words); i++) {
+		sonde_nearest_begin(&nearest, words[i]);
+		sonde_nearest_try(&nearest, "requests");
+		sonde_nearest_try_quoted(&nearest, "http:request");
+		assert_string_equal(sonde_nearest_hint(&nearest),
+				    "; the event's name is in quotes: "
+				    "\"http:request\"");
+	}
+	sonde_nearest_begin(&nearest, "quest");
+	sonde_nearest_try_quoted(&nearest, "http:request");
+	assert_string_equal(sonde_nearest_hint(&nearest), "");
 }
 
 int main(void)
@@ -95,6 +145,9 @@ int main(void)
 		cmocka_unit_test(
 			the_first_of_equals_wins_and_the_nearest_of_all),
 		cmocka_unit_test(an_event_may_be_named_without_its_provider),
+		cmocka_unit_test(a_pattern_has_the_nearest_provider),
+		cmocka_unit_test(the_word_itself_is_no_hint),
+		cmocka_unit_test(an_events_name_among_fields_wants_quotes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -145,6 +145,17 @@ static void what_matched_nothing_is_told(void **state)
 	assert_null(sonde_source_rules_unmatched(&rules));
 }
 
+static void exclusions_of_nothing_are_told(void **state)
+{
+	(void)state;
+	assert_int_equal(add("sched,!sched:sched_switch,!sched_stat_*,!irq"),
+			 0);
+	assert_false(selects("sched", "sched_switch", NULL));
+	assert_string_equal(sonde_source_rules_vain(&rules)->text, "irq");
+	assert_false(selects("irq", "softirq_entry", NULL));
+	assert_null(sonde_source_rules_vain(&rules));
+}
+
 static void nonsense_is_refused_in_a_line(void **state)
 {
 	static const char *const wrong[] = {
@@ -189,6 +200,8 @@ int main(void)
 			a_group_with_a_name_is_no_word_that_stands_for_more,
 			setup, teardown),
 		cmocka_unit_test_setup_teardown(what_matched_nothing_is_told,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(exclusions_of_nothing_are_told,
 						setup, teardown),
 		cmocka_unit_test_setup_teardown(nonsense_is_refused_in_a_line,
 						setup, teardown),

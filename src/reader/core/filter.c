@@ -445,6 +445,11 @@ static int complain(const struct sonde_filter *filter,
 	return -EINVAL;
 }
 
+static bool is_own_event(const char *name)
+{
+	return !strcmp(name, "event") || !strcmp(name, "$event");
+}
+
 /* A name or a label that nothing has is a mistake: says so, rather than find
  * nothing. */
 static int check_words(struct sonde_filter *filter,
@@ -468,9 +473,10 @@ static int check_words(struct sonde_filter *filter,
 		begin_binding(&binding, filter, i, &bound);
 		err = sonde_bind_check_try(check, &binding.scope);
 	}
-	if (!err && trace->nr_classes &&
-	    sonde_bind_check_next(check, &at, &slip))
-		err = complain(filter, &slip, error);
+	while (!err && trace->nr_classes &&
+	       sonde_bind_check_next(check, &at, &slip))
+		if (!is_own_event(slip.name)) /* check_events() warns of it */
+			err = complain(filter, &slip, error);
 	sonde_bind_check_free(check);
 	return err;
 }
@@ -485,8 +491,7 @@ static void check_events(struct sonde_filter *filter,
 	size_t at = 0;
 
 	while (sonde_expr_next_text(expr, &at, &text)) {
-		if ((strcmp(text.name, "event") != 0 &&
-		     strcmp(text.name, "$event") != 0) ||
+		if (!is_own_event(text.name) ||
 		    sonde_hint_event(filter->trace, text.text, text.length,
 				     hint, sizeof(hint)))
 			continue;

@@ -39,24 +39,14 @@ void sonde_hint_field(const struct sonde_trace *trace, const char *name,
 {
 	struct sonde_nearest nearest;
 
-	*to = '\0';
-	for (size_t i = 0; i < trace->nr_classes; i++) {
-		const char *event = trace->classes[i]->info.name;
-		const char *colon = strchr(event, ':');
-
-		if (strcmp(name, event) != 0 &&
-		    (!colon || strcmp(name, colon + 1) != 0))
-			continue;
-		(void)snprintf(to, size,
-			       "; the event's name is in quotes: \"%.100s\"",
-			       event);
-		return;
-	}
 	sonde_nearest_begin(&nearest, name);
 	for (size_t i = 0; sonde_filter_own(i); i++)
 		sonde_nearest_try(&nearest, sonde_filter_own(i));
 	for (size_t i = 0; i < trace->nr_classes; i++)
 		try_members(&nearest, trace->classes[i]);
+	for (size_t i = 0; i < trace->nr_classes; i++)
+		sonde_nearest_try_quoted(&nearest,
+					 trace->classes[i]->info.name);
 	(void)snprintf(to, size, "%s", sonde_nearest_hint(&nearest));
 }
 
