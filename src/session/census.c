@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "sys/proc.h"
+#include "sys/regular.h"
 #include "types/desc.h"
 #include "types/elf.h"
 #include "types/select.h"
@@ -273,24 +274,19 @@ bool sonde_census_has_tracepoints(struct sonde_census *census, int fd)
 
 /* ---- processes ---- */
 
-/* A regular file, whatever else the path may lead to by now. */
 static int open_regular(const char *path, struct file *ret_file)
 {
-	char self[48];
-	int fd = open(path, O_PATH | O_CLOEXEC);
+	struct stat st;
+	int fd = sonde_regular_look(path, &st);
 	int rc;
 
+	if (fd >= 0)
+		fd = sonde_regular_open(fd, O_RDONLY);
 	if (fd < 0)
-		return -errno;
+		return fd;
 	rc = examine(fd, ret_file);
-	if (!rc) {
-		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-		ret_file->fd = open(self, O_RDONLY | O_CLOEXEC | O_NOCTTY |
-						  O_NONBLOCK);
-		if (ret_file->fd < 0)
-			rc = -errno;
-	}
-	(void)close(fd); /* it was only looked at */
+	if (rc)
+		(void)close(fd); /* nothing was read */
 	return rc;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/port.h"
 #include "sys/proc.h"
+#include "sys/regular.h"
 #include "sys/seccomp.h"
 
 #define ARENA_LINK     "/memfd:sonde-arena"
@@ -56,6 +57,7 @@ static int open_link(pid_t pid, const char *what)
 {
 	char path[320];
 	char link[64];
+	struct stat st;
 	ssize_t n;
 	int fd;
 
@@ -66,8 +68,9 @@ static int open_link(pid_t pid, const char *what)
 	link[n] = '\0';
 	if (!sonde_find_is_arena_link(link))
 		return -ENOENT;
-	fd = open(path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return fd < 0 ? -errno : fd;
+	/* Anything may be called so. */
+	fd = sonde_regular_look(path, &st);
+	return fd < 0 ? fd : sonde_regular_open(fd, O_RDWR);
 }
 
 /* Where libsonde leaves it. */

@@ -15,6 +15,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 
 from obedient import TIMEOUT, Program, need_root, program
 from sonde import (SONDE, Trace, check, install, record, run, scratch,
@@ -492,6 +493,50 @@ def a_program_with_a_filter_is_refused_and_lives():
     check("seccomp" in text and "SONDE_ATTACHABLE" in text, text)
     p.do("emit", 10)
     p.end()
+
+
+@test
+def a_program_whose_filter_allows_it_is_attached_to_if_that_was_said():
+    p = Program(program(), env={**os.environ, "SONDE_SECCOMP": "allow"})
+    p.do("cage")
+    check_equal(ps_row(p.pid)["refused"], None, "what ps says")
+    p.process.kill()
+
+
+# It has a file that is called as arenas are, and isn't one. Says whether
+# somebody has opened it meanwhile.
+IMPOSTOR = r"""
+import os, select, subprocess, sys
+where = sys.argv[1]
+subprocess.run(["mount", "-t", "tmpfs", "none", where], check=True)
+os.mkfifo(where + "/memfd:sonde-arena")
+fifo = os.open(where + "/memfd:sonde-arena", os.O_RDONLY | os.O_NONBLOCK)
+link = os.open(where + "/memfd:sonde-arena", os.O_PATH)
+os.dup2(link, 1000)
+subprocess.run(["umount", "-l", where], check=True)
+print(os.readlink("/proc/self/fd/1000"), flush=True)
+poll = select.poll()
+poll.register(fifo, select.POLLHUP)
+sys.stdin.readline()
+print(poll.poll(0) != [], flush=True)
+"""
+
+
+@test
+def what_is_called_an_arena_and_is_none_is_not_opened():
+    """A link that another process makes may lead to a device, whose opening
+    does things."""
+    where = ["unshare", "--user", "--map-root-user", "--mount"]
+    if run(*where, "true").returncode:
+        raise Skip("no namespaces of users here")
+    other = subprocess.Popen(
+        [*where, sys.executable, "-c", IMPOSTOR, scratch()], text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    check_equal(other.stdout.readline(), "/memfd:sonde-arena\n", "its name")
+    ps_row(other.pid)
+    refusal("-p", other.pid)
+    out, _ = other.communicate("\n", timeout=TIMEOUT)
+    check_equal(out, "False\n", "somebody has opened it")
 
 
 @test

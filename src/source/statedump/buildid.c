@@ -14,6 +14,7 @@
 
 #include "base/time.h"
 #include "source/statedump/proc.h"
+#include "sys/regular.h"
 
 #define SLOTS (2 * SONDE_STATEDUMP_BUILD_IDS_MAX) /* a power of two */
 
@@ -174,19 +175,6 @@ static int read_fd(void *ctx, uint64_t offset, void *to, size_t size)
 	return (size_t)n == size ? 0 : -EINVAL;
 }
 
-/* A descriptor that can only be looked at, and what it is of. */
-static int look_at(const char *path, struct stat *st)
-{
-	int fd = open(path, O_PATH | O_CLOEXEC);
-
-	if (fd < 0)
-		return -1;
-	if (!fstat(fd, st) && S_ISREG(st->st_mode))
-		return fd;
-	(void)close(fd); /* it was only looked at */
-	return -1;
-}
-
 static bool is_same(const struct stat *st,
 		    const struct sonde_statedump_mapping *mapping)
 {
@@ -195,25 +183,24 @@ static bool is_same(const struct stat *st,
 	return dev == mapping->dev && st->st_ino == mapping->ino;
 }
 
-/* The mapped file, a regular one; -1. */
+/* The mapped file, a regular one; or below 0. */
 static int open_mapped(const struct sonde_statedump_mapping *mapping)
 {
 	char path[SONDE_STATEDUMP_PATH_MAX + 32];
 	struct stat st;
 	int looked;
-	int fd;
 
 	(void)snprintf(path, sizeof(path),
 		       "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, mapping->pid,
 		       mapping->begin, mapping->end);
-	looked = look_at(path, &st);
+	looked = sonde_regular_look(path, &st);
 	if (looked < 0) {
 		(void)snprintf(path, sizeof(path), "/proc/%d/root%s",
 			       mapping->pid, mapping->path);
-		looked = look_at(path, &st);
+		looked = sonde_regular_look(path, &st);
 		/* It may have ended; most have our root. */
 		if (looked < 0)
-			looked = look_at(mapping->path, &st);
+			looked = sonde_regular_look(mapping->path, &st);
 		if (looked >= 0 && !is_same(&st, mapping)) {
 			(void)close(looked); /* it was only looked at */
 			return -1;
@@ -221,10 +208,7 @@ static int open_mapped(const struct sonde_statedump_mapping *mapping)
 	}
 	if (looked < 0)
 		return -1;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", looked);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	(void)close(looked); /* it was only looked at */
-	return fd;
+	return sonde_regular_open(looked, O_RDONLY);
 }
 
 /* ---- cache: open addressing, at most half full ---- */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+#include "sys/regular.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+int sonde_regular_look(const char *path, struct stat *ret_stat)
+{
+	int fd = open(path, O_PATH | O_CLOEXEC);
+	int rc;
+
+	if (fd < 0)
+		return -errno;
+	rc = fstat(fd, ret_stat)        ? -errno :
+	     S_ISREG(ret_stat->st_mode) ? 0 :
+					  -EINVAL;
+	if (!rc)
+		return fd;
+	(void)close(fd); /* it was only looked at */
+	return rc;
+}
+
+int sonde_regular_open(int looked, int mode)
+{
+	char path[48];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", looked);
+	fd = open(path, mode | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd < 0)
+		fd = -errno;
+	(void)close(looked); /* it was only looked at */
+	return fd;
+}
