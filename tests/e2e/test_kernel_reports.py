@@ -878,10 +878,13 @@ def a_trace_without_what_a_report_needs_is_told_apart():
 def cputop_and_activity_need_no_system_calls():
     trace = write_trace([switch(0, 0, 0, 10), switch(100, 0, 10, 0)])
     (trace / "metadata").write_text(metadata(["sched_switch"]))
-    check_us(rows(report(trace, "cputop"), "threads", "tid")[10],
-             cpu_time=100)
-    check_us(rows(report(trace, "activity"), "threads", "tid")[10],
-             run_time=100)
+    cputop = rows(report(trace, "cputop"), "threads", "tid")[10]
+    activity = rows(report(trace, "activity"), "threads", "tid")[10]
+    check_us(cputop, cpu_time=100)
+    check_us(activity, run_time=100)
+    check_equal((cputop["call_time_ns"], activity["call_time_ns"],
+                 activity["calls"]), (None, None, None),
+                "what a trace without calls says of them")
 
 
 @test

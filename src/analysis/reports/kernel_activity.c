@@ -78,6 +78,8 @@ static void row(const struct sonde_model_result *result,
 		RUN_NS, CALL_NS, WOKEN_NS, PREEMPTED_NS, BLOCKED_NS,
 	};
 	static const uint8_t counts[] = { CALLS, WAKEUPS, MOVES, FORKS };
+	/* A trace without calls doesn't say that there were none. */
+	bool has_calls = sonde_model_has(result->args->trace, SONDE_WANT_CALLS);
 	int64_t tid = (int64_t)tally->key.number;
 	size_t at = 2;
 
@@ -93,11 +95,13 @@ static void row(const struct sonde_model_result *result,
 			sonde_table_int(table, at + 1, parent);
 	}
 	at += 2;
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(durations); i++)
-		sonde_table_int(table, at++,
-				(int64_t)tally->numbers[durations[i]]);
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(counts); i++)
-		sonde_table_uint(table, at++, tally->numbers[counts[i]]);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(durations); i++, at++)
+		if (durations[i] != CALL_NS || has_calls)
+			sonde_table_int(table, at,
+					(int64_t)tally->numbers[durations[i]]);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(counts); i++, at++)
+		if (counts[i] != CALLS || has_calls)
+			sonde_table_uint(table, at, tally->numbers[counts[i]]);
 	sonde_table_int(table, at, tally->first_ns);
 	sonde_table_int(table, at + 1, tally->last_ns);
 }

@@ -78,7 +78,9 @@ static void thread_cells(const struct sonde_model_result *result,
 	sonde_table_double(table, 0,
 			   cputop_share(result, tally->numbers[CPU_NS]));
 	sonde_table_int(table, 1, (int64_t)tally->numbers[CPU_NS]);
-	sonde_table_int(table, 2, (int64_t)tally->numbers[CALL_NS]);
+	/* A trace without calls doesn't say that there were none. */
+	if (sonde_model_has(result->args->trace, SONDE_WANT_CALLS))
+		sonde_table_int(table, 2, (int64_t)tally->numbers[CALL_NS]);
 	sonde_table_uint(table, 3, tally->numbers[SWITCHES]);
 	sonde_model_thread_cells(result, table, 4, (int64_t)tally->key.number);
 }
