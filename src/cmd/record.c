@@ -299,8 +299,6 @@ static int record_into_directory(const struct sonde_record_options *options,
 			       directory);
 	if (options->session.kernel.rules)
 		clean_up();
-	if (!sonde_session_has_programs(&options->session) && !options->quiet)
-		sonde_complain("recording the machine; Ctrl-C ends it");
 	rc = sonde_front_run(config, &result);
 	if (rc) {
 		/* What was made for the program goes. */

@@ -317,6 +317,10 @@ static int start_machine(struct front *front)
 {
 	bool lives = !front->has_kernel || start_kernel(front);
 
+	if (front->result->has_kernel && !front->early_stop &&
+	    !front->config->quiet &&
+	    !sonde_session_has_programs(front->config->session))
+		front->config->say("recording the machine; Ctrl-C ends it");
 	if (front->early_stop) {
 		front->result->stop_signal = front->early_stop;
 		front->finishing = true;

@@ -168,6 +168,24 @@ def where_the_loader_does_not_look_it_is_told():
 
 
 @test
+def it_is_told_where_the_output_is_another_users():
+    """As with `su -c 'make install' >log`: it can be written to, but not
+    opened."""
+    if os.geteuid():
+        raise Skip("being another user wants root")
+    script = scratch() / "after_install"
+    shutil.copy(AFTER, script)
+    for part in (script, *script.parents):
+        if part == pathlib.Path("/tmp"):
+            break
+        part.chmod(0o755)
+    done = run("sh", "-c", f"{script} /opt/s/lib; exit $?", user=61234,
+               stdin=subprocess.DEVNULL)
+    check_equal((done.returncode, done.stderr), (0, ""), "status, errors")
+    check("LD_LIBRARY_PATH=/opt/s/lib" in done.stdout, done.stdout)
+
+
+@test
 def below_destdir_the_loaders_cache_is_left_alone():
     check_equal(after_install(False, DESTDIR="/x"), ("", False), "DESTDIR")
 

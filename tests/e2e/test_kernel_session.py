@@ -13,7 +13,7 @@ import subprocess
 import time
 
 from sonde import SONDE, Skip, check, install, require, run, scratch
-from harness import PATIENCE, check_equal, main
+from harness import PATIENCE, check_equal, main, test
 from kernel import (Running, comm, descendants, each_source, gone, instances,
                     is_sonde, kernel_test, program, read, record_kernel,
                     LIMIT_S, need, wait_for)
@@ -221,6 +221,16 @@ def waiting_for_what_there_is_not_is_refused():
         done = run(SONDE, "record", *options, "-o", scratch() / "t", "--",
                    "true")
         check(done.returncode != 0 and text in done.stderr, done.stderr)
+
+
+@test
+def what_can_not_be_recorded_is_not_said_to_be():
+    if os.path.exists("/dev/sonde"):
+        raise Skip("our module is loaded")
+    done = run(SONDE, "record", "-a", "-k", "sched", "--kernel-source",
+               "modules", "-o", scratch() / "t")
+    check_equal(done.returncode, 1, done.stderr)
+    check_equal(len(done.stderr.splitlines()), 1, done.stderr)
 
 
 @kernel_test
