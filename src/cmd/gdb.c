@@ -140,6 +140,10 @@ int sonde_gdb_exec(const char *output, const char *what, bool adds,
 	words[nr++] = "-iex";
 	/* Its files are here: no copying through the protocol. */
 	words[nr++] = "set sysroot /";
+	words[nr++] = "-iex";
+	/* By its own 2 s, an answer that comes late on a busy machine is asked
+	 * for again, and then taken for the answer to something else. */
+	words[nr++] = "set remotetimeout 60";
 	words[nr++] = "-ex";
 	words[nr++] = target;
 	for (; *after && nr < WORDS_MAX - 1; after++)

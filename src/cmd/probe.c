@@ -301,8 +301,14 @@ static char *text_of(int fd)
 /* GDB's words about other things than the probe. */
 static bool is_noise(const char *line)
 {
-	static const char *const noises[] = { "warning: ", "[Inferior ",
-					      "Reading ", "Downloading " };
+	static const char *const noises[] = {
+		"warning: ",
+		"[Inferior ",
+		"Reading ",
+		"Downloading ",
+		/* of the vDSO */
+		"Failed to read a valid object file image from memory",
+	};
 
 	for (size_t i = 0; i < sizeof(noises) / sizeof(noises[0]); i++)
 		if (!strncmp(line, noises[i], strlen(noises[i])))

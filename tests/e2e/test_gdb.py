@@ -416,6 +416,16 @@ def the_process_is_never_stopped_and_can_be_looked_at():
 
 
 @test
+def an_answer_may_take_its_time():
+    """GDB waits for two seconds, and then takes answers for others'."""
+    program = Program("-O0")
+    text = program.gdb("show remotetimeout")
+    seconds = re.search(r"Timeout limit .* is (\d+)\.", text)
+    check(seconds and int(seconds[1]) >= 30, text)
+    program.end()
+
+
+@test
 def code_and_breakpoints_are_refused():
     program = Program("-O0")
     text = program.gdb("x/1bx work", "set var *(char *)work = 0", expect=1)
