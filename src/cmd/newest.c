@@ -49,6 +49,8 @@ bool sonde_newest(bool quiet, char name[NAME_MAX + 1])
 		free(entries[i]);
 	free(entries);
 	if (nr > 0 && !quiet)
-		sonde_complain("%s is the newest recording here", name);
+		sonde_complain("reading %s, the newest that was recorded "
+			       "here without -o",
+			       name);
 	return nr > 0;
 }

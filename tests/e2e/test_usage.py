@@ -126,7 +126,8 @@ def without_a_trace_it_is_the_newest_recording_here():
     newest = here / "sonde-20260101-120001-10"
     for path in trace.iterdir():
         (newest / path.name).write_bytes(path.read_bytes())
-    said = "sonde: sonde-20260101-120001-10 is the newest recording here\n"
+    said = ("sonde: reading sonde-20260101-120001-10, the newest that was "
+            "recorded here without -o\n")
     for words in (["print"], ["stat"], ["report", "top"], ["list"],
                   ["report"], ["export", "--to", "csv"], ["check"]):
         done = sonde(*words, cwd=here)
