@@ -137,12 +137,6 @@ static bool is_list(const struct sonde_class *cls)
 		cls->length != SONDE_LENGTH_ZERO);
 }
 
-static bool is_group(const struct sonde_class *cls)
-{
-	return cls->kind == SONDE_KIND_STRUCT ||
-	       cls->kind == SONDE_KIND_VARIANT;
-}
-
 static void fields_put_group(struct writer *to, const struct sonde_class *cls);
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
@@ -152,7 +146,7 @@ static void fields_put_member(struct writer *to,
 	const struct sonde_class *cls = around->members[i].cls;
 
 	indent(to);
-	if (is_group(cls))
+	if (cls->kind == SONDE_KIND_STRUCT || cls->kind == SONDE_KIND_VARIANT)
 		fields_put_group(to, cls);
 	else if (is_list(cls))
 		fields_put_number(to, cls->members[0].cls, false);

@@ -163,16 +163,37 @@ static int fetch_text(struct cursor *c, const struct sonde_fetch_field *field,
 	return 0;
 }
 
+/* Behind that many varying fields; false: they aren't there. */
+static bool pass_all(struct cursor *c, const struct sonde_fetch_record *record,
+		     uint32_t nr_varying)
+{
+	for (uint32_t i = 0; i < nr_varying; i++) {
+		if (!pass_over(c, &record->varying[i]))
+			return false;
+	}
+	return true;
+}
+
+bool sonde_fetch_whole(const struct sonde_fetch_record *record,
+		       uint32_t nr_varying, uint32_t tail, size_t *ret_bytes)
+{
+	struct cursor c = { record->parts, record->nr_parts, 0 };
+
+	if (!pass_all(&c, record, nr_varying) || c.at > c.part->size ||
+	    c.part->size - c.at < tail)
+		return false;
+	*ret_bytes = (size_t)c.at + tail;
+	return true;
+}
+
 int sonde_fetch(const struct sonde_fetch_record *record,
 		const struct sonde_fetch_field *field,
 		struct sonde_expr_value *ret_value)
 {
 	struct cursor c = { record->parts, record->nr_parts, 0 };
 
-	for (uint32_t i = 0; i < field->ordinal; i++) {
-		if (!pass_over(&c, &record->varying[i]))
-			return -ENOENT;
-	}
+	if (!pass_all(&c, record, field->ordinal))
+		return -ENOENT;
 	c.at += field->offset;
 	switch (field->shape) {
 	case SONDE_FETCH_NUMBER:

@@ -62,4 +62,10 @@ int sonde_fetch(const struct sonde_fetch_record *record,
 		const struct sonde_fetch_field *field,
 		struct sonde_expr_value *ret_value);
 
+/* Bytes of a payload in one part: up to behind its last varying field, which
+ * has the number nr_varying - 1, and `tail` more. False: they aren't all there.
+ */
+bool sonde_fetch_whole(const struct sonde_fetch_record *record,
+		       uint32_t nr_varying, uint32_t tail, size_t *ret_bytes);
+
 #endif /* EXPR_FETCH_H */

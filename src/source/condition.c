@@ -56,15 +56,15 @@ struct member {
 	bool hidden;      /* a structure, or behind one */
 };
 
-/* A number that an expression names. */
-struct number {
+/* A member that an expression names, or an element of a list. */
+struct reference {
 	const struct member *member;
-	uint32_t index; /* in a list */
+	uint32_t index;
 };
 
-/* And a text. */
-struct text {
-	const struct member *member;
+struct references {
+	struct reference *list;
+	size_t nr, capacity;
 };
 
 struct sonde_condition {
@@ -81,14 +81,12 @@ struct sonde_condition {
 	char event[2 * SONDE_NAME_MAX]; /* as readers call it */
 
 	uint32_t nr_members, nr_varying;
+	uint32_t tail; /* bytes behind the last varying field */
 	struct member *members;
 	struct sonde_fetch_varying varying[SONDE_FIELDS_MAX];
 
 	struct sonde_pool pool; /* of the payload's type, and all lists */
-	struct text *texts;
-	size_t nr_texts, texts_capacity;
-	struct number *numbers;
-	size_t nr_numbers, numbers_capacity;
+	struct references texts, numbers;
 };
 
 /* ---- the payload's layout ---- */
@@ -174,6 +172,7 @@ static int lay_out_members(struct sonde_condition *condition,
 		if (!hidden && !sonde_class_is_length(payload, i))
 			pass_over(condition, member, &offset);
 	}
+	condition->tail = offset;
 	return 0;
 }
 
@@ -220,25 +219,36 @@ static bool is_in_head(const struct sonde_condition *condition, uint32_t offset,
 	return offset <= condition->head && condition->head - offset >= bytes;
 }
 
+/* 0, and the place among the references. */
+static int refer(struct sonde_condition *condition, struct references *to,
+		 const struct member *member, uint32_t index, uint32_t *ret_at)
+{
+	struct reference *list =
+		sonde_pool_grow(&condition->pool, to->list, to->nr,
+				&to->capacity, sizeof(*list));
+
+	if (!list || to->nr == FIRST_NUMBER)
+		return -ENOMEM;
+	to->list = list;
+	list[to->nr] = (struct reference){ member, index };
+	*ret_at = (uint32_t)to->nr++;
+	return 0;
+}
+
 static int describe_number(struct sonde_condition *condition,
 			   const struct member *member, uint32_t index,
 			   struct sonde_expr_source *ret_source)
 {
 	const struct sonde_class *number = number_of(member);
 	uint8_t bytes = bytes_of(number);
-	struct number *numbers =
-		sonde_pool_grow(&condition->pool, condition->numbers,
-				condition->nr_numbers,
-				&condition->numbers_capacity, sizeof(*numbers));
+	uint32_t at;
 
-	if (!numbers)
+	if (refer(condition, &condition->numbers, member, index, &at))
 		return -ENOMEM;
-	condition->numbers = numbers;
-	numbers[condition->nr_numbers] = (struct number){ member, index };
 	*ret_source = (struct sonde_expr_source){
 		.how = SONDE_EXPR_CALL,
 		.type = number_type(number),
-		.ref = FIRST_NUMBER + (uint32_t)condition->nr_numbers,
+		.ref = FIRST_NUMBER + at,
 		.labels = number->labels,
 		.nr_labels = number->nr_labels,
 	};
@@ -252,7 +262,6 @@ static int describe_number(struct sonde_condition *condition,
 		if (condition->needed < ret_source->offset + bytes)
 			condition->needed = ret_source->offset + bytes;
 	}
-	condition->nr_numbers++;
 	return 0;
 }
 
@@ -260,21 +269,11 @@ static int describe_text(struct sonde_condition *condition,
 			 const struct member *member,
 			 struct sonde_expr_source *ret_source)
 {
-	struct text *texts =
-		sonde_pool_grow(&condition->pool, condition->texts,
-				condition->nr_texts, &condition->texts_capacity,
-				sizeof(*texts));
-
-	if (!texts || condition->nr_texts == FIRST_NUMBER)
-		return -ENOMEM;
-	condition->texts = texts;
 	*ret_source = (struct sonde_expr_source){
 		.how = SONDE_EXPR_CALL,
 		.type = SONDE_EXPR_STRING,
-		.ref = (uint32_t)condition->nr_texts,
 	};
-	texts[condition->nr_texts++].member = member;
-	return 0;
+	return refer(condition, &condition->texts, member, 0, &ret_source->ref);
 }
 
 /* The N of "[N]", which is all there is; false if there is something else. */
@@ -425,14 +424,15 @@ bool sonde_condition_field(const struct sonde_condition *condition,
 			   uint32_t ref, struct sonde_fetch_field *ret_field)
 {
 	bool is_text = ref < FIRST_NUMBER;
+	const struct references *from =
+		is_text ? &condition->texts : &condition->numbers;
+	uint32_t at = is_text ? ref : ref - FIRST_NUMBER;
 	const struct sonde_class *number;
 	const struct member *member;
 
-	if (is_text ? ref >= condition->nr_texts :
-		      ref - FIRST_NUMBER >= condition->nr_numbers)
+	if (at >= from->nr)
 		return false;
-	member = is_text ? condition->texts[ref].member :
-			   condition->numbers[ref - FIRST_NUMBER].member;
+	member = from->list[at].member;
 	*ret_field = (struct sonde_fetch_field){
 		.shape = (uint8_t)member->shape,
 		.type = SONDE_EXPR_STRING,
@@ -449,7 +449,7 @@ bool sonde_condition_field(const struct sonde_condition *condition,
 	ret_field->type = (uint8_t)number_type(number);
 	ret_field->bytes = bytes_of(number);
 	ret_field->swap = is_swapped(number);
-	ret_field->index = condition->numbers[ref - FIRST_NUMBER].index;
+	ret_field->index = from->list[at].index;
 	return true;
 }
 
@@ -493,6 +493,18 @@ bool sonde_condition_test(const struct sonde_condition *condition,
 	env.call = fetch;
 	env.ctx = &record;
 	return sonde_program_test(condition->program, &env);
+}
+
+bool sonde_condition_payload(const struct sonde_condition *condition,
+			     const void *bytes, size_t size, size_t *ret_size)
+{
+	const struct sonde_part part = { bytes, (uint32_t)size, 0 };
+	const struct sonde_fetch_record record = { &part, 1,
+						   condition->varying };
+
+	return size <= UINT32_MAX &&
+	       sonde_fetch_whole(&record, condition->nr_varying,
+				 condition->tail, ret_size);
 }
 
 /* ---- life ---- */
@@ -621,9 +633,9 @@ bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 {
 	const struct member *member;
 
-	if (ref >= condition->nr_texts)
+	if (ref >= condition->texts.nr)
 		return false;
-	member = condition->texts[ref].member;
+	member = condition->texts.list[ref].member;
 	*ret_text = (struct sonde_condition_text){
 		.offset =
 			member->ordinal ||

@@ -51,6 +51,11 @@ bool sonde_condition_test(const struct sonde_condition *condition,
 			  const void *payload, size_t size, uint32_t tid,
 			  uint32_t cpu);
 
+/* The size of the whole payload that `bytes` begin with; false: it isn't all
+ * among `size` bytes. */
+bool sonde_condition_payload(const struct sonde_condition *condition,
+			     const void *bytes, size_t size, size_t *ret_size);
+
 /*
  * The compiled program, borrowed, for a code generator. Its bases:
  *	0	the payload; only fields at fixed places are read so

@@ -150,11 +150,6 @@ static int describe(struct binding *binding, const struct sonde_field *field,
 	return err;
 }
 
-static bool has_value(const struct sonde_class *cls)
-{
-	return type_of(cls) != SONDE_EXPR_MISSING;
-}
-
 static int find_own(void *ctx, enum sonde_bind_own own,
 		    struct sonde_expr_source *ret_source)
 {
@@ -191,7 +186,8 @@ static int find_field(void *ctx, enum sonde_bind_place place, const char *path,
 						      SONDE_NR_SCOPES,
 					      path, &field);
 	/* what is a group here may be a number in another class */
-	if (err == -EINVAL || (!err && !has_value(field.cls)))
+	if (err == -EINVAL ||
+	    (!err && type_of(field.cls) == SONDE_EXPR_MISSING))
 		err = -ENOENT;
 	return err ? err : describe(binding, &field, ret_source);
 }

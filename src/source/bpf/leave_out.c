@@ -23,85 +23,17 @@
 
 #include "source/condition.h"
 #include "source/packer.h"
-#include "types/desc.h"
 
 struct record {
 	uint16_t id;
 	uint32_t tid;
 	uint64_t time;
+	const struct sonde_condition *condition; /* its event's */
 	const unsigned char *payload;
 	size_t size; /* of the payload */
 };
 
 /* ---- what a record holds ---- */
-
-static size_t element_bytes(const struct sonde_field_view *field)
-{
-	struct sonde_fields children = sonde_field_children(field);
-	struct sonde_field_view element;
-
-	return sonde_fields_next(&children, &element) ?
-		       element.stored_bits / 8u :
-		       1;
-}
-
-/* Bytes of the field at `at`, if all of them are among `room`. */
-static bool field_bytes(const struct sonde_field_view *field,
-			const unsigned char *at, size_t room, size_t *ret_bytes)
-{
-	const unsigned char *nul;
-	uint32_t nr;
-
-	switch (field->kind) {
-	case SONDE_TYPE_STRING:
-		nul = room ? memchr(at, 0, room) : NULL;
-		if (nul)
-			*ret_bytes = (size_t)(nul - at) + 1;
-		return nul != NULL;
-	case SONDE_TYPE_SEQUENCE:
-	case SONDE_TYPE_BLOB:
-		if (room < sizeof(nr))
-			return false;
-		memcpy(&nr, at, sizeof(nr));
-		*ret_bytes = sizeof(nr) + nr * element_bytes(field);
-		break;
-	case SONDE_TYPE_TEXT:
-		*ret_bytes = field->count;
-		break;
-	case SONDE_TYPE_ARRAY:
-		*ret_bytes = field->count * element_bytes(field);
-		break;
-	case SONDE_TYPE_INT:
-	case SONDE_TYPE_FLOAT:
-	case SONDE_TYPE_ENUM:
-	case SONDE_TYPE_BITS:
-		*ret_bytes = field->stored_bits / 8u;
-		break;
-	case SONDE_TYPE_STRUCT:
-	case SONDE_TYPE_VARIANT:
-		return false; /* no event of ours has any */
-	}
-	return *ret_bytes <= room;
-}
-
-static bool payload_bytes(const struct sonde_desc *desc,
-			  const unsigned char *at, size_t room,
-			  size_t *ret_bytes)
-{
-	struct sonde_fields fields = sonde_desc_fields(desc);
-	struct sonde_field_view field;
-	size_t sum = 0;
-
-	while (sonde_fields_next(&fields, &field)) {
-		size_t bytes = 0;
-
-		if (!field_bytes(&field, at + sum, room - sum, &bytes))
-			return false;
-		sum += bytes;
-	}
-	*ret_bytes = sum;
-	return true;
-}
 
 /* Returns the record's bytes, or 0 if it isn't one. `last` is the time of the
  * one before. */
@@ -128,24 +60,16 @@ static size_t read_record(const struct bpf_source *source,
 	memcpy(&ret->tid, at + head - 4, 4);
 	ret->payload = at + head;
 	if (ret->id < SONDE_SOURCE_FIRST_ID || ret->time < last ||
-	    ret->id - SONDE_SOURCE_FIRST_ID >= source->nr_events ||
-	    !payload_bytes(source->events[ret->id - SONDE_SOURCE_FIRST_ID].desc,
-			   ret->payload, room - head, &ret->size))
+	    ret->id - SONDE_SOURCE_FIRST_ID >= source->nr_events)
+		return 0;
+	ret->condition = source->events[ret->id - SONDE_SOURCE_FIRST_ID].late;
+	if (!sonde_condition_payload(ret->condition, ret->payload, room - head,
+				     &ret->size))
 		return 0;
 	return head + ret->size;
 }
 
 /* ---- chunks ---- */
-
-static bool is_wanted(const struct bpf_source *source,
-		      const struct record *record, uint32_t cpu)
-{
-	const struct sonde_condition *late =
-		source->events[record->id - SONDE_SOURCE_FIRST_ID].late;
-
-	return !late || sonde_condition_test(late, record->payload,
-					     record->size, record->tid, cpu);
-}
 
 int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 		  uint32_t cpu, struct sonde_ring_chunk *chunk)
@@ -170,7 +94,8 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 			return -EPROTO;
 		at += bytes;
 		late.read = record.time;
-		if (!is_wanted(source, &record, cpu)) {
+		if (!sonde_condition_test(record.condition, record.payload,
+					  record.size, record.tid, cpu)) {
 			late.dropped++;
 			continue;
 		}
@@ -195,29 +120,43 @@ size_t bpf_late_room(const struct bpf_source *source)
 	return source->geometry.subbuf_bytes + SONDE_PACKER_HEAD_MAX;
 }
 
+static int bind(struct bpf_event *event, const char *text)
+{
+	char why[200];
+
+	return sonde_condition_new(event->desc, text, why, sizeof(why),
+				   &event->late);
+}
+
+/* Copies for the streams; and events without a condition get one that holds,
+ * for it says how long a payload is. */
 int bpf_late_init(struct bpf_source *source)
 {
-	for (uint32_t i = 0; i < source->geometry.nr_cpus * SONDE_BPF_LEVELS;
-	     i++) {
+	int rc = 0;
+
+	if (!source->has_late)
+		return 0;
+	for (uint32_t i = 0; i < source->nr_events && !rc; i++)
+		if (!source->events[i].late)
+			rc = bind(&source->events[i], "1");
+	for (uint32_t i = 0;
+	     i < source->geometry.nr_cpus * SONDE_BPF_LEVELS && !rc; i++) {
 		struct bpf_stream *stream = &source->streams[i];
 
-		if (!source->has_late || stream->is_empty)
+		if (stream->is_empty)
 			continue;
 		stream->copy = malloc(bpf_late_room(source));
 		if (!stream->copy)
-			return -ENOMEM;
+			rc = -ENOMEM;
 	}
-	return 0;
+	return rc;
 }
 
 int bpf_late_add(struct bpf_source *source, struct bpf_event *event,
 		 const char *text)
 {
-	char why[200];
-
 	if (!text)
 		return 0;
 	source->has_late = true;
-	return sonde_condition_new(event->desc, text, why, sizeof(why),
-				   &event->late);
+	return bind(event, text);
 }
