@@ -3,7 +3,7 @@
  * write2.c - a schema as CTF 2 metadata.
  *
  * The order is: preamble, trace class, clock classes, then each data stream
- * class with its event record classes behind it; ctf/fragments.c takes parts.
+ * class with its event record classes behind it; ctf/describe.c takes parts.
  *
  * A fragment is a line; an empty one follows, as one follows a block of the old
  * language (ctf/metadata.h): blanks behind a JSON text mean nothing.
