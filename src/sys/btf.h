@@ -1,12 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * btf.h - the kernel's types by their names, without libbpf: their ids, and an
- * extract that has only those which a program looks into.
- *
- * libbpf copies all types of the kernel (5 MB), makes an index of 100,000, and
- * goes through them once for each name it looks up: 30 ms of a recording's
- * start. With an extract instead (bpf_object_open_opts.btf_custom_path) it has
- * some hundreds.
+ * btf.h - the kernel's types by their names, without libbpf.
  */
 #ifndef SYS_BTF_H
 #define SYS_BTF_H

@@ -78,8 +78,22 @@ char sonde_license[] SEC("license") = "Dual MIT/GPL";
 		RECORD(event, cpu_, READ(cpu_->tid), (max), fill, (ctx)); \
 	} while (0)
 
-#define RECORD_TASK(event, task, max, fill, ctx) \
-	RECORD_OF(event, is_tracked(task), max, fill, ctx)
+/* The program on a tracepoint that does no more than record it, if the one who
+ * runs is recorded; or that one or the task in argument `task`. */
+#define RECORDS(name, event, max, fill)                              \
+	SEC("tp_btf/" #name) int name(uint64_t *ctx)                 \
+	{                                                            \
+		RECORD_CURRENT(SONDE_BPF_##event, (max), fill, ctx); \
+		return 0;                                            \
+	}
+
+#define RECORDS_OF(name, event, task, max, fill)                         \
+	SEC("tp_btf/" #name) int name(uint64_t *ctx)                     \
+	{                                                                \
+		RECORD_OF(SONDE_BPF_##event, is_tracked((void *)(task)), \
+			  (max), fill, ctx);                             \
+		return 0;                                                \
+	}
 
 INLINE void put_comm(uint8_t *to, struct task_struct *task)
 {
@@ -280,29 +294,10 @@ INLINE uint32_t fill_wakeup(uint8_t *to, uint64_t *ctx)
 	return WAKEUP_BYTES;
 }
 
-SEC("tp_btf/sched_waking")
-int sched_waking(uint64_t *ctx)
-{
-	RECORD_TASK(SONDE_BPF_SCHED_WAKING, (void *)ctx[0], WAKEUP_BYTES,
-		    fill_wakeup, ctx);
-	return 0;
-}
-
-SEC("tp_btf/sched_wakeup")
-int sched_wakeup(uint64_t *ctx)
-{
-	RECORD_TASK(SONDE_BPF_SCHED_WAKEUP, (void *)ctx[0], WAKEUP_BYTES,
-		    fill_wakeup, ctx);
-	return 0;
-}
-
-SEC("tp_btf/sched_wakeup_new")
-int sched_wakeup_new(uint64_t *ctx)
-{
-	RECORD_TASK(SONDE_BPF_SCHED_WAKEUP_NEW, (void *)ctx[0], WAKEUP_BYTES,
-		    fill_wakeup, ctx);
-	return 0;
-}
+RECORDS_OF(sched_waking, SCHED_WAKING, ctx[0], WAKEUP_BYTES, fill_wakeup)
+RECORDS_OF(sched_wakeup, SCHED_WAKEUP, ctx[0], WAKEUP_BYTES, fill_wakeup)
+RECORDS_OF(sched_wakeup_new, SCHED_WAKEUP_NEW, ctx[0], WAKEUP_BYTES,
+	   fill_wakeup)
 
 INLINE uint32_t fill_migrate(uint8_t *to, uint64_t *ctx)
 {
@@ -311,13 +306,7 @@ INLINE uint32_t fill_migrate(uint8_t *to, uint64_t *ctx)
 	return 32;
 }
 
-SEC("tp_btf/sched_migrate_task")
-int sched_migrate_task(uint64_t *ctx)
-{
-	RECORD_TASK(SONDE_BPF_SCHED_MIGRATE_TASK, (void *)ctx[0], 32,
-		    fill_migrate, ctx);
-	return 0;
-}
+RECORDS_OF(sched_migrate_task, SCHED_MIGRATE_TASK, ctx[0], 32, fill_migrate)
 
 INLINE uint32_t fill_fork(uint8_t *to, uint64_t *ctx)
 {
@@ -422,13 +411,7 @@ INLINE uint32_t fill_irq_entry(uint8_t *to, uint64_t *ctx)
 	return 4 + (uint32_t)n;
 }
 
-SEC("tp_btf/irq_handler_entry")
-int irq_handler_entry(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_IRQ_HANDLER_ENTRY, 4 + ACTION_NAME,
-		       fill_irq_entry, ctx);
-	return 0;
-}
+RECORDS(irq_handler_entry, IRQ_HANDLER_ENTRY, 4 + ACTION_NAME, fill_irq_entry)
 
 INLINE uint32_t fill_irq_exit(uint8_t *to, uint64_t *ctx)
 {
@@ -437,12 +420,7 @@ INLINE uint32_t fill_irq_exit(uint8_t *to, uint64_t *ctx)
 	return 8;
 }
 
-SEC("tp_btf/irq_handler_exit")
-int irq_handler_exit(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_IRQ_HANDLER_EXIT, 8, fill_irq_exit, ctx);
-	return 0;
-}
+RECORDS(irq_handler_exit, IRQ_HANDLER_EXIT, 8, fill_irq_exit)
 
 INLINE uint32_t fill_softirq(uint8_t *to, uint64_t *ctx)
 {
@@ -450,26 +428,9 @@ INLINE uint32_t fill_softirq(uint8_t *to, uint64_t *ctx)
 	return 4;
 }
 
-SEC("tp_btf/softirq_raise")
-int softirq_raise(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_SOFTIRQ_RAISE, 4, fill_softirq, ctx);
-	return 0;
-}
-
-SEC("tp_btf/softirq_entry")
-int softirq_entry(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_SOFTIRQ_ENTRY, 4, fill_softirq, ctx);
-	return 0;
-}
-
-SEC("tp_btf/softirq_exit")
-int softirq_exit(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_SOFTIRQ_EXIT, 4, fill_softirq, ctx);
-	return 0;
-}
+RECORDS(softirq_raise, SOFTIRQ_RAISE, 4, fill_softirq)
+RECORDS(softirq_entry, SOFTIRQ_ENTRY, 4, fill_softirq)
+RECORDS(softirq_exit, SOFTIRQ_EXIT, 4, fill_softirq)
 
 /* ---- exceptions ---- */
 
@@ -484,19 +445,8 @@ INLINE uint32_t fill_fault(uint8_t *to, uint64_t *ctx)
 	return 24;
 }
 
-SEC("tp_btf/page_fault_user")
-int page_fault_user(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_PAGE_FAULT_USER, 24, fill_fault, ctx);
-	return 0;
-}
-
-SEC("tp_btf/page_fault_kernel")
-int page_fault_kernel(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_PAGE_FAULT_KERNEL, 24, fill_fault, ctx);
-	return 0;
-}
+RECORDS(page_fault_user, PAGE_FAULT_USER, 24, fill_fault)
+RECORDS(page_fault_kernel, PAGE_FAULT_KERNEL, 24, fill_fault)
 #endif
 
 /* ---- signal ---- */
@@ -532,13 +482,7 @@ INLINE uint32_t fill_generate(uint8_t *to, uint64_t *ctx)
 	return 40;
 }
 
-SEC("tp_btf/signal_generate")
-int signal_generate(uint64_t *ctx)
-{
-	RECORD_TASK(SONDE_BPF_SIGNAL_GENERATE, (void *)ctx[2], 40,
-		    fill_generate, ctx);
-	return 0;
-}
+RECORDS_OF(signal_generate, SIGNAL_GENERATE, ctx[2], 40, fill_generate)
 
 INLINE uint32_t fill_deliver(uint8_t *to, uint64_t *ctx)
 {
@@ -551,12 +495,7 @@ INLINE uint32_t fill_deliver(uint8_t *to, uint64_t *ctx)
 	return 28;
 }
 
-SEC("tp_btf/signal_deliver")
-int signal_deliver(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_SIGNAL_DELIVER, 28, fill_deliver, ctx);
-	return 0;
-}
+RECORDS(signal_deliver, SIGNAL_DELIVER, 28, fill_deliver)
 
 /* ---- timer ---- */
 
@@ -572,12 +511,7 @@ INLINE uint32_t fill_expire(uint8_t *to, uint64_t *ctx)
 	return 24;
 }
 
-SEC("tp_btf/hrtimer_expire_entry")
-int hrtimer_expire_entry(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_HRTIMER_EXPIRE_ENTRY, 24, fill_expire, ctx);
-	return 0;
-}
+RECORDS(hrtimer_expire_entry, HRTIMER_EXPIRE_ENTRY, 24, fill_expire)
 
 INLINE uint32_t fill_expired(uint8_t *to, uint64_t *ctx)
 {
@@ -585,12 +519,7 @@ INLINE uint32_t fill_expired(uint8_t *to, uint64_t *ctx)
 	return 8;
 }
 
-SEC("tp_btf/hrtimer_expire_exit")
-int hrtimer_expire_exit(uint64_t *ctx)
-{
-	RECORD_CURRENT(SONDE_BPF_HRTIMER_EXPIRE_EXIT, 8, fill_expired, ctx);
-	return 0;
-}
+RECORDS(hrtimer_expire_exit, HRTIMER_EXPIRE_EXIT, 8, fill_expired)
 
 /* ---- any other tracepoint ---- */
 
@@ -706,38 +635,16 @@ INLINE uint64_t any_put(uint8_t *to, uint64_t kind, uint64_t *arg)
 				  ANY_CONST(n, SONDE_BPF_ANY_COND)); \
 	}
 
-ANY(0)
-ANY(1)
-ANY(2)
-ANY(3)
-ANY(4)
-ANY(5)
-ANY(6)
-ANY(7)
-ANY(8)
-ANY(9)
-ANY(10)
-ANY(11)
-ANY(12)
-ANY(13)
-ANY(14)
-ANY(15)
-ANY(16)
-ANY(17)
-ANY(18)
-ANY(19)
-ANY(20)
-ANY(21)
-ANY(22)
-ANY(23)
-ANY(24)
-ANY(25)
-ANY(26)
-ANY(27)
-ANY(28)
-ANY(29)
-ANY(30)
-ANY(31)
+#define ANY_4(a, b, c, d) ANY(a) ANY(b) ANY(c) ANY(d)
+
+ANY_4(0, 1, 2, 3)
+ANY_4(4, 5, 6, 7)
+ANY_4(8, 9, 10, 11)
+ANY_4(12, 13, 14, 15)
+ANY_4(16, 17, 18, 19)
+ANY_4(20, 21, 22, 23)
+ANY_4(24, 25, 26, 27)
+ANY_4(28, 29, 30, 31)
 
 /* ---- not on a tracepoint ---- */
 

@@ -9,8 +9,8 @@
  * who is in the tree; then all CPUs at once. Stop: no CPU any more; detach;
  * wait until the programs that run are done.
  *
- * Where time goes at the start is in docs/benchmarks.md: the kernel's BTF
- * 10 ms, each program 1 to 15 ms of verification.
+ * Where time goes at the start is in docs/benchmarks.md: most of it the kernel
+ * verifying the programs, those of system calls first.
  */
 #include "source/bpf/bpf_source.h"
 
