@@ -10,10 +10,10 @@
  * description that is one, and its payload is as long as the plan says at most,
  * and as the description says.
  */
+#include "types/desc.h"
 #include "fuzz.h"
 #include "source/tracefs/plan.h"
 #include "source/tracefs/stream.h"
-#include "types/desc.h"
 
 #define RECORD_MAX 4096u
 
@@ -133,6 +133,7 @@ static void use(const struct sonde_format *format, const uint8_t *bytes,
 						  .name = format->name,
 						  .shown = format->name };
 	struct sonde_tracefs_plan plan;
+	struct sonde_tracefs_plan_fields fields;
 	const struct sonde_desc *desc;
 
 	for (uint32_t i = 0; i < format->nr; i++)
@@ -144,9 +145,10 @@ static void use(const struct sonde_format *format, const uint8_t *bytes,
 					   (uint32_t)size % 400);
 	event.is_exit = event.call && size % 2;
 	event.has_strings = size % 7;
-	if (sonde_tracefs_plan_make(&event, format, room, &plan))
+	if (sonde_tracefs_plan_make(&event, format, room, &plan, &fields))
 		return;
 	FUZZ_CHECK(!sonde_desc_check(room, sizeof(room), &desc));
+	FUZZ_CHECK(fields.nr <= sonde_desc_nr_fields(desc));
 	run(&plan, desc, bytes, size < RECORD_MAX ? size : RECORD_MAX);
 }
 

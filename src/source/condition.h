@@ -7,9 +7,10 @@
  * have it: a program's has its provider in front. A field that the event lacks is
  * missing, so the condition is false where it needs it (docs/filter.md).
  *
- * The same condition may be evaluated in two places, which agree:
+ * The same condition may be evaluated in three places, which agree:
  *
  *	by the consumer, over a finished payload	sonde_condition_test()
+ *	by the kernel, before anything is written	tracefs/filter.h
  *	by a BPF program, over its staged payload	expr/ebpf.h
  */
 #ifndef SOURCE_CONDITION_H

@@ -464,6 +464,7 @@ struct made {
 	_Alignas(8) uint8_t room[SONDE_DESC_MAX];
 	const struct sonde_desc *desc;
 	struct sonde_tracefs_plan plan;
+	struct sonde_tracefs_plan_fields fields;
 };
 
 static int try_make(struct made *made,
@@ -473,7 +474,7 @@ static int try_make(struct made *made,
 	made->format = parse(text);
 	made->desc = (const void *)made->room;
 	return sonde_tracefs_plan_make(event, &made->format, made->room,
-				       &made->plan);
+				       &made->plan, &made->fields);
 }
 
 /* The characters, without the NUL. */
@@ -684,6 +685,9 @@ static void a_call_has_the_arguments_of_its_description(void **state)
 	assert_int_equal(filename, 0x1234567890);
 	assert_int_equal(rest[0], 02101);
 	assert_int_equal(rest[1], 0644);
+	/* The kernel compares whole registers: only what is as wide here. */
+	assert_int_equal(made->fields.nr, 1);
+	assert_string_equal(made->fields.fields[0].name, "filename");
 	free(made);
 }
 

@@ -239,7 +239,7 @@ static void whole_groups_are_switched_on_at_once(void **state)
 	sonde_catalog_fini(&catalog);
 }
 
-static void a_condition_is_tested_by_us_and_no_filter_is_set(void **state)
+static void the_kernel_gets_what_it_can_test_of_a_condition(void **state)
 {
 	struct sonde_source_config config = { .rules = NULL };
 	struct sonde_instance instance = { .fd = root };
@@ -248,8 +248,24 @@ static void a_condition_is_tested_by_us_and_no_filter_is_set(void **state)
 	(void)state;
 	write_file("events/one/a/filter", "");
 	assert_int_equal(find("one:a if value == 5", &config, &catalog), 0);
+	assert_true(catalog.events[0].is_filter_exact);
 	assert_int_equal(sonde_catalog_enable(&catalog, &instance, &error), 0);
-	check_file("events/one/a/filter", "");
+	check_file("events/one/a/filter", catalog.events[0].filter);
+	assert_non_null(strstr(catalog.events[0].filter, "value"));
+	sonde_catalog_fini(&catalog);
+}
+
+static void a_filter_that_is_refused_is_tested_by_us(void **state)
+{
+	struct sonde_source_config config = { .rules = NULL };
+	struct sonde_instance instance = { .fd = root };
+	struct sonde_catalog catalog;
+
+	(void)state;
+	/* There is no file `filter`, so it can't be written. */
+	assert_int_equal(find("one:a if value == 5", &config, &catalog), 0);
+	assert_int_equal(sonde_catalog_enable(&catalog, &instance, &error), 0);
+	assert_false(catalog.events[0].is_filter_exact);
 	assert_non_null(catalog.events[0].condition);
 	sonde_catalog_fini(&catalog);
 }
@@ -680,7 +696,8 @@ int main(void)
 		TEST(a_format_that_is_none_concerns_who_named_it),
 		TEST(a_condition_that_makes_no_sense_is_told),
 		TEST(whole_groups_are_switched_on_at_once),
-		TEST(a_condition_is_tested_by_us_and_no_filter_is_set),
+		TEST(the_kernel_gets_what_it_can_test_of_a_condition),
+		TEST(a_filter_that_is_refused_is_tested_by_us),
 		TEST(events_that_cannot_be_switched_on_concern_who_named_them),
 		TEST(what_was_read_is_delivered_as_it_comes),
 		TEST(a_page_that_is_not_half_full_ends_a_round),

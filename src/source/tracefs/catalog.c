@@ -84,18 +84,30 @@ static int read_format(const struct finder *finder, const char *group,
 
 /* ---- conditions ---- */
 
+/* `fields` borrow names from the format, so this comes right after it. */
 static int add_condition(const struct finder *finder,
-			 struct sonde_catalog_event *event)
+			 struct sonde_catalog_event *event,
+			 const struct sonde_tracefs_plan_fields *fields)
 {
 	const char *text = event->rule->condition;
+	char filter[SONDE_TRACEFS_FILTER_MAX];
 	char why[200];
 	int rc = sonde_condition_new(event->desc, text, why, sizeof(why),
 				     &event->condition);
 
-	return rc == -EINVAL ?
-		       sonde_source_fail(finder->error, rc, "%s if %s: %s",
-					 event->rule->text, text, why) :
-		       rc;
+	if (rc == -EINVAL)
+		return sonde_source_fail(finder->error, rc, "%s if %s: %s",
+					 event->rule->text, text, why);
+	if (rc)
+		return rc;
+	rc = sonde_tracefs_filter(event->desc, text, fields->fields, fields->nr,
+				  filter, sizeof(filter));
+	if (rc < 0)
+		return rc == -ENOMEM ? rc : 0;
+	event->is_filter_exact = !rc;
+	event->filter =
+		sonde_pool_text(&finder->catalog->pool, filter, strlen(filter));
+	return event->filter ? 0 : -ENOMEM;
 }
 
 /* ---- adding ---- */
@@ -133,7 +145,8 @@ static struct sonde_catalog_event *new_event(struct sonde_catalog *catalog)
 
 /* A format that is read and makes sense. */
 static int add_known(const struct finder *finder, const struct candidate *from,
-		     const struct sonde_tracefs_plan *plan)
+		     const struct sonde_tracefs_plan *plan,
+		     const struct sonde_tracefs_plan_fields *fields)
 {
 	struct sonde_catalog *catalog = finder->catalog;
 	struct sonde_pool *pool = &catalog->pool;
@@ -158,7 +171,7 @@ static int add_known(const struct finder *finder, const struct candidate *from,
 		return -ENOMEM;
 	catalog->nr++;
 	catalog->groups[catalog->nr_groups - 1].nr_ours++;
-	return from->rule->condition ? add_condition(finder, event) : 0;
+	return from->rule->condition ? add_condition(finder, event, fields) : 0;
 }
 
 /* Whether the rule speaks of this event, not of a group or all that are called
@@ -180,6 +193,7 @@ static bool is_exact(const struct sonde_source_rule *rule, const char *group)
 static int add(const struct finder *finder, const struct candidate *candidate)
 {
 	struct sonde_tracefs_plan plan;
+	struct sonde_tracefs_plan_fields fields;
 	int rc = 0;
 
 	if (finder->catalog->nr == EVENTS_MAX)
@@ -189,7 +203,7 @@ static int add(const struct finder *finder, const struct candidate *candidate)
 	rc = read_format(finder, candidate->event.group, candidate->event.name);
 	if (!rc)
 		rc = sonde_tracefs_plan_make(&candidate->event, finder->format,
-					     finder->room, &plan);
+					     finder->room, &plan, &fields);
 	if (rc == -EACCES || rc == -EPERM || rc == -EMFILE || rc == -ENFILE ||
 	    rc == -ENOMEM)
 		return sonde_source_fail(finder->error, rc,
@@ -207,7 +221,7 @@ static int add(const struct finder *finder, const struct candidate *candidate)
 				       candidate->event.group,
 				       candidate->event.name) :
 			       0;
-	return add_known(finder, candidate, &plan);
+	return add_known(finder, candidate, &plan, &fields);
 }
 
 /* ---- looking ---- */
@@ -421,6 +435,20 @@ int sonde_catalog_find(int root, const struct sonde_source_config *config,
 
 /* ---- switching on ---- */
 
+/* A kernel that refuses the filter leaves all to the consumer. */
+static void set_filter(const struct sonde_instance *instance,
+		       struct sonde_catalog_event *event)
+{
+	char path[2 * NAME_MAX + 32];
+
+	if (!event->filter)
+		return;
+	(void)snprintf(path, sizeof(path), "events/%s/%s/filter", event->group,
+		       event->name);
+	if (sonde_tracefs_write(instance->fd, path, event->filter))
+		event->is_filter_exact = false;
+}
+
 static int enable_event(const struct sonde_instance *instance,
 			const struct sonde_catalog_event *event)
 {
@@ -487,6 +515,8 @@ int sonde_catalog_enable(struct sonde_catalog *catalog,
 {
 	int rc = 0;
 
+	for (uint32_t i = 0; i < catalog->nr; i++)
+		set_filter(instance, &catalog->events[i]);
 	for (uint32_t i = 0; !rc && i < catalog->nr_groups; i++) {
 		const struct sonde_catalog_group *group = &catalog->groups[i];
 

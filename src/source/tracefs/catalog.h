@@ -33,6 +33,8 @@ struct sonde_catalog_event {
 	const struct sonde_desc *desc;
 	const struct sonde_tracefs_plan *plan;
 	struct sonde_condition *condition; /* of the rule; or NULL */
+	const char *filter;                /* the kernel's part; or NULL */
+	bool is_filter_exact;              /* so nothing is left to test */
 	bool is_for_all; /* tells of others' time, so ourselves are in it */
 	uint16_t kernel_id;
 };
@@ -64,7 +66,7 @@ int sonde_catalog_find(int root, const struct sonde_source_config *config,
 		       struct sonde_catalog *catalog,
 		       struct sonde_source_error *error);
 
-/* Switch the events on, in an instance. Events that the kernel
+/* Set filters and switch the events on, in an instance. Events that the kernel
  * refuses are taken off the catalog if their rule doesn't name them; 0, or
  * -errno with *error. */
 int sonde_catalog_enable(struct sonde_catalog *catalog,

@@ -153,6 +153,7 @@ struct maker {
 	const struct sonde_tracefs_plan_event *event;
 	struct sonde_build build;
 	struct sonde_tracefs_plan *plan;
+	struct sonde_tracefs_plan_fields *fields;
 	uint32_t nr_fields;
 };
 
@@ -237,6 +238,23 @@ static int32_t added(const struct sonde_source_field_name *name)
 	return name->conversion == SONDE_SOURCE_ADD ? name->add : 0;
 }
 
+static void list_field(struct maker *maker,
+		       const struct sonde_format_field *field,
+		       const struct sonde_source_field_name *name)
+{
+	struct sonde_tracefs_field *to =
+		&maker->fields->fields[maker->fields->nr++];
+
+	*to = (struct sonde_tracefs_field){
+		.name = name->name,
+		.kernel_name = field->name,
+		.size = field->kind == SONDE_FORMAT_STRING ? 0 : field->size,
+		.is_signed = field->is_signed,
+		.is_string = field->kind != SONDE_FORMAT_INT,
+		.add = added(name),
+	};
+}
+
 static void make_number(struct maker *maker,
 			const struct sonde_format_field *field,
 			const struct sonde_source_field_name *name)
@@ -247,6 +265,7 @@ static void make_number(struct maker *maker,
 
 	describe_number(&maker->build, (uint8_t)(field->size * 8),
 			number_flags(field), name);
+	list_field(maker, field, name);
 	if (step.add)
 		plan_step(maker->plan, step, field->size);
 	else
@@ -266,6 +285,7 @@ static void make_text(struct maker *maker,
 		return;
 	}
 	sonde_build_text(&maker->build, name->name, field->size);
+	list_field(maker, field, name);
 	plan_copy(maker->plan, field->offset, field->size);
 }
 
@@ -282,12 +302,14 @@ static void make_located(struct maker *maker,
 		.is_relative = field->is_relative,
 	};
 
-	if (is_string)
+	if (is_string) {
 		sonde_build_string(&maker->build, name->name);
-	else
+		list_field(maker, field, name);
+	} else {
 		sonde_build_sequence(&maker->build, name->name,
 				     (uint8_t)(field->element * 8),
 				     field->is_signed ? SONDE_FIELD_SIGNED : 0);
+	}
 	plan_step(maker->plan, step, 4);
 }
 
@@ -433,15 +455,24 @@ static bool call_fits(const struct sonde_tracefs_plan_event *event,
 	return !arg_field(format, nr);
 }
 
+/*
+ * A filter may speak of what is as wide in the kernel's record as in ours. The
+ * kernel has an int argument as a 64-bit register, of which the upper half may
+ * be anything, so a comparison there would not be ours.
+ */
 static void plan_arg(struct maker *maker,
-		     const struct sonde_format_field *field, uint32_t bytes)
+		     const struct sonde_format_field *field,
+		     const char *arg_name, uint32_t bytes)
 {
+	struct sonde_source_field_name name = { .name = arg_name };
 	uint32_t from = field->offset;
 
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
 	from += 8 - bytes;
 #endif
 	plan_copy(maker->plan, from, bytes);
+	if (bytes == 8)
+		list_field(maker, field, &name);
 }
 
 /* Where the kernel records the string that an argument points to; or NULL. */
@@ -489,6 +520,9 @@ static void plan_strings(struct maker *maker, const struct sonde_format *format,
 {
 	for (uint32_t i = 0; i < nr_args(call); i++) {
 		const struct sonde_format_field *field;
+		struct sonde_source_field_name name = {
+			.name = call->args[i].name
+		};
 		struct sonde_tracefs_step step = {
 			.kind = SONDE_TRACEFS_STEP_STRING
 		};
@@ -498,6 +532,7 @@ static void plan_strings(struct maker *maker, const struct sonde_format *format,
 		field = value_field(format, i);
 		step.from = (uint16_t)field->offset;
 		step.is_relative = field->is_relative;
+		list_field(maker, field, &name);
 		plan_step(maker->plan, step, 4);
 	}
 }
@@ -513,7 +548,7 @@ static int make_entry(struct maker *maker, const struct sonde_format *format,
 
 	for (uint32_t i = 0; i < nr_args(&call); i++)
 		if (!is_string(&call.args[i]))
-			plan_arg(maker, arg_field(format, i),
+			plan_arg(maker, arg_field(format, i), call.args[i].name,
 				 arg_bytes(call.args[i].kind));
 	plan_strings(maker, format, &call, SONDE_ARG_STRING);
 	plan_strings(maker, format, &call, SONDE_ARG_STRINGS);
@@ -526,7 +561,7 @@ static int make_exit(struct maker *maker, const struct sonde_format *format,
 {
 	const struct sonde_syscall_form form = { .has_strings = false };
 
-	plan_arg(maker, arg_field(format, 0), 8);
+	plan_arg(maker, arg_field(format, 0), "ret", 8);
 	return sonde_syscall_describe(SONDE_SYSCALL_NATIVE, maker->event->call,
 				      true, &form, room);
 }
@@ -545,10 +580,14 @@ static bool has_common(const struct sonde_format *format)
 
 int sonde_tracefs_plan_make(const struct sonde_tracefs_plan_event *event,
 			    const struct sonde_format *format, void *room,
-			    struct sonde_tracefs_plan *ret_plan)
+			    struct sonde_tracefs_plan *ret_plan,
+			    struct sonde_tracefs_plan_fields *ret_fields)
 {
 	struct sonde_tracefs_plan plan = { .need = 8 };
-	struct maker maker = { .event = event, .plan = &plan };
+	struct sonde_tracefs_plan_fields fields = { .nr = 0 };
+	struct maker maker = { .event = event,
+			       .plan = &plan,
+			       .fields = &fields };
 	const struct sonde_desc *desc;
 	int rc;
 
@@ -564,5 +603,6 @@ int sonde_tracefs_plan_make(const struct sonde_tracefs_plan_event *event,
 	if (rc)
 		return rc;
 	*ret_plan = plan;
+	*ret_fields = fields;
 	return 0;
 }

@@ -31,6 +31,7 @@
 #include <sonde/abi.h>
 
 #include "source/syscalls.h"
+#include "source/tracefs/filter.h"
 #include "source/tracefs/format.h"
 
 /* Bytes that steps may read beyond a record, and write beyond a payload. */
@@ -77,14 +78,22 @@ struct sonde_tracefs_plan_event {
 	bool has_strings; /* a call's, if the kernel records them */
 };
 
+/* The fields a filter of the kernel's may speak of. */
+struct sonde_tracefs_plan_fields {
+	uint32_t nr;
+	struct sonde_tracefs_field fields[SONDE_FIELDS_MAX];
+};
+
 /*
  * Make description and plan. `room` has SONDE_DESC_MAX bytes, aligned to 8.
  * 0; -EINVAL if the format can't be used (no common_type or common_pid, names
- * a description can't have), -E2BIG. Fields that are too many are left out.
+ * a description can't have), -E2BIG. *ret_fields borrows from `format` and
+ * `room`. Fields that are too many are left out.
  */
 int sonde_tracefs_plan_make(const struct sonde_tracefs_plan_event *event,
 			    const struct sonde_format *format, void *room,
-			    struct sonde_tracefs_plan *ret_plan);
+			    struct sonde_tracefs_plan *ret_plan,
+			    struct sonde_tracefs_plan_fields *ret_fields);
 
 /* Most bytes of payload that a record of `size` bytes can give. */
 static inline size_t

@@ -351,7 +351,8 @@ static int fill_table(struct tracefs *tracefs)
 
 		tracefs->events[i] = (struct sonde_convert_event){
 			.plan = event->plan,
-			.condition = event->condition,
+			.condition = event->is_filter_exact ? NULL :
+							      event->condition,
 			.id = (uint16_t)(SONDE_SOURCE_FIRST_ID + i),
 			.is_for_all = event->is_for_all,
 		};

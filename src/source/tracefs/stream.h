@@ -36,7 +36,8 @@
  *
  * What is read is delivered, unless it isn't wanted (convert.h), or doesn't fit into a
  * packet of its own (lost_size). What was lost was never seen, so it is counted
- * whole, wanted or not. Not counted by any kernel: events inside the writing of an event on
+ * whole, wanted or not; conditions that the kernel tests (filter.h) are tested
+ * before. Not counted by any kernel: events inside the writing of an event on
  * the same level of interrupts.
  *
  * A sub-buffer also says how many were overwritten just before it: so a gap is
