@@ -206,7 +206,7 @@ int sonde_ctf_stream_open(struct sonde_ctf_trace *trace,
 
 	if (!sonde_ctf_name_valid(config->name))
 		return -EINVAL;
-	if (!sonde_ctf_trace_has_class(trace, config->class_id))
+	if (!sonde_ctf_trace_class(trace, config->class_id))
 		return -ENOENT;
 	if (name_taken(trace, config->name))
 		return -EEXIST;

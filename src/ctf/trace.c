@@ -311,22 +311,6 @@ int sonde_ctf_trace_create(const char *dir,
 	return error;
 }
 
-static const struct sonde_ctf_class *
-find_class(const struct sonde_ctf_trace *trace, uint32_t class_id)
-{
-	for (uint32_t i = 0; i < trace->nr_classes; i++) {
-		if (trace->classes[i].id == class_id)
-			return &trace->classes[i];
-	}
-	return NULL;
-}
-
-bool sonde_ctf_trace_has_class(const struct sonde_ctf_trace *trace,
-			       uint32_t class_id)
-{
-	return find_class(trace, class_id) != NULL;
-}
-
 static int ctf_trace_put_class(const struct sonde_ctf_trace *trace,
 			       const struct sonde_ctf_class *cls,
 			       const char *comment, struct sonde_text *to)
@@ -370,7 +354,7 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 	struct sonde_ctf_class *classes;
 	int error;
 
-	if (sonde_ctf_trace_has_class(trace, class_id))
+	if (sonde_ctf_trace_class(trace, class_id))
 		return -EEXIST;
 	classes = reallocarray(trace->classes, trace->nr_classes + 1,
 			       sizeof(*classes));
@@ -389,7 +373,8 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,
 			      uint32_t id, const struct sonde_desc *desc)
 {
-	const struct sonde_ctf_class *cls = find_class(trace, class_id);
+	const struct sonde_ctf_class *cls =
+		sonde_ctf_trace_class(trace, class_id);
 	struct sonde_text *body = &trace->metadata.body;
 	size_t size = body->size;
 	int error;

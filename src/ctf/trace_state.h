@@ -7,7 +7,7 @@
 #ifndef CTF_TRACE_STATE_H
 #define CTF_TRACE_STATE_H
 
-#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "ctf/metadata.h"
@@ -30,8 +30,15 @@ struct sonde_ctf_trace {
 	struct sonde_ctf_stream *streams; /* open ones, a list */
 };
 
-bool sonde_ctf_trace_has_class(const struct sonde_ctf_trace *trace,
-			       uint32_t class_id);
+/* NULL: there is none of that number. */
+static inline const struct sonde_ctf_class *
+sonde_ctf_trace_class(const struct sonde_ctf_trace *trace, uint32_t class_id)
+{
+	for (uint32_t i = 0; i < trace->nr_classes; i++)
+		if (trace->classes[i].id == class_id)
+			return &trace->classes[i];
+	return NULL;
+}
 
 /* Close a stream as it was last published. */
 int sonde_ctf_stream_close_as_is(struct sonde_ctf_stream *stream);

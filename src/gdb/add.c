@@ -54,14 +54,6 @@ void sonde_gdb_end_adding(struct sonde_gdb_server *server)
 	sonde_probe_points_clear(&points);
 }
 
-const char *sonde_gdb_point_name(const struct sonde_probe_point *point)
-{
-	for (size_t i = 0; i < point->nr_sources; i++)
-		if (!strcmp(point->sources[i].kind, "name"))
-			return point->sources[i].text;
-	return NULL;
-}
-
 /* Whether one that is in has that name. */
 static bool has_name(const struct sonde_probe_points *points, const char *name)
 {
@@ -174,7 +166,7 @@ void sonde_gdb_start_adding(struct sonde_gdb_server *server,
 	if (!server->status.running) {
 		sonde_probe_points_clear(&server->points);
 		server->points = from;
-		sonde_gdb_answer_start(server, "", reply);
+		sonde_gdb_start(server, reply);
 		return;
 	}
 	rc = check(server, &from, error, sizeof(error));

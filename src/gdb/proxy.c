@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,42 +21,6 @@
 #include "base/port.h"
 #include "gdb/proxy_parts.h"
 #include "gdb/server_parts.h"
-
-/* ---- asking gdbserver ---- */
-
-void sonde_gdb_proxy_pass(struct sonde_gdb_proxy *proxy, const char *packet,
-			  size_t length, struct sonde_gdb_reply *reply)
-{
-	if (!proxy->gone &&
-	    sonde_gdb_upstream_ask(proxy->up, packet, length, reply) != 0)
-		proxy->gone = true;
-	if (proxy->gone)
-		sonde_gdb_reply_error(reply, 1);
-}
-
-int sonde_gdb_proxy_ask(struct sonde_gdb_proxy *proxy, const char *format, ...)
-{
-	struct sonde_gdb_reply *reply = &proxy->scratch;
-	char packet[1024];
-	va_list args;
-	int nr;
-
-	va_start(args, format);
-	nr = vsnprintf(packet, sizeof(packet), format, args);
-	va_end(args);
-	if (nr < 0 || (size_t)nr >= sizeof(packet))
-		return -EIO;
-	sonde_gdb_proxy_pass(proxy, packet, (size_t)nr, reply);
-	if (proxy->gone)
-		return -EPIPE;
-	return reply->bytes[0] == 'E' && reply->length == 3 ? -EIO : 0;
-}
-
-const struct sonde_probes *
-sonde_gdb_proxy_probes(const struct sonde_gdb_proxy *proxy)
-{
-	return proxy->server ? proxy->server->probes : NULL;
-}
 
 /* ---- memory ---- */
 
@@ -450,23 +413,6 @@ static void disconnected(void *target)
 	struct sonde_gdb_proxy *proxy = target;
 
 	proxy->notified = false;
-}
-
-void sonde_gdb_proxy_forget(struct sonde_gdb_proxy *proxy)
-{
-	sonde_gdb_proxy_forget_breaks(proxy);
-	if (proxy->process)
-		sonde_store_relaxed(
-			&sonde_process_agent(proxy->process)->is_driven, 0);
-	sonde_process_close(proxy->process);
-	proxy->process = NULL;
-	proxy->pid = 0;
-	while (proxy->untold) {
-		struct sonde_gdb_untold *next = proxy->untold->next;
-
-		free(proxy->untold);
-		proxy->untold = next;
-	}
 }
 
 static void free_proxy(void *target)

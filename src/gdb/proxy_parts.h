@@ -3,6 +3,7 @@
  * proxy_parts.h - what the files of the proxy share.
  *
  *	proxy.c			packets: passed on, or whose they are
+ *	proxy_ask.c		questions to gdbserver, threads run by us
  *	proxy_registers.c	registers, and threads lent to process.h
  *	proxy_stops.c		stops and resumptions
  *	proxy_breaks.c		breakpoints
@@ -55,7 +56,16 @@ struct sonde_gdb_proxy {
 	struct sonde_gdb_reply scratch;
 };
 
-/* ---- proxy.c ---- */
+/* A stop as gdbserver tells it. */
+struct sonde_gdb_stop_reply {
+	unsigned int signal;
+	char thread[SONDE_GDB_THREAD_BYTES];
+	bool has_pc;
+	uint64_t pc;
+	size_t pc_at; /* of its digits in the text */
+};
+
+/* ---- proxy_ask.c ---- */
 /* Passes it on; E01 if gdbserver is gone. */
 void sonde_gdb_proxy_pass(struct sonde_gdb_proxy *proxy, const char *packet,
 			  size_t length, struct sonde_gdb_reply *reply);
@@ -66,9 +76,18 @@ int sonde_gdb_proxy_ask(struct sonde_gdb_proxy *proxy, const char *format, ...)
 /* The probes; NULL: none yet. */
 const struct sonde_probes *
 sonde_gdb_proxy_probes(const struct sonde_gdb_proxy *proxy);
-
-/* The process has ended, or is another one now. */
-void sonde_gdb_proxy_forget(struct sonde_gdb_proxy *proxy);
+/* The program's address for where a thread stands. */
+uint64_t sonde_gdb_proxy_shown_pc(const struct sonde_gdb_proxy *proxy,
+				  uint64_t pc);
+/* False: it tells of no stop, or of no thread. */
+bool sonde_gdb_proxy_parse_stop(const char *text,
+				struct sonde_gdb_stop_reply *ret_stop);
+/* A stop for GDB to be told of later, in non-stop mode. */
+void sonde_gdb_proxy_enqueue(struct sonde_gdb_proxy *proxy, const char *text);
+/* Runs one thread until it stops; `how`: "c", "s", "C0b". Its stop reply is in
+ * proxy->scratch. */
+int sonde_gdb_proxy_run_thread(struct sonde_gdb_proxy *proxy,
+			       const char *thread, const char *how);
 
 /* ---- proxy_registers.c ---- */
 void sonde_gdb_proxy_registers(struct sonde_gdb_proxy *proxy,
@@ -93,6 +112,8 @@ int sonde_gdb_proxy_lend(struct sonde_gdb_proxy *proxy,
 void sonde_gdb_proxy_give_back(struct sonde_gdb_proxy *proxy);
 
 /* ---- proxy_stops.c ---- */
+/* The process has ended, or is another one now. */
+void sonde_gdb_proxy_forget(struct sonde_gdb_proxy *proxy);
 /* A stop reply from gdbserver. True: GDB is to be told *text, which may have
  * been changed. False: the thread runs on. */
 bool sonde_gdb_proxy_stopped(struct sonde_gdb_proxy *proxy,
@@ -100,13 +121,6 @@ bool sonde_gdb_proxy_stopped(struct sonde_gdb_proxy *proxy,
 /* vCont. True: *reply is the answer; false: it will come. */
 bool sonde_gdb_proxy_resume(struct sonde_gdb_proxy *proxy, const char *packet,
 			    size_t length, struct sonde_gdb_reply *reply);
-/* Runs one thread until it stops; `how`: "c", "s", "C0b". Its stop reply is in
- * proxy->scratch. */
-int sonde_gdb_proxy_run_thread(struct sonde_gdb_proxy *proxy,
-			       const char *thread, const char *how);
-/* The program's address for where a thread stands. */
-uint64_t sonde_gdb_proxy_shown_pc(const struct sonde_gdb_proxy *proxy,
-				  uint64_t pc);
 /* What has come from gdbserver unasked: told to GDB, if it concerns it. */
 void sonde_gdb_proxy_hear(struct sonde_gdb_proxy *proxy);
 /* A stop that was asked for ('?', vRun): only its pc is the program's. In

@@ -35,14 +35,6 @@ enum {
 	PC_DIGITS = 16,
 };
 
-struct stop {
-	unsigned int signal;
-	char thread[SONDE_GDB_THREAD_BYTES];
-	bool has_pc;
-	uint64_t pc;
-	size_t pc_at; /* of its digits in the text */
-};
-
 /* What a vCont has a thread do. */
 struct order {
 	char kind; /* c C s S r t; 0: nothing */
@@ -50,17 +42,6 @@ struct order {
 };
 
 /* ---- texts ---- */
-
-/* A register's value, in memory's order of bytes. */
-static bool read_pc(const char *digits, uint64_t *ret_pc)
-{
-	uint8_t bytes[sizeof(*ret_pc)];
-
-	if (!sonde_hex_take_bytes(&digits, bytes, sizeof(bytes)))
-		return false;
-	memcpy(ret_pc, bytes, sizeof(bytes));
-	return true;
-}
 
 static void write_pc(char *digits, uint64_t pc)
 {
@@ -71,32 +52,8 @@ static void write_pc(char *digits, uint64_t pc)
 	memcpy(digits, text, PC_DIGITS);
 }
 
-static bool parse_stop(const char *text, struct stop *ret_stop)
-{
-	const char *thread = strstr(text, "thread:");
-	const char *pc = strstr(text, ";10:");
-	uint8_t signal;
-	const char *at = text + 1;
-	size_t length;
-
-	memset(ret_stop, 0, sizeof(*ret_stop));
-	if (text[0] != 'T' || !thread || !sonde_hex_take_bytes(&at, &signal, 1))
-		return false;
-	thread += strlen("thread:");
-	length = strcspn(thread, ";");
-	if (length >= sizeof(ret_stop->thread))
-		return false;
-	memcpy(ret_stop->thread, thread, length);
-	ret_stop->signal = signal;
-	if (pc && read_pc(pc + strlen(";10:"), &ret_stop->pc)) {
-		ret_stop->has_pc = true;
-		ret_stop->pc_at = (size_t)(pc + strlen(";10:") - text);
-	}
-	return true;
-}
-
-static void show_pc(const struct stop *stop, struct sonde_gdb_reply *reply,
-		    uint64_t pc)
+static void show_pc(const struct sonde_gdb_stop_reply *stop,
+		    struct sonde_gdb_reply *reply, uint64_t pc)
 {
 	write_pc(reply->bytes + stop->pc_at, pc);
 }
@@ -165,14 +122,6 @@ static bool is_in_agent(const struct sonde_gdb_proxy *proxy, uint64_t pc)
 	return image && pc >= image->start && pc < image->end;
 }
 
-uint64_t sonde_gdb_proxy_shown_pc(const struct sonde_gdb_proxy *proxy,
-				  uint64_t pc)
-{
-	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
-
-	return probes ? sonde_probes_site_of(probes, pc) : pc;
-}
-
 /* Where an int3 of a window leads; 0: there is none of ours. */
 static uint64_t trap_at(const struct sonde_gdb_proxy *proxy, uint64_t pc)
 {
@@ -195,78 +144,6 @@ static uint64_t trap_at(const struct sonde_gdb_proxy *proxy, uint64_t pc)
 }
 
 /* ---- going on ---- */
-
-static void enqueue(struct sonde_gdb_proxy *proxy, const char *text)
-{
-	size_t size = strlen(text) + 1;
-	struct sonde_gdb_untold **last = &proxy->untold;
-	struct sonde_gdb_untold *new = malloc(sizeof(*new) + size);
-
-	if (!new)
-		return;
-	new->next = NULL;
-	memcpy(new->text, text, size);
-	while (*last)
-		last = &(*last)->next;
-	*last = new;
-}
-
-/* In non-stop mode: the stop of that thread; others' wait for GDB. */
-static int await_notified(struct sonde_gdb_proxy *proxy, const char *thread)
-{
-	struct sonde_gdb_reply *reply = &proxy->scratch;
-	char *found = NULL;
-
-	while (!found) {
-		const char *text;
-		bool notification;
-		struct stop stop;
-
-		if (sonde_gdb_upstream_hear(proxy->up, true, reply,
-					    &notification) != 1)
-			goto gone;
-		text = reply->bytes + strcspn(reply->bytes, ":") + 1;
-		while (notification && strcmp(reply->bytes, "OK") != 0) {
-			if (!found && parse_stop(text, &stop) &&
-			    strcmp(stop.thread, thread) == 0)
-				found = strdup(text);
-			else
-				enqueue(proxy, text);
-			if (sonde_gdb_proxy_ask(proxy, "vStopped") == -EPIPE)
-				goto gone;
-			text = reply->bytes;
-		}
-	}
-	sonde_gdb_reply_clear(reply);
-	sonde_gdb_reply_text(reply, found);
-	free(found);
-	return 0;
-gone:
-	free(found);
-	return -EPIPE;
-}
-
-int sonde_gdb_proxy_run_thread(struct sonde_gdb_proxy *proxy,
-			       const char *thread, const char *how)
-{
-	char packet[64 + SONDE_GDB_THREAD_BYTES];
-	int nr = snprintf(packet, sizeof(packet), "vCont;%s:%s", how, thread);
-	bool notification;
-
-	if (proxy->non_stop) {
-		int rc = sonde_gdb_proxy_ask(proxy, "%s", packet);
-
-		return rc == 0 ? await_notified(proxy, thread) : rc;
-	}
-	if (sonde_gdb_upstream_send(proxy->up, packet, (size_t)nr) != 0)
-		return -EPIPE;
-	do
-		if (sonde_gdb_upstream_hear(proxy->up, true, &proxy->scratch,
-					    &notification) != 1)
-			return -EPIPE;
-	while (notification);
-	return 0;
-}
 
 /*
  * What gdbserver is sent of a vCont: "rSTART,END" is a step at a time if there
@@ -353,7 +230,8 @@ static void drop_steps(const struct sonde_gdb_proxy *proxy, const char *thread)
 
 /* Whether a thread stands at the int3 by which the agent asks for steps: the
  * only one in it that is come upon unasked. */
-static bool is_ask(const struct sonde_gdb_proxy *proxy, const struct stop *stop,
+static bool is_ask(const struct sonde_gdb_proxy *proxy,
+		   const struct sonde_gdb_stop_reply *stop,
 		   const struct sonde_gdb_reply *reply)
 {
 	return stop->signal == SIGTRAP && is_in_agent(proxy, stop->pc) &&
@@ -370,7 +248,8 @@ static bool is_fault(unsigned int signal)
 
 /* The thread stands at an int3 of the agent's, which asks for steps: behind
  * it. They are done only if we are at steps already. */
-static int pass_ask(struct sonde_gdb_proxy *proxy, const struct stop *stop)
+static int pass_ask(struct sonde_gdb_proxy *proxy,
+		    const struct sonde_gdb_stop_reply *stop)
 {
 	if (!proxy->driving)
 		drop_steps(proxy, stop->thread);
@@ -384,7 +263,7 @@ static int stops_run_to(struct sonde_gdb_proxy *proxy, const char *thread,
 {
 	struct sonde_gdb_reply *reply = &proxy->scratch;
 	struct sonde_probes *probes = proxy->server->probes;
-	struct stop stop = { 0 };
+	struct sonde_gdb_stop_reply stop = { 0 };
 	uint8_t byte = SONDE_GDB_INT3;
 	char how[8] = "c";
 	int rc = sonde_probes_swap_byte(probes, address, &byte);
@@ -392,7 +271,7 @@ static int stops_run_to(struct sonde_gdb_proxy *proxy, const char *thread,
 
 	while (rc == 0) {
 		rc = sonde_gdb_proxy_run_thread(proxy, thread, how);
-		if (rc != 0 || !parse_stop(reply->bytes, &stop))
+		if (rc != 0 || !sonde_gdb_proxy_parse_stop(reply->bytes, &stop))
 			break;
 		if (is_ask(proxy, &stop, reply)) {
 			rc = pass_ask(proxy, &stop);
@@ -422,7 +301,7 @@ static void finish_step(struct sonde_gdb_proxy *proxy, const char *thread,
 {
 	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
 	uint64_t copies = 0;
-	struct stop stop;
+	struct sonde_gdb_stop_reply stop;
 	int rc = 0;
 
 	for (int i = 0; rc == 0 && i < PAD_STEPS_MAX; i++) {
@@ -445,13 +324,14 @@ static void finish_step(struct sonde_gdb_proxy *proxy, const char *thread,
 		sonde_gdb_reply_clear(reply);
 		sonde_gdb_reply_bytes(reply, proxy->scratch.bytes,
 				      proxy->scratch.length);
-		if (!parse_stop(reply->bytes, &stop) || stop.signal != SIGTRAP)
+		if (!sonde_gdb_proxy_parse_stop(reply->bytes, &stop) ||
+		    stop.signal != SIGTRAP)
 			break;
 		pc = stop.pc;
 	}
 	if (rc == 0)
 		drop_reason(reply);
-	if (parse_stop(reply->bytes, &stop) && stop.has_pc)
+	if (sonde_gdb_proxy_parse_stop(reply->bytes, &stop) && stop.has_pc)
 		show_pc(&stop, reply, sonde_gdb_proxy_shown_pc(proxy, stop.pc));
 }
 
@@ -488,9 +368,10 @@ static bool is_step_over(struct sonde_gdb_proxy *proxy,
 			 const struct order *order,
 			 const struct sonde_gdb_reply *reply)
 {
-	struct stop stop;
+	struct sonde_gdb_stop_reply stop;
 
-	if (order->kind != 'r' || !parse_stop(reply->bytes, &stop) ||
+	if (order->kind != 'r' ||
+	    !sonde_gdb_proxy_parse_stop(reply->bytes, &stop) ||
 	    stop.signal != SIGTRAP)
 		return true;
 	return stop.pc < order->start || stop.pc >= order->end ||
@@ -536,7 +417,7 @@ static int drive_step(struct sonde_gdb_proxy *proxy, const char *thread,
 		      struct sonde_gdb_reply *reply)
 {
 	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
-	struct stop stop;
+	struct sonde_gdb_stop_reply stop;
 	uint64_t ignored;
 	bool exact;
 	int rc = sonde_gdb_proxy_run_thread(proxy, thread, "s");
@@ -546,7 +427,8 @@ static int drive_step(struct sonde_gdb_proxy *proxy, const char *thread,
 	sonde_gdb_reply_clear(reply);
 	sonde_gdb_reply_bytes(reply, proxy->scratch.bytes,
 			      proxy->scratch.length);
-	if (!parse_stop(reply->bytes, &stop) || stop.signal != SIGTRAP)
+	if (!sonde_gdb_proxy_parse_stop(reply->bytes, &stop) ||
+	    stop.signal != SIGTRAP)
 		return -EINTR;
 	if (is_explained(reply->bytes)) {
 		uint64_t to = trap_at(proxy, stop.pc);
@@ -559,7 +441,8 @@ static int drive_step(struct sonde_gdb_proxy *proxy, const char *thread,
 	if (is_in_agent(proxy, stop.pc) ||
 	    sonde_probes_in_pad(probes, stop.pc, &ignored, &exact, &ignored)) {
 		finish_step(proxy, thread, stop.pc, reply);
-		if (!parse_stop(reply->bytes, &stop) || stop.signal != SIGTRAP)
+		if (!sonde_gdb_proxy_parse_stop(reply->bytes, &stop) ||
+		    stop.signal != SIGTRAP)
 			return -EINTR;
 	}
 	return sonde_gdb_proxy_tell_step(proxy, thread);
@@ -569,7 +452,8 @@ static int drive_step(struct sonde_gdb_proxy *proxy, const char *thread,
 
 /* While-stepping, of a thread at is_ask(). True: it came to something else,
  * which is in *reply; false: it goes on. */
-static bool drive_steps(struct sonde_gdb_proxy *proxy, const struct stop *stop,
+static bool drive_steps(struct sonde_gdb_proxy *proxy,
+			const struct sonde_gdb_stop_reply *stop,
 			struct sonde_gdb_reply *reply)
 {
 	uint64_t copy = copy_of_stepped(proxy, stop->thread);
@@ -596,7 +480,8 @@ static bool drive_steps(struct sonde_gdb_proxy *proxy, const struct stop *stop,
 }
 
 /* A SIGTRAP at an int3 or step of ours. True: GDB is to be told. */
-static bool trapped(struct sonde_gdb_proxy *proxy, const struct stop *stop,
+static bool trapped(struct sonde_gdb_proxy *proxy,
+		    const struct sonde_gdb_stop_reply *stop,
 		    struct sonde_gdb_reply *reply)
 {
 	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
@@ -641,13 +526,14 @@ static bool trapped(struct sonde_gdb_proxy *proxy, const struct stop *stop,
 static bool act_on(struct sonde_gdb_proxy *proxy, struct sonde_gdb_reply *reply)
 {
 	const struct sonde_probes *probes;
-	struct stop stop;
+	struct sonde_gdb_stop_reply stop;
 	bool in_ours;
 
 	if (stops_has_ended(proxy, reply->bytes))
 		return true;
 	probes = sonde_gdb_proxy_probes(proxy);
-	if (!probes || !parse_stop(reply->bytes, &stop) || !stop.has_pc)
+	if (!probes || !sonde_gdb_proxy_parse_stop(reply->bytes, &stop) ||
+	    !stop.has_pc)
 		return true;
 	if (stop.signal == SIGTRAP)
 		return trapped(proxy, &stop, reply);
@@ -669,11 +555,11 @@ static bool act_on(struct sonde_gdb_proxy *proxy, struct sonde_gdb_reply *reply)
 bool sonde_gdb_proxy_stopped(struct sonde_gdb_proxy *proxy,
 			     struct sonde_gdb_reply *reply)
 {
-	struct stop stop;
+	struct sonde_gdb_stop_reply stop;
 
 	proxy->running = false;
-	if (parse_stop(reply->bytes, &stop) && is_ask(proxy, &stop, reply) &&
-	    !drive_steps(proxy, &stop, reply))
+	if (sonde_gdb_proxy_parse_stop(reply->bytes, &stop) &&
+	    is_ask(proxy, &stop, reply) && !drive_steps(proxy, &stop, reply))
 		return false;
 	return act_on(proxy, reply);
 }
@@ -738,9 +624,9 @@ void sonde_gdb_proxy_next_stop(struct sonde_gdb_proxy *proxy,
 static void show_stop(struct sonde_gdb_proxy *proxy,
 		      struct sonde_gdb_reply *reply)
 {
-	struct stop stop;
+	struct sonde_gdb_stop_reply stop;
 
-	if (parse_stop(reply->bytes, &stop) && stop.has_pc)
+	if (sonde_gdb_proxy_parse_stop(reply->bytes, &stop) && stop.has_pc)
 		show_pc(&stop, reply, sonde_gdb_proxy_shown_pc(proxy, stop.pc));
 }
 
@@ -757,7 +643,7 @@ static void take_stops(struct sonde_gdb_proxy *proxy,
 		else
 			show_stop(proxy, stop);
 		if (tell)
-			enqueue(proxy, stop->bytes);
+			sonde_gdb_proxy_enqueue(proxy, stop->bytes);
 		sonde_gdb_proxy_pass(proxy, "vStopped", strlen("vStopped"),
 				     stop);
 		if (proxy->gone || strcmp(stop->bytes, "OK") == 0 ||
@@ -814,5 +700,22 @@ void sonde_gdb_proxy_hear(struct sonde_gdb_proxy *proxy)
 	if (rc < 0) {
 		proxy->gone = true;
 		sonde_gdb_server_end(proxy->server, SONDE_GDB_END_EXITED);
+	}
+}
+
+void sonde_gdb_proxy_forget(struct sonde_gdb_proxy *proxy)
+{
+	sonde_gdb_proxy_forget_breaks(proxy);
+	if (proxy->process)
+		sonde_store_relaxed(
+			&sonde_process_agent(proxy->process)->is_driven, 0);
+	sonde_process_close(proxy->process);
+	proxy->process = NULL;
+	proxy->pid = 0;
+	while (proxy->untold) {
+		struct sonde_gdb_untold *next = proxy->untold->next;
+
+		free(proxy->untold);
+		proxy->untold = next;
 	}
 }

@@ -107,21 +107,6 @@ int sonde_gdb_server_new(const struct sonde_gdb_server_config *config,
 	return 0;
 }
 
-void sonde_gdb_server_forget(struct sonde_gdb_server *server)
-{
-	sonde_gdb_stop(server, SONDE_PROBE_STOP_ASKED, NULL);
-	sonde_gdb_patching(server, true);
-	sonde_probe_run_free(server->run);
-	sonde_probes_free(server->probes);
-	server->probes = NULL;
-	sonde_gdb_patching(server, false);
-	for (size_t i = 0; i < server->points.nr; i++)
-		server->points.list[i].probe = UINT32_MAX;
-	server->run = NULL;
-	server->process = NULL;
-	server->status.running = false;
-}
-
 void sonde_gdb_server_free(struct sonde_gdb_server *server)
 {
 	if (!server)

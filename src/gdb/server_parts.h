@@ -93,8 +93,6 @@ void sonde_gdb_start_adding(struct sonde_gdb_server *server,
 			    struct sonde_gdb_reply *reply);
 /* It went away. */
 void sonde_gdb_end_adding(struct sonde_gdb_server *server);
-/* The name that a tracepoint was given; NULL. */
-const char *sonde_gdb_point_name(const struct sonde_probe_point *point);
 
 /* trace.c */
 sonde_gdb_answer sonde_gdb_answer_start, sonde_gdb_answer_stop,
@@ -102,6 +100,14 @@ sonde_gdb_answer sonde_gdb_answer_start, sonde_gdb_answer_stop,
 	sonde_gdb_answer_first_point, sonde_gdb_answer_next_point,
 	sonde_gdb_answer_first_variable, sonde_gdb_answer_next_variable,
 	sonde_gdb_answer_value, sonde_gdb_answer_remove;
+/* The status in GDB's words ("T1;..."), as in a file's "status" line. */
+void sonde_gdb_status(struct sonde_gdb_server *server,
+		      struct sonde_gdb_reply *reply);
+
+/* tracing.c */
+/* Starts the run, and answers how that went. */
+void sonde_gdb_start(struct sonde_gdb_server *server,
+		     struct sonde_gdb_reply *reply);
 /* Looks how the run is doing, and ends it if the buffer is full. */
 void sonde_gdb_poll(struct sonde_gdb_server *server);
 void sonde_gdb_stop(struct sonde_gdb_server *server,
@@ -114,9 +120,8 @@ void sonde_gdb_take_out(struct sonde_gdb_server *server,
 /* Gets the process, its probes and run; 0 or -errno with the text. */
 int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
 			   size_t error_size);
-/* The status in GDB's words ("T1;..."), as in a file's "status" line. */
-void sonde_gdb_status(struct sonde_gdb_server *server,
-		      struct sonde_gdb_reply *reply);
+/* The name that a tracepoint was given; NULL. */
+const char *sonde_gdb_point_name(const struct sonde_probe_point *point);
 
 /* frame.c */
 sonde_gdb_answer sonde_gdb_answer_frame, sonde_gdb_answer_raw,

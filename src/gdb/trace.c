@@ -3,115 +3,27 @@
  * trace.c - packets that start, stop and show a run, and the tracepoints and
  * variables of it.
  *
- * A run ends in one place, sonde_gdb_stop(), whatever the reason; the reason is
- * what the status says from then on. Status is read from the run before it is
- * told.
+ * The status is read from the run before it is told. What they do to a run is in
+ * tracing.c.
  */
-#include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "base/hex.h"
 #include "gdb/server_parts.h"
 
-void sonde_gdb_patching(const struct sonde_gdb_server *server, bool begins)
-{
-	const struct sonde_gdb_target_ops *ops = server->config.ops;
-
-	if (ops && ops->patching)
-		ops->patching(server->config.target, begins);
-}
-
-int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
-			   size_t error_size)
-{
-	const struct sonde_gdb_target_ops *ops = server->config.ops;
-	struct sonde_process *process;
-	int rc;
-
-	process = ops->process(server->config.target, error, error_size);
-	if (!process)
-		return -ESRCH;
-	if (process == server->process)
-		return 0;
-	sonde_gdb_server_forget(server);
-	rc = sonde_probes_new(process, &server->probes);
-	if (rc == 0)
-		rc = sonde_probe_run_new(process, server->probes, &server->run);
-	if (rc) {
-		(void)snprintf(error, error_size,
-			       "tracing can't be prepared (error %d)", -rc);
-		sonde_gdb_server_forget(server);
-		return rc;
-	}
-	server->process = process;
-	return 0;
-}
-
-void sonde_gdb_stop(struct sonde_gdb_server *server,
-		    enum sonde_probe_reason why, const char *text)
-{
-	if (!server->status.running || !server->run)
-		return;
-	sonde_gdb_patching(server, true);
-	(void)sonde_probe_run_stop(server->run, why, text);
-	sonde_gdb_patching(server, false);
-	sonde_probe_run_poll(server->run, &server->points, &server->status);
-	sonde_gdb_drop_frames(server);
-}
-
-void sonde_gdb_poll(struct sonde_gdb_server *server)
-{
-	const struct sonde_gdb_settings *settings = &server->settings;
-
-	if (!server->status.running || !server->run)
-		return;
-	sonde_probe_run_poll(server->run, &server->points, &server->status);
-	if (!settings->circular &&
-	    server->status.bytes >= settings->buffer_bytes)
-		sonde_gdb_stop(server, SONDE_PROBE_STOP_FULL, NULL);
-}
-
 /* QTStart */
 void sonde_gdb_answer_start(struct sonde_gdb_server *server, const char *rest,
 			    struct sonde_gdb_reply *reply)
 {
-	struct sonde_probe_run_config config = {
-		.directory = server->config.directory,
-		.circular = server->settings.circular,
-	};
-	char error[256] = "";
-	int rc;
-
 	if (*rest)
 		return;
-	if (server->is_adding) {
+	if (server->is_adding)
 		sonde_gdb_start_adding(server, reply);
-		return;
-	}
-	if (server->status.running) {
+	else if (server->status.running)
 		sonde_gdb_reply_refuse(reply, "a trace is running already");
-		return;
-	}
-	server->has_late_point = false;
-	sonde_gdb_drop_frames(server);
-	rc = sonde_gdb_need_process(server, error, sizeof(error));
-	sonde_gdb_patching(server, true);
-	if (rc == 0)
-		rc = sonde_probe_run_start(server->run, &server->points,
-					   &config, error, sizeof(error));
-	sonde_gdb_patching(server, false);
-	if (rc) {
-		if (!error[0])
-			(void)snprintf(error, sizeof(error),
-				       "the trace can't be started (error %d)",
-				       -rc);
-		sonde_gdb_reply_refuse(reply, error);
-		return;
-	}
-	sonde_probe_run_poll(server->run, &server->points, &server->status);
-	sonde_gdb_reply_text(reply, "OK");
+	else
+		sonde_gdb_start(server, reply);
 }
 
 /* QTStop */
@@ -356,15 +268,6 @@ void sonde_gdb_answer_value(struct sonde_gdb_server *server, const char *rest,
 		sonde_gdb_reply_format(reply, "V%" PRIx64, (uint64_t)value);
 	else
 		sonde_gdb_reply_text(reply, "U");
-}
-
-void sonde_gdb_take_out(struct sonde_gdb_server *server,
-			struct sonde_probe_point *point)
-{
-	if (server->probes && point->probe != UINT32_MAX)
-		(void)sonde_probes_remove(server->probes, point->probe);
-	point->probe = UINT32_MAX;
-	point->enabled = false;
 }
 
 /* QSondeRemove:number: out for good, the run goes on. */

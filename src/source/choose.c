@@ -2,7 +2,6 @@
 #include "source/choose.h"
 
 #include <errno.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -16,17 +15,6 @@
 
 /* What every kernel since 3.8 calls its first PID namespace. */
 #define FIRST_PID_NAMESPACE 0xeffffffcu
-
-int sonde_source_fail(struct sonde_source_error *error, int rc,
-		      const char *format, ...)
-{
-	va_list args;
-
-	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);
-	va_end(args);
-	return rc;
-}
 
 static int fail_unmatched(const struct sonde_source_rule *rule,
 			  struct sonde_source_error *error)

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "analysis/reports/profile.h"
+#include "analysis/reports/profile_kernel.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/words.h"
@@ -481,6 +482,9 @@ static int make_diff(struct diff *diff)
 
 	for (size_t i = 0; !err && i < 2; i++) {
 		err = sonde_profile_make(diff->args[i], &diff->sides[i]);
+		if (!err)
+			err = sonde_profile_kernel(diff->args[i],
+						   &diff->sides[i]);
 		if (!err)
 			err = collect(diff, i);
 	}

@@ -18,7 +18,6 @@
 #include "analysis/analysis.h"
 #include "analysis/reports/durations.h"
 #include "analysis/reports/join.h"
-#include "analysis/reports/profile_kernel.h"
 #include "base/port.h"
 #include "reader/reader.h"
 
@@ -404,8 +403,6 @@ int sonde_profile_make(const struct sonde_analysis_args *args,
 		err = fill_names(ret_profile, &whole, args->trace);
 	if (!err)
 		err = fill_pairs(ret_profile, &whole);
-	if (!err)
-		err = sonde_profile_kernel(args, ret_profile);
 	part_fini(&whole);
 	free_plan(&plan);
 	return err;

@@ -2,7 +2,7 @@
 /*
  * export.h - a trace's events as files for other programs.
  *
- * To add a kind of file: a function here, a line in export.c, a section in
+ * To add a kind of file: a function here, a line in formats.c, a section in
  * man/sonde-export.1, and a test in tests/e2e/test_export.py that reads the file
  * with something that isn't Sonde's.
  *
