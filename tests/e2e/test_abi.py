@@ -34,9 +34,16 @@ def exported(library):
                   map(str.split, out.splitlines()) if words[-2] != "A")
 
 
+def text_of(header):
+    """A header with its parts in place of their includes."""
+    return re.sub(r"^#include <sonde/(detail/\w+\.h)>$",
+                  lambda part: text_of(part[1]),
+                  (INCLUDE / header).read_text(), flags=re.M)
+
+
 def debugged(header, headers):
     """What GDB says of each structure, enumeration and function of a header."""
-    text = (INCLUDE / header).read_text()
+    text = text_of(header)
     types = re.findall(r"^((?:struct|enum) sonde_\w+) \{", text, re.M)
     functions = sorted(set(re.findall(r"\b(sonde_\w+)\s*\(", text)))
     functions = [f for f in functions if re.search(

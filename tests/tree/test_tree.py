@@ -283,6 +283,21 @@ def a_second_type_of_one_name_is_found():
 
 
 @test
+def a_part_of_a_header_sends_who_includes_it_to_the_whole():
+    parts = sorted((ROOT / "include/sonde/detail").iterdir())
+    check(len(parts) > 3, f"only {parts}")
+    whole = (ROOT / "include/sonde/tracepoint.h").read_text()
+    for part in parts:
+        check(f"#include <sonde/detail/{part.name}>" in whole, part.name)
+        run = subprocess.run(
+            ["cc", "-E", f"-I{ROOT / 'include'}", "-x", "c", "-"], text=True,
+            input=f"#include <sonde/detail/{part.name}>\n",
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+        check(run.returncode and "include <sonde/tracepoint.h>" in run.stderr,
+              f"{part.name} alone: {run.stderr}")
+
+
+@test
 def an_acquire_without_a_partner_is_found():
     copy = plant("src/ring/planted.c", "/* Reads. */\n\n"
                  "int planted(int *p)\n{\n"
