@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * payloads.c - the payloads of hot tracepoints, as descriptions (payloads.h).
+ *
+ * The table is payloads.h's list; what is described here is what the programs
+ * write, in the same order.
+ */
 #include "source/payloads.h"
 
 #include <string.h>

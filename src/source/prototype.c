@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * prototype.c - arguments of tracepoints and functions, out of the kernel's BTF
+ * (prototype.h).
+ *
+ * One pass over all types makes two sorted lists of names; a look-up is a
+ * bisection. What is missing or of an unknown form is no prototype.
+ */
 #include "source/prototype.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * selected.c - which events a source is to deliver (selected.h).
+ *
+ * An event is selected by the rules and not yet taken by another source; the
+ * walk goes through tracepoints that have no form in payloads.h, once each.
+ */
 #include "source/selected.h"
 
 #include <errno.h>

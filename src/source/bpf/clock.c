@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * clock.c - from CLOCK_MONOTONIC to the session's clock, by pairs of both
+ * (clock.h).
+ *
+ * The line goes through the newest pair, with the rate since the newest one
+ * that is RATE_NS older; a pair much wider than the best isn't used. What is
+ * told as the error is the most that was seen. Pure, but for the measuring.
+ */
 #include "source/bpf/clock.h"
 
 #include "base/time.h"

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * geometry.c - how much memory which ring of BPF's has (geometry.h).
+ *
+ * Sub-buffers are of one size and rings powers of two of them; the sum is at
+ * most what was given. Pure.
+ */
 #include "source/bpf/geometry.h"
 
 #include <errno.h>

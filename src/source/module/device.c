@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * device.c - /dev/sonde as the source uses it (device.h).
+ *
+ * What the device answers is checked before it is used. Order: open, session,
+ * add for each event, start, stop, close; a function that fails leaves nothing
+ * open that it opened.
+ */
 #include "source/module/device.h"
 
 #include <errno.h>

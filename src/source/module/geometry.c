@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * geometry.c - how much memory a CPU's ring in the module has (geometry.h).
+ *
+ * Powers of two, and a sub-buffer more for the reader; all possible CPUs alike.
+ * Pure.
+ */
 #include "source/module/geometry.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * host.c - what this machine says of kernel modules, and of ours (host.h).
+ *
+ * Looks at files of /proc, /sys and /dev, and changes nothing; what can't be
+ * read is told as unknown.
+ */
 #include "source/module/host.h"
 
 #include <linux/capability.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * stream.c - one CPU's ring in the module, read piece by piece (stream.h).
+ *
+ * A piece that doesn't follow the one before, or lies outside the mapping, is
+ * -EPROTO and ends the stream. A piece is got, used and put; counts only grow.
+ */
 #include "source/module/stream.h"
 
 #include <errno.h>

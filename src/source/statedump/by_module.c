@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * by_module.c - threads, files and mappings by our own module (by_module.h).
+ *
+ * One ioctl makes a dump, and reading goes to its end; records are checked by
+ * kernel_records.c. Few processes are asked for one by one, many all at once.
+ */
 #include "source/statedump/by_module.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * events.c - the events of a state dump: descriptions, and what records them
+ * (events.h).
+ *
+ * A payload is written in the order of its description, field by field. An
+ * event without room is counted by the output.
+ */
 #include "source/statedump/events.h"
 
 #include <errno.h>

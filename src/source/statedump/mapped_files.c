@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * mapped_files.c - which mappings are worth an event (mapped_files.h).
+ *
+ * A process's mappings are kept until all are there, and its executable ones
+ * are sorted by file: a mapping is told if its file is among those. What is
+ * beyond the bound is counted.
+ */
 #include "source/statedump/mapped_files.h"
 
 #include <errno.h>

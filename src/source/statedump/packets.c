@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * packets.c - events of a dump in memory, as packets (packets.h).
+ *
+ * Blocks are in the order of time, and only the last one is written to; one is
+ * freed when it was delivered. All together are bounded, and an event beyond
+ * that is counted.
+ */
 #include "source/statedump/packets.h"
 
 #include <stdlib.h>

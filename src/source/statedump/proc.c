@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * proc.c - threads, files and mappings as /proc has them (proc.h).
+ *
+ * What ends meanwhile or can't be read is left out. Text is understood by
+ * proc_text.c; a thread costs some 50 us, a file 10.
+ */
 #include "source/statedump/proc.h"
 
 #include <dirent.h>

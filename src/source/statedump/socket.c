@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * socket.c - sockets' names, and a table of them by inode number (socket.h).
+ *
+ * At most half of the table is full, so a search meets a free place soon;
+ * growing puts all in anew.
+ */
 #include "source/statedump/socket.h"
 
 #include <arpa/inet.h>

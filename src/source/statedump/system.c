@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * system.c - the machine in a dump: interrupts, block devices, networks, CPUs
+ * (system.h).
+ *
+ * /sys is asked first, /proc where it has nothing; what neither has is left
+ * out. Memory is the only error.
+ */
 #include "source/statedump/system.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * tasks.c - the threads of a dump, and who descends from whom (tasks.h).
+ *
+ * After finish they are sorted by number, and a question is a bisection; a walk
+ * to ancestors is bounded, as a list that was read while processes came and
+ * went may have a circle.
+ */
 #include "source/statedump/tasks.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * catalog.c - which events of tracefs were selected, and their formats
+ * (catalog.h).
+ *
+ * A format is read of a selected event only. An event is switched on with its
+ * group if the whole group is selected, else by itself; one that can't be had
+ * is told, and dropped.
+ */
 #include "source/tracefs/catalog.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * clock_line.c - a line from one clock to another, through pairs of both.
+ *
+ * It goes through the latest pair, with the slope from the first one; the error
+ * is the largest distance of a new pair from the line before it. Pure.
+ */
 #include "source/tracefs/clock_line.h"
 
 /* The distance of a pair from the line so far, in nanoseconds. */

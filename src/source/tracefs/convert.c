@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * convert.c - records of the kernel's ring buffer into ours (convert.h).
+ *
+ * A record is taken whole or not at all; if there is no room the page is gone
+ * on with later. The table by event id says what to do, so a record costs one
+ * look and its plan.
+ */
 #include "source/tracefs/convert.h"
 
 #include <errno.h>

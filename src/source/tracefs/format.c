@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * format.c - what the kernel says about the layout of its records (format.h).
+ *
+ * Text that isn't understood is passed over to the line's end, and what is
+ * taken is within the bounds of the header's list. One pass, no allocation.
+ */
 #include "source/tracefs/format.h"
 
 #include <errno.h>

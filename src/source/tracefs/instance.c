@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * instance.c - tracefs: where it is, and an instance of our own in it
+ * (instance.h).
+ *
+ * All we change lies in our instance, but for record-cmd, which is everybody's.
+ * Order: make (all off), switch on, switch off, remove.
+ */
 #include "source/tracefs/instance.h"
 
 #include <errno.h>

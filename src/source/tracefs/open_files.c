@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * open_files.c - names of files as they are opened, looked up in /proc
+ * (open_files.h).
+ *
+ * A look happens only if the records at hand show that the process still has
+ * the file. At most SONDE_OPENED_MAX looks in a round, 10 us each.
+ */
 #include "source/tracefs/open_files.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * page.c - a walk through a sub-buffer of the kernel's ring buffer (page.h).
+ *
+ * No record reaches beyond the committed bytes: lengths are compared with what
+ * is left before they are used. Times go on from record to record, so the walk
+ * is forward only.
+ */
 #include "source/tracefs/page.h"
 
 #include <errno.h>

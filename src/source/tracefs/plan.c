@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * plan.c - how an event of the kernel becomes a record of ours (plan.h).
+ *
+ * First what runs a plan, for each record; then what makes one, once for each
+ * event. A step reads within the record that the kernel promised and writes
+ * within the payload's slack; located fields are checked for each record.
+ */
 #include "source/tracefs/plan.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * probes.c - probes by lines in tracefs' kprobe_events and uprobe_events
+ * (probes.h).
+ *
+ * Our lines are in a group that has our number in its name, and only those are
+ * ever removed. Probes are off when they are.
+ */
 #include "source/tracefs/probes.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * stream.c - one CPU's sub-buffers in, packets of records out (stream.h).
+ *
+ * A round reads to the end once: a sub-buffer that isn't half full was the last
+ * one. What was overwritten or dropped is the kernel's count, taken at the
+ * round's beginning, and goes before the packet that follows it.
+ */
 #include "source/tracefs/stream.h"
 
 #include <errno.h>

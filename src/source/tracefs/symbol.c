@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * symbol.c - where in an ELF file a function's code is (symbol.h).
+ *
+ * Each table and name is checked to be inside the file before it is read.
+ * Linear in the symbols; nothing is allocated.
+ */
 #include "source/tracefs/symbol.h"
 
 #include <elf.h>
