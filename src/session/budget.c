@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * budget.c - how a session's memory is shared by processes, and a share by
+ * rings (budget.h).
+ *
+ * What has been given and not given back never exceeds the budget. Pure
+ * arithmetic, of powers of two.
+ */
 #include "session/budget.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * cgroup.c - how much memory our control groups have left (cgroup.h).
+ *
+ * The least of a group and its ancestors counts, for each of both versions;
+ * what can't be read is no limit. Some files of /sys/fs/cgroup for each level.
+ */
 #include "session/cgroup.h"
 
 #include <limits.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * kin.c - who may be recorded, and how many CPUs there are.
+ *
+ * A process is ours by its user, or by its descent if we are root. A few reads
+ * of /proc and /sys.
+ */
 #include "session/kin.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * launch.c - starting the program that is recorded (launch.h).
+ *
+ * All that can fail without the program is done before fork; what fails in the
+ * child comes back over a pipe that exec closes. Only async-signal-safe calls
+ * between fork and exec.
+ */
 #include "session/launch.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * pace.c - how long the recorder sleeps between two looks (pace.h).
+ *
+ * The interval is always within the limits that were chosen at the start, and
+ * changes by a factor: down to a quarter, up by a quarter.
+ */
 #include "session/pace.h"
 
 #define FULL  100u

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * ps.c - the running processes that can be recorded (ps.h).
+ *
+ * Two walks through /proc: who records (by descriptors and locks), then each
+ * process. What can't be looked into is counted, not guessed.
+ */
 #include "session/ps.h"
 
 #include <dirent.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * rendezvous.c - the recorder's side of the socket that programs connect to
+ * (rendezvous.h).
+ *
+ * A message is looked at (MSG_PEEK) and its peer known before anything is
+ * received; of descriptors only one of a memory file is taken. No call waits.
+ */
 #include "session/rendezvous.h"
 
 #include <errno.h>

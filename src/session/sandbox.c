@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * sandbox.c - whether our seccomp filters let libsonde's system calls pass: a
+ * child tries them (sandbox.h).
+ *
+ * The list of calls is that of libsonde (tracer/arena.c, tracer/rendezvous.c);
+ * the child is killed or ends with 0. Nothing is tried without filters.
+ */
 #include "session/sandbox.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * timebase.c - the clock of a recording (timebase.h).
+ *
+ * Chosen once; its frequency is measured at the start and better at the end,
+ * over the whole recording.
+ */
 #include "session/timebase.h"
 
 #include <string.h>

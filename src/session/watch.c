@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * watch.c - which processes should be recorded and aren't (watch.h).
+ *
+ * A process is a suspect until it comes; a child by fork of a suspect is the
+ * same suspect. Only what the kernel answers by itself is read, and each look
+ * is bounded.
+ */
 #include "session/watch.h"
 
 #include <dirent.h>
