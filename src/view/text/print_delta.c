@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * print_delta.c - when something was last, in a hash table from numbers to
+ * times.
+ *
+ * A free slot has SONDE_TIME_MIN as its time, and there always is one. A look
+ * costs a multiplication and, mostly, one load.
+ */
 #include "view/text/print_delta.h"
 
 #include <errno.h>

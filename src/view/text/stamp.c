@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * stamp.c - points in time as text, the calendar asked once per second.
+ *
+ * The text of a second is kept, and for an event of the same second only the
+ * digits of the fraction are written.
+ */
 #include "view/text/stamp.h"
 
 #include <inttypes.h>
