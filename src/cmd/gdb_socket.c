@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * gdb_socket.c - connections of `sonde gdbserver`: its own socket, and what the
+ * user asked for (gdb_socket.h).
+ *
+ * A process has one server of a user's: who can bind the socket that is named
+ * by the process is it. Whoever connects is identified by the kernel before a
+ * byte is read.
+ */
 #include "cmd/gdb_socket.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * modules_find.c - where the kernel modules' sources are, and built ones.
+ *
+ * Sources: below the program's folder or one above it, then where they are
+ * installed. Built ones: the user's own folder, then where packages put them.
+ * The first that is there is taken; nothing is changed.
+ */
 #include "cmd/modules.h"
 
 #include <pwd.h>

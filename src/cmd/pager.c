@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * pager.c - a pager between standard output and the terminal (pager.h).
+ *
+ * From begin to end standard output is a pipe to the pager; end closes it and
+ * waits. Who leaves the pager early ends the output, which is no error.
+ */
 #include "cmd/pager.h"
 
 #include <errno.h>

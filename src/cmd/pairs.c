@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * pairs.c - the options --begin, --end and --name (pairs.h).
+ *
+ * --begin and --end go together, and --name with them. Filters are made when
+ * the trace is open, and freed with the configuration.
+ */
 #include "cmd/pairs.h"
 
 #include "cmd/cmd.h"

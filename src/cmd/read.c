@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * read.c - what all commands that read traces have in common (read.h).
+ *
+ * Order: options, then opening (which makes the filter and the span), the
+ * command's own work, then finish, which says what was lost or damaged and
+ * makes the exit status. The file of -o is opened before the work and closed by
+ * finish, whose error counts.
+ */
 #include "cmd/read.h"
 
 #include <errno.h>

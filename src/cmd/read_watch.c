@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * read_watch.c - the progress bar, Ctrl-C, and files that shrink while they are
+ * read (read_watch.h).
+ *
+ * Handlers only set a flag or write(2); the bar is drawn by the reader when it
+ * is time, which costs one look at the clock per call.
+ */
 #include "cmd/read_watch.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * fetch.c - a field of a payload whose place depends on what is before it
+ * (fetch.h).
+ *
+ * A place is a part and an offset in it, and only moves on; nothing beyond the
+ * parts is read, whatever lengths they hold. Linear in the varying fields
+ * before the one that is wanted. No C library.
+ */
 #include "expr/fetch.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * arena.c - the arena that we make for a process, so that the agent's records
+ * are recorded (arena.h).
+ *
+ * The process can write to all of it: what matters here is copied and checked
+ * once, after the recorder has set it up. Order: open, add for each event,
+ * close.
+ */
 #include "probe/arena.h"
 
 #include <errno.h>

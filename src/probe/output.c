@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * output.c - where the traces of runs go, and what lies beside them (output.h).
+ *
+ * A name that is taken is never written to; the next number is tried. A
+ * temporary directory has the last trace only, and goes with the output.
+ */
 #include "probe/output.h"
 
 #include <errno.h>

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * tsdl_lex.c - the words of TSDL, one at a time (tsdl_lex.h).
+ *
+ * A token points into the text, which is not changed; no state but the place in
+ * the text is kept. Each byte is looked at once or twice.
+ */
 #include "ctf/schema/tsdl_lex.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * tsdl_parse.c - what all parts of the parser of TSDL need: the token at hand,
+ * names, values (tsdl_parse.h).
+ *
+ * The first error sticks: from then on the token is the end of the text, so
+ * loops end by themselves. Memory is the schema's pool.
+ */
 #include "ctf/schema/tsdl_parse.h"
 
 #include <errno.h>
