@@ -3,7 +3,7 @@
  * host.c - what this machine says of kernel modules, and of ours (host.h).
  *
  * Looks at files of /proc, /sys and /dev, and changes nothing; what can't be
- * read is told as unknown.
+ * read is taken for not being there.
  */
 #include "source/module/host.h"
 
