@@ -128,7 +128,7 @@ static const char *ctf_place_take_name(const char *left,
 	return left + strspn(left, "/");
 }
 
-static int enter(struct walk *walk, const char *name)
+static int ctf_place_enter(struct walk *walk, const char *name)
 {
 	int fd = openat(walk->at, name,
 			O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -183,7 +183,7 @@ static int ctf_place_step(struct walk *walk, char name[NAME_MAX + 1],
 	if (*ret_found)
 		return 0;
 	memcpy(walk->left, rest, sizeof(rest));
-	return enter(walk, name);
+	return ctf_place_enter(walk, name);
 }
 
 /* The directory that the path's last name is in, which may not be there;

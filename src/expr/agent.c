@@ -140,8 +140,8 @@ struct decoder {
 	struct sonde_expr_error *error;
 };
 
-__attribute__((format(printf, 2, 3))) static int refuse(struct decoder *decoder,
-							const char *format, ...)
+__attribute__((format(printf, 2, 3))) static int
+agent_refuse(struct decoder *decoder, const char *format, ...)
 {
 	struct sonde_expr_error *error = decoder->error;
 	va_list args;
@@ -182,7 +182,7 @@ static void add_jump(struct decoder *decoder, uint8_t code,
 			label);
 }
 
-static int jump(struct decoder *decoder, uint8_t code)
+static int agent_jump(struct decoder *decoder, uint8_t code)
 {
 	size_t target = get_operand(decoder, 2);
 	unsigned int taken = sonde_expr_op_infos[code].takes.numbers;
@@ -190,20 +190,22 @@ static int jump(struct decoder *decoder, uint8_t code)
 	struct sonde_code_label *label;
 
 	if (target >= decoder->nr)
-		return refuse(decoder, "it jumps to byte %zu of %zu", target,
-			      decoder->nr);
+		return agent_refuse(decoder, "it jumps to byte %zu of %zu",
+				    target, decoder->nr);
 	if (target <= decoder->at)
-		return refuse(decoder, "it jumps back to byte %zu", target);
+		return agent_refuse(decoder, "it jumps back to byte %zu",
+				    target);
 	if (target < decoder->at + 3)
-		return refuse(decoder, "it jumps into itself");
+		return agent_refuse(decoder, "it jumps into itself");
 	label = &decoder->labels[target];
 	if (!decoder->reached[target])
 		*label = (struct sonde_code_label){ SONDE_CODE_NONE, depth };
 	else if (label->depth != depth)
-		return refuse(decoder,
-			      "it jumps to byte %zu with %u values on the "
-			      "stack, where others come with %u",
-			      target, depth, label->depth);
+		return agent_refuse(
+			decoder,
+			"it jumps to byte %zu with %u values on the "
+			"stack, where others come with %u",
+			target, depth, label->depth);
 	decoder->reached[target] = true;
 	add_jump(decoder, code, label);
 	return 0;
@@ -215,7 +217,7 @@ static int end(struct decoder *decoder)
 	unsigned int depth = decoder->code.depth;
 
 	if (depth == 0 && !decoder->collects)
-		return refuse(decoder, "it ends without a value");
+		return agent_refuse(decoder, "it ends without a value");
 	for (; depth > 1; depth--) {
 		add(decoder, SONDE_EXPR_OP_SWAP, 0);
 		add(decoder, SONDE_EXPR_OP_POP, 0);
@@ -230,14 +232,14 @@ static int extend(struct decoder *decoder, uint8_t code)
 	uint64_t bits = get_operand(decoder, 1);
 
 	if (bits == 0)
-		return refuse(decoder, "it extends no bits");
+		return agent_refuse(decoder, "it extends no bits");
 	if (bits < 64)
 		add(decoder, code, bits);
 	return 0;
 }
 
 /* An operation of which the stack has what it takes. */
-static int translate(struct decoder *decoder, const struct opcode *opcode)
+static int agent_translate(struct decoder *decoder, const struct opcode *opcode)
 {
 	uint64_t number = get_operand(decoder, opcode->operand);
 
@@ -251,16 +253,16 @@ static int translate(struct decoder *decoder, const struct opcode *opcode)
 	case EXTENDS:
 		return extend(decoder, opcode->op);
 	case JUMPS:
-		return jump(decoder, opcode->op);
+		return agent_jump(decoder, opcode->op);
 	case REGISTERS:
 		if (number >= SONDE_AGENT_REGISTERS)
-			return refuse(decoder, "there is no register %u",
-				      (unsigned int)number);
+			return agent_refuse(decoder, "there is no register %u",
+					    (unsigned int)number);
 		break;
 	case NUMBERED:
 		if (opcode->op == SONDE_EXPR_OP_PICK &&
 		    number >= decoder->code.depth)
-			return refuse(decoder, "the stack is too short");
+			return agent_refuse(decoder, "the stack is too short");
 		break;
 	case INVALID:
 	case FLOATING:
@@ -307,16 +309,17 @@ static int decode_op(struct decoder *decoder, size_t *ret_bytes)
 	unsigned int depth = decoder->code.depth;
 
 	if (wrong)
-		return refuse(decoder, "%s (0x%02x)", wrong, byte);
+		return agent_refuse(decoder, "%s (0x%02x)", wrong, byte);
 	*ret_bytes = 1u + opcode->operand;
 	if (opcode->how == ENDS)
 		return end(decoder);
 	if (depth < info->takes.numbers)
-		return refuse(decoder, "the stack is too short (0x%02x)", byte);
+		return agent_refuse(decoder, "the stack is too short (0x%02x)",
+				    byte);
 	if (depth - info->takes.numbers + info->gives.numbers >
 	    SONDE_PROGRAM_STACK)
-		return refuse(decoder, "the stack gets too deep");
-	return translate(decoder, opcode);
+		return agent_refuse(decoder, "the stack gets too deep");
+	return agent_translate(decoder, opcode);
 }
 
 /* Whatever leads to decoder->at comes together. */
@@ -327,15 +330,16 @@ static int join(struct decoder *decoder)
 	if (!decoder->reached[decoder->at])
 		return 0;
 	if (!decoder->code.dead && decoder->code.depth != label->depth)
-		return refuse(decoder,
-			      "a jump comes here with %u values on the stack, "
-			      "and others with %u",
-			      label->depth, decoder->code.depth);
+		return agent_refuse(
+			decoder,
+			"a jump comes here with %u values on the stack, "
+			"and others with %u",
+			label->depth, decoder->code.depth);
 	sonde_code_bind(&decoder->code, label);
 	return 0;
 }
 
-static int decode(struct decoder *decoder)
+static int agent_decode(struct decoder *decoder)
 {
 	struct sonde_code *code = &decoder->code;
 
@@ -352,7 +356,7 @@ static int decode(struct decoder *decoder)
 	if (code->err)
 		return code->err;
 	if (!code->dead)
-		return refuse(decoder, "it goes on behind its last byte");
+		return agent_refuse(decoder, "it goes on behind its last byte");
 	sonde_code_bind(code, &decoder->fault);
 	add(decoder, SONDE_EXPR_OP_END_FAULT, 0);
 	sonde_code_bind(code, &decoder->divided);
@@ -380,9 +384,10 @@ int sonde_agent_decode(const uint8_t *bytes, size_t nr, bool collects,
 	decoder.labels = calloc(nr + 1, sizeof(*decoder.labels));
 	decoder.reached = calloc(nr + 1, sizeof(*decoder.reached));
 	if (decoder.labels && decoder.reached)
-		err = nr > SONDE_AGENT_BYTES_MAX ? -E2BIG : decode(&decoder);
+		err = nr > SONDE_AGENT_BYTES_MAX ? -E2BIG :
+						   agent_decode(&decoder);
 	if (err == -E2BIG)
-		(void)refuse(&decoder, "it is too long");
+		(void)agent_refuse(&decoder, "it is too long");
 	if (!err)
 		err = sonde_code_finish(&decoder.code, SONDE_EXPR_INT,
 					ret_program);

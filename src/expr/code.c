@@ -106,7 +106,7 @@ uint32_t sonde_code_text(struct sonde_code *code, const char *text,
 	return offset;
 }
 
-static int verify(const struct sonde_program *program)
+static int code_verify(const struct sonde_program *program)
 {
 	struct sonde_program_state *states =
 		calloc(program->nr_ops, sizeof(*states));
@@ -140,7 +140,7 @@ int sonde_code_finish(const struct sonde_code *code, enum sonde_expr_type type,
 	if (code->texts_bytes)
 		memcpy(&program->ops[code->nr_ops], code->texts,
 		       code->texts_bytes);
-	err = verify(program);
+	err = code_verify(program);
 	if (err)
 		free(program);
 	else

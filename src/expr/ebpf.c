@@ -112,7 +112,7 @@ static bool is_short(uint64_t number)
 }
 
 /* The second half of a long number is an instruction of its own. */
-static void set(struct generator *to, uint8_t reg, uint64_t number)
+static void ebpf_set(struct generator *to, uint8_t reg, uint64_t number)
 {
 	if (is_short(number)) {
 		alu_number(to, BPF_MOV, reg, (int32_t)number);
@@ -139,7 +139,8 @@ static void come(struct generator *to, uint32_t target)
 	to->joined[target] = true;
 }
 
-static void jump(struct generator *to, struct bpf_insn insn, uint32_t target)
+static void ebpf_jump(struct generator *to, struct bpf_insn insn,
+		      uint32_t target)
 {
 	insn.off = (int16_t)target;
 	add(to, insn);
@@ -152,23 +153,24 @@ static void jump(struct generator *to, struct bpf_insn insn, uint32_t target)
 static void jump_if(struct generator *to, uint8_t op, uint8_t a, uint8_t b,
 		    uint32_t target)
 {
-	jump(to, make(BPF_JMP | BPF_X | op, a, b, 0), target);
+	ebpf_jump(to, make(BPF_JMP | BPF_X | op, a, b, 0), target);
 }
 
 static void jump_if_number(struct generator *to, uint8_t op, uint8_t a,
 			   uint64_t number, uint32_t target)
 {
 	if (!is_short(number)) {
-		set(to, BPF_REG_0, number);
+		ebpf_set(to, BPF_REG_0, number);
 		jump_if(to, op, a, BPF_REG_0, target);
 		return;
 	}
-	jump(to, make(BPF_JMP | BPF_K | op, a, 0, (int32_t)number), target);
+	ebpf_jump(to, make(BPF_JMP | BPF_K | op, a, 0, (int32_t)number),
+		  target);
 }
 
 static void jump_always(struct generator *to, uint32_t target)
 {
-	jump(to, make(BPF_JMP | BPF_JA, 0, 0, 0), target);
+	ebpf_jump(to, make(BPF_JMP | BPF_JA, 0, 0, 0), target);
 	to->goes_on = false;
 }
 
@@ -281,8 +283,8 @@ static void load_chunk(struct generator *to, uint8_t reg, uint8_t base,
 
 /* 1, 2, 4 or 8 bytes in the machine's order, widened by zeros; uses R0 where
  * they don't lie aligned. */
-static void load(struct generator *to, uint8_t reg, uint8_t base,
-		 uint32_t offset, uint32_t bytes)
+static void ebpf_load(struct generator *to, uint8_t reg, uint8_t base,
+		      uint32_t offset, uint32_t bytes)
 {
 	const bool big = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
 	uint32_t done = 0;
@@ -329,7 +331,7 @@ static void add_load(struct generator *to, const struct sonde_expr_op *op)
 	uint8_t reg = home(depth(to), SCRATCH_A);
 	int32_t unused = 64 - 8 * how->bytes;
 
-	load(to, reg, op->base, op->offset, how->bytes);
+	ebpf_load(to, reg, op->base, op->offset, how->bytes);
 	if (how->swap)
 		add(to,
 		    make(BPF_ALU | BPF_END | BPF_SWAP, reg, 0, 8 * how->bytes));
@@ -346,7 +348,7 @@ static void add_field(struct generator *to, const struct sonde_expr_op *op,
 {
 	uint64_t number = op->number & UINT64_MAX >> (64 - 8 * bytes);
 
-	load(to, SCRATCH_A, op->base, op->offset, bytes);
+	ebpf_load(to, SCRATCH_A, op->base, op->offset, bytes);
 	jump_if_number(to, op->sense ? BPF_JEQ : BPF_JNE, SCRATCH_A, number,
 		       op->target);
 }
@@ -771,8 +773,9 @@ static uint32_t longest_text(struct generator *to)
 	return to->text_size ? to->text_size : bytes - to->text_offset - 1;
 }
 
-static void add_pattern(struct generator *to, const struct sonde_expr_op *op,
-			const struct pattern *pattern)
+static void ebpf_add_pattern(struct generator *to,
+			     const struct sonde_expr_op *op,
+			     const struct pattern *pattern)
 {
 	uint32_t next = to->at + 1;
 	uint32_t size = to->text_size;
@@ -810,7 +813,7 @@ static void add_text_comparison(struct generator *to,
 		take_glob(to, op, &pattern);
 	else
 		take_literal(to, op, &pattern);
-	add_pattern(to, op, &pattern);
+	ebpf_add_pattern(to, op, &pattern);
 }
 
 /* The first byte of a text, which tells whether it is empty. */
@@ -822,7 +825,7 @@ static void load_first(struct generator *to)
 
 /* ---- the ends ---- */
 
-static void leave(struct generator *to)
+static void ebpf_leave(struct generator *to)
 {
 	/* the end of all is behind the last operation */
 	if (to->at + 1 < to->program->nr_ops)
@@ -833,7 +836,7 @@ static void leave(struct generator *to)
 static void end_known(struct generator *to, bool truth)
 {
 	alu_number(to, BPF_MOV, BPF_REG_0, truth);
-	leave(to);
+	ebpf_leave(to);
 }
 
 static void end_value(struct generator *to, uint8_t reg)
@@ -841,7 +844,7 @@ static void end_value(struct generator *to, uint8_t reg)
 	alu_number(to, BPF_MOV, BPF_REG_0, 1);
 	skip_if(to, BPF_JNE, reg, 0, 1);
 	alu_number(to, BPF_MOV, BPF_REG_0, 0);
-	leave(to);
+	ebpf_leave(to);
 }
 
 static void end_number(struct generator *to)
@@ -857,11 +860,11 @@ static void add_number(struct generator *to, const struct sonde_expr_op *op)
 {
 	uint8_t reg = home(depth(to), SCRATCH_A);
 
-	set(to, reg, op->number);
+	ebpf_set(to, reg, op->number);
 	put(to, depth(to), reg);
 }
 
-static void add_jump(struct generator *to, const struct sonde_expr_op *op)
+static void ebpf_add_jump(struct generator *to, const struct sonde_expr_op *op)
 {
 	switch ((int)op->code) {
 	case SONDE_EXPR_OP_GO:
@@ -967,7 +970,7 @@ static void add_op(struct generator *to, const struct sonde_expr_op *op)
 	else if (op->code > SONDE_EXPR_OP_END_TEXT)
 		add_agent(to, op);
 	else if (op->code >= SONDE_EXPR_OP_GO)
-		add_jump(to, op);
+		ebpf_add_jump(to, op);
 	else
 		add_arithmetic(to, op);
 	to->has_text = calls;
@@ -1020,7 +1023,7 @@ static uint32_t slots_room(const struct sonde_program *program, uint32_t room)
 	return room;
 }
 
-static int generate(struct generator *to)
+static int ebpf_generate(struct generator *to)
 {
 	uint32_t nr = to->program->nr_ops;
 	int err = -ENOMEM;
@@ -1055,7 +1058,7 @@ int sonde_ebpf_generate(const struct sonde_program *program,
 		.max = max,
 		.room = slots_room(program, config->room),
 	};
-	int err = generate(&generator);
+	int err = ebpf_generate(&generator);
 
 	if (!err)
 		*ret_nr = generator.nr;

@@ -19,7 +19,7 @@ static const struct sonde_node *node_at(const struct sonde_compiler *compiler,
 }
 
 static const struct sonde_meaning *
-meaning_at(const struct sonde_compiler *compiler, uint32_t node)
+infer_meaning_at(const struct sonde_compiler *compiler, uint32_t node)
 {
 	return &compiler->meanings[node];
 }
@@ -159,7 +159,7 @@ static bool wants_integers(enum sonde_node_kind kind)
 static int check_operand(const struct sonde_compiler *compiler, uint32_t node,
 			 uint32_t child)
 {
-	enum sonde_expr_type type = meaning_at(compiler, child)->type;
+	enum sonde_expr_type type = infer_meaning_at(compiler, child)->type;
 
 	if (type == SONDE_EXPR_STRING)
 		return fail(compiler, child,
@@ -181,10 +181,10 @@ static int infer_unary(struct sonde_compiler *compiler, uint32_t node)
 
 	if (err)
 		return err;
-	meaning->type = meaning_at(compiler, child)->type;
-	if (is_missing(meaning_at(compiler, child)))
+	meaning->type = infer_meaning_at(compiler, child)->type;
+	if (is_missing(infer_meaning_at(compiler, child)))
 		set_missing(meaning, meaning->type);
-	else if (meaning_at(compiler, child)->constant)
+	else if (infer_meaning_at(compiler, child)->constant)
 		return fold(compiler, node);
 	return 0;
 }
@@ -203,8 +203,10 @@ static enum sonde_expr_type arithmetic_type(enum sonde_node_kind kind,
 static int infer_arithmetic(struct sonde_compiler *compiler, uint32_t node)
 {
 	const struct sonde_node *of = node_at(compiler, node);
-	const struct sonde_meaning *a = meaning_at(compiler, of->child[0]);
-	const struct sonde_meaning *b = meaning_at(compiler, of->child[1]);
+	const struct sonde_meaning *a =
+		infer_meaning_at(compiler, of->child[0]);
+	const struct sonde_meaning *b =
+		infer_meaning_at(compiler, of->child[1]);
 	struct sonde_meaning *meaning = &compiler->meanings[node];
 	int err = check_operand(compiler, node, of->child[0]);
 
@@ -241,7 +243,8 @@ bool sonde_expr_compares_label(const struct sonde_compiler *compiler,
 		uint32_t field = node->child[i];
 		uint32_t label = node->child[1 - i];
 
-		if (meaning_at(compiler, label)->type == SONDE_EXPR_STRING &&
+		if (infer_meaning_at(compiler, label)->type ==
+			    SONDE_EXPR_STRING &&
 		    has_labels(compiler, field)) {
 			*ret_field = field;
 			*ret_label = label;
@@ -260,7 +263,7 @@ static int check_label(const struct sonde_compiler *compiler, uint32_t node,
 	if (kind != SONDE_NODE_EQUAL && kind != SONDE_NODE_UNEQUAL)
 		return fail(compiler, node,
 			    "labels are compared by == and != only");
-	if (!meaning_at(compiler, label)->constant)
+	if (!infer_meaning_at(compiler, label)->constant)
 		return fail(compiler, label,
 			    "expected a label in quotes: the other side is an "
 			    "enumeration");
@@ -318,8 +321,10 @@ static void fold_beyond(struct sonde_compiler *compiler, uint32_t node,
 			unsigned int i)
 {
 	const struct sonde_node *of = node_at(compiler, node);
-	const struct sonde_meaning *x = meaning_at(compiler, of->child[i]);
-	const struct sonde_meaning *k = meaning_at(compiler, of->child[1 - i]);
+	const struct sonde_meaning *x =
+		infer_meaning_at(compiler, of->child[i]);
+	const struct sonde_meaning *k =
+		infer_meaning_at(compiler, of->child[1 - i]);
 	bool sure = x->source && x->source->how == SONDE_EXPR_MEMORY;
 	struct sonde_expr_value high;
 	struct sonde_expr_value low;
@@ -342,8 +347,10 @@ static void fold_beyond(struct sonde_compiler *compiler, uint32_t node,
 static int fold_comparison(struct sonde_compiler *compiler, uint32_t node)
 {
 	const struct sonde_node *of = node_at(compiler, node);
-	const struct sonde_meaning *a = meaning_at(compiler, of->child[0]);
-	const struct sonde_meaning *b = meaning_at(compiler, of->child[1]);
+	const struct sonde_meaning *a =
+		infer_meaning_at(compiler, of->child[0]);
+	const struct sonde_meaning *b =
+		infer_meaning_at(compiler, of->child[1]);
 
 	if (a->constant && b->constant)
 		return fold(compiler, node);
@@ -361,8 +368,8 @@ static int check_comparison(const struct sonde_compiler *compiler,
 			    uint32_t node)
 {
 	const struct sonde_node *of = node_at(compiler, node);
-	enum sonde_expr_type a = meaning_at(compiler, of->child[0])->type;
-	enum sonde_expr_type b = meaning_at(compiler, of->child[1])->type;
+	enum sonde_expr_type a = infer_meaning_at(compiler, of->child[0])->type;
+	enum sonde_expr_type b = infer_meaning_at(compiler, of->child[1])->type;
 	uint32_t field;
 	uint32_t label;
 
@@ -386,8 +393,8 @@ static int infer_comparison(struct sonde_compiler *compiler, uint32_t node)
 	compiler->meanings[node].type = SONDE_EXPR_INT;
 	if (err)
 		return err;
-	if (is_missing(meaning_at(compiler, of->child[0])) ||
-	    is_missing(meaning_at(compiler, of->child[1]))) {
+	if (is_missing(infer_meaning_at(compiler, of->child[0])) ||
+	    is_missing(infer_meaning_at(compiler, of->child[1]))) {
 		set_truth(&compiler->meanings[node], false);
 		return 0;
 	}
@@ -399,7 +406,7 @@ static int infer_comparison(struct sonde_compiler *compiler, uint32_t node)
 static int infer_not(struct sonde_compiler *compiler, uint32_t node)
 {
 	const struct sonde_meaning *child =
-		meaning_at(compiler, node_at(compiler, node)->child[0]);
+		infer_meaning_at(compiler, node_at(compiler, node)->child[0]);
 
 	compiler->meanings[node].type = SONDE_EXPR_INT;
 	if (child->constant)
@@ -420,7 +427,8 @@ static int infer_list(struct sonde_compiler *compiler, uint32_t node)
 	meaning->type = SONDE_EXPR_INT;
 	for (; child != SONDE_NODE_NONE;
 	     child = node_at(compiler, child)->next) {
-		const struct sonde_meaning *item = meaning_at(compiler, child);
+		const struct sonde_meaning *item =
+			infer_meaning_at(compiler, child);
 
 		if (!item->constant) {
 			open = true;
@@ -438,8 +446,8 @@ static int infer_list(struct sonde_compiler *compiler, uint32_t node)
 static int infer_choice_type(struct sonde_compiler *compiler, uint32_t node)
 {
 	const struct sonde_node *of = node_at(compiler, node);
-	enum sonde_expr_type a = meaning_at(compiler, of->child[1])->type;
-	enum sonde_expr_type b = meaning_at(compiler, of->child[2])->type;
+	enum sonde_expr_type a = infer_meaning_at(compiler, of->child[1])->type;
+	enum sonde_expr_type b = infer_meaning_at(compiler, of->child[2])->type;
 	enum sonde_expr_type *type = &compiler->meanings[node].type;
 
 	if (a == SONDE_EXPR_MISSING || b == SONDE_EXPR_MISSING) {
@@ -458,7 +466,7 @@ static int infer_choice(struct sonde_compiler *compiler, uint32_t node)
 {
 	const struct sonde_node *of = node_at(compiler, node);
 	const struct sonde_meaning *condition =
-		meaning_at(compiler, of->child[0]);
+		infer_meaning_at(compiler, of->child[0]);
 	int err = infer_choice_type(compiler, node);
 	uint32_t chosen;
 
@@ -472,8 +480,9 @@ static int infer_choice(struct sonde_compiler *compiler, uint32_t node)
 		return 0;
 	chosen = sonde_expr_true(&condition->value) ? of->child[1] :
 						      of->child[2];
-	return meaning_at(compiler, chosen)->constant ? fold(compiler, node) :
-							0;
+	return infer_meaning_at(compiler, chosen)->constant ?
+		       fold(compiler, node) :
+		       0;
 }
 
 int sonde_expr_infer(struct sonde_compiler *compiler, uint32_t node)

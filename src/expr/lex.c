@@ -42,7 +42,7 @@ int sonde_expr_fail(struct sonde_expr_error *error, const char *text,
 	return -EINVAL;
 }
 
-static bool is_digit(char c)
+static bool lex_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -55,13 +55,13 @@ static bool is_name_begin(char c)
 
 static bool is_name(char c)
 {
-	return is_digit(c) || (c != '$' && is_name_begin(c));
+	return lex_is_digit(c) || (c != '$' && is_name_begin(c));
 }
 
 /* The value of a digit of any base up to 16; 16 if it is none. */
 static unsigned int digit_value(char c)
 {
-	if (is_digit(c))
+	if (lex_is_digit(c))
 		return (unsigned int)(c - '0');
 	if (c >= 'a' && c <= 'f')
 		return (unsigned int)(c - 'a' + 10);
@@ -100,7 +100,7 @@ static int lex_path(struct sonde_expr_lexer *lexer,
 		} else if (text[at] == '[') {
 			uint32_t open = at++;
 
-			while (is_digit(text[at]))
+			while (lex_is_digit(text[at]))
 				at++;
 			if (at == open + 1 || text[at] != ']')
 				return sonde_expr_fail(
@@ -151,7 +151,7 @@ static int lex_integer(struct sonde_expr_lexer *lexer,
 			return sonde_expr_fail(lexer->error, text, lexer->at,
 					       "a number of more than 64 bits");
 	}
-	if (is_digit(text[at]) || at == begin)
+	if (lex_is_digit(text[at]) || at == begin)
 		return sonde_expr_fail(lexer->error, text, at,
 				       "expected a digit of base %u", base);
 	end = skip_name(text, at);
@@ -175,11 +175,11 @@ static uint32_t skip_decimal(const char *text, uint32_t at, bool *ret_exponent)
 {
 	uint32_t exponent;
 
-	while (is_digit(text[at]))
+	while (lex_is_digit(text[at]))
 		at++;
 	if (text[at] == '.')
 		at++;
-	while (is_digit(text[at]))
+	while (lex_is_digit(text[at]))
 		at++;
 	*ret_exponent = false;
 	if (text[at] != 'e' && text[at] != 'E')
@@ -187,10 +187,10 @@ static uint32_t skip_decimal(const char *text, uint32_t at, bool *ret_exponent)
 	exponent = at + 1;
 	if (text[exponent] == '+' || text[exponent] == '-')
 		exponent++;
-	if (!is_digit(text[exponent]))
+	if (!lex_is_digit(text[exponent]))
 		return at;
 	*ret_exponent = true;
-	while (is_digit(text[exponent]))
+	while (lex_is_digit(text[exponent]))
 		exponent++;
 	return exponent;
 }
@@ -295,8 +295,8 @@ static void add_wild(struct spelling *to, char c)
 }
 
 /* Digits of \nnn and \xnn; returns how many there are, at most `limit`. */
-static uint32_t take_code(const char *text, unsigned int base, uint32_t limit,
-			  unsigned int *ret_code)
+static uint32_t lex_take_code(const char *text, unsigned int base,
+			      uint32_t limit, unsigned int *ret_code)
 {
 	uint32_t length = 0;
 
@@ -316,10 +316,10 @@ static uint32_t take_escape(const char *text, unsigned int *ret_code)
 	uint32_t length;
 
 	if (text[0] == 'x') {
-		length = take_code(text + 1, 16, 2, ret_code);
+		length = lex_take_code(text + 1, 16, 2, ret_code);
 		return length ? length + 1 : 0;
 	}
-	length = take_code(text, 8, 3, ret_code);
+	length = lex_take_code(text, 8, 3, ret_code);
 	if (length)
 		return *ret_code < 256 ? length : 0;
 	found = text[0] ? strchr(names, text[0]) : NULL;
@@ -330,8 +330,8 @@ static uint32_t take_escape(const char *text, unsigned int *ret_code)
 }
 
 /* Up to the quote that ends it, from behind the one that begins it. */
-static int take_quoted(struct sonde_expr_lexer *lexer, char quote,
-		       struct spelling *to)
+static int lex_take_quoted(struct sonde_expr_lexer *lexer, char quote,
+			   struct spelling *to)
 {
 	const char *text = lexer->text;
 	uint32_t at = lexer->at + 1;
@@ -373,7 +373,7 @@ static int lex_quoted(struct sonde_expr_lexer *lexer,
 
 	if (!to.text || !to.glob)
 		return -ENOMEM;
-	err = take_quoted(lexer, quote, &to);
+	err = lex_take_quoted(lexer, quote, &to);
 	if (err)
 		return err;
 	if (quote == '\'') {
@@ -446,7 +446,7 @@ static int lex_one(struct sonde_expr_lexer *lexer,
 	if (is_name_begin(text[0]))
 		return lex_path(lexer, token);
 	token->kind = SONDE_EXPR_TOKEN_VALUE;
-	if (is_digit(text[0]) || (text[0] == '.' && is_digit(text[1])))
+	if (lex_is_digit(text[0]) || (text[0] == '.' && lex_is_digit(text[1])))
 		return lex_number(lexer, token);
 	if (text[0] == '"' || text[0] == '\'')
 		return lex_quoted(lexer, token);

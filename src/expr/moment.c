@@ -202,7 +202,7 @@ int sonde_moment_resolve(const struct sonde_moment *moment, int64_t begin_ns,
 
 /* Digits, perhaps with a point among them, up to the end of the text or its
  * unit. */
-static int parse_number(const char *text, size_t *ret_length)
+static int moment_parse_number(const char *text, size_t *ret_length)
 {
 	size_t length = strspn(text, DIGITS);
 
@@ -220,7 +220,7 @@ static int parse_scaled(const char *text, int64_t scale, int64_t *ret_ns)
 	const char *unit;
 	size_t length;
 
-	if (parse_number(text, &length))
+	if (moment_parse_number(text, &length))
 		return -EINVAL;
 	unit = text + length;
 	if (*unit)

@@ -120,8 +120,8 @@ static struct sonde_node node_of(enum sonde_node_kind kind, uint32_t offset)
 	};
 }
 
-static int add_node(struct parser *parser, struct sonde_node node,
-		    uint32_t *ret_node)
+static int parse_add_node(struct parser *parser, struct sonde_node node,
+			  uint32_t *ret_node)
 {
 	struct sonde_expr *expr = parser->expr;
 	struct sonde_node *nodes =
@@ -191,7 +191,7 @@ static int parse_name(struct parser *parser, enum sonde_node_kind kind,
 	int err = add_name(parser, &node.name);
 
 	if (!err)
-		err = add_node(parser, node, ret_node);
+		err = parse_add_node(parser, node, ret_node);
 	return err ? err : next(parser);
 }
 
@@ -231,7 +231,7 @@ static int parse_name_or_call(struct parser *parser, uint32_t *ret_node)
 	return err ? err : parse_defined(parser, ret_node);
 }
 
-static int parse_literal(struct parser *parser, uint32_t *ret_node)
+static int expr_parse_literal(struct parser *parser, uint32_t *ret_node)
 {
 	const struct sonde_expr_token *token = &parser->token;
 	bool moment = token->kind == SONDE_EXPR_TOKEN_MOMENT;
@@ -243,7 +243,7 @@ static int parse_literal(struct parser *parser, uint32_t *ret_node)
 		node.moment = token->moment;
 	else
 		node.literal = token->literal;
-	err = add_node(parser, node, ret_node);
+	err = parse_add_node(parser, node, ret_node);
 	return err ? err : next(parser);
 }
 
@@ -296,7 +296,7 @@ static int parse_operand(struct parser *parser, struct sonde_node node,
 	if (!err)
 		err = parse_primary(parser, &node.child[0]);
 	parser->depth--;
-	return err ? err : add_node(parser, node, ret_node);
+	return err ? err : parse_add_node(parser, node, ret_node);
 }
 
 /* Behind '(': words and stars, up to ')'. 0: that is no type. */
@@ -357,7 +357,7 @@ static int parse_postfix(struct parser *parser, uint32_t *ret_node)
 				      fail_expected(parser, "a member's name");
 		}
 		if (!err)
-			err = add_node(parser, node, ret_node);
+			err = parse_add_node(parser, node, ret_node);
 		if (!err)
 			err = next(parser);
 	}
@@ -373,7 +373,7 @@ static int parse_leaf(struct parser *parser, uint32_t *ret_node)
 	if (kind == SONDE_EXPR_TOKEN_NAME)
 		return parse_name_or_call(parser, ret_node);
 	if (kind == SONDE_EXPR_TOKEN_VALUE || kind == SONDE_EXPR_TOKEN_MOMENT)
-		return parse_literal(parser, ret_node);
+		return expr_parse_literal(parser, ret_node);
 	return fail_expected(parser, "a value");
 }
 
@@ -455,7 +455,7 @@ static int parse_set(struct parser *parser, uint32_t left, uint32_t offset,
 		equal.child[0] = left;
 		err = parse_choice(parser, &equal.child[1]);
 		if (!err)
-			err = add_node(parser, equal, &node);
+			err = parse_add_node(parser, equal, &node);
 		if (err)
 			return err;
 		chain_add(parser, &chain, node);
@@ -466,7 +466,7 @@ static int parse_set(struct parser *parser, uint32_t left, uint32_t offset,
 	if (!err)
 		err = expect(parser, SONDE_EXPR_TOKEN_CLOSE, "',' or ')'");
 	set.child[0] = chain.first;
-	return err ? err : add_node(parser, set, ret_node);
+	return err ? err : parse_add_node(parser, set, ret_node);
 }
 
 /* left && right && ..., from the token behind the first operator. */
@@ -492,7 +492,7 @@ static int parse_list(struct parser *parser, uint32_t left,
 			return err;
 	}
 	node.child[0] = chain.first;
-	return add_node(parser, node, ret_node);
+	return parse_add_node(parser, node, ret_node);
 }
 
 /* What follows `left` and the operator `kind`, which is the token. */
@@ -512,7 +512,7 @@ static int parse_right(struct parser *parser, uint32_t left,
 		return parse_list(parser, left, node, ret_node);
 	node.child[0] = left;
 	err = parse_binary(parser, precedence + 1, &node.child[1]);
-	return err ? err : add_node(parser, node, ret_node);
+	return err ? err : parse_add_node(parser, node, ret_node);
 }
 
 static int parse_binary(struct parser *parser, int lowest, uint32_t *ret_node)
@@ -552,7 +552,7 @@ static int parse_choice(struct parser *parser, uint32_t *ret_node)
 		if (!err)
 			err = parse_choice(parser, &node.child[2]);
 		if (!err)
-			err = add_node(parser, node, ret_node);
+			err = parse_add_node(parser, node, ret_node);
 	}
 	parser->depth--;
 	return err;
@@ -591,9 +591,10 @@ static int parse(struct parser *parser)
 	return err;
 }
 
-static int parse_text(const char *text, const struct sonde_expr_types *types,
-		      struct sonde_expr_error *error,
-		      struct sonde_expr **ret_expr)
+static int expr_parse_text(const char *text,
+			   const struct sonde_expr_types *types,
+			   struct sonde_expr_error *error,
+			   struct sonde_expr **ret_expr)
 {
 	size_t length = strlen(text);
 	struct parser parser = { .types = types };
@@ -626,14 +627,14 @@ static int parse_text(const char *text, const struct sonde_expr_types *types,
 int sonde_expr_parse(const char *text, struct sonde_expr_error *error,
 		     struct sonde_expr **ret_expr)
 {
-	return parse_text(text, NULL, error, ret_expr);
+	return expr_parse_text(text, NULL, error, ret_expr);
 }
 
 int sonde_expr_parse_c(const char *text, const struct sonde_expr_types *types,
 		       struct sonde_expr_error *error,
 		       struct sonde_expr **ret_expr)
 {
-	return parse_text(text, types, error, ret_expr);
+	return expr_parse_text(text, types, error, ret_expr);
 }
 
 void sonde_expr_free(struct sonde_expr *expr)

@@ -13,7 +13,7 @@ struct verifier {
 	struct sonde_program_state now;
 };
 
-static bool is_number(uint64_t type)
+static bool verify_is_number(uint64_t type)
 {
 	return type == SONDE_EXPR_UINT || type == SONDE_EXPR_INT ||
 	       type == SONDE_EXPR_DOUBLE;
@@ -37,7 +37,7 @@ static enum cell cell_at(const struct sonde_program_state *state, uint64_t slot)
 }
 
 /* Leaves the lowest `depth` slots, with all of each text or nothing of it. */
-static bool cut(struct sonde_program_state *state, uint8_t depth)
+static bool verify_cut(struct sonde_program_state *state, uint8_t depth)
 {
 	if (depth > state->depth)
 		return false;
@@ -55,13 +55,13 @@ static bool take(struct sonde_program_state *state,
 {
 	for (unsigned int i = 0; i < shape.numbers; i++) {
 		/* Of a text, it would be a half. */
-		if (state->depth < 1 || !cut(state, state->depth - 1))
+		if (state->depth < 1 || !verify_cut(state, state->depth - 1))
 			return false;
 	}
 	for (unsigned int i = 0; i < shape.texts; i++) {
 		if (state->depth < 2 ||
 		    cell_at(state, state->depth - 1u) != CELL_LENGTH ||
-		    !cut(state, state->depth - 2))
+		    !verify_cut(state, state->depth - 2))
 			return false;
 	}
 	return true;
@@ -84,8 +84,8 @@ static bool give(struct sonde_program_state *state,
 /* ---- operations ---- */
 
 /* Control comes to operation `to` with that state. */
-static bool come(struct verifier *verifier, uint32_t to,
-		 const struct sonde_program_state *from)
+static bool verify_come(struct verifier *verifier, uint32_t to,
+			const struct sonde_program_state *from)
 {
 	struct sonde_program_state *state;
 
@@ -105,8 +105,8 @@ static bool check_jump(struct verifier *verifier, uint32_t at)
 	const struct sonde_expr_op *op = &verifier->program->ops[at];
 	struct sonde_program_state kept = verifier->now;
 
-	return op->target > at && cut(&kept, op->keep) &&
-	       come(verifier, op->target, &kept);
+	return op->target > at && verify_cut(&kept, op->keep) &&
+	       verify_come(verifier, op->target, &kept);
 }
 
 static bool check_text(const struct sonde_program *program,
@@ -136,13 +136,13 @@ static bool check_operands(const struct sonde_program *program,
 	if (info->operands & SONDE_EXPR_OPERAND_CALL && info->gives.texts)
 		return op->number == SONDE_EXPR_STRING;
 	if (info->operands & SONDE_EXPR_OPERAND_CALL && info->gives.numbers)
-		return is_number(op->number);
+		return verify_is_number(op->number);
 	return true;
 }
 
 /* The numbers of agent.h's operations. */
-static bool check_number(const struct sonde_expr_op *op,
-			 const struct sonde_program_state *state)
+static bool verify_check_number(const struct sonde_expr_op *op,
+				const struct sonde_program_state *state)
 {
 	switch ((int)op->code) {
 	case SONDE_EXPR_OP_REGISTER:
@@ -171,7 +171,7 @@ static bool check_end(const struct sonde_program *program,
 	if ((info->takes.numbers || info->takes.texts) && below->depth)
 		return false;
 	if (code == SONDE_EXPR_OP_END_NUMBER)
-		return is_number(program->type);
+		return verify_is_number(program->type);
 	if (code == SONDE_EXPR_OP_END_TEXT)
 		return program->type == SONDE_EXPR_STRING;
 	return code == SONDE_EXPR_OP_END_MISSING ||
@@ -181,7 +181,7 @@ static bool check_end(const struct sonde_program *program,
 }
 
 /* Operation `at`, and where control goes from it. */
-static bool check_op(struct verifier *verifier, uint32_t at)
+static bool verify_check_op(struct verifier *verifier, uint32_t at)
 {
 	const struct sonde_program *program = verifier->program;
 	const struct sonde_expr_op *op = &program->ops[at];
@@ -192,7 +192,7 @@ static bool check_op(struct verifier *verifier, uint32_t at)
 	info = &sonde_expr_op_infos[op->code];
 	verifier->now = verifier->states[at];
 	if (!check_operands(program, op, info) ||
-	    !check_number(op, &verifier->now) ||
+	    !verify_check_number(op, &verifier->now) ||
 	    !take(&verifier->now, info->takes))
 		return false;
 	if (info->operands & SONDE_EXPR_OPERAND_JUMP &&
@@ -203,7 +203,7 @@ static bool check_op(struct verifier *verifier, uint32_t at)
 	if (op->code == SONDE_EXPR_OP_GO)
 		return true;
 	return give(&verifier->now, info->gives) &&
-	       come(verifier, at + 1, &verifier->now);
+	       verify_come(verifier, at + 1, &verifier->now);
 }
 
 uint32_t sonde_program_sound_ops(const struct sonde_program *program,
@@ -219,7 +219,7 @@ uint32_t sonde_program_sound_ops(const struct sonde_program *program,
 	for (uint32_t i = 0; i < program->nr_ops; i++)
 		states[i] = (struct sonde_program_state){ 0 };
 	states[0].reached = true;
-	while (nr < program->nr_ops && check_op(&verifier, nr))
+	while (nr < program->nr_ops && verify_check_op(&verifier, nr))
 		nr++;
 	return nr;
 }

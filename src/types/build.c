@@ -22,7 +22,7 @@ static size_t length_of(const char *text)
 }
 
 /* Whether `size` bytes more fit, with the padding at the end. */
-static bool has_room(struct sonde_build *build, size_t size)
+static bool build_has_room(struct sonde_build *build, size_t size)
 {
 	if (!build->error && size > SONDE_DESC_MAX - 8 - build->used)
 		build->error = BUILD_E2BIG;
@@ -31,13 +31,13 @@ static bool has_room(struct sonde_build *build, size_t size)
 
 static void put(struct sonde_build *build, const void *bytes, size_t size)
 {
-	if (!has_room(build, size))
+	if (!build_has_room(build, size))
 		return;
 	__builtin_memcpy(build->room + build->used, bytes, size);
 	build->used += size;
 }
 
-static void put_name(struct sonde_build *build, const char *name)
+static void build_put_name(struct sonde_build *build, const char *name)
 {
 	put(build, name, length_of(name) + 1);
 }
@@ -53,11 +53,12 @@ static size_t put_field(struct sonde_build *build, const char *name,
 	if (length_of(name) >= SONDE_NAME_MAX && !build->error)
 		build->error = BUILD_EINVAL;
 	put(build, &field, sizeof(field));
-	put_name(build, name);
+	build_put_name(build, name);
 	return at;
 }
 
-static void end_field(struct sonde_build *build, size_t at, uint32_t count)
+static void build_end_field(struct sonde_build *build, size_t at,
+			    uint32_t count)
 {
 	struct sonde_desc_field field;
 
@@ -86,8 +87,8 @@ void sonde_build_begin(struct sonde_build *build, void *room,
 		build->error = BUILD_EINVAL;
 	__builtin_memcpy(head.magic, SONDE_DESC_MAGIC, sizeof(head.magic));
 	put(build, &head, sizeof(head));
-	put_name(build, provider);
-	put_name(build, name);
+	build_put_name(build, provider);
+	build_put_name(build, name);
 }
 
 void sonde_build_int(struct sonde_build *build, const char *name, uint8_t bits,
@@ -143,7 +144,7 @@ void sonde_build_enum(struct sonde_build *build, const char *name, uint8_t bits,
 		sonde_build_int(build, name, bits, flags);
 		return;
 	}
-	end_field(build, at, count);
+	build_end_field(build, at, count);
 	build->nr_fields++;
 }
 
@@ -184,7 +185,7 @@ static void put_list(struct sonde_build *build, const char *name,
 	size_t at = put_field(build, name, field);
 
 	(void)put_field(build, "", element); /* it has no end to be set */
-	end_field(build, at, nr);
+	build_end_field(build, at, nr);
 	build->nr_fields++;
 }
 
@@ -233,8 +234,8 @@ struct sonde_build_struct sonde_build_struct(struct sonde_build *build,
 void sonde_build_struct_end(struct sonde_build *build,
 			    struct sonde_build_struct begun)
 {
-	end_field(build, begun.at,
-		  (uint32_t)(build->nr_fields - begun.nr_fields));
+	build_end_field(build, begun.at,
+			(uint32_t)(build->nr_fields - begun.nr_fields));
 	build->nr_fields = (uint16_t)(begun.nr_fields + 1);
 }
 

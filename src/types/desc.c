@@ -63,7 +63,7 @@ static bool is_alpha(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c)
+static bool desc_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -88,7 +88,7 @@ static bool event_name_valid(const uint8_t *name, uint32_t size)
 	for (uint32_t i = 0; i + 1 < size; i++) {
 		char c = (char)name[i];
 
-		if (!is_alpha(c) && !is_digit(c) && c != '.' && c != '-')
+		if (!is_alpha(c) && !desc_is_digit(c) && c != '.' && c != '-')
 			return false;
 	}
 	return true;
@@ -119,8 +119,8 @@ static bool label_ordered(const struct sonde_desc_label *label, bool is_signed)
  * Check an enumeration's labels, which must fill `size` bytes. *ret_tags is
  * their number if label i is that of the value i alone, for all i; else 0.
  */
-static int check_labels(const uint8_t *at, uint32_t size, uint32_t count,
-			bool is_signed, uint32_t *ret_tags)
+static int desc_check_labels(const uint8_t *at, uint32_t size, uint32_t count,
+			     bool is_signed, uint32_t *ret_tags)
 {
 	bool tags = true;
 
@@ -194,8 +194,8 @@ static bool is_element_kind(uint8_t kind)
 }
 
 /* Go into a record's extra, where `count` records are. */
-static int enter(struct check *check, uint32_t extra_size, uint32_t count,
-		 bool elements)
+static int desc_enter(struct check *check, uint32_t extra_size, uint32_t count,
+		      bool elements)
 {
 	struct frame *frame;
 
@@ -248,22 +248,22 @@ static int check_extra(struct check *check,
 
 	switch ((enum sonde_type)field->kind) {
 	case SONDE_TYPE_ENUM:
-		error = check_labels(check->at, extra_size, field->count,
-				     field->flags & SONDE_FIELD_SIGNED,
-				     &frame->tag_labels);
+		error = desc_check_labels(check->at, extra_size, field->count,
+					  field->flags & SONDE_FIELD_SIGNED,
+					  &frame->tag_labels);
 		check->at += extra_size;
 		return error;
 	case SONDE_TYPE_ARRAY:
 		error = check_array(check, field, extra_size);
-		return error ? error : enter(check, extra_size, 1, true);
+		return error ? error : desc_enter(check, extra_size, 1, true);
 	case SONDE_TYPE_SEQUENCE:
-		return enter(check, extra_size, 1, true);
+		return desc_enter(check, extra_size, 1, true);
 	case SONDE_TYPE_STRUCT:
-		return enter(check, extra_size, field->count, false);
+		return desc_enter(check, extra_size, field->count, false);
 	case SONDE_TYPE_VARIANT:
 		if (field->count == 0 || field->count != tag_labels)
 			return DESC_EINVAL;
-		return enter(check, extra_size, field->count, false);
+		return desc_enter(check, extra_size, field->count, false);
 	case SONDE_TYPE_TEXT:
 		error = check_count(field->count, 8);
 		break;

@@ -9,13 +9,13 @@
 
 #include "base/port.h"
 
-static bool is_word(char c)
+static bool ident_is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool is_open(char c)
+static bool ident_is_open(char c)
 {
 	return c == '(' || c == '[';
 }
@@ -37,11 +37,11 @@ static const char *last_link(const char *expr)
 	if (*expr >= '0' && *expr <= '9')
 		return expr;
 	for (const char *p = expr; *p; p++) {
-		if (is_open(*p))
+		if (ident_is_open(*p))
 			depth++;
 		else if (is_close(*p))
 			depth -= depth > 0;
-		else if (depth > 0 || is_word(*p))
+		else if (depth > 0 || ident_is_word(*p))
 			continue;
 		else if (*p == '.')
 			link = p + 1;
@@ -60,7 +60,7 @@ static size_t join_words(const char *text, char *out, size_t room)
 	bool gap = false;
 
 	for (; *text && n + 1 < room; text++) {
-		if (!is_word(*text)) {
+		if (!ident_is_word(*text)) {
 			gap = n > 0;
 			continue;
 		}
@@ -72,7 +72,7 @@ static size_t join_words(const char *text, char *out, size_t room)
 	return n;
 }
 
-static size_t copy_text(const char *text, char *out, size_t room)
+static size_t ident_copy_text(const char *text, char *out, size_t room)
 {
 	size_t n = 0;
 
@@ -91,7 +91,7 @@ size_t sonde_field_ident(const char *expr, char *out, size_t room)
 	expr = last_link(expr);
 	n = join_words(expr, out, room);
 	if (n == 0)
-		return copy_text("field", out, room);
+		return ident_copy_text("field", out, room);
 	out[n] = 0;
 	if (out[0] >= '0' && out[0] <= '9') {
 		/* A leading letter; the last character goes if it must. */
@@ -105,7 +105,7 @@ size_t sonde_field_ident(const char *expr, char *out, size_t room)
 	return n;
 }
 
-static bool equal(const char *a, const char *b)
+static bool ident_equal(const char *a, const char *b)
 {
 	while (*a && *a == *b) {
 		a++;
@@ -117,7 +117,7 @@ static bool equal(const char *a, const char *b)
 static bool taken(const struct sonde_names *names, const char *name)
 {
 	for (uint32_t i = 0; i < names->nr; i++) {
-		if (equal(names->name[i], name))
+		if (ident_equal(names->name[i], name))
 			return true;
 	}
 	return false;

@@ -9,7 +9,7 @@
 #include "base/port.h"
 
 /* One character of a set, perhaps behind a backslash; moves on. */
-static char take_member(const char **at)
+static char select_take_member(const char **at)
 {
 	const char *p = *at;
 
@@ -32,12 +32,12 @@ static const char *match_set(const char *set, char c, bool *ret_match)
 
 	p += negate;
 	for (first = p; *p && (*p != ']' || p == first);) {
-		char low = take_member(&p);
+		char low = select_take_member(&p);
 		char high = low;
 
 		if (p[0] == '-' && p[1] && p[1] != ']') {
 			p++;
-			high = take_member(&p);
+			high = select_take_member(&p);
 		}
 		if ((unsigned char)low <= (unsigned char)c &&
 		    (unsigned char)c <= (unsigned char)high)

@@ -113,7 +113,7 @@ static struct table align(uint32_t bits)
 	return table;
 }
 
-static struct table number(unsigned int bits, bool big_endian)
+static struct table byte_order_number(unsigned int bits, bool big_endian)
 {
 	struct table table = { { 0 } };
 
@@ -172,7 +172,7 @@ static struct table table_of(const struct sonde_class *cls)
 	case SONDE_KIND_BITS:
 	case SONDE_KIND_FLOAT:
 		if (cls->bits)
-			inside = number(cls->bits, cls->big_endian);
+			inside = byte_order_number(cls->bits, cls->big_endian);
 		break;
 	case SONDE_KIND_STRING:
 	case SONDE_KIND_BLOB:

@@ -132,9 +132,9 @@ static int take_step(struct finish *f, size_t nr)
 	return 0;
 }
 
-static struct sonde_member *find_member(const struct finish *f,
-					const struct sonde_class *cls,
-					const char *name)
+static struct sonde_member *finish_find_member(const struct finish *f,
+					       const struct sonde_class *cls,
+					       const char *name)
 {
 	return sonde_lookup_find(&f->members,
 				 &(struct sonde_lookup_key){ cls, name,
@@ -211,7 +211,7 @@ static int follow_name(struct search *search, struct trail trail)
 		search->wrong_kind = true;
 		return 0;
 	}
-	member = find_member(search->f, trail.cls, trail.names[0]);
+	member = finish_find_member(search->f, trail.cls, trail.names[0]);
 	if (!member)
 		return 0;
 	trail.names++;
@@ -248,7 +248,7 @@ static int follow(struct search *search, struct trail trail)
 }
 
 /* The names led somewhere. */
-static bool is_over(const struct search *search)
+static bool finish_is_over(const struct search *search)
 {
 	return search->first || search->wrong_kind;
 }
@@ -263,15 +263,16 @@ static int seek_outwards(struct search *search,
 			       .names = location->names };
 	int status = 0;
 
-	for (int i = f->depth - 2; i >= 0 && !status && !is_over(search); i--) {
+	for (int i = f->depth - 2; i >= 0 && !status && !finish_is_over(search);
+	     i--) {
 		trail.cls = f->path[i].cls;
 		trail.level = i;
 		if (trail.cls->kind == SONDE_KIND_STRUCT)
 			status = follow(search, trail);
 	}
 	trail.level = OFF_PATH;
-	for (int i = (int)f->scope - 1; i >= 0 && !status && !is_over(search);
-	     i--) {
+	for (int i = (int)f->scope - 1;
+	     i >= 0 && !status && !finish_is_over(search); i--) {
 		trail.cls = f->scopes[i];
 		if (trail.cls)
 			status = follow(search, trail);
@@ -356,7 +357,7 @@ static bool needs_location(const struct sonde_class *cls)
 		cls->length == SONDE_LENGTH_FIELD);
 }
 
-static int resolve(struct finish *f, struct sonde_class *cls)
+static int finish_resolve(struct finish *f, struct sonde_class *cls)
 {
 	struct search search = { .f = f, .for_kind = cls->kind };
 	int status = seek(&search, &cls->location);
@@ -378,23 +379,23 @@ static int resolve(struct finish *f, struct sonde_class *cls)
 
 /* The option of this label: as real traces have it, it may have an underscore
  * that the label has not. */
-static struct sonde_member *find_option(const struct finish *f,
-					const struct sonde_class *variant,
-					const char *label)
+static struct sonde_member *
+finish_find_option(const struct finish *f, const struct sonde_class *variant,
+		   const char *label)
 {
-	struct sonde_member *option = find_member(f, variant, label);
+	struct sonde_member *option = finish_find_member(f, variant, label);
 	char name[256] = "_";
 	size_t length = strlen(label);
 
 	if (option || length >= sizeof(name) - 1)
 		return option;
 	memcpy(name + 1, label, length + 1);
-	return find_member(f, variant, name);
+	return finish_find_member(f, variant, name);
 }
 
 /* What isn't wrong, but too much for other readers. */
-static int check_options(const struct finish *f,
-			 const struct sonde_class *variant)
+static int finish_check_options(const struct finish *f,
+				const struct sonde_class *variant)
 {
 	int overlap = sonde_json_options_overlap(variant);
 
@@ -420,7 +421,7 @@ static int label_options(struct finish *f, struct sonde_class *variant)
 		return -EINVAL;
 	for (size_t i = 0; i < tag->nr_labels; i++) {
 		struct sonde_member *option =
-			find_option(f, variant, tag->labels[i].name);
+			finish_find_option(f, variant, tag->labels[i].name);
 
 		if (option) {
 			option->nr_ranges++;
@@ -438,13 +439,13 @@ static int label_options(struct finish *f, struct sonde_class *variant)
 	}
 	for (size_t i = 0; i < tag->nr_labels; i++) {
 		struct sonde_member *option =
-			find_option(f, variant, tag->labels[i].name);
+			finish_find_option(f, variant, tag->labels[i].name);
 
 		if (option)
 			ranges[option->ranges - ranges + option->nr_ranges++] =
 				tag->labels[i];
 	}
-	return check_options(f, variant);
+	return finish_check_options(f, variant);
 }
 
 /* ---- the first pass ---- */
@@ -566,7 +567,7 @@ static int visit(struct finish *f, struct sonde_class *cls)
 	if (status == 0)
 		status = enter_members(f, cls);
 	if (status == 0 && needs_location(cls))
-		status = resolve(f, cls);
+		status = finish_resolve(f, cls);
 	if (status == 0 && cls->kind == SONDE_KIND_VARIANT &&
 	    f->schema->major == 1)
 		status = label_options(f, cls);
@@ -724,7 +725,7 @@ static const char *plain_name(const struct finish *f,
 {
 	if (!name || name[0] != '_' || name[1] == 0)
 		return name;
-	if (!cls || !find_member(f, cls, name + 1))
+	if (!cls || !finish_find_member(f, cls, name + 1))
 		return name + 1;
 	sonde_schema_warn(f->schema,
 			  "members '%.64s' and '%.64s' in one structure",

@@ -33,8 +33,8 @@ static uint64_t mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
-static uint64_t hash_of(const struct sonde_lookup *table,
-			const struct sonde_lookup_key *key)
+static uint64_t lookup_hash_of(const struct sonde_lookup *table,
+			       const struct sonde_lookup_key *key)
 {
 	const char *bytes = key->bytes;
 	uint64_t hash = table->seed ^ (uintptr_t)key->owner;
@@ -58,9 +58,9 @@ static bool same(const struct sonde_lookup_key *a,
 }
 
 /* The key's slot, or the free one where it belongs. */
-static struct sonde_lookup_slot *slot_of(const struct sonde_lookup *table,
-					 const struct sonde_lookup_key *key,
-					 uint64_t hash)
+static struct sonde_lookup_slot *
+lookup_slot_of(const struct sonde_lookup *table,
+	       const struct sonde_lookup_key *key, uint64_t hash)
 {
 	size_t mask = table->nr_slots - 1;
 	size_t i = hash & mask;
@@ -90,7 +90,7 @@ static int grow(struct sonde_lookup *table)
 		const struct sonde_lookup_slot *old = &table->slots[i];
 
 		if (old->value)
-			*slot_of(&bigger, &old->key, old->hash) = *old;
+			*lookup_slot_of(&bigger, &old->key, old->hash) = *old;
 	}
 	free(table->slots);
 	*table = bigger;
@@ -105,8 +105,8 @@ int sonde_lookup_add(struct sonde_lookup *table,
 
 	if (table->nr >= table->nr_slots / 4 * 3 && grow(table))
 		return -ENOMEM;
-	hash = hash_of(table, key);
-	slot = slot_of(table, key, hash);
+	hash = lookup_hash_of(table, key);
+	slot = lookup_slot_of(table, key, hash);
 	if (slot->value)
 		return -EEXIST;
 	*slot = (struct sonde_lookup_slot){
@@ -123,5 +123,5 @@ void *sonde_lookup_find(const struct sonde_lookup *table,
 {
 	if (table->nr == 0)
 		return NULL;
-	return slot_of(table, key, hash_of(table, key))->value;
+	return lookup_slot_of(table, key, lookup_hash_of(table, key))->value;
 }

@@ -162,8 +162,8 @@ static void parse_body(struct draft *draft, const struct setter *setters)
 	}
 }
 
-static struct sonde_class *parse_number(struct draft *draft,
-					const struct setter *setters)
+static struct sonde_class *class_parse_number(struct draft *draft,
+					      const struct setter *setters)
 {
 	draft->cls = sonde_parse_class(draft->p, SONDE_KIND_UINT);
 	if (!draft->cls)
@@ -191,7 +191,7 @@ struct sonde_class *sonde_parse_integer(struct sonde_parser *p)
 	};
 	struct sonde_token token = p->token;
 	struct draft draft = { .p = p };
-	struct sonde_class *cls = parse_number(&draft, setters);
+	struct sonde_class *cls = class_parse_number(&draft, setters);
 
 	if (p->status)
 		return NULL;
@@ -217,7 +217,7 @@ struct sonde_class *sonde_parse_float(struct sonde_parser *p)
 	};
 	struct sonde_token token = p->token;
 	struct draft draft = { .p = p };
-	struct sonde_class *cls = parse_number(&draft, setters);
+	struct sonde_class *cls = class_parse_number(&draft, setters);
 	int exponent = draft.exponent_bits;
 	int mantissa = draft.mantissa_bits;
 

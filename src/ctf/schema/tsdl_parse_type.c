@@ -325,8 +325,9 @@ static struct sonde_class *declare(struct sonde_parser *p,
 
 static void parse_specifiers(struct sonde_parser *p, struct specifiers *spec);
 
-static void add_member(struct sonde_parser *p, struct members *members,
-		       const struct sonde_token *name, struct sonde_class *cls)
+static void type_add_member(struct sonde_parser *p, struct members *members,
+			    const struct sonde_token *name,
+			    struct sonde_class *cls)
 {
 	struct sonde_member *array;
 
@@ -416,14 +417,14 @@ static void parse_fields(struct sonde_parser *p, struct members *members)
 					 (int)d.name.size, d.name.text);
 		cls = declare(p, &spec, &d);
 		check_tagged(p, cls, &d.name);
-		add_member(p, members, &d.name, cls);
+		type_add_member(p, members, &d.name, cls);
 	} while (sonde_parse_accept(p, ','));
 	sonde_parse_expect(p, ';', "';'");
 }
 
 /* { field; ... } */
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static void parse_body(struct sonde_parser *p, struct sonde_class *cls)
+static void type_parse_body(struct sonde_parser *p, struct sonde_class *cls)
 {
 	struct members members = { 0 };
 
@@ -488,7 +489,7 @@ static void parse_struct(struct sonde_parser *p, struct specifiers *spec)
 	spec->cls = sonde_parse_class(p, SONDE_KIND_STRUCT);
 	if (!spec->cls)
 		return;
-	parse_body(p, spec->cls);
+	type_parse_body(p, spec->cls);
 	parse_align(p, spec->cls);
 	end_definition(p, spec);
 }
@@ -513,7 +514,7 @@ static void parse_variant(struct sonde_parser *p, struct specifiers *spec)
 		spec->cls = sonde_parse_class(p, SONDE_KIND_VARIANT);
 		if (!spec->cls)
 			return;
-		parse_body(p, spec->cls);
+		type_parse_body(p, spec->cls);
 		end_definition(p, spec);
 	}
 	if (spec->cls)
@@ -566,8 +567,8 @@ static void parse_label(struct sonde_parser *p, const struct sonde_class *cls,
 		fail_at(p, &low.token, "this range has no values");
 }
 
-static void add_label(struct sonde_parser *p, struct labels *labels,
-		      const struct sonde_label *label)
+static void type_add_label(struct sonde_parser *p, struct labels *labels,
+			   const struct sonde_label *label)
 {
 	struct sonde_label *array;
 
@@ -593,7 +594,7 @@ static void parse_labels(struct sonde_parser *p, struct sonde_class *cls)
 		struct sonde_label label = { 0 };
 
 		parse_label(p, cls, &label, next);
-		add_label(p, &labels, &label);
+		type_add_label(p, &labels, &label);
 		next = label.high + 1;
 		if (!sonde_parse_accept(p, ','))
 			break;

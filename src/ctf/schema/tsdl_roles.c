@@ -94,14 +94,14 @@ static void find_uuid(struct sonde_schema *schema, struct sonde_class *header)
 /* The clock that a class or its members map to, if they agree; -1 none, -2
  * they don't. */
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static int clock_of(const struct sonde_class *cls, int clock, int depth)
+static int roles_clock_of(const struct sonde_class *cls, int clock, int depth)
 {
 	if (depth > SONDE_SCHEMA_DEPTH || clock == -2)
 		return clock;
 	if (cls->clock >= 0)
 		return clock == -1 || clock == cls->clock ? cls->clock : -2;
 	for (size_t i = 0; i < cls->nr_members; i++)
-		clock = clock_of(cls->members[i].cls, clock, depth + 1);
+		clock = roles_clock_of(cls->members[i].cls, clock, depth + 1);
 	return clock;
 }
 
@@ -115,9 +115,9 @@ static int mapped_clock(const struct sonde_stream_class *stream)
 	int clock = -1;
 
 	if (context)
-		clock = clock_of(context, clock, 1);
+		clock = roles_clock_of(context, clock, 1);
 	if (header)
-		clock = clock_of(header, clock, 1);
+		clock = roles_clock_of(header, clock, 1);
 	return clock;
 }
 
@@ -236,21 +236,21 @@ static void check_id(struct sonde_schema *schema,
 }
 
 /* Other readers have one clock for a stream, whatever maps to it. */
-static void check_clock(struct sonde_schema *schema,
-			const struct sonde_stream_class *stream)
+static void roles_check_clock(struct sonde_schema *schema,
+			      const struct sonde_stream_class *stream)
 {
 	const struct sonde_class *common =
 		stream->scopes[SONDE_SCOPE_COMMON_CONTEXT];
 	int clock = stream->clock;
 
 	if (common)
-		clock = clock_of(common, clock, 1);
+		clock = roles_clock_of(common, clock, 1);
 	for (size_t i = 0; i < stream->nr_events; i++)
 		for (enum sonde_scope k = SONDE_SCOPE_EVENT_CONTEXT;
 		     k < SONDE_NR_SCOPES; k++)
 			if (stream->events[i]->scopes[k])
-				clock = clock_of(stream->events[i]->scopes[k],
-						 clock, 1);
+				clock = roles_clock_of(
+					stream->events[i]->scopes[k], clock, 1);
 	if (clock == -2)
 		sonde_schema_warn(
 			schema, "stream %llu: its fields map to several clocks",
@@ -271,7 +271,7 @@ static void stream_roles(struct sonde_schema *schema,
 	if (!event_header)
 		return;
 	check_id(schema, event_header);
-	header.mapped = clock_of(event_header, -1, 1) >= 0;
+	header.mapped = roles_clock_of(event_header, -1, 1) >= 0;
 	name_header(&header, event_header, 1);
 }
 
@@ -304,7 +304,7 @@ int sonde_tsdl_roles(struct sonde_schema *schema,
 			clock = 0;
 		stream_roles(schema, stream, clock);
 		stream->clock = mapped_clock(stream);
-		check_clock(schema, stream);
+		roles_check_clock(schema, stream);
 	}
 	return 0;
 }

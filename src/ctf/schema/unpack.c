@@ -47,8 +47,8 @@ static uint32_t load_u32(const uint8_t *at, bool big_endian)
 	return big_endian ? be32toh(word) : le32toh(word);
 }
 
-static int complain(struct sonde_schema_error *error, size_t offset,
-		    const char *what)
+static int unpack_complain(struct sonde_schema_error *error, size_t offset,
+			   const char *what)
 {
 	return sonde_schema_complain(error, "metadata packet at byte %zu: %s",
 				     offset, what);
@@ -69,8 +69,9 @@ static size_t head_bytes(const uint8_t *at, size_t left, uint32_t content_bits,
 }
 
 /* There are HEAD_BYTES at bytes + offset, and `left` in all. */
-static int read_head(const uint8_t *bytes, size_t offset, size_t left,
-		     struct sonde_schema_error *error, struct head *ret_head)
+static int unpack_read_head(const uint8_t *bytes, size_t offset, size_t left,
+			    struct sonde_schema_error *error,
+			    struct head *ret_head)
 {
 	const uint8_t *at = bytes + offset;
 	bool big_endian = load_u32(bytes, true) == MAGIC;
@@ -78,24 +79,25 @@ static int read_head(const uint8_t *bytes, size_t offset, size_t left,
 	uint32_t packet = load_u32(at + 28, big_endian);
 
 	if (load_u32(at, big_endian) != MAGIC)
-		return complain(error, offset,
-				"it does not begin with the "
-				"magic number");
+		return unpack_complain(error, offset,
+				       "it does not begin with the "
+				       "magic number");
 	if (at[32])
-		return complain(error, offset,
-				"it is compressed, which "
-				"can't be read");
+		return unpack_complain(error, offset,
+				       "it is compressed, which "
+				       "can't be read");
 	if (at[33])
-		return complain(error, offset,
-				"it is encrypted, which "
-				"can't be read");
+		return unpack_complain(error, offset,
+				       "it is encrypted, which "
+				       "can't be read");
 	if (at[34])
-		return complain(error, offset,
-				"it has a checksum of an "
-				"unknown kind");
+		return unpack_complain(error, offset,
+				       "it has a checksum of an "
+				       "unknown kind");
 	if (content % 8 || packet % 8 || content > packet ||
 	    content < HEAD_BYTES * 8)
-		return complain(error, offset, "its sizes make no sense");
+		return unpack_complain(error, offset,
+				       "its sizes make no sense");
 	ret_head->bytes = head_bytes(at, left, content, big_endian);
 	ret_head->content_bytes = content / 8;
 	ret_head->packet_bytes = packet / 8;
@@ -116,7 +118,7 @@ int sonde_schema_unpack(const void *bytes, size_t size,
 		size_t left = size - offset;
 		struct head head = { 0 };
 
-		if (read_head(bytes, offset, left, error, &head)) {
+		if (unpack_read_head(bytes, offset, left, error, &head)) {
 			free(text);
 			return -EINVAL;
 		}

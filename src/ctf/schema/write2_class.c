@@ -74,8 +74,8 @@ static int link_names(const struct sonde_class *cls, struct same_name *links)
 }
 
 /* A name stands once in an object, with all its ranges. */
-static int put_labels(struct sonde_json *json, const char *property,
-		      const struct sonde_class *cls)
+static int json2_class_put_labels(struct sonde_json *json, const char *property,
+				  const struct sonde_class *cls)
 {
 	struct same_name *links = calloc(cls->nr_labels + 1, sizeof(*links));
 	struct sonde_label *same = calloc(cls->nr_labels + 1, sizeof(*same));
@@ -128,7 +128,8 @@ static void put_alignment(struct sonde_json *json, const char *property,
 }
 
 /* What all numbers of fixed size have. */
-static void put_bits(struct sonde_json *json, const struct sonde_class *cls)
+static void json2_class_put_bits(struct sonde_json *json,
+				 const struct sonde_class *cls)
 {
 	sonde_json_put_unsigned(json, "length", cls->bits);
 	sonde_json_put_text(json, "byte-order",
@@ -157,13 +158,13 @@ static int put_integer(struct sonde_json_writer *writer,
 				    is_signed ?
 					    "fixed-length-signed-integer" :
 					    "fixed-length-unsigned-integer");
-		put_bits(json, cls);
+		json2_class_put_bits(json, cls);
 	}
 	if (cls->base == 2 || cls->base == 8 || cls->base == 16)
 		sonde_json_put_unsigned(json, "preferred-display-base",
 					cls->base);
 	if (cls->is_enum || cls->nr_labels > 0)
-		error = put_labels(json, "mappings", cls);
+		error = json2_class_put_labels(json, "mappings", cls);
 	if (!error && !is_signed)
 		error = put_role(writer, cls);
 	return error;
@@ -251,8 +252,8 @@ static int put_length(struct sonde_json_writer *writer,
 	return 0;
 }
 
-static int put_string(struct sonde_json_writer *writer,
-		      const struct sonde_class *cls)
+static int json2_class_put_string(struct sonde_json_writer *writer,
+				  const struct sonde_class *cls)
 {
 	int error = 0;
 
@@ -268,8 +269,8 @@ static int put_string(struct sonde_json_writer *writer,
 	return error;
 }
 
-static int put_blob(struct sonde_json_writer *writer,
-		    const struct sonde_class *cls)
+static int json2_class_put_blob(struct sonde_json_writer *writer,
+				const struct sonde_class *cls)
 {
 	int error = put_length(writer, cls, "static-length-blob",
 			       "dynamic-length-blob");
@@ -302,7 +303,7 @@ static int put_array(struct sonde_json_writer *writer,
 	int error;
 
 	if (is_uuid(writer, cls))
-		return put_blob(writer, cls);
+		return json2_class_put_blob(writer, cls);
 	error = put_length(writer, cls, "static-length-array",
 			   "dynamic-length-array");
 	put_alignment(&writer->json, "minimum-alignment", cls->align_bits,
@@ -363,8 +364,8 @@ static int put_optional(struct sonde_json_writer *writer,
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static int put_options(struct sonde_json_writer *writer,
-		       const struct sonde_class *cls)
+static int json2_class_put_options(struct sonde_json_writer *writer,
+				   const struct sonde_class *cls)
 {
 	struct sonde_json *json = &writer->json;
 	size_t nr = 0;
@@ -404,7 +405,7 @@ static int put_variant(struct sonde_json_writer *writer,
 		return error;
 	sonde_json_put_text(&writer->json, "type", "variant");
 	error = put_location(writer, "selector-field-location", cls);
-	return error ? error : put_options(writer, cls);
+	return error ? error : json2_class_put_options(writer, cls);
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
@@ -419,23 +420,25 @@ static int put_kind(struct sonde_json_writer *writer,
 		return put_integer(writer, cls);
 	case SONDE_KIND_BOOL:
 		sonde_json_put_text(json, "type", "fixed-length-boolean");
-		put_bits(json, cls);
+		json2_class_put_bits(json, cls);
 		return 0;
 	case SONDE_KIND_FLOAT:
 		sonde_json_put_text(json, "type",
 				    "fixed-length-floating-point-number");
-		put_bits(json, cls);
+		json2_class_put_bits(json, cls);
 		return 0;
 	case SONDE_KIND_BITS:
 		sonde_json_put_text(json, "type",
 				    cls->nr_labels ? "fixed-length-bit-map" :
 						     "fixed-length-bit-array");
-		put_bits(json, cls);
-		return cls->nr_labels ? put_labels(json, "flags", cls) : 0;
+		json2_class_put_bits(json, cls);
+		return cls->nr_labels ?
+			       json2_class_put_labels(json, "flags", cls) :
+			       0;
 	case SONDE_KIND_STRING:
-		return put_string(writer, cls);
+		return json2_class_put_string(writer, cls);
 	case SONDE_KIND_BLOB:
-		return put_blob(writer, cls);
+		return json2_class_put_blob(writer, cls);
 	case SONDE_KIND_STRUCT:
 		return put_struct(writer, cls);
 	case SONDE_KIND_ARRAY:

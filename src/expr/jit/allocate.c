@@ -34,7 +34,7 @@ static bool reads_late(const struct sonde_jit_insn *insn)
 	       insn->code == SONDE_JIT_SHIFT;
 }
 
-static void find_last(struct allocator *allocator)
+static void allocate_find_last(struct allocator *allocator)
 {
 	const struct sonde_jit *jit = allocator->jit;
 
@@ -105,7 +105,7 @@ int sonde_jit_allocate(struct sonde_jit *jit)
 		return -ENOMEM;
 	memset(jit->regs, SONDE_JIT_NO_REG, jit->nr_values + 1);
 	memset(allocator.holds, 0xff, sizeof(allocator.holds));
-	find_last(&allocator);
+	allocate_find_last(&allocator);
 	for (size_t i = 0; i < jit->nr_insns && !rc; i++) {
 		const struct sonde_jit_insn *insn = &jit->insns[i];
 		uint32_t reads = 2 * (uint32_t)i + 2;

@@ -261,7 +261,7 @@ static bool commutes(enum sonde_graph_op op)
 	       op == SONDE_GRAPH_XOR || op == SONDE_GRAPH_EQUAL;
 }
 
-static bool is_number(const struct sonde_graph *graph, uint16_t node)
+static bool fold_is_number(const struct sonde_graph *graph, uint16_t node)
 {
 	return node_at(graph, node)->op == SONDE_GRAPH_NUMBER;
 }
@@ -278,12 +278,12 @@ static uint16_t fold_add(struct sonde_graph *graph, const struct wish *wish)
 	uint16_t b_inner = b->a;
 	uint16_t b_number = b->b;
 
-	if (a->op == SONDE_GRAPH_ADD && is_number(graph, a_number)) {
+	if (a->op == SONDE_GRAPH_ADD && fold_is_number(graph, a_number)) {
 		if (b->op == SONDE_GRAPH_NUMBER)
 			return NODE(ADD, a_inner, NODE(ADD, a_number, wish->b));
 		return NODE(ADD, NODE(ADD, a_inner, wish->b), a_number);
 	}
-	if (b->op == SONDE_GRAPH_ADD && is_number(graph, b_number))
+	if (b->op == SONDE_GRAPH_ADD && fold_is_number(graph, b_number))
 		return NODE(ADD, NODE(ADD, wish->a, b_inner), b_number);
 	return NO_NODE;
 }
@@ -387,14 +387,14 @@ static uint16_t fold_equal_zero(struct sonde_graph *graph, uint16_t a)
 
 	if (node->op == SONDE_GRAPH_EQUAL) {
 		const struct sonde_graph_node *inner = node_at(graph, node->a);
-		if (inner->zbits == 1 && is_number(graph, node->b) &&
+		if (inner->zbits == 1 && fold_is_number(graph, node->b) &&
 		    node_at(graph, node->b)->number == 0)
 			return node->a;
 	}
 	if (node->op != SONDE_GRAPH_SUBTRACT)
 		return NO_NODE;
 	sum = node_at(graph, node->a);
-	if (sum->op != SONDE_GRAPH_AND || !is_number(graph, sum->b) ||
+	if (sum->op != SONDE_GRAPH_AND || !fold_is_number(graph, sum->b) ||
 	    node_at(graph, sum->a)->op != SONDE_GRAPH_ADD ||
 	    node_at(graph, sum->a)->b != node->b)
 		return NO_NODE;
@@ -480,7 +480,7 @@ static uint16_t fold_extension(struct sonde_graph *graph,
 		    NUMBER(ALL - bits));
 }
 
-static uint16_t fold(struct sonde_graph *graph, struct wish *wish)
+static uint16_t jit_fold(struct sonde_graph *graph, struct wish *wish)
 {
 	uint64_t number;
 	uint16_t other = fold_numbers(graph, wish);
@@ -492,7 +492,7 @@ static uint16_t fold(struct sonde_graph *graph, struct wish *wish)
 		return fold_extension(graph, wish);
 	if (wish->b == NO_NODE)
 		return NO_NODE;
-	if (commutes(wish->op) && is_number(graph, wish->a)) {
+	if (commutes(wish->op) && fold_is_number(graph, wish->a)) {
 		other = wish->a;
 		wish->a = wish->b;
 		wish->b = other;
@@ -587,7 +587,7 @@ uint16_t sonde_graph_node(struct sonde_graph *graph, enum sonde_graph_op op,
 
 	if (graph->err)
 		return 0;
-	other = fold(graph, &wish);
+	other = jit_fold(graph, &wish);
 	return other != NO_NODE ? other : find(graph, &wish);
 }
 
@@ -647,7 +647,8 @@ struct sonde_graph_comparison sonde_graph_compare(struct sonde_graph *graph,
 						       SONDE_GRAPH_IS_LESS_U;
 		comparison.a = is->a;
 		comparison.b = is->b;
-		if (is_number(graph, is->a) && !is_number(graph, is->b)) {
+		if (fold_is_number(graph, is->a) &&
+		    !fold_is_number(graph, is->b)) {
 			comparison.relation = is->op == SONDE_GRAPH_LESS_S ?
 						      SONDE_GRAPH_IS_MORE_S :
 						      SONDE_GRAPH_IS_MORE_U;

@@ -56,7 +56,7 @@ static uint16_t make(struct builder *builder, enum sonde_graph_op op,
 	return sonde_graph_node(builder->graph, op, a, b, 0);
 }
 
-static uint16_t number(struct builder *builder, uint64_t value)
+static uint16_t graph_number(struct builder *builder, uint64_t value)
 {
 	return sonde_graph_number(builder->graph, value);
 }
@@ -121,7 +121,8 @@ static uint16_t state_block(struct builder *builder, uint32_t op,
 }
 
 /* Where control comes to `op` with that many slots: perhaps an end. */
-static uint16_t come(struct builder *builder, uint32_t op, unsigned int depth)
+static uint16_t graph_come(struct builder *builder, uint32_t op,
+			   unsigned int depth)
 {
 	const struct sonde_expr_op *ops = builder->program->ops;
 	uint64_t value;
@@ -185,8 +186,8 @@ static void decide(struct builder *builder, uint16_t node, uint16_t if_true,
 
 /* An operation that jumps if `node` is as it says, or else goes on without
  * the slots that it takes. */
-static void jump_if(struct builder *builder, uint16_t node, bool sense,
-		    unsigned int takes)
+static void graph_jump_if(struct builder *builder, uint16_t node, bool sense,
+			  unsigned int takes)
 {
 	const struct sonde_expr_op *op = &builder->program->ops[builder->at];
 	uint64_t value;
@@ -195,9 +196,10 @@ static void jump_if(struct builder *builder, uint16_t node, bool sense,
 	bool known = sonde_graph_is_number(builder->graph, node, &value);
 
 	if (!known || (value != 0) == sense)
-		jump = come(builder, op->target, op->keep);
+		jump = graph_come(builder, op->target, op->keep);
 	if (!known || (value != 0) != sense)
-		next = come(builder, builder->at + 1, builder->depth - takes);
+		next = graph_come(builder, builder->at + 1,
+				  builder->depth - takes);
 	decide(builder, node, sense ? jump : next, sense ? next : jump);
 }
 
@@ -252,7 +254,8 @@ static const struct reading {
 	[SONDE_EXPR_OP_READ_64] = { 64, false, false },
 };
 
-static uint16_t field(struct builder *builder, const struct sonde_expr_op *op)
+static uint16_t graph_field(struct builder *builder,
+			    const struct sonde_expr_op *op)
 {
 	const struct reading *reading = &readings[op->code];
 	uint16_t at =
@@ -261,7 +264,8 @@ static uint16_t field(struct builder *builder, const struct sonde_expr_op *op)
 
 	if (builder->config->kind != SONDE_JIT_FUNCTION || op->base > 1)
 		fail(builder, -EOPNOTSUPP);
-	at = make(builder, SONDE_GRAPH_ADD, at, number(builder, op->offset));
+	at = make(builder, SONDE_GRAPH_ADD, at,
+		  graph_number(builder, op->offset));
 	node = sonde_graph_node(builder->graph, SONDE_GRAPH_FIELD, at, NO_NODE,
 				reading->bits);
 	if (reading->swaps)
@@ -280,7 +284,7 @@ static void read_memory(struct builder *builder, const struct sonde_expr_op *op)
 	uint16_t node;
 	uint16_t *reads;
 
-	if (come(builder, op->target, op->keep) != SONDE_GRAPH_REJECT ||
+	if (graph_come(builder, op->target, op->keep) != SONDE_GRAPH_REJECT ||
 	    graph->nr_reads == SONDE_GRAPH_READS_MAX)
 		fail(builder, -EOPNOTSUPP);
 	node = sonde_graph_node(graph, SONDE_GRAPH_READ, pop(builder), NO_NODE,
@@ -325,13 +329,15 @@ static void compare_mixed(struct builder *builder,
 	bool less = op->code != SONDE_EXPR_OP_IF_EQUAL_SU;
 	uint16_t sign = op->code == SONDE_EXPR_OP_IF_LESS_US ? b : a;
 	bool below_all = op->code == SONDE_EXPR_OP_IF_LESS_SU;
-	uint16_t jump = come(builder, op->target, op->keep);
-	uint16_t next = come(builder, builder->at + 1, builder->depth - 2);
+	uint16_t jump = graph_come(builder, op->target, op->keep);
+	uint16_t next =
+		graph_come(builder, builder->at + 1, builder->depth - 2);
 	uint16_t if_true = op->sense ? jump : next;
 	uint16_t if_false = op->sense ? next : jump;
 	uint16_t further;
 
-	sign = make(builder, SONDE_GRAPH_LESS_S, sign, number(builder, 0));
+	sign = make(builder, SONDE_GRAPH_LESS_S, sign,
+		    graph_number(builder, 0));
 	further = (uint16_t)builder->graph->nr_blocks;
 	decide_further(builder,
 		       make(builder,
@@ -356,7 +362,7 @@ static void push_register(struct builder *builder,
 			  const struct sonde_expr_op *op)
 {
 	if (op->number == SONDE_AGENT_RIP)
-		push(builder, number(builder, builder->config->rip));
+		push(builder, graph_number(builder, builder->config->rip));
 	else if (op->number > SONDE_AGENT_RIP ||
 		 builder->config->kind != SONDE_JIT_PROBE)
 		fail(builder, -EOPNOTSUPP);
@@ -412,10 +418,10 @@ static void divide(struct builder *builder, const struct sonde_expr_op *op)
 	uint16_t next = 0;
 
 	if (!known || value == 0)
-		jump = come(builder, op->target, op->keep);
+		jump = graph_come(builder, op->target, op->keep);
 	if (!known || value != 0) {
 		run_plain(builder, op);
-		next = come(builder, builder->at + 1, builder->depth);
+		next = graph_come(builder, builder->at + 1, builder->depth);
 	}
 	decide(builder, divisor, next, jump);
 }
@@ -437,20 +443,21 @@ static uint16_t compared(struct builder *builder,
 		return make(builder, SONDE_GRAPH_LESS_S, top[-2], top[-1]);
 	case SONDE_EXPR_OP_IF_IS:
 		return make(builder, SONDE_GRAPH_EQUAL, top[-1],
-			    number(builder, op->number));
+			    graph_number(builder, op->number));
 	case SONDE_EXPR_OP_IF_BELOW_U:
 		return make(builder, SONDE_GRAPH_LESS_U, top[-1],
-			    number(builder, op->number));
+			    graph_number(builder, op->number));
 	case SONDE_EXPR_OP_IF_BELOW_S:
 		return make(builder, SONDE_GRAPH_LESS_S, top[-1],
-			    number(builder, op->number));
+			    graph_number(builder, op->number));
 	case SONDE_EXPR_OP_IF_MEM8_IS:
 	case SONDE_EXPR_OP_IF_MEM16_IS:
 	case SONDE_EXPR_OP_IF_MEM32_IS:
 	case SONDE_EXPR_OP_IF_MEM64_IS: {
 		unsigned int unused = ALL - readings[op->code].bits;
-		return make(builder, SONDE_GRAPH_EQUAL, field(builder, op),
-			    number(builder, op->number << unused >> unused));
+		return make(
+			builder, SONDE_GRAPH_EQUAL, graph_field(builder, op),
+			graph_number(builder, op->number << unused >> unused));
 	}
 	default:
 		return NO_NODE;
@@ -464,7 +471,7 @@ static bool run_inside(struct builder *builder, const struct sonde_expr_op *op)
 
 	switch ((int)op->code) {
 	case SONDE_EXPR_OP_NUMBER:
-		push(builder, number(builder, op->number));
+		push(builder, graph_number(builder, op->number));
 		return true;
 	case SONDE_EXPR_OP_REGISTER:
 		push_register(builder, op);
@@ -475,7 +482,7 @@ static bool run_inside(struct builder *builder, const struct sonde_expr_op *op)
 		return true;
 	case SONDE_EXPR_OP_NOT:
 		push(builder, make(builder, SONDE_GRAPH_EQUAL, pop(builder),
-				   number(builder, 0)));
+				   graph_number(builder, 0)));
 		return true;
 	case SONDE_EXPR_OP_DUPLICATE:
 	case SONDE_EXPR_OP_POP:
@@ -496,7 +503,7 @@ static bool run_inside(struct builder *builder, const struct sonde_expr_op *op)
 	if (info->operands & SONDE_EXPR_OPERAND_JUMP)
 		return false;
 	if (info->operands & SONDE_EXPR_OPERAND_MEM && readings[op->code].bits)
-		push(builder, field(builder, op));
+		push(builder, graph_field(builder, op));
 	else if (plain[op->code])
 		run_plain(builder, op);
 	else
@@ -522,7 +529,7 @@ static void run_last(struct builder *builder, const struct sonde_expr_op *op)
 	case SONDE_EXPR_OP_END_FAULT:
 	case SONDE_EXPR_OP_END_DIVIDED:
 	case SONDE_EXPR_OP_GO:
-		go(builder, come(builder, builder->at, builder->depth));
+		go(builder, graph_come(builder, builder->at, builder->depth));
 		return;
 	case SONDE_EXPR_OP_IF_EQUAL_SU:
 	case SONDE_EXPR_OP_IF_LESS_SU:
@@ -540,8 +547,8 @@ static void run_last(struct builder *builder, const struct sonde_expr_op *op)
 	if (node == NO_NODE)
 		fail(builder, -EOPNOTSUPP);
 	else
-		jump_if(builder, node, op->sense,
-			sonde_expr_op_infos[op->code].takes.numbers);
+		graph_jump_if(builder, node, op->sense,
+			      sonde_expr_op_infos[op->code].takes.numbers);
 }
 
 static void run_state(struct builder *builder, const struct state *state)

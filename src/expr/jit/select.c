@@ -89,7 +89,8 @@ static const struct sonde_graph_node *node_at(const struct selector *s,
 	return &s->graph->nodes[node];
 }
 
-static bool is_number(const struct selector *s, uint16_t node, uint64_t *ret)
+static bool select_is_number(const struct selector *s, uint16_t node,
+			     uint64_t *ret)
 {
 	return sonde_graph_is_number(s->graph, node, ret);
 }
@@ -142,7 +143,7 @@ static bool is_scaled(const struct selector *s, uint16_t node)
 	uint64_t count;
 
 	return is->op == SONDE_GRAPH_SHIFT_LEFT && !s->there[node] &&
-	       is_number(s, is->b, &count) && count <= 3;
+	       select_is_number(s, is->b, &count) && count <= 3;
 }
 
 static void take_index(const struct selector *s, struct sonde_jit_insn *insn,
@@ -167,12 +168,13 @@ static void address(const struct selector *s, struct sonde_jit_insn *insn,
 	uint16_t b;
 
 	insn->is_memory = true;
-	if (is_number(s, node, &number) && is_near(s, number)) {
+	if (select_is_number(s, node, &number) && is_near(s, number)) {
 		insn->disp = (int64_t)number;
 		return;
 	}
 	if (is->op == SONDE_GRAPH_ADD && !s->there[node] &&
-	    is_number(s, is->b, &number) && sonde_asm_is_s32((int64_t)number)) {
+	    select_is_number(s, is->b, &number) &&
+	    sonde_asm_is_s32((int64_t)number)) {
 		insn->disp = (int64_t)number;
 		node = operand(s, is->a, width);
 		is = node_at(s, node);
@@ -197,8 +199,8 @@ static void address(const struct selector *s, struct sonde_jit_insn *insn,
 
 /* Makes `node`, of which so many bits are wanted, the memory operand, if it can
  * be: it is used here only, and as wide in memory. */
-static bool fold(struct selector *s, struct sonde_jit_insn *insn, uint16_t node,
-		 unsigned int bits)
+static bool select_fold(struct selector *s, struct sonde_jit_insn *insn,
+			uint16_t node, unsigned int bits)
 {
 	const struct sonde_graph_node *is;
 	bool single;
@@ -225,7 +227,7 @@ static bool take_number(const struct selector *s, struct sonde_jit_insn *insn,
 	unsigned int unused = ALL - insn->width;
 	uint64_t number;
 
-	if (!is_number(s, node, &number))
+	if (!select_is_number(s, node, &number))
 		return false;
 	number = (uint64_t)((int64_t)(number << unused) >> unused);
 	if (!sonde_asm_is_s32((int64_t)number))
@@ -248,7 +250,7 @@ static bool is_home(const struct selector *s, uint16_t node)
 static void compare_with_number(struct selector *s, struct sonde_jit_insn *insn,
 				uint16_t a)
 {
-	if (fold(s, insn, a, insn->width))
+	if (select_fold(s, insn, a, insn->width))
 		return;
 	insn->a = operand(s, a, insn->width);
 	insn->a_home = is_home(s, insn->a);
@@ -266,13 +268,13 @@ static void match_test(struct selector *s, struct sonde_jit_insn *insn,
 	insn->code = SONDE_JIT_TEST;
 	/* a number masks what is beyond the comparison's width anyway */
 	if (is->op == SONDE_GRAPH_READ && is->bits > insn->width &&
-	    is_number(s, both->b, &mask) && mask >> 31 == 0)
+	    select_is_number(s, both->b, &mask) && mask >> 31 == 0)
 		insn->width = is->bits;
 	if (take_number(s, insn, both->b)) {
 		compare_with_number(s, insn, both->a);
 		return;
 	}
-	if (fold(s, insn, both->a, insn->width)) {
+	if (select_fold(s, insn, both->a, insn->width)) {
 		insn->a = operand(s, both->b, insn->width);
 		return;
 	}
@@ -290,8 +292,8 @@ static void match_comparison(struct selector *s, struct sonde_jit_insn *insn,
 	insn->code = SONDE_JIT_COMPARE;
 	if (comparison->relation <= SONDE_GRAPH_IS_UNEQUAL &&
 	    a->op == SONDE_GRAPH_AND && a->uses == 1 &&
-	    !s->there[comparison->a] && is_number(s, comparison->b, &number) &&
-	    number == 0) {
+	    !s->there[comparison->a] &&
+	    select_is_number(s, comparison->b, &number) && number == 0) {
 		match_test(s, insn, a);
 		return;
 	}
@@ -299,12 +301,12 @@ static void match_comparison(struct selector *s, struct sonde_jit_insn *insn,
 		compare_with_number(s, insn, comparison->a);
 		return;
 	}
-	if (fold(s, insn, comparison->a, insn->width)) {
+	if (select_fold(s, insn, comparison->a, insn->width)) {
 		insn->b = operand(s, comparison->b, insn->width);
 		return;
 	}
 	insn->a = operand(s, comparison->a, insn->width);
-	if (fold(s, insn, comparison->b, insn->width))
+	if (select_fold(s, insn, comparison->b, insn->width))
 		insn->code = SONDE_JIT_COMPARE_WITH;
 	else
 		insn->b = operand(s, comparison->b, insn->width);
@@ -318,7 +320,7 @@ static void match_extension(struct selector *s, struct sonde_jit_insn *insn,
 	insn->from = node->bits;
 	insn->is_signed = node->op == SONDE_GRAPH_EXTEND_S;
 	insn->code = SONDE_JIT_LOAD;
-	if (fold(s, insn, node->a, node->bits))
+	if (select_fold(s, insn, node->a, node->bits))
 		return;
 	insn->code = SONDE_JIT_EXTEND;
 	insn->a = operand(s, node->a, node->bits);
@@ -334,11 +336,11 @@ static void match_operands(struct selector *s, struct sonde_jit_insn *insn,
 		insn->a = operand(s, node->a, width);
 		return;
 	}
-	if (fold(s, insn, node->b, width)) {
+	if (select_fold(s, insn, node->b, width)) {
 		insn->a = operand(s, node->a, width);
 		return;
 	}
-	if (commutes && fold(s, insn, node->a, width)) {
+	if (commutes && select_fold(s, insn, node->a, width)) {
 		insn->a = operand(s, node->b, width);
 		return;
 	}
@@ -352,7 +354,7 @@ static bool could_fold(struct selector *s, uint16_t node, unsigned int width)
 	bool single;
 	uint16_t inner = strip(s, node, width, &single);
 	bool before = s->folded[inner];
-	bool can = fold(s, &trial, node, width);
+	bool can = select_fold(s, &trial, node, width);
 
 	s->folded[inner] = before;
 	return can;
@@ -362,7 +364,7 @@ static void match_add(struct selector *s, struct sonde_jit_insn *insn,
 		      const struct sonde_graph_node *node, uint16_t i)
 {
 	uint64_t number;
-	bool has_number = is_number(s, node->b, &number);
+	bool has_number = select_is_number(s, node->b, &number);
 
 	if ((has_number && !sonde_asm_is_s32((int64_t)number)) ||
 	    could_fold(s, node->b, insn->width) ||
@@ -381,7 +383,7 @@ static void match_multiply(struct selector *s, struct sonde_jit_insn *insn,
 {
 	uint64_t number;
 
-	if (is_number(s, node->b, &number) &&
+	if (select_is_number(s, node->b, &number) &&
 	    (number == 3 || number == 5 || number == 9)) {
 		insn->code = SONDE_JIT_ADDRESS;
 		insn->is_memory = true;
@@ -392,7 +394,7 @@ static void match_multiply(struct selector *s, struct sonde_jit_insn *insn,
 	}
 	if (take_number(s, insn, node->b)) {
 		insn->code = SONDE_JIT_MULTIPLY_NUMBER;
-		if (!fold(s, insn, node->a, insn->width))
+		if (!select_fold(s, insn, node->a, insn->width))
 			insn->a = operand(s, node->a, insn->width);
 		return;
 	}
@@ -408,7 +410,7 @@ static void match_shift(struct selector *s, struct sonde_jit_insn *insn,
 	insn->op = node->op == SONDE_GRAPH_SHIFT_LEFT    ? SHIFT_LEFT :
 		   node->op == SONDE_GRAPH_SHIFT_RIGHT_U ? SHIFT_RIGHT_U :
 							   SHIFT_RIGHT_S;
-	if (is_number(s, node->b, &count)) {
+	if (select_is_number(s, node->b, &count)) {
 		unsigned int known = node->op == SONDE_GRAPH_SHIFT_RIGHT_S ?
 					     node_at(s, node->a)->sbits :
 					     node_at(s, node->a)->zbits;
@@ -562,24 +564,25 @@ static const struct sonde_jit_insn nothing = {
 	.index = NO_NODE,
 };
 
-static void want(struct selector *s, uint16_t node)
+static void select_want(struct selector *s, uint16_t node)
 {
 	if (node != NO_NODE && !s->there[node] &&
 	    sonde_jit_fixed(s->jit, node) == SONDE_ASM_NONE)
 		s->wanted[node] = true;
 }
 
-static void want_operands(struct selector *s, const struct sonde_jit_insn *insn)
+static void select_want_operands(struct selector *s,
+				 const struct sonde_jit_insn *insn)
 {
 	if (!insn->a_home)
-		want(s, insn->a);
-	want(s, insn->b);
+		select_want(s, insn->a);
+	select_want(s, insn->b);
 	if (insn->base != NO_NODE && !is_rsp(s, insn->base))
-		want(s, insn->base);
-	want(s, insn->index);
+		select_want(s, insn->base);
+	select_want(s, insn->index);
 }
 
-static bool is_truth(const struct sonde_graph_node *node)
+static bool select_is_truth(const struct sonde_graph_node *node)
 {
 	return node->op == SONDE_GRAPH_EQUAL ||
 	       node->op == SONDE_GRAPH_LESS_S || node->op == SONDE_GRAPH_LESS_U;
@@ -605,18 +608,18 @@ static void find_wanted(struct selector *s, uint16_t i)
 	uint8_t relation;
 
 	if (s->read[i] && !s->folded[i] && node->uses)
-		want(s, i);
+		select_want(s, i);
 	if (s->read[i] && !node->uses) {
 		address(s, &insn, node->a, ALL);
-		want_operands(s, &insn);
+		select_want_operands(s, &insn);
 	}
 	if (!s->wanted[i])
 		return;
-	if (is_truth(node))
+	if (select_is_truth(node))
 		match_truth(s, i, &insn, &relation);
 	else
 		match(s, i, &insn);
-	want_operands(s, &insn);
+	select_want_operands(s, &insn);
 }
 
 static void add(struct sonde_jit *jit, const struct sonde_jit_insn *insn)
@@ -655,7 +658,7 @@ static void add_node(struct selector *s, uint16_t i)
 		add_touch(s, i);
 	if (!s->wanted[i])
 		return;
-	if (!is_truth(node_at(s, i))) {
+	if (!select_is_truth(node_at(s, i))) {
 		match(s, i, &insn);
 		add(s->jit, &insn);
 		return;
@@ -688,7 +691,7 @@ static void select_block(struct selector *s, uint16_t at)
 	insn = nothing;
 	if (block->decides) {
 		match_comparison(s, &insn, &block->comparison);
-		want_operands(s, &insn);
+		select_want_operands(s, &insn);
 	}
 	for (size_t i = s->nr_nodes; i-- > 0;)
 		find_wanted(s, (uint16_t)i);

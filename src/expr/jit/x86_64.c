@@ -91,15 +91,15 @@ static struct sonde_asm_operand in_register(uint8_t reg)
 	return (struct sonde_asm_operand){ .reg = reg };
 }
 
-static bool is_rsp(const struct emitter *e, uint16_t node)
+static bool x86_is_rsp(const struct emitter *e, uint16_t node)
 {
 	const struct sonde_graph_node *is = &e->jit->graph.nodes[node];
 
 	return is->op == SONDE_GRAPH_REGISTER && is->number == SONDE_AGENT_RSP;
 }
 
-static struct sonde_asm_operand in_memory(struct emitter *e,
-					  const struct sonde_jit_insn *insn)
+static struct sonde_asm_operand x86_memory(struct emitter *e,
+					   const struct sonde_jit_insn *insn)
 {
 	struct sonde_asm_operand operand = {
 		.is_memory = true,
@@ -111,7 +111,7 @@ static struct sonde_asm_operand in_memory(struct emitter *e,
 	if (insn->faults && e->is_final)
 		note(e->code->faults, &e->code->nr_faults, e->code->faults_max,
 		     e, e->to.nr);
-	if (insn->base != NO_NODE && is_rsp(e, insn->base)) {
+	if (insn->base != NO_NODE && x86_is_rsp(e, insn->base)) {
 		operand.base = SONDE_ASM_RSP;
 		operand.disp += e->place->rsp_below;
 	} else {
@@ -128,7 +128,7 @@ static void put(struct emitter *e, struct sonde_asm_form form,
 	sonde_asm_insn(&e->to, &form, &operand);
 }
 
-static void number(struct emitter *e, uint64_t value, uint32_t bytes)
+static void x86_number(struct emitter *e, uint64_t value, uint32_t bytes)
 {
 	sonde_asm_number(&e->to, value, bytes);
 }
@@ -142,7 +142,7 @@ static void move(struct emitter *e, uint8_t to, uint8_t from, uint8_t width)
 		    in_register(from));
 }
 
-static void set(struct emitter *e, uint8_t reg, uint64_t value)
+static void x86_set(struct emitter *e, uint8_t reg, uint64_t value)
 {
 	int64_t distance = (int64_t)(value - (e->to.address + e->to.nr + 7));
 
@@ -151,13 +151,13 @@ static void set(struct emitter *e, uint8_t reg, uint64_t value)
 		if (reg & 8)
 			sonde_asm_byte(&e->to, 0x41);
 		sonde_asm_byte(&e->to, (uint8_t)(0xb8 | (reg & 7)));
-		number(e, value, 4);
+		x86_number(e, value, 4);
 	} else if (sonde_asm_is_s32((int64_t)value)) {
 		put(e,
 		    (struct sonde_asm_form){
 			    .width = 64, .opcode = 0xc7, .immediate = 4 },
 		    in_register(reg));
-		number(e, value, 4);
+		x86_number(e, value, 4);
 	} else if (sonde_asm_is_s32(distance)) {
 		put(e,
 		    (struct sonde_asm_form){
@@ -170,7 +170,7 @@ static void set(struct emitter *e, uint8_t reg, uint64_t value)
 		e->to.instructions++;
 		sonde_asm_byte(&e->to, reg & 8 ? 0x49 : 0x48);
 		sonde_asm_byte(&e->to, (uint8_t)(0xb8 | (reg & 7)));
-		number(e, value, 8);
+		x86_number(e, value, 8);
 	}
 }
 
@@ -201,8 +201,8 @@ static void extend(struct emitter *e, const struct sonde_jit_insn *insn,
 }
 
 /* op reg/memory, number. */
-static void alu_number(struct emitter *e, uint8_t op, uint8_t width,
-		       uint64_t value, struct sonde_asm_operand operand)
+static void x86_alu_number(struct emitter *e, uint8_t op, uint8_t width,
+			   uint64_t value, struct sonde_asm_operand operand)
 {
 	bool is_short = sonde_asm_is_s8((int64_t)value);
 	uint8_t bytes = width == 8 || is_short ? 1 : width == 16 ? 2 : 4;
@@ -216,24 +216,24 @@ static void alu_number(struct emitter *e, uint8_t op, uint8_t width,
 				     .byte_operand = width == 8,
 				     .immediate = bytes },
 	    operand);
-	number(e, value, bytes);
+	x86_number(e, value, bytes);
 }
 
-static void alu(struct emitter *e, const struct sonde_jit_insn *insn)
+static void x86_alu(struct emitter *e, const struct sonde_jit_insn *insn)
 {
 	uint8_t dst = register_of(e, insn->dst);
 
 	move(e, dst, register_of(e, insn->a), insn->width);
 	if (insn->has_number)
-		alu_number(e, insn->op, insn->width, insn->number,
-			   in_register(dst));
+		x86_alu_number(e, insn->op, insn->width, insn->number,
+			       in_register(dst));
 	else
 		put(e,
 		    (struct sonde_asm_form){
 			    .width = insn->width,
 			    .opcode = (uint8_t)(insn->op << 3 | 3),
 			    .reg = dst },
-		    insn->is_memory ? in_memory(e, insn) :
+		    insn->is_memory ? x86_memory(e, insn) :
 				      in_register(register_of(e, insn->b)));
 }
 
@@ -247,7 +247,7 @@ static void multiply(struct emitter *e, const struct sonde_jit_insn *insn)
 				     .map = 0x0f,
 				     .opcode = 0xaf,
 				     .reg = dst },
-	    insn->is_memory ? in_memory(e, insn) :
+	    insn->is_memory ? x86_memory(e, insn) :
 			      in_register(register_of(e, insn->b)));
 }
 
@@ -262,9 +262,9 @@ static void multiply_number(struct emitter *e,
 				     .opcode = is_short ? 0x6b : 0x69,
 				     .reg = register_of(e, insn->dst),
 				     .immediate = bytes },
-	    insn->is_memory ? in_memory(e, insn) :
+	    insn->is_memory ? x86_memory(e, insn) :
 			      in_register(register_of(e, insn->a)));
-	number(e, insn->number, bytes);
+	x86_number(e, insn->number, bytes);
 }
 
 static void shift_by(struct emitter *e, uint8_t op, uint8_t width, uint8_t reg,
@@ -274,10 +274,11 @@ static void shift_by(struct emitter *e, uint8_t op, uint8_t width, uint8_t reg,
 	    (struct sonde_asm_form){
 		    .width = width, .opcode = 0xc1, .reg = op, .immediate = 1 },
 	    in_register(reg));
-	number(e, count, 1);
+	x86_number(e, count, 1);
 }
 
-static void unary(struct emitter *e, uint8_t opcode, uint8_t op, uint8_t reg)
+static void x86_unary(struct emitter *e, uint8_t opcode, uint8_t op,
+		      uint8_t reg)
 {
 	put(e,
 	    (struct sonde_asm_form){ .width = 64, .opcode = opcode, .reg = op },
@@ -300,7 +301,7 @@ static void shift_cl(struct emitter *e, uint8_t op, uint8_t reg, uint8_t count)
 
 	if (exchanges)
 		binary(e, 0, 0x87, SONDE_ASM_RCX, count);
-	unary(e, 0xd3, op, exchanges && reg == SONDE_ASM_RCX ? count : reg);
+	x86_unary(e, 0xd3, op, exchanges && reg == SONDE_ASM_RCX ? count : reg);
 	if (exchanges)
 		binary(e, 0, 0x87, SONDE_ASM_RCX, count);
 }
@@ -314,19 +315,19 @@ static void shift(struct emitter *e, const struct sonde_jit_insn *insn)
 
 	move(e, dst, register_of(e, insn->a), 64);
 	if (insn->op == 7) {
-		set(e, temp, 63);
+		x86_set(e, temp, 63);
 		binary(e, 0, 0x3b, count, temp);    /* cmp */
 		binary(e, 0x0f, 0x42, temp, count); /* cmovb */
 		shift_cl(e, insn->op, dst, temp);
 		return;
 	}
 	shift_cl(e, insn->op, dst, count);
-	alu_number(e, 7, 64, 64, in_register(count)); /* cmp */
+	x86_alu_number(e, 7, 64, 64, in_register(count)); /* cmp */
 	binary(e, 0, 0x1b, temp, temp); /* sbb: all ones if it was below */
 	binary(e, 0, 0x23, dst, temp);  /* and */
 }
 
-static void swap(struct emitter *e, const struct sonde_jit_insn *insn)
+static void x86_swap(struct emitter *e, const struct sonde_jit_insn *insn)
 {
 	uint8_t dst = register_of(e, insn->dst);
 
@@ -357,7 +358,7 @@ static void land(struct emitter *e, uint32_t from)
 }
 
 /* INT64_MIN / -1 would trap: the quotient wraps around. */
-static void divide(struct emitter *e, const struct sonde_jit_insn *insn)
+static void x86_divide(struct emitter *e, const struct sonde_jit_insn *insn)
 {
 	bool is_signed = insn->op == SONDE_GRAPH_DIVIDE_S ||
 			 insn->op == SONDE_GRAPH_REMAINDER_S;
@@ -371,10 +372,10 @@ static void divide(struct emitter *e, const struct sonde_jit_insn *insn)
 
 	move(e, SONDE_ASM_RAX, register_of(e, insn->a), 64);
 	if (guards) {
-		alu_number(e, 7, 64, UINT64_MAX, in_register(divisor));
-		other = jump_ahead(e, 0x75);      /* jne */
-		unary(e, 0xf7, 3, SONDE_ASM_RAX); /* neg */
-		set(e, SONDE_ASM_RDX, 0);
+		x86_alu_number(e, 7, 64, UINT64_MAX, in_register(divisor));
+		other = jump_ahead(e, 0x75);          /* jne */
+		x86_unary(e, 0xf7, 3, SONDE_ASM_RAX); /* neg */
+		x86_set(e, SONDE_ASM_RDX, 0);
 		over = jump_ahead(e, 0xeb);
 		land(e, other);
 	}
@@ -382,9 +383,9 @@ static void divide(struct emitter *e, const struct sonde_jit_insn *insn)
 		e->to.instructions++;
 		sonde_asm_number(&e->to, 0x9948, 2); /* cqo */
 	} else {
-		set(e, SONDE_ASM_RDX, 0);
+		x86_set(e, SONDE_ASM_RDX, 0);
 	}
-	unary(e, 0xf7, is_signed ? 7 : 6, divisor);
+	x86_unary(e, 0xf7, is_signed ? 7 : 6, divisor);
 	if (guards)
 		land(e, over);
 	move(e, register_of(e, insn->dst), rest ? SONDE_ASM_RDX : SONDE_ASM_RAX,
@@ -394,13 +395,13 @@ static void divide(struct emitter *e, const struct sonde_jit_insn *insn)
 /* ---- comparisons ---- */
 
 /* The first operand of a comparison. */
-static struct sonde_asm_operand compared(struct emitter *e,
-					 const struct sonde_jit_insn *insn)
+static struct sonde_asm_operand x86_compared(struct emitter *e,
+					     const struct sonde_jit_insn *insn)
 {
 	uint8_t reg;
 
 	if (insn->is_memory)
-		return in_memory(e, insn);
+		return x86_memory(e, insn);
 	if (!insn->a_home)
 		return in_register(register_of(e, insn->a));
 	reg = sonde_jit_cpu_register(e->jit->graph.nodes[insn->a].number);
@@ -440,12 +441,12 @@ static void test_number(struct emitter *e, const struct sonde_jit_insn *insn,
 				     .byte_operand = byte,
 				     .immediate = bytes },
 	    operand);
-	number(e, insn->number, bytes);
+	x86_number(e, insn->number, bytes);
 }
 
 static void compare(struct emitter *e, const struct sonde_jit_insn *insn)
 {
-	struct sonde_asm_operand operand = compared(e, insn);
+	struct sonde_asm_operand operand = x86_compared(e, insn);
 	bool tests = insn->code == SONDE_JIT_TEST;
 
 	if (insn->code == SONDE_JIT_COMPARE_WITH)
@@ -462,7 +463,7 @@ static void compare(struct emitter *e, const struct sonde_jit_insn *insn)
 	else if (insn->number == 0 && !operand.is_memory)
 		compare_registers(e, insn, 0x85, operand.reg, operand);
 	else
-		alu_number(e, 7, insn->width, insn->number, operand);
+		x86_alu_number(e, 7, insn->width, insn->number, operand);
 }
 
 static uint8_t condition(uint8_t relation)
@@ -483,7 +484,7 @@ static uint8_t condition(uint8_t relation)
 	return conditions[relation];
 }
 
-static void truth(struct emitter *e, const struct sonde_jit_insn *insn)
+static void x86_truth(struct emitter *e, const struct sonde_jit_insn *insn)
 {
 	uint8_t dst = register_of(e, insn->dst);
 
@@ -516,7 +517,7 @@ static void add_fixup(struct emitter *e, uint16_t to, bool is_short)
 }
 
 /* `opcode` as its short form has it: 0xeb, or 0x70 and a condition. */
-static void jump(struct emitter *e, uint8_t opcode, uint16_t to)
+static void x86_jump(struct emitter *e, uint8_t opcode, uint16_t to)
 {
 	struct sonde_jit_code *code = e->code;
 	bool leaving = leaves(e, to);
@@ -544,32 +545,32 @@ static void jump(struct emitter *e, uint8_t opcode, uint16_t to)
 	else if (e->is_final)
 		note(code->divides, &code->nr_divides, code->divides_max, e,
 		     e->to.nr);
-	number(e, 0, 4);
+	x86_number(e, 0, 4);
 	if (!leaving && !e->is_final)
 		e->long_ends[e->nr_fixups - 1] = e->to.nr;
 }
 
 /* The end of a block; `next` comes behind it. */
-static void decide(struct emitter *e, uint16_t at, uint16_t next)
+static void x86_decide(struct emitter *e, uint16_t at, uint16_t next)
 {
 	const struct sonde_graph_block *block = &e->jit->graph.blocks[at];
 	uint8_t relation = block->comparison.relation;
 
 	if (!block->decides) {
 		if (block->to[0] != next)
-			jump(e, 0xeb, block->to[0]);
+			x86_jump(e, 0xeb, block->to[0]);
 		return;
 	}
 	if (block->to[1] == next) {
-		jump(e,
-		     (uint8_t)(0x70 |
-			       condition(SONDE_GRAPH_OPPOSITE(relation))),
-		     block->to[0]);
+		x86_jump(e,
+			 (uint8_t)(0x70 |
+				   condition(SONDE_GRAPH_OPPOSITE(relation))),
+			 block->to[0]);
 		return;
 	}
-	jump(e, (uint8_t)(0x70 | condition(relation)), block->to[1]);
+	x86_jump(e, (uint8_t)(0x70 | condition(relation)), block->to[1]);
 	if (block->to[0] != next)
-		jump(e, 0xeb, block->to[0]);
+		x86_jump(e, 0xeb, block->to[0]);
 }
 
 /* ---- the whole ---- */
@@ -596,7 +597,7 @@ static void put_address(struct emitter *e, const struct sonde_jit_insn *insn)
 	    (struct sonde_asm_form){ .width = insn->width,
 				     .opcode = 0x8d,
 				     .reg = register_of(e, insn->dst) },
-	    in_memory(e, insn));
+	    x86_memory(e, insn));
 }
 
 static void shift_number(struct emitter *e, const struct sonde_jit_insn *insn)
@@ -612,7 +613,7 @@ static void put_unary(struct emitter *e, const struct sonde_jit_insn *insn)
 	uint8_t dst = register_of(e, insn->dst);
 
 	move(e, dst, register_of(e, insn->a), insn->width);
-	unary(e, 0xf7, insn->op, dst);
+	x86_unary(e, 0xf7, insn->op, dst);
 }
 
 static void put_insn(struct emitter *e, const struct sonde_jit_insn *insn)
@@ -622,13 +623,13 @@ static void put_insn(struct emitter *e, const struct sonde_jit_insn *insn)
 		e->labels[insn->target] = e->to.nr;
 		break;
 	case SONDE_JIT_SET:
-		set(e, register_of(e, insn->dst), insn->number);
+		x86_set(e, register_of(e, insn->dst), insn->number);
 		break;
 	case SONDE_JIT_HOME:
 		put_home(e, insn);
 		break;
 	case SONDE_JIT_LOAD:
-		extend(e, insn, register_of(e, insn->dst), in_memory(e, insn));
+		extend(e, insn, register_of(e, insn->dst), x86_memory(e, insn));
 		break;
 	case SONDE_JIT_EXTEND:
 		extend(e, insn, register_of(e, insn->dst),
@@ -638,7 +639,7 @@ static void put_insn(struct emitter *e, const struct sonde_jit_insn *insn)
 		put_address(e, insn);
 		break;
 	case SONDE_JIT_ALU:
-		alu(e, insn);
+		x86_alu(e, insn);
 		break;
 	case SONDE_JIT_MULTIPLY:
 		multiply(e, insn);
@@ -656,10 +657,10 @@ static void put_insn(struct emitter *e, const struct sonde_jit_insn *insn)
 		put_unary(e, insn);
 		break;
 	case SONDE_JIT_SWAP:
-		swap(e, insn);
+		x86_swap(e, insn);
 		break;
 	case SONDE_JIT_DIVIDE:
-		divide(e, insn);
+		x86_divide(e, insn);
 		break;
 	case SONDE_JIT_COMPARE:
 	case SONDE_JIT_COMPARE_WITH:
@@ -667,10 +668,10 @@ static void put_insn(struct emitter *e, const struct sonde_jit_insn *insn)
 		compare(e, insn);
 		break;
 	case SONDE_JIT_TRUTH:
-		truth(e, insn);
+		x86_truth(e, insn);
 		break;
 	case SONDE_JIT_DECIDE:
-		break; /* put_all() */
+		break; /* x86_put_all() */
 	}
 }
 
@@ -680,15 +681,15 @@ static void put_ends(struct emitter *e)
 	e->labels[SONDE_GRAPH_REJECT] = e->to.nr;
 	if (e->jit->config.kind == SONDE_JIT_PROBE)
 		return;
-	set(e, SONDE_ASM_RAX, 0);
+	x86_set(e, SONDE_ASM_RAX, 0);
 	sonde_asm_byte(&e->to, 0xc3);
 	e->labels[SONDE_GRAPH_ACCEPT] = e->to.nr;
-	set(e, SONDE_ASM_RAX, 1);
+	x86_set(e, SONDE_ASM_RAX, 1);
 	sonde_asm_byte(&e->to, 0xc3);
 	e->to.instructions += 2;
 }
 
-static void put_all(struct emitter *e)
+static void x86_put_all(struct emitter *e)
 {
 	const struct sonde_jit *jit = e->jit;
 
@@ -697,13 +698,13 @@ static void put_all(struct emitter *e)
 	e->nr_fixups = 0;
 	if (jit->graph.begin == SONDE_GRAPH_ACCEPT ||
 	    jit->graph.begin == SONDE_GRAPH_DIVIDED)
-		jump(e, 0xeb, jit->graph.begin);
+		x86_jump(e, 0xeb, jit->graph.begin);
 	for (size_t i = 0; i < jit->nr_insns; i++) {
 		const struct sonde_jit_insn *insn = &jit->insns[i];
 		if (insn->code == SONDE_JIT_DECIDE)
-			decide(e, insn->target,
-			       i + 1 < jit->nr_insns ? insn[1].target :
-						       SONDE_GRAPH_REJECT);
+			x86_decide(e, insn->target,
+				   i + 1 < jit->nr_insns ? insn[1].target :
+							   SONDE_GRAPH_REJECT);
 		else
 			put_insn(e, insn);
 	}
@@ -743,10 +744,10 @@ static void find_scratch(struct emitter *e, uint16_t scratch)
 /* Registers that a function need not keep and has no parameter in. */
 #define FUNCTION_SCRATCH 0x0f07
 
-static int emit(const struct sonde_jit *jit,
-		const struct sonde_jit_place *place,
-		struct sonde_jit_code *code, uint32_t max,
-		uint32_t *ret_instructions)
+static int x86_emit(const struct sonde_jit *jit,
+		    const struct sonde_jit_place *place,
+		    struct sonde_jit_code *code, uint32_t max,
+		    uint32_t *ret_instructions)
 {
 	struct emitter e = {
 		.jit = jit,
@@ -768,9 +769,9 @@ static int emit(const struct sonde_jit *jit,
 	e.fixups = calloc(jumps, sizeof(*e.fixups));
 	e.long_ends = calloc(jumps, sizeof(*e.long_ends));
 	if (e.labels && e.fixups && e.long_ends) {
-		put_all(&e);
+		x86_put_all(&e);
 		e.is_final = true;
-		put_all(&e);
+		x86_put_all(&e);
 		complete_jumps(&e);
 	} else {
 		fail(&e, -ENOMEM);
@@ -794,7 +795,7 @@ int sonde_jit_emit(const struct sonde_jit *jit,
 	code->nr_accepts = 0;
 	code->nr_divides = 0;
 	code->nr_faults = 0;
-	return emit(jit, place, code, jit->bytes_max, &instructions);
+	return x86_emit(jit, place, code, jit->bytes_max, &instructions);
 }
 
 /* ---- what it needs ---- */
@@ -850,8 +851,8 @@ static int try_it(const struct sonde_jit *jit, struct sonde_jit_needs *needs)
 	}
 	if (lists && code.bytes)
 		rc = left ? -EOPNOTSUPP :
-			    emit(jit, &place, &code, jit->bytes_max,
-				 &needs->instructions);
+			    x86_emit(jit, &place, &code, jit->bytes_max,
+				     &needs->instructions);
 	free(lists);
 	free(code.bytes);
 	return rc;
