@@ -51,7 +51,8 @@ static void take_number(struct survey *survey, const struct sonde_value *value)
 
 /* A UUID is an array of bytes, or a blob. The walk stands where the array's
  * elements begin, or behind the blob. */
-static bool take_uuid(struct survey *survey, const struct sonde_value *value)
+static bool head_take_uuid(struct survey *survey,
+			   const struct sonde_value *value)
 {
 	uint64_t pos = survey->walk.pos;
 
@@ -74,7 +75,7 @@ static const char *take(struct survey *survey, enum sonde_scope scope,
 	enum sonde_role role = value->cls->role;
 
 	if (role == SONDE_ROLE_UUID) {
-		survey->head->other_uuid = !take_uuid(survey, value);
+		survey->head->other_uuid = !head_take_uuid(survey, value);
 		return NULL;
 	}
 	if (role == SONDE_ROLE_MAGIC && value->u != MAGIC)

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * hint.c - what may have been meant by a name that nothing in a trace has.
+ *
+ * All names of fields or events are tried; this costs their number times the
+ * names' lengths, once, when an error is told.
+ */
 #include "reader/core/hint.h"
 
 #include <stdio.h>

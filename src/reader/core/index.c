@@ -42,7 +42,7 @@ struct index {
 	bool has_instance; /* and the sequence number */
 };
 
-static uint32_t load32(const uint8_t *from)
+static uint32_t index_load32(const uint8_t *from)
 {
 	uint32_t value;
 
@@ -50,7 +50,7 @@ static uint32_t load32(const uint8_t *from)
 	return be32toh(value);
 }
 
-static uint64_t load64(const struct index *index, size_t i, size_t field)
+static uint64_t index_load64(const struct index *index, size_t i, size_t field)
 {
 	uint64_t value;
 
@@ -59,18 +59,18 @@ static uint64_t load64(const struct index *index, size_t i, size_t field)
 	return be64toh(value);
 }
 
-static const char *read_head(const uint8_t *bytes, size_t size,
-			     struct index *ret_index)
+static const char *index_read_head(const uint8_t *bytes, size_t size,
+				   struct index *ret_index)
 {
 	size_t entry_bytes;
 	uint32_t minor;
 
-	if (size < HEAD_BYTES || load32(bytes) != MAGIC)
+	if (size < HEAD_BYTES || index_load32(bytes) != MAGIC)
 		return "it doesn't begin as an index does";
-	minor = load32(bytes + 8);
-	if (load32(bytes + 4) != 1)
+	minor = index_load32(bytes + 8);
+	if (index_load32(bytes + 4) != 1)
 		return "it is of an unknown version";
-	entry_bytes = load32(bytes + 12);
+	entry_bytes = index_load32(bytes + 12);
 	if (entry_bytes < (minor ? ENTRY_1_BYTES : ENTRY_0_BYTES) ||
 	    entry_bytes > ENTRY_MAX)
 		return "its entries have an impossible size";
@@ -91,15 +91,15 @@ static struct sonde_packet_raw read_entry(const struct index *index, size_t i,
 {
 	struct sonde_packet_raw raw = *sample;
 
-	raw.offset = load64(index, i, 0);
-	raw.bytes = load64(index, i, 1) / 8;
-	raw.content_bits = load64(index, i, 2);
-	raw.ticks_begin = load64(index, i, 3);
-	raw.ticks_end = load64(index, i, 4);
+	raw.offset = index_load64(index, i, 0);
+	raw.bytes = index_load64(index, i, 1) / 8;
+	raw.content_bits = index_load64(index, i, 2);
+	raw.ticks_begin = index_load64(index, i, 3);
+	raw.ticks_end = index_load64(index, i, 4);
 	if (sample->has_discarded)
-		raw.discarded = load64(index, i, 5);
+		raw.discarded = index_load64(index, i, 5);
 	raw.has_sequence = sample->has_sequence && index->has_instance;
-	raw.sequence = raw.has_sequence ? load64(index, i, 8) : 0;
+	raw.sequence = raw.has_sequence ? index_load64(index, i, 8) : 0;
 	return raw;
 }
 
@@ -110,18 +110,18 @@ static const char *check_entries(const struct index *index,
 	uint64_t offset = 0;
 
 	for (size_t i = 0; i < index->nr; i++) {
-		uint64_t bits = load64(index, i, 1);
+		uint64_t bits = index_load64(index, i, 1);
 
-		if (load64(index, i, 0) != offset)
+		if (index_load64(index, i, 0) != offset)
 			return "its packets don't follow one another";
 		if (bits == 0 || bits & 7 || bits / 8 > stream->bytes - offset)
 			return "a packet in it has an impossible size";
-		if (load64(index, i, 2) > bits)
+		if (index_load64(index, i, 2) > bits)
 			return "a packet in it is smaller than its content";
-		if (load64(index, i, 6) != stream->cls->id)
+		if (index_load64(index, i, 6) != stream->cls->id)
 			return "it is of another stream class";
 		if (index->has_instance && stream->has_instance &&
-		    load64(index, i, 7) != stream->instance)
+		    index_load64(index, i, 7) != stream->instance)
 			return "it is of another stream";
 		offset += bits / 8;
 	}
@@ -131,8 +131,8 @@ static const char *check_entries(const struct index *index,
 }
 
 /* Whether a packet's head says what its entry says. */
-static bool agree(const struct sonde_packet_raw *entry,
-		  const struct sonde_packet_raw *head)
+static bool index_agree(const struct sonde_packet_raw *entry,
+			const struct sonde_packet_raw *head)
 {
 	return entry->offset == head->offset && entry->bytes == head->bytes &&
 	       entry->content_bits == head->content_bits &&
@@ -156,7 +156,7 @@ static const char *check_samples(struct sonde_packet_table *table,
 		struct sonde_packet_raw head;
 
 		if (!sonde_packet_read(table, entry.offset, &head) ||
-		    !agree(&entry, &head))
+		    !index_agree(&entry, &head))
 			return "it and the packets don't agree";
 	}
 	return NULL;
@@ -181,7 +181,7 @@ static const char *check(struct sonde_packet_table *table, const uint8_t *bytes,
 			 size_t size, size_t samples, struct index *ret_index,
 			 const struct sonde_packet_raw *first)
 {
-	const char *why = read_head(bytes, size, ret_index);
+	const char *why = index_read_head(bytes, size, ret_index);
 
 	if (!why)
 		why = check_entries(ret_index, table->stream);

@@ -184,8 +184,8 @@ static bool is_above(const struct sonde_class *cls,
 	return label->low > value;
 }
 
-static bool is_in(const struct sonde_class *cls,
-		  const struct sonde_label *label, uint64_t value)
+static bool info_is_in(const struct sonde_class *cls,
+		       const struct sonde_label *label, uint64_t value)
 {
 	if (cls->kind == SONDE_KIND_INT)
 		return (int64_t)label->low <= (int64_t)value &&
@@ -217,7 +217,7 @@ static const char *search_label(const struct sonde_class *cls, uint64_t value)
 		else
 			low = middle + 1;
 	}
-	if (!low || !is_in(cls, &cls->labels[low - 1], value))
+	if (!low || !info_is_in(cls, &cls->labels[low - 1], value))
 		return NULL;
 	return cls->labels[low - 1].name;
 }
@@ -233,7 +233,8 @@ const char *sonde_class_label(const struct sonde_class *cls, uint64_t value,
 	for (size_t k = 0; k < cls->nr_labels; k++) {
 		const struct sonde_label *label = &cls->labels[k];
 
-		if (is_map ? !is_set(label, value) : !is_in(cls, label, value))
+		if (is_map ? !is_set(label, value) :
+			     !info_is_in(cls, label, value))
 			continue;
 		/* one label with several ranges is told once */
 		if (last && !strcmp(last, label->name))

@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * lane.c - a stream as a cursor goes through it: batches of events, both ways
+ * (lane.h).
+ *
+ * First the program that passes over a body, then headers, then batches, then
+ * packets and marks. No byte beyond the packet's content is believed: each
+ * length is compared with what is left before it is used. An event of fixed
+ * size costs its header's loads and an addition.
+ */
 #include "reader/core/lane.h"
 
 #include <errno.h>

@@ -28,8 +28,8 @@ static size_t first_unknown(const struct sonde_stream *stream)
 	return nr;
 }
 
-static void take_event(struct sonde_stream *stream, size_t i,
-		       const struct sonde_event *event, bool is_first)
+static void measure_take_event(struct sonde_stream *stream, size_t i,
+			       const struct sonde_event *event, bool is_first)
 {
 	struct sonde_packet *packet = &stream->packets[i];
 
@@ -85,7 +85,7 @@ static int read_events(struct sonde_stream *stream, size_t from, bool *streams,
 
 		if (i < from)
 			continue;
-		take_event(stream, i, event, !has_events[i]);
+		measure_take_event(stream, i, event, !has_events[i]);
 		has_events[i] = true;
 	}
 	sonde_cursor_free(cursor);

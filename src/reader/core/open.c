@@ -60,7 +60,7 @@ static void free_names(struct dirent **names, int nr)
 	free(names);
 }
 
-static bool is_file(const char *path)
+static bool open_is_file(const char *path)
 {
 	struct stat st;
 
@@ -101,7 +101,7 @@ static int map_index(const char *folder, const char *name,
 	*ret_bytes = (struct sonde_bytes){ 0 };
 	if (asprintf(&path, "%s/index/%s.idx", folder, name) < 0)
 		return -ENOMEM;
-	if (is_file(path))
+	if (open_is_file(path))
 		err = map_file(path, ret_bytes);
 	free(path);
 	return err;
@@ -127,8 +127,8 @@ int sonde_stream_index_check(const struct sonde_stream *stream,
 	return why ? -EINVAL : 0;
 }
 
-static int add_stream(struct sonde_source *source, const char *name,
-		      const char *path, struct sonde_trace_error *error)
+static int open_add_stream(struct sonde_source *source, const char *name,
+			   const char *path, struct sonde_trace_error *error)
 {
 	struct sonde_bytes bytes = { 0 };
 	struct sonde_bytes index;
@@ -160,8 +160,9 @@ static int add_streams(struct sonde_source *source,
 		if (!path)
 			err = fail_with(error, -ENOMEM, source->path);
 		else if (strcmp(names[i]->d_name, "metadata") != 0 &&
-			 is_file(path))
-			err = add_stream(source, names[i]->d_name, path, error);
+			 open_is_file(path))
+			err = open_add_stream(source, names[i]->d_name, path,
+					      error);
 		free(path);
 	}
 	free_names(names, nr);
@@ -285,7 +286,7 @@ static int look(struct search *search, size_t i)
 
 	if (!metadata)
 		return fail_with(search->error, -ENOMEM, place.path);
-	if (is_file(metadata)) {
+	if (open_is_file(metadata)) {
 		note_trace(search, i);
 		err = add_source(search->trace, place.path, metadata,
 				 search->error);
@@ -297,7 +298,7 @@ static int look(struct search *search, size_t i)
 }
 
 /* Adds what is in and below `path`. */
-static int add_path(struct search *search, const char *path)
+static int open_add_path(struct search *search, const char *path)
 {
 	size_t first = search->nr;
 	int err;
@@ -330,7 +331,7 @@ int sonde_trace_open_files(const char *const *paths, size_t nr_paths,
 		return sonde_trace_fail(error, -ENOMEM, "no memory");
 	sonde_pool_init(&search.pool, 0);
 	for (size_t i = 0; i < nr_paths && !err; i++)
-		err = add_path(&search, paths[i]);
+		err = open_add_path(&search, paths[i]);
 	sonde_pool_fini(&search.pool);
 	if (!err) {
 		err = sonde_trace_finish(search.trace);

@@ -36,8 +36,8 @@
 /* ---- one packet ---- */
 
 /* The file's first packet says what all others have to be. */
-static const char *check_stream(struct sonde_packet_table *table,
-				const struct sonde_head *head)
+static const char *packets_index_check_stream(struct sonde_packet_table *table,
+					      const struct sonde_head *head)
 {
 	struct sonde_stream *stream = table->stream;
 	bool has_instance = SONDE_HEAD_HAS(head, SONDE_ROLE_STREAM_ID);
@@ -162,7 +162,7 @@ int sonde_packet_read(struct sonde_packet_table *table, uint64_t offset,
 		bit = rest * 8;
 	} else if (!err) {
 		bit = 0;
-		why = check_stream(table, &head);
+		why = packets_index_check_stream(table, &head);
 		if (!why)
 			why = take_sizes(&head, rest, &packet_bits,
 					 &content_bits);

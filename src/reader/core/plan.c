@@ -1,4 +1,13 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * plan.c - a class compiled to how its events are passed over and where their
+ * fields are (plan.h).
+ *
+ * While a body is compiled, the position is (block, offset) and the block's
+ * alignment is known; whatever can't keep that begins a new block. What doesn't
+ * fit is refused when the trace is opened, never when an event is read. Linear
+ * in the classes.
+ */
 #include "reader/core/plan.h"
 
 #include <errno.h>

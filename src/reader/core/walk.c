@@ -152,8 +152,9 @@ int64_t sonde_walk_choice(const struct sonde_class *cls, uint64_t selector)
 }
 
 /* Sets the level's first and last element; the value's number for groups. */
-static bool open_group(struct sonde_walk *walk, struct sonde_walk_level *level,
-		       struct sonde_value *value)
+static bool walk_open_group(struct sonde_walk *walk,
+			    struct sonde_walk_level *level,
+			    struct sonde_value *value)
 {
 	const struct sonde_class *cls = level->cls;
 	int64_t choice;
@@ -297,7 +298,7 @@ enum sonde_walk_item sonde_walk_next(struct sonde_walk *walk,
 	level[1].cls = cls;
 	ret_value->kind = cls->kind;
 	ret_value->cls = cls;
-	if (!open_group(walk, &level[1], ret_value))
+	if (!walk_open_group(walk, &level[1], ret_value))
 		return damaged(walk, why_group(cls, ret_value));
 	walk->depth++;
 	return SONDE_WALK_GROUP;

@@ -224,7 +224,7 @@ static int cut_handle(struct cut *cut, const struct old *old,
 
 /* ---- old packets ---- */
 
-static int enter(struct cut *cut, size_t i, struct old *ret_old)
+static int cut_enter(struct cut *cut, size_t i, struct old *ret_old)
 {
 	const struct sonde_stream *stream = cut->stream;
 	const struct sonde_packet *packet = &stream->packets[i];
@@ -298,7 +298,7 @@ static int go_on(struct cut *cut, struct old *old, size_t to)
 	while (err == 0 && old->i < to) {
 		err = cut_leave(cut, old);
 		if (err == 0)
-			err = enter(cut, old->i + 1, old);
+			err = cut_enter(cut, old->i + 1, old);
 	}
 	return err;
 }
@@ -378,7 +378,7 @@ static int cut_events(struct cut *cut, const bool *only, size_t first)
 		cut->has_last = before->has_sequence;
 		cut->last = before->sequence;
 	}
-	err = enter(cut, first, &old);
+	err = cut_enter(cut, first, &old);
 	if (err != 0)
 		return err;
 	sonde_cursor_options_init(&options);

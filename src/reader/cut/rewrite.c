@@ -177,9 +177,9 @@ static int copy_values(struct sonde_rewrite *rewrite,
 	return err;
 }
 
-static int copy_bytes(struct sonde_rewrite *rewrite,
-		      const struct sonde_event *event, uint64_t from,
-		      uint64_t to)
+static int rewrite_copy_bytes(struct sonde_rewrite *rewrite,
+			      const struct sonde_event *event, uint64_t from,
+			      uint64_t to)
 {
 	uint64_t end = to + (event->end - from);
 
@@ -248,7 +248,7 @@ int sonde_rewrite_event(struct sonde_rewrite *rewrite,
 	int err;
 
 	if (from % 8 == 0 && from % modulus == to % modulus)
-		err = copy_bytes(rewrite, event, from, to);
+		err = rewrite_copy_bytes(rewrite, event, from, to);
 	else
 		err = copy_values(rewrite, event, to);
 	if (err == 0 && stamp)
