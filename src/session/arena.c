@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * arena.c - the recorder's view of a traced process's arena (arena.h).
+ *
+ * What is checked is checked on a copy; what we configured is kept in the view
+ * and not read back. Order: open or open_found, configure, begin, then counts
+ * and rings, stop, close; a slot is written while we hold its lock only.
+ */
 #include "session/arena.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * attach.c - recording of processes that run already (attach.h).
+ *
+ * A look goes through /proc once: is the process meant, is it settled already,
+ * can its arena be had. A pidfd is held before anything is read by number, and
+ * what came of a process is remembered by number and start. Cost: a few files
+ * for each process that may be meant.
+ */
 #include "session/attach.h"
 
 #include <dirent.h>

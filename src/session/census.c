@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * census.c - how many selected events a process's files declare (census.h).
+ *
+ * Files are the process's and may be anything: only regular ones are opened,
+ * each offset is checked, and all reading is bounded by process and by file.
+ * Counting ends with what compact headers can't tell apart any more.
+ */
 #include "session/census.h"
 
 #include <errno.h>

@@ -141,7 +141,7 @@ static bool find_place(const char *prefix, const struct version *version,
 }
 
 /* A file's number; NO_LIMIT if it has none ("max"), or isn't there. */
-static uint64_t read_number(const char *directory, const char *name)
+static uint64_t cgroup_read_number(const char *directory, const char *name)
 {
 	uint64_t number = NO_LIMIT;
 	char text[32];
@@ -178,13 +178,13 @@ static uint64_t droppable(const char *directory, const struct version *version)
 
 static uint64_t left_in(const char *directory, const struct version *version)
 {
-	uint64_t limit = read_number(directory, version->limit);
+	uint64_t limit = cgroup_read_number(directory, version->limit);
 	uint64_t current;
 	uint64_t files;
 
 	if (limit > LIMIT_MAX)
 		return NO_LIMIT;
-	current = read_number(directory, version->current);
+	current = cgroup_read_number(directory, version->current);
 	if (current > LIMIT_MAX)
 		return limit;
 	files = droppable(directory, version);

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * child.c - the recording child: how it is started, spoken with and ended
+ * (child.h).
+ *
+ * Of our descriptors it keeps stderr and its own. One message from it says that
+ * it is ready, or why not.
+ */
 #include "session/child.h"
 
 #include <errno.h>

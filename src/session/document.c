@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * document.c - a JSON object that somebody else wrote (document.h).
+ *
+ * The text's size and depth are bounded before it is read, and what isn't an
+ * object is refused. A path is followed member by member; what is of another
+ * type is not given.
+ */
 #include "session/document.h"
 
 #include <errno.h>

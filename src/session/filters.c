@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * filters.c - conditions of programs' events: what the user wrote, and the
+ * answer to a process that asks (filters.h).
+ *
+ * The answer is one memory file, made whole before it is handed over: a table,
+ * then programs, code and lists, each at an offset that the table names. A
+ * condition is compiled once for each description.
+ */
 #include "session/filters.h"
 
 #include <errno.h>

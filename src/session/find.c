@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * find.c - a running process's arena, and what else can be asked about it from
+ * outside (find.h).
+ *
+ * No file is opened whose link in /proc doesn't say that it is an arena. The
+ * usual descriptors are tried first, then all, then mappings.
+ */
 #include "session/find.h"
 
 #include <dirent.h>

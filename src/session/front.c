@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * front.c - the half of `sonde record` that the user sees (front.h).
+ *
+ * States: the recording child gets ready; the program runs; it has ended and
+ * descendants run; the recording is over. Signals are blocked and taken by the
+ * wait, so a state changes in one place. Whoever asks us to end is answered by
+ * ending the recording, never by leaving it.
+ */
 #include "session/front.h"
 
 #include <errno.h>

@@ -266,8 +266,9 @@ static bool tells_threads(const struct sonde_session_kernel *kernel)
 
 /* Whose threads are recorded, and which are our own. Returns how many entries.
  */
-static size_t fill_scope(const struct sonde_session_kernel *kernel,
-			 struct sonde_ctf_env env[3], char own[32])
+static size_t
+session_kernel_fill_scope(const struct sonde_session_kernel *kernel,
+			  struct sonde_ctf_env env[3], char own[32])
 {
 	const struct sonde_session_kernel_config *config = kernel->config;
 	size_t nr = 0;
@@ -294,7 +295,7 @@ static size_t fill_scope(const struct sonde_session_kernel *kernel,
 static size_t fill_env(const struct sonde_session_kernel *kernel,
 		       struct sonde_ctf_env env[7], char own[32])
 {
-	size_t nr = fill_scope(kernel, env, own);
+	size_t nr = session_kernel_fill_scope(kernel, env, own);
 
 	env[nr++] = (struct sonde_ctf_env){
 		.name = "kernel_source",
@@ -446,8 +447,8 @@ static pid_t dump_root(const struct sonde_session_kernel *kernel)
 }
 
 /* A trace without the entry is of nobody that readers could tell. */
-static void set_number(struct sonde_session_kernel *kernel, const char *name,
-		       int64_t number)
+static void session_kernel_set_number(struct sonde_session_kernel *kernel,
+				      const char *name, int64_t number)
 {
 	struct sonde_output *output = output_of(kernel);
 	int rc = sonde_ctf_trace_set_number(output->trace, name, number);
@@ -465,7 +466,7 @@ int sonde_session_kernel_start(struct sonde_session_kernel *kernel, pid_t root,
 		return rc;
 	kernel->started = true;
 	kernel->root = root;
-	set_number(kernel, ROOT_ENTRY, root);
+	session_kernel_set_number(kernel, ROOT_ENTRY, root);
 	dump(kernel, dump_root(kernel), false);
 	return 0;
 }
@@ -536,7 +537,7 @@ void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)
 		if (ns > error_ns)
 			error_ns = ns;
 	}
-	set_number(kernel, ERROR_ENTRY, (int64_t)error_ns);
+	session_kernel_set_number(kernel, ERROR_ENTRY, (int64_t)error_ns);
 }
 
 void sonde_session_kernel_close(struct sonde_session_kernel *kernel)

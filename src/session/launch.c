@@ -23,7 +23,7 @@
 #define HELPER "libsonde-preload.so"
 
 /* The value of a variable; NULL if it isn't set. */
-static const char *variable(const char *name)
+static const char *launch_variable(const char *name)
 {
 	size_t length = strlen(name);
 
@@ -33,7 +33,7 @@ static const char *variable(const char *name)
 	return NULL;
 }
 
-static int check_program(const char *path)
+static int launch_check_program(const char *path)
 {
 	struct stat st;
 
@@ -61,20 +61,20 @@ static bool join(const char *directory, size_t length, const char *name,
 
 int sonde_launch_find(const char *name, char ret_path[PATH_MAX])
 {
-	const char *next = variable("PATH");
+	const char *next = launch_variable("PATH");
 	int result = -ENOENT;
 
 	if (strchr(name, '/')) {
 		if (snprintf(ret_path, PATH_MAX, "%s", name) >= PATH_MAX)
 			return -ENAMETOOLONG;
-		return check_program(ret_path);
+		return launch_check_program(ret_path);
 	}
 	if (!next)
 		next = "/usr/local/bin:/usr/bin:/bin";
 	while (*name) {
 		size_t length = strcspn(next, ":");
 		int rc = join(next, length, name, ret_path) ?
-				 check_program(ret_path) :
+				 launch_check_program(ret_path) :
 				 -ENAMETOOLONG;
 
 		if (!rc)
@@ -123,7 +123,7 @@ static bool find_beside_us(const char *from_us, char path[PATH_MAX])
 int sonde_launch_find_preload(const char *from_us, const char *libdir,
 			      char ret_path[PATH_MAX])
 {
-	const char *given = variable("SONDE_PRELOAD_DIR");
+	const char *given = launch_variable("SONDE_PRELOAD_DIR");
 	char path[PATH_MAX];
 
 	if (given && *given) {
@@ -162,7 +162,7 @@ static bool is_ours(const char *entry)
  * a helper, what is there. NULL if there is no memory. */
 static char *preload_entry(const struct sonde_launch *launch)
 {
-	const char *old = variable("LD_PRELOAD");
+	const char *old = launch_variable("LD_PRELOAD");
 	const char *colon = launch->preload && old && *old ? ":" : "";
 	char *entry;
 
@@ -175,7 +175,7 @@ static char *preload_entry(const struct sonde_launch *launch)
 
 static bool user_allows(void)
 {
-	const char *value = variable(SONDE_SECCOMP_ENV);
+	const char *value = launch_variable(SONDE_SECCOMP_ENV);
 
 	return value && !strcmp(value, "allow");
 }
@@ -198,7 +198,7 @@ static char **make_environment(const struct sonde_launch *launch)
 	if (asprintf(&entries[nr++], SONDE_SESSION_ENV "=%s", launch->session) <
 	    0)
 		return NULL;
-	if (launch->preload || variable("LD_PRELOAD")) {
+	if (launch->preload || launch_variable("LD_PRELOAD")) {
 		entries[nr] = preload_entry(launch);
 		if (!entries[nr++])
 			return NULL;
@@ -235,7 +235,7 @@ static int become_shell(const struct sonde_launch *launch,
 }
 
 /* In the child. Returns only if exec failed. */
-static int become(const struct sonde_launch *launch)
+static int launch_become(const struct sonde_launch *launch)
 {
 	char **environment = make_environment(launch);
 	int rc;
@@ -285,7 +285,7 @@ static pid_t make_child(const struct sonde_launch *launch, const int gate[2],
 		return pid < 0 ? -errno : pid;
 	if (launch->held && !wait_at(gate))
 		_exit(127);
-	error = become(launch);
+	error = launch_become(launch);
 	/* The pipe is empty: it takes four bytes. */
 	(void)!write(report[1], &error, sizeof(error));
 	_exit(127);

@@ -69,7 +69,7 @@ struct sonde_mappings {
 
 /* ---- the source ---- */
 
-static struct sonde_mappings *of(struct sonde_source *base)
+static struct sonde_mappings *session_mappings_of(struct sonde_source *base)
 {
 	return (struct sonde_mappings *)base;
 }
@@ -120,8 +120,8 @@ static uint32_t one(const struct sonde_source *base)
 	return 1;
 }
 
-static void stream(const struct sonde_source *base, uint32_t i,
-		   struct sonde_source_stream *ret_stream)
+static void mappings_stream(const struct sonde_source *base, uint32_t i,
+			    struct sonde_source_stream *ret_stream)
 {
 	(void)base;
 	(void)i;
@@ -138,7 +138,7 @@ static int start(struct sonde_source *base, pid_t root,
 }
 
 /* Nothing happens by itself. */
-static void stop(struct sonde_source *base)
+static void mappings_stop(struct sonde_source *base)
 {
 	(void)base;
 }
@@ -147,15 +147,15 @@ static int peek(struct sonde_source *base, uint32_t i,
 		struct sonde_ring_chunk *ret_chunk)
 {
 	(void)i;
-	return sonde_out_peek(&of(base)->out, ret_chunk);
+	return sonde_out_peek(&session_mappings_of(base)->out, ret_chunk);
 }
 
-static void advance(struct sonde_source *base, uint32_t i,
-		    const struct sonde_ring_chunk *chunk)
+static void mappings_advance(struct sonde_source *base, uint32_t i,
+			     const struct sonde_ring_chunk *chunk)
 {
 	(void)i;
 	(void)chunk; /* it was all of the packet */
-	sonde_out_advance(&of(base)->out);
+	sonde_out_advance(&session_mappings_of(base)->out);
 }
 
 static uint64_t capacity(const struct sonde_source *base, uint32_t i)
@@ -165,16 +165,16 @@ static uint64_t capacity(const struct sonde_source *base, uint32_t i)
 	return SONDE_STATEDUMP_BYTES_MAX;
 }
 
-static void counts(struct sonde_source *base, uint32_t i,
-		   struct sonde_source_counts *ret_counts)
+static void mappings_counts(struct sonde_source *base, uint32_t i,
+			    struct sonde_source_counts *ret_counts)
 {
 	(void)i;
 	*ret_counts = (struct sonde_source_counts){
-		.lost_full = of(base)->out.lost,
+		.lost_full = session_mappings_of(base)->out.lost,
 	};
 }
 
-static uint64_t missed(struct sonde_source *base)
+static uint64_t mappings_missed(struct sonde_source *base)
 {
 	(void)base;
 	return 0;
@@ -185,17 +185,17 @@ static const struct sonde_source_ops mappings_ops = {
 	.is_state = true,
 	.describe = describe,
 	.nr_streams = one,
-	.stream = stream,
+	.stream = mappings_stream,
 	.start = start,
-	.stop = stop,
+	.stop = mappings_stop,
 	.peek = peek,
-	.advance = advance,
+	.advance = mappings_advance,
 	.capacity = capacity,
-	.counts = counts,
-	.missed = missed,
+	.counts = mappings_counts,
+	.missed = mappings_missed,
 };
 
-static int open_stream(struct sonde_mappings *mappings)
+static int mappings_open_stream(struct sonde_mappings *mappings)
 {
 	const struct sonde_consumer_config config = {
 		.class_id = sonde_session_take_class(mappings->session,
@@ -233,7 +233,7 @@ struct sonde_mappings *sonde_mappings_new(struct sonde_session *session)
 	return NULL;
 }
 
-static void drop(struct sonde_out *out)
+static void mappings_drop(struct sonde_out *out)
 {
 	struct sonde_ring_chunk chunk;
 
@@ -247,12 +247,12 @@ static bool write_out(struct sonde_mappings *mappings)
 	struct sonde_consumer_counts before;
 	struct sonde_consumer_counts after;
 
-	if (!mappings->was_opened && open_stream(mappings))
+	if (!mappings->was_opened && mappings_open_stream(mappings))
 		mappings->consumer = NULL; /* it can't be had */
 	mappings->was_opened = true;
 	sonde_out_flush(&mappings->out);
 	if (!mappings->consumer) {
-		drop(&mappings->out);
+		mappings_drop(&mappings->out);
 		return false;
 	}
 	sonde_consumer_count(mappings->consumer, &before);
@@ -303,7 +303,8 @@ static struct known *add(struct sonde_mappings *mappings, uint32_t image)
 	return &mappings->known[i];
 }
 
-static void forget(struct sonde_mappings *mappings, struct known *known)
+static void mappings_forget(struct sonde_mappings *mappings,
+			    struct known *known)
 {
 	free(known->hashes);
 	mappings->nr--;
@@ -321,7 +322,7 @@ void sonde_mappings_forget(struct sonde_mappings *mappings,
 	if (mappings && mappings->glance.image == image)
 		end_look(&mappings->glance);
 	if (known)
-		forget(mappings, known);
+		mappings_forget(mappings, known);
 }
 
 /* ---- looks ---- */
@@ -337,7 +338,7 @@ static uint64_t code_kb_of(pid_t pid)
 	return program + libraries;
 }
 
-static uint64_t hash_of(const struct sonde_statedump_mapping *mapping)
+static uint64_t mappings_hash_of(const struct sonde_statedump_mapping *mapping)
 {
 	const uint64_t words[] = { mapping->begin,  mapping->end,
 				   mapping->offset, mapping->dev,
@@ -386,7 +387,7 @@ static bool is_known(void *ctx, const struct sonde_statedump_mapping *mapping)
 {
 	struct telling *telling = ctx;
 	const struct known *known = telling->known;
-	uint64_t hash = hash_of(mapping);
+	uint64_t hash = mappings_hash_of(mapping);
 
 	if (SONDE_GROW(telling->hashes, telling->nr, telling->capacity)) {
 		telling->omitted++;
@@ -525,7 +526,7 @@ void sonde_mappings_close(struct sonde_mappings *mappings)
 		sonde_session_remove(mappings->session, mappings->consumer);
 	end_look(&mappings->glance);
 	while (mappings->nr)
-		forget(mappings, &mappings->known[0]);
+		mappings_forget(mappings, &mappings->known[0]);
 	free(mappings->known);
 	sonde_out_fini(&mappings->out);
 	sonde_proc_free(mappings->proc);

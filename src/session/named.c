@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * named.c - sessions that are found by a name: their socket and their file
+ * (named.h).
+ *
+ * A name is checked before it is part of a path. Who has the socket has the
+ * session; the file is replaced as a whole, and read up to a bound. No call
+ * waits.
+ */
 #include "session/named.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * options.c - the options of `sonde record` (options.h).
+ *
+ * A table of options, a function for each, and a check of what only makes sense
+ * together when all words are read. Nothing is touched but the result and the
+ * line that says what is wrong.
+ */
 #include "session/options.h"
 
 #include <errno.h>

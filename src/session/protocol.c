@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * protocol.c - requests to the recorder of a session, and their answers
+ * (protocol.h).
+ *
+ * A request is bounded and checked as a whole before anything is done. Whoever
+ * answers is believed only if it runs as our user, or as root.
+ */
 #include "session/protocol.h"
 
 #include <errno.h>

@@ -95,7 +95,7 @@ int sonde_rendezvous_accept(int listen_fd, int *ret_fd,
 
 /* Takes the message out that was looked at, and has no descriptor whose end we
  * might have to wait for. */
-static void consume(int fd)
+static void rendezvous_consume(int fd)
 {
 	char byte;
 
@@ -121,7 +121,8 @@ static int take_descriptor(struct msghdr *message, int *ret_fd)
 	return 0;
 }
 
-static int judge(const struct sonde_hello *hello, ssize_t n, int flags)
+static int rendezvous_judge(const struct sonde_hello *hello, ssize_t n,
+			    int flags)
 {
 	if (n != (ssize_t)sizeof(*hello) || hello->magic != SONDE_HELLO_MAGIC ||
 	    (flags & MSG_TRUNC))
@@ -152,13 +153,13 @@ int sonde_rendezvous_receive(int fd, int *ret_arena_fd, pid_t *ret_pid)
 	if (!message.msg_controllen && !(message.msg_flags & MSG_CTRUNC)) {
 		/* No descriptor. Left in the queue it would cost the peer
 		 * our answer. */
-		consume(fd);
+		rendezvous_consume(fd);
 		return n ? -EPROTO : -ECONNRESET;
 	}
 	rc = take_descriptor(&message, &arena_fd);
 	if (!rc) {
-		consume(fd);
-		rc = judge(&hello, n, message.msg_flags);
+		rendezvous_consume(fd);
+		rc = rendezvous_judge(&hello, n, message.msg_flags);
 	}
 	if (rc) {
 		if (arena_fd >= 0)
@@ -198,7 +199,7 @@ int sonde_rendezvous_receive_ask(int fd, struct sonde_filters_ask *ret_ask)
 		return -ENOMSG;
 	if (message.msg_flags & MSG_CTRUNC)
 		return -EPROTO; /* it has descriptors */
-	consume(fd);
+	rendezvous_consume(fd);
 	if ((message.msg_flags & MSG_TRUNC) || n < (ssize_t)head ||
 	    ret_ask->nr > SONDE_FILTERS_ASK ||
 	    (size_t)n != head + ret_ask->nr * sizeof(ret_ask->index[0]))

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * roster.c - threads' names as events in a stream of ours (roster.h).
+ *
+ * Names are sorted by thread, so a look finds each by bisection; a record is
+ * written when a name is new or changed. At most 1 % of the time goes into
+ * looks.
+ */
 #include "session/roster.h"
 
 #include <dirent.h>
@@ -80,9 +87,9 @@ struct sonde_roster *sonde_roster_new(struct sonde_output *output,
 }
 
 /* A record with a full header: escape, id and time. Returns its size. */
-static size_t make_record(enum sonde_header_kind header,
-			  const struct named *named, uint64_t age,
-			  unsigned char *to)
+static size_t roster_make_record(enum sonde_header_kind header,
+				 const struct named *named, uint64_t age,
+				 unsigned char *to)
 {
 	const uint16_t escape = header == SONDE_COMPACT ? SONDE_COMPACT_ESCAPE :
 							  SONDE_LARGE_ESCAPE;
@@ -113,7 +120,7 @@ static int append(struct sonde_roster *roster, const struct named *named,
 	unsigned char record[64];
 	uint64_t age =
 		before && before < named->seen ? named->seen - before : 0;
-	size_t size = make_record(roster->header, named, age, record);
+	size_t size = roster_make_record(roster->header, named, age, record);
 	int rc = -EMSGSIZE;
 
 	if (roster->in_packet)
@@ -146,7 +153,7 @@ static size_t find(const struct sonde_roster *roster, int32_t tid)
 }
 
 /* The thread's place among the names; NULL if there is no room. */
-static struct named *place(struct sonde_roster *roster, int32_t tid)
+static struct named *roster_place(struct sonde_roster *roster, int32_t tid)
 {
 	size_t i = find(roster, tid);
 	struct named *names;
@@ -175,7 +182,7 @@ static void look_at_thread(struct sonde_roster *roster, pid_t pid, int32_t tid)
 	now.seen = roster->output->now();
 	(void)sonde_textfile_read_line(text, sizeof(text),
 				       "/proc/%d/task/%d/comm", pid, tid);
-	known = *text ? place(roster, tid) : NULL;
+	known = *text ? roster_place(roster, tid) : NULL;
 	if (!known)
 		return;
 	memcpy(now.name, text, strnlen(text, sizeof(now.name) - 1));

@@ -99,7 +99,7 @@ uint32_t sonde_session_take_class(struct sonde_session *session,
 
 /* ---- sources ---- */
 
-static struct session_source *free_place(struct sonde_session *session)
+static struct session_source *session_free_place(struct sonde_session *session)
 {
 	for (size_t i = 0; i < session->nr; i++)
 		if (!session->sources[i].consumer)
@@ -114,7 +114,7 @@ int sonde_session_add(struct sonde_session *session,
 		      const struct sonde_consumer_config *config,
 		      struct sonde_consumer **ret_consumer)
 {
-	struct session_source *place = free_place(session);
+	struct session_source *place = session_free_place(session);
 	int rc;
 
 	if (!place)

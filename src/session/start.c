@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * start.c - starting a session by name (start.h).
+ *
+ * Each step is undone if a later one fails: the recorder that has been made is
+ * let go, and the name with it. What failed is said in the result.
+ */
 #include "session/start.h"
 
 #include <errno.h>

@@ -155,7 +155,7 @@ static void print_loss(FILE *out, const struct sonde_summary_style *style,
 }
 
 /* Before the number of events that were lost before they were tested. */
-static const char *at_most(const struct sonde_summary *summary)
+static const char *summary_at_most(const struct sonde_summary *summary)
 {
 	return summary->loses_unwanted ? "up to " : "";
 }
@@ -205,9 +205,10 @@ static void print_kernel_losses(const struct sonde_summary *summary,
 		"%s, or fewer events with -k",
 		sonde_number_put_size(more_memory(style->kernel_memory_bytes),
 				      size, sizeof(size)));
-	print_some(out, style, at_most(summary), summary->lost_kernel_full,
-		   text);
-	print_some(out, style, at_most(summary), summary->lost_kernel_unread,
+	print_some(out, style, summary_at_most(summary),
+		   summary->lost_kernel_full, text);
+	print_some(out, style, summary_at_most(summary),
+		   summary->lost_kernel_unread,
 		   "the kernel recorded them, and then did not give them out");
 	print_loss(out, style, summary->lost_kernel_missed,
 		   "they came while the kernel ran the tracer's own program, "
@@ -241,7 +242,8 @@ static void print_losses(const struct sonde_summary *summary,
 	print_loss(out, style, summary->lost_contended,
 		   "every ring was busy (no restartable sequences here, or a "
 		   "debugger steps the program)");
-	print_some(out, style, at_most(summary), summary->lost_overwritten,
+	print_some(out, style, summary_at_most(summary),
+		   summary->lost_overwritten,
 		   "overwritten by newer ones, as --mode overwrite asks; a "
 		   "larger --memory keeps more");
 	(void)snprintf(text, sizeof(text),
@@ -302,7 +304,7 @@ static void print_counts(const struct sonde_summary *summary,
 		"%s events/s, %u process%s)\n",
 		style->color ? BOLD : "",
 		grouped(summary->recorded, events, sizeof(events)),
-		at_most(summary),
+		summary_at_most(summary),
 		grouped(sonde_summary_lost(summary), losses, sizeof(losses)),
 		style->color ? PLAIN : "",
 		human_bytes(summary->bytes, bytes, sizeof(bytes)),

@@ -59,7 +59,7 @@ static struct seen *find(struct sonde_watch *watch, pid_t pid)
 /* ---- one process ---- */
 
 /* Whether one of its mappings is an arena of the session. */
-static bool has_arena(struct sonde_watch *watch, pid_t pid)
+static bool watch_has_arena(struct sonde_watch *watch, pid_t pid)
 {
 	struct sonde_proc_mapping mapping;
 	bool found = false;
@@ -76,7 +76,7 @@ static bool has_arena(struct sonde_watch *watch, pid_t pid)
 	return found;
 }
 
-static bool has_events(const struct sonde_watch *watch, pid_t pid)
+static bool watch_has_events(const struct sonde_watch *watch, pid_t pid)
 {
 	struct sonde_census *census = watch->config.census;
 
@@ -131,15 +131,15 @@ static const char *reason(const struct sonde_watch *watch, pid_t pid,
 }
 
 /* `seen` is another program than it was. */
-static void judge(struct sonde_watch *watch, struct seen *seen)
+static void watch_judge(struct sonde_watch *watch, struct seen *seen)
 {
 	bool can_come;
 
 	seen->why = NULL;
 	if ((seen->dev == watch->own_dev && seen->ino == watch->own_ino) ||
-	    has_arena(watch, seen->pid))
+	    watch_has_arena(watch, seen->pid))
 		return;
-	can_come = has_events(watch, seen->pid);
+	can_come = watch_has_events(watch, seen->pid);
 	if (!can_come && !watch->config.hooks)
 		return;
 	sonde_process_name(seen->pid, seen->name);
@@ -172,7 +172,7 @@ static void see(struct sonde_watch *watch, pid_t pid, pid_t parent)
 		seen = &watch->seen[watch->nr_seen++];
 	*seen = (struct seen){ .pid = pid, .dev = st.st_dev, .ino = st.st_ino };
 	watch->judged_left--;
-	judge(watch, seen);
+	watch_judge(watch, seen);
 }
 
 /* ---- the tree ---- */
