@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * available.c - the events that the running kernel has, and what a mistyped
+ * name may have meant.
+ *
+ * The kernel's own list is read whole; a system call's two events are told as
+ * one. Without the list there is no hint.
+ */
 #include "source/available.h"
 
 #include <errno.h>

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * choose.c - which sources deliver what the user selected (choose.h).
+ *
+ * An event comes from one source. What one can't have is left to the next, and
+ * said in `note`; a mistake of the user's isn't tried elsewhere. Names and
+ * conditions are checked when all events are known.
+ */
 #include "source/choose.h"
 
 #include <errno.h>

@@ -155,7 +155,7 @@ static void look_lockdown(struct sonde_doctor_ability *to)
 #define FIRST_USER_NS "user:[4026531837]"
 #define FIRST_PID_NS  "pid:[4026531836]"
 
-static bool is_first(const char *link, const char *first)
+static bool doctor_is_first(const char *link, const char *first)
 {
 	char text[64] = "";
 
@@ -166,8 +166,8 @@ static bool is_first(const char *link, const char *first)
 
 static void look_container(struct sonde_doctor_ability *to)
 {
-	bool user = is_first("/proc/self/ns/user", FIRST_USER_NS);
-	bool pid = is_first("/proc/self/ns/pid", FIRST_PID_NS);
+	bool user = doctor_is_first("/proc/self/ns/user", FIRST_USER_NS);
+	bool pid = doctor_is_first("/proc/self/ns/pid", FIRST_PID_NS);
 
 	if (user && pid) {
 		sonde_doctor_why(to,

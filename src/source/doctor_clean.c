@@ -222,7 +222,7 @@ static int find_all(struct finds *finds)
 	return rc;
 }
 
-static const char *plural(uint32_t nr)
+static const char *doctor_clean_plural(uint32_t nr)
 {
 	return nr == 1 ? "" : "s";
 }
@@ -236,11 +236,13 @@ static void count(const struct finds *finds, char *text, size_t size)
 	if (finds->instances)
 		used = snprintf(text, size,
 				"%" PRIu32 " set%s of trace buffers",
-				finds->instances, plural(finds->instances));
+				finds->instances,
+				doctor_clean_plural(finds->instances));
 	if (finds->probes)
 		(void)snprintf(text + used, size - (size_t)used,
 			       "%s%" PRIu32 " probe%s", used ? " and " : "",
-			       finds->probes, plural(finds->probes));
+			       finds->probes,
+			       doctor_clean_plural(finds->probes));
 }
 
 /* Those that were removed, or that there are; to `text`, between both. */

@@ -112,7 +112,7 @@ void sonde_doctor_gdb(struct sonde_doctor_ability *to)
 
 #else
 
-static void lack(struct sonde_doctor_ability *to)
+static void doctor_probes_lack(struct sonde_doctor_ability *to)
 {
 	sonde_doctor_why(to, "probes are for x86-64");
 	sonde_doctor_lack(to, SONDE_UNABLE, NO_PROBES);
@@ -120,17 +120,17 @@ static void lack(struct sonde_doctor_ability *to)
 
 void sonde_doctor_attach(struct sonde_doctor_ability *to)
 {
-	lack(to);
+	doctor_probes_lack(to);
 }
 
 void sonde_doctor_barriers(struct sonde_doctor_ability *to)
 {
-	lack(to);
+	doctor_probes_lack(to);
 }
 
 void sonde_doctor_gdb(struct sonde_doctor_ability *to)
 {
-	lack(to);
+	doctor_probes_lack(to);
 }
 
 #endif

@@ -45,7 +45,7 @@ static bool can(int root, const char *file, int mode)
 	return !faccessat(root, file, mode, AT_EACCESS);
 }
 
-static bool is_there(int root, const char *file)
+static bool doctor_tracefs_is_there(int root, const char *file)
 {
 	return !faccessat(root, file, F_OK, AT_EACCESS);
 }
@@ -98,7 +98,7 @@ void sonde_doctor_tracefs(struct sonde_doctor_ability *to)
 	}
 	if (can(root, "instances", W_OK | X_OK)) {
 		sonde_doctor_why(to, "buffers of our own can be made");
-	} else if (!is_there(root, "instances")) {
+	} else if (!doctor_tracefs_is_there(root, "instances")) {
 		sonde_doctor_why(to,
 				 "tracefs has no instances; Linux 3.10 does");
 		sonde_doctor_lack(to, SONDE_UNABLE,
@@ -157,9 +157,9 @@ void sonde_doctor_syscalls(struct sonde_doctor_ability *to)
 
 	if (root < 0)
 		return;
-	if (is_there(root, "events/syscalls")) {
+	if (doctor_tracefs_is_there(root, "events/syscalls")) {
 		sonde_doctor_why(to, "one event per system call");
-	} else if (is_there(root, "events/raw_syscalls")) {
+	} else if (doctor_tracefs_is_there(root, "events/raw_syscalls")) {
 		sonde_doctor_why(to,
 				 "no events/syscalls: the kernel is without "
 				 "CONFIG_FTRACE_SYSCALLS");
@@ -181,8 +181,8 @@ void sonde_doctor_children(struct sonde_doctor_ability *to)
 
 	if (root < 0)
 		return;
-	if (is_there(root, "set_event_pid") &&
-	    is_there(root, "options/event-fork")) {
+	if (doctor_tracefs_is_there(root, "set_event_pid") &&
+	    doctor_tracefs_is_there(root, "options/event-fork")) {
 		sonde_doctor_why(to, "set_event_pid and event-fork");
 	} else {
 		sonde_doctor_why(to,
@@ -207,7 +207,7 @@ static void look_probes(struct sonde_doctor_ability *to, const char *file,
 		(void)close(root); /* a directory */
 		return;
 	}
-	if (is_there(root, file)) {
+	if (doctor_tracefs_is_there(root, file)) {
 		sonde_doctor_why(to, "%s can't be written to", file);
 		sonde_doctor_remedy(to,
 				    "run as root, or: sudo chown $USER %s/%s",

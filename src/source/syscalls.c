@@ -111,7 +111,7 @@ uint32_t sonde_syscall_span(enum sonde_syscall_abi abi)
 	return (uint32_t)(highest + 1);
 }
 
-static int find_number(enum sonde_syscall_abi abi, const char *name)
+static int syscalls_find_number(enum sonde_syscall_abi abi, const char *name)
 {
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(calls); i++)
 		if (numbers[abi][i] >= 0 && !strcmp(calls[i].name, name))
@@ -121,11 +121,11 @@ static int find_number(enum sonde_syscall_abi abi, const char *name)
 
 int sonde_syscall_number(enum sonde_syscall_abi abi, const char *name)
 {
-	int nr = find_number(abi, name);
+	int nr = syscalls_find_number(abi, name);
 
 	for (size_t i = 0; nr < 0 && i < SONDE_ARRAY_SIZE(aliases); i++)
 		if (!strcmp(aliases[i].kernel, name))
-			nr = find_number(abi, aliases[i].name);
+			nr = syscalls_find_number(abi, aliases[i].name);
 	return nr;
 }
 
@@ -147,8 +147,8 @@ static void describe_labels(struct sonde_build *build,
 	sonde_build_enum(build, arg->name, bits, flags, labels, nr);
 }
 
-static void describe_number(struct sonde_build *build,
-			    const struct sonde_syscall_arg *arg)
+static void syscalls_describe_number(struct sonde_build *build,
+				     const struct sonde_syscall_arg *arg)
 {
 	bool wide = arg->kind != SONDE_ARG_INT && arg->kind != SONDE_ARG_UINT;
 	bool is_signed =
@@ -208,7 +208,7 @@ static void describe_entry(struct sonde_build *build,
 	for (size_t i = 0; i < SONDE_SYSCALL_ARGS; i++)
 		if (call->args[i].kind != SONDE_ARG_NONE &&
 		    !sonde_syscall_follows(&call->args[i], form))
-			describe_number(build, &call->args[i]);
+			syscalls_describe_number(build, &call->args[i]);
 	if (form->has_strings) {
 		describe_followed(build, call, SONDE_ARG_STRING);
 		describe_followed(build, call, SONDE_ARG_STRINGS);

@@ -215,7 +215,8 @@ struct walk {
 	uint64_t bits; /* from the structure's start */
 };
 
-static bool is_named(const struct walk *walk, const struct btf_member *member)
+static bool btf_is_named(const struct walk *walk,
+			 const struct btf_member *member)
 {
 	const char *name = btf__name_by_offset(walk->btf, member->name_off);
 
@@ -231,8 +232,8 @@ static bool has_name(const struct walk *walk, const struct btf_member *member)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by DEPTH_MAX and LOOKS_MAX */
-static bool find_member(struct walk *walk, uint32_t id, uint64_t bits,
-			int depth)
+static bool btf_find_member(struct walk *walk, uint32_t id, uint64_t bits,
+			    int depth)
 {
 	const struct btf_type *type = sonde_types_resolve(walk->btf, id, NULL);
 
@@ -244,13 +245,13 @@ static bool find_member(struct walk *walk, uint32_t id, uint64_t bits,
 
 		if (walk->looks++ == LOOKS_MAX)
 			return false;
-		if (is_named(walk, member)) {
+		if (btf_is_named(walk, member)) {
 			walk->type = member->type;
 			walk->bits = at;
 			return btf_member_bitfield_size(type, i) == 0;
 		}
 		if (!has_name(walk, member) &&
-		    find_member(walk, member->type, at, depth + 1))
+		    btf_find_member(walk, member->type, at, depth + 1))
 			return true;
 	}
 	return false;
@@ -311,7 +312,7 @@ bool own_types_member(const struct btf *btf, uint32_t type, const char *path,
 
 		walk.length = strcspn(path, ".-");
 		if (walk.length >= NAME_MAX_ ||
-		    !find_member(&walk, type, bits, 0))
+		    !btf_find_member(&walk, type, bits, 0))
 			return false;
 		path += walk.length;
 		type = walk.type;

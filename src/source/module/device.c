@@ -68,7 +68,7 @@ const struct own_system own_system_linux = {
 
 /* ---- opening ---- */
 
-static int lack(int rc, struct sonde_source_error *error)
+static int device_lack(int rc, struct sonde_source_error *error)
 {
 	switch (rc) {
 	case -ENOENT:
@@ -126,15 +126,15 @@ int own_device_open(struct own_device *device, const struct own_system *system,
 	};
 	rc = system->open(SONDE_KMOD_DEVICE);
 	if (rc < 0)
-		return lack(rc, error);
+		return device_lack(rc, error);
 	device->device = rc;
 	rc = system->ioctl(device->device, SONDE_KMOD_INFO, &device->info);
 	if (rc < 0)
-		return lack(rc, error);
+		return device_lack(rc, error);
 	return check_info(&device->info, error);
 }
 
-static void close_one(const struct own_system *system, int *fd)
+static void device_close_one(const struct own_system *system, int *fd)
 {
 	if (*fd >= 0)
 		system->close(*fd);
@@ -143,18 +143,18 @@ static void close_one(const struct own_system *system, int *fd)
 
 void own_device_close(struct own_device *device)
 {
-	close_one(device->system, &device->channel);
-	close_one(device->system, &device->session);
-	close_one(device->system, &device->device);
+	device_close_one(device->system, &device->channel);
+	device_close_one(device->system, &device->session);
+	device_close_one(device->system, &device->device);
 }
 
 /* ---- a session ---- */
 
 /* Programs' events have the counter as the CPU gives it; so has a counter that
  * the module makes wide from a narrow one. */
-static int check_clock(const struct sonde_kmod_info *info,
-		       enum sonde_clock_kind clock,
-		       struct sonde_source_error *error)
+static int device_check_clock(const struct sonde_kmod_info *info,
+			      enum sonde_clock_kind clock,
+			      struct sonde_source_error *error)
 {
 	if (clock != SONDE_CLOCK_CPU)
 		return 0;
@@ -209,7 +209,7 @@ int own_device_session(struct own_device *device,
 		.size = sizeof(session),
 		.self = { config->self[0], config->self[1] },
 	};
-	int rc = check_clock(&device->info, config->clock, error);
+	int rc = device_check_clock(&device->info, config->clock, error);
 
 	if (rc)
 		return rc;

@@ -40,7 +40,7 @@
 
 /* ---- the list ---- */
 
-static struct own_event *new_event(struct own_events *events)
+static struct own_event *module_events_new_event(struct own_events *events)
 {
 	if (events->nr == SONDE_KMOD_EVENTS_MAX)
 		return NULL;
@@ -50,7 +50,7 @@ static struct own_event *new_event(struct own_events *events)
 	return &events->list[events->nr++];
 }
 
-static void free_event(struct own_event *event)
+static void module_events_free_event(struct own_event *event)
 {
 	sonde_condition_free(event->compiled);
 	free(event->texts);
@@ -62,7 +62,7 @@ static void free_event(struct own_event *event)
 void own_events_free(struct own_events *events)
 {
 	for (uint32_t i = 0; i < events->nr; i++)
-		free_event(&events->list[i]);
+		module_events_free_event(&events->list[i]);
 	free(events->list);
 	free(events->by_name);
 	*events = (struct own_events){ .nr = 0 };
@@ -97,8 +97,8 @@ static int copy_parts(struct own_event *event, const struct sonde_desc *desc,
 }
 
 /* A glob, a group's name or a word such as "sched" names no event. */
-static bool is_named(const struct sonde_source_rule *rule, const char *group,
-		     const char *name)
+static bool module_events_is_named(const struct sonde_source_rule *rule,
+				   const char *group, const char *name)
 {
 	const char *colon = strchr(rule->text, ':');
 	const char *written = colon ? colon + 1 : rule->text;
@@ -109,11 +109,11 @@ static bool is_named(const struct sonde_source_rule *rule, const char *group,
 
 /* An event that can't be asked for, with *error: an error only if the user
  * named it; else other sources may have it. */
-static int leave(struct own_select *select,
-		 const struct sonde_source_rule *rule, const char *group,
-		 const char *name, int rc)
+static int module_events_leave(struct own_select *select,
+			       const struct sonde_source_rule *rule,
+			       const char *group, const char *name, int rc)
 {
-	if (rc != -EOPNOTSUPP || is_named(rule, group, name))
+	if (rc != -EOPNOTSUPP || module_events_is_named(rule, group, name))
 		return rc;
 	select->error->text[0] = '\0';
 	select->config->rules->has_left = true;
@@ -134,7 +134,7 @@ int own_add(struct own_select *select, const struct sonde_source_rule *rule,
 					 "modules: more than %u events; select "
 					 "fewer",
 					 SONDE_KMOD_EVENTS_MAX);
-	to = new_event(events);
+	to = module_events_new_event(events);
 	if (!to)
 		return -ENOMEM;
 	rc = copy_names(to, group, name);
@@ -142,7 +142,7 @@ int own_add(struct own_select *select, const struct sonde_source_rule *rule,
 		rc = copy_parts(to, select->room, caps, event->nr_caps);
 	if (rc)
 		return rc;
-	to->is_named = is_named(rule, group, name);
+	to->is_named = module_events_is_named(rule, group, name);
 	to->event = *event;
 	to->event.size = sizeof(to->event);
 	to->event.id = events->nr;
@@ -175,7 +175,7 @@ static int compare(const void *a, const void *b)
 	return order ? order : strcmp(x->group, y->group);
 }
 
-static int sort_names(struct own_events *events)
+static int module_events_sort_names(struct own_events *events)
 {
 	events->by_name = calloc(events->nr, sizeof(struct own_event *));
 	if (!events->by_name)
@@ -355,7 +355,7 @@ static bool member_piece(const struct btf *btf, const struct piece *piece,
 	return !member.text;
 }
 
-static uint8_t bytes_of(enum sonde_payload_kind kind)
+static uint8_t module_events_bytes_of(enum sonde_payload_kind kind)
 {
 	switch (kind) {
 	case SONDE_PAYLOAD_INT8:
@@ -405,7 +405,7 @@ static bool piece_cap(const struct btf *btf, const struct piece *piece,
 		return false;
 	}
 	return ret_cap->kind != SONDE_KMOD_VALUE ||
-	       ret_cap->bytes == bytes_of(field->kind);
+	       ret_cap->bytes == module_events_bytes_of(field->kind);
 }
 
 static int form_caps(struct own_select *select,
@@ -449,7 +449,8 @@ static int select_form(struct own_select *select,
 					 "%s: no description", form->name);
 	rc = form_caps(select, form, caps, &event.nr_caps);
 	if (rc)
-		return leave(select, rule, form->group, form->name, rc);
+		return module_events_leave(select, rule, form->group,
+					   form->name, rc);
 	(void)snprintf(event.name, sizeof(event.name), "%s", form->name);
 	return own_add(select, rule, form->group, form->name, &event, caps);
 }
@@ -488,8 +489,8 @@ static void add_number(struct plan *plan, const char *name, uint32_t flags,
 				  &shown);
 }
 
-static void add_string(struct plan *plan, const char *name,
-		       struct sonde_kmod_cap cap)
+static void module_events_add_string(struct plan *plan, const char *name,
+				     struct sonde_kmod_cap cap)
 {
 	cap.kind = SONDE_KMOD_STRING;
 	cap.bytes = 0;
@@ -532,14 +533,16 @@ static const struct {
 };
 
 /* The kernel keeps it as it came. */
-static uint32_t flags_of(const struct own_member *member, const char *name)
+static uint32_t module_events_flags_of(const struct own_member *member,
+				       const char *name)
 {
 	return member->flags |
 	       (!strcmp(name, "protocol") ? SONDE_FIELD_NETWORK : 0);
 }
 
-static void add_member(struct plan *plan, uint32_t type, const char *name,
-		       const char *path, struct sonde_kmod_cap from)
+static void module_events_add_member(struct plan *plan, uint32_t type,
+				     const char *name, const char *path,
+				     struct sonde_kmod_cap from)
 {
 	struct own_member member;
 	struct sonde_kmod_cap cap;
@@ -549,13 +552,15 @@ static void add_member(struct plan *plan, uint32_t type, const char *name,
 		return;
 	cap = member_cap(&member, from.from, from.index);
 	if (!member.text && !member.is_text_at)
-		add_number(plan, name, flags_of(&member, name), cap);
+		add_number(plan, name, module_events_flags_of(&member, name),
+			   cap);
 	else if (member.text || go_on(&cap))
-		add_string(plan, name, cap);
+		module_events_add_string(plan, name, cap);
 }
 
-static void add_task(struct plan *plan, const struct sonde_prototype_arg *arg,
-		     struct sonde_kmod_cap cap)
+static void module_events_add_task(struct plan *plan,
+				   const struct sonde_prototype_arg *arg,
+				   struct sonde_kmod_cap cap)
 {
 	struct own_member comm;
 	struct own_member tid;
@@ -591,14 +596,15 @@ static void add_struct(struct plan *plan, const struct sonde_prototype_arg *arg,
 		type ? btf__name_by_offset(plan->btf, type->name_off) : NULL;
 
 	if (name && !strcmp(name, "task_struct")) {
-		add_task(plan, arg, cap);
+		module_events_add_task(plan, arg, cap);
 		return;
 	}
 	add_number(plan, arg->name, arg->flags, cap);
 	for (size_t i = 0; name && i < SONDE_ARRAY_SIZE(members); i++)
 		if (!strcmp(members[i].type, name))
-			add_member(plan, arg->type, members[i].name,
-				   members[i].path, cap);
+			module_events_add_member(plan, arg->type,
+						 members[i].name,
+						 members[i].path, cap);
 }
 
 static void add_arg(struct plan *plan, const struct sonde_prototype_arg *arg,
@@ -613,7 +619,7 @@ static void add_arg(struct plan *plan, const struct sonde_prototype_arg *arg,
 
 	switch (arg->kind) {
 	case SONDE_PROTOTYPE_STRING:
-		add_string(plan, arg->name, cap);
+		module_events_add_string(plan, arg->name, cap);
 		break;
 	case SONDE_PROTOTYPE_STRUCT:
 		add_struct(plan, arg, cap);
@@ -664,7 +670,8 @@ static int add_plan(struct own_select *select,
 					       "it has too many fields" :
 					       "of its names and fields no "
 					       "trace can be made");
-		return leave(select, rule, plan->group, plan->name, rc);
+		return module_events_leave(select, rule, plan->group,
+					   plan->name, rc);
 	}
 	event->nr_caps = plan->nr;
 	return own_add(select, rule, plan->group, plan->name, event,
@@ -696,7 +703,7 @@ static int select_any(struct own_select *select,
 					"has arguments that can't be "
 					"recorded");
 	if (rc)
-		return leave(select, rule, group, name, rc);
+		return module_events_leave(select, rule, group, name, rc);
 	sonde_build_begin(&plan.build, select->room, group,
 			  sonde_source_event_name(group, name), SONDE_INFO);
 	add_args(&plan, &prototype);
@@ -850,7 +857,7 @@ int own_events_select_of(const struct own_kernel *kernel,
 		rc = select_probes(&select);
 	own_types_close(select.types);
 	if (!rc)
-		rc = ret->nr ? sort_names(ret) : -ENODATA;
+		rc = ret->nr ? module_events_sort_names(ret) : -ENODATA;
 	return rc;
 }
 

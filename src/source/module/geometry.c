@@ -18,7 +18,7 @@
 #define SUBBUF_WANTED  (32u << 10)
 #define SUBBUF_LARGE   (256u << 10)
 
-static uint32_t choose_size(uint64_t share)
+static uint32_t geometry_choose_size(uint64_t share)
 {
 	uint64_t size = sonde_power_below(share / SUBBUFS_WANTED);
 
@@ -47,7 +47,7 @@ int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
 	if (memory_bytes > SONDE_KMOD_MEMORY_MAX)
 		memory_bytes = SONDE_KMOD_MEMORY_MAX;
 	share = memory_bytes / nr_cpus;
-	size = subbuf_bytes ? subbuf_bytes : choose_size(share);
+	size = subbuf_bytes ? subbuf_bytes : geometry_choose_size(share);
 	if (!sonde_is_power(size) || size < SONDE_KMOD_SUBBUF_MIN ||
 	    size > SONDE_KMOD_SUBBUF_MAX ||
 	    share / size < SONDE_KMOD_SUBBUFS_MIN)

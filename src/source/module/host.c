@@ -27,7 +27,7 @@ static bool is_yes(const char *path)
 	       (line[0] == 'Y' || line[0] == '1');
 }
 
-static void look_lockdown(struct own_host *host)
+static void host_look_lockdown(struct own_host *host)
 {
 	char line[128];
 
@@ -38,7 +38,7 @@ static void look_lockdown(struct own_host *host)
 	host->is_locked_down = host->is_secret || strstr(line, "[integrity]");
 }
 
-static void look_loaded(struct own_host *host)
+static void host_look_loaded(struct own_host *host)
 {
 	char line[24];
 	uint64_t refs;
@@ -88,9 +88,9 @@ void own_host_look(struct own_host *ret_host)
 			is_yes("/sys/module/module/parameters/sig_enforce"),
 	};
 
-	look_lockdown(&host);
+	host_look_lockdown(&host);
 	host.wants_signed |= host.is_locked_down;
-	look_loaded(&host);
+	host_look_loaded(&host);
 	look_device(&host);
 	*ret_host = host;
 }

@@ -50,7 +50,7 @@ static struct own_source *source_of(struct sonde_source *source)
 }
 
 static const struct own_source *
-source_of_const(const struct sonde_source *source)
+module_source_of_const(const struct sonde_source *source)
 {
 	return (const struct own_source *)source;
 }
@@ -80,8 +80,8 @@ static int plan_memory(struct own_source *source,
 		(unsigned long long)own_geometry_least(nr_cpus) / 1024);
 }
 
-static int open_streams(struct own_source *source,
-			struct sonde_source_error *error)
+static int module_open_streams(struct own_source *source,
+			       struct sonde_source_error *error)
 {
 	uint32_t nr = source->geometry.nr_cpus;
 	int rc = 0;
@@ -124,8 +124,8 @@ static const char *why_refused(int rc)
 	}
 }
 
-static int refused(const struct own_event *event, int rc,
-		   struct sonde_source_error *error)
+static int module_refused(const struct own_event *event, int rc,
+			  struct sonde_source_error *error)
 {
 	if (event->condition && rc == -EINVAL)
 		return sonde_source_fail(error, -EOPNOTSUPP,
@@ -161,7 +161,7 @@ static int add_events(struct own_source *source,
 		int rc = own_device_add(&source->device, event);
 
 		if (rc && !can_leave(event, rc))
-			return refused(event, rc, error);
+			return module_refused(event, rc, error);
 		source->left_out[i] = rc;
 		nr_left_out += rc != 0;
 	}
@@ -170,7 +170,8 @@ static int add_events(struct own_source *source,
 	return nr_left_out == source->events.nr ? -ENODATA : 0;
 }
 
-static int set_up(struct own_source *source, struct sonde_source_error *error)
+static int module_set_up(struct own_source *source,
+			 struct sonde_source_error *error)
 {
 	int rc = own_device_open(&source->device, source->system, error);
 
@@ -185,7 +186,7 @@ static int set_up(struct own_source *source, struct sonde_source_error *error)
 		rc = own_device_session(&source->device, &source->config,
 					&source->geometry, error);
 	if (!rc)
-		rc = open_streams(source, error);
+		rc = module_open_streams(source, error);
 	if (!rc)
 		rc = add_events(source, error);
 	return rc;
@@ -219,7 +220,7 @@ int own_source_open(const struct own_system *system,
 	source->base.ops = &sonde_source_modules;
 	source->system = system;
 	source->config = *config;
-	rc = set_up(source, error);
+	rc = module_set_up(source, error);
 	if (!rc) {
 		*ret_source = &source->base;
 		return 0;
@@ -285,19 +286,19 @@ static uint64_t own_clock_error_ns(const struct sonde_source *base)
 
 static uint32_t own_nr_events(const struct sonde_source *base)
 {
-	return source_of_const(base)->events.nr;
+	return module_source_of_const(base)->events.nr;
 }
 
 static const struct sonde_desc *own_event(const struct sonde_source *base,
 					  uint32_t index)
 {
-	return source_of_const(base)->events.list[index].desc;
+	return module_source_of_const(base)->events.list[index].desc;
 }
 
 static bool own_has(const struct sonde_source *base, const char *group,
 		    const char *name)
 {
-	const struct own_source *source = source_of_const(base);
+	const struct own_source *source = module_source_of_const(base);
 
 	for (uint32_t i = 0; i < source->events.nr; i++)
 		if (source->left_out[i] &&
@@ -311,7 +312,7 @@ static bool own_has(const struct sonde_source *base, const char *group,
 
 static uint32_t own_nr_streams(const struct sonde_source *base)
 {
-	return source_of_const(base)->nr_streams;
+	return module_source_of_const(base)->nr_streams;
 }
 
 static void own_stream(const struct sonde_source *base, uint32_t index,
@@ -343,7 +344,8 @@ static int own_rewind(struct sonde_source *base, uint32_t index)
 
 static uint64_t own_capacity(const struct sonde_source *base, uint32_t index)
 {
-	const struct own_geometry *geometry = &source_of_const(base)->geometry;
+	const struct own_geometry *geometry =
+		&module_source_of_const(base)->geometry;
 
 	(void)index;
 	return (uint64_t)geometry->nr_subbufs * geometry->subbuf_bytes;

@@ -52,8 +52,8 @@ void own_stream_close(struct own_stream *stream)
 
 /* ---- what the device says, checked ---- */
 
-static bool is_within(const struct own_stream *stream,
-		      const struct sonde_kmod_chunk *chunk)
+static bool module_stream_is_within(const struct own_stream *stream,
+				    const struct sonde_kmod_chunk *chunk)
 {
 	uint64_t at = chunk->offset % stream->subbuf_bytes;
 
@@ -82,7 +82,8 @@ static bool is_sound(const struct own_stream *stream,
 		     const struct sonde_kmod_chunk *chunk)
 {
 	return chunk->first <= 1 && chunk->closed <= 1 &&
-	       is_within(stream, chunk) && is_in_order(stream, chunk) &&
+	       module_stream_is_within(stream, chunk) &&
+	       is_in_order(stream, chunk) &&
 	       chunk->events <= chunk->bytes / RECORD_MIN &&
 	       (!chunk->closed || chunk->ts_end >= chunk->ts_begin);
 }

@@ -121,8 +121,8 @@ static void add_unknown(struct list *list)
 }
 
 /* How long each may be is known when it is known how many there are. */
-static void bound_texts(struct list *list,
-			const struct sonde_source_config *config)
+static void syscalls_bound_texts(struct list *list,
+				 const struct sonde_source_config *config)
 {
 	for (uint32_t i = 0; i < list->nr; i++) {
 		struct sonde_kmod_cap *cap = &list->caps[i];
@@ -154,7 +154,7 @@ uint32_t own_syscall_caps(const struct sonde_source_config *config,
 	} else {
 		add_unknown(&list);
 	}
-	bound_texts(&list, config);
+	syscalls_bound_texts(&list, config);
 	return list.nr;
 }
 
@@ -191,8 +191,10 @@ static void put_known(struct sonde_kmod_event *event,
 }
 
 /* `call` NULL: unknown ones, number ~0. */
-static int select_call(struct own_select *select, const struct end *end,
-		       const struct sonde_syscall *call, uint32_t number)
+static int syscalls_select_call(struct own_select *select,
+				const struct end *end,
+				const struct sonde_syscall *call,
+				uint32_t number)
 {
 	const struct sonde_source_config *config = select->config;
 	const struct sonde_syscall_form form = {
@@ -227,13 +229,13 @@ static int select_call(struct own_select *select, const struct end *end,
 
 static int select_end(struct own_select *select, const struct end *end)
 {
-	int rc = select_call(select, end, NULL, UINT32_MAX);
+	int rc = syscalls_select_call(select, end, NULL, UINT32_MAX);
 
 	for (uint32_t nr = 0; !rc && nr < sonde_syscall_span(end->abi); nr++) {
 		const struct sonde_syscall *call = sonde_syscall(end->abi, nr);
 
 		if (call)
-			rc = select_call(select, end, call, nr);
+			rc = syscalls_select_call(select, end, call, nr);
 	}
 	return rc;
 }

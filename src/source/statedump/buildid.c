@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * buildid.c - build-ids of mapped files, with a cache by file (buildid.h).
+ *
+ * The files are others': only regular ones are opened for reading, and each
+ * number is checked before it is used. A file that the cache has isn't opened
+ * again.
+ */
 #include "source/statedump/buildid.h"
 
 #include <elf.h>

@@ -55,8 +55,8 @@ static bool is_by_proc(const struct dump *dump)
 }
 
 /* Takes them over; from now on it goes by that one, or by /proc. */
-static void use(struct dump *dump, struct sonde_statedump_module *own,
-		struct sonde_iter *iter)
+static void dump_use(struct dump *dump, struct sonde_statedump_module *own,
+		     struct sonde_iter *iter)
 {
 	sonde_statedump_module_free(dump->own);
 	sonde_iter_free(dump->iter);
@@ -73,7 +73,7 @@ static int on_task(void *ctx, const struct sonde_statedump_task *task)
 	return sonde_tasks_add(&dump->tasks, task);
 }
 
-static int on_file(void *ctx, const struct sonde_statedump_file *file)
+static int dump_on_file(void *ctx, const struct sonde_statedump_file *file)
 {
 	struct dump *dump = ctx;
 	uint64_t table = sonde_tasks_table(&dump->tasks, file->files);
@@ -100,7 +100,7 @@ static void on_omission(void *ctx, uint64_t nr)
 
 static struct sonde_statedump_target target_of(struct dump *dump)
 {
-	return (struct sonde_statedump_target){ dump, on_task, on_file,
+	return (struct sonde_statedump_target){ dump, on_task, dump_on_file,
 						on_mapping, on_omission };
 }
 
@@ -139,7 +139,7 @@ static int collect_tasks(struct dump *dump, int32_t only_pid)
 		rc = sonde_iter_tasks(dump->iter, only_pid, &target);
 	if (rc && rc != -ENOMEM) {
 		/* It worked when it was loaded, and does no longer. */
-		use(dump, NULL, NULL);
+		dump_use(dump, NULL, NULL);
 		sonde_tasks_fini(&dump->tasks);
 		rc = sonde_tasks_init(&dump->tasks, dump->proc);
 	}
@@ -173,8 +173,8 @@ static int add_files(struct dump *dump, int32_t only_pid,
 	return sonde_proc_files(dump->proc, wanted, dump->deadline, &target);
 }
 
-static int add_mappings(struct dump *dump, int32_t only_pid,
-			const struct sonde_statedump_wanted *wanted)
+static int dump_add_mappings(struct dump *dump, int32_t only_pid,
+			     const struct sonde_statedump_wanted *wanted)
 {
 	struct sonde_statedump_target target = target_of(dump);
 	int rc = sonde_mapped_init(&dump->mapped,
@@ -218,7 +218,7 @@ static int take(struct dump *dump, const struct sonde_source_state *request)
 				    request->root_only);
 	rc = add_files(dump, only_pid, &wanted);
 	if (!rc)
-		rc = add_mappings(dump, only_pid, &wanted);
+		rc = dump_add_mappings(dump, only_pid, &wanted);
 	if (!rc && !only_pid)
 		rc = sonde_statedump_system(&dump->out);
 	return rc;
@@ -273,7 +273,7 @@ int sonde_statedump_read_by(struct sonde_source *source,
 	else if (reader == SONDE_STATEDUMP_BY_ITERATORS)
 		rc = sonde_iter_new(&iter);
 	if (!rc)
-		use(dump_of(source), own, iter);
+		dump_use(dump_of(source), own, iter);
 	return rc;
 }
 
@@ -285,7 +285,7 @@ static void dump_close(struct sonde_source *source)
 
 	if (!dump)
 		return;
-	use(dump, NULL, NULL);
+	dump_use(dump, NULL, NULL);
 	sonde_proc_free(dump->proc);
 	sonde_statedump_descs_free(dump->descs);
 	sonde_out_fini(&dump->out);

@@ -71,7 +71,7 @@ static void describe_start(struct sonde_build *build)
 			 SONDE_ARRAY_SIZE(readers));
 }
 
-static void describe_end(struct sonde_build *build)
+static void dump_events_describe_end(struct sonde_build *build)
 {
 	sonde_build_int(build, "omitted", 64, 0);
 }
@@ -165,7 +165,8 @@ static const struct {
 	void (*describe)(struct sonde_build *build);
 } events[SONDE_STATEDUMP_NR_EVENTS] = {
 	[SONDE_STATEDUMP_START] = { "lttng_statedump_start", describe_start },
-	[SONDE_STATEDUMP_END] = { "lttng_statedump_end", describe_end },
+	[SONDE_STATEDUMP_END] = { "lttng_statedump_end",
+				  dump_events_describe_end },
 	[SONDE_STATEDUMP_PROCESS] = { "lttng_statedump_process_state",
 				      describe_process },
 	[SONDE_STATEDUMP_FILE] = { "lttng_statedump_file_descriptor",

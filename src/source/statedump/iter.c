@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * iter.c - threads, files and mappings by BPF iterators (iter.h).
+ *
+ * Loaded once; for each question the set of wanted processes is written to a
+ * map, the iterator attached, and read to its end. What the programs left out
+ * is counted.
+ */
 #include "source/statedump/iter.h"
 
 #include <bpf/bpf.h>

@@ -37,7 +37,7 @@ void sonde_records_init(struct sonde_records *records,
 	records->text[0] = '\0';
 }
 
-static uint8_t status_of(const struct sonde_iter_task *record)
+static uint8_t records_status_of(const struct sonde_iter_task *record)
 {
 	if (record->exit_state & EXIT_ZOMBIE)
 		return SONDE_STATUS_ZOMBIE;
@@ -50,8 +50,8 @@ static uint8_t status_of(const struct sonde_iter_task *record)
 	return record->state ? SONDE_STATUS_WAIT : SONDE_STATUS_WAIT_CPU;
 }
 
-static int on_task(struct sonde_records *records, const uint8_t *bytes,
-		   size_t size)
+static int records_on_task(struct sonde_records *records, const uint8_t *bytes,
+			   size_t size)
 {
 	struct sonde_iter_task record;
 	struct sonde_statedump_task task;
@@ -72,7 +72,7 @@ static int on_task(struct sonde_records *records, const uint8_t *bytes,
 		.ns = { record.pid_ns, record.mnt_ns, record.net_ns,
 			record.user_ns, record.uts_ns, record.ipc_ns,
 			record.cgroup_ns },
-		.status = status_of(&record),
+		.status = records_status_of(&record),
 		.is_kernel = record.flags & PF_KTHREAD,
 		.files = record.files,
 		.cgroup_id = record.cgroup,
@@ -114,8 +114,8 @@ static bool get_socket(const struct sonde_iter_file *record, const char *text,
 	return record->family && sonde_socket_text(&socket, to);
 }
 
-static int on_file(struct sonde_records *records, const uint8_t *bytes,
-		   size_t size)
+static int records_on_file(struct sonde_records *records, const uint8_t *bytes,
+			   size_t size)
 {
 	char socket[SONDE_SOCKET_TEXT_MAX];
 	struct sonde_iter_file record;
@@ -142,8 +142,8 @@ static int on_file(struct sonde_records *records, const uint8_t *bytes,
 	return records->target->file(records->target->ctx, &file);
 }
 
-static int on_mapping(struct sonde_records *records, const uint8_t *bytes,
-		      size_t size)
+static int records_on_mapping(struct sonde_records *records,
+			      const uint8_t *bytes, size_t size)
 {
 	struct sonde_iter_mapping record;
 	struct sonde_statedump_mapping mapping;
@@ -182,11 +182,11 @@ static int on_record(struct sonde_records *records, const uint8_t *bytes,
 {
 	switch (records->kind) {
 	case SONDE_RECORD_TASK:
-		return on_task(records, bytes, size);
+		return records_on_task(records, bytes, size);
 	case SONDE_RECORD_FILE:
-		return on_file(records, bytes, size);
+		return records_on_file(records, bytes, size);
 	case SONDE_RECORD_MAPPING:
-		return on_mapping(records, bytes, size);
+		return records_on_mapping(records, bytes, size);
 	}
 	return -EPROTO;
 }

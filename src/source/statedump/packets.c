@@ -51,7 +51,7 @@ void sonde_out_flush(struct sonde_out *out)
 		block->ts_end = out->packer.last;
 }
 
-static bool add_block(struct sonde_out *out)
+static bool dump_packets_add_block(struct sonde_out *out)
 {
 	struct sonde_out_block *block;
 
@@ -89,7 +89,7 @@ uint8_t *sonde_out_event(struct sonde_out *out, uint16_t id, size_t size)
 	if (is_open(out) && !sonde_packer_fits(&out->packer, size))
 		sonde_out_flush(out);
 	if (size > SONDE_OUT_BLOCK_BYTES - SONDE_PACKER_HEAD_MAX ||
-	    (!is_open(out) && !add_block(out))) {
+	    (!is_open(out) && !dump_packets_add_block(out))) {
 		out->lost++;
 		return NULL;
 	}

@@ -69,7 +69,7 @@ bool sonde_text_number(const char *text, uint64_t max, uint64_t *ret_number)
 
 /* ---- threads ---- */
 
-static uint8_t status_of(char state)
+static uint8_t text_status_of(char state)
 {
 	switch (state) {
 	case 'R':
@@ -107,7 +107,7 @@ bool sonde_text_stat(const char *text, struct sonde_statedump_task *task)
 
 	if (!sonde_proc_parse_stat(text, &stat))
 		return false;
-	task->status = status_of(stat.state);
+	task->status = text_status_of(stat.state);
 	task->is_kernel = stat.flags & PF_KTHREAD;
 	if (task->is_kernel)
 		cut_worker(stat.name);

@@ -85,7 +85,8 @@ bool sonde_socket_text(const struct sonde_statedump_socket *socket,
 
 /* ---- table: open addressing, at most half full ---- */
 
-static uint32_t *slot_of(const struct sonde_sockets *sockets, uint64_t ino)
+static uint32_t *socket_slot_of(const struct sonde_sockets *sockets,
+				uint64_t ino)
 {
 	uint64_t hash = ino * UINT64_C(0x9e3779b97f4a7c15);
 	uint32_t at = (uint32_t)(hash >> 32) & (sockets->nr_slots - 1);
@@ -116,7 +117,7 @@ static int grow(struct sonde_sockets *sockets)
 	sockets->nr_slots = 2 * room;
 	sockets->room = room;
 	for (uint32_t i = 0; i < sockets->nr; i++)
-		*slot_of(sockets, all[i].ino) = i + 1;
+		*socket_slot_of(sockets, all[i].ino) = i + 1;
 	return 0;
 }
 
@@ -131,7 +132,7 @@ int sonde_sockets_add(struct sonde_sockets *sockets,
 		if (rc)
 			return rc;
 	}
-	slot = slot_of(sockets, socket->ino);
+	slot = socket_slot_of(sockets, socket->ino);
 	if (*slot)
 		return 0;
 	sockets->all[sockets->nr++] = *socket;
@@ -142,7 +143,7 @@ int sonde_sockets_add(struct sonde_sockets *sockets,
 const struct sonde_statedump_socket *
 sonde_sockets_find(const struct sonde_sockets *sockets, uint64_t ino)
 {
-	uint32_t slot = sockets->nr ? *slot_of(sockets, ino) : 0;
+	uint32_t slot = sockets->nr ? *socket_slot_of(sockets, ino) : 0;
 
 	return slot ? &sockets->all[slot - 1] : NULL;
 }

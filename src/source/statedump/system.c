@@ -239,7 +239,7 @@ static void begin_section(struct cpu_section *section)
 	section->model_name[0] = '\0';
 }
 
-static bool read_number(const char *value, uint32_t *ret_number)
+static bool system_read_number(const char *value, uint32_t *ret_number)
 {
 	uint64_t number;
 
@@ -249,13 +249,14 @@ static bool read_number(const char *value, uint32_t *ret_number)
 	return true;
 }
 
-static void take_pair(struct cpu_section *section, const char *key,
-		      const char *value)
+static void system_take_pair(struct cpu_section *section, const char *key,
+			     const char *value)
 {
 	char whole[TEXT_BYTES];
 
 	if (!strcmp(key, "processor")) {
-		section->has_id = read_number(value, &section->cpu.cpu_id);
+		section->has_id =
+			system_read_number(value, &section->cpu.cpu_id);
 	} else if (!strcmp(key, "vendor_id") ||
 		   !strcmp(key, "CPU implementer")) {
 		(void)snprintf(section->vendor, sizeof(section->vendor), "%s",
@@ -266,14 +267,15 @@ static void take_pair(struct cpu_section *section, const char *key,
 	} else if (!strcmp(key, "cpu MHz")) {
 		(void)snprintf(whole, sizeof(whole), "%s", value);
 		whole[strcspn(whole, ".")] = '\0';
-		(void)read_number(whole, &section->cpu.mhz);
+		(void)system_read_number(whole, &section->cpu.mhz);
 	} else if (!strcmp(key, "physical id")) {
 		section->has_package =
-			read_number(value, &section->cpu.physical_id);
+			system_read_number(value, &section->cpu.physical_id);
 	} else if (!strcmp(key, "core id")) {
-		section->has_core = read_number(value, &section->cpu.core_id);
+		section->has_core =
+			system_read_number(value, &section->cpu.core_id);
 	} else if (!strcmp(key, "cpu cores")) {
-		(void)read_number(value, &section->cpu.core_cnt);
+		(void)system_read_number(value, &section->cpu.core_cnt);
 	}
 }
 
@@ -284,7 +286,7 @@ static void read_topology(uint32_t cpu, const char *name, uint32_t *ret_number)
 	if (sonde_textfile_read(text, sizeof(text),
 				"/sys/devices/system/cpu/cpu%u/topology/%s",
 				cpu, name) > 0)
-		(void)read_number(text, ret_number);
+		(void)system_read_number(text, ret_number);
 }
 
 static void end_section(struct sonde_out *out, struct cpu_section *section,
@@ -322,7 +324,7 @@ static void add_cpus(struct sonde_out *out, struct sonde_lines *lines)
 		if (!*line)
 			end_section(out, &section, machine.machine);
 		else if (sonde_text_pair(line, &key, &value))
-			take_pair(&section, key, value);
+			system_take_pair(&section, key, value);
 	}
 	end_section(out, &section, machine.machine);
 	sonde_lines_close(lines);

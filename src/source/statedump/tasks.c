@@ -75,7 +75,7 @@ void sonde_tasks_fini(struct sonde_tasks *tasks)
 }
 
 /* A copy; many threads in a row are in the same. */
-static const char *keep_text(struct sonde_tasks *tasks, const char *text)
+static const char *tasks_keep_text(struct sonde_tasks *tasks, const char *text)
 {
 	const char *last = tasks->nr ? tasks->all[tasks->nr - 1].cgroup : "";
 
@@ -107,8 +107,8 @@ static const char *cgroup_by_id(struct sonde_tasks *tasks,
 		tasks->omitted++;
 		return "";
 	}
-	slot->text =
-		keep_text(tasks, sonde_proc_cgroup(tasks->proc, task->tid));
+	slot->text = tasks_keep_text(tasks,
+				     sonde_proc_cgroup(tasks->proc, task->tid));
 	/* It may have ended; another thread will tell. */
 	if (*slot->text) {
 		slot->id = task->cgroup_id;
@@ -130,7 +130,7 @@ int sonde_tasks_add(struct sonde_tasks *tasks,
 		return -ENOMEM;
 	own = &tasks->all[tasks->nr];
 	*own = *task;
-	own->cgroup = task->cgroup ? keep_text(tasks, task->cgroup) :
+	own->cgroup = task->cgroup ? tasks_keep_text(tasks, task->cgroup) :
 				     cgroup_by_id(tasks, task);
 	tasks->nr++;
 	return 0;
@@ -234,9 +234,9 @@ static bool is_root(const struct sonde_statedump_task *task, int32_t root,
 
 /* Parents are looked at up to `depth` of them: a list that was read while
  * processes came and went might have a circle. */
-static bool descends(const struct sonde_tasks *tasks,
-		     const struct sonde_statedump_task *task, int32_t root,
-		     uint32_t pid_ns, bool root_only)
+static bool tasks_descends(const struct sonde_tasks *tasks,
+			   const struct sonde_statedump_task *task,
+			   int32_t root, uint32_t pid_ns, bool root_only)
 {
 	size_t depth = root_only ? 1 : 4096;
 
@@ -257,8 +257,8 @@ struct sonde_statedump_wanted sonde_tasks_wanted(struct sonde_tasks *tasks,
 	size_t nr = 0;
 
 	for (size_t i = 0; root && i < tasks->nr_pids; i++)
-		if (descends(tasks, find_task(tasks, tasks->pids[i]), root,
-			     pid_ns, root_only))
+		if (tasks_descends(tasks, find_task(tasks, tasks->pids[i]),
+				   root, pid_ns, root_only))
 			tasks->pids[nr++] = tasks->pids[i];
 	if (root)
 		tasks->nr_pids = nr;

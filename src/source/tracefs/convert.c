@@ -138,8 +138,8 @@ static int64_t file_of(const struct sonde_convert_event *event,
 
 /* Whether records that are at hand already, behind this one, show that the
  * process has closed the file or has another one with this number. */
-static bool is_over(const struct sonde_convert *convert, struct sonde_page page,
-		    uint32_t tid, int64_t fd)
+static bool convert_is_over(const struct sonde_convert *convert,
+			    struct sonde_page page, uint32_t tid, int64_t fd)
 {
 	struct sonde_page_record record;
 
@@ -169,7 +169,8 @@ static void name_file(const struct sonde_convert *convert,
 	uint8_t *payload;
 	size_t size;
 
-	if (fd < 0 || fd > INT32_MAX || is_over(convert, *page, tid, fd))
+	if (fd < 0 || fd > INT32_MAX ||
+	    convert_is_over(convert, *page, tid, fd))
 		return;
 	size = sonde_open_files_look(convert->opened, tid, (int32_t)fd);
 	if (!size)

@@ -16,12 +16,12 @@ struct piece {
 	size_t size;
 };
 
-static bool is_blank(char c)
+static bool format_is_blank(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-static bool is_word(char c)
+static bool format_is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9') || c == '_';
@@ -33,11 +33,11 @@ static void skip(struct piece *p, size_t n)
 	p->size -= n;
 }
 
-static void trim(struct piece *p)
+static void format_trim(struct piece *p)
 {
-	while (p->size && is_blank(p->at[0]))
+	while (p->size && format_is_blank(p->at[0]))
 		skip(p, 1);
-	while (p->size && is_blank(p->at[p->size - 1]))
+	while (p->size && format_is_blank(p->at[p->size - 1]))
 		p->size--;
 }
 
@@ -80,11 +80,11 @@ static bool equals(struct piece p, const char *text)
 	return p.size == strlen(text) && !memcmp(p.at, text, p.size);
 }
 
-static bool parse_number(struct piece p, uint32_t *ret_number)
+static bool format_parse_number(struct piece p, uint32_t *ret_number)
 {
 	uint64_t number = 0;
 
-	trim(&p);
+	format_trim(&p);
 	if (!p.size || p.size > 9)
 		return false;
 	for (size_t i = 0; i < p.size; i++) {
@@ -102,10 +102,10 @@ static bool take_number(struct piece *from, const char *key,
 {
 	struct piece value;
 
-	while (from->size && is_blank(from->at[0]))
+	while (from->size && format_is_blank(from->at[0]))
 		skip(from, 1);
 	return take_prefix(from, key) && take_until(from, ';', &value) &&
-	       parse_number(value, ret_number);
+	       format_parse_number(value, ret_number);
 }
 
 static bool copy_name(struct piece p, char out[SONDE_FORMAT_NAME])
@@ -114,7 +114,7 @@ static bool copy_name(struct piece p, char out[SONDE_FORMAT_NAME])
 	    (p.at[0] >= '0' && p.at[0] <= '9'))
 		return false;
 	for (size_t i = 0; i < p.size; i++)
-		if (!is_word(p.at[i]))
+		if (!format_is_word(p.at[i]))
 			return false;
 	memcpy(out, p.at, p.size);
 	out[p.size] = '\0';
@@ -197,17 +197,17 @@ static bool take_brackets(struct piece *p, struct piece *ret_inner)
 		return false;
 	*ret_inner = (struct piece){ p->at + at, p->size - 1 - at };
 	p->size = at - 1;
-	trim(p);
+	format_trim(p);
 	return true;
 }
 
-static void split(struct piece text, struct declaration *ret)
+static void format_split(struct piece text, struct declaration *ret)
 {
 	struct piece inner;
 	size_t at;
 
 	*ret = (struct declaration){ .is_located = false };
-	trim(&text);
+	format_trim(&text);
 	if (take_prefix(&text, "__data_loc ")) {
 		ret->is_located = true;
 	} else if (take_prefix(&text, "__rel_loc ")) {
@@ -216,11 +216,11 @@ static void split(struct piece text, struct declaration *ret)
 	}
 	ret->is_array = take_brackets(&text, &ret->length);
 	at = text.size;
-	while (at && is_word(text.at[at - 1]))
+	while (at && format_is_word(text.at[at - 1]))
 		at--;
 	ret->name = (struct piece){ text.at + at, text.size - at };
 	ret->type = (struct piece){ text.at, at };
-	trim(&ret->type);
+	format_trim(&ret->type);
 	(void)take_prefix(&ret->type, "const ");
 	/* Without brackets it isn't said what it is an array of; its bytes. */
 	if (ret->is_located)
@@ -233,12 +233,13 @@ static bool is_element(uint32_t bytes)
 }
 
 /* Bytes of an array's element: by its length, its type, or single bytes. */
-static uint8_t element_bytes(const struct declaration *decl, uint32_t size)
+static uint8_t format_element_bytes(const struct declaration *decl,
+				    uint32_t size)
 {
 	uint32_t nr;
 	uint8_t bytes = type_bytes(decl->type);
 
-	if (parse_number(decl->length, &nr) && nr && size % nr == 0 &&
+	if (format_parse_number(decl->length, &nr) && nr && size % nr == 0 &&
 	    is_element(size / nr))
 		return (uint8_t)(size / nr);
 	return bytes && size % bytes == 0 ? bytes : 1;
@@ -265,8 +266,8 @@ static bool is_address(const struct declaration *decl, const char *name)
 	return false;
 }
 
-static void classify(const struct declaration *decl,
-		     struct sonde_format_field *field)
+static void format_classify(const struct declaration *decl,
+			    struct sonde_format_field *field)
 {
 	bool is_char = equals(decl->type, "char");
 
@@ -281,7 +282,7 @@ static void classify(const struct declaration *decl,
 		field->kind = SONDE_FORMAT_TEXT;
 	} else if (decl->is_array || !is_element(field->size)) {
 		field->kind = SONDE_FORMAT_ARRAY;
-		field->element = element_bytes(decl, field->size);
+		field->element = format_element_bytes(decl, field->size);
 	} else {
 		field->kind = SONDE_FORMAT_INT;
 		field->is_pointer = is_address(decl, field->name);
@@ -307,12 +308,12 @@ static int parse_field(struct piece line, struct sonde_format_field *ret_field)
 	if (field.offset > SONDE_FORMAT_SPAN ||
 	    field.size > SONDE_FORMAT_SPAN - field.offset)
 		return -EINVAL;
-	split(text, &decl);
+	format_split(text, &decl);
 	if (!decl.type.size || !copy_name(decl.name, field.name))
 		return -EINVAL;
 	field.is_common = !strncmp(field.name, "common_", 7);
 	if (field.size)
-		classify(&decl, &field);
+		format_classify(&decl, &field);
 	*ret_field = field;
 	return 0;
 }
@@ -346,13 +347,13 @@ int sonde_format_parse(const char *text, size_t size,
 	while (take_line(&left, &line)) {
 		int rc = 0;
 
-		trim(&line);
+		format_trim(&line);
 		if (take_prefix(&line, "field:")) {
 			rc = add_field(ret_format, line);
 		} else if (take_prefix(&line, "ID:")) {
-			has_id = parse_number(line, &ret_format->id);
+			has_id = format_parse_number(line, &ret_format->id);
 		} else if (take_prefix(&line, "name:")) {
-			trim(&line);
+			format_trim(&line);
 			if (!copy_name(line, ret_format->name))
 				rc = -EINVAL;
 		} else if (take_prefix(&line, "print fmt:")) {
@@ -383,7 +384,7 @@ int sonde_format_parse_page(const char *text, size_t size,
 	while (take_line(&left, &line)) {
 		struct sonde_format_field field;
 
-		trim(&line);
+		format_trim(&line);
 		if (!take_prefix(&line, "field:") || parse_field(line, &field))
 			continue;
 		if (!strcmp(field.name, "commit")) {
@@ -409,11 +410,11 @@ static bool has_line(struct piece text, const char *key, const char *value)
 	while (take_line(&text, &line)) {
 		struct piece left;
 
-		trim(&line);
+		format_trim(&line);
 		if (!take_prefix(&line, key) || !take_until(&line, ':', &left))
 			continue;
-		trim(&left);
-		trim(&line);
+		format_trim(&left);
+		format_trim(&line);
 		return equals(left, "") && equals(line, value);
 	}
 	return false;

@@ -166,8 +166,8 @@ static bool others_trace(int root, int parent)
 	return found;
 }
 
-static int set(const struct sonde_instance *instance, const char *file,
-	       const char *text, struct sonde_source_error *error)
+static int instance_set(const struct sonde_instance *instance, const char *file,
+			const char *text, struct sonde_source_error *error)
 {
 	int rc = sonde_tracefs_write(instance->fd, file, text);
 
@@ -176,8 +176,8 @@ static int set(const struct sonde_instance *instance, const char *file,
 		    0;
 }
 
-static int set_size(const struct sonde_instance *instance, uint64_t bytes,
-		    struct sonde_source_error *error)
+static int instance_set_size(const struct sonde_instance *instance,
+			     uint64_t bytes, struct sonde_source_error *error)
 {
 	char text[32];
 	uint64_t kb = bytes >> 10;
@@ -199,26 +199,29 @@ static int set_size(const struct sonde_instance *instance, uint64_t bytes,
 		    0;
 }
 
-static int set_up(int root, const struct sonde_instance *instance,
-		  const struct sonde_instance_config *config,
-		  struct sonde_source_error *error)
+static int instance_set_up(int root, const struct sonde_instance *instance,
+			   const struct sonde_instance_config *config,
+			   struct sonde_source_error *error)
 {
-	int rc = set(instance, "tracing_on", "0", error);
+	int rc = instance_set(instance, "tracing_on", "0", error);
 
 	/* Best effort, see the header. */
 	if (!rc && !others_trace(root, instance->parent))
 		(void)sonde_tracefs_write(instance->fd, "trace_options",
 					  "norecord-cmd");
 	if (!rc)
-		rc = set(instance, "trace_options",
-			 config->is_overwriting ? "overwrite" : "nooverwrite",
-			 error);
+		rc = instance_set(instance, "trace_options",
+				  config->is_overwriting ? "overwrite" :
+							   "nooverwrite",
+				  error);
 	if (!rc && config->follows_forks)
-		rc = set(instance, "trace_options", "event-fork", error);
+		rc = instance_set(instance, "trace_options", "event-fork",
+				  error);
 	if (!rc)
-		rc = set(instance, "trace_clock", config->clock, error);
+		rc = instance_set(instance, "trace_clock", config->clock,
+				  error);
 	if (!rc)
-		rc = set_size(instance, config->cpu_bytes, error);
+		rc = instance_set_size(instance, config->cpu_bytes, error);
 	return rc;
 }
 
@@ -251,7 +254,7 @@ int sonde_instance_make(int root, const struct sonde_instance_config *config,
 		     sonde_source_fail(error, -errno,
 				       "tracefs/instances/%s: %s",
 				       instance.name, strerrordesc_np(errno)) :
-		     set_up(root, &instance, config, error);
+		     instance_set_up(root, &instance, config, error);
 	if (rc)
 		(void)sonde_instance_remove(&instance); /* told of the first */
 	else

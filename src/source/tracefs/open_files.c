@@ -64,7 +64,7 @@ static uint32_t read_pid(const struct sonde_open_files *opened, uint32_t tid)
 	return pid <= INT32_MAX ? (uint32_t)pid : 0;
 }
 
-static uint32_t pid_of(struct sonde_open_files *opened, uint32_t tid)
+static uint32_t open_files_pid_of(struct sonde_open_files *opened, uint32_t tid)
 {
 	uint32_t i = tid % SONDE_OPENED_PROCESSES;
 
@@ -78,7 +78,8 @@ static uint32_t pid_of(struct sonde_open_files *opened, uint32_t tid)
 bool sonde_open_files_is_kin(struct sonde_open_files *opened, uint32_t tid,
 			     uint32_t other)
 {
-	return tid == other || pid_of(opened, tid) == pid_of(opened, other);
+	return tid == other || open_files_pid_of(opened, tid) ==
+				       open_files_pid_of(opened, other);
 }
 
 /* Where the description (source/statedump/events.c) has it. */
@@ -110,7 +111,7 @@ size_t sonde_open_files_look(struct sonde_open_files *opened, uint32_t tid,
 	if (!opened->left)
 		return 0;
 	opened->left--;
-	pid = pid_of(opened, tid);
+	pid = open_files_pid_of(opened, tid);
 	if (!pid)
 		return 0;
 	(void)snprintf(path, sizeof(path), "%u/fd/%d", tid, fd);

@@ -95,7 +95,8 @@ static uint64_t whole_stamp(uint64_t stamp, uint64_t last)
 
 /* A time record or padding, of which the first word is read. Moves on; 1, or 0
  * at the end of the page. */
-static int pass_over(struct sonde_page *page, uint32_t type, uint32_t delta)
+static int page_pass_over(struct sonde_page *page, uint32_t type,
+			  uint32_t delta)
 {
 	uint32_t word;
 
@@ -135,7 +136,7 @@ int sonde_page_next(struct sonde_page *page,
 
 		split_word(word_at(page->at), &type, &delta);
 		if (type >= TYPE_PADDING) {
-			rc = pass_over(page, type, delta);
+			rc = page_pass_over(page, type, delta);
 			if (rc <= 0)
 				return rc;
 			continue;

@@ -108,7 +108,8 @@ void sonde_tracefs_probes_list(const struct sonde_source_config *config,
 /* ---- places ---- */
 
 /* To be unmapped. */
-static int map_file(const char *path, void **ret_bytes, size_t *ret_size)
+static int tracefs_probes_map_file(const char *path, void **ret_bytes,
+				   size_t *ret_size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat st = { .st_size = 0 };
@@ -133,7 +134,8 @@ static int map_file(const char *path, void **ret_bytes, size_t *ret_size)
 }
 
 /* The place of "SYMBOL[+OFFSET]" in a file. */
-static int find_place(const char *path, const char *where, uint64_t *ret_offset)
+static int tracefs_probes_find_place(const char *path, const char *where,
+				     uint64_t *ret_offset)
 {
 	size_t length = strcspn(where, "+");
 	char symbol[SYMBOL_MAX];
@@ -147,7 +149,7 @@ static int find_place(const char *path, const char *where, uint64_t *ret_offset)
 		return -ENOENT;
 	memcpy(symbol, where, length);
 	symbol[length] = '\0';
-	rc = map_file(path, &bytes, &size);
+	rc = tracefs_probes_map_file(path, &bytes, &size);
 	if (rc)
 		return rc;
 	rc = sonde_symbol_offset(bytes, size, symbol, &offset);
@@ -193,7 +195,7 @@ static int user_place(const struct sonde_probe *probe, char *out, size_t size,
 		colon += 3;
 		(void)sonde_number_take(&colon, 16, UINT64_MAX, &offset);
 	} else {
-		rc = find_place(real, colon + 1, &offset);
+		rc = tracefs_probes_find_place(real, colon + 1, &offset);
 		if (rc == -ENOENT)
 			return sonde_source_fail(
 				error, -EINVAL,
@@ -211,7 +213,7 @@ static int user_place(const struct sonde_probe *probe, char *out, size_t size,
 
 /* ---- lines ---- */
 
-static const char *file_of(const struct sonde_probe *probe)
+static const char *tracefs_probes_file_of(const struct sonde_probe *probe)
 {
 	return probe->is_user ? "uprobe_events" : "kprobe_events";
 }
@@ -226,7 +228,8 @@ static int not_permitted(int rc, const struct sonde_probe *probe,
 				 &ability) ||
 	    ability.able == SONDE_DOCTOR_ABLE)
 		return sonde_source_fail(error, rc, "%s: %s: %s",
-					 probe->rule->text, file_of(probe),
+					 probe->rule->text,
+					 tracefs_probes_file_of(probe),
 					 strerrordesc_np(-rc));
 	return sonde_source_fail(error, rc, "%.100s: %s%s%s", probe->rule->text,
 				 ability.why, *ability.remedy ? "; " : "",
@@ -248,8 +251,9 @@ static int add_line(int root, const struct sonde_tracefs_probes *probes,
 		       is_return(probe->rule) ? 'r' : 'p', returns,
 		       probes->group, probe->name, place,
 		       is_return(probe->rule) ? " ret=$retval:s64" : "");
-	rc = sonde_tracefs_write(root, file_of(probe), line);
-	if (rc == -ENOENT && faccessat(root, file_of(probe), F_OK, 0))
+	rc = sonde_tracefs_write(root, tracefs_probes_file_of(probe), line);
+	if (rc == -ENOENT &&
+	    faccessat(root, tracefs_probes_file_of(probe), F_OK, 0))
 		return sonde_source_fail(
 			error, -EINVAL,
 			"%s: this kernel has no %ss (CONFIG_%s_EVENTS is off)",
@@ -279,8 +283,8 @@ static void remove_first(int root, const struct sonde_tracefs_probes *probes,
 			       probes->probes[i].name);
 		/* If it can't be removed now, the next sonde will find it by
 		 * its group's name. */
-		(void)sonde_tracefs_write(root, file_of(&probes->probes[i]),
-					  line);
+		(void)sonde_tracefs_write(
+			root, tracefs_probes_file_of(&probes->probes[i]), line);
 	}
 }
 

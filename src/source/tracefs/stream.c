@@ -170,7 +170,7 @@ static bool is_last_page(const struct sonde_tracefs_stream *stream)
 }
 
 /* What read() says to nothing is not believed after the stop, for a while. */
-static bool is_refused(struct sonde_tracefs_stream *stream)
+static bool tracefs_stream_is_refused(struct sonde_tracefs_stream *stream)
 {
 	if (!stream->is_ended)
 		return false;
@@ -181,7 +181,7 @@ static bool is_refused(struct sonde_tracefs_stream *stream)
 }
 
 /* Bytes, 0, or -errno. */
-static ssize_t read_bytes(struct sonde_tracefs_stream *stream)
+static ssize_t tracefs_stream_read_bytes(struct sonde_tracefs_stream *stream)
 {
 	size_t size =
 		(size_t)stream->layout.data_offset + stream->layout.data_size;
@@ -193,7 +193,7 @@ static ssize_t read_bytes(struct sonde_tracefs_stream *stream)
 		} while (n < 0 && errno == EINTR);
 		if (n < 0 && errno != EAGAIN)
 			return -errno;
-	} while (n <= 0 && is_refused(stream));
+	} while (n <= 0 && tracefs_stream_is_refused(stream));
 	return n > 0 ? n : 0;
 }
 
@@ -205,7 +205,7 @@ static int read_page(struct sonde_tracefs_stream *stream)
 
 	if (stream->is_drained)
 		return 0;
-	n = read_bytes(stream);
+	n = tracefs_stream_read_bytes(stream);
 	if (n < 0)
 		return (int)n;
 	if (!n) {

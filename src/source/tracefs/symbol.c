@@ -21,13 +21,14 @@ struct file {
 	struct sonde_elf_table table;
 };
 
-static bool is_inside(const struct file *file, uint64_t offset, uint64_t size)
+static bool symbol_is_inside(const struct file *file, uint64_t offset,
+			     uint64_t size)
 {
 	return offset <= file->size && size <= file->size - offset;
 }
 
 /* 0, also if it has no sections; then nothing will be found. */
-static int open_table(struct file *file)
+static int symbol_open_table(struct file *file)
 {
 	struct sonde_elf_head head;
 	int rc = sonde_elf_check_head(file->bytes, file->size, &head);
@@ -52,8 +53,8 @@ static int open_table(struct file *file)
 	return 0;
 }
 
-static bool find_section(const struct file *file, const char *name,
-			 struct sonde_elf_section *ret_section)
+static bool symbol_find_section(const struct file *file, const char *name,
+				struct sonde_elf_section *ret_section)
 {
 	for (uint32_t i = 0; i < file->table.nr; i++) {
 		*ret_section = sonde_elf_section(&file->table, i);
@@ -83,15 +84,15 @@ static bool is_name(const struct file *file,
 	       !memcmp(file->bytes + strings->offset + offset, name, size);
 }
 
-static bool find_symbol(const struct file *file, const char *table,
-			const char *names, const char *name,
-			uint64_t *ret_address)
+static bool symbol_find_symbol(const struct file *file, const char *table,
+			       const char *names, const char *name,
+			       uint64_t *ret_address)
 {
 	struct sonde_elf_section symbols;
 	struct sonde_elf_section strings;
 
-	if (!find_section(file, table, &symbols) ||
-	    !find_section(file, names, &strings))
+	if (!symbol_find_section(file, table, &symbols) ||
+	    !symbol_find_section(file, names, &strings))
 		return false;
 	for (uint64_t at = 0; symbols.size - at >= sizeof(ElfW(Sym));
 	     at += sizeof(ElfW(Sym))) {
@@ -118,8 +119,8 @@ static int place_of(const struct file *file, uint64_t address,
 		return -ENOEXEC;
 	memcpy(&head, file->bytes, sizeof(head));
 	if (head.e_phentsize != sizeof(ElfW(Phdr)) ||
-	    !is_inside(file, head.e_phoff,
-		       (uint64_t)head.e_phnum * sizeof(ElfW(Phdr))))
+	    !symbol_is_inside(file, head.e_phoff,
+			      (uint64_t)head.e_phnum * sizeof(ElfW(Phdr))))
 		return -EINVAL;
 	for (uint32_t i = 0; i < head.e_phnum; i++) {
 		ElfW(Phdr) load;
@@ -129,7 +130,7 @@ static int place_of(const struct file *file, uint64_t address,
 		if (load.p_type == PT_LOAD && load.p_flags & PF_X &&
 		    address >= load.p_vaddr &&
 		    address - load.p_vaddr < load.p_filesz &&
-		    is_inside(file, load.p_offset, load.p_filesz)) {
+		    symbol_is_inside(file, load.p_offset, load.p_filesz)) {
 			*ret_offset = address - load.p_vaddr + load.p_offset;
 			return 0;
 		}
@@ -142,12 +143,13 @@ int sonde_symbol_offset(const void *bytes, size_t size, const char *symbol,
 {
 	struct file file = { .bytes = bytes, .size = size };
 	uint64_t address;
-	int rc = open_table(&file);
+	int rc = symbol_open_table(&file);
 
 	if (rc)
 		return rc;
-	if (!find_symbol(&file, ".symtab", ".strtab", symbol, &address) &&
-	    !find_symbol(&file, ".dynsym", ".dynstr", symbol, &address))
+	if (!symbol_find_symbol(&file, ".symtab", ".strtab", symbol,
+				&address) &&
+	    !symbol_find_symbol(&file, ".dynsym", ".dynstr", symbol, &address))
 		return -ENOENT;
 	return place_of(&file, address, ret_offset);
 }
