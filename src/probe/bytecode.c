@@ -13,8 +13,8 @@ void sonde_probe_put(struct sonde_probe_bytecode *code, uint8_t byte)
 	code->nr++;
 }
 
-static void put_number(struct sonde_probe_bytecode *code, uint64_t number,
-		       uint32_t bytes)
+static void bytecode_put_number(struct sonde_probe_bytecode *code,
+				uint64_t number, uint32_t bytes)
 {
 	while (bytes-- > 0)
 		sonde_probe_put(code, (uint8_t)(number >> (bytes * BITS)));
@@ -40,7 +40,7 @@ void sonde_probe_put_const(struct sonde_probe_bytecode *code, int64_t number)
 		bits++; /* the sign's */
 	index = size_index((bits + BITS - 1) / BITS);
 	sonde_probe_put(code, (uint8_t)(SONDE_PROBE_OP_CONST8 + index));
-	put_number(code, (uint64_t)number, 1u << index);
+	bytecode_put_number(code, (uint64_t)number, 1u << index);
 	if (number < 0)
 		sonde_probe_put_extend(code, BITS << index, true);
 }
@@ -48,7 +48,7 @@ void sonde_probe_put_const(struct sonde_probe_bytecode *code, int64_t number)
 void sonde_probe_put_register(struct sonde_probe_bytecode *code, uint8_t reg)
 {
 	sonde_probe_put(code, SONDE_PROBE_OP_REG);
-	put_number(code, reg, 2);
+	bytecode_put_number(code, reg, 2);
 	code->registers |= (uint64_t)1 << reg;
 }
 
@@ -56,7 +56,7 @@ void sonde_probe_put_variable(struct sonde_probe_bytecode *code,
 			      enum sonde_probe_op op, uint32_t number)
 {
 	sonde_probe_put(code, (uint8_t)op);
-	put_number(code, number, 2);
+	bytecode_put_number(code, number, 2);
 }
 
 void sonde_probe_put_read(struct sonde_probe_bytecode *code, uint32_t bytes)
@@ -83,7 +83,7 @@ size_t sonde_probe_put_jump(struct sonde_probe_bytecode *code,
 			    enum sonde_probe_op op)
 {
 	sonde_probe_put(code, (uint8_t)op);
-	put_number(code, 0, 2);
+	bytecode_put_number(code, 0, 2);
 	return code->nr - 2;
 }
 

@@ -113,16 +113,16 @@ static const char *const tag_words[] = { "struct", "union", "enum", "class" };
 static const int tags[] = { DW_TAG_structure_type, DW_TAG_union_type,
 			    DW_TAG_enumeration_type, DW_TAG_class_type };
 
-static bool is_word(const char *text, size_t length, const char *word)
+static bool c_type_is_word(const char *text, size_t length, const char *word)
 {
 	return strlen(word) == length && strncmp(text, word, length) == 0;
 }
 
-static int find_word(const char *const *words, size_t nr, const char *text,
-		     size_t length)
+static int c_type_find_word(const char *const *words, size_t nr,
+			    const char *text, size_t length)
 {
 	for (size_t i = 0; i < nr; i++)
-		if (is_word(text, length, words[i]))
+		if (c_type_is_word(text, length, words[i]))
 			return (int)i;
 	return -1;
 }
@@ -134,7 +134,7 @@ struct finding_type {
 	Dwarf_Die die;
 };
 
-static bool find_type(Dwarf_Die *die, bool is_local, void *ctx)
+static bool c_type_find_type(Dwarf_Die *die, bool is_local, void *ctx)
 {
 	struct finding_type *finding = ctx;
 	int tag = dwarf_tag(die);
@@ -148,7 +148,7 @@ static bool find_type(Dwarf_Die *die, bool is_local, void *ctx)
 		return false;
 	name = dwarf_diename(die);
 	if (!name || dwarf_hasattr(die, DW_AT_declaration) ||
-	    !is_word(finding->name, finding->length, name))
+	    !c_type_is_word(finding->name, finding->length, name))
 		return false;
 	finding->die = *die;
 	return true;
@@ -157,8 +157,8 @@ static bool find_type(Dwarf_Die *die, bool is_local, void *ctx)
 static bool find_named(struct sonde_probe_dwarf *dwarf,
 		       struct finding_type *finding)
 {
-	return sonde_probe_dwarf_visible(dwarf, find_type, finding) ||
-	       sonde_probe_dwarf_everywhere(dwarf, find_type, finding);
+	return sonde_probe_dwarf_visible(dwarf, c_type_find_type, finding) ||
+	       sonde_probe_dwarf_everywhere(dwarf, c_type_find_type, finding);
 }
 
 static struct sonde_probe_ctype number_of_words(const unsigned int *words)
@@ -212,26 +212,28 @@ static bool take_named(struct sonde_probe_dwarf *dwarf,
 }
 
 /* One word; `words` counts those of numbers. */
-static bool take_word(struct sonde_probe_dwarf *dwarf, const char **at,
-		      size_t length, unsigned int *words,
-		      struct sonde_probe_ctype *type)
+static bool c_type_take_word(struct sonde_probe_dwarf *dwarf, const char **at,
+			     size_t length, unsigned int *words,
+			     struct sonde_probe_ctype *type)
 {
 	struct finding_type finding = { *at, length, 0, { 0 } };
-	int i = find_word(number_words, SONDE_ARRAY_SIZE(number_words), *at,
-			  length);
+	int i = c_type_find_word(number_words, SONDE_ARRAY_SIZE(number_words),
+				 *at, length);
 
 	if (i >= 0) {
 		words[i]++;
 		*type = number_of_words(words);
 		return true;
 	}
-	if (is_word(*at, length, "const") || is_word(*at, length, "volatile"))
+	if (c_type_is_word(*at, length, "const") ||
+	    c_type_is_word(*at, length, "volatile"))
 		return true;
-	if (is_word(*at, length, "void")) {
+	if (c_type_is_word(*at, length, "void")) {
 		type->kind = SONDE_PROBE_CTYPE_VOID;
 		return true;
 	}
-	i = find_word(tag_words, SONDE_ARRAY_SIZE(tag_words), *at, length);
+	i = c_type_find_word(tag_words, SONDE_ARRAY_SIZE(tag_words), *at,
+			     length);
 	if (i >= 0) {
 		finding.tag = tags[i];
 		finding.name = skip_blanks(*at + length);
@@ -258,7 +260,7 @@ bool sonde_probe_ctype_named(struct sonde_probe_dwarf *dwarf, const char *text,
 			continue;
 		}
 		if (!length || stars ||
-		    !take_word(dwarf, &at, length, words, ret_type))
+		    !c_type_take_word(dwarf, &at, length, words, ret_type))
 			return false;
 		at += length;
 	}
@@ -271,13 +273,14 @@ bool sonde_probe_ctype_begins(struct sonde_probe_dwarf *dwarf, const char *word,
 {
 	struct finding_type finding = { word, length, 0, { 0 } };
 
-	return find_word(number_words, SONDE_ARRAY_SIZE(number_words), word,
-			 length) >= 0 ||
-	       find_word(tag_words, SONDE_ARRAY_SIZE(tag_words), word,
-			 length) >= 0 ||
-	       is_word(word, length, "const") ||
-	       is_word(word, length, "volatile") ||
-	       is_word(word, length, "void") || find_named(dwarf, &finding);
+	return c_type_find_word(number_words, SONDE_ARRAY_SIZE(number_words),
+				word, length) >= 0 ||
+	       c_type_find_word(tag_words, SONDE_ARRAY_SIZE(tag_words), word,
+				length) >= 0 ||
+	       c_type_is_word(word, length, "const") ||
+	       c_type_is_word(word, length, "volatile") ||
+	       c_type_is_word(word, length, "void") ||
+	       find_named(dwarf, &finding);
 }
 
 /* ---- what they are of ---- */

@@ -18,7 +18,7 @@ static bool branches(const struct sonde_expr_op *op)
 		       SONDE_EXPR_OPERAND_SENSE;
 }
 
-static void add_read(struct sonde_probe_shape *shape, uint64_t bytes)
+static void collect_add_read(struct sonde_probe_shape *shape, uint64_t bytes)
 {
 	/* nothing follows the string */
 	if (shape->string_max || bytes == 0 || bytes > UINT16_MAX ||
@@ -41,10 +41,10 @@ static void look(const struct sonde_program *program, uint32_t i,
 		if (!constant)
 			shape->fixed = false;
 		else
-			add_read(shape, program->ops[i - 1].number);
+			collect_add_read(shape, program->ops[i - 1].number);
 		break;
 	case SONDE_EXPR_OP_TRACE_QUICK:
-		add_read(shape, op->number);
+		collect_add_read(shape, op->number);
 		break;
 	case SONDE_EXPR_OP_TRACE_STRING:
 		if (!constant || shape->string_max ||
@@ -157,7 +157,7 @@ static void take_op(struct taking *taking, const struct sonde_program *program,
 	}
 }
 
-static bool is_end(uint8_t code)
+static bool collect_is_end(uint8_t code)
 {
 	return sonde_expr_op_infos[code].operands & SONDE_EXPR_OPERAND_END;
 }
@@ -177,7 +177,7 @@ int sonde_probe_take_part(const struct sonde_program *program,
 	taking.code.pool = &pool;
 	for (uint32_t i = 0; i < program->nr_ops && !taking.done; i++) {
 		take_op(&taking, program, i, part);
-		if (is_end(program->ops[i].code) &&
+		if (collect_is_end(program->ops[i].code) &&
 		    part == SONDE_PROBE_PART_READS)
 			taking.done = true;
 	}
@@ -222,7 +222,7 @@ static void join_op(struct joining *joining, const struct sonde_program *from,
 
 	if (joining->reached[i])
 		sonde_code_bind(joining->code, &joining->labels[i]);
-	if (is_end(op->code)) {
+	if (collect_is_end(op->code)) {
 		if (op->code == SONDE_EXPR_OP_END_NUMBER)
 			add(joining->code, SONDE_EXPR_OP_POP, 0);
 		sonde_code_jump(joining->code, go, &joining->next);

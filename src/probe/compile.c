@@ -104,7 +104,7 @@ static void load_number(struct compiling *compiling, struct value *value)
 }
 
 /* Makes it a number or a pointer on the stack. */
-static int load(struct compiling *compiling, struct value *value)
+static int probe_compile_load(struct compiling *compiling, struct value *value)
 {
 	struct sonde_probe_ctype inner;
 
@@ -136,8 +136,8 @@ static int load(struct compiling *compiling, struct value *value)
 }
 
 /* The number on the stack becomes one of that type. */
-static void convert(struct compiling *compiling,
-		    const struct sonde_probe_ctype *type)
+static void probe_compile_convert(struct compiling *compiling,
+				  const struct sonde_probe_ctype *type)
 {
 	if (type->stars > 0)
 		return;
@@ -151,8 +151,8 @@ static void convert(struct compiling *compiling,
 }
 
 /* Whether numbers of the one are in the range of the other. */
-static bool fits(const struct sonde_probe_ctype *from,
-		 const struct sonde_probe_ctype *to)
+static bool probe_compile_fits(const struct sonde_probe_ctype *from,
+			       const struct sonde_probe_ctype *to)
 {
 	if (to->bytes == 8)
 		return true;
@@ -283,8 +283,9 @@ static int take_label(struct compiling *compiling, const char *name,
 	return 0;
 }
 
-static void take_place(struct compiling *compiling,
-		       struct sonde_probe_where *where, struct value *ret_value)
+static void probe_compile_take_place(struct compiling *compiling,
+				     struct sonde_probe_where *where,
+				     struct value *ret_value)
 {
 	ret_value->reg = where->reg;
 	if (where->kind == SONDE_PROBE_WHERE_REGISTER) {
@@ -301,7 +302,7 @@ static void take_place(struct compiling *compiling,
 	}
 	sonde_probe_where_put(where, compiling->code);
 	if (ret_value->kind == IS_VALUE)
-		convert(compiling, &ret_value->type);
+		probe_compile_convert(compiling, &ret_value->type);
 }
 
 /* A C++ reference is used as what it refers to. */
@@ -312,7 +313,7 @@ static int follow_reference(struct compiling *compiling, struct value *value)
 
 	type.is_reference = false;
 	value->type.stars++;
-	rc = load(compiling, value);
+	rc = probe_compile_load(compiling, value);
 	value->kind = IS_MEMORY;
 	value->type = type;
 	return rc;
@@ -339,13 +340,14 @@ static int take_name(struct compiling *compiling, struct value *ret_value)
 				     "its type is not understood");
 	if (!sonde_probe_locate(dwarf, &die, compiling->code, &where, &why))
 		return fail_variable(compiling, name, why);
-	take_place(compiling, &where, ret_value);
+	probe_compile_take_place(compiling, &where, ret_value);
 	return ret_value->type.is_reference ?
 		       follow_reference(compiling, ret_value) :
 		       0;
 }
 
-static int take_literal(struct compiling *compiling, struct value *ret_value)
+static int probe_compile_take_literal(struct compiling *compiling,
+				      struct value *ret_value)
 {
 	const struct sonde_expr_value *value =
 		&compiling->expr->nodes[compiling->node].literal.value;
@@ -376,7 +378,7 @@ static int compile_loaded(struct compiling *compiling, uint32_t node,
 {
 	int rc = compile(compiling, node, ret_value);
 
-	return rc ? rc : load(compiling, ret_value);
+	return rc ? rc : probe_compile_load(compiling, ret_value);
 }
 
 /* ---- members, elements ---- */
@@ -467,7 +469,7 @@ static int compile_member(struct compiling *compiling,
 
 	/* As in GDB, `.` goes through pointers, too. */
 	if (!rc && (is_pointed || value->type.stars > 0)) {
-		rc = load(compiling, value);
+		rc = probe_compile_load(compiling, value);
 		if (!rc)
 			rc = dereference(compiling, value);
 	}
@@ -556,11 +558,11 @@ static struct sonde_probe_ctype unify(struct compiling *compiling,
 	struct sonde_probe_ctype common =
 		sonde_probe_ctype_common(&left->type, &right->type);
 
-	if (!fits(&right->type, &common))
-		convert(compiling, &common);
-	if (!fits(&left->type, &common)) {
+	if (!probe_compile_fits(&right->type, &common))
+		probe_compile_convert(compiling, &common);
+	if (!probe_compile_fits(&left->type, &common)) {
 		put(compiling, SONDE_PROBE_OP_SWAP);
-		convert(compiling, &common);
+		probe_compile_convert(compiling, &common);
 		put(compiling, SONDE_PROBE_OP_SWAP);
 	}
 	return common;
@@ -635,7 +637,7 @@ static int compute_numbers(struct compiling *compiling,
 
 	if (kind == SONDE_NODE_ADD || kind == SONDE_NODE_SUBTRACT ||
 	    kind == SONDE_NODE_MULTIPLY || kind == SONDE_NODE_SHIFT_LEFT)
-		convert(compiling, &type);
+		probe_compile_convert(compiling, &type);
 	left->type = type;
 	return rc;
 }
@@ -725,7 +727,7 @@ static int compile_choice(struct compiling *compiling,
 	if (rc || value->type.stars > 0 || other.type.stars > 0)
 		return rc;
 	value->type = sonde_probe_ctype_common(&value->type, &other.type);
-	convert(compiling, &value->type);
+	probe_compile_convert(compiling, &value->type);
 	return 0;
 }
 
@@ -765,8 +767,8 @@ static int compile_cast(struct compiling *compiling,
 	if (type.stars == 0 && type.kind != SONDE_PROBE_CTYPE_NUMBER)
 		return fail(compiling, "a cast is to a number or a pointer");
 	if (type.stars > 0 || value->type.stars > 0 ||
-	    !fits(&value->type, &type) || type.is_bool)
-		convert(compiling, &type);
+	    !probe_compile_fits(&value->type, &type) || type.is_bool)
+		probe_compile_convert(compiling, &type);
 	value->type = type;
 	return 0;
 }
@@ -789,7 +791,7 @@ static int compute_prefix(struct compiling *compiling,
 	} else if (kind == SONDE_NODE_COMPLEMENT) {
 		put(compiling, SONDE_PROBE_OP_BIT_NOT);
 	}
-	convert(compiling, &value->type);
+	probe_compile_convert(compiling, &value->type);
 	return 0;
 }
 
@@ -834,7 +836,7 @@ static int compile(struct compiling *compiling, uint32_t at,
 	compiling->node = at;
 	switch ((int)node->kind) {
 	case SONDE_NODE_VALUE:
-		return take_literal(compiling, ret_value);
+		return probe_compile_take_literal(compiling, ret_value);
 	case SONDE_NODE_NAME:
 		return take_name(compiling, ret_value);
 	case SONDE_NODE_MOMENT:
@@ -916,13 +918,13 @@ int sonde_probe_compile_condition(const struct sonde_probe_scope *scope,
 	int rc = begin(&compiling, text, &expr, &value);
 
 	if (!rc)
-		rc = load(&compiling, &value);
+		rc = probe_compile_load(&compiling, &value);
 	return finish(&compiling, rc, expr);
 }
 
-static int collect_string(struct compiling *compiling,
-			  const struct sonde_probe_wanted *wanted,
-			  struct value *value)
+static int probe_compile_collect_string(struct compiling *compiling,
+					const struct sonde_probe_wanted *wanted,
+					struct value *value)
 {
 	uint64_t max = wanted->string_max;
 	int rc;
@@ -930,7 +932,7 @@ static int collect_string(struct compiling *compiling,
 	if (!max && value->type.stars == 0 &&
 	    value->type.kind == SONDE_PROBE_CTYPE_ARRAY)
 		max = sonde_probe_ctype_bytes(&value->type);
-	rc = load(compiling, value);
+	rc = probe_compile_load(compiling, value);
 	if (rc)
 		return rc;
 	if (value->type.stars == 0)
@@ -942,9 +944,10 @@ static int collect_string(struct compiling *compiling,
 	return 0;
 }
 
-static int collect_memory(struct compiling *compiling,
-			  const struct sonde_probe_wanted *wanted,
-			  struct value *value, struct sonde_probe_thing *thing)
+static int probe_compile_collect_memory(struct compiling *compiling,
+					const struct sonde_probe_wanted *wanted,
+					struct value *value,
+					struct sonde_probe_thing *thing)
 {
 	uint64_t bytes = value->bits ? value->type.bytes :
 				       sonde_probe_ctype_bytes(&value->type);
@@ -972,9 +975,10 @@ static int collect(struct compiling *compiling,
 {
 	compiling->node = compiling->expr->root;
 	if (wanted->is_string)
-		return collect_string(compiling, wanted, value);
+		return probe_compile_collect_string(compiling, wanted, value);
 	if (value->kind == IS_MEMORY || value->kind == IS_FIXED)
-		return collect_memory(compiling, wanted, value, thing);
+		return probe_compile_collect_memory(compiling, wanted, value,
+						    thing);
 	if (wanted->times != 1)
 		return fail(compiling, "only what is in memory can be "
 				       "several: X@N");

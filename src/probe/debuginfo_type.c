@@ -180,7 +180,7 @@ static bool is_identifier(const char *name)
 }
 
 /* "READY=1,DONE=2", as many as there is room for; whether one is negative. */
-static bool say_labels(Dwarf_Die *type, char *to, size_t size)
+static bool debuginfo_type_say_labels(Dwarf_Die *type, char *to, size_t size)
 {
 	bool negative = false;
 	size_t length = 0;
@@ -225,7 +225,7 @@ static bool say_one(Dwarf_Die *type, char text[SONDE_PROBE_TYPE_TEXT_MAX + 1])
 			       letter, bits);
 		return true;
 	}
-	negative = say_labels(type, labels, sizeof(labels));
+	negative = debuginfo_type_say_labels(type, labels, sizeof(labels));
 	(void)snprintf(text, SONDE_PROBE_TYPE_TEXT_MAX, "e%c%" PRIu64 "{%s}",
 		       negative ? 's' : 'u', bits, labels);
 	return true;
@@ -269,7 +269,7 @@ static const char *skip_blanks(const char *at)
 	return at;
 }
 
-static size_t word_length(const char *at)
+static size_t debuginfo_type_word_length(const char *at)
 {
 	size_t n = 0;
 
@@ -279,7 +279,7 @@ static size_t word_length(const char *at)
 }
 
 /* In bytes from what it is a member of; those of unions have none. */
-static uint64_t offset_of(Dwarf_Die *member)
+static uint64_t debuginfo_type_offset_of(Dwarf_Die *member)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word offset;
@@ -291,8 +291,9 @@ static uint64_t offset_of(Dwarf_Die *member)
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by NESTING_MAX */
-static bool find_member(Dwarf_Die *type, const char *name, size_t length,
-			int depth, Dwarf_Die *ret_member, uint64_t *offset)
+static bool debuginfo_type_find_member(Dwarf_Die *type, const char *name,
+				       size_t length, int depth,
+				       Dwarf_Die *ret_member, uint64_t *offset)
 {
 	Dwarf_Die child;
 	int rc = dwarf_child(type, &child);
@@ -305,15 +306,16 @@ static bool find_member(Dwarf_Die *type, const char *name, size_t length,
 			its = NULL;
 		} else if (!its && depth < NESTING_MAX) {
 			if (sonde_probe_dwarf_type_of(&child, &inner) &&
-			    find_member(&inner, name, length, depth + 1,
-					ret_member, offset)) {
-				*offset += offset_of(&child);
+			    debuginfo_type_find_member(&inner, name, length,
+						       depth + 1, ret_member,
+						       offset)) {
+				*offset += debuginfo_type_offset_of(&child);
 				return true;
 			}
 		} else if (its && strlen(its) == length &&
 			   strncmp(its, name, length) == 0) {
 			*ret_member = child;
-			*offset = offset_of(&child);
+			*offset = debuginfo_type_offset_of(&child);
 			return true;
 		}
 		rc = dwarf_siblingof(&child, &child);
@@ -324,7 +326,8 @@ static bool find_member(Dwarf_Die *type, const char *name, size_t length,
 bool sonde_probe_dwarf_member(Dwarf_Die *type, const char *name, size_t length,
 			      Dwarf_Die *ret_member, uint64_t *ret_offset)
 {
-	return find_member(type, name, length, 0, ret_member, ret_offset);
+	return debuginfo_type_find_member(type, name, length, 0, ret_member,
+					  ret_offset);
 }
 
 /* What a pointer points to, or an array has. */
@@ -338,7 +341,7 @@ static bool go_through(Dwarf_Die *type)
 
 static bool go_to_member(Dwarf_Die *type, const char **at)
 {
-	size_t length = word_length(*at);
+	size_t length = debuginfo_type_word_length(*at);
 	uint64_t offset;
 	Dwarf_Die member;
 
@@ -406,7 +409,7 @@ bool sonde_probe_dwarf_type(struct sonde_probe_dwarf *dwarf, const char *text,
 
 	for (; *at == '*' && stars < STEPS_MAX; stars++)
 		at = skip_blanks(at + 1);
-	length = word_length(at);
+	length = debuginfo_type_word_length(at);
 	if (!length || !sonde_probe_dwarf_find(dwarf, at, length, &die) ||
 	    !sonde_probe_dwarf_type_of(&die, &die))
 		return false;

@@ -146,7 +146,7 @@ static uint64_t find_link_map(const struct sonde_probe_image *image)
 	return 0;
 }
 
-static void put_name(FILE *text, const char *name)
+static void image_put_name(FILE *text, const char *name)
 {
 	for (; *name; name++) {
 		if (strchr("&<>\"'", *name) || (unsigned char)*name < ' ')
@@ -170,7 +170,7 @@ static void put_library(const struct sonde_probe_image *image, FILE *text,
 	if (!name[0])
 		return;
 	(void)fputs("<library name=\"", text);
-	put_name(text, name);
+	image_put_name(text, name);
 	(void)fprintf(text,
 		      "\" lmid=\"0x0\" lm=\"0x%" PRIx64 "\" l_addr=\"0x%" PRIx64
 		      "\" l_ld=\"0x%" PRIx64 "\"/>",
@@ -215,7 +215,7 @@ char *sonde_probe_image_libraries(const struct sonde_probe_image *image)
 
 /* ---- beside a trace ---- */
 
-static int save(int dir, const char *name, const void *bytes, size_t nr)
+static int image_save(int dir, const char *name, const void *bytes, size_t nr)
 {
 	int fd = sonde_place_file_below(dir, name, O_WRONLY);
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
@@ -248,11 +248,11 @@ static int save_into(pid_t pid, int dir)
 		return -ENOMEM;
 	rc = nr && sonde_probe_image_exe(pid, name) ? 0 : -ESRCH;
 	if (!rc)
-		rc = save(dir, "auxv", auxv, nr);
+		rc = image_save(dir, "auxv", auxv, nr);
 	if (!rc)
-		rc = save(dir, "exe", name, strlen(name));
+		rc = image_save(dir, "exe", name, strlen(name));
 	if (!rc)
-		rc = save(dir, "libraries", libraries, strlen(libraries));
+		rc = image_save(dir, "libraries", libraries, strlen(libraries));
 	free(libraries);
 	return rc;
 }

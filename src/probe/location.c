@@ -38,7 +38,7 @@ static bool fail(struct locating *locating, const char *error)
 }
 
 /* DWARF's numbers of the general registers; GDB has others. */
-static bool register_of(uint64_t number, uint8_t *ret_reg)
+static bool location_register_of(uint64_t number, uint8_t *ret_reg)
 {
 	static const uint8_t gdb[] = { 0, 3, 2,  1,  4,  5,  6,  7,
 				       8, 9, 10, 11, 12, 13, 14, 15 };
@@ -85,12 +85,12 @@ static bool push(struct locating *locating, int reg, int64_t offset)
 	return true;
 }
 
-static bool push_register(struct locating *locating, uint64_t number,
-			  int64_t offset)
+static bool location_push_register(struct locating *locating, uint64_t number,
+				   int64_t offset)
 {
 	uint8_t reg;
 
-	if (!register_of(number, &reg))
+	if (!location_register_of(number, &reg))
 		return fail(locating, "it is in a register that probes can't "
 				      "read");
 	return push(locating, reg, offset);
@@ -100,7 +100,7 @@ static bool is_in_register(struct locating *locating, uint64_t number)
 {
 	uint8_t reg;
 
-	if (!register_of(number, &reg))
+	if (!location_register_of(number, &reg))
 		return fail(locating, "it is in a register that probes can't "
 				      "read");
 	locating->where = (struct sonde_probe_where){
@@ -224,7 +224,7 @@ static bool push_entry_value(struct locating *locating, Dwarf_Attribute *attr,
 	if (!sonde_probe_dwarf_is_entry(locating->dwarf))
 		return fail(locating, "it is known only by what the function "
 				      "was called with, which is gone here");
-	return push_register(locating, number, 0);
+	return location_push_register(locating, number, 0);
 }
 
 /* Operations that take so many numbers and leave one: 0, if it is none. */
@@ -260,7 +260,7 @@ static int arity_of(uint8_t atom, uint8_t *ret_op)
 }
 
 /* What works on the stack. */
-static bool compute(struct locating *locating, const Dwarf_Op *op)
+static bool location_compute(struct locating *locating, const Dwarf_Op *op)
 {
 	struct sonde_probe_bytecode *code = locating->code;
 	uint8_t its = 0;
@@ -354,7 +354,7 @@ static bool compile_special(struct locating *locating, Dwarf_Attribute *attr,
 	case DW_OP_bit_piece:
 		return fail(locating, "it is in pieces");
 	default:
-		return compute(locating, op);
+		return location_compute(locating, op);
 	}
 }
 
@@ -366,11 +366,11 @@ static bool compile_op(struct locating *locating, Dwarf_Attribute *attr,
 	if (is_constant(op, &number))
 		return push(locating, -1, number);
 	if (op->atom >= DW_OP_breg0 && op->atom <= DW_OP_breg31)
-		return push_register(locating, op->atom - DW_OP_breg0,
-				     (int64_t)op->number);
+		return location_push_register(locating, op->atom - DW_OP_breg0,
+					      (int64_t)op->number);
 	if (op->atom == DW_OP_bregx)
-		return push_register(locating, op->number,
-				     (int64_t)op->number2);
+		return location_push_register(locating, op->number,
+					      (int64_t)op->number2);
 	if (op->atom >= DW_OP_reg0 && op->atom <= DW_OP_reg31)
 		return is_in_register(locating, op->atom - DW_OP_reg0);
 	if (op->atom == DW_OP_regx)

@@ -94,8 +94,8 @@ static bool maps(const struct file *file, const struct sonde_mapping *mapping,
 
 /* Where the variable is that goes with the code at `code`: in the next mapping
  * that has it. 0: nowhere. */
-static uint64_t find_variable(const struct file *file, uint64_t address,
-			      const struct sonde_mapping *code)
+static uint64_t markers_find_variable(const struct file *file, uint64_t address,
+				      const struct sonde_mapping *code)
 {
 	const struct sonde_mappings *all = file->mappings;
 	uint64_t offset;
@@ -186,7 +186,7 @@ static int name_event(struct sonde_probe_markers *to, const struct file *file,
 	return 0;
 }
 
-static bool is_constant(const GElf_Shdr *head)
+static bool markers_is_constant(const GElf_Shdr *head)
 {
 	return head->sh_type == SHT_PROGBITS && head->sh_addr % 8 == 0 &&
 	       head->sh_flags & SHF_ALLOC &&
@@ -206,7 +206,8 @@ static int name_events(struct sonde_probe_markers *to, const struct file *file)
 		GElf_Shdr head;
 		Elf_Data *data;
 
-		if (!gelf_getshdr(section, &head) || !is_constant(&head))
+		if (!gelf_getshdr(section, &head) ||
+		    !markers_is_constant(&head))
 			continue;
 		data = elf_rawdata(section, NULL);
 		while (!err && data && data->d_buf &&
@@ -231,7 +232,7 @@ static bool is_printable(const char *text)
 }
 
 /* The text at *at, which ends within the `size` bytes; NULL: there is none. */
-static const char *take_text(const char *bytes, size_t size, size_t *at)
+static const char *markers_take_text(const char *bytes, size_t size, size_t *at)
 {
 	const char *text = bytes + *at;
 	size_t length = strnlen(text, size - *at);
@@ -251,10 +252,11 @@ static bool read_note(const char *bytes, size_t size, struct note *ret_note)
 	memcpy(&ret_note->pc, bytes, 8);
 	memcpy(&ret_note->base, bytes + 8, 8);
 	memcpy(&ret_note->semaphore, bytes + 16, 8);
-	ret_note->provider = take_text(bytes, size, &at);
+	ret_note->provider = markers_take_text(bytes, size, &at);
 	ret_note->name =
-		ret_note->provider ? take_text(bytes, size, &at) : NULL;
-	ret_note->args = ret_note->name ? take_text(bytes, size, &at) : NULL;
+		ret_note->provider ? markers_take_text(bytes, size, &at) : NULL;
+	ret_note->args =
+		ret_note->name ? markers_take_text(bytes, size, &at) : NULL;
 	return ret_note->args && *ret_note->provider && *ret_note->name;
 }
 
@@ -298,7 +300,7 @@ static int add_marker(struct sonde_probe_markers *to, const struct file *file,
 		.provider = strdup(note->provider),
 		.name = strdup(note->name),
 		.state_register = state_register(note->args),
-		.semaphore = find_variable(file, note->semaphore, code),
+		.semaphore = markers_find_variable(file, note->semaphore, code),
 	};
 	to->nr++;
 	return marker->extra && marker->provider && marker->name ? 0 : -ENOMEM;
@@ -356,7 +358,8 @@ static int add_notes(struct sonde_probe_markers *to, const struct file *file,
 
 /* ---- files ---- */
 
-static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *ret_head)
+static Elf_Scn *markers_find_section(Elf *elf, const char *wanted,
+				     GElf_Shdr *ret_head)
 {
 	Elf_Scn *section = NULL;
 	size_t names;
@@ -376,7 +379,7 @@ static Elf_Scn *find_section(Elf *elf, const char *wanted, GElf_Shdr *ret_head)
 }
 
 /* A file that a process has mapped, if that is what its name leads to. */
-static int open_mapped(pid_t pid, const struct sonde_mapping *mapping)
+static int markers_open_mapped(pid_t pid, const struct sonde_mapping *mapping)
 {
 	char path[PATH_MAX + 64];
 	struct stat about;
@@ -409,8 +412,8 @@ static bool has_ours(const struct sonde_probe_markers *markers, size_t from)
 }
 
 /* In the table of symbols of that type. */
-static uint64_t find_symbol(const struct file *file, uint32_t type,
-			    const char *wanted)
+static uint64_t markers_find_symbol(const struct file *file, uint32_t type,
+				    const char *wanted)
 {
 	Elf_Scn *section = NULL;
 	GElf_Shdr head;
@@ -445,15 +448,16 @@ static bool is_libsonde(const struct file *file)
 static void find_guest_arena(struct sonde_probe_markers *to,
 			     const struct file *file)
 {
-	uint64_t address = find_symbol(file, SHT_DYNSYM, GUEST_ARENA);
+	uint64_t address = markers_find_symbol(file, SHT_DYNSYM, GUEST_ARENA);
 
 	if (!address)
-		address = find_symbol(file, SHT_SYMTAB, GUEST_ARENA);
+		address = markers_find_symbol(file, SHT_SYMTAB, GUEST_ARENA);
 	if (address && !to->guest_arena)
-		to->guest_arena = find_variable(file, address, file->mapping);
+		to->guest_arena =
+			markers_find_variable(file, address, file->mapping);
 }
 
-static int read_file(struct sonde_probe_markers *to, struct file *file)
+static int markers_read_file(struct sonde_probe_markers *to, struct file *file)
 {
 	GElf_Shdr head;
 	Elf_Scn *section;
@@ -465,9 +469,9 @@ static int read_file(struct sonde_probe_markers *to, struct file *file)
 		return 0;
 	if (is_libsonde(file))
 		find_guest_arena(to, file);
-	if (find_section(file->elf, ".stapsdt.base", &head))
+	if (markers_find_section(file->elf, ".stapsdt.base", &head))
 		file->base = head.sh_addr;
-	section = find_section(file->elf, ".note.stapsdt", &head);
+	section = markers_find_section(file->elf, ".note.stapsdt", &head);
 	data = section ? elf_getdata(section, NULL) : NULL;
 	if (!data || !data->d_buf || head.sh_type != SHT_NOTE)
 		return 0;
@@ -490,12 +494,12 @@ static int add_file(struct sonde_probe_markers *to, pid_t pid,
 	};
 	int err = 0;
 
-	file.fd = open_mapped(pid, mapping);
+	file.fd = markers_open_mapped(pid, mapping);
 	if (file.fd < 0)
 		return 0; /* it is gone, or another one */
 	file.elf = elf_begin(file.fd, ELF_C_READ, NULL);
 	if (file.elf)
-		err = read_file(to, &file);
+		err = markers_read_file(to, &file);
 	(void)elf_end(file.elf);
 	(void)close(file.fd); /* it was only read */
 	return err;

@@ -48,7 +48,7 @@ static bool is_word_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
 }
 
-static size_t word_length(const char *at)
+static size_t probe_names_word_length(const char *at)
 {
 	size_t n = 0;
 
@@ -84,14 +84,14 @@ size_t sonde_probe_name_length(const char *at)
 	return n;
 }
 
-static bool text_is(const struct thing *thing, const char *text)
+static bool probe_names_text_is(const struct thing *thing, const char *text)
 {
 	return thing->length == strlen(text) &&
 	       strncmp(thing->text, text, thing->length) == 0;
 }
 
-static bool is_variable(const struct sonde_probe_points *points,
-			const struct thing *thing)
+static bool probe_names_is_variable(const struct sonde_probe_points *points,
+				    const struct thing *thing)
 {
 	for (size_t i = 0; points && i < points->nr_variables; i++) {
 		const char *name = points->variables[i].name;
@@ -109,14 +109,16 @@ static bool classify(const struct sonde_probe_points *points, bool teval,
 {
 	thing->kind = teval ? THING_SET : THING_PLAIN;
 	if (teval || thing->text[0] != '$' ||
-	    word_length(thing->text) != thing->length)
+	    probe_names_word_length(thing->text) != thing->length)
 		return thing->length > 0;
-	if (text_is(thing, "$args") || text_is(thing, "$locals"))
+	if (probe_names_text_is(thing, "$args") ||
+	    probe_names_text_is(thing, "$locals"))
 		thing->kind = THING_SEVERAL;
-	else if (is_variable(points, thing))
+	else if (probe_names_is_variable(points, thing))
 		thing->kind = THING_VARIABLE;
 	else
-		return text_is(thing, "$_ret"); /* not a register, $_sdata */
+		return probe_names_text_is(
+			thing, "$_ret"); /* not a register, $_sdata */
 	return true;
 }
 
@@ -238,7 +240,8 @@ struct matching {
 	uint16_t behind[ROW_MAX][ROW_MAX];
 };
 
-static bool fits(const struct matching *m, size_t thing, size_t expression)
+static bool probe_names_fits(const struct matching *m, size_t thing,
+			     size_t expression)
 {
 	const struct thing *t = &m->things->list[thing];
 	enum sonde_probe_action_is is = m->is[m->actions[expression]];
@@ -246,7 +249,7 @@ static bool fits(const struct matching *m, size_t thing, size_t expression)
 	return agree(t, is) && !(is_simple(t) && is == SONDE_PROBE_IS_VALUE);
 }
 
-static uint16_t least(uint16_t a, uint16_t b)
+static uint16_t probe_names_least(uint16_t a, uint16_t b)
 {
 	return a < b ? a : b;
 }
@@ -269,11 +272,13 @@ static void fill_before(struct matching *m)
 
 			if (i)
 				best = without(m, i - 1, m->before[i - 1][j]);
-			if (i && j && fits(m, i - 1, j - 1)) {
-				best = least(best, m->before[i - 1][j - 1]);
+			if (i && j && probe_names_fits(m, i - 1, j - 1)) {
+				best = probe_names_least(
+					best, m->before[i - 1][j - 1]);
 				if (m->things->list[i - 1].kind ==
 				    THING_SEVERAL)
-					best = least(best, m->before[i][j - 1]);
+					best = probe_names_least(
+						best, m->before[i][j - 1]);
 			}
 			m->before[i][j] = best;
 		}
@@ -289,10 +294,12 @@ static void fill_behind(struct matching *m)
 
 			if (thing)
 				best = without(m, i, m->behind[i + 1][j]);
-			if (thing && j < m->nr && fits(m, i, j)) {
-				best = least(best, m->behind[i + 1][j + 1]);
+			if (thing && j < m->nr && probe_names_fits(m, i, j)) {
+				best = probe_names_least(
+					best, m->behind[i + 1][j + 1]);
 				if (m->things->list[i].kind == THING_SEVERAL)
-					best = least(best, m->behind[i][j + 1]);
+					best = probe_names_least(
+						best, m->behind[i][j + 1]);
 			}
 			m->behind[i][j] = best;
 		}
@@ -305,11 +312,11 @@ static bool can_be(const struct matching *m, size_t i, size_t j)
 	uint16_t behind = m->behind[i + 1][j + 1];
 
 	if (m->things->list[i].kind == THING_SEVERAL) {
-		before = least(before, m->before[i + 1][j]);
-		behind = least(behind, m->behind[i][j + 1]);
+		before = probe_names_least(before, m->before[i + 1][j]);
+		behind = probe_names_least(behind, m->behind[i][j + 1]);
 	}
-	return fits(m, i, j) && before != NEVER && behind != NEVER &&
-	       (size_t)before + behind <= m->most;
+	return probe_names_fits(m, i, j) && before != NEVER &&
+	       behind != NEVER && (size_t)before + behind <= m->most;
 }
 
 /* The only thing that expression j can be; NULL. */
@@ -327,7 +334,7 @@ static const struct thing *only_thing(const struct matching *m, size_t j)
 	return only;
 }
 
-static int match(struct matching *m, char **names)
+static int probe_names_match(struct matching *m, char **names)
 {
 	const struct thing *thing;
 
@@ -439,7 +446,7 @@ int sonde_probe_names_find(const struct sonde_probe_point *point,
 		rc = find_statics(things, points ? points->program : "");
 		if (!rc && list_actions(point, steps, matching) &&
 		    !things->too_many)
-			rc = match(matching, names);
+			rc = probe_names_match(matching, names);
 		if (!rc && !things->too_many)
 			rc = name_range(matching, point, steps, names);
 	}
@@ -453,8 +460,10 @@ static bool asks_for(const struct thing *thing,
 {
 	if (thing->kind == THING_SEVERAL)
 		return asked->is_local &&
-		       asked->is_parameter == text_is(thing, "$args");
-	return thing->kind == THING_PLAIN && text_is(thing, asked->name);
+		       asked->is_parameter ==
+			       probe_names_text_is(thing, "$args");
+	return thing->kind == THING_PLAIN &&
+	       probe_names_text_is(thing, asked->name);
 }
 
 bool sonde_probe_names_asked(const struct sonde_probe_point *point,
@@ -507,7 +516,7 @@ static bool kth_name(const char *text, bool bracketed, uint32_t k, uint32_t nr,
 	int depth = 0;
 
 	for (size_t i = 0; text[i];) {
-		size_t length = word_length(text + i);
+		size_t length = probe_names_word_length(text + i);
 		bool member =
 			i > 0 &&
 			(text[i - 1] == '.' ||

@@ -57,8 +57,8 @@ static void add(struct finding *finding, uint64_t address)
 
 /* ---- behind what makes a function's frame ---- */
 
-static size_t read_code(struct finding *finding, Dwarf_Addr address,
-			uint8_t code[CODE_BYTES])
+static size_t places_read_code(struct finding *finding, Dwarf_Addr address,
+			       uint8_t code[CODE_BYTES])
 {
 	GElf_Addr bias;
 	Elf *elf = dwfl_module_getelf(finding->module, &bias);
@@ -85,7 +85,7 @@ static size_t read_code(struct finding *finding, Dwarf_Addr address,
 }
 
 /* endbr64; push %rbp; mov %rsp,%rbp: as many of them as there are. */
-static size_t frame_bytes(struct finding *finding, Dwarf_Addr address)
+static size_t places_frame_bytes(struct finding *finding, Dwarf_Addr address)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	static const uint8_t moves[][3] = { { 0x48, 0x89, 0xe5 },
@@ -93,7 +93,7 @@ static size_t frame_bytes(struct finding *finding, Dwarf_Addr address)
 	uint8_t code[CODE_BYTES];
 	size_t at = 0;
 
-	if (!read_code(finding, address, code))
+	if (!places_read_code(finding, address, code))
 		return 0;
 	if (!memcmp(code, endbr, sizeof(endbr)))
 		at = sizeof(endbr);
@@ -171,7 +171,7 @@ static uint64_t behind_frame(struct finding *finding, Dwarf_Addr entry)
 		return entry + finding->bias;
 	if (finding->unit && is_by_llvm(finding->unit))
 		return second_line(finding, entry) + finding->bias;
-	address += frame_bytes(finding, entry + finding->bias);
+	address += places_frame_bytes(finding, entry + finding->bias);
 	if (address != entry)
 		address = next_line(finding, address);
 	return address + finding->bias;
@@ -205,7 +205,7 @@ static int look_at_function(Dwarf_Die *die, void *ctx)
 }
 
 /* Whether what a path ends with is that file. */
-static bool is_file(const char *path, const char *file)
+static bool places_is_file(const char *path, const char *file)
 {
 	size_t long_one = path ? strlen(path) : 0;
 	size_t short_one = strlen(file);
@@ -241,7 +241,8 @@ static void note_unit(struct finding *finding, Dwarf_Die *unit)
 
 static bool unit_is_wanted(const struct finding *finding, Dwarf_Die *unit)
 {
-	return !finding->file[0] || is_file(dwarf_diename(unit), finding->file);
+	return !finding->file[0] ||
+	       places_is_file(dwarf_diename(unit), finding->file);
 }
 
 /* ---- lines ---- */
@@ -309,14 +310,16 @@ static void look_at_lines(struct finding *finding, bool adds)
 		bool begins = false;
 		int number = 0;
 
-		if (!is_file(dwarf_linesrc(line, NULL, NULL), finding->file))
+		if (!places_is_file(dwarf_linesrc(line, NULL, NULL),
+				    finding->file))
 			continue;
 		finding->has_file = true;
 		if (dwarf_lineno(line, &number) || number < finding->line ||
 		    dwarf_lineendsequence(line, &is_end) || is_end ||
 		    dwarf_linebeginstatement(line, &begins) || !begins ||
 		    dwarf_lineaddr(line, &address) || !address ||
-		    !is_file(dwarf_linesrc(line, NULL, NULL), finding->file))
+		    !places_is_file(dwarf_linesrc(line, NULL, NULL),
+				    finding->file))
 			continue;
 		if (!adds && (!finding->best || number < finding->best))
 			finding->best = number;
@@ -370,7 +373,7 @@ static int look_at_module(Dwfl_Module *module, void **own, const char *name,
 	return DWARF_CB_OK;
 }
 
-static void look_everywhere(struct finding *finding, enum pass pass)
+static void places_look_everywhere(struct finding *finding, enum pass pass)
 {
 	struct walk walk = { finding, pass };
 
@@ -407,7 +410,7 @@ static int look_at_symbols(Dwfl_Module *module, void **own, const char *name,
 	return DWARF_CB_OK;
 }
 
-static void find_symbol(struct finding *finding)
+static void places_find_symbol(struct finding *finding)
 {
 	(void)dwfl_getmodules(finding->dwarf->dwfl, look_at_symbols, finding,
 			      0);
@@ -463,14 +466,14 @@ static void find_address(struct finding *finding, const char *text)
 		       plus ? (int)(plus - text) : (int)strlen(text), text);
 	finding->places = &named;
 	finding->line = -1; /* its first instruction, whatever makes a frame */
-	find_symbol(finding);
+	places_find_symbol(finding);
 	finding->places = places;
 	for (size_t i = 0; i < named.nr; i++)
 		add(finding, named.list[i] + offset);
 }
 
 /* FUNCTION, FILE:FUNCTION, FILE:LINE */
-static void find_named(struct finding *finding, const char *text)
+static void places_find_named(struct finding *finding, const char *text)
 {
 	const char *colon = strrchr(text, ':');
 	const char *name = colon ? colon + 1 : text;
@@ -483,15 +486,15 @@ static void find_named(struct finding *finding, const char *text)
 		name = text;
 	(void)snprintf(finding->name, sizeof(finding->name), "%s", name);
 	if (!finding->file[0] || !sonde_number_parse(name, INT32_MAX, &line)) {
-		look_everywhere(finding, PASS_FUNCTIONS);
+		places_look_everywhere(finding, PASS_FUNCTIONS);
 		if (finding->places->nr == 0 && !finding->file[0])
-			find_symbol(finding);
+			places_find_symbol(finding);
 		return;
 	}
 	finding->line = (int)line;
-	look_everywhere(finding, PASS_BEST);
+	places_look_everywhere(finding, PASS_BEST);
 	if (finding->best)
-		look_everywhere(finding, PASS_LINES);
+		places_look_everywhere(finding, PASS_LINES);
 }
 
 int sonde_probe_places_find(struct sonde_probe_dwarf *dwarf, const char *text,
@@ -508,7 +511,7 @@ int sonde_probe_places_find(struct sonde_probe_dwarf *dwarf, const char *text,
 	if (*text == '*')
 		find_address(&finding, text + 1 + strspn(text + 1, " \t"));
 	else
-		find_named(&finding, text);
+		places_find_named(&finding, text);
 	if (ret_places->were_more) {
 		(void)snprintf(error, error_size, "%.200s: more than %u places",
 			       text, SONDE_PROBE_PLACES_MAX);

@@ -552,7 +552,7 @@ static int look_at_actions(struct making *making)
 					making->error_size, &making->actions);
 }
 
-static int make_part(struct making *making)
+static int probe_plan_make_part(struct making *making)
 {
 	int rc = look_at_actions(making);
 
@@ -610,9 +610,9 @@ int sonde_probe_plan_make(const struct sonde_probe_point *point,
 	step.steps = true;
 	rc = make_condition(&common);
 	if (!rc)
-		rc = make_part(&hit);
+		rc = probe_plan_make_part(&hit);
 	if (!rc && point->steps)
-		rc = make_part(&step);
+		rc = probe_plan_make_part(&step);
 	if (rc)
 		sonde_probe_plan_free(&plan);
 	else

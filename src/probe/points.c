@@ -103,7 +103,8 @@ static bool take_key(const char **at, uint32_t *ret_number,
 }
 
 /* "length,bytes", bytecode */
-static int take_code(const char **at, uint8_t **ret_bytes, size_t *ret_nr)
+static int points_take_code(const char **at, uint8_t **ret_bytes,
+			    size_t *ret_nr)
 {
 	uint8_t *bytes;
 	uint64_t nr;
@@ -139,8 +140,8 @@ static int take_options(const char **at, struct sonde_probe_point *point)
 			point->type = SONDE_PROBE_FAST;
 			point->insn_length = (uint32_t)length;
 		} else if (sonde_hex_take(at, 'X') && !point->condition) {
-			rc = take_code(at, &point->condition,
-				       &point->nr_condition);
+			rc = points_take_code(at, &point->condition,
+					      &point->nr_condition);
 			if (rc)
 				return rc;
 		} else {
@@ -209,7 +210,7 @@ static int take_action(const char **at, struct sonde_probe_action *action)
 		return take_memory(at, action);
 	case 'X':
 		action->kind = SONDE_PROBE_EXPRESSION;
-		return take_code(at, &action->bytes, &action->nr_bytes);
+		return points_take_code(at, &action->bytes, &action->nr_bytes);
 	case 'L':
 		action->kind = SONDE_PROBE_STATIC_DATA;
 		return 0;
@@ -424,7 +425,7 @@ int sonde_probe_points_source(struct sonde_probe_points *points,
 }
 
 static struct sonde_probe_variable *
-find_variable(const struct sonde_probe_points *points, uint32_t number)
+points_find_variable(const struct sonde_probe_points *points, uint32_t number)
 {
 	for (size_t i = 0; i < points->nr_variables; i++)
 		if (points->variables[i].number == number)
@@ -436,7 +437,7 @@ static int put_variable(struct sonde_probe_points *points,
 			const struct sonde_probe_variable *made)
 {
 	struct sonde_probe_variable *variable =
-		find_variable(points, made->number);
+		points_find_variable(points, made->number);
 
 	/* What we compute stays ours. */
 	if (variable && variable->builtin)
@@ -489,7 +490,8 @@ int sonde_probe_points_add_builtins(struct sonde_probe_points *points)
 	struct sonde_probe_variable *variable;
 
 	for (uint32_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
-		if (find_variable(points, SONDE_AGENT_VARIABLE_TIMESTAMP + i))
+		if (points_find_variable(points,
+					 SONDE_AGENT_VARIABLE_TIMESTAMP + i))
 			return -EEXIST;
 		variable = grow((void **)&points->variables,
 				&points->nr_variables, sizeof(*variable));

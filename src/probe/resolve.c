@@ -72,7 +72,7 @@ static void copy_trimmed(char *to, size_t size, const char *from, size_t length)
 }
 
 /* "LOCATION if CONDITION": the word `if`, as GDB takes it. */
-static int split(struct resolving *resolving)
+static int resolve_split(struct resolving *resolving)
 {
 	const char *text = skip_blanks(resolving->request->where);
 	const char *at = text;
@@ -97,15 +97,15 @@ static int split(struct resolving *resolving)
 
 /* ---- packets ---- */
 
-static void put_hex(FILE *to, const void *bytes, size_t nr)
+static void resolve_put_hex(FILE *to, const void *bytes, size_t nr)
 {
 	for (size_t i = 0; i < nr; i++)
 		(void)fprintf(to, "%02x", ((const uint8_t *)bytes)[i]);
 }
 
-static int add_action(struct resolving *resolving, const char *format,
-		      uint64_t a, uint64_t b,
-		      const struct sonde_probe_bytecode *code)
+static int resolve_add_action(struct resolving *resolving, const char *format,
+			      uint64_t a, uint64_t b,
+			      const struct sonde_probe_bytecode *code)
 {
 	size_t size;
 	char *text = NULL;
@@ -119,7 +119,7 @@ static int add_action(struct resolving *resolving, const char *format,
 		return fail(resolving, "collect", "out of memory");
 	(void)fprintf(to, "%s%" PRIx64 ",", format, a);
 	if (code)
-		put_hex(to, code->bytes, code->nr);
+		resolve_put_hex(to, code->bytes, code->nr);
 	else
 		(void)fprintf(to, "%" PRIx64, b);
 	if (fclose(to)) {
@@ -130,8 +130,8 @@ static int add_action(struct resolving *resolving, const char *format,
 	return 0;
 }
 
-static void put_source(struct resolving *resolving, uint64_t address,
-		       const char *kind, const char *text)
+static void resolve_put_source(struct resolving *resolving, uint64_t address,
+			       const char *kind, const char *text)
 {
 	size_t length = strlen(text);
 
@@ -142,7 +142,7 @@ static void put_source(struct resolving *resolving, uint64_t address,
 		(void)fprintf(resolving->to,
 			      "QTDPsrc:%x:%" PRIx64 ":%s:%zx:%zx:", NUMBER,
 			      address, kind, at, length);
-		put_hex(resolving->to, text + at, piece);
+		resolve_put_hex(resolving->to, text + at, piece);
 		(void)fputc('\n', resolving->to);
 	}
 }
@@ -166,14 +166,15 @@ static void put_sources(struct resolving *resolving, uint64_t address)
 	const char *collect = resolving->request->collect;
 	char line[TEXT_SIZE + 16];
 
-	put_source(resolving, address, "at", resolving->where);
+	resolve_put_source(resolving, address, "at", resolving->where);
 	if (resolving->condition[0])
-		put_source(resolving, address, "cond", resolving->condition);
+		resolve_put_source(resolving, address, "cond",
+				   resolving->condition);
 	if (!collect)
 		return;
 	(void)snprintf(line, sizeof(line), "collect%s%s",
 		       *collect == '/' ? "" : " ", collect);
-	put_source(resolving, address, "cmd", line);
+	resolve_put_source(resolving, address, "cmd", line);
 }
 
 /* ---- what is collected ---- */
@@ -195,9 +196,10 @@ static int collect_wanted(struct resolving *resolving,
 	if (thing.how == SONDE_PROBE_COLLECTED_REGISTER)
 		return 0;
 	if (thing.how == SONDE_PROBE_COLLECTED_RANGE)
-		return add_action(resolving, "M-1,", (uint64_t)thing.address,
-				  thing.length, NULL);
-	return add_action(resolving, "X", code.nr, 0, &code);
+		return resolve_add_action(resolving, "M-1,",
+					  (uint64_t)thing.address, thing.length,
+					  NULL);
+	return resolve_add_action(resolving, "X", code.nr, 0, &code);
 }
 
 struct collecting {
@@ -241,7 +243,7 @@ static int collect_visible(struct resolving *resolving, bool are_arguments)
 }
 
 /* "*p@4": how many, and what is before it. */
-static void take_times(char *text, struct sonde_probe_wanted *wanted)
+static void resolve_take_times(char *text, struct sonde_probe_wanted *wanted)
 {
 	char *at = strrchr(text, '@');
 	const char *number = at ? skip_blanks(at + 1) : "";
@@ -276,13 +278,13 @@ static int collect_thing(struct resolving *resolving, char *text,
 		return 0;
 	}
 	wanted.text = text;
-	take_times(text, &wanted);
+	resolve_take_times(text, &wanted);
 	return collect_wanted(resolving, &wanted);
 }
 
 /* "/s", "/s80" */
-static int take_options(struct resolving *resolving, const char **at,
-			struct sonde_probe_wanted *how)
+static int resolve_take_options(struct resolving *resolving, const char **at,
+				struct sonde_probe_wanted *how)
 {
 	if (**at != '/')
 		return 0;
@@ -305,7 +307,7 @@ static int collect_all(struct resolving *resolving)
 		return 0;
 	if (strlen(at) >= TEXT_SIZE)
 		return fail(resolving, at, "too long");
-	rc = take_options(resolving, &at, &how);
+	rc = resolve_take_options(resolving, &at, &how);
 	while (!rc) {
 		size_t length;
 
@@ -323,7 +325,7 @@ static int collect_all(struct resolving *resolving)
 
 /* ---- a tracepoint ---- */
 
-static int put_point(struct resolving *resolving, uint64_t address)
+static int resolve_put_point(struct resolving *resolving, uint64_t address)
 {
 	struct sonde_probe_bytecode condition = { .nr = 0 };
 	struct sonde_expr_error error = { .column = 0 };
@@ -347,7 +349,7 @@ static int put_point(struct resolving *resolving, uint64_t address)
 		      address);
 	if (condition.nr) {
 		(void)fprintf(resolving->to, ":X%zx,", condition.nr);
-		put_hex(resolving->to, condition.bytes, condition.nr);
+		resolve_put_hex(resolving->to, condition.bytes, condition.nr);
 	}
 	(void)fputs(has_actions ? "-\n" : "\n", resolving->to);
 	put_actions(resolving, address);
@@ -365,17 +367,17 @@ static int resolve_at(struct resolving *resolving, uint64_t address)
 	sonde_probe_places_say(resolving->dwarf, address, place, sizeof(place));
 	(void)fprintf(resolving->to, "at 0x%" PRIx64 "%s%s%s\n", address,
 		      *place ? ": file " : "", place, *place ? "." : "");
-	rc = put_point(resolving, address);
+	rc = resolve_put_point(resolving, address);
 	while (resolving->nr_actions > 0)
 		free(resolving->actions[--resolving->nr_actions]);
 	resolving->registers = 0;
 	return rc;
 }
 
-static int resolve(struct resolving *resolving)
+static int probe_resolve(struct resolving *resolving)
 {
 	struct sonde_probe_places places;
-	int rc = split(resolving);
+	int rc = resolve_split(resolving);
 
 	if (rc)
 		return rc;
@@ -402,7 +404,7 @@ static void answer(void *ctx, FILE *to)
 {
 	struct resolving resolving = { .request = ctx, .to = to };
 
-	if (resolve(&resolving))
+	if (probe_resolve(&resolving))
 		(void)fprintf(to, "error %s\n", resolving.error);
 	else
 		(void)fputs("done\n", to);

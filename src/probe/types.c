@@ -13,7 +13,7 @@ enum {
 	TEXT_MAX = 65535,
 };
 
-static bool is_width(char letter, uint64_t bits)
+static bool types_is_width(char letter, uint64_t bits)
 {
 	if (letter == 'f')
 		return bits == 32 || bits == 64;
@@ -67,7 +67,7 @@ bool sonde_probe_type_parse(const char *text, struct sonde_probe_type *ret_type)
 			return false;
 		type.bits = 8;
 		type.nr = (uint16_t)number;
-	} else if (is_width(type.letter, number)) {
+	} else if (types_is_width(type.letter, number)) {
 		type.bits = (uint8_t)number;
 	} else {
 		return false;
@@ -96,8 +96,8 @@ static uint32_t flags_of(const struct sonde_probe_type *type)
 }
 
 /* "NAME=number", and a comma if there are more. */
-static const char *take_label(const char *at, char name[LABEL_SIZE],
-			      struct sonde_build_label *label)
+static const char *types_take_label(const char *at, char name[LABEL_SIZE],
+				    struct sonde_build_label *label)
 {
 	size_t length = strcspn(at, "=,}");
 
@@ -124,7 +124,7 @@ static void build_enum(struct sonde_build *build, const char *name,
 	size_t nr = 0;
 
 	while (names && at && *at != '}' && nr < SONDE_PROBE_TYPE_LABELS_MAX) {
-		at = take_label(at, names[nr], &labels[nr]);
+		at = types_take_label(at, names[nr], &labels[nr]);
 		if (at)
 			nr++;
 	}
@@ -150,7 +150,7 @@ void sonde_probe_type_build(struct sonde_build *build, const char *name,
 
 /* ---- lines ---- */
 
-static bool is_type(const struct sonde_probe_source *source)
+static bool types_is_type(const struct sonde_probe_source *source)
 {
 	return strcmp(source->kind, SONDE_PROBE_TYPES_KIND) == 0;
 }
@@ -177,7 +177,7 @@ bool sonde_probe_types_of_read(const struct sonde_probe_point *point,
 		uint64_t its_k;
 		const char *text;
 
-		if (!is_type(&point->sources[i]))
+		if (!types_is_type(&point->sources[i]))
 			continue;
 		text = read_key(point->sources[i].text, &of, &its_k);
 		if (text && of == action && its_k == k)
@@ -192,7 +192,7 @@ bool sonde_probe_types_held(const struct sonde_probe_source *source, bool steps,
 	const char *text = source->text;
 	uint64_t reg;
 
-	if (!is_type(source) || *text++ != (steps ? 'S' : 'R') ||
+	if (!types_is_type(source) || *text++ != (steps ? 'S' : 'R') ||
 	    !sonde_number_take(&text, 10, SONDE_AGENT_REGISTERS - 1, &reg) ||
 	    *text++ != ':' || !sonde_probe_type_parse(text, &ret_held->type) ||
 	    ret_held->type.nr != 1 || strchr("ft", ret_held->type.letter))

@@ -38,7 +38,7 @@ struct typing {
 	FILE *to;
 };
 
-static bool is_printable(const char *text)
+static bool typing_is_printable(const char *text)
 {
 	for (; *text; text++)
 		if (*text < ' ' || *text > '~')
@@ -49,7 +49,7 @@ static bool is_printable(const char *text)
 static void say_read(const struct typing *typing, size_t action, uint32_t k,
 		     const char *type, const char *name)
 {
-	if (is_printable(name))
+	if (typing_is_printable(name))
 		(void)fprintf(typing->to, "%zu A%zu.%" PRIu32 ":%s:%s\n",
 			      typing->index, action, k, type, name);
 }
@@ -142,7 +142,7 @@ static void match_register(struct typing *typing,
 	uint64_t bit = (uint64_t)1 << seen->place.reg;
 
 	if (seen->place.kind != SONDE_PROBE_PLACE_REGISTER || !seen->type[0] ||
-	    !is_printable(seen->name) || typing->taken & bit ||
+	    !typing_is_printable(seen->name) || typing->taken & bit ||
 	    !(collected_registers(typing) & bit) ||
 	    !sonde_probe_names_asked(
 		    typing->point, typing->points, typing->steps,

@@ -32,8 +32,8 @@ static inline void put(struct sonde_agent_record *record, uint64_t value,
 }
 
 /* As many of `bytes` as there is room for before `end`. */
-static uint32_t fitting(struct sonde_agent_record *record, uint64_t bytes,
-			uint32_t end)
+static uint32_t agent_collect_fitting(struct sonde_agent_record *record,
+				      uint64_t bytes, uint32_t end)
 {
 	if (bytes <= end - record->size)
 		return (uint32_t)bytes;
@@ -70,7 +70,8 @@ static void note_address(struct sonde_agent_record *record, uint64_t address)
 
 /* ---- the machine of programs ---- */
 
-static bool machine_read(void *ctx, uint64_t address, void *to, uint32_t bytes)
+static bool agent_collect_machine_read(void *ctx, uint64_t address, void *to,
+				       uint32_t bytes)
 {
 	uint64_t value;
 
@@ -81,7 +82,7 @@ static bool machine_read(void *ctx, uint64_t address, void *to, uint32_t bytes)
 	return true;
 }
 
-static uint64_t machine_get(void *ctx, uint32_t variable)
+static uint64_t agent_collect_machine_get(void *ctx, uint32_t variable)
 {
 	struct sonde_agent_record *record = ctx;
 	struct sonde_agent *agent = record->agent;
@@ -105,7 +106,8 @@ static uint64_t machine_get(void *ctx, uint32_t variable)
 	}
 }
 
-static void machine_set(void *ctx, uint32_t variable, uint64_t value)
+static void agent_collect_machine_set(void *ctx, uint32_t variable,
+				      uint64_t value)
 {
 	struct sonde_agent_record *record = ctx;
 
@@ -127,7 +129,7 @@ static void trace_block(struct sonde_agent_record *record, uint64_t address,
 	}
 	put(record, 'M', 1);
 	put(record, address, 8);
-	nr = fitting(record, bytes, record->limit - 2);
+	nr = agent_collect_fitting(record, bytes, record->limit - 2);
 	if (nr > BLOCK_BYTES_MAX)
 		nr = BLOCK_BYTES_MAX;
 	put(record, nr, 2);
@@ -135,7 +137,8 @@ static void trace_block(struct sonde_agent_record *record, uint64_t address,
 		record->size = start;
 }
 
-static void machine_trace(void *ctx, uint64_t address, uint64_t bytes)
+static void agent_collect_machine_trace(void *ctx, uint64_t address,
+					uint64_t bytes)
 {
 	struct sonde_agent_record *record = ctx;
 	uint32_t nr;
@@ -144,12 +147,12 @@ static void machine_trace(void *ctx, uint64_t address, uint64_t bytes)
 		trace_block(record, address, bytes);
 		return;
 	}
-	nr = fitting(record, bytes, record->limit);
+	nr = agent_collect_fitting(record, bytes, record->limit);
 	note_address(record, put_memory(record, address, nr) ? address : 0);
 }
 
 /* Bytes before the NUL, or `most`; fewer if they can't be read. */
-static uint64_t text_length(uint64_t address, uint64_t most)
+static uint64_t agent_collect_text_length(uint64_t address, uint64_t most)
 {
 	uint64_t nr = 0;
 	uint64_t byte;
@@ -159,19 +162,20 @@ static uint64_t text_length(uint64_t address, uint64_t most)
 	return nr;
 }
 
-static void machine_trace_string(void *ctx, uint64_t address, uint64_t most)
+static void agent_collect_machine_trace_string(void *ctx, uint64_t address,
+					       uint64_t most)
 {
 	uint64_t nr;
 
 	if (most > SONDE_AGENT_STAGE)
 		most = SONDE_AGENT_STAGE;
-	nr = text_length(address, most);
+	nr = agent_collect_text_length(address, most);
 	/* with its NUL */
-	machine_trace(ctx, address, nr < most ? nr + 1 : nr);
+	agent_collect_machine_trace(ctx, address, nr < most ? nr + 1 : nr);
 }
 
 /* 'V' i32 number i64 value. */
-static void machine_trace_variable(void *ctx, uint32_t variable)
+static void agent_collect_machine_trace_variable(void *ctx, uint32_t variable)
 {
 	struct sonde_agent_record *record = ctx;
 
@@ -181,19 +185,19 @@ static void machine_trace_variable(void *ctx, uint32_t variable)
 	}
 	put(record, 'V', 1);
 	put(record, variable, 4);
-	put(record, machine_get(ctx, variable), 8);
+	put(record, agent_collect_machine_get(ctx, variable), 8);
 }
 
 void sonde_agent_run(struct sonde_agent_record *record, uint64_t program,
 		     struct sonde_expr_value *ret_value)
 {
 	struct sonde_expr_machine machine = {
-		.read = machine_read,
-		.get = machine_get,
-		.set = machine_set,
-		.trace = machine_trace,
-		.trace_string = machine_trace_string,
-		.trace_variable = machine_trace_variable,
+		.read = agent_collect_machine_read,
+		.get = agent_collect_machine_get,
+		.set = agent_collect_machine_set,
+		.trace = agent_collect_machine_trace,
+		.trace_string = agent_collect_machine_trace_string,
+		.trace_variable = agent_collect_machine_trace_variable,
 	};
 	struct sonde_expr_env env;
 
@@ -264,7 +268,8 @@ static void collect_memory(struct sonde_agent_record *record,
 		break;
 	default:
 		ok = put_memory(record, address,
-				fitting(record, item->length, record->room));
+				agent_collect_fitting(record, item->length,
+						      record->room));
 		break;
 	}
 	note_address(record, ok ? address : 0);
@@ -274,7 +279,8 @@ static void collect_program(struct sonde_agent_record *record,
 			    const struct sonde_agent_item *item)
 {
 	uint32_t end =
-		record->size + fitting(record, item->length, record->room);
+		record->size +
+		agent_collect_fitting(record, item->length, record->room);
 	uint32_t nr_addresses = record->nr_addresses;
 	struct sonde_expr_value value;
 
@@ -309,7 +315,8 @@ static void collect_blocks(struct sonde_agent_record *record,
 	if (record->size == start)
 		return;
 	bytes = item->length ? item->length : room_for_blocks(record);
-	record->limit = record->size + fitting(record, bytes, record->room);
+	record->limit = record->size +
+			agent_collect_fitting(record, bytes, record->room);
 	record->as_blocks = true;
 	sonde_agent_run(record, item->program, &value);
 	bytes = record->size - start - 4;
@@ -340,8 +347,8 @@ static void collect_string(struct sonde_agent_record *record,
 		record->is_cut = true;
 		return;
 	}
-	most = fitting(record, item->length, record->room - 1);
-	nr = text_length(address, most);
+	most = agent_collect_fitting(record, item->length, record->room - 1);
+	nr = agent_collect_text_length(address, most);
 	note_address(record,
 		     put_memory(record, address, (uint32_t)nr) ? address : 0);
 	put(record, 0, 1);
@@ -373,7 +380,9 @@ static void collect_item(struct sonde_agent_record *record,
 		(void)value_of(record, item); /* it has none */
 		break;
 	case SONDE_AGENT_ITEM_VARIABLE:
-		put(record, machine_get(record, (uint32_t)item->offset), 8);
+		put(record,
+		    agent_collect_machine_get(record, (uint32_t)item->offset),
+		    8);
 		break;
 	case SONDE_AGENT_ITEM_STRING:
 		collect_string(record, item);

@@ -82,8 +82,8 @@ static bool put(int memory, const uint8_t *bytes, uint64_t nr, uint64_t address)
 }
 
 /* Whether anything was to be done. */
-static bool take_step(const struct sonde_agent_site *from, int memory,
-		      unsigned int step)
+static bool retire_take_step(const struct sonde_agent_site *from, int memory,
+			     unsigned int step)
 {
 	static const uint8_t int3 = INT3;
 	const struct sonde_agent_site site = *from;
@@ -115,7 +115,7 @@ void sonde_agent_retire(struct sonde_agent *agent, int memory)
 		bool any = false;
 
 		for (uint32_t i = 0; i < nr && i < SONDE_AGENT_SITES_MAX; i++)
-			any |= take_step(&agent->sites[i], memory, step);
+			any |= retire_take_step(&agent->sites[i], memory, step);
 		if (any)
 			(void)sonde_kernel_call(SONDE_KERNEL_MEMBARRIER,
 						BARRIER, 0, 0, 0);

@@ -207,7 +207,7 @@ static const struct sonde_agent_copy *find_copy(const struct sonde_agent *agent,
 }
 
 /* Where the image itself goes on; 0: it did not fault at `address`. */
-static uint64_t find_own(uint64_t address)
+static uint64_t signals_find_own(uint64_t address)
 {
 	const struct sonde_agent_fault_entry *entry;
 
@@ -324,7 +324,8 @@ void sonde_agent_fault(int number, struct sonde_kernel_siginfo *info,
 
 	if (is_raised(&signal)) {
 		fault = find_fault(agent, *rip);
-		to = fault ? sonde_load_relaxed(&fault->to) : find_own(*rip);
+		to = fault ? sonde_load_relaxed(&fault->to) :
+			     signals_find_own(*rip);
 	}
 	if (to == 0) {
 		program_fault(&signal);

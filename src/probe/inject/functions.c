@@ -54,8 +54,8 @@ struct cie {
 	bool augmented;
 };
 
-static int read_at(const struct sonde_functions_memory *memory,
-		   uint64_t address, void *to, size_t size)
+static int functions_read_at(const struct sonde_functions_memory *memory,
+			     uint64_t address, void *to, size_t size)
 {
 	return memory->read(memory->ctx, address, to, size);
 }
@@ -128,7 +128,7 @@ static int read_cie(const struct sonde_functions_memory *memory,
 	struct piece p = { .at = 2 * sizeof(uint32_t) };
 	struct cie cie = { .pointers = ENC_ABSPTR, .handlers = ENC_OMIT };
 	char letters[8] = "";
-	int rc = read_at(memory, address, p.bytes, sizeof(p.bytes));
+	int rc = functions_read_at(memory, address, p.bytes, sizeof(p.bytes));
 
 	if (rc)
 		return rc;
@@ -156,7 +156,7 @@ static int read_fde(const struct sonde_functions_memory *memory,
 {
 	struct piece p = { .at = sizeof(uint32_t) };
 	struct cie cie;
-	int rc = read_at(memory, address, p.bytes, sizeof(p.bytes));
+	int rc = functions_read_at(memory, address, p.bytes, sizeof(p.bytes));
 
 	if (rc)
 		return rc;
@@ -182,7 +182,7 @@ static int read_pairs(const struct sonde_functions_memory *memory,
 {
 	uint8_t head[12]; /* with the count */
 	uint32_t nr;
-	int rc = read_at(memory, header, head, sizeof(head));
+	int rc = functions_read_at(memory, header, head, sizeof(head));
 
 	if (rc)
 		return rc;
@@ -196,8 +196,8 @@ static int read_pairs(const struct sonde_functions_memory *memory,
 		return -ENOMEM;
 	f->header = header;
 	f->nr = nr;
-	rc = read_at(memory, header + sizeof(head), f->pairs,
-		     nr * sizeof(struct pair));
+	rc = functions_read_at(memory, header + sizeof(head), f->pairs,
+			       nr * sizeof(struct pair));
 	if (rc) {
 		free(f);
 		return rc;
@@ -231,7 +231,7 @@ int sonde_functions_new(const struct sonde_functions_memory *memory,
 	Elf64_Ehdr elf;
 	Elf64_Phdr phdrs[PHDRS_MAX];
 	uint64_t header;
-	int rc = read_at(memory, image, &elf, sizeof(elf));
+	int rc = functions_read_at(memory, image, &elf, sizeof(elf));
 
 	if (rc)
 		return rc;
@@ -239,8 +239,8 @@ int sonde_functions_new(const struct sonde_functions_memory *memory,
 	    elf.e_ident[EI_CLASS] != ELFCLASS64 || elf.e_machine != EM_X86_64 ||
 	    elf.e_phnum > PHDRS_MAX || elf.e_phentsize != sizeof(Elf64_Phdr))
 		return -ENOEXEC;
-	rc = read_at(memory, image + elf.e_phoff, phdrs,
-		     elf.e_phnum * sizeof(phdrs[0]));
+	rc = functions_read_at(memory, image + elf.e_phoff, phdrs,
+			       elf.e_phnum * sizeof(phdrs[0]));
 	if (!rc)
 		rc = find_header(&elf, phdrs, image, &header);
 	return rc ? rc : read_pairs(memory, header, ret);

@@ -481,7 +481,7 @@ static void restart_call(struct borrowed *b)
 	b->saved.orig_rax = UINT64_MAX;
 }
 
-static int save(struct borrowed *b)
+static int inject_save(struct borrowed *b)
 {
 	if (ptrace(PTRACE_GETREGS, b->tid, NULL, &b->saved) != 0 ||
 	    ptrace(PTRACE_GETSIGMASK, b->tid, sizeof(b->mask), &b->mask) != 0)
@@ -585,7 +585,7 @@ static int borrow(struct borrowed *b)
 	rc = seize(b, tid);
 	if (rc != 0)
 		return rc;
-	rc = save(b);
+	rc = inject_save(b);
 	if (rc == 0)
 		rc = open_memory(b);
 	if (rc != 0)
@@ -793,7 +793,7 @@ _Noreturn static void be_cleaner(struct borrowed *b)
 }
 
 /* What a helper that was killed has left, once the thread is through. */
-static void clean_up(struct borrowed *b, struct said *said)
+static void inject_clean_up(struct borrowed *b, struct said *said)
 {
 	const struct sonde_quiet_range range = {
 		.start = said->written - 1,
@@ -827,7 +827,7 @@ static int do_by_helper(struct borrowed *b, struct said *said, bool is_call)
 	do {
 		got = waitpid(helper, NULL, 0);
 	} while (got < 0 && errno == EINTR);
-	clean_up(b, said);
+	inject_clean_up(b, said);
 	/* Yama may allow it to an ancestor of the process only: to us. */
 	if (said->rc == -EPERM && geteuid() != 0 && sonde_procfs_yama() > 0)
 		said->rc = do_by_ptrace(b, said, is_call);

@@ -13,8 +13,8 @@
 #include "sys/proc.h"
 
 /* One was split, to change the protection of a part for a moment. */
-static bool goes_on(const struct sonde_mapping *m,
-		    const struct sonde_mapping *next)
+static bool maps_goes_on(const struct sonde_mapping *m,
+			 const struct sonde_mapping *next)
 {
 	return m->inode != 0 && m->end == next->start &&
 	       m->inode == next->inode &&
@@ -31,7 +31,7 @@ static int append(struct sonde_mappings *mappings, size_t *room,
 	struct sonde_mapping *last =
 		mappings->nr ? &mappings->list[mappings->nr - 1] : NULL;
 
-	if (last && goes_on(last, mapping)) {
+	if (last && maps_goes_on(last, mapping)) {
 		last->end = mapping->end;
 		free(mapping->path);
 		return 0;

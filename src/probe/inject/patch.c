@@ -255,7 +255,7 @@ static bool must_wait(const struct sonde_patch *patch)
 }
 
 /* Takes the int3s away again. */
-static void take_back(struct group *group, size_t i)
+static void patch_take_back(struct group *group, size_t i)
 {
 	const struct sonde_patch *patch = &group->patches[i];
 	const struct sonde_window *window = patch->window;
@@ -294,7 +294,7 @@ static int wait_for_windows(struct group *group)
 	for (size_t i = 0; i < group->nr; i++) {
 		if (!must_wait(&group->patches[i]))
 			continue;
-		take_back(group, i);
+		patch_take_back(group, i);
 		group->patches[i].rc = -EAGAIN;
 	}
 	add_barrier(group);

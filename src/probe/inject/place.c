@@ -388,7 +388,7 @@ static uint64_t lowest_address(void)
 	return value > LOWEST ? value : LOWEST;
 }
 
-static int open_file(struct sonde_places *places)
+static int place_open_file(struct sonde_places *places)
 {
 	places->fd = memfd_create("sonde pads", MFD_CLOEXEC);
 	if (places->fd < 0)
@@ -414,7 +414,7 @@ int sonde_places_new(struct sonde_process *process,
 	places->fd = -1;
 	places->process = process;
 	places->lowest = lowest_address();
-	rc = open_file(places);
+	rc = place_open_file(places);
 	if (rc) {
 		sonde_places_free(places);
 		return rc;

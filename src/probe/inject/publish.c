@@ -90,7 +90,7 @@ static size_t program_bytes(const struct sonde_program *program)
 #define FNV_START    0xcbf29ce484222325ull
 #define FNV_PRIME    0x100000001b3ull
 
-static uint64_t hash_of(const unsigned char *bytes, size_t nr)
+static uint64_t publish_hash_of(const unsigned char *bytes, size_t nr)
 {
 	uint64_t hash = FNV_START;
 
@@ -139,7 +139,7 @@ static uint64_t append(struct sonde_agent *agent, struct sonde_plans *plans,
 		       const void *bytes, size_t nr)
 {
 	uint64_t at = (plans->used + PLANS_ALIGN - 1) & -(uint64_t)PLANS_ALIGN;
-	uint64_t hash = hash_of(bytes, nr);
+	uint64_t hash = publish_hash_of(bytes, nr);
 	uint64_t i = hash;
 
 	if (grow(plans))

@@ -53,7 +53,8 @@ static int displacement(uint64_t behind, uint64_t target, int32_t *ret)
 }
 
 /* The 32-bit displacement of a branch whose opcode has been put. */
-static int put_target(struct sonde_moved *moved, uint64_t to, uint64_t target)
+static int relocate_put_target(struct sonde_moved *moved, uint64_t to,
+			       uint64_t target)
 {
 	int32_t disp;
 	int rc = displacement(to + moved->nr_bytes + sizeof(disp), target,
@@ -80,11 +81,11 @@ static int move_branch(const struct sonde_insn *insn, const uint8_t *bytes,
 	} else {
 		put_byte(moved, OP_JMP);
 	}
-	return put_target(moved, to, insn->target);
+	return relocate_put_target(moved, to, insn->target);
 }
 
 /* push literal(%rip); the literal is `ahead` bytes behind that. */
-static void put_push(struct sonde_moved *moved, int32_t ahead)
+static void relocate_put_push(struct sonde_moved *moved, int32_t ahead)
 {
 	put_byte(moved, OP_GROUP);
 	put_byte(moved, PUSH_RIP);
@@ -97,9 +98,9 @@ static int move_call(const struct sonde_insn *insn, uint64_t from, uint64_t to,
 	uint64_t back = from + insn->length;
 	int rc;
 
-	put_push(moved, 5);
+	relocate_put_push(moved, 5);
 	put_byte(moved, OP_JMP);
-	rc = put_target(moved, to, insn->target);
+	rc = relocate_put_target(moved, to, insn->target);
 	put(moved, &back, sizeof(back));
 	return rc;
 }
@@ -163,7 +164,7 @@ static int move_indirect_call(const struct sonde_insn *insn,
 
 	if (rc)
 		return rc;
-	put_push(moved, jump.nr_bytes);
+	relocate_put_push(moved, jump.nr_bytes);
 	moved->pushed_at = moved->nr_bytes;
 	if (insn->rip_at) {
 		rc = rebase(insn, from, to + moved->nr_bytes, jump.bytes);

@@ -34,7 +34,8 @@ struct sonde_text {
 	size_t room;
 };
 
-static int read_memory(void *ctx, uint64_t address, void *to, size_t size)
+static int inject_text_read_memory(void *ctx, uint64_t address, void *to,
+				   size_t size)
 {
 	return sonde_process_read(ctx, address, to, size);
 }
@@ -47,7 +48,7 @@ int sonde_text_new(struct sonde_process *process, struct sonde_text **ret_text)
 		return -ENOMEM;
 	text->process = process;
 	text->memory = (struct sonde_functions_memory){
-		.read = read_memory,
+		.read = inject_text_read_memory,
 		.ctx = process,
 	};
 	*ret_text = text;
@@ -139,7 +140,8 @@ static struct image *find_image(struct sonde_text *text,
 
 /* ---- views ---- */
 
-static int read_bytes(struct sonde_text *text, uint64_t address, size_t size)
+static int inject_text_read_bytes(struct sonde_text *text, uint64_t address,
+				  size_t size)
 {
 	if (size > text->room) {
 		uint8_t *grown = realloc(text->bytes, size);
@@ -151,7 +153,7 @@ static int read_bytes(struct sonde_text *text, uint64_t address, size_t size)
 	return sonde_process_read(text->process, address, text->bytes, size);
 }
 
-static uint64_t at_most(uint64_t a, uint64_t b)
+static uint64_t inject_text_at_most(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -179,9 +181,11 @@ int sonde_text_view(struct sonde_text *text, uint64_t address,
 		if (known)
 			f = found;
 	}
-	f.end = at_most(f.end, mapping->end);
-	uint64_t behind = at_most(BEHIND_BYTES, mapping->end - f.end);
-	int rc = read_bytes(text, f.start, (size_t)(f.end - f.start + behind));
+	f.end = inject_text_at_most(f.end, mapping->end);
+	uint64_t behind =
+		inject_text_at_most(BEHIND_BYTES, mapping->end - f.end);
+	int rc = inject_text_read_bytes(text, f.start,
+					(size_t)(f.end - f.start + behind));
 	if (rc)
 		return rc;
 	*ret_view = (struct sonde_code_view){
@@ -205,7 +209,7 @@ bool sonde_text_leads_inside(struct sonde_text *text,
 	int32_t displacement;
 
 	if (!size || size > SEARCH_MAX ||
-	    read_bytes(text, mapping->start, size))
+	    inject_text_read_bytes(text, mapping->start, size))
 		return true;
 	for (size_t i = 1; i + sizeof(displacement) <= size; i++) {
 		memcpy(&displacement, text->bytes + i, sizeof(displacement));
