@@ -70,7 +70,7 @@ struct conversion {
 };
 
 /* What is wrong with a file's content. */
-static int refused(const char *path, int error, const char *words)
+static int convert_refused(const char *path, int error, const char *words)
 {
 	sonde_watch_end();
 	sonde_complain("%.400s: %s", path, words);
@@ -106,8 +106,8 @@ static size_t used_bytes(const char *bytes, size_t size)
 	return size;
 }
 
-static int copy_bytes(const struct conversion *conversion, int from, int to,
-		      off_t at, off_t end)
+static int convert_copy_bytes(const struct conversion *conversion, int from,
+			      int to, off_t at, off_t end)
 {
 	char bytes[65536];
 	int error = 0;
@@ -155,7 +155,8 @@ static int copy_piece(const struct conversion *conversion, int from, int to,
 				    0);
 		error = tell(conversion, at);
 	} while (n > 0 && at < end && !error);
-	return error ? error : copy_bytes(conversion, from, to, at, end);
+	return error ? error :
+		       convert_copy_bytes(conversion, from, to, at, end);
 }
 
 /* The holes stay holes: files of a recording that is going on, or was killed,
@@ -325,23 +326,24 @@ static int translate(const struct conversion *conversion, const char *path,
 	if (error == -ENOMEM)
 		return failed(path, "", ENOMEM);
 	if (error)
-		return refused(path, error, words.text);
+		return convert_refused(path, error, words.text);
 	if (schema->major == conversion->major) {
 		sonde_schema_free(schema);
 		return 0;
 	}
 	if (conversion->major == 1) {
 		sonde_schema_free(schema);
-		return refused(path, -ENOTSUP,
-			       "it is CTF 2, which can't be converted to 1.8; "
-			       "leave --ctf 1.8 out to copy it");
+		return convert_refused(
+			path, -ENOTSUP,
+			"it is CTF 2, which can't be converted to 1.8; "
+			"leave --ctf 1.8 out to copy it");
 	}
 	error = sonde_schema_write_json(schema, &words, &made.at, &made.size);
 	sonde_schema_free(schema);
 	if (error == -ENOMEM)
 		return failed(path, "", ENOMEM);
 	if (error)
-		return refused(path, error, words.text);
+		return convert_refused(path, error, words.text);
 	free(bytes->at);
 	*bytes = made;
 	return 0;
@@ -527,7 +529,7 @@ static int find_traces(char *path, struct found *found)
 	return error;
 }
 
-static int convert(struct conversion *conversion)
+static int cmd_convert(struct conversion *conversion)
 {
 	struct sonde_place_error words;
 	struct found found = { NULL, 0 };
@@ -570,8 +572,9 @@ static int choose_input(int nr, char **words, struct conversion *conversion)
 }
 
 /* Sets what the words say; an exit status, or -1 to go on. */
-static int read_options(int argc, char **argv, struct conversion *conversion,
-			const char **ret_output)
+static int convert_read_options(int argc, char **argv,
+				struct conversion *conversion,
+				const char **ret_output)
 {
 	int c;
 
@@ -626,7 +629,7 @@ static int run(int argc, char **argv)
 	static struct conversion conversion = { .major = 2,
 						.place = SONDE_PLACE_NONE };
 	const char *output = NULL;
-	int status = read_options(argc, argv, &conversion, &output);
+	int status = convert_read_options(argc, argv, &conversion, &output);
 	size_t length;
 
 	if (status >= 0)
@@ -641,7 +644,7 @@ static int run(int argc, char **argv)
 	if (status)
 		return status;
 	sonde_watch_begin("convert", true);
-	status = convert(&conversion);
+	status = cmd_convert(&conversion);
 	sonde_watch_end();
 	if (status)
 		return status == -EINTR ? EXIT_STOPPED : EXIT_FAILED;

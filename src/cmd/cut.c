@@ -165,9 +165,9 @@ static int make_filter(struct sonde_read *read, const struct words *words,
 
 /* ---- the whole ---- */
 
-static int cut(struct sonde_read *read, const char *to,
-	       const struct sonde_filter *filter,
-	       struct sonde_cut_result *result)
+static int cmd_cut(struct sonde_read *read, const char *to,
+		   const struct sonde_filter *filter,
+		   struct sonde_cut_result *result)
 {
 	struct sonde_map_options map = read->map;
 	struct sonde_trace_error error;
@@ -227,7 +227,7 @@ static int run(int argc, char **argv)
 		return status;
 	status = make_filter(&read, &words, &filter);
 	if (status == 0)
-		status = cut(&read, to, filter, &result);
+		status = cmd_cut(&read, to, filter, &result);
 	if (status == 0)
 		report(&read, &result);
 	sonde_filter_free(filter);

@@ -71,7 +71,7 @@ static bool is_able(const struct findings *findings, const char *part)
 }
 
 /* Which sources `sonde record -k` chooses (source/choose.h), as a sentence. */
-static const char *verdict(const struct findings *findings)
+static const char *cmd_doctor_verdict(const struct findings *findings)
 {
 	bool bpf = is_able(findings, "bpf") && is_able(findings, "bpf-rings");
 	bool tracefs = is_able(findings, "tracefs");
@@ -107,7 +107,7 @@ struct layout {
 };
 
 /* How much of `text` fits into `room` columns, cut between words. */
-static size_t fitting(const char *text, size_t room)
+static size_t cmd_doctor_fitting(const char *text, size_t room)
 {
 	size_t length = strlen(text);
 	size_t cut = 0;
@@ -131,7 +131,7 @@ static void print_text(const struct layout *layout, const char *label,
 			      layout->width - indent;
 
 	for (bool first = true; *text; first = false) {
-		size_t length = fitting(text, room);
+		size_t length = cmd_doctor_fitting(text, room);
 
 		(void)printf("%*s%.*s\n", (int)indent, first ? label : "",
 			     (int)length, text);
@@ -153,7 +153,7 @@ static void print_ability(const struct sonde_doctor_ability *ability,
 	print_text(layout, "without: ", ability->cost, false);
 }
 
-static void print_table(const struct findings *findings)
+static void cmd_doctor_print_table(const struct findings *findings)
 {
 	struct layout layout = { .part_width = strlen("PART") };
 	struct sonde_show show;
@@ -171,7 +171,7 @@ static void print_table(const struct findings *findings)
 		     layout.colour ? PLAIN : "");
 	for (size_t i = 0; i < findings->nr; i++)
 		print_ability(&findings->at[i], &layout);
-	(void)printf("\n%s\n", verdict(findings));
+	(void)printf("\n%s\n", cmd_doctor_verdict(findings));
 	if (findings->left[0])
 		(void)printf("There is something to clean up: %s; "
 			     "`sonde doctor --clean` removes it.\n",
@@ -199,7 +199,7 @@ static void print_json_ability(struct sonde_json *json,
 	sonde_json_close(json, '}');
 }
 
-static void print_json(const struct findings *findings)
+static void cmd_doctor_print_json(const struct findings *findings)
 {
 	struct sonde_json json = sonde_json_to_file(stdout);
 
@@ -209,7 +209,7 @@ static void print_json(const struct findings *findings)
 		print_json_ability(&json, &findings->at[i]);
 	sonde_json_line(&json, 0);
 	sonde_json_close(&json, ']');
-	sonde_json_put_text(&json, "verdict", verdict(findings));
+	sonde_json_put_text(&json, "verdict", cmd_doctor_verdict(findings));
 	sonde_json_put_text(&json, "left_behind", findings->left);
 	sonde_json_close(&json, '}');
 	(void)putchar('\n');
@@ -225,7 +225,7 @@ static int finish(int status)
 	return 1;
 }
 
-static int examine(bool json)
+static int cmd_doctor_examine(bool json)
 {
 	struct findings findings = { .nr = 0 };
 
@@ -233,9 +233,9 @@ static int examine(bool json)
 	/* Where it can't look, it has left nothing of this user's. */
 	(void)sonde_source_left(findings.left, sizeof(findings.left));
 	if (json)
-		print_json(&findings);
+		cmd_doctor_print_json(&findings);
 	else
-		print_table(&findings);
+		cmd_doctor_print_table(&findings);
 	return finish(is_able(&findings, "programs") ? 0 : 1);
 }
 
@@ -285,7 +285,7 @@ static int run(int argc, char **argv)
 					       "--clean or --json, not both");
 		return SONDE_EXIT_USAGE;
 	}
-	return cleaning ? clean() : examine(json);
+	return cleaning ? clean() : cmd_doctor_examine(json);
 }
 
 const struct sonde_command sonde_command_doctor = {

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * gdb_client.c - questions to a server of GDB's protocol, from ourselves.
+ *
+ * One question is on its way at a time. Bytes are read one by one, so that what
+ * follows an answer stays in the socket for whoever reads next.
+ */
 #include "cmd/gdb_client.h"
 
 #include <errno.h>

@@ -47,7 +47,7 @@ static void refuse_rights(int fd)
 }
 
 /* Whether it is the same user, or root. */
-static bool is_trusted(int fd)
+static bool socket_is_trusted(int fd)
 {
 	struct sonde_peer peer;
 	bool is_trusted;
@@ -112,7 +112,7 @@ int sonde_gdb_socket_reach(pid_t pid)
 	if (rc)
 		return rc;
 	refuse_rights(fd);
-	if (is_trusted(fd))
+	if (socket_is_trusted(fd))
 		return fd;
 	(void)close(fd);
 	return -EPERM;
@@ -128,7 +128,7 @@ int sonde_gdb_socket_accept(int fd)
 
 	if (to < 0)
 		return -errno;
-	if (peer.ss_family == AF_UNIX && !is_trusted(to)) {
+	if (peer.ss_family == AF_UNIX && !socket_is_trusted(to)) {
 		(void)close(to);
 		return -EPERM;
 	}
@@ -230,7 +230,7 @@ int sonde_gdb_socket_listen(const char *where,
 }
 
 /* Some bytes; false: that was the end. */
-static bool copy(int from, int to)
+static bool socket_copy(int from, int to)
 {
 	char bytes[16384];
 	ssize_t nr = read(from, bytes, sizeof(bytes));
@@ -245,9 +245,9 @@ int sonde_gdb_socket_relay(int fd, int in, int out)
 	struct pollfd fds[2] = { { fd, POLLIN, 0 }, { in, POLLIN, 0 } };
 
 	while (poll(fds, 2, -1) >= 0 || errno == EINTR) {
-		if (fds[0].revents && !copy(fd, out))
+		if (fds[0].revents && !socket_copy(fd, out))
 			return 0;
-		if (fds[1].revents && !copy(in, fd))
+		if (fds[1].revents && !socket_copy(in, fd))
 			return 1;
 	}
 	return 0;

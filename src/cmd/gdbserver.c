@@ -95,7 +95,7 @@ static const struct sonde_option option_table[] = {
 /* clang-format on */
 
 /* -1: go on; else the exit status. */
-static int parse_option(int option, struct options *options)
+static int gdbserver_parse_option(int option, struct options *options)
 {
 	switch (option) {
 	case OPTION_ATTACH:
@@ -139,17 +139,18 @@ static int parse_option(int option, struct options *options)
 	}
 }
 
-static int complain_usage(const char *what)
+static int gdbserver_complain_usage(const char *what)
 {
 	sonde_complain("%s; see 'sonde gdbserver --help'", what);
 	return SONDE_EXIT_USAGE;
 }
 
-static int parse_words(int argc, char **argv, struct options *options)
+static int gdbserver_parse_words(int argc, char **argv, struct options *options)
 {
 	if (optind >= argc)
-		return complain_usage("gdbserver: where is GDB to connect? "
-				      "Give HOST:PORT or -");
+		return gdbserver_complain_usage(
+			"gdbserver: where is GDB to connect? "
+			"Give HOST:PORT or -");
 	options->where = argv[optind++];
 	/* gdbserver of old had it here. */
 	if (optind < argc && !strcmp(argv[optind], "--attach")) {
@@ -158,14 +159,15 @@ static int parse_words(int argc, char **argv, struct options *options)
 	}
 	options->words = argv + optind;
 	if (options->attach && options->trace)
-		return complain_usage("gdbserver: --attach or --trace, not "
-				      "both");
+		return gdbserver_complain_usage(
+			"gdbserver: --attach or --trace, not "
+			"both");
 	if ((options->attach || options->trace) && argc - optind != 1)
-		return complain_usage(options->attach ?
-					      "gdbserver --attach: one PID" :
-					      "gdbserver --trace: one TRACE");
+		return gdbserver_complain_usage(
+			options->attach ? "gdbserver --attach: one PID" :
+					  "gdbserver --trace: one TRACE");
 	if (optind >= argc && !options->multi)
-		return complain_usage("gdbserver: no PROGRAM");
+		return gdbserver_complain_usage("gdbserver: no PROGRAM");
 	return -1;
 }
 
@@ -178,11 +180,11 @@ static int parse(int argc, char **argv, struct options *options)
 	while (status < 0 &&
 	       (option = sonde_option_next(&sonde_command_gdbserver, argc,
 					   argv)) != -1)
-		status = parse_option(option, options);
-	return status < 0 ? parse_words(argc, argv, options) : status;
+		status = gdbserver_parse_option(option, options);
+	return status < 0 ? gdbserver_parse_words(argc, argv, options) : status;
 }
 
-static int parse_pid(const char *text, pid_t *ret_pid)
+static int gdbserver_parse_pid(const char *text, pid_t *ret_pid)
 {
 	uint64_t pid;
 
@@ -336,7 +338,7 @@ static int serve(const struct options *options, struct sonde_gdb_server *server,
 
 /* Ctrl-C and the like end the server in good order: the probes come out, the
  * trace is complete. What is ignored stays so. 0: signals do what they did. */
-static int take_signals(void)
+static int gdbserver_take_signals(void)
 {
 	static const int stops[] = { SIGINT, SIGTERM, SIGHUP };
 	struct sigaction action;
@@ -391,7 +393,7 @@ static int serve_process(const struct options *options, pid_t pid,
 		return EXIT_FAILED;
 	}
 	config.target = facade;
-	config.stop_fd = take_signals();
+	config.stop_fd = gdbserver_take_signals();
 	server = make_server(options, &config);
 	if (!server)
 		return EXIT_FAILED;
@@ -475,7 +477,7 @@ static int attach(const struct options *options)
 	struct doors doors = { 0 };
 	bool by_stdio = is_stdio(options->where);
 	pid_t pid;
-	int status = parse_pid(options->words[0], &pid);
+	int status = gdbserver_parse_pid(options->words[0], &pid);
 	int fd;
 
 	if (status >= 0)

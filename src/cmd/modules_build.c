@@ -34,7 +34,7 @@ struct build {
 /* ---- what is needed ---- */
 
 /* False if it doesn't fit. */
-static bool copy(char *to, size_t size, const char *from)
+static bool build_copy(char *to, size_t size, const char *from)
 {
 	int n = snprintf(to, size, "%s", from);
 
@@ -74,7 +74,7 @@ static bool read_release(const char *headers, char *kernel, size_t size)
 	if (!begin)
 		return false;
 	begin[1 + strcspn(begin + 1, "\"\n")] = '\0';
-	return begin[1] && copy(kernel, size, begin + 1);
+	return begin[1] && build_copy(kernel, size, begin + 1);
 }
 
 /* It becomes part of paths. */
@@ -95,7 +95,8 @@ static bool find_kernel(struct build *build)
 		return true;
 	if (!name)
 		name = modules_running_kernel();
-	if (is_kernel(name) && copy(build->kernel, sizeof(build->kernel), name))
+	if (is_kernel(name) &&
+	    build_copy(build->kernel, sizeof(build->kernel), name))
 		return true;
 	sonde_complain("modules build: '%.100s' is no kernel's version", name);
 	return false;
@@ -106,7 +107,7 @@ static bool find_headers(struct build *build)
 	const char *given = build->options->headers;
 
 	if (given)
-		(void)copy(build->headers, sizeof(build->headers), given);
+		(void)build_copy(build->headers, sizeof(build->headers), given);
 	else
 		(void)snprintf(build->headers, sizeof(build->headers),
 			       "/lib/modules/%s/build", build->kernel);
@@ -226,8 +227,8 @@ static bool choose_folder(struct build *build)
 	int rc = -ENAMETOOLONG;
 
 	if (build->options->folder) {
-		if (copy(build->folder, sizeof(build->folder),
-			 build->options->folder))
+		if (build_copy(build->folder, sizeof(build->folder),
+			       build->options->folder))
 			rc = 0;
 	} else if (!modules_cache(cache, sizeof(cache))) {
 		sonde_complain("modules build: no HOME; say where to with "

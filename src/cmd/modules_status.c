@@ -48,7 +48,7 @@ static void add_kernel(struct built *built, const char *kernel)
 }
 
 /* Kernels by the names of a folder's entries. */
-static void look_in(struct built *built, const char *folder)
+static void modules_status_look_in(struct built *built, const char *folder)
 {
 	const struct dirent *entry;
 	DIR *dir = opendir(folder);
@@ -66,10 +66,10 @@ static void find_built(struct built *built)
 	char folder[PATH_MAX];
 
 	if (modules_cache(folder, sizeof(folder)))
-		look_in(built, folder);
+		modules_status_look_in(built, folder);
 	if (modules_cache_of_caller(folder, sizeof(folder)))
-		look_in(built, folder);
-	look_in(built, "/lib/modules");
+		modules_status_look_in(built, folder);
+	modules_status_look_in(built, "/lib/modules");
 }
 
 /* ---- in words ---- */
@@ -80,7 +80,7 @@ static bool is_usable(const struct own_host *host)
 	       host->info.version == SONDE_KMOD_VERSION;
 }
 
-static const char *verdict(const struct own_host *host)
+static const char *modules_status_verdict(const struct own_host *host)
 {
 	if (is_usable(host))
 		return "loaded, and this user can use it";
@@ -139,7 +139,7 @@ static void print_lines(const struct own_host *host, const struct built *built)
 {
 	char text[128];
 
-	print_line("state", verdict(host));
+	print_line("state", modules_status_verdict(host));
 	print_line("kernel", modules_running_kernel());
 	if (host->is_loaded && host->refs >= 0)
 		(void)printf("%-12s %ld\n", "references", host->refs);
@@ -181,14 +181,15 @@ static void print_json_device(struct sonde_json *json,
 	sonde_json_put_unsigned(json, "tracepoints", host->info.nr_tracepoints);
 }
 
-static void print_json(const struct own_host *host, const struct built *built)
+static void modules_status_print_json(const struct own_host *host,
+				      const struct built *built)
 {
 	struct sonde_json json = sonde_json_to_file(stdout);
 
 	sonde_json_open(&json, NULL, '{');
 	sonde_json_put_bool(&json, "loaded", host->is_loaded);
 	sonde_json_put_bool(&json, "usable", is_usable(host));
-	sonde_json_put_text(&json, "state", verdict(host));
+	sonde_json_put_text(&json, "state", modules_status_verdict(host));
 	sonde_json_put_text(&json, "kernel", modules_running_kernel());
 	if (host->is_loaded)
 		sonde_json_put_signed(&json, "references", host->refs);
@@ -217,7 +218,7 @@ int modules_status(const struct modules_options *options)
 	own_host_look(&host);
 	find_built(built);
 	if (options->json)
-		print_json(&host, built);
+		modules_status_print_json(&host, built);
 	else
 		print_lines(&host, built);
 	free(built);

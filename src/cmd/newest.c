@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * newest.c - the newest trace in the working directory, by the names that
+ * `sonde record` chooses.
+ *
+ * Names are compared, never times of files: a name is a time, and a number
+ * behind it counts upwards within its second.
+ */
 #include "cmd/newest.h"
 
 #include <ctype.h>

@@ -39,7 +39,8 @@ static void add(struct parser *parser, const struct sonde_option *option)
 		parser->letters[parser->nr_letters++] = ':';
 }
 
-static void add_all(struct parser *parser, const struct sonde_option *options)
+static void cmd_options_add_all(struct parser *parser,
+				const struct sonde_option *options)
 {
 	for (; options && (options->name || options->help); options++)
 		if (options->name)
@@ -57,8 +58,8 @@ static void make_parser(const struct sonde_command *command,
 	parser->letters[parser->nr_letters++] = ':';
 	/* those of several commands first: who has a second meaning for one
 	 * takes it out of the words beforehand */
-	add_all(parser, command->common);
-	add_all(parser, command->options);
+	cmd_options_add_all(parser, command->common);
+	cmd_options_add_all(parser, command->options);
 	add(parser, &help);
 }
 

@@ -23,7 +23,7 @@ static struct {
 } pager;
 
 /* What the user says; NULL: nothing. */
-static const char *wish(void)
+static const char *pager_wish(void)
 {
 	/* One thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	return getenv("PAGER");
@@ -33,7 +33,7 @@ static bool is_wanted(void)
 {
 	/* One thread. NOLINTNEXTLINE(concurrency-mt-unsafe) */
 	const char *terminal = getenv("TERM");
-	const char *own = wish();
+	const char *own = pager_wish();
 
 	return isatty(STDOUT_FILENO) && terminal &&
 	       strcmp(terminal, "dumb") != 0 &&
@@ -44,8 +44,8 @@ static bool is_wanted(void)
 static _Noreturn void become_pager(int from, int failed)
 {
 	static const char *const less[] = { "less", NULL };
-	const char *const shell[] = { "sh", "-c", wish(), NULL };
-	const char *const *words = wish() ? shell : less;
+	const char *const shell[] = { "sh", "-c", pager_wish(), NULL };
+	const char *const *words = pager_wish() ? shell : less;
 	int error = 0;
 
 	/* less's own variable: that of the user counts

@@ -140,8 +140,8 @@ static void show_safe(const char *text)
 	(void)fputs(safe, stdout);
 }
 
-static void print_line(const struct sonde_probe_points *points,
-		       const struct sonde_probe_point *point)
+static void probe_list_print_line(const struct sonde_probe_points *points,
+				  const struct sonde_probe_point *point)
 {
 	char name[256];
 
@@ -158,9 +158,9 @@ static void print_line(const struct sonde_probe_points *points,
 	(void)fputs("\n", stdout);
 }
 
-static void print_json(struct sonde_json *json,
-		       const struct sonde_probe_points *points,
-		       const struct sonde_probe_point *point)
+static void probe_list_print_json(struct sonde_json *json,
+				  const struct sonde_probe_points *points,
+				  const struct sonde_probe_point *point)
 {
 	char name[256];
 
@@ -186,21 +186,21 @@ static void print_all_json(struct sonde_gdb_client *client,
 	sonde_json_open(&json, "probes", '[');
 	for (size_t i = 0; i < points->nr; i++) {
 		read_hits(client, &points->list[i]);
-		print_json(&json, points, &points->list[i]);
+		probe_list_print_json(&json, points, &points->list[i]);
 	}
 	sonde_json_close(&json, ']');
 	sonde_json_close(&json, '}');
 	(void)putchar('\n');
 }
 
-static void print_lines(struct sonde_gdb_client *client,
-			struct sonde_probe_points *points)
+static void probe_list_print_lines(struct sonde_gdb_client *client,
+				   struct sonde_probe_points *points)
 {
 	if (points->nr > 0)
 		(void)printf("%-20s %10s  %s\n", "NAME", "HITS", "WHERE");
 	for (size_t i = 0; i < points->nr; i++) {
 		read_hits(client, &points->list[i]);
-		print_line(points, &points->list[i]);
+		probe_list_print_line(points, &points->list[i]);
 	}
 }
 
@@ -219,7 +219,7 @@ int sonde_probe_list(pid_t pid, bool json)
 	if (json)
 		print_all_json(client, &points);
 	else
-		print_lines(client, &points);
+		probe_list_print_lines(client, &points);
 	sonde_probe_points_clear(&points);
 	client_free(client);
 	return status;

@@ -18,7 +18,8 @@
 #define EXIT_FAILED 1
 
 /* The server, or the way to the one that is there, behind a socket. */
-static _Noreturn void become_server(int fd, pid_t pid, const char *output)
+static _Noreturn void probe_put_become_server(int fd, pid_t pid,
+					      const char *output)
 {
 	char number[16];
 	char *words[] = { (char[]){ "gdbserver" },
@@ -47,7 +48,7 @@ static pid_t start_server(pid_t pid, const char *output, int *ret_fd)
 	server = fork();
 	if (server == 0) {
 		(void)close(fds[0]);
-		become_server(fds[1], pid, output);
+		probe_put_become_server(fds[1], pid, output);
 	}
 	(void)close(fds[1]);
 	*ret_fd = fds[0];
@@ -96,7 +97,7 @@ static bool say_all(struct sonde_gdb_client *client, const char *name,
 }
 
 /* "at 0x1234: file a.c, line 5." */
-static void tell_places(const char *lines)
+static void probe_put_tell_places(const char *lines)
 {
 	while (lines && *lines) {
 		int length = (int)strcspn(lines, "\n");
@@ -107,7 +108,7 @@ static void tell_places(const char *lines)
 	}
 }
 
-static bool put_in(int fd, const char *name, char *lines)
+static bool probe_put_put_in(int fd, const char *name, char *lines)
 {
 	struct sonde_gdb_client *client = malloc(sizeof(*client));
 	char *places = strdup(lines);
@@ -120,7 +121,7 @@ static bool put_in(int fd, const char *name, char *lines)
 		(void)sonde_gdb_client_ask(client, "D");
 	}
 	if (is_in)
-		tell_places(places);
+		probe_put_tell_places(places);
 	free(places);
 	free(client);
 	return is_in;
@@ -141,7 +142,7 @@ int sonde_probe_put_in(const struct sonde_probe_request *request,
 	}
 	server = start_server(request->pid, output, &fd);
 	if (server > 0) {
-		is_in = put_in(fd, name, lines);
+		is_in = probe_put_put_in(fd, name, lines);
 		(void)close(fd);
 		(void)waitpid(server, NULL, 0);
 	} else {

@@ -94,8 +94,8 @@ static void recorded_by(const struct sonde_ps_row *row, char *text, size_t size)
 			       at ? ", " : "");
 }
 
-static void set_text(struct sonde_table *table, enum column column,
-		     const char *text)
+static void cmd_ps_set_text(struct sonde_table *table, enum column column,
+			    const char *text)
 {
 	if (*text)
 		sonde_table_text(table, column, text);
@@ -113,8 +113,8 @@ static void add_row(struct sonde_table *table, const struct sonde_ps_row *row)
 	sonde_table_uint(table, COLUMN_EVENTS, row->nr_events);
 	recorded_by(row, text, sizeof(text));
 	sonde_table_text(table, COLUMN_RECORDED, text);
-	set_text(table, COLUMN_CONTAINER, row->container);
-	set_text(table, COLUMN_GROUP, row->group);
+	cmd_ps_set_text(table, COLUMN_CONTAINER, row->container);
+	cmd_ps_set_text(table, COLUMN_GROUP, row->group);
 	if (row->able)
 		sonde_table_text(table, COLUMN_WHY, sonde_ps_why(row->able));
 }

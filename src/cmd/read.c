@@ -178,9 +178,10 @@ void sonde_read_explain(const char *option, const char *text,
 	(void)fprintf(stderr, "  %s\n  %*s^\n", text, (int)columns, "");
 }
 
-static struct sonde_filter *make_filter(const struct sonde_read *read,
-					struct sonde_trace *trace,
-					const char *option, const char *text)
+static struct sonde_filter *read_make_filter(const struct sonde_read *read,
+					     struct sonde_trace *trace,
+					     const char *option,
+					     const char *text)
 {
 	struct sonde_filter *filter;
 	struct sonde_trace_error error = { .column = 0 };
@@ -201,7 +202,7 @@ static struct sonde_filter *make_filter(const struct sonde_read *read,
 struct sonde_filter *sonde_read_filter(struct sonde_read *read,
 				       const char *option, const char *text)
 {
-	return make_filter(read, read->trace, option, text);
+	return read_make_filter(read, read->trace, option, text);
 }
 
 static int parse_time(const char *option, const char *text, int64_t begin_ns,
@@ -280,7 +281,7 @@ static int find_span(const struct sonde_read *read, struct sonde_trace *trace,
 	return 0;
 }
 
-static int on_progress(void *ctx, uint64_t done, uint64_t all)
+static int read_on_progress(void *ctx, uint64_t done, uint64_t all)
 {
 	return sonde_read_progress(ctx, done, all);
 }
@@ -309,14 +310,15 @@ static int open_trace(struct sonde_read *read, char **paths, size_t nr_paths,
 	sonde_map_options_init(map);
 	map->threads = read->threads;
 	map->shows_own = read->shows_own;
-	map->progress = on_progress;
+	map->progress = read_on_progress;
 	map->progress_ctx = read;
 	err = find_span(read, *ret_trace, map);
 	if (err)
 		return err == -EINVAL ? SONDE_EXIT_USAGE : EXIT_FAILED;
 	if (!read->filter_text)
 		return 0;
-	*ret_filter = make_filter(read, *ret_trace, "-f", read->filter_text);
+	*ret_filter =
+		read_make_filter(read, *ret_trace, "-f", read->filter_text);
 	map->filter = *ret_filter;
 	return map->filter ? 0 : SONDE_EXIT_USAGE;
 }

@@ -50,7 +50,7 @@ static void say(const char *text)
 
 /* The mapped file that holds this address; only looks at memory, for it runs
  * in a signal handler. */
-static const char *path_of(const void *address)
+static const char *watch_path_of(const void *address)
 {
 	const uint8_t *at = address;
 
@@ -70,7 +70,7 @@ static const char *path_of(const void *address)
 
 static void on_bus_error(int signal_number, siginfo_t *info, void *context)
 {
-	const char *path = path_of(info->si_addr);
+	const char *path = watch_path_of(info->si_addr);
 
 	(void)context;
 	if (!path) {

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * recording.c - memory that fits this machine and the directory of a trace,
+ * before anything is recorded (recording.h).
+ *
+ * Only sizes that the user didn't give are changed. What can't work is said
+ * before the directory is made.
+ */
 #include "cmd/recording.h"
 
 #include <errno.h>

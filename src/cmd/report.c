@@ -228,8 +228,8 @@ static const struct sonde_class *class_of(const struct sonde_trace *trace,
 	return NULL;
 }
 
-static int analyse(struct sonde_read *read, const struct words *words,
-		   const struct sonde_analysis *analysis)
+static int report_analyse(struct sonde_read *read, const struct words *words,
+			  const struct sonde_analysis *analysis)
 {
 	struct sonde_analysis_args args = sonde_read_args(read, analysis);
 	int status;
@@ -263,7 +263,7 @@ static int report_one(struct sonde_read *read, struct words *words,
 	int status = sonde_read_expressions(read, words->list, NR_EXPRESSIONS);
 
 	status = status ? sonde_read_finish(read, NULL, status) :
-			  analyse(read, words, analysis);
+			  report_analyse(read, words, analysis);
 	sonde_read_expressions_fini(words->list, NR_EXPRESSIONS);
 	return status;
 }
@@ -283,7 +283,7 @@ static int complain_unknown(const char *name)
 	return SONDE_EXIT_USAGE;
 }
 
-static bool is_directory(const char *path)
+static bool report_is_directory(const char *path)
 {
 	struct stat about;
 
@@ -313,7 +313,7 @@ static int run(int argc, char **argv)
 			       list_for(&read, argc, argv) :
 			       list_only(&read);
 	analysis = sonde_analysis_find(argv[optind]);
-	if (!analysis && is_directory(argv[optind]))
+	if (!analysis && report_is_directory(argv[optind]))
 		return list_for(&read, argc, argv);
 	if (!analysis) {
 		return complain_unknown(argv[optind]);
