@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * buffer.c - text that grows at its end (buffer.h).
+ *
+ * The room that was asked for is there, whatever failed: without memory the
+ * text is dropped and writing goes on in what is left. Most functions are in
+ * the header, for they are a few instructions.
+ */
 #include "view/text/buffer.h"
 
 #include <errno.h>

@@ -1,4 +1,12 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * fields.c - an event's fields as text: shapes made once, values put for each
+ * event (fields.h).
+ *
+ * A shape is a tree in step with its class, so putting never looks at names or
+ * kinds of style again. A group is closed by whoever opened it, and a member
+ * that is hidden leaves no separator.
+ */
 #include "view/text/fields.h"
 
 #include <ctype.h>

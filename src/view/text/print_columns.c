@@ -32,7 +32,7 @@ static const struct {
 };
 
 /* The length of the word up to the next comma that divides. */
-static size_t word_length(const char *text)
+static size_t columns_word_length(const char *text)
 {
 	int depth = 0;
 	char quote = 0;
@@ -126,8 +126,9 @@ static int add(struct sonde_printer *printer, enum sonde_column_kind kind,
 	return 0;
 }
 
-static int add_expression(struct sonde_printer *printer, const char *text,
-			  uint32_t at, struct sonde_trace_error *error)
+static int columns_add_expression(struct sonde_printer *printer,
+				  const char *text, uint32_t at,
+				  struct sonde_trace_error *error)
 {
 	struct sonde_filter *filter;
 	int err = sonde_filter_new(printer->trace, text, error, &filter);
@@ -154,7 +155,7 @@ static int add_word(struct sonde_printer *printer, const char *word,
 			       "a column is missing here");
 		return -EINVAL;
 	}
-	return add_expression(printer, word, at, error);
+	return columns_add_expression(printer, word, at, error);
 }
 
 /* Whether it is worth a column of the usual ones. */
@@ -203,7 +204,7 @@ int sonde_print_columns(struct sonde_printer *printer,
 	if (!text)
 		text = usual_columns(printer, usual, sizeof(usual));
 	while (!err) {
-		size_t length = word_length(text + at);
+		size_t length = columns_word_length(text + at);
 		char *word = sonde_pool_text(&printer->pool, text + at, length);
 
 		if (!word)

@@ -83,7 +83,7 @@ static size_t columns_of(const char *text)
 }
 
 /* Cuts such text to so many columns, the last of which say so. */
-static void cut(const struct sonde_show *show, char *text, size_t columns)
+static void show_cut(const struct sonde_show *show, char *text, size_t columns)
 {
 	const char *mark = show->ascii ? "..." : "\xe2\x80\xa6";
 	size_t length = strlen(text);
@@ -163,7 +163,7 @@ static void format_cell(const struct sonde_show *show, enum sonde_cell cell,
 	int length = sonde_show_cell(cell, value, to, CELL_BYTES);
 
 	if (length >= CELL_BYTES)
-		cut(show, to, columns_of(to) - 1);
+		show_cut(show, to, columns_of(to) - 1);
 }
 
 static void pad(FILE *to, size_t columns)
@@ -173,7 +173,7 @@ static void pad(FILE *to, size_t columns)
 
 /* ---- tables ---- */
 
-static bool is_left(enum sonde_cell cell)
+static bool show_is_left(enum sonde_cell cell)
 {
 	return cell == SONDE_CELL_TEXT;
 }
@@ -193,13 +193,13 @@ static void show_field(const struct printer *printer,
 
 	if (!width)
 		return;
-	cut(printer->show, text, width);
+	show_cut(printer->show, text, width);
 	columns = columns_of(text);
 	pad(printer->to, INDENT);
-	if (!is_left(table->columns[column].cell))
+	if (!show_is_left(table->columns[column].cell))
 		pad(printer->to, width - columns);
 	(void)fputs(text, printer->to);
-	if (is_left(table->columns[column].cell) && column < layout->last)
+	if (show_is_left(table->columns[column].cell) && column < layout->last)
 		pad(printer->to, width - columns);
 }
 
@@ -224,15 +224,15 @@ static void measure(const struct sonde_show *show,
 }
 
 /* The table's width if texts take so many columns at most. */
-static size_t width_of(const struct sonde_section *table, const size_t *widths,
-		       size_t most)
+static size_t show_width_of(const struct sonde_section *table,
+			    const size_t *widths, size_t most)
 {
 	size_t all = 0;
 
 	for (size_t i = 0; i < table->nr_columns; i++) {
 		size_t width = widths[i];
 
-		if (is_left(table->columns[i].cell) && width > most)
+		if (show_is_left(table->columns[i].cell) && width > most)
 			width = most;
 		all += width ? INDENT + width : 0;
 	}
@@ -262,13 +262,13 @@ static void shrink(const struct sonde_section *table, size_t *widths,
 		size_t widest = table->nr_columns;
 
 		for (size_t i = 0; i < table->nr_columns; i++)
-			if (is_left(table->columns[i].cell) &&
+			if (show_is_left(table->columns[i].cell) &&
 			    widths[i] > MIN_TEXT_COLUMNS &&
 			    (widest == table->nr_columns ||
 			     widths[i] > widths[widest]))
 				widest = i;
 		if (widest == table->nr_columns ||
-		    width_of(table, widths, SIZE_MAX) <= limit)
+		    show_width_of(table, widths, SIZE_MAX) <= limit)
 			return;
 		widths[widest]--;
 	}
@@ -279,10 +279,10 @@ static void fit(const struct sonde_section *table, struct layout *layout,
 {
 	size_t *widths = layout->widths;
 
-	while (width_of(table, widths, FAIR_TEXT_COLUMNS) > limit &&
+	while (show_width_of(table, widths, FAIR_TEXT_COLUMNS) > limit &&
 	       leave_out(table, widths, true))
 		;
-	while (width_of(table, widths, MIN_TEXT_COLUMNS) > limit &&
+	while (show_width_of(table, widths, MIN_TEXT_COLUMNS) > limit &&
 	       leave_out(table, widths, false))
 		;
 	shrink(table, widths, limit);
@@ -338,8 +338,8 @@ static void show_rows(const struct printer *printer,
 	}
 }
 
-static int show_table(const struct printer *printer,
-		      const struct sonde_section *table)
+static int text_show_table(const struct printer *printer,
+			   const struct sonde_section *table)
 {
 	struct layout layout = {
 		.widths = calloc(table->nr_columns, sizeof(size_t)),
@@ -449,8 +449,8 @@ static void show_number(const struct printer *printer, enum sonde_cell cell,
 	(void)fputs(text, printer->to);
 }
 
-static void show_histogram(const struct printer *printer,
-			   const struct sonde_section *histogram)
+static void text_show_histogram(const struct printer *printer,
+				const struct sonde_section *histogram)
 {
 	struct bars bars;
 
@@ -495,8 +495,8 @@ static size_t measure_values(const struct sonde_report *report, size_t i)
 	return widest;
 }
 
-static void show_value(const struct printer *printer,
-		       const struct sonde_section *section, size_t columns)
+static void text_show_value(const struct printer *printer,
+			    const struct sonde_section *section, size_t columns)
 {
 	char text[CELL_ROOM];
 
@@ -506,17 +506,18 @@ static void show_value(const struct printer *printer,
 	(void)fprintf(printer->to, "%s\n", text);
 }
 
-static int show_section(const struct printer *printer,
-			const struct sonde_section *section, size_t columns)
+static int text_show_section(const struct printer *printer,
+			     const struct sonde_section *section,
+			     size_t columns)
 {
 	switch (section->kind) {
 	case SONDE_SECTION_TABLE:
-		return show_table(printer, section);
+		return text_show_table(printer, section);
 	case SONDE_SECTION_HISTOGRAM:
-		show_histogram(printer, section);
+		text_show_histogram(printer, section);
 		break;
 	case SONDE_SECTION_VALUE:
-		show_value(printer, section, columns);
+		text_show_value(printer, section, columns);
 		break;
 	case SONDE_SECTION_NOTE:
 		show_note(printer, section->title);
@@ -543,7 +544,7 @@ static int show_text(const struct printer *printer,
 		if (section.kind == SONDE_SECTION_VALUE &&
 		    (!i || last != SONDE_SECTION_VALUE))
 			columns = measure_values(report, i);
-		err = show_section(printer, &section, columns);
+		err = text_show_section(printer, &section, columns);
 		last = section.kind;
 	}
 	return err;
