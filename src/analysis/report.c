@@ -37,8 +37,8 @@ struct sonde_table {
 	size_t capacity;                /* rows */
 };
 
-static const char *copy(struct sonde_report *report, const char *text,
-			size_t length)
+static const char *report_copy(struct sonde_report *report, const char *text,
+			       size_t length)
 {
 	const char *kept = sonde_pool_text(&report->pool, text, length);
 
@@ -71,8 +71,9 @@ static bool add(struct sonde_report *report, struct sonde_section *section,
 		return false;
 	}
 	report->sections = sections;
-	section->key = key ? copy(report, key, strlen(key)) : NULL;
-	section->title = title ? copy(report, title, strlen(title)) : NULL;
+	section->key = key ? report_copy(report, key, strlen(key)) : NULL;
+	section->title =
+		title ? report_copy(report, title, strlen(title)) : NULL;
 	if ((key && !section->key) || (title && !section->title))
 		return false;
 	sections[report->nr_sections++] = section;
@@ -86,7 +87,7 @@ struct sonde_report *sonde_report_new(const char *key)
 	if (!report)
 		return NULL;
 	sonde_pool_init(&report->pool, 0);
-	report->key = copy(report, key, strlen(key));
+	report->key = report_copy(report, key, strlen(key));
 	if (!report->key) {
 		sonde_report_free(report);
 		return NULL;
@@ -121,8 +122,9 @@ copy_columns(struct sonde_report *report, const struct sonde_column *columns,
 		const struct sonde_column *from = &columns[i];
 
 		kept[i].cell = from->cell;
-		kept[i].key = copy(report, from->key, strlen(from->key));
-		kept[i].title = copy(report, from->title, strlen(from->title));
+		kept[i].key = report_copy(report, from->key, strlen(from->key));
+		kept[i].title =
+			report_copy(report, from->title, strlen(from->title));
 		if (!kept[i].key || !kept[i].title)
 			return NULL;
 	}
@@ -208,7 +210,7 @@ void sonde_table_textn(struct sonde_table *table, size_t column,
 
 	if (!cell)
 		return;
-	cell->text = copy(table->report, text, length);
+	cell->text = report_copy(table->report, text, length);
 	cell->set = cell->text != NULL;
 }
 
@@ -369,7 +371,7 @@ void sonde_report_value(struct sonde_report *report, const char *key,
 	if (cell == SONDE_CELL_TEXT) {
 		section->value.set = text != NULL;
 		section->value.text =
-			text ? copy(report, text, strlen(text)) : NULL;
+			text ? report_copy(report, text, strlen(text)) : NULL;
 	} else if (cell == SONDE_CELL_RATE || cell == SONDE_CELL_PERCENT ||
 		   cell == SONDE_CELL_NUMBER) {
 		section->value.d = real;

@@ -153,8 +153,8 @@ static bool is_for_process(const struct sonde_gdb_proxy *proxy,
 }
 
 /* D, k, vKill, monitor exit: gdbserver's last ones for the process. */
-static bool let_go(struct sonde_gdb_proxy *proxy, const char *packet,
-		   size_t length, struct sonde_gdb_reply *reply)
+static bool proxy_let_go(struct sonde_gdb_proxy *proxy, const char *packet,
+			 size_t length, struct sonde_gdb_reply *reply)
 {
 	enum sonde_gdb_end end = packet[0] == 'k' || packet[0] == 'q' ?
 					 SONDE_GDB_END_KILLED :
@@ -231,7 +231,7 @@ static bool other_packet(struct sonde_gdb_proxy *proxy, const char *packet,
 	if (packet[0] == 'k' || begins(packet, "qRcmd,65786974") ||
 	    ((packet[0] == 'D' || begins(packet, "vKill;")) &&
 	     is_for_process(proxy, packet)))
-		return let_go(proxy, packet, length, reply);
+		return proxy_let_go(proxy, packet, length, reply);
 	if (begins(packet, "qRcmd,")) {
 		pass_command(proxy, packet, length, reply);
 		return true;

@@ -80,7 +80,7 @@ static bool session_socket_reach(const struct call *call,
 }
 
 /* Something has come; a signal handler doesn't make it longer. */
-static bool await(const struct call *call)
+static bool session_socket_await(const struct call *call)
 {
 	struct pollfd pollfd = { .fd = call->fd, .events = POLLIN };
 	int64_t left_ns;
@@ -159,8 +159,9 @@ static int take_answer(const struct call *call)
 {
 	struct sonde_welcome welcome;
 
-	return await(call) && recv(call->fd, &welcome, sizeof(welcome),
-				   MSG_DONTWAIT) == (ssize_t)sizeof(welcome) ?
+	return session_socket_await(call) &&
+			       recv(call->fd, &welcome, sizeof(welcome),
+				    MSG_DONTWAIT) == (ssize_t)sizeof(welcome) ?
 		       welcome.error :
 		       -ENOTCONN;
 }
@@ -196,7 +197,7 @@ static int receive_filters(const struct call *call, int *ret_fd)
 	struct cmsghdr *header;
 	ssize_t n;
 
-	if (!await(call))
+	if (!session_socket_await(call))
 		return -ENOTCONN;
 	n = recvmsg(call->fd, &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
 	header = n < 0 ? NULL : CMSG_FIRSTHDR(&message);

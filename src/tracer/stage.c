@@ -16,7 +16,7 @@
 #include "base/port.h"
 
 /* From byte `i` on, one by one. */
-static size_t copy_bytes(char *dst, const char *s, size_t room, size_t i)
+static size_t stage_copy_bytes(char *dst, const char *s, size_t room, size_t i)
 {
 	for (; i < room; i++) {
 		dst[i] = sonde_load_relaxed(&s[i]);
@@ -61,14 +61,14 @@ sonde_stage_string(char *dst, const char *s, size_t room)
 			return i + (size_t)__builtin_ctz(mask) + 1;
 		i += BLOCK;
 	}
-	return copy_bytes(dst, s, room, i);
+	return stage_copy_bytes(dst, s, room, i);
 }
 
 #else
 
 size_t sonde_stage_string(char *dst, const char *s, size_t room)
 {
-	return copy_bytes(dst, s ? s : "(null)", room, 0);
+	return stage_copy_bytes(dst, s ? s : "(null)", room, 0);
 }
 
 #endif

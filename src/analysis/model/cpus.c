@@ -15,7 +15,7 @@ static bool is_loss(uint32_t era)
 }
 
 /* When era `era` ends; INT64_MAX: never. */
-static int64_t era_end(const struct sonde_losses *losses, uint32_t era)
+static int64_t era_end(const struct sonde_model_losses *losses, uint32_t era)
 {
 	if (era / 2 >= losses->nr)
 		return INT64_MAX;
@@ -118,7 +118,7 @@ static void forget_call(struct sonde_model *kernel, int32_t tid)
 struct sonde_model_cpu *sonde_model_cpu(struct sonde_model *kernel, int32_t cpu,
 					int64_t time_ns)
 {
-	const struct sonde_losses *losses =
+	const struct sonde_model_losses *losses =
 		&sonde_model_cpu_span(kernel->tables, cpu)->losses;
 	struct sonde_model_cpu *state = &kernel->cpus[cpu];
 	int64_t end_ns;

@@ -129,7 +129,7 @@ static bool kernel_leave_out(struct sonde_model *kernel,
 void sonde_model_emit(struct sonde_model *kernel, const struct sonde_step *step,
 		      const struct sonde_interval *interval)
 {
-	const struct sonde_losses *losses = &kernel->tables->losses;
+	const struct sonde_model_losses *losses = &kernel->tables->losses;
 
 	if (is_cpus(interval->kind))
 		losses = &sonde_model_cpu_span(kernel->tables, interval->cpu)
@@ -137,8 +137,8 @@ void sonde_model_emit(struct sonde_model *kernel, const struct sonde_step *step,
 	if (!step->wanted || kernel_leave_out(kernel, interval))
 		return;
 	if (interval->end_ns < interval->begin_ns ||
-	    sonde_losses_overlap(losses, interval->begin_ns,
-				 interval->end_ns)) {
+	    sonde_model_losses_overlap(losses, interval->begin_ns,
+				       interval->end_ns)) {
 		kernel->dropped++;
 		return;
 	}

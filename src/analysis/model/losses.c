@@ -9,16 +9,16 @@
 
 #include "analysis/model/steps.h"
 
-static int add_loss(struct sonde_losses *losses,
+static int add_loss(struct sonde_model_losses *losses,
 		    const struct sonde_problem *problem)
 {
-	struct sonde_loss *grown = reallocarray(losses->spans, losses->nr + 1,
-						sizeof(*losses->spans));
+	struct sonde_model_loss *grown = reallocarray(
+		losses->spans, losses->nr + 1, sizeof(*losses->spans));
 
 	if (!grown)
 		return -ENOMEM;
 	losses->spans = grown;
-	grown[losses->nr++] = (struct sonde_loss){
+	grown[losses->nr++] = (struct sonde_model_loss){
 		.begin_ns = problem->begin,
 		.end_ns = problem->end > problem->begin ? problem->end :
 							  problem->begin,
@@ -28,17 +28,17 @@ static int add_loss(struct sonde_losses *losses,
 
 static int compare_losses(const void *a, const void *b)
 {
-	const struct sonde_loss *left = a;
-	const struct sonde_loss *right = b;
+	const struct sonde_model_loss *left = a;
+	const struct sonde_model_loss *right = b;
 
 	return (left->begin_ns > right->begin_ns) -
 	       (left->begin_ns < right->begin_ns);
 }
 
 /* Sorts them, and makes one of those that touch. */
-static void join_losses(struct sonde_losses *losses)
+static void join_losses(struct sonde_model_losses *losses)
 {
-	struct sonde_loss *spans = losses->spans;
+	struct sonde_model_loss *spans = losses->spans;
 	size_t nr = 0;
 
 	if (!losses->nr)
@@ -53,8 +53,8 @@ static void join_losses(struct sonde_losses *losses)
 	losses->nr = nr + 1;
 }
 
-bool sonde_losses_overlap(const struct sonde_losses *losses, int64_t begin_ns,
-			  int64_t end_ns)
+bool sonde_model_losses_overlap(const struct sonde_model_losses *losses,
+				int64_t begin_ns, int64_t end_ns)
 {
 	size_t low = 0;
 	size_t high = losses->nr;

@@ -157,18 +157,18 @@ struct sonde_step {
 };
 
 /* A stretch of time in which events were lost. */
-struct sonde_loss {
+struct sonde_model_loss {
 	int64_t begin_ns, end_ns;
 };
 
-struct sonde_losses {
-	struct sonde_loss *spans; /* sorted; neither touch nor overlap */
+struct sonde_model_losses {
+	struct sonde_model_loss *spans; /* sorted; neither touch nor overlap */
 	size_t nr;
 };
 
 struct sonde_cpu_span {
 	int64_t begin_ns, end_ns; /* of its streams' packets */
-	struct sonde_losses losses;
+	struct sonde_model_losses losses;
 };
 
 /* An event class's step. */
@@ -194,7 +194,7 @@ struct sonde_model_tables {
 	struct sonde_step_class *classes; /* by event class */
 	char **calls;                     /* names by id */
 	uint32_t nr_calls;
-	struct sonde_losses losses; /* of all CPUs */
+	struct sonde_model_losses losses; /* of all CPUs */
 	size_t nr_cpus;
 	struct sonde_cpu_span *cpus;
 	struct sonde_cpu_span other; /* CPUs that no stream names */
@@ -216,8 +216,8 @@ sonde_model_cpu_span(const struct sonde_model_tables *tables, int32_t cpu)
 					       &tables->other;
 }
 /* Whether any loss shares time with this span. */
-bool sonde_losses_overlap(const struct sonde_losses *losses, int64_t begin_ns,
-			  int64_t end_ns);
+bool sonde_model_losses_overlap(const struct sonde_model_losses *losses,
+				int64_t begin_ns, int64_t end_ns);
 
 /* The step that an event makes, in *ret_step; false if none. Its tid is the
  * context's or -1. */

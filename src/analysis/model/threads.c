@@ -8,9 +8,10 @@
 #include "reader/reader.h"
 
 /* Why it was blocked, and until who woke it. */
-static void explain(struct sonde_model *kernel, const struct sonde_step *step,
-		    const struct sonde_model_thread *thread,
-		    struct sonde_interval *interval)
+static void threads_explain(struct sonde_model *kernel,
+			    const struct sonde_step *step,
+			    const struct sonde_model_thread *thread,
+			    struct sonde_interval *interval)
 {
 	sonde_model_cause(kernel, thread, &interval->blocked.cause);
 	interval->blocked.waker.tid = -1;
@@ -45,7 +46,7 @@ static void emit_wait(struct sonde_model *kernel, const struct sonde_step *step,
 	}
 	if (interval.kind == SONDE_INTERVAL_BLOCKED &&
 	    kernel->tables->wants & SONDE_WANT_CAUSES)
-		explain(kernel, step, thread, &interval);
+		threads_explain(kernel, step, thread, &interval);
 	if (thread->call != SONDE_OPEN_NO)
 		thread->off_cpu_ns += (uint64_t)sonde_elapsed_ns(
 			thread->since_ns, step->time_ns);
@@ -284,7 +285,7 @@ void sonde_model_cut_wait(struct sonde_model *kernel,
 	} else if (thread->sched != SONDE_SCHED_BLOCKED) {
 		return;
 	} else if (kernel->tables->wants & SONDE_WANT_CAUSES) {
-		explain(kernel, end, thread, &interval);
+		threads_explain(kernel, end, thread, &interval);
 	}
 	sonde_model_emit(kernel, end, &interval);
 }

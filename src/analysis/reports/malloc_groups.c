@@ -88,8 +88,9 @@ static int add_site(struct sonde_hash *groups, const struct sonde_heap *heap,
 	return 0;
 }
 
-static int add_sites(const struct sonde_analysis_args *args, enum by by,
-		     const struct sonde_heap *heap, struct sonde_hash *groups)
+static int groups_add_sites(const struct sonde_analysis_args *args, enum by by,
+			    const struct sonde_heap *heap,
+			    struct sonde_hash *groups)
 {
 	int err = 0;
 
@@ -192,7 +193,7 @@ int sonde_malloc_groups(struct sonde_analysis_args *args,
 				      "that takes names, and --no-names wants "
 				      "none");
 	sonde_hash_init(&groups, sizeof(struct group), GROUPS_MAX);
-	err = add_sites(args, (enum by)by, heap, &groups);
+	err = groups_add_sites(args, (enum by)by, heap, &groups);
 	if (!err)
 		err = add_table(&groups, (enum by)by, heap, rows, report);
 	sonde_hash_fini(&groups);
