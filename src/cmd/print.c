@@ -75,8 +75,9 @@ static const struct word format_words[] = {
 
 /* The value of one of the words; -1: said that it is none. `advice` says which
  * there are, where none is near. */
-static int find_word(const char *option, const char *text,
-		     const struct word *words, size_t nr, const char *advice)
+static int print_find_word(const char *option, const char *text,
+			   const struct word *words, size_t nr,
+			   const char *advice)
 {
 	struct sonde_nearest nearest;
 	const char *hint;
@@ -106,16 +107,18 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 			print->columns = optarg;
 			break;
 		case OPTION_TIME:
-			word = find_word("--time", optarg, time_words,
-					 SONDE_ARRAY_SIZE(time_words),
-					 ": give local, utc, ns, seconds or "
-					 "relative");
+			word = print_find_word(
+				"--time", optarg, time_words,
+				SONDE_ARRAY_SIZE(time_words),
+				": give local, utc, ns, seconds or "
+				"relative");
 			print->times = (enum sonde_stamp_form)word;
 			break;
 		case OPTION_FORMAT:
-			word = find_word("--format", optarg, format_words,
-					 SONDE_ARRAY_SIZE(format_words),
-					 ": give text, json or babeltrace");
+			word = print_find_word(
+				"--format", optarg, format_words,
+				SONDE_ARRAY_SIZE(format_words),
+				": give text, json or babeltrace");
 			print->style = (enum sonde_style)word;
 			break;
 		case OPTION_REVERSE:

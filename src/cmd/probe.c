@@ -284,7 +284,7 @@ static _Noreturn void run_own(const struct options *options, int out, int err)
 }
 
 /* All that is in a file, as text for free(); NULL. */
-static char *text_of(int fd)
+static char *cmd_probe_text_of(int fd)
 {
 	off_t size = lseek(fd, 0, SEEK_END);
 	char *text = size >= 0 ? malloc((size_t)size + 1) : NULL;
@@ -388,8 +388,8 @@ static bool ask_child(const struct options *options, int script, int out,
 			       strerrordesc_np(errno));
 		return false;
 	}
-	said = text_of(out);
-	errors = text_of(err);
+	said = cmd_probe_text_of(out);
+	errors = cmd_probe_text_of(err);
 	is_in = said && tell_places(said);
 	if (!is_in)
 		tell_error(errors ? errors : (char[]){ "" });

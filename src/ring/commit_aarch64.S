@@ -65,7 +65,7 @@
 	.endm
 
 /*
- * enum sonde_step sonde_rseq_commit(const struct sonde_commit *c)
+ * enum sonde_writer_step sonde_rseq_commit(const struct sonde_commit *c)
  *
  * x0 c, x1 struct rseq, x2 dst, x3 part, x4 past the last part, x5 data, w6
  * size, x11 w, x13 next; x7 to x12 scratch.
@@ -133,7 +133,7 @@ sonde_rseq_commit:
 	.size sonde_rseq_commit, . - sonde_rseq_commit
 
 /*
- * enum sonde_step sonde_rseq_store(const struct sonde_commit *c,
+ * enum sonde_writer_step sonde_rseq_store(const struct sonde_commit *c,
  *				    uint64_t *addr, uint64_t value)
  */
 	.globl sonde_rseq_store

@@ -4,14 +4,14 @@
 
 const bool sonde_rseq_supported = false;
 
-enum sonde_step sonde_rseq_commit(const struct sonde_commit *c)
+enum sonde_writer_step sonde_rseq_commit(const struct sonde_commit *c)
 {
 	(void)c; /* never called: rseq is null */
 	return SONDE_STEP_RETRY;
 }
 
-enum sonde_step sonde_rseq_store(const struct sonde_commit *c, uint64_t *addr,
-				 uint64_t value)
+enum sonde_writer_step sonde_rseq_store(const struct sonde_commit *c,
+					uint64_t *addr, uint64_t value)
 {
 	(void)c; /* never called: rseq is null */
 	(void)addr;

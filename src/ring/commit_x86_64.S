@@ -35,7 +35,7 @@
 	.popsection
 	.endm
 
-/* enum sonde_step sonde_rseq_commit(const struct sonde_commit *c) */
+/* enum sonde_writer_step sonde_rseq_commit(const struct sonde_commit *c) */
 	.globl sonde_rseq_commit
 	.hidden sonde_rseq_commit
 	.type sonde_rseq_commit, @function
@@ -121,7 +121,7 @@ sonde_rseq_commit:
 	.size sonde_rseq_commit, . - sonde_rseq_commit
 
 /*
- * enum sonde_step sonde_rseq_store(const struct sonde_commit *c,
+ * enum sonde_writer_step sonde_rseq_store(const struct sonde_commit *c,
  *				    uint64_t *addr, uint64_t value)
  */
 	.globl sonde_rseq_store

@@ -34,8 +34,8 @@ static uint32_t capacity(const struct sonde_append *a)
 	return a->slot->subbuf_size - SONDE_SUBBUF_SLACK;
 }
 
-static unsigned char *subbuf(const struct sonde_append *a,
-			     const struct target *t, uint64_t seq)
+static unsigned char *writer_subbuf(const struct sonde_append *a,
+				    const struct target *t, uint64_t seq)
 {
 	uint64_t index = seq & (a->slot->nr_subbufs - 1);
 
@@ -45,7 +45,7 @@ static unsigned char *subbuf(const struct sonde_append *a,
 /* ---- steps ---- */
 
 /* The reference for sonde_rseq_commit, in C; the caller holds the lock. */
-__attribute__((noinline)) static enum sonde_step
+__attribute__((noinline)) static enum sonde_writer_step
 sonde_lane_commit(const struct sonde_commit *c)
 {
 	unsigned char *dst = c->dst;
@@ -76,7 +76,8 @@ sonde_lane_commit(const struct sonde_commit *c)
 
 /* The caller fills in expect, next, dst, parts and nr_parts, and gate if it is
  * to be closed. */
-static enum sonde_step commit(const struct target *t, struct sonde_commit *c)
+static enum sonde_writer_step commit(const struct target *t,
+				     struct sonde_commit *c)
 {
 	c->rseq = t->rseq;
 	c->cpu = t->cpu;
@@ -85,8 +86,8 @@ static enum sonde_step commit(const struct target *t, struct sonde_commit *c)
 }
 
 /* *addr = value, if the commit word is still `expect`. */
-static enum sonde_step store(const struct target *t, uint64_t expect,
-			     uint64_t *addr, uint64_t value)
+static enum sonde_writer_step store(const struct target *t, uint64_t expect,
+				    uint64_t *addr, uint64_t value)
 {
 	struct sonde_commit c = {
 		.rseq = t->rseq,
@@ -147,9 +148,9 @@ static uint32_t event_header(const struct sonde_append *a, unsigned char *dst,
  * Close the current sub-buffer, if there is one, and open the next: its head
  * tells the reader where the one before ended.
  */
-SONDE_COLD static enum sonde_step sonde_writer_switch(struct sonde_append *a,
-						      const struct target *t,
-						      const struct plan *plan)
+SONDE_COLD static enum sonde_writer_step
+sonde_writer_switch(struct sonde_append *a, const struct target *t,
+		    const struct plan *plan)
 {
 	struct sonde_ring *ring = t->ring;
 	struct sonde_subbuf head = {
@@ -164,11 +165,11 @@ SONDE_COLD static enum sonde_step sonde_writer_switch(struct sonde_append *a,
 		.nr_parts = 1,
 		.gate = &ring->key,
 	};
-	enum sonde_step rc;
+	enum sonde_writer_step rc;
 
 	if (plan->w) {
 		const struct sonde_subbuf *old =
-			(const void *)subbuf(a, t, sonde_w_seq(plan->w));
+			(const void *)writer_subbuf(a, t, sonde_w_seq(plan->w));
 
 		head.seq = old->seq + 1;
 		head.events = old->events + sonde_w_count(plan->w);
@@ -190,7 +191,7 @@ SONDE_COLD static enum sonde_step sonde_writer_switch(struct sonde_append *a,
 	sonde_fence_release();
 	c.next = sonde_w_make(SONDE_SUBBUF_HEAD, a->slot->subbuf_size, head.seq,
 			      0);
-	c.dst = subbuf(a, t, head.seq);
+	c.dst = writer_subbuf(a, t, head.seq);
 	rc = commit(t, &c);
 	SONDE_TESTPOINT(switch_committed);
 	return rc ? rc : SONDE_STEP_RETRY;
@@ -199,15 +200,14 @@ SONDE_COLD static enum sonde_step sonde_writer_switch(struct sonde_append *a,
 /*
  * Say whose records follow and at what time, in full, then open the gate.
  */
-SONDE_COLD static enum sonde_step sonde_writer_context(struct sonde_append *a,
-						       const struct target *t,
-						       const struct plan *plan,
-						       uint64_t key)
+SONDE_COLD static enum sonde_writer_step
+sonde_writer_context(struct sonde_append *a, const struct target *t,
+		     const struct plan *plan, uint64_t key)
 {
 	unsigned char record[SONDE_HEAD_LARGE_FULL + 8];
 	uint32_t n = full_header(a, record, SONDE_CONTEXT_ID, plan->ts);
 	struct sonde_part part = { record, 0, 0 };
-	unsigned char *base = subbuf(a, t, sonde_w_seq(plan->w));
+	unsigned char *base = writer_subbuf(a, t, sonde_w_seq(plan->w));
 	struct sonde_commit c = {
 		.expect = plan->w,
 		.dst = base + plan->offset,
@@ -215,7 +215,7 @@ SONDE_COLD static enum sonde_step sonde_writer_context(struct sonde_append *a,
 		.nr_parts = 1,
 		.gate = &t->ring->key,
 	};
-	enum sonde_step rc;
+	enum sonde_writer_step rc;
 
 	n += put(record + n, a->self->tid, 4);
 	n += put(record + n, a->self->pid, 4);
@@ -276,7 +276,7 @@ static bool is_full(const struct sonde_append *a, const struct target *t,
 	    sonde_w_offset(w, a->slot->subbuf_size) + most < capacity(a) ||
 	    a->size > largest(a) - SONDE_HEAD_LARGE_FULL)
 		return false;
-	head = (const void *)subbuf(a, t, sonde_w_seq(w));
+	head = (const void *)writer_subbuf(a, t, sonde_w_seq(w));
 	/* a stale w says nothing about the ring as it is */
 	return sonde_load_relaxed(&head->seq) + 1 >=
 		       sonde_load_relaxed(&t->ring->limit) &&
@@ -296,11 +296,12 @@ static bool is_late(const struct sonde_append *a, const struct target *t,
 }
 
 /* One plan and one step. DONE and LOST end it. */
-static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
+static enum sonde_writer_step try_once(struct sonde_append *a,
+				       const struct target *t)
 {
 	unsigned char header[SONDE_HEAD_LARGE_FULL];
 	struct plan plan = { .w = sonde_load_relaxed(&t->ring->w) };
-	enum sonde_step rc;
+	enum sonde_writer_step rc;
 	uint64_t total;
 	uint64_t key;
 	uint64_t gate;
@@ -332,15 +333,15 @@ static enum sonde_step try_once(struct sonde_append *a, const struct target *t)
 	if (plan.offset + total >= capacity(a))
 		return sonde_writer_switch(a, t, &plan);
 	SONDE_TESTPOINT(record_planned);
-	rc = commit(
-		t,
-		&(struct sonde_commit){
-			.expect = plan.w,
-			.next = plan.w + (total << SONDE_W_REST_SHIFT) + 1,
-			.dst = subbuf(a, t, sonde_w_seq(plan.w)) + plan.offset,
-			.parts = a->parts,
-			.nr_parts = a->nr_parts,
-		});
+	rc = commit(t,
+		    &(struct sonde_commit){
+			    .expect = plan.w,
+			    .next = plan.w + (total << SONDE_W_REST_SHIFT) + 1,
+			    .dst = writer_subbuf(a, t, sonde_w_seq(plan.w)) +
+				   plan.offset,
+			    .parts = a->parts,
+			    .nr_parts = a->nr_parts,
+		    });
 	if (rc == SONDE_STEP_CHANGED) {
 		measure(a);
 		return SONDE_STEP_RETRY;
@@ -364,7 +365,7 @@ static bool append_on_cpu(struct sonde_append *a)
 	struct target t = { .rseq = a->rseq };
 
 	for (int i = 0; i < PLANS; i++) {
-		enum sonde_step rc;
+		enum sonde_writer_step rc;
 
 		/* struct rseq: u32 cpu_id_start, u32 cpu_id; negative while
 		 * the thread is not registered */
@@ -384,7 +385,7 @@ static bool append_on_cpu(struct sonde_append *a)
 static void append_in_lane(struct sonde_append *a, const struct target *t)
 {
 	for (int i = 0; i < PLANS; i++) {
-		enum sonde_step rc = try_once(a, t);
+		enum sonde_writer_step rc = try_once(a, t);
 
 		if (rc == SONDE_STEP_DONE || rc == SONDE_STEP_LOST)
 			return;

@@ -94,7 +94,7 @@ struct sonde_commit {
 	uint64_t *gate; /* null, or the key to close before anything else */
 };
 
-enum sonde_step {
+enum sonde_writer_step {
 	SONDE_STEP_DONE = 0,
 	SONDE_STEP_RETRY = 1,   /* aborted, or w is not what was expected */
 	SONDE_STEP_CHANGED = 2, /* a string got shorter while it was copied */
@@ -106,13 +106,13 @@ enum sonde_step {
  * copy the parts to c->dst, one after the other, then *c->w = c->next
  * (release).
  */
-enum sonde_step sonde_rseq_commit(const struct sonde_commit *c);
+enum sonde_writer_step sonde_rseq_commit(const struct sonde_commit *c);
 
 /*
  * If still on c->cpu and *c->w == c->expect: *addr = value (release).
  */
-enum sonde_step sonde_rseq_store(const struct sonde_commit *c, uint64_t *addr,
-				 uint64_t value);
+enum sonde_writer_step sonde_rseq_store(const struct sonde_commit *c,
+					uint64_t *addr, uint64_t value);
 
 /* False where there is no commit_<arch>.S: then rseq must be null. */
 extern const bool sonde_rseq_supported;

@@ -21,7 +21,7 @@ static bool same_path(const char *a, const char *b)
 	return a == b || (a && b && !strcmp(a, b));
 }
 
-/* As they are shown, not as they are: see sonde_place_key(). */
+/* As they are shown, not as they are: see sonde_cause_place_key(). */
 static bool same_cause(const struct sonde_cause *a, const struct sonde_cause *b)
 {
 	if (a->kind != b->kind || a->lock != b->lock ||

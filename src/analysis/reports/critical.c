@@ -42,14 +42,14 @@ static const struct sonde_cause *cause_of(const struct sonde_path_segment *of)
 static int add_segment(struct view *view,
 		       const struct sonde_path_segment *segment)
 {
-	const struct sonde_place place = {
+	const struct sonde_cause_place place = {
 		.tid = segment->tid,
 		.kind = segment->kind,
 		.cause = cause_of(segment),
 		.waker = &segment->waker,
 	};
-	struct sonde_place_key key;
-	int error = sonde_place_key(&place, &key);
+	struct sonde_cause_place_key key;
+	int error = sonde_cause_place_key(&place, &key);
 	struct sum *sum;
 
 	if (error)

@@ -78,15 +78,15 @@ static struct thread_sum *get_thread(struct offcpu *offcpu,
 static void offcpu_add_wait(struct offcpu *offcpu,
 			    const struct sonde_interval *interval, uint64_t ns)
 {
-	const struct sonde_place place = {
+	const struct sonde_cause_place place = {
 		.tid = interval->tid,
 		.cause = &interval->blocked.cause,
 		.waker = &interval->blocked.waker,
 	};
 	struct wait_sum *wait = NULL;
-	struct sonde_place_key key;
+	struct sonde_cause_place_key key;
 
-	if (!sonde_place_key(&place, &key))
+	if (!sonde_cause_place_key(&place, &key))
 		wait = sonde_hash_put(&offcpu->waits, &key.key);
 	if (!wait) {
 		offcpu->left_out++;

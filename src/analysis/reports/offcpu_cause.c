@@ -243,8 +243,8 @@ const char *sonde_cause_thread(const struct sonde_causes *causes, int32_t tid,
 
 /* ---- adding up ---- */
 
-int sonde_place_key(const struct sonde_place *place,
-		    struct sonde_place_key *ret_key)
+int sonde_cause_place_key(const struct sonde_cause_place *place,
+			  struct sonde_cause_place_key *ret_key)
 {
 	static const struct sonde_cause no_cause = { .fd = -1, .pid = -1 };
 	static const struct sonde_waker no_waker = { .tid = -1 };

@@ -58,19 +58,19 @@ const char *sonde_cause_thread(const struct sonde_causes *causes, int32_t tid,
 /* ---- adding up ---- */
 
 /* Where time goes: a thread, what it did, who ended it. */
-struct sonde_place {
+struct sonde_cause_place {
 	int32_t tid;
 	int32_t kind;                    /* the user's: a state */
 	const struct sonde_cause *cause; /* NULL: none */
 	const struct sonde_waker *waker; /* NULL: none */
 };
-struct sonde_place_key {
+struct sonde_cause_place_key {
 	struct sonde_key key;
 	char text[4096];
 };
 /* The same for places that are shown alike. Faults are, wherever they are. 0 or
  * -errno. */
-int sonde_place_key(const struct sonde_place *place,
-		    struct sonde_place_key *ret_key);
+int sonde_cause_place_key(const struct sonde_cause_place *place,
+			  struct sonde_cause_place_key *ret_key);
 
 #endif /* ANALYSIS_REPORTS_OFFCPU_CAUSE_H */

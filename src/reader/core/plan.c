@@ -164,7 +164,8 @@ static void align_to(struct emitter *to, uint32_t align)
 
 /* Marks a class, and what is in it at fixed places. */
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
-static void place(struct emitter *to, struct sonde_class *cls, uint64_t offset)
+static void plan_place(struct emitter *to, struct sonde_class *cls,
+		       uint64_t offset)
 {
 	to->begun = true;
 	if (to->inside)
@@ -178,7 +179,7 @@ static void place(struct emitter *to, struct sonde_class *cls, uint64_t offset)
 		struct sonde_class *of = cls->members[i].cls;
 
 		offset = sonde_align(offset, of->align_bits);
-		place(to, of, offset);
+		plan_place(to, of, offset);
 		offset += static_bits(of);
 	}
 }
@@ -187,7 +188,7 @@ static void emit_leaf(struct emitter *to, struct sonde_class *cls)
 {
 	struct sonde_op *op;
 
-	place(to, cls, to->offset);
+	plan_place(to, cls, to->offset);
 	if (cls->kind != SONDE_KIND_STRING && cls->kind != SONDE_KIND_BLOB) {
 		if (cls->bits) {
 			op = emit(to, SONDE_OP_SAVE);
@@ -301,7 +302,7 @@ static void emit_class(struct emitter *to, struct sonde_class *cls)
 	if (bits != DYNAMIC) {
 		if (to->offset + bits >= UINT32_MAX)
 			begin_block(to, cls->align_bits, 1);
-		place(to, cls, to->offset);
+		plan_place(to, cls, to->offset);
 		to->offset += bits;
 		return;
 	}
@@ -345,7 +346,7 @@ static bool header_ends_at_byte(const struct sonde_head_plan *head)
 }
 
 /* Many events end in their only string: those need no program. */
-static void find_text(struct sonde_plan *plan)
+static void plan_find_text(struct sonde_plan *plan)
 {
 	const struct sonde_op *ops = plan->ops;
 
@@ -384,7 +385,7 @@ static int compile_body(struct emitter *to, const struct sonde_event_class *cls,
 	plan->fixed_bits = to->offset;
 	if (!plan->fixed)
 		emit(to, SONDE_OP_END);
-	find_text(plan);
+	plan_find_text(plan);
 	plan->nr_blocks = to->block + 1;
 	if (plan->align % 8 == 0 || header_ends_at_byte(head))
 		plan->byte_blocks |= 1;
@@ -566,7 +567,7 @@ static uint32_t behind_tag(const struct sonde_head_plan *plan,
 	return (uint32_t)sonde_align(plan->normal.bits, layout->align);
 }
 
-static void find_quick(struct sonde_head_plan *plan)
+static void plan_find_quick(struct sonde_head_plan *plan)
 {
 	const struct sonde_head_layout *normal = &plan->normal;
 	const struct sonde_head_layout *shorter = &plan->shorter;
@@ -609,7 +610,7 @@ static void compile_head(const struct sonde_schema *schema,
 		plan->walked =
 			!layout_of(header, &plan->normal) ||
 			(!plan->normal.id.load.bits && cls->nr_events > 1);
-	find_quick(plan);
+	plan_find_quick(plan);
 }
 
 /* ---- all of a source ---- */
@@ -721,8 +722,8 @@ static void find_numbers(struct sonde_plan *plan)
 
 /* The header begins at a multiple of its alignment, so a body that needs no
  * larger one is always as far from there. */
-static void find_plain(struct sonde_plan *plan,
-		       const struct sonde_head_plan *head)
+static void plan_find_plain(struct sonde_plan *plan,
+			    const struct sonde_head_plan *head)
 {
 	plan->is_plain = head->quick[0].is && head->quick[0].bits &&
 			 plan->align <= head->align && !plan->is_internal &&
@@ -756,7 +757,7 @@ static int make_event(struct sonde_source *source,
 	err = compile_body(&emitter, cls, head);
 	if (!err)
 		find_numbers(plan);
-	find_plain(plan, head);
+	plan_find_plain(plan, head);
 	return err;
 }
 

@@ -23,7 +23,7 @@
  * interface. */
 #define FIRST_PID_NS 0xeffffffcu
 
-struct sonde_table {
+struct sonde_statedump_table {
 	uint64_t files;
 	int32_t tid;
 };
@@ -148,8 +148,8 @@ static int by_tid(const void *left, const void *right)
 
 static int by_files(const void *left, const void *right)
 {
-	const struct sonde_table *a = left;
-	const struct sonde_table *b = right;
+	const struct sonde_statedump_table *a = left;
+	const struct sonde_statedump_table *b = right;
 
 	if (a->files != b->files)
 		return a->files > b->files ? 1 : -1;
@@ -168,8 +168,8 @@ int sonde_tasks_finish(struct sonde_tasks *tasks)
 	for (size_t i = 0; i < tasks->nr; i++) {
 		const struct sonde_statedump_task *task = &tasks->all[i];
 
-		tasks->tables[i] =
-			(struct sonde_table){ task->files, task->tid };
+		tasks->tables[i] = (struct sonde_statedump_table){ task->files,
+								   task->tid };
 		if (task->tid == task->pid)
 			tasks->pids[tasks->nr_pids++] = task->pid;
 	}

@@ -19,8 +19,9 @@ struct sonde_tasks {
 	struct sonde_statedump_task *all; /* finished: by tid */
 	size_t nr;
 	size_t room;
-	struct sonde_table *tables; /* one for each task, by `files` */
-	int32_t *pids;              /* of the processes, then of those wanted */
+	struct sonde_statedump_table
+		*tables; /* one for each task, by `files` */
+	int32_t *pids;   /* of the processes, then of those wanted */
 	size_t nr_pids;
 	struct sonde_pool texts;
 	struct sonde_cgroup_slot *cgroups; /* by id */

@@ -62,7 +62,7 @@ struct chrome {
 
 /* ---- one line ---- */
 
-static int flush(struct chrome *c)
+static int chrome_flush(struct chrome *c)
 {
 	size_t used = c->buffer.used;
 
@@ -77,7 +77,7 @@ static void put_buffer(void *to, const char *bytes, size_t size)
 	sonde_buffer_text(to, bytes, size);
 }
 
-static void put_time(struct chrome *c, const char *name, int64_t ns)
+static void chrome_put_time(struct chrome *c, const char *name, int64_t ns)
 {
 	uint64_t value = ns > 0 ? (uint64_t)ns : 0;
 	unsigned int rest = (unsigned int)(value % 1000);
@@ -102,8 +102,8 @@ static int64_t pid_of(const struct sonde_track *track)
 	return pid + ((int64_t)track->machine << 24);
 }
 
-static void begin_line(struct chrome *c, const char *phase, int64_t pid,
-		       int64_t tid)
+static void chrome_begin_line(struct chrome *c, const char *phase, int64_t pid,
+			      int64_t tid)
 {
 	sonde_json_line(&c->json, 0);
 	sonde_json_open(&c->json, NULL, '{');
@@ -114,10 +114,11 @@ static void begin_line(struct chrome *c, const char *phase, int64_t pid,
 
 static void put_moment(struct chrome *c, int64_t time_ns)
 {
-	put_time(c, "ts", (int64_t)((uint64_t)time_ns - (uint64_t)c->begin_ns));
+	chrome_put_time(c, "ts",
+			(int64_t)((uint64_t)time_ns - (uint64_t)c->begin_ns));
 }
 
-static void put_name(struct chrome *c, const char *name)
+static void chrome_put_name(struct chrome *c, const char *name)
 {
 	sonde_json_put_text(&c->json, "name", name);
 }
@@ -140,10 +141,10 @@ static void put_args(struct chrome *c, const struct sonde_event *event)
 	sonde_json_close(&c->json, '}');
 }
 
-static int end_line(struct chrome *c)
+static int chrome_end_line(struct chrome *c)
 {
 	sonde_json_close(&c->json, '}');
-	return c->buffer.used >= FLUSH_BYTES ? flush(c) : 0;
+	return c->buffer.used >= FLUSH_BYTES ? chrome_flush(c) : 0;
 }
 
 /* ---- what a timeline has ---- */
@@ -153,12 +154,12 @@ static int put_metadata(struct chrome *c, const char *what, int64_t pid,
 {
 	if (name[0] == 0)
 		return 0;
-	begin_line(c, "M", pid, tid);
-	put_name(c, what);
+	chrome_begin_line(c, "M", pid, tid);
+	chrome_put_name(c, what);
 	sonde_json_open(&c->json, "args", '{');
-	put_name(c, name);
+	chrome_put_name(c, name);
 	sonde_json_close(&c->json, '}');
-	return end_line(c);
+	return chrome_end_line(c);
 }
 
 static int put_track(void *ctx, const struct sonde_track *track,
@@ -184,22 +185,23 @@ static int open_span(void *ctx, const struct sonde_track *track,
 {
 	struct chrome *c = ctx;
 
-	begin_line(c, "B", pid_of(track), track->id);
+	chrome_begin_line(c, "B", pid_of(track), track->id);
 	put_moment(c, event->time_ns);
-	put_name(c, c->spans.names.texts[track->spans[track->depth - 1].name]);
+	chrome_put_name(
+		c, c->spans.names.texts[track->spans[track->depth - 1].name]);
 	put_args(c, event);
-	return end_line(c);
+	return chrome_end_line(c);
 }
 
-static int close_span(void *ctx, const struct sonde_track *track,
-		      int64_t time_ns, const struct sonde_event *event)
+static int chrome_close_span(void *ctx, const struct sonde_track *track,
+			     int64_t time_ns, const struct sonde_event *event)
 {
 	struct chrome *c = ctx;
 
-	begin_line(c, "E", pid_of(track), track->id);
+	chrome_begin_line(c, "E", pid_of(track), track->id);
 	put_moment(c, time_ns);
 	put_args(c, event);
-	return end_line(c);
+	return chrome_end_line(c);
 }
 
 static int counter(void *ctx, size_t i, int64_t time_ns,
@@ -207,9 +209,9 @@ static int counter(void *ctx, size_t i, int64_t time_ns,
 {
 	struct chrome *c = ctx;
 
-	begin_line(c, "C", PID_COUNTERS, 0);
+	chrome_begin_line(c, "C", PID_COUNTERS, 0);
 	put_moment(c, time_ns);
-	put_name(c, c->export->timeline.counters[i].name);
+	chrome_put_name(c, c->export->timeline.counters[i].name);
 	sonde_json_open(&c->json, "args", '{');
 	if (value->kind == SONDE_KIND_FLOAT) {
 		sonde_json_name(&c->json, "value");
@@ -221,7 +223,7 @@ static int counter(void *ctx, size_t i, int64_t time_ns,
 		sonde_json_put_unsigned(&c->json, "value", value->u);
 	}
 	sonde_json_close(&c->json, '}');
-	return end_line(c);
+	return chrome_end_line(c);
 }
 
 static int64_t number_of(const struct sonde_event *event,
@@ -264,12 +266,12 @@ static int put_run(struct chrome *c, const struct class *of,
 	    put_metadata(c, "process_name", PID_SCHEDULING, 0, "scheduling"))
 		return -EIO;
 	c->scheduling = true;
-	begin_line(c, "X", PID_SCHEDULING, cpu);
+	chrome_begin_line(c, "X", PID_SCHEDULING, cpu);
 	put_moment(c, since_ns);
-	put_time(c, "dur", event->time_ns - since_ns);
-	put_name(c, name);
+	chrome_put_time(c, "dur", event->time_ns - since_ns);
+	chrome_put_name(c, name);
 	put_args(c, event);
-	return end_line(c);
+	return chrome_end_line(c);
 }
 
 static int instant(void *ctx, const struct sonde_track *track,
@@ -281,12 +283,12 @@ static int instant(void *ctx, const struct sonde_track *track,
 	sonde_event_class_get_info(event->cls, &info);
 	if (c->classes[info.index].is_switch)
 		return put_run(c, &c->classes[info.index], event);
-	begin_line(c, "i", pid_of(track), track->id);
+	chrome_begin_line(c, "i", pid_of(track), track->id);
 	put_moment(c, event->time_ns);
-	put_name(c, sonde_event_name(event));
+	chrome_put_name(c, sonde_event_name(event));
 	sonde_json_put_text(&c->json, "s", "t");
 	put_args(c, event);
-	return end_line(c);
+	return chrome_end_line(c);
 }
 
 /* ---- the whole ---- */
@@ -353,13 +355,13 @@ static int finish(struct chrome *c)
 	sonde_json_close(&c->json, ']');
 	sonde_json_close(&c->json, '}');
 	sonde_buffer_text(&c->buffer, "\n", 1);
-	return flush(c);
+	return chrome_flush(c);
 }
 
 static const struct sonde_timeline_ops ops = {
 	.track = put_track,
 	.open = open_span,
-	.close = close_span,
+	.close = chrome_close_span,
 	.instant = instant,
 	.counter = counter,
 };

@@ -97,7 +97,7 @@ static int flame_open_span(void *ctx, struct sonde_track *track,
 			   const struct sonde_event *event)
 {
 	struct sonde_flame *flame = ctx;
-	struct sonde_span *span = &track->spans[track->depth - 1];
+	struct sonde_track_span *span = &track->spans[track->depth - 1];
 	uint32_t parent;
 	int err = 0;
 
@@ -117,8 +117,8 @@ static int flame_open_span(void *ctx, struct sonde_track *track,
 	return 0;
 }
 
-static int close_span(void *ctx, struct sonde_track *track, int64_t time_ns,
-		      const struct sonde_event *event)
+static int flame_close_span(void *ctx, struct sonde_track *track,
+			    int64_t time_ns, const struct sonde_event *event)
 {
 	(void)event;
 	spend(ctx, track, track->depth - 1, time_ns);
@@ -126,7 +126,7 @@ static int close_span(void *ctx, struct sonde_track *track, int64_t time_ns,
 }
 
 static const struct sonde_spans_ops flame_ops = { .open = flame_open_span,
-						  .close = close_span };
+						  .close = flame_close_span };
 
 /* ---- the whole ---- */
 

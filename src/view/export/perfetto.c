@@ -160,8 +160,8 @@ static int perfetto_open_span(void *ctx, const struct sonde_track *track,
 	return end_event(p, event);
 }
 
-static int close_span(void *ctx, const struct sonde_track *track,
-		      int64_t time_ns, const struct sonde_event *event)
+static int perfetto_close_span(void *ctx, const struct sonde_track *track,
+			       int64_t time_ns, const struct sonde_event *event)
 {
 	struct perfetto *p = ctx;
 
@@ -472,7 +472,7 @@ static int prepare(struct perfetto *p, const struct sonde_trace *trace)
 static const struct sonde_timeline_ops ops = {
 	.track = perfetto_put_track,
 	.open = perfetto_open_span,
-	.close = close_span,
+	.close = perfetto_close_span,
 	.instant = perfetto_instant,
 	.counter = perfetto_counter,
 };

@@ -242,7 +242,7 @@ static int64_t spans_find_span(const struct sonde_track *track, uint32_t kind,
 			       uint32_t name)
 {
 	for (uint32_t i = track->depth; i-- > 0;) {
-		const struct sonde_span *span = &track->spans[i];
+		const struct sonde_track_span *span = &track->spans[i];
 
 		if (span->kind == kind && (name == 0 || name == span->name))
 			return i;
@@ -268,7 +268,7 @@ static int begin(struct sonde_spans *spans, struct sonde_track *track,
 	}
 	if (err != 0)
 		return err;
-	track->spans[track->depth - 1] = (struct sonde_span){
+	track->spans[track->depth - 1] = (struct sonde_track_span){
 		.begin_ns = event->time_ns,
 		.name = edge->name,
 		.kind = edge->kind,

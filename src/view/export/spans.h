@@ -44,7 +44,7 @@ enum sonde_track_kind {
 	SONDE_TRACK_STREAM, /* id is the stream's index */
 };
 
-struct sonde_span {
+struct sonde_track_span {
 	int64_t begin_ns;
 	uint32_t name, kind;
 	uint32_t user; /* of the caller */
@@ -58,8 +58,8 @@ struct sonde_track {
 	int32_t pid;    /* -1 unknown */
 	uint32_t index; /* from 0, in the order of appearance */
 	uint32_t depth, room;
-	struct sonde_span *spans; /* [depth], the innermost last */
-	uint32_t too_deep;        /* begins that got no span */
+	struct sonde_track_span *spans; /* [depth], the innermost last */
+	uint32_t too_deep;              /* begins that got no span */
 	uint32_t losses;    /* how many the machine had at the last event */
 	int64_t changed_ns; /* when a span was last opened or closed */
 	int64_t last_ns;    /* the last event */

@@ -136,7 +136,7 @@ static bool is_hidden_leaf(const struct sonde_writer *writer,
 	       cls->reg < 0;
 }
 
-static bool is_group(const struct sonde_class *cls)
+static bool fields_is_group(const struct sonde_class *cls)
 {
 	return cls->kind >= SONDE_KIND_STRUCT;
 }
@@ -252,9 +252,10 @@ static bool has_member(const struct sonde_class *group, const char *name)
  * where a member of `inner` has it, this one is NAME#2, or the first number
  * behind that for which there is no member.
  */
-static int make_name(struct making *making, const struct sonde_class *group,
-		     size_t i, const struct sonde_class *inner,
-		     struct sonde_shape *shape)
+static int fields_make_name(struct making *making,
+			    const struct sonde_class *group, size_t i,
+			    const struct sonde_class *inner,
+			    struct sonde_shape *shape)
 {
 	const char *name = child_name(group, i);
 	size_t size = name ? strlen(name) + 24 : 0;
@@ -298,7 +299,7 @@ static int fill_children(struct making *making, const struct sonde_class *inner,
 	shape->hidden = cls->nr_members > 0;
 	for (size_t i = 0; i < cls->nr_members; i++) {
 		struct sonde_shape *child = &shape->children[i];
-		int err = make_name(making, cls, i, inner, child);
+		int err = fields_make_name(making, cls, i, inner, child);
 
 		if (!err)
 			err = fill_shape(making, cls->members[i].cls, child);
@@ -318,7 +319,7 @@ static int fill_shape(struct making *making, const struct sonde_class *cls,
 	shape->form = leaf_form(making->writer, cls);
 	shape->number = number_form(making->writer, cls);
 	shape->mask = number_mask(cls);
-	if (is_group(cls))
+	if (fields_is_group(cls))
 		return fill_children(making, NULL, shape);
 	shape->hidden = is_hidden_leaf(making->writer, cls);
 	return 0;
@@ -369,7 +370,7 @@ static bool is_direct(const struct sonde_shape *shape, enum sonde_scope scope)
 	for (size_t i = 0; i < cls->nr_members; i++)
 		if (!shape->children[i].hidden &&
 		    (!cls->members[i].cls->placed ||
-		     is_group(cls->members[i].cls)))
+		     fields_is_group(cls->members[i].cls)))
 			return false;
 	return scope >= SONDE_SCOPE_COMMON_CONTEXT;
 }
@@ -929,7 +930,7 @@ static void close_group(struct writing *writing)
 
 /* Whether a buffer's bytes are text: characters that have a place on a screen,
  * and blanks. The last one may be cut, as buffers are. */
-static bool is_text(const char *text, size_t length)
+static bool fields_is_text(const char *text, size_t length)
 {
 	size_t at = 0;
 
@@ -951,7 +952,7 @@ static bool is_shown_as_text(const struct writing *writing,
 {
 	return value->kind == SONDE_KIND_SEQUENCE && value->text &&
 	       writing->writer->style == SONDE_STYLE_PLAIN &&
-	       is_text(value->text, value->length);
+	       fields_is_text(value->text, value->length);
 }
 
 static void put_item(struct writing *writing, enum sonde_walk_item item,

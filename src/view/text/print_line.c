@@ -14,7 +14,7 @@
 #define LEVEL_COLUMNS 14
 #define TIME_COLUMNS  18
 
-static bool is_json(const struct sonde_print_part *part)
+static bool line_is_json(const struct sonde_print_part *part)
 {
 	return part->printer->writer.style == SONDE_STYLE_JSON;
 }
@@ -67,11 +67,12 @@ void sonde_print_since(struct sonde_print_part *part, enum sonde_since since,
 
 /* ---- columns ---- */
 
-static void put_unknown(struct sonde_print_part *part, unsigned int columns)
+static void line_put_unknown(struct sonde_print_part *part,
+			     unsigned int columns)
 {
 	struct sonde_buffer *buffer = &part->buffer;
 
-	if (is_json(part)) {
+	if (line_is_json(part)) {
 		SONDE_PUT(buffer, "null");
 		return;
 	}
@@ -88,11 +89,11 @@ static void put_id(struct sonde_print_part *part, int32_t number,
 	unsigned int digits;
 
 	if (number < 0) {
-		put_unknown(part, columns);
+		line_put_unknown(part, columns);
 		return;
 	}
 	digits = sonde_count_digits((uint64_t)number);
-	if (!is_json(part) && digits < columns)
+	if (!line_is_json(part) && digits < columns)
 		sonde_put_bytes(&part->buffer, "                ",
 				columns - digits);
 	sonde_put_uint(&part->buffer, (uint64_t)number);
@@ -102,8 +103,8 @@ static void put_time(struct sonde_print_part *part,
 		     const struct sonde_event *event)
 {
 	if (event->time_ns == SONDE_TIME_MIN)
-		put_unknown(part, TIME_COLUMNS);
-	else if (is_json(part))
+		line_put_unknown(part, TIME_COLUMNS);
+	else if (line_is_json(part))
 		sonde_put_int(&part->buffer, event->time_ns);
 	else
 		sonde_stamp_put(&part->stamp, event->time_ns, &part->buffer);
@@ -120,7 +121,7 @@ static void put_since(struct sonde_print_part *part,
 	if (kind == SONDE_COLUMN_THREAD_DELTA)
 		tid = sonde_event_tid(event);
 	if (event->time_ns == SONDE_TIME_MIN || tid < 0) {
-		put_unknown(part, SONDE_DELTA_COLUMNS);
+		line_put_unknown(part, SONDE_DELTA_COLUMNS);
 		return;
 	}
 	if (kind == SONDE_COLUMN_THREAD_DELTA) {
@@ -134,26 +135,26 @@ static void put_since(struct sonde_print_part *part,
 }
 
 /* Text that is not quoted where columns are not. */
-static void put_text(struct sonde_print_part *part, const char *text)
+static void line_put_text(struct sonde_print_part *part, const char *text)
 {
-	if (is_json(part))
+	if (line_is_json(part))
 		sonde_put_quoted(&part->printer->writer, text, strlen(text),
 				 &part->buffer);
 	else
 		sonde_buffer_safe(&part->buffer, text);
 }
 
-static void put_level(struct sonde_print_part *part,
-		      const struct sonde_print_class *cls)
+static void line_put_level(struct sonde_print_part *part,
+			   const struct sonde_print_class *cls)
 {
 	size_t from = part->buffer.used;
 
 	if (!cls->level) {
-		put_unknown(part, 1);
+		line_put_unknown(part, 1);
 		return;
 	}
-	put_text(part, cls->level);
-	while (!is_json(part) && part->buffer.used < from + LEVEL_COLUMNS)
+	line_put_text(part, cls->level);
+	while (!line_is_json(part) && part->buffer.used < from + LEVEL_COLUMNS)
 		sonde_put_char(&part->buffer, ' ');
 }
 
@@ -167,7 +168,7 @@ static void put_scopes(struct sonde_print_part *part,
 	struct sonde_buffer *buffer = &part->buffer;
 	size_t start;
 
-	if (is_json(part))
+	if (line_is_json(part))
 		SONDE_PUT(buffer, "{");
 	start = buffer->used;
 	for (enum sonde_scope scope = from; scope <= to; scope++)
@@ -176,7 +177,7 @@ static void put_scopes(struct sonde_print_part *part,
 					event, scope, buffer->used == start,
 					buffer);
 	sonde_buffer_room(buffer, 16);
-	if (is_json(part))
+	if (line_is_json(part))
 		SONDE_PUT(buffer, "}");
 }
 
@@ -188,7 +189,7 @@ static void put_expression(struct sonde_print_part *part,
 	struct sonde_value value;
 
 	if (sonde_filter_value(filter, event, &value)) {
-		put_unknown(part, 1);
+		line_put_unknown(part, 1);
 		return;
 	}
 	if (value.kind == SONDE_KIND_STRING)
@@ -209,9 +210,9 @@ static void put_caller(struct sonde_print_part *part,
 		sonde_names_caller(part->printer->names, event);
 
 	if (name)
-		put_text(part, name->text);
+		line_put_text(part, name->text);
 	else
-		put_unknown(part, 1);
+		line_put_unknown(part, 1);
 }
 
 static void put_column(struct sonde_print_part *part,
@@ -243,7 +244,7 @@ static void put_column(struct sonde_print_part *part,
 		sonde_put_ready(&part->buffer, cls->name, cls->name_length);
 		break;
 	case SONDE_COLUMN_LOGLEVEL:
-		put_level(part, cls);
+		line_put_level(part, cls);
 		break;
 	case SONDE_COLUMN_CONTEXT:
 		put_scopes(part, event, SONDE_SCOPE_COMMON_CONTEXT,
@@ -254,7 +255,7 @@ static void put_column(struct sonde_print_part *part,
 			   SONDE_SCOPE_PAYLOAD);
 		break;
 	case SONDE_COLUMN_FILE:
-		put_text(part, event->stream->path);
+		line_put_text(part, event->stream->path);
 		break;
 	case SONDE_COLUMN_PACKET:
 		sonde_put_uint(&part->buffer, sonde_event_packet(event));
@@ -292,7 +293,7 @@ void sonde_print_line(struct sonde_print_part *part,
 		put_column(part, column, event);
 	}
 	sonde_buffer_room(buffer, 2);
-	if (is_json(part))
+	if (line_is_json(part))
 		sonde_put_char(buffer, '}');
 	else
 		strip_blanks(part);
