@@ -67,7 +67,7 @@ static int add_string(struct extract *e, uint32_t *offset)
 /* ---- which types ---- */
 
 /* *id becomes that in the extract, where the type comes if it isn't there. */
-static int refer(struct extract *e, uint32_t *id)
+static int extract_refer(struct extract *e, uint32_t *id)
 {
 	if (*id == 0)
 		return 0;
@@ -133,7 +133,7 @@ static int find_all(struct extract *e, const char *const *names, size_t nr)
 	if (!e->new_ids)
 		rc = -ENOMEM;
 	for (uint32_t i = 0; !rc && i < nr_named; i++)
-		rc = refer(e, &named[i]);
+		rc = extract_refer(e, &named[i]);
 	free(named);
 	return rc;
 }
@@ -150,7 +150,7 @@ static int add_members(struct extract *e, const uint8_t *rest, uint32_t nr)
 		memcpy(&member, rest + i * sizeof(member), sizeof(member));
 		rc = add_string(e, &member.name_off);
 		if (!rc)
-			rc = refer(e, &member.type);
+			rc = extract_refer(e, &member.type);
 		if (!rc)
 			rc = add_bytes(&e->types, &member, sizeof(member));
 		if (rc)
@@ -183,9 +183,9 @@ static int add_array(struct extract *e, const uint8_t *rest)
 	int rc;
 
 	memcpy(&array, rest, sizeof(array));
-	rc = refer(e, &array.type);
+	rc = extract_refer(e, &array.type);
 	if (!rc)
-		rc = refer(e, &array.index_type);
+		rc = extract_refer(e, &array.index_type);
 	return rc ? rc : add_bytes(&e->types, &array, sizeof(array));
 }
 
@@ -227,7 +227,7 @@ static int add_head(struct extract *e, struct btf_type type)
 	case BTF_KIND_VOLATILE:
 	case BTF_KIND_RESTRICT:
 	case BTF_KIND_TYPE_TAG:
-		rc = refer(e, &type.type);
+		rc = extract_refer(e, &type.type);
 		break;
 	case BTF_KIND_INT:
 	case BTF_KIND_FLOAT:

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * regular.c - a file is looked at before it is opened.
+ *
+ * The descriptor that looked is the one that opens, by its place in
+ * /proc/self/fd: a path that changes meanwhile changes nothing. Three system
+ * calls.
+ */
 #include "sys/regular.h"
 
 #include <errno.h>

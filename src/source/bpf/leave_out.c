@@ -120,7 +120,7 @@ size_t bpf_late_room(const struct bpf_source *source)
 	return source->geometry.subbuf_bytes + SONDE_PACKER_HEAD_MAX;
 }
 
-static int bind(struct bpf_event *event, const char *text)
+static int leave_out_bind(struct bpf_event *event, const char *text)
 {
 	char why[200];
 
@@ -138,7 +138,7 @@ int bpf_late_init(struct bpf_source *source)
 		return 0;
 	for (uint32_t i = 0; i < source->nr_events && !rc; i++)
 		if (!source->events[i].late)
-			rc = bind(&source->events[i], "1");
+			rc = leave_out_bind(&source->events[i], "1");
 	for (uint32_t i = 0;
 	     i < source->geometry.nr_cpus * SONDE_BPF_LEVELS && !rc; i++) {
 		struct bpf_stream *stream = &source->streams[i];
@@ -158,5 +158,5 @@ int bpf_late_add(struct bpf_source *source, struct bpf_event *event,
 	if (!text)
 		return 0;
 	source->has_late = true;
-	return bind(event, text);
+	return leave_out_bind(event, text);
 }

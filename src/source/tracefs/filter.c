@@ -92,8 +92,8 @@ static const struct sonde_node *node_at(const struct writer *to, uint32_t node)
 	return &to->compiler.expr->nodes[node];
 }
 
-static const struct sonde_meaning *meaning_at(const struct writer *to,
-					      uint32_t node)
+static const struct sonde_meaning *filter_meaning_at(const struct writer *to,
+						     uint32_t node)
 {
 	return &to->compiler.meanings[node];
 }
@@ -116,8 +116,9 @@ static unsigned int count_named(const struct writer *to, const char *name,
 }
 
 /* Whether the name stands for the listed field, and that is one. */
-static bool is_named(const struct writer *to, const struct sonde_name *name,
-		     const struct sonde_tracefs_field *field)
+static bool filter_is_named(const struct writer *to,
+			    const struct sonde_name *name,
+			    const struct sonde_tracefs_field *field)
 {
 	static const char payload[] = "$payload.";
 	size_t skip = sizeof(payload) - 1;
@@ -169,8 +170,8 @@ static const struct sonde_tracefs_field *find_field(const struct writer *to,
 	if (source->how == SONDE_EXPR_MEMORY && source->base == 1)
 		return find_whence(source);
 	for (size_t i = 0; i < to->nr_fields; i++) {
-		if (is_named(to, &to->compiler.expr->names[of->name],
-			     &to->fields[i]))
+		if (filter_is_named(to, &to->compiler.expr->names[of->name],
+				    &to->fields[i]))
 			return &to->fields[i];
 	}
 	return NULL;
@@ -181,15 +182,10 @@ static wide lowest(unsigned int bits, bool is_signed)
 	return is_signed ? -((wide)1 << (bits - 1)) : 0;
 }
 
-static wide highest(unsigned int bits, bool is_signed)
-{
-	return ((wide)1 << (bits - is_signed)) - 1;
-}
-
 static bool is_within(wide value, unsigned int bits, bool is_signed)
 {
 	return value >= lowest(bits, is_signed) &&
-	       value <= highest(bits, is_signed);
+	       value <= ((wide)1 << (bits - is_signed)) - 1;
 }
 
 /*
@@ -208,7 +204,7 @@ find_number(const struct writer *to, uint32_t node,
 	bool is_signed;
 
 	if (!field || field->is_string ||
-	    !sonde_expr_type_is_integer(meaning_at(to, node)->type) ||
+	    !sonde_expr_type_is_integer(filter_meaning_at(to, node)->type) ||
 	    (field->size != 1 && field->size != 2 && field->size != 4 &&
 	     field->size != 8) ||
 	    (field->name && count_named(to, field->name, &view) != 1))
@@ -221,13 +217,14 @@ find_number(const struct writer *to, uint32_t node,
 	return is_signed && view.stored_bits > bits ? field : NULL;
 }
 
-static const struct sonde_tracefs_field *find_text(const struct writer *to,
-						   uint32_t node)
+static const struct sonde_tracefs_field *
+filter_find_text(const struct writer *to, uint32_t node)
 {
 	const struct sonde_tracefs_field *field = find_field(to, node);
 
 	return field && field->is_string &&
-			       meaning_at(to, node)->type == SONDE_EXPR_STRING ?
+			       filter_meaning_at(to, node)->type ==
+				       SONDE_EXPR_STRING ?
 		       field :
 		       NULL;
 }
@@ -235,7 +232,7 @@ static const struct sonde_tracefs_field *find_text(const struct writer *to,
 /* ---- comparisons ---- */
 
 /* How the kernel writes it; NULL: it is no comparison. */
-static const char *op_of(enum sonde_node_kind kind)
+static const char *filter_op_of(enum sonde_node_kind kind)
 {
 	switch ((int)kind) {
 	case SONDE_NODE_LESS:
@@ -275,15 +272,16 @@ static const char *opposite(const char *op)
 	return other_op(pairs, 3, op);
 }
 
-static const char *exchange(const char *op)
+static const char *filter_exchange(const char *op)
 {
 	static const char *const pairs[][2] = { { "<", ">" }, { "<=", ">=" } };
 
 	return other_op(pairs, 2, op);
 }
 
-static enum says say_number(struct writer *to, uint32_t node, const char *op,
-			    const struct sonde_expr_value *value)
+static enum says filter_say_number(struct writer *to, uint32_t node,
+				   const char *op,
+				   const struct sonde_expr_value *value)
 {
 	struct sonde_field_view view;
 	const struct sonde_tracefs_field *field = find_number(to, node, &view);
@@ -322,9 +320,10 @@ static size_t beginning_of(const char *glob, size_t length)
 static enum says say_text(struct writer *to, uint32_t node, uint32_t string,
 			  bool sense)
 {
-	const struct sonde_tracefs_field *field = find_text(to, node);
+	const struct sonde_tracefs_field *field = filter_find_text(to, node);
 	const struct sonde_node *of = node_at(to, string);
-	const struct sonde_expr_value *value = &meaning_at(to, string)->value;
+	const struct sonde_expr_value *value =
+		&filter_meaning_at(to, string)->value;
 	bool is_glob = of->kind == SONDE_NODE_VALUE && of->literal.glob;
 	const char *text = is_glob ? of->literal.glob : value->text;
 	size_t length = is_glob ? of->literal.glob_length : value->length;
@@ -346,7 +345,7 @@ static enum says say_text(struct writer *to, uint32_t node, uint32_t string,
 static enum says say_comparison(struct writer *to, uint32_t node, bool sense)
 {
 	const struct sonde_node *of = node_at(to, node);
-	const char *op = op_of(of->kind);
+	const char *op = filter_op_of(of->kind);
 	uint32_t constant = of->child[1];
 	uint32_t x = of->child[0];
 	uint32_t label;
@@ -354,17 +353,18 @@ static enum says say_comparison(struct writer *to, uint32_t node, bool sense)
 	/* a label is a range of numbers, or several */
 	if (sonde_expr_compares_label(&to->compiler, of, &x, &label))
 		return NOTHING;
-	if (meaning_at(to, x)->constant) {
+	if (filter_meaning_at(to, x)->constant) {
 		constant = x;
 		x = of->child[1];
-		op = exchange(op);
+		op = filter_exchange(op);
 	}
-	if (!meaning_at(to, constant)->constant)
+	if (!filter_meaning_at(to, constant)->constant)
 		return NOTHING;
 	if (!sense)
 		op = opposite(op);
-	if (meaning_at(to, x)->type != SONDE_EXPR_STRING)
-		return say_number(to, x, op, &meaning_at(to, constant)->value);
+	if (filter_meaning_at(to, x)->type != SONDE_EXPR_STRING)
+		return filter_say_number(
+			to, x, op, &filter_meaning_at(to, constant)->value);
 	return op[1] == '=' && (op[0] == '=' || op[0] == '!') ?
 		       say_text(to, x, constant, op[0] == '=') :
 		       NOTHING;
@@ -418,17 +418,17 @@ static enum says say(struct writer *to, uint32_t node, bool sense)
 	static const struct sonde_expr_value zero = { .type = SONDE_EXPR_INT };
 	const struct sonde_node *of = node_at(to, node);
 
-	if (meaning_at(to, node)->constant)
+	if (filter_meaning_at(to, node)->constant)
 		return NOTHING;
 	if (of->kind == SONDE_NODE_NOT)
 		return say(to, of->child[0], !sense);
 	if (of->kind == SONDE_NODE_ALL || of->kind == SONDE_NODE_ANY)
 		return say_list(to, node, sense);
-	if (op_of(of->kind))
+	if (filter_op_of(of->kind))
 		return say_comparison(to, node, sense);
 	/* A number by itself: not 0. */
 	return of->kind == SONDE_NODE_NAME ?
-		       say_number(to, node, sense ? "!=" : "==", &zero) :
+		       filter_say_number(to, node, sense ? "!=" : "==", &zero) :
 		       NOTHING;
 }
 
