@@ -750,7 +750,9 @@ int sonde_recorder_run(const struct sonde_recorder_config *config)
 	shield(r);
 	rc = start(r, &ready);
 	(void)send(config->control_fd, &ready, sizeof(ready), MSG_NOSIGNAL);
-	if (!rc && (r->kernel || config->named))
+	/* What was inherited can't be given back. */
+	if (!rc && (r->kernel || config->named) &&
+	    !(config->named && config->named->inherited))
 		goes = await_go(r, &go);
 	/* Without them, the front goes on; a session by name doesn't. */
 	if (!rc && r->kernel && goes && start_kernel(r, &go))

@@ -65,9 +65,9 @@
 /*
  * A session that is found by its name (session/named.h). There is no front: who
  * starts it sends its go once it has heard that the recorder is ready, and is
- * not missed then. If it ends before that, there is no session. From then on
- * whoever may asks over the socket (docs/protocol.md); SIGTERM ends it as a stop
- * does.
+ * not missed then. If it ends before that, there is no session, unless it was
+ * inherited. From then on whoever may asks over the socket (docs/protocol.md);
+ * SIGTERM ends it as a stop does.
  */
 struct sonde_recorder_named {
 	const char *name;

@@ -527,10 +527,12 @@ void sonde_recorder_unname(struct sonde_recorder *r, bool started)
 {
 	const struct sonde_recorder_named *config = r->config->named;
 	struct sonde_recorder_by_name *named = r->named;
+	/* What could not be inherited stays what it was. */
+	bool is_forgotten = started ? named->is_to_destroy : !config->inherited;
 
-	if (!started || named->is_to_destroy)
+	if (is_forgotten)
 		sonde_session_remove_file(config->home, config->name);
-	else
+	else if (started)
 		(void)describe_session(r, true); /* it says less, then */
 	if (!started)
 		sonde_place_remove(config->place);

@@ -9,14 +9,19 @@ emitted and when. Each test has a directory for sockets of its own.
 """
 
 import json
+import mmap
 import os
+import random
+import select
 import shutil
 import signal
 import socket
+import struct
+import subprocess
 
 from home import Home, await_end, check_sum, kill_recorder, numbers
 from obedient import TIMEOUT, Program, need_root, program
-from sonde import SONDE, Trace, check, install, run
+from sonde import SONDE, Trace, build, check, install, run
 from harness import check_equal, main, test
 
 STRANGER = 61236
@@ -153,6 +158,89 @@ def a_session_ends_when_its_processes_have():
         check_equal([status["state"], status["ended"]], ["stopped", "gone"],
                     "state")
         check_equal(numbers(Trace(directory)), list(range(1, 51)), "events")
+
+
+STAMPER = r"""
+#include <sonde/tracepoint.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* A line each: how many it has emitted; those of thread i are i, i + 8 ... */
+static volatile unsigned long (*done)[8];
+
+static void *run(void *arg)
+{
+	unsigned long i = (unsigned long)arg;
+
+	for (unsigned long n = 0;; n++) {
+		unsigned long number = n * 8 + i;
+
+		sonde_event(stamp, step, number);
+		__atomic_store_n(&done[i][0], n + 1, __ATOMIC_SEQ_CST);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int fd = open(argv[1], O_RDWR);
+	pthread_t thread;
+
+	(void)argc;
+	done = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	for (unsigned long i = 0; i < 3; i++)
+		pthread_create(&thread, 0, run, (void *)i);
+	pause();
+	return 0;
+}
+"""
+
+
+class Stamper:
+    """Threads at full speed; how many events each has emitted by now."""
+
+    def __init__(self, home):
+        path = home.traces / "stamps"
+        path.write_bytes(bytes(4096))
+        self.map = mmap.mmap(os.open(path, os.O_RDWR), 4096)
+        self.process = subprocess.Popen([build(STAMPER), path])
+        while not all(self.now()):
+            pass
+
+    def now(self):
+        return [struct.unpack_from("Q", self.map, 64 * i)[0]
+                for i in range(3)]
+
+    def end(self):
+        self.process.kill()
+        self.process.wait(TIMEOUT)
+
+
+@test
+def from_start_to_stop_every_event_is_in_the_account():
+    told = []
+    with Home() as home:
+        p = Stamper(home)
+        for name in ("a", "b", "c"):
+            directory = home.start(name, "-p", p.process.pid, "--memory",
+                                   "256k", "--mode", "overwrite")
+            started = p.now()
+            stopping = p.now()
+            events = home.json("stop", name)["events"]
+            told.append((directory, started, stopping, events, p.now()))
+        p.end()  # it needs all CPUs
+        for directory, started, stopping, events, stopped in told:
+            check_sum(events)
+            # Of each thread one event may have been on its way.
+            check(events["emitted"] >= sum(b - a - 1 for a, b in
+                                           zip(started, stopping)),
+                  f"{events}: from {started} to {stopping}")
+            found = numbers(Trace(directory), "stamp:step")
+            check_equal(len(found), events["recorded"], "recorded")
+            for n in found:
+                check(n // 8 <= stopped[n % 8], f"{n}: after stop {stopped}")
 
 
 # ---- snapshots ----
@@ -377,6 +465,65 @@ def a_takeover_at_full_speed_keeps_the_account():
         check_equal(ended["events"]["emitted"], total, "emitted")
         check_sum(ended["events"])
     p.end()
+
+
+@test
+def whoever_is_killed_at_random_the_account_is_exact():
+    seed = random.randrange(1 << 32)
+    rng = random.Random(seed)
+    print(f"seed {seed}")
+    p = Program(program())
+    with Home() as home:
+        first = p.do("emit", 1)
+        home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
+                   "1M")
+        for i in range(60):
+            p.do("emit", rng.randrange(3000))
+            what = rng.randrange(4)
+            if what == 0:
+                kill_recorder(home, "night")
+            elif what == 1:
+                home.snapshot("night")
+            elif what == 2:  # a client, at some moment of its life
+                client = home.popen(
+                    *rng.choice([["status"], ["snapshot", "night"]]))
+                select.select([], [], [], rng.random() * 0.02)
+                client.kill()
+                client.communicate(timeout=TIMEOUT)
+            else:  # one that starts another session
+                client = home.popen("start", f"other{i}", "-p", p.pid, "-e",
+                                    "attach:other")
+                select.select([], [], [], rng.random() * 0.06)
+                client.kill()
+                client.communicate(timeout=TIMEOUT)
+                # It is there as a whole, or not at all.
+                r = home.run("destroy", f"other{i}")
+                check(r.returncode == 0 or "no session" in r.stderr,
+                      f"seed {seed}: {r.stderr}")
+        total = p.do("emit", 1) - first
+        ended = home.json("stop", "night")
+        check_equal(ended["events"]["emitted"], total, f"seed {seed}: emitted")
+        check_sum(ended["events"])
+        # Forgetting it takes away what those who were killed have left, too.
+        home.ok("destroy", "night")
+        check_equal(os.listdir(home.dir / "sonde"), [], f"seed {seed}: files")
+    p.end()
+
+
+@test
+def a_program_that_is_killed_leaves_a_whole_trace():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
+        pid = home.pid("night")
+        total = p.do("emit", 700)
+        p.process.kill()
+        p.process.wait(TIMEOUT)
+        await_end(pid)
+        status = home.json("status", "night")
+        check_equal(status["events"]["recorded"], total, "recorded")
+        check_equal(numbers(Trace(directory)), list(range(1, total + 1)),
+                    "events")
 
 
 # ---- whose it is ----
