@@ -239,14 +239,16 @@ def many_files():
 # ---- tests: threads ----
 
 def threads_are_as_proc_has_them():
-    with Child(lambda: sleeping_threads(5)):
+    with Child(lambda: sleeping_threads(5)) as pid:
         # Whoever was there before and after was there meanwhile.
         before = threads_by_proc()
         said = {r["tid"]: r for r in dump(TASKS)}
         after = threads_by_proc()
     stable = {tid for tid in before.keys() & after.keys()
               if before[tid] == after[tid]}
-    assert len(stable) >= 50, len(stable)
+    # The child's, and at least as many of others.
+    assert sum(after[tid]["pid"] == pid for tid in stable) == 6, stable
+    assert len(stable) >= 12, len(stable)
     for tid in stable:
         expected, record = after[tid], said[tid]
         name = record["name"].split(b"\0")[0].decode()

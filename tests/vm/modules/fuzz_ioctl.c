@@ -6,6 +6,9 @@
  *
  *	fuzz_ioctl SEED SECONDS [THREADS]
  *
+ * SECONDS, or up to ten times as long if not everything has been tried by then:
+ * machines differ.
+ *
  * As root in a guest, with the module loaded and nobody else using it. All
  * threads share one table of descriptors and one of mappings, so that calls meet
  * closes. Each thread's choices follow from the seed; how threads meet doesn't.
@@ -16,8 +19,8 @@
  *
  * Whatever happens, the kernel must stay whole (a splat ends the guest, see
  * oops=panic), and when all is closed, sessions must be gone. (That the module
- * goes, too, is seen by who unloads it: modules/pass.) Each ioctl must have succeeded and failed at least once: else nothing was
- * tried.
+ * goes, too, is seen by who unloads it: modules/pass.) Each ioctl must have
+ * succeeded and failed at least once: else nothing was tried.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,6 +50,8 @@
 #define SLOTS   48u
 #define THREADS 16u
 #define NUMBERS 20u
+#define CALLS   18u /* the first of them, which it makes */
+#define LENGTHS 10u /* of time that it takes, at most */
 
 enum kind {
 	DEVICE,
@@ -607,18 +612,33 @@ static void verdict(bool holds, const char *name, const char *why)
 	failed += !holds;
 }
 
+static unsigned long long count_of(const uint64_t *count)
+{
+	return __atomic_load_n(count, __ATOMIC_RELAXED);
+}
+
+/* The first call that has not succeeded and failed; 0: all have. */
+static unsigned int not_tried(void)
+{
+	unsigned int nr;
+
+	for (nr = 1; nr <= CALLS; nr++)
+		if (!count_of(&succeeded[nr]) || !count_of(&failed_calls[nr]))
+			return nr;
+	return 0;
+}
+
 static void everything_was_tried(void)
 {
+	unsigned int missing = not_tried();
 	char why[100] = "";
 	unsigned int nr;
 
-	for (nr = 1; nr <= 18; nr++) {
+	for (nr = 1; nr <= CALLS; nr++)
 		printf("  call %u: %llu succeeded, %llu failed\n", nr,
-		       (unsigned long long)succeeded[nr],
-		       (unsigned long long)failed_calls[nr]);
-		if (!why[0] && (!succeeded[nr] || !failed_calls[nr]))
-			(void)snprintf(why, sizeof(why), "call %u", nr);
-	}
+		       count_of(&succeeded[nr]), count_of(&failed_calls[nr]));
+	if (missing)
+		(void)snprintf(why, sizeof(why), "call %u", missing);
 	verdict(!why[0], "every_call_succeeded_and_failed", why);
 	printf("  %llu filters\n", (unsigned long long)nr_filters);
 	verdict(nr_filters > 0, "filters_were_taken", "none");
@@ -677,7 +697,8 @@ int main(int argc, char **argv)
 		if (pthread_create(&threads[i], NULL, fuzz, &fuzzers[i]))
 			return 2;
 	}
-	(void)nanosleep(&length, NULL); /* how long it runs, no more */
+	for (i = 0; i < LENGTHS && (!i || not_tried()); i++)
+		(void)nanosleep(&length, NULL); /* how long it runs, no more */
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
 	for (i = 0; i < nr; i++)
 		(void)pthread_join(threads[i], NULL);
