@@ -2,34 +2,23 @@
 /*
  * run.c - see run.h. What is where:
  *
+ *	switch.c	the agent, on and off
  *	output.c	the traces' names, and the lines beside them
  *	arena.c		the records' memory
  *	plan.c		what a tracepoint's records look like
  *	session/child.c	who writes the trace
  *
- * ## The end of a run
- *
- * 1. running := 0: no hit is counted any more. arena := 0: whoever has been
- *    counted finds that and misses, or has found the arena before.
- * 2. The probes are taken out. membarrier: what was counted before is seen.
- * 3. Wait until as many records (and discarded and missed ones) are there as
- *    hits were counted: then nobody uses the arena. A thread that was killed
- *    in between, or doesn't run at all, would keep us waiting: not for longer
- *    than QUIET_MS, and then the arena stays mapped in the process for ever.
- * 4. The recorder finishes.
+ * The end of a run is in switch.h, but for the recorder, which finishes last.
  */
 #include "probe/run.h"
 
 #include <errno.h>
 #include <inttypes.h>
-#include <linux/membarrier.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/time.h"
@@ -39,15 +28,13 @@
 #include "probe/output.h"
 #include "probe/plan.h"
 #include "probe/static_data.h"
+#include "probe/switch.h"
 #include "probe/typing.h"
 #include "session/child.h"
-#include "session/kin.h"
 #include "session/recorder.h"
 #include "session/summary.h"
 
-#define QUIET_MS     200
 #define NS_PER_US    1000
-#define PAUSE_NS     100000L
 #define AGENT_PASSES 1u /* agent.h: stop_reason */
 #define NO_PROBE     UINT32_MAX
 #define NO_REGISTER  255u
@@ -68,14 +55,13 @@ struct sonde_probe_run {
 	struct sonde_process *process; /* borrowed, as are probes */
 	struct sonde_probes *probes;
 	struct sonde_agent *agent;
-	uint32_t nr_rows; /* of agent->hits in use, but for the last */
+	struct sonde_probe_switch flow;
 	struct sonde_probe_output output;
 	struct sonde_session_config session;
 	struct sonde_child child;
 	struct sonde_probe_arena arena;
 	struct run_point *points;
 	size_t nr_points;
-	uint64_t missed, stepped; /* the agent's, when the run began */
 	bool is_guest; /* libsonde in the process may use the arena */
 	struct sonde_probe_run_status status;
 };
@@ -86,63 +72,11 @@ static int fail(int error, char *text, size_t size, const char *what)
 	return error;
 }
 
-/* ---- counting ---- */
-
-static uint64_t probe_hits(const struct sonde_probe_run *run, uint32_t probe)
-{
-	const struct sonde_agent *agent = run->agent;
-	uint64_t nr = sonde_load_relaxed(
-		&agent->hits[SONDE_AGENT_CPUS_MAX - 1][probe]);
-
-	for (uint32_t i = 0; i < run->nr_rows; i++)
-		nr += sonde_load_relaxed(&agent->hits[i][probe]);
-	return nr;
-}
-
 /* What its frames have besides frame_bytes. */
 static uint64_t block_bytes(const struct sonde_probe_run *run,
 			    const struct run_point *in)
 {
 	return sonde_load_relaxed(&run->agent->probes[in->probe].block_bytes);
-}
-
-/* Of all tracepoints. */
-static uint64_t all_steps(const struct sonde_probe_run *run)
-{
-	return sonde_load_relaxed(&run->agent->stepped) - run->stepped;
-}
-
-/* And steps. */
-static uint64_t all_hits(const struct sonde_probe_run *run)
-{
-	uint64_t nr = all_steps(run);
-
-	for (size_t i = 0; i < run->nr_points; i++)
-		nr += probe_hits(run, run->points[i].probe);
-	return nr;
-}
-
-/* Whether each hit that was counted has its record, or never will. */
-static bool is_quiet(const struct sonde_probe_run *run)
-{
-	uint64_t records;
-	uint64_t discarded;
-	uint64_t missed = sonde_load_relaxed(&run->agent->missed) - run->missed;
-
-	sonde_probe_arena_count(&run->arena, &records, &discarded);
-	return records + discarded + missed >= all_hits(run);
-}
-
-static bool wait_until_quiet(const struct sonde_probe_run *run)
-{
-	struct timespec pause = { .tv_nsec = PAUSE_NS };
-
-	for (long i = 0; i < QUIET_MS * 1000000L / PAUSE_NS; i++) {
-		if (is_quiet(run))
-			return true;
-		(void)nanosleep(&pause, NULL);
-	}
-	return false;
 }
 
 /* ---- the recorder ---- */
@@ -231,51 +165,6 @@ static void set_variables(struct sonde_agent *agent,
 		if (v->builtin && v->number < SONDE_AGENT_VARIABLE_FIRST)
 			agent->variables_builtin |= 1ull << v->number;
 	}
-}
-
-static void give_arena(struct sonde_probe_run *run)
-{
-	struct sonde_agent *agent = run->agent;
-
-	run->missed = sonde_load_relaxed(&agent->missed);
-	run->stepped = sonde_load_relaxed(&agent->stepped);
-	agent->stop_reason = 0;
-	agent->rings = run->arena.there + SONDE_META_SPAN;
-	/* Pairs with the load of arena in state_of (agent/hit.c). */
-	sonde_store_release(&agent->arena, run->arena.there);
-}
-
-static void start_agent(struct sonde_probe_run *run)
-{
-	/* Pairs with the load of running in sonde_agent_hit: the arena and the
-	 * probes' events are there. */
-	sonde_store_release(&run->agent->running, 1);
-}
-
-/* Every thread of the process has passed a barrier when it returns. */
-static void barrier(struct sonde_probe_run *run)
-{
-	struct sonde_remote_call calls[] = {
-		{ .number = SYS_membarrier,
-		  .go_on = 1,
-		  .args = { MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED } },
-		{ .number = SYS_membarrier,
-		  .args = { MEMBARRIER_CMD_PRIVATE_EXPEDITED } },
-	};
-
-	/* If it can't be done the process has gone, or wait_until_quiet()
-	 * sees a little less than it could. */
-	(void)sonde_process_call(run->process, calls, 2);
-}
-
-static void clear_arena(struct sonde_probe_run *run)
-{
-	/* Pairs with sonde_load_acquire in sonde_agent_hit: nothing is counted
-	 * any more. */
-	sonde_store_release(&run->agent->running, 0);
-	/* Pairs with sonde_load_acquire in state_of: whoever was counted finds
-	 * no arena, or its record is waited for. */
-	sonde_store_release(&run->agent->arena, 0);
 }
 
 static void remove_points(struct sonde_probe_run *run)
@@ -375,6 +264,7 @@ static int note_point(struct sonde_probe_run *run,
 		.frame_bytes = frame_bytes(&plan->hit),
 		.step_bytes = point->steps ? frame_bytes(&plan->step) : 0,
 	};
+	sonde_probe_switch_count(&run->flow, probe);
 	point->probe = probe;
 	point->hits = 0;
 	point->bytes = 0;
@@ -442,9 +332,7 @@ int sonde_probe_run_new(struct sonde_process *process,
 	run->process = process;
 	run->probes = probes;
 	run->agent = sonde_process_agent(process);
-	run->nr_rows = sonde_nr_possible_cpus();
-	if (run->nr_rows > SONDE_AGENT_CPUS_MAX - 1)
-		run->nr_rows = SONDE_AGENT_CPUS_MAX - 1;
+	sonde_probe_switch_init(&run->flow, process, &run->arena);
 	run->child.control_fd = -1;
 	run->arena.fd = -1;
 	sonde_probe_output_init(&run->output);
@@ -477,12 +365,10 @@ static void end(struct sonde_probe_run *run)
 {
 	bool quiet = true;
 
-	clear_arena(run);
+	sonde_probe_switch_off(&run->flow);
 	remove_points(run);
-	if (run->arena.fd >= 0 && sonde_process_lives(run->process)) {
-		barrier(run);
-		quiet = wait_until_quiet(run) && !run->is_guest;
-	}
+	if (run->arena.fd >= 0 && sonde_process_lives(run->process))
+		quiet = sonde_probe_switch_wait(&run->flow) && !run->is_guest;
 	run->is_guest = false;
 	/* With the libraries that were loaded meanwhile. */
 	if (run->child.pid && sonde_process_lives(run->process))
@@ -524,7 +410,7 @@ static int begin(struct sonde_probe_run *run, struct sonde_probe_points *points,
 	(void)sonde_probe_image_save(sonde_process_pid(run->process),
 				     run->output.place.dir);
 	set_variables(run->agent, points);
-	give_arena(run);
+	sonde_probe_switch_arena(&run->flow);
 	for (size_t i = 0; !rc && i < points->nr; i++)
 		rc = add_point(run, points, &points->list[i], error, size);
 	return rc;
@@ -552,7 +438,7 @@ int sonde_probe_run_start(struct sonde_probe_run *run,
 		return rc;
 	}
 	run->status.running = true;
-	start_agent(run);
+	sonde_probe_switch_on(&run->flow);
 	return 0;
 }
 
@@ -594,14 +480,14 @@ int sonde_probe_run_enable(struct sonde_probe_run *run,
 static void count(struct sonde_probe_run *run,
 		  struct sonde_probe_points *points)
 {
-	uint64_t steps = all_steps(run);
+	uint64_t steps = sonde_probe_switch_steps(&run->flow);
 	uint64_t step_bytes = 0;
 
 	run->status.frames = 0;
 	run->status.bytes = 0;
 	for (size_t i = 0; i < run->nr_points; i++) {
 		const struct run_point *in = &run->points[i];
-		uint64_t hits = probe_hits(run, in->probe);
+		uint64_t hits = sonde_probe_switch_hits(&run->flow, in->probe);
 		uint64_t bytes = hits * in->frame_bytes + block_bytes(run, in);
 		struct sonde_probe_point *point = NULL;
 

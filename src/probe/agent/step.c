@@ -7,7 +7,7 @@
 #include "probe/agent/append.h"
 #include "probe/agent/collect.h"
 #include "probe/agent/kernel.h"
-#include "ring/layout.h"
+#include "probe/agent/record.h"
 
 #define MASK_BYTES 8
 
@@ -99,22 +99,6 @@ static void get_registers(const uint64_t *context,
 	registers->r[SONDE_AGENT_EFLAGS] &= ~SONDE_AGENT_SINGLE_STEP;
 }
 
-/* The state word of the step event; 0: nobody records it. */
-static uint32_t state_of(const struct sonde_agent *agent,
-			 const struct sonde_agent_probe *probe)
-{
-	/* As in hit.c: a step has been counted before. Pairs with the store in
-	 * give_arena (probe/run.c). */
-	uint64_t arena = sonde_load_acquire(&agent->arena);
-	const uint32_t *states;
-
-	if (!arena)
-		return 0;
-	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
-	states = (const void *)(uintptr_t)(arena + SONDE_STATES_OFF);
-	return sonde_load_relaxed(&states[probe->step_event]);
-}
-
 static void record(struct sonde_agent *agent, struct sonde_agent_probe *probe,
 		   struct sonde_agent_registers *registers)
 {
@@ -123,9 +107,9 @@ static void record(struct sonde_agent *agent, struct sonde_agent_probe *probe,
 	uint32_t state;
 
 	sonde_add_relaxed(&agent->stepped, 1);
-	state = state_of(agent, probe);
+	state = sonde_agent_state_of(agent, probe->step_event);
 	if (!state) {
-		sonde_add_relaxed(&agent->missed, 1);
+		sonde_agent_miss(agent);
 		return;
 	}
 	record.agent = agent;
@@ -155,7 +139,8 @@ sonde_agent_stepped(struct sonde_agent *agent,
 		if (sonde_load_relaxed(&stepper->tid) != tid)
 			continue;
 		stepped = SONDE_AGENT_STEPPED_LAST;
-		/* Pairs with the store in start_agent (probe/run.c). */
+		/* Pairs with the store in sonde_probe_switch_on
+		 * (probe/switch.c). */
 		if (sonde_load_acquire(&agent->running))
 			record(agent, &agent->probes[stepper->probe],
 			       registers);

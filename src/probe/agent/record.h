@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * record.h - what every hit does around its record: is it one, count it, is its
+ * event recorded, append it.
+ *
+ * The order matters: counting comes before the arena is looked at (agent.h says
+ * why).
+ */
+#ifndef PROBE_AGENT_RECORD_H
+#define PROBE_AGENT_RECORD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/port.h"
+#include "probe/agent/append.h"
+#include "probe/agent/thunk.h"
+#include "ring/layout.h"
+
+/*
+ * One more hit of the probe: on this CPU, in a restartable sequence of one
+ * instruction; or in the last row, with a lock.
+ */
+static inline void sonde_agent_count(struct sonde_agent *agent, uint64_t index)
+{
+	unsigned char *rseq = sonde_agent_rseq();
+	uint64_t *row = &agent->hits[0][index];
+	uint64_t scratch;
+
+	if (sonde_unlikely(!rseq)) {
+		sonde_add_relaxed(&agent->hits[SONDE_AGENT_CPUS_MAX - 1][index],
+				  1);
+		return;
+	}
+	/* 64 KiB from row to row */
+	_Static_assert(sizeof(agent->hits[0]) == 1u << 16, "shlq below");
+	__asm__ volatile("990: leaq 993f(%%rip), %[scratch]\n"
+			 "movq %[scratch], 8(%[rseq])\n"
+			 "991: movl 4(%[rseq]), %k[scratch]\n"
+			 "shlq $16, %[scratch]\n"
+			 "incq (%[row], %[scratch])\n"
+			 "992:\n"
+			 ".pushsection __rseq_cs, \"aw\"\n"
+			 ".balign 32\n"
+			 "993: .long 0, 0\n"
+			 ".quad 991b, 992b - 991b, 994f\n"
+			 ".popsection\n"
+			 ".pushsection __rseq_failure, \"ax\"\n"
+			 ".byte 0x0f, 0xb9, 0x3d\n"
+			 ".long 0x53053053\n"
+			 "994: jmp 990b\n"
+			 ".popsection\n"
+			 : [scratch] "=&r"(scratch)
+			 : [rseq] "r"(rseq), [row] "r"(row)
+			 : "memory", "cc");
+}
+
+/* Whether this is the process that the tool knows, no child of fork()'s. */
+static inline bool sonde_agent_is_parent(const struct sonde_agent *agent)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
+	return *(const volatile uint32_t *)(uintptr_t)agent->is_parent;
+}
+
+static inline bool sonde_agent_is_on(const struct sonde_agent *agent,
+				     const struct sonde_agent_probe *probe)
+{
+	/* Pairs with the store of running in sonde_probe_switch_on
+	 * (probe/switch.c): arena and events are there. */
+	return sonde_load_acquire(&agent->running) &&
+	       sonde_load_relaxed(&probe->state) == SONDE_AGENT_PROBE_ON &&
+	       sonde_agent_is_parent(agent);
+}
+
+/* The state word of an event; 0: nobody records it. */
+static inline uint32_t sonde_agent_state_of(const struct sonde_agent *agent,
+					    uint32_t event)
+{
+	/* Pairs with sonde_probe_switch_off (probe/switch.c): see agent.h. */
+	uint64_t arena = sonde_load_acquire(&agent->arena);
+	const uint32_t *states;
+
+	if (sonde_unlikely(!arena))
+		return 0;
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
+	states = (const void *)(uintptr_t)(arena + SONDE_STATES_OFF);
+	return sonde_load_relaxed(&states[event]);
+}
+
+static inline void sonde_agent_miss(struct sonde_agent *agent)
+{
+	sonde_add_relaxed(&agent->missed, 1);
+}
+
+/* `bytes` has SONDE_AGENT_APPEND_SLACK more that may be read. */
+static inline void sonde_agent_append(const struct sonde_agent *agent,
+				      uint32_t state, const uint8_t *bytes,
+				      uint32_t size)
+{
+	uint64_t inc = SONDE_AGENT_INC(size);
+	uint64_t first;
+
+	if (sonde_unlikely(!agent->tid_offset || !sonde_agent_rseq())) {
+		sonde_agent_append_block_slow(state, bytes, inc);
+		return;
+	}
+	if (size > sizeof(first)) {
+		sonde_agent_append_block(state, bytes, inc);
+		return;
+	}
+	__builtin_memcpy(&first, bytes, sizeof(first));
+	sonde_agent_append_word(state, first, inc);
+}
+
+#endif /* PROBE_AGENT_RECORD_H */
