@@ -64,6 +64,10 @@
 #define SONDE_AGENT_SITES_MAX     8192u
 #define SONDE_AGENT_SITE_BYTES    20u
 #define SONDE_AGENT_ADDRESSES_MAX 96u /* that one ADDRESSES item can tell */
+#define SONDE_AGENT_CALLS_MAX     64u
+#define SONDE_AGENT_CALL_WAYS     4u
+#define SONDE_AGENT_THREADS_MAX   4096u /* a power of two: a hash table */
+#define SONDE_AGENT_PENDING_MAX   7u
 /* A record's staged payload; what is longer is cut, and counted as cut. */
 #define SONDE_AGENT_STAGE 5120u
 
@@ -122,6 +126,74 @@ enum sonde_agent_probe_state {
 	SONDE_AGENT_PROBE_OFF = 2, /* its pad still leads here */
 };
 
+/*
+ * What a hit is, besides one of a tracepoint (agent/call.h):
+ *
+ *	ENTRY	a function begins: its arguments are kept
+ *	EXIT	it is about to return: its result makes the event
+ *	PASS	a jump to a function that is hooked, from where nobody outside of
+ *		its library would see it: that call is none
+ */
+enum sonde_agent_role {
+	SONDE_AGENT_ROLE_TRACEPOINT = 0,
+	SONDE_AGENT_ROLE_ENTRY,
+	SONDE_AGENT_ROLE_EXIT,
+	SONDE_AGENT_ROLE_PASS,
+};
+
+/* A function whose calls are events. What each kind records is in
+ * agent/call.c, and the events' fields in probe/hooks/events.def. */
+enum sonde_agent_call_kind {
+	SONDE_AGENT_CALL_MALLOC,
+	SONDE_AGENT_CALL_CALLOC,
+	SONDE_AGENT_CALL_REALLOC,
+	SONDE_AGENT_CALL_MEMALIGN,
+	SONDE_AGENT_CALL_POSIX_MEMALIGN,
+	SONDE_AGENT_CALL_FREE,
+	SONDE_AGENT_CALL_MUTEX_LOCK,
+	SONDE_AGENT_CALL_MUTEX_TRYLOCK,
+	SONDE_AGENT_CALL_RWLOCK_LOCK,
+	SONDE_AGENT_CALL_RWLOCK_TRYLOCK,
+	SONDE_AGENT_CALL_UNLOCK, /* of a mutex or rwlock; a signal: {x, caller} */
+	SONDE_AGENT_CALL_COND_WAIT,
+	SONDE_AGENT_CALL_PASS, /* of PASS probes: no call at all */
+};
+
+struct sonde_agent_call {
+	uint32_t kind;
+	uint32_t is_write;     /* RWLOCK_...: for writing */
+	uint32_t is_jumped_to; /* by a function that is hooked, or a PASS */
+	uint32_t nr_ways;
+	uint32_t event;        /* indexes in the arena: the call's own, */
+	uint32_t event_before; /* the one at its entry, if it has two, */
+	uint32_t event_busy;   /* and when a lock is held */
+	uint32_t reserved;
+	/* Calls from the function's own library that go there directly, and
+	 * those of the loader, are none that preloading would see. */
+	uint64_t module, module_end;
+	uint64_t loader, loader_end;
+	uint64_t ways[SONDE_AGENT_CALL_WAYS]; /* where such calls lead */
+	uint64_t try_first; /* a function that tries to lock; 0: none */
+};
+
+/* A call that has begun. `stack` is where its return address is, and tells it
+ * from any other of the thread's; 0: free. */
+struct sonde_agent_pending {
+	uint64_t stack;
+	uint64_t caller;
+	uint64_t arguments[3];
+	uint64_t call;
+};
+
+/* Of a thread, by its thread pointer; only the thread changes it. */
+struct sonde_agent_thread {
+	uint64_t key; /* 0: free */
+	uint32_t tid;
+	uint32_t next; /* to be given up when all are taken */
+	struct sonde_agent_pending pending[SONDE_AGENT_PENDING_MAX];
+	uint64_t reserved[4];
+};
+
 struct sonde_agent_probe {
 	uint32_t state;
 	uint32_t event; /* index in the arena */
@@ -146,7 +218,11 @@ struct sonde_agent_probe {
 	uint64_t divisions; /* conditions that divided by zero: false */
 	uint64_t cut;       /* records that lack something: bad memory, size */
 	uint64_t block_bytes; /* of its hits' BLOCKS items */
-	uint64_t reserved[1];
+	uint32_t role;  /* enum sonde_agent_role; the rest is not 0 of calls */
+	uint32_t call;  /* in calls[] */
+	uint32_t frame; /* EXIT: bytes from rsp to the return address */
+	uint32_t gives_argument; /* EXIT: the result is the first argument */
+	uint64_t reserved[6];
 };
 
 /* int3 at `address` goes on at `to`. */
@@ -228,7 +304,8 @@ struct sonde_agent {
 	uint64_t is_parent;
 	uint32_t nr_sites; /* of sites[] that are or were in use */
 	uint32_t reserved1;
-	uint64_t reserved[3];
+	uint64_t calls_lost; /* calls that there was no room to note */
+	uint64_t reserved[2];
 	int64_t variables[SONDE_AGENT_VARIABLES_MAX];
 	/* by probe and CPU: hits, each CPU's row in lines of its own; the last
 	 * row is of those who have no restartable sequences */
@@ -240,6 +317,9 @@ struct sonde_agent {
 	struct sonde_agent_stepper steppers[SONDE_AGENT_STEPPERS_MAX];
 	struct sonde_agent_chunk chunks[SONDE_AGENT_CHUNKS_MAX];
 	struct sonde_agent_site sites[SONDE_AGENT_SITES_MAX];
+	struct sonde_agent_call calls[SONDE_AGENT_CALLS_MAX];
+	struct sonde_agent_thread threads[SONDE_AGENT_THREADS_MAX]
+		__attribute__((aligned(64)));
 	unsigned char plans[SONDE_AGENT_PLANS_SIZE];
 };
 

@@ -23,6 +23,7 @@ struct sonde_image_head {
 	uint32_t restorer; /* of the handlers */
 	uint32_t step;     /* sonde_agent_called */
 	uint32_t retire;   /* sonde_agent_retire */
+	uint32_t call;     /* sonde_agent_call_thunk */
 };
 
 extern const unsigned char sonde_agent_image[];

@@ -162,6 +162,7 @@ static int put_image(struct sonde_process *process)
 		       sizeof(process->agent.there));
 		process->image = (struct sonde_agent_image){
 			.hit = base + head.hit,
+			.call = base + head.call,
 			.trap = base + head.trap,
 			.fault = base + head.fault,
 			.step = base + head.step,

@@ -36,7 +36,7 @@ enum label_kind {
 	LABEL_NEXT,    /* of probe n: behind it */
 	LABEL_HIT,     /* of probe n */
 	LABEL_DIVIDED, /* of probe n */
-	LABEL_THUNK,   /* the literal with its address */
+	LABEL_THUNK,   /* the literal with its address; 1: of calls */
 	LABEL_KINDS,
 };
 
@@ -344,7 +344,7 @@ static void put_hit(struct work *w, size_t k)
 	PUT(w, 0x68); /* push $index */
 	put_u32(w, w->request->probes[k].index);
 	PUT(w, 0xff, 0x15); /* call *thunk(%rip) */
-	put_to(w, LABEL_THUNK, 0);
+	put_to(w, LABEL_THUNK, w->request->probes[k].is_call);
 	PUT(w, 0x48, 0x8d, 0xa4, 0x24, 0x88, 0, 0, 0); /* lea 136(%rsp),%rsp */
 }
 
@@ -471,6 +471,8 @@ static void put_all(struct work *w)
 		PUT(w, 0xcc);
 	set_label(w, LABEL_THUNK, 0);
 	put_u64(w, request->hit);
+	set_label(w, LABEL_THUNK, 1);
+	put_u64(w, request->call);
 	put_fixups(w);
 }
 

@@ -40,6 +40,7 @@ struct sonde_pad_probe {
 	 * the agent (struct sonde_agent_probe, condition): the caller sees
 	 * that in ret_pad->native */
 	const struct sonde_program *condition;
+	bool is_call; /* its hits go to request->call (agent/call.h) */
 	bool breaks;  /* true: int3 instead of the agent's hit (a breakpoint) */
 	uint8_t insn; /* which of the window's instructions it is at */
 };
@@ -50,6 +51,7 @@ struct sonde_pad_request {
 	const struct sonde_pad_probe *probes; /* evaluated in this order */
 	size_t nr_probes;
 	uint64_t hit;        /* the agent's thunk, anywhere */
+	uint64_t call;       /* the one of calls */
 	uint64_t agent_data; /* struct sonde_agent in the process: faults and
 				divisions are counted there */
 };

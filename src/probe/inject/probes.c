@@ -46,6 +46,7 @@ struct probe {
 	bool on;
 	bool breaks;
 	bool native;
+	bool is_call;
 	struct sonde_program *condition; /* ours; NULL: always */
 };
 
@@ -284,22 +285,29 @@ static int renew(struct sonde_probes *p, struct site *site, uint64_t address,
 	return 0;
 }
 
-static int site_for(struct sonde_probes *p, uint64_t address,
+static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		    struct sonde_process_error *error, struct site **ret_site,
 		    uint8_t *ret_insn)
 {
+	uint64_t address = spec->address;
 	struct site *site = site_around(p, address);
 	struct sonde_window window = { 0 };
 	int rc;
 
-	if (!site) {
+	if (!site && spec->window) {
+		rc = choose(p, spec->window, error, &window);
+		if (rc)
+			return rc;
+		site = site_around(p, window.address);
+	} else if (!site) {
 		rc = choose(p, address, error, &window);
 		if (rc)
 			return rc;
 		address = window.address; /* behind an endbr64 */
 		site = site_around(p, address);
 	}
-	rc = site ? renew(p, site, address, error) :
+	rc = site ? renew(p, site, spec->window ? spec->window : address,
+			  error) :
 		    add_site(p, &window, &site);
 	if (rc)
 		return rc;
@@ -333,6 +341,7 @@ static size_t list_probes(const struct sonde_probes *p, const struct site *site,
 			list[nr++] = (struct sonde_pad_probe){
 				.index = index,
 				.condition = probe->condition,
+				.is_call = probe->is_call,
 				.breaks = probe->breaks,
 				.insn = probe->insn,
 			};
@@ -467,6 +476,7 @@ static int build(struct sonde_probes *p, struct site *site)
 		.probes = list,
 		.nr_probes = built->nr_probes,
 		.hit = sonde_process_image(p->process)->hit,
+		.call = sonde_process_image(p->process)->call,
 		.agent_data = sonde_process_agent_address(p->process),
 	};
 	rc = make_pad(p, site, &request, built);
@@ -666,6 +676,7 @@ static uint32_t find_parked(const struct sonde_probes *p,
 		const struct probe *probe = &p->probes[built->indexes[i]];
 		if (!probe->in && probe->insn == insn &&
 		    probe->breaks == spec->breaks &&
+		    probe->is_call == (spec->role != 0) &&
 		    same_program(probe->condition, spec->condition))
 			return built->indexes[i];
 	}
@@ -702,6 +713,10 @@ static int fill(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		.steps = spec->steps,
 		.force_register = spec->force_register,
 		.force_value = spec->force_value,
+		.role = spec->role,
+		.call = spec->call,
+		.frame = spec->frame,
+		.gives_argument = spec->gives_argument,
 	};
 	int rc = sonde_publish_plan(p->agent, &p->plans, &plan, &filled);
 
@@ -750,7 +765,7 @@ static int wish(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 {
 	struct site *site;
 	uint8_t insn;
-	int rc = site_for(p, spec->address, error, &site, &insn);
+	int rc = site_for(p, spec, error, &site, &insn);
 
 	if (rc)
 		return rc;
@@ -772,6 +787,7 @@ static int wish(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 	probe->in = true;
 	probe->on = !spec->off;
 	probe->breaks = spec->breaks;
+	probe->is_call = spec->role != 0;
 	begin_change(site);
 	site->probes[site->nr_probes++] = index;
 	*ret_index = index;

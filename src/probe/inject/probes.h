@@ -32,6 +32,10 @@ struct sonde_probes;
 
 struct sonde_probe_spec {
 	uint64_t address;
+	/* Where the window is to begin that this address is in; 0: there */
+	uint64_t window;
+	/* agent.h; 0 for all else than functions' calls */
+	uint32_t role, call, frame, gives_argument;
 	const struct sonde_program *condition; /* NULL: always; copied */
 	bool breaks;
 	uint32_t event;      /* index in the arena; of the hits */

@@ -118,6 +118,7 @@ void sonde_mappings_free(struct sonde_mappings *mappings);
  * process. */
 struct sonde_agent_image {
 	uint64_t hit;   /* thunk that pads call */
+	uint64_t call;  /* the same, of functions' calls */
 	uint64_t trap;  /* SIGTRAP's handler */
 	uint64_t fault; /* those of SIGSEGV, SIGBUS, SIGFPE, SIGILL */
 	uint64_t step;  /* for debuggers: sonde_agent_called */

@@ -194,6 +194,7 @@ static void judge(const struct sonde_code_view *view, const struct taken *taken,
 	window->kind =
 		taken->nr == 1 ? SONDE_WINDOW_SINGLE : SONDE_WINDOW_PUNNED;
 	window->can_be_free = can_be_free(view, taken, survey);
+	window->is_entered = survey->targets || !survey->whole;
 	for (unsigned int i = 1; i < taken->nr; i++) {
 		unsigned int shift = 8u * (taken->starts[i] - 1u);
 		window->mask |= (uint32_t)0xff << shift;

@@ -63,6 +63,7 @@ struct sonde_code_view {
 struct sonde_window {
 	enum sonde_window_kind kind;
 	bool can_be_free;    /* PUNNED: FREE would do, too */
+	bool is_entered;     /* a known branch leads inside, or may */
 	bool flags_are_dead; /* before the first instruction */
 	uint64_t address;    /* may be behind an endbr64 that was asked for */
 	uint8_t nr_bytes;    /* whole instructions; TRAP: of one */

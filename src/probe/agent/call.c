@@ -1,0 +1,468 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * call.c - see call.h. The events are those of tracer/preload, and happen at
+ * the same moments: what gives something up is an event before the call, what
+ * obtains something is one after it.
+ */
+#include "probe/agent/call.h"
+
+#include "probe/agent/memory.h"
+#include "probe/agent/record.h"
+
+#define BUSY         16 /* EBUSY */
+#define KIND_OFF     16 /* of a glibc mutex; */
+#define KIND_ROBUST  16u
+#define OP_CALL      0xe8
+#define CALL_BYTES   5u
+#define THREADS_SEEN 64u
+
+/* What an event's payload is built in. */
+struct payload {
+	uint32_t size;
+	uint8_t bytes[48 + SONDE_AGENT_APPEND_SLACK];
+};
+
+/* A hit on its way. */
+struct hit {
+	struct sonde_agent *agent;
+	uint64_t index;
+	const struct sonde_agent_call *call;
+	struct sonde_agent_call_registers *r;
+	uint64_t stack; /* where the return address is */
+	uint64_t caller;
+};
+
+/* ---- events ---- */
+
+static inline void put8(struct payload *p, uint64_t value)
+{
+	__builtin_memcpy(p->bytes + p->size, &value, 8);
+	p->size += 8;
+}
+
+static inline void put4(struct payload *p, uint32_t value)
+{
+	__builtin_memcpy(p->bytes + p->size, &value, 4);
+	p->size += 4;
+}
+
+static inline void put1(struct payload *p, uint8_t value)
+{
+	p->bytes[p->size++] = value;
+}
+
+static inline void emit(const struct hit *hit, uint32_t event,
+			const struct payload *p)
+{
+	uint32_t state;
+
+	sonde_agent_count(hit->agent, hit->index);
+	state = sonde_agent_state_of(hit->agent, event);
+	if (sonde_unlikely(!state))
+		sonde_agent_miss(hit->agent);
+	else
+		sonde_agent_append(hit->agent, state, p->bytes, p->size);
+}
+
+/* {a, caller} */
+static inline void emit_one(const struct hit *hit, uint32_t event, uint64_t a)
+{
+	struct payload p = { .size = 0 };
+
+	put8(&p, a);
+	put8(&p, hit->caller);
+	emit(hit, event, &p);
+}
+
+/* {a, b, caller} */
+static inline void emit_two(const struct hit *hit, uint32_t event, uint64_t a,
+			    uint64_t b)
+{
+	struct payload p = { .size = 0 };
+
+	put8(&p, a);
+	put8(&p, b);
+	put8(&p, hit->caller);
+	emit(hit, event, &p);
+}
+
+/* {a, b, c, caller} */
+static inline void emit_three(const struct hit *hit, uint32_t event, uint64_t a,
+			      uint64_t b, uint64_t c)
+{
+	struct payload p = { .size = 0 };
+
+	put8(&p, a);
+	put8(&p, b);
+	put8(&p, c);
+	put8(&p, hit->caller);
+	emit(hit, event, &p);
+}
+
+/* {mutex, result, caller} */
+static inline void emit_locked(const struct hit *hit, uint64_t mutex,
+			       uint64_t result)
+{
+	struct payload p = { .size = 0 };
+
+	put8(&p, mutex);
+	put4(&p, (uint32_t)result);
+	put8(&p, hit->caller);
+	emit(hit, hit->call->event, &p);
+}
+
+/* {rwlock, write, caller} */
+static inline void emit_rwlock(const struct hit *hit, uint32_t event,
+			       uint64_t rwlock)
+{
+	struct payload p = { .size = 0 };
+
+	put8(&p, rwlock);
+	put1(&p, (uint8_t)hit->call->is_write);
+	put8(&p, hit->caller);
+	emit(hit, event, &p);
+}
+
+/* {rwlock, write, result, caller} */
+static inline void emit_rwlocked(const struct hit *hit, uint64_t rwlock,
+				 uint64_t result)
+{
+	struct payload p = { .size = 0 };
+
+	put8(&p, rwlock);
+	put1(&p, (uint8_t)hit->call->is_write);
+	put4(&p, (uint32_t)result);
+	put8(&p, hit->caller);
+	emit(hit, hit->call->event, &p);
+}
+
+/* {cond, mutex, result, caller} */
+static inline void emit_wake(const struct hit *hit, uint64_t cond,
+			     uint64_t mutex, uint64_t result)
+{
+	struct payload p = { .size = 0 };
+
+	put8(&p, cond);
+	put8(&p, mutex);
+	put4(&p, (uint32_t)result);
+	put8(&p, hit->caller);
+	emit(hit, hit->call->event, &p);
+}
+
+/* ---- calls that have begun ---- */
+
+/* NULL: there is no room for the thread. A handler that comes in between may
+ * have taken the place for the same thread. */
+static inline struct sonde_agent_thread *thread_of(struct sonde_agent *agent)
+{
+	uint32_t at;
+	uint64_t key;
+
+	__asm__("movq %%fs:0, %0" : "=r"(key));
+	at = sonde_agent_hash(key, SONDE_AGENT_THREADS_MAX);
+	for (uint32_t i = 0; i < THREADS_SEEN; i++) {
+		struct sonde_agent_thread *thread = &agent->threads[at];
+
+		/* Nothing is handed over by it: acquire is more than is asked
+		 * for. */
+		if (!sonde_load_relaxed(&thread->key))
+			(void)sonde_cmpxchg_acquire(&thread->key, 0, key);
+		if (sonde_load_relaxed(&thread->key) == key)
+			return thread;
+		at = (at + 1) & (SONDE_AGENT_THREADS_MAX - 1);
+	}
+	return 0;
+}
+
+static inline struct sonde_agent_pending *
+find_pending(struct sonde_agent_thread *thread, uint64_t stack)
+{
+	for (uint32_t i = 0; i < SONDE_AGENT_PENDING_MAX; i++)
+		if (sonde_load_relaxed(&thread->pending[i].stack) == stack)
+			return &thread->pending[i];
+	return 0;
+}
+
+/* A place for a call whose return address is there. */
+static inline struct sonde_agent_pending *
+take_pending(const struct hit *hit, struct sonde_agent_thread *thread)
+{
+	struct sonde_agent_pending *free_one = 0;
+
+	for (uint32_t i = 0; i < SONDE_AGENT_PENDING_MAX; i++) {
+		uint64_t stack = sonde_load_relaxed(&thread->pending[i].stack);
+
+		if (stack == hit->stack) /* of a call that never returned */
+			return &thread->pending[i];
+		if (!stack && !free_one)
+			free_one = &thread->pending[i];
+	}
+	if (sonde_unlikely(!free_one)) {
+		free_one = &thread->pending[thread->next++ %
+					    SONDE_AGENT_PENDING_MAX];
+		sonde_add_relaxed(&hit->agent->calls_lost, 1);
+	}
+	/* First of all: a signal handler that comes in takes another. */
+	sonde_store_relaxed(&free_one->stack, hit->stack);
+	return free_one;
+}
+
+/* The call has begun with these arguments. */
+static inline void begin(const struct hit *hit, uint64_t a, uint64_t b,
+			 uint64_t c)
+{
+	struct sonde_agent_thread *thread = thread_of(hit->agent);
+	struct sonde_agent_pending *pending;
+
+	if (sonde_unlikely(!thread)) {
+		sonde_add_relaxed(&hit->agent->calls_lost, 1);
+		return;
+	}
+	pending = take_pending(hit, thread);
+	sonde_barrier();
+	thread->tid = sonde_agent_tid();
+	pending->caller = hit->caller;
+	pending->arguments[0] = a;
+	pending->arguments[1] = b;
+	pending->arguments[2] = c;
+	pending->call = (uint64_t)(hit->call - hit->agent->calls);
+}
+
+/* ---- which calls count ---- */
+
+/* A jump from a function that is hooked goes on with that one's call, and one
+ * from where it is to be passed over is none. */
+SONDE_COLD static bool is_jumped_to(const struct hit *hit)
+{
+	struct sonde_agent_thread *thread = thread_of(hit->agent);
+	struct sonde_agent_pending *pending =
+		thread ? find_pending(thread, hit->stack) : 0;
+	const struct sonde_agent_call *its;
+
+	if (!pending)
+		return false;
+	its = &hit->agent->calls[pending->call];
+	if (its->kind == SONDE_AGENT_CALL_PASS) {
+		sonde_store_relaxed(&pending->stack, 0);
+		return true;
+	}
+	return its != hit->call && pending->caller == hit->caller;
+}
+
+/* A call from the function's library, directly to it or to a function that ends
+ * with a jump to it. */
+static bool is_direct(const struct sonde_agent_call *call, uint64_t caller)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): of code, which ran */
+	const uint8_t *code = (const void *)(uintptr_t)(caller - CALL_BYTES);
+	int32_t distance;
+	uint64_t target;
+
+	if (caller < call->module + CALL_BYTES || code[0] != OP_CALL)
+		return false;
+	__builtin_memcpy(&distance, code + 1, sizeof(distance));
+	target = caller + (uint64_t)(int64_t)distance;
+	for (uint32_t i = 0; i < call->nr_ways; i++)
+		if (target == call->ways[i])
+			return true;
+	return false;
+}
+
+static inline bool is_inner(const struct hit *hit)
+{
+	const struct sonde_agent_call *call = hit->call;
+	uint64_t caller = hit->caller;
+
+	if (sonde_unlikely(caller - call->module <
+			   call->module_end - call->module) &&
+	    is_direct(call, caller))
+		return true;
+	if (sonde_unlikely(caller - call->loader <
+			   call->loader_end - call->loader))
+		return true;
+	/* We try a lock. */
+	if (sonde_unlikely(caller - (uint64_t)(uintptr_t)sonde_image_start <
+			   (uint64_t)(sonde_image_data - sonde_image_start)))
+		return true;
+	return sonde_unlikely(call->is_jumped_to) && is_jumped_to(hit);
+}
+
+/* ---- entries ---- */
+
+/*
+ * glibc's trylock leaves a robust mutex locked for ever when it says that the
+ * mutex is not recoverable, where lock does not.
+ */
+static bool is_robust(uint64_t mutex)
+{
+	uint64_t kind;
+
+	return !sonde_agent_load(mutex + KIND_OFF, 4, &kind) ||
+	       kind & KIND_ROBUST;
+}
+
+/* True: it is locked, or can't be, and the caller gets the result. */
+static bool try_first(const struct hit *hit, bool is_mutex)
+{
+	uint64_t lock = hit->r->rdi;
+	uint32_t result;
+
+	if (!hit->call->try_first || (is_mutex && is_robust(lock)))
+		return false;
+	result = (uint32_t)sonde_agent_call_there(hit->call->try_first, lock);
+	if (result == BUSY) {
+		if (is_mutex)
+			emit_one(hit, hit->call->event_busy, lock);
+		else
+			emit_rwlock(hit, hit->call->event_busy, lock);
+		return false;
+	}
+	if (is_mutex)
+		emit_locked(hit, lock, result);
+	else
+		emit_rwlocked(hit, lock, result);
+	hit->r->rax = result;
+	return true;
+}
+
+static bool enter(const struct hit *hit)
+{
+	const struct sonde_agent_call *call = hit->call;
+	const struct sonde_agent_call_registers *r = hit->r;
+	bool is_mutex = call->kind == SONDE_AGENT_CALL_MUTEX_LOCK;
+
+	if (is_inner(hit))
+		return false;
+	switch ((enum sonde_agent_call_kind)call->kind) {
+	case SONDE_AGENT_CALL_FREE:
+		if (r->rdi)
+			emit_one(hit, call->event, r->rdi);
+		return false;
+	case SONDE_AGENT_CALL_UNLOCK:
+		emit_one(hit, call->event, r->rdi);
+		return false;
+	case SONDE_AGENT_CALL_REALLOC:
+		emit_two(hit, call->event_before, r->rdi, r->rsi);
+		break;
+	case SONDE_AGENT_CALL_COND_WAIT:
+		emit_two(hit, call->event_before, r->rdi, r->rsi);
+		break;
+	case SONDE_AGENT_CALL_MUTEX_LOCK:
+	case SONDE_AGENT_CALL_RWLOCK_LOCK:
+		if (try_first(hit, is_mutex))
+			return true;
+		break;
+	case SONDE_AGENT_CALL_MALLOC:
+	case SONDE_AGENT_CALL_CALLOC:
+	case SONDE_AGENT_CALL_MEMALIGN:
+	case SONDE_AGENT_CALL_POSIX_MEMALIGN:
+	case SONDE_AGENT_CALL_MUTEX_TRYLOCK:
+	case SONDE_AGENT_CALL_RWLOCK_TRYLOCK:
+	case SONDE_AGENT_CALL_PASS:
+		break;
+	}
+	begin(hit, r->rdi, r->rsi, r->rdx);
+	return false;
+}
+
+/* ---- returns ---- */
+
+static void tell_memalign(const struct hit *hit, const uint64_t *a,
+			  uint64_t error)
+{
+	uint64_t ptr = 0;
+
+	if (!(uint32_t)error)
+		(void)sonde_agent_load(a[0], 8, &ptr);
+	emit_three(hit, hit->call->event, a[1], a[2], ptr);
+}
+
+/* The call of `hit` has ended; a: the arguments that it began with. */
+static void tell_end(const struct hit *hit, const uint64_t *a, uint64_t result)
+{
+	const struct sonde_agent_call *call = hit->call;
+	bool is_busy = (uint32_t)result == BUSY;
+
+	switch ((enum sonde_agent_call_kind)call->kind) {
+	case SONDE_AGENT_CALL_MALLOC:
+		emit_two(hit, call->event, a[0], result);
+		break;
+	case SONDE_AGENT_CALL_CALLOC:
+	case SONDE_AGENT_CALL_MEMALIGN:
+	case SONDE_AGENT_CALL_REALLOC:
+		emit_three(hit, call->event, a[0], a[1], result);
+		break;
+	case SONDE_AGENT_CALL_POSIX_MEMALIGN:
+		tell_memalign(hit, a, result);
+		break;
+	case SONDE_AGENT_CALL_MUTEX_TRYLOCK:
+		if (is_busy)
+			emit_one(hit, call->event_busy, a[0]);
+		else
+			emit_locked(hit, a[0], result);
+		break;
+	case SONDE_AGENT_CALL_RWLOCK_TRYLOCK:
+		if (is_busy)
+			emit_rwlock(hit, call->event_busy, a[0]);
+		else
+			emit_rwlocked(hit, a[0], result);
+		break;
+	case SONDE_AGENT_CALL_MUTEX_LOCK:
+		emit_locked(hit, a[0], result);
+		break;
+	case SONDE_AGENT_CALL_RWLOCK_LOCK:
+		emit_rwlocked(hit, a[0], result);
+		break;
+	case SONDE_AGENT_CALL_COND_WAIT:
+		emit_wake(hit, a[0], a[1], result);
+		break;
+	case SONDE_AGENT_CALL_FREE:
+	case SONDE_AGENT_CALL_UNLOCK:
+	case SONDE_AGENT_CALL_PASS:
+		break;
+	}
+}
+
+static void leave(struct hit *hit, const struct sonde_agent_probe *probe)
+{
+	struct sonde_agent_thread *thread = thread_of(hit->agent);
+	struct sonde_agent_pending *pending =
+		thread ? find_pending(thread, hit->stack) : 0;
+	struct sonde_agent_pending was;
+
+	if (!pending)
+		return;
+	was = *pending;
+	sonde_barrier();
+	sonde_store_relaxed(&pending->stack, 0);
+	hit->call = &hit->agent->calls[was.call];
+	hit->caller = was.caller;
+	tell_end(hit, was.arguments,
+		 probe->gives_argument ? hit->r->rdi : hit->r->rax);
+}
+
+bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
+{
+	struct sonde_agent *agent = sonde_agent_self;
+	const struct sonde_agent_probe *probe = &agent->probes[index];
+	struct hit hit = {
+		.agent = agent,
+		.index = index,
+		.call = &agent->calls[probe->call],
+		.r = r,
+		.stack = r->rsp + probe->frame,
+	};
+
+	if (!sonde_agent_is_on(agent, probe))
+		return false;
+	if (probe->role == SONDE_AGENT_ROLE_EXIT) {
+		leave(&hit, probe);
+		return false;
+	}
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the stack's */
+	hit.caller = *(const uint64_t *)(uintptr_t)hit.stack;
+	if (probe->role == SONDE_AGENT_ROLE_ENTRY)
+		return enter(&hit);
+	begin(&hit, 0, 0, 0); /* PASS */
+	return false;
+}

@@ -1,0 +1,280 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * exits.c - where a function returns.
+ *
+ * A ring of the last instructions is kept while the function is read, so that a
+ * window can begin before the `ret` that it is for.
+ */
+#include "probe/inject/exits.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "probe/inject/insn.h"
+
+#define KEPT       8u /* instructions before the one at hand */
+#define JUMP_BYTES 5u
+
+struct kept {
+	uint64_t address;
+	struct sonde_insn insn;
+};
+
+struct search {
+	const struct sonde_code_view *view;
+	struct sonde_exits *exits;
+	struct kept kept[KEPT]; /* the last is kept[0] */
+	unsigned int nr;        /* that follow one another, each going on */
+	bool is_table;          /* the last two fetch an entry of a table */
+};
+
+static const uint8_t *code_at(const struct search *s, uint64_t address)
+{
+	return s->view->bytes + (address - s->view->address);
+}
+
+/* ---- instructions ---- */
+
+/* What an instruction adds to rsp, if that is all it does, and it isn't rax
+ * that it writes; -1. */
+static int taken_down(const uint8_t *code, unsigned int length)
+{
+	int32_t wide;
+
+	if (length == 1 && code[0] > 0x58 && code[0] <= 0x5f && code[0] != 0x5c)
+		return 8; /* pop */
+	if (length == 2 && code[0] == 0x41 && code[1] >= 0x58 &&
+	    code[1] <= 0x5f)
+		return 8;
+	if (length == 4 && code[0] == 0x48 && code[1] == 0x83 &&
+	    code[2] == 0xc4 && code[3] < 0x80)
+		return code[3]; /* add $imm8,%rsp */
+	if (length == 7 && code[0] == 0x48 && code[1] == 0x81 &&
+	    code[2] == 0xc4) {
+		memcpy(&wide, code + 3, sizeof(wide));
+		return wide < 0 ? -1 : wide;
+	}
+	return -1;
+}
+
+/* add %reg,%reg with 64 bits, movslq (..): an entry of a table of distances is
+ * added to the table's address. */
+static bool is_add(const uint8_t *code, unsigned int length)
+{
+	return length == 3 && (code[0] & 0xf8) == 0x48 &&
+	       (code[1] == 0x01 || code[1] == 0x03) && code[2] >= 0xc0;
+}
+
+static bool is_movslq(const uint8_t *code, unsigned int length)
+{
+	return length >= 4 && (code[0] & 0xf8) == 0x48 && code[1] == 0x63;
+}
+
+/* A jump by a table with an index: jmp *table(,%reg,8). */
+static bool is_indexed(const struct sonde_insn *insn, const uint8_t *code)
+{
+	return insn->modrm_at && (code[insn->modrm_at] & 0xc7) == 0x04;
+}
+
+static bool is_switch(const struct search *s, const struct sonde_insn *insn,
+		      uint64_t address)
+{
+	return s->is_table || is_indexed(insn, code_at(s, address));
+}
+
+/* ---- places ---- */
+
+/* Whether a jump can stand at `window`, for ever and for whoever comes by, and
+ * its window has the instruction at `address`. */
+static bool fits(const struct search *s, uint64_t window, uint64_t address)
+{
+	struct sonde_window found;
+	const char *reason;
+
+	if (sonde_window_choose(s->view, window, &found, &reason) ||
+	    found.kind == SONDE_WINDOW_TRAP || found.is_entered ||
+	    found.address != window)
+		return false;
+	for (unsigned int i = 0; i < found.nr_insns; i++)
+		if (window + found.starts[i] == address)
+			return true;
+	return false;
+}
+
+/* Where a window for that instruction may begin: there, or some bytes before. 0:
+ * nowhere. `skip` instructions are between it and the last. */
+static uint64_t window_for(const struct search *s, uint64_t address,
+			   unsigned int skip)
+{
+	if (fits(s, address, address))
+		return address;
+	for (unsigned int i = skip; i < s->nr; i++) {
+		uint64_t window = s->kept[i].address;
+		enum sonde_insn_flow flow = s->kept[i].insn.flow;
+
+		/* It would return to an int3. */
+		if (address - window >= JUMP_BYTES || flow == SONDE_INSN_CALL ||
+		    flow == SONDE_INSN_CALL_INDIRECT)
+			break;
+		if (fits(s, window, address))
+			return window;
+	}
+	return 0;
+}
+
+static int add_return(struct search *s, uint64_t address, const char **reason)
+{
+	struct sonde_exits *exits = s->exits;
+	uint32_t frame = 0;
+	uint64_t window = window_for(s, address, 0);
+
+	for (unsigned int i = 0; !window && i < s->nr; i++) {
+		int more = taken_down(code_at(s, s->kept[i].address),
+				      s->kept[i].insn.length);
+
+		if (more < 0)
+			break;
+		frame += (uint32_t)more;
+		address = s->kept[i].address;
+		window = window_for(s, address, i + 1);
+	}
+	if (!window) {
+		*reason = "there is no place for a jump where it returns";
+		return -EOPNOTSUPP;
+	}
+	if (exits->nr == SONDE_EXITS_MAX)
+		return -ENOSPC;
+	exits->list[exits->nr++] =
+		(struct sonde_exit){ address, window, frame };
+	return 0;
+}
+
+static int add_lead(struct search *s, uint64_t address, uint64_t to,
+		    bool is_slot)
+{
+	struct sonde_exits *exits = s->exits;
+
+	if (exits->nr_leads == SONDE_LEADS_MAX)
+		return -ENOSPC;
+	exits->leads[exits->nr_leads++] = (struct sonde_lead){
+		.address = address,
+		.window = window_for(s, address, 0),
+		.to = to,
+		.is_slot = is_slot,
+	};
+	return 0;
+}
+
+/* ---- the function ---- */
+
+static uint64_t slot_of(const struct search *s, const struct sonde_insn *insn,
+			uint64_t address)
+{
+	int32_t displacement;
+
+	memcpy(&displacement, code_at(s, address) + insn->rip_at,
+	       sizeof(displacement));
+	return address + insn->length + (uint64_t)(int64_t)displacement;
+}
+
+static int look_at(struct search *s, uint64_t address,
+		   const struct sonde_insn *insn, const char **reason)
+{
+	const struct sonde_code_view *view = s->view;
+
+	switch (insn->flow) {
+	case SONDE_INSN_RETURN:
+		return add_return(s, address, reason);
+	case SONDE_INSN_JUMP:
+	case SONDE_INSN_BRANCH:
+	case SONDE_INSN_LOOP:
+		if (insn->target - view->address < view->size)
+			return 0;
+		return add_lead(s, address, insn->target, false);
+	case SONDE_INSN_JUMP_INDIRECT:
+		if (insn->is_got_jump)
+			return add_lead(s, address, slot_of(s, insn, address),
+					true);
+		if (is_switch(s, insn, address))
+			return 0;
+		*reason = "it goes on at a place that only its data tells";
+		return -EOPNOTSUPP;
+	case SONDE_INSN_NEXT:
+	case SONDE_INSN_CALL:
+	case SONDE_INSN_CALL_INDIRECT:
+	case SONDE_INSN_STOP:
+		break;
+	}
+	return 0;
+}
+
+static void keep(struct search *s, uint64_t address,
+		 const struct sonde_insn *insn)
+{
+	const uint8_t *code = code_at(s, address);
+
+	s->is_table = s->nr && is_add(code, insn->length) &&
+		      is_movslq(code_at(s, s->kept[0].address),
+				s->kept[0].insn.length);
+	if (!sonde_insn_goes_on(insn)) {
+		s->nr = 0;
+		return;
+	}
+	memmove(s->kept + 1, s->kept, (KEPT - 1) * sizeof(s->kept[0]));
+	s->kept[0] = (struct kept){ address, *insn };
+	if (s->nr < KEPT)
+		s->nr++;
+}
+
+int sonde_exits_find(const struct sonde_code_view *view,
+		     struct sonde_exits *exits, const char **ret_reason)
+{
+	struct search s = { .view = view, .exits = exits };
+	uint64_t at = view->address;
+	const uint64_t end = at + view->size;
+
+	*ret_reason = "it has too many ends";
+	if (!view->is_function) {
+		*ret_reason = "where it ends is not known";
+		return -EOPNOTSUPP;
+	}
+	while (at < end) {
+		struct sonde_insn insn;
+		int rc = sonde_insn_decode(code_at(&s, at),
+					   (size_t)(end - at) + view->behind,
+					   at, &insn);
+
+		if (rc) {
+			*ret_reason = "not all of it is code";
+			return -EOPNOTSUPP;
+		}
+		rc = look_at(&s, at, &insn, ret_reason);
+		if (rc)
+			return rc;
+		keep(&s, at, &insn);
+		at += insn.length;
+	}
+	return 0;
+}
+
+int sonde_exits_slot(const uint8_t *bytes, size_t nr, uint64_t address,
+		     uint64_t *ret_slot)
+{
+	struct sonde_insn insn;
+	size_t at = 0;
+	int32_t displacement;
+
+	if (sonde_insn_decode(bytes, nr, address, &insn))
+		return -ENOENT;
+	if (insn.is_endbr) {
+		at = insn.length;
+		if (sonde_insn_decode(bytes + at, nr - at, address + at, &insn))
+			return -ENOENT;
+	}
+	if (!insn.is_got_jump)
+		return -ENOENT;
+	memcpy(&displacement, bytes + at + insn.rip_at, sizeof(displacement));
+	*ret_slot =
+		address + at + insn.length + (uint64_t)(int64_t)displacement;
+	return 0;
+}
