@@ -22,6 +22,10 @@
 #include "cmd/recording.h"
 #include "ctf/place.h"
 #include "ring/layout.h"
+#ifdef SONDE_HAVE_PROBES
+#include "probe/hooks/events.h"
+#include "probe/hooks/hooks.h"
+#endif
 #include "session/budget.h"
 #include "session/census.h"
 #include "session/cgroup.h"
@@ -35,6 +39,11 @@
 #define EXIT_NOT_EXECUTABLE 126
 #define EXIT_NOT_FOUND      127
 #define EXIT_SIGNAL_BASE    128
+
+static void say(const char *text)
+{
+	sonde_complain("%s", text);
+}
 
 static int find_program(const char *name, char path[PATH_MAX])
 {
@@ -66,7 +75,7 @@ static int find_preload(const struct sonde_record_options *options,
 {
 	int rc;
 
-	if (!options->session.has_hooks)
+	if (!options->session.has_hooks || options->session.attaches)
 		return 0;
 	rc = sonde_launch_find_preload(SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
 				       path);
@@ -87,16 +96,82 @@ static int find_preload(const struct sonde_record_options *options,
 	return EXIT_FAILED;
 }
 
+#ifdef SONDE_HAVE_PROBES
+static struct sonde_hooks *attached; /* one recording per process */
+
+static int begin_hooks(void *ctx, const struct sonde_child *child)
+{
+	const struct sonde_record_options *options = ctx;
+	const struct sonde_hooks_config config = {
+		.groups =
+			(options->hook_malloc ? SONDE_HOOKS_GROUP_MALLOC : 0u) |
+			(options->hook_locks ? SONDE_HOOKS_GROUP_LOCKS : 0u),
+		.child = child,
+		.say = say,
+	};
+
+	attached = sonde_hooks_new(&config);
+	return attached ? 0 : -ENOMEM;
+}
+
+static int attach_hooks(void *ctx, pid_t pid, char *text, size_t size)
+{
+	(void)ctx;
+	return sonde_hooks_attach(attached, pid, text, size);
+}
+
+static void look_at_hooks(void *ctx)
+{
+	(void)ctx;
+	sonde_hooks_look(attached);
+}
+
+static void end_hooks(void *ctx)
+{
+	(void)ctx;
+	sonde_hooks_end(attached);
+}
+
+static void tell_hooks(void *ctx, struct sonde_summary *summary)
+{
+	(void)ctx;
+	sonde_hooks_tell(attached, summary);
+}
+#endif
+
+/* What puts --malloc and --locks into processes that run. 0, or complains. */
+static int find_attach_hooks(struct sonde_record_options *options,
+			     struct sonde_front_hooks *ret_hooks,
+			     const struct sonde_front_hooks **ret)
+{
+	if (!options->session.attaches || !options->session.has_hooks)
+		return 0;
+#ifdef SONDE_HAVE_PROBES
+	*ret_hooks = (struct sonde_front_hooks){
+		.ctx = options,
+		.begin = begin_hooks,
+		.attach = attach_hooks,
+		.look = look_at_hooks,
+		.end = end_hooks,
+		.tell = tell_hooks,
+	};
+	*ret = ret_hooks;
+	return 0;
+#else
+	(void)ret_hooks;
+	(void)ret;
+	sonde_complain("--malloc and --locks of a program that runs need "
+		       "probes, without which this sonde was built; preload "
+		       "them: sonde record --malloc -- PROGRAM");
+	return EXIT_FAILED;
+#endif
+}
+
 static const char *hooks(const struct sonde_record_options *options)
 {
 	if (options->hook_malloc && options->hook_locks)
 		return "malloc,locks";
 	return options->hook_malloc ? "malloc" : "locks";
-}
-
-static void say(const char *text)
-{
-	sonde_complain("%s", text);
 }
 
 static int explain_failure(const struct sonde_front_result *result, int rc)
@@ -311,8 +386,9 @@ static int record_into_directory(const struct sonde_record_options *options,
 	return exit_status(options, &result);
 }
 
-static int record(const struct sonde_record_options *options)
+static int record(struct sonde_record_options *options)
 {
+	struct sonde_front_hooks table;
 	char program[PATH_MAX];
 	char preload[PATH_MAX] = "";
 	struct sonde_front_config config = {
@@ -329,6 +405,8 @@ static int record(const struct sonde_record_options *options)
 		rc = find_program(options->program[0], program);
 	if (!rc)
 		rc = find_preload(options, preload);
+	if (!rc)
+		rc = find_attach_hooks(options, &table, &config.attach_hooks);
 	if (rc)
 		return rc;
 	config.preload = *preload ? preload : NULL;

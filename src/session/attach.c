@@ -176,7 +176,10 @@ static void meet(struct sonde_attach *attach, pid_t pid)
 	if (known && !may_get_one(known->rc))
 		return;
 	rc = hold(pid, &who);
-	if (!rc) {
+	if (!rc && attach->config.hook) {
+		rc = attach->config.hook(attach->config.ctx, &who);
+		sonde_peer_release(&who);
+	} else if (!rc) {
 		rc = sonde_find_arena(pid, &fd);
 		/* The number may be another's by now. */
 		if (!rc && sonde_peer_has_ended(&who)) {
@@ -273,7 +276,11 @@ static void explain(const struct sonde_attach *attach,
 	char name[SONDE_COMM_SIZE];
 
 	sonde_process_name(settled->pid, name);
-	if (settled->was_found)
+	if (attach->config.hook && settled->rc != -ESRCH)
+		(void)snprintf(text, size, "%s",
+			       attach->config.why_not(attach->config.ctx,
+						      settled->pid));
+	else if (settled->was_found)
 		(void)snprintf(text, size, "%s (pid %d) is not recorded: %s",
 			       name, (int)settled->pid,
 			       attach->config.why(settled->rc));

@@ -41,6 +41,12 @@ struct sonde_attach_config {
 	int (*take)(void *ctx, int arena_fd, struct sonde_peer *who);
 	const char *(*why)(
 		int error); /* a constant text: why it wasn't taken */
+	/*
+	 * Or, in place of all that: makes events in the process (session/front.h).
+	 * 0 or -errno, and then `why_not` gives one line, until the next call.
+	 */
+	int (*hook)(void *ctx, const struct sonde_peer *who);
+	const char *(*why_not)(void *ctx, pid_t pid);
 	void *ctx;
 };
 

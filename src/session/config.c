@@ -73,11 +73,6 @@ static int check_attach(const struct sonde_session_config *config,
 {
 	if (!config->attaches)
 		return 0;
-	if (config->has_hooks)
-		return fail(complaint,
-			    "--malloc and --locks are preloaded when a program "
-			    "starts: sonde record --malloc -- PROGRAM; of one "
-			    "that runs, see sonde probe");
 	if (config->nr_conditions || config->nr_filters)
 		return fail(complaint,
 			    "conditions are tested in programs that sonde "

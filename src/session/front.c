@@ -42,6 +42,7 @@ struct front {
 	sigset_t old_mask;
 	bool sigchld_ignored; /* when we were started */
 	struct sonde_child child;
+	struct sonde_front_hooking *hooking; /* NULL: none */
 	int signal_fd;
 	pid_t program; /* 0: none, only the machine is recorded */
 	bool has_kernel;
@@ -226,24 +227,22 @@ static int interrupted(struct front *front)
 }
 
 /* Who runs already is recorded from now on. */
-static void say_attached(struct front *front,
-			 const struct sonde_recorder_ready *ready)
+static void say_attached(struct front *front, const char *why, uint32_t nr)
 {
 	char text[80];
 
-	if (*ready->text)
-		front->config->say(ready->text);
+	if (*why)
+		front->config->say(why);
 	if (front->config->quiet)
 		return;
-	if (!ready->nr_attached) {
+	if (!nr) {
 		front->config->say("Ctrl-C ends the recording");
 		return;
 	}
 	(void)snprintf(text, sizeof(text),
-		       "recording %u process%s; Ctrl-C ends it, not %s",
-		       ready->nr_attached, ready->nr_attached == 1 ? "" : "es",
-		       ready->nr_attached == 1 ? "the process" :
-						 "the processes");
+		       "recording %u process%s; Ctrl-C ends it, not %s", nr,
+		       nr == 1 ? "" : "es",
+		       nr == 1 ? "the process" : "the processes");
 	front->config->say(text);
 }
 
@@ -259,6 +258,24 @@ static int died_early(struct front *front)
 		       "the recorder %s before it recorded anything",
 		       was_killed ? "was killed" : "ended");
 	return -ECHILD;
+}
+
+/* Whoever runs gets them, and is recorded from then on. */
+static int start_hooks(struct front *front)
+{
+	char text[sizeof(front->result->failed)] = "";
+	unsigned int nr = 0;
+	int rc = sonde_front_hooks_start(front->config->attach_hooks,
+					 &front->config->session->attach,
+					 &front->child, text, sizeof(text),
+					 &front->hooking, &nr);
+
+	if (rc)
+		(void)snprintf(front->result->failed,
+			       sizeof(front->result->failed), "%s", text);
+	else
+		say_attached(front, text, nr);
+	return rc;
 }
 
 static int await_ready(struct front *front)
@@ -282,8 +299,10 @@ static int await_ready(struct front *front)
 	}
 	if (*ready.kernel_text)
 		say_no_kernel(front, ready.kernel_text);
+	if (front->config->attach_hooks)
+		return start_hooks(front);
 	if (front->config->session->attaches)
-		say_attached(front, &ready);
+		say_attached(front, ready.text, ready.nr_attached);
 	return 0;
 }
 
@@ -545,6 +564,7 @@ static void finish(struct front *front)
 	struct rusage usage;
 	int stop; /* we are ending anyway */
 
+	sonde_front_hooks_end(front->hooking);
 	if (front->recorder_died)
 		return;
 	(void)shutdown(front->child.control_fd, SHUT_WR); /* it may have died */
@@ -554,6 +574,7 @@ static void finish(struct front *front)
 		return;
 	}
 	front->result->have_summary = true;
+	sonde_front_hooks_tell(front->hooking, summary);
 	/* Before the recorder is reaped: these are the program's. */
 	if (!getrusage(RUSAGE_CHILDREN, &usage))
 		summary->program_cpu_ns = timeval_ns(&usage.ru_utime) +
@@ -595,9 +616,13 @@ static void await_end(struct front *front)
 
 		if (front->recorder_died || front->result->have_summary)
 			fds[1].fd = -1;
-		n = poll(fds, 2, left_behind ? TELL_ABOUT_DESCENDANTS_MS : -1);
-		if (!n)
+		n = poll(fds, 2,
+			 front->hooking ? SONDE_FRONT_HOOKS_MS :
+			 left_behind    ? TELL_ABOUT_DESCENDANTS_MS :
+					  -1);
+		if (!n && left_behind)
 			tell_about_descendants(front);
+		sonde_front_hooks_look(front->hooking);
 		if (n <= 0)
 			continue;
 		if (fds[0].revents)
@@ -650,6 +675,8 @@ int sonde_front_run(const struct sonde_front_config *config,
 
 	*ret_result = (struct sonde_front_result){ 0 };
 	rc = run(&front);
+	sonde_front_hooks_end(front.hooking);
+	sonde_front_hooks_free(front.hooking);
 	close_fd(front.signal_fd);
 	status = sonde_child_end(&front.child);
 	if (WIFSIGNALED(status))

@@ -37,6 +37,7 @@
 
 #include "ctf/place.h"
 #include "session/config.h"
+#include "session/front_hooks.h"
 #include "session/launch.h"
 #include "session/summary.h"
 
@@ -49,6 +50,8 @@ struct sonde_front_config {
 	const char *program_path;
 	const char *preload; /* or NULL */
 	const char *hooks;
+	/* For processes that run already; NULL: none are asked for. */
+	const struct sonde_front_hooks *attach_hooks;
 	/* Tells the user something at once; one line without its end. */
 	void (*say)(const char *text);
 };

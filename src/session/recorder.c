@@ -190,7 +190,9 @@ static void look_for_more(struct sonde_recorder *r)
 	if (!r->attach)
 		return;
 	if (!sonde_attach_waits(r->attach)) {
-		if (!r->nr_programs)
+		/* Of those that get hooks, the first has yet to come. */
+		if (!r->nr_programs &&
+		    (!r->config->session->has_hooks || r->summary.nr_processes))
 			end(r, SONDE_ENDED_GONE);
 		return;
 	}
@@ -517,6 +519,9 @@ static int start_attach(struct sonde_recorder *r,
 	}
 	ready->nr_attached = sonde_attach_look(r->attach);
 	r->next_attach_ns = sonde_monotonic_ns() + ATTACH_NS;
+	/* With hooks, the front knows who comes. */
+	if (r->config->session->has_hooks)
+		return 0;
 	if (sonde_attach_is_hopeless(r->attach, ready->text,
 				     sizeof(ready->text)))
 		ready->error = -ESRCH;

@@ -435,10 +435,15 @@ static void leave(struct hit *hit, const struct sonde_agent_probe *probe)
 	was = *pending;
 	sonde_barrier();
 	sonde_store_relaxed(&pending->stack, 0);
+	if (probe->gives == SONDE_AGENT_GIVES_NOTHING) {
+		sonde_add_relaxed(&hit->agent->calls_lost, 1);
+		return;
+	}
 	hit->call = &hit->agent->calls[was.call];
 	hit->caller = was.caller;
 	tell_end(hit, was.arguments,
-		 probe->gives_argument ? hit->r->rdi : hit->r->rax);
+		 probe->gives == SONDE_AGENT_GIVES_ARGUMENT ? hit->r->rdi :
+							      hit->r->rax);
 }
 
 bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)

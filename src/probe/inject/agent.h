@@ -141,6 +141,13 @@ enum sonde_agent_role {
 	SONDE_AGENT_ROLE_PASS,
 };
 
+/* The result of a call that leaves there. */
+enum sonde_agent_gives {
+	SONDE_AGENT_GIVES_RESULT = 0,
+	SONDE_AGENT_GIVES_ARGUMENT, /* its first argument (calloc's memset) */
+	SONDE_AGENT_GIVES_NOTHING,  /* the call is lost: counted */
+};
+
 /* A function whose calls are events. What each kind records is in
  * agent/call.c, and the events' fields in probe/hooks/events.def. */
 enum sonde_agent_call_kind {
@@ -221,7 +228,7 @@ struct sonde_agent_probe {
 	uint32_t role;  /* enum sonde_agent_role; the rest is not 0 of calls */
 	uint32_t call;  /* in calls[] */
 	uint32_t frame; /* EXIT: bytes from rsp to the return address */
-	uint32_t gives_argument; /* EXIT: the result is the first argument */
+	uint32_t gives; /* EXIT: enum sonde_agent_gives */
 	uint64_t reserved[6];
 };
 

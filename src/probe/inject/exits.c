@@ -12,8 +12,7 @@
 
 #include "probe/inject/insn.h"
 
-#define KEPT       8u /* instructions before the one at hand */
-#define JUMP_BYTES 5u
+#define KEPT 8u /* instructions before the one at hand */
 
 struct kept {
 	uint64_t address;
@@ -91,7 +90,8 @@ static bool fits(const struct search *s, uint64_t window, uint64_t address)
 	struct sonde_window found;
 	const char *reason;
 
-	if (sonde_window_choose(s->view, window, &found, &reason) ||
+	if (sonde_window_choose_through(s->view, window, address, &found,
+					&reason) ||
 	    found.kind == SONDE_WINDOW_TRAP || found.is_entered ||
 	    found.address != window)
 		return false;
@@ -113,8 +113,7 @@ static uint64_t window_for(const struct search *s, uint64_t address,
 		enum sonde_insn_flow flow = s->kept[i].insn.flow;
 
 		/* It would return to an int3. */
-		if (address - window >= JUMP_BYTES || flow == SONDE_INSN_CALL ||
-		    flow == SONDE_INSN_CALL_INDIRECT)
+		if (flow == SONDE_INSN_CALL || flow == SONDE_INSN_CALL_INDIRECT)
 			break;
 		if (fits(s, window, address))
 			return window;
@@ -149,8 +148,8 @@ static int add_return(struct search *s, uint64_t address, const char **reason)
 	return 0;
 }
 
-static int add_lead(struct search *s, uint64_t address, uint64_t to,
-		    bool is_slot)
+static int add_lead(struct search *s, uint64_t address,
+		    const struct sonde_insn *insn, uint64_t to)
 {
 	struct sonde_exits *exits = s->exits;
 
@@ -160,7 +159,8 @@ static int add_lead(struct search *s, uint64_t address, uint64_t to,
 		.address = address,
 		.window = window_for(s, address, 0),
 		.to = to,
-		.is_slot = is_slot,
+		.is_slot = insn->flow == SONDE_INSN_JUMP_INDIRECT,
+		.is_always = !sonde_insn_goes_on(insn),
 	};
 	return 0;
 }
@@ -190,11 +190,11 @@ static int look_at(struct search *s, uint64_t address,
 	case SONDE_INSN_LOOP:
 		if (insn->target - view->address < view->size)
 			return 0;
-		return add_lead(s, address, insn->target, false);
+		return add_lead(s, address, insn, insn->target);
 	case SONDE_INSN_JUMP_INDIRECT:
 		if (insn->is_got_jump)
-			return add_lead(s, address, slot_of(s, insn, address),
-					true);
+			return add_lead(s, address, insn,
+					slot_of(s, insn, address));
 		if (is_switch(s, insn, address))
 			return 0;
 		*reason = "it goes on at a place that only its data tells";

@@ -34,7 +34,8 @@ struct sonde_lead {
 	uint64_t address;
 	uint64_t window; /* 0: none fits it */
 	uint64_t to;
-	bool is_slot; /* `to` is where the target is to be read */
+	bool is_slot;   /* `to` is where the target is to be read */
+	bool is_always; /* it has no condition */
 };
 
 struct sonde_exits {

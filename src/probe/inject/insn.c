@@ -122,6 +122,10 @@ static enum sonde_insn_flow flow(const ZydisDecodedInstruction *raw)
 {
 	bool relative = raw->raw.imm[0].is_relative;
 
+	/* To the decoder a jump; where it ends a transaction, that goes on
+	 * where its beginning says. */
+	if (raw->mnemonic == ZYDIS_MNEMONIC_XABORT)
+		return SONDE_INSN_NEXT;
 	if (raw->meta.category == ZYDIS_CATEGORY_CALL)
 		return relative ? SONDE_INSN_CALL : SONDE_INSN_CALL_INDIRECT;
 	if (raw->meta.category == ZYDIS_CATEGORY_UNCOND_BR)

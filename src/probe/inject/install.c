@@ -28,6 +28,7 @@
 #include "probe/inject/inject.h"
 #include "probe/inject/masks.h"
 #include "probe/inject/process_parts.h"
+#include "probe/inject/procfs.h"
 #include "probe/inject/symbol.h"
 
 #define KERNEL_SIGINFO   0x4ull
@@ -179,24 +180,6 @@ static int put_image(struct sonde_process *process)
 
 /* ---- what the agent has to know of the process ---- */
 
-static uint64_t auxiliary(pid_t pid, uint64_t wanted)
-{
-	char path[64];
-	Elf64_auxv_t entry;
-	uint64_t value = 0;
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
-	file = fopen(path, "re");
-	if (!file)
-		return 0;
-	while (fread(&entry, sizeof(entry), 1, file) == 1)
-		if (entry.a_type == wanted)
-			value = entry.a_un.a_val;
-	(void)fclose(file);
-	return value;
-}
-
 /* A symbol in any library that is mapped from its beginning. */
 static int find_symbol(const struct sonde_process *process,
 		       const struct sonde_mappings *mappings, const char *name,
@@ -297,8 +280,9 @@ static int put_data(struct sonde_process *process)
 		agent->pid = (uint32_t)process->pid;
 		agent->tid_offset = tid_offset(process, &mappings);
 		agent->rseq_offset = rseq_offset(process, &mappings);
-		agent->has_fsgsbase = (auxiliary(process->pid, AT_HWCAP2) &
-				       HWCAP2_FSGSBASE_) != 0;
+		agent->has_fsgsbase =
+			(sonde_procfs_auxiliary(process->pid, AT_HWCAP2) &
+			 HWCAP2_FSGSBASE_) != 0;
 	} else {
 		drop_shared(&process->agent);
 	}

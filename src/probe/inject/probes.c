@@ -217,7 +217,7 @@ static void avoid_others(const struct sonde_probes *p,
 		}
 }
 
-static int choose(struct sonde_probes *p, uint64_t address,
+static int choose(struct sonde_probes *p, uint64_t address, uint64_t through,
 		  struct sonde_process_error *error,
 		  struct sonde_window *ret_window)
 {
@@ -231,7 +231,8 @@ static int choose(struct sonde_probes *p, uint64_t address,
 			       rc == -EFAULT ? "no code is there" :
 					       "its code can't be read");
 	sonde_probes_hide(p, view.address, bytes, view.size + view.behind);
-	rc = sonde_window_choose(&view, address, ret_window, &reason);
+	rc = sonde_window_choose_through(&view, address, through, ret_window,
+					 &reason);
 	if (rc)
 		return explain(error, rc, address, reason);
 	avoid_others(p, ret_window);
@@ -260,17 +261,20 @@ static int insn_at(const struct site *site, uint64_t address)
 
 /* A parked site is as good as none if it is stale, or would now reach into
  * another. */
-static int renew(struct sonde_probes *p, struct site *site, uint64_t address,
+static int renew(struct sonde_probes *p, struct site *site,
+		 const struct sonde_probe_spec *spec,
 		 struct sonde_process_error *error)
 {
 	struct sonde_window window = site->window;
 
 	if (is_stale(p, site)) {
-		int rc = choose(p, address, error, &window);
+		int rc = choose(p, spec->window ? spec->window : spec->address,
+				spec->window ? spec->address : 0, error,
+				&window);
 		if (rc)
 			return rc;
 		if (window.address != site->window.address)
-			return explain(error, -ESTALE, address,
+			return explain(error, -ESTALE, spec->address,
 				       "the code there has changed");
 		site->built = NULL;
 	} else if (!site->patched && !site->dirty) {
@@ -295,20 +299,18 @@ static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 	int rc;
 
 	if (!site && spec->window) {
-		rc = choose(p, spec->window, error, &window);
+		rc = choose(p, spec->window, address, error, &window);
 		if (rc)
 			return rc;
 		site = site_around(p, window.address);
 	} else if (!site) {
-		rc = choose(p, address, error, &window);
+		rc = choose(p, address, 0, error, &window);
 		if (rc)
 			return rc;
 		address = window.address; /* behind an endbr64 */
 		site = site_around(p, address);
 	}
-	rc = site ? renew(p, site, spec->window ? spec->window : address,
-			  error) :
-		    add_site(p, &window, &site);
+	rc = site ? renew(p, site, spec, error) : add_site(p, &window, &site);
 	if (rc)
 		return rc;
 	int insn = insn_at(site, address);
@@ -716,7 +718,7 @@ static int fill(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		.role = spec->role,
 		.call = spec->call,
 		.frame = spec->frame,
-		.gives_argument = spec->gives_argument,
+		.gives = spec->gives,
 	};
 	int rc = sonde_publish_plan(p->agent, &p->plans, &plan, &filled);
 

@@ -35,7 +35,7 @@ struct sonde_probe_spec {
 	/* Where the window is to begin that this address is in; 0: there */
 	uint64_t window;
 	/* agent.h; 0 for all else than functions' calls */
-	uint32_t role, call, frame, gives_argument;
+	uint32_t role, call, frame, gives;
 	const struct sonde_program *condition; /* NULL: always; copied */
 	bool breaks;
 	uint32_t event;      /* index in the arena; of the hits */

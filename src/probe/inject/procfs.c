@@ -5,6 +5,7 @@
 #include "probe/inject/procfs.h"
 
 #include <dirent.h>
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -233,4 +234,22 @@ int sonde_procfs_outer_pid(pid_t pid, pid_t inner, pid_t *ret_pid)
 	}
 	closedir(dir);
 	return rc;
+}
+
+uint64_t sonde_procfs_auxiliary(pid_t pid, uint64_t type)
+{
+	char path[64];
+	Elf64_auxv_t entry;
+	uint64_t value = 0;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%d/auxv", (int)pid);
+	file = fopen(path, "re");
+	if (!file)
+		return 0;
+	while (fread(&entry, sizeof(entry), 1, file) == 1)
+		if (entry.a_type == type)
+			value = entry.a_un.a_val;
+	(void)fclose(file);
+	return value;
 }

@@ -20,6 +20,9 @@ pid_t sonde_procfs_tracer(pid_t pid);
 /* /proc/sys/kernel/yama/ptrace_scope; 0 if there is none. */
 int sonde_procfs_yama(void);
 
+/* An entry of its auxiliary vector; 0 if there is none. */
+uint64_t sonde_procfs_auxiliary(pid_t pid, uint64_t type);
+
 /* Whether a signal is about to be delivered to the thread. */
 bool sonde_procfs_signal_pends(pid_t pid, pid_t tid);
 /* Whether a system call that fails with EINTR can just be made once more. */

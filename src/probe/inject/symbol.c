@@ -19,19 +19,46 @@
 #define CHAIN_MAX    1024
 #define NAME_MAX_    64
 
-struct tables {
-	uint64_t base; /* what is added to the file's addresses */
-	uint64_t symbols, names, hash;
-};
+/* Of a symbol's version: another is the default. */
+#define VERSION_HIDDEN  0x8000
+#define RELOCATIONS_MAX (1u << 20) /* bytes */
 
 /* The loader may or may not have added the base already. */
-static uint64_t address_of(const struct tables *tables, uint64_t value)
+static uint64_t address_of(const struct sonde_process_symbols *tables,
+			   uint64_t value)
 {
 	return value < tables->base ? value + tables->base : value;
 }
 
+static void note_entry(const Elf64_Dyn *entry,
+		       struct sonde_process_symbols *tables)
+{
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		tables->symbols = address_of(tables, entry->d_un.d_ptr);
+		break;
+	case DT_STRTAB:
+		tables->names = address_of(tables, entry->d_un.d_ptr);
+		break;
+	case DT_GNU_HASH:
+		tables->hash = address_of(tables, entry->d_un.d_ptr);
+		break;
+	case DT_VERSYM:
+		tables->versions = address_of(tables, entry->d_un.d_ptr);
+		break;
+	case DT_JMPREL:
+		tables->relocations = address_of(tables, entry->d_un.d_ptr);
+		break;
+	case DT_PLTRELSZ:
+		tables->relocations_bytes = entry->d_un.d_val;
+		break;
+	default:
+		break;
+	}
+}
+
 static int read_dynamic(const struct sonde_process *process, uint64_t address,
-			struct tables *tables)
+			struct sonde_process_symbols *tables)
 {
 	for (unsigned int i = 0; i < ENTRIES_MAX; i++) {
 		Elf64_Dyn entry;
@@ -41,20 +68,16 @@ static int read_dynamic(const struct sonde_process *process, uint64_t address,
 			return -EIO;
 		if (entry.d_tag == DT_NULL)
 			break;
-		if (entry.d_tag == DT_SYMTAB)
-			tables->symbols = address_of(tables, entry.d_un.d_ptr);
-		else if (entry.d_tag == DT_STRTAB)
-			tables->names = address_of(tables, entry.d_un.d_ptr);
-		else if (entry.d_tag == DT_GNU_HASH)
-			tables->hash = address_of(tables, entry.d_un.d_ptr);
+		note_entry(&entry, tables);
 	}
 	return tables->symbols && tables->names && tables->hash ? 0 : -ENOENT;
 }
 
-static int read_tables(const struct sonde_process *process, uint64_t image,
-		       struct tables *ret)
+int sonde_process_symbols_read(const struct sonde_process *process,
+			       uint64_t image,
+			       struct sonde_process_symbols *ret)
 {
-	struct tables tables = { .base = image };
+	struct sonde_process_symbols tables = { .base = image };
 	Elf64_Phdr segments[SEGMENTS_MAX];
 	uint64_t dynamic = 0;
 	Elf64_Ehdr head;
@@ -105,9 +128,22 @@ static int read_u32(const struct sonde_process *process, uint64_t address,
 	return sonde_process_read(process, address, ret, sizeof(*ret));
 }
 
-static int walk(const struct sonde_process *process,
-		const struct tables *tables, const char *name,
-		uint64_t *ret_address)
+/* One that programs which are linked today don't get. */
+static bool is_hidden(const struct sonde_process *process,
+		      const struct sonde_process_symbols *tables, uint32_t at)
+{
+	uint16_t version;
+
+	return tables->versions &&
+	       sonde_process_read(process,
+				  tables->versions + at * sizeof(version),
+				  &version, sizeof(version)) == 0 &&
+	       version & VERSION_HIDDEN;
+}
+
+int sonde_process_symbols_find(const struct sonde_process *process,
+			       const struct sonde_process_symbols *tables,
+			       const char *name, uint64_t *ret_address)
 {
 	const uint32_t wanted = hash_of(name);
 	uint32_t head[4]; /* nr_buckets, first, nr_words, shift */
@@ -134,7 +170,8 @@ static int walk(const struct sonde_process *process,
 				       &symbol, sizeof(symbol)) != 0)
 			return -EIO;
 		if ((its | 1) == (wanted | 1) && symbol.st_value != 0 &&
-		    has_name(process, tables->names + symbol.st_name, name)) {
+		    has_name(process, tables->names + symbol.st_name, name) &&
+		    !is_hidden(process, tables, at)) {
 			*ret_address = tables->base + symbol.st_value;
 			return 0;
 		}
@@ -144,11 +181,38 @@ static int walk(const struct sonde_process *process,
 	return -ENOENT;
 }
 
+bool sonde_process_slot_is(const struct sonde_process *process,
+			   const struct sonde_process_symbols *tables,
+			   uint64_t slot, const char *name)
+{
+	uint64_t wanted;
+
+	if (sonde_process_symbols_find(process, tables, name, &wanted) != 0)
+		return false;
+	for (uint64_t at = 0;
+	     at + sizeof(Elf64_Rela) <= tables->relocations_bytes &&
+	     at < RELOCATIONS_MAX;
+	     at += sizeof(Elf64_Rela)) {
+		Elf64_Rela rela;
+
+		if (sonde_process_read(process, tables->relocations + at, &rela,
+				       sizeof(rela)) != 0)
+			return false;
+		if (tables->base + rela.r_offset == slot)
+			return ELF64_R_TYPE(rela.r_info) ==
+				       R_X86_64_IRELATIVE &&
+			       tables->base + (uint64_t)rela.r_addend == wanted;
+	}
+	return false;
+}
+
 int sonde_process_symbol(const struct sonde_process *process, uint64_t image,
 			 const char *name, uint64_t *ret_address)
 {
-	struct tables tables;
-	int rc = read_tables(process, image, &tables);
+	struct sonde_process_symbols tables;
+	int rc = sonde_process_symbols_read(process, image, &tables);
 
-	return rc == 0 ? walk(process, &tables, name, ret_address) : rc;
+	return rc == 0 ? sonde_process_symbols_find(process, &tables, name,
+						    ret_address) :
+			 rc;
 }

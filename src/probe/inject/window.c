@@ -89,13 +89,16 @@ static void make_survey(const struct sonde_code_view *view, uint64_t window,
 	survey->whole = true;
 }
 
-/* Instructions from the address on, until a jump is covered; 0, -EINVAL if
- * there isn't even one. */
+/* Instructions from the address on, until a jump is covered and `through` is
+ * among them; 0, -EINVAL if there isn't even one. */
 static int take(const struct sonde_code_view *view, uint64_t address,
-		struct taken *taken)
+		uint64_t through, struct taken *taken)
 {
 	*taken = (struct taken){ 0 };
-	while (taken->bytes < JUMP_BYTES) {
+	while (taken->nr < SONDE_WINDOW_INSNS &&
+	       taken->bytes + SONDE_INSN_BYTES_MAX <= SONDE_WINDOW_BYTES &&
+	       (taken->bytes < JUMP_BYTES ||
+		address + taken->bytes <= through)) {
 		struct sonde_insn *insn = &taken->insns[taken->nr];
 		if (room_behind(view, address) == taken->bytes ||
 		    decode_at(view, address + taken->bytes, insn))
@@ -191,11 +194,13 @@ static void judge(const struct sonde_code_view *view, const struct taken *taken,
 	window->nr_insns = (uint8_t)taken->nr;
 	window->nr_bytes = (uint8_t)taken->bytes;
 	memcpy(window->starts, taken->starts, sizeof(window->starts));
-	window->kind =
-		taken->nr == 1 ? SONDE_WINDOW_SINGLE : SONDE_WINDOW_PUNNED;
+	window->kind = taken->nr == 1 || taken->starts[1] >= JUMP_BYTES ?
+			       SONDE_WINDOW_SINGLE :
+			       SONDE_WINDOW_PUNNED;
 	window->can_be_free = can_be_free(view, taken, survey);
 	window->is_entered = survey->targets || !survey->whole;
-	for (unsigned int i = 1; i < taken->nr; i++) {
+	for (unsigned int i = 1; i < taken->nr && taken->starts[i] < JUMP_BYTES;
+	     i++) {
 		unsigned int shift = 8u * (taken->starts[i] - 1u);
 		window->mask |= (uint32_t)0xff << shift;
 		window->value |= (uint32_t)INT3 << shift;
@@ -216,18 +221,27 @@ int sonde_window_choose(const struct sonde_code_view *view, uint64_t address,
 			struct sonde_window *ret_window,
 			const char **ret_reason)
 {
+	return sonde_window_choose_through(view, address, 0, ret_window,
+					   ret_reason);
+}
+
+int sonde_window_choose_through(const struct sonde_code_view *view,
+				uint64_t address, uint64_t through,
+				struct sonde_window *ret_window,
+				const char **ret_reason)
+{
 	struct sonde_window window = { .address = address };
 	struct survey survey = { 0 };
 	struct taken taken;
 
 	*ret_reason = "no instruction begins there";
 	if (address - view->address >= view->size ||
-	    take(view, address, &taken))
+	    take(view, address, through, &taken))
 		return -EINVAL;
 	if (taken.insns[0].is_endbr) {
 		window.address += taken.insns[0].length;
 		if (window.address - view->address >= view->size ||
-		    take(view, window.address, &taken))
+		    take(view, window.address, through, &taken))
 			return -EINVAL;
 	}
 	if (view->is_function) {

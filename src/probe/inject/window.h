@@ -79,5 +79,11 @@ struct sonde_window {
 int sonde_window_choose(const struct sonde_code_view *view, uint64_t address,
 			struct sonde_window *ret_window,
 			const char **ret_reason);
+/* The same of one that has the instruction at `through`, too. What lies behind
+ * the jump's bytes stays as it is in the text. */
+int sonde_window_choose_through(const struct sonde_code_view *view,
+				uint64_t address, uint64_t through,
+				struct sonde_window *ret_window,
+				const char **ret_reason);
 
 #endif /* PROBE_INJECT_WINDOW_H */

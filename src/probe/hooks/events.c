@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/hooks/events.h"
+
+#include "base/port.h"
+#include "event/build.h"
+
+#define FIELDS_MAX 4
+
+enum type {
+	END = 0,
+	SIZE,    /* size_t */
+	POINTER, /* void * */
+	INT,
+	BOOL,
+};
+
+struct field {
+	const char *name;
+	enum type type;
+};
+
+struct event {
+	const char *provider;
+	const char *name;
+	struct field fields[FIELDS_MAX];
+};
+
+#define CALLER                    \
+	{                         \
+		"caller", POINTER \
+	}
+
+static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
+	[SONDE_HOOKS_MALLOC] = { "malloc",
+				 "malloc",
+				 { { "size", SIZE },
+				   { "ptr", POINTER },
+				   CALLER } },
+	[SONDE_HOOKS_CALLOC] = { "malloc",
+				 "calloc",
+				 { { "count", SIZE },
+				   { "size", SIZE },
+				   { "ptr", POINTER },
+				   CALLER } },
+	[SONDE_HOOKS_REALLOC_BEGIN] = { "malloc",
+					"realloc_begin",
+					{ { "old", POINTER },
+					  { "size", SIZE },
+					  CALLER } },
+	[SONDE_HOOKS_REALLOC] = { "malloc",
+				  "realloc",
+				  { { "old", POINTER },
+				    { "size", SIZE },
+				    { "ptr", POINTER },
+				    CALLER } },
+	[SONDE_HOOKS_MEMALIGN] = { "malloc",
+				   "memalign",
+				   { { "alignment", SIZE },
+				     { "size", SIZE },
+				     { "ptr", POINTER },
+				     CALLER } },
+	[SONDE_HOOKS_FREE] = { "malloc",
+			       "free",
+			       { { "ptr", POINTER }, CALLER } },
+	[SONDE_HOOKS_MUTEX_WAIT] = { "lock",
+				     "mutex_wait",
+				     { { "mutex", POINTER }, CALLER } },
+	[SONDE_HOOKS_MUTEX_LOCK] = { "lock",
+				     "mutex_lock",
+				     { { "mutex", POINTER },
+				       { "result", INT },
+				       CALLER } },
+	[SONDE_HOOKS_MUTEX_BUSY] = { "lock",
+				     "mutex_busy",
+				     { { "mutex", POINTER }, CALLER } },
+	[SONDE_HOOKS_MUTEX_UNLOCK] = { "lock",
+				       "mutex_unlock",
+				       { { "mutex", POINTER }, CALLER } },
+	[SONDE_HOOKS_RWLOCK_WAIT] = { "lock",
+				      "rwlock_wait",
+				      { { "rwlock", POINTER },
+					{ "write", BOOL },
+					CALLER } },
+	[SONDE_HOOKS_RWLOCK_LOCK] = { "lock",
+				      "rwlock_lock",
+				      { { "rwlock", POINTER },
+					{ "write", BOOL },
+					{ "result", INT },
+					CALLER } },
+	[SONDE_HOOKS_RWLOCK_BUSY] = { "lock",
+				      "rwlock_busy",
+				      { { "rwlock", POINTER },
+					{ "write", BOOL },
+					CALLER } },
+	[SONDE_HOOKS_RWLOCK_UNLOCK] = { "lock",
+					"rwlock_unlock",
+					{ { "rwlock", POINTER }, CALLER } },
+	[SONDE_HOOKS_COND_WAIT] = { "lock",
+				    "cond_wait",
+				    { { "cond", POINTER },
+				      { "mutex", POINTER },
+				      CALLER } },
+	[SONDE_HOOKS_COND_WAKE] = { "lock",
+				    "cond_wake",
+				    { { "cond", POINTER },
+				      { "mutex", POINTER },
+				      { "result", INT },
+				      CALLER } },
+	[SONDE_HOOKS_COND_SIGNAL] = { "lock",
+				      "cond_signal",
+				      { { "cond", POINTER }, CALLER } },
+	[SONDE_HOOKS_COND_BROADCAST] = { "lock",
+					 "cond_broadcast",
+					 { { "cond", POINTER }, CALLER } },
+};
+
+/* clang-format off */
+#define M(function, kind_, event_, ...)                                   \
+	{ .name = #function, .group = SONDE_HOOKS_GROUP_MALLOC,           \
+	  .kind = SONDE_AGENT_CALL_##kind_, .event = SONDE_HOOKS_##event_, \
+	  __VA_ARGS__ }
+#define L(function, kind_, event_, ...)                                   \
+	{ .name = "pthread_" #function, .group = SONDE_HOOKS_GROUP_LOCKS, \
+	  .kind = SONDE_AGENT_CALL_##kind_, .event = SONDE_HOOKS_##event_, \
+	  __VA_ARGS__ }
+#define MUTEX_MAY_WAIT                           \
+	.busy = SONDE_HOOKS_MUTEX_WAIT,          \
+	.try_first = "pthread_mutex_trylock"
+#define READ_MAY_WAIT                            \
+	.busy = SONDE_HOOKS_RWLOCK_WAIT,         \
+	.try_first = "pthread_rwlock_tryrdlock"
+#define WRITE_MAY_WAIT                           \
+	.is_write = true,                        \
+	.busy = SONDE_HOOKS_RWLOCK_WAIT,         \
+	.try_first = "pthread_rwlock_trywrlock"
+
+const struct sonde_hooks_function sonde_hooks_functions[] = {
+	M(malloc, MALLOC, MALLOC),
+	M(calloc, CALLOC, CALLOC),
+	M(realloc, REALLOC, REALLOC, .before = SONDE_HOOKS_REALLOC_BEGIN),
+	M(memalign, MEMALIGN, MEMALIGN),
+	M(aligned_alloc, MEMALIGN, MEMALIGN),
+	M(posix_memalign, POSIX_MEMALIGN, MEMALIGN),
+	M(free, FREE, FREE),
+	L(mutex_lock, MUTEX_LOCK, MUTEX_LOCK, MUTEX_MAY_WAIT),
+	L(mutex_timedlock, MUTEX_LOCK, MUTEX_LOCK, MUTEX_MAY_WAIT),
+	L(mutex_clocklock, MUTEX_LOCK, MUTEX_LOCK, MUTEX_MAY_WAIT),
+	L(mutex_trylock, MUTEX_TRYLOCK, MUTEX_LOCK,
+	  .busy = SONDE_HOOKS_MUTEX_BUSY),
+	L(mutex_unlock, UNLOCK, MUTEX_UNLOCK),
+	L(rwlock_rdlock, RWLOCK_LOCK, RWLOCK_LOCK, READ_MAY_WAIT),
+	L(rwlock_timedrdlock, RWLOCK_LOCK, RWLOCK_LOCK, READ_MAY_WAIT),
+	L(rwlock_clockrdlock, RWLOCK_LOCK, RWLOCK_LOCK, READ_MAY_WAIT),
+	L(rwlock_tryrdlock, RWLOCK_TRYLOCK, RWLOCK_LOCK,
+	  .busy = SONDE_HOOKS_RWLOCK_BUSY),
+	L(rwlock_wrlock, RWLOCK_LOCK, RWLOCK_LOCK, WRITE_MAY_WAIT),
+	L(rwlock_timedwrlock, RWLOCK_LOCK, RWLOCK_LOCK, WRITE_MAY_WAIT),
+	L(rwlock_clockwrlock, RWLOCK_LOCK, RWLOCK_LOCK, WRITE_MAY_WAIT),
+	L(rwlock_trywrlock, RWLOCK_TRYLOCK, RWLOCK_LOCK, .is_write = true,
+	  .busy = SONDE_HOOKS_RWLOCK_BUSY),
+	L(rwlock_unlock, UNLOCK, RWLOCK_UNLOCK),
+	L(cond_wait, COND_WAIT, COND_WAKE, .before = SONDE_HOOKS_COND_WAIT),
+	L(cond_timedwait, COND_WAIT, COND_WAKE,
+	  .before = SONDE_HOOKS_COND_WAIT),
+	L(cond_clockwait, COND_WAIT, COND_WAKE,
+	  .before = SONDE_HOOKS_COND_WAIT),
+	L(cond_signal, UNLOCK, COND_SIGNAL),
+	L(cond_broadcast, UNLOCK, COND_BROADCAST),
+};
+/* clang-format on */
+
+const size_t sonde_hooks_nr_functions = SONDE_ARRAY_SIZE(sonde_hooks_functions);
+
+_Static_assert(SONDE_ARRAY_SIZE(sonde_hooks_functions) < SONDE_AGENT_CALLS_MAX,
+	       "one more for what is to be passed over");
+
+bool sonde_hooks_has_end(const struct sonde_hooks_function *function)
+{
+	return function->kind != SONDE_AGENT_CALL_FREE &&
+	       function->kind != SONDE_AGENT_CALL_UNLOCK;
+}
+
+int sonde_hooks_describe(enum sonde_hooks_event event, void *room)
+{
+	const struct event *from = &events[event];
+	struct sonde_build build;
+
+	sonde_build_begin(&build, room, from->provider, from->name, SONDE_INFO);
+	for (const struct field *field = from->fields;
+	     field < from->fields + FIELDS_MAX; field++) {
+		switch (field->type) {
+		case SIZE:
+			sonde_build_int(&build, field->name, 64, 0);
+			break;
+		case POINTER:
+			sonde_build_int(&build, field->name, 64,
+					SONDE_FIELD_HEX);
+			break;
+		case INT:
+			sonde_build_int(&build, field->name, 32,
+					SONDE_FIELD_SIGNED);
+			break;
+		case BOOL:
+			sonde_build_int(&build, field->name, 8,
+					SONDE_FIELD_BOOL);
+			break;
+		case END:
+			break;
+		}
+	}
+	return sonde_build_end(&build);
+}

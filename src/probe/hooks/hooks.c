@@ -1,0 +1,451 @@
+/* SPDX-License-Identifier: MIT */
+#include "probe/hooks/hooks.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/grow.h"
+#include "probe/arena.h"
+#include "probe/hooks/plan.h"
+#include "probe/inject/inject.h"
+#include "probe/inject/procfs.h"
+#include "probe/switch.h"
+#include "sys/proc.h"
+
+#define PRELOAD    "libsonde-preload.so"
+#define NOTE_SIZE  240
+#define NOTES_MAX  8
+#define LISTED_MAX 8u
+
+/* A process, from its being attached to until its end. */
+struct hooked {
+	pid_t pid;
+	char name[SONDE_COMM_SIZE];
+	struct sonde_process *process; /* NULL: it is over */
+	struct sonde_probes *probes;
+	struct sonde_probe_arena arena;
+	struct sonde_probe_switch flow;
+	struct sonde_hooks_plan *plan;
+	size_t nr_notes;
+	char notes[NOTES_MAX][NOTE_SIZE];
+};
+
+/* The events' indexes in the arena. */
+struct indexes {
+	uint32_t of[SONDE_HOOKS_NR_EVENTS];
+};
+
+struct sonde_hooks {
+	struct sonde_hooks_config config;
+	struct hooked **list;
+	size_t nr, room;
+};
+
+static void note(struct hooked *hooked, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void note(struct hooked *hooked, const char *format, ...)
+{
+	va_list args;
+
+	if (hooked->nr_notes == NOTES_MAX)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(hooked->notes[hooked->nr_notes++], NOTE_SIZE, format,
+			args);
+	va_end(args);
+}
+
+static int fail(int rc, char *text, size_t size, const char *what)
+{
+	(void)snprintf(text, size, "%s: %s", what, strerrordesc_np(-rc));
+	return rc;
+}
+
+/* ---- calls that are under way ---- */
+
+/* Numbers of threads, as many as a line takes. */
+struct listing {
+	char text[96];
+	unsigned int nr;
+};
+
+static void list_thread(struct listing *listing, pid_t tid)
+{
+	size_t at = strlen(listing->text);
+
+	if (listing->nr++ < LISTED_MAX)
+		(void)snprintf(listing->text + at, sizeof(listing->text) - at,
+			       "%s%d", at ? ", " : "", (int)tid);
+	else if (listing->nr == LISTED_MAX + 1)
+		(void)snprintf(listing->text + at, sizeof(listing->text) - at,
+			       " ...");
+}
+
+static bool waits_for_futex(pid_t pid, pid_t tid)
+{
+	struct sonde_proc_syscall call;
+
+	return !sonde_proc_syscall(pid, tid, &call) &&
+	       call.number == SYS_futex &&
+	       ((call.args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT ||
+		(call.args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET ||
+		(call.args[1] & FUTEX_CMD_MASK) == FUTEX_LOCK_PI);
+}
+
+/* Threads that wait already: for how long, and in which call, nothing in the
+ * trace will say. */
+static void note_waiting(struct hooked *hooked)
+{
+	struct listing listing = { .nr = 0 };
+	pid_t *tids = NULL;
+	size_t nr = 0;
+
+	if (sonde_procfs_threads(hooked->pid, &tids, &nr))
+		return;
+	for (size_t i = 0; i < nr; i++)
+		if (waits_for_futex(hooked->pid, tids[i]))
+			list_thread(&listing, tids[i]);
+	free(tids);
+	if (listing.nr)
+		note(hooked,
+		     "%s (pid %d): %u thread%s waited for a lock or a "
+		     "condition already when the recording began, and the wait "
+		     "has no event: %s",
+		     hooked->name, (int)hooked->pid, listing.nr,
+		     listing.nr == 1 ? "" : "s", listing.text);
+}
+
+/* Whether the thread is still in that call: its stack has not gone back. */
+static bool is_inside(const struct hooked *hooked, pid_t tid, uint64_t stack)
+{
+	struct sonde_proc_syscall call;
+
+	return !sonde_proc_syscall(hooked->pid, tid, &call) && call.sp < stack;
+}
+
+/* Of one function: whose call has begun, and not returned. */
+static void note_pending(struct hooked *hooked, size_t call)
+{
+	const struct sonde_agent *agent = sonde_process_agent(hooked->process);
+	struct listing listing = { .nr = 0 };
+
+	for (size_t i = 0; i < SONDE_AGENT_THREADS_MAX; i++) {
+		const struct sonde_agent_thread *thread = &agent->threads[i];
+
+		if (!sonde_load_relaxed(&thread->key))
+			continue;
+		for (size_t n = 0; n < SONDE_AGENT_PENDING_MAX; n++) {
+			const struct sonde_agent_pending *pending =
+				&thread->pending[n];
+			uint64_t stack = sonde_load_relaxed(&pending->stack);
+
+			if (stack && pending->call == call &&
+			    is_inside(hooked, (pid_t)thread->tid, stack))
+				list_thread(&listing, (pid_t)thread->tid);
+		}
+	}
+	if (listing.nr)
+		note(hooked,
+		     "%s (pid %d): %u call%s of %s() had not returned when the "
+		     "recording ended (thread %s)",
+		     hooked->name, (int)hooked->pid, listing.nr,
+		     listing.nr == 1 ? "" : "s",
+		     hooked->plan->calls[call].function->name, listing.text);
+}
+
+static void note_end(struct hooked *hooked)
+{
+	uint64_t lost = sonde_load_relaxed(
+		&sonde_process_agent(hooked->process)->calls_lost);
+
+	for (size_t i = 1; i < hooked->plan->nr_calls; i++)
+		if (!hooked->plan->calls[i].is_out)
+			note_pending(hooked, i);
+	if (lost)
+		note(hooked,
+		     "%s (pid %d): %llu calls have no event, as there was no "
+		     "room to remember them by",
+		     hooked->name, (int)hooked->pid, (unsigned long long)lost);
+}
+
+/* ---- the end ---- */
+
+static void end(struct hooked *hooked)
+{
+	bool lives;
+	bool quiet = true;
+
+	if (!hooked->process)
+		return;
+	lives = sonde_process_lives(hooked->process);
+	if (hooked->probes) {
+		sonde_probe_switch_off(&hooked->flow);
+		sonde_probes_free(hooked->probes);
+		if (lives && hooked->arena.fd >= 0)
+			quiet = sonde_probe_switch_wait(&hooked->flow);
+		if (lives)
+			note_end(hooked);
+	}
+	sonde_probe_arena_close(&hooked->arena, hooked->process, quiet);
+	sonde_process_close(hooked->process);
+	free(hooked->plan);
+	hooked->probes = NULL;
+	hooked->process = NULL;
+	hooked->plan = NULL;
+}
+
+/* ---- the beginning ---- */
+
+static int add_events(struct hooked *hooked, unsigned int groups,
+		      struct indexes *indexes)
+{
+	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
+	bool wanted[SONDE_HOOKS_NR_EVENTS] = { false };
+
+	for (size_t i = 0; i < sonde_hooks_nr_functions; i++) {
+		const struct sonde_hooks_function *f =
+			&sonde_hooks_functions[i];
+
+		if (f->group & groups)
+			wanted[f->event] = wanted[f->before] = wanted[f->busy] =
+				true;
+	}
+	for (int i = SONDE_HOOKS_NONE + 1; i < SONDE_HOOKS_NR_EVENTS; i++) {
+		int rc = wanted[i] ?
+				 sonde_hooks_describe((enum sonde_hooks_event)i,
+						      room) :
+				 0;
+
+		if (!rc && wanted[i])
+			rc = sonde_probe_arena_add(&hooked->arena,
+						   (const void *)room,
+						   &indexes->of[i]);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void set_events(struct sonde_hooks_plan *plan,
+		       const struct indexes *indexes)
+{
+	for (size_t i = 1; i < plan->nr_calls; i++) {
+		const struct sonde_hooks_function *f = plan->calls[i].function;
+		struct sonde_agent_call *call = &plan->agent_calls[i];
+
+		call->event = indexes->of[f->event];
+		call->event_before = indexes->of[f->before];
+		call->event_busy = indexes->of[f->busy];
+	}
+}
+
+/* One end that would be an int3 is the end of all functions that have it. */
+static void leave_out_traps(struct hooked *hooked, const uint32_t *probes)
+{
+	struct sonde_hooks_plan *plan = hooked->plan;
+
+	for (size_t i = 0; i < plan->nr_specs; i++) {
+		struct sonde_probe_facts facts;
+
+		if (sonde_probes_facts(hooked->probes, probes[i], &facts) ||
+		    facts.kind != SONDE_WINDOW_TRAP)
+			continue;
+		(void)sonde_probes_remove(hooked->probes, probes[i]);
+		if (plan->specs[i].role == SONDE_AGENT_ROLE_ENTRY)
+			sonde_hooks_plan_leave_out(
+				plan, plan->specs[i].call,
+				"there is no place for a jump at its entry");
+		for (size_t c = 1; c < plan->nr_calls; c++)
+			for (size_t n = 0; n < plan->calls[c].nr_ends; n++)
+				if (plan->calls[c].ends[n] == i)
+					sonde_hooks_plan_leave_out(
+						plan, c,
+						"there is no place for a jump "
+						"where it returns");
+	}
+	for (size_t i = 0; i < plan->nr_specs; i++)
+		if (plan->specs[i].role == SONDE_AGENT_ROLE_ENTRY &&
+		    plan->calls[plan->specs[i].call].is_out)
+			(void)sonde_probes_remove(hooked->probes, probes[i]);
+}
+
+static int put_probes(struct hooked *hooked, struct sonde_process_error *error)
+{
+	struct sonde_hooks_plan *plan = hooked->plan;
+	struct sonde_agent *agent = sonde_process_agent(hooked->process);
+	uint32_t probes[SONDE_HOOKS_SPECS_MAX];
+	size_t nr_left = 0;
+	int rc;
+
+	memcpy(agent->calls, plan->agent_calls, sizeof(agent->calls));
+	rc = sonde_probes_new(hooked->process, &hooked->probes);
+	if (rc) {
+		sonde_process_error_set(error, "putting probes in: %s",
+					strerrordesc_np(-rc));
+		return rc;
+	}
+	rc = sonde_probes_add_all(hooked->probes, plan->specs, plan->nr_specs,
+				  error, probes);
+	if (rc)
+		return rc;
+	leave_out_traps(hooked, probes);
+	for (size_t i = 0; i < plan->nr_specs; i++)
+		sonde_probe_switch_count(&hooked->flow, probes[i]);
+	for (size_t i = 1; i < plan->nr_calls; i++)
+		nr_left += !plan->calls[i].is_out;
+	if (nr_left)
+		return 0;
+	sonde_process_error_set(error, "process %d: %s", (int)hooked->pid,
+				plan->nr_notes ?
+					plan->notes[0] :
+					"none of its libraries has the "
+					"functions that are to be recorded");
+	return -ENOENT;
+}
+
+static int plan(struct hooked *hooked, unsigned int groups,
+		struct sonde_process_error *error)
+{
+	struct sonde_hooks_modules *modules = calloc(1, sizeof(*modules));
+	int rc = modules ? sonde_hooks_modules_read(hooked->process, modules,
+						    error) :
+			   -ENOMEM;
+
+	if (!rc && sonde_hooks_modules_named(modules, PRELOAD)) {
+		sonde_process_error_set(
+			error,
+			"process %d was started with " PRELOAD
+			", whose events are recorded without --malloc and "
+			"--locks",
+			(int)hooked->pid);
+		rc = -EALREADY;
+	}
+	if (!rc)
+		rc = sonde_hooks_plan_make(hooked->process, groups, modules,
+					   hooked->plan, error);
+	free(modules);
+	return rc;
+}
+
+/* From an open process to events. */
+static int begin(struct hooked *hooked, const struct sonde_hooks_config *config,
+		 struct sonde_process_error *error)
+{
+	struct indexes indexes = { { 0 } };
+	const char *what;
+	int rc = sonde_process_install(hooked->process, error);
+
+	if (rc)
+		return rc;
+	sonde_probe_switch_init(&hooked->flow, hooked->process, &hooked->arena);
+	/* What can fail without an arena comes first: the recorder is told of
+	 * none in vain. */
+	rc = plan(hooked, config->groups, error);
+	if (rc)
+		return rc;
+	rc = sonde_probe_arena_open(&hooked->arena, hooked->process,
+				    config->child, &what);
+	if (!rc) {
+		what = "its events";
+		rc = add_events(hooked, config->groups, &indexes);
+	}
+	if (rc)
+		return fail(rc, error->text, sizeof(error->text), what);
+	set_events(hooked->plan, &indexes);
+	sonde_probe_switch_arena(&hooked->flow);
+	if (config->groups & SONDE_HOOKS_GROUP_LOCKS)
+		note_waiting(hooked);
+	rc = put_probes(hooked, error);
+	if (!rc)
+		sonde_probe_switch_on(&hooked->flow);
+	return rc;
+}
+
+int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
+		       size_t size)
+{
+	struct sonde_process_error error = { "" };
+	struct hooked *hooked = calloc(1, sizeof(*hooked));
+	int rc = -ENOMEM;
+
+	if (hooked) {
+		hooked->pid = pid;
+		hooked->arena.fd = -1;
+		sonde_process_name(pid, hooked->name);
+		hooked->plan = calloc(1, sizeof(*hooked->plan));
+	}
+	if (hooked && hooked->plan)
+		/* of pointers NOLINTNEXTLINE(bugprone-sizeof-expression) */
+		rc = SONDE_GROW(hooks->list, hooks->nr, hooks->room);
+	if (rc) {
+		if (hooked)
+			free(hooked->plan);
+		free(hooked);
+		return fail(rc, text, size, "attaching");
+	}
+	rc = sonde_process_open(pid, NULL, NULL, &error, &hooked->process);
+	if (!rc)
+		rc = begin(hooked, &hooks->config, &error);
+	if (rc) {
+		(void)snprintf(text, size, "%s", error.text);
+		end(hooked);
+		free(hooked->plan);
+		free(hooked);
+		return rc;
+	}
+	for (size_t i = 0; i < hooked->plan->nr_notes; i++)
+		hooks->config.say(hooked->plan->notes[i]);
+	hooks->list[hooks->nr++] = hooked;
+	return 0;
+}
+
+/* ---- all of them ---- */
+
+struct sonde_hooks *sonde_hooks_new(const struct sonde_hooks_config *config)
+{
+	struct sonde_hooks *hooks = calloc(1, sizeof(*hooks));
+
+	if (hooks)
+		hooks->config = *config;
+	return hooks;
+}
+
+void sonde_hooks_look(struct sonde_hooks *hooks)
+{
+	for (size_t i = 0; i < hooks->nr; i++)
+		if (hooks->list[i]->process &&
+		    !sonde_process_lives(hooks->list[i]->process))
+			end(hooks->list[i]);
+}
+
+void sonde_hooks_end(struct sonde_hooks *hooks)
+{
+	for (size_t i = 0; i < hooks->nr; i++)
+		end(hooks->list[i]);
+}
+
+void sonde_hooks_tell(const struct sonde_hooks *hooks,
+		      struct sonde_summary *summary)
+{
+	for (size_t i = 0; i < hooks->nr; i++)
+		for (size_t n = 0; n < hooks->list[i]->nr_notes; n++)
+			sonde_summary_note(summary, "%s",
+					   hooks->list[i]->notes[n]);
+}
+
+void sonde_hooks_free(struct sonde_hooks *hooks)
+{
+	if (!hooks)
+		return;
+	sonde_hooks_end(hooks);
+	for (size_t i = 0; i < hooks->nr; i++)
+		free(hooks->list[i]);
+	free(hooks->list);
+	free(hooks);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * hooks.h - the allocations and locks of running processes that know nothing of
+ * Sonde, as events of a recording that is on.
+ *
+ * Each process gets an agent, an arena, and probes at the functions' entries and
+ * ends (plan.h); the recorder is told of the arena on its behalf. When it ends,
+ * the probes are taken out, and the text is what it was. If we are killed, the
+ * servant in the process takes them out (inject/process.h).
+ *
+ * One thread.
+ */
+#ifndef PROBE_HOOKS_HOOKS_H
+#define PROBE_HOOKS_HOOKS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "session/child.h"
+#include "session/summary.h"
+
+struct sonde_hooks;
+
+struct sonde_hooks_config {
+	unsigned int groups; /* bits of enum sonde_hooks_group (events.h) */
+	const struct sonde_child *child;
+	/* Tells the user something at once. */
+	void (*say)(const char *text);
+};
+
+/* NULL: no memory. */
+struct sonde_hooks *sonde_hooks_new(const struct sonde_hooks_config *config);
+
+/* 0: its calls are events from now on. Or -errno with one line in `text`. */
+int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
+		       size_t size);
+
+/* Gives up those that have ended or execute another program. */
+void sonde_hooks_look(struct sonde_hooks *hooks);
+
+/* Takes all out. The recorder may finish then; and what there is to tell. */
+void sonde_hooks_end(struct sonde_hooks *hooks);
+void sonde_hooks_tell(const struct sonde_hooks *hooks,
+		      struct sonde_summary *summary);
+
+/* Ends it, if need be. */
+void sonde_hooks_free(struct sonde_hooks *hooks);
+
+#endif /* PROBE_HOOKS_HOOKS_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * front_hooks.h - --malloc and --locks of processes that run: who is meant gets
+ * hooks, and those that start later, too.
+ *
+ * Putting them in is another folder's (probe/hooks/hooks.h), which builds upon
+ * this one: so it comes as a table of functions.
+ */
+#ifndef SESSION_FRONT_HOOKS_H
+#define SESSION_FRONT_HOOKS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "session/child.h"
+#include "session/config.h"
+#include "session/summary.h"
+
+struct sonde_front_hooks {
+	void *ctx;
+	int (*begin)(void *ctx, const struct sonde_child *child);
+	/* 0, or -errno with one line in `text`. */
+	int (*attach)(void *ctx, pid_t pid, char *text, size_t size);
+	/* Some times a second: who has ended is given up. */
+	void (*look)(void *ctx);
+	/* May be repeated. */
+	void (*end)(void *ctx);
+	void (*tell)(void *ctx, struct sonde_summary *summary);
+};
+
+#define SONDE_FRONT_HOOKS_MS 250
+
+struct sonde_front_hooking;
+
+/* The first look. 0 and how many have hooks now; text: something to tell, or
+ * empty. Or -errno with what failed in `text`. The pointers in are borrowed. */
+int sonde_front_hooks_start(const struct sonde_front_hooks *hooks,
+			    const struct sonde_attach_options *options,
+			    const struct sonde_child *child, char *text,
+			    size_t size, struct sonde_front_hooking **ret,
+			    unsigned int *ret_nr);
+/* To be called every SONDE_FRONT_HOOKS_MS. */
+void sonde_front_hooks_look(struct sonde_front_hooking *hooking);
+/* Takes them out, if that isn't done yet; before the recorder finishes. */
+void sonde_front_hooks_end(struct sonde_front_hooking *hooking);
+void sonde_front_hooks_tell(const struct sonde_front_hooking *hooking,
+			    struct sonde_summary *summary);
+void sonde_front_hooks_free(struct sonde_front_hooking *hooking);
+
+#endif /* SESSION_FRONT_HOOKS_H */
