@@ -2,7 +2,7 @@
 #include "probe/hooks/events.h"
 
 #include "base/port.h"
-#include "event/build.h"
+#include "types/build.h"
 
 #define FIELDS_MAX 4
 

@@ -31,6 +31,7 @@ struct hooked {
 	struct sonde_probe_arena arena;
 	struct sonde_probe_switch flow;
 	struct sonde_hooks_plan *plan;
+	uint32_t probe_of[SONDE_HOOKS_SPECS_MAX]; /* by spec */
 	size_t nr_notes;
 	char notes[NOTES_MAX][NOTE_SIZE];
 };
@@ -202,9 +203,24 @@ static void end(struct hooked *hooked)
 
 /* ---- the beginning ---- */
 
-static int add_events(struct hooked *hooked, unsigned int groups,
-		      struct indexes *indexes)
+static void set_events(struct hooked *hooked, const struct indexes *indexes)
 {
+	struct sonde_agent *agent = sonde_process_agent(hooked->process);
+
+	for (size_t i = 1; i < hooked->plan->nr_calls; i++) {
+		const struct sonde_hooks_function *f =
+			hooked->plan->calls[i].function;
+		struct sonde_agent_call *call = &agent->calls[i];
+
+		call->event = indexes->of[f->event];
+		call->event_before = indexes->of[f->before];
+		call->event_busy = indexes->of[f->busy];
+	}
+}
+
+static int add_events(struct hooked *hooked, unsigned int groups)
+{
+	struct indexes indexes = { { 0 } };
 	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
 	bool wanted[SONDE_HOOKS_NR_EVENTS] = { false };
 
@@ -225,24 +241,12 @@ static int add_events(struct hooked *hooked, unsigned int groups,
 		if (!rc && wanted[i])
 			rc = sonde_probe_arena_add(&hooked->arena,
 						   (const void *)room,
-						   &indexes->of[i]);
+						   &indexes.of[i]);
 		if (rc)
 			return rc;
 	}
+	set_events(hooked, &indexes);
 	return 0;
-}
-
-static void set_events(struct sonde_hooks_plan *plan,
-		       const struct indexes *indexes)
-{
-	for (size_t i = 1; i < plan->nr_calls; i++) {
-		const struct sonde_hooks_function *f = plan->calls[i].function;
-		struct sonde_agent_call *call = &plan->agent_calls[i];
-
-		call->event = indexes->of[f->event];
-		call->event_before = indexes->of[f->before];
-		call->event_busy = indexes->of[f->busy];
-	}
 }
 
 /* One end that would be an int3 is the end of all functions that have it. */
@@ -279,7 +283,7 @@ static int put_probes(struct hooked *hooked, struct sonde_process_error *error)
 {
 	struct sonde_hooks_plan *plan = hooked->plan;
 	struct sonde_agent *agent = sonde_process_agent(hooked->process);
-	uint32_t probes[SONDE_HOOKS_SPECS_MAX];
+	uint32_t *probes = hooked->probe_of;
 	size_t nr_left = 0;
 	int rc;
 
@@ -295,8 +299,6 @@ static int put_probes(struct hooked *hooked, struct sonde_process_error *error)
 	if (rc)
 		return rc;
 	leave_out_traps(hooked, probes);
-	for (size_t i = 0; i < plan->nr_specs; i++)
-		sonde_probe_switch_count(&hooked->flow, probes[i]);
 	for (size_t i = 1; i < plan->nr_calls; i++)
 		nr_left += !plan->calls[i].is_out;
 	if (nr_left)
@@ -337,7 +339,6 @@ static int plan(struct hooked *hooked, unsigned int groups,
 static int begin(struct hooked *hooked, const struct sonde_hooks_config *config,
 		 struct sonde_process_error *error)
 {
-	struct indexes indexes = { { 0 } };
 	const char *what;
 	int rc = sonde_process_install(hooked->process, error);
 
@@ -345,26 +346,29 @@ static int begin(struct hooked *hooked, const struct sonde_hooks_config *config,
 		return rc;
 	sonde_probe_switch_init(&hooked->flow, hooked->process, &hooked->arena);
 	/* What can fail without an arena comes first: the recorder is told of
-	 * none in vain. */
+	 * none in vain. And pads want places that the arena might take: it is
+	 * two gigabytes of addresses. */
 	rc = plan(hooked, config->groups, error);
+	if (rc)
+		return rc;
+	if (config->groups & SONDE_HOOKS_GROUP_LOCKS)
+		note_waiting(hooked);
+	rc = put_probes(hooked, error);
 	if (rc)
 		return rc;
 	rc = sonde_probe_arena_open(&hooked->arena, hooked->process,
 				    config->child, &what);
 	if (!rc) {
 		what = "its events";
-		rc = add_events(hooked, config->groups, &indexes);
+		rc = add_events(hooked, config->groups);
 	}
 	if (rc)
 		return fail(rc, error->text, sizeof(error->text), what);
-	set_events(hooked->plan, &indexes);
 	sonde_probe_switch_arena(&hooked->flow);
-	if (config->groups & SONDE_HOOKS_GROUP_LOCKS)
-		note_waiting(hooked);
-	rc = put_probes(hooked, error);
-	if (!rc)
-		sonde_probe_switch_on(&hooked->flow);
-	return rc;
+	for (size_t i = 0; i < hooked->plan->nr_specs; i++)
+		sonde_probe_switch_count(&hooked->flow, hooked->probe_of[i]);
+	sonde_probe_switch_on(&hooked->flow);
+	return 0;
 }
 
 int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,

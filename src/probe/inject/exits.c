@@ -83,68 +83,85 @@ static bool is_switch(const struct search *s, const struct sonde_insn *insn,
 
 /* ---- places ---- */
 
+/* A place for a probe, and how few there are for its pad: bits of the jump's
+ * displacement that can't be chosen. */
+struct choice {
+	struct sonde_exit exit;
+	unsigned int cost;
+};
+
+#define COST_NONE UINT32_MAX
+#define COST_FREE 0
+
+/* The highest byte of a displacement is one of few that lead to free memory. */
+static unsigned int cost_of(const struct sonde_window *window)
+{
+	unsigned int bits = (unsigned int)__builtin_popcount(window->mask);
+
+	return window->mask >> 24 ? 2 * bits : bits;
+}
+
 /* Whether a jump can stand at `window`, for ever and for whoever comes by, and
  * its window has the instruction at `address`. */
-static bool fits(const struct search *s, uint64_t window, uint64_t address)
+static void consider(const struct search *s, uint64_t window, uint64_t address,
+		     uint32_t frame, struct choice *best)
 {
 	struct sonde_window found;
 	const char *reason;
+	bool is_in = false;
 
 	if (sonde_window_choose_through(s->view, window, address, &found,
 					&reason) ||
 	    found.kind == SONDE_WINDOW_TRAP || found.is_entered ||
 	    found.address != window)
-		return false;
+		return;
 	for (unsigned int i = 0; i < found.nr_insns; i++)
-		if (window + found.starts[i] == address)
-			return true;
-	return false;
+		is_in |= window + found.starts[i] == address;
+	if (!is_in || cost_of(&found) >= best->cost)
+		return;
+	best->cost = cost_of(&found);
+	best->exit = (struct sonde_exit){ address, window, frame };
 }
 
-/* Where a window for that instruction may begin: there, or some bytes before. 0:
- * nowhere. `skip` instructions are between it and the last. */
-static uint64_t window_for(const struct search *s, uint64_t address,
-			   unsigned int skip)
+/* Windows for that instruction: from there, or from before. `skip`
+ * instructions are between it and the last that was read. */
+static void consider_all(const struct search *s, uint64_t address,
+			 unsigned int skip, uint32_t frame, struct choice *best)
 {
-	if (fits(s, address, address))
-		return address;
-	for (unsigned int i = skip; i < s->nr; i++) {
-		uint64_t window = s->kept[i].address;
+	consider(s, address, address, frame, best);
+	for (unsigned int i = skip; i < s->nr && best->cost != COST_FREE; i++) {
 		enum sonde_insn_flow flow = s->kept[i].insn.flow;
 
 		/* It would return to an int3. */
 		if (flow == SONDE_INSN_CALL || flow == SONDE_INSN_CALL_INDIRECT)
 			break;
-		if (fits(s, window, address))
-			return window;
+		consider(s, s->kept[i].address, address, frame, best);
 	}
-	return 0;
 }
 
 static int add_return(struct search *s, uint64_t address, const char **reason)
 {
 	struct sonde_exits *exits = s->exits;
+	struct choice best = { .cost = COST_NONE };
 	uint32_t frame = 0;
-	uint64_t window = window_for(s, address, 0);
 
-	for (unsigned int i = 0; !window && i < s->nr; i++) {
+	consider_all(s, address, 0, 0, &best);
+	for (unsigned int i = 0; best.cost != COST_FREE && i < s->nr; i++) {
 		int more = taken_down(code_at(s, s->kept[i].address),
 				      s->kept[i].insn.length);
 
 		if (more < 0)
 			break;
 		frame += (uint32_t)more;
-		address = s->kept[i].address;
-		window = window_for(s, address, i + 1);
+		consider_all(s, s->kept[i].address, i + 1, frame, &best);
 	}
-	if (!window) {
+	if (best.cost == COST_NONE) {
 		*reason = "there is no place for a jump where it returns";
 		return -EOPNOTSUPP;
 	}
 	if (exits->nr == SONDE_EXITS_MAX)
 		return -ENOSPC;
-	exits->list[exits->nr++] =
-		(struct sonde_exit){ address, window, frame };
+	exits->list[exits->nr++] = best.exit;
 	return 0;
 }
 
@@ -152,12 +169,14 @@ static int add_lead(struct search *s, uint64_t address,
 		    const struct sonde_insn *insn, uint64_t to)
 {
 	struct sonde_exits *exits = s->exits;
+	struct choice best = { .cost = COST_NONE };
 
 	if (exits->nr_leads == SONDE_LEADS_MAX)
 		return -ENOSPC;
+	consider_all(s, address, 0, 0, &best);
 	exits->leads[exits->nr_leads++] = (struct sonde_lead){
 		.address = address,
-		.window = window_for(s, address, 0),
+		.window = best.cost == COST_NONE ? 0 : best.exit.window,
 		.to = to,
 		.is_slot = insn->flow == SONDE_INSN_JUMP_INDIRECT,
 		.is_always = !sonde_insn_goes_on(insn),

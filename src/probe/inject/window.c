@@ -96,13 +96,14 @@ static int take(const struct sonde_code_view *view, uint64_t address,
 {
 	*taken = (struct taken){ 0 };
 	while (taken->nr < SONDE_WINDOW_INSNS &&
-	       taken->bytes + SONDE_INSN_BYTES_MAX <= SONDE_WINDOW_BYTES &&
 	       (taken->bytes < JUMP_BYTES ||
 		address + taken->bytes <= through)) {
 		struct sonde_insn *insn = &taken->insns[taken->nr];
 		if (room_behind(view, address) == taken->bytes ||
 		    decode_at(view, address + taken->bytes, insn))
 			return taken->nr ? 0 : -EINVAL;
+		if (taken->bytes + insn->length > SONDE_WINDOW_BYTES)
+			return 0;
 		taken->starts[taken->nr++] = (uint8_t)taken->bytes;
 		taken->bytes += insn->length;
 	}
