@@ -185,6 +185,9 @@ struct sonde_arena {
 /* Each process that shares the arena maps the rings when its first event finds
  * that it hasn't, and its fast path knows of none until then. */
 #define SONDE_ARENA_CAN_REACH 1u
+/* Nor is it the process's own: a tool made it, for the events of its probes, and
+ * it is of no use to any recording but the one that it was made for. */
+#define SONDE_ARENA_IS_ONCE 2u
 /* For as many CPUs. */
 #define SONDE_CLOSED_RINGS 1024u
 

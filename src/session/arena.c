@@ -109,6 +109,7 @@ static int map_meta(struct sonde_arena_view *view)
 	sonde_barrier();
 	view->lanes_only = header.writer == SONDE_WRITER_LANES;
 	view->can_reach = header.abilities & SONDE_ARENA_CAN_REACH;
+	view->is_once = header.abilities & SONDE_ARENA_IS_ONCE;
 	view->nr_refused_before = header.refused;
 	return sonde_arena_check(&header);
 }

@@ -67,6 +67,7 @@ struct sonde_arena_view {
 	bool is_own;       /* an open file that no process shares with us */
 	bool is_found;     /* of a process that ran already */
 	bool is_watched;   /* the lock is there */
+	bool is_once;      /* a tool's, of another recording */
 	bool can_reach;    /* the process maps rings that come late */
 	bool is_resumed;   /* the slot was another recording's */
 	bool is_inherited; /* it is this session's, whose recorder was killed */

@@ -187,7 +187,7 @@ static void meet(struct sonde_attach *attach, pid_t pid)
 			rc = -ESRCH;
 		} else if (!rc) {
 			rc = attach->config.take(attach->config.ctx, fd, &who);
-			was_found = true;
+			was_found = rc != -ENOENT;
 		}
 		sonde_peer_release(&who);
 	}

@@ -221,6 +221,8 @@ bool sonde_find_is_filtered(pid_t pid)
 
 int sonde_find_can_reach(const struct sonde_arena_view *view, pid_t pid)
 {
+	if (view->is_once)
+		return -ENOENT;
 	if (sonde_arena_mapped(view) >= SONDE_ARENA_SPAN)
 		return 0;
 	if (!view->can_reach)

@@ -60,8 +60,8 @@ int sonde_find_arena(pid_t pid, int *ret_fd);
  * that libsonde's calls are fine. */
 bool sonde_find_is_filtered(pid_t pid);
 
-/* Whether the process will map rings that come now: 0; -EOPNOTSUPP: its libsonde
- * is older than that; -ENOSYS: it runs under a filter. */
+/* Whether the process will map rings that come now: 0; -ENOENT: it is of a
+ * tool's probes, not of a libsonde; -EOPNOTSUPP: its libsonde is older than that; -ENOSYS: it runs under a filter. */
 int sonde_find_can_reach(const struct sonde_arena_view *view, pid_t pid);
 
 /* Pure: the group of the unified hierarchy in the text of /proc/PID/cgroup;

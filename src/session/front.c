@@ -25,6 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/time.h"
 #include "ctf/trace.h"
 #include "session/child.h"
 #include "session/kernel.h"
@@ -43,6 +44,7 @@ struct front {
 	bool sigchld_ignored; /* when we were started */
 	struct sonde_child child;
 	struct sonde_front_hooking *hooking; /* NULL: none */
+	uint64_t end_ns; /* with hooks: when --duration is over; 0: never */
 	int signal_fd;
 	pid_t program; /* 0: none, only the machine is recorded */
 	bool has_kernel;
@@ -273,9 +275,13 @@ static int start_hooks(struct front *front)
 	if (rc)
 		(void)snprintf(front->result->failed,
 			       sizeof(front->result->failed), "%s", text);
-	else
-		say_attached(front, text, nr);
-	return rc;
+	if (rc)
+		return rc;
+	if (front->config->session->duration_us)
+		front->end_ns = sonde_time_ns(CLOCK_MONOTONIC) +
+				front->config->session->duration_us * 1000;
+	say_attached(front, text, nr);
+	return 0;
 }
 
 static int await_ready(struct front *front)
@@ -603,6 +609,33 @@ static void recording_over(struct front *front)
 		front->finishing = true;
 }
 
+/* Hooks are taken out before the recorder ends. */
+static void end_duration(struct front *front)
+{
+	if (!front->end_ns || front->result->have_summary ||
+	    sonde_time_ns(CLOCK_MONOTONIC) < front->end_ns)
+		return;
+	finish(front);
+	if (!front->result->have_summary)
+		return;
+	front->result->summary.ended = SONDE_ENDED_DURATION;
+	recording_over(front);
+}
+
+static int pause_ms(const struct front *front, bool left_behind)
+{
+	uint64_t now;
+
+	if (!front->hooking)
+		return left_behind ? TELL_ABOUT_DESCENDANTS_MS : -1;
+	now = sonde_time_ns(CLOCK_MONOTONIC);
+	if (!front->end_ns ||
+	    front->end_ns > now + SONDE_FRONT_HOOKS_MS * 1000000ull)
+		return SONDE_FRONT_HOOKS_MS;
+	return front->end_ns < now ? 0 :
+				     (int)((front->end_ns - now) / 1000000) + 1;
+}
+
 static void await_end(struct front *front)
 {
 	struct pollfd fds[2] = {
@@ -616,13 +649,11 @@ static void await_end(struct front *front)
 
 		if (front->recorder_died || front->result->have_summary)
 			fds[1].fd = -1;
-		n = poll(fds, 2,
-			 front->hooking ? SONDE_FRONT_HOOKS_MS :
-			 left_behind    ? TELL_ABOUT_DESCENDANTS_MS :
-					  -1);
+		n = poll(fds, 2, pause_ms(front, left_behind));
 		if (!n && left_behind)
 			tell_about_descendants(front);
 		sonde_front_hooks_look(front->hooking);
+		end_duration(front);
 		if (n <= 0)
 			continue;
 		if (fds[0].revents)

@@ -179,25 +179,12 @@ static void end(struct sonde_recorder *r, enum sonde_ended why)
 	r->finishing = true;
 }
 
-/* It counts from when something can be recorded: putting hooks in takes its
- * time. */
-static void start_duration(struct sonde_recorder *r, uint64_t now)
-{
-	const struct sonde_session_config *session = r->config->session;
-	bool waits_for_hooks = session->attaches && session->has_hooks &&
-			       !r->summary.nr_processes;
-
-	if (session->duration_us && !r->end_ns && !waits_for_hooks)
-		r->end_ns = now + session->duration_us * 1000;
-}
-
 /* Between two pieces of other work: who else is meant, and has begun to run? And
  * is there anybody left? */
 static void look_for_more(struct sonde_recorder *r)
 {
 	uint64_t now = sonde_monotonic_ns();
 
-	start_duration(r, now);
 	if (r->end_ns && now >= r->end_ns)
 		end(r, SONDE_ENDED_DURATION);
 	if (!r->attach)

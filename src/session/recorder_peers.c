@@ -175,7 +175,7 @@ int sonde_recorder_take_found(void *ctx, int arena_fd, struct sonde_peer *who)
 	if (!rc) {
 		r->summary.nr_processes++;
 		welcome(r, program, pid);
-	} else if (rc != -EALREADY) {
+	} else if (rc != -EALREADY && rc != -ENOENT) {
 		refuse(r, pid, name, rc);
 	}
 	return rc;
