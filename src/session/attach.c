@@ -270,13 +270,21 @@ void sonde_attach_explain(int error, pid_t pid, const char *name, uid_t uid,
 	}
 }
 
+/* Another user's, which is reason enough. */
+static bool is_anothers(const struct settled *settled)
+{
+	return (settled->rc == -EPERM || settled->rc == -EACCES) &&
+	       sonde_process_uid(settled->pid) != geteuid();
+}
+
 static void explain(const struct sonde_attach *attach,
 		    const struct settled *settled, char *text, size_t size)
 {
 	char name[SONDE_COMM_SIZE];
 
 	sonde_process_name(settled->pid, name);
-	if (attach->config.hook && settled->rc != -ESRCH)
+	if (attach->config.hook && settled->rc != -ESRCH &&
+	    !is_anothers(settled))
 		(void)snprintf(text, size, "%s",
 			       attach->config.why_not(attach->config.ctx,
 						      settled->pid));
@@ -285,9 +293,12 @@ static void explain(const struct sonde_attach *attach,
 			       name, (int)settled->pid,
 			       attach->config.why(settled->rc));
 	else
-		sonde_attach_explain(settled->rc, settled->pid, name,
-				     sonde_process_uid(settled->pid), text,
-				     size);
+		sonde_attach_explain(
+			settled->rc == -EPERM && is_anothers(settled) ?
+				-EACCES :
+				settled->rc,
+			settled->pid, name, sonde_process_uid(settled->pid),
+			text, size);
 }
 
 bool sonde_attach_waits(const struct sonde_attach *attach)

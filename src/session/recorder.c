@@ -734,7 +734,9 @@ static void record(struct sonde_recorder *r)
 	uint64_t begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	start_watch(r);
-	if (session->duration_us)
+	/* With hooks, the front takes them out first, at its time. */
+	if (session->duration_us &&
+	    !(session->attaches && session->has_hooks))
 		r->end_ns = sonde_monotonic_ns() + session->duration_us * 1000;
 	loop(r);
 	r->summary.recorder_busy_ns =

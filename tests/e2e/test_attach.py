@@ -17,56 +17,11 @@ import signal
 import subprocess
 import sys
 
+from attached import STRANGER, Attached, as_stranger, refusal
 from obedient import TIMEOUT, Program, need_root, program
 from sonde import (SONDE, Trace, check, install, record, run, scratch,
                    skip_if_sanitized)
 from harness import Skip, check_equal, main, test
-
-STRANGER = 61235
-
-class Attached:
-    """A `sonde record -p`; it records when this is made."""
-
-    def __init__(self, *options, before=()):
-        self.dir = scratch() / "trace"
-        self.process = subprocess.Popen(
-            [*before, SONDE, "record", "--json", *map(str, options), "-o",
-             str(self.dir)], text=True, stderr=subprocess.PIPE)
-        self.said = []
-        while not any("Ctrl-C" in line for line in self.said):
-            self.read()
-
-    def read(self):
-        line = self.process.stderr.readline()
-        check(line, f"sonde record has ended: {''.join(self.said)}")
-        self.said.append(line)
-        return line
-
-    def end(self, number=signal.SIGINT):
-        """The summary."""
-        if number:
-            self.process.send_signal(number)
-        rest = self.process.communicate(timeout=TIMEOUT)[1]
-        self.said += rest.splitlines(True)
-        check_equal(self.process.returncode, 0, f"status, {rest}")
-        return json.loads([s for s in self.said if s.startswith("{")][-1])
-
-    def recorder(self):
-        path = f"/proc/{self.process.pid}/task/{self.process.pid}/children"
-        return int(pathlib.Path(path).read_text().split()[0])
-
-    def numbers(self, event="attach:step", field="number"):
-        return sorted(e[field] for e in Trace(self.dir).events(event))
-
-
-def refusal(*options, before=()):
-    """The one line by which it says that it doesn't."""
-    directory = scratch() / "trace"
-    r = run(*before, SONDE, "record", "-o", directory, *options)
-    check_equal(r.returncode, 1, f"status, {r.stderr}")
-    check_equal(len(r.stderr.splitlines()), 1, f"lines of {r.stderr!r}")
-    check(not directory.exists(), "a trace is left")
-    return r.stderr
 
 
 # ---- what is recorded ----
@@ -465,18 +420,7 @@ def a_program_without_libsonde_is_refused_in_one_line():
 def another_users_program_is_refused_with_the_user_in_the_way():
     need_root("being another user")
     p = Program(program())
-    me = ["setpriv", f"--reuid={STRANGER}", "--clear-groups"]
-    directory = scratch()
-    os.chown(directory, STRANGER, STRANGER)
-    for parent in [directory, *directory.parents]:
-        with contextlib.suppress(PermissionError):
-            os.chmod(parent, os.stat(parent).st_mode | 0o711)
-        if parent == pathlib.Path("/tmp"):
-            break
-    env = {**os.environ, "XDG_RUNTIME_DIR": str(directory)}
-    if run(*me, SONDE, "--version", env=env).returncode:
-        p.end()
-        raise Skip("the installed program can't be reached by another user")
+    directory, me, env = as_stranger()
     r = run(*me, SONDE, "record", "-p", p.pid, "-o", directory / "t", env=env)
     check_equal(r.returncode, 1, r.stderr)
     check("belongs to user 0" in r.stderr and "CAP_SYS_PTRACE" in r.stderr,
@@ -580,8 +524,7 @@ def a_program_that_can_map_no_more_loses_its_events_and_that_is_told():
 @test
 def what_can_not_be_had_of_a_running_program_is_said():
     p = Program(program())
-    for options, word in ((("--malloc",), "--malloc"),
-                          (("--filter", "number > 3"), "conditions"),
+    for options, word in ((("--filter", "number > 3"), "conditions"),
                           (("-k", "sched"), "--all"),
                           (("--", "true"), "leave one out"),
                           (("--duration", "10"), "unit")):

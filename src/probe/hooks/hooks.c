@@ -326,7 +326,7 @@ static int plan(struct hooked *hooked, unsigned int groups,
 			", whose events are recorded without --malloc and "
 			"--locks",
 			(int)hooked->pid);
-		rc = -EALREADY;
+		rc = -EEXIST;
 	}
 	if (!rc)
 		rc = sonde_hooks_plan_make(hooked->process, groups, modules,

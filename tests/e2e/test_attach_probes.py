@@ -1,0 +1,669 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_attach_probes.py - --malloc and --locks of programs that run already and
+know nothing of Sonde: the events are those of preloading, the program's output
+and text are what they were, and who can't be recorded is named with the reason.
+
+The program does what it is told, line by line, so a test knows which calls it
+has made and when.
+"""
+
+import collections
+import contextlib
+import hashlib
+import os
+import pathlib
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from sonde import (PATIENCE, SONDE, Trace, check, install, require, run,
+                   scratch)
+from attached import Attached, as_stranger, refusal
+from obedient import TIMEOUT, need_root
+from harness import check_equal, long_test, main, test
+
+PROGRAM = r"""
+#define _GNU_SOURCE
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t recursive, checking, robust;
+static pthread_rwlock_t rwlock = PTHREAD_RWLOCK_INITIALIZER;
+static pthread_cond_t cond = PTHREAD_COND_INITIALIZER;
+static const struct timespec past;
+static int waiting, cleaned;
+static unsigned long handled;
+
+/* The compiler must not know what becomes of a block. */
+#define USED(x) __asm__ volatile("" : "+r"(x) : : "memory")
+#define FREE(x) do { void *block_ = (x); USED(block_); free(block_); } while (0)
+#define MUST(x) do { if (!(x)) { printf("wrong: %s\n", #x); exit(1); } } while (0)
+
+static void allocate(void)
+{
+	void *p = malloc(10), *q = calloc(3, 40), *none = NULL, *d;
+	char *s = strdup("hello");
+
+	USED(p);
+	USED(none);
+	p = realloc(p, 5000);
+	FREE(realloc(none, 77));
+	FREE(calloc(1, 300000));
+	FREE(memalign(64, 100));
+	FREE(memalign(8, 24));
+	FREE(aligned_alloc(16, 32));
+	MUST(posix_memalign(&d, 32, 64) == 0);
+	FREE(d);
+	MUST(posix_memalign(&d, 3, 64) == EINVAL);
+	FREE(reallocarray(none, 3, 5));
+	FREE(none);
+	FREE(s);
+	FREE(p);
+	FREE(q);
+}
+
+static void lock(void)
+{
+	pthread_mutex_lock(&mutex);
+	MUST(pthread_mutex_trylock(&mutex) == EBUSY);
+	MUST(pthread_mutex_timedlock(&mutex, &past) == ETIMEDOUT);
+	MUST(pthread_mutex_clocklock(&mutex, CLOCK_MONOTONIC, &past) == ETIMEDOUT);
+	MUST(pthread_cond_timedwait(&cond, &mutex, &past) == ETIMEDOUT);
+	pthread_mutex_unlock(&mutex);
+	MUST(pthread_mutex_trylock(&mutex) == 0);
+	pthread_mutex_unlock(&mutex);
+	pthread_mutex_lock(&recursive);
+	pthread_mutex_lock(&recursive);
+	pthread_mutex_unlock(&recursive);
+	pthread_mutex_unlock(&recursive);
+	pthread_mutex_lock(&checking);
+	MUST(pthread_mutex_lock(&checking) == EDEADLK);
+	pthread_mutex_unlock(&checking);
+	MUST(pthread_mutex_unlock(&checking) == EPERM);
+	pthread_mutex_lock(&robust);
+	pthread_mutex_unlock(&robust);
+	pthread_rwlock_rdlock(&rwlock);
+	pthread_rwlock_rdlock(&rwlock);
+	MUST(pthread_rwlock_trywrlock(&rwlock) == EBUSY);
+	MUST(pthread_rwlock_timedwrlock(&rwlock, &past) == ETIMEDOUT);
+	pthread_rwlock_unlock(&rwlock);
+	pthread_rwlock_unlock(&rwlock);
+	pthread_rwlock_wrlock(&rwlock);
+	MUST(pthread_rwlock_wrlock(&rwlock) == EDEADLK);
+	pthread_rwlock_unlock(&rwlock);
+	pthread_cond_signal(&cond);
+	pthread_cond_broadcast(&cond);
+}
+
+static void *work(void *n)
+{
+	for (unsigned long i = 0; i < (unsigned long)n; i++) {
+		void *block = malloc(1 + i % 5000);
+
+		pthread_mutex_lock(&mutex);
+		USED(block);
+		pthread_mutex_unlock(&mutex);
+		free(block);
+	}
+	return NULL;
+}
+
+static void threads(unsigned long n)
+{
+	pthread_t t[8];
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&t[i], NULL, work, (void *)n);
+	for (int i = 0; i < 8; i++)
+		pthread_join(t[i], NULL);
+}
+
+static void handle(int number)
+{
+	pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
+
+	(void)number;
+	pthread_mutex_lock(&own);
+	pthread_mutex_unlock(&own);
+	__atomic_add_fetch(&handled, 1, __ATOMIC_RELAXED);
+}
+
+static void signals(int on)
+{
+	struct itimerval timer = { { 0, 200 * on }, { 0, 200 * on } };
+
+	signal(SIGALRM, handle);
+	setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+static void cleanup(void *arg)
+{
+	cleaned = 1;
+	pthread_mutex_unlock(arg);
+}
+
+static void *wait_for_it(void *arg)
+{
+	pthread_mutex_lock(&mutex);
+	pthread_cleanup_push(cleanup, &mutex);
+	waiting = 1;
+	while (waiting)
+		pthread_cond_wait(&cond, &mutex);
+	pthread_cleanup_pop(0);
+	pthread_mutex_unlock(&mutex);
+	return arg;
+}
+
+static pthread_t waiter;
+
+static void start_waiter(void)
+{
+	int is_there = 0;
+
+	pthread_create(&waiter, NULL, wait_for_it, NULL);
+	while (!is_there) {
+		pthread_mutex_lock(&mutex);
+		is_there = waiting;
+		pthread_mutex_unlock(&mutex);
+	}
+}
+
+static void wake(void)
+{
+	pthread_mutex_lock(&mutex);
+	waiting = 0;
+	pthread_cond_broadcast(&cond);
+	pthread_mutex_unlock(&mutex);
+	pthread_join(waiter, NULL);
+}
+
+static void obey(const char *word, unsigned long n)
+{
+	if (!strcmp(word, "all"))
+		for (; n; n--) {
+			allocate();
+			lock();
+		}
+	else if (!strcmp(word, "threads"))
+		threads(n);
+	else if (!strcmp(word, "signals"))
+		signals(n);
+	else if (!strcmp(word, "wait"))
+		start_waiter();
+	else if (!strcmp(word, "wake"))
+		wake();
+	else if (!strcmp(word, "cancel")) {
+		void *result;
+
+		pthread_cancel(waiter);
+		pthread_join(waiter, &result);
+		MUST(result == PTHREAD_CANCELED && cleaned);
+	} else if (!strcmp(word, "fork")) {
+		int status, pid = fork();
+
+		if (!pid) {
+			allocate();
+			lock();
+			threads(100);
+			_exit(7);
+		}
+		MUST(waitpid(pid, &status, 0) == pid);
+		MUST(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	} else if (!strcmp(word, "exec")) {
+		execl("/proc/self/exe", "again", NULL);
+	} else {
+		exit(0);
+	}
+}
+
+static void make(pthread_mutex_t *m, int type, int robustness)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_settype(&attr, type);
+	pthread_mutexattr_setrobust(&attr, robustness);
+	pthread_mutex_init(m, &attr);
+}
+
+int main(void)
+{
+	static char out[64], in[64], line[64];
+	char word[32];
+
+	setvbuf(stdout, out, _IOLBF, sizeof(out));
+	setvbuf(stdin, in, _IOFBF, sizeof(in));
+	make(&recursive, PTHREAD_MUTEX_RECURSIVE, PTHREAD_MUTEX_STALLED);
+	make(&checking, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_STALLED);
+	make(&robust, PTHREAD_MUTEX_DEFAULT, PTHREAD_MUTEX_ROBUST);
+	puts("0");
+	while (fgets(line, sizeof(line), stdin)) {
+		unsigned long n = 0;
+
+		sscanf(line, "%31s %lu", word, &n);
+		obey(word, n);
+		printf("%lu\n", handled);
+	}
+	return 0;
+}
+"""
+
+_built = {}
+
+
+def program(*flags):
+    """A C program that is not linked with Sonde."""
+    if flags not in _built:
+        directory = scratch()
+        source = directory / "plain.c"
+        source.write_text(PROGRAM)
+        out = directory / "plain"
+        done = run("gcc", "-O2", "-g", "-Wall", source, "-o", out, "-pthread",
+                   *flags)
+        check_equal(done.returncode, 0, f"gcc: {done.stderr}")
+        _built[flags] = str(out)
+    return _built[flags]
+
+
+class Plain:
+    def __init__(self, *command, **more):
+        self.process = subprocess.Popen(
+            command or [program()], stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE, text=True, **more)
+        self.pid = self.process.pid
+        check(self.process.stdout.readline(), "the program doesn't start")
+
+    def do(self, *words):
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        check(answer and not answer.startswith("wrong"), f"{words}: {answer!r}")
+        return int(answer)
+
+    def end(self):
+        self.process.stdin.close()
+        check_equal(self.process.wait(TIMEOUT), 0, "status of the program")
+
+
+def attach(pid, *options):
+    return Attached("-p", pid, "--malloc", "--locks", *options)
+
+
+def text_of(pid):
+    """The bytes of all code that files were mapped for."""
+    digest = hashlib.sha256()
+    with open(f"/proc/{pid}/mem", "rb") as memory:
+        for line in open(f"/proc/{pid}/maps"):
+            word = line.split()
+            if "x" not in word[1] or len(word) < 6 or word[5][0] != "/" or \
+               word[5].startswith("/memfd:"):
+                continue
+            begin, end = (int(a, 16) for a in word[0].split("-"))
+            memory.seek(begin)
+            digest.update(word[5].encode() + memory.read(end - begin))
+    return digest.hexdigest()
+
+
+def counts(directory):
+    return collections.Counter(e.name for e in Trace(directory).events())
+
+
+def preloaded(*words):
+    """What preloading records of the program that does that."""
+    directory = scratch() / "trace"
+    p = Plain(SONDE, "record", "-q", "--malloc", "--locks", "-o", directory,
+              "--", program())
+    for word in words:
+        p.do(*word)
+    p.end()
+    return directory
+
+
+# One function of glibc 2.36 has no room at its entry; what it leaves out is
+# said, and is left out here.
+MAY_LACK = re.compile(r"(\w+)\(\) of \S+ is not recorded: ")
+
+
+def lacking(attached):
+    return [m[1] for line in attached.said if (m := MAY_LACK.search(line))]
+
+
+# ---- the events ----
+
+@test
+def counts_are_those_of_preloading():
+    p = Plain()
+    a = attach(p.pid)
+    p.do("all", 300)
+    summary = a.end()
+    p.end()
+    check_equal(lacking(a), ["pthread_rwlock_tryrdlock"] if lacking(a) else [],
+                "functions that are left out")
+    check_equal(summary["events_lost"], 0, "lost")
+    expected = counts(preloaded(("all", 300)))
+    idle = counts(preloaded())  # what it calls before and after
+    check_equal(counts(a.dir), expected - idle, "events")
+
+
+@test
+def events_have_the_fields_and_types_of_preloading():
+    p = Plain()
+    a = attach(p.pid)
+    p.do("all", 1)
+    a.end()
+    p.end()
+    listed = [run(SONDE, "list", d).stdout
+              for d in (a.dir, preloaded(("all", 1)))]
+    check("malloc:posix" not in listed[0] and "lock:cond_wake" in listed[0],
+          listed[0])
+    check_equal(listed[0], listed[1], "sonde list")
+
+
+@test
+def values_are_those_of_the_calls():
+    p = Plain()
+    a = attach(p.pid)
+    p.do("all", 1)
+    a.end()
+    p.end()
+    trace = Trace(a.dir)
+    check_equal(sorted((e["alignment"], e["size"], e["ptr"] != 0)
+                       for e in trace.events("malloc:memalign")),
+                [(3, 64, False), (8, 24, True), (16, 32, True), (32, 64, True),
+                 (64, 100, True)], "memalign")
+    check_equal(sorted((e["count"], e["size"])
+                       for e in trace.events("malloc:calloc")),
+                [(1, 300000), (3, 40)], "calloc")
+    results = collections.Counter(e["result"]
+                                  for e in trace.events("lock:mutex_lock"))
+    check_equal(results, {0: 6, 110: 2, 35: 1}, "results of mutex_lock")
+    blocks = set()
+    for e in trace.events():
+        if e.name in ("malloc:malloc", "malloc:calloc", "malloc:memalign",
+                      "malloc:realloc"):
+            if e["ptr"]:
+                check(e["ptr"] not in blocks, f"{e.name} gives a live block")
+                blocks.add(e["ptr"])
+        elif e.name in ("malloc:free", "malloc:realloc_begin"):
+            block = e["ptr" if e.name == "malloc:free" else "old"]
+            check(not block or block in blocks, f"{e.name}: a strange block")
+            blocks.discard(block)
+    check_equal(blocks, set(), "blocks that are left")
+
+
+@test
+def reports_are_those_of_preloading():
+    p = Plain()
+    a = attach(p.pid)
+    p.do("all", 50)
+    a.end()
+    p.end()
+    for report in ("malloc", "locks"):
+        done = run(SONDE, "report", report, a.dir)
+        check_equal(done.returncode, 0, f"report {report}: {done.stderr}")
+    check("plain" in run(SONDE, "report", "malloc", a.dir).stdout,
+          "the caller has no name")
+
+
+@test
+def only_what_is_asked_for_is_recorded():
+    for option, provider in (("--malloc", "malloc"), ("--locks", "lock")):
+        p = Plain()
+        a = Attached("-p", p.pid, option)
+        p.do("all", 5)
+        a.end()
+        p.end()
+        check_equal({name.split(":")[0] for name in counts(a.dir)}, {provider},
+                    option)
+
+
+# ---- the program ----
+
+@test
+def text_is_what_it_was_after_the_end():
+    p = Plain()
+    before = text_of(p.pid)
+    for _ in range(3):
+        a = attach(p.pid)
+        check(text_of(p.pid) != before, "nothing was put in")
+        p.do("all", 10)
+        a.end()
+        check_equal(text_of(p.pid), before, "text")
+        p.do("all", 10)
+    p.end()
+
+
+@test
+def threads_and_signals_lose_nothing_uncounted():
+    p = Plain()
+    p.do("signals", 1)
+    a = attach(p.pid)
+    first = p.do("all", 0)
+    p.do("threads", 20000)
+    p.do("signals", 0)
+    last = p.do("all", 0)
+    summary = a.end()
+    p.end()
+    seen = counts(a.dir)
+    lost = summary["events_lost"]
+    check(last > first, "no signal came")
+    for name in ("malloc:malloc", "malloc:free"):
+        check(160000 <= seen[name] + lost and seen[name] <= 160000 + 200,
+              f"{name}: {seen[name]}, and {lost} lost")
+    check(seen["lock:mutex_lock"] + lost >= 160000 + last - first,
+          f"{seen} of {last - first} signals, and {lost} lost")
+
+
+@test
+def a_child_of_fork_runs_on_and_an_exec_ends_the_recording():
+    p = Plain()
+    a = attach(p.pid)
+    p.do("fork")
+    p.do("all", 1)
+    p.do("exec")
+    text = a.process.communicate(timeout=TIMEOUT)[1]
+    check_equal(a.process.returncode, 0, f"status, {text}")
+    check_equal(counts(a.dir)["malloc:realloc_begin"], 3, "of the parent alone")
+    p.process.stdout.readline()
+    p.do("all", 1)
+    p.end()
+
+
+@test
+def a_thread_is_cancelled_in_a_wait_that_began_while_attached():
+    p = Plain()
+    a = attach(p.pid)
+    p.do("wait")
+    p.do("cancel")
+    p.do("all", 3)
+    a.end()
+    p.end()
+
+
+@test
+def a_debugger_sees_the_true_callers():
+    require("gdb")
+    p = Plain()
+    a = attach(p.pid)
+    p.do("wait")
+    out = run("gdb", "-p", p.pid, "-batch", "-ex", "thread apply all bt").stdout
+    check("wait_for_it" in out and "start_thread" in out, out)
+    p.do("wake")
+    a.end()
+    p.end()
+
+
+@test
+def a_wait_that_has_begun_before_and_one_that_goes_on_are_told():
+    p = Plain()
+    p.do("wait")
+    a = attach(p.pid)
+    notes = " ".join(a.end()["notes"])
+    check("1 thread waited for a lock or a condition already" in notes, notes)
+    check_equal(counts(a.dir)["lock:cond_wake"], 0, "wakes")
+    p.do("wake")
+    a = attach(p.pid)
+    p.do("wait")
+    notes = " ".join(a.end()["notes"])
+    check("1 call of pthread_cond_wait() had not returned" in notes, notes)
+    p.do("wake")
+    p.end()
+
+
+@test
+def a_program_outlives_a_recorder_that_is_killed():
+    for whom in ("front", "recorder"):
+        p = Plain()
+        before = text_of(p.pid)
+        a = attach(p.pid)
+        p.do("all", 10)
+        os.kill(a.process.pid if whom == "front" else a.recorder(),
+                signal.SIGKILL)
+        a.process.wait(TIMEOUT)
+        until = time.monotonic() + 60 * PATIENCE
+        while text_of(p.pid) != before:
+            check(time.monotonic() < until, f"{whom}: text is not given back")
+        p.do("all", 10)
+        a = attach(p.pid)
+        p.do("all", 1)
+        a.end()
+        check_equal(counts(a.dir)["malloc:realloc_begin"], 3, "afterwards")
+        p.end()
+
+
+@test
+def output_of_a_database_is_the_same():
+    require("sqlite3")
+    sql = ("create table t(a, b);" + "insert into t select value, hex(value) "
+           "from generate_series(1, 3000);" * 3 +
+           "select sum(a), count(distinct b), max(b) from t;")
+    sql = sql.replace("generate_series(1, 3000)",
+                      "(with recursive c(value) as (select 1 union all select "
+                      "value + 1 from c where value < 3000) select * from c)")
+    outputs = []
+    for is_attached in (False, True):
+        p = subprocess.Popen(["sqlite3"], stdin=subprocess.PIPE,
+                             stdout=subprocess.PIPE, text=True)
+        p.stdin.write("select 'ready';\n")
+        p.stdin.flush()
+        check_equal(p.stdout.readline(), "ready\n", "sqlite3")
+        a = attach(p.pid) if is_attached else None
+        p.stdin.write(sql + "\nselect 'done';\n")
+        p.stdin.flush()
+        outputs.append([p.stdout.readline(), p.stdout.readline()])
+        if a:
+            a.end()
+            check(counts(a.dir)["malloc:malloc"] > 1000, "no allocations")
+        p.stdin.close()
+        check_equal(p.wait(TIMEOUT), 0, "status")
+    check_equal(outputs[1], outputs[0], "output")
+
+
+# ---- who can't be ----
+
+@test
+def attaching_twice_is_refused_and_harms_nothing():
+    p = Plain()
+    a = attach(p.pid)
+    text = refusal("-p", str(p.pid), "--malloc")
+    check("another server" in text and str(p.pid) in text, text)
+    p.do("all", 5)
+    a.end()
+    check_equal(counts(a.dir)["malloc:realloc_begin"], 15, "of the first")
+    p.end()
+
+
+@test
+def a_static_program_is_refused_by_name():
+    p = Plain(program("-static"))
+    text = refusal("-p", str(p.pid), "--malloc", "--locks")
+    check("statically linked" in text and str(p.pid) in text, text)
+    p.do("all", 1)
+    p.end()
+
+
+@test
+def a_program_that_has_the_hooks_preloaded_is_refused():
+    directory = scratch() / "trace"
+    record = Plain(SONDE, "record", "-q", "--malloc", "-o", directory, "--",
+                   program())
+    path = f"/proc/{record.pid}/task/{record.pid}/children"
+    pids = [int(pid) for pid in pathlib.Path(path).read_text().split()]
+    pid = next(p for p in pids
+               if os.readlink(f"/proc/{p}/exe") == program())
+    text = refusal("-p", str(pid), "--malloc")
+    check("libsonde-preload.so" in text, text)
+    record.end()
+
+
+@test
+def another_users_program_is_refused_with_the_remedy():
+    need_root("being two users")
+    p = Plain()
+    directory, me, env = as_stranger()
+    r = run(*me, SONDE, "record", "-o", directory / "t", "-p", p.pid,
+            "--malloc", env=env)
+    check_equal(r.returncode, 1, f"status, {r.stderr}")
+    check("belongs to user 0" in r.stderr and "CAP_SYS_PTRACE" in r.stderr,
+          r.stderr)
+    p.do("all", 1)
+    p.end()
+
+
+# ---- real servers ----
+
+@contextlib.contextmanager
+def redis_under_load():
+    require("redis-server")
+    require("redis-benchmark")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = s.getsockname()[1]
+    server = subprocess.Popen(
+        ["redis-server", "--port", str(port), "--save", "", "--appendonly",
+         "no", "--dir", str(scratch())], stdout=subprocess.PIPE, text=True)
+    for line in server.stdout:
+        if "Ready to accept" in line:
+            break
+    load = subprocess.Popen(
+        ["redis-benchmark", "-p", str(port), "-q", "-l", "-t", "set,get"],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield server
+    finally:
+        load.kill()
+        load.wait()
+        server.kill()
+        server.wait()
+
+
+@long_test
+def redis_is_attached_to_fifty_times_under_load():
+    with redis_under_load() as server:
+        before = text_of(server.pid)
+        for i in range(50):
+            a = attach(server.pid, "--memory", "4M")
+            summary = a.end()
+            check_equal(text_of(server.pid), before, f"text, round {i}")
+            check(server.poll() is None, f"redis has ended, round {i}")
+            check("malloc" not in lacking(a), a.said)
+            check_equal(summary["events_recorded"], sum(counts(a.dir).values()),
+                        f"events, round {i}")
+
+
+if __name__ == "__main__":
+    install()
+    main()
