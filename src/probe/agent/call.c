@@ -163,8 +163,8 @@ static inline struct sonde_agent_thread *thread_of(struct sonde_agent *agent)
 	for (uint32_t i = 0; i < THREADS_SEEN; i++) {
 		struct sonde_agent_thread *thread = &agent->threads[at];
 
-		/* Nothing is handed over by it: acquire is more than is asked
-		 * for. */
+		/* Pairs with nothing: no other thread has the same key, and
+		 * nothing is handed over by it. */
 		if (!sonde_load_relaxed(&thread->key))
 			(void)sonde_cmpxchg_acquire(&thread->key, 0, key);
 		if (sonde_load_relaxed(&thread->key) == key)
