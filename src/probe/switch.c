@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * switch.c - the agent's words are written in the order that switch.h says:
+ * off is seen by all threads (membarrier) before anything is taken away.
+ */
 #include "probe/switch.h"
 
 #include <linux/membarrier.h>

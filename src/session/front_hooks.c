@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * front_hooks.c - who gets hooks, and when: those that are meant at the start,
+ * and from time to time those that came later.
+ *
+ * Finding them is attach.c's. Why the last one could not be had is kept until
+ * that is asked for.
+ */
 #include "session/front_hooks.h"
 
 #include <errno.h>

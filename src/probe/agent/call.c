@@ -51,8 +51,8 @@ static inline void put1(struct payload *p, uint8_t value)
 	p->bytes[p->size++] = value;
 }
 
-static inline void emit(const struct hit *hit, uint32_t event,
-			const struct payload *p)
+static inline void call_emit(const struct hit *hit, uint32_t event,
+			     const struct payload *p)
 {
 	uint32_t state;
 
@@ -71,7 +71,7 @@ static inline void emit_one(const struct hit *hit, uint32_t event, uint64_t a)
 
 	put8(&p, a);
 	put8(&p, hit->caller);
-	emit(hit, event, &p);
+	call_emit(hit, event, &p);
 }
 
 /* {a, b, caller} */
@@ -83,7 +83,7 @@ static inline void emit_two(const struct hit *hit, uint32_t event, uint64_t a,
 	put8(&p, a);
 	put8(&p, b);
 	put8(&p, hit->caller);
-	emit(hit, event, &p);
+	call_emit(hit, event, &p);
 }
 
 /* {a, b, c, caller} */
@@ -96,7 +96,7 @@ static inline void emit_three(const struct hit *hit, uint32_t event, uint64_t a,
 	put8(&p, b);
 	put8(&p, c);
 	put8(&p, hit->caller);
-	emit(hit, event, &p);
+	call_emit(hit, event, &p);
 }
 
 /* {mutex, result, caller} */
@@ -108,7 +108,7 @@ static inline void emit_locked(const struct hit *hit, uint64_t mutex,
 	put8(&p, mutex);
 	put4(&p, (uint32_t)result);
 	put8(&p, hit->caller);
-	emit(hit, hit->call->event, &p);
+	call_emit(hit, hit->call->event, &p);
 }
 
 /* {rwlock, write, caller} */
@@ -120,7 +120,7 @@ static inline void emit_rwlock(const struct hit *hit, uint32_t event,
 	put8(&p, rwlock);
 	put1(&p, (uint8_t)hit->call->is_write);
 	put8(&p, hit->caller);
-	emit(hit, event, &p);
+	call_emit(hit, event, &p);
 }
 
 /* {rwlock, write, result, caller} */
@@ -133,7 +133,7 @@ static inline void emit_rwlocked(const struct hit *hit, uint64_t rwlock,
 	put1(&p, (uint8_t)hit->call->is_write);
 	put4(&p, (uint32_t)result);
 	put8(&p, hit->caller);
-	emit(hit, hit->call->event, &p);
+	call_emit(hit, hit->call->event, &p);
 }
 
 /* {cond, mutex, result, caller} */
@@ -146,14 +146,15 @@ static inline void emit_wake(const struct hit *hit, uint64_t cond,
 	put8(&p, mutex);
 	put4(&p, (uint32_t)result);
 	put8(&p, hit->caller);
-	emit(hit, hit->call->event, &p);
+	call_emit(hit, hit->call->event, &p);
 }
 
 /* ---- calls that have begun ---- */
 
 /* NULL: there is no room for the thread. A handler that comes in between may
  * have taken the place for the same thread. */
-static inline struct sonde_agent_thread *thread_of(struct sonde_agent *agent)
+static inline struct sonde_agent_thread *
+call_thread_of(struct sonde_agent *agent)
 {
 	uint32_t at;
 	uint64_t key;
@@ -208,10 +209,10 @@ take_pending(const struct hit *hit, struct sonde_agent_thread *thread)
 }
 
 /* The call has begun with these arguments. */
-static inline void begin(const struct hit *hit, uint64_t a, uint64_t b,
-			 uint64_t c)
+static inline void call_begin(const struct hit *hit, uint64_t a, uint64_t b,
+			      uint64_t c)
 {
-	struct sonde_agent_thread *thread = thread_of(hit->agent);
+	struct sonde_agent_thread *thread = call_thread_of(hit->agent);
 	struct sonde_agent_pending *pending;
 
 	if (sonde_unlikely(!thread)) {
@@ -234,7 +235,7 @@ static inline void begin(const struct hit *hit, uint64_t a, uint64_t b,
  * from where it is to be passed over is none. */
 SONDE_COLD static bool is_jumped_to(const struct hit *hit)
 {
-	struct sonde_agent_thread *thread = thread_of(hit->agent);
+	struct sonde_agent_thread *thread = call_thread_of(hit->agent);
 	struct sonde_agent_pending *pending =
 		thread ? find_pending(thread, hit->stack) : 0;
 	const struct sonde_agent_call *its;
@@ -251,7 +252,7 @@ SONDE_COLD static bool is_jumped_to(const struct hit *hit)
 
 /* A call from the function's library, directly to it or to a function that ends
  * with a jump to it. */
-static bool is_direct(const struct sonde_agent_call *call, uint64_t caller)
+static bool call_is_direct(const struct sonde_agent_call *call, uint64_t caller)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): of code, which ran */
 	const uint8_t *code = (const void *)(uintptr_t)(caller - CALL_BYTES);
@@ -275,7 +276,7 @@ static inline bool is_inner(const struct hit *hit)
 
 	if (sonde_unlikely(caller - call->module <
 			   call->module_end - call->module) &&
-	    is_direct(call, caller))
+	    call_is_direct(call, caller))
 		return true;
 	if (sonde_unlikely(caller - call->loader <
 			   call->loader_end - call->loader))
@@ -293,7 +294,7 @@ static inline bool is_inner(const struct hit *hit)
  * glibc's trylock leaves a robust mutex locked for ever when it says that the
  * mutex is not recoverable, where lock does not.
  */
-static bool is_robust(uint64_t mutex)
+static bool call_is_robust(uint64_t mutex)
 {
 	uint64_t kind;
 
@@ -307,7 +308,7 @@ static bool try_first(const struct hit *hit, bool is_mutex)
 	uint64_t lock = hit->r->rdi;
 	uint32_t result;
 
-	if (!hit->call->try_first || (is_mutex && is_robust(lock)))
+	if (!hit->call->try_first || (is_mutex && call_is_robust(lock)))
 		return false;
 	result = (uint32_t)sonde_agent_call_there(hit->call->try_first, lock);
 	if (result == BUSY) {
@@ -361,7 +362,7 @@ static bool enter(const struct hit *hit)
 	case SONDE_AGENT_CALL_PASS:
 		break;
 	}
-	begin(hit, r->rdi, r->rsi, r->rdx);
+	call_begin(hit, r->rdi, r->rsi, r->rdx);
 	return false;
 }
 
@@ -423,9 +424,9 @@ static void tell_end(const struct hit *hit, const uint64_t *a, uint64_t result)
 	}
 }
 
-static void leave(struct hit *hit, const struct sonde_agent_probe *probe)
+static void call_leave(struct hit *hit, const struct sonde_agent_probe *probe)
 {
-	struct sonde_agent_thread *thread = thread_of(hit->agent);
+	struct sonde_agent_thread *thread = call_thread_of(hit->agent);
 	struct sonde_agent_pending *pending =
 		thread ? find_pending(thread, hit->stack) : 0;
 	struct sonde_agent_pending was;
@@ -461,13 +462,13 @@ bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 	if (!sonde_agent_is_on(agent, probe))
 		return false;
 	if (probe->role == SONDE_AGENT_ROLE_EXIT) {
-		leave(&hit, probe);
+		call_leave(&hit, probe);
 		return false;
 	}
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the stack's */
 	hit.caller = *(const uint64_t *)(uintptr_t)hit.stack;
 	if (probe->role == SONDE_AGENT_ROLE_ENTRY)
 		return enter(&hit);
-	begin(&hit, 0, 0, 0); /* PASS */
+	call_begin(&hit, 0, 0, 0); /* PASS */
 	return false;
 }

@@ -1,4 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * events.c - which function's call is which event, as two tables.
+ *
+ * A table's row is one event or one function; a description is made from its
+ * row, once for each recording. Names and fields are those of tracer/preload.
+ */
 #include "probe/hooks/events.h"
 
 #include "base/port.h"

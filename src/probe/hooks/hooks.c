@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * hooks.c - a process at a time: agent, arena, probes; and back.
+ *
+ * A process is whole or not at all: what fails on the way is undone in the
+ * opposite order, and the text is what it was. The arena is handed over before
+ * the first probe is put in, so that no hit is without a recorder.
+ */
 #include "probe/hooks/hooks.h"
 
 #include <errno.h>
@@ -47,10 +54,10 @@ struct sonde_hooks {
 	size_t nr, room;
 };
 
-static void note(struct hooked *hooked, const char *format, ...)
+static void hooks_note(struct hooked *hooked, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-static void note(struct hooked *hooked, const char *format, ...)
+static void hooks_note(struct hooked *hooked, const char *format, ...)
 {
 	va_list args;
 
@@ -62,7 +69,7 @@ static void note(struct hooked *hooked, const char *format, ...)
 	va_end(args);
 }
 
-static int fail(int rc, char *text, size_t size, const char *what)
+static int hooks_fail(int rc, char *text, size_t size, const char *what)
 {
 	(void)snprintf(text, size, "%s: %s", what, strerrordesc_np(-rc));
 	return rc;
@@ -114,16 +121,18 @@ static void note_waiting(struct hooked *hooked)
 			list_thread(&listing, tids[i]);
 	free(tids);
 	if (listing.nr)
-		note(hooked,
-		     "%s (pid %d): %u thread%s waited for a lock or a "
-		     "condition already when the recording began, and the wait "
-		     "has no event: %s",
-		     hooked->name, (int)hooked->pid, listing.nr,
-		     listing.nr == 1 ? "" : "s", listing.text);
+		hooks_note(
+			hooked,
+			"%s (pid %d): %u thread%s waited for a lock or a "
+			"condition already when the recording began, and the wait "
+			"has no event: %s",
+			hooked->name, (int)hooked->pid, listing.nr,
+			listing.nr == 1 ? "" : "s", listing.text);
 }
 
 /* Whether the thread is still in that call: its stack has not gone back. */
-static bool is_inside(const struct hooked *hooked, pid_t tid, uint64_t stack)
+static bool hooks_is_inside(const struct hooked *hooked, pid_t tid,
+			    uint64_t stack)
 {
 	struct sonde_proc_syscall call;
 
@@ -147,17 +156,18 @@ static void note_pending(struct hooked *hooked, size_t call)
 			uint64_t stack = sonde_load_relaxed(&pending->stack);
 
 			if (stack && pending->call == call &&
-			    is_inside(hooked, (pid_t)thread->tid, stack))
+			    hooks_is_inside(hooked, (pid_t)thread->tid, stack))
 				list_thread(&listing, (pid_t)thread->tid);
 		}
 	}
 	if (listing.nr)
-		note(hooked,
-		     "%s (pid %d): %u call%s of %s() had not returned when the "
-		     "recording ended (thread %s)",
-		     hooked->name, (int)hooked->pid, listing.nr,
-		     listing.nr == 1 ? "" : "s",
-		     hooked->plan->calls[call].function->name, listing.text);
+		hooks_note(
+			hooked,
+			"%s (pid %d): %u call%s of %s() had not returned when the "
+			"recording ended (thread %s)",
+			hooked->name, (int)hooked->pid, listing.nr,
+			listing.nr == 1 ? "" : "s",
+			hooked->plan->calls[call].function->name, listing.text);
 }
 
 static void note_end(struct hooked *hooked)
@@ -169,15 +179,17 @@ static void note_end(struct hooked *hooked)
 		if (!hooked->plan->calls[i].is_out)
 			note_pending(hooked, i);
 	if (lost)
-		note(hooked,
-		     "%s (pid %d): %llu calls have no event, as there was no "
-		     "room to remember them by",
-		     hooked->name, (int)hooked->pid, (unsigned long long)lost);
+		hooks_note(
+			hooked,
+			"%s (pid %d): %llu calls have no event, as there was no "
+			"room to remember them by",
+			hooked->name, (int)hooked->pid,
+			(unsigned long long)lost);
 }
 
 /* ---- the end ---- */
 
-static void end(struct hooked *hooked)
+static void hooks_end(struct hooked *hooked)
 {
 	bool lives;
 	bool quiet = true;
@@ -218,7 +230,7 @@ static void set_events(struct hooked *hooked, const struct indexes *indexes)
 	}
 }
 
-static int add_events(struct hooked *hooked, unsigned int groups)
+static int hooks_add_events(struct hooked *hooked, unsigned int groups)
 {
 	struct indexes indexes = { { 0 } };
 	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
@@ -336,8 +348,9 @@ static int plan(struct hooked *hooked, unsigned int groups,
 }
 
 /* From an open process to events. */
-static int begin(struct hooked *hooked, const struct sonde_hooks_config *config,
-		 struct sonde_process_error *error)
+static int hooks_begin(struct hooked *hooked,
+		       const struct sonde_hooks_config *config,
+		       struct sonde_process_error *error)
 {
 	const char *what;
 	int rc = sonde_process_install(hooked->process, error);
@@ -360,10 +373,10 @@ static int begin(struct hooked *hooked, const struct sonde_hooks_config *config,
 				    config->child, &what);
 	if (!rc) {
 		what = "its events";
-		rc = add_events(hooked, config->groups);
+		rc = hooks_add_events(hooked, config->groups);
 	}
 	if (rc)
-		return fail(rc, error->text, sizeof(error->text), what);
+		return hooks_fail(rc, error->text, sizeof(error->text), what);
 	sonde_probe_switch_arena(&hooked->flow);
 	for (size_t i = 0; i < hooked->plan->nr_specs; i++)
 		sonde_probe_switch_count(&hooked->flow, hooked->probe_of[i]);
@@ -391,14 +404,14 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 		if (hooked)
 			free(hooked->plan);
 		free(hooked);
-		return fail(rc, text, size, "attaching");
+		return hooks_fail(rc, text, size, "attaching");
 	}
 	rc = sonde_process_open(pid, NULL, NULL, &error, &hooked->process);
 	if (!rc)
-		rc = begin(hooked, &hooks->config, &error);
+		rc = hooks_begin(hooked, &hooks->config, &error);
 	if (rc) {
 		(void)snprintf(text, size, "%s", error.text);
-		end(hooked);
+		hooks_end(hooked);
 		free(hooked->plan);
 		free(hooked);
 		return rc;
@@ -425,13 +438,13 @@ void sonde_hooks_look(struct sonde_hooks *hooks)
 	for (size_t i = 0; i < hooks->nr; i++)
 		if (hooks->list[i]->process &&
 		    !sonde_process_lives(hooks->list[i]->process))
-			end(hooks->list[i]);
+			hooks_end(hooks->list[i]);
 }
 
 void sonde_hooks_end(struct sonde_hooks *hooks)
 {
 	for (size_t i = 0; i < hooks->nr; i++)
-		end(hooks->list[i]);
+		hooks_end(hooks->list[i]);
 }
 
 void sonde_hooks_tell(const struct sonde_hooks *hooks,

@@ -1,4 +1,11 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * modules.c - reads the loader's list of a process, and the tables of symbols
+ * that its members have in memory.
+ *
+ * All that is read may be anything: it is read through the kernel, which checks
+ * addresses, and the list ends after SONDE_HOOKS_MODULES_MAX.
+ */
 #include "probe/hooks/modules.h"
 
 #include <elf.h>
@@ -24,8 +31,9 @@ mapping_at(const struct sonde_mappings *mappings, uint64_t address)
 
 /* The file that is mapped at the address: all of it, and its code. False: there
  * is none. */
-static bool find_file(const struct sonde_mappings *mappings, uint64_t address,
-		      struct sonde_hooks_module *module)
+static bool modules_find_file(const struct sonde_mappings *mappings,
+			      uint64_t address,
+			      struct sonde_hooks_module *module)
 {
 	const struct sonde_mapping *in = mapping_at(mappings, address);
 	const char *name;
@@ -53,8 +61,8 @@ static bool find_file(const struct sonde_mappings *mappings, uint64_t address,
 
 /* ---- the loader's list ---- */
 
-static int find_list(const struct sonde_process *process, uint64_t loader,
-		     uint64_t *ret_first)
+static int modules_find_list(const struct sonde_process *process,
+			     uint64_t loader, uint64_t *ret_first)
 {
 	struct r_debug debug;
 	uint64_t address;
@@ -68,15 +76,16 @@ static int find_list(const struct sonde_process *process, uint64_t loader,
 	return rc;
 }
 
-static void add_module(const struct sonde_process *process,
-		       const struct sonde_mappings *mappings, uint64_t dynamic,
-		       struct sonde_hooks_modules *modules)
+static void modules_add_module(const struct sonde_process *process,
+			       const struct sonde_mappings *mappings,
+			       uint64_t dynamic,
+			       struct sonde_hooks_modules *modules)
 {
 	struct sonde_hooks_module module = { 0 };
 	uint64_t address;
 
 	/* What has no file or no symbols defines none. */
-	if (!find_file(mappings, dynamic, &module) ||
+	if (!modules_find_file(mappings, dynamic, &module) ||
 	    sonde_process_symbols_read(process, module.start,
 				       &module.symbols) != 0)
 		return;
@@ -96,17 +105,17 @@ static int read_list(const struct sonde_process *process,
 
 		if (sonde_process_read(process, next, &map, sizeof(map)) != 0)
 			return -EIO;
-		add_module(process, mappings, (uint64_t)(uintptr_t)map.l_ld,
-			   modules);
+		modules_add_module(process, mappings,
+				   (uint64_t)(uintptr_t)map.l_ld, modules);
 		next = (uint64_t)(uintptr_t)map.l_next;
 	}
 	return modules->nr ? 0 : -EIO;
 }
 
-static int read_all(const struct sonde_process *process,
-		    const struct sonde_mappings *mappings,
-		    struct sonde_hooks_modules *modules,
-		    struct sonde_process_error *error)
+static int modules_read_all(const struct sonde_process *process,
+			    const struct sonde_mappings *mappings,
+			    struct sonde_hooks_modules *modules,
+			    struct sonde_process_error *error)
 {
 	const pid_t pid = sonde_process_pid(process);
 	struct sonde_hooks_module loader = { 0 };
@@ -114,7 +123,7 @@ static int read_all(const struct sonde_process *process,
 	uint64_t base = sonde_procfs_auxiliary(pid, AT_BASE);
 	int rc;
 
-	if (!base || !find_file(mappings, base, &loader)) {
+	if (!base || !modules_find_file(mappings, base, &loader)) {
 		sonde_process_error_set(
 			error,
 			"process %d is statically linked: its allocator "
@@ -124,7 +133,7 @@ static int read_all(const struct sonde_process *process,
 	}
 	modules->loader = loader.start;
 	modules->loader_end = loader.end;
-	rc = find_list(process, base, &first);
+	rc = modules_find_list(process, base, &first);
 	if (rc == 0)
 		rc = read_list(process, mappings, first, modules);
 	if (rc != 0)
@@ -151,7 +160,7 @@ int sonde_hooks_modules_read(const struct sonde_process *process,
 		return rc;
 	}
 	*ret = (struct sonde_hooks_modules){ 0 };
-	rc = read_all(process, &mappings, ret, error);
+	rc = modules_read_all(process, &mappings, ret, error);
 	sonde_mappings_free(&mappings);
 	return rc;
 }

@@ -52,15 +52,17 @@ void sonde_hooks_plan_leave_out(struct sonde_hooks_plan *plan, size_t call,
 				const char *reason)
 {
 	struct sonde_hooks_call *out = &plan->calls[call];
+	char note[sizeof(plan->notes[0])];
 
 	if (out->is_out)
 		return;
 	out->is_out = true;
-	if (plan->nr_notes < SONDE_HOOKS_NOTES_MAX)
-		(void)snprintf(plan->notes[plan->nr_notes++],
-			       sizeof(plan->notes[0]),
-			       "%s() of %.60s is not recorded: %.60s",
-			       out->function->name, out->library, reason);
+	if (plan->nr_notes == SONDE_HOOKS_NOTES_MAX)
+		return;
+	(void)snprintf(note, sizeof(note),
+		       "%s() of %.60s is not recorded: %.60s",
+		       out->function->name, out->library, reason);
+	memcpy(plan->notes[plan->nr_notes++], note, sizeof(note));
 }
 
 /* The spec of that address and role, or a new one; -ENOSPC. */
@@ -78,8 +80,9 @@ static int add_spec(struct sonde_hooks_plan *plan,
 	return (int)plan->nr_specs++;
 }
 
-static int add_end(struct making *m, struct sonde_hooks_call *call,
-		   const struct sonde_exit *exit, enum sonde_agent_gives gives)
+static int plan_add_end(struct making *m, struct sonde_hooks_call *call,
+			const struct sonde_exit *exit,
+			enum sonde_agent_gives gives)
 {
 	const struct sonde_probe_spec spec = {
 		.address = exit->address,
@@ -107,8 +110,8 @@ static size_t call_at(const struct sonde_hooks_plan *plan, uint64_t address)
 
 /* ---- ends ---- */
 
-static int push(struct following *f, uint64_t address,
-		const struct sonde_lead *by)
+static int plan_push(struct following *f, uint64_t address,
+		     const struct sonde_lead *by)
 {
 	if (f->nr == VIEWS_MAX)
 		return -ENOSPC;
@@ -119,7 +122,7 @@ static int push(struct following *f, uint64_t address,
 
 /* Code that begins at `from` ends with a jump to a function that has a call of
  * its own: that one's end is ours. */
-static int join(struct making *m, size_t to, uint64_t from)
+static int plan_join(struct making *m, size_t to, uint64_t from)
 {
 	struct sonde_agent_call *call = &m->plan->agent_calls[to];
 
@@ -158,14 +161,15 @@ static int follow_slot(struct making *m, struct following *f,
 	if (f->call->function->kind == SONDE_AGENT_CALL_CALLOC &&
 	    lead->window &&
 	    sonde_process_slot_is(m->process, &module->symbols, slot, "memset"))
-		return add_end(m, f->call, &exit, SONDE_AGENT_GIVES_ARGUMENT);
+		return plan_add_end(m, f->call, &exit,
+				    SONDE_AGENT_GIVES_ARGUMENT);
 	if (sonde_process_read(m->process, slot, &target, sizeof(target)) != 0)
 		return -EIO;
 	if (call_at(m->plan, target))
-		return join(m, call_at(m->plan, target), from);
+		return plan_join(m, call_at(m->plan, target), from);
 	if (target - module->code >= module->code_end - module->code)
 		return -EOPNOTSUPP;
-	return push(f, target, lead);
+	return plan_push(f, target, lead);
 }
 
 static int follow_lead(struct making *m, struct following *f,
@@ -177,10 +181,10 @@ static int follow_lead(struct making *m, struct following *f,
 	if (lead->is_slot || read_stub(m, lead->to, &slot) == 0)
 		return follow_slot(m, f, lead, slot, from);
 	if (call_at(m->plan, lead->to))
-		return join(m, call_at(m->plan, lead->to), from);
+		return plan_join(m, call_at(m->plan, lead->to), from);
 	if (lead->to - module->code >= module->code_end - module->code)
 		return -EOPNOTSUPP;
-	return push(f, lead->to, lead);
+	return plan_push(f, lead->to, lead);
 }
 
 static bool was_seen(const struct following *f, uint64_t view)
@@ -216,8 +220,8 @@ static int follow_code(struct making *m, struct following *f,
 		return rc;
 	*reason = "it has too many ends";
 	for (size_t i = 0; i < exits.nr && !rc; i++)
-		rc = add_end(m, f->call, &exits.list[i],
-			     SONDE_AGENT_GIVES_RESULT);
+		rc = plan_add_end(m, f->call, &exits.list[i],
+				  SONDE_AGENT_GIVES_RESULT);
 	if (rc)
 		return rc;
 	*reason = "it ends with another function, which can't be followed";
@@ -235,16 +239,16 @@ static int lose(struct making *m, struct following *f)
 
 	if (!f->done || !by->is_always || !by->window)
 		return -EOPNOTSUPP;
-	return add_end(m, f->call, &exit, SONDE_AGENT_GIVES_NOTHING);
+	return plan_add_end(m, f->call, &exit, SONDE_AGENT_GIVES_NOTHING);
 }
 
-static int follow(struct making *m, size_t call)
+static int plan_follow(struct making *m, size_t call)
 {
 	const struct sonde_lead none = { .is_always = false };
 	struct following f = { .call = &m->plan->calls[call] };
 	size_t nr_specs = m->plan->nr_specs;
 	const char *reason;
-	int rc = push(&f, f.call->address, &none);
+	int rc = plan_push(&f, f.call->address, &none);
 
 	for (; f.done < f.nr && !rc; f.done++) {
 		size_t nr_before = m->plan->nr_specs;
@@ -268,7 +272,8 @@ static int follow(struct making *m, size_t call)
 
 /* ---- names ---- */
 
-static void bind(struct making *m, const struct sonde_hooks_function *function)
+static void plan_bind(struct making *m,
+		      const struct sonde_hooks_function *function)
 {
 	struct sonde_hooks_plan *plan = m->plan;
 	struct sonde_agent_call *to = &plan->agent_calls[plan->nr_calls];
@@ -306,13 +311,13 @@ static void bind(struct making *m, const struct sonde_hooks_function *function)
 		to->try_first = other;
 }
 
-static void bind_all(struct making *m, unsigned int groups)
+static void plan_bind_all(struct making *m, unsigned int groups)
 {
 	m->plan->nr_calls = 1;
 	m->plan->agent_calls[PASS_CALL].kind = SONDE_AGENT_CALL_PASS;
 	for (size_t i = 0; i < sonde_hooks_nr_functions; i++)
 		if (sonde_hooks_functions[i].group & groups)
-			bind(m, &sonde_hooks_functions[i]);
+			plan_bind(m, &sonde_hooks_functions[i]);
 }
 
 /* An allocator half of whose calls are not there is worse than none. */
@@ -361,7 +366,7 @@ static bool is_insn(const struct sonde_code_view *view, uint64_t address)
 	return view->is_function && at == address;
 }
 
-static int pass_over(struct making *m, uint64_t address, size_t call)
+static int plan_pass_over(struct making *m, uint64_t address, size_t call)
 {
 	const struct sonde_probe_spec spec = {
 		.address = address,
@@ -378,7 +383,7 @@ static int pass_over(struct making *m, uint64_t address, size_t call)
 	return add_spec(m->plan, &spec) < 0 ? -ENOSPC : 0;
 }
 
-static int scan(struct making *m, const struct sonde_hooks_module *module)
+static int plan_scan(struct making *m, const struct sonde_hooks_module *module)
 {
 	size_t size = (size_t)(module->code_end - module->code);
 	uint8_t *code = size < CODE_MAX ? malloc(size) : NULL;
@@ -402,7 +407,7 @@ static int scan(struct making *m, const struct sonde_hooks_module *module)
 		call = call_at(m->plan, module->code + i + JUMP_BYTES +
 						(uint64_t)(int64_t)distance);
 		if (call && m->plan->calls[call].module == module)
-			rc = pass_over(m, module->code + i, call);
+			rc = plan_pass_over(m, module->code + i, call);
 	}
 	free(code);
 	return rc;
@@ -424,14 +429,14 @@ static int scan_all(struct making *m)
 		if (n < nr_done)
 			continue;
 		done[nr_done++] = module;
-		rc = scan(m, module);
+		rc = plan_scan(m, module);
 	}
 	return rc;
 }
 
 /* ---- the whole ---- */
 
-static int add_entries(struct making *m)
+static int plan_add_entries(struct making *m)
 {
 	for (size_t i = 1; i < m->plan->nr_calls; i++) {
 		const struct sonde_probe_spec spec = {
@@ -446,18 +451,18 @@ static int add_entries(struct making *m)
 	return 0;
 }
 
-static int make(struct making *m, unsigned int groups)
+static int plan_make(struct making *m, unsigned int groups)
 {
 	int rc = 0;
 
-	bind_all(m, groups);
+	plan_bind_all(m, groups);
 	for (size_t i = 1; i < m->plan->nr_calls && !rc; i++)
 		if (sonde_hooks_has_end(m->plan->calls[i].function))
-			rc = follow(m, i);
+			rc = plan_follow(m, i);
 	leave_out_allocator(m->plan);
 	if (!rc)
 		rc = scan_all(m);
-	return rc ? rc : add_entries(m);
+	return rc ? rc : plan_add_entries(m);
 }
 
 int sonde_hooks_plan_make(struct sonde_process *process, unsigned int groups,
@@ -473,7 +478,7 @@ int sonde_hooks_plan_make(struct sonde_process *process, unsigned int groups,
 		m->process = process;
 		m->modules = modules;
 		m->plan = ret;
-		rc = make(m, groups);
+		rc = plan_make(m, groups);
 	}
 	if (rc)
 		sonde_process_error_set(error, "process %d: its code: %s",

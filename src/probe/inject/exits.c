@@ -75,8 +75,8 @@ static bool is_indexed(const struct sonde_insn *insn, const uint8_t *code)
 	return insn->modrm_at && (code[insn->modrm_at] & 0xc7) == 0x04;
 }
 
-static bool is_switch(const struct search *s, const struct sonde_insn *insn,
-		      uint64_t address)
+static bool exits_is_switch(const struct search *s,
+			    const struct sonde_insn *insn, uint64_t address)
 {
 	return s->is_table || is_indexed(insn, code_at(s, address));
 }
@@ -94,7 +94,7 @@ struct choice {
 #define COST_FREE 0
 
 /* The highest byte of a displacement is one of few that lead to free memory. */
-static unsigned int cost_of(const struct sonde_window *window)
+static unsigned int exits_cost_of(const struct sonde_window *window)
 {
 	unsigned int bits = (unsigned int)__builtin_popcount(window->mask);
 
@@ -117,9 +117,9 @@ static void consider(const struct search *s, uint64_t window, uint64_t address,
 		return;
 	for (unsigned int i = 0; i < found.nr_insns; i++)
 		is_in |= window + found.starts[i] == address;
-	if (!is_in || cost_of(&found) >= best->cost)
+	if (!is_in || exits_cost_of(&found) >= best->cost)
 		return;
-	best->cost = cost_of(&found);
+	best->cost = exits_cost_of(&found);
 	best->exit = (struct sonde_exit){ address, window, frame };
 }
 
@@ -186,8 +186,8 @@ static int add_lead(struct search *s, uint64_t address,
 
 /* ---- the function ---- */
 
-static uint64_t slot_of(const struct search *s, const struct sonde_insn *insn,
-			uint64_t address)
+static uint64_t exits_slot_of(const struct search *s,
+			      const struct sonde_insn *insn, uint64_t address)
 {
 	int32_t displacement;
 
@@ -196,8 +196,8 @@ static uint64_t slot_of(const struct search *s, const struct sonde_insn *insn,
 	return address + insn->length + (uint64_t)(int64_t)displacement;
 }
 
-static int look_at(struct search *s, uint64_t address,
-		   const struct sonde_insn *insn, const char **reason)
+static int exits_look_at(struct search *s, uint64_t address,
+			 const struct sonde_insn *insn, const char **reason)
 {
 	const struct sonde_code_view *view = s->view;
 
@@ -213,8 +213,8 @@ static int look_at(struct search *s, uint64_t address,
 	case SONDE_INSN_JUMP_INDIRECT:
 		if (insn->is_got_jump)
 			return add_lead(s, address, insn,
-					slot_of(s, insn, address));
-		if (is_switch(s, insn, address))
+					exits_slot_of(s, insn, address));
+		if (exits_is_switch(s, insn, address))
 			return 0;
 		*reason = "it goes on at a place that only its data tells";
 		return -EOPNOTSUPP;
@@ -227,8 +227,8 @@ static int look_at(struct search *s, uint64_t address,
 	return 0;
 }
 
-static void keep(struct search *s, uint64_t address,
-		 const struct sonde_insn *insn)
+static void exits_keep(struct search *s, uint64_t address,
+		       const struct sonde_insn *insn)
 {
 	const uint8_t *code = code_at(s, address);
 
@@ -267,10 +267,10 @@ int sonde_exits_find(const struct sonde_code_view *view,
 			*ret_reason = "not all of it is code";
 			return -EOPNOTSUPP;
 		}
-		rc = look_at(&s, at, &insn, ret_reason);
+		rc = exits_look_at(&s, at, &insn, ret_reason);
 		if (rc)
 			return rc;
-		keep(&s, at, &insn);
+		exits_keep(&s, at, &insn);
 		at += insn.length;
 	}
 	return 0;
