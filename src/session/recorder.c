@@ -735,8 +735,7 @@ static void record(struct sonde_recorder *r)
 
 	start_watch(r);
 	/* With hooks, the front takes them out first, at its time. */
-	if (session->duration_us &&
-	    !(session->attaches && session->has_hooks))
+	if (session->duration_us && !(session->attaches && session->has_hooks))
 		r->end_ns = sonde_monotonic_ns() + session->duration_us * 1000;
 	loop(r);
 	r->summary.recorder_busy_ns =
