@@ -715,6 +715,11 @@ static int check_session(struct parse *parse)
 			    "start: which processes? Say it with -p PID|NAME, "
 			    "-u USER or --cgroup PATH; or all of the machine "
 			    "with -a -k EVENTS");
+	if (parse->options->hook_malloc || parse->options->hook_locks)
+		return fail(parse,
+			    "start: --malloc and --locks are taken out by who "
+			    "put them in, so a session that goes on by itself "
+			    "can't have them: sonde record -p PID --malloc");
 	return 0;
 }
 
