@@ -52,7 +52,7 @@ const struct sonde_option sonde_read_options[] = {
 	{ "limit", SONDE_OPTION_LIMIT, "N", NULL,
 	  "at most so many rows of a table, or events" },
 	{ "output", 'o', "FILE", SONDE_VALUE_FILE,
-	  "there instead of on standard output" },
+	  "there instead of on standard output (-)" },
 	{ "color", SONDE_OPTION_COLOUR, "WHEN", "always never auto",
 	  "always, never, or auto: on a terminal" },
 	{ "colour", SONDE_OPTION_COLOUR, "WHEN", "always never auto", NULL },
@@ -109,7 +109,8 @@ static int common(struct sonde_read *read, int option)
 		read->filter_text = optarg;
 		break;
 	case 'o':
-		read->output = optarg;
+		/* "-" is what it is everywhere: standard output. */
+		read->output = strcmp(optarg, "-") != 0 ? optarg : NULL;
 		break;
 	case 'q':
 		read->quiet = true;

@@ -150,6 +150,21 @@ def kinds():
 
 
 @test
+def a_minus_for_the_output_is_standard_output():
+    trace = kinds()
+    here = scratch()
+    for words in (["print"], ["export", "--to", "csv"]):
+        done = subprocess.run([SONDE, *words, "-o", "-", str(trace)],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              cwd=here, timeout=60)
+        check_equal(done.returncode, 0, done.stderr)
+        plain = subprocess.run([SONDE, *words, str(trace)],
+                               stdout=subprocess.PIPE, timeout=60)
+        check(done.stdout and done.stdout == plain.stdout, words)
+        check(not (here / "-").exists(), "no file is called so")
+
+
+@test
 def a_sonde_trace_looks_as_in_babeltrace2():
     check_like_babeltrace2(kinds(), 5 + 7 + 3 * 7 + 1)
 
