@@ -3,8 +3,9 @@
  * hooks.c - a process at a time: agent, arena, probes; and back.
  *
  * A process is whole or not at all: what fails on the way is undone in the
- * opposite order, and the text is what it was. The arena is handed over before
- * the first probe is put in, so that no hit is without a recorder.
+ * opposite order, and the text is what it was. Probes are put in before the arena
+ * is mapped, which would take addresses that pads want; they are switched on when
+ * the recorder has the arena, so that no hit is without a recorder.
  */
 #include "probe/hooks/hooks.h"
 
