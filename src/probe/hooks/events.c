@@ -121,14 +121,13 @@ static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
 };
 
 /* clang-format off */
-#define M(function, kind_, event_, ...)                                   \
+#define M(function, kind_, ...)                                           \
 	{ .name = #function, .group = SONDE_HOOKS_GROUP_MALLOC,           \
-	  .kind = SONDE_AGENT_CALL_##kind_, .event = SONDE_HOOKS_##event_, \
-	  __VA_ARGS__ }
-#define L(function, kind_, event_, ...)                                   \
+	  .kind = SONDE_AGENT_CALL_##kind_, __VA_ARGS__ }
+#define L(function, kind_, ...)                                           \
 	{ .name = "pthread_" #function, .group = SONDE_HOOKS_GROUP_LOCKS, \
-	  .kind = SONDE_AGENT_CALL_##kind_, .event = SONDE_HOOKS_##event_, \
-	  __VA_ARGS__ }
+	  .kind = SONDE_AGENT_CALL_##kind_, __VA_ARGS__ }
+#define E(event_) .event = SONDE_HOOKS_##event_
 #define MUTEX_MAY_WAIT                           \
 	.busy = SONDE_HOOKS_MUTEX_WAIT,          \
 	.try_first = "pthread_mutex_trylock"
@@ -141,37 +140,37 @@ static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
 	.try_first = "pthread_rwlock_trywrlock"
 
 const struct sonde_hooks_function sonde_hooks_functions[] = {
-	M(malloc, MALLOC, MALLOC),
-	M(calloc, CALLOC, CALLOC),
-	M(realloc, REALLOC, REALLOC, .before = SONDE_HOOKS_REALLOC_BEGIN),
-	M(memalign, MEMALIGN, MEMALIGN),
-	M(aligned_alloc, MEMALIGN, MEMALIGN),
-	M(posix_memalign, POSIX_MEMALIGN, MEMALIGN),
-	M(free, FREE, FREE),
-	L(mutex_lock, MUTEX_LOCK, MUTEX_LOCK, MUTEX_MAY_WAIT),
-	L(mutex_timedlock, MUTEX_LOCK, MUTEX_LOCK, MUTEX_MAY_WAIT),
-	L(mutex_clocklock, MUTEX_LOCK, MUTEX_LOCK, MUTEX_MAY_WAIT),
-	L(mutex_trylock, MUTEX_TRYLOCK, MUTEX_LOCK,
+	M(malloc, MALLOC, E(MALLOC)),
+	M(calloc, CALLOC, E(CALLOC)),
+	M(realloc, REALLOC, E(REALLOC), .before = SONDE_HOOKS_REALLOC_BEGIN),
+	M(memalign, MEMALIGN, E(MEMALIGN)),
+	M(aligned_alloc, MEMALIGN, E(MEMALIGN)),
+	M(posix_memalign, POSIX_MEMALIGN, E(MEMALIGN)),
+	M(free, FREE, E(FREE)),
+	L(mutex_lock, MUTEX_LOCK, E(MUTEX_LOCK), MUTEX_MAY_WAIT),
+	L(mutex_timedlock, MUTEX_LOCK, E(MUTEX_LOCK), MUTEX_MAY_WAIT),
+	L(mutex_clocklock, MUTEX_LOCK, E(MUTEX_LOCK), MUTEX_MAY_WAIT),
+	L(mutex_trylock, MUTEX_TRYLOCK, E(MUTEX_LOCK),
 	  .busy = SONDE_HOOKS_MUTEX_BUSY),
-	L(mutex_unlock, UNLOCK, MUTEX_UNLOCK),
-	L(rwlock_rdlock, RWLOCK_LOCK, RWLOCK_LOCK, READ_MAY_WAIT),
-	L(rwlock_timedrdlock, RWLOCK_LOCK, RWLOCK_LOCK, READ_MAY_WAIT),
-	L(rwlock_clockrdlock, RWLOCK_LOCK, RWLOCK_LOCK, READ_MAY_WAIT),
-	L(rwlock_tryrdlock, RWLOCK_TRYLOCK, RWLOCK_LOCK,
+	L(mutex_unlock, UNLOCK, E(MUTEX_UNLOCK)),
+	L(rwlock_rdlock, RWLOCK_LOCK, E(RWLOCK_LOCK), READ_MAY_WAIT),
+	L(rwlock_timedrdlock, RWLOCK_LOCK, E(RWLOCK_LOCK), READ_MAY_WAIT),
+	L(rwlock_clockrdlock, RWLOCK_LOCK, E(RWLOCK_LOCK), READ_MAY_WAIT),
+	L(rwlock_tryrdlock, RWLOCK_TRYLOCK, E(RWLOCK_LOCK),
 	  .busy = SONDE_HOOKS_RWLOCK_BUSY),
-	L(rwlock_wrlock, RWLOCK_LOCK, RWLOCK_LOCK, WRITE_MAY_WAIT),
-	L(rwlock_timedwrlock, RWLOCK_LOCK, RWLOCK_LOCK, WRITE_MAY_WAIT),
-	L(rwlock_clockwrlock, RWLOCK_LOCK, RWLOCK_LOCK, WRITE_MAY_WAIT),
-	L(rwlock_trywrlock, RWLOCK_TRYLOCK, RWLOCK_LOCK, .is_write = true,
+	L(rwlock_wrlock, RWLOCK_LOCK, E(RWLOCK_LOCK), WRITE_MAY_WAIT),
+	L(rwlock_timedwrlock, RWLOCK_LOCK, E(RWLOCK_LOCK), WRITE_MAY_WAIT),
+	L(rwlock_clockwrlock, RWLOCK_LOCK, E(RWLOCK_LOCK), WRITE_MAY_WAIT),
+	L(rwlock_trywrlock, RWLOCK_TRYLOCK, E(RWLOCK_LOCK), .is_write = true,
 	  .busy = SONDE_HOOKS_RWLOCK_BUSY),
-	L(rwlock_unlock, UNLOCK, RWLOCK_UNLOCK),
-	L(cond_wait, COND_WAIT, COND_WAKE, .before = SONDE_HOOKS_COND_WAIT),
-	L(cond_timedwait, COND_WAIT, COND_WAKE,
+	L(rwlock_unlock, UNLOCK, E(RWLOCK_UNLOCK)),
+	L(cond_wait, COND_WAIT, E(COND_WAKE), .before = SONDE_HOOKS_COND_WAIT),
+	L(cond_timedwait, COND_WAIT, E(COND_WAKE),
 	  .before = SONDE_HOOKS_COND_WAIT),
-	L(cond_clockwait, COND_WAIT, COND_WAKE,
+	L(cond_clockwait, COND_WAIT, E(COND_WAKE),
 	  .before = SONDE_HOOKS_COND_WAIT),
-	L(cond_signal, UNLOCK, COND_SIGNAL),
-	L(cond_broadcast, UNLOCK, COND_BROADCAST),
+	L(cond_signal, UNLOCK, E(COND_SIGNAL)),
+	L(cond_broadcast, UNLOCK, E(COND_BROADCAST)),
 };
 /* clang-format on */
 
