@@ -247,7 +247,7 @@ static int plan_follow(struct making *m, size_t call)
 	const struct sonde_lead none = { .is_always = false };
 	struct following f = { .call = &m->plan->calls[call] };
 	size_t nr_specs = m->plan->nr_specs;
-	const char *reason;
+	const char *reason = "its ends are too many";
 	int rc = plan_push(&f, f.call->address, &none);
 
 	for (; f.done < f.nr && !rc; f.done++) {
