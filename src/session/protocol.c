@@ -17,6 +17,7 @@
 
 #include "base/json.h"
 #include "base/port.h"
+#include "base/utf8.h"
 #include "session/named.h"
 #include "sys/peer.h"
 #include "sys/write.h"
@@ -40,6 +41,21 @@ static int find_word(const char *word, enum sonde_session_ask_what *ret_what)
 	return -EINVAL;
 }
 
+/* JSON has no other texts: what is none would arrive as another path. */
+static bool is_utf8(const char *text)
+{
+	size_t left = strlen(text);
+	uint32_t code;
+	size_t n;
+
+	for (; left; text += n, left -= n) {
+		n = sonde_utf8_decode(text, left, &code);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
 static int check(const struct sonde_session_document *document,
 		 struct sonde_session_ask *ask, char *error, size_t error_size)
 {
@@ -57,10 +73,11 @@ static int check(const struct sonde_session_document *document,
 			       "\"do\" must be one of the words of "
 			       "docs/protocol.md");
 	else if (ask->what == SONDE_ASK_SNAPSHOT &&
-		 (!directory || *directory != '/' ||
+		 (!directory || *directory != '/' || !is_utf8(directory) ||
 		  strlen(directory) >= sizeof(ask->directory)))
 		(void)snprintf(error, error_size,
-			       "\"directory\" must be a path from the root on");
+			       "\"directory\" must be a path from the root on, "
+			       "in UTF-8");
 	else
 		return 0;
 	return -EINVAL;
@@ -172,7 +189,9 @@ int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,
 {
 	char *line;
 	int fd = -1;
-	int rc = sonde_session_connect(dir, name, &fd);
+	int rc = is_utf8(ask->directory) ?
+			 sonde_session_connect(dir, name, &fd) :
+			 -EILSEQ;
 
 	if (rc)
 		return rc;
