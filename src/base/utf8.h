@@ -3,6 +3,7 @@
 #ifndef BASE_UTF8_H
 #define BASE_UTF8_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,21 @@ static inline size_t sonde_utf8_decode(const char *text, size_t length,
 		return 0;
 	*ret_code = code;
 	return bytes;
+}
+
+/* Whether the text is characters, whole ones, and nothing else. */
+static inline bool sonde_utf8_is_valid(const char *text, size_t length)
+{
+	uint32_t code;
+
+	for (size_t i = 0; i < length;) {
+		size_t bytes = sonde_utf8_decode(text + i, length - i, &code);
+
+		if (!bytes)
+			return false;
+		i += bytes;
+	}
+	return true;
 }
 
 #endif /* BASE_UTF8_H */

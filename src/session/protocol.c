@@ -42,18 +42,9 @@ static int find_word(const char *word, enum sonde_session_ask_what *ret_what)
 }
 
 /* JSON has no other texts: what is none would arrive as another path. */
-static bool is_utf8(const char *text)
+static bool is_json_text(const char *text)
 {
-	size_t left = strlen(text);
-	uint32_t code;
-	size_t n;
-
-	for (; left; text += n, left -= n) {
-		n = sonde_utf8_decode(text, left, &code);
-		if (!n)
-			return false;
-	}
-	return true;
+	return sonde_utf8_is_valid(text, strlen(text));
 }
 
 static int check(const struct sonde_session_document *document,
@@ -73,7 +64,7 @@ static int check(const struct sonde_session_document *document,
 			       "\"do\" must be one of the words of "
 			       "docs/protocol.md");
 	else if (ask->what == SONDE_ASK_SNAPSHOT &&
-		 (!directory || *directory != '/' || !is_utf8(directory) ||
+		 (!directory || *directory != '/' || !is_json_text(directory) ||
 		  strlen(directory) >= sizeof(ask->directory)))
 		(void)snprintf(error, error_size,
 			       "\"directory\" must be a path from the root on, "
@@ -189,7 +180,7 @@ int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,
 {
 	char *line;
 	int fd = -1;
-	int rc = is_utf8(ask->directory) ?
+	int rc = is_json_text(ask->directory) ?
 			 sonde_session_connect(dir, name, &fd) :
 			 -EILSEQ;
 

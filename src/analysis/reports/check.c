@@ -189,20 +189,6 @@ static void check_time(struct stream_state *state,
 	state->time_ns = event->time_ns;
 }
 
-static bool is_utf8(const char *text, uint64_t length)
-{
-	uint32_t code;
-
-	for (uint64_t i = 0; i < length;) {
-		size_t bytes = sonde_utf8_decode(text + i, length - i, &code);
-
-		if (!bytes)
-			return false;
-		i += bytes;
-	}
-	return true;
-}
-
 /* Each value of an enumeration is to have a label; not so combined bits, nor
  * numbers of which only one has a meaning besides. */
 static void check_value(struct stream_state *state,
@@ -211,7 +197,7 @@ static void check_value(struct stream_state *state,
 {
 	if (value->kind == SONDE_KIND_STRING &&
 	    value->cls->encoding == SONDE_ENCODING_UTF8 &&
-	    !is_utf8(value->text, value->length))
+	    !sonde_utf8_is_valid(value->text, value->length))
 		find(state, RULE_TEXT, event);
 	if (value->kind <= SONDE_KIND_INT && value->cls->nr_labels > 1 &&
 	    !sonde_class_label(value->cls, value->u, 0) &&
