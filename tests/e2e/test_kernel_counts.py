@@ -127,12 +127,23 @@ def the_counts_are_those_the_program_knows(source):
 
 @each_source
 def counts_of_one_thread_are_those_of_perf_trace(source):
+    """The program judges the witness: perf drops events without a word when
+    tracepoints meet on a CPU (seen on a real-time kernel: 62 of 70 calls). Of a
+    run in which it did so, its counts are the least that ours must be."""
     calls = program("calls")
-    done = record_kernel(calls, "10", "leaf", k="syscalls", source=source)
+    done = record_kernel(calls, "10", "alone", k="syscalls", source=source)
     ours, our_errors = returns(done.trace().of_program())
-    seen, failed = witness_perf(calls, "10", "leaf")
-    compare(ours, seen, "returns")
-    compare(our_errors, failed, "errors")
+    seen, failed = witness_perf(calls, "10", "alone")
+    known = dict((name, int(nr)) for name, nr, _ in
+                 (line.split() for line in done.out.splitlines()))
+    check_equal({name: ours[name] for name in known}, known, "returns")
+    check(len(known) > 5, f"the program told: {done.out}")
+    if all(seen[name] == nr for name, nr in known.items()):
+        compare(ours, seen, "returns")
+        compare(our_errors, failed, "errors")
+    else:
+        compare(seen & ours, seen, "returns that only perf trace saw")
+        compare(failed & our_errors, failed, "errors that only perf trace saw")
 
 
 @each_source

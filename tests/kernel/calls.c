@@ -3,10 +3,11 @@
  * calls.c - makes a known number of system calls, in its own thread, in
  * threads, and in forked children, one of which executes the program anew.
  *
- *	calls [SCALE]
+ *	calls [SCALE [alone]]
  *
  * Prints one line per kind of call, `NAME COUNT FAILED`: how often it was made
- * by all of them together, and how many of those returned an error. Only these
+ * by all of them together, and how many of those returned an error; with `alone`,
+ * by its own thread, which is then the only one. Only these
  * kinds are ours alone; the C library makes others, always as many. Threads are
  * waited for through a pipe, so that how many futex calls the library makes is
  * the only thing that depends on who runs when.
@@ -120,21 +121,30 @@ static void run_child(char **argv, int is_last)
 		die("child");
 }
 
+/* How often each call was made by so many threads, and how often it failed. */
+static void tell(unsigned workers)
+{
+	for (size_t i = 0; i < NR_KINDS; i++) {
+		unsigned all = workers * kinds[i].times * scale;
+
+		printf("%s %u %u\n", kinds[i].name, all,
+		       kinds[i].fails ? all : 0);
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1)
 		scale = (unsigned)strtoul(argv[1], NULL, 10);
 	work();
-	if (argc > 2)
+	if (argc > 2) {
+		if (strcmp(argv[2], "alone") == 0)
+			tell(1);
 		return 0;
+	}
 	run_threads();
 	for (int i = 0; i < NR_CHILDREN; i++)
 		run_child(argv, i == NR_CHILDREN - 1);
-	for (size_t i = 0; i < NR_KINDS; i++) {
-		unsigned all = NR_WORKERS * kinds[i].times * scale;
-
-		printf("%s %u %u\n", kinds[i].name, all,
-		       kinds[i].fails ? all : 0);
-	}
+	tell(NR_WORKERS);
 	return 0;
 }
