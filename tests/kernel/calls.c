@@ -6,11 +6,11 @@
  *	calls [SCALE [alone]]
  *
  * Prints one line per kind of call, `NAME COUNT FAILED`: how often it was made
- * by all of them together, and how many of those returned an error; with `alone`,
- * by its own thread, which is then the only one. Only these
- * kinds are ours alone; the C library makes others, always as many. Threads are
- * waited for through a pipe, so that how many futex calls the library makes is
- * the only thing that depends on who runs when.
+ * by all of them together, and how many of those returned an error. With `alone`
+ * the first thread is the only one. Only these kinds are ours alone; the C
+ * library makes others, always as many. Threads are waited for through a pipe, so
+ * that how many futex calls the library makes is the only thing that depends on
+ * the order in which they run.
  */
 #include <errno.h>
 #include <fcntl.h>
