@@ -45,7 +45,7 @@ static bool proc_skip_words(const char **at, uint32_t nr)
 }
 
 /* After the name: state, parent, 4 others, flags (9th), 12 others, start
- * (22nd), 16 others, CPU (39th). */
+ * (22nd), 5 others, the stack's begin (28th), 10 others, CPU (39th). */
 bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat)
 {
 	struct sonde_proc_stat stat = { 0 };
@@ -66,7 +66,9 @@ bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat)
 	    !sonde_number_take(&at, 10, UINT32_MAX, &flags) ||
 	    !proc_skip_words(&at, 12) ||
 	    !sonde_number_take(&at, 10, UINT64_MAX, &stat.start) ||
-	    !proc_skip_words(&at, 16) ||
+	    !proc_skip_words(&at, 5) ||
+	    !sonde_number_take(&at, 10, UINT64_MAX, &stat.stack) ||
+	    !proc_skip_words(&at, 10) ||
 	    !sonde_number_take(&at, 10, UINT32_MAX, &cpu))
 		return false;
 	size = (size_t)(end - begin - 1);

@@ -35,6 +35,7 @@ struct sonde_proc_stat {
 	pid_t parent;
 	uint32_t flags; /* PF_... */
 	uint64_t start; /* in ticks since the system began */
+	uint64_t stack; /* where the first thread's begins; 0, 1: not told */
 	uint32_t cpu;   /* that it runs on, or ran on last */
 };
 

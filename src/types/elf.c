@@ -78,6 +78,8 @@ struct sonde_elf_section sonde_elf_section(const struct sonde_elf_table *table,
 		.name = name_at(table, section.sh_name),
 		.offset = section.sh_offset,
 		.size = section.sh_size,
+		.address = section.sh_addr,
+		.is_code = section.sh_flags & SHF_EXECINSTR,
 		.in_file = section.sh_type != SHT_NOBITS &&
 			   in_file(table->file_size, section.sh_offset,
 				   section.sh_size),

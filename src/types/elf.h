@@ -47,6 +47,8 @@ struct sonde_elf_section {
 	const char *name; /* borrowed from the table of names */
 	uint64_t offset;
 	uint64_t size;
+	uint64_t address;
+	bool is_code;
 	bool in_file; /* it has bytes, and they are in the file */
 	/* Loaded and never written to, aligned as descriptions are: they may be
 	 * in here. */

@@ -190,8 +190,7 @@ static bool is_same(const struct stat *st,
 	return dev == mapping->dev && st->st_ino == mapping->ino;
 }
 
-/* The mapped file, a regular one; or below 0. */
-static int open_mapped(const struct sonde_statedump_mapping *mapping)
+int sonde_build_id_open(const struct sonde_statedump_mapping *mapping)
 {
 	char path[SONDE_STATEDUMP_PATH_MAX + 32];
 	struct stat st;
@@ -268,7 +267,7 @@ const char *sonde_build_ids_get(struct sonde_build_ids *ids,
 	if (ids->nr == SONDE_STATEDUMP_BUILD_IDS_MAX ||
 	    sonde_monotonic_ns() > ids->deadline)
 		return NULL;
-	fd = open_mapped(mapping);
+	fd = sonde_build_id_open(mapping);
 	if (fd >= 0) {
 		if (!sonde_build_id_find(read_fd, &fd, text))
 			text[0] = '\0';

@@ -37,6 +37,9 @@ struct sonde_build_ids {
 		deadline; /* sonde_monotonic_ns(): no file is opened after it */
 };
 
+/* The file of a mapping, a regular one, to be read; or below 0. */
+int sonde_build_id_open(const struct sonde_statedump_mapping *mapping);
+
 int sonde_build_ids_init(struct sonde_build_ids *ids, uint64_t deadline);
 void sonde_build_ids_fini(struct sonde_build_ids *ids);
 
