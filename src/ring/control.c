@@ -45,7 +45,7 @@ static uint32_t fast_word(const struct sonde_arena_control *control,
 			    id >= SONDE_LARGE_FIRST_ID &&
 				    id <= SONDE_STATE_LARGE_MAX;
 
-	if (!fits || !is_reachable(control, slot) ||
+	if (!fits || slot->stacks_off || !is_reachable(control, slot) ||
 	    slot->clock != SONDE_CLOCK_CPU ||
 	    control->writer != SONDE_WRITER_RSEQ)
 		return 0;

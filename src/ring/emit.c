@@ -5,7 +5,8 @@
  * The state word is the event's id in slot 0, or its number in the tables of
  * ids that the slots have; in each the event has its own id, or none. A slot
  * whose rings can't be reached counts a loss. Cost: a look at each slot, and an
- * append for each that wants the event.
+ * append for each that wants the event; a walk of the stack, where a slot has
+ * call stacks (stacks.h).
  */
 #include "ring/emit.h"
 
@@ -18,6 +19,15 @@ static bool has_rings(struct sonde_emitter *emitter,
 
 	return end <= emitter->mapped ||
 	       (emitter->reach && emitter->reach(emitter, end));
+}
+
+static uint32_t stack_of(const struct sonde_emitter *emitter,
+			 const struct sonde_slot *slot)
+{
+	struct sonde_stacks *stacks =
+		(void *)(emitter->rings + slot->stacks_off);
+
+	return emitter->from ? sonde_stacks_number(stacks, emitter->from) : 0;
 }
 
 static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
@@ -38,6 +48,9 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 	a->clock = slot->clock == SONDE_CLOCK_CPU ? emitter->clock_cpu :
 						    emitter->clock_monotonic;
 	a->id = id;
+	a->has_stack = slot->stacks_off;
+	if (sonde_unlikely(a->has_stack))
+		a->stack = stack_of(emitter, slot);
 	sonde_writer_append(a);
 }
 

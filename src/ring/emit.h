@@ -17,6 +17,7 @@ struct sonde_emitter {
 	const struct sonde_self *self;
 	uint32_t unwanted; /* bit i: slot i doesn't want this one */
 	void *rseq;        /* the thread's struct rseq; null: lanes only */
+	const struct sonde_stacks_from *from; /* NULL: no call stack */
 	uint64_t (*clock_cpu)(void);
 	uint64_t (*clock_monotonic)(void);
 };

@@ -32,6 +32,9 @@
  * entry that is never published is dead; nobody emits it. nr_reserved may
  * exceed SONDE_EVENTS_MAX: the surplus was refused.
  *
+ * A slot whose stacks_off isn't 0 has call stacks there, behind its rings; each
+ * record then has a stack's number (u32) between header and payload.
+ *
  * A slot is claimed and configured by a recorder (state FREE -> CLAIMED ->
  * ACTIVE -> STOPPED, and from there to ACTIVE again: session/arena.h). ids[] says which event has which id in the slot's
  * streams: 0 if it isn't selected. Ids are handed out by whoever selects, from
@@ -98,6 +101,8 @@
 
 #include <stdint.h>
 
+#include "ring/stacks.h"
+
 #define SONDE_ARENA_MAGIC   0x616e657261444e53ull /* "SNDarena" */
 #define SONDE_ARENA_VERSION 1u
 
@@ -106,7 +111,7 @@
 
 #define SONDE_EVENTS_MAX    16384u
 #define SONDE_SLOTS         4u
-#define SONDE_RULES_MAX     3072u
+#define SONDE_RULES_MAX     3056u
 
 /* Address space, not memory. */
 #define SONDE_META_SPAN (2ull << 20)
@@ -188,6 +193,8 @@ struct sonde_arena {
 /* Nor is it the process's own: a tool made it, for the events of its probes, and
  * it is of no use to any recording but the one that it was made for. */
 #define SONDE_ARENA_IS_ONCE 2u
+/* Events may have call stacks (stacks.h). */
+#define SONDE_ARENA_CAN_STACK 4u
 /* For as many CPUs. */
 #define SONDE_CLOSED_RINGS 1024u
 
@@ -271,6 +278,9 @@ struct sonde_slot {
 	uint64_t filters; /* 0: no conditions; else for who asks (filters.h) */
 	uint64_t keep;    /* SONDE_SLOT_KEEP or 0 */
 	char rules[SONDE_RULES_MAX];
+	uint64_t stacks_off; /* 0: no call stacks (stacks.h) */
+	uint32_t stacks_depth;
+	uint32_t reserved;
 	uint16_t ids[SONDE_EVENTS_MAX];
 };
 
@@ -310,6 +320,9 @@ _Static_assert(sizeof(struct sonde_entry) == 16, "ABI");
 /* Where a slot's memory ends in the arena; the caller trusts the slot. */
 static inline uint64_t sonde_slot_end(const struct sonde_slot *slot)
 {
+	if (slot->stacks_off)
+		return slot->stacks_off +
+		       sonde_stacks_bytes(slot->stacks_depth);
 	return slot->data_off + ((uint64_t)slot->nr_cpus + slot->nr_lanes) *
 					slot->subbuf_size * slot->nr_subbufs;
 }

@@ -142,6 +142,12 @@ static uint32_t event_header(const struct sonde_append *a, unsigned char *dst,
 	return n + put(dst + n, (uint32_t)ts, 4);
 }
 
+/* What comes between header and payload. */
+static uint32_t contexts(const struct sonde_append *a, unsigned char *dst)
+{
+	return a->has_stack ? put(dst, a->stack, SONDE_STACK_BYTES) : 0;
+}
+
 /* ---- the slow path's steps ---- */
 
 /*
@@ -269,12 +275,13 @@ static uint64_t largest(const struct sonde_append *a)
 static bool is_full(const struct sonde_append *a, const struct target *t,
 		    uint64_t w)
 {
-	uint64_t most = SONDE_HEAD_LARGE_FULL + 8 + SONDE_HEAD_LARGE + a->size;
+	uint64_t size = a->size + (a->has_stack ? SONDE_STACK_BYTES : 0);
+	uint64_t most = SONDE_HEAD_LARGE_FULL + 8 + SONDE_HEAD_LARGE + size;
 	const struct sonde_subbuf *head;
 
 	if (a->slot->mode != SONDE_DISCARD || !w ||
 	    sonde_w_offset(w, a->slot->subbuf_size) + most < capacity(a) ||
-	    a->size > largest(a) - SONDE_HEAD_LARGE_FULL)
+	    size > largest(a) - SONDE_HEAD_LARGE_FULL)
 		return false;
 	head = (const void *)writer_subbuf(a, t, sonde_w_seq(w));
 	/* a stale w says nothing about the ring as it is */
@@ -299,7 +306,7 @@ static bool is_late(const struct sonde_append *a, const struct target *t,
 static enum sonde_writer_step try_once(struct sonde_append *a,
 				       const struct target *t)
 {
-	unsigned char header[SONDE_HEAD_LARGE_FULL];
+	unsigned char header[SONDE_HEAD_LARGE_FULL + SONDE_STACK_BYTES];
 	struct plan plan = { .w = sonde_load_relaxed(&t->ring->w) };
 	enum sonde_writer_step rc;
 	uint64_t total;
@@ -325,6 +332,7 @@ static enum sonde_writer_step try_once(struct sonde_append *a,
 	a->parts[0].flags = 0;
 	a->parts[0].size = gate == key ? event_header(a, header, plan.ts) :
 					 full_header(a, header, a->id, plan.ts);
+	a->parts[0].size += contexts(a, header + a->parts[0].size);
 	total = a->parts[0].size + a->size;
 	if (total > largest(a)) {
 		sonde_add_relaxed(&t->ring->discarded_size, 1);

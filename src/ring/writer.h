@@ -71,6 +71,8 @@ struct sonde_append {
 	uint32_t nr_parts; /* with parts[0], the header */
 	uint64_t size;     /* payload bytes */
 	struct sonde_part *parts;
+	bool has_stack; /* its number goes before the payload */
+	uint32_t stack;
 	bool named; /* its context record is there (writer.c's own) */
 };
 

@@ -58,15 +58,29 @@ static void emit_aim(struct sonde_emitter *emitter)
 	emitter->mapped = header->mapped;
 }
 
-/* parts[0] is room for the header. */
+/* Of the payload: without parts[0]. */
+static uint64_t parts_size(const struct sonde_part *parts, uint32_t nr_parts)
+{
+	uint64_t size = 0;
+
+	for (uint32_t i = 1; i < nr_parts; i++)
+		size += (uint64_t)parts[i].size +
+			(parts[i].flags & SONDE_PART_STRING);
+	return size;
+}
+
+/* parts[0] is room for the header; `frame` is that of the function which the
+ * program called. */
 __attribute__((noinline)) static void
 tracer_emit(uint32_t state, uint32_t unwanted, struct sonde_part *parts,
-	    uint32_t nr_parts, uint64_t size)
+	    uint32_t nr_parts, const void *frame)
 {
+	const struct sonde_stacks_from from = sonde_stacks_from_frame(frame);
 	struct sonde_emitter emitter = {
 		.arena = arena_of(&state),
 		.self = &sonde_self,
 		.unwanted = unwanted,
+		.from = &from,
 		.clock_cpu = emit_clock_cpu,
 		.clock_monotonic = sonde_monotonic_ns,
 	};
@@ -77,7 +91,8 @@ tracer_emit(uint32_t state, uint32_t unwanted, struct sonde_part *parts,
 	if (!sonde_self_is_known())
 		sonde_self_learn();
 	emitter.rseq = sonde_rseq_self();
-	sonde_emit_parts_to_slots(&emitter, state, parts, nr_parts, size);
+	sonde_emit_parts_to_slots(&emitter, state, parts, nr_parts,
+				  parts_size(parts, nr_parts));
 }
 
 /* What SONDE_INC() was made from. */
@@ -152,8 +167,8 @@ static uint32_t filter(uint32_t state, const struct sonde_part *parts,
 	return is_alone(state) ? 0 : state;
 }
 
-__attribute__((noinline)) static void emit_block(uint32_t state,
-						 const void *data, uint64_t inc)
+__attribute__((noinline)) static void
+emit_block(uint32_t state, const void *data, uint64_t inc, const void *frame)
 {
 	struct sonde_part parts[2] = {
 		[1] = { data, payload_size(inc), 0 },
@@ -164,17 +179,17 @@ __attribute__((noinline)) static void emit_block(uint32_t state,
 	if (next && next != state)
 		sonde_emit_block(next, data, inc);
 	else if (next)
-		tracer_emit(next, unwanted, parts, 2, parts[1].size);
+		tracer_emit(next, unwanted, parts, 2, frame);
 }
 
 void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
 {
 	if (!emit_is_refused(state, data))
-		emit_block(state, data, inc);
+		emit_block(state, data, inc, __builtin_frame_address(0));
 }
 
 __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
-						uint64_t inc)
+						uint64_t inc, const void *frame)
 {
 	struct sonde_part parts[2] = {
 		[1] = { word_bytes(&value, inc), payload_size(inc), 0 },
@@ -185,20 +200,22 @@ __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
 	if (next && next != state)
 		sonde_emit_word(next, value, inc);
 	else if (next)
-		tracer_emit(next, unwanted, parts, 2, parts[1].size);
+		tracer_emit(next, unwanted, parts, 2, frame);
 }
 
 void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
 {
 	if (!emit_is_refused(state, word_bytes(&value, inc)))
-		emit_word(state, value, inc);
+		emit_word(state, value, inc, __builtin_frame_address(0));
 }
 
 SONDE_HIDDEN void sonde_emit_string_slow(uint32_t state, uint64_t value,
 					 uint64_t inc, const char *text);
 
-__attribute__((noinline)) static void
-emit_string(uint32_t state, uint64_t value, uint64_t inc, const char *text)
+__attribute__((noinline)) static void emit_string(uint32_t state,
+						  uint64_t value, uint64_t inc,
+						  const char *text,
+						  const void *frame)
 {
 	struct sonde_part parts[3] = {
 		[1] = { word_bytes(&value, inc), payload_size(inc), 0 },
@@ -210,15 +227,15 @@ emit_string(uint32_t state, uint64_t value, uint64_t inc, const char *text)
 	if (next && next != state)
 		sonde_emit_string(next, value, inc, text);
 	else if (next)
-		tracer_emit(next, unwanted, parts, 3,
-			    (uint64_t)parts[1].size + parts[2].size + 1);
+		tracer_emit(next, unwanted, parts, 3, frame);
 }
 
 void sonde_emit_string_slow(uint32_t state, uint64_t value, uint64_t inc,
 			    const char *text)
 {
 	if (!emit_is_refused(state, word_bytes(&value, inc)))
-		emit_string(state, value, inc, text ? text : "(null)");
+		emit_string(state, value, inc, text ? text : "(null)",
+			    __builtin_frame_address(0));
 }
 
 #ifndef __x86_64__
@@ -243,7 +260,6 @@ void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 {
 	struct sonde_part copy[SONDE_PARTS_MAX + 1];
 	uint32_t unwanted;
-	uint64_t size = 0;
 
 	/* tracepoint.h makes at most 65: a run of fixed fields before, between
 	 * and after 32 others */
@@ -252,10 +268,8 @@ void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 	state = filter(state, parts, (uint32_t)nr, &unwanted);
 	if (!state)
 		return;
-	for (size_t i = 0; i < nr; i++) {
+	for (size_t i = 0; i < nr; i++)
 		copy[i + 1] = parts[i];
-		size += parts[i].size;
-		size += parts[i].flags & SONDE_PART_STRING;
-	}
-	tracer_emit(state, unwanted, copy, (uint32_t)nr + 1, size);
+	tracer_emit(state, unwanted, copy, (uint32_t)nr + 1,
+		    __builtin_frame_address(0));
 }

@@ -91,8 +91,8 @@ uint32_t sonde_agent_cpu(void)
 	return rseq ? sonde_load_relaxed(rseq + 1) : 0;
 }
 
-void sonde_agent_append_block_slow(uint32_t state, const void *payload,
-				   uint64_t inc)
+void sonde_agent_append_from(uint32_t state, const void *payload, uint64_t inc,
+			     const struct sonde_stacks_from *from)
 {
 	uint32_t tid = sonde_agent_tid();
 	struct sonde_self thread = {
@@ -110,6 +110,7 @@ void sonde_agent_append_block_slow(uint32_t state, const void *payload,
 		.rings = arena,
 		.mapped = header->mapped,
 		.self = &thread,
+		.from = from,
 		.rseq = sonde_agent_rseq(),
 		.clock_cpu = clock_cpu,
 		.clock_monotonic = clock_monotonic,
@@ -119,6 +120,12 @@ void sonde_agent_append_block_slow(uint32_t state, const void *payload,
 	};
 
 	sonde_emit_parts_to_slots(&emitter, state, parts, 2, parts[1].size);
+}
+
+void sonde_agent_append_block_slow(uint32_t state, const void *payload,
+				   uint64_t inc)
+{
+	sonde_agent_append_from(state, payload, inc, NULL);
 }
 
 void sonde_agent_append_word_slow(uint32_t state, uint64_t value, uint64_t inc)

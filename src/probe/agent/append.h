@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/port.h"
+#include "ring/stacks.h"
 
 /* What may be read behind a payload. */
 #define SONDE_AGENT_APPEND_SLACK 16
@@ -30,6 +31,11 @@ SONDE_HIDDEN void sonde_agent_append_word_slow(uint32_t state, uint64_t value,
 SONDE_HIDDEN void sonde_agent_append_block_slow(uint32_t state,
 						const void *payload,
 						uint64_t inc);
+
+/* The same, with a call stack from there, if a slot has them. */
+SONDE_HIDDEN void sonde_agent_append_from(uint32_t state, const void *payload,
+					  uint64_t inc,
+					  const struct sonde_stacks_from *from);
 
 /* The calling thread: its id, and its struct rseq (NULL: it has none). */
 SONDE_HIDDEN uint32_t sonde_agent_tid(void);

@@ -30,6 +30,7 @@ struct hit {
 	struct sonde_agent_call_registers *r;
 	uint64_t stack; /* where the return address is */
 	uint64_t caller;
+	uint64_t fp; /* the caller's */
 };
 
 /* ---- events ---- */
@@ -61,7 +62,12 @@ static inline void call_emit(const struct hit *hit, uint32_t event,
 	if (sonde_unlikely(!state))
 		sonde_agent_miss(hit->agent);
 	else
-		sonde_agent_append(hit->agent, state, p->bytes, p->size);
+		sonde_agent_append(hit->agent, state, p->bytes, p->size,
+				   &(struct sonde_stacks_from){
+					   .pc = hit->caller,
+					   .sp = hit->stack + 8,
+					   .fp = hit->fp,
+				   });
 }
 
 /* {a, caller} */
@@ -223,6 +229,7 @@ static inline void call_begin(const struct hit *hit, uint64_t a, uint64_t b,
 	sonde_barrier();
 	thread->tid = sonde_agent_tid();
 	pending->caller = hit->caller;
+	pending->fp = hit->fp;
 	pending->arguments[0] = a;
 	pending->arguments[1] = b;
 	pending->arguments[2] = c;
@@ -442,6 +449,7 @@ static void call_leave(struct hit *hit, const struct sonde_agent_probe *probe)
 	}
 	hit->call = &hit->agent->calls[was.call];
 	hit->caller = was.caller;
+	hit->fp = was.fp;
 	tell_end(hit, was.arguments,
 		 probe->gives == SONDE_AGENT_GIVES_ARGUMENT ? hit->r->rdi :
 							      hit->r->rax);
@@ -457,6 +465,7 @@ bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 		.call = &agent->calls[probe->call],
 		.r = r,
 		.stack = r->rsp + probe->frame,
+		.fp = r->rbp,
 	};
 
 	if (!sonde_agent_is_on(agent, probe))

@@ -29,7 +29,7 @@
 
 /* As call_thunk_x86_64.S saves them. */
 struct sonde_agent_call_registers {
-	uint64_t rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11, rsp;
+	uint64_t rax, rcx, rdx, rsi, rdi, r8, r9, r10, r11, rsp, rbp;
 };
 
 /* The pads' entry, as sonde_agent_thunk() (thunk.h). Not a C function. */

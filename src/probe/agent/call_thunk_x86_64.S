@@ -17,7 +17,8 @@
 	.set R10, 56
 	.set R11, 64
 	.set RSP, 72
-	.set FRAME, 80
+	.set RBP, 80
+	.set FRAME, 88
 	.set INDEX, FRAME + 8
 	.set BELOW, FRAME + 144
 
@@ -40,6 +41,7 @@ sonde_agent_call_thunk:
 	movq %r10, R10(%rsp)
 	movq %r11, R11(%rsp)
 	movq %rax, RSP(%rsp)
+	movq %rbp, RBP(%rsp)
 	movl INDEX(%rsp), %edi
 	movq %rsp, %rsi
 	call sonde_agent_call

@@ -69,6 +69,8 @@ SONDE_COLD static bool condition_holds(struct sonde_agent *agent,
 static inline void make_record(struct sonde_agent_record *record,
 			       struct sonde_agent_probe *probe, uint32_t state)
 {
+	const uint64_t *registers = record->registers->r;
+
 	sonde_agent_collect(record,
 			    (const void *)(record->agent->plans + probe->items),
 			    probe->nr_items);
@@ -76,7 +78,13 @@ static inline void make_record(struct sonde_agent_record *record,
 		sonde_add_relaxed(&probe->cut, 1);
 	if (sonde_unlikely(record->block_bytes))
 		sonde_add_relaxed(&probe->block_bytes, record->block_bytes);
-	sonde_agent_append(record->agent, state, record->bytes, record->size);
+	sonde_agent_append(record->agent, state, record->bytes, record->size,
+			   &(struct sonde_stacks_from){
+				   .pc = registers[SONDE_AGENT_RIP],
+				   .sp = registers[SONDE_AGENT_RSP],
+				   .fp = registers[SONDE_AGENT_RBP],
+				   .is_exact = true,
+			   });
 }
 
 __attribute__((noinline)) static void

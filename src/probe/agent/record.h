@@ -15,6 +15,7 @@
 #include "base/port.h"
 #include "probe/agent/append.h"
 #include "probe/agent/thunk.h"
+#include "ring/control.h"
 #include "ring/layout.h"
 
 /*
@@ -92,16 +93,19 @@ static inline void sonde_agent_miss(struct sonde_agent *agent)
 	sonde_add_relaxed(&agent->missed, 1);
 }
 
-/* `bytes` has SONDE_AGENT_APPEND_SLACK more that may be read. */
+/* `bytes` has SONDE_AGENT_APPEND_SLACK more that may be read; `from`: where the
+ * hit was, for its call stack. */
 static inline void sonde_agent_append(const struct sonde_agent *agent,
 				      uint32_t state, const uint8_t *bytes,
-				      uint32_t size)
+				      uint32_t size,
+				      const struct sonde_stacks_from *from)
 {
 	uint64_t inc = SONDE_AGENT_INC(size);
 	uint64_t first;
 
-	if (sonde_unlikely(!agent->tid_offset || !sonde_agent_rseq())) {
-		sonde_agent_append_block_slow(state, bytes, inc);
+	if (sonde_unlikely(state & SONDE_STATE_GENERIC || !agent->tid_offset ||
+			   !sonde_agent_rseq())) {
+		sonde_agent_append_from(state, bytes, inc, from);
 		return;
 	}
 	if (size > sizeof(first)) {

@@ -188,6 +188,7 @@ struct sonde_agent_call {
 struct sonde_agent_pending {
 	uint64_t stack;
 	uint64_t caller;
+	uint64_t fp; /* the caller's frame pointer, if it has one */
 	uint64_t arguments[3];
 	uint64_t call;
 };
@@ -198,7 +199,7 @@ struct sonde_agent_thread {
 	uint32_t tid;
 	uint32_t next; /* to be given up when all are taken */
 	struct sonde_agent_pending pending[SONDE_AGENT_PENDING_MAX];
-	uint64_t reserved[4];
+	uint64_t reserved[5];
 };
 
 struct sonde_agent_probe {

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * test_stacks.c - stacks are walked by frame pointers and by tables, within
+ * bounds, and kept once.
+ *
+ * The stack that is walked is an array: its end is said to be the first
+ * thread's stack's.
+ */
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ring/stacks.h"
+#include "unit.h"
+
+#define DEPTH 4u
+#define WORDS 64u
+#define CODE  UINT64_C(0x400000)
+
+static struct sonde_stacks *stacks;
+static uint64_t stack[WORDS];
+static uint64_t frames[DEPTH];
+static enum sonde_stacks_end end;
+
+static uint64_t address_of(uint32_t word)
+{
+	return (uint64_t)(uintptr_t)&stack[word];
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	stacks = calloc(1, sonde_stacks_bytes(DEPTH));
+	assert_non_null(stacks);
+	stacks->depth = DEPTH;
+	stacks->main_top = address_of(WORDS);
+	memset(stack, 0x55, sizeof(stack));
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	(void)state;
+	free(stacks);
+	return 0;
+}
+
+static uint32_t walk(uint64_t pc, uint32_t sp, uint64_t fp, uint32_t depth)
+{
+	const struct sonde_stacks_from from = {
+		.pc = pc,
+		.sp = address_of(sp),
+		.fp = fp,
+	};
+
+	return sonde_stacks_walk(stacks, &from, frames, depth, &end);
+}
+
+/* A frame: the caller's frame pointer, and where it goes on. */
+static void put_frame(uint32_t at, uint64_t fp, uint64_t pc)
+{
+	stack[at] = fp;
+	stack[at + 1] = pc;
+}
+
+/* Code from CODE on has these rows. */
+static void put_rows(const struct sonde_stacks_row *rows, uint32_t nr)
+{
+	uint64_t at = sonde_stacks_tables_off(DEPTH);
+	unsigned char *bytes = (unsigned char *)stacks;
+	const struct sonde_stacks_range range = {
+		.begin = CODE,
+		.end = CODE + 0x1000,
+		.rows = (uint32_t)((at + 64) / 8),
+		.nr = nr,
+	};
+
+	memcpy(bytes + at, &range, sizeof(range));
+	memcpy(bytes + at + 64, rows, nr * sizeof(*rows));
+	stacks->ranges = at << 16 | 1;
+}
+
+/* ---- by frame pointers ---- */
+
+static void frame_pointers_lead_to_the_callers(void **state)
+{
+	(void)state;
+	put_frame(4, address_of(10), 0x2000);
+	put_frame(10, 0, 0x3000);
+	assert_int_equal(walk(0x1000, 0, address_of(4), DEPTH), 3);
+	assert_int_equal(frames[0], 0x1000);
+	assert_int_equal(frames[1], 0x2000);
+	assert_int_equal(frames[2], 0x3000);
+	assert_int_equal(end, SONDE_STACK_WHOLE);
+}
+
+static void a_broken_chain_ends_the_stack(void **state)
+{
+	static const uint64_t wild[] = { 8, 0x5555555555555555, UINT64_MAX - 7,
+					 UINT64_MAX };
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		put_frame(4, wild[i], 0x2000);
+		assert_int_equal(walk(0x1000, 0, address_of(4), DEPTH), 2);
+		assert_int_equal(end, SONDE_STACK_BROKEN);
+	}
+	/* Back to where it came from, not aligned, half beyond the end. */
+	put_frame(4, address_of(2), 0x2000);
+	assert_int_equal(walk(0x1000, 0, address_of(4), DEPTH), 2);
+	assert_int_equal(walk(0x1000, 0, address_of(4) + 1, DEPTH), 1);
+	assert_int_equal(walk(0x1000, 0, address_of(WORDS - 1), DEPTH), 1);
+	assert_int_equal(end, SONDE_STACK_BROKEN);
+}
+
+static void a_deep_stack_is_cut(void **state)
+{
+	(void)state;
+	for (uint32_t i = 4; i < 40; i += 4)
+		put_frame(i, address_of(i + 4), 0x1000 + i);
+	assert_int_equal(walk(0x1000, 0, address_of(4), DEPTH), DEPTH);
+	assert_int_equal(end, SONDE_STACK_DEEP);
+	assert_int_equal(walk(0x1000, 0, address_of(4), 1), 1);
+	assert_int_equal(end, SONDE_STACK_DEEP);
+}
+
+static void another_stack_has_its_first_frame(void **state)
+{
+	(void)state;
+	stacks->main_top = 0;
+	assert_int_equal(walk(0x1000, 0, address_of(4), DEPTH), 1);
+	assert_int_equal(frames[0], 0x1000);
+	assert_int_equal(end, SONDE_STACK_STRANGE);
+}
+
+/* ---- by tables ---- */
+
+static void tables_lead_to_the_callers(void **state)
+{
+	static const struct sonde_stacks_row rows[] = {
+		{ 0x000, SONDE_UNWIND_CALL_RULE(0, 0, 1) },
+		{ 0x100, SONDE_UNWIND_CALL_RULE(0, 2, 5) },
+		{ 0x200, SONDE_UNWIND_CALL_RULE(1, 2, 2) },
+		{ 0x300, SONDE_UNWIND_END },
+	};
+
+	(void)state;
+	put_rows(rows, 4);
+	/* The first frame is 5 words, with the caller's frame pointer below its
+	 * return address. */
+	put_frame(3, address_of(9), CODE + 0x210);
+	put_frame(9, address_of(20), CODE + 0x310);
+	/* Twice: the second time rules come from the cache. */
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(walk(CODE + 0x110, 0, 1, DEPTH), 3);
+		assert_int_equal(frames[1], CODE + 0x210);
+		assert_int_equal(frames[2], CODE + 0x310);
+		assert_int_equal(end, SONDE_STACK_WHOLE);
+	}
+}
+
+static void a_return_address_is_its_calls(void **state)
+{
+	static const struct sonde_stacks_row rows[] = {
+		{ 0x000, SONDE_UNWIND_END },
+		{ 0x100, SONDE_UNWIND_NONE },
+	};
+
+	(void)state;
+	put_rows(rows, 2);
+	/* The call is the last instruction of its function. */
+	assert_int_equal(walk(CODE + 0x100, 0, 0, DEPTH), 1);
+	assert_int_equal(end, SONDE_STACK_WHOLE);
+	assert_int_equal(walk(CODE + 0x101, 0, 0, DEPTH), 1);
+	assert_int_equal(end, SONDE_STACK_BROKEN);
+}
+
+static void code_without_a_rule_is_walked_by_frame_pointers(void **state)
+{
+	static const struct sonde_stacks_row rows[] = {
+		{ 0x000, SONDE_UNWIND_END },
+		{ 0x100, SONDE_UNWIND_GAP },
+	};
+
+	(void)state;
+	put_rows(rows, 2);
+	put_frame(4, 0, CODE + 0x10);
+	assert_int_equal(walk(CODE + 0x110, 0, address_of(4), DEPTH), 2);
+	assert_int_equal(end, SONDE_STACK_WHOLE);
+	/* It does not lead to code. */
+	put_frame(4, 0, CODE + 0x2000);
+	assert_int_equal(walk(CODE + 0x110, 0, address_of(4), DEPTH), 1);
+	assert_int_equal(end, SONDE_STACK_BROKEN);
+}
+
+static void a_rule_that_leads_off_the_stack_ends_it(void **state)
+{
+	static const struct sonde_stacks_row rows[] = {
+		{ 0x000, SONDE_UNWIND_CALL_RULE(0, 0, 1000) },
+		{ 0x100, SONDE_UNWIND_CALL_RULE(1, 0, 1) },
+		{ 0x200, SONDE_UNWIND_CALL_RULE(0, 40, 2) },
+		{ 0x300, SONDE_UNWIND_SIGNAL },
+	};
+
+	(void)state;
+	put_rows(rows, 4);
+	for (uint32_t i = 0; i < 4; i++) {
+		assert_int_equal(walk(CODE + 0x10 + i * 0x100, 50, 12, DEPTH),
+				 1);
+		assert_int_equal(end, SONDE_STACK_BROKEN);
+	}
+}
+
+/* ---- kept ---- */
+
+static void a_stack_is_kept_once(void **state)
+{
+	static const uint64_t one[] = { 1, 2, 3 };
+	static const uint64_t other[] = { 1, 2, 4 };
+	uint32_t number = sonde_stacks_keep(stacks, one, 3, SONDE_STACK_WHOLE);
+
+	(void)state;
+	assert_int_equal(number, 1);
+	assert_int_equal(sonde_stacks_keep(stacks, one, 3, SONDE_STACK_WHOLE),
+			 1);
+	assert_int_equal(sonde_stacks_keep(stacks, other, 3, SONDE_STACK_WHOLE),
+			 2);
+	assert_int_equal(sonde_stacks_keep(stacks, one, 2, SONDE_STACK_WHOLE),
+			 3);
+	assert_int_equal(sonde_stacks_keep(stacks, one, 3, SONDE_STACK_DEEP),
+			 4);
+	assert_int_equal(stacks->nr_used, 4);
+	assert_int_equal(sonde_stacks_place(stacks, DEPTH, 1)->frames[2], 4);
+}
+
+static void what_finds_no_room_is_counted(void **state)
+{
+	uint32_t number = 0;
+
+	(void)state;
+	for (uint64_t i = 1; i <= SONDE_STACKS_MAX; i++) {
+		number = sonde_stacks_keep(stacks, &i, 1, SONDE_STACK_WHOLE);
+		assert_int_equal(number, i);
+	}
+	for (uint64_t i = 1; i <= 10; i++) {
+		uint64_t frame = SONDE_STACKS_MAX + i;
+
+		assert_int_equal(sonde_stacks_keep(stacks, &frame, 1,
+						   SONDE_STACK_WHOLE),
+				 0);
+		assert_int_equal(stacks->nr_lost, i);
+	}
+	/* What is there is found all the same. */
+	for (uint64_t i = 1; i <= SONDE_STACKS_MAX; i++)
+		assert_int_equal(
+			sonde_stacks_keep(stacks, &i, 1, SONDE_STACK_WHOLE), i);
+}
+
+int main(void)
+{
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+	const struct CMUnitTest tests[] = {
+		TEST(frame_pointers_lead_to_the_callers),
+		TEST(a_broken_chain_ends_the_stack),
+		TEST(a_deep_stack_is_cut),
+		TEST(another_stack_has_its_first_frame),
+		TEST(tables_lead_to_the_callers),
+		TEST(a_return_address_is_its_calls),
+		TEST(code_without_a_rule_is_walked_by_frame_pointers),
+		TEST(a_rule_that_leads_off_the_stack_ends_it),
+		TEST(a_stack_is_kept_once),
+		TEST(what_finds_no_room_is_counted),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
