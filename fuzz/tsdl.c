@@ -13,8 +13,8 @@
 #include <errno.h>
 
 #include "describe.h"
-#include "types/desc.h"
 #include "sink.h"
+#include "types/desc.h"
 
 /* Brackets outside of strings and comments match. */
 static void check_brackets(const struct sonde_text *text)
@@ -93,8 +93,8 @@ static void check_read(const struct sonde_desc *desc)
 	struct fuzz_found before = begin_text(&text, "");
 	struct fuzz_found here;
 
-	FUZZ_CHECK(sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc) ==
-		   0);
+	FUZZ_CHECK(sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc,
+				    false) == 0);
 	if (list_text(&text, &here)) {
 		FUZZ_CHECK(here.nr_events ==
 			   before.nr_events + there.nr_events);
@@ -110,7 +110,7 @@ static void check_event(const struct sonde_desc *desc)
 	int error;
 
 	sonde_text_puts(&text, "/* CTF 1.8 */\n\n");
-	error = sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc);
+	error = sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc, false);
 	FUZZ_CHECK(error == 0 || error == -EINVAL);
 	if (error == 0) {
 		FUZZ_CHECK(text.error == 0);

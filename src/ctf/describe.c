@@ -274,9 +274,22 @@ int sonde_schema_describe_class(struct sonde_schema *schema,
 
 /* ---- events ---- */
 
+/* The number of its call stack (ring/stacks.h), before the payload. */
+static int add_stack_number(struct sonde_schema *schema,
+			    struct sonde_stream_class *stream)
+{
+	static const struct part number = { "stack", 8 * SONDE_STACK_BYTES,
+					    SONDE_ROLE_NONE };
+	struct sonde_class *cls = structure(schema, &number, 1, 8);
+
+	stream->events[0]->scopes[SONDE_SCOPE_EVENT_CONTEXT] = cls;
+	return cls ? 0 : -ENOMEM;
+}
+
 int sonde_schema_describe_event(struct sonde_schema *schema,
 				enum sonde_ctf_domain domain, uint32_t class_id,
-				uint32_t id, const struct sonde_desc *desc)
+				uint32_t id, const struct sonde_desc *desc,
+				bool has_stack)
 {
 	struct sonde_stream_class *stream;
 	struct sonde_class *payload = NULL;
@@ -295,9 +308,10 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 		name, sizeof(name), "%s%s%s",
 		domain == SONDE_CTF_PROGRAMS ? sonde_desc_provider(desc) : "",
 		domain == SONDE_CTF_PROGRAMS ? ":" : "", sonde_desc_name(desc));
-	return add_event(schema, stream, id, sonde_desc_loglevel(desc),
-			 sonde_pool_text(&schema->pool, name, (size_t)length),
-			 payload);
+	err = add_event(schema, stream, id, sonde_desc_loglevel(desc),
+			sonde_pool_text(&schema->pool, name, (size_t)length),
+			payload);
+	return err || !has_stack ? err : add_stack_number(schema, stream);
 }
 
 /* ---- as CTF 2 ---- */

@@ -26,10 +26,12 @@ int sonde_schema_describe_class(struct sonde_schema *schema,
 				enum sonde_header_kind kind);
 
 /* Begins one with an event of a stream class of which nothing but the id is
- * told. -EINVAL if it can't be said: a variant as an option of another. */
+ * told; `has_stack`: records have a call stack's number. -EINVAL if it can't be
+ * said: a variant as an option of another. */
 int sonde_schema_describe_event(struct sonde_schema *schema,
 				enum sonde_ctf_domain domain, uint32_t class_id,
-				uint32_t id, const struct sonde_desc *desc);
+				uint32_t id, const struct sonde_desc *desc,
+				bool has_stack);
 
 /* Appends such a schema as fragments of CTF 2, each of which ends with an empty
  * line, like a block: metadata.h takes either. -ENOMEM, or -ENOTSUP if CTF 2

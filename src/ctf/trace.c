@@ -338,10 +338,12 @@ static int ctf_trace_put_event(const struct sonde_ctf_trace *trace,
 	int error;
 
 	if (trace->config.version == SONDE_CTF_1_8) {
-		error = sonde_tsdl_event(to, domain, cls->id, id, desc);
+		error = sonde_tsdl_event(to, domain, cls->id, id, desc,
+					 cls->has_stacks);
 		return error ? error : to->error;
 	}
-	error = sonde_schema_describe_event(&schema, domain, cls->id, id, desc);
+	error = sonde_schema_describe_event(&schema, domain, cls->id, id, desc,
+					    cls->has_stacks);
 	return ctf_trace_put_json(&schema, error, to);
 }
 
@@ -368,6 +370,14 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 	}
 	classes[trace->nr_classes++] = cls;
 	return 0;
+}
+
+void sonde_ctf_trace_give_stacks(struct sonde_ctf_trace *trace,
+				 uint32_t class_id)
+{
+	for (uint32_t i = 0; i < trace->nr_classes; i++)
+		if (trace->classes[i].id == class_id)
+			trace->classes[i].has_stacks = true;
 }
 
 int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,

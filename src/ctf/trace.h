@@ -119,6 +119,11 @@ int sonde_ctf_trace_create(const char *dir,
 int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 			      enum sonde_header_kind kind, const char *comment);
 
+/* The events of the class, added from now on, have a call stack's number (u32)
+ * before their payload, as the context `stack`. */
+void sonde_ctf_trace_give_stacks(struct sonde_ctf_trace *trace,
+				 uint32_t class_id);
+
 /*
  * Add an event with this id (>= 1) to a class. `desc` has been checked
  * (types/desc.h). It is in the metadata before anything published from now on

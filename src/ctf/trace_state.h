@@ -16,6 +16,7 @@
 struct sonde_ctf_class {
 	uint32_t id;
 	enum sonde_header_kind kind;
+	bool has_stacks;
 };
 
 struct sonde_ctf_trace {

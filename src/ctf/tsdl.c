@@ -121,6 +121,8 @@ static void tsdl_put_event(struct sonde_text *text,
 			  "\tloglevel = %d;\n",
 			  event->info.name, event->info.id,
 			  event->stream_class->id, event->info.loglevel);
+	put_scope(text, "context", event->scopes[SONDE_SCOPE_EVENT_CONTEXT],
+		  "_", NULL);
 	put_scope(text, "fields", event->scopes[SONDE_SCOPE_PAYLOAD], "_",
 		  NULL);
 	sonde_text_puts(text, "};\n\n");
@@ -160,11 +162,11 @@ void sonde_tsdl_class(struct sonde_text *text,
 
 int sonde_tsdl_event(struct sonde_text *text, enum sonde_ctf_domain domain,
 		     uint32_t class_id, uint32_t id,
-		     const struct sonde_desc *desc)
+		     const struct sonde_desc *desc, bool has_stack)
 {
 	struct sonde_schema schema;
 	int error = sonde_schema_describe_event(&schema, domain, class_id, id,
-						desc);
+						desc, has_stack);
 
 	if (!error)
 		tsdl_put_event(text, schema.streams[0]->events[0]);

@@ -37,6 +37,6 @@ void sonde_tsdl_class(struct sonde_text *text,
 /* -EINVAL if it can't be said: a variant that is itself a variant's option. */
 int sonde_tsdl_event(struct sonde_text *text, enum sonde_ctf_domain domain,
 		     uint32_t class_id, uint32_t id,
-		     const struct sonde_desc *desc);
+		     const struct sonde_desc *desc, bool has_stack);
 
 #endif /* CTF_TSDL_H */

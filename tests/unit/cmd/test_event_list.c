@@ -130,7 +130,7 @@ static void make_metadata(struct sonde_text *metadata)
 	sonde_tsdl_preamble(metadata, &config);
 	sonde_tsdl_class(metadata, &config, 0, SONDE_COMPACT, "a program");
 	assert_int_equal(sonde_tsdl_event(metadata, SONDE_CTF_PROGRAMS, 0, 1,
-					  the_event),
+					  the_event, false),
 			 0);
 	assert_int_equal(metadata->error, 0);
 	assert_true(metadata->size > 100);
