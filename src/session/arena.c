@@ -108,6 +108,7 @@ static int map_meta(struct sonde_arena_view *view)
 	memcpy(&header, meta, sizeof(header));
 	sonde_barrier();
 	view->lanes_only = header.writer == SONDE_WRITER_LANES;
+	view->can_stack = header.abilities & SONDE_ARENA_CAN_STACK;
 	view->can_reach = header.abilities & SONDE_ARENA_CAN_REACH;
 	view->is_once = header.abilities & SONDE_ARENA_IS_ONCE;
 	view->nr_refused_before = header.refused;
@@ -207,6 +208,15 @@ static void place_rings(struct sonde_arena_view *view, uint32_t i)
 	view->rings_bytes =
 		view->ctl_bytes +
 		nr_rings * sonde_geometry_ring_bytes(&view->geometry);
+	view->stacks_at = view->rings_bytes;
+	if (view->stacks_depth)
+		view->rings_bytes += sonde_stacks_bytes(view->stacks_depth);
+}
+
+/* As the slot has it. */
+static uint64_t stacks_off(const struct sonde_arena_view *view)
+{
+	return view->stacks_depth ? view->rings_file_off + view->stacks_at : 0;
 }
 
 /* What matters of a slot that some recorder has left; copied once. */
@@ -214,6 +224,8 @@ struct left {
 	uint32_t state, mode, header, clock, nr_cpus, nr_lanes;
 	uint32_t subbuf_size, nr_subbufs;
 	uint64_t ctl_off, data_off, filters;
+	uint64_t stacks_off;
+	uint32_t stacks_depth;
 };
 
 static bool is_size(uint32_t n, uint32_t least, uint32_t most)
@@ -239,6 +251,8 @@ static bool is_reusable(struct sonde_arena_view *view, uint32_t i,
 	if (copy->state != SONDE_SLOT_STOPPED ||
 	    copy->header != setup->header || copy->clock != setup->clock ||
 	    copy->filters || setup->filters ||
+	    !copy->stacks_off != !view->stacks_depth ||
+	    (copy->stacks_off && copy->stacks_depth != view->stacks_depth) ||
 	    copy->nr_cpus != geometry.nr_cpus ||
 	    copy->nr_lanes != geometry.nr_lanes)
 		return false;
@@ -253,7 +267,8 @@ static bool is_reusable(struct sonde_arena_view *view, uint32_t i,
 	view->geometry = geometry;
 	place_rings(view, i);
 	return copy->ctl_off == view->rings_file_off &&
-	       copy->data_off == view->rings_file_off + view->ctl_bytes;
+	       copy->data_off == view->rings_file_off + view->ctl_bytes &&
+	       copy->stacks_off == stacks_off(view);
 }
 
 static void stop_slot(const struct sonde_arena_view *view,
@@ -287,6 +302,8 @@ static struct left look_at(const struct sonde_arena_view *view, uint32_t i)
 		.ctl_off = sonde_load_relaxed(&slot->ctl_off),
 		.data_off = sonde_load_relaxed(&slot->data_off),
 		.filters = sonde_load_relaxed(&slot->filters),
+		.stacks_off = sonde_load_relaxed(&slot->stacks_off),
+		.stacks_depth = sonde_load_relaxed(&slot->stacks_depth),
 	};
 }
 
@@ -455,6 +472,10 @@ static void fill_slot(struct sonde_arena_view *view,
 	slot->data_off = view->rings_file_off + view->ctl_bytes;
 	slot->session = setup->session;
 	slot->filters = setup->filters;
+	slot->stacks_off = stacks_off(view);
+	slot->stacks_depth = view->stacks_depth;
+	if (view->stacks_depth)
+		sonde_arena_stacks(view)->depth = view->stacks_depth;
 	slot->loglevel = setup->loglevel;
 	memcpy(slot->rules, setup->rules, setup->rules_size);
 	slot->lost_contended = 0;
@@ -477,6 +498,7 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 		return -E2BIG;
 	view->is_resumed = false;
 	view->is_inherited = false;
+	view->stacks_depth = view->can_stack ? setup->stacks_depth : 0;
 	if (!claim(view, setup))
 		return -EBUSY;
 	view->slot = slot_of(view, view->slot_index);
@@ -712,6 +734,12 @@ struct sonde_ring *sonde_arena_ring(const struct sonde_arena_view *view,
 				    uint32_t i)
 {
 	return (struct sonde_ring *)(void *)view->rings + i;
+}
+
+struct sonde_stacks *sonde_arena_stacks(const struct sonde_arena_view *view)
+{
+	return view->stacks_depth ? (void *)(view->rings + view->stacks_at) :
+				    NULL;
 }
 
 static uint64_t ring_offset(const struct sonde_arena_view *view, uint32_t i)

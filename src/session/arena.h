@@ -68,6 +68,7 @@ struct sonde_arena_view {
 	bool is_found;     /* of a process that ran already */
 	bool is_watched;   /* the lock is there */
 	bool is_once;      /* a tool's, of another recording */
+	bool can_stack;    /* its events may have call stacks */
 	bool can_reach;    /* the process maps rings that come late */
 	bool is_resumed;   /* the slot was another recording's */
 	bool is_inherited; /* it is this session's, whose recorder was killed */
@@ -82,8 +83,10 @@ struct sonde_arena_view {
 	struct sonde_slot *slot;
 	uint32_t slot_index;
 	struct sonde_geometry geometry;
-	uint32_t first_id;  /* of those that are handed out */
-	uint64_t ctl_bytes; /* the data of ring 0 starts there in `rings` */
+	uint32_t first_id;     /* of those that are handed out */
+	uint32_t stacks_depth; /* 0: no call stacks */
+	uint64_t stacks_at;    /* in `rings` */
+	uint64_t ctl_bytes;    /* the data of ring 0 starts there in `rings` */
 	uint64_t desc_bytes_left;
 	uint64_t ask_bytes_left; /* likewise, for conditions (filters.h) */
 };
@@ -94,9 +97,10 @@ struct sonde_arena_setup {
 	enum sonde_header_kind header;
 	enum sonde_clock_kind clock;
 	uint64_t session;
-	bool keeps;       /* another may go on with the session */
-	bool inherits;    /* somebody has begun it */
-	uint64_t filters; /* as the slot has it */
+	bool keeps;            /* another may go on with the session */
+	bool inherits;         /* somebody has begun it */
+	uint64_t filters;      /* as the slot has it */
+	uint32_t stacks_depth; /* of call stacks; 0: none */
 	uint32_t loglevel;
 	const char *rules;
 	size_t rules_size;
@@ -200,6 +204,9 @@ struct sonde_ring *sonde_arena_ring(const struct sonde_arena_view *view,
 				    uint32_t i);
 unsigned char *sonde_arena_ring_data(const struct sonde_arena_view *view,
 				     uint32_t i);
+
+/* The call stacks of our slot; NULL: it has none. */
+struct sonde_stacks *sonde_arena_stacks(const struct sonde_arena_view *view);
 
 /* Have memory for `nr` sub-buffers of ring i from `first` on, before the
  * process needs it. Best effort. */

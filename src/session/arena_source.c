@@ -28,6 +28,7 @@ struct sonde_arena_source {
 	struct sonde_arena_view view;
 	char name[SONDE_ARENA_NAME_CHARS];
 	uint64_t desc_room[SONDE_DESC_MAX / 8];
+	struct sonde_unwind_room *unwind;
 	uint32_t nr_rings;
 	struct arena_ring rings[];
 };
@@ -276,6 +277,7 @@ static void close_source(struct sonde_source *base)
 		return;
 	give_memory_back(of(base));
 	sonde_arena_close(&of(base)->view);
+	free(of(base)->unwind);
 	free(of(base));
 }
 
@@ -308,6 +310,11 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 
 	if (!source)
 		return -ENOMEM;
+	source->unwind = calloc(1, sizeof(*source->unwind));
+	if (!source->unwind) {
+		free(source);
+		return -ENOMEM;
+	}
 	source->base.ops = &arena_ops;
 	source->config = *config;
 	if (config->filters)
@@ -315,6 +322,7 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 	clean_name(config->name, source->name, sizeof(source->name));
 	rc = sonde_arena_configure(view, &source->config.setup);
 	if (rc) {
+		free(source->unwind);
 		free(source);
 		return rc;
 	}
@@ -376,6 +384,20 @@ const struct sonde_geometry *
 sonde_arena_source_geometry(const struct sonde_arena_source *source)
 {
 	return &source->view.geometry;
+}
+
+struct sonde_unwind_room *
+sonde_arena_source_unwind(const struct sonde_arena_source *source)
+{
+	return source->unwind;
+}
+
+struct sonde_stacks *
+sonde_arena_source_stacks(const struct sonde_arena_source *source,
+			  uint32_t *ret_depth)
+{
+	*ret_depth = source->view.stacks_depth;
+	return sonde_arena_stacks(&source->view);
 }
 
 /* ---- what it says of itself ---- */

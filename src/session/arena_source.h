@@ -29,6 +29,7 @@
 #include "session/arena.h"
 #include "session/filters.h"
 #include "session/summary.h"
+#include "session/unwind.h"
 #include "source/source.h"
 
 #define SONDE_ARENA_NAME_CHARS 32
@@ -70,6 +71,15 @@ bool sonde_arena_source_is_arena(const struct sonde_arena_source *source,
 				 dev_t dev, ino_t ino);
 const struct sonde_geometry *
 sonde_arena_source_geometry(const struct sonde_arena_source *source);
+
+/* Its call stacks: NULL if it has none, or else how deep they are. */
+struct sonde_stacks *
+sonde_arena_source_stacks(const struct sonde_arena_source *source,
+			  uint32_t *ret_depth);
+
+/* How far its tables for them have come. */
+struct sonde_unwind_room *
+sonde_arena_source_unwind(const struct sonde_arena_source *source);
 
 /* At the end: what the process says it could not take. */
 void sonde_arena_source_tell(struct sonde_arena_source *source,

@@ -75,7 +75,8 @@ struct sonde_session_config {
 	enum sonde_ring_mode mode;
 	enum sonde_headers headers;
 	enum sonde_ctf_version ctf_version;
-	uint64_t duration_us; /* 0: no limit */
+	uint32_t stacks_depth; /* of programs' call stacks; 0: none */
+	uint64_t duration_us;  /* 0: no limit */
 	struct sonde_session_kernel_config kernel;
 	/* Programs: one is started, those that run are looked for, or the
 	 * session's owner lets them in. */

@@ -70,6 +70,7 @@ struct sonde_consumer_config {
 	bool is_trigger;
 	/* Its events are the recorder's own, and in no sum of the summary. */
 	bool is_apart;
+	bool has_stacks;     /* of its events (ring/stacks.h) */
 	const char *comment; /* of the class: any text */
 	const char *name;    /* in notes to the user */
 	const char *files; /* what the names of its streams' files begin with */

@@ -14,6 +14,8 @@
 #include "base/grow.h"
 #include "base/port.h"
 #include "base/time.h"
+#include "session/callstacks.h"
+#include "session/unwind.h"
 #include "source/source.h"
 #include "source/statedump/events.h"
 #include "source/statedump/mapped_files.h"
@@ -22,8 +24,10 @@
 #include "types/build.h"
 
 /* Behind those of a dump, whose number the other event has. */
-#define LOOK_EVENT SONDE_STATEDUMP_NR_EVENTS
-#define LOOK_BYTES 24u
+#define LOOK_EVENT  SONDE_STATEDUMP_NR_EVENTS
+#define STACK_EVENT (LOOK_EVENT + 1u)
+#define LOST_EVENT  (LOOK_EVENT + 2u)
+#define LOOK_BYTES  24u
 
 /* What is known of an image. */
 struct known {
@@ -32,6 +36,7 @@ struct known {
 	uint64_t seen;    /* when that was */
 	size_t nr, capacity;
 	uint64_t *hashes; /* of the mappings that are recorded, sorted */
+	struct sonde_callstacks stacks;
 };
 
 /* What a process has mapped, and when it was looked. */
@@ -63,6 +68,8 @@ struct sonde_mappings {
 	struct sonde_proc *proc;
 	struct sonde_out out;
 	struct look glance;
+	bool has_stacks, stacks_are_described;
+	struct sonde_unwind *unwind; /* NULL: no tables are made */
 	size_t nr, capacity;
 	struct known *known; /* by image */
 };
@@ -99,19 +106,33 @@ static int add_event(struct sonde_source_known *known, uint32_t event,
 			  (const struct sonde_desc *)room);
 }
 
+static int describe_stacks(struct sonde_mappings *mappings,
+			   struct sonde_source_known *known)
+{
+	int rc;
+
+	if (!mappings->has_stacks || mappings->stacks_are_described)
+		return 0;
+	rc = add_event(known, STACK_EVENT, "stack", sonde_callstacks_describe);
+	if (!rc)
+		rc = add_event(known, LOST_EVENT, "stacks_lost",
+			       sonde_callstacks_describe_lost);
+	mappings->stacks_are_described = !rc;
+	return rc;
+}
+
 static int describe(struct sonde_source *base, struct sonde_source_known *known)
 {
 	int rc;
 
-	(void)base;
 	if (known->begun)
-		return 0;
+		return describe_stacks(session_mappings_of(base), known);
 	rc = add_event(known, LOOK_EVENT, "mappings", describe_look);
 	if (!rc)
 		rc = add_event(known, SONDE_STATEDUMP_MAPPING, "mapping",
 			       sonde_statedump_describe_mapping);
 	known->begun = !rc;
-	return rc;
+	return rc ? rc : describe_stacks(session_mappings_of(base), known);
 }
 
 static uint32_t one(const struct sonde_source *base)
@@ -307,6 +328,7 @@ static void mappings_forget(struct sonde_mappings *mappings,
 			    struct known *known)
 {
 	free(known->hashes);
+	sonde_callstacks_fini(&known->stacks);
 	mappings->nr--;
 	memmove(known, known + 1,
 		(size_t)(mappings->known + mappings->nr - known) *
@@ -422,6 +444,28 @@ static void omit(void *ctx, uint64_t nr)
 	look->omitted += nr;
 }
 
+/* What the process needs to walk its stacks. */
+static void give_tables(struct sonde_mappings *mappings,
+			const struct look *look)
+{
+	struct sonde_proc_stat stat;
+	uint32_t depth;
+	struct sonde_stacks *stacks =
+		sonde_arena_source_stacks(look->image, &depth);
+
+	if (!stacks)
+		return;
+	if (!sonde_proc_stat(sonde_arena_source_pid(look->image), &stat) &&
+	    stat.stack > 1)
+		sonde_store_relaxed(&stacks->main_top, stat.stack & ~7ull);
+	if (!mappings->unwind)
+		mappings->unwind = sonde_unwind_new();
+	if (mappings->unwind)
+		sonde_unwind_publish(mappings->unwind, stacks, depth,
+				     sonde_arena_source_unwind(look->image),
+				     look->mapped.code, look->mapped.nr_code);
+}
+
 /* False if there is nothing to be seen; then there is no look. */
 static bool look_at(struct sonde_mappings *mappings,
 		    const struct sonde_arena_source *image, uint64_t code_kb,
@@ -445,8 +489,10 @@ static bool look_at(struct sonde_mappings *mappings,
 			       now + SONDE_STATEDUMP_BUILD_IDS_NS) &&
 	    !sonde_proc_mappings(mappings->proc, &wanted,
 				 now + SONDE_STATEDUMP_NS, &target) &&
-	    look->has_arena)
+	    look->has_arena) {
+		give_tables(mappings, look);
 		return true;
+	}
 	end_look(look);
 	return false;
 }
@@ -491,6 +537,40 @@ void sonde_mappings_glance(struct sonde_mappings *mappings,
 	(void)look_at(mappings, image, 0, &mappings->glance);
 }
 
+static struct known *get_known(struct sonde_mappings *mappings, uint32_t image)
+{
+	struct known *known = find(mappings, image);
+
+	return known ? known : add(mappings, image);
+}
+
+void sonde_mappings_stacks(struct sonde_mappings *mappings,
+			   const struct sonde_arena_source *image)
+{
+	uint32_t depth;
+	struct sonde_stacks *stacks = sonde_arena_source_stacks(image, &depth);
+	struct sonde_callstacks_target target;
+	struct known *known;
+	bool has_more;
+
+	if (!mappings || !stacks || mappings->output->disk_error)
+		return;
+	known = get_known(mappings, sonde_arena_source_id(image));
+	if (!known)
+		return;
+	mappings->has_stacks = true;
+	target = (struct sonde_callstacks_target){
+		.out = &mappings->out,
+		.stack_id = SONDE_SOURCE_FIRST_ID + STACK_EVENT,
+		.lost_id = SONDE_SOURCE_FIRST_ID + LOST_EVENT,
+		.image = known->image,
+	};
+	do
+		has_more = sonde_callstacks_tell(&known->stacks, stacks, depth,
+						 &target);
+	while (write_out(mappings) && has_more);
+}
+
 void sonde_mappings_look(struct sonde_mappings *mappings,
 			 const struct sonde_arena_source *image, bool thorough)
 {
@@ -500,9 +580,7 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 
 	if (!mappings || mappings->output->disk_error)
 		return;
-	known = find(mappings, sonde_arena_source_id(image));
-	if (!known)
-		known = add(mappings, sonde_arena_source_id(image));
+	known = get_known(mappings, sonde_arena_source_id(image));
 	if (!known)
 		return;
 	if (mappings->glance.image == image) {
@@ -528,6 +606,7 @@ void sonde_mappings_close(struct sonde_mappings *mappings)
 	while (mappings->nr)
 		mappings_forget(mappings, &mappings->known[0]);
 	free(mappings->known);
+	sonde_unwind_free(mappings->unwind);
 	sonde_out_fini(&mappings->out);
 	sonde_proc_free(mappings->proc);
 	free(mappings);

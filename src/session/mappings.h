@@ -18,6 +18,9 @@
  *		out so far, for a bound (dump/model.h) or want of memory.
  *	sonde:mapping	the fields of sonde_statedump_mapping (dump/dump.h)
  *
+ * A look also gives the process what it needs to walk its stacks, if it has
+ * call stacks (unwind.h): the first time before it goes on.
+ *
  * A file that is mapped where another was takes its place. What is unmapped is
  * not told: no code runs there.
  *
@@ -56,6 +59,11 @@ void sonde_mappings_glance(struct sonde_mappings *mappings,
  * `thorough`: also if nothing seems to have changed. NULL is fine. */
 void sonde_mappings_look(struct sonde_mappings *mappings,
 			 const struct sonde_arena_source *image, bool thorough);
+
+/* Tells what its process has kept of call stacks since the last time
+ * (callstacks.h). NULL is fine. */
+void sonde_mappings_stacks(struct sonde_mappings *mappings,
+			   const struct sonde_arena_source *image);
 
 /* The image is not looked at any more. NULL is fine. */
 void sonde_mappings_forget(struct sonde_mappings *mappings,

@@ -274,6 +274,20 @@ static int apply_malloc(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_stack(struct parse *parse, const char *value)
+{
+	uint64_t depth = SONDE_STACKS_DEPTH_DEFAULT;
+
+	if (value &&
+	    (!sonde_number_parse(value, SONDE_STACKS_DEPTH_MAX, &depth) ||
+	     !depth))
+		return fail(parse,
+			    "--stack=%s: give a number of frames from 1 to %u",
+			    value, SONDE_STACKS_DEPTH_MAX);
+	parse->options->session.stacks_depth = (uint32_t)depth;
+	return 0;
+}
+
 static int apply_locks(struct parse *parse, const char *value)
 {
 	(void)value;
@@ -473,6 +487,7 @@ enum option_value {
 	OPTION_LOGLEVEL,
 	OPTION_MALLOC,
 	OPTION_LOCKS,
+	OPTION_STACK,
 	OPTION_CGROUP,
 	OPTION_UNTIL,
 	OPTION_DURATION,
@@ -512,6 +527,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "the C library's allocation calls" },
 	{ "locks", OPTION_LOCKS, NULL, NULL,
 	  "mutexes, rwlocks, condition variables" },
+	{ "stack", OPTION_STACK, "[=DEPTH]", NULL,
+	  "with each event of a program its call stack, of so many frames at "
+	  "most (default: 16)" },
 	{ "process", 'p', "PID|NAME", NULL,
 	  "this one, or all of this name; may be given several times" },
 	{ "user", 'u', "USER", NULL, "those of this user" },
@@ -589,6 +607,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_LOGLEVEL] = apply_loglevel,
 	[OPTION_MALLOC] = apply_malloc,
 	[OPTION_LOCKS] = apply_locks,
+	[OPTION_STACK] = apply_stack,
 	[OPTION_CGROUP] = apply_cgroup,
 	[OPTION_UNTIL] = apply_until,
 	[OPTION_DURATION] = apply_duration,
@@ -643,7 +662,7 @@ static int apply(struct parse *parse, const struct sonde_option *option,
 {
 	if (!option->value && value)
 		return fail(parse, "--%s takes no value", option->name);
-	if (option->value && !value) {
+	if (option->value && !value && *option->value != '[') {
 		if (parse->next >= parse->argc)
 			return fail(parse, "--%s needs a value after it",
 				    option->name);

@@ -272,6 +272,7 @@ static void call_roll(struct sonde_recorder *r)
 			continue;
 		sonde_roster_look(r->roster, sonde_arena_source_pid(source));
 		sonde_mappings_look(r->mappings, source, r->finishing);
+		sonde_mappings_stacks(r->mappings, source);
 		if (!r->finishing)
 			sonde_recorder_let_in(r);
 	}
@@ -556,6 +557,7 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		.session = r->config->number,
 		.keeps = r->config->named && config->mode == SONDE_OVERWRITE,
 		.inherits = r->config->named && r->config->named->inherited,
+		.stacks_depth = config->stacks_depth,
 		.loglevel = config->loglevel,
 		.rules = config->rules,
 		.rules_size = config->rules_size,

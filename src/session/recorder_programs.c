@@ -41,9 +41,10 @@ void sonde_recorder_end_program(struct sonde_recorder *r,
 {
 	sonde_budget_give(&r->budget,
 			  sonde_arena_source_geometry(program->source));
-	sonde_mappings_forget(r->mappings, program->source);
 	sonde_consumer_stop(program->consumer);
 	sonde_consumer_drain(program->consumer);
+	sonde_mappings_stacks(r->mappings, program->source);
+	sonde_mappings_forget(r->mappings, program->source);
 	if (!sonde_consumer_is_broken(program->consumer))
 		sonde_arena_source_tell(program->source, &r->summary);
 	sonde_session_remove(r->session, program->consumer);
@@ -162,10 +163,13 @@ static int record_arena(struct sonde_recorder *r,
 		.files = files,
 	};
 	struct sonde_source_error none;
+	uint32_t depth;
 	int rc = sonde_arena_source_new(config, view, &program->source);
 
 	if (rc)
 		return rc;
+	consumer.has_stacks =
+		sonde_arena_source_stacks(program->source, &depth);
 	(void)snprintf(name, sizeof(name), "%s (pid %d)",
 		       sonde_arena_source_name(program->source),
 		       (int)config->pid);

@@ -31,6 +31,7 @@ static void copy_state(struct sonde_recorder *r, struct sonde_session *copy)
 			continue;
 		sonde_roster_look(r->roster, sonde_arena_source_pid(source));
 		sonde_mappings_look(mappings, source, true);
+		sonde_mappings_stacks(mappings, source);
 	}
 	sonde_roster_copy(r->roster, roster);
 	sonde_roster_close(roster);

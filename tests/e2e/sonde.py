@@ -105,7 +105,8 @@ def build(source, *flags, static=False, name=None, compiler=None):
 
 
 # Events about other events, which Sonde neither counts nor shows.
-INTERNAL = ("sonde:thread", "sonde:name", "sonde:mappings", "sonde:mapping")
+INTERNAL = ("sonde:thread", "sonde:name", "sonde:mappings", "sonde:mapping",
+            "sonde:stack", "sonde:stacks_lost")
 
 
 class Recording:
@@ -321,7 +322,8 @@ class Trace:
         threads = {}
         for line in self.text():
             event = parse_line(line)
-            stream = tuple(sorted(event.contexts.items()))
+            stream = tuple(sorted((key, value) for key, value
+                                  in event.contexts.items() if key != "stack"))
             if event.name == "sonde:thread":
                 threads[stream] = event["tid"], event["pid"]
             if event.name in INTERNAL and not contexts:

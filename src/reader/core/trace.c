@@ -239,9 +239,10 @@ static bool does_end_early(const struct sonde_source *source)
 /* What says something about other events. */
 static bool is_internal(const char *name)
 {
-	static const char *const names[] = { "sonde:thread", "sonde:name",
-					     "sonde:mappings",
-					     "sonde:mapping" };
+	static const char *const names[] = {
+		"sonde:thread",  "sonde:name",  "sonde:mappings",
+		"sonde:mapping", "sonde:stack", "sonde:stacks_lost"
+	};
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)
 		if (!strcmp(name, names[i]))

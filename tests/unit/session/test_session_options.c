@@ -158,6 +158,13 @@ static void unknown_words_are_named(void **state)
 	check_refused(PARSE("--headers", "small", "x"), "compact");
 	check_refused(PARSE("--loglevel", "loud", "x"), "loud");
 	check_refused(PARSE("--malloc=yes", "x"), "--malloc");
+	check_refused(PARSE("--stack=0", "x"), "from 1 to 64");
+	check_refused(PARSE("--stack=65", "x"), "from 1 to 64");
+	check_refused(PARSE("--stack=deep", "x"), "from 1 to 64");
+	assert_int_equal(PARSE("--stack", "x"), 0);
+	assert_int_equal(options.session.stacks_depth, 16);
+	assert_int_equal(PARSE("--stack=64", "x"), 0);
+	assert_int_equal(options.session.stacks_depth, 64);
 	check_refused(PARSE("-o"), "--output");
 	check_refused(PARSE("-o", "--", "x"), "needs a value before '--'");
 	check_refused(PARSE("-o", "--quiet", "x"), "--output=--quiet");

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callstacks.c - see callstacks.h. A place that was taken and not published is
+ * looked at again the next time: its thread may still be about it, or dead.
+ */
+#include "session/callstacks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/port.h"
+#include "types/desc.h"
+
+#define AT_ONCE    4096u
+#define HEAD_BYTES 13u /* image, number, end, and the frames' number */
+#define LOST_BYTES 12u
+
+/* A copy. */
+struct callstack {
+	uint32_t nr, end;
+	uint64_t frames[SONDE_STACKS_DEPTH_MAX];
+};
+
+void sonde_callstacks_fini(struct sonde_callstacks *told)
+{
+	free(told->told);
+	*told = (struct sonde_callstacks){ 0 };
+}
+
+void sonde_callstacks_describe(struct sonde_build *build)
+{
+	static const struct sonde_build_label ends[] = {
+		{ SONDE_STACK_WHOLE, SONDE_STACK_WHOLE, "whole" },
+		{ SONDE_STACK_DEEP, SONDE_STACK_DEEP, "deeper" },
+		{ SONDE_STACK_BROKEN, SONDE_STACK_BROKEN, "unknown_caller" },
+		{ SONDE_STACK_STRANGE, SONDE_STACK_STRANGE, "other_stack" },
+	};
+
+	sonde_build_int(build, "image", 32, 0);
+	sonde_build_int(build, "number", 32, 0);
+	sonde_build_enum(build, "end", 8, 0, ends, SONDE_ARRAY_SIZE(ends));
+	sonde_build_sequence(build, "frames", 64, SONDE_FIELD_HEX);
+}
+
+void sonde_callstacks_describe_lost(struct sonde_build *build)
+{
+	sonde_build_int(build, "image", 32, 0);
+	sonde_build_int(build, "nr", 64, 0);
+}
+
+/* False: it isn't published, or makes no sense. */
+static bool copy_stack(struct sonde_stacks *stacks, uint32_t depth, uint32_t i,
+		       struct callstack *ret_stack)
+{
+	const struct sonde_stacks_entry *entry =
+		sonde_stacks_place(stacks, depth, i);
+
+	/* Pairs with sonde_store_release in publish_stack: the frames are there. */
+	if (!sonde_load_acquire(&entry->state))
+		return false;
+	ret_stack->nr = sonde_load_relaxed(&entry->nr);
+	ret_stack->end = sonde_load_relaxed(&entry->end);
+	if (ret_stack->nr > depth || ret_stack->end > SONDE_STACK_STRANGE)
+		return false;
+	for (uint32_t k = 0; k < ret_stack->nr; k++)
+		ret_stack->frames[k] = sonde_load_relaxed(&entry->frames[k]);
+	return true;
+}
+
+/* False: it has to be told the next time. */
+static bool tell_stack(const struct sonde_callstacks_target *target, uint32_t i,
+		       const struct callstack *stack)
+{
+	uint32_t number = i + 1;
+	uint8_t end = (uint8_t)stack->end;
+	uint8_t *at = sonde_out_event(target->out, target->stack_id,
+				      HEAD_BYTES + 8ull * stack->nr);
+
+	if (!at)
+		return false;
+	memcpy(at, &target->image, 4);
+	memcpy(at + 4, &number, 4);
+	memcpy(at + 8, &end, 1);
+	memcpy(at + 9, &stack->nr, 4);
+	memcpy(at + HEAD_BYTES, stack->frames, 8ull * stack->nr);
+	return true;
+}
+
+static void tell_lost(struct sonde_callstacks *told,
+		      const struct sonde_stacks *stacks,
+		      const struct sonde_callstacks_target *target)
+{
+	uint64_t nr = sonde_load_relaxed(&stacks->nr_lost);
+	uint8_t *at;
+
+	if (nr == told->nr_lost)
+		return;
+	at = sonde_out_event(target->out, target->lost_id, LOST_BYTES);
+	if (!at)
+		return;
+	memcpy(at, &target->image, 4);
+	memcpy(at + 4, &nr, 8);
+	told->nr_lost = nr;
+}
+
+static bool is_told(const struct sonde_callstacks *told, uint32_t i)
+{
+	return told->told[i / 8] >> i % 8 & 1;
+}
+
+bool sonde_callstacks_tell(struct sonde_callstacks *told,
+			   struct sonde_stacks *stacks, uint32_t depth,
+			   const struct sonde_callstacks_target *target)
+{
+	uint32_t nr_used = sonde_load_relaxed(&stacks->nr_used);
+	uint32_t nr = 0;
+
+	if (!told->told)
+		told->told = calloc(SONDE_STACKS_MAX / 8, 1);
+	if (!told->told)
+		return false;
+	if (nr_used > SONDE_STACKS_MAX)
+		nr_used = SONDE_STACKS_MAX;
+	for (uint32_t i = told->first; i < nr_used && nr < AT_ONCE; i++) {
+		struct callstack stack;
+
+		if (is_told(told, i) || !copy_stack(stacks, depth, i, &stack) ||
+		    !tell_stack(target, i, &stack))
+			continue;
+		told->told[i / 8] |= (uint8_t)(1u << i % 8);
+		nr++;
+	}
+	while (told->first < nr_used && is_told(told, told->first))
+		told->first++;
+	tell_lost(told, stacks, target);
+	return nr == AT_ONCE;
+}

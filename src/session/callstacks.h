@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * callstacks.h - what a process has kept of call stacks (ring/stacks.h), as
+ * events of the trace:
+ *
+ *	sonde:stack	{image, number, end, frames}
+ *		the stack that events of the image (the stream class) have as
+ *		`number`; `end` is enum sonde_stacks_end; frames are addresses,
+ *		the innermost first, each that a call returns to, or with the
+ *		highest bit set that of an instruction
+ *	sonde:stacks_lost	{image, nr}
+ *		so many events had stacks for which there was no room
+ *
+ * A stack is told once to a trace. A process may be hostile: a stack is copied
+ * once, and bounded.
+ */
+#ifndef SESSION_CALLSTACKS_H
+#define SESSION_CALLSTACKS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ring/stacks.h"
+#include "source/statedump/packets.h"
+#include "types/build.h"
+
+/* What was told of one image's. Zeros are nothing. */
+struct sonde_callstacks {
+	uint32_t first; /* all below were told */
+	uint64_t nr_lost;
+	uint8_t *told; /* a bit each; NULL: none */
+};
+
+void sonde_callstacks_fini(struct sonde_callstacks *told);
+
+void sonde_callstacks_describe(struct sonde_build *build);
+void sonde_callstacks_describe_lost(struct sonde_build *build);
+
+/* Where they go, as which events, of which image. */
+struct sonde_callstacks_target {
+	struct sonde_out *out;
+	uint16_t stack_id, lost_id;
+	uint32_t image;
+};
+
+/* Tells what is new, some thousands at most: true if there may be more. `depth`
+ * is what the recorder made the stacks with. */
+bool sonde_callstacks_tell(struct sonde_callstacks *told,
+			   struct sonde_stacks *stacks, uint32_t depth,
+			   const struct sonde_callstacks_target *target);
+
+#endif /* SESSION_CALLSTACKS_H */

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * unwind.c - see unwind.h: tables by file, and copies of them in arenas.
+ *
+ * An arena's room is only added to: rows of what is published may be read at
+ * any time. So a file's rows are copied once to an arena for each set of
+ * mappings; when the room is used up, the last set stays.
+ */
+#include "session/unwind.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "base/port.h"
+#include "session/unwind_parse.h"
+#include "source/statedump/buildid.h"
+#include "types/elf.h"
+
+#define RANGES_MAX    1024u
+#define TABLES_MAX    4096u
+#define SECTIONS_MAX  4096u
+#define NAMES_MAX     (1u << 20)
+#define SECTION_BYTES (64u << 20)
+
+/* A mapping of a file, of which the table is. */
+struct table {
+	uint64_t dev, ino, offset, bytes;
+	int64_t changed_ns; /* the file, last */
+	struct sonde_unwind_rows rows;
+};
+
+struct sonde_unwind {
+	size_t nr, capacity;
+	struct table *tables;
+};
+
+struct sonde_unwind *sonde_unwind_new(void)
+{
+	return calloc(1, sizeof(struct sonde_unwind));
+}
+
+void sonde_unwind_free(struct sonde_unwind *unwind)
+{
+	if (!unwind)
+		return;
+	for (size_t i = 0; i < unwind->nr; i++)
+		free(unwind->tables[i].rows.rows);
+	free(unwind->tables);
+	free(unwind);
+}
+
+/* ---- a file's ---- */
+
+struct file {
+	int fd;
+	struct sonde_elf_table table;
+	uint8_t *sections;
+	char *names;
+};
+
+/* For free(); NULL: it can't be had. */
+static void *read_part(int fd, uint64_t offset, uint64_t size, uint64_t most)
+{
+	void *bytes = size && size <= most ? malloc(size) : NULL;
+
+	if (bytes && pread(fd, bytes, size, (off_t)offset) == (ssize_t)size)
+		return bytes;
+	free(bytes);
+	return NULL;
+}
+
+static bool unwind_read_table(struct file *file, uint64_t size)
+{
+	uint8_t bytes[SONDE_ELF_HEAD_BYTES] = { 0 };
+	struct sonde_elf_head head = { 0 };
+	struct sonde_elf_section names;
+
+	if (pread(file->fd, bytes, sizeof(bytes), 0) != sizeof(bytes) ||
+	    sonde_elf_check_head(bytes, size, &head))
+		return false;
+	file->sections =
+		read_part(file->fd, head.sections_off,
+			  (uint64_t)head.nr_sections * SONDE_ELF_SECTION_BYTES,
+			  SECTIONS_MAX * SONDE_ELF_SECTION_BYTES);
+	if (!file->sections)
+		return false;
+	file->table = (struct sonde_elf_table){ .sections = file->sections,
+						.nr = head.nr_sections,
+						.file_size = size };
+	names = sonde_elf_section(&file->table, head.names_index);
+	if (names.in_file)
+		file->names = read_part(file->fd, names.offset, names.size,
+					NAMES_MAX);
+	file->table.names = file->names;
+	file->table.names_size = names.size;
+	return file->names;
+}
+
+/* The section with the rules, and which addresses the mapping is about. */
+static bool find_sections(const struct file *file,
+			  const struct sonde_statedump_mapping *mapping,
+			  struct sonde_elf_section *ret_frames,
+			  uint64_t *ret_begin)
+{
+	uint64_t end = mapping->offset + (mapping->end - mapping->begin);
+	bool has_frames = false;
+	bool has_code = false;
+
+	for (uint32_t i = 0; i < file->table.nr; i++) {
+		struct sonde_elf_section section =
+			sonde_elf_section(&file->table, i);
+
+		if (!section.in_file || !section.size)
+			continue;
+		if (!strcmp(section.name, ".eh_frame")) {
+			*ret_frames = section;
+			has_frames = true;
+		} else if (section.is_code && !has_code &&
+			   section.offset >= mapping->offset &&
+			   section.offset < end) {
+			*ret_begin = section.address - section.offset +
+				     mapping->offset;
+			has_code = true;
+		}
+	}
+	return has_frames && has_code;
+}
+
+static void read_rows(struct file *file,
+		      const struct sonde_statedump_mapping *mapping,
+		      struct sonde_unwind_rows *rows)
+{
+	struct sonde_elf_section frames = { 0 };
+	struct sonde_unwind_section section = { 0 };
+	uint8_t *bytes;
+
+	if (!find_sections(file, mapping, &frames, &section.code_begin))
+		return;
+	bytes = read_part(file->fd, frames.offset, frames.size, SECTION_BYTES);
+	section.bytes = bytes;
+	section.size = frames.size;
+	section.address = frames.address;
+	section.code_end = section.code_begin + (mapping->end - mapping->begin);
+	if (bytes && section.code_end > section.code_begin)
+		(void)sonde_unwind_parse(&section, rows);
+	free(bytes);
+}
+
+static struct table *find_table(const struct sonde_unwind *unwind,
+				const struct table *like)
+{
+	for (size_t i = 0; i < unwind->nr; i++) {
+		struct table *table = &unwind->tables[i];
+
+		if (table->ino == like->ino && table->dev == like->dev &&
+		    table->offset == like->offset &&
+		    table->bytes == like->bytes &&
+		    table->changed_ns == like->changed_ns)
+			return table;
+	}
+	return NULL;
+}
+
+static const struct sonde_unwind_rows *
+keep_table(struct sonde_unwind *unwind, struct file *file,
+	   const struct sonde_statedump_mapping *mapping, struct table *table,
+	   uint64_t size)
+{
+	const struct table *known = find_table(unwind, table);
+
+	if (known)
+		return &known->rows;
+	if (unwind->nr == TABLES_MAX ||
+	    SONDE_GROW(unwind->tables, unwind->nr, unwind->capacity))
+		return NULL;
+	if (unwind_read_table(file, size))
+		read_rows(file, mapping, &table->rows);
+	free(file->sections);
+	free(file->names);
+	unwind->tables[unwind->nr] = *table;
+	return &unwind->tables[unwind->nr++].rows;
+}
+
+/* NULL: there are none. */
+static const struct sonde_unwind_rows *
+rows_of(struct sonde_unwind *unwind,
+	const struct sonde_statedump_mapping *mapping)
+{
+	struct file file = { .fd = sonde_build_id_open(mapping) };
+	const struct sonde_unwind_rows *rows = NULL;
+	struct table table = {
+		.dev = mapping->dev,
+		.ino = mapping->ino,
+		.offset = mapping->offset,
+		.bytes = mapping->end - mapping->begin,
+	};
+	struct stat st;
+
+	if (file.fd < 0)
+		return NULL;
+	if (!fstat(file.fd, &st) && table.bytes <= UINT32_MAX) {
+		table.changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
+				   st.st_mtim.tv_nsec;
+		rows = keep_table(unwind, &file, mapping, &table,
+				  (uint64_t)st.st_size);
+	}
+	(void)close(file.fd); /* it was only read */
+	return rows && rows->nr ? rows : NULL;
+}
+
+/* ---- an arena's ---- */
+
+struct publishing {
+	unsigned char *bytes; /* of the arena's stacks */
+	uint64_t tables;      /* where the room begins there */
+	struct sonde_unwind_room room;
+	uint32_t nr;
+	struct sonde_stacks_range ranges[RANGES_MAX];
+};
+
+/* Where it is, from the stacks' head; 0: there is no room. */
+static uint64_t put_in_room(struct publishing *to, const void *data,
+			    uint64_t size)
+{
+	uint64_t at = to->tables + to->room.used;
+
+	if (size > SONDE_STACKS_TABLES - to->room.used)
+		return 0;
+	memcpy(to->bytes + at, data, size);
+	to->room.used += (size + 7) & ~UINT64_C(7);
+	if (to->room.used > SONDE_STACKS_TABLES)
+		to->room.used = SONDE_STACKS_TABLES;
+	return at;
+}
+
+static void put_range(struct publishing *to,
+		      const struct sonde_statedump_mapping *mapping,
+		      const struct sonde_unwind_rows *rows)
+{
+	uint64_t at;
+
+	if (to->nr == RANGES_MAX)
+		return;
+	at = put_in_room(to, rows->rows, rows->nr * sizeof(*rows->rows));
+	if (!at)
+		return;
+	to->ranges[to->nr++] = (struct sonde_stacks_range){
+		.begin = mapping->begin,
+		.end = mapping->end,
+		.rows = (uint32_t)(at / 8),
+		.nr = rows->nr,
+	};
+}
+
+static uint64_t unwind_hash_of(const struct sonde_statedump_mapping *code,
+			       size_t nr)
+{
+	uint64_t hash = nr + 1;
+
+	for (size_t i = 0; i < nr; i++) {
+		const uint64_t words[] = { code[i].begin, code[i].end,
+					   code[i].offset, code[i].ino };
+
+		for (size_t k = 0; k < SONDE_ARRAY_SIZE(words); k++)
+			hash = (hash ^ words[k]) * UINT64_C(0x9e3779b97f4a7c15);
+		hash ^= hash >> 32;
+	}
+	return hash | 1;
+}
+
+static void forget_cached(struct sonde_stacks *stacks)
+{
+	unsigned char *bytes = (unsigned char *)stacks;
+	uint64_t *cache = (void *)(bytes + SONDE_STACKS_CACHE_OFF);
+
+	for (uint32_t i = 0; i < SONDE_STACKS_CACHE; i++)
+		if (sonde_load_relaxed(&cache[i]))
+			sonde_store_relaxed(&cache[i], 0);
+}
+
+void sonde_unwind_publish(struct sonde_unwind *unwind,
+			  struct sonde_stacks *stacks, uint32_t depth,
+			  struct sonde_unwind_room *room,
+			  const struct sonde_statedump_mapping *code, size_t nr)
+{
+	struct publishing *to = calloc(1, sizeof(*to));
+	uint64_t hash = unwind_hash_of(code, nr);
+	uint64_t at;
+
+	if (!to || room->hash == hash) {
+		free(to);
+		return;
+	}
+	to->bytes = (unsigned char *)stacks;
+	to->tables = sonde_stacks_tables_off(depth);
+	to->room = *room;
+	for (size_t i = 0; i < nr; i++) {
+		const struct sonde_unwind_rows *rows =
+			rows_of(unwind, &code[i]);
+
+		if (rows)
+			put_range(to, &code[i], rows);
+	}
+	at = put_in_room(to, to->ranges, to->nr * sizeof(to->ranges[0]));
+	if (at) {
+		/* Pairs with sonde_load_acquire in walk_range. */
+		sonde_store_release(&stacks->ranges, at << 16 | to->nr);
+		forget_cached(stacks);
+		*room = to->room;
+		room->hash = hash;
+	}
+	free(to);
+}
