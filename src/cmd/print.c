@@ -34,10 +34,10 @@ static const struct sonde_option options[] = {
 	{ .help = "How to print them" },
 	{ "fields", OPTION_FIELDS, "LIST",
 	  "time delta thread-delta event-delta cpu tid pid event loglevel "
-	  "context payload file packet caller-name",
+	  "context payload file packet caller-name stack",
 	  "columns: time, delta, thread-delta, event-delta, cpu, tid, pid, "
-	  "event, loglevel, context, payload, file, packet, caller-name, and "
-	  "any expression, such as procname, a.b or size / 1024" },
+	  "event, loglevel, context, payload, file, packet, caller-name, "
+	  "stack, and any expression, such as procname, a.b or size / 1024" },
 	{ "time", OPTION_TIME, "FORMAT", "local utc seconds ns relative",
 	  "local, utc, seconds, ns (since 1970), or relative (since the "
 	  "trace's begin)" },

@@ -57,7 +57,8 @@ struct sonde_names {
 	struct mapping *mappings; /* by image and time */
 	struct sonde_hash entries, variables;
 	struct sonde_field *callers; /* by event class; without owner: none */
-	pthread_mutex_t mutex;       /* of all that changes */
+	struct sonde_names_stacks stacks;
+	pthread_mutex_t mutex; /* of all that changes */
 };
 
 /* ---- life ---- */
@@ -108,7 +109,8 @@ struct sonde_names *sonde_names_new(struct sonde_trace *trace)
 	for (size_t i = 0; i < trace->nr_streams; i++)
 		names->has_mappings |= has_looks(trace->streams[i]->cls);
 	names->namer = sonde_namer_new();
-	if (names->namer && !find_callers(names))
+	if (!sonde_names_stacks_init(&names->stacks, trace) && names->namer &&
+	    !find_callers(names))
 		return names;
 	sonde_names_free(names);
 	return NULL;
@@ -121,6 +123,7 @@ void sonde_names_free(struct sonde_names *names)
 	sonde_namer_free(names->namer);
 	sonde_hash_fini(&names->entries);
 	sonde_hash_fini(&names->variables);
+	sonde_names_stacks_fini(&names->stacks);
 	sonde_pool_fini(&names->pool);
 	(void)pthread_mutex_destroy(&names->mutex);
 	free(names->callers);
@@ -236,6 +239,15 @@ static int compare(const void *a, const void *b)
 	return (left->begin > right->begin) - (left->begin < right->begin);
 }
 
+static int code_take_stack(struct sonde_names *names,
+			   const struct sonde_event *event)
+{
+	return sonde_names_stacks_take(&names->stacks,
+				       image_of(event->stream->source,
+						number_of(event, "image")),
+				       event);
+}
+
 static int read_streams(struct sonde_names *names, const bool *streams)
 {
 	struct sonde_cursor_options options;
@@ -259,6 +271,9 @@ static int read_streams(struct sonde_names *names, const bool *streams)
 			take_look(event, &look);
 		else if (!strcmp(name, "sonde:mapping") &&
 			 code_take_mapping(names, event, &look))
+			break;
+		else if (!strcmp(name, "sonde:stack") &&
+			 code_take_stack(names, event))
 			break;
 	}
 	sonde_cursor_free(cursor);
@@ -575,5 +590,49 @@ const struct sonde_name *sonde_names_caller(struct sonde_names *names,
 		return NULL;
 	place.image = sonde_names_image(event);
 	place.address = value.u;
+	return sonde_names_code(names, &place);
+}
+
+bool sonde_names_has_stacks(const struct sonde_names *names)
+{
+	return names && names->stacks.has_any;
+}
+
+static void read_once(struct sonde_names *names)
+{
+	(void)pthread_mutex_lock(&names->mutex);
+	if (!names->is_read)
+		read_mappings(names);
+	(void)pthread_mutex_unlock(&names->mutex);
+}
+
+const struct sonde_names_stack *
+sonde_names_stack_number(struct sonde_names *names, uint64_t image,
+			 uint32_t number)
+{
+	read_once(names);
+	return sonde_names_stacks_get(&names->stacks, image, number);
+}
+
+const struct sonde_names_stack *
+sonde_names_stack(struct sonde_names *names, const struct sonde_event *event)
+{
+	read_once(names);
+	return sonde_names_stacks_of(&names->stacks, sonde_names_image(event),
+				     event);
+}
+
+const struct sonde_name *sonde_names_frame(struct sonde_names *names,
+					   const struct sonde_event *event,
+					   uint64_t frame)
+{
+	const struct sonde_names_place place = {
+		.image = sonde_names_image(event),
+		.address = frame & ~SONDE_NAMES_EXACT,
+		.from_ns = event->time_ns,
+		.to_ns = event->time_ns,
+		.is_return = !(frame & SONDE_NAMES_EXACT),
+	};
+
 	return sonde_names_code(names, &place);
 }

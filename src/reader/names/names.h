@@ -29,6 +29,7 @@
 #include <sonde/trace.h>
 
 #include "reader/names/namer.h"
+#include "reader/names/stacks.h"
 
 struct sonde_names;
 
@@ -75,5 +76,22 @@ const char *sonde_names_variable(struct sonde_names *names,
  * returns to. NULL: it has none. */
 const struct sonde_name *sonde_names_caller(struct sonde_names *names,
 					    const struct sonde_event *event);
+
+/* Whether the trace has call stacks. NULL: no. */
+bool sonde_names_has_stacks(const struct sonde_names *names);
+
+/* The event's; NULL: it has none, or the trace doesn't say which. */
+const struct sonde_names_stack *
+sonde_names_stack(struct sonde_names *names, const struct sonde_event *event);
+
+/* By number, of an image's events. */
+const struct sonde_names_stack *
+sonde_names_stack_number(struct sonde_names *names, uint64_t image,
+			 uint32_t number);
+
+/* Of its frame `frame`, where the event was. NULL without memory. */
+const struct sonde_name *sonde_names_frame(struct sonde_names *names,
+					   const struct sonde_event *event,
+					   uint64_t frame);
 
 #endif /* READER_NAMES_NAMES_H */

@@ -29,6 +29,7 @@ static const struct {
 	{ "file", "file", SONDE_COLUMN_FILE },
 	{ "packet", "packet", SONDE_COLUMN_PACKET },
 	{ "caller-name", "caller_name", SONDE_COLUMN_CALLER },
+	{ "stack", "stack", SONDE_COLUMN_STACK },
 };
 
 /* The length of the word up to the next comma that divides. */
@@ -72,7 +73,7 @@ static int make_lead(struct sonde_printer *printer,
 		sonde_buffer_text(&lead, first ? "{" : ", ", first ? 1 : 2);
 		sonde_put_quoted(&printer->writer, key, strlen(key), &lead);
 		sonde_buffer_text(&lead, ": ", 2);
-	} else if (!first) {
+	} else if (!first && column->kind != SONDE_COLUMN_STACK) {
 		sonde_buffer_text(&lead, "  ", 2);
 	}
 	column->lead = sonde_padded(&printer->pool, lead.text, lead.used);
@@ -109,7 +110,8 @@ static int add(struct sonde_printer *printer, enum sonde_column_kind kind,
 
 	if (!columns)
 		return -ENOMEM;
-	if (kind == SONDE_COLUMN_CALLER && !printer->names) {
+	if ((kind == SONDE_COLUMN_CALLER || kind == SONDE_COLUMN_STACK) &&
+	    !printer->names) {
 		printer->names = sonde_names_new(printer->trace);
 		if (!printer->names)
 			return -ENOMEM;
@@ -182,14 +184,28 @@ static bool any_tid(const struct sonde_trace *trace)
 	return false;
 }
 
+static bool any_stack(const struct sonde_trace *trace)
+{
+	for (size_t i = 0; i < trace->nr_classes; i++)
+		if (trace->classes[i]->info.internal &&
+		    !strcmp(trace->classes[i]->info.name, "sonde:stack"))
+			return true;
+	return false;
+}
+
 static const char *usual_columns(const struct sonde_printer *printer, char *to,
 				 size_t size)
 {
+	const char *stack = any_stack(printer->trace) ? ",stack" : "";
+
 	if (printer->writer.style == SONDE_STYLE_JSON)
-		return "time,cpu,tid,pid,event,context,payload";
-	(void)snprintf(to, size, "time,delta%s%s,event,payload",
-		       any_cpu(printer->trace) ? ",cpu" : "",
-		       any_tid(printer->trace) ? ",tid" : "");
+		(void)snprintf(to, size,
+			       "time,cpu,tid,pid,event,context,payload%s",
+			       stack);
+	else
+		(void)snprintf(to, size, "time,delta%s%s,event,payload%s",
+			       any_cpu(printer->trace) ? ",cpu" : "",
+			       any_tid(printer->trace) ? ",tid" : "", stack);
 	return to;
 }
 

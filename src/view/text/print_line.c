@@ -13,6 +13,7 @@
 #define TID_COLUMNS   7
 #define LEVEL_COLUMNS 14
 #define TIME_COLUMNS  18
+#define STACK_LEAD    "\n        "
 
 static bool line_is_json(const struct sonde_print_part *part)
 {
@@ -215,6 +216,47 @@ static void put_caller(struct sonde_print_part *part,
 		line_put_unknown(part, 1);
 }
 
+static void line_put_frame(struct sonde_print_part *part,
+			   const struct sonde_event *event, uint64_t frame,
+			   bool first)
+{
+	const struct sonde_name *name =
+		sonde_names_frame(part->printer->names, event, frame);
+	struct sonde_buffer *buffer = &part->buffer;
+
+	if (!line_is_json(part))
+		sonde_buffer_text(buffer, STACK_LEAD, strlen(STACK_LEAD));
+	else if (!first)
+		sonde_buffer_text(buffer, ", ", 2);
+	line_put_text(part, name ? name->text : "unknown (no memory left)");
+}
+
+/* Each frame in a line of its own, below the event's; JSON: in an array. */
+static void line_put_stack(struct sonde_print_part *part,
+			   const struct sonde_event *event)
+{
+	static const char *const ends[] = { "",
+					    "... (deeper than was recorded)",
+					    "... (its caller is not known)",
+					    "... (on a stack of its own)" };
+	const struct sonde_names_stack *stack =
+		sonde_names_stack(part->printer->names, event);
+	struct sonde_buffer *buffer = &part->buffer;
+
+	if (line_is_json(part))
+		sonde_buffer_text(buffer, stack ? "[" : "null", stack ? 1 : 4);
+	for (uint32_t i = 0; stack && i < stack->nr; i++)
+		line_put_frame(part, event, stack->frames[i], !i);
+	if (!stack)
+		return;
+	if (line_is_json(part)) {
+		sonde_buffer_text(buffer, "]", 1);
+	} else if (stack->end != SONDE_NAMES_WHOLE) {
+		sonde_buffer_text(buffer, STACK_LEAD, strlen(STACK_LEAD));
+		line_put_text(part, ends[stack->end]);
+	}
+}
+
 static void put_column(struct sonde_print_part *part,
 		       const struct sonde_print_column *column,
 		       const struct sonde_event *event)
@@ -262,6 +304,9 @@ static void put_column(struct sonde_print_part *part,
 		break;
 	case SONDE_COLUMN_CALLER:
 		put_caller(part, event);
+		break;
+	case SONDE_COLUMN_STACK:
+		line_put_stack(part, event);
 		break;
 	case SONDE_COLUMN_EXPRESSION:
 		put_expression(part, column->filter, event);

@@ -38,6 +38,7 @@ enum sonde_column_kind {
 	SONDE_COLUMN_FILE,
 	SONDE_COLUMN_PACKET,
 	SONDE_COLUMN_CALLER,
+	SONDE_COLUMN_STACK,
 	SONDE_COLUMN_EXPRESSION,
 };
 
@@ -76,7 +77,7 @@ struct sonde_printer {
 	int64_t begin_ns;
 	struct sonde_print_column *columns;
 	size_t nr_columns, columns_capacity;
-	struct sonde_names *names;   /* of callers; NULL: none is shown */
+	struct sonde_names *names;   /* of code; NULL: none is shown */
 	bool since[SONDE_NR_SINCES]; /* which differences are shown */
 	const struct sonde_print_class *classes; /* [nr_event_classes] */
 	const struct sonde_print_clock *clocks;  /* [nr_streams] */
