@@ -44,10 +44,11 @@ static const struct sonde_option options[] = {
 	{ "key", OPTION_KEY, "EXPR", NULL,
 	  "begins and ends with the same value belong together (default: "
 	  "those of a thread)" },
-	{ "by", OPTION_BY, "EXPR", "thread process cpu function line module",
+	{ "by", OPTION_BY, "EXPR", "thread process cpu function line module stack",
 	  "what to count by: thread, process, cpu, or any expression "
 	  "(default: the event's name); of activity and offcpu: the name or "
-	  "number of a thread; of malloc: function, line or module" },
+	  "number of a thread; of malloc: function, line, module or "
+	  "stack" },
 	{ "nth", OPTION_NTH, "N", NULL,
 	  "of blame and critical: not the longest span but the N-th, up to "
 	  "10" },

@@ -66,8 +66,10 @@ static int heap_find_site(struct sonde_heap *heap,
 			  uint32_t *ret_site)
 {
 	const uint64_t caller = entry->words[SONDE_HEAP_CALLER];
-	const struct sonde_key key =
-		sonde_analysis_site_key(caller, entry->image);
+	const uint32_t stack = heap->by_stack ? entry->stack : 0;
+	/* A stack's number says more than the caller does. */
+	const struct sonde_key key = sonde_analysis_site_key(
+		stack ? (uint64_t)1 << 63 | stack : caller, entry->image);
 	struct sonde_heap_caller *place = sonde_hash_get(&heap->callers, &key);
 
 	if (!place) {
@@ -77,6 +79,7 @@ static int heap_find_site(struct sonde_heap *heap,
 		place->site = (uint32_t)heap->nr_sites;
 		if (add_site(heap))
 			return -ENOMEM;
+		heap->sites[place->site].stack = stack;
 	}
 	sonde_analysis_site_use(&heap->sites[place->site].at, caller,
 				entry->image, entry->time_ns);

@@ -54,6 +54,7 @@ struct sonde_heap_calls {
 
 struct sonde_heap_site {
 	struct sonde_analysis_site at; /* where malloc() returned to */
+	uint32_t stack; /* of a heap that is told apart by stacks */
 	struct sonde_heap_calls calls;
 	uint64_t live_bytes, live_blocks;
 	/* ---- private ---- */
@@ -78,6 +79,7 @@ struct sonde_heap_size {
 };
 
 struct sonde_heap {
+	bool by_stack; /* to be set before the first event */
 	struct sonde_heap_calls calls[SONDE_HEAP_NR_OPS];
 	uint64_t live_bytes, live_blocks;
 	uint64_t peak_bytes, peak_blocks;

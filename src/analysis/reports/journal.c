@@ -24,6 +24,7 @@ struct binding {
 	uint32_t op;    /* 0: of no interest */
 	uint32_t found; /* a bit for each field that the class has */
 	struct sonde_field fields[SONDE_JOURNAL_WORDS];
+	struct sonde_field stack; /* without owner: it has none */
 };
 
 struct plan {
@@ -48,6 +49,9 @@ static void journal_bind(struct binding *binding,
 					     form->fields[i],
 					     &binding->fields[i]))
 			binding->found |= 1u << i;
+	if (sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "stack",
+				    &binding->stack))
+		binding->stack.owner = NULL;
 }
 
 static struct binding *
@@ -128,6 +132,8 @@ static int part_event(void *memory, const struct sonde_event *event)
 	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++)
 		if (binding->found >> i & 1)
 			entry->words[i] = word_of(event, &binding->fields[i]);
+	if (binding->stack.owner)
+		entry->stack = (uint32_t)word_of(event, &binding->stack);
 	return 0;
 }
 

@@ -37,6 +37,7 @@ struct sonde_journal_entry {
 	uint64_t image; /* whose addresses are in it: names/names.h */
 	int32_t tid, pid;
 	uint32_t op;
+	uint32_t stack; /* the number of its call stack; 0: none */
 };
 
 struct sonde_journal_config {

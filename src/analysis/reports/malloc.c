@@ -8,13 +8,15 @@
 
 #include "analysis/reports/heap.h"
 #include "analysis/reports/malloc_groups.h"
+#include "analysis/reports/malloc_stacks.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/words.h"
 #include "base/port.h"
 
-#define ROWS     10
-#define FEW_ROWS 5
+#define ROWS       10
+#define FEW_ROWS   5
+#define STACK_ROWS 30
 
 static const struct sonde_journal_form forms[] = {
 	{ "malloc:malloc", SONDE_HEAP_MALLOC, { "size", "ptr", "caller" } },
@@ -429,6 +431,25 @@ static uint64_t nr_allocations(const struct sonde_heap *heap)
 	return nr;
 }
 
+static int add_who(struct sonde_analysis_args *args, struct table *of,
+		   struct sonde_report *report)
+{
+	int err = 0;
+
+	/* Its sites are stacks. */
+	if (of->heap->by_stack)
+		return sonde_malloc_stacks(
+			args, of->heap, sonde_analysis_rows(args, STACK_ROWS),
+			report);
+	if (args->by)
+		err = sonde_malloc_groups(args, of->heap,
+					  sonde_analysis_rows(args, ROWS),
+					  report);
+	if (!err)
+		err = add_sites(args, of, report);
+	return err ? err : add_leaks(args, of, report);
+}
+
 static int malloc_add_tables(struct sonde_analysis_args *args,
 			     const struct sonde_heap *heap,
 			     struct sonde_report *report)
@@ -438,14 +459,7 @@ static int malloc_add_tables(struct sonde_analysis_args *args,
 	int err;
 
 	add_summary(heap, report);
-	err = args->by ? sonde_malloc_groups(args, heap,
-					     sonde_analysis_rows(args, ROWS),
-					     report) :
-			 0;
-	if (!err)
-		err = add_sites(args, &of, report);
-	if (!err)
-		err = add_leaks(args, &of, report);
+	err = add_who(args, &of, report);
 	if (err)
 		return err;
 	add_functions(args, heap, report);
@@ -471,7 +485,11 @@ static int run(struct sonde_analysis_args *args,
 	};
 	int err;
 
+	err = sonde_malloc_stacks_check(args);
+	if (err)
+		return err;
 	sonde_heap_init(&heap);
+	heap.by_stack = sonde_malloc_by_stack(args);
 	err = sonde_journal_run(args, &config);
 	if (err == -E2BIG)
 		err = sonde_analysis_fail(

@@ -181,10 +181,11 @@ int sonde_malloc_groups(struct sonde_analysis_args *args,
 	       strcmp(args->by, kinds[by].name) != 0)
 		by++;
 	if (by == SONDE_ARRAY_SIZE(kinds))
-		return sonde_analysis_fail(args, -EINVAL,
-					   "--by %.100s: call sites are added "
-					   "up by function, line or module",
-					   args->by);
+		return sonde_analysis_fail(
+			args, -EINVAL,
+			"--by %.100s: call sites are added "
+			"up by function, line, module or stack",
+			args->by);
 	if (!sonde_names_has_mappings(args->names))
 		return sonde_analysis_fail(
 			args, -EINVAL, "--by %s: %s", kinds[by].name,
