@@ -262,10 +262,28 @@ static int hooks_add_events(struct hooked *hooked, unsigned int groups)
 	return 0;
 }
 
+/* A function that this probe is for can't be recorded. */
+static void leave_out_function(struct sonde_hooks_plan *plan, size_t spec)
+{
+	if (plan->specs[spec].role == SONDE_AGENT_ROLE_ENTRY)
+		sonde_hooks_plan_leave_out(
+			plan, plan->specs[spec].call,
+			"there is no place for a jump at its entry");
+	for (size_t c = 1; c < plan->nr_calls; c++)
+		for (size_t n = 0; n < plan->calls[c].nr_ends; n++)
+			if (plan->calls[c].ends[n] == spec)
+				sonde_hooks_plan_leave_out(
+					plan, c,
+					"there is no place for a jump "
+					"where it returns");
+}
+
 /* One end that would be an int3 is the end of all functions that have it. */
 static void leave_out_traps(struct hooked *hooked, const uint32_t *probes)
 {
 	struct sonde_hooks_plan *plan = hooked->plan;
+	uint32_t out[2 * SONDE_HOOKS_SPECS_MAX];
+	size_t nr_out = 0;
 
 	for (size_t i = 0; i < plan->nr_specs; i++) {
 		struct sonde_probe_facts facts;
@@ -273,23 +291,14 @@ static void leave_out_traps(struct hooked *hooked, const uint32_t *probes)
 		if (sonde_probes_facts(hooked->probes, probes[i], &facts) ||
 		    facts.kind != SONDE_WINDOW_TRAP)
 			continue;
-		(void)sonde_probes_remove(hooked->probes, probes[i]);
-		if (plan->specs[i].role == SONDE_AGENT_ROLE_ENTRY)
-			sonde_hooks_plan_leave_out(
-				plan, plan->specs[i].call,
-				"there is no place for a jump at its entry");
-		for (size_t c = 1; c < plan->nr_calls; c++)
-			for (size_t n = 0; n < plan->calls[c].nr_ends; n++)
-				if (plan->calls[c].ends[n] == i)
-					sonde_hooks_plan_leave_out(
-						plan, c,
-						"there is no place for a jump "
-						"where it returns");
+		out[nr_out++] = probes[i];
+		leave_out_function(plan, i);
 	}
-	for (size_t i = 0; i < plan->nr_specs; i++)
+	for (size_t i = 0; i < plan->nr_specs && nr_out; i++)
 		if (plan->specs[i].role == SONDE_AGENT_ROLE_ENTRY &&
 		    plan->calls[plan->specs[i].call].is_out)
-			(void)sonde_probes_remove(hooked->probes, probes[i]);
+			out[nr_out++] = probes[i]; /* twice is no harm */
+	(void)sonde_probes_remove_all(hooked->probes, out, nr_out);
 }
 
 static int put_probes(struct hooked *hooked, struct sonde_process_error *error)

@@ -10,7 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "probe/inject/insn.h"
+#include "probe/inject/code.h"
 
 #define KEPT 8u /* instructions before the one at hand */
 
@@ -245,35 +245,41 @@ static void exits_keep(struct search *s, uint64_t address,
 		s->nr++;
 }
 
+static int exits_look_at_all(struct search *s, const char **reason)
+{
+	const struct sonde_code_insns *insns = s->view->insns;
+
+	*reason = "it has too many ends";
+	for (size_t i = 0; i < insns->nr; i++) {
+		const struct sonde_code_insn *at = &insns->list[i];
+		int rc = exits_look_at(s, at->address, &at->insn, reason);
+
+		if (rc)
+			return rc;
+		exits_keep(s, at->address, &at->insn);
+	}
+	return 0;
+}
+
 int sonde_exits_find(const struct sonde_code_view *view,
 		     struct sonde_exits *exits, const char **ret_reason)
 {
-	struct search s = { .view = view, .exits = exits };
-	uint64_t at = view->address;
-	const uint64_t end = at + view->size;
+	struct sonde_code_view known = *view;
+	struct search s = { .view = &known, .exits = exits };
+	struct sonde_code_insns insns = { 0 };
+	int rc;
 
-	*ret_reason = "it has too many ends";
-	if (!view->is_function) {
-		*ret_reason = "where it ends is not known";
+	*ret_reason = "where it ends is not known";
+	if (!view->is_function)
 		return -EOPNOTSUPP;
-	}
-	while (at < end) {
-		struct sonde_insn insn;
-		int rc = sonde_insn_decode(code_at(&s, at),
-					   (size_t)(end - at) + view->behind,
-					   at, &insn);
-
-		if (rc) {
-			*ret_reason = "not all of it is code";
-			return -EOPNOTSUPP;
-		}
-		rc = exits_look_at(&s, at, &insn, ret_reason);
-		if (rc)
-			return rc;
-		exits_keep(&s, at, &insn);
-		at += insn.length;
-	}
-	return 0;
+	*ret_reason = "not all of it is code";
+	rc = sonde_code_insns_read(view, &insns);
+	if (rc)
+		return rc == -EINVAL ? -EOPNOTSUPP : rc;
+	known.insns = &insns;
+	rc = exits_look_at_all(&s, ret_reason);
+	sonde_code_insns_free(&insns);
+	return rc;
 }
 
 int sonde_exits_slot(const uint8_t *bytes, size_t nr, uint64_t address,

@@ -180,51 +180,69 @@ static int put_image(struct sonde_process *process)
 
 /* ---- what the agent has to know of the process ---- */
 
-/* A symbol in any library that is mapped from its beginning. */
-static int find_symbol(const struct sonde_process *process,
-		       const struct sonde_mappings *mappings, const char *name,
-		       uint64_t *ret_address)
+/* What debuggers and others are told of threads, by the C library. */
+struct thread_symbols {
+	uint64_t tid, rseq_size, rseq_offset; /* where it is; 0: unknown */
+};
+
+static void take_symbol(const struct sonde_process *process,
+			const struct sonde_process_symbols *tables,
+			const char *name, uint64_t *address)
 {
+	if (*address == 0)
+		(void)sonde_process_symbols_find(process, tables, name,
+						 address);
+}
+
+/* In any library that is mapped from its beginning. */
+static void find_thread_symbols(const struct sonde_process *process,
+				const struct sonde_mappings *mappings,
+				struct thread_symbols *ret)
+{
+	*ret = (struct thread_symbols){ 0 };
 	for (size_t i = 0; i < mappings->nr; i++) {
 		const struct sonde_mapping *m = &mappings->list[i];
+		struct sonde_process_symbols tables;
 
-		if (m->offset == 0 && m->readable && m->path[0] == '/' &&
-		    sonde_process_symbol(process, m->start, name,
-					 ret_address) == 0)
-			return 0;
+		if (m->offset != 0 || !m->readable || m->path[0] != '/' ||
+		    sonde_process_symbols_read(process, m->start, &tables) != 0)
+			continue;
+		take_symbol(process, &tables, "_thread_db_pthread_tid",
+			    &ret->tid);
+		take_symbol(process, &tables, "__rseq_size", &ret->rseq_size);
+		take_symbol(process, &tables, "__rseq_offset",
+			    &ret->rseq_offset);
 	}
-	return -ENOENT;
 }
 
 /* The C library tells debuggers where it keeps a thread's id: { bits, count,
  * offset }, u32 each, in struct pthread, which is at the thread pointer. */
 static int64_t tid_offset(const struct sonde_process *process,
-			  const struct sonde_mappings *mappings)
+			  const struct thread_symbols *symbols)
 {
-	uint64_t address;
 	uint32_t field[3];
 
-	if (find_symbol(process, mappings, "_thread_db_pthread_tid",
-			&address) != 0 ||
-	    sonde_process_read(process, address, field, sizeof(field)) != 0 ||
+	if (symbols->tid == 0 ||
+	    sonde_process_read(process, symbols->tid, field, sizeof(field)) !=
+		    0 ||
 	    field[0] != 32 || field[2] == 0 || field[2] > PAGE_BYTES)
 		return 0;
 	return (int64_t)field[2];
 }
 
 static int64_t rseq_offset(const struct sonde_process *process,
-			   const struct sonde_mappings *mappings)
+			   const struct thread_symbols *symbols)
 {
-	uint64_t address;
 	uint32_t size = 0;
 	int64_t offset = 0;
 
 	if (sysconf(_SC_NPROCESSORS_CONF) >= (long)SONDE_AGENT_CPUS_MAX ||
-	    find_symbol(process, mappings, "__rseq_size", &address) != 0 ||
-	    sonde_process_read(process, address, &size, sizeof(size)) != 0 ||
+	    symbols->rseq_size == 0 || symbols->rseq_offset == 0 ||
+	    sonde_process_read(process, symbols->rseq_size, &size,
+			       sizeof(size)) != 0 ||
 	    size == 0 /* it isn't registered */ ||
-	    find_symbol(process, mappings, "__rseq_offset", &address) != 0 ||
-	    sonde_process_read(process, address, &offset, sizeof(offset)) != 0)
+	    sonde_process_read(process, symbols->rseq_offset, &offset,
+			       sizeof(offset)) != 0)
 		return 0;
 	return offset;
 }
@@ -262,6 +280,7 @@ static int put_mark(struct sonde_process *process)
 
 static int put_data(struct sonde_process *process)
 {
+	struct thread_symbols symbols;
 	struct sonde_mappings mappings;
 	struct sonde_agent *agent;
 	int rc = sonde_process_mappings(process->pid, &mappings);
@@ -278,8 +297,9 @@ static int put_data(struct sonde_process *process)
 		agent = sonde_process_agent(process);
 		agent->magic = SONDE_AGENT_MAGIC;
 		agent->pid = (uint32_t)process->pid;
-		agent->tid_offset = tid_offset(process, &mappings);
-		agent->rseq_offset = rseq_offset(process, &mappings);
+		find_thread_symbols(process, &mappings, &symbols);
+		agent->tid_offset = tid_offset(process, &symbols);
+		agent->rseq_offset = rseq_offset(process, &symbols);
 		agent->has_fsgsbase =
 			(sonde_procfs_auxiliary(process->pid, AT_HWCAP2) &
 			 HWCAP2_FSGSBASE_) != 0;

@@ -24,6 +24,7 @@
 #include "base/grow.h"
 #include "base/port.h"
 #include "expr/program.h"
+#include "probe/inject/code.h"
 #include "probe/inject/patch.h"
 #include "probe/inject/place.h"
 #include "probe/inject/publish.h"
@@ -81,7 +82,8 @@ struct sonde_probes {
 	struct sonde_agent *agent;
 	struct sonde_places *places;
 	struct sonde_text *text;
-	struct site **sites; /* by address */
+	struct sonde_code_insns insns; /* of the function that was last asked */
+	struct site **sites;           /* by address */
 	size_t nr_sites, sites_room;
 	uint32_t nr_slots;
 	struct built **builts; /* all that ever were */
@@ -217,6 +219,17 @@ static void avoid_others(const struct sonde_probes *p,
 		}
 }
 
+/* Probes come function by function. */
+static void use_insns(struct sonde_probes *p, struct sonde_code_view *view)
+{
+	if (!sonde_code_insns_fit(&p->insns, view)) {
+		sonde_code_insns_free(&p->insns);
+		if (sonde_code_insns_read(view, &p->insns) != 0)
+			return;
+	}
+	view->insns = &p->insns;
+}
+
 static int choose(struct sonde_probes *p, uint64_t address, uint64_t through,
 		  struct sonde_process_error *error,
 		  struct sonde_window *ret_window)
@@ -231,6 +244,8 @@ static int choose(struct sonde_probes *p, uint64_t address, uint64_t through,
 			       rc == -EFAULT ? "no code is there" :
 					       "its code can't be read");
 	sonde_probes_hide(p, view.address, bytes, view.size + view.behind);
+	if (view.is_function)
+		use_insns(p, &view);
 	rc = sonde_window_choose_through(&view, address, through, ret_window,
 					 &reason);
 	if (rc)
@@ -907,30 +922,44 @@ static void drop(struct site *site, uint32_t index)
 	site->nr_probes = left;
 }
 
-int sonde_probes_remove(struct sonde_probes *p, uint32_t index)
+/* Off its site's list. Whether it was on it. */
+static bool unwish(struct sonde_probes *p, uint32_t index)
 {
 	struct probe *probe = &p->probes[index];
-	int rc;
+	const size_t before = probe->site->nr_probes;
 
-	if (!is_in(p, index))
-		return -ENOENT;
 	sonde_store_relaxed(&p->agent->probes[index].state,
 			    SONDE_AGENT_PROBE_OFF);
 	probe->in = false;
 	probe->on = false;
-	size_t before = probe->site->nr_probes;
 	begin_change(probe->site);
 	drop(probe->site, index);
-	if (probe->site->nr_probes == before) { /* it never got there */
+	return probe->site->nr_probes != before;
+}
+
+int sonde_probes_remove_all(struct sonde_probes *p, const uint32_t *indexes,
+			    size_t nr)
+{
+	bool any = false;
+	int rc = 0;
+
+	for (size_t i = 0; i < nr; i++)
+		if (is_in(p, indexes[i]))
+			any |= unwish(p, indexes[i]);
+	if (any)
+		rc = commit(p);
+	if (!any || rc)
 		take_back(p);
-		return 0;
-	}
-	rc = commit(p);
-	if (rc) {
-		take_back(p);
-		drop(probe->site, index);
-	}
+	for (size_t i = 0; rc && i < nr; i++)
+		if (indexes[i] < p->nr_probes)
+			drop(p->probes[indexes[i]].site, indexes[i]);
 	return rc;
+}
+
+int sonde_probes_remove(struct sonde_probes *p, uint32_t index)
+{
+	return is_in(p, index) ? sonde_probes_remove_all(p, &index, 1) :
+				 -ENOENT;
 }
 
 int sonde_probes_enable(struct sonde_probes *p, uint32_t index, bool on)
@@ -1112,6 +1141,7 @@ void sonde_probes_free(struct sonde_probes *p)
 	for (uint32_t i = 0; i < p->nr_probes; i++)
 		free(p->probes[i].condition);
 	sonde_plans_fini(&p->plans);
+	sonde_code_insns_free(&p->insns);
 	free(p->sites);
 	free(p->builts);
 	sonde_text_free(p->text);

@@ -76,6 +76,10 @@ int sonde_probes_add_all(struct sonde_probes *probes,
 			 struct sonde_process_error *error,
 			 uint32_t *ret_indexes);
 int sonde_probes_remove(struct sonde_probes *probes, uint32_t index);
+/* Those that are in; one round of patching for all. 0, or -errno: what is still
+ * in the text is without effect. */
+int sonde_probes_remove_all(struct sonde_probes *probes,
+			    const uint32_t *indexes, size_t nr);
 /* No code is changed: the agent ignores its hits. (That of one that breaks is,
  * unless it is as wished.) */
 int sonde_probes_enable(struct sonde_probes *probes, uint32_t index, bool on);

@@ -18,6 +18,7 @@
 #define ENTRIES_MAX  256
 #define CHAIN_MAX    1024
 #define NAME_MAX_    64
+#define PAGE_BYTES   4096u
 
 /* Of a symbol's version: another is the default. */
 #define VERSION_HIDDEN  0x8000
@@ -57,19 +58,43 @@ static void note_entry(const Elf64_Dyn *entry,
 	}
 }
 
+/* Up to DT_NULL, or a page's end: what is behind that may not be mapped. How
+ * many there were; 0: that was the last piece. */
+static int read_dynamic_piece(const struct sonde_process *process,
+			      uint64_t address,
+			      struct sonde_process_symbols *tables)
+{
+	const size_t room = PAGE_BYTES - address % PAGE_BYTES;
+	Elf64_Dyn entries[PAGE_BYTES / sizeof(Elf64_Dyn)];
+	size_t nr = room / sizeof(entries[0]);
+
+	if (nr == 0)
+		nr = 1; /* one that is on two pages */
+	if (sonde_process_read(process, address, entries,
+			       nr * sizeof(entries[0])) != 0)
+		return -EIO;
+	for (size_t i = 0; i < nr; i++) {
+		if (entries[i].d_tag == DT_NULL)
+			return 0;
+		note_entry(&entries[i], tables);
+	}
+	return (int)nr;
+}
+
 static int read_dynamic(const struct sonde_process *process, uint64_t address,
 			struct sonde_process_symbols *tables)
 {
-	for (unsigned int i = 0; i < ENTRIES_MAX; i++) {
-		Elf64_Dyn entry;
+	unsigned int nr = 0;
+	int rc;
 
-		if (sonde_process_read(process, address + i * sizeof(entry),
-				       &entry, sizeof(entry)) != 0)
-			return -EIO;
-		if (entry.d_tag == DT_NULL)
-			break;
-		note_entry(&entry, tables);
-	}
+	do {
+		rc = read_dynamic_piece(
+			process, address + nr * sizeof(Elf64_Dyn), tables);
+		if (rc > 0)
+			nr += (unsigned int)rc;
+	} while (rc > 0 && nr < ENTRIES_MAX);
+	if (rc < 0)
+		return rc;
 	return tables->symbols && tables->names && tables->hash ? 0 : -ENOENT;
 }
 

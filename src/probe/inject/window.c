@@ -12,14 +12,15 @@
  * window isn't FREE, and nothing behind an instruction that doesn't go on is
  * taken for code.
  *
- * Cost: that of decoding the function, some 50 ns an instruction.
+ * Cost: that of decoding the function, some 50 ns an instruction; with a table
+ * of its instructions (code.h), 2 ns.
  */
 #include "probe/inject/window.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "probe/inject/insn.h"
+#include "probe/inject/code.h"
 
 #define JUMP_BYTES    5
 #define INT3          0xcc
@@ -51,6 +52,13 @@ static size_t room_behind(const struct sonde_code_view *view, uint64_t address)
 static int decode_at(const struct sonde_code_view *view, uint64_t address,
 		     struct sonde_insn *ret_insn)
 {
+	const struct sonde_insn *known =
+		view->insns ? sonde_code_insns_at(view->insns, address) : NULL;
+
+	if (known) {
+		*ret_insn = *known;
+		return 0;
+	}
 	return sonde_insn_decode(view->bytes + (address - view->address),
 				 room_behind(view, address), address, ret_insn);
 }
@@ -70,21 +78,32 @@ static void note_branch(const struct sonde_insn *insn, uint64_t from,
 		survey->backward = true;
 }
 
+static void survey_insn(const struct sonde_insn *insn, uint64_t at,
+			uint64_t window, unsigned int bytes,
+			struct survey *survey)
+{
+	survey->is_start |= at == window;
+	note_branch(insn, at, window, bytes, survey);
+	survey->passed |= at + insn->length > window;
+}
+
 static void make_survey(const struct sonde_code_view *view, uint64_t window,
 			unsigned int bytes, struct survey *survey)
 {
+	const struct sonde_code_insns *all = view->insns;
 	uint64_t end = view->address + view->size;
 	uint64_t at = view->address;
 
 	*survey = (struct survey){ 0 };
-	while (at < end) {
+	for (size_t i = 0; all && i < all->nr; i++)
+		survey_insn(&all->list[i].insn, all->list[i].address, window,
+			    bytes, survey);
+	while (!all && at < end) {
 		struct sonde_insn insn;
 		if (decode_at(view, at, &insn))
 			return;
-		survey->is_start |= at == window;
-		note_branch(&insn, at, window, bytes, survey);
+		survey_insn(&insn, at, window, bytes, survey);
 		at += insn.length;
-		survey->passed |= at > window;
 	}
 	survey->whole = true;
 }

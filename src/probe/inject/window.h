@@ -50,6 +50,8 @@ enum sonde_window_kind {
 	SONDE_WINDOW_TRAP,
 };
 
+struct sonde_code_insns;
+
 /* A function's code, or as much of it as is known. */
 struct sonde_code_view {
 	const uint8_t *bytes;
@@ -58,6 +60,8 @@ struct sonde_code_view {
 	size_t behind;     /* bytes[] has so many more, behind the function */
 	bool is_function;  /* all of one: what is known of its branches holds */
 	bool has_handlers; /* the unwinder may enter it where it likes (C++) */
+	/* code.h: of these bytes; NULL: instructions are decoded as needed */
+	const struct sonde_code_insns *insns;
 };
 
 struct sonde_window {
