@@ -2,24 +2,26 @@
 /*
  * inject.c - borrowing a thread to make a system call, or a servant.
  *
- * By ptrace: the thread is seized and interrupted, and led by PTRACE_SETREGS
- * to code that completes itself (servant_x86_64.S):
- *
- *	stub	in unused bytes behind the code of a mapping: one system call
- *	servant	in memory that a stub's mmap() has made: makes the servant
- *
- * Both end in the thread's own mask and registers, and where it was. So who
- * leads it may be killed at any step, and it goes on by itself. Order:
+ * By ptrace: the thread is seized and interrupted, and led by PTRACE_SETREGS to
+ * code in unused bytes behind the code of a mapping, which makes one system call
+ * and completes itself (servant_x86_64.S): it ends in the thread's own mask and
+ * registers, and where it was. So who leads it may be killed at any step, and it
+ * goes on by itself. Order:
  *
  *	1. the code and its data are complete before the registers point there
  *	2. registers, then the mask: all signals are blocked, so they stay
  *	   pending, and arrive when the thread goes on
- *	3. at the end of the last system call, which has put back the mask, the
- *	   registers of the first stop: only the kernel can go on with a system
- *	   call as if it had not been interrupted. (Alone, the thread makes it
- *	   again: it looks as if a signal had arrived just before it.) A tracer
- *	   that detaches, or dies, makes the kernel look for that
- *	4. the stub's bytes are taken away when the registers point elsewhere
+ *	3. at the end of the system call the mask, and then the registers of the
+ *	   first stop: only the kernel can go on with a system call as if it had
+ *	   not been interrupted. (Alone, the thread makes it again: it looks as if
+ *	   a signal had arrived just before it.) A tracer that detaches, or dies,
+ *	   makes the kernel look for that
+ *	4. the bytes are taken away when no registers point there
+ *
+ * For a servant that call is clone(): what else a servant needs it does itself,
+ * while the thread has gone back to its work. Cost: the thread is stopped for
+ * some 50 us, three times (at first, before the call, behind it); what can be
+ * done before it is stopped, is.
  *
  * No int3 and no single step: those force a SIGTRAP, which resets the process's
  * action if it is ignored or blocked.
@@ -30,23 +32,27 @@
  *
  * A process of its own does this, which no signal but a SIGKILL of its own
  * ends, while the tool waits for it, and has another take a stub away that it has
- * left. If both are killed at that moment, the stub stays where nothing was.
+ * left. If both are killed at that moment, the stub stays where nothing was. A
+ * servant that is about to begin is told to end.
  *
  * By somebody who holds the thread already (struct sonde_borrow_ops): the same
- * code, that ends at a `syscall; int3` put into such unused bytes.
+ * code, with an int3 in place of the way back.
  */
 #include "probe/inject/inject.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <linux/sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
+#include <sys/random.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/user.h>
@@ -63,13 +69,19 @@
 #define CHOOSE_TRIES    1000
 #define CHOOSE_PAUSE_NS 1000000L
 #define CODE_SEGMENT    0x33
-#define GATE_SIZE       3
-#define GATE_INT3       2
-#define STUB_ROOM       256u
+#define INT3            0xcc
+#define STUB_ROOM       400u
 #define ROOMS           8u /* of a mapping's end that are looked at */
 #define QUIET_MS        5000
-#define RSEQ_CS_OFFSET  8
-#define SINGLE_STEP     0x100u /* TF */
+/* How often a new servant is looked for. */
+#define LOOK_NS 50000L
+#define LOOKS   100000u
+/* A system call's stops: before it, and behind it. */
+#define CALL_STOPS     2
+#define CLONE_SERVANT  (CLONE_UNTRACED | CLONE_SIGHAND | CLONE_FILES | CLONE_VM)
+#define RSEQ_CS_OFFSET 8
+#define SINGLE_STEP    0x100u /* TF */
+#define ADDRESSES_END  (1ull << 47)
 /* What the kernel keeps to itself unless a tracer looks. */
 #define RESTART_SYS     (-512)
 #define RESTART_NO_INTR (-513)
@@ -95,8 +107,10 @@ struct borrowed {
 	const struct sonde_inject_request *request;
 	struct sonde_process_error *error;
 	pid_t tid;
-	int memory;        /* its own, of which we are the tracer */
-	uint64_t room;     /* unused bytes of code */
+	int memory;     /* its own, of which we are the tracer */
+	uint64_t room;  /* unused bytes of code */
+	uint64_t place; /* for the servant's memory: free addresses */
+	uint64_t token;
 	uint64_t *written; /* `room` while there is something */
 	struct user_regs_struct saved;
 	uint64_t mask;
@@ -159,19 +173,17 @@ static int await_interrupt(const struct borrowed *b)
 	return rc;
 }
 
-/* Up to the end of the system call behind which `at` is. Of the results on the
- * way, *ret_first is the first call's. SIGSTOP can't be blocked, and has its
- * effect when the thread is let go. */
-static int run_to(const struct borrowed *b, uint64_t at, int64_t *ret_first)
+/* Up to the end of the first system call, and its result. SIGSTOP can't be
+ * blocked, and has its effect when the thread is let go. */
+static int run_stub(const struct borrowed *b, int64_t *ret_result)
 {
 	const int wanted = SIGTRAP | 0x80;
 	struct user_regs_struct regs;
 	unsigned int stops = 0;
-	unsigned int there = 0;
 	int status = 0;
 	int rc = 0;
 
-	while (rc == 0 && there < 2) {
+	while (rc == 0 && stops < CALL_STOPS) {
 		const bool is_signal = status != 0 && !is_event_stop(status) &&
 				       WSTOPSIG(status) != wanted;
 
@@ -179,14 +191,12 @@ static int run_to(const struct borrowed *b, uint64_t at, int64_t *ret_first)
 			    is_signal ? WSTOPSIG(status) : 0);
 		if (rc == 0)
 			rc = await_stop(b, &status);
-		if (rc != 0 || WSTOPSIG(status) != wanted)
-			continue;
-		if (ptrace(PTRACE_GETREGS, b->tid, NULL, &regs) != 0)
-			return -errno;
-		if (++stops == 2)
-			*ret_first = (int64_t)regs.rax;
-		there += regs.rip == at;
+		stops += rc == 0 && WSTOPSIG(status) == wanted;
 	}
+	if (rc == 0 && ptrace(PTRACE_GETREGS, b->tid, NULL, &regs) != 0)
+		rc = -errno;
+	if (rc == 0)
+		*ret_result = (int64_t)regs.rax;
 	return rc;
 }
 
@@ -239,16 +249,16 @@ static struct user_regs_struct registers_alone(const struct borrowed *b)
 	return regs;
 }
 
-/* Leads it to `at`, through the code there, up to `done`. */
+/* Leads it to `at`, and through the call there. */
 static int lead(const struct borrowed *b, const struct user_regs_struct *regs,
-		uint64_t done, int64_t *ret_first)
+		int64_t *ret_result)
 {
 	const uint64_t all = UINT64_MAX;
 
 	if (ptrace(PTRACE_SETREGS, b->tid, NULL, regs) != 0 ||
 	    ptrace(PTRACE_SETSIGMASK, b->tid, sizeof(all), &all) != 0)
 		return -errno;
-	return run_to(b, done, ret_first);
+	return run_stub(b, ret_result);
 }
 
 static int open_memory(struct borrowed *b)
@@ -259,6 +269,13 @@ static int open_memory(struct borrowed *b)
 		       (int)b->request->pid, (int)b->tid);
 	b->memory = open(path, O_RDWR | O_CLOEXEC);
 	return b->memory >= 0 ? 0 : -errno;
+}
+
+static void close_memory(struct borrowed *b)
+{
+	if (b->memory >= 0)
+		close(b->memory);
+	b->memory = -1;
 }
 
 static int write_memory(const struct borrowed *b, uint64_t address,
@@ -289,40 +306,81 @@ static int read_code(const struct borrowed *b, uint64_t at, void *to,
 }
 
 /* Unused bytes at the end of a mapping with code. */
-static int find_room(struct borrowed *b)
+static int find_unused(struct borrowed *b,
+		       const struct sonde_mappings *mappings)
 {
 	static const unsigned char unused[STUB_ROOM];
-	struct sonde_mappings mappings;
 	unsigned char bytes[STUB_ROOM];
-	int rc = sonde_process_mappings(b->request->pid, &mappings);
 
-	if (rc != 0)
-		return rc;
-	rc = -ENOENT;
-	for (size_t i = 0; i < mappings.nr * ROOMS && rc != 0; i++) {
-		const struct sonde_mapping *m = &mappings.list[i / ROOMS];
+	for (size_t i = 0; i < mappings->nr * ROOMS; i++) {
+		const struct sonde_mapping *m = &mappings->list[i / ROOMS];
 		const uint64_t at = m->end - (i % ROOMS + 1) * STUB_ROOM;
 
 		if (!m->executable || m->shared || m->path[0] == '\0' ||
+		    at < m->start ||
 		    read_code(b, at, bytes, sizeof(bytes)) != 0 ||
 		    memcmp(bytes, unused, sizeof(bytes)) != 0)
 			continue;
 		b->room = at;
-		rc = 0;
+		return 0;
 	}
+	return -ENOENT;
+}
+
+/* Amid the widest gap: what the process maps meanwhile comes to its ends. */
+static int find_gap(struct borrowed *b, const struct sonde_mappings *mappings)
+{
+	uint64_t widest = 4 * SONDE_SERVANT_SIZE;
+
+	b->place = 0;
+	for (size_t i = 1; i < mappings->nr; i++) {
+		const uint64_t start = mappings->list[i - 1].end;
+		const uint64_t size = mappings->list[i].start - start;
+
+		/* vsyscall is above */
+		if (mappings->list[i].start > ADDRESSES_END || size <= widest)
+			continue;
+		widest = size;
+		b->place = (start + size / 2) & -(uint64_t)SONDE_SERVANT_SIZE;
+	}
+	return b->place != 0 ? 0 : -ENOMEM;
+}
+
+static int find_room(struct borrowed *b)
+{
+	struct sonde_mappings mappings;
+	int rc = sonde_process_mappings(b->request->pid, &mappings);
+
+	if (rc != 0)
+		return rc;
+	rc = find_unused(b, &mappings);
+	if (rc == 0)
+		rc = find_gap(b, &mappings);
 	sonde_mappings_free(&mappings);
 	return rc;
 }
 
-static size_t stub_size(void)
+/* What the thread is led through. */
+struct stub {
+	const unsigned char *code, *end;
+};
+
+static const struct stub call_stub = { sonde_stub_code, sonde_stub_code_end };
+static const struct stub birth_stub = { sonde_birth_code,
+					sonde_birth_code_end };
+
+static size_t stub_size(const struct stub *stub)
 {
-	return (size_t)(sonde_stub_code_end - sonde_stub_code);
+	return (size_t)(stub->end - stub->code);
 }
 
-static int put_stub(const struct borrowed *b)
+_Static_assert(sizeof(struct sonde_stub_data) < STUB_ROOM, "and the code");
+
+static struct sonde_stub_data stub_data(const struct borrowed *b)
 {
 	const struct user_regs_struct alone = registers_alone(b);
-	const struct sonde_stub_data data = {
+
+	return (struct sonde_stub_data){
 		.mask = b->mask,
 		.rdi = alone.rdi,
 		.rsi = alone.rsi,
@@ -334,13 +392,29 @@ static int put_stub(const struct borrowed *b)
 		.rcx = alone.rcx,
 		.r11 = alone.r11,
 		.rip = alone.rip,
+		.memory = b->place,
+		.token = b->token,
+		.name = SONDE_SERVANT_NAME,
 	};
+}
+
+/* All but what is known of the thread only when it has stopped. */
+static int put_stub_code(const struct borrowed *b, const struct stub *stub)
+{
 	unsigned char bytes[STUB_ROOM] = { 0 };
 
-	memcpy(bytes, sonde_stub_code, stub_size());
-	memcpy(bytes + stub_size(), &data, sizeof(data));
+	if (stub_size(stub) + sizeof(struct sonde_stub_data) > sizeof(bytes))
+		return -ENOSPC;
+	memcpy(bytes, stub->code, stub_size(stub));
 	*b->written = b->room;
 	return write_memory(b, b->room, bytes, sizeof(bytes));
+}
+
+static int put_stub_data(const struct borrowed *b, const struct stub *stub)
+{
+	const struct sonde_stub_data data = stub_data(b);
+
+	return write_memory(b, b->room + stub_size(stub), &data, sizeof(data));
 }
 
 static void take_stub(const struct borrowed *b)
@@ -352,42 +426,21 @@ static void take_stub(const struct borrowed *b)
 		*b->written = 0;
 }
 
-/* By ptrace: one system call; the thread is then at its end. -errno if it
- * can't be made; what it says is in call->result. */
-static int call_by_stub(const struct borrowed *b,
-			struct sonde_remote_call *call)
-{
-	struct user_regs_struct regs = registers_at(b, b->room);
-	int rc = put_stub(b);
-
-	set_call(&regs, call);
-	if (rc == 0)
-		rc = lead(b, &regs,
-			  b->room +
-				  (uint64_t)(sonde_stub_done - sonde_stub_code),
-			  &call->result);
-	return rc;
-}
-
 /* ---- the servant's memory, and its life ---- */
 
-static struct sonde_servant servant_data(const struct borrowed *b,
-					 uint64_t memory)
+static struct sonde_servant servant_data(const struct borrowed *b)
 {
-	const uint64_t data = memory + SONDE_SERVANT_CODE_SIZE;
-	const uint64_t buffer = memory + SONDE_SERVANT_BUFFER_AT;
+	const uint64_t data = b->place + SONDE_SERVANT_CODE_SIZE;
+	const uint64_t buffer = b->place + SONDE_SERVANT_BUFFER_AT;
 	struct sonde_servant servant = {
 		.pid = b->request->inner_pid,
 		.timeout_ms = SONDE_SERVANT_PATIENCE_MS,
 		.polls = { { SONDE_SERVANT_FD_SOCKET, POLLIN, 0 },
 			   { SONDE_SERVANT_FD_PROCESS, POLLIN, 0 } },
 		.signals = UINT64_MAX,
-		.name = SONDE_SERVANT_NAME,
 		.root = "/",
 		.tracer = (uint64_t)b->request->tracer,
-		.how = SIG_SETMASK,
-		.mask = b->mask,
-		.registers = registers_alone(b),
+		.token = b->token,
 	};
 
 	/* Addresses in the process are integers here. */
@@ -403,46 +456,124 @@ static struct sonde_servant servant_data(const struct borrowed *b,
 	return servant;
 }
 
-/* What is to be mapped: nothing but code, as far as it is known here; it makes
- * its data writable itself. */
-static struct sonde_remote_call mapping_call(void)
+static struct sonde_remote_call clone_call(void)
 {
 	return (struct sonde_remote_call){
-		.number = SYS_mmap,
-		.args = { 0, SONDE_SERVANT_SIZE, PROT_READ | PROT_EXEC,
-			  MAP_PRIVATE | MAP_ANONYMOUS, UINT64_MAX, 0 },
+		.number = SYS_clone,
+		.args = { CLONE_SERVANT },
 	};
 }
 
-static int is_mapped(const struct sonde_remote_call *map)
+static int read_data(const struct borrowed *b, struct sonde_servant *ret)
 {
-	return map->result < 0 && map->result >= -4095 ? (int)map->result : 0;
+	return pread(b->request->memory_fd, ret, sizeof(*ret),
+		     (off_t)(b->place + SONDE_SERVANT_CODE_SIZE)) ==
+			       (ssize_t)sizeof(*ret) ?
+		       0 :
+		       -EIO;
 }
 
-static int fill_memory(const struct borrowed *b,
-		       const struct sonde_servant *data, uint64_t memory)
+/* It is the servant's own memory, and writable. */
+static int write_data(const struct borrowed *b, uint64_t offset,
+		      const void *from, size_t size)
 {
-	int rc = write_memory(
-		b, memory, sonde_servant_code,
+	return pwrite(b->request->memory_fd, from, size,
+		      (off_t)(b->place + offset)) == (ssize_t)size ?
+		       0 :
+		       -EIO;
+}
+
+static int send_word(const struct borrowed *b, uint32_t go)
+{
+	return write_data(
+		b, SONDE_SERVANT_CODE_SIZE + offsetof(struct sonde_servant, go),
+		&go, sizeof(go));
+}
+
+/* The memory that it has mapped gets code and data; then it may begin. */
+static int fill_memory(const struct borrowed *b)
+{
+	const struct sonde_servant data = servant_data(b);
+	int rc = write_data(
+		b, 0, sonde_servant_code,
 		(size_t)(sonde_servant_code_end - sonde_servant_code));
 
 	if (rc == 0)
-		rc = write_memory(b, memory + SONDE_SERVANT_CODE_SIZE, data,
-				  sizeof(*data));
-	return rc;
+		rc = write_data(b, SONDE_SERVANT_CODE_SIZE, &data,
+				sizeof(data));
+	return rc == 0 ? send_word(b, SONDE_SERVANT_GO) : rc;
 }
 
-/* What came of it. */
-static int check_servant(const struct borrowed *b, uint64_t memory)
+static bool has_mapped(const struct borrowed *b,
+		       const struct sonde_servant *data)
 {
-	struct sonde_servant made;
+	return data->token == b->token;
+}
 
-	if (pread(b->request->memory_fd, &made, sizeof(made),
-		  (off_t)(memory + SONDE_SERVANT_CODE_SIZE)) != sizeof(made))
-		return -EIO;
-	if (made.status != 0)
-		return fail(b, made.status, "no servant could be made");
-	return made.tid != 0 ? 0 : fail(b, -EACCES, "no servant could be made");
+static bool is_ready(const struct borrowed *b, const struct sonde_servant *data)
+{
+	(void)b;
+	return data->ready != 0 || data->status != 0;
+}
+
+/* Until it is so far; -ETIMEDOUT. */
+static int await_servant(const struct borrowed *b,
+			 bool (*is_so_far)(const struct borrowed *b,
+					   const struct sonde_servant *data),
+			 struct sonde_servant *ret)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+
+	for (unsigned int i = 0; i < LOOKS; i++) {
+		if (read_data(b, ret) == 0 && is_so_far(b, ret))
+			return 0;
+		if (syscall(SYS_kill, b->request->pid, 0) != 0)
+			return -ESRCH;
+		(void)nanosleep(&pause, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+/* Whether the process's child may be a servant that is still in the stub: it
+ * shares the memory, and runs, or sleeps there. */
+static bool may_be_in_stub(const struct borrowed *b, pid_t child)
+{
+	struct sonde_proc_syscall call;
+	int rc = sonde_proc_syscall(child, child, &call);
+
+	if (rc == 0)
+		return call.pc - b->room < STUB_ROOM;
+	return rc == -EAGAIN &&
+	       syscall(SYS_kcmp, b->request->pid, child, KCMP_VM, 0, 0) == 0;
+}
+
+static bool is_any_in_stub(const struct borrowed *b)
+{
+	pid_t *children = NULL;
+	size_t nr = 0;
+	bool is_any = false;
+
+	if (sonde_procfs_children(b->request->pid, &children, &nr) != 0)
+		return false;
+	for (size_t i = 0; i < nr; i++)
+		is_any |= may_be_in_stub(b, children[i]);
+	free(children);
+	return is_any;
+}
+
+/* From its being cloned to its being ready; it has left the stub, then. */
+static int raise_servant(const struct borrowed *b)
+{
+	struct sonde_servant made = { 0 };
+	int rc = await_servant(b, has_mapped, &made);
+
+	if (rc == 0)
+		rc = fill_memory(b);
+	if (rc == 0)
+		rc = await_servant(b, is_ready, &made);
+	if (rc == 0)
+		rc = made.status;
+	return rc == 0 ? 0 : fail(b, rc, "no servant could be made");
 }
 
 /* ---- by ptrace ---- */
@@ -498,14 +629,12 @@ static int inject_save(struct borrowed *b)
 	return 0;
 }
 
-/* See the top. The thread is where it was; it is let go, and only then the
- * stub is of no use. */
+/* See the top. The thread is where it was, and is let go. */
 static void give_back(const struct borrowed *b)
 {
+	(void)ptrace(PTRACE_SETSIGMASK, b->tid, sizeof(b->mask), &b->mask);
 	(void)ptrace(PTRACE_SETREGS, b->tid, NULL, &b->saved);
-	take_stub(b);
 	(void)resume(b, PTRACE_DETACH, 0);
-	close(b->memory);
 }
 
 static int fail_seize(const struct borrowed *b, int rc)
@@ -542,17 +671,29 @@ static int fail_seize(const struct borrowed *b, int rc)
 	return rc;
 }
 
+static int trace(struct borrowed *b, pid_t tid)
+{
+	b->tid = tid;
+	return ptrace(PTRACE_SEIZE, tid, NULL,
+		      (uintptr_t)PTRACE_O_TRACESYSGOOD) == 0 ?
+		       0 :
+		       fail_seize(b, -errno);
+}
+
+static int stop_thread(const struct borrowed *b)
+{
+	return ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 &&
+			       await_interrupt(b) == 0 ?
+		       0 :
+		       fail(b, -ESRCH, "can't stop a thread");
+}
+
 /* Seizes it and waits till it stops. */
 static int seize(struct borrowed *b, pid_t tid)
 {
-	b->tid = tid;
-	if (ptrace(PTRACE_SEIZE, tid, NULL, (uintptr_t)PTRACE_O_TRACESYSGOOD) !=
-	    0)
-		return fail_seize(b, -errno);
-	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) != 0 ||
-	    await_interrupt(b) != 0)
-		return fail(b, -ESRCH, "can't stop a thread");
-	return 0;
+	int rc = trace(b, tid);
+
+	return rc == 0 ? stop_thread(b) : rc;
 }
 
 /* One that can be had. All may sleep uninterruptibly, in a file system say,
@@ -571,72 +712,106 @@ static int choose_thread(pid_t pid, pid_t *ret_tid)
 	return rc;
 }
 
-/* A thread of the process, stopped; its state is saved. */
-static int borrow(struct borrowed *b)
+/* A thread of the process, traced, which runs on yet; and the code. */
+static int borrow_thread(struct borrowed *b, const struct stub *stub)
 {
 	pid_t tid = 0;
-	int rc = find_room(b);
+	int rc = choose_thread(b->request->pid, &tid);
 
 	if (rc != 0)
-		return fail(b, rc, "no unused bytes of code");
-	rc = choose_thread(b->request->pid, &tid);
-	if (rc != 0)
 		return fail(b, rc, "no thread that could be borrowed");
-	rc = seize(b, tid);
+	rc = trace(b, tid);
 	if (rc != 0)
 		return rc;
-	rc = inject_save(b);
+	rc = open_memory(b);
 	if (rc == 0)
-		rc = open_memory(b);
-	if (rc != 0)
+		rc = put_stub_code(b, stub);
+	/* One that is traced and runs can't be let go: it is stopped before. */
+	if (rc != 0 && ptrace(PTRACE_INTERRUPT, b->tid, NULL, NULL) == 0 &&
+	    await_interrupt(b) == 0)
 		(void)resume(b, PTRACE_DETACH, 0);
 	return rc;
 }
 
-/* The thread is led from the stub's end to the servant's code. */
-static int make_servant(const struct borrowed *b, uint64_t memory)
+/* While it is stopped. */
+static int make_call(struct borrowed *b, const struct stub *stub,
+		     struct sonde_remote_call *call)
 {
-	const struct user_regs_struct regs = registers_at(b, memory);
-	const struct sonde_servant data = servant_data(b, memory);
-	int64_t first = 0;
-	int rc = fill_memory(b, &data, memory);
+	struct user_regs_struct regs;
+	int rc = inject_save(b);
 
 	if (rc == 0)
-		rc = lead(b, &regs,
-			  memory + (uint64_t)(sonde_servant_done -
-					      sonde_servant_code),
-			  &first);
-	return rc == 0 ? check_servant(b, memory) : rc;
+		rc = put_stub_data(b, stub);
+	if (rc == 0) {
+		regs = registers_at(b, b->room);
+		set_call(&regs, call);
+		rc = lead(b, &regs, &call->result);
+		give_back(b);
+	} else {
+		(void)resume(b, PTRACE_DETACH, 0);
+	}
+	return rc;
 }
 
-static int inject_by_ptrace(struct borrowed *b, uint64_t *ret_memory)
+/* A thread makes one call. -errno if it can't be made; what the kernel says is
+ * in call->result. */
+static int call_by_thread(struct borrowed *b, const struct stub *stub,
+			  struct sonde_remote_call *call)
 {
-	struct sonde_remote_call map = mapping_call();
-	int rc = borrow(b);
+	int rc = borrow_thread(b, stub);
 
-	if (rc != 0)
-		return rc;
-	rc = call_by_stub(b, &map);
 	if (rc == 0)
-		rc = is_mapped(&map);
-	if (rc != 0)
-		(void)fail(b, rc, "no memory could be mapped");
-	else
-		rc = make_servant(b, (uint64_t)map.result);
-	if (rc == 0)
-		*ret_memory = (uint64_t)map.result;
-	give_back(b);
-	return rc;
+		rc = stop_thread(b);
+	return rc == 0 ? make_call(b, stub, call) : rc;
+}
+
+/* Where only a tracer may write code, it must be one once more. */
+static void clear_stub(struct borrowed *b)
+{
+	take_stub(b);
+	if (*b->written == 0 || seize(b, b->tid) != 0)
+		return;
+	take_stub(b);
+	(void)resume(b, PTRACE_DETACH, 0);
 }
 
 static int call_by_ptrace(struct borrowed *b, struct sonde_remote_call *call)
 {
-	int rc = borrow(b);
+	int rc = call_by_thread(b, &call_stub, call);
 
-	if (rc != 0)
-		return rc;
-	rc = call_by_stub(b, call);
-	give_back(b);
+	if (*b->written != 0)
+		clear_stub(b);
+	close_memory(b);
+	return rc;
+}
+
+/* A servant that has ended before it was one. */
+static void wait_for_servant(struct borrowed *b, int64_t servant)
+{
+	struct sonde_remote_call wait = {
+		.number = SYS_wait4,
+		.args = { (uint64_t)servant, 0, (uint64_t)(__WALL | WNOHANG) },
+	};
+
+	(void)call_by_ptrace(b, &wait);
+}
+
+static int inject_by_ptrace(struct borrowed *b)
+{
+	struct sonde_remote_call clone = clone_call();
+	int rc = call_by_thread(b, &birth_stub, &clone);
+	int made = rc;
+
+	if (rc == 0 && clone.result < 0)
+		rc = made =
+			fail(b, (int)clone.result, "no servant could be made");
+	if (rc == 0)
+		rc = raise_servant(b);
+	if (*b->written != 0 && (rc == 0 || !is_any_in_stub(b)))
+		clear_stub(b);
+	close_memory(b);
+	if (made == 0 && rc != 0 && *b->written == 0)
+		wait_for_servant(b, clone.result);
 	return rc;
 }
 
@@ -697,54 +872,54 @@ static int run_to_trap(const struct borrowed *b, struct user_regs_struct *regs)
 	return rc;
 }
 
-/* With `syscall; int3` in the room. */
-static int make_by_ops(const struct borrowed *b, uint64_t *ret_memory)
+/* The birth's code, whose way back is an int3. */
+static int put_birth_by_ops(const struct borrowed *b)
 {
-	struct user_regs_struct regs = registers_at(b, b->room);
-	struct sonde_remote_call map = mapping_call();
-	struct sonde_servant data;
-	int rc;
+	static const unsigned char int3 = INT3;
+	int rc = put_stub_code(b, &birth_stub);
 
-	set_call(&regs, &map);
-	rc = run_to_trap(b, &regs);
-	map.result = (int64_t)regs.rax;
 	if (rc == 0)
-		rc = is_mapped(&map);
-	if (rc != 0)
-		return fail(b, rc, "no memory could be mapped");
-	/* It ends at the int3, with the mask that it has. */
-	data = servant_data(b, (uint64_t)map.result);
-	data.how = SIG_BLOCK;
-	data.mask = 0;
-	data.registers = registers_at(b, b->room + GATE_INT3);
-	rc = fill_memory(b, &data, (uint64_t)map.result);
-	regs = registers_at(b, (uint64_t)map.result);
+		rc = put_stub_data(b, &birth_stub);
 	if (rc == 0)
-		rc = run_to_trap(b, &regs);
-	if (rc == 0)
-		rc = check_servant(b, (uint64_t)map.result);
-	if (rc == 0)
-		*ret_memory = (uint64_t)map.result;
+		rc = write_memory(b,
+				  b->room + (uint64_t)(sonde_birth_back -
+						       sonde_birth_code),
+				  &int3, sizeof(int3));
 	return rc;
 }
 
-static int inject_by_ops(struct borrowed *b, uint64_t *ret_memory)
+static int clone_by_ops(const struct borrowed *b)
 {
-	static const unsigned char gate[GATE_SIZE] = { 0x0f, 0x05, 0xcc };
-	static const unsigned char unused[GATE_SIZE];
+	struct sonde_remote_call clone = clone_call();
+	struct user_regs_struct regs = registers_at(b, b->room);
+	int rc;
+
+	set_call(&regs, &clone);
+	rc = run_to_trap(b, &regs);
+	if (rc != 0 || (int64_t)regs.rax < 0)
+		return fail(b, rc != 0 ? rc : (int)regs.rax,
+			    "no servant could be made");
+	return 0;
+}
+
+static int inject_by_ops(struct borrowed *b)
+{
 	const struct sonde_borrow_ops *ops = b->request->borrow;
 	void *ctx = b->request->borrow_ctx;
-	int rc = find_room(b);
+	uint64_t written = 0;
+	int rc = ops->get_registers(ctx, &b->saved);
 
+	b->written = &written;
 	if (rc == 0)
-		rc = ops->get_registers(ctx, &b->saved);
-	if (rc == 0)
-		rc = ops->write(ctx, b->room, gate, sizeof(gate));
+		rc = put_birth_by_ops(b);
 	if (rc != 0)
 		return fail(b, rc, "no thread can be borrowed");
-	rc = make_by_ops(b, ret_memory);
+	rc = clone_by_ops(b);
 	(void)ops->set_registers(ctx, &b->saved);
-	(void)ops->write(ctx, b->room, unused, sizeof(unused));
+	if (rc == 0)
+		rc = raise_servant(b);
+	if (rc == 0 || !is_any_in_stub(b))
+		take_stub(b);
 	return rc;
 }
 
@@ -753,7 +928,6 @@ static int inject_by_ops(struct borrowed *b, uint64_t *ret_memory)
 /* What the helper says; in memory that both have. */
 struct said {
 	int rc;
-	uint64_t memory;
 	uint64_t written;
 	struct sonde_remote_call call;
 	struct sonde_process_error error;
@@ -764,8 +938,7 @@ static int do_by_ptrace(struct borrowed *b, struct said *said, bool is_call)
 {
 	b->error = &said->error;
 	b->written = &said->written;
-	return is_call ? call_by_ptrace(b, &said->call) :
-			 inject_by_ptrace(b, &said->memory);
+	return is_call ? call_by_ptrace(b, &said->call) : inject_by_ptrace(b);
 }
 
 _Noreturn static void be_helper(struct borrowed *b, struct said *said,
@@ -792,6 +965,23 @@ _Noreturn static void be_cleaner(struct borrowed *b)
 	_exit(0);
 }
 
+/* One that no helper fills the memory of any more ends. */
+static int dismiss_servant(const struct borrowed *b)
+{
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	struct sonde_servant data;
+
+	for (unsigned int i = 0; i < LOOKS; i++) {
+		if (!is_any_in_stub(b))
+			return 0;
+		if (read_data(b, &data) == 0 && has_mapped(b, &data) &&
+		    data.go == 0)
+			(void)send_word(b, SONDE_SERVANT_END);
+		(void)nanosleep(&pause, NULL);
+	}
+	return -EBUSY;
+}
+
 /* What a helper that was killed has left, once the thread is through. */
 static void inject_clean_up(struct borrowed *b, struct said *said)
 {
@@ -802,9 +992,9 @@ static void inject_clean_up(struct borrowed *b, struct said *said)
 	pid_t cleaner;
 
 	if (said->written == 0 ||
-	    sonde_quiet_wait(b->request->pid, &range, 1, QUIET_MS) != 0)
+	    sonde_quiet_wait(b->request->pid, &range, 1, QUIET_MS) != 0 ||
+	    dismiss_servant(b) != 0)
 		return;
-	b->room = said->written;
 	b->written = &said->written;
 	cleaner = fork();
 	if (cleaner == 0)
@@ -834,28 +1024,45 @@ static int do_by_helper(struct borrowed *b, struct said *said, bool is_call)
 	return said->rc;
 }
 
-static int inject(const struct sonde_inject_request *request,
-		  struct sonde_remote_call *call,
-		  struct sonde_process_error *error, uint64_t *ret_memory)
+/* Where to, for whoever does it. */
+static int inject_prepare(const struct sonde_inject_request *request,
+			  struct sonde_process_error *error,
+			  struct borrowed *ret)
 {
-	struct borrowed b = { .request = request, .error = error };
+	int rc;
+
+	*ret = (struct borrowed){
+		.request = request,
+		.error = error,
+		.memory = -1,
+	};
+	if (getrandom(&ret->token, sizeof(ret->token), 0) !=
+	    (ssize_t)sizeof(ret->token))
+		return fail(ret, -errno, "a random number");
+	rc = find_room(ret);
+	return rc == 0 ? 0 : fail(ret, rc, "no unused bytes of code");
+}
+
+/* call NULL: a servant. */
+static int inject(struct borrowed *b, struct sonde_remote_call *call)
+{
+	struct sonde_process_error *error = b->error;
 	struct said *said = mmap(NULL, sizeof(*said), PROT_READ | PROT_WRITE,
 				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	int rc;
 
 	if (said == MAP_FAILED)
-		return fail(&b, -errno, "no memory to attach with");
+		return fail(b, -errno, "no memory to attach with");
 	if (call)
 		said->call = *call;
-	rc = do_by_helper(&b, said, call != NULL);
+	rc = do_by_helper(b, said, call != NULL);
 	if (call)
 		call->result = said->call.result;
-	if (ret_memory)
-		*ret_memory = said->memory;
+	b->error = error;
 	if (said->error.text[0])
 		*error = said->error;
 	else if (rc != 0)
-		(void)fail(&b, rc, "can't attach");
+		(void)fail(b, rc, "can't attach");
 	(void)munmap(said, sizeof(*said));
 	return rc;
 }
@@ -863,15 +1070,22 @@ static int inject(const struct sonde_inject_request *request,
 int sonde_inject(const struct sonde_inject_request *request,
 		 struct sonde_process_error *error, uint64_t *ret_memory)
 {
-	struct borrowed b = { .request = request, .error = error };
+	struct borrowed b;
+	int rc = inject_prepare(request, error, &b);
 
-	return request->borrow ? inject_by_ops(&b, ret_memory) :
-				 inject(request, NULL, error, ret_memory);
+	if (rc == 0)
+		rc = request->borrow ? inject_by_ops(&b) : inject(&b, NULL);
+	if (rc == 0)
+		*ret_memory = b.place;
+	return rc;
 }
 
 int sonde_inject_call(const struct sonde_inject_request *request,
 		      struct sonde_process_error *error,
 		      struct sonde_remote_call *call)
 {
-	return inject(request, call, error, NULL);
+	struct borrowed b;
+	int rc = inject_prepare(request, error, &b);
+
+	return rc == 0 ? inject(&b, call) : rc;
 }

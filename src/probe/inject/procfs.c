@@ -161,36 +161,63 @@ static bool has_name(pid_t pid, const char *name)
 	return strcmp(its, name) == 0;
 }
 
-/* Among a thread's. */
-static int child_of(pid_t parent, pid_t tid, const char *name, pid_t *ret_child)
+struct pids {
+	pid_t *list;
+	size_t nr, room;
+};
+
+/* A thread's. One that has ended has none. */
+static int procfs_add_children(struct pids *pids, pid_t parent, pid_t tid)
 {
 	pid_t child;
-	int rc = -ENOENT;
+	int rc = 0;
 	FILE *file = sonde_proc_children(parent, tid);
 
 	if (!file)
-		return -errno;
-	while (rc != 0 && (child = sonde_proc_next_child(file)) > 0)
-		if (has_name(child, name)) {
-			*ret_child = child;
-			rc = 0;
-		}
+		return errno == ENOENT ? 0 : -errno;
+	while (rc == 0 && (child = sonde_proc_next_child(file)) > 0) {
+		rc = SONDE_GROW(pids->list, pids->nr, pids->room);
+		if (rc == 0)
+			pids->list[pids->nr++] = child;
+	}
 	(void)fclose(file);
 	return rc;
 }
 
-int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child)
+int sonde_procfs_children(pid_t parent, pid_t **ret_pids, size_t *ret_nr)
 {
+	struct pids pids = { 0 };
 	pid_t *tids = NULL;
 	size_t nr = 0;
 	int rc = sonde_procfs_threads(parent, &tids, &nr);
+
+	for (size_t i = 0; i < nr && rc == 0; i++)
+		rc = procfs_add_children(&pids, parent, tids[i]);
+	free(tids);
+	if (rc != 0) {
+		free(pids.list);
+		return rc;
+	}
+	*ret_pids = pids.list;
+	*ret_nr = pids.nr;
+	return 0;
+}
+
+int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child)
+{
+	pid_t *children = NULL;
+	size_t nr = 0;
+	int rc = sonde_procfs_children(parent, &children, &nr);
 
 	if (rc != 0)
 		return rc;
 	rc = -ENOENT;
 	for (size_t i = 0; i < nr && rc != 0; i++)
-		rc = child_of(parent, tids[i], name, ret_child);
-	free(tids);
+		if (has_name(children[i], name)) {
+			*ret_child = children[i];
+			rc = 0;
+		}
+	free(children);
 	return rc;
 }
 

@@ -35,6 +35,8 @@ int sonde_procfs_choose_thread(pid_t pid, pid_t *ret_tid);
 /* Whether a process is a child of another that has ended, and nobody has waited
  * for it. */
 bool sonde_procfs_is_left(pid_t parent, pid_t child);
+/* All children, for free(). */
+int sonde_procfs_children(pid_t parent, pid_t **ret_pids, size_t *ret_nr);
 /* A child of this name; -ENOENT. */
 int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child);
 

@@ -6,12 +6,13 @@
  * execute), and behind it struct sonde_servant and the buffer for messages.
  * The code uses no stack, and calls nothing but the will.
  *
- * How it comes to life: the borrowed thread clones an intermediate process,
- * which makes a descriptor table of its own with three descriptors (0 and 1: a
- * pair of sockets, 2: a pidfd of the process), clones the servant and exits;
- * the borrowed thread waits for it. Then all is ready: the tool takes the other
- * socket with pidfd_getfd(). So no path, network namespace or permission of the
- * process matters.
+ * How it comes to life: the borrowed thread does nothing but to clone it, in
+ * unused bytes of a mapping, and goes back to its work. The new process maps its
+ * memory where the tool has said, writes the token there and waits for the tool
+ * to fill it and let it `go`. Then it makes a descriptor table of its own with
+ * three descriptors (0 and 1: a pair of sockets, 2: a pidfd of the process), and
+ * is `ready`: the tool takes the other socket with pidfd_getfd(). So no path,
+ * network namespace or permission of the process matters.
  *
  * Whose child it is: the process's (CLONE_PARENT), with no exit signal. So
  * neither SIGCHLD nor wait() tells of it (but wait() with __WALL), init has
@@ -33,7 +34,6 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
-#include <sys/user.h>
 
 #include "probe/inject/process.h"
 
@@ -65,19 +65,27 @@ struct sonde_servant {
 	struct msghdr header;
 	struct iovec vector;
 	unsigned char control[CMSG_SPACE(sizeof(int))];
-	char name[16];
 	char root[8];    /* "/" */
 	uint64_t tracer; /* for Yama: who may ptrace it; 0: nobody else */
 	uint64_t will, will_data; /* a function of the agent's, its argument */
-	/* of the borrowed thread, for its way back */
-	uint64_t how, mask; /* rt_sigprocmask's */
-	struct user_regs_struct registers;
+	uint64_t token;           /* it has been mapped for this servant */
+	uint32_t go;              /* SONDE_SERVANT_GO, once all is filled */
+	uint32_t ready;
 };
 
-/* What comes behind the code of a stub (servant_x86_64.S). */
+enum {
+	SONDE_SERVANT_GO = 1,
+	SONDE_SERVANT_END = 2, /* it isn't wanted any more */
+};
+
+/* What comes behind the code of a stub (servant_x86_64.S); what the thread needs
+ * comes first. */
 struct sonde_stub_data {
 	uint64_t mask;
 	uint64_t rdi, rsi, rdx, r10, r8, r9, rax, rcx, r11, rip;
+	/* of a clone's only */
+	uint64_t memory, token;
+	char name[16];
 };
 
 struct sonde_servant_message {
@@ -101,22 +109,24 @@ _Static_assert(offsetof(struct sonde_servant, polls) == 24, "the same");
 _Static_assert(offsetof(struct sonde_servant, signals) == 40, "the same");
 _Static_assert(offsetof(struct sonde_servant, header) == 48, "the same");
 _Static_assert(offsetof(struct msghdr, msg_controllen) == 40, "the same");
-_Static_assert(offsetof(struct sonde_servant, name) == 144, "the same");
-_Static_assert(offsetof(struct sonde_servant, root) == 160, "the same");
-_Static_assert(offsetof(struct sonde_servant, tracer) == 168, "the same");
-_Static_assert(offsetof(struct sonde_servant, will) == 176, "the same");
-_Static_assert(offsetof(struct sonde_servant, how) == 192, "the same");
-_Static_assert(offsetof(struct sonde_servant, registers) == 208, "the same");
-_Static_assert(offsetof(struct user_regs_struct, rip) == 128, "the same");
-_Static_assert(offsetof(struct user_regs_struct, rsp) == 152, "the same");
+_Static_assert(offsetof(struct sonde_servant, root) == 144, "the same");
+_Static_assert(offsetof(struct sonde_servant, tracer) == 152, "the same");
+_Static_assert(offsetof(struct sonde_servant, will) == 160, "the same");
+_Static_assert(offsetof(struct sonde_servant, token) == 176, "the same");
+_Static_assert(offsetof(struct sonde_servant, go) == 184, "the same");
+_Static_assert(offsetof(struct sonde_servant, ready) == 188, "the same");
 _Static_assert(offsetof(struct sonde_stub_data, rip) == 80, "the same");
+_Static_assert(offsetof(struct sonde_stub_data, memory) == 88, "the same");
+_Static_assert(offsetof(struct sonde_stub_data, name) == 104, "the same");
+_Static_assert(SONDE_SERVANT_PATIENCE_MS == 5000, "the same");
 _Static_assert(SONDE_SERVANT_BUFFER_AT == 0x3000, "the same");
 
 extern const unsigned char sonde_servant_code[];
 extern const unsigned char sonde_servant_code_end[];
-extern const unsigned char sonde_servant_done[];
 extern const unsigned char sonde_stub_code[];
 extern const unsigned char sonde_stub_code_end[];
-extern const unsigned char sonde_stub_done[];
+extern const unsigned char sonde_birth_code[];
+extern const unsigned char sonde_birth_back[];
+extern const unsigned char sonde_birth_code_end[];
 
 #endif /* PROBE_INJECT_SERVANT_H */

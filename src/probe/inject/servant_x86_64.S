@@ -9,9 +9,9 @@
  *
  * What the borrowed thread runs completes itself: it ends in the thread's mask,
  * its registers, and where it was. Who leads it there takes it away before, at
- * the end of the last system call (..._done), to put back what user space can't:
- * that a system call was interrupted. But if he dies at any time, the thread
- * gets through alone.
+ * the end of the one system call, to put back what user space can't: that a
+ * system call was interrupted. But if he dies at any time, the thread gets
+ * through alone.
  */
 	.set TID, 0
 	.set STATUS, 4
@@ -23,34 +23,15 @@
 	.set SIGNALS, 40
 	.set HEADER, 48
 	.set CONTROL_LENGTH, HEADER + 40
-	.set NAME, 144
-	.set ROOT, 160
-	.set TRACER, 168
-	.set WILL, 176
-	.set WILL_DATA, 184
-	.set HOW, 192
-	.set MASK, 200
-	.set REGISTERS, 208		/* struct user_regs_struct */
-	.set R15, REGISTERS
-	.set R14, REGISTERS + 8
-	.set R13, REGISTERS + 16
-	.set R12, REGISTERS + 24
-	.set RBP, REGISTERS + 32
-	.set RBX, REGISTERS + 40
-	.set R11, REGISTERS + 48
-	.set R10, REGISTERS + 56
-	.set R9, REGISTERS + 64
-	.set R8, REGISTERS + 72
-	.set RAX, REGISTERS + 80
-	.set RCX, REGISTERS + 88
-	.set RDX, REGISTERS + 96
-	.set RSI, REGISTERS + 104
-	.set RDI, REGISTERS + 112
-	.set RIP, REGISTERS + 128
-	.set FLAGS, REGISTERS + 144
-	.set RSP, REGISTERS + 152
+	.set ROOT, 144
+	.set TRACER, 152
+	.set WILL, 160
+	.set WILL_DATA, 168
+	.set TOKEN, 176
+	.set GO, 184
+	.set READY, 188
 	.set DATA_AT, 0x1000
-	.set DATA_SIZE, 0x10000 - DATA_AT
+	.set SIZE, 0x10000
 	.set BUFFER, 0x3000 - DATA_AT
 	.set STACK_TOP, 0x4000 - DATA_AT
 
@@ -71,6 +52,26 @@
 	js 8f
 	.endm
 
+	/* The thread's way back; flags stay as they are. `data` is behind the
+	 * code. */
+	.macro way_back data
+	movl $2, %edi			/* SIG_SETMASK */
+	leaq \data(%rip), %rsi
+	movl $0, %edx
+	movl $8, %r10d
+	kernel 14			/* rt_sigprocmask */
+	movq \data + 8(%rip), %rdi
+	movq \data + 16(%rip), %rsi
+	movq \data + 24(%rip), %rdx
+	movq \data + 32(%rip), %r10
+	movq \data + 40(%rip), %r8
+	movq \data + 48(%rip), %r9
+	movq \data + 56(%rip), %rax
+	movq \data + 64(%rip), %rcx
+	movq \data + 72(%rip), %r11
+	jmp *\data + 80(%rip)
+	.endm
+
 	.section .rodata
 /*
  * In unused bytes of a mapping: one system call, whose registers are set. Its
@@ -81,94 +82,77 @@
 	.hidden sonde_stub_code
 sonde_stub_code:
 	syscall
-	movl $2, %edi			/* SIG_SETMASK */
-	leaq .Lstub_data(%rip), %rsi
-	movl $0, %edx			/* flags are the thread's */
-	movl $8, %r10d
-	kernel 14			/* rt_sigprocmask */
-	.globl sonde_stub_done
-	.hidden sonde_stub_done
-sonde_stub_done:
-	movq .Lstub_data + 8(%rip), %rdi
-	movq .Lstub_data + 16(%rip), %rsi
-	movq .Lstub_data + 24(%rip), %rdx
-	movq .Lstub_data + 32(%rip), %r10
-	movq .Lstub_data + 40(%rip), %r8
-	movq .Lstub_data + 48(%rip), %r9
-	movq .Lstub_data + 56(%rip), %rax
-	movq .Lstub_data + 64(%rip), %rcx
-	movq .Lstub_data + 72(%rip), %r11
-	jmp *.Lstub_data + 80(%rip)
+	way_back .Lstub_data
 	.balign 8
 	.globl sonde_stub_code_end
 	.hidden sonde_stub_code_end
 sonde_stub_code_end:
 .Lstub_data:
 
+/*
+ * Likewise: a clone, and what the new process does until it has memory of its
+ * own. It maps that where it is told, unless something is there by now, and says
+ * so by the token; then the tool fills it, and lets it go on.
+ */
+	.balign 16
+	.globl sonde_birth_code
+	.hidden sonde_birth_code
+sonde_birth_code:
+	syscall				/* clone */
+	movq %rax, %rcx
+	jrcxz 1f
+	.globl sonde_birth_back
+	.hidden sonde_birth_back
+sonde_birth_back:
+	way_back .Lbirth_data
+1:	movl $15, %edi			/* PR_SET_NAME */
+	leaq .Lbirth_data + 104(%rip), %rsi
+	kernel 157			/* prctl */
+	movq .Lbirth_data + 88(%rip), %rdi
+	movl $SIZE, %esi
+	movl $3, %edx			/* PROT_READ | PROT_WRITE */
+	movl $0x100022, %r10d		/* PRIVATE | ANONYMOUS | FIXED_NOREPLACE */
+	movq $-1, %r8
+	xorl %r9d, %r9d
+	kernel 9			/* mmap */
+	cmpq %rdi, %rax
+	jne 4f
+	movq %rax, %rbx
+	movq .Lbirth_data + 96(%rip), %rax
+	movq %rax, DATA_AT + TOKEN(%rbx)
+	movl $5000, %ebp		/* SONDE_SERVANT_PATIENCE_MS */
+2:	cmpl $0, DATA_AT + GO(%rbx)
+	jne 3f
+	xorl %edi, %edi
+	xorl %esi, %esi
+	movl $1, %edx
+	kernel 7			/* poll: a millisecond */
+	decl %ebp
+	jnz 2b
+	jmp 4f
+3:	movq %rbx, %rdi
+	movl $DATA_AT, %esi
+	movl $5, %edx			/* PROT_READ | PROT_EXEC */
+	cmpl $1, DATA_AT + GO(%rbx)
+	jne 4f
+	kernel 10			/* mprotect */
+	testq %rax, %rax
+	jnz 4f
+	jmp *%rbx
+4:	xorl %edi, %edi
+	kernel 60			/* exit */
+	.balign 8
+	.globl sonde_birth_code_end
+	.hidden sonde_birth_code_end
+sonde_birth_code_end:
+.Lbirth_data:
+
 	.balign 16
 	.globl sonde_servant_code
 	.hidden sonde_servant_code
 sonde_servant_code:
 .Lstart:
-	/* the borrowed thread; only the code can be relied on */
 	leaq .Lstart + DATA_AT(%rip), %rbx
-	movq %rbx, %rdi
-	movl $DATA_SIZE, %esi
-	movl $3, %edx			/* PROT_READ | PROT_WRITE */
-	kernel 10			/* mprotect */
-	testq %rax, %rax
-	jnz .Lrelease			/* no TID: nothing was made */
-	movl $0x800d00, %edi		/* CLONE_UNTRACED | SIGHAND | FILES | VM */
-	leaq BUFFER(%rbx), %rsi
-	xorl %edx, %edx
-	xorl %r10d, %r10d
-	xorl %r8d, %r8d
-	kernel 56			/* clone */
-	testq %rax, %rax
-	jz 1f
-	js 9f
-	movq %rax, %rbp
-0:	movq %rbp, %rdi
-	xorl %esi, %esi
-	movl $0x40000000, %edx		/* __WALL */
-	xorl %r10d, %r10d
-	kernel 61			/* wait4 */
-	cmpq $-4, %rax			/* EINTR */
-	je 0b
-	jmp .Lrelease
-9:	movl %eax, STATUS(%rbx)
-
-.Lrelease:
-	leaq FLAGS(%rbx), %rsp
-	popfq
-	movq RSP(%rbx), %rsp
-	movl HOW(%rbx), %edi
-	leaq MASK(%rbx), %rsi
-	movl $0, %edx
-	movl $8, %r10d
-	kernel 14			/* rt_sigprocmask */
-	.globl sonde_servant_done
-	.hidden sonde_servant_done
-sonde_servant_done:
-	movq R15(%rbx), %r15
-	movq R14(%rbx), %r14
-	movq R13(%rbx), %r13
-	movq R12(%rbx), %r12
-	movq RBP(%rbx), %rbp
-	movq R11(%rbx), %r11
-	movq R10(%rbx), %r10
-	movq R9(%rbx), %r9
-	movq R8(%rbx), %r8
-	movq RAX(%rbx), %rax
-	movq RCX(%rbx), %rcx
-	movq RDX(%rbx), %rdx
-	movq RSI(%rbx), %rsi
-	movq RDI(%rbx), %rdi
-	movq RBX(%rbx), %rbx
-	jmp *.Lstart + DATA_AT + RIP(%rip)
-
-	/* the intermediate process */
-1:
 	movl $2, %edi			/* SIG_SETMASK */
 	leaq SIGNALS(%rbx), %rsi
 	xorl %edx, %edx
@@ -186,29 +170,15 @@ sonde_servant_done:
 	movl PID(%rbx), %edi
 	xorl %esi, %esi
 	kernel_or_fail 434		/* pidfd_open */
-	/* CLONE_UNTRACED | PARENT_SETTID | PARENT | SIGHAND | FILES | VM */
-	movl $0x908d00, %edi
-	leaq BUFFER(%rbx), %rsi
-	leaq TID(%rbx), %rdx
-	xorl %r10d, %r10d
-	xorl %r8d, %r8d
-	kernel_or_fail 56			/* clone */
-	jz 2f
-7:	xorl %edi, %edi
-	kernel 60				/* exit */
-8:	movl %eax, STATUS(%rbx)
-	jmp 7b
-
-	/* the servant */
-2:	kernel 112			/* setsid */
-	movl $15, %edi			/* PR_SET_NAME */
-	leaq NAME(%rbx), %rsi
-	kernel 157			/* prctl */
+	kernel 186			/* gettid */
+	movl %eax, TID(%rbx)
+	kernel 112			/* setsid */
 	leaq ROOT(%rbx), %rdi
 	kernel 80				/* chdir */
 	movl $0x59616d61, %edi		/* PR_SET_PTRACER: the tool, for Yama */
 	movq TRACER(%rbx), %rsi
 	kernel 157
+	movl $1, READY(%rbx)
 3:	leaq POLLS(%rbx), %rdi
 	movl $2, %esi
 	movl TIMEOUT(%rbx), %edx
@@ -216,9 +186,9 @@ sonde_servant_done:
 	cmpq $-4, %rax			/* EINTR */
 	je 3b
 	testq %rax, %rax
-	jle 7b				/* nobody has come */
+	jle 7f				/* nobody has come */
 	cmpw $0, PROCESS_EVENTS(%rbx)
-	jne 7b
+	jne 7f
 	movq $24, CONTROL_LENGTH(%rbx)
 	xorl %edi, %edi
 	leaq HEADER(%rbx), %rsi
@@ -266,12 +236,15 @@ sonde_servant_done:
 	/* the tool has gone, and may have left a will */
 5:	movq WILL(%rbx), %rax
 	testq %rax, %rax
-	jz 7b
+	jz 7f
 	leaq STACK_TOP(%rbx), %rsp
 	movq WILL_DATA(%rbx), %rdi
 	movl $3, %esi			/* SONDE_SERVANT_FD_MEMORY */
 	call *%rax
-	jmp 7b
+	jmp 7f
+8:	movl %eax, STATUS(%rbx)
+7:	xorl %edi, %edi
+	kernel 60				/* exit */
 	.globl sonde_servant_code_end
 	.hidden sonde_servant_code_end
 sonde_servant_code_end:
