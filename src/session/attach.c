@@ -93,21 +93,30 @@ static bool is_of_user(const struct sonde_attach *attach, pid_t pid)
 	return false;
 }
 
+/* Whether the group is one of those, or there are none. */
+static bool is_in_one(const char *group, const char *const *wanted, uint32_t nr,
+		      bool (*is_in)(const char *group, const char *wanted))
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (is_in(group, wanted[i]))
+			return true;
+	return !nr;
+}
+
 static bool is_in_cgroup(const struct sonde_attach_options *options, pid_t pid)
 {
 	char text[4096];
 	char group[1024];
 
-	if (!options->nr_cgroups)
+	if (!options->nr_cgroups && !options->nr_containers)
 		return true;
 	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/cgroup",
 				  (int)pid);
-	if (!sonde_find_cgroup_of(text, group, sizeof(group)))
-		return false;
-	for (uint32_t i = 0; i < options->nr_cgroups; i++)
-		if (sonde_find_in_cgroup(group, options->cgroups[i]))
-			return true;
-	return false;
+	return sonde_find_cgroup_of(text, group, sizeof(group)) &&
+	       is_in_one(group, options->cgroups, options->nr_cgroups,
+			 sonde_find_in_cgroup) &&
+	       is_in_one(group, options->containers, options->nr_containers,
+			 sonde_find_in_container);
 }
 
 static bool is_meant(const struct sonde_attach *attach, pid_t pid)
@@ -328,8 +337,8 @@ static bool first_refused(struct sonde_attach *attach, char *text, size_t size)
 			continue;
 		if (!settled && sonde_process_start(pid))
 			(void)snprintf(text, size,
-				       "process %d is not one of those of -u "
-				       "or --cgroup",
+				       "process %d is not one of those of "
+				       "-u, --cgroup or --container",
 				       (int)pid);
 		else
 			explain(attach, settled ? settled : &gone, text, size);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * attach.h - recording processes that run already: `sonde record -p`, -u,
- * --cgroup.
+ * --cgroup, --container.
  *
  * A look goes through /proc once. A process is meant if its number or name is
  * one of those of -p, its user one of -u's, and its control group is one of
- * --cgroup's or below it; what wasn't given excludes none. Whoever is meant is
+ * --cgroup's and of --container's, or below it; what wasn't given excludes none. Whoever is meant is
  * held by a pidfd before anything else is read of its number, and its arena
  * (session/find.h) is given to the recorder. Children of fork share it.
  *

@@ -50,9 +50,11 @@ struct sonde_attach_options {
 	uint32_t nr_whom;
 	uint32_t nr_users;
 	uint32_t nr_cgroups;
+	uint32_t nr_containers;
 	const char *whom[SONDE_ATTACH_MAX];  /* numbers or names */
 	const char *users[SONDE_ATTACH_MAX]; /* likewise */
 	const char *cgroups[SONDE_ATTACH_MAX];
+	const char *containers[SONDE_ATTACH_MAX]; /* ids, or names */
 };
 
 /* The kernel's part. */

@@ -25,6 +25,7 @@
 
 #define ARENA_LINK     "/memfd:sonde-arena"
 #define CGROUP_MOUNT   "/sys/fs/cgroup"
+#define CONTAINER_ID   64u /* digits */
 #define ALLOWED        "SONDE_SECCOMP=allow"
 #define LIBRARY_PREFIX "libsonde"
 #define RECORDER_NAME  "sonde-recorder" /* session/child.c */
@@ -269,4 +270,59 @@ bool sonde_find_in_cgroup(const char *group, const char *wanted)
 		n--;
 	return !strncmp(group, wanted, n) &&
 	       (!n || !group[n] || group[n] == '/');
+}
+
+const char *sonde_find_container_id(const char *group)
+{
+	static const char digits[] = "0123456789abcdef";
+
+	while (*group) {
+		size_t n = strspn(group, digits);
+
+		if (n == CONTAINER_ID)
+			return group;
+		group += n;
+		group += strcspn(group, digits);
+	}
+	return NULL;
+}
+
+/* One part of a path is it, with what managers put around. */
+static bool is_container_part(const char *part, size_t size, const char *wanted)
+{
+	static const char *const before[] = { "", "machine-", "lxc.payload." };
+	static const char *const behind[] = { "", ".scope", ".service" };
+	const size_t n = strlen(wanted);
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(before); i++)
+		for (size_t j = 0; j < SONDE_ARRAY_SIZE(behind); j++) {
+			const size_t first = strlen(before[i]);
+
+			if (size == first + n + strlen(behind[j]) &&
+			    !strncmp(part, before[i], first) &&
+			    !strncmp(part + first, wanted, n) &&
+			    !strncmp(part + first + n, behind[j],
+				     strlen(behind[j])))
+				return true;
+		}
+	return false;
+}
+
+bool sonde_find_in_container(const char *group, const char *wanted)
+{
+	const char *id = sonde_find_container_id(group);
+
+	if (!*wanted)
+		return false;
+	if (id && strlen(wanted) <= CONTAINER_ID &&
+	    !strncmp(id, wanted, strlen(wanted)))
+		return true;
+	for (group += strspn(group, "/"); *group; group += strspn(group, "/")) {
+		const size_t size = strcspn(group, "/");
+
+		if (is_container_part(group, size, wanted))
+			return true;
+		group += size;
+	}
+	return false;
 }

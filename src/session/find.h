@@ -72,4 +72,13 @@ bool sonde_find_cgroup_of(const char *text, char *group, size_t size);
  * "a" mean the same. */
 bool sonde_find_in_cgroup(const char *group, const char *wanted);
 
+/* Pure: the id in the name of a container's control group: 64 hexadecimal digits
+ * that stand alone. NULL: there is none. */
+const char *sonde_find_container_id(const char *group);
+
+/* Pure: whether `group` is of the container `wanted`, or below it: the first
+ * digits of its id; or a name, which some managers call the group by
+ * (machine-NAME.scope, lxc.payload.NAME, NAME). */
+bool sonde_find_in_container(const char *group, const char *wanted);
+
 #endif /* SESSION_FIND_H */

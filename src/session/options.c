@@ -437,6 +437,14 @@ static int apply_cgroup(struct parse *parse, const char *value)
 			&attach->nr_cgroups);
 }
 
+static int apply_container(struct parse *parse, const char *value)
+{
+	struct sonde_attach_options *attach = &parse->options->session.attach;
+
+	return add_word(parse, "--container", value, attach->containers,
+			&attach->nr_containers);
+}
+
 static int apply_duration(struct parse *parse, const char *value)
 {
 	uint64_t us;
@@ -489,6 +497,7 @@ enum option_value {
 	OPTION_LOCKS,
 	OPTION_STACK,
 	OPTION_CGROUP,
+	OPTION_CONTAINER,
 	OPTION_UNTIL,
 	OPTION_DURATION,
 	OPTION_KERNEL_SOURCE,
@@ -535,6 +544,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "user", 'u', "USER", NULL, "those of this user" },
 	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR,
 	  "those in this control group, or below" },
+	{ "container", OPTION_CONTAINER, "ID", NULL,
+	  "those in this container: the first digits of its id, as docker ps "
+	  "or sonde ps shows it" },
 	{ .help = "Kernel events (see also: sonde doctor, sonde list -k)" },
 	{ "kernel", 'k', "RULES", SONDE_VALUE_KERNEL,
 	  "such as sched,syscalls or irq:softirq_* or 'syscalls:openat if ret "
@@ -609,6 +621,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_LOCKS] = apply_locks,
 	[OPTION_STACK] = apply_stack,
 	[OPTION_CGROUP] = apply_cgroup,
+	[OPTION_CONTAINER] = apply_container,
 	[OPTION_UNTIL] = apply_until,
 	[OPTION_DURATION] = apply_duration,
 	[OPTION_KERNEL_SOURCE] = apply_kernel_source,
@@ -732,7 +745,8 @@ static int check_session(struct parse *parse)
 	if (!session->attaches && !session->kernel.whole_machine)
 		return fail(parse,
 			    "start: which processes? Say it with -p PID|NAME, "
-			    "-u USER or --cgroup PATH; or all of the machine "
+			    "-u USER, --cgroup PATH or --container ID; or all "
+			    "of the machine "
 			    "with -a -k EVENTS");
 	if (parse->options->hook_malloc || parse->options->hook_locks)
 		return fail(parse,

@@ -22,7 +22,6 @@
 
 #define RECORDER_NAME  "sonde-recorder"
 #define RECORDINGS_MAX 1024u
-#define CONTAINER_ID   64u
 
 /* A recorder has the arena: one descriptor of its. */
 struct recording {
@@ -41,20 +40,9 @@ struct look {
 void sonde_ps_container_of(const char *group,
 			   char container[SONDE_PS_CONTAINER])
 {
-	static const char digits[] = "0123456789abcdef";
+	const char *id = sonde_find_container_id(group);
 
-	*container = '\0';
-	while (*group) {
-		size_t n = strspn(group, digits);
-
-		if (n == CONTAINER_ID) {
-			memcpy(container, group, SONDE_PS_CONTAINER - 1);
-			container[SONDE_PS_CONTAINER - 1] = '\0';
-			return;
-		}
-		group += n;
-		group += strcspn(group, digits);
-	}
+	(void)snprintf(container, SONDE_PS_CONTAINER, "%s", id ? id : "");
 }
 
 const char *sonde_ps_why(int able)

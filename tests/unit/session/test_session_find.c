@@ -138,6 +138,26 @@ static void groups_below_are_in_the_group(void **state)
 	assert_false(sonde_find_in_cgroup("/a", "/sys/fs/cgroups/a"));
 }
 
+#define ID64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void groups_of_a_container_are_in_it(void **state)
+{
+	(void)state;
+	assert_true(sonde_find_in_container("/docker/" ID64, "0123456789ab"));
+	assert_true(sonde_find_in_container("/docker/" ID64 "/a", "0123"));
+	assert_true(sonde_find_in_container(
+		"/system.slice/docker-" ID64 ".scope", ID64));
+	assert_true(sonde_find_in_container(
+		"/machine.slice/machine-web.scope/x", "web"));
+	assert_true(sonde_find_in_container("/lxc.payload.web", "web"));
+	assert_true(sonde_find_in_container("/lxc/web", "web"));
+	assert_false(sonde_find_in_container("/docker/" ID64, "123456789ab"));
+	assert_false(sonde_find_in_container("/docker/" ID64, ID64 "0"));
+	assert_false(sonde_find_in_container("/lxc/webs", "web"));
+	assert_false(sonde_find_in_container("/a", ""));
+	assert_false(sonde_find_in_container("/", "a"));
+}
+
 static void long_names_are_compared_as_far_as_they_are_known(void **state)
 {
 	(void)state;
@@ -182,8 +202,6 @@ static void check_container(const char *group, const char *expected)
 	assert_string_equal(container, expected);
 }
 
-#define ID64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
-
 static void a_container_is_known_by_its_long_number(void **state)
 {
 	(void)state;
@@ -215,6 +233,7 @@ int main(void)
 		cmocka_unit_test(links_of_arenas_are_told_from_others),
 		cmocka_unit_test(the_unified_group_is_preferred),
 		cmocka_unit_test(groups_below_are_in_the_group),
+		cmocka_unit_test(groups_of_a_container_are_in_it),
 		cmocka_unit_test(
 			long_names_are_compared_as_far_as_they_are_known),
 		cmocka_unit_test(a_refusal_names_what_is_in_the_way),
