@@ -19,6 +19,7 @@
 
 #include "base/grow.h"
 #include "probe/arena.h"
+#include "probe/hooks/forks.h"
 #include "probe/hooks/plan.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/procfs.h"
@@ -40,6 +41,7 @@ struct hooked {
 	struct sonde_probe_switch flow;
 	struct sonde_hooks_plan *plan;
 	uint32_t probe_of[SONDE_HOOKS_SPECS_MAX]; /* by spec */
+	struct sonde_hooks_forks forks;
 	size_t nr_notes;
 	char notes[NOTES_MAX][NOTE_SIZE];
 };
@@ -171,6 +173,27 @@ static void note_pending(struct hooked *hooked, size_t call)
 			hooked->plan->calls[call].function->name, listing.text);
 }
 
+static void hooks_look_at_forks(struct hooked *hooked)
+{
+	sonde_hooks_forks_look(&hooked->forks, hooked->pid,
+			       sonde_process_agent_address(hooked->process));
+}
+
+static void note_forks(struct hooked *hooked)
+{
+	char text[96];
+	unsigned int nr =
+		sonde_hooks_forks_tell(&hooked->forks, text, sizeof(text));
+
+	if (nr)
+		hooks_note(
+			hooked,
+			"%s (pid %d): of %u process%s that it forked nothing "
+			"is recorded, as hooks are of one process: pid %s",
+			hooked->name, (int)hooked->pid, nr, nr == 1 ? "" : "es",
+			text);
+}
+
 static void note_end(struct hooked *hooked)
 {
 	uint64_t lost = sonde_load_relaxed(
@@ -199,6 +222,9 @@ static void hooks_end(struct hooked *hooked)
 		return;
 	lives = sonde_process_lives(hooked->process);
 	if (hooked->probes) {
+		if (lives)
+			hooks_look_at_forks(hooked);
+		note_forks(hooked);
 		sonde_probe_switch_off(&hooked->flow);
 		sonde_probes_free(hooked->probes);
 		if (lives && hooked->arena.fd >= 0)
@@ -445,10 +471,14 @@ struct sonde_hooks *sonde_hooks_new(const struct sonde_hooks_config *config)
 
 void sonde_hooks_look(struct sonde_hooks *hooks)
 {
-	for (size_t i = 0; i < hooks->nr; i++)
-		if (hooks->list[i]->process &&
-		    !sonde_process_lives(hooks->list[i]->process))
-			hooks_end(hooks->list[i]);
+	for (size_t i = 0; i < hooks->nr; i++) {
+		struct hooked *hooked = hooks->list[i];
+
+		if (hooked->process && !sonde_process_lives(hooked->process))
+			hooks_end(hooked);
+		else if (hooked->process)
+			hooks_look_at_forks(hooked);
+	}
 }
 
 void sonde_hooks_end(struct sonde_hooks *hooks)
@@ -460,10 +490,15 @@ void sonde_hooks_end(struct sonde_hooks *hooks)
 void sonde_hooks_tell(const struct sonde_hooks *hooks,
 		      struct sonde_summary *summary)
 {
-	for (size_t i = 0; i < hooks->nr; i++)
+	char text[96];
+
+	for (size_t i = 0; i < hooks->nr; i++) {
+		summary->nr_missed += sonde_hooks_forks_tell(
+			&hooks->list[i]->forks, text, sizeof(text));
 		for (size_t n = 0; n < hooks->list[i]->nr_notes; n++)
 			sonde_summary_note(summary, "%s",
 					   hooks->list[i]->notes[n]);
+	}
 }
 
 void sonde_hooks_free(struct sonde_hooks *hooks)
