@@ -17,15 +17,12 @@
 
 #include "base/nearest.h"
 #include "base/number.h"
+#include "cmd/attach_hooks.h"
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/recording.h"
 #include "ctf/place.h"
 #include "ring/layout.h"
-#ifdef SONDE_HAVE_PROBES
-#include "probe/hooks/events.h"
-#include "probe/hooks/hooks.h"
-#endif
 #include "session/budget.h"
 #include "session/census.h"
 #include "session/cgroup.h"
@@ -94,77 +91,6 @@ static int find_preload(const struct sonde_record_options *options,
 				       "SONDE_PRELOAD_DIR" :
 				       SONDE_LIBDIR);
 	return EXIT_FAILED;
-}
-
-#ifdef SONDE_HAVE_PROBES
-static struct sonde_hooks *attached; /* one recording per process */
-
-static int begin_hooks(void *ctx, const struct sonde_child *child)
-{
-	const struct sonde_record_options *options = ctx;
-	const struct sonde_hooks_config config = {
-		.groups =
-			(options->hook_malloc ? SONDE_HOOKS_GROUP_MALLOC : 0u) |
-			(options->hook_locks ? SONDE_HOOKS_GROUP_LOCKS : 0u),
-		.child = child,
-		.say = say,
-	};
-
-	attached = sonde_hooks_new(&config);
-	return attached ? 0 : -ENOMEM;
-}
-
-static int attach_hooks(void *ctx, pid_t pid, char *text, size_t size)
-{
-	(void)ctx;
-	return sonde_hooks_attach(attached, pid, text, size);
-}
-
-static void look_at_hooks(void *ctx)
-{
-	(void)ctx;
-	sonde_hooks_look(attached);
-}
-
-static void end_hooks(void *ctx)
-{
-	(void)ctx;
-	sonde_hooks_end(attached);
-}
-
-static void tell_hooks(void *ctx, struct sonde_summary *summary)
-{
-	(void)ctx;
-	sonde_hooks_tell(attached, summary);
-}
-#endif
-
-/* What puts --malloc and --locks into processes that run. 0, or complains. */
-static int find_attach_hooks(struct sonde_record_options *options,
-			     struct sonde_front_hooks *ret_hooks,
-			     const struct sonde_front_hooks **ret)
-{
-	if (!options->session.attaches || !options->session.has_hooks)
-		return 0;
-#ifdef SONDE_HAVE_PROBES
-	*ret_hooks = (struct sonde_front_hooks){
-		.ctx = options,
-		.begin = begin_hooks,
-		.attach = attach_hooks,
-		.look = look_at_hooks,
-		.end = end_hooks,
-		.tell = tell_hooks,
-	};
-	*ret = ret_hooks;
-	return 0;
-#else
-	(void)ret_hooks;
-	(void)ret;
-	sonde_complain("--malloc and --locks of a program that runs need "
-		       "probes, without which this sonde was built; preload "
-		       "them: sonde record --malloc -- PROGRAM");
-	return EXIT_FAILED;
-#endif
 }
 
 static const char *hooks(const struct sonde_record_options *options)
@@ -406,7 +332,8 @@ static int record(struct sonde_record_options *options)
 	if (!rc)
 		rc = find_preload(options, preload);
 	if (!rc)
-		rc = find_attach_hooks(options, &table, &config.attach_hooks);
+		rc = sonde_command_attach_hooks(options, &table,
+						&config.attach_hooks);
 	if (rc)
 		return rc;
 	config.preload = *preload ? preload : NULL;

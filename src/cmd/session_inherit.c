@@ -73,6 +73,12 @@ static int read_words(const struct sonde_session_document *document,
 			       "without kernel events, are gone on with");
 		return -EOPNOTSUPP;
 	}
+	if (ret_options->session.has_hooks) {
+		(void)snprintf(text, size,
+			       "--malloc and --locks have been taken out of "
+			       "the processes, which go on; start it anew");
+		return -EOPNOTSUPP;
+	}
 	ret_options->session.memory_bytes =
 		sonde_session_document_number(document, "memory_bytes");
 	return 0;

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "cmd/attach_hooks.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
 #include "session/options.h"
@@ -118,6 +119,7 @@ static int start(struct sonde_record_options *options, const char *name,
 		 char *const *words)
 {
 	char cwd[PATH_MAX] = "";
+	struct sonde_front_hooks table;
 	struct sonde_rundir home;
 	struct sonde_recorder_start_config config = {
 		.session = &options->session,
@@ -131,6 +133,8 @@ static int start(struct sonde_record_options *options, const char *name,
 
 	sonde_command_fit_memory(options);
 	rc = sonde_command_check_memory(options);
+	if (!rc)
+		rc = sonde_command_attach_hooks(options, &table, &config.hooks);
 	if (!rc)
 		rc = sonde_command_home(&home);
 	if (rc)

@@ -63,8 +63,11 @@ __attribute__((noreturn)) static void
 be_recorder(const struct sonde_recorder_config *config)
 {
 	const struct sonde_recorder_named *named = config->named;
-	const int kept[] = { config->control_fd, config->dir,
-			     named ? named->listen_fd : config->listen_fd,
+	const int kept[] = { config->control_fd,
+			     config->dir,
+			     config->listen_fd >= 0 ? config->listen_fd :
+						      config->dir,
+			     named ? named->listen_fd : config->dir,
 			     named ? named->home->fd : config->dir,
 			     named ? named->place->parent : config->dir };
 	int null;
@@ -164,9 +167,20 @@ int sonde_child_start_named(const struct sonde_session_config *session,
 	if (named->inherited)
 		child.session = named->inherited;
 	config.number = child.session;
+	/* Who puts hooks in brings the arena that they write to. */
+	*ret_what = "listening on a socket";
+	if (session->has_hooks)
+		rc = sonde_rendezvous_listen(child.name, &config.listen_fd);
+	if (rc)
+		return rc;
+	config.path = child.name;
 	rc = start(&child, &config, ret_what);
+	if (config.listen_fd >= 0)
+		(void)close(config.listen_fd); /* the child has it */
 	if (!rc)
 		*ret_child = child;
+	else if (*child.name)
+		(void)unlink(child.name); /* nobody listens */
 	return rc;
 }
 

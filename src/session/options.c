@@ -748,11 +748,11 @@ static int check_session(struct parse *parse)
 			    "-u USER, --cgroup PATH or --container ID; or all "
 			    "of the machine "
 			    "with -a -k EVENTS");
-	if (parse->options->hook_malloc || parse->options->hook_locks)
+	if ((parse->options->hook_malloc || parse->options->hook_locks) &&
+	    !session->attaches)
 		return fail(parse,
-			    "start: --malloc and --locks are taken out by who "
-			    "put them in, so a session that goes on by itself "
-			    "can't have them: sonde record -p PID --malloc");
+			    "start: --malloc and --locks are of processes: say "
+			    "which with -p PID|NAME, -u USER or --cgroup PATH");
 	return 0;
 }
 

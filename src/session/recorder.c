@@ -59,6 +59,10 @@ static bool front_has_ended(const struct sonde_recorder *r)
 /* Who has started a session by name isn't needed any more. */
 static void hear_front(struct sonde_recorder *r)
 {
+	if (r->has_holder) {
+		sonde_recorder_hear_holder(r);
+		return;
+	}
 	if (!front_has_ended(r))
 		return;
 	if (!r->named)
@@ -172,11 +176,15 @@ static void wait_and_handle(struct sonde_recorder *r)
 		}
 }
 
-static void end(struct sonde_recorder *r, enum sonde_ended why)
+void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why)
 {
-	if (!r->finishing)
-		r->summary.ended = why;
-	r->finishing = true;
+	if (r->finishing || r->is_ending)
+		return;
+	r->summary.ended = why;
+	if (r->has_holder && sonde_recorder_ask_holder(r))
+		r->is_ending = true;
+	else
+		r->finishing = true;
 }
 
 /* Between two pieces of other work: who else is meant, and has begun to run? And
@@ -186,14 +194,14 @@ static void look_for_more(struct sonde_recorder *r)
 	uint64_t now = sonde_monotonic_ns();
 
 	if (r->end_ns && now >= r->end_ns)
-		end(r, SONDE_ENDED_DURATION);
+		sonde_recorder_end(r, SONDE_ENDED_DURATION);
 	if (!r->attach)
 		return;
 	if (!sonde_attach_waits(r->attach)) {
 		/* Of those that get hooks, the first has yet to come. */
 		if (!r->nr_programs &&
 		    (!r->config->session->has_hooks || r->summary.nr_processes))
-			end(r, SONDE_ENDED_GONE);
+			sonde_recorder_end(r, SONDE_ENDED_GONE);
 		return;
 	}
 	if (now < r->next_attach_ns)
@@ -209,7 +217,7 @@ static void consume_all(struct sonde_recorder *r)
 	if (r->kernel)
 		sonde_session_kernel_look(r->kernel);
 	if (sonde_session_has_happened(r->session))
-		end(r, SONDE_ENDED_UNTIL);
+		sonde_recorder_end(r, SONDE_ENDED_UNTIL);
 	sonde_pace_adapt(&r->pace, fullest);
 	r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 }
@@ -539,7 +547,7 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		return fail(ready, -errno, "epoll", "");
 	rc = sonde_recorder_watch(r, r->config->control_fd,
 				  SONDE_RECORDER_CONTROL, 0);
-	if (!rc && !r->config->named)
+	if (!rc && r->config->listen_fd >= 0)
 		rc = sonde_recorder_watch(r, r->config->listen_fd,
 					  SONDE_RECORDER_LISTEN, 0);
 	if (rc)
@@ -629,7 +637,7 @@ static void stop_listening(struct sonde_recorder *r)
 	int rc;
 	int fd;
 
-	if (r->config->named)
+	if (r->config->listen_fd < 0)
 		return;
 	(void)unlink(r->config->path); /* the front does if we can't */
 	(void)shutdown(r->config->listen_fd, SHUT_RDWR);
@@ -736,8 +744,10 @@ static void record(struct sonde_recorder *r)
 	uint64_t begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 
 	start_watch(r);
+	r->has_holder = r->config->named && session->has_hooks;
 	/* With hooks, the front takes them out first, at its time. */
-	if (session->duration_us && !(session->attaches && session->has_hooks))
+	if (session->duration_us &&
+	    (r->config->named || !(session->attaches && session->has_hooks)))
 		r->end_ns = sonde_monotonic_ns() + session->duration_us * 1000;
 	loop(r);
 	r->summary.recorder_busy_ns =
@@ -770,7 +780,7 @@ int sonde_recorder_run(const struct sonde_recorder_config *config)
 	if (!rc)
 		finish(r);
 	if (config->named)
-		sonde_recorder_unname(r, !rc && goes);
+		sonde_recorder_unname(r, !rc && goes && !r->is_void);
 	free_recorder(r);
 	return rc;
 }

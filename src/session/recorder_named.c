@@ -16,7 +16,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/json.h"
@@ -24,6 +26,7 @@
 #include "session/kin.h"
 #include "session/named.h"
 #include "session/protocol.h"
+#include "session/start_hooks.h"
 #include "sys/proc.h"
 
 #define ASKERS_MAX     16u
@@ -342,7 +345,7 @@ static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 static void obey_end(struct sonde_recorder *r, const struct asker *asker,
 		     bool is_to_destroy)
 {
-	r->finishing = true;
+	sonde_recorder_end(r, SONDE_ENDED_ASKED);
 	r->named->is_to_destroy |= is_to_destroy;
 	r->named->ender = (uint32_t)(asker - r->named->askers);
 }
@@ -471,7 +474,52 @@ void sonde_recorder_take_signal(struct sonde_recorder *r)
 
 	if (read(r->named->signal_fd, &info, sizeof(info)) ==
 	    (ssize_t)sizeof(info))
+		sonde_recorder_end(r, SONDE_ENDED_ASKED);
+}
+
+/* ---- who holds hooks ---- */
+
+bool sonde_recorder_ask_holder(struct sonde_recorder *r)
+{
+	const char end = SONDE_HOLDER_END;
+
+	return send(r->config->control_fd, &end, sizeof(end), MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof(end);
+}
+
+static void lose_holder(struct sonde_recorder *r)
+{
+	r->has_holder = false;
+	(void)epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->config->control_fd,
+			NULL);
+	sonde_summary_note(
+		&r->summary,
+		"the process that held the hooks of --malloc, --locks "
+		"was killed: from then on, nothing of these was "
+		"recorded");
+	r->finishing |= r->is_ending;
+}
+
+void sonde_recorder_hear_holder(struct sonde_recorder *r)
+{
+	static struct sonde_summary said;
+	ssize_t n =
+		recv(r->config->control_fd, &said, sizeof(said), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n == 1) {
+		r->is_void = true;
 		r->finishing = true;
+	} else if (n == (ssize_t)sizeof(said)) {
+		for (uint32_t i = 0; i < said.nr_notes && i < SONDE_NOTES_MAX;
+		     i++)
+			sonde_summary_note(&r->summary, "%s", said.notes[i]);
+		r->summary.nr_missed += said.nr_missed;
+		r->finishing = true;
+	} else {
+		lose_holder(r);
+	}
 }
 
 /* ---- life ---- */

@@ -87,6 +87,9 @@ struct sonde_recorder {
 	uint64_t next_roll_ns;
 	int epoll_fd;
 	bool finishing;
+	bool has_holder; /* of hooks: the front of a session by name stays */
+	bool is_ending;  /* the holder is taking the hooks out */
+	bool is_void;    /* none could be put in: there is no session */
 	enum sonde_header_kind last_header;
 	uint64_t nr_came;     /* peers so far */
 	int spare_fd;         /* to be given up for turning somebody away */
@@ -113,6 +116,9 @@ struct sonde_recorder {
 /* Have the loop wake up for it. 0 or -errno. */
 int sonde_recorder_watch(struct sonde_recorder *r, int fd,
 			 enum sonde_recorder_event event, uint32_t index);
+
+/* It is over, as soon as no hooks are left. */
+void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why);
 
 /* ---- recorder_programs.c ---- */
 
@@ -176,6 +182,11 @@ int sonde_recorder_name(struct sonde_recorder *r);
 void sonde_recorder_accept_askers(struct sonde_recorder *r);
 void sonde_recorder_hear_asker(struct sonde_recorder *r, uint32_t index);
 void sonde_recorder_take_signal(struct sonde_recorder *r);
+
+/* Who holds the hooks (session/start_hooks.h) has said something, or has gone. */
+void sonde_recorder_hear_holder(struct sonde_recorder *r);
+/* It is to take them out, and answer. False: it has gone. */
+bool sonde_recorder_ask_holder(struct sonde_recorder *r);
 
 /* It is over, and the summary tells how; `started`: or has never begun. */
 void sonde_recorder_unname(struct sonde_recorder *r, bool started);

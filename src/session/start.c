@@ -15,6 +15,7 @@
 
 #include "session/child.h"
 #include "session/named.h"
+#include "session/start_hooks.h"
 
 static int fail(struct sonde_recorder_start_result *result, int error,
 		const char *what)
@@ -77,7 +78,7 @@ static int await_recorder(const struct sonde_child *child,
 	return send_go(child, &ready, result);
 }
 
-int sonde_recorder_start(const struct sonde_recorder_start_config *config,
+static int start_session(const struct sonde_recorder_start_config *config,
 			 struct sonde_recorder_start_result *ret_result)
 {
 	struct sonde_recorder_named named = config->named;
@@ -98,9 +99,19 @@ int sonde_recorder_start(const struct sonde_recorder_start_config *config,
 	}
 	rc = await_recorder(&child, ret_result);
 	ret_result->pid = child.pid;
+	if (!rc && config->hooks)
+		rc = sonde_session_start_hooks(config, &child, ret_result);
+	else if (!rc)
+		(void)close(child.control_fd); /* it isn't missed */
 	if (rc)
 		(void)sonde_child_end(&child); /* it says why itself */
-	else
-		(void)close(child.control_fd); /* it isn't missed */
 	return rc;
+}
+
+int sonde_recorder_start(const struct sonde_recorder_start_config *config,
+			 struct sonde_recorder_start_result *ret_result)
+{
+	return config->hooks ? sonde_session_start_holder(config, start_session,
+							  ret_result) :
+			       start_session(config, ret_result);
 }

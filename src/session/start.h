@@ -13,6 +13,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "session/front_hooks.h"
 #include "session/recorder.h"
 
 struct sonde_recorder_start_config {
@@ -20,6 +21,9 @@ struct sonde_recorder_start_config {
 	/* Its listen_fd is ours to find. */
 	struct sonde_recorder_named named;
 	const char *directory; /* of the trace, from the root on */
+	/* What puts --malloc and --locks in (session/start_hooks.h); NULL: none
+	 * are wanted */
+	const struct sonde_front_hooks *hooks;
 };
 
 struct sonde_recorder_start_result {

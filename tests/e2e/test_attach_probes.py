@@ -22,6 +22,7 @@ import time
 from sonde import (PATIENCE, SONDE, Trace, check, install, require, run,
                    scratch)
 from attached import Attached, as_stranger, refusal
+from home import Home, await_end
 from obedient import TIMEOUT, need_root
 from harness import check_equal, long_test, main, test
 
@@ -222,6 +223,10 @@ static void obey(const char *word, unsigned long n)
 		}
 		MUST(waitpid(pid, &status, 0) == pid);
 		MUST(WIFEXITED(status) && WEXITSTATUS(status) == 7);
+	} else if (!strcmp(word, "leave")) {
+		if (!fork())
+			for (;;)
+				pause();
 	} else if (!strcmp(word, "exec")) {
 		execl("/proc/self/exe", "again", NULL);
 	} else {
@@ -541,6 +546,111 @@ def a_program_outlives_a_recorder_that_is_killed():
         a.end()
         check_equal(counts(a.dir)["malloc:realloc_begin"], 3, "afterwards")
         p.end()
+
+
+def children_named(pid, name):
+    """Of a process: those of all its threads."""
+    found = []
+    for task in pathlib.Path(f"/proc/{pid}/task").iterdir():
+        for child in (task / "children").read_text().split():
+            if pathlib.Path(f"/proc/{child}/comm").read_text().strip() == name:
+                found.append(int(child))
+    return found
+
+
+def parent_of(pid):
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"PPid:\s+(\d+)", status)[1])
+
+
+def await_text(pid, before):
+    until = time.monotonic() + 60 * PATIENCE
+    while text_of(pid) != before:
+        check(time.monotonic() < until, "text is not given back")
+
+
+@test
+def a_session_by_name_has_hooks_until_it_is_stopped():
+    p = Plain()
+    before = text_of(p.pid)
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--malloc", "--locks")
+        p.do("all", 100)
+        status = home.json("status", "night")
+        check_equal([q["pid"] for q in status["processes"]], [p.pid],
+                    "processes")
+        ended = home.json("stop", "night")
+        check_equal(text_of(p.pid), before, "text")
+        p.do("all", 1)
+        check_equal(ended["summary"]["events_lost"], 0, "lost")
+        check_equal(counts(directory),
+                    counts(preloaded(("all", 100))) - counts(preloaded()),
+                    "events")
+        home.ok("destroy", "night")
+        home.start("day", "-p", p.pid, "--malloc", "--mode", "overwrite")
+        p.do("all", 1)
+        trace, _ = home.snapshot("day")
+        check_equal(len(list(trace.events("malloc:realloc_begin"))), 3,
+                    "in the snapshot")
+        home.ok("destroy", "day")
+        check_equal(text_of(p.pid), before, "text at the end")
+    p.end()
+
+
+@test
+def hooks_of_a_session_do_not_outlive_its_recorder_or_holder():
+    for whom in ("recorder", "holder"):
+        p = Plain()
+        before = text_of(p.pid)
+        with Home() as home:
+            home.start("night", "-p", p.pid, "--malloc", "--mode", "overwrite")
+            p.do("all", 1)
+            recorder = home.pid("night")
+            holder = parent_of(recorder)
+            os.kill(recorder if whom == "recorder" else holder, signal.SIGKILL)
+            await_end(holder)
+            await_text(p.pid, before)
+            p.do("all", 10)
+            if whom == "recorder":
+                said = home.json("status", "night")
+                check_equal(said["state"], "died", "state")
+                check("taken out" in said["reason"], said["reason"])
+            else:
+                said = home.json("stop", "night")
+                check(any("was killed" in note
+                          for note in said["summary"]["notes"]),
+                      str(said["summary"]))
+        p.end()
+
+
+@test
+def nothing_is_left_of_a_session_whose_hooks_cannot_be_put_in():
+    static = Plain(program("-static"))
+    with Home() as home:
+        directory = home.traces / "night"
+        check("statically linked" in home.complaint(
+            "start", "night", "-p", static.pid, "--malloc", "-o", directory),
+            "why")
+        check(not directory.exists(), "its directory is left")
+        check_equal(os.listdir(home.dir / "sonde"), [], "files")
+    static.end()
+
+
+@test
+def children_of_fork_are_told():
+    p = Plain()
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--malloc")
+        p.do("leave")
+        summary = home.json("stop", "night")["summary"]
+        check_equal(summary["processes"], 1, "recorded")
+        check_equal(summary["processes_missed"], 1, f"missed {summary}")
+        child, = children_named(p.pid, "plain")
+        check(any(f"nothing is recorded, as hooks are of one process: pid "
+                  f"{child}" in note for note in summary["notes"]),
+              str(summary["notes"]))
+    os.kill(child, signal.SIGKILL)
+    p.end()
 
 
 @test

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * attach_hooks.c - what puts --malloc and --locks into processes that run
+ * (attach_hooks.h): probe/hooks, if this sonde was built with it.
+ */
+#include "cmd/attach_hooks.h"
+
+#include "cmd/cmd.h"
+
+#define EXIT_FAILED 1
+
+#ifdef SONDE_HAVE_PROBES
+#include <errno.h>
+
+#include "probe/hooks/events.h"
+#include "probe/hooks/hooks.h"
+
+static struct sonde_hooks *attached; /* one recording per process */
+
+static void say_hooks(const char *text)
+{
+	sonde_complain("%s", text);
+}
+
+static int begin_hooks(void *ctx, const struct sonde_child *child)
+{
+	const struct sonde_record_options *options = ctx;
+	const struct sonde_hooks_config config = {
+		.groups =
+			(options->hook_malloc ? SONDE_HOOKS_GROUP_MALLOC : 0u) |
+			(options->hook_locks ? SONDE_HOOKS_GROUP_LOCKS : 0u),
+		.child = child,
+		.say = say_hooks,
+	};
+
+	attached = sonde_hooks_new(&config);
+	return attached ? 0 : -ENOMEM;
+}
+
+static int attach_hooks(void *ctx, pid_t pid, char *text, size_t size)
+{
+	(void)ctx;
+	return sonde_hooks_attach(attached, pid, text, size);
+}
+
+static void look_at_hooks(void *ctx)
+{
+	(void)ctx;
+	sonde_hooks_look(attached);
+}
+
+static void end_hooks(void *ctx)
+{
+	(void)ctx;
+	sonde_hooks_end(attached);
+}
+
+static void tell_hooks(void *ctx, struct sonde_summary *summary)
+{
+	(void)ctx;
+	sonde_hooks_tell(attached, summary);
+}
+#endif
+
+int sonde_command_attach_hooks(struct sonde_record_options *options,
+			       struct sonde_front_hooks *table,
+			       const struct sonde_front_hooks **ret)
+{
+	if (!options->session.attaches || !options->session.has_hooks)
+		return 0;
+#ifdef SONDE_HAVE_PROBES
+	*table = (struct sonde_front_hooks){
+		.ctx = options,
+		.begin = begin_hooks,
+		.attach = attach_hooks,
+		.look = look_at_hooks,
+		.end = end_hooks,
+		.tell = tell_hooks,
+	};
+	*ret = table;
+	return 0;
+#else
+	(void)table;
+	(void)ret;
+	sonde_complain("--malloc and --locks of a program that runs need "
+		       "probes, without which this sonde was built; preload "
+		       "them: sonde record --malloc -- PROGRAM");
+	return EXIT_FAILED;
+#endif
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * start_hooks.c - the holder of a session's hooks (start_hooks.h).
+ *
+ * States: it starts the recorder and puts hooks in, while who started it waits;
+ * it says how that went, and leaves the terminal; it holds. One thread.
+ */
+#include "session/start_hooks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* What the holder says to who made it. */
+struct started {
+	int rc;
+	struct sonde_recorder_start_result result;
+};
+
+/* Between sonde_session_start_hooks() and hold_hooks(); one session per holder. */
+static struct sonde_front_hooking *hooking;
+static int control_fd = -1;
+
+/* Who has not heard of a session has none. */
+static void void_session(void)
+{
+	static const char nothing = 0;
+
+	(void)send(control_fd, &nothing, sizeof(nothing), MSG_NOSIGNAL);
+}
+
+int sonde_session_start_hooks(const struct sonde_recorder_start_config *config,
+			      struct sonde_child *child,
+			      struct sonde_recorder_start_result *ret_result)
+{
+	char text[sizeof(ret_result->text)] = "";
+	unsigned int nr = 0;
+	int rc = sonde_front_hooks_start(config->hooks,
+					 &config->session->attach, child, text,
+					 sizeof(text), &hooking, &nr);
+
+	if (rc || *text)
+		memcpy(ret_result->text, text, sizeof(text));
+	control_fd = child->control_fd;
+	if (rc)
+		void_session();
+	ret_result->nr_attached += nr;
+	return rc;
+}
+
+/* Until the recorder asks for it, or has gone. */
+static void hold_hooks(void)
+{
+	struct pollfd pollfd = { .fd = control_fd, .events = POLLIN };
+	static struct sonde_summary notes;
+	char asked;
+
+	while (poll(&pollfd, 1, SONDE_FRONT_HOOKS_MS) == 0 || !pollfd.revents)
+		sonde_front_hooks_look(hooking);
+	/* What is left unread would make the recorder lose our answer. */
+	(void)recv(control_fd, &asked, sizeof(asked), MSG_DONTWAIT);
+	sonde_front_hooks_end(hooking);
+	sonde_front_hooks_tell(hooking, &notes);
+	(void)send(control_fd, &notes, sizeof(notes), MSG_NOSIGNAL);
+	sonde_front_hooks_free(hooking);
+}
+
+/* Nothing of who started us is held by a session that goes on. Best effort. */
+static void leave_terminal(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = STDIN_FILENO; null >= 0 && fd <= STDERR_FILENO; fd++)
+		(void)dup2(null, fd);
+	if (chdir("/") == 0 && null > STDERR_FILENO)
+		(void)close(null); /* it has its copies */
+}
+
+_Noreturn static void
+be_holder(const struct sonde_recorder_start_config *config,
+	  sonde_session_recorder_start *start, int to)
+{
+	struct started started = { 0 };
+
+	(void)setsid();                          /* no terminal's signals */
+	(void)prctl(PR_SET_NAME, "sonde-hooks"); /* for ps */
+	(void)signal(SIGPIPE, SIG_IGN);
+	started.rc = start(config, &started.result);
+	if (write(to, &started, sizeof(started)) != sizeof(started) &&
+	    !started.rc) {
+		sonde_front_hooks_end(hooking);
+		void_session();
+		started.rc = -EPIPE;
+	}
+	if (started.rc)
+		_exit(1);
+	(void)close(to); /* all was written */
+	leave_terminal();
+	hold_hooks();
+	_exit(0);
+}
+
+int sonde_session_start_holder(const struct sonde_recorder_start_config *config,
+			       sonde_session_recorder_start *start,
+			       struct sonde_recorder_start_result *ret_result)
+{
+	struct started started = { .rc = -ECHILD };
+	int fds[2];
+	pid_t holder;
+	ssize_t n = 0;
+
+	*ret_result = (struct sonde_recorder_start_result){
+		.text = "the holder of the hooks was killed before anything was "
+			"recorded",
+	};
+	if (pipe2(fds, O_CLOEXEC) != 0)
+		return -errno;
+	holder = fork();
+	if (holder == 0)
+		be_holder(config, start, fds[1]);
+	(void)close(fds[1]); /* the holder has it */
+	if (holder > 0)
+		do
+			n = read(fds[0], &started, sizeof(started));
+		while (n < 0 && errno == EINTR);
+	(void)close(fds[0]); /* it was only read */
+	if (n != (ssize_t)sizeof(started))
+		return -ECHILD;
+	*ret_result = started.result;
+	return started.rc;
+}
