@@ -30,8 +30,8 @@
  * through that task's /proc/PID/task/TID/mem (CONFIG_PROC_MEM_FORCE_PTRACE). So
  * that is what is written through, on all of them.
  *
- * A process of its own does this, which no signal but a SIGKILL of its own
- * ends, while the tool waits for it, and has another take a stub away that it has
+ * A process of its own does this, of real-time priority where that is allowed,
+ * which no signal but a SIGKILL of its own ends, while the tool waits for it, and has another take a stub away that it has
  * left. If both are killed at that moment, the stub stays where nothing was. A
  * servant that is about to begin is told to end.
  *
@@ -44,6 +44,7 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -944,8 +945,11 @@ static int do_by_ptrace(struct borrowed *b, struct said *said, bool is_call)
 _Noreturn static void be_helper(struct borrowed *b, struct said *said,
 				bool is_call)
 {
+	const struct sched_param least = { .sched_priority = 1 };
 	sigset_t all;
 
+	/* No other process's turn makes a stop longer. It may not be allowed. */
+	(void)sched_setscheduler(0, SCHED_FIFO | SCHED_RESET_ON_FORK, &least);
 	/* Nothing but a SIGKILL of its own ends it on the way. */
 	(void)sigfillset(&all);
 	(void)pthread_sigmask(SIG_SETMASK, &all, NULL);

@@ -107,7 +107,28 @@ char sonde_procfs_state(pid_t tid)
 	return stat.state;
 }
 
-/* How much it would notice; lower is better; negative: not to be had. */
+/* Whether a call that is interrupted and made again waits longer than it would
+ * have. Those that the kernel goes on with know how long they have waited. */
+static bool waits_anew(const struct sonde_proc_syscall *call)
+{
+	switch (call->number) {
+	case SYS_semtimedop:
+	case SYS_rt_sigtimedwait:
+	case SYS_io_getevents:
+	case SYS_io_uring_enter:
+		return true;
+	case SYS_epoll_wait:
+	case SYS_epoll_pwait:
+		return (int)call->args[3] >= 0;
+	case SYS_epoll_pwait2:
+		return call->args[3] != 0;
+	default:
+		return false;
+	}
+}
+
+/* How much it would notice; lower is better; negative: not to be had. One that
+ * sleeps has no time to lose. */
 static int cost_of(pid_t pid, pid_t tid)
 {
 	const char state = sonde_procfs_state(tid);
@@ -115,10 +136,9 @@ static int cost_of(pid_t pid, pid_t tid)
 
 	if (state != 'R' && state != 'S' && state != 'T')
 		return -1;
-	if (state == 'S' && !sonde_proc_syscall(pid, tid, &call) &&
-	    sonde_procfs_restarts((long)call.number))
+	if (state != 'S' || sonde_proc_syscall(pid, tid, &call) != 0)
 		return 1;
-	return 0;
+	return waits_anew(&call) ? 2 : 0;
 }
 
 int sonde_procfs_choose_thread(pid_t pid, pid_t *ret_tid)
