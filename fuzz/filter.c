@@ -195,7 +195,7 @@ static void check_program(const struct sonde_expr *expr,
 			  const struct model_random *random)
 {
 	char text[512];
-	size_t length = sonde_program_disassemble(program, text, sizeof(text));
+	size_t length = model_disassemble(program, text, sizeof(text));
 
 	FUZZ_CHECK(is_sound(program));
 	FUZZ_CHECK(strlen(text) ==

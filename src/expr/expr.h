@@ -8,10 +8,11 @@
  *   text      parsed once              -> struct sonde_expr, a tree
  *   tree      compiled for each kind of record, whose fields have types and
  *             places                   -> struct sonde_program, operations
- *   program   verified, then evaluated for each record; later, native code
+ *   program   verified, then evaluated for each record, or native code or eBPF
  *
- * The operations are one table, ops.def, from which the verifier, the
- * evaluator, the disassembler and later the code generators are made.
+ * The operations are one table, ops.def, from which the verifier and the
+ * evaluator are made. Native code and eBPF are generated from a program, too
+ * (jit/graph.h).
  *
  * A program reads memory only where a source (below) says that a field is; the
  * one who evaluates vouches for those places. It has no loops, needs no
@@ -180,10 +181,6 @@ void sonde_program_eval(const struct sonde_program *program,
 bool sonde_program_test(const struct sonde_program *program,
 			const struct sonde_expr_env *env);
 bool sonde_expr_true(const struct sonde_expr_value *value);
-
-/* One operation per line; returns the length it has or would have. */
-size_t sonde_program_disassemble(const struct sonde_program *program, char *to,
-				 size_t size);
 
 /*
  * A point in time as users write it for --from and --to: "12:30:05.25" (the

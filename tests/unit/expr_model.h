@@ -51,4 +51,8 @@ struct sonde_expr_value model_eval(const struct sonde_expr *expr,
 bool model_same(const struct sonde_expr_value *a,
 		const struct sonde_expr_value *b);
 
+/* One operation per line; returns the length it has or would have. */
+size_t model_disassemble(const struct sonde_program *program, char *to,
+			 size_t size);
+
 #endif /* UNIT_EXPR_MODEL_H */

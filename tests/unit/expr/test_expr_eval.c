@@ -453,7 +453,7 @@ static void field_equals_constant_is_one_operation(void **state)
 {
 	struct sonde_program *program = compile_in("u32x == 3", &model_scope);
 	char text[256];
-	size_t length = sonde_program_disassemble(program, text, sizeof(text));
+	size_t length = model_disassemble(program, text, sizeof(text));
 
 	(void)state;
 	assert_int_equal(length, strlen(text));
@@ -462,9 +462,9 @@ static void field_equals_constant_is_one_operation(void **state)
 			    "keep 0\n"
 			    "  1 END_TRUE\n"
 			    "  2 END_FALSE\n");
-	assert_int_equal(sonde_program_disassemble(program, text, 10), length);
+	assert_int_equal(model_disassemble(program, text, 10), length);
 	assert_int_equal(strlen(text), 9);
-	assert_int_equal(sonde_program_disassemble(program, NULL, 0), length);
+	assert_int_equal(model_disassemble(program, NULL, 0), length);
 	sonde_program_free(program);
 }
 

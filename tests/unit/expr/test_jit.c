@@ -166,7 +166,7 @@ static void check_same(const struct sonde_program *program,
 	if (got == expected)
 		return;
 	char listing[16384];
-	(void)sonde_program_disassemble(program, listing, sizeof(listing));
+	(void)model_disassemble(program, listing, sizeof(listing));
 	fail_msg("%s:\n%sis %d, not %d (%s)", text, listing, got, expected,
 		 jit_run_hex());
 }
@@ -250,7 +250,7 @@ static void check_truth(const struct sonde_program *program,
 	counts->outcomes[got]++;
 	if ((got == JIT_TRUE) == (expected == JIT_TRUE))
 		return;
-	(void)sonde_program_disassemble(program, listing, sizeof(listing));
+	(void)model_disassemble(program, listing, sizeof(listing));
 	fail_msg("%sis %d, not %d (%s)", listing, got, expected, jit_run_hex());
 }
 
