@@ -4,16 +4,19 @@
  * registers alone, and faults only where it says so.
  *
  * First byte: bit 7, a program made an operation at a time, each of which the
- * verifier takes, and bent; else bit 0, a filter of fields; else a condition of
- * GDB's, of which bit 1: the rest is its bytes. Else the rest are decisions: an
- * expression, then what it sees.
+ * verifier takes, and bent; else bit 0, a filter of fields, with bit 1 also of
+ * texts, which as eBPF does the same; else a condition of GDB's, of which bit 1:
+ * the rest is its bytes. Else the rest are decisions: an expression, then what
+ * it sees.
  */
 #include <errno.h>
 
 #include "../tests/unit/agent_model.h"
+#include "../tests/unit/ebpf_model.h"
 #include "../tests/unit/expr_model.h"
 #include "../tests/unit/jit_run.h"
 #include "../tests/unit/program_make.h"
+#include "base/port.h"
 #include "expr/agent.h"
 
 #include "fuzz.h"
@@ -129,12 +132,62 @@ static void fuzz_filter(const struct model_random *random)
 	if (sonde_expr_compile(expr, &model_scope, &error, &program) == 0) {
 		model_record_fill(&record, random);
 		model_env_init(&env, &record);
-		rc = jit_run_function(program, record.bytes[0], record.bytes[1],
-				      &got);
+		rc = jit_run_function(program, NULL, record.bytes[0],
+				      record.bytes[1], &got);
 		FUZZ_CHECK(rc == 0 || rc == -EOPNOTSUPP);
 		FUZZ_CHECK(rc || got == sonde_program_test(program, &env));
 	}
 	sonde_program_free(program);
+	sonde_expr_free(expr);
+}
+
+/* The evaluator, native code and eBPF, of one record. */
+static void check_three(const struct sonde_program *program,
+			struct ebpf_record *record)
+{
+	static const struct sonde_jit_config texts = {
+		.bytes = EBPF_BYTES,
+		.text = ebpf_text_place,
+	};
+	static struct bpf_insn code[8192];
+	const char *wrong = NULL;
+	struct sonde_expr_env env;
+	bool expected;
+	bool got;
+	size_t nr;
+	int rc;
+
+	ebpf_env_init(&env, record);
+	expected = sonde_program_test(program, &env);
+	rc = jit_run_function(program, &texts, record->bytes, record->whence,
+			      &got);
+	FUZZ_CHECK(rc == 0 || rc == -EOPNOTSUPP);
+	FUZZ_CHECK(rc || got == expected);
+	rc = sonde_ebpf_generate(program, &ebpf_in_registers, code,
+				 SONDE_ARRAY_SIZE(code), &nr);
+	FUZZ_CHECK(rc == 0 || rc == -EOPNOTSUPP || rc == -E2BIG);
+	FUZZ_CHECK(rc || ebpf_test(code, nr, &ebpf_in_registers, record,
+				   &wrong) == expected);
+}
+
+static void fuzz_three(const struct model_random *random)
+{
+	static char text[16384];
+	struct ebpf_record record;
+	struct sonde_expr_error error;
+	struct sonde_program *program;
+	struct sonde_expr *expr;
+
+	ebpf_write(text, sizeof(text), random);
+	if (sonde_expr_parse(text, &error, &expr))
+		return;
+	if (sonde_expr_compile(expr, &ebpf_scope, &error, &program) == 0) {
+		for (size_t i = 0; i < WORLDS; i++) {
+			ebpf_record_fill(&record, random);
+			check_three(program, &record);
+		}
+		sonde_program_free(program);
+	}
 	sonde_expr_free(expr);
 }
 
@@ -188,6 +241,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *input, size_t size)
 		jit_run_init();
 	if (how & 128)
 		fuzz_made(&in, &random);
+	else if (how & 1 && how & 2)
+		fuzz_three(&random);
 	else if (how & 1)
 		fuzz_filter(&random);
 	else

@@ -131,6 +131,15 @@ static int run_swap(struct ebpf_machine *machine, const struct bpf_insn *insn)
 	return set_register(machine, insn->dst_reg, result);
 }
 
+/* What an operation of 32 bits sees of a number: those, or their sign. */
+static uint64_t low_half(uint8_t op, uint64_t number)
+{
+	return op == BPF_ARSH || op == BPF_JSLT || op == BPF_JSGE ||
+			       op == BPF_JSGT || op == BPF_JSLE ?
+		       (uint64_t)(int64_t)(int32_t)(uint32_t)number :
+		       (uint32_t)number;
+}
+
 /* False: no such operation, or one that the machine leaves open. */
 static bool calculate(uint8_t op, uint64_t a, uint64_t b, uint64_t *ret)
 {
@@ -197,7 +206,9 @@ static bool operand(const struct ebpf_machine *machine,
 
 static int run_alu(struct ebpf_machine *machine, const struct bpf_insn *insn)
 {
+	bool is_half = BPF_CLASS(insn->code) == BPF_ALU;
 	uint8_t op = BPF_OP(insn->code);
+	uint64_t a = machine->registers[insn->dst_reg];
 	uint64_t result;
 	uint64_t b;
 
@@ -205,10 +216,18 @@ static int run_alu(struct ebpf_machine *machine, const struct bpf_insn *insn)
 		return stop(machine, "arithmetic with nothing");
 	if (op == BPF_END)
 		return run_swap(machine, insn);
-	if (BPF_CLASS(insn->code) != BPF_ALU64 || !operand(machine, insn, &b) ||
-	    !calculate(op, machine->registers[insn->dst_reg], b, &result))
+	if (!operand(machine, insn, &b))
+		return stop(machine, "arithmetic with nothing");
+	if (is_half) {
+		a = low_half(op, a);
+		b = (uint32_t)b;
+	}
+	if (!calculate(op, a, b, &result) ||
+	    (is_half && (op == BPF_LSH || op == BPF_RSH || op == BPF_ARSH) &&
+	     b > 31))
 		return stop(machine, "no such arithmetic");
-	return set_register(machine, insn->dst_reg, result);
+	return set_register(machine, insn->dst_reg,
+			    is_half ? (uint32_t)result : result);
 }
 
 static int compare(uint8_t op, uint64_t a, uint64_t b)
@@ -231,6 +250,16 @@ static int compare(uint8_t op, uint64_t a, uint64_t b)
 		return sa < sb;
 	case BPF_JSGE:
 		return sa >= sb;
+	case BPF_JGT:
+		return a > b;
+	case BPF_JLE:
+		return a <= b;
+	case BPF_JSGT:
+		return sa > sb;
+	case BPF_JSLE:
+		return sa <= sb;
+	case BPF_JSET:
+		return (a & b) != 0;
 	default:
 		return -1;
 	}
@@ -262,16 +291,22 @@ static int run_call(struct ebpf_machine *machine, const struct bpf_insn *insn)
 
 static int run_jump(struct ebpf_machine *machine, const struct bpf_insn *insn)
 {
+	bool is_half = BPF_CLASS(insn->code) == BPF_JMP32;
 	uint8_t op = BPF_OP(insn->code);
+	uint64_t a = machine->registers[insn->dst_reg];
 	uint64_t b = 0;
 	int taken;
 
-	if (op == BPF_CALL)
+	if (op == BPF_CALL && !is_half)
 		return run_call(machine, insn);
 	if (op != BPF_JA &&
 	    (!is_set(machine, insn->dst_reg) || !operand(machine, insn, &b)))
 		return stop(machine, "a comparison with nothing");
-	taken = compare(op, machine->registers[insn->dst_reg], b);
+	if (is_half) {
+		a = low_half(op, a);
+		b = low_half(op, b);
+	}
+	taken = compare(op, a, b);
 	if (taken < 0 || insn->off < 0)
 		return stop(machine, "no such jump");
 	return taken ? insn->off : 0;
@@ -289,6 +324,7 @@ static int run_one(struct ebpf_machine *machine, const struct bpf_insn *insn)
 	case BPF_ALU64:
 		return run_alu(machine, insn);
 	case BPF_JMP:
+	case BPF_JMP32:
 		return run_jump(machine, insn);
 	case BPF_LD:
 		if (insn->code != (BPF_LD | BPF_DW) || insn[1].code ||
@@ -313,7 +349,8 @@ static bool all_reached(const struct bpf_insn *code, size_t nr)
 		return false;
 	reached[0] = true;
 	for (size_t i = 0; i < nr && all; i++) {
-		bool jumps = BPF_CLASS(code[i].code) == BPF_JMP;
+		bool jumps = BPF_CLASS(code[i].code) == BPF_JMP ||
+			     BPF_CLASS(code[i].code) == BPF_JMP32;
 		size_t to = i + 1 + (size_t)(jumps ? code[i].off : 0);
 
 		all = reached[i] && to <= nr;

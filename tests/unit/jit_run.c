@@ -281,19 +281,24 @@ int jit_run_probe(const struct sonde_program *program,
 	return 0;
 }
 
-int jit_run_function(const struct sonde_program *program, const uint8_t *base0,
+int jit_run_function(const struct sonde_program *program,
+		     const struct sonde_jit_config *texts, const uint8_t *base0,
 		     const uint8_t *base1, bool *ret_true)
 {
-	const struct sonde_jit_config config = {
-		.kind = SONDE_JIT_FUNCTION,
+	struct sonde_jit_config config = { 0 };
+	const struct sonde_jit_place place = {
 		.address = (uint64_t)(uintptr_t)page,
 	};
-	const struct sonde_jit_place place = { .address = config.address };
 	bool (*function)(const uint8_t *, const uint8_t *);
 	struct sonde_jit_needs needs;
 	struct sonde_jit *jit;
-	int rc = sonde_jit_new(program, &config, &jit, &needs);
+	int rc;
 
+	if (texts)
+		config = *texts;
+	config.kind = SONDE_JIT_FUNCTION;
+	config.address = place.address;
+	rc = sonde_jit_new(program, &config, &jit, &needs);
 	if (rc)
 		return rc;
 	if (needs.bytes_max + 256 > CODE)

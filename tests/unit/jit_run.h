@@ -31,8 +31,10 @@ uint8_t *jit_run_memory(void);
 int jit_run_probe(const struct sonde_program *program,
 		  const uint64_t *registers, unsigned int choice,
 		  enum jit_outcome *ret_outcome);
-/* As a function of two bases. */
-int jit_run_function(const struct sonde_program *program, const uint8_t *base0,
+/* As a function of two bases. `texts`: how much of base 0 there is, and which
+ * texts, as in struct sonde_jit_config; NULL: none. */
+int jit_run_function(const struct sonde_program *program,
+		     const struct sonde_jit_config *texts, const uint8_t *base0,
 		     const uint8_t *base1, bool *ret_true);
 /* The code that was run, in hexadecimal. */
 const char *jit_run_hex(void);

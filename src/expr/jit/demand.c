@@ -10,11 +10,6 @@
 
 #define ALL 64u
 
-static unsigned int round_demand(unsigned int bits)
-{
-	return bits <= 8 ? 8 : bits <= 16 ? 16 : bits <= 32 ? 32 : ALL;
-}
-
 static void want(struct sonde_graph *graph, uint16_t node, unsigned int bits)
 {
 	struct sonde_graph_node *is;
@@ -22,7 +17,7 @@ static void want(struct sonde_graph *graph, uint16_t node, unsigned int bits)
 	if (node == SONDE_GRAPH_NO_NODE)
 		return;
 	is = &graph->nodes[node];
-	bits = round_demand(bits);
+	bits = sonde_graph_width(graph, bits);
 	if (is->demand < bits)
 		is->demand = (uint8_t)bits;
 	if (is->uses < UINT16_MAX)

@@ -593,9 +593,14 @@ uint16_t sonde_graph_node(struct sonde_graph *graph, enum sonde_graph_op op,
 
 /* ---- comparisons ---- */
 
-static unsigned int round_width(unsigned int bits)
+unsigned int sonde_graph_width(const struct sonde_graph *graph,
+			       unsigned int bits)
 {
-	return bits <= 8 ? 8 : bits <= 16 ? 16 : bits <= 32 ? 32 : ALL;
+	unsigned int width = graph->config->narrowest;
+
+	while (width < bits)
+		width *= 2;
+	return width;
 }
 
 /* Both extended with their sign from so few bits, or both with zeros; then
@@ -617,8 +622,10 @@ static void narrow(const struct sonde_graph *graph,
 	};
 	const struct sonde_graph_node *a = node_at(graph, comparison->a);
 	const struct sonde_graph_node *b = node_at(graph, comparison->b);
-	unsigned int zeros = round_width(at_least(a->zbits, b->zbits));
-	unsigned int signs = round_width(at_least(a->sbits, b->sbits));
+	unsigned int zeros =
+		sonde_graph_width(graph, at_least(a->zbits, b->zbits));
+	unsigned int signs =
+		sonde_graph_width(graph, at_least(a->sbits, b->sbits));
 
 	comparison->width = (uint8_t)at_most(zeros, signs);
 	if (signs > zeros)

@@ -25,7 +25,7 @@ struct state {
 struct builder {
 	struct sonde_graph *graph;
 	const struct sonde_program *program;
-	const struct sonde_jit_config *config;
+	const struct sonde_graph_config *config;
 	struct state *states;
 	size_t nr_states, states_room;
 	uint16_t stack[SONDE_PROGRAM_STACK];
@@ -139,9 +139,8 @@ static uint16_t graph_come(struct builder *builder, uint32_t op,
 	case SONDE_EXPR_OP_END_FAULT:
 		return SONDE_GRAPH_REJECT;
 	case SONDE_EXPR_OP_END_DIVIDED:
-		return builder->config->kind == SONDE_JIT_PROBE ?
-			       SONDE_GRAPH_DIVIDED :
-			       SONDE_GRAPH_REJECT;
+		return builder->config->tells_divided ? SONDE_GRAPH_DIVIDED :
+							SONDE_GRAPH_REJECT;
 	case SONDE_EXPR_OP_END_NUMBER:
 		if (builder->program->type != SONDE_EXPR_DOUBLE &&
 		    sonde_graph_is_number(builder->graph, builder->stack[0],
@@ -254,20 +253,26 @@ static const struct reading {
 	[SONDE_EXPR_OP_READ_64] = { 64, false, false },
 };
 
+/* `bits` of a base, as they lie there. */
+static uint16_t bytes_at(struct builder *builder, unsigned int base,
+			 uint32_t offset, uint8_t bits)
+{
+	uint32_t bytes = base < 2 ? builder->config->bases[base].bytes : 0;
+	uint16_t at = sonde_graph_leaf(builder->graph, SONDE_GRAPH_BASE, base);
+
+	if (bits / 8u > bytes || offset > bytes - bits / 8u)
+		fail(builder, -EOPNOTSUPP);
+	at = make(builder, SONDE_GRAPH_ADD, at, graph_number(builder, offset));
+	return sonde_graph_node(builder->graph, SONDE_GRAPH_FIELD, at, NO_NODE,
+				bits);
+}
+
 static uint16_t graph_field(struct builder *builder,
 			    const struct sonde_expr_op *op)
 {
 	const struct reading *reading = &readings[op->code];
-	uint16_t at =
-		sonde_graph_leaf(builder->graph, SONDE_GRAPH_BASE, op->base);
-	uint16_t node;
+	uint16_t node = bytes_at(builder, op->base, op->offset, reading->bits);
 
-	if (builder->config->kind != SONDE_JIT_FUNCTION || op->base > 1)
-		fail(builder, -EOPNOTSUPP);
-	at = make(builder, SONDE_GRAPH_ADD, at,
-		  graph_number(builder, op->offset));
-	node = sonde_graph_node(builder->graph, SONDE_GRAPH_FIELD, at, NO_NODE,
-				reading->bits);
 	if (reading->swaps)
 		node = sonde_graph_node(builder->graph, SONDE_GRAPH_SWAP, node,
 					NO_NODE, reading->bits);
@@ -361,10 +366,9 @@ static void extend(struct builder *builder, const struct sonde_expr_op *op)
 static void push_register(struct builder *builder,
 			  const struct sonde_expr_op *op)
 {
-	if (op->number == SONDE_AGENT_RIP)
-		push(builder, graph_number(builder, builder->config->rip));
-	else if (op->number > SONDE_AGENT_RIP ||
-		 builder->config->kind != SONDE_JIT_PROBE)
+	if (op->number == SONDE_AGENT_RIP && builder->config->rip)
+		push(builder, graph_number(builder, *builder->config->rip));
+	else if (op->number >= builder->config->nr_registers)
 		fail(builder, -EOPNOTSUPP);
 	else
 		push(builder,
@@ -426,15 +430,75 @@ static void divide(struct builder *builder, const struct sonde_expr_op *op)
 	decide(builder, divisor, next, jump);
 }
 
+/* ---- texts ---- */
+
+static bool place_text(struct builder *builder, uint32_t ref, uint64_t *ret)
+{
+	const struct sonde_graph_config *config = builder->config;
+	uint32_t offset;
+	uint32_t size;
+
+	if (!config->text || !config->text(config->ctx, ref, &offset, &size)) {
+		fail(builder, -EOPNOTSUPP);
+		return false;
+	}
+	*ret = (uint64_t)size << 32 | offset;
+	return true;
+}
+
+/* One that can be had is always there. */
+static void push_text(struct builder *builder, const struct sonde_expr_op *op)
+{
+	uint64_t place = 0;
+	uint16_t node;
+
+	(void)place_text(builder, op->ref, &place);
+	node = sonde_graph_leaf(builder->graph, SONDE_GRAPH_TEXT, place);
+	push(builder, node);
+	push(builder, node);
+}
+
+/* The text on top: where it is in base 0, and how long it may be; one that
+ * ends with NUL leaves room for that. */
+static uint32_t top_text(struct builder *builder, uint32_t *ret_size,
+			 uint32_t *ret_longest)
+{
+	uint16_t top = builder->stack[builder->depth - 1];
+	const struct sonde_graph_node *node = &builder->graph->nodes[top];
+	uint32_t offset = (uint32_t)node->number;
+	uint32_t bytes = builder->config->bases[0].bytes;
+
+	*ret_size = (uint32_t)(node->number >> 32);
+	*ret_longest = *ret_size ? *ret_size : bytes - offset - 1;
+	if (node->op != SONDE_GRAPH_TEXT || offset >= bytes ||
+	    *ret_size > bytes - offset)
+		fail(builder, -EOPNOTSUPP);
+	return offset;
+}
+
+/* The first byte of the text on top: 0 if it is empty. */
+static uint16_t first_byte(struct builder *builder)
+{
+	uint32_t size;
+	uint32_t longest;
+	uint32_t offset = top_text(builder, &size, &longest);
+
+	return builder->graph->err ? 0 : bytes_at(builder, 0, offset, 8);
+}
+
 /* What a comparison and jump compares; NO_NODE if it isn't one. */
 static uint16_t compared(struct builder *builder,
 			 const struct sonde_expr_op *op)
 {
 	uint16_t *top = &builder->stack[builder->depth];
+	unsigned int unused;
+	uint64_t place;
 
 	switch ((int)op->code) {
 	case SONDE_EXPR_OP_IF:
 		return top[-1];
+	case SONDE_EXPR_OP_IF_TEXT:
+		return first_byte(builder);
 	case SONDE_EXPR_OP_IF_EQUAL:
 		return make(builder, SONDE_GRAPH_EQUAL, top[-2], top[-1]);
 	case SONDE_EXPR_OP_IF_LESS_U:
@@ -453,12 +517,16 @@ static uint16_t compared(struct builder *builder,
 	case SONDE_EXPR_OP_IF_MEM8_IS:
 	case SONDE_EXPR_OP_IF_MEM16_IS:
 	case SONDE_EXPR_OP_IF_MEM32_IS:
-	case SONDE_EXPR_OP_IF_MEM64_IS: {
-		unsigned int unused = ALL - readings[op->code].bits;
+	case SONDE_EXPR_OP_IF_MEM64_IS:
+		unused = ALL - readings[op->code].bits;
 		return make(
 			builder, SONDE_GRAPH_EQUAL, graph_field(builder, op),
 			graph_number(builder, op->number << unused >> unused));
-	}
+	case SONDE_EXPR_OP_IF_DEFINED:
+		return op->number == SONDE_EXPR_STRING &&
+				       place_text(builder, op->ref, &place) ?
+			       graph_number(builder, 1) :
+			       NO_NODE;
 	default:
 		return NO_NODE;
 	}
@@ -497,6 +565,9 @@ static bool run_inside(struct builder *builder, const struct sonde_expr_op *op)
 	case SONDE_EXPR_OP_READ_64:
 		read_memory(builder, op);
 		return true;
+	case SONDE_EXPR_OP_CALL_TEXT:
+		push_text(builder, op);
+		return true;
 	default:
 		break;
 	}
@@ -511,6 +582,77 @@ static bool run_inside(struct builder *builder, const struct sonde_expr_op *op)
 	return true;
 }
 
+/* Whether the pattern's bytes from the i-th on match, as a node that isn't 0,
+ * and how many bytes that tells of. */
+static uint16_t compare_chunk(struct builder *builder,
+			      const struct sonde_graph_pattern *pattern,
+			      uint32_t at, uint32_t i, uint32_t *bytes)
+{
+	uint32_t left = 1;
+	uint64_t number = 0;
+	uint16_t field;
+
+	while (left < 8 && i + left < *bytes && !pattern->any[i + left])
+		left++;
+	if (pattern->any[i])
+		left = 1;
+	*bytes = sonde_graph_chunk(builder->config, 0, at + i, left);
+	field = bytes_at(builder, 0, at + i, (uint8_t)(8 * *bytes));
+	if (pattern->any[i])
+		return field;
+	memcpy(&number, pattern->bytes + i, *bytes);
+	if (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__)
+		number >>= 8 * (8 - *bytes);
+	return make(builder, SONDE_GRAPH_EQUAL, field,
+		    graph_number(builder, number));
+}
+
+static void compare_pattern(struct builder *builder,
+			    const struct sonde_graph_pattern *pattern,
+			    uint32_t at, uint32_t bytes, const uint16_t ways[2])
+{
+	uint32_t n;
+
+	for (uint32_t i = 0; i < bytes && !builder->graph->err; i += n) {
+		uint16_t match;
+		uint16_t to;
+
+		n = bytes;
+		match = compare_chunk(builder, pattern, at, i, &n);
+		to = i + n < bytes ? new_block(builder, 2 * builder->at + 1) :
+				     ways[1];
+		decide(builder, match, to, ways[0]);
+		builder->block = to;
+	}
+}
+
+static void compare_text(struct builder *builder,
+			 const struct sonde_expr_op *op)
+{
+	struct sonde_graph_pattern pattern;
+	uint32_t size;
+	uint32_t longest;
+	uint32_t at = top_text(builder, &size, &longest);
+	int err = sonde_graph_pattern(builder->program, op, &pattern);
+	uint32_t bytes = pattern.length;
+	bool never = pattern.never || bytes > longest;
+	uint16_t ways[2];
+
+	if (err)
+		fail(builder, err);
+	if (!pattern.is_prefix && (!size || bytes < size))
+		bytes++; /* and a NUL */
+	if (never || bytes == 0) {
+		graph_jump_if(builder, graph_number(builder, !never), op->sense,
+			      2);
+		return;
+	}
+	ways[op->sense] = graph_come(builder, op->target, op->keep);
+	ways[!op->sense] =
+		graph_come(builder, builder->at + 1, builder->depth - 2);
+	compare_pattern(builder, &pattern, at, bytes, ways);
+}
+
 /* The operation that ends the block. */
 static void run_last(struct builder *builder, const struct sonde_expr_op *op)
 {
@@ -522,6 +664,14 @@ static void run_last(struct builder *builder, const struct sonde_expr_op *op)
 			fail(builder, -EOPNOTSUPP);
 		decide(builder, builder->stack[0], SONDE_GRAPH_ACCEPT,
 		       SONDE_GRAPH_REJECT);
+		return;
+	case SONDE_EXPR_OP_END_TEXT:
+		decide(builder, first_byte(builder), SONDE_GRAPH_ACCEPT,
+		       SONDE_GRAPH_REJECT);
+		return;
+	case SONDE_EXPR_OP_IF_TEXT_IS:
+	case SONDE_EXPR_OP_IF_GLOB:
+		compare_text(builder, op);
 		return;
 	case SONDE_EXPR_OP_END_TRUE:
 	case SONDE_EXPR_OP_END_FALSE:
@@ -547,8 +697,10 @@ static void run_last(struct builder *builder, const struct sonde_expr_op *op)
 	if (node == NO_NODE)
 		fail(builder, -EOPNOTSUPP);
 	else
-		graph_jump_if(builder, node, op->sense,
-			      sonde_expr_op_infos[op->code].takes.numbers);
+		graph_jump_if(
+			builder, node, op->sense,
+			sonde_expr_op_infos[op->code].takes.numbers +
+				2u * sonde_expr_op_infos[op->code].takes.texts);
 }
 
 static void run_state(struct builder *builder, const struct state *state)
@@ -690,7 +842,7 @@ static void arrange(struct sonde_graph *graph)
 
 int sonde_graph_make(struct sonde_graph *graph,
 		     const struct sonde_program *program,
-		     const struct sonde_jit_config *config)
+		     const struct sonde_graph_config *config)
 {
 	struct builder builder = {
 		.graph = graph,
@@ -698,7 +850,7 @@ int sonde_graph_make(struct sonde_graph *graph,
 		.config = config,
 	};
 
-	*graph = (struct sonde_graph){ 0 };
+	*graph = (struct sonde_graph){ .config = config };
 	sonde_pool_init(&graph->pool, 0);
 	memset(graph->hashes, 0xff, sizeof(graph->hashes));
 	(void)sonde_graph_number(graph, 0);

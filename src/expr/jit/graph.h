@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * graph.h - a program as values and decisions, which no longer has a stack.
+ * graph.h - a program as values and decisions, which no longer has a stack: what
+ * all generators of code begin with.
  *
  * Values are nodes; each is there once, whoever needs it (what a register has,
  * what an address holds, is the same throughout one evaluation). A node's
@@ -10,6 +11,9 @@
  * has to be chosen among values; where it holds constants, as behind && and
  * ||, the decision that follows is gone. Blocks are in an order in which
  * control only goes forward.
+ *
+ * A text is where it is; comparing it with a constant is decisions over its
+ * bytes, several at a time, which are fields (text.c).
  *
  * Reading memory (READ) may fault, so each block says which it does; all other
  * nodes have no effect and are computed where they are needed. A division
@@ -23,8 +27,27 @@
 #define EXPR_JIT_GRAPH_H
 
 #include "base/pool.h"
-#include "expr/jit/jit.h"
 #include "expr/program.h"
+
+/* What there is where the code will run. */
+struct sonde_graph_config {
+	uint32_t
+		nr_registers; /* those with lower numbers (agent.h) are there */
+	const uint64_t *rip;  /* or NULL: it is one of these, or not there */
+	bool tells_divided;   /* division by zero is DIVIDED, else REJECT */
+	uint8_t narrowest;    /* bits that can be compared: 8 or 32 */
+	/* The bases: how many bytes of each may be read, where they begin, and
+	 * whether reads are to be aligned, as seen from there. */
+	struct {
+		uint32_t bytes;
+		int32_t offset;
+		bool aligned;
+	} bases[2];
+	/* As in expr/ebpf.h; or NULL. */
+	bool (*text)(void *ctx, uint32_t ref, uint32_t *ret_offset,
+		     uint32_t *ret_size);
+	void *ctx;
+};
 
 enum sonde_graph_op {
 	SONDE_GRAPH_NONE,
@@ -33,6 +56,7 @@ enum sonde_graph_op {
 	SONDE_GRAPH_BASE,     /* number: which */
 	SONDE_GRAPH_READ,     /* bits at address a; may fault */
 	SONDE_GRAPH_FIELD,    /* the same, but can't */
+	SONDE_GRAPH_TEXT,     /* number: its size << 32 | offset in base 0 */
 	SONDE_GRAPH_ADD,
 	SONDE_GRAPH_SUBTRACT,
 	SONDE_GRAPH_MULTIPLY,
@@ -67,7 +91,7 @@ struct sonde_graph_node {
 	uint64_t number;
 };
 #define SONDE_GRAPH_NO_NODE   UINT16_MAX
-#define SONDE_GRAPH_NODES_MAX 4096
+#define SONDE_GRAPH_NODES_MAX 16384
 #define SONDE_GRAPH_HASHES    256
 
 /* Pairs of opposites. */
@@ -87,7 +111,8 @@ enum sonde_graph_relation {
 
 struct sonde_graph_comparison {
 	uint8_t relation;
-	uint8_t width; /* bits in which it gives the same: 8, 16, 32, 64 */
+	uint8_t width; /* bits in which it gives the same: 8, 16, 32, 64, but
+			  none below config->narrowest */
 	uint16_t a, b; /* a number is b */
 };
 
@@ -107,11 +132,12 @@ struct sonde_graph_block {
 	uint16_t nr_from;
 	uint32_t order; /* later ones have more */
 };
-#define SONDE_GRAPH_BLOCKS_MAX 1024
+#define SONDE_GRAPH_BLOCKS_MAX 8192
 #define SONDE_GRAPH_READS_MAX  4096
 
 struct sonde_graph {
 	struct sonde_pool pool;
+	const struct sonde_graph_config *config; /* borrowed */
 	struct sonde_graph_node *nodes;
 	size_t nr_nodes, nodes_room;
 	struct sonde_graph_block *blocks;
@@ -128,7 +154,7 @@ struct sonde_graph {
 /* 0, -EOPNOTSUPP, -ENOMEM; to be finished in any case. */
 int sonde_graph_make(struct sonde_graph *graph,
 		     const struct sonde_program *program,
-		     const struct sonde_jit_config *config);
+		     const struct sonde_graph_config *config);
 void sonde_graph_fini(struct sonde_graph *graph);
 
 /* The node that computes that, simplified (fold.c). `bits` is 0 but for those
@@ -147,7 +173,30 @@ bool sonde_graph_is_number(const struct sonde_graph *graph, uint16_t node,
 struct sonde_graph_comparison sonde_graph_compare(struct sonde_graph *graph,
 						  uint16_t node, bool *negates);
 
+/* `bits` rounded up to a width that can be had. */
+unsigned int sonde_graph_width(const struct sonde_graph *graph,
+			       unsigned int bits);
+
 /* Fills in demand and uses, which blocks tell. */
 void sonde_graph_demand(struct sonde_graph *graph);
+
+/* How many of `left` bytes from `at` in a base on can be read at once. */
+uint32_t sonde_graph_chunk(const struct sonde_graph_config *config,
+			   unsigned int base, uint32_t at, uint32_t left);
+
+/* What a text is compared with: bytes, of which some may be any but NUL. */
+struct sonde_graph_pattern {
+	uint32_t length;
+	bool is_prefix; /* anything may follow */
+	bool never;     /* no text is so */
+	bool any[256];
+	char bytes[256 + 8];
+};
+
+/* That of IF_TEXT_IS or IF_GLOB. 0; -EOPNOTSUPP: not by looking at bytes from
+ * the first to the last (a star that isn't at the end, sets), or too long. */
+int sonde_graph_pattern(const struct sonde_program *program,
+			const struct sonde_expr_op *op,
+			struct sonde_graph_pattern *ret_pattern);
 
 #endif /* EXPR_JIT_GRAPH_H */

@@ -21,8 +21,8 @@
  *		uint8_t *base1), System V; fields are read from there. It
  *		ends with ret.
  *
- * Not all programs can be had: -EOPNOTSUPP (doubles, texts that aren't compared
- * with constants, calls, variables, collecting; more live values than there
+ * Not all programs can be had: -EOPNOTSUPP (doubles, texts but those at
+ * fixed places that are compared with constants, calls, variables, collecting; more live values than there
  * are registers; a CPU without a generator); the evaluator runs those.
  */
 #ifndef EXPR_JIT_H
@@ -45,6 +45,13 @@ struct sonde_jit_config {
 	 * there (within SONDE_JIT_NEAR bytes). */
 	uint64_t address;
 	uint64_t rip; /* PROBE: the program's */
+	/* FUNCTION: how much of base 0 may be read, 0: whatever the program
+	 * says; and which texts are at fixed places there, and their size: NULL:
+	 * none is (as in expr/ebpf.h). */
+	uint32_t bytes;
+	bool (*text)(void *ctx, uint32_t ref, uint32_t *ret_offset,
+		     uint32_t *ret_size);
+	void *ctx;
 };
 #define SONDE_JIT_NEAR ((uint64_t)1 << 20)
 

@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * select.c - instructions for the nodes of each block (x86_64.h).
+ * select.c - x86-64's instruction for a node (insn.h).
  *
- * What a block needs is found from its end: from what it decides by, and what
- * it must read, back to what that is computed from, as far as no block before
- * has computed it on all ways. A node that one other uses, and in the width in
- * which it lies in memory, becomes that one's memory operand. Then the
- * instructions are written in the order of the nodes.
+ * A node that one other uses, and in the width in which it lies in memory,
+ * becomes that one's memory operand.
  */
 #include <errno.h>
 #include <string.h>
@@ -34,18 +31,6 @@ enum {
 enum {
 	UNARY_COMPLEMENT = 2,
 	UNARY_NEGATE,
-};
-
-struct selector {
-	struct sonde_jit *jit;
-	struct sonde_graph *graph;
-	/* by node, in this block: */
-	bool *there;  /* computed before it */
-	bool *wanted; /* an instruction */
-	bool *read;   /* has to be read */
-	bool *folded; /* is an operand in memory */
-	bool *behind; /* by block * nr_nodes + node: there at its end */
-	size_t nr_nodes;
 };
 
 uint8_t sonde_jit_cpu_register(uint64_t number)
@@ -83,52 +68,20 @@ uint8_t sonde_jit_fixed(const struct sonde_jit *jit, uint16_t node)
 
 /* ---- operands ---- */
 
-static const struct sonde_graph_node *node_at(const struct selector *s,
-					      uint16_t node)
-{
-	return &s->graph->nodes[node];
-}
-
-static bool select_is_number(const struct selector *s, uint16_t node,
+static bool select_is_number(const struct sonde_jit_selector *s, uint16_t node,
 			     uint64_t *ret)
 {
 	return sonde_graph_is_number(s->graph, node, ret);
 }
 
-static bool is_rsp(const struct selector *s, uint16_t node)
+static bool is_rsp(const struct sonde_jit_selector *s, uint16_t node)
 {
-	return node_at(s, node)->op == SONDE_GRAPH_REGISTER &&
-	       node_at(s, node)->number == SONDE_AGENT_RSP;
-}
-
-/* Without extensions that don't matter if `bits` are wanted. */
-static uint16_t strip(const struct selector *s, uint16_t node,
-		      unsigned int bits, bool *ret_single)
-{
-	const struct sonde_graph_node *is = node_at(s, node);
-
-	*ret_single = true;
-	while ((is->op == SONDE_GRAPH_EXTEND_S ||
-		is->op == SONDE_GRAPH_EXTEND_Z) &&
-	       (is->bits >= bits || is->bits >= is->demand) &&
-	       !s->there[node]) {
-		*ret_single = *ret_single && is->uses == 1;
-		node = is->a;
-		is = node_at(s, node);
-	}
-	return node;
-}
-
-static uint16_t operand(const struct selector *s, uint16_t node,
-			unsigned int bits)
-{
-	bool single;
-
-	return strip(s, node, bits, &single);
+	return sonde_jit_node(s, node)->op == SONDE_GRAPH_REGISTER &&
+	       sonde_jit_node(s, node)->number == SONDE_AGENT_RSP;
 }
 
 /* Whether that can be reached from where the code will be, or is low. */
-static bool is_near(const struct selector *s, uint64_t address)
+static bool is_near(const struct sonde_jit_selector *s, uint64_t address)
 {
 	int64_t distance = (int64_t)(address - s->jit->config.address);
 	int64_t most = INT32_MAX - (int64_t)SONDE_JIT_NEAR;
@@ -137,32 +90,41 @@ static bool is_near(const struct selector *s, uint64_t address)
 	       (distance < most && distance > -most);
 }
 
-static bool is_scaled(const struct selector *s, uint16_t node)
+static bool is_scaled(const struct sonde_jit_selector *s, uint16_t node)
 {
-	const struct sonde_graph_node *is = node_at(s, node);
+	const struct sonde_graph_node *is = sonde_jit_node(s, node);
 	uint64_t count;
 
 	return is->op == SONDE_GRAPH_SHIFT_LEFT && !s->there[node] &&
 	       select_is_number(s, is->b, &count) && count <= 3;
 }
 
-static void take_index(const struct selector *s, struct sonde_jit_insn *insn,
-		       uint16_t node, unsigned int width)
+static void take_index(const struct sonde_jit_selector *s,
+		       struct sonde_jit_insn *insn, uint16_t node,
+		       unsigned int width)
 {
-	const struct sonde_graph_node *is = node_at(s, node);
+	const struct sonde_graph_node *is = sonde_jit_node(s, node);
 
 	insn->index = node;
 	if (!is_scaled(s, node))
 		return;
-	insn->index = operand(s, is->a, width);
-	insn->scale = (uint8_t)node_at(s, is->b)->number;
+	insn->index = sonde_jit_operand(s, is->a, width);
+	insn->scale = (uint8_t)sonde_jit_node(s, is->b)->number;
+}
+
+static void take_base(const struct sonde_jit_selector *s,
+		      struct sonde_jit_insn *insn, uint16_t node)
+{
+	insn->base = node;
+	insn->base_home = is_rsp(s, node);
 }
 
 /* `node` as base + index << scale + disp. */
-static void address(const struct selector *s, struct sonde_jit_insn *insn,
-		    uint16_t node, unsigned int width)
+static void address(const struct sonde_jit_selector *s,
+		    struct sonde_jit_insn *insn, uint16_t node,
+		    unsigned int width)
 {
-	const struct sonde_graph_node *is = node_at(s, node);
+	const struct sonde_graph_node *is = sonde_jit_node(s, node);
 	uint64_t number;
 	uint16_t a;
 	uint16_t b;
@@ -176,39 +138,40 @@ static void address(const struct selector *s, struct sonde_jit_insn *insn,
 	    select_is_number(s, is->b, &number) &&
 	    sonde_asm_is_s32((int64_t)number)) {
 		insn->disp = (int64_t)number;
-		node = operand(s, is->a, width);
-		is = node_at(s, node);
+		node = sonde_jit_operand(s, is->a, width);
+		is = sonde_jit_node(s, node);
 	}
 	if (is_scaled(s, node)) {
 		take_index(s, insn, node, width);
 		return;
 	}
-	insn->base = node;
+	take_base(s, insn, node);
 	if (is->op != SONDE_GRAPH_ADD || s->there[node])
 		return;
-	a = operand(s, is->a, width);
-	b = operand(s, is->b, width);
+	a = sonde_jit_operand(s, is->a, width);
+	b = sonde_jit_operand(s, is->b, width);
 	if (is_scaled(s, a) || is_rsp(s, b)) {
-		insn->base = b;
+		take_base(s, insn, b);
 		b = a;
 	} else {
-		insn->base = a;
+		take_base(s, insn, a);
 	}
 	take_index(s, insn, b, width);
 }
 
 /* Makes `node`, of which so many bits are wanted, the memory operand, if it can
  * be: it is used here only, and as wide in memory. */
-static bool select_fold(struct selector *s, struct sonde_jit_insn *insn,
-			uint16_t node, unsigned int bits)
+static bool select_fold(struct sonde_jit_selector *s,
+			struct sonde_jit_insn *insn, uint16_t node,
+			unsigned int bits)
 {
 	const struct sonde_graph_node *is;
 	bool single;
 
 	if (insn->is_memory)
 		return false;
-	node = strip(s, node, bits, &single);
-	is = node_at(s, node);
+	node = sonde_jit_strip(s, node, bits, &single);
+	is = sonde_jit_node(s, node);
 	if ((is->op != SONDE_GRAPH_READ && is->op != SONDE_GRAPH_FIELD) ||
 	    !single || is->uses != 1 || s->there[node])
 		return false;
@@ -221,8 +184,8 @@ static bool select_fold(struct selector *s, struct sonde_jit_insn *insn,
 }
 
 /* A number that fits in an instruction. */
-static bool take_number(const struct selector *s, struct sonde_jit_insn *insn,
-			uint16_t node)
+static bool take_number(const struct sonde_jit_selector *s,
+			struct sonde_jit_insn *insn, uint16_t node)
 {
 	unsigned int unused = ALL - insn->width;
 	uint64_t number;
@@ -239,30 +202,31 @@ static bool take_number(const struct selector *s, struct sonde_jit_insn *insn,
 
 /* ---- comparisons ---- */
 
-static bool is_home(const struct selector *s, uint16_t node)
+static bool is_home(const struct sonde_jit_selector *s, uint16_t node)
 {
-	return node_at(s, node)->op == SONDE_GRAPH_REGISTER &&
+	return sonde_jit_node(s, node)->op == SONDE_GRAPH_REGISTER &&
 	       !is_rsp(s, node) &&
 	       sonde_jit_fixed(s->jit, node) == SONDE_ASM_NONE &&
 	       !s->there[node];
 }
 
-static void compare_with_number(struct selector *s, struct sonde_jit_insn *insn,
-				uint16_t a)
+static void compare_with_number(struct sonde_jit_selector *s,
+				struct sonde_jit_insn *insn, uint16_t a)
 {
 	if (select_fold(s, insn, a, insn->width))
 		return;
-	insn->a = operand(s, a, insn->width);
+	insn->a = sonde_jit_operand(s, a, insn->width);
 	insn->a_home = is_home(s, insn->a);
 }
 
 /* a & b with 0. */
-static void match_test(struct selector *s, struct sonde_jit_insn *insn,
+static void match_test(struct sonde_jit_selector *s,
+		       struct sonde_jit_insn *insn,
 		       const struct sonde_graph_node *both)
 {
 	bool single;
-	uint16_t a = strip(s, both->a, insn->width, &single);
-	const struct sonde_graph_node *is = node_at(s, a);
+	uint16_t a = sonde_jit_strip(s, both->a, insn->width, &single);
+	const struct sonde_graph_node *is = sonde_jit_node(s, a);
 	uint64_t mask;
 
 	insn->code = SONDE_JIT_TEST;
@@ -275,17 +239,18 @@ static void match_test(struct selector *s, struct sonde_jit_insn *insn,
 		return;
 	}
 	if (select_fold(s, insn, both->a, insn->width)) {
-		insn->a = operand(s, both->b, insn->width);
+		insn->a = sonde_jit_operand(s, both->b, insn->width);
 		return;
 	}
-	insn->a = operand(s, both->a, insn->width);
-	insn->b = operand(s, both->b, insn->width);
+	insn->a = sonde_jit_operand(s, both->a, insn->width);
+	insn->b = sonde_jit_operand(s, both->b, insn->width);
 }
 
-static void match_comparison(struct selector *s, struct sonde_jit_insn *insn,
+static void match_comparison(struct sonde_jit_selector *s,
+			     struct sonde_jit_insn *insn,
 			     const struct sonde_graph_comparison *comparison)
 {
-	const struct sonde_graph_node *a = node_at(s, comparison->a);
+	const struct sonde_graph_node *a = sonde_jit_node(s, comparison->a);
 	uint64_t number;
 
 	insn->width = comparison->width;
@@ -302,19 +267,20 @@ static void match_comparison(struct selector *s, struct sonde_jit_insn *insn,
 		return;
 	}
 	if (select_fold(s, insn, comparison->a, insn->width)) {
-		insn->b = operand(s, comparison->b, insn->width);
+		insn->b = sonde_jit_operand(s, comparison->b, insn->width);
 		return;
 	}
-	insn->a = operand(s, comparison->a, insn->width);
+	insn->a = sonde_jit_operand(s, comparison->a, insn->width);
 	if (select_fold(s, insn, comparison->b, insn->width))
 		insn->code = SONDE_JIT_COMPARE_WITH;
 	else
-		insn->b = operand(s, comparison->b, insn->width);
+		insn->b = sonde_jit_operand(s, comparison->b, insn->width);
 }
 
 /* ---- nodes ---- */
 
-static void match_extension(struct selector *s, struct sonde_jit_insn *insn,
+static void match_extension(struct sonde_jit_selector *s,
+			    struct sonde_jit_insn *insn,
 			    const struct sonde_graph_node *node)
 {
 	insn->from = node->bits;
@@ -323,36 +289,38 @@ static void match_extension(struct selector *s, struct sonde_jit_insn *insn,
 	if (select_fold(s, insn, node->a, node->bits))
 		return;
 	insn->code = SONDE_JIT_EXTEND;
-	insn->a = operand(s, node->a, node->bits);
+	insn->a = sonde_jit_operand(s, node->a, node->bits);
 }
 
 /* dst = a op b, in any of the ways there are. */
-static void match_operands(struct selector *s, struct sonde_jit_insn *insn,
+static void match_operands(struct sonde_jit_selector *s,
+			   struct sonde_jit_insn *insn,
 			   const struct sonde_graph_node *node, bool commutes)
 {
 	unsigned int width = insn->width;
 
 	if (insn->code == SONDE_JIT_ALU && take_number(s, insn, node->b)) {
-		insn->a = operand(s, node->a, width);
+		insn->a = sonde_jit_operand(s, node->a, width);
 		return;
 	}
 	if (select_fold(s, insn, node->b, width)) {
-		insn->a = operand(s, node->a, width);
+		insn->a = sonde_jit_operand(s, node->a, width);
 		return;
 	}
 	if (commutes && select_fold(s, insn, node->a, width)) {
-		insn->a = operand(s, node->b, width);
+		insn->a = sonde_jit_operand(s, node->b, width);
 		return;
 	}
-	insn->a = operand(s, node->a, width);
-	insn->b = operand(s, node->b, width);
+	insn->a = sonde_jit_operand(s, node->a, width);
+	insn->b = sonde_jit_operand(s, node->b, width);
 }
 
-static bool could_fold(struct selector *s, uint16_t node, unsigned int width)
+static bool could_fold(struct sonde_jit_selector *s, uint16_t node,
+		       unsigned int width)
 {
 	struct sonde_jit_insn trial = { 0 };
 	bool single;
-	uint16_t inner = strip(s, node, width, &single);
+	uint16_t inner = sonde_jit_strip(s, node, width, &single);
 	bool before = s->folded[inner];
 	bool can = select_fold(s, &trial, node, width);
 
@@ -360,7 +328,7 @@ static bool could_fold(struct selector *s, uint16_t node, unsigned int width)
 	return can;
 }
 
-static void match_add(struct selector *s, struct sonde_jit_insn *insn,
+static void match_add(struct sonde_jit_selector *s, struct sonde_jit_insn *insn,
 		      const struct sonde_graph_node *node, uint16_t i)
 {
 	uint64_t number;
@@ -378,7 +346,8 @@ static void match_add(struct selector *s, struct sonde_jit_insn *insn,
 	address(s, insn, i, insn->width);
 }
 
-static void match_multiply(struct selector *s, struct sonde_jit_insn *insn,
+static void match_multiply(struct sonde_jit_selector *s,
+			   struct sonde_jit_insn *insn,
 			   const struct sonde_graph_node *node)
 {
 	uint64_t number;
@@ -387,7 +356,7 @@ static void match_multiply(struct selector *s, struct sonde_jit_insn *insn,
 	    (number == 3 || number == 5 || number == 9)) {
 		insn->code = SONDE_JIT_ADDRESS;
 		insn->is_memory = true;
-		insn->base = operand(s, node->a, insn->width);
+		take_base(s, insn, sonde_jit_operand(s, node->a, insn->width));
 		insn->index = insn->base;
 		insn->scale = (uint8_t)__builtin_ctzll(number - 1);
 		return;
@@ -395,14 +364,15 @@ static void match_multiply(struct selector *s, struct sonde_jit_insn *insn,
 	if (take_number(s, insn, node->b)) {
 		insn->code = SONDE_JIT_MULTIPLY_NUMBER;
 		if (!select_fold(s, insn, node->a, insn->width))
-			insn->a = operand(s, node->a, insn->width);
+			insn->a = sonde_jit_operand(s, node->a, insn->width);
 		return;
 	}
 	insn->code = SONDE_JIT_MULTIPLY;
 	match_operands(s, insn, node, true);
 }
 
-static void match_shift(struct selector *s, struct sonde_jit_insn *insn,
+static void match_shift(struct sonde_jit_selector *s,
+			struct sonde_jit_insn *insn,
 			const struct sonde_graph_node *node, uint16_t i)
 {
 	uint64_t count;
@@ -412,8 +382,8 @@ static void match_shift(struct selector *s, struct sonde_jit_insn *insn,
 							   SHIFT_RIGHT_S;
 	if (select_is_number(s, node->b, &count)) {
 		unsigned int known = node->op == SONDE_GRAPH_SHIFT_RIGHT_S ?
-					     node_at(s, node->a)->sbits :
-					     node_at(s, node->a)->zbits;
+					     sonde_jit_node(s, node->a)->sbits :
+					     sonde_jit_node(s, node->a)->zbits;
 		if (node->op == SONDE_GRAPH_SHIFT_RIGHT_U)
 			insn->width = known <= 32 && count < 32 ? 32 : ALL;
 		else if (node->op == SONDE_GRAPH_SHIFT_RIGHT_S)
@@ -429,17 +399,17 @@ static void match_shift(struct selector *s, struct sonde_jit_insn *insn,
 			insn->number = 0;
 			return;
 		}
-		insn->a = operand(s, node->a, insn->width);
+		insn->a = sonde_jit_operand(s, node->a, insn->width);
 		return;
 	}
 	insn->code = SONDE_JIT_SHIFT;
 	insn->width = ALL;
-	insn->a = operand(s, node->a, ALL);
-	insn->b = operand(s, node->b, ALL);
+	insn->a = sonde_jit_operand(s, node->a, ALL);
+	insn->b = sonde_jit_operand(s, node->b, ALL);
 	insn->temp = (uint16_t)(s->nr_nodes + i);
 }
 
-static void match_alu(struct selector *s, struct sonde_jit_insn *insn,
+static void match_alu(struct sonde_jit_selector *s, struct sonde_jit_insn *insn,
 		      const struct sonde_graph_node *node, uint8_t op)
 {
 	insn->code = SONDE_JIT_ALU;
@@ -447,16 +417,18 @@ static void match_alu(struct selector *s, struct sonde_jit_insn *insn,
 	match_operands(s, insn, node, op != ALU_SUBTRACT);
 }
 
-static void match_unary(struct selector *s, struct sonde_jit_insn *insn,
+static void match_unary(struct sonde_jit_selector *s,
+			struct sonde_jit_insn *insn,
 			const struct sonde_graph_node *node)
 {
 	insn->code = SONDE_JIT_UNARY;
 	insn->op = node->op == SONDE_GRAPH_NEGATE ? UNARY_NEGATE :
 						    UNARY_COMPLEMENT;
-	insn->a = operand(s, node->a, insn->width);
+	insn->a = sonde_jit_operand(s, node->a, insn->width);
 }
 
-static void match_leaf(struct selector *s, struct sonde_jit_insn *insn,
+static void match_leaf(struct sonde_jit_selector *s,
+		       struct sonde_jit_insn *insn,
 		       const struct sonde_graph_node *node, uint16_t i)
 {
 	insn->number = node->number;
@@ -468,14 +440,15 @@ static void match_leaf(struct selector *s, struct sonde_jit_insn *insn,
 		insn->code = SONDE_JIT_ADDRESS;
 		insn->width = ALL;
 		insn->is_memory = true;
-		insn->base = i;
+		take_base(s, insn, i);
 	} else {
 		insn->code = SONDE_JIT_HOME;
 		insn->number = sonde_jit_cpu_register(node->number);
 	}
 }
 
-static void match_others(struct selector *s, struct sonde_jit_insn *insn,
+static void match_others(struct sonde_jit_selector *s,
+			 struct sonde_jit_insn *insn,
 			 const struct sonde_graph_node *node, uint16_t i)
 {
 	switch ((int)node->op) {
@@ -490,7 +463,7 @@ static void match_others(struct selector *s, struct sonde_jit_insn *insn,
 		insn->code = SONDE_JIT_SWAP;
 		insn->from = node->bits;
 		insn->width = node->bits == 64 ? 64 : 32;
-		insn->a = operand(s, node->a, node->bits);
+		insn->a = sonde_jit_operand(s, node->a, node->bits);
 		break;
 	case SONDE_GRAPH_DIVIDE_U:
 	case SONDE_GRAPH_DIVIDE_S:
@@ -499,8 +472,8 @@ static void match_others(struct selector *s, struct sonde_jit_insn *insn,
 		insn->code = SONDE_JIT_DIVIDE;
 		insn->op = node->op;
 		insn->width = ALL;
-		insn->a = operand(s, node->a, ALL);
-		insn->b = operand(s, node->b, ALL);
+		insn->a = sonde_jit_operand(s, node->a, ALL);
+		insn->b = sonde_jit_operand(s, node->b, ALL);
 		break;
 	case SONDE_GRAPH_SHIFT_LEFT:
 	case SONDE_GRAPH_SHIFT_RIGHT_U:
@@ -514,9 +487,10 @@ static void match_others(struct selector *s, struct sonde_jit_insn *insn,
 }
 
 /* The instruction that computes node i; all but comparisons. */
-static void match(struct selector *s, uint16_t i, struct sonde_jit_insn *insn)
+static void match(struct sonde_jit_selector *s, uint16_t i,
+		  struct sonde_jit_insn *insn)
 {
-	const struct sonde_graph_node *node = node_at(s, i);
+	const struct sonde_graph_node *node = sonde_jit_node(s, i);
 
 	insn->dst = i;
 	insn->width = node->demand > 32 ? ALL : 32;
@@ -553,177 +527,6 @@ static void match(struct selector *s, uint16_t i, struct sonde_jit_insn *insn)
 	}
 }
 
-/* ---- blocks ---- */
-
-static const struct sonde_jit_insn nothing = {
-	.dst = NO_NODE,
-	.a = NO_NODE,
-	.b = NO_NODE,
-	.temp = NO_NODE,
-	.base = NO_NODE,
-	.index = NO_NODE,
-};
-
-static void select_want(struct selector *s, uint16_t node)
-{
-	if (node != NO_NODE && !s->there[node] &&
-	    sonde_jit_fixed(s->jit, node) == SONDE_ASM_NONE)
-		s->wanted[node] = true;
-}
-
-static void select_want_operands(struct selector *s,
-				 const struct sonde_jit_insn *insn)
-{
-	if (!insn->a_home)
-		select_want(s, insn->a);
-	select_want(s, insn->b);
-	if (insn->base != NO_NODE && !is_rsp(s, insn->base))
-		select_want(s, insn->base);
-	select_want(s, insn->index);
-}
-
-static bool select_is_truth(const struct sonde_graph_node *node)
-{
-	return node->op == SONDE_GRAPH_EQUAL ||
-	       node->op == SONDE_GRAPH_LESS_S || node->op == SONDE_GRAPH_LESS_U;
-}
-
-/* The comparison of a node that is one. */
-static void match_truth(struct selector *s, uint16_t i,
-			struct sonde_jit_insn *insn, uint8_t *ret_relation)
-{
-	bool negates = false;
-	struct sonde_graph_comparison comparison =
-		sonde_graph_compare(s->graph, i, &negates);
-
-	match_comparison(s, insn, &comparison);
-	*ret_relation = negates ? SONDE_GRAPH_OPPOSITE(comparison.relation) :
-				  comparison.relation;
-}
-
-static void find_wanted(struct selector *s, uint16_t i)
-{
-	const struct sonde_graph_node *node = node_at(s, i);
-	struct sonde_jit_insn insn = nothing;
-	uint8_t relation;
-
-	if (s->read[i] && !s->folded[i] && node->uses)
-		select_want(s, i);
-	if (s->read[i] && !node->uses) {
-		address(s, &insn, node->a, ALL);
-		select_want_operands(s, &insn);
-	}
-	if (!s->wanted[i])
-		return;
-	if (select_is_truth(node))
-		match_truth(s, i, &insn, &relation);
-	else
-		match(s, i, &insn);
-	select_want_operands(s, &insn);
-}
-
-static void add(struct sonde_jit *jit, const struct sonde_jit_insn *insn)
-{
-	struct sonde_jit_insn *insns =
-		sonde_pool_grow(&jit->graph.pool, jit->insns, jit->nr_insns,
-				&jit->insns_room, sizeof(*insns));
-
-	if (!insns) {
-		jit->graph.err = -ENOMEM;
-		return;
-	}
-	jit->insns = insns;
-	insns[jit->nr_insns++] = *insn;
-}
-
-/* Read for nothing but whether it can be. */
-static void add_touch(struct selector *s, uint16_t i)
-{
-	struct sonde_jit_insn insn = nothing;
-
-	insn.code = SONDE_JIT_COMPARE;
-	insn.width = node_at(s, i)->bits;
-	insn.has_number = true;
-	insn.faults = true;
-	address(s, &insn, node_at(s, i)->a, ALL);
-	add(s->jit, &insn);
-}
-
-static void add_node(struct selector *s, uint16_t i)
-{
-	struct sonde_jit_insn insn = nothing;
-	uint8_t relation;
-
-	if (s->read[i] && !node_at(s, i)->uses)
-		add_touch(s, i);
-	if (!s->wanted[i])
-		return;
-	if (!select_is_truth(node_at(s, i))) {
-		match(s, i, &insn);
-		add(s->jit, &insn);
-		return;
-	}
-	match_truth(s, i, &insn, &relation);
-	add(s->jit, &insn);
-	insn = nothing;
-	insn.code = SONDE_JIT_TRUTH;
-	insn.op = relation;
-	insn.dst = i;
-	add(s->jit, &insn);
-}
-
-static void select_block(struct selector *s, uint16_t at)
-{
-	const struct sonde_graph_block *block = &s->graph->blocks[at];
-	struct sonde_jit_insn insn = nothing;
-	bool *behind = s->behind + at * s->nr_nodes;
-
-	memset(s->wanted, 0, s->nr_nodes);
-	memset(s->read, 0, s->nr_nodes);
-	memset(s->folded, 0, s->nr_nodes);
-	for (uint16_t i = 0; i < block->nr_reads; i++) {
-		uint16_t node = s->graph->reads[block->reads + i];
-		s->read[node] = !s->there[node];
-	}
-	insn.code = SONDE_JIT_BLOCK;
-	insn.target = at;
-	add(s->jit, &insn);
-	insn = nothing;
-	if (block->decides) {
-		match_comparison(s, &insn, &block->comparison);
-		select_want_operands(s, &insn);
-	}
-	for (size_t i = s->nr_nodes; i-- > 0;)
-		find_wanted(s, (uint16_t)i);
-	for (size_t i = 0; i < s->nr_nodes; i++)
-		add_node(s, (uint16_t)i);
-	if (block->decides)
-		add(s->jit, &insn);
-	insn = nothing;
-	insn.code = SONDE_JIT_DECIDE;
-	insn.target = at;
-	add(s->jit, &insn);
-	for (size_t i = 0; i < s->nr_nodes; i++)
-		behind[i] = s->there[i] || s->wanted[i];
-}
-
-/* What is there at the begin of a block: what is behind all that lead to it. */
-static void find_there(struct selector *s, size_t at)
-{
-	uint16_t block = s->graph->order[at];
-
-	memset(s->there, block != s->graph->begin, s->nr_nodes);
-	for (size_t i = 0; i < at; i++) {
-		uint16_t from = s->graph->order[i];
-		const bool *behind = s->behind + from * s->nr_nodes;
-		if (s->graph->blocks[from].to[0] != block &&
-		    s->graph->blocks[from].to[1] != block)
-			continue;
-		for (size_t k = 0; k < s->nr_nodes; k++)
-			s->there[k] = s->there[k] && behind[k];
-	}
-}
-
 /* Registers of the program; which of them may be moved away from. */
 static void find_registers(struct sonde_jit *jit)
 {
@@ -754,25 +557,31 @@ static void find_registers(struct sonde_jit *jit)
 		jit->homes |= 1u << SONDE_ASM_RDX;
 }
 
+static bool is_fixed(const struct sonde_jit *jit, uint16_t node)
+{
+	return sonde_jit_fixed(jit, node) != SONDE_ASM_NONE;
+}
+
+/* Read for nothing but whether it can be. */
+static void match_touch(struct sonde_jit_selector *s, uint16_t i,
+			struct sonde_jit_insn *insn)
+{
+	insn->code = SONDE_JIT_COMPARE;
+	insn->width = sonde_jit_node(s, i)->bits;
+	insn->has_number = true;
+	insn->faults = true;
+	address(s, insn, sonde_jit_node(s, i)->a, ALL);
+}
+
 int sonde_jit_select(struct sonde_jit *jit)
 {
-	struct sonde_graph *graph = &jit->graph;
-	size_t nr = graph->nr_nodes;
-	struct selector s = { .jit = jit, .graph = graph, .nr_nodes = nr };
-	bool *room = sonde_pool_get(&graph->pool, 4 + graph->nr_blocks, nr);
+	static const struct sonde_jit_target target = {
+		.is_fixed = is_fixed,
+		.match = match,
+		.compare = match_comparison,
+		.touch = match_touch,
+	};
 
-	if (!room)
-		return -ENOMEM;
-	s.there = room;
-	s.wanted = s.there + nr;
-	s.read = s.wanted + nr;
-	s.folded = s.read + nr;
-	s.behind = s.folded + nr;
-	jit->nr_values = 2 * nr;
 	find_registers(jit);
-	for (size_t i = 0; i < graph->nr_ordered && !graph->err; i++) {
-		find_there(&s, i);
-		select_block(&s, graph->order[i]);
-	}
-	return graph->err;
+	return sonde_jit_schedule(jit, &target);
 }

@@ -618,7 +618,7 @@ static void put_unary(struct emitter *e, const struct sonde_jit_insn *insn)
 
 static void put_insn(struct emitter *e, const struct sonde_jit_insn *insn)
 {
-	switch ((enum sonde_jit_insn_code)insn->code) {
+	switch ((int)insn->code) {
 	case SONDE_JIT_BLOCK:
 		e->labels[insn->target] = e->to.nr;
 		break;
@@ -670,8 +670,8 @@ static void put_insn(struct emitter *e, const struct sonde_jit_insn *insn)
 	case SONDE_JIT_TRUTH:
 		x86_truth(e, insn);
 		break;
-	case SONDE_JIT_DECIDE:
-		break; /* x86_put_all() */
+	default:
+		break; /* DECIDE: x86_put_all(); READ is others' */
 	}
 }
 
@@ -858,10 +858,32 @@ static int try_it(const struct sonde_jit *jit, struct sonde_jit_needs *needs)
 	return rc;
 }
 
+/* What its kind of code finds. */
+static void find_seen(struct sonde_jit *jit)
+{
+	const struct sonde_jit_config *config = &jit->config;
+	struct sonde_graph_config *sees = &jit->sees;
+
+	sees->narrowest = 8;
+	if (config->kind == SONDE_JIT_PROBE) {
+		sees->nr_registers = SONDE_AGENT_RIP;
+		sees->rip = &config->rip;
+		sees->tells_divided = true;
+		return;
+	}
+	sees->bases[0].bytes = config->bytes ? config->bytes : UINT32_MAX;
+	sees->bases[1].bytes = UINT32_MAX;
+	sees->text = config->text;
+	sees->ctx = config->ctx;
+}
+
 int sonde_jit_new(const struct sonde_program *program,
 		  const struct sonde_jit_config *config,
 		  struct sonde_jit **ret_jit, struct sonde_jit_needs *ret_needs)
 {
+	static const struct sonde_jit_places registers = {
+		.nr_regs = SONDE_JIT_REGS_MAX,
+	};
 	struct sonde_jit *jit = calloc(1, sizeof(*jit));
 	struct sonde_jit_needs needs = { 0 };
 	int rc;
@@ -869,11 +891,12 @@ int sonde_jit_new(const struct sonde_program *program,
 	if (!jit)
 		return -ENOMEM;
 	jit->config = *config;
-	rc = sonde_graph_make(&jit->graph, program, config);
+	find_seen(jit);
+	rc = sonde_graph_make(&jit->graph, program, &jit->sees);
 	if (!rc)
 		rc = sonde_jit_select(jit);
 	if (!rc)
-		rc = sonde_jit_allocate(jit);
+		rc = sonde_jit_allocate(jit, &registers);
 	if (!rc) {
 		measure(jit, &needs);
 		rc = try_it(jit, &needs);

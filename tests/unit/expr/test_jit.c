@@ -18,6 +18,7 @@
 #include "agent_corpus.h"
 #include "agent_model.h"
 #include "base/port.h"
+#include "ebpf_model.h"
 #include "expr/agent.h"
 #include "expr/program.h"
 #include "expr_model.h"
@@ -350,7 +351,8 @@ static void check_filter(const struct sonde_program *program,
 	model_record_fill(&record, random);
 	model_env_init(&env, &record);
 	expected = sonde_program_test(program, &env);
-	rc = jit_run_function(program, record.bytes[0], record.bytes[1], &got);
+	rc = jit_run_function(program, NULL, record.bytes[0], record.bytes[1],
+			      &got);
 	if (rc == -EOPNOTSUPP)
 		return;
 	assert_int_equal(rc, 0);
@@ -390,6 +392,55 @@ static void functions_do_what_the_evaluator_does(void **state)
 	assert_true(counts.outcomes[JIT_FALSE] > 100);
 }
 
+/* ---- texts ---- */
+
+static const struct sonde_jit_config texts = {
+	.bytes = EBPF_BYTES,
+	.text = ebpf_text_place,
+};
+
+static void check_text(const struct sonde_program *program, const char *text,
+		       struct ebpf_record *record, struct counts *counts)
+{
+	struct sonde_expr_env env;
+	bool got;
+
+	ebpf_env_init(&env, record);
+	if (jit_run_function(program, &texts, record->bytes, record->whence,
+			     &got))
+		return;
+	counts->native++;
+	counts->outcomes[got]++;
+	if (got != sonde_program_test(program, &env))
+		fail_msg("%s is %d: %s", text, got, jit_run_hex());
+}
+
+/* Of the same conditions as eBPF is made of. */
+static void functions_compare_texts_as_the_evaluator_does(void **state)
+{
+	uint64_t seed = 11;
+	const struct model_random random = { next_random, &seed };
+	struct counts counts = { 0 };
+	char text[16384];
+
+	(void)state;
+	for (int i = 0; i < ROUNDS; i++) {
+		struct sonde_program *program;
+		struct ebpf_record record;
+
+		ebpf_write(text, sizeof(text), &random);
+		program = compile_in(text, &ebpf_scope);
+		for (int k = 0; k < 2; k++) {
+			ebpf_record_fill(&record, &random);
+			check_text(program, text, &record, &counts);
+		}
+		sonde_program_free(program);
+	}
+	print_message("%zu in native code, %zu true\n", counts.native,
+		      counts.outcomes[JIT_TRUE]);
+	assert_true(counts.native > 2 * ROUNDS * 9 / 10);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -399,6 +450,7 @@ int main(void)
 		cmocka_unit_test(
 			code_of_the_corpus_does_what_the_evaluator_does),
 		cmocka_unit_test(functions_do_what_the_evaluator_does),
+		cmocka_unit_test(functions_compare_texts_as_the_evaluator_does),
 	};
 
 	jit_run_init();
