@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * ebpf.h - a verified program (expr/program.h) as eBPF instructions, for the
- * kernel's verifier to accept.
+ * kernel's verifier to accept. They are made from the graph that native code is
+ * made from (jit/graph.h).
  *
  * The code is a run of instructions, to be put in the place of a block of no-ops:
- * it calls nothing but the helper that reads memory, for agent expressions. On entry the base registers hold the addresses of the bases'
- * memory; it ends by setting R0 to 1 if the program's value is true, else to 0,
- * and going to the instruction after its last. It uses R0 to R5 and `room`
- * bytes of the stack above `stack`, and leaves R6 to R9 alone but for reading
- * the bases.
+ * it calls nothing but the helper that reads memory, for agent expressions. On
+ * entry the base registers hold the addresses of the bases' memory; it ends by
+ * setting R0 to 1 if the program's value is true, else to 0, and going to the
+ * instruction after its last. It uses R0 to R5 and `room` bytes of the stack
+ * above `stack`, and leaves R6 to R9 alone but for reading the bases.
  *
  * Agent expressions (agent.h) see the registers that `registers` finds, and
  * memory; what assigns or records is -EOPNOTSUPP.
  *
  * Integers, text comparisons against constants, && || ! and all of integer
  * arithmetic; what needs doubles, or texts behind others of varying length, is
- * -EOPNOTSUPP: whoever reads the records evaluates it then.
- *
- * Patterns with a star anywhere but at their end, or with sets, are not for it
- * either. Jumps go forward, and all instructions can be reached.
+ * -EOPNOTSUPP: whoever reads the records evaluates it then. So are patterns with
+ * a star anywhere but at their end, or with sets, and what has more ways than
+ * the graph has blocks for. Jumps go forward, and all instructions can be
+ * reached.
  *
  * Pure; allocates while it runs.
  */
@@ -46,7 +47,7 @@ struct sonde_ebpf_config {
 		uint16_t bytes;
 	} bases[2];
 	/* The stack for temporaries: R10 + stack, a multiple of 8, and `room`
-	 * bytes up. What needs none of it may have 0. */
+	 * bytes up. What needs none of it may have 0; reading memory takes 8. */
 	int16_t stack;
 	uint16_t room;
 	/* A call's text: where it is in base 0 and its fixed size, or 0 if it
@@ -63,9 +64,6 @@ struct sonde_ebpf_config {
 	int32_t read_helper;
 	void *ctx;
 };
-
-/* Bytes of the room that reading memory takes besides. */
-#define SONDE_EBPF_READ_ROOM 32
 
 /* 0 and the number of instructions; -EOPNOTSUPP (as above; or bases or room
  * don't suffice), -E2BIG (more than `max`, or than jumps reach), -ENOMEM. */
