@@ -13,7 +13,7 @@
 #include "base/port.h"
 #include "cmd/cmd.h"
 #include "cmd/options.h"
-#include "source/doctor.h"
+#include "doctor/doctor.h"
 #include "view/text/show.h"
 
 #define BOLD   "\033[1m"
@@ -231,7 +231,7 @@ static int cmd_doctor_examine(bool json)
 
 	findings.nr = sonde_doctor_abilities(findings.at, SONDE_ABILITIES_MAX);
 	/* Where it can't look, it has left nothing of this user's. */
-	(void)sonde_source_left(findings.left, sizeof(findings.left));
+	(void)sonde_doctor_left(findings.left, sizeof(findings.left));
 	if (json)
 		cmd_doctor_print_json(&findings);
 	else
@@ -242,7 +242,7 @@ static int cmd_doctor_examine(bool json)
 static int clean(void)
 {
 	char text[200] = "";
-	int nr = sonde_source_clean(text, sizeof(text));
+	int nr = sonde_doctor_clean(text, sizeof(text));
 
 	if (text[0])
 		(void)printf("%s\n", text);

@@ -22,6 +22,7 @@
 #include "cmd/list.h"
 #include "cmd/recording.h"
 #include "ctf/place.h"
+#include "doctor/doctor.h"
 #include "ring/layout.h"
 #include "session/budget.h"
 #include "session/census.h"
@@ -29,7 +30,6 @@
 #include "session/front.h"
 #include "session/kin.h"
 #include "session/options.h"
-#include "source/doctor.h"
 #include "view/text/show.h"
 
 #define EXIT_FAILED         1
@@ -274,7 +274,7 @@ static void clean_up(void)
 {
 	char text[400];
 
-	if (sonde_source_clean(text, sizeof(text)) > 0)
+	if (sonde_doctor_clean(text, sizeof(text)) > 0)
 		sonde_complain("%s", text);
 }
 

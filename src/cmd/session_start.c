@@ -12,9 +12,9 @@
 #include "cmd/attach_hooks.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
+#include "doctor/doctor.h"
 #include "session/options.h"
 #include "session/start.h"
-#include "source/doctor.h"
 
 #define EXIT_FAILED 1
 
@@ -143,7 +143,7 @@ static int start(struct sonde_record_options *options, const char *name,
 	if (!getcwd(cwd, sizeof(cwd)))
 		*cwd = '\0';
 	if (options->session.kernel.rules &&
-	    sonde_source_clean(text, sizeof(text)) > 0)
+	    sonde_doctor_clean(text, sizeof(text)) > 0)
 		sonde_complain("%s", text);
 	rc = exists(&home, name) ? complain_exists(&home, name) :
 				   start_named(options, &config);

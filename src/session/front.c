@@ -27,11 +27,11 @@
 
 #include "base/time.h"
 #include "ctf/trace.h"
+#include "doctor/doctor.h"
 #include "session/child.h"
 #include "session/kernel.h"
 #include "session/recorder.h"
 #include "session/sandbox.h"
-#include "source/doctor.h"
 #include "sys/program.h"
 #include "sys/seccomp.h"
 
@@ -534,7 +534,7 @@ static void clean_kernel(struct front *front)
 	char text[512];
 
 	if (front->config->session->kernel.rules &&
-	    sonde_source_clean(text, sizeof(text)) > 0)
+	    sonde_doctor_clean(text, sizeof(text)) > 0)
 		front->config->say(text);
 }
 

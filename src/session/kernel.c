@@ -17,6 +17,7 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "ctf/place.h"
+#include "doctor/doctor.h"
 #include "source/choose.h"
 #include "source/statedump/dump.h"
 
@@ -117,6 +118,7 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 
 	*ret_config = (struct sonde_source_config){
 		.rules = config->rules,
+		.explain = sonde_doctor_explain,
 		.scope = config->whole_machine ? SONDE_SOURCE_MACHINE :
 						 SONDE_SOURCE_TREE,
 		.mode = setup->config->mode,

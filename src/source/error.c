@@ -19,3 +19,9 @@ int sonde_source_fail(struct sonde_source_error *error, int rc,
 	va_end(args);
 	return rc;
 }
+
+bool sonde_source_explain(const struct sonde_source_config *config,
+			  const char *part, char text[SONDE_SOURCE_WHY])
+{
+	return config->explain && config->explain(part, text, SONDE_SOURCE_WHY);
+}

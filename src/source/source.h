@@ -89,6 +89,10 @@ struct sonde_source_config {
 	void *ctx;
 	/* Deliver only what this source is best at; the rest is for another. */
 	bool only_best;
+	/* What keeps this user or kernel from a part ("tracefs", "bpf",
+	 * "kprobes", "uprobes"), and what helps, in one line; false: nothing is
+	 * known. NULL: sources have words of their own. */
+	bool (*explain)(const char *part, char *text, size_t size);
 };
 
 /* What went wrong, for the user: what, which limit, and the remedy; one line.
@@ -100,9 +104,16 @@ struct sonde_source_error {
 	char text[SONDE_SOURCE_TEXT];
 };
 
+/* Fills in the text; returns `rc`. */
 __attribute__((format(printf, 3, 4))) int
 sonde_source_fail(struct sonde_source_error *error, int rc, const char *format,
 		  ...);
+
+/* What config->explain() says of a part, if it can; the size of `text` is
+ * SONDE_SOURCE_WHY. */
+#define SONDE_SOURCE_WHY 404
+bool sonde_source_explain(const struct sonde_source_config *config,
+			  const char *part, char text[SONDE_SOURCE_WHY]);
 
 struct sonde_source_stream {
 	uint32_t cpu;

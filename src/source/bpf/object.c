@@ -22,30 +22,31 @@
 
 #include "base/number.h"
 #include "base/port.h"
-#include "source/doctor_parts.h"
 #include "sys/btf.h"
+#include "sys/linux.h"
 #include "sys/textfile.h"
 
 /* ---- what this kernel and user can do ---- */
 
-/* What is missing, and what to do, in doctor's words. */
-static int refused(struct sonde_source_error *error, int rc)
+static int refused(const struct bpf_source *source,
+		   struct sonde_source_error *error, int rc)
 {
-	struct sonde_doctor_ability ability;
+	char why[SONDE_SOURCE_WHY];
 
-	if (sonde_doctor_ability("bpf", &ability) || !ability.why[0])
-		return sonde_source_fail(error, rc, "BPF: not permitted");
-	return sonde_source_fail(error, rc, "BPF: %s%s%s", ability.why,
-				 ability.remedy[0] ? "; " : "", ability.remedy);
+	return sonde_source_fail(error, rc, "BPF: %s",
+				 sonde_source_explain(&source->config, "bpf",
+						      why) ?
+					 why :
+					 "not permitted");
 }
 
-static int check_caps(struct sonde_source_error *error)
+static int check_caps(const struct bpf_source *source,
+		      struct sonde_source_error *error)
 {
-	if (sonde_doctor_capable(CAP_SYS_ADMIN) ||
-	    (sonde_doctor_capable(CAP_BPF) &&
-	     sonde_doctor_capable(CAP_PERFMON)))
+	if (sonde_linux_capable(CAP_SYS_ADMIN) ||
+	    (sonde_linux_capable(CAP_BPF) && sonde_linux_capable(CAP_PERFMON)))
 		return 0;
-	return refused(error, -EPERM);
+	return refused(source, error, -EPERM);
 }
 
 /*
@@ -60,8 +61,8 @@ static int check_caps(struct sonde_source_error *error)
 
 int bpf_object_able(struct bpf_source *source, struct sonde_source_error *error)
 {
-	uint32_t have = sonde_doctor_release();
-	int rc = check_caps(error);
+	uint32_t have = sonde_linux_release();
+	int rc = check_caps(source, error);
 
 	if (rc)
 		return rc;
@@ -105,7 +106,8 @@ static bool is_locked_down(void)
 }
 
 /* -EINVAL is for what the user got wrong, which nothing here is. */
-static int explain(struct sonde_source_error *error, int rc, const char *what)
+static int explain(const struct bpf_source *source,
+		   struct sonde_source_error *error, int rc, const char *what)
 {
 	if (rc == -EINVAL)
 		return sonde_source_fail(error, -EOPNOTSUPP,
@@ -120,7 +122,7 @@ static int explain(struct sonde_source_error *error, int rc, const char *what)
 			"usually by Secure Boot or lockdown= at boot): its "
 			"programs may not read the kernel's memory");
 	if (rc == -EPERM)
-		return refused(error, rc);
+		return refused(source, error, rc);
 	if (rc == -ENOMEM)
 		return sonde_source_fail(error, rc,
 					 "BPF: %s: not enough memory for the "
@@ -505,7 +507,7 @@ static int open_object(struct bpf_source *source,
 				     source->image, source->image_size);
 
 	if (rc)
-		return explain(error, rc, "opening the programs");
+		return explain(source, error, rc, "opening the programs");
 	source->object = source->load.object;
 	if (!has_all_maps(source))
 		return sonde_source_fail(error, -ENOEXEC,
@@ -513,7 +515,7 @@ static int open_object(struct bpf_source *source,
 	rc = set_maps(source);
 	if (!rc)
 		rc = set_programs(source);
-	return rc ? explain(error, rc, "preparing the programs") : 0;
+	return rc ? explain(source, error, rc, "preparing the programs") : 0;
 }
 
 static int load_with(struct bpf_source *source, const struct sonde_btf *btf,
@@ -537,7 +539,7 @@ static int load_with(struct bpf_source *source, const struct sonde_btf *btf,
 					 "%s",
 					 missing);
 	if (rc)
-		return explain(error, rc, "loading the programs");
+		return explain(source, error, rc, "loading the programs");
 	mark = bpf_object__find_program_by_name(source->object, "mark");
 	source->mark_fd = mark ? bpf_program__fd(mark) : -1;
 	return 0;
@@ -577,7 +579,7 @@ int bpf_object_attach(struct bpf_source *source,
 			continue;
 		link = bpf_program__attach_trace(program);
 		if (!link)
-			return explain(error, -errno,
+			return explain(source, error, -errno,
 				       bpf_program__name(program));
 		source->links[source->nr_links++] = link;
 	}

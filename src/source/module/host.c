@@ -7,14 +7,13 @@
  */
 #include "source/module/host.h"
 
-#include <linux/capability.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/number.h"
-#include "source/doctor_parts.h"
 #include "source/module/device.h"
+#include "sys/linux.h"
 #include "sys/textfile.h"
 
 #define MODULE_FOLDER "/sys/module/" OWN_MODULE
@@ -83,7 +82,7 @@ void own_host_look(struct own_host *ret_host)
 			!access("/proc/modules", F_OK) ||
 			!access("/proc/sys/kernel/modules_disabled", F_OK),
 		.is_disabled = is_yes("/proc/sys/kernel/modules_disabled"),
-		.is_able = sonde_doctor_capable(CAP_SYS_MODULE),
+		.is_able = sonde_linux_capable(CAP_SYS_MODULE),
 		.wants_signed =
 			is_yes("/sys/module/module/parameters/sig_enforce"),
 	};

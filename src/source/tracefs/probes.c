@@ -20,7 +20,6 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "source/doctor.h"
 #include "source/selected.h"
 #include "source/tracefs/instance.h"
 #include "source/tracefs/symbol.h"
@@ -76,6 +75,7 @@ void sonde_tracefs_probes_list(const struct sonde_source_config *config,
 {
 	struct sonde_source_rules *rules = config->rules;
 
+	ret_probes->config = config;
 	ret_probes->nr = 0;
 	ret_probes->returns = sonde_source_returns(config, RETURNS_MAX);
 	(void)snprintf(ret_probes->group, sizeof(ret_probes->group), "sonde_%d",
@@ -219,21 +219,19 @@ static const char *tracefs_probes_file_of(const struct sonde_probe *probe)
 }
 
 /* As `sonde doctor` says it. */
-static int not_permitted(int rc, const struct sonde_probe *probe,
+static int not_permitted(int rc, const struct sonde_tracefs_probes *probes,
+			 const struct sonde_probe *probe,
 			 struct sonde_source_error *error)
 {
-	struct sonde_doctor_ability ability;
+	char why[SONDE_SOURCE_WHY];
 
-	if (sonde_doctor_ability(probe->is_user ? "uprobes" : "kprobes",
-				 &ability) ||
-	    ability.able == SONDE_DOCTOR_ABLE)
-		return sonde_source_fail(error, rc, "%s: %s: %s",
-					 probe->rule->text,
-					 tracefs_probes_file_of(probe),
-					 strerrordesc_np(-rc));
-	return sonde_source_fail(error, rc, "%.100s: %s%s%s", probe->rule->text,
-				 ability.why, *ability.remedy ? "; " : "",
-				 ability.remedy);
+	if (sonde_source_explain(probes->config,
+				 probe->is_user ? "uprobes" : "kprobes", why))
+		return sonde_source_fail(error, rc, "%.100s: %s",
+					 probe->rule->text, why);
+	return sonde_source_fail(error, rc, "%s: %s: %s", probe->rule->text,
+				 tracefs_probes_file_of(probe),
+				 strerrordesc_np(-rc));
 }
 
 static int add_line(int root, const struct sonde_tracefs_probes *probes,
@@ -260,7 +258,7 @@ static int add_line(int root, const struct sonde_tracefs_probes *probes,
 			probe->rule->text, probe->is_user ? "uprobe" : "kprobe",
 			probe->is_user ? "UPROBE" : "KPROBE");
 	if (rc == -EPERM || rc == -EACCES)
-		return not_permitted(rc, probe, error);
+		return not_permitted(rc, probes, probe, error);
 	if (rc == -EILSEQ && !probe->is_user)
 		return sonde_source_no_instruction(error, probe->rule->text);
 	if (rc)

@@ -31,6 +31,7 @@ struct sonde_probe {
 };
 
 struct sonde_tracefs_probes {
+	const struct sonde_source_config *config; /* borrowed */
 	char group[32];
 	uint32_t returns; /* of a kretprobe: sonde_source_returns() */
 	uint32_t nr;

@@ -44,7 +44,6 @@
 #include "base/number.h"
 #include "base/time.h"
 #include "source/choose.h"
-#include "source/doctor.h"
 #include "source/tracefs/catalog.h"
 #include "source/tracefs/stream.h"
 #include "sys/dir.h"
@@ -202,16 +201,15 @@ static void prepare_names(struct tracefs *tracefs)
 /* ---- opening ---- */
 
 /* If rights or the kernel are the reason, it is told as `sonde doctor` does. */
-static int lack(int rc, struct sonde_source_error *error)
+static int lack(const struct sonde_source_config *config, int rc,
+		struct sonde_source_error *error)
 {
-	struct sonde_doctor_ability ability;
+	char why[SONDE_SOURCE_WHY];
 
 	if (rc == -EINVAL || rc == -ENODATA || rc == -ENOMEM ||
-	    sonde_doctor_ability("tracefs", &ability) ||
-	    ability.able == SONDE_DOCTOR_ABLE)
+	    !sonde_source_explain(config, "tracefs", why))
 		return rc;
-	return sonde_source_fail(error, rc, "tracefs: %s%s%s", ability.why,
-				 *ability.remedy ? "; " : "", ability.remedy);
+	return sonde_source_fail(error, rc, "tracefs: %s", why);
 }
 
 /* Kernels that record users' strings (Linux 7) may be told how much of them;
@@ -455,7 +453,7 @@ static int tracefs_open(const struct sonde_source_config *config,
 		return 0;
 	}
 	tracefs_close(&tracefs->base);
-	return lack(rc, error);
+	return lack(config, rc, error);
 }
 
 /* ---- what it has ---- */

@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "clock/calibrate.h"
+#include "doctor/doctor.h"
 #include "source/choose.h"
-#include "source/doctor.h"
 #include "source/packer.h"
 #include "source/source.h"
 #include "source/tracefs/open_files.h"
@@ -571,6 +571,7 @@ static void a_user_without_rights_is_told_what_the_doctor_says(void **state)
 		    setresuid(65534, 65534, 65534))
 			_exit(2);
 		begin(&r, "sched");
+		r.config.explain = sonde_doctor_explain;
 		rc = sonde_source_tracefs.open(&r.config, &r.source, &error);
 		if (sonde_doctor_ability("tracefs", &ability) ||
 		    !*ability.remedy)

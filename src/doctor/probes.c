@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
- * doctor_probes.c - what probes in running programs need (docs/probes.md): the
+ * probes.c - what probes in running programs need (docs/probes.md): the
  * right to attach, a GDB, and barriers that reach other threads' code.
  */
 #include <linux/membarrier.h>
@@ -9,7 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "source/doctor_parts.h"
+#include "doctor/parts.h"
+#include "sys/linux.h"
 #include "sys/textfile.h"
 
 #define NO_PROBES "no probes in programs that run (sonde gdb, sonde probe)"
@@ -20,7 +21,7 @@
 
 void sonde_doctor_attach(struct sonde_doctor_ability *to)
 {
-	const bool capable = sonde_doctor_capable(CAP_SYS_PTRACE);
+	const bool capable = sonde_linux_capable(CAP_SYS_PTRACE);
 	char scope[16];
 
 	if (sonde_textfile_read_line(scope, sizeof(scope), YAMA_PATH) <= 0)

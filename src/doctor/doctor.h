@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * doctor.h - what this kernel and this user can do, source by source; for
  * `sonde doctor` and for the words of errors.
@@ -6,9 +6,10 @@
  * Looks, and changes nothing: files are opened and closed, a BPF program that
  * returns 0 is loaded and dropped at most. Some tens of milliseconds.
  */
-#ifndef SOURCE_DOCTOR_H
-#define SOURCE_DOCTOR_H
+#ifndef DOCTOR_DOCTOR_H
+#define DOCTOR_DOCTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 enum sonde_doctor_answer {
@@ -36,14 +37,17 @@ size_t sonde_doctor_abilities(struct sonde_doctor_ability *to, size_t room);
 int sonde_doctor_ability(const char *part,
 			 struct sonde_doctor_ability *ret_ability);
 
+/* What is in the way of a part, and what helps, in one line; false: nothing. */
+bool sonde_doctor_explain(const char *part, char *text, size_t size);
+
 /*
  * Instances and probes that a killed recorder of ours left in tracefs (their
  * process is gone): removes them. Returns how many, or -errno: -EACCES if it
  * may not, or can't look; what was removed goes to `text`, one line or "".
  */
-int sonde_source_clean(char *text, size_t size);
+int sonde_doctor_clean(char *text, size_t size);
 
 /* The same, but only says what there is. */
-int sonde_source_left(char *text, size_t size);
+int sonde_doctor_left(char *text, size_t size);
 
-#endif /* SOURCE_DOCTOR_H */
+#endif /* DOCTOR_DOCTOR_H */

@@ -1,9 +1,9 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
- * doctor_modules.c - whether Sonde's own tracer is in the kernel, and what is in
+ * modules.c - whether Sonde's own tracer is in the kernel, and what is in
  * its way if not.
  */
-#include "source/doctor_parts.h"
+#include "doctor/parts.h"
 
 #include <errno.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
- * doctor_bpf.c - what BPF gives here, found out by loading programs that return
+ * bpf.c - what BPF gives here, found out by loading programs that return
  * 0 and making small maps. By the system call alone, so that it is known even
  * to a sonde that was built without libbpf.
  */
-#include "source/doctor_parts.h"
+#include "doctor/parts.h"
 
 #include <errno.h>
 #include <linux/bpf.h>
@@ -21,6 +21,7 @@
 #include "base/port.h"
 #include "source/source.h"
 #include "sys/btf.h"
+#include "sys/linux.h"
 
 /* One type of the running kernel's; 0, with an id or 0, or -errno. */
 static int find_type(struct sonde_btf_wanted *type)
@@ -126,9 +127,9 @@ static void tell_capabilities(struct sonde_doctor_ability *to)
 
 static void tell_refused(struct sonde_doctor_ability *to)
 {
-	bool all = sonde_doctor_capable(CAP_SYS_ADMIN);
-	bool use = all || sonde_doctor_capable(CAP_BPF);
-	bool see = all || sonde_doctor_capable(CAP_PERFMON);
+	bool all = sonde_linux_capable(CAP_SYS_ADMIN);
+	bool use = all || sonde_linux_capable(CAP_BPF);
+	bool see = all || sonde_linux_capable(CAP_PERFMON);
 
 	if (use && see) {
 		sonde_doctor_why(to, "refused in spite of CAP_BPF and "
@@ -241,7 +242,7 @@ void sonde_doctor_bpf_rings(struct sonde_doctor_ability *to)
 /* From 5.11 on, BPF's memory is the memory cgroup's business. */
 static bool is_limit_obeyed(void)
 {
-	return sonde_doctor_release() < 5011;
+	return sonde_linux_release() < 5011;
 }
 
 void sonde_doctor_memlock(struct sonde_doctor_ability *to)
@@ -253,7 +254,7 @@ void sonde_doctor_memlock(struct sonde_doctor_ability *to)
 				     "Linux 5.11");
 		return;
 	}
-	if (sonde_doctor_capable(CAP_SYS_RESOURCE) ||
+	if (sonde_linux_capable(CAP_SYS_RESOURCE) ||
 	    (!getrlimit(RLIMIT_MEMLOCK, &limit) &&
 	     limit.rlim_cur == RLIM_INFINITY)) {
 		sonde_doctor_why(to, "RLIMIT_MEMLOCK does not limit it");

@@ -1,10 +1,10 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
  * doctor.c - what this kernel and this user can do: the table of parts, and those
- * that belong to no source. The sources' own are in doctor_tracefs.c, doctor_bpf.c
- * and doctor_modules.c; what probes need is in doctor_probes.c.
+ * that belong to no source. The sources' own are in tracefs.c, bpf.c and
+ * modules.c; what probes need is in probes.c.
  */
-#include "source/doctor.h"
+#include "doctor/doctor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,8 @@
 
 #include "base/port.h"
 #include "clock/calibrate.h"
-#include "source/doctor_parts.h"
+#include "doctor/parts.h"
+#include "sys/linux.h"
 #include "sys/textfile.h"
 
 /* ---- programs ---- */
@@ -98,8 +99,8 @@ static bool is_perf_denied(void)
 		       level, sizeof(level),
 		       "/proc/sys/kernel/perf_event_paranoid") > 0 &&
 	       level[0] >= '3' && level[0] <= '9' &&
-	       !sonde_doctor_capable(CAP_PERFMON) &&
-	       !sonde_doctor_capable(CAP_SYS_ADMIN);
+	       !sonde_linux_capable(CAP_PERFMON) &&
+	       !sonde_linux_capable(CAP_SYS_ADMIN);
 }
 
 static void look_clock_rate(struct sonde_doctor_ability *to)
@@ -266,4 +267,16 @@ int sonde_doctor_ability(const char *part,
 		return 0;
 	}
 	return -ENOENT;
+}
+
+bool sonde_doctor_explain(const char *part, char *text, size_t size)
+{
+	struct sonde_doctor_ability ability;
+
+	if (sonde_doctor_ability(part, &ability) ||
+	    ability.able == SONDE_DOCTOR_ABLE)
+		return false;
+	(void)snprintf(text, size, "%s%s%s", ability.why,
+		       *ability.remedy ? "; " : "", ability.remedy);
+	return true;
 }

@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
- * test_kernel_able.c - the table of abilities is whole, and what is found does
+ * test_doctor.c - the table of abilities is whole, and what is found does
  * not depend on who asks how.
  */
 #include "unit.h"
@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "base/port.h"
-#include "source/doctor.h"
-#include "source/doctor_parts.h"
+#include "doctor/doctor.h"
+#include "doctor/parts.h"
 
 static void each_part_has_a_name_of_its_own_and_a_reason(void **state)
 {

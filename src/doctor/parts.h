@@ -1,27 +1,18 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
- * doctor_parts.h - how doctor.c asks about each part; nobody else needs it.
+ * parts.h - how doctor.c asks about each part; nobody else needs it.
  *
  * A part's look() fills in able, why, remedy and cost; they start as SONDE_DOCTOR_ABLE
  * and "".
  */
-#ifndef SOURCE_DOCTOR_PARTS_H
-#define SOURCE_DOCTOR_PARTS_H
+#ifndef DOCTOR_PARTS_H
+#define DOCTOR_PARTS_H
 
-#include <linux/capability.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-#include "source/doctor.h"
-
-/* Linux 5.8; older headers lack them. */
-#ifndef CAP_PERFMON
-#define CAP_PERFMON 38
-#endif
-#ifndef CAP_BPF
-#define CAP_BPF 39
-#endif
+#include "doctor/doctor.h"
 
 /* ---- words ---- */
 
@@ -34,12 +25,6 @@ void sonde_doctor_lack(struct sonde_doctor_ability *to,
 		       enum sonde_doctor_answer able, const char *cost);
 
 /* ---- what several ask ---- */
-
-/* Whether an effective capability (CAP_...) is there. */
-/* MAJOR * 1000 + MINOR of the kernel; 0 if it can't be told. */
-uint32_t sonde_doctor_release(void);
-
-bool sonde_doctor_capable(unsigned int capability);
 
 /* A BPF program of the kind `attach` (BPF_TRACE_RAW_TP, BPF_TRACE_ITER) for
  * `name`, which returns 0, is loaded and dropped. 0; -ENOENT if this kernel has
@@ -64,4 +49,4 @@ void sonde_doctor_attach(struct sonde_doctor_ability *to);
 void sonde_doctor_barriers(struct sonde_doctor_ability *to);
 void sonde_doctor_gdb(struct sonde_doctor_ability *to);
 
-#endif /* SOURCE_DOCTOR_PARTS_H */
+#endif /* DOCTOR_PARTS_H */

@@ -1,13 +1,13 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
- * doctor_tracefs.c - what tracefs gives here.
+ * tracefs.c - what tracefs gives here.
  *
  * Access to it is a matter of its files' owners and modes alone; no capability
  * but those that override modes counts (seen on 6.1, 6.12 and 6.18). Whoever
  * owns the directory `instances` owns the instances made in it, and can use
  * them, if the directory above lets him in.
  */
-#include "source/doctor_parts.h"
+#include "doctor/parts.h"
 
 #include <errno.h>
 #include <fcntl.h>

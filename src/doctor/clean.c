@@ -1,6 +1,6 @@
-/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/* SPDX-License-Identifier: MIT */
 /*
- * doctor_clean.c - what killed recorders left in tracefs, and its removal.
+ * clean.c - what killed recorders left in tracefs, and its removal.
  *
  *	instances/sonde-PID-SESSION	trace buffers of the process PID
  *	sonde_PID/NAME			probes of the process PID, in
@@ -16,7 +16,7 @@
  * Probes go after instances. One is left over if its process is gone, or has
  * neither an instance nor our name.
  */
-#include "source/doctor.h"
+#include "doctor/doctor.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -261,7 +261,7 @@ static int look(struct finds *finds, const char *before, const char *after,
 	return (int)(finds->instances + finds->probes);
 }
 
-int sonde_source_clean(char *text, size_t size)
+int sonde_doctor_clean(char *text, size_t size)
 {
 	struct finds finds = { .remove = true };
 	int rc = look(&finds, "removed ",
@@ -270,7 +270,7 @@ int sonde_source_clean(char *text, size_t size)
 	return rc >= 0 && finds.denied ? -EACCES : rc;
 }
 
-int sonde_source_left(char *text, size_t size)
+int sonde_doctor_left(char *text, size_t size)
 {
 	struct finds finds = { .remove = false };
 
