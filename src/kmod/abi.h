@@ -2,13 +2,11 @@
 /*
  * abi.h - what /dev/sonde and its users say to one another.
  *
- *	/dev/sonde	INFO; SESSION -> a session; DUMP -> a run of records
+ *	/dev/sonde	INFO; SESSION -> a session
  *	session		SCOPE, CHANNEL -> a channel, START, STOP, MISSED
  *	channel		EVENT (-> an event, if wanted), STREAM -> a stream
  *	event		ENABLE, DISABLE, EVENT_COUNTS
- *	dump		read; DUMP_COUNTS
- *	stream		mmap, poll, splice; GET, PUT, FLUSH, POSITIONS,
- *			STREAM_COUNTS
+ *	stream		mmap; GET, PUT, FLUSH, STREAM_COUNTS
  *
  * Everything is a descriptor, and holds what it was made from: when the last
  * descriptor of a session is closed, by whom or whatever, all of it is gone.
@@ -31,7 +29,7 @@
 #include <linux/types.h>
 
 #define SONDE_KMOD_DEVICE       "/dev/sonde"
-#define SONDE_KMOD_VERSION      1
+#define SONDE_KMOD_VERSION      2
 
 #define SONDE_KMOD_SUBBUF_MIN   4096u
 #define SONDE_KMOD_SUBBUF_MAX   (4u << 20)
@@ -91,8 +89,8 @@ struct sonde_kmod_channel {
 	__u32 mode; /* 0 discard, 1 overwrite */
 	__u32 subbuf_bytes;
 	__u32 nr_subbufs;
-	__u32 clock;         /* enum sonde_kmod_clock */
-	__u32 read_timer_us; /* how often poll looks; 0: choose */
+	__u32 clock; /* enum sonde_kmod_clock */
+	__u32 reserved;
 };
 
 /* Where a captured value comes from. */
@@ -220,9 +218,7 @@ struct sonde_kmod_stream {
 
 /*
  * What GET gives and PUT takes: struct sonde_local_chunk (ring/local.h). GET
- * returns 1 and a chunk, or 0. Until PUT, splice() from `offset` gives its pages
- * to a pipe; while somebody still holds one of a closed chunk's sub-buffer, PUT
- * is refused (EBUSY) and may be tried again. It takes what GET gave last (EINVAL).
+ * returns 1 and a chunk, or 0. PUT takes what GET gave last (EINVAL).
  */
 struct sonde_kmod_chunk {
 	__u32 size;
@@ -235,13 +231,6 @@ struct sonde_kmod_chunk {
 	__u64 ts_end;
 	__u64 events;
 	__u64 discarded;
-};
-
-struct sonde_kmod_positions {
-	__u32 size;
-	__u32 reserved;
-	__u64 produced;
-	__u64 consumed;
 };
 
 struct sonde_kmod_counts {
@@ -259,51 +248,24 @@ struct sonde_kmod_counts {
 	__u64 lost_damaged;
 };
 
-/* A descriptor to read() records of dump/kmod/statedump_record.h from. */
-enum sonde_kmod_dump_kind {
-	SONDE_KMOD_DUMP_TASKS,
-	SONDE_KMOD_DUMP_FILES,
-	SONDE_KMOD_DUMP_MAPPINGS,
-};
-
-struct sonde_kmod_dump {
-	__u32 size;
-	__u32 kind;
-	__s32 pid; /* of this process only, as the kernel numbers it; 0: all */
-	__u32 fd_max; /* descriptors from here on are counted only */
-};
-
-/* So far: descriptors from fd_max on, paths that were too long, processes whose
- * mappings could not be looked at. */
-struct sonde_kmod_dump_counts {
-	__u32 size;
-	__u32 reserved;
-	__u64 omitted;
-};
-
 #define SONDE_KMOD_IOC     0xf5
 #define SONDE_KMOD_INFO    _IOWR(SONDE_KMOD_IOC, 1, struct sonde_kmod_info)
 #define SONDE_KMOD_SESSION _IOW(SONDE_KMOD_IOC, 2, struct sonde_kmod_session)
-#define SONDE_KMOD_DUMP    _IOW(SONDE_KMOD_IOC, 3, struct sonde_kmod_dump)
-#define SONDE_KMOD_SCOPE   _IOW(SONDE_KMOD_IOC, 4, struct sonde_kmod_scope)
-#define SONDE_KMOD_CHANNEL _IOW(SONDE_KMOD_IOC, 5, struct sonde_kmod_channel)
-#define SONDE_KMOD_START   _IO(SONDE_KMOD_IOC, 6)
-#define SONDE_KMOD_STOP    _IO(SONDE_KMOD_IOC, 7)
-#define SONDE_KMOD_MISSED  _IOWR(SONDE_KMOD_IOC, 8, struct sonde_kmod_missed)
-#define SONDE_KMOD_EVENT   _IOW(SONDE_KMOD_IOC, 9, struct sonde_kmod_event)
-#define SONDE_KMOD_STREAM  _IOW(SONDE_KMOD_IOC, 10, struct sonde_kmod_stream)
-#define SONDE_KMOD_ENABLE  _IO(SONDE_KMOD_IOC, 11)
-#define SONDE_KMOD_DISABLE _IO(SONDE_KMOD_IOC, 12)
+#define SONDE_KMOD_SCOPE   _IOW(SONDE_KMOD_IOC, 3, struct sonde_kmod_scope)
+#define SONDE_KMOD_CHANNEL _IOW(SONDE_KMOD_IOC, 4, struct sonde_kmod_channel)
+#define SONDE_KMOD_START   _IO(SONDE_KMOD_IOC, 5)
+#define SONDE_KMOD_STOP    _IO(SONDE_KMOD_IOC, 6)
+#define SONDE_KMOD_MISSED  _IOWR(SONDE_KMOD_IOC, 7, struct sonde_kmod_missed)
+#define SONDE_KMOD_EVENT   _IOW(SONDE_KMOD_IOC, 8, struct sonde_kmod_event)
+#define SONDE_KMOD_STREAM  _IOW(SONDE_KMOD_IOC, 9, struct sonde_kmod_stream)
+#define SONDE_KMOD_ENABLE  _IO(SONDE_KMOD_IOC, 10)
+#define SONDE_KMOD_DISABLE _IO(SONDE_KMOD_IOC, 11)
 #define SONDE_KMOD_EVENT_COUNTS \
-	_IOWR(SONDE_KMOD_IOC, 13, struct sonde_kmod_event_counts)
-#define SONDE_KMOD_GET   _IOWR(SONDE_KMOD_IOC, 14, struct sonde_kmod_chunk)
-#define SONDE_KMOD_PUT   _IOW(SONDE_KMOD_IOC, 15, struct sonde_kmod_chunk)
-#define SONDE_KMOD_FLUSH _IO(SONDE_KMOD_IOC, 16)
-#define SONDE_KMOD_POSITIONS \
-	_IOWR(SONDE_KMOD_IOC, 17, struct sonde_kmod_positions)
+	_IOWR(SONDE_KMOD_IOC, 12, struct sonde_kmod_event_counts)
+#define SONDE_KMOD_GET   _IOWR(SONDE_KMOD_IOC, 13, struct sonde_kmod_chunk)
+#define SONDE_KMOD_PUT   _IOW(SONDE_KMOD_IOC, 14, struct sonde_kmod_chunk)
+#define SONDE_KMOD_FLUSH _IO(SONDE_KMOD_IOC, 15)
 #define SONDE_KMOD_STREAM_COUNTS \
-	_IOWR(SONDE_KMOD_IOC, 18, struct sonde_kmod_counts)
-#define SONDE_KMOD_DUMP_COUNTS \
-	_IOWR(SONDE_KMOD_IOC, 19, struct sonde_kmod_dump_counts)
+	_IOWR(SONDE_KMOD_IOC, 16, struct sonde_kmod_counts)
 
 #endif /* KMOD_ABI_H */

@@ -337,7 +337,7 @@ int sonde_channel_add_event(struct sonde_channel *channel, unsigned long arg)
 	}
 	if (!(from.flags & SONDE_KMOD_WANT_FD))
 		return 0;
-	rc = sonde_open_fd("[sonde-event]", &event_fops, event, 0);
+	rc = sonde_open_fd("[sonde-event]", &event_fops, event);
 	if (rc < 0)
 		event_close(event);
 	return rc;

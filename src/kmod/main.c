@@ -106,7 +106,7 @@ int sonde_copy_out(unsigned long to, void *from, size_t bytes)
 }
 
 int sonde_open_fd(const char *name, const struct file_operations *fops,
-		  void *data, fmode_t mode)
+		  void *data)
 {
 	int fd = get_unused_fd_flags(O_CLOEXEC);
 	struct file *file;
@@ -118,7 +118,6 @@ int sonde_open_fd(const char *name, const struct file_operations *fops,
 		put_unused_fd(fd);
 		return (int)PTR_ERR(file);
 	}
-	file->f_mode |= mode;
 	/* From here on it may be closed, by another thread. */
 	fd_install(fd, file);
 	return fd;
@@ -154,18 +153,6 @@ static long device_info(unsigned long arg)
 	return sonde_copy_out(arg, &info, sizeof(info));
 }
 
-static long device_dump(unsigned long arg)
-{
-	struct sonde_kmod_dump request;
-	int rc = sonde_copy_in(&request, sizeof(request), arg);
-
-	if (rc)
-		return rc;
-	if (request.kind > SONDE_KMOD_DUMP_MAPPINGS || request.pid < 0)
-		return -EINVAL;
-	return sonde_statedump_open(&request);
-}
-
 static long device_session(unsigned long arg)
 {
 	struct sonde_kmod_session request;
@@ -183,8 +170,6 @@ static long device_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 		return device_info(arg);
 	case _IOC_NR(SONDE_KMOD_SESSION):
 		return device_session(arg);
-	case _IOC_NR(SONDE_KMOD_DUMP):
-		return device_dump(arg);
 	}
 	return -ENOTTY;
 }

@@ -10,7 +10,7 @@
  *
  * Each arrow is a reference (kref); lists hold nothing. An object goes when its
  * last reference does, which is when descriptors are closed: by close(), by
- * exit, or by a pipe, socket or mapping that had the last one.
+ * exit, or by a socket or mapping that had the last one.
  *
  * ## States of a session
  *
@@ -167,7 +167,7 @@ static int channel_check(const struct sonde_kmod_channel *request)
 	u32 min = max_t(u32, SONDE_KMOD_SUBBUF_MIN, PAGE_SIZE);
 
 	if (request->mode > SONDE_OVERWRITE ||
-	    request->clock > SONDE_KMOD_CLOCK_MONOTONIC)
+	    request->clock > SONDE_KMOD_CLOCK_MONOTONIC || request->reserved)
 		return -EINVAL;
 	if (!power_between(request->subbuf_bytes, min, SONDE_KMOD_SUBBUF_MAX) ||
 	    !power_between(request->nr_subbufs, SONDE_KMOD_SUBBUFS_MIN,
@@ -253,7 +253,6 @@ static int channel_new(struct sonde_session *session,
 	channel->mode = request->mode;
 	channel->subbuf_bytes = request->subbuf_bytes;
 	channel->nr_subbufs = request->nr_subbufs;
-	channel->read_timer_us = request->read_timer_us;
 	rc = channel_furnish(channel);
 	if (!rc)
 		*ret_channel = channel;
@@ -270,7 +269,7 @@ static long session_channel(struct sonde_session *session, unsigned long arg)
 		rc = channel_new(session, &request, &channel);
 	if (rc)
 		return rc;
-	rc = sonde_open_fd("[sonde-channel]", &channel_fops, channel, 0);
+	rc = sonde_open_fd("[sonde-channel]", &channel_fops, channel);
 	if (rc < 0)
 		sonde_channel_put(channel);
 	return rc;
@@ -463,7 +462,7 @@ int sonde_session_open(const struct sonde_kmod_session *request)
 	mutex_lock(&sonde_control);
 	WRITE_ONCE(nr_sessions, nr_sessions + 1);
 	mutex_unlock(&sonde_control);
-	rc = sonde_open_fd("[sonde-session]", &session_fops, session, 0);
+	rc = sonde_open_fd("[sonde-session]", &session_fops, session);
 	if (rc < 0)
 		session_put(session);
 	return rc;

@@ -4,8 +4,7 @@
  *
  *	main.c		load, unload, the device and its ioctls (INFO)
  *	session.c	sessions, channels: descriptors, life, start and stop
- *	stream.c	rings of a channel: memory, mmap, splice, poll, timers,
- *			CPU hotplug
+ *	stream.c	rings of a channel: memory, mmap, CPU hotplug
  *	event.c		events: what the user asked for, checked, and bound to
  *			a point
  *	point.c		points: where events come from; register, unregister
@@ -16,7 +15,6 @@
  *	filter.c	conditions: the verifier and evaluator of expr/
  *	scope.c		who is in a session's tree
  *	clock.c		the CPU's counter, or the synthetic clock
- *	dump.c		what is there now (dump/kmod/statedump_record.h)
  *
  * ## Who may touch what
  *
@@ -53,7 +51,6 @@
 #include <linux/ptrace.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
-#include <linux/wait.h>
 
 #include "kmod/abi.h"
 #include "kmod/clock.h"
@@ -118,7 +115,6 @@ struct sonde_channel {
 	u32 mode;
 	u32 subbuf_bytes;
 	u32 nr_subbufs;
-	u32 read_timer_us;
 	/* By possible CPU; complete before the channel is found, then constant. */
 	struct sonde_local_ring __percpu *rings;
 	struct sonde_stream **streams; /* stream.c's, by CPU */
@@ -178,7 +174,7 @@ int sonde_copy_out(unsigned long to, void *from, size_t bytes);
 /* A new descriptor, or -errno. `data` is its own from when this has succeeded,
  * and may be gone by then. */
 int sonde_open_fd(const char *name, const struct file_operations *fops,
-		  void *data, fmode_t mode);
+		  void *data);
 
 /* ---- session.c ---- */
 
@@ -277,9 +273,5 @@ u64 sonde_tree_lost(const struct sonde_tree *tree);
 
 int sonde_clock_init(void);
 void sonde_clock_exit(void);
-
-/* ---- dump.c ---- */
-
-int sonde_statedump_open(const struct sonde_kmod_dump *request);
 
 #endif /* KMOD_SONDE_H */

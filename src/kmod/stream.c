@@ -20,53 +20,26 @@
  * ## Reading
  *
  *	GET	(1: a chunk, 0: nothing now)
- *	...	read it in the mapping, or splice() from its offset
+ *	...	read it in the mapping
  *	PUT	of what GET gave last
  *
  * A stream has one reader: `lock` makes any number of threads and descriptors
  * into one.
  *
- * splice() gives references to pages to the pipe, and copies nothing. PUT hands
- * memory back to writers, so it is refused (-EBUSY) while anybody holds a page
- * of a sub-buffer that would be written again: a pipe, or a socket's queue. The
- * reader empties the pipe and asks again; meanwhile writers do as if it had not
- * been read. Copying was the other way: it would cost what splice is to save,
- * and each time, as pipes are emptied in an order that can't be foreseen. Pages
- * need nothing of this module: they may outlive it in a pipe.
- *
- * ## Waking
- *
- * Probes wake nobody. While somebody polls, a timer looks at the ring every
- * read_timer_us, on the ring's own CPU, deferrable: an idle CPU is not woken up
- * to see that nothing has happened. What was written right before it became
- * idle is noticed when it wakes up; who can't wait polls with a time limit.
- * Where the CPU is offline the timer is on another. It goes on as long as
- * somebody is in the queue, and wakes only if there is something new.
- *
- * `is_armed` is 1 from when the timer is set until it has found nobody; it is
- * exchanged, so that one thread only sets the timer.
+ * Nobody is woken: a reader asks when it has time to.
  */
 #include <linux/cpu.h>
 #include <linux/fs.h>
-#include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/module.h>
-#include <linux/pipe_fs_i.h>
-#include <linux/poll.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
-#include <linux/splice.h>
-#include <linux/timer.h>
 #include <linux/topology.h>
 #include <linux/version.h>
 #include <linux/vmalloc.h>
 
 #include "kmod/sonde.h"
-
-#define DEFAULT_TIMER_US 10000u
-#define MAX_TIMER_US     (60u * 1000000)
-#define SPLICE_PAGES     16
 
 /* Where positions start: tests have them overflow soon. */
 #ifndef SONDE_LOCAL_START
@@ -84,12 +57,6 @@ struct sonde_stream {
 	struct mutex lock;
 	struct sonde_local_chunk chunk;
 	bool has_chunk;
-	bool is_spliced; /* ever: look who holds pages */
-	/* Who waits. */
-	wait_queue_head_t queue;
-	struct timer_list timer;
-	u32 is_armed;
-	u64 woken; /* where writers were when somebody was woken */
 };
 
 /* ---- what differs between kernels ---- */
@@ -106,76 +73,12 @@ static void mapping_is_for_reading(struct vm_area_struct *vma)
 #endif
 }
 
-/* ---- waiting ---- */
-
-/* In overwrite mode the current sub-buffer can't be had. */
-static bool is_readable(const struct sonde_stream *stream, u64 *ret_produced)
-{
-	u64 produced, consumed;
-	u32 shift = 0;
-
-	sonde_local_positions(stream->ring, &produced, &consumed);
-	*ret_produced = produced;
-	if (stream->channel->mode == SONDE_OVERWRITE)
-		shift = stream->ring->shift;
-	return produced >> shift != consumed >> shift;
-}
-
-/* The timer is not pending, and `is_armed` is the caller's. */
-static void timer_start(struct sonde_stream *stream)
-{
-	u32 us = stream->channel->read_timer_us;
-	int cpu = (int)stream->cpu;
-
-	us = us ? min(us, MAX_TIMER_US) : DEFAULT_TIMER_US;
-	stream->timer.expires = jiffies + max(usecs_to_jiffies(us), 1ul);
-	/* It can't go offline while this CPU doesn't schedule. */
-	preempt_disable();
-	add_timer_on(&stream->timer,
-		     cpu_online(cpu) ? cpu : smp_processor_id());
-	preempt_enable();
-}
-
-static void look(struct timer_list *timer)
-{
-	struct sonde_stream *stream =
-		container_of(timer, struct sonde_stream, timer);
-	u64 produced;
-
-	if (!waitqueue_active(&stream->queue)) {
-		/* Pairs with stream_poll(): it is in the queue before it asks
-		 * for is_armed, so it is seen here or sees 0. */
-		smp_store_mb(stream->is_armed, 0);
-		if (!waitqueue_active(&stream->queue) ||
-		    xchg(&stream->is_armed, 1))
-			return;
-	}
-	if (is_readable(stream, &produced) && produced != stream->woken) {
-		stream->woken = produced;
-		wake_up_all(&stream->queue);
-	}
-	timer_start(stream);
-}
-
-static __poll_t stream_poll(struct file *file, poll_table *wait)
-{
-	struct sonde_stream *stream = file->private_data;
-	u64 produced;
-
-	poll_wait(file, &stream->queue, wait);
-	/* xchg is a full barrier, see look(). */
-	if (!xchg(&stream->is_armed, 1))
-		timer_start(stream);
-	return is_readable(stream, &produced) ? EPOLLIN | EPOLLRDNORM : 0;
-}
-
 /* ---- a stream's memory ---- */
 
 static void pages_free(struct page **pages, u32 nr_pages)
 {
 	u32 i;
 
-	/* A pipe may still have some; the last one frees them. */
 	for (i = 0; i < nr_pages; i++) {
 		__free_page(pages[i]);
 		if (!(i % 4096))
@@ -213,8 +116,6 @@ static void stream_free(struct sonde_stream *stream)
 {
 	if (!stream)
 		return;
-	/* Nobody polls: it doesn't come back. */
-	timer_delete_sync(&stream->timer);
 	if (stream->ring && stream->ring->data)
 		vunmap(stream->ring->data);
 	if (stream->pages)
@@ -260,8 +161,6 @@ static int stream_make(struct sonde_channel *channel, u32 cpu)
 	stream->cpu = cpu;
 	stream->ring = per_cpu_ptr(channel->rings, cpu);
 	mutex_init(&stream->lock);
-	init_waitqueue_head(&stream->queue);
-	timer_setup(&stream->timer, look, TIMER_DEFERRABLE | TIMER_PINNED);
 	channel->streams[cpu] = stream;
 	return stream_make_ring(stream);
 }
@@ -317,37 +216,6 @@ static u64 chunk_offset(const struct sonde_stream *stream)
 	       chunk->offset;
 }
 
-/* References to a page that aren't ours nor of a mapping. A mapping counts its
- * reference before itself, and itself is taken back first: in between, the page
- * seems to be held. */
-static int others(struct page *page)
-{
-	int mappings = atomic_read(&page->_mapcount) + 1;
-
-	/* Pairs with the order in which mappings are counted. */
-	smp_rmb();
-	return page_count(page) - 1 - mappings;
-}
-
-/* Whether anybody holds a page of the chunk's sub-buffer, but for us and
- * mappings, whose owner says by PUT that he has read it. */
-static bool is_held(const struct sonde_stream *stream)
-{
-	u32 nr = stream->channel->subbuf_bytes >> PAGE_SHIFT;
-	u32 first = stream->chunk.memory * nr;
-	u32 i;
-
-	if (!stream->is_spliced)
-		return false;
-	for (i = first; i < first + nr; i++)
-		if (others(stream->pages[i]) > 0)
-			return true;
-	/* Pairs with the release of who dropped the reference: it has read
-	 * what writers write from now on. */
-	smp_mb();
-	return false;
-}
-
 static long stream_get(struct sonde_stream *stream, unsigned long arg)
 {
 	struct sonde_local_chunk *chunk = &stream->chunk;
@@ -383,8 +251,6 @@ static long stream_put(struct sonde_stream *stream, unsigned long arg)
 	if (!stream->has_chunk || in.seq != stream->chunk.seq ||
 	    in.offset != chunk_offset(stream) || in.bytes != stream->chunk.size)
 		return -EINVAL;
-	if (stream->chunk.closed && is_held(stream))
-		return -EBUSY;
 	stream->has_chunk = false;
 	return sonde_local_put(stream->ring, &stream->chunk) ? 0 : -EINVAL;
 }
@@ -414,15 +280,7 @@ static long stream_flush(struct sonde_stream *stream)
 	return rc;
 }
 
-/* ---- snapshots ---- */
-
-static long stream_positions(struct sonde_stream *stream, unsigned long arg)
-{
-	struct sonde_kmod_positions out = {};
-
-	sonde_local_positions(stream->ring, &out.produced, &out.consumed);
-	return sonde_copy_out(arg, &out, sizeof(out));
-}
+/* ---- accounts ---- */
 
 static long stream_counts(struct sonde_stream *stream, unsigned long arg)
 {
@@ -451,8 +309,6 @@ static long stream_do(struct sonde_stream *stream, unsigned int nr,
 		return stream_put(stream, arg);
 	case _IOC_NR(SONDE_KMOD_FLUSH):
 		return stream_flush(stream);
-	case _IOC_NR(SONDE_KMOD_POSITIONS):
-		return stream_positions(stream, arg);
 	case _IOC_NR(SONDE_KMOD_STREAM_COUNTS):
 		return stream_counts(stream, arg);
 	}
@@ -469,82 +325,6 @@ static long stream_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	if (mutex_lock_killable(&stream->lock))
 		return -EINTR;
 	rc = stream_do(stream, _IOC_NR(cmd), arg);
-	mutex_unlock(&stream->lock);
-	return rc;
-}
-
-/* ---- splice ---- */
-
-static void put_page_of(struct splice_pipe_desc *pipe, unsigned int i)
-{
-	put_page(pipe->pages[i]);
-}
-
-/* Up to SPLICE_PAGES pages to the pipe; bytes or -errno. */
-static ssize_t splice_some(struct sonde_stream *stream, u64 at, u64 bytes,
-			   struct pipe_inode_info *pipe)
-{
-	struct page *pages[SPLICE_PAGES];
-	struct partial_page partial[SPLICE_PAGES];
-	struct splice_pipe_desc to = {
-		.pages = pages,
-		.partial = partial,
-		.nr_pages_max = SPLICE_PAGES,
-		/* Nobody takes our pages; they are put by the kernel. */
-		.ops = &nosteal_pipe_buf_ops,
-		.spd_release = put_page_of,
-	};
-
-	for (; bytes && to.nr_pages < SPLICE_PAGES; to.nr_pages++) {
-		u32 offset = offset_in_page(at);
-		u32 len = (u32)min_t(u64, bytes, PAGE_SIZE - offset);
-
-		pages[to.nr_pages] = stream->pages[at >> PAGE_SHIFT];
-		get_page(pages[to.nr_pages]);
-		partial[to.nr_pages] = (struct partial_page){
-			.offset = offset,
-			.len = len,
-		};
-		at += len;
-		bytes -= len;
-	}
-	stream->is_spliced = true;
-	return splice_to_pipe(pipe, &to);
-}
-
-static ssize_t splice_chunk(struct sonde_stream *stream, loff_t *pos,
-			    struct pipe_inode_info *pipe, size_t size)
-{
-	u64 begin = chunk_offset(stream);
-	u64 end = begin + stream->chunk.size;
-	ssize_t done = 0;
-
-	if (!stream->has_chunk || *pos < 0 || (u64)*pos < begin ||
-	    (u64)*pos > end)
-		return -EINVAL;
-	size = min_t(u64, size, end - (u64)*pos);
-	while ((size_t)done < size) {
-		ssize_t rc = splice_some(stream, (u64)*pos, size - done, pipe);
-
-		if (rc <= 0)
-			return done ? done : rc;
-		done += rc;
-		*pos += rc;
-	}
-	return done;
-}
-
-/* Of the chunk that GET gave and that was not put, from its offset on. */
-static ssize_t stream_splice(struct file *file, loff_t *pos,
-			     struct pipe_inode_info *pipe, size_t size,
-			     unsigned int flags)
-{
-	struct sonde_stream *stream = file->private_data;
-	ssize_t rc;
-
-	if (mutex_lock_killable(&stream->lock))
-		return -EINTR;
-	rc = splice_chunk(stream, pos, pipe, size);
 	mutex_unlock(&stream->lock);
 	return rc;
 }
@@ -601,8 +381,6 @@ static const struct file_operations stream_fops = {
 	.unlocked_ioctl = stream_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = stream_mmap,
-	.poll = stream_poll,
-	.splice_read = stream_splice,
 	.llseek = noop_llseek,
 };
 
@@ -614,7 +392,7 @@ int sonde_stream_open(struct sonde_channel *channel, u32 cpu)
 		return -EINVAL;
 	kref_get(&channel->ref);
 	fd = sonde_open_fd("[sonde-stream]", &stream_fops,
-			   channel->streams[cpu], FMODE_PREAD);
+			   channel->streams[cpu]);
 	if (fd < 0)
 		sonde_channel_put(channel);
 	return fd;

@@ -122,11 +122,6 @@ class Built:
 
     def test_programs(self):
         shutil.copy2(SOURCE / "pass", self.share)
-        if not self.kernel.is_bare:
-            for source in SOURCE.glob("*_test.py"):
-                shutil.copy(source, self.share)
-                (self.share / source.name).chmod(0o755)
-                self.programs.append(source.name)
         for source in sorted(SOURCE.glob("*.c")):
             if source.name in PARTS:
                 continue
@@ -190,7 +185,7 @@ class Pass:
                 f"echo $? >/mnt/share/{self.name}.done\n{self.after}")
 
 
-OTHERS = ("control_test", "probes_test", "syscall_test", "dump_test.py")
+OTHERS = ("control_test", "probes_test", "syscall_test")
 
 
 def passes(built, quick):

@@ -12,7 +12,6 @@
 #include <unistd.h>
 
 #include "base/time.h"
-#include "source/statedump/by_module.h"
 #include "source/statedump/events.h"
 #include "source/statedump/iter.h"
 #include "source/statedump/mapped_files.h"
@@ -25,9 +24,7 @@ struct dump {
 	struct sonde_source source; /* first */
 	struct sonde_desc *descs[SONDE_STATEDUMP_NR_EVENTS];
 	struct sonde_out out;
-	/* At most one; none: it goes by /proc. */
-	struct sonde_statedump_module *own;
-	struct sonde_iter *iter;
+	struct sonde_iter *iter; /* NULL: it goes by /proc */
 	struct sonde_proc *proc;
 	uint64_t omitted; /* not yet said in an event */
 	uint64_t lost;    /* of the output's, those that were */
@@ -49,18 +46,10 @@ static const struct dump *const_dump_of(const struct sonde_source *source)
 
 /* ---- readers ---- */
 
-static bool is_by_proc(const struct dump *dump)
+/* Takes it over; from now on it goes by that, or by /proc if that is NULL. */
+static void dump_use(struct dump *dump, struct sonde_iter *iter)
 {
-	return !dump->own && !dump->iter;
-}
-
-/* Takes them over; from now on it goes by that one, or by /proc. */
-static void dump_use(struct dump *dump, struct sonde_statedump_module *own,
-		     struct sonde_iter *iter)
-{
-	sonde_statedump_module_free(dump->own);
 	sonde_iter_free(dump->iter);
-	dump->own = own;
 	dump->iter = iter;
 }
 
@@ -133,17 +122,15 @@ static int collect_tasks(struct dump *dump, int32_t only_pid)
 	struct sonde_statedump_target target = target_of(dump);
 	int rc = sonde_tasks_init(&dump->tasks, dump->proc);
 
-	if (!rc && dump->own)
-		rc = sonde_statedump_module_tasks(dump->own, only_pid, &target);
-	else if (!rc && dump->iter)
+	if (!rc && dump->iter)
 		rc = sonde_iter_tasks(dump->iter, only_pid, &target);
 	if (rc && rc != -ENOMEM) {
 		/* It worked when it was loaded, and does no longer. */
-		dump_use(dump, NULL, NULL);
+		dump_use(dump, NULL);
 		sonde_tasks_fini(&dump->tasks);
 		rc = sonde_tasks_init(&dump->tasks, dump->proc);
 	}
-	if (!rc && is_by_proc(dump))
+	if (!rc && !dump->iter)
 		rc = collect_by_proc(dump, only_pid);
 	return rc ? rc : sonde_tasks_finish(&dump->tasks);
 }
@@ -164,9 +151,6 @@ static int add_files(struct dump *dump, int32_t only_pid,
 {
 	struct sonde_statedump_target target = target_of(dump);
 
-	if (dump->own)
-		return forgive(dump, sonde_statedump_module_files(
-					     dump->own, wanted, &target));
 	if (dump->iter)
 		return forgive(dump, sonde_iter_files(dump->iter, only_pid,
 						      wanted, &target));
@@ -181,10 +165,7 @@ static int dump_add_mappings(struct dump *dump, int32_t only_pid,
 				   sonde_monotonic_ns() +
 					   SONDE_STATEDUMP_BUILD_IDS_NS);
 
-	if (!rc && dump->own)
-		rc = forgive(dump, sonde_statedump_module_mappings(
-					   dump->own, wanted, &target));
-	else if (!rc && dump->iter)
+	if (!rc && dump->iter)
 		rc = forgive(dump, sonde_iter_mappings(dump->iter, only_pid,
 						       wanted, &target));
 	else if (!rc)
@@ -213,8 +194,7 @@ static int take(struct dump *dump, const struct sonde_source_state *request)
 	}
 	/* By /proc numbers are as `root` is. */
 	wanted = sonde_tasks_wanted(&dump->tasks, request->root,
-				    is_by_proc(dump) ? 0 :
-						       sonde_proc_own_pid_ns(),
+				    !dump->iter ? 0 : sonde_proc_own_pid_ns(),
 				    request->root_only);
 	rc = add_files(dump, only_pid, &wanted);
 	if (!rc)
@@ -253,27 +233,20 @@ static int dump_take(struct sonde_source *source,
 enum sonde_statedump_reader
 sonde_statedump_reader(const struct sonde_source *source)
 {
-	const struct dump *dump = const_dump_of(source);
-
-	if (dump->own)
-		return SONDE_STATEDUMP_BY_MODULE;
-	return dump->iter ? SONDE_STATEDUMP_BY_ITERATORS :
-			    SONDE_STATEDUMP_BY_PROC;
+	return const_dump_of(source)->iter ? SONDE_STATEDUMP_BY_ITERATORS :
+					     SONDE_STATEDUMP_BY_PROC;
 }
 
 int sonde_statedump_read_by(struct sonde_source *source,
 			    enum sonde_statedump_reader reader)
 {
-	struct sonde_statedump_module *own = NULL;
 	struct sonde_iter *iter = NULL;
 	int rc = 0;
 
-	if (reader == SONDE_STATEDUMP_BY_MODULE)
-		rc = sonde_statedump_module_new(&own);
-	else if (reader == SONDE_STATEDUMP_BY_ITERATORS)
+	if (reader == SONDE_STATEDUMP_BY_ITERATORS)
 		rc = sonde_iter_new(&iter);
 	if (!rc)
-		dump_use(dump_of(source), own, iter);
+		dump_use(dump_of(source), iter);
 	return rc;
 }
 
@@ -285,7 +258,7 @@ static void dump_close(struct sonde_source *source)
 
 	if (!dump)
 		return;
-	dump_use(dump, NULL, NULL);
+	dump_use(dump, NULL);
 	sonde_proc_free(dump->proc);
 	sonde_statedump_descs_free(dump->descs);
 	sonde_out_fini(&dump->out);
@@ -315,10 +288,9 @@ static int dump_open(const struct sonde_source_config *config,
 		return sonde_source_fail(error, rc, "state dump: %s",
 					 "out of memory");
 	}
-	/* The best that can be had; else it goes by /proc. */
-	if (sonde_statedump_read_by(&dump->source, SONDE_STATEDUMP_BY_MODULE))
-		(void)sonde_statedump_read_by(&dump->source,
-					      SONDE_STATEDUMP_BY_ITERATORS);
+	/* Else it goes by /proc. */
+	(void)sonde_statedump_read_by(&dump->source,
+				      SONDE_STATEDUMP_BY_ITERATORS);
 	*ret_source = &dump->source;
 	return 0;
 }

@@ -8,7 +8,7 @@
  * Events, LTTng's where LTTng has them:
  *
  *	lttng_statedump_start		reader: how threads, files and mappings
- *					were found: proc, iterators, module
+ *					were found: proc, iterators
  *	lttng_statedump_process_state	a thread: tid, pid, ppid, as the kernel
  *					numbers them, vtid, vpid, vppid, as it
  *					does itself; name, type, status, cpu,
@@ -39,14 +39,13 @@
  * the table of descriptors, so equal where one is shared; 0: there is none. (By
  * /proc, where sharing isn't seen, the PID.)
  *
- * Threads, files and mappings come by our module if its device can be opened,
- * else by BPF iterators where the kernel and the user's rights allow it, else
- * from /proc; what ends meanwhile is left out. Another user's processes may be
+ * Threads, files and mappings come by BPF iterators where the kernel and the user's
+ * rights allow it, else from /proc; what ends meanwhile is left out. Another user's processes may be
  * seen in part: that is no error. Interrupts, block devices, network interfaces
  * and CPUs come from /proc, /sys and netlink whatever there is: there are few,
  * and these say all that is asked.
  *
- * What the kernel says by any of these is checked before it is used: names hold any
+ * What the kernel says by either is checked before it is used: names hold any
  * bytes, and are recorded with those that aren't printable as they are.
  */
 #ifndef SOURCE_STATEDUMP_DUMP_H

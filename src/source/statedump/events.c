@@ -52,7 +52,6 @@ static const struct sonde_build_label statuses[] = {
 static const struct sonde_build_label readers[] = {
 	{ 0, 0, "proc" },
 	{ 1, 1, "iterators" },
-	{ 2, 2, "module" },
 };
 
 static void add_signed(struct sonde_build *build, const char *name)

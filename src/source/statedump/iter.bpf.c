@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * iter.bpf.c - what runs in the kernel for iter.c: threads, open files and
- * mappings as records of kmod/statedump_record.h.
+ * mappings as records of record.h.
  *
  * Three programs on the kernel's iterators task, task_file and task_vma. The
  * kernel calls each of them for one object after the other while iter.c reads;
@@ -18,7 +18,7 @@
  * Paths: bpf_d_path() is allowed to every iterator since 5.13; it gives what
  * readlink() of /proc/PID/fd/N gives to the reader.
  */
-#include "kmod/statedump_record.h"
+#include "source/statedump/record.h"
 
 typedef long long __s64;
 typedef __u16 __be16;

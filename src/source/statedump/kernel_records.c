@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * kernel_records.c - records of the kernel's side of a dump, checked
- * (kernel_records.h).
+ * kernel_records.c - records of BPF iterators, checked (kernel_records.h).
  *
  * A record's size and the text in it are compared with what is there before
  * either is used; a record that is cut off is completed by the next read.

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * kernel_records.h - records of the kernel's side (kmod/statedump_record.h), whether a BPF
- * iterator or our module wrote them, checked and turned into what a dump is made
- * of (model.h). Bytes in, calls out.
+ * kernel_records.h - records of BPF iterators (record.h), checked and turned into
+ * what a dump is made of (model.h). Bytes in, calls out.
  */
 #ifndef SOURCE_STATEDUMP_KERNEL_RECORDS_H
 #define SOURCE_STATEDUMP_KERNEL_RECORDS_H
 
-#include "kmod/statedump_record.h"
 #include "source/statedump/model.h"
+#include "source/statedump/record.h"
 
 enum sonde_record_kind {
 	SONDE_RECORD_TASK,
@@ -16,8 +15,8 @@ enum sonde_record_kind {
 	SONDE_RECORD_MAPPING,
 };
 
-/* The kernel hands out at most 32 KiB at a time by iterators, 128 KiB by our
- * module; records may be cut in between. */
+/* The kernel hands out at most 32 KiB at a time; records may be cut in
+ * between. */
 #define SONDE_RECORDS_READ_BYTES (64u << 10)
 
 struct sonde_records {

@@ -3,14 +3,13 @@
  * model.h - what is in a dump of the system, before it becomes events; and the
  * bounds of it.
  *
- * Three readers find threads, files and mappings: by_module.h by our module, iter.h by
- * BPF iterators, proc.h in /proc. All hand what they have checked to a target,
- * one thing at a time, and all say the same about the same process, but for what
- * /proc does not tell: `files` is a hash of a kernel address by the module, that
- * address by iterators, and the PID by /proc.
+ * Two readers find threads, files and mappings: iter.h by BPF iterators, proc.h in
+ * /proc. Both hand what they have checked to a target, one thing at a time, and
+ * both say the same about the same process, but for what /proc does not tell:
+ * `files` is a kernel address by iterators, and the PID by /proc.
  *
- * Numbers are as the reader's /proc or, by module and iterators, as the first PID
- * namespace has them, which is what kernel events say. vtid and vpid are as the
+ * Numbers are as the reader's /proc or, by iterators, as the first PID namespace
+ * has them, which is what kernel events say. vtid and vpid are as the
  * thread itself sees them.
  *
  * Everything that others control is bounded here. What is beyond a bound is
@@ -63,7 +62,6 @@ enum sonde_statedump_ns {
 enum sonde_statedump_reader {
 	SONDE_STATEDUMP_BY_PROC = 0,
 	SONDE_STATEDUMP_BY_ITERATORS = 1,
-	SONDE_STATEDUMP_BY_MODULE = 2,
 };
 
 struct sonde_statedump_task {

@@ -1269,11 +1269,6 @@ static void expect_this_process(void **state,
 	close_dump(&taken);
 }
 
-static void this_process_is_in_the_dump_by_the_module(void **state)
-{
-	expect_this_process(state, SONDE_STATEDUMP_BY_MODULE);
-}
-
 static void this_process_is_in_the_dump_by_iterators(void **state)
 {
 	expect_this_process(state, SONDE_STATEDUMP_BY_ITERATORS);
@@ -1381,18 +1376,6 @@ static void iterators_and_proc_agree_about_a_process(void **state)
 {
 	expect_agreement(state, SONDE_STATEDUMP_BY_ITERATORS,
 			 SONDE_STATEDUMP_BY_PROC);
-}
-
-static void module_and_proc_agree_about_a_process(void **state)
-{
-	expect_agreement(state, SONDE_STATEDUMP_BY_MODULE,
-			 SONDE_STATEDUMP_BY_PROC);
-}
-
-static void module_and_iterators_agree_about_a_process(void **state)
-{
-	expect_agreement(state, SONDE_STATEDUMP_BY_MODULE,
-			 SONDE_STATEDUMP_BY_ITERATORS);
 }
 
 /* ---- whose files ---- */
@@ -1558,19 +1541,10 @@ int main(void)
 		cmocka_unit_test(a_build_id_is_found_behind_another_note),
 		cmocka_unit_test(a_damaged_file_has_no_build_id),
 		cmocka_unit_test_setup_teardown(
-			this_process_is_in_the_dump_by_the_module, make_self,
-			drop_self),
-		cmocka_unit_test_setup_teardown(
 			this_process_is_in_the_dump_by_iterators, make_self,
 			drop_self),
 		cmocka_unit_test_setup_teardown(
 			this_process_is_in_the_dump_by_proc, make_self,
-			drop_self),
-		cmocka_unit_test_setup_teardown(
-			module_and_proc_agree_about_a_process, make_self,
-			drop_self),
-		cmocka_unit_test_setup_teardown(
-			module_and_iterators_agree_about_a_process, make_self,
 			drop_self),
 		cmocka_unit_test_setup_teardown(
 			iterators_and_proc_agree_about_a_process, make_self,

@@ -111,6 +111,7 @@ enum {
 #define NR_SUBBUFS  4u
 #define SCRIPT_MAX  16u
 #define REQUESTS    19u
+#define NR(request) _IOC_NR(SONDE_KMOD_##request)
 #define NR_SELECTED 3u
 
 static struct {
@@ -172,7 +173,7 @@ static void take(void *to, const void *from, size_t size)
 
 static int add_event(const struct sonde_kmod_event *event)
 {
-	uint32_t i = fake.nr_requests[9] - 1;
+	uint32_t i = fake.nr_requests[NR(EVENT)] - 1;
 
 	assert_in_range(i, 0, NR_SELECTED - 1);
 	take(&fake.events[i], event, sizeof(*event));
@@ -184,20 +185,20 @@ static int add_event(const struct sonde_kmod_event *event)
 static int stream_ioctl(int fd, uint32_t nr, void *argument)
 {
 	switch (nr) {
-	case 14: /* GET */
+	case NR(GET):
 		if (fd != STREAM || fake.at == fake.nr_script)
 			return 0;
 		memcpy(argument, &fake.script[fake.at], sizeof(fake.script[0]));
 		return 1;
-	case 15: /* PUT */
+	case NR(PUT):
 		take(&fake.put, argument, sizeof(fake.put));
 		fake.at++;
 		return 0;
-	case 18: /* STREAM_COUNTS */
+	case NR(STREAM_COUNTS):
 		memcpy(argument, &fake.counts, sizeof(fake.counts));
 		return 0;
 	default:
-		assert_int_equal(nr, 16); /* FLUSH */
+		assert_int_equal(nr, NR(FLUSH));
 		return 0;
 	}
 }
@@ -211,19 +212,19 @@ static int new_fd(int fd)
 static int session_ioctl(uint32_t nr, void *argument)
 {
 	switch (nr) {
-	case 4:
+	case NR(SCOPE):
 		take(&fake.scope, argument, sizeof(fake.scope));
 		return 0;
-	case 5:
+	case NR(CHANNEL):
 		take(&fake.channel, argument, sizeof(fake.channel));
 		return new_fd(CHANNEL);
-	case 6:
-		fake.started_with = fake.nr_requests[9];
+	case NR(START):
+		fake.started_with = fake.nr_requests[NR(EVENT)];
 		return 0;
-	case 7:
+	case NR(STOP):
 		return 0;
 	default:
-		assert_int_equal(nr, 8);
+		assert_int_equal(nr, NR(MISSED));
 		memcpy(argument, &fake.missed, sizeof(fake.missed));
 		return 0;
 	}
@@ -238,18 +239,18 @@ static int fake_ioctl(int fd, unsigned long request, void *argument)
 	fake.nr_requests[nr]++;
 	if (fake.fails[nr])
 		return fake.fails[nr];
-	if (nr == 1) {
+	if (nr == NR(INFO)) {
 		memcpy(argument, &fake.info, sizeof(fake.info));
 		return 0;
 	}
-	if (nr == 2) {
+	if (nr == NR(SESSION)) {
 		assert_int_equal(fd, DEVICE);
 		take(&fake.session, argument, sizeof(fake.session));
 		return new_fd(SESSION);
 	}
 	if (fd == SESSION)
 		return session_ioctl(nr, argument);
-	if (fd == CHANNEL && nr == 9)
+	if (fd == CHANNEL && nr == NR(EVENT))
 		return add_event(argument);
 	if (fd == CHANNEL)
 		return new_fd(STREAM +
@@ -415,7 +416,8 @@ static void without_a_cpu_clock_only_monotonic_will_do(void **state)
 
 static void each_request_that_fails_leaves_nothing_open(void **state)
 {
-	static const uint32_t asked[] = { 1, 2, 5, 9, 10 };
+	static const uint32_t asked[] = { NR(INFO), NR(SESSION), NR(CHANNEL),
+					  NR(EVENT), NR(STREAM) };
 
 	(void)state;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(asked); i++) {
@@ -488,7 +490,7 @@ static void an_event_that_is_refused_is_named(void **state)
 	fake.refuse_rc = -ENOENT;
 	fails_with(&plain, -ENOENT, "sched:sched_waking");
 	/* Not what the user did wrong: another source may take it. */
-	fake.nr_requests[9] = 0;
+	fake.nr_requests[NR(EVENT)] = 0;
 	fake.refuse_rc = -EINVAL;
 	fails_with(&plain, -EOPNOTSUPP, "sched:sched_waking");
 }
@@ -549,13 +551,13 @@ static void a_tree_is_named_before_the_start_and_a_machine_is_not(void **state)
 	assert_int_equal(fake.started_with, NR_SELECTED);
 	source->ops->stop(source);
 	source->ops->stop(source);
-	assert_int_equal(fake.nr_requests[7], 1);
+	assert_int_equal(fake.nr_requests[NR(STOP)], 1);
 	close_all(source);
 
 	reset();
 	source = open_with(&plain);
 	assert_int_equal(source->ops->start(source, 77, &error), 0);
-	assert_int_equal(fake.nr_requests[4], 0);
+	assert_int_equal(fake.nr_requests[NR(SCOPE)], 0);
 	close_all(source);
 }
 
@@ -569,12 +571,12 @@ static void a_start_that_fails_says_why_and_starts_nothing(void **state)
 	reset();
 	config.scope = SONDE_SOURCE_TREE;
 	source = open_with(&config);
-	fake.fails[4] = -ESRCH;
+	fake.fails[NR(SCOPE)] = -ESRCH;
 	assert_int_equal(source->ops->start(source, 77, &error), -ESRCH);
 	assert_non_null(strstr(error.text, "77"));
-	assert_int_equal(fake.nr_requests[6], 0);
+	assert_int_equal(fake.nr_requests[NR(START)], 0);
 	source->ops->stop(source);
-	assert_int_equal(fake.nr_requests[7], 0);
+	assert_int_equal(fake.nr_requests[NR(STOP)], 0);
 	close_all(source);
 }
 
@@ -682,7 +684,7 @@ static void what_was_overwritten_lies_between_chunks(void **state)
 	script(&chunks[1]);
 	fake.counts.overwritten = 1000;
 	assert_int_equal(source->ops->rewind(source, 0), 1);
-	assert_int_equal(fake.nr_requests[16], 1);
+	assert_int_equal(fake.nr_requests[NR(FLUSH)], 1);
 	assert_int_equal(source->ops->peek(source, 0, &chunk), 1);
 	assert_int_equal(chunk.events_before, 1000);
 	assert_int_equal(chunk.events, 1010);
@@ -732,8 +734,8 @@ static void losses_are_told_by_cause(void **state)
 	assert_int_equal(source->ops->missed_returns(source), 5);
 	fake.missed.returns = UINT64_MAX; /* not more than all of them */
 	assert_int_equal(source->ops->missed_returns(source), 20);
-	fake.fails[8] = -EIO;
-	fake.fails[18] = -EIO;
+	fake.fails[NR(MISSED)] = -EIO;
+	fake.fails[NR(STREAM_COUNTS)] = -EIO;
 	assert_int_equal(source->ops->missed(source), 0);
 	assert_int_equal(source->ops->missed_returns(source), 0);
 	source->ops->counts(source, 0, &counts);
@@ -868,11 +870,11 @@ static void a_device_that_fails_is_given_up(void **state)
 	(void)state;
 	reset();
 	source = open_with(&plain);
-	fake.fails[14] = -EAGAIN;
+	fake.fails[NR(GET)] = -EAGAIN;
 	assert_int_equal(source->ops->peek(source, 0, &chunk), 0);
-	fake.fails[14] = -EIO;
+	fake.fails[NR(GET)] = -EIO;
 	assert_int_equal(source->ops->peek(source, 0, &chunk), -EPROTO);
-	fake.fails[16] = -EIO;
+	fake.fails[NR(FLUSH)] = -EIO;
 	assert_int_equal(source->ops->rewind(source, 0), -EPROTO);
 	close_all(source);
 }

@@ -81,7 +81,6 @@ void client_open(struct client *client, const struct client_config *config)
 		.mode = config->mode,
 		.subbuf_bytes = config->subbuf_bytes,
 		.nr_subbufs = config->nr_subbufs,
-		.read_timer_us = config->read_timer_us,
 	};
 
 	*client = (struct client){ .config = *config };

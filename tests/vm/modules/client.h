@@ -30,7 +30,6 @@ struct client_config {
 	uint32_t mode; /* 0 discard, 1 overwrite */
 	uint32_t subbuf_bytes;
 	uint32_t nr_subbufs;
-	uint32_t read_timer_us;
 };
 
 struct client {

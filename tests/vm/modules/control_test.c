@@ -16,7 +16,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -27,7 +26,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -94,7 +92,6 @@ static int channel_fd(int session, uint32_t mode, uint32_t bytes, uint32_t nr)
 		.mode = mode,
 		.subbuf_bytes = bytes,
 		.nr_subbufs = nr,
-		.read_timer_us = 1000,
 	};
 
 	return ioctl(session, SONDE_KMOD_CHANNEL, &request);
@@ -354,15 +351,6 @@ static void sizes_and_addresses_are_checked(void)
 	FAILS(ioctl(device_fd, SONDE_KMOD_INFO, UINTPTR_MAX - 8), EFAULT);
 }
 
-static void dump_arguments_are_checked(void)
-{
-	struct sonde_kmod_dump kind = { .size = sizeof(kind), .kind = 3 };
-	struct sonde_kmod_dump pid = { .size = sizeof(pid), .pid = -1 };
-
-	FAILS(ioctl(device_fd, SONDE_KMOD_DUMP, &kind), EINVAL);
-	FAILS(ioctl(device_fd, SONDE_KMOD_DUMP, &pid), EINVAL);
-}
-
 /* ---- sessions and channels ---- */
 
 static void descriptors_know_their_calls_only(void)
@@ -374,7 +362,7 @@ static void descriptors_know_their_calls_only(void)
 			    rig.stream[0] };
 	/* The first and the last number that each knows. */
 	static const unsigned int known[][2] = {
-		{ 1, 3 }, { 4, 8 }, { 9, 10 }, { 11, 13 }, { 14, 18 },
+		{ 1, 2 }, { 3, 7 }, { 8, 9 }, { 10, 12 }, { 13, 16 },
 	};
 	unsigned int i, nr;
 
@@ -382,8 +370,7 @@ static void descriptors_know_their_calls_only(void)
 	FAILS(get(rig.session, &chunk), ENOTTY);
 	for (i = 0; i < 5; i++)
 		for (nr = 0; nr < 32; nr++)
-			if (nr < known[i][0] || nr > (i ? known[i][1] : 3) ||
-			    (i == 1 && nr > 8))
+			if (nr < known[i][0] || nr > known[i][1])
 				FAILS(ioctl(fds[i], _IO(SONDE_KMOD_IOC, nr), 0),
 				      ENOTTY);
 	FAILS(ioctl(rig.stream[0], TIOCGWINSZ, &chunk), ENOTTY);
@@ -924,22 +911,6 @@ static void get_gives_the_same_until_put(void)
 	rig_drop(&rig);
 }
 
-static void positions_show_what_is_unread(void)
-{
-	struct sonde_kmod_positions at = { .size = sizeof(at) };
-	struct rig rig = rig_make(0);
-
-	run_on(0);
-	CLAIM(!ioctl(rig.stream[0], SONDE_KMOD_POSITIONS, &at));
-	CLAIM(at.produced == at.consumed);
-	start(&rig);
-	emit(5);
-	stop(&rig);
-	CLAIM(!ioctl(rig.stream[0], SONDE_KMOD_POSITIONS, &at));
-	CLAIM(at.produced >= at.consumed + 5 * 14);
-	rig_drop(&rig);
-}
-
 /* ---- mappings ---- */
 
 static void mappings_are_never_writable(void)
@@ -997,190 +968,6 @@ static void mappings_show_what_is_written(void)
 	CLAIM(!memcmp(copy, rig.memory[0], SPAN));
 	CLAIM(!munmap(copy, SPAN));
 	rig_drop(&rig);
-}
-
-/* ---- splice ---- */
-
-/* Fills sub-buffers, and gets the first one. */
-static void fill_and_get(const struct rig *rig, struct sonde_kmod_chunk *ret)
-{
-	run_on(0);
-	start(rig);
-	emit(2 * SUBBUF / 14);
-	CLAIM(get(rig->stream[0], ret) == 1 && ret->closed);
-	CLAIM(ret->bytes > SUBBUF / 2);
-}
-
-static ssize_t splice_chunk(int stream, const struct sonde_kmod_chunk *chunk,
-			    int pipe_end)
-{
-	loff_t at = (loff_t)chunk->offset;
-
-	return splice(stream, &at, pipe_end, NULL, chunk->bytes, 0);
-}
-
-static void splice_gives_the_bytes_of_the_chunk(uint32_t mode)
-{
-	struct rig rig = rig_make(mode);
-	unsigned char copy[SUBBUF];
-	struct sonde_kmod_chunk chunk;
-	int ends[2];
-
-	CLAIM(!pipe(ends));
-	fill_and_get(&rig, &chunk);
-	CLAIM(splice_chunk(rig.stream[0], &chunk, ends[1]) == chunk.bytes);
-	CLAIM(read(ends[0], copy, chunk.bytes) == chunk.bytes);
-	CLAIM(!memcmp(copy, rig.memory[0] + chunk.offset, chunk.bytes));
-	CLAIM(!put(rig.stream[0], &chunk));
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-	rig_drop(&rig);
-}
-
-static void splice_gives_a_chunk_in_discard_mode(void)
-{
-	splice_gives_the_bytes_of_the_chunk(0);
-}
-
-static void splice_gives_a_chunk_in_overwrite_mode(void)
-{
-	splice_gives_the_bytes_of_the_chunk(1);
-}
-
-static void pages_in_a_pipe_are_not_written(uint32_t mode)
-{
-	struct rig rig = rig_make(mode);
-	unsigned char before[SUBBUF], after[SUBBUF];
-	struct sonde_kmod_chunk chunk;
-	int ends[2];
-
-	CLAIM(!pipe(ends));
-	fill_and_get(&rig, &chunk);
-	memcpy(before, rig.memory[0] + chunk.offset, chunk.bytes);
-	CLAIM(splice_chunk(rig.stream[0], &chunk, ends[1]) == chunk.bytes);
-	FAILS(put(rig.stream[0], &chunk), EBUSY);
-	emit(4 * NR * SUBBUF / 14);
-	CLAIM(read(ends[0], after, chunk.bytes) == chunk.bytes);
-	CLAIM(!memcmp(before, after, chunk.bytes));
-	CLAIM(!put(rig.stream[0], &chunk));
-	emit(4 * NR * SUBBUF / 14);
-	CLAIM(get(rig.stream[0], &chunk) == 1);
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-	rig_drop(&rig);
-}
-
-static void pages_in_a_pipe_stay_in_discard_mode(void)
-{
-	pages_in_a_pipe_are_not_written(0);
-}
-
-static void pages_in_a_pipe_stay_in_overwrite_mode(void)
-{
-	pages_in_a_pipe_are_not_written(1);
-}
-
-static void pages_in_a_pipe_outlive_the_session(void)
-{
-	struct rig rig = rig_make(0);
-	unsigned char before[SUBBUF], after[SUBBUF];
-	struct sonde_kmod_chunk chunk;
-	int ends[2];
-
-	CLAIM(!pipe(ends));
-	fill_and_get(&rig, &chunk);
-	memcpy(before, rig.memory[0] + chunk.offset, chunk.bytes);
-	CLAIM(splice_chunk(rig.stream[0], &chunk, ends[1]) == chunk.bytes);
-	rig_drop(&rig);
-	CLAIM(read(ends[0], after, chunk.bytes) == chunk.bytes);
-	CLAIM(!memcmp(before, after, chunk.bytes));
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-}
-
-static void splice_stays_in_the_chunk(void)
-{
-	struct rig rig = rig_make(0);
-	struct sonde_kmod_chunk chunk, other;
-	int ends[2];
-
-	CLAIM(!pipe(ends));
-	other = (struct sonde_kmod_chunk){ .bytes = 8 };
-	FAILS(splice_chunk(rig.stream[0], &other, ends[1]), EINVAL);
-	fill_and_get(&rig, &chunk);
-	other = chunk;
-	other.offset += SUBBUF;
-	FAILS(splice_chunk(rig.stream[0], &other, ends[1]), EINVAL);
-	other = chunk;
-	other.offset = (uint64_t)INT64_MAX - 4096;
-	FAILS(splice_chunk(rig.stream[0], &other, ends[1]), EINVAL);
-	other = chunk;
-	other.bytes = INT32_MAX;
-	CLAIM(splice_chunk(rig.stream[0], &other, ends[1]) == chunk.bytes);
-	other.offset += chunk.bytes;
-	CLAIM(splice_chunk(rig.stream[0], &other, ends[1]) == 0);
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-	rig_drop(&rig);
-}
-
-/* ---- waiting ---- */
-
-struct emitter {
-	uint32_t cpu;
-	int done;
-};
-
-static void *emit_until_done(void *arg)
-{
-	struct emitter *emitter = arg;
-
-	run_on(emitter->cpu);
-	while (!__atomic_load_n(&emitter->done, __ATOMIC_ACQUIRE))
-		emit(10);
-	return NULL;
-}
-
-static void poll_sleeps_until_there_is_something(void)
-{
-	struct rig rig = rig_make(0);
-	struct emitter emitter = { .cpu = 1 };
-	struct pollfd wait = { .fd = rig.stream[1], .events = POLLIN };
-	pthread_t thread;
-
-	run_on(0);
-	CLAIM(poll(&wait, 1, 0) == 0);
-	start(&rig);
-	CLAIM(!pthread_create(&thread, NULL, emit_until_done, &emitter));
-	CLAIM(poll(&wait, 1, 60000) == 1 && wait.revents == POLLIN);
-	__atomic_store_n(&emitter.done, 1, __ATOMIC_RELEASE);
-	CLAIM(!pthread_join(thread, NULL));
-	stop(&rig);
-	rig_drop(&rig);
-}
-
-/* Edges only: a descriptor that stays in the set is looked at again. */
-static void epoll_tells_of_each_change(void)
-{
-	struct rig rig = rig_make(1);
-	struct emitter emitter = { .cpu = 1 };
-	struct epoll_event event = { .events = EPOLLIN | EPOLLET };
-	int set = epoll_create1(EPOLL_CLOEXEC);
-	pthread_t thread;
-	int i;
-
-	run_on(0);
-	CLAIM(!epoll_ctl(set, EPOLL_CTL_ADD, rig.stream[1], &event));
-	CLAIM(epoll_wait(set, &event, 1, 0) == 0);
-	start(&rig);
-	CLAIM(!pthread_create(&thread, NULL, emit_until_done, &emitter));
-	for (i = 0; i < 5; i++)
-		CLAIM(epoll_wait(set, &event, 1, 60000) == 1);
-	__atomic_store_n(&emitter.done, 1, __ATOMIC_RELEASE);
-	CLAIM(!pthread_join(thread, NULL));
-	stop(&rig);
-	rig_drop(&rig); /* while it is in the set */
-	CLAIM(!close(set) && nr_sessions() == 0);
 }
 
 /* ---- several at once ---- */
@@ -1284,7 +1071,6 @@ static void cpu1_online(char yes)
 static void offline_cpus_stay_readable(uint32_t mode)
 {
 	struct rig rig = rig_make(mode);
-	struct pollfd wait = { .fd = rig.stream[1], .events = POLLIN };
 
 	run_on(1);
 	start(&rig);
@@ -1292,10 +1078,7 @@ static void offline_cpus_stay_readable(uint32_t mode)
 	run_on(0);
 	cpu1_online('0');
 	CLAIM(!ioctl(rig.stream[1], SONDE_KMOD_FLUSH));
-	CLAIM(poll(&wait, 1, 0) == 1);
 	CLAIM(read_all(&rig, 1) == 50);
-	/* With nothing to read it waits, with its timer elsewhere. */
-	CLAIM(poll(&wait, 1, 20) == 0);
 	cpu1_online('1');
 	run_on(1);
 	emit(60);
@@ -1350,7 +1133,6 @@ static const struct {
 	TEST(info_writes_what_fits_only),
 	TEST(longer_structures_are_known_by_their_number),
 	TEST(sizes_and_addresses_are_checked),
-	TEST(dump_arguments_are_checked),
 	TEST(descriptors_know_their_calls_only),
 	TEST(sessions_live_as_long_as_what_they_made),
 	TEST(killed_owners_leave_nothing),
@@ -1373,18 +1155,9 @@ static const struct {
 	TEST(overwrite_keeps_the_newest),
 	TEST(overwrite_needs_a_flush_for_the_rest),
 	TEST(get_gives_the_same_until_put),
-	TEST(positions_show_what_is_unread),
 	TEST(mappings_are_never_writable),
 	TEST(mappings_end_where_the_ring_does),
 	TEST(mappings_show_what_is_written),
-	TEST(splice_gives_a_chunk_in_discard_mode),
-	TEST(splice_gives_a_chunk_in_overwrite_mode),
-	TEST(pages_in_a_pipe_stay_in_discard_mode),
-	TEST(pages_in_a_pipe_stay_in_overwrite_mode),
-	TEST(pages_in_a_pipe_outlive_the_session),
-	TEST(splice_stays_in_the_chunk),
-	TEST(poll_sleeps_until_there_is_something),
-	TEST(epoll_tells_of_each_change),
 	TEST(readers_share_what_there_is),
 	TEST(stopping_meets_whole_channels_only),
 	TEST(offline_cpus_stay_readable_in_discard_mode),

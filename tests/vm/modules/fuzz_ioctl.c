@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * fuzz_ioctl.c - random callers of /dev/sonde: threads that make, use, map,
- * splice and close descriptors in random order, with structures that are valid,
+ * fuzz_ioctl.c - random callers of /dev/sonde: threads that make, use, map
+ * and close descriptors in random order, with structures that are valid,
  * half valid, or noise.
  *
  *	fuzz_ioctl SEED SECONDS [THREADS]
@@ -24,7 +24,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -49,8 +48,8 @@
 
 #define SLOTS   48u
 #define THREADS 16u
-#define NUMBERS 20u
-#define CALLS   18u /* the first of them, which it makes */
+#define NUMBERS 18u
+#define CALLS   16u /* the first of them, which it makes */
 #define LENGTHS 10u /* of time that it takes, at most */
 
 enum kind {
@@ -59,15 +58,15 @@ enum kind {
 	CHANNEL,
 	EVENT,
 	STREAM,
-	OTHER, /* dumps, pipes */
+	OTHER, /* what noise made */
 	KINDS,
 };
 
 static const struct {
 	unsigned int first, last; /* numbers of ioctls */
 } calls[KINDS] = {
-	[DEVICE] = { 1, 3 },  [SESSION] = { 4, 8 },  [CHANNEL] = { 9, 10 },
-	[EVENT] = { 11, 13 }, [STREAM] = { 14, 18 }, [OTHER] = { 0, 31 },
+	[DEVICE] = { 1, 2 },  [SESSION] = { 3, 7 },  [CHANNEL] = { 8, 9 },
+	[EVENT] = { 10, 12 }, [STREAM] = { 13, 16 }, [OTHER] = { 0, 31 },
 };
 
 static int fds[KINDS][SLOTS]; /* 0: none */
@@ -82,7 +81,6 @@ static int is_over;
 
 struct fuzzer {
 	uint64_t random;
-	int pipe[2];
 };
 
 /* ---- chance ---- */
@@ -229,28 +227,6 @@ static void device(struct fuzzer *f)
 	(void)CALL(pick(f, DEVICE), SONDE_KMOD_INFO, &info);
 }
 
-static void dump(struct fuzzer *f)
-{
-	struct sonde_kmod_dump request = {
-		.size = sizeof(request),
-		.kind = below(f, 3),
-		.pid = one_in(f, 2) ? getpid() : 0,
-		.fd_max = below(f, 2000),
-	};
-	char buffer[4096];
-	int fd;
-
-	spoil(f, &request, sizeof(request));
-	fd = CALL(pick(f, DEVICE), SONDE_KMOD_DUMP, &request);
-	if (fd <= 2)
-		return;
-	(void)!read(fd, buffer, below(f, sizeof(buffer)) + 1);
-	if (one_in(f, 4))
-		keep(f, OTHER, fd);
-	else
-		(void)close(fd); /* nothing was written */
-}
-
 static void session(struct fuzzer *f)
 {
 	struct sonde_kmod_session request = {
@@ -270,7 +246,6 @@ static void channel(struct fuzzer *f)
 		.subbuf_bytes = 4096u << below(f, 4),
 		.nr_subbufs = 2u << below(f, 4),
 		.clock = below(f, 2),
-		.read_timer_us = below(f, 20000),
 	};
 
 	spoil(f, &request, sizeof(request));
@@ -462,47 +437,24 @@ static void stream(struct fuzzer *f)
 	keep(f, STREAM, CALL(pick(f, CHANNEL), SONDE_KMOD_STREAM, &request));
 }
 
-static void splice_it(struct fuzzer *f, int fd,
-		      const struct sonde_kmod_chunk *chunk)
-{
-	loff_t at = (loff_t)chunk->offset;
-	char buffer[2000];
-
-	if (one_in(f, 4))
-		at = (loff_t)odd_number(f);
-	(void)!splice(fd, one_in(f, 8) ? NULL : &at, f->pipe[1], NULL,
-		      one_in(f, 4) ? draw(f) : chunk->bytes, SPLICE_F_NONBLOCK);
-	if (!one_in(f, 3))
-		while (read(f->pipe[0], buffer, sizeof(buffer)) > 0)
-			;
-}
-
 static void read_stream(struct fuzzer *f)
 {
 	struct sonde_kmod_chunk chunk = { .size = sizeof(chunk) };
 	int fd = pick(f, STREAM);
-	int rc;
 
 	if (one_in(f, 4))
 		(void)call(fd, _IOC_NR(SONDE_KMOD_FLUSH), 0, NULL);
-	rc = CALL(fd, SONDE_KMOD_GET, &chunk);
-	if (rc == 1 && one_in(f, 2))
-		splice_it(f, fd, &chunk);
+	(void)CALL(fd, SONDE_KMOD_GET, &chunk);
 	spoil(f, &chunk, sizeof(chunk));
 	(void)CALL(fd, SONDE_KMOD_PUT, &chunk);
 }
 
 static void ask_stream(struct fuzzer *f)
 {
-	struct sonde_kmod_positions at = { .size = sizeof(at) };
 	struct sonde_kmod_counts counts = { .size = sizeof(counts) };
-	struct pollfd wait = { .fd = pick(f, STREAM), .events = POLLIN };
 
-	spoil(f, &at, sizeof(at));
 	spoil(f, &counts, sizeof(counts));
-	(void)CALL(pick(f, STREAM), SONDE_KMOD_POSITIONS, &at);
 	(void)CALL(pick(f, STREAM), SONDE_KMOD_STREAM_COUNTS, &counts);
-	(void)poll(&wait, 1, one_in(f, 4) ? 1 : 0);
 }
 
 static void unmap(uint32_t slot)
@@ -576,25 +528,21 @@ static void duplicate(struct fuzzer *f)
 
 /* By weight. */
 static void (*const actions[])(struct fuzzer *f) = {
-	noise,       noise,       device,      dump,        session,
-	session,     channel,     channel,     channel,     event,
-	event,       event,       filters,     event_calls, control,
-	stream,      stream,      stream,      read_stream, read_stream,
-	read_stream, read_stream, read_stream, ask_stream,  map,
-	map,         drop,        drop,        drop,        drop,
-	others,      others,      duplicate,
+	noise,       noise,       device,      session,     session,
+	channel,     channel,     channel,     event,       event,
+	event,       filters,     event_calls, control,     stream,
+	stream,      stream,      read_stream, read_stream, read_stream,
+	read_stream, read_stream, ask_stream,  map,         map,
+	drop,        drop,        drop,        drop,        others,
+	others,      duplicate,
 };
 
 static void *fuzz(void *arg)
 {
 	struct fuzzer *f = arg;
 
-	if (pipe2(f->pipe, O_CLOEXEC | O_NONBLOCK))
-		return NULL;
 	while (!__atomic_load_n(&is_over, __ATOMIC_ACQUIRE))
 		actions[below(f, sizeof(actions) / sizeof(actions[0]))](f);
-	(void)close(f->pipe[0]); /* with pages in it */
-	(void)close(f->pipe[1]);
 	return NULL;
 }
 

@@ -76,12 +76,12 @@ static uint64_t record_some(void)
 		(void)sched_yield(); /* can't fail */
 	/* Neither stopped nor read: it goes as if its reader was killed. */
 	for (uint32_t cpu = 0; cpu < client.nr_cpus; cpu++) {
-		struct sonde_kmod_positions at = { .size = sizeof(at) };
+		struct sonde_kmod_chunk chunk = { .size = sizeof(chunk) };
 
 		client_counts(&client, cpu, &counts);
-		if (ioctl(client.stream[cpu], SONDE_KMOD_POSITIONS, &at))
-			die("POSITIONS");
-		seen += at.produced + counts.lost_full;
+		if (ioctl(client.stream[cpu], SONDE_KMOD_GET, &chunk) < 0)
+			die("GET");
+		seen += chunk.events + counts.lost_full;
 	}
 	client_close(&client);
 	return seen;

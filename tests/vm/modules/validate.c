@@ -15,7 +15,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -536,87 +535,7 @@ static void a_cpu_may_go_and_come_back(void)
 	end(&one);
 }
 
-/* ---- other ways to the bytes ---- */
-
-static int poll_ms(int fd, int ms)
-{
-	struct pollfd poller = { .fd = fd, .events = POLLIN };
-
-	return poll(&poller, 1, ms);
-}
-
-static void poll_tells_when_there_is_something(void)
-{
-	begin(&one, 0, 4096, 4);
-	client_start(&one.client);
-	if (poll_ms(one.client.stream[0], 0) != 0)
-		complain("an empty stream can be read");
-	load_begin(1, 500, true);
-	if (poll_ms(one.client.stream[0], 60000) != 1)
-		complain("nobody said that there is something");
-	load_end();
-	client_stop(&one.client);
-	(void)read_all(&one); /* what there is */
-	if (!reading_events(&one.reading[0]))
-		complain("nothing was there after poll");
-	if (poll_ms(one.client.stream[0], 0) != 0)
-		complain("a stream that was read to its end can be read");
-	end(&one);
-}
-
-/* What lies in a pipe, as a file. */
-static size_t spliced(int stream, unsigned char *bytes, size_t room)
-{
-	int ends[2];
-	ssize_t moved, got;
-	size_t size = 0;
-
-	if (pipe(ends) || fcntl(ends[1], F_SETPIPE_SZ, 1 << 20) < 0)
-		die("pipe");
-	while (size < room) {
-		moved = splice(stream, NULL, ends[1], NULL, room - size,
-			       SPLICE_F_NONBLOCK);
-		if (moved <= 0)
-			break;
-		while (moved > 0) {
-			got = read(ends[0], bytes + size, (size_t)moved);
-			if (got <= 0)
-				die("pipe's end");
-			size += (size_t)got;
-			moved -= got;
-		}
-	}
-	(void)close(ends[0]);
-	(void)close(ends[1]);
-	return size;
-}
-
-static void splice_gives_what_the_mapping_has(void)
-{
-	static unsigned char bytes[1 << 20];
-	struct sonde_kmod_chunk chunk = { .size = sizeof(chunk) };
-	size_t size;
-
-	begin(&one, 0, 65536, 2);
-	client_start(&one.client);
-	load_begin(1, 5000, false);
-	load_end();
-	client_stop(&one.client);
-	if (!client_get(&one.client, 0, &chunk)) {
-		complain("nothing to read");
-		return end(&one);
-	}
-	reading_chunk(&one.reading[0], &chunk,
-		      one.client.memory[0] + chunk.offset);
-	size = spliced(one.client.stream[0], bytes, sizeof(bytes));
-	if (size < chunk.bytes)
-		complain("%zu bytes by splice, %u to read: %s", size,
-			 chunk.bytes, strerror(errno));
-	else if (!memmem(bytes, size, one.client.memory[0] + chunk.offset,
-			 chunk.bytes))
-		complain("splice gives other bytes");
-	end(&one);
-}
+/* ---- the mapping ---- */
 
 static void a_mapping_can_not_be_written_to(void)
 {
@@ -665,8 +584,6 @@ static const struct test tests[] = {
 	TEST(nothing_is_recorded_before_start_and_after_stop),
 	TEST(a_long_pause_does_not_confuse_times),
 	TEST(a_cpu_may_go_and_come_back),
-	TEST(poll_tells_when_there_is_something),
-	TEST(splice_gives_what_the_mapping_has),
 	TEST(a_mapping_can_not_be_written_to),
 };
 

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * kmod/statedump_record.h - what the BPF programs in iter.bpf.c write and iter.c reads;
- * and modules/dump.c and own.c.
+ * record.h - what the BPF programs in iter.bpf.c write and iter.c reads.
  *
  * Each of their outputs is a run of records of one kind, each starting with its
  * size; a text of `text_size` bytes, without a NUL, is at its end, after the
  * structure. Sizes are not rounded, so a record may lie at any address: copy
- * it. Whoever reads checks everything (records.h).
+ * it. Whoever reads checks everything (kernel_records.h).
  *
  * Included by both sides: fixed types only, no padding but what is named.
  */
-#ifndef KMOD_STATEDUMP_RECORD_H
-#define KMOD_STATEDUMP_RECORD_H
+#ifndef SOURCE_STATEDUMP_RECORD_H
+#define SOURCE_STATEDUMP_RECORD_H
 
 #ifdef __bpf__
 typedef unsigned char __u8;
@@ -81,7 +80,7 @@ struct sonde_iter_mapping {
 	__u64 offset;
 	__u64 ino;
 	__u32 dev;
-	__u32 flags; /* SONDE_MAPPED_... (model.h), which are the kernel's */
+	__u32 flags; /* SONDE_MAPPED_... (sys/proc.h), which are the kernel's */
 	__u32 text_size;
 	__u32 same_file; /* as the record before; the text is left out */
 };
@@ -95,4 +94,4 @@ struct sonde_iter_control {
 
 #define SONDE_ITER_WANTED_MAX 8192u
 
-#endif /* KMOD_STATEDUMP_RECORD_H */
+#endif /* SOURCE_STATEDUMP_RECORD_H */
