@@ -6,13 +6,12 @@
  *
  * The model of the kernel's language is made from what its documentation says
  * and what kernels were seen to do; it fails on all that is not to be written:
- * constants beyond a field, patterns that mean something else than they seem.
+ * constants beyond a field.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,6 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/port.h"
@@ -82,21 +80,18 @@ static const struct shown shown[] = {
 
 /* All but `other` are the kernel's. */
 static const struct sonde_tracefs_field fields[] = {
-	{ "prio", "prev_prio", 4, true, false, -100 },
-	{ "byte", "byte", 1, false, false, 0 },
-	{ "state", "prev_state", 8, true, false, 0 },
-	{ "big", "addr", 8, false, false, 0 },
-	{ "half", "half", 2, true, false, 0 },
-	{ "kind", "kind", 4, false, false, 0 },
-	{ "skind", "skind", 1, true, false, 0 },
-	{ "fd", "fd", 8, false, false, 0 },
-	{ "sfd", "sfd", 8, false, false, 0 },
-	{ "wide", "narrow", 2, true, false, 0 },
-	{ "comm", "prev_comm", 16, false, true, 0 },
-	{ "short_text", "short_text", 3, false, true, 0 },
-	{ "name", "filename", 0, false, true, 0 },
-	{ "behind", "behind", 4, true, false, 0 },
-	{ "tail", "tail", 4, false, false, 0 },
+	{ "prio", "prev_prio", 4, true, -100 },
+	{ "byte", "byte", 1, false, 0 },
+	{ "state", "prev_state", 8, true, 0 },
+	{ "big", "addr", 8, false, 0 },
+	{ "half", "half", 2, true, 0 },
+	{ "kind", "kind", 4, false, 0 },
+	{ "skind", "skind", 1, true, 0 },
+	{ "fd", "fd", 8, false, 0 },
+	{ "sfd", "sfd", 8, false, 0 },
+	{ "wide", "narrow", 2, true, 0 },
+	{ "behind", "behind", 4, true, 0 },
+	{ "tail", "tail", 4, false, 0 },
 };
 
 static const struct sonde_build_label labels[] = {
@@ -313,61 +308,11 @@ static bool compare(struct reader *reader,
 	}
 }
 
-/* ~ with a beginning, or with stars on both ends. */
-static bool matches(struct reader *reader, const char *text, size_t size,
-		    const char *pattern, size_t length)
-{
-	bool front = pattern[0] != '*';
-	const char *inner = front ? pattern : pattern + 1;
-	size_t inner_length = length - (front ? 1 : 2);
-
-	if (length < (front ? 2 : 3) || pattern[length - 1] != '*' ||
-	    memchr(inner, '*', inner_length) ||
-	    memchr(inner, '?', inner_length) ||
-	    memchr(inner, '[', inner_length) ||
-	    memchr(inner, '\\', inner_length) ||
-	    (front &&
-	     (pattern[0] == '!' || (pattern[0] >= '0' && pattern[0] <= '9'))))
-		fail_msg("%s: the pattern %.*s", reader->text, (int)length,
-			 pattern);
-	if (front)
-		return inner_length <= size &&
-		       memcmp(text, inner, inner_length) == 0;
-	return memmem(text, size, inner, inner_length) != NULL;
-}
-
-static bool compare_text(struct reader *reader,
-			 const struct sonde_tracefs_field *field,
-			 const char *op, const char *text)
-{
-	char quote = *reader->at;
-	const char *end = NULL;
-	size_t size = field->size ? field->size : strlen(text) + 1;
-	char pattern[256] = "";
-	size_t length;
-	int order;
-
-	if (quote == '"' || quote == '\'')
-		end = strchr(++reader->at, quote);
-	if (!end || end - reader->at > 255)
-		fail_msg("%s: at '%s'", reader->text, reader->at);
-	length = (size_t)(end - reader->at);
-	memcpy(pattern, reader->at, length);
-	reader->at = end + 1;
-	if (op[0] == '~')
-		return matches(reader, text, size, pattern, length);
-	if (strcmp(op, "==") != 0 && strcmp(op, "!=") != 0)
-		fail_msg("%s: %s of texts", reader->text, op);
-	order = field->size ? strncmp(text, pattern, field->size) :
-			      strcmp(text, pattern);
-	return (order == 0) == (op[0] == '=');
-}
-
 static bool read_predicate(struct reader *reader)
 {
 	static const struct sonde_tracefs_field whence[] = {
-		{ "", "common_pid", 4, true, false, 0 },
-		{ "", "CPU", 4, true, false, 0 },
+		{ "", "common_pid", 4, true, 0 },
+		{ "", "CPU", 4, true, 0 },
 	};
 	static const char *const ops[] = { "<=", ">=", "==", "!=",
 					   "<",  ">",  "&",  "~" };
@@ -397,59 +342,21 @@ static bool read_predicate(struct reader *reader)
 
 		if (!field || !is(name, length, field->kernel_name))
 			continue;
-		return field->is_string ?
-			       compare_text(reader, field, op,
-					    reader->record->texts[i]) :
-			       compare(reader, field, op,
-				       reader->record->numbers[i]);
+		return compare(reader, field, op, reader->record->numbers[i]);
 	}
 	fail_msg("%s: no field %.*s", reader->text, (int)length, name);
 	return false;
 }
 
-/* NOLINTBEGIN(misc-no-recursion) */
-
-static bool read_any(struct reader *reader);
-
-static bool read_one(struct reader *reader)
-{
-	bool truth;
-
-	if (accept(reader, "!"))
-		return !read_one(reader);
-	if (!accept(reader, "("))
-		return read_predicate(reader);
-	truth = read_any(reader);
-	if (!accept(reader, ")"))
-		fail_msg("%s: no ) at '%s'", reader->text, reader->at);
-	return truth;
-}
-
-static bool read_all(struct reader *reader)
-{
-	bool truth = read_one(reader);
-
-	while (accept(reader, "&&"))
-		truth = read_one(reader) && truth;
-	return truth;
-}
-
-static bool read_any(struct reader *reader)
-{
-	bool truth = read_all(reader);
-
-	while (accept(reader, "||"))
-		truth = read_all(reader) || truth;
-	return truth;
-}
-
-/* NOLINTEND(misc-no-recursion) */
-
 static bool filter_passes(const char *filter, const struct record *record)
 {
 	struct reader reader = { filter, filter, record };
-	bool truth = read_any(&reader);
+	bool truth = read_predicate(&reader);
 
+	while (accept(&reader, "&&")) {
+		pass_blanks(&reader);
+		truth = read_predicate(&reader) && truth;
+	}
 	if (*reader.at)
 		fail_msg("%s: more at '%s'", filter, reader.at);
 	return truth;
@@ -642,15 +549,10 @@ static void what_both_can_say_is_said_exactly(void **state)
 {
 	(void)state;
 	check("byte == 3", 0, "byte == 3");
-	check("!(byte == 3)", 0, "byte != 3");
-	check("3 < half && state != -1", 0, "(half > 3 && prev_state != -1)");
-	check("!(half > 3 && tid == 7)", 0, "(half <= 3 || common_pid != 7)");
-	check("tid in (12, 13) || cpu == 1", 0,
-	      "((common_pid == 12 || common_pid == 13) || CPU == 1)");
+	check("3 < half && state != -1", 0, "half > 3 && prev_state != -1");
+	check("3 >= half && 3 == byte", 0, "half <= 3 && byte == 3");
+	check("tid == 12 && cpu == 1", 0, "common_pid == 12 && CPU == 1");
 	check("byte", 0, "byte != 0");
-	check("!byte", 0, "byte == 0");
-	check("comm == \"bash\" || comm != \"s*\"", 0,
-	      "(prev_comm == \"bash\" || !(prev_comm ~ \"s*\"))");
 	check("behind == 5", 0, "behind == 5");
 	check("big == 18446744073709551615", 0, "addr == 18446744073709551615");
 }
@@ -659,8 +561,8 @@ static void added_constants_are_taken_off(void **state)
 {
 	(void)state;
 	check("prio == 20", 0, "prev_prio == 120");
-	check("prio < -5 || prio > 39", 0,
-	      "(prev_prio < 95 || prev_prio > 139)");
+	check("prio >= -5 && prio <= 39", 0,
+	      "prev_prio >= 95 && prev_prio <= 139");
 	/* the kernel's would be beyond its type */
 	check("prio == 2147483647", -EOPNOTSUPP, "");
 	check("prio < 2147483600", -EOPNOTSUPP, "");
@@ -671,12 +573,10 @@ static void constants_beyond_a_field_are_left_to_the_reader(void **state)
 {
 	(void)state;
 	check("byte == 256", -EOPNOTSUPP, "");
-	check("byte < 300 && half == 1", 1, "(half == 1)");
+	check("byte < 300 && half == 1", 1, "half == 1");
 	check("wide == 40000", -EOPNOTSUPP, "");
 	check("behind > 2147483648", -EOPNOTSUPP, "");
 	check("big == -1", -EOPNOTSUPP, "");
-	check("comm == \"more than sixteen\"", -EOPNOTSUPP, "");
-	check("short_text != \"abcd\"", -EOPNOTSUPP, "");
 }
 
 static void what_is_known_before_is_left_to_the_reader(void **state)
@@ -684,14 +584,14 @@ static void what_is_known_before_is_left_to_the_reader(void **state)
 	(void)state;
 	check("1", -EOPNOTSUPP, "");
 	check("nothing == 1 || nothing != 1", -EOPNOTSUPP, "");
-	check("event == \"event\" && byte == 3", 1, "(byte == 3)");
+	check("event == \"event\" && byte == 3", 1, "byte == 3");
 }
 
 static void labels_and_bits_are_left_to_the_reader(void **state)
 {
 	(void)state;
 	check("kind == \"one\"", -EOPNOTSUPP, "");
-	check("kind != \"some\" && kind == 3", 1, "(kind == 3)");
+	check("kind != \"some\" && kind == 3", 1, "kind == 3");
 	check("big & 0x40", -EOPNOTSUPP, "");
 	check("(half & 0xff0) == 0x30", -EOPNOTSUPP, "");
 	/* the register's upper half may be anything */
@@ -704,22 +604,15 @@ static void what_can_not_be_said_is_left_to_the_reader(void **state)
 {
 	(void)state;
 	check("byte + 1 == 3", -EOPNOTSUPP, "");
-	check("byte + 1 == 3 && half == 2", 1, "(half == 2)");
-	check("byte + 1 == 3 || half == 2", -EOPNOTSUPP, "");
-	check("!(byte + 1 == 3 && half == 2)", -EOPNOTSUPP, "");
-	check("!(byte + 1 == 3 || half == 2)", 1, "(half != 2)");
-	check("(other == 1 || byte == 2) && (other == 1 && byte == 2)", 1,
-	      "((byte == 2))");
-	check("comm == \"*sh\"", -EOPNOTSUPP, "");
-	check("comm == \"a*b?c[de]f\"", -EOPNOTSUPP, "");
-	check("comm != \"*sh\"", -EOPNOTSUPP, "");
-	check("comm == \"1a*\"", -EOPNOTSUPP, "");
-	check("comm == \"!a*\"", -EOPNOTSUPP, "");
-	check("comm == \"say \\\"x\\\"\"", -EOPNOTSUPP, "");
-	check("name == \"/bin/sh\"", 1, "filename == \"/bin/sh\"");
-	check("name == \"/bin/*\"", 1, "filename ~ \"/bin/*\"");
-	check("name != \"/bin/sh\"", -EOPNOTSUPP, "");
-	check("name == \"\"", -EOPNOTSUPP, "");
+	check("byte + 1 == 3 && half == 2", 1, "half == 2");
+	check("half == 2 && byte + 1 == 3", 1, "half == 2");
+	check("byte == 3 || half == 2", -EOPNOTSUPP, "");
+	check("byte == 3 && (half == 2 || other == 1)", 1, "byte == 3");
+	check("!(byte == 3)", -EOPNOTSUPP, "");
+	check("tid in (12, 13)", -EOPNOTSUPP, "");
+	check("comm == \"bash\"", -EOPNOTSUPP, "");
+	check("comm == \"bash\" && tid != 0", 1, "common_pid != 0");
+	check("name == \"/bin/sh\"", -EOPNOTSUPP, "");
 	check("comm < \"a\"", -EOPNOTSUPP, "");
 	check("byte == half", -EOPNOTSUPP, "");
 	check("byte < 1.5", -EOPNOTSUPP, "");
@@ -739,8 +632,8 @@ static void what_a_condition_refuses_is_refused(void **state)
 static void fields_of_the_same_name_are_not_confused(void **state)
 {
 	static const struct sonde_tracefs_field two[] = {
-		{ "x", "x", 4, true, false, 0 },
-		{ "x", "y", 4, true, false, 0 },
+		{ "x", "x", 4, true, 0 },
+		{ "x", "y", 4, true, 0 },
 	};
 	static _Alignas(8) uint8_t room[SONDE_DESC_MAX];
 	struct sonde_build build;
@@ -758,8 +651,7 @@ static void fields_of_the_same_name_are_not_confused(void **state)
 
 static void what_does_not_fit_is_left_to_the_reader(void **state)
 {
-	static const char condition[] =
-		"byte == 1 && half == 2 && (byte == 1 || half == 2)";
+	static const char condition[] = "byte == 1 && half == 2 && prio == 3";
 	char whole[200];
 	size_t length;
 
@@ -816,7 +708,7 @@ static void filters_never_hold_less_than_conditions(void **state)
 		sonde_condition_free(bound);
 	}
 	print_message("%zu exactly, %zu more, %zu not\n", nr[0], nr[1], nr[2]);
-	assert_true(nr[0] > ROUNDS / 8);
+	assert_true(nr[0] > ROUNDS / 16);
 	assert_true(nr[1] > ROUNDS / 50);
 }
 
@@ -922,11 +814,10 @@ static const struct sonde_desc *make_signal_desc(void)
 }
 
 static const struct sonde_tracefs_field signal_fields[] = {
-	{ "sig", "sig", 4, true, false, 0 },
-	{ "err", "errno", 4, true, false, -100 },
-	{ "code", "code", 4, true, false, 0 },
-	{ "low", "code", 4, true, false, 0 },
-	{ "comm", "comm", 16, false, true, 0 },
+	{ "sig", "sig", 4, true, 0 },
+	{ "err", "errno", 4, true, -100 },
+	{ "code", "code", 4, true, 0 },
+	{ "low", "code", 4, true, 0 },
 };
 
 static void fire(struct fired *fired, const struct sonde_condition *condition,
@@ -1116,101 +1007,6 @@ static void the_kernel_records_what_conditions_ask_for(void **state)
 			 0);
 }
 
-/* ---- located strings: which program was started ---- */
-
-static void start_program(char *path)
-{
-	char *const argv[] = { path, NULL };
-	char *const env[] = { NULL };
-	int status;
-	pid_t pid;
-
-	assert_int_equal(posix_spawn(&pid, path, NULL, NULL, argv, env), 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-}
-
-static const struct sonde_desc *make_exec_desc(void)
-{
-	static _Alignas(8) uint8_t room[SONDE_DESC_MAX];
-	struct sonde_build build;
-
-	sonde_build_begin(&build, room, "sched", "sched_process_exec",
-			  SONDE_INFO);
-	sonde_build_string(&build, "filename");
-	assert_int_equal(sonde_build_end(&build), 0);
-	return (const struct sonde_desc *)room;
-}
-
-/* False: it is left to the reader. */
-static bool try_exec(const char *directory, const char *pattern)
-{
-	static const char *const names[] = { "aab", "1a", "b'c", "a\"b'c" };
-	static const struct sonde_tracefs_field field = {
-		"filename", "filename", 0, false, true, 0
-	};
-	struct sonde_condition *condition;
-	char text[256];
-	char out[1024];
-	char error[256];
-	int rc;
-
-	(void)snprintf(text, sizeof(text), "filename == \"%s/%s\"", directory,
-		       pattern);
-	rc = sonde_tracefs_filter(make_exec_desc(), text, &field, 1, out,
-				  sizeof(out));
-	if (rc == -EOPNOTSUPP)
-		return false;
-	assert_int_equal(rc, 1);
-	assert_int_equal(sonde_condition_new(make_exec_desc(), text, error,
-					     sizeof(error), &condition),
-			 0);
-	/* It is the child's event; nobody else has such a path. */
-	set_filter("sched/sched_process_exec", out, "CPU >= 0");
-	assert_int_equal(tell("trace", "", O_TRUNC), 0);
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
-		char path[128];
-		char shown_path[160];
-		bool holds;
-
-		(void)snprintf(path, sizeof(path), "%s/%s", directory,
-			       names[i]);
-		(void)snprintf(shown_path, sizeof(shown_path), "filename=%s ",
-			       path);
-		(void)unlink(path);
-		assert_int_equal(symlink("/bin/true", path), 0);
-		start_program(path);
-		(void)unlink(path);
-		holds = sonde_condition_test(condition, path, strlen(path) + 1,
-					     0, 0);
-		if (holds && !strstr(ask_trace(), shown_path))
-			fail_msg("%s: %s is missing", out, path);
-	}
-	sonde_condition_free(condition);
-	return true;
-}
-
-static void the_kernel_finds_programs_by_name(void **state)
-{
-	static const char *const patterns[] = {
-		"aab", "a*", "*b", "b'c", "a\\\"b'c", "?a", "[ab]*c", "1a*",
-	};
-	char directory[] = "/tmp/sonde-filter-XXXXXX";
-	unsigned int nr = 0;
-
-	(void)state;
-	if (!instance[0])
-		skip();
-	assert_non_null(mkdtemp(directory));
-	assert_int_equal(tell("events/sched/sched_process_exec/enable", "1", 0),
-			 0);
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(patterns); i++)
-		nr += try_exec(directory, patterns[i]);
-	assert_int_equal(nr, 4);
-	assert_int_equal(tell("events/sched/sched_process_exec/enable", "0", 0),
-			 0);
-	assert_int_equal(rmdir(directory), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1226,7 +1022,6 @@ int main(void)
 		cmocka_unit_test(what_does_not_fit_is_left_to_the_reader),
 		cmocka_unit_test(filters_never_hold_less_than_conditions),
 		cmocka_unit_test(the_kernel_records_what_conditions_ask_for),
-		cmocka_unit_test(the_kernel_finds_programs_by_name),
 	};
 
 	return cmocka_run_group_tests(tests, make_instance, remove_instance);

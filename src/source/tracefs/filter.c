@@ -2,31 +2,14 @@
 /*
  * filter.c - see filter.h.
  *
- * The condition's tree is walked with a sense: what is written for a node holds
- * wherever the node's truth is `sense`. So `!` writes nothing, it turns the
- * sense round; and whatever is weaker than it should be is weaker in the sense
- * that counts. What a node was found to say is one of
- *
- *	EXACT	what was written holds exactly then
- *	WEAKER	what was written holds then, and maybe elsewhere
- *	NOTHING	nothing was written
- *
- * "All of a list" is without what says NOTHING, and then WEAKER; "any of a
- * list" of which one says NOTHING says NOTHING.
- *
- * What is said are comparisons of a field with a constant of its type, of texts
- * with a whole text or its beginning. All else is left to whoever reads:
- * tracefs is for kernels and users without BPF. Where the languages differ:
+ * What is said are comparisons of a field with a constant of its type, and all of
+ * several such; a field by itself is one with 0. Whatever else stands beside them
+ * is left out, and the filter then passes more than the condition: who reads the
+ * records tests all of it. Where the languages differ:
  *
  *  - The kernel compares in the field's own type, to which it cuts constants:
  *    those that are beyond it are not written.
- *  - A field that the event lacks is missing: false here, refused there. All
- *    that there are have values, so that !(x < 3) is x >= 3.
- *  - Strings have no escapes, and may not hold the quote. What ~ takes begins
- *    with no digit and no '!', and its star is sure to work at the end only.
- *  - Located strings are compared by their length, which may be without a NUL
- *    and, being 0, is taken for unknown: what is said of those is taken to be
- *    weaker, and never the contrary.
+ *  - A field that the event lacks is missing: false here, refused there.
  */
 #include "source/tracefs/filter.h"
 
@@ -37,24 +20,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/port.h"
 #include "expr/compile.h"
 #include "source/condition.h"
 #include "types/desc.h"
-
-/* Bytes of a string, as the kernel takes it, without quotes. */
-#define STRING_MAX 255u
 
 /* Offsets in base 1 of a condition. */
 #define WHENCE_TID 0u
 #define WHENCE_CPU 4u
 
 __extension__ typedef __int128 wide;
-
-enum says {
-	EXACT,
-	WEAKER,
-	NOTHING,
-};
 
 struct writer {
 	struct sonde_compiler compiler;
@@ -115,26 +90,6 @@ static unsigned int count_named(const struct writer *to, const char *name,
 	return nr;
 }
 
-/* Whether the name stands for the listed field, and that is one. */
-static bool filter_is_named(const struct writer *to,
-			    const struct sonde_name *name,
-			    const struct sonde_tracefs_field *field)
-{
-	static const char payload[] = "$payload.";
-	size_t skip = sizeof(payload) - 1;
-	const char *path = name->path;
-	size_t length = name->length;
-	struct sonde_field_view view;
-
-	if (length > skip && memcmp(path, payload, skip) == 0) {
-		path += skip;
-		length -= skip;
-	}
-	return strlen(field->name) == length &&
-	       memcmp(path, field->name, length) == 0 &&
-	       count_named(to, field->name, &view) == 1;
-}
-
 /* What the record's context says is in the kernel's records, too. */
 static const struct sonde_tracefs_field tid_field = {
 	.kernel_name = "common_pid",
@@ -161,19 +116,20 @@ static const struct sonde_tracefs_field *find_field(const struct writer *to,
 {
 	const struct sonde_node *of = node_at(to, node);
 	const struct sonde_expr_source *source;
+	const struct sonde_name *name;
 
-	if (of->kind != SONDE_NODE_NAME && of->kind != SONDE_NODE_DEFINED)
+	if (of->kind != SONDE_NODE_NAME)
 		return NULL;
 	source = &to->compiler.sources[of->name];
 	if (source->how == SONDE_EXPR_CONSTANT)
 		return NULL;
 	if (source->how == SONDE_EXPR_MEMORY && source->base == 1)
 		return find_whence(source);
-	for (size_t i = 0; i < to->nr_fields; i++) {
-		if (filter_is_named(to, &to->compiler.expr->names[of->name],
-				    &to->fields[i]))
+	name = &to->compiler.expr->names[of->name];
+	for (size_t i = 0; i < to->nr_fields; i++)
+		if (strlen(to->fields[i].name) == name->length &&
+		    !memcmp(to->fields[i].name, name->path, name->length))
 			return &to->fields[i];
-	}
 	return NULL;
 }
 
@@ -203,10 +159,8 @@ find_number(const struct writer *to, uint32_t node,
 	unsigned int bits;
 	bool is_signed;
 
-	if (!field || field->is_string ||
+	if (!field ||
 	    !sonde_expr_type_is_integer(filter_meaning_at(to, node)->type) ||
-	    (field->size != 1 && field->size != 2 && field->size != 4 &&
-	     field->size != 8) ||
 	    (field->name && count_named(to, field->name, &view) != 1))
 		return NULL;
 	bits = 8 * field->size;
@@ -215,18 +169,6 @@ find_number(const struct writer *to, uint32_t node,
 	if (is_signed == field->is_signed)
 		return view.stored_bits >= bits ? field : NULL;
 	return is_signed && view.stored_bits > bits ? field : NULL;
-}
-
-static const struct sonde_tracefs_field *
-filter_find_text(const struct writer *to, uint32_t node)
-{
-	const struct sonde_tracefs_field *field = find_field(to, node);
-
-	return field && field->is_string &&
-			       filter_meaning_at(to, node)->type ==
-				       SONDE_EXPR_STRING ?
-		       field :
-		       NULL;
 }
 
 /* ---- comparisons ---- */
@@ -252,36 +194,22 @@ static const char *filter_op_of(enum sonde_node_kind kind)
 	}
 }
 
-/* The other of a pair: of opposites, or of a OP b and b OP a. */
-static const char *other_op(const char *const pairs[][2], size_t nr,
-			    const char *op)
+/* Of a OP b, the operator of b OP a. */
+static const char *filter_exchange(const char *op)
 {
-	for (size_t i = 0; i < nr; i++)
-		for (size_t k = 0; k < 2; k++)
-			if (!strcmp(pairs[i][k], op))
-				return pairs[i][1 - k];
+	static const char *const pairs[][2] = {
+		{ "<", ">" }, { "<=", ">=" }, { ">", "<" }, { ">=", "<=" }
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(pairs); i++)
+		if (!strcmp(pairs[i][0], op))
+			return pairs[i][1];
 	return op;
 }
 
-static const char *opposite(const char *op)
-{
-	static const char *const pairs[][2] = { { "<", ">=" },
-						{ "<=", ">" },
-						{ "==", "!=" } };
-
-	return other_op(pairs, 3, op);
-}
-
-static const char *filter_exchange(const char *op)
-{
-	static const char *const pairs[][2] = { { "<", ">" }, { "<=", ">=" } };
-
-	return other_op(pairs, 2, op);
-}
-
-static enum says filter_say_number(struct writer *to, uint32_t node,
-				   const char *op,
-				   const struct sonde_expr_value *value)
+/* Whether it can be said. */
+static bool filter_say_number(struct writer *to, uint32_t node, const char *op,
+			      const struct sonde_expr_value *value)
 {
 	struct sonde_field_view view;
 	const struct sonde_tracefs_field *field = find_number(to, node, &view);
@@ -292,7 +220,7 @@ static enum says filter_say_number(struct writer *to, uint32_t node,
 	    !is_within(number, view.stored_bits,
 		       view.flags & SONDE_FIELD_SIGNED) ||
 	    !is_within(number - field->add, 8 * field->size, field->is_signed))
-		return NOTHING;
+		return false;
 	number -= field->add;
 	if (field->is_signed)
 		put(to, "%s %s %" PRId64, field->kernel_name, op,
@@ -300,51 +228,11 @@ static enum says filter_say_number(struct writer *to, uint32_t node,
 	else
 		put(to, "%s %s %" PRIu64, field->kernel_name, op,
 		    (uint64_t)number);
-	return EXACT;
+	return true;
 }
 
-/* Bytes of a pattern before the star that ends it; 0: it is no such pattern, or
- * ~ would take it for another. */
-static size_t beginning_of(const char *glob, size_t length)
+static bool say_comparison(struct writer *to, const struct sonde_node *of)
 {
-	if (length < 2 || glob[length - 1] != '*' ||
-	    strchr("!0123456789", glob[0]))
-		return 0;
-	for (size_t i = 0; i + 1 < length; i++)
-		if (!glob[i] || strchr("*?[\\\"'", glob[i]))
-			return 0;
-	return length - 1;
-}
-
-/* Whether field `node` is the string, or (sense) is not. */
-static enum says say_text(struct writer *to, uint32_t node, uint32_t string,
-			  bool sense)
-{
-	const struct sonde_tracefs_field *field = filter_find_text(to, node);
-	const struct sonde_node *of = node_at(to, string);
-	const struct sonde_expr_value *value =
-		&filter_meaning_at(to, string)->value;
-	bool is_glob = of->kind == SONDE_NODE_VALUE && of->literal.glob;
-	const char *text = is_glob ? of->literal.glob : value->text;
-	size_t length = is_glob ? of->literal.glob_length : value->length;
-
-	if (!field || length > STRING_MAX ||
-	    (is_glob && !beginning_of(text, length)) ||
-	    memchr(text, 0, length) || memchr(text, '"', length) ||
-	    (field->size ? length - is_glob > field->size : !sense || !length))
-		return NOTHING;
-	put(to, "%s%s %s \"%.*s\"%s", is_glob && !sense ? "!(" : "",
-	    field->kernel_name,
-	    is_glob ? "~" :
-	    sense   ? "==" :
-		      "!=",
-	    (int)length, text, is_glob && !sense ? ")" : "");
-	return field->size ? EXACT : WEAKER;
-}
-
-static enum says say_comparison(struct writer *to, uint32_t node, bool sense)
-{
-	const struct sonde_node *of = node_at(to, node);
 	const char *op = filter_op_of(of->kind);
 	uint32_t constant = of->child[1];
 	uint32_t x = of->child[0];
@@ -352,96 +240,57 @@ static enum says say_comparison(struct writer *to, uint32_t node, bool sense)
 
 	/* a label is a range of numbers, or several */
 	if (sonde_expr_compares_label(&to->compiler, of, &x, &label))
-		return NOTHING;
+		return false;
 	if (filter_meaning_at(to, x)->constant) {
 		constant = x;
 		x = of->child[1];
 		op = filter_exchange(op);
 	}
-	if (!filter_meaning_at(to, constant)->constant)
-		return NOTHING;
-	if (!sense)
-		op = opposite(op);
-	if (filter_meaning_at(to, x)->type != SONDE_EXPR_STRING)
-		return filter_say_number(
-			to, x, op, &filter_meaning_at(to, constant)->value);
-	return op[1] == '=' && (op[0] == '=' || op[0] == '!') ?
-		       say_text(to, x, constant, op[0] == '=') :
-		       NOTHING;
+	return filter_meaning_at(to, constant)->constant &&
+	       filter_say_number(to, x, op,
+				 &filter_meaning_at(to, constant)->value);
 }
 
-/* ---- the tree ---- */
-
-/* NOLINTBEGIN(misc-no-recursion): depth <= SONDE_NODE_HEIGHT */
-
-static enum says say(struct writer *to, uint32_t node, bool sense);
-
-static enum says say_list(struct writer *to, uint32_t node, bool sense)
-{
-	const struct sonde_node *of = node_at(to, node);
-	bool any = (of->kind == SONDE_NODE_ANY) == sense;
-	size_t start = to->used;
-	enum says list = NOTHING;
-	bool is_weaker = false;
-
-	put(to, "(");
-	for (uint32_t child = of->child[0]; child != SONDE_NODE_NONE;
-	     child = node_at(to, child)->next) {
-		size_t item = to->used;
-		enum says says;
-
-		if (list != NOTHING)
-			put(to, any ? " || " : " && ");
-		says = say(to, child, sense);
-		is_weaker |= says != EXACT;
-		if (says != NOTHING) {
-			list = EXACT;
-			continue;
-		}
-		to->used = item;
-		if (any) {
-			list = NOTHING;
-			break;
-		}
-	}
-	if (list == NOTHING) {
-		to->used = start;
-		return NOTHING;
-	}
-	put(to, ")");
-	return is_weaker ? WEAKER : EXACT;
-}
-
-/* What holds wherever the node's truth is `sense`. */
-static enum says say(struct writer *to, uint32_t node, bool sense)
+static bool say_one(struct writer *to, uint32_t node)
 {
 	static const struct sonde_expr_value zero = { .type = SONDE_EXPR_INT };
 	const struct sonde_node *of = node_at(to, node);
 
 	if (filter_meaning_at(to, node)->constant)
-		return NOTHING;
-	if (of->kind == SONDE_NODE_NOT)
-		return say(to, of->child[0], !sense);
-	if (of->kind == SONDE_NODE_ALL || of->kind == SONDE_NODE_ANY)
-		return say_list(to, node, sense);
-	if (filter_op_of(of->kind))
-		return say_comparison(to, node, sense);
-	/* A number by itself: not 0. */
-	return of->kind == SONDE_NODE_NAME ?
-		       filter_say_number(to, node, sense ? "!=" : "==", &zero) :
-		       NOTHING;
+		return false;
+	return filter_op_of(of->kind) ?
+		       say_comparison(to, of) :
+		       filter_say_number(to, node, "!=", &zero);
 }
 
-/* NOLINTEND(misc-no-recursion) */
+/* 0: all was said; 1: a part; -EOPNOTSUPP: nothing. */
+static int say_all(struct writer *to)
+{
+	uint32_t node = to->compiler.expr->root;
+	bool is_list = node_at(to, node)->kind == SONDE_NODE_ALL;
+	int rc = 0;
+
+	if (is_list)
+		node = node_at(to, node)->child[0];
+	while (node != SONDE_NODE_NONE) {
+		size_t before = to->used;
+
+		if (before)
+			put(to, " && ");
+		if (!say_one(to, node)) {
+			to->used = before;
+			rc = 1;
+		}
+		node = is_list ? node_at(to, node)->next : SONDE_NODE_NONE;
+	}
+	return to->used ? rc : -EOPNOTSUPP;
+}
 
 /* ---- the whole ---- */
 
 /* `condition` is known to make sense. */
 static int write_filter(struct writer *to, const char *condition)
 {
-	static const int results[] = {
-		[EXACT] = 0, [WEAKER] = 1, [NOTHING] = -EOPNOTSUPP
-	};
 	struct sonde_compiler *compiler = &to->compiler;
 	struct sonde_expr *expr;
 	int rc = sonde_expr_parse(condition, NULL, &expr);
@@ -452,7 +301,7 @@ static int write_filter(struct writer *to, const char *condition)
 	sonde_pool_init(&compiler->pool, 0);
 	rc = sonde_expr_analyse(compiler);
 	if (!rc)
-		rc = results[say(to, expr->root, true)];
+		rc = say_all(to);
 	if (rc >= 0 && to->full)
 		rc = -EOPNOTSUPP;
 	if (rc >= 0)

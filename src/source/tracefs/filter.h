@@ -3,11 +3,10 @@
  * filter.h - a rule's condition in the language of the kernel's event filters,
  * for the file `filter` of an event.
  *
- * The kernel's language has fields compared with constants, && || ! and
- * brackets; no arithmetic, and a string is compared with a constant only. What
- * it can't say is left out where that makes the filter pass more, never less:
+ * Numbers compared with constants, and all of several such, are said: what people
+ * use most. The rest is left out, which makes the filter pass more, never less:
  * then whoever reads the records tests the whole condition again
- * (source/condition.h).
+ * (source/condition.h), as tracefs is the fallback of BPF and the module.
  *
  * Pure; allocates while it runs.
  */
@@ -24,7 +23,7 @@
 #define SONDE_TRACEFS_FILTER_MAX 4096u
 
 /*
- * A field of the description that is a field of the kernel's record, moved and
+ * A number of the description that is a field of the kernel's record, moved and
  * widened, or cut to its low bytes, at most. Those that are made in other ways
  * (a state that is a bit set in the kernel and a number in the trace) are not
  * to be listed: nothing is said about them.
@@ -32,11 +31,8 @@
 struct sonde_tracefs_field {
 	const char *name;        /* the description's */
 	const char *kernel_name; /* the format file's */
-	/* Bytes in the kernel's record: 1, 2, 4 or 8; of a char array its size;
-	 * of a __data_loc string 0. */
-	uint32_t size;
+	uint32_t size;  /* bytes in the kernel's record: 1, 2, 4 or 8 */
 	bool is_signed; /* as the format file says */
-	bool is_string; /* char array or __data_loc char[] */
 	/* The trace's value is the kernel's plus this, and never overflows. */
 	int32_t add;
 };
@@ -51,9 +47,6 @@ struct sonde_tracefs_field {
  * 1: it holds for those and maybe others. Test what is recorded.
  * -EOPNOTSUPP: nothing can be said; record all, and test that.
  * -EINVAL: sonde_condition_new() refuses it, too.  -ENOMEM.
- *
- * A condition that always holds, or never, gives a filter that does so, too:
- * all of them can be put in brackets and joined with others.
  */
 int sonde_tracefs_filter(const struct sonde_desc *desc, const char *condition,
 			 const struct sonde_tracefs_field *fields, size_t nr,

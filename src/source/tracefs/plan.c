@@ -255,9 +255,8 @@ static void list_field(struct maker *maker,
 	*to = (struct sonde_tracefs_field){
 		.name = name->name,
 		.kernel_name = field->name,
-		.size = field->kind == SONDE_FORMAT_STRING ? 0 : field->size,
+		.size = field->size,
 		.is_signed = field->is_signed,
-		.is_string = field->kind != SONDE_FORMAT_INT,
 		.add = added(name),
 	};
 }
@@ -292,7 +291,6 @@ static void make_text(struct maker *maker,
 		return;
 	}
 	sonde_build_text(&maker->build, name->name, field->size);
-	list_field(maker, field, name);
 	plan_copy(maker->plan, field->offset, field->size);
 }
 
@@ -309,14 +307,12 @@ static void make_located(struct maker *maker,
 		.is_relative = field->is_relative,
 	};
 
-	if (is_string) {
+	if (is_string)
 		sonde_build_string(&maker->build, name->name);
-		list_field(maker, field, name);
-	} else {
+	else
 		sonde_build_sequence(&maker->build, name->name,
 				     (uint8_t)(field->element * 8),
 				     field->is_signed ? SONDE_FIELD_SIGNED : 0);
-	}
 	plan_step(maker->plan, step, 4);
 }
 
@@ -527,9 +523,6 @@ static void plan_strings(struct maker *maker, const struct sonde_format *format,
 {
 	for (uint32_t i = 0; i < nr_args(call); i++) {
 		const struct sonde_format_field *field;
-		struct sonde_source_field_name name = {
-			.name = call->args[i].name
-		};
 		struct sonde_tracefs_step step = {
 			.kind = SONDE_TRACEFS_STEP_STRING
 		};
@@ -539,7 +532,6 @@ static void plan_strings(struct maker *maker, const struct sonde_format *format,
 		field = value_field(format, i);
 		step.from = (uint16_t)field->offset;
 		step.is_relative = field->is_relative;
-		list_field(maker, field, &name);
 		plan_step(maker->plan, step, 4);
 	}
 }
