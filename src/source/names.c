@@ -12,6 +12,7 @@
 
 #include "base/port.h"
 #include "source/syscalls_labels.h"
+#include "types/build.h"
 
 /* ---- events ---- */
 
@@ -227,6 +228,26 @@ void sonde_source_field_name(const char *group, const char *name,
 			ret_name->name = field;
 		return;
 	}
+}
+
+#define LABELS_MAX 256u
+
+void sonde_source_describe(struct sonde_build *build, const char *name,
+			   uint8_t bits, uint32_t flags,
+			   const struct sonde_source_label *labels)
+{
+	struct sonde_build_label to[LABELS_MAX];
+	size_t nr = 0;
+
+	if (!labels) {
+		sonde_build_int(build, name, bits, flags);
+		return;
+	}
+	for (; nr < LABELS_MAX && labels[nr].text; nr++)
+		to[nr] = (struct sonde_build_label){ labels[nr].value,
+						     labels[nr].value,
+						     labels[nr].text };
+	sonde_build_enum(build, name, bits, flags, to, nr);
 }
 
 /* ---- block requests ---- */

@@ -66,4 +66,11 @@ void sonde_source_field_name(const char *group, const char *name,
 			     const char *field,
 			     struct sonde_source_field_name *ret_name);
 
+struct sonde_build;
+
+/* A number's description, with its labels if there are any (NULL text ends). */
+void sonde_source_describe(struct sonde_build *build, const char *name,
+			   uint8_t bits, uint32_t flags,
+			   const struct sonde_source_label *labels);
+
 #endif /* SOURCE_NAMES_H */

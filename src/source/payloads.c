@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "base/port.h"
 #include "source/names.h"
 #include "types/build.h"
 
@@ -81,31 +82,13 @@ const struct sonde_payload sonde_payloads[SONDE_NR_PAYLOADS] = {
 };
 /* clang-format on */
 
-#define LABELS_MAX 128u
-
-static void add_labels(struct sonde_build *build, const char *name,
-		       uint8_t bits, uint32_t flags,
-		       const struct sonde_source_label *labels)
+uint8_t sonde_payload_bytes(enum sonde_payload_kind kind)
 {
-	struct sonde_build_label to[LABELS_MAX];
-	size_t nr = 0;
+	static const uint8_t bytes[] = {
+		[INT8] = 1, [INT32] = 4, [UINT32] = 4, [INT64] = 8, [HEX64] = 8
+	};
 
-	for (; nr < LABELS_MAX && labels[nr].text; nr++)
-		to[nr] = (struct sonde_build_label){
-			.first = labels[nr].value,
-			.last = labels[nr].value,
-			.text = labels[nr].text,
-		};
-	sonde_build_enum(build, name, bits, flags, to, nr);
-}
-
-void sonde_payload_int(struct sonde_build *build, uint8_t bits, uint32_t flags,
-		       const struct sonde_source_field_name *shown)
-{
-	if (shown->labels)
-		add_labels(build, shown->name, bits, flags, shown->labels);
-	else
-		sonde_build_int(build, shown->name, bits, flags);
+	return kind < SONDE_ARRAY_SIZE(bytes) ? bytes[kind] : 0;
 }
 
 static void add_field(struct sonde_build *build,
@@ -118,20 +101,18 @@ static void add_field(struct sonde_build *build,
 		sonde_source_field_name(form->group, form->name, field->name,
 					&shown);
 	switch (field->kind) {
-	case INT32:
-		sonde_payload_int(build, 32, SONDE_FIELD_SIGNED, &shown);
-		break;
 	case INT8:
-		sonde_payload_int(build, 8, SONDE_FIELD_SIGNED, &shown);
-		break;
+	case INT32:
 	case UINT32:
-		sonde_payload_int(build, 32, 0, &shown);
-		break;
 	case INT64:
-		sonde_payload_int(build, 64, SONDE_FIELD_SIGNED, &shown);
-		break;
 	case HEX64:
-		sonde_payload_int(build, 64, SONDE_FIELD_HEX, &shown);
+		sonde_source_describe(
+			build, shown.name,
+			(uint8_t)(8 * sonde_payload_bytes(field->kind)),
+			field->kind == HEX64  ? SONDE_FIELD_HEX :
+			field->kind == UINT32 ? 0 :
+						SONDE_FIELD_SIGNED,
+			shown.labels);
 		break;
 	case COMM:
 		sonde_build_text(build, shown.name, 16);

@@ -83,10 +83,7 @@ bool sonde_payload_is_here(const struct sonde_payload *form);
  * -errno. */
 int sonde_payload_describe(const struct sonde_payload *form, void *room);
 
-/* A number with its labels, if it has any. */
-struct sonde_build;
-struct sonde_source_field_name;
-void sonde_payload_int(struct sonde_build *build, uint8_t bits, uint32_t flags,
-		       const struct sonde_source_field_name *shown);
+/* Of a number; 0: it is none. */
+uint8_t sonde_payload_bytes(enum sonde_payload_kind kind);
 
 #endif /* SOURCE_PAYLOADS_H */

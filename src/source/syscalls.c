@@ -16,9 +16,6 @@
 
 #include "source/syscalls_labels.def"
 
-/* Labels of an enumeration that a description is made of. */
-#define LABELS_MAX 128u
-
 /* ---- the calls ---- */
 
 /* clang-format off */
@@ -131,22 +128,6 @@ int sonde_syscall_number(enum sonde_syscall_abi abi, const char *name)
 
 /* ---- descriptions ---- */
 
-static void describe_labels(struct sonde_build *build,
-			    const struct sonde_syscall_arg *arg, uint8_t bits,
-			    uint32_t flags)
-{
-	struct sonde_build_label labels[LABELS_MAX];
-	size_t nr = 0;
-
-	for (; nr < LABELS_MAX && arg->labels[nr].text; nr++)
-		labels[nr] = (struct sonde_build_label){
-			.first = arg->labels[nr].value,
-			.last = arg->labels[nr].value,
-			.text = arg->labels[nr].text,
-		};
-	sonde_build_enum(build, arg->name, bits, flags, labels, nr);
-}
-
 static void syscalls_describe_number(struct sonde_build *build,
 				     const struct sonde_syscall_arg *arg)
 {
@@ -159,10 +140,7 @@ static void syscalls_describe_number(struct sonde_build *build,
 			 (is_pointer || arg->is_hex ? SONDE_FIELD_HEX : 0) |
 			 (arg->is_octal ? SONDE_FIELD_OCTAL : 0);
 
-	if (arg->labels)
-		describe_labels(build, arg, bits, flags);
-	else
-		sonde_build_int(build, arg->name, bits, flags);
+	sonde_source_describe(build, arg->name, bits, flags, arg->labels);
 }
 
 bool sonde_syscall_follows(const struct sonde_syscall_arg *arg,

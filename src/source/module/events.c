@@ -355,25 +355,6 @@ static bool member_piece(const struct btf *btf, const struct piece *piece,
 	return !member.text;
 }
 
-static uint8_t module_events_bytes_of(enum sonde_payload_kind kind)
-{
-	switch (kind) {
-	case SONDE_PAYLOAD_INT8:
-		return 1;
-	case SONDE_PAYLOAD_INT32:
-	case SONDE_PAYLOAD_UINT32:
-		return 4;
-	case SONDE_PAYLOAD_INT64:
-	case SONDE_PAYLOAD_HEX64:
-		return 8;
-	case SONDE_PAYLOAD_COMM:
-	case SONDE_PAYLOAD_STRING:
-	case SONDE_PAYLOAD_END:
-		break;
-	}
-	return 0;
-}
-
 /* The flags of a signal's action are as wide as the machine's words. */
 static bool piece_cap(const struct btf *btf, const struct piece *piece,
 		      const struct sonde_payload_field *field,
@@ -405,7 +386,7 @@ static bool piece_cap(const struct btf *btf, const struct piece *piece,
 		return false;
 	}
 	return ret_cap->kind != SONDE_KMOD_VALUE ||
-	       ret_cap->bytes == module_events_bytes_of(field->kind);
+	       ret_cap->bytes == sonde_payload_bytes(field->kind);
 }
 
 static int form_caps(struct own_select *select,
@@ -485,8 +466,9 @@ static void add_number(struct plan *plan, const char *name, uint32_t flags,
 
 	sonde_source_field_name(plan->group, plan->name, name, &shown);
 	if (add_cap(plan, &cap))
-		sonde_payload_int(&plan->build, (uint8_t)(8 * cap.bytes), flags,
-				  &shown);
+		sonde_source_describe(&plan->build, shown.name,
+				      (uint8_t)(8 * cap.bytes), flags,
+				      shown.labels);
 }
 
 static void module_events_add_string(struct plan *plan, const char *name,

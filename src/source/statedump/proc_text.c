@@ -294,87 +294,18 @@ bool sonde_text_unix(const char *line,
 
 /* ---- the machine ---- */
 
-uint32_t sonde_text_interrupt_cpus(const char *line)
-{
-	uint32_t nr = 0;
-
-	while (skip_word(&line))
-		nr++;
-	return nr;
-}
-
-/* "28:  counts...  CHIP  0-edge      action, action" */
-bool sonde_text_interrupt(char *line, uint32_t nr_cpus, uint32_t *ret_irq,
-			  const char **ret_name, const char **ret_action)
-{
-	const char *at = line;
-	uint64_t number;
-	uint64_t irq;
-	size_t name_at;
-	size_t name_end;
-
-	skip_blanks(&at);
-	if (!sonde_number_take(&at, 10, UINT32_MAX, &irq) ||
-	    !take_char(&at, ':'))
-		return false;
-	for (uint32_t i = 0; i < nr_cpus; i++) {
-		skip_blanks(&at);
-		if (!sonde_number_take(&at, 10, UINT64_MAX, &number))
-			return false;
-	}
-	skip_blanks(&at);
-	name_at = (size_t)(at - line);
-	if (!skip_word(&at))
-		return false;
-	name_end = (size_t)(at - line);
-	/* Its number in the chip, and how it is triggered; then two blanks. */
-	at = strstr(at + strspn(at, " "), "  ");
-	if (!at)
-		return false;
-	skip_blanks(&at);
-	if (!*at)
-		return false;
-	line[name_end] = '\0';
-	*ret_irq = (uint32_t)irq;
-	*ret_name = line + name_at;
-	*ret_action = at;
-	return true;
-}
-
-static bool make_dev(uint64_t major, uint64_t minor, uint32_t *ret_dev)
-{
-	if (major > 0xfff || minor > 0xfffff)
-		return false;
-	*ret_dev = (uint32_t)(major << 20 | minor);
-	return true;
-}
-
-bool sonde_text_partition(char *line, uint32_t *ret_dev, const char **ret_name)
-{
-	const char *at = line;
-	uint64_t major;
-	uint64_t minor;
-
-	skip_blanks(&at);
-	if (!sonde_number_take(&at, 10, UINT32_MAX, &major))
-		return false;
-	skip_blanks(&at);
-	if (!sonde_number_take(&at, 10, UINT32_MAX, &minor) ||
-	    !skip_words(&at, 1) || !*at)
-		return false;
-	*ret_name = at;
-	return make_dev(major, minor, ret_dev);
-}
-
 bool sonde_text_dev(const char *text, uint32_t *ret_dev)
 {
 	uint64_t major;
 	uint64_t minor;
 
-	return sonde_number_take(&text, 10, UINT32_MAX, &major) &&
-	       take_char(&text, ':') &&
-	       sonde_number_take(&text, 10, UINT32_MAX, &minor) &&
-	       (!*text || *text == '\n') && make_dev(major, minor, ret_dev);
+	if (!sonde_number_take(&text, 10, 0xfff, &major) ||
+	    !take_char(&text, ':') ||
+	    !sonde_number_take(&text, 10, 0xfffff, &minor) ||
+	    (*text && *text != '\n'))
+		return false;
+	*ret_dev = (uint32_t)(major << 20 | minor);
+	return true;
 }
 
 bool sonde_text_pair(char *line, const char **ret_key, const char **ret_value)

@@ -46,16 +46,6 @@ bool sonde_text_inet(const char *line, bool is_v6,
 bool sonde_text_unix(const char *line,
 		     struct sonde_statedump_socket *ret_socket);
 
-/* A line of /proc/interrupts for `nr_cpus` columns: only numbered ones that
- * have an action. `action` is a list, separated by ", ". In place. */
-bool sonde_text_interrupt(char *line, uint32_t nr_cpus, uint32_t *ret_irq,
-			  const char **ret_name, const char **ret_action);
-/* The columns in its first line. */
-uint32_t sonde_text_interrupt_cpus(const char *line);
-
-/* A line of /proc/partitions. In place. */
-bool sonde_text_partition(char *line, uint32_t *ret_dev, const char **ret_name);
-
 /* "254:0\n", as a device's file `dev` has it. */
 bool sonde_text_dev(const char *text, uint32_t *ret_dev);
 

@@ -3,7 +3,7 @@
  * system.c - the machine in a dump: interrupts, block devices, networks, CPUs
  * (system.h).
  *
- * /sys is asked first, /proc where it has nothing; what neither has is left
+ * What /sys, the kernel's list of addresses and /proc/cpuinfo don't have is left
  * out. Memory is the only error.
  */
 #include "source/statedump/system.h"
@@ -44,13 +44,13 @@ static void emit_actions(struct sonde_out *out, uint32_t irq, const char *name,
 	}
 }
 
-static bool add_sysfs_interrupts(struct sonde_out *out)
+static void add_interrupts(struct sonde_out *out)
 {
 	DIR *dir = opendir("/sys/kernel/irq");
 	const char *entry;
 
 	if (!dir)
-		return false;
+		return;
 	while ((entry = sonde_dir_next(dir))) {
 		char name[TEXT_BYTES];
 		char actions[TEXT_BYTES];
@@ -68,39 +68,17 @@ static bool add_sysfs_interrupts(struct sonde_out *out)
 		emit_actions(out, (uint32_t)irq, name, actions);
 	}
 	(void)closedir(dir); /* it was only read */
-	return true;
-}
-
-static void add_proc_interrupts(struct sonde_out *out,
-				struct sonde_lines *lines)
-{
-	uint32_t nr_cpus;
-	char *line;
-
-	if (sonde_lines_open(lines, "/proc/interrupts"))
-		return;
-	line = sonde_lines_next(lines);
-	nr_cpus = line ? sonde_text_interrupt_cpus(line) : 0;
-	while (line && (line = sonde_lines_next(lines))) {
-		const char *name;
-		const char *actions;
-		uint32_t irq;
-
-		if (sonde_text_interrupt(line, nr_cpus, &irq, &name, &actions))
-			emit_actions(out, irq, name, actions);
-	}
-	sonde_lines_close(lines);
 }
 
 /* ---- block devices ---- */
 
-static bool add_sysfs_devices(struct sonde_out *out)
+static void add_devices(struct sonde_out *out)
 {
 	DIR *dir = opendir("/sys/class/block");
 	const char *name;
 
 	if (!dir)
-		return false;
+		return;
 	while ((name = sonde_dir_next(dir))) {
 		char text[TEXT_BYTES];
 		uint32_t dev;
@@ -112,23 +90,6 @@ static bool add_sysfs_devices(struct sonde_out *out)
 			sonde_statedump_emit_block_device(out, dev, name);
 	}
 	(void)closedir(dir); /* it was only read */
-	return true;
-}
-
-static void add_proc_devices(struct sonde_out *out, struct sonde_lines *lines)
-{
-	char *line;
-
-	if (sonde_lines_open(lines, "/proc/partitions"))
-		return;
-	while ((line = sonde_lines_next(lines))) {
-		const char *name;
-		uint32_t dev;
-
-		if (sonde_text_partition(line, &dev, &name))
-			sonde_statedump_emit_block_device(out, dev, name);
-	}
-	sonde_lines_close(lines);
 }
 
 /* ---- network ---- */
@@ -336,10 +297,8 @@ int sonde_statedump_system(struct sonde_out *out)
 
 	if (!lines)
 		return -ENOMEM;
-	if (!add_sysfs_interrupts(out))
-		add_proc_interrupts(out, lines);
-	if (!add_sysfs_devices(out))
-		add_proc_devices(out, lines);
+	add_interrupts(out);
+	add_devices(out);
 	add_network(out);
 	add_cpus(out, lines);
 	free(lines);

@@ -2,8 +2,8 @@
 /*
  * system.h - the machine in a dump: interrupts that have a handler, block
  * devices, network interfaces of the caller's namespace with their addresses,
- * CPUs that are on. From /sys, and where that is missing from /proc; what
- * neither has is left out.
+ * CPUs that are on. What the kernel (4.9 or later) doesn't show to this user is left
+ * out.
  */
 #ifndef SOURCE_STATEDUMP_SYSTEM_H
 #define SOURCE_STATEDUMP_SYSTEM_H

@@ -16,8 +16,6 @@
 #include "types/build.h"
 #include "types/desc.h"
 
-#define LABELS_MAX 256u
-
 /* Bits of common_flags, the same on all kernels since 2.6.29; NMI since 4.7. */
 #define FLAG_HARDIRQ 0x08u
 #define FLAG_SOFTIRQ 0x10u
@@ -220,26 +218,6 @@ static uint32_t number_flags(const struct sonde_format_field *field)
 	       (field->is_bool ? SONDE_FIELD_BOOL : 0);
 }
 
-static void describe_number(struct sonde_build *build, uint8_t bits,
-			    uint32_t flags,
-			    const struct sonde_source_field_name *name)
-{
-	struct sonde_build_label labels[LABELS_MAX];
-	size_t nr = 0;
-
-	if (!name->labels) {
-		sonde_build_int(build, name->name, bits, flags);
-		return;
-	}
-	for (; nr < LABELS_MAX && name->labels[nr].text; nr++) {
-		labels[nr].first = name->labels[nr].value;
-		labels[nr].last = name->labels[nr].value;
-		labels[nr].text = name->labels[nr].text;
-	}
-	sonde_build_enum(build, name->name, bits, flags & SONDE_FIELD_SIGNED,
-			 labels, nr);
-}
-
 static int32_t added(const struct sonde_source_field_name *name)
 {
 	return name->conversion == SONDE_SOURCE_ADD ? name->add : 0;
@@ -268,9 +246,12 @@ static void make_number(struct maker *maker,
 	struct sonde_tracefs_step step = { .kind = SONDE_TRACEFS_STEP_ADD,
 					   .from = (uint16_t)field->offset,
 					   .add = added(name) };
+	uint32_t flags = number_flags(field);
 
-	describe_number(&maker->build, (uint8_t)(field->size * 8),
-			number_flags(field), name);
+	sonde_source_describe(&maker->build, name->name,
+			      (uint8_t)(field->size * 8),
+			      name->labels ? flags & SONDE_FIELD_SIGNED : flags,
+			      name->labels);
 	list_field(maker, field, name);
 	if (step.add)
 		plan_step(maker->plan, step, field->size);
@@ -286,7 +267,7 @@ static void make_text(struct maker *maker,
 					   .from = (uint16_t)field->offset };
 
 	if (name->conversion == SONDE_SOURCE_RWBS) {
-		describe_number(&maker->build, 32, 0, name);
+		sonde_build_int(&maker->build, name->name, 32, 0);
 		plan_step(maker->plan, step, field->size);
 		return;
 	}

@@ -260,40 +260,11 @@ static void a_long_unix_name_is_cut(void **state)
 	assert_int_equal(strlen(to), 5 + SONDE_SOCKET_NAME_MAX);
 }
 
-static void interrupts_have_a_chip_and_actions(void **state)
-{
-	char line[] = " 28:   0   7  PCI-MSIX-0000:00:01.0   0-edge      "
-		      "virtio0-config, other";
-	char bare[] = " 29:   0   7  IO-APIC   0-edge";
-	char few[] = " 28:   0";
-	char counter[] = "NMI:   0   7   Non-maskable interrupts";
-	const char *name;
-	const char *action;
-	uint32_t irq;
-
-	(void)state;
-	assert_int_equal(sonde_text_interrupt_cpus("     CPU0    CPU1  "), 2);
-	assert_true(sonde_text_interrupt(line, 2, &irq, &name, &action));
-	assert_int_equal(irq, 28);
-	assert_string_equal(name, "PCI-MSIX-0000:00:01.0");
-	assert_string_equal(action, "virtio0-config, other");
-	assert_false(sonde_text_interrupt(bare, 2, &irq, &name, &action));
-	assert_false(sonde_text_interrupt(few, 2, &irq, &name, &action));
-	assert_false(sonde_text_interrupt(counter, 2, &irq, &name, &action));
-}
-
 static void devices_are_in_the_kernels_form(void **state)
 {
-	char line[] = " 254        1  268435456 vda1";
-	char title[] = "major minor  #blocks  name";
-	const char *name;
 	uint32_t dev = 0;
 
 	(void)state;
-	assert_true(sonde_text_partition(line, &dev, &name));
-	assert_int_equal(dev, 254 << 20 | 1);
-	assert_string_equal(name, "vda1");
-	assert_false(sonde_text_partition(title, &dev, &name));
 	assert_true(sonde_text_dev("7:3\n", &dev));
 	assert_int_equal(dev, 7 << 20 | 3);
 	assert_false(sonde_text_dev("4096:0", &dev));
@@ -1524,7 +1495,6 @@ int main(void)
 		cmocka_unit_test(sockets_are_called_by_their_addresses),
 		cmocka_unit_test(damaged_sockets_are_none),
 		cmocka_unit_test(a_long_unix_name_is_cut),
-		cmocka_unit_test(interrupts_have_a_chip_and_actions),
 		cmocka_unit_test(devices_are_in_the_kernels_form),
 		cmocka_unit_test(many_sockets_are_all_found),
 		cmocka_unit_test(descendants_are_found_whatever_the_order),
