@@ -489,7 +489,7 @@ void sonde_consumer_count(const struct sonde_consumer *consumer,
 	*ret_counts = (struct sonde_consumer_counts){ 0 };
 	if (consumer->state == CONSUMER_NEW || consumer->config.is_trigger)
 		return;
-	if (!consumer->broken)
+	if (!consumer->broken && consumer->source->ops->missed)
 		ret_counts->discarded =
 			consumer->source->ops->missed(consumer->source);
 	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
@@ -597,7 +597,7 @@ static uint64_t finish_missed(struct sonde_consumer *consumer)
 	uint64_t missed;
 	uint64_t returns = 0;
 
-	if (consumer->broken)
+	if (consumer->broken || !ops->missed)
 		return 0;
 	missed = ops->missed(consumer->source);
 	if (ops->missed_returns)
@@ -689,11 +689,13 @@ static void reset(struct sonde_consumer *consumer, uint64_t start)
 int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
 			 struct sonde_source_error *error)
 {
-	int rc;
+	const struct sonde_source_ops *ops = consumer->source->ops;
+	int rc = 0;
 
 	reset(consumer, consumer->config.start ? consumer->config.start :
 						 consumer->output->now());
-	rc = consumer->source->ops->start(consumer->source, root, error);
+	if (ops->start)
+		rc = ops->start(consumer->source, root, error);
 	if (!rc)
 		consumer->state = CONSUMER_STARTED;
 	return rc;
@@ -703,7 +705,8 @@ void sonde_consumer_stop(struct sonde_consumer *consumer)
 {
 	if (consumer->state != CONSUMER_STARTED)
 		return;
-	consumer->source->ops->stop(consumer->source);
+	if (consumer->source->ops->stop)
+		consumer->source->ops->stop(consumer->source);
 	consumer->state = CONSUMER_STOPPED;
 }
 

@@ -513,11 +513,12 @@ static uint64_t finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 {
 	struct sonde_source *source =
 		sonde_consumer_source(kernel->consumers[i]);
+	const struct sonde_source_ops *ops = source->ops;
 
 	sonde_session_remove(kernel->session, kernel->consumers[i]);
 	tell_unfollowed(kernel, source);
 	tell_unseen(kernel, source);
-	return source->ops->clock_error_ns(source);
+	return ops->clock_error_ns ? ops->clock_error_ns(source) : 0;
 }
 
 void sonde_session_kernel_finish(struct sonde_session_kernel *kernel)

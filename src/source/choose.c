@@ -54,10 +54,21 @@ static bool is_taken(void *ctx, const char *group, const char *name)
 {
 	const struct sonde_sources *set = ctx;
 
-	for (uint32_t i = 0; i < set->nr; i++)
-		if (set->sources[i]->ops->has(set->sources[i], group, name))
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct sonde_source *source = set->sources[i];
+
+		if (source->ops->has && source->ops->has(source, group, name))
 			return true;
+	}
 	return false;
+}
+
+static void add_name(struct sonde_sources *set, const char *name)
+{
+	size_t used = strlen(set->name);
+
+	(void)snprintf(set->name + used, sizeof(set->name) - used, "%s%s",
+		       used ? "," : "", name);
 }
 
 static int open_one(const struct sonde_source_ops *ops,
@@ -78,7 +89,7 @@ static int open_one(const struct sonde_source_ops *ops,
 	error->text[0] = '\0';
 	rc = ops->open(&ours, &set->sources[set->nr], error);
 	if (!rc)
-		set->nr++;
+		add_name(set, set->sources[set->nr++]->ops->name);
 	else if (!*error->text)
 		(void)sonde_source_fail(error, rc, "%s: %s", ops->name,
 					strerrordesc_np(-rc));
@@ -359,13 +370,10 @@ void sonde_sources_close(struct sonde_sources *set)
 
 		source->ops->close(source);
 	}
+	set->name[0] = '\0';
 }
 
 const char *sonde_sources_name(const struct sonde_sources *set)
 {
-	if (set->nr == 2)
-		return set->sources[0]->ops == &sonde_source_modules ?
-			       "modules,tracefs" :
-			       "bpf,tracefs";
-	return set->nr ? set->sources[0]->ops->name : "none";
+	return set->nr ? set->name : "none";
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * kernel.h - which sources (source.h) deliver what a user selected.
+ * choose.h - which sources (source.h) deliver what a user selected.
  *
  * If the choice is left to us, our own modules deliver all events if they are
  * loaded and this user may use them, but for what only tracefs has (probes of
@@ -26,6 +26,7 @@ struct sonde_sources {
 	uint32_t nr;
 	struct sonde_source *sources[SONDE_SOURCES_MAX];
 	char note[SONDE_SOURCE_TEXT]; /* what could not be had, or "" */
+	char name[40];                /* "bpf,tracefs" */
 };
 
 /*

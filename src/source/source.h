@@ -200,7 +200,8 @@ struct sonde_source_ops {
 	int (*describe)(struct sonde_source *source,
 			struct sonde_source_known *known);
 	/* Whether it delivers the kernel's event group:name; system calls are
-	 * "syscalls" and the call's name. */
+	 * "syscalls" and the call's name. NULL: nobody is asked after it, or it
+	 * has none of the kernel's. */
 	bool (*has)(const struct sonde_source *source, const char *group,
 		    const char *name);
 
@@ -209,7 +210,8 @@ struct sonde_source_ops {
 		       struct sonde_source_stream *ret_stream);
 
 	/* Record from now on; `root` if the scope is a tree: it exists, and
-	 * waits until this has returned. 0 or -errno with *error. */
+	 * waits until this has returned. 0 or -errno with *error. NULL, as of
+	 * stop(): nothing happens by itself. */
 	int (*start)(struct sonde_source *source, pid_t root,
 		     struct sonde_source_error *error);
 	/* Nothing is recorded any more when this has returned. */
@@ -226,7 +228,8 @@ struct sonde_source_ops {
 		      const struct sonde_source_change *change,
 		      struct sonde_source_error *error);
 
-	/* Once in each of the recorder's rounds, before peek. */
+	/* Once in each of the recorder's rounds, before peek. NULL: nothing is
+	 * to be looked after. */
 	void (*tick)(struct sonde_source *source);
 
 	/*
@@ -254,6 +257,7 @@ struct sonde_source_ops {
 	/* Exact after stop. */
 	void (*counts)(struct sonde_source *source, uint32_t stream,
 		       struct sonde_source_counts *ret_counts);
+	/* NULL: there are none such. */
 	uint64_t (*missed)(struct sonde_source *source);
 	/* Processes of the tree that could not be followed: nothing of theirs
 	 * is recorded, or counted. NULL: there are none such. */
@@ -265,8 +269,8 @@ struct sonde_source_ops {
 	/* Of those: returns that no kretprobe saw, for more calls than
 	 * config.returns were in progress. NULL: this source can't tell. */
 	uint64_t (*missed_returns)(struct sonde_source *source);
-	/* How far times may be off, in nanoseconds; 0 if they are the clock's
-	 * own. After stop. */
+	/* How far times may be off, in nanoseconds. After stop. NULL: they are
+	 * the clock's own. */
 	uint64_t (*clock_error_ns)(const struct sonde_source *source);
 
 	/* Leaves nothing behind in the system. NULL is fine. */

@@ -260,12 +260,6 @@ static void own_stop(struct sonde_source *base)
 	source->is_started = false;
 }
 
-/* The module's own timer looks after the clock and the rings. */
-static void own_tick(struct sonde_source *base)
-{
-	(void)base;
-}
-
 static uint64_t own_missed(struct sonde_source *base)
 {
 	return own_device_missed(&source_of(base)->device);
@@ -274,12 +268,6 @@ static uint64_t own_missed(struct sonde_source *base)
 static uint64_t own_missed_returns(struct sonde_source *base)
 {
 	return own_device_missed_returns(&source_of(base)->device);
-}
-
-static uint64_t own_clock_error_ns(const struct sonde_source *base)
-{
-	(void)base;
-	return 0;
 }
 
 /* ---- events ---- */
@@ -367,7 +355,6 @@ const struct sonde_source_ops sonde_source_modules = {
 	.stream = own_stream,
 	.start = own_start,
 	.stop = own_stop,
-	.tick = own_tick,
 	.peek = own_peek,
 	.advance = own_advance,
 	.rewind = own_rewind,
@@ -375,6 +362,5 @@ const struct sonde_source_ops sonde_source_modules = {
 	.counts = own_counts,
 	.missed = own_missed,
 	.missed_returns = own_missed_returns,
-	.clock_error_ns = own_clock_error_ns,
 	.close = own_close,
 };

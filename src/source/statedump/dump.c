@@ -307,15 +307,6 @@ static const struct sonde_desc *dump_event(const struct sonde_source *source,
 	return const_dump_of(source)->descs[index];
 }
 
-static bool dump_has(const struct sonde_source *source, const char *group,
-		     const char *name)
-{
-	(void)source;
-	(void)group;
-	(void)name;
-	return false; /* none is an event of the kernel's */
-}
-
 static uint32_t dump_nr_streams(const struct sonde_source *source)
 {
 	(void)source;
@@ -328,21 +319,6 @@ static void dump_stream(const struct sonde_source *source, uint32_t index,
 	(void)source;
 	(void)index;
 	*ret_stream = (struct sonde_source_stream){ .name = "dump" };
-}
-
-static int dump_start(struct sonde_source *source, pid_t root,
-		      struct sonde_source_error *error)
-{
-	(void)source;
-	(void)root;
-	(void)error;
-	return 0;
-}
-
-/* Nothing happens by itself, so there is nothing to stop or to look after. */
-static void do_nothing(struct sonde_source *source)
-{
-	(void)source;
 }
 
 static int dump_peek(struct sonde_source *source, uint32_t stream,
@@ -388,37 +364,19 @@ static void dump_counts(struct sonde_source *source, uint32_t stream,
 	};
 }
 
-static uint64_t return_zero(struct sonde_source *source)
-{
-	(void)source;
-	return 0;
-}
-
-static uint64_t dump_clock_error(const struct sonde_source *source)
-{
-	(void)source;
-	return 0; /* times are the session's clock's */
-}
-
 const struct sonde_source_ops sonde_source_statedump = {
 	.name = "dump",
 	.is_state = true,
 	.open = dump_open,
 	.nr_events = dump_nr_events,
 	.event = dump_event,
-	.has = dump_has,
 	.nr_streams = dump_nr_streams,
 	.stream = dump_stream,
-	.start = dump_start,
-	.stop = do_nothing,
 	.take = dump_take,
-	.tick = do_nothing,
 	.peek = dump_peek,
 	.advance = dump_advance,
 	.rewind = dump_rewind,
 	.capacity = dump_capacity,
 	.counts = dump_counts,
-	.missed = return_zero,
-	.clock_error_ns = dump_clock_error,
 	.close = dump_close,
 };

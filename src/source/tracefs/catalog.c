@@ -40,8 +40,8 @@ struct finder {
 /* An event that is being looked at. */
 struct candidate {
 	struct sonde_tracefs_plan_event event;
-	const char *has_group;
-	const char *has_name;
+	const char *ask_group; /* by which rules and other sources know it */
+	const char *ask_name;
 	const struct sonde_source_rule *rule;
 	char shown[SONDE_FORMAT_NAME + 32];
 };
@@ -151,6 +151,18 @@ static struct sonde_catalog_event *new_event(struct sonde_catalog *catalog)
 	return &events[catalog->nr];
 }
 
+/* Whether the rule speaks of this event, not of a group or all that are called
+ * so. */
+static bool is_exact(const struct sonde_source_rule *rule, const char *group)
+{
+	if (rule->kind != SONDE_RULE_EVENT)
+		return true;
+	if (!rule->group && !strcmp(rule->name, group))
+		return false;
+	return !strpbrk(rule->name, "*?[") &&
+	       !(rule->group && strpbrk(rule->group, "*?["));
+}
+
 /* A format that is read and makes sense. */
 static int add_known(const struct finder *finder, const struct candidate *from,
 		     const struct sonde_tracefs_plan *plan,
@@ -166,32 +178,18 @@ static int add_known(const struct finder *finder, const struct candidate *from,
 	*event = (struct sonde_catalog_event){
 		.group = catalog->groups[catalog->nr_groups - 1].name,
 		.name = keep_text(pool, from->event.name),
-		.has_group = keep_text(pool, from->has_group),
-		.has_name = keep_text(pool, from->has_name),
+		.is_named = is_exact(from->rule, from->ask_group),
 		.rule = from->rule,
 		.desc = keep(pool, desc, sonde_desc_size(desc)),
 		.plan = keep(pool, plan, sizeof(*plan)),
 		.is_for_all = is_for_all(&from->event),
 		.kernel_id = (uint16_t)finder->format->id,
 	};
-	if (!event->name || !event->has_group || !event->has_name ||
-	    !event->desc || !event->plan)
+	if (!event->name || !event->desc || !event->plan)
 		return -ENOMEM;
 	catalog->nr++;
 	catalog->groups[catalog->nr_groups - 1].nr_ours++;
 	return from->rule->condition ? add_condition(finder, event, fields) : 0;
-}
-
-/* Whether the rule speaks of this event, not of a group or all that are called
- * so. */
-static bool is_exact(const struct sonde_source_rule *rule, const char *group)
-{
-	if (rule->kind != SONDE_RULE_EVENT)
-		return true;
-	if (!rule->group && !strcmp(rule->name, group))
-		return false;
-	return !strpbrk(rule->name, "*?[") &&
-	       !(rule->group && strpbrk(rule->group, "*?["));
 }
 
 /*
@@ -220,7 +218,7 @@ static int add(const struct finder *finder, const struct candidate *candidate)
 					 candidate->event.name,
 					 strerrordesc_np(-rc));
 	if (rc)
-		return is_exact(candidate->rule, candidate->has_group) ?
+		return is_exact(candidate->rule, candidate->ask_group) ?
 			       sonde_source_fail(
 				       finder->error, -EINVAL,
 				       "%s: tracefs/events/%s/%s/format is "
@@ -240,12 +238,12 @@ static bool is_wanted(const struct finder *finder, struct candidate *candidate)
 
 	candidate->event.shown = candidate->shown;
 	candidate->rule =
-		sonde_source_rules_match(config->rules, candidate->has_group,
-					 candidate->has_name, candidate->shown);
+		sonde_source_rules_match(config->rules, candidate->ask_group,
+					 candidate->ask_name, candidate->shown);
 	return candidate->rule &&
 	       !(config->is_taken &&
-		 config->is_taken(config->ctx, candidate->has_group,
-				  candidate->has_name));
+		 config->is_taken(config->ctx, candidate->ask_group,
+				  candidate->ask_name));
 }
 
 static int look_at_event(const struct finder *finder, const char *group,
@@ -253,8 +251,8 @@ static int look_at_event(const struct finder *finder, const char *group,
 {
 	struct candidate candidate = {
 		.event = { .group = group, .name = name },
-		.has_group = group,
-		.has_name = name,
+		.ask_group = group,
+		.ask_name = name,
 	};
 
 	(void)snprintf(candidate.shown, sizeof(candidate.shown), "%s",
@@ -277,13 +275,13 @@ static int look_at_call(const struct finder *finder, const char *name)
 			   .call = call,
 			   .is_exit = is_exit,
 			   .has_strings = finder->config->string_bytes > 0 },
-		.has_group = "syscalls",
-		.has_name = call ? call->name : kernel_name,
+		.ask_group = "syscalls",
+		.ask_name = call ? call->name : kernel_name,
 	};
 
 	(void)snprintf(candidate.shown, sizeof(candidate.shown),
 		       "syscall_%s_%s", is_exit ? "exit" : "entry",
-		       candidate.has_name);
+		       candidate.ask_name);
 	return is_wanted(finder, &candidate) ? add(finder, &candidate) : 0;
 }
 
@@ -385,8 +383,8 @@ static int add_probes(const struct finder *finder,
 				   .shown = probe->shown,
 				   .provider = probe->provider,
 				   .is_probe = true },
-			.has_group = probe->provider,
-			.has_name = probe->rule->name,
+			.ask_group = probe->provider,
+			.ask_name = probe->rule->name,
 			.rule = probe->rule,
 		};
 
@@ -491,7 +489,7 @@ static int enable_one_by_one(struct sonde_catalog *catalog,
 
 		if (!rc)
 			continue;
-		if (is_exact(event->rule, event->has_group))
+		if (event->is_named)
 			return sonde_source_fail(
 				error, rc,
 				"%s: the kernel can't switch %s:%s on: %s",
@@ -536,16 +534,6 @@ int sonde_catalog_enable(struct sonde_catalog *catalog,
 }
 
 /* ---- the rest ---- */
-
-bool sonde_catalog_has(const struct sonde_catalog *catalog, const char *group,
-		       const char *name)
-{
-	for (uint32_t i = 0; i < catalog->nr; i++)
-		if (!strcmp(catalog->events[i].has_name, name) &&
-		    !strcmp(catalog->events[i].has_group, group))
-			return true;
-	return false;
-}
 
 void sonde_catalog_fini(struct sonde_catalog *catalog)
 {

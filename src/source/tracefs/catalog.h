@@ -25,10 +25,9 @@
 #include "source/tracefs/probes.h"
 
 struct sonde_catalog_event {
-	const char *group;     /* the kernel's */
-	const char *name;      /* the kernel's */
-	const char *has_group; /* by which ops->has() knows it: "syscalls", */
-	const char *has_name;  /* "openat" */
+	const char *group; /* the kernel's */
+	const char *name;  /* the kernel's */
+	bool is_named;     /* its rule speaks of this event alone */
 	const struct sonde_source_rule *rule;
 	const struct sonde_desc *desc;
 	const struct sonde_tracefs_plan *plan;
@@ -72,9 +71,6 @@ int sonde_catalog_find(int root, const struct sonde_source_config *config,
 int sonde_catalog_enable(struct sonde_catalog *catalog,
 			 const struct sonde_instance *instance,
 			 struct sonde_source_error *error);
-
-bool sonde_catalog_has(const struct sonde_catalog *catalog, const char *group,
-		       const char *name);
 
 void sonde_catalog_fini(struct sonde_catalog *catalog);
 

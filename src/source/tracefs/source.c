@@ -475,13 +475,6 @@ static const struct sonde_desc *tracefs_event(const struct sonde_source *source,
 		       sonde_open_files_desc(&tracefs->opened);
 }
 
-static bool tracefs_has(const struct sonde_source *source, const char *group,
-			const char *name)
-{
-	return sonde_catalog_has(&const_tracefs_of(source)->catalog, group,
-				 name);
-}
-
 static uint32_t tracefs_nr_streams(const struct sonde_source *source)
 {
 	return const_tracefs_of(source)->nr_streams;
@@ -611,13 +604,6 @@ static void tracefs_counts(struct sonde_source *source, uint32_t stream,
 				   ret_counts);
 }
 
-/* Events are not run by programs that could be away: see stream.h. */
-static uint64_t tracefs_missed(struct sonde_source *source)
-{
-	(void)source;
-	return 0;
-}
-
 /* Where the kernel dropped events, nobody can say which. */
 static uint64_t tracefs_unseen(struct sonde_source *source)
 {
@@ -646,7 +632,6 @@ const struct sonde_source_ops sonde_source_tracefs = {
 	.open = tracefs_open,
 	.nr_events = tracefs_nr_events,
 	.event = tracefs_event,
-	.has = tracefs_has,
 	.nr_streams = tracefs_nr_streams,
 	.stream = tracefs_stream,
 	.start = tracefs_start,
@@ -657,7 +642,6 @@ const struct sonde_source_ops sonde_source_tracefs = {
 	.rewind = tracefs_rewind,
 	.capacity = tracefs_capacity,
 	.counts = tracefs_counts,
-	.missed = tracefs_missed,
 	.unseen = tracefs_unseen,
 	.clock_error_ns = tracefs_clock_error_ns,
 	.close = tracefs_close,
