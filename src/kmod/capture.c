@@ -24,11 +24,48 @@
  */
 #include <linux/mm.h>
 #include <linux/uaccess.h>
+#include <linux/vmalloc.h>
 
 #include "kmod/probe.h"
 
 #define PIECE    64u
 #define LIST_MAX 32u
+
+/* ---- levels: scratch memory ---- */
+
+DEFINE_PER_CPU(struct sonde_levels, sonde_levels);
+
+int sonde_levels_need(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+	{
+		struct sonde_levels *levels = per_cpu_ptr(&sonde_levels, cpu);
+
+		if (levels->scratch)
+			continue;
+		levels->scratch = vmalloc_node(
+			array_size(SONDE_LEVELS, SONDE_KMOD_RECORD_MAX),
+			cpu_to_node(cpu));
+		if (!levels->scratch)
+			return -ENOMEM; /* what there is serves the next one */
+	}
+	return 0;
+}
+
+void sonde_levels_free(void)
+{
+	int cpu;
+
+	for_each_possible_cpu(cpu)
+	{
+		struct sonde_levels *levels = per_cpu_ptr(&sonde_levels, cpu);
+
+		vfree(levels->scratch);
+		levels->scratch = NULL;
+	}
+}
 
 /* ---- checks ---- */
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /*
- * main.c - load, unload, the device, and what all ioctls have in common.
+ * main.c - load, unload, and the device.
  *
  * /dev/sonde is root's (0600), or root's and a group's (0660, the parameter
  * `gid`). Who opens it must have CAP_SYS_ADMIN or be in that group, whatever
@@ -10,21 +10,14 @@
  * It is a character device of its own class, not a `misc` one: only a device's
  * own type can give its node a group when it is made.
  *
- * Structures of ioctls begin with their size, and are told apart by their
- * number alone: a later, longer structure has the same number. What comes in is
- * copied once, zero-extended, and refused if there is more than we know and it
- * isn't 0. Of what only goes out, nothing but the size is read.
- *
  * All descriptors' operations are owned by this module, so that it can't be
  * unloaded while there is one; nothing is left to do for sessions in exit but
  * to wait for those callbacks of RCU that are on their way.
  */
-#include <linux/anon_inodes.h>
 #include <linux/cdev.h>
 #include <linux/completion.h>
 #include <linux/cred.h>
 #include <linux/device.h>
-#include <linux/file.h>
 #include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/security.h>
@@ -38,8 +31,6 @@
 static int gid = -1;
 module_param(gid, int, 0444);
 MODULE_PARM_DESC(gid, "group that may trace, besides root (none)");
-
-DEFINE_MUTEX(sonde_control);
 
 static DECLARE_COMPLETION(device_gone);
 static dev_t number;
@@ -71,58 +62,6 @@ static const struct device_type device_type = {
 	.devnode = device_node,
 };
 
-int sonde_copy_in(void *to, size_t bytes, unsigned long from)
-{
-	const void __user *user = (const void __user *)from;
-	u32 size;
-	int rc;
-
-	if (get_user(size, (const u32 __user *)user))
-		return -EFAULT;
-	if (size < sizeof(size))
-		return -EINVAL;
-	if (size > PAGE_SIZE)
-		return -E2BIG;
-	rc = copy_struct_from_user(to, bytes, user, size);
-	if (rc)
-		return rc;
-	/* The second copy of it may be another number. */
-	memcpy(to, &size, sizeof(size));
-	return 0;
-}
-
-int sonde_copy_out(unsigned long to, void *from, size_t bytes)
-{
-	void __user *user = (void __user *)to;
-	u32 size;
-
-	if (get_user(size, (const u32 __user *)user))
-		return -EFAULT;
-	if (size < sizeof(size))
-		return -EINVAL;
-	size = min_t(size_t, size, bytes);
-	memcpy(from, &size, sizeof(size));
-	return copy_to_user(user, from, size) ? -EFAULT : 0;
-}
-
-int sonde_open_fd(const char *name, const struct file_operations *fops,
-		  void *data)
-{
-	int fd = get_unused_fd_flags(O_CLOEXEC);
-	struct file *file;
-
-	if (fd < 0)
-		return fd;
-	file = anon_inode_getfile(name, fops, data, O_RDONLY | O_CLOEXEC);
-	if (IS_ERR(file)) {
-		put_unused_fd(fd);
-		return (int)PTR_ERR(file);
-	}
-	/* From here on it may be closed, by another thread. */
-	fd_install(fd, file);
-	return fd;
-}
-
 static u64 features(void)
 {
 	u64 has = 0;
@@ -144,7 +83,7 @@ static long device_info(unsigned long arg)
 		.nr_cpus = nr_cpu_ids,
 		.has_cpu_clock = sonde_clock_has_cpu(),
 		.features = features(),
-		.nr_tracepoints = sonde_points_nr_tracepoints(),
+		.nr_tracepoints = sonde_tracepoint_count(),
 		.nr_sessions = sonde_sessions_nr(),
 		.clock_bits = sonde_clock_bits(),
 		.nr_leaving = sonde_points_nr_leaving(),

@@ -56,7 +56,6 @@
 #include <linux/module.h>
 #include <linux/slab.h>
 #include <linux/tracepoint.h>
-#include <linux/vmalloc.h>
 #include <linux/workqueue.h>
 
 #include "kmod/probe.h"
@@ -79,7 +78,6 @@
 
 static LIST_HEAD(points);
 static LIST_HEAD(dead);
-static LIST_HEAD(modules);
 
 /* Of its own: its work takes long, and others' would wait behind it. */
 static struct workqueue_struct *undertaker;
@@ -87,42 +85,6 @@ static struct workqueue_struct *undertaker;
 /* Those in `dead`, and those that the work item has. */
 static atomic_t nr_leaving = ATOMIC_INIT(0);
 static atomic64_t bytes_leaving = ATOMIC64_INIT(0);
-
-/* ---- levels ---- */
-
-DEFINE_PER_CPU(struct sonde_levels, sonde_levels);
-
-int sonde_levels_need(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-	{
-		struct sonde_levels *levels = per_cpu_ptr(&sonde_levels, cpu);
-
-		if (levels->scratch)
-			continue;
-		levels->scratch = vmalloc_node(
-			array_size(SONDE_LEVELS, SONDE_KMOD_RECORD_MAX),
-			cpu_to_node(cpu));
-		if (!levels->scratch)
-			return -ENOMEM; /* what there is serves the next one */
-	}
-	return 0;
-}
-
-void sonde_levels_free(void)
-{
-	int cpu;
-
-	for_each_possible_cpu(cpu)
-	{
-		struct sonde_levels *levels = per_cpu_ptr(&sonde_levels, cpu);
-
-		vfree(levels->scratch);
-		levels->scratch = NULL;
-	}
-}
 
 /* ---- the probes ---- */
 
@@ -272,60 +234,6 @@ static u32 args_of(const struct sonde_event *event)
 
 /* ---- tracepoints ---- */
 
-struct of_module {
-	struct list_head in_modules;
-	const struct module *module;
-};
-
-struct search {
-	const char *name;
-	struct tracepoint *found;
-	u32 nr;
-};
-
-static void look_at(struct tracepoint *tracepoint, void *data)
-{
-	struct search *search = data;
-
-	search->nr++;
-	if (search->name && !strcmp(tracepoint->name, search->name))
-		search->found = tracepoint;
-}
-
-static void look_in(const struct module *module, struct search *search)
-{
-	for (unsigned int i = 0; i < module->num_tracepoints; i++)
-		look_at(tracepoint_ptr_deref(&module->tracepoints_ptrs[i]),
-			search);
-}
-
-static void look_everywhere(struct search *search)
-{
-	const struct of_module *of;
-
-	for_each_kernel_tracepoint(look_at, search);
-	list_for_each_entry(of, &modules, in_modules)
-		look_in(of->module, search);
-}
-
-struct tracepoint *sonde_tracepoint_find(const char *name)
-{
-	struct search search = { .name = name };
-
-	look_everywhere(&search);
-	return search.found;
-}
-
-u32 sonde_points_nr_tracepoints(void)
-{
-	struct search search = { .name = NULL };
-
-	mutex_lock(&sonde_control);
-	look_everywhere(&search);
-	mutex_unlock(&sonde_control);
-	return search.nr;
-}
-
 /* What the kernel calls. */
 static void *called(const struct sonde_point *point)
 {
@@ -361,40 +269,17 @@ static void tracepoint_detach(struct sonde_point *point)
 static void bury(struct work_struct *work);
 static DECLARE_WORK(bury_work, bury);
 
-static int module_comes(const struct module *module)
-{
-	struct of_module *of = kzalloc(sizeof(*of), GFP_KERNEL);
-
-	if (!of)
-		return -ENOMEM;
-	of->module = module;
-	list_add(&of->in_modules, &modules);
-	return 0;
-}
-
 static void module_goes(const struct module *module)
 {
-	struct of_module *of;
-	struct of_module *next;
 	struct sonde_point *point;
-	struct search search;
 
 	list_for_each_entry(point, &points, in_points)
 	{
-		if (point->type != SONDE_KMOD_TRACEPOINT || !point->own)
-			continue;
-		search = (struct search){ .name = point->name };
-		look_in(module, &search);
-		if (search.found == point->own)
+		if (point->type == SONDE_KMOD_TRACEPOINT && point->own &&
+		    sonde_tracepoint_find_in(module, point->name) == point->own)
 			tracepoint_detach(point);
 	}
-	list_for_each_entry_safe(of, next, &modules, in_modules)
-	{
-		if (of->module != module)
-			continue;
-		list_del(&of->in_modules);
-		kfree(of);
-	}
+	sonde_tracepoint_drop(module);
 }
 
 static int on_module(struct notifier_block *block, unsigned long what,
@@ -405,7 +290,7 @@ static int on_module(struct notifier_block *block, unsigned long what,
 
 	mutex_lock(&sonde_control);
 	if (what == MODULE_STATE_COMING)
-		err = module_comes(of->mod);
+		err = sonde_tracepoint_add(of->mod);
 	else if (what == MODULE_STATE_GOING)
 		module_goes(of->mod);
 	mutex_unlock(&sonde_control);
@@ -745,14 +630,10 @@ int sonde_points_init(void)
 /* No event is left. */
 void sonde_points_exit(void)
 {
-	struct of_module *of;
-	struct of_module *next;
-
 	/* It fails only if it wasn't registered. */
 	(void)unregister_tracepoint_module_notifier(&notifier);
 	destroy_workqueue(undertaker); /* when all points have gone */
 	tracepoint_synchronize_unregister();
-	list_for_each_entry_safe(of, next, &modules, in_modules) kfree(of);
-	INIT_LIST_HEAD(&modules);
+	sonde_tracepoint_drop(NULL);
 	sonde_levels_free();
 }

@@ -90,10 +90,18 @@ void sonde_kprobes_detach(struct sonde_point *const *points, u32 nr);
 /* Since it was attached; they wrap. Under sonde_control. */
 struct sonde_misses sonde_kprobe_misses(const struct sonde_point *point);
 
-/* A tracepoint of the kernel or, now, of a module; NULL: there is none. Under
- * sonde_control. */
+/* ---- tracepoint.c; under sonde_control ---- */
+
+struct module;
 struct tracepoint;
+
+/* A tracepoint of the kernel or, now, of a module; NULL: there is none. */
 struct tracepoint *sonde_tracepoint_find(const char *name);
+struct tracepoint *sonde_tracepoint_find_in(const struct module *module,
+					    const char *name);
+/* A module that has some comes: 0 or -ENOMEM; and goes. NULL: all. */
+int sonde_tracepoint_add(const struct module *module);
+void sonde_tracepoint_drop(const struct module *module);
 
 /* ---- typed.c ---- */
 
@@ -101,6 +109,7 @@ struct tracepoint *sonde_tracepoint_find(const char *name);
 
 /* The typed probe for that tracepoint, or NULL. */
 void *sonde_typed_find(const char *tracepoint);
+
 /* ---- levels: scratch memory of who runs on this CPU ---- */
 
 struct sonde_levels {

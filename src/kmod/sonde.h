@@ -3,11 +3,13 @@
  * sonde.h - the module's parts, to one another.
  *
  *	main.c		load, unload, the device and its ioctls (INFO)
+ *	descriptor.c	what all ioctls have in common
  *	session.c	sessions, channels: descriptors, life, start and stop
  *	stream.c	rings of a channel: memory, mmap, CPU hotplug
  *	event.c		events: what the user asked for, checked, and bound to
  *			a point
  *	point.c		points: where events come from; register, unregister
+ *	tracepoint.c	which tracepoints there are
  *	capture.c	payloads by capture lists, user strings
  *	typed.c		typed probes of the hottest tracepoints
  *	syscall.c	the probes of sys_enter and sys_exit
@@ -163,7 +165,12 @@ struct sonde_site {
 	bool is_compat;
 };
 
-/* ---- main.c ---- */
+/* ---- tracepoint.c ---- */
+
+/* How many there are; takes sonde_control. */
+u32 sonde_tracepoint_count(void);
+
+/* ---- descriptor.c ---- */
 
 /* A structure of `bytes`, beginning with its size, from the address `from` of
  * the user's: zero-extended; -EFAULT, -EINVAL, -E2BIG. */
@@ -222,7 +229,6 @@ int sonde_point_add(struct sonde_event *event,
 /* Takes it out: no probe that begins now sees it. With its last event a point
  * goes, later, by a work item: nobody waits for that. */
 void sonde_point_remove(struct sonde_event *event);
-u32 sonde_points_nr_tracepoints(void);
 /* Points without an event that the kernel still calls, or may. */
 u32 sonde_points_nr_leaving(void);
 /* Waits if those take too much memory. Not under sonde_control. */
