@@ -149,8 +149,8 @@ static void convert_all(const struct sonde_convert *convert,
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	static struct sonde_convert convert;
-	static const struct sonde_line line = {
-		.last_ns = 1000, .last = 5000, .slope = 0.0625, .nr = 2
+	static const struct sonde_timing timing = {
+		.shift = 32, .line = { 1000, 5000, 1u << 28 }
 	};
 	static struct sonde_open_files opened = { .proc = -1 };
 	struct fuzz_input in = { bytes, size };
@@ -169,7 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	convert.index[2] = 2;
 	convert.self[0] = 7;
 	convert.events = events;
-	convert.line = how & 1 ? &line : NULL;
+	convert.timing = how & 1 ? &timing : NULL;
 	page = malloc(in.left + SONDE_CONVERT_SLACK);
 	FUZZ_CHECK(page);
 	memset(page + in.left, 0, SONDE_CONVERT_SLACK);

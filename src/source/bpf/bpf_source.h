@@ -11,18 +11,17 @@
  *	rings.c		the rings' memory and their readers
  *	tree.c		scope TREE: who is in it at the start
  *	geometry.c	how much memory which ring has
- *	clock.c		the session's clock from CLOCK_MONOTONIC
  *	*.bpf.*		the programs
  */
 #ifndef SOURCE_BPF_BPF_SOURCE_H
 #define SOURCE_BPF_BPF_SOURCE_H
 
-#include "source/bpf/clock.h"
 #include "source/bpf/geometry.h"
 #include "source/bpf/load.h"
 #include "source/bpf/shared.h"
 #include "source/selected.h"
 #include "source/source.h"
+#include "source/timing.h"
 
 struct bpf_object;
 struct sonde_condition;

@@ -62,7 +62,7 @@ static int init_timing(struct bpf_source *source,
 	source->consts[SONDE_BPF_SHIFT] = 32;
 	if (source->consts[SONDE_BPF_IS_IDENTITY])
 		return 0;
-	sonde_pair_measure(source->config.now, &second);
+	sonde_pair_measure(source->config.now, CLOCK_MONOTONIC, &second);
 	if (!sonde_timing_init(&source->timing, &source->first_pair, &second))
 		return sonde_source_fail(error, -ENODEV,
 					 "BPF: the CPU's counter and "
@@ -78,7 +78,7 @@ static void update_timing(struct bpf_source *source)
 
 	if (source->consts[SONDE_BPF_IS_IDENTITY])
 		return;
-	sonde_pair_measure(source->config.now, &pair);
+	sonde_pair_measure(source->config.now, CLOCK_MONOTONIC, &pair);
 	if (sonde_timing_add(&source->timing, &pair))
 		publish(source);
 }
@@ -164,7 +164,8 @@ static int bpf_open(const struct sonde_source_config *config,
 	source->mark_fd = -1;
 	source->load.types = -1;
 	if (config->clock != SONDE_CLOCK_MONOTONIC)
-		sonde_pair_measure(config->now, &source->first_pair);
+		sonde_pair_measure(config->now, CLOCK_MONOTONIC,
+				   &source->first_pair);
 	rc = prepare(source, error);
 	if (!rc)
 		rc = bpf_object_load(source, error);

@@ -55,8 +55,8 @@ static bool is_self(const struct sonde_convert *convert, uint32_t tid)
 static uint64_t session_time(const struct sonde_convert *convert,
 			     const struct sonde_page_record *record)
 {
-	return convert->line ? sonde_line_at(convert->line, record->ts) :
-			       record->ts;
+	return convert->timing ? sonde_timing_at(convert->timing, record->ts) :
+				 record->ts;
 }
 
 /* Of a switch's payload. */

@@ -24,7 +24,7 @@
 
 #include "source/condition.h"
 #include "source/packer.h"
-#include "source/tracefs/clock_line.h"
+#include "source/timing.h"
 #include "source/tracefs/open_files.h"
 #include "source/tracefs/page.h"
 #include "source/tracefs/plan.h"
@@ -55,9 +55,9 @@ struct sonde_convert {
 	/* By the kernel's id: 1 + the index in `events`; 0: not ours. */
 	uint16_t index[SONDE_CONVERT_IDS];
 	const struct sonde_convert_event *events;
-	uint32_t self[2];                /* 0: nobody */
-	const struct sonde_line *line;   /* to the session's clock; or NULL */
-	struct sonde_open_files *opened; /* names files; or NULL */
+	uint32_t self[2];                  /* 0: nobody */
+	const struct sonde_timing *timing; /* to the session's clock; or NULL */
+	struct sonde_open_files *opened;   /* names files; or NULL */
 };
 
 struct sonde_convert_out {

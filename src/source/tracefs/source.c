@@ -10,7 +10,7 @@
  *	convert.c	sub-buffers into our records
  *	open_files.c	names of files that are opened
  *	stream.c	a CPU's sub-buffers, packets, accounts
- *	line.c		from the kernel's clock to the session's, if they differ
+ *	../timing.c	from the kernel's clock to the session's, if they differ
  *
  * Times. The kernel's buffers are given the session's clock: x86-tsc is the
  * counter that programs read, mono is CLOCK_MONOTONIC. Then a kernel event
@@ -42,7 +42,6 @@
 #include <unistd.h>
 
 #include "base/number.h"
-#include "base/time.h"
 #include "source/choose.h"
 #include "source/tracefs/catalog.h"
 #include "source/tracefs/stream.h"
@@ -53,9 +52,7 @@
 /* Of records in a packet, if the user doesn't say. */
 #define PACKET_BYTES (256u << 10)
 #define PACKET_MIN   (16u << 10)
-/* Pairs of clocks that are read to find a good one. */
-#define PAIR_TRIES 5
-#define CPUS_MAX   8192u
+#define CPUS_MAX     8192u
 
 struct tracefs {
 	struct sonde_source base;
@@ -71,7 +68,8 @@ struct tracefs {
 	bool has_opened;
 	struct sonde_open_files opened;
 	bool is_converting; /* clocks differ */
-	struct sonde_line line;
+	struct sonde_pair first_pair;
+	struct sonde_timing timing;
 	struct sonde_format_page layout;
 	uint64_t cpu_bytes;
 	uint32_t nr_streams;
@@ -90,26 +88,28 @@ static const struct tracefs *const_tracefs_of(const struct sonde_source *source)
 
 /* ---- clocks ---- */
 
-/* The session's clock between two readings of the other, the tightest of a few
- * tries. */
 static void take_pair(struct tracefs *tracefs)
 {
-	uint64_t best = UINT64_MAX;
-	uint64_t ns = 0;
-	uint64_t value = 0;
+	struct sonde_pair pair;
 
-	for (int i = 0; i < PAIR_TRIES; i++) {
-		uint64_t before = sonde_time_ns(CLOCK_MONOTONIC_RAW);
-		uint64_t now = tracefs->config.now();
-		uint64_t after = sonde_time_ns(CLOCK_MONOTONIC_RAW);
+	sonde_pair_measure(tracefs->config.now, CLOCK_MONOTONIC_RAW, &pair);
+	(void)sonde_timing_add(&tracefs->timing, &pair); /* or it's no better */
+}
 
-		if (after - before < best) {
-			best = after - before;
-			ns = before + best / 2;
-			value = now;
-		}
-	}
-	sonde_line_add(&tracefs->line, ns, value, best);
+/* With the pair that was taken by open(). */
+static int begin_timing(struct tracefs *tracefs,
+			struct sonde_source_error *error)
+{
+	struct sonde_pair second;
+
+	sonde_pair_measure(tracefs->config.now, CLOCK_MONOTONIC_RAW, &second);
+	return sonde_timing_init(&tracefs->timing, &tracefs->first_pair,
+				 &second) ?
+		       0 :
+		       sonde_source_fail(error, -ENODEV,
+					 "tracefs: the CPU's counter and "
+					 "CLOCK_MONOTONIC_RAW don't agree on "
+					 "which way time goes");
 }
 
 static const char *choose_clock(struct tracefs *tracefs)
@@ -372,7 +372,7 @@ static int fill_table(struct tracefs *tracefs)
 	    tracefs->config.scope == SONDE_SOURCE_MACHINE)
 		tracefs->base.loses_unwanted = true;
 	if (tracefs->is_converting)
-		tracefs->convert.line = &tracefs->line;
+		tracefs->convert.timing = &tracefs->timing;
 	return 0;
 }
 
@@ -404,7 +404,8 @@ static int set_up(struct tracefs *tracefs, struct sonde_source_error *error)
 	if (!rc)
 		prepare_names(tracefs);
 	if (!rc && tracefs->is_converting)
-		take_pair(tracefs);
+		sonde_pair_measure(tracefs->config.now, CLOCK_MONOTONIC_RAW,
+				   &tracefs->first_pair);
 	return rc;
 }
 
@@ -535,8 +536,9 @@ static int tracefs_start(struct sonde_source *source, pid_t root,
 		return sonde_source_fail(error, rc,
 					 "tracefs: can't follow process %d: %s",
 					 (int)root, strerrordesc_np(-rc));
-	if (tracefs->is_converting)
-		take_pair(tracefs);
+	rc = tracefs->is_converting ? begin_timing(tracefs, error) : 0;
+	if (rc)
+		return rc;
 	rc = sonde_instance_switch(&tracefs->instance, true);
 	return rc ? sonde_source_fail(error, rc, "tracefs: tracing_on = 1: %s",
 				      strerrordesc_np(-rc)) :
@@ -624,7 +626,9 @@ static uint64_t tracefs_clock_error_ns(const struct sonde_source *source)
 {
 	const struct tracefs *tracefs = const_tracefs_of(source);
 
-	return tracefs->is_converting ? tracefs->line.error_ns : 0;
+	return tracefs->is_converting ?
+		       sonde_timing_error_ns(&tracefs->timing) :
+		       0;
 }
 
 const struct sonde_source_ops sonde_source_tracefs = {

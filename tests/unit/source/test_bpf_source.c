@@ -30,11 +30,11 @@
 #include "base/port.h"
 #include "clock/clock.h"
 #include "source/bpf/bpf_source.h"
-#include "source/bpf/clock.h"
 #include "source/bpf/geometry.h"
 #include "source/condition.h"
 #include "source/rules.h"
 #include "source/source.h"
+#include "source/timing.h"
 #include "sys/btf.h"
 #include "sys/btf_extract.h"
 #include "types/build.h"
@@ -186,7 +186,7 @@ static void a_wide_pair_changes_nothing(void **state)
 	struct sonde_pair wide = pair_at(200000000, 50000);
 	struct sonde_pair soon = pair_at(100000000 + 1000, 50);
 	struct sonde_timing t;
-	struct sonde_bpf_slot line;
+	struct sonde_timing_line line;
 
 	(void)state;
 	assert_true(sonde_timing_init(&t, &first, &second));

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "source/tracefs/clock_line.h"
+#include "source/timing.h"
 #include "source/tracefs/convert.h"
 #include "types/desc.h"
 
@@ -1171,36 +1171,21 @@ static void a_record_without_the_common_fields_ends_the_page(void **state)
 
 /* ---- clocks ---- */
 
-static void a_line_follows_an_even_clock(void **state)
+/* Records are older than the newest pair of clocks. */
+static void a_time_before_the_newest_pair_is_on_its_line(void **state)
 {
-	struct sonde_line line = { 0 };
+	const struct sonde_pair first = { 1000, 5000, 10 };
+	const struct sonde_pair second = { 1000 + 16000000, 5000 + 1000000,
+					   10 };
+	struct sonde_timing timing;
 
 	(void)state;
-	/* A counter of 62.5 MHz beside nanoseconds. */
-	for (uint64_t s = 0; s <= 100; s++)
-		sonde_line_add(&line, 1000 + s * 1000000000,
-			       5000 + s * 62500000, 20);
-	assert_in_range(sonde_line_at(&line, 1000 + 50 * 1000000000ull),
-			5000 + 50 * 62500000ull - 1,
-			5000 + 50 * 62500000ull + 1);
-	assert_in_range(sonde_line_at(&line, 1000 + 101 * 1000000000ull),
-			5000 + 101 * 62500000ull - 1,
-			5000 + 101 * 62500000ull + 1);
-	assert_in_range(line.error_ns, 20, 20 + 17);
-}
-
-static void a_line_knows_how_far_it_was_off(void **state)
-{
-	struct sonde_line line = { 0 };
-
-	(void)state;
-	sonde_line_add(&line, 1000000, 1000000, 10);
-	sonde_line_add(&line, 2000000, 2000000, 10);
-	sonde_line_add(&line, 3000000, 3000500, 10);
-	assert_in_range(line.error_ns, 500, 520);
-	/* A pair that isn't later is no news. */
-	sonde_line_add(&line, 3000000, 9999999, 10);
-	assert_int_equal(line.last, 3000500);
+	assert_true(sonde_timing_init(&timing, &first, &second));
+	assert_in_range(sonde_timing_at(&timing, 1000), 4999, 5001);
+	assert_in_range(sonde_timing_at(&timing, 1000 + 8000000), 504999,
+			505001);
+	assert_in_range(sonde_timing_at(&timing, 1000 + 32000000), 2004999,
+			2005001);
 }
 
 int main(void)
@@ -1249,8 +1234,7 @@ int main(void)
 		cmocka_unit_test(a_record_too_large_for_any_packet_is_counted),
 		cmocka_unit_test(
 			a_record_without_the_common_fields_ends_the_page),
-		cmocka_unit_test(a_line_follows_an_even_clock),
-		cmocka_unit_test(a_line_knows_how_far_it_was_off),
+		cmocka_unit_test(a_time_before_the_newest_pair_is_on_its_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * clock.c - from CLOCK_MONOTONIC to the session's clock, by pairs of both
- * (clock.h).
+ * timing.c - from another clock to the session's, by pairs of both (timing.h).
  *
  * The line goes through the newest pair, with the rate since the newest one
  * that is RATE_NS older; a pair much wider than the best isn't used. What is
  * told as the error is the most that was seen. Pure, but for the measuring.
  */
-#include "source/bpf/clock.h"
+#include "source/timing.h"
 
 #include "base/time.h"
 
@@ -19,13 +18,14 @@
 /* A pair is too wide if it is this much wider than the best so far. */
 #define WIDE_FACTOR 4u
 
-void sonde_pair_measure(uint64_t (*now)(void), struct sonde_pair *ret_pair)
+void sonde_pair_measure(uint64_t (*now)(void), clockid_t other,
+			struct sonde_pair *ret_pair)
 {
 	struct sonde_pair best = { .width = UINT64_MAX };
 
 	for (int i = 0; i < TRIES; i++) {
 		uint64_t before = now();
-		uint64_t ns = sonde_monotonic_ns();
+		uint64_t ns = sonde_time_ns(other);
 		uint64_t width = now() - before;
 
 		if (width >= best.width)
@@ -53,14 +53,11 @@ static uint64_t rate_between(const struct sonde_pair *first,
 
 uint64_t sonde_timing_at(const struct sonde_timing *timing, uint64_t ns)
 {
-	uint64_t since = ns - timing->line.base_ns;
-	uint64_t mult = timing->line.mult;
+	int64_t since = (int64_t)(ns - timing->line.base_ns);
+	__extension__ __int128 counts = since;
 
-	if ((int64_t)since < 0)
-		since = 0;
-	return timing->line.base_counter +
-	       ((since >> 32) * mult << (32 - timing->shift)) +
-	       ((since & UINT32_MAX) * mult >> timing->shift);
+	counts = counts * (int64_t)timing->line.mult >> timing->shift;
+	return timing->line.base_counter + (uint64_t)counts;
 }
 
 bool sonde_timing_init(struct sonde_timing *timing,
@@ -73,7 +70,7 @@ bool sonde_timing_init(struct sonde_timing *timing,
 	       (!rate_between(first, second, timing->shift) ||
 		rate_between(first, second, timing->shift) >> 31 > 1))
 		timing->shift--;
-	timing->line = (struct sonde_bpf_slot){
+	timing->line = (struct sonde_timing_line){
 		.base_ns = second->ns,
 		.base_counter = second->counter,
 		.mult = rate_between(first, second, timing->shift),
@@ -126,7 +123,7 @@ bool sonde_timing_add(struct sonde_timing *timing,
 	off += pair->width / 2;
 	if (off > timing->worst)
 		timing->worst = off;
-	timing->line = (struct sonde_bpf_slot){
+	timing->line = (struct sonde_timing_line){
 		.base_ns = pair->ns,
 		.base_counter = pair->counter,
 		.mult = mult,
