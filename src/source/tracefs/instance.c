@@ -66,46 +66,18 @@ static int open_if_tracefs(const char *path, int *ret_error)
 	return -1;
 }
 
-/* "DEVICE PATH TYPE OPTIONS 0 0"; a blank in a path is \040, which nobody has
- * here. */
-static int open_mounted(int *ret_error)
-{
-	struct sonde_lines mounts;
-	char *line;
-	int fd = -1;
-
-	if (sonde_lines_open(&mounts, "/proc/self/mounts"))
-		return -1;
-	while (fd < 0 && (line = sonde_lines_next(&mounts))) {
-		char *save = NULL;
-		char *path;
-		char *type;
-
-		if (!strtok_r(line, " ", &save))
-			continue;
-		path = strtok_r(NULL, " ", &save);
-		type = strtok_r(NULL, " ", &save);
-		if (path && type && !strcmp(type, "tracefs"))
-			fd = open_if_tracefs(path, ret_error);
-	}
-	sonde_lines_close(&mounts);
-	return fd;
-}
-
 int sonde_tracefs_open(struct sonde_source_error *error)
 {
 	static const char *const paths[] = { "/sys/kernel/tracing",
 					     "/sys/kernel/debug/tracing" };
-	int why[3] = { ENOENT, ENOENT, ENOENT };
+	int why[2] = { ENOENT, ENOENT };
 	int fd = -1;
 
 	for (size_t i = 0; i < 2 && fd < 0; i++)
 		fd = open_if_tracefs(paths[i], &why[i]);
-	if (fd < 0)
-		fd = open_mounted(&why[2]);
 	if (fd >= 0)
 		return fd;
-	for (size_t i = 0; i < 3; i++)
+	for (size_t i = 0; i < 2; i++)
 		if (why[i] == EACCES || why[i] == EPERM)
 			return sonde_source_fail(
 				error, -why[i],
