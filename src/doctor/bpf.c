@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * bpf.c - what BPF gives here, found out by loading programs that return
- * 0 and making small maps. By the system call alone, so that it is known even
- * to a sonde that was built without libbpf.
+ * bpf.c - what BPF gives here.
+ *
+ * It is found out by loading programs that return 0 and making small maps, which
+ * are dropped at once; by the system call alone, so that it is known even to a
+ * sonde that was built without libbpf. Some milliseconds for each program.
  */
 #include "doctor/parts.h"
 

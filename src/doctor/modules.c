@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modules.c - whether Sonde's own tracer is in the kernel, and what is in
- * its way if not.
+ * modules.c - whether Sonde's own tracer is in the kernel, and what is in its way
+ * if not.
+ *
+ * What the machine says is looked up by source/module/host.h; here are the words.
  */
 #include "doctor/parts.h"
 

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probes.c - what probes in running programs need (docs/probes.md): the
- * right to attach, a GDB, and barriers that reach other threads' code.
+ * probes.c - what probes in running programs need (docs/probes.md): the right to
+ * attach, a GDB, and barriers that reach other threads' code.
+ *
+ * Files of /proc and one system call are asked; for the versions of GDB, it is
+ * run.
  */
 #include <linux/membarrier.h>
 #include <stdio.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * names.c - see names.h. Two tables: events that have another name in the
- * trace, and fields that have another name, value or labels. They are looked
- * through from the start, which costs less than a microsecond; nobody asks
- * while events are recorded.
+ * names.c - what the trace calls the kernel's events and fields (names.h).
+ *
+ * Two tables: events that have another name in the trace, and fields that have
+ * another name, value or labels. They are looked through from the start, which
+ * costs less than a microsecond; they are not asked while events are recorded.
  */
 #include "source/names.h"
 

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * rules.c - see rules.h. What one -k says is copied once and cut up in place:
- * the first rule's copy owns the text, and the others point into it.
+ * rules.c - what `-k` says, parsed, and which events it selects (rules.h).
+ *
+ * The text of one -k is copied twice, side by side: one copy is kept as it was
+ * written, for messages, the other is cut up in place; all rules point into them
+ * until sonde_source_rules_fini(). The last rule that matches decides, so matching
+ * goes through all of them: linear in the rules, for each event of a kernel once.
  */
 #include "source/rules.h"
 

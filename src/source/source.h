@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * source.h - where kernel events come from: one interface for all tracers of a
- * kernel.
+ * source.h - where events come from: one interface for all tracers of a kernel,
+ * and for programs (session/arena_source.c).
  *
  * A source is opened with what the user selected, says which events it will
  * deliver and in which streams, is started, read, stopped, and closed. What it
@@ -17,13 +17,13 @@
  * of a packet extends the packet's ts_begin. So a record is long if its time is
  * 2^32 ticks or more after that one. Times in a stream never go back.
  *
- * Sources:
+ * Sources, each in its folder:
  *
- *	tracefs	the kernel's own trace buffers (tracefs)
- *	bpf	our rings, written by BPF programs (bpf)
- *	modules	our rings, written by our own kernel module (own, modules)
- *	dump	not a tracer: the state of the system at an instant, as events
- *		(dump)
+ *	tracefs/	the kernel's own trace buffers, converted as they are read
+ *	bpf/		our rings, written by BPF programs
+ *	module/		our rings, written by our own kernel module (src/kmod)
+ *	statedump/	not a tracer: the state of the system at an instant, as
+ *			events
  *
  * Everything here is called by one thread, the recorder's. No call blocks for
  * long; open may take some tens of milliseconds.

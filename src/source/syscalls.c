@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * syscalls.c - see syscalls.h. Each call has one row in syscalls.def, which
- * becomes an element of three arrays: its description, and its number in each
- * ABI. A number is looked for among those of its ABI, about 1 KiB.
- * syscalls_labels.def has the labels.
+ * syscalls.c - system calls: numbers, names, arguments, descriptions
+ * (syscalls.h).
+ *
+ * Each call has one row in syscalls.def, which becomes an element of three
+ * arrays: its arguments, and its number in each ABI. A number is looked for among
+ * those of its ABI, about 1 KiB. syscalls_labels.def has the labels.
  */
 #include "source/syscalls.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * device.h - /dev/sonde (modules/abi.h), as the source "modules" uses it.
+ * device.h - /dev/sonde (kmod/abi.h), as the source "modules" uses it.
  *
  * Everything asked of the system goes through struct own_system, so that a test
  * can put a device of its own there, one that lies. What a device answers is

@@ -28,7 +28,7 @@ struct own_geometry {
 
 /*
  * `subbuf_bytes` 0: choose. 0; -EINVAL if that makes no rings within the limits
- * of modules/abi.h. What is more than SONDE_KMOD_MEMORY_MAX is not used.
+ * of kmod/abi.h. What is more than SONDE_KMOD_MEMORY_MAX is not used.
  */
 int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
 		      uint32_t subbuf_bytes, uint32_t nr_cpus);

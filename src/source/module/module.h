@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * module.h - the source "modules": what is asked of /dev/sonde.
+ * module.h - the parts of the source "modules" to one another: what is asked of
+ * /dev/sonde.
  *
  *	events.c	the list: tracepoints that have forms, and all others;
  *			kprobes

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * source.c - the source "modules": our own tracer in the kernel
- * (kernel/modules), by /dev/sonde.
+ * (src/kmod), by /dev/sonde.
  *
  *	events.c	what is selected, and what the module is asked for
  *	geometry.c	how much memory a ring has

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * dump.c - see dump.h. Threads are collected first (tasks.h), since a parent or
+ * dump.c - the state of the system as a source (dump.h).
+ *
+ * Threads are collected first (tasks.h), since a parent or
  * a table of descriptors is only understood when all are known; files go out as
  * they are found, mappings process by process (mapped_files.h).
  */

@@ -18,7 +18,7 @@
  *					mode and submode are always unknown
  *	lttng_statedump_file_descriptor	pid, file_table_address, fd, flags,
  *					filename; sockets as "tcp 10.0.0.1:80 ->
- *					10.0.0.2:5555" (dump/socket.h)
+ *					10.0.0.2:5555" (socket.h)
  *	sonde_statedump_mapping		pid, begin, end, offset, flags (1 read,
  *					2 write, 4 execute, 8 shared), path,
  *					build_id: files mapped executable, and
@@ -33,7 +33,7 @@
  *					vendor, model_name
  *	lttng_statedump_end		omitted: threads, files, mappings and so
  *					on that were left out on account of a
- *					bound (dump/model.h), not said before
+ *					bound (model.h), not said before
  *
  * file_table_address is no address: it is the tid of the first thread that has
  * the table of descriptors, so equal where one is shared; 0: there is none. (By

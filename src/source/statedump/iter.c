@@ -104,7 +104,7 @@ void sonde_iter_free(struct sonde_iter *iter)
 /* ---- whom the programs look at ---- */
 
 /* The map takes those that fit; if they don't, everybody is looked at, and
- * records.c leaves out who isn't wanted. */
+ * kernel_records.c leaves out those that aren't wanted. */
 static int set_wanted(struct sonde_iter *iter,
 		      const struct sonde_statedump_wanted *wanted)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * filter.c - see filter.h.
+ * filter.c - a condition in the language of the kernel's event filters (filter.h).
  *
  * What is said are comparisons of a field with a constant of its type, and all of
  * several such; a field by itself is one with 0. Whatever else stands beside them
