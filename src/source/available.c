@@ -3,14 +3,12 @@
  * available.c - the events that the running kernel has, and what a mistyped
  * name may have meant.
  *
- * The kernel's own list is read whole; a system call's two events are told as
+ * The kernel's own list is read line by line; a system call's two events are told as
  * one. Without the list there is no hint.
  */
 #include "source/available.h"
 
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,38 +17,13 @@
 #include "source/tracefs/instance.h"
 #include "sys/textfile.h"
 
-#define ENTRY     "sys_enter_"
-#define BYTES_MAX (4u << 20)
+#define ENTRY "sys_enter_"
 
-/* All of a file of unknown size, as a string to be freed. */
-static int read_whole(int root, const char *file, char **ret_text)
-{
-	for (size_t room = 256u << 10; room <= BYTES_MAX; room *= 2) {
-		char *text = malloc(room);
-		ssize_t n;
-
-		if (!text)
-			return -ENOMEM;
-		n = sonde_textfile_read_at(root, file, text, room);
-		if (n >= 0 && (size_t)n < room - 1) {
-			*ret_text = text;
-			return 0;
-		}
-		free(text);
-		if (n < 0)
-			return (int)n;
-	}
-	return -E2BIG;
-}
-
-struct available {
-	int (*add)(void *ctx, const char *group, const char *name,
-		   const char *shown);
-	void *ctx;
-};
+typedef int (*add_fn)(void *ctx, const char *group, const char *name,
+		      const char *shown);
 
 /* A line "group:name". */
-static int add_line(const struct available *available, char *line)
+static int add_line(char *line, add_fn add, void *ctx)
 {
 	char *name = strchr(line, ':');
 	char shown[256];
@@ -59,38 +32,36 @@ static int add_line(const struct available *available, char *line)
 		return 0;
 	*name++ = '\0';
 	if (strcmp(line, "syscalls") != 0)
-		return available->add(available->ctx, line, name,
-				      sonde_source_event_name(line, name));
+		return add(ctx, line, name,
+			   sonde_source_event_name(line, name));
 	if (strncmp(name, ENTRY, strlen(ENTRY)) != 0)
 		return 0;
 	name += strlen(ENTRY);
 	(void)snprintf(shown, sizeof(shown), "syscall_entry_%.200s", name);
-	return available->add(available->ctx, line, name, shown);
+	return add(ctx, line, name, shown);
 }
 
 int sonde_source_available(int (*add)(void *ctx, const char *group,
 				      const char *name, const char *shown),
 			   void *ctx, struct sonde_source_error *error)
 {
-	struct available available = { add, ctx };
 	int root = sonde_tracefs_open(error);
-	char *text = NULL;
-	char *next;
+	struct sonde_lines lines;
 	char *line;
 	int rc;
 
 	if (root < 0)
 		return root;
-	rc = read_whole(root, "available_events", &text);
-	(void)close(root); /* it was only read from */
+	rc = sonde_lines_open(&lines, "/proc/self/fd/%d/available_events",
+			      root);
+	(void)close(root); /* a directory */
 	if (rc)
 		return sonde_source_fail(error, rc,
 					 "reading tracefs' list of events: %s",
 					 strerrordesc_np(-rc));
-	next = text;
-	while (!rc && (line = strsep(&next, "\n")) != NULL)
-		rc = add_line(&available, line);
-	free(text);
+	while (!rc && (line = sonde_lines_next(&lines)))
+		rc = add_line(line, add, ctx);
+	sonde_lines_close(&lines);
 	return rc;
 }
 
