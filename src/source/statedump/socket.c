@@ -2,8 +2,7 @@
 /*
  * socket.c - sockets' names, and a table of them by inode number (socket.h).
  *
- * At most half of the table is full, so a search meets a free place soon;
- * growing puts all in anew.
+ * Sockets are added in runs and then looked for: a run is sorted once.
  */
 #include "source/statedump/socket.h"
 
@@ -14,6 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+
+#include "base/grow.h"
 
 /* ---- text ---- */
 
@@ -83,74 +84,43 @@ bool sonde_socket_text(const struct sonde_statedump_socket *socket,
 	       inet_text(socket, to);
 }
 
-/* ---- table: open addressing, at most half full ---- */
+/* ---- table: sorted by the first that looks ---- */
 
-static uint32_t *socket_slot_of(const struct sonde_sockets *sockets,
-				uint64_t ino)
+static int by_ino(const void *left, const void *right)
 {
-	uint64_t hash = ino * UINT64_C(0x9e3779b97f4a7c15);
-	uint32_t at = (uint32_t)(hash >> 32) & (sockets->nr_slots - 1);
+	const struct sonde_statedump_socket *a = left;
+	const struct sonde_statedump_socket *b = right;
 
-	while (sockets->slots[at] &&
-	       sockets->all[sockets->slots[at] - 1].ino != ino)
-		at = (at + 1) & (sockets->nr_slots - 1);
-	return &sockets->slots[at];
-}
-
-static int grow(struct sonde_sockets *sockets)
-{
-	uint32_t room = sockets->room ? 2 * sockets->room : 256;
-	struct sonde_statedump_socket *all;
-	uint32_t *slots;
-
-	if (room > SONDE_SOCKETS_MAX)
-		return -E2BIG;
-	all = realloc(sockets->all, room * sizeof(*all));
-	if (!all)
-		return -ENOMEM;
-	sockets->all = all;
-	slots = calloc(2 * (size_t)room, sizeof(*slots));
-	if (!slots)
-		return -ENOMEM;
-	free(sockets->slots);
-	sockets->slots = slots;
-	sockets->nr_slots = 2 * room;
-	sockets->room = room;
-	for (uint32_t i = 0; i < sockets->nr; i++)
-		*socket_slot_of(sockets, all[i].ino) = i + 1;
-	return 0;
+	return (a->ino > b->ino) - (a->ino < b->ino);
 }
 
 int sonde_sockets_add(struct sonde_sockets *sockets,
 		      const struct sonde_statedump_socket *socket)
 {
-	uint32_t *slot;
-
-	if (sockets->nr == sockets->room) {
-		int rc = grow(sockets);
-
-		if (rc)
-			return rc;
-	}
-	slot = socket_slot_of(sockets, socket->ino);
-	if (*slot)
-		return 0;
+	if (sockets->nr == SONDE_SOCKETS_MAX)
+		return -E2BIG;
+	if (SONDE_GROW(sockets->all, sockets->nr, sockets->room))
+		return -ENOMEM;
 	sockets->all[sockets->nr++] = *socket;
-	*slot = sockets->nr;
+	sockets->is_sorted = false;
 	return 0;
 }
 
 const struct sonde_statedump_socket *
-sonde_sockets_find(const struct sonde_sockets *sockets, uint64_t ino)
+sonde_sockets_find(struct sonde_sockets *sockets, uint64_t ino)
 {
-	uint32_t slot = sockets->nr ? *socket_slot_of(sockets, ino) : 0;
+	const struct sonde_statedump_socket key = { .ino = ino };
 
-	return slot ? &sockets->all[slot - 1] : NULL;
+	if (!sockets->nr)
+		return NULL;
+	if (!sockets->is_sorted)
+		qsort(sockets->all, sockets->nr, sizeof(key), by_ino);
+	sockets->is_sorted = true;
+	return bsearch(&key, sockets->all, sockets->nr, sizeof(key), by_ino);
 }
 
 void sonde_sockets_fini(struct sonde_sockets *sockets)
 {
 	free(sockets->all);
-	free(sockets->slots);
 	*sockets = (struct sonde_sockets){ 0 };
 }

@@ -42,15 +42,14 @@ struct sonde_sockets {
 	struct sonde_statedump_socket *all;
 	uint32_t nr;
 	uint32_t room;
-	uint32_t *slots; /* 1 + index in all[], by hash of the inode; 0: free */
-	uint32_t nr_slots;
+	bool is_sorted; /* by inode */
 };
 
-/* 0, -ENOMEM, or -E2BIG if it is full. A known inode is left as it is. */
+/* 0, -ENOMEM, or -E2BIG if it is full. */
 int sonde_sockets_add(struct sonde_sockets *sockets,
 		      const struct sonde_statedump_socket *socket);
 const struct sonde_statedump_socket *
-sonde_sockets_find(const struct sonde_sockets *sockets, uint64_t ino);
+sonde_sockets_find(struct sonde_sockets *sockets, uint64_t ino);
 void sonde_sockets_fini(struct sonde_sockets *sockets);
 
 #endif /* SOURCE_STATEDUMP_SOCKET_H */
