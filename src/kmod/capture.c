@@ -426,8 +426,10 @@ static notrace u32 capture_block(const struct sonde_kmod_cap *cap,
 	return 0;
 }
 
-notrace u32 sonde_capture_any(const struct sonde_event *event,
-			      const struct sonde_site *site, unsigned char *to)
+/* Of any list, into SONDE_KMOD_RECORD_MAX bytes or, if it is fixed, as many as it
+ * takes; its size. */
+static notrace u32 capture_any(const struct sonde_event *event,
+			       const struct sonde_site *site, unsigned char *to)
 {
 	const struct sonde_kmod_cap *cap = event->caps;
 	const struct sonde_kmod_cap *end = cap + event->nr_caps;
@@ -442,13 +444,6 @@ notrace u32 sonde_capture_any(const struct sonde_event *event,
 		}
 	}
 	return (u32)(at - to);
-}
-
-notrace void sonde_capture_fixed(const struct sonde_event *event,
-				 const struct sonde_site *site,
-				 unsigned char *to)
-{
-	(void)sonde_capture_any(event, site, to); /* its size is known */
 }
 
 /* ---- staged records ---- */
@@ -480,7 +475,7 @@ static notrace void capture_into_ring(const struct sonde_event *event,
 
 	if (!to)
 		return;
-	sonde_capture_fixed(event, site, to);
+	(void)capture_any(event, site, to); /* its size is known */
 	sonde_event_commit(event, &writing);
 }
 
@@ -495,6 +490,6 @@ notrace void sonde_event_capture_slow(const struct sonde_event *event,
 		capture_into_ring(event, site);
 	else
 		sonde_event_finish(event, scratch,
-				   sonde_capture_any(event, site, scratch));
+				   capture_any(event, site, scratch));
 	sonde_leave();
 }

@@ -200,9 +200,11 @@ static int event_bind_locked(struct sonde_channel *channel,
 	return rc;
 }
 
-int sonde_event_make(struct sonde_channel *channel,
-		     const struct sonde_kmod_event *from,
-		     struct sonde_event **ret_event)
+/* An event in its point's list; *from was checked, what it points to is copied.
+ * 0 or -errno. */
+static int event_make(struct sonde_channel *channel,
+		      const struct sonde_kmod_event *from,
+		      struct sonde_event **ret_event)
 {
 	struct sonde_event *event;
 	int rc;
@@ -329,7 +331,7 @@ int sonde_channel_add_event(struct sonde_channel *channel, unsigned long arg)
 	/* Before the event is: a channel must not go before its event. */
 	if (from.flags & SONDE_KMOD_WANT_FD)
 		kref_get(&channel->ref);
-	rc = sonde_event_make(channel, &from, &event);
+	rc = event_make(channel, &from, &event);
 	if (rc) {
 		if (from.flags & SONDE_KMOD_WANT_FD)
 			sonde_channel_put(channel);

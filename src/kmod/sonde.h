@@ -211,11 +211,6 @@ int sonde_stream_open(struct sonde_channel *channel, u32 cpu);
 
 /* SONDE_KMOD_EVENT: a descriptor if one is wanted, else 0; or -errno. */
 int sonde_channel_add_event(struct sonde_channel *channel, unsigned long arg);
-/* An event in its point's list; *from was checked, what it points to is copied.
- * 0 or -errno; takes sonde_control. */
-int sonde_event_make(struct sonde_channel *channel,
-		     const struct sonde_kmod_event *from,
-		     struct sonde_event **ret_event);
 /* Out of its lists; freed after a grace period, which it doesn't wait for. Under
  * sonde_control. */
 void sonde_event_drop(struct sonde_event *event);
@@ -249,13 +244,6 @@ void sonde_points_exit(void);
 /* Checks a list once; sets fixed_bytes and is_fixed. 0 or -EINVAL. */
 int sonde_caps_check(const struct sonde_kmod_cap *caps, u32 nr, u32 *ret_bytes,
 		     u8 *ret_is_fixed);
-/* The payload of a fixed list, at `to`. */
-void sonde_capture_fixed(const struct sonde_event *event,
-			 const struct sonde_site *site, unsigned char *to);
-/* Of any list, into scratch memory of SONDE_KMOD_RECORD_MAX bytes; its size. */
-u32 sonde_capture_any(const struct sonde_event *event,
-		      const struct sonde_site *site, unsigned char *to);
-
 /* ---- filter.c ---- */
 
 struct sonde_filter;
