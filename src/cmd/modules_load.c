@@ -27,7 +27,7 @@
 
 /* ---- what is in the way ---- */
 
-static void complain_signature(const struct own_host *host)
+static void complain_signature(const struct module_host *host)
 {
 	sonde_complain("modules load: this kernel takes only modules that are "
 		       "signed with a key it knows (%s). Either install them "
@@ -41,7 +41,7 @@ static void complain_signature(const struct own_host *host)
 }
 
 /* What stands in the way whatever the module is. */
-static bool can_load(const struct own_host *host)
+static bool can_load(const struct module_host *host)
 {
 	if (!host->has_modules)
 		sonde_complain("modules load: this kernel (%s) loads no "
@@ -60,7 +60,7 @@ static bool can_load(const struct own_host *host)
 	return false;
 }
 
-static void complain_load(const struct own_host *host, const char *file,
+static void complain_load(const struct module_host *host, const char *file,
 			  int error)
 {
 	switch (error) {
@@ -174,7 +174,7 @@ static int complain_loaded(const struct modules_options *options)
 	return 1;
 }
 
-static int insert_found(const struct own_host *host, const char *file,
+static int insert_found(const struct module_host *host, const char *file,
 			const char *parameters)
 {
 	int rc = insert(file, parameters);
@@ -205,9 +205,9 @@ int modules_load(const struct modules_options *options)
 {
 	char parameters[64];
 	char file[PATH_MAX];
-	struct own_host host;
+	struct module_host host;
 
-	own_host_look(&host);
+	module_host_look(&host);
 	if (host.is_loaded)
 		return complain_loaded(options);
 	if (!make_parameters(options, parameters, sizeof(parameters)) ||
@@ -299,7 +299,7 @@ static int complain_busy(void)
 
 int modules_unload(void)
 {
-	if (!syscall(SYS_delete_module, OWN_MODULE, O_NONBLOCK)) {
+	if (!syscall(SYS_delete_module, MODULE_MODULE, O_NONBLOCK)) {
 		(void)puts("unloaded");
 		return 0;
 	}
@@ -312,9 +312,9 @@ int modules_unload(void)
 	case EBUSY:
 		return complain_busy();
 	case EPERM: {
-		struct own_host host;
+		struct module_host host;
 
-		own_host_look(&host);
+		module_host_look(&host);
 		if (!host.is_loaded) {
 			(void)puts("not loaded");
 			return 0;

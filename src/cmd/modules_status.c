@@ -74,13 +74,13 @@ static void find_built(struct built *built)
 
 /* ---- in words ---- */
 
-static bool is_usable(const struct own_host *host)
+static bool is_usable(const struct module_host *host)
 {
 	return host->is_loaded && !host->error &&
 	       host->info.version == SONDE_KMOD_VERSION;
 }
 
-static const char *modules_status_verdict(const struct own_host *host)
+static const char *modules_status_verdict(const struct module_host *host)
 {
 	if (is_usable(host))
 		return "loaded, and this user can use it";
@@ -99,7 +99,7 @@ static const char *modules_status_verdict(const struct own_host *host)
 	return "not loaded";
 }
 
-static const char *clock_of(const struct own_host *host, char *text,
+static const char *clock_of(const struct module_host *host, char *text,
 			    size_t size)
 {
 	const struct sonde_kmod_info *info = &host->info;
@@ -113,7 +113,7 @@ static const char *clock_of(const struct own_host *host, char *text,
 	return text;
 }
 
-static void name_rights(const struct own_host *host, char *text, size_t size)
+static void name_rights(const struct module_host *host, char *text, size_t size)
 {
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): there is one thread */
 	const struct passwd *user = getpwuid(host->uid);
@@ -135,7 +135,8 @@ static void print_line(const char *name, const char *value)
 	(void)printf("%-12s %s\n", name, value);
 }
 
-static void print_lines(const struct own_host *host, const struct built *built)
+static void print_lines(const struct module_host *host,
+			const struct built *built)
 {
 	char text[128];
 
@@ -164,7 +165,7 @@ static void print_lines(const struct own_host *host, const struct built *built)
 }
 
 static void print_json_device(struct sonde_json *json,
-			      const struct own_host *host)
+			      const struct module_host *host)
 {
 	char text[128];
 
@@ -181,7 +182,7 @@ static void print_json_device(struct sonde_json *json,
 	sonde_json_put_unsigned(json, "tracepoints", host->info.nr_tracepoints);
 }
 
-static void modules_status_print_json(const struct own_host *host,
+static void modules_status_print_json(const struct module_host *host,
 				      const struct built *built)
 {
 	struct sonde_json json = sonde_json_to_file(stdout);
@@ -209,13 +210,13 @@ static void modules_status_print_json(const struct own_host *host,
 int modules_status(const struct modules_options *options)
 {
 	struct built *built = calloc(1, sizeof(*built));
-	struct own_host host;
+	struct module_host host;
 
 	if (!built) {
 		sonde_complain("modules status: no memory left");
 		return 1;
 	}
-	own_host_look(&host);
+	module_host_look(&host);
 	find_built(built);
 	if (options->json)
 		modules_status_print_json(&host, built);

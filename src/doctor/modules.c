@@ -15,7 +15,7 @@
 static const char cost[] =
 	"BPF and tracefs instead, which take longer for each event";
 
-static void look_loaded(const struct own_host *host,
+static void look_loaded(const struct module_host *host,
 			struct sonde_doctor_ability *to)
 {
 	if (!host->error && host->info.version == SONDE_KMOD_VERSION) {
@@ -42,9 +42,9 @@ static void look_loaded(const struct own_host *host,
 
 void sonde_doctor_modules(struct sonde_doctor_ability *to)
 {
-	struct own_host host;
+	struct module_host host;
 
-	own_host_look(&host);
+	module_host_look(&host);
 	if (host.is_loaded) {
 		look_loaded(&host, to);
 		return;

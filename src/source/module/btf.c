@@ -36,7 +36,7 @@ struct part {
 	struct sonde_types *index;
 };
 
-struct own_types {
+struct module_types {
 	struct part kernel;
 	char *folder;
 	bool has_listed; /* the modules */
@@ -67,7 +67,7 @@ static int quiet(enum libbpf_print_level level, const char *format,
 	return 0;
 }
 
-static int add_module(struct own_types *types, const char *name)
+static int add_module(struct module_types *types, const char *name)
 {
 	char path[PATH_MAX];
 	struct part part;
@@ -86,7 +86,7 @@ static int add_module(struct own_types *types, const char *name)
 	return 0;
 }
 
-static int list_modules(struct own_types *types)
+static int list_modules(struct module_types *types)
 {
 	const char *name;
 	DIR *dir;
@@ -104,9 +104,9 @@ static int list_modules(struct own_types *types)
 	return rc;
 }
 
-int own_types_open(const char *folder, struct own_types **ret_types)
+int module_types_open(const char *folder, struct module_types **ret_types)
 {
-	struct own_types *types = calloc(1, sizeof(*types));
+	struct module_types *types = calloc(1, sizeof(*types));
 	libbpf_print_fn_t before;
 	char path[PATH_MAX];
 	int rc = -ENOMEM;
@@ -124,13 +124,13 @@ int own_types_open(const char *folder, struct own_types **ret_types)
 	}
 	(void)libbpf_set_print(before);
 	if (rc)
-		own_types_close(types);
+		module_types_close(types);
 	else
 		*ret_types = types;
 	return rc;
 }
 
-void own_types_close(struct own_types *types)
+void module_types_close(struct module_types *types)
 {
 	if (!types)
 		return;
@@ -146,7 +146,7 @@ void own_types_close(struct own_types *types)
 	free(types);
 }
 
-const struct btf *own_types_kernel(const struct own_types *types)
+const struct btf *module_types_kernel(const struct module_types *types)
 {
 	return types->kernel.btf;
 }
@@ -166,7 +166,7 @@ static int get_from(const struct part *part, const char *name, has_fn has,
 }
 
 /* NOLINTNEXTLINE(readability-function-size): six of its own, and how */
-static int get_any(struct own_types *types, const char *name, has_fn has,
+static int get_any(struct module_types *types, const char *name, has_fn has,
 		   get_fn get, struct sonde_prototype *ret_prototype,
 		   const struct btf **ret_btf)
 {
@@ -187,17 +187,17 @@ static int get_any(struct own_types *types, const char *name, has_fn has,
 	return rc;
 }
 
-int own_types_tracepoint(struct own_types *types, const char *name,
-			 struct sonde_prototype *ret_prototype,
-			 const struct btf **ret_btf)
+int module_types_tracepoint(struct module_types *types, const char *name,
+			    struct sonde_prototype *ret_prototype,
+			    const struct btf **ret_btf)
 {
 	return get_any(types, name, sonde_types_has_tracepoint,
 		       sonde_types_tracepoint, ret_prototype, ret_btf);
 }
 
-int own_types_function(struct own_types *types, const char *name,
-		       struct sonde_prototype *ret_prototype,
-		       const struct btf **ret_btf)
+int module_types_function(struct module_types *types, const char *name,
+			  struct sonde_prototype *ret_prototype,
+			  const struct btf **ret_btf)
 {
 	return get_any(types, name, sonde_types_has_function,
 		       sonde_types_function, ret_prototype, ret_btf);
@@ -258,7 +258,7 @@ static bool btf_find_member(struct walk *walk, uint32_t id, uint64_t bits,
 }
 
 /* Adds a step: it is at `bits`. */
-static bool add_step(struct own_member *member, uint64_t bits)
+static bool add_step(struct module_member *member, uint64_t bits)
 {
 	if (member->nr_path == SONDE_KMOD_PATH_MAX || bits % 8 ||
 	    bits / 8 > INT16_MAX)
@@ -269,7 +269,7 @@ static bool add_step(struct own_member *member, uint64_t bits)
 
 /* An array of characters is a text where it is. */
 static bool end_array(const struct btf *btf, const struct btf_type *type,
-		      struct own_member *member)
+		      struct module_member *member)
 {
 	const struct btf_type *of =
 		sonde_types_resolve(btf, btf_array(type)->type, NULL);
@@ -281,7 +281,7 @@ static bool end_array(const struct btf *btf, const struct btf_type *type,
 }
 
 static bool end_path(const struct btf *btf, uint32_t id,
-		     struct own_member *member)
+		     struct module_member *member)
 {
 	const struct btf_type *type = sonde_types_resolve(btf, id, NULL);
 
@@ -300,10 +300,10 @@ static bool end_path(const struct btf *btf, uint32_t id,
 	return sonde_types_number(type, &member->bytes, &member->flags);
 }
 
-bool own_types_member(const struct btf *btf, uint32_t type, const char *path,
-		      struct own_member *ret_member)
+bool module_types_member(const struct btf *btf, uint32_t type, const char *path,
+			 struct module_member *ret_member)
 {
-	struct own_member member = { .nr_path = 0 };
+	struct module_member member = { .nr_path = 0 };
 	uint64_t bits = 0;
 
 	for (;;) {

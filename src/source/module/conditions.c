@@ -62,7 +62,7 @@ static size_t bytes_of(const struct sonde_program *program)
 	       program->texts_bytes;
 }
 
-static int fill_texts(struct own_event *event, uint32_t nr)
+static int fill_texts(struct module_event *event, uint32_t nr)
 {
 	event->texts = calloc(nr ? nr : 1, sizeof(*event->texts));
 	if (!event->texts)
@@ -83,9 +83,9 @@ static int fill_texts(struct own_event *event, uint32_t nr)
 	return 0;
 }
 
-int own_condition_add(struct own_event *event,
-		      const struct sonde_source_rule *rule,
-		      struct sonde_source_error *error)
+int module_condition_add(struct module_event *event,
+			 const struct sonde_source_rule *rule,
+			 struct sonde_source_error *error)
 {
 	const struct sonde_program *program;
 	char why[200] = "";

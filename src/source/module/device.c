@@ -55,15 +55,15 @@ static void linux_close(int fd)
 	(void)close(fd); /* nothing was written to it */
 }
 
-const struct own_system own_system_linux = {
+const struct module_system module_system_linux = {
 	.open = linux_open,
 	.ioctl = linux_ioctl,
 	.map = linux_map,
 	.unmap = linux_unmap,
 	.close = linux_close,
-	.select = own_events_select,
-	.has = own_events_has,
-	.release = own_events_free,
+	.select = module_events_select,
+	.has = module_events_has,
+	.release = module_events_free,
 };
 
 /* ---- opening ---- */
@@ -104,7 +104,7 @@ static int check_info(const struct sonde_kmod_info *info,
 			"this sonde %u; sudo sonde modules unload, then sonde "
 			"modules build, then sudo sonde modules load",
 			info->version, SONDE_KMOD_VERSION);
-	if (!info->nr_cpus || info->nr_cpus > OWN_CPUS_MAX)
+	if (!info->nr_cpus || info->nr_cpus > MODULE_CPUS_MAX)
 		return sonde_source_fail(error, -EPROTO,
 					 "modules: " SONDE_KMOD_DEVICE
 					 " says that there are %u CPUs",
@@ -112,12 +112,13 @@ static int check_info(const struct sonde_kmod_info *info,
 	return 0;
 }
 
-int own_device_open(struct own_device *device, const struct own_system *system,
-		    struct sonde_source_error *error)
+int module_device_open(struct module_device *device,
+		       const struct module_system *system,
+		       struct sonde_source_error *error)
 {
 	int rc;
 
-	*device = (struct own_device){
+	*device = (struct module_device){
 		.system = system,
 		.device = -1,
 		.session = -1,
@@ -134,14 +135,14 @@ int own_device_open(struct own_device *device, const struct own_system *system,
 	return check_info(&device->info, error);
 }
 
-static void device_close_one(const struct own_system *system, int *fd)
+static void device_close_one(const struct module_system *system, int *fd)
 {
 	if (*fd >= 0)
 		system->close(*fd);
 	*fd = -1;
 }
 
-void own_device_close(struct own_device *device)
+void module_device_close(struct module_device *device)
 {
 	device_close_one(device->system, &device->channel);
 	device_close_one(device->system, &device->session);
@@ -167,9 +168,9 @@ static int device_check_clock(const struct sonde_kmod_info *info,
 	return 0;
 }
 
-static int make_channel(struct own_device *device,
+static int make_channel(struct module_device *device,
 			const struct sonde_source_config *config,
-			const struct own_geometry *geometry,
+			const struct module_geometry *geometry,
 			struct sonde_source_error *error)
 {
 	struct sonde_kmod_channel channel = {
@@ -190,7 +191,8 @@ static int make_channel(struct own_device *device,
 			"modules: no memory for %u CPUs' buffers of %llu KiB; "
 			"ask for less with --kernel-memory",
 			geometry->nr_cpus,
-			(unsigned long long)own_geometry_map_bytes(geometry) /
+			(unsigned long long)module_geometry_map_bytes(
+				geometry) /
 				1024);
 	if (rc < 0)
 		return sonde_source_fail(error, rc,
@@ -200,10 +202,10 @@ static int make_channel(struct own_device *device,
 	return 0;
 }
 
-int own_device_session(struct own_device *device,
-		       const struct sonde_source_config *config,
-		       const struct own_geometry *geometry,
-		       struct sonde_source_error *error)
+int module_device_session(struct module_device *device,
+			  const struct sonde_source_config *config,
+			  const struct module_geometry *geometry,
+			  struct sonde_source_error *error)
 {
 	struct sonde_kmod_session session = {
 		.size = sizeof(session),
@@ -223,8 +225,8 @@ int own_device_session(struct own_device *device,
 	return make_channel(device, config, geometry, error);
 }
 
-int own_device_add(const struct own_device *device,
-		   const struct own_event *event)
+int module_device_add(const struct module_device *device,
+		      const struct module_event *event)
 {
 	struct sonde_kmod_event request = event->event;
 	int rc;
@@ -237,8 +239,8 @@ int own_device_add(const struct own_device *device,
 	return rc < 0 ? rc : 0;
 }
 
-int own_device_start(const struct own_device *device, pid_t root,
-		     struct sonde_source_error *error)
+int module_device_start(const struct module_device *device, pid_t root,
+			struct sonde_source_error *error)
 {
 	struct sonde_kmod_scope scope = {
 		.size = sizeof(scope),
@@ -263,13 +265,13 @@ int own_device_start(const struct own_device *device, pid_t root,
 	return 0;
 }
 
-void own_device_stop(const struct own_device *device)
+void module_device_stop(const struct module_device *device)
 {
 	/* It fails only if it isn't started, which is what is wanted. */
 	(void)device->system->ioctl(device->session, SONDE_KMOD_STOP, NULL);
 }
 
-static struct sonde_kmod_missed ask_missed(const struct own_device *device)
+static struct sonde_kmod_missed ask_missed(const struct module_device *device)
 {
 	struct sonde_kmod_missed missed = { .size = sizeof(missed) };
 
@@ -279,14 +281,14 @@ static struct sonde_kmod_missed ask_missed(const struct own_device *device)
 	return missed;
 }
 
-uint64_t own_device_missed(const struct own_device *device)
+uint64_t module_device_missed(const struct module_device *device)
 {
 	const struct sonde_kmod_missed missed = ask_missed(device);
 
 	return missed.deep + missed.kprobes + missed.tracked;
 }
 
-uint64_t own_device_missed_returns(const struct own_device *device)
+uint64_t module_device_missed_returns(const struct module_device *device)
 {
 	const struct sonde_kmod_missed missed = ask_missed(device);
 

@@ -2,7 +2,7 @@
 /*
  * device.h - /dev/sonde (kmod/abi.h), as the source "modules" uses it.
  *
- * Everything asked of the system goes through struct own_system, so that a test
+ * Everything asked of the system goes through struct module_system, so that a test
  * can put a device of its own there, one that lies. What a device answers is
  * checked before it is used: it is the kernel's word, but the module may be
  * older or newer than this program, and a mistake in it must end in an error,
@@ -22,10 +22,10 @@
 #include "source/module/module.h"
 #include "source/source.h"
 
-#define OWN_CPUS_MAX 8192u
+#define MODULE_CPUS_MAX 8192u
 
 /* Each as the system call of that name, but with -errno for a result. */
-struct own_system {
+struct module_system {
 	int (*open)(const char *path);
 	int (*ioctl)(int fd, unsigned long request, void *argument);
 	/* Read-only and shared; MAP_FAILED is NULL, with -errno in *ret_error.
@@ -33,20 +33,21 @@ struct own_system {
 	unsigned char *(*map)(int fd, size_t size, int *ret_error);
 	void (*unmap)(unsigned char *at, size_t size);
 	void (*close)(int fd);
-	/* module.h: own_events_select, _has, _free. */
+	/* module.h: module_events_select, _has, _free. */
 	int (*select)(const struct sonde_source_config *config,
-		      struct own_events *ret, struct sonde_source_error *error);
-	bool (*has)(const struct own_events *events, const char *group,
+		      struct module_events *ret,
+		      struct sonde_source_error *error);
+	bool (*has)(const struct module_events *events, const char *group,
 		    const char *name);
-	void (*release)(struct own_events *events);
+	void (*release)(struct module_events *events);
 };
 
 /* This kernel's. */
-extern const struct own_system own_system_linux;
+extern const struct module_system module_system_linux;
 
 /* -1: not open. */
-struct own_device {
-	const struct own_system *system; /* borrowed */
+struct module_device {
+	const struct module_system *system; /* borrowed */
 	int device;
 	int session;
 	int channel;
@@ -54,28 +55,29 @@ struct own_device {
 };
 
 /* 0; -ENODEV, -EACCES, -EPERM or another -errno, with *error: what helps. */
-int own_device_open(struct own_device *device, const struct own_system *system,
-		    struct sonde_source_error *error);
-void own_device_close(struct own_device *device);
+int module_device_open(struct module_device *device,
+		       const struct module_system *system,
+		       struct sonde_source_error *error);
+void module_device_close(struct module_device *device);
 
 /* A session and its channel, with nothing recorded. */
-int own_device_session(struct own_device *device,
-		       const struct sonde_source_config *config,
-		       const struct own_geometry *geometry,
-		       struct sonde_source_error *error);
+int module_device_session(struct module_device *device,
+			  const struct sonde_source_config *config,
+			  const struct module_geometry *geometry,
+			  struct sonde_source_error *error);
 
 /* An event for the channel. 0 or what the kernel said: -errno. */
-int own_device_add(const struct own_device *device,
-		   const struct own_event *event);
+int module_device_add(const struct module_device *device,
+		      const struct module_event *event);
 
 /* `root` 0: everybody. */
-int own_device_start(const struct own_device *device, pid_t root,
-		     struct sonde_source_error *error);
-void own_device_stop(const struct own_device *device);
+int module_device_start(const struct module_device *device, pid_t root,
+			struct sonde_source_error *error);
+void module_device_stop(const struct module_device *device);
 
 /* Events that belong to no stream; 0 if it can't be told. And of these, returns
  * of calls that found no room. */
-uint64_t own_device_missed(const struct own_device *device);
-uint64_t own_device_missed_returns(const struct own_device *device);
+uint64_t module_device_missed(const struct module_device *device);
+uint64_t module_device_missed_returns(const struct module_device *device);
 
 #endif /* SOURCE_MODULE_DEVICE_H */

@@ -40,17 +40,18 @@
 
 /* ---- the list ---- */
 
-static struct own_event *module_events_new_event(struct own_events *events)
+static struct module_event *
+module_events_new_event(struct module_events *events)
 {
 	if (events->nr == SONDE_KMOD_EVENTS_MAX)
 		return NULL;
 	if (SONDE_GROW(events->list, events->nr, events->room))
 		return NULL;
-	events->list[events->nr] = (struct own_event){ .desc = NULL };
+	events->list[events->nr] = (struct module_event){ .desc = NULL };
 	return &events->list[events->nr++];
 }
 
-static void module_events_free_event(struct own_event *event)
+static void module_events_free_event(struct module_event *event)
 {
 	sonde_condition_free(event->compiled);
 	free(event->texts);
@@ -59,16 +60,16 @@ static void module_events_free_event(struct own_event *event)
 	free(event->desc);
 }
 
-void own_events_free(struct own_events *events)
+void module_events_free(struct module_events *events)
 {
 	for (uint32_t i = 0; i < events->nr; i++)
 		module_events_free_event(&events->list[i]);
 	free(events->list);
 	free(events->by_name);
-	*events = (struct own_events){ .nr = 0 };
+	*events = (struct module_events){ .nr = 0 };
 }
 
-static int copy_names(struct own_event *event, const char *group,
+static int copy_names(struct module_event *event, const char *group,
 		      const char *name)
 {
 	size_t first = strlen(group) + 1;
@@ -83,7 +84,7 @@ static int copy_names(struct own_event *event, const char *group,
 	return 0;
 }
 
-static int copy_parts(struct own_event *event, const struct sonde_desc *desc,
+static int copy_parts(struct module_event *event, const struct sonde_desc *desc,
 		      const struct sonde_kmod_cap *caps, uint32_t nr)
 {
 	event->desc = malloc(desc->size);
@@ -109,7 +110,7 @@ static bool module_events_is_named(const struct sonde_source_rule *rule,
 
 /* An event that can't be asked for, with *error: an error only if the user
  * named it; else other sources may have it. */
-static int module_events_leave(struct own_select *select,
+static int module_events_leave(struct module_select *select,
 			       const struct sonde_source_rule *rule,
 			       const char *group, const char *name, int rc)
 {
@@ -120,13 +121,13 @@ static int module_events_leave(struct own_select *select,
 	return 0;
 }
 
-int own_add(struct own_select *select, const struct sonde_source_rule *rule,
-	    const char *group, const char *name,
-	    const struct sonde_kmod_event *event,
-	    const struct sonde_kmod_cap *caps)
+int module_add(struct module_select *select,
+	       const struct sonde_source_rule *rule, const char *group,
+	       const char *name, const struct sonde_kmod_event *event,
+	       const struct sonde_kmod_cap *caps)
 {
-	struct own_events *events = select->events;
-	struct own_event *to;
+	struct module_events *events = select->events;
+	struct module_event *to;
 	int rc;
 
 	if (events->nr == SONDE_KMOD_EVENTS_MAX)
@@ -147,11 +148,11 @@ int own_add(struct own_select *select, const struct sonde_source_rule *rule,
 	to->event.size = sizeof(to->event);
 	to->event.id = events->nr;
 	to->event.caps = (uintptr_t)to->caps;
-	return own_condition_add(to, rule, select->error);
+	return module_condition_add(to, rule, select->error);
 }
 
-uint16_t own_text_max(const struct sonde_source_config *config, uint32_t wanted,
-		      uint32_t fixed, uint32_t nr)
+uint16_t module_text_max(const struct sonde_source_config *config,
+			 uint32_t wanted, uint32_t fixed, uint32_t nr)
 {
 	uint32_t room = SONDE_KMOD_RECORD_MAX;
 
@@ -168,29 +169,30 @@ uint16_t own_text_max(const struct sonde_source_config *config, uint32_t wanted,
 
 static int compare(const void *a, const void *b)
 {
-	const struct own_event *x = *(struct own_event *const *)a;
-	const struct own_event *y = *(struct own_event *const *)b;
+	const struct module_event *x = *(struct module_event *const *)a;
+	const struct module_event *y = *(struct module_event *const *)b;
 	int order = strcmp(x->name, y->name);
 
 	return order ? order : strcmp(x->group, y->group);
 }
 
-static int module_events_sort_names(struct own_events *events)
+static int module_events_sort_names(struct module_events *events)
 {
-	events->by_name = calloc(events->nr, sizeof(struct own_event *));
+	events->by_name = calloc(events->nr, sizeof(struct module_event *));
 	if (!events->by_name)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < events->nr; i++)
 		events->by_name[i] = &events->list[i];
-	qsort(events->by_name, events->nr, sizeof(struct own_event *), compare);
+	qsort(events->by_name, events->nr, sizeof(struct module_event *),
+	      compare);
 	return 0;
 }
 
-bool own_events_has(const struct own_events *events, const char *group,
-		    const char *name)
+bool module_events_has(const struct module_events *events, const char *group,
+		       const char *name)
 {
-	struct own_event wanted = { .group = group, .name = name };
-	struct own_event *const key = &wanted;
+	struct module_event wanted = { .group = group, .name = name };
+	struct module_event *const key = &wanted;
 
 	return events->nr &&
 	       /* NOLINTNEXTLINE(bugprone-sizeof-expression): they are pointers */
@@ -199,13 +201,13 @@ bool own_events_has(const struct own_events *events, const char *group,
 
 /* ---- types ---- */
 
-static int need_types(struct own_select *select)
+static int need_types(struct module_select *select)
 {
 	int rc;
 
 	if (select->types)
 		return 0;
-	rc = own_types_open(select->kernel->types, &select->types);
+	rc = module_types_open(select->kernel->types, &select->types);
 	if (rc && rc != -ENOMEM)
 		return sonde_source_fail(select->error, -ENODEV,
 					 "modules: the kernel's types (%s) "
@@ -284,7 +286,7 @@ static const struct piece pieces[SONDE_NR_PAYLOADS][SONDE_PAYLOAD_FIELDS_MAX] =
 /* clang-format on */
 
 /* What a member is captured as; texts have `max` bytes at most. */
-static struct sonde_kmod_cap member_cap(const struct own_member *member,
+static struct sonde_kmod_cap member_cap(const struct module_member *member,
 					enum sonde_kmod_from from,
 					uint32_t index)
 {
@@ -311,7 +313,7 @@ static bool go_on(struct sonde_kmod_cap *cap)
 
 /* One of several paths, which have '|' between them. */
 static bool find_path(const struct btf *btf, uint32_t type, const char *paths,
-		      struct own_member *ret_member)
+		      struct module_member *ret_member)
 {
 	char path[64];
 
@@ -322,7 +324,7 @@ static bool find_path(const struct btf *btf, uint32_t type, const char *paths,
 			return false;
 		memcpy(path, paths, length);
 		path[length] = '\0';
-		if (own_types_member(btf, type, path, ret_member))
+		if (module_types_member(btf, type, path, ret_member))
 			return true;
 		paths += length + (paths[length] == '|');
 	}
@@ -333,7 +335,7 @@ static bool member_piece(const struct btf *btf, const struct piece *piece,
 			 const struct sonde_payload_field *field,
 			 struct sonde_kmod_cap *ret_cap)
 {
-	struct own_member member;
+	struct module_member member;
 	int id = btf__find_by_name_kind(btf, piece->type, BTF_KIND_STRUCT);
 
 	if (id <= 0 || !find_path(btf, (uint32_t)id, piece->path, &member))
@@ -389,7 +391,7 @@ static bool piece_cap(const struct btf *btf, const struct piece *piece,
 	       ret_cap->bytes == sonde_payload_bytes(field->kind);
 }
 
-static int form_caps(struct own_select *select,
+static int form_caps(struct module_select *select,
 		     const struct sonde_payload *form,
 		     struct sonde_kmod_cap *caps, uint32_t *ret_nr)
 {
@@ -399,7 +401,7 @@ static int form_caps(struct own_select *select,
 
 	for (; !rc && nr < SONDE_PAYLOAD_FIELDS_MAX && form->fields[nr].kind;
 	     nr++)
-		if (!piece_cap(own_types_kernel(select->types), &piece[nr],
+		if (!piece_cap(module_types_kernel(select->types), &piece[nr],
 			       &form->fields[nr], &caps[nr]))
 			rc = sonde_source_fail(
 				select->error, -EOPNOTSUPP,
@@ -411,7 +413,7 @@ static int form_caps(struct own_select *select,
 	return rc;
 }
 
-static int select_form(struct own_select *select,
+static int select_form(struct module_select *select,
 		       const struct sonde_payload *form)
 {
 	const struct sonde_source_rule *rule = sonde_source_selected(
@@ -433,7 +435,7 @@ static int select_form(struct own_select *select,
 		return module_events_leave(select, rule, form->group,
 					   form->name, rc);
 	(void)snprintf(event.name, sizeof(event.name), "%s", form->name);
-	return own_add(select, rule, form->group, form->name, &event, caps);
+	return module_add(select, rule, form->group, form->name, &event, caps);
 }
 
 /* ---- arguments ---- */
@@ -515,7 +517,7 @@ static const struct {
 };
 
 /* The kernel keeps it as it came. */
-static uint32_t module_events_flags_of(const struct own_member *member,
+static uint32_t module_events_flags_of(const struct module_member *member,
 				       const char *name)
 {
 	return member->flags |
@@ -526,7 +528,7 @@ static void module_events_add_member(struct plan *plan, uint32_t type,
 				     const char *name, const char *path,
 				     struct sonde_kmod_cap from)
 {
-	struct own_member member;
+	struct module_member member;
 	struct sonde_kmod_cap cap;
 
 	/* What this kernel doesn't have is left out. */
@@ -544,12 +546,12 @@ static void module_events_add_task(struct plan *plan,
 				   const struct sonde_prototype_arg *arg,
 				   struct sonde_kmod_cap cap)
 {
-	struct own_member comm;
-	struct own_member tid;
+	struct module_member comm;
+	struct module_member tid;
 	char name[SONDE_PROTOTYPE_NAME + 8];
 
-	if (!own_types_member(plan->btf, arg->type, "comm", &comm) ||
-	    !own_types_member(plan->btf, arg->type, "pid", &tid) ||
+	if (!module_types_member(plan->btf, arg->type, "comm", &comm) ||
+	    !module_types_member(plan->btf, arg->type, "pid", &tid) ||
 	    comm.text != COMM_BYTES || !tid.is_number || tid.bytes != 4) {
 		add_number(plan, arg->name, arg->flags, cap);
 		return;
@@ -638,7 +640,7 @@ static void add_args_texts_last(struct plan *plan,
 }
 
 /* `event` has type and name. */
-static int add_plan(struct own_select *select,
+static int add_plan(struct module_select *select,
 		    const struct sonde_source_rule *rule, struct plan *plan,
 		    struct sonde_kmod_event *event)
 {
@@ -656,13 +658,13 @@ static int add_plan(struct own_select *select,
 					   plan->name, rc);
 	}
 	event->nr_caps = plan->nr;
-	return own_add(select, rule, plan->group, plan->name, event,
-		       plan->caps);
+	return module_add(select, rule, plan->group, plan->name, event,
+			  plan->caps);
 }
 
 /* ---- any other tracepoint ---- */
 
-static int select_any(struct own_select *select,
+static int select_any(struct module_select *select,
 		      const struct sonde_source_rule *rule, const char *group,
 		      const char *name)
 {
@@ -672,8 +674,8 @@ static int select_any(struct own_select *select,
 	int rc = need_types(select);
 
 	if (!rc)
-		rc = own_types_tracepoint(select->types, name, &prototype,
-					  &plan.btf);
+		rc = module_types_tracepoint(select->types, name, &prototype,
+					     &plan.btf);
 	if (rc == -ENOENT || rc == -EOPNOTSUPP)
 		rc = sonde_source_fail(
 			select->error, -EOPNOTSUPP,
@@ -701,7 +703,7 @@ static int select_one(void *ctx, const struct sonde_source_rule *rule,
 
 /* Whether a rule may mean more than those that have a form: a group or a
  * pattern, or a name that isn't theirs. */
-static bool needs_list(const struct own_events *events,
+static bool needs_list(const struct module_events *events,
 		       const struct sonde_source_rule *rule)
 {
 	const char *colon = strchr(rule->text, ':');
@@ -714,7 +716,7 @@ static bool needs_list(const struct own_events *events,
 	if (!colon && strcmp(rule->name, rule->text) != 0)
 		return false;
 	for (uint32_t i = 0; i < events->nr; i++) {
-		const struct own_event *event = &events->list[i];
+		const struct module_event *event = &events->list[i];
 
 		if (!strcmp(written, event->name) ||
 		    !strcmp(written,
@@ -726,7 +728,7 @@ static bool needs_list(const struct own_events *events,
 
 /* Without the list nobody knows what else is in a group: that is left to
  * tracefs, which will say why it can't be read. */
-static int select_all(struct own_select *select)
+static int select_all(struct module_select *select)
 {
 	struct sonde_source_rules *rules = select->config->rules;
 	bool can_read = !euidaccess(select->kernel->events, R_OK);
@@ -741,7 +743,7 @@ static int select_all(struct own_select *select)
 /* ---- kprobes ---- */
 
 /* Its arguments, if the place is a function's start and the types tell. */
-static int add_function(struct own_select *select, struct plan *plan)
+static int add_function(struct module_select *select, struct plan *plan)
 {
 	struct sonde_prototype prototype = { .nr = 0 };
 	int rc;
@@ -750,14 +752,14 @@ static int add_function(struct own_select *select, struct plan *plan)
 		return 0;
 	rc = need_types(select);
 	if (!rc)
-		rc = own_types_function(select->types, plan->name, &prototype,
-					&plan->btf);
+		rc = module_types_function(select->types, plan->name,
+					   &prototype, &plan->btf);
 	if (!rc)
 		add_args_texts_last(plan, &prototype);
 	return rc == -ENOMEM ? rc : 0;
 }
 
-static int select_probe(struct own_select *select,
+static int select_probe(struct module_select *select,
 			struct sonde_source_rule *rule)
 {
 	bool is_return = rule->kind == SONDE_RULE_KRETPROBE;
@@ -796,7 +798,7 @@ static int select_probe(struct own_select *select,
 	return add_plan(select, rule, &plan, &event);
 }
 
-static int select_probes(struct own_select *select)
+static int select_probes(struct module_select *select)
 {
 	struct sonde_source_rules *rules = select->config->rules;
 	int rc = 0;
@@ -813,13 +815,13 @@ static int select_probes(struct own_select *select)
 
 /* ---- all ---- */
 
-int own_events_select_of(const struct own_kernel *kernel,
-			 const struct sonde_source_config *config,
-			 struct own_events *ret,
-			 struct sonde_source_error *error)
+int module_events_select_of(const struct module_kernel *kernel,
+			    const struct sonde_source_config *config,
+			    struct module_events *ret,
+			    struct sonde_source_error *error)
 {
 	_Alignas(8) static _Thread_local uint8_t room[SONDE_DESC_MAX];
-	struct own_select select = {
+	struct module_select select = {
 		.kernel = kernel,
 		.config = config,
 		.events = ret,
@@ -828,28 +830,29 @@ int own_events_select_of(const struct own_kernel *kernel,
 	};
 	int rc = 0;
 
-	*ret = (struct own_events){ .nr = 0 };
+	*ret = (struct module_events){ .nr = 0 };
 	for (uint32_t i = 0; !rc && i < SONDE_NR_PAYLOADS; i++)
 		rc = select_form(&select, &sonde_payloads[i]);
 	if (!rc)
-		rc = own_syscalls_select(&select);
+		rc = module_syscalls_select(&select);
 	if (!rc)
 		rc = select_all(&select);
 	if (!rc)
 		rc = select_probes(&select);
-	own_types_close(select.types);
+	module_types_close(select.types);
 	if (!rc)
 		rc = ret->nr ? module_events_sort_names(ret) : -ENODATA;
 	return rc;
 }
 
-int own_events_select(const struct sonde_source_config *config,
-		      struct own_events *ret, struct sonde_source_error *error)
+int module_events_select(const struct sonde_source_config *config,
+			 struct module_events *ret,
+			 struct sonde_source_error *error)
 {
-	static const struct own_kernel running = {
+	static const struct module_kernel running = {
 		.events = "/sys/kernel/tracing/available_events",
 		.types = "/sys/kernel/btf",
 	};
 
-	return own_events_select_of(&running, config, ret, error);
+	return module_events_select_of(&running, config, ret, error);
 }

@@ -35,8 +35,9 @@ static uint32_t geometry_choose_size(uint64_t share)
 	return (uint32_t)size;
 }
 
-int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
-		      uint32_t subbuf_bytes, uint32_t nr_cpus)
+int module_geometry_init(struct module_geometry *geometry,
+			 uint64_t memory_bytes, uint32_t subbuf_bytes,
+			 uint32_t nr_cpus)
 {
 	uint64_t share;
 	uint64_t size;
@@ -59,7 +60,7 @@ int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
 		nr /= 2;
 	if (nr < SONDE_KMOD_SUBBUFS_MIN)
 		return -EINVAL;
-	*geometry = (struct own_geometry){
+	*geometry = (struct module_geometry){
 		.nr_cpus = nr_cpus,
 		.subbuf_bytes = (uint32_t)size,
 		.nr_subbufs = (uint32_t)nr,
@@ -67,18 +68,18 @@ int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
 	return 0;
 }
 
-uint64_t own_geometry_bytes(const struct own_geometry *geometry)
+uint64_t module_geometry_bytes(const struct module_geometry *geometry)
 {
 	return (uint64_t)geometry->nr_cpus * geometry->nr_subbufs *
 	       geometry->subbuf_bytes;
 }
 
-uint64_t own_geometry_map_bytes(const struct own_geometry *geometry)
+uint64_t module_geometry_map_bytes(const struct module_geometry *geometry)
 {
 	return (geometry->nr_subbufs + UINT64_C(1)) * geometry->subbuf_bytes;
 }
 
-uint64_t own_geometry_least(uint32_t nr_cpus)
+uint64_t module_geometry_least(uint32_t nr_cpus)
 {
 	return (uint64_t)nr_cpus * SONDE_KMOD_SUBBUFS_MIN *
 	       SONDE_KMOD_SUBBUF_MIN;

@@ -20,7 +20,7 @@
 
 #include <stdint.h>
 
-struct own_geometry {
+struct module_geometry {
 	uint32_t nr_cpus;
 	uint32_t subbuf_bytes;
 	uint32_t nr_subbufs; /* of a ring, without the reader's */
@@ -30,16 +30,17 @@ struct own_geometry {
  * `subbuf_bytes` 0: choose. 0; -EINVAL if that makes no rings within the limits
  * of kmod/abi.h. What is more than SONDE_KMOD_MEMORY_MAX is not used.
  */
-int own_geometry_init(struct own_geometry *geometry, uint64_t memory_bytes,
-		      uint32_t subbuf_bytes, uint32_t nr_cpus);
+int module_geometry_init(struct module_geometry *geometry,
+			 uint64_t memory_bytes, uint32_t subbuf_bytes,
+			 uint32_t nr_cpus);
 
 /* What the rings hold together, without the readers' sub-buffers. */
-uint64_t own_geometry_bytes(const struct own_geometry *geometry);
+uint64_t module_geometry_bytes(const struct module_geometry *geometry);
 
 /* Of a ring's mapping: the reader's sub-buffer may be any of them. */
-uint64_t own_geometry_map_bytes(const struct own_geometry *geometry);
+uint64_t module_geometry_map_bytes(const struct module_geometry *geometry);
 
 /* The least memory for `nr_cpus`. */
-uint64_t own_geometry_least(uint32_t nr_cpus);
+uint64_t module_geometry_least(uint32_t nr_cpus);
 
 #endif /* SOURCE_MODULE_GEOMETRY_H */

@@ -16,7 +16,7 @@
 #include "sys/linux.h"
 #include "sys/textfile.h"
 
-#define MODULE_FOLDER "/sys/module/" OWN_MODULE
+#define MODULE_FOLDER "/sys/module/" MODULE_MODULE
 
 static bool is_yes(const char *path)
 {
@@ -26,7 +26,7 @@ static bool is_yes(const char *path)
 	       (line[0] == 'Y' || line[0] == '1');
 }
 
-static void host_look_lockdown(struct own_host *host)
+static void host_look_lockdown(struct module_host *host)
 {
 	char line[128];
 
@@ -37,7 +37,7 @@ static void host_look_lockdown(struct own_host *host)
 	host->is_locked_down = host->is_secret || strstr(line, "[integrity]");
 }
 
-static void host_look_loaded(struct own_host *host)
+static void host_look_loaded(struct module_host *host)
 {
 	char line[24];
 	uint64_t refs;
@@ -52,9 +52,9 @@ static void host_look_loaded(struct own_host *host)
 		host->refs = (long)refs;
 }
 
-static void look_device(struct own_host *host)
+static void look_device(struct module_host *host)
 {
-	const struct own_system *system = &own_system_linux;
+	const struct module_system *system = &module_system_linux;
 	struct sonde_kmod_info info = { .size = sizeof(info) };
 	struct stat st;
 	int fd;
@@ -74,9 +74,9 @@ static void look_device(struct own_host *host)
 	system->close(fd);
 }
 
-void own_host_look(struct own_host *ret_host)
+void module_host_look(struct module_host *ret_host)
 {
-	struct own_host host = {
+	struct module_host host = {
 		/* Both come and go with CONFIG_MODULES. */
 		.has_modules =
 			!access("/proc/modules", F_OK) ||

@@ -11,9 +11,9 @@
 
 #include "kmod/abi.h"
 
-#define OWN_MODULE "sonde"
+#define MODULE_MODULE "sonde"
 
-struct own_host {
+struct module_host {
 	bool has_modules;    /* the kernel was built to load some */
 	bool is_disabled;    /* kernel.modules_disabled */
 	bool is_able;        /* this process has CAP_SYS_MODULE */
@@ -31,6 +31,6 @@ struct own_host {
 	struct sonde_kmod_info info; /* version 0: not known */
 };
 
-void own_host_look(struct own_host *ret_host);
+void module_host_look(struct module_host *ret_host);
 
 #endif /* SOURCE_MODULE_HOST_H */

@@ -30,9 +30,9 @@
 
 struct btf;
 struct sonde_condition;
-struct own_types;
+struct module_types;
 
-struct own_event {
+struct module_event {
 	struct sonde_desc *desc;
 	/* The kernel's names; "syscalls" and the call's, "kprobe" and what
 	 * follows it in the rule. */
@@ -51,13 +51,13 @@ struct own_event {
 	struct sonde_condition *compiled; /* whose program .filter is */
 };
 
-struct own_events {
+struct module_events {
 	uint32_t nr;
-	struct own_event *list;
+	struct module_event *list;
 
 	/* ---- private ---- */
 	uint32_t room;
-	struct own_event **by_name; /* sorted */
+	struct module_event **by_name; /* sorted */
 };
 
 /*
@@ -65,47 +65,48 @@ struct own_events {
  * not 0), string_bytes and buffer_bytes bound the texts of a record, so that
  * each fits. 0; -ENODATA if nothing is selected; -EINVAL if a condition or a
  * probe makes no sense; -EOPNOTSUPP if the kernel's part can't record or test
- * what is asked for; with *error. *ret is for own_events_free(), in any case.
+ * what is asked for; with *error. *ret is for module_events_free(), in any case.
  */
-int own_events_select(const struct sonde_source_config *config,
-		      struct own_events *ret, struct sonde_source_error *error);
-void own_events_free(struct own_events *events);
+int module_events_select(const struct sonde_source_config *config,
+			 struct module_events *ret,
+			 struct sonde_source_error *error);
+void module_events_free(struct module_events *events);
 /* By the kernel's names. */
-bool own_events_has(const struct own_events *events, const char *group,
-		    const char *name);
+bool module_events_has(const struct module_events *events, const char *group,
+		       const char *name);
 
-/* Where a kernel says what it has; own_events_select() asks the running one. */
-struct own_kernel {
+/* Where a kernel says what it has; module_events_select() asks the running one. */
+struct module_kernel {
 	const char
 		*events;   /* a file of lines "group:name"; it may be missing */
 	const char *types; /* a folder of BTF: vmlinux, and modules */
 };
-int own_events_select_of(const struct own_kernel *kernel,
-			 const struct sonde_source_config *config,
-			 struct own_events *ret,
-			 struct sonde_source_error *error);
+int module_events_select_of(const struct module_kernel *kernel,
+			    const struct sonde_source_config *config,
+			    struct module_events *ret,
+			    struct sonde_source_error *error);
 
 /* ---- btf.c ---- */
 
 /* 0 or -errno. The modules' types are read when they are asked for. */
-int own_types_open(const char *folder, struct own_types **ret_types);
-void own_types_close(struct own_types *types); /* NULL is fine */
+int module_types_open(const char *folder, struct module_types **ret_types);
+void module_types_close(struct module_types *types); /* NULL is fine */
 
 /* Those of the kernel itself. */
-const struct btf *own_types_kernel(const struct own_types *types);
+const struct btf *module_types_kernel(const struct module_types *types);
 
 /* The prototype of a tracepoint or function, and the BTF that its arguments'
  * types are in. 0; -ENOENT: there is none; -EOPNOTSUPP: it has too many
  * arguments, or one that isn't a number or an address. */
-int own_types_tracepoint(struct own_types *types, const char *name,
-			 struct sonde_prototype *ret_prototype,
-			 const struct btf **ret_btf);
-int own_types_function(struct own_types *types, const char *name,
-		       struct sonde_prototype *ret_prototype,
-		       const struct btf **ret_btf);
+int module_types_tracepoint(struct module_types *types, const char *name,
+			    struct sonde_prototype *ret_prototype,
+			    const struct btf **ret_btf);
+int module_types_function(struct module_types *types, const char *name,
+			  struct sonde_prototype *ret_prototype,
+			  const struct btf **ret_btf);
 
 /* What a path leads to. */
-struct own_member {
+struct module_member {
 	uint8_t nr_path;
 	int16_t offset[SONDE_KMOD_PATH_MAX];
 	bool is_number;
@@ -120,51 +121,51 @@ struct own_member {
  * SONDE_KMOD_PATH_MAX structures at most. False: it has no such members, or they
  * can't be captured (bit fields, for one).
  */
-bool own_types_member(const struct btf *btf, uint32_t type, const char *path,
-		      struct own_member *ret_member);
+bool module_types_member(const struct btf *btf, uint32_t type, const char *path,
+			 struct module_member *ret_member);
 
 /* ---- events.c: what syscalls.c makes of it ---- */
 
-struct own_select {
-	const struct own_kernel *kernel;
+struct module_select {
+	const struct module_kernel *kernel;
 	const struct sonde_source_config *config;
-	struct own_events *events;
+	struct module_events *events;
 	struct sonde_source_error *error;
-	struct own_types *types; /* NULL: not needed yet */
-	void *room;              /* for a description */
+	struct module_types *types; /* NULL: not needed yet */
+	void *room;                 /* for a description */
 };
 
 /* An event whose description is in select->room. `event` has type, flags,
  * number and name, and nr_caps; it and the caps are copied. */
-int own_add(struct own_select *select, const struct sonde_source_rule *rule,
-	    const char *group, const char *name,
-	    const struct sonde_kmod_event *event,
-	    const struct sonde_kmod_cap *caps);
+int module_add(struct module_select *select,
+	       const struct sonde_source_rule *rule, const char *group,
+	       const char *name, const struct sonde_kmod_event *event,
+	       const struct sonde_kmod_cap *caps);
 
 /*
  * Bytes that each of `nr` texts may have at most, of those that config allows,
  * so that with `fixed` other bytes all fit into a record; at least 1.
  */
-uint16_t own_text_max(const struct sonde_source_config *config, uint32_t wanted,
-		      uint32_t fixed, uint32_t nr);
+uint16_t module_text_max(const struct sonde_source_config *config,
+			 uint32_t wanted, uint32_t fixed, uint32_t nr);
 
 /* ---- syscalls.c ---- */
 
-int own_syscalls_select(struct own_select *select);
+int module_syscalls_select(struct module_select *select);
 
 /* The list of one call's end; `call` NULL: of unknown ones. Returns how many.
  * caps: room for 1 + SONDE_SYSCALL_ARGS. */
 struct sonde_syscall;
-uint32_t own_syscall_caps(const struct sonde_source_config *config,
-			  bool is_compat, const struct sonde_syscall *call,
-			  bool is_exit, struct sonde_kmod_cap *caps);
+uint32_t module_syscall_caps(const struct sonde_source_config *config,
+			     bool is_compat, const struct sonde_syscall *call,
+			     bool is_exit, struct sonde_kmod_cap *caps);
 
 /* ---- conditions.c ---- */
 
 /* Fills in the event's filter, by what the rule says. 0; -EINVAL,
  * -EOPNOTSUPP with *error; -ENOMEM. */
-int own_condition_add(struct own_event *event,
-		      const struct sonde_source_rule *rule,
-		      struct sonde_source_error *error);
+int module_condition_add(struct module_event *event,
+			 const struct sonde_source_rule *rule,
+			 struct sonde_source_error *error);
 
 #endif /* SOURCE_MODULE_MODULE_H */

@@ -7,24 +7,25 @@
 
 #include <errno.h>
 
-int own_events_select(const struct sonde_source_config *config,
-		      struct own_events *ret, struct sonde_source_error *error)
+int module_events_select(const struct sonde_source_config *config,
+			 struct module_events *ret,
+			 struct sonde_source_error *error)
 {
 	(void)config;
-	*ret = (struct own_events){ .nr = 0 };
+	*ret = (struct module_events){ .nr = 0 };
 	return sonde_source_fail(error, -ENOSYS,
 				 "modules: this sonde was built without "
 				 "libbpf, which reads the kernel's types; "
 				 "install libbpf-dev and build it anew");
 }
 
-void own_events_free(struct own_events *events)
+void module_events_free(struct module_events *events)
 {
 	(void)events; /* there are none */
 }
 
-bool own_events_has(const struct own_events *events, const char *group,
-		    const char *name)
+bool module_events_has(const struct module_events *events, const char *group,
+		       const char *name)
 {
 	(void)events;
 	(void)group;

@@ -31,43 +31,43 @@
 
 #include "source/module/stream.h"
 
-struct own_source {
+struct module_source {
 	struct sonde_source base;
-	const struct own_system *system;
+	const struct module_system *system;
 	struct sonde_source_config config;
-	struct own_device device;
-	struct own_events events;
+	struct module_device device;
+	struct module_events events;
 	bool *left_out; /* by event: another source has it */
-	struct own_geometry geometry;
-	struct own_stream *streams;
+	struct module_geometry geometry;
+	struct module_stream *streams;
 	uint32_t nr_streams;
 	bool is_started;
 };
 
-static struct own_source *source_of(struct sonde_source *source)
+static struct module_source *source_of(struct sonde_source *source)
 {
-	return (struct own_source *)source;
+	return (struct module_source *)source;
 }
 
-static const struct own_source *
+static const struct module_source *
 module_source_of_const(const struct sonde_source *source)
 {
-	return (const struct own_source *)source;
+	return (const struct module_source *)source;
 }
 
 /* ---- opening ---- */
 
-static int plan_memory(struct own_source *source,
+static int plan_memory(struct module_source *source,
 		       struct sonde_source_error *error)
 {
 	const struct sonde_source_config *config = &source->config;
 	uint32_t nr_cpus = source->device.info.nr_cpus;
 
-	if (!own_geometry_init(&source->geometry, config->memory_bytes,
-			       config->subbuf_bytes, nr_cpus)) {
+	if (!module_geometry_init(&source->geometry, config->memory_bytes,
+				  config->subbuf_bytes, nr_cpus)) {
 		source->base.unused_bytes =
 			config->memory_bytes -
-			own_geometry_bytes(&source->geometry);
+			module_geometry_bytes(&source->geometry);
 		return 0;
 	}
 	/* Another source may do with that. */
@@ -77,10 +77,10 @@ static int plan_memory(struct own_source *source,
 		"buffers; --kernel-memory must be at least %llu KiB",
 		(unsigned long long)config->memory_bytes, nr_cpus,
 		config->subbuf_bytes,
-		(unsigned long long)own_geometry_least(nr_cpus) / 1024);
+		(unsigned long long)module_geometry_least(nr_cpus) / 1024);
 }
 
-static int module_open_streams(struct own_source *source,
+static int module_open_streams(struct module_source *source,
 			       struct sonde_source_error *error)
 {
 	uint32_t nr = source->geometry.nr_cpus;
@@ -92,9 +92,9 @@ static int module_open_streams(struct own_source *source,
 	while (!rc && source->nr_streams < nr) {
 		uint32_t cpu = source->nr_streams++;
 
-		rc = own_stream_open(&source->streams[cpu], &source->device,
-				     &source->geometry, cpu,
-				     source->config.mode == SONDE_OVERWRITE);
+		rc = module_stream_open(&source->streams[cpu], &source->device,
+					&source->geometry, cpu,
+					source->config.mode == SONDE_OVERWRITE);
 	}
 	if (rc)
 		return sonde_source_fail(
@@ -105,7 +105,7 @@ static int module_open_streams(struct own_source *source,
 }
 
 /* Whether it is another source's business. */
-static bool can_leave(const struct own_event *event, int rc)
+static bool can_leave(const struct module_event *event, int rc)
 {
 	return !event->is_named && event->event.type == SONDE_KMOD_TRACEPOINT &&
 	       (rc == -ENOENT || rc == -EOPNOTSUPP);
@@ -124,7 +124,7 @@ static const char *why_refused(int rc)
 	}
 }
 
-static int module_refused(const struct own_event *event, int rc,
+static int module_refused(const struct module_event *event, int rc,
 			  struct sonde_source_error *error)
 {
 	if (event->condition && rc == -EINVAL)
@@ -148,7 +148,7 @@ static int module_refused(const struct own_event *event, int rc,
 				 event->group, event->name, why_refused(rc));
 }
 
-static int add_events(struct own_source *source,
+static int add_events(struct module_source *source,
 		      struct sonde_source_error *error)
 {
 	uint32_t nr_left_out = 0;
@@ -157,8 +157,8 @@ static int add_events(struct own_source *source,
 	if (!source->left_out)
 		return -ENOMEM;
 	for (uint32_t i = 0; i < source->events.nr; i++) {
-		const struct own_event *event = &source->events.list[i];
-		int rc = own_device_add(&source->device, event);
+		const struct module_event *event = &source->events.list[i];
+		int rc = module_device_add(&source->device, event);
 
 		if (rc && !can_leave(event, rc))
 			return module_refused(event, rc, error);
@@ -170,10 +170,10 @@ static int add_events(struct own_source *source,
 	return nr_left_out == source->events.nr ? -ENODATA : 0;
 }
 
-static int module_set_up(struct own_source *source,
+static int module_set_up(struct module_source *source,
 			 struct sonde_source_error *error)
 {
-	int rc = own_device_open(&source->device, source->system, error);
+	int rc = module_device_open(&source->device, source->system, error);
 
 	if (!rc)
 		rc = plan_memory(source, error);
@@ -183,8 +183,8 @@ static int module_set_up(struct own_source *source,
 	source->config.subbuf_bytes = source->geometry.subbuf_bytes;
 	rc = source->system->select(&source->config, &source->events, error);
 	if (!rc)
-		rc = own_device_session(&source->device, &source->config,
-					&source->geometry, error);
+		rc = module_device_session(&source->device, &source->config,
+					   &source->geometry, error);
 	if (!rc)
 		rc = module_open_streams(source, error);
 	if (!rc)
@@ -192,27 +192,27 @@ static int module_set_up(struct own_source *source,
 	return rc;
 }
 
-static void own_close(struct sonde_source *base)
+static void module_close(struct sonde_source *base)
 {
-	struct own_source *source = source_of(base);
+	struct module_source *source = source_of(base);
 
 	if (!source)
 		return;
 	for (uint32_t i = 0; i < source->nr_streams; i++)
-		own_stream_close(&source->streams[i]);
-	own_device_close(&source->device);
+		module_stream_close(&source->streams[i]);
+	module_device_close(&source->device);
 	source->system->release(&source->events);
 	free(source->streams);
 	free(source->left_out);
 	free(source);
 }
 
-int own_source_open(const struct own_system *system,
-		    const struct sonde_source_config *config,
-		    struct sonde_source **ret_source,
-		    struct sonde_source_error *error)
+int module_source_open(const struct module_system *system,
+		       const struct sonde_source_config *config,
+		       struct sonde_source **ret_source,
+		       struct sonde_source_error *error)
 {
-	struct own_source *source = calloc(1, sizeof(*source));
+	struct module_source *source = calloc(1, sizeof(*source));
 	int rc;
 
 	if (!source)
@@ -227,66 +227,68 @@ int own_source_open(const struct own_system *system,
 	}
 	if (rc == -ENOMEM && !error->text[0])
 		(void)sonde_source_fail(error, rc, "out of memory");
-	own_close(&source->base);
+	module_close(&source->base);
 	return rc;
 }
 
-static int own_open(const struct sonde_source_config *config,
-		    struct sonde_source **ret_source,
-		    struct sonde_source_error *error)
+static int module_open(const struct sonde_source_config *config,
+		       struct sonde_source **ret_source,
+		       struct sonde_source_error *error)
 {
-	return own_source_open(&own_system_linux, config, ret_source, error);
+	return module_source_open(&module_system_linux, config, ret_source,
+				  error);
 }
 
 /* ---- life ---- */
 
-static int own_start(struct sonde_source *base, pid_t root,
-		     struct sonde_source_error *error)
+static int module_start(struct sonde_source *base, pid_t root,
+			struct sonde_source_error *error)
 {
-	struct own_source *source = source_of(base);
+	struct module_source *source = source_of(base);
 	bool is_tree = source->config.scope == SONDE_SOURCE_TREE;
-	int rc = own_device_start(&source->device, is_tree ? root : 0, error);
+	int rc =
+		module_device_start(&source->device, is_tree ? root : 0, error);
 
 	source->is_started = !rc;
 	return rc;
 }
 
-static void own_stop(struct sonde_source *base)
+static void module_stop(struct sonde_source *base)
 {
-	struct own_source *source = source_of(base);
+	struct module_source *source = source_of(base);
 
 	if (source->is_started)
-		own_device_stop(&source->device);
+		module_device_stop(&source->device);
 	source->is_started = false;
 }
 
-static uint64_t own_missed(struct sonde_source *base)
+static uint64_t module_missed(struct sonde_source *base)
 {
-	return own_device_missed(&source_of(base)->device);
+	return module_device_missed(&source_of(base)->device);
 }
 
-static uint64_t own_missed_returns(struct sonde_source *base)
+static uint64_t module_missed_returns(struct sonde_source *base)
 {
-	return own_device_missed_returns(&source_of(base)->device);
+	return module_device_missed_returns(&source_of(base)->device);
 }
 
 /* ---- events ---- */
 
-static uint32_t own_nr_events(const struct sonde_source *base)
+static uint32_t module_nr_events(const struct sonde_source *base)
 {
 	return module_source_of_const(base)->events.nr;
 }
 
-static const struct sonde_desc *own_event(const struct sonde_source *base,
-					  uint32_t index)
+static const struct sonde_desc *module_event(const struct sonde_source *base,
+					     uint32_t index)
 {
 	return module_source_of_const(base)->events.list[index].desc;
 }
 
-static bool own_has(const struct sonde_source *base, const char *group,
-		    const char *name)
+static bool module_has(const struct sonde_source *base, const char *group,
+		       const char *name)
 {
-	const struct own_source *source = module_source_of_const(base);
+	const struct module_source *source = module_source_of_const(base);
 
 	for (uint32_t i = 0; i < source->events.nr; i++)
 		if (source->left_out[i] &&
@@ -298,13 +300,13 @@ static bool own_has(const struct sonde_source *base, const char *group,
 
 /* ---- streams ---- */
 
-static uint32_t own_nr_streams(const struct sonde_source *base)
+static uint32_t module_nr_streams(const struct sonde_source *base)
 {
 	return module_source_of_const(base)->nr_streams;
 }
 
-static void own_stream(const struct sonde_source *base, uint32_t index,
-		       struct sonde_source_stream *ret_stream)
+static void module_stream(const struct sonde_source *base, uint32_t index,
+			  struct sonde_source_stream *ret_stream)
 {
 	(void)base;
 	ret_stream->cpu = index;
@@ -312,55 +314,55 @@ static void own_stream(const struct sonde_source *base, uint32_t index,
 		       index);
 }
 
-static int own_peek(struct sonde_source *base, uint32_t index,
-		    struct sonde_ring_chunk *ret_chunk)
+static int module_peek(struct sonde_source *base, uint32_t index,
+		       struct sonde_ring_chunk *ret_chunk)
 {
-	return own_stream_peek(&source_of(base)->streams[index], ret_chunk);
+	return module_stream_peek(&source_of(base)->streams[index], ret_chunk);
 }
 
-static void own_advance(struct sonde_source *base, uint32_t index,
-			const struct sonde_ring_chunk *chunk)
+static void module_advance(struct sonde_source *base, uint32_t index,
+			   const struct sonde_ring_chunk *chunk)
 {
 	(void)chunk; /* the stream has it */
-	own_stream_advance(&source_of(base)->streams[index]);
+	module_stream_advance(&source_of(base)->streams[index]);
 }
 
-static int own_rewind(struct sonde_source *base, uint32_t index)
+static int module_rewind(struct sonde_source *base, uint32_t index)
 {
-	return own_stream_rewind(&source_of(base)->streams[index]);
+	return module_stream_rewind(&source_of(base)->streams[index]);
 }
 
-static uint64_t own_capacity(const struct sonde_source *base, uint32_t index)
+static uint64_t module_capacity(const struct sonde_source *base, uint32_t index)
 {
-	const struct own_geometry *geometry =
+	const struct module_geometry *geometry =
 		&module_source_of_const(base)->geometry;
 
 	(void)index;
 	return (uint64_t)geometry->nr_subbufs * geometry->subbuf_bytes;
 }
 
-static void own_counts(struct sonde_source *base, uint32_t index,
-		       struct sonde_source_counts *ret_counts)
+static void module_counts(struct sonde_source *base, uint32_t index,
+			  struct sonde_source_counts *ret_counts)
 {
-	own_stream_counts(&source_of(base)->streams[index], ret_counts);
+	module_stream_counts(&source_of(base)->streams[index], ret_counts);
 }
 
 const struct sonde_source_ops sonde_source_modules = {
 	.name = "modules",
-	.open = own_open,
-	.nr_events = own_nr_events,
-	.event = own_event,
-	.has = own_has,
-	.nr_streams = own_nr_streams,
-	.stream = own_stream,
-	.start = own_start,
-	.stop = own_stop,
-	.peek = own_peek,
-	.advance = own_advance,
-	.rewind = own_rewind,
-	.capacity = own_capacity,
-	.counts = own_counts,
-	.missed = own_missed,
-	.missed_returns = own_missed_returns,
-	.close = own_close,
+	.open = module_open,
+	.nr_events = module_nr_events,
+	.event = module_event,
+	.has = module_has,
+	.nr_streams = module_nr_streams,
+	.stream = module_stream,
+	.start = module_start,
+	.stop = module_stop,
+	.peek = module_peek,
+	.advance = module_advance,
+	.rewind = module_rewind,
+	.capacity = module_capacity,
+	.counts = module_counts,
+	.missed = module_missed,
+	.missed_returns = module_missed_returns,
+	.close = module_close,
 };

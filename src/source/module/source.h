@@ -9,9 +9,9 @@
 #include "source/module/device.h"
 
 /* As sonde_source_modules.open(). `system` is borrowed while it is open. */
-int own_source_open(const struct own_system *system,
-		    const struct sonde_source_config *config,
-		    struct sonde_source **ret_source,
-		    struct sonde_source_error *error);
+int module_source_open(const struct module_system *system,
+		       const struct sonde_source_config *config,
+		       struct sonde_source **ret_source,
+		       struct sonde_source_error *error);
 
 #endif /* SOURCE_MODULE_SOURCE_H */

@@ -14,9 +14,10 @@
 /* Of the smallest record: a short header and the context `tid`. */
 #define RECORD_MIN (SONDE_HEAD_LARGE + 4u)
 
-int own_stream_open(struct own_stream *stream, const struct own_device *device,
-		    const struct own_geometry *geometry, uint32_t cpu,
-		    bool is_overwriting)
+int module_stream_open(struct module_stream *stream,
+		       const struct module_device *device,
+		       const struct module_geometry *geometry, uint32_t cpu,
+		       bool is_overwriting)
 {
 	struct sonde_kmod_stream request = {
 		.size = sizeof(request),
@@ -25,10 +26,10 @@ int own_stream_open(struct own_stream *stream, const struct own_device *device,
 	int rc = device->system->ioctl(device->channel, SONDE_KMOD_STREAM,
 				       &request);
 
-	*stream = (struct own_stream){
+	*stream = (struct module_stream){
 		.system = device->system,
 		.fd = rc < 0 ? -1 : rc,
-		.map_bytes = own_geometry_map_bytes(geometry),
+		.map_bytes = module_geometry_map_bytes(geometry),
 		.subbuf_bytes = geometry->subbuf_bytes,
 		.is_overwriting = is_overwriting,
 	};
@@ -40,7 +41,7 @@ int own_stream_open(struct own_stream *stream, const struct own_device *device,
 	return stream->data ? 0 : rc;
 }
 
-void own_stream_close(struct own_stream *stream)
+void module_stream_close(struct module_stream *stream)
 {
 	if (stream->data)
 		stream->system->unmap(stream->data, (size_t)stream->map_bytes);
@@ -52,7 +53,7 @@ void own_stream_close(struct own_stream *stream)
 
 /* ---- what the device says, checked ---- */
 
-static bool module_stream_is_within(const struct own_stream *stream,
+static bool module_stream_is_within(const struct module_stream *stream,
 				    const struct sonde_kmod_chunk *chunk)
 {
 	uint64_t at = chunk->offset % stream->subbuf_bytes;
@@ -64,7 +65,7 @@ static bool module_stream_is_within(const struct own_stream *stream,
 	       chunk->bytes <= stream->subbuf_bytes - at;
 }
 
-static bool is_in_order(const struct own_stream *stream,
+static bool is_in_order(const struct module_stream *stream,
 			const struct sonde_kmod_chunk *chunk)
 {
 	if (!chunk->first)
@@ -78,7 +79,7 @@ static bool is_in_order(const struct own_stream *stream,
 	return chunk->seq > stream->seq;
 }
 
-static bool is_sound(const struct own_stream *stream,
+static bool is_sound(const struct module_stream *stream,
 		     const struct sonde_kmod_chunk *chunk)
 {
 	return chunk->first <= 1 && chunk->closed <= 1 &&
@@ -91,7 +92,7 @@ static bool is_sound(const struct own_stream *stream,
 /* ---- accounts ---- */
 
 /* False if the device can't tell. */
-static bool get_counts(const struct own_stream *stream,
+static bool get_counts(const struct module_stream *stream,
 		       struct sonde_kmod_counts *ret_counts)
 {
 	*ret_counts = (struct sonde_kmod_counts){
@@ -102,7 +103,7 @@ static bool get_counts(const struct own_stream *stream,
 }
 
 /* What was overwritten, so far; it never shrinks. */
-static uint64_t get_overwritten(const struct own_stream *stream)
+static uint64_t get_overwritten(const struct module_stream *stream)
 {
 	struct sonde_kmod_counts counts;
 
@@ -112,8 +113,8 @@ static uint64_t get_overwritten(const struct own_stream *stream)
 	return counts.overwritten;
 }
 
-void own_stream_counts(struct own_stream *stream,
-		       struct sonde_source_counts *ret_counts)
+void module_stream_counts(struct module_stream *stream,
+			  struct sonde_source_counts *ret_counts)
 {
 	struct sonde_kmod_counts counts;
 
@@ -134,7 +135,7 @@ void own_stream_counts(struct own_stream *stream,
 /* ---- reading ---- */
 
 /* 1, 0 or -errno. */
-static int get_chunk(const struct own_stream *stream,
+static int get_chunk(const struct module_stream *stream,
 		     struct sonde_kmod_chunk *ret_chunk)
 {
 	int rc;
@@ -145,8 +146,8 @@ static int get_chunk(const struct own_stream *stream,
 	return rc == -EAGAIN ? 0 : rc;
 }
 
-int own_stream_peek(struct own_stream *stream,
-		    struct sonde_ring_chunk *ret_chunk)
+int module_stream_peek(struct module_stream *stream,
+		       struct sonde_ring_chunk *ret_chunk)
 {
 	struct sonde_kmod_chunk *chunk = &stream->chunk;
 	int rc = get_chunk(stream, chunk);
@@ -176,7 +177,7 @@ int own_stream_peek(struct own_stream *stream,
 	return 1;
 }
 
-void own_stream_advance(struct own_stream *stream)
+void module_stream_advance(struct module_stream *stream)
 {
 	const struct sonde_kmod_chunk *chunk = &stream->chunk;
 
@@ -191,7 +192,7 @@ void own_stream_advance(struct own_stream *stream)
 	(void)stream->system->ioctl(stream->fd, SONDE_KMOD_PUT, &stream->chunk);
 }
 
-int own_stream_rewind(struct own_stream *stream)
+int module_stream_rewind(struct module_stream *stream)
 {
 	/* Nobody writes any more; what is left of the current sub-buffer is
 	 * closed, so that it can be taken. */

@@ -31,10 +31,10 @@
 
 #include "source/module/device.h"
 
-struct own_stream {
-	const struct own_system *system; /* borrowed */
-	int fd;                          /* -1: not open */
-	unsigned char *data;             /* our mapping, read-only */
+struct module_stream {
+	const struct module_system *system; /* borrowed */
+	int fd;                             /* -1: not open */
+	unsigned char *data;                /* our mapping, read-only */
 	uint64_t map_bytes;
 	uint32_t subbuf_bytes;
 	bool is_overwriting;
@@ -50,18 +50,19 @@ struct own_stream {
 	uint64_t overwritten;
 };
 
-/* *stream is for own_stream_close() in any case. */
-int own_stream_open(struct own_stream *stream, const struct own_device *device,
-		    const struct own_geometry *geometry, uint32_t cpu,
-		    bool is_overwriting);
-void own_stream_close(struct own_stream *stream);
+/* *stream is for module_stream_close() in any case. */
+int module_stream_open(struct module_stream *stream,
+		       const struct module_device *device,
+		       const struct module_geometry *geometry, uint32_t cpu,
+		       bool is_overwriting);
+void module_stream_close(struct module_stream *stream);
 
 /* As sonde_source_ops has them. */
-int own_stream_peek(struct own_stream *stream,
-		    struct sonde_ring_chunk *ret_chunk);
-void own_stream_advance(struct own_stream *stream);
-int own_stream_rewind(struct own_stream *stream);
-void own_stream_counts(struct own_stream *stream,
-		       struct sonde_source_counts *ret_counts);
+int module_stream_peek(struct module_stream *stream,
+		       struct sonde_ring_chunk *ret_chunk);
+void module_stream_advance(struct module_stream *stream);
+int module_stream_rewind(struct module_stream *stream);
+void module_stream_counts(struct module_stream *stream,
+			  struct sonde_source_counts *ret_counts);
 
 #endif /* SOURCE_MODULE_STREAM_H */

@@ -128,17 +128,17 @@ static void syscalls_bound_texts(struct list *list,
 		struct sonde_kmod_cap *cap = &list->caps[i];
 
 		if (cap->kind == SONDE_KMOD_UBUFFER)
-			cap->max = own_text_max(config, config->buffer_bytes,
-						list->fixed, list->nr_texts);
+			cap->max = module_text_max(config, config->buffer_bytes,
+						   list->fixed, list->nr_texts);
 		else if (cap->kind != SONDE_KMOD_VALUE)
-			cap->max = own_text_max(config, config->string_bytes,
-						list->fixed, list->nr_texts);
+			cap->max = module_text_max(config, config->string_bytes,
+						   list->fixed, list->nr_texts);
 	}
 }
 
-uint32_t own_syscall_caps(const struct sonde_source_config *config,
-			  bool is_compat, const struct sonde_syscall *call,
-			  bool is_exit, struct sonde_kmod_cap *caps)
+uint32_t module_syscall_caps(const struct sonde_source_config *config,
+			     bool is_compat, const struct sonde_syscall *call,
+			     bool is_exit, struct sonde_kmod_cap *caps)
 {
 	struct list list = { .caps = caps, .is_compat = is_compat };
 
@@ -166,9 +166,9 @@ struct end {
 	bool is_exit;
 };
 
-static const struct sonde_source_rule *rule_of(const struct own_select *select,
-					       const struct end *end,
-					       const char *name)
+static const struct sonde_source_rule *
+rule_of(const struct module_select *select, const struct end *end,
+	const char *name)
 {
 	char shown[SONDE_SYSCALL_NAME_MAX];
 
@@ -191,7 +191,7 @@ static void put_known(struct sonde_kmod_event *event,
 }
 
 /* `call` NULL: unknown ones, number ~0. */
-static int syscalls_select_call(struct own_select *select,
+static int syscalls_select_call(struct module_select *select,
 				const struct end *end,
 				const struct sonde_syscall *call,
 				uint32_t number)
@@ -220,14 +220,14 @@ static int syscalls_select_call(struct own_select *select,
 	if (rc)
 		return sonde_source_fail(select->error, rc,
 					 "%s: no description", name);
-	event.nr_caps =
-		own_syscall_caps(config, is_compat, call, end->is_exit, caps);
+	event.nr_caps = module_syscall_caps(config, is_compat, call,
+					    end->is_exit, caps);
 	if (!call)
 		put_known(&event, end->abi);
-	return own_add(select, rule, "syscalls", name, &event, caps);
+	return module_add(select, rule, "syscalls", name, &event, caps);
 }
 
-static int select_end(struct own_select *select, const struct end *end)
+static int select_end(struct module_select *select, const struct end *end)
 {
 	int rc = syscalls_select_call(select, end, NULL, UINT32_MAX);
 
@@ -240,7 +240,7 @@ static int select_end(struct own_select *select, const struct end *end)
 	return rc;
 }
 
-int own_syscalls_select(struct own_select *select)
+int module_syscalls_select(struct module_select *select)
 {
 	int rc = 0;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * test_own_source.c - the source "modules" over a device that these tests play:
+ * test_module_source.c - the source "modules" over a device that these tests play:
  * what it asks for, what it makes of the answers, and that it takes no answer
  * on trust.
  *
@@ -27,17 +27,17 @@
 
 static void geometry_refuses_what_makes_no_ring(void **state)
 {
-	struct own_geometry g;
+	struct module_geometry g;
 
 	(void)state;
-	assert_int_equal(own_geometry_init(&g, MIB, 0, 0), -EINVAL);
-	assert_int_equal(own_geometry_init(&g, 8191, 0, 1), -EINVAL);
-	assert_int_equal(own_geometry_init(&g, MIB, 5000, 1), -EINVAL);
-	assert_int_equal(own_geometry_init(&g, MIB, 2048, 1), -EINVAL);
-	assert_int_equal(own_geometry_init(&g, MIB, 1u << 31, 1), -EINVAL);
-	assert_int_equal(own_geometry_init(&g, MIB, 1u << 20, 1), -EINVAL);
+	assert_int_equal(module_geometry_init(&g, MIB, 0, 0), -EINVAL);
+	assert_int_equal(module_geometry_init(&g, 8191, 0, 1), -EINVAL);
+	assert_int_equal(module_geometry_init(&g, MIB, 5000, 1), -EINVAL);
+	assert_int_equal(module_geometry_init(&g, MIB, 2048, 1), -EINVAL);
+	assert_int_equal(module_geometry_init(&g, MIB, 1u << 31, 1), -EINVAL);
+	assert_int_equal(module_geometry_init(&g, MIB, 1u << 20, 1), -EINVAL);
 	/* Within the budget, but not within what a session may have. */
-	assert_int_equal(own_geometry_init(&g, UINT64_MAX, 4u << 20, 8192),
+	assert_int_equal(module_geometry_init(&g, UINT64_MAX, 4u << 20, 8192),
 			 -EINVAL);
 }
 
@@ -49,11 +49,11 @@ static void geometry_stays_within_its_limits_whatever_is_asked(void **state)
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(cpus); i++) {
 		for (unsigned int shift = 12; shift < 45; shift++) {
 			uint64_t memory = (1ull << shift) + 4097;
-			struct own_geometry g;
+			struct module_geometry g;
 
-			if (own_geometry_init(&g, memory, 0, cpus[i])) {
+			if (module_geometry_init(&g, memory, 0, cpus[i])) {
 				assert_true(memory <
-					    own_geometry_least(cpus[i]));
+					    module_geometry_least(cpus[i]));
 				continue;
 			}
 			assert_in_range(g.subbuf_bytes, SONDE_KMOD_SUBBUF_MIN,
@@ -64,7 +64,7 @@ static void geometry_stays_within_its_limits_whatever_is_asked(void **state)
 			assert_true((uint64_t)g.nr_subbufs * g.subbuf_bytes *
 					    cpus[i] <=
 				    memory);
-			assert_true(own_geometry_map_bytes(&g) * cpus[i] <=
+			assert_true(module_geometry_map_bytes(&g) * cpus[i] <=
 				    SONDE_KMOD_MEMORY_MAX);
 		}
 	}
@@ -73,26 +73,26 @@ static void geometry_stays_within_its_limits_whatever_is_asked(void **state)
 /* Powers of two take up to half of it, and nothing else does. */
 static void geometry_takes_what_it_is_given(void **state)
 {
-	struct own_geometry g;
+	struct module_geometry g;
 
 	(void)state;
 	for (uint64_t memory = 64 * MIB; memory <= 2048 * MIB;
 	     memory += 32 * MIB) {
-		assert_int_equal(own_geometry_init(&g, memory, 0, 2), 0);
-		assert_true(2 * own_geometry_bytes(&g) > memory);
+		assert_int_equal(module_geometry_init(&g, memory, 0, 2), 0);
+		assert_true(2 * module_geometry_bytes(&g) > memory);
 	}
-	assert_int_equal(own_geometry_init(&g, 1536 * MIB, 0, 2), 0);
-	assert_true(own_geometry_bytes(&g) == 1024 * MIB);
+	assert_int_equal(module_geometry_init(&g, 1536 * MIB, 0, 2), 0);
+	assert_true(module_geometry_bytes(&g) == 1024 * MIB);
 }
 
 static void the_largest_record_fits_where_memory_is_not_scarce(void **state)
 {
-	struct own_geometry g;
+	struct module_geometry g;
 
 	(void)state;
-	assert_int_equal(own_geometry_init(&g, 16 * MIB, 0, 1), 0);
+	assert_int_equal(module_geometry_init(&g, 16 * MIB, 0, 1), 0);
 	assert_true(g.subbuf_bytes > SONDE_KMOD_RECORD_MAX);
-	assert_int_equal(own_geometry_init(&g, MIB, 0, 8), 0);
+	assert_int_equal(module_geometry_init(&g, MIB, 0, 8), 0);
 	assert_true(g.subbuf_bytes > SONDE_KMOD_RECORD_MAX);
 	assert_true(g.nr_subbufs >= 4);
 }
@@ -287,9 +287,10 @@ static const char *const names[NR_SELECTED] = { "sched_switch", "sched_waking",
 						"irq_handler_entry" };
 
 static int fake_select(const struct sonde_source_config *config,
-		       struct own_events *ret, struct sonde_source_error *error)
+		       struct module_events *ret,
+		       struct sonde_source_error *error)
 {
-	struct own_event *list;
+	struct module_event *list;
 
 	(void)config;
 	if (fake.select_rc)
@@ -305,11 +306,11 @@ static int fake_select(const struct sonde_source_config *config,
 		(void)snprintf(list[i].event.name, sizeof(list[i].event.name),
 			       "%s", names[i]);
 	}
-	*ret = (struct own_events){ .nr = NR_SELECTED, .list = list };
+	*ret = (struct module_events){ .nr = NR_SELECTED, .list = list };
 	return 0;
 }
 
-static bool fake_has(const struct own_events *events, const char *group,
+static bool fake_has(const struct module_events *events, const char *group,
 		     const char *name)
 {
 	for (uint32_t i = 0; i < events->nr; i++)
@@ -319,12 +320,12 @@ static bool fake_has(const struct own_events *events, const char *group,
 	return false;
 }
 
-static void fake_release(struct own_events *events)
+static void fake_release(struct module_events *events)
 {
 	free(events->list);
 }
 
-static const struct own_system fake_system = {
+static const struct module_system fake_system = {
 	.open = fake_open,
 	.ioctl = fake_ioctl,
 	.map = fake_map,
@@ -347,8 +348,8 @@ static struct sonde_source *open_with(const struct sonde_source_config *config)
 	struct sonde_source *source = NULL;
 	struct sonde_source_error error = { "" };
 
-	assert_int_equal(own_source_open(&fake_system, config, &source, &error),
-			 0);
+	assert_int_equal(
+		module_source_open(&fake_system, config, &source, &error), 0);
 	assert_string_equal(error.text, "");
 	return source;
 }
@@ -367,8 +368,8 @@ static void fails_with(const struct sonde_source_config *config, int rc,
 	struct sonde_source *source = NULL;
 	struct sonde_source_error error = { "" };
 
-	assert_int_equal(own_source_open(&fake_system, config, &source, &error),
-			 rc);
+	assert_int_equal(
+		module_source_open(&fake_system, config, &source, &error), rc);
 	assert_null(source);
 	if (!strstr(error.text, words))
 		fail_msg("\"%s\" lacks \"%s\"", error.text, words);

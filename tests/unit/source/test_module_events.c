@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_own_events.c - what the source "modules" asks of the kernel: that
+ * test_module_events.c - what the source "modules" asks of the kernel: that
  * descriptions and capture lists say the same, with this machine's types and
  * with types made by hand.
  */
@@ -23,13 +23,13 @@
 #define RUNNING_TYPES "/sys/kernel/btf/vmlinux"
 
 static struct sonde_source_rules rules;
-static struct own_events events;
+static struct module_events events;
 static struct sonde_source_error error;
 
 static int clean_up(void **state)
 {
 	(void)state;
-	own_events_free(&events);
+	module_events_free(&events);
 	sonde_source_rules_fini(&rules);
 	return 0;
 }
@@ -53,9 +53,9 @@ static int select_running(const char *text, uint32_t strings, uint32_t buffers)
 {
 	struct sonde_source_config config = config_of(text, strings, buffers);
 
-	own_events_free(&events);
+	module_events_free(&events);
 	error.text[0] = '\0';
-	return own_events_select(&config, &events, &error);
+	return module_events_select(&config, &events, &error);
 }
 
 static void need_running_types(void)
@@ -64,7 +64,7 @@ static void need_running_types(void)
 		skip();
 }
 
-static const struct own_event *event_of(const char *group, const char *name)
+static const struct module_event *event_of(const char *group, const char *name)
 {
 	for (uint32_t i = 0; i < events.nr; i++)
 		if (!strcmp(events.list[i].group, group) &&
@@ -75,7 +75,7 @@ static const struct own_event *event_of(const char *group, const char *name)
 }
 
 /* By its name in the trace. */
-static const struct own_event *shown(const char *name)
+static const struct module_event *shown(const char *name)
 {
 	for (uint32_t i = 0; i < events.nr; i++)
 		if (!strcmp(sonde_desc_name(events.list[i].desc), name))
@@ -94,7 +94,7 @@ static bool is_text(const struct sonde_kmod_cap *cap)
 }
 
 /* One capture is one field; but that an array of numbers takes several. */
-static void check_field(const struct own_event *event,
+static void check_field(const struct module_event *event,
 			const struct sonde_field_view *field, uint32_t *at)
 {
 	const struct sonde_kmod_cap *cap = &event->caps[*at];
@@ -138,7 +138,7 @@ static void check_field(const struct own_event *event,
 }
 
 /* As the kernel checks it, too. */
-static uint32_t most_bytes(const struct own_event *event)
+static uint32_t most_bytes(const struct module_event *event)
 {
 	uint32_t sum = 0;
 
@@ -152,7 +152,7 @@ static uint32_t most_bytes(const struct own_event *event)
 	return sum;
 }
 
-static void check_event(const struct own_event *event, uint32_t index)
+static void check_event(const struct module_event *event, uint32_t index)
 {
 	struct sonde_fields fields = sonde_desc_fields(event->desc);
 	struct sonde_field_view field;
@@ -202,14 +202,14 @@ static void texts_of_a_call_fit_into_a_small_subbuffer(void **state)
 
 	(void)state;
 	config.subbuf_bytes = 4096;
-	assert_int_equal(own_events_select(&config, &events, &error), 0);
+	assert_int_equal(module_events_select(&config, &events, &error), 0);
 	for (uint32_t i = 0; i < events.nr; i++)
 		assert_in_range(most_bytes(&events.list[i]), 0, 4096 - 256);
 }
 
 static void a_call_is_asked_for_by_number_and_abi(void **state)
 {
-	const struct own_event *event;
+	const struct module_event *event;
 
 	(void)state;
 	assert_int_equal(select_running("syscalls:openat", 64, 0), 0);
@@ -233,7 +233,7 @@ static void a_call_is_asked_for_by_number_and_abi(void **state)
 
 static void a_buffer_that_is_written_is_as_long_as_the_result(void **state)
 {
-	const struct own_event *event;
+	const struct module_event *event;
 
 	(void)state;
 	assert_int_equal(select_running("syscalls:read", 0, 100), 0);
@@ -251,7 +251,7 @@ static void a_buffer_that_is_written_is_as_long_as_the_result(void **state)
 
 static void unknown_calls_are_all_but_the_known(void **state)
 {
-	const struct own_event *event;
+	const struct module_event *event;
 
 	(void)state;
 	assert_int_equal(select_running("syscalls:unknown", 64, 0), 0);
@@ -284,7 +284,7 @@ static void forms_are_asked_for_as_they_are_described(void **state)
 	for (uint32_t i = 0; i < SONDE_NR_PAYLOADS; i++) {
 		const struct sonde_payload *form = &sonde_payloads[i];
 		_Alignas(8) static uint8_t room[SONDE_DESC_MAX];
-		const struct own_event *event;
+		const struct module_event *event;
 
 		if (!sonde_payload_is_here(form))
 			continue;
@@ -322,9 +322,9 @@ static void tracepoints_of_this_kernel_can_be_asked_for(void **state)
 		if (select_running(patterns[i], 0, 0))
 			fail_msg("%s: %s", patterns[i], error.text);
 		check_all();
-		assert_true(own_events_has(&events, events.list[0].group,
-					   events.list[0].name));
-		assert_false(own_events_has(&events, "no", "such"));
+		assert_true(module_events_has(&events, events.list[0].group,
+					      events.list[0].name));
+		assert_false(module_events_has(&events, "no", "such"));
 	}
 }
 
@@ -390,13 +390,13 @@ static void put_types(struct btf *btf, int type)
 static int select_made(const char *text)
 {
 	char list[128];
-	const struct own_kernel kernel = { .events = list, .types = folder };
+	const struct module_kernel kernel = { .events = list, .types = folder };
 	struct sonde_source_config config = config_of(text, 0, 0);
 
 	(void)snprintf(list, sizeof(list), "%s/events", folder);
-	own_events_free(&events);
+	module_events_free(&events);
 	error.text[0] = '\0';
-	return own_events_select_of(&kernel, &config, &events, &error);
+	return module_events_select_of(&kernel, &config, &events, &error);
 }
 
 static void a_pointer_to_a_known_structure_has_its_members(void **state)
@@ -405,7 +405,7 @@ static void a_pointer_to_a_known_structure_has_its_members(void **state)
 	int word = btf__add_int(btf, "unsigned long", 8, 0);
 	int inner = btf__add_struct(btf, "inode", 16);
 	int outer;
-	const struct own_event *event;
+	const struct module_event *event;
 
 	(void)state;
 	assert_int_equal(btf__add_field(btf, "i_ino", word, 64, 0), 0);
@@ -539,8 +539,8 @@ static void an_event_without_types_is_refused_if_it_was_named(void **state)
 	assert_int_equal(select_made("grp"), 0);
 	assert_true(rules.has_left);
 	assert_int_equal(events.nr, 1);
-	assert_false(own_events_has(&events, "grp", "other"));
-	assert_true(own_events_has(&events, "grp", "ev"));
+	assert_false(module_events_has(&events, "grp", "other"));
+	assert_true(module_events_has(&events, "grp", "ev"));
 	assert_false(events.list[0].is_named);
 	assert_int_equal(select_made("grp:ev"), 0);
 	assert_true(events.list[0].is_named);
@@ -552,7 +552,7 @@ static void an_event_without_types_is_refused_if_it_was_named(void **state)
 static void a_kprobe_has_the_functions_arguments(void **state)
 {
 	struct btf *btf = btf__new_empty();
-	const struct own_event *event;
+	const struct module_event *event;
 
 	(void)state;
 	put_types(btf, btf__add_int(btf, "int", 4, BTF_INT_SIGNED));
@@ -577,7 +577,7 @@ static void a_kprobes_texts_come_last(void **state)
 	struct btf *btf = btf__new_empty();
 	int number = btf__add_int(btf, "int", 4, BTF_INT_SIGNED);
 	int text = btf__add_int(btf, "char", 1, BTF_INT_SIGNED);
-	const struct own_event *event;
+	const struct module_event *event;
 	int proto;
 
 	(void)state;
@@ -601,7 +601,7 @@ static void a_kprobes_texts_come_last(void **state)
 
 static void a_condition_is_a_program_and_its_texts(void **state)
 {
-	const struct own_event *event;
+	const struct module_event *event;
 
 	(void)state;
 	assert_int_equal(select_running("syscalls:openat if filename == \"x\" "
