@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "source/statedump/proc.h"
 
 #define CGROUPS_MAX  4096u
@@ -36,22 +37,12 @@ struct sonde_cgroup_slot {
 bool sonde_statedump_is_wanted(const struct sonde_statedump_wanted *wanted,
 			       int32_t pid)
 {
-	size_t from = 0;
-	size_t to = wanted->nr;
+	size_t i;
 
 	if (wanted->everybody)
 		return true;
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (wanted->pids[middle] == pid)
-			return true;
-		if (wanted->pids[middle] < pid)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return false;
+	SONDE_SEARCH(i, wanted->nr, wanted->pids[i] < pid);
+	return i < wanted->nr && wanted->pids[i] == pid;
 }
 
 /* ---- collecting ---- */
@@ -181,23 +172,14 @@ int sonde_tasks_finish(struct sonde_tasks *tasks)
 
 uint64_t sonde_tasks_table(const struct sonde_tasks *tasks, uint64_t files)
 {
-	size_t from = 0;
-	size_t to = tasks->nr;
+	size_t i;
 
 	if (!files)
 		return 0;
-	/* The first that isn't less. */
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-
-		if (tasks->tables[middle].files < files)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	if (from == tasks->nr || tasks->tables[from].files != files)
+	SONDE_SEARCH(i, tasks->nr, tasks->tables[i].files < files);
+	if (i == tasks->nr || tasks->tables[i].files != files)
 		return 0;
-	return (uint64_t)tasks->tables[from].tid;
+	return (uint64_t)tasks->tables[i].tid;
 }
 
 static const struct sonde_statedump_task *

@@ -12,10 +12,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "base/number.h"
+#include "sys/proc.h"
 
 /* Reads of nothing, one after the other or not, before what the kernel still
  * counts is given up. */
@@ -23,24 +23,13 @@
 
 /* ---- losses ---- */
 
-/* "KEY: NUMBER" at the start of a line. */
+/* "KEY: NUMBER", all of a line. */
 static bool parse_count(const char *text, const char *key, uint64_t *ret_count)
 {
-	size_t size = strlen(key);
+	const char *at = sonde_proc_find(text, key);
 
-	while (text) {
-		if (!strncmp(text, key, size) && text[size] == ':') {
-			text += size + 1;
-			text += strspn(text, " ");
-			return sonde_number_take(&text, 10, UINT64_MAX,
-						 ret_count) &&
-			       *text == '\n';
-		}
-		text = strchr(text, '\n');
-		if (text)
-			text++;
-	}
-	return false;
+	return at && sonde_number_take(&at, 10, UINT64_MAX, ret_count) &&
+	       *at == '\n';
 }
 
 int sonde_tracefs_stream_parse_losses(
