@@ -644,11 +644,25 @@ def children_of_fork_are_told():
         p.do("leave")
         summary = home.json("stop", "night")["summary"]
         check_equal(summary["processes"], 1, "recorded")
-        check_equal(summary["processes_missed"], 1, f"missed {summary}")
+        check_equal(summary["processes_missed"], 1, "missed")
         child, = children_named(p.pid, "plain")
         check(any(f"nothing is recorded, as hooks are of one process: pid "
                   f"{child}" in note for note in summary["notes"]),
               str(summary["notes"]))
+    os.kill(child, signal.SIGKILL)
+    p.end()
+
+
+@test
+def a_child_that_has_hooks_of_its_own_is_not_told():
+    p = Plain()
+    p.do("leave")
+    child, = children_named(p.pid, "plain")
+    a = Attached("-p", p.pid, "-p", child, "--malloc", "--locks")
+    check(len(lacking(a)) <= 1, f"said twice: {a.said}")
+    summary = a.end()
+    check_equal((summary["processes"], summary["processes_missed"]), (2, 0),
+                f"{summary}")
     os.kill(child, signal.SIGKILL)
     p.end()
 
@@ -701,6 +715,44 @@ def a_static_program_is_refused_by_name():
     text = refusal("-p", str(p.pid), "--malloc", "--locks")
     check("statically linked" in text and str(p.pid) in text, text)
     p.do("all", 1)
+    p.end()
+
+
+SMALL = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+	char line[64];
+
+	for (puts("0"), fflush(stdout); fgets(line, sizeof(line), stdin);) {
+		char *block = malloc(sizeof(line));
+
+		block[0] = line[0];
+		printf("%d\\n", block[0] == line[0]);
+		fflush(stdout);
+		free(block);
+	}
+	return 0;
+}
+"""
+
+
+@test
+def a_program_of_a_library_without_ends_is_refused_in_one_line():
+    require("musl-gcc")
+    directory = scratch()
+    (directory / "small.c").write_text(SMALL)
+    done = run("musl-gcc", "-O1", directory / "small.c", "-o",
+               directory / "small")
+    check_equal(done.returncode, 0, f"musl-gcc: {done.stderr}")
+    p = Plain(directory / "small")
+    before = text_of(p.pid)
+    said = refusal("-p", p.pid, "--malloc", "--locks")
+    check(re.search(r"\(\) of libc\.so is not recorded: where it ends is not "
+                    "known", said), said)
+    check_equal(text_of(p.pid), before, "text")
+    check_equal(p.do("x"), 1, "answer")
     p.end()
 
 

@@ -2,8 +2,8 @@
 /*
  * forks.c - descendants that have the hooks of a process in their text (forks.h).
  *
- * A child has them if the agent's data are mapped in it where they are in its
- * parent, and the memory isn't the parent's own (the servant's, and that of a
+ * A child has them if the agent's data of its parent are mapped in it, and the
+ * memory isn't the parent's own (the servant's, and that of a
  * vfork() for as long as it lasts). Cost of a look: the lists of children, and
  * for each new one its mappings, once.
  */
@@ -41,7 +41,7 @@ static bool has_agent(pid_t pid, uint64_t agent)
 	if (sonde_process_mappings(pid, &mappings) != 0)
 		return false;
 	for (size_t i = 0; i < mappings.nr; i++)
-		found |= mappings.list[i].start == agent &&
+		found |= mappings.list[i].inode == agent &&
 			 strncmp(mappings.list[i].path, AGENT_PATH,
 				 strlen(AGENT_PATH)) == 0;
 	sonde_mappings_free(&mappings);

@@ -30,7 +30,8 @@ struct sonde_hooks_forks {
 	struct sonde_hooks_fork list[SONDE_HOOKS_FORKS_MAX];
 };
 
-/* Among the descendants of the process, whose agent is at that address. */
+/* Among the descendants of the process, whose agent is in the file of that
+ * number. */
 void sonde_hooks_forks_look(struct sonde_hooks_forks *forks, pid_t pid,
 			    uint64_t agent);
 

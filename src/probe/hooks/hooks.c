@@ -176,7 +176,7 @@ static void note_pending(struct hooked *hooked, size_t call)
 static void hooks_look_at_forks(struct hooked *hooked)
 {
 	sonde_hooks_forks_look(&hooked->forks, hooked->pid,
-			       sonde_process_agent_address(hooked->process));
+			       sonde_process_agent_inode(hooked->process));
 }
 
 static void note_forks(struct hooked *hooked)
@@ -359,6 +359,16 @@ static int put_probes(struct hooked *hooked, struct sonde_process_error *error)
 	return -ENOENT;
 }
 
+/* Without one, what is left would be half of each pair. */
+static bool knows_any_end(const struct sonde_hooks_plan *plan)
+{
+	for (size_t i = 1; i < plan->nr_calls; i++)
+		if (!plan->calls[i].is_out &&
+		    sonde_hooks_has_end(plan->calls[i].function))
+			return true;
+	return plan->nr_calls == 1; /* nor any function */
+}
+
 static int plan(struct hooked *hooked, unsigned int groups,
 		struct sonde_process_error *error)
 {
@@ -379,6 +389,12 @@ static int plan(struct hooked *hooked, unsigned int groups,
 	if (!rc)
 		rc = sonde_hooks_plan_make(hooked->process, groups, modules,
 					   hooked->plan, error);
+	if (!rc && !knows_any_end(hooked->plan)) {
+		sonde_process_error_set(error, "process %d: %s",
+					(int)hooked->pid,
+					hooked->plan->notes[0]);
+		rc = -EOPNOTSUPP;
+	}
 	free(modules);
 	return rc;
 }
@@ -420,6 +436,19 @@ static int hooks_begin(struct hooked *hooked,
 	return 0;
 }
 
+/* Whether another process has had the same left out. */
+static bool hooks_was_said(const struct sonde_hooks *hooks, const char *note)
+{
+	for (size_t i = 0; i < hooks->nr; i++) {
+		const struct sonde_hooks_plan *plan = hooks->list[i]->plan;
+
+		for (size_t n = 0; plan && n < plan->nr_notes; n++)
+			if (strcmp(plan->notes[n], note) == 0)
+				return true;
+	}
+	return false;
+}
+
 int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 		       size_t size)
 {
@@ -453,7 +482,8 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 		return rc;
 	}
 	for (size_t i = 0; i < hooked->plan->nr_notes; i++)
-		hooks->config.say(hooked->plan->notes[i]);
+		if (!hooks_was_said(hooks, hooked->plan->notes[i]))
+			hooks->config.say(hooked->plan->notes[i]);
 	hooks->list[hooks->nr++] = hooked;
 	return 0;
 }

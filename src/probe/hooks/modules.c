@@ -61,12 +61,26 @@ static bool modules_find_file(const struct sonde_mappings *mappings,
 
 /* ---- the loader's list ---- */
 
+/* What debuggers read: glibc's loader has it, musl's has a pointer to it. */
+static int find_debug(const struct sonde_process *process, uint64_t loader,
+		      uint64_t *ret_address)
+{
+	uint64_t pointer;
+	int rc = sonde_process_symbol(process, loader, "_r_debug", ret_address);
+
+	if (rc != -ENOENT ||
+	    sonde_process_symbol(process, loader, "_dl_debug_addr", &pointer))
+		return rc;
+	return sonde_process_read(process, pointer, ret_address,
+				  sizeof(*ret_address));
+}
+
 static int modules_find_list(const struct sonde_process *process,
 			     uint64_t loader, uint64_t *ret_first)
 {
 	struct r_debug debug;
 	uint64_t address;
-	int rc = sonde_process_symbol(process, loader, "_r_debug", &address);
+	int rc = find_debug(process, loader, &address);
 
 	if (rc == 0)
 		rc = sonde_process_read(process, address, &debug,

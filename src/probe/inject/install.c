@@ -20,6 +20,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -470,4 +471,11 @@ struct sonde_agent *sonde_process_agent(const struct sonde_process *process)
 uint64_t sonde_process_agent_address(const struct sonde_process *process)
 {
 	return process->agent.there;
+}
+
+uint64_t sonde_process_agent_inode(const struct sonde_process *process)
+{
+	struct stat st;
+
+	return fstat(process->agent.fd, &st) == 0 ? st.st_ino : 0;
 }

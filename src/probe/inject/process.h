@@ -131,6 +131,8 @@ const struct sonde_agent_image *
 sonde_process_image(const struct sonde_process *process);
 struct sonde_agent *sonde_process_agent(const struct sonde_process *process);
 uint64_t sonde_process_agent_address(const struct sonde_process *process);
+/* The number of the file that it is in; 0: it isn't known. */
+uint64_t sonde_process_agent_inode(const struct sonde_process *process);
 /* Takes over actions that the program has set since; cheap. */
 int sonde_process_keep_signals(struct sonde_process *process);
 
