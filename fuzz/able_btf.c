@@ -65,6 +65,28 @@ static void extract(const struct sonde_btf *all, struct sonde_btf_wanted wanted)
 	free(bytes);
 }
 
+/* With what they are called with: functions and typedefs. */
+static void extract_calls(const struct sonde_btf *all,
+			  struct sonde_btf_wanted wanted)
+{
+	const char *names[] = { name };
+	struct sonde_btf btf;
+	bool was_there = wanted.id > 0;
+	uint8_t *bytes = NULL;
+	size_t size = 0;
+	int rc = sonde_btf_extract_calls(all, names, 1, &bytes, &size);
+
+	FUZZ_CHECK(rc == 0 || rc == -EPROTO);
+	if (rc)
+		return;
+	FUZZ_CHECK(!sonde_btf_init(&btf, bytes, size));
+	FUZZ_CHECK(!sonde_btf_find(&btf, &wanted, 1));
+	FUZZ_CHECK((wanted.kind != BTF_KIND_FUNC &&
+		    wanted.kind != BTF_KIND_TYPEDEF) ||
+		   was_there == (wanted.id > 0));
+	free(bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
@@ -86,8 +108,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	FUZZ_CHECK(rc == 0 || rc == -EPROTO);
 	FUZZ_CHECK(rc || (wanted.id >= 0 &&
 			  (size_t)wanted.id <= size / sizeof(struct btf_type)));
-	if (!rc)
+	if (!rc) {
 		extract(&btf, wanted);
+		extract_calls(&btf, wanted);
+	}
 	free(all);
 	return 0;
 }

@@ -19,12 +19,15 @@
 #include <sonde/abi.h>
 
 #include "base/grow.h"
-#include "base/port.h"
 
 /* Typedefs and qualifiers around a type; C has no use for more. */
 #define WRAPPERS_MAX 64u
 
 #define TRACE_PREFIX "btf_trace_"
+
+const char *const sonde_prototype_prefixes[SONDE_PROTOTYPE_PREFIXES] = {
+	TRACE_PREFIX, "__probestub_", "__traceiter_", "__bpf_trace_"
+};
 
 struct named {
 	const char *name; /* in the BTF */
@@ -255,14 +258,12 @@ static const struct btf_type *function(const struct sonde_types *types,
 static const struct btf_type *names_of(const struct sonde_types *types,
 				       const char *name, uint32_t nr)
 {
-	static const char *const prefixes[] = { "__probestub_", "__traceiter_",
-						"__bpf_trace_" };
-
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(prefixes); i++) {
-		char text[SONDE_PROTOTYPE_NAME + 16];
+	for (uint32_t i = 1; i < SONDE_PROTOTYPE_PREFIXES; i++) {
+		char text[SONDE_PROTOTYPE_PREFIX + SONDE_PROTOTYPE_NAME];
 		const struct btf_type *type;
 
-		(void)snprintf(text, sizeof(text), "%s%s", prefixes[i], name);
+		(void)snprintf(text, sizeof(text), "%s%s",
+			       sonde_prototype_prefixes[i], name);
 		type = function(types, text);
 		if (type && btf_vlen(type) == nr)
 			return type;

@@ -40,6 +40,12 @@ struct sonde_prototype_arg {
 	char name[SONDE_PROTOTYPE_NAME];
 };
 
+/* What is before a tracepoint's name in those of its types: first btf_trace_. */
+#define SONDE_PROTOTYPE_PREFIXES 4u
+#define SONDE_PROTOTYPE_PREFIX   16u /* bytes of one, at most */
+
+extern const char *const sonde_prototype_prefixes[SONDE_PROTOTYPE_PREFIXES];
+
 struct sonde_prototype {
 	uint32_t nr;
 	struct sonde_prototype_arg args[SONDE_PROTOTYPE_ARGS];

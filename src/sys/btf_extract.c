@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * btf_extract.c - of a kernel's types, those of some names and what they have
- * inside, as a BTF of their own.
+ * btf_extract.c - of a kernel's types, those of some names, as a BTF of their
+ * own: with what they have inside, or with what they are called with.
  *
  * A type gets its id in the extract when it is first referred to, and types are
  * written in the order of these ids, each with the references in it renamed:
- * so what it refers to comes into the list. A pointer refers to nothing, or
- * most of the kernel would come along. Else a type is written as it was read,
- * so sizes and offsets stay.
+ * so what it refers to comes into the list. Most of the kernel would come along
+ * if all references were followed: of data, a pointer refers to nothing; of
+ * calls, structures, unions and enumerations have nothing inside. Else a type is
+ * written as it was read, so sizes and offsets stay.
  *
  * Cost: one pass over all types, 8 bytes for each of them, and what is
  * extracted.
@@ -20,6 +21,8 @@
 
 #include "base/grow.h"
 
+#define VLEN_MASK 0xffffu /* BTF_INFO_VLEN() */
+
 struct bytes {
 	uint8_t *at;
 	size_t nr;
@@ -28,6 +31,7 @@ struct bytes {
 
 struct extract {
 	const struct sonde_btf *btf;
+	bool is_calls;    /* else of data */
 	uint32_t *places; /* by id: where the type stands */
 	uint32_t nr;      /* ids; 0 is void */
 	uint32_t room;
@@ -83,12 +87,17 @@ static int extract_refer(struct extract *e, uint32_t *id)
 	return 0;
 }
 
-/* Kinds that a program asks for by name. */
-static bool has_kind(uint32_t kind)
+static bool has_inside(uint32_t kind)
 {
 	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION ||
-	       kind == BTF_KIND_ENUM || kind == BTF_KIND_ENUM64 ||
-	       kind == BTF_KIND_TYPEDEF;
+	       kind == BTF_KIND_ENUM || kind == BTF_KIND_ENUM64;
+}
+
+/* Kinds that are asked for by name. */
+static bool has_kind(const struct extract *e, uint32_t kind)
+{
+	return kind == BTF_KIND_TYPEDEF ||
+	       (e->is_calls ? kind == BTF_KIND_FUNC : has_inside(kind));
 }
 
 static bool is_named(const struct sonde_btf *btf, const struct btf_type *type,
@@ -120,7 +129,7 @@ static int find_all(struct extract *e, const char *const *names, size_t nr)
 		e->places[e->nr] = (uint32_t)at;
 		if (!sonde_btf_next(e->btf, &at, &type, &rest))
 			break;
-		if (!has_kind(BTF_INFO_KIND(type.info)) ||
+		if (!has_kind(e, BTF_INFO_KIND(type.info)) ||
 		    !is_named(e->btf, &type, names, nr))
 			continue;
 		rc = SONDE_GROW(named, nr_named, named_room);
@@ -189,11 +198,29 @@ static int add_array(struct extract *e, const uint8_t *rest)
 	return rc ? rc : add_bytes(&e->types, &array, sizeof(array));
 }
 
-static int add_rest(struct extract *e, const struct btf_type *type,
+/* Arguments have a name and a type, in this order. */
+static int add_params(struct extract *e, const uint8_t *rest, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		struct btf_param param;
+		int rc;
+
+		memcpy(&param, rest + i * sizeof(param), sizeof(param));
+		rc = add_string(e, &param.name_off);
+		if (!rc)
+			rc = extract_refer(e, &param.type);
+		if (!rc)
+			rc = add_bytes(&e->types, &param, sizeof(param));
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* `nr`: of what the type has in the extract. */
+static int add_rest(struct extract *e, const struct btf_type *type, uint32_t nr,
 		    const uint8_t *rest)
 {
-	uint32_t nr = BTF_INFO_VLEN(type->info);
-
 	switch (BTF_INFO_KIND(type->info)) {
 	case BTF_KIND_STRUCT:
 	case BTF_KIND_UNION:
@@ -204,6 +231,8 @@ static int add_rest(struct extract *e, const struct btf_type *type,
 		return add_values(e, rest, nr, sizeof(struct btf_enum64));
 	case BTF_KIND_ARRAY:
 		return add_array(e, rest);
+	case BTF_KIND_FUNC_PROTO:
+		return add_params(e, rest, nr);
 	case BTF_KIND_INT:
 		return add_bytes(&e->types, rest, sizeof(uint32_t));
 	default:
@@ -211,7 +240,7 @@ static int add_rest(struct extract *e, const struct btf_type *type,
 	}
 }
 
-/* What is no data, and can't be part of any, is an error. */
+/* What can't be part of what is asked for is an error. */
 static int add_head(struct extract *e, struct btf_type type)
 {
 	int rc = add_string(e, &type.name_off);
@@ -220,7 +249,14 @@ static int add_head(struct extract *e, struct btf_type type)
 		return rc;
 	switch (BTF_INFO_KIND(type.info)) {
 	case BTF_KIND_PTR:
-		type.type = 0;
+		if (e->is_calls)
+			rc = extract_refer(e, &type.type);
+		else
+			type.type = 0;
+		break;
+	case BTF_KIND_FUNC:
+	case BTF_KIND_FUNC_PROTO:
+		rc = e->is_calls ? extract_refer(e, &type.type) : -EPROTO;
 		break;
 	case BTF_KIND_TYPEDEF:
 	case BTF_KIND_CONST:
@@ -256,9 +292,11 @@ static int add_all(struct extract *e)
 
 		if (!sonde_btf_next(e->btf, &at, &type, &rest))
 			return -EPROTO;
+		if (e->is_calls && has_inside(BTF_INFO_KIND(type.info)))
+			type.info &= ~(uint32_t)VLEN_MASK;
 		rc = add_head(e, type);
 		if (!rc)
-			rc = add_rest(e, &type, rest);
+			rc = add_rest(e, &type, BTF_INFO_VLEN(type.info), rest);
 	}
 	return rc;
 }
@@ -290,20 +328,36 @@ static int put_together(const struct extract *e, uint8_t **ret_bytes,
 	return 0;
 }
 
+static int run(struct extract *e, const char *const *names, size_t nr,
+	       uint8_t **ret_bytes, size_t *ret_size)
+{
+	int rc = find_all(e, names, nr);
+
+	if (!rc)
+		rc = add_all(e);
+	if (!rc)
+		rc = put_together(e, ret_bytes, ret_size);
+	free(e->places);
+	free(e->new_ids);
+	free(e->ids);
+	free(e->types.at);
+	free(e->strings.at);
+	return rc;
+}
+
 int sonde_btf_extract(const struct sonde_btf *btf, const char *const *names,
 		      size_t nr, uint8_t **ret_bytes, size_t *ret_size)
 {
 	struct extract e = { .btf = btf };
-	int rc = find_all(&e, names, nr);
 
-	if (!rc)
-		rc = add_all(&e);
-	if (!rc)
-		rc = put_together(&e, ret_bytes, ret_size);
-	free(e.places);
-	free(e.new_ids);
-	free(e.ids);
-	free(e.types.at);
-	free(e.strings.at);
-	return rc;
+	return run(&e, names, nr, ret_bytes, ret_size);
+}
+
+int sonde_btf_extract_calls(const struct sonde_btf *btf,
+			    const char *const *names, size_t nr,
+			    uint8_t **ret_bytes, size_t *ret_size)
+{
+	struct extract e = { .btf = btf, .is_calls = true };
+
+	return run(&e, names, nr, ret_bytes, ret_size);
 }

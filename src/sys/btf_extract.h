@@ -14,4 +14,13 @@
 int sonde_btf_extract(const struct sonde_btf *btf, const char *const *names,
 		      size_t nr, uint8_t **ret_bytes, size_t *ret_size);
 
+/*
+ * A BTF with the functions and typedefs of these names, their arguments and what
+ * those point to; structures, unions and enumerations have a name and a size,
+ * but nothing inside. The rest as above.
+ */
+int sonde_btf_extract_calls(const struct sonde_btf *btf,
+			    const char *const *names, size_t nr,
+			    uint8_t **ret_bytes, size_t *ret_size);
+
 #endif /* SYS_BTF_EXTRACT_H */

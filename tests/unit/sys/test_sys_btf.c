@@ -378,6 +378,136 @@ static void nothing_is_extracted_from_types_that_make_no_sense(void **state)
 				 -EPROTO);
 }
 
+/* ---- of calls ---- */
+
+/*
+ * 1 function "a" of 2; 2 (3 "p", 5 "b"); 3 pointer to 4; 4 struct "c" { 6 "b"; };
+ * 5 typedef "b" of 6; 6 struct "d".
+ */
+struct called {
+	struct btf_header header;
+	struct btf_type function;
+	struct btf_type proto;
+	struct btf_param of_proto[2];
+	struct btf_type pointer;
+	struct btf_type c;
+	struct btf_member of_c;
+	struct btf_type typedef_b;
+	struct btf_type d;
+	char strings[11];
+} __attribute__((packed));
+
+#define CALLED_BYTES                                         \
+	(sizeof(struct called) - sizeof(struct btf_header) - \
+	 sizeof(((struct called *)NULL)->strings))
+
+static const struct called called = {
+	.header = { .magic = BTF_MAGIC,
+		    .version = 1,
+		    .hdr_len = sizeof(struct btf_header),
+		    .type_len = CALLED_BYTES,
+		    .str_off = CALLED_BYTES,
+		    .str_len = 11 },
+	.function = { .name_off = 1,
+		      .info = KIND(BTF_KIND_FUNC, BTF_FUNC_GLOBAL),
+		      .type = 2 },
+	.proto = { .info = KIND(BTF_KIND_FUNC_PROTO, 2) },
+	.of_proto = { { .name_off = 9, .type = 3 },
+		      { .name_off = 3, .type = 5 } },
+	.pointer = { .info = KIND(BTF_KIND_PTR, 0), .type = 4 },
+	.c = { .name_off = 5, .info = KIND(BTF_KIND_STRUCT, 1), .size = 4 },
+	.of_c = { .name_off = 3, .type = 6 },
+	.typedef_b = { .name_off = 3,
+		       .info = KIND(BTF_KIND_TYPEDEF, 0),
+		       .type = 6 },
+	.d = { .name_off = 7, .info = KIND(BTF_KIND_STRUCT, 0), .size = 4 },
+	.strings = { 0, 'a', 0, 'b', 0, 'c', 0, 'd', 0, 'p', 0 },
+};
+
+static int extract_calls_from(const struct called *in, size_t size,
+			      struct sonde_btf *ret_btf, uint8_t **ret_bytes)
+{
+	/* Ends where its memory ends. */
+	uint8_t *bytes = malloc(size ? size : 1);
+	const char *name = "a";
+	struct sonde_btf all;
+	size_t used = 0;
+	int rc;
+
+	assert_non_null(bytes);
+	memcpy(bytes, in, size);
+	rc = sonde_btf_init(&all, bytes, size);
+	if (!rc)
+		rc = sonde_btf_extract_calls(&all, &name, 1, ret_bytes, &used);
+	if (!rc)
+		assert_int_equal(sonde_btf_init(ret_btf, *ret_bytes, used), 0);
+	free(bytes);
+	return rc;
+}
+
+static void an_extract_of_calls_has_what_pointers_point_to(void **state)
+{
+	struct sonde_btf btf;
+	uint8_t *bytes;
+	const uint8_t *rest;
+	struct btf_param params[2];
+	struct btf_type type;
+
+	(void)state;
+	assert_int_equal(
+		extract_calls_from(&called, sizeof(called), &btf, &bytes), 0);
+	type = type_of(&btf, 1, &rest);
+	assert_int_equal(BTF_INFO_KIND(type.info), BTF_KIND_FUNC);
+	type = type_of(&btf, type.type, &rest);
+	assert_int_equal(BTF_INFO_VLEN(type.info), 2);
+	memcpy(params, rest, sizeof(params));
+	assert_string_equal(sonde_btf_string(&btf, params[0].name_off), "p");
+	type = type_of(&btf, params[0].type, &rest);
+	assert_int_equal(BTF_INFO_KIND(type.info), BTF_KIND_PTR);
+	type = type_of(&btf, type.type, &rest);
+	assert_string_equal(sonde_btf_string(&btf, type.name_off), "c");
+	type = type_of(&btf, params[1].type, &rest);
+	type = type_of(&btf, type.type, &rest);
+	assert_string_equal(sonde_btf_string(&btf, type.name_off), "d");
+	free(bytes);
+}
+
+static void a_structure_in_an_extract_of_calls_has_nothing_inside(void **state)
+{
+	struct sonde_btf_wanted c = { .kind = BTF_KIND_STRUCT, .name = "c" };
+	struct called pointed = called;
+	struct sonde_btf btf;
+	uint8_t *bytes;
+	const uint8_t *rest;
+	struct btf_type type;
+
+	(void)state;
+	/* What only the structure has inside may make no sense. */
+	pointed.of_c.type = 99;
+	assert_int_equal(
+		extract_calls_from(&pointed, sizeof(pointed), &btf, &bytes), 0);
+	assert_int_equal(sonde_btf_find(&btf, &c, 1), 0);
+	type = type_of(&btf, (uint32_t)c.id, &rest);
+	assert_int_equal(BTF_INFO_VLEN(type.info), 0);
+	assert_int_equal(type.size, 4);
+	free(bytes);
+}
+
+static void no_calls_are_extracted_from_types_that_make_no_sense(void **state)
+{
+	struct called past = called;
+	struct sonde_btf btf;
+	uint8_t *bytes;
+
+	(void)state;
+	past.of_proto[1].type = 7;
+	assert_int_equal(extract_calls_from(&past, sizeof(past), &btf, &bytes),
+			 -EPROTO);
+	for (size_t cut = 0; cut < sizeof(called); cut++)
+		assert_int_equal(extract_calls_from(&called, cut, &btf, &bytes),
+				 -EPROTO);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -392,6 +522,12 @@ int main(void)
 		cmocka_unit_test(an_extract_has_all_types_of_a_name),
 		cmocka_unit_test(
 			nothing_is_extracted_from_types_that_make_no_sense),
+		cmocka_unit_test(
+			an_extract_of_calls_has_what_pointers_point_to),
+		cmocka_unit_test(
+			a_structure_in_an_extract_of_calls_has_nothing_inside),
+		cmocka_unit_test(
+			no_calls_are_extracted_from_types_that_make_no_sense),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
