@@ -173,6 +173,8 @@ static const char *metadata_match(const char *at, const char *end,
 	const char *wanted;
 	const char *found;
 
+	if (size && (size_t)(end - at) >= size && !memcmp(at, text, size))
+		return at + size; /* as it was written, all in one piece */
 	for (; (wanted = metadata_next_byte(text, text_end));
 	     text = wanted + 1) {
 		found = metadata_next_byte(at, end);

@@ -352,11 +352,6 @@ static int add_sources(struct sonde_session_kernel *kernel)
 	return rc;
 }
 
-static struct sonde_output *output_of(struct sonde_session_kernel *kernel)
-{
-	return sonde_session_output(kernel->session, SONDE_CTF_KERNEL);
-}
-
 int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
 				struct sonde_session *session)
 {
@@ -372,9 +367,8 @@ int sonde_session_kernel_create(struct sonde_session_kernel *kernel, int dir,
 	rc = sonde_session_open_trace(session, SONDE_CTF_KERNEL, below,
 				      SONDE_TRACE_KERNEL, env, nr);
 	(void)close(below); /* the trace has its own */
-	if (!rc)
-		rc = add_sources(kernel);
-	return rc ? rc : sonde_ctf_trace_sync(output_of(kernel)->trace);
+	/* They are written when the number of the first process is known. */
+	return rc ? rc : add_sources(kernel);
 }
 
 /* ---- state ---- */
@@ -452,10 +446,13 @@ static pid_t dump_root(const struct sonde_session_kernel *kernel)
 static void session_kernel_set_number(struct sonde_session_kernel *kernel,
 				      const char *name, int64_t number)
 {
-	struct sonde_output *output = output_of(kernel);
+	struct sonde_output *output =
+		sonde_session_output(kernel->session, SONDE_CTF_KERNEL);
 	int rc = sonde_ctf_trace_set_number(output->trace, name, number);
 
-	if (rc && rc != -ENOENT)
+	if (rc == -ENOENT)
+		rc = sonde_ctf_trace_sync(output->trace);
+	if (rc)
 		sonde_output_failed(output, rc);
 }
 
