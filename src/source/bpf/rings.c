@@ -90,7 +90,11 @@ static void *map(struct bpf_source *source, const char *name, size_t size)
 	if (fd < 0)
 		return NULL;
 	at = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return at == MAP_FAILED ? NULL : at;
+	if (at == MAP_FAILED)
+		return NULL;
+	/* A fork would copy the tables of all these pages; it may do so, too. */
+	(void)madvise(at, size, MADV_DONTFORK);
+	return at;
 }
 
 static size_t cpus_size(const struct bpf_source *source)
