@@ -164,7 +164,6 @@ static uint32_t plan_call(struct sonde_bpf_plan *plan,
 		if (!size)
 			continue;
 		plan->sizes |= size << 4 * i;
-		plan->nr = (uint8_t)(i + 1);
 		bytes += size & 12;
 	}
 	if (form->has_strings && !is_exit) {

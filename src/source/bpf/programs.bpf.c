@@ -161,9 +161,11 @@ INLINE bool keep_tree(struct sonde_bpf_cpu *cpu, struct task_struct *prev,
 		      struct task_struct *next)
 {
 	bool was = is_known(cpu, prev) ? READ(cpu->tracked) : is_tracked(prev);
+	bool is = is_member(cpu, next);
 
-	learn(cpu, next);
-	return was || READ(cpu->tracked);
+	learn_task(cpu, next);
+	WRITE(cpu->tracked, is);
+	return was || is;
 }
 
 /* Whether the switch is away from whom the one before was to. */
@@ -662,6 +664,7 @@ int mark(void *ctx)
 	(void)ctx;
 	if (!cpu)
 		return 0;
+	WRITE(cpu->gen, READ(cpu->gen) + 1);
 	learn(cpu, task);
 	find_count(cpu, task);
 	WRITE(cpu->marked_in, counted_in_interrupt(cpu));

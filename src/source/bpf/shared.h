@@ -51,6 +51,17 @@
 #define SONDE_BPF_RING_FENCE 4 /* of no meaning: writer.h */
 #define SONDE_BPF_NO_RING    (~0ull)
 
+/* A task that ran on the CPU: whether it is in the tree (tree.bpf.h). */
+struct sonde_bpf_seen {
+	uint64_t task; /* its address */
+	uint64_t start;
+	uint64_t gen; /* what that of the CPU was */
+	uint32_t tid;
+	uint32_t tracked;
+};
+
+#define SONDE_BPF_SEEN 8u /* of a CPU; a power of two */
+
 struct sonde_bpf_cpu {
 	struct sonde_ring ring[SONDE_BPF_LEVELS];
 	uint32_t nest; /* programs that are running */
@@ -72,7 +83,9 @@ struct sonde_bpf_cpu {
 	uint64_t unseen;     /* switches that the one before doesn't lead to */
 	uint64_t next;       /* 1 + the tid that was switched to; 0: none yet */
 	uint64_t count_at;   /* COUNT_BY_QUEUE: its address, by `mark` */
-	uint64_t reserved1[54];
+	uint64_t gen;        /* counted up by `mark`; 0: it hasn't run yet */
+	struct sonde_bpf_seen seen[SONDE_BPF_SEEN]; /* by tid */
+	uint64_t reserved1[21];
 };
 
 /* What a program is called in. */
@@ -124,7 +137,7 @@ enum sonde_bpf_item {
 /* One system call's entry or exit. */
 struct sonde_bpf_plan {
 	uint16_t id; /* 0: not selected */
-	uint8_t nr;  /* arguments */
+	uint8_t reserved0;
 	uint8_t flags;
 	/* 4 bits for each argument: the number's bytes, 0, 4 or 8; plus 1 if a
 	 * 32-bit one is to be sign-extended. */

@@ -54,21 +54,32 @@ INLINE long number_of(struct pt_regs *regs)
 	return (int)regs->orig_ax;
 }
 
-/* The argument's 4 bits of `sizes` say how 32 bits become 64. */
+#define ARGUMENT_0 regs->di
+#define ARGUMENT_1 regs->si
+#define ARGUMENT_2 regs->dx
+#define ARGUMENT_3 regs->r10
+#define ARGUMENT_4 regs->r8
+#define ARGUMENT_5 regs->r9
+
+/* The argument's 4 bits of `sizes` say how 32 bits become 64; without a branch,
+ * of which each would double the verifier's work. */
 INLINE uint64_t widen(uint32_t value, uint32_t size)
 {
-	return size & 1 ? (uint64_t)(int32_t)value : value;
+	uint64_t sign = value >> 31 & size & 1;
+
+	return value | -sign << 32;
 }
 
-#define ARGUMENT(i, native, compat)                                \
-	(is_32 ? widen((uint32_t)regs->compat, sizes >> 4 * (i)) : \
-		 (uint64_t)regs->native)
-#define ARGUMENT_0 ARGUMENT(0, di, bx)
-#define ARGUMENT_1 ARGUMENT(1, si, cx)
-#define ARGUMENT_2 ARGUMENT(2, dx, dx)
-#define ARGUMENT_3 ARGUMENT(3, r10, si)
-#define ARGUMENT_4 ARGUMENT(4, r8, di)
-#define ARGUMENT_5 ARGUMENT(5, r9, bp)
+INLINE void get_compat_args(uint64_t *args, uint32_t sizes,
+			    struct pt_regs *regs)
+{
+	args[0] = widen((uint32_t)regs->bx, sizes);
+	args[1] = widen((uint32_t)regs->cx, sizes >> 4);
+	args[2] = widen((uint32_t)regs->dx, sizes >> 8);
+	args[3] = widen((uint32_t)regs->si, sizes >> 12);
+	args[4] = widen((uint32_t)regs->di, sizes >> 16);
+	args[5] = widen((uint32_t)regs->bp, sizes >> 20);
+}
 #else
 #define PSTATE_32  0x10u
 
@@ -82,12 +93,32 @@ INLINE long number_of(struct pt_regs *regs)
 	return regs->syscallno;
 }
 
-#define ARGUMENT_0 ((void)is_32, regs->orig_x0)
-#define ARGUMENT_1 ((void)is_32, regs->regs[1])
-#define ARGUMENT_2 ((void)is_32, regs->regs[2])
-#define ARGUMENT_3 ((void)is_32, regs->regs[3])
-#define ARGUMENT_4 ((void)is_32, regs->regs[4])
-#define ARGUMENT_5 ((void)is_32, regs->regs[5])
+#define ARGUMENT_0 regs->orig_x0
+#define ARGUMENT_1 regs->regs[1]
+#define ARGUMENT_2 regs->regs[2]
+#define ARGUMENT_3 regs->regs[3]
+#define ARGUMENT_4 regs->regs[4]
+#define ARGUMENT_5 regs->regs[5]
+#endif
+
+INLINE void get_args(uint64_t *args, struct pt_regs *regs)
+{
+	args[0] = ARGUMENT_0;
+	args[1] = ARGUMENT_1;
+	args[2] = ARGUMENT_2;
+	args[3] = ARGUMENT_3;
+	args[4] = ARGUMENT_4;
+	args[5] = ARGUMENT_5;
+}
+
+#if !defined(__TARGET_ARCH_x86)
+/* The same registers. */
+INLINE void get_compat_args(uint64_t *args, uint32_t sizes,
+			    struct pt_regs *regs)
+{
+	(void)sizes;
+	get_args(args, regs);
+}
 #endif
 
 /* ---- the long way ---- */
@@ -97,23 +128,16 @@ struct call {
 	int64_t number;
 	int64_t ret;
 	uint32_t is_32;
-	uint32_t is_exit;
+	uint32_t reserved; /* no byte of it may be left as it was */
 };
 
-INLINE void get_args(struct call *call, const struct sonde_bpf_plan *plan,
-		     struct pt_regs *regs)
+INLINE void get_call_args(struct call *call, const struct sonde_bpf_plan *plan,
+			  struct pt_regs *regs)
 {
-	uint32_t is_32 = call->is_32;
-	uint32_t sizes = plan->sizes;
-
-	(void)sizes;
-
-	call->args[0] = ARGUMENT_0;
-	call->args[1] = ARGUMENT_1;
-	call->args[2] = ARGUMENT_2;
-	call->args[3] = ARGUMENT_3;
-	call->args[4] = ARGUMENT_4;
-	call->args[5] = ARGUMENT_5;
+	if (call->is_32)
+		get_compat_args(call->args, plan->sizes, regs);
+	else
+		get_args(call->args, regs);
 }
 
 /* Unknown to the verifier but for its bounds. */
@@ -278,7 +302,7 @@ static int put_item(uint32_t i, struct items *items)
 }
 
 INLINE uint32_t put_numbers(uint8_t *to, const struct sonde_bpf_plan *plan,
-			    const struct call *call)
+			    const struct call *call, bool is_exit)
 {
 	uint32_t sizes = plan->sizes;
 	uint32_t offset = 0;
@@ -286,9 +310,9 @@ INLINE uint32_t put_numbers(uint8_t *to, const struct sonde_bpf_plan *plan,
 	if (plan->flags & SONDE_BPF_PLAN_UNKNOWN) {
 		PUT64(to, call->number);
 		offset = 8;
-		sizes = call->is_exit ? 0 : 0x888888;
+		sizes = 0x888888;
 	}
-	if (call->is_exit) {
+	if (is_exit) {
 		PUT64(to + offset, call->ret);
 		return offset + 8;
 	}
@@ -299,28 +323,47 @@ INLINE uint32_t put_numbers(uint8_t *to, const struct sonde_bpf_plan *plan,
 	return offset;
 }
 
-static __attribute__((noinline)) int
-record_long(struct sonde_bpf_cpu *cpu, const struct sonde_bpf_plan *plan,
-	    const struct call *call, uint32_t tid, bool has_items)
+INLINE int record_items(struct sonde_bpf_cpu *cpu,
+			const struct sonde_bpf_plan *plan,
+			const struct call *call, uint32_t tid, bool is_exit)
 {
 	struct place p;
 	struct items items;
 	uint8_t *to;
-	uint32_t id = plan->id;
-	uint32_t cond = plan->cond;
+	uint32_t id;
+	uint32_t cond;
 
+	if (!cpu || !plan || !call)
+		return 0;
+	id = plan->id;
+	cond = plan->cond;
 	if (!enter_staged(&p, cpu, LONG_MAX_BYTES))
 		return 0;
 	to = staged(&p);
-	set_offset(p.ring, put_numbers(to, plan, call));
+	set_offset(p.ring, put_numbers(to, plan, call, is_exit));
 	items = (struct items){ p.ring, to, plan, call };
-	if (has_items)
+	/* Of what comes back, buffers are recorded at most. */
+	if (!is_exit || CONST(BUFFER_BYTES))
 		(void)bpf_loop(SONDE_BPF_ARGS, put_item, &items, 0);
 	if (!CONST(NR_CONDS) || !cond || test(cond, to, tid))
 		finish(&p, (uint16_t)id, tid, (uint32_t)offset_of(p.ring));
 	else
 		leave(&p);
 	return 0;
+}
+
+VERIFIED_ONCE int record_long(struct sonde_bpf_cpu *cpu,
+			      const struct sonde_bpf_plan *plan,
+			      const struct call *call, uint32_t tid)
+{
+	return record_items(cpu, plan, call, tid, false);
+}
+
+VERIFIED_ONCE int record_long_exit(struct sonde_bpf_cpu *cpu,
+				   const struct sonde_bpf_plan *plan,
+				   const struct call *call, uint32_t tid)
+{
+	return record_items(cpu, plan, call, tid, true);
 }
 
 /* ---- entry ---- */
@@ -336,22 +379,25 @@ INLINE const struct sonde_bpf_plan *
 	return &table[is_32 & 1][nr];
 }
 
+/* Those of most calls, or all: what is stored for nothing costs less than a
+ * branch that is not foreseen, and a path more for the verifier. */
 INLINE uint32_t put_args(uint8_t *to, const struct sonde_bpf_plan *plan,
-			 struct pt_regs *regs, uint32_t is_32)
+			 struct pt_regs *regs)
 {
 	uint32_t sizes = plan->sizes;
-	uint32_t nr = plan->nr;
 	uint32_t offset = 0;
 
 #define ADD(i)                            \
-	if (nr <= (i))                    \
-		return offset;            \
 	PUT64(to + offset, ARGUMENT_##i); \
 	offset += sizes >> 4 * (i)&12
 
+	if (!sizes)
+		return 0;
 	ADD(0);
 	ADD(1);
 	ADD(2);
+	if (!(sizes >> 12))
+		return offset;
 	ADD(3);
 	ADD(4);
 	ADD(5);
@@ -379,16 +425,16 @@ int sys_enter(uint64_t *ctx)
 	if (!is_ours(cpu) || is_self(cpu))
 		return 0;
 	tid = READ(cpu->tid);
-	if (unlikely(plan->flags)) {
+	if (unlikely(plan->flags | is_32)) {
 		struct call call = { .number = number, .is_32 = is_32 };
 
-		get_args(&call, plan, regs);
-		return record_long(cpu, plan, &call, tid, true);
+		get_call_args(&call, plan, regs);
+		return record_long(cpu, plan, &call, tid);
 	}
 	if (!enter(&p, cpu, SONDE_BPF_NUMBERS + 16))
 		return 0;
 	to = head(&p, plan->id, tid, &size);
-	size += put_args(to, plan, regs, is_32);
+	size += put_args(to, plan, regs);
 	commit(&p, size);
 	return 0;
 }
@@ -418,13 +464,11 @@ int sys_exit(uint64_t *ctx)
 	if (unlikely(plan->flags)) {
 		struct call call = { .number = number,
 				     .ret = (long)ctx[1],
-				     .is_32 = is_32,
-				     .is_exit = 1 };
+				     .is_32 = is_32 };
 
-		get_args(&call, plan, regs);
-		/* Of what comes back, buffers are recorded at most. */
-		return record_long(cpu, plan, &call, tid,
-				   CONST(BUFFER_BYTES) != 0);
+		if (CONST(BUFFER_BYTES))
+			get_call_args(&call, plan, regs);
+		return record_long_exit(cpu, plan, &call, tid);
 	}
 	if (!enter(&p, cpu, 8))
 		return 0;

@@ -25,6 +25,11 @@
  *	all else	asks who runs, and compares, with the tid: the task's
  *			memory may be another's by now
  *
+ * Whether a task that is switched to is in the tree doesn't change while it lives,
+ * but for the first process: so sched_switch remembers, on each CPU, some of those
+ * that ran there, by address, tid and the time when they started, which saves the
+ * helper's call. It begins anew when `mark` runs, which it does once the first process is there.
+ *
  * The stack that registers lie on may become another's, too: a task that ends
  * takes its own off (forget()).
  */
@@ -145,13 +150,48 @@ INLINE bool untrack(struct task_struct *task)
 	return true;
 }
 
-/* The task runs on this CPU, or has got another tid. */
-INLINE void learn(struct sonde_bpf_cpu *cpu, struct task_struct *task)
+/* What is remembered of the task is it, since `mark` ran. */
+INLINE bool is_seen(const struct sonde_bpf_seen *seen, uint64_t gen,
+		    struct task_struct *task)
+{
+	return gen && READ(seen->gen) == gen &&
+	       READ(seen->task) == (uint64_t)task &&
+	       READ(seen->tid) == (uint32_t)task->pid &&
+	       READ(seen->start) == task->start_time;
+}
+
+/* is_tracked() of a task that is switched to. Interrupts are off. */
+INLINE bool is_member(struct sonde_bpf_cpu *cpu, struct task_struct *task)
+{
+	uint64_t gen = READ(cpu->gen);
+	struct sonde_bpf_seen *seen =
+		&cpu->seen[(uint32_t)task->pid & (SONDE_BPF_SEEN - 1)];
+	bool is_it;
+
+	if (likely(is_seen(seen, gen, task)))
+		return READ(seen->tracked);
+	is_it = is_tracked(task);
+	WRITE(seen->task, (uint64_t)task);
+	WRITE(seen->start, task->start_time);
+	WRITE(seen->tid, (uint32_t)task->pid);
+	WRITE(seen->tracked, is_it);
+	WRITE(seen->gen, gen);
+	return is_it;
+}
+
+/* The task runs on this CPU, or has got another tid; whether it is in the tree is
+ * another question. */
+INLINE void learn_task(struct sonde_bpf_cpu *cpu, struct task_struct *task)
 {
 	WRITE(cpu->task, (uint64_t)task);
 	WRITE(cpu->tid, (uint32_t)task->pid);
 	if (CONST(SELF_0))
 		WRITE(cpu->tgid, (uint32_t)task->tgid);
+}
+
+INLINE void learn(struct sonde_bpf_cpu *cpu, struct task_struct *task)
+{
+	learn_task(cpu, task);
 	if (CONST(IS_TREE))
 		WRITE(cpu->tracked, is_tracked(task));
 }

@@ -47,6 +47,13 @@
 #define READ(x)     (*(volatile typeof(x) *)&(x))
 #define WRITE(x, v) (*(volatile typeof(x) *)&(x) = (v))
 
+/*
+ * A function that the verifier looks at by itself, for any arguments, instead of
+ * once for each state that a program may be in where it calls it. Pointers may
+ * be NULL there, and only point to memory.
+ */
+#define VERIFIED_ONCE __attribute__((noinline))
+
 /* What was found out about `x` is true of its further uses: the compiler may
  * not take a copy from before the check. */
 #define KEEP(x) __asm__ volatile("" : "+r"(x))
@@ -166,8 +173,7 @@ INLINE uint64_t now(void)
 		s.mult = READ(clocks.slot[gen & (SONDE_BPF_SLOTS - 1)].mult);
 	}
 	ns = bpf_ktime_get_ns() - s.base_ns;
-	if ((int64_t)ns < 0)
-		ns = 0;
+	ns &= ~(uint64_t)((int64_t)ns >> 63); /* not before it: 0 */
 	return s.base_counter + scale(ns, s.mult);
 }
 
@@ -222,16 +228,18 @@ INLINE void order_stores(struct sonde_ring *ring)
  * sonde_store_release in sonde_ring_release: what `limit` gives back has been
  * copied (the stores below depend on it).
  */
-static __attribute__((noinline)) bool open_next(struct sonde_ring *ring,
-						uint64_t ts)
+VERIFIED_ONCE bool open_next(struct sonde_ring *ring, uint64_t ts)
 {
 	struct sonde_subbuf *head;
 	struct sonde_subbuf *old;
-	uint64_t w = ring->w;
+	uint64_t w;
 	uint64_t seq = 0;
 	uint64_t events = 0;
 	uint64_t used = 0;
 
+	if (!ring)
+		return false;
+	w = ring->w;
 	if (ring->reserved0[SONDE_BPF_RING_FIRST] == SONDE_BPF_NO_RING)
 		return false;
 	if (w) {
