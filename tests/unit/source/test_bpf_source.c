@@ -1133,6 +1133,87 @@ static void a_switch_that_does_not_follow_is_counted(void **state)
 	free_recording(r);
 }
 
+/* Each is a switch away and one back, and a wake-up by a timer. */
+static void nap(int nr)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
+	for (int i = 0; i < nr; i++)
+		assert_int_equal(nanosleep(&moment, NULL), 0);
+}
+
+static size_t of_a_switch(const struct recording *r, uint16_t id,
+			  const unsigned char *payload)
+{
+	(void)r;
+	(void)id;
+	(void)payload;
+	return 56;
+}
+
+/* As the first process does, which may have run before it is in the tree. */
+static void who_was_no_member_is_one_after_a_mark(void **state)
+{
+	struct recording *r = new_recording("sched_switch");
+	const struct sonde_bpf_member unseen = { 0 };
+	uint32_t self = (uint32_t)getpid();
+	struct bpf_source *source;
+	pid_t root;
+	int go;
+
+	(void)state;
+	pin(0);
+	begin_with_family(r, &root, &go);
+	source = (struct bpf_source *)r->source;
+	nap(20);
+	assert_int_equal(
+		bpf_map_update_elem(tracked(r), &self, &unseen, BPF_ANY), 0);
+	assert_int_equal(bpf_object_mark(source, 0), 0);
+	nap(20);
+	ops->stop(r->source);
+	read_all(r, of_a_switch);
+	assert_true(r->records >= 40);
+	end_family(root, go);
+	free_recording(r);
+}
+
+/* Wake-ups of ours, by what they say of who woke us. */
+static uint32_t woken[256];
+
+static size_t of_a_wakeup(const struct recording *r, uint16_t id,
+			  const unsigned char *payload)
+{
+	uint32_t tid;
+
+	(void)r;
+	(void)id;
+	memcpy(&tid, payload + 16, sizeof(tid));
+	if (tid == (uint32_t)gettid())
+		woken[payload[28]]++;
+	return 29;
+}
+
+/* As on a kernel that has the count where no program finds it. */
+static void who_woke_is_unknown_without_a_count_to_trust(void **state)
+{
+	struct recording *r = new_recording("sched_waking");
+	struct bpf_source *source;
+
+	(void)state;
+	r->config.scope = SONDE_SOURCE_MACHINE;
+	begin(r, 0);
+	source = (struct bpf_source *)r->source;
+	for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
+		source->cpus[i].trusts_count = false;
+	memset(woken, 0, sizeof(woken));
+	nap(20);
+	ops->stop(r->source);
+	read_all(r, of_a_wakeup);
+	assert_true(woken[(uint8_t)SONDE_BPF_IN_UNKNOWN] >= 20);
+	assert_int_equal(woken[SONDE_BPF_IN_THREAD], 0);
+	free_recording(r);
+}
+
 static void a_rule_for_nothing_opens_nothing(void **state)
 {
 	struct recording *r = new_recording("nosuch:*");
@@ -1251,6 +1332,8 @@ int main(void)
 		cmocka_unit_test(any_tracepoint_is_recorded_by_its_prototype),
 		cmocka_unit_test(nested_programs_leave_whole_records),
 		cmocka_unit_test(a_switch_that_does_not_follow_is_counted),
+		cmocka_unit_test(who_was_no_member_is_one_after_a_mark),
+		cmocka_unit_test(who_woke_is_unknown_without_a_count_to_trust),
 		cmocka_unit_test(a_rule_for_nothing_opens_nothing),
 		cmocka_unit_test(a_condition_without_sense_is_refused),
 	};
