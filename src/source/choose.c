@@ -78,7 +78,7 @@ static int open_one(const struct sonde_source_ops *ops,
 	struct sonde_source_config ours = *config;
 	int rc;
 
-	ours.is_taken = is_taken;
+	ours.is_taken = set->nr ? is_taken : NULL; /* first: none is */
 	ours.ctx = set;
 	ours.only_best = only_best;
 	/* Two sources share; the one that is best has what comes most. */

@@ -23,6 +23,11 @@
  * them, it waits until no CPU can still be writing an event, for one grace
  * period of the kernel; so what is read then is all there will be.
  *
+ * Most of the time that this takes is spent waiting for grace periods: so a thread
+ * makes the instance while the events' formats are read, and another one, from
+ * stop() to close(), takes off what the instance has, so that less of it is left
+ * to be waited for when it is removed.
+ *
  * Whose events: the kernel follows a tree of processes itself (set_event_pid
  * and event-fork), with the switches and wake-ups that have to do with it.
  *
@@ -34,6 +39,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/membarrier.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +67,8 @@ struct tracefs {
 	bool has_instance;
 	bool has_probes;
 	struct sonde_instance instance;
+	bool is_clearing; /* by this thread: clear() */
+	pthread_t clearing;
 	struct sonde_tracefs_probes probes;
 	struct sonde_catalog catalog;
 	struct sonde_convert convert;
@@ -223,28 +231,70 @@ static void set_string_bytes(const struct tracefs *tracefs)
 				  text);
 }
 
-static int make_instance(struct tracefs *tracefs,
-			 struct sonde_source_error *error)
+static void describe_instance(struct tracefs *tracefs,
+			      struct sonde_instance_config *instance)
 {
 	const struct sonde_source_config *config = &tracefs->config;
 	long nr = sysconf(_SC_NPROCESSORS_ONLN);
-	struct sonde_instance_config instance = {
+
+	tracefs->cpu_bytes = config->memory_bytes / (uint64_t)(nr > 0 ? nr : 1);
+	*instance = (struct sonde_instance_config){
 		.owner = getpid(),
 		.session = config->session,
 		.clock = choose_clock(tracefs),
 		.is_overwriting = config->mode == SONDE_OVERWRITE,
 		.follows_forks = config->scope == SONDE_SOURCE_TREE,
+		.cpu_bytes = tracefs->cpu_bytes,
 	};
+}
+
+struct making {
+	struct tracefs *tracefs;
+	struct sonde_instance_config config;
+	struct sonde_source_error error;
+	int rc;
+};
+
+static void *make_instance(void *data)
+{
+	struct making *making = data;
+	struct tracefs *tracefs = making->tracefs;
+
+	making->rc = sonde_instance_make(tracefs->root, &making->config,
+					 &tracefs->instance, &making->error);
+	tracefs->has_instance = !making->rc;
+	return NULL;
+}
+
+/*
+ * The instance and the catalog at once; but one after the other where another
+ * source may have taken all events, as none is to be made then. What is wrong
+ * with the catalog is told first.
+ */
+static int find_and_make(struct tracefs *tracefs,
+			 struct sonde_source_error *error)
+{
+	struct making making = { .tracefs = tracefs };
+	pthread_t thread;
+	bool has_thread;
 	int rc;
 
-	tracefs->cpu_bytes = config->memory_bytes / (uint64_t)(nr > 0 ? nr : 1);
-	instance.cpu_bytes = tracefs->cpu_bytes;
-	rc = sonde_instance_make(tracefs->root, &instance, &tracefs->instance,
-				 error);
-	tracefs->has_instance = !rc;
-	if (!rc)
+	describe_instance(tracefs, &making.config);
+	has_thread = !tracefs->config.is_taken &&
+		     !pthread_create(&thread, NULL, make_instance, &making);
+	rc = sonde_catalog_find(tracefs->root, &tracefs->config,
+				&tracefs->probes, &tracefs->catalog, error);
+	if (has_thread)
+		(void)pthread_join(thread, NULL); /* it is there */
+	else if (!rc)
+		(void)make_instance(&making);
+	if (rc)
+		return rc;
+	if (making.rc)
+		*error = making.error;
+	else
 		set_string_bytes(tracefs);
-	return rc;
+	return making.rc;
 }
 
 /* What the kernel says of its buffers' layout must be what we know. */
@@ -388,10 +438,7 @@ static int set_up(struct tracefs *tracefs, struct sonde_source_error *error)
 	if (rc)
 		return rc;
 	tracefs->has_probes = true;
-	rc = sonde_catalog_find(tracefs->root, &tracefs->config,
-				&tracefs->probes, &tracefs->catalog, error);
-	if (!rc)
-		rc = make_instance(tracefs, error);
+	rc = find_and_make(tracefs, error);
 	if (!rc)
 		rc = read_layout(tracefs, error);
 	if (!rc)
@@ -417,6 +464,8 @@ static void tracefs_close(struct sonde_source *source)
 		return;
 	for (uint32_t i = 0; i < tracefs->nr_streams; i++)
 		sonde_tracefs_stream_fini(&tracefs->streams[i]);
+	if (tracefs->is_clearing)
+		(void)pthread_join(tracefs->clearing, NULL); /* it is there */
 	/* What can't be removed now, the next sonde finds by its name. */
 	if (tracefs->has_instance)
 		(void)sonde_instance_remove(&tracefs->instance);
@@ -545,12 +594,31 @@ static int tracefs_start(struct sonde_source *source, pid_t root,
 		    0;
 }
 
+/* No events, and no pids that are followed (instance.h: cost). */
+static void *clear(void *data)
+{
+	const struct tracefs *tracefs = data;
+	int dir = tracefs->instance.fd;
+	int fd;
+
+	(void)sonde_tracefs_write(dir, "events/enable", "0");
+	fd = openat(dir, "set_event_pid", O_WRONLY | O_TRUNC | O_CLOEXEC);
+	if (fd >= 0)
+		(void)close(fd); /* it was only opened */
+	return NULL;
+}
+
 static void tracefs_stop(struct sonde_source *source)
 {
 	struct tracefs *tracefs = tracefs_of(source);
 
 	/* It worked with 1. */
 	(void)sonde_instance_switch(&tracefs->instance, false);
+	/* Of a tree, whose pids the kernel has to let go. */
+	tracefs->is_clearing =
+		tracefs->config.scope == SONDE_SOURCE_TREE &&
+		!tracefs->is_clearing &&
+		!pthread_create(&tracefs->clearing, NULL, clear, tracefs);
 	/* Events are written with preemption off: after a grace period, none is
 	 * being written. Kernels that don't offer one (nohz_full) need it less:
 	 * what is written is short. */
