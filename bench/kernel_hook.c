@@ -5,12 +5,14 @@
  *
  *	kernel_hook TRACEPOINT -- PROGRAM [ARGUMENT]...
  *	kernel_hook none -- PROGRAM [ARGUMENT]...	the same without a hook
+ *	kernel_hook --clock TRACEPOINT -- PROGRAM ...	it reads the clock
  *
  * TRACEPOINT is a raw tracepoint's name: sys_enter, sched_switch. Some kernels
  * take a slower way into every system call while sys_enter has any hook at all.
  */
 #include <errno.h>
 #include <linux/bpf.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,19 +27,21 @@ static int bpf(enum bpf_cmd cmd, union bpf_attr *attr)
 }
 
 /* Returns a descriptor that holds the hook in place, or -1. */
-static int hook(const char *tracepoint)
+static int hook(const char *tracepoint, bool reads_clock)
 {
 	static const struct bpf_insn insns[] = {
+		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ktime_get_ns },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
+	size_t first = reads_clock ? 0 : 1;
 	union bpf_attr attr;
 	int program;
 
 	memset(&attr, 0, sizeof(attr));
 	attr.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
-	attr.insns = (uintptr_t)insns;
-	attr.insn_cnt = sizeof(insns) / sizeof(insns[0]);
+	attr.insns = (uintptr_t)(insns + first);
+	attr.insn_cnt = (uint32_t)(sizeof(insns) / sizeof(insns[0]) - first);
 	attr.license = (uintptr_t) "Dual MIT/GPL";
 	program = bpf(BPF_PROG_LOAD, &attr);
 	if (program < 0)
@@ -50,15 +54,19 @@ static int hook(const char *tracepoint)
 
 int main(int argc, char **argv)
 {
+	bool reads_clock = argc > 1 && !strcmp(argv[1], "--clock");
 	int status;
 	pid_t pid;
 
+	argc -= reads_clock;
+	argv += reads_clock;
 	if (argc < 4 || strcmp(argv[2], "--") != 0) {
 		fprintf(stderr,
-			"usage: kernel_hook TRACEPOINT|none -- PROGRAM ...\n");
+			"usage: kernel_hook [--clock] TRACEPOINT|none -- "
+			"PROGRAM ...\n");
 		return 2;
 	}
-	if (strcmp(argv[1], "none") != 0 && hook(argv[1]) < 0) {
+	if (strcmp(argv[1], "none") != 0 && hook(argv[1], reads_clock) < 0) {
 		fprintf(stderr, "kernel_hook: %s: %s\n", argv[1],
 			strerror(errno));
 		return 1;
