@@ -60,7 +60,8 @@ static void extract(const struct sonde_btf *all, struct sonde_btf_wanted wanted)
 	if (rc)
 		return;
 	FUZZ_CHECK(!sonde_btf_init(&btf, bytes, size));
-	FUZZ_CHECK(!sonde_btf_find(&btf, &wanted, 1));
+	sonde_btf_find(&btf, &wanted, 1);
+	sonde_btf_close(&btf);
 	FUZZ_CHECK(!is_named(wanted.kind) || was_there == (wanted.id > 0));
 	free(bytes);
 }
@@ -80,7 +81,8 @@ static void extract_calls(const struct sonde_btf *all,
 	if (rc)
 		return;
 	FUZZ_CHECK(!sonde_btf_init(&btf, bytes, size));
-	FUZZ_CHECK(!sonde_btf_find(&btf, &wanted, 1));
+	sonde_btf_find(&btf, &wanted, 1);
+	sonde_btf_close(&btf);
 	FUZZ_CHECK((wanted.kind != BTF_KIND_FUNC &&
 		    wanted.kind != BTF_KIND_TYPEDEF) ||
 		   was_there == (wanted.id > 0));
@@ -103,14 +105,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		all = fuzz_copy(in.at, size);
 	}
 	rc = sonde_btf_init(&btf, all, size);
-	if (!rc)
-		rc = sonde_btf_find(&btf, &wanted, 1);
 	FUZZ_CHECK(rc == 0 || rc == -EPROTO);
+	if (!rc)
+		sonde_btf_find(&btf, &wanted, 1);
 	FUZZ_CHECK(rc || (wanted.id >= 0 &&
 			  (size_t)wanted.id <= size / sizeof(struct btf_type)));
 	if (!rc) {
 		extract(&btf, wanted);
 		extract_calls(&btf, wanted);
+		sonde_btf_close(&btf);
 	}
 	free(all);
 	return 0;

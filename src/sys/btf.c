@@ -9,8 +9,8 @@
  *	strings			NUL-terminated, referred to by offset
  *
  * Every offset is checked before use. Reading takes some milliseconds for
- * 100,000 types, most of it in the kernel, which gives a page at a time; a pass
- * over them one or two.
+ * 100,000 types, most of it in the kernel, which gives a page at a time; going
+ * from one type to the next, whose place depends on it, one more.
  */
 #include "sys/btf.h"
 
@@ -29,9 +29,29 @@
 
 /* ---- the types ---- */
 
+static int list_places(struct sonde_btf *btf)
+{
+	struct btf_type type;
+	const uint8_t *rest;
+	size_t at = 0;
+
+	btf->places = malloc((btf->types_size / sizeof(type) + 2) *
+			     sizeof(*btf->places));
+	if (!btf->places)
+		return -ENOMEM;
+	for (btf->nr = 1;; btf->nr++) {
+		btf->places[btf->nr] = (uint32_t)at;
+		if (!sonde_btf_next(btf, &at, &type, &rest))
+			break;
+	}
+	/* Less than a type's head is left, or some types make no sense. */
+	return btf->types_size - at < sizeof(type) ? 0 : -EPROTO;
+}
+
 int sonde_btf_init(struct sonde_btf *btf, const uint8_t *bytes, size_t size)
 {
 	struct btf_header header;
+	int rc;
 
 	if (size < sizeof(header))
 		return -EPROTO;
@@ -49,7 +69,12 @@ int sonde_btf_init(struct sonde_btf *btf, const uint8_t *bytes, size_t size)
 			(const char *)bytes + header.hdr_len + header.str_off,
 		.strings_size = header.str_len,
 	};
-	return btf->strings[header.str_len - 1] ? -EPROTO : 0;
+	rc = btf->strings[header.str_len - 1] ? -EPROTO : list_places(btf);
+	if (rc) {
+		free(btf->places);
+		btf->places = NULL;
+	}
+	return rc;
 }
 
 /* ---- finding ---- */
@@ -83,31 +108,28 @@ static void find_in_section(const struct btf_type *section, int id,
 }
 
 /* The first of each kind and name. Sections come behind their variables. */
-int sonde_btf_find(const struct sonde_btf *btf, struct sonde_btf_wanted *wanted,
-		   size_t nr)
+void sonde_btf_find(const struct sonde_btf *btf,
+		    struct sonde_btf_wanted *wanted, size_t nr)
 {
-	struct btf_type type;
-	const uint8_t *rest;
 	uint32_t kinds = 0;
-	size_t at = 0;
 
 	for (size_t i = 0; i < nr; i++) {
 		wanted[i].id = wanted[i].section = 0;
 		kinds |= 1u << wanted[i].kind;
 	}
-	for (int id = 1; sonde_btf_next(btf, &at, &type, &rest); id++) {
+	for (uint32_t id = 1; id < btf->nr; id++) {
+		struct btf_type type;
+		const uint8_t *rest = sonde_btf_type(btf, id, &type);
 		uint32_t kind = BTF_INFO_KIND(type.info);
 
 		if (kind == BTF_KIND_DATASEC)
-			find_in_section(&type, id, rest, wanted, nr);
+			find_in_section(&type, (int)id, rest, wanted, nr);
 		if (!(kinds >> kind & 1))
 			continue;
 		for (size_t i = 0; i < nr; i++)
 			if (!wanted[i].id && is_it(btf, &type, &wanted[i]))
-				wanted[i].id = id;
+				wanted[i].id = (int)id;
 	}
-	/* Less than a type's head is left, or some types make no sense. */
-	return btf->types_size - at < sizeof(type) ? 0 : -EPROTO;
 }
 
 bool sonde_btf_distance(const struct sonde_btf_wanted *from,
@@ -184,6 +206,8 @@ void sonde_btf_close(struct sonde_btf *btf)
 		(void)munmap(btf->bytes, btf->bytes_size); /* it is a mapping */
 	else
 		free(btf->bytes);
+	free(btf->places);
+	btf->places = NULL;
 	btf->bytes = NULL;
 	btf->is_mapped = false;
 }

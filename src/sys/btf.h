@@ -27,6 +27,8 @@ struct sonde_btf_wanted {
 struct sonde_btf {
 	const uint8_t *types;
 	size_t types_size;
+	uint32_t *places;    /* by id: where a type stands */
+	uint32_t nr;         /* ids; 0 is void */
 	const char *strings; /* the last byte is NUL */
 	size_t strings_size;
 	void *bytes; /* read or mapped by sonde_btf_open() */
@@ -34,8 +36,9 @@ struct sonde_btf {
 	bool is_mapped;
 };
 
-/* Of `bytes`, which are borrowed until the last use; -EPROTO if they are no such
- * thing. */
+/* Of `bytes`, which are borrowed until it is closed; -EPROTO if they are no such
+ * thing or types in them make no sense, -ENOMEM. This goes from type to type, so
+ * that what is looked for later needn't. */
 int sonde_btf_init(struct sonde_btf *btf, const uint8_t *bytes, size_t size);
 
 /* Of the running kernel: 0 or -errno. Mapped where the kernel lets them be
@@ -43,10 +46,10 @@ int sonde_btf_init(struct sonde_btf *btf, const uint8_t *bytes, size_t size);
 int sonde_btf_open(struct sonde_btf *btf);
 void sonde_btf_close(struct sonde_btf *btf);
 
-/* The ids of those; 0 or -EPROTO, and then none is to be looked at. One pass
- * over all types: a caller asks for several at once. */
-int sonde_btf_find(const struct sonde_btf *btf, struct sonde_btf_wanted *wanted,
-		   size_t nr);
+/* The ids of those. One pass over all types: a caller asks for several at
+ * once. */
+void sonde_btf_find(const struct sonde_btf *btf,
+		    struct sonde_btf_wanted *wanted, size_t nr);
 
 /* What a kind adds to a type's head: a fixed part, and one for each of `vlen`. */
 struct sonde_btf_kind {
@@ -93,6 +96,17 @@ static inline bool sonde_btf_next(const struct sonde_btf *btf, size_t *at,
 	*ret_rest = btf->types + *at + sizeof(*ret_type);
 	*at += size;
 	return true;
+}
+
+/* The type of an id that there is, and where what its kind adds begins. */
+static inline const uint8_t *sonde_btf_type(const struct sonde_btf *btf,
+					    uint32_t id,
+					    struct btf_type *ret_type)
+{
+	const uint8_t *at = btf->types + btf->places[id];
+
+	memcpy(ret_type, at, sizeof(*ret_type));
+	return at + sizeof(*ret_type);
 }
 
 /* A name's text, or NULL if it lies outside. */

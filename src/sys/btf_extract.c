@@ -10,7 +10,7 @@
  * calls, structures, unions and enumerations have nothing inside. Else a type is
  * written as it was read, so sizes and offsets stay.
  *
- * Cost: one pass over all types, 8 bytes for each of them, and what is
+ * Cost: one pass over all types, 4 bytes for each of them, and what is
  * extracted.
  */
 #include "sys/btf_extract.h"
@@ -31,10 +31,7 @@ struct bytes {
 
 struct extract {
 	const struct sonde_btf *btf;
-	bool is_calls;    /* else of data */
-	uint32_t *places; /* by id: where the type stands */
-	uint32_t nr;      /* ids; 0 is void */
-	uint32_t room;
+	bool is_calls;     /* else of data */
 	uint32_t *new_ids; /* by id; 0: not in the extract */
 	uint32_t *ids;     /* of those in it, in the order of their new ids */
 	uint32_t nr_ids;
@@ -75,7 +72,7 @@ static int extract_refer(struct extract *e, uint32_t *id)
 {
 	if (*id == 0)
 		return 0;
-	if (*id >= e->nr)
+	if (*id >= e->btf->nr)
 		return -EPROTO;
 	if (!e->new_ids[*id]) {
 		if (SONDE_GROW(e->ids, e->nr_ids, e->ids_room))
@@ -111,39 +108,23 @@ static bool is_named(const struct sonde_btf *btf, const struct btf_type *type,
 	return false;
 }
 
-/* Where each type stands, and those that are named into the list. */
+/* Those that are named into the list. */
 static int find_all(struct extract *e, const char *const *names, size_t nr)
 {
-	struct btf_type type;
-	const uint8_t *rest;
-	uint32_t *named = NULL;
-	uint32_t nr_named = 0;
-	uint32_t named_room = 0;
-	size_t at = 0;
-	int rc = SONDE_GROW(e->places, e->nr, e->room);
+	int rc = 0;
 
-	for (e->nr = 1; !rc; e->nr++) {
-		rc = SONDE_GROW(e->places, e->nr, e->room);
-		if (rc)
-			break;
-		e->places[e->nr] = (uint32_t)at;
-		if (!sonde_btf_next(e->btf, &at, &type, &rest))
-			break;
-		if (!has_kind(e, BTF_INFO_KIND(type.info)) ||
-		    !is_named(e->btf, &type, names, nr))
-			continue;
-		rc = SONDE_GROW(named, nr_named, named_room);
-		if (!rc)
-			named[nr_named++] = e->nr;
-	}
-	if (!rc && e->btf->types_size - at >= sizeof(type))
-		rc = -EPROTO;
-	e->new_ids = calloc(e->nr, sizeof(*e->new_ids));
+	e->new_ids = calloc(e->btf->nr, sizeof(*e->new_ids));
 	if (!e->new_ids)
-		rc = -ENOMEM;
-	for (uint32_t i = 0; !rc && i < nr_named; i++)
-		rc = extract_refer(e, &named[i]);
-	free(named);
+		return -ENOMEM;
+	for (uint32_t i = 1; !rc && i < e->btf->nr; i++) {
+		struct btf_type type;
+		uint32_t id = i;
+
+		(void)sonde_btf_type(e->btf, id, &type); /* its head only */
+		if (has_kind(e, BTF_INFO_KIND(type.info)) &&
+		    is_named(e->btf, &type, names, nr))
+			rc = extract_refer(e, &id);
+	}
 	return rc;
 }
 
@@ -286,12 +267,9 @@ static int add_all(struct extract *e)
 
 	/* The list grows meanwhile. */
 	for (uint32_t i = 0; !rc && i < e->nr_ids; i++) {
-		size_t at = e->places[e->ids[i]];
 		struct btf_type type;
-		const uint8_t *rest;
+		const uint8_t *rest = sonde_btf_type(e->btf, e->ids[i], &type);
 
-		if (!sonde_btf_next(e->btf, &at, &type, &rest))
-			return -EPROTO;
 		if (e->is_calls && has_inside(BTF_INFO_KIND(type.info)))
 			type.info &= ~(uint32_t)VLEN_MASK;
 		rc = add_head(e, type);
@@ -337,7 +315,6 @@ static int run(struct extract *e, const char *const *names, size_t nr,
 		rc = add_all(e);
 	if (!rc)
 		rc = put_together(e, ret_bytes, ret_size);
-	free(e->places);
 	free(e->new_ids);
 	free(e->ids);
 	free(e->types.at);

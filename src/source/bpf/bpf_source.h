@@ -92,6 +92,7 @@ struct bpf_source {
 	bool has_late; /* an event with a condition tested late */
 
 	/* the programs (object.c, conditions.c) */
+	struct sonde_btf btf; /* until they are loaded, if it was asked for */
 	unsigned char *image;
 	size_t image_size;
 	struct bpf_object *object;
@@ -175,6 +176,9 @@ int bpf_late_peek(const struct bpf_source *source, struct bpf_stream *stream,
 /* Whether this kernel and user can at all: 0 or -errno with *error. */
 int bpf_object_able(struct bpf_source *source,
 		    struct sonde_source_error *error);
+/* Sees to it that the kernel's types are in `btf`. */
+int bpf_object_types(struct bpf_source *source,
+		     struct sonde_source_error *error);
 int bpf_object_load(struct bpf_source *source,
 		    struct sonde_source_error *error);
 int bpf_object_attach(struct bpf_source *source,

@@ -201,7 +201,7 @@ static int find_targets(const struct targets *targets,
 				BTF_KIND_TYPEDEF;
 	}
 	if (!rc)
-		rc = sonde_btf_find(btf, wanted, targets->nr);
+		sonde_btf_find(btf, wanted, targets->nr);
 	for (size_t i = 0; !rc && i < targets->nr; i++) {
 		if (wanted[i].id) {
 			rc = bpf_program__set_attach_target(

@@ -422,8 +422,7 @@ static void find_ids(struct bpf_source *source, const struct sonde_btf *btf,
 				.name = "task_struct" },
 	};
 
-	if (sonde_btf_find(btf, types, NR_TYPES))
-		return;
+	sonde_btf_find(btf, types, NR_TYPES);
 	ids[SONDE_BPF_PREEMPT_DISABLE] =
 		(uint32_t)types[TYPE_PREEMPT_DISABLE].id;
 	ids[SONDE_BPF_PREEMPT_ENABLE] = (uint32_t)types[TYPE_PREEMPT_ENABLE].id;
@@ -545,19 +544,26 @@ static int load_with(struct bpf_source *source, const struct sonde_btf *btf,
 	return 0;
 }
 
+int bpf_object_types(struct bpf_source *source,
+		     struct sonde_source_error *error)
+{
+	int rc = source->btf.places ? 0 : sonde_btf_open(&source->btf);
+
+	return rc ? sonde_source_fail(error, rc, "BPF: " SONDE_BTF_PATH ": %s",
+				      strerrordesc_np(-rc)) :
+		    0;
+}
+
 int bpf_object_load(struct bpf_source *source, struct sonde_source_error *error)
 {
-	struct sonde_btf btf;
-	int rc = sonde_btf_open(&btf);
+	int rc = bpf_object_types(source, error);
 
 	if (rc)
-		return sonde_source_fail(error, rc,
-					 "BPF: " SONDE_BTF_PATH ": %s",
-					 strerrordesc_np(-rc));
+		return rc;
 	complaint[0] = '\0';
 	(void)libbpf_set_print(note); /* the one before is stderr's */
-	rc = load_with(source, &btf, error);
-	sonde_btf_close(&btf);
+	rc = load_with(source, &source->btf, error);
+	sonde_btf_close(&source->btf);
 	return rc;
 }
 
@@ -630,6 +636,7 @@ void bpf_object_free(struct bpf_source *source)
 	if (source->object)
 		bpf_object_detach(source);
 	sonde_bpf_load_close(&source->load);
+	sonde_btf_close(&source->btf);
 	free(source->image);
 	source->object = NULL;
 	source->image = NULL;

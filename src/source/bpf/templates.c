@@ -183,35 +183,26 @@ static void name_types(const struct bpf_source *source,
 	}
 }
 
-static int extract(const struct type_names *names, uint32_t nr,
-		   uint8_t **ret_bytes, size_t *ret_size)
-{
-	struct sonde_btf all;
-	int rc = sonde_btf_open(&all);
-
-	if (rc)
-		return rc;
-	rc = sonde_btf_extract_calls(&all, names->at, nr, ret_bytes, ret_size);
-	sonde_btf_close(&all);
-	return rc;
-}
-
 static int load_types(struct search *s)
 {
-	struct type_names *names = malloc(sizeof(*names));
+	struct type_names *names;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
-	int rc = -ENOMEM;
+	int rc = bpf_object_types(s->source, s->error);
 
-	if (!names)
+	if (rc)
 		return rc;
+	names = malloc(sizeof(*names));
+	if (!names)
+		return -ENOMEM;
 	name_types(s->source, names);
-	rc = extract(names, s->source->nr_anys * NAMES_EACH, &bytes, &size);
+	rc = sonde_btf_extract_calls(&s->source->btf, names->at,
+				     s->source->nr_anys * NAMES_EACH, &bytes,
+				     &size);
 	free(names);
 	if (rc)
-		return sonde_source_fail(s->error, rc == -ENOMEM ? rc : -ENODEV,
-					 "BPF: the kernel's types can't be "
-					 "read: %s",
+		return sonde_source_fail(s->error, rc,
+					 "BPF: the kernel's types: %s",
 					 strerrordesc_np(-rc));
 	s->btf = btf__new(bytes, (uint32_t)size);
 	free(bytes);

@@ -29,7 +29,7 @@ static void types_are_found_by_kind_and_name(void **state)
 	if (access("/sys/kernel/btf/vmlinux", R_OK))
 		skip();
 	assert_int_equal(sonde_btf_open(&btf), 0);
-	assert_int_equal(sonde_btf_find(&btf, wanted, 4), 0);
+	sonde_btf_find(&btf, wanted, 4);
 	sonde_btf_close(&btf);
 	assert_true(wanted[0].id > 0);
 	assert_int_equal(wanted[1].id, 0);
@@ -68,7 +68,11 @@ static int find_all_in(const uint8_t *bytes, size_t size,
 	struct sonde_btf btf;
 	int rc = sonde_btf_init(&btf, bytes, size);
 
-	return rc ? rc : sonde_btf_find(&btf, wanted, nr);
+	if (rc)
+		return rc;
+	sonde_btf_find(&btf, wanted, nr);
+	sonde_btf_close(&btf);
+	return 0;
 }
 
 static int find_in(const struct handmade *in, size_t size, uint32_t kind,
@@ -255,6 +259,19 @@ static const struct nested nested = {
 	.strings = { 0, 'a', 0, 'b', 0, 'c', 0, 'd', 0, 'p', 0 },
 };
 
+typedef int extract_fn(const struct sonde_btf *btf, const char *const *names,
+		       size_t nr, uint8_t **ret_bytes, size_t *ret_size);
+
+static int extract_and_close(struct sonde_btf *all, extract_fn *extract,
+			     const char *name, uint8_t **ret_bytes,
+			     size_t *ret_size)
+{
+	int rc = extract(all, &name, 1, ret_bytes, ret_size);
+
+	sonde_btf_close(all);
+	return rc;
+}
+
 static int extract_from(const struct nested *in, size_t size, const char *name,
 			struct sonde_btf *ret_btf, uint8_t **ret_bytes)
 {
@@ -268,7 +285,8 @@ static int extract_from(const struct nested *in, size_t size, const char *name,
 	memcpy(bytes, in, size);
 	rc = sonde_btf_init(&all, bytes, size);
 	if (!rc)
-		rc = sonde_btf_extract(&all, &name, 1, ret_bytes, &used);
+		rc = extract_and_close(&all, sonde_btf_extract, name, ret_bytes,
+				       &used);
 	if (!rc)
 		assert_int_equal(sonde_btf_init(ret_btf, *ret_bytes, used), 0);
 	free(bytes);
@@ -313,6 +331,7 @@ static void an_extract_has_what_a_type_has_inside(void **state)
 	assert_int_equal(array.nelems, 2);
 	type = type_of(&btf, array.type, &rest);
 	assert_string_equal(sonde_btf_string(&btf, type.name_off), "c");
+	sonde_btf_close(&btf);
 	free(bytes);
 }
 
@@ -333,8 +352,9 @@ static void a_pointer_in_an_extract_points_to_void(void **state)
 	type = type_of(&btf, member.type, &rest);
 	assert_int_equal(BTF_INFO_KIND(type.info), BTF_KIND_PTR);
 	assert_int_equal(type.type, 0);
-	assert_int_equal(sonde_btf_find(&btf, &d, 1), 0);
+	sonde_btf_find(&btf, &d, 1);
 	assert_int_equal(d.id, 0);
+	sonde_btf_close(&btf);
 	free(bytes);
 }
 
@@ -351,10 +371,11 @@ static void an_extract_has_all_types_of_a_name(void **state)
 	(void)state;
 	assert_int_equal(
 		extract_from(&nested, sizeof(nested), "c", &btf, &bytes), 0);
-	assert_int_equal(sonde_btf_find(&btf, c, 3), 0);
+	sonde_btf_find(&btf, c, 3);
 	assert_true(c[0].id > 0);
 	assert_true(c[1].id > 0);
 	assert_int_equal(c[2].id, 0);
+	sonde_btf_close(&btf);
 	free(bytes);
 }
 
@@ -429,7 +450,6 @@ static int extract_calls_from(const struct called *in, size_t size,
 {
 	/* Ends where its memory ends. */
 	uint8_t *bytes = malloc(size ? size : 1);
-	const char *name = "a";
 	struct sonde_btf all;
 	size_t used = 0;
 	int rc;
@@ -438,7 +458,8 @@ static int extract_calls_from(const struct called *in, size_t size,
 	memcpy(bytes, in, size);
 	rc = sonde_btf_init(&all, bytes, size);
 	if (!rc)
-		rc = sonde_btf_extract_calls(&all, &name, 1, ret_bytes, &used);
+		rc = extract_and_close(&all, sonde_btf_extract_calls, "a",
+				       ret_bytes, &used);
 	if (!rc)
 		assert_int_equal(sonde_btf_init(ret_btf, *ret_bytes, used), 0);
 	free(bytes);
@@ -469,6 +490,7 @@ static void an_extract_of_calls_has_what_pointers_point_to(void **state)
 	type = type_of(&btf, params[1].type, &rest);
 	type = type_of(&btf, type.type, &rest);
 	assert_string_equal(sonde_btf_string(&btf, type.name_off), "d");
+	sonde_btf_close(&btf);
 	free(bytes);
 }
 
@@ -486,10 +508,11 @@ static void a_structure_in_an_extract_of_calls_has_nothing_inside(void **state)
 	pointed.of_c.type = 99;
 	assert_int_equal(
 		extract_calls_from(&pointed, sizeof(pointed), &btf, &bytes), 0);
-	assert_int_equal(sonde_btf_find(&btf, &c, 1), 0);
+	sonde_btf_find(&btf, &c, 1);
 	type = type_of(&btf, (uint32_t)c.id, &rest);
 	assert_int_equal(BTF_INFO_VLEN(type.info), 0);
 	assert_int_equal(type.size, 4);
+	sonde_btf_close(&btf);
 	free(bytes);
 }
 
