@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * control.h - sessions by name: recording programs that run, by a program. What
- * `sonde start`, `status`, `snapshot`, `stop` and `destroy` do. Link with
- * -lsonde-control.
+ * `sonde start`, `status`, `snapshot`, `change`, `stop` and `destroy` do. Link
+ * with -lsonde-control.
  *
  * ## Rules for all functions
  *
@@ -86,6 +86,22 @@ SONDE_CONTROL_API int
 sonde_control_snapshot(const char *name, const char *directory,
 		       struct sonde_control_events *ret_events,
 		       struct sonde_control_error *error);
+
+/* What isn't said (0 or NULL) stays as it is. */
+struct sonde_control_wish {
+	/* Patterns, each behind a '+' (these events) or a '-' (but not these),
+	 * with NULL at the end. They take the place of those before. */
+	const char *const *rules;
+	uint64_t memory_bytes; /* for all rings together */
+	uint32_t has_loglevel; /* or 0 */
+	uint32_t loglevel;     /* enum sonde_loglevel of abi.h; 255: all */
+};
+
+/* When it returns, every event from then on is recorded, or not, as it was told.
+ * -EINVAL: it can't be changed so, and nothing was changed. */
+SONDE_CONTROL_API int
+sonde_control_change(const char *name, const struct sonde_control_wish *wish,
+		     struct sonde_control_error *error);
 
 /* Nothing is recorded any more when it returns, and the trace is complete.
  * `ret_status` may be NULL. */

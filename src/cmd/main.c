@@ -69,6 +69,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_start,
 	&sonde_command_status,
 	&sonde_command_snapshot,
+	&sonde_command_change,
 	&sonde_command_stop,
 	&sonde_command_destroy,
 	&sonde_command_ps,

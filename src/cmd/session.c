@@ -182,10 +182,9 @@ static int complain_at_rest(const struct sonde_rundir *home, const char *name)
 	return EXIT_FAILED;
 }
 
-/* 0 and an answer that is no error; or an exit status: said why. */
-static int ask_session(const struct sonde_rundir *home, const char *name,
-		       const struct sonde_session_ask *ask,
-		       struct sonde_session_document **ret_answer)
+int sonde_command_ask(const struct sonde_rundir *home, const char *name,
+		      const struct sonde_session_ask *ask,
+		      struct sonde_session_document **ret_answer)
 {
 	const char *error;
 	int rc = sonde_session_ask_recorder(home, name, ask, ret_answer);
@@ -274,7 +273,7 @@ static int end_session(const struct sonde_command *command, int argc,
 	rc = sonde_command_session(command, argc, argv, &home, &name);
 	if (rc)
 		return rc;
-	rc = ask_session(&home, name, &ask, &answer);
+	rc = sonde_command_ask(&home, name, &ask, &answer);
 	sonde_rundir_close(&home);
 	if (rc)
 		return rc;
@@ -376,7 +375,7 @@ static int take(const struct sonde_rundir *home, const char *name,
 		sonde_complain("%.300s: %s", directory, strerrordesc_np(-rc));
 		return EXIT_FAILED;
 	}
-	rc = ask_session(home, name, &ask, &answer);
+	rc = sonde_command_ask(home, name, &ask, &answer);
 	if (rc) {
 		/* It is empty if nothing was written. */
 		if (was_made)

@@ -30,6 +30,12 @@ int sonde_command_home(struct sonde_rundir *ret_home);
 int sonde_command_look(const struct sonde_rundir *home, const char *name,
 		       struct sonde_session_document **ret_document);
 
+/* Asks the recorder; one that was killed gets another, if that can be. 0 and an
+ * answer that is no error; or an exit status: said why. */
+int sonde_command_ask(const struct sonde_rundir *home, const char *name,
+		      const struct sonde_session_ask *ask,
+		      struct sonde_session_document **ret_answer);
+
 bool sonde_command_is(const struct sonde_session_document *document,
 		      const char *state);
 

@@ -55,6 +55,28 @@ static int copy_words(const struct sonde_session_document *document,
 	return word || !argc ? -EINVAL : argc;
 }
 
+/* The last change's, in place of those that its words say. */
+static int inherit_rules(const struct sonde_session_document *document,
+			 struct sonde_session_config *session, char *text,
+			 size_t size)
+{
+	const char *rule = sonde_session_document_word(document, "rules", 0);
+	int rc = 0;
+
+	if (!rule)
+		return 0;
+	session->rules_size = 1;
+	*session->rules = '\0';
+	for (size_t i = 1; rule && !rc; i++) {
+		rc = sonde_session_config_add(session, *rule, rule + 1, text,
+					      size);
+		rule = sonde_session_document_word(document, "rules", i);
+	}
+	session->loglevel =
+		(uint32_t)sonde_session_document_number(document, "loglevel");
+	return rc;
+}
+
 static int read_words(const struct sonde_session_document *document,
 		      char *argv[WORDS_MAX],
 		      struct sonde_record_options *ret_options, char *text,
@@ -81,7 +103,7 @@ static int read_words(const struct sonde_session_document *document,
 	}
 	ret_options->session.memory_bytes =
 		sonde_session_document_number(document, "memory_bytes");
-	return 0;
+	return inherit_rules(document, &ret_options->session, text, size);
 }
 
 static int start_again(struct sonde_recorder_start_config *config, char *text,

@@ -10,6 +10,7 @@
  *	0			struct sonde_arena
  *	SONDE_STATES_OFF	u32 state[SONDE_EVENTS_MAX] (sonde/abi.h)
  *	SONDE_ENTRIES_OFF	struct sonde_entry entry[SONDE_EVENTS_MAX]
+ *	SONDE_PAST_OFF		u32 past[SONDE_PAST_MAX]: below
  *	SONDE_SLOTS_OFF		struct sonde_slot slot[SONDE_SLOTS]
  *	SONDE_DESCS_OFF		descriptions, each at a multiple of 8
  *	SONDE_META_SPAN		the slots' rings, SONDE_SLOT_SPAN bytes of
@@ -41,7 +42,10 @@
  * next_id on (atomically), so an id is unique in its slot for ever. The recorder
  * starts next_id at 1 in compact and at SONDE_LARGE_FIRST_ID in large streams:
  * so the id alone tells the fast path which header to write. Id 0 is the
- * context record.
+ * context record. An event that is selected no more has an entry in past[], by
+ * which recorders know what older records with its id are: the slot in bits
+ * 30..31, the event's index in 16..29, the id in 0..15; 0 ends the list. If it is
+ * selected again, it has the same id.
  *
  * A ring
  * ------
@@ -120,6 +124,8 @@
  * offsets in its own struct sonde_arena; a recorder uses these. */
 #define SONDE_STATES_OFF  4096ull
 #define SONDE_ENTRIES_OFF (SONDE_STATES_OFF + 4ull * SONDE_EVENTS_MAX)
+#define SONDE_PAST_OFF    (SONDE_ENTRIES_OFF + 16ull * SONDE_EVENTS_MAX)
+#define SONDE_PAST_MAX    3072u
 #define SONDE_SLOTS_OFF   (336ull << 10)
 #define SONDE_DESCS_OFF   (480ull << 10)
 #define SONDE_DESCS_SIZE  (SONDE_META_SPAN - SONDE_DESCS_OFF)
@@ -308,7 +314,7 @@ struct sonde_subbuf {
 	uint64_t reserved[3];
 };
 
-_Static_assert(SONDE_ENTRIES_OFF + 16ull * SONDE_EVENTS_MAX <= SONDE_SLOTS_OFF,
+_Static_assert(SONDE_PAST_OFF + 4ull * SONDE_PAST_MAX <= SONDE_SLOTS_OFF,
 	       "ABI");
 _Static_assert(SONDE_SLOTS_OFF + SONDE_SLOTS * sizeof(struct sonde_slot) <=
 		       SONDE_DESCS_OFF,

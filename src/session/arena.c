@@ -21,7 +21,6 @@
 #include "base/port.h"
 #include "ring/control.h"
 #include "types/desc.h"
-#include "types/select.h"
 
 #define PAGE_BYTES 65536ull /* a multiple of every machine's page */
 
@@ -476,8 +475,6 @@ static void fill_slot(struct sonde_arena_view *view,
 	slot->stacks_depth = view->stacks_depth;
 	if (view->stacks_depth)
 		sonde_arena_stacks(view)->depth = view->stacks_depth;
-	slot->loglevel = setup->loglevel;
-	memcpy(slot->rules, setup->rules, setup->rules_size);
 	slot->lost_contended = 0;
 	slot->lost_late = 0;
 	if (view->is_resumed) {
@@ -522,7 +519,7 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 	return 0;
 }
 
-/* ---- selecting ---- */
+/* ---- events ---- */
 
 static struct sonde_entry *entry(const struct sonde_arena_view *view,
 				 uint32_t index)
@@ -532,20 +529,12 @@ static struct sonde_entry *entry(const struct sonde_arena_view *view,
 	return &entries[index];
 }
 
-static bool is_event(const struct sonde_arena_view *view, uint32_t index)
+bool sonde_arena_is_event(const struct sonde_arena_view *view, uint32_t index)
 {
 	/* Pairs with the store of entry.flags in publish: the entry is
 	 * complete. */
 	return sonde_load_acquire(&entry(view, index)->flags) &
 	       SONDE_ENTRY_READY;
-}
-
-static bool is_selected(const struct sonde_arena_setup *setup,
-			const struct sonde_desc *desc)
-{
-	return sonde_select(setup->rules, setup->rules_size, setup->loglevel,
-			    sonde_desc_provider(desc), sonde_desc_name(desc),
-			    sonde_desc_loglevel(desc));
 }
 
 uint32_t sonde_arena_nr_events(const struct sonde_arena_view *view)
@@ -554,54 +543,8 @@ uint32_t sonde_arena_nr_events(const struct sonde_arena_view *view)
 	uint32_t nr_events = 0;
 
 	for (uint32_t i = 0; i < nr; i++)
-		nr_events += is_event(view, i);
+		nr_events += sonde_arena_is_event(view, i);
 	return nr_events;
-}
-
-/* An id for an event that was there before the slot was active; the process may
- * be giving it one, too. */
-static void give_id(const struct sonde_arena_view *view, uint32_t index)
-{
-	struct sonde_slot *slot = view->slot;
-	uint32_t id;
-
-	if (sonde_load_relaxed(&slot->ids[index]))
-		return;
-	id = sonde_add_relaxed(&slot->next_id, 1);
-	if (!id || id >= SONDE_LARGE_ESCAPE)
-		sonde_add_relaxed(&slot->lost_late, 1);
-	else
-		/* Pairs with the same in give_id of the process: one of the two
-		 * ids is used. */
-		(void)sonde_cmpxchg_acquire(&slot->ids[index], (uint16_t)0,
-					    (uint16_t)id);
-}
-
-void sonde_arena_begin(struct sonde_arena_view *view,
-		       const struct sonde_arena_setup *setup, void *room)
-{
-	struct sonde_arena_control control =
-		sonde_arena_control_view(view->meta);
-	const struct sonde_desc *desc;
-	uint32_t nr;
-
-	/* Pairs with the load of slot.state in select_event: a process that
-	 * sees the slot active sees how it is configured. */
-	sonde_store_release(&view->slot->state, SONDE_SLOT_ACTIVE);
-	/* Whoever publishes an entry looks at slots afterwards; we look at
-	 * entries now: one of us sees the other's. */
-	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	nr = sonde_arena_nr_entries(view);
-	for (uint32_t i = 0; i < nr; i++) {
-		if (!is_event(view, i) ||
-		    sonde_arena_copy_desc(view, i, room, &desc))
-			continue;
-		if (is_selected(setup, desc))
-			give_id(view, i);
-		else
-			sonde_store_relaxed(&view->slot->ids[i], (uint16_t)0);
-		sonde_arena_control_refresh(&control, i);
-	}
 }
 
 bool sonde_arena_is_alone(const struct sonde_arena_view *view)

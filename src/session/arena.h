@@ -140,6 +140,21 @@ bool sonde_arena_find_left(const struct sonde_arena_view *view,
 void sonde_arena_begin(struct sonde_arena_view *view,
 		       const struct sonde_arena_setup *setup, void *room);
 
+/* Other rules and another level, from now on. 0; -ENOSPC: more events were
+ * deselected than past[] takes, and some of them go on. */
+int sonde_arena_change(struct sonde_arena_view *view,
+		       const struct sonde_arena_setup *setup, void *room);
+
+/* One event, of which `desc` is a copy. False: see above. */
+bool sonde_arena_select(struct sonde_arena_view *view,
+			const struct sonde_arena_setup *setup, uint32_t index,
+			const struct sonde_desc *desc);
+
+/* The next id of our slot whose event is, or was, selected no more; *at begins
+ * with 0. As the arena says: any number of SONDE_EVENTS_MAX and 65536. */
+bool sonde_arena_past(const struct sonde_arena_view *view, uint32_t *at,
+		      uint32_t *ret_index, uint32_t *ret_id);
+
 /* Whether no other process can touch the arena any more. */
 bool sonde_arena_is_alone(const struct sonde_arena_view *view);
 
@@ -149,6 +164,7 @@ void sonde_arena_stop(struct sonde_arena_view *view);
 
 /* Number of entries to look at, and the id of one in our slot (0: none). */
 uint32_t sonde_arena_nr_entries(const struct sonde_arena_view *view);
+bool sonde_arena_is_event(const struct sonde_arena_view *view, uint32_t index);
 uint32_t sonde_arena_event_id(const struct sonde_arena_view *view,
 			      uint32_t index);
 /* How many ids were handed out, as far as the arena says; any number. */

@@ -27,6 +27,7 @@ struct sonde_arena_source {
 	struct sonde_arena_source_config config;
 	struct sonde_arena_view view;
 	char name[SONDE_ARENA_NAME_CHARS];
+	char rules[SONDE_RULES_MAX]; /* those of config.setup */
 	uint64_t desc_room[SONDE_DESC_MAX / 8];
 	struct sonde_unwind_room *unwind;
 	uint32_t nr_rings;
@@ -69,14 +70,51 @@ static int add_event(struct sonde_arena_source *source,
 	known->ids[id] = 1;
 	known->events[index] = 1;
 	known->nr++;
+	/* The process may have selected it by rules that are no more. */
+	(void)sonde_arena_select(&source->view, &source->config.setup, index,
+				 desc);
 	return 0;
+}
+
+/* An event may have two ids, if it was deselected and the process gave it one
+ * at the same time. */
+static int describe_one(struct sonde_arena_source *source,
+			struct sonde_source_known *known, uint32_t index,
+			uint32_t id)
+{
+	int rc;
+
+	if (!id || (known->events[index] && known->ids[id]))
+		return 0;
+	rc = add_event(source, known, index, id);
+	if (rc != -EAGAIN)
+		return rc;
+	known->pending = true;
+	return 0;
+}
+
+static int describe_all(struct sonde_arena_source *source,
+			struct sonde_source_known *known)
+{
+	uint32_t nr = sonde_arena_nr_entries(&source->view);
+	uint32_t at = 0;
+	uint32_t index;
+	uint32_t id;
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < nr; i++)
+		rc = describe_one(source, known, i,
+				  sonde_arena_event_id(&source->view, i));
+	while (!rc && sonde_arena_past(&source->view, &at, &index, &id))
+		rc = describe_one(source, known, index, id);
+	return rc;
 }
 
 static int describe(struct sonde_source *base, struct sonde_source_known *known)
 {
 	struct sonde_arena_source *source = of(base);
 	uint32_t nr_ids = sonde_arena_nr_ids(&source->view);
-	uint32_t nr;
+	int rc;
 
 	if (nr_ids == known->nr_ids && !known->pending)
 		return 0;
@@ -84,22 +122,9 @@ static int describe(struct sonde_source *base, struct sonde_source_known *known)
 		sonde_arena_restart_descs(&source->view);
 	known->begun = true;
 	known->pending = false;
-	nr = sonde_arena_nr_entries(&source->view);
-	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t id;
-		int rc;
-
-		if (known->events[i])
-			continue;
-		id = sonde_arena_event_id(&source->view, i);
-		if (!id)
-			continue;
-		rc = add_event(source, known, i, id);
-		if (rc == -EAGAIN)
-			known->pending = true;
-		else if (rc)
-			return rc;
-	}
+	rc = describe_all(source, known);
+	if (rc)
+		return rc;
 	/* Ids are handed out before they are entered: until all are there,
 	 * look again. */
 	if (known->nr < nr_ids)
@@ -256,6 +281,40 @@ static int start(struct sonde_source *base, pid_t root,
 	return 0;
 }
 
+static void set_rules(struct sonde_arena_source *source, const char *rules,
+		      size_t size, uint32_t loglevel)
+{
+	memcpy(source->rules, rules, size);
+	source->config.setup.rules = source->rules;
+	source->config.setup.rules_size = size;
+	source->config.setup.loglevel = loglevel;
+}
+
+static int change(struct sonde_source *base,
+		  const struct sonde_source_change *change,
+		  struct sonde_source_error *error)
+{
+	struct sonde_arena_source *source = of(base);
+	const struct sonde_arena_setup before = source->config.setup;
+	char rules[SONDE_RULES_MAX];
+
+	if (change->rules_size > sizeof(rules))
+		return sonde_source_fail(error, -E2BIG, "too many rules");
+	memcpy(rules, before.rules, before.rules_size);
+	set_rules(source, change->rules, change->rules_size, change->loglevel);
+	if (!sonde_arena_change(&source->view, &source->config.setup,
+				source->desc_room))
+		return 0;
+	set_rules(source, rules, before.rules_size, before.loglevel);
+	(void)sonde_arena_change(&source->view, &source->config.setup,
+				 source->desc_room); /* they fitted before */
+	return sonde_source_fail(error, -ENOSPC,
+				 "%s (pid %d): more than %u events were "
+				 "selected and deselected again",
+				 source->name, (int)source->config.pid,
+				 SONDE_PAST_MAX);
+}
+
 static void stop(struct sonde_source *base)
 {
 	sonde_arena_stop(&of(base)->view);
@@ -289,6 +348,7 @@ static const struct sonde_source_ops arena_ops = {
 	.stream = stream,
 	.start = start,
 	.stop = stop,
+	.change = change,
 	.peek = peek,
 	.advance = advance,
 	.rewind = rewind_ring,
@@ -304,10 +364,12 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 			   struct sonde_arena_source **ret_source)
 {
 	uint32_t nr = sonde_geometry_nr_rings(&config->setup.geometry);
-	struct sonde_arena_source *source =
-		calloc(1, sizeof(*source) + nr * sizeof(source->rings[0]));
+	struct sonde_arena_source *source;
 	int rc;
 
+	if (config->setup.rules_size > sizeof(source->rules))
+		return -E2BIG;
+	source = calloc(1, sizeof(*source) + nr * sizeof(source->rings[0]));
 	if (!source)
 		return -ENOMEM;
 	source->unwind = calloc(1, sizeof(*source->unwind));
@@ -317,6 +379,8 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 	}
 	source->base.ops = &arena_ops;
 	source->config = *config;
+	set_rules(source, config->setup.rules, config->setup.rules_size,
+		  config->setup.loglevel);
 	if (config->filters)
 		source->config.setup.filters = (uint64_t)config->id + 1;
 	clean_name(config->name, source->name, sizeof(source->name));

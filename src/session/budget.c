@@ -34,6 +34,8 @@ static uint32_t choose_subbuf(const struct sonde_budget *budget,
 		size = SUBBUF_LARGEST_CHOSEN;
 	if (size < SUBBUF_WANTED)
 		size = SUBBUF_WANTED;
+	if (budget->subbuf_most && size > budget->subbuf_most)
+		size = budget->subbuf_most;
 	if (size > ring_bytes / sonde_budget_min_subbufs(budget->mode))
 		size = ring_bytes / 4;
 	return size < SONDE_SUBBUF_MIN ? SONDE_SUBBUF_MIN : (uint32_t)size;

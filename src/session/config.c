@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "types/select.h"
+#include "session/rules.h"
 
 struct complaint {
 	char *text;
@@ -42,29 +42,8 @@ void sonde_session_config_init(struct sonde_session_config *ret_config)
 int sonde_session_config_add(struct sonde_session_config *config, char sign,
 			     const char *glob, char *error, size_t error_size)
 {
-	const struct complaint complaint = { error, error_size };
-	/* rules_size counts the empty string that ends the list. */
-	size_t at = config->rules_size - 1;
-	size_t length = strlen(glob);
-
-	if (!length)
-		return fail(&complaint, "an empty pattern selects nothing; "
-					"'*' selects every event");
-	if (length + 1 > SONDE_GLOB_MAX)
-		return fail(&complaint,
-			    "the pattern '%.40s...' is %zu characters long; "
-			    "the limit is %d",
-			    glob, length, SONDE_GLOB_MAX - 1);
-	if (at + length + 3 > sizeof(config->rules))
-		return fail(&complaint,
-			    "the patterns of -e and --exclude together exceed "
-			    "%zu bytes; merge some with '*'",
-			    sizeof(config->rules));
-	config->rules[at] = sign;
-	memcpy(config->rules + at + 1, glob, length + 1);
-	config->rules[at + length + 2] = '\0';
-	config->rules_size = at + length + 3;
-	return 0;
+	return sonde_session_rules_add(config->rules, &config->rules_size, sign,
+				       glob, error, error_size);
 }
 
 /* What can't be done to a program that runs already. */

@@ -20,6 +20,7 @@
 
 #include "session/named.h"
 #include "session/protocol.h"
+#include "session/rules.h"
 
 #define WORDS_MAX 512
 
@@ -330,6 +331,48 @@ int sonde_control_snapshot(const char *name, const char *directory,
 		copy_events(answer, ret_events);
 	sonde_session_document_free(answer);
 	return 0;
+}
+
+static int copy_rules(const struct sonde_control_wish *change,
+		      struct sonde_session_wish *wish,
+		      struct sonde_control_error *error)
+{
+	char why[300];
+	int rc = 0;
+
+	wish->rules_size = change->rules ? 1 : 0;
+	for (const char *const *rule = change->rules; !rc && rule && *rule;
+	     rule++) {
+		if (**rule != '+' && **rule != '-')
+			return tell(error, -EINVAL,
+				    "the rule '%.60s' begins neither with '+' "
+				    "nor '-'",
+				    *rule);
+		rc = sonde_session_rules_add(wish->rules, &wish->rules_size,
+					     **rule, *rule + 1, why,
+					     sizeof(why));
+	}
+	return rc ? tell(error, rc, "%s", why) : 0;
+}
+
+int sonde_control_change(const char *name,
+			 const struct sonde_control_wish *change,
+			 struct sonde_control_error *error)
+{
+	struct sonde_session_ask what = {
+		.what = SONDE_ASK_CHANGE,
+		.wish = { .memory_bytes = change->memory_bytes,
+			  .has_loglevel = change->has_loglevel,
+			  .loglevel = change->loglevel },
+	};
+	struct sonde_session_document *answer;
+	int rc = copy_rules(change, &what.wish, error);
+
+	if (!rc)
+		rc = demand(name, &what, &answer, error);
+	if (!rc)
+		sonde_session_document_free(answer);
+	return rc;
 }
 
 int sonde_control_stop(const char *name,

@@ -109,6 +109,12 @@ sonde_session_document_text(const struct sonde_session_document *document,
 	return text_of(find(document, path));
 }
 
+bool sonde_session_document_has_number(
+	const struct sonde_session_document *document, const char *path)
+{
+	return json_object_is_type(find(document, path), json_type_int);
+}
+
 uint64_t
 sonde_session_document_number(const struct sonde_session_document *document,
 			      const char *path)

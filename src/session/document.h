@@ -34,6 +34,8 @@ sonde_session_document_number(const struct sonde_session_document *document,
 			      const char *path);
 bool sonde_session_document_is_true(
 	const struct sonde_session_document *document, const char *path);
+bool sonde_session_document_has_number(
+	const struct sonde_session_document *document, const char *path);
 /* The i-th text of a list; NULL beyond the last. */
 const char *
 sonde_session_document_word(const struct sonde_session_document *document,

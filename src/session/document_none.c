@@ -27,6 +27,14 @@ sonde_session_document_text(const struct sonde_session_document *document,
 	return NULL;
 }
 
+bool sonde_session_document_has_number(
+	const struct sonde_session_document *document, const char *path)
+{
+	(void)document;
+	(void)path;
+	return false;
+}
+
 uint64_t
 sonde_session_document_number(const struct sonde_session_document *document,
 			      const char *path)

@@ -18,15 +18,17 @@
 #include "base/json.h"
 #include "base/port.h"
 #include "base/utf8.h"
+#include "session/config.h"
 #include "session/named.h"
+#include "session/rules.h"
 #include "sys/peer.h"
 #include "sys/write.h"
+#include "types/select.h"
 
 static const char *const words[] = {
-	[SONDE_ASK_STATUS] = "status",
-	[SONDE_ASK_SNAPSHOT] = "snapshot",
-	[SONDE_ASK_STOP] = "stop",
-	[SONDE_ASK_DESTROY] = "destroy",
+	[SONDE_ASK_STATUS] = "status", [SONDE_ASK_SNAPSHOT] = "snapshot",
+	[SONDE_ASK_STOP] = "stop",     [SONDE_ASK_DESTROY] = "destroy",
+	[SONDE_ASK_CHANGE] = "change",
 };
 
 /* ---- requests ---- */
@@ -47,31 +49,113 @@ static bool is_json_text(const char *text)
 	return sonde_utf8_is_valid(text, strlen(text));
 }
 
-static int check(const struct sonde_session_document *document,
-		 struct sonde_session_ask *ask, char *error, size_t error_size)
+static int refuse_words(char *error, size_t error_size, const char *text)
 {
-	const char *word = sonde_session_document_text(document, "do");
+	(void)snprintf(error, error_size, "%s", text);
+	return -EINVAL;
+}
+
+static int read_directory(const struct sonde_session_document *document,
+			  struct sonde_session_ask *ask, char *error,
+			  size_t error_size)
+{
 	const char *directory =
 		sonde_session_document_text(document, "directory");
 
+	if (!directory || *directory != '/' || !is_json_text(directory) ||
+	    strlen(directory) >= sizeof(ask->directory))
+		return refuse_words(
+			error, error_size,
+			"\"directory\" must be a path from the root "
+			"on, in UTF-8");
+	(void)snprintf(ask->directory, sizeof(ask->directory), "%s", directory);
+	return 0;
+}
+
+/* Each a sign and a pattern. */
+static int take_rules(const struct sonde_session_document *document,
+		      struct sonde_session_wish *wish, char *error,
+		      size_t error_size)
+{
+	size_t nr = sonde_session_document_nr(document, "rules");
+	int rc = 0;
+
+	if (nr)
+		wish->rules_size = 1;
+	for (size_t i = 0; !rc && i < nr; i++) {
+		const char *rule =
+			sonde_session_document_word(document, "rules", i);
+
+		if (!rule || (*rule != '+' && *rule != '-') ||
+		    !is_json_text(rule))
+			return refuse_words(
+				error, error_size,
+				"each of \"rules\" must be '+' or '-' "
+				"and a pattern, in UTF-8");
+		rc = sonde_session_rules_add(wish->rules, &wish->rules_size,
+					     *rule, rule + 1, error,
+					     error_size);
+	}
+	return rc;
+}
+
+static int read_wish(const struct sonde_session_document *document,
+		     struct sonde_session_wish *wish, char *error,
+		     size_t error_size)
+{
+	uint64_t level = sonde_session_document_number(document, "loglevel");
+	int rc = take_rules(document, wish, error, error_size);
+
+	if (rc)
+		return rc;
+	wish->has_loglevel =
+		sonde_session_document_has_number(document, "loglevel");
+	wish->loglevel = (uint32_t)level;
+	wish->memory_bytes =
+		sonde_session_document_number(document, "memory_bytes");
+	if (level >= SONDE_LEVELS && level != SONDE_LOGLEVEL_ALL)
+		return refuse_words(
+			error, error_size,
+			"\"loglevel\" must be 0 to 14, or 255 for all");
+	if (wish->memory_bytes && (wish->memory_bytes < SONDE_MEMORY_MIN ||
+				   wish->memory_bytes > SONDE_MEMORY_MAX))
+		return refuse_words(error, error_size,
+				    "\"memory_bytes\" is out of bounds");
+	if (!wish->rules_size && !wish->has_loglevel && !wish->memory_bytes)
+		return refuse_words(error, error_size,
+				    "nothing to be changed: say \"rules\", "
+				    "\"loglevel\" or \"memory_bytes\"");
+	return 0;
+}
+
+static int read_members(const struct sonde_session_document *document,
+			struct sonde_session_ask *ask, char *error,
+			size_t error_size)
+{
+	const char *word = sonde_session_document_text(document, "do");
+
 	if (sonde_session_document_number(document, "sonde") !=
-	    SONDE_PROTOCOL_VERSION)
+	    SONDE_PROTOCOL_VERSION) {
 		(void)snprintf(error, error_size,
 			       "\"sonde\" must be %d, the version",
 			       SONDE_PROTOCOL_VERSION);
-	else if (find_word(word, &ask->what))
-		(void)snprintf(error, error_size,
-			       "\"do\" must be one of the words of "
-			       "docs/protocol.md");
-	else if (ask->what == SONDE_ASK_SNAPSHOT &&
-		 (!directory || *directory != '/' || !is_json_text(directory) ||
-		  strlen(directory) >= sizeof(ask->directory)))
-		(void)snprintf(error, error_size,
-			       "\"directory\" must be a path from the root on, "
-			       "in UTF-8");
-	else
-		return 0;
-	return -EINVAL;
+		return -EINVAL;
+	}
+	if (find_word(word, &ask->what))
+		return refuse_words(error, error_size,
+				    "\"do\" must be one of the words of "
+				    "docs/protocol.md");
+	switch (ask->what) {
+	case SONDE_ASK_SNAPSHOT:
+		return read_directory(document, ask, error, error_size);
+	case SONDE_ASK_CHANGE:
+		return read_wish(document, &ask->wish, error, error_size);
+	case SONDE_ASK_STATUS:
+	case SONDE_ASK_STOP:
+	case SONDE_ASK_DESTROY:
+		break;
+	}
+	return 0;
 }
 
 int sonde_session_ask_read(const char *line, size_t size,
@@ -80,22 +164,37 @@ int sonde_session_ask_read(const char *line, size_t size,
 {
 	struct sonde_session_document *document;
 	struct sonde_session_ask ask = { .what = SONDE_ASK_STATUS };
-	const char *directory;
 	int rc = sonde_session_document_read(line, size, &document);
 
 	if (rc == -EINVAL)
 		(void)snprintf(error, error_size, "that is no JSON object");
 	if (rc)
 		return rc;
-	rc = check(document, &ask, error, error_size);
-	directory = sonde_session_document_text(document, "directory");
-	if (!rc && ask.what == SONDE_ASK_SNAPSHOT)
-		(void)snprintf(ask.directory, sizeof(ask.directory), "%s",
-			       directory);
+	rc = read_members(document, &ask, error, error_size);
 	sonde_session_document_free(document);
 	if (!rc)
 		*ret_ask = ask;
 	return rc;
+}
+
+void sonde_session_put_rules(struct sonde_json *json, const char *rules)
+{
+	sonde_json_open(json, "rules", '[');
+	for (; *rules; rules += strlen(rules) + 1)
+		sonde_json_put_text(json, NULL, rules);
+	sonde_json_close(json, ']');
+}
+
+static void put_wish(struct sonde_json *json,
+		     const struct sonde_session_wish *wish)
+{
+	if (wish->rules_size)
+		sonde_session_put_rules(json, wish->rules);
+	if (wish->has_loglevel)
+		sonde_json_put_unsigned(json, "loglevel", wish->loglevel);
+	if (wish->memory_bytes)
+		sonde_json_put_unsigned(json, "memory_bytes",
+					wish->memory_bytes);
 }
 
 char *sonde_session_ask_write(const struct sonde_session_ask *ask)
@@ -113,6 +212,8 @@ char *sonde_session_ask_write(const struct sonde_session_ask *ask)
 	sonde_json_put_text(&json, "do", words[ask->what]);
 	if (ask->what == SONDE_ASK_SNAPSHOT)
 		sonde_json_put_text(&json, "directory", ask->directory);
+	if (ask->what == SONDE_ASK_CHANGE)
+		put_wish(&json, &ask->wish);
 	sonde_json_close(&json, '}');
 	(void)fputc('\n', to);
 	if (fclose(to)) {
@@ -174,20 +275,31 @@ static int check_peer(int fd)
 	return rc;
 }
 
+static bool is_sayable(const struct sonde_session_ask *ask)
+{
+	const char *rule = ask->wish.rules;
+
+	for (; *rule; rule += strlen(rule) + 1)
+		if (!is_json_text(rule))
+			return false;
+	return is_json_text(ask->directory);
+}
+
 int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,
 			       const struct sonde_session_ask *ask,
 			       struct sonde_session_document **ret_answer)
 {
 	char *line;
 	int fd = -1;
-	int rc = is_json_text(ask->directory) ?
-			 sonde_session_connect(dir, name, &fd) :
-			 -EILSEQ;
+	int rc = is_sayable(ask) ? sonde_session_connect(dir, name, &fd) :
+				   -EILSEQ;
 
 	if (rc)
 		return rc;
 	line = sonde_session_ask_write(ask);
-	rc = line ? check_peer(fd) : -ENOMEM;
+	rc = !line                        ? -ENOMEM :
+	     strlen(line) > SONDE_ASK_MAX ? -E2BIG :
+					    check_peer(fd);
 	if (!rc)
 		rc = sonde_write_socket(fd, line, strlen(line));
 	if (!rc)

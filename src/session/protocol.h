@@ -10,8 +10,12 @@
 #define SESSION_PROTOCOL_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
+#include "base/json.h"
+#include "ring/layout.h"
 #include "session/document.h"
 #include "sys/rundir.h"
 
@@ -23,11 +27,22 @@ enum sonde_session_ask_what {
 	SONDE_ASK_SNAPSHOT,
 	SONDE_ASK_STOP,
 	SONDE_ASK_DESTROY,
+	SONDE_ASK_CHANGE,
+};
+
+/* What is to be another while it records; what is 0 stays. */
+struct sonde_session_wish {
+	uint64_t memory_bytes;
+	bool has_loglevel;
+	uint32_t loglevel;
+	size_t rules_size; /* with the empty string at the end */
+	char rules[SONDE_RULES_MAX];
 };
 
 struct sonde_session_ask {
 	enum sonde_session_ask_what what;
-	char directory[PATH_MAX]; /* snapshot: a path from the root on */
+	char directory[PATH_MAX];       /* snapshot: a path from the root on */
+	struct sonde_session_wish wish; /* change */
 };
 
 /* Pure: a request without its newline. 0; -EINVAL with one line in `error`,
@@ -36,13 +51,17 @@ int sonde_session_ask_read(const char *line, size_t size,
 			   struct sonde_session_ask *ret_ask, char *error,
 			   size_t error_size);
 
+/* Rules as a member "rules", a list of words. */
+void sonde_session_put_rules(struct sonde_json *json, const char *rules);
+
 /* The request as a line, to be freed; NULL without memory. */
 char *sonde_session_ask_write(const struct sonde_session_ask *ask);
 
 /*
  * Asks the recorder of the session, and waits for its answer. 0 and the answer,
  * which may say that it failed; -ENOENT, -ECONNREFUSED: nobody is there;
- * -EPIPE: it ended meanwhile; -EPERM: it is a stranger; -EPROTO.
+ * -EPIPE: it ended meanwhile; -EPERM: it is a stranger; -EILSEQ: a text is not
+ * UTF-8; -E2BIG: the request is too long; -EPROTO.
  */
 int sonde_session_ask_recorder(const struct sonde_rundir *dir, const char *name,
 			       const struct sonde_session_ask *ask,

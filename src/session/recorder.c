@@ -452,6 +452,8 @@ static int open_session(struct sonde_recorder *r,
 	};
 	int rc = 0;
 
+	r->packet_max = setup.packet_max;
+	r->budget.subbuf_most = setup.packet_max;
 	sonde_timebase_init(&r->timebase, &clock);
 	setup.now = r->timebase.now;
 	r->began = config->named && config->named->began ?
@@ -566,10 +568,9 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		.keeps = r->config->named && config->mode == SONDE_OVERWRITE,
 		.inherits = r->config->named && r->config->named->inherited,
 		.stacks_depth = config->stacks_depth,
-		.loglevel = config->loglevel,
-		.rules = config->rules,
-		.rules_size = config->rules_size,
 	};
+	sonde_recorder_select(r, config->rules, config->rules_size,
+			      config->loglevel);
 	rc = config->attaches ? start_attach(r, ready) : 0;
 	if (!rc && r->config->named)
 		rc = sonde_recorder_name(r);
@@ -605,9 +606,6 @@ new_recorder(const struct sonde_recorder_config *config)
 		.mode = config->session->mode,
 	};
 	sonde_pace_init(&r->pace, config->session->read_timer_us * 1000ull);
-	r->census = sonde_census_new(config->session->rules,
-				     config->session->rules_size,
-				     config->session->loglevel);
 	return r;
 }
 

@@ -114,7 +114,9 @@ static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 	sonde_json_put_text(json, "mode",
 			    config->mode == SONDE_OVERWRITE ? "overwrite" :
 							      "discard");
-	sonde_json_put_unsigned(json, "memory_bytes", config->memory_bytes);
+	sonde_json_put_unsigned(json, "memory_bytes", r->budget.total_bytes);
+	sonde_session_put_rules(json, r->rules);
+	sonde_json_put_unsigned(json, "loglevel", r->setup.loglevel);
 	sonde_json_put_text(json, "directory", r->config->directory);
 	if (named->earlier)
 		sonde_json_put_text(json, "earlier", named->earlier);
@@ -144,7 +146,7 @@ static char *summary_text(const struct sonde_recorder *r, bool as_json)
 	const struct sonde_session_config *config = r->config->session;
 	const struct sonde_summary_style style = {
 		.directory = r->config->directory,
-		.memory_bytes = config->memory_bytes,
+		.memory_bytes = r->budget.total_bytes,
 		.kernel_memory_bytes = config->kernel.memory_bytes,
 		.nr_cpus = sonde_nr_online_cpus(),
 		.has_kernel = r->kernel != NULL,
@@ -342,6 +344,22 @@ static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 	answer(r, asker, end_answer(&line));
 }
 
+/* Its file says what another recorder would go on with. */
+static void obey_change(struct sonde_recorder *r, struct asker *asker,
+			const struct sonde_session_wish *wish)
+{
+	struct sonde_source_error error = { "" };
+	int rc = sonde_recorder_change(r, wish, &error);
+
+	if (!rc)
+		rc = describe_session(r, false);
+	if (rc)
+		refuse(r, asker,
+		       *error.text ? error.text : strerrordesc_np(-rc));
+	else
+		tell_status(r, asker);
+}
+
 static void obey_end(struct sonde_recorder *r, const struct asker *asker,
 		     bool is_to_destroy)
 {
@@ -368,6 +386,9 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		break;
 	case SONDE_ASK_SNAPSHOT:
 		take_snapshot(r, asker, ask.directory);
+		break;
+	case SONDE_ASK_CHANGE:
+		obey_change(r, asker, &ask.wish);
 		break;
 	case SONDE_ASK_STOP:
 		obey_end(r, asker, false);

@@ -7,6 +7,7 @@
  *	recorder_programs.c	processes that are recorded
  *	recorder_named.c	a session by name: its file, and those who ask
  *	recorder_snapshot.c	a copy of what overwrite mode's rings hold
+ *	recorder_change.c	other events, another budget, while it records
  *
  * Private to them. One thread.
  */
@@ -24,6 +25,7 @@
 #include "session/kernel.h"
 #include "session/mappings.h"
 #include "session/pace.h"
+#include "session/protocol.h"
 #include "session/recorder.h"
 #include "session/roster.h"
 #include "session/session.h"
@@ -71,9 +73,11 @@ struct sonde_recorder {
 	struct sonde_session *session;
 	struct sonde_filters *filters;  /* NULL: no conditions */
 	struct sonde_arena_setup setup; /* but for geometry and header */
+	char rules[SONDE_RULES_MAX];    /* of setup */
 	struct sonde_summary summary;
 	struct sonde_timebase timebase;
 	struct sonde_budget budget;
+	uint32_t packet_max; /* bytes of the largest sub-buffer */
 	struct sonde_pace pace;
 	struct sonde_census *census;         /* NULL: none is taken */
 	struct sonde_session_kernel *kernel; /* NULL: no kernel events */
@@ -173,6 +177,18 @@ int sonde_recorder_take_found(void *ctx, int arena_fd, struct sonde_peer *who);
 int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
 			    struct sonde_summary *ret_summary,
 			    struct sonde_place_error *error);
+
+/* ---- recorder_change.c ---- */
+
+/* What processes are told that come from now on. */
+void sonde_recorder_select(struct sonde_recorder *r, const char *rules,
+			   size_t size, uint32_t loglevel);
+
+/* All of the wish, or nothing. What there is to record from then on is recorded
+ * when it returns, and nothing else. 0, or -errno and why in `error`. */
+int sonde_recorder_change(struct sonde_recorder *r,
+			  const struct sonde_session_wish *wish,
+			  struct sonde_source_error *error);
 
 /* ---- recorder_named.c ---- */
 

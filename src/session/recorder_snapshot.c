@@ -82,7 +82,7 @@ int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
 		.clock = sonde_session_clock(r->session),
 		.now = r->timebase.now,
 		.summary = ret_summary,
-		.packet_max = sonde_budget_largest_subbuf(&r->budget),
+		.packet_max = r->packet_max,
 	};
 	struct sonde_place place = SONDE_PLACE_NONE;
 	struct sonde_session *copy;

@@ -226,6 +226,8 @@ static int change_one(const struct session_source *place,
 {
 	struct sonde_source *source = sonde_consumer_source(place->consumer);
 
+	/* What has been selected so far; what fails here fails again. */
+	(void)sonde_consumer_describe(place->consumer);
 	if (!source->ops->change)
 		return sonde_source_fail(error, -EOPNOTSUPP,
 					 "%s: can't be changed while it "

@@ -35,7 +35,13 @@ int main(int argc, char **argv)
 		rc = sonde_control_status(name, &status, &error);
 	else if (!strcmp(word, "snapshot"))
 		rc = sonde_control_snapshot(name, argv[3], &events, &error);
-	else if (!strcmp(word, "stop"))
+	else if (!strcmp(word, "change")) {
+		struct sonde_control_wish change;
+
+		memset(&change, 0, sizeof(change));
+		change.rules = (const char *const *)argv + 3;
+		rc = sonde_control_change(name, &change, &error);
+	} else if (!strcmp(word, "stop"))
 		rc = sonde_control_stop(name, &status, &error);
 	else
 		rc = sonde_control_destroy(name, argc > 3 ? NULL : &error);
@@ -92,6 +98,10 @@ def check_life(*flags):
                     "snapshot")
         check_equal(numbers(Trace(home.traces / "now")),
                     list(range(1, 31)), "events of the snapshot")
+        check_equal(call("change", "night", "+*", "-attach:step")[0][0], 0,
+                    "change")
+        p.do("emit", 7)
+        check_equal(call("change", "night", "+*")[0][0], 0, "change back")
         p.do("emit", 5)
         check_equal(call("stop", "night")[0], [0, STOPPED, 35, 35], "stop")
         check_equal(call("status", "night")[0], [0, STOPPED, 35, 35],
@@ -125,6 +135,8 @@ def what_is_wrong_is_a_number_and_a_line():
                 (("start", "night", "-p", p.pid), 0, ""),
                 (("start", "night", "-p", p.pid), EEXIST, "already"),
                 (("snapshot", "night", "x"), EINVAL, "--mode overwrite"),
+                (("change", "night", "x"), EINVAL, "neither with"),
+                (("change", "night", "+"), EINVAL, "empty pattern"),
                 (("stop", "night"), 0, ""),
                 (("stop", "night"), ESRCH, "is stopped"),
                 (("destroy", "night", "without"), 0, ""),

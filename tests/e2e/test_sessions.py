@@ -243,6 +243,113 @@ def from_start_to_stop_every_event_is_in_the_account():
                 check(n // 8 <= stopped[n % 8], f"{n}: after stop {stopped}")
 
 
+# ---- changes ----
+
+@test
+def a_change_decides_about_every_event_from_then_on():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "-e", "attach:step")
+        p.do("emit", 10)
+        p.do("other", 1)
+        home.ok("change", "night", "-e", "attach:other")
+        p.do("emit", 10)
+        p.do("other", 2)
+        home.ok("change", "night", "--exclude", "*:other")
+        p.do("emit", 10)
+        p.do("other", 3)
+        status = home.json("change", "night", "-e", "*")
+        check_equal(status["rules"], ["+*"], "rules")
+        p.do("emit", 10)
+        p.do("other", 4)
+        ended = home.json("stop", "night")
+        check_equal(ended["events"]["recorded"], 32, "recorded")
+        check_sum(ended["events"])
+        trace = Trace(directory)
+        check_equal(numbers(trace), [*range(1, 11), *range(21, 41)], "steps")
+        check_equal(numbers(trace, "attach:other", "n"), [2, 4], "others")
+    p.end()
+
+
+@test
+def what_was_recorded_before_a_change_can_be_read_after_it():
+    p = Program(program())
+    with Home() as home:
+        first = home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 10)
+        p.do("other", 1)
+        home.ok("change", "night", "-e", "attach:other")
+        trace, _ = home.snapshot("night")
+        check_equal(numbers(trace), list(range(1, 11)), "in a snapshot")
+        kill_recorder(home, "night")
+        p.do("emit", 10)
+        p.do("other", 2)
+        status = home.json("status", "night")
+        check_equal(status["rules"], ["+attach:other"], "rules taken over")
+        p.do("emit", 10)
+        home.ok("change", "night", "-e", "attach:step")
+        p.do("emit", 10)
+        ended = home.json("stop", "night")
+        check(ended["directory"] != str(first), "not taken over")
+        trace = Trace(ended["directory"])
+        check_equal(numbers(trace), [*range(1, 11), *range(31, 41)], "steps")
+        check_equal(numbers(trace, "attach:other", "n"), [1, 2], "others")
+    p.end()
+
+
+@test
+def when_a_change_returns_every_probe_obeys_it():
+    with Home() as home:
+        p = Stamper(home)
+        directory = home.start("night", "-p", p.process.pid, "--mode",
+                               "overwrite", "--memory", "4M")
+        off, on = [], []
+        for _ in range(4):
+            before = p.now()
+            home.ok("change", "night", "-e", "none:*")
+            off.append((before, p.now()))
+            before = p.now()
+            home.ok("change", "night", "-e", "stamp:*")
+            on.append((before, p.now()))
+        last = p.now()
+        events = home.json("stop", "night")["events"]
+        p.end()
+        check_sum(events)
+        check(not events["discarded"], f"{events}")
+        found = numbers(Trace(directory), "stamp:step")
+        check_equal(len(found), events["recorded"], "recorded")
+        oldest = [min([n // 8 for n in found if n % 8 == i], default=1 << 60)
+                  for i in range(3)]
+        found = set(found)
+        for i in range(3):
+            for (_, gone), (back, came), following in zip(
+                    off, on, [o[0] for o in off[1:]] + [last]):
+                # One may have been on its way.
+                check(not any(n * 8 + i in found
+                              for n in range(gone[i] + 1, back[i])),
+                      f"recorded after it was deselected: {gone[i]}")
+                wanted = range(max(came[i] + 1, oldest[i]), following[i])
+                missing = [n for n in wanted if n * 8 + i not in found]
+                check(not missing, f"thread {i}: {missing[:5]} from {came[i]}")
+
+
+@test
+def a_budget_is_changed_for_those_who_come():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", "emitter", "--memory", "2M")
+        status = home.json("change", "night", "--memory", "16M")
+        check_equal(status["memory_bytes"], 16 << 20, "memory")
+        check("of rings" in home.complaint("change", "night", "--memory",
+                                           "64k"), "less than there is")
+        check("what?" in home.complaint("change", "night", status=2), "nothing")
+        home.complaint("change", "night", "-e", "a:b if x > 1", status=2)
+        p.do("emit", 10)
+        check_equal(home.json("stop", "night")["events"]["recorded"], 10,
+                    "recorded")
+    p.end()
+
+
 # ---- snapshots ----
 
 @test

@@ -153,6 +153,13 @@ static void a_request_is_what_was_written(void **state)
 		{ .what = SONDE_ASK_STOP },
 		{ .what = SONDE_ASK_DESTROY },
 		{ .what = SONDE_ASK_SNAPSHOT, .directory = "/a \"b\"\n/c" },
+		{ .what = SONDE_ASK_CHANGE, .wish.memory_bytes = 1 << 20 },
+		{ .what = SONDE_ASK_CHANGE, .wish.has_loglevel = true },
+		{ .what = SONDE_ASK_CHANGE,
+		  .wish = { .loglevel = 255,
+			    .has_loglevel = true,
+			    .rules_size = 12,
+			    .rules = "+a:*\0-*\"b\\\0" } },
 	};
 
 	(void)state;
@@ -170,6 +177,7 @@ static void a_request_is_what_was_written(void **state)
 		assert_int_equal(rc, 0);
 		assert_int_equal(ask.what, asks[i].what);
 		assert_string_equal(ask.directory, asks[i].directory);
+		assert_memory_equal(&ask.wish, &asks[i].wish, sizeof(ask.wish));
 	}
 }
 
@@ -191,6 +199,14 @@ static void what_is_no_request_is_refused_with_a_reason(void **state)
 		"{\"sonde\": 1, \"do\": \"snapshot\"}",
 		"{\"sonde\": 1, \"do\": \"snapshot\", \"directory\": \"a\"}",
 		"{\"sonde\": 1, \"do\": \"snapshot\", \"directory\": 1}",
+		"{\"sonde\": 1, \"do\": \"change\"}",
+		"{\"sonde\": 1, \"do\": \"change\", \"rules\": []}",
+		"{\"sonde\": 1, \"do\": \"change\", \"rules\": \"+a\"}",
+		"{\"sonde\": 1, \"do\": \"change\", \"rules\": [\"a\"]}",
+		"{\"sonde\": 1, \"do\": \"change\", \"rules\": [\"+\"]}",
+		"{\"sonde\": 1, \"do\": \"change\", \"rules\": [\"+a\", 1]}",
+		"{\"sonde\": 1, \"do\": \"change\", \"loglevel\": 15}",
+		"{\"sonde\": 1, \"do\": \"change\", \"memory_bytes\": 1}",
 	};
 	struct sonde_session_ask ask;
 

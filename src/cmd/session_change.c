@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_change.c - `sonde change`: other events, another budget, while a
+ * session records. What isn't said stays; -e and --exclude are one list, which
+ * takes the place of the one before.
+ */
+#include <string.h>
+
+#include "base/number.h"
+#include "cmd/session.h"
+#include "expr/expr.h"
+#include "session/config.h"
+#include "session/options.h"
+#include "session/rules.h"
+
+enum option_value {
+	OPTION_EXCLUDE = 256,
+	OPTION_LOGLEVEL,
+	OPTION_MEMORY,
+	OPTION_JSON,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	  "from now on these events: provider:event, with * and ?; may be "
+	  "given several times" },
+	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT,
+	  "but not these; without -e: all others" },
+	{ "loglevel", OPTION_LOGLEVEL, "LEVEL",
+	  "emerg alert crit err warning notice info debug_system "
+	  "debug_program debug_process debug_module debug_unit debug_function "
+	  "debug_line debug",
+	  "only this level and more urgent ones" },
+	{ "memory", OPTION_MEMORY, "SIZE", NULL,
+	  "for all rings together; processes that come get theirs of it" },
+	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, "its status then, as JSON" },
+	{ 0 }
+};
+/* clang-format on */
+
+struct words {
+	struct sonde_session_ask ask;
+	bool has_include;
+	bool json;
+};
+
+static int change_complain(const char *text)
+{
+	sonde_complain("change: %s", text);
+	return SONDE_EXIT_USAGE;
+}
+
+static int change_rule(struct words *words, char sign, const char *glob)
+{
+	struct sonde_session_wish *wish = &words->ask.wish;
+	const char *condition;
+	char error[300];
+
+	(void)sonde_condition_at(glob, &condition);
+	if (condition)
+		return change_complain(
+			"conditions are tested in programs that sonde "
+			"record has started; give --filter to sonde "
+			"print");
+	if (!wish->rules_size)
+		wish->rules_size = 1;
+	words->has_include |= sign == '+';
+	return sonde_session_rules_add(wish->rules, &wish->rules_size, sign,
+				       glob, error, sizeof(error)) ?
+		       change_complain(error) :
+		       0;
+}
+
+/* -1: go on; or an exit status. */
+static int change_apply(struct words *words, int option)
+{
+	struct sonde_session_wish *wish = &words->ask.wish;
+	int rc = 0;
+
+	switch (option) {
+	case 'h':
+		sonde_help(&sonde_command_change);
+		return 0;
+	case 'e':
+		rc = change_rule(words, '+', optarg);
+		break;
+	case OPTION_EXCLUDE:
+		rc = change_rule(words, '-', optarg);
+		break;
+	case OPTION_LOGLEVEL:
+		wish->has_loglevel = true;
+		if (sonde_parse_loglevel(optarg, &wish->loglevel))
+			rc = change_complain(
+				"--loglevel: not a level; use emerg ... "
+				"debug, or 0 to 14");
+		break;
+	case OPTION_MEMORY:
+		if (sonde_number_parse_size(optarg, &wish->memory_bytes) ||
+		    wish->memory_bytes < SONDE_MEMORY_MIN ||
+		    wish->memory_bytes > SONDE_MEMORY_MAX)
+			rc = change_complain(
+				"--memory: give a size from 64k to 64G, "
+				"such as 64M");
+		break;
+	case OPTION_JSON:
+		words->json = true;
+		break;
+	case 'q':
+		break;
+	default:
+		rc = SONDE_EXIT_USAGE;
+	}
+	return rc ? rc : -1;
+}
+
+/* -1: go on; or an exit status. */
+static int change_options(int argc, char **argv, struct words *words)
+{
+	const struct sonde_session_wish *wish = &words->ask.wish;
+	int option;
+	int rc = -1;
+
+	while (rc < 0 && (option = sonde_option_next(&sonde_command_change,
+						     argc, argv)) != -1)
+		rc = change_apply(words, option);
+	if (rc < 0 && wish->rules_size && !words->has_include)
+		rc = change_rule(words, '+', "*") ? SONDE_EXIT_USAGE : -1;
+	if (rc < 0 && !wish->rules_size && !wish->has_loglevel &&
+	    !wish->memory_bytes)
+		rc = change_complain(
+			"what? Say it with -e, --exclude, --loglevel or "
+			"--memory");
+	return rc;
+}
+
+static int change_run(int argc, char **argv)
+{
+	struct words words = { .ask.what = SONDE_ASK_CHANGE };
+	struct sonde_session_document *answer;
+	struct sonde_rundir home;
+	const char *name;
+	int rc = change_options(argc, argv, &words);
+
+	if (rc >= 0)
+		return rc;
+	rc = sonde_command_session(&sonde_command_change, argc, argv, &home,
+				   &name);
+	if (rc)
+		return rc;
+	rc = sonde_command_ask(&home, name, &words.ask, &answer);
+	sonde_rundir_close(&home);
+	if (rc)
+		return rc;
+	if (words.json)
+		(void)puts(sonde_session_document_line(answer));
+	sonde_session_document_free(answer);
+	return 0;
+}
+
+const struct sonde_command sonde_command_change = {
+	.name = "change",
+	.run = change_run,
+	.brief = "NAME -e GLOB",
+	.does = "other events for a session that runs",
+	.usage =
+		"sonde change NAME [-e GLOB ...] [--exclude GLOB ...]\n"
+		"             [--loglevel LEVEL] [--memory SIZE] [-q] [--json]\n"
+		"\n"
+		"Changes what a session records, without stopping it. When it returns,\n"
+		"every event from then on is recorded or not as it was told. What isn't\n"
+		"said stays; -e and --exclude together take the place of those before.\n",
+	.options = options,
+	.words = SONDE_VALUE_SESSION,
+};
