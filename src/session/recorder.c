@@ -29,6 +29,7 @@
 
 #define LOOK_FOR_ENDED_NS 250000000ull
 #define ATTACH_NS         250000000ull
+#define IDLE_NS           1000000000ull /* overwrite mode: nothing is urgent */
 #define WATCH_NS          10000000ull
 #define ROLL_NS           20000000ull
 #define ROLL_SHARE        100 /* of the time, one part at most */
@@ -117,17 +118,21 @@ static void handle(struct sonde_recorder *r, const struct epoll_event *event)
 	}
 }
 
-/* How long until the rings want us; negative: until something happens. */
-static int64_t read_pause_ns(const struct sonde_recorder *r)
+/* Nothing is read before the end, or before somebody asks. */
+static bool is_idle(const struct sonde_recorder *r)
 {
-	uint64_t now;
+	return r->config->session->mode == SONDE_OVERWRITE && !r->kernel;
+}
 
-	if (!r->nr_programs && !r->kernel)
-		return -1;
-	if (r->config->session->mode == SONDE_OVERWRITE && !r->kernel)
+/* Between two looks for who has ended without a word, and who should be here. One
+ * wakes us, which can be seen in what is recorded, so idle ones get rarer. */
+static uint64_t look_pause_ns(const struct sonde_recorder *r)
+{
+	uint64_t age_ns = sonde_monotonic_ns() - r->start_ns;
+
+	if (!is_idle(r) || age_ns < LOOK_FOR_ENDED_NS)
 		return LOOK_FOR_ENDED_NS;
-	now = sonde_monotonic_ns();
-	return now < r->next_read_ns ? (int64_t)(r->next_read_ns - now) : 0;
+	return age_ns < IDLE_NS ? age_ns : IDLE_NS;
 }
 
 /* `pause`, or less if `then` is before; negative: for ever. */
@@ -139,13 +144,28 @@ static int64_t not_after(int64_t pause, uint64_t then)
 	return pause < 0 || left < pause ? left : pause;
 }
 
+/* How long until the rings want us; negative: until something happens. */
+static int64_t read_pause_ns(const struct sonde_recorder *r)
+{
+	uint64_t now;
+
+	if (!r->nr_programs && !r->kernel && !r->attach)
+		return -1;
+	if (is_idle(r))
+		return not_after(-1, r->last_look_ns + look_pause_ns(r));
+	if (!r->nr_programs && !r->kernel)
+		return -1;
+	now = sonde_monotonic_ns();
+	return now < r->next_read_ns ? (int64_t)(r->next_read_ns - now) : 0;
+}
+
 static int64_t sleep_ns(const struct sonde_recorder *r)
 {
 	int64_t pause = read_pause_ns(r);
 
 	if (r->watch)
 		pause = not_after(pause, r->next_watch_ns);
-	if (r->attach && sonde_attach_waits(r->attach))
+	if (r->attach && sonde_attach_waits(r->attach) && !is_idle(r))
 		pause = not_after(pause, r->next_attach_ns);
 	return r->end_ns ? not_after(pause, r->end_ns) : pause;
 }
@@ -189,7 +209,7 @@ void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why)
 
 /* Between two pieces of other work: who else is meant, and has begun to run? And
  * is there anybody left? */
-static void look_for_more(struct sonde_recorder *r)
+static void look_for_more(struct sonde_recorder *r, bool is_due)
 {
 	uint64_t now = sonde_monotonic_ns();
 
@@ -204,7 +224,7 @@ static void look_for_more(struct sonde_recorder *r)
 			sonde_recorder_end(r, SONDE_ENDED_GONE);
 		return;
 	}
-	if (now < r->next_attach_ns)
+	if (now < r->next_attach_ns && !is_due)
 		return;
 	(void)sonde_attach_look(r->attach);
 	r->next_attach_ns = sonde_monotonic_ns() + ATTACH_NS;
@@ -263,8 +283,8 @@ static void watch_out(struct sonde_recorder *r)
 	sonde_watch_look(r->watch);
 	if (pause_ns < WATCH_NS)
 		pause_ns = WATCH_NS;
-	if (pause_ns > LOOK_FOR_ENDED_NS)
-		pause_ns = LOOK_FOR_ENDED_NS;
+	if (pause_ns > look_pause_ns(r))
+		pause_ns = look_pause_ns(r);
 	r->next_watch_ns = now + pause_ns;
 }
 
@@ -303,22 +323,24 @@ static void call_roll_if_due(struct sonde_recorder *r)
 
 static void loop(struct sonde_recorder *r)
 {
-	bool is_idle;
+	bool is_empty;
+	bool is_due;
 
-	look_for_more(r);
+	look_for_more(r, true);
 	while (!r->finishing) {
 		wait_and_handle(r);
 		watch_out(r);
 		call_roll_if_due(r);
-		is_idle = !r->nr_programs && !r->kernel;
-		if (!is_idle && is_time_to_read(r))
+		is_empty = !r->nr_programs && !r->kernel;
+		is_due = sonde_monotonic_ns() - r->last_look_ns >=
+			 look_pause_ns(r);
+		if (!is_empty && is_time_to_read(r))
 			consume_all(r);
-		if (!is_idle &&
-		    sonde_monotonic_ns() - r->last_look_ns > LOOK_FOR_ENDED_NS)
+		if (is_due)
 			sonde_recorder_look_for_ended(r);
 		/* The last: who finds that the last image is over must not
 		 * wait for another. */
-		look_for_more(r);
+		look_for_more(r, is_due && is_idle(r));
 	}
 }
 

@@ -40,7 +40,8 @@
  * the time goes into making their files.
  *
  * With -p, -u or --cgroup (session/attach.h) the first look is before it says
- * that it is ready, and others follow while it runs, four in a second.
+ * that it is ready, and others follow while it runs, four in a second,
+ * and one where nothing is read before the end (overwrite mode).
  *
  * Limits: PROGRAMS_MAX arenas and PEERS_MAX peers at a time; of the peers that
  * say nothing the oldest is dropped when its place is needed, and no process has
