@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * control.h - sessions by name: recording programs that run, by a program. What
- * `sonde start`, `status`, `snapshot`, `change`, `stop` and `destroy` do. Link
- * with -lsonde-control.
+ * `sonde start`, `status`, `snapshot`, `change`, `clear`, `stop` and `destroy` do.
+ * Link with -lsonde-control.
  *
  * ## Rules for all functions
  *
@@ -37,7 +37,7 @@ struct sonde_control_error {
 	char text[1024];
 };
 
-/* emitted = recorded + held + discarded + overwritten + lost_disk */
+/* emitted = recorded + held + discarded + overwritten + lost_disk + cleared */
 struct sonde_control_events {
 	uint64_t emitted;
 	uint64_t recorded;    /* in the trace, or in the snapshot */
@@ -45,6 +45,7 @@ struct sonde_control_events {
 	uint64_t discarded;   /* lost by the programs */
 	uint64_t overwritten; /* made room for newer ones */
 	uint64_t lost_disk;   /* could not be written */
+	uint64_t cleared;     /* dropped by sonde_control_clear() */
 };
 
 enum sonde_control_state {
@@ -102,6 +103,10 @@ struct sonde_control_wish {
 SONDE_CONTROL_API int
 sonde_control_change(const char *name, const struct sonde_control_wish *wish,
 		     struct sonde_control_error *error);
+
+/* Drops what the rings of a session with --mode overwrite hold; it goes on. */
+SONDE_CONTROL_API int sonde_control_clear(const char *name,
+					  struct sonde_control_error *error);
 
 /* Nothing is recorded any more when it returns, and the trace is complete.
  * `ret_status` may be NULL. */

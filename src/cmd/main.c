@@ -70,6 +70,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_status,
 	&sonde_command_snapshot,
 	&sonde_command_change,
+	&sonde_command_clear,
 	&sonde_command_stop,
 	&sonde_command_destroy,
 	&sonde_command_ps,

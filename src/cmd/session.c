@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - `sonde stop`, `sonde destroy` and `sonde snapshot`: asking the
- * recorder of a session by name for something.
+ * session.c - `sonde stop`, `sonde destroy`, `sonde clear` and `sonde snapshot`:
+ * asking the recorder of a session by name for something.
  */
 #include "cmd/session.h"
 
@@ -226,6 +226,12 @@ static const struct sonde_option end_options[] = {
 	{ 0 }
 };
 
+static const struct sonde_option clear_options[] = {
+	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, "its status then, as JSON" },
+	{ 0 }
+};
+
 static const struct sonde_option snapshot_options[] = {
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
 	  "the snapshot (default: ./sonde-YYYYMMDD-HHMMSS)" },
@@ -257,8 +263,9 @@ static int read_session_options(const struct sonde_command *command, int argc,
 	return -1;
 }
 
-static int end_session(const struct sonde_command *command, int argc,
-		       char **argv, enum sonde_session_ask_what what)
+/* `stop` and `destroy` tell what the session ended with, `clear` nothing. */
+static int order(const struct sonde_command *command, int argc, char **argv,
+		 enum sonde_session_ask_what what)
 {
 	const struct sonde_session_ask ask = { .what = what };
 	struct sonde_session_document *answer;
@@ -288,7 +295,7 @@ static int end_session(const struct sonde_command *command, int argc,
 
 static int stop(int argc, char **argv)
 {
-	return end_session(&sonde_command_stop, argc, argv, SONDE_ASK_STOP);
+	return order(&sonde_command_stop, argc, argv, SONDE_ASK_STOP);
 }
 
 /* A session without a recorder is forgotten by removing its file. */
@@ -328,8 +335,12 @@ static int destroy(int argc, char **argv)
 			return 0;
 	}
 	optind = 0;
-	return end_session(&sonde_command_destroy, argc, argv,
-			   SONDE_ASK_DESTROY);
+	return order(&sonde_command_destroy, argc, argv, SONDE_ASK_DESTROY);
+}
+
+static int clear_rings(int argc, char **argv)
+{
+	return order(&sonde_command_clear, argc, argv, SONDE_ASK_CLEAR);
 }
 
 /* ---- snapshots ---- */
@@ -432,6 +443,20 @@ const struct sonde_command sonde_command_destroy = {
 		 "\n"
 		 "As 'sonde stop', and then the name is free. Traces stay.\n",
 	.options = end_options,
+	.words = SONDE_VALUE_SESSION,
+};
+
+const struct sonde_command sonde_command_clear = {
+	.name = "clear",
+	.run = clear_rings,
+	.brief = "NAME",
+	.does = "drop what a flight recorder has",
+	.usage =
+		"sonde clear NAME [-q] [--json]\n"
+		"\n"
+		"Drops what the rings of a session hold, which was started with\n"
+		"--mode overwrite and goes on. What was dropped is counted.\n",
+	.options = clear_options,
 	.words = SONDE_VALUE_SESSION,
 };
 

@@ -76,10 +76,22 @@ void sonde_ring_reader_init(struct sonde_ring_reader *reader,
 	};
 }
 
-/* Nothing has been written since the reader was made. */
+static uint32_t full_offset(const struct sonde_ring_reader *reader)
+{
+	return capacity(reader) - 1;
+}
+
+/* Nothing has been written since the reader was made, or the ring sealed; who
+ * undoes the seal writes what was dropped. */
 static bool is_unused(const struct sonde_ring_reader *reader, uint64_t w)
 {
-	return !w || w == reader->before;
+	struct sonde_subbuf head;
+
+	if (!w || w == reader->before)
+		return true;
+	return reader->before &&
+	       sonde_w_seq(w) == sonde_w_seq(reader->before) &&
+	       current_seq(reader, w, &head) && head.seq + 1 == reader->first;
 }
 
 /*
@@ -89,7 +101,7 @@ static bool is_unused(const struct sonde_ring_reader *reader, uint64_t w)
 void sonde_ring_restart(struct sonde_ring_reader *reader,
 			struct sonde_ring *ring, unsigned char *data)
 {
-	uint32_t full = reader->subbuf_size - SONDE_SUBBUF_SLACK - 1;
+	uint32_t full = full_offset(reader);
 	uint64_t w = sonde_load_relaxed(&ring->w);
 	struct sonde_subbuf *head;
 
@@ -137,6 +149,62 @@ void sonde_ring_inherit(struct sonde_ring_reader *reader)
 	}
 	reader->first = seq;
 	reader->seq = seq;
+}
+
+bool sonde_ring_is_unsealed(const struct sonde_ring_reader *reader)
+{
+	uint64_t w = sonde_load_relaxed(&reader->ring->w);
+
+	return reader->before && w != reader->before && is_unused(reader, w);
+}
+
+/* False: a writer was faster. */
+static bool seal_once(struct sonde_ring_reader *reader, uint64_t w,
+		      struct sonde_subbuf *ret_head)
+{
+	uint64_t sealed;
+
+	if (!current_seq(reader, w, ret_head))
+		return false;
+	sealed = sonde_w_make(full_offset(reader), reader->subbuf_size,
+			      ret_head->seq, sonde_w_count(w));
+	/* Pairs with sonde_load_relaxed of w in try_once: a plan by the word
+	 * before fails, or is committed and undoes this. */
+	if (!sonde_cmpxchg_acquire(&reader->ring->w, w, sealed))
+		return false;
+	reader->before = sealed;
+	reader->first = ret_head->seq + 1;
+	reader->seq = reader->first;
+	reader->offset = 0;
+	return true;
+}
+
+/* The head of the sealed one gets no time, as that of a restarted ring has none:
+ * sonde_ring_inherit() looks no further. Its writer reads its number and its
+ * events alone. */
+int sonde_ring_seal(struct sonde_ring_reader *reader, unsigned char *data,
+		    uint64_t *ret_committed)
+{
+	for (int i = 0; i < REWINDS; i++) {
+		/* Pairs with the store of w in sonde_rseq_commit and
+		 * sonde_lane_commit: the head of the sub-buffer in w is
+		 * visible. */
+		uint64_t w = sonde_load_acquire(&reader->ring->w);
+		struct sonde_subbuf head;
+		struct sonde_subbuf *shared;
+
+		*ret_committed = 0;
+		if (!w)
+			return 0;
+		if (!seal_once(reader, w, &head))
+			continue;
+		shared = (void *)(data +
+				  (subbuf(reader, head.seq) - reader->data));
+		sonde_store_relaxed(&shared->ts_begin, 0);
+		*ret_committed = head.events + sonde_w_count(w);
+		return 1;
+	}
+	return -EPROTO;
 }
 
 /*

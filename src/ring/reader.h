@@ -9,7 +9,8 @@
  * business.
  *
  * One reader per ring; a reader is used by one thread at a time. Nothing here
- * blocks, allocates or writes to the ring, sonde_ring_release() excepted.
+ * blocks, allocates or writes to the ring, but for sonde_ring_release(), restart
+ * and seal.
  *
  * Life: init; then, as often as one likes, peek -> use the bytes -> (overwrite
  * mode: verify) -> advance. In discard mode, sonde_ring_release() hands the
@@ -30,7 +31,8 @@ struct sonde_ring_reader {
 	uint32_t subbuf_size;
 	uint32_t nr_subbufs;
 	uint64_t first;  /* the sub-buffer that was first, or will be */
-	uint64_t before; /* commit word of a ring restarted and not yet used */
+	uint64_t before; /* commit word of a ring restarted, or sealed, and not
+			  * used since */
 	uint64_t seq;    /* the sub-buffer being read */
 	uint32_t offset; /* of the next byte in it; 0: head not read yet */
 };
@@ -80,6 +82,25 @@ void sonde_ring_restart(struct sonde_ring_reader *reader,
  * mode.
  */
 void sonde_ring_inherit(struct sonde_ring_reader *reader);
+
+/*
+ * Drops what the ring holds, while it is being written: reading begins with the
+ * next sub-buffer, which the next record opens, as the current one is sealed: its
+ * commit word says that it is full but for a byte. Its count stays, so the heads
+ * of later sub-buffers count as if nothing had happened.
+ *
+ * A writer that has planned a record by the word before undoes that by its commit.
+ * Nothing is lost by it: the record is one of those that are dropped, and counted
+ * by the next head. So call it again when such writers have finished.
+ *
+ * Returns 1, or 0 if nothing was ever written, and how many events were committed
+ * before; -EPROTO. `data` is the reader's, writable. Overwrite mode.
+ */
+int sonde_ring_seal(struct sonde_ring_reader *reader, unsigned char *data,
+		    uint64_t *ret_committed);
+
+/* Whether a writer has undone that. */
+bool sonde_ring_is_unsealed(const struct sonde_ring_reader *reader);
 
 /*
  * What can be read at the cursor now.

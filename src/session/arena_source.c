@@ -7,9 +7,12 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <linux/membarrier.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "ring/reader.h"
 #include "sys/program.h"
@@ -20,6 +23,7 @@
 struct arena_ring {
 	struct sonde_ring_reader reader;
 	uint32_t nr_reserved; /* sub-buffers with memory, on the first lap */
+	uint64_t cleared;     /* events before that */
 };
 
 struct sonde_arena_source {
@@ -205,6 +209,34 @@ static bool verify(const struct sonde_source *base, uint32_t i,
 	return sonde_ring_verify(&const_of(base)->rings[i].reader, chunk);
 }
 
+static int seal(struct sonde_arena_source *source, bool again)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc >= 0 && i < source->nr_rings; i++) {
+		struct arena_ring *ring = &source->rings[i];
+		unsigned char *data = sonde_arena_ring_data(&source->view, i);
+
+		if (!again || sonde_ring_is_unsealed(&ring->reader))
+			rc = sonde_ring_seal(&ring->reader, data,
+					     &ring->cleared);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* Writers that were in the middle of a record have finished when each CPU has
+ * been through the kernel; but one in a lane, which may sleep there. */
+static int clear(struct sonde_source *base)
+{
+	int rc = seal(of(base), false);
+
+	if (rc)
+		return rc;
+	/* Without it, what they undo is counted with what comes. */
+	(void)syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	return seal(of(base), true);
+}
+
 static uint64_t capacity(const struct sonde_source *base, uint32_t i)
 {
 	(void)i;
@@ -221,6 +253,7 @@ static void counts(struct sonde_source *base, uint32_t i,
 		.lost_full = totals.discarded_full,
 		.lost_size = totals.discarded_size,
 		.committed = totals.committed,
+		.cleared = of(base)->rings[i].cleared,
 	};
 }
 
@@ -353,6 +386,7 @@ static const struct sonde_source_ops arena_ops = {
 	.advance = advance,
 	.rewind = rewind_ring,
 	.verify = verify,
+	.clear = clear,
 	.capacity = capacity,
 	.counts = counts,
 	.missed = missed,

@@ -32,6 +32,7 @@ struct consumer_stream {
 	uint64_t recorded;
 	uint64_t overwritten;
 	uint64_t lost_disk;
+	uint64_t cleared;
 	bool in_packet;
 	bool broken;
 };
@@ -500,6 +501,7 @@ void sonde_consumer_count(const struct sonde_consumer *consumer,
 		ret_counts->discarded += nr_discarded(&counts);
 		ret_counts->overwritten += stream->overwritten;
 		ret_counts->lost_disk += stream->lost_disk;
+		ret_counts->cleared += stream->cleared;
 	}
 }
 
@@ -540,6 +542,53 @@ void sonde_consumer_survey(struct sonde_consumer *consumer,
 	}
 }
 
+/* What was overwritten before is known by now. */
+static void clear_stream(struct sonde_consumer *consumer, uint32_t i,
+			 uint64_t oldest)
+{
+	struct consumer_stream *stream = &consumer->streams[i];
+	struct sonde_source_stream is;
+	struct sonde_source_counts counts;
+
+	source_counts(consumer, i, &counts);
+	if (counts.cleared < oldest)
+		return; /* nothing since the last time */
+	stream->overwritten += oldest - stream->seen;
+	stream->cleared += counts.cleared - oldest;
+	stream->seen = counts.cleared;
+	consumer->source->ops->stream(consumer->source, i, &is);
+	stream->next_seq = is.first;
+}
+
+int sonde_consumer_clear(struct sonde_consumer *consumer)
+{
+	const struct sonde_source_ops *ops = consumer->source->ops;
+	uint64_t *oldest;
+	int rc;
+
+	if (consumer->state != CONSUMER_STARTED || consumer->broken ||
+	    consumer->config.is_trigger || ops->is_state)
+		return 0;
+	if (!is_kept(consumer) || !ops->clear)
+		return -EOPNOTSUPP;
+	oldest = calloc(consumer->nr_streams + 1, sizeof(*oldest));
+	if (!oldest)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
+		oldest[i] = consumer->streams[i].seen;
+		if (find_oldest(consumer, i, &oldest[i]) &&
+		    oldest[i] < consumer->streams[i].seen)
+			oldest[i] = consumer->streams[i].seen;
+	}
+	rc = ops->clear(consumer->source);
+	for (uint32_t i = 0; !rc && i < consumer->nr_streams; i++)
+		clear_stream(consumer, i, oldest[i]);
+	free(oldest);
+	if (rc == -EPROTO)
+		give_up(consumer, 0, "it has damaged its trace memory");
+	return rc == -EPROTO ? 0 : rc;
+}
+
 static void add_to_summary(const struct sonde_consumer *consumer,
 			   const struct consumer_stream *stream,
 			   const struct sonde_source_counts *counts)
@@ -551,6 +600,7 @@ static void add_to_summary(const struct sonde_consumer *consumer,
 	summary->lost_size += counts->lost_size;
 	summary->lost_overwritten += stream->overwritten;
 	summary->lost_disk += stream->lost_disk;
+	summary->cleared += stream->cleared;
 	if (ops->is_foreign) {
 		summary->lost_full += counts->lost_full;
 		return;
@@ -770,6 +820,8 @@ int sonde_consumer_snapshot(struct sonde_consumer *consumer,
 	if (rc)
 		return rc;
 	reset(copy, consumer->start);
+	for (uint32_t i = 0; i < copy->nr_streams; i++)
+		copy->streams[i].seen = consumer->streams[i].seen;
 	copy->state = CONSUMER_STARTED;
 	if (ops->tick)
 		ops->tick(consumer->source);

@@ -82,7 +82,8 @@ struct sonde_consumer_counts {
 	uint64_t discarded;   /* by the source */
 	uint64_t overwritten; /* as far as it was read */
 	uint64_t lost_disk;
-	uint64_t held; /* by the source, and readable: only a survey says */
+	uint64_t cleared; /* dropped because somebody wanted that */
+	uint64_t held;    /* by the source, and readable: only a survey says */
 };
 
 /* Makes the class, with the events that are known, while nothing is recorded.
@@ -115,6 +116,10 @@ void sonde_consumer_count(const struct sonde_consumer *consumer,
  * counts as that. Moves what was read of a source that is read at its end. */
 void sonde_consumer_survey(struct sonde_consumer *consumer,
 			   struct sonde_consumer_counts *ret_counts);
+
+/* Overwrite mode: drops what the source holds. 0; -EOPNOTSUPP if it can't,
+ * -EPROTO. */
+int sonde_consumer_clear(struct sonde_consumer *consumer);
 
 struct sonde_source *
 sonde_consumer_source(const struct sonde_consumer *consumer);

@@ -217,6 +217,8 @@ static void copy_events(const struct sonde_session_document *document,
 			document, "events.overwritten"),
 		.lost_disk = sonde_session_document_number(document,
 							   "events.lost_disk"),
+		.cleared = sonde_session_document_number(document,
+							 "events.cleared"),
 	};
 }
 
@@ -370,6 +372,17 @@ int sonde_control_change(const char *name,
 
 	if (!rc)
 		rc = demand(name, &what, &answer, error);
+	if (!rc)
+		sonde_session_document_free(answer);
+	return rc;
+}
+
+int sonde_control_clear(const char *name, struct sonde_control_error *error)
+{
+	const struct sonde_session_ask what = { .what = SONDE_ASK_CLEAR };
+	struct sonde_session_document *answer;
+	int rc = demand(name, &what, &answer, error);
+
 	if (!rc)
 		sonde_session_document_free(answer);
 	return rc;

@@ -63,15 +63,16 @@ static void put_events(struct sonde_json *json,
 		       const struct sonde_consumer_counts *counts)
 {
 	sonde_json_open(json, "events", '{');
-	sonde_json_put_unsigned(json, "emitted",
-				counts->recorded + counts->discarded +
-					counts->overwritten +
-					counts->lost_disk + counts->held);
+	sonde_json_put_unsigned(
+		json, "emitted",
+		counts->recorded + counts->discarded + counts->overwritten +
+			counts->lost_disk + counts->held + counts->cleared);
 	sonde_json_put_unsigned(json, "recorded", counts->recorded);
 	sonde_json_put_unsigned(json, "held", counts->held);
 	sonde_json_put_unsigned(json, "discarded", counts->discarded);
 	sonde_json_put_unsigned(json, "overwritten", counts->overwritten);
 	sonde_json_put_unsigned(json, "lost_disk", counts->lost_disk);
+	sonde_json_put_unsigned(json, "cleared", counts->cleared);
 	sonde_json_close(json, '}');
 }
 
@@ -175,6 +176,7 @@ counts_of(const struct sonde_summary *summary)
 		.recorded = summary->recorded,
 		.overwritten = summary->lost_overwritten,
 		.lost_disk = summary->lost_disk,
+		.cleared = summary->cleared,
 		.discarded = sonde_summary_lost(summary) -
 			     summary->lost_overwritten - summary->lost_disk,
 	};
@@ -317,6 +319,26 @@ static void put_snapshot(struct sonde_json *json, const char *directory,
 	sonde_json_close(json, ']');
 }
 
+static void obey_clear(struct sonde_recorder *r, struct asker *asker)
+{
+	int rc;
+
+	if (r->config->session->mode != SONDE_OVERWRITE || r->kernel) {
+		refuse(r, asker,
+		       r->kernel ? "kernel events can't be cleared while they "
+				   "are recorded" :
+				   "it writes its events as they come (--mode "
+				   "discard); what can be cleared is of --mode "
+				   "overwrite");
+		return;
+	}
+	rc = sonde_session_clear(r->session, SONDE_CTF_PROGRAMS);
+	if (rc)
+		refuse(r, asker, strerrordesc_np(-rc));
+	else
+		tell_status(r, asker);
+}
+
 static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 			  const char *directory)
 {
@@ -389,6 +411,9 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		break;
 	case SONDE_ASK_CHANGE:
 		obey_change(r, asker, &ask.wish);
+		break;
+	case SONDE_ASK_CLEAR:
+		obey_clear(r, asker);
 		break;
 	case SONDE_ASK_STOP:
 		obey_end(r, asker, false);

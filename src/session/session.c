@@ -135,6 +135,7 @@ static void add_counts(struct sonde_consumer_counts *sum,
 	sum->overwritten += counts->overwritten;
 	sum->lost_disk += counts->lost_disk;
 	sum->held += counts->held;
+	sum->cleared += counts->cleared;
 }
 
 void sonde_session_remove(struct sonde_session *session,
@@ -302,6 +303,18 @@ int sonde_session_snapshot(struct sonde_session *session,
 		if (place->consumer && place->domain == domain)
 			rc = copy_source(place, &copy->domains[domain].output);
 	}
+	return rc;
+}
+
+int sonde_session_clear(struct sonde_session *session,
+			enum sonde_ctf_domain domain)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < session->nr; i++)
+		if (session->sources[i].consumer &&
+		    session->sources[i].domain == domain)
+			rc = sonde_consumer_clear(session->sources[i].consumer);
 	return rc;
 }
 

@@ -115,6 +115,11 @@ int sonde_session_snapshot(struct sonde_session *session,
 			   enum sonde_ctf_domain domain,
 			   struct sonde_session *copy);
 
+/* Overwrite mode: drops what the sources of programs hold, and goes on. 0; or
+ * -EOPNOTSUPP if one can't, -ENOMEM: some may have been cleared. */
+int sonde_session_clear(struct sonde_session *session,
+			enum sonde_ctf_domain domain);
+
 /* What became of all events, up to now; of removed sources, too. */
 void sonde_session_count(const struct sonde_session *session,
 			 struct sonde_consumer_counts *ret_counts);

@@ -311,6 +311,10 @@ static void print_counts(const struct sonde_summary *summary,
 		seconds(summary->wall_ns),
 		grouped((uint64_t)per_second(summary), rate, sizeof(rate)),
 		summary->nr_processes, plural(summary->nr_processes, "es"));
+	if (summary->cleared)
+		(void)fprintf(out, "sonde: %s more were cleared, as asked\n",
+			      grouped(summary->cleared, events,
+				      sizeof(events)));
 	/* Which of them occurred is known to those who read the trace. */
 	if (style->verbose)
 		(void)fprintf(out,
@@ -449,6 +453,7 @@ void sonde_summary_print_json(const struct sonde_summary *summary,
 				sonde_summary_lost(summary));
 	put_lost(&json, summary);
 	sonde_json_put_bool(&json, "lost_at_most", summary->loses_unwanted);
+	sonde_json_put_unsigned(&json, "events_cleared", summary->cleared);
 	sonde_json_put_unsigned(&json, "kernel_events_recorded",
 				summary->kernel_recorded);
 	put_cost(&json, summary);

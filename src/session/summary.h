@@ -37,6 +37,7 @@ struct sonde_summary {
 	uint64_t lost_contended;     /* every lane was busy */
 	uint64_t lost_overwritten;   /* overwrite mode: made room for newer */
 	uint64_t lost_disk;          /* could not be written to the trace */
+	uint64_t cleared;            /* dropped because somebody wanted that */
 	uint64_t lost_kernel_full;   /* a buffer of the kernel's was full */
 	uint64_t lost_kernel_missed; /* came where their program couldn't run */
 	uint64_t lost_kernel_returns; /* too many calls of a kretprobe's */

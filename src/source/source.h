@@ -136,6 +136,7 @@ struct sonde_source_counts {
 	uint64_t lost_damaged; /* with threads that died; at least */
 	uint64_t overwritten;
 	uint64_t committed; /* ever, by those that write; 0: isn't known */
+	uint64_t cleared;   /* of them, those before clear() */
 };
 
 /* What a state dump is to hold. */
@@ -250,6 +251,10 @@ struct sonde_source_ops {
 	 * stay as they are. */
 	bool (*verify)(const struct sonde_source *source, uint32_t stream,
 		       const struct sonde_ring_chunk *chunk);
+
+	/* Overwrite mode: drops what the buffers hold, and goes on. 0 or -EPROTO.
+	 * NULL: it can't. */
+	int (*clear)(struct sonde_source *source);
 
 	/* Bytes a stream's buffer holds: how fast it must be read. */
 	uint64_t (*capacity)(const struct sonde_source *source,

@@ -97,7 +97,7 @@ def check_sum(events):
     """Every event has a place in the account."""
     check_equal(events["emitted"],
                 sum(events[k] for k in ("recorded", "held", "discarded",
-                                        "overwritten", "lost_disk")),
+                                        "overwritten", "lost_disk", "cleared")),
                 f"account {events}")
 
 

@@ -41,7 +41,9 @@ int main(int argc, char **argv)
 		memset(&change, 0, sizeof(change));
 		change.rules = (const char *const *)argv + 3;
 		rc = sonde_control_change(name, &change, &error);
-	} else if (!strcmp(word, "stop"))
+	} else if (!strcmp(word, "clear"))
+		rc = sonde_control_clear(name, &error);
+	else if (!strcmp(word, "stop"))
 		rc = sonde_control_stop(name, &status, &error);
 	else
 		rc = sonde_control_destroy(name, argc > 3 ? NULL : &error);
@@ -102,9 +104,10 @@ def check_life(*flags):
                     "change")
         p.do("emit", 7)
         check_equal(call("change", "night", "+*")[0][0], 0, "change back")
+        check_equal(call("clear", "night")[0][0], 0, "clear")
         p.do("emit", 5)
-        check_equal(call("stop", "night")[0], [0, STOPPED, 35, 35], "stop")
-        check_equal(call("status", "night")[0], [0, STOPPED, 35, 35],
+        check_equal(call("stop", "night")[0], [0, STOPPED, 35, 5], "stop")
+        check_equal(call("status", "night")[0], [0, STOPPED, 35, 5],
                     "status at the end")
         check_equal(call("destroy", "night")[0][0], 0, "destroy")
         check_equal(home.all(), [], "sessions")
@@ -135,6 +138,7 @@ def what_is_wrong_is_a_number_and_a_line():
                 (("start", "night", "-p", p.pid), 0, ""),
                 (("start", "night", "-p", p.pid), EEXIST, "already"),
                 (("snapshot", "night", "x"), EINVAL, "--mode overwrite"),
+                (("clear", "night"), EINVAL, "--mode overwrite"),
                 (("change", "night", "x"), EINVAL, "neither with"),
                 (("change", "night", "+"), EINVAL, "empty pattern"),
                 (("stop", "night"), 0, ""),

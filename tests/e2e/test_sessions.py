@@ -350,6 +350,88 @@ def a_budget_is_changed_for_those_who_come():
     p.end()
 
 
+# ---- clearing ----
+
+@test
+def what_is_cleared_is_dropped_and_counted():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        home.ok("clear", "night")
+        p.do("emit", 500)
+        status = home.json("clear", "night")
+        check_equal([status["events"][k] for k in ("emitted", "cleared",
+                                                   "held")],
+                    [500, 500, 0], "events")
+        home.ok("clear", "night")
+        p.do("emit", 20)
+        trace, events = home.snapshot("night")
+        check_equal(numbers(trace), list(range(501, 521)), "in a snapshot")
+        check_equal([events["emitted"], events["recorded"]], [20, 20],
+                    "its account")
+        kill_recorder(home, "night")
+        p.do("emit", 5)
+        check_equal(home.json("status", "night")["events"]["held"], 25,
+                    "held after a takeover")
+        home.ok("clear", "night")
+        p.do("emit", 5)
+        ended = home.json("stop", "night")
+        check_sum(ended["events"])
+        check_equal(ended["events"]["emitted"], 530, "emitted")
+        check_equal(numbers(Trace(ended["directory"])), list(range(526, 531)),
+                    "events")
+    p.end()
+
+
+@test
+def a_takeover_of_cleared_rings_finds_nothing_in_them():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 500)
+        home.ok("clear", "night")
+        kill_recorder(home, "night")
+        status = home.json("status", "night")
+        check_equal(status["events"]["held"], 0, "held")
+        ended = home.json("stop", "night")
+        check_sum(ended["events"])
+        check_equal(numbers(Trace(ended["directory"])), [], "events")
+    p.end()
+
+
+@test
+def clearing_at_full_speed_keeps_the_account():
+    with Home() as home:
+        p = Stamper(home)
+        directory = home.start("night", "-p", p.process.pid, "--mode",
+                               "overwrite", "--memory", "2M")
+        started = p.now()
+        for _ in range(20):
+            before = p.now()
+            home.ok("clear", "night")
+        stopping = p.now()
+        events = home.json("stop", "night")["events"]
+        p.end()
+        check_sum(events)
+        check(events["emitted"] >= sum(b - a - 1 for a, b in
+                                       zip(started, stopping)),
+              f"{events}: from {started} to {stopping}")
+        found = numbers(Trace(directory), "stamp:step")
+        check_equal(len(found), events["recorded"], "recorded")
+        check(events["cleared"], "nothing was cleared")
+        for n in found:
+            check(n // 8 >= before[n % 8], f"{n} was cleared: {before}")
+
+
+@test
+def only_what_is_in_memory_can_be_cleared():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        check("--mode overwrite" in home.complaint("clear", "night"), "why not")
+    p.end()
+
+
 # ---- snapshots ----
 
 @test

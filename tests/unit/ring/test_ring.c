@@ -261,6 +261,66 @@ static void released_subbuffers_are_used_again(void **state)
 	teardown(&f);
 }
 
+/* How many events can be read from the oldest on. */
+static uint64_t read_rest(struct sonde_ring_reader *reader)
+{
+	struct sonde_ring_chunk chunk;
+	uint64_t nr = 0;
+	uint64_t end = 0;
+
+	if (sonde_ring_rewind(reader) == 0)
+		return 0;
+	while (sonde_ring_peek(reader, &chunk) == 1) {
+		nr += chunk.events - (chunk.first ? chunk.events_before : end);
+		end = chunk.events;
+		sonde_ring_advance(reader, &chunk);
+	}
+	return nr;
+}
+
+static void what_was_written_before_a_seal_is_never_read(void **state)
+{
+	const struct sonde_part payload = { "12345678", 8, 0 };
+	struct sonde_ring_reader reader;
+	struct sonde_ring_reader later;
+	uint64_t committed;
+	struct fixture f;
+	unsigned char *data;
+	uint32_t lane;
+	uint64_t w;
+
+	(void)state;
+	setup(&f, SONDE_OVERWRITE, SONDE_COMPACT, SONDE_SUBBUF_MIN, 4);
+	lane = NR_CPUS + f.self.tid % NR_LANES;
+	data = f.data + (size_t)lane * SONDE_SUBBUF_MIN * 4;
+	reader_of(&f, lane, &reader);
+	assert_int_equal(sonde_ring_seal(&reader, data, &committed), 0);
+	append_as(&f, &f.self, NULL, &payload);
+	w = f.rings[lane].w;
+	assert_int_equal(sonde_ring_seal(&reader, data, &committed), 1);
+	assert_int_equal(committed, 1);
+	assert_int_equal(read_rest(&reader), 0);
+	/* A writer that had planned a record commits it. */
+	f.rings[lane].w = w + (16ull << SONDE_W_REST_SHIFT) + 1;
+	assert_true(sonde_ring_is_unsealed(&reader));
+	assert_int_equal(read_rest(&reader), 0);
+	assert_int_equal(sonde_ring_seal(&reader, data, &committed), 1);
+	assert_int_equal(committed, 2);
+	assert_false(sonde_ring_is_unsealed(&reader));
+	reader_of(&f, lane, &later);
+	sonde_ring_inherit(&later);
+	assert_int_equal(read_rest(&later), 0);
+	for (uint32_t nr = 1; nr < 200; nr++) {
+		append_as(&f, &f.self, NULL, &payload);
+		assert_int_equal(read_rest(&reader), nr);
+		reader_of(&f, lane, &later);
+		sonde_ring_inherit(&later);
+		assert_int_equal(read_rest(&later), nr);
+	}
+	assert_int_equal(totals(&f).committed, 201);
+	teardown(&f);
+}
+
 static void every_size_up_to_the_limit_is_recorded(void **state)
 {
 	enum {
@@ -473,6 +533,7 @@ int main(void)
 		cmocka_unit_test(emitted_is_recorded_plus_discarded),
 		cmocka_unit_test(overwritten_events_are_counted),
 		cmocka_unit_test(released_subbuffers_are_used_again),
+		cmocka_unit_test(what_was_written_before_a_seal_is_never_read),
 		cmocka_unit_test(every_size_up_to_the_limit_is_recorded),
 		cmocka_unit_test(sequence_numbers_wrap_unnoticed),
 		cmocka_unit_test(both_writers_make_the_same_bytes),
