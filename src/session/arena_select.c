@@ -142,8 +142,8 @@ static void write_rules(struct sonde_slot *slot,
 }
 
 /* -ENOSPC: of some that are not wanted, records are still made. */
-static int select_all(struct sonde_arena_view *view,
-		      const struct sonde_arena_setup *setup, void *room)
+static int select_events(struct sonde_arena_view *view,
+			 const struct sonde_arena_setup *setup, void *room)
 {
 	uint32_t nr = sonde_arena_nr_entries(view);
 	const struct sonde_desc *desc;
@@ -167,7 +167,8 @@ void sonde_arena_begin(struct sonde_arena_view *view,
 	/* Whoever publishes an entry looks at slots afterwards; we look at
 	 * entries now: one of us sees the other's. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	(void)select_all(view, setup, room); /* an event too much is no loss */
+	(void)select_events(view, setup,
+			    room); /* an event too much is no loss */
 }
 
 int sonde_arena_change(struct sonde_arena_view *view,
@@ -180,7 +181,7 @@ int sonde_arena_change(struct sonde_arena_view *view,
 	 * here, one that is published later is selected by these rules. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	sonde_arena_restart_descs(view);
-	rc = select_all(view, setup, room);
+	rc = select_events(view, setup, room);
 	sonde_arena_restart_descs(view);
 	return rc;
 }

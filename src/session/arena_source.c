@@ -323,9 +323,9 @@ static void set_rules(struct sonde_arena_source *source, const char *rules,
 	source->config.setup.loglevel = loglevel;
 }
 
-static int change(struct sonde_source *base,
-		  const struct sonde_source_change *change,
-		  struct sonde_source_error *error)
+static int change_rules(struct sonde_source *base,
+			const struct sonde_source_change *change,
+			struct sonde_source_error *error)
 {
 	struct sonde_arena_source *source = of(base);
 	const struct sonde_arena_setup before = source->config.setup;
@@ -381,7 +381,7 @@ static const struct sonde_source_ops arena_ops = {
 	.stream = stream,
 	.start = start,
 	.stop = stop,
-	.change = change,
+	.change = change_rules,
 	.peek = peek,
 	.advance = advance,
 	.rewind = rewind_ring,

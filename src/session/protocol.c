@@ -128,7 +128,7 @@ static int read_wish(const struct sonde_session_document *document,
 	return 0;
 }
 
-static int read_members(const struct sonde_session_document *document,
+static int read_request(const struct sonde_session_document *document,
 			struct sonde_session_ask *ask, char *error,
 			size_t error_size)
 {
@@ -171,7 +171,7 @@ int sonde_session_ask_read(const char *line, size_t size,
 		(void)snprintf(error, error_size, "that is no JSON object");
 	if (rc)
 		return rc;
-	rc = read_members(document, &ask, error, error_size);
+	rc = read_request(document, &ask, error, error_size);
 	sonde_session_document_free(document);
 	if (!rc)
 		*ret_ask = ask;
