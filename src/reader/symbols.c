@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "reader/names/demangle.h"
 #include "reader/names/dwarf.h"
 
@@ -97,12 +98,6 @@ void sonde_symbols_free(struct sonde_symbols *symbols)
 
 /* ---- reading ---- */
 
-static void hex(const uint8_t *bytes, size_t size, char *to)
-{
-	for (size_t i = 0; i < size; i++)
-		(void)snprintf(to + 2 * i, 3, "%02x", bytes[i]);
-}
-
 /* The build-id among the notes in `data`. */
 static bool find_build_id(Elf_Data *data, char *to)
 {
@@ -118,7 +113,9 @@ static bool find_build_id(Elf_Data *data, char *to)
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
 		    !memcmp(bytes + name, "GNU", 4) && note.n_descsz > 0 &&
 		    note.n_descsz <= BUILD_ID_MAX) {
-			hex(bytes + desc, note.n_descsz, to);
+			for (size_t i = 0; i < note.n_descsz; i++)
+				(void)snprintf(to + 2 * i, 3, "%02x",
+					       bytes[desc + i]);
 			return true;
 		}
 		at = next;
@@ -466,31 +463,15 @@ static bool to_file(const struct file *file,
 	return false;
 }
 
-/* How many symbols begin at or before the address. */
-static size_t count_up_to(const struct table *table, uint64_t address)
-{
-	size_t low = 0;
-	size_t high = table->nr;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (table->symbols[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 /* The symbol with the address in it that begins last; NULL. */
 static const struct symbol *find(const struct table *table, uint64_t at)
 {
 	/* Symbols don't overlap but for their other names. */
 	const size_t look_back = 16;
 	const struct symbol *found = NULL;
-	size_t end = count_up_to(table, at);
+	size_t end;
 
+	SONDE_SEARCH(end, table->nr, table->symbols[end].address <= at);
 	for (size_t i = end; i > 0 && end - i < look_back; i--) {
 		const struct symbol *symbol = &table->symbols[i - 1];
 

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "analysis/model/steps.h"
+#include "base/search.h"
 
 static int add_loss(struct sonde_model_losses *losses,
 		    const struct sonde_problem *problem)
@@ -56,19 +57,11 @@ static void join_losses(struct sonde_model_losses *losses)
 bool sonde_model_losses_overlap(const struct sonde_model_losses *losses,
 				int64_t begin_ns, int64_t end_ns)
 {
-	size_t low = 0;
-	size_t high = losses->nr;
+	size_t i;
 
 	/* The first loss that ends behind the span's begin. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (losses->spans[middle].end_ns > begin_ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < losses->nr && losses->spans[low].begin_ns < end_ns;
+	SONDE_SEARCH(i, losses->nr, losses->spans[i].end_ns <= begin_ns);
+	return i < losses->nr && losses->spans[i].begin_ns < end_ns;
 }
 
 /* Whether it holds anything that the tables want. */

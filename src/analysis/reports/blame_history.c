@@ -14,6 +14,7 @@
 
 #include "analysis/model/play.h"
 #include "base/grow.h"
+#include "base/search.h"
 
 /* ---- what the state emits ---- */
 
@@ -21,20 +22,13 @@
 static bool is_in_window(const struct sonde_history *history,
 			 const struct sonde_interval *interval)
 {
-	size_t low = 0;
-	size_t high = history->nr_windows;
+	size_t i;
 
 	/* The first window that ends behind the interval's begin. */
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (history->windows[middle].end_ns > interval->begin_ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low < history->nr_windows &&
-	       history->windows[low].begin_ns < interval->end_ns;
+	SONDE_SEARCH(i, history->nr_windows,
+		     history->windows[i].end_ns <= interval->begin_ns);
+	return i < history->nr_windows &&
+	       history->windows[i].begin_ns < interval->end_ns;
 }
 
 static void add_call(struct sonde_history *history,
@@ -270,20 +264,13 @@ void sonde_history_fini(struct sonde_history *history)
 static size_t history_count_before(const struct sonde_history *history,
 				   int32_t tid, int64_t time_ns)
 {
-	size_t low = 0;
-	size_t high = history->nr_states;
+	const struct sonde_history_state *states = history->states;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct sonde_history_state *state =
-			&history->states[middle];
-
-		if (compare(state->tid, state->begin_ns, tid, time_ns) < 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	SONDE_SEARCH(i, history->nr_states,
+		     compare(states[i].tid, states[i].begin_ns, tid, time_ns) <
+			     0);
+	return i;
 }
 
 const struct sonde_history_state *
@@ -301,19 +288,12 @@ sonde_history_before(const struct sonde_history *history, int32_t tid,
 static size_t first_call(const struct sonde_history *history, int32_t tid,
 			 int64_t time_ns)
 {
-	size_t low = 0;
-	size_t high = history->nr_calls;
+	const struct sonde_history_call *calls = history->calls;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct sonde_history_call *call = &history->calls[middle];
-
-		if (compare(call->tid, call->end_ns, tid, time_ns) <= 0)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	SONDE_SEARCH(i, history->nr_calls,
+		     compare(calls[i].tid, calls[i].end_ns, tid, time_ns) <= 0);
+	return i;
 }
 
 struct asking {

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/search.h"
 #include "reader/reader.h"
 
 /* ---- the trace ---- */
@@ -175,15 +176,6 @@ const struct sonde_class *sonde_class_member(const struct sonde_class *cls,
 
 /* ---- labels ---- */
 
-/* Whether a label's range begins after the value. */
-static bool is_above(const struct sonde_class *cls,
-		     const struct sonde_label *label, uint64_t value)
-{
-	if (cls->kind == SONDE_KIND_INT)
-		return (int64_t)label->low > (int64_t)value;
-	return label->low > value;
-}
-
 static bool info_is_in(const struct sonde_class *cls,
 		       const struct sonde_label *label, uint64_t value)
 {
@@ -206,20 +198,15 @@ static bool is_set(const struct sonde_label *label, uint64_t value)
 /* In labels that ascend and don't overlap; there is one at most. */
 static const char *search_label(const struct sonde_class *cls, uint64_t value)
 {
-	size_t low = 0;
-	size_t high = cls->nr_labels;
+	/* signed numbers keep their order when they are moved up by 2^63 */
+	uint64_t moved = cls->kind == SONDE_KIND_INT ? (uint64_t)1 << 63 : 0;
+	size_t end;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (is_above(cls, &cls->labels[middle], value))
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	if (!low || !info_is_in(cls, &cls->labels[low - 1], value))
+	SONDE_SEARCH(end, cls->nr_labels,
+		     (cls->labels[end].low ^ moved) <= (value ^ moved));
+	if (!end || !info_is_in(cls, &cls->labels[end - 1], value))
 		return NULL;
-	return cls->labels[low - 1].name;
+	return cls->labels[end - 1].name;
 }
 
 const char *sonde_class_label(const struct sonde_class *cls, uint64_t value,

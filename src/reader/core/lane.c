@@ -14,6 +14,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "reader/core/walk.h"
 
 /* Events looked at for one batch, if a filter lets few pass. */
@@ -900,20 +901,15 @@ void sonde_lane_wind(struct sonde_lane *lane)
 static size_t first_packet(const struct sonde_stream *stream, size_t first,
 			   size_t last, int64_t time_ns)
 {
-	if (stream->overlapping) {
-		while (first < last && stream->packets[first].end_ns < time_ns)
-			first++;
-		return first;
-	}
-	while (first < last) {
-		size_t mid = first + (last - first) / 2;
+	const struct sonde_packet *packets = &stream->packets[first];
+	size_t i = 0;
 
-		if (stream->packets[mid].end_ns < time_ns)
-			first = mid + 1;
-		else
-			last = mid;
-	}
-	return first;
+	if (!stream->overlapping)
+		SONDE_SEARCH(i, last - first, packets[i].end_ns < time_ns);
+	else
+		while (i < last - first && packets[i].end_ns < time_ns)
+			i++;
+	return first + i;
 }
 
 int sonde_lane_seek(struct sonde_lane *lane, int64_t time_ns)
@@ -946,19 +942,12 @@ static void choose_packets(struct sonde_lane *lane)
 	int64_t from =
 		span->from_ns > span->key_from ? span->from_ns : span->key_from;
 	int64_t to = span->to_ns < span->key_to ? span->to_ns : span->key_to;
-	size_t low = 0;
-	size_t high = stream->nr_packets;
+	size_t end;
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-
-		if (stream->packets[mid].begin_ns <= to)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	lane->last = low;
-	lane->first = first_packet(stream, 0, low, from);
+	SONDE_SEARCH(end, stream->nr_packets,
+		     stream->packets[end].begin_ns <= to);
+	lane->last = end;
+	lane->first = first_packet(stream, 0, end, from);
 }
 
 int sonde_lane_init(struct sonde_lane *lane, const struct sonde_stream *stream,

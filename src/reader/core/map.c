@@ -22,6 +22,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/search.h"
 #include "reader/core/cursor.h"
 
 #define MIN_SLICE            ((uint64_t)2 << 20)
@@ -196,21 +197,13 @@ static int make_slices(struct run *run, unsigned int threads)
 	return err;
 }
 
-/* The slice that a key is in. */
+/* The slice that a key is in; the first has those before it, too. */
 static size_t slice_at(const struct run *run, int64_t key)
 {
-	size_t low = 0;
-	size_t high = run->nr_slices - 1;
+	size_t i;
 
-	while (low < high) {
-		size_t mid = high - (high - low) / 2;
-
-		if (run->slices[mid].key_from <= key)
-			low = mid;
-		else
-			high = mid - 1;
-	}
-	return low;
+	SONDE_SEARCH(i, run->nr_slices - 1, run->slices[i + 1].key_from <= key);
+	return i;
 }
 
 /* Whether slices cost much more than decoding what there is: a packet is decoded

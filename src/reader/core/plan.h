@@ -39,6 +39,7 @@
 #ifndef READER_CORE_PLAN_H
 #define READER_CORE_PLAN_H
 
+#include "base/search.h"
 #include "reader/core/load.h"
 #include "reader/reader.h"
 
@@ -150,20 +151,14 @@ struct sonde_head_plan {
 static inline struct sonde_plan *
 sonde_head_plan_find(const struct sonde_head_plan *plan, uint64_t id)
 {
+	size_t i;
+
 	if (__builtin_expect(id < plan->nr_dense, 1))
 		return plan->dense[id];
-	for (size_t low = 0, high = plan->nr_sparse; low < high;) {
-		size_t mid = low + (high - low) / 2;
-		uint64_t is = plan->sparse[mid]->cls->info.id;
-
-		if (is == id)
-			return plan->sparse[mid];
-		if (is < id)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
+	SONDE_SEARCH(i, plan->nr_sparse, plan->sparse[i]->cls->info.id < id);
+	return i < plan->nr_sparse && plan->sparse[i]->cls->info.id == id ?
+		       plan->sparse[i] :
+		       NULL;
 }
 
 #endif /* READER_CORE_PLAN_H */

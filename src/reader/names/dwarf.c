@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "reader/names/demangle.h"
 
 #define RANGES_MAX  ((size_t)1 << 22)
@@ -103,18 +104,10 @@ static void sort(struct ranges *ranges)
 static const struct range *find(const struct ranges *ranges, uint64_t address)
 {
 	const size_t look_back = 16;
-	size_t low = 0;
-	size_t high = ranges->nr;
+	size_t end;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (ranges->all[middle].begin <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	for (size_t i = low; i > 0 && low - i < look_back; i--)
+	SONDE_SEARCH(end, ranges->nr, ranges->all[end].begin <= address);
+	for (size_t i = end; i > 0 && end - i < look_back; i--)
 		if (address < ranges->all[i - 1].end)
 			return &ranges->all[i - 1];
 	return NULL;
