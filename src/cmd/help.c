@@ -94,22 +94,3 @@ void sonde_help(const struct sonde_command *command)
 	if (command->notes)
 		(void)printf("\n%s", command->notes);
 }
-
-void sonde_help_main(void)
-{
-	const struct sonde_command *command;
-	char line[80];
-
-	(void)puts("sonde - record what programs do, at the price of reading "
-		   "the clock\n");
-	for (size_t i = 0; (command = sonde_command(i)); i++)
-		if (command->does) {
-			(void)snprintf(line, sizeof(line), "%s %s",
-				       command->name, command->brief);
-			(void)printf("  sonde %-36s %s\n", line, command->does);
-		}
-	(void)puts("  sonde help [COMMAND]\n"
-		   "  sonde --version\n"
-		   "\n"
-		   "Try: sonde record --malloc -- ls -l");
-}

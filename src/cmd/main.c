@@ -9,33 +9,6 @@
 #include "base/port.h"
 #include "cmd/cmd.h"
 
-/* What may be meant by a word that is no command. */
-static const char *hint_for(struct sonde_nearest *nearest, const char *word);
-
-/* Each command explains itself. */
-static int cmd_help(int argc, char **argv)
-{
-	char *words[] = { argc > 1 ? argv[1] : NULL, (char[]){ "--help" },
-			  NULL };
-	const struct sonde_command *command;
-	struct sonde_nearest nearest;
-	const char *hint;
-
-	if (argc < 2) {
-		sonde_help_main();
-		return 0;
-	}
-	command = sonde_command_find(argv[1]);
-	if (!command || command->run == cmd_help) {
-		hint = hint_for(&nearest, argv[1]);
-		sonde_complain("no help on '%.100s'%s", argv[1],
-			       *hint ? hint :
-				       "; 'sonde --help' lists the commands");
-		return SONDE_EXIT_USAGE;
-	}
-	return command->run(2, words);
-}
-
 static int cmd_version(int argc, char **argv)
 {
 	(void)argc;
@@ -59,6 +32,9 @@ const struct sonde_command sonde_command_gdbserver = { "gdbserver",
 						       .run = no_probes };
 const struct sonde_command sonde_command_probe = { "probe", .run = no_probes };
 #endif
+
+/* Each command explains itself. */
+static int cmd_help(int argc, char **argv);
 
 static const struct sonde_command help = { "help", .run = cmd_help,
 					   .words = SONDE_VALUE_COMMAND };
@@ -111,6 +87,7 @@ const struct sonde_command *sonde_command_find(const char *name)
 	return NULL;
 }
 
+/* What may be meant by a word that is no command. */
 static const char *hint_for(struct sonde_nearest *nearest, const char *word)
 {
 	sonde_nearest_begin(nearest, word);
@@ -121,6 +98,48 @@ static const char *hint_for(struct sonde_nearest *nearest, const char *word)
 	return sonde_nearest_hint(nearest);
 }
 
+static void list_commands(void)
+{
+	char line[80];
+
+	(void)puts("sonde - record what programs do, at the price of reading "
+		   "the clock\n");
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(commands); i++)
+		if (commands[i]->does) {
+			(void)snprintf(line, sizeof(line), "%s %s",
+				       commands[i]->name, commands[i]->brief);
+			(void)printf("  sonde %-36s %s\n", line,
+				     commands[i]->does);
+		}
+	(void)puts("  sonde help [COMMAND]\n"
+		   "  sonde --version\n"
+		   "\n"
+		   "Try: sonde record --malloc -- ls -l");
+}
+
+static int cmd_help(int argc, char **argv)
+{
+	char *words[] = { argc > 1 ? argv[1] : NULL, (char[]){ "--help" },
+			  NULL };
+	const struct sonde_command *command;
+	struct sonde_nearest nearest;
+	const char *hint;
+
+	if (argc < 2) {
+		list_commands();
+		return 0;
+	}
+	command = sonde_command_find(argv[1]);
+	if (!command || command->run == cmd_help) {
+		hint = hint_for(&nearest, argv[1]);
+		sonde_complain("no help on '%.100s'%s", argv[1],
+			       *hint ? hint :
+				       "; 'sonde --help' lists the commands");
+		return SONDE_EXIT_USAGE;
+	}
+	return command->run(2, words);
+}
+
 int main(int argc, char **argv)
 {
 	const struct sonde_command *command;
@@ -128,7 +147,7 @@ int main(int argc, char **argv)
 	const char *hint;
 
 	if (argc < 2) {
-		sonde_help_main();
+		list_commands();
 		return SONDE_EXIT_USAGE;
 	}
 	command = sonde_command_find(argv[1]);

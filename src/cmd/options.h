@@ -40,8 +40,7 @@ const struct sonde_command *sonde_command_find(const char *name);
 int sonde_option_next(const struct sonde_command *command, int argc,
 		      char **argv);
 
-/* --help, on standard output; and the list of commands. */
+/* --help, on standard output. */
 void sonde_help(const struct sonde_command *command);
-void sonde_help_main(void);
 
 #endif /* CMD_OPTIONS_H */
