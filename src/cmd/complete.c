@@ -138,14 +138,6 @@ static void offer_commands(const struct typed *typed)
 	offer(typed, "help", "what a command does");
 }
 
-static void offer_reports(const struct typed *typed)
-{
-	const struct sonde_analysis *analysis;
-
-	for (size_t i = 0; (analysis = sonde_analysis(i)); i++)
-		offer(typed, analysis->name, analysis->summary);
-}
-
 static void on_event(void *user, const char *name)
 {
 	offer(user, name, "event");
@@ -227,10 +219,13 @@ static void offer_sessions(struct typed *typed)
 static void offer_kind(const struct line *line, struct typed *typed,
 		       const char *kind)
 {
+	const struct sonde_analysis *analysis;
+
 	if (!strcmp(kind, SONDE_VALUE_COMMAND))
 		offer_commands(typed);
 	else if (!strcmp(kind, SONDE_VALUE_REPORT))
-		offer_reports(typed);
+		for (size_t i = 0; (analysis = sonde_analysis(i)); i++)
+			offer(typed, analysis->name, analysis->summary);
 	else if (!strcmp(kind, SONDE_VALUE_EVENT))
 		offer_events(line, typed);
 	else if (!strcmp(kind, SONDE_VALUE_KERNEL))

@@ -98,14 +98,6 @@ static int tell(const struct conversion *conversion, off_t at)
 				    conversion->all_bytes);
 }
 
-/* Zeros at their end are left to the file's size. */
-static size_t used_bytes(const char *bytes, size_t size)
-{
-	while (size > 0 && bytes[size - 1] == 0)
-		size--;
-	return size;
-}
-
 static int convert_copy_bytes(const struct conversion *conversion, int from,
 			      int to, off_t at, off_t end)
 {
@@ -123,7 +115,9 @@ static int convert_copy_bytes(const struct conversion *conversion, int from,
 			return 0; /* it became shorter */
 		if (n < 0)
 			return -errno;
-		used = (ssize_t)used_bytes(bytes, (size_t)n);
+		/* zeros at their end are left to the file's size */
+		for (used = n; used > 0 && !bytes[used - 1];)
+			used--;
 		for (ssize_t done = 0; done < used;) {
 			ssize_t more = pwrite(to, bytes + done,
 					      (size_t)(used - done), at + done);

@@ -95,21 +95,13 @@ static void write_form(const struct sonde_read *read, const struct words *words,
 		sonde_flame_write_svg(flame, words->title, read->to);
 }
 
-/* What is not in the picture; those who see only lines have to be told. */
-static void tell_notes(const struct sonde_flame *flame)
-{
-	char note[256];
-
-	for (size_t i = 0; sonde_flame_note(flame, i, note, sizeof(note)); i++)
-		sonde_complain("flame: %s", note);
-}
-
 static int run(int argc, char **argv)
 {
 	struct words words = { 0 };
 	struct sonde_flame_config config = { 0 };
 	struct sonde_flame flame = { 0 };
 	struct sonde_read read;
+	char note[256];
 	int status;
 
 	sonde_read_init(&read, &sonde_command_flame);
@@ -130,7 +122,10 @@ static int run(int argc, char **argv)
 	sonde_pairs_config_done(&config.pairs);
 	status = sonde_read_finish(&read, NULL, status);
 	if (status == 0 && !read.quiet && !read.json)
-		tell_notes(&flame);
+		/* what is not in the picture: lines don't show it */
+		for (size_t i = 0;
+		     sonde_flame_note(&flame, i, note, sizeof(note)); i++)
+			sonde_complain("flame: %s", note);
 	sonde_flame_fini(&flame);
 	return status;
 }

@@ -398,13 +398,6 @@ static bool ask_child(const struct options *options, int script, int out,
 	return is_in;
 }
 
-static void close_all(const int *fds, size_t nr)
-{
-	for (size_t i = 0; i < nr; i++)
-		if (fds[i] >= 0)
-			(void)close(fds[i]);
-}
-
 static int put_in(const struct options *options)
 {
 	int fds[] = { make_script(options), memfd_create("out", MFD_CLOEXEC),
@@ -415,7 +408,9 @@ static int put_in(const struct options *options)
 		is_in = ask_child(options, fds[0], fds[1], fds[2]);
 	else
 		sonde_complain("probe: %s", strerrordesc_np(errno));
-	close_all(fds, sizeof(fds) / sizeof(fds[0]));
+	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
+		if (fds[i] >= 0)
+			(void)close(fds[i]);
 	return is_in ? sonde_probe_where(options->pid) : EXIT_FAILED;
 }
 

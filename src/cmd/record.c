@@ -112,15 +112,6 @@ static int explain_failure(const struct sonde_front_result *result, int rc)
 	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
-/* In the summary, or at once if there is none. */
-static void note(struct sonde_front_result *result, const char *text)
-{
-	if (result->have_summary)
-		sonde_summary_note_first(&result->summary, text);
-	else
-		sonde_complain("%s", text);
-}
-
 /* Somebody may have moved it: `path` is where it is then. */
 static void find_directory(const struct sonde_place *place,
 			   struct sonde_front_result *result,
@@ -152,7 +143,11 @@ static void find_directory(const struct sonde_place *place,
 			       path, safe);
 	if (rc == -ENOENT && result->have_summary)
 		sonde_summary_lose_all(&result->summary, rc);
-	note(result, text);
+	/* in the summary, or at once if there is none */
+	if (result->have_summary)
+		sonde_summary_note_first(&result->summary, text);
+	else
+		sonde_complain("%s", text);
 	(void)snprintf(path, PATH_MAX, "%s", rc ? "" : now);
 }
 

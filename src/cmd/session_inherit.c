@@ -32,12 +32,6 @@ static int make_next(const char *before, char *out, size_t size,
 	return rc;
 }
 
-static void free_words(char *argv[WORDS_MAX])
-{
-	for (size_t i = 0; i < WORDS_MAX; i++)
-		free(argv[i]);
-}
-
 /* Its words, once more: NULL-terminated, to be freed; argv[0] is its name. */
 static int copy_words(const struct sonde_session_document *document,
 		      char *argv[WORDS_MAX])
@@ -174,6 +168,7 @@ int sonde_command_inherit(const struct sonde_rundir *home,
 	rc = read_words(document, argv, &options, text, size);
 	if (!rc)
 		rc = inherit(document, argv, &config, text, size);
-	free_words(argv);
+	for (size_t i = 0; i < WORDS_MAX; i++)
+		free(argv[i]);
 	return rc;
 }

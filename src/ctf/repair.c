@@ -128,13 +128,6 @@ static bool packet_valid(const struct repair *repair,
 	       head->packet_size / 8 <= size - packet->offset;
 }
 
-static bool same_stream(const struct sonde_ctf_packet *a,
-			const struct sonde_ctf_packet *b)
-{
-	return a->head.stream_id == b->head.stream_id &&
-	       a->head.stream_instance_id == b->head.stream_instance_id;
-}
-
 /* Go through all packets of a file. */
 static int walk_file(const struct repair *repair, int fd, uint64_t size,
 		     struct walk *walk)
@@ -149,7 +142,10 @@ static int walk_file(const struct repair *repair, int fd, uint64_t size,
 		    !packet_valid(repair, &packet, size))
 			return -EINVAL;
 		if (walk->nr_packets > 0) {
-			if (!same_stream(&packet, &walk->last))
+			if (packet.head.stream_id !=
+				    walk->last.head.stream_id ||
+			    packet.head.stream_instance_id !=
+				    walk->last.head.stream_instance_id)
 				return -EINVAL;
 			sonde_ctf_index_add(&walk->index, &walk->last);
 		}

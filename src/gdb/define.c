@@ -210,12 +210,6 @@ void sonde_gdb_answer_stays(struct sonde_gdb_server *server, const char *rest,
 		sonde_gdb_reply_error(reply, 1);
 }
 
-static uint64_t default_size(const struct sonde_gdb_server *server)
-{
-	return server->config.buffer_bytes ? server->config.buffer_bytes :
-					     UINT64_MAX;
-}
-
 /* QTBuffer:size: */
 void sonde_gdb_answer_size(struct sonde_gdb_server *server, const char *rest,
 			   struct sonde_gdb_reply *reply)
@@ -223,7 +217,9 @@ void sonde_gdb_answer_size(struct sonde_gdb_server *server, const char *rest,
 	uint64_t bytes;
 
 	if (!strcmp(rest, "-1"))
-		bytes = default_size(server);
+		bytes = server->config.buffer_bytes ?
+				server->config.buffer_bytes :
+				UINT64_MAX;
 	else if (!sonde_hex_take_number(&rest, &bytes) || *rest || bytes == 0) {
 		sonde_gdb_reply_error(reply, 1);
 		return;

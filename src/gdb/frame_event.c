@@ -69,13 +69,6 @@ static void add_event(struct sonde_text *text, const struct sonde_event *event)
 	}
 }
 
-static bool is_frame(const struct sonde_gdb_frames *frames,
-		     const struct sonde_event *event)
-{
-	return frames->part_of[sonde_event_class_index(event->cls)] !=
-	       UINT32_MAX;
-}
-
 /* From the frame on; the frame's own event is one of those of its time. */
 static int find_event(const struct sonde_gdb_frames *frames,
 		      const struct sonde_gdb_frame *frame,
@@ -92,7 +85,8 @@ static int find_event(const struct sonde_gdb_frames *frames,
 		rc = 0;
 		if (sonde_event_tid(*ret_event) != (int32_t)frame->tid)
 			continue;
-		if (!is_frame(frames, *ret_event)) {
+		if (frames->part_of[sonde_event_class_index(
+			    (*ret_event)->cls)] == UINT32_MAX) {
 			if (seen)
 				return 0;
 		} else if (seen &&

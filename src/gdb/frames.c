@@ -63,19 +63,14 @@ static int make_plans(struct sonde_gdb_frames *frames, char *error,
 	return rc;
 }
 
-/* "gdb:NAME" */
-static bool frames_is_called(const char *name,
-			     const struct sonde_probe_plan_part *part)
-{
-	return strncmp(name, "gdb:", 4) == 0 &&
-	       strcmp(name + 4, sonde_probe_plan_name(part)) == 0;
-}
-
 static uint32_t find_part(const struct sonde_gdb_frames *frames,
 			  const char *name)
 {
 	for (size_t i = 0; i < frames->nr_parts; i++)
-		if (frames_is_called(name, frames->parts[i].part))
+		/* "gdb:NAME" */
+		if (strncmp(name, "gdb:", 4) == 0 &&
+		    strcmp(name + 4,
+			   sonde_probe_plan_name(frames->parts[i].part)) == 0)
 			return (uint32_t)i;
 	return NO_PART;
 }
@@ -110,14 +105,6 @@ static int make_blocks(const struct sonde_gdb_frames *frames,
 					     .room = frames->buffer_size };
 	return sonde_gdb_blocks_make(part->plan, part->part, place->payload,
 				     place->bytes, blocks);
-}
-
-static void count(struct sonde_gdb_frames *frames,
-		  const struct sonde_gdb_frame_place *place, uint64_t bytes)
-{
-	frames->bytes += bytes;
-	frames->parts[place->part].frames++;
-	frames->parts[place->part].bytes += bytes;
 }
 
 /* The oldest frame goes. */
@@ -164,7 +151,9 @@ static int add_frame(struct sonde_gdb_frames *frames,
 	while (frames->first < frames->nr_places &&
 	       (bytes > limit || frames->bytes > limit - bytes))
 		drop_first(frames);
-	count(frames, place, bytes);
+	frames->bytes += bytes;
+	frames->parts[place->part].frames++;
+	frames->parts[place->part].bytes += bytes;
 	return append(frames, place);
 }
 

@@ -75,14 +75,6 @@ static enum sonde_gdb_heard outside(struct sonde_gdb_packets *packets,
 	}
 }
 
-static void frames_repeat(struct sonde_gdb_packets *packets, uint8_t byte)
-{
-	packets->state = STATE_BODY;
-	if (packets->length > 0 && byte > RUN_BIAS)
-		append(packets, packets->body[packets->length - 1],
-		       (size_t)(byte - RUN_BIAS));
-}
-
 static void in_body(struct sonde_gdb_packets *packets, uint8_t byte)
 {
 	if (byte == '#') {
@@ -98,7 +90,10 @@ static void in_body(struct sonde_gdb_packets *packets, uint8_t byte)
 		packets->state = STATE_BODY;
 		append(packets, (char)(byte ^ ESCAPE_BIT), 1);
 	} else if (packets->state == STATE_RUN) {
-		frames_repeat(packets, byte);
+		packets->state = STATE_BODY;
+		if (packets->length > 0 && byte > RUN_BIAS)
+			append(packets, packets->body[packets->length - 1],
+			       (size_t)(byte - RUN_BIAS));
 	} else if (byte == ESCAPE) {
 		packets->state = STATE_ESCAPED;
 	} else if (byte == '*' && packets->expands) {

@@ -246,16 +246,6 @@ static bool is_fault(unsigned int signal)
 	return signal == SIGSEGV || signal == SIGBUS;
 }
 
-/* The thread stands at an int3 of the agent's, which asks for steps: behind
- * it. They are done only if we are at steps already. */
-static int pass_ask(struct sonde_gdb_proxy *proxy,
-		    const struct sonde_gdb_stop_reply *stop)
-{
-	if (!proxy->driving)
-		drop_steps(proxy, stop->thread);
-	return sonde_gdb_proxy_set_pc(proxy, stop->thread, stop->pc + 1);
-}
-
 /* Runs the thread up to the displaced code; 0: it is there. Its stop is in
  * proxy->scratch. */
 static int stops_run_to(struct sonde_gdb_proxy *proxy, const char *thread,
@@ -274,7 +264,12 @@ static int stops_run_to(struct sonde_gdb_proxy *proxy, const char *thread,
 		if (rc != 0 || !sonde_gdb_proxy_parse_stop(reply->bytes, &stop))
 			break;
 		if (is_ask(proxy, &stop, reply)) {
-			rc = pass_ask(proxy, &stop);
+			/* an int3 of the agent's: the steps are behind it, and
+			 * are done only if we are at steps already */
+			if (!proxy->driving)
+				drop_steps(proxy, stop.thread);
+			rc = sonde_gdb_proxy_set_pc(proxy, stop.thread,
+						    stop.pc + 1);
 			snprintf(how, sizeof(how), "c");
 			continue;
 		}

@@ -206,21 +206,6 @@ static const struct known *find_known(const struct sonde_gdb_server *server,
 	return NULL;
 }
 
-/* What changes nothing that a new tracepoint waits for. */
-static bool goes_with_definition(const char *packet)
-{
-	return !strncmp(packet, "QTDPsrc:", 8) ||
-	       !strncmp(packet, "QTDV:", 5) || !strncmp(packet, "QTDP:-", 6);
-}
-
-/* Memory and registers of a frame can't be changed. */
-static bool changes_frame(const struct sonde_gdb_server *server,
-			  const char *packet)
-{
-	return server->frame != SONDE_GDB_NO_FRAME && packet[0] &&
-	       strchr("GPMX", packet[0]);
-}
-
 static bool answer(struct sonde_gdb_server *server, const char *packet,
 		   size_t length, struct sonde_gdb_reply *reply)
 {
@@ -236,7 +221,9 @@ static bool answer(struct sonde_gdb_server *server, const char *packet,
 		known->answer(server, packet + strlen(known->word), reply);
 		return true;
 	}
-	if (changes_frame(server, packet)) {
+	/* memory and registers of a frame can't be changed */
+	if (server->frame != SONDE_GDB_NO_FRAME && packet[0] &&
+	    strchr("GPMX", packet[0])) {
 		sonde_gdb_reply_error(reply, 1);
 		return true;
 	}
@@ -252,7 +239,10 @@ static void hear_packet(struct sonde_gdb_server *server)
 	/* Of "QStartNoAckMode" itself, the receipt is still awaited. */
 	if (!server->no_acks)
 		write_all(server, "+", 1);
-	if (!goes_with_definition(packets->body))
+	/* those change nothing that a new tracepoint waits for */
+	if (strncmp(packets->body, "QTDPsrc:", 8) &&
+	    strncmp(packets->body, "QTDV:", 5) &&
+	    strncmp(packets->body, "QTDP:-", 6))
 		sonde_gdb_flush(server);
 	sonde_gdb_reply_clear(&server->reply);
 	if (answer(server, packets->body, packets->length, &server->reply))
@@ -301,13 +291,6 @@ static void read_some(struct sonde_gdb_server *server)
 		     sonde_gdb_packets_hear(&server->packets, bytes[i]));
 }
 
-static int timeout_ms(const struct sonde_gdb_server *server)
-{
-	if (server->has_late_point || server->has_new_lines)
-		return LATE_MS;
-	return server->status.running ? TICK_MS : -1;
-}
-
 /* Waits for one of the two, or the time; what the target has to do, is done.
  * True: `fd` can be read. */
 static bool wait_for(struct sonde_gdb_server *server, int fd)
@@ -318,7 +301,9 @@ static bool wait_for(struct sonde_gdb_server *server, int fd)
 		{ ops->fd(server->config.target), POLLIN, 0 },
 		{ stop_fd(server), POLLIN, 0 },
 	};
-	int nr = poll(fds, 3, timeout_ms(server));
+	int idle_ms = server->status.running ? TICK_MS : -1;
+	bool late = server->has_late_point || server->has_new_lines;
+	int nr = poll(fds, 3, late ? LATE_MS : idle_ms);
 
 	if (nr == 0)
 		sonde_gdb_flush(server);

@@ -109,16 +109,10 @@ int sonde_key_of_value(const struct sonde_value *value,
 	return -ENOENT;
 }
 
-static double double_of(const struct sonde_key *key)
-{
-	double value;
-
-	memcpy(&value, &key->number, sizeof(value));
-	return value;
-}
-
 char *sonde_key_text(const struct sonde_key *key, char *to, size_t size)
 {
+	double real;
+
 	switch ((enum sonde_key_kind)key->kind) {
 	case SONDE_KEY_UINT:
 		(void)snprintf(to, size, "%" PRIu64, key->number);
@@ -130,7 +124,8 @@ char *sonde_key_text(const struct sonde_key *key, char *to, size_t size)
 		(void)snprintf(to, size, "%" PRId64, (int64_t)key->number);
 		return to;
 	case SONDE_KEY_DOUBLE:
-		(void)snprintf(to, size, "%g", double_of(key));
+		memcpy(&real, &key->number, sizeof(real));
+		(void)snprintf(to, size, "%g", real);
 		return to;
 	case SONDE_KEY_TEXT:
 		(void)snprintf(to, size, "%.*s", (int)key->space, key->text);

@@ -257,28 +257,18 @@ static bool rundir_is_stale(const struct sonde_rundir *dir, const char *name)
 	return rc == -ECONNREFUSED;
 }
 
-/* Whoever removes another's socket holds this lock between seeing that it is
- * stale and removing it; who makes one never replaces any. So what is removed is
- * what was seen. */
-static bool lock(const struct sonde_rundir *dir)
-{
-	return !flock(dir->fd, LOCK_EX | LOCK_NB);
-}
-
-static void unlock(const struct sonde_rundir *dir)
-{
-	(void)flock(dir->fd, LOCK_UN); /* it is ours */
-}
-
 static bool remove_stale(const struct sonde_rundir *dir, const char *name)
 {
 	bool removed = false;
 
-	if (!lock(dir))
+	/* Between seeing that a socket is stale and removing it, its remover
+	 * holds this lock, and who makes one never replaces any: what is
+	 * removed is what was seen. */
+	if (flock(dir->fd, LOCK_EX | LOCK_NB))
 		return false;
 	if (rundir_is_stale(dir, name))
 		removed = !unlinkat(dir->fd, name, 0);
-	unlock(dir);
+	(void)flock(dir->fd, LOCK_UN);
 	return removed;
 }
 

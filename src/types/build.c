@@ -21,17 +21,12 @@ static size_t length_of(const char *text)
 	return __builtin_strlen(text);
 }
 
-/* Whether `size` bytes more fit, with the padding at the end. */
-static bool build_has_room(struct sonde_build *build, size_t size)
-{
-	if (!build->error && size > SONDE_DESC_MAX - 8 - build->used)
-		build->error = BUILD_E2BIG;
-	return !build->error;
-}
-
 static void put(struct sonde_build *build, const void *bytes, size_t size)
 {
-	if (!build_has_room(build, size))
+	/* with the padding at the end */
+	if (!build->error && size > SONDE_DESC_MAX - 8 - build->used)
+		build->error = BUILD_E2BIG;
+	if (build->error)
 		return;
 	__builtin_memcpy(build->room + build->used, bytes, size);
 	build->used += size;

@@ -63,11 +63,6 @@ static bool is_alpha(char c)
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool desc_is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* Printable, and the only NUL is the last byte. */
 static bool name_valid(const uint8_t *name, uint32_t size)
 {
@@ -88,7 +83,8 @@ static bool event_name_valid(const uint8_t *name, uint32_t size)
 	for (uint32_t i = 0; i + 1 < size; i++) {
 		char c = (char)name[i];
 
-		if (!is_alpha(c) && !desc_is_digit(c) && c != '.' && c != '-')
+		if (!is_alpha(c) && !(c >= '0' && c <= '9') && c != '.' &&
+		    c != '-')
 			return false;
 	}
 	return true;
@@ -185,12 +181,6 @@ static bool scalar_valid(const struct sonde_desc_field *field)
 		return false;
 	}
 	return width && (field->flags & ~allowed) == 0;
-}
-
-static bool is_element_kind(uint8_t kind)
-{
-	return kind == SONDE_TYPE_INT || kind == SONDE_TYPE_FLOAT ||
-	       kind == SONDE_TYPE_ENUM || kind == SONDE_TYPE_BITS;
 }
 
 /* Go into a record's extra, where `count` records are. */
@@ -295,7 +285,9 @@ static int check_record(struct check *check)
 		return DESC_EINVAL;
 	if (!scalar_valid(&field))
 		return DESC_EINVAL;
-	if (frame->elements && !is_element_kind(field.kind))
+	if (frame->elements &&
+	    !(field.kind == SONDE_TYPE_INT || field.kind == SONDE_TYPE_FLOAT ||
+	      field.kind == SONDE_TYPE_ENUM || field.kind == SONDE_TYPE_BITS))
 		return DESC_EINVAL;
 	frame->tag_labels = 0;
 	frame->left--;

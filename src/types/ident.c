@@ -15,16 +15,6 @@ static bool ident_is_word(char c)
 	       (c >= '0' && c <= '9') || c == '_';
 }
 
-static bool ident_is_open(char c)
-{
-	return c == '(' || c == '[';
-}
-
-static bool is_close(char c)
-{
-	return c == ')' || c == ']';
-}
-
 /*
  * The last link of a chain, or `expr` itself if it isn't a chain. Brackets are
  * skipped: what is in them doesn't make links.
@@ -37,9 +27,9 @@ static const char *last_link(const char *expr)
 	if (*expr >= '0' && *expr <= '9')
 		return expr;
 	for (const char *p = expr; *p; p++) {
-		if (ident_is_open(*p))
+		if (*p == '(' || *p == '[')
 			depth++;
-		else if (is_close(*p))
+		else if (*p == ')' || *p == ']')
 			depth -= depth > 0;
 		else if (depth > 0 || ident_is_word(*p))
 			continue;

@@ -369,20 +369,13 @@ static bool is_switch(const struct sonde_model_tables *tables,
 	return true;
 }
 
-/* How many of the runs begin before that time. */
-static size_t attribution_count_before(const struct row *row, int64_t time_ns)
+static int32_t find_run(const struct row *row, int64_t time_ns)
 {
+	bool at_begin;
 	size_t i;
 
 	SONDE_SEARCH(i, row->nr, row->runs[i].begin_ns < time_ns);
-	return i;
-}
-
-static int32_t find_run(const struct row *row, int64_t time_ns)
-{
-	size_t i = attribution_count_before(row, time_ns);
-	bool at_begin = i < row->nr && row->runs[i].begin_ns == time_ns;
-
+	at_begin = i < row->nr && row->runs[i].begin_ns == time_ns;
 	if (i == 0)
 		return at_begin ? row->runs[0].tid : -1;
 	if (at_begin && i + 1 < row->nr)

@@ -224,13 +224,6 @@ static void set_holder(struct sonde_model *kernel, uint64_t address,
 		lock->holder = holder;
 }
 
-/* A lock was obtained, or the owner died with it. */
-static bool is_obtained(const struct sonde_step *step)
-{
-	return step->numbers[LOCK_RESULT] == 0 ||
-	       step->numbers[LOCK_RESULT] == EOWNERDEAD;
-}
-
 /* Waiting for a condition variable gives its mutex up, and ends with it. */
 static void on_cond(struct sonde_model *kernel, const struct sonde_step *step,
 		    int32_t pid)
@@ -263,7 +256,9 @@ void sonde_model_on_lock(struct sonde_model *kernel,
 	}
 	if (step->role >> 4 == SONDE_LOCK_SORT_COND)
 		on_cond(kernel, step, pid);
-	else if (action == LOCK_LOCK && is_obtained(step))
+	else if (action == LOCK_LOCK &&
+		 (step->numbers[LOCK_RESULT] == 0 ||
+		  step->numbers[LOCK_RESULT] == EOWNERDEAD))
 		set_holder(kernel, address, pid, step->tid);
 	else if (action == LOCK_UNLOCK)
 		set_holder(kernel, address, pid, -1);

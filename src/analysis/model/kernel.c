@@ -90,19 +90,6 @@ void *sonde_model_put(struct sonde_model *kernel, struct sonde_hash *hash,
 
 /* ---- intervals ---- */
 
-static bool is_cpus(enum sonde_interval_kind kind)
-{
-	return kind == SONDE_INTERVAL_RUN || kind == SONDE_INTERVAL_IRQ ||
-	       kind == SONDE_INTERVAL_SOFTIRQ || kind == SONDE_INTERVAL_RAISE;
-}
-
-/* What a trace of one program may have only a part of. */
-static bool is_threads(enum sonde_interval_kind kind)
-{
-	return kind == SONDE_INTERVAL_RUN || kind == SONDE_INTERVAL_READY ||
-	       kind == SONDE_INTERVAL_BLOCKED;
-}
-
 /* Whether nobody's sums get it, but for the count of those. A thread that isn't
  * known is no member's: they would have been told of. */
 static bool kernel_leave_out(struct sonde_model *kernel,
@@ -110,7 +97,10 @@ static bool kernel_leave_out(struct sonde_model *kernel,
 {
 	const struct sonde_model_scope *scope = &kernel->tables->scope;
 
-	if (!is_threads(interval->kind))
+	/* what a trace of one program may have only a part of */
+	if (interval->kind != SONDE_INTERVAL_RUN &&
+	    interval->kind != SONDE_INTERVAL_READY &&
+	    interval->kind != SONDE_INTERVAL_BLOCKED)
 		return false;
 	if (!sonde_model_scope_has(scope, interval->tid)) {
 		kernel->others++;
@@ -131,7 +121,10 @@ void sonde_model_emit(struct sonde_model *kernel, const struct sonde_step *step,
 {
 	const struct sonde_model_losses *losses = &kernel->tables->losses;
 
-	if (is_cpus(interval->kind))
+	if (interval->kind == SONDE_INTERVAL_RUN ||
+	    interval->kind == SONDE_INTERVAL_IRQ ||
+	    interval->kind == SONDE_INTERVAL_SOFTIRQ ||
+	    interval->kind == SONDE_INTERVAL_RAISE)
 		losses = &sonde_model_cpu_span(kernel->tables, interval->cpu)
 				  ->losses;
 	if (!step->wanted || kernel_leave_out(kernel, interval))

@@ -295,21 +295,15 @@ static const struct spec *find_spec(const struct sonde_event_class *cls,
 	return NULL;
 }
 
-static uint8_t lock_role_of(const char *event)
-{
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(lock_roles); i++)
-		if (!strcmp(lock_roles[i].event, event))
-			return lock_roles[i].role;
-	return 0;
-}
-
 /* Of a step that isn't always of the same sort. */
 static uint8_t role_of_spec(const struct spec *spec)
 {
 	const char *size = spec->numbers[BLOCK_SECTORS];
 
-	if (spec->kind == SONDE_STEP_LOCK)
-		return lock_role_of(spec->event);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(lock_roles); i++)
+		if (spec->kind == SONDE_STEP_LOCK &&
+		    !strcmp(lock_roles[i].event, spec->event))
+			return lock_roles[i].role;
 	return size && !strcmp(size, "bytes") ? BLOCK_BY_FLAGS : 0;
 }
 

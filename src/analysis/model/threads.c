@@ -75,20 +75,8 @@ void sonde_model_on_run_begin(struct sonde_model *kernel,
 				    step->lengths[1]);
 }
 
-/* Bits of a task's state. What has none of the lower eight is able to run: 0,
- * or a number above all states that says "preempted". */
-static bool is_dead(const struct sonde_model *kernel, int64_t state)
-{
-	return state & (kernel->tables->old_states ? 0x70 : 0x30);
-}
-
 #define PARKED          512 /* before Linux 4.14 */
 #define UNINTERRUPTIBLE 2
-
-static bool is_runnable(int64_t state)
-{
-	return !(state & 0xff) && state != PARKED;
-}
 
 static void on_run_out(struct sonde_model *kernel,
 		       const struct sonde_step *step)
@@ -101,14 +89,17 @@ static void on_run_out(struct sonde_model *kernel,
 	if (!thread)
 		return;
 	thread->sched =
-		is_runnable(state) ? SONDE_SCHED_READY : SONDE_SCHED_BLOCKED;
+		/* what has none of the lower eight bits is able to run: 0, or
+		 * a number above all states that says "preempted" */
+		!(state & 0xff) && state != PARKED ? SONDE_SCHED_READY :
+						     SONDE_SCHED_BLOCKED;
 	thread->woken = false;
 	thread->cpu = step->cpu;
 	thread->since_ns = step->time_ns;
 	thread->uninterruptible = (state & 0xff) == UNINTERRUPTIBLE;
 	if (kernel->tables->wants & SONDE_WANT_CAUSES)
 		thread->holder = sonde_model_holder(kernel, thread);
-	if (is_dead(kernel, state)) {
+	if (state & (kernel->tables->old_states ? 0x70 : 0x30)) {
 		thread->sched = SONDE_SCHED_NONE;
 		thread->cpu = -1;
 		thread->call = SONDE_OPEN_NO;

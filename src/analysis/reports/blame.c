@@ -33,13 +33,6 @@ static const char *duration(struct answer *answer, int64_t ns)
 	return sonde_words_int(&answer->words, SONDE_CELL_DURATION, ns);
 }
 
-/* Files of the file system: what else has a path is waited for until another
- * thread does something. */
-static bool blame_is_file(const struct sonde_cause *cause)
-{
-	return cause->path && cause->path[0] == '/';
-}
-
 /* "held by ..." or "until ... woke it", of what a blocked state waited for. So
  * many others had it in between. */
 static void say_waker(struct answer *answer, const struct sonde_cause *cause,
@@ -155,7 +148,7 @@ say_most(struct answer *answer, const struct sonde_blame_node *activity)
 		sonde_text_add(&answer->text, "in %s",
 			       sonde_cause_text(causes, cause, text,
 						sizeof(text)));
-		if (!blocked || blame_is_file(cause))
+		if (!blocked || (cause->path && cause->path[0] == '/'))
 			return NULL;
 		say_waker(answer, cause, &state->waker, 0);
 		return state;

@@ -64,20 +64,14 @@ static enum sonde_lock_kind kind_of(const struct sonde_journal_entry *entry)
 	return (enum sonde_lock_kind)(entry->op >> 8);
 }
 
-static struct sonde_key key_of_lock(const struct sonde_journal_entry *entry,
-				    enum sonde_lock_word word)
-{
-	return sonde_key_make(SONDE_KEY_HEX, entry->words[word],
-			      (uint32_t)entry->pid);
-}
-
 /* The lock whose address is one of the event's words. */
 static struct sonde_lock *put_lock(struct sonde_hash *locks,
 				   const struct sonde_journal_entry *entry,
 				   enum sonde_lock_word word,
 				   enum sonde_lock_kind kind)
 {
-	const struct sonde_key key = key_of_lock(entry, word);
+	const struct sonde_key key = sonde_key_make(
+		SONDE_KEY_HEX, entry->words[word], (uint32_t)entry->pid);
 	struct sonde_lock *lock = sonde_hash_get(locks, &key);
 
 	if (!lock) {

@@ -165,14 +165,6 @@ static void judge_pair(struct diff *diff, struct pair_row *row)
 	}
 }
 
-static void compare_pairs(struct diff *diff)
-{
-	struct pair_row *row = NULL;
-
-	while ((row = sonde_hash_next(&diff->pairs, row)))
-		judge_pair(diff, row);
-}
-
 /* ---- the order of rows ---- */
 
 /* What counts comes first; then what makes the greatest difference. */
@@ -478,6 +470,7 @@ static int fill_report(const struct diff *diff, struct sonde_report *report)
 
 static int make_diff(struct diff *diff)
 {
+	struct pair_row *row = NULL;
 	int err = 0;
 
 	for (size_t i = 0; !err && i < 2; i++) {
@@ -491,7 +484,8 @@ static int make_diff(struct diff *diff)
 	if (err)
 		return err;
 	compare_events(diff);
-	compare_pairs(diff);
+	while ((row = sonde_hash_next(&diff->pairs, row)))
+		judge_pair(diff, row);
 	return 0;
 }
 

@@ -53,14 +53,6 @@ void sonde_heap_fini(struct sonde_heap *heap)
 
 /* ---- call sites ---- */
 
-static int add_site(struct sonde_heap *heap)
-{
-	if (SONDE_GROW(heap->sites, heap->nr_sites, heap->sites_capacity))
-		return -ENOMEM;
-	heap->sites[heap->nr_sites++] = (struct sonde_heap_site){ 0 };
-	return 0;
-}
-
 static int heap_find_site(struct sonde_heap *heap,
 			  const struct sonde_journal_entry *entry,
 			  uint32_t *ret_site)
@@ -77,9 +69,12 @@ static int heap_find_site(struct sonde_heap *heap,
 		if (!place)
 			return sonde_hash_error(&heap->callers);
 		place->site = (uint32_t)heap->nr_sites;
-		if (add_site(heap))
+		if (SONDE_GROW(heap->sites, heap->nr_sites,
+			       heap->sites_capacity))
 			return -ENOMEM;
-		heap->sites[place->site].stack = stack;
+		heap->sites[heap->nr_sites++] = (struct sonde_heap_site){
+			.stack = stack,
+		};
 	}
 	sonde_analysis_site_use(&heap->sites[place->site].at, caller,
 				entry->image, entry->time_ns);

@@ -77,13 +77,6 @@ static int part_begin(void *memory, const void *config, bool first)
 	return 0;
 }
 
-static struct sonde_journal_entry *append(struct part *part)
-{
-	if (SONDE_GROW(part->entries, part->nr, part->capacity))
-		return NULL;
-	return &part->entries[part->nr++];
-}
-
 static uint64_t word_of(const struct sonde_event *event,
 			const struct sonde_field *field)
 {
@@ -119,9 +112,9 @@ static int part_event(void *memory, const struct sonde_event *event)
 
 	if (!binding->op)
 		return 0;
-	entry = append(part);
-	if (!entry)
+	if (SONDE_GROW(part->entries, part->nr, part->capacity))
 		return -ENOMEM;
+	entry = &part->entries[part->nr++];
 	*entry = (struct sonde_journal_entry){
 		.time_ns = event->time_ns,
 		.image = sonde_names_image(event),

@@ -45,12 +45,6 @@ static void tallies_fini(struct sonde_hash *group)
 	sonde_hash_fini(group);
 }
 
-static void sums_fini(struct sonde_sums *sums)
-{
-	for (size_t i = 0; i < SONDE_SUMS_GROUPS; i++)
-		tallies_fini(&sums->groups[i]);
-}
-
 /* A new one's times are those of nothing. */
 static struct sonde_tally *put_tally(struct sonde_hash *group,
 				     const struct sonde_key *key)
@@ -242,7 +236,8 @@ static void part_fini(void *memory)
 {
 	struct part *part = memory;
 
-	sums_fini(&part->sums);
+	for (size_t i = 0; i < SONDE_SUMS_GROUPS; i++)
+		tallies_fini(&part->sums.groups[i]);
 	sonde_model_free(part->kernel);
 }
 

@@ -39,18 +39,12 @@ enum {
 
 #define SORT_BITS    3
 
-/* A device and what is done to it, as one number. */
-static int64_t device_number(const struct sonde_interval *interval)
-{
-	return (int64_t)interval->request.device << SORT_BITS |
-	       interval->request.sort;
-}
-
 static void add_request(struct sonde_sums *sums,
 			const struct sonde_interval *interval)
 {
 	int64_t ns = sonde_elapsed_ns(interval->begin_ns, interval->end_ns);
-	int64_t number = device_number(interval);
+	int64_t number = (int64_t)interval->request.device << SORT_BITS |
+			 interval->request.sort;
 	struct sonde_tally *device =
 		sonde_sums_at(sums, BY_DEVICE, number, interval);
 

@@ -192,12 +192,6 @@ static int make_plan(struct plan *plan, const struct sonde_analysis_args *args)
 	return 0;
 }
 
-static void free_plan(struct plan *plan)
-{
-	free(plan->bindings);
-	free(plan->titles);
-}
-
 /* ---- parts ---- */
 
 struct part {
@@ -404,7 +398,8 @@ int sonde_profile_make(const struct sonde_analysis_args *args,
 	if (!err)
 		err = fill_pairs(ret_profile, &whole);
 	part_fini(&whole);
-	free_plan(&plan);
+	free(plan.bindings);
+	free(plan.titles);
 	return err;
 }
 

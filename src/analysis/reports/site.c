@@ -7,16 +7,11 @@
  */
 #include "analysis/reports/site.h"
 
-/* A number for the space of keys. Two images for which the number is the same,
- * which takes some millions of images, would have the same sites. */
-static uint32_t space_of(uint64_t image)
-{
-	return (uint32_t)(image >> 32) * 0x9e3779b1u + (uint32_t)image;
-}
-
 struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image)
 {
-	return sonde_key_make(SONDE_KEY_HEX, caller, space_of(image));
+	return sonde_key_make(SONDE_KEY_HEX, caller,
+			      (uint32_t)(image >> 32) * 0x9e3779b1u +
+				      (uint32_t)image);
 }
 
 void sonde_analysis_site_use(struct sonde_analysis_site *site, uint64_t caller,

@@ -25,16 +25,9 @@ void sonde_parse_fail(struct sonde_parser *p, int status)
 	p->token.kind = SONDE_TOKEN_END;
 }
 
-static void check_string(struct sonde_parser *p)
-{
-	const char *flaw = sonde_token_flaw(&p->token);
-
-	if (flaw)
-		sonde_parse_warn(p, &p->token, "this string has %s", flaw);
-}
-
 void sonde_parse_next(struct sonde_parser *p)
 {
+	const char *flaw = NULL;
 	int status;
 
 	if (p->status)
@@ -43,7 +36,9 @@ void sonde_parse_next(struct sonde_parser *p)
 	if (status)
 		sonde_parse_fail(p, status);
 	else if (p->token.kind == SONDE_TOKEN_STRING)
-		check_string(p);
+		flaw = sonde_token_flaw(&p->token);
+	if (flaw)
+		sonde_parse_warn(p, &p->token, "this string has %s", flaw);
 }
 
 void sonde_parse_warn(struct sonde_parser *p, const struct sonde_token *token,

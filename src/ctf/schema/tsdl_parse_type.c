@@ -272,19 +272,15 @@ static void parse_declarator(struct sonde_parser *p, struct declarator *d)
 		sonde_parse_expected(p, "')'");
 }
 
-/* Characters in a row are a string. */
-static bool is_character(const struct sonde_class *cls)
-{
-	return (cls->kind == SONDE_KIND_UINT || cls->kind == SONDE_KIND_INT) &&
-	       cls->is_char && !cls->is_enum && cls->bits == 8 &&
-	       cls->align_bits == 8;
-}
-
 static struct sonde_class *make_array(struct sonde_parser *p,
 				      struct sonde_class *element,
 				      const struct dimension *dimension)
 {
-	bool string = is_character(element);
+	/* characters in a row are a string */
+	bool string = (element->kind == SONDE_KIND_UINT ||
+		       element->kind == SONDE_KIND_INT) &&
+		      element->is_char && !element->is_enum &&
+		      element->bits == 8 && element->align_bits == 8;
 	struct sonde_class *cls =
 		sonde_parse_class(p, string           ? SONDE_KIND_STRING :
 				     dimension->fixed ? SONDE_KIND_ARRAY :

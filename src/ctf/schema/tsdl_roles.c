@@ -40,11 +40,6 @@ static const struct role_name context_roles[] = {
 	{ NULL, SONDE_ROLE_NONE },
 };
 
-static bool is_time(enum sonde_role role)
-{
-	return role == SONDE_ROLE_TIME || role == SONDE_ROLE_TIME_END;
-}
-
 /* A field of that name has no meaning to us; others won't have it. */
 static void warn_name(struct sonde_schema *schema, const char *name)
 {
@@ -127,7 +122,8 @@ static void map_context(struct sonde_class *context, int clock)
 	for (size_t i = 0; context && i < context->nr_members; i++) {
 		struct sonde_class *cls = context->members[i].cls;
 
-		if (!is_time(cls->role))
+		if (cls->role != SONDE_ROLE_TIME &&
+		    cls->role != SONDE_ROLE_TIME_END)
 			continue;
 		cls->clock = (int16_t)clock;
 		if (clock < 0)

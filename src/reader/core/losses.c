@@ -163,20 +163,16 @@ static void check_sequence(const struct ref *ref, const struct ref *before)
 			  problem.count, problem.count == 1 ? " is" : "s are");
 }
 
-static bool is_same_packet(const struct ref *a, const struct ref *b)
-{
-	return a->stream != b->stream && a->packet->has_sequence &&
-	       a->packet->sequence == b->packet->sequence &&
-	       a->packet->begin_ns == b->packet->begin_ns;
-}
-
 static void check_instance(struct ref *refs, size_t nr)
 {
 	const struct ref *before = NULL;
 
 	qsort(refs, nr, sizeof(*refs), compare_refs);
 	for (size_t i = 0; i < nr; i++) {
-		if (before && is_same_packet(&refs[i], before))
+		if (before && refs[i].stream != before->stream &&
+		    refs[i].packet->has_sequence &&
+		    refs[i].packet->sequence == before->packet->sequence &&
+		    refs[i].packet->begin_ns == before->packet->begin_ns)
 			continue;
 		check_discarded(&refs[i], before);
 		if (before)

@@ -72,14 +72,6 @@ static struct sonde_problem *find(const struct sonde_problems *problems,
 	return NULL;
 }
 
-/* Room for one more at the end of the list; NULL without memory. */
-static struct sonde_problem *append(struct sonde_problems *problems)
-{
-	if (SONDE_GROW(problems->at, problems->nr, problems->capacity))
-		return NULL;
-	return &problems->at[problems->nr++];
-}
-
 static void add(struct sonde_problems *problems,
 		const struct sonde_problem *problem)
 {
@@ -94,9 +86,9 @@ static void add(struct sonde_problems *problems,
 		problems->at[PROBLEMS_MAX - 1].count++;
 		return;
 	}
-	place = append(problems);
-	if (!place)
+	if (SONDE_GROW(problems->at, problems->nr, problems->capacity))
 		return;
+	place = &problems->at[problems->nr++];
 	*place = (struct sonde_problem){
 		.kind = SONDE_PROBLEM_FORMAT,
 		.begin = SONDE_TIME_MIN,

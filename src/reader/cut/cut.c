@@ -260,12 +260,6 @@ static int cut_enter(struct cut *cut, size_t i, struct old *ret_old)
 	return 0;
 }
 
-static bool cut_is_in_span(const struct cut *cut, const struct old *old)
-{
-	return old->packet->end_ns >= cut->options->from_ns &&
-	       old->packet->begin_ns <= cut->options->to_ns;
-}
-
 static int cut_leave(struct cut *cut, const struct old *old)
 {
 	const struct sonde_packet *packet = old->packet;
@@ -274,7 +268,8 @@ static int cut_leave(struct cut *cut, const struct old *old)
 		    packet->discarded != cut->written_base;
 	int err = 0;
 
-	if (!cut->open && cut_is_in_span(cut, old) &&
+	if (!cut->open && old->packet->end_ns >= cut->options->from_ns &&
+	    old->packet->begin_ns <= cut->options->to_ns &&
 	    (lost || hides_loss(cut, old)))
 		err = begin_for_event(cut, old, packet->ticks, false);
 	if (err == 0 && cut->open) {

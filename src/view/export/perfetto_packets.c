@@ -154,15 +154,6 @@ static void packets_put_value(struct sonde_perfetto_packets *packets,
 	}
 }
 
-/* What is below a group: members have names, elements don't. */
-static uint32_t inner_field(const struct sonde_value *group)
-{
-	return group->kind == SONDE_KIND_ARRAY ||
-			       group->kind == SONDE_KIND_SEQUENCE ?
-		       ANNOTATION_ELEMENT :
-		       ANNOTATION_MEMBER;
-}
-
 void sonde_perfetto_fields(struct sonde_perfetto_packets *packets,
 			   const struct sonde_event *event,
 			   enum sonde_scope scope)
@@ -185,7 +176,12 @@ void sonde_perfetto_fields(struct sonde_perfetto_packets *packets,
 		sonde_proto_open(&packets->packet, field[depth]);
 		put_annotation_name(packets, name);
 		if (item == SONDE_WALK_GROUP) {
-			field[++depth] = inner_field(&value);
+			field[++depth] =
+				value.kind == SONDE_KIND_ARRAY ||
+						value.kind ==
+							SONDE_KIND_SEQUENCE ?
+					ANNOTATION_ELEMENT :
+					ANNOTATION_MEMBER;
 			continue;
 		}
 		packets_put_value(packets, &value);

@@ -123,19 +123,6 @@ const char *sonde_padded(struct sonde_pool *pool, const char *text,
 
 /* ---- shapes ---- */
 
-/*
- * babeltrace2 shows neither what the format itself needs (sizes, times of
- * packets) nor numbers that a clock is mapped to, unless a length or a tag is
- * taken from them; nor what is made of those alone.
- */
-static bool is_hidden_leaf(const struct sonde_writer *writer,
-			   const struct sonde_class *cls)
-{
-	return writer->style == SONDE_STYLE_BABELTRACE &&
-	       (cls->role != SONDE_ROLE_NONE || cls->clock >= 0) &&
-	       cls->reg < 0;
-}
-
 static bool fields_is_group(const struct sonde_class *cls)
 {
 	return cls->kind >= SONDE_KIND_STRUCT;
@@ -232,13 +219,6 @@ static int make_prefix(struct making *making, const char *name,
 	return text->failed || !shape->prefix ? -ENOMEM : 0;
 }
 
-/* The name that goes before a child of a group. Options of variants are named
- * by the style's own words, elements by their index or not at all. */
-static const char *child_name(const struct sonde_class *group, size_t i)
-{
-	return group->kind == SONDE_KIND_STRUCT ? group->members[i].name : NULL;
-}
-
 static bool has_member(const struct sonde_class *group, const char *name)
 {
 	for (size_t i = 0; group && i < group->nr_members; i++)
@@ -257,7 +237,9 @@ static int fields_make_name(struct making *making,
 			    const struct sonde_class *inner,
 			    struct sonde_shape *shape)
 {
-	const char *name = child_name(group, i);
+	const char *name = group->kind == SONDE_KIND_STRUCT ?
+				   group->members[i].name :
+				   NULL;
 	size_t size = name ? strlen(name) + 24 : 0;
 	char *other;
 	int err;
@@ -321,7 +303,9 @@ static int fill_shape(struct making *making, const struct sonde_class *cls,
 	shape->mask = number_mask(cls);
 	if (fields_is_group(cls))
 		return fill_children(making, NULL, shape);
-	shape->hidden = is_hidden_leaf(making->writer, cls);
+	shape->hidden = making->writer->style == SONDE_STYLE_BABELTRACE &&
+			(cls->role != SONDE_ROLE_NONE || cls->clock >= 0) &&
+			cls->reg < 0;
 	return 0;
 }
 
@@ -550,14 +534,6 @@ static void put_blob(const struct sonde_writer *writer,
 
 /* ---- numbers ---- */
 
-static void put_binary(struct sonde_buffer *buffer, uint64_t value,
-		       unsigned int bits)
-{
-	SONDE_PUT(buffer, "0b");
-	for (unsigned int i = bits ? bits : 64; i-- > 0;)
-		sonde_put_char(buffer, (char)('0' + (value >> i & 1)));
-}
-
 static void put_octal(struct sonde_buffer *buffer, uint64_t value)
 {
 	int shift = 63;
@@ -599,7 +575,10 @@ static void put_number(const struct sonde_writer *writer,
 	} else if (form == FORM_OCTAL) {
 		put_octal(buffer, value & shape->mask);
 	} else {
-		put_binary(buffer, value, shape->cls->bits);
+		SONDE_PUT(buffer, "0b");
+		for (unsigned int i = shape->cls->bits ? shape->cls->bits : 64;
+		     i-- > 0;)
+			sonde_put_char(buffer, (char)('0' + (value >> i & 1)));
 	}
 }
 
@@ -947,14 +926,6 @@ static bool fields_is_text(const char *text, size_t length)
 	return length > 0;
 }
 
-static bool is_shown_as_text(const struct writing *writing,
-			     const struct sonde_value *value)
-{
-	return value->kind == SONDE_KIND_SEQUENCE && value->text &&
-	       writing->writer->style == SONDE_STYLE_PLAIN &&
-	       fields_is_text(value->text, value->length);
-}
-
 static void put_item(struct writing *writing, enum sonde_walk_item item,
 		     const struct sonde_value *value)
 {
@@ -972,7 +943,9 @@ static void put_item(struct writing *writing, enum sonde_walk_item item,
 		} else if (item == SONDE_WALK_VALUE) {
 			put_value(writing->writer, shape, value,
 				  writing->buffer);
-		} else if (is_shown_as_text(writing, value)) {
+		} else if (value->kind == SONDE_KIND_SEQUENCE && value->text &&
+			   writing->writer->style == SONDE_STYLE_PLAIN &&
+			   fields_is_text(value->text, value->length)) {
 			sonde_put_quoted(writing->writer, value->text,
 					 value->length, writing->buffer);
 			writing->hidden = 1; /* its elements */

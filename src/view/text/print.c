@@ -166,14 +166,6 @@ static int make_classes(struct sonde_printer *printer)
 	return err ? err : make_keys(classes, nr);
 }
 
-static void printer_fini(struct sonde_printer *printer)
-{
-	for (size_t i = 0; i < printer->nr_columns; i++)
-		sonde_filter_free(printer->columns[i].filter);
-	sonde_names_free(printer->names);
-	sonde_pool_fini(&printer->pool);
-}
-
 static int printer_init(struct sonde_printer *printer,
 			struct sonde_trace *trace,
 			const struct sonde_print_options *options, FILE *to,
@@ -459,6 +451,9 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 		err = in_slices(&printer, &own) ?
 			      print_slices(&printer, &own) :
 			      print_in_order(&printer, &own);
-	printer_fini(&printer);
+	for (size_t i = 0; i < printer.nr_columns; i++)
+		sonde_filter_free(printer.columns[i].filter);
+	sonde_names_free(printer.names);
+	sonde_pool_fini(&printer.pool);
 	return err;
 }
