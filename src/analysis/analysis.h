@@ -52,6 +52,9 @@ struct sonde_analysis {
 	const char *needs;   /* "kernel", "malloc", "locks", "" any trace */
 	/* Of "kernel": one of these is enough, of enum sonde_model_wants. */
 	unsigned int about;
+	/* One of: a report from a kernel's model (reports/kernel.h), which runs
+	 * like all of these; and one that runs in a way of its own. */
+	const struct sonde_model_report *model;
 	int (*run)(struct sonde_analysis_args *args,
 		   struct sonde_report **ret_report);
 	/* Of the trace, not of its events: JSON has all rows, and what was lost
@@ -66,6 +69,11 @@ const struct sonde_analysis *sonde_analysis_find(const char *name);
 /* Whether the trace has the events that the analysis needs. */
 bool sonde_analysis_applies(const struct sonde_analysis *analysis,
 			    struct sonde_trace *trace);
+
+/* 0; -EINVAL or -ENODATA with args->error; another negative errno. */
+int sonde_analysis_run(const struct sonde_analysis *analysis,
+		       struct sonde_analysis_args *args,
+		       struct sonde_report **ret_report);
 
 /* ---- what analyses share ---- */
 

@@ -49,7 +49,7 @@ static int analyse(const struct sonde_read *read,
 		   struct sonde_analysis_args *args,
 		   struct sonde_report **ret_report)
 {
-	int err = analysis->run(args, ret_report);
+	int err = sonde_analysis_run(analysis, args, ret_report);
 
 	if (!args->error[0] || (err != -EINVAL && err != -ENODATA))
 		return err;

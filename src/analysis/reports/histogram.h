@@ -66,17 +66,19 @@ double sonde_histogram_deviation(const struct sonde_histogram *histogram);
 /* To the nearest whole number, within int64_t; 0 of what is none. */
 int64_t sonde_round(double value);
 
-/* Columns of a table for what a histogram says, and their cells in its last
- * row, from column `first` on; empty cells of an empty one. */
+/* Columns of a table for what a histogram says (their cell, and what else the
+ * table's columns have), and their cells in its last row, from column `first`
+ * on; empty cells of an empty one. */
+#define SONDE_HISTOGRAM_NR_COLUMNS 7
 /* clang-format off */
-#define SONDE_HISTOGRAM_COLUMNS(cell)    \
-	{ "mean", "MEAN", cell },        \
-	{ "min", "MIN", cell },          \
-	{ "p50", "P50", cell },          \
-	{ "p90", "P90", cell },          \
-	{ "p99", "P99", cell },          \
-	{ "p99_9", "P99.9", cell },      \
-	{ "max", "MAX", cell }
+#define SONDE_HISTOGRAM_COLUMNS(...)            \
+	{ "mean", "MEAN", __VA_ARGS__ },        \
+	{ "min", "MIN", __VA_ARGS__ },          \
+	{ "p50", "P50", __VA_ARGS__ },          \
+	{ "p90", "P90", __VA_ARGS__ },          \
+	{ "p99", "P99", __VA_ARGS__ },          \
+	{ "p99_9", "P99.9", __VA_ARGS__ },      \
+	{ "max", "MAX", __VA_ARGS__ }
 /* clang-format on */
 void sonde_histogram_cells(const struct sonde_histogram *histogram,
 			   struct sonde_table *table, size_t first);

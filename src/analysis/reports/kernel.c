@@ -442,18 +442,102 @@ static int compare_weights(const void *a, const void *b, void *ctx)
 	return (left < right) - (left > right);
 }
 
+/* The id, unless it is unknown. */
+static void put_tally_tid(struct sonde_table *table, size_t at, int64_t tid)
+{
+	if (tid >= 0)
+		sonde_table_int(table, at, tid);
+}
+
+static void put_tally_thread(const struct sonde_model_result *result,
+			     struct sonde_table *table, size_t at, int64_t tid)
+{
+	sonde_table_text(table, at,
+			 tid < 0 ? "(unknown)" :
+				   sonde_model_thread_name(result->kernel,
+							   (int32_t)tid));
+}
+
+static void put_tally_key(struct sonde_table *table, size_t at,
+			  const struct sonde_key *key)
+{
+	if (key->kind == SONDE_KEY_TEXT)
+		sonde_table_textn(table, at, key->text, key->space);
+	else
+		sonde_table_uint(table, at, key->number);
+}
+
+static void put_tally_number(const struct sonde_model_result *result,
+			     struct sonde_table *table, size_t at,
+			     enum sonde_cell cell, uint64_t number)
+{
+	if (cell == SONDE_CELL_PERCENT)
+		sonde_table_double(table, at,
+				   (double)number / (double)result->span_ns);
+	else
+		sonde_table_uint(table, at, number);
+}
+
+static void put_tally_cell(const struct view *view, struct sonde_table *table,
+			   size_t at, const struct sonde_tally *tally)
+{
+	const struct sonde_tally_column *column = &view->what->columns[at];
+
+	switch (column->part) {
+	case SONDE_TALLY_OWN:
+		break;
+	case SONDE_TALLY_KEY:
+		put_tally_key(table, at, &tally->key);
+		break;
+	case SONDE_TALLY_TID:
+		put_tally_tid(table, at, (int64_t)tally->key.number);
+		break;
+	case SONDE_TALLY_THREAD:
+		put_tally_thread(view->result, table, at,
+				 (int64_t)tally->key.number);
+		break;
+	case SONDE_TALLY_COUNT:
+		sonde_table_uint(table, at, tally->durations.count);
+		break;
+	case SONDE_TALLY_TOTAL:
+		sonde_table_int(table, at,
+				sonde_histogram_sum(&tally->durations));
+		break;
+	case SONDE_TALLY_DURATIONS:
+		sonde_histogram_cells(&tally->durations, table, at);
+		break;
+	case SONDE_TALLY_FIRST:
+		sonde_table_int(table, at, tally->first_ns);
+		break;
+	case SONDE_TALLY_LAST:
+		sonde_table_int(table, at, tally->last_ns);
+		break;
+	default:
+		put_tally_number(view->result, table, at, column->cell,
+				 tally->numbers[column->part]);
+	}
+}
+
 static void add_row(struct sonde_table *table, const void *entry, void *ctx)
 {
 	const struct view *view = ctx;
+	const struct sonde_model_table *what = view->what;
 
 	sonde_table_row(table);
-	view->what->row(view->result, table, entry);
+	for (size_t at = 0; at < what->nr_columns;) {
+		put_tally_cell(view, table, at, entry);
+		at += what->columns[at].part == SONDE_TALLY_DURATIONS ?
+			      SONDE_HISTOGRAM_NR_COLUMNS :
+			      1;
+	}
+	if (what->row)
+		what->row(view->result, table, entry);
 }
 
-int sonde_model_table(const struct sonde_model_result *result,
-		      struct sonde_report *report,
-		      const struct sonde_hash *group,
-		      const struct sonde_model_table *what)
+static int add_tally_table(const struct sonde_model_result *result,
+			   struct sonde_report *report,
+			   const struct sonde_hash *group,
+			   const struct sonde_model_table *what)
 {
 	struct view view = { .result = result, .what = what };
 	struct sonde_ranking ranking = {
@@ -463,6 +547,7 @@ int sonde_model_table(const struct sonde_model_result *result,
 		.ctx = &view,
 		.rows = sonde_analysis_rows(result->args, what->rows),
 	};
+	struct sonde_column columns[SONDE_TALLY_COLUMNS_MAX];
 	const struct sonde_tally *tally = NULL;
 	struct sonde_table *table;
 
@@ -470,36 +555,41 @@ int sonde_model_table(const struct sonde_model_result *result,
 		ranking.candidates += what->weight(result, tally) != 0;
 	if (!ranking.candidates)
 		return 0;
-	table = sonde_report_table(report, what->key, what->title,
-				   what->columns, what->nr_columns);
+	for (size_t i = 0; i < what->nr_columns; i++)
+		columns[i] = (struct sonde_column){
+			.key = what->columns[i].key,
+			.title = what->columns[i].title,
+			.cell = what->columns[i].cell,
+		};
+	table = sonde_report_table(report, what->key, what->title, columns,
+				   what->nr_columns);
 	sonde_table_minor(table, what->minor);
 	return sonde_ranking_add(&ranking, table);
 }
 
-int sonde_model_group_tables(const struct sonde_model_result *result,
-			     struct sonde_report *report,
-			     const struct sonde_model_table *tables,
-			     size_t nr_tables)
+int sonde_model_tables(const struct sonde_model_result *result,
+		       struct sonde_report *report,
+		       const struct sonde_model_table *tables, size_t nr_tables)
 {
 	int error = 0;
 
-	for (size_t i = 0; i < nr_tables && !error; i++)
-		error = sonde_model_table(result, report,
-					  &result->sums->groups[i], &tables[i]);
-	return error;
-}
+	for (size_t i = 0; i < nr_tables && !error; i++) {
+		const struct sonde_hash *group =
+			&result->sums->groups[tables[i].group];
+		struct sonde_hash by_process;
 
-int sonde_model_process_table(const struct sonde_model_result *result,
-			      struct sonde_report *report, unsigned int group,
-			      const struct sonde_model_table *what)
-{
-	struct sonde_hash by_process;
-	int error = add_by_process(result, group, &by_process);
-
-	if (error)
-		return error;
-	error = sonde_model_table(result, report, &by_process, what);
-	tallies_fini(&by_process);
+		if (!tables[i].by_process) {
+			error = add_tally_table(result, report, group,
+						&tables[i]);
+			continue;
+		}
+		error = add_by_process(result, tables[i].group, &by_process);
+		if (error)
+			break;
+		error = add_tally_table(result, report, &by_process,
+					&tables[i]);
+		tallies_fini(&by_process);
+	}
 	return error;
 }
 
@@ -562,17 +652,6 @@ sonde_model_most(const struct sonde_model_result *result, unsigned int group,
 	return most;
 }
 
-void sonde_model_thread_cells(const struct sonde_model_result *result,
-			      struct sonde_table *table, size_t at, int64_t tid)
-{
-	if (tid >= 0)
-		sonde_table_int(table, at, tid);
-	sonde_table_text(table, at + 1,
-			 tid < 0 ? "(unknown)" :
-				   sonde_model_thread_name(result->kernel,
-							   (int32_t)tid));
-}
-
 void sonde_model_worst_table(
 	const struct sonde_model_result *result, struct sonde_report *report,
 	const char *title, const char *what,
@@ -607,7 +686,8 @@ void sonde_model_worst_table(
 		sonde_table_int(table, 1, span->begin_ns);
 		sonde_table_int(table, 2, span->end_ns);
 		sonde_table_int(table, 3, (int64_t)span->other_place);
-		sonde_model_thread_cells(result, table, 4, span->tid);
+		put_tally_tid(table, 4, span->tid);
+		put_tally_thread(result, table, 5, span->tid);
 		name(result, span, text, sizeof(text));
 		sonde_table_text(table, 6, text);
 	}

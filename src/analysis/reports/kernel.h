@@ -15,6 +15,7 @@
 #include "analysis/model/kernel.h"
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/worst.h"
+#include "base/port.h"
 #include "reader/hash.h"
 
 #define SONDE_TALLY_NUMBERS 10
@@ -58,7 +59,7 @@ struct sonde_model_report {
 		    struct sonde_report *report);
 };
 
-/* Runs a report, as of struct sonde_analysis. */
+/* Runs it, as of struct sonde_analysis. */
 int sonde_model_report_run(const struct sonde_model_report *kernel_report,
 			   struct sonde_analysis_args *args,
 			   struct sonde_report **ret_report);
@@ -95,32 +96,52 @@ void sonde_sums_worst(struct sonde_sums *sums,
 
 /* ---- showing ---- */
 
+/* What a column shows of a tally: one of its numbers, or one of these. A number
+ * in a column of percentages is nanoseconds, as a share of the trace's. */
+enum sonde_tally_part {
+	SONDE_TALLY_OWN = SONDE_TALLY_NUMBERS, /* the table's row() shows it */
+	SONDE_TALLY_KEY,                       /* a number, or a text */
+	SONDE_TALLY_TID,                       /* the key, if it is known, */
+	SONDE_TALLY_THREAD,                    /* and that thread's name */
+	SONDE_TALLY_COUNT,                     /* of the durations */
+	SONDE_TALLY_TOTAL,
+	SONDE_TALLY_DURATIONS, /* SONDE_HISTOGRAM_COLUMNS */
+	SONDE_TALLY_FIRST,
+	SONDE_TALLY_LAST,
+};
+
+#define SONDE_TALLY_COLUMNS_MAX 16
+
+struct sonde_tally_column {
+	const char *key, *title; /* as of struct sonde_column */
+	enum sonde_cell cell;
+	unsigned int part;
+};
+
 /* A table from a group: rows of a tally, most first; none if it is empty. */
 struct sonde_model_table {
 	const char *key, *title;
-	const struct sonde_column *columns;
+	unsigned int group;
+	bool by_process; /* of a group by threads: added up by process */
+	const struct sonde_tally_column *columns;
 	size_t nr_columns;
 	size_t rows;    /* the report's choice */
 	uint64_t minor; /* columns, as of sonde_table_minor() */
 	/* How much of what the order is by; rows with 0 are not shown. */
 	uint64_t (*weight)(const struct sonde_model_result *result,
 			   const struct sonde_tally *tally);
+	/* Its own cells of the last row; NULL: it has none. */
 	void (*row)(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally);
 };
-int sonde_model_table(const struct sonde_model_result *result,
-		      struct sonde_report *report,
-		      const struct sonde_hash *group,
-		      const struct sonde_model_table *what);
-/* A table of each of the first groups. 0 or -ENOMEM, as above. */
-int sonde_model_group_tables(const struct sonde_model_result *result,
-			     struct sonde_report *report,
-			     const struct sonde_model_table *tables,
-			     size_t nr_tables);
-/* Of a group by threads, but of processes: numbers and durations added up. */
-int sonde_model_process_table(const struct sonde_model_result *result,
-			      struct sonde_report *report, unsigned int group,
-			      const struct sonde_model_table *what);
+#define SONDE_TALLY_COLUMNS(columns_) \
+	.columns = (columns_), .nr_columns = SONDE_ARRAY_SIZE(columns_)
+
+/* In that order. 0 or -ENOMEM, if not the report's own. */
+int sonde_model_tables(const struct sonde_model_result *result,
+		       struct sonde_report *report,
+		       const struct sonde_model_table *tables,
+		       size_t nr_tables);
 
 /* The sum of durations and their number, as weights; what took no time at all
  * is shown, too. */
@@ -144,11 +165,6 @@ const struct sonde_tally *
 sonde_model_most(const struct sonde_model_result *result, unsigned int group,
 		 uint64_t (*weight)(const struct sonde_model_result *result,
 				    const struct sonde_tally *tally));
-
-/* Cells for a thread: its id and its name, in columns `at` and `at + 1`. */
-void sonde_model_thread_cells(const struct sonde_model_result *result,
-			      struct sonde_table *table, size_t at,
-			      int64_t tid);
 
 /* The ten worst: `what` and `name` give each one's title and name. */
 void sonde_model_worst_table(

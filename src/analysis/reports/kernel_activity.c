@@ -74,36 +74,19 @@ static void add_interval(struct sonde_sums *sums,
 static void row(const struct sonde_model_result *result,
 		struct sonde_table *table, const struct sonde_tally *tally)
 {
-	static const uint8_t durations[] = {
-		RUN_NS, CALL_NS, WOKEN_NS, PREEMPTED_NS, BLOCKED_NS,
-	};
-	static const uint8_t counts[] = { CALLS, WAKEUPS, MOVES, FORKS };
+	int32_t tid = (int32_t)tally->key.number;
+	int32_t parent = sonde_model_thread_ppid(result->kernel, tid);
+
+	if (tid >= 0)
+		sonde_table_int(table, 2,
+				sonde_model_thread_pid(result->kernel, tid));
+	if (tid >= 0 && parent >= 0)
+		sonde_table_int(table, 3, parent);
 	/* A trace without calls doesn't say that there were none. */
-	bool has_calls = sonde_model_has(result->args->trace, SONDE_WANT_CALLS);
-	int64_t tid = (int64_t)tally->key.number;
-	size_t at = 2;
-
-	sonde_model_thread_cells(result, table, 0, tid);
-	if (tid >= 0) {
-		int32_t parent =
-			sonde_model_thread_ppid(result->kernel, (int32_t)tid);
-
-		sonde_table_int(table, at,
-				sonde_model_thread_pid(result->kernel,
-						       (int32_t)tid));
-		if (parent >= 0)
-			sonde_table_int(table, at + 1, parent);
-	}
-	at += 2;
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(durations); i++, at++)
-		if (durations[i] != CALL_NS || has_calls)
-			sonde_table_int(table, at,
-					(int64_t)tally->numbers[durations[i]]);
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(counts); i++, at++)
-		if (counts[i] != CALLS || has_calls)
-			sonde_table_uint(table, at, tally->numbers[counts[i]]);
-	sonde_table_int(table, at, tally->first_ns);
-	sonde_table_int(table, at + 1, tally->last_ns);
+	if (!sonde_model_has(result->args->trace, SONDE_WANT_CALLS))
+		return;
+	sonde_table_int(table, 5, (int64_t)tally->numbers[CALL_NS]);
+	sonde_table_uint(table, 9, tally->numbers[CALLS]);
 }
 
 static uint64_t asked_ns(const struct sonde_model_result *result,
@@ -115,28 +98,28 @@ static uint64_t asked_ns(const struct sonde_model_result *result,
 	return asked ? tally->numbers[RUN_NS] + 1 : 0;
 }
 
-static const struct sonde_column columns[] = {
-	{ "tid", "TID", SONDE_CELL_INT },
-	{ "thread", "THREAD", SONDE_CELL_TEXT },
-	{ "pid", "PID", SONDE_CELL_INT },
-	{ "ppid", "PARENT", SONDE_CELL_INT },
-	{ "run_time", "RAN", SONDE_CELL_DURATION },
-	{ "call_time", "IN CALLS", SONDE_CELL_DURATION },
-	{ "ready_time", "READY", SONDE_CELL_DURATION },
-	{ "preempted_time", "PREEMPTED", SONDE_CELL_DURATION },
-	{ "blocked_time", "BLOCKED", SONDE_CELL_DURATION },
-	{ "calls", "CALLS", SONDE_CELL_COUNT },
-	{ "wakeups", "WAKEUPS", SONDE_CELL_COUNT },
-	{ "moves", "MOVES", SONDE_CELL_COUNT },
-	{ "forks", "FORKS", SONDE_CELL_COUNT },
-	{ "first", "FIRST", SONDE_CELL_TIME },
-	{ "last", "LAST", SONDE_CELL_TIME },
+static const struct sonde_tally_column columns[] = {
+	{ "tid", "TID", SONDE_CELL_INT, SONDE_TALLY_TID },
+	{ "thread", "THREAD", SONDE_CELL_TEXT, SONDE_TALLY_THREAD },
+	{ "pid", "PID", SONDE_CELL_INT, SONDE_TALLY_OWN },
+	{ "ppid", "PARENT", SONDE_CELL_INT, SONDE_TALLY_OWN },
+	{ "run_time", "RAN", SONDE_CELL_DURATION, RUN_NS },
+	{ "call_time", "IN CALLS", SONDE_CELL_DURATION, SONDE_TALLY_OWN },
+	{ "ready_time", "READY", SONDE_CELL_DURATION, WOKEN_NS },
+	{ "preempted_time", "PREEMPTED", SONDE_CELL_DURATION, PREEMPTED_NS },
+	{ "blocked_time", "BLOCKED", SONDE_CELL_DURATION, BLOCKED_NS },
+	{ "calls", "CALLS", SONDE_CELL_COUNT, SONDE_TALLY_OWN },
+	{ "wakeups", "WAKEUPS", SONDE_CELL_COUNT, WAKEUPS },
+	{ "moves", "MOVES", SONDE_CELL_COUNT, MOVES },
+	{ "forks", "FORKS", SONDE_CELL_COUNT, FORKS },
+	{ "first", "FIRST", SONDE_CELL_TIME, SONDE_TALLY_FIRST },
+	{ "last", "LAST", SONDE_CELL_TIME, SONDE_TALLY_LAST },
 };
 static const struct sonde_model_table threads = {
 	.key = "threads",
 	.title = "Threads",
-	.columns = columns,
-	.nr_columns = SONDE_ARRAY_SIZE(columns),
+	.group = BY_THREAD,
+	SONDE_TALLY_COLUMNS(columns),
 	.rows = 40,
 	.minor = 1u << 2 | 1u << 3 | 0x1fu << 10, /* ids; from wakeups on */
 	.weight = asked_ns,
@@ -184,29 +167,22 @@ static int show(const struct sonde_model_result *result,
 		return 0;
 	}
 	say(result, report, most);
-	return sonde_model_table(result, report,
-				 &result->sums->groups[BY_THREAD], &threads);
+	return sonde_model_tables(result, report, &threads, 1);
 }
 
-static int run(struct sonde_analysis_args *args,
-	       struct sonde_report **ret_report)
-{
-	static const struct sonde_model_report activity = {
-		.name = "activity",
-		.missing = "of the scheduler or system calls",
-		.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
-		.thread_groups = 1u << BY_THREAD,
-		.interval = add_interval,
-		.show = show,
-	};
-
-	return sonde_model_report_run(&activity, args, ret_report);
-}
+static const struct sonde_model_report model = {
+	.name = "activity",
+	.missing = "of the scheduler or system calls",
+	.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
+	.thread_groups = 1u << BY_THREAD,
+	.interval = add_interval,
+	.show = show,
+};
 
 const struct sonde_analysis sonde_analysis_activity = {
 	.name = "activity",
 	.summary = "each thread's time: ran, waited, blocked, in calls",
 	.needs = "kernel",
 	.about = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
-	.run = run,
+	.model = &model,
 };

@@ -66,23 +66,13 @@ static uint64_t cpu_ns(const struct sonde_model_result *result,
 	return tally->numbers[CPU_NS];
 }
 
-static double cputop_share(const struct sonde_model_result *result, uint64_t ns)
-{
-	return (double)ns / (double)result->span_ns;
-}
-
 static void thread_cells(const struct sonde_model_result *result,
 			 struct sonde_table *table,
 			 const struct sonde_tally *tally)
 {
-	sonde_table_double(table, 0,
-			   cputop_share(result, tally->numbers[CPU_NS]));
-	sonde_table_int(table, 1, (int64_t)tally->numbers[CPU_NS]);
 	/* A trace without calls doesn't say that there were none. */
 	if (sonde_model_has(result->args->trace, SONDE_WANT_CALLS))
 		sonde_table_int(table, 2, (int64_t)tally->numbers[CALL_NS]);
-	sonde_table_uint(table, 3, tally->numbers[SWITCHES]);
-	sonde_model_thread_cells(result, table, 4, (int64_t)tally->key.number);
 }
 
 static void thread_row(const struct sonde_model_result *result,
@@ -129,8 +119,7 @@ static void cpu_row(const struct sonde_model_result *result,
 	uint64_t busy = tally->numbers[CPU_NS] + own;
 	uint64_t seen = seen_ns(tally) + own;
 
-	sonde_table_int(table, 0, (int64_t)tally->key.number);
-	sonde_table_double(table, 1, cputop_share(result, busy));
+	sonde_table_double(table, 1, (double)busy / (double)span);
 	sonde_table_int(table, 2, (int64_t)busy);
 	if (!is_of_program(result))
 		sonde_table_int(table, 3, (int64_t)tally->numbers[IDLE_NS]);
@@ -138,58 +127,61 @@ static void cpu_row(const struct sonde_model_result *result,
 }
 
 /* clang-format off */
-#define CPU_COLUMNS                                        \
-	{ "share", "CPU", SONDE_CELL_PERCENT },            \
-	{ "cpu_time", "TIME", SONDE_CELL_DURATION },       \
-	{ "call_time", "IN CALLS", SONDE_CELL_DURATION },  \
-	{ "runs", "RUNS", SONDE_CELL_COUNT }
+#define CPU_COLUMNS                                                     \
+	{ "share", "CPU", SONDE_CELL_PERCENT, CPU_NS },                 \
+	{ "cpu_time", "TIME", SONDE_CELL_DURATION, CPU_NS },            \
+	{ "call_time", "IN CALLS", SONDE_CELL_DURATION,                 \
+	  SONDE_TALLY_OWN },                                            \
+	{ "runs", "RUNS", SONDE_CELL_COUNT, SWITCHES }
 /* clang-format on */
 
-static const struct sonde_column cpu_columns[] = {
-	{ "cpu", "CPU", SONDE_CELL_INT },
-	{ "busy", "BUSY", SONDE_CELL_PERCENT },
-	{ "cpu_time", "TIME", SONDE_CELL_DURATION },
-	{ "idle_time", "IDLE", SONDE_CELL_DURATION },
-	{ "unknown_time", "UNKNOWN", SONDE_CELL_DURATION },
+static const struct sonde_tally_column cpu_columns[] = {
+	{ "cpu", "CPU", SONDE_CELL_INT, SONDE_TALLY_KEY },
+	{ "busy", "BUSY", SONDE_CELL_PERCENT, SONDE_TALLY_OWN },
+	{ "cpu_time", "TIME", SONDE_CELL_DURATION, SONDE_TALLY_OWN },
+	{ "idle_time", "IDLE", SONDE_CELL_DURATION, SONDE_TALLY_OWN },
+	{ "unknown_time", "UNKNOWN", SONDE_CELL_DURATION, SONDE_TALLY_OWN },
 };
-static const struct sonde_column process_columns[] = {
+static const struct sonde_tally_column process_columns[] = {
 	CPU_COLUMNS,
-	{ "pid", "PID", SONDE_CELL_INT },
-	{ "process", "PROCESS", SONDE_CELL_TEXT },
+	{ "pid", "PID", SONDE_CELL_INT, SONDE_TALLY_TID },
+	{ "process", "PROCESS", SONDE_CELL_TEXT, SONDE_TALLY_THREAD },
 };
-static const struct sonde_column thread_columns[] = {
+static const struct sonde_tally_column thread_columns[] = {
 	CPU_COLUMNS,
-	{ "tid", "TID", SONDE_CELL_INT },
-	{ "thread", "THREAD", SONDE_CELL_TEXT },
-	{ "pid", "PID", SONDE_CELL_INT },
+	{ "tid", "TID", SONDE_CELL_INT, SONDE_TALLY_TID },
+	{ "thread", "THREAD", SONDE_CELL_TEXT, SONDE_TALLY_THREAD },
+	{ "pid", "PID", SONDE_CELL_INT, SONDE_TALLY_OWN },
 };
-
-static const struct sonde_model_table cpus = {
-	.key = "cpus",
-	.title = "By CPU",
-	.columns = cpu_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(cpu_columns),
-	.rows = 64,
-	.weight = is_seen,
-	.row = cpu_row,
-};
-static const struct sonde_model_table processes = {
-	.key = "processes",
-	.title = "By process",
-	.columns = process_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(process_columns),
-	.rows = 20,
-	.weight = cpu_ns,
-	.row = thread_cells,
-};
-static const struct sonde_model_table threads = {
-	.key = "threads",
-	.title = "By thread",
-	.columns = thread_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(thread_columns),
-	.rows = 20,
-	.weight = cpu_ns,
-	.row = thread_row,
+static const struct sonde_model_table tables[] = {
+	{
+		.key = "cpus",
+		.title = "By CPU",
+		.group = BY_CPU,
+		SONDE_TALLY_COLUMNS(cpu_columns),
+		.rows = 64,
+		.weight = is_seen,
+		.row = cpu_row,
+	},
+	{
+		.key = "processes",
+		.title = "By process",
+		.group = BY_THREAD,
+		.by_process = true,
+		SONDE_TALLY_COLUMNS(process_columns),
+		.rows = 20,
+		.weight = cpu_ns,
+		.row = thread_cells,
+	},
+	{
+		.key = "threads",
+		.title = "By thread",
+		.group = BY_THREAD,
+		SONDE_TALLY_COLUMNS(thread_columns),
+		.rows = 20,
+		.weight = cpu_ns,
+		.row = thread_row,
+	},
 };
 
 static void say(const struct sonde_model_result *result,
@@ -229,40 +221,24 @@ static void say(const struct sonde_model_result *result,
 static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
-	int error;
-
 	say(result, report);
-	error = sonde_model_table(result, report, &result->sums->groups[BY_CPU],
-				  &cpus);
-	if (!error)
-		error = sonde_model_process_table(result, report, BY_THREAD,
-						  &processes);
-	if (!error)
-		error = sonde_model_table(result, report,
-					  &result->sums->groups[BY_THREAD],
-					  &threads);
-	return error;
+	return sonde_model_tables(result, report, tables,
+				  SONDE_ARRAY_SIZE(tables));
 }
 
-static int run(struct sonde_analysis_args *args,
-	       struct sonde_report **ret_report)
-{
-	static const struct sonde_model_report cputop = {
-		.name = "cputop",
-		.missing = "sched_switch",
-		.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
-		.thread_groups = 1u << BY_THREAD,
-		.interval = add_interval,
-		.show = show,
-	};
-
-	return sonde_model_report_run(&cputop, args, ret_report);
-}
+static const struct sonde_model_report model = {
+	.name = "cputop",
+	.missing = "sched_switch",
+	.wants = SONDE_WANT_THREADS | SONDE_WANT_CALLS,
+	.thread_groups = 1u << BY_THREAD,
+	.interval = add_interval,
+	.show = show,
+};
 
 const struct sonde_analysis sonde_analysis_cputop = {
 	.name = "cputop",
 	.summary = "CPU time by CPU, process and thread",
 	.needs = "kernel",
 	.about = SONDE_WANT_THREADS,
-	.run = run,
+	.model = &model,
 };

@@ -153,66 +153,22 @@ static void device_row(const struct sonde_model_result *result,
 
 	device_name(result, tally->key.number, name, sizeof(name));
 	sonde_table_text(table, 0, name);
-	sonde_table_uint(table, 1, tally->durations.count);
-	sonde_table_int(table, 2, (int64_t)tally->numbers[DEVICE_BYTES]);
-	sonde_histogram_cells(&tally->durations, table, 3);
-}
-
-static void queue_row(const struct sonde_model_result *result,
-		      struct sonde_table *table,
-		      const struct sonde_tally *tally)
-{
-	char name[SONDE_WORST_NAME];
-
-	device_name(result, tally->key.number, name, sizeof(name));
-	sonde_table_text(table, 0, name);
-	sonde_table_uint(table, 1, tally->durations.count);
-	sonde_histogram_cells(&tally->durations, table, 2);
-}
-
-/* From column `at` on: CALL_COLUMNS. */
-static void call_cells(struct sonde_table *table, size_t at,
-		       const struct sonde_tally *tally)
-{
-	sonde_table_uint(table, at, tally->numbers[READS]);
-	sonde_table_int(table, at + 1, (int64_t)tally->numbers[READ_BYTES]);
-	sonde_table_uint(table, at + 2, tally->numbers[WRITES]);
-	sonde_table_int(table, at + 3, (int64_t)tally->numbers[WRITE_BYTES]);
-	sonde_table_uint(table, at + 4, tally->numbers[SYNCS]);
-	sonde_table_uint(table, at + 5, tally->numbers[ERRORS]);
-	sonde_histogram_cells(&tally->durations, table, at + 6);
 }
 
 /* clang-format off */
-#define CALL_COLUMNS                                        \
-	{ "reads", "READS", SONDE_CELL_COUNT },             \
-	{ "read", "READ", SONDE_CELL_BYTES },         \
-	{ "writes", "WRITES", SONDE_CELL_COUNT },           \
-	{ "written", "WRITTEN", SONDE_CELL_BYTES },   \
-	{ "syncs", "SYNCS", SONDE_CELL_COUNT },             \
-	{ "errors", "ERRORS", SONDE_CELL_COUNT },           \
-	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION)
+#define CALL_COLUMNS                                                \
+	{ "reads", "READS", SONDE_CELL_COUNT, READS },              \
+	{ "read", "READ", SONDE_CELL_BYTES, READ_BYTES },           \
+	{ "writes", "WRITES", SONDE_CELL_COUNT, WRITES },           \
+	{ "written", "WRITTEN", SONDE_CELL_BYTES, WRITE_BYTES },    \
+	{ "syncs", "SYNCS", SONDE_CELL_COUNT, SYNCS },              \
+	{ "errors", "ERRORS", SONDE_CELL_COUNT, ERRORS },           \
+	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION, SONDE_TALLY_DURATIONS)
 /* clang-format on */
 
 /* What was read, written, and how long it took matters more than how many
  * calls there were. */
 #define CALL_MINOR (1u << 0 | 1u << 2 | 1u << 4 | 1u << 5)
-
-static void process_row(const struct sonde_model_result *result,
-			struct sonde_table *table,
-			const struct sonde_tally *tally)
-{
-	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
-	call_cells(table, 2, tally);
-}
-
-static void file_row(const struct sonde_model_result *result,
-		     struct sonde_table *table, const struct sonde_tally *tally)
-{
-	(void)result;
-	sonde_table_textn(table, 0, tally->key.text, tally->key.space);
-	call_cells(table, 1, tally);
-}
 
 /* Bytes first, then calls. */
 static uint64_t moved(const struct sonde_model_result *result,
@@ -222,35 +178,66 @@ static uint64_t moved(const struct sonde_model_result *result,
 	return tally->numbers[READ_BYTES] + tally->numbers[WRITE_BYTES] + 1;
 }
 
-static const struct sonde_column device_columns[] = {
-	{ "device", "DEVICE", SONDE_CELL_TEXT },
-	{ "requests", "REQUESTS", SONDE_CELL_COUNT },
-	{ "moved", "BYTES", SONDE_CELL_BYTES },
-	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+static const struct sonde_tally_column device_columns[] = {
+	{ "device", "DEVICE", SONDE_CELL_TEXT, SONDE_TALLY_OWN },
+	{ "requests", "REQUESTS", SONDE_CELL_COUNT, SONDE_TALLY_COUNT },
+	{ "moved", "BYTES", SONDE_CELL_BYTES, DEVICE_BYTES },
+	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION, SONDE_TALLY_DURATIONS),
 };
-static const struct sonde_column queue_columns[] = {
-	{ "device", "DEVICE", SONDE_CELL_TEXT },
-	{ "requests", "REQUESTS", SONDE_CELL_COUNT },
-	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),
+static const struct sonde_tally_column queue_columns[] = {
+	{ "device", "DEVICE", SONDE_CELL_TEXT, SONDE_TALLY_OWN },
+	{ "requests", "REQUESTS", SONDE_CELL_COUNT, SONDE_TALLY_COUNT },
+	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION, SONDE_TALLY_DURATIONS),
 };
-
-static const struct sonde_model_table devices = {
-	.key = "devices",
-	.title = "Requests of devices, from issue to completion",
-	.columns = device_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(device_columns),
-	.rows = 40,
-	.weight = sonde_tally_total,
-	.row = device_row,
+static const struct sonde_tally_column process_columns[] = {
+	{ "pid", "PID", SONDE_CELL_INT, SONDE_TALLY_TID },
+	{ "process", "PROCESS", SONDE_CELL_TEXT, SONDE_TALLY_THREAD },
+	CALL_COLUMNS,
 };
-static const struct sonde_model_table queues = {
-	.key = "queues",
-	.title = "Requests in queues, from insert to issue",
-	.columns = queue_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(queue_columns),
-	.rows = 40,
-	.weight = sonde_tally_count,
-	.row = queue_row,
+static const struct sonde_tally_column file_columns[] = {
+	{ "file", "FILE", SONDE_CELL_TEXT, SONDE_TALLY_KEY },
+	CALL_COLUMNS,
+};
+static const struct sonde_model_table devices[] = {
+	{
+		.key = "devices",
+		.title = "Requests of devices, from issue to completion",
+		.group = BY_DEVICE,
+		SONDE_TALLY_COLUMNS(device_columns),
+		.rows = 40,
+		.weight = sonde_tally_total,
+		.row = device_row,
+	},
+	{
+		.key = "queues",
+		.title = "Requests in queues, from insert to issue",
+		.group = BY_QUEUE,
+		SONDE_TALLY_COLUMNS(queue_columns),
+		.rows = 40,
+		.weight = sonde_tally_count,
+		.row = device_row,
+	},
+};
+static const struct sonde_model_table calls[] = {
+	{
+		.key = "processes",
+		.title = "Calls by process",
+		.group = BY_THREAD,
+		.by_process = true,
+		SONDE_TALLY_COLUMNS(process_columns),
+		.rows = 20,
+		.minor = CALL_MINOR << 2,
+		.weight = moved,
+	},
+	{
+		.key = "files",
+		.title = "Calls by file",
+		.group = BY_FILE,
+		SONDE_TALLY_COLUMNS(file_columns),
+		.rows = 20,
+		.minor = CALL_MINOR << 1,
+		.weight = moved,
+	},
 };
 
 static void say_calls(const struct sonde_model_result *result,
@@ -271,8 +258,8 @@ static void say_calls(const struct sonde_model_result *result,
 					  (int64_t)sums[WRITE_BYTES]));
 }
 
-static int show_devices(const struct sonde_model_result *result,
-			struct sonde_report *report)
+static int show(const struct sonde_model_result *result,
+		struct sonde_report *report)
 {
 	const struct sonde_tally *all =
 		sonde_hash_next(&result->sums->groups[ALL], NULL);
@@ -280,84 +267,32 @@ static int show_devices(const struct sonde_model_result *result,
 
 	sonde_model_say(result, report, all, "request");
 	say_calls(result, report);
-	error = sonde_model_table(result, report,
-				  &result->sums->groups[BY_DEVICE], &devices);
-	if (!error)
-		error = sonde_model_table(result, report,
-					  &result->sums->groups[BY_QUEUE],
-					  &queues);
+	error = sonde_model_tables(result, report, devices,
+				   SONDE_ARRAY_SIZE(devices));
 	if (!error && all)
 		sonde_histogram_report(&all->durations, report, "histogram",
 				       "How long requests took",
 				       SONDE_CELL_DURATION);
 	sonde_model_worst_table(result, report, "The longest requests",
 				"REQUEST", worst_name);
-	return error;
+	return error ? error :
+		       sonde_model_tables(result, report, calls,
+					  SONDE_ARRAY_SIZE(calls));
 }
 
-static const struct sonde_column process_columns[] = {
-	{ "pid", "PID", SONDE_CELL_INT },
-	{ "process", "PROCESS", SONDE_CELL_TEXT },
-	CALL_COLUMNS,
+static const struct sonde_model_report model = {
+	.name = "io",
+	.missing = "of block requests or system calls",
+	.wants = SONDE_WANT_BLOCK | SONDE_WANT_CALLS | SONDE_WANT_FILES,
+	.thread_groups = 1u << BY_THREAD,
+	.interval = add_interval,
+	.show = show,
 };
-static const struct sonde_column file_columns[] = {
-	{ "file", "FILE", SONDE_CELL_TEXT },
-	CALL_COLUMNS,
-};
-static const struct sonde_model_table processes = {
-	.key = "processes",
-	.title = "Calls by process",
-	.columns = process_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(process_columns),
-	.rows = 20,
-	.minor = CALL_MINOR << 2,
-	.weight = moved,
-	.row = process_row,
-};
-static const struct sonde_model_table files = {
-	.key = "files",
-	.title = "Calls by file",
-	.columns = file_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(file_columns),
-	.rows = 20,
-	.minor = CALL_MINOR << 1,
-	.weight = moved,
-	.row = file_row,
-};
-
-static int show(const struct sonde_model_result *result,
-		struct sonde_report *report)
-{
-	int error = show_devices(result, report);
-
-	if (!error)
-		error = sonde_model_process_table(result, report, BY_THREAD,
-						  &processes);
-	if (!error)
-		error = sonde_model_table(
-			result, report, &result->sums->groups[BY_FILE], &files);
-	return error;
-}
-
-static int run(struct sonde_analysis_args *args,
-	       struct sonde_report **ret_report)
-{
-	static const struct sonde_model_report io = {
-		.name = "io",
-		.missing = "of block requests or system calls",
-		.wants = SONDE_WANT_BLOCK | SONDE_WANT_CALLS | SONDE_WANT_FILES,
-		.thread_groups = 1u << BY_THREAD,
-		.interval = add_interval,
-		.show = show,
-	};
-
-	return sonde_model_report_run(&io, args, ret_report);
-}
 
 const struct sonde_analysis sonde_analysis_io = {
 	.name = "io",
 	.summary = "block requests by device, file I/O by process, file",
 	.needs = "kernel",
 	.about = SONDE_WANT_BLOCK | SONDE_WANT_CALLS,
-	.run = run,
+	.model = &model,
 };

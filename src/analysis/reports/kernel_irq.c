@@ -81,31 +81,12 @@ static const char *softirq_name(uint64_t number)
 	return number < SONDE_ARRAY_SIZE(names) ? names[number] : "";
 }
 
-/* clang-format off */
-#define IRQ_COLUMNS                                  \
-	{ "number", "NUMBER", SONDE_CELL_INT },      \
-	{ "name", "NAME", SONDE_CELL_TEXT },         \
-	{ "count", "COUNT", SONDE_CELL_COUNT },      \
-	{ "total", "TOTAL", SONDE_CELL_DURATION },   \
-	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION)
-/* clang-format on */
-
-static void irq_cells(struct sonde_table *table,
-		      const struct sonde_tally *tally, const char *name)
-{
-	sonde_table_int(table, 0, (int64_t)tally->key.number);
-	sonde_table_text(table, 1, name);
-	sonde_table_uint(table, 2, tally->durations.count);
-	sonde_table_int(table, 3, sonde_histogram_sum(&tally->durations));
-	sonde_histogram_cells(&tally->durations, table, 4);
-}
-
 static void irq_row(const struct sonde_model_result *result,
 		    struct sonde_table *table, const struct sonde_tally *tally)
 {
-	irq_cells(table, tally,
-		  sonde_model_irq_name(result->kernel,
-				       (uint32_t)tally->key.number));
+	sonde_table_text(table, 1,
+			 sonde_model_irq_name(result->kernel,
+					      (uint32_t)tally->key.number));
 }
 
 static void softirq_row(const struct sonde_model_result *result,
@@ -113,22 +94,7 @@ static void softirq_row(const struct sonde_model_result *result,
 			const struct sonde_tally *tally)
 {
 	(void)result;
-	irq_cells(table, tally, softirq_name(tally->key.number));
-}
-
-static void irq_cpu_row(const struct sonde_model_result *result,
-			struct sonde_table *table,
-			const struct sonde_tally *tally)
-{
-	double span = (double)result->span_ns;
-
-	sonde_table_int(table, 0, (int64_t)tally->key.number);
-	sonde_table_uint(table, 1, tally->numbers[HARD_COUNT]);
-	sonde_table_int(table, 2, (int64_t)tally->numbers[HARD_NS]);
-	sonde_table_double(table, 3, (double)tally->numbers[HARD_NS] / span);
-	sonde_table_uint(table, 4, tally->numbers[SOFT_COUNT]);
-	sonde_table_int(table, 5, (int64_t)tally->numbers[SOFT_NS]);
-	sonde_table_double(table, 6, (double)tally->numbers[SOFT_NS] / span);
+	sonde_table_text(table, 1, softirq_name(tally->key.number));
 }
 
 /* CPUs come by number. */
@@ -183,23 +149,28 @@ static void show_histograms(const struct sonde_model_result *result,
 	}
 }
 
-static const struct sonde_column irq_columns[] = { IRQ_COLUMNS };
-static const struct sonde_column cpu_columns[] = {
-	{ "cpu", "CPU", SONDE_CELL_INT },
-	{ "irqs", "IRQS", SONDE_CELL_COUNT },
-	{ "irq_time", "TIME", SONDE_CELL_DURATION },
-	{ "irq_share", "SHARE", SONDE_CELL_PERCENT },
-	{ "softirqs", "SOFT", SONDE_CELL_COUNT },
-	{ "softirq_time", "TIME", SONDE_CELL_DURATION },
-	{ "softirq_share", "SHARE", SONDE_CELL_PERCENT },
+static const struct sonde_tally_column irq_columns[] = {
+	{ "number", "NUMBER", SONDE_CELL_INT, SONDE_TALLY_KEY },
+	{ "name", "NAME", SONDE_CELL_TEXT, SONDE_TALLY_OWN },
+	{ "count", "COUNT", SONDE_CELL_COUNT, SONDE_TALLY_COUNT },
+	{ "total", "TOTAL", SONDE_CELL_DURATION, SONDE_TALLY_TOTAL },
+	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION, SONDE_TALLY_DURATIONS),
 };
-/* In the order of the groups. */
+static const struct sonde_tally_column cpu_columns[] = {
+	{ "cpu", "CPU", SONDE_CELL_INT, SONDE_TALLY_KEY },
+	{ "irqs", "IRQS", SONDE_CELL_COUNT, HARD_COUNT },
+	{ "irq_time", "TIME", SONDE_CELL_DURATION, HARD_NS },
+	{ "irq_share", "SHARE", SONDE_CELL_PERCENT, HARD_NS },
+	{ "softirqs", "SOFT", SONDE_CELL_COUNT, SOFT_COUNT },
+	{ "softirq_time", "TIME", SONDE_CELL_DURATION, SOFT_NS },
+	{ "softirq_share", "SHARE", SONDE_CELL_PERCENT, SOFT_NS },
+};
 static const struct sonde_model_table tables[] = {
 	{
 		.key = "irqs",
 		.title = "Hard interrupts",
-		.columns = irq_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(irq_columns),
+		.group = BY_IRQ,
+		SONDE_TALLY_COLUMNS(irq_columns),
 		.rows = 40,
 		.weight = sonde_tally_total,
 		.row = irq_row,
@@ -207,8 +178,8 @@ static const struct sonde_model_table tables[] = {
 	{
 		.key = "softirqs",
 		.title = "Soft interrupts",
-		.columns = irq_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(irq_columns),
+		.group = BY_SOFTIRQ,
+		SONDE_TALLY_COLUMNS(irq_columns),
 		.rows = 40,
 		.weight = sonde_tally_total,
 		.row = softirq_row,
@@ -216,8 +187,8 @@ static const struct sonde_model_table tables[] = {
 	{
 		.key = "raises",
 		.title = "From raise to handler",
-		.columns = irq_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(irq_columns),
+		.group = BY_RAISE,
+		SONDE_TALLY_COLUMNS(irq_columns),
 		.rows = 40,
 		.weight = sonde_tally_total,
 		.row = softirq_row,
@@ -225,11 +196,10 @@ static const struct sonde_model_table tables[] = {
 	{
 		.key = "cpus",
 		.title = "By CPU",
-		.columns = cpu_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(cpu_columns),
+		.group = BY_CPU,
+		SONDE_TALLY_COLUMNS(cpu_columns),
 		.rows = 64,
 		.weight = has_handlers,
-		.row = irq_cpu_row,
 	},
 };
 
@@ -273,8 +243,8 @@ static int show(const struct sonde_model_result *result,
 	int error;
 
 	say(result, report);
-	error = sonde_model_group_tables(result, report, tables,
-					 SONDE_ARRAY_SIZE(tables));
+	error = sonde_model_tables(result, report, tables,
+				   SONDE_ARRAY_SIZE(tables));
 	if (error)
 		return error;
 	show_histograms(result, report);
@@ -283,24 +253,18 @@ static int show(const struct sonde_model_result *result,
 	return 0;
 }
 
-static int run(struct sonde_analysis_args *args,
-	       struct sonde_report **ret_report)
-{
-	static const struct sonde_model_report irq = {
-		.name = "irq",
-		.missing = "of interrupts",
-		.wants = SONDE_WANT_IRQS,
-		.interval = add_interval,
-		.show = show,
-	};
-
-	return sonde_model_report_run(&irq, args, ret_report);
-}
+static const struct sonde_model_report model = {
+	.name = "irq",
+	.missing = "of interrupts",
+	.wants = SONDE_WANT_IRQS,
+	.interval = add_interval,
+	.show = show,
+};
 
 const struct sonde_analysis sonde_analysis_irq = {
 	.name = "irq",
 	.summary = "hard and soft interrupts: counts, durations, delays",
 	.needs = "kernel",
 	.about = SONDE_WANT_IRQS,
-	.run = run,
+	.model = &model,
 };

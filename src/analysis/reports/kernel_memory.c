@@ -60,27 +60,10 @@ static void memory_row(const struct sonde_model_result *result,
 		       struct sonde_table *table,
 		       const struct sonde_tally *tally)
 {
-	uint64_t taken = tally->numbers[PAGES_TAKEN];
-	uint64_t freed = tally->numbers[PAGES_FREED];
-
-	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
-	sonde_table_uint(table, 2, taken);
-	sonde_table_uint(table, 3, freed);
-	sonde_table_int(table, 4, (int64_t)(taken - freed));
-	sonde_table_uint(table, 5, tally->numbers[TAKEN]);
-	sonde_table_uint(table, 6, tally->numbers[FREED]);
-	sonde_table_int(table, 7, (int64_t)tally->numbers[TAKEN_BYTES]);
-}
-
-static void site_row(const struct sonde_model_result *result,
-		     struct sonde_table *table, const struct sonde_tally *tally)
-{
 	(void)result;
-	sonde_table_uint(table, 0, tally->key.number);
-	sonde_table_uint(table, 1, tally->numbers[TAKEN]);
-	sonde_table_uint(table, 2, tally->numbers[FREED]);
-	sonde_table_int(table, 3, (int64_t)tally->numbers[TAKEN_BYTES]);
-	sonde_table_int(table, 4, (int64_t)tally->numbers[ASKED_BYTES]);
+	sonde_table_int(table, 4,
+			(int64_t)(tally->numbers[PAGES_TAKEN] -
+				  tally->numbers[PAGES_FREED]));
 }
 
 /* Pages are the larger part of memory: 4 KiB each, more or less. */
@@ -94,59 +77,60 @@ static uint64_t used(const struct sonde_model_result *result,
 }
 
 /* clang-format off */
-#define MEMORY_COLUMNS                                     \
-	{ "pages_taken", "PAGES", SONDE_CELL_COUNT },      \
-	{ "pages_freed", "FREED", SONDE_CELL_COUNT },      \
-	{ "pages_kept", "KEPT", SONDE_CELL_INT },          \
-	{ "objects_taken", "OBJECTS", SONDE_CELL_COUNT },  \
-	{ "objects_freed", "FREED", SONDE_CELL_COUNT },    \
-	{ "objects", "BYTES", SONDE_CELL_BYTES }
+#define MEMORY_COLUMNS                                                  \
+	{ "pages_taken", "PAGES", SONDE_CELL_COUNT, PAGES_TAKEN },      \
+	{ "pages_freed", "FREED", SONDE_CELL_COUNT, PAGES_FREED },      \
+	{ "pages_kept", "KEPT", SONDE_CELL_INT, SONDE_TALLY_OWN },      \
+	{ "objects_taken", "OBJECTS", SONDE_CELL_COUNT, TAKEN },        \
+	{ "objects_freed", "FREED", SONDE_CELL_COUNT, FREED },          \
+	{ "objects", "BYTES", SONDE_CELL_BYTES, TAKEN_BYTES }
 /* clang-format on */
 
-static const struct sonde_column process_columns[] = {
-	{ "pid", "PID", SONDE_CELL_INT },
-	{ "process", "PROCESS", SONDE_CELL_TEXT },
+static const struct sonde_tally_column process_columns[] = {
+	{ "pid", "PID", SONDE_CELL_INT, SONDE_TALLY_TID },
+	{ "process", "PROCESS", SONDE_CELL_TEXT, SONDE_TALLY_THREAD },
 	MEMORY_COLUMNS,
 };
-static const struct sonde_column thread_columns[] = {
-	{ "tid", "TID", SONDE_CELL_INT },
-	{ "thread", "THREAD", SONDE_CELL_TEXT },
+static const struct sonde_tally_column thread_columns[] = {
+	{ "tid", "TID", SONDE_CELL_INT, SONDE_TALLY_TID },
+	{ "thread", "THREAD", SONDE_CELL_TEXT, SONDE_TALLY_THREAD },
 	MEMORY_COLUMNS,
 };
-static const struct sonde_column site_columns[] = {
-	{ "site", "CALLED FROM", SONDE_CELL_HEX },
-	{ "taken", "OBJECTS", SONDE_CELL_COUNT },
-	{ "freed", "FREED", SONDE_CELL_COUNT },
-	{ "used", "BYTES", SONDE_CELL_BYTES },
-	{ "asked", "ASKED FOR", SONDE_CELL_BYTES },
+static const struct sonde_tally_column site_columns[] = {
+	{ "site", "CALLED FROM", SONDE_CELL_HEX, SONDE_TALLY_KEY },
+	{ "taken", "OBJECTS", SONDE_CELL_COUNT, TAKEN },
+	{ "freed", "FREED", SONDE_CELL_COUNT, FREED },
+	{ "used", "BYTES", SONDE_CELL_BYTES, TAKEN_BYTES },
+	{ "asked", "ASKED FOR", SONDE_CELL_BYTES, ASKED_BYTES },
 };
-
-static const struct sonde_model_table processes = {
-	.key = "processes",
-	.title = "By process",
-	.columns = process_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(process_columns),
-	.rows = 20,
-	.weight = used,
-	.row = memory_row,
-};
-static const struct sonde_model_table threads = {
-	.key = "threads",
-	.title = "By thread",
-	.columns = thread_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(thread_columns),
-	.rows = 20,
-	.weight = used,
-	.row = memory_row,
-};
-static const struct sonde_model_table sites = {
-	.key = "sites",
-	.title = "The kernel's own, by caller",
-	.columns = site_columns,
-	.nr_columns = SONDE_ARRAY_SIZE(site_columns),
-	.rows = 20,
-	.weight = used,
-	.row = site_row,
+static const struct sonde_model_table tables[] = {
+	{
+		.key = "processes",
+		.title = "By process",
+		.group = BY_THREAD,
+		.by_process = true,
+		SONDE_TALLY_COLUMNS(process_columns),
+		.rows = 20,
+		.weight = used,
+		.row = memory_row,
+	},
+	{
+		.key = "threads",
+		.title = "By thread",
+		.group = BY_THREAD,
+		SONDE_TALLY_COLUMNS(thread_columns),
+		.rows = 20,
+		.weight = used,
+		.row = memory_row,
+	},
+	{
+		.key = "sites",
+		.title = "The kernel's own, by caller",
+		.group = BY_SITE,
+		SONDE_TALLY_COLUMNS(site_columns),
+		.rows = 20,
+		.weight = used,
+	},
 };
 
 static uint64_t pages_taken(const struct sonde_model_result *result,
@@ -193,40 +177,24 @@ static void say(const struct sonde_model_result *result,
 static int show(const struct sonde_model_result *result,
 		struct sonde_report *report)
 {
-	int error;
-
 	say(result, report);
-	error = sonde_model_process_table(result, report, BY_THREAD,
-					  &processes);
-	if (!error)
-		error = sonde_model_table(result, report,
-					  &result->sums->groups[BY_THREAD],
-					  &threads);
-	if (error)
-		return error;
-	return sonde_model_table(result, report, &result->sums->groups[BY_SITE],
-				 &sites);
+	return sonde_model_tables(result, report, tables,
+				  SONDE_ARRAY_SIZE(tables));
 }
 
-static int run(struct sonde_analysis_args *args,
-	       struct sonde_report **ret_report)
-{
-	static const struct sonde_model_report memory = {
-		.name = "memory",
-		.missing = "of pages or of the kernel's memory",
-		.wants = SONDE_WANT_MEMORY,
-		.thread_groups = 1u << BY_THREAD,
-		.interval = add_interval,
-		.show = show,
-	};
-
-	return sonde_model_report_run(&memory, args, ret_report);
-}
+static const struct sonde_model_report model = {
+	.name = "memory",
+	.missing = "of pages or of the kernel's memory",
+	.wants = SONDE_WANT_MEMORY,
+	.thread_groups = 1u << BY_THREAD,
+	.interval = add_interval,
+	.show = show,
+};
 
 const struct sonde_analysis sonde_analysis_memory = {
 	.name = "memory",
 	.summary = "pages and the kernel's memory, by process and caller",
 	.needs = "kernel",
 	.about = SONDE_WANT_MEMORY,
-	.run = run,
+	.model = &model,
 };

@@ -85,56 +85,19 @@ static void add_interval(struct sonde_sums *sums,
 	}
 }
 
-/* From column `at` on: what the columns below SCHED_COLUMNS say. */
-static void sched_cells(struct sonde_table *table, size_t at,
-			const struct sonde_tally *tally)
-{
-	sonde_table_uint(table, at, tally->durations.count);
-	sonde_histogram_cells(&tally->durations, table, at + 1);
-	at += 1 + 7;
-	sonde_table_uint(table, at, tally->numbers[MOVES]);
-	sonde_table_uint(table, at + 1, tally->numbers[PREEMPTED]);
-	sonde_table_int(table, at + 2, (int64_t)tally->numbers[PREEMPTED_NS]);
-	sonde_table_uint(table, at + 3, tally->numbers[RUNS]);
-	sonde_table_int(table, at + 4, (int64_t)tally->numbers[RUN_NS]);
-}
-
 /* clang-format off */
-#define SCHED_COLUMNS                                               \
-	{ "wakeups", "WAKEUPS", SONDE_CELL_COUNT },                 \
-	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION),               \
-	{ "moves", "MOVES", SONDE_CELL_COUNT },                     \
-	{ "preempted", "PREEMPTED", SONDE_CELL_COUNT },             \
-	{ "preempted_wait", "FOR", SONDE_CELL_DURATION },           \
-	{ "runs", "RUNS", SONDE_CELL_COUNT },                       \
-	{ "run_time", "RUN TIME", SONDE_CELL_DURATION }
+#define SCHED_COLUMNS                                                         \
+	{ "wakeups", "WAKEUPS", SONDE_CELL_COUNT, SONDE_TALLY_COUNT },        \
+	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION, SONDE_TALLY_DURATIONS),  \
+	{ "moves", "MOVES", SONDE_CELL_COUNT, MOVES },                        \
+	{ "preempted", "PREEMPTED", SONDE_CELL_COUNT, PREEMPTED },            \
+	{ "preempted_wait", "FOR", SONDE_CELL_DURATION, PREEMPTED_NS },       \
+	{ "runs", "RUNS", SONDE_CELL_COUNT, RUNS },                           \
+	{ "run_time", "RUN TIME", SONDE_CELL_DURATION, RUN_NS }
 /* clang-format on */
 
 /* Moves, runs and their time: `cputop` and `activity` are about these. */
 #define SCHED_MINOR (1u << 8 | 1u << 11 | 1u << 12)
-
-static void all_row(const struct sonde_model_result *result,
-		    struct sonde_table *table, const struct sonde_tally *tally)
-{
-	(void)result;
-	sched_cells(table, 0, tally);
-}
-
-static void sched_thread_row(const struct sonde_model_result *result,
-			     struct sonde_table *table,
-			     const struct sonde_tally *tally)
-{
-	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
-	sched_cells(table, 2, tally);
-}
-
-static void prio_row(const struct sonde_model_result *result,
-		     struct sonde_table *table, const struct sonde_tally *tally)
-{
-	(void)result;
-	sonde_table_int(table, 0, (int64_t)tally->key.number);
-	sched_cells(table, 1, tally);
-}
 
 /* Who waited longest; those that never did come last. */
 static uint64_t waited(const struct sonde_model_result *result,
@@ -163,47 +126,43 @@ static void waker_name(const struct sonde_model_result *result,
 				       "");
 }
 
-static const struct sonde_column all_columns[] = { SCHED_COLUMNS };
-static const struct sonde_column thread_columns[] = {
-	{ "tid", "TID", SONDE_CELL_INT },
-	{ "thread", "THREAD", SONDE_CELL_TEXT },
+static const struct sonde_tally_column all_columns[] = { SCHED_COLUMNS };
+static const struct sonde_tally_column thread_columns[] = {
+	{ "tid", "TID", SONDE_CELL_INT, SONDE_TALLY_TID },
+	{ "thread", "THREAD", SONDE_CELL_TEXT, SONDE_TALLY_THREAD },
 	SCHED_COLUMNS,
 };
-static const struct sonde_column prio_columns[] = {
-	{ "prio", "PRIORITY", SONDE_CELL_INT },
+static const struct sonde_tally_column prio_columns[] = {
+	{ "prio", "PRIORITY", SONDE_CELL_INT, SONDE_TALLY_KEY },
 	SCHED_COLUMNS,
 };
-/* In the order of the groups. */
 static const struct sonde_model_table tables[] = {
 	{
 		.key = "latency",
 		.title = "From wake-up to running",
-		.columns = all_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(all_columns),
+		.group = ALL,
+		SONDE_TALLY_COLUMNS(all_columns),
 		.rows = 1,
 		.minor = SCHED_MINOR << 0,
 		.weight = waited,
-		.row = all_row,
 	},
 	{
 		.key = "threads",
 		.title = "By thread",
-		.columns = thread_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(thread_columns),
+		.group = BY_THREAD,
+		SONDE_TALLY_COLUMNS(thread_columns),
 		.rows = 20,
 		.minor = SCHED_MINOR << 2,
 		.weight = waited,
-		.row = sched_thread_row,
 	},
 	{
 		.key = "priorities",
 		.title = "By priority",
-		.columns = prio_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(prio_columns),
+		.group = BY_PRIO,
+		SONDE_TALLY_COLUMNS(prio_columns),
 		.rows = 20,
 		.minor = SCHED_MINOR << 1,
 		.weight = waited,
-		.row = prio_row,
 	},
 };
 
@@ -215,8 +174,8 @@ static int show(const struct sonde_model_result *result,
 	int error;
 
 	sonde_model_say(result, report, all, "wake-up");
-	error = sonde_model_group_tables(result, report, tables,
-					 SONDE_ARRAY_SIZE(tables));
+	error = sonde_model_tables(result, report, tables,
+				   SONDE_ARRAY_SIZE(tables));
 	if (error)
 		return error;
 	if (all)
@@ -228,25 +187,19 @@ static int show(const struct sonde_model_result *result,
 	return 0;
 }
 
-static int run(struct sonde_analysis_args *args,
-	       struct sonde_report **ret_report)
-{
-	static const struct sonde_model_report sched = {
-		.name = "sched",
-		.missing = "sched_switch or sched_wakeup",
-		.wants = SONDE_WANT_THREADS,
-		.thread_groups = 1u << BY_THREAD,
-		.interval = add_interval,
-		.show = show,
-	};
-
-	return sonde_model_report_run(&sched, args, ret_report);
-}
+static const struct sonde_model_report model = {
+	.name = "sched",
+	.missing = "sched_switch or sched_wakeup",
+	.wants = SONDE_WANT_THREADS,
+	.thread_groups = 1u << BY_THREAD,
+	.interval = add_interval,
+	.show = show,
+};
 
 const struct sonde_analysis sonde_analysis_sched = {
 	.name = "sched",
 	.summary = "scheduler latency, by thread and priority",
 	.needs = "kernel",
 	.about = SONDE_WANT_THREADS,
-	.run = run,
+	.model = &model,
 };

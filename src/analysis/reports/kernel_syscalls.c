@@ -48,32 +48,14 @@ static void add_interval(struct sonde_sums *sums,
 	sonde_sums_worst(sums, interval, interval->call.id);
 }
 
-static void syscalls_call_cells(struct sonde_table *table, size_t at,
-				const struct sonde_tally *tally)
-{
-	sonde_table_uint(table, at, tally->durations.count);
-	sonde_table_uint(table, at + 1, tally->numbers[ERRORS]);
-	sonde_table_int(table, at + 2, sonde_histogram_sum(&tally->durations));
-	sonde_table_int(table, at + 3, (int64_t)tally->numbers[OFF_CPU_NS]);
-	sonde_histogram_cells(&tally->durations, table, at + 4);
-}
-
 /* clang-format off */
-#define CALL_COLUMNS                                      \
-	{ "count", "COUNT", SONDE_CELL_COUNT },           \
-	{ "errors", "ERRORS", SONDE_CELL_COUNT },         \
-	{ "total", "TOTAL", SONDE_CELL_DURATION },        \
-	{ "off_cpu", "OFF CPU", SONDE_CELL_DURATION },    \
-	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION)
+#define CALL_COLUMNS                                                    \
+	{ "count", "COUNT", SONDE_CELL_COUNT, SONDE_TALLY_COUNT },      \
+	{ "errors", "ERRORS", SONDE_CELL_COUNT, ERRORS },               \
+	{ "total", "TOTAL", SONDE_CELL_DURATION, SONDE_TALLY_TOTAL },   \
+	{ "off_cpu", "OFF CPU", SONDE_CELL_DURATION, OFF_CPU_NS },      \
+	SONDE_HISTOGRAM_COLUMNS(SONDE_CELL_DURATION, SONDE_TALLY_DURATIONS)
 /* clang-format on */
-
-static void syscalls_all_row(const struct sonde_model_result *result,
-			     struct sonde_table *table,
-			     const struct sonde_tally *tally)
-{
-	(void)result;
-	syscalls_call_cells(table, 0, tally);
-}
 
 static void call_row(const struct sonde_model_result *result,
 		     struct sonde_table *table, const struct sonde_tally *tally)
@@ -81,15 +63,6 @@ static void call_row(const struct sonde_model_result *result,
 	sonde_table_text(table, 0,
 			 sonde_model_call_name(result->tables,
 					       (uint32_t)tally->key.number));
-	syscalls_call_cells(table, 1, tally);
-}
-
-static void syscalls_thread_row(const struct sonde_model_result *result,
-				struct sonde_table *table,
-				const struct sonde_tally *tally)
-{
-	sonde_model_thread_cells(result, table, 0, (int64_t)tally->key.number);
-	syscalls_call_cells(table, 2, tally);
 }
 
 static void syscalls_worst_name(const struct sonde_model_result *result,
@@ -101,32 +74,30 @@ static void syscalls_worst_name(const struct sonde_model_result *result,
 					     (uint32_t)span->place));
 }
 
-static const struct sonde_column all_columns[] = { CALL_COLUMNS };
-static const struct sonde_column call_columns[] = {
-	{ "call", "CALL", SONDE_CELL_TEXT },
+static const struct sonde_tally_column all_columns[] = { CALL_COLUMNS };
+static const struct sonde_tally_column call_columns[] = {
+	{ "call", "CALL", SONDE_CELL_TEXT, SONDE_TALLY_OWN },
 	CALL_COLUMNS,
 };
-static const struct sonde_column thread_columns[] = {
-	{ "tid", "TID", SONDE_CELL_INT },
-	{ "thread", "THREAD", SONDE_CELL_TEXT },
+static const struct sonde_tally_column thread_columns[] = {
+	{ "tid", "TID", SONDE_CELL_INT, SONDE_TALLY_TID },
+	{ "thread", "THREAD", SONDE_CELL_TEXT, SONDE_TALLY_THREAD },
 	CALL_COLUMNS,
 };
-/* In the order of the groups. */
 static const struct sonde_model_table tables[] = {
 	{
 		.key = "all",
 		.title = "System calls",
-		.columns = all_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(all_columns),
+		.group = ALL,
+		SONDE_TALLY_COLUMNS(all_columns),
 		.rows = 1,
 		.weight = sonde_tally_count,
-		.row = syscalls_all_row,
 	},
 	{
 		.key = "calls",
 		.title = "By call",
-		.columns = call_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(call_columns),
+		.group = BY_CALL,
+		SONDE_TALLY_COLUMNS(call_columns),
 		.rows = 40,
 		.weight = sonde_tally_total,
 		.row = call_row,
@@ -134,11 +105,10 @@ static const struct sonde_model_table tables[] = {
 	{
 		.key = "threads",
 		.title = "By thread",
-		.columns = thread_columns,
-		.nr_columns = SONDE_ARRAY_SIZE(thread_columns),
+		.group = BY_THREAD,
+		SONDE_TALLY_COLUMNS(thread_columns),
 		.rows = 20,
 		.weight = sonde_tally_total,
-		.row = syscalls_thread_row,
 	},
 };
 
@@ -150,8 +120,8 @@ static int show(const struct sonde_model_result *result,
 	int error;
 
 	sonde_model_say(result, report, all, "system call");
-	error = sonde_model_group_tables(result, report, tables,
-					 SONDE_ARRAY_SIZE(tables));
+	error = sonde_model_tables(result, report, tables,
+				   SONDE_ARRAY_SIZE(tables));
 	if (error)
 		return error;
 	if (all)
@@ -163,25 +133,19 @@ static int show(const struct sonde_model_result *result,
 	return 0;
 }
 
-static int run(struct sonde_analysis_args *args,
-	       struct sonde_report **ret_report)
-{
-	static const struct sonde_model_report syscalls = {
-		.name = "syscalls",
-		.missing = "of system calls",
-		.wants = SONDE_WANT_CALLS,
-		.thread_groups = 1u << BY_THREAD,
-		.interval = add_interval,
-		.show = show,
-	};
-
-	return sonde_model_report_run(&syscalls, args, ret_report);
-}
+static const struct sonde_model_report model = {
+	.name = "syscalls",
+	.missing = "of system calls",
+	.wants = SONDE_WANT_CALLS,
+	.thread_groups = 1u << BY_THREAD,
+	.interval = add_interval,
+	.show = show,
+};
 
 const struct sonde_analysis sonde_analysis_syscalls = {
 	.name = "syscalls",
 	.summary = "counts, errors, latency of system calls, by thread",
 	.needs = "kernel",
 	.about = SONDE_WANT_CALLS,
-	.run = run,
+	.model = &model,
 };

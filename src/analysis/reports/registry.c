@@ -1,15 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * registry.c - the list of reports, and what they share.
+ * registry.c - the list of reports: by name, by what a trace has, and run.
  */
 #include "analysis/analysis.h"
 
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
-#include "analysis/model/attribution.h"
 #include "analysis/model/kernel.h"
+#include "analysis/reports/kernel.h"
 #include "analysis/reports/reports.h"
 #include "base/port.h"
 
@@ -87,48 +85,12 @@ bool sonde_analysis_applies(const struct sonde_analysis *analysis,
 	return !*analysis->needs || sonde_analysis_has(trace, analysis->needs);
 }
 
-double sonde_analysis_seconds(const struct sonde_analysis_args *args)
+int sonde_analysis_run(const struct sonde_analysis *analysis,
+		       struct sonde_analysis_args *args,
+		       struct sonde_report **ret_report)
 {
-	int64_t begin_ns;
-	int64_t end_ns;
-	int64_t ns;
-
-	if (sonde_trace_range(args->trace, &begin_ns, &end_ns))
-		return 0;
-	if (args->map.from_ns > begin_ns)
-		begin_ns = args->map.from_ns;
-	if (args->map.to_ns < end_ns)
-		end_ns = args->map.to_ns;
-	if (__builtin_sub_overflow(end_ns, begin_ns, &ns))
-		ns = INT64_MAX;
-	return ns > 0 ? (double)ns / 1e9 : 0;
-}
-
-size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
-			   size_t choice)
-{
-	return args->limit ? (size_t)args->limit : choice;
-}
-
-const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,
-				       int32_t tid)
-{
-	return sonde_attribution_last_name(sonde_trace_attribution(args->trace),
-					   tid);
-}
-
-bool sonde_analysis_has_names(const struct sonde_analysis_args *args)
-{
-	return sonde_trace_attribution(args->trace) != NULL;
-}
-
-int sonde_analysis_fail(struct sonde_analysis_args *args, int err,
-			const char *format, ...)
-{
-	va_list words;
-
-	va_start(words, format);
-	(void)vsnprintf(args->error, sizeof(args->error), format, words);
-	va_end(words);
-	return err;
+	if (analysis->model)
+		return sonde_model_report_run(analysis->model, args,
+					      ret_report);
+	return analysis->run(args, ret_report);
 }

@@ -270,7 +270,8 @@ static char *run(struct sonde_trace *trace, const struct words *words,
 	sonde_map_options_init(&args.map);
 	args.map.slice_bytes = slice_bytes;
 	args.map.threads = threads;
-	err = sonde_analysis_find(words->name)->run(&args, &report);
+	err = sonde_analysis_run(sonde_analysis_find(words->name), &args,
+				 &report);
 	if (err)
 		fail_msg("%s: %s", words->name, args.error);
 	text = text_of(report);

@@ -501,7 +501,8 @@ static char *run(struct sonde_trace *trace, const struct asked *asked)
 	sonde_map_options_init(&args.map);
 	args.map.slice_bytes = asked->slice_bytes;
 	args.map.threads = asked->threads;
-	if (sonde_analysis_find(asked->name)->run(&args, &report)) {
+	if (sonde_analysis_run(sonde_analysis_find(asked->name), &args,
+			       &report)) {
 		print_error("%s: %s\n", asked->name, args.error);
 		fail();
 	}

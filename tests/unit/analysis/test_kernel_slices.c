@@ -442,7 +442,7 @@ static char *run(struct sonde_trace *trace, const char *name,
 	args.map.filter = filter;
 	args.map.slice_bytes = slice_bytes;
 	args.map.threads = threads;
-	if (sonde_analysis_find(name)->run(&args, &report)) {
+	if (sonde_analysis_run(sonde_analysis_find(name), &args, &report)) {
 		print_error("%s: %s\n", name, args.error);
 		fail();
 	}

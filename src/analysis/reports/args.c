@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * args.c - what reports ask of their arguments: how many rows, how much time,
+ * how a thread is called; and how they say what is wrong with them (analysis.h).
+ */
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "analysis/analysis.h"
+#include "analysis/model/attribution.h"
+
+double sonde_analysis_seconds(const struct sonde_analysis_args *args)
+{
+	int64_t begin_ns;
+	int64_t end_ns;
+	int64_t ns;
+
+	if (sonde_trace_range(args->trace, &begin_ns, &end_ns))
+		return 0;
+	if (args->map.from_ns > begin_ns)
+		begin_ns = args->map.from_ns;
+	if (args->map.to_ns < end_ns)
+		end_ns = args->map.to_ns;
+	if (__builtin_sub_overflow(end_ns, begin_ns, &ns))
+		ns = INT64_MAX;
+	return ns > 0 ? (double)ns / 1e9 : 0;
+}
+
+size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
+			   size_t choice)
+{
+	return args->limit ? (size_t)args->limit : choice;
+}
+
+const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,
+				       int32_t tid)
+{
+	return sonde_attribution_last_name(sonde_trace_attribution(args->trace),
+					   tid);
+}
+
+bool sonde_analysis_has_names(const struct sonde_analysis_args *args)
+{
+	return sonde_trace_attribution(args->trace) != NULL;
+}
+
+int sonde_analysis_fail(struct sonde_analysis_args *args, int err,
+			const char *format, ...)
+{
+	va_list words;
+
+	va_start(words, format);
+	(void)vsnprintf(args->error, sizeof(args->error), format, words);
+	va_end(words);
+	return err;
+}
