@@ -42,16 +42,12 @@ find_thread(const struct sonde_model *kernel, int32_t tid)
 const char *sonde_model_text(struct sonde_model *kernel, const char *text,
 			     size_t length)
 {
-	struct sonde_value value = {
-		.kind = SONDE_KIND_STRING,
-		.length = length,
-		.text = text,
-	};
-	struct sonde_key key;
 	struct sonde_model_text *entry;
+	struct sonde_key key;
 
-	if (!text || sonde_key_of_value(&value, &key))
+	if (!text)
 		return NULL;
+	key = sonde_key_of_text(text, length);
 	entry = sonde_model_put(kernel, &kernel->texts, &key);
 	return entry ? entry->key.text : NULL;
 }

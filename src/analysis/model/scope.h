@@ -22,7 +22,7 @@
 #define ANALYSIS_MODEL_SCOPE_H
 
 #include "analysis/model/kernel.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 struct sonde_model_scope {
 	enum sonde_model_whose whose;

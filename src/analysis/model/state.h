@@ -19,7 +19,7 @@
 #define ANALYSIS_MODEL_STATE_H
 
 #include "analysis/model/steps.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 #define SONDE_MODEL_THREADS  ((size_t)7 << 15)
 #define SONDE_MODEL_PAIRS    ((size_t)1 << 16)

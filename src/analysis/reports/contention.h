@@ -24,7 +24,7 @@
 #include "analysis/reports/journal.h"
 #include "analysis/reports/site.h"
 #include "analysis/reports/worst.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 enum sonde_lock_kind {
 	SONDE_LOCK_MUTEX,

@@ -15,6 +15,7 @@
 
 #include "analysis/reports/words.h"
 #include "base/port.h"
+#include "reader/key.h"
 #include "reader/reader.h"
 
 enum role {
@@ -46,9 +47,6 @@ int sonde_durations_key(const struct sonde_durations_config *config,
 			const struct sonde_event *event,
 			struct sonde_key *ret_key)
 {
-	struct sonde_value value;
-	int err;
-
 	if (!config->key) {
 		int64_t id = config->by_thread ? sonde_event_tid(event) : 0;
 
@@ -57,11 +55,7 @@ int sonde_durations_key(const struct sonde_durations_config *config,
 		*ret_key = sonde_key_make(SONDE_KEY_INT, (uint64_t)id, 0);
 		return 0;
 	}
-	err = sonde_filter_value(config->key, event, &value);
-	if (err)
-		return err;
-	value.cls = config->key_class;
-	return sonde_key_of_value(&value, ret_key);
+	return sonde_filter_key(config->key, config->key_class, event, ret_key);
 }
 
 static int part_event(void *memory, const struct sonde_event *event)

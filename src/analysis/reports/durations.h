@@ -14,7 +14,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/reports/join.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 struct sonde_durations_config {
 	const struct sonde_filter *begin, *end; /* borrowed, as is the key */

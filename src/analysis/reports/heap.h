@@ -25,7 +25,7 @@
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/journal.h"
 #include "analysis/reports/site.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 #define SONDE_HEAP_BLOCKS ((size_t)7 << 19) /* 7/8 of 4 Mi */
 

@@ -32,7 +32,7 @@
 
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/worst.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 #define SONDE_JOIN_LIMIT ((size_t)7 << 19) /* 7/8 of 4 Mi */
 

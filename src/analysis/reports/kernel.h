@@ -15,8 +15,8 @@
 #include "analysis/model/kernel.h"
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/worst.h"
+#include "base/hash.h"
 #include "base/port.h"
-#include "reader/hash.h"
 
 #define SONDE_TALLY_NUMBERS 10
 #define SONDE_SUMS_GROUPS   6

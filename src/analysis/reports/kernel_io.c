@@ -86,23 +86,17 @@ static void add_call(struct sonde_sums *sums, struct sonde_tally *tally,
 static struct sonde_tally *at_file(struct sonde_sums *sums,
 				   const struct sonde_interval *interval)
 {
-	char unknown[64];
-	struct sonde_value name = { .kind = SONDE_KIND_STRING };
+	const char *name = interval->file.path;
+	char unknown[64] = "(unknown)";
 	struct sonde_key key;
 
-	name.text = interval->file.path;
-	if (!name.text) {
-		if (interval->file.pid < 0)
-			(void)snprintf(unknown, sizeof(unknown), "(unknown)");
-		else
-			(void)snprintf(unknown, sizeof(unknown),
-				       "descriptor %" PRId32
-				       " of process %" PRId32,
-				       interval->file.fd, interval->file.pid);
-		name.text = unknown;
-	}
-	name.length = strlen(name.text);
-	(void)sonde_key_of_value(&name, &key); /* a text always has one */
+	if (!name && interval->file.pid >= 0)
+		(void)snprintf(unknown, sizeof(unknown),
+			       "descriptor %" PRId32 " of process %" PRId32,
+			       interval->file.fd, interval->file.pid);
+	if (!name)
+		name = unknown;
+	key = sonde_key_of_text(name, strlen(name));
 	return sonde_sums_at_key(sums, BY_FILE, &key, interval);
 }
 

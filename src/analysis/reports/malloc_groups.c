@@ -66,18 +66,9 @@ static void label(const struct sonde_name *name, enum by by, char *to,
 static int add_site(struct sonde_hash *groups, const struct sonde_heap *heap,
 		    const struct sonde_heap_site *site, const char *text)
 {
-	const struct sonde_value value = {
-		.kind = SONDE_KIND_STRING,
-		.text = text,
-		.length = strlen(text),
-	};
-	struct sonde_key key;
-	struct group *group;
-	int err = sonde_key_of_value(&value, &key);
+	const struct sonde_key key = sonde_key_of_text(text, strlen(text));
+	struct group *group = sonde_hash_put(groups, &key);
 
-	if (err)
-		return err;
-	group = sonde_hash_put(groups, &key);
 	if (!group)
 		return sonde_hash_error(groups);
 	group->peak_bytes += sonde_heap_site_peak(heap, site);

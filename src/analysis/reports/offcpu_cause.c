@@ -256,7 +256,6 @@ int sonde_cause_place_key(const struct sonde_cause_place *place,
 	bool is_fault = cause->kind == SONDE_CAUSE_FAULT;
 	bool is_thread = waker->kind == SONDE_WAKER_THREAD ||
 			 waker->kind == SONDE_WAKER_MAYBE;
-	struct sonde_value value = { .kind = SONDE_KIND_STRING };
 	int length = snprintf(
 		ret_key->text, sizeof(ret_key->text),
 		"%d %d %d %d %u %d %d %" PRIx64 " %d %d %u %.3800s",
@@ -269,9 +268,6 @@ int sonde_cause_place_key(const struct sonde_cause_place *place,
 
 	if (length < 0)
 		return -EINVAL;
-	value.text = ret_key->text;
-	value.length = (size_t)length < sizeof(ret_key->text) ?
-			       (size_t)length :
-			       sizeof(ret_key->text) - 1;
-	return sonde_key_of_value(&value, &ret_key->key);
+	ret_key->key = sonde_key_of_text(ret_key->text, strlen(ret_key->text));
+	return 0;
 }

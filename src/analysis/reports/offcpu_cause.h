@@ -18,7 +18,7 @@
 #include <stdint.h>
 
 #include "analysis/model/kernel.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 struct sonde_namer;
 

@@ -321,25 +321,13 @@ static const struct sonde_map_ops ops = {
 
 /* ---- the outcome ---- */
 
-static struct sonde_key key_of_name(const char *name)
-{
-	const struct sonde_value value = {
-		.kind = SONDE_KIND_STRING,
-		.text = name,
-		.length = strlen(name),
-	};
-	struct sonde_key key;
-
-	(void)sonde_key_of_value(&value, &key);
-	return key;
-}
-
 static int fill_names(struct sonde_profile *profile, const struct part *part,
 		      const struct sonde_trace *trace)
 {
 	for (size_t i = 0; i < trace->nr_classes; i++) {
+		const char *text = trace->classes[i]->info.name;
 		const struct sonde_key key =
-			key_of_name(trace->classes[i]->info.name);
+			sonde_key_of_text(text, strlen(text));
 		struct sonde_profile_name *name;
 
 		if (!part->counts[i])
@@ -356,7 +344,7 @@ static int fill_names(struct sonde_profile *profile, const struct part *part,
 int sonde_profile_add(struct sonde_profile *profile, const char *name,
 		      const struct sonde_histogram *durations)
 {
-	const struct sonde_key key = key_of_name(name);
+	const struct sonde_key key = sonde_key_of_text(name, strlen(name));
 	struct sonde_profile_pair *pair;
 
 	if (!durations->count)

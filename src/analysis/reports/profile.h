@@ -16,7 +16,7 @@
 
 #include "analysis/analysis.h"
 #include "analysis/reports/histogram.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 #include "reader/map.h"
 
 #define SONDE_PROFILE_TITLE 128 /* bytes of a name that count */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #include "analysis/report.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 struct sonde_ranking {
 	const struct sonde_hash *hash;

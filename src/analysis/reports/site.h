@@ -10,7 +10,7 @@
 #define ANALYSIS_REPORTS_SITE_H
 
 #include "analysis/analysis.h"
-#include "reader/hash.h"
+#include "base/hash.h"
 
 struct sonde_analysis_site {
 	uint64_t caller, image;

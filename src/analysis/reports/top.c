@@ -19,8 +19,9 @@
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/words.h"
+#include "base/hash.h"
 #include "base/port.h"
-#include "reader/hash.h"
+#include "reader/key.h"
 #include "reader/reader.h"
 
 #define KEYS_MAX        ((size_t)7 << 17) /* 7/8 of 1 Mi */
@@ -73,19 +74,12 @@ static void part_fini(void *memory)
 static int top_key_of(const struct plan *plan, const struct sonde_event *event,
 		      struct sonde_key *ret_key)
 {
-	struct sonde_value value;
-	int err;
-
 	if (!plan->by) {
 		*ret_key = sonde_key_make(SONDE_KEY_UINT,
 					  event->cls->info.index, 0);
 		return 0;
 	}
-	err = sonde_filter_value(plan->by, event, &value);
-	if (err)
-		return err;
-	value.cls = plan->by_class;
-	return sonde_key_of_value(&value, ret_key);
+	return sonde_filter_key(plan->by, plan->by_class, event, ret_key);
 }
 
 /* What is added up is whole numbers: fractions are rounded. */
@@ -203,12 +197,10 @@ static int name_classes(const struct sonde_trace *trace, struct part *whole)
 
 	(void)part_begin(&named, whole->plan, true);
 	while (!err && (entry = sonde_hash_next(&whole->keys, entry))) {
+		const char *name = trace->classes[entry->key.number]->info.name;
 		struct entry copy = *entry;
-		struct sonde_value value = { .kind = SONDE_KIND_STRING };
 
-		value.text = trace->classes[entry->key.number]->info.name;
-		value.length = strlen(value.text);
-		(void)sonde_key_of_value(&value, &copy.key);
+		copy.key = sonde_key_of_text(name, strlen(name));
 		err = merge_entry(&named, &copy);
 	}
 	named.events = whole->events;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader/hash.h"
+#include "base/hash.h"
 #include "reader/reader.h"
 
 #define SONDE_WORST_MAX  10

@@ -2,17 +2,17 @@
 /*
  * lookup.h - what has which name, for those who read metadata.
  *
- * A hash table whose keys are (owner, bytes): a structure and a member's name,
- * a scope and a type's name, a stream class and an id. The hash is keyed by a
- * random number, so that hostile metadata can't choose names that collide.
- * Finding and adding cost the length of the key. Keys are borrowed: they live
- * at least as long as the table. Zeroed memory is an empty table.
+ * Keys are (owner, bytes): a structure and a member's name, a scope and a
+ * type's name, a stream class and an id. Finding and adding cost the length of
+ * the key. Keys are borrowed: they live at least as long as the table. Zeroed
+ * memory is an empty table.
  */
 #ifndef CTF_SCHEMA_LOOKUP_H
 #define CTF_SCHEMA_LOOKUP_H
 
 #include <stddef.h>
-#include <stdint.h>
+
+#include "base/hash.h"
 
 struct sonde_lookup_key {
 	const void *owner;
@@ -21,9 +21,7 @@ struct sonde_lookup_key {
 };
 
 struct sonde_lookup {
-	struct sonde_lookup_slot *slots;
-	size_t nr, nr_slots;
-	uint64_t seed;
+	struct sonde_hash names;
 };
 
 void sonde_lookup_fini(struct sonde_lookup *table);

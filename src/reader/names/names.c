@@ -17,10 +17,10 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/hash.h"
 #include "base/pool.h"
 #include "base/port.h"
 #include "base/search.h"
-#include "reader/hash.h"
 #include "reader/reader.h"
 
 #define MAPPINGS_MAX ((size_t)1 << 22)

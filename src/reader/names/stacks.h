@@ -14,8 +14,8 @@
 
 #include <sonde/trace.h>
 
+#include "base/hash.h"
 #include "base/pool.h"
-#include "reader/hash.h"
 
 /* Why a stack has no more frames; as ring/stacks.h has it. */
 enum sonde_names_end {

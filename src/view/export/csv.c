@@ -16,10 +16,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
 #include "base/pool.h"
 #include "base/port.h"
 #include "reader/core/hint.h"
-#include "reader/hash.h"
+#include "reader/key.h"
 #include "reader/occurring.h"
 #include "reader/reader.h"
 #include "view/export/export.h"
@@ -101,7 +102,7 @@ static void csv_put_field(struct csv *csv, const struct sonde_value *value)
 		csv_put_value(csv, text,
 			      length < sizeof(text) ? length :
 						      sizeof(text) - 1);
-	} else if (sonde_key_of_value(value, &key) == 0) {
+	} else if (sonde_value_key(value, &key) == 0) {
 		(void)sonde_key_text(&key, text, sizeof(text));
 		csv_put_value(csv, text, strlen(text));
 	}

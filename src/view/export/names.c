@@ -43,24 +43,18 @@ uint32_t sonde_names_get(struct sonde_names *names, const char *text,
 			 size_t length)
 {
 	/* A zero byte would end the copy early. */
-	struct sonde_value value = {
-		.kind = SONDE_KIND_STRING,
-		.length =
-			strnlen(text, length < SONDE_NAME_MAX ? length :
-								SONDE_NAME_MAX),
-		.text = text,
-	};
-	struct sonde_key key;
+	size_t used = strnlen(text, length < SONDE_NAME_MAX ? length :
+							      SONDE_NAME_MAX);
+	const struct sonde_key key = sonde_key_of_text(text, used);
 	struct number *number;
 	char *copy;
 
-	(void)sonde_key_of_value(&value, &key);
 	number = sonde_hash_get(&names->numbers, &key);
 	if (number)
 		return (uint32_t)number->number;
 	if (SONDE_GROW(names->texts, names->nr, names->room))
 		return 0;
-	copy = sonde_pool_text(&names->pool, text, (size_t)value.length);
+	copy = sonde_pool_text(&names->pool, text, used);
 	number = copy ? sonde_hash_put(&names->numbers, &key) : NULL;
 	if (!number)
 		return 0;

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
 #include "base/pool.h"
-#include "reader/hash.h"
 
 #define SONDE_NAMES_MAX       (1u << 18)
 #define SONDE_NAMES_BYTES_MAX (24u << 20)

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "reader/key.h"
 
 struct pair {
 	const char *begin, *end;
@@ -286,7 +287,7 @@ static uint32_t value_name(struct sonde_names *names, const char *label,
 	struct sonde_key key;
 	size_t used;
 
-	if (sonde_key_of_value(value, &key) != 0)
+	if (sonde_value_key(value, &key) != 0)
 		return 0;
 	used = (size_t)snprintf(text, sizeof(text), "%s", label);
 	(void)sonde_key_text(&key, text + used, sizeof(text) - used);

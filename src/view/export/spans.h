@@ -30,7 +30,7 @@
 
 #include <sonde/trace.h>
 
-#include "reader/hash.h"
+#include "base/hash.h"
 #include "view/export/names.h"
 #include "view/export/pairs.h"
 

@@ -1,26 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * print_delta.h - when something was last: any event, an event of a thread, an
- * event of a class. A hash table from numbers to times. Not for several
- * threads at a time. Cost: 2 ns if it has been seen before.
+ * event of a class. Not for several threads at a time.
  */
 #ifndef VIEW_TEXT_PRINT_DELTA_H
 #define VIEW_TEXT_PRINT_DELTA_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <sonde/trace.h>
 
-struct sonde_last_slot {
-	uint64_t key;
-	int64_t time_ns; /* SONDE_TIME_MIN: the slot is free */
-};
+#include "base/hash.h"
 
+/* Zeros are an empty one. */
 struct sonde_last {
-	struct sonde_last_slot *slots; /* [1 << bits]; NULL: nothing yet */
-	unsigned int bits;
-	size_t nr;
+	struct sonde_hash times;
 };
 
 void sonde_last_fini(struct sonde_last *last);

@@ -200,8 +200,8 @@ static void differences_have_a_sign(void **state)
 static void the_last_time_of_each_key_is_kept(void **state)
 {
 	static int64_t model[KEYS];
-	struct sonde_last last = { .slots = NULL };
-	struct sonde_last other = { .slots = NULL };
+	struct sonde_last last = { .times.entries = NULL };
+	struct sonde_last other = { .times.entries = NULL };
 
 	(void)state;
 	for (size_t i = 0; i < KEYS; i++)

@@ -1,24 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.h - a hash table whose keys are values from a trace.
+ * hash.h - a hash table whose keys are numbers or texts.
  *
  * Open addressing with linear probing, in one array of entries of equal size, a
  * power of two long and at most 7/8 full; removing moves what follows back, so
  * there are no graves. An entry is a structure of its user's that begins with
  * its key; a free place has the key kind SONDE_KEY_NONE. All bytes behind the
  * key are zero when an entry is made. Where a key goes depends on a number that
- * each process chooses at random, so a trace can't choose keys that collide.
+ * each process chooses at random, so a trace can't choose keys that collide. Hosted.
  *
  * put and remove may move entries: pointers to them are good until then. The
  * order of entries means nothing, so those who show them sort them.
  */
-#ifndef READER_HASH_H
-#define READER_HASH_H
+#ifndef BASE_HASH_H
+#define BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <sonde/trace.h>
 
 enum sonde_key_kind {
 	SONDE_KEY_NONE,
@@ -44,10 +43,12 @@ struct sonde_key {
 /* A number in a space. */
 struct sonde_key sonde_key_make(enum sonde_key_kind kind, uint64_t number,
 				uint32_t space);
-/* What an expression said; a text is borrowed. -ENOENT if a structure or the
- * like can't be a key. */
-int sonde_key_of_value(const struct sonde_value *value,
-		       struct sonde_key *ret_key);
+/* A text, which is borrowed; bytes beyond the 4,096th don't count. */
+struct sonde_key sonde_key_of_text(const char *text, size_t length);
+/* Bytes that belong to an object, below 4 GiB: the same bytes of another owner
+ * are another key. No text to be shown. */
+struct sonde_key sonde_key_of_bytes(const void *owner, const void *bytes,
+				    size_t size);
 /* As text, cut to fit; returns `to`. */
 char *sonde_key_text(const struct sonde_key *key, char *to, size_t size);
 /* A total order: numbers by value, then texts by bytes. */
@@ -57,6 +58,9 @@ struct sonde_hash {
 	size_t entry_bytes; /* a multiple of 16: entries are aligned so */
 	size_t limit;       /* of entries */
 	size_t nr_entries;
+	/* Set after init: keys' texts live as long as the table, and are not
+	 * copied. */
+	bool borrows;
 	/* ---- private ---- */
 	size_t capacity; /* 0 or a power of two */
 	unsigned char *entries;
@@ -91,4 +95,4 @@ const void **sonde_hash_sorted(const struct sonde_hash *hash,
 					      void *ctx),
 			       void *ctx);
 
-#endif /* READER_HASH_H */
+#endif /* BASE_HASH_H */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * test_reader_hash.c - the hash table against a plain array.
+ * test_base_hash.c - the hash table against a plain array.
  */
-#include "reader/hash.h"
+#include "base/hash.h"
 
 #include "unit.h"
 
@@ -31,17 +31,11 @@ static uint64_t random_bits(void)
 /* The i-th key: numbers in two spaces, and texts. */
 static struct sonde_key key_of(size_t i, char *text)
 {
-	struct sonde_value value = { .kind = SONDE_KIND_STRING };
-	struct sonde_key key;
-
 	if (i % 3 < 2)
 		return sonde_key_make(SONDE_KEY_HEX, (uint64_t)(i / 3) << 20,
 				      (uint32_t)(i % 3));
 	memset(text, 'a' + (int)(i % 26), i);
-	value.text = text;
-	value.length = i;
-	assert_int_equal(sonde_key_of_value(&value, &key), 0);
-	return key;
+	return sonde_key_of_text(text, i);
 }
 
 static void one_step(struct sonde_hash *hash, uint64_t *model)
@@ -102,6 +96,30 @@ static void numbers_of_any_kind_are_equal_texts_are_not(void **unused)
 	sonde_hash_fini(&hash);
 }
 
+/* Also of no bytes at all; and what is borrowed is neither copied nor freed. */
+static void the_same_bytes_of_two_owners_are_two_keys(void **unused)
+{
+	static const char bytes[] = "a name of some length";
+	struct sonde_hash hash;
+
+	(void)unused;
+	sonde_hash_init(&hash, sizeof(struct entry), RANGE);
+	hash.borrows = true;
+	for (size_t i = 0; i < RANGE; i++) {
+		struct sonde_key key =
+			sonde_key_of_bytes(&bytes[i / 2 % sizeof(bytes)], bytes,
+					   i % 2 ? sizeof(bytes) : 0);
+		struct entry *entry = sonde_hash_put(&hash, &key);
+
+		assert_non_null(entry);
+		assert_ptr_equal(entry->key.text, bytes);
+		assert_int_equal(hash.nr_entries, i < 2 * sizeof(bytes) ?
+							  i + 1 :
+							  2 * sizeof(bytes));
+	}
+	sonde_hash_fini(&hash);
+}
+
 static void refuses_more_than_its_limit(void **unused)
 {
 	struct sonde_hash hash;
@@ -155,6 +173,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(holds_what_was_put_and_not_removed),
 		cmocka_unit_test(numbers_of_any_kind_are_equal_texts_are_not),
+		cmocka_unit_test(the_same_bytes_of_two_owners_are_two_keys),
 		cmocka_unit_test(refuses_more_than_its_limit),
 		cmocka_unit_test(sorts_equal_entries_by_key),
 	};

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hash.c - the hash table of values from a trace (hash.h), and the order of its
- * keys.
+ * hash.c - the hash table (hash.h), and the order of its keys.
  *
  * From an entry's home to its place no place is free; removing keeps that by
  * moving back what follows. The seed is chosen once for each process. get, put
  * and remove cost one hash and a few comparisons; growing moves all.
  */
-#include "reader/hash.h"
+#include "base/hash.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,19 +43,6 @@ static uint64_t hash_mix(uint64_t x)
 	return x ^ (x >> 32);
 }
 
-static uint64_t hash_of_text(const char *text, size_t length)
-{
-	uint64_t hash = seed ^ length;
-
-	for (size_t at = 0; at < length; at += 8) {
-		uint64_t word = 0;
-
-		memcpy(&word, text + at, length - at < 8 ? length - at : 8);
-		hash = hash_mix(hash ^ word) + at;
-	}
-	return hash;
-}
-
 struct sonde_key sonde_key_make(enum sonde_key_kind kind, uint64_t number,
 				uint32_t space)
 {
@@ -67,46 +53,30 @@ struct sonde_key sonde_key_make(enum sonde_key_kind kind, uint64_t number,
 	};
 }
 
-static void key_of_text(const char *text, uint64_t length,
-			struct sonde_key *ret_key)
+/* Each step of the hash is one-to-one for a given word: so for the same bytes,
+ * owners that differ give hashes that do. */
+struct sonde_key sonde_key_of_bytes(const void *owner, const void *bytes,
+				    size_t size)
 {
-	uint32_t bytes = length < TEXT_MAX ? (uint32_t)length : TEXT_MAX;
+	uint64_t hash = (seed ^ size) + (uintptr_t)owner;
+	struct sonde_key key;
 
-	*ret_key = sonde_key_make(SONDE_KEY_TEXT, hash_of_text(text, bytes),
-				  bytes);
-	ret_key->text = text;
+	for (size_t at = 0; at < size; at += 8) {
+		uint64_t word = 0;
+
+		memcpy(&word, (const char *)bytes + at,
+		       size - at < 8 ? size - at : 8);
+		hash = hash_mix(hash ^ word) + at;
+	}
+	key = sonde_key_make(SONDE_KEY_TEXT, hash, (uint32_t)size);
+	key.text = bytes;
+	return key;
 }
 
-int sonde_key_of_value(const struct sonde_value *value,
-		       struct sonde_key *ret_key)
+struct sonde_key sonde_key_of_text(const char *text, size_t length)
 {
-	bool hex = value->cls && sonde_class_base(value->cls) == 16;
-
-	switch (value->kind) {
-	case SONDE_KIND_UINT:
-	case SONDE_KIND_BOOL:
-	case SONDE_KIND_BITS:
-		*ret_key = sonde_key_make(hex ? SONDE_KEY_HEX : SONDE_KEY_UINT,
-					  value->u, 0);
-		return 0;
-	case SONDE_KIND_INT:
-		*ret_key = sonde_key_make(SONDE_KEY_INT, value->u, 0);
-		return 0;
-	case SONDE_KIND_FLOAT:
-		*ret_key = sonde_key_make(SONDE_KEY_DOUBLE, value->u, 0);
-		return 0;
-	case SONDE_KIND_STRING:
-	case SONDE_KIND_BLOB:
-		key_of_text(value->text, value->length, ret_key);
-		return 0;
-	case SONDE_KIND_STRUCT:
-	case SONDE_KIND_ARRAY:
-	case SONDE_KIND_SEQUENCE:
-	case SONDE_KIND_VARIANT:
-	case SONDE_KIND_OPTIONAL:
-		break;
-	}
-	return -ENOENT;
+	return sonde_key_of_bytes(NULL, text,
+				  length < TEXT_MAX ? length : TEXT_MAX);
 }
 
 char *sonde_key_text(const struct sonde_key *key, char *to, size_t size)
@@ -169,7 +139,7 @@ static bool hash_same(const struct sonde_key *a, const struct sonde_key *b)
 
 	return a->number == b->number && a->space == b->space &&
 	       text == (b->kind == SONDE_KEY_TEXT) &&
-	       (!text || !memcmp(a->text, b->text, a->space));
+	       (!text || !a->space || !memcmp(a->text, b->text, a->space));
 }
 
 /* ---- the table ---- */
@@ -197,12 +167,13 @@ void sonde_hash_init(struct sonde_hash *hash, size_t entry_bytes, size_t limit)
 }
 
 /* An entry's text is its own, though keys in general only point to one. */
-static void free_text(struct sonde_key *entry)
+static void free_text(const struct sonde_hash *hash, struct sonde_key *entry)
 {
 	void *text;
 
 	memcpy(&text, &entry->text, sizeof(text));
-	free(text);
+	if (!hash->borrows)
+		free(text);
 }
 
 void sonde_hash_fini(struct sonde_hash *hash)
@@ -210,7 +181,7 @@ void sonde_hash_fini(struct sonde_hash *hash)
 	struct sonde_key *key = NULL;
 
 	while ((key = sonde_hash_next(hash, key)))
-		free_text(key);
+		free_text(hash, key);
 	free(hash->entries);
 	*hash = (struct sonde_hash){ 0 };
 }
@@ -253,18 +224,23 @@ static int grow(struct sonde_hash *hash)
 	return 0;
 }
 
-static int set_key(struct sonde_key *entry, const struct sonde_key *key)
+static int set_key(const struct sonde_hash *hash, struct sonde_key *entry,
+		   const struct sonde_key *key)
 {
 	char *text = NULL;
 
+	*entry = *key;
+	if (key->kind == SONDE_KEY_TEXT && hash->borrows)
+		return 0;
 	if (key->kind == SONDE_KEY_TEXT) {
 		text = malloc((size_t)key->space + 1);
-		if (!text)
+		if (!text) {
+			memset(entry, 0, sizeof(*entry));
 			return -ENOMEM;
+		}
 		memcpy(text, key->text, key->space);
 		text[key->space] = 0;
 	}
-	*entry = *key;
 	entry->text = text;
 	return 0;
 }
@@ -280,7 +256,7 @@ void *sonde_hash_put(struct sonde_hash *hash, const struct sonde_key *key)
 	if (hash->nr_entries >= hash->capacity / 8 * 7 && grow(hash))
 		return NULL;
 	entry = entry_at(hash, find(hash, key));
-	if (set_key(entry, key))
+	if (set_key(hash, entry, key))
 		return NULL;
 	hash->nr_entries++;
 	return entry;
@@ -297,7 +273,7 @@ void sonde_hash_remove(struct sonde_hash *hash, void *entry)
 	size_t hole = (size_t)((unsigned char *)entry - hash->entries) /
 		      hash->entry_bytes;
 
-	free_text(entry_at(hash, hole));
+	free_text(hash, entry_at(hash, hole));
 	/* What follows moves into the hole, unless its home is behind it. */
 	for (size_t i = (hole + 1) & mask;
 	     entry_at(hash, i)->kind != SONDE_KEY_NONE; i = (i + 1) & mask) {
