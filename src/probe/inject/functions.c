@@ -11,6 +11,7 @@
  * what the CIE's augmentation says follows (a pointer to the handlers' table).
  */
 #include "probe/inject/functions.h"
+#include "base/search.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -280,16 +281,11 @@ bool sonde_functions_find(const struct sonde_functions *functions,
 			  const struct sonde_functions_memory *memory,
 			  uint64_t address, struct sonde_function *ret)
 {
-	size_t low = 0;
-	size_t high = functions->nr;
+	size_t behind;
 
-	while (low < high) { /* the first that begins behind the address */
-		size_t middle = low + (high - low) / 2;
-		if (begin_of(functions, middle) <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low && sonde_functions_get(functions, memory, low - 1, ret) &&
+	SONDE_SEARCH(behind, functions->nr,
+		     begin_of(functions, behind) <= address);
+	return behind &&
+	       sonde_functions_get(functions, memory, behind - 1, ret) &&
 	       address < ret->end;
 }

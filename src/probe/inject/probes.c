@@ -23,6 +23,7 @@
 
 #include "base/grow.h"
 #include "base/port.h"
+#include "base/search.h"
 #include "expr/program.h"
 #include "probe/inject/code.h"
 #include "probe/inject/patch.h"
@@ -101,17 +102,10 @@ _Static_assert(SONDE_AGENT_SITE_BYTES == SONDE_WINDOW_BYTES, "one window");
 /* The first site at or behind the address. */
 static size_t site_after(const struct sonde_probes *p, uint64_t address)
 {
-	size_t low = 0;
-	size_t high = p->nr_sites;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		if (p->sites[middle]->window.address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	SONDE_SEARCH(i, p->nr_sites, p->sites[i]->window.address < address);
+	return i;
 }
 
 /* The site whose window the address is in, if its text is changed; else the
