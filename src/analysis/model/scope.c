@@ -110,10 +110,9 @@ static int find_members(struct sonde_trace *trace,
 	struct sonde_map_options all;
 	struct part whole = { 0 };
 	const struct member *member = NULL;
-	int err = sonde_model_tables_bind(
-		trace,
-		SONDE_WANT_THREADS | SONDE_WANT_CALLS | SONDE_WANT_CAUSES,
-		&tables);
+	unsigned int wants =
+		SONDE_WANT_THREADS | SONDE_WANT_CALLS | SONDE_WANT_CAUSES;
+	int err = sonde_model_tables_bind(trace, wants, wants, &tables);
 
 	if (err == -ENODATA)
 		return 0;
@@ -127,7 +126,7 @@ static int find_members(struct sonde_trace *trace,
 	while (!err && (member = sonde_hash_next(&whole.members, member)))
 		err = add(&scope->members, (int64_t)member->key.number);
 	part_fini(&whole);
-	sonde_model_tables_free(tables);
+	sonde_model_tables_unbind(tables);
 	return err;
 }
 

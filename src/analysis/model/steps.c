@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/port.h"
 #include "ctf/schema/schema.h"
 #include "reader/reader.h"
@@ -447,54 +446,17 @@ static int bind_classes(struct sonde_trace *trace, unsigned int about,
 	return found ? 0 : -ENODATA;
 }
 
-/* ---- tables ---- */
+/* ---- tables of classes ---- */
 
-/* Task states got other numbers with Linux 4.14. */
-static bool has_old_states(struct sonde_trace *trace)
+void sonde_model_tables_unbind(struct sonde_model_tables *tables)
 {
-	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
-		const char *text = sonde_source_env(
-			sonde_trace_source(trace, i), "kernel_release");
-		uint64_t major = 0;
-		uint64_t minor = 0;
-
-		if (!text)
-			continue;
-		(void)sonde_number_take(&text, 10, UINT32_MAX, &major);
-		return major < 4 ||
-		       (major == 4 && *text++ == '.' &&
-			(!sonde_number_take(&text, 10, UINT32_MAX, &minor) ||
-			 minor < 14));
-	}
-	return false;
-}
-
-/* Ours say whether all switches were asked for; others are taken to have. */
-static bool has_all_switches(struct sonde_trace *trace)
-{
-	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
-		const struct sonde_source *source =
-			sonde_trace_source(trace, i);
-
-		if (sonde_source_env(source, "kernel_source") &&
-		    !sonde_source_env(source, "kernel_switches"))
-			return false;
-	}
-	return true;
-}
-
-/* Only what is asked for within the trace cuts it. */
-static void set_span(struct sonde_trace *trace,
-		     const struct sonde_map_options *options,
-		     struct sonde_model_tables *tables)
-{
-	int64_t begin = 0;
-	int64_t end = 0;
-
-	(void)sonde_trace_range(trace, &begin, &end); /* empty: nothing */
-	tables->from_ns =
-		options->from_ns > begin ? options->from_ns : SONDE_TIME_MIN;
-	tables->to_ns = options->to_ns < end ? options->to_ns : SONDE_TIME_MAX;
+	if (!tables)
+		return;
+	for (uint32_t i = 0; i < tables->nr_calls; i++)
+		free(tables->calls[i]);
+	free(tables->calls);
+	free(tables->classes);
+	free(tables);
 }
 
 static struct sonde_model_tables *new_tables(struct sonde_trace *trace,
@@ -511,50 +473,22 @@ static struct sonde_model_tables *new_tables(struct sonde_trace *trace,
 	tables->calls = calloc(tables->nr_classes + 1, sizeof(*tables->calls));
 	if (tables->classes && tables->calls)
 		return tables;
-	sonde_model_tables_free(tables);
+	sonde_model_tables_unbind(tables);
 	return NULL;
 }
 
 int sonde_model_tables_bind(struct sonde_trace *trace, unsigned int wants,
+			    unsigned int about,
 			    struct sonde_model_tables **ret_tables)
 {
 	struct sonde_model_tables *tables = new_tables(trace, wants);
-	int error = tables ? bind_classes(trace, wants, tables) : -ENOMEM;
+	int error = tables ? bind_classes(trace, about, tables) : -ENOMEM;
 
 	if (error)
-		sonde_model_tables_free(tables);
+		sonde_model_tables_unbind(tables);
 	else
 		*ret_tables = tables;
 	return error;
-}
-
-int sonde_model_tables_new(struct sonde_trace *trace, unsigned int wants,
-			   const struct sonde_map_options *options,
-			   struct sonde_model_tables **ret_tables)
-{
-	struct sonde_model_tables *tables = new_tables(trace, wants);
-	/* Causes are those of what the scheduler did. */
-	unsigned int about =
-		wants & SONDE_WANT_CAUSES ? SONDE_WANT_THREADS : wants;
-	int error;
-
-	if (!tables)
-		return -ENOMEM;
-	tables->filter = options->filter;
-	tables->old_states = has_old_states(trace);
-	tables->has_all_switches = has_all_switches(trace);
-	set_span(trace, options, tables);
-	error = bind_classes(trace, about, tables);
-	if (!error)
-		error = sonde_model_scope_read(trace, options, &tables->scope);
-	if (!error)
-		error = sonde_model_losses_read(trace, tables);
-	if (error) {
-		sonde_model_tables_free(tables);
-		return error;
-	}
-	*ret_tables = tables;
-	return 0;
 }
 
 /* Wakeups, files and devices are a report's details, never its subject. */
@@ -575,21 +509,8 @@ bool sonde_model_has(struct sonde_trace *trace, unsigned int about)
 	(void)bind_classes(trace, about, tables); /* what there is */
 	for (size_t i = 0; i < tables->nr_classes && !found; i++)
 		found = is_subject(tables->classes[i].kind, about);
-	sonde_model_tables_free(tables);
+	sonde_model_tables_unbind(tables);
 	return found;
-}
-
-void sonde_model_tables_free(struct sonde_model_tables *tables)
-{
-	if (!tables)
-		return;
-	for (uint32_t i = 0; i < tables->nr_calls; i++)
-		free(tables->calls[i]);
-	free(tables->calls);
-	free(tables->classes);
-	sonde_model_losses_free(tables);
-	sonde_model_scope_free(&tables->scope);
-	free(tables);
 }
 
 const char *sonde_model_call_name(const struct sonde_model_tables *tables,

@@ -200,9 +200,12 @@ struct sonde_model_tables {
 	struct sonde_cpu_span other; /* CPUs that no stream names */
 };
 
-/* Tables with classes and calls alone. -ENODATA: no event serves `wants`. */
+/* Tables with classes and calls alone, for _unbind(). -ENODATA: no event serves
+ * what it is `about`, of the wants. */
 int sonde_model_tables_bind(struct sonde_trace *trace, unsigned int wants,
+			    unsigned int about,
 			    struct sonde_model_tables **ret_tables);
+void sonde_model_tables_unbind(struct sonde_model_tables *tables);
 
 /* Losses and spans, from the trace's problems and streams (losses.c). 0 or
  * -ENOMEM. */

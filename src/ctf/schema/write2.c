@@ -17,21 +17,6 @@
 
 #define UUID_TEXT 37
 
-int sonde_json_refuse(const struct sonde_json_writer *writer, const char *why)
-{
-	char stream[40] = "";
-
-	if (writer->stream)
-		(void)snprintf(stream, sizeof(stream), "stream %llu, ",
-			       (unsigned long long)writer->stream->id);
-	(void)sonde_schema_complain(
-		writer->error, "CTF 2 can't say this: %s%s%.100s%s%s", stream,
-		writer->event ? "event \"" : "",
-		writer->event ? writer->event->info.name : "",
-		writer->event ? "\", " : "", why);
-	return -ENOTSUP;
-}
-
 static void open_fragment(struct sonde_json *json, const char *type)
 {
 	json->put(json->to, "\x1e", 1);

@@ -16,8 +16,24 @@
 #include "ctf/schema/write2.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+int sonde_json_refuse(const struct sonde_json_writer *writer, const char *why)
+{
+	char stream[40] = "";
+
+	if (writer->stream)
+		(void)snprintf(stream, sizeof(stream), "stream %llu, ",
+			       (unsigned long long)writer->stream->id);
+	(void)sonde_schema_complain(
+		writer->error, "CTF 2 can't say this: %s%s%.100s%s%s", stream,
+		writer->event ? "event \"" : "",
+		writer->event ? writer->event->info.name : "",
+		writer->event ? "\", " : "", why);
+	return -ENOTSUP;
+}
 
 /* ---- numbers ---- */
 
