@@ -37,10 +37,10 @@ static void check_ident(const char *ident)
 }
 
 /* The next name of a scope is an identifier that no earlier one is. */
-static void check_name(struct sonde_names *names, const char *expr)
+static void check_name(struct sonde_desc_names *names, const char *expr)
 {
 	uint32_t nr = names->nr;
-	const char *name = sonde_names_add(names, expr);
+	const char *name = sonde_desc_names_add(names, expr);
 
 	check_ident(name);
 	FUZZ_CHECK(names->nr == nr + 1);
@@ -82,7 +82,7 @@ static void check_field(const struct sonde_field_view *field)
 /* Goes as deep as the description does, which is what invariant 4 bounds. */
 static void check_fields(struct sonde_fields fields, uint32_t depth)
 {
-	struct sonde_names names = { 0 };
+	struct sonde_desc_names names = { 0 };
 	struct sonde_field_view field;
 	uint32_t nr = 0;
 

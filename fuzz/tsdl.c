@@ -17,7 +17,7 @@
 #include "types/desc.h"
 
 /* Brackets outside of strings and comments match. */
-static void check_brackets(const struct sonde_text *text)
+static void check_brackets(const struct sonde_ctf_text *text)
 {
 	char open[64];
 	uint32_t depth = 0;
@@ -54,7 +54,7 @@ static struct fuzz_found list_desc(const struct sonde_desc *desc)
 }
 
 /* False if the reader has not as many registers as there are lengths. */
-static bool list_text(const struct sonde_text *text,
+static bool list_text(const struct sonde_ctf_text *text,
 		      struct fuzz_found *ret_found)
 {
 	struct sonde_list_sink sink = fuzz_sink(ret_found);
@@ -67,7 +67,7 @@ static bool list_text(const struct sonde_text *text,
 
 /* All that comes before an event, with a comment of the user's: any bytes,
  * made harmless. Returns the events and fields in it. */
-static struct fuzz_found begin_text(struct sonde_text *text,
+static struct fuzz_found begin_text(struct sonde_ctf_text *text,
 				    const char *comment)
 {
 	struct sonde_ctf_env env = { .name = "text", .text = comment };
@@ -88,7 +88,7 @@ static struct fuzz_found begin_text(struct sonde_text *text,
 /* The description's event, in a whole trace's metadata. */
 static void check_read(const struct sonde_desc *desc)
 {
-	struct sonde_text text = { 0 };
+	struct sonde_ctf_text text = { 0 };
 	struct fuzz_found there = list_desc(desc);
 	struct fuzz_found before = begin_text(&text, "");
 	struct fuzz_found here;
@@ -101,15 +101,15 @@ static void check_read(const struct sonde_desc *desc)
 		FUZZ_CHECK(here.nr_fields ==
 			   before.nr_fields + there.nr_fields);
 	}
-	sonde_text_fini(&text);
+	sonde_ctf_text_fini(&text);
 }
 
 static void check_event(const struct sonde_desc *desc)
 {
-	struct sonde_text text = { 0 };
+	struct sonde_ctf_text text = { 0 };
 	int error;
 
-	sonde_text_puts(&text, "/* CTF 1.8 */\n\n");
+	sonde_ctf_text_puts(&text, "/* CTF 1.8 */\n\n");
 	error = sonde_tsdl_event(&text, SONDE_CTF_PROGRAMS, 1, 2, desc, false);
 	FUZZ_CHECK(error == 0 || error == -EINVAL);
 	if (error == 0) {
@@ -120,15 +120,15 @@ static void check_event(const struct sonde_desc *desc)
 			   text.bytes + text.size - 2);
 		check_read(desc);
 	}
-	sonde_text_fini(&text);
+	sonde_ctf_text_fini(&text);
 }
 
 static void check_comment(const char *comment)
 {
-	struct sonde_text text = { 0 };
+	struct sonde_ctf_text text = { 0 };
 
 	(void)begin_text(&text, comment);
-	sonde_text_fini(&text);
+	sonde_ctf_text_fini(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)

@@ -326,7 +326,7 @@ static int nr_before(const struct sonde_schema *schema)
 }
 
 int sonde_schema_describe_json(const struct sonde_schema *schema,
-			       struct sonde_text *to)
+			       struct sonde_ctf_text *to)
 {
 	struct sonde_schema_error words;
 	const char *at;
@@ -340,7 +340,7 @@ int sonde_schema_describe_json(const struct sonde_schema *schema,
 	for (int i = nr_before(schema); i > 0; i--)
 		at = memchr(at + 1, SONDE_JSON_SEPARATOR,
 			    (size_t)(text + size - at) - 1);
-	sonde_text_append(to, at, (size_t)(text + size - at));
+	sonde_ctf_text_append(to, at, (size_t)(text + size - at));
 	free(text);
 	return to->error;
 }

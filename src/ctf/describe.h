@@ -37,6 +37,6 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
  * line, like a block: metadata.h takes either. -ENOMEM, or -ENOTSUP if CTF 2
  * can't say it: nothing was appended then. */
 int sonde_schema_describe_json(const struct sonde_schema *schema,
-			       struct sonde_text *to);
+			       struct sonde_ctf_text *to);
 
 #endif /* CTF_DESCRIBE_H */

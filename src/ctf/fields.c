@@ -15,31 +15,31 @@
 #include "base/pool.h"
 
 struct writer {
-	struct sonde_text *text;
+	struct sonde_ctf_text *text;
 	const char *prefix, *clock;
 	int depth;
 };
 
-void sonde_tsdl_string(struct sonde_text *text, const char *string)
+void sonde_tsdl_string(struct sonde_ctf_text *text, const char *string)
 {
-	sonde_text_puts(text, "\"");
+	sonde_ctf_text_puts(text, "\"");
 	for (; *string; string++) {
 		unsigned char c = (unsigned char)*string;
 
 		if (c == '"' || c == '\\')
-			sonde_text_printf(text, "\\%c", c);
+			sonde_ctf_text_printf(text, "\\%c", c);
 		else if (c < ' ' || c == 127)
-			sonde_text_printf(text, "\\%03o", c);
+			sonde_ctf_text_printf(text, "\\%03o", c);
 		else
-			sonde_text_append(text, string, 1);
+			sonde_ctf_text_append(text, string, 1);
 	}
-	sonde_text_puts(text, "\"");
+	sonde_ctf_text_puts(text, "\"");
 }
 
 static void indent(const struct writer *to)
 {
 	for (int i = 0; i < to->depth; i++)
-		sonde_text_puts(to->text, "\t");
+		sonde_ctf_text_puts(to->text, "\t");
 }
 
 /* ---- numbers ---- */
@@ -52,20 +52,20 @@ static bool is_network(const struct sonde_class *cls)
 static void fields_put_integer(const struct writer *to,
 			       const struct sonde_class *cls)
 {
-	sonde_text_printf(to->text,
-			  "integer { size = %u; align = %u; signed = %u;",
-			  cls->bits, cls->align_bits,
-			  cls->kind == SONDE_KIND_INT);
+	sonde_ctf_text_printf(to->text,
+			      "integer { size = %u; align = %u; signed = %u;",
+			      cls->bits, cls->align_bits,
+			      cls->kind == SONDE_KIND_INT);
 	if (cls->base != 10)
-		sonde_text_printf(to->text, " base = %u;", cls->base);
+		sonde_ctf_text_printf(to->text, " base = %u;", cls->base);
 	if (is_network(cls))
-		sonde_text_puts(to->text, " byte_order = be;");
+		sonde_ctf_text_puts(to->text, " byte_order = be;");
 	if (cls->is_char)
-		sonde_text_puts(to->text, " encoding = UTF8;");
+		sonde_ctf_text_puts(to->text, " encoding = UTF8;");
 	if (cls->clock >= 0)
-		sonde_text_printf(to->text, " map = clock.%s.value;",
-				  to->clock);
-	sonde_text_puts(to->text, " }");
+		sonde_ctf_text_printf(to->text, " map = clock.%s.value;",
+				      to->clock);
+	sonde_ctf_text_puts(to->text, " }");
 }
 
 static void fields_put_float(const struct writer *to,
@@ -73,7 +73,7 @@ static void fields_put_float(const struct writer *to,
 {
 	bool wide = cls->bits == 64;
 
-	sonde_text_printf(
+	sonde_ctf_text_printf(
 		to->text,
 		"floating_point { exp_dig = %u; mant_dig = %u; align = 8;%s }",
 		wide ? 11 : 8, wide ? 53 : 24,
@@ -86,32 +86,32 @@ static void fields_put_range(const struct writer *to,
 	const uint64_t bounds[] = { label->low, label->high };
 
 	for (int i = 0; i < (label->low == label->high ? 1 : 2); i++) {
-		sonde_text_puts(to->text, i ? " ... " : " = ");
+		sonde_ctf_text_puts(to->text, i ? " ... " : " = ");
 		if (is_signed)
-			sonde_text_printf(to->text, "%" PRId64,
-					  (int64_t)bounds[i]);
+			sonde_ctf_text_printf(to->text, "%" PRId64,
+					      (int64_t)bounds[i]);
 		else
-			sonde_text_printf(to->text, "%" PRIu64, bounds[i]);
+			sonde_ctf_text_printf(to->text, "%" PRIu64, bounds[i]);
 	}
 }
 
 static void fields_put_enum(const struct writer *to,
 			    const struct sonde_class *cls, bool tag)
 {
-	sonde_text_puts(to->text, "enum : ");
+	sonde_ctf_text_puts(to->text, "enum : ");
 	fields_put_integer(to, cls);
-	sonde_text_puts(to->text, " {");
+	sonde_ctf_text_puts(to->text, " {");
 	for (size_t i = 0; i < cls->nr_labels; i++) {
 		const struct sonde_label *label = &cls->labels[i];
 
-		sonde_text_puts(to->text, i ? ", " : " ");
+		sonde_ctf_text_puts(to->text, i ? ", " : " ");
 		if (tag)
-			sonde_text_puts(to->text, label->name);
+			sonde_ctf_text_puts(to->text, label->name);
 		else
 			sonde_tsdl_string(to->text, label->name);
 		fields_put_range(to, label, cls->kind == SONDE_KIND_INT);
 	}
-	sonde_text_puts(to->text, " }");
+	sonde_ctf_text_puts(to->text, " }");
 }
 
 static void fields_put_number(const struct writer *to,
@@ -151,17 +151,17 @@ static void fields_put_member(struct writer *to,
 	else if (is_list(cls))
 		fields_put_number(to, cls->members[0].cls, false);
 	else if (cls->kind == SONDE_KIND_STRING)
-		sonde_text_puts(to->text, "string { encoding = UTF8; }");
+		sonde_ctf_text_puts(to->text, "string { encoding = UTF8; }");
 	else
 		fields_put_number(to, cls, sonde_class_is_tag(around, i));
-	sonde_text_printf(to->text, " %s%s", to->prefix,
-			  around->members[i].name);
+	sonde_ctf_text_printf(to->text, " %s%s", to->prefix,
+			      around->members[i].name);
 	if (is_list(cls) && cls->ref)
-		sonde_text_printf(to->text, "[%s%s]", to->prefix,
-				  cls->location.names[0]);
+		sonde_ctf_text_printf(to->text, "[%s%s]", to->prefix,
+				      cls->location.names[0]);
 	else if (is_list(cls))
-		sonde_text_printf(to->text, "[%" PRIu64 "]", cls->count);
-	sonde_text_puts(to->text, ";\n");
+		sonde_ctf_text_printf(to->text, "[%" PRIu64 "]", cls->count);
+	sonde_ctf_text_puts(to->text, ";\n");
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_SCHEMA_DEPTH */
@@ -170,10 +170,10 @@ static void fields_put_group(struct writer *to, const struct sonde_class *cls)
 	uint32_t align = 1;
 
 	if (cls->kind == SONDE_KIND_VARIANT)
-		sonde_text_printf(to->text, "variant <%s%s> {\n", to->prefix,
-				  cls->location.names[0]);
+		sonde_ctf_text_printf(to->text, "variant <%s%s> {\n",
+				      to->prefix, cls->location.names[0]);
 	else
-		sonde_text_puts(to->text, "struct {\n");
+		sonde_ctf_text_puts(to->text, "struct {\n");
 	to->depth++;
 	for (size_t i = 0; i < cls->nr_members; i++) {
 		fields_put_member(to, cls, i);
@@ -182,13 +182,14 @@ static void fields_put_group(struct writer *to, const struct sonde_class *cls)
 	}
 	to->depth--;
 	indent(to);
-	sonde_text_puts(to->text, "}");
+	sonde_ctf_text_puts(to->text, "}");
 	if (align < cls->align_bits)
-		sonde_text_printf(to->text, " align(%u)", cls->align_bits);
+		sonde_ctf_text_printf(to->text, " align(%u)", cls->align_bits);
 }
 
-void sonde_tsdl_scope(struct sonde_text *text, const struct sonde_class *cls,
-		      const char *prefix, const char *clock)
+void sonde_tsdl_scope(struct sonde_ctf_text *text,
+		      const struct sonde_class *cls, const char *prefix,
+		      const char *clock)
 {
 	struct writer to = {
 		.text = text,
@@ -200,7 +201,8 @@ void sonde_tsdl_scope(struct sonde_text *text, const struct sonde_class *cls,
 	fields_put_group(&to, cls);
 }
 
-int sonde_tsdl_fields(struct sonde_text *text, const struct sonde_desc *desc)
+int sonde_tsdl_fields(struct sonde_ctf_text *text,
+		      const struct sonde_desc *desc)
 {
 	struct sonde_class *payload;
 	struct sonde_pool pool;

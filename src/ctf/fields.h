@@ -12,14 +12,16 @@
 
 /* Append a structure, without a name. Names get `prefix` before them; `clock`
  * is the name of the trace's, for numbers that are times. */
-void sonde_tsdl_scope(struct sonde_text *text, const struct sonde_class *cls,
-		      const char *prefix, const char *clock);
+void sonde_tsdl_scope(struct sonde_ctf_text *text,
+		      const struct sonde_class *cls, const char *prefix,
+		      const char *clock);
 
 /* Append the event's payload as a structure, without a name. -EINVAL if a
  * variant is an option of another. */
-int sonde_tsdl_fields(struct sonde_text *text, const struct sonde_desc *desc);
+int sonde_tsdl_fields(struct sonde_ctf_text *text,
+		      const struct sonde_desc *desc);
 
 /* Append a quoted string. */
-void sonde_tsdl_string(struct sonde_text *text, const char *string);
+void sonde_tsdl_string(struct sonde_ctf_text *text, const char *string);
 
 #endif /* CTF_FIELDS_H */

@@ -222,7 +222,7 @@ void sonde_ctf_metadata_fini(struct sonde_ctf_metadata *metadata)
 {
 	if (metadata->fd >= 0)
 		(void)close(metadata->fd);
-	sonde_text_fini(&metadata->preamble);
-	sonde_text_fini(&metadata->body);
+	sonde_ctf_text_fini(&metadata->preamble);
+	sonde_ctf_text_fini(&metadata->body);
 	metadata->fd = -1;
 }

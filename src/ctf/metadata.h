@@ -27,8 +27,8 @@
 struct sonde_ctf_metadata {
 	int dir; /* borrowed */
 	int fd;
-	struct sonde_text preamble;
-	struct sonde_text body;
+	struct sonde_ctf_text preamble;
+	struct sonde_ctf_text body;
 	size_t synced;      /* of the body: how much is in the file */
 	uint64_t file_size; /* empty lines included */
 	bool is_behind;     /* the preamble is newer than the file */

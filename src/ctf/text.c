@@ -10,14 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sonde_text_fini(struct sonde_text *text)
+void sonde_ctf_text_fini(struct sonde_ctf_text *text)
 {
 	free(text->bytes);
-	*text = (struct sonde_text){ 0 };
+	*text = (struct sonde_ctf_text){ 0 };
 }
 
 /* Make room for `more` bytes; returns where they go, or NULL. */
-static char *ctf_text_make_room(struct sonde_text *text, size_t more)
+static char *ctf_text_make_room(struct sonde_ctf_text *text, size_t more)
 {
 	size_t room = text->room ? text->room : 1024;
 	char *bytes;
@@ -38,7 +38,8 @@ static char *ctf_text_make_room(struct sonde_text *text, size_t more)
 	return text->bytes + text->size;
 }
 
-void sonde_text_append(struct sonde_text *text, const char *bytes, size_t size)
+void sonde_ctf_text_append(struct sonde_ctf_text *text, const char *bytes,
+			   size_t size)
 {
 	char *to = ctf_text_make_room(text, size);
 
@@ -48,12 +49,12 @@ void sonde_text_append(struct sonde_text *text, const char *bytes, size_t size)
 	}
 }
 
-void sonde_text_puts(struct sonde_text *text, const char *string)
+void sonde_ctf_text_puts(struct sonde_ctf_text *text, const char *string)
 {
-	sonde_text_append(text, string, strlen(string));
+	sonde_ctf_text_append(text, string, strlen(string));
 }
 
-void sonde_text_printf(struct sonde_text *text, const char *format, ...)
+void sonde_ctf_text_printf(struct sonde_ctf_text *text, const char *format, ...)
 {
 	va_list args;
 	char *to;
@@ -73,7 +74,7 @@ void sonde_text_printf(struct sonde_text *text, const char *format, ...)
 	text->size += (size_t)size;
 }
 
-void sonde_text_cut(struct sonde_text *text, size_t size)
+void sonde_ctf_text_cut(struct sonde_ctf_text *text, size_t size)
 {
 	text->size = size;
 	text->error = 0;

@@ -220,7 +220,7 @@ static void free_trace(struct sonde_ctf_trace *trace)
 
 /* Appends what a schema was made for, unless that failed. */
 static int ctf_trace_put_json(struct sonde_schema *schema, int error,
-			      struct sonde_text *to)
+			      struct sonde_ctf_text *to)
 {
 	if (!error)
 		error = sonde_schema_describe_json(schema, to);
@@ -230,11 +230,11 @@ static int ctf_trace_put_json(struct sonde_schema *schema, int error,
 
 static int write_preamble(struct sonde_ctf_trace *trace)
 {
-	struct sonde_text *preamble = &trace->metadata.preamble;
+	struct sonde_ctf_text *preamble = &trace->metadata.preamble;
 	struct sonde_schema schema;
 	int error = 0;
 
-	sonde_text_cut(preamble, 0);
+	sonde_ctf_text_cut(preamble, 0);
 	if (trace->config.version == SONDE_CTF_1_8) {
 		sonde_tsdl_preamble(preamble, &trace->config);
 	} else {
@@ -313,7 +313,7 @@ int sonde_ctf_trace_create(const char *dir,
 
 static int ctf_trace_put_class(const struct sonde_ctf_trace *trace,
 			       const struct sonde_ctf_class *cls,
-			       const char *comment, struct sonde_text *to)
+			       const char *comment, struct sonde_ctf_text *to)
 {
 	const struct sonde_ctf_config *config = &trace->config;
 	struct sonde_schema schema;
@@ -331,7 +331,7 @@ static int ctf_trace_put_class(const struct sonde_ctf_trace *trace,
 static int ctf_trace_put_event(const struct sonde_ctf_trace *trace,
 			       const struct sonde_ctf_class *cls, uint32_t id,
 			       const struct sonde_desc *desc,
-			       struct sonde_text *to)
+			       struct sonde_ctf_text *to)
 {
 	enum sonde_ctf_domain domain = trace->config.domain;
 	struct sonde_schema schema;
@@ -350,7 +350,7 @@ static int ctf_trace_put_event(const struct sonde_ctf_trace *trace,
 int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 			      enum sonde_header_kind kind, const char *comment)
 {
-	struct sonde_text *body = &trace->metadata.body;
+	struct sonde_ctf_text *body = &trace->metadata.body;
 	struct sonde_ctf_class cls = { .id = class_id, .kind = kind };
 	size_t size = body->size;
 	struct sonde_ctf_class *classes;
@@ -365,7 +365,7 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 	trace->classes = classes;
 	error = ctf_trace_put_class(trace, &cls, comment, body);
 	if (error) {
-		sonde_text_cut(body, size);
+		sonde_ctf_text_cut(body, size);
 		return error;
 	}
 	classes[trace->nr_classes++] = cls;
@@ -385,7 +385,7 @@ int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,
 {
 	const struct sonde_ctf_class *cls =
 		sonde_ctf_trace_class(trace, class_id);
-	struct sonde_text *body = &trace->metadata.body;
+	struct sonde_ctf_text *body = &trace->metadata.body;
 	size_t size = body->size;
 	int error;
 
@@ -395,7 +395,7 @@ int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,
 		return -EINVAL;
 	error = ctf_trace_put_event(trace, cls, id, desc, body);
 	if (error)
-		sonde_text_cut(body, size);
+		sonde_ctf_text_cut(body, size);
 	return error;
 }
 

@@ -17,136 +17,137 @@
 #define BYTE_ORDER_NAME "be"
 #endif
 
-static void put_uuid(struct sonde_text *text, const uint8_t uuid[16])
+static void put_uuid(struct sonde_ctf_text *text, const uint8_t uuid[16])
 {
 	for (uint32_t i = 0; i < 16; i++)
-		sonde_text_printf(text, "%s%02x",
-				  i == 4 || i == 6 || i == 8 || i == 10 ? "-" :
-									  "",
-				  uuid[i]);
+		sonde_ctf_text_printf(
+			text, "%s%02x",
+			i == 4 || i == 6 || i == 8 || i == 10 ? "-" : "",
+			uuid[i]);
 }
 
-static void put_entry(struct sonde_text *text, const struct sonde_env *env)
+static void put_entry(struct sonde_ctf_text *text, const struct sonde_env *env)
 {
-	sonde_text_printf(text, "\t%s = ", env->name);
+	sonde_ctf_text_printf(text, "\t%s = ", env->name);
 	if (env->text)
 		sonde_tsdl_string(text, env->text);
 	else
-		sonde_text_printf(text, "%" PRId64, env->number);
-	sonde_text_puts(text, ";\n");
+		sonde_ctf_text_printf(text, "%" PRId64, env->number);
+	sonde_ctf_text_puts(text, ";\n");
 }
 
-static void put_scope(struct sonde_text *text, const char *property,
+static void put_scope(struct sonde_ctf_text *text, const char *property,
 		      const struct sonde_class *cls, const char *prefix,
 		      const char *clock)
 {
 	if (!cls)
 		return;
-	sonde_text_printf(text, "\t%s := ", property);
+	sonde_ctf_text_printf(text, "\t%s := ", property);
 	sonde_tsdl_scope(text, cls, prefix, clock);
-	sonde_text_puts(text, ";\n");
+	sonde_ctf_text_puts(text, ";\n");
 }
 
-static void tsdl_put_trace(struct sonde_text *text,
+static void tsdl_put_trace(struct sonde_ctf_text *text,
 			   const struct sonde_schema *schema)
 {
-	sonde_text_puts(text, "/* CTF 1.8 */\n\n"
-			      "trace {\n"
-			      "\tmajor = 1;\n"
-			      "\tminor = 8;\n"
-			      "\tuuid = \"");
+	sonde_ctf_text_puts(text, "/* CTF 1.8 */\n\n"
+				  "trace {\n"
+				  "\tmajor = 1;\n"
+				  "\tminor = 8;\n"
+				  "\tuuid = \"");
 	put_uuid(text, schema->uuid);
-	sonde_text_puts(text, "\";\n\tbyte_order = " BYTE_ORDER_NAME ";\n");
+	sonde_ctf_text_puts(text, "\";\n\tbyte_order = " BYTE_ORDER_NAME ";\n");
 	put_scope(text, "packet.header", schema->packet_header, "", NULL);
-	sonde_text_puts(text, "};\n\n");
+	sonde_ctf_text_puts(text, "};\n\n");
 }
 
-static void tsdl_put_clock(struct sonde_text *text,
+static void tsdl_put_clock(struct sonde_ctf_text *text,
 			   const struct sonde_clock_info *clock)
 {
-	sonde_text_printf(text, "clock {\n\tname = \"%s\";\n\tuuid = \"",
-			  clock->name);
+	sonde_ctf_text_printf(text, "clock {\n\tname = \"%s\";\n\tuuid = \"",
+			      clock->name);
 	put_uuid(text, clock->uuid);
-	sonde_text_puts(text, "\";\n\tdescription = ");
+	sonde_ctf_text_puts(text, "\";\n\tdescription = ");
 	sonde_tsdl_string(text, clock->description);
-	sonde_text_printf(text,
-			  ";\n\tfreq = %" PRIu64 ";\n\toffset_s = %" PRId64
-			  ";\n\toffset = %" PRIu64 ";\n};\n\n",
-			  clock->frequency, clock->offset_s,
-			  clock->offset_cycles);
+	sonde_ctf_text_printf(text,
+			      ";\n\tfreq = %" PRIu64 ";\n\toffset_s = %" PRId64
+			      ";\n\toffset = %" PRIu64 ";\n};\n\n",
+			      clock->frequency, clock->offset_s,
+			      clock->offset_cycles);
 }
 
-static int fail(struct sonde_text *text, int error)
+static int fail(struct sonde_ctf_text *text, int error)
 {
 	if (error && !text->error)
 		text->error = error;
 	return error;
 }
 
-void sonde_tsdl_preamble(struct sonde_text *text,
+void sonde_tsdl_preamble(struct sonde_ctf_text *text,
 			 const struct sonde_ctf_config *config)
 {
 	struct sonde_schema schema;
 
 	if (!fail(text, sonde_schema_describe_trace(&schema, config))) {
 		tsdl_put_trace(text, &schema);
-		sonde_text_puts(text, "env {\n");
+		sonde_ctf_text_puts(text, "env {\n");
 		for (size_t i = 0; i < schema.nr_env; i++)
 			put_entry(text, &schema.env[i]);
-		sonde_text_puts(text, "};\n\n");
+		sonde_ctf_text_puts(text, "};\n\n");
 		tsdl_put_clock(text, &schema.clocks[0].info);
 	}
 	sonde_pool_fini(&schema.pool);
 }
 
 /* A comment can't hold what ends it, nor line ends: see metadata.h. */
-static void put_comment(struct sonde_text *text, const char *comment)
+static void put_comment(struct sonde_ctf_text *text, const char *comment)
 {
-	sonde_text_puts(text, "/* ");
+	sonde_ctf_text_puts(text, "/* ");
 	for (; *comment; comment++) {
 		bool plain =
 			*comment >= ' ' && *comment < 127 && *comment != '*';
 
-		sonde_text_append(text, plain ? comment : "?", 1);
+		sonde_ctf_text_append(text, plain ? comment : "?", 1);
 	}
-	sonde_text_puts(text, " */\n");
+	sonde_ctf_text_puts(text, " */\n");
 }
 
-static void tsdl_put_event(struct sonde_text *text,
+static void tsdl_put_event(struct sonde_ctf_text *text,
 			   const struct sonde_event_class *event)
 {
-	sonde_text_printf(text,
-			  "event {\n\tname = \"%s\";\n\tid = %" PRIu64
-			  ";\n\tstream_id = %" PRIu64 ";\n"
-			  "\tloglevel = %d;\n",
-			  event->info.name, event->info.id,
-			  event->stream_class->id, event->info.loglevel);
+	sonde_ctf_text_printf(text,
+			      "event {\n\tname = \"%s\";\n\tid = %" PRIu64
+			      ";\n\tstream_id = %" PRIu64 ";\n"
+			      "\tloglevel = %d;\n",
+			      event->info.name, event->info.id,
+			      event->stream_class->id, event->info.loglevel);
 	put_scope(text, "context", event->scopes[SONDE_SCOPE_EVENT_CONTEXT],
 		  "_", NULL);
 	put_scope(text, "fields", event->scopes[SONDE_SCOPE_PAYLOAD], "_",
 		  NULL);
-	sonde_text_puts(text, "};\n\n");
+	sonde_ctf_text_puts(text, "};\n\n");
 }
 
-static void tsdl_put_class(struct sonde_text *text,
+static void tsdl_put_class(struct sonde_ctf_text *text,
 			   const struct sonde_stream_class *stream,
 			   const char *clock)
 {
 	struct sonde_class *const *scopes = stream->scopes;
 
-	sonde_text_printf(text, "stream {\n\tid = %" PRIu64 ";\n", stream->id);
+	sonde_ctf_text_printf(text, "stream {\n\tid = %" PRIu64 ";\n",
+			      stream->id);
 	put_scope(text, "event.header", scopes[SONDE_SCOPE_EVENT_HEADER], "",
 		  clock);
 	put_scope(text, "packet.context", scopes[SONDE_SCOPE_PACKET_CONTEXT],
 		  "", clock);
 	put_scope(text, "event.context", scopes[SONDE_SCOPE_COMMON_CONTEXT],
 		  "_", clock);
-	sonde_text_puts(text, "};\n\n");
+	sonde_ctf_text_puts(text, "};\n\n");
 	for (size_t i = 0; i < stream->nr_events; i++)
 		tsdl_put_event(text, stream->events[i]);
 }
 
-void sonde_tsdl_class(struct sonde_text *text,
+void sonde_tsdl_class(struct sonde_ctf_text *text,
 		      const struct sonde_ctf_config *config, uint32_t class_id,
 		      enum sonde_header_kind kind, const char *comment)
 {
@@ -160,7 +161,7 @@ void sonde_tsdl_class(struct sonde_text *text,
 	sonde_pool_fini(&schema.pool);
 }
 
-int sonde_tsdl_event(struct sonde_text *text, enum sonde_ctf_domain domain,
+int sonde_tsdl_event(struct sonde_ctf_text *text, enum sonde_ctf_domain domain,
 		     uint32_t class_id, uint32_t id,
 		     const struct sonde_desc *desc, bool has_stack)
 {

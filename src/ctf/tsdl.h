@@ -27,15 +27,15 @@
 #include "ctf/trace.h"
 
 /* Everything up to the first stream class. All of `config` is set. */
-void sonde_tsdl_preamble(struct sonde_text *text,
+void sonde_tsdl_preamble(struct sonde_ctf_text *text,
 			 const struct sonde_ctf_config *config);
 
-void sonde_tsdl_class(struct sonde_text *text,
+void sonde_tsdl_class(struct sonde_ctf_text *text,
 		      const struct sonde_ctf_config *config, uint32_t class_id,
 		      enum sonde_header_kind kind, const char *comment);
 
 /* -EINVAL if it can't be said: a variant that is itself a variant's option. */
-int sonde_tsdl_event(struct sonde_text *text, enum sonde_ctf_domain domain,
+int sonde_tsdl_event(struct sonde_ctf_text *text, enum sonde_ctf_domain domain,
 		     uint32_t class_id, uint32_t id,
 		     const struct sonde_desc *desc, bool has_stack);
 

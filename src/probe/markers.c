@@ -142,7 +142,7 @@ static uint8_t state_register(const char *args)
 static char *tell_fields(const struct sonde_desc *desc)
 {
 	struct sonde_fields fields = sonde_desc_fields(desc);
-	struct sonde_names *names = calloc(1, sizeof(*names));
+	struct sonde_desc_names *names = calloc(1, sizeof(*names));
 	char *text = calloc(1, EXTRA_MAX);
 	struct sonde_field_view field;
 	size_t used = 0;
@@ -151,7 +151,7 @@ static char *tell_fields(const struct sonde_desc *desc)
 	       used < EXTRA_MAX) {
 		int length = snprintf(text + used, EXTRA_MAX - used, "%s%s",
 				      used ? ", " : "",
-				      sonde_names_add(names, field.name));
+				      sonde_desc_names_add(names, field.name));
 
 		used += length > 0 ? (size_t)length : 0;
 	}

@@ -82,7 +82,7 @@ struct sonde_labels {
 };
 
 /* Identifiers given out in one scope: an event's fields, or a structure's. */
-struct sonde_names {
+struct sonde_desc_names {
 	uint32_t nr;
 	char name[2 * SONDE_FIELDS_MAX][SONDE_IDENT_MAX];
 };
@@ -146,7 +146,8 @@ size_t sonde_field_ident(const char *expr, char *out, size_t room);
  * those already taken. Borrowed from `names`, which starts out zeroed and takes
  * as many names as a scope can have (two for each field).
  */
-const char *sonde_names_add(struct sonde_names *names, const char *expr);
+const char *sonde_desc_names_add(struct sonde_desc_names *names,
+				 const char *expr);
 
 /*
  * Find the next description in `bytes`: a valid one that starts at a multiple

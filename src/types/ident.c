@@ -104,7 +104,7 @@ static bool ident_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
-static bool taken(const struct sonde_names *names, const char *name)
+static bool taken(const struct sonde_desc_names *names, const char *name)
 {
 	for (uint32_t i = 0; i < names->nr; i++) {
 		if (ident_equal(names->name[i], name))
@@ -131,7 +131,8 @@ static void append_suffix(char *name, size_t length, uint32_t suffix)
 	name[length] = 0;
 }
 
-const char *sonde_names_add(struct sonde_names *names, const char *expr)
+const char *sonde_desc_names_add(struct sonde_desc_names *names,
+				 const char *expr)
 {
 	uint32_t last = SONDE_ARRAY_SIZE(names->name) - 1;
 	char *name;

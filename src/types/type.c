@@ -101,7 +101,7 @@ int sonde_class_add_dependent(struct sonde_pool *pool,
 
 /* A name for `expr` that no other in the scope has; with a '_' before it, it is
  * no keyword of metadata. */
-static const char *add_name(struct sonde_names *names, const char *expr)
+static const char *add_name(struct sonde_desc_names *names, const char *expr)
 {
 	static const char *const keywords[] = { "Bool", "Complex",
 						"Imaginary" };
@@ -113,9 +113,9 @@ static const char *add_name(struct sonde_names *names, const char *expr)
 			continue;
 		ident[0] = '_';
 		memcpy(ident + 1, keywords[i], strlen(keywords[i]) + 1);
-		return sonde_names_add(names, ident);
+		return sonde_desc_names_add(names, ident);
 	}
-	return sonde_names_add(names, expr);
+	return sonde_desc_names_add(names, expr);
 }
 
 static const char *keep(struct sonde_pool *pool, const char *before,
@@ -151,7 +151,7 @@ static int read_labels(struct sonde_pool *pool,
 		       struct sonde_class *cls)
 {
 	struct sonde_labels it = sonde_field_labels(field);
-	struct sonde_names names = { .nr = 0 };
+	struct sonde_desc_names names = { .nr = 0 };
 	struct sonde_label_view view;
 	struct sonde_label *labels;
 
@@ -221,7 +221,7 @@ struct scope {
 	struct sonde_pool *pool;
 	struct sonde_class *cls;
 	const struct sonde_class *tag; /* of a variant */
-	struct sonde_names names;
+	struct sonde_desc_names names;
 };
 
 static int add_member(struct scope *scope, const char *name,
@@ -307,7 +307,8 @@ static int add_sequence(struct scope *scope,
 		return -ENOMEM;
 	if (!scope->tag) {
 		(void)snprintf(length, sizeof(length), "_%s_length", name);
-		err = add_member(scope, sonde_names_add(&scope->names, length),
+		err = add_member(scope,
+				 sonde_desc_names_add(&scope->names, length),
 				 make_length(scope->pool));
 		return err ? err : add_dependent(scope, name, list);
 	}

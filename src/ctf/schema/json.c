@@ -237,7 +237,8 @@ static int read_trace(struct sonde_json_parser *parser,
 /* ---- clock classes ---- */
 
 static int read_origin(struct sonde_json_parser *parser,
-		       struct json_object *fragment, struct sonde_clock *clock)
+		       struct json_object *fragment,
+		       struct sonde_schema_clock *clock)
 {
 	static const char *const words[] = { "unix-epoch", NULL };
 	struct json_object *origin;
@@ -282,7 +283,7 @@ static int read_offset(struct sonde_json_parser *parser,
 
 static int read_clock_values(struct sonde_json_parser *parser,
 			     struct json_object *fragment,
-			     struct sonde_clock *clock)
+			     struct sonde_schema_clock *clock)
 {
 	int error = read_identity(parser, fragment, &clock->namespace_name,
 				  &clock->info.name, &clock->uid);
@@ -316,13 +317,13 @@ static int read_clock_values(struct sonde_json_parser *parser,
 }
 
 static int add_clock(struct sonde_json_parser *parser, const char *id,
-		     const struct sonde_clock *clock)
+		     const struct sonde_schema_clock *clock)
 {
 	struct sonde_schema *schema = parser->schema;
 	struct sonde_lookup_key key = text_key(id);
 	struct known_clock *known =
 		sonde_pool_get(&schema->pool, 1, sizeof(*known));
-	struct sonde_clock *clocks =
+	struct sonde_schema_clock *clocks =
 		sonde_pool_grow(&schema->pool, schema->clocks,
 				schema->nr_clocks, &schema->clocks_capacity,
 				sizeof(*clocks));
@@ -348,7 +349,8 @@ static int add_clock(struct sonde_json_parser *parser, const char *id,
 static int read_clock(struct sonde_json_parser *parser,
 		      struct json_object *fragment)
 {
-	struct sonde_clock clock = { .info.name = "", .info.description = "" };
+	struct sonde_schema_clock clock = { .info.name = "",
+					    .info.description = "" };
 	const char *id = "";
 	const char *end;
 	int error = sonde_json_text(parser, fragment, "id", &id);

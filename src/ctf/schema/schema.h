@@ -73,7 +73,7 @@ struct sonde_stream_class {
 	void *plan;  /* the reader's */
 };
 
-struct sonde_clock {
+struct sonde_schema_clock {
 	struct sonde_clock_info info;
 	const char *uid, *namespace_name; /* NULL: none */
 	const char *origin_name, *origin_namespace, *origin_uid; /* NULL */
@@ -95,7 +95,7 @@ struct sonde_schema {
 	size_t nr_env, env_capacity;
 	struct sonde_env *env;
 	size_t nr_clocks, clocks_capacity;
-	struct sonde_clock *clocks;
+	struct sonde_schema_clock *clocks;
 	size_t nr_streams, streams_capacity;
 	struct sonde_stream_class **streams;
 	size_t nr_aliases; /* parsers' own */

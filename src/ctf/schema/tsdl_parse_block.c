@@ -31,7 +31,7 @@ struct block {
 	bool has_id;
 	struct sonde_class *packet_context, *event_header, *common_context;
 	struct sonde_parse_event event;
-	struct sonde_clock clock;
+	struct sonde_schema_clock clock;
 	bool offset_is_negative;
 };
 
@@ -244,7 +244,7 @@ struct sonde_parse_clock *sonde_parse_clock(struct sonde_parser *p,
 	struct sonde_schema *schema = p->schema;
 	struct sonde_parse_clock *clock =
 		sonde_lookup_find(&p->clock_names, &key);
-	struct sonde_clock *clocks;
+	struct sonde_schema_clock *clocks;
 
 	if (clock)
 		return clock;

@@ -210,7 +210,7 @@ static int add_clock_for_times(struct sonde_schema *schema)
 					 sizeof(*schema->clocks));
 	if (!schema->clocks)
 		return -ENOMEM;
-	schema->clocks[schema->nr_clocks++] = (struct sonde_clock){
+	schema->clocks[schema->nr_clocks++] = (struct sonde_schema_clock){
 		.info = { .name = "default",
 			  .description = "",
 			  .frequency = 1000000000 },

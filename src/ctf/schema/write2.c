@@ -127,7 +127,8 @@ static void put_clock_id(struct sonde_json *json, const char *property,
 	sonde_json_put_text(json, property, id);
 }
 
-static void put_origin(struct sonde_json *json, const struct sonde_clock *clock)
+static void put_origin(struct sonde_json *json,
+		       const struct sonde_schema_clock *clock)
 {
 	if (clock->info.absolute) {
 		sonde_json_put_text(json, "origin", "unix-epoch");
@@ -161,7 +162,7 @@ static int put_offset(struct sonde_json_writer *writer,
 
 static int put_clock(struct sonde_json_writer *writer, size_t i)
 {
-	const struct sonde_clock *clock = &writer->schema->clocks[i];
+	const struct sonde_schema_clock *clock = &writer->schema->clocks[i];
 	const struct sonde_clock_info *info = &clock->info;
 	struct sonde_json *json = &writer->json;
 	const char *uid = clock->uid;
@@ -267,7 +268,7 @@ static int put_stream(struct sonde_json_writer *writer,
 
 static void put_text(void *to, const char *bytes, size_t size)
 {
-	sonde_text_append(to, bytes, size);
+	sonde_ctf_text_append(to, bytes, size);
 }
 
 int sonde_schema_write_json(const struct sonde_schema *schema,
@@ -289,7 +290,7 @@ int sonde_schema_write_json(const struct sonde_schema *schema,
 	if (!status)
 		status = writer.text.error;
 	if (status) {
-		sonde_text_fini(&writer.text);
+		sonde_ctf_text_fini(&writer.text);
 		return status;
 	}
 	*ret_text = writer.text.bytes;

@@ -13,7 +13,7 @@
 struct sonde_json_writer {
 	const struct sonde_schema *schema;
 	struct sonde_schema_error *error;
-	struct sonde_text text;
+	struct sonde_ctf_text text;
 	struct sonde_json json; /* into the text */
 	/* What is being written. */
 	const struct sonde_stream_class *stream;

@@ -139,7 +139,7 @@ static bool next_address(const struct wish *wish, uint64_t from,
 /* ---- chunks ---- */
 
 static bool take_in(struct chunk *chunk, const struct wish *wish,
-		    struct sonde_place *ret)
+		    struct sonde_inject_place *ret)
 {
 	struct range range = { chunk->there, chunk->there + chunk->size };
 	uint64_t at = chunk->there + (wish->mask ? 0 : chunk->next);
@@ -164,7 +164,7 @@ static bool take_in(struct chunk *chunk, const struct wish *wish,
 }
 
 static bool take_known(struct sonde_places *places, const struct wish *wish,
-		       struct sonde_place *ret)
+		       struct sonde_inject_place *ret)
 {
 	for (size_t i = places->nr; i-- > 0;)
 		if (take_in(&places->chunks[i], wish, ret))
@@ -312,7 +312,7 @@ static int map_new(struct sonde_places *places, const struct wish *wish)
 }
 
 static int take(struct sonde_places *places, const struct wish *wish,
-		struct sonde_place *ret)
+		struct sonde_inject_place *ret)
 {
 	for (int i = 0; i < TRIES; i++) {
 		if (take_known(places, wish, ret))
@@ -326,11 +326,11 @@ static int take(struct sonde_places *places, const struct wish *wish,
 
 /* A jump at a pun's place to a pad elsewhere. */
 static int take_by_jump(struct sonde_places *places, const struct wish *wish,
-			struct sonde_place *ret)
+			struct sonde_inject_place *ret)
 {
 	struct wish pun = *wish;
-	struct sonde_place jump;
-	struct sonde_place room;
+	struct sonde_inject_place jump;
+	struct sonde_inject_place room;
 	int rc;
 
 	pun.size = JUMP_BYTES;
@@ -354,7 +354,7 @@ static int take_by_jump(struct sonde_places *places, const struct wish *wish,
 
 int sonde_places_take(struct sonde_places *places,
 		      const struct sonde_window *window, size_t size,
-		      struct sonde_place *ret_place)
+		      struct sonde_inject_place *ret_place)
 {
 	struct wish wish = {
 		.base = window->address + JUMP_BYTES,

@@ -25,7 +25,7 @@ int sonde_places_new(struct sonde_process *process,
 		     struct sonde_places **ret_places);
 void sonde_places_free(struct sonde_places *places);
 
-struct sonde_place {
+struct sonde_inject_place {
 	uint64_t entry; /* what the window's jump leads to: this or a jump to */
 	uint64_t there; /* the room's address in the process, and */
 	uint8_t *here;  /* where to write it */
@@ -39,7 +39,7 @@ struct sonde_place {
  */
 int sonde_places_take(struct sonde_places *places,
 		      const struct sonde_window *window, size_t size,
-		      struct sonde_place *ret_place);
+		      struct sonde_inject_place *ret_place);
 
 /* ---- for tests ---- */
 

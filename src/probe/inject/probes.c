@@ -369,7 +369,7 @@ static void free_built(struct built *built)
 
 /* A pun that has no place becomes a free window, or an int3. */
 static int take_place(struct sonde_probes *p, struct sonde_window *window,
-		      size_t size, struct sonde_place *ret)
+		      size_t size, struct sonde_inject_place *ret)
 {
 	int rc = sonde_places_take(p->places, window, size, ret);
 
@@ -387,7 +387,7 @@ static int make_pad(struct sonde_probes *p, struct site *site,
 		    struct sonde_pad_request *request, struct built *built)
 {
 	bool fresh = !site->patched;
-	struct sonde_place place;
+	struct sonde_inject_place place;
 	int rc;
 
 	request->window = &site->window;

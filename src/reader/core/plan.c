@@ -372,7 +372,7 @@ static int compile_body(struct emitter *to, const struct sonde_event_class *cls,
 		if (!scope)
 			continue;
 		align_to(to, scope->align_bits);
-		plan->scopes[i] = (struct sonde_place){
+		plan->scopes[i] = (struct sonde_plan_place){
 			to->block,
 			(uint32_t)to->offset,
 		};

@@ -68,7 +68,7 @@ struct sonde_op {
 	const struct sonde_class *cls;
 };
 
-struct sonde_place {
+struct sonde_plan_place {
 	uint32_t block, offset;
 };
 
@@ -91,7 +91,7 @@ struct sonde_plan {
 	uint32_t nr_regs; /* with those of the scopes around; 0: none needed */
 	/* of them, those that scopes before each one set */
 	uint8_t first_regs[SONDE_NR_SCOPES];
-	struct sonde_place scopes[SONDE_NR_SCOPES];
+	struct sonde_plan_place scopes[SONDE_NR_SCOPES];
 	/* bit b: block b surely begins at a byte; of the first 16 */
 	uint32_t byte_blocks;
 	struct sonde_field tid, pid, procname; /* .owner NULL: has none */

@@ -74,8 +74,8 @@ static int root_of(struct sonde_flame *flame, struct sonde_track *track,
 		length = snprintf(text, sizeof(text), "%s %" PRId32,
 				  kinds[track->kind], track->id);
 		if (get_child(flame, 0,
-			      sonde_names_get(&flame->spans.names, text,
-					      (size_t)length),
+			      sonde_export_names_get(&flame->spans.names, text,
+						     (size_t)length),
 			      &node) != 0)
 			return -ENOMEM;
 		track->user = node;
@@ -146,7 +146,7 @@ static int init(struct sonde_flame *flame,
 	if (err != 0)
 		return err;
 	flame->nodes[0] = (struct sonde_flame_node){
-		.name = sonde_names_get(&flame->spans.names, "all", 3),
+		.name = sonde_export_names_get(&flame->spans.names, "all", 3),
 	};
 	flame->nr = 1;
 	return 0;

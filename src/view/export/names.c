@@ -19,28 +19,28 @@ struct number {
 	uint64_t number;
 };
 
-int sonde_names_init(struct sonde_names *names)
+int sonde_export_names_init(struct sonde_export_names *names)
 {
 	static const char other[] = "(other)";
 
-	*names = (struct sonde_names){ 0 };
+	*names = (struct sonde_export_names){ 0 };
 	sonde_pool_init(&names->pool, SONDE_NAMES_BYTES_MAX);
 	sonde_hash_init(&names->numbers, sizeof(struct number),
 			SONDE_NAMES_MAX);
-	(void)sonde_names_get(names, other, sizeof(other) - 1);
+	(void)sonde_export_names_get(names, other, sizeof(other) - 1);
 	return names->nr == 1 ? 0 : -ENOMEM;
 }
 
-void sonde_names_fini(struct sonde_names *names)
+void sonde_export_names_fini(struct sonde_export_names *names)
 {
 	sonde_hash_fini(&names->numbers);
 	sonde_pool_fini(&names->pool);
 	free(names->texts);
-	*names = (struct sonde_names){ 0 };
+	*names = (struct sonde_export_names){ 0 };
 }
 
-uint32_t sonde_names_get(struct sonde_names *names, const char *text,
-			 size_t length)
+uint32_t sonde_export_names_get(struct sonde_export_names *names,
+				const char *text, size_t length)
 {
 	/* A zero byte would end the copy early. */
 	size_t used = strnlen(text, length < SONDE_NAME_MAX ? length :
@@ -63,15 +63,17 @@ uint32_t sonde_names_get(struct sonde_names *names, const char *text,
 	return (uint32_t)number->number;
 }
 
-uint32_t sonde_names_lasting(struct sonde_names *names, const char *text)
+uint32_t sonde_export_names_lasting(struct sonde_export_names *names,
+				    const char *text)
 {
 	uint32_t hash = (uint32_t)((uintptr_t)text * 0x9e3779b97f4a7c15u >> 32);
-	struct sonde_names_recent *recent =
+	struct sonde_export_names_recent *recent =
 		&names->recent[hash % SONDE_NAMES_RECENT];
 
 	if (recent->text != text) {
 		recent->text = text;
-		recent->number = sonde_names_get(names, text, strlen(text));
+		recent->number =
+			sonde_export_names_get(names, text, strlen(text));
 	}
 	return recent->number;
 }

@@ -128,7 +128,7 @@ struct fit {
 	uint32_t kind; /* equal for both ends of a pair */
 };
 
-static uint32_t pairs_kind_of(struct sonde_names *names,
+static uint32_t pairs_kind_of(struct sonde_export_names *names,
 			      const struct pair *pair, const struct stem *stem)
 {
 	char text[SONDE_NAME_MAX];
@@ -136,12 +136,12 @@ static uint32_t pairs_kind_of(struct sonde_names *names,
 	int length = snprintf(text, sizeof(text), "%s %.*s", pair->begin,
 			      stems ? (int)stem->length : 0, stem->text);
 
-	return sonde_names_get(names, text, (size_t)length);
+	return sonde_export_names_get(names, text, (size_t)length);
 }
 
 /* The next line, from *line on, that the name fits; false: none. */
-static bool next_fit(struct sonde_names *names, const char *name, size_t *line,
-		     struct fit *ret_fit)
+static bool next_fit(struct sonde_export_names *names, const char *name,
+		     size_t *line, struct fit *ret_fit)
 {
 	for (; *line < SONDE_ARRAY_SIZE(known); (*line)++) {
 		const struct pair *pair = &known[*line];
@@ -178,7 +178,7 @@ static void mark(struct sonde_pairs *pairs, const char *name, uint8_t *kinds)
 		kinds[fit.kind] |= fit.begins ? HAS_BEGIN : HAS_END;
 }
 
-static uint32_t name_of(struct sonde_names *names, const struct fit *fit,
+static uint32_t name_of(struct sonde_export_names *names, const struct fit *fit,
 			const char *name)
 {
 	const struct pair *pair = fit->pair;
@@ -187,12 +187,12 @@ static uint32_t name_of(struct sonde_names *names, const struct fit *fit,
 	int length;
 
 	if (pair->whole || !strchr(pair->begin, '*'))
-		return sonde_names_get(names, name, strlen(name));
+		return sonde_export_names_get(names, name, strlen(name));
 	length = snprintf(text, sizeof(text), "%s%.*s", label,
 			  (int)fit->stem.length, fit->stem.text);
-	return sonde_names_get(names, text,
-			       length < (int)sizeof(text) ? (size_t)length :
-							    sizeof(text) - 1);
+	return sonde_export_names_get(
+		names, text,
+		length < (int)sizeof(text) ? (size_t)length : sizeof(text) - 1);
 }
 
 static void describe(struct sonde_pairs *pairs,
@@ -263,7 +263,7 @@ static int pairs_classify(struct sonde_pairs *pairs)
 
 int sonde_pairs_init(struct sonde_pairs *pairs,
 		     const struct sonde_pairs_config *config,
-		     struct sonde_names *names)
+		     struct sonde_export_names *names)
 {
 	*pairs = (struct sonde_pairs){ .config = *config, .names = names };
 	if (!config->begin)
@@ -280,7 +280,7 @@ void sonde_pairs_fini(struct sonde_pairs *pairs)
 
 /* A value as a name: text as it is, addresses in hexadecimal. 0: it is of a
  * kind that makes no name. */
-static uint32_t value_name(struct sonde_names *names, const char *label,
+static uint32_t value_name(struct sonde_export_names *names, const char *label,
 			   const struct sonde_value *value)
 {
 	char text[SONDE_NAME_MAX];
@@ -291,7 +291,7 @@ static uint32_t value_name(struct sonde_names *names, const char *label,
 		return 0;
 	used = (size_t)snprintf(text, sizeof(text), "%s", label);
 	(void)sonde_key_text(&key, text + used, sizeof(text) - used);
-	return sonde_names_get(names, text, strlen(text));
+	return sonde_export_names_get(names, text, strlen(text));
 }
 
 static uint32_t pairs_user_name(const struct sonde_pairs *pairs,
@@ -304,7 +304,7 @@ static uint32_t pairs_user_name(const struct sonde_pairs *pairs,
 	    sonde_filter_value(pairs->config.name, event, &value) == 0)
 		return value_name(pairs->names, "", &value);
 	name = sonde_event_name(event);
-	return sonde_names_get(pairs->names, name, strlen(name));
+	return sonde_export_names_get(pairs->names, name, strlen(name));
 }
 
 static void user_edge(const struct sonde_pairs *pairs,

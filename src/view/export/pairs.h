@@ -48,14 +48,14 @@ struct sonde_pairs_config {
 
 struct sonde_pairs {
 	struct sonde_pairs_config config;
-	struct sonde_names *names;        /* borrowed */
+	struct sonde_export_names *names; /* borrowed */
 	struct sonde_pair_class *classes; /* by index of event class */
 	bool any; /* some event class begins something */
 };
 
 int sonde_pairs_init(struct sonde_pairs *pairs,
 		     const struct sonde_pairs_config *config,
-		     struct sonde_names *names);
+		     struct sonde_export_names *names);
 void sonde_pairs_fini(struct sonde_pairs *pairs);
 
 void sonde_pairs_edge(const struct sonde_pairs *pairs,

@@ -301,7 +301,7 @@ static int perfetto_instant(void *ctx, const struct sonde_track *track,
 	perfetto_begin_event(p, uuid_of_track(track), event->time_ns,
 			     TYPE_INSTANT);
 	sonde_perfetto_name(&p->packets,
-			    sonde_names_lasting(&p->spans.names, name));
+			    sonde_export_names_lasting(&p->spans.names, name));
 	return end_event(p, event);
 }
 

@@ -21,7 +21,7 @@
 #define KNOWN_ANNOTATION_NAME 2u
 
 int sonde_perfetto_packets_init(struct sonde_perfetto_packets *packets,
-				FILE *to, struct sonde_names *names)
+				FILE *to, struct sonde_export_names *names)
 {
 	*packets = (struct sonde_perfetto_packets){ .to = to, .names = names };
 	packets->known = calloc(SONDE_NAMES_MAX, 1);
@@ -86,7 +86,8 @@ static void put_annotation_name(struct sonde_perfetto_packets *packets,
 
 	if (!name)
 		return;
-	number = intern(packets, sonde_names_lasting(packets->names, name),
+	number = intern(packets,
+			sonde_export_names_lasting(packets->names, name),
 			KNOWN_ANNOTATION_NAME, INTERNED_ANNOTATION_NAME);
 	if (number != 0)
 		sonde_proto_uint(&packets->packet, ANNOTATION_NAME_IID, number);

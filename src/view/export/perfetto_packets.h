@@ -121,14 +121,14 @@ struct sonde_perfetto_packets {
 	struct sonde_proto packet; /* the one that is being written */
 	/* ---- private ---- */
 	FILE *to;
-	struct sonde_names *names;
+	struct sonde_export_names *names;
 	struct sonde_proto interned; /* what goes along with it */
 	uint8_t *known;              /* by name: as what the viewer knows it */
 };
 
 /* `to` and `names` are borrowed. 0 or -ENOMEM. */
 int sonde_perfetto_packets_init(struct sonde_perfetto_packets *packets,
-				FILE *to, struct sonde_names *names);
+				FILE *to, struct sonde_export_names *names);
 void sonde_perfetto_packets_fini(struct sonde_perfetto_packets *packets);
 
 /* A new packet; returns packets->packet. */

@@ -337,7 +337,7 @@ int sonde_spans_init(struct sonde_spans *spans,
 				       .end_ns = SONDE_TIME_MIN };
 	sonde_hash_init(&spans->tracks, sizeof(struct sonde_track),
 			SONDE_SPANS_TRACKS);
-	err = sonde_names_init(&spans->names);
+	err = sonde_export_names_init(&spans->names);
 	if (err == 0)
 		err = sonde_pairs_init(&spans->pairs, config, &spans->names);
 	if (err == 0)
@@ -358,7 +358,7 @@ void sonde_spans_fini(struct sonde_spans *spans)
 		free(spans->machines[i].times);
 	free(spans->machines);
 	sonde_pairs_fini(&spans->pairs);
-	sonde_names_fini(&spans->names);
+	sonde_export_names_fini(&spans->names);
 	*spans = (struct sonde_spans){ 0 };
 }
 

@@ -93,7 +93,7 @@ struct sonde_spans_ops {
 };
 
 struct sonde_spans {
-	struct sonde_names names;
+	struct sonde_export_names names;
 	struct sonde_pairs pairs;
 	struct sonde_spans_counts counts;
 	/* ---- private ---- */

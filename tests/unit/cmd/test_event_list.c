@@ -118,7 +118,7 @@ static uint8_t *read_self(size_t *ret_size)
 	return bytes;
 }
 
-static void make_metadata(struct sonde_text *metadata)
+static void make_metadata(struct sonde_ctf_text *metadata)
 {
 	const struct sonde_ctf_config config = {
 		.hostname = "host",
@@ -172,7 +172,7 @@ static void programs_tell_their_events(void **state)
 
 static void metadata_tells_the_same(void **state)
 {
-	struct sonde_text metadata = { 0 };
+	struct sonde_ctf_text metadata = { 0 };
 	char *at;
 
 	(void)state;
@@ -182,7 +182,7 @@ static void metadata_tells_the_same(void **state)
 	at = strstr(found, "prov:event");
 	assert_non_null(at);
 	assert_string_equal(at, expected);
-	sonde_text_fini(&metadata);
+	sonde_ctf_text_fini(&metadata);
 }
 
 static void what_is_no_elf_file_is_told_apart(void **state)
@@ -242,7 +242,7 @@ static void damaged_elf_files_do_no_harm(void **state)
 static void damaged_metadata_does_no_harm(void **state)
 {
 	static const char marks[] = "{}[]<>;:=,\"\\_ 0a\n";
-	struct sonde_text metadata = { 0 };
+	struct sonde_ctf_text metadata = { 0 };
 	uint32_t seed = 8;
 
 	(void)state;
@@ -269,7 +269,7 @@ static void damaged_metadata_does_no_harm(void **state)
 		(void)list_trace(copy, metadata.size, &sink);
 		free(copy);
 	}
-	sonde_text_fini(&metadata);
+	sonde_ctf_text_fini(&metadata);
 }
 
 static int refuse(void *user, const char *event, uint32_t loglevel)
@@ -283,7 +283,7 @@ static int refuse(void *user, const char *event, uint32_t loglevel)
 static void what_the_sink_returns_comes_back(void **state)
 {
 	const struct sonde_list_sink refusing = { NULL, refuse, find_field };
-	struct sonde_text metadata = { 0 };
+	struct sonde_ctf_text metadata = { 0 };
 	uint64_t malformed;
 	size_t size;
 	uint8_t *bytes = read_self(&size);
@@ -294,7 +294,7 @@ static void what_the_sink_returns_comes_back(void **state)
 			 -E2BIG);
 	assert_int_equal(list_trace(metadata.bytes, metadata.size, &refusing),
 			 -E2BIG);
-	sonde_text_fini(&metadata);
+	sonde_ctf_text_fini(&metadata);
 	free(bytes);
 }
 

@@ -495,7 +495,7 @@ static void metadata_may_grow_in_any_steps(void **state)
 
 static void a_variant_as_an_option_is_refused(void **state)
 {
-	struct sonde_text text = { .error = 0 };
+	struct sonde_ctf_text text = { .error = 0 };
 	struct maker maker;
 
 	(void)state;
@@ -514,7 +514,7 @@ static void a_variant_as_an_option_is_refused(void **state)
 	maker_close(&maker);
 	assert_int_equal(sonde_tsdl_fields(&text, maker_finish(&maker)),
 			 -EINVAL);
-	sonde_text_fini(&text);
+	sonde_ctf_text_fini(&text);
 }
 
 int main(void)

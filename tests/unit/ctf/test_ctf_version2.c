@@ -155,14 +155,14 @@ static char *trace_file(const struct scratch *scratch, const char *name)
 }
 
 /* The fragments that metadata of either version means; 0 if it's valid. */
-static int fragments_of(char *metadata, struct sonde_text *ret_fragments)
+static int fragments_of(char *metadata, struct sonde_ctf_text *ret_fragments)
 {
 	struct sonde_schema_error words;
 	struct sonde_schema *schema;
 	int error =
 		sonde_schema_parse(metadata, strlen(metadata), &words, &schema);
 
-	*ret_fragments = (struct sonde_text){ 0 };
+	*ret_fragments = (struct sonde_ctf_text){ 0 };
 	if (error)
 		return error;
 	error = sonde_schema_write_json(schema, &words, &ret_fragments->bytes,
@@ -185,7 +185,7 @@ static void assert_same_file(const struct scratch scratch[2], const char *name)
 
 static void both_versions_say_the_same(void **state)
 {
-	struct sonde_text fragments[2];
+	struct sonde_ctf_text fragments[2];
 	struct scratch scratch[2];
 	char *metadata[2];
 
@@ -207,7 +207,7 @@ static void both_versions_say_the_same(void **state)
 	assert_same_file(scratch, "b");
 	assert_same_file(scratch, "index/b.idx");
 	for (int i = 0; i < 2; i++) {
-		sonde_text_fini(&fragments[i]);
+		sonde_ctf_text_fini(&fragments[i]);
 		free(metadata[i]);
 		scratch_remove(&scratch[i]);
 	}
@@ -254,7 +254,7 @@ static bool exists(const struct scratch *scratch, const char *name)
 static void metadata_is_valid_whenever_the_writer_stops(void **state)
 {
 	struct sonde_ctf_repair_report report;
-	struct sonde_text fragments;
+	struct sonde_ctf_text fragments;
 	bool done = false;
 	uint32_t nr_valid = 0;
 
@@ -271,7 +271,7 @@ static void metadata_is_valid_whenever_the_writer_stops(void **state)
 			assert_int_equal(
 				sonde_ctf_repair(scratch.trace, &report), 0);
 			assert_int_equal(report.nr_damaged, 0);
-			sonde_text_fini(&fragments);
+			sonde_ctf_text_fini(&fragments);
 			free(metadata);
 			nr_valid++;
 		}
@@ -284,7 +284,7 @@ static void metadata_is_valid_whenever_the_writer_stops(void **state)
 static void an_event_that_cannot_be_said_leaves_the_metadata(void **state)
 {
 	struct sonde_ctf_trace *trace = NULL;
-	struct sonde_text fragments;
+	struct sonde_ctf_text fragments;
 	struct scratch scratch;
 	struct maker maker;
 	char *metadata;
@@ -318,7 +318,7 @@ static void an_event_that_cannot_be_said_leaves_the_metadata(void **state)
 	assert_null(strstr(metadata, "test:deep"));
 	assert_non_null(strstr(metadata, "test:event2"));
 	assert_int_equal(fragments_of(metadata, &fragments), 0);
-	sonde_text_fini(&fragments);
+	sonde_ctf_text_fini(&fragments);
 	free(metadata);
 	scratch_remove(&scratch);
 }

@@ -196,8 +196,8 @@ static void assert_same_class(const struct sonde_class *a,
 	assert_same_members(a, b);
 }
 
-static void assert_same_clock(const struct sonde_clock *a,
-			      const struct sonde_clock *b)
+static void assert_same_clock(const struct sonde_schema_clock *a,
+			      const struct sonde_schema_clock *b)
 {
 	assert_string_equal(a->info.name, b->info.name);
 	assert_string_equal(a->info.description, b->info.description);

@@ -189,7 +189,7 @@ static void rooms_do_not_overlap(void **state)
 	};
 	static const uint32_t masks[] = { 0,          0xff000000, 0xff0000ff,
 					  0xff00ff00, 0xff,       0xffff00 };
-	static struct sonde_place got[NR];
+	static struct sonde_inject_place got[NR];
 
 	(void)state;
 	for (unsigned int i = 0; i < NR; i++) {
@@ -213,7 +213,7 @@ static void rooms_do_not_overlap(void **state)
 static void a_place_of_negative_addresses_is_none(void **state)
 {
 	struct sonde_window w = window_at(NON_PIE, 0xff000000);
-	struct sonde_place got;
+	struct sonde_inject_place got;
 
 	(void)state;
 	assert_int_equal(sonde_places_take(places, &w, 100, &got), -ENOSPC);
@@ -227,7 +227,7 @@ static void a_place_of_negative_addresses_is_none(void **state)
 static void the_only_place_is_given_once(void **state)
 {
 	struct sonde_window w = window_at(LIBRARY, 0xffffffff);
-	struct sonde_place got;
+	struct sonde_inject_place got;
 
 	(void)state;
 	assert_int_equal(sonde_places_take(places, &w, 100, &got), 0);
@@ -242,7 +242,7 @@ static void a_narrow_place_gets_a_jump(void **state)
 
 	(void)state;
 	for (unsigned int i = 0; i < 40; i++) {
-		struct sonde_place got;
+		struct sonde_inject_place got;
 		assert_int_equal(sonde_places_take(places, &w, 90, &got), 0);
 		check_entry(&w, got.entry);
 		if (got.entry == got.there)
@@ -261,7 +261,7 @@ static void heap_and_stack_can_grow(void **state)
 	for (unsigned int i = 0; i < 200; i++) {
 		struct sonde_window w =
 			window_at(PROGRAM + i * 64, i % 2 ? 0xff00 : 0);
-		struct sonde_place got;
+		struct sonde_inject_place got;
 		assert_int_equal(sonde_places_take(places, &w, 400, &got), 0);
 		assert_false(got.there > HEAP && got.there < HEAP + (64 << 20));
 		w = window_at(LIBRARY + i * 64, i % 2 ? 0xff00 : 0);
@@ -273,7 +273,7 @@ static void heap_and_stack_can_grow(void **state)
 static void another_try_follows_a_lost_race(void **state)
 {
 	struct sonde_window w = window_at(LIBRARY, 0);
-	struct sonde_place got;
+	struct sonde_inject_place got;
 
 	(void)state;
 	refuse = 2;

@@ -297,22 +297,22 @@ static struct sonde_trace *record(const struct sonde_desc *desc,
 				  const struct payload *payloads, size_t nr)
 {
 	struct made file = { 0 };
-	struct sonde_text text = { 0 };
+	struct sonde_ctf_text text = { 0 };
 	struct sonde_trace *trace;
 
-	sonde_text_puts(&text, made_metadata_before_clock);
-	sonde_text_puts(&text, MADE_CLOCK);
-	sonde_text_puts(&text,
-			MADE_STREAM_CLASS(
-				"event.context := struct { integer { size = 32;"
-				" align = 8; signed = 1; } _tid; };\n"));
-	sonde_text_printf(&text,
-			  "event { name = \"%s\"; id = 1; stream_id = 0;\n"
-			  "fields := ",
-			  sonde_desc_name(desc));
+	sonde_ctf_text_puts(&text, made_metadata_before_clock);
+	sonde_ctf_text_puts(&text, MADE_CLOCK);
+	sonde_ctf_text_puts(
+		&text, MADE_STREAM_CLASS(
+			       "event.context := struct { integer { size = 32;"
+			       " align = 8; signed = 1; } _tid; };\n"));
+	sonde_ctf_text_printf(&text,
+			      "event { name = \"%s\"; id = 1; stream_id = 0;\n"
+			      "fields := ",
+			      sonde_desc_name(desc));
 	assert_int_equal(sonde_tsdl_fields(&text, desc), 0);
-	sonde_text_puts(&text, "; };\n");
-	sonde_text_append(&text, "", 1);
+	sonde_ctf_text_puts(&text, "; };\n");
+	sonde_ctf_text_append(&text, "", 1);
 	made_packet(&file, &(struct made_head){
 				   .begin = 1, .end = nr + 1, .cpu = CPU });
 	for (size_t i = 0; i < nr; i++) {
@@ -324,7 +324,7 @@ static struct sonde_trace *record(const struct sonde_desc *desc,
 	made_packet_end(&file, 0);
 	trace = made_open(text.bytes, &file, 1);
 	made_free(&file);
-	sonde_text_fini(&text);
+	sonde_ctf_text_fini(&text);
 	return trace;
 }
 

@@ -395,20 +395,20 @@ static void long_identifiers_are_cut(void **state)
 
 static void names_are_unique_in_their_scope(void **state)
 {
-	static struct sonde_names names;
+	static struct sonde_desc_names names;
 	char lengthy[200];
 
 	(void)state;
-	assert_string_equal(sonde_names_add(&names, "x"), "x");
-	assert_string_equal(sonde_names_add(&names, "p->x"), "x_2");
-	assert_string_equal(sonde_names_add(&names, "x_3"), "x_3");
-	assert_string_equal(sonde_names_add(&names, "q->x"), "x_4");
+	assert_string_equal(sonde_desc_names_add(&names, "x"), "x");
+	assert_string_equal(sonde_desc_names_add(&names, "p->x"), "x_2");
+	assert_string_equal(sonde_desc_names_add(&names, "x_3"), "x_3");
+	assert_string_equal(sonde_desc_names_add(&names, "q->x"), "x_4");
 	memset(lengthy, 'l', sizeof(lengthy) - 1);
 	lengthy[sizeof(lengthy) - 1] = 0;
-	assert_int_equal(strlen(sonde_names_add(&names, lengthy)), 63);
-	assert_int_equal(strlen(sonde_names_add(&names, lengthy)), 60);
+	assert_int_equal(strlen(sonde_desc_names_add(&names, lengthy)), 63);
+	assert_int_equal(strlen(sonde_desc_names_add(&names, lengthy)), 60);
 	for (int i = 0; i < 100; i++)
-		assert_non_null(sonde_names_add(&names, "x"));
+		assert_non_null(sonde_desc_names_add(&names, "x"));
 }
 
 int main(void)
