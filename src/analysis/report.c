@@ -108,6 +108,18 @@ int sonde_report_error(const struct sonde_report *report)
 	return report ? report->error : -ENOMEM;
 }
 
+int sonde_report_end(struct sonde_report *report, int error,
+		     struct sonde_report **ret_report)
+{
+	if (!error)
+		error = sonde_report_error(report);
+	if (error)
+		sonde_report_free(report);
+	else
+		*ret_report = report;
+	return error;
+}
+
 /* ---- tables ---- */
 
 /* The columns with keys and titles of our own; NULL: no memory. */

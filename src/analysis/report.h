@@ -45,6 +45,11 @@ void sonde_report_free(struct sonde_report *report);
 /* 0, or -ENOMEM if anything was left out. */
 int sonde_report_error(const struct sonde_report *report);
 
+/* What makes a report ends with this: the report in *ret_report, unless there
+ * was an error, its own or that of report_error(); then it is freed. */
+int sonde_report_end(struct sonde_report *report, int error,
+		     struct sonde_report **ret_report);
+
 /* A table; title NULL: none. Columns are copied. */
 struct sonde_table *sonde_report_table(struct sonde_report *report,
 				       const char *key, const char *title,

@@ -131,12 +131,7 @@ int sonde_blame_spans_report(struct sonde_analysis_args *args, const char *name,
 			error = show(&spans, report);
 		sonde_blame_spans_notes(&spans, report);
 	}
-	if (!error)
-		error = sonde_report_error(report);
-	if (error)
-		sonde_report_free(report);
-	else
-		*ret_report = report;
+	error = sonde_report_end(report, error, ret_report);
 	sonde_blame_spans_fini(&spans);
 	return error;
 }

@@ -623,11 +623,7 @@ static int run(struct sonde_analysis_args *args,
 	map.internal = true;
 	args->nr_errors = args->nr_warnings = args->nr_notes = 0;
 	err = fill(&check, &map, args);
-	if (err)
-		sonde_report_free(check.report);
-	else
-		*ret_report = check.report;
-	return err;
+	return sonde_report_end(check.report, err, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_check = {

@@ -503,16 +503,11 @@ static int run(struct sonde_analysis_args *args,
 		report = sonde_report_new("diff");
 		err = fill_report(&diff, report);
 	}
+	err = sonde_report_end(report, err, ret_report);
 	if (!err)
-		err = sonde_report_error(report);
-	if (err) {
-		sonde_report_free(report);
-	} else {
-		*ret_report = report;
 		args->nr_warnings = diff.nr_new + diff.nr_gone +
 				    diff.nr_changed + diff.nr_durations +
 				    diff.nr_one_sided;
-	}
 	sonde_hash_fini(&diff.events);
 	sonde_hash_fini(&diff.pairs);
 	for (size_t i = 0; i < 2; i++)

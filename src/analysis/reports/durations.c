@@ -245,11 +245,7 @@ int sonde_durations_run(struct sonde_analysis_args *args,
 	head(args, &join, report);
 	sonde_durations_keyless(args, config, join.keyless, report);
 	report_durations(args, &join, report, name);
-	err = sonde_report_error(report);
-	if (err)
-		sonde_report_free(report);
-	else
-		*ret_report = report;
+	err = sonde_report_end(report, 0, ret_report);
 out:
 	sonde_join_fini(&join);
 	return err;

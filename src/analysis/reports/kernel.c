@@ -333,14 +333,7 @@ static int make_report(struct sonde_analysis_args *args,
 				  "events %s, or too few of them.",
 				  config->report->missing);
 	sonde_model_notes(whole->kernel, whole->sums.left_out, report);
-	if (!error)
-		error = sonde_report_error(report);
-	if (error) {
-		sonde_report_free(report);
-		return error;
-	}
-	*ret_report = report;
-	return 0;
+	return sonde_report_end(report, error, ret_report);
 }
 
 int sonde_model_report_run(const struct sonde_model_report *kernel_report,

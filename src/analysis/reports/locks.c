@@ -648,12 +648,7 @@ static int run(struct sonde_analysis_args *args,
 		say(args, &contention, report);
 		err = add_tables(args, &contention, report);
 	}
-	if (!err)
-		err = sonde_report_error(report);
-	if (err)
-		sonde_report_free(report);
-	else
-		*ret_report = report;
+	err = sonde_report_end(report, err, ret_report);
 	sonde_contention_fini(&contention);
 	return err;
 }

@@ -508,12 +508,7 @@ static int run(struct sonde_analysis_args *args,
 		say_left(&words, &heap, report);
 		err = malloc_add_tables(args, &heap, report);
 	}
-	if (!err)
-		err = sonde_report_error(report);
-	if (err)
-		sonde_report_free(report);
-	else
-		*ret_report = report;
+	err = sonde_report_end(report, err, ret_report);
 	sonde_heap_fini(&heap);
 	return err;
 }

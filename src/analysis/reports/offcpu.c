@@ -462,7 +462,7 @@ static int show(struct offcpu *offcpu, const struct sonde_causes *causes,
 	if (!error)
 		error = show_open(&view, report);
 	sonde_model_notes(causes->kernel, offcpu->left_out, report);
-	return error ? error : sonde_report_error(report);
+	return error;
 }
 
 static int offcpu_make_report(struct offcpu *offcpu,
@@ -477,11 +477,7 @@ static int offcpu_make_report(struct offcpu *offcpu,
 	sonde_causes_init(&causes, tables, kernel);
 	error = show(offcpu, &causes, report);
 	sonde_causes_fini(&causes);
-	if (error)
-		sonde_report_free(report);
-	else
-		*ret_report = report;
-	return error;
+	return sonde_report_end(report, error, ret_report);
 }
 
 static int run(struct sonde_analysis_args *args,

@@ -627,11 +627,7 @@ static int run(struct sonde_analysis_args *args,
 	if (!err)
 		err = fill(&overview, args->verbose);
 	part_fini(&whole);
-	if (err)
-		sonde_report_free(overview.report);
-	else
-		*ret_report = overview.report;
-	return err;
+	return sonde_report_end(overview.report, err, ret_report);
 }
 
 const struct sonde_analysis sonde_analysis_stat = {

@@ -353,13 +353,7 @@ static int top_make_report(const struct sonde_analysis_args *args,
 				   SONDE_CELL_COUNT, (int64_t)part->keyless, 0,
 				   NULL);
 	err = top_add_table(args, part, report);
-	if (!err)
-		err = sonde_report_error(report);
-	if (err)
-		sonde_report_free(report);
-	else
-		*ret_report = report;
-	return err;
+	return sonde_report_end(report, err, ret_report);
 }
 
 /* --by as an expression; NULL: by name. */
