@@ -570,30 +570,21 @@ static int convert_read_options(int argc, char **argv,
 				struct conversion *conversion,
 				const char **ret_output)
 {
-	int c;
+	const char *version = "2";
+	const struct sonde_option_place places[] = {
+		{ OPTION_CTF, .value = &version },
+		{ 'o', .value = ret_output },
+		{ 0 },
+	};
+	int status =
+		sonde_option_all(&sonde_command_convert, argc, argv, places);
 
-	while ((c = sonde_option_next(&sonde_command_convert, argc, argv)) !=
-	       -1) {
-		switch (c) {
-		case OPTION_CTF:
-			conversion->major = strcmp(optarg, "1.8") == 0 ? 1 :
-					    strcmp(optarg, "2") == 0   ? 2 :
-									 0;
-			if (conversion->major == 0) {
-				sonde_complain("--ctf %.100s: use 1.8 or 2",
-					       optarg);
-				return SONDE_EXIT_USAGE;
-			}
-			break;
-		case 'o':
-			*ret_output = optarg;
-			break;
-		case 'h':
-			sonde_help(&sonde_command_convert);
-			return 0;
-		default:
-			return SONDE_EXIT_USAGE;
-		}
+	if (status >= 0)
+		return status;
+	conversion->major = strcmp(version, "2") == 0 ? 2 : 1;
+	if (conversion->major == 1 && strcmp(version, "1.8") != 0) {
+		sonde_complain("--ctf %.100s: use 1.8 or 2", version);
+		return SONDE_EXIT_USAGE;
 	}
 	return choose_input(argc - optind, argv + optind, conversion);
 }

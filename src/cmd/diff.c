@@ -82,31 +82,21 @@ static int parse_percent(const char *text, double *ret_share)
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
-	int option;
+	const char *threshold = NULL;
+	const struct sonde_option_place places[] = {
+		{ OPTION_THRESHOLD, &words->strict, &threshold },
+		{ OPTION_RATES, .flag = &words->rates },
+		{ OPTION_BEGIN, .value = &words->list[BEGIN].text },
+		{ OPTION_END, .value = &words->list[END].text },
+		{ OPTION_KEY, .value = &words->list[KEY].text },
+		{ 0 },
+	};
+	int status = sonde_read_option_all(read, argc, argv, places);
 
-	while ((option = sonde_read_option(read, argc, argv)) != -1) {
-		switch (option) {
-		case OPTION_THRESHOLD:
-			if (parse_percent(optarg, &words->threshold))
-				return SONDE_EXIT_USAGE;
-			words->strict = true;
-			break;
-		case OPTION_RATES:
-			words->rates = true;
-			break;
-		case OPTION_BEGIN:
-			words->list[BEGIN].text = optarg;
-			break;
-		case OPTION_END:
-			words->list[END].text = optarg;
-			break;
-		case OPTION_KEY:
-			words->list[KEY].text = optarg;
-			break;
-		default:
-			return SONDE_EXIT_USAGE;
-		}
-	}
+	if (!status && threshold && parse_percent(threshold, &words->threshold))
+		status = SONDE_EXIT_USAGE;
+	if (status)
+		return status;
 	if (!words->list[BEGIN].text == !words->list[END].text)
 		return 0;
 	sonde_complain("diff: --begin and --end need each other");

@@ -265,19 +265,16 @@ static int run(int argc, char **argv)
 {
 	bool json = false;
 	bool cleaning = false;
-	int option;
+	const struct sonde_option_place places[] = {
+		{ OPTION_JSON, .flag = &json },
+		{ OPTION_CLEAN, .flag = &cleaning },
+		{ 0 },
+	};
+	int status =
+		sonde_option_all(&sonde_command_doctor, argc, argv, places);
 
-	while ((option = sonde_option_next(&sonde_command_doctor, argc,
-					   argv)) != -1) {
-		if (option == 'h') {
-			sonde_help(&sonde_command_doctor);
-			return finish(0);
-		}
-		if (option == '?')
-			return SONDE_EXIT_USAGE;
-		json |= option == OPTION_JSON;
-		cleaning |= option == OPTION_CLEAN;
-	}
+	if (status >= 0)
+		return status ? status : finish(0);
 	if (optind < argc || (json && cleaning)) {
 		sonde_complain("doctor: takes %s; 'sonde doctor --help' says "
 			       "more",

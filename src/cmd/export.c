@@ -96,12 +96,14 @@ static int take_format(int argc, char **argv, struct words *words)
 
 static int parse_own(struct words *words, int option)
 {
-	if (sonde_pairs_option(&words->pairs, option))
+	const struct sonde_option_place places[] = {
+		SONDE_PAIRS_PLACES(&words->pairs),
+		{ OPTION_FIELDS, .value = &words->fields },
+		{ 0 },
+	};
+
+	if (sonde_option_put(places, option))
 		return 0;
-	if (option == OPTION_FIELDS) {
-		words->fields = optarg;
-		return 0;
-	}
 	if (option != OPTION_COUNTER)
 		return SONDE_EXIT_USAGE;
 	if (words->nr_counters == COUNTERS_MAX) {

@@ -46,28 +46,18 @@ struct words {
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
-	int option;
+	const struct sonde_option_place places[] = {
+		SONDE_PAIRS_PLACES(&words->pairs),
+		{ OPTION_FOLDED, .flag = &words->folded },
+		{ OPTION_COUNT, .flag = &words->count },
+		{ OPTION_PER_THREAD, .flag = &words->per_thread },
+		{ OPTION_TITLE, .value = &words->title },
+		{ 0 },
+	};
+	int status = sonde_read_option_all(read, argc, argv, places);
 
-	while ((option = sonde_read_option(read, argc, argv)) != -1) {
-		if (sonde_pairs_option(&words->pairs, option))
-			continue;
-		switch (option) {
-		case OPTION_FOLDED:
-			words->folded = true;
-			break;
-		case OPTION_COUNT:
-			words->count = true;
-			break;
-		case OPTION_PER_THREAD:
-			words->per_thread = true;
-			break;
-		case OPTION_TITLE:
-			words->title = optarg;
-			break;
-		default:
-			return SONDE_EXIT_USAGE;
-		}
-	}
+	if (status)
+		return status;
 	return sonde_pairs_check(&words->pairs);
 }
 

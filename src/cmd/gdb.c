@@ -198,20 +198,15 @@ static int check_trace(const char *path)
 static int run(int argc, char **argv)
 {
 	const char *output = NULL;
+	const struct sonde_option_place places[] = {
+		{ 'o', .value = &output },
+		{ 0 },
+	};
 	const char *what;
-	int option;
-	int status;
+	int status = sonde_option_all(&sonde_command_gdb, argc, argv, places);
 
-	while ((option = sonde_option_next(&sonde_command_gdb, argc, argv)) !=
-	       -1) {
-		if (option == 'h') {
-			sonde_help(&sonde_command_gdb);
-			return 0;
-		}
-		if (option == '?')
-			return SONDE_EXIT_USAGE;
-		output = optarg;
-	}
+	if (status >= 0)
+		return status;
 	if (optind >= argc) {
 		sonde_complain("gdb: a PID or a TRACE comes first; see 'sonde "
 			       "gdb --help'");

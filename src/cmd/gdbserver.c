@@ -94,51 +94,6 @@ static const struct sonde_option option_table[] = {
 };
 /* clang-format on */
 
-/* -1: go on; else the exit status. */
-static int gdbserver_parse_option(int option, struct options *options)
-{
-	switch (option) {
-	case OPTION_ATTACH:
-		options->attach = true;
-		return -1;
-	case OPTION_MULTI:
-		options->multi = true;
-		return -1;
-	case OPTION_ONCE:
-		options->once = true;
-		return -1;
-	case OPTION_TRACE:
-		options->trace = true;
-		return -1;
-	case OPTION_DEBUG:
-		options->debug = true;
-		return -1;
-	case OPTION_ADD:
-		options->add = true;
-		return -1;
-	case OPTION_IGNORED:
-		return -1;
-	case 'o':
-		options->output = optarg;
-		return -1;
-	case OPTION_BUFFER:
-		if (!sonde_number_parse_size(optarg, &options->buffer_bytes) &&
-		    options->buffer_bytes)
-			return -1;
-		sonde_complain("--buffer %.100s: give a size, such as 16M",
-			       optarg);
-		return SONDE_EXIT_USAGE;
-	case 'h':
-		sonde_help(&sonde_command_gdbserver);
-		return 0;
-	case OPTION_VERSION:
-		(void)puts("sonde gdbserver " SONDE_VERSION);
-		return 0;
-	default:
-		return SONDE_EXIT_USAGE;
-	}
-}
-
 static int gdbserver_complain_usage(const char *what)
 {
 	sonde_complain("%s; see 'sonde gdbserver --help'", what);
@@ -173,15 +128,39 @@ static int gdbserver_parse_words(int argc, char **argv, struct options *options)
 
 static int parse(int argc, char **argv, struct options *options)
 {
-	int option;
-	int status = -1;
+	const char *buffer = NULL;
+	bool version = false;
+	const struct sonde_option_place places[] = {
+		{ OPTION_ATTACH, .flag = &options->attach },
+		{ OPTION_MULTI, .flag = &options->multi },
+		{ OPTION_ONCE, .flag = &options->once },
+		{ OPTION_TRACE, .flag = &options->trace },
+		{ OPTION_DEBUG, .flag = &options->debug },
+		{ OPTION_ADD, .flag = &options->add },
+		{ OPTION_VERSION, .flag = &version },
+		{ OPTION_IGNORED, .flag = NULL },
+		{ 'o', .value = &options->output },
+		{ OPTION_BUFFER, .value = &buffer },
+		{ 0 },
+	};
+	int status;
 
 	optind = 0;
-	while (status < 0 &&
-	       (option = sonde_option_next(&sonde_command_gdbserver, argc,
-					   argv)) != -1)
-		status = gdbserver_parse_option(option, options);
-	return status < 0 ? gdbserver_parse_words(argc, argv, options) : status;
+	status = sonde_option_all(&sonde_command_gdbserver, argc, argv, places);
+	if (status >= 0)
+		return status;
+	if (version) {
+		(void)puts("sonde gdbserver " SONDE_VERSION);
+		return 0;
+	}
+	if (buffer &&
+	    (sonde_number_parse_size(buffer, &options->buffer_bytes) ||
+	     !options->buffer_bytes)) {
+		sonde_complain("--buffer %.100s: give a size, such as 16M",
+			       buffer);
+		return SONDE_EXIT_USAGE;
+	}
+	return gdbserver_parse_words(argc, argv, options);
 }
 
 static int gdbserver_parse_pid(const char *text, pid_t *ret_pid)

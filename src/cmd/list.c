@@ -492,20 +492,16 @@ static int run(int argc, char **argv)
 	bool declared = false;
 	bool kernel = false;
 	char newest[NAME_MAX + 1];
-	int option;
+	const struct sonde_option_place places[] = {
+		{ OPTION_JSON, .flag = &json },
+		{ OPTION_DECLARED, .flag = &declared },
+		{ 'k', .flag = &kernel },
+		{ 0 },
+	};
+	int status = sonde_option_all(&sonde_command_list, argc, argv, places);
 
-	while ((option = sonde_option_next(&sonde_command_list, argc, argv)) !=
-	       -1) {
-		if (option == 'h') {
-			sonde_help(&sonde_command_list);
-			return 0;
-		}
-		if (option == '?')
-			return SONDE_EXIT_USAGE;
-		json |= option == OPTION_JSON;
-		kernel |= option == 'k';
-		declared |= option == OPTION_DECLARED;
-	}
+	if (status >= 0)
+		return status;
 	if (kernel)
 		return sonde_list_kernel(argc - optind, argv + optind, json);
 	if (optind == argc && sonde_newest(false, newest))

@@ -148,3 +148,33 @@ int sonde_option_next(const struct sonde_command *command, int argc,
 		complain_long(command->name, word, parser.all);
 	return '?';
 }
+
+bool sonde_option_put(const struct sonde_option_place *places, int option)
+{
+	for (; places->id; places++) {
+		if (places->id != option)
+			continue;
+		if (places->flag)
+			*places->flag = true;
+		if (places->value)
+			*places->value = optarg;
+		return true;
+	}
+	return false;
+}
+
+int sonde_option_all(const struct sonde_command *command, int argc, char **argv,
+		     const struct sonde_option_place *places)
+{
+	int option;
+
+	while ((option = sonde_option_next(command, argc, argv)) != -1) {
+		if (option == 'h') {
+			sonde_help(command);
+			return 0;
+		}
+		if (!sonde_option_put(places, option))
+			return SONDE_EXIT_USAGE;
+	}
+	return -1;
+}

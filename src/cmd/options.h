@@ -40,6 +40,21 @@ const struct sonde_command *sonde_command_find(const char *name);
 int sonde_option_next(const struct sonde_command *command, int argc,
 		      char **argv);
 
+/* Where an option goes: a flag that is set, a pointer that gets its value.
+ * A list ends with zeros. */
+struct sonde_option_place {
+	int id;
+	bool *flag;
+	const char **value;
+};
+
+/* Whether it has a place, where it is then. */
+bool sonde_option_put(const struct sonde_option_place *places, int option);
+/* All of them; --help is shown. -1: go on with the words from optind; else an
+ * exit status. */
+int sonde_option_all(const struct sonde_command *command, int argc, char **argv,
+		     const struct sonde_option_place *places);
+
 /* --help, on standard output. */
 void sonde_help(const struct sonde_command *command);
 

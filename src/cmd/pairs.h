@@ -29,12 +29,27 @@ enum sonde_pairs_option {
 	  "what the span is called (default: the event's name)" }
 /* clang-format on */
 
-struct sonde_pairs_words {
-	const char *begin, *end, *name;
+enum {
+	SONDE_PAIRS_BEGIN,
+	SONDE_PAIRS_END,
+	SONDE_PAIRS_NAME,
+	SONDE_PAIRS_NR,
 };
 
-/* Whether the option is one of these; its word is taken. */
-bool sonde_pairs_option(struct sonde_pairs_words *words, int option);
+struct sonde_pairs_words {
+	struct sonde_read_expression list[SONDE_PAIRS_NR];
+};
+
+/* Where they go, for struct sonde_option_place. */
+#define SONDE_PAIRS_PLACES(words)                                      \
+	{ SONDE_OPTION_BEGIN,                                          \
+	  .value = &(words)->list[SONDE_PAIRS_BEGIN].text },           \
+		{ SONDE_OPTION_END,                                    \
+		  .value = &(words)->list[SONDE_PAIRS_END].text },     \
+	{                                                              \
+		SONDE_OPTION_NAME,                                     \
+			.value = &(words)->list[SONDE_PAIRS_NAME].text \
+	}
 
 /* Whether they go together: 0, or an exit status after saying why not. */
 int sonde_pairs_check(const struct sonde_pairs_words *words);

@@ -97,41 +97,33 @@ static int print_find_word(const char *option, const char *text,
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct sonde_print_options *print, bool *ret_statedump)
 {
-	int option;
-	int word = 0;
+	const char *times = "local";
+	const char *format = "text";
+	const struct sonde_option_place places[] = {
+		{ OPTION_FIELDS, .value = &print->columns },
+		{ OPTION_TIME, .value = &times },
+		{ OPTION_FORMAT, .value = &format },
+		{ OPTION_REVERSE, .flag = &print->reverse },
+		{ OPTION_STATEDUMP, .flag = ret_statedump },
+		{ 0 },
+	};
+	int word;
 
-	while (word >= 0 &&
-	       (option = sonde_read_option(read, argc, argv)) != -1) {
-		switch (option) {
-		case OPTION_FIELDS:
-			print->columns = optarg;
-			break;
-		case OPTION_TIME:
-			word = print_find_word(
-				"--time", optarg, time_words,
-				SONDE_ARRAY_SIZE(time_words),
-				": give local, utc, ns, seconds or "
-				"relative");
-			print->times = (enum sonde_stamp_form)word;
-			break;
-		case OPTION_FORMAT:
-			word = print_find_word(
-				"--format", optarg, format_words,
-				SONDE_ARRAY_SIZE(format_words),
-				": give text, json or babeltrace");
-			print->style = (enum sonde_style)word;
-			break;
-		case OPTION_REVERSE:
-			print->reverse = true;
-			break;
-		case OPTION_STATEDUMP:
-			*ret_statedump = true;
-			break;
-		default:
-			return -EINVAL;
-		}
-	}
-	return word < 0 ? -EINVAL : 0;
+	if (sonde_read_option_all(read, argc, argv, places))
+		return -EINVAL;
+	word = print_find_word("--time", times, time_words,
+			       SONDE_ARRAY_SIZE(time_words),
+			       ": give local, utc, ns, seconds or relative");
+	if (word < 0)
+		return -EINVAL;
+	print->times = (enum sonde_stamp_form)word;
+	word = print_find_word("--format", format, format_words,
+			       SONDE_ARRAY_SIZE(format_words),
+			       ": give text, json or babeltrace");
+	if (word < 0)
+		return -EINVAL;
+	print->style = (enum sonde_style)word;
+	return 0;
 }
 
 /* A bare number after --last is a number of events. */

@@ -78,54 +78,6 @@ static const struct sonde_option option_table[] = {
 };
 /* clang-format on */
 
-static bool parse_pid(const char *text, pid_t *ret_pid)
-{
-	uint64_t pid;
-
-	if (!sonde_number_parse(text, INT32_MAX, &pid) || !pid)
-		return false;
-	*ret_pid = (pid_t)pid;
-	return true;
-}
-
-/* -1: go on; else the exit status. */
-static int parse_option(int option, struct options *options)
-{
-	switch (option) {
-	case 'p':
-		if (parse_pid(optarg, &options->pid))
-			return -1;
-		sonde_complain("%.100s: not a PID", optarg);
-		return SONDE_EXIT_USAGE;
-	case 'o':
-		options->output = optarg;
-		return -1;
-	case OPTION_COLLECT:
-		options->collect = optarg;
-		return -1;
-	case OPTION_NAME:
-		options->name = optarg;
-		return -1;
-	case OPTION_LIST:
-		options->list = true;
-		return -1;
-	case OPTION_REMOVE:
-		options->remove = optarg;
-		return -1;
-	case OPTION_STOP:
-		options->stop = true;
-		return -1;
-	case OPTION_JSON:
-		options->json = true;
-		return -1;
-	case 'h':
-		sonde_help(&sonde_command_probe);
-		return 0;
-	default:
-		return SONDE_EXIT_USAGE;
-	}
-}
-
 /* GDB reads lines: what is given must be one. */
 static bool is_line(const char *text)
 {
@@ -173,15 +125,30 @@ static int check_options(const struct options *options)
 
 static int parse(int argc, char **argv, struct options *options)
 {
-	int status = -1;
-	int option;
+	const char *text = NULL;
+	const struct sonde_option_place places[] = {
+		{ 'p', .value = &text },
+		{ 'o', .value = &options->output },
+		{ OPTION_COLLECT, .value = &options->collect },
+		{ OPTION_NAME, .value = &options->name },
+		{ OPTION_REMOVE, .value = &options->remove },
+		{ OPTION_LIST, .flag = &options->list },
+		{ OPTION_STOP, .flag = &options->stop },
+		{ OPTION_JSON, .flag = &options->json },
+		{ 0 },
+	};
+	uint64_t pid = 0;
+	int status;
 
 	optind = 0;
-	while (status < 0 && (option = sonde_option_next(&sonde_command_probe,
-							 argc, argv)) != -1)
-		status = parse_option(option, options);
+	status = sonde_option_all(&sonde_command_probe, argc, argv, places);
 	if (status >= 0)
 		return status;
+	if (text && (!sonde_number_parse(text, INT32_MAX, &pid) || !pid)) {
+		sonde_complain("%.100s: not a PID", text);
+		return SONDE_EXIT_USAGE;
+	}
+	options->pid = (pid_t)pid;
 	if (optind < argc)
 		options->where = argv[optind++];
 	if (optind < argc)

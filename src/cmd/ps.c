@@ -179,18 +179,14 @@ static int list(bool json)
 static int run(int argc, char **argv)
 {
 	bool json = false;
-	int option;
+	const struct sonde_option_place places[] = {
+		{ OPTION_JSON, .flag = &json },
+		{ 0 },
+	};
+	int status = sonde_option_all(&sonde_command_ps, argc, argv, places);
 
-	while ((option = sonde_option_next(&sonde_command_ps, argc, argv)) !=
-	       -1) {
-		if (option == 'h') {
-			sonde_help(&sonde_command_ps);
-			return 0;
-		}
-		if (option == '?')
-			return SONDE_EXIT_USAGE;
-		json |= option == OPTION_JSON;
-	}
+	if (status >= 0)
+		return status;
 	if (optind < argc) {
 		sonde_complain("ps: takes no arguments; 'sonde ps --help' says "
 			       "more");

@@ -101,31 +101,24 @@ static int parse_colour(const char *text, int *ret_colour)
 /* 0: it was a common option; 1: it is the command's; -EINVAL: said why. */
 static int common(struct sonde_read *read, int option)
 {
+	const struct sonde_option_place places[] = {
+		{ 'f', .value = &read->filter_text },
+		{ 'q', .flag = &read->quiet },
+		{ SONDE_OPTION_FROM, .value = &read->from_text },
+		{ SONDE_OPTION_TO, .value = &read->to_text },
+		{ SONDE_OPTION_LAST, .value = &read->last_text },
+		{ SONDE_OPTION_JSON, .flag = &read->json },
+		{ 0 },
+	};
 	uint64_t number = 0;
 	int err = 0;
 
+	if (sonde_option_put(places, option))
+		return 0;
 	switch (option) {
-	case 'f':
-		read->filter_text = optarg;
-		break;
 	case 'o':
 		/* "-" is what it is everywhere: standard output. */
 		read->output = strcmp(optarg, "-") != 0 ? optarg : NULL;
-		break;
-	case 'q':
-		read->quiet = true;
-		break;
-	case SONDE_OPTION_FROM:
-		read->from_text = optarg;
-		break;
-	case SONDE_OPTION_TO:
-		read->to_text = optarg;
-		break;
-	case SONDE_OPTION_LAST:
-		read->last_text = optarg;
-		break;
-	case SONDE_OPTION_JSON:
-		read->json = true;
 		break;
 	case SONDE_OPTION_COLOUR:
 		err = parse_colour(optarg, &read->colour);
@@ -159,6 +152,17 @@ int sonde_read_option(struct sonde_read *read, int argc, char **argv)
 		if (err)
 			return err > 0 ? option : '?';
 	}
+}
+
+int sonde_read_option_all(struct sonde_read *read, int argc, char **argv,
+			  const struct sonde_option_place *places)
+{
+	int option;
+
+	while ((option = sonde_read_option(read, argc, argv)) != -1)
+		if (!sonde_option_put(places, option))
+			return SONDE_EXIT_USAGE;
+	return 0;
 }
 
 /* ---- opening ---- */

@@ -87,6 +87,9 @@ void sonde_read_init(struct sonde_read *read,
 /* Like getopt_long(): the next option that is the command's own, '?' after
  * something wrong (which has been said), or -1. */
 int sonde_read_option(struct sonde_read *read, int argc, char **argv);
+/* All of them, those of the command to their places. 0 or SONDE_EXIT_USAGE. */
+int sonde_read_option_all(struct sonde_read *read, int argc, char **argv,
+			  const struct sonde_option_place *places);
 /* Without a trace, where one is wanted, it is the newest recording in the
  * working directory. -1: go on. Else the exit status: everything has been said and freed. */
 int sonde_read_open(struct sonde_read *read, int argc, char **argv,

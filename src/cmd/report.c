@@ -95,40 +95,23 @@ static int parse_nth(const char *text, uint64_t *ret_nth)
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
-	int option;
+	const char *nth = NULL;
+	const struct sonde_option_place places[] = {
+		{ OPTION_BEGIN, .value = &words->list[BEGIN].text },
+		{ OPTION_END, .value = &words->list[END].text },
+		{ OPTION_KEY, .value = &words->list[KEY].text },
+		{ OPTION_VALUE, .value = &words->list[VALUE].text },
+		{ OPTION_BY, .value = &words->by },
+		{ OPTION_NTH, .value = &nth },
+		{ OPTION_SELF, .flag = &read->shows_own },
+		{ OPTION_NO_NAMES, .flag = &words->no_names },
+		{ 0 },
+	};
+	int status = sonde_read_option_all(read, argc, argv, places);
 
-	while ((option = sonde_read_option(read, argc, argv)) != -1) {
-		switch (option) {
-		case OPTION_BEGIN:
-			words->list[BEGIN].text = optarg;
-			break;
-		case OPTION_END:
-			words->list[END].text = optarg;
-			break;
-		case OPTION_KEY:
-			words->list[KEY].text = optarg;
-			break;
-		case OPTION_BY:
-			words->by = optarg;
-			break;
-		case OPTION_VALUE:
-			words->list[VALUE].text = optarg;
-			break;
-		case OPTION_NTH:
-			if (parse_nth(optarg, &words->nth))
-				return SONDE_EXIT_USAGE;
-			break;
-		case OPTION_SELF:
-			read->shows_own = true;
-			break;
-		case OPTION_NO_NAMES:
-			words->no_names = true;
-			break;
-		default:
-			return SONDE_EXIT_USAGE;
-		}
-	}
-	return 0;
+	if (!status && nth && parse_nth(nth, &words->nth))
+		status = SONDE_EXIT_USAGE;
+	return status;
 }
 
 /* ---- the list of reports ---- */

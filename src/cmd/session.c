@@ -245,22 +245,15 @@ static const struct sonde_option snapshot_options[] = {
 static int read_session_options(const struct sonde_command *command, int argc,
 				char **argv, struct words *ret_words)
 {
-	int option;
+	const struct sonde_option_place places[] = {
+		{ OPTION_JSON, .flag = &ret_words->json },
+		{ 'q', .flag = &ret_words->quiet },
+		{ 'o', .value = &ret_words->output },
+		{ 0 },
+	};
 
 	*ret_words = (struct words){ .output = NULL };
-	while ((option = sonde_option_next(command, argc, argv)) != -1) {
-		if (option == 'h') {
-			sonde_help(command);
-			return 0;
-		}
-		if (option == '?')
-			return SONDE_EXIT_USAGE;
-		ret_words->json |= option == OPTION_JSON;
-		ret_words->quiet |= option == 'q';
-		if (option == 'o')
-			ret_words->output = optarg;
-	}
-	return -1;
+	return sonde_option_all(command, argc, argv, places);
 }
 
 /* `stop` and `destroy` tell what the session ended with, `clear` nothing. */

@@ -195,18 +195,14 @@ static int run(int argc, char **argv)
 	struct sonde_rundir home;
 	const char *name = NULL;
 	bool json = false;
-	int option;
-	int rc;
+	const struct sonde_option_place places[] = {
+		{ OPTION_JSON, .flag = &json },
+		{ 0 },
+	};
+	int rc = sonde_option_all(command, argc, argv, places);
 
-	while ((option = sonde_option_next(command, argc, argv)) != -1) {
-		if (option == 'h') {
-			sonde_help(command);
-			return 0;
-		}
-		if (option == '?')
-			return SONDE_EXIT_USAGE;
-		json |= option == OPTION_JSON;
-	}
+	if (rc >= 0)
+		return rc;
 	rc = optind < argc ?
 		     sonde_command_session(command, argc, argv, &home, &name) :
 		     sonde_command_home(&home);

@@ -26,15 +26,16 @@ static int run(int argc, char **argv)
 	struct sonde_analysis_args args;
 	struct sonde_read read;
 	bool verbose = false;
-	int option;
+	const struct sonde_option_place places[] = {
+		{ 'v', .flag = &verbose },
+		{ 0 },
+	};
 	int status;
 
 	sonde_read_init(&read, &sonde_command_stat);
-	while ((option = sonde_read_option(&read, argc, argv)) != -1) {
-		if (option != 'v')
-			return SONDE_EXIT_USAGE;
-		verbose = true;
-	}
+	status = sonde_read_option_all(&read, argc, argv, places);
+	if (status)
+		return status;
 	status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
