@@ -20,7 +20,7 @@ static unsigned int least(unsigned int a, unsigned int b)
 	return a < b ? a : b;
 }
 
-static bool is_same(char a, char b)
+static bool nearest_is_same(char a, char b)
 {
 	return tolower((unsigned char)a) == tolower((unsigned char)b);
 }
@@ -45,10 +45,12 @@ static unsigned int distance(const char *a, const char *b)
 		row = spare;
 		row[0] = i;
 		for (unsigned int j = 1; j <= nr; j++) {
-			row[j] = up[j - 1] + !is_same(a[i - 1], b[j - 1]);
+			row[j] = up[j - 1] +
+				 !nearest_is_same(a[i - 1], b[j - 1]);
 			row[j] = least(row[j], least(up[j], row[j - 1]) + 1);
-			if (i > 1 && j > 1 && is_same(a[i - 1], b[j - 2]) &&
-			    is_same(a[i - 2], b[j - 1]))
+			if (i > 1 && j > 1 &&
+			    nearest_is_same(a[i - 1], b[j - 2]) &&
+			    nearest_is_same(a[i - 2], b[j - 1]))
 				row[j] = least(row[j], two_up[j - 2] + 1);
 		}
 	}

@@ -66,7 +66,8 @@ static void offer(const struct typed *typed, const char *word,
 
 /* ---- options ---- */
 
-static bool is_called(const struct sonde_option *option, const char *word)
+static bool is_option_called(const struct sonde_option *option,
+			     const char *word)
 {
 	size_t length = strcspn(word, "=");
 
@@ -89,7 +90,7 @@ find_option(const struct sonde_command *command, const char *word)
 		const struct sonde_option *option = tables[i];
 
 		for (; option && (option->name || option->help); option++)
-			if (option->name && is_called(option, word))
+			if (option->name && is_option_called(option, word))
 				return option;
 	}
 	return NULL;

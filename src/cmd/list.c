@@ -124,7 +124,8 @@ static bool equal(const struct event *a, const struct event *b)
 }
 
 /* Whether `event` is among the kept ones of its name, which are the last. */
-static bool is_kept(struct events *events, size_t kept, struct event *event)
+static bool list_is_kept(struct events *events, size_t kept,
+			 struct event *event)
 {
 	while (kept-- > 0) {
 		struct event *other = &events->at[kept];
@@ -150,7 +151,7 @@ static void sort_events(struct events *events)
 	for (size_t i = 0; i < events->nr; i++) {
 		struct event event = events->at[i];
 
-		if (is_kept(events, kept, &event))
+		if (list_is_kept(events, kept, &event))
 			free_event(&event);
 		else
 			events->at[kept++] = event;
@@ -253,7 +254,7 @@ static void print_json(const struct events *events)
 /* ---- files ---- */
 
 /* Read all of a file into memory of the caller's to free. */
-static int read_fd(int fd, uint8_t **ret_bytes, size_t *ret_size)
+static int list_read_fd(int fd, uint8_t **ret_bytes, size_t *ret_size)
 {
 	struct stat st;
 	uint8_t *bytes;
@@ -286,14 +287,15 @@ static int read_fd(int fd, uint8_t **ret_bytes, size_t *ret_size)
 	return 0;
 }
 
-static int read_file(const char *path, uint8_t **ret_bytes, size_t *ret_size)
+static int list_read_file(const char *path, uint8_t **ret_bytes,
+			  size_t *ret_size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	int error;
 
 	if (fd < 0)
 		return -errno;
-	error = read_fd(fd, ret_bytes, ret_size);
+	error = list_read_fd(fd, ret_bytes, ret_size);
 	(void)close(fd);
 	return error;
 }
@@ -305,7 +307,7 @@ static bool is_directory(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-static void complain(const char *path, int error)
+static void list_complain(const char *path, int error)
 {
 	if (error == -ENOEXEC)
 		sonde_complain("%.200s is not an ELF file; give a program, "
@@ -331,7 +333,7 @@ struct sought {
 	bool found;
 };
 
-static int try_event(void *user, const char *name, uint32_t loglevel)
+static int list_try_event(void *user, const char *name, uint32_t loglevel)
 {
 	struct sought *sought = user;
 	char rules[SONDE_GLOB_MAX + 2] = "";
@@ -362,13 +364,13 @@ bool sonde_list_has(const char *path, const char *glob,
 		    struct sonde_nearest *ret_nearest)
 {
 	struct sought sought = { ret_nearest, glob, false };
-	struct sonde_list_sink sink = { &sought, try_event, ignore_field };
+	struct sonde_list_sink sink = { &sought, list_try_event, ignore_field };
 	uint64_t malformed = 0;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
 
 	sonde_nearest_begin(ret_nearest, glob);
-	if (read_file(path, &bytes, &size))
+	if (list_read_file(path, &bytes, &size))
 		return false;
 	/* What isn't understood has no events. */
 	(void)sonde_list_elf(bytes, size, &sink, &malformed);
@@ -386,11 +388,11 @@ static int collect(const char *path, struct events *events)
 
 	if (is_directory(path))
 		return sonde_list_trace(path, events->declared, &sink);
-	error = read_file(path, &bytes, &size);
+	error = list_read_file(path, &bytes, &size);
 	if (error == 0)
 		error = sonde_list_elf(bytes, size, &sink, &malformed);
 	if (error != 0)
-		complain(path, error);
+		list_complain(path, error);
 	else if (malformed > 0)
 		sonde_complain("%.200s: %llu damaged descriptions passed over",
 			       path, (unsigned long long)malformed);

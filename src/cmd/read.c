@@ -367,8 +367,8 @@ static int open_output(struct sonde_read *read)
 	return 0;
 }
 
-static int check_words(const struct sonde_read *read, int nr, int min_traces,
-		       int max_traces)
+static int check_nr_traces(const struct sonde_read *read, int nr,
+			   int min_traces, int max_traces)
 {
 	if (nr < min_traces && min_traces == 1)
 		sonde_complain("which trace? No sonde-YYYYMMDD-HHMMSS was "
@@ -412,7 +412,7 @@ int sonde_read_open(struct sonde_read *read, int argc, char **argv,
 		paths = newest;
 		nr = 1;
 	}
-	status = check_words(read, nr, min_traces, max_traces);
+	status = check_nr_traces(read, nr, min_traces, max_traces);
 	if (status)
 		return status;
 	sonde_watch_begin(read->command->name, !(read->flows && !read->output &&

@@ -286,7 +286,7 @@ static int order(const struct sonde_command *command, int argc, char **argv,
 	return 0;
 }
 
-static int stop(int argc, char **argv)
+static int stop_session(int argc, char **argv)
 {
 	return order(&sonde_command_stop, argc, argv, SONDE_ASK_STOP);
 }
@@ -415,7 +415,7 @@ static int snapshot(int argc, char **argv)
 
 const struct sonde_command sonde_command_stop = {
 	.name = "stop",
-	.run = stop,
+	.run = stop_session,
 	.brief = "NAME",
 	.does = "end what a session records",
 	.usage =

@@ -70,9 +70,9 @@ static int compare(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void put_text(struct sonde_table *table, enum column column,
-		     const struct sonde_session_document *document,
-		     const char *path)
+static void status_put_text(struct sonde_table *table, enum column column,
+			    const struct sonde_session_document *document,
+			    const char *path)
 {
 	const char *text = sonde_session_document_text(document, path);
 
@@ -84,10 +84,10 @@ static void add_row(struct sonde_table *table,
 		    const struct sonde_session_document *document)
 {
 	sonde_table_row(table);
-	put_text(table, COLUMN_NAME, document, "name");
-	put_text(table, COLUMN_STATE, document, "state");
-	put_text(table, COLUMN_MODE, document, "mode");
-	put_text(table, COLUMN_DIRECTORY, document, "directory");
+	status_put_text(table, COLUMN_NAME, document, "name");
+	status_put_text(table, COLUMN_STATE, document, "state");
+	status_put_text(table, COLUMN_MODE, document, "mode");
+	status_put_text(table, COLUMN_DIRECTORY, document, "directory");
 	if (sonde_command_is(document, "died"))
 		return; /* nobody knows */
 	if (sonde_command_is(document, "recording")) {

@@ -43,8 +43,9 @@ static struct sonde_class *bytes(struct sonde_pool *pool)
 	return cls;
 }
 
-static struct sonde_class *make_part(struct sonde_schema *schema,
-				     const struct part *part, uint32_t align)
+static struct sonde_class *describe_make_part(struct sonde_schema *schema,
+					      const struct part *part,
+					      uint32_t align)
 {
 	struct sonde_class *cls =
 		part->role == SONDE_ROLE_UUID ?
@@ -72,7 +73,8 @@ static struct sonde_class *structure(struct sonde_schema *schema,
 
 	for (size_t i = 0; i < nr && !err; i++)
 		err = sonde_class_add(cls, parts[i].name,
-				      make_part(schema, &parts[i], align));
+				      describe_make_part(schema, &parts[i],
+							 align));
 	return err ? NULL : cls;
 }
 
@@ -150,7 +152,8 @@ static struct sonde_class *header_id(struct sonde_schema *schema, bool large)
 	const struct part id = { "id", large ? 16 : 5, SONDE_ROLE_EVENT_ID };
 	const uint32_t escape =
 		large ? SONDE_LARGE_ESCAPE : SONDE_COMPACT_ESCAPE;
-	struct sonde_class *cls = make_part(schema, &id, large ? 8 : 1);
+	struct sonde_class *cls =
+		describe_make_part(schema, &id, large ? 8 : 1);
 	struct sonde_label *labels =
 		sonde_pool_get(&schema->pool, 2, sizeof(*labels));
 

@@ -36,9 +36,9 @@ static void put_entry(struct sonde_ctf_text *text, const struct sonde_env *env)
 	sonde_ctf_text_puts(text, ";\n");
 }
 
-static void put_scope(struct sonde_ctf_text *text, const char *property,
-		      const struct sonde_class *cls, const char *prefix,
-		      const char *clock)
+static void tsdl_put_scope(struct sonde_ctf_text *text, const char *property,
+			   const struct sonde_class *cls, const char *prefix,
+			   const char *clock)
 {
 	if (!cls)
 		return;
@@ -57,7 +57,7 @@ static void tsdl_put_trace(struct sonde_ctf_text *text,
 				  "\tuuid = \"");
 	put_uuid(text, schema->uuid);
 	sonde_ctf_text_puts(text, "\";\n\tbyte_order = " BYTE_ORDER_NAME ";\n");
-	put_scope(text, "packet.header", schema->packet_header, "", NULL);
+	tsdl_put_scope(text, "packet.header", schema->packet_header, "", NULL);
 	sonde_ctf_text_puts(text, "};\n\n");
 }
 
@@ -121,10 +121,10 @@ static void tsdl_put_event(struct sonde_ctf_text *text,
 			      "\tloglevel = %d;\n",
 			      event->info.name, event->info.id,
 			      event->stream_class->id, event->info.loglevel);
-	put_scope(text, "context", event->scopes[SONDE_SCOPE_EVENT_CONTEXT],
-		  "_", NULL);
-	put_scope(text, "fields", event->scopes[SONDE_SCOPE_PAYLOAD], "_",
-		  NULL);
+	tsdl_put_scope(text, "context",
+		       event->scopes[SONDE_SCOPE_EVENT_CONTEXT], "_", NULL);
+	tsdl_put_scope(text, "fields", event->scopes[SONDE_SCOPE_PAYLOAD], "_",
+		       NULL);
 	sonde_ctf_text_puts(text, "};\n\n");
 }
 
@@ -136,12 +136,12 @@ static void tsdl_put_class(struct sonde_ctf_text *text,
 
 	sonde_ctf_text_printf(text, "stream {\n\tid = %" PRIu64 ";\n",
 			      stream->id);
-	put_scope(text, "event.header", scopes[SONDE_SCOPE_EVENT_HEADER], "",
-		  clock);
-	put_scope(text, "packet.context", scopes[SONDE_SCOPE_PACKET_CONTEXT],
-		  "", clock);
-	put_scope(text, "event.context", scopes[SONDE_SCOPE_COMMON_CONTEXT],
-		  "_", clock);
+	tsdl_put_scope(text, "event.header", scopes[SONDE_SCOPE_EVENT_HEADER],
+		       "", clock);
+	tsdl_put_scope(text, "packet.context",
+		       scopes[SONDE_SCOPE_PACKET_CONTEXT], "", clock);
+	tsdl_put_scope(text, "event.context",
+		       scopes[SONDE_SCOPE_COMMON_CONTEXT], "_", clock);
 	sonde_ctf_text_puts(text, "};\n\n");
 	for (size_t i = 0; i < stream->nr_events; i++)
 		tsdl_put_event(text, stream->events[i]);

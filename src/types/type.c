@@ -175,9 +175,9 @@ static int read_labels(struct sonde_pool *pool,
 	return 0;
 }
 
-static struct sonde_class *make_number(struct sonde_pool *pool,
-				       const struct sonde_field_view *field,
-				       bool tag)
+static struct sonde_class *
+type_make_number(struct sonde_pool *pool, const struct sonde_field_view *field,
+		 bool tag)
 {
 	bool is_signed = field->flags & SONDE_FIELD_SIGNED;
 	enum sonde_kind kind = field->kind == SONDE_TYPE_FLOAT ?
@@ -212,7 +212,7 @@ static struct sonde_class *make_byte(struct sonde_pool *pool, uint32_t flags)
 					       .bits = 8,
 					       .stored_bits = 8 };
 
-	return make_number(pool, &byte, false);
+	return type_make_number(pool, &byte, false);
 }
 
 /* ---- members ---- */
@@ -247,7 +247,7 @@ static struct sonde_class *make_element(struct sonde_pool *pool,
 		return make_byte(pool, SONDE_FIELD_CHAR);
 	if (!sonde_fields_next(&children, &element))
 		return make_byte(pool, SONDE_FIELD_HEX);
-	return make_number(pool, &element, false);
+	return type_make_number(pool, &element, false);
 }
 
 /* What has elements: a string if they are characters, but its member tells of
@@ -360,7 +360,8 @@ static int add_field(struct scope *scope, const struct sonde_field_view *field,
 	case SONDE_TYPE_FLOAT:
 	case SONDE_TYPE_ENUM:
 	case SONDE_TYPE_BITS:
-		return add_member(scope, name, make_number(pool, field, tag));
+		return add_member(scope, name,
+				  type_make_number(pool, field, tag));
 	case SONDE_TYPE_STRING:
 		return add_member(scope, name, make_string(pool, field->count));
 	case SONDE_TYPE_TEXT:

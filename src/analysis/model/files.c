@@ -93,7 +93,8 @@ static bool stays_by(int64_t flags)
 }
 
 /* A thread of another process begins with its parent's files. */
-static void on_fork(struct sonde_model *whole, const struct sonde_step *step)
+static void files_on_fork(struct sonde_model *whole,
+			  const struct sonde_step *step)
 {
 	int32_t tid = sonde_step_tid(step->numbers[FORK_CHILD]);
 	struct sonde_model_thread *child = sonde_model_thread(whole, tid);
@@ -337,7 +338,7 @@ void sonde_model_file_step(struct sonde_model *whole,
 			   const struct sonde_step *step)
 {
 	if (step->kind == SONDE_STEP_FORK)
-		on_fork(whole, step);
+		files_on_fork(whole, step);
 	else if (step->kind == SONDE_STEP_EXIT)
 		on_exit_step(whole, step);
 	else if (step->kind == SONDE_STEP_PROCESS)

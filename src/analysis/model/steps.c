@@ -408,8 +408,8 @@ static void bind_places(const struct sonde_event_class *cls,
 						 "cpu_id", &step->cpu);
 }
 
-static int bind_class(struct sonde_model_tables *tables,
-		      const struct sonde_event_class *cls)
+static int steps_bind_class(struct sonde_model_tables *tables,
+			    const struct sonde_event_class *cls)
 {
 	struct sonde_event_class_info info;
 	struct sonde_step_class step = { 0 };
@@ -430,14 +430,14 @@ static int bind_class(struct sonde_model_tables *tables,
 }
 
 /* `about`: of the wants, those of which one must be served. */
-static int bind_classes(struct sonde_trace *trace, unsigned int about,
-			struct sonde_model_tables *tables)
+static int steps_bind_classes(struct sonde_trace *trace, unsigned int about,
+			      struct sonde_model_tables *tables)
 {
 	bool found = false;
 
 	for (size_t i = 0; i < tables->nr_classes; i++) {
-		int error =
-			bind_class(tables, sonde_trace_event_class(trace, i));
+		int error = steps_bind_class(tables,
+					     sonde_trace_event_class(trace, i));
 
 		if (error)
 			return error;
@@ -482,7 +482,7 @@ int sonde_model_tables_bind(struct sonde_trace *trace, unsigned int wants,
 			    struct sonde_model_tables **ret_tables)
 {
 	struct sonde_model_tables *tables = new_tables(trace, wants);
-	int error = tables ? bind_classes(trace, about, tables) : -ENOMEM;
+	int error = tables ? steps_bind_classes(trace, about, tables) : -ENOMEM;
 
 	if (error)
 		sonde_model_tables_unbind(tables);
@@ -506,7 +506,7 @@ bool sonde_model_has(struct sonde_trace *trace, unsigned int about)
 
 	if (!tables)
 		return false;
-	(void)bind_classes(trace, about, tables); /* what there is */
+	(void)steps_bind_classes(trace, about, tables); /* what there is */
 	for (size_t i = 0; i < tables->nr_classes && !found; i++)
 		found = is_subject(tables->classes[i].kind, about);
 	sonde_model_tables_unbind(tables);

@@ -189,7 +189,8 @@ static int compare_left(const void *a, const void *b, void *ctx)
 	       (x->live_blocks > y->live_blocks);
 }
 
-static void add_site(struct sonde_table *table, const void *caller, void *ctx)
+static void malloc_add_site(struct sonde_table *table, const void *caller,
+			    void *ctx)
 {
 	const struct table *of = ctx;
 	const struct sonde_heap_site *site = malloc_site_of(caller, ctx);
@@ -234,7 +235,7 @@ static int add_sites(const struct sonde_analysis_args *args, struct table *of,
 	const struct sonde_ranking ranking = {
 		.hash = &of->heap->callers,
 		.compare = compare_peaks,
-		.add = add_site,
+		.add = malloc_add_site,
 		.ctx = of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};
@@ -250,7 +251,7 @@ static int add_leaks(const struct sonde_analysis_args *args, struct table *of,
 	struct sonde_ranking ranking = {
 		.hash = &of->heap->callers,
 		.compare = compare_left,
-		.add = add_site,
+		.add = malloc_add_site,
 		.ctx = of,
 		.rows = sonde_analysis_rows(args, ROWS),
 	};

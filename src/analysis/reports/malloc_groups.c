@@ -63,8 +63,9 @@ static void label(const struct sonde_name *name, enum by by, char *to,
 	(void)snprintf(to, size, "%s", text);
 }
 
-static int add_site(struct sonde_hash *groups, const struct sonde_heap *heap,
-		    const struct sonde_heap_site *site, const char *text)
+static int groups_add_site(struct sonde_hash *groups,
+			   const struct sonde_heap *heap,
+			   const struct sonde_heap_site *site, const char *text)
 {
 	const struct sonde_key key = sonde_key_of_text(text, strlen(text));
 	struct group *group = sonde_hash_put(groups, &key);
@@ -93,7 +94,7 @@ static int groups_add_sites(const struct sonde_analysis_args *args, enum by by,
 		if (!name)
 			return -ENOMEM;
 		label(name, by, text, sizeof(text));
-		err = add_site(groups, heap, &heap->sites[i], text);
+		err = groups_add_site(groups, heap, &heap->sites[i], text);
 	}
 	return err;
 }

@@ -82,8 +82,8 @@ static void add_word(struct sonde_parser *p, struct specifiers *spec,
 	spec->name_size += size;
 }
 
-static const struct sonde_class *find_type(const struct sonde_parser *p,
-					   const struct specifiers *spec)
+static const struct sonde_class *tsdl_find_type(const struct sonde_parser *p,
+						const struct specifiers *spec)
 {
 	const struct sonde_parse_scope *scope = p->scope;
 	const struct sonde_class *cls = NULL;
@@ -137,7 +137,7 @@ static struct sonde_class *use_type(struct sonde_parser *p,
 	}
 	for (; nr_pointers > 0; nr_pointers--)
 		add_word(p, &named, "*", 1);
-	found = find_type(p, &named);
+	found = tsdl_find_type(p, &named);
 	if (found && p->status == 0)
 		return sonde_parse_copy(p, found, &spec->token);
 	sonde_parse_fail(p, sonde_token_complain(&spec->token, p->error,

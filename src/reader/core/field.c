@@ -71,8 +71,8 @@ static int next_part(const char **path, bool first, struct part *part)
 	return part->length ? 1 : -EINVAL;
 }
 
-static int64_t find_member(const struct sonde_class *cls,
-			   const struct part *part)
+static int64_t field_find_member(const struct sonde_class *cls,
+				 const struct part *part)
 {
 	for (size_t i = 0; i < cls->nr_members; i++)
 		if (cls->members[i].name &&
@@ -88,7 +88,7 @@ static int64_t index_of(const struct sonde_class *cls, const struct part *part)
 	switch (cls->kind) {
 	case SONDE_KIND_STRUCT:
 	case SONDE_KIND_VARIANT:
-		return part->indexed ? -EINVAL : find_member(cls, part);
+		return part->indexed ? -EINVAL : field_find_member(cls, part);
 	case SONDE_KIND_ARRAY:
 		if (!part->indexed)
 			return -EINVAL;
@@ -221,8 +221,9 @@ int sonde_event_class_member(const struct sonde_event_class *cls,
 	return err;
 }
 
-static int find_in(const struct sonde_event_class *cls, enum sonde_scope scope,
-		   const char *path, struct sonde_field *field)
+static int field_find_in(const struct sonde_event_class *cls,
+			 enum sonde_scope scope, const char *path,
+			 struct sonde_field *field)
 {
 	struct part part = { 0 };
 	bool first = true;
@@ -259,10 +260,10 @@ int sonde_event_class_field(const struct sonde_event_class *cls,
 	int err = -ENOENT;
 
 	if (scope != SONDE_NR_SCOPES)
-		err = find_in(cls, scope, path, &field);
+		err = field_find_in(cls, scope, path, &field);
 	else
 		for (size_t i = 0; i < SONDE_NR_SCOPES && err == -ENOENT; i++)
-			err = find_in(cls, order[i], path, &field);
+			err = field_find_in(cls, order[i], path, &field);
 	if (!err)
 		*ret_field = field;
 	return err;

@@ -420,9 +420,9 @@ static int bind_class(struct sonde_filter *filter,
 	return 0;
 }
 
-static int complain(const struct sonde_filter *filter,
-		    const struct sonde_bind_slip *slip,
-		    struct sonde_expr_error *error)
+static int filter_complain(const struct sonde_filter *filter,
+			   const struct sonde_bind_slip *slip,
+			   struct sonde_expr_error *error)
 {
 	char hint[SONDE_FILTER_HINT];
 
@@ -448,9 +448,9 @@ static bool is_own_event(const char *name)
 
 /* A name or a label that nothing has is a mistake: says so, rather than find
  * nothing. */
-static int check_words(struct sonde_filter *filter,
-		       const struct sonde_expr *expr,
-		       struct sonde_expr_error *error)
+static int filter_check_words(struct sonde_filter *filter,
+			      const struct sonde_expr *expr,
+			      struct sonde_expr_error *error)
 {
 	const struct sonde_trace *trace = filter->trace;
 	struct sonde_bind_check *check;
@@ -472,7 +472,7 @@ static int check_words(struct sonde_filter *filter,
 	while (!err && trace->nr_classes &&
 	       sonde_bind_check_next(check, &at, &slip))
 		if (!is_own_event(slip.name)) /* check_events() warns of it */
-			err = complain(filter, &slip, error);
+			err = filter_complain(filter, &slip, error);
 	sonde_bind_check_free(check);
 	return err;
 }
@@ -559,7 +559,7 @@ static int bind_all(struct sonde_filter *filter, const char *expression,
 
 	if (err)
 		return err;
-	err = check_words(filter, expr, error);
+	err = filter_check_words(filter, expr, error);
 	check_events(filter, expr);
 	if (!err)
 		err = bind_classes(filter, expr, error);

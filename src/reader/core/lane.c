@@ -76,8 +76,8 @@ static bool begin_loop(struct machine *m, const struct sonde_op *op,
 	return true;
 }
 
-static bool choose(struct machine *m, const struct sonde_op *op,
-		   const uint64_t *regs)
+static bool lane_choose(struct machine *m, const struct sonde_op *op,
+			const uint64_t *regs)
 {
 	const struct sonde_class *cls = op->cls;
 	int64_t choice = sonde_walk_choice(cls, regs[cls->ref->reg]);
@@ -151,7 +151,7 @@ static inline bool step(struct machine *m, const struct sonde_op *op,
 			m->depth--;
 		return true;
 	case SONDE_OP_CHOOSE:
-		return choose(m, op, regs);
+		return lane_choose(m, op, regs);
 	case SONDE_OP_JUMP:
 		m->ip = op->target;
 		return true;
@@ -400,9 +400,9 @@ static void note_damage(struct sonde_lane *lane, uint64_t pos, const char *what)
 	lane->done = true;
 }
 
-static inline bool passes(const struct sonde_lane *lane,
-			  const struct sonde_mark *state,
-			  const struct sonde_event *event)
+static inline bool lane_passes(const struct sonde_lane *lane,
+			       const struct sonde_mark *state,
+			       const struct sonde_event *event)
 {
 	const struct sonde_span *span = lane->span;
 
@@ -465,9 +465,10 @@ static const char *why_body(const struct sonde_lane *lane,
 }
 
 /* Decodes one event into *event. False: damage, which has been noted. */
-static inline bool decode(struct sonde_lane *lane, struct sonde_mark *state,
-			  struct sonde_event *event,
-			  const struct sonde_plan **ret_plan)
+static inline bool lane_decode(struct sonde_lane *lane,
+			       struct sonde_mark *state,
+			       struct sonde_event *event,
+			       const struct sonde_plan **ret_plan)
 {
 	uint64_t start = sonde_align(state->pos, lane->head_plan->align);
 	const struct sonde_plan *plan;
@@ -530,7 +531,7 @@ struct last {
 /*
  * Most events: the header is quick, and the body is fixed but for a text that
  * may end it. One pass, and one look at the limit. False, and nothing has
- * changed: the event is another, or damaged, which decode() tells. The event
+ * changed: the event is another, or damaged, which lane_decode() tells. The event
  * begins at `start`, before the content's end.
  */
 static inline bool decode_quickly(const struct sonde_lane *lane,
@@ -647,7 +648,7 @@ static void note_disorder(struct sonde_lane *lane)
 }
 
 /* The event at `start`: 1; 0 if it is of those that nobody asked for; -1 if
- * decode() has said why there is none. */
+ * lane_decode() has said why there is none. */
 static inline int take_event(struct sonde_lane *lane,
 			     const struct sonde_head_plan *head, uint64_t start,
 			     struct last *last, struct sonde_mark *state,
@@ -659,7 +660,7 @@ static inline int take_event(struct sonde_lane *lane,
 		set_time(lane, state, event);
 		return 1;
 	}
-	if (!decode(lane, state, event, &plan))
+	if (!lane_decode(lane, state, event, &plan))
 		return -1;
 	set_time(lane, state, event);
 	if (__builtin_expect(!plan->is_internal, 1))
@@ -702,7 +703,7 @@ static void decode_batch(struct sonde_lane *lane)
 			continue;
 		event->tid = state.tid;
 		event->pid = state.pid;
-		if (!lane->span->checked || passes(lane, &state, event))
+		if (!lane->span->checked || lane_passes(lane, &state, event))
 			nr++;
 	}
 	lane->state = state;

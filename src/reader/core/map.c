@@ -377,7 +377,7 @@ static void fail(struct run *run, int err)
 
 /* With the mutex held. Who wants it to stop is heard even if nothing is left to
  * be stopped: a loop of the user's shell ends then, too. */
-static void report_progress(struct run *run)
+static void map_report_progress(struct run *run)
 {
 	uint64_t done = run->done_bytes;
 	int stop;
@@ -419,7 +419,7 @@ static void merge_ready(struct run *run)
 			fail(run, err);
 		run->next_merge++;
 		pthread_cond_broadcast(&run->moved);
-		report_progress(run);
+		map_report_progress(run);
 	}
 	run->merging = false;
 	pthread_cond_broadcast(&run->moved);
@@ -471,9 +471,9 @@ static void watch(struct run *run)
 		else
 			(void)pthread_cond_wait(&run->moved, &run->mutex);
 		if (run->nr_working)
-			report_progress(run);
+			map_report_progress(run);
 	}
-	report_progress(run);
+	map_report_progress(run);
 	pthread_mutex_unlock(&run->mutex);
 }
 

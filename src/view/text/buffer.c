@@ -89,7 +89,7 @@ void sonde_buffer_text(struct sonde_buffer *buffer, const char *text,
 }
 
 /* A character of one byte that needs no escape. */
-static bool is_plain(char c)
+static bool buffer_is_plain(char c)
 {
 	return c >= 0x20 && c < 0x7f;
 }
@@ -104,7 +104,7 @@ void sonde_buffer_safe(struct sonde_buffer *buffer, const char *text)
 		size_t plain = 0;
 		size_t n;
 
-		while (at + plain < length && is_plain(text[at + plain]))
+		while (at + plain < length && buffer_is_plain(text[at + plain]))
 			plain++;
 		sonde_buffer_text(buffer, text + at, plain);
 		at += plain;
