@@ -57,13 +57,6 @@ static unsigned int distance(const char *a, const char *b)
 	return row[nr];
 }
 
-static unsigned int allowed(size_t length)
-{
-	if (length < 2)
-		return 0;
-	return length < 5 ? 1 : length < 8 ? 2 : 3;
-}
-
 void sonde_nearest_begin(struct sonde_nearest *nearest, const char *word)
 {
 	size_t length = strlen(word);
@@ -72,7 +65,11 @@ void sonde_nearest_begin(struct sonde_nearest *nearest, const char *word)
 	if (length >= sizeof(nearest->word))
 		return;
 	memcpy(nearest->word, word, length);
-	nearest->distance = allowed(length) + 1;
+	/* one more than is allowed */
+	nearest->distance = length < 2 ? 1 :
+			    length < 5 ? 2 :
+			    length < 8 ? 3 :
+					 4;
 }
 
 void sonde_nearest_try(struct sonde_nearest *nearest, const char *name)

@@ -264,15 +264,6 @@ static int exit_status(const struct sonde_record_options *options,
 	return WEXITSTATUS(result->status);
 }
 
-/* What a recorder that was killed has left in the kernel. */
-static void clean_up(void)
-{
-	char text[400];
-
-	if (sonde_doctor_clean(text, sizeof(text)) > 0)
-		sonde_complain("%s", text);
-}
-
 /* Everything is there but the directory. */
 static int record_into_directory(const struct sonde_record_options *options,
 				 struct sonde_front_config *config)
@@ -280,6 +271,7 @@ static int record_into_directory(const struct sonde_record_options *options,
 	static struct sonde_front_result result;
 	struct sonde_place place = SONDE_PLACE_NONE;
 	char directory[PATH_MAX];
+	char text[400];
 	int rc;
 
 	if (sonde_command_make_directory(options->output, directory,
@@ -293,8 +285,10 @@ static int record_into_directory(const struct sonde_record_options *options,
 			       options->session.attaches ? "what runs already" :
 							   "the machine",
 			       directory);
-	if (options->session.kernel.rules)
-		clean_up();
+	/* what a recorder that was killed has left in the kernel */
+	if (options->session.kernel.rules &&
+	    sonde_doctor_clean(text, sizeof(text)) > 0)
+		sonde_complain("%s", text);
 	rc = sonde_front_run(config, &result);
 	if (rc) {
 		/* What was made for the program goes. */

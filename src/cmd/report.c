@@ -267,13 +267,6 @@ static int complain_unknown(const char *name)
 	return SONDE_EXIT_USAGE;
 }
 
-static bool report_is_directory(const char *path)
-{
-	struct stat about;
-
-	return !stat(path, &about) && S_ISDIR(about.st_mode);
-}
-
 static int run(int argc, char **argv)
 {
 	struct words words = {
@@ -285,6 +278,7 @@ static int run(int argc, char **argv)
 	const struct sonde_analysis *analysis;
 	char newest[NAME_MAX + 1];
 	struct sonde_read read;
+	struct stat about;
 	int status;
 
 	sonde_read_init(&read, &sonde_command_report);
@@ -297,7 +291,7 @@ static int run(int argc, char **argv)
 			       list_for(&read, argc, argv) :
 			       list_only(&read);
 	analysis = sonde_analysis_find(argv[optind]);
-	if (!analysis && report_is_directory(argv[optind]))
+	if (!analysis && !stat(argv[optind], &about) && S_ISDIR(about.st_mode))
 		return list_for(&read, argc, argv);
 	if (!analysis) {
 		return complain_unknown(argv[optind]);

@@ -319,19 +319,11 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 
 /* ---- as CTF 2 ---- */
 
-/* How many fragments at the begin are not what a schema is for: preamble and
- * trace class, and an event's stream class. */
-static int nr_before(const struct sonde_schema *schema)
-{
-	if (schema->nr_streams == 0)
-		return 0;
-	return schema->streams[0]->scopes[SONDE_SCOPE_EVENT_HEADER] ? 2 : 3;
-}
-
 int sonde_schema_describe_json(const struct sonde_schema *schema,
 			       struct sonde_ctf_text *to)
 {
 	struct sonde_schema_error words;
+	int nr_before = 0;
 	const char *at;
 	size_t size;
 	char *text;
@@ -340,7 +332,14 @@ int sonde_schema_describe_json(const struct sonde_schema *schema,
 	if (err)
 		return err;
 	at = text;
-	for (int i = nr_before(schema); i > 0; i--)
+	/* Fragments at the begin are not what a schema is for: preamble and
+	 * trace class, and an event's stream class. */
+	if (schema->nr_streams)
+		nr_before =
+			schema->streams[0]->scopes[SONDE_SCOPE_EVENT_HEADER] ?
+				2 :
+				3;
+	for (; nr_before > 0; nr_before--)
 		at = memchr(at + 1, SONDE_JSON_SEPARATOR,
 			    (size_t)(text + size - at) - 1);
 	sonde_ctf_text_append(to, at, (size_t)(text + size - at));

@@ -117,26 +117,21 @@ static int append(struct sonde_ctf_metadata *metadata, const char *text,
 	return error;
 }
 
-static int fill_page(struct sonde_ctf_metadata *metadata, size_t room)
-{
-	char lines[SONDE_CTF_PAGE];
-
-	memset(lines, '\n', room);
-	return append(metadata, lines, room);
-}
-
 static int append_some(struct sonde_ctf_metadata *metadata)
 {
 	const char *text = metadata->body.bytes + metadata->synced;
 	size_t size = metadata->body.size - metadata->synced;
 	size_t room = SONDE_CTF_PAGE - metadata->file_size % SONDE_CTF_PAGE;
 	size_t fit = blocks_that_fit(text, size, room);
+	char lines[SONDE_CTF_PAGE];
 	int error;
 
 	if (fit == 0 && block_size(text, size) > SONDE_CTF_PAGE)
 		return sonde_ctf_metadata_rewrite(metadata);
-	if (fit == 0)
-		return fill_page(metadata, room);
+	if (fit == 0) {
+		memset(lines, '\n', room);
+		return append(metadata, lines, room);
+	}
 	error = append(metadata, text, fit);
 	if (!error)
 		metadata->synced += fit;

@@ -156,14 +156,6 @@ static void put_registers(struct sonde_gdb_blocks *blocks, uint64_t mask,
 	sonde_gdb_blocks_put(blocks, block, sizeof(block));
 }
 
-static void blocks_put_variable(struct sonde_gdb_blocks *blocks, int32_t number,
-				const uint8_t *value)
-{
-	sonde_gdb_blocks_put(blocks, "V", 1);
-	sonde_gdb_blocks_put(blocks, &number, sizeof(number));
-	sonde_gdb_blocks_put(blocks, value, sizeof(uint64_t));
-}
-
 static bool put_reads(struct sonde_gdb_blocks *blocks,
 		      const struct sonde_agent_item *item,
 		      const struct sonde_program *program, const uint8_t *bytes,
@@ -237,6 +229,7 @@ static bool blocks_put_item(struct sonde_gdb_blocks *blocks,
 			    const uint8_t *places)
 {
 	const uint8_t *at = payload->bytes + payload->at;
+	int32_t number = (int32_t)item->offset;
 
 	switch (item->kind) {
 	case SONDE_AGENT_ITEM_MEMORY:
@@ -249,7 +242,9 @@ static bool blocks_put_item(struct sonde_gdb_blocks *blocks,
 		       put_reads(blocks, item,
 				 plan->programs[item->program - 1], at, places);
 	case SONDE_AGENT_ITEM_VARIABLE:
-		blocks_put_variable(blocks, (int32_t)item->offset, at);
+		sonde_gdb_blocks_put(blocks, "V", 1);
+		sonde_gdb_blocks_put(blocks, &number, sizeof(number));
+		sonde_gdb_blocks_put(blocks, at, sizeof(uint64_t));
 		return true;
 	case SONDE_AGENT_ITEM_STRING:
 		blocks_put_string(blocks, item, get64(places), at, length);

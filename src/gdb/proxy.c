@@ -24,24 +24,21 @@
 
 /* ---- memory ---- */
 
-static int proxy_open_memory(const struct sonde_gdb_proxy *proxy, int flags)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/%d/mem", (int)proxy->pid);
-	return proxy->pid ? open(path, flags | O_CLOEXEC) : -1;
-}
-
 /* As much as is there, from the start; -EIO if nothing is. */
 static ssize_t proxy_read_memory(const struct sonde_gdb_proxy *proxy,
 				 uint64_t address, uint8_t *to, size_t size)
 {
 	const struct sonde_probes *probes = sonde_gdb_proxy_probes(proxy);
-	int fd = proxy_open_memory(proxy, O_RDONLY);
-	ssize_t nr = fd < 0 ? -1 : pread(fd, to, size, (off_t)address);
+	char path[32];
+	ssize_t nr = -1;
+	int fd;
 
-	if (fd >= 0)
+	snprintf(path, sizeof(path), "/proc/%d/mem", (int)proxy->pid);
+	fd = proxy->pid ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0) {
+		nr = pread(fd, to, size, (off_t)address);
 		close(fd);
+	}
 	if (nr <= 0)
 		return -EIO;
 	if (probes)

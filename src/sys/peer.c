@@ -25,21 +25,14 @@ enum {
 	TRIES = 8,
 };
 
-/* Whether `pidfd` is of a process that runs as `uid`. */
-static bool runs_as(const struct sonde_peer *peer, uid_t uid)
-{
-	uid_t now = sonde_process_uid(peer->pid);
-
-	return now == uid && !sonde_peer_has_ended(peer);
-}
-
 void sonde_peer_of_number(const struct ucred *cred, struct sonde_peer *ret_peer)
 {
 	struct sonde_peer peer = { cred->pid, cred->uid, -1 };
 
 	if (peer.pid > 0)
 		peer.pidfd = (int)syscall(SYS_pidfd_open, peer.pid, 0);
-	if (peer.pidfd >= 0 && !runs_as(&peer, cred->uid))
+	if (peer.pidfd >= 0 && (sonde_process_uid(peer.pid) != cred->uid ||
+				sonde_peer_has_ended(&peer)))
 		sonde_peer_release(&peer);
 	*ret_peer = peer;
 }

@@ -7,13 +7,6 @@
 #include "analysis/model/state.h"
 #include "reader/reader.h"
 
-static uint64_t sectors_of(const struct sonde_step *step)
-{
-	uint64_t size = (uint64_t)step->numbers[BLOCK_SECTORS];
-
-	return step->role == BLOCK_BY_FLAGS ? size / 512 : size;
-}
-
 /* By LTTng's bits. */
 static enum sonde_request_sort sort_of_bits(int64_t bits)
 {
@@ -88,7 +81,9 @@ static void begin_request(struct sonde_model *whole,
 				sonde_step_tid(step->numbers[BLOCK_TID]) :
 				step->tid;
 	request->issue_ns = inserted ? INT64_MIN : step->time_ns;
-	request->sectors = sectors_of(step);
+	request->sectors = (uint64_t)step->numbers[BLOCK_SECTORS];
+	if (step->role == BLOCK_BY_FLAGS)
+		request->sectors /= 512;
 }
 
 static void end_request(struct sonde_model *whole,

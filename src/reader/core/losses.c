@@ -91,24 +91,21 @@ static int compare_refs(const void *a, const void *b)
 	return compare_numbers(x->packet->offset, y->packet->offset);
 }
 
-/* From when on nothing is known, with `before` as the last packet. */
-static int64_t silence_ns(const struct ref *before)
-{
-	bool sure =
-		before->packet->has_end && !before->stream->source->ends_early;
-
-	return sure ? before->packet->end_ns : before->packet->begin_ns;
-}
-
 /* `before`: the packet before it, or NULL. */
 static struct sonde_problem problem_at(const struct ref *ref,
 				       const struct ref *before)
 {
+	const struct ref *since = before ? before : ref;
+	/* from when on nothing is known */
+	bool from_end = before && before->packet->has_end &&
+			!before->stream->source->ends_early;
+
 	return (struct sonde_problem){
 		.stream = ref->stream,
 		.packet = (size_t)(ref->packet - ref->stream->packets),
 		.byte = ref->packet->offset,
-		.begin = before ? silence_ns(before) : ref->packet->begin_ns,
+		.begin = from_end ? since->packet->end_ns :
+				    since->packet->begin_ns,
 		.end = ref->packet->end_ns,
 	};
 }

@@ -105,17 +105,11 @@ static int show_time(int64_t time_ns, char *to, size_t size)
 			day.tm_min, day.tm_sec, (int)nanos);
 }
 
-static int show_count(uint64_t count, char *to, size_t size)
-{
-	char digits[28];
-
-	group_digits(count, digits);
-	return snprintf(to, size, "%s", digits);
-}
-
 int sonde_show_cell(enum sonde_cell cell, const struct sonde_cell_value *value,
 		    char *to, size_t size)
 {
+	char digits[28];
+
 	if (!value->set)
 		return snprintf(to, size, "-");
 	switch (cell) {
@@ -123,7 +117,8 @@ int sonde_show_cell(enum sonde_cell cell, const struct sonde_cell_value *value,
 		return (int)sonde_show_safe(to, size, value->text,
 					    strlen(value->text));
 	case SONDE_CELL_COUNT:
-		return show_count(value->u, to, size);
+		group_digits(value->u, digits);
+		return snprintf(to, size, "%s", digits);
 	case SONDE_CELL_INT:
 		return snprintf(to, size, "%" PRId64, value->i);
 	case SONDE_CELL_HEX:
