@@ -44,8 +44,6 @@ static bool cause_find_variable(const struct sonde_causes *causes, int32_t pid,
 {
 	struct sonde_model_mapping mapping;
 	struct sonde_symbols_place place;
-	struct sonde_naming naming;
-	const char *name;
 
 	if (sonde_model_find_mapping(causes->kernel, pid, address, &mapping))
 		return false;
@@ -55,17 +53,7 @@ static bool cause_find_variable(const struct sonde_causes *causes, int32_t pid,
 		.begin = mapping.begin,
 		.offset = mapping.offset,
 	};
-	sonde_namer_ask(causes->namer, SONDE_NAMER_VARIABLE, &place, address,
-			&naming);
-	if (naming.lack)
-		return false;
-	name = naming.text + naming.frames[0].name;
-	if (naming.distance)
-		(void)snprintf(to, size, "%.200s+0x%" PRIx64, name,
-			       naming.distance);
-	else
-		(void)snprintf(to, size, "%.200s", name);
-	return true;
+	return sonde_namer_variable(causes->namer, &place, address, to, size);
 }
 
 bool sonde_cause_is_lock(const struct sonde_cause *cause)

@@ -10,6 +10,7 @@
 #include "reader/names/namer.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -212,4 +213,22 @@ void sonde_namer_ask(struct sonde_namer *namer, enum sonde_namer_kind kind,
 		namer->nr_bad++;
 	sonde_naming_init(ret_naming);
 	ret_naming->lack = SONDE_LACK_READER;
+}
+
+bool sonde_namer_variable(struct sonde_namer *namer,
+			  const struct sonde_symbols_place *place,
+			  uint64_t address, char *to, size_t size)
+{
+	struct sonde_naming naming;
+	char distance[24] = "";
+
+	sonde_namer_ask(namer, SONDE_NAMER_VARIABLE, place, address, &naming);
+	if (naming.lack)
+		return false;
+	if (naming.distance)
+		(void)snprintf(distance, sizeof(distance), "+0x%" PRIx64,
+			       naming.distance);
+	(void)snprintf(to, size, "%.*s%s", (int)size - 56,
+		       naming.text + naming.frames[0].name, distance);
+	return true;
 }

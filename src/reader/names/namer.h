@@ -32,4 +32,10 @@ void sonde_namer_ask(struct sonde_namer *namer, enum sonde_namer_kind kind,
 		     const struct sonde_symbols_place *place, uint64_t address,
 		     struct sonde_naming *ret_naming);
 
+/* The variable with the address in it, as "NAME" or "NAME+0x8", the name cut to
+ * what fits `size`, 64 or more; false if there is none. */
+bool sonde_namer_variable(struct sonde_namer *namer,
+			  const struct sonde_symbols_place *place,
+			  uint64_t address, char *to, size_t size);
+
 #endif /* READER_NAMES_NAMER_H */

@@ -523,19 +523,11 @@ static const char *ask_variable(struct sonde_names *names,
 				const struct mapping *mapping, uint64_t address)
 {
 	const struct sonde_symbols_place at = asked_place(mapping);
-	struct sonde_naming naming;
 	char text[TEXT_MAX];
-	const char *name;
 
-	sonde_namer_ask(names->namer, SONDE_NAMER_VARIABLE, &at, address,
-			&naming);
-	if (naming.lack)
+	if (!sonde_namer_variable(names->namer, &at, address, text,
+				  sizeof(text)))
 		return "";
-	name = naming.text + naming.frames[0].name;
-	if (!naming.distance)
-		return keep(names, name);
-	(void)snprintf(text, sizeof(text), "%s+0x%" PRIx64, name,
-		       naming.distance);
 	return keep(names, text);
 }
 
