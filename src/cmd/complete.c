@@ -3,14 +3,14 @@
  * complete.c - `sonde complete INDEX WORD...`: what a shell may put in the place
  * of the word at INDEX, of the words that follow `sonde` on its line.
  *
- * Made from the descriptions of commands, when it is asked for: the scripts of
- * the shells (completion/) know no command and no option. A line for each word
- * that begins as the one that is there: the word, a tab, what it means. A line
- * that begins with @ asks the shell for what it knows better: "@file", "@dir",
- * or "@program N", a command line of its own from word N on.
+ * The words come from the descriptions of commands: the scripts of the shells
+ * (completion/) hold no command and no option. The output is a line for each
+ * word that begins like the one at INDEX: the word, a tab, what it means. A line
+ * that begins with @ asks the shell to complete by itself: "@file", "@dir", or
+ * "@program N", a command line of its own from word N on.
  *
- * Nothing is said of what is wrong on the line: who presses a key wants to go
- * on.
+ * Mistakes on the line are not reported: a message would break the line that
+ * the user is typing.
  */
 #include <ctype.h>
 #include <limits.h>

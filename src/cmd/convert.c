@@ -3,13 +3,12 @@
  * convert.c - `sonde convert`: a copy of a trace whose metadata is in another
  * version of the format.
  *
- * The stream files are the same bytes in both versions, and so are the index
- * files. They are copied, by reference where the file system can, and with
- * their holes; the metadata
- * is read into a schema and written from it. It comes last, so that a copy that
- * was interrupted is not taken for a trace.
+ * Stream files and index files are the same bytes in both versions. They are
+ * copied with their holes, and share their blocks where the file system can.
+ * The metadata is read into a schema and written from it, last of all, so that
+ * an interrupted copy is not taken for a trace.
  *
- * What is given may be a directory of several traces: each directory below it
+ * The argument may be a directory of several traces: each directory below it
  * that holds a `metadata` becomes one in the copy.
  */
 #include <dirent.h>

@@ -2,8 +2,8 @@
 /*
  * cut.c - `sonde cut`: a part of a trace, as a trace.
  *
- * -e and --tid are nothing but parts of a filter: the options become one
- * expression, which is compiled like any other.
+ * -e and --tid are parts of a filter: all options together become one
+ * expression, which is compiled like that of -f.
  */
 #include <errno.h>
 #include <inttypes.h>

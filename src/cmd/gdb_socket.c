@@ -3,9 +3,9 @@
  * gdb_socket.c - connections of `sonde gdbserver`: its own socket, and what the
  * user asked for (gdb_socket.h).
  *
- * A process has one server of a user's: who can bind the socket that is named
- * by the process is it. Whoever connects is identified by the kernel before a
- * byte is read.
+ * A user has one server for each process: the one that could bind the socket
+ * with the process's name. The kernel says who a client is before a byte of the
+ * client's is read.
  */
 #include "cmd/gdb_socket.h"
 

@@ -5,8 +5,8 @@
  * One that attaches and is talked to by "-" (standard input and output) is two
  * processes: the server, which may outlive the connection (disconnected
  * tracing), and the one that GDB started, which copies bytes and ends with the
- * connection. Is there a server of that process already, the second one leads
- * there.
+ * connection. If the process has a server already, the second process connects
+ * to that one.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * list.c - `sonde list`: the events in a program, a library or a trace, as a
- * table or as JSON. Finding them is list_elf.c's and list_trace.c's business;
- * here they are collected, sorted, freed of duplicates and shown.
+ * table or as JSON. list_elf.c and list_trace.c find events; this file collects
+ * and sorts them, removes duplicates, and shows what is left.
  */
 #include "cmd/list.h"
 

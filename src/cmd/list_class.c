@@ -3,9 +3,9 @@
  * list_class.c - events in words (list.h): a trace's, whichever language its
  * metadata are in, and a description's.
  *
- * What the format needs but nobody recorded is not told: the number before a
- * sequence that is its length, if its name says that it was made for that
- * (it begins with `_`, even as readers see it).
+ * A field that only the format needs is left out: the number before a sequence
+ * that is its length, if its name says that it was made for that (it begins
+ * with `_`, even as readers see it).
  */
 #include <errno.h>
 #include <inttypes.h>

@@ -2,9 +2,10 @@
 /*
  * list_elf.c - events out of an ELF file, without running it (list.h).
  *
- * C leaves its descriptions in section sonde_desc, C++ wherever the compiler
- * puts constants; both at multiples of 8 and with a magic number. So all
- * sections that are loaded and not written to are gone through.
+ * A C compiler puts descriptions into section sonde_desc, a C++ compiler where
+ * it puts constants; both at multiples of 8, and each begins with a magic
+ * number. So all sections that are loaded and read-only are searched. Cost: one
+ * comparison for each 8 bytes of them.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -2,9 +2,9 @@
 /*
  * modules_find.c - where the kernel modules' sources are, and built ones.
  *
- * Sources: below the program's folder or one above it, then where they are
- * installed. Built ones: the user's own folder, then where packages put them.
- * The first that is there is taken; nothing is changed.
+ * Sources are looked for below the program's folder, one above it, and where
+ * they are installed; built modules in the user's own folder, then where
+ * packages put them. The first that exists is taken. Nothing is changed.
  */
 #include "cmd/modules.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * modules_load.c - `sonde modules load` and `unload`: the system calls
- * themselves, and what their errors mean to a user.
+ * modules_load.c - `sonde modules load` and `unload`: the system calls, and a
+ * remedy for each of their errors.
  */
 #include "cmd/modules.h"
 

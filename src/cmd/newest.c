@@ -3,8 +3,8 @@
  * newest.c - the newest trace in the working directory, by the names that
  * `sonde record` chooses.
  *
- * Names are compared, never times of files: a name is a time, and a number
- * behind it counts upwards within its second.
+ * Names are compared, not times of files: a name is a time, followed by a
+ * number if there are several traces of that second.
  */
 #include "cmd/newest.h"
 

@@ -2,8 +2,9 @@
 /*
  * pager.c - a pager between standard output and the terminal (pager.h).
  *
- * From begin to end standard output is a pipe to the pager; end closes it and
- * waits. Who leaves the pager early ends the output, which is no error.
+ * Between begin and end standard output is a pipe to the pager; end closes the
+ * pipe and waits for the pager. A user who leaves the pager early ends the
+ * output, which is not an error.
  */
 #include "cmd/pager.h"
 

@@ -14,6 +14,9 @@
 #ifndef READER_NAMES_NAMER_H
 #define READER_NAMES_NAMER_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 #include "reader/symbols.h"
 
 enum sonde_namer_kind {

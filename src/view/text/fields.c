@@ -3,9 +3,10 @@
  * fields.c - an event's fields as text: shapes made once, values put for each
  * event (fields.h).
  *
- * A shape is a tree in step with its class, so putting never looks at names or
- * kinds of style again. A group is closed by whoever opened it, and a member
- * that is hidden leaves no separator.
+ * A shape is a tree with the same form as its class; names and styles are
+ * looked at when it is made, and not again. Invariant: the function that opens a
+ * group closes it, and a hidden member leaves no separator. Cost of an event:
+ * one step for each of its values.
  */
 #include "view/text/fields.h"
 

@@ -3,9 +3,9 @@
  * print.c - a trace's events as lines: in slices by several threads, or one
  * after the other (print.h).
  *
- * A slice's text stays in memory until it is its turn, and what depends on the
- * events before it is a hole that is filled then. So the output is the same for
- * any number of threads.
+ * A slice's text stays in memory until the slices before it are written. What
+ * depends on events of those is left as a hole, which is filled then. So the
+ * output is the same for any number of threads.
  */
 #include "view/text/print.h"
 

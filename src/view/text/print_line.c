@@ -2,7 +2,8 @@
 /*
  * print_line.c - an event in columns, or as a JSON object of columns.
  *
- * What goes before a column (blanks, or JSON's key) stands ready in its `lead`.
+ * The text in front of a column (blanks, or JSON's key) is made once and kept
+ * in its `lead`.
  */
 
 #include "base/grow.h"

@@ -7,8 +7,8 @@
  * out, with a line that names them, and long texts are cut; JSON has all of it,
  * and so has text that doesn't go to a terminal.
  *
- * A histogram's bars are on a log scale, which its title says: the one slow call
- * in a million is what people look for.
+ * A histogram's bars are on a log scale, which its title says: a bin with one
+ * value of a million still has a bar.
  */
 #include "view/text/show.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stamp.c - points in time as text, the calendar asked once per second.
+ * stamp.c - points in time as text.
  *
- * The text of a second is kept, and for an event of the same second only the
- * digits of the fraction are written.
+ * The text of a second is kept: for an event of the same second only the digits
+ * of the fraction are written, and the calendar is asked once per second.
  */
 #include "view/text/stamp.h"
 
