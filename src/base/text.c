@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * text.c - text appended to memory of the caller's (text.h).
+ * text.c - text appended to memory of the caller's, and lists in text (text.h).
  *
  * `length` counts what all of it would take; what is in memory is its
  * beginning, and ends with a NUL if there is room for one byte.
@@ -9,6 +9,7 @@
 
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 void sonde_text_add(struct sonde_text *text, const char *format, ...)
 {
@@ -22,4 +23,31 @@ void sonde_text_add(struct sonde_text *text, const char *format, ...)
 	va_end(args);
 	if (length > 0)
 		text->length += (size_t)length;
+}
+
+size_t sonde_text_item(const char *list)
+{
+	char quote = 0;
+	int depth = 0;
+	size_t n;
+
+	for (n = 0; list[n]; n++) {
+		char c = list[n];
+
+		if (quote) {
+			if (c == '\\' && list[n + 1])
+				n++;
+			else if (c == quote)
+				quote = 0;
+		} else if (c == '"' || c == '\'') {
+			quote = c;
+		} else if (strchr("([{", c)) {
+			depth++;
+		} else if (strchr(")]}", c)) {
+			depth--;
+		} else if (c == ',' && depth <= 0) {
+			break;
+		}
+	}
+	return n;
 }

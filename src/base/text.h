@@ -23,4 +23,8 @@ struct sonde_text {
 __attribute__((format(printf, 2, 3))) void
 sonde_text_add(struct sonde_text *text, const char *format, ...);
 
+/* The bytes of the first item of a list: up to a comma outside of brackets and
+ * quotes, or the end. */
+size_t sonde_text_item(const char *list);
+
 #endif /* BASE_TEXT_H */

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "base/text.h"
 #include "probe/static_names.h"
 
 /* Things in the lines of one tracepoint. */
@@ -54,33 +55,6 @@ static size_t probe_names_word_length(const char *at)
 
 	while (is_word_char(at[n]))
 		n++;
-	return n;
-}
-
-size_t sonde_probe_name_length(const char *at)
-{
-	char quote = 0;
-	int depth = 0;
-	size_t n;
-
-	for (n = 0; at[n]; n++) {
-		char c = at[n];
-
-		if (quote) {
-			if (c == '\\' && at[n + 1])
-				n++;
-			else if (c == quote)
-				quote = 0;
-		} else if (c == '"' || c == '\'') {
-			quote = c;
-		} else if (strchr("([{", c)) {
-			depth++;
-		} else if (strchr(")]}", c)) {
-			depth--;
-		} else if (c == ',' && depth <= 0) {
-			break;
-		}
-	}
 	return n;
 }
 
@@ -132,7 +106,7 @@ static void add_things(struct things *things,
 
 	for (;; at += length + 1) {
 		at = skip_blanks(at);
-		length = sonde_probe_name_length(at);
+		length = sonde_text_item(at);
 		thing.text = at;
 		thing.length = length;
 		while (thing.length > 0 &&

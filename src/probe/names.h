@@ -50,10 +50,6 @@ bool sonde_probe_names_asked(const struct sonde_probe_point *point,
 bool sonde_probe_name_inner(const char *text, uint32_t k, uint32_t nr, char *to,
 			    size_t size);
 
-/* Of one of the things in a line: up to a comma outside of brackets and quotes,
- * or the end. */
-size_t sonde_probe_name_length(const char *at);
-
 /* The tracepoint's event: an identifier that no earlier one of `points` has. */
 void sonde_probe_name_point(const struct sonde_probe_point *point,
 			    const struct sonde_probe_points *points, char *to,

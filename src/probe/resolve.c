@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "probe/child.h"
 #include "probe/compile.h"
 #include "probe/names.h"
@@ -312,7 +313,7 @@ static int collect_all(struct resolving *resolving)
 		size_t length;
 
 		at = skip_blanks(at);
-		length = sonde_probe_name_length(at);
+		length = sonde_text_item(at);
 		copy_trimmed(text, sizeof(text), at, length);
 		rc = collect_thing(resolving, text, &how);
 		at += length;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/port.h"
+#include "base/text.h"
 #include "reader/core/plan.h"
 #include "view/text/print_parts.h"
 
@@ -31,34 +32,6 @@ static const struct {
 	{ "caller-name", "caller_name", SONDE_COLUMN_CALLER },
 	{ "stack", "stack", SONDE_COLUMN_STACK },
 };
-
-/* The length of the word up to the next comma that divides. */
-static size_t columns_word_length(const char *text)
-{
-	int depth = 0;
-	char quote = 0;
-	size_t i;
-
-	for (i = 0; text[i]; i++) {
-		char c = text[i];
-
-		if (quote) {
-			if (c == '\\' && text[i + 1])
-				i++;
-			else if (c == quote)
-				quote = 0;
-		} else if (c == '"' || c == '\'') {
-			quote = c;
-		} else if (c == '(' || c == '[') {
-			depth++;
-		} else if (c == ')' || c == ']') {
-			depth--;
-		} else if (c == ',' && depth <= 0) {
-			break;
-		}
-	}
-	return i;
-}
 
 /* What stands before the column: two blanks, or JSON's key. */
 static int make_lead(struct sonde_printer *printer,
@@ -220,7 +193,7 @@ int sonde_print_columns(struct sonde_printer *printer,
 	if (!text)
 		text = usual_columns(printer, usual, sizeof(usual));
 	while (!err) {
-		size_t length = columns_word_length(text + at);
+		size_t length = sonde_text_item(text + at);
 		char *word = sonde_pool_text(&printer->pool, text + at, length);
 
 		if (!word)

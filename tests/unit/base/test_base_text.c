@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* test_base_text.c - base/text.h: text is cut, and counted all the same. */
+/* test_base_text.c - base/text.h: text is cut, and counted all the same; where
+ * an item of a list ends. */
 #include "unit.h"
 
 #include <string.h>
@@ -57,6 +58,24 @@ static void without_room_text_is_counted_only(void **state)
 	assert_int_equal(text.length, 4);
 }
 
+static void an_item_ends_at_a_comma_outside_of_brackets_and_quotes(void **state)
+{
+	static const struct {
+		const char *list;
+		size_t length;
+	} lists[] = {
+		{ "", 0 },         { ",b", 0 },       { "a,b", 1 },
+		{ "f(a,b),c", 6 }, { "a[1,2],c", 6 }, { "{1,2},c", 5 },
+		{ "\",\",c", 3 },  { "','c,", 4 },    { "\"\\\",\",c", 5 },
+		{ "\"a,b", 4 },    { "f(a,b", 5 },    { "a),b", 2 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
+		assert_int_equal(sonde_text_item(lists[i].list),
+				 lists[i].length);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -64,6 +83,8 @@ int main(void)
 		cmocka_unit_test(text_is_cut_and_counted),
 		cmocka_unit_test(text_that_fits_but_for_its_end_is_cut),
 		cmocka_unit_test(without_room_text_is_counted_only),
+		cmocka_unit_test(
+			an_item_ends_at_a_comma_outside_of_brackets_and_quotes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
