@@ -368,3 +368,43 @@ bool sonde_parse_order(struct sonde_parser *p,
 		wrong_value(p, value, "le, be, network or native");
 	return false;
 }
+
+/* ---- clocks ---- */
+
+struct sonde_parse_clock *sonde_parse_clock(struct sonde_parser *p,
+					    const struct sonde_token *token,
+					    const char *name)
+{
+	struct sonde_lookup_key key = { NULL, name, strlen(name) };
+	struct sonde_schema *schema = p->schema;
+	struct sonde_parse_clock *clock =
+		sonde_lookup_find(&p->clock_names, &key);
+	struct sonde_schema_clock *clocks;
+
+	if (clock)
+		return clock;
+	if (schema->nr_clocks == INT16_MAX) {
+		sonde_parse_fail(p, sonde_token_complain(token, p->error,
+							 "too many clocks"));
+		return NULL;
+	}
+	clocks = sonde_pool_grow(&schema->pool, schema->clocks,
+				 schema->nr_clocks, &schema->clocks_capacity,
+				 sizeof(*clocks));
+	clock = sonde_parse_get(p, 1, sizeof(*clock));
+	key.bytes = sonde_parse_text(p, name, key.size);
+	if (!clocks || p->status ||
+	    sonde_lookup_add(&p->clock_names, &key, clock)) {
+		sonde_parse_fail(p, -ENOMEM);
+		return NULL;
+	}
+	*clock = (struct sonde_parse_clock){
+		.index = (int16_t)schema->nr_clocks,
+		.token = *token,
+		.next = p->clocks,
+	};
+	p->clocks = clock;
+	schema->clocks = clocks;
+	clocks[schema->nr_clocks++].info.name = key.bytes;
+	return clock;
+}
