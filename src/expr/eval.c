@@ -235,7 +235,7 @@ static void machine_trace_variable(const struct sonde_expr_env *env,
 	case SONDE_EXPR_OP_##name:                      \
 		(void)(push);                           \
 		break;
-#define SONDE_EXPR_OP_LOAD(name, load)              \
+#define SONDE_EXPR_OP_LOAD(name, bytes, how, load)  \
 	case SONDE_EXPR_OP_##name: {                \
 		const uint8_t *at = field(env, op); \
 		push_number(load);                  \
@@ -248,27 +248,27 @@ static void machine_trace_variable(const struct sonde_expr_env *env,
 			break;                \
 		}                             \
 		GO_ON_OR_JUMP(true, 0);
-#define SONDE_EXPR_OP_UNARY(name, value) \
-	case SONDE_EXPR_OP_##name:       \
-		slot[-1] = (value);      \
-		break;
-#define SONDE_EXPR_OP_BINARY(name, value) \
-	case SONDE_EXPR_OP_##name:        \
-		slot[-2] = (value);       \
-		slot--;                   \
-		break;
-#define SONDE_EXPR_OP_DIVIDE(name, divisor, value) \
+#define SONDE_EXPR_OP_UNARY(name, operands, value) \
 	case SONDE_EXPR_OP_##name:                 \
-		if (divisor) {                     \
-			slot[-2] = (value);        \
-			slot--;                    \
-			break;                     \
-		}                                  \
+		slot[-1] = (value);                \
+		break;
+#define SONDE_EXPR_OP_BINARY(name, operands, value) \
+	case SONDE_EXPR_OP_##name:                  \
+		slot[-2] = (value);                 \
+		slot--;                             \
+		break;
+#define SONDE_EXPR_OP_DIVIDE(name, operands, divisor, value) \
+	case SONDE_EXPR_OP_##name:                           \
+		if (divisor) {                               \
+			slot[-2] = (value);                  \
+			slot--;                              \
+			break;                               \
+		}                                            \
 		GO_ON_OR_JUMP(true, 0);
 #define SONDE_EXPR_OP_JUMP(name, takes, operands, condition) \
 	case SONDE_EXPR_OP_##name:                           \
 		GO_ON_OR_JUMP(condition, SLOTS_##takes);
-#define SONDE_EXPR_OP_FIELD(name, condition) \
+#define SONDE_EXPR_OP_FIELD(name, bytes, condition) \
 	SONDE_EXPR_OP_JUMP(name, 0, 0, condition)
 #define SONDE_EXPR_OP_STACK(name, takes, gives, operands, change) \
 	case SONDE_EXPR_OP_##name:                                \
@@ -347,7 +347,7 @@ run_fields(const struct sonde_program *program,
 	for (;;) {
 		switch (op->code) {
 #define SONDE_EXPR_OP(name, takes, gives, operands)
-#define SONDE_EXPR_OP_FIELD(name, condition)                           \
+#define SONDE_EXPR_OP_FIELD(name, bytes, condition)                    \
 	case SONDE_EXPR_OP_##name:                                     \
 		op = (condition) ? program->ops + op->target : op + 1; \
 		break;

@@ -121,28 +121,25 @@ static void constant(const struct generator *to,
 	sonde_code_add(to->code, op);
 }
 
-static enum sonde_expr_op_code load_op(const struct sonde_expr_source *source)
+/* That which reads a field so: of one byte, or widened by nothing, the first
+ * that does. */
+static uint8_t load_op(const struct sonde_expr_source *source)
 {
-	/* by size, then as it is and the other way round */
-	static const uint8_t unsigned_ops[][2] = {
-		[1] = { SONDE_EXPR_OP_LOAD_Z8, SONDE_EXPR_OP_LOAD_Z8 },
-		[2] = { SONDE_EXPR_OP_LOAD_Z16, SONDE_EXPR_OP_LOAD_Z16_SWAP },
-		[4] = { SONDE_EXPR_OP_LOAD_Z32, SONDE_EXPR_OP_LOAD_Z32_SWAP },
-		[8] = { SONDE_EXPR_OP_LOAD_64, SONDE_EXPR_OP_LOAD_64_SWAP },
-	};
-	static const uint8_t signed_ops[][2] = {
-		[1] = { SONDE_EXPR_OP_LOAD_S8, SONDE_EXPR_OP_LOAD_S8 },
-		[2] = { SONDE_EXPR_OP_LOAD_S16, SONDE_EXPR_OP_LOAD_S16_SWAP },
-		[4] = { SONDE_EXPR_OP_LOAD_S32, SONDE_EXPR_OP_LOAD_S32_SWAP },
-		[8] = { SONDE_EXPR_OP_LOAD_64, SONDE_EXPR_OP_LOAD_64_SWAP },
-	};
+	bool is_float = source->type == SONDE_EXPR_DOUBLE && source->bytes == 4;
+	bool is_signed = source->type == SONDE_EXPR_INT && source->bytes < 8;
+	unsigned int operands = SONDE_EXPR_OPERAND_MEM;
+	uint8_t code = SONDE_EXPR_OP_LOAD_Z8;
 
-	if (source->type == SONDE_EXPR_DOUBLE && source->bytes == 4)
-		return source->swap ? SONDE_EXPR_OP_LOAD_FLOAT_SWAP :
-				      SONDE_EXPR_OP_LOAD_FLOAT;
-	return source->type == SONDE_EXPR_INT ?
-		       signed_ops[source->bytes][source->swap] :
-		       unsigned_ops[source->bytes][source->swap];
+	if (source->swap && source->bytes > 1)
+		operands |= SONDE_EXPR_OPERAND_SWAP;
+	if (is_signed)
+		operands |= SONDE_EXPR_OPERAND_SIGNED;
+	if (is_float)
+		operands |= SONDE_EXPR_OPERAND_DOUBLE;
+	while (sonde_expr_op_infos[code].bytes != source->bytes ||
+	       sonde_expr_op_infos[code].operands != operands)
+		code++;
+	return code;
 }
 
 static void field(const struct generator *to,
@@ -152,7 +149,7 @@ static void field(const struct generator *to,
 	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_CALL_NUMBER };
 
 	if (source->how == SONDE_EXPR_MEMORY) {
-		op.code = (uint8_t)load_op(source);
+		op.code = load_op(source);
 		op.base = source->base;
 		op.offset = source->offset;
 		sonde_code_add(to->code, op);

@@ -109,6 +109,9 @@ enum sonde_expr_op_operand {
 	SONDE_EXPR_OPERAND_SENSE = 32,
 	SONDE_EXPR_OPERAND_END = 64,
 	SONDE_EXPR_OPERAND_MACHINE = 128,
+	SONDE_EXPR_OPERAND_SIGNED = 256,
+	SONDE_EXPR_OPERAND_SWAP = 512,
+	SONDE_EXPR_OPERAND_DOUBLE = 1024,
 };
 
 struct sonde_expr_op_shape {
@@ -118,7 +121,8 @@ struct sonde_expr_op_shape {
 struct sonde_expr_op_info {
 	const char *name;
 	struct sonde_expr_op_shape takes, gives;
-	uint8_t operands; /* of enum sonde_expr_op_operand */
+	uint16_t operands; /* of enum sonde_expr_op_operand */
+	uint8_t bytes;     /* of a field, or of memory, that it reads; or 0 */
 };
 
 extern const struct sonde_expr_op_info sonde_expr_op_infos[SONDE_EXPR_OP_CODES];

@@ -210,57 +210,10 @@ notrace bool sonde_filter_passes(const struct sonde_filter *filter,
 
 /* ---- what a program may do here ---- */
 
-static bool is_double(const struct sonde_expr_op *op)
-{
-	switch ((enum sonde_expr_op_code)op->code) {
-	case SONDE_EXPR_OP_LOAD_FLOAT:
-	case SONDE_EXPR_OP_LOAD_FLOAT_SWAP:
-	case SONDE_EXPR_OP_NEGATE_D:
-	case SONDE_EXPR_OP_DOUBLE_OF_U:
-	case SONDE_EXPR_OP_DOUBLE_OF_S:
-	case SONDE_EXPR_OP_ADD_D:
-	case SONDE_EXPR_OP_SUBTRACT_D:
-	case SONDE_EXPR_OP_MULTIPLY_D:
-	case SONDE_EXPR_OP_DIVIDE_D:
-	case SONDE_EXPR_OP_IF_D:
-	case SONDE_EXPR_OP_IF_EQUAL_D:
-	case SONDE_EXPR_OP_IF_LESS_D:
-	case SONDE_EXPR_OP_IF_LESS_EQUAL_D:
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* Bytes that a load or comparison of a field reads. */
-static u32 width_of(const struct sonde_expr_op *op)
-{
-	switch ((enum sonde_expr_op_code)op->code) {
-	case SONDE_EXPR_OP_LOAD_Z8:
-	case SONDE_EXPR_OP_LOAD_S8:
-	case SONDE_EXPR_OP_IF_MEM8_IS:
-		return 1;
-	case SONDE_EXPR_OP_LOAD_Z16:
-	case SONDE_EXPR_OP_LOAD_S16:
-	case SONDE_EXPR_OP_LOAD_Z16_SWAP:
-	case SONDE_EXPR_OP_LOAD_S16_SWAP:
-	case SONDE_EXPR_OP_IF_MEM16_IS:
-		return 2;
-	case SONDE_EXPR_OP_LOAD_Z32:
-	case SONDE_EXPR_OP_LOAD_S32:
-	case SONDE_EXPR_OP_LOAD_Z32_SWAP:
-	case SONDE_EXPR_OP_LOAD_S32_SWAP:
-	case SONDE_EXPR_OP_IF_MEM32_IS:
-		return 4;
-	default:
-		return 8; /* or more than it reads */
-	}
-}
-
 static int check_memory(struct sonde_filter *filter,
 			const struct sonde_expr_op *op)
 {
-	u64 end = (u64)op->offset + width_of(op);
+	u64 end = (u64)op->offset + sonde_expr_op_infos[op->code].bytes;
 
 	if (op->base == 1)
 		return end <= sizeof(struct whence) ? 0 : -EINVAL;
@@ -305,7 +258,7 @@ static int check_op(struct sonde_filter *filter, const struct sonde_expr_op *op)
 {
 	u32 operands = sonde_expr_op_infos[op->code].operands;
 
-	if (is_double(op) || operands & SONDE_EXPR_OPERAND_MACHINE)
+	if (operands & (SONDE_EXPR_OPERAND_DOUBLE | SONDE_EXPR_OPERAND_MACHINE))
 		return -EOPNOTSUPP;
 	filter->steps += steps_of(filter, op);
 	if (operands & SONDE_EXPR_OPERAND_MEM)
@@ -381,14 +334,12 @@ static bool find_below(const struct sonde_expr_op *load,
 {
 	u64 number = test->number;
 	u64 shifted = number << quick->shift;
-	bool is_signed = load->code == SONDE_EXPR_OP_LOAD_S8 ||
-			 load->code == SONDE_EXPR_OP_LOAD_S16 ||
-			 load->code == SONDE_EXPR_OP_LOAD_S32;
-	bool is_unsigned = load->code == SONDE_EXPR_OP_LOAD_Z8 ||
-			   load->code == SONDE_EXPR_OP_LOAD_Z16 ||
-			   load->code == SONDE_EXPR_OP_LOAD_Z32;
+	u32 operands = sonde_expr_op_infos[load->code].operands;
+	bool is_signed = operands & SONDE_EXPR_OPERAND_SIGNED;
+	bool is_unsigned = !is_signed &&
+			   sonde_expr_op_infos[load->code].bytes < sizeof(u64);
 
-	if (!is_signed && !is_unsigned && load->code != SONDE_EXPR_OP_LOAD_64)
+	if ((operands & ~SONDE_EXPR_OPERAND_SIGNED) != SONDE_EXPR_OPERAND_MEM)
 		return false;
 	if (test->code == SONDE_EXPR_OP_IF_BELOW_U && !is_signed &&
 	    shifted >> quick->shift == number)
@@ -430,7 +381,7 @@ find_test(const struct sonde_program *program, struct sonde_filter_quick *quick)
 {
 	const struct sonde_expr_op *load = program->ops;
 
-	quick->shift = (u8)(64 - 8 * width_of(load));
+	quick->shift = (u8)(64 - 8 * sonde_expr_op_infos[load->code].bytes);
 	if (load->code >= SONDE_EXPR_OP_IF_MEM8_IS &&
 	    load->code <= SONDE_EXPR_OP_IF_MEM64_IS) {
 		quick->low = load->number << quick->shift;
@@ -444,6 +395,7 @@ static void find_quick(struct sonde_filter *filter)
 {
 	const struct sonde_program *program = filter->program;
 	const struct sonde_expr_op *load = program->ops;
+	u32 bytes = sonde_expr_op_infos[load->code].bytes;
 	const struct sonde_expr_op *test;
 	struct sonde_filter_quick quick = { .is_quick = 1 };
 	bool passes;
@@ -454,7 +406,7 @@ static void find_quick(struct sonde_filter *filter)
 		return;
 	test = find_test(program, &quick);
 	if (!test || !verdict(program, test, &passes) ||
-	    !find_argument(filter, load->offset, width_of(load), &quick.index))
+	    !find_argument(filter, load->offset, bytes, &quick.index))
 		return;
 	if (!passes) { /* what is not in the range is one, too */
 		quick.low += quick.span + 1;

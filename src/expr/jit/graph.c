@@ -226,32 +226,11 @@ static const uint8_t plain[SONDE_EXPR_OP_CODES] = {
 	[SONDE_EXPR_OP_REMAINDER_S] = SONDE_GRAPH_REMAINDER_S,
 };
 
-/* Fields and memory: their width, how they are extended, and swapped. */
-static const struct reading {
-	uint8_t bits;
-	bool is_signed, swaps;
-} readings[SONDE_EXPR_OP_CODES] = {
-	[SONDE_EXPR_OP_LOAD_Z8] = { 8, false, false },
-	[SONDE_EXPR_OP_LOAD_Z16] = { 16, false, false },
-	[SONDE_EXPR_OP_LOAD_Z32] = { 32, false, false },
-	[SONDE_EXPR_OP_LOAD_64] = { 64, false, false },
-	[SONDE_EXPR_OP_LOAD_S8] = { 8, true, false },
-	[SONDE_EXPR_OP_LOAD_S16] = { 16, true, false },
-	[SONDE_EXPR_OP_LOAD_S32] = { 32, true, false },
-	[SONDE_EXPR_OP_LOAD_Z16_SWAP] = { 16, false, true },
-	[SONDE_EXPR_OP_LOAD_Z32_SWAP] = { 32, false, true },
-	[SONDE_EXPR_OP_LOAD_64_SWAP] = { 64, false, true },
-	[SONDE_EXPR_OP_LOAD_S16_SWAP] = { 16, true, true },
-	[SONDE_EXPR_OP_LOAD_S32_SWAP] = { 32, true, true },
-	[SONDE_EXPR_OP_IF_MEM8_IS] = { 8, false, false },
-	[SONDE_EXPR_OP_IF_MEM16_IS] = { 16, false, false },
-	[SONDE_EXPR_OP_IF_MEM32_IS] = { 32, false, false },
-	[SONDE_EXPR_OP_IF_MEM64_IS] = { 64, false, false },
-	[SONDE_EXPR_OP_READ_8] = { 8, false, false },
-	[SONDE_EXPR_OP_READ_16] = { 16, false, false },
-	[SONDE_EXPR_OP_READ_32] = { 32, false, false },
-	[SONDE_EXPR_OP_READ_64] = { 64, false, false },
-};
+/* Of a field or memory: how many bits are read. */
+static uint8_t bits_read(const struct sonde_expr_op *op)
+{
+	return (uint8_t)(8 * sonde_expr_op_infos[op->code].bytes);
+}
 
 /* `bits` of a base, as they lie there. */
 static uint16_t bytes_at(struct builder *builder, unsigned int base,
@@ -270,15 +249,16 @@ static uint16_t bytes_at(struct builder *builder, unsigned int base,
 static uint16_t graph_field(struct builder *builder,
 			    const struct sonde_expr_op *op)
 {
-	const struct reading *reading = &readings[op->code];
-	uint16_t node = bytes_at(builder, op->base, op->offset, reading->bits);
+	uint16_t how = sonde_expr_op_infos[op->code].operands;
+	uint8_t bits = bits_read(op);
+	uint16_t node = bytes_at(builder, op->base, op->offset, bits);
 
-	if (reading->swaps)
+	if (how & SONDE_EXPR_OPERAND_SWAP)
 		node = sonde_graph_node(builder->graph, SONDE_GRAPH_SWAP, node,
-					NO_NODE, reading->bits);
-	if (reading->is_signed)
+					NO_NODE, bits);
+	if (how & SONDE_EXPR_OPERAND_SIGNED)
 		node = sonde_graph_node(builder->graph, SONDE_GRAPH_EXTEND_S,
-					node, NO_NODE, reading->bits);
+					node, NO_NODE, bits);
 	return node;
 }
 
@@ -293,7 +273,7 @@ static void read_memory(struct builder *builder, const struct sonde_expr_op *op)
 	    graph->nr_reads == SONDE_GRAPH_READS_MAX)
 		fail(builder, -EOPNOTSUPP);
 	node = sonde_graph_node(graph, SONDE_GRAPH_READ, pop(builder), NO_NODE,
-				readings[op->code].bits);
+				bits_read(op));
 	push(builder, node);
 	block = &graph->blocks[builder->block];
 	for (uint16_t i = 0; i < block->nr_reads; i++) {
@@ -518,7 +498,7 @@ static uint16_t compared(struct builder *builder,
 	case SONDE_EXPR_OP_IF_MEM16_IS:
 	case SONDE_EXPR_OP_IF_MEM32_IS:
 	case SONDE_EXPR_OP_IF_MEM64_IS:
-		unused = ALL - readings[op->code].bits;
+		unused = ALL - bits_read(op);
 		return make(
 			builder, SONDE_GRAPH_EQUAL, graph_field(builder, op),
 			graph_number(builder, op->number << unused >> unused));
@@ -573,7 +553,9 @@ static bool run_inside(struct builder *builder, const struct sonde_expr_op *op)
 	}
 	if (info->operands & SONDE_EXPR_OPERAND_JUMP)
 		return false;
-	if (info->operands & SONDE_EXPR_OPERAND_MEM && readings[op->code].bits)
+	if (info->operands & SONDE_EXPR_OPERAND_DOUBLE)
+		return false;
+	if (info->operands & SONDE_EXPR_OPERAND_MEM)
 		push(builder, graph_field(builder, op));
 	else if (plain[op->code])
 		run_plain(builder, op);
