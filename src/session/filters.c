@@ -170,22 +170,55 @@ out:
 	free(fields);
 }
 
+/* Texts at fixed places in the payload's head, up to which native code reads. */
+struct head {
+	const struct sonde_condition *condition;
+	uint32_t needed;
+};
+
+static bool place_in_head(void *ctx, uint32_t ref, uint32_t *ret_offset,
+			  uint32_t *ret_size)
+{
+	struct head *head = ctx;
+	struct sonde_condition_text text;
+
+	if (!sonde_condition_call(head->condition, ref, &text) || !text.size ||
+	    text.offset > SONDE_FILTER_HEAD ||
+	    text.size > SONDE_FILTER_HEAD - text.offset)
+		return false;
+	if (head->needed < text.offset + text.size)
+		head->needed = text.offset + text.size;
+	*ret_offset = text.offset;
+	*ret_size = text.size;
+	return true;
+}
+
 /* Native code, if that can be made. */
-static void put_code(struct answer *answer, const struct sonde_program *program,
+static void put_code(struct answer *answer,
+		     const struct sonde_condition *condition,
 		     struct sonde_filter *filter)
 {
-	const struct sonde_jit_config config = { .kind = SONDE_JIT_FUNCTION };
+	struct head head = { condition, filter->needed };
+	const struct sonde_jit_config config = {
+		.kind = SONDE_JIT_FUNCTION,
+		.bytes = SONDE_FILTER_HEAD,
+		.text = place_in_head,
+		.ctx = &head,
+	};
 	const struct sonde_jit_place place = { .address = 0 };
 	struct sonde_jit_needs needs = { 0 };
 	struct sonde_jit_code code = { .nr_bytes = 0 };
 	struct sonde_jit *jit;
 
-	if (sonde_jit_new(program, &config, &jit, &needs))
+	if (sonde_jit_new(sonde_condition_program(condition), &config, &jit,
+			  &needs))
 		return;
 	code.bytes = malloc(needs.bytes_max);
 	if (code.bytes && !sonde_jit_emit(jit, &place, &code) &&
 	    !code.nr_accepts && !code.nr_divides && !code.nr_faults)
 		filter->code = put(answer, code.bytes, code.nr_bytes);
+	if (filter->code)
+		filter->needed = head.needed;
 	free(code.bytes);
 	sonde_jit_free(jit);
 }
@@ -215,7 +248,7 @@ static void put_condition(struct answer *answer,
 	varying = sonde_condition_varying(condition, &nr);
 	filter->varying = put(answer, varying, nr * sizeof(*varying));
 	put_program(answer, condition, filter);
-	put_code(answer, program, filter);
+	put_code(answer, condition, filter);
 	answer->head.nr++;
 }
 

@@ -29,6 +29,8 @@ static void events(int n)
 		sonde_event(t, block, i, f, sonde_field(square, (long)i * i));
 		sonde_event(t, string, i, text);
 		sonde_event(t, text_alone, text);
+		sonde_event(t, fixed, sonde_text(kind, i % 3 ? "html" : "png", 4),
+			    i, sonde_text(path, text, 16));
 		sonde_event(t, many, text, i, sonde_blob(b, text, i % 7),
 			    sonde_string(second, text + 3),
 			    sonde_field(minus, (short)-i),
@@ -112,6 +114,11 @@ CASES = [
     ("string", 'text == "*.png"', lambda i: i % 3 == 0),
     ("string", 'i < 100 && text != "*.png"', lambda i: i < 100 and i % 3),
     ("text_alone", 'text < "/path/5"', lambda i: text(i) < "/path/5"),
+    ("fixed", 'kind == "png"', lambda i: i % 3 == 0),
+    ("fixed", 'kind != "png" && path == "/path/1?.*"',
+     lambda i: i % 3 and i // 10 == 1),
+    ("fixed", 'path == "/path/7.html" || path == "/path/12*"',
+     lambda i: i == 7 or i == 12 or i // 10 == 12),
     ("many", 'second == "th/1?.html"', lambda i: i // 10 == 1 and i % 3),
     ("many", "minus < -990", lambda i: i > 990),
     ("many", "i == 44", lambda i: i == 44),
@@ -188,7 +195,8 @@ def a_common_filter_holds_for_all_and_is_false_where_a_field_is_missing():
         "--filter", "i < 10", "--filter", "i != 3",
         "-e", "*", "-e", "t:word if i < 5"])
     check_equal(dict(found), {"t:word": 4, "t:block": 9, "t:string": 9,
-                              "t:many": 9, "t:nested": 9}, "events")
+                              "t:fixed": 9, "t:many": 9, "t:nested": 9},
+                "events")
 
 
 @test
