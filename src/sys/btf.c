@@ -85,7 +85,7 @@ static bool is_it(const struct sonde_btf *btf, const struct btf_type *type,
 	const char *name = sonde_btf_string(btf, type->name_off);
 
 	return BTF_INFO_KIND(type->info) == wanted->kind && name &&
-	       !strcmp(name, wanted->name);
+	       sonde_btf_is_name(name, wanted->name);
 }
 
 /* Where a section has the variables among them. */

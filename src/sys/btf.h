@@ -116,6 +116,18 @@ static inline const char *sonde_btf_string(const struct sonde_btf *btf,
 	return offset < btf->strings_size ? btf->strings + offset : NULL;
 }
 
+/* Whether the names are equal: most differ early, and need no call. */
+static inline bool sonde_btf_is_name(const char *name, const char *wanted)
+{
+	for (int i = 0; i < 4; i++) {
+		if (name[i] != wanted[i])
+			return false;
+		if (!name[i])
+			return true;
+	}
+	return !strcmp(name + 4, wanted + 4);
+}
+
 /* How far behind one variable that each CPU has another one lies; false if no
  * section has both. Both are where their section has them, wherever that is. */
 bool sonde_btf_distance(const struct sonde_btf_wanted *from,

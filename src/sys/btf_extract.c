@@ -103,7 +103,7 @@ static bool is_named(const struct sonde_btf *btf, const struct btf_type *type,
 	const char *name = sonde_btf_string(btf, type->name_off);
 
 	for (size_t i = 0; name && i < nr; i++)
-		if (name[0] == names[i][0] && !strcmp(name, names[i]))
+		if (sonde_btf_is_name(name, names[i]))
 			return true;
 	return false;
 }
