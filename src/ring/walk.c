@@ -172,14 +172,21 @@ static uint32_t find_rule(const struct sonde_stacks *stacks,
 
 /*
  * In 16 bits: bit 0 the CFA's base, bits 1..10 its distance, bits 11..15 where
- * the frame pointer is, 31: lost. 0: it can't be said so, as the distance is 1
- * at least.
+ * the frame pointer is, 31: lost. The distance is 1 at least: other rules have 0.
+ * 0: it can't be said so.
  */
+#define SMALL_GAP 0x001u
+#define SMALL_END 0x801u
+
 static uint32_t squeeze(uint32_t rule)
 {
 	uint32_t fp = rule >> 3 & 0xff;
 	uint32_t cfa = rule >> 11;
 
+	if (rule == SONDE_UNWIND_GAP)
+		return SMALL_GAP;
+	if (rule == SONDE_UNWIND_END)
+		return SMALL_END;
 	if ((rule & 3) != SONDE_UNWIND_CALL || cfa > 1023 ||
 	    (fp > 30 && fp != SONDE_UNWIND_LOST))
 		return 0;
@@ -190,6 +197,10 @@ static uint32_t unsqueeze(uint32_t small)
 {
 	uint32_t fp = small >> 11;
 
+	if (small == SMALL_GAP)
+		return SONDE_UNWIND_GAP;
+	if (small == SMALL_END)
+		return SONDE_UNWIND_END;
 	return SONDE_UNWIND_CALL_RULE(small & 1, fp == 31 ? 255 : fp,
 				      small >> 1 & 1023);
 }
@@ -204,6 +215,11 @@ static uint64_t *cached(struct sonde_stacks *stacks, uint64_t pc)
 }
 
 _Static_assert(SONDE_STACKS_CACHE == 1u << 12, "a hash's upper 12 bits");
+
+static bool is_cached(struct sonde_stacks *stacks, uint64_t pc)
+{
+	return sonde_load_relaxed(cached(stacks, pc)) >> 16 == pc;
+}
 
 /* False: the code has no table. */
 static bool walk_look_up(const struct sonde_stacks *stacks, uint64_t pc,
@@ -315,13 +331,14 @@ static enum sonde_stacks_end step_by_signal(struct sonde_stacks *stacks,
 #endif
 
 /* There the frame pointer may be anything: it is believed if it leads to code. */
-static enum sonde_stacks_end step_over_gap(const struct sonde_stacks *stacks,
+static enum sonde_stacks_end step_over_gap(struct sonde_stacks *stacks,
 					   struct position *at)
 {
 	struct position next = *at;
 	enum sonde_stacks_end end = step_by_pointer(&next);
 
-	if (end == SONDE_STACK_DEEP && !walk_range(stacks, next.pc))
+	if (end == SONDE_STACK_DEEP && !is_cached(stacks, next.pc) &&
+	    !walk_range(stacks, next.pc))
 		return SONDE_STACK_BROKEN;
 	*at = next;
 	return end;
