@@ -100,17 +100,32 @@ uint32_t sonde_stacks_keep(struct sonde_stacks *stacks, const uint64_t *frames,
 }
 
 /* A function of its own: its frame has room for the deepest stack. */
-__attribute__((noinline)) uint32_t
-sonde_stacks_number(struct sonde_stacks *stacks,
-		    const struct sonde_stacks_from *from)
+__attribute__((noinline)) static uint32_t
+walk_and_keep(struct sonde_stacks *stacks, const struct sonde_stacks_from *from)
 {
+	struct sonde_stacks_trail trail;
 	uint64_t frames[SONDE_STACKS_DEPTH_MAX];
 	enum sonde_stacks_end end;
 	uint32_t depth = stacks->depth;
+	uint32_t number;
 	uint32_t nr;
 
 	if (depth > SONDE_STACKS_DEPTH_MAX)
 		return 0;
-	nr = sonde_stacks_walk(stacks, from, frames, depth, &end);
-	return sonde_stacks_keep(stacks, frames, nr, end);
+	trail.nr = 0;
+	trail.needs_fp = false;
+	nr = sonde_stacks_walk(stacks, from, frames, depth, &end, &trail);
+	number = sonde_stacks_keep(stacks, frames, nr, end);
+	/* Else it isn't known whose stack it is. */
+	if (end != SONDE_STACK_STRANGE)
+		sonde_stacks_memorize(stacks, from, &trail, number);
+	return number;
+}
+
+uint32_t sonde_stacks_number(struct sonde_stacks *stacks,
+			     const struct sonde_stacks_from *from)
+{
+	uint32_t number = sonde_stacks_recall(stacks, from);
+
+	return number ? number : walk_and_keep(stacks, from);
 }

@@ -9,6 +9,7 @@
  *	struct sonde_stacks			the head
  *	u32 bucket[SONDE_STACKS_BUCKETS]	numbers of stacks, by hash; 0: none
  *	u64 cache[SONDE_STACKS_CACHE]		rules of addresses, see below
+ *	struct sonde_stacks_memo[SONDE_STACKS_MEMOS]	walks, see memo.c
  *	struct sonde_stacks_entry[SONDE_STACKS_MAX]	each with `depth` frames
  *	SONDE_STACKS_TABLES bytes		tables, which the recorder makes
  *
@@ -43,9 +44,12 @@
  * A frame is the address that a call returns to, or, with SONDE_FRAME_EXACT, the
  * address of the next instruction itself: of an interrupted frame, or of a probe.
  *
+ * Most events come from where others came: a walk that reads the same words as
+ * one before is recognized by them, and is not made (memo.c).
+ *
  * The cache has rules of return addresses: address << 16 | rule in 16 bits. Any
- * thread may write any word at any time, each is whole. The recorder empties it
- * after it has published other tables.
+ * thread may write any word at any time, each is whole. The recorder empties it,
+ * and the memos, after it has published other tables.
  *
  * Trust: as in layout.h. The recorder takes all of it for hostile.
  */
@@ -63,6 +67,8 @@
 #define SONDE_STACKS_BUCKETS       (1u << 17)
 #define SONDE_STACKS_PROBES        64u
 #define SONDE_STACKS_CACHE         4096u
+#define SONDE_STACKS_MEMOS         1024u
+#define SONDE_STACKS_WORDS         38u /* of a walk that is memorized */
 #define SONDE_STACKS_TABLES        (32u << 20)
 #define SONDE_STACKS_MAIN_SPAN     (64ull << 20)
 /* Of a stack's number, in a record. */
@@ -134,6 +140,19 @@ struct sonde_stacks {
 	uint32_t reserved[7];
 };
 
+/* A walk: where it began, what it read, and which stack it found. */
+struct sonde_stacks_memo {
+	uint32_t version; /* odd: it is being written */
+	uint32_t number;
+	uint64_t pc, sp, fp;
+	uint16_t is_exact, needs_fp;
+	uint32_t nr;
+	uint32_t at[SONDE_STACKS_WORDS];
+	uint64_t words[SONDE_STACKS_WORDS];
+	uint64_t reserved[2];
+};
+
+_Static_assert(sizeof(struct sonde_stacks_memo) == 512, "ABI");
 _Static_assert(sizeof(struct sonde_stacks) == 64, "ABI");
 _Static_assert(sizeof(struct sonde_stacks_entry) == 8, "ABI");
 _Static_assert(sizeof(struct sonde_stacks_range) == 24, "ABI");
@@ -142,8 +161,11 @@ _Static_assert(sizeof(struct sonde_stacks_row) == 8, "ABI");
 #define SONDE_STACKS_BUCKETS_OFF sizeof(struct sonde_stacks)
 #define SONDE_STACKS_CACHE_OFF \
 	(SONDE_STACKS_BUCKETS_OFF + 4ull * SONDE_STACKS_BUCKETS)
-#define SONDE_STACKS_PLACES_OFF \
+#define SONDE_STACKS_MEMOS_OFF \
 	(SONDE_STACKS_CACHE_OFF + 8ull * SONDE_STACKS_CACHE)
+#define SONDE_STACKS_PLACES_OFF   \
+	(SONDE_STACKS_MEMOS_OFF + \
+	 SONDE_STACKS_MEMOS * sizeof(struct sonde_stacks_memo))
 
 static inline uint64_t sonde_stacks_place_bytes(uint32_t depth)
 {
@@ -171,6 +193,15 @@ sonde_stacks_place(struct sonde_stacks *stacks, uint32_t depth, uint32_t i)
 	return (void *)(places + i * sonde_stacks_place_bytes(depth));
 }
 
+/* What a walk has read of the stack: words, and how many words from its begin.
+ * More than SONDE_STACKS_WORDS: not all are here. */
+struct sonde_stacks_trail {
+	uint32_t nr;
+	bool needs_fp; /* and the frame pointer that it began with */
+	uint32_t at[SONDE_STACKS_WORDS];
+	uint64_t words[SONDE_STACKS_WORDS];
+};
+
 /* Where a walk begins. */
 struct sonde_stacks_from {
 	uint64_t pc; /* where the call of ours returns to; or `is_exact` */
@@ -193,11 +224,24 @@ sonde_stacks_from_frame(const void *frame)
 }
 
 /* Up to `depth` frames, the innermost first; their number. At least one, if
- * depth isn't 0. */
+ * depth isn't 0. `trail`: NULL, or to be written. */
 uint32_t sonde_stacks_walk(struct sonde_stacks *stacks,
 			   const struct sonde_stacks_from *from,
 			   uint64_t *frames, uint32_t depth,
-			   enum sonde_stacks_end *ret_end);
+			   enum sonde_stacks_end *ret_end,
+			   struct sonde_stacks_trail *trail);
+
+/* Where the stack ends that `sp` is on; 0: it isn't known. */
+uint64_t sonde_stacks_top(struct sonde_stacks *stacks, uint64_t sp);
+
+/* The number of a stack that was walked from there and is the same; 0: it isn't
+ * known. */
+uint32_t sonde_stacks_recall(struct sonde_stacks *stacks,
+			     const struct sonde_stacks_from *from);
+void sonde_stacks_memorize(struct sonde_stacks *stacks,
+			   const struct sonde_stacks_from *from,
+			   const struct sonde_stacks_trail *trail,
+			   uint32_t number);
 
 /* The number of a stack, which is kept if it is new; 0: no room, counted. */
 uint32_t sonde_stacks_keep(struct sonde_stacks *stacks, const uint64_t *frames,

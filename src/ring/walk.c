@@ -10,12 +10,18 @@
  */
 #include "ring/stacks.h"
 
+/* No word is there, nor is it in a register. */
+#define NO_PLACE     1u
+
 #define NO_SANITIZER __attribute__((no_sanitize("address", "undefined")))
 
 struct position {
 	uint64_t pc, sp, fp;
 	uint64_t top;
 	bool is_exact;
+	uint64_t fp_at; /* where fp was read; 0: in the register */
+	uint64_t begin; /* the stack pointer's first */
+	struct sonde_stacks_trail *trail; /* NULL: none is kept */
 };
 
 static uint64_t stack_word(uint64_t address) NO_SANITIZER;
@@ -97,14 +103,27 @@ static uint64_t thread_top(struct sonde_stacks *stacks, uint64_t sp)
 
 #endif
 
-/* 0: it isn't known. */
-static uint64_t top_of(struct sonde_stacks *stacks, uint64_t sp)
+uint64_t sonde_stacks_top(struct sonde_stacks *stacks, uint64_t sp)
 {
 	uint64_t main_top = stacks->main_top;
 
 	if (sp < main_top && main_top - sp < SONDE_STACKS_MAIN_SPAN)
 		return main_top;
 	return thread_top(stacks, sp);
+}
+
+static void leave_trail(const struct position *at, uint64_t address,
+			uint64_t word)
+{
+	struct sonde_stacks_trail *trail = at->trail;
+	uint64_t words = (address - at->begin) / 8;
+
+	if (trail->nr < SONDE_STACKS_WORDS && words <= UINT32_MAX) {
+		trail->at[trail->nr] = (uint32_t)words;
+		trail->words[trail->nr++] = word;
+	} else {
+		trail->nr = SONDE_STACKS_WORDS + 1;
+	}
 }
 
 /* False: it is not on the stack. */
@@ -116,6 +135,29 @@ static bool load_word(const struct position *at, uint64_t address,
 		return false;
 	*ret_word = stack_word(address);
 	return true;
+}
+
+/* The same, of what the walk's result depends on. */
+static bool load_needed(const struct position *at, uint64_t address,
+			uint64_t *ret_word)
+{
+	if (!load_word(at, address, ret_word))
+		return false;
+	if (at->trail)
+		leave_trail(at, address, *ret_word);
+	return true;
+}
+
+/* Most frame pointers are any number, and nothing depends on them. */
+static uint64_t needed_fp(const struct position *at)
+{
+	if (!at->trail)
+		return at->fp;
+	if (!at->fp_at)
+		at->trail->needs_fp = true;
+	else if (at->fp_at != NO_PLACE)
+		leave_trail(at, at->fp_at, at->fp);
+	return at->fp;
 }
 
 /* ---- rules ---- */
@@ -260,15 +302,16 @@ static bool walk_rule(struct sonde_stacks *stacks, const struct position *at,
 
 static enum sonde_stacks_end step_by_pointer(struct position *at)
 {
-	uint64_t fp = at->fp;
+	uint64_t fp = needed_fp(at);
 	uint64_t next, pc;
 
 	if (!fp)
 		return SONDE_STACK_WHOLE;
-	if (!load_word(at, fp, &next) || !load_word(at, fp + 8, &pc))
+	if (!load_word(at, fp, &next) || !load_needed(at, fp + 8, &pc))
 		return SONDE_STACK_BROKEN;
 	at->pc = pc;
 	at->fp = next;
+	at->fp_at = fp;
 	at->sp = fp + 16;
 	at->is_exact = false;
 	return SONDE_STACK_DEEP;
@@ -276,20 +319,24 @@ static enum sonde_stacks_end step_by_pointer(struct position *at)
 
 static enum sonde_stacks_end step_by_rule(struct position *at, uint32_t rule)
 {
-	uint64_t base = rule >> 2 & 1 ? at->fp : at->sp;
+	uint64_t base = rule >> 2 & 1 ? needed_fp(at) : at->sp;
 	uint64_t cfa = base + 8ull * (rule >> 11);
 	uint32_t fp_words = rule >> 3 & 0xff;
-	uint64_t fp = at->fp;
+	uint64_t fp = NO_PLACE;
 	uint64_t pc;
 
-	if (cfa <= at->sp || !load_word(at, cfa - 8, &pc))
+	if (cfa <= at->sp || !load_needed(at, cfa - 8, &pc))
 		return SONDE_STACK_BROKEN;
-	if (fp_words == SONDE_UNWIND_LOST)
-		fp = 1; /* no word is there */
-	else if (fp_words && !load_word(at, cfa - 8ull * fp_words, &fp))
+	if (fp_words && fp_words != SONDE_UNWIND_LOST &&
+	    !load_word(at, cfa - 8ull * fp_words, &fp))
 		return SONDE_STACK_BROKEN;
+	if (fp_words) {
+		at->fp = fp;
+		at->fp_at = fp_words == SONDE_UNWIND_LOST ?
+				    NO_PLACE :
+				    cfa - 8ull * fp_words;
+	}
 	at->pc = pc;
-	at->fp = fp;
 	at->sp = cfa;
 	at->is_exact = false;
 	return SONDE_STACK_DEEP;
@@ -314,7 +361,14 @@ static enum sonde_stacks_end step_by_signal(struct sonde_stacks *stacks,
 		return SONDE_STACK_BROKEN;
 	if (sp <= at->sp)
 		return SONDE_STACK_BROKEN;
-	*at = (struct position){ pc, sp, fp, top_of(stacks, sp), true };
+	at->pc = pc;
+	at->sp = sp;
+	at->fp = fp;
+	at->top = sonde_stacks_top(stacks, sp);
+	at->is_exact = true;
+	/* It may be on another stack. */
+	if (at->trail)
+		at->trail->nr = SONDE_STACKS_WORDS + 1;
 	return SONDE_STACK_DEEP;
 }
 
@@ -368,14 +422,17 @@ static enum sonde_stacks_end walk_step(struct sonde_stacks *stacks,
 uint32_t sonde_stacks_walk(struct sonde_stacks *stacks,
 			   const struct sonde_stacks_from *from,
 			   uint64_t *frames, uint32_t depth,
-			   enum sonde_stacks_end *ret_end)
+			   enum sonde_stacks_end *ret_end,
+			   struct sonde_stacks_trail *trail)
 {
 	struct position at = {
 		.pc = from->pc,
 		.sp = from->sp,
 		.fp = from->fp,
-		.top = top_of(stacks, from->sp),
+		.top = sonde_stacks_top(stacks, from->sp),
 		.is_exact = from->is_exact,
+		.begin = from->sp,
+		.trail = trail,
 	};
 	enum sonde_stacks_end end =
 		at.top ? SONDE_STACK_DEEP : SONDE_STACK_STRANGE;

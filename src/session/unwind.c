@@ -276,10 +276,15 @@ static void forget_cached(struct sonde_stacks *stacks)
 {
 	unsigned char *bytes = (unsigned char *)stacks;
 	uint64_t *cache = (void *)(bytes + SONDE_STACKS_CACHE_OFF);
+	struct sonde_stacks_memo *memos =
+		(void *)(bytes + SONDE_STACKS_MEMOS_OFF);
 
 	for (uint32_t i = 0; i < SONDE_STACKS_CACHE; i++)
 		if (sonde_load_relaxed(&cache[i]))
 			sonde_store_relaxed(&cache[i], 0);
+	for (uint32_t i = 0; i < SONDE_STACKS_MEMOS; i++)
+		if (sonde_load_relaxed(&memos[i].pc))
+			sonde_store_relaxed(&memos[i].pc, 0);
 }
 
 void sonde_unwind_publish(struct sonde_unwind *unwind,

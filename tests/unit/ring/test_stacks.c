@@ -53,7 +53,7 @@ static uint32_t walk(uint64_t pc, uint32_t sp, uint64_t fp, uint32_t depth)
 		.fp = fp,
 	};
 
-	return sonde_stacks_walk(stacks, &from, frames, depth, &end);
+	return sonde_stacks_walk(stacks, &from, frames, depth, &end, NULL);
 }
 
 /* A frame: the caller's frame pointer, and where it goes on. */
@@ -256,6 +256,102 @@ static void what_finds_no_room_is_counted(void **state)
 			sonde_stacks_keep(stacks, &i, 1, SONDE_STACK_WHOLE), i);
 }
 
+/* ---- memos ---- */
+
+static uint32_t number_from(uint64_t pc, uint32_t sp, uint64_t fp)
+{
+	const struct sonde_stacks_from from = {
+		.pc = pc,
+		.sp = address_of(sp),
+		.fp = fp,
+	};
+
+	return sonde_stacks_number(stacks, &from);
+}
+
+static bool is_recalled(uint64_t pc, uint32_t sp, uint64_t fp)
+{
+	const struct sonde_stacks_from from = {
+		.pc = pc,
+		.sp = address_of(sp),
+		.fp = fp,
+	};
+
+	return sonde_stacks_recall(stacks, &from);
+}
+
+static void a_walk_that_would_read_the_same_is_not_made(void **state)
+{
+	(void)state;
+	put_frame(4, address_of(10), 0x2000);
+	put_frame(10, 0, 0x3000);
+	assert_false(is_recalled(0x1000, 0, address_of(4)));
+	assert_int_equal(number_from(0x1000, 0, address_of(4)), 1);
+	assert_true(is_recalled(0x1000, 0, address_of(4)));
+	assert_int_equal(number_from(0x1000, 0, address_of(4)), 1);
+	/* What no walk reads doesn't matter. */
+	stack[3] = 1;
+	stack[20] = 1;
+	assert_true(is_recalled(0x1000, 0, address_of(4)));
+}
+
+static void a_walk_that_would_read_something_else_is_made(void **state)
+{
+	(void)state;
+	put_frame(4, address_of(10), 0x2000);
+	put_frame(10, 0, 0x3000);
+	assert_int_equal(number_from(0x1000, 0, address_of(4)), 1);
+	put_frame(20, 0, 0x4000);
+	assert_false(is_recalled(0x1000, 0, address_of(20)));
+	assert_false(is_recalled(0x1001, 0, address_of(4)));
+	assert_false(is_recalled(0x1000, 2, address_of(4)));
+	put_frame(10, 0, 0x3001);
+	assert_false(is_recalled(0x1000, 0, address_of(4)));
+	assert_int_equal(number_from(0x1000, 0, address_of(4)), 2);
+	put_frame(10, address_of(20), 0x3001);
+	assert_int_equal(number_from(0x1000, 0, address_of(4)), 3);
+	put_frame(10, 0, 0x3000);
+	assert_int_equal(number_from(0x1000, 0, address_of(4)), 1);
+}
+
+/* Which most are, where there are no frame pointers. */
+static void a_frame_pointer_that_leads_nowhere_may_change(void **state)
+{
+	static const struct sonde_stacks_row rows[] = {
+		{ 0x000, SONDE_UNWIND_CALL_RULE(0, 2, 5) },
+		{ 0x100, SONDE_UNWIND_END },
+		{ 0x200, SONDE_UNWIND_CALL_RULE(1, 2, 2) },
+	};
+
+	(void)state;
+	put_rows(rows, 3);
+	put_frame(3, 17, CODE + 0x110);
+	assert_int_equal(number_from(CODE + 0x10, 0, 5), 1);
+	stack[3] = 18;
+	assert_true(is_recalled(CODE + 0x10, 0, 6));
+	/* Here it leads to the next frame. */
+	put_frame(3, address_of(10), CODE + 0x210);
+	put_frame(10, 17, CODE + 0x110);
+	assert_int_equal(number_from(CODE + 0x10, 0, 5), 2);
+	stack[10] = 18;
+	assert_true(is_recalled(CODE + 0x10, 0, 5));
+	stack[3] = address_of(12);
+	assert_false(is_recalled(CODE + 0x10, 0, 5));
+}
+
+/* Another thread's stack is where a longer one was. */
+static void a_memo_reads_nothing_beyond_the_stack(void **state)
+{
+	(void)state;
+	put_frame(4, address_of(10), 0x2000);
+	put_frame(10, 0, 0x3000);
+	assert_int_equal(number_from(0x1000, 0, address_of(4)), 1);
+	stacks->main_top = address_of(11);
+	assert_false(is_recalled(0x1000, 0, address_of(4)));
+	stacks->main_top = address_of(12);
+	assert_true(is_recalled(0x1000, 0, address_of(4)));
+}
+
 int main(void)
 {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -268,6 +364,10 @@ int main(void)
 		TEST(a_return_address_is_its_calls),
 		TEST(code_without_a_rule_is_walked_by_frame_pointers),
 		TEST(a_rule_that_leads_off_the_stack_ends_it),
+		TEST(a_walk_that_would_read_the_same_is_not_made),
+		TEST(a_walk_that_would_read_something_else_is_made),
+		TEST(a_frame_pointer_that_leads_nowhere_may_change),
+		TEST(a_memo_reads_nothing_beyond_the_stack),
 		TEST(a_stack_is_kept_once),
 		TEST(what_finds_no_room_is_counted),
 	};

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * memo.c - stacks that were walked before are not walked again (stacks.h).
+ *
+ * A walk depends on where it began and on the words that it read, and on nothing
+ * else but the tables. So if it begins there again, and those words are what
+ * they were, it has the same result. A memo has all of that, and the stack's
+ * number; comparing it is some 30 loads that don't wait for one another, where a
+ * walk's do.
+ *
+ * version: odd while a thread writes the memo. Who finds it odd walks; a thread
+ * that is killed meanwhile takes the memo out of service. A reader compares
+ * before and after; what it reads of the stack lies within its bounds whatever
+ * the memo says.
+ */
+#include "ring/stacks.h"
+
+#define WAYS 8u
+
+/* Those of walks that begin there; malloc() is called from many places. */
+static struct sonde_stacks_memo *memos_of(struct sonde_stacks *stacks,
+					  const struct sonde_stacks_from *from)
+{
+	unsigned char *bytes = (unsigned char *)stacks;
+	struct sonde_stacks_memo *memos =
+		(void *)(bytes + SONDE_STACKS_MEMOS_OFF);
+	uint64_t hash =
+		(from->pc ^ from->sp << 16) * UINT64_C(0x9e3779b97f4a7c15);
+
+	return &memos[WAYS * (hash >> 57)];
+}
+
+_Static_assert(SONDE_STACKS_MEMOS == WAYS << 7, "a hash's upper 7 bits");
+
+static bool begins_there(const struct sonde_stacks_memo *memo,
+			 const struct sonde_stacks_from *from)
+{
+	return sonde_load_relaxed(&memo->pc) == from->pc &&
+	       sonde_load_relaxed(&memo->sp) == from->sp &&
+	       (!sonde_load_relaxed(&memo->needs_fp) ||
+		sonde_load_relaxed(&memo->fp) == from->fp) &&
+	       sonde_load_relaxed(&memo->is_exact) == from->is_exact;
+}
+
+__attribute__((no_sanitize("address", "undefined"))) static bool
+has_same_words(const struct sonde_stacks_memo *memo, uint64_t sp,
+	       uint64_t nr_on_stack)
+{
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
+	const uint64_t *stack = (const uint64_t *)(uintptr_t)sp;
+	uint32_t nr = sonde_load_relaxed(&memo->nr);
+
+	if (nr > SONDE_STACKS_WORDS)
+		return false;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t at = sonde_load_relaxed(&memo->at[i]);
+
+		if (at >= nr_on_stack ||
+		    stack[at] != sonde_load_relaxed(&memo->words[i]))
+			return false;
+	}
+	return true;
+}
+
+/* The stack's number, if the memo is of it; `top`: of what may be read. */
+static uint32_t memo_number(const struct sonde_stacks_memo *memo,
+			    const struct sonde_stacks_from *from, uint64_t top)
+{
+	/* Pairs with sonde_store_release in sonde_stacks_memorize: the memo is
+	 * whole. */
+	uint32_t version = sonde_load_acquire(&memo->version);
+	uint32_t number;
+
+	if (version & 1 || !begins_there(memo, from) ||
+	    !has_same_words(memo, from->sp, (top - from->sp) / 8))
+		return 0;
+	number = sonde_load_relaxed(&memo->number);
+	/* Pairs with sonde_cmpxchg_acquire in sonde_stacks_memorize: nothing
+	 * that was read is of another memo. */
+	sonde_fence_acquire();
+	return sonde_load_relaxed(&memo->version) == version ? number : 0;
+}
+
+uint32_t sonde_stacks_recall(struct sonde_stacks *stacks,
+			     const struct sonde_stacks_from *from)
+{
+	const struct sonde_stacks_memo *memos = memos_of(stacks, from);
+	uint64_t top = sonde_stacks_top(stacks, from->sp);
+	uint32_t number = 0;
+
+	for (uint32_t i = 0; top && !number && i < WAYS; i++)
+		number = memo_number(&memos[i], from, top);
+	return number;
+}
+
+void sonde_stacks_memorize(struct sonde_stacks *stacks,
+			   const struct sonde_stacks_from *from,
+			   const struct sonde_stacks_trail *trail,
+			   uint32_t number)
+{
+	struct sonde_stacks_memo *memo = &memos_of(stacks, from)[number % WAYS];
+	uint32_t version = sonde_load_relaxed(&memo->version);
+
+	if (!number || trail->nr > SONDE_STACKS_WORDS || version & 1)
+		return;
+	/* Pairs with sonde_load_acquire in memo_number: a reader that
+	 * sees any of what follows sees that it is odd. */
+	if (!sonde_cmpxchg_acquire(&memo->version, version, version + 1))
+		return;
+	sonde_fence_release();
+	sonde_store_relaxed(&memo->number, number);
+	sonde_store_relaxed(&memo->pc, from->pc);
+	sonde_store_relaxed(&memo->sp, from->sp);
+	sonde_store_relaxed(&memo->fp, from->fp);
+	sonde_store_relaxed(&memo->needs_fp, trail->needs_fp);
+	sonde_store_relaxed(&memo->is_exact, from->is_exact);
+	sonde_store_relaxed(&memo->nr, trail->nr);
+	for (uint32_t i = 0; i < trail->nr; i++) {
+		sonde_store_relaxed(&memo->at[i], trail->at[i]);
+		sonde_store_relaxed(&memo->words[i], trail->words[i]);
+	}
+	/* Pairs with sonde_load_acquire in memo_number. */
+	sonde_store_release(&memo->version, version + 2);
+}
