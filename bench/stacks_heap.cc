@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-namespace {
+namespace
+{
 
 using Table = std::map<std::string, std::vector<std::string>>;
 
