@@ -28,6 +28,9 @@
 #define STACK_EVENT (LOOK_EVENT + 1u)
 #define LOST_EVENT  (LOOK_EVENT + 2u)
 #define LOOK_BYTES  24u
+/* What a process may wait for its tables, and others that come meanwhile. */
+#define AWAITED_NS UINT64_C(10000000)
+#define TABLES_NS  UINT64_C(40000000)
 
 /* What is known of an image. */
 struct known {
@@ -446,13 +449,15 @@ static void omit(void *ctx, uint64_t nr)
 
 /* What the process needs to walk its stacks. */
 static void give_tables(struct sonde_mappings *mappings,
-			const struct look *look)
+			const struct look *look, bool is_awaited)
 {
-	struct sonde_proc_stat stat;
-	uint32_t depth;
+	struct sonde_unwind_room *room = sonde_arena_source_unwind(look->image);
 	struct sonde_stacks *stacks =
-		sonde_arena_source_stacks(look->image, &depth);
+		sonde_arena_source_stacks(look->image, &room->depth);
+	struct sonde_proc_stat stat;
 
+	room->stacks = stacks;
+	room->is_awaited = is_awaited;
 	if (!stacks)
 		return;
 	if (!sonde_proc_stat(sonde_arena_source_pid(look->image), &stat) &&
@@ -461,9 +466,11 @@ static void give_tables(struct sonde_mappings *mappings,
 	if (!mappings->unwind)
 		mappings->unwind = sonde_unwind_new();
 	if (mappings->unwind)
-		sonde_unwind_publish(mappings->unwind, stacks, depth,
-				     sonde_arena_source_unwind(look->image),
-				     look->mapped.code, look->mapped.nr_code);
+		sonde_unwind_publish(mappings->unwind, room, look->mapped.code,
+				     look->mapped.nr_code,
+				     sonde_monotonic_ns() +
+					     (is_awaited ? AWAITED_NS :
+							   TABLES_NS));
 }
 
 /* False if there is nothing to be seen; then there is no look. */
@@ -489,10 +496,8 @@ static bool look_at(struct sonde_mappings *mappings,
 			       now + SONDE_STATEDUMP_BUILD_IDS_NS) &&
 	    !sonde_proc_mappings(mappings->proc, &wanted,
 				 now + SONDE_STATEDUMP_NS, &target) &&
-	    look->has_arena) {
-		give_tables(mappings, look);
+	    look->has_arena)
 		return true;
-	}
 	end_look(look);
 	return false;
 }
@@ -534,7 +539,16 @@ void sonde_mappings_glance(struct sonde_mappings *mappings,
 		return;
 	end_look(&mappings->glance);
 	/* How much it is, the look after the next finds out. */
-	(void)look_at(mappings, image, 0, &mappings->glance);
+	if (look_at(mappings, image, 0, &mappings->glance))
+		give_tables(mappings, &mappings->glance, true);
+}
+
+/* There was no time for all of them. */
+static bool lacks_tables(const struct sonde_arena_source *image)
+{
+	const struct sonde_unwind_room *room = sonde_arena_source_unwind(image);
+
+	return room->stacks && !room->hash;
 }
 
 static struct known *get_known(struct sonde_mappings *mappings, uint32_t image)
@@ -584,15 +598,19 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 	if (!known)
 		return;
 	if (mappings->glance.image == image) {
+		give_tables(mappings, &mappings->glance, false);
 		write_look(mappings, &mappings->glance, known);
 		end_look(&mappings->glance);
 		return;
 	}
 	code_kb = code_kb_of(sonde_arena_source_pid(image));
-	if (!code_kb || (code_kb == known->code_kb && !thorough))
+	if (!code_kb ||
+	    (code_kb == known->code_kb && !thorough && !lacks_tables(image)))
 		return;
-	if (look_at(mappings, image, code_kb, &look))
+	if (look_at(mappings, image, code_kb, &look)) {
+		give_tables(mappings, &look, false);
 		write_look(mappings, &look, known);
+	}
 	end_look(&look);
 }
 

@@ -16,6 +16,7 @@
 
 #include "base/grow.h"
 #include "base/port.h"
+#include "base/time.h"
 #include "session/unwind_parse.h"
 #include "source/statedump/buildid.h"
 #include "types/elf.h"
@@ -25,6 +26,7 @@
 #define SECTIONS_MAX  4096u
 #define NAMES_MAX     (1u << 20)
 #define SECTION_BYTES (64u << 20)
+#define QUICK_BYTES   (4 << 20) /* such a file's table takes 20 ms at most */
 
 /* A mapping of a file, of which the table is. */
 struct table {
@@ -34,6 +36,7 @@ struct table {
 };
 
 struct sonde_unwind {
+	bool is_awaited, is_late; /* late: no table is made now */
 	size_t nr, capacity;
 	struct table *tables;
 };
@@ -168,12 +171,16 @@ static struct table *find_table(const struct sonde_unwind *unwind,
 static const struct sonde_unwind_rows *
 keep_table(struct sonde_unwind *unwind, struct file *file,
 	   const struct sonde_statedump_mapping *mapping, struct table *table,
-	   uint64_t size)
+	   uint64_t size, bool *is_all)
 {
 	const struct table *known = find_table(unwind, table);
 
 	if (known)
 		return &known->rows;
+	if (unwind->is_late) {
+		*is_all = false;
+		return NULL;
+	}
 	if (unwind->nr == TABLES_MAX ||
 	    SONDE_GROW(unwind->tables, unwind->nr, unwind->capacity))
 		return NULL;
@@ -188,7 +195,8 @@ keep_table(struct sonde_unwind *unwind, struct file *file,
 /* NULL: there are none. */
 static const struct sonde_unwind_rows *
 rows_of(struct sonde_unwind *unwind,
-	const struct sonde_statedump_mapping *mapping)
+	const struct sonde_statedump_mapping *mapping, uint64_t deadline_ns,
+	bool *is_all)
 {
 	struct file file = { .fd = sonde_build_id_open(mapping) };
 	const struct sonde_unwind_rows *rows = NULL;
@@ -202,11 +210,14 @@ rows_of(struct sonde_unwind *unwind,
 
 	if (file.fd < 0)
 		return NULL;
+	unwind->is_late = sonde_monotonic_ns() > deadline_ns;
 	if (!fstat(file.fd, &st) && table.bytes <= UINT32_MAX) {
 		table.changed_ns = (int64_t)st.st_mtim.tv_sec * 1000000000 +
 				   st.st_mtim.tv_nsec;
+		unwind->is_late |=
+			unwind->is_awaited && st.st_size > QUICK_BYTES;
 		rows = keep_table(unwind, &file, mapping, &table,
-				  (uint64_t)st.st_size);
+				  (uint64_t)st.st_size, is_all);
 	}
 	(void)close(file.fd); /* it was only read */
 	return rows && rows->nr ? rows : NULL;
@@ -288,12 +299,14 @@ static void forget_cached(struct sonde_stacks *stacks)
 }
 
 void sonde_unwind_publish(struct sonde_unwind *unwind,
-			  struct sonde_stacks *stacks, uint32_t depth,
 			  struct sonde_unwind_room *room,
-			  const struct sonde_statedump_mapping *code, size_t nr)
+			  const struct sonde_statedump_mapping *code, size_t nr,
+			  uint64_t deadline_ns)
 {
+	struct sonde_stacks *stacks = room->stacks;
 	struct publishing *to = calloc(1, sizeof(*to));
 	uint64_t hash = unwind_hash_of(code, nr);
+	bool is_all = true;
 	uint64_t at;
 
 	if (!to || room->hash == hash) {
@@ -301,11 +314,12 @@ void sonde_unwind_publish(struct sonde_unwind *unwind,
 		return;
 	}
 	to->bytes = (unsigned char *)stacks;
-	to->tables = sonde_stacks_tables_off(depth);
+	to->tables = sonde_stacks_tables_off(room->depth);
 	to->room = *room;
+	unwind->is_awaited = room->is_awaited;
 	for (size_t i = 0; i < nr; i++) {
 		const struct sonde_unwind_rows *rows =
-			rows_of(unwind, &code[i]);
+			rows_of(unwind, &code[i], deadline_ns, &is_all);
 
 		if (rows)
 			put_range(to, &code[i], rows);
@@ -316,7 +330,7 @@ void sonde_unwind_publish(struct sonde_unwind *unwind,
 		sonde_store_release(&stacks->ranges, at << 16 | to->nr);
 		forget_cached(stacks);
 		*room = to->room;
-		room->hash = hash;
+		room->hash = is_all ? hash : 0;
 	}
 	free(to);
 }

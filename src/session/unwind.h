@@ -3,10 +3,12 @@
  * unwind.h - tables by which a process walks its own stack (ring/stacks.h),
  * made of the .eh_frame sections of the files that it has mapped.
  *
- * The recorder makes a file's table when a process is first seen with it, before
- * that process goes on, and copies it to each process's arena: some 10 ms for a
- * file of the C library's size the first time, and a copy of its rows (some
- * 300 KiB) each time. The process makes no call for it.
+ * The recorder makes a file's table when a process is first seen with it, and
+ * copies it to each process's arena: some 10 ms for a file of the C library's
+ * size the first time, and a copy of its rows (some 300 KiB) each time. A process
+ * that waits for the recorder doesn't wait for that: what isn't made by a
+ * deadline is made at the next looks, and its first stacks may end early.
+ * The process makes no call for it.
  *
  * What the arena has no room for, and files that can't be read or have no
  * .eh_frame, have no table: frame pointers serve there.
@@ -25,21 +27,25 @@ struct sonde_unwind;
 struct sonde_unwind *sonde_unwind_new(void);
 void sonde_unwind_free(struct sonde_unwind *unwind);
 
-/* How far the tables of one arena have come. Zeros are a new one's. */
+/* How far the tables of one arena have come. Of a new one, `used` and `hash` are
+ * 0. */
 struct sonde_unwind_room {
-	uint64_t used; /* bytes behind the stacks' places */
-	uint64_t hash; /* of the mappings that were published */
+	struct sonde_stacks *stacks;
+	uint32_t depth;
+	bool is_awaited; /* the process waits: of large files no table is made */
+	uint64_t used;   /* bytes behind the stacks' places */
+	uint64_t hash;   /* of the mappings that were published, all of them */
 };
 
 /*
  * Publishes the tables of the code mappings `code`, ordered by address, unless
- * they are those that were published last. `depth` is what the recorder made
- * the stacks with: their memory may be changed by others.
+ * they are those that were published last. No table is made after `deadline_ns`
+ * (of the monotonic clock): the caller tries again later. `depth` is what the recorder made the
+ * room's stacks with: their memory may be changed by others.
  */
 void sonde_unwind_publish(struct sonde_unwind *unwind,
-			  struct sonde_stacks *stacks, uint32_t depth,
 			  struct sonde_unwind_room *room,
-			  const struct sonde_statedump_mapping *code,
-			  size_t nr);
+			  const struct sonde_statedump_mapping *code, size_t nr,
+			  uint64_t deadline_ns);
 
 #endif /* SESSION_UNWIND_H */
