@@ -32,84 +32,9 @@
 #include "session/options.h"
 #include "view/text/show.h"
 
-#define EXIT_FAILED         1
-#define EXIT_NOT_EXECUTABLE 126
-#define EXIT_NOT_FOUND      127
-#define EXIT_SIGNAL_BASE    128
-
 static void say(const char *text)
 {
 	sonde_complain("%s", text);
-}
-
-static int find_program(const char *name, char path[PATH_MAX])
-{
-	int rc = sonde_launch_find(name, path);
-
-	switch (rc) {
-	case 0:
-		return 0;
-	case -ENOENT:
-	case -ENOTDIR:
-	case -ENAMETOOLONG:
-		sonde_complain("%.200s: no such program%s", name,
-			       strchr(name, '/') ? "" :
-						   " in PATH; give its path, "
-						   "such as ./PROGRAM");
-		return EXIT_NOT_FOUND;
-	case -EISDIR:
-		sonde_complain("%.200s: is a directory, not a program", name);
-		return EXIT_NOT_EXECUTABLE;
-	default:
-		sonde_complain("%.200s: can't be executed (%s); try chmod +x",
-			       name, strerrordesc_np(-rc));
-		return EXIT_NOT_EXECUTABLE;
-	}
-}
-
-static int find_preload(const struct sonde_record_options *options,
-			char path[PATH_MAX])
-{
-	int rc;
-
-	if (!options->session.has_hooks || options->session.attaches)
-		return 0;
-	rc = sonde_launch_find_preload(SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
-				       path);
-	if (!rc)
-		return 0;
-	if (rc == -EINVAL)
-		sonde_complain("%.200s: a blank or colon in its path keeps the "
-			       "loader from preloading it; move it, and set "
-			       "SONDE_PRELOAD_DIR",
-			       path);
-	else
-		sonde_complain("libsonde-preload.so is not in %s; --malloc and "
-			       "--locks need it: install it, or set "
-			       "SONDE_PRELOAD_DIR",
-			       secure_getenv("SONDE_PRELOAD_DIR") ?
-				       "SONDE_PRELOAD_DIR" :
-				       SONDE_LIBDIR);
-	return EXIT_FAILED;
-}
-
-static const char *hooks(const struct sonde_record_options *options)
-{
-	if (options->hook_malloc && options->hook_locks)
-		return "malloc,locks";
-	return options->hook_malloc ? "malloc" : "locks";
-}
-
-static int explain_failure(const struct sonde_front_result *result, int rc)
-{
-	sonde_complain("%s", result->failed);
-	if (result->stop_signal)
-		return EXIT_SIGNAL_BASE + result->stop_signal;
-	if (result->wrong_rules)
-		return SONDE_EXIT_USAGE;
-	if (!result->exec_failed)
-		return EXIT_FAILED;
-	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_EXECUTABLE;
 }
 
 /* Somebody may have moved it: `path` is where it is then. */
@@ -151,76 +76,6 @@ static void find_directory(const struct sonde_place *place,
 	(void)snprintf(path, PATH_MAX, "%s", rc ? "" : now);
 }
 
-static bool has_tracepoints(const char *program)
-{
-	struct sonde_census *census = sonde_census_new("", 1, 0);
-	int fd = open(program, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	bool has =
-		census && fd >= 0 && sonde_census_has_tracepoints(census, fd);
-
-	if (fd >= 0)
-		(void)close(fd); /* it was only read */
-	sonde_census_free(census);
-	return has;
-}
-
-/* Why no process was recorded, as far as it can be known. False: not at all. */
-static bool explain_nothing(const char *program, struct sonde_summary *summary)
-{
-	struct rlimit limit;
-	struct stat st;
-
-	if (summary->nr_processes || summary->nr_refused)
-		return false;
-	if (!getrlimit(RLIMIT_FSIZE, &limit) &&
-	    limit.rlim_cur < SONDE_META_SPAN) {
-		sonde_summary_note(summary,
-				   "no process could be recorded: ulimit -f "
-				   "(%llu KiB) leaves no room for its trace "
-				   "memory, which begins at %u KiB; raise it",
-				   (unsigned long long)limit.rlim_cur / 1024,
-				   (unsigned int)(SONDE_META_SPAN / 1024));
-		return true;
-	}
-	if (!has_tracepoints(program))
-		return false;
-	if (!stat(program, &st) && st.st_mode & (S_ISUID | S_ISGID))
-		sonde_summary_note(summary,
-				   "%.100s has tracepoints, and is not "
-				   "recorded: it changes its user or group "
-				   "when it is started",
-				   program);
-	else
-		sonde_summary_note(summary,
-				   "%.100s has tracepoints, and did not reach "
-				   "the recorder: it ended at once, or "
-				   "something denies it trace memory or a "
-				   "socket (ulimit -f or -v, seccomp)",
-				   program);
-	return true;
-}
-
-/* Rules that the program has no event for: which are meant? */
-static void explain_rules(const struct sonde_record_options *options,
-			  const char *program, struct sonde_summary *summary)
-{
-	const char *rule = options->session.rules;
-	struct sonde_nearest nearest;
-
-	if (!summary->nr_processes)
-		return;
-	for (; *rule; rule += strlen(rule) + 1)
-		/* Most often it is this. */
-		if (strcmp(rule, "+*") != 0 &&
-		    !sonde_list_has(program, rule + 1, &nearest) &&
-		    *sonde_nearest_hint(&nearest))
-			sonde_summary_note(
-				summary,
-				"%s %.100s: %.100s has no such event%s",
-				*rule == '-' ? "--exclude" : "-e", rule + 1,
-				program, sonde_nearest_hint(&nearest));
-}
-
 static void show(const struct sonde_record_options *options,
 		 struct sonde_front_result *result, const char *directory,
 		 const char *program)
@@ -240,28 +95,16 @@ static void show(const struct sonde_record_options *options,
 
 	if (!result->have_summary)
 		return;
-	style.is_explained = options->session.attaches ||
-			     (options->program &&
-			      explain_nothing(program, &result->summary));
+	style.is_explained =
+		options->session.attaches ||
+		(options->program &&
+		 sonde_command_explain_nothing(program, &result->summary));
 	if (options->program)
-		explain_rules(options, program, &result->summary);
+		sonde_command_explain_rules(options, program, &result->summary);
 	if (options->json)
 		sonde_summary_print_json(&result->summary, &style, stderr);
 	else
 		sonde_summary_print(&result->summary, &style, stderr);
-}
-
-static int exit_status(const struct sonde_record_options *options,
-		       const struct sonde_front_result *result)
-{
-	/* A signal is the way to end a recording of the machine. */
-	if (!options->program)
-		return result->have_summary ? 0 : EXIT_FAILED;
-	if (!result->have_status)
-		return EXIT_SIGNAL_BASE + result->stop_signal;
-	if (WIFSIGNALED(result->status))
-		return EXIT_SIGNAL_BASE + WTERMSIG(result->status);
-	return WEXITSTATUS(result->status);
 }
 
 /* Everything is there but the directory. */
@@ -276,7 +119,7 @@ static int record_into_directory(const struct sonde_record_options *options,
 
 	if (sonde_command_make_directory(options->output, directory,
 					 sizeof(directory), &place))
-		return EXIT_FAILED;
+		return SONDE_EXIT_FAILED;
 	config->directory = directory;
 	config->place = &place;
 	if (options->verbose)
@@ -293,12 +136,12 @@ static int record_into_directory(const struct sonde_record_options *options,
 	if (rc) {
 		/* What was made for the program goes. */
 		sonde_place_remove(&place);
-		return explain_failure(&result, rc);
+		return sonde_command_explain_failure(&result, rc);
 	}
 	find_directory(&place, &result, directory);
 	show(options, &result, directory, config->program_path);
 	sonde_place_close(&place);
-	return exit_status(options, &result);
+	return sonde_command_exit_status(options, &result);
 }
 
 static int record(struct sonde_record_options *options)
@@ -311,15 +154,15 @@ static int record(struct sonde_record_options *options)
 		.program = options->program,
 		.quiet = options->quiet,
 		.program_path = program,
-		.hooks = hooks(options),
+		.hooks = sonde_command_hooks(options),
 		.say = say,
 	};
 	int rc = sonde_command_check_memory(options);
 
 	if (!rc && options->program)
-		rc = find_program(options->program[0], program);
+		rc = sonde_command_find_program(options->program[0], program);
 	if (!rc)
-		rc = find_preload(options, preload);
+		rc = sonde_command_find_preload(options, preload);
 	if (!rc)
 		rc = sonde_command_attach_hooks(options, &table,
 						&config.attach_hooks);

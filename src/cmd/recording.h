@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * recording.h - what `sonde record` and `sonde start` do before anything is
- * recorded: memory that fits this machine, and the directory of the trace.
+ * recording.h - what commands share that record or count: memory that fits this
+ * machine, the directory of the trace, the program, and what is said of how it
+ * went.
  *
  * They complain themselves.
  */
 #ifndef CMD_RECORDING_H
 #define CMD_RECORDING_H
 
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "ctf/place.h"
+#include "session/front.h"
 #include "session/options.h"
+
+#define SONDE_EXIT_FAILED 1
 
 /* Sizes that were not given follow the machine, and the memory that control
  * groups leave us. */
@@ -24,5 +30,32 @@ int sonde_command_check_memory(const struct sonde_record_options *options);
  * is called by the time if that is NULL. 0, or -errno: it was said why. */
 int sonde_command_make_directory(const char *output, char *out, size_t size,
 				 struct sonde_place *ret_place);
+
+/* The program's path, and that of what is preloaded into it (or unchanged). 0,
+ * or an exit status. */
+int sonde_command_find_program(const char *name, char path[PATH_MAX]);
+int sonde_command_find_preload(const struct sonde_record_options *options,
+			       char path[PATH_MAX]);
+
+/* The calls that are recorded (session/launch.h). */
+const char *sonde_command_hooks(const struct sonde_record_options *options);
+
+/* Says why nothing began; the exit status of that. */
+int sonde_command_explain_failure(const struct sonde_front_result *result,
+				  int rc);
+
+/* Notes why no process was recorded, as far as it can be known. False: not at
+ * all. */
+bool sonde_command_explain_nothing(const char *program,
+				   struct sonde_summary *summary);
+
+/* Notes rules that the program has no event for: which are meant? */
+void sonde_command_explain_rules(const struct sonde_record_options *options,
+				 const char *program,
+				 struct sonde_summary *summary);
+
+/* The program's, or how the recording ended. */
+int sonde_command_exit_status(const struct sonde_record_options *options,
+			      const struct sonde_front_result *result);
 
 #endif /* CMD_RECORDING_H */
