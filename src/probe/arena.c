@@ -43,7 +43,8 @@ static int make_file(struct sonde_probe_arena *arena,
 		return -errno;
 	arena->here = here;
 	arena->size = SONDE_META_SPAN;
-	header(arena)->abilities = SONDE_ARENA_IS_ONCE | SONDE_ARENA_CAN_STACK;
+	header(arena)->abilities = SONDE_ARENA_IS_ONCE | SONDE_ARENA_CAN_STACK |
+				   SONDE_ARENA_CAN_COUNT;
 	sonde_arena_file_begin(here, writer,
 			       (uint32_t)sonde_process_pid(process),
 			       SONDE_META_SPAN);

@@ -159,6 +159,36 @@ sonde_rseq_store:
 	.cfi_endproc
 	.size sonde_rseq_store, . - sonde_rseq_store
 
+/*
+ * bool sonde_rseq_add(void *rseq, void *first, uint64_t row_bytes,
+ *		       uint32_t nr_cpus, uint64_t value): cells.h
+ *
+ * A thread that isn't registered has a negative cpu_id.
+ */
+	.globl sonde_rseq_add
+	.hidden sonde_rseq_add
+	.type sonde_rseq_add, %function
+	.balign 16
+sonde_rseq_add:
+	.cfi_startproc
+	landing_pad
+	descriptor 1f, 2f, 4f
+	arm x0
+1:	ldr w10, [x0, #4]
+	cmp w10, w3
+	b.hs 8f
+	madd x10, x10, x2, x1
+	ldr x11, [x10]
+	add x11, x11, x4
+	str x11, [x10]
+2:	mov w0, #1
+	ret
+8:	mov w0, #0
+	ret
+	abort_handler 8b
+	.cfi_endproc
+	.size sonde_rseq_add, . - sonde_rseq_add
+
 	.section .rodata
 	.globl sonde_rseq_supported
 	.hidden sonde_rseq_supported

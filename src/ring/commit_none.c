@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* commit_none.c - for CPUs without a commit_<arch>.S: lanes only. */
+#include "ring/cells.h"
 #include "ring/writer.h"
 
 const bool sonde_rseq_supported = false;
@@ -17,4 +18,15 @@ enum sonde_writer_step sonde_rseq_store(const struct sonde_commit *c,
 	(void)addr;
 	(void)value;
 	return SONDE_STEP_RETRY;
+}
+
+bool sonde_rseq_add(void *rseq, void *first, uint64_t row_bytes,
+		    uint32_t nr_cpus, uint64_t value)
+{
+	(void)rseq; /* never called: rseq is null */
+	(void)first;
+	(void)row_bytes;
+	(void)nr_cpus;
+	(void)value;
+	return false;
 }

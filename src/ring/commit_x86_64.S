@@ -154,6 +154,35 @@ sonde_rseq_store:
 	.cfi_endproc
 	.size sonde_rseq_store, . - sonde_rseq_store
 
+/*
+ * bool sonde_rseq_add(void *rseq, void *first, uint64_t row_bytes,
+ *		       uint32_t nr_cpus, uint64_t value): cells.h
+ *
+ * A thread that isn't registered has a negative cpu_id.
+ */
+	.globl sonde_rseq_add
+	.hidden sonde_rseq_add
+	.type sonde_rseq_add, @function
+	.balign 16
+sonde_rseq_add:
+	.cfi_startproc
+	endbr64
+	descriptor 1f, 2f, 4f
+	leaq 3b(%rip), %rax
+	movq %rax, 8(%rdi)
+1:	movl 4(%rdi), %eax
+	cmpl %ecx, %eax
+	jae 8f
+	imulq %rdx, %rax
+	addq %r8, (%rsi, %rax)
+2:	movl $1, %eax
+	ret
+8:	xorl %eax, %eax
+	ret
+	abort_handler 8b
+	.cfi_endproc
+	.size sonde_rseq_add, . - sonde_rseq_add
+
 	.section .rodata
 	.globl sonde_rseq_supported
 	.hidden sonde_rseq_supported

@@ -35,6 +35,13 @@ static bool is_reachable(const struct sonde_arena_control *control,
 	       slot->nr_cpus <= SONDE_CLOSED_RINGS;
 }
 
+/* Of an event that slot 0 alone counts. */
+static bool is_counted(const struct sonde_arena_control *control)
+{
+	return control->slots[0].mode == SONDE_COUNT &&
+	       control->writer == SONDE_WRITER_RSEQ;
+}
+
 /* Slot 0 alone may have the fast path, if its records are what it makes. */
 static uint32_t fast_word(const struct sonde_arena_control *control,
 			  uint32_t id)
@@ -45,6 +52,8 @@ static uint32_t fast_word(const struct sonde_arena_control *control,
 			    id >= SONDE_LARGE_FIRST_ID &&
 				    id <= SONDE_STATE_LARGE_MAX;
 
+	if (is_counted(control))
+		return id;
 	if (!fits || slot->stacks_off || !is_reachable(control, slot) ||
 	    slot->clock != SONDE_CLOCK_CPU ||
 	    control->writer != SONDE_WRITER_RSEQ)
@@ -80,11 +89,11 @@ static uint32_t derive(const struct sonde_arena_control *control,
 		if (i == 0)
 			fast = fast_word(control, id);
 	}
-	if (nr_active == 1 && fast)
-		return is_filtered(control, index) ?
-			       SONDE_STATE_GENERIC | SONDE_STATE_ALONE | index :
-			       fast;
-	return nr_active ? SONDE_STATE_GENERIC | index : 0;
+	if (nr_active != 1 || !fast)
+		return nr_active ? SONDE_STATE_GENERIC | index : 0;
+	if (is_filtered(control, index))
+		return SONDE_STATE_GENERIC | SONDE_STATE_ALONE | index;
+	return is_counted(control) ? SONDE_STATE_COUNT | index : fast;
 }
 
 void sonde_arena_control_refresh(const struct sonde_arena_control *control,

@@ -18,9 +18,12 @@
 #include "base/port.h"
 #include "ring/layout.h"
 
-#define SONDE_STATE_GENERIC     0x80000000u
-#define SONDE_STATE_GUEST       0x40000000u /* besides: in a tool's arena */
-#define SONDE_STATE_ALONE       0x20000000u /* besides: slot 0's, filtered */
+#define SONDE_STATE_GENERIC 0x80000000u
+#define SONDE_STATE_GUEST   0x40000000u /* besides: in a tool's arena */
+#define SONDE_STATE_ALONE   0x20000000u /* besides: slot 0's, filtered */
+#define SONDE_STATE_COUNTED 0x10000000u /* besides: no condition is left */
+#define SONDE_STATE_COUNT \
+	(SONDE_STATE_GENERIC | SONDE_STATE_ALONE | SONDE_STATE_COUNTED)
 #define SONDE_STATE_COMPACT_MAX 30u
 #define SONDE_STATE_LARGE_MAX   65534u
 

@@ -10,6 +10,7 @@
  */
 #include "ring/emit.h"
 
+#include "ring/cells.h"
 #include "ring/control.h"
 
 static bool has_rings(struct sonde_emitter *emitter,
@@ -30,14 +31,37 @@ static uint32_t stack_of(const struct sonde_emitter *emitter,
 	return emitter->from ? sonde_stacks_number(stacks, emitter->from) : 0;
 }
 
+struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,
+				    const struct sonde_slot *slot)
+{
+	return (struct sonde_cells){
+		.rows = emitter->rings + slot->data_off,
+		.row_bytes = SONDE_CELLS_ROW,
+		.nr_cpus = slot->nr_cpus,
+	};
+}
+
+static void count_in_slot(const struct sonde_emitter *emitter,
+			  const struct sonde_slot *slot, uint32_t index)
+{
+	const struct sonde_cells cells = sonde_emit_cells(emitter, slot);
+
+	sonde_cells_add(&cells, emitter->rseq, index * sizeof(uint64_t), 1);
+}
+
+/* `index` is the event's entry, where it is known: slots that count need it. */
 static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
-			 uint32_t id, struct sonde_append *a)
+			 uint32_t index, uint32_t id, struct sonde_append *a)
 {
 	struct sonde_slot *slots = (void *)(emitter->arena + SONDE_SLOTS_OFF);
 	struct sonde_slot *slot = &slots[slot_index];
 
 	if (!has_rings(emitter, slot)) {
 		sonde_add_relaxed(&slot->lost_contended, 1);
+		return;
+	}
+	if (slot->mode == SONDE_COUNT) {
+		count_in_slot(emitter, slot, index);
 		return;
 	}
 	a->slot = slot;
@@ -67,10 +91,10 @@ void sonde_emit_parts_to_slots(struct sonde_emitter *emitter, uint32_t state,
 	};
 
 	if (state <= SONDE_STATE_LARGE_MAX) {
-		emit_to_slot(emitter, 0, state, &a);
+		emit_to_slot(emitter, 0, 0, state, &a);
 		return;
 	}
-	state &= ~(SONDE_STATE_GENERIC | SONDE_STATE_ALONE);
+	state &= ~SONDE_STATE_COUNT;
 	for (uint32_t i = 0; i < SONDE_SLOTS && state < SONDE_EVENTS_MAX; i++) {
 		uint32_t id;
 
@@ -82,6 +106,6 @@ void sonde_emit_parts_to_slots(struct sonde_emitter *emitter, uint32_t state,
 			continue;
 		id = sonde_load_relaxed(&slots[i].ids[state]);
 		if (id)
-			emit_to_slot(emitter, i, id, &a);
+			emit_to_slot(emitter, i, state, id, &a);
 	}
 }

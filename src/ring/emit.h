@@ -6,6 +6,7 @@
 #ifndef RING_EMIT_H
 #define RING_EMIT_H
 
+#include "ring/cells.h"
 #include "ring/writer.h"
 
 struct sonde_emitter {
@@ -27,5 +28,9 @@ struct sonde_emitter {
 void sonde_emit_parts_to_slots(struct sonde_emitter *emitter, uint32_t state,
 			       struct sonde_part *parts, uint32_t nr_parts,
 			       uint64_t size);
+
+/* Those of a slot that counts, where the emitter can reach it. */
+struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,
+				    const struct sonde_slot *slot);
 
 #endif /* RING_EMIT_H */

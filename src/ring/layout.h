@@ -97,6 +97,14 @@
  * Short times are the low bits of the clock. The context record has id 0, a
  * full time stamp, and the payload u32 tid, u32 pid.
  *
+ * Counting
+ * --------
+ * A slot whose mode is SONDE_COUNT has no rings and no control blocks. Where the
+ * sub-buffers of ring i would be lies row i: one u64 for each entry, the event's
+ * cell. Rows 0 .. nr_cpus-1 are added to on their CPU, in restartable sequences;
+ * the row after them atomically, where that can't be. An event's count is the
+ * sum of its cells, modulo 2^64. A cell never decreases, whoever records.
+ *
  * Trust: a recorder takes every value below for hostile (ring/reader.h). A
  * process trusts its own arena and whoever could attach to it.
  */
@@ -201,6 +209,8 @@ struct sonde_arena {
 #define SONDE_ARENA_IS_ONCE 2u
 /* Events may have call stacks (stacks.h). */
 #define SONDE_ARENA_CAN_STACK 4u
+/* It knows slots that count. */
+#define SONDE_ARENA_CAN_COUNT 8u
 /* For as many CPUs. */
 #define SONDE_CLOSED_RINGS 1024u
 
@@ -245,7 +255,12 @@ enum sonde_slot_state {
 enum sonde_ring_mode {
 	SONDE_DISCARD = 0,
 	SONDE_OVERWRITE = 1,
+	SONDE_COUNT = 2, /* no rings: events are counted */
 };
+
+/* Bytes of a row of cells, and its share of a slot's geometry. */
+#define SONDE_CELLS_ROW         (8u * SONDE_EVENTS_MAX)
+#define SONDE_CELLS_ROW_SUBBUFS (SONDE_CELLS_ROW / SONDE_SUBBUF_MIN)
 
 enum sonde_header_kind {
 	SONDE_COMPACT = 0,

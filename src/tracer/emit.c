@@ -58,6 +58,33 @@ static void emit_aim(struct sonde_emitter *emitter)
 	emitter->mapped = header->mapped;
 }
 
+/*
+ * What the fast path adds to (emit_x86_64.S): the rows of slot 0, once this
+ * process has mapped them. They stay where they are: a slot that has counted is
+ * never one that records, and mappings are never unmapped.
+ */
+SONDE_HIDDEN extern unsigned char *sonde_cells_rows;
+SONDE_HIDDEN extern uint32_t sonde_cells_cpus;
+unsigned char *sonde_cells_rows;
+uint32_t sonde_cells_cpus;
+
+_Static_assert(SONDE_CELLS_ROW == 1 << 17 && SONDE_EVENTS_MAX == 16383 + 1 &&
+		       SONDE_STATE_COUNTED == 1 << 28,
+	       "emit_x86_64.S");
+
+static void show_cells(const struct sonde_emitter *emitter)
+{
+	const struct sonde_slot *slot =
+		(const void *)(sonde_arena + SONDE_SLOTS_OFF);
+	struct sonde_cells cells = sonde_emit_cells(emitter, slot);
+
+	if (slot->mode != SONDE_COUNT || sonde_slot_end(slot) > emitter->mapped)
+		return;
+	sonde_store_relaxed(&sonde_cells_rows, cells.rows);
+	/* Pairs with the loads in sonde_emit_count: the rows are known. */
+	sonde_store_release(&sonde_cells_cpus, cells.nr_cpus);
+}
+
 /* Of the payload: without parts[0]. */
 static uint64_t parts_size(const struct sonde_part *parts, uint32_t nr_parts)
 {
@@ -93,6 +120,8 @@ tracer_emit(uint32_t state, uint32_t unwanted, struct sonde_part *parts,
 	emitter.rseq = sonde_rseq_self();
 	sonde_emit_parts_to_slots(&emitter, state, parts, nr_parts,
 				  parts_size(parts, nr_parts));
+	if (state & SONDE_STATE_COUNTED)
+		show_cells(&emitter);
 }
 
 /* What SONDE_INC() was made from. */
@@ -116,14 +145,17 @@ static const unsigned char *word_bytes(const uint64_t *value, uint64_t inc)
 
 /*
  * Filters (filters.h). An event that slot 0 alone may want goes back to the
- * fast path, with its id as state word, if it is wanted.
+ * fast path if it is wanted: with its id as state word, or marked as one to be
+ * counted.
  */
 
-static uint32_t id_of(uint32_t state)
+static uint32_t state_of_wanted(uint32_t state)
 {
 	const struct sonde_slot *slot =
 		(const void *)(sonde_arena + SONDE_SLOTS_OFF);
 
+	if (slot->mode == SONDE_COUNT)
+		return state | SONDE_STATE_COUNTED;
 	return sonde_load_relaxed(&slot->ids[state & (SONDE_EVENTS_MAX - 1)]);
 }
 
@@ -162,7 +194,7 @@ static uint32_t filter(uint32_t state, const struct sonde_part *parts,
 	if (!known)
 		return state;
 	if (sonde_filter_test(known, parts, nr_parts))
-		return is_alone(state) ? id_of(state) : state;
+		return is_alone(state) ? state_of_wanted(state) : state;
 	*unwanted = 1u << known->slot;
 	return is_alone(state) ? 0 : state;
 }
@@ -238,7 +270,23 @@ void sonde_emit_string_slow(uint32_t state, uint64_t value, uint64_t inc,
 			    __builtin_frame_address(0));
 }
 
+SONDE_HIDDEN void sonde_emit_count(uint32_t state);
+SONDE_HIDDEN void sonde_emit_count_slow(uint32_t index);
+
+void sonde_emit_count_slow(uint32_t index)
+{
+	struct sonde_part none = { 0 };
+
+	tracer_emit(SONDE_STATE_COUNT | index, 0, &none, 1,
+		    __builtin_frame_address(0));
+}
+
 #ifndef __x86_64__
+void sonde_emit_count(uint32_t state)
+{
+	sonde_emit_count_slow(state & (SONDE_EVENTS_MAX - 1));
+}
+
 void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
 		       const char *text)
 {
@@ -259,15 +307,20 @@ void sonde_emit_word(uint32_t state, uint64_t value, uint64_t inc)
 void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)
 {
 	struct sonde_part copy[SONDE_PARTS_MAX + 1];
-	uint32_t unwanted;
+	uint32_t unwanted = 0;
 
 	/* tracepoint.h makes at most 65: a run of fixed fields before, between
 	 * and after 32 others */
 	if (nr > SONDE_PARTS_MAX)
 		nr = SONDE_PARTS_MAX;
-	state = filter(state, parts, (uint32_t)nr, &unwanted);
+	if (!(state & SONDE_STATE_COUNTED))
+		state = filter(state, parts, (uint32_t)nr, &unwanted);
 	if (!state)
 		return;
+	if (state & SONDE_STATE_COUNTED) {
+		sonde_emit_count(state);
+		return;
+	}
 	for (size_t i = 0; i < nr; i++)
 		copy[i + 1] = parts[i];
 	tracer_emit(state, unwanted, copy, (uint32_t)nr + 1,

@@ -8,6 +8,8 @@
  *	void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
  *			       const char *text)
  *
+ * and of one event that is only counted.
+ *
  * The sequence is ring/fast_x86_64.inc's. It stands here once for compact and
  * once for large headers: a branch on the way would cost all.
  *
@@ -79,6 +81,13 @@
 	finish \name, sonde_emit_block_slow
 	.endm
 
+	/* What has no id: slow, or only counted (SONDE_STATE_COUNTED). */
+	.macro only_counted slow
+26:	btl $28, %edi
+	jnc \slow
+	jmp sonde_emit_count
+	.endm
+
 	.globl sonde_emit_word
 	.type sonde_emit_word, @function
 	.balign 64
@@ -88,8 +97,9 @@ sonde_emit_word:
 	cmpl $30, %edi
 	ja 20f
 	word word, 4
-20:	large sonde_emit_word_slow
+20:	large 26f
 	word large_word, 6
+	only_counted sonde_emit_word_slow
 	.cfi_endproc
 	.size sonde_emit_word, . - sonde_emit_word
 
@@ -107,11 +117,12 @@ sonde_emit_block:
 	ja 10f
 	block block, 4
 10:	long_block long_block, 4
-20:	large sonde_emit_block_slow
+20:	large 26f
 	cmpl $36, %ecx
 	ja 30f
 	block large_block, 6
 30:	long_block large_long_block, 6
+	only_counted sonde_emit_block_slow
 	.cfi_endproc
 	.size sonde_emit_block, . - sonde_emit_block
 
@@ -169,9 +180,47 @@ sonde_emit_string:
 	cmpl $30, %edi
 	ja 20f
 	string string, 4
-20:	large sonde_emit_string_slow
+20:	large 26f
 	string large_string, 6
+	only_counted sonde_emit_string_slow
 	.cfi_endproc
 	.size sonde_emit_string, . - sonde_emit_string
+
+	/*
+	 * void sonde_emit_count(uint32_t state): one more of this event. The
+	 * addition is the sequence's last instruction. There are no CPUs until
+	 * the rows are mapped, and a thread that isn't registered has none.
+	 */
+	.globl sonde_emit_count
+	.hidden sonde_emit_count
+	.type sonde_emit_count, @function
+	.balign 64
+sonde_emit_count:
+	.cfi_startproc
+	endbr64
+	movq sonde_rseq_offset(%rip), %r10
+	leaq 3f(%rip), %rax
+	andl $16383, %edi
+	movq %rax, %fs:8(%r10)
+1:	movl %fs:4(%r10), %eax
+	cmpl sonde_cells_cpus(%rip), %eax
+	jae 5f
+	shlq $17, %rax
+	addq sonde_cells_rows(%rip), %rax
+	incq (%rax, %rdi, 8)
+2:	ret
+5:	jmp sonde_emit_count_slow
+	.pushsection __rseq_cs, "aw"
+	.balign 32
+3:	.long 0, 0
+	.quad 1b, 2b - 1b, 4f
+	.popsection
+	.pushsection __rseq_failure, "ax"
+	.byte 0x0f, 0xb9, 0x3d
+	.long 0x53053053
+4:	jmp 5b
+	.popsection
+	.cfi_endproc
+	.size sonde_emit_count, . - sonde_emit_count
 
 	.section .note.GNU-stack, "", @progbits
