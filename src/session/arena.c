@@ -109,6 +109,7 @@ static int map_meta(struct sonde_arena_view *view)
 	view->lanes_only = header.writer == SONDE_WRITER_LANES;
 	view->can_stack = header.abilities & SONDE_ARENA_CAN_STACK;
 	view->can_reach = header.abilities & SONDE_ARENA_CAN_REACH;
+	view->can_count = header.abilities & SONDE_ARENA_CAN_COUNT;
 	view->is_once = header.abilities & SONDE_ARENA_IS_ONCE;
 	view->nr_refused_before = header.refused;
 	return sonde_arena_check(&header);
@@ -252,6 +253,7 @@ static bool is_reusable(struct sonde_arena_view *view, uint32_t i,
 	    copy->filters || setup->filters ||
 	    !copy->stacks_off != !view->stacks_depth ||
 	    (copy->stacks_off && copy->stacks_depth != view->stacks_depth) ||
+	    (copy->mode == SONDE_COUNT) != (setup->mode == SONDE_COUNT) ||
 	    copy->nr_cpus != geometry.nr_cpus ||
 	    copy->nr_lanes != geometry.nr_lanes)
 		return false;
@@ -493,6 +495,8 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 
 	if (setup->rules_size > SONDE_RULES_MAX)
 		return -E2BIG;
+	if (setup->mode == SONDE_COUNT && !view->can_count)
+		return -ENXIO;
 	view->is_resumed = false;
 	view->is_inherited = false;
 	view->stacks_depth = view->can_stack ? setup->stacks_depth : 0;
@@ -694,6 +698,32 @@ unsigned char *sonde_arena_ring_data(const struct sonde_arena_view *view,
 				     uint32_t i)
 {
 	return view->rings + ring_offset(view, i);
+}
+
+/* A page of cells at a time. By reads, for a look through the mapping would give
+ * each hole memory. */
+static void add_cells(const struct sonde_arena_view *view, uint32_t row,
+		      uint32_t nr, uint64_t *sums)
+{
+	uint64_t cells[SONDE_SUBBUF_MIN / sizeof(uint64_t)];
+	uint64_t offset = view->rings_file_off + ring_offset(view, row);
+
+	for (uint32_t first = 0; first < nr; first += SONDE_ARRAY_SIZE(cells)) {
+		ssize_t n = pread(view->fd, cells, sizeof(cells),
+				  (off_t)(offset + first * sizeof(cells[0])));
+
+		for (uint32_t i = 0;
+		     i < n / (ssize_t)sizeof(cells[0]) && first + i < nr; i++)
+			sums[first + i] += cells[i];
+	}
+}
+
+void sonde_arena_count(const struct sonde_arena_view *view, uint32_t nr,
+		       uint64_t *ret_sums)
+{
+	memset(ret_sums, 0, nr * sizeof(*ret_sums));
+	for (uint32_t i = 0; i < sonde_geometry_nr_rings(&view->geometry); i++)
+		add_cells(view, i, nr, ret_sums);
 }
 
 static void subbufs_fallocate(const struct sonde_arena_view *view, int mode,

@@ -33,7 +33,8 @@
  * stopped there for as long as one likes, so all it may know must stay true:
  *
  *  a. headers, clock, and the sizes of the rings are what they were, and the
- *     slot had no conditions; otherwise it isn't taken;
+ *     slot had no conditions, and counts if it has counted; otherwise it isn't
+ *     taken;
  *  b. ids are never handed out twice, and those that were in use when it was
  *     taken are told to the new trace (session/arena_source.c), wanted or not;
  *  c. no position comes back: each ring starts at a sub-buffer later than any
@@ -70,6 +71,7 @@ struct sonde_arena_view {
 	bool is_once;      /* a tool's, of another recording */
 	bool can_stack;    /* its events may have call stacks */
 	bool can_reach;    /* the process maps rings that come late */
+	bool can_count;    /* it knows slots that count */
 	bool is_resumed;   /* the slot was another recording's */
 	bool is_inherited; /* it is this session's, whose recorder was killed */
 	uint64_t nr_refused_before;
@@ -122,7 +124,7 @@ int sonde_arena_open_found(int fd, struct sonde_arena_view *ret_view);
 
 /*
  * Claim a slot and configure it. -EBUSY if none is free, -EPERM if the file
- * may not grow. On error the view is as it was. view->geometry is then what the
+ * may not grow, -ENXIO if events are to be counted and the process can't. On error the view is as it was. view->geometry is then what the
  * rings have, which may be less than asked for; if view->is_resumed, they are
  * still to be restarted (sonde_ring_restart).
  */
@@ -223,6 +225,11 @@ unsigned char *sonde_arena_ring_data(const struct sonde_arena_view *view,
 
 /* The call stacks of our slot; NULL: it has none. */
 struct sonde_stacks *sonde_arena_stacks(const struct sonde_arena_view *view);
+
+/* Adds up the cells of the first `nr` entries (< SONDE_EVENTS_MAX) in the rows of
+ * our slot, which counts. Cells without memory get none by that. */
+void sonde_arena_count(const struct sonde_arena_view *view, uint32_t nr,
+		       uint64_t *ret_sums);
 
 /* Have memory for `nr` sub-buffers of ring i from `first` on, before the
  * process needs it. Best effort. */

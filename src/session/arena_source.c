@@ -358,7 +358,8 @@ static void give_memory_back(const struct sonde_arena_source *source)
 {
 	if (sonde_arena_is_alone(&source->view))
 		return;
-	for (uint32_t i = 0; i < source->nr_rings; i++)
+	for (uint32_t i = 0;
+	     i < sonde_geometry_nr_rings(&source->view.geometry); i++)
 		sonde_arena_punch(&source->view, i, 0,
 				  source->view.geometry.nr_subbufs);
 }
@@ -397,7 +398,9 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 			   struct sonde_arena_view *view,
 			   struct sonde_arena_source **ret_source)
 {
-	uint32_t nr = sonde_geometry_nr_rings(&config->setup.geometry);
+	uint32_t nr = config->setup.mode == SONDE_COUNT ?
+			      0 :
+			      sonde_geometry_nr_rings(&config->setup.geometry);
 	struct sonde_arena_source *source;
 	int rc;
 
@@ -450,6 +453,12 @@ int sonde_arena_source_filter(struct sonde_arena_source *source,
 		return -ENOENT;
 	return sonde_filters_answer(source->config.filters, &source->view, ask,
 				    ret_fd);
+}
+
+struct sonde_arena_view *
+sonde_arena_source_view(struct sonde_arena_source *source)
+{
+	return &source->view;
 }
 
 bool sonde_arena_source_is_over(const struct sonde_arena_source *source)

@@ -16,6 +16,8 @@
  * the arena is recorded: the writer may already be on its way into any of
  * them.
  *
+ * A source whose slot counts has no streams.
+ *
  * Life: new, then as any source. Stop ends the tracing of whoever still has the
  * arena. One thread.
  */
@@ -80,6 +82,10 @@ sonde_arena_source_stacks(const struct sonde_arena_source *source,
 /* How far its tables for them have come. */
 struct sonde_unwind_room *
 sonde_arena_source_unwind(const struct sonde_arena_source *source);
+
+/* For what counts (session/counts.h); borrowed. */
+struct sonde_arena_view *
+sonde_arena_source_view(struct sonde_arena_source *source);
 
 /* At the end: what the process says it could not take. */
 void sonde_arena_source_tell(struct sonde_arena_source *source,

@@ -41,6 +41,22 @@ static uint32_t choose_subbuf(const struct sonde_budget *budget,
 	return size < SONDE_SUBBUF_MIN ? SONDE_SUBBUF_MIN : (uint32_t)size;
 }
 
+/* Cells are few, and not of the budget. */
+static int take_cells(const struct sonde_budget *budget,
+		      struct sonde_geometry *ret_geometry)
+{
+	if ((budget->nr_possible + 1ull) * SONDE_CELLS_ROW >
+	    SONDE_SLOT_SPAN - CONTROL_RESERVE)
+		return -ENOSPC;
+	*ret_geometry = (struct sonde_geometry){
+		.nr_cpus = budget->nr_possible,
+		.nr_lanes = 1,
+		.subbuf_size = SONDE_SUBBUF_MIN,
+		.nr_subbufs = SONDE_CELLS_ROW_SUBBUFS,
+	};
+	return 0;
+}
+
 int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 		      struct sonde_geometry *ret_geometry)
 {
@@ -53,6 +69,8 @@ int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 		(SONDE_SLOT_SPAN - CONTROL_RESERVE) / nr_rings);
 	uint32_t subbuf;
 
+	if (budget->mode == SONDE_COUNT)
+		return take_cells(budget, ret_geometry);
 	if (ring > ring_max)
 		ring = ring_max;
 	subbuf = choose_subbuf(budget, ring);

@@ -14,6 +14,9 @@
  * below two of the smallest sub-buffers for each ring is refused: the process
  * runs on, unrecorded, and the summary says so.
  *
+ * Where events are counted and not recorded, a process gets a row of cells for
+ * each CPU, of which only pages with events in them take memory.
+ *
  * Within a share all rings are alike, a power of two of sub-buffers of a power
  * of two of bytes. Sub-buffers hold 128 KiB at least where the ring can have
  * two of them, so that records of 64 KiB fit; larger rings have larger ones, up

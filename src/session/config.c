@@ -52,6 +52,12 @@ static int check_attach(const struct sonde_session_config *config,
 {
 	if (!config->attaches)
 		return 0;
+	if (sonde_session_counts(config) &&
+	    (config->nr_conditions || config->nr_filters))
+		return fail(complaint,
+			    "conditions are tested in programs that sonde "
+			    "count has started; of one that runs, count all "
+			    "events that are selected");
 	if (config->nr_conditions || config->nr_filters)
 		return fail(complaint,
 			    "conditions are tested in programs that sonde "
@@ -78,9 +84,13 @@ static int check_what(const struct sonde_session_config *config,
 	if (!sonde_session_has_programs(config) &&
 	    !config->kernel.whole_machine)
 		return fail(complaint,
-			    "which program? Try: sonde record -- PROGRAM ARGS; "
-			    "-p PID for one that runs already; or all of the "
-			    "machine with -a -k EVENTS");
+			    "which program? Try: sonde %s -- PROGRAM ARGS; "
+			    "-p PID for one that runs already%s",
+			    sonde_session_counts(config) ? "count" : "record",
+			    sonde_session_counts(config) ?
+				    "" :
+				    "; or all of the machine with -a -k "
+				    "EVENTS");
 	return 0;
 }
 

@@ -45,6 +45,8 @@ struct sonde_event_condition {
 	const char *text; /* borrowed */
 };
 
+struct sonde_board;
+
 /* Which running processes are meant; all words are borrowed. */
 struct sonde_attach_options {
 	uint32_t nr_whom;
@@ -71,9 +73,10 @@ struct sonde_session_kernel_config {
 };
 
 struct sonde_session_config {
-	uint64_t memory_bytes;  /* for the rings of all processes together */
-	uint32_t subbuf_bytes;  /* 0: choose by memory */
-	uint32_t read_timer_us; /* 0: adapt to the load */
+	struct sonde_board *board; /* where SONDE_COUNT counts; borrowed */
+	uint64_t memory_bytes;     /* for the rings of all processes together */
+	uint32_t subbuf_bytes;     /* 0: choose by memory */
+	uint32_t read_timer_us;    /* 0: adapt to the load */
 	enum sonde_ring_mode mode;
 	enum sonde_headers headers;
 	enum sonde_ctf_version ctf_version;
@@ -109,6 +112,13 @@ int sonde_session_config_add(struct sonde_session_config *config, char sign,
  * that names the options, the limit and the remedy. */
 int sonde_session_config_check(const struct sonde_session_config *config,
 			       char *error, size_t error_size);
+
+/* Whether events are counted, and not recorded. */
+static inline bool
+sonde_session_counts(const struct sonde_session_config *config)
+{
+	return config->mode == SONDE_COUNT;
+}
 
 /* Whether programs are recorded, not only the machine. */
 static inline bool

@@ -114,10 +114,10 @@ static int take_signals(struct front *front)
 static int start_recorder(struct front *front)
 {
 	const char *what;
-	int rc = sonde_child_start(front->config->session,
-				   front->config->directory,
-				   front->config->place->dir, &front->child,
-				   &what);
+	int rc = sonde_child_start(
+		front->config->session, front->config->directory,
+		front->config->place ? front->config->place->dir : -1,
+		&front->child, &what);
 
 	return rc ? fail(front, rc, what, "") : 0;
 }
@@ -242,7 +242,8 @@ static void say_attached(struct front *front, const char *why, uint32_t nr)
 		return;
 	}
 	(void)snprintf(text, sizeof(text),
-		       "recording %u process%s; Ctrl-C ends it, not %s", nr,
+		       "%s %u process%s; Ctrl-C ends it, not %s",
+		       front->config->place ? "recording" : "counting", nr,
 		       nr == 1 ? "" : "es",
 		       nr == 1 ? "the process" : "the processes");
 	front->config->say(text);
@@ -504,8 +505,14 @@ static void repair(struct front *front)
 	const char *directory = front->config->directory;
 	struct sonde_ctf_repair_report report;
 	char text[512];
-	int rc = repair_traces(front, &report);
+	int rc;
 
+	if (!front->config->place) {
+		front->config->say("the recorder was killed: the counts are "
+				   "those of its last look");
+		return;
+	}
+	rc = repair_traces(front, &report);
 	if (rc == -EINVAL)
 		(void)snprintf(text, sizeof(text),
 			       "the recorder was killed, and the metadata of "
@@ -622,7 +629,7 @@ static void end_duration(struct front *front)
 	recording_over(front);
 }
 
-static int pause_ms(const struct front *front, bool left_behind)
+static int pause_of_hooks_ms(const struct front *front, bool left_behind)
 {
 	uint64_t now;
 
@@ -634,6 +641,15 @@ static int pause_ms(const struct front *front, bool left_behind)
 		return SONDE_FRONT_HOOKS_MS;
 	return front->end_ns < now ? 0 :
 				     (int)((front->end_ns - now) / 1000000) + 1;
+}
+
+static int pause_ms(const struct front *front, bool left_behind)
+{
+	int ms = pause_of_hooks_ms(front, left_behind);
+
+	if (front->config->look && (ms < 0 || ms > front->config->look_ms))
+		return front->config->look_ms;
+	return ms;
 }
 
 static void await_end(struct front *front)
@@ -652,6 +668,8 @@ static void await_end(struct front *front)
 		n = poll(fds, 2, pause_ms(front, left_behind));
 		if (!n && left_behind)
 			tell_about_descendants(front);
+		if (front->config->look)
+			front->config->look(front->config->look_ctx);
 		sonde_front_hooks_look(front->hooking);
 		end_duration(front);
 		if (n <= 0)

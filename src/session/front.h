@@ -46,12 +46,17 @@ struct sonde_front_config {
 	char *const *program; /* its words, or NULL */
 	bool quiet;
 	const char *directory;           /* for words */
-	const struct sonde_place *place; /* it, empty */
+	const struct sonde_place *place; /* it, empty; NULL: events are only
+					    counted */
 	const char *program_path;
 	const char *preload; /* or NULL */
 	const char *hooks;
 	/* For processes that run already; NULL: none are asked for. */
 	const struct sonde_front_hooks *attach_hooks;
+	/* To be called about every so many milliseconds; or NULL. */
+	void (*look)(void *ctx);
+	void *look_ctx;
+	int look_ms;
 	/* Tells the user something at once; one line without its end. */
 	void (*say)(const char *text);
 };

@@ -28,6 +28,7 @@ struct parse {
 	struct sonde_record_options *options;
 	bool has_include;
 	bool is_session; /* by name */
+	const struct sonde_option *table;
 	char *error;
 	size_t error_size;
 };
@@ -489,6 +490,36 @@ static int apply_help(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_live(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->live = true;
+	return 0;
+}
+
+static int apply_by_process(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->by_process = true;
+	return 0;
+}
+
+static int apply_interval(struct parse *parse, const char *value)
+{
+	uint64_t us;
+
+	if (!value[strspn(value, "0123456789")] ||
+	    sonde_number_parse_time_us(value, &us) ||
+	    us < SONDE_INTERVAL_MIN_US || us > SONDE_INTERVAL_MAX_US)
+		return fail(parse,
+			    "--interval %s: give a time with its unit from "
+			    "%ums to %us, such as 500ms or 2s",
+			    value, SONDE_INTERVAL_MIN_US / 1000,
+			    SONDE_INTERVAL_MAX_US / 1000000);
+	parse->options->interval_us = us;
+	return 0;
+}
+
 enum option_value {
 	OPTION_FILTER = 256,
 	OPTION_EXCLUDE,
@@ -513,6 +544,9 @@ enum option_value {
 	OPTION_CTF,
 	OPTION_READ_TIMER,
 	OPTION_JSON,
+	OPTION_LIVE,
+	OPTION_INTERVAL,
+	OPTION_BY_PROCESS,
 	OPTIONS_END,
 };
 
@@ -598,6 +632,48 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "the summary as one line of JSON, on standard error" },
 	{ 0 }
 };
+
+const struct sonde_option sonde_count_option_table[] = {
+	{ .help = "What to count" },
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	  "events to count: provider:event, with * and ?; may be given several "
+	  "times (default: all); 'http:request if bytes > 1000': under a "
+	  "condition" },
+	{ "filter", OPTION_FILTER, "COND", NULL,
+	  "of the events selected, only those for which this holds" },
+	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT,
+	  "but not these" },
+	{ "loglevel", OPTION_LOGLEVEL, "LEVEL",
+	  "emerg alert crit err warning notice info debug_system "
+	  "debug_program debug_process debug_module debug_unit debug_function "
+	  "debug_line debug",
+	  "only this level and more urgent ones" },
+	{ "malloc", OPTION_MALLOC, NULL, NULL,
+	  "the C library's allocation calls" },
+	{ "locks", OPTION_LOCKS, NULL, NULL,
+	  "mutexes, rwlocks, condition variables" },
+	{ "process", 'p', "PID|NAME", NULL,
+	  "this one, or all of this name; may be given several times" },
+	{ "user", 'u', "USER", NULL, "those of this user" },
+	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR,
+	  "those in this control group, or below" },
+	{ "duration", OPTION_DURATION, "TIME", NULL,
+	  "end after 500ms, 10s, 5min, 1h" },
+	{ .help = "What to tell" },
+	{ "by-process", OPTION_BY_PROCESS, NULL, NULL,
+	  "a line for each program, with the children it forks" },
+	{ "live", OPTION_LIVE, NULL, NULL,
+	  "while it counts, too: drawn anew on a terminal, or one table after "
+	  "the other" },
+	{ "interval", OPTION_INTERVAL, "TIME", NULL,
+	  "between two tables of --live (default: 1s)" },
+	{ "output", 'o', "FILE", SONDE_VALUE_FILE,
+	  "write there, not on standard output" },
+	{ "json", OPTION_JSON, NULL, NULL,
+	  "as JSON; with --live, an object for each table" },
+	{ "quiet", 'q', NULL, NULL, "only the counts, and what went wrong" },
+	{ 0 }
+};
 /* clang-format on */
 
 /* --help, of which the table says nothing: it is every command's. */
@@ -637,12 +713,15 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_CTF] = apply_ctf,
 	[OPTION_READ_TIMER] = apply_read_timer,
 	[OPTION_JSON] = apply_json,
+	[OPTION_LIVE] = apply_live,
+	[OPTION_INTERVAL] = apply_interval,
+	[OPTION_BY_PROCESS] = apply_by_process,
 };
 
 /* The i-th option, headings left out; NULL beyond the last. */
-static const struct sonde_option *option_at(size_t i)
+static const struct sonde_option *option_at(const struct parse *parse, size_t i)
 {
-	const struct sonde_option *option = sonde_record_option_table;
+	const struct sonde_option *option = parse->table;
 
 	for (; option->name || option->help; option++)
 		if (option->name && i-- == 0)
@@ -659,15 +738,15 @@ static int unknown_option(struct parse *parse, const char *word, int length)
 
 	(void)snprintf(name, sizeof(name), "%.*s", length, word);
 	sonde_nearest_begin(&nearest, name);
-	for (size_t i = 0; (option = option_at(i)); i++) {
+	for (size_t i = 0; (option = option_at(parse, i)); i++) {
 		(void)snprintf(name, sizeof(name), "--%s", option->name);
 		sonde_nearest_try(&nearest, name);
 	}
 	hint = sonde_nearest_hint(&nearest);
 	return fail(parse, "unknown option '%.*s'%s", length, word,
 		    *hint ? hint :
-			    "; 'sonde record --help' lists the options; put -- "
-			    "before a program whose name starts with -");
+			    "; --help lists the options; put -- before a "
+			    "program whose name starts with -");
 }
 
 static int apply(struct parse *parse, const struct sonde_option *option,
@@ -695,7 +774,7 @@ static int parse_long(struct parse *parse, const char *word)
 	const struct sonde_option *option;
 	size_t length = strcspn(word, "=");
 
-	for (size_t i = 0; (option = option_at(i)); i++)
+	for (size_t i = 0; (option = option_at(parse, i)); i++)
 		if (strlen(option->name) + 2 == length &&
 		    !memcmp(word + 2, option->name, length - 2))
 			return apply(parse, option,
@@ -707,7 +786,7 @@ static int parse_short(struct parse *parse, const char *word)
 {
 	const struct sonde_option *option;
 
-	for (size_t i = 0; (option = option_at(i)); i++)
+	for (size_t i = 0; (option = option_at(parse, i)); i++)
 		if (SONDE_OPTION_IS_LETTER(option->id) && word[1] == option->id)
 			return apply(parse, option, word[2] ? word + 2 : NULL);
 	return unknown_option(parse, word, 2);
@@ -789,8 +868,12 @@ static int parse_options(struct parse *parse)
 {
 	int rc;
 
-	*parse->options = (struct sonde_record_options){ 0 };
+	*parse->options = (struct sonde_record_options){
+		.interval_us = 1000000,
+	};
 	sonde_session_config_init(&parse->options->session);
+	if (parse->table == sonde_count_option_table)
+		parse->options->session.mode = SONDE_COUNT;
 	rc = parse_words(parse);
 	return rc ? rc : finish(parse);
 }
@@ -803,6 +886,7 @@ int sonde_record_options_parse(int argc, char *const *argv,
 		.argc = argc,
 		.argv = argv,
 		.next = 1,
+		.table = sonde_record_option_table,
 		.options = ret_options,
 		.error = error,
 		.error_size = error_size,
@@ -819,8 +903,26 @@ int sonde_session_options_parse(int argc, char *const *argv,
 		.argc = argc,
 		.argv = argv,
 		.next = 1,
+		.table = sonde_record_option_table,
 		.options = ret_options,
 		.is_session = true,
+		.error = error,
+		.error_size = error_size,
+	};
+
+	return parse_options(&parse);
+}
+
+int sonde_count_options_parse(int argc, char *const *argv,
+			      struct sonde_record_options *ret_options,
+			      char *error, size_t error_size)
+{
+	struct parse parse = {
+		.argc = argc,
+		.argv = argv,
+		.next = 1,
+		.table = sonde_count_option_table,
+		.options = ret_options,
 		.error = error,
 		.error_size = error_size,
 	};

@@ -18,6 +18,8 @@
 #include "session/config.h"
 
 #define SONDE_SOURCE_MEMORY_PER_CPU (16ull << 20)
+#define SONDE_INTERVAL_MIN_US       50000u
+#define SONDE_INTERVAL_MAX_US       3600000000u
 
 struct sonde_record_options {
 	struct sonde_session_config session; /* words are borrowed from argv */
@@ -29,13 +31,18 @@ struct sonde_record_options {
 	bool verbose;
 	bool json;
 	bool help;
+	/* sonde count */
+	bool live;
+	bool by_process;
+	uint64_t interval_us; /* of --live */
 	/* borrowed; NULL-terminated; NULL with help, or if only the machine, or
 	 * what runs already, is recorded */
 	char *const *program;
 };
 
 /* What there is, for --help as well. */
-extern const struct sonde_option sonde_record_option_table[];
+extern const struct sonde_option sonde_record_option_table[],
+	sonde_count_option_table[];
 
 /*
  * argv[0] is the command's own name. Returns 0; -EINVAL and one line in
@@ -51,6 +58,11 @@ int sonde_record_options_parse(int argc, char *const *argv,
 int sonde_session_options_parse(int argc, char *const *argv,
 				struct sonde_record_options *ret_options,
 				char *error, size_t error_size);
+
+/* The same of `sonde count`: SONDE_COUNT is the session's mode. */
+int sonde_count_options_parse(int argc, char *const *argv,
+			      struct sonde_record_options *ret_options,
+			      char *error, size_t error_size);
 
 /* A syslog or debug level by name, in any case, or by number. 0 or -EINVAL. */
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level);

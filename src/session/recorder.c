@@ -230,6 +230,15 @@ static void look_for_more(struct sonde_recorder *r, bool is_due)
 	r->next_attach_ns = sonde_monotonic_ns() + ATTACH_NS;
 }
 
+static void count_all(struct sonde_recorder *r)
+{
+	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++)
+		if (r->programs[i].counts)
+			sonde_counts_look(r->programs[i].counts);
+	r->next_read_ns =
+		sonde_monotonic_ns() + r->config->session->board->interval_ns;
+}
+
 static void consume_all(struct sonde_recorder *r)
 {
 	uint32_t fullest = sonde_session_consume(r->session);
@@ -242,12 +251,20 @@ static void consume_all(struct sonde_recorder *r)
 	r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 }
 
+static void read_all(struct sonde_recorder *r)
+{
+	if (sonde_session_counts(r->config->session))
+		count_all(r);
+	else
+		consume_all(r);
+}
+
 /* Only when their turn has come: with many processes coming and going, there
  * is something to be handled much more often. The kernel's sources want to be
  * looked after in overwrite mode, too. */
 static bool is_time_to_read(const struct sonde_recorder *r)
 {
-	return (r->config->session->mode == SONDE_DISCARD || r->kernel) &&
+	return (r->config->session->mode != SONDE_OVERWRITE || r->kernel) &&
 	       sonde_monotonic_ns() >= r->next_read_ns;
 }
 
@@ -292,6 +309,8 @@ static void watch_out(struct sonde_recorder *r)
  * loaded? */
 static void call_roll(struct sonde_recorder *r)
 {
+	if (sonde_session_counts(r->config->session))
+		return; /* there is no trace for that */
 	for (uint32_t i = 0; r->nr_programs && i < SONDE_RECORDER_PROGRAMS_MAX;
 	     i++) {
 		const struct sonde_arena_source *source = r->programs[i].source;
@@ -335,7 +354,7 @@ static void loop(struct sonde_recorder *r)
 		is_due = sonde_monotonic_ns() - r->last_look_ns >=
 			 look_pause_ns(r);
 		if (!is_empty && is_time_to_read(r))
-			consume_all(r);
+			read_all(r);
 		if (is_due)
 			sonde_recorder_look_for_ended(r);
 		/* The last: who finds that the last image is over must not
@@ -437,6 +456,8 @@ static int make_traces(struct sonde_recorder *r)
 	int dir;
 	int rc;
 
+	if (sonde_session_counts(config->session))
+		return 0;
 	if (!r->kernel)
 		return sonde_session_open_trace(r->session, SONDE_CTF_PROGRAMS,
 						config->dir, config->directory,
@@ -582,7 +603,10 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 	rc = sonde_filters_new(config, &r->summary, &r->filters);
 	if (rc)
 		return fail(ready, rc, "conditions", "");
-	r->mappings = sonde_mappings_new(r->session);
+	if (sonde_session_counts(config))
+		config->board->began_ns = sonde_monotonic_ns();
+	else
+		r->mappings = sonde_mappings_new(r->session);
 	r->setup = (struct sonde_arena_setup){
 		.mode = config->mode,
 		.clock = clock_kind(r),

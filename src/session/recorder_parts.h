@@ -22,6 +22,7 @@
 #include "session/attach.h"
 #include "session/budget.h"
 #include "session/census.h"
+#include "session/counts.h"
 #include "session/kernel.h"
 #include "session/mappings.h"
 #include "session/pace.h"
@@ -64,7 +65,8 @@ struct sonde_recorder_refused {
 
 struct sonde_recorder_program {
 	struct sonde_arena_source *source; /* NULL: free place */
-	struct sonde_consumer *consumer;
+	struct sonde_consumer *consumer;   /* NULL: its events are counted */
+	struct sonde_counts *counts;       /* or else NULL */
 	int pidfd; /* of who made the arena; -1: none, ended */
 };
 
@@ -145,6 +147,9 @@ int sonde_recorder_admit_view(struct sonde_recorder *r,
 			      struct sonde_peer *who, pid_t pid,
 			      const char *name,
 			      struct sonde_recorder_program **ret_program);
+
+/* Whether it contradicts itself, and nothing is taken from it any more. */
+bool sonde_recorder_is_broken(const struct sonde_recorder_program *program);
 
 void sonde_recorder_forget_pidfd(struct sonde_recorder_program *program);
 void sonde_recorder_end_program(struct sonde_recorder *r,

@@ -99,7 +99,7 @@ static int find_filters(struct sonde_recorder *r,
 	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX && rc == -ENOENT;
 	     i++)
 		if (r->programs[i].source &&
-		    !sonde_consumer_is_broken(r->programs[i].consumer))
+		    !sonde_recorder_is_broken(&r->programs[i]))
 			rc = sonde_arena_source_filter(r->programs[i].source,
 						       ask, ret_fd);
 	return rc;
@@ -132,6 +132,8 @@ static bool hear_question(struct sonde_recorder *r,
 static void enter_roll(struct sonde_recorder *r,
 		       const struct sonde_recorder_program *program, pid_t pid)
 {
+	if (sonde_session_counts(r->config->session))
+		return;
 	if (!r->roster)
 		r->roster = sonde_roster_new(
 			sonde_recorder_programs(r),
@@ -201,7 +203,7 @@ void sonde_recorder_hear_peer(struct sonde_recorder *r,
 		pid = peer->who.pid;
 	name_of(&peer->who, pid, name);
 	/* Without a program there is no place for a program's events. */
-	if (!rc && !sonde_recorder_programs(r)->trace) {
+	if (!rc && !sonde_session_has_programs(r->config->session)) {
 		(void)close(arena_fd); /* a memory file */
 		rc = -EACCES;
 	} else if (!rc) {

@@ -36,11 +36,14 @@ static void close_source(struct sonde_arena_source *source)
 	base->ops->close(base);
 }
 
-void sonde_recorder_end_program(struct sonde_recorder *r,
-				struct sonde_recorder_program *program)
+bool sonde_recorder_is_broken(const struct sonde_recorder_program *program)
 {
-	sonde_budget_give(&r->budget,
-			  sonde_arena_source_geometry(program->source));
+	return program->consumer && sonde_consumer_is_broken(program->consumer);
+}
+
+static void drain(struct sonde_recorder *r,
+		  struct sonde_recorder_program *program)
+{
 	sonde_consumer_stop(program->consumer);
 	sonde_consumer_drain(program->consumer);
 	sonde_mappings_stacks(r->mappings, program->source);
@@ -48,6 +51,29 @@ void sonde_recorder_end_program(struct sonde_recorder *r,
 	if (!sonde_consumer_is_broken(program->consumer))
 		sonde_arena_source_tell(program->source, &r->summary);
 	sonde_session_remove(r->session, program->consumer);
+	program->consumer = NULL;
+}
+
+static void stop_counting(struct sonde_recorder *r,
+			  struct sonde_recorder_program *program)
+{
+	struct sonde_source *base = sonde_arena_source_base(program->source);
+
+	base->ops->stop(base);
+	sonde_counts_free(program->counts);
+	program->counts = NULL;
+	sonde_arena_source_tell(program->source, &r->summary);
+}
+
+void sonde_recorder_end_program(struct sonde_recorder *r,
+				struct sonde_recorder_program *program)
+{
+	sonde_budget_give(&r->budget,
+			  sonde_arena_source_geometry(program->source));
+	if (program->consumer)
+		drain(r, program);
+	else
+		stop_counting(r, program);
 	close_source(program->source);
 	program->source = NULL;
 	sonde_recorder_forget_pidfd(program);
@@ -57,7 +83,7 @@ void sonde_recorder_end_program(struct sonde_recorder *r,
 void sonde_recorder_finish_if_over(struct sonde_recorder *r,
 				   struct sonde_recorder_program *program)
 {
-	if (program->source && (sonde_consumer_is_broken(program->consumer) ||
+	if (program->source && (sonde_recorder_is_broken(program) ||
 				sonde_arena_source_is_over(program->source)))
 		sonde_recorder_end_program(r, program);
 }
@@ -114,6 +140,9 @@ static enum sonde_header_kind choose_header(struct sonde_recorder *r,
 					    const struct sonde_arena_view *view,
 					    pid_t pid)
 {
+	/* All events can have a number then, and there are no headers. */
+	if (sonde_session_counts(r->config->session))
+		return SONDE_LARGE;
 	switch (r->config->session->headers) {
 	case SONDE_HEADERS_COMPACT:
 		return SONDE_COMPACT;
@@ -143,6 +172,21 @@ static bool has_descriptors(const struct sonde_recorder *r, int fd)
 	       r->descriptors_max;
 }
 
+static int start_counting(const struct sonde_recorder *r,
+			  struct sonde_recorder_program *program)
+{
+	struct sonde_source *base = sonde_arena_source_base(program->source);
+	struct sonde_source_error none;
+
+	program->counts =
+		sonde_counts_new(r->config->session->board, program->source);
+	if (program->counts)
+		return base->ops->start(base, 0, &none);
+	close_source(program->source);
+	program->source = NULL;
+	return -ENOMEM;
+}
+
 /* What the recording has is made for the view, which is taken over. */
 static int record_arena(struct sonde_recorder *r,
 			const struct sonde_arena_source_config *config,
@@ -168,6 +212,8 @@ static int record_arena(struct sonde_recorder *r,
 
 	if (rc)
 		return rc;
+	if (config->setup.mode == SONDE_COUNT)
+		return start_counting(r, program);
 	consumer.has_stacks =
 		sonde_arena_source_stacks(program->source, &depth);
 	(void)snprintf(name, sizeof(name), "%s (pid %d)",
@@ -200,6 +246,8 @@ static void set_pace(struct sonde_recorder *r,
 	uint32_t limit = sonde_geometry_record_limit(geometry);
 	uint64_t next_ns;
 
+	if (sonde_session_counts(r->config->session))
+		return;
 	if (!r->summary.least_record_limit ||
 	    limit < r->summary.least_record_limit)
 		r->summary.least_record_limit = limit;
@@ -290,6 +338,8 @@ const char *sonde_recorder_refusal(int error)
 		return "it runs under a seccomp filter, which could kill it "
 		       "for mapping its rings; start it with SONDE_ATTACHABLE=1 "
 		       "or SONDE_SECCOMP=allow in its environment";
+	case -ENXIO:
+		return "its libsonde is older than counting; rebuild it";
 	case -ESRCH:
 		return "it ended before it could be told whose it is";
 	case -EPROTO:
