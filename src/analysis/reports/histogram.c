@@ -14,44 +14,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bins.h"
 #include "base/port.h"
 
-#define PART_BITS 4
-#define PARTS     (1 << PART_BITS) /* of a power of two */
-#define LINES     24               /* of a drawing */
-
-static int bin_of_magnitude(uint64_t value)
-{
-	int power;
-
-	if (value < PARTS)
-		return (int)value;
-	power = 63 - __builtin_clzll(value);
-	return (power - PART_BITS + 1) * PARTS +
-	       (int)((value >> (power - PART_BITS)) & (PARTS - 1));
-}
-
-static int bin_of(int64_t value)
-{
-	/* ~x mirrors -1, -2 ... to 0, 1 ... and back. */
-	return value >= 0 ? bin_of_magnitude((uint64_t)value) :
-			    ~bin_of_magnitude((uint64_t)~value);
-}
-
-/* Where a bin begins. The one behind the last begins at INT64_MAX: that is the
- * best one can say in an int64_t. */
-static int64_t lower(int bin)
-{
-	int magnitude = bin < 0 ? -bin : bin;
-	int power = magnitude / PARTS - 1;
-	uint64_t value = (uint64_t)magnitude;
-
-	if (power >= 63 - PART_BITS)
-		return bin < 0 ? INT64_MIN : INT64_MAX;
-	if (power > 0)
-		value = (uint64_t)(PARTS + magnitude % PARTS) << power;
-	return bin < 0 ? -(int64_t)value : (int64_t)value;
-}
+#define PARTS SONDE_BINS_PARTS
+#define LINES 24 /* of a drawing */
 
 void sonde_histogram_fini(struct sonde_histogram *histogram)
 {
@@ -107,7 +74,7 @@ static void add_squares(struct sonde_histogram *histogram,
 
 int sonde_histogram_add(struct sonde_histogram *histogram, int64_t value)
 {
-	int bin = bin_of(value);
+	int bin = sonde_bins_of(value);
 
 	if (bin < histogram->first ||
 	    bin - histogram->first >= histogram->nr_bins) {
@@ -121,6 +88,21 @@ int sonde_histogram_add(struct sonde_histogram *histogram, int64_t value)
 	histogram->sum += value;
 	add_squares(histogram, (sonde_uint128)((sonde_int128)value * value));
 	histogram->count++;
+	return 0;
+}
+
+int sonde_histogram_add_bin(struct sonde_histogram *histogram, int bin,
+			    uint64_t count)
+{
+	int err;
+
+	if (!count)
+		return 0;
+	err = histogram_reach(histogram, bin, bin);
+	if (err)
+		return err;
+	histogram->counts[bin - histogram->first] += count;
+	histogram->count += count;
 	return 0;
 }
 
@@ -147,8 +129,8 @@ int sonde_histogram_merge(struct sonde_histogram *into,
 /* The middle of a bin, but nothing that was less or more than all values. */
 static int64_t middle(const struct sonde_histogram *histogram, int bin)
 {
-	int64_t from = lower(bin);
-	int64_t value = from + (lower(bin + 1) - 1 - from) / 2;
+	int64_t from = sonde_bins_lower(bin);
+	int64_t value = from + (sonde_bins_lower(bin + 1) - 1 - from) / 2;
 
 	if (value < histogram->min)
 		return histogram->min;
@@ -233,8 +215,8 @@ void sonde_histogram_report(const struct sonde_histogram *histogram,
 			    struct sonde_report *report, const char *key,
 			    const char *title, enum sonde_cell cell)
 {
-	int first = bin_of(histogram->min);
-	int last = bin_of(histogram->max);
+	int first = sonde_bins_of(histogram->min);
+	int last = sonde_bins_of(histogram->max);
 	int64_t bounds[LINES + 1] = { 0 };
 	uint64_t counts[LINES] = { 0 };
 	int shift = 0;
@@ -249,7 +231,8 @@ void sonde_histogram_report(const struct sonde_histogram *histogram,
 		counts[(bin >> shift) - (first >> shift)] +=
 			histogram->counts[bin - histogram->first];
 	for (int i = 0; i <= lines; i++)
-		bounds[i] = lower(((first >> shift) + i) * (1 << shift));
+		bounds[i] =
+			sonde_bins_lower(((first >> shift) + i) * (1 << shift));
 	sonde_report_histogram(report, key, title, cell, bounds, counts,
 			       (size_t)lines);
 }

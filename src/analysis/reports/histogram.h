@@ -2,15 +2,9 @@
 /*
  * histogram.h - how often which values, in little memory.
  *
- * Each power of two is divided into 16 bins of equal width, and values below 32
- * have a bin each; negative values are the mirror image of positive ones. So a
- * bin is at most a 16th as wide as the values in it are large, and a quantile,
- * given as the middle of its bin, is off by 3.2 % at most. Count, least,
- * greatest and sum are exact.
- *
- * Bins are numbered so that their order is that of their values: 0 holds the
- * value 0, bin i begins at lower(i), and lower(-i) is -lower(i). There is
- * memory for the powers of two between the least and the greatest value only,
+ * Bins are those of base/bins.h: at most a 16th as wide as the values in them are
+ * large, so a quantile, given as the middle of its bin, is off by 3.2 % at most.
+ * Count, least, greatest and sum are exact. There is memory for the powers of two between the least and the greatest value only,
  * 128 bytes each; all of int64_t would take 15 KiB.
  *
  * Invariant: `counts` has the bins from `first` to below `first + nr_bins`;
@@ -43,6 +37,11 @@ void sonde_histogram_fini(struct sonde_histogram *histogram);
 
 /* 0 or -ENOMEM, and then nothing has changed. */
 int sonde_histogram_add(struct sonde_histogram *histogram, int64_t value);
+
+/* Adds `count` values of a bin; min, max and sum are the caller's to set, and
+ * there are no squares. 0 or -ENOMEM, and then nothing has changed. */
+int sonde_histogram_add_bin(struct sonde_histogram *histogram, int bin,
+			    uint64_t count);
 
 /* Adds what is in `from`, which stays as it is. 0 or -ENOMEM. */
 int sonde_histogram_merge(struct sonde_histogram *into,
