@@ -30,6 +30,11 @@ struct sonde_cells {
 SONDE_HIDDEN void sonde_cells_add(const struct sonde_cells *cells, void *rseq,
 				  uint64_t offset, uint64_t value);
 
+/* Makes the cell of this CPU's row `value`, unless it is more: a maximum is that
+ * over all rows. Atomic, and hardly ever written. */
+SONDE_HIDDEN void sonde_cells_raise(const struct sonde_cells *cells, void *rseq,
+				    uint64_t offset, uint64_t value);
+
 /* In commit_<arch>.S: adds to the cell of this CPU's row; `first` is that of
  * row 0. Whether it did. */
 SONDE_HIDDEN bool sonde_rseq_add(void *rseq, void *first, uint64_t row_bytes,

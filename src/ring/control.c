@@ -35,10 +35,10 @@ static bool is_reachable(const struct sonde_arena_control *control,
 	       slot->nr_cpus <= SONDE_CLOSED_RINGS;
 }
 
-/* Of an event that slot 0 alone counts. */
-static bool is_counted(const struct sonde_arena_control *control)
+/* Slot 0 has no rings: what else there must be is no matter. */
+static bool is_counting(const struct sonde_arena_control *control)
 {
-	return control->slots[0].mode == SONDE_COUNT &&
+	return control->slots[0].mode >= SONDE_COUNT &&
 	       control->writer == SONDE_WRITER_RSEQ;
 }
 
@@ -52,7 +52,7 @@ static uint32_t fast_word(const struct sonde_arena_control *control,
 			    id >= SONDE_LARGE_FIRST_ID &&
 				    id <= SONDE_STATE_LARGE_MAX;
 
-	if (is_counted(control))
+	if (is_counting(control))
 		return id;
 	if (!fits || slot->stacks_off || !is_reachable(control, slot) ||
 	    slot->clock != SONDE_CLOCK_CPU ||
@@ -93,7 +93,9 @@ static uint32_t derive(const struct sonde_arena_control *control,
 		return nr_active ? SONDE_STATE_GENERIC | index : 0;
 	if (is_filtered(control, index))
 		return SONDE_STATE_GENERIC | SONDE_STATE_ALONE | index;
-	return is_counted(control) ? SONDE_STATE_COUNT | index : fast;
+	if (control->slots[0].mode == SONDE_TALLY)
+		return SONDE_STATE_GENERIC | index;
+	return is_counting(control) ? SONDE_STATE_COUNT | index : fast;
 }
 
 void sonde_arena_control_refresh(const struct sonde_arena_control *control,

@@ -64,6 +64,11 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 		count_in_slot(emitter, slot, index);
 		return;
 	}
+	/* Who has the event's values has tallied it; here they aren't known. */
+	if (slot->mode == SONDE_TALLY) {
+		sonde_add_relaxed(&slot->lost_contended, 1);
+		return;
+	}
 	a->slot = slot;
 	a->ctl = emitter->rings + slot->ctl_off;
 	a->data = emitter->rings + slot->data_off;

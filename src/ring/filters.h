@@ -52,7 +52,30 @@ enum sonde_filter_kind {
 	SONDE_FILTER_NONE = 0,
 	SONDE_FILTER_NEVER = 1, /* false, whatever the payload is */
 	SONDE_FILTER_TEST = 2,
+	SONDE_FILTER_ALWAYS = 3, /* there are values to be had of it */
 };
+
+/* What a slot that tallies wants of an event (layout.h): the value, if any, then
+ * the keys. */
+enum sonde_filter_value_kind {
+	SONDE_FILTER_VALUE_NONE = 0,
+	SONDE_FILTER_VALUE_FIELD = 1,  /* of the payload, at `offset` */
+	SONDE_FILTER_VALUE_WHENCE = 2, /* likewise of base 1 */
+	SONDE_FILTER_VALUE_PROGRAM = 3,
+};
+
+struct sonde_filter_value {
+	uint8_t kind;  /* enum sonde_filter_value_kind */
+	uint8_t bytes; /* 1, 2, 4 or 8 */
+	uint8_t is_signed;
+	uint8_t swap;
+	uint32_t offset;
+	uint32_t program; /* as in struct sonde_filter */
+	uint32_t fields;
+	uint32_t nr_fields;
+};
+
+#define SONDE_FILTER_VALUES 3u
 
 /* Base 1 of programs (source/condition.h). */
 struct sonde_filter_whence {
@@ -69,10 +92,10 @@ struct sonde_filter {
 	uint32_t program;
 	uint32_t fields; /* struct sonde_fetch_field, by a call's ref */
 	uint32_t nr_fields;
-	uint32_t varying;  /* struct sonde_fetch_varying */
-	uint32_t needed;   /* of the payload: <= SONDE_FILTER_HEAD */
-	uint32_t whence;   /* whether it reads base 1 */
-	uint32_t reserved; /* 0 */
+	uint32_t varying; /* struct sonde_fetch_varying */
+	uint32_t needed;  /* of the payload: <= SONDE_FILTER_HEAD */
+	uint32_t whence;  /* whether it, or a value, reads base 1 */
+	uint32_t values;  /* struct sonde_filter_value[SONDE_FILTER_VALUES] */
 };
 
 #endif /* RING_FILTERS_H */

@@ -105,6 +105,21 @@
  * the row after them atomically, where that can't be. An event's count is the
  * sum of its cells, modulo 2^64. A cell never decreases, whoever records.
  *
+ * Tallying
+ * --------
+ * A slot whose mode is SONDE_TALLY counts by keys, and how values are spread. Its
+ * rows are divided into nr_subbufs cells of subbuf_size bytes, of u64 each
+ * (`enum sonde_cells_word`); cell k is of the key in entry k of the directory,
+ * which is in the row behind the atomic one. Cell 0 is of no key. What is to be
+ * computed of an event comes with its condition (filters.h).
+ *
+ * A key is the event's entry and up to two numbers. A thread that meets a new one
+ * takes a free entry (compare-and-swap), writes the key and publishes it
+ * (release). Whoever meets an entry that is taken and not published passes over
+ * it, so a key may have several entries: its count is the sum of them. One that is
+ * never published has nothing in its cell. Where SONDE_TALLY_PROBES entries are
+ * others', the event goes into cell 0.
+ *
  * Trust: a recorder takes every value below for hostile (ring/reader.h). A
  * process trusts its own arena and whoever could attach to it.
  */
@@ -256,11 +271,44 @@ enum sonde_ring_mode {
 	SONDE_DISCARD = 0,
 	SONDE_OVERWRITE = 1,
 	SONDE_COUNT = 2, /* no rings: events are counted */
+	SONDE_TALLY = 3, /* the same, by keys and values */
 };
 
 /* Bytes of a row of cells, and its share of a slot's geometry. */
 #define SONDE_CELLS_ROW         (8u * SONDE_EVENTS_MAX)
 #define SONDE_CELLS_ROW_SUBBUFS (SONDE_CELLS_ROW / SONDE_SUBBUF_MIN)
+
+#define SONDE_TALLY_KEYS        2u
+#define SONDE_TALLY_PROBES      16u
+#define SONDE_TALLY_CELLS_MIN   4u
+#define SONDE_TALLY_CELLS_MAX   65536u
+/* Bytes of a cell, a power of two; the second has room for all bins. */
+#define SONDE_TALLY_CELL        64u
+#define SONDE_TALLY_CELL_VALUES 16384u
+
+/* Words of a cell. Without a value a cell has the first of them. */
+enum sonde_cells_word {
+	SONDE_TALLY_COUNT = 0, /* without a value; in cell 0: no room */
+	SONDE_TALLY_SUM = 1,   /* modulo 2^64; in cell 0: events without it */
+	/* The greatest of the values and of their complements, as unsigned
+	 * numbers with the sign's bit flipped; 0 is INT64_MIN, and is none. */
+	SONDE_TALLY_GREATEST = 2,
+	SONDE_TALLY_LEAST = 3,
+	SONDE_TALLY_WORDS = 8, /* the bins begin (base/bins.h) */
+};
+
+struct sonde_cells_entry {
+	uint32_t state; /* enum sonde_cells_state */
+	uint32_t index; /* of the event's entry */
+	uint64_t keys[SONDE_TALLY_KEYS];
+	uint64_t reserved;
+};
+
+enum sonde_cells_state {
+	SONDE_TALLY_FREE = 0,
+	SONDE_TALLY_TAKEN = 1,
+	SONDE_TALLY_READY = 2,
+};
 
 enum sonde_header_kind {
 	SONDE_COMPACT = 0,

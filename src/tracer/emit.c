@@ -18,6 +18,7 @@
 #include "tracer/filters.h"
 #include "tracer/reach.h"
 #include "tracer/self.h"
+#include "tracer/tally.h"
 
 static uint64_t emit_clock_cpu(void)
 {
@@ -169,31 +170,64 @@ SONDE_HIDDEN void sonde_emit_block_slow(uint32_t state, const void *data,
 SONDE_HIDDEN void sonde_emit_word_slow(uint32_t state, uint64_t value,
 				       uint64_t inc);
 
-/*
- * Whether native code says at once that nobody wants the event, whose fields at
- * fixed places are at `fixed`. This is what a false filter costs.
- */
-static inline bool emit_is_refused(uint32_t state, const void *fixed)
+static uint32_t emit_index(uint32_t state)
 {
-	const struct sonde_filter_known *known;
+	return state & (SONDE_EVENTS_MAX - 1);
+}
+
+__attribute__((noinline)) static void
+tally_fixed(struct sonde_filter_known *known, uint32_t state, const void *fixed)
+{
+	struct sonde_filter_number numbers[SONDE_FILTER_VALUES];
+
+	sonde_filter_numbers_at(known, fixed, numbers);
+	sonde_emit_tally(known, emit_index(state), numbers);
+}
+
+/*
+ * Whether it is done with the event, whose fields at fixed places are at `fixed`:
+ * native code says at once that nobody wants it, or it could be tallied at once.
+ * This is what a false filter costs.
+ */
+static inline bool emit_is_done(uint32_t state, const void *fixed)
+{
+	struct sonde_filter_known *known;
 
 	if (!is_alone(state) || !sonde_filters)
 		return false;
-	known = &sonde_filters[state & (SONDE_EVENTS_MAX - 1)];
-	return known->code && !known->code(fixed, NULL);
+	known = &sonde_filters[emit_index(state)];
+	if (known->code && !known->code(fixed, NULL))
+		return true;
+	if (!known->is_direct)
+		return false;
+	tally_fixed(known, state, fixed);
+	return true;
+}
+
+static void tally(struct sonde_filter_known *known, uint32_t state,
+		  const struct sonde_part *parts, uint32_t nr_parts)
+{
+	struct sonde_filter_number numbers[SONDE_FILTER_VALUES];
+
+	sonde_filter_numbers(known, parts, nr_parts, numbers);
+	sonde_emit_tally(known, emit_index(state), numbers);
 }
 
 /* What becomes of an event: the state word to go on with, or 0. In *unwanted,
- * the slots that don't want it. */
+ * the slots that don't want it, or have tallied it. */
 static uint32_t filter(uint32_t state, const struct sonde_part *parts,
 		       uint32_t nr_parts, uint32_t *unwanted)
 {
-	const struct sonde_filter_known *known = sonde_filter_of(state);
+	struct sonde_filter_known *known = sonde_filter_of(state);
+	bool is_wanted;
 
 	*unwanted = 0;
 	if (!known)
 		return state;
-	if (sonde_filter_test(known, parts, nr_parts))
+	is_wanted = sonde_filter_test(known, parts, nr_parts);
+	if (is_wanted && known->values)
+		tally(known, state, parts, nr_parts);
+	else if (is_wanted)
 		return is_alone(state) ? state_of_wanted(state) : state;
 	*unwanted = 1u << known->slot;
 	return is_alone(state) ? 0 : state;
@@ -216,7 +250,7 @@ emit_block(uint32_t state, const void *data, uint64_t inc, const void *frame)
 
 void sonde_emit_block_slow(uint32_t state, const void *data, uint64_t inc)
 {
-	if (!emit_is_refused(state, data))
+	if (!emit_is_done(state, data))
 		emit_block(state, data, inc, __builtin_frame_address(0));
 }
 
@@ -237,7 +271,7 @@ __attribute__((noinline)) static void emit_word(uint32_t state, uint64_t value,
 
 void sonde_emit_word_slow(uint32_t state, uint64_t value, uint64_t inc)
 {
-	if (!emit_is_refused(state, word_bytes(&value, inc)))
+	if (!emit_is_done(state, word_bytes(&value, inc)))
 		emit_word(state, value, inc, __builtin_frame_address(0));
 }
 
@@ -265,7 +299,7 @@ __attribute__((noinline)) static void emit_string(uint32_t state,
 void sonde_emit_string_slow(uint32_t state, uint64_t value, uint64_t inc,
 			    const char *text)
 {
-	if (!emit_is_refused(state, word_bytes(&value, inc)))
+	if (!emit_is_done(state, word_bytes(&value, inc)))
 		emit_string(state, value, inc, text ? text : "(null)",
 			    __builtin_frame_address(0));
 }

@@ -93,6 +93,16 @@ static sonde_filter_code *code_of(const struct sonde_filter_known *known)
 	return (sonde_filter_code *)code;
 }
 
+static void take_values(struct sonde_filter_known *known)
+{
+	bool is_direct = known->code || known->kind == SONDE_FILTER_ALWAYS;
+
+	known->values = (const void *)(known->file + known->filter->values);
+	for (uint32_t i = 0; i < SONDE_FILTER_VALUES; i++)
+		is_direct &= known->values[i].kind <= SONDE_FILTER_VALUE_FIELD;
+	known->is_direct = is_direct;
+}
+
 static void own_filters_take_file(const unsigned char *file, bool executable)
 {
 	const struct sonde_filters_file *header = (const void *)file;
@@ -112,6 +122,8 @@ static void own_filters_take_file(const unsigned char *file, bool executable)
 			continue;
 		if (executable && filters[i].code && !filters[i].whence)
 			known.code = code_of(&known);
+		if (filters[i].values)
+			take_values(&known);
 		take_filter(filters[i].index, known);
 	}
 }
@@ -208,6 +220,7 @@ void sonde_filters_learn(const uint32_t *index, uint32_t nr)
 
 struct payload {
 	const struct sonde_filter_known *known;
+	uint32_t fields, nr_fields; /* of the program */
 	struct sonde_fetch_record record;
 };
 
@@ -215,11 +228,10 @@ static int own_filters_fetch(void *ctx, uint32_t ref,
 			     struct sonde_expr_value *ret_value)
 {
 	const struct payload *payload = ctx;
-	const struct sonde_filter *filter = payload->known->filter;
 	const struct sonde_fetch_field *fields =
-		(const void *)(payload->known->file + filter->fields);
+		(const void *)(payload->known->file + payload->fields);
 
-	if (ref >= filter->nr_fields)
+	if (ref >= payload->nr_fields)
 		return -ENOENT;
 	return sonde_fetch(&payload->record, &fields[ref], ret_value);
 }
@@ -255,30 +267,139 @@ static struct sonde_filter_whence own_filters_here(void)
 					     cpu < 0 ? 0 : (uint32_t)cpu };
 }
 
+/* What a program is evaluated with. */
+struct evaluation {
+	struct sonde_filter_whence whence;
+	struct payload payload;
+	struct sonde_expr_env env;
+	uint8_t room[SONDE_FILTER_HEAD];
+};
+
+/* False: the payload is too short for what is wanted of it. */
+static bool prepare(struct evaluation *e,
+		    const struct sonde_filter_known *known,
+		    const struct sonde_part *parts, uint32_t nr_parts)
+{
+	const struct sonde_filter *filter = known->filter;
+
+	e->env.bases[0] = gather(parts, nr_parts, filter->needed, e->room);
+	if (!e->env.bases[0])
+		return false;
+	e->whence = filter->whence ? own_filters_here() :
+				     (struct sonde_filter_whence){ 0, 0 };
+	e->payload.known = known;
+	e->payload.record = (struct sonde_fetch_record){
+		parts, nr_parts, (const void *)(known->file + filter->varying)
+	};
+	e->env.bases[1] = (const uint8_t *)&e->whence;
+	e->env.call = own_filters_fetch;
+	e->env.ctx = &e->payload;
+	return true;
+}
+
 bool sonde_filter_test(const struct sonde_filter_known *known,
 		       const struct sonde_part *parts, uint32_t nr_parts)
 {
 	const struct sonde_filter *filter = known->filter;
-	struct sonde_filter_whence whence = { 0, 0 };
-	struct payload payload = { .known = known };
-	struct sonde_expr_env env;
-	uint8_t room[SONDE_FILTER_HEAD];
+	struct evaluation e;
 
 	if (known->kind != SONDE_FILTER_TEST)
+		return known->kind == SONDE_FILTER_ALWAYS;
+	if (!prepare(&e, known, parts, nr_parts))
 		return false;
-	env.bases[0] = gather(parts, nr_parts, filter->needed, room);
-	if (!env.bases[0])
-		return false;
-	if (filter->whence)
-		whence = own_filters_here();
+	e.payload.fields = filter->fields;
+	e.payload.nr_fields = filter->nr_fields;
 	if (known->executable && filter->code)
-		return code_of(known)(env.bases[0], &whence);
-	payload.record = (struct sonde_fetch_record){
-		parts, nr_parts, (const void *)(known->file + filter->varying)
-	};
-	env.bases[1] = (const uint8_t *)&whence;
-	env.call = own_filters_fetch;
-	env.ctx = &payload;
+		return code_of(known)(e.env.bases[0], &e.whence);
 	return sonde_program_test((const void *)(known->file + filter->program),
-				  &env);
+				  &e.env);
+}
+
+/* ---- numbers ---- */
+
+static uint64_t own_filters_load(const struct sonde_filter_value *value,
+				 const unsigned char *from)
+{
+	uint64_t number;
+	uint32_t half;
+	uint16_t quarter;
+
+	switch (value->bytes) {
+	case 1:
+		return value->is_signed ? (uint64_t)(int8_t)*from : *from;
+	case 2:
+		memcpy(&quarter, from, sizeof(quarter));
+		if (value->swap)
+			quarter = __builtin_bswap16(quarter);
+		return value->is_signed ? (uint64_t)(int16_t)quarter : quarter;
+	case 4:
+		memcpy(&half, from, sizeof(half));
+		if (value->swap)
+			half = __builtin_bswap32(half);
+		return value->is_signed ? (uint64_t)(int32_t)half : half;
+	default:
+		memcpy(&number, from, sizeof(number));
+		return value->swap ? __builtin_bswap64(number) : number;
+	}
+}
+
+void sonde_filter_numbers_at(
+	const struct sonde_filter_known *known, const unsigned char *payload,
+	struct sonde_filter_number ret[SONDE_FILTER_VALUES])
+{
+	for (uint32_t i = 0; i < SONDE_FILTER_VALUES; i++) {
+		const struct sonde_filter_value *value = &known->values[i];
+
+		ret[i] = (struct sonde_filter_number){
+			.is_there = value->kind == SONDE_FILTER_VALUE_FIELD,
+			.is_signed = value->is_signed,
+		};
+		if (ret[i].is_there)
+			ret[i].number = own_filters_load(
+				value, payload + value->offset);
+	}
+}
+
+static struct sonde_filter_number
+evaluate(struct evaluation *e, const struct sonde_filter_value *value)
+{
+	struct sonde_expr_value found;
+
+	switch (value->kind) {
+	case SONDE_FILTER_VALUE_FIELD:
+	case SONDE_FILTER_VALUE_WHENCE:
+		return (struct sonde_filter_number){
+			own_filters_load(
+				value, e->env.bases[value->kind ==
+						    SONDE_FILTER_VALUE_WHENCE] +
+					       value->offset),
+			true, value->is_signed
+		};
+	case SONDE_FILTER_VALUE_PROGRAM:
+		e->payload.fields = value->fields;
+		e->payload.nr_fields = value->nr_fields;
+		sonde_program_eval(
+			(const void *)(e->payload.known->file + value->program),
+			&e->env, &found);
+		return (struct sonde_filter_number){
+			found.u,
+			found.type == SONDE_EXPR_INT ||
+				found.type == SONDE_EXPR_UINT,
+			found.type == SONDE_EXPR_INT
+		};
+	default:
+		return (struct sonde_filter_number){ 0 };
+	}
+}
+
+void sonde_filter_numbers(const struct sonde_filter_known *known,
+			  const struct sonde_part *parts, uint32_t nr_parts,
+			  struct sonde_filter_number ret[SONDE_FILTER_VALUES])
+{
+	struct evaluation e;
+	bool is_whole = prepare(&e, known, parts, nr_parts);
+
+	for (uint32_t i = 0; i < SONDE_FILTER_VALUES; i++)
+		ret[i] = is_whole ? evaluate(&e, &known->values[i]) :
+				    (struct sonde_filter_number){ 0 };
 }

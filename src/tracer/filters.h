@@ -34,6 +34,10 @@ struct sonde_filter_known {
 	const struct sonde_filter *filter;
 	/* NULL: use sonde_filter_test() */
 	sonde_filter_code *code;
+	/* What is tallied of it; NULL: nothing */
+	const struct sonde_filter_value *values;
+	bool is_direct; /* all of it is in the first bytes of a payload */
+	uint32_t cell;  /* its only one, once that is known; or 0 */
 };
 
 /* By the event's index; NULL: nobody has conditions. */
@@ -50,9 +54,9 @@ SONDE_HIDDEN bool sonde_filters_wanted(void);
 SONDE_HIDDEN void sonde_filters_learn(const uint32_t *index, uint32_t nr);
 
 /* What is known of the event with that state word; NULL: it has no filter. */
-static inline const struct sonde_filter_known *sonde_filter_of(uint32_t state)
+static inline struct sonde_filter_known *sonde_filter_of(uint32_t state)
 {
-	const struct sonde_filter_known *known;
+	struct sonde_filter_known *known;
 	uint32_t index = state & ~(SONDE_STATE_GENERIC | SONDE_STATE_ALONE);
 
 	if (!(state & SONDE_STATE_GENERIC) || !sonde_filters ||
@@ -67,5 +71,24 @@ static inline const struct sonde_filter_known *sonde_filter_of(uint32_t state)
 SONDE_HIDDEN bool sonde_filter_test(const struct sonde_filter_known *known,
 				    const struct sonde_part *parts,
 				    uint32_t nr_parts);
+
+/* A value, or a key. */
+struct sonde_filter_number {
+	uint64_t number;
+	bool is_there;
+	bool is_signed;
+};
+
+/* Those that are wanted of the event; the first is the value. */
+SONDE_HIDDEN void
+sonde_filter_numbers(const struct sonde_filter_known *known,
+		     const struct sonde_part *parts, uint32_t nr_parts,
+		     struct sonde_filter_number ret[SONDE_FILTER_VALUES]);
+
+/* The same where known->is_direct. */
+SONDE_HIDDEN void
+sonde_filter_numbers_at(const struct sonde_filter_known *known,
+			const unsigned char *payload,
+			struct sonde_filter_number ret[SONDE_FILTER_VALUES]);
 
 #endif /* TRACER_FILTERS_H */

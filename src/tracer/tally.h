@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * tally.h - events by keys, and how their values are spread, in the cells of a
+ * slot that tallies (ring/layout.h).
+ */
+#ifndef TRACER_TALLY_H
+#define TRACER_TALLY_H
+
+#include "tracer/filters.h"
+
+/* One more event with those numbers; `index` is its entry. Async-signal-safe. */
+SONDE_HIDDEN void
+sonde_emit_tally(struct sonde_filter_known *known, uint32_t index,
+		 const struct sonde_filter_number numbers[SONDE_FILTER_VALUES]);
+
+#endif /* TRACER_TALLY_H */
