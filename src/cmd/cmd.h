@@ -23,9 +23,10 @@ extern const struct sonde_command sonde_command_record, sonde_command_list,
 	sonde_command_flame, sonde_command_cut, sonde_command_export,
 	sonde_command_doctor, sonde_command_modules, sonde_command_gdb,
 	sonde_command_gdbserver, sonde_command_probe, sonde_command_complete,
-	sonde_command_ps, sonde_command_count, sonde_command_start,
-	sonde_command_status, sonde_command_snapshot, sonde_command_stop,
-	sonde_command_destroy, sonde_command_change, sonde_command_clear;
+	sonde_command_ps, sonde_command_count, sonde_command_hist,
+	sonde_command_start, sonde_command_status, sonde_command_snapshot,
+	sonde_command_stop, sonde_command_destroy, sonde_command_change,
+	sonde_command_clear;
 
 /* Becomes GDB, connected to a PID or a trace by `sonde gdbserver -o output`
  * (NULL: none kept); with arguments before and after the connection is made

@@ -253,7 +253,8 @@ static bool is_reusable(struct sonde_arena_view *view, uint32_t i,
 	    copy->filters || setup->filters ||
 	    !copy->stacks_off != !view->stacks_depth ||
 	    (copy->stacks_off && copy->stacks_depth != view->stacks_depth) ||
-	    (copy->mode == SONDE_COUNT) != (setup->mode == SONDE_COUNT) ||
+	    (copy->mode >= SONDE_COUNT && copy->mode != setup->mode) ||
+	    (copy->mode != setup->mode && setup->mode >= SONDE_COUNT) ||
 	    copy->nr_cpus != geometry.nr_cpus ||
 	    copy->nr_lanes != geometry.nr_lanes)
 		return false;
@@ -495,7 +496,7 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 
 	if (setup->rules_size > SONDE_RULES_MAX)
 		return -E2BIG;
-	if (setup->mode == SONDE_COUNT && !view->can_count)
+	if (setup->mode >= SONDE_COUNT && !view->can_count)
 		return -ENXIO;
 	view->is_resumed = false;
 	view->is_inherited = false;
@@ -700,20 +701,29 @@ unsigned char *sonde_arena_ring_data(const struct sonde_arena_view *view,
 	return view->rings + ring_offset(view, i);
 }
 
+bool sonde_arena_read_row(const struct sonde_arena_view *view, uint32_t row,
+			  uint64_t offset, void *to, size_t size)
+{
+	return pread(view->fd, to, size,
+		     (off_t)(view->rings_file_off + ring_offset(view, row) +
+			     offset)) == (ssize_t)size;
+}
+
 /* A page of cells at a time. By reads, for a look through the mapping would give
  * each hole memory. */
 static void add_cells(const struct sonde_arena_view *view, uint32_t row,
 		      uint32_t nr, uint64_t *sums)
 {
 	uint64_t cells[SONDE_SUBBUF_MIN / sizeof(uint64_t)];
-	uint64_t offset = view->rings_file_off + ring_offset(view, row);
 
 	for (uint32_t first = 0; first < nr; first += SONDE_ARRAY_SIZE(cells)) {
-		ssize_t n = pread(view->fd, cells, sizeof(cells),
-				  (off_t)(offset + first * sizeof(cells[0])));
+		bool is_read = sonde_arena_read_row(view, row,
+						    first * sizeof(cells[0]),
+						    cells, sizeof(cells));
 
 		for (uint32_t i = 0;
-		     i < n / (ssize_t)sizeof(cells[0]) && first + i < nr; i++)
+		     is_read && i < SONDE_ARRAY_SIZE(cells) && first + i < nr;
+		     i++)
 			sums[first + i] += cells[i];
 	}
 }

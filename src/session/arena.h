@@ -231,6 +231,10 @@ struct sonde_stacks *sonde_arena_stacks(const struct sonde_arena_view *view);
 void sonde_arena_count(const struct sonde_arena_view *view, uint32_t nr,
 		       uint64_t *ret_sums);
 
+/* Copies a part of row `row` of a slot that counts. Whether it could. */
+bool sonde_arena_read_row(const struct sonde_arena_view *view, uint32_t row,
+			  uint64_t offset, void *to, size_t size);
+
 /* Have memory for `nr` sub-buffers of ring i from `first` on, before the
  * process needs it. Best effort. */
 void sonde_arena_reserve(const struct sonde_arena_view *view, uint32_t i,

@@ -398,7 +398,7 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 			   struct sonde_arena_view *view,
 			   struct sonde_arena_source **ret_source)
 {
-	uint32_t nr = config->setup.mode == SONDE_COUNT ?
+	uint32_t nr = config->setup.mode >= SONDE_COUNT ?
 			      0 :
 			      sonde_geometry_nr_rings(&config->setup.geometry);
 	struct sonde_arena_source *source;

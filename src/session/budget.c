@@ -41,6 +41,27 @@ static uint32_t choose_subbuf(const struct sonde_budget *budget,
 	return size < SONDE_SUBBUF_MIN ? SONDE_SUBBUF_MIN : (uint32_t)size;
 }
 
+/* As many cells as a slot has address space for, in so many rows. */
+static int take_tally(const struct sonde_budget *budget,
+		      struct sonde_geometry *ret_geometry)
+{
+	uint32_t nr_rows = budget->nr_possible + 2;
+	uint64_t nr = sonde_power_below((SONDE_SLOT_SPAN - CONTROL_RESERVE) /
+					nr_rows / budget->subbuf_bytes);
+
+	if (nr < SONDE_TALLY_CELLS_MIN)
+		return -ENOSPC;
+	if (nr > SONDE_TALLY_CELLS_MAX)
+		nr = SONDE_TALLY_CELLS_MAX;
+	*ret_geometry = (struct sonde_geometry){
+		.nr_cpus = budget->nr_possible,
+		.nr_lanes = 2,
+		.subbuf_size = budget->subbuf_bytes,
+		.nr_subbufs = (uint32_t)nr,
+	};
+	return 0;
+}
+
 /* Cells are few, and not of the budget. */
 static int take_cells(const struct sonde_budget *budget,
 		      struct sonde_geometry *ret_geometry)
@@ -71,6 +92,8 @@ int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 
 	if (budget->mode == SONDE_COUNT)
 		return take_cells(budget, ret_geometry);
+	if (budget->mode == SONDE_TALLY)
+		return take_tally(budget, ret_geometry);
 	if (ring > ring_max)
 		ring = ring_max;
 	subbuf = choose_subbuf(budget, ring);

@@ -41,7 +41,7 @@ struct sonde_budget {
 	uint64_t used_bytes;
 	uint32_t nr_possible;  /* CPUs that may ever be there: rings */
 	uint32_t nr_online;    /* CPUs that are there now: memory */
-	uint32_t subbuf_bytes; /* 0: choose, */
+	uint32_t subbuf_bytes; /* SONDE_TALLY: of a cell; 0: choose, */
 	uint32_t subbuf_most;  /* up to this; 0: as you like */
 	enum sonde_ring_mode mode;
 };

@@ -53,11 +53,12 @@ static int check_attach(const struct sonde_session_config *config,
 	if (!config->attaches)
 		return 0;
 	if (sonde_session_counts(config) &&
-	    (config->nr_conditions || config->nr_filters))
+	    (config->nr_conditions || config->nr_filters ||
+	     config->mode == SONDE_TALLY))
 		return fail(complaint,
-			    "conditions are tested in programs that sonde "
-			    "count has started; of one that runs, count all "
-			    "events that are selected");
+			    "conditions, values and keys are for programs that "
+			    "sonde has started; of one that runs, sonde count "
+			    "counts all events that are selected");
 	if (config->nr_conditions || config->nr_filters)
 		return fail(complaint,
 			    "conditions are tested in programs that sonde "

@@ -47,6 +47,13 @@ struct sonde_event_condition {
 
 struct sonde_board;
 
+/* What is tallied of events; all words are borrowed. */
+struct sonde_session_tally {
+	const char *value; /* NULL: only how often */
+	uint32_t nr_keys;
+	const char *keys[SONDE_TALLY_KEYS];
+};
+
 /* Which running processes are meant; all words are borrowed. */
 struct sonde_attach_options {
 	uint32_t nr_whom;
@@ -73,10 +80,11 @@ struct sonde_session_kernel_config {
 };
 
 struct sonde_session_config {
-	struct sonde_board *board; /* where SONDE_COUNT counts; borrowed */
-	uint64_t memory_bytes;     /* for the rings of all processes together */
-	uint32_t subbuf_bytes;     /* 0: choose by memory */
-	uint32_t read_timer_us;    /* 0: adapt to the load */
+	struct sonde_board *board; /* where events are counted; borrowed */
+	struct sonde_session_tally tally; /* of SONDE_TALLY */
+	uint64_t memory_bytes;  /* for the rings of all processes together */
+	uint32_t subbuf_bytes;  /* 0: choose by memory */
+	uint32_t read_timer_us; /* 0: adapt to the load */
 	enum sonde_ring_mode mode;
 	enum sonde_headers headers;
 	enum sonde_ctf_version ctf_version;
@@ -117,7 +125,7 @@ int sonde_session_config_check(const struct sonde_session_config *config,
 static inline bool
 sonde_session_counts(const struct sonde_session_config *config)
 {
-	return config->mode == SONDE_COUNT;
+	return config->mode >= SONDE_COUNT;
 }
 
 /* Whether programs are recorded, not only the machine. */

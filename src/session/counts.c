@@ -8,13 +8,12 @@
 #include "session/counts.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/port.h"
 #include "base/time.h"
-#include "types/desc.h"
+#include "session/tallies.h"
 
 /* An entry. */
 struct counted {
@@ -27,9 +26,9 @@ struct sonde_counts {
 	struct sonde_arena_source *source;
 	uint32_t nr;
 	struct counted *entries;
-	uint64_t *sums;     /* room, for as many */
-	uint64_t uncounted; /* as added to the board */
-	uint64_t room[SONDE_DESC_MAX / 8];
+	uint64_t *sums;                /* room, for as many */
+	uint64_t uncounted;            /* as added to the board */
+	struct sonde_tallies *tallies; /* or else NULL */
 };
 
 /* Room for as many entries as there are now. */
@@ -63,31 +62,14 @@ static int counts_read(struct sonde_counts *counts)
 	return rc;
 }
 
-/* NULL: its description isn't there yet, or the board is full. */
-static struct sonde_board_row *find_row(struct sonde_counts *counts,
-					uint32_t index)
-{
-	struct sonde_arena_source *source = counts->source;
-	const struct sonde_desc *desc;
-	char event[SONDE_BOARD_NAME];
-
-	if (sonde_arena_copy_desc(sonde_arena_source_view(source), index,
-				  counts->room, &desc))
-		return NULL;
-	(void)snprintf(event, sizeof(event), "%s:%s", sonde_desc_provider(desc),
-		       sonde_desc_name(desc));
-	return sonde_board_row(counts->board, event,
-			       sonde_arena_source_pid(source),
-			       sonde_arena_source_name(source));
-}
-
-static void add_entry(struct sonde_counts *counts, uint32_t index)
+static void add_gain(struct sonde_counts *counts, uint32_t index)
 {
 	struct counted *entry = &counts->entries[index];
 	uint64_t new = counts->sums[index] - entry->added;
 
 	if (new && !entry->row)
-		entry->row = find_row(counts, index);
+		entry->row = sonde_board_row_of(counts->board, counts->source,
+						index, NULL);
 	if (!new || !entry->row)
 		return;
 	sonde_store_relaxed(&entry->row->count, entry->row->count + new);
@@ -105,10 +87,12 @@ static void add_uncounted(struct sonde_counts *counts)
 
 void sonde_counts_look(struct sonde_counts *counts)
 {
-	if (counts_read(counts))
+	if (counts->tallies)
+		sonde_tallies_look(counts->tallies);
+	else if (counts_read(counts))
 		return; /* the next look has it all */
 	for (uint32_t i = 0; i < counts->nr; i++)
-		add_entry(counts, i);
+		add_gain(counts, i);
 	add_uncounted(counts);
 	sonde_store_relaxed(&counts->board->read_ns, sonde_monotonic_ns());
 }
@@ -122,8 +106,13 @@ struct sonde_counts *sonde_counts_new(struct sonde_board *board,
 		return NULL;
 	counts->board = board;
 	counts->source = source;
+	if (board->has_value || board->nr_keys) {
+		counts->tallies = sonde_tallies_new(board, source);
+		if (counts->tallies)
+			return counts;
+	}
 	/* Another recorder may have had the slot. */
-	if (counts_read(counts)) {
+	if (board->has_value || board->nr_keys || counts_read(counts)) {
 		free(counts);
 		return NULL;
 	}
@@ -133,7 +122,7 @@ struct sonde_counts *sonde_counts_new(struct sonde_board *board,
 }
 
 /* What has no row now gets none. */
-static void tell_rest(const struct sonde_counts *counts)
+static void tell_unnamed(const struct sonde_counts *counts)
 {
 	for (uint32_t i = 0; i < counts->nr; i++)
 		if (!counts->entries[i].row)
@@ -146,7 +135,8 @@ void sonde_counts_free(struct sonde_counts *counts)
 	if (!counts)
 		return;
 	sonde_counts_look(counts);
-	tell_rest(counts);
+	tell_unnamed(counts);
+	sonde_tallies_free(counts->tallies);
 	free(counts->entries);
 	free(counts->sums);
 	free(counts);

@@ -22,6 +22,7 @@
 #include "expr/fetch.h"
 #include "expr/jit/jit.h"
 #include "expr/program.h"
+#include "session/board.h"
 #include "source/condition.h"
 #include "sys/write.h"
 #include "types/desc.h"
@@ -38,14 +39,16 @@ struct given {
 	struct sonde_bind_check *check; /* its names, by all events */
 	uint32_t nr_matched;            /* events so far */
 	bool told;                      /* that it doesn't fit an event */
+	bool is_signed;                 /* what is tallied */
 };
 
 struct sonde_filters {
 	const struct sonde_session_config *config;
 	struct sonde_summary *summary;
-	uint32_t nr;
-	/* those of -e, then those of --filter */
-	struct given given[SONDE_CONDITIONS_MAX + SONDE_COMMON_FILTERS_MAX];
+	uint32_t nr, nr_values;
+	/* those of -e, then those of --filter, then what is tallied */
+	struct given given[SONDE_CONDITIONS_MAX + SONDE_COMMON_FILTERS_MAX +
+			   SONDE_FILTER_VALUES];
 	uint64_t room[SONDE_DESC_MAX / 8];
 };
 
@@ -133,10 +136,15 @@ static int write_file(const struct answer *answer, int *ret_fd)
 
 /* ---- one condition ---- */
 
+/* Where a program went, as in struct sonde_filter. */
+struct program_place {
+	uint32_t program, fields, nr_fields;
+};
+
 /* Calls' refs become numbers of fields, in the order in which they stand. */
 static void put_program(struct answer *answer,
 			const struct sonde_condition *condition,
-			struct sonde_filter *filter)
+			struct program_place *ret_place)
 {
 	const struct sonde_program *program =
 		sonde_condition_program(condition);
@@ -162,9 +170,9 @@ static void put_program(struct answer *answer,
 		(void)sonde_condition_field(condition, op->ref, &fields[nr]);
 		op->ref = nr++;
 	}
-	filter->program = put(answer, copy, size);
-	filter->fields = put(answer, fields, nr * sizeof(*fields));
-	filter->nr_fields = nr;
+	ret_place->program = put(answer, copy, size);
+	ret_place->fields = put(answer, fields, nr * sizeof(*fields));
+	ret_place->nr_fields = nr;
 out:
 	free(copy);
 	free(fields);
@@ -223,6 +231,26 @@ static void put_code(struct answer *answer,
 	sonde_jit_free(jit);
 }
 
+/* What is to be prepared for it, and for those that came before. */
+static void put_needs(struct answer *answer,
+		      const struct sonde_condition *condition,
+		      struct sonde_filter *filter)
+{
+	uint32_t needed = sonde_condition_needed(condition);
+	const struct sonde_fetch_varying *varying;
+	uint32_t nr;
+
+	if (filter->needed < needed)
+		filter->needed = needed;
+	filter->whence |=
+		sonde_program_uses_base(sonde_condition_program(condition), 1);
+	if (filter->varying)
+		return;
+	/* The same for all of one event. */
+	varying = sonde_condition_varying(condition, &nr);
+	filter->varying = put(answer, varying, nr * sizeof(*varying));
+}
+
 static void put_condition(struct answer *answer,
 			  const struct sonde_condition *condition,
 			  uint32_t index)
@@ -230,33 +258,38 @@ static void put_condition(struct answer *answer,
 	const struct sonde_program *program =
 		sonde_condition_program(condition);
 	struct sonde_filter *filter = &answer->table[answer->head.nr];
-	const struct sonde_fetch_varying *varying;
+	struct program_place place = { 0 };
 	struct sonde_expr_value value;
-	uint32_t nr;
 
 	*filter = (struct sonde_filter){ .index = index,
 					 .kind = SONDE_FILTER_TEST };
 	if (sonde_program_constant(program, &value)) {
-		if (sonde_expr_true(&value))
-			return; /* nothing to be tested */
-		filter->kind = SONDE_FILTER_NEVER;
-		answer->head.nr++;
+		filter->kind = sonde_expr_true(&value) ? SONDE_FILTER_ALWAYS :
+							 SONDE_FILTER_NEVER;
 		return;
 	}
-	filter->needed = sonde_condition_needed(condition);
-	filter->whence = sonde_program_uses_base(program, 1);
-	varying = sonde_condition_varying(condition, &nr);
-	filter->varying = put(answer, varying, nr * sizeof(*varying));
-	put_program(answer, condition, filter);
+	put_needs(answer, condition, filter);
+	put_program(answer, condition, &place);
+	filter->program = place.program;
+	filter->fields = place.fields;
+	filter->nr_fields = place.nr_fields;
 	put_code(answer, condition, filter);
-	answer->head.nr++;
 }
 
-static void put_never(struct answer *answer, uint32_t index)
+static void put_entry_kind(struct answer *answer, uint32_t index,
+			   enum sonde_filter_kind kind)
 {
-	answer->table[answer->head.nr++] =
-		(struct sonde_filter){ .index = index,
-				       .kind = SONDE_FILTER_NEVER };
+	answer->table[answer->head.nr] =
+		(struct sonde_filter){ .index = index, .kind = kind };
+}
+
+/* The entry is part of the table from now on, unless it says nothing. */
+static void keep(struct answer *answer)
+{
+	const struct sonde_filter *filter = &answer->table[answer->head.nr];
+
+	if (filter->kind != SONDE_FILTER_ALWAYS || filter->values)
+		answer->head.nr++;
 }
 
 /* ---- which conditions an event has ---- */
@@ -289,6 +322,19 @@ static struct given *given_by_rules(struct sonde_filters *filters,
 	return found;
 }
 
+static void tell_unfit(const struct sonde_filters *filters, struct given *given,
+		       const struct sonde_desc *desc, const char *why)
+{
+	if (!given->told)
+		sonde_summary_note(
+			filters->summary, "%.40s:%.40s is not %s: '%.60s': %s",
+			sonde_desc_provider(desc), sonde_desc_name(desc),
+			sonde_session_counts(filters->config) ? "counted" :
+								"recorded",
+			given->text, why);
+	given->told = true;
+}
+
 /* Whether it fits the event; else the user is told, once. */
 static int check_given(struct sonde_filters *filters, struct given *given,
 		       const struct sonde_desc *desc)
@@ -302,12 +348,8 @@ static int check_given(struct sonde_filters *filters, struct given *given,
 		given->nr_matched++;
 		rc = sonde_condition_check(condition, given->check);
 		sonde_condition_free(condition);
-	} else if (rc == -EINVAL && !given->told) {
-		given->told = true;
-		sonde_summary_note(filters->summary,
-				   "%.40s:%.40s is not recorded: '%.60s': %s",
-				   sonde_desc_provider(desc),
-				   sonde_desc_name(desc), given->text, why);
+	} else if (rc == -EINVAL) {
+		tell_unfit(filters, given, desc, why);
 	}
 	return rc;
 }
@@ -353,6 +395,128 @@ static int add_all(struct answer *answer, struct given *const *list,
 	return answer->rc;
 }
 
+/* ---- values ---- */
+
+/* A field at a fixed place needs no program. */
+static bool is_field(const struct sonde_program *program,
+		     struct sonde_filter_value *ret_value)
+{
+	static const struct {
+		uint8_t bytes, swap;
+	} loads[SONDE_EXPR_OP_CODES] = {
+		[SONDE_EXPR_OP_LOAD_Z8] = { 1, 0 },
+		[SONDE_EXPR_OP_LOAD_Z16] = { 2, 0 },
+		[SONDE_EXPR_OP_LOAD_Z32] = { 4, 0 },
+		[SONDE_EXPR_OP_LOAD_64] = { 8, 0 },
+		[SONDE_EXPR_OP_LOAD_S8] = { 1, 0 },
+		[SONDE_EXPR_OP_LOAD_S16] = { 2, 0 },
+		[SONDE_EXPR_OP_LOAD_S32] = { 4, 0 },
+		[SONDE_EXPR_OP_LOAD_Z16_SWAP] = { 2, 1 },
+		[SONDE_EXPR_OP_LOAD_Z32_SWAP] = { 4, 1 },
+		[SONDE_EXPR_OP_LOAD_64_SWAP] = { 8, 1 },
+		[SONDE_EXPR_OP_LOAD_S16_SWAP] = { 2, 1 },
+		[SONDE_EXPR_OP_LOAD_S32_SWAP] = { 4, 1 },
+	};
+	const struct sonde_expr_op *op = program->ops;
+
+	if (program->nr_ops != 2 || !loads[op->code].bytes ||
+	    op[1].code != SONDE_EXPR_OP_END_NUMBER)
+		return false;
+	*ret_value = (struct sonde_filter_value){
+		.kind = op->base ? SONDE_FILTER_VALUE_WHENCE :
+				   SONDE_FILTER_VALUE_FIELD,
+		.bytes = loads[op->code].bytes,
+		.is_signed = program->type == SONDE_EXPR_INT,
+		.swap = loads[op->code].swap,
+		.offset = op->offset,
+	};
+	return true;
+}
+
+static void put_wanted_number(struct answer *answer,
+			      const struct sonde_condition *condition,
+			      struct sonde_filter_value *ret_value)
+{
+	struct program_place place = { 0 };
+
+	put_needs(answer, condition, &answer->table[answer->head.nr]);
+	if (is_field(sonde_condition_program(condition), ret_value))
+		return;
+	put_program(answer, condition, &place);
+	*ret_value = (struct sonde_filter_value){
+		.kind = SONDE_FILTER_VALUE_PROGRAM,
+		.program = place.program,
+		.fields = place.fields,
+		.nr_fields = place.nr_fields,
+	};
+}
+
+static bool is_whole_number(const struct sonde_condition *condition)
+{
+	uint8_t type = sonde_condition_program(condition)->type;
+
+	return type == SONDE_EXPR_INT || type == SONDE_EXPR_UINT;
+}
+
+/* -EINVAL: the event has no such number, and the user was told, or will be. */
+static int add_number(struct answer *answer, const struct sonde_desc *desc,
+		      struct given *given, struct sonde_filter_value *ret_value)
+{
+	struct sonde_condition *condition;
+	char why[300];
+	int rc = check_given(answer->filters, given, desc);
+
+	if (!rc)
+		rc = sonde_condition_new_for_process(desc, given->text, why,
+						     sizeof(why), &condition);
+	if (rc)
+		return rc;
+	given->is_signed =
+		sonde_condition_program(condition)->type == SONDE_EXPR_INT;
+	rc = answer->rc;
+	if (!is_whole_number(condition)) {
+		rc = -EINVAL;
+		tell_unfit(answer->filters, given, desc,
+			   "not a whole number of this event");
+	} else {
+		put_wanted_number(answer, condition, ret_value);
+	}
+	sonde_condition_free(condition);
+	return rc;
+}
+
+static int add_numbers(struct answer *answer, const struct sonde_desc *desc)
+{
+	struct sonde_filters *filters = answer->filters;
+	const struct sonde_session_tally *tally = &filters->config->tally;
+	struct sonde_filter_value values[SONDE_FILTER_VALUES] = { 0 };
+	struct given *given = &filters->given[filters->nr];
+	int rc = 0;
+
+	if (filters->config->mode != SONDE_TALLY)
+		return 0;
+	if (tally->value)
+		rc = add_number(answer, desc, given++, &values[0]);
+	for (uint32_t i = 0; !rc && i < tally->nr_keys; i++, given++) {
+		rc = add_number(answer, desc, given, &values[1 + i]);
+		filters->config->board->is_signed[i] = given->is_signed;
+	}
+	if (!rc)
+		answer->table[answer->head.nr].values =
+			put(answer, values, sizeof(values));
+	return rc ? rc : answer->rc;
+}
+
+/* ---- events ---- */
+
+static bool is_event_meant(const struct sonde_session_config *config,
+			   const struct sonde_desc *desc)
+{
+	return sonde_select(config->rules, config->rules_size, config->loglevel,
+			    sonde_desc_provider(desc), sonde_desc_name(desc),
+			    sonde_desc_loglevel(desc));
+}
+
 static int add_event(struct answer *answer, const struct sonde_desc *desc,
 		     uint32_t index)
 {
@@ -361,17 +525,23 @@ static int add_event(struct answer *answer, const struct sonde_desc *desc,
 	uint32_t nr = 0;
 	int rc;
 
+	if (!is_event_meant(filters->config, desc))
+		return 0;
 	list[nr] = given_by_rules(filters, desc);
 	nr += list[nr] != NULL;
 	for (uint32_t i = filters->config->nr_conditions; i < filters->nr; i++)
 		list[nr++] = &filters->given[i];
-	if (!nr)
-		return 0;
-	rc = add_all(answer, list, nr, desc, index);
-	if (rc != -EINVAL)
-		return rc;
-	put_never(answer, index);
-	return 0;
+	put_entry_kind(answer, index, SONDE_FILTER_ALWAYS);
+	rc = nr ? add_all(answer, list, nr, desc, index) : 0;
+	if (!rc)
+		rc = add_numbers(answer, desc);
+	if (rc == -EINVAL) {
+		put_entry_kind(answer, index, SONDE_FILTER_NEVER);
+		rc = 0;
+	}
+	if (!rc)
+		keep(answer);
+	return rc;
 }
 
 /* ---- answers ---- */
@@ -436,16 +606,18 @@ int sonde_filters_answer(struct sonde_filters *filters,
 
 /* ---- life ---- */
 
-static int add_given(struct sonde_filters *filters, const char *text)
+/* *nr counts it. */
+static int add_given(struct sonde_filters *filters, const char *text,
+		     uint32_t *nr)
 {
-	struct given *given = &filters->given[filters->nr];
+	struct given *given = &filters->given[filters->nr + filters->nr_values];
 	struct sonde_expr_error error;
 	int rc = sonde_expr_parse(text, &error, &given->expr);
 
 	if (rc)
 		return rc; /* options.c has parsed it */
 	given->text = text;
-	filters->nr++;
+	++*nr;
 	return sonde_bind_check_new(given->expr, &given->check);
 }
 
@@ -457,7 +629,8 @@ int sonde_filters_new(const struct sonde_session_config *config,
 	int rc = 0;
 
 	*ret_filters = NULL;
-	if (!config->nr_conditions && !config->nr_filters)
+	if (!config->nr_conditions && !config->nr_filters &&
+	    config->mode != SONDE_TALLY)
 		return 0;
 	filters = calloc(1, sizeof(*filters));
 	if (!filters)
@@ -465,9 +638,16 @@ int sonde_filters_new(const struct sonde_session_config *config,
 	filters->config = config;
 	filters->summary = summary;
 	for (uint32_t i = 0; !rc && i < config->nr_conditions; i++)
-		rc = add_given(filters, config->conditions[i].text);
+		rc = add_given(filters, config->conditions[i].text,
+			       &filters->nr);
 	for (uint32_t i = 0; !rc && i < config->nr_filters; i++)
-		rc = add_given(filters, config->filters[i]);
+		rc = add_given(filters, config->filters[i], &filters->nr);
+	if (!rc && config->tally.value)
+		rc = add_given(filters, config->tally.value,
+			       &filters->nr_values);
+	for (uint32_t i = 0; !rc && i < config->tally.nr_keys; i++)
+		rc = add_given(filters, config->tally.keys[i],
+			       &filters->nr_values);
 	if (rc)
 		sonde_filters_free(filters);
 	else
@@ -499,7 +679,8 @@ static void finish_given(const struct sonde_filters *filters,
 
 void sonde_filters_finish(struct sonde_filters *filters)
 {
-	for (uint32_t i = 0; filters && i < filters->nr; i++)
+	for (uint32_t i = 0; filters && i < filters->nr + filters->nr_values;
+	     i++)
 		if (filters->given[i].nr_matched && !filters->given[i].told)
 			finish_given(filters, &filters->given[i]);
 }
@@ -508,7 +689,7 @@ void sonde_filters_free(struct sonde_filters *filters)
 {
 	if (!filters)
 		return;
-	for (uint32_t i = 0; i < filters->nr; i++) {
+	for (uint32_t i = 0; i < filters->nr + filters->nr_values; i++) {
 		sonde_expr_free(filters->given[i].expr);
 		sonde_bind_check_free(filters->given[i].check);
 	}

@@ -504,6 +504,61 @@ static int apply_by_process(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_value(struct parse *parse, const char *value)
+{
+	int rc = check_condition(parse, "the value", value);
+
+	parse->options->session.tally.value = value;
+	parse->options->session.mode = SONDE_TALLY;
+	return rc;
+}
+
+/* Up to a comma that is in no parentheses, brackets or quotes. */
+static size_t key_length(const char *text)
+{
+	int depth = 0;
+	char quote = 0;
+	size_t n = 0;
+
+	for (; text[n] && (depth || quote || text[n] != ','); n++) {
+		if (quote)
+			quote = text[n] == quote ? 0 : quote;
+		else if (text[n] == '"' || text[n] == '\'')
+			quote = text[n];
+		else
+			depth += (text[n] == '(' || text[n] == '[') -
+				 (text[n] == ')' || text[n] == ']');
+	}
+	return n;
+}
+
+static int apply_by(struct parse *parse, const char *value)
+{
+	struct sonde_session_tally *tally = &parse->options->session.tally;
+	char *by = parse->options->by;
+	int rc = 0;
+
+	if (strlen(value) >= sizeof(parse->options->by))
+		return fail(parse, "--by: more than %u characters",
+			    SONDE_BY_MAX - 1);
+	(void)strcpy(by, value);
+	tally->nr_keys = 0;
+	for (bool more = true; !rc && more; by++) {
+		size_t length = key_length(by);
+
+		more = by[length];
+		by[length] = '\0';
+		if (tally->nr_keys == SONDE_TALLY_KEYS)
+			return fail(parse, "--by %.60s: at most %u keys", value,
+				    SONDE_TALLY_KEYS);
+		rc = check_condition(parse, "--by", by);
+		tally->keys[tally->nr_keys++] = by;
+		by += length;
+	}
+	parse->options->session.mode = SONDE_TALLY;
+	return rc;
+}
+
 static int apply_interval(struct parse *parse, const char *value)
 {
 	uint64_t us;
@@ -547,6 +602,8 @@ enum option_value {
 	OPTION_LIVE,
 	OPTION_INTERVAL,
 	OPTION_BY_PROCESS,
+	OPTION_BY,
+	OPTION_VALUE,
 	OPTIONS_END,
 };
 
@@ -660,6 +717,9 @@ const struct sonde_option sonde_count_option_table[] = {
 	{ "duration", OPTION_DURATION, "TIME", NULL,
 	  "end after 500ms, 10s, 5min, 1h" },
 	{ .help = "What to tell" },
+	{ "by", OPTION_BY, "KEY[,KEY]", NULL,
+	  "a line for each value of this field or expression, or of both" },
+	{ "value", OPTION_VALUE, "EXPR", NULL, NULL }, /* sonde hist's */
 	{ "by-process", OPTION_BY_PROCESS, NULL, NULL,
 	  "a line for each program, with the children it forks" },
 	{ "live", OPTION_LIVE, NULL, NULL,
@@ -716,6 +776,8 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_LIVE] = apply_live,
 	[OPTION_INTERVAL] = apply_interval,
 	[OPTION_BY_PROCESS] = apply_by_process,
+	[OPTION_BY] = apply_by,
+	[OPTION_VALUE] = apply_value,
 };
 
 /* The i-th option, headings left out; NULL beyond the last. */

@@ -18,6 +18,7 @@
 #include "session/config.h"
 
 #define SONDE_SOURCE_MEMORY_PER_CPU (16ull << 20)
+#define SONDE_BY_MAX                1024u
 #define SONDE_INTERVAL_MIN_US       50000u
 #define SONDE_INTERVAL_MAX_US       3600000000u
 
@@ -34,7 +35,8 @@ struct sonde_record_options {
 	/* sonde count */
 	bool live;
 	bool by_process;
-	uint64_t interval_us; /* of --live */
+	uint64_t interval_us;  /* of --live */
+	char by[SONDE_BY_MAX]; /* what the keys are, one after the other */
 	/* borrowed; NULL-terminated; NULL with help, or if only the machine, or
 	 * what runs already, is recorded */
 	char *const *program;
@@ -59,7 +61,8 @@ int sonde_session_options_parse(int argc, char *const *argv,
 				struct sonde_record_options *ret_options,
 				char *error, size_t error_size);
 
-/* The same of `sonde count`: SONDE_COUNT is the session's mode. */
+/* The same of `sonde count` and `sonde hist`: SONDE_COUNT is the session's mode,
+ * or SONDE_TALLY. */
 int sonde_count_options_parse(int argc, char *const *argv,
 			      struct sonde_record_options *ret_options,
 			      char *error, size_t error_size);

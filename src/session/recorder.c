@@ -251,7 +251,7 @@ static void consume_all(struct sonde_recorder *r)
 	r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 }
 
-static void read_all(struct sonde_recorder *r)
+static void read_or_count(struct sonde_recorder *r)
 {
 	if (sonde_session_counts(r->config->session))
 		count_all(r);
@@ -354,7 +354,7 @@ static void loop(struct sonde_recorder *r)
 		is_due = sonde_monotonic_ns() - r->last_look_ns >=
 			 look_pause_ns(r);
 		if (!is_empty && is_time_to_read(r))
-			read_all(r);
+			read_or_count(r);
 		if (is_due)
 			sonde_recorder_look_for_ended(r);
 		/* The last: who finds that the last image is over must not
@@ -624,6 +624,14 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 				     rc;
 }
 
+static uint32_t subbuf_bytes(const struct sonde_session_config *session)
+{
+	if (session->mode != SONDE_TALLY)
+		return session->subbuf_bytes;
+	return session->tally.value ? SONDE_TALLY_CELL_VALUES :
+				      SONDE_TALLY_CELL;
+}
+
 static struct sonde_recorder *
 new_recorder(const struct sonde_recorder_config *config)
 {
@@ -648,7 +656,7 @@ new_recorder(const struct sonde_recorder_config *config)
 		.total_bytes = config->session->memory_bytes,
 		.nr_possible = sonde_nr_possible_cpus(),
 		.nr_online = sonde_nr_online_cpus(),
-		.subbuf_bytes = config->session->subbuf_bytes,
+		.subbuf_bytes = subbuf_bytes(config->session),
 		.mode = config->session->mode,
 	};
 	sonde_pace_init(&r->pace, config->session->read_timer_us * 1000ull);

@@ -41,8 +41,8 @@ bool sonde_recorder_is_broken(const struct sonde_recorder_program *program)
 	return program->consumer && sonde_consumer_is_broken(program->consumer);
 }
 
-static void drain(struct sonde_recorder *r,
-		  struct sonde_recorder_program *program)
+static void drain_program(struct sonde_recorder *r,
+			  struct sonde_recorder_program *program)
 {
 	sonde_consumer_stop(program->consumer);
 	sonde_consumer_drain(program->consumer);
@@ -71,7 +71,7 @@ void sonde_recorder_end_program(struct sonde_recorder *r,
 	sonde_budget_give(&r->budget,
 			  sonde_arena_source_geometry(program->source));
 	if (program->consumer)
-		drain(r, program);
+		drain_program(r, program);
 	else
 		stop_counting(r, program);
 	close_source(program->source);
@@ -212,7 +212,7 @@ static int record_arena(struct sonde_recorder *r,
 
 	if (rc)
 		return rc;
-	if (config->setup.mode == SONDE_COUNT)
+	if (config->setup.mode >= SONDE_COUNT)
 		return start_counting(r, program);
 	consumer.has_stacks =
 		sonde_arena_source_stacks(program->source, &depth);

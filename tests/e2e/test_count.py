@@ -385,7 +385,7 @@ def live_tables_follow_one_another_and_the_last_is_exact():
 @test
 def what_cannot_be_is_said():
     for words, what in (
-            (["-p", "1", "-e", "a:b if c > 1"], "programs that sonde count"),
+            (["-p", "1", "-e", "a:b if c > 1"], "programs that sonde has started"),
             ([], "which program? Try: sonde count"),
             (["--mode", "discard"], "unknown option '--mode'"),
             (["--interval", "3", "--", "true"], "--interval 3: give a time")):
