@@ -218,8 +218,11 @@ def calls_of(source):
     root = events[0].tid
     out = []
     for event in events:
-        if event.tid != root or event.name.endswith("_unknown"):
-            continue  # tracefs has nothing of calls without a name
+        # The dump may find a file open in between; and tracefs has nothing of
+        # calls without a name.
+        if event.tid != root or "syscall_" not in event.name or \
+                event.name.endswith("_unknown"):
+            continue
         fields = {}
         for key, value in event.fields.items():
             if isinstance(value, int) and str(value) in own:
