@@ -372,7 +372,7 @@ int sonde_ring_count(const struct sonde_ring_reader *reader,
 		.discarded_size =
 			sonde_load_relaxed(&reader->ring->discarded_size),
 	};
-	if (is_unused(reader, w))
+	if (!w)
 		return 0;
 	if (!current_seq(reader, w, &head))
 		return -EPROTO;

@@ -283,6 +283,17 @@ static void clean_name(const char *text, char *out, size_t out_size)
 	out[n] = '\0';
 }
 
+/* What was cleared before its recorder was killed, and nothing came since. */
+static void inherit_ring(struct arena_ring *ring)
+{
+	struct sonde_ring_totals totals;
+
+	sonde_ring_inherit(&ring->reader);
+	if (!sonde_ring_rewind(&ring->reader) &&
+	    !sonde_ring_count(&ring->reader, &totals))
+		ring->cleared = totals.committed;
+}
+
 static void init_rings(struct sonde_arena_source *source)
 {
 	const struct sonde_geometry *geometry = &source->view.geometry;
@@ -298,7 +309,7 @@ static void init_rings(struct sonde_arena_source *source)
 		if (source->view.is_resumed)
 			sonde_ring_restart(reader, ring, data);
 		else if (source->view.is_inherited)
-			sonde_ring_inherit(reader);
+			inherit_ring(&source->rings[i]);
 	}
 }
 

@@ -736,6 +736,18 @@ static void reset(struct sonde_consumer *consumer, uint64_t start)
 	}
 }
 
+/* By another recorder, whose session this was. */
+static void take_cleared(struct sonde_consumer *consumer)
+{
+	struct sonde_source_counts counts;
+
+	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
+		source_counts(consumer, i, &counts);
+		consumer->streams[i].cleared = counts.cleared;
+		consumer->streams[i].seen = counts.cleared;
+	}
+}
+
 int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
 			 struct sonde_source_error *error)
 {
@@ -744,6 +756,8 @@ int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
 
 	reset(consumer, consumer->config.start ? consumer->config.start :
 						 consumer->output->now());
+	if (ops->clear)
+		take_cleared(consumer);
 	if (ops->start)
 		rc = ops->start(consumer->source, root, error);
 	if (!rc)

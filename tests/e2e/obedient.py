@@ -16,6 +16,7 @@ PROGRAM = r"""
 #include <linux/seccomp.h>
 #include <linux/filter.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,6 +24,7 @@ PROGRAM = r"""
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/time.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -64,6 +66,20 @@ static void *run(void *arg)
 	return arg;
 }
 
+static void on_tick(int number)
+{
+	emit(number == SIGALRM);
+}
+
+/* Events in a signal handler, each so many microseconds; 0: no more. */
+static void tick(unsigned long us)
+{
+	struct itimerval every = { { 0, (long)us }, { 0, (long)us } };
+
+	signal(SIGALRM, on_tick);
+	setitimer(ITIMER_REAL, &every, NULL);
+}
+
 /* Kills for mremap. */
 static void cage(void)
 {
@@ -96,6 +112,8 @@ static void obey(const char *word, unsigned long n)
 		pthread_join(runner, NULL);
 	} else if (!strcmp(word, "close"))
 		syscall(SYS_close_range, 3, ~0u, 0);
+	else if (!strcmp(word, "tick"))
+		tick(n);
 	else if (!strcmp(word, "cage"))
 		cage();
 	else if (!strcmp(word, "poor")) {

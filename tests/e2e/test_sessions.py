@@ -392,7 +392,9 @@ def a_takeover_of_cleared_rings_finds_nothing_in_them():
         home.ok("clear", "night")
         kill_recorder(home, "night")
         status = home.json("status", "night")
-        check_equal(status["events"]["held"], 0, "held")
+        check_equal([status["events"][k] for k in ("emitted", "cleared",
+                                                   "held")],
+                    [500, 500, 0], "events")
         ended = home.json("stop", "night")
         check_sum(ended["events"])
         check_equal(numbers(Trace(ended["directory"])), [], "events")
@@ -696,6 +698,75 @@ def whoever_is_killed_at_random_the_account_is_exact():
         # Forgetting it takes away what those who were killed have left, too.
         home.ok("destroy", "night")
         check_equal(os.listdir(home.dir / "sonde"), [], f"seed {seed}: files")
+    p.end()
+
+
+def work(p, rng):
+    """Something that emits: in threads, in a signal's handler, in a child."""
+    what = rng.randrange(8)
+    if what == 0:
+        p.do("threads", 1 + rng.randrange(4))
+    elif what == 1:
+        p.do("tick", 0)
+        p.do("fork", 0)  # it counts what the child emits
+    elif what == 2:
+        p.do("tick", 500)
+    elif what == 3:
+        p.do("tick", 0)
+    p.do("emit", rng.randrange(3000))
+
+
+def meddle(home, rng):
+    """With a session that goes on."""
+    what = rng.randrange(6)
+    if what == 0:
+        home.ok("clear", "night")
+    elif what == 1:
+        home.snapshot("night")
+    elif what == 2:
+        home.ok("change", "night", "-e", rng.choice(["*", "attach:*", "step"]))
+    elif what == 3:
+        name = f"other{rng.randrange(1 << 32)}"
+        home.start(name, "-p", home.target, "--mode",
+                   rng.choice(["overwrite", "discard"]), "--memory", "512k")
+        home.ok("change", name, "--exclude", "attach:step")
+        home.ok("destroy", name)
+    elif what == 4:
+        kill_recorder(home, "night")
+    else:
+        home.ok("status", "night")
+
+
+@test
+def whatever_is_done_to_a_session_its_account_is_exact():
+    seed = random.randrange(1 << 32)
+    rng = random.Random(seed)
+    print(f"seed {seed}")
+    p = Program(program())
+    with Home() as home:
+        home.target = p.pid
+        p.do("each", 500)
+        home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
+                   "1M")
+        unseen = 0
+        for i in range(40):
+            work(p, rng)
+            meddle(home, rng)
+            if i % 8 == 7:
+                p.do("tick", 0)
+                before = p.do("emit", 0)
+                home.ok("change", "night", "-e", "attach:other")
+                unseen += p.do("emit", 1000) - before
+                home.ok("change", "night", "-e", "*")
+        p.do("tick", 0)
+        total = p.do("emit", 1) - unseen
+        ended = home.json("stop", "night")
+        check_sum(ended["events"])
+        check_equal(ended["events"]["emitted"], total, f"seed {seed}: emitted")
+        found = numbers(Trace(ended["directory"]))
+        check_equal(len(found), ended["events"]["recorded"],
+                    f"seed {seed}: recorded")
+        check_equal(len(set(found)), len(found), f"seed {seed}: twice")
     p.end()
 
 
