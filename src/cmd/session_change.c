@@ -163,7 +163,7 @@ const struct sonde_command sonde_command_change = {
 	.name = "change",
 	.run = change_run,
 	.brief = "NAME -e GLOB",
-	.does = "other events for a session that runs",
+	.does = "change what a session records",
 	.usage =
 		"sonde change NAME [-e GLOB ...] [--exclude GLOB ...]\n"
 		"             [--loglevel LEVEL] [--memory SIZE] [-q] [--json]\n"

@@ -12,11 +12,13 @@
 #include "cmd/attach_hooks.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
+#include "cmd/session_file.h"
 #include "doctor/doctor.h"
 #include "session/options.h"
 #include "session/start.h"
 
 #define EXIT_FAILED 1
+#define WORDS_MAX   512
 
 /* What there is under this name stays. */
 static int complain_exists(const struct sonde_rundir *home, const char *name)
@@ -151,9 +153,38 @@ static int start(struct sonde_record_options *options, const char *name,
 	return rc;
 }
 
+/* -f may come first, and its value's words then take its place in *argv, which
+ * begins with the name; as many as there are then, or -1: said why. */
+static int splice_file(int argc, char **argv, char **words)
+{
+	bool whole = !strncmp(argv[1], "--file=", 7);
+	int skipped = whole ? 2 : 3;
+	int nr;
+
+	if (!whole && argc < 3) {
+		sonde_complain("start: -f needs the name of a file");
+		return -1;
+	}
+	words[0] = argv[0];
+	nr = sonde_command_read_file(whole ? argv[1] + 7 : argv[2], words + 1,
+				     (size_t)(WORDS_MAX - argc));
+	if (nr < 0)
+		return -1;
+	memcpy(words + 1 + nr, argv + skipped,
+	       (size_t)(argc - skipped + 1) * sizeof(*argv));
+	return argc - skipped + 1 + nr;
+}
+
+static bool is_file_option(const char *word)
+{
+	return !strcmp(word, "-f") || !strcmp(word, "--file") ||
+	       !strncmp(word, "--file=", 7);
+}
+
 static int run(int argc, char **argv)
 {
 	static struct sonde_record_options options;
+	static char *words[WORDS_MAX]; /* live as long as the process */
 	char error[512];
 
 	if (argc > 1 &&
@@ -169,7 +200,15 @@ static int run(int argc, char **argv)
 			SONDE_NAMED_CHARS);
 		return SONDE_EXIT_USAGE;
 	}
-	if (sonde_session_options_parse(argc - 1, argv + 1, &options, error,
+	argc--;
+	argv++;
+	if (argc > 1 && argc < WORDS_MAX / 2 && is_file_option(argv[1])) {
+		argc = splice_file(argc, argv, words);
+		argv = words;
+	}
+	if (argc < 0)
+		return EXIT_FAILED;
+	if (sonde_session_options_parse(argc, argv, &options, error,
 					sizeof(error))) {
 		sonde_complain("%s", error);
 		return SONDE_EXIT_USAGE;
@@ -178,8 +217,15 @@ static int run(int argc, char **argv)
 		sonde_help(&sonde_command_start);
 		return 0;
 	}
-	return start(&options, argv[1], argv + 2);
+	return start(&options, argv[0], argv + 1);
 }
+
+static const struct sonde_option file_option[] = {
+	{ "file", 'f', "FILE", SONDE_VALUE_FILE,
+	  "behind NAME: first what this file says, which 'sonde status "
+	  "--as-file' writes" },
+	{ 0 }
+};
 
 const struct sonde_command sonde_command_start = {
 	.name = "start",
@@ -189,10 +235,12 @@ const struct sonde_command sonde_command_start = {
 	.usage =
 		"sonde start NAME -p PID|NAME [options]\n"
 		"sonde start NAME -a -k RULES [options]\n"
+		"sonde start NAME -f FILE [options]\n"
 		"\n"
 		"Records as 'sonde record' does, with its options, and returns when\n"
 		"everything is recorded. The session goes on by itself; 'sonde\n"
 		"status', 'sonde snapshot' and 'sonde stop' find it by its name.\n",
-	.options = sonde_record_option_table,
+	.options = file_option,
+	.common = sonde_record_option_table,
 	.words = SONDE_VALUE_SESSION,
 };

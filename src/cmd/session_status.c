@@ -11,15 +11,25 @@
 #include "base/json.h"
 #include "base/port.h"
 #include "cmd/session.h"
+#include "cmd/session_file.h"
 #include "view/text/show.h"
 
 enum option_value {
 	OPTION_JSON = 256,
+	OPTION_AS_FILE,
+};
+
+enum form {
+	FORM_TABLE,
+	FORM_JSON,
+	FORM_FILE,
 };
 
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ "as-file", OPTION_AS_FILE, NULL, NULL,
+	  "of NAME: what 'sonde start -f' makes another one of" },
 	{ 0 }
 };
 /* clang-format on */
@@ -174,14 +184,16 @@ static int show_all(const struct sonde_rundir *home, bool json)
 }
 
 static int show_one(const struct sonde_rundir *home, const char *name,
-		    bool json)
+		    enum form form)
 {
 	struct sonde_session_document *document;
 	int rc = sonde_command_look(home, name, &document);
 
 	if (rc)
 		return sonde_command_complain(home, name, rc);
-	if (json)
+	if (form == FORM_FILE)
+		sonde_command_put_file(document);
+	else if (form == FORM_JSON)
 		(void)puts(sonde_session_document_line(document));
 	else
 		rc = show(&document, 1);
@@ -195,20 +207,31 @@ static int run(int argc, char **argv)
 	struct sonde_rundir home;
 	const char *name = NULL;
 	bool json = false;
+	bool as_file = false;
 	const struct sonde_option_place places[] = {
 		{ OPTION_JSON, .flag = &json },
+		{ OPTION_AS_FILE, .flag = &as_file },
 		{ 0 },
 	};
 	int rc = sonde_option_all(command, argc, argv, places);
 
 	if (rc >= 0)
 		return rc;
+	if (as_file && optind >= argc) {
+		sonde_complain("status: --as-file is about one session: give "
+			       "its name");
+		return SONDE_EXIT_USAGE;
+	}
 	rc = optind < argc ?
 		     sonde_command_session(command, argc, argv, &home, &name) :
 		     sonde_command_home(&home);
 	if (rc)
 		return rc;
-	rc = name ? show_one(&home, name, json) : show_all(&home, json);
+	rc = name ? show_one(&home, name,
+			     as_file ? FORM_FILE :
+			     json    ? FORM_JSON :
+				       FORM_TABLE) :
+		    show_all(&home, json);
 	sonde_rundir_close(&home);
 	return rc;
 }
@@ -219,6 +242,7 @@ const struct sonde_command sonde_command_status = {
 	.brief = "[NAME]",
 	.does = "sessions: what they record and hold",
 	.usage = "sonde status [NAME] [--json]\n"
+		 "sonde status NAME --as-file\n"
 		 "\n"
 		 "The sessions that 'sonde start' has made.\n",
 	.options = options,

@@ -243,6 +243,38 @@ def from_start_to_stop_every_event_is_in_the_account():
                 check(n // 8 <= stopped[n % 8], f"{n}: after stop {stopped}")
 
 
+@test
+def a_session_is_made_of_another_ones_file():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode=overwrite", "-e", "x:*",
+                   "--memory", "2M", "--loglevel", "err")
+        home.ok("change", "night", "-e", "attach:*", "--exclude", "*:other",
+                "--loglevel", "debug", "--memory", "4M")
+        file = home.traces / "session.json"
+        file.write_text(home.ok("status", "night", "--as-file").stdout)
+        check_equal(json.loads(file.read_text()),
+                    {"sonde": 1,
+                     "options": ["-p", str(p.pid), "--mode=overwrite",
+                                 "--event", "attach:*", "--exclude", "*:other",
+                                 "--loglevel", "14", "--memory",
+                                 str(4 << 20)]}, "file")
+        home.start("again", "-f", file, "--ctf", "2")
+        p.do("emit", 10)
+        p.do("other", 1)
+        ended = home.json("stop", "again")
+        check_equal([ended["mode"], ended["memory_bytes"],
+                     ended["events"]["recorded"]],
+                    ["overwrite", 4 << 20, 10], "as it was")
+        check("not a session's file" in
+              home.complaint("start", "x", "-f", "/dev/null"), "an empty file")
+        check("No such file" in home.complaint("start", "x", "--file=none"),
+              "no file")
+        home.complaint("start", "x", "-f", status=1)
+        home.complaint("status", "--as-file", status=2)
+    p.end()
+
+
 # ---- changes ----
 
 @test

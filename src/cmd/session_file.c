@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * session_file.c - a session as a file (session_file.h). What it was started with
+ * is told as it was said, but for what may have been changed since, which is told
+ * as it is now; where its trace is is another's business.
+ */
+#include "cmd/session_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "session/options.h"
+#include "session/protocol.h"
+#include "sys/textfile.h"
+
+/* The option that the word is; NULL: it is none, or has its value in it, which
+ * is then told by *ret_whole. */
+static const struct sonde_option *option_of(const char *word, bool *ret_whole)
+{
+	const struct sonde_option *option = sonde_record_option_table;
+	size_t length = strcspn(word, "=");
+
+	for (; option->name || option->help; option++) {
+		if (!option->name)
+			continue;
+		if (SONDE_OPTION_IS_LETTER(option->id) && word[0] == '-' &&
+		    word[1] == option->id) {
+			*ret_whole = word[2];
+			return option;
+		}
+		if (!strncmp(word, "--", 2) &&
+		    strlen(option->name) + 2 == length &&
+		    !strncmp(word + 2, option->name, length - 2)) {
+			*ret_whole = word[length];
+			return option;
+		}
+	}
+	return NULL;
+}
+
+/* Told as it is now, or not at all. */
+static bool is_changeable(const struct sonde_option *option)
+{
+	static const char *const names[] = { "event",  "exclude", "loglevel",
+					     "memory", "output",  "json",
+					     "quiet" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strcmp(option->name, names[i]))
+			return true;
+	return false;
+}
+
+static void file_put_words(struct sonde_json *json,
+			   const struct sonde_session_document *document)
+{
+	const char *word;
+
+	for (size_t i = 0;
+	     (word = sonde_session_document_word(document, "options", i));
+	     i++) {
+		bool whole = false;
+		const struct sonde_option *option = option_of(word, &whole);
+		bool has_value = option && option->value && !whole;
+
+		i += has_value;
+		if (option && is_changeable(option))
+			continue;
+		sonde_json_put_text(json, NULL, word);
+		if (has_value)
+			sonde_json_put_text(json, NULL,
+					    sonde_session_document_word(
+						    document, "options", i));
+	}
+}
+
+static void file_put_value(struct sonde_json *json, const char *option,
+			   const char *value)
+{
+	sonde_json_put_text(json, NULL, option);
+	sonde_json_put_text(json, NULL, value);
+}
+
+static void file_put_number(struct sonde_json *json, const char *option,
+			    uint64_t value)
+{
+	char text[24];
+
+	(void)snprintf(text, sizeof(text), "%" PRIu64, value);
+	file_put_value(json, option, text);
+}
+
+void sonde_command_put_file(const struct sonde_session_document *document)
+{
+	struct sonde_json json = sonde_json_to_file(stdout);
+	uint64_t level = sonde_session_document_number(document, "loglevel");
+	const char *rule;
+
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_unsigned(&json, "sonde", SONDE_PROTOCOL_VERSION);
+	sonde_json_open(&json, "options", '[');
+	file_put_words(&json, document);
+	for (size_t i = 0;
+	     (rule = sonde_session_document_word(document, "rules", i)); i++)
+		file_put_value(&json, *rule == '+' ? "--event" : "--exclude",
+			       rule + 1);
+	if (level < SONDE_LOGLEVEL_ALL)
+		file_put_number(&json, "--loglevel", level);
+	file_put_number(&json, "--memory",
+			sonde_session_document_number(document,
+						      "memory_bytes"));
+	sonde_json_close(&json, ']');
+	sonde_json_close(&json, '}');
+	(void)putchar('\n');
+}
+
+/* ---- reading ---- */
+
+static int file_copy_words(const struct sonde_session_document *document,
+			   char **words, size_t max)
+{
+	size_t nr = sonde_session_document_nr(document, "options");
+
+	for (size_t i = 0; i < nr; i++) {
+		const char *word =
+			sonde_session_document_word(document, "options", i);
+
+		words[i] = word && i + 1 < max ? strdup(word) : NULL;
+		if (!words[i])
+			return -EINVAL;
+	}
+	return nr ? (int)nr : -EINVAL;
+}
+
+int sonde_command_read_file(const char *path, char **words, size_t max)
+{
+	struct sonde_session_document *document;
+	char *text = malloc(SONDE_DOCUMENT_MAX);
+	int rc = text ? sonde_textfile_read(text, SONDE_DOCUMENT_MAX, "%s",
+					    path) :
+			-ENOMEM;
+
+	if (rc >= 0)
+		rc = sonde_session_document_read(text, strlen(text), &document);
+	free(text);
+	if (!rc) {
+		rc = file_copy_words(document, words, max);
+		sonde_session_document_free(document);
+	}
+	if (rc == -EINVAL)
+		sonde_complain("%.300s: not a session's file, as 'sonde status "
+			       "NAME --as-file' writes it",
+			       path);
+	else if (rc < 0)
+		sonde_complain("%.300s: %s", path, strerrordesc_np(-rc));
+	return rc < 0 ? -1 : rc;
+}
