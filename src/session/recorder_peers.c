@@ -105,7 +105,7 @@ static int find_filters(struct sonde_recorder *r,
 	return rc;
 }
 
-/* The peer may have asked for conditions. Whether it has. */
+/* The peer may have asked for conditions. Whether it has, or has said nothing. */
 static bool hear_question(struct sonde_recorder *r,
 			  struct sonde_recorder_peer *peer)
 {
@@ -113,8 +113,10 @@ static bool hear_question(struct sonde_recorder *r,
 	int fd = -1;
 	int rc = sonde_rendezvous_receive_ask(peer->fd, &ask);
 
+	/* What comes right now is heard when it is there: a question that is
+	 * taken for a hello would be refused. */
 	if (rc == -ENOMSG || rc == -EAGAIN)
-		return false;
+		return rc == -EAGAIN;
 	if (!rc)
 		rc = find_filters(r, &ask, &fd);
 	/* Who has gone doesn't need it any more. */
