@@ -12,6 +12,8 @@
 #include <errno.h>
 
 #define REWINDS 16
+/* So often a writer may be faster than who seals its ring: some milliseconds. */
+#define SEALS   100000
 
 static uint32_t capacity(const struct sonde_ring_reader *reader)
 {
@@ -160,42 +162,54 @@ bool sonde_ring_is_unsealed(const struct sonde_ring_reader *reader)
 
 /* False: a writer was faster. */
 static bool seal_once(struct sonde_ring_reader *reader, uint64_t w,
-		      struct sonde_subbuf *ret_head)
+		      const struct sonde_subbuf *head)
 {
-	uint64_t sealed;
+	uint64_t sealed = sonde_w_make(full_offset(reader), reader->subbuf_size,
+				       head->seq, sonde_w_count(w));
 
-	if (!current_seq(reader, w, ret_head))
-		return false;
-	sealed = sonde_w_make(full_offset(reader), reader->subbuf_size,
-			      ret_head->seq, sonde_w_count(w));
 	/* Pairs with sonde_load_relaxed of w in try_once: a plan by the word
 	 * before fails, or is committed and undoes this. */
 	if (!sonde_cmpxchg_acquire(&reader->ring->w, w, sealed))
 		return false;
 	reader->before = sealed;
-	reader->first = ret_head->seq + 1;
+	reader->first = head->seq + 1;
 	reader->seq = reader->first;
 	reader->offset = 0;
 	return true;
 }
 
-/* The head of the sealed one gets no time, as that of a restarted ring has none:
+/*
+ * The head of the sealed one gets no time, as that of a restarted ring has none:
  * sonde_ring_inherit() looks no further. Its writer reads its number and its
- * events alone. */
+ * events alone. A writer commits every few nanoseconds: what lies between the load
+ * of w and its exchange is as short as can be, so the head is read once for each
+ * sub-buffer.
+ */
 int sonde_ring_seal(struct sonde_ring_reader *reader, unsigned char *data,
 		    uint64_t *ret_committed)
 {
-	for (int i = 0; i < REWINDS; i++) {
+	struct sonde_subbuf head = { .seq = UINT64_MAX };
+	int nr_odd = 0;
+
+	*ret_committed = 0;
+	for (int i = 0; i < SEALS; i++) {
 		/* Pairs with the store of w in sonde_rseq_commit and
 		 * sonde_lane_commit: the head of the sub-buffer in w is
 		 * visible. */
 		uint64_t w = sonde_load_acquire(&reader->ring->w);
-		struct sonde_subbuf head;
 		struct sonde_subbuf *shared;
 
-		*ret_committed = 0;
 		if (!w)
 			return 0;
+		if ((head.seq & SONDE_W_SEQ_MASK) != sonde_w_seq(w) ||
+		    head.seq == UINT64_MAX) {
+			if (!current_seq(reader, w, &head)) {
+				head.seq = UINT64_MAX;
+				if (++nr_odd == REWINDS)
+					return -EPROTO;
+			}
+			continue;
+		}
 		if (!seal_once(reader, w, &head))
 			continue;
 		shared = (void *)(data +
@@ -204,7 +218,7 @@ int sonde_ring_seal(struct sonde_ring_reader *reader, unsigned char *data,
 		*ret_committed = head.events + sonde_w_count(w);
 		return 1;
 	}
-	return -EPROTO;
+	return -EBUSY;
 }
 
 /*

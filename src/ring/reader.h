@@ -94,7 +94,8 @@ void sonde_ring_inherit(struct sonde_ring_reader *reader);
  * by the next head. So call it again when such writers have finished.
  *
  * Returns 1, or 0 if nothing was ever written, and how many events were committed
- * before; -EPROTO. `data` is the reader's, writable. Overwrite mode.
+ * before; -EPROTO; -EBUSY if writers were faster each time. `data` is the reader's,
+ * writable. Overwrite mode.
  */
 int sonde_ring_seal(struct sonde_ring_reader *reader, unsigned char *data,
 		    uint64_t *ret_committed);

@@ -334,7 +334,10 @@ static void obey_clear(struct sonde_recorder *r, struct asker *asker)
 	}
 	rc = sonde_session_clear(r->session, SONDE_CTF_PROGRAMS);
 	if (rc)
-		refuse(r, asker, strerrordesc_np(-rc));
+		refuse(r, asker,
+		       rc == -EBUSY ? "its programs write too fast just now; "
+				      "try again" :
+				      strerrordesc_np(-rc));
 	else
 		tell_status(r, asker);
 }
