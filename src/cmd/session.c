@@ -431,7 +431,7 @@ const struct sonde_command sonde_command_destroy = {
 	.name = "destroy",
 	.run = destroy,
 	.brief = "NAME",
-	.does = "end a session and forget_at_rest it",
+	.does = "end a session and forget it",
 	.usage = "sonde destroy NAME [-q] [--json]\n"
 		 "\n"
 		 "As 'sonde stop', and then the name is free. Traces stay.\n",
