@@ -105,8 +105,10 @@ def build(source, *flags, static=False, name=None, compiler=None):
 
 
 # Events about other events, which Sonde neither counts nor shows.
+# Those of stacks are declared where stacks are recorded.
+ABOUT_STACKS = ("sonde:stack", "sonde:stacks_lost")
 INTERNAL = ("sonde:thread", "sonde:name", "sonde:mappings", "sonde:mapping",
-            "sonde:stack", "sonde:stacks_lost")
+            *ABOUT_STACKS)
 
 
 class Recording:

@@ -487,7 +487,7 @@ int main(void)
     lines = sorted(v for k, v in groups("line").items() if "program.c:" in k)
     check_equal(lines, [(1, 50), (2, 2000), (2, 2000)], "lines")
     check_equal(groups("module")[program], (5, 4050), "modules")
-    for options, why in ((["--by", "colour"], "function, line or module"),
+    for options, why in ((["--by", "colour"], "function, line, module or stack"),
                          (["--by", "line", "--no-names"], "--no-names")):
         done = run(SONDE, "report", "malloc", *options, trace.dir)
         check_equal(done.returncode, 2, options)
