@@ -128,6 +128,28 @@ def each_folder_of_tests_and_each_benchmark_is_described():
             check(f"`bench/{file.name}`" in text, f"bench/README.md: {file.name}")
 
 
+def included(file):
+    """What a file of src/ includes of src/, as paths from the top."""
+    text = (ROOT / file).read_text()
+    return {f"src/{path}" for path in
+            re.findall(r'^#include "([^"]+)"', text, re.M)
+            if (ROOT / "src" / path).exists()}
+
+
+@test
+def the_module_is_made_of_all_that_its_files_include():
+    lines = (ROOT / "src/kmod/FILES").read_text().splitlines()
+    listed = [line for line in lines if not line.startswith("#")]
+    sources = [file for file in listed if file.endswith((".c", ".h"))]
+    needed = set().union(*(included(file) for file in sources))
+    check("src/ring/layout.h" in needed, f"{needed}")
+    check_equal(sorted(needed - set(listed)), [], "included and not listed")
+    check_equal(sorted({f for f in listed if listed.count(f) > 1}), [],
+                "listed twice")
+    check_equal([f for f in listed if not (ROOT / f).exists()], [],
+                "listed and not there")
+
+
 @test
 def the_package_has_the_version_of_the_build():
     version = re.search(r"version: '([0-9.]+)'",
