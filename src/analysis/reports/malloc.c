@@ -57,7 +57,8 @@ greatest_site(const struct sonde_heap *heap)
 	return most;
 }
 
-/* "NAME, the code at 0x1234", or the latter. */
+/* "NAME (0x1234)"; where the function has no name, "the code at" a place in its
+ * file, or else the address. */
 static void say_site(struct sonde_words *words,
 		     const struct sonde_heap_site *site, char *to, size_t size)
 {
@@ -69,7 +70,8 @@ static void say_site(struct sonde_words *words,
 	if (name && *name->function)
 		(void)snprintf(to, size, "%.400s (%s)", name->text, address);
 	else
-		(void)snprintf(to, size, "the code at %s", address);
+		(void)snprintf(to, size, "the code at %.400s",
+			       name && *name->module ? name->text : address);
 }
 
 static void say_peak(struct sonde_words *words, const struct sonde_heap *heap,
