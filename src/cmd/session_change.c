@@ -28,9 +28,7 @@ static const struct sonde_option options[] = {
 	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT,
 	  "but not these; without -e: all others" },
 	{ "loglevel", OPTION_LOGLEVEL, "LEVEL",
-	  "emerg alert crit err warning notice info debug_system "
-	  "debug_program debug_process debug_module debug_unit debug_function "
-	  "debug_line debug",
+	  SONDE_LOGLEVEL_NAMES,
 	  "only this level and more urgent ones" },
 	{ "memory", OPTION_MEMORY, "SIZE", NULL,
 	  "for all rings together; processes that come get theirs of it" },

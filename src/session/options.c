@@ -608,25 +608,27 @@ enum option_value {
 };
 
 /* clang-format off */
+/* What is chosen of a program's events, and recorded or counted. */
+#define EVENT_OPTIONS \
+	{ "filter", OPTION_FILTER, "COND", NULL, \
+	  "of the events selected, only those for which this holds" }, \
+	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT, \
+	  "but not these" }, \
+	{ "loglevel", OPTION_LOGLEVEL, "LEVEL", \
+	  SONDE_LOGLEVEL_NAMES, \
+	  "only this level and more urgent ones" }, \
+	{ "malloc", OPTION_MALLOC, NULL, NULL, \
+	  "the C library's allocation calls" }, \
+	{ "locks", OPTION_LOCKS, NULL, NULL, \
+	  "mutexes, rwlocks, condition variables" }
+
 const struct sonde_option sonde_record_option_table[] = {
 	{ .help = "What to record" },
 	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
 	  "events to record: provider:event, with * and ?; may be given "
 	  "several times (default: all); 'http:request if bytes > 1000': under "
 	  "a condition" },
-	{ "filter", OPTION_FILTER, "COND", NULL,
-	  "of the events selected, only those for which this holds" },
-	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT,
-	  "but not these" },
-	{ "loglevel", OPTION_LOGLEVEL, "LEVEL",
-	  "emerg alert crit err warning notice info debug_system "
-	  "debug_program debug_process debug_module debug_unit debug_function "
-	  "debug_line debug",
-	  "only this level and more urgent ones" },
-	{ "malloc", OPTION_MALLOC, NULL, NULL,
-	  "the C library's allocation calls" },
-	{ "locks", OPTION_LOCKS, NULL, NULL,
-	  "mutexes, rwlocks, condition variables" },
+	EVENT_OPTIONS,
 	{ "stack", OPTION_STACK, "[=DEPTH]", NULL,
 	  "with each event of a program its call stack, of so many frames at "
 	  "most (default: 16)" },
@@ -696,19 +698,7 @@ const struct sonde_option sonde_count_option_table[] = {
 	  "events to count: provider:event, with * and ?; may be given several "
 	  "times (default: all); 'http:request if bytes > 1000': under a "
 	  "condition" },
-	{ "filter", OPTION_FILTER, "COND", NULL,
-	  "of the events selected, only those for which this holds" },
-	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT,
-	  "but not these" },
-	{ "loglevel", OPTION_LOGLEVEL, "LEVEL",
-	  "emerg alert crit err warning notice info debug_system "
-	  "debug_program debug_process debug_module debug_unit debug_function "
-	  "debug_line debug",
-	  "only this level and more urgent ones" },
-	{ "malloc", OPTION_MALLOC, NULL, NULL,
-	  "the C library's allocation calls" },
-	{ "locks", OPTION_LOCKS, NULL, NULL,
-	  "mutexes, rwlocks, condition variables" },
+	EVENT_OPTIONS,
 	{ "process", 'p', "PID|NAME", NULL,
 	  "this one, or all of this name; may be given several times" },
 	{ "user", 'u', "USER", NULL, "those of this user" },

@@ -21,6 +21,11 @@
 #define SONDE_BY_MAX                1024u
 #define SONDE_INTERVAL_MIN_US       50000u
 #define SONDE_INTERVAL_MAX_US       3600000000u
+/* The words of --loglevel, for completion. */
+#define SONDE_LOGLEVEL_NAMES                                                  \
+	"emerg alert crit err warning notice info debug_system "              \
+	"debug_program debug_process debug_module debug_unit debug_function " \
+	"debug_line debug"
 
 struct sonde_record_options {
 	struct sonde_session_config session; /* words are borrowed from argv */
