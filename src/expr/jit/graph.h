@@ -184,13 +184,15 @@ void sonde_graph_demand(struct sonde_graph *graph);
 uint32_t sonde_graph_chunk(const struct sonde_graph_config *config,
 			   unsigned int base, uint32_t at, uint32_t left);
 
-/* What a text is compared with: bytes, of which some may be any but NUL. */
+/* What a text is compared with: bytes, of which some may be any but NUL. Behind
+ * the last one is a NUL. */
+#define SONDE_GRAPH_PATTERN_MAX 256
 struct sonde_graph_pattern {
 	uint32_t length;
 	bool is_prefix; /* anything may follow */
 	bool never;     /* no text is so */
-	bool any[256];
-	char bytes[256 + 8];
+	bool any[SONDE_GRAPH_PATTERN_MAX + 1];
+	char bytes[SONDE_GRAPH_PATTERN_MAX + 8];
 };
 
 /* That of IF_TEXT_IS or IF_GLOB. 0; -EOPNOTSUPP: not by looking at bytes from

@@ -26,7 +26,7 @@ uint32_t sonde_graph_chunk(const struct sonde_graph_config *config,
 static int take_literal(const char *text, uint32_t length,
 			struct sonde_graph_pattern *ret_pattern)
 {
-	if (length > sizeof(ret_pattern->any))
+	if (length > SONDE_GRAPH_PATTERN_MAX)
 		return -EOPNOTSUPP;
 	ret_pattern->never = memchr(text, 0, length) != NULL;
 	ret_pattern->length = length;
@@ -39,7 +39,7 @@ static int take_glob(const char *at, struct sonde_graph_pattern *ret_pattern)
 {
 	for (; *at && *at != '*'; at++) {
 		if (*at == '[' ||
-		    ret_pattern->length == sizeof(ret_pattern->any))
+		    ret_pattern->length == SONDE_GRAPH_PATTERN_MAX)
 			return -EOPNOTSUPP;
 		ret_pattern->any[ret_pattern->length] = *at == '?';
 		if (*at == '\\' && at[1])

@@ -216,6 +216,53 @@ static void texts_end_at_their_first_nul(void **state)
 	      &record, true);
 }
 
+#define LONG_BYTES 512
+#define LONG_AT    UINT64_C(0x100000000)
+
+static bool place_long(void *ctx, uint32_t ref, uint32_t *ret_offset,
+		       uint32_t *ret_size)
+{
+	(void)ctx;
+	(void)ref;
+	*ret_offset = 0;
+	*ret_size = LONG_BYTES;
+	return true;
+}
+
+/* Whether a text of `length` letters is equal to one of `other`. */
+static int compare_long(int length, int other)
+{
+	static struct code code;
+	struct sonde_ebpf_config config = ebpf_in_registers;
+	uint8_t bytes[LONG_BYTES] = { 0 };
+	struct ebpf_machine machine = {
+		.areas = { { LONG_AT, LONG_BYTES, bytes, NULL, false } },
+		.set = 1u << 6,
+	};
+	char text[LONG_BYTES + 16];
+	char letters[LONG_BYTES];
+	int err;
+
+	memset(letters, 'a', sizeof(letters));
+	memset(bytes, 'a', (size_t)length);
+	(void)snprintf(text, sizeof(text), "s == \"%.*s\"", other, letters);
+	config.bases[0].offset = 0;
+	config.bases[0].bytes = LONG_BYTES;
+	config.text = place_long;
+	err = generate_with(text, &config, CODE_MAX, &code);
+	machine.registers[6] = LONG_AT;
+	return err ? err : ebpf_run(&machine, code.insns, code.nr);
+}
+
+static void the_longest_constant_ends_with_nul(void **state)
+{
+	(void)state;
+	assert_int_equal(compare_long(256, 256), 1);
+	assert_int_equal(compare_long(257, 256), 0);
+	assert_int_equal(compare_long(255, 256), 0);
+	assert_int_equal(compare_long(257, 257), -EOPNOTSUPP);
+}
+
 static void backslashes_are_taken_as_the_evaluator_takes_them(void **state)
 {
 	struct ebpf_record record = { { 0 }, { 0 } };
@@ -491,6 +538,7 @@ int main(void)
 		cmocka_unit_test(signed_division_is_the_languages),
 		cmocka_unit_test(what_is_missing_is_not_true),
 		cmocka_unit_test(texts_end_at_their_first_nul),
+		cmocka_unit_test(the_longest_constant_ends_with_nul),
 		cmocka_unit_test(
 			backslashes_are_taken_as_the_evaluator_takes_them),
 		cmocka_unit_test(what_can_not_be_said_is_refused),
