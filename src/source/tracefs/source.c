@@ -615,10 +615,9 @@ static void tracefs_stop(struct sonde_source *source)
 	/* It worked with 1. */
 	(void)sonde_instance_switch(&tracefs->instance, false);
 	/* Of a tree, whose pids the kernel has to let go. */
-	tracefs->is_clearing =
-		tracefs->config.scope == SONDE_SOURCE_TREE &&
-		!tracefs->is_clearing &&
-		!pthread_create(&tracefs->clearing, NULL, clear, tracefs);
+	if (tracefs->config.scope == SONDE_SOURCE_TREE && !tracefs->is_clearing)
+		tracefs->is_clearing = !pthread_create(&tracefs->clearing, NULL,
+						       clear, tracefs);
 	/* Events are written with preemption off: after a grace period, none is
 	 * being written. Kernels that don't offer one (nohz_full) need it less:
 	 * what is written is short. */
