@@ -13,7 +13,7 @@
 
 #define REWINDS 16
 /* So often a writer may be faster than who seals its ring: some milliseconds. */
-#define SEALS   100000
+#define SEALS 100000
 
 static uint32_t capacity(const struct sonde_ring_reader *reader)
 {
