@@ -46,6 +46,7 @@ static uint64_t stack_word(uint64_t address)
 #define BLOCK_GLIBC 0x8f0u
 #define BLOCK_ABOVE (64u << 10)   /* what may be above the thread pointer */
 #define BLOCK_MAX   (64ull << 30) /* less than an address */
+#define BLOCK_LEAST (64ull << 10) /* no memory is below */
 
 static uint64_t walk_thread_pointer(void)
 {
@@ -61,8 +62,8 @@ static bool is_block(uint64_t pointer, uint32_t offset, uint64_t sp)
 	uint64_t size = stack_word(pointer + offset + 8);
 	uint64_t end = begin + size;
 
-	return begin && size <= BLOCK_MAX && begin <= sp && sp < pointer &&
-	       end >= pointer && end - pointer <= BLOCK_ABOVE;
+	return begin >= BLOCK_LEAST && size <= BLOCK_MAX && begin <= sp &&
+	       sp < pointer && end >= pointer && end - pointer <= BLOCK_ABOVE;
 }
 
 /* glibc has the thread pointer in the third word as well, and two small
@@ -350,8 +351,9 @@ static enum sonde_stacks_end step_by_rule(struct position *at, uint32_t rule)
 #define UCONTEXT_SP 160u
 #define UCONTEXT_PC 168u
 
-static enum sonde_stacks_end step_by_signal(struct sonde_stacks *stacks,
-					    struct position *at)
+/* What was interrupted is on the same stack, or it isn't known what is mapped
+ * there: handlers change the words too. */
+static enum sonde_stacks_end step_by_signal(struct position *at)
 {
 	uint64_t sp, fp, pc;
 
@@ -359,14 +361,13 @@ static enum sonde_stacks_end step_by_signal(struct sonde_stacks *stacks,
 	    !load_word(at, at->sp + UCONTEXT_FP, &fp) ||
 	    !load_word(at, at->sp + UCONTEXT_PC, &pc))
 		return SONDE_STACK_BROKEN;
-	if (sp <= at->sp)
+	if (sp <= at->sp || sp >= at->top)
 		return SONDE_STACK_BROKEN;
 	at->pc = pc;
 	at->sp = sp;
 	at->fp = fp;
-	at->top = sonde_stacks_top(stacks, sp);
 	at->is_exact = true;
-	/* It may be on another stack. */
+	/* These words are not in it. */
 	if (at->trail)
 		at->trail->nr = SONDE_STACKS_WORDS + 1;
 	return SONDE_STACK_DEEP;
@@ -374,10 +375,8 @@ static enum sonde_stacks_end step_by_signal(struct sonde_stacks *stacks,
 
 #else
 
-static enum sonde_stacks_end step_by_signal(struct sonde_stacks *stacks,
-					    struct position *at)
+static enum sonde_stacks_end step_by_signal(struct position *at)
 {
-	(void)stacks;
 	(void)at;
 	return SONDE_STACK_BROKEN;
 }
@@ -410,7 +409,7 @@ static enum sonde_stacks_end walk_step(struct sonde_stacks *stacks,
 	case SONDE_UNWIND_CALL:
 		return step_by_rule(at, rule);
 	case SONDE_UNWIND_SIGNAL:
-		return step_by_signal(stacks, at);
+		return step_by_signal(at);
 	case SONDE_UNWIND_END:
 		return SONDE_STACK_WHOLE;
 	default:

@@ -211,6 +211,29 @@ static void a_rule_that_leads_off_the_stack_ends_it(void **state)
 	}
 }
 
+/* A handler's frame says which stack was interrupted, and what it says isn't
+ * believed of another one. */
+static void what_was_interrupted_is_on_the_same_stack(void **state)
+{
+	static const struct sonde_stacks_row rows[] = {
+		{ 0x000, SONDE_UNWIND_SIGNAL },
+	};
+
+	(void)state;
+	put_rows(rows, 1);
+	stacks->main_top = address_of(WORDS / 2);
+	/* Of struct ucontext: fp, sp, pc. */
+	stack[15] = 0;
+	stack[20] = address_of(28);
+	stack[21] = 0x2000;
+	assert_int_equal(walk(CODE + 0x10, 0, 0, DEPTH), 2);
+	assert_int_equal(frames[1], 0x2000 | SONDE_FRAME_EXACT);
+	assert_int_equal(end, SONDE_STACK_WHOLE);
+	stack[20] = address_of(WORDS / 2);
+	assert_int_equal(walk(CODE + 0x10, 0, 0, DEPTH), 1);
+	assert_int_equal(end, SONDE_STACK_BROKEN);
+}
+
 /* ---- kept ---- */
 
 static void a_stack_is_kept_once(void **state)
@@ -364,6 +387,7 @@ int main(void)
 		TEST(a_return_address_is_its_calls),
 		TEST(code_without_a_rule_is_walked_by_frame_pointers),
 		TEST(a_rule_that_leads_off_the_stack_ends_it),
+		TEST(what_was_interrupted_is_on_the_same_stack),
 		TEST(a_walk_that_would_read_the_same_is_not_made),
 		TEST(a_walk_that_would_read_something_else_is_made),
 		TEST(a_frame_pointer_that_leads_nowhere_may_change),
