@@ -86,14 +86,17 @@ int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 	uint32_t nr_rings = budget->nr_possible + SONDE_LANES;
 	uint32_t nr_used = lanes_only ? SONDE_LANES : budget->nr_online;
 	uint64_t ring = sonde_power_below(share / nr_used);
-	uint64_t ring_max = sonde_power_below(
-		(SONDE_SLOT_SPAN - CONTROL_RESERVE) / nr_rings);
+	uint64_t span = SONDE_SLOT_SPAN - CONTROL_RESERVE;
+	uint64_t ring_max;
 	uint32_t subbuf;
 
 	if (budget->mode == SONDE_COUNT)
 		return take_cells(budget, ret_geometry);
 	if (budget->mode == SONDE_TALLY)
 		return take_tally(budget, ret_geometry);
+	if (budget->stacks_depth)
+		span -= sonde_stacks_bytes(budget->stacks_depth);
+	ring_max = sonde_power_below(span / nr_rings);
 	if (ring > ring_max)
 		ring = ring_max;
 	subbuf = choose_subbuf(budget, ring);

@@ -43,6 +43,7 @@ struct sonde_budget {
 	uint32_t nr_online;    /* CPUs that are there now: memory */
 	uint32_t subbuf_bytes; /* SONDE_TALLY: of a cell; 0: choose, */
 	uint32_t subbuf_most;  /* up to this; 0: as you like */
+	uint32_t stacks_depth; /* of call stacks, behind the rings; 0: none */
 	enum sonde_ring_mode mode;
 };
 

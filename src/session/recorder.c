@@ -657,6 +657,7 @@ new_recorder(const struct sonde_recorder_config *config)
 		.nr_possible = sonde_nr_possible_cpus(),
 		.nr_online = sonde_nr_online_cpus(),
 		.subbuf_bytes = subbuf_bytes(config->session),
+		.stacks_depth = config->session->stacks_depth,
 		.mode = config->session->mode,
 	};
 	sonde_pace_init(&r->pace, config->session->read_timer_us * 1000ull);

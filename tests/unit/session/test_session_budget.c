@@ -20,13 +20,16 @@ static void check_geometry(const struct sonde_budget *budget,
 			   const struct sonde_geometry *g)
 {
 	uint64_t span = sonde_geometry_ring_bytes(g);
+	uint64_t stacks = budget->stacks_depth ?
+				  sonde_stacks_bytes(budget->stacks_depth) :
+				  0;
 	uint32_t least = budget->mode == SONDE_OVERWRITE ? 4 : 2;
 
 	assert_int_equal(g->subbuf_size & (g->subbuf_size - 1), 0);
 	assert_int_equal(g->nr_subbufs & (g->nr_subbufs - 1), 0);
 	assert_in_range(g->subbuf_size, SONDE_SUBBUF_MIN, SONDE_SUBBUF_MAX);
 	assert_in_range(g->nr_subbufs, least, SONDE_SUBBUFS_MAX);
-	assert_true(span * sonde_geometry_nr_rings(g) + (2ull << 20) <=
+	assert_true(span * sonde_geometry_nr_rings(g) + (2ull << 20) + stacks <=
 		    SONDE_SLOT_SPAN);
 	assert_true(budget->used_bytes <= budget->total_bytes);
 }
@@ -35,12 +38,15 @@ static void every_share_keeps_within_the_layout_and_the_budget(void **state)
 {
 	(void)state;
 	for (uint64_t bytes = 64 << 10; bytes <= 64ull << 30; bytes *= 2) {
-		for (uint32_t cpus = 1; cpus <= SONDE_CPUS_MAX; cpus *= 4) {
+		for (uint32_t cpus = 1; cpus <= SONDE_CPUS_MAX;
+		     cpus += cpus / 3 + 1) {
 			struct sonde_budget budget = budget_of(bytes, cpus);
 			struct sonde_geometry g;
 
 			budget.mode = bytes & 1 << 20 ? SONDE_OVERWRITE :
 							SONDE_DISCARD;
+			budget.stacks_depth =
+				cpus % 2 ? SONDE_STACKS_DEPTH_MAX : 0;
 			while (!sonde_budget_take(&budget, false, &g) &&
 			       budget.used_bytes < budget.total_bytes)
 				check_geometry(&budget, &g);
