@@ -381,7 +381,7 @@ static void close_source(struct sonde_source *base)
 		return;
 	give_memory_back(of(base));
 	sonde_arena_close(&of(base)->view);
-	free(of(base)->unwind);
+	sonde_unwind_room_free(of(base)->unwind);
 	free(of(base));
 }
 

@@ -3,8 +3,9 @@
  * unwind.c - see unwind.h: tables by file, and copies of them in arenas.
  *
  * An arena's room is only added to: rows of what is published may be read at
- * any time. So a file's rows are copied once to an arena for each set of
- * mappings; when the room is used up, the last set stays.
+ * any time, also what another recorder has published. A file's rows are copied to
+ * an arena once; sets of mappings share them. When the room is used up, the last
+ * set stays.
  */
 #include "session/unwind.h"
 
@@ -226,25 +227,39 @@ rows_of(struct sonde_unwind *unwind,
 /* ---- an arena's ---- */
 
 struct publishing {
-	unsigned char *bytes; /* of the arena's stacks */
-	uint64_t tables;      /* where the room begins there */
-	struct sonde_unwind_room room;
+	struct sonde_unwind_room *room;
 	uint32_t nr;
 	struct sonde_stacks_range ranges[RANGES_MAX];
 };
 
-/* Where it is, from the stacks' head; 0: there is no room. */
-static uint64_t put_in_room(struct publishing *to, const void *data,
+/* Where it is, from the stacks' head; 0: there is no room. `size`: a multiple of
+ * 8. */
+static uint64_t put_in_room(struct sonde_unwind_room *room, const void *data,
 			    uint64_t size)
 {
-	uint64_t at = to->tables + to->room.used;
+	uint64_t at = sonde_stacks_tables_off(room->depth) + room->used;
 
-	if (size > SONDE_STACKS_TABLES - to->room.used)
+	if (size > SONDE_STACKS_TABLES - room->used)
 		return 0;
-	memcpy(to->bytes + at, data, size);
-	to->room.used += (size + 7) & ~UINT64_C(7);
-	if (to->room.used > SONDE_STACKS_TABLES)
-		to->room.used = SONDE_STACKS_TABLES;
+	memcpy((unsigned char *)room->stacks + at, data, size);
+	room->used += size;
+	return at;
+}
+
+/* The same of a file's rows, which may be there. */
+static uint64_t place_rows(struct sonde_unwind_room *room,
+			   const struct sonde_unwind_rows *rows)
+{
+	uint64_t at;
+
+	for (size_t i = 0; i < room->nr; i++)
+		if (room->places[i].rows == rows->rows)
+			return room->places[i].at;
+	at = put_in_room(room, rows->rows, rows->nr * sizeof(*rows->rows));
+	/* Without memory they are copied again the next time. */
+	if (at && !SONDE_GROW(room->places, room->nr, room->capacity))
+		room->places[room->nr++] =
+			(struct sonde_unwind_place){ rows->rows, at };
 	return at;
 }
 
@@ -256,7 +271,7 @@ static void put_range(struct publishing *to,
 
 	if (to->nr == RANGES_MAX)
 		return;
-	at = put_in_room(to, rows->rows, rows->nr * sizeof(*rows->rows));
+	at = place_rows(to->room, rows);
 	if (!at)
 		return;
 	to->ranges[to->nr++] = (struct sonde_stacks_range){
@@ -274,7 +289,8 @@ static uint64_t unwind_hash_of(const struct sonde_statedump_mapping *code,
 
 	for (size_t i = 0; i < nr; i++) {
 		const uint64_t words[] = { code[i].begin, code[i].end,
-					   code[i].offset, code[i].ino };
+					   code[i].offset, code[i].dev,
+					   code[i].ino };
 
 		for (size_t k = 0; k < SONDE_ARRAY_SIZE(words); k++)
 			hash = (hash ^ words[k]) * UINT64_C(0x9e3779b97f4a7c15);
@@ -298,6 +314,31 @@ static void forget_cached(struct sonde_stacks *stacks)
 			sonde_store_relaxed(&memos[i].pc, 0);
 }
 
+/* What the recorder before us has published may be in use, so what comes goes
+ * behind it: the ranges are the last of a set. */
+static void begin_room(struct sonde_unwind_room *room,
+		       const struct sonde_unwind *owner)
+{
+	uint64_t first = sonde_stacks_tables_off(room->depth);
+	uint64_t word = sonde_load_relaxed(&room->stacks->ranges);
+	uint64_t end = (word >> 16) +
+		       (word & 0xffff) * sizeof(struct sonde_stacks_range);
+
+	if (room->owner)
+		return;
+	room->owner = owner;
+	/* Any process may say anything; then the harm is its own. */
+	if (end > first && end - first <= SONDE_STACKS_TABLES)
+		room->used = (end - first + 7) & ~UINT64_C(7);
+}
+
+void sonde_unwind_room_free(struct sonde_unwind_room *room)
+{
+	if (room)
+		free(room->places);
+	free(room);
+}
+
 void sonde_unwind_publish(struct sonde_unwind *unwind,
 			  struct sonde_unwind_room *room,
 			  const struct sonde_statedump_mapping *code, size_t nr,
@@ -309,13 +350,13 @@ void sonde_unwind_publish(struct sonde_unwind *unwind,
 	bool is_all = true;
 	uint64_t at;
 
-	if (!to || room->hash == hash) {
+	if (!to || room->hash == hash ||
+	    (room->owner && room->owner != unwind)) {
 		free(to);
 		return;
 	}
-	to->bytes = (unsigned char *)stacks;
-	to->tables = sonde_stacks_tables_off(room->depth);
-	to->room = *room;
+	begin_room(room, unwind);
+	to->room = room;
 	unwind->is_awaited = room->is_awaited;
 	for (size_t i = 0; i < nr; i++) {
 		const struct sonde_unwind_rows *rows =
@@ -324,13 +365,13 @@ void sonde_unwind_publish(struct sonde_unwind *unwind,
 		if (rows)
 			put_range(to, &code[i], rows);
 	}
-	at = put_in_room(to, to->ranges, to->nr * sizeof(to->ranges[0]));
+	at = put_in_room(room, to->ranges, to->nr * sizeof(to->ranges[0]));
 	if (at) {
 		/* Pairs with sonde_load_acquire in walk_range. */
 		sonde_store_release(&stacks->ranges, at << 16 | to->nr);
 		forget_cached(stacks);
-		*room = to->room;
-		room->hash = is_all ? hash : 0;
 	}
+	/* Where there is no room, there won't be any. */
+	room->hash = is_all || !at ? hash : 0;
 	free(to);
 }

@@ -5,8 +5,8 @@
  *
  * The recorder makes a file's table when a process is first seen with it, and
  * copies it to each process's arena: some 10 ms for a file of the C library's
- * size the first time, and a copy of its rows (some 300 KiB) each time. A process
- * that waits for the recorder doesn't wait for that: what isn't made by a
+ * size the first time, and a copy of its rows (some 300 KiB) for each arena. A
+ * process that waits for the recorder doesn't wait for that: what isn't made by a
  * deadline is made at the next looks, and its first stacks may end early.
  * The process makes no call for it.
  *
@@ -27,15 +27,27 @@ struct sonde_unwind;
 struct sonde_unwind *sonde_unwind_new(void);
 void sonde_unwind_free(struct sonde_unwind *unwind);
 
-/* How far the tables of one arena have come. Of a new one, `used` and `hash` are
- * 0. */
+/* Rows of a file, and where an arena has them. */
+struct sonde_unwind_place {
+	const struct sonde_stacks_row *rows;
+	uint64_t at; /* from the stacks' head */
+};
+
+/* How far the tables of one arena have come. Zeros are a new one; who publishes
+ * first owns it, so a snapshot leaves it to the recording. */
 struct sonde_unwind_room {
 	struct sonde_stacks *stacks;
 	uint32_t depth;
 	bool is_awaited; /* the process waits: of large files no table is made */
-	uint64_t used;   /* bytes behind the stacks' places */
-	uint64_t hash;   /* of the mappings that were published, all of them */
+	const struct sonde_unwind *owner; /* it alone publishes */
+	uint64_t used;                    /* bytes behind the stacks' places */
+	uint64_t hash; /* of the mappings that were published, all of them */
+	size_t nr, capacity;
+	struct sonde_unwind_place *places;
 };
+
+/* It was got by calloc(); NULL is fine. */
+void sonde_unwind_room_free(struct sonde_unwind_room *room);
 
 /*
  * Publishes the tables of the code mappings `code`, ordered by address, unless
