@@ -15,6 +15,8 @@
 
 #define ROWS_MAX  (1u << 22)
 #define REMEMBERS 8u
+/* Of an entry's common part, which is run for each entry: they have some 30. */
+#define COMMON_BYTES 1024
 
 /* DWARF's numbers of x86-64's registers. */
 #define REGISTER_FP 6u
@@ -539,7 +541,8 @@ static bool find_common(struct parse *parse, const uint8_t *at, uint64_t back,
 	if (back > (uint64_t)(at - section->bytes))
 		return false;
 	all.at = at - back;
-	return next_entry(&all, &entry) && !take_bytes(&entry, 4) &&
+	return next_entry(&all, &entry) &&
+	       entry.end - entry.at <= COMMON_BYTES && !take_bytes(&entry, 4) &&
 	       !entry.is_bad && read_common(parse, entry, common);
 }
 
