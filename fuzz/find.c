@@ -33,9 +33,12 @@ static void fuzz_groups(const char *text)
 {
 	char group[64];
 	char container[SONDE_PS_CONTAINER];
+	const char *path = sonde_proc_find_cgroup(text, NULL);
 
-	if (!sonde_find_cgroup_of(text, group, sizeof(group)))
+	if (!path)
 		return;
+	(void)snprintf(group, sizeof(group), "%.*s", (int)strcspn(path, "\n"),
+		       path);
 	FUZZ_CHECK(*group == '/' && strlen(group) < sizeof(group));
 	FUZZ_CHECK(!strchr(group, '\n'));
 	FUZZ_CHECK(sonde_find_in_cgroup(group, "/"));

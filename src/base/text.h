@@ -12,7 +12,9 @@
 #ifndef BASE_TEXT_H
 #define BASE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 struct sonde_text {
 	char *to;
@@ -26,5 +28,23 @@ sonde_text_add(struct sonde_text *text, const char *format, ...);
 /* The bytes of the first item of a list: up to a comma outside of brackets and
  * quotes, or the end. */
 size_t sonde_text_item(const char *list);
+
+/* Whether `word` is one of the words of a list of `size` bytes, which has
+ * characters of `between` between them. */
+static inline bool sonde_text_has(const char *list, size_t size,
+				  const char *between, const char *word)
+{
+	size_t length = strlen(word);
+	size_t begin = 0;
+
+	for (size_t i = 0; i <= size; i++) {
+		if (i < size && !strchr(between, list[i]))
+			continue;
+		if (i - begin == length && !memcmp(list + begin, word, length))
+			return true;
+		begin = i + 1;
+	}
+	return false;
+}
 
 #endif /* BASE_TEXT_H */

@@ -18,6 +18,7 @@
 #endif
 
 #include "base/port.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "base/uuid.h"
 #include "clock/clock.h"
@@ -73,16 +74,7 @@ void sonde_clock_snapshot(const struct sonde_clock *clock,
 
 static bool has_word(const char *words, const char *word)
 {
-	size_t size = strlen(word);
-
-	for (const char *at = words; (at = strstr(at, word)); at += size) {
-		bool start = at == words || at[-1] == ' ' || at[-1] == '\t';
-		char end = at[size];
-
-		if (start && (end == 0 || end == ' ' || end == '\n'))
-			return true;
-	}
-	return false;
+	return sonde_text_has(words, strlen(words), " \t\n", word);
 }
 
 /*
@@ -292,15 +284,10 @@ void sonde_clock_choose(bool allow_cpu, struct sonde_clock *ret_clock)
 
 /* ---- from one end of a recording to the other ---- */
 
-static uint64_t difference(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : b - a;
-}
-
 /* More than the clocks are ever steered apart in that time: 1/1000. */
 static bool far_apart(uint64_t a, uint64_t b)
 {
-	return difference(a, b) > b / 1000;
+	return (a > b ? a - b : b - a) > b / 1000;
 }
 
 bool sonde_clock_refine(struct sonde_clock *clock,

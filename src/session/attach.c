@@ -22,7 +22,6 @@
 #include "base/port.h"
 #include "session/find.h"
 #include "sys/proc.h"
-#include "sys/textfile.h"
 
 #define SETTLED_MAX 4096u
 #define NAME_KNOWN  15u /* characters of a name that the kernel keeps */
@@ -105,14 +104,11 @@ static bool is_in_one(const char *group, const char *const *wanted, uint32_t nr,
 
 static bool is_in_cgroup(const struct sonde_attach_options *options, pid_t pid)
 {
-	char text[4096];
 	char group[1024];
 
 	if (!options->nr_cgroups && !options->nr_containers)
 		return true;
-	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/cgroup",
-				  (int)pid);
-	return sonde_find_cgroup_of(text, group, sizeof(group)) &&
+	return sonde_process_cgroup(pid, group, sizeof(group)) &&
 	       is_in_one(group, options->cgroups, options->nr_cgroups,
 			 sonde_find_in_cgroup) &&
 	       is_in_one(group, options->containers, options->nr_containers,

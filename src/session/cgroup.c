@@ -15,6 +15,8 @@
 
 #include "base/number.h"
 #include "base/port.h"
+#include "base/text.h"
+#include "sys/proc.h"
 #include "sys/textfile.h"
 
 #define NO_LIMIT UINT64_MAX
@@ -22,7 +24,8 @@
 #define LIMIT_MAX (UINT64_MAX >> 2)
 
 struct version {
-	const char *type;  /* of the file system */
+	const char *type; /* of the file system */
+	const char *controller;
 	const char *limit; /* names of the files */
 	const char *current;
 	const char *files[2]; /* lines of memory.stat */
@@ -30,10 +33,12 @@ struct version {
 
 static const struct version versions[] = {
 	{ "cgroup2",
+	  "",
 	  "memory.max",
 	  "memory.current",
 	  { "inactive_file", "active_file" } },
 	{ "cgroup",
+	  "memory",
 	  "memory.limit_in_bytes",
 	  "memory.usage_in_bytes",
 	  { "total_inactive_file", "total_active_file" } },
@@ -53,39 +58,14 @@ static FILE *open_below(const char *directory, const char *name)
 	return n < (int)sizeof(path) ? fopen(path, "re") : NULL;
 }
 
-/* Is `word` one of those in `list`, which has commas between them? */
-static bool list_has(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	while (*list) {
-		size_t span = strcspn(list, ",\n");
-
-		if (span == length && !memcmp(list, word, length))
-			return true;
-		list += span;
-		list += *list != '\0';
-	}
-	return false;
-}
-
-/* "id:controllers:path" of our group. */
-static bool take_group(char *line, const struct version *version,
+static bool take_group(const char *line, const struct version *version,
 		       struct place *place)
 {
-	char *controllers = strchr(line, ':');
-	char *path = controllers ? strchr(controllers + 1, ':') : NULL;
-	bool is_new = !strcmp(version->type, "cgroup2");
+	const char *path = sonde_proc_find_cgroup(line, version->controller);
 
-	if (!path)
-		return false;
-	*path++ = '\0';
-	if (is_new ? controllers[1] != '\0' :
-		     !list_has(controllers + 1, "memory"))
-		return false;
-	path[strcspn(path, "\n")] = '\0';
-	return snprintf(place->path, sizeof(place->path), "%s", path) <
-	       (int)sizeof(place->path);
+	return path && snprintf(place->path, sizeof(place->path), "%.*s",
+				(int)strcspn(path, "\n"),
+				path) < (int)sizeof(place->path);
 }
 
 /* "id parent dev root mountpoint options... - type source options" */
@@ -107,7 +87,9 @@ static bool take_mount(char *line, const struct version *version,
 	*rest++ = '\0';
 	rest = strchr(rest, ' ');
 	if (strcmp(type, version->type) != 0 || !rest ||
-	    (!strcmp(type, "cgroup") && !list_has(rest + 1, "memory")))
+	    (*version->controller &&
+	     !sonde_text_has(rest + 1, strlen(rest + 1), ",\n",
+			     version->controller)))
 		return false;
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(words); i++) {
 		words[i] = strtok_r(i ? NULL : line, " ", &save);

@@ -233,29 +233,6 @@ int sonde_find_can_reach(const struct sonde_arena_view *view, pid_t pid)
 
 /* ---- control groups ---- */
 
-/* "0::/path" is the unified hierarchy's. */
-bool sonde_find_cgroup_of(const char *text, char *group, size_t size)
-{
-	const char *found = NULL;
-	const char *next;
-
-	for (const char *line = text; line && *line; line = next) {
-		const char *path = strchr(line, ':');
-
-		next = strchr(line, '\n');
-		next = next ? next + 1 : NULL;
-		path = path ? strchr(path + 1, ':') : NULL;
-		if (!path || path[1] != '/')
-			continue;
-		if (!found || !strncmp(line, "0::", 3))
-			found = path + 1;
-	}
-	if (!found)
-		return false;
-	(void)snprintf(group, size, "%.*s", (int)strcspn(found, "\n"), found);
-	return true;
-}
-
 bool sonde_find_in_cgroup(const char *group, const char *wanted)
 {
 	size_t n = strlen(CGROUP_MOUNT);

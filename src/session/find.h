@@ -64,10 +64,6 @@ bool sonde_find_is_filtered(pid_t pid);
  * tool's probes, not of a libsonde; -EOPNOTSUPP: its libsonde is older than that; -ENOSYS: it runs under a filter. */
 int sonde_find_can_reach(const struct sonde_arena_view *view, pid_t pid);
 
-/* Pure: the group of the unified hierarchy in the text of /proc/PID/cgroup;
- * where there is none, the first that is named. False: no line has any. */
-bool sonde_find_cgroup_of(const char *text, char *group, size_t size);
-
 /* Pure: whether `group` is `wanted`, or below it. "/sys/fs/cgroup/a", "/a" and
  * "a" mean the same. */
 bool sonde_find_in_cgroup(const char *group, const char *wanted);

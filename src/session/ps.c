@@ -156,18 +156,6 @@ static int read_arena(const struct look *look, int fd, struct sonde_ps_row *row)
 	return rc;
 }
 
-static void describe(struct sonde_ps_row *row)
-{
-	char text[4096];
-
-	row->uid = sonde_process_uid(row->pid);
-	sonde_process_name(row->pid, row->name);
-	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/cgroup",
-				  (int)row->pid);
-	if (sonde_find_cgroup_of(text, row->group, sizeof(row->group)))
-		sonde_ps_container_of(row->group, row->container);
-}
-
 static void look_at_process(struct look *look, pid_t unused, const char *word)
 {
 	struct sonde_ps_row row = { .pid = sonde_proc_number(word) };
@@ -181,7 +169,10 @@ static void look_at_process(struct look *look, pid_t unused, const char *word)
 		return;
 	if (!row.able)
 		row.able = read_arena(look, fd, &row);
-	describe(&row);
+	row.uid = sonde_process_uid(row.pid);
+	sonde_process_name(row.pid, row.name);
+	if (sonde_process_cgroup(row.pid, row.group, sizeof(row.group)))
+		sonde_ps_container_of(row.group, row.container);
 	/* What can't be added for want of memory is left out. */
 	if (!SONDE_GROW(look->ps->rows, look->ps->nr, look->capacity))
 		look->ps->rows[look->ps->nr++] = row;

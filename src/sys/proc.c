@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 
 /* ---- text: each moves *at past what it took ---- */
 
@@ -96,6 +97,28 @@ const char *sonde_proc_find(const char *text, const char *key)
 		text = strchr(text, '\n');
 		if (text)
 			text++;
+	}
+	return NULL;
+}
+
+/* A line is "id:controller,...:/path". */
+const char *sonde_proc_find_cgroup(const char *text, const char *controller)
+{
+	const char *next;
+
+	for (const char *line = text; *line; line = next) {
+		const char *list = line + strcspn(line, ":\n");
+		const char *end = list + 1;
+
+		next = line + strcspn(line, "\n");
+		next += *next == '\n';
+		if (*list++ != ':')
+			continue;
+		end += strcspn(end, ":\n");
+		if (!strncmp(end, ":/", 2) &&
+		    (!controller || sonde_text_has(list, (size_t)(end - list),
+						   ",", controller)))
+			return end + 1;
 	}
 	return NULL;
 }
@@ -337,6 +360,21 @@ uint64_t sonde_process_start(pid_t pid)
 	struct sonde_proc_stat stat;
 
 	return sonde_proc_stat(pid, &stat) ? 0 : stat.start;
+}
+
+bool sonde_process_cgroup(pid_t pid, char *path, size_t size)
+{
+	char text[4096];
+	const char *found;
+
+	(void)sonde_textfile_read(text, sizeof(text), "/proc/%d/cgroup", pid);
+	found = sonde_proc_find_cgroup(text, "");
+	if (!found)
+		found = sonde_proc_find_cgroup(text, NULL);
+	if (found)
+		(void)snprintf(path, size, "%.*s", (int)strcspn(found, "\n"),
+			       found);
+	return found;
 }
 
 uid_t sonde_process_uid(pid_t pid)

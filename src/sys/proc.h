@@ -46,6 +46,11 @@ bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat);
  * escaped. */
 const char *sonde_proc_find(const char *text, const char *key);
 
+/* The path in /proc/PID/cgroup, up to the end of its line, of the hierarchy that
+ * has the controller: "" for the unified one, NULL for the first that is named.
+ * NULL: no line has it. */
+const char *sonde_proc_find_cgroup(const char *text, const char *controller);
+
 /* How many numbers there are, between blanks, and the last of them; 0 leaves it
  * as it is, as does `at` of NULL. */
 uint32_t sonde_proc_numbers(const char *at, uint32_t base, uint64_t *ret_last);
@@ -131,6 +136,10 @@ pid_t sonde_process_parent(pid_t pid);
 /* When it started, in ticks; 0 if that can't be found out. With its number that
  * is one process, as far as ticks tell. */
 uint64_t sonde_process_start(pid_t pid);
+
+/* The path of its control group in the unified hierarchy; where there is none,
+ * in the first that is named. False if that can't be found out. */
+bool sonde_process_cgroup(pid_t pid, char *path, size_t size);
 
 /* Its effective user; (uid_t)-1 if that can't be found out. */
 uid_t sonde_process_uid(pid_t pid);

@@ -77,12 +77,15 @@ uint32_t sonde_proc_own_pid_ns(void)
 
 const char *sonde_proc_cgroup(struct sonde_proc *proc, int32_t pid)
 {
-	const char *path = NULL;
+	const char *path;
 
-	if (sonde_textfile_read(proc->cgroup, sizeof(proc->cgroup),
-				"/proc/%d/cgroup", pid) > 0)
-		path = sonde_text_cgroup(proc->cgroup);
-	return path ? path : "";
+	(void)sonde_textfile_read(proc->cgroup, sizeof(proc->cgroup),
+				  "/proc/%d/cgroup", pid);
+	path = sonde_proc_find_cgroup(proc->cgroup, "");
+	if (!path)
+		return "";
+	proc->cgroup[path - proc->cgroup + (long)strcspn(path, "\n")] = '\0';
+	return path;
 }
 
 /* False if it is gone. */

@@ -144,16 +144,6 @@ bool sonde_text_status(const char *text, struct sonde_statedump_task *task)
 	return true;
 }
 
-const char *sonde_text_cgroup(char *text)
-{
-	const char *found = sonde_proc_find(text, "0:");
-	char *path = found ? text + (found - text) : NULL;
-
-	if (path)
-		path[strcspn(path, "\n")] = '\0';
-	return path;
-}
-
 static uint64_t bracketed(const char *text, const char *name, uint64_t max)
 {
 	uint64_t number;

@@ -23,9 +23,6 @@ bool sonde_text_stat(const char *text, struct sonde_statedump_task *task);
 /* /proc/PID/status: ns_level, vtid, vpid. */
 bool sonde_text_status(const char *text, struct sonde_statedump_task *task);
 
-/* /proc/PID/cgroup: the path in the unified hierarchy; NULL. In place. */
-const char *sonde_text_cgroup(char *text);
-
 /* "net:[4026531840]": the number; 0. */
 uint32_t sonde_text_ns(const char *text);
 

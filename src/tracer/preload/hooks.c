@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/text.h"
+
 uint32_t sonde_hook_groups;
 __thread bool sonde_hook_busy __attribute__((tls_model("initial-exec")));
 
@@ -29,30 +31,14 @@ sonde_hook_function sonde_hook_behind(const char *name, const char *version)
 	return function;
 }
 
-/* Is `word` one of the words of `list`, which has commas between them? */
-static bool hooks_list_has(const char *list, const char *word)
-{
-	size_t length = strlen(word);
-
-	while (*list) {
-		size_t span = strcspn(list, ",");
-
-		if (span == length && memcmp(list, word, length) == 0)
-			return true;
-		list += span;
-		list += *list == ',';
-	}
-	return false;
-}
-
 __attribute__((constructor)) static void choose_groups(void)
 {
 	const char *list = secure_getenv("SONDE_HOOKS");
 
 	if (!list)
 		return;
-	if (hooks_list_has(list, "malloc"))
+	if (sonde_text_has(list, strlen(list), ",", "malloc"))
 		sonde_hook_groups |= SONDE_HOOK_MALLOC;
-	if (hooks_list_has(list, "locks"))
+	if (sonde_text_has(list, strlen(list), ",", "locks"))
 		sonde_hook_groups |= SONDE_HOOK_LOCKS;
 }

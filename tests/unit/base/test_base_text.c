@@ -76,6 +76,25 @@ static void an_item_ends_at_a_comma_outside_of_brackets_and_quotes(void **state)
 				 lists[i].length);
 }
 
+static bool has(const char *list, const char *word)
+{
+	return sonde_text_has(list, strlen(list), ", ", word);
+}
+
+static void only_whole_words_are_in_a_list(void **state)
+{
+	(void)state;
+	assert_true(has("malloc", "malloc"));
+	assert_true(has("a,malloc", "malloc"));
+	assert_true(has("malloc b", "malloc"));
+	assert_true(has("", ""));
+	assert_true(has("a,,b", ""));
+	assert_false(has("mallocs,a", "malloc"));
+	assert_false(has("my-malloc", "malloc"));
+	assert_false(has("a,b", ""));
+	assert_false(sonde_text_has("a,bc", 3, ",", "bc"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -85,6 +104,7 @@ int main(void)
 		cmocka_unit_test(without_room_text_is_counted_only),
 		cmocka_unit_test(
 			an_item_ends_at_a_comma_outside_of_brackets_and_quotes),
+		cmocka_unit_test(only_whole_words_are_in_a_list),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

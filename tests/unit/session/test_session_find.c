@@ -101,28 +101,6 @@ static void links_of_arenas_are_told_from_others(void **state)
 	assert_false(sonde_find_is_arena_link(""));
 }
 
-static void check_group(const char *text, const char *expected)
-{
-	char group[64] = "";
-
-	assert_int_equal(sonde_find_cgroup_of(text, group, sizeof(group)),
-			 *expected != '\0');
-	assert_string_equal(group, expected);
-}
-
-static void the_unified_group_is_preferred(void **state)
-{
-	(void)state;
-	check_group("0::/user.slice/a.scope\n", "/user.slice/a.scope");
-	check_group("12:memory:/old\n0::/new\n", "/new");
-	check_group("0::/new\n12:memory:/old\n", "/new");
-	check_group("12:memory:/old\n3:cpu:/other\n", "/old");
-	check_group("0::/\n", "/");
-	check_group("", "");
-	check_group("nonsense\n", "");
-	check_group("0:\n", "");
-}
-
 static void groups_below_are_in_the_group(void **state)
 {
 	(void)state;
@@ -231,7 +209,6 @@ int main(void)
 		cmocka_unit_test(other_mappings_are_no_arena),
 		cmocka_unit_test(libraries_of_ours_are_known_by_name),
 		cmocka_unit_test(links_of_arenas_are_told_from_others),
-		cmocka_unit_test(the_unified_group_is_preferred),
 		cmocka_unit_test(groups_below_are_in_the_group),
 		cmocka_unit_test(groups_of_a_container_are_in_it),
 		cmocka_unit_test(

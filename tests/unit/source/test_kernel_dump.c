@@ -134,16 +134,6 @@ static void a_status_says_who_it_is_in_its_namespace(void **state)
 	assert_int_equal(task.vtid, 2);
 }
 
-static void a_cgroup_is_that_of_the_unified_hierarchy(void **state)
-{
-	char both[] = "4:cpu:/old\n0::/new/0::x\n";
-	char old[] = "4:cpu:0::/old\n1:name=systemd:/x";
-
-	(void)state;
-	assert_string_equal(sonde_text_cgroup(both), "/new/0::x");
-	assert_null(sonde_text_cgroup(old));
-}
-
 static void links_that_are_no_numbers_are_nothing(void **state)
 {
 	(void)state;
@@ -1488,7 +1478,6 @@ int main(void)
 		cmocka_unit_test(a_long_name_is_cut_and_terminated),
 		cmocka_unit_test(a_worker_is_called_without_what_it_works_on),
 		cmocka_unit_test(a_status_says_who_it_is_in_its_namespace),
-		cmocka_unit_test(a_cgroup_is_that_of_the_unified_hierarchy),
 		cmocka_unit_test(links_that_are_no_numbers_are_nothing),
 		cmocka_unit_test(flags_are_octal),
 		cmocka_unit_test(only_mappings_of_files_are_dumped),

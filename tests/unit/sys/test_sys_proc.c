@@ -103,6 +103,40 @@ static void a_line_is_found_where_lines_begin(void **state)
 	assert_int_equal(last, 0xff);
 }
 
+static void check_group(const char *text, const char *controller,
+			const char *expected)
+{
+	const char *path = sonde_proc_find_cgroup(text, controller);
+	size_t size = path ? strcspn(path, "\n") : 0;
+
+	assert_int_equal(!path, !*expected);
+	assert_int_equal(size, strlen(expected));
+	if (path)
+		assert_memory_equal(path, expected, size);
+}
+
+static void a_group_is_found_by_its_controller(void **state)
+{
+	static const char old[] = "4:cpu:0::/no\n3:cpu,memory:/m,cpuset:/a\n"
+				  "1:name=systemd:/x";
+	static const char both[] = "12:memory:/old\n0::/new/0::x\n";
+
+	(void)state;
+	check_group(both, "", "/new/0::x");
+	check_group(both, "memory", "/old");
+	check_group(both, NULL, "/old");
+	check_group(both, "mem", "");
+	check_group("0::/\n", "", "/");
+	check_group(old, "", "");
+	check_group(old, "memory", "/m,cpuset:/a");
+	check_group(old, "cpuset", "");
+	check_group(old, NULL, "/m,cpuset:/a");
+	check_group("", NULL, "");
+	check_group("nonsense\n/:", NULL, "");
+	check_group("0:\n", "", "");
+	check_group("0\n::/a", "", "/a");
+}
+
 static void a_mapping_has_its_name_back(void **state)
 {
 	struct sonde_proc_mapping mapping = { 0 };
@@ -292,6 +326,7 @@ static void a_process_is_known_from_proc(void **state)
 {
 	struct sonde_proc_stat stat;
 	char name[SONDE_COMM_SIZE];
+	char group[64] = "";
 	uint64_t number = 0;
 
 	(void)state;
@@ -303,6 +338,8 @@ static void a_process_is_known_from_proc(void **state)
 	assert_true(sonde_process_start(getpid()) == stat.start);
 	assert_true(stat.start >= sonde_process_start(getppid()));
 	assert_int_equal(sonde_process_uid(getpid()), geteuid());
+	if (sonde_process_cgroup(getpid(), group, sizeof(group)))
+		assert_int_equal(*group, '/');
 	assert_int_equal(sonde_proc_status(getpid(), "Tgid", 10, &number), 0);
 	assert_int_equal(number, getpid());
 	assert_int_equal(sonde_proc_status(getpid(), "None", 10, &number),
@@ -402,6 +439,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_stat_changes_nothing),
 		cmocka_unit_test(a_long_name_is_cut_and_terminated),
 		cmocka_unit_test(a_line_is_found_where_lines_begin),
+		cmocka_unit_test(a_group_is_found_by_its_controller),
 		cmocka_unit_test(a_mapping_has_its_name_back),
 		cmocka_unit_test(damaged_mappings_are_none),
 		cmocka_unit_test(a_mapping_needs_no_path),
