@@ -39,7 +39,7 @@ void sonde_recorder_select(struct sonde_recorder *r, const char *rules,
 	r->setup.rules_size = size;
 	r->setup.loglevel = loglevel;
 	sonde_census_free(r->census);
-	r->census = sonde_census_new(rules, size, loglevel);
+	r->census = sonde_census_new(r->rules, size, loglevel);
 }
 
 int sonde_recorder_change(struct sonde_recorder *r,
