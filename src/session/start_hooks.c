@@ -82,12 +82,17 @@ static void leave_terminal(void)
 		(void)close(null); /* it has its copies */
 }
 
+/* fds[]: a pipe to who started us. */
 _Noreturn static void
 be_holder(const struct sonde_recorder_start_config *config,
-	  sonde_session_recorder_start *start, int to)
+	  sonde_session_recorder_start *start, const int fds[2])
 {
 	struct started started = { 0 };
+	const int to = fds[1];
 
+	/* While we could read it ourselves, a write to one who has gone would
+	 * succeed. */
+	(void)close(fds[0]);
 	(void)setsid();                          /* no terminal's signals */
 	(void)prctl(PR_SET_NAME, "sonde-hooks"); /* for ps */
 	(void)signal(SIGPIPE, SIG_IGN);
@@ -123,7 +128,7 @@ int sonde_session_start_holder(const struct sonde_recorder_start_config *config,
 		return -errno;
 	holder = fork();
 	if (holder == 0)
-		be_holder(config, start, fds[1]);
+		be_holder(config, start, fds);
 	(void)close(fds[1]); /* the holder has it */
 	if (holder > 0)
 		do
