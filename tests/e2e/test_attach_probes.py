@@ -132,6 +132,23 @@ static void threads(unsigned long n)
 		pthread_join(t[i], NULL);
 }
 
+static void *doze(void *arg)
+{
+	for (;;) {
+		FREE(malloc(10));
+		usleep(300);
+	}
+	return arg;
+}
+
+static void doze_in(unsigned long n)
+{
+	pthread_t t;
+
+	for (; n; n--)
+		pthread_create(&t, NULL, doze, NULL);
+}
+
 static void handle(int number)
 {
 	pthread_mutex_t own = PTHREAD_MUTEX_INITIALIZER;
@@ -200,6 +217,8 @@ static void obey(const char *word, unsigned long n)
 		}
 	else if (!strcmp(word, "threads"))
 		threads(n);
+	else if (!strcmp(word, "doze"))
+		doze_in(n);
 	else if (!strcmp(word, "signals"))
 		signals(n);
 	else if (!strcmp(word, "wait"))
@@ -470,6 +489,27 @@ def threads_and_signals_lose_nothing_uncounted():
               f"{name}: {seen[name]}, and {lost} lost")
     check(seen["lock:mutex_lock"] + lost >= 160000 + last - first,
           f"{seen} of {last - first} signals, and {lost} lost")
+
+
+@test
+def tools_that_come_at_once_take_turns():
+    p = Plain()
+    before = text_of(p.pid)
+    p.do("doze", 12)  # each tool can have one of its own
+    for _ in range(5):
+        both = [subprocess.Popen(
+            [SONDE, "record", "-q", "-p", str(p.pid), "--malloc", "--duration",
+             "50ms", "-o", scratch() / "trace"], stderr=subprocess.PIPE,
+            text=True) for _ in range(2)]
+        said = [tool.communicate(timeout=TIMEOUT)[1] for tool in both]
+        check(p.process.poll() is None, f"the program has died: {said}")
+        check(any(tool.returncode == 0 for tool in both), str(said))
+        for tool, text in zip(both, said):
+            # One that doesn't end for seconds is not waited for.
+            check(tool.returncode == 0 or "another server" in text, text)
+    check_equal(text_of(p.pid), before, "text")
+    p.do("all", 1)
+    p.end()
 
 
 @test

@@ -5,6 +5,11 @@
  * Whether the process is still the same program is asked of the kernel: it and
  * the servant share their memory until the process ends or executes another
  * program.
+ *
+ * One tool at a time looks whether there is a servant, and has a thread borrowed:
+ * two would find the same unused bytes, and the thread would go on by what the
+ * other one wrote there. A lock of /proc/PID/mem sees to that; whoever holds it
+ * lets it go by its end, whatever that is.
  */
 #include "probe/inject/process.h"
 
@@ -16,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -29,6 +35,8 @@
 #include "probe/inject/procfs.h"
 #include "sys/proc.h"
 
+#define LOCK_TRIES     6000
+#define LOCK_PAUSE_NS  1000000L
 #define STRAY_TRIES    100
 #define STRAY_PAUSE_NS 1000000L
 #define PASS_RIGHTS    83 /* SO_PASSRIGHTS */
@@ -289,6 +297,27 @@ static int meet_servant(struct sonde_process *process)
 	return rc != 0 ? rc : greet(process);
 }
 
+/* ---- one tool at a time ---- */
+
+/* False: another tool has it. Where there are no such locks, we go on. */
+static bool lock_process(const struct sonde_process *process)
+{
+	return flock(process->memory_fd, LOCK_EX | LOCK_NB) == 0 ||
+	       errno != EWOULDBLOCK;
+}
+
+static int await_lock(const struct sonde_process *process)
+{
+	const struct timespec pause = { .tv_nsec = LOCK_PAUSE_NS };
+
+	for (int i = 0; i < LOCK_TRIES; i++) {
+		if (lock_process(process))
+			return 0;
+		(void)nanosleep(&pause, NULL);
+	}
+	return -EBUSY;
+}
+
 /* ---- the end of a servant ---- */
 
 static bool has_ended(int pidfd, int limit_ms)
@@ -322,7 +351,8 @@ static void await_own_servant(const struct sonde_process *process)
 	    !has_ended(process->servant_fd, OWN_END_MS) ||
 	    has_ended(process->fd, 0))
 		return;
-	if (sonde_procfs_is_left(process->pid, process->servant))
+	if (sonde_procfs_is_left(process->pid, process->servant) &&
+	    lock_process(process))
 		have_it_waited_for(process, process->inner_servant);
 }
 
@@ -444,6 +474,8 @@ int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
 	process->socket = -1;
 	process->agent.fd = -1;
 	rc = open_files(process, error);
+	if (rc == 0)
+		rc = await_lock(process);
 	if (rc == 0 && !process->is_held)
 		rc = await_other_servant(process, false);
 	if (rc == -EBUSY)
@@ -453,6 +485,7 @@ int sonde_process_open(pid_t pid, const struct sonde_borrow_ops *borrow,
 					(int)pid);
 	if (rc == 0)
 		rc = start_servant(process, borrow, borrow_ctx, error);
+	(void)flock(process->memory_fd, LOCK_UN); /* it may not be open */
 	if (rc != 0) {
 		sonde_process_close(process);
 		return rc;
