@@ -31,9 +31,10 @@
  * that is what is written through, on all of them.
  *
  * A process of its own does this, of real-time priority where that is allowed,
- * which no signal but a SIGKILL of its own ends, while the tool waits for it, and has another take a stub away that it has
- * left. If both are killed at that moment, the stub stays where nothing was. A
- * servant that is about to begin is told to end.
+ * which no signal but a SIGKILL of its own ends, while the tool waits for it, and
+ * has another take a stub away that it has left. If both are killed at that
+ * moment, the stub stays where nothing was. A servant that is about to begin is
+ * told to end.
  *
  * By somebody who holds the thread already (struct sonde_borrow_ops): the same
  * code, with an int3 in place of the way back.
@@ -528,7 +529,8 @@ static int await_servant(const struct borrowed *b,
 	for (unsigned int i = 0; i < LOOKS; i++) {
 		if (read_data(b, ret) == 0 && is_so_far(b, ret))
 			return 0;
-		if (syscall(SYS_kill, b->request->pid, 0) != 0)
+		if (syscall(SYS_kill, b->request->pid, 0) != 0 &&
+		    errno == ESRCH)
 			return -ESRCH;
 		(void)nanosleep(&pause, NULL);
 	}

@@ -14,11 +14,10 @@
  * is `ready`: the tool takes the other socket with pidfd_getfd(). So no path,
  * network namespace or permission of the process matters.
  *
- * Whose child it is: the process's (CLONE_PARENT), with no exit signal. So
- * neither SIGCHLD nor wait() tells of it (but wait() with __WALL), init has
- * nothing to do with it, and when it has ended, the tool has a borrowed thread
- * wait for it. One that is left because its tool was killed is waited for when
- * the next tool comes.
+ * Whose child it is: the process's, with no exit signal. So neither SIGCHLD nor
+ * wait() tells of it (but wait() with __WALL), init has nothing to do with it, and
+ * when it has ended, the tool has a borrowed thread wait for it. One that is left
+ * because its tool was killed is waited for when the next tool comes.
  *
  * Its will: what it calls when the tool is gone without having said goodbye
  * (agent/retire.c takes the probes out). 0: nothing.
