@@ -17,6 +17,7 @@
 #include "session/options.h"
 #include "session/protocol.h"
 #include "sys/textfile.h"
+#include "types/select.h"
 
 /* The option that the word is; NULL: it is none, or has its value in it, which
  * is then told by *ret_whole. */
@@ -69,7 +70,8 @@ static void file_put_words(struct sonde_json *json,
 		bool has_value = option && option->value && !whole;
 
 		i += has_value;
-		if (option && is_changeable(option))
+		/* Behind a "--" there would be no options any more. */
+		if (!strcmp(word, "--") || (option && is_changeable(option)))
 			continue;
 		sonde_json_put_text(json, NULL, word);
 		if (has_value)
@@ -79,9 +81,17 @@ static void file_put_words(struct sonde_json *json,
 	}
 }
 
+/* A value that begins like an option must be in one word with it. */
 static void file_put_value(struct sonde_json *json, const char *option,
 			   const char *value)
 {
+	char word[SONDE_GLOB_MAX + 16];
+
+	if (!strncmp(value, "--", 2)) {
+		(void)snprintf(word, sizeof(word), "%s=%s", option, value);
+		sonde_json_put_text(json, NULL, word);
+		return;
+	}
 	sonde_json_put_text(json, NULL, option);
 	sonde_json_put_text(json, NULL, value);
 }

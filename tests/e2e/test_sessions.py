@@ -247,17 +247,19 @@ def from_start_to_stop_every_event_is_in_the_account():
 def a_session_is_made_of_another_ones_file():
     p = Program(program())
     with Home() as home:
-        home.start("night", "-p", p.pid, "--mode=overwrite", "-e", "x:*",
-                   "--memory", "2M", "--loglevel", "err")
+        home.ok("start", "night", "-p", p.pid, "--mode=overwrite", "-e", "x:*",
+                "--memory", "2M", "--loglevel", "err", "-o",
+                home.traces / "night", "--")
         home.ok("change", "night", "-e", "attach:*", "--exclude", "*:other",
-                "--loglevel", "debug", "--memory", "4M")
+                "--exclude=--odd", "--loglevel", "debug", "--memory", "4M")
         file = home.traces / "session.json"
         file.write_text(home.ok("status", "night", "--as-file").stdout)
         check_equal(json.loads(file.read_text()),
                     {"sonde": 1,
                      "options": ["-p", str(p.pid), "--mode=overwrite",
                                  "--event", "attach:*", "--exclude", "*:other",
-                                 "--loglevel", "14", "--memory",
+                                 "--exclude=--odd", "--loglevel", "14",
+                                 "--memory",
                                  str(4 << 20)]}, "file")
         home.start("again", "-f", file, "--ctf", "2")
         p.do("emit", 10)
