@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * recorder_named.c - see recorder_parts.h: a session that is found by its name.
- * Its file is written when it begins and when it ends, so it says what the
+ * Its file is written when it begins, is changed and ends, so it says what the
  * session is, whatever becomes of us.
  *
  * Those who ask are our own user or root, which is known before anything is
@@ -376,8 +376,16 @@ static void obey_change(struct sonde_recorder *r, struct asker *asker,
 	struct sonde_source_error error = { "" };
 	int rc = sonde_recorder_change(r, wish, &error);
 
-	if (!rc)
+	if (!rc) {
 		rc = describe_session(r, false);
+		if (rc)
+			(void)sonde_source_fail(
+				&error, rc,
+				"it is changed, but its file can't say so "
+				"(%s): a recorder that takes it over goes on "
+				"as before",
+				strerrordesc_np(-rc));
+	}
 	if (rc)
 		refuse(r, asker,
 		       *error.text ? error.text : strerrordesc_np(-rc));
