@@ -877,13 +877,13 @@ static int check_session(struct parse *parse)
 		return fail(parse,
 			    "start: which processes? Say it with -p PID|NAME, "
 			    "-u USER, --cgroup PATH or --container ID; or all "
-			    "of the machine "
-			    "with -a -k EVENTS");
+			    "of the machine with -a -k EVENTS");
 	if ((parse->options->hook_malloc || parse->options->hook_locks) &&
 	    !session->attaches)
 		return fail(parse,
 			    "start: --malloc and --locks are of processes: say "
-			    "which with -p PID|NAME, -u USER or --cgroup PATH");
+			    "which with -p PID|NAME, -u USER, --cgroup PATH or "
+			    "--container ID");
 	return 0;
 }
 
@@ -902,8 +902,9 @@ static int finish(struct parse *parse)
 		return rc;
 	if (session->attaches && parse->next < parse->argc)
 		return fail(parse,
-			    "-p, -u and --cgroup record what runs already, and "
-			    "'%.60s' is a program to start: leave one out",
+			    "-p, -u, --cgroup and --container record what runs "
+			    "already, and '%.60s' is a program to start: leave "
+			    "one out",
 			    parse->argv[parse->next]);
 	if (parse->next < parse->argc)
 		options->program = parse->argv + parse->next;
