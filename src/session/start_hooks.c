@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +17,9 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "base/number.h"
+#include "sys/dir.h"
 
 /* What the holder says to who made it. */
 struct started {
@@ -82,6 +86,22 @@ static void leave_terminal(void)
 		(void)close(null); /* it has its copies */
 }
 
+/* What who started us had from others, a lock of a script's say; Sonde's own are
+ * for one program. Best effort. */
+static void close_inherited(void)
+{
+	DIR *list = sonde_dir_open_at(AT_FDCWD, "/proc/self/fd");
+	const char *name;
+	uint64_t fd;
+
+	while (list && (name = sonde_dir_next(list)))
+		if (sonde_number_parse(name, INT_MAX, &fd) &&
+		    fd > STDERR_FILENO && fcntl((int)fd, F_GETFD) == 0)
+			(void)close((int)fd);
+	if (list)
+		(void)closedir(list); /* it was only read */
+}
+
 /* fds[]: a pipe to who started us. */
 _Noreturn static void
 be_holder(const struct sonde_recorder_start_config *config,
@@ -93,6 +113,7 @@ be_holder(const struct sonde_recorder_start_config *config,
 	/* While we could read it ourselves, a write to one who has gone would
 	 * succeed. */
 	(void)close(fds[0]);
+	close_inherited();
 	(void)setsid();                          /* no terminal's signals */
 	(void)prctl(PR_SET_NAME, "sonde-hooks"); /* for ps */
 	(void)signal(SIGPIPE, SIG_IGN);

@@ -638,6 +638,22 @@ def a_session_by_name_has_hooks_until_it_is_stopped():
 
 
 @test
+def a_session_holds_nothing_of_who_started_it():
+    p = Plain()
+    with Home() as home:
+        ours, theirs = os.pipe()
+        starting = home.popen("start", "night", "-p", p.pid, "--malloc",
+                              pass_fds=[theirs])
+        os.close(theirs)
+        starting.communicate(timeout=TIMEOUT)
+        check_equal(starting.returncode, 0, "status")
+        os.set_blocking(ours, False)
+        check_equal(os.read(ours, 1), b"", "nobody has the other end")
+        os.close(ours)
+    p.end()
+
+
+@test
 def hooks_of_a_session_do_not_outlive_its_recorder_or_holder():
     for whom in ("recorder", "holder"):
         p = Plain()
