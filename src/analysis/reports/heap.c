@@ -59,9 +59,9 @@ static int heap_find_site(struct sonde_heap *heap,
 {
 	const uint64_t caller = entry->words[SONDE_HEAP_CALLER];
 	const uint32_t stack = heap->by_stack ? entry->stack : 0;
-	/* A stack's number says more than the caller does. */
+	/* The caller, too: stacks that end before it are the same. */
 	const struct sonde_key key = sonde_analysis_site_key(
-		stack ? (uint64_t)1 << 63 | stack : caller, entry->image);
+		caller, entry->image + stack * UINT64_C(0x9e3779b97f4a7c15));
 	struct sonde_heap_caller *place = sonde_hash_get(&heap->callers, &key);
 
 	if (!place) {

@@ -97,19 +97,24 @@ static void tree_add_sums(struct node *node, const struct sums *sums,
 		node->place.to_ns = at->to_ns;
 }
 
-/* Where the stack has the call itself. */
+/* Where the stack has the call itself; `nr` if it ends before, as it may in a
+ * process's first milliseconds. */
 static uint32_t first_frame(const struct sonde_names_stack *stack,
 			    uint64_t caller)
 {
 	for (uint32_t i = 0; i < stack->nr; i++)
 		if ((stack->frames[i] & ~SONDE_NAMES_EXACT) == caller)
 			return i;
-	return 0;
+	return stack->end == SONDE_NAMES_UNKNOWN ||
+			       stack->end == SONDE_NAMES_OTHER ?
+		       stack->nr :
+		       0;
 }
 
 static int tree_add_frames(struct tree *tree,
 			   const struct sonde_heap_site *site,
-			   const struct sonde_names_stack *stack)
+			   const struct sonde_names_stack *stack,
+			   uint32_t first)
 {
 	const struct sums sums = {
 		.peak = sonde_heap_site_peak(tree->heap, site),
@@ -121,8 +126,7 @@ static int tree_add_frames(struct tree *tree,
 	uint32_t parent = NO_NODE;
 	int err = 0;
 
-	for (uint32_t i = first_frame(stack, site->at.caller);
-	     !err && i < stack->nr; i++) {
+	for (uint32_t i = first; !err && i < stack->nr; i++) {
 		const struct sonde_names_place at = {
 			.image = site->at.image,
 			.address = stack->frames[i] & ~SONDE_NAMES_EXACT,
@@ -141,7 +145,7 @@ static int tree_add_frames(struct tree *tree,
 	return err;
 }
 
-/* One without a stack has its caller, at least. */
+/* One without a stack, or with one that ends before, has its caller, at least. */
 static int tree_add_site(struct tree *tree, const struct sonde_heap_site *site)
 {
 	const struct sonde_names_stack *known = sonde_names_stack_number(
@@ -152,7 +156,11 @@ static int tree_add_site(struct tree *tree, const struct sonde_heap_site *site)
 		.frames = &site->at.caller,
 	};
 
-	return tree_add_frames(tree, site, known ? known : &alone);
+	uint32_t first = known ? first_frame(known, site->at.caller) : 0;
+
+	if (!known || first == known->nr)
+		return tree_add_frames(tree, site, &alone, 0);
+	return tree_add_frames(tree, site, known, first);
 }
 
 /* ---- its order ---- */
