@@ -917,68 +917,53 @@ static int finish(struct parse *parse)
 					       parse->error_size);
 }
 
-static int parse_options(struct parse *parse)
+static int parse_options(const struct sonde_option *table, bool is_session,
+			 int argc, char *const *argv,
+			 struct sonde_record_options *ret_options, char *error,
+			 size_t error_size)
 {
+	struct parse parse = {
+		.argc = argc,
+		.argv = argv,
+		.next = 1,
+		.table = table,
+		.options = ret_options,
+		.is_session = is_session,
+		.error = error,
+		.error_size = error_size,
+	};
 	int rc;
 
-	*parse->options = (struct sonde_record_options){
+	*ret_options = (struct sonde_record_options){
 		.interval_us = 1000000,
 	};
-	sonde_session_config_init(&parse->options->session);
-	if (parse->table == sonde_count_option_table)
-		parse->options->session.mode = SONDE_COUNT;
-	rc = parse_words(parse);
-	return rc ? rc : finish(parse);
+	sonde_session_config_init(&ret_options->session);
+	if (table == sonde_count_option_table)
+		ret_options->session.mode = SONDE_COUNT;
+	rc = parse_words(&parse);
+	return rc ? rc : finish(&parse);
 }
 
 int sonde_record_options_parse(int argc, char *const *argv,
 			       struct sonde_record_options *ret_options,
 			       char *error, size_t error_size)
 {
-	struct parse parse = {
-		.argc = argc,
-		.argv = argv,
-		.next = 1,
-		.table = sonde_record_option_table,
-		.options = ret_options,
-		.error = error,
-		.error_size = error_size,
-	};
-
-	return parse_options(&parse);
+	return parse_options(sonde_record_option_table, false, argc, argv,
+			     ret_options, error, error_size);
 }
 
 int sonde_session_options_parse(int argc, char *const *argv,
 				struct sonde_record_options *ret_options,
 				char *error, size_t error_size)
 {
-	struct parse parse = {
-		.argc = argc,
-		.argv = argv,
-		.next = 1,
-		.table = sonde_record_option_table,
-		.options = ret_options,
-		.is_session = true,
-		.error = error,
-		.error_size = error_size,
-	};
-
-	return parse_options(&parse);
+	return parse_options(sonde_record_option_table, true, argc, argv,
+			     ret_options, error, error_size);
 }
 
 int sonde_count_options_parse(int argc, char *const *argv,
 			      struct sonde_record_options *ret_options,
 			      char *error, size_t error_size)
 {
-	struct parse parse = {
-		.argc = argc,
-		.argv = argv,
-		.next = 1,
-		.table = sonde_count_option_table,
-		.options = ret_options,
-		.error = error,
-		.error_size = error_size,
-	};
-
-	return parse_options(&parse);
+	return parse_options(sonde_count_option_table, false, argc, argv,
+			     ret_options, error, error_size);
 }
