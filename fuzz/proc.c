@@ -102,10 +102,19 @@ static void check_number(const char *text)
 	FUZZ_CHECK(strtoll(text, NULL, 10) == is_signed);
 }
 
+static void check_stolen(const char *text)
+{
+	uint64_t ticks = 7;
+
+	for (uint32_t cpu = 0; cpu < 3; cpu++)
+		if (!sonde_proc_parse_stolen(text, cpu, &ticks))
+			FUZZ_CHECK(cpu || ticks == 7);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
-	uint8_t kind = fuzz_u8(&in) % 6;
+	uint8_t kind = fuzz_u8(&in) % 7;
 	char *text = malloc(in.left + 1);
 
 	FUZZ_CHECK(text);
@@ -122,8 +131,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		check_cpus(text);
 	else if (kind == 4)
 		check_number(text);
-	else
+	else if (kind == 5)
 		check_syscall(text);
+	else
+		check_stolen(text);
 	free(text);
 	return 0;
 }

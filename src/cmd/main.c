@@ -62,6 +62,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_flame,
 	&sonde_command_cut,
 	&sonde_command_export,
+	&sonde_command_latency,
 	&sonde_command_doctor,
 	&sonde_command_modules,
 	&sonde_command_gdb,

@@ -59,8 +59,9 @@ int sonde_command_find_preload(const struct sonde_record_options *options,
 
 	if (!options->session.has_hooks || options->session.attaches)
 		return 0;
-	rc = sonde_launch_find_preload(SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
-				       path);
+	rc = sonde_launch_find_helper(&sonde_launch_preload,
+				      SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
+				      path);
 	if (!rc)
 		return 0;
 	if (rc == -EINVAL)

@@ -20,8 +20,6 @@
 #include "session/rendezvous.h"
 #include "sys/seccomp.h"
 
-#define HELPER "libsonde-preload.so"
-
 /* The value of a variable; NULL if it isn't set. */
 static const char *launch_variable(const char *name)
 {
@@ -88,16 +86,27 @@ int sonde_launch_find(const char *name, char ret_path[PATH_MAX])
 	return result;
 }
 
-static bool is_helper(const char *directory, size_t length, char path[PATH_MAX])
+const struct sonde_launch_helper sonde_launch_preload = {
+	.name = "libsonde-preload.so",
+	.built = "../tracer/preload",
+};
+const struct sonde_launch_helper sonde_launch_latency = {
+	.name = "libsonde-latency.so",
+	.built = "../latency/tick",
+};
+
+static bool is_helper(const struct sonde_launch_helper *helper,
+		      const char *directory, size_t length, char path[PATH_MAX])
 {
-	return length && join(directory, length, HELPER, path) &&
+	return length && join(directory, length, helper->name, path) &&
 	       !access(path, R_OK);
 }
 
 /* In a build tree the helper lies beside the folder of the executable. */
-static bool find_beside_us(const char *from_us, char path[PATH_MAX])
+static bool find_beside_us(const struct sonde_launch_helper *helper,
+			   const char *from_us, char path[PATH_MAX])
 {
-	const char *const places[] = { "../tracer/preload", from_us, "." };
+	const char *const places[] = { helper->built, from_us, "." };
 	char self[PATH_MAX];
 	char directory[PATH_MAX + 32];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -114,23 +123,24 @@ static bool find_beside_us(const char *from_us, char path[PATH_MAX])
 		int length = snprintf(directory, sizeof(directory), "%s/%s",
 				      self, places[i]);
 
-		if (is_helper(directory, (size_t)length, path))
+		if (is_helper(helper, directory, (size_t)length, path))
 			return true;
 	}
 	return false;
 }
 
-int sonde_launch_find_preload(const char *from_us, const char *libdir,
-			      char ret_path[PATH_MAX])
+int sonde_launch_find_helper(const struct sonde_launch_helper *helper,
+			     const char *from_us, const char *libdir,
+			     char ret_path[PATH_MAX])
 {
 	const char *given = launch_variable("SONDE_PRELOAD_DIR");
 	char path[PATH_MAX];
 
 	if (given && *given) {
-		if (!is_helper(given, strlen(given), path))
+		if (!is_helper(helper, given, strlen(given), path))
 			return -ENOENT;
-	} else if (!find_beside_us(from_us, path) &&
-		   !is_helper(libdir, strlen(libdir), path)) {
+	} else if (!find_beside_us(helper, from_us, path) &&
+		   !is_helper(helper, libdir, strlen(libdir), path)) {
 		return -ENOENT;
 	}
 	if (!realpath(path, ret_path))

@@ -39,16 +39,27 @@ struct sonde_launch {
  */
 int sonde_launch_find(const char *name, char ret_path[PATH_MAX]);
 
+/* A library of ours that is no part of the program's own: libsonde-preload.so,
+ * and the events of `sonde latency`. */
+struct sonde_launch_helper {
+	const char *name;
+	const char *built; /* where a build leaves it, from the executable's
+			      folder */
+};
+extern const struct sonde_launch_helper sonde_launch_preload,
+	sonde_launch_latency;
+
 /*
- * Find the helper library: in the directory named by SONDE_PRELOAD_DIR and
+ * Find a helper library: in the directory named by SONDE_PRELOAD_DIR and
  * nowhere else; without that, where a build leaves it beside the running
  * executable, at `from_us` seen from the executable's folder, which finds it in
  * a tree that was installed below another root (DESTDIR) or moved, and at last
  * in `libdir`. 0, -ENOENT, or -EINVAL if its path can't stand in LD_PRELOAD
  * (blank or colon).
  */
-int sonde_launch_find_preload(const char *from_us, const char *libdir,
-			      char ret_path[PATH_MAX]);
+int sonde_launch_find_helper(const struct sonde_launch_helper *helper,
+			     const char *from_us, const char *libdir,
+			     char ret_path[PATH_MAX]);
 
 /* Start the program. 0 and its pid, or -errno of what failed, exec included.
  */

@@ -11,9 +11,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/number.h"
 #include "base/text.h"
+#include "base/time.h"
 
 /* ---- text: each moves *at past what it took ---- */
 
@@ -99,6 +101,30 @@ const char *sonde_proc_find(const char *text, const char *key)
 			text++;
 	}
 	return NULL;
+}
+
+/* A line is "cpu0 user nice system idle iowait irq softirq steal ...". */
+bool sonde_proc_parse_stolen(const char *text, uint32_t cpu,
+			     uint64_t *ret_ticks)
+{
+	uint64_t number = 0;
+
+	for (; text; text = strchr(text, '\n'), text += !!text) {
+		const char *at = text + 3;
+
+		if (strncmp(text, "cpu", 3) ||
+		    !sonde_number_take(&at, 10, UINT32_MAX, &number) ||
+		    number != cpu)
+			continue;
+		for (int i = 0; i < 8; i++) {
+			skip_blanks(&at);
+			if (!sonde_number_take(&at, 10, UINT64_MAX, &number))
+				return false;
+		}
+		*ret_ticks = number;
+		return true;
+	}
+	return false;
 }
 
 /* A line is "id:controller,...:/path". */
@@ -390,4 +416,17 @@ uid_t sonde_process_uid(pid_t pid)
 			       sonde_number_take(&at, 10, UINT32_MAX, &uid) ?
 		       (uid_t)uid :
 		       (uid_t)-1;
+}
+
+int64_t sonde_proc_stolen_ns(uint32_t cpu)
+{
+	char text[32768]; /* CPUs come first */
+	long per_second = sysconf(_SC_CLK_TCK);
+	uint64_t ticks;
+
+	(void)sonde_textfile_read(text, sizeof(text), "/proc/stat");
+	if (per_second <= 0 || !sonde_proc_parse_stolen(text, cpu, &ticks) ||
+	    ticks > INT64_MAX / SONDE_NS_PER_S)
+		return -1;
+	return (int64_t)(ticks * SONDE_NS_PER_S / (uint64_t)per_second);
 }

@@ -92,6 +92,14 @@ bool sonde_proc_parse_syscall(const char *text,
 /* A process's number, as a file in /proc is called; 0: the word is none. */
 pid_t sonde_proc_number(const char *word);
 
+/* In /proc/stat: how long a CPU has been taken away from this machine by the one
+ * it runs in, in the system's ticks. False: it has no such line. */
+bool sonde_proc_parse_stolen(const char *text, uint32_t cpu,
+			     uint64_t *ret_ticks);
+
+/* The same of the CPU, as it is now, in nanoseconds, to a tick; -1 unknown. */
+int64_t sonde_proc_stolen_ns(uint32_t cpu);
+
 /* ---- processes ---- */
 
 /* A process's or a thread's: 0 or -errno. */

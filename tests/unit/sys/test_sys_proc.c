@@ -432,9 +432,33 @@ static void a_mapping_of_ours_is_found(void **state)
 	assert_int_equal(munmap(at, size), 0);
 }
 
+static void stolen_time_is_that_of_the_cpu(void **state)
+{
+	static const char text[] = "cpu  1 2 3 4 5 6 7 80 9 10\n"
+				   "cpu0 1 2 3 4 5 6 7 8 9 10\n"
+				   "cpu10 1 2 3 4 5 6 7 88 9 10\n"
+				   "cpu1 1 2 3 4 5 6 7 18446744073709551615\n"
+				   "cpu2 1 2 3\nintr 4 5 6 7 8 9\n";
+	uint64_t ticks = 42;
+
+	(void)state;
+	assert_false(sonde_proc_parse_stolen(text, 2, &ticks));
+	assert_false(sonde_proc_parse_stolen(text, 3, &ticks));
+	assert_false(sonde_proc_parse_stolen("", 0, &ticks));
+	assert_int_equal(ticks, 42);
+	assert_true(sonde_proc_parse_stolen(text, 0, &ticks));
+	assert_int_equal(ticks, 8);
+	assert_true(sonde_proc_parse_stolen(text, 10, &ticks));
+	assert_int_equal(ticks, 88);
+	assert_true(sonde_proc_parse_stolen(text, 1, &ticks));
+	assert_true(ticks == UINT64_MAX);
+	assert_int_equal(sonde_proc_stolen_ns(UINT32_MAX), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(stolen_time_is_that_of_the_cpu),
 		cmocka_unit_test(a_stat_is_read_from_its_last_bracket),
 		cmocka_unit_test(a_damaged_stat_changes_nothing),
 		cmocka_unit_test(a_long_name_is_cut_and_terminated),

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * latency.c - `sonde latency`: how long this machine keeps threads from their
+ * CPUs, by a loop, a timer, a wake-up, a signal.
+ */
+#include "cmd/latency.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/number.h"
+#include "base/port.h"
+#include "cmd/cmd.h"
+#include "cmd/options.h"
+#include "session/config.h"
+#include "session/launch.h"
+#include "sys/cpus.h"
+
+#define PRIORITY_DEFAULT 80u
+#define PRIORITY_MAX     99u
+#define RATE_MAX         1000000000u
+
+static const char usage[] =
+	"sonde latency loop [options]\n"
+	"sonde latency timer|wakeup|signal [options]\n"
+	"\n"
+	"Measures how long threads are kept from their CPUs: loop, from one reading of\n"
+	"the counter to the next; timer, from a time to the thread that slept until\n"
+	"then; wakeup, from a write to a pipe to the thread that waited for it; signal,\n"
+	"from its sending to who took it.\n";
+
+enum option_value {
+	OPTION_CPU = 256,
+	OPTION_DURATION,
+	OPTION_WARM_UP,
+	OPTION_INTERVAL,
+	OPTION_PRIORITY,
+	OPTION_THRESHOLD,
+	OPTION_EVENT,
+	OPTION_RATE,
+	OPTION_JSON,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ .help = "What is measured" },
+	{ "cpu", OPTION_CPU, "LIST", NULL,
+	  "on these CPUs, a thread on each (default: the last one this process "
+	  "may use)" },
+	{ "duration", OPTION_DURATION, "TIME", NULL,
+	  "for that long (default: 5s)" },
+	{ "warm-up", OPTION_WARM_UP, "TIME", NULL,
+	  "before, without counting (default: 100ms)" },
+	{ "interval", OPTION_INTERVAL, "TIME", NULL,
+	  "of timer, wakeup and signal: one every TIME (default: 1ms)" },
+	{ "priority", OPTION_PRIORITY, "N", NULL,
+	  "at this real-time priority, 1 to 99, or 0: as an ordinary thread "
+	  "(default: 80, if permitted)" },
+	{ "threshold", OPTION_THRESHOLD, "TIME", NULL,
+	  "count what takes longer" },
+	{ .help = "Events of its own, for sonde record" },
+	{ "event", OPTION_EVENT, NULL, NULL,
+	  "latency:tick in the turns of the loop; latency:over {ns} after what "
+	  "takes longer than --threshold" },
+	{ "rate", OPTION_RATE, "N", NULL,
+	  "so many latency:tick a second, not one in each turn" },
+	{ .help = "Output" },
+	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ 0 }
+};
+/* clang-format on */
+
+static const char *const latency_kinds[] = {
+	[SONDE_LATENCY_LOOP] = "loop",
+	[SONDE_LATENCY_TIMER] = "timer",
+	[SONDE_LATENCY_WAKEUP] = "wakeup",
+	[SONDE_LATENCY_SIGNAL] = "signal",
+};
+
+struct latency_words {
+	const char *cpus, *duration, *warm_up, *interval, *priority;
+	const char *threshold, *rate;
+	bool event, json;
+};
+
+/* ---- what the words say ---- */
+
+/* 0, or the exit status: an error was told. */
+static int latency_time(const char *option, const char *text, bool may_be_zero,
+			uint64_t *ns)
+{
+	uint64_t us;
+
+	if (!text)
+		return 0;
+	if (sonde_number_parse_time_us(text, &us) || (!us && !may_be_zero) ||
+	    us > SONDE_DURATION_MAX_US) {
+		sonde_complain(
+			"latency: %s %.100s: give a time, such as 500us, "
+			"20ms or 10s",
+			option, text);
+		return SONDE_EXIT_USAGE;
+	}
+	*ns = us * 1000;
+	return 0;
+}
+
+static int latency_number(const char *option, const char *text, uint64_t max,
+			  uint64_t *number)
+{
+	if (!text || sonde_number_parse(text, max, number))
+		return 0;
+	sonde_complain("latency: %s %.100s: give a number up to %llu", option,
+		       text, (unsigned long long)max);
+	return SONDE_EXIT_USAGE;
+}
+
+static bool latency_has_cpu(const struct sonde_latency_config *config,
+			    uint32_t cpu)
+{
+	for (uint32_t i = 0; i < config->nr_cpus; i++)
+		if (config->cpus[i] == cpu)
+			return true;
+	return false;
+}
+
+/* Each once. */
+static int latency_cpus(const char *list, struct sonde_latency_config *config)
+{
+	struct sonde_latency_config own;
+	const char *at = list;
+	uint32_t first;
+	uint32_t last;
+
+	own.nr_cpus = sonde_latency_own_cpus(own.cpus);
+	if (!list && own.nr_cpus) {
+		config->nr_cpus = 1;
+		config->cpus[0] = own.cpus[own.nr_cpus - 1];
+		return 0;
+	}
+	while (list && sonde_cpus_take(&at, &first, &last))
+		for (uint64_t cpu = first; cpu <= last; cpu++) {
+			if (!latency_has_cpu(&own, (uint32_t)cpu)) {
+				sonde_complain("latency: --cpu %.100s: this "
+					       "process may not run on CPU "
+					       "%llu; taskset -p shows where "
+					       "it may",
+					       list, (unsigned long long)cpu);
+				return SONDE_EXIT_USAGE;
+			}
+			if (!latency_has_cpu(config, (uint32_t)cpu))
+				config->cpus[config->nr_cpus++] = (uint32_t)cpu;
+		}
+	if (list && !*at && config->nr_cpus)
+		return 0;
+	sonde_complain("latency: --cpu %.100s: give CPUs, such as 1 or 0-2,5",
+		       list ? list : "");
+	return SONDE_EXIT_USAGE;
+}
+
+static int latency_kind(const char *word, enum sonde_latency_kind *ret_kind)
+{
+	struct sonde_nearest nearest;
+	const char *hint;
+
+	sonde_nearest_begin(&nearest, word ? word : "");
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(latency_kinds); i++) {
+		if (word && !strcmp(word, latency_kinds[i])) {
+			*ret_kind = (enum sonde_latency_kind)i;
+			return 0;
+		}
+		sonde_nearest_try(&nearest, latency_kinds[i]);
+	}
+	hint = sonde_nearest_hint(&nearest);
+	if (word)
+		sonde_complain("latency: no '%.100s'%s", word,
+			       *hint ? hint :
+				       "; loop, timer, wakeup or signal");
+	else
+		sonde_complain("latency: loop, timer, wakeup or signal? 'sonde "
+			       "latency --help' says more");
+	return SONDE_EXIT_USAGE;
+}
+
+/* What goes with what. */
+static int latency_fits(const struct latency_words *words,
+			enum sonde_latency_kind kind)
+{
+	const char *wrong = NULL;
+
+	if (kind == SONDE_LATENCY_LOOP && words->interval)
+		wrong = "--interval is for timer, wakeup and signal";
+	else if (kind != SONDE_LATENCY_LOOP && words->rate)
+		wrong = "--rate is for loop";
+	else if (words->rate && !words->event)
+		wrong = "--rate goes with --event";
+	else if (kind != SONDE_LATENCY_LOOP && words->event &&
+		 !words->threshold)
+		wrong = "--event goes with --threshold there";
+	if (!wrong)
+		return 0;
+	sonde_complain("latency %s: %s", latency_kinds[kind], wrong);
+	return SONDE_EXIT_USAGE;
+}
+
+static int latency_configure(const struct latency_words *words,
+			     struct sonde_latency_config *config)
+{
+	uint64_t priority = PRIORITY_DEFAULT;
+	int status = latency_fits(words, config->kind);
+
+	if (!status)
+		status = latency_cpus(words->cpus, config);
+	if (!status)
+		status = latency_time("--duration", words->duration, false,
+				      &config->duration_ns);
+	if (!status)
+		status = latency_time("--warm-up", words->warm_up, true,
+				      &config->warmup_ns);
+	if (!status)
+		status = latency_time("--interval", words->interval, false,
+				      &config->interval_ns);
+	if (!status)
+		status = latency_time("--threshold", words->threshold, false,
+				      &config->over_ns);
+	if (!status)
+		status = latency_number("--priority", words->priority,
+					PRIORITY_MAX, &priority);
+	if (!status)
+		status = latency_number("--rate", words->rate, RATE_MAX,
+					&config->rate);
+	config->priority = (uint32_t)priority;
+	return status;
+}
+
+/* ---- events ---- */
+
+/* The library with the tracepoints stays open: libsonde can't be unloaded. */
+static int latency_open_events(struct sonde_latency_config *config)
+{
+	char path[PATH_MAX];
+	void *library;
+
+	if (sonde_launch_find_helper(&sonde_launch_latency,
+				     SONDE_LIBDIR_FROM_BINDIR, SONDE_LIBDIR,
+				     path)) {
+		sonde_complain("latency: libsonde-latency.so is not in %s; "
+			       "--event needs it: install it",
+			       SONDE_LIBDIR);
+		return 1;
+	}
+	library = dlopen(path, RTLD_NOW);
+	if (library) {
+		*(void **)&config->tick = dlsym(library, "sonde_latency_tick");
+		*(void **)&config->over = dlsym(library, "sonde_latency_over");
+	}
+	if (config->tick && config->over)
+		return 0;
+	sonde_complain("latency: can't open %.200s: %s", path, dlerror());
+	return 1;
+}
+
+/* ---- the command ---- */
+
+static int latency_explain_failure(int error)
+{
+	if (error == -ENOTSUP)
+		sonde_complain("latency: this CPU's counter can't be used as a "
+			       "clock (sonde doctor says why); timer, wakeup "
+			       "and signal work without");
+	else
+		sonde_complain("latency: can't measure: %s",
+			       strerrordesc_np(-error));
+	return 1;
+}
+
+static int latency_run(const struct latency_words *words,
+		       enum sonde_latency_kind kind)
+{
+	struct sonde_latency_config config = {
+		.kind = kind,
+		.duration_ns = 5000000000u,
+		.warmup_ns = 100000000u,
+		.interval_ns = 1000000u,
+	};
+	struct sonde_latency_result result;
+	int status = latency_configure(words, &config);
+	int error;
+
+	if (!status && words->event)
+		status = latency_open_events(&config);
+	if (status)
+		return status;
+	error = sonde_latency_measure(&config, &result);
+	if (error)
+		return latency_explain_failure(error);
+	status = latency_show(&config, &result, words->json);
+	sonde_latency_result_fini(&result);
+	return status;
+}
+
+static int run(int argc, char **argv)
+{
+	struct latency_words words = { 0 };
+	const struct sonde_option_place places[] = {
+		{ OPTION_CPU, .value = &words.cpus },
+		{ OPTION_DURATION, .value = &words.duration },
+		{ OPTION_WARM_UP, .value = &words.warm_up },
+		{ OPTION_INTERVAL, .value = &words.interval },
+		{ OPTION_PRIORITY, .value = &words.priority },
+		{ OPTION_THRESHOLD, .value = &words.threshold },
+		{ OPTION_RATE, .value = &words.rate },
+		{ OPTION_EVENT, .flag = &words.event },
+		{ OPTION_JSON, .flag = &words.json },
+		{ 0 },
+	};
+	int status =
+		sonde_option_all(&sonde_command_latency, argc, argv, places);
+	enum sonde_latency_kind kind;
+
+	if (status >= 0)
+		return status;
+	status = latency_kind(argv[optind], &kind);
+	if (status)
+		return status;
+	if (argv[optind + 1]) {
+		sonde_complain("latency %s: takes no '%.100s'",
+			       latency_kinds[kind], argv[optind + 1]);
+		return SONDE_EXIT_USAGE;
+	}
+	return latency_run(&words, kind);
+}
+
+const struct sonde_command sonde_command_latency = {
+	.name = "latency",
+	.run = run,
+	.brief = "loop|timer|wakeup|signal",
+	.does = "what keeps threads from their CPUs",
+	.usage = usage,
+	.options = options,
+	.notes = "Exit status: 0 if it was measured, 1 if not, 2 for wrong "
+		 "usage.\n",
+	.words = "loop timer wakeup signal",
+};

@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_latency.py - `sonde latency`: what it says adds up, its events are the ones
+it counts, and what it may not do it does without, and says so. How long anything
+takes is not looked at: that is the machine's."""
+
+import json
+import os
+import resource
+
+from sonde import SONDE, install, record, run
+from harness import check, check_equal, main, test
+
+SHORT = ("--duration", "60ms", "--warm-up", "5ms")
+OTHER = 64123  # nobody's
+
+
+def measure(*words, **more):
+    done = run(SONDE, "latency", *words, "--json", **more)
+    check_equal(done.returncode, 0, f"{words}: {done.stderr}")
+    return json.loads(done.stdout)
+
+
+def in_order(row):
+    keys = ["min_ns", "p50_ns", "p90_ns", "p99_ns", "p99_9_ns", "p99_99_ns",
+            "p99_999_ns", "max_ns"]
+    values = [row[key] for key in keys]
+    check_equal(values, sorted(values), f"{row}")
+
+
+@test
+def each_kind_has_a_row_that_adds_up():
+    for kind in ("loop", "timer", "wakeup", "signal"):
+        report = measure(kind, *SHORT)
+        row, = report["cpus"]
+        check(row["count"] > 0, f"{kind}: {row}")
+        check_equal(sum(report["histogram"]["counts"]), row["count"], kind)
+        in_order(row)
+        check(row["min_ns"] <= row["mean_ns"] + 1 and
+              row["mean_ns"] <= row["max_ns"] + 1, f"{kind}: {row}")
+        check(abs(row["deviation_ns"] ** 2 - row["variance_ns2"]) <=
+              1e-6 * row["variance_ns2"] + 1e-6, f"{kind}: {row}")
+
+
+@test
+def every_cpu_that_is_named_has_a_row():
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    report = measure("loop", "--cpu", ",".join(map(str, cpus)), *SHORT)
+    check_equal([row["cpu"] for row in report["cpus"]], cpus, "CPUs")
+    check_equal(sum(report["histogram"]["counts"]),
+                sum(row["count"] for row in report["cpus"]), "drawn")
+
+
+@test
+def the_gaps_of_a_loop_make_up_its_time():
+    row, = measure("loop", *SHORT)["cpus"]
+    whole = row["count"] * row["mean_ns"]
+    check(60e6 <= whole * 1.001, f"{whole} ns of 60 ms: {row}")
+
+
+@test
+def what_is_over_the_threshold_is_counted():
+    row, = measure("timer", *SHORT, "--threshold", "1us")["cpus"]
+    check(row["over"] > 0, f"a thread woke up within 1 us, always: {row}")
+    check(row["over"] <= row["count"], f"{row}")
+    row, = measure("timer", *SHORT, "--threshold", "1h")["cpus"]
+    check_equal(row["over"], 0, "over an hour")
+
+
+def own_events(*words):
+    """What a run says, and its events."""
+    done = record(SONDE, "latency", *words, "--event", "--json")
+    check_equal(done.status, 0, done.err)
+    return json.loads(done.out)["cpus"][0], done.trace()
+
+
+@test
+def its_events_are_those_it_counts():
+    row, trace = own_events("loop", "--duration", "60ms", "--warm-up", "0",
+                            "--rate", "2000", "--threshold", "1us")
+    ticks = [e["nr"] for e in trace.events("latency:tick")]
+    check_equal(ticks, list(range(row["ticks"])), "latency:tick")
+    over = [e["ns"] for e in trace.events("latency:over")]
+    check_equal(len(over), row["over"], "latency:over")
+    check(all(ns >= 1000 for ns in over), f"{over[:10]}")
+
+
+@test
+def without_rights_it_measures_as_an_ordinary_thread_and_says_so():
+    def limit():
+        resource.setrlimit(resource.RLIMIT_RTPRIO, (0, 0))
+        resource.setrlimit(resource.RLIMIT_MEMLOCK, (0, 0))
+
+    user = {"user": OTHER, "group": OTHER, "extra_groups": []} \
+        if os.geteuid() == 0 else {}
+    report = measure("timer", *SHORT, preexec_fn=limit, cwd="/", **user)
+    notes = " ".join(report["notes"])
+    check("no real-time priority" in notes, notes)
+    check("Memory is not locked" in notes, notes)
+    check(report["cpus"][0]["count"] > 0, f"{report}")
+
+
+install()
+main()
