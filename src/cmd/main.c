@@ -33,6 +33,19 @@ const struct sonde_command sonde_command_gdbserver = { "gdbserver",
 const struct sonde_command sonde_command_probe = { "probe", .run = no_probes };
 #endif
 
+#ifndef SONDE_HAVE_VIEW
+static int no_view(int argc, char **argv)
+{
+	(void)argc;
+	sonde_complain("%s: this build serves no pages (it needs "
+		       "libmicrohttpd)",
+		       argv[0]);
+	return 1;
+}
+
+const struct sonde_command sonde_command_view = { "view", .run = no_view };
+#endif
+
 /* Each command explains itself. */
 static int cmd_help(int argc, char **argv);
 
@@ -63,6 +76,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_cut,
 	&sonde_command_export,
 	&sonde_command_latency,
+	&sonde_command_view,
 	&sonde_command_doctor,
 	&sonde_command_modules,
 	&sonde_command_gdb,

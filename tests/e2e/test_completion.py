@@ -18,7 +18,7 @@ EVENTS = {f"wordcount:{name}" for name in
           ("chunk_begin", "chunk_end", "file_done", "file_open", "queue_get",
            "queue_put")}
 COMMANDS = ["record", "list", "print", "convert", "stat", "check", "report",
-            "diff", "flame", "cut", "export", "doctor", "modules", "gdb",
+            "diff", "flame", "cut", "export", "view", "doctor", "modules", "gdb",
             "gdbserver", "probe"]
 
 # Line (the cursor at ^, or its end), and what is offered: these words among

@@ -1,0 +1,437 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * server.c - HTTP by libmicrohttpd (server.h).
+ *
+ * Each connection has a thread, so that a slow answer delays none of the others;
+ * there are at most CONNECTIONS. An answer is made in memory and sent as a
+ * whole. What is asked is checked in this order, each by words of its own:
+ *
+ *	the host and the origin		403
+ *	the URL's form			400, 414
+ *	the token			403
+ *	the method			405
+ *	what is asked for		404, 400, 500
+ */
+#include "view/http/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <netinet/in.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/json.h"
+#include "base/port.h"
+#include "view/http/page.h"
+#include "view/http/view.h"
+
+#define CONNECTIONS    64
+#define REQUEST_MEMORY ((size_t)64 << 10)
+#define IDLE_S         60u
+#define TOKEN_BYTES    16
+
+struct sonde_view_server {
+	struct sonde_view view;
+	struct MHD_Daemon *daemon;
+	char token[2 * TOKEN_BYTES + 1];
+	char hosts[2][32]; /* what we are called: by number, by name */
+	char url[128];
+};
+
+/* What a request becomes. */
+struct reply {
+	unsigned int status;
+	const char *type;
+	char *body; /* for free() */
+	size_t size;
+	const struct sonde_view_file *file; /* instead of a body */
+	const char *location;               /* of a redirection */
+};
+
+static const struct {
+	const char *path;
+	sonde_view_answer *answer;
+	const char *type;
+} answers[] = {
+	{ "api/trace", sonde_view_answer_trace, "application/json" },
+	{ "api/histogram", sonde_view_answer_histogram, "application/json" },
+	{ "api/events", sonde_view_answer_events, "application/json" },
+};
+
+/* ---- replies ---- */
+
+static int send_reply(struct MHD_Connection *connection,
+		      const struct reply *reply)
+{
+	static const char *const headers[][2] = {
+		{ MHD_HTTP_HEADER_CACHE_CONTROL, "no-store" },
+		{ "Content-Security-Policy",
+		  "default-src 'self'; img-src 'self' data: blob:; "
+		  "style-src 'self' 'unsafe-inline'; frame-ancestors 'none'" },
+		{ "X-Content-Type-Options", "nosniff" },
+		{ "Referrer-Policy", "no-referrer" },
+		{ "Cross-Origin-Resource-Policy", "same-origin" },
+	};
+	struct MHD_Response *response;
+	int result;
+
+	if (reply->file)
+		response = MHD_create_response_from_buffer(
+			reply->file->size,
+			(void *)(uintptr_t)reply->file->bytes,
+			MHD_RESPMEM_PERSISTENT);
+	else
+		response = MHD_create_response_from_buffer(
+			reply->size, reply->body, MHD_RESPMEM_MUST_FREE);
+	if (!response) {
+		if (!reply->file)
+			free(reply->body);
+		return MHD_NO;
+	}
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(headers); i++)
+		(void)MHD_add_response_header(response, headers[i][0],
+					      headers[i][1]);
+	(void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+				      reply->type);
+	if (reply->location)
+		(void)MHD_add_response_header(
+			response, MHD_HTTP_HEADER_LOCATION, reply->location);
+	result = MHD_queue_response(connection, reply->status, response);
+	MHD_destroy_response(response);
+	return result;
+}
+
+static void refuse_with(struct reply *reply, unsigned int status,
+			const struct sonde_view_error *error)
+{
+	FILE *to;
+
+	free(reply->body);
+	*reply = (struct reply){ .status = status, .type = "application/json" };
+	to = open_memstream(&reply->body, &reply->size);
+	if (to) {
+		struct sonde_json json = sonde_view_json(to);
+
+		sonde_json_open(&json, NULL, '{');
+		sonde_json_put_text(&json, "error", error->text);
+		if (error->column)
+			sonde_json_put_unsigned(&json, "at", error->column);
+		else
+			sonde_json_put_raw(&json, "at", "null");
+		sonde_json_close(&json, '}');
+		if (!fclose(to))
+			return;
+	}
+	free(reply->body);
+	*reply = (struct reply){ .status = MHD_HTTP_INTERNAL_SERVER_ERROR,
+				 .type = "text/plain" };
+}
+
+__attribute__((format(printf, 3, 4))) static void
+refuse_in_words(struct reply *reply, unsigned int status, const char *format,
+		...)
+{
+	struct sonde_view_error error = { .column = 0 };
+	va_list arguments;
+
+	va_start(arguments, format);
+	(void)vsnprintf(error.text, sizeof(error.text), format, arguments);
+	va_end(arguments);
+	refuse_with(reply, status, &error);
+}
+
+/* ---- who asks ---- */
+
+static bool is_our_host(const struct sonde_view_server *server,
+			const char *host)
+{
+	return host && (!strcmp(host, server->hosts[0]) ||
+			!strcmp(host, server->hosts[1]));
+}
+
+/* Without an origin it is a page that was typed or clicked, or one of ours. */
+static bool is_our_origin(const struct sonde_view_server *server,
+			  const char *origin)
+{
+	static const char scheme[] = "http://";
+
+	return !origin || (!strncmp(origin, scheme, strlen(scheme)) &&
+			   is_our_host(server, origin + strlen(scheme)));
+}
+
+/* Takes as long wherever they differ. */
+static bool is_our_token(const struct sonde_view_server *server,
+			 const char *token)
+{
+	unsigned char differs = strlen(token) != strlen(server->token);
+
+	for (size_t i = 0; !differs && server->token[i]; i++)
+		differs |= (unsigned char)(token[i] ^ server->token[i]);
+	return !differs;
+}
+
+static bool check_who(const struct sonde_view_server *server,
+		      struct MHD_Connection *connection, struct reply *reply)
+{
+	if (!is_our_host(server, MHD_lookup_connection_value(
+					 connection, MHD_HEADER_KIND,
+					 MHD_HTTP_HEADER_HOST)))
+		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
+				"this is not the host that was asked for");
+	else if (!is_our_origin(server, MHD_lookup_connection_value(
+						connection, MHD_HEADER_KIND,
+						MHD_HTTP_HEADER_ORIGIN)))
+		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
+				"another page asks, not ours");
+	else
+		return true;
+	return false;
+}
+
+/* ---- what is asked ---- */
+
+static bool find_page_file(const char *path, struct reply *reply)
+{
+	if (!*path)
+		path = "index.html";
+	for (const struct sonde_view_file *file = sonde_view_files; file->name;
+	     file++)
+		if (!strcmp(file->name, path)) {
+			*reply = (struct reply){ .status = MHD_HTTP_OK,
+						 .type = file->type,
+						 .file = file };
+			return true;
+		}
+	return false;
+}
+
+static unsigned int http_status(int err)
+{
+	switch (err) {
+	case 0:
+		return MHD_HTTP_OK;
+	case -EINVAL:
+		return MHD_HTTP_BAD_REQUEST;
+	case -ENOENT:
+	case -ENODATA:
+		return MHD_HTTP_NOT_FOUND;
+	case -EINTR:
+		return MHD_HTTP_SERVICE_UNAVAILABLE;
+	default:
+		return MHD_HTTP_INTERNAL_SERVER_ERROR;
+	}
+}
+
+static void make_answer(struct sonde_view *view,
+			const struct sonde_view_request *request, size_t i,
+			struct reply *reply)
+{
+	struct sonde_view_error error = { .column = 0 };
+	FILE *to = open_memstream(&reply->body, &reply->size);
+	int err = -ENOMEM;
+
+	if (to) {
+		err = answers[i].answer(view, request, to, &error);
+		if (fclose(to) && !err)
+			err = -ENOMEM;
+	}
+	reply->status = MHD_HTTP_OK;
+	reply->type = answers[i].type;
+	if (!err)
+		return;
+	if (!error.text[0])
+		(void)sonde_view_fail(&error, err, "%s", strerrordesc_np(-err));
+	refuse_with(reply, http_status(err), &error);
+}
+
+static void find_answer(struct sonde_view_server *server,
+			const struct sonde_view_request *request,
+			struct reply *reply)
+{
+	if (find_page_file(request->path, reply))
+		return;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(answers); i++)
+		if (!strcmp(answers[i].path, request->path)) {
+			make_answer(&server->view, request, i, reply);
+			return;
+		}
+	refuse_in_words(reply, MHD_HTTP_NOT_FOUND, "there is no such page");
+}
+
+static void answer_url(struct sonde_view_server *server, const char *url,
+		       const char *method, struct sonde_view_request *request,
+		       struct reply *reply)
+{
+	int err = sonde_view_request_parse(request, url);
+
+	if (err)
+		refuse_in_words(reply,
+				err == -E2BIG ? MHD_HTTP_URI_TOO_LONG :
+						MHD_HTTP_BAD_REQUEST,
+				"the URL is %s",
+				err == -E2BIG ? "too long" : "malformed");
+	else if (!is_our_token(server, request->token))
+		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
+				"the token is not this server's: open the URL "
+				"that it printed");
+	else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+		refuse_in_words(reply, MHD_HTTP_METHOD_NOT_ALLOWED,
+				"only GET is answered");
+	else if (!*request->path && url[strlen(request->token) + 1] != '/') {
+		refuse_in_words(reply, MHD_HTTP_MOVED_PERMANENTLY,
+				"it is a directory");
+		reply->location = server->url;
+	} else
+		find_answer(server, request, reply);
+}
+
+/* The URL as it was sent, which the handler is given as *connection_memory. */
+static void *keep_url(void *memory, const char *url,
+		      struct MHD_Connection *connection)
+{
+	(void)memory;
+	(void)connection;
+	return strdup(url);
+}
+
+static void forget_url(void *memory, struct MHD_Connection *connection,
+		       void **connection_memory,
+		       enum MHD_RequestTerminationCode why)
+{
+	(void)memory;
+	(void)connection;
+	(void)why;
+	free(*connection_memory);
+	*connection_memory = NULL;
+}
+
+static enum MHD_Result
+answer_request(void *memory, struct MHD_Connection *connection,
+	       const char *path, const char *method, const char *version,
+	       const char *body, size_t *body_size, void **connection_memory)
+{
+	struct sonde_view_server *server = memory;
+	struct sonde_view_request *request;
+	struct reply reply = { .status = 0 };
+
+	(void)path;
+	(void)version;
+	(void)body;
+	/* A body is read to its end and not looked at. */
+	if (*body_size) {
+		*body_size = 0;
+		return MHD_YES;
+	}
+	request = malloc(sizeof(*request));
+	if (!request || !*connection_memory) {
+		free(request);
+		return MHD_NO;
+	}
+	if (check_who(server, connection, &reply))
+		answer_url(server, *connection_memory, method, request, &reply);
+	free(request);
+	return send_reply(connection, &reply);
+}
+
+/* ---- the server ---- */
+
+static int make_token(struct sonde_view_server *server)
+{
+	unsigned char bytes[TOKEN_BYTES];
+
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return -errno;
+	for (size_t i = 0; i < sizeof(bytes); i++)
+		(void)snprintf(server->token + 2 * i, 3, "%02x", bytes[i]);
+	return 0;
+}
+
+static int listen_on(struct sonde_view_server *server, uint16_t port)
+{
+	struct sockaddr_in address = {
+		.sin_family = AF_INET,
+		.sin_port = htons(port),
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+	};
+	const union MHD_DaemonInfo *info;
+
+	errno = 0;
+	server->daemon = MHD_start_daemon(
+		MHD_USE_THREAD_PER_CONNECTION |
+			MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_POLL,
+		port, NULL, NULL, answer_request, server, MHD_OPTION_SOCK_ADDR,
+		&address, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
+		MHD_OPTION_CONNECTION_MEMORY_LIMIT, REQUEST_MEMORY,
+		MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S,
+		MHD_OPTION_URI_LOG_CALLBACK, keep_url, NULL,
+		MHD_OPTION_NOTIFY_COMPLETED, forget_url, NULL, MHD_OPTION_END);
+	if (!server->daemon)
+		return errno ? -errno : -EIO;
+	info = MHD_get_daemon_info(server->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	if (info && info->port)
+		port = info->port;
+	(void)snprintf(server->hosts[0], sizeof(server->hosts[0]),
+		       "127.0.0.1:%u", port);
+	(void)snprintf(server->hosts[1], sizeof(server->hosts[1]),
+		       "localhost:%u", port);
+	(void)snprintf(server->url, sizeof(server->url), "http://%s/%s/",
+		       server->hosts[0], server->token);
+	return 0;
+}
+
+static int prepare_view(struct sonde_view *view,
+			const struct sonde_view_config *config)
+{
+	int err = sonde_view_events_init(&view->events, config->trace);
+
+	view->trace = config->trace;
+	view->path = config->path;
+	/* Without times there is nothing but the list of events. */
+	(void)sonde_trace_range(view->trace, &view->begin_ns, &view->end_ns);
+	if (view->end_ns <= view->begin_ns)
+		view->end_ns = view->begin_ns + 1;
+	if (err)
+		return err;
+	view->index = sonde_view_index_new(view->trace);
+	return view->index ? 0 : -ENOMEM;
+}
+
+int sonde_view_server_start(const struct sonde_view_config *config,
+			    struct sonde_view_server **ret_server)
+{
+	struct sonde_view_server *server = calloc(1, sizeof(*server));
+	int err;
+
+	if (!server)
+		return -ENOMEM;
+	err = prepare_view(&server->view, config);
+	if (!err)
+		err = make_token(server);
+	if (!err)
+		err = listen_on(server, config->port);
+	if (err)
+		sonde_view_server_stop(server);
+	else
+		*ret_server = server;
+	return err;
+}
+
+const char *sonde_view_server_url(const struct sonde_view_server *server)
+{
+	return server->url;
+}
+
+void sonde_view_server_stop(struct sonde_view_server *server)
+{
+	if (!server)
+		return;
+	atomic_store(&server->view.stopping, true);
+	if (server->daemon)
+		MHD_stop_daemon(server->daemon);
+	sonde_view_index_free(server->view.index);
+	sonde_view_events_fini(&server->view.events);
+	free(server);
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view.h - a trace that pages look at, and the answers to what they ask.
+ *
+ * Requests are answered by a thread each, at the same time: what is here does
+ * not change once it is open, but for the index (view/index/index.h), which has
+ * a lock of its own. An answer is text or bytes in memory; its size depends on
+ * the pixels, rows and events that were asked for, which are limited, and never
+ * on the trace.
+ *
+ * Times of requests and answers are nanoseconds since the trace's begin.
+ */
+#ifndef VIEW_HTTP_VIEW_H
+#define VIEW_HTTP_VIEW_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <sonde/trace.h>
+
+#include "view/http/events.h"
+#include "view/http/request.h"
+#include "view/index/index.h"
+#include "view/index/states.h"
+
+#define SONDE_VIEW_PIXELS   8192
+#define SONDE_VIEW_ROWS_MAX 512
+
+struct sonde_view {
+	struct sonde_trace *trace; /* borrowed */
+	const char *path;          /* borrowed */
+	int64_t begin_ns, end_ns;  /* since 1970 */
+	struct sonde_view_events events;
+	struct sonde_view_index *index;
+	atomic_bool stopping; /* whoever reads the trace gives up */
+};
+
+/* What goes wrong, for a page. */
+struct sonde_view_error {
+	char text[512];
+	uint32_t column; /* of an expression, from 1; 0 none */
+};
+
+/* 0; -EINVAL: the request's fault; -ENOENT: there is no such thing; another
+ * negative errno. `error` has words for all. */
+typedef int sonde_view_answer(struct sonde_view *view,
+			      const struct sonde_view_request *request,
+			      FILE *to, struct sonde_view_error *error);
+
+sonde_view_answer sonde_view_answer_trace;
+sonde_view_answer sonde_view_answer_histogram;
+sonde_view_answer sonde_view_answer_events;
+
+/* ---- what answers share ---- */
+
+/* Fills the words and returns `result`. */
+__attribute__((format(printf, 3, 4))) int
+sonde_view_fail(struct sonde_view_error *error, int result, const char *format,
+		...);
+
+/* JSON as compact as it gets. */
+struct sonde_json sonde_view_json(FILE *to);
+
+/* "from" and "to", without them the whole trace; from < to. 0 or -EINVAL. */
+struct sonde_view_span {
+	int64_t from, to; /* since the trace's begin */
+};
+int sonde_view_request_span(const struct sonde_view *view,
+			    const struct sonde_view_request *request,
+			    struct sonde_view_span *ret_span,
+			    struct sonde_view_error *error);
+/* "pixels", 1 to SONDE_VIEW_PIXELS. 0 or -EINVAL. */
+int sonde_view_request_pixels(const struct sonde_view_request *request,
+			      uint32_t *ret_pixels,
+			      struct sonde_view_error *error);
+/* "filter": *ret_filter NULL without one. 0, -EINVAL, -ENOMEM. */
+int sonde_view_request_filter(const struct sonde_view *view,
+			      const struct sonde_view_request *request,
+			      const char *name,
+			      struct sonde_filter **ret_filter,
+			      struct sonde_view_error *error);
+
+/* Where pixel i of n begins; i up to n. */
+static inline int64_t sonde_view_pixel(const struct sonde_view_span *span,
+				       uint32_t i, uint32_t nr)
+{
+	__extension__ typedef __int128 wide;
+
+	return span->from + (int64_t)((wide)(span->to - span->from) * i / nr);
+}
+
+#endif /* VIEW_HTTP_VIEW_H */

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * cells.h - how many events of a trace come before each of SONDE_VIEW_CELLS + 1
+ * equally spaced times, from its begin to its end. Read on all CPUs: what an
+ * event says doesn't matter, only when it was.
+ */
+#ifndef VIEW_INDEX_CELLS_H
+#define VIEW_INDEX_CELLS_H
+
+#include <stdint.h>
+
+#include "reader/map.h"
+#include "view/index/index.h"
+
+struct sonde_view_cells {
+	int64_t begin_ns, end_ns;
+	int64_t cell_ns; /* not 0 */
+	/* [0] is 0; the last one counts all events that have a time */
+	uint64_t before[SONDE_VIEW_CELLS + 1];
+};
+
+/* Without counts. */
+void sonde_view_cells_init(struct sonde_view_cells *cells, int64_t begin_ns,
+			   int64_t end_ns);
+/* 0; -EINTR: options->progress says so; another negative errno. */
+int sonde_view_cells_count(struct sonde_view_cells *cells,
+			   struct sonde_trace *trace,
+			   const struct sonde_map_options *options);
+uint64_t sonde_view_cells_before(const struct sonde_view_cells *cells,
+				 int64_t time);
+
+#endif /* VIEW_INDEX_CELLS_H */

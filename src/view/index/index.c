@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * index.c - the thread that reads a trace for its pages, and the answers from
+ * what it has so far (index.h).
+ *
+ * The lock is held for writing while something is added, for reading while a
+ * question is answered. Holes are looked for when the trace is opened (what its
+ * tracer counted) and once more when all of it has been read (what is damaged).
+ */
+#include "view/index/index.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "view/index/cells.h"
+
+struct sonde_view_index {
+	struct sonde_trace *trace;
+	int64_t begin_ns, end_ns;
+	pthread_t thread;
+	atomic_bool stopping;
+	pthread_rwlock_t lock; /* of all below */
+	struct sonde_view_progress progress;
+	double from, share; /* the pass under way: of `done` */
+	struct sonde_view_cells *cells;
+	struct sonde_view_hole *holes;
+	size_t nr_holes, holes_capacity;
+};
+
+/* ---- what is missing ---- */
+
+static bool is_hole(const struct sonde_problem *problem)
+{
+	return (problem->kind == SONDE_PROBLEM_LOST_EVENTS ||
+		problem->kind == SONDE_PROBLEM_LOST_PACKETS ||
+		problem->kind == SONDE_PROBLEM_DAMAGE ||
+		problem->kind == SONDE_PROBLEM_TRUNCATED) &&
+	       problem->begin != SONDE_TIME_MIN;
+}
+
+/* All that is known by now. Without memory some are missing: the index says
+ * so. */
+static void find_holes(struct sonde_view_index *index)
+{
+	struct sonde_problem problem;
+
+	index->nr_holes = 0;
+	for (size_t i = 0; !sonde_trace_problem(index->trace, i, &problem);
+	     i++) {
+		struct sonde_stream_info info = { .cpu = -1 };
+		struct sonde_view_hole hole = { problem.begin, problem.end,
+						-1 };
+
+		if (!is_hole(&problem))
+			continue;
+		if (SONDE_GROW(index->holes, index->nr_holes,
+			       index->holes_capacity)) {
+			(void)snprintf(index->progress.error,
+				       sizeof(index->progress.error),
+				       "no memory for what is missing");
+			return;
+		}
+		if (problem.stream)
+			sonde_stream_get_info(problem.stream, &info);
+		if (hole.end_ns == SONDE_TIME_MAX)
+			hole.end_ns = index->end_ns;
+		if (hole.end_ns < hole.begin_ns)
+			hole.end_ns = hole.begin_ns;
+		hole.cpu = info.cpu;
+		index->holes[index->nr_holes++] = hole;
+	}
+}
+
+/* ---- the thread ---- */
+
+static int index_progress(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
+{
+	struct sonde_view_index *index = ctx;
+	double done = all_bytes ? (double)done_bytes / (double)all_bytes : 1;
+
+	(void)pthread_rwlock_wrlock(&index->lock);
+	index->progress.done = index->from + index->share * done;
+	(void)pthread_rwlock_unlock(&index->lock);
+	return atomic_load(&index->stopping);
+}
+
+/* It is nobody else's before it is counted. */
+static int count_events(struct sonde_view_index *index,
+			const struct sonde_map_options *options)
+{
+	struct sonde_view_cells *cells = malloc(sizeof(*cells));
+	int err;
+
+	if (!cells)
+		return -ENOMEM;
+	sonde_view_cells_init(cells, index->begin_ns, index->end_ns);
+	err = sonde_view_cells_count(cells, index->trace, options);
+	if (err) {
+		free(cells);
+		return err;
+	}
+	(void)pthread_rwlock_wrlock(&index->lock);
+	index->cells = cells;
+	index->progress.counted = true;
+	index->progress.events = cells->before[SONDE_VIEW_CELLS];
+	(void)pthread_rwlock_unlock(&index->lock);
+	return 0;
+}
+
+static void index_end(struct sonde_view_index *index, int err)
+{
+	(void)pthread_rwlock_wrlock(&index->lock);
+	find_holes(index);
+	index->progress.ready = true;
+	index->progress.done = 1;
+	if (err && err != -EINTR)
+		(void)snprintf(index->progress.error,
+			       sizeof(index->progress.error), "%s",
+			       strerrordesc_np(-err));
+	(void)pthread_rwlock_unlock(&index->lock);
+}
+
+static void *index_thread(void *memory)
+{
+	struct sonde_view_index *index = memory;
+	struct sonde_map_options options;
+	int err;
+
+	sonde_map_options_init(&options);
+	options.progress = index_progress;
+	options.progress_ctx = index;
+	index->share = 1;
+	err = count_events(index, &options);
+	index_end(index, err);
+	return NULL;
+}
+
+struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace)
+{
+	struct sonde_view_index *index = calloc(1, sizeof(*index));
+
+	if (!index)
+		return NULL;
+	index->trace = trace;
+	(void)sonde_trace_range(trace, &index->begin_ns, &index->end_ns);
+	(void)pthread_rwlock_init(&index->lock, NULL);
+	find_holes(index);
+	if (!pthread_create(&index->thread, NULL, index_thread, index))
+		return index;
+	free(index->holes);
+	free(index);
+	return NULL;
+}
+
+void sonde_view_index_free(struct sonde_view_index *index)
+{
+	if (!index)
+		return;
+	atomic_store(&index->stopping, true);
+	(void)pthread_join(index->thread, NULL);
+	(void)pthread_rwlock_destroy(&index->lock);
+	free(index->cells);
+	free(index->holes);
+	free(index);
+}
+
+/* ---- questions ---- */
+
+void sonde_view_index_progress(struct sonde_view_index *index,
+			       struct sonde_view_progress *ret_progress)
+{
+	(void)pthread_rwlock_rdlock(&index->lock);
+	*ret_progress = index->progress;
+	(void)pthread_rwlock_unlock(&index->lock);
+}
+
+uint64_t sonde_view_index_count(struct sonde_view_index *index, int64_t time)
+{
+	uint64_t count = 0;
+
+	(void)pthread_rwlock_rdlock(&index->lock);
+	if (index->cells)
+		count = sonde_view_cells_before(index->cells, time);
+	(void)pthread_rwlock_unlock(&index->lock);
+	return count;
+}
+
+bool sonde_view_index_hole(struct sonde_view_index *index, size_t i,
+			   struct sonde_view_hole *ret_hole)
+{
+	bool found;
+
+	(void)pthread_rwlock_rdlock(&index->lock);
+	found = i < index->nr_holes;
+	if (found)
+		*ret_hole = index->holes[i];
+	(void)pthread_rwlock_unlock(&index->lock);
+	return found;
+}

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * index.h - what of a trace a page can be told at once: how many events there
+ * are when, and which events are missing.
+ *
+ * A thread of its own reads the trace, in the background; whoever asks
+ * meanwhile is told what there is, and how far it is. Questions cost the same
+ * however long the trace is.
+ *
+ *   counts	events before each of SONDE_VIEW_CELLS equally spaced times
+ *   holes	when events were lost, or can't be read
+ *
+ * Times are since the trace's begin, but where they are called _ns: since 1970,
+ * as the reader has them.
+ */
+#ifndef VIEW_INDEX_INDEX_H
+#define VIEW_INDEX_INDEX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sonde/trace.h>
+
+#define SONDE_VIEW_CELLS 16384
+
+struct sonde_view_index;
+
+struct sonde_view_progress {
+	double done;     /* 0 to 1 */
+	bool ready;      /* nothing more will come */
+	bool counted;    /* events are */
+	bool from_cache; /* all was there already */
+	uint64_t events; /* if counted */
+	char why[128];   /* there are no states; "" */
+	char error[128]; /* it could not be made; "" */
+};
+
+/* Begins to read. NULL: no memory, no thread. The trace is borrowed. */
+struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace);
+/* Gives up reading if it isn't done. */
+void sonde_view_index_free(struct sonde_view_index *index);
+
+void sonde_view_index_progress(struct sonde_view_index *index,
+			       struct sonde_view_progress *ret_progress);
+
+/* How many events there are before that time; inside of a cell as if they were
+ * spread evenly. 0 while they are not counted. */
+uint64_t sonde_view_index_count(struct sonde_view_index *index, int64_t time);
+
+/* What is missing. */
+struct sonde_view_hole {
+	int64_t begin_ns, end_ns;
+	int32_t cpu; /* -1: any */
+};
+/* The i-th; false beyond the last. */
+bool sonde_view_index_hole(struct sonde_view_index *index, size_t i,
+			   struct sonde_view_hole *ret_hole);
+
+#endif /* VIEW_INDEX_INDEX_H */
