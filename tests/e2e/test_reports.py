@@ -9,8 +9,8 @@ import collections
 import json
 import re
 
-from sonde import (INTERNAL, SONDE, build, check, install, record_ok, require,
-                   run, skip_if_sanitized)
+from sonde import (INTERNAL, SONDE, build, check, exact_events, install,
+                   record_ok, require, run, skip_if_sanitized)
 from handmade import Handmade, Layout
 from harness import check_equal, main, test
 
@@ -192,20 +192,7 @@ def rows_by(report_table, key):
 
 
 def events_of(trace):
-    """The events with exact times. Those of babeltrace2 come from a double and
-    may be a nanosecond too late, so its cycles are converted here."""
-    metadata = (trace.dir / "metadata").read_text()
-    frequency, seconds, offset = (
-        int(re.search(rf"\b{name} = (\d+);", metadata)[1])
-        for name in ("freq", "offset_s", "offset"))
-    events = trace.events(contexts=True)
-    lines = run("babeltrace2", "--clock-cycles", trace.dir).stdout.splitlines()
-    check_equal(len(lines), len(events), "events")
-    for event, line in zip(events, lines):
-        cycles = int(re.match(r"\[(\d+)\]", line)[1])
-        event.time = (seconds * 10**9 + offset * 10**9 // frequency +
-                      cycles * 10**9 // frequency)
-    return [e for e in events if e.name not in INTERNAL]
+    return [e for e in exact_events(trace) if e.name not in INTERNAL]
 
 
 def near(got, expected, what):

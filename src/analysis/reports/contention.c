@@ -112,7 +112,7 @@ thread_of(struct sonde_contention *contention,
 static struct sonde_analysis_site
 call_site(const struct sonde_journal_entry *entry)
 {
-	struct sonde_analysis_site site = { 0 };
+	struct sonde_analysis_site site = { .stack = entry->stack };
 
 	sonde_analysis_site_use(&site, entry->words[SONDE_LOCK_CALLER],
 				entry->image, entry->time_ns);
@@ -123,13 +123,15 @@ call_site(const struct sonde_journal_entry *entry)
 static struct sonde_lock_site *put_site(struct sonde_contention *contention,
 					const struct sonde_analysis_site *at)
 {
+	const uint32_t stack = contention->by_stack ? at->stack : 0;
 	const struct sonde_key key =
-		sonde_analysis_site_key(at->caller, at->image);
+		sonde_analysis_site_key(at->caller, at->image, stack);
 	struct sonde_lock_site *site = sonde_hash_put(&contention->sites, &key);
 
-	if (site)
-		sonde_analysis_site_use(&site->at, at->caller, at->image,
-					at->first_ns);
+	if (!site)
+		return NULL;
+	sonde_analysis_site_use(&site->at, at->caller, at->image, at->first_ns);
+	site->at.stack = stack;
 	return site;
 }
 

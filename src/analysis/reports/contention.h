@@ -65,7 +65,8 @@ struct sonde_lock {
 	struct sonde_histogram waits, holds;
 };
 
-/* A place that calls for locks: its waits, and others' for what it holds. */
+/* A place that calls for locks, by stack or by its address alone: its waits, and
+ * others' for what it holds. */
 struct sonde_lock_site {
 	struct sonde_key key;
 	struct sonde_analysis_site at;
@@ -87,6 +88,7 @@ struct sonde_lock_thread {
 };
 
 struct sonde_contention {
+	bool by_stack;             /* to be set before the first event */
 	struct sonde_hash locks;   /* struct sonde_lock */
 	struct sonde_hash conds;   /* struct sonde_lock */
 	struct sonde_hash threads; /* struct sonde_lock_thread */

@@ -60,8 +60,8 @@ static int heap_find_site(struct sonde_heap *heap,
 	const uint64_t caller = entry->words[SONDE_HEAP_CALLER];
 	const uint32_t stack = heap->by_stack ? entry->stack : 0;
 	/* The caller, too: stacks that end before it are the same. */
-	const struct sonde_key key = sonde_analysis_site_key(
-		caller, entry->image + stack * UINT64_C(0x9e3779b97f4a7c15));
+	const struct sonde_key key =
+		sonde_analysis_site_key(caller, entry->image, stack);
 	struct sonde_heap_caller *place = sonde_hash_get(&heap->callers, &key);
 
 	if (!place) {
@@ -73,7 +73,7 @@ static int heap_find_site(struct sonde_heap *heap,
 			       heap->sites_capacity))
 			return -ENOMEM;
 		heap->sites[heap->nr_sites++] = (struct sonde_heap_site){
-			.stack = stack,
+			.at.stack = stack,
 		};
 	}
 	sonde_analysis_site_use(&heap->sites[place->site].at, caller,

@@ -54,7 +54,6 @@ struct sonde_heap_calls {
 
 struct sonde_heap_site {
 	struct sonde_analysis_site at; /* where malloc() returned to */
-	uint32_t stack; /* of a heap that is told apart by stacks */
 	struct sonde_heap_calls calls;
 	uint64_t live_bytes, live_blocks;
 	/* ---- private ---- */

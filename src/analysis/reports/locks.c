@@ -12,12 +12,15 @@
 #include <stdio.h>
 
 #include "analysis/reports/contention.h"
+#include "analysis/reports/locks_stacks.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
+#include "analysis/reports/stack_tree.h"
 #include "analysis/reports/words.h"
 #include "base/port.h"
 
 #define ROWS           10
+#define STACK_ROWS     30
 #define LOCK_TEXT      256
 
 #define MUTEX(action)  SONDE_LOCK_OP(SONDE_LOCK_MUTEX, SONDE_LOCK_##action)
@@ -414,6 +417,17 @@ static int add_lock_sites(const struct sonde_analysis_args *args,
 			SONDE_ARRAY_SIZE(columns) - !has_mappings(args)));
 }
 
+/* The sites are places, or stacks. */
+static int add_calls(const struct sonde_analysis_args *args,
+		     const struct sonde_contention *contention,
+		     struct sonde_report *report)
+{
+	if (!contention->by_stack)
+		return add_lock_sites(args, contention, report);
+	return sonde_lock_stacks(args, contention,
+				 sonde_analysis_rows(args, STACK_ROWS), report);
+}
+
 static int compare_threads(const void *a, const void *b, void *ctx)
 {
 	const struct sonde_lock_thread *x = a;
@@ -608,7 +622,7 @@ static int add_tables(const struct sonde_analysis_args *args,
 
 	add_worst(args, &contention->worst, report);
 	if (!err)
-		err = add_lock_sites(args, contention, report);
+		err = add_calls(args, contention, report);
 	if (!err)
 		err = add_holds(args, contention, report);
 	if (!err)
@@ -629,9 +643,12 @@ static int run(struct sonde_analysis_args *args,
 		.play = sonde_contention_play,
 		.ctx = &contention,
 	};
-	int err;
+	int err = sonde_lock_by_check(args);
 
+	if (err)
+		return err;
 	sonde_contention_init(&contention);
+	contention.by_stack = sonde_analysis_by_stack(args);
 	err = sonde_journal_run(args, &config);
 	if (err == -E2BIG)
 		err = sonde_analysis_fail(

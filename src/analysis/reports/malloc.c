@@ -11,6 +11,7 @@
 #include "analysis/reports/malloc_stacks.h"
 #include "analysis/reports/ranking.h"
 #include "analysis/reports/reports.h"
+#include "analysis/reports/stack_tree.h"
 #include "analysis/reports/words.h"
 #include "base/port.h"
 
@@ -488,11 +489,11 @@ static int run(struct sonde_analysis_args *args,
 	};
 	int err;
 
-	err = sonde_malloc_stacks_check(args);
+	err = sonde_analysis_by_stack_check(args, "--malloc --stack");
 	if (err)
 		return err;
 	sonde_heap_init(&heap);
-	heap.by_stack = sonde_malloc_by_stack(args);
+	heap.by_stack = sonde_analysis_by_stack(args);
 	err = sonde_journal_run(args, &config);
 	if (err == -E2BIG)
 		err = sonde_analysis_fail(

@@ -30,11 +30,14 @@ enum by {
 };
 
 static const struct {
-	const char *name, *column, *title;
+	const char *name, *column, *title, *leaks;
 } kinds[] = {
-	[BY_FUNCTION] = { "function", "FUNCTION", "Who held it, by function" },
-	[BY_LINE] = { "line", "LINE", "Who held it, by line" },
-	[BY_MODULE] = { "module", "MODULE", "Who held it, by module" },
+	[BY_FUNCTION] = { "function", "FUNCTION", "Who held it, by function",
+			  "Not freed, by function" },
+	[BY_LINE] = { "line", "LINE", "Who held it, by line",
+		      "Not freed, by line" },
+	[BY_MODULE] = { "module", "MODULE", "Who held it, by module",
+			"Not freed, by module" },
 };
 
 /* What has no such name is a group of its own for each address. */
@@ -110,9 +113,22 @@ static int compare(const void *a, const void *b, void *ctx)
 	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
 }
 
-/* Of all groups, for their shares. */
+static int compare_leaks(const void *a, const void *b, void *ctx)
+{
+	const struct group *x = a;
+	const struct group *y = b;
+
+	(void)ctx;
+	if (x->live_bytes != y->live_bytes)
+		return x->live_bytes < y->live_bytes ? 1 : -1;
+	return (x->live_blocks < y->live_blocks) -
+	       (x->live_blocks > y->live_blocks);
+}
+
+/* Of all groups, for their shares and rates. */
 struct sum {
 	uint64_t peak_bytes;
+	double seconds;
 };
 
 static void add_row(struct sonde_table *table, const void *entry, void *ctx)
@@ -130,12 +146,13 @@ static void add_row(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_int(table, 3, (int64_t)group->live_bytes);
 	sonde_table_uint(table, 4, group->live_blocks);
 	sonde_table_uint(table, 5, group->calls);
-	sonde_table_int(table, 6, (int64_t)group->bytes);
+	sonde_table_double(table, 6, (double)group->calls / sum->seconds);
+	sonde_table_int(table, 7, (int64_t)group->bytes);
 }
 
-static int add_table(const struct sonde_hash *groups, enum by by,
-		     const struct sonde_heap *heap, size_t rows,
-		     struct sonde_report *report)
+static int groups_rank(const struct sonde_ranking *ranking, enum by by,
+		       const char *key, const char *title,
+		       struct sonde_report *report)
 {
 	const struct sonde_column columns[] = {
 		{ kinds[by].name, kinds[by].column, SONDE_CELL_TEXT },
@@ -144,21 +161,31 @@ static int add_table(const struct sonde_hash *groups, enum by by,
 		{ "left", "NOT FREED", SONDE_CELL_BYTES },
 		{ "left_blocks", "BLOCKS", SONDE_CELL_COUNT },
 		{ "allocations", "ALLOCATIONS", SONDE_CELL_COUNT },
+		{ "rate", "RATE", SONDE_CELL_RATE },
 		{ "allocated", "BYTES IN ALL", SONDE_CELL_BYTES },
 	};
-	struct sum sum = { heap->peak_bytes };
-	const struct sonde_ranking ranking = {
-		.hash = groups,
-		.compare = compare,
-		.add = add_row,
-		.ctx = &sum,
-		.rows = rows,
-	};
 
-	return sonde_ranking_add(&ranking,
-				 sonde_report_table(report, "groups",
-						    kinds[by].title, columns,
+	return sonde_ranking_add(ranking,
+				 sonde_report_table(report, key, title, columns,
 						    SONDE_ARRAY_SIZE(columns)));
+}
+
+/* What was held at the peak, and what was never freed. */
+static int groups_add_tables(const struct sonde_ranking *form, enum by by,
+			     struct sonde_report *report)
+{
+	struct sonde_ranking ranking = *form;
+	const struct group *group = NULL;
+	int err;
+
+	err = groups_rank(&ranking, by, "groups", kinds[by].title, report);
+	while ((group = sonde_hash_next(form->hash, group)))
+		ranking.candidates += group->live_blocks != 0;
+	if (err || !ranking.candidates)
+		return err;
+	ranking.compare = compare_leaks;
+	return groups_rank(&ranking, by, "leak_groups", kinds[by].leaks,
+			   report);
 }
 
 int sonde_malloc_groups(struct sonde_analysis_args *args,
@@ -166,6 +193,14 @@ int sonde_malloc_groups(struct sonde_analysis_args *args,
 			struct sonde_report *report)
 {
 	struct sonde_hash groups;
+	struct sum sum = { heap->peak_bytes, sonde_analysis_seconds(args) };
+	const struct sonde_ranking ranking = {
+		.hash = &groups,
+		.compare = compare,
+		.add = add_row,
+		.ctx = &sum,
+		.rows = rows,
+	};
 	size_t by = 0;
 	int err;
 
@@ -188,7 +223,7 @@ int sonde_malloc_groups(struct sonde_analysis_args *args,
 	sonde_hash_init(&groups, sizeof(struct group), GROUPS_MAX);
 	err = groups_add_sites(args, (enum by)by, heap, &groups);
 	if (!err)
-		err = add_table(&groups, (enum by)by, heap, rows, report);
+		err = groups_add_tables(&ranking, (enum by)by, report);
 	sonde_hash_fini(&groups);
 	return err;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc_stacks.h - allocations by call stack, as a tree: `sonde report malloc
+ * malloc_stacks.h - allocations by call stack, as trees: `sonde report malloc
  * --by stack`.
  */
 #ifndef ANALYSIS_REPORTS_MALLOC_STACKS_H
@@ -9,13 +9,7 @@
 #include "analysis/analysis.h"
 #include "analysis/reports/heap.h"
 
-/* Whether args->by asks for it. */
-bool sonde_malloc_by_stack(const struct sonde_analysis_args *args);
-
-/* 0, or -EINVAL and said in args->error: it can't be had. */
-int sonde_malloc_stacks_check(struct sonde_analysis_args *args);
-
-/* Adds the tree, of a heap whose sites are stacks. 0 or -ENOMEM. */
+/* Adds the trees, of a heap whose sites are stacks. 0, -ENOMEM, -E2BIG. */
 int sonde_malloc_stacks(const struct sonde_analysis_args *args,
 			const struct sonde_heap *heap, size_t rows,
 			struct sonde_report *report);

@@ -7,8 +7,10 @@
  */
 #include "analysis/reports/site.h"
 
-struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image)
+struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image,
+					 uint32_t stack)
 {
+	image += stack * UINT64_C(0x9e3779b97f4a7c15);
 	return sonde_key_make(SONDE_KEY_HEX, caller,
 			      (uint32_t)(image >> 32) * 0x9e3779b1u +
 				      (uint32_t)image);
@@ -50,4 +52,52 @@ const char *sonde_analysis_site_text(const struct sonde_analysis_args *args,
 	const struct sonde_name *name = sonde_analysis_site_name(args, site);
 
 	return name ? name->text : NULL;
+}
+
+/* Where the stack has the call itself; `nr` if it ends before, as it may in a
+ * process's first milliseconds. */
+static uint32_t first_frame(const struct sonde_names_stack *stack,
+			    uint64_t caller)
+{
+	for (uint32_t i = 0; caller && i < stack->nr; i++)
+		if ((stack->frames[i] & ~SONDE_NAMES_EXACT) == caller)
+			return i;
+	return caller && (stack->end == SONDE_NAMES_UNKNOWN ||
+			  stack->end == SONDE_NAMES_OTHER) ?
+		       stack->nr :
+		       0;
+}
+
+struct sonde_names_stack
+sonde_analysis_site_stack(const struct sonde_analysis_args *args,
+			  const struct sonde_analysis_site *site)
+{
+	const struct sonde_names_stack *known =
+		sonde_names_stack_number(args->names, site->image, site->stack);
+	struct sonde_names_stack stack = {
+		.nr = site->caller != 0,
+		.end = SONDE_NAMES_UNKNOWN,
+		.frames = &site->caller,
+	};
+	uint32_t first = known ? first_frame(known, site->caller) : 0;
+
+	if (!known || first == known->nr)
+		return stack;
+	stack = *known;
+	stack.nr -= first;
+	stack.frames += first;
+	return stack;
+}
+
+struct sonde_names_place
+sonde_analysis_site_place(const struct sonde_analysis_site *site,
+			  uint64_t frame)
+{
+	return (struct sonde_names_place){
+		.image = site->image,
+		.address = frame & ~SONDE_NAMES_EXACT,
+		.from_ns = site->first_ns,
+		.to_ns = site->last_ns,
+		.is_return = !(frame & SONDE_NAMES_EXACT),
+	};
 }

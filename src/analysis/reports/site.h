@@ -13,12 +13,14 @@
 #include "base/hash.h"
 
 struct sonde_analysis_site {
-	uint64_t caller, image;
+	uint64_t caller, image;    /* 0: not known */
 	int64_t first_ns, last_ns; /* when it was used */
+	uint32_t stack; /* the number of its call stack; 0: none, or any */
 };
 
-/* The key of a hash table of call sites. */
-struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image);
+/* The key of a hash table of call sites; of a stack of 0, those of any. */
+struct sonde_key sonde_analysis_site_key(uint64_t caller, uint64_t image,
+					 uint32_t stack);
 /* It was used at that time, too; of a new one, of zeros, also for the first
  * time. */
 void sonde_analysis_site_use(struct sonde_analysis_site *site, uint64_t caller,
@@ -31,5 +33,16 @@ sonde_analysis_site_name(const struct sonde_analysis_args *args,
 /* That as a table's text, or NULL. */
 const char *sonde_analysis_site_text(const struct sonde_analysis_args *args,
 				     const struct sonde_analysis_site *site);
+
+/* The site's call stack from the call on, without the frames of hooks before it.
+ * One that has none, or one that ends before, has the call, if that is known.
+ * Frames are the names' or the site's. */
+struct sonde_names_stack
+sonde_analysis_site_stack(const struct sonde_analysis_args *args,
+			  const struct sonde_analysis_site *site);
+/* Of one of its frames, for a name. */
+struct sonde_names_place
+sonde_analysis_site_place(const struct sonde_analysis_site *site,
+			  uint64_t frame);
 
 #endif /* ANALYSIS_REPORTS_SITE_H */
