@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * flame.c - `sonde flame`: where time went, as a picture or as folded stacks.
+ * flame.c - `sonde flame`: where time went, as a picture or as folded stacks; or
+ * whatever else the call stacks of events weigh.
  */
 #include <errno.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "cmd/pairs.h"
 #include "cmd/read.h"
 #include "view/export/flame.h"
+#include "view/export/flame_stacks.h"
 
 static const char usage[] =
 	"sonde flame [options] [TRACE...]\n"
@@ -21,11 +23,19 @@ enum option_value {
 	OPTION_COUNT,
 	OPTION_PER_THREAD,
 	OPTION_TITLE,
+	OPTION_STACKS,
+	OPTION_WEIGHT,
 };
 
 /* clang-format off */
 static const struct sonde_option options[] = {
 	SONDE_PAIRS_OPTIONS,
+	{ .help = "Or the call stacks of events (record with --stack)" },
+	{ "stacks", OPTION_STACKS, "[=WHAT]", "events live peak waits holders",
+	  "events (the default), memory not freed (live) or in use at the peak, "
+	  "time waited for locks by the waiters or the holders" },
+	{ "weight", OPTION_WEIGHT, "EXPR", NULL,
+	  "what an event weighs, such as size (default: 1)" },
 	{ .help = "Which form" },
 	{ "folded", OPTION_FOLDED, NULL, NULL,
 	  "lines of stacks and weights, for other tools" },
@@ -38,9 +48,53 @@ static const struct sonde_option options[] = {
 
 struct words {
 	struct sonde_pairs_words pairs;
-	bool folded, count, per_thread;
-	const char *title;
+	bool folded, count, per_thread, stacks;
+	const char *title, *what;
+	struct sonde_read_expression weight;
 };
+
+static const char *const weighs[] = {
+	[SONDE_ANALYSIS_WEIGH_EVENTS] = "events",
+	[SONDE_ANALYSIS_WEIGH_LIVE] = "live",
+	[SONDE_ANALYSIS_WEIGH_PEAK] = "peak",
+	[SONDE_ANALYSIS_WEIGH_WAITS] = "waits",
+	[SONDE_ANALYSIS_WEIGH_HOLDERS] = "holders",
+};
+
+#define NR_WEIGHS (sizeof(weighs) / sizeof(weighs[0]))
+
+/* Which of them is meant; NR_WEIGHS: none. */
+static size_t weigh_of(const struct words *words)
+{
+	size_t i = 0;
+
+	if (!words->what)
+		return SONDE_ANALYSIS_WEIGH_EVENTS;
+	while (i < NR_WEIGHS && strcmp(words->what, weighs[i]) != 0)
+		i++;
+	return i;
+}
+
+/* 0, or the exit status of wrong usage. */
+static int check_stacks(const struct words *words)
+{
+	const char *wrong = NULL;
+
+	if (!words->stacks)
+		wrong = words->weight.text ? "--weight goes with --stacks" :
+					     NULL;
+	else if (weigh_of(words) == NR_WEIGHS)
+		wrong = "--stacks takes events, live, peak, waits or holders";
+	else if (words->pairs.list[SONDE_PAIRS_BEGIN].text || words->per_thread)
+		wrong = "--stacks goes with neither --begin nor --per-thread";
+	else if (words->weight.text && (words->what || words->count))
+		wrong = "--weight is one of events: without --count, and "
+			"--stacks without a word";
+	if (!wrong)
+		return 0;
+	sonde_complain("flame: %s", wrong);
+	return SONDE_EXIT_USAGE;
+}
 
 /* 0, or the exit status of wrong usage. */
 static int parse(struct sonde_read *read, int argc, char **argv,
@@ -52,26 +106,96 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		{ OPTION_COUNT, .flag = &words->count },
 		{ OPTION_PER_THREAD, .flag = &words->per_thread },
 		{ OPTION_TITLE, .value = &words->title },
+		{ OPTION_STACKS, .flag = &words->stacks,
+		  .value = &words->what },
+		{ OPTION_WEIGHT, .value = &words->weight.text },
 		{ 0 },
 	};
 	int status = sonde_read_option_all(read, argc, argv, places);
 
 	if (status)
 		return status;
-	return sonde_pairs_check(&words->pairs);
+	status = sonde_pairs_check(&words->pairs);
+	return status ? status : check_stacks(words);
 }
 
-static int make(struct sonde_flame *flame,
-		const struct sonde_flame_config *config,
-		const struct sonde_map_options *map)
+static int make_pairs(struct sonde_flame *flame, struct sonde_read *read,
+		      const struct words *words)
 {
-	int err = sonde_flame_make(flame, config, map);
+	struct sonde_flame_config config = {
+		.count = words->count,
+		.per_track = words->per_thread,
+	};
+	int err = sonde_pairs_config(read, &words->pairs, &config.pairs);
 
+	if (err == 0)
+		err = sonde_flame_make(flame, &config, &read->map);
+	sonde_pairs_config_done(&config.pairs);
 	if (err != -ENODATA)
 		return err;
 	sonde_complain("flame: nothing in this trace is known to begin and "
 		       "end; say it with --begin and --end");
 	return 1;
+}
+
+static int complain_stacks(const struct words *words,
+			   const struct sonde_analysis_args *args, int err)
+{
+	static const char *const lacks[NR_WEIGHS] = {
+		[SONDE_ANALYSIS_WEIGH_EVENTS] =
+			"no event of it weighs anything",
+		[SONDE_ANALYSIS_WEIGH_LIVE] = "no memory is left",
+		[SONDE_ANALYSIS_WEIGH_PEAK] = "no memory was allocated",
+		[SONDE_ANALYSIS_WEIGH_WAITS] = "nothing waited for a lock",
+		[SONDE_ANALYSIS_WEIGH_HOLDERS] =
+			"nothing is known to have waited for a lock's holder",
+	};
+
+	if (args->error[0])
+		sonde_complain("flame: %s", args->error);
+	else if (err == -ENODATA)
+		sonde_complain("flame: %s", lacks[weigh_of(words)]);
+	else
+		return err;
+	return 1;
+}
+
+static int make_stacks(struct sonde_flame *flame, struct sonde_read *read,
+		       struct words *words)
+{
+	struct sonde_analysis_args args = { .trace = read->trace,
+					    .map = read->map };
+	int err;
+
+	words->weight.option = "--weight";
+	err = sonde_read_expressions(read, &words->weight, 1);
+	if (err)
+		return err;
+	args.value = words->weight.filter;
+	args.names = sonde_names_new(read->trace);
+	if (!args.names) {
+		err = -ENOMEM;
+	} else if (!sonde_names_has_stacks(args.names)) {
+		sonde_complain("flame: the trace has no call stacks; they are "
+			       "recorded with --stack");
+		err = 1;
+	} else {
+		err = sonde_flame_make_stacks(
+			flame, &args,
+			(enum sonde_analysis_weigh)weigh_of(words),
+			words->count);
+	}
+	sonde_names_free(args.names);
+	sonde_read_expressions_fini(&words->weight, 1);
+	return err < 0 ? complain_stacks(words, &args, err) : err;
+}
+
+static int make_tree(struct sonde_flame *flame, struct sonde_read *read,
+		     struct words *words)
+{
+	if (words->stacks)
+		return make_stacks(flame, read, words);
+	return make_pairs(flame, read, words);
 }
 
 static void write_form(const struct sonde_read *read, const struct words *words,
@@ -88,7 +212,6 @@ static void write_form(const struct sonde_read *read, const struct words *words,
 static int run(int argc, char **argv)
 {
 	struct words words = { 0 };
-	struct sonde_flame_config config = { 0 };
 	struct sonde_flame flame = { 0 };
 	struct sonde_read read;
 	char note[256];
@@ -102,14 +225,9 @@ static int run(int argc, char **argv)
 		return status;
 	if (!words.title)
 		words.title = argv[optind];
-	config.count = words.count;
-	config.per_track = words.per_thread;
-	status = sonde_pairs_config(&read, &words.pairs, &config.pairs);
-	if (status == 0)
-		status = make(&flame, &config, &read.map);
+	status = make_tree(&flame, &read, &words);
 	if (status == 0)
 		write_form(&read, &words, &flame);
-	sonde_pairs_config_done(&config.pairs);
 	status = sonde_read_finish(&read, NULL, status);
 	if (status == 0 && !read.quiet && !read.json)
 		/* what is not in the picture: lines don't show it */

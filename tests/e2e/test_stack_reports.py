@@ -261,5 +261,90 @@ def groups_tell_leaks_and_rates():
     check({"get", "zeroed"} <= functions, functions)
 
 
+# ---- flame graphs ----
+
+def flame(trace, *options):
+    done = run(SONDE, "flame", *options, trace.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    return done.stdout
+
+
+def folded(trace, *options):
+    """{names: weight}, the outermost first."""
+    lines = flame(trace, "--folded", *options).splitlines()
+    pairs = [line.rsplit(" ", 1) for line in lines]
+    check_equal(len({stack for stack, _ in pairs}), len(pairs), "lines")
+    return {tuple(stack.split(";")): int(weight) for stack, weight in pairs}
+
+
+def same_weights(got, sums, what):
+    """Of all, and of each place that was called last."""
+    check_equal(sum(got.values()), sum(sums.values()), what)
+    check_equal(len(got) > 1, True, "stacks")
+
+
+@test
+def a_flame_graph_has_all_events_weighted_as_wanted():
+    trace = record_ok(build(HEAP), options=["--malloc", "--stack"])
+    stacks = Stacks(trace)
+    heap = Heap(stacks)
+    events = [e for e in stacks.events if e.contexts.get("stack") is not None
+              and e.name.startswith("malloc:")]
+    got = folded(trace, "--stacks")
+    check_equal(sum(got.values()), len(events), "events")
+    only = "-f", '$event == "malloc:malloc"'
+    sizes = [e for e in events if e.name == "malloc:malloc"]
+    got = folded(trace, "--stacks", "--weight", "size", *only)
+    check_equal(sum(got.values()), sum(e["size"] for e in sizes), "sizes")
+    b_calls = sum(weight for stack, weight in
+                  folded(trace, "--stacks", *only).items()
+                  if stack[-2:] == ("b", "get"))
+    own = {stacks.of(e)[:2] for e in sizes}
+    counts = collections.Counter(stacks.of(e)[:2] for e in sizes)
+    check(b_calls in [counts[pair] for pair in own], (b_calls, counts))
+    for what, sums in ("live", heap.live), ("peak", heap.peak):
+        same_weights(folded(trace, "--stacks=" + what), sums, what)
+    tree = json.loads(flame(trace, "--stacks=live", "--json"))
+    check_equal(tree["root"]["total_bytes"], sum(heap.live.values()), "live")
+
+
+@test
+def a_flame_graph_has_the_time_of_waits():
+    trace = record_ok(build(LOCKS), options=["--locks", "--stack"])
+    waited, blocked = waits(Stacks(trace))
+    for what, of, names in (
+            ("waits", waited, [("waiter_x", "inner"), ("waiter_y", "inner")]),
+            ("holders", blocked, [("owner_a", "hold")])):
+        got = folded(trace, "--stacks=" + what)
+        check_equal(sum(got.values()), sum(map(sum, of.values())), what)
+        by_two = collections.Counter()
+        for stack, all_ns in of.items():
+            by_two[stack[:2]] += sum(all_ns)
+        for pair in names:
+            below = sum(weight for stack, weight in got.items()
+                        if stack[-2:] == pair)
+            check(below in by_two.values(), (pair, below, by_two))
+        counts = folded(trace, "--stacks=" + what, "--count")
+        check_equal(sum(counts.values()), sum(map(len, of.values())), "counts")
+    check("<svg" in flame(trace, "--stacks=waits"), "a picture")
+
+
+@test
+def what_a_flame_graph_cant_show_is_an_error():
+    trace = record_ok(build(LOCKS), options=["--locks"])
+    for options, status, word in (
+            (["--stacks"], 1, "recorded with --stack"),
+            (["--stacks=dead"], 2, "events, live, peak"),
+            (["--weight", "size"], 2, "goes with --stacks"),
+            (["--stacks", "--per-thread"], 2, "--per-thread")):
+        done = run(SONDE, "flame", *options, trace.dir)
+        check_equal(done.returncode, status, done.stderr)
+        check(word in done.stderr, done.stderr)
+    trace = record_ok(build(LOCKS), options=["--locks", "--stack"])
+    done = run(SONDE, "flame", "--stacks=live", trace.dir)
+    check_equal(done.returncode, 1, done.stderr)
+    check("no memory is left" in done.stderr, done.stderr)
+
+
 install()
 main()

@@ -11,10 +11,34 @@
 
 #include <errno.h>
 
-#define LOCKS_MAX   ((size_t)7 << 15)
-#define THREADS_MAX ((size_t)7 << 16)
-#define HOLDS_MAX   ((size_t)7 << 18)
-#define SITES_MAX   ((size_t)1 << 20)
+#include "base/port.h"
+
+#define LOCKS_MAX      ((size_t)7 << 15)
+#define THREADS_MAX    ((size_t)7 << 16)
+#define HOLDS_MAX      ((size_t)7 << 18)
+#define SITES_MAX      ((size_t)1 << 20)
+
+#define MUTEX(action)  SONDE_LOCK_OP(SONDE_LOCK_MUTEX, SONDE_LOCK_##action)
+#define RWLOCK(action) SONDE_LOCK_OP(SONDE_LOCK_RWLOCK, SONDE_LOCK_##action)
+#define COND(action)   SONDE_LOCK_OP(SONDE_LOCK_COND, SONDE_LOCK_##action)
+
+/* clang-format off */
+static const struct sonde_journal_form forms[] = {
+	{ "lock:mutex_wait", MUTEX(WAIT), { "mutex", "caller" } },
+	{ "lock:mutex_lock", MUTEX(LOCK), { "mutex", "caller", "result" } },
+	{ "lock:mutex_busy", MUTEX(BUSY), { "mutex", "caller" } },
+	{ "lock:mutex_unlock", MUTEX(UNLOCK), { "mutex", "caller" } },
+	{ "lock:rwlock_wait", RWLOCK(WAIT), { "rwlock", "caller" } },
+	{ "lock:rwlock_lock", RWLOCK(LOCK), { "rwlock", "caller", "result" } },
+	{ "lock:rwlock_busy", RWLOCK(BUSY), { "rwlock", "caller" } },
+	{ "lock:rwlock_unlock", RWLOCK(UNLOCK), { "rwlock", "caller" } },
+	{ "lock:cond_wait", COND(WAIT), { "cond", "caller", NULL, "mutex" } },
+	{ "lock:cond_wake", COND(LOCK),
+	  { "cond", "caller", "result", "mutex" } },
+	{ "lock:cond_signal", COND(SIGNAL), { "cond", "caller" } },
+	{ "lock:cond_broadcast", COND(BROADCAST), { "cond", "caller" } },
+};
+/* clang-format on */
 
 /* A lock in a thread's hands: the key is the lock and the thread. */
 struct hold {
@@ -354,4 +378,22 @@ int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry)
 	if (kind_of(entry) == SONDE_LOCK_COND)
 		return play_cond(contention, lock, thread, entry);
 	return play_lock(contention, lock, thread, entry);
+}
+
+int sonde_contention_read(struct sonde_analysis_args *args,
+			  struct sonde_contention *contention)
+{
+	const struct sonde_journal_config config = {
+		.forms = forms,
+		.nr_forms = SONDE_ARRAY_SIZE(forms),
+		.play = sonde_contention_play,
+		.ctx = contention,
+	};
+	int err = sonde_journal_run(args, &config);
+
+	if (err != -E2BIG)
+		return err;
+	return sonde_analysis_fail(args, -EINVAL,
+				   "too many locks or threads at a time; "
+				   "choose less with --from, --to or -f");
 }

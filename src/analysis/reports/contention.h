@@ -106,4 +106,8 @@ void sonde_contention_fini(struct sonde_contention *contention);
  * contention. */
 int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry);
 
+/* All events of a trace. Also -EINVAL, and said in args->error. */
+int sonde_contention_read(struct sonde_analysis_args *args,
+			  struct sonde_contention *contention);
+
 #endif /* ANALYSIS_REPORTS_CONTENTION_H */

@@ -14,10 +14,26 @@
 
 #include "analysis/reports/worst.h"
 #include "base/grow.h"
+#include "base/port.h"
 
 #define SITES_MAX   ((size_t)1 << 20)
 #define THREADS_MAX ((size_t)1 << 20)
 #define EXACT_SIZES 4096 /* sizes below are counted each by itself */
+
+static const struct sonde_journal_form forms[] = {
+	{ "malloc:malloc", SONDE_HEAP_MALLOC, { "size", "ptr", "caller" } },
+	{ "malloc:calloc",
+	  SONDE_HEAP_CALLOC,
+	  { "size", "ptr", "caller", "count" } },
+	{ "malloc:memalign", SONDE_HEAP_MEMALIGN, { "size", "ptr", "caller" } },
+	{ "malloc:realloc_begin",
+	  SONDE_HEAP_REALLOC_BEGIN,
+	  { "size", NULL, "caller", "old" } },
+	{ "malloc:realloc",
+	  SONDE_HEAP_REALLOC,
+	  { "size", "ptr", "caller", "old" } },
+	{ "malloc:free", SONDE_HEAP_FREE, { NULL, "ptr", "caller" } },
+};
 
 /* What is known of a block; in `moving`, by the thread that reallocates. */
 struct block {
@@ -378,4 +394,22 @@ int sonde_heap_play(void *ctx, const struct sonde_journal_entry *entry)
 		return heap_begin_block(heap, entry);
 	err = count_free(heap, entry);
 	return err ? err : free_ptr(heap, entry, entry->words[SONDE_HEAP_PTR]);
+}
+
+int sonde_heap_read(struct sonde_analysis_args *args, struct sonde_heap *heap)
+{
+	const struct sonde_journal_config config = {
+		.forms = forms,
+		.nr_forms = SONDE_ARRAY_SIZE(forms),
+		.play = sonde_heap_play,
+		.ctx = heap,
+	};
+	int err = sonde_journal_run(args, &config);
+
+	if (err != -E2BIG)
+		return err;
+	return sonde_analysis_fail(args, -EINVAL,
+				   "more than %zu blocks are in use at a time; "
+				   "choose less with --from, --to or -f",
+				   SONDE_HEAP_BLOCKS);
 }

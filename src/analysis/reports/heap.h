@@ -104,6 +104,9 @@ void sonde_heap_fini(struct sonde_heap *heap);
  * heap. */
 int sonde_heap_play(void *ctx, const struct sonde_journal_entry *entry);
 
+/* All events of a trace. Also -EINVAL, and said in args->error. */
+int sonde_heap_read(struct sonde_analysis_args *args, struct sonde_heap *heap);
+
 /* What the site held at the peak. */
 uint64_t sonde_heap_site_peak(const struct sonde_heap *heap,
 			      const struct sonde_heap_site *site);

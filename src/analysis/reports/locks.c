@@ -19,31 +19,9 @@
 #include "analysis/reports/words.h"
 #include "base/port.h"
 
-#define ROWS           10
-#define STACK_ROWS     30
-#define LOCK_TEXT      256
-
-#define MUTEX(action)  SONDE_LOCK_OP(SONDE_LOCK_MUTEX, SONDE_LOCK_##action)
-#define RWLOCK(action) SONDE_LOCK_OP(SONDE_LOCK_RWLOCK, SONDE_LOCK_##action)
-#define COND(action)   SONDE_LOCK_OP(SONDE_LOCK_COND, SONDE_LOCK_##action)
-
-/* clang-format off */
-static const struct sonde_journal_form forms[] = {
-	{ "lock:mutex_wait", MUTEX(WAIT), { "mutex", "caller" } },
-	{ "lock:mutex_lock", MUTEX(LOCK), { "mutex", "caller", "result" } },
-	{ "lock:mutex_busy", MUTEX(BUSY), { "mutex", "caller" } },
-	{ "lock:mutex_unlock", MUTEX(UNLOCK), { "mutex", "caller" } },
-	{ "lock:rwlock_wait", RWLOCK(WAIT), { "rwlock", "caller" } },
-	{ "lock:rwlock_lock", RWLOCK(LOCK), { "rwlock", "caller", "result" } },
-	{ "lock:rwlock_busy", RWLOCK(BUSY), { "rwlock", "caller" } },
-	{ "lock:rwlock_unlock", RWLOCK(UNLOCK), { "rwlock", "caller" } },
-	{ "lock:cond_wait", COND(WAIT), { "cond", "caller", NULL, "mutex" } },
-	{ "lock:cond_wake", COND(LOCK),
-	  { "cond", "caller", "result", "mutex" } },
-	{ "lock:cond_signal", COND(SIGNAL), { "cond", "caller" } },
-	{ "lock:cond_broadcast", COND(BROADCAST), { "cond", "caller" } },
-};
-/* clang-format on */
+#define ROWS       10
+#define STACK_ROWS 30
+#define LOCK_TEXT  256
 
 static const char *const kinds[] = {
 	[SONDE_LOCK_MUTEX] = "mutex",
@@ -637,24 +615,13 @@ static int run(struct sonde_analysis_args *args,
 {
 	struct sonde_report *report = NULL;
 	struct sonde_contention contention;
-	const struct sonde_journal_config config = {
-		.forms = forms,
-		.nr_forms = SONDE_ARRAY_SIZE(forms),
-		.play = sonde_contention_play,
-		.ctx = &contention,
-	};
 	int err = sonde_lock_by_check(args);
 
 	if (err)
 		return err;
 	sonde_contention_init(&contention);
 	contention.by_stack = sonde_analysis_by_stack(args);
-	err = sonde_journal_run(args, &config);
-	if (err == -E2BIG)
-		err = sonde_analysis_fail(
-			args, -EINVAL,
-			"too many locks or threads at a time; choose less "
-			"with --from, --to or -f");
+	err = sonde_contention_read(args, &contention);
 	if (!err && !contention.locks.nr_entries &&
 	    !contention.conds.nr_entries)
 		err = sonde_analysis_fail(args, -ENODATA,

@@ -19,21 +19,6 @@
 #define FEW_ROWS   5
 #define STACK_ROWS 30
 
-static const struct sonde_journal_form forms[] = {
-	{ "malloc:malloc", SONDE_HEAP_MALLOC, { "size", "ptr", "caller" } },
-	{ "malloc:calloc",
-	  SONDE_HEAP_CALLOC,
-	  { "size", "ptr", "caller", "count" } },
-	{ "malloc:memalign", SONDE_HEAP_MEMALIGN, { "size", "ptr", "caller" } },
-	{ "malloc:realloc_begin",
-	  SONDE_HEAP_REALLOC_BEGIN,
-	  { "size", NULL, "caller", "old" } },
-	{ "malloc:realloc",
-	  SONDE_HEAP_REALLOC,
-	  { "size", "ptr", "caller", "old" } },
-	{ "malloc:free", SONDE_HEAP_FREE, { NULL, "ptr", "caller" } },
-};
-
 static const char *const functions[SONDE_HEAP_NR_OPS] = {
 	[SONDE_HEAP_MALLOC] = "malloc",     [SONDE_HEAP_CALLOC] = "calloc",
 	[SONDE_HEAP_MEMALIGN] = "memalign", [SONDE_HEAP_REALLOC] = "realloc",
@@ -481,12 +466,6 @@ static int run(struct sonde_analysis_args *args,
 	struct sonde_words words = { .args = args };
 	struct sonde_report *report = NULL;
 	struct sonde_heap heap;
-	const struct sonde_journal_config config = {
-		.forms = forms,
-		.nr_forms = SONDE_ARRAY_SIZE(forms),
-		.play = sonde_heap_play,
-		.ctx = &heap,
-	};
 	int err;
 
 	err = sonde_analysis_by_stack_check(args, "--malloc --stack");
@@ -494,13 +473,7 @@ static int run(struct sonde_analysis_args *args,
 		return err;
 	sonde_heap_init(&heap);
 	heap.by_stack = sonde_analysis_by_stack(args);
-	err = sonde_journal_run(args, &config);
-	if (err == -E2BIG)
-		err = sonde_analysis_fail(
-			args, -EINVAL,
-			"more than %zu blocks are in use at a time; choose "
-			"less with --from, --to or -f",
-			SONDE_HEAP_BLOCKS);
+	err = sonde_heap_read(args, &heap);
 	if (!err && !heap.threads.nr_entries)
 		err = sonde_analysis_fail(args, -ENODATA,
 					  "no memory was allocated or freed; "

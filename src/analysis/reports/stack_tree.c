@@ -186,7 +186,7 @@ static int tree_sort(struct showing *showing)
 }
 
 static const struct sonde_analysis_tree_node *
-node_at(const struct showing *showing, size_t i)
+tree_node_at(const struct showing *showing, size_t i)
 {
 	return &showing->tree->nodes[showing->order[i]];
 }
@@ -200,7 +200,7 @@ static size_t children_of(const struct showing *showing, uint32_t node)
 	while (from < to) {
 		size_t i = (from + to) / 2;
 
-		if (node_at(showing, i)->parent < node)
+		if (tree_node_at(showing, i)->parent < node)
 			from = i + 1;
 		else
 			to = i;
@@ -210,11 +210,12 @@ static size_t children_of(const struct showing *showing, uint32_t node)
 
 static bool is_child(const struct showing *showing, size_t i, uint32_t parent)
 {
-	return i < showing->tree->nr && node_at(showing, i)->parent == parent;
+	return i < showing->tree->nr &&
+	       tree_node_at(showing, i)->parent == parent;
 }
 
-static bool is_wanted(const struct showing *showing,
-		      const struct sonde_analysis_tree_node *node)
+static bool tree_is_wanted(const struct showing *showing,
+			   const struct sonde_analysis_tree_node *node)
 {
 	return node->sums[showing->form->needs] != 0;
 }
@@ -255,7 +256,7 @@ static size_t nr_wanted(const struct showing *showing)
 	size_t nr = 0;
 
 	for (size_t i = 0; i < showing->tree->nr; i++)
-		nr += is_wanted(showing, &showing->tree->nodes[i]);
+		nr += tree_is_wanted(showing, &showing->tree->nodes[i]);
 	return nr;
 }
 
@@ -265,7 +266,7 @@ static bool has_several(const struct showing *showing, size_t first,
 	size_t nr = 0;
 
 	for (size_t i = first; nr < 2 && is_child(showing, i, parent); i++)
-		nr += is_wanted(showing, node_at(showing, i));
+		nr += tree_is_wanted(showing, tree_node_at(showing, i));
 	return nr > 1;
 }
 
@@ -282,9 +283,9 @@ static void put_children(struct showing *showing, uint32_t parent,
 	for (size_t i = first; is_child(showing, i, parent); i++) {
 		if (showing->nr_shown == showing->form->rows)
 			return;
-		if (!is_wanted(showing, node_at(showing, i)))
+		if (!tree_is_wanted(showing, tree_node_at(showing, i)))
 			continue;
-		tree_put_node(showing, node_at(showing, i), indent);
+		tree_put_node(showing, tree_node_at(showing, i), indent);
 		put_children(showing, showing->order[i], indent);
 	}
 }

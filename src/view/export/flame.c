@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/port.h"
 #include "view/export/who.h"
 
 /* ---- nodes ---- */
@@ -24,10 +25,8 @@ struct place {
 	uint64_t node;
 };
 
-/* The child of that name, made if there is none; the parent itself if there is
- * no place for more. */
-static int get_child(struct sonde_flame *flame, uint32_t parent, uint32_t name,
-		     uint32_t *ret_node)
+int sonde_flame_child(struct sonde_flame *flame, uint32_t parent, uint32_t name,
+		      uint32_t *ret_node)
 {
 	struct sonde_key key = sonde_key_make(SONDE_KEY_UINT,
 					      (uint64_t)parent << 32 | name, 0);
@@ -73,10 +72,11 @@ static int root_of(struct sonde_flame *flame, struct sonde_track *track,
 	if (flame->per_track && track->user == 0) {
 		length = snprintf(text, sizeof(text), "%s %" PRId32,
 				  kinds[track->kind], track->id);
-		if (get_child(flame, 0,
-			      sonde_export_names_get(&flame->spans.names, text,
-						     (size_t)length),
-			      &node) != 0)
+		if (sonde_flame_child(
+			    flame, 0,
+			    sonde_export_names_get(&flame->spans.names, text,
+						   (size_t)length),
+			    &node) != 0)
 			return -ENOMEM;
 		track->user = node;
 	}
@@ -108,7 +108,7 @@ static int flame_open_span(void *ctx, struct sonde_track *track,
 		err = root_of(flame, track, &parent);
 	}
 	if (err == 0)
-		err = get_child(flame, parent, span->name, &span->user);
+		err = sonde_flame_child(flame, parent, span->name, &span->user);
 	if (err != 0)
 		return err;
 	flame->nodes[span->user].count++;
@@ -130,13 +130,16 @@ static const struct sonde_spans_ops flame_ops = { .open = flame_open_span,
 
 /* ---- the whole ---- */
 
-static int init(struct sonde_flame *flame,
-		const struct sonde_flame_config *config)
+int sonde_flame_init(struct sonde_flame *flame,
+		     const struct sonde_flame_config *config)
 {
 	int err;
 
 	*flame = (struct sonde_flame){ .count = config->count,
-				       .per_track = config->per_track };
+				       .per_track = config->per_track,
+				       .unit = config->count ?
+						       SONDE_CELL_COUNT :
+						       SONDE_CELL_DURATION };
 	sonde_hash_init(&flame->places, sizeof(struct place),
 			SONDE_FLAME_NODES);
 	err = sonde_spans_init(&flame->spans, &config->pairs, &flame_ops,
@@ -194,8 +197,7 @@ static int flame_sort_children(struct sonde_flame *flame)
 	return 0;
 }
 
-/* Totals and order. */
-static int finish(struct sonde_flame *flame)
+int sonde_flame_finish(struct sonde_flame *flame)
 {
 	int err = sonde_spans_finish(&flame->spans);
 
@@ -225,14 +227,14 @@ int sonde_flame_make(struct sonde_flame *flame,
 		     const struct sonde_map_options *options)
 {
 	struct sonde_trace *trace = config->pairs.trace;
-	int err = init(flame, config);
+	int err = sonde_flame_init(flame, config);
 
 	if (err == 0 && !flame->spans.pairs.any)
 		err = -ENODATA;
 	if (err == 0)
 		err = sonde_who_run(trace, options, feed, flame);
 	if (err == 0)
-		err = finish(flame);
+		err = sonde_flame_finish(flame);
 	return err;
 }
 
@@ -250,15 +252,25 @@ uint32_t sonde_flame_next(const struct sonde_flame *flame, uint32_t node)
 bool sonde_flame_note(const struct sonde_flame *flame, size_t i, char *to,
 		      size_t size)
 {
-	if (flame->homeless > 0) {
-		if (i == 0) {
-			(void)snprintf(to, size,
-				       "%" PRIu64 " begins found the tree full "
-				       "and count for their callers",
-				       flame->homeless);
-			return true;
-		}
-		i--;
+	const struct {
+		uint64_t nr;
+		const char *what;
+	} own[] = {
+		{ flame->homeless, "begins found the tree full and count for "
+				   "their callers" },
+		{ flame->stackless, "events have no call stack" },
+		{ flame->valueless, "events have no value of --weight, or one "
+				    "below 0" },
+	};
+
+	for (size_t k = 0; k < SONDE_ARRAY_SIZE(own); k++) {
+		if (!own[k].nr)
+			continue;
+		if (i-- > 0)
+			continue;
+		(void)snprintf(to, size, "%" PRIu64 " %s", own[k].nr,
+			       own[k].what);
+		return true;
 	}
 	return sonde_spans_note(&flame->spans, i, to, size);
 }

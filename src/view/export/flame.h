@@ -3,6 +3,7 @@
  * flame.h - where time went, as a tree of what called what.
  *
  *   flame.c       events -> tree (over spans.h)
+ *   flame_stacks.c  recorded call stacks -> tree
  *   flame_text.c  tree -> folded stacks, JSON
  *   flame_svg.c   tree -> a picture that needs nothing but itself
  *
@@ -24,6 +25,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "analysis/report.h"
 #include "reader/map.h"
 #include "view/export/spans.h"
 
@@ -48,10 +50,12 @@ struct sonde_flame_config {
 struct sonde_flame {
 	struct sonde_spans spans;
 	bool count, per_track;
+	enum sonde_cell unit; /* of weights: durations, bytes, counts */
 	struct sonde_flame_node *nodes; /* [0] is the root; parents first */
 	uint32_t nr, room;
 	struct sonde_hash places; /* of nodes, by parent and name */
 	uint64_t homeless;        /* begins that found no place for a node */
+	uint64_t stackless, valueless; /* events that weigh nothing */
 };
 
 /*
@@ -63,6 +67,15 @@ int sonde_flame_make(struct sonde_flame *flame,
 		     const struct sonde_flame_config *config,
 		     const struct sonde_map_options *options);
 void sonde_flame_fini(struct sonde_flame *flame);
+
+/* What makers of trees share: an empty one; the child of that name, made if there
+ * is none, or the parent if there is no place for more; totals and order, once all
+ * is there. 0 or -ENOMEM. */
+int sonde_flame_init(struct sonde_flame *flame,
+		     const struct sonde_flame_config *config);
+int sonde_flame_child(struct sonde_flame *flame, uint32_t parent, uint32_t name,
+		      uint32_t *ret_node);
+int sonde_flame_finish(struct sonde_flame *flame);
 
 const char *sonde_flame_name(const struct sonde_flame *flame, uint32_t node);
 /* The node after this one, parents before children; 0 after the last. */

@@ -170,11 +170,9 @@ static void put_weight(const struct sonde_flame *flame, uint64_t weight,
 	struct sonde_cell_value value = { .set = true, .u = weight };
 	char text[64];
 
-	if (!flame->count)
+	if (flame->unit != SONDE_CELL_COUNT)
 		value.i = (int64_t)weight;
-	(void)sonde_show_cell(flame->count ? SONDE_CELL_COUNT :
-					     SONDE_CELL_DURATION,
-			      &value, text, sizeof(text));
+	(void)sonde_show_cell(flame->unit, &value, text, sizeof(text));
 	put_xml(to, text);
 }
 

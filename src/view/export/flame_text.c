@@ -65,9 +65,12 @@ static void open_node(const struct sonde_flame *flame, uint32_t i,
 
 	sonde_json_open(json, i ? NULL : "root", '{');
 	sonde_json_put_text(json, "name", sonde_flame_name(flame, i));
-	if (!flame->count) {
+	if (flame->unit == SONDE_CELL_DURATION) {
 		sonde_json_put_unsigned(json, "total_ns", node->total);
 		sonde_json_put_unsigned(json, "self_ns", node->self);
+	} else if (flame->unit == SONDE_CELL_BYTES) {
+		sonde_json_put_unsigned(json, "total_bytes", node->total);
+		sonde_json_put_unsigned(json, "self_bytes", node->self);
 	} else {
 		sonde_json_put_unsigned(json, "total", node->total);
 	}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * stack_weights.c - weights of call stacks (stack_weights.h).
+ *
+ * Events are added up in slices, by stack and, as hooks have frames of their own
+ * before it, by the call that their field `caller` says; slices are added up in
+ * any order. Memory and locks are what heap.c and contention.c know.
+ */
+#include "analysis/reports/stack_weights.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/reports/contention.h"
+#include "analysis/reports/heap.h"
+#include "reader/names/names.h"
+#include "reader/reader.h"
+
+#define STACKS_MAX ((size_t)1 << 22)
+
+/* The fields of an event class; without owner: it has none. */
+struct class_fields {
+	struct sonde_field stack, caller;
+};
+
+struct weighing {
+	const struct sonde_filter *value; /* NULL: 1 */
+	struct class_fields *classes;
+};
+
+struct weighed {
+	struct sonde_key key;
+	struct sonde_analysis_site at;
+	uint64_t weight, count;
+};
+
+struct part {
+	const struct weighing *weighing;
+	struct sonde_hash stacks;
+	struct sonde_analysis_weightless less;
+};
+
+/* ---- events ---- */
+
+static void find_stack_field(const struct sonde_event_class *cls,
+			     enum sonde_scope scope, const char *name,
+			     struct sonde_field *field)
+{
+	if (sonde_event_class_field(cls, scope, name, field))
+		field->owner = NULL;
+}
+
+static struct class_fields *find_stack_fields(const struct sonde_trace *trace)
+{
+	struct class_fields *classes =
+		calloc(trace->nr_classes + 1, sizeof(*classes));
+
+	for (size_t i = 0; classes && i < trace->nr_classes; i++) {
+		find_stack_field(trace->classes[i], SONDE_SCOPE_EVENT_CONTEXT,
+				 "stack", &classes[i].stack);
+		find_stack_field(trace->classes[i], SONDE_SCOPE_PAYLOAD,
+				 "caller", &classes[i].caller);
+	}
+	return classes;
+}
+
+static uint64_t weigh_number(const struct sonde_event *event,
+			     const struct sonde_field *field)
+{
+	struct sonde_value value;
+
+	if (!field->owner || sonde_event_value(event, field, &value) ||
+	    value.kind > SONDE_KIND_INT)
+		return 0;
+	return value.u;
+}
+
+/* False: it has none. */
+static bool weight_of(const struct sonde_filter *filter,
+		      const struct sonde_event *event, uint64_t *ret_weight)
+{
+	struct sonde_value value;
+
+	*ret_weight = 1;
+	if (!filter)
+		return true;
+	if (sonde_filter_value(filter, event, &value))
+		return false;
+	*ret_weight = value.u;
+	if (value.kind == SONDE_KIND_UINT || value.kind == SONDE_KIND_BOOL)
+		return true;
+	if (value.kind == SONDE_KIND_INT)
+		return value.i >= 0;
+	if (value.kind != SONDE_KIND_FLOAT || !(value.d >= 0) ||
+	    value.d >= 0x1p63)
+		return false;
+	*ret_weight = (uint64_t)(value.d + 0.5);
+	return true;
+}
+
+static struct weighed *weighed_stack(struct part *part,
+				     const struct sonde_analysis_site *at)
+{
+	const struct sonde_key key =
+		sonde_analysis_site_key(at->caller, at->image, at->stack);
+	struct weighed *stack = sonde_hash_put(&part->stacks, &key);
+
+	if (!stack)
+		return NULL;
+	if (!stack->count)
+		stack->at = *at;
+	sonde_analysis_site_use(&stack->at, at->caller, at->image,
+				at->first_ns);
+	sonde_analysis_site_use(&stack->at, at->caller, at->image, at->last_ns);
+	return stack;
+}
+
+static int weigh_event(void *memory, const struct sonde_event *event)
+{
+	struct part *part = memory;
+	const struct class_fields *fields =
+		&part->weighing->classes[event->cls->info.index];
+	struct sonde_analysis_site at = {
+		.image = sonde_names_image(event),
+		.first_ns = event->time_ns,
+		.last_ns = event->time_ns,
+	};
+	struct weighed *stack;
+	uint64_t weight;
+
+	if (!fields->stack.owner) {
+		part->less.stackless++;
+		return 0;
+	}
+	if (!weight_of(part->weighing->value, event, &weight)) {
+		part->less.valueless++;
+		return 0;
+	}
+	at.stack = (uint32_t)weigh_number(event, &fields->stack);
+	at.caller = weigh_number(event, &fields->caller);
+	stack = weighed_stack(part, &at);
+	if (!stack)
+		return sonde_hash_error(&part->stacks);
+	stack->weight += weight;
+	stack->count++;
+	return 0;
+}
+
+static int weigh_begin(void *memory, const void *config, bool first)
+{
+	struct part *part = memory;
+
+	(void)first;
+	part->weighing = config;
+	sonde_hash_init(&part->stacks, sizeof(struct weighed), STACKS_MAX);
+	return 0;
+}
+
+static int weigh_merge(void *whole, void *memory)
+{
+	struct part *left = whole;
+	struct part *right = memory;
+	const struct weighed *from = NULL;
+
+	while ((from = sonde_hash_next(&right->stacks, from))) {
+		struct weighed *stack = weighed_stack(left, &from->at);
+
+		if (!stack)
+			return sonde_hash_error(&left->stacks);
+		stack->weight += from->weight;
+		stack->count += from->count;
+	}
+	left->less.stackless += right->less.stackless;
+	left->less.valueless += right->less.valueless;
+	return 0;
+}
+
+static void weigh_fini(void *memory)
+{
+	sonde_hash_fini(&((struct part *)memory)->stacks);
+}
+
+static const struct sonde_map_ops ops = {
+	.part_bytes = sizeof(struct part),
+	.begin = weigh_begin,
+	.event = weigh_event,
+	.merge = weigh_merge,
+	.fini = weigh_fini,
+};
+
+/* Where what was added up goes. */
+struct scale {
+	int (*add)(void *ctx, const struct sonde_analysis_weight *weight);
+	void *ctx;
+};
+
+static int put_on_scale(const struct scale *scale,
+			const struct sonde_analysis_site *at, uint64_t weight,
+			uint64_t count)
+{
+	const struct sonde_analysis_weight of = { at, weight, count };
+
+	return count ? scale->add(scale->ctx, &of) : 0;
+}
+
+static int weigh_events(struct sonde_analysis_args *args,
+			const struct scale *scale,
+			struct sonde_analysis_weightless *ret_weightless)
+{
+	struct sonde_map_options options = args->map;
+	struct weighing weighing = {
+		.value = args->value,
+		.classes = find_stack_fields(args->trace),
+	};
+	struct part whole = { 0 };
+	const struct weighed *stack = NULL;
+	int err = -ENOMEM;
+
+	options.unmerged = true;
+	if (weighing.classes)
+		err = sonde_map(args->trace, &options, &ops, &weighing, &whole);
+	while (!err && (stack = sonde_hash_next(&whole.stacks, stack)))
+		err = put_on_scale(scale, &stack->at, stack->weight,
+				   stack->count);
+	*ret_weightless = whole.less;
+	if (weighing.classes)
+		weigh_fini(&whole);
+	free(weighing.classes);
+	return err;
+}
+
+/* ---- memory and locks ---- */
+
+static int weigh_heap(struct sonde_analysis_args *args, bool peak,
+		      const struct scale *scale)
+{
+	struct sonde_heap heap;
+	int err;
+
+	sonde_heap_init(&heap);
+	heap.by_stack = true;
+	err = sonde_heap_read(args, &heap);
+	for (size_t i = 0; !err && i < heap.nr_sites; i++) {
+		const struct sonde_heap_site *site = &heap.sites[i];
+
+		if (peak)
+			err = put_on_scale(scale, &site->at,
+					   sonde_heap_site_peak(&heap, site),
+					   site->calls.calls);
+		else
+			err = put_on_scale(scale, &site->at, site->live_bytes,
+					   site->live_blocks);
+	}
+	sonde_heap_fini(&heap);
+	return err;
+}
+
+static int weigh_locks(struct sonde_analysis_args *args, bool holders,
+		       const struct scale *scale)
+{
+	struct sonde_contention contention;
+	const struct sonde_lock_site *site = NULL;
+	int err;
+
+	sonde_contention_init(&contention);
+	contention.by_stack = true;
+	err = sonde_contention_read(args, &contention);
+	while (!err && (site = sonde_hash_next(&contention.sites, site)))
+		err = put_on_scale(scale, &site->at,
+				   holders ? site->blocked_ns : site->wait_ns,
+				   holders ? site->blocked : site->waited);
+	sonde_contention_fini(&contention);
+	return err;
+}
+
+int sonde_analysis_weigh(
+	struct sonde_analysis_args *args, enum sonde_analysis_weigh what,
+	int (*add)(void *ctx, const struct sonde_analysis_weight *weight),
+	void *ctx, struct sonde_analysis_weightless *ret_weightless)
+{
+	const struct scale scale = { add, ctx };
+
+	*ret_weightless = (struct sonde_analysis_weightless){ 0 };
+	switch (what) {
+	case SONDE_ANALYSIS_WEIGH_LIVE:
+	case SONDE_ANALYSIS_WEIGH_PEAK:
+		return weigh_heap(args, what == SONDE_ANALYSIS_WEIGH_PEAK,
+				  &scale);
+	case SONDE_ANALYSIS_WEIGH_WAITS:
+	case SONDE_ANALYSIS_WEIGH_HOLDERS:
+		return weigh_locks(args, what == SONDE_ANALYSIS_WEIGH_HOLDERS,
+				   &scale);
+	case SONDE_ANALYSIS_WEIGH_EVENTS:
+		break;
+	}
+	return weigh_events(args, &scale, ret_weightless);
+}
