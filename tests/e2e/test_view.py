@@ -8,6 +8,7 @@ import http.client
 import json
 import random
 import signal
+import struct
 import subprocess
 import urllib.error
 import urllib.parse
@@ -47,6 +48,101 @@ def handmade():
                             stream.event("m:even", time, a=number)
                 now += 2
     return trace.dir
+
+
+SWITCH = [("prev_comm", "string", 8), ("prev_tid", 32, 8), ("prev_prio", 32, 8),
+          ("prev_state", 64, 8), ("next_comm", "string", 8),
+          ("next_tid", 32, 8), ("next_prio", 32, 8)]
+KERNEL = Layout(header=[("id", 16, 8), ("time", 64, 8)],
+                events={"sched_switch": SWITCH,
+                        "sched_waking": [("comm", "string", 8), ("tid", 32, 8),
+                                         ("prio", 32, 8),
+                                         ("target_cpu", 32, 8)]})
+RUNNING, READY, PREEMPTED, BLOCKED, LOST = 1, 2, 3, 4, 255
+IDLE = 7
+
+
+class Machine:
+    """Two CPUs, six threads, chance, and what each row was doing since when."""
+
+    def __init__(self, seed, nr):
+        chance = random.Random(seed)
+        self.events = {0: [], 1: []}
+        self.now = 1000
+        self.states = {tid: [] for tid in range(1, 7)}  # (since, state, about)
+        self.cpus = {0: [], 1: []}
+        running = {0: 0, 1: 0}
+        for _ in range(nr):
+            self.now += chance.randrange(1, 400)
+            cpu = chance.randrange(2)
+            blocked = self.in_state(BLOCKED)
+            if blocked and chance.random() < 0.4:
+                self.wake(cpu, chance.choice(blocked), running[cpu])
+            else:
+                waiting = [0] + self.in_state(READY, PREEMPTED, None)
+                tid = chance.choice([t for t in waiting
+                                     if t != running[cpu]] or [0])
+                if tid != running[cpu]:
+                    self.switch(cpu, running[cpu], tid, chance.randrange(2))
+                    running[cpu] = tid
+
+    def in_state(self, *states):
+        return [tid for tid, told in self.states.items()
+                if (told[-1][1] if told else None) in states]
+
+    def wake(self, cpu, tid, waker):
+        self.events[cpu].append((self.now, "sched_waking", {
+            "comm": f"t{tid}", "tid": tid, "prio": 20, "target_cpu": cpu}))
+        self.states[tid].append((self.now, READY, waker))
+
+    def switch(self, cpu, prev, tid, state):
+        self.events[cpu].append((self.now, "sched_switch", {
+            "prev_comm": f"t{prev}", "prev_tid": prev, "prev_prio": 20,
+            "prev_state": state, "next_comm": f"t{tid}", "next_tid": tid,
+            "next_prio": 20}))
+        if prev:
+            self.states[prev].append(
+                (self.now, BLOCKED if state else PREEMPTED, None))
+        if tid:
+            self.states[tid].append((self.now, RUNNING, cpu))
+        self.cpus[cpu].append((self.now, RUNNING if tid else IDLE, tid))
+
+    def write(self, lost_in=None):
+        """The trace; in that packet of CPU 1 events are lost."""
+        trace = Handmade(KERNEL)
+        for cpu, events in self.events.items():
+            with trace.stream(f"cpu{cpu}", cpu=cpu) as stream:
+                for at in range(0, len(events), 50):
+                    part = events[at:at + 50]
+                    lost = cpu and lost_in is not None and at // 50 >= lost_in
+                    with stream.packet(part[0][0], part[-1][0],
+                                       discarded=3 * lost):
+                        for time, name, fields in part:
+                            stream.event(name, time, **fields)
+        return trace.dir
+
+    def known(self, told, time):
+        """What was told last by then, and since when; None: nothing."""
+        before = [entry for entry in told if entry[0] <= time]
+        return before[-1] if before else None
+
+
+def rows_by_name(server):
+    return {(row["kind"], row["tid"] if row["kind"] == "thread"
+             else row["name"]): row for row in server.ask("rows")}
+
+
+def frame(server, **params):
+    """By row: a list of (x, width, state, share)."""
+    data = server.raw("api/frame", **params)
+    rows = {}
+    at = 0
+    while at < len(data):
+        row, nr = struct.unpack_from("<II", data, at)
+        rows[row] = [run[:4] for run in struct.iter_unpack(
+            "<HHBBH", data[at + 8:at + 8 + 8 * nr])]
+        at += 8 + 8 * nr
+    return rows
 
 
 class Server:
@@ -189,6 +285,173 @@ def events_are_those_that_print_prints():
                         a=odd["events"][0]["fields"]["a"]), "text")
         status, why = server.refused("events", filter="a > 5 && bb == 1")
         check_equal((status, why["at"]), (400, 10), f"filter: {why}")
+
+
+# ---- rows ----
+
+@test
+def rows_do_what_the_events_say_at_any_instant():
+    chance = random.Random(7)
+    machine = Machine(19, 1500)
+    compared = 0
+    with view(machine.write()) as server:
+        origin = int(server.ready()["origin"])
+        rows = rows_by_name(server)
+        for _ in range(600):
+            time = chance.randrange(1000, machine.now)
+            cpu, tid = chance.randrange(2), chance.randrange(1, 7)
+            for row, told in ((rows["cpu", f"CPU {cpu}"], machine.cpus[cpu]),
+                              (rows["thread", tid], machine.states[tid])):
+                expected = machine.known(told, time)
+                if not expected:
+                    continue
+                got = server.ask("at", row=row["id"], t=time - origin)
+                what = f"{row['name']} at {time}: {got}, {expected}"
+                check_equal(got["state"], expected[1], what)
+                check_equal(got["from"] + origin, expected[0], what)
+                if expected[1] == READY and expected[2]:
+                    check_equal(got["waker"]["row"],
+                                rows["thread", expected[2]]["id"], what)
+                compared += 1
+    check(compared > 1000, f"compared {compared}")
+
+
+@test
+def rows_are_as_busy_as_reports_say():
+    machine = Machine(20, 1200)
+    trace = machine.write()
+    cputop = json.loads(run(SONDE, "report", "cputop", "--json",
+                            trace).stdout)
+    with view(trace) as server:
+        end = server.ready()["end"]
+        rows = rows_by_name(server)
+        table = server.ask("statistics", by="thread")
+        states = dict(server.ask("statistics", by="state")["rows"])
+    for cpu in cputop["cpus"]:
+        check_equal(round(rows["cpu", f"CPU {cpu['cpu']}"]["busy"] * end),
+                    cpu["cpu_time_ns"], f"CPU {cpu['cpu']}")
+    check_equal(len(cputop["cpus"]), 2, "CPUs")
+    names = [column["name"] for column in table["columns"]]
+    got = {row[1]: row[names.index("running")] for row in table["rows"]}
+    expected = {t["tid"]: t["cpu_time_ns"] for t in cputop["threads"]}
+    check_equal(got, expected, "running")
+    check_equal(states["running"], sum(expected.values()), "all running")
+
+
+@test
+def pixels_add_up_to_the_states_they_show():
+    machine = Machine(21, 1500)
+    with view(machine.write()) as server:
+        end = server.ready()["end"]
+        rows = [row["id"] for row in server.ask("rows")
+                if row["kind"] != "process"]
+        wanted = ",".join(map(str, rows + [99999]))
+        fine = frame(server, pixels=8000, rows=wanted, **{
+            "from": end // 2, "to": end // 2 + 8000})
+        check_equal(fine[99999], [], "no such row")
+        check_equal(list(fine), rows + [99999], "rows, as asked for")
+        for row in rows[:4]:
+            for x, width, state, share in fine[row]:
+                # a pixel is a nanosecond
+                check_equal(share, 255, "share")
+                for t in x, x + width - 1:
+                    check_equal(server.ask("at", row=row,
+                                           t=end // 2 + t)["state"],
+                                state, f"row {row} at {t}")
+        coarse = frame(server, pixels=10, rows=wanted,
+                       **{"from": 0, "to": end})
+        table = server.ask("statistics", by="thread", **{
+            "from": 0, "to": end // 10})
+        tids = {r["id"]: r["tid"] for r in server.ask("rows")}
+    sums = {line[1]: line[3:] for line in table["rows"]}
+    for row in rows:
+        first = [run for run in coarse[row] if run[0] == 0]
+        if tids[row] < 0 or not first:
+            continue
+        times = sums[tids[row]]
+        check_equal(first[0][2], 1 + times.index(max(times)), "dominant")
+        check_equal(first[0][3], max(times) * 255 // (end // 10), "share")
+
+
+@test
+def wakings_are_arrows():
+    machine = Machine(22, 900)
+    with view(machine.write()) as server:
+        origin = int(server.ready()["origin"])
+        rows = rows_by_name(server)
+        tid = {rows["thread", tid]["id"]: tid for tid in machine.states}
+        begin, to = machine.now // 3 - origin, machine.now // 2 - origin
+        got = server.ask("arrows", rows=",".join(map(str, tid)),
+                         **{"from": begin, "to": to})
+        all_of_them = server.ask("arrows", rows=",".join(map(str, tid)))
+    expected = {(time, waker, woken)
+                for woken, told in machine.states.items()
+                for time, state, waker in told
+                if state == READY and waker and begin <= time - origin < to}
+    check_equal({(a["t"] + origin, tid[a["from_row"]], tid[a["to_row"]])
+                 for a in got}, expected, "arrows")
+    check(len(expected) > 5, "hardly any arrow")
+    check(len(all_of_them) > len(got), "all of them")
+
+
+@test
+def nothing_is_drawn_over_a_hole():
+    machine = Machine(23, 1500)
+    trace = machine.write(lost_in=4)
+    part = machine.events[1][200:201][0][0], machine.events[1][199][0]
+    with view(trace) as server:
+        origin = int(server.ready()["origin"])
+        rows = rows_by_name(server)
+        ids = {name: rows[name]["id"] for name in
+               (("cpu", "CPU 0"), ("cpu", "CPU 1"), ("thread", 1))}
+        drawn = frame(server, pixels=1000,
+                      rows=",".join(map(str, ids.values())))
+        lost = server.ask("histogram", pixels=1000)["lost"]
+    check(part[0] > part[1] > origin, "packets")
+    holes = [x for x, is_lost in enumerate(lost) if is_lost]
+    check(holes, "nothing is lost")
+    for name, row in ids.items():
+        shown = sorted(pixel for x, width, state, _share in drawn[row]
+                       if state == LOST for pixel in range(x, x + width))
+        check_equal(shown, [] if name[1] == "CPU 0" else holes, str(name))
+
+
+@test
+def latencies_and_tables_are_those_of_reports():
+    machine = Machine(24, 900)
+    trace = machine.write()
+    begin, end = 'event == "sched_waking"', 'event == "sched_switch"'
+    report = json.loads(run(SONDE, "report", "latency", "--json", "--begin",
+                            begin, "--end", end, "--key", "cpu",
+                            trace).stdout)
+    top = json.loads(run(SONDE, "report", "top", "--json", trace).stdout)
+    with view(trace) as server:
+        server.ready()
+        got = server.ask("latency", begin=begin, end=end, key="cpu")
+        table = server.ask("statistics", by="event")
+        same = server.ask("report", name="top")
+        check_equal(server.refused("report", name="nothing")[0], 404, "report")
+        status, why = server.refused("latency", begin="a ==", end=end)
+        check_equal((status, why["at"]), (400, 5), f"latency: {why}")
+        user = server.refused("report", name="locks")
+    check_equal(same, top, "report")
+    check_equal([row[:2] for row in table["rows"]],
+                [[line["key"], line["count"]] for line in top["top"]], "top")
+    line = report["latency"][0]
+    check_equal((got["count"], got["max"], got["quantiles"]["p99"]),
+                (line["count"], line["max_ns"], line["p99_ns"]), "latency")
+    check_equal(sum(b["count"] for b in got["bins"]), got["count"], "bins")
+    check_equal(got["worst"][0]["duration"], got["max"], "worst")
+    check(user[0] in (400, 404), f"locks: {user}")
+
+
+@test
+def a_trace_without_a_kernel_says_why_it_has_no_rows():
+    with view(handmade()) as server:
+        check("scheduler" in server.ready()["why"], "why")
+        check_equal(server.ask("rows"), [], "rows")
+        check_equal(server.raw("api/frame", pixels=9, rows="1"),
+                    struct.pack("<II", 1, 0), "frame")
 
 
 # ---- who is answered ----

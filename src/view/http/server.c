@@ -59,6 +59,13 @@ static const struct {
 	{ "api/trace", sonde_view_answer_trace, "application/json" },
 	{ "api/histogram", sonde_view_answer_histogram, "application/json" },
 	{ "api/events", sonde_view_answer_events, "application/json" },
+	{ "api/rows", sonde_view_answer_rows, "application/json" },
+	{ "api/frame", sonde_view_answer_frame, "application/octet-stream" },
+	{ "api/at", sonde_view_answer_at, "application/json" },
+	{ "api/arrows", sonde_view_answer_arrows, "application/json" },
+	{ "api/statistics", sonde_view_answer_statistics, "application/json" },
+	{ "api/latency", sonde_view_answer_latency, "application/json" },
+	{ "api/report", sonde_view_answer_report, "application/json" },
 };
 
 /* ---- replies ---- */

@@ -120,30 +120,17 @@ struct drawing {
 	bool exact, bytes;
 };
 
-/* Which pixel shows that time; may be outside. */
-static int64_t pixel_of(const struct drawing *drawing, int64_t time)
-{
-	__extension__ typedef __int128 wide;
-
-	return (int64_t)((wide)(time - drawing->span.from) * drawing->pixels /
-			 (drawing->span.to - drawing->span.from));
-}
-
 static void mark_lost(const struct sonde_view *view, struct drawing *drawing)
 {
 	struct sonde_view_hole hole;
 
 	for (size_t i = 0; sonde_view_index_hole(view->index, i, &hole); i++) {
-		int64_t first = hole.begin_ns - view->begin_ns;
-		int64_t last = hole.end_ns - view->begin_ns;
+		uint32_t first;
+		uint32_t last;
 
-		if (last < drawing->span.from || first >= drawing->span.to)
-			continue;
-		first = first < drawing->span.from ? 0 :
-						     pixel_of(drawing, first);
-		last = last >= drawing->span.to ? drawing->pixels - 1 :
-						  pixel_of(drawing, last);
-		memset(drawing->lost + first, true, (size_t)(last - first) + 1);
+		if (sonde_view_hole_pixels(view, &hole, &drawing->span,
+					   drawing->pixels, &first, &last))
+			memset(drawing->lost + first, true, last - first + 1);
 	}
 }
 
@@ -156,8 +143,11 @@ static void spread(const struct sonde_view *view, struct drawing *drawing,
 
 	if (packet->begin == SONDE_TIME_MIN || packet->end == SONDE_TIME_MAX)
 		return;
-	first = pixel_of(drawing, packet->begin - view->begin_ns);
-	last = pixel_of(drawing, packet->end - view->begin_ns);
+	first = sonde_view_pixel_of(&drawing->span,
+				    packet->begin - view->begin_ns,
+				    drawing->pixels);
+	last = sonde_view_pixel_of(&drawing->span, packet->end - view->begin_ns,
+				   drawing->pixels);
 	if (packet->end - view->begin_ns < drawing->span.from)
 		return;
 	for (int64_t i = first < 0 ? 0 : first;
@@ -197,8 +187,9 @@ static int draw_events(struct sonde_view *view, struct drawing *drawing)
 		return err;
 	while ((err = sonde_cursor_next(cursor, &event)) > 0)
 		if (event->time_ns != SONDE_TIME_MIN)
-			drawing->counts[pixel_of(
-				drawing, event->time_ns - view->begin_ns)]++;
+			drawing->counts[sonde_view_pixel_of(
+				&drawing->span, event->time_ns - view->begin_ns,
+				drawing->pixels)]++;
 	sonde_cursor_free(cursor);
 	drawing->exact = !err;
 	return err;

@@ -51,6 +51,14 @@ typedef int sonde_view_answer(struct sonde_view *view,
 sonde_view_answer sonde_view_answer_trace;
 sonde_view_answer sonde_view_answer_histogram;
 sonde_view_answer sonde_view_answer_events;
+sonde_view_answer sonde_view_answer_rows;
+sonde_view_answer sonde_view_answer_frame;
+sonde_view_answer sonde_view_answer_at;
+sonde_view_answer sonde_view_answer_arrows;
+sonde_view_answer sonde_view_answer_statistics;
+sonde_view_answer sonde_view_answer_table;
+sonde_view_answer sonde_view_answer_report;
+sonde_view_answer sonde_view_answer_latency;
 
 /* ---- what answers share ---- */
 
@@ -80,6 +88,22 @@ int sonde_view_request_filter(const struct sonde_view *view,
 			      const char *name,
 			      struct sonde_filter **ret_filter,
 			      struct sonde_view_error *error);
+
+/* Which pixels a hole touches; false: none. */
+bool sonde_view_hole_pixels(const struct sonde_view *view,
+			    const struct sonde_view_hole *hole,
+			    const struct sonde_view_span *span, uint32_t pixels,
+			    uint32_t *ret_first, uint32_t *ret_last);
+
+/* Which pixel of n shows that time; may be outside. */
+static inline int64_t sonde_view_pixel_of(const struct sonde_view_span *span,
+					  int64_t time, uint32_t nr)
+{
+	__extension__ typedef __int128 wide;
+
+	return (int64_t)((wide)(time - span->from) * nr /
+			 (span->to - span->from));
+}
 
 /* Where pixel i of n begins; i up to n. */
 static inline int64_t sonde_view_pixel(const struct sonde_view_span *span,

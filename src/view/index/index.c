@@ -10,6 +10,7 @@
 #include "view/index/index.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -17,6 +18,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "view/index/build.h"
 #include "view/index/cells.h"
 
 struct sonde_view_index {
@@ -28,6 +30,7 @@ struct sonde_view_index {
 	struct sonde_view_progress progress;
 	double from, share; /* the pass under way: of `done` */
 	struct sonde_view_cells *cells;
+	struct sonde_view_build build;
 	struct sonde_view_hole *holes;
 	size_t nr_holes, holes_capacity;
 };
@@ -112,18 +115,42 @@ static int count_events(struct sonde_view_index *index,
 	return 0;
 }
 
+static int build_rows(struct sonde_view_index *index,
+		      const struct sonde_map_options *options)
+{
+	int err = index->build.rows.fd < 0 ?
+			  -ENOSPC :
+			  sonde_view_build_run(&index->build, index->trace,
+					       options);
+
+	if (err != -ENODATA)
+		return err;
+	(void)pthread_rwlock_wrlock(&index->lock);
+	(void)snprintf(index->progress.why, sizeof(index->progress.why),
+		       "the trace has no events of the kernel's scheduler");
+	(void)pthread_rwlock_unlock(&index->lock);
+	return 0;
+}
+
 static void index_end(struct sonde_view_index *index, int err)
 {
 	(void)pthread_rwlock_wrlock(&index->lock);
 	find_holes(index);
 	index->progress.ready = true;
 	index->progress.done = 1;
+	if (index->build.left_out)
+		(void)snprintf(index->progress.why, sizeof(index->progress.why),
+			       "there are more than %u rows: some are left out",
+			       SONDE_VIEW_ROWS);
 	if (err && err != -EINTR)
 		(void)snprintf(index->progress.error,
 			       sizeof(index->progress.error), "%s",
 			       strerrordesc_np(-err));
 	(void)pthread_rwlock_unlock(&index->lock);
 }
+
+/* How much of the time the first pass takes. */
+#define COUNTING 0.2
 
 static void *index_thread(void *memory)
 {
@@ -134,8 +161,12 @@ static void *index_thread(void *memory)
 	sonde_map_options_init(&options);
 	options.progress = index_progress;
 	options.progress_ctx = index;
-	index->share = 1;
+	index->share = COUNTING;
 	err = count_events(index, &options);
+	index->from = COUNTING;
+	index->share = 1 - COUNTING;
+	if (!err)
+		err = build_rows(index, &options);
 	index_end(index, err);
 	return NULL;
 }
@@ -143,15 +174,22 @@ static void *index_thread(void *memory)
 struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace)
 {
 	struct sonde_view_index *index = calloc(1, sizeof(*index));
+	int fd;
 
 	if (!index)
 		return NULL;
 	index->trace = trace;
 	(void)sonde_trace_range(trace, &index->begin_ns, &index->end_ns);
 	(void)pthread_rwlock_init(&index->lock, NULL);
+	/* A file without a name: what is in it goes with this process. */
+	fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	sonde_view_build_init(&index->build, fd, index->begin_ns, &index->lock);
 	find_holes(index);
 	if (!pthread_create(&index->thread, NULL, index_thread, index))
 		return index;
+	sonde_view_build_fini(&index->build);
 	free(index->holes);
 	free(index);
 	return NULL;
@@ -164,6 +202,7 @@ void sonde_view_index_free(struct sonde_view_index *index)
 	atomic_store(&index->stopping, true);
 	(void)pthread_join(index->thread, NULL);
 	(void)pthread_rwlock_destroy(&index->lock);
+	sonde_view_build_fini(&index->build);
 	free(index->cells);
 	free(index->holes);
 	free(index);
@@ -190,15 +229,54 @@ uint64_t sonde_view_index_count(struct sonde_view_index *index, int64_t time)
 	return count;
 }
 
+const struct sonde_view_rows *
+sonde_view_index_lock(struct sonde_view_index *index)
+{
+	(void)pthread_rwlock_rdlock(&index->lock);
+	return &index->build.rows;
+}
+
+void sonde_view_index_unlock(struct sonde_view_index *index)
+{
+	(void)pthread_rwlock_unlock(&index->lock);
+}
+
+const struct sonde_view_rows *
+sonde_view_index_rows(const struct sonde_view_index *index)
+{
+	return &index->build.rows;
+}
+
+int64_t sonde_view_index_row(const struct sonde_view_index *index,
+			     enum sonde_view_row_kind kind, int32_t number)
+{
+	return sonde_view_build_find(&index->build, kind, number);
+}
+
+const char *sonde_view_index_cause(const struct sonde_view_index *index,
+				   uint32_t about)
+{
+	return about && about <= index->build.nr_texts ?
+		       index->build.texts[about - 1] :
+		       NULL;
+}
+
+bool sonde_view_index_hole_locked(const struct sonde_view_index *index,
+				  size_t i, struct sonde_view_hole *ret_hole)
+{
+	if (i >= index->nr_holes)
+		return false;
+	*ret_hole = index->holes[i];
+	return true;
+}
+
 bool sonde_view_index_hole(struct sonde_view_index *index, size_t i,
 			   struct sonde_view_hole *ret_hole)
 {
 	bool found;
 
 	(void)pthread_rwlock_rdlock(&index->lock);
-	found = i < index->nr_holes;
-	if (found)
-		*ret_hole = index->holes[i];
+	found = sonde_view_index_hole_locked(index, i, ret_hole);
 	(void)pthread_rwlock_unlock(&index->lock);
 	return found;
 }

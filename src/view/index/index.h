@@ -9,6 +9,7 @@
  *
  *   counts	events before each of SONDE_VIEW_CELLS equally spaced times
  *   holes	when events were lost, or can't be read
+ *   rows	what each CPU and thread of a kernel's trace was doing
  *
  * Times are since the trace's begin, but where they are called _ns: since 1970,
  * as the reader has them.
@@ -21,6 +22,8 @@
 #include <stdint.h>
 
 #include <sonde/trace.h>
+
+#include "view/index/rows.h"
 
 #define SONDE_VIEW_CELLS 16384
 
@@ -56,5 +59,22 @@ struct sonde_view_hole {
 /* The i-th; false beyond the last. */
 bool sonde_view_index_hole(struct sonde_view_index *index, size_t i,
 			   struct sonde_view_hole *ret_hole);
+
+/* The rows so far, which stay as they are until the unlock; the functions below
+ * are for between the two. */
+const struct sonde_view_rows *
+sonde_view_index_lock(struct sonde_view_index *index);
+void sonde_view_index_unlock(struct sonde_view_index *index);
+const struct sonde_view_rows *
+sonde_view_index_rows(const struct sonde_view_index *index);
+bool sonde_view_index_hole_locked(const struct sonde_view_index *index,
+				  size_t i, struct sonde_view_hole *ret_hole);
+/* A row's number; -1: there is none. */
+int64_t sonde_view_index_row(const struct sonde_view_index *index,
+			     enum sonde_view_row_kind kind, int32_t number);
+/* What a thread was blocked by, `about` its piece; NULL: not known, or not
+ * yet. */
+const char *sonde_view_index_cause(const struct sonde_view_index *index,
+				   uint32_t about);
 
 #endif /* VIEW_INDEX_INDEX_H */

@@ -24,18 +24,18 @@
 
 #define KEY_SIZE 128
 
-static const char *suffix(enum sonde_cell cell)
+const char *sonde_show_json_unit(enum sonde_cell cell)
 {
 	switch (cell) {
 	case SONDE_CELL_BYTES:
-		return "_bytes";
+		return "bytes";
 	case SONDE_CELL_DURATION:
 	case SONDE_CELL_TIME:
-		return "_ns";
+		return "ns";
 	case SONDE_CELL_RATE:
-		return "_per_s";
+		return "per_s";
 	case SONDE_CELL_PERCENT:
-		return "_percent";
+		return "percent";
 	case SONDE_CELL_TEXT:
 	case SONDE_CELL_COUNT:
 	case SONDE_CELL_INT:
@@ -50,18 +50,16 @@ static const char *suffix(enum sonde_cell cell)
 static const char *name_key(char to[KEY_SIZE], const char *key,
 			    const char *more)
 {
-	(void)snprintf(to, KEY_SIZE, "%s%s", key, more);
+	(void)snprintf(to, KEY_SIZE, "%s%s%s", key, *more ? "_" : "", more);
 	return to;
 }
 
-static void show_value(struct sonde_json *json, const char *key,
-		       enum sonde_cell cell,
-		       const struct sonde_cell_value *value)
+void sonde_show_json_value(struct sonde_json *json, const char *key,
+			   enum sonde_cell cell,
+			   const struct sonde_cell_value *value)
 {
-	char name[KEY_SIZE];
 	char text[24];
 
-	key = name_key(name, key, suffix(cell));
 	if (!value->set) {
 		sonde_json_put_text(json, key, NULL);
 		return;
@@ -93,6 +91,17 @@ static void show_value(struct sonde_json *json, const char *key,
 	}
 }
 
+static void show_value(struct sonde_json *json, const char *key,
+		       enum sonde_cell cell,
+		       const struct sonde_cell_value *value)
+{
+	char name[KEY_SIZE];
+
+	sonde_show_json_value(json,
+			      name_key(name, key, sonde_show_json_unit(cell)),
+			      cell, value);
+}
+
 static void show_table(struct sonde_json *json,
 		       const struct sonde_section *table)
 {
@@ -114,7 +123,7 @@ static void show_table(struct sonde_json *json,
 	if (table->nr_more) {
 		sonde_json_line(json, 1);
 		sonde_json_put_unsigned(json,
-					name_key(name, table->key, "_more"),
+					name_key(name, table->key, "more"),
 					table->nr_more);
 	}
 }
@@ -125,7 +134,9 @@ static void show_histogram(struct sonde_json *json,
 	char name[KEY_SIZE];
 
 	sonde_json_open(json, histogram->key, '{');
-	sonde_json_open(json, name_key(name, "bounds", suffix(histogram->cell)),
+	sonde_json_open(json,
+			name_key(name, "bounds",
+				 sonde_show_json_unit(histogram->cell)),
 			'[');
 	for (size_t i = 0; histogram->nr_bins && i <= histogram->nr_bins; i++)
 		sonde_json_put_signed(json, NULL, histogram->bounds[i]);

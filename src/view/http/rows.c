@@ -1,0 +1,582 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * rows.c - the time line: which rows there are, what their pixels show, what a
+ * row was doing at a time and why, who woke whom.
+ *
+ * Ids of rows are their numbers in the index; a process has none of its own
+ * states, and 2^31 and its pid as its id.
+ */
+#include <endian.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "view/http/view.h"
+
+#define PROCESS_ID   ((uint32_t)1 << 31)
+#define ARROWS_MAX   500
+#define ARROWS_STEPS 200000 /* states looked at for them */
+
+/* ---- which rows there are ---- */
+
+struct listed {
+	uint32_t id;
+	const struct sonde_view_row *row;
+	int32_t pid;             /* of a thread; -1 */
+	uint64_t busy, all_busy; /* its own, its process's */
+};
+
+static const char *const kinds[] = {
+	[SONDE_VIEW_ROW_CPU] = "cpu",
+	[SONDE_VIEW_ROW_IRQS] = "span",
+	[SONDE_VIEW_ROW_SOFTIRQS] = "span",
+	[SONDE_VIEW_ROW_THREAD] = "thread",
+};
+
+static void row_name(const struct sonde_view_row *row, char *to, size_t size)
+{
+	switch (row->kind) {
+	case SONDE_VIEW_ROW_CPU:
+		(void)snprintf(to, size, "CPU %" PRId32, row->number);
+		break;
+	case SONDE_VIEW_ROW_IRQS:
+		(void)snprintf(to, size, "CPU %" PRId32 " interrupts",
+			       row->number);
+		break;
+	case SONDE_VIEW_ROW_SOFTIRQS:
+		(void)snprintf(to, size, "CPU %" PRId32 " soft interrupts",
+			       row->number);
+		break;
+	case SONDE_VIEW_ROW_THREAD:
+		(void)snprintf(to, size, "%s",
+			       row->name[0] ? row->name : "thread");
+		break;
+	}
+}
+
+/* The text is in the name, or is the number of the thread or process. */
+static bool is_row_wanted(const struct sonde_view_row *row, const char *filter)
+{
+	char text[96];
+
+	if (!filter)
+		return true;
+	row_name(row, text, sizeof(text));
+	if (strcasestr(text, filter))
+		return true;
+	(void)snprintf(text, sizeof(text), "%" PRId32, row->number);
+	if (row->kind == SONDE_VIEW_ROW_THREAD && !strcmp(text, filter))
+		return true;
+	(void)snprintf(text, sizeof(text), "%" PRId32, row->pid);
+	return row->pid >= 0 && !strcmp(text, filter);
+}
+
+static int compare_listed(const void *a, const void *b)
+{
+	const struct listed *left = a;
+	const struct listed *right = b;
+	bool threads = left->row->kind == SONDE_VIEW_ROW_THREAD;
+
+	if (threads != (right->row->kind == SONDE_VIEW_ROW_THREAD))
+		return threads ? 1 : -1;
+	if (!threads && left->row->number != right->row->number)
+		return left->row->number < right->row->number ? -1 : 1;
+	if (!threads)
+		return (int)left->row->kind - (int)right->row->kind;
+	if (left->all_busy != right->all_busy)
+		return left->all_busy > right->all_busy ? -1 : 1;
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	if (left->busy != right->busy)
+		return left->busy > right->busy ? -1 : 1;
+	return left->row->number < right->row->number ? -1 : 1;
+}
+
+static int compare_pids(const void *a, const void *b)
+{
+	const struct listed *left = a;
+	const struct listed *right = b;
+
+	return (left->pid > right->pid) - (left->pid < right->pid);
+}
+
+/* How busy all threads of each process are. */
+static void add_up_processes(struct listed *list, size_t nr)
+{
+	qsort(list, nr, sizeof(*list), compare_pids);
+	for (size_t i = 0; i < nr;) {
+		uint64_t busy = 0;
+		size_t end;
+
+		for (end = i; end < nr && list[end].pid == list[i].pid; end++)
+			busy += list[end].busy;
+		for (; i < end; i++)
+			list[i].all_busy =
+				list[i].pid < 0 ? list[i].busy : busy;
+	}
+}
+
+static size_t list_rows(const struct sonde_view_rows *rows, const char *filter,
+			struct listed *list)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < rows->nr; i++) {
+		const struct sonde_view_row *row = &rows->rows[i];
+
+		if (is_row_wanted(row, filter))
+			list[nr++] = (struct listed){
+				.id = (uint32_t)i,
+				.row = row,
+				.pid = row->pid,
+				.busy = row->sums[SONDE_VIEW_RUNNING] +
+					row->sums[SONDE_VIEW_IRQ] +
+					row->sums[SONDE_VIEW_SOFTIRQ],
+			};
+	}
+	add_up_processes(list, nr);
+	qsort(list, nr, sizeof(*list), compare_listed);
+	return nr;
+}
+
+static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
+			const struct listed *listed, int64_t parent)
+{
+	const struct sonde_view_row *row = listed->row;
+	char name[96];
+
+	row_name(row, name, sizeof(name));
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_unsigned(json, "id", listed->id);
+	sonde_json_put_text(json, "kind", kinds[row->kind]);
+	if (parent < 0)
+		sonde_json_put_raw(json, "parent", "null");
+	else
+		sonde_json_put_signed(json, "parent", parent);
+	sonde_json_put_text(json, "name", name);
+	sonde_json_put_signed(json, "pid", listed->pid);
+	sonde_json_put_signed(json, "tid",
+			      row->kind == SONDE_VIEW_ROW_THREAD ? row->number :
+								   -1);
+	sonde_json_put_double(json, "busy",
+			      (double)listed->busy /
+				      (double)(view->end_ns - view->begin_ns));
+	sonde_json_close(json, '}');
+}
+
+static void put_process_row(struct sonde_json *json,
+			    const struct sonde_view *view,
+			    const struct listed *first)
+{
+	const struct sonde_view_row *row = first->row;
+	int64_t leader = sonde_view_index_row(
+		view->index, SONDE_VIEW_ROW_THREAD, first->pid);
+	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
+
+	if (leader >= 0 && rows->rows[leader].name[0])
+		row = &rows->rows[leader];
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_unsigned(json, "id", PROCESS_ID | (uint32_t)first->pid);
+	sonde_json_put_text(json, "kind", "process");
+	sonde_json_put_raw(json, "parent", "null");
+	sonde_json_put_text(json, "name", row->name);
+	sonde_json_put_signed(json, "pid", first->pid);
+	sonde_json_put_signed(json, "tid", -1);
+	sonde_json_put_double(json, "busy",
+			      (double)first->all_busy /
+				      (double)(view->end_ns - view->begin_ns));
+	sonde_json_close(json, '}');
+}
+
+static void put_rows(const struct sonde_view *view, const struct listed *list,
+		     size_t nr, FILE *to)
+{
+	struct sonde_json json = sonde_view_json(to);
+
+	sonde_json_open(&json, NULL, '[');
+	for (size_t i = 0; i < nr; i++) {
+		bool of_process = list[i].row->kind == SONDE_VIEW_ROW_THREAD &&
+				  list[i].pid >= 0;
+		int64_t parent = -1;
+
+		if (of_process && (i == 0 || list[i - 1].pid != list[i].pid))
+			put_process_row(&json, view, &list[i]);
+		if (of_process)
+			parent = PROCESS_ID | (uint32_t)list[i].pid;
+		else if (list[i].row->kind != SONDE_VIEW_ROW_THREAD &&
+			 list[i].row->kind != SONDE_VIEW_ROW_CPU)
+			parent = sonde_view_index_row(view->index,
+						      SONDE_VIEW_ROW_CPU,
+						      list[i].row->number);
+		put_one_row(&json, view, &list[i], parent);
+	}
+	sonde_json_close(&json, ']');
+}
+
+int sonde_view_answer_rows(struct sonde_view *view,
+			   const struct sonde_view_request *request, FILE *to,
+			   struct sonde_view_error *error)
+{
+	const char *filter = sonde_view_request_text(request, "filter");
+	const struct sonde_view_rows *rows;
+	struct listed *list;
+
+	(void)error;
+	rows = sonde_view_index_lock(view->index);
+	list = calloc(rows->nr + 1, sizeof(*list));
+	if (list)
+		put_rows(view, list, list_rows(rows, filter, list), to);
+	sonde_view_index_unlock(view->index);
+	free(list);
+	return list ? 0 : -ENOMEM;
+}
+
+/* ---- pixels ---- */
+
+/* As the answer has it; little endian. */
+struct run {
+	uint16_t x, width;
+	uint8_t state, share;
+	uint16_t zero;
+};
+
+/* What a pixel shows: the state that took most of it, and how much that is. */
+static void choose_state(const uint64_t before[SONDE_VIEW_STATES],
+			 const uint64_t after[SONDE_VIEW_STATES],
+			 uint64_t pixel_ns, struct run *run)
+{
+	uint64_t most = 0;
+
+	for (uint8_t i = SONDE_VIEW_UNKNOWN + 1; i < SONDE_VIEW_STATES; i++)
+		if (after[i] - before[i] > most) {
+			most = after[i] - before[i];
+			run->state = i;
+		}
+	run->share = (uint8_t)(most * 255 / pixel_ns);
+	if (most && !run->share)
+		run->share = 1;
+}
+
+/* All of the row's pixels, one by one. */
+static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
+		     const struct sonde_view_span *span, uint32_t pixels,
+		     struct run *runs)
+{
+	uint64_t sums[2][SONDE_VIEW_STATES];
+	int64_t begin = sonde_view_pixel(span, 0, pixels);
+
+	sonde_view_rows_sums(rows, row, begin, sums[0]);
+	for (uint32_t x = 0; x < pixels; x++) {
+		int64_t end = sonde_view_pixel(span, x + 1, pixels);
+		struct sonde_view_piece piece;
+
+		runs[x] = (struct run){ .x = (uint16_t)x, .width = 1 };
+		if (end == begin) {
+			/* finer than the clock */
+			if (sonde_view_rows_at(rows, row, begin, &piece)) {
+				runs[x].state = piece.state;
+				runs[x].share = 255;
+			}
+			continue;
+		}
+		sonde_view_rows_sums(rows, row, end, sums[(x + 1) % 2]);
+		choose_state(sums[x % 2], sums[(x + 1) % 2],
+			     (uint64_t)(end - begin), &runs[x]);
+		begin = end;
+	}
+}
+
+/* Nothing is drawn over a hole. */
+static void draw_holes(const struct sonde_view *view,
+		       const struct sonde_view_row *row,
+		       const struct sonde_view_span *span, uint32_t pixels,
+		       struct run *runs)
+{
+	struct sonde_view_hole hole;
+
+	for (size_t i = 0; sonde_view_index_hole_locked(view->index, i, &hole);
+	     i++) {
+		uint32_t first;
+		uint32_t last;
+
+		if ((row->kind != SONDE_VIEW_ROW_THREAD && hole.cpu >= 0 &&
+		     hole.cpu != row->number) ||
+		    !sonde_view_hole_pixels(view, &hole, span, pixels, &first,
+					    &last))
+			continue;
+		for (uint32_t x = first; x <= last; x++) {
+			runs[x].state = SONDE_VIEW_LOST;
+			runs[x].share = 255;
+		}
+	}
+}
+
+/* Equal neighbours become one, what is unknown goes; how many are left. */
+static uint32_t join_runs(struct run *runs, uint32_t pixels)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t x = 0; x < pixels; x++) {
+		struct run *last = nr ? &runs[nr - 1] : NULL;
+
+		if (runs[x].state == SONDE_VIEW_UNKNOWN)
+			continue;
+		if (last && last->x + last->width == runs[x].x &&
+		    last->state == runs[x].state &&
+		    last->share == runs[x].share)
+			last->width++;
+		else
+			runs[nr++] = runs[x];
+	}
+	return nr;
+}
+
+static void put_frame_row(const struct sonde_view *view,
+			  const struct sonde_view_rows *rows, uint32_t id,
+			  const struct sonde_view_span *span, uint32_t pixels,
+			  struct run *runs, FILE *to)
+{
+	uint32_t head[2] = { htole32(id), 0 };
+	uint32_t nr = 0;
+
+	if (id < rows->nr) {
+		draw_row(rows, id, span, pixels, runs);
+		draw_holes(view, &rows->rows[id], span, pixels, runs);
+		nr = join_runs(runs, pixels);
+	}
+	head[1] = htole32(nr);
+	(void)fwrite(head, sizeof(head), 1, to);
+	for (uint32_t i = 0; i < nr; i++) {
+		runs[i].x = htole16(runs[i].x);
+		runs[i].width = htole16(runs[i].width);
+	}
+	(void)fwrite(runs, sizeof(*runs), nr, to);
+}
+
+int sonde_view_answer_frame(struct sonde_view *view,
+			    const struct sonde_view_request *request, FILE *to,
+			    struct sonde_view_error *error)
+{
+	uint32_t ids[SONDE_VIEW_ROWS_MAX];
+	const struct sonde_view_rows *rows;
+	struct sonde_view_span span;
+	struct run *runs;
+	uint32_t pixels;
+	int nr;
+	int err = sonde_view_request_span(view, request, &span, error);
+
+	if (!err)
+		err = sonde_view_request_pixels(request, &pixels, error);
+	if (err)
+		return err;
+	nr = sonde_view_request_list(request, "rows", SONDE_VIEW_ROWS_MAX, ids);
+	if (nr == -EINVAL)
+		return sonde_view_fail(error, nr, "rows: up to %d ids",
+				       SONDE_VIEW_ROWS_MAX);
+	runs = calloc(pixels, sizeof(*runs));
+	if (!runs)
+		return -ENOMEM;
+	rows = sonde_view_index_lock(view->index);
+	for (int i = 0; i < nr; i++)
+		put_frame_row(view, rows, ids[i], &span, pixels, runs, to);
+	sonde_view_index_unlock(view->index);
+	free(runs);
+	return 0;
+}
+
+/* ---- one state ---- */
+
+static void put_thread(struct sonde_json *json, const struct sonde_view *view,
+		       const char *name, int32_t tid)
+{
+	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
+	int64_t row =
+		sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD, tid);
+	char text[96];
+
+	(void)snprintf(text, sizeof(text), "%s (%" PRId32 ")",
+		       row >= 0 ? rows->rows[row].name : "", tid);
+	sonde_json_put_text(json, name, text);
+}
+
+static void put_detail(struct sonde_json *json, const struct sonde_view *view,
+		       const struct sonde_view_row *row,
+		       const struct sonde_view_piece *piece)
+{
+	char text[24];
+
+	sonde_json_open(json, "detail", '{');
+	(void)snprintf(text, sizeof(text), "%" PRIu32, piece->about);
+	if (row->kind == SONDE_VIEW_ROW_CPU &&
+	    piece->state == SONDE_VIEW_RUNNING)
+		put_thread(json, view, "thread", (int32_t)piece->about);
+	else if (piece->state == SONDE_VIEW_RUNNING)
+		sonde_json_put_text(json, "cpu", text);
+	else if (piece->state == SONDE_VIEW_IRQ ||
+		 piece->state == SONDE_VIEW_SOFTIRQ)
+		sonde_json_put_text(json, "number", text);
+	sonde_json_close(json, '}');
+}
+
+static bool is_blocked(const struct sonde_view_piece *piece)
+{
+	return piece->state == SONDE_VIEW_BLOCKED ||
+	       piece->state == SONDE_VIEW_BLOCKED_LOCK ||
+	       piece->state == SONDE_VIEW_BLOCKED_FILE;
+}
+
+/* Who ended what the row was blocked in: the state that follows knows. */
+static void put_waker(struct sonde_json *json, const struct sonde_view *view,
+		      const struct sonde_view_rows *rows, uint32_t id,
+		      const struct sonde_view_piece *piece)
+{
+	struct sonde_view_piece next = *piece;
+	int64_t waker;
+
+	if (is_blocked(piece) &&
+	    !sonde_view_rows_at(rows, id, piece->end, &next))
+		next.state = SONDE_VIEW_UNKNOWN;
+	waker = next.state == SONDE_VIEW_READY && next.about ?
+			sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD,
+					     (int32_t)next.about) :
+			-1;
+	if (waker < 0) {
+		sonde_json_put_raw(json, "waker", "null");
+		return;
+	}
+	sonde_json_open(json, "waker", '{');
+	sonde_json_put_signed(json, "row", waker);
+	sonde_json_put_signed(json, "t", next.begin);
+	sonde_json_put_text(json, "name", rows->rows[waker].name);
+	sonde_json_close(json, '}');
+}
+
+static void put_at(const struct sonde_view *view,
+		   const struct sonde_view_rows *rows, uint32_t id,
+		   int64_t time, FILE *to)
+{
+	struct sonde_json json = sonde_view_json(to);
+	struct sonde_view_piece piece = { .begin = time, .end = time };
+	const char *why = NULL;
+
+	if (!sonde_view_rows_at(rows, id, time, &piece))
+		why = "nothing is known of it then";
+	else if (is_blocked(&piece))
+		why = sonde_view_index_cause(view->index, piece.about);
+	sonde_json_open(&json, NULL, '{');
+	sonde_json_put_unsigned(&json, "row", id);
+	sonde_json_put_signed(&json, "from", piece.begin);
+	sonde_json_put_signed(&json, "to", piece.end);
+	sonde_json_put_unsigned(&json, "state", piece.state);
+	put_detail(&json, view, &rows->rows[id], &piece);
+	put_waker(&json, view, rows, id, &piece);
+	sonde_json_put_text(&json, "why", why);
+	sonde_json_close(&json, '}');
+}
+
+int sonde_view_answer_at(struct sonde_view *view,
+			 const struct sonde_view_request *request, FILE *to,
+			 struct sonde_view_error *error)
+{
+	const struct sonde_view_rows *rows;
+	int64_t id = -1;
+	int64_t time = 0;
+	int err = 0;
+
+	if (sonde_view_request_number(request, "row", 0, UINT32_MAX, &id) ||
+	    sonde_view_request_number(request, "t", INT64_MIN / 4,
+				      INT64_MAX / 4, &time))
+		return sonde_view_fail(error, -EINVAL, "row, t: numbers");
+	rows = sonde_view_index_lock(view->index);
+	if ((uint64_t)id < rows->nr)
+		put_at(view, rows, (uint32_t)id, time, to);
+	else
+		err = sonde_view_fail(error, -ENOENT, "there is no such row");
+	sonde_view_index_unlock(view->index);
+	return err;
+}
+
+/* ---- who woke whom ---- */
+
+struct arrows {
+	const struct sonde_view *view;
+	struct sonde_view_span span;
+	struct sonde_json json;
+	int nr, steps;
+	bool more;
+};
+
+static void put_arrow(struct arrows *arrows, uint32_t row,
+		      const struct sonde_view_piece *piece)
+{
+	int64_t waker =
+		sonde_view_index_row(arrows->view->index, SONDE_VIEW_ROW_THREAD,
+				     (int32_t)piece->about);
+
+	if (waker < 0)
+		return;
+	if (arrows->nr == ARROWS_MAX) {
+		arrows->more = true;
+		return;
+	}
+	arrows->nr++;
+	sonde_json_open(&arrows->json, NULL, '{');
+	sonde_json_put_signed(&arrows->json, "t", piece->begin);
+	sonde_json_put_signed(&arrows->json, "from_row", waker);
+	sonde_json_put_unsigned(&arrows->json, "to_row", row);
+	sonde_json_close(&arrows->json, '}');
+}
+
+static void put_row_arrows(struct arrows *arrows,
+			   const struct sonde_view_rows *rows, uint32_t row)
+{
+	const struct sonde_view_span *span = &arrows->span;
+	int64_t at = rows->rows[row].begin > span->from ?
+			     rows->rows[row].begin :
+			     span->from;
+	struct sonde_view_piece piece;
+
+	while (!arrows->more && at < span->to &&
+	       sonde_view_rows_at(rows, row, at, &piece)) {
+		if (piece.state == SONDE_VIEW_READY && piece.about &&
+		    piece.begin >= span->from)
+			put_arrow(arrows, row, &piece);
+		if (++arrows->steps > ARROWS_STEPS)
+			arrows->more = true;
+		at = piece.end;
+	}
+}
+
+int sonde_view_answer_arrows(struct sonde_view *view,
+			     const struct sonde_view_request *request, FILE *to,
+			     struct sonde_view_error *error)
+{
+	struct arrows arrows = { .view = view, .json = sonde_view_json(to) };
+	uint32_t ids[SONDE_VIEW_ROWS_MAX];
+	const struct sonde_view_rows *rows;
+	int err = sonde_view_request_span(view, request, &arrows.span, error);
+	int nr = sonde_view_request_list(request, "rows", SONDE_VIEW_ROWS_MAX,
+					 ids);
+
+	if (err)
+		return err;
+	if (nr == -EINVAL)
+		return sonde_view_fail(error, nr, "rows: up to %d ids",
+				       SONDE_VIEW_ROWS_MAX);
+	sonde_json_open(&arrows.json, NULL, '[');
+	rows = sonde_view_index_lock(view->index);
+	for (int i = 0; i < nr; i++)
+		if (ids[i] < rows->nr &&
+		    rows->rows[ids[i]].kind == SONDE_VIEW_ROW_THREAD)
+			put_row_arrows(&arrows, rows, ids[i]);
+	sonde_view_index_unlock(view->index);
+	if (arrows.more) {
+		sonde_json_open(&arrows.json, NULL, '{');
+		sonde_json_put_bool(&arrows.json, "more", true);
+		sonde_json_close(&arrows.json, '}');
+	}
+	sonde_json_close(&arrows.json, ']');
+	return 0;
+}

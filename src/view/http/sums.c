@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sums.c - statistics of a selected span, as a table: how long threads were in
+ * which state, from the index; how often which event or system call came, from
+ * the reports that count them (answers of reports.c).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "view/http/view.h"
+
+static void put_column_head(struct sonde_json *json, const char *name,
+			    const char *unit)
+{
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_text(json, "name", name);
+	sonde_json_put_text(json, "unit", unit);
+	sonde_json_close(json, '}');
+}
+
+/* Of a row, or of all threads, within a span. */
+static void add_selected(const struct sonde_view_rows *rows, uint32_t row,
+			 const struct sonde_view_span *span,
+			 uint64_t sums[SONDE_VIEW_STATES])
+{
+	uint64_t before[SONDE_VIEW_STATES];
+	uint64_t after[SONDE_VIEW_STATES];
+
+	sonde_view_rows_sums(rows, row, span->from, before);
+	sonde_view_rows_sums(rows, row, span->to, after);
+	for (size_t i = 0; i < SONDE_VIEW_STATES; i++)
+		sums[i] += after[i] - before[i];
+}
+
+static bool is_thread_state(uint8_t state)
+{
+	return state >= SONDE_VIEW_RUNNING && state <= SONDE_VIEW_BLOCKED_FILE;
+}
+
+static void put_states_by_thread(const struct sonde_view_rows *rows,
+				 const struct sonde_view_span *span,
+				 struct sonde_json *json)
+{
+	sonde_json_open(json, "columns", '[');
+	put_column_head(json, "thread", "text");
+	put_column_head(json, "tid", "id");
+	put_column_head(json, "pid", "id");
+	for (uint8_t i = 0; i < SONDE_VIEW_STATES; i++)
+		if (is_thread_state(i))
+			put_column_head(json, sonde_view_state(i)->name, "ns");
+	sonde_json_close(json, ']');
+	sonde_json_open(json, "rows", '[');
+	for (uint32_t row = 0; row < rows->nr; row++) {
+		const struct sonde_view_row *thread = &rows->rows[row];
+		uint64_t sums[SONDE_VIEW_STATES] = { 0 };
+
+		if (thread->kind != SONDE_VIEW_ROW_THREAD)
+			continue;
+		add_selected(rows, row, span, sums);
+		sonde_json_open(json, NULL, '[');
+		sonde_json_put_text(json, NULL, thread->name);
+		sonde_json_put_signed(json, NULL, thread->number);
+		sonde_json_put_signed(json, NULL, thread->pid);
+		for (uint8_t i = 0; i < SONDE_VIEW_STATES; i++)
+			if (is_thread_state(i))
+				sonde_json_put_unsigned(json, NULL, sums[i]);
+		sonde_json_close(json, ']');
+	}
+	sonde_json_close(json, ']');
+}
+
+static void put_states_of_all(const struct sonde_view_rows *rows,
+			      const struct sonde_view_span *span,
+			      struct sonde_json *json)
+{
+	uint64_t sums[SONDE_VIEW_STATES] = { 0 };
+
+	for (uint32_t row = 0; row < rows->nr; row++)
+		if (rows->rows[row].kind == SONDE_VIEW_ROW_THREAD)
+			add_selected(rows, row, span, sums);
+	sonde_json_open(json, "columns", '[');
+	put_column_head(json, "state", "text");
+	put_column_head(json, "time", "ns");
+	sonde_json_close(json, ']');
+	sonde_json_open(json, "rows", '[');
+	for (uint8_t i = 0; i < SONDE_VIEW_STATES; i++) {
+		if (!is_thread_state(i))
+			continue;
+		sonde_json_open(json, NULL, '[');
+		sonde_json_put_text(json, NULL, sonde_view_state(i)->name);
+		sonde_json_put_unsigned(json, NULL, sums[i]);
+		sonde_json_close(json, ']');
+	}
+	sonde_json_close(json, ']');
+}
+
+int sonde_view_answer_statistics(struct sonde_view *view,
+				 const struct sonde_view_request *request,
+				 FILE *to, struct sonde_view_error *error)
+{
+	const char *by = sonde_view_request_text(request, "by");
+	struct sonde_json json = sonde_view_json(to);
+	const struct sonde_view_rows *rows;
+	struct sonde_view_span span;
+	int err = sonde_view_request_span(view, request, &span, error);
+
+	if (err)
+		return err;
+	if (by && (!strcmp(by, "event") || !strcmp(by, "syscall")))
+		return sonde_view_answer_table(view, request, to, error);
+	if (by && strcmp(by, "thread") != 0 && strcmp(by, "state") != 0)
+		return sonde_view_fail(error, -EINVAL,
+				       "by: thread, state, event or syscall");
+	sonde_json_open(&json, NULL, '{');
+	rows = sonde_view_index_lock(view->index);
+	if (by && !strcmp(by, "state"))
+		put_states_of_all(rows, &span, &json);
+	else
+		put_states_by_thread(rows, &span, &json);
+	sonde_view_index_unlock(view->index);
+	sonde_json_close(&json, '}');
+	return 0;
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build.c - rows from a kernel's intervals (build.h).
+ *
+ * Intervals come as they end. Those of one row are disjoint, so they come in
+ * the order of their begins, too: what a CPU ran, what its hard and what its
+ * soft interrupts did (these nest, so they are rows of their own), and the
+ * states of a thread.
+ */
+#include "view/index/build.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analysis/model/play.h"
+#include "analysis/reports/offcpu_cause.h"
+
+struct row_entry {
+	struct sonde_key key;
+	uint64_t row;
+};
+
+struct cause_entry {
+	struct sonde_key key;
+	uint64_t number;
+	struct sonde_cause cause;
+};
+
+void sonde_view_build_init(struct sonde_view_build *build, int fd,
+			   int64_t begin_ns, pthread_rwlock_t *lock)
+{
+	*build =
+		(struct sonde_view_build){ .lock = lock, .begin_ns = begin_ns };
+	sonde_view_rows_init(&build->rows, fd);
+	sonde_hash_init(&build->by_number, sizeof(struct row_entry),
+			SONDE_VIEW_ROWS);
+	sonde_hash_init(&build->causes, sizeof(struct cause_entry),
+			SONDE_VIEW_CAUSES);
+}
+
+void sonde_view_build_fini(struct sonde_view_build *build)
+{
+	for (size_t i = 0; i < build->nr_texts; i++)
+		free(build->texts[i]);
+	free(build->texts);
+	sonde_hash_fini(&build->causes);
+	sonde_hash_fini(&build->by_number);
+	sonde_view_rows_fini(&build->rows);
+}
+
+int64_t sonde_view_build_find(const struct sonde_view_build *build,
+			      enum sonde_view_row_kind kind, int32_t number)
+{
+	struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, (uint32_t)number,
+					      (uint32_t)kind);
+	const struct row_entry *entry = sonde_hash_get(&build->by_number, &key);
+
+	return entry ? (int64_t)entry->row : -1;
+}
+
+/* ---- intervals ---- */
+
+/* The row, which may be new; a negative errno. */
+static int64_t take_row(struct sonde_view_build *build,
+			enum sonde_view_row_kind kind, int32_t number)
+{
+	struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, (uint32_t)number,
+					      (uint32_t)kind);
+	struct row_entry *entry = sonde_hash_get(&build->by_number, &key);
+	int row;
+
+	if (entry)
+		return (int64_t)entry->row;
+	row = sonde_view_rows_new(&build->rows, kind, number);
+	if (row < 0)
+		return row;
+	entry = sonde_hash_put(&build->by_number, &key);
+	if (!entry)
+		return -ENOMEM;
+	entry->row = (uint64_t)row;
+	return row;
+}
+
+static void add_to_row(struct sonde_view_build *build,
+		       enum sonde_view_row_kind kind, int32_t number,
+		       const struct sonde_view_piece *piece)
+{
+	int64_t row = number < 0 ? -E2BIG : take_row(build, kind, number);
+	int err = row < 0 ? (int)row :
+			    sonde_view_rows_add(&build->rows, (uint32_t)row,
+						piece);
+
+	if (err == -E2BIG)
+		build->left_out++;
+	else if (err && !build->error)
+		build->error = err;
+}
+
+/* 1 + its number; 0 if it is one too many. */
+static uint32_t take_cause(struct sonde_view_build *build,
+			   const struct sonde_cause *cause)
+{
+	const struct sonde_cause_place place = { .cause = cause };
+	struct sonde_cause_place_key key;
+	struct cause_entry *entry;
+	size_t nr = build->causes.nr_entries;
+
+	if (sonde_cause_place_key(&place, &key))
+		return 0;
+	entry = sonde_hash_put(&build->causes, &key.key);
+	if (!entry)
+		return 0;
+	if (build->causes.nr_entries > nr) {
+		entry->number = nr;
+		entry->cause = *cause;
+	}
+	return (uint32_t)entry->number + 1;
+}
+
+static void take_blocked(struct sonde_view_build *build,
+			 const struct sonde_interval *interval,
+			 struct sonde_view_piece *piece)
+{
+	const struct sonde_cause *cause = &interval->blocked.cause;
+
+	piece->state = SONDE_VIEW_BLOCKED;
+	if (sonde_cause_is_lock(cause))
+		piece->state = SONDE_VIEW_BLOCKED_LOCK;
+	else if (cause->kind == SONDE_CAUSE_FAULT ||
+		 (cause->kind == SONDE_CAUSE_CALL &&
+		  (cause->path || cause->fd >= 0)))
+		piece->state = SONDE_VIEW_BLOCKED_FILE;
+	piece->about = take_cause(build, cause);
+	add_to_row(build, SONDE_VIEW_ROW_THREAD, interval->tid, piece);
+}
+
+static void take_ready(struct sonde_view_build *build,
+		       const struct sonde_interval *interval,
+		       struct sonde_view_piece *piece)
+{
+	bool by_thread = interval->ready.waker_kind == SONDE_WAKER_THREAD ||
+			 interval->ready.waker_kind == SONDE_WAKER_MAYBE;
+
+	piece->state =
+		interval->ready.woken ? SONDE_VIEW_READY : SONDE_VIEW_PREEMPTED;
+	if (interval->ready.woken && by_thread && interval->ready.waker > 0)
+		piece->about = (uint32_t)interval->ready.waker;
+	add_to_row(build, SONDE_VIEW_ROW_THREAD, interval->tid, piece);
+}
+
+static void take_run(struct sonde_view_build *build,
+		     const struct sonde_interval *interval,
+		     struct sonde_view_piece *piece)
+{
+	piece->state = interval->tid ? SONDE_VIEW_RUNNING : SONDE_VIEW_IDLE;
+	piece->about = (uint32_t)interval->tid;
+	add_to_row(build, SONDE_VIEW_ROW_CPU, interval->cpu, piece);
+	piece->about = (uint32_t)interval->cpu;
+	if (interval->tid)
+		add_to_row(build, SONDE_VIEW_ROW_THREAD, interval->tid, piece);
+}
+
+static void take_irq(struct sonde_view_build *build,
+		     const struct sonde_interval *interval,
+		     struct sonde_view_piece *piece)
+{
+	bool soft = interval->kind == SONDE_INTERVAL_SOFTIRQ;
+
+	piece->state = soft ? SONDE_VIEW_SOFTIRQ : SONDE_VIEW_IRQ;
+	piece->about = interval->irq.number;
+	add_to_row(build, soft ? SONDE_VIEW_ROW_SOFTIRQS : SONDE_VIEW_ROW_IRQS,
+		   interval->cpu, piece);
+}
+
+static void build_interval(void *sink, const struct sonde_interval *interval)
+{
+	struct sonde_view_build *build = sink;
+	struct sonde_view_piece piece = {
+		.begin = interval->begin_ns - build->begin_ns,
+		.end = interval->end_ns - build->begin_ns,
+	};
+
+	(void)pthread_rwlock_wrlock(build->lock);
+	if (interval->kind == SONDE_INTERVAL_RUN)
+		take_run(build, interval, &piece);
+	else if (interval->kind == SONDE_INTERVAL_READY)
+		take_ready(build, interval, &piece);
+	else if (interval->kind == SONDE_INTERVAL_BLOCKED)
+		take_blocked(build, interval, &piece);
+	else if (interval->kind == SONDE_INTERVAL_IRQ ||
+		 interval->kind == SONDE_INTERVAL_SOFTIRQ)
+		take_irq(build, interval, &piece);
+	(void)pthread_rwlock_unlock(build->lock);
+}
+
+static void build_rename(void *sink, int32_t from, int32_t to)
+{
+	(void)sink;
+	(void)from;
+	(void)to;
+}
+
+/* ---- names ---- */
+
+static void name_rows(struct sonde_view_build *build,
+		      const struct sonde_model *kernel)
+{
+	for (size_t i = 0; i < build->rows.nr; i++) {
+		struct sonde_view_row *row = &build->rows.rows[i];
+
+		if (row->kind != SONDE_VIEW_ROW_THREAD)
+			continue;
+		row->pid = sonde_model_known_pid(kernel, row->number);
+		(void)snprintf(row->name, sizeof(row->name), "%s",
+			       sonde_model_thread_name(kernel, row->number));
+	}
+}
+
+static int word_causes(struct sonde_view_build *build,
+		       const struct sonde_model_tables *tables,
+		       const struct sonde_model *kernel)
+{
+	const struct cause_entry *entry = NULL;
+	struct sonde_causes causes;
+
+	build->texts =
+		calloc(build->causes.nr_entries + 1, sizeof(*build->texts));
+	if (!build->texts)
+		return -ENOMEM;
+	build->nr_texts = build->causes.nr_entries;
+	sonde_causes_init(&causes, tables, kernel);
+	while ((entry = sonde_hash_next(&build->causes, entry))) {
+		char text[SONDE_CAUSE_TEXT];
+
+		build->texts[entry->number] = strdup(sonde_cause_text(
+			&causes, &entry->cause, text, sizeof(text)));
+	}
+	sonde_causes_fini(&causes);
+	return 0;
+}
+
+static int finish_names(struct sonde_view_build *build,
+			const struct sonde_model_tables *tables,
+			const struct sonde_model *kernel)
+{
+	int err;
+
+	(void)pthread_rwlock_wrlock(build->lock);
+	name_rows(build, kernel);
+	err = word_causes(build, tables, kernel);
+	(void)pthread_rwlock_unlock(build->lock);
+	return err;
+}
+
+int sonde_view_build_run(struct sonde_view_build *build,
+			 struct sonde_trace *trace,
+			 const struct sonde_map_options *options)
+{
+	static const struct sonde_model_sink_ops ops = {
+		.interval = build_interval,
+		.rename = build_rename,
+	};
+	struct sonde_model_tables *tables;
+	struct sonde_model *kernel = NULL;
+	int err = sonde_model_tables_new(trace, SONDE_WANT_PLAYED, options,
+					 &tables);
+
+	if (err)
+		return err;
+	err = sonde_model_play(trace, options, tables, &ops, build, &kernel);
+	if (!err)
+		err = finish_names(build, tables, kernel);
+	sonde_model_free(kernel);
+	sonde_model_tables_free(tables);
+	return err ? err : build->error;
+}

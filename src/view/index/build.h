@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * build.h - from a kernel's events to rows: what each CPU and each thread did,
+ * as the state model says (analysis/model/play.h), which has one thread take all
+ * steps in the order of time.
+ *
+ * What goes with a state (`about` of a piece):
+ *
+ *	a CPU's running		the thread
+ *	a thread's running	the CPU
+ *	waiting for a CPU	who woke it: a thread; 0 not known
+ *	blocked			1 + the number of its cause; 0 not known
+ *	an interrupt		its number
+ *
+ * Of causes at most SONDE_VIEW_CAUSES are told apart.
+ */
+#ifndef VIEW_INDEX_BUILD_H
+#define VIEW_INDEX_BUILD_H
+
+#include <pthread.h>
+
+#include "base/hash.h"
+#include "reader/map.h"
+#include "view/index/rows.h"
+
+#define SONDE_VIEW_CAUSES 65536u
+
+struct sonde_view_build {
+	struct sonde_view_rows rows;
+	struct sonde_hash by_number; /* from a row's kind and number to it */
+	struct sonde_hash causes;
+	char **texts; /* of causes; NULL before the end */
+	size_t nr_texts;
+	uint64_t left_out; /* intervals for which there was no room */
+	int error;         /* a negative errno: rows are not whole */
+	/* ---- private ---- */
+	pthread_rwlock_t *lock;
+	int64_t begin_ns;
+};
+
+/* `fd`: an empty file, which becomes its. The lock is held for writing whenever
+ * something changes that others may look at. */
+void sonde_view_build_init(struct sonde_view_build *build, int fd,
+			   int64_t begin_ns, pthread_rwlock_t *lock);
+void sonde_view_build_fini(struct sonde_view_build *build);
+
+/* 0; -ENODATA: the trace has no events of the scheduler; another negative errno
+ * of sonde_map(). */
+int sonde_view_build_run(struct sonde_view_build *build,
+			 struct sonde_trace *trace,
+			 const struct sonde_map_options *options);
+
+/* A row's number; -1: there is none. */
+int64_t sonde_view_build_find(const struct sonde_view_build *build,
+			      enum sonde_view_row_kind kind, int32_t number);
+
+#endif /* VIEW_INDEX_BUILD_H */
