@@ -70,9 +70,9 @@ int sonde_command_find_preload(const struct sonde_record_options *options,
 			       "SONDE_PRELOAD_DIR",
 			       path);
 	else
-		sonde_complain("libsonde-preload.so is not in %s; --malloc and "
-			       "--locks need it: install it, or set "
-			       "SONDE_PRELOAD_DIR",
+		sonde_complain("libsonde-preload.so is not in %s; --malloc, "
+			       "--locks and --functions need it: install it, "
+			       "or set SONDE_PRELOAD_DIR",
 			       secure_getenv("SONDE_PRELOAD_DIR") ?
 				       "SONDE_PRELOAD_DIR" :
 				       SONDE_LIBDIR);
@@ -81,9 +81,19 @@ int sonde_command_find_preload(const struct sonde_record_options *options,
 
 const char *sonde_command_hooks(const struct sonde_record_options *options)
 {
-	if (options->hook_malloc && options->hook_locks)
-		return "malloc,locks";
-	return options->hook_malloc ? "malloc" : "locks";
+	static const char *const lists[] = {
+		"",
+		"malloc",
+		"locks",
+		"malloc,locks",
+		"functions",
+		"malloc,functions",
+		"locks,functions",
+		"malloc,locks,functions",
+	};
+
+	return lists[options->hook_malloc | options->hook_locks << 1 |
+		     options->hook_functions << 2];
 }
 
 int sonde_command_explain_failure(const struct sonde_front_result *result,

@@ -194,8 +194,12 @@ static int complain_unfit(const struct sonde_analysis *analysis)
 			       analysis->name);
 	else
 		sonde_complain("report %s: there are no events for it in this "
-			       "trace; record with --%s",
-			       analysis->name, analysis->needs);
+			       "trace; record with --%s%s",
+			       analysis->name, analysis->needs,
+			       strcmp(analysis->needs, "functions") ?
+				       "" :
+				       " what was compiled with "
+				       "-finstrument-functions");
 	return 1;
 }
 

@@ -296,6 +296,13 @@ static int apply_locks(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_functions(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->hook_functions = true;
+	return 0;
+}
+
 /* `rules` belong to the one who parsed last. */
 static int add_rules(struct parse *parse, struct sonde_source_rules *rules,
 		     struct sonde_source_rules **to, const char *value)
@@ -581,6 +588,7 @@ enum option_value {
 	OPTION_LOGLEVEL,
 	OPTION_MALLOC,
 	OPTION_LOCKS,
+	OPTION_FUNCTIONS,
 	OPTION_STACK,
 	OPTION_CGROUP,
 	OPTION_CONTAINER,
@@ -620,7 +628,9 @@ enum option_value {
 	{ "malloc", OPTION_MALLOC, NULL, NULL, \
 	  "the C library's allocation calls" }, \
 	{ "locks", OPTION_LOCKS, NULL, NULL, \
-	  "mutexes, rwlocks, condition variables" }
+	  "mutexes, rwlocks, condition variables" }, \
+	{ "functions", OPTION_FUNCTIONS, NULL, NULL, \
+	  "entries and exits of what was compiled with -finstrument-functions" }
 
 const struct sonde_option sonde_record_option_table[] = {
 	{ .help = "What to record" },
@@ -745,6 +755,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_LOGLEVEL] = apply_loglevel,
 	[OPTION_MALLOC] = apply_malloc,
 	[OPTION_LOCKS] = apply_locks,
+	[OPTION_FUNCTIONS] = apply_functions,
 	[OPTION_STACK] = apply_stack,
 	[OPTION_CGROUP] = apply_cgroup,
 	[OPTION_CONTAINER] = apply_container,
@@ -909,7 +920,12 @@ static int finish(struct parse *parse)
 	if (parse->next < parse->argc)
 		options->program = parse->argv + parse->next;
 	session->has_program = options->program;
-	session->has_hooks = options->hook_malloc || options->hook_locks;
+	if (options->hook_functions && !options->program)
+		return fail(parse,
+			    "--functions is of a program that is started: "
+			    "sonde record --functions -- PROGRAM");
+	session->has_hooks = options->hook_malloc || options->hook_locks ||
+			     options->hook_functions;
 	if (!parse->has_include)
 		rc = add_rule(parse, '+', "*");
 	return rc ? rc :

@@ -33,6 +33,7 @@ struct sonde_record_options {
 	bool memory_given;  /* or else it is the default */
 	bool hook_malloc;
 	bool hook_locks;
+	bool hook_functions;
 	bool quiet;
 	bool verbose;
 	bool json;

@@ -17,6 +17,7 @@ static const struct sonde_analysis *const analyses[] = {
 	&sonde_analysis_latency,
 	&sonde_analysis_malloc,
 	&sonde_analysis_locks,
+	&sonde_analysis_functions,
 	/* kernels */
 	&sonde_analysis_cputop,
 	&sonde_analysis_sched,
@@ -43,12 +44,16 @@ const struct sonde_analysis *sonde_analysis_find(const char *name)
 	return NULL;
 }
 
+/* LTTng's of both libraries, with call sites and without. */
+#define CYG_PROFILE "lttng_ust_cyg_profile"
+
 /* What an event's name begins with if a trace has what reports need. LTTng
  * writes a kernel's events without a provider. */
 static const struct {
 	const char *needs, *prefix;
 } signs[] = {
 	{ "malloc", "malloc:" },      { "locks", "lock:" },
+	{ "functions", "function:" }, { "functions", CYG_PROFILE },
 	{ "kernel", "sched_" },       { "kernel", "syscall_" },
 	{ "kernel", "irq_" },         { "kernel", "block_" },
 	{ "kernel", "kmem_" },        { "kernel", "softirq_" },

@@ -41,4 +41,6 @@ __attribute__((constructor)) static void choose_groups(void)
 		sonde_hook_groups |= SONDE_HOOK_MALLOC;
 	if (sonde_text_has(list, strlen(list), ",", "locks"))
 		sonde_hook_groups |= SONDE_HOOK_LOCKS;
+	if (sonde_text_has(list, strlen(list), ",", "functions"))
+		sonde_hook_groups |= SONDE_HOOK_FUNCTIONS;
 }

@@ -19,10 +19,13 @@
  *     call, what obtains something (malloc, lock, wake) is one after it. So in
  *     the trace, a block or a mutex never has two owners at a time.
  *
+ * What a compiler calls at the beginning and end of each function is a group as
+ * well, with rules of its own: functions.c.
+ *
  * Beside these, exec.c keeps the library away from programs that can't take it,
  * and clock.c takes one that turns the clock off out of the recording.
  *
- * Every event has the address of the call's site as `caller`.
+ * Every event of the C library's has the address of the call's site as `caller`.
  */
 #ifndef TRACER_PRELOAD_HOOKS_H
 #define TRACER_PRELOAD_HOOKS_H
@@ -37,6 +40,7 @@
 enum sonde_hook_group {
 	SONDE_HOOK_MALLOC = 1,
 	SONDE_HOOK_LOCKS = 2,
+	SONDE_HOOK_FUNCTIONS = 4,
 };
 
 /* The groups that SONDE_HOOKS names. */

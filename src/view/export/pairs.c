@@ -33,6 +33,7 @@ struct pair {
 static const struct pair known[] = {
 	/* functions, by the compiler's instrumentation */
 	{ .begin = "*:func_entry", .end = "*:func_exit", .field = "addr" },
+	{ .begin = "function:entry", .end = "function:exit", .field = "addr" },
 	/* kernel; "sys_" and "exit_syscall" are older tracers' */
 	{ .begin = "syscall_entry_*", .end = "syscall_exit_*", .flat = true },
 	{ .begin = "compat_syscall_entry_*",

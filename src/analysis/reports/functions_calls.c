@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * functions_calls.c - entries and exits played to stacks of calls (functions.h).
+ *
+ * A thread's entry has its stack. The open calls of a row are a chain, from the
+ * innermost on, so that an exit without an entry costs no search, and any other
+ * one pops what it passes.
+ *
+ * Invariants: 1. row->open is the depth of the row's innermost open call, and
+ * its call->outer that of the next. 2. nr_open is the sum of the stacks' depths.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "analysis/reports/functions.h"
+#include "base/grow.h"
+#include "reader/reader.h"
+
+#define THREADS_MAX ((size_t)7 << 16)
+#define ROWS_MAX    ((size_t)7 << 17)
+#define OPEN_MAX    ((uint64_t)1 << 24)
+
+struct call {
+	uint32_t row;
+	int64_t begin_ns;
+	uint64_t inner_ns; /* of calls it made */
+	uint64_t same_ns;  /* total of those of the same function in it */
+	uint32_t outer;    /* the depth of the one it is in; 0: none */
+};
+
+struct caller {
+	struct sonde_key key; /* tid, image */
+	struct call *calls;
+	size_t depth, room;
+	size_t passed; /* losses at its last event */
+	uint32_t index;
+};
+
+/* Where a function's row of a thread is. */
+struct place {
+	struct sonde_key key; /* address, the thread's index */
+	uint32_t row;
+	uint32_t is_set;
+};
+
+static int compare_ends(const void *a, const void *b)
+{
+	const struct sonde_profile_loss *x = a;
+	const struct sonde_profile_loss *y = b;
+
+	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
+}
+
+/* When events were lost, of whatever stream: a thread's may be in all. */
+static int read_lost(struct sonde_profile_calls *functions,
+		     const struct sonde_trace *trace)
+{
+	struct sonde_problem problem;
+
+	for (size_t i = 0; !sonde_trace_problem(trace, i, &problem); i++) {
+		if ((problem.kind != SONDE_PROBLEM_LOST_EVENTS &&
+		     problem.kind != SONDE_PROBLEM_LOST_PACKETS) ||
+		    !problem.stream)
+			continue;
+		if (SONDE_GROW(functions->losses, functions->nr_losses,
+			       functions->losses_room))
+			return -ENOMEM;
+		functions->losses[functions->nr_losses++] =
+			(struct sonde_profile_loss){ problem.begin,
+						     problem.end };
+	}
+	if (functions->nr_losses)
+		qsort(functions->losses, functions->nr_losses,
+		      sizeof(*functions->losses), compare_ends);
+	/* So that the first that isn't over has the earliest begin. */
+	for (size_t i = functions->nr_losses; i > 1; i--)
+		if (functions->losses[i - 2].begin_ns >
+		    functions->losses[i - 1].begin_ns)
+			functions->losses[i - 2].begin_ns =
+				functions->losses[i - 1].begin_ns;
+	return 0;
+}
+
+int sonde_profile_calls_init(struct sonde_profile_calls *functions,
+			     const struct sonde_trace *trace)
+{
+	*functions = (struct sonde_profile_calls){ 0 };
+	sonde_hash_init(&functions->threads, sizeof(struct caller),
+			THREADS_MAX);
+	sonde_hash_init(&functions->places, sizeof(struct place), ROWS_MAX);
+	return trace ? read_lost(functions, trace) : 0;
+}
+
+void sonde_profile_calls_fini(struct sonde_profile_calls *functions)
+{
+	struct caller *caller = NULL;
+
+	while ((caller = sonde_hash_next(&functions->threads, caller)))
+		free(caller->calls);
+	for (size_t i = 0; i < functions->nr_rows; i++)
+		sonde_histogram_fini(&functions->rows[i].durations);
+	free(functions->rows);
+	free(functions->losses);
+	sonde_hash_fini(&functions->threads);
+	sonde_hash_fini(&functions->places);
+}
+
+/* ---- who calls what ---- */
+
+static struct caller *get_caller(struct sonde_profile_calls *functions,
+				 const struct sonde_journal_entry *entry)
+{
+	const struct sonde_key key =
+		sonde_analysis_site_key((uint64_t)entry->tid, entry->image, 0);
+	struct caller *caller = sonde_hash_get(&functions->threads, &key);
+
+	if (caller)
+		return caller;
+	caller = sonde_hash_put(&functions->threads, &key);
+	if (caller) {
+		caller->index = (uint32_t)functions->threads.nr_entries;
+		caller->passed = functions->passed;
+	}
+	return caller;
+}
+
+static int add_function_row(struct sonde_profile_calls *functions,
+			    struct place *place)
+{
+	if (SONDE_GROW(functions->rows, functions->nr_rows, functions->room))
+		return -ENOMEM;
+	place->row = (uint32_t)functions->nr_rows;
+	place->is_set = 1;
+	functions->rows[functions->nr_rows++] = (struct sonde_profile_row){ 0 };
+	return 0;
+}
+
+/* The row of the event's function and thread. */
+static int get_row(struct sonde_profile_calls *functions,
+		   const struct caller *caller,
+		   const struct sonde_journal_entry *entry, uint32_t *ret_row)
+{
+	const struct sonde_key key =
+		sonde_key_make(SONDE_KEY_HEX, entry->words[0], caller->index);
+	struct place *place = sonde_hash_put(&functions->places, &key);
+	struct sonde_profile_row *row;
+
+	if (!place)
+		return sonde_hash_error(&functions->places);
+	if (!place->is_set && add_function_row(functions, place))
+		return -ENOMEM;
+	row = &functions->rows[place->row];
+	row->tid = entry->tid;
+	sonde_analysis_site_use(&row->at, entry->words[0], entry->image,
+				entry->time_ns);
+	*ret_row = place->row;
+	return 0;
+}
+
+/* ---- stacks ---- */
+
+/* Takes the innermost call off. What is known of the time of calls in it
+ * becomes its caller's, and `same_ns` that of its function's next outer call. */
+static struct call take_innermost(struct sonde_profile_calls *functions,
+				  struct caller *caller, uint64_t inner_ns,
+				  uint64_t same_ns)
+{
+	const struct call call = caller->calls[--caller->depth];
+	struct sonde_profile_row *row = &functions->rows[call.row];
+
+	functions->nr_open--;
+	row->open = call.outer;
+	if (call.outer)
+		caller->calls[call.outer - 1].same_ns += same_ns;
+	else
+		row->total_ns += same_ns;
+	if (caller->depth)
+		caller->calls[caller->depth - 1].inner_ns += inner_ns;
+	return call;
+}
+
+/* It never ended, as far as is known. */
+static void drop_last(struct sonde_profile_calls *functions,
+		      struct caller *caller, uint64_t *count)
+{
+	const struct call *last = &caller->calls[caller->depth - 1];
+
+	(void)take_innermost(functions, caller, last->inner_ns, last->same_ns);
+	(*count)++;
+}
+
+/* Whether the event came while others were lost. After a loss nobody knows what
+ * is still open. */
+static bool is_doubtful(struct sonde_profile_calls *functions,
+			struct caller *caller, int64_t time_ns)
+{
+	const struct sonde_profile_loss *losses = functions->losses;
+	bool inside;
+
+	while (functions->passed < functions->nr_losses &&
+	       losses[functions->passed].end_ns < time_ns)
+		functions->passed++;
+	inside = functions->passed < functions->nr_losses &&
+		 losses[functions->passed].begin_ns <= time_ns;
+	if (inside || caller->passed != functions->passed)
+		while (caller->depth)
+			drop_last(functions, caller, &functions->counts.lost);
+	caller->passed = functions->passed;
+	return inside;
+}
+
+static int enter_call(struct sonde_profile_calls *functions,
+		      struct caller *caller, uint32_t row, int64_t time_ns)
+{
+	if (functions->nr_open == OPEN_MAX)
+		return -E2BIG;
+	if (SONDE_GROW(caller->calls, caller->depth, caller->room))
+		return -ENOMEM;
+	caller->calls[caller->depth++] = (struct call){
+		.row = row,
+		.begin_ns = time_ns,
+		.outer = functions->rows[row].open,
+	};
+	functions->rows[row].open = (uint32_t)caller->depth;
+	functions->nr_open++;
+	return 0;
+}
+
+/* The innermost call has ended by its exit. */
+static int end_innermost(struct sonde_profile_calls *functions,
+			 struct caller *caller, int64_t time_ns)
+{
+	int64_t begin_ns = caller->calls[caller->depth - 1].begin_ns;
+	int64_t ns =
+		time_ns > begin_ns ? sonde_elapsed_ns(begin_ns, time_ns) : 0;
+	const struct call call =
+		take_innermost(functions, caller, (uint64_t)ns, (uint64_t)ns);
+	struct sonde_profile_row *row = &functions->rows[call.row];
+
+	if ((uint64_t)ns > call.inner_ns)
+		row->self_ns += (uint64_t)ns - call.inner_ns;
+	return sonde_histogram_add(&row->durations, ns);
+}
+
+static int leave_call(struct sonde_profile_calls *functions,
+		      struct caller *caller, uint32_t row, int64_t time_ns)
+{
+	if (!functions->rows[row].open) {
+		functions->counts.unbegun++;
+		return 0;
+	}
+	while (caller->depth > functions->rows[row].open)
+		drop_last(functions, caller, &functions->counts.left);
+	return end_innermost(functions, caller, time_ns);
+}
+
+int sonde_profile_calls_play(void *ctx, const struct sonde_journal_entry *entry)
+{
+	struct sonde_profile_calls *functions = ctx;
+	bool enters = entry->op == SONDE_FUNCTIONS_ENTRY;
+	struct caller *caller;
+	uint32_t row = 0;
+	int err;
+
+	if (entry->tid < 0) {
+		functions->counts.threadless++;
+		return 0;
+	}
+	caller = get_caller(functions, entry);
+	if (!caller)
+		return sonde_hash_error(&functions->threads);
+	err = get_row(functions, caller, entry, &row);
+	if (err)
+		return err;
+	functions->rows[row].calls += enters;
+	if (is_doubtful(functions, caller, entry->time_ns)) {
+		functions->counts.doubtful++;
+		return 0;
+	}
+	return enters ? enter_call(functions, caller, row, entry->time_ns) :
+			leave_call(functions, caller, row, entry->time_ns);
+}
+
+void sonde_profile_calls_end(struct sonde_profile_calls *functions)
+{
+	struct caller *caller = NULL;
+
+	while ((caller = sonde_hash_next(&functions->threads, caller)))
+		while (caller->depth)
+			drop_last(functions, caller, &functions->counts.open);
+}

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_functions.py - functions that call when they begin and end, recorded:
+their counts are gcov's, and what doesn't pair is told. How long anything takes is
+not looked at."""
+
+import gzip
+import json
+import pathlib
+import subprocess
+
+from sonde import SONDE, build, install, record, require, run, scratch
+from harness import check, check_equal, main, test
+
+CALLS = r"""
+#include <setjmp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+static int odd(int n);
+static int even(int n) { return n ? odd(n - 1) : 1; }
+static int odd(int n) { return n ? even(n - 1) : 0; }
+static int order(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+static void sort(int *list, int nr)
+{
+	for (int i = 0; i < nr; i++)
+		list[i] = (i * 7919) % 1009;
+	qsort(list, nr, sizeof(*list), order);
+}
+static void never(void) { abort(); }
+int main(int argc, char **argv)
+{
+	int list[500];
+
+	sort(list, 500);
+	if (argc > 5)
+		never();
+	printf("%d %d %d\n", fib(18), even(1000), list[3]);
+	return 0;
+}
+"""
+
+THROWS = r"""
+#include <cstdio>
+static int dive(int n) { if (!n) throw 42; return dive(n - 1) + n; }
+int main()
+{
+	int caught = 0;
+	for (int i = 0; i < 10; i++)
+		try { dive(30); } catch (int n) { caught += n; }
+	printf("%d\n", caught);
+}
+"""
+
+JUMPS = r"""
+#include <setjmp.h>
+#include <stdio.h>
+static jmp_buf back;
+static void dive(int n) { if (!n) longjmp(back, 1); dive(n - 1); }
+static int pool(void)
+{
+	volatile int n = 0;
+	if (setjmp(back))
+		n++;
+	if (n < 3) {
+		n += 0;
+		if (n == 0)
+			dive(4);
+	}
+	return n;
+}
+int main(void) { printf("%d\n", pool() + pool()); return 0; }
+"""
+
+THREADS = r"""
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile int handled;
+static int leaf(int n) { return n + 1; }
+static int work(int n) { int s = 0; while (n--) s = leaf(s); return s; }
+static void *thread(void *arg)
+{
+	return (void *)(long)work((int)(long)arg);
+}
+static void handler(int number) { (void)number; handled++; leaf(1); }
+int main(int argc, char **argv)
+{
+	static pthread_t threads[200];
+	struct itimerval every = { { 0, 200 }, { 0, 200 } };
+	int status = 1;
+
+	if (argc > 1) {
+		signal(SIGALRM, handler);
+		setitimer(ITIMER_REAL, &every, NULL);
+	}
+	for (long i = 0; i < 200; i++)
+		pthread_create(&threads[i], NULL, thread, (void *)(100 + i));
+	for (int i = 0; i < 200; i++)
+		pthread_join(threads[i], NULL);
+	every = (struct itimerval){ { 0, 0 }, { 0, 0 } };
+	setitimer(ITIMER_REAL, &every, NULL);
+	if (!fork()) {
+		work(10);
+		exit(0);
+	}
+	wait(&status);
+	printf("%d %d\n", handled, status);
+	return 0;
+}
+"""
+
+FLAGS = ("-O1", "-finstrument-functions")
+
+
+def functions_of(directory, *words):
+    done = run(SONDE, "report", "functions", "--json", *words, directory)
+    check_equal(done.returncode, 0, done.stderr)
+    report = json.loads(done.stdout)
+    return report, {row.get("function") or row["addr"]: row
+                    for row in report["functions"]}
+
+
+def recorded(source, *flags, words=(), options=()):
+    program = build(source, *FLAGS, *flags)
+    recording = record(program, *words,
+                       options=["--functions", "--memory", "64M", *options])
+    check_equal(recording.status, 0, recording.err)
+    plain = run(program, *words)
+    return recording, plain.stdout
+
+
+def gcov_counts(source):
+    """How often each function of the program is called, says gcov."""
+    require("gcov")
+    directory = scratch()
+    (directory / "counted.c").write_text(source)
+    subprocess.run(["gcc", "-O0", "--coverage", "counted.c", "-o", "counted"],
+                   cwd=directory, check=True)
+    subprocess.run(["./counted"], cwd=directory, check=True,
+                   stdout=subprocess.DEVNULL)
+    notes, = pathlib.Path(directory).glob("*.gcda")
+    subprocess.run(["gcov", "--json-format", notes.name], cwd=directory,
+                   check=True, stdout=subprocess.DEVNULL)
+    packed, = pathlib.Path(directory).glob("*.gcov.json.gz")
+    files = json.loads(gzip.decompress(packed.read_bytes()))["files"]
+    return {function["name"]: function["execution_count"]
+            for file in files for function in file["functions"]
+            if function["execution_count"]}
+
+
+def paired(report):
+    check_equal([report[key] for key in ("left", "open", "unbegun")],
+                [0, 0, 0], "not paired")
+
+
+@test
+def calls_are_as_many_as_gcov_counts():
+    recording, out = recorded(CALLS)
+    check_equal(recording.out, out, "output")
+    report, rows = functions_of(recording.dir)
+    paired(report)
+    check_equal({name: row["calls"] for name, row in rows.items()},
+                gcov_counts(CALLS), "calls")
+    check_equal(report["calls"],
+                sum(row["calls"] for row in rows.values()), "all calls")
+    # All that is inside main() is somebody's own time.
+    check_equal(sum(row["self_ns"] for row in rows.values()),
+                rows["main"]["total_ns"], "own times")
+    check("never" not in rows, "never was")
+
+
+@test
+def exceptions_through_30_frames_pair():
+    recording, out = recorded(THROWS, "-xc++")
+    check_equal(recording.out, out, "output")
+    report, rows = functions_of(recording.dir)
+    paired(report)
+    dive, = (row for name, row in rows.items() if "dive" in name)
+    check_equal(dive["calls"], 310, "calls")
+
+
+@test
+def what_longjmp_leaves_is_told():
+    recording, out = recorded(JUMPS)
+    check_equal(recording.out, out, "output")
+    report, rows = functions_of(recording.dir)
+    check_equal([report[key] for key in ("left", "open", "unbegun")],
+                [10, 0, 0], "not paired")
+    check_equal(rows["dive"]["calls"], 10, "calls of dive()")
+    check_equal(rows["dive"]["self_ns"], 0, "what has no exit has no time")
+    check(any("longjmp()" in note for note in report["notes"]), report)
+
+
+@test
+def threads_forks_and_signals_have_stacks_of_their_own():
+    recording, _ = recorded(THREADS, words=["signals"])
+    handled, status = map(int, recording.out.split())
+    check_equal(status, 0, "the child")
+    report, rows = functions_of(recording.dir)
+    leaves = sum(range(100, 300)) + 10 + handled
+    check_equal(rows["leaf"]["calls"], leaves, "calls of leaf()")
+    check_equal(rows["work"]["calls"], 201, "calls of work()")
+    # main() of the child has no entry there, and doesn't return either.
+    check_equal([report[key] for key in ("left", "open", "unbegun")],
+                [0, 0, 0], "not paired")
+    report, _ = functions_of(recording.dir, "--by", "thread", "--limit",
+                             "1000")
+    threads = [row for row in report["functions"]
+               if row["function"] == "thread"]
+    check_equal(len({row["tid"] for row in threads}), 200, "threads")
+    check_equal(sum(row["calls"] for row in threads), 200, "calls")
+
+
+@test
+def a_recording_that_begins_in_the_middle_says_so():
+    source = CALLS.replace("fib(18)", "fib(27)")
+    recording, _ = recorded(source, options=["--mode", "overwrite",
+                                             "--memory", "1M"])
+    report, rows = functions_of(recording.dir)
+    check(report["unbegun"] > 0, "exits without an entry")
+    check("main" not in rows or not rows["main"]["calls"], "main()'s entry")
+
+
+@test
+def a_program_that_does_not_call_has_no_functions():
+    program = build("int main(void) { return 0; }")
+    recording = record(program, options=["--functions"])
+    check_equal(recording.status, 0, recording.err)
+    done = run(SONDE, "report", "functions", recording.dir)
+    check_equal(done.returncode, 1, done.stdout)
+    check("-finstrument-functions" in done.stderr, done.stderr)
+    done = run(SONDE, "record", "--functions", "-p", "1")
+    check_equal(done.returncode, 2, done.stderr)
+    check("that is started" in done.stderr, done.stderr)
+
+
+install()
+main()
