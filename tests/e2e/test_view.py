@@ -5,6 +5,8 @@ the same trace, and whoever isn't the page is told nothing."""
 
 import contextlib
 import http.client
+import os
+import pathlib
 import json
 import random
 import signal
@@ -454,6 +456,79 @@ def a_trace_without_a_kernel_says_why_it_has_no_rows():
                     struct.pack("<II", 1, 0), "frame")
 
 
+# ---- the index that is kept ----
+
+def cache():
+    """Where this test's indexes are kept."""
+    os.environ["XDG_CACHE_HOME"] = str(pathlib.Path(scratch()) / "cache")
+    return pathlib.Path(os.environ["XDG_CACHE_HOME"]) / "sonde"
+
+
+def asked(trace):
+    """What a page sees, and whether it was kept."""
+    with view(trace) as server:
+        about = server.ready()
+        rows = server.ask("rows")
+        ids = ",".join(str(row["id"]) for row in rows)
+        times = [about["end"] * i // 40 for i in range(40)]
+        return about["index"]["from_cache"], {
+            "events": about["events"], "rows": rows,
+            "frame": frame(server, pixels=500, rows=ids),
+            "sums": server.ask("statistics", by="thread"),
+            "counts": server.ask("histogram", pixels=300),
+            "at": [server.ask("at", row=rows[-1]["id"], t=t) for t in times]}
+
+
+@test
+def what_is_kept_answers_as_what_was_read():
+    where = cache()
+    trace = Machine(31, 3000).write()
+    first = asked(trace)
+    check_equal(first[0], False, "from nothing")
+    check_equal(len(list(where.iterdir())), 1, "kept")
+    again = asked(trace)
+    check_equal(again[0], True, "kept")
+    check_equal(again[1], first[1], "answers")
+    check_equal(where.stat().st_mode & 0o777, 0o700, "the directory's mode")
+    # another trace in its place
+    other = pathlib.Path(Machine(32, 3000).write())
+    for file in pathlib.Path(trace).iterdir():
+        file.unlink()
+    for file in other.iterdir():
+        file.rename(pathlib.Path(trace) / file.name)
+    changed = asked(trace)
+    check_equal(changed[0], False, "another trace")
+    check(changed[1]["at"] != first[1]["at"], "the old answers")
+    check_equal(len(list(where.iterdir())), 1, "one is kept")
+
+
+@test
+def what_is_damaged_is_dropped():
+    where = cache()
+    chance = random.Random(5)
+    trace = Machine(33, 3000).write()
+    expected = asked(trace)[1]
+    kept, = where.iterdir()
+    whole = kept.read_bytes()
+    for _ in range(12):
+        bad = bytearray(whole)
+        if chance.randrange(3):
+            at = chance.randrange(len(bad))
+            bad[at] ^= 1 << chance.randrange(8)
+        else:
+            del bad[chance.randrange(len(bad)):]
+        kept.write_bytes(bad)
+        check_equal(asked(trace), (False, expected), "damaged")
+        check_equal(asked(trace)[0], True, "mended")
+
+
+@test
+def what_cannot_be_kept_is_read_each_time():
+    os.environ["XDG_CACHE_HOME"] = "/proc/nothing"
+    trace = Machine(34, 500).write()
+    check_equal([asked(trace)[0] for _ in range(2)], [False, False], "kept")
+
+
 # ---- who is answered ----
 
 @test
@@ -518,5 +593,7 @@ def what_cannot_be_is_said():
         check_equal(done.returncode, 2, f"--port {port}: {done.stderr}")
 
 
+# Nothing of a test is found by another, or by the user.
+os.environ["XDG_CACHE_HOME"] = "/proc/nothing"
 install()
 main()

@@ -259,31 +259,50 @@ static void choose_state(const uint64_t before[SONDE_VIEW_STATES],
 		run->share = 1;
 }
 
+/* Whether one state takes the whole pixel; a pixel may be finer than the clock.
+ * `piece` is the last one that did. */
+static bool fills_pixel(const struct sonde_view_rows *rows, uint32_t row,
+			int64_t begin, int64_t end,
+			struct sonde_view_piece *piece)
+{
+	if ((begin < piece->begin || begin >= piece->end) &&
+	    !sonde_view_rows_at(rows, row, begin, piece))
+		return false;
+	return end <= piece->end;
+}
+
 /* All of the row's pixels, one by one. */
 static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
 		     const struct sonde_view_span *span, uint32_t pixels,
 		     struct run *runs)
 {
-	uint64_t sums[2][SONDE_VIEW_STATES];
+	uint64_t before[SONDE_VIEW_STATES];
+	uint64_t after[SONDE_VIEW_STATES];
 	int64_t begin = sonde_view_pixel(span, 0, pixels);
+	struct sonde_view_piece piece = { .begin = 0, .end = 0 };
+	bool summed = false;
 
-	sonde_view_rows_sums(rows, row, begin, sums[0]);
 	for (uint32_t x = 0; x < pixels; x++) {
 		int64_t end = sonde_view_pixel(span, x + 1, pixels);
-		struct sonde_view_piece piece;
 
 		runs[x] = (struct run){ .x = (uint16_t)x, .width = 1 };
-		if (end == begin) {
-			/* finer than the clock */
-			if (sonde_view_rows_at(rows, row, begin, &piece)) {
-				runs[x].state = piece.state;
-				runs[x].share = 255;
-			}
+		/* where the last pixel was of one state, this may be, too */
+		if ((x == 0 || runs[x - 1].share == 255) &&
+		    fills_pixel(rows, row, begin, end, &piece)) {
+			runs[x].state = piece.state;
+			runs[x].share = 255;
+			summed = false;
+			begin = end;
 			continue;
 		}
-		sonde_view_rows_sums(rows, row, end, sums[(x + 1) % 2]);
-		choose_state(sums[x % 2], sums[(x + 1) % 2],
-			     (uint64_t)(end - begin), &runs[x]);
+		if (!summed)
+			sonde_view_rows_sums(rows, row, begin, before);
+		sonde_view_rows_sums(rows, row, end, after);
+		if (end > begin)
+			choose_state(before, after, (uint64_t)(end - begin),
+				     &runs[x]);
+		memcpy(before, after, sizeof(before));
+		summed = true;
 		begin = end;
 	}
 }

@@ -62,9 +62,8 @@ int64_t sonde_view_build_find(const struct sonde_view_build *build,
 
 /* ---- intervals ---- */
 
-/* The row, which may be new; a negative errno. */
-static int64_t take_row(struct sonde_view_build *build,
-			enum sonde_view_row_kind kind, int32_t number)
+int sonde_view_build_row(struct sonde_view_build *build,
+			 enum sonde_view_row_kind kind, int32_t number)
 {
 	struct sonde_key key = sonde_key_make(SONDE_KEY_UINT, (uint32_t)number,
 					      (uint32_t)kind);
@@ -72,7 +71,7 @@ static int64_t take_row(struct sonde_view_build *build,
 	int row;
 
 	if (entry)
-		return (int64_t)entry->row;
+		return (int)entry->row;
 	row = sonde_view_rows_new(&build->rows, kind, number);
 	if (row < 0)
 		return row;
@@ -87,8 +86,9 @@ static void add_to_row(struct sonde_view_build *build,
 		       enum sonde_view_row_kind kind, int32_t number,
 		       const struct sonde_view_piece *piece)
 {
-	int64_t row = number < 0 ? -E2BIG : take_row(build, kind, number);
-	int err = row < 0 ? (int)row :
+	int row =
+		number < 0 ? -E2BIG : sonde_view_build_row(build, kind, number);
+	int err = row < 0 ? row :
 			    sonde_view_rows_add(&build->rows, (uint32_t)row,
 						piece);
 

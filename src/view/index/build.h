@@ -50,6 +50,9 @@ int sonde_view_build_run(struct sonde_view_build *build,
 			 struct sonde_trace *trace,
 			 const struct sonde_map_options *options);
 
+/* A row's number, which may be new; a negative errno. */
+int sonde_view_build_row(struct sonde_view_build *build,
+			 enum sonde_view_row_kind kind, int32_t number);
 /* A row's number; -1: there is none. */
 int64_t sonde_view_build_find(const struct sonde_view_build *build,
 			      enum sonde_view_row_kind kind, int32_t number);

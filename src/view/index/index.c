@@ -10,16 +10,17 @@
 #include "view/index/index.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/grow.h"
 #include "view/index/build.h"
 #include "view/index/cells.h"
+#include "view/index/sidecar.h"
 
 struct sonde_view_index {
 	struct sonde_trace *trace;
@@ -31,6 +32,7 @@ struct sonde_view_index {
 	double from, share; /* the pass under way: of `done` */
 	struct sonde_view_cells *cells;
 	struct sonde_view_build build;
+	struct sonde_view_sidecar sidecar;
 	struct sonde_view_hole *holes;
 	size_t nr_holes, holes_capacity;
 };
@@ -118,16 +120,63 @@ static int count_events(struct sonde_view_index *index,
 static int build_rows(struct sonde_view_index *index,
 		      const struct sonde_map_options *options)
 {
-	int err = index->build.rows.fd < 0 ?
-			  -ENOSPC :
-			  sonde_view_build_run(&index->build, index->trace,
-					       options);
+	int fd = sonde_view_sidecar_create(&index->sidecar);
+	int err;
 
+	if (fd < 0)
+		return fd;
+	(void)pthread_rwlock_wrlock(&index->lock);
+	index->build.rows.fd = fd;
+	(void)pthread_rwlock_unlock(&index->lock);
+	err = sonde_view_build_run(&index->build, index->trace, options);
 	if (err != -ENODATA)
 		return err;
+	return 0;
+}
+
+/* What was found when all was read (damage) isn't in a sidecar: such a trace is
+ * read each time. What can't be kept is no error: the index is there. */
+static void keep_index(struct sonde_view_index *index)
+{
+	size_t nr_holes = index->nr_holes;
+	int err;
+
 	(void)pthread_rwlock_wrlock(&index->lock);
-	(void)snprintf(index->progress.why, sizeof(index->progress.why),
-		       "the trace has no events of the kernel's scheduler");
+	err = sonde_view_rows_close(&index->build.rows);
+	find_holes(index);
+	(void)pthread_rwlock_unlock(&index->lock);
+	if (!err && index->nr_holes == nr_holes && !index->build.left_out)
+		(void)sonde_view_sidecar_keep(&index->sidecar, index->trace,
+					      &index->build, index->cells);
+}
+
+/* 0: all is there, from the last time. */
+static int load_kept(struct sonde_view_index *index)
+{
+	int fd = sonde_view_sidecar_open(&index->sidecar);
+	struct sonde_view_cells *cells = fd < 0 ? NULL : malloc(sizeof(*cells));
+	struct sonde_view_build build;
+	int err = fd < 0 ? fd : -ENOMEM;
+
+	if (!cells) {
+		if (fd >= 0)
+			(void)close(fd);
+		return err;
+	}
+	sonde_view_build_init(&build, -1, index->begin_ns, &index->lock);
+	err = sonde_view_sidecar_load(&index->sidecar, fd, &build, cells);
+	if (err) {
+		sonde_view_build_fini(&build);
+		free(cells);
+		return err;
+	}
+	(void)pthread_rwlock_wrlock(&index->lock);
+	sonde_view_build_fini(&index->build);
+	index->build = build;
+	index->cells = cells;
+	index->progress.counted = true;
+	index->progress.events = cells->before[SONDE_VIEW_CELLS];
+	index->progress.from_cache = true;
 	(void)pthread_rwlock_unlock(&index->lock);
 	return 0;
 }
@@ -138,6 +187,10 @@ static void index_end(struct sonde_view_index *index, int err)
 	find_holes(index);
 	index->progress.ready = true;
 	index->progress.done = 1;
+	if (!err && !index->build.rows.nr)
+		(void)snprintf(index->progress.why, sizeof(index->progress.why),
+			       "the trace has no events of the kernel's "
+			       "scheduler");
 	if (index->build.left_out)
 		(void)snprintf(index->progress.why, sizeof(index->progress.why),
 			       "there are more than %u rows: some are left out",
@@ -156,17 +209,21 @@ static void *index_thread(void *memory)
 {
 	struct sonde_view_index *index = memory;
 	struct sonde_map_options options;
-	int err;
+	int err = 0;
 
 	sonde_map_options_init(&options);
 	options.progress = index_progress;
 	options.progress_ctx = index;
-	index->share = COUNTING;
-	err = count_events(index, &options);
-	index->from = COUNTING;
-	index->share = 1 - COUNTING;
-	if (!err)
-		err = build_rows(index, &options);
+	if (load_kept(index)) {
+		index->share = COUNTING;
+		err = count_events(index, &options);
+		index->from = COUNTING;
+		index->share = 1 - COUNTING;
+		if (!err)
+			err = build_rows(index, &options);
+		if (!err)
+			keep_index(index);
+	}
 	index_end(index, err);
 	return NULL;
 }
@@ -174,22 +231,19 @@ static void *index_thread(void *memory)
 struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace)
 {
 	struct sonde_view_index *index = calloc(1, sizeof(*index));
-	int fd;
 
 	if (!index)
 		return NULL;
 	index->trace = trace;
 	(void)sonde_trace_range(trace, &index->begin_ns, &index->end_ns);
 	(void)pthread_rwlock_init(&index->lock, NULL);
-	/* A file without a name: what is in it goes with this process. */
-	fd = open("/var/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (fd < 0)
-		fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	sonde_view_build_init(&index->build, fd, index->begin_ns, &index->lock);
+	sonde_view_sidecar_init(&index->sidecar, trace);
+	sonde_view_build_init(&index->build, -1, index->begin_ns, &index->lock);
 	find_holes(index);
 	if (!pthread_create(&index->thread, NULL, index_thread, index))
 		return index;
 	sonde_view_build_fini(&index->build);
+	sonde_view_sidecar_fini(&index->sidecar);
 	free(index->holes);
 	free(index);
 	return NULL;
@@ -203,6 +257,7 @@ void sonde_view_index_free(struct sonde_view_index *index)
 	(void)pthread_join(index->thread, NULL);
 	(void)pthread_rwlock_destroy(&index->lock);
 	sonde_view_build_fini(&index->build);
+	sonde_view_sidecar_fini(&index->sidecar);
 	free(index->cells);
 	free(index->holes);
 	free(index);

@@ -155,6 +155,39 @@ int sonde_view_rows_add(struct sonde_view_rows *rows, uint32_t number,
 				  piece->about);
 }
 
+int sonde_view_rows_close(struct sonde_view_rows *rows)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < rows->nr; i++) {
+		struct sonde_view_row *row = &rows->rows[i];
+
+		if (row->open && row->open->nr)
+			err = put_chunk(rows, row);
+		if (err)
+			break;
+		free(row->open);
+		row->open = NULL;
+	}
+	return err;
+}
+
+int sonde_view_rows_map(struct sonde_view_rows *rows, int fd)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	void *map;
+
+	rows->fd = fd;
+	if (size <= 0)
+		return -EINVAL;
+	map = mmap(NULL, (size_t)size, PROT_READ, MAP_SHARED, fd, 0);
+	if (map == MAP_FAILED)
+		return -errno;
+	rows->map = map;
+	rows->mapped = (uint64_t)size;
+	return 0;
+}
+
 /* ---- asking ---- */
 
 /* The chunk that time is in: it is not before the row's begin. */

@@ -87,6 +87,12 @@ void sonde_view_rows_fini(struct sonde_view_rows *rows);
 int sonde_view_rows_new(struct sonde_view_rows *rows,
 			enum sonde_view_row_kind kind, int32_t number);
 
+/* The open chunks are written as well: nothing more can be added. */
+int sonde_view_rows_close(struct sonde_view_rows *rows);
+/* Of none so far: `fd` and all its bytes, mapped, become theirs; chunks and
+ * their directories are the caller's to add, checked. 0 or -errno. */
+int sonde_view_rows_map(struct sonde_view_rows *rows, int fd);
+
 struct sonde_view_piece {
 	int64_t begin, end;
 	uint8_t state;  /* enum sonde_view_state_id */

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * view_sidecar.c - fuzz view/index/sidecar.h: files that were changed after they
+ * were written, with a sum that is right.
+ *
+ * Input: how many states the rows get, these; then places in the file and what
+ * is written there.
+ */
+/* its own, for the sum; the library's is not taken then */
+#include "view/index/sidecar.c"
+
+#include "fuzz.h"
+
+#define ROWS 3
+
+static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;
+static const struct sonde_view_sidecar sidecar = { -1, "view", { 1, 2 } };
+
+static void add_states(struct fuzz_input *in, struct sonde_view_build *build)
+{
+	unsigned int nr = fuzz_u16(in) % 600;
+	int64_t at[ROWS] = { 0 };
+
+	for (unsigned int i = 0; i < nr; i++) {
+		uint8_t what = fuzz_u8(in);
+		int row = sonde_view_build_row(build, SONDE_VIEW_ROW_THREAD,
+					       what % ROWS);
+		struct sonde_view_piece piece = {
+			.begin = at[what % ROWS],
+			.state = what % SONDE_VIEW_STATES,
+			.about = what % 5,
+		};
+
+		piece.end = at[what % ROWS] += 1 + fuzz_u8(in);
+		FUZZ_CHECK(row >= 0);
+		FUZZ_CHECK(!sonde_view_rows_add(&build->rows, (uint32_t)row,
+						&piece));
+	}
+}
+
+/* A whole file, for free(). */
+static unsigned char *make_file(struct fuzz_input *in, size_t *ret_size)
+{
+	struct sonde_view_cells *cells = calloc(1, sizeof(*cells));
+	struct sonde_view_build build;
+	unsigned char *file;
+	char *tail;
+	size_t size;
+
+	FUZZ_CHECK(cells);
+	sonde_view_cells_init(cells, 0, 1000000);
+	sonde_view_build_init(&build, memfd_create("a", MFD_CLOEXEC), 0, &lock);
+	add_states(in, &build);
+	build.texts = calloc(2, sizeof(*build.texts));
+	FUZZ_CHECK(build.texts);
+	build.texts[build.nr_texts++] = strdup("read() of /tmp/x");
+	build.texts[build.nr_texts++] = strdup("");
+	FUZZ_CHECK(!sonde_view_rows_close(&build.rows));
+	tail = make_tail(&sidecar, &build, cells, &size);
+	FUZZ_CHECK(tail);
+	file = malloc(build.rows.used + size);
+	FUZZ_CHECK(file);
+	if (build.rows.used)
+		memcpy(file, build.rows.map, build.rows.used);
+	memcpy(file + build.rows.used, tail, size);
+	*ret_size = build.rows.used + size;
+	free(tail);
+	free(cells);
+	sonde_view_build_fini(&build);
+	return file;
+}
+
+/* Then its sum again, and maybe an end. */
+static size_t change(struct fuzz_input *in, unsigned char *file, size_t size)
+{
+	struct sum sum = { .nr = 0 };
+	struct trailer trailer;
+
+	while (in->left >= 5) {
+		size_t at = fuzz_u32(in);
+
+		/* from the end, where it is about more */
+		file[size - 1 - at % size] = fuzz_u8(in);
+	}
+	if (in->left && size > sizeof(trailer))
+		size -= fuzz_u8(in) % 64 * 8;
+	if (size < sizeof(trailer))
+		return size;
+	sum_words(&sum, file, size - sizeof(trailer));
+	memcpy(&trailer, file + size - sizeof(trailer), sizeof(trailer));
+	trailer.sum = sum_end(&sum);
+	memcpy(file + size - sizeof(trailer), &trailer, sizeof(trailer));
+	return size;
+}
+
+static void ask_all(const struct sonde_view_rows *rows)
+{
+	for (uint32_t row = 0; row < rows->nr; row++) {
+		const struct sonde_view_row *of = &rows->rows[row];
+		int64_t step = (of->end - of->begin) / 50 + 1;
+
+		for (int64_t t = of->begin; t < of->end; t += step) {
+			uint64_t sums[SONDE_VIEW_STATES];
+			struct sonde_view_piece piece;
+
+			FUZZ_CHECK(sonde_view_rows_at(rows, row, t, &piece));
+			FUZZ_CHECK(piece.begin <= t && t < piece.end);
+			FUZZ_CHECK(piece.state < SONDE_VIEW_STATES);
+			sonde_view_rows_sums(rows, row, t, sums);
+		}
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct sonde_view_cells *cells = malloc(sizeof(*cells));
+	struct fuzz_input in = { bytes, size };
+	struct sonde_view_build build;
+	int fd = memfd_create("b", MFD_CLOEXEC);
+	unsigned char *file = make_file(&in, &size);
+	bool changed = in.left > 0;
+	int err;
+
+	FUZZ_CHECK(cells && fd >= 0);
+	size = change(&in, file, size);
+	FUZZ_CHECK(!sonde_pwrite_all(fd, file, size, 0));
+	sonde_view_build_init(&build, -1, 0, &lock);
+	err = sonde_view_sidecar_load(&sidecar, fd, &build, cells);
+	FUZZ_CHECK(changed || !err);
+	if (!err) {
+		ask_all(&build.rows);
+		for (int64_t t = -1; t < 2000000; t += 100000)
+			(void)sonde_view_cells_before(cells, t);
+	}
+	sonde_view_build_fini(&build);
+	free(cells);
+	free(file);
+	return 0;
+}

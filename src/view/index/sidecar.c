@@ -1,0 +1,543 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sidecar.c - an index to a file and back (sidecar.h).
+ *
+ * The sum is over 64-bit words, four lanes at a time: it finds what a disk or a
+ * half-written file does, and runs as fast as memory is read. The file is walked
+ * once when it is opened; the pages are given back to the kernel as it goes.
+ */
+#include "view/index/sidecar.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "sys/write.h"
+
+#define MAGIC     UINT64_C(0x316e69736e6f73) /* "sonsin1" */
+#define TIME_BITS 56
+#define TIME_MASK (((uint64_t)1 << TIME_BITS) - 1)
+#define WINDOW    ((size_t)8 << 20)
+#define CAUSE_MAX 4096u
+
+struct disk_row {
+	uint32_t kind, nr_chunks;
+	int32_t number, pid;
+	int64_t begin, end;
+	uint64_t sums[SONDE_VIEW_STATES];
+	char name[48];
+};
+
+struct trailer {
+	uint64_t magic;
+	uint64_t chunk_bytes; /* of a struct sonde_view_chunk */
+	uint64_t key[2];
+	int64_t begin_ns, end_ns, cell_ns;
+	uint64_t nr_chunks, nr_rows, nr_causes;
+	uint64_t sum; /* of all before the trailer, which is whole words */
+};
+
+/* ---- sums ---- */
+
+struct sum {
+	uint64_t lanes[4];
+	uint64_t nr;
+};
+
+static uint64_t mix(uint64_t value, uint64_t word)
+{
+	value = (value ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+	return value ^ value >> 29;
+}
+
+/* Whole words. */
+static void sum_words(struct sum *sum, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+
+	for (size_t i = 0; i + 8 <= size; i += 8) {
+		uint64_t word;
+
+		memcpy(&word, at + i, 8);
+		sum->lanes[sum->nr % 4] = mix(sum->lanes[sum->nr % 4], word);
+		sum->nr++;
+	}
+}
+
+static uint64_t sum_end(const struct sum *sum)
+{
+	uint64_t all = sum->nr;
+
+	for (int i = 0; i < 4; i++)
+		all = mix(all, sum->lanes[i]);
+	return all;
+}
+
+/* ---- which trace it is ---- */
+
+static void sum_text(struct sum *sum, const char *text)
+{
+	for (; *text; text++) {
+		uint64_t word = (unsigned char)*text;
+
+		sum_words(sum, &word, sizeof(word));
+	}
+}
+
+/* What a file is, by its size and when it changed. */
+static void sum_file(struct sum *sum, const char *path)
+{
+	struct stat about = { 0 };
+	uint64_t words[4] = { 0 };
+
+	if (!stat(path, &about)) {
+		words[0] = (uint64_t)about.st_size;
+		words[1] = (uint64_t)about.st_mtim.tv_sec;
+		words[2] = (uint64_t)about.st_mtim.tv_nsec;
+		words[3] = 1;
+	}
+	sum_words(sum, words, sizeof(words));
+}
+
+static void find_key(const struct sonde_trace *trace, uint64_t ret_key[2],
+		     uint64_t *ret_name)
+{
+	struct sum what = { .nr = 1 };
+	struct sum where = { .nr = 2 };
+	uint64_t seed = MAGIC;
+	int64_t range[2] = { 0, 0 };
+
+	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
+		struct sonde_source_info info;
+		char path[4096];
+		char real[PATH_MAX];
+
+		sonde_source_get_info(sonde_trace_source(trace, i), &info);
+		(void)snprintf(path, sizeof(path), "%s/metadata", info.path);
+		sum_file(&what, path);
+		sum_text(&where, realpath(path, real) ? real : path);
+	}
+	for (size_t i = 0; i < sonde_trace_nr_streams(trace); i++) {
+		struct sonde_stream_info info;
+
+		sonde_stream_get_info(sonde_trace_stream(trace, i), &info);
+		sum_file(&what, info.path);
+	}
+	(void)sonde_trace_range(trace, &range[0], &range[1]);
+	sum_words(&what, range, sizeof(range));
+	ret_key[0] = sum_end(&what);
+	sum_words(&what, &seed, sizeof(seed));
+	ret_key[1] = sum_end(&what);
+	*ret_name = sum_end(&where);
+}
+
+/* A directory of ours that others can't look into. */
+static int open_cache(void)
+{
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables */
+	const char *cache = getenv("XDG_CACHE_HOME");
+	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
+	const char *home = getenv("HOME");
+	char path[PATH_MAX];
+	int length;
+
+	if (cache && *cache == '/')
+		length = snprintf(path, sizeof(path), "%s/sonde", cache);
+	else if (home && *home == '/')
+		length = snprintf(path, sizeof(path), "%s/.cache/sonde", home);
+	else
+		return -1;
+	if (length < 0 || (size_t)length >= sizeof(path))
+		return -1;
+	*strrchr(path, '/') = 0;
+	(void)mkdir(path, 0700); /* it may be there */
+	path[strlen(path)] = '/';
+	(void)mkdir(path, 0700);
+	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+void sonde_view_sidecar_init(struct sonde_view_sidecar *sidecar,
+			     const struct sonde_trace *trace)
+{
+	uint64_t name;
+
+	find_key(trace, sidecar->key, &name);
+	(void)snprintf(sidecar->name, sizeof(sidecar->name), "view-%016" PRIx64,
+		       name);
+	sidecar->directory = open_cache();
+}
+
+void sonde_view_sidecar_fini(struct sonde_view_sidecar *sidecar)
+{
+	if (sidecar->directory >= 0)
+		(void)close(sidecar->directory);
+}
+
+int sonde_view_sidecar_create(const struct sonde_view_sidecar *sidecar)
+{
+	const int flags = O_TMPFILE | O_RDWR | O_CLOEXEC;
+	int fd = -1;
+
+	if (sidecar->directory >= 0)
+		fd = openat(sidecar->directory, ".", flags, 0600);
+	if (fd < 0)
+		fd = open("/var/tmp", flags, 0600);
+	if (fd < 0)
+		fd = open("/tmp", flags, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+/* ---- keeping ---- */
+
+/* Texts of causes, each a whole number of words with its length. */
+static void put_causes(FILE *to, const struct sonde_view_build *build)
+{
+	for (size_t i = 0; i < build->nr_texts; i++) {
+		const char *text = build->texts[i] ? build->texts[i] : "";
+		uint64_t length = strnlen(text, CAUSE_MAX);
+		char zeros[8] = { 0 };
+
+		(void)fwrite(&length, sizeof(length), 1, to);
+		(void)fwrite(text, 1, length, to);
+		(void)fwrite(zeros, 1, -length & 7, to);
+	}
+}
+
+static void put_disk_rows(FILE *to, const struct sonde_view_rows *rows)
+{
+	for (size_t i = 0; i < rows->nr; i++) {
+		const struct sonde_view_row *row = &rows->rows[i];
+		struct disk_row disk = {
+			.kind = (uint32_t)row->kind,
+			.nr_chunks = (uint32_t)row->nr_chunks,
+			.number = row->number,
+			.pid = row->pid,
+			.begin = row->begin,
+			.end = row->end,
+		};
+
+		memcpy(disk.sums, row->sums, sizeof(disk.sums));
+		memcpy(disk.name, row->name, sizeof(disk.name));
+		(void)fwrite(&disk, sizeof(disk), 1, to);
+	}
+	for (size_t i = 0; i < rows->nr; i++)
+		(void)fwrite(rows->rows[i].chunks,
+			     sizeof(struct sonde_view_chunk_place),
+			     rows->rows[i].nr_chunks, to);
+}
+
+/* All behind the chunks, for free(); NULL without memory. */
+static char *make_tail(const struct sonde_view_sidecar *sidecar,
+		       const struct sonde_view_build *build,
+		       const struct sonde_view_cells *cells, size_t *ret_size)
+{
+	const struct sonde_view_rows *rows = &build->rows;
+	struct trailer trailer = {
+		.magic = MAGIC,
+		.chunk_bytes = sizeof(struct sonde_view_chunk),
+		.key = { sidecar->key[0], sidecar->key[1] },
+		.begin_ns = cells->begin_ns,
+		.end_ns = cells->end_ns,
+		.cell_ns = cells->cell_ns,
+		.nr_chunks = rows->used / sizeof(struct sonde_view_chunk),
+		.nr_rows = rows->nr,
+		.nr_causes = build->nr_texts,
+	};
+	struct sum sum = { .nr = 0 };
+	char *tail = NULL;
+	FILE *to = open_memstream(&tail, ret_size);
+
+	if (!to)
+		return NULL;
+	(void)fwrite(cells->before, sizeof(cells->before), 1, to);
+	put_disk_rows(to, rows);
+	put_causes(to, build);
+	if (fflush(to) == 0) {
+		sum_words(&sum, rows->map, rows->used);
+		sum_words(&sum, tail, *ret_size);
+	}
+	trailer.sum = sum_end(&sum);
+	(void)fwrite(&trailer, sizeof(trailer), 1, to);
+	if (fclose(to) == 0)
+		return tail;
+	free(tail);
+	return NULL;
+}
+
+/* Under a name that nobody else takes, then under the right one. */
+static int give_name(const struct sonde_view_sidecar *sidecar, int fd)
+{
+	char path[32];
+	char name[64];
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	(void)snprintf(name, sizeof(name), "%s.%d", sidecar->name,
+		       (int)getpid());
+	(void)unlinkat(sidecar->directory, name, 0);
+	if (linkat(AT_FDCWD, path, sidecar->directory, name, AT_SYMLINK_FOLLOW))
+		return -errno;
+	return renameat(sidecar->directory, name, sidecar->directory,
+			sidecar->name) ?
+		       -errno :
+		       0;
+}
+
+int sonde_view_sidecar_keep(const struct sonde_view_sidecar *sidecar,
+			    const struct sonde_trace *trace,
+			    struct sonde_view_build *build,
+			    const struct sonde_view_cells *cells)
+{
+	struct sonde_view_rows *rows = &build->rows;
+	uint64_t key[2];
+	uint64_t name;
+	size_t size;
+	char *tail;
+	int err = sonde_view_rows_close(rows);
+
+	if (err)
+		return err;
+	if (sidecar->directory < 0)
+		return -ENOENT;
+	find_key(trace, key, &name);
+	if (memcmp(key, sidecar->key, sizeof(key)) != 0)
+		return -EAGAIN;
+	tail = make_tail(sidecar, build, cells, &size);
+	if (!tail)
+		return -ENOMEM;
+	err = sonde_pwrite_all(rows->fd, tail, size, rows->used);
+	free(tail);
+	if (!err && ftruncate(rows->fd, (off_t)(rows->used + size)))
+		err = -errno;
+	return err ? err : give_name(sidecar, rows->fd);
+}
+
+/* ---- loading ---- */
+
+int sonde_view_sidecar_open(const struct sonde_view_sidecar *sidecar)
+{
+	int fd = sidecar->directory < 0 ?
+			 -1 :
+			 openat(sidecar->directory, sidecar->name,
+				O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	return fd < 0 ? -ENOENT : fd;
+}
+
+struct load {
+	const struct sonde_view_sidecar *sidecar;
+	struct sonde_view_build *build;
+	struct sonde_view_cells *cells;
+	const unsigned char *map;
+	uint64_t size; /* of all before the trailer */
+	uint64_t at;   /* what has been taken of the tail */
+	struct trailer trailer;
+};
+
+/* The next bytes of the tail; NULL: there are not so many. */
+static const void *take_of_tail(struct load *load, uint64_t size)
+{
+	const void *bytes = load->map + load->at;
+
+	if (size > load->size - load->at)
+		return NULL;
+	load->at += size;
+	return bytes;
+}
+
+static bool is_sound_trailer(const struct load *load)
+{
+	const struct trailer *trailer = &load->trailer;
+
+	return trailer->magic == MAGIC &&
+	       trailer->chunk_bytes == sizeof(struct sonde_view_chunk) &&
+	       !memcmp(trailer->key, load->sidecar->key,
+		       sizeof(trailer->key)) &&
+	       load->size % 8 == 0 && trailer->cell_ns > 0 &&
+	       trailer->end_ns >= trailer->begin_ns &&
+	       trailer->nr_chunks <=
+		       load->size / sizeof(struct sonde_view_chunk) &&
+	       trailer->nr_rows <= SONDE_VIEW_ROWS &&
+	       trailer->nr_causes <= SONDE_VIEW_CAUSES;
+}
+
+static bool is_sound_sum(const struct load *load)
+{
+	struct sum sum = { .nr = 0 };
+
+	for (uint64_t at = 0; at < load->size; at += WINDOW) {
+		size_t size = load->size - at < WINDOW ?
+				      (size_t)(load->size - at) :
+				      WINDOW;
+
+		sum_words(&sum, load->map + at, size);
+		/* a hint: the pages come back when they are looked at */
+		(void)madvise((void *)(uintptr_t)(load->map + at), size,
+			      MADV_DONTNEED);
+	}
+	return sum_end(&sum) == load->trailer.sum;
+}
+
+/* Times rise, from where the directory says, and states are some. */
+static bool is_sound_chunk(const struct load *load,
+			   const struct sonde_view_chunk_place *place,
+			   int64_t last, int64_t end)
+{
+	const struct sonde_view_chunk *chunk;
+	uint64_t time;
+
+	if (place->offset % sizeof(*chunk) ||
+	    place->offset / sizeof(*chunk) >= load->trailer.nr_chunks)
+		return false;
+	chunk = (const void *)(load->map + place->offset);
+	if (chunk->nr == 0 || chunk->nr > SONDE_VIEW_CHUNK ||
+	    (int64_t)(chunk->begins[0] & TIME_MASK) != place->begin)
+		return false;
+	for (uint32_t i = 0; i < chunk->nr; i++) {
+		time = chunk->begins[i] & TIME_MASK;
+		if ((int64_t)time < last || (int64_t)time >= end ||
+		    chunk->begins[i] >> TIME_BITS >= SONDE_VIEW_STATES)
+			return false;
+		last = (int64_t)time;
+	}
+	return true;
+}
+
+static int load_row(struct load *load, const struct disk_row *disk)
+{
+	int number = sonde_view_build_row(load->build,
+					  (enum sonde_view_row_kind)disk->kind,
+					  disk->number);
+	struct sonde_view_row *row;
+
+	if (number < 0)
+		return number;
+	row = &load->build->rows.rows[number];
+	row->pid = disk->pid;
+	row->begin = disk->begin;
+	row->end = disk->end;
+	memcpy(row->sums, disk->sums, sizeof(row->sums));
+	memcpy(row->name, disk->name, sizeof(row->name));
+	row->name[sizeof(row->name) - 1] = 0;
+	row->chunks = calloc((size_t)disk->nr_chunks + 1, sizeof(*row->chunks));
+	if (!row->chunks)
+		return -ENOMEM;
+	row->chunks_capacity = (size_t)disk->nr_chunks + 1;
+	return 0;
+}
+
+static int load_directory(struct load *load, struct sonde_view_row *row,
+			  uint32_t nr)
+{
+	const struct sonde_view_chunk_place *places =
+		take_of_tail(load, nr * sizeof(*places));
+	int64_t last = row->begin;
+
+	if (!places || (nr == 0) != (row->begin == row->end))
+		return -EINVAL;
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!is_sound_chunk(load, &places[i], last, row->end) ||
+		    (i == 0 && places[i].begin != row->begin))
+			return -EINVAL;
+		last = places[i].begin;
+		row->chunks[i] = places[i];
+	}
+	row->nr_chunks = nr;
+	return 0;
+}
+
+static int load_rows(struct load *load)
+{
+	const struct disk_row *disk =
+		take_of_tail(load, load->trailer.nr_rows * sizeof(*disk));
+	int err = disk ? 0 : -EINVAL;
+
+	for (uint64_t i = 0; !err && i < load->trailer.nr_rows; i++) {
+		if (disk[i].kind > SONDE_VIEW_ROW_THREAD ||
+		    disk[i].nr_chunks > load->trailer.nr_chunks ||
+		    disk[i].begin < 0 || disk[i].begin > disk[i].end ||
+		    disk[i].end > SONDE_VIEW_TIME_MAX)
+			return -EINVAL;
+		err = load_row(load, &disk[i]);
+	}
+	/* A row that stands there twice is one less. */
+	if (!err && load->build->rows.nr != load->trailer.nr_rows)
+		err = -EINVAL;
+	for (uint64_t i = 0; !err && i < load->trailer.nr_rows; i++)
+		err = load_directory(load, &load->build->rows.rows[i],
+				     disk[i].nr_chunks);
+	return err;
+}
+
+static int load_causes(struct load *load)
+{
+	struct sonde_view_build *build = load->build;
+
+	build->texts =
+		calloc(load->trailer.nr_causes + 1, sizeof(*build->texts));
+	if (!build->texts)
+		return -ENOMEM;
+	for (; build->nr_texts < load->trailer.nr_causes; build->nr_texts++) {
+		const uint64_t *length = take_of_tail(load, sizeof(*length));
+		const char *text =
+			length && *length <= CAUSE_MAX ?
+				take_of_tail(load, (*length + 7) & ~7ull) :
+				NULL;
+
+		if (!text)
+			return -EINVAL;
+		build->texts[build->nr_texts] = strndup(text, *length);
+		if (!build->texts[build->nr_texts])
+			return -ENOMEM;
+	}
+	return load->at == load->size ? 0 : -EINVAL;
+}
+
+static int load_cells(struct load *load)
+{
+	const void *before = take_of_tail(load, sizeof(load->cells->before));
+
+	if (!before)
+		return -EINVAL;
+	*load->cells = (struct sonde_view_cells){
+		.begin_ns = load->trailer.begin_ns,
+		.end_ns = load->trailer.end_ns,
+		.cell_ns = load->trailer.cell_ns,
+	};
+	memcpy(load->cells->before, before, sizeof(load->cells->before));
+	return 0;
+}
+
+int sonde_view_sidecar_load(const struct sonde_view_sidecar *sidecar, int fd,
+			    struct sonde_view_build *build,
+			    struct sonde_view_cells *cells)
+{
+	struct load load = { .sidecar = sidecar,
+			     .build = build,
+			     .cells = cells };
+	struct stat about;
+	int err = sonde_view_rows_map(&build->rows, fd);
+
+	if (err)
+		return err;
+	load.map = build->rows.map;
+	load.size = build->rows.mapped;
+	if (fstat(fd, &about) || (uint64_t)about.st_size != load.size ||
+	    load.size < sizeof(load.trailer))
+		return -EINVAL;
+	load.size -= sizeof(load.trailer);
+	memcpy(&load.trailer, load.map + load.size, sizeof(load.trailer));
+	if (!is_sound_trailer(&load) || !is_sound_sum(&load))
+		return -EINVAL;
+	load.at = load.trailer.nr_chunks * sizeof(struct sonde_view_chunk);
+	err = load_cells(&load);
+	if (!err)
+		err = load_rows(&load);
+	return err ? err : load_causes(&load);
+}
