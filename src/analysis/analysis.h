@@ -38,6 +38,10 @@ struct sonde_analysis_args {
 	/* set by run(): what is broken (check), and what differs (diff) or is
 	 * doubtful */
 	uint64_t nr_errors, nr_warnings, nr_notes;
+	/* of latency: say why spans took so long; those of this length and
+	 * longer, or the longest (0) */
+	bool explain;
+	int64_t over_ns;
 	bool verbose; /* of stat: environment, all about clocks */
 	/* of diff: what counts (0.1: 10 %), whether rates are compared, not
 	 * numbers, and the other trace: B, with a span and filters of its own */
@@ -86,6 +90,9 @@ double sonde_analysis_seconds(const struct sonde_analysis_args *args);
 /* How many rows a table has: what the user says, or the report's choice. */
 size_t sonde_analysis_rows(const struct sonde_analysis_args *args,
 			   size_t choice);
+/* A value as a whole number: fractions are rounded. False: it is none. */
+bool sonde_analysis_number(const struct sonde_value *value,
+			   int64_t *ret_number);
 /* The last name that a thread had; NULL unknown. And whether any is known: a
  * table's last column has names only then. */
 const char *sonde_analysis_thread_name(const struct sonde_analysis_args *args,

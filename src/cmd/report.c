@@ -31,6 +31,8 @@ enum option_value {
 	OPTION_BY,
 	OPTION_VALUE,
 	OPTION_NTH,
+	OPTION_EXPLAIN,
+	OPTION_THRESHOLD,
 	OPTION_SELF,
 	OPTION_NO_NAMES,
 };
@@ -53,6 +55,12 @@ static const struct sonde_option options[] = {
 	  "of blame and critical: not the longest span but the N-th, up to "
 	  "10" },
 	{ "value", OPTION_VALUE, "EXPR", NULL, "what to add up" },
+	{ "explain", OPTION_EXPLAIN, NULL, NULL,
+	  "of latency: what took the time of the longest spans, by the kernel's "
+	  "events; --value EXPR in place of --begin: how many ns an end ended" },
+	{ "threshold", OPTION_THRESHOLD, "TIME", NULL,
+	  "of latency --explain: all spans that took so long, not the longest "
+	  "ten" },
 	{ .help = "Of code" },
 	{ "no-names", OPTION_NO_NAMES, NULL, NULL,
 	  "show addresses, and look for no names" },
@@ -74,6 +82,8 @@ enum expression {
 struct words {
 	const char *by;
 	uint64_t nth;
+	uint64_t over_us;
+	bool explain;
 	bool no_names;
 	struct sonde_read_expression list[NR_EXPRESSIONS];
 };
@@ -91,10 +101,21 @@ static int parse_nth(const char *text, uint64_t *ret_nth)
 	return 0;
 }
 
+static int parse_threshold(const char *text, uint64_t *ret_us)
+{
+	if (!sonde_number_parse_time_us(text, ret_us) && *ret_us &&
+	    *ret_us <= INT64_MAX / 1000)
+		return 0;
+	sonde_complain("--threshold %.100s: give a time, such as 100us or 5ms",
+		       text);
+	return -EINVAL;
+}
+
 /* 0, or the exit status of wrong usage. */
 static int parse(struct sonde_read *read, int argc, char **argv,
 		 struct words *words)
 {
+	const char *threshold = NULL;
 	const char *nth = NULL;
 	const struct sonde_option_place places[] = {
 		{ OPTION_BEGIN, .value = &words->list[BEGIN].text },
@@ -103,6 +124,8 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 		{ OPTION_VALUE, .value = &words->list[VALUE].text },
 		{ OPTION_BY, .value = &words->by },
 		{ OPTION_NTH, .value = &nth },
+		{ OPTION_EXPLAIN, .flag = &words->explain },
+		{ OPTION_THRESHOLD, .value = &threshold },
 		{ OPTION_SELF, .flag = &read->shows_own },
 		{ OPTION_NO_NAMES, .flag = &words->no_names },
 		{ 0 },
@@ -110,6 +133,12 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 	int status = sonde_read_option_all(read, argc, argv, places);
 
 	if (!status && nth && parse_nth(nth, &words->nth))
+		status = SONDE_EXIT_USAGE;
+	if (!status && threshold && !words->explain) {
+		sonde_complain("report: --threshold goes with --explain");
+		status = SONDE_EXIT_USAGE;
+	}
+	if (!status && threshold && parse_threshold(threshold, &words->over_us))
 		status = SONDE_EXIT_USAGE;
 	return status;
 }
@@ -228,6 +257,8 @@ static int report_analyse(struct sonde_read *read, const struct words *words,
 	args.value = words->list[VALUE].filter;
 	args.by = words->by;
 	args.nth = words->nth;
+	args.explain = words->explain;
+	args.over_ns = (int64_t)words->over_us * 1000;
 	args.by_class = class_of(read->trace, words->by);
 	args.key_class = class_of(read->trace, words->list[KEY].text);
 	/* Of a kernel's events some may be there, but not those for this: the

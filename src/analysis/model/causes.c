@@ -99,7 +99,15 @@ void sonde_model_on_fault(struct sonde_model *kernel,
 {
 	struct sonde_model_thread *thread =
 		sonde_model_thread(kernel, step->tid);
+	const struct sonde_interval interval = {
+		.kind = SONDE_INTERVAL_FAULT,
+		.cpu = step->cpu,
+		.tid = step->tid,
+		.begin_ns = step->time_ns,
+		.end_ns = step->time_ns,
+	};
 
+	sonde_model_emit(kernel, step, &interval);
 	if (!thread || thread->call == SONDE_OPEN_YES)
 		return;
 	thread->faulted = true;
@@ -107,12 +115,6 @@ void sonde_model_on_fault(struct sonde_model *kernel,
 }
 
 /* ---- wakers ---- */
-
-void sonde_model_on_timer(struct sonde_model *kernel,
-			  const struct sonde_step *step)
-{
-	kernel->cpus[step->cpu].in_timer = step->kind == SONDE_STEP_TIMER_BEGIN;
-}
 
 /* A child of kthreadd, which is always process 2. */
 static bool is_kernels(const struct sonde_model_thread *thread)

@@ -104,3 +104,15 @@ void sonde_model_on_softirq_end(struct sonde_model *kernel,
 	kernel->cpus[step->cpu].in_softirq = false;
 	end_pair(kernel, step, SONDE_PAIR_SOFTIRQ, SONDE_INTERVAL_SOFTIRQ);
 }
+
+void sonde_model_on_timer(struct sonde_model *kernel,
+			  const struct sonde_step *step)
+{
+	bool begins = step->kind == SONDE_STEP_TIMER_BEGIN;
+
+	kernel->cpus[step->cpu].in_timer = begins;
+	if (begins)
+		begin_pair(kernel, step, SONDE_PAIR_TIMER);
+	else
+		end_pair(kernel, step, SONDE_PAIR_TIMER, SONDE_INTERVAL_TIMER);
+}

@@ -124,7 +124,8 @@ void sonde_model_emit(struct sonde_model *kernel, const struct sonde_step *step,
 	if (interval->kind == SONDE_INTERVAL_RUN ||
 	    interval->kind == SONDE_INTERVAL_IRQ ||
 	    interval->kind == SONDE_INTERVAL_SOFTIRQ ||
-	    interval->kind == SONDE_INTERVAL_RAISE)
+	    interval->kind == SONDE_INTERVAL_RAISE ||
+	    interval->kind == SONDE_INTERVAL_TIMER)
 		losses = &sonde_model_cpu_span(kernel->tables, interval->cpu)
 				  ->losses;
 	if (!step->wanted || kernel_leave_out(kernel, interval))

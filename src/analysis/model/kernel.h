@@ -104,6 +104,9 @@ enum sonde_interval_kind {
 	SONDE_INTERVAL_PAGES,   /* at one time: pages given or taken */
 	SONDE_INTERVAL_KMEM,    /* at one time: memory of the kernel's own */
 	SONDE_INTERVAL_FORK,    /* at one time: a thread made another */
+	/* with SONDE_WANT_CAUSES */
+	SONDE_INTERVAL_TIMER, /* the handler of a timer of the kernel's */
+	SONDE_INTERVAL_FAULT, /* at one time: it touched a missing page */
 };
 
 /* What a request is for: a write of nothing is a flush, as file systems ask for
@@ -186,7 +189,7 @@ struct sonde_interval {
 	enum sonde_interval_kind kind;
 	bool open;   /* it went on at the end: sonde_model_close() */
 	int32_t cpu; /* on which it ended */
-	/* Whose it is; of IRQ, SOFTIRQ, RAISE: the one interrupted. -1 unknown;
+	/* Whose it is; of IRQ, SOFTIRQ, RAISE, TIMER: the one interrupted. -1 unknown;
 	 * below: a stand-in. */
 	int32_t tid;
 	int64_t begin_ns, end_ns;

@@ -233,6 +233,11 @@ bool sonde_model_scope_has(const struct sonde_model_scope *scope, int32_t tid)
 bool sonde_model_scope_is_own(const struct sonde_model_scope *scope,
 			      int32_t tid)
 {
-	return !scope->shows_own && scope->own.nr_entries && tid > 0 &&
-	       scope_has(&scope->own, tid);
+	return !scope->shows_own && sonde_model_scope_is_recorder(scope, tid);
+}
+
+bool sonde_model_scope_is_recorder(const struct sonde_model_scope *scope,
+				   int32_t tid)
+{
+	return scope->own.nr_entries && tid > 0 && scope_has(&scope->own, tid);
 }

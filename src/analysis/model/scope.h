@@ -42,5 +42,8 @@ void sonde_model_scope_free(struct sonde_model_scope *scope);
 bool sonde_model_scope_has(const struct sonde_model_scope *scope, int32_t tid);
 bool sonde_model_scope_is_own(const struct sonde_model_scope *scope,
 			      int32_t tid);
+/* It is one of the recorder's, whether they are to be shown or not. */
+bool sonde_model_scope_is_recorder(const struct sonde_model_scope *scope,
+				   int32_t tid);
 
 #endif /* ANALYSIS_MODEL_SCOPE_H */

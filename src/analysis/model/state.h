@@ -96,6 +96,7 @@ enum sonde_pair_kind {
 	SONDE_PAIR_IRQ,
 	SONDE_PAIR_SOFTIRQ,
 	SONDE_PAIR_RAISE,
+	SONDE_PAIR_TIMER,
 };
 
 struct sonde_model_pair {

@@ -54,3 +54,33 @@ int sonde_analysis_fail(struct sonde_analysis_args *args, int err,
 	va_end(words);
 	return err;
 }
+
+/* What is added up is whole numbers: fractions are rounded. */
+bool sonde_analysis_number(const struct sonde_value *value, int64_t *ret_number)
+{
+	switch (value->kind) {
+	case SONDE_KIND_UINT:
+	case SONDE_KIND_BOOL:
+	case SONDE_KIND_BITS:
+		*ret_number =
+			value->u < INT64_MAX ? (int64_t)value->u : INT64_MAX;
+		return true;
+	case SONDE_KIND_INT:
+		*ret_number = value->i;
+		return true;
+	case SONDE_KIND_FLOAT:
+		if (!(value->d > -9e18 && value->d < 9e18))
+			return false;
+		*ret_number = (int64_t)(value->d + (value->d < 0 ? -0.5 : 0.5));
+		return true;
+	case SONDE_KIND_STRING:
+	case SONDE_KIND_BLOB:
+	case SONDE_KIND_STRUCT:
+	case SONDE_KIND_ARRAY:
+	case SONDE_KIND_SEQUENCE:
+	case SONDE_KIND_VARIANT:
+	case SONDE_KIND_OPTIONAL:
+		break;
+	}
+	return false;
+}

@@ -40,6 +40,7 @@ static int part_begin(void *memory, const void *config, bool first)
 
 	part->plan = config;
 	sonde_join_init(&part->join, first);
+	part->join.keep_ns = part->plan->config.keep_ns;
 	return 0;
 }
 
@@ -56,6 +57,26 @@ int sonde_durations_key(const struct sonde_durations_config *config,
 		return 0;
 	}
 	return sonde_filter_key(config->key, config->key_class, event, ret_key);
+}
+
+/* An end that says how long it was. */
+static int part_take_length(struct part *part, const struct sonde_event *event,
+			    const struct sonde_key *key)
+{
+	struct sonde_join_span span = {
+		.end_ns = event->time_ns,
+		.tid = sonde_event_tid(event),
+	};
+	struct sonde_value value;
+	int64_t ns;
+
+	if (sonde_filter_value(part->plan->config.length, event, &value) ||
+	    !sonde_analysis_number(&value, &ns) || ns < 0 ||
+	    __builtin_sub_overflow(span.end_ns, ns, &span.begin_ns)) {
+		part->join.unbegun++;
+		return 0;
+	}
+	return sonde_join_span(&part->join, key, &span);
 }
 
 static int part_event(void *memory, const struct sonde_event *event)
@@ -77,6 +98,8 @@ static int part_event(void *memory, const struct sonde_event *event)
 		join->keyless++;
 		return 0;
 	}
+	if (plan->config.length)
+		return part_take_length(part, event, &key);
 	if (roles & ENDS)
 		err = sonde_join_end(join, &key, event->time_ns,
 				     sonde_event_tid(event));
@@ -119,7 +142,7 @@ static uint8_t *find_roles(const struct sonde_trace *trace,
 		const struct sonde_event_class *cls =
 			sonde_trace_event_class(trace, i);
 
-		if (sonde_filter_wants(config->begin, cls))
+		if (config->begin && sonde_filter_wants(config->begin, cls))
 			roles[i] |= BEGINS;
 		if (sonde_filter_wants(config->end, cls))
 			roles[i] |= ENDS;

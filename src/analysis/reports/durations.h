@@ -20,7 +20,10 @@ struct sonde_durations_config {
 	const struct sonde_filter *begin, *end; /* borrowed, as is the key */
 	const struct sonde_filter *key;         /* NULL: as below */
 	const struct sonde_class *key_class;    /* how it is shown; NULL */
-	bool by_thread; /* the key is the thread; else all are one */
+	/* The length of what an end ends, in ns: there are no begins. NULL */
+	const struct sonde_filter *length;
+	int64_t keep_ns; /* of struct sonde_join */
+	bool by_thread;  /* the key is the thread; else all are one */
 };
 
 /* The key of an event. -ENOENT: it has none. */

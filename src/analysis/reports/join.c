@@ -10,6 +10,9 @@
 #include "analysis/reports/join.h"
 
 #include <errno.h>
+#include <stdlib.h>
+
+#include "base/grow.h"
 
 enum first {
 	NOTHING, /* of a slot that has just been made */
@@ -37,22 +40,55 @@ void sonde_join_fini(struct sonde_join *join)
 {
 	sonde_hash_fini(&join->keys);
 	sonde_histogram_fini(&join->durations);
+	free(join->kept);
+	join->kept = NULL;
+}
+
+static void join_keep(struct sonde_join *join,
+		      const struct sonde_join_span *span)
+{
+	if (join->nr_kept == SONDE_JOIN_KEPT ||
+	    SONDE_GROW(join->kept, join->nr_kept, join->kept_capacity))
+		join->not_kept++;
+	else
+		join->kept[join->nr_kept++] = *span;
+}
+
+/* It ends on a thread that may be another. */
+static int join_add(struct sonde_join *join, const struct sonde_key *key,
+		    const struct sonde_join_span *span, int32_t end_tid)
+{
+	int64_t ns = sonde_elapsed_ns(span->begin_ns, span->end_ns);
+	const struct sonde_worst_span worst = {
+		.begin_ns = span->begin_ns,
+		.end_ns = span->end_ns,
+		.tid = span->tid,
+		.other_tid = end_tid,
+	};
+
+	sonde_worst_add(&join->worst, &worst, key);
+	if (join->keep_ns && ns >= join->keep_ns)
+		join_keep(join, span);
+	return sonde_histogram_add(&join->durations, ns);
+}
+
+int sonde_join_span(struct sonde_join *join, const struct sonde_key *key,
+		    const struct sonde_join_span *span)
+{
+	return join_add(join, key, span, span->tid);
 }
 
 /* The open span of a slot ends. */
 static int add_span(struct sonde_join *join, const struct slot *slot,
 		    int64_t end_ns, int32_t end_tid)
 {
-	const struct sonde_worst_span span = {
+	const struct sonde_join_span span = {
 		.begin_ns = slot->begin_ns,
 		.end_ns = end_ns,
 		.tid = slot->begin_tid,
-		.other_tid = end_tid,
 	};
 
-	sonde_worst_add(&join->worst, &span, &slot->key);
-	return sonde_histogram_add(&join->durations,
-				   sonde_elapsed_ns(slot->begin_ns, end_ns));
+	return join_add(join, &slot->key, &span, end_tid);
 }
 
 int sonde_join_begin(struct sonde_join *join, const struct sonde_key *key,
@@ -145,6 +181,9 @@ int sonde_join_merge(struct sonde_join *left, struct sonde_join *right)
 	left->unended += right->unended;
 	left->unbegun += right->unbegun;
 	left->keyless += right->keyless;
+	left->not_kept += right->not_kept;
+	for (size_t i = 0; i < right->nr_kept; i++)
+		join_keep(left, &right->kept[i]);
 	sonde_worst_merge(&left->worst, &right->worst);
 	return sonde_histogram_merge(&left->durations, &right->durations);
 }

@@ -36,13 +36,26 @@
 
 #define SONDE_JOIN_LIMIT ((size_t)7 << 19) /* 7/8 of 4 Mi */
 
+#define SONDE_JOIN_KEPT  ((size_t)1 << 20)
+
+struct sonde_join_span {
+	int64_t begin_ns, end_ns;
+	int32_t tid; /* whose the begin is; -1 unknown */
+};
+
 struct sonde_join {
+	/* Set after init: spans of this length and longer are kept; 0: none. */
+	int64_t keep_ns;
+	struct sonde_join_span *kept; /* by no order */
+	size_t nr_kept;
+	uint64_t not_kept; /* there was no room for */
 	struct sonde_histogram durations;
 	struct sonde_worst worst;  /* other_tid: whose the end is */
 	uint64_t unended, unbegun; /* as far as known */
 	uint64_t keyless; /* events that had none, as the user counts them */
 	/* ---- private ---- */
 	struct sonde_hash keys;
+	size_t kept_capacity;
 	bool first;
 };
 
@@ -56,6 +69,9 @@ int sonde_join_begin(struct sonde_join *join, const struct sonde_key *key,
 		     int64_t time_ns, int32_t tid);
 int sonde_join_end(struct sonde_join *join, const struct sonde_key *key,
 		   int64_t time_ns, int32_t tid);
+/* One that is known as a whole: no key is opened or closed. */
+int sonde_join_span(struct sonde_join *join, const struct sonde_key *key,
+		    const struct sonde_join_span *span);
 /* `right` is what follows immediately; it is left without meaning, to be
  * finished. */
 int sonde_join_merge(struct sonde_join *left, struct sonde_join *right);

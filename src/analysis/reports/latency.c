@@ -6,6 +6,7 @@
 #include <errno.h>
 
 #include "analysis/reports/durations.h"
+#include "analysis/reports/explain.h"
 #include "analysis/reports/reports.h"
 #include "analysis/reports/words.h"
 
@@ -57,6 +58,8 @@ static int run(struct sonde_analysis_args *args,
 		.by_thread = true,
 	};
 
+	if (args->explain)
+		return sonde_explain_latency(args, ret_report);
 	if (!args->begin || !args->end)
 		return sonde_analysis_fail(
 			args, -EINVAL,

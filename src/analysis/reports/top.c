@@ -82,36 +82,6 @@ static int top_key_of(const struct plan *plan, const struct sonde_event *event,
 	return sonde_filter_key(plan->by, plan->by_class, event, ret_key);
 }
 
-/* What is added up is whole numbers: fractions are rounded. */
-static bool whole_number(const struct sonde_value *value, int64_t *ret_number)
-{
-	switch (value->kind) {
-	case SONDE_KIND_UINT:
-	case SONDE_KIND_BOOL:
-	case SONDE_KIND_BITS:
-		*ret_number =
-			value->u < INT64_MAX ? (int64_t)value->u : INT64_MAX;
-		return true;
-	case SONDE_KIND_INT:
-		*ret_number = value->i;
-		return true;
-	case SONDE_KIND_FLOAT:
-		if (!(value->d > -9e18 && value->d < 9e18))
-			return false;
-		*ret_number = (int64_t)(value->d + (value->d < 0 ? -0.5 : 0.5));
-		return true;
-	case SONDE_KIND_STRING:
-	case SONDE_KIND_BLOB:
-	case SONDE_KIND_STRUCT:
-	case SONDE_KIND_ARRAY:
-	case SONDE_KIND_SEQUENCE:
-	case SONDE_KIND_VARIANT:
-	case SONDE_KIND_OPTIONAL:
-		break;
-	}
-	return false;
-}
-
 static struct sonde_histogram *values_of(struct entry *entry)
 {
 	if (!entry->values)
@@ -126,7 +96,7 @@ static int top_add_value(const struct plan *plan,
 	int64_t number;
 
 	if (sonde_filter_value(plan->value, event, &value) ||
-	    !whole_number(&value, &number))
+	    !sonde_analysis_number(&value, &number))
 		return 0;
 	return values_of(entry) ? sonde_histogram_add(entry->values, number) :
 				  -ENOMEM;
