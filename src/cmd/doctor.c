@@ -24,6 +24,7 @@
 
 static const char usage[] =
 	"sonde doctor [--json]\n"
+	"sonde doctor --realtime [--json]\n"
 	"sonde doctor --clean\n"
 	"\n"
 	"What this kernel and this user can do, part by part: what was found, the\n"
@@ -33,12 +34,16 @@ static const char usage[] =
 enum option_value {
 	OPTION_CLEAN = 256,
 	OPTION_JSON,
+	OPTION_REALTIME,
 };
 
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ "clean", OPTION_CLEAN, NULL, NULL,
 	  "remove what killed recorders left in tracefs; nothing else" },
+	{ "realtime", OPTION_REALTIME, NULL, NULL,
+	  "what keeps threads from being late here, in place of what can be "
+	  "recorded" },
 	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
 	{ 0 }
 };
@@ -48,6 +53,8 @@ struct findings {
 	size_t nr;
 	struct sonde_doctor_ability at[SONDE_ABILITIES_MAX];
 	char left[200]; /* behind by killed recorders, or "" */
+	bool is_realtime;
+	char said[100]; /* the verdict on that */
 };
 
 static const char *const words[] = {
@@ -76,6 +83,8 @@ static const char *cmd_doctor_verdict(const struct findings *findings)
 	bool bpf = is_able(findings, "bpf") && is_able(findings, "bpf-rings");
 	bool tracefs = is_able(findings, "tracefs");
 
+	if (findings->is_realtime)
+		return findings->said;
 	if (!is_able(findings, "programs"))
 		return "Nothing can be recorded here.";
 	if (is_able(findings, "modules"))
@@ -239,6 +248,25 @@ static int cmd_doctor_examine(bool json)
 	return finish(is_able(&findings, "programs") ? 0 : 1);
 }
 
+static int cmd_doctor_realtime(bool json)
+{
+	struct findings findings = { .is_realtime = true };
+	size_t nr_able = 0;
+
+	findings.nr = sonde_doctor_realtime(findings.at, SONDE_ABILITIES_MAX);
+	for (size_t i = 0; i < findings.nr; i++)
+		nr_able += findings.at[i].able == SONDE_DOCTOR_ABLE;
+	(void)snprintf(findings.said, sizeof(findings.said),
+		       "%zu of %zu are as a real-time program wants them; "
+		       "`sonde latency` measures what it is like.",
+		       nr_able, findings.nr);
+	if (json)
+		cmd_doctor_print_json(&findings);
+	else
+		cmd_doctor_print_table(&findings);
+	return finish(nr_able == findings.nr ? 0 : 1);
+}
+
 static int clean(void)
 {
 	char text[200] = "";
@@ -265,9 +293,11 @@ static int run(int argc, char **argv)
 {
 	bool json = false;
 	bool cleaning = false;
+	bool realtime = false;
 	const struct sonde_option_place places[] = {
 		{ OPTION_JSON, .flag = &json },
 		{ OPTION_CLEAN, .flag = &cleaning },
+		{ OPTION_REALTIME, .flag = &realtime },
 		{ 0 },
 	};
 	int status =
@@ -275,13 +305,16 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status ? status : finish(0);
-	if (optind < argc || (json && cleaning)) {
+	if (optind < argc || (cleaning && (json || realtime))) {
 		sonde_complain("doctor: takes %s; 'sonde doctor --help' says "
 			       "more",
 			       optind < argc ? "no arguments" :
-					       "--clean or --json, not both");
+			       json          ? "--clean or --json, not both" :
+					       "--clean or --realtime, not both");
 		return SONDE_EXIT_USAGE;
 	}
+	if (realtime)
+		return cmd_doctor_realtime(json);
 	return cleaning ? clean() : cmd_doctor_examine(json);
 }
 
@@ -292,7 +325,9 @@ const struct sonde_command sonde_command_doctor = {
 	.does = "what can be recorded here",
 	.usage = usage,
 	.options = options,
-	.notes = "Exit status: 0 if programs can be recorded, 1 if not "
-		 "(--clean: if not all\n"
-		 "could be removed), 2 for wrong usage.\n",
+	.notes =
+		"Exit status: 0 if programs can be recorded, 1 if not "
+		"(--clean: if not all\n"
+		"could be removed; --realtime: if anything is not as it should be), 2 for wrong\n"
+		"usage.\n",
 };

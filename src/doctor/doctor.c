@@ -194,11 +194,7 @@ static void look_container(struct sonde_doctor_ability *to)
 
 /* ---- the table ---- */
 
-static const struct part {
-	const char *name;
-	const char *gives;
-	void (*look)(struct sonde_doctor_ability *to);
-} parts[] = {
+static const struct sonde_doctor_part parts[] = {
 	{ "programs", "events of programs: tracepoints, --malloc, --locks",
 	  look_programs },
 	{ "rseq", "events of programs for little more than reading the clock",
@@ -242,7 +238,8 @@ static const struct part {
 _Static_assert(SONDE_ARRAY_SIZE(parts) <= SONDE_ABILITIES_MAX,
 	       "callers have room for SONDE_ABILITIES_MAX");
 
-static void look(const struct part *part, struct sonde_doctor_ability *to)
+static void look(const struct sonde_doctor_part *part,
+		 struct sonde_doctor_ability *to)
 {
 	*to = (struct sonde_doctor_ability){ .part = part->name,
 					     .gives = part->gives,
@@ -250,11 +247,17 @@ static void look(const struct part *part, struct sonde_doctor_ability *to)
 	part->look(to);
 }
 
+size_t sonde_doctor_look(const struct sonde_doctor_part *all, size_t nr,
+			 struct sonde_doctor_ability *to, size_t room)
+{
+	for (size_t i = 0; i < nr && i < room; i++)
+		look(&all[i], &to[i]);
+	return nr;
+}
+
 size_t sonde_doctor_abilities(struct sonde_doctor_ability *to, size_t room)
 {
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(parts) && i < room; i++)
-		look(&parts[i], &to[i]);
-	return SONDE_ARRAY_SIZE(parts);
+	return sonde_doctor_look(parts, SONDE_ARRAY_SIZE(parts), to, room);
 }
 
 int sonde_doctor_ability(const char *part,

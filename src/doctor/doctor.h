@@ -33,6 +33,9 @@ struct sonde_doctor_ability {
 /* Fills in up to `room`; returns how many there are. */
 size_t sonde_doctor_abilities(struct sonde_doctor_ability *to, size_t room);
 
+/* The same of what keeps threads from being late: how this machine is set up. */
+size_t sonde_doctor_realtime(struct sonde_doctor_ability *to, size_t room);
+
 /* The same for one part, by its name; -ENOENT. */
 int sonde_doctor_ability(const char *part,
 			 struct sonde_doctor_ability *ret_ability);

@@ -14,6 +14,16 @@
 
 #include "doctor/doctor.h"
 
+struct sonde_doctor_part {
+	const char *name;
+	const char *gives;
+	void (*look)(struct sonde_doctor_ability *to);
+};
+
+/* Asks about each that there is room for; returns `nr`. */
+size_t sonde_doctor_look(const struct sonde_doctor_part *all, size_t nr,
+			 struct sonde_doctor_ability *to, size_t room);
+
 /* ---- words ---- */
 
 __attribute__((format(printf, 2, 3))) void

@@ -44,6 +44,19 @@ def on_terminal(**env):
     return text.decode()
 
 
+@test
+def real_time_has_a_verdict_on_each_part():
+    done = run(SONDE, "doctor", "--realtime", "--json")
+    found = json.loads(done.stdout)
+    able = [part["able"] == "yes" for part in found["parts"]]
+    check_equal(done.returncode, 0 if all(able) else 1, done.stderr)
+    check(f"{sum(able)} of {len(able)} " in found["verdict"],
+          found["verdict"])
+    isolated = pathlib.Path("/sys/devices/system/cpu/isolated").read_text()
+    part, = [part for part in found["parts"] if part["part"] == "isolation"]
+    check_equal(part["able"] == "yes", bool(isolated.strip()), f"{part}")
+
+
 def need_tracefs():
     if not os.access(INSTANCES, os.W_OK):
         raise Skip("no tracefs, or not this user's")

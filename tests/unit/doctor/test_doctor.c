@@ -32,12 +32,24 @@ static void each_part_has_a_name_of_its_own_and_a_reason(void **state)
 	}
 }
 
-static void a_lack_has_a_cost_and_an_ability_has_none(void **state)
+static void each_part_of_real_time_has_a_reason_and_a_remedy(void **state)
 {
 	struct sonde_doctor_ability found[SONDE_ABILITIES_MAX];
-	size_t nr = sonde_doctor_abilities(found, SONDE_ABILITIES_MAX);
+	size_t nr = sonde_doctor_realtime(found, SONDE_ABILITIES_MAX);
 
 	(void)state;
+	assert_in_range(nr, 10, SONDE_ABILITIES_MAX);
+	for (size_t i = 0; i < nr; i++) {
+		assert_string_not_equal(found[i].why, "");
+		if (found[i].able != SONDE_DOCTOR_ABLE)
+			assert_string_not_equal(found[i].remedy, "");
+		for (size_t k = 0; k < i; k++)
+			assert_string_not_equal(found[i].part, found[k].part);
+	}
+}
+
+static void check_lacks(const struct sonde_doctor_ability *found, size_t nr)
+{
 	for (size_t i = 0; i < nr; i++) {
 		if (found[i].able == SONDE_DOCTOR_ABLE) {
 			assert_string_equal(found[i].cost, "");
@@ -46,6 +58,17 @@ static void a_lack_has_a_cost_and_an_ability_has_none(void **state)
 			assert_string_not_equal(found[i].cost, "");
 		}
 	}
+}
+
+static void a_lack_has_a_cost_and_an_ability_has_none(void **state)
+{
+	struct sonde_doctor_ability found[SONDE_ABILITIES_MAX];
+	size_t nr = sonde_doctor_abilities(found, SONDE_ABILITIES_MAX);
+
+	(void)state;
+	check_lacks(found, nr);
+	nr = sonde_doctor_realtime(found, SONDE_ABILITIES_MAX);
+	check_lacks(found, nr);
 }
 
 /* What is too long for its field would be cut off in the middle. */
@@ -111,6 +134,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_part_has_a_name_of_its_own_and_a_reason),
+		cmocka_unit_test(
+			each_part_of_real_time_has_a_reason_and_a_remedy),
 		cmocka_unit_test(a_lack_has_a_cost_and_an_ability_has_none),
 		cmocka_unit_test(no_text_fills_its_field),
 		cmocka_unit_test(no_more_is_written_than_there_is_room_for),
