@@ -24,6 +24,7 @@
 #define SONDE_MEMORY_MAX            (64ull << 30)
 #define SONDE_READ_TIMER_MIN_US     50u
 #define SONDE_READ_TIMER_MAX_US     10000000u
+#define SONDE_RECORDER_CPUS         1024u
 #define SONDE_LOGLEVEL_ALL          255u
 #define SONDE_CONDITIONS_MAX        64u
 #define SONDE_COMMON_FILTERS_MAX    16u
@@ -85,6 +86,8 @@ struct sonde_session_config {
 	uint64_t memory_bytes;  /* for the rings of all processes together */
 	uint32_t subbuf_bytes;  /* 0: choose by memory */
 	uint32_t read_timer_us; /* 0: adapt to the load */
+	/* Where the recorder may run, a bit for each; none: as we may. */
+	uint64_t recorder_cpus[SONDE_RECORDER_CPUS / 64];
 	enum sonde_ring_mode mode;
 	enum sonde_headers headers;
 	enum sonde_ctf_version ctf_version;

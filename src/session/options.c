@@ -18,6 +18,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "expr/expr.h"
+#include "sys/cpus.h"
 #include "types/select.h"
 
 /* What goes along while the words are read. */
@@ -249,6 +250,25 @@ static int apply_subbuf(struct parse *parse, const char *value)
 			    sonde_number_put_size(SONDE_SUBBUF_MAX, high,
 						  sizeof(high)));
 	parse->options->session.subbuf_bytes = (uint32_t)bytes;
+	return 0;
+}
+
+static int apply_recorder_cpus(struct parse *parse, const char *value)
+{
+	uint64_t *cpus = parse->options->session.recorder_cpus;
+	const char *at = value;
+	uint32_t first = 0;
+	uint32_t last = 0;
+
+	while (sonde_cpus_take(&at, &first, &last) &&
+	       last < SONDE_RECORDER_CPUS)
+		for (; first <= last; first++)
+			cpus[first / 64] |= 1ull << first % 64;
+	if (at == value || *at || last >= SONDE_RECORDER_CPUS)
+		return fail(parse,
+			    "--recorder-cpus %s: give CPUs below %u, such as 0 "
+			    "or 0-2,5",
+			    value, SONDE_RECORDER_CPUS);
 	return 0;
 }
 
@@ -606,6 +626,7 @@ enum option_value {
 	OPTION_HEADERS,
 	OPTION_CTF,
 	OPTION_READ_TIMER,
+	OPTION_RECORDER_CPUS,
 	OPTION_JSON,
 	OPTION_LIVE,
 	OPTION_INTERVAL,
@@ -694,6 +715,8 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "version of the format's metadata (default: 1.8)" },
 	{ "read-timer", OPTION_READ_TIMER, "T", NULL,
 	  "how often to read the rings (default: adaptive)" },
+	{ "recorder-cpus", OPTION_RECORDER_CPUS, "LIST", NULL,
+	  "the recorder runs on these CPUs only, such as 0 or 0-2,5" },
 	{ .help = "What to tell" },
 	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
 	{ "verbose", 'v', NULL, NULL, "what is being done" },
@@ -773,6 +796,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_HEADERS] = apply_headers,
 	[OPTION_CTF] = apply_ctf,
 	[OPTION_READ_TIMER] = apply_read_timer,
+	[OPTION_RECORDER_CPUS] = apply_recorder_cpus,
 	[OPTION_JSON] = apply_json,
 	[OPTION_LIVE] = apply_live,
 	[OPTION_INTERVAL] = apply_interval,

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -582,11 +583,36 @@ static int start_attach(struct sonde_recorder *r,
 	return ready->error;
 }
 
+/* To the CPUs that the user said; those that we may not have count as not said,
+ * unless there are no others. */
+static int keep_to_cpus(const struct sonde_session_config *config,
+			struct sonde_recorder_ready *ready)
+{
+	bool is_any = false;
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	for (uint32_t i = 0; i < SONDE_RECORDER_CPUS && i < CPU_SETSIZE; i++)
+		if (config->recorder_cpus[i / 64] >> i % 64 & 1) {
+			CPU_SET(i, &set);
+			is_any = true;
+		}
+	if (!is_any || !sched_setaffinity(0, sizeof(set), &set))
+		return 0;
+	ready->is_whole = true;
+	return fail(ready, -errno,
+		    "--recorder-cpus: the recorder may run on none of these; "
+		    "sonde doctor --realtime says where it may",
+		    "");
+}
+
 static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 {
 	const struct sonde_session_config *config = r->config->session;
-	int rc;
+	int rc = keep_to_cpus(config, ready);
 
+	if (rc)
+		return rc;
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (r->epoll_fd < 0)
 		return fail(ready, -errno, "epoll", "");

@@ -9,7 +9,7 @@ import os
 import resource
 
 from sonde import SONDE, install, record, run
-from harness import check, check_equal, main, test
+from harness import Skip, check, check_equal, main, test
 
 SHORT = ("--duration", "60ms", "--warm-up", "5ms")
 OTHER = 64123  # nobody's
@@ -83,6 +83,24 @@ def its_events_are_those_it_counts():
     over = [e["ns"] for e in trace.events("latency:over")]
     check_equal(len(over), row["over"], "latency:over")
     check(all(ns >= 1000 for ns in over), f"{over[:10]}")
+
+
+@test
+def the_recorder_stays_on_its_cpus_and_the_program_does_not():
+    cpus = sorted(os.sched_getaffinity(0))
+    if len(cpus) < 2:
+        raise Skip("there is one CPU only")
+    look = ("for pid in $(cat /proc/$PPID/task/*/children); do echo $$ $pid "
+            "$(grep Cpus_allowed_list: /proc/$pid/status); done")
+    done = record("sh", "-c", look,
+                  options=("--recorder-cpus", str(cpus[0]), "-e", "latency:*"))
+    lines = [line.split() for line in done.out.splitlines()]
+    own = {line[3] for line in lines if line[0] == line[1]}
+    others = {line[3] for line in lines if line[0] != line[1]}
+    check_equal(others, {str(cpus[0])}, f"the recorder's: {done.out}")
+    check(own and own != others, f"the program's: {done.out}")
+    done = record("true", options=("--recorder-cpus", "1023"))
+    check(done.status != 0 and "--recorder-cpus" in done.err, done.err)
 
 
 @test

@@ -121,6 +121,9 @@ static void sizes_out_of_range_name_the_limits(void **state)
 	check_refused(PARSE("--read-timer", "1us", "x"), "50us");
 	check_refused(PARSE("--read-timer", "11s", "x"), "10s");
 	check_refused(PARSE("--read-timer", "5h", "x"), "5h");
+	check_refused(PARSE("--recorder-cpus", "one", "x"), "one");
+	check_refused(PARSE("--recorder-cpus", "0-", "x"), "0-");
+	check_refused(PARSE("--recorder-cpus", "0,1024", "x"), "1024");
 }
 
 static void the_kind_of_headers_is_found_out_unless_given(void **state)
