@@ -21,7 +21,9 @@
  *	sonde report latency --explain --end 'event == "loop:turn_begin"' \
  *		--value late_ns --threshold 1ms late
  */
+#ifndef _GNU_SOURCE
 #define _GNU_SOURCE
+#endif
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
