@@ -366,8 +366,9 @@ static void look_recorder(struct sonde_doctor_ability *to)
 	}
 	sonde_doctor_why(to, "sonde may run on CPU %.*s, so on %.100s, too",
 			 length, allowed, list);
-	sonde_doctor_remedy(to, "sonde record --recorder-cpus, with CPUs that no "
-				"thread of yours needs");
+	sonde_doctor_remedy(to,
+			    "sonde record --recorder-cpus, with CPUs that no "
+			    "thread of yours needs");
 	sonde_doctor_lack(to, SONDE_DOCTOR_PARTLY,
 			  "the recorder may take its turn on the CPU of what "
 			  "it records");
