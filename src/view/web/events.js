@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: MIT
+// events.js - the list of events: of those held (chunks.js) only what is in sight
+// is in the document. Follows the cursor, and leads it.
+import { Chunks } from "./chunks.js";
+import { element } from "./paint.js";
+import { Refused } from "./server.js";
+import { absolute, relative } from "./time.js";
+
+const LINE = 20;
+
+export class Events {
+  constructor(place, view, server, detail) {
+    this.view = view;
+    this.server = server;
+    this.detail = detail;
+    this.chunks = new Chunks(server);
+    this.chosen = null;
+    this.origin = "0";
+    this.build(place);
+    view.listen((changed) => this.hear(changed));
+  }
+
+  build(place) {
+    const make = element;
+    this.input = make("input", { type: "text", className: "grow", spellcheck: false,
+      id: "event-filter", placeholder: "Filter, as of sonde print -f: event == \"sched_switch\" && next_tid == 4711" });
+    this.input.setAttribute("aria-label", "Filter of events");
+    const button = (text, title, act) => {
+      const made = make("button", { textContent: text, title });
+      made.addEventListener("click", act);
+      return made;
+    };
+    this.clock = make("select", { title: "How times are shown" });
+    for (const name of ["relative", "absolute", "delta"])
+      this.clock.append(make("option", { value: name, textContent: name }));
+    this.wrong = make("div", { className: "wrong", hidden: true, id: "wrong" });
+    this.wrong.setAttribute("role", "alert");
+    this.note = make("span", { className: "faint", id: "events-note" });
+    this.list = make("div", { className: "list", tabIndex: 0, id: "list" });
+    this.list.setAttribute("role", "grid");
+    this.list.setAttribute("aria-label", "Events");
+    this.inner = make("div");
+    this.list.append(this.inner);
+    const head = make("div", { className: "head" });
+    for (const name of ["Time", "CPU", "Thread", "Event", "Fields"])
+      head.append(make("span", { textContent: name }));
+    place.append(make("div", { className: "bar" }, this.input,
+      button("Previous", "the event before (Shift + n)", () => this.step(-1)),
+      button("Next", "the event after (n)", () => this.step(1)), this.clock, this.note),
+      this.wrong, head, this.list);
+    this.listen();
+  }
+
+  listen() {
+    let waiting = 0;
+    this.input.addEventListener("input", () => {
+      clearTimeout(waiting);
+      waiting = setTimeout(() => this.view.set({ filter: this.input.value }), 250);
+    });
+    this.input.addEventListener("keydown", (event) => {
+      if (event.key === "Enter")
+        this.view.set({ filter: this.input.value });
+      event.stopPropagation();
+    });
+    this.clock.addEventListener("change", () => this.view.set({ clock: this.clock.value }));
+    this.list.addEventListener("scroll", () => this.scrolled());
+    this.list.addEventListener("click", (event) => {
+      const line = event.target.closest(".row");
+      if (line)
+        this.choose(Number(line.dataset.at));
+    });
+    this.list.addEventListener("keydown", (event) => {
+      const by = { ArrowDown: 1, ArrowUp: -1, PageDown: 20, PageUp: -20 }[event.key];
+      if (!by)
+        return;
+      event.preventDefault();
+      event.stopPropagation();
+      this.step(by);
+    });
+    new ResizeObserver(() => this.draw()).observe(this.list);
+  }
+
+  hear(changed) {
+    if (changed.has("clock")) {
+      this.clock.value = this.view.clock;
+      this.draw();
+    }
+    if (changed.has("filter")) {
+      if (document.activeElement !== this.input)
+        this.input.value = this.view.filter;
+      void this.load();
+    } else if (changed.has("cursor") && this.view.cursor !== this.chosen?.t)
+      void this.load();
+  }
+
+  /** Shows what is at the cursor, or at the begin of what is seen. */
+  async load() {
+    const time = this.view.cursor ?? (this.view.from > 0 ? this.view.from : 0);
+    this.note.textContent = "…";
+    try {
+      const at = await this.chunks.go(time, this.view.filter);
+      if (at === null)
+        return;
+      this.error(null);
+      this.chosen = null;
+      this.height();
+      this.list.scrollTop = Math.max(0, (at - 2) * LINE);
+      this.draw();
+    } catch (error) {
+      if (error instanceof Refused)
+        this.error(error);
+      else if (error.name !== "AbortError" && !this.server.gone)
+        throw error;
+    }
+  }
+
+  /** The mark stands under the column that the server complains of. */
+  error(refused) {
+    this.wrong.hidden = !refused;
+    this.note.textContent = "";
+    if (!refused)
+      return;
+    const at = refused.at ?? 0;
+    this.wrong.textContent = refused.at === null ? refused.message :
+      `${this.view.filter}\n${" ".repeat(Math.max(0, at - 1))}^ ${refused.message}`;
+  }
+
+  height() {
+    this.inner.style.height = `${this.chunks.events.length * LINE}px`;
+    const { events, first, last } = this.chunks;
+    this.note.textContent = !events.length && first && last ? "no event matches" :
+      `${first ? "from the first" : "…"} ${last ? "to the last" : "…"}`;
+  }
+
+  scrolled() {
+    this.draw();
+    const { scrollTop, clientHeight } = this.list;
+    const room = 40 * LINE;
+    if (scrollTop + clientHeight > this.inner.offsetHeight - room)
+      void this.grow(1);
+    else if (scrollTop < room)
+      void this.grow(-1);
+  }
+
+  async grow(direction) {
+    try {
+      const moved = await this.chunks.grow(direction);
+      const top = this.list.scrollTop;
+      this.height();
+      if (moved)
+        this.list.scrollTop = top + moved * LINE;
+      this.draw();
+    } catch (error) {
+      if (error instanceof Refused)
+        this.error(error);
+    }
+  }
+
+  time(event, before) {
+    if (event.t === null)
+      return "no clock";
+    if (this.view.clock === "absolute")
+      return absolute(event.t, this.origin);
+    if (this.view.clock === "delta" && before)
+      return `+${relative(event.t - before.t)}`;
+    return relative(event.t);
+  }
+
+  draw() {
+    const { events } = this.chunks;
+    const first = Math.max(0, Math.floor(this.list.scrollTop / LINE) - 3);
+    const last = Math.min(events.length,
+      first + Math.ceil(this.list.clientHeight / LINE) + 6);
+    const lines = [];
+    for (let at = first; at < last; at++)
+      lines.push(this.line(events[at], events[at - 1], at));
+    this.inner.replaceChildren(...lines);
+  }
+
+  line(event, before, at) {
+    const cell = (text) => element("span", { textContent: text, title: text });
+    const who = event.tid === null || event.tid === undefined ? "" :
+      `${event.comm ?? ""} ${event.tid}`.trim();
+    const line = element("div", { className: "row" }, cell(this.time(event, before)),
+      cell(String(event.cpu ?? "")), cell(who), cell(event.name), cell(event.text ?? ""));
+    line.setAttribute("role", "row");
+    line.style.top = `${at * LINE}px`;
+    line.dataset.at = String(at);
+    line.classList.toggle("chosen", event === this.chosen);
+    return line;
+  }
+
+  choose(at) {
+    const event = this.chunks.events[at];
+    if (!event)
+      return;
+    this.chosen = event;
+    this.detail.event(event);
+    if (event.t !== null) {
+      this.view.set({ cursor: event.t });
+      this.view.show(event.t);
+    }
+    this.draw();
+  }
+
+  /** The next or previous event of those that match. */
+  async step(by) {
+    const { events } = this.chunks;
+    const now = this.chosen ? events.indexOf(this.chosen) :
+      events.findIndex((event) => event.t >= (this.view.cursor ?? this.view.from)) -
+      (by > 0 ? 1 : 0);
+    if (now + by >= events.length || now + by < 0)
+      await this.grow(by);
+    const from = this.chosen ? this.chunks.events.indexOf(this.chosen) : now;
+    const at = Math.max(0, Math.min(this.chunks.events.length - 1, from + by));
+    this.choose(at);
+    const top = at * LINE;
+    if (top < this.list.scrollTop || top > this.list.scrollTop + this.list.clientHeight - LINE)
+      this.list.scrollTop = top - this.list.clientHeight / 2;
+  }
+}

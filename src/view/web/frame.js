@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: MIT
+// frame.js - the states of rows over a span as the server sends them (u32 row, u32
+// n, n cells of 8 bytes), and a picture of them: BAND pixels a row high, as wide
+// as the span was asked. Drawing then is one stretched copy a row, whatever the
+// number of cells, so zooming and moving stay smooth until the next frame is here.
+//
+// States differ by height as well as by colour: what runs fills the row, what
+// waits for a CPU two thirds of it, what is blocked a third. Where a pixel holds
+// several states, the dominant one is drawn lower, by its share.
+import { parts } from "./paint.js";
+
+export const BAND = 12;
+export const LOST = 255;
+
+/** Rows in the order asked; a hostile length ends the reading. */
+export function parse(buffer) {
+  const bytes = new DataView(buffer);
+  const rows = [];
+  let at = 0;
+  while (at + 8 <= buffer.byteLength) {
+    const row = bytes.getUint32(at, true);
+    const n = bytes.getUint32(at + 4, true);
+    at += 8;
+    if (n * 8 > buffer.byteLength - at)
+      throw new Error("a frame is shorter than it says");
+    rows.push({ row, n, at });
+    at += n * 8;
+  }
+  return { bytes, rows };
+}
+
+/** How high a state is drawn, of BAND. */
+function heightOf(name) {
+  if (/wait|ready|preempt/.test(name))
+    return 8;
+  if (/block|sleep/.test(name))
+    return 4;
+  if (/idle/.test(name))
+    return 2;
+  return BAND;
+}
+
+function word(colour) {
+  const [red, green, blue, alpha] = colour;
+  return ((alpha << 24) | (blue << 16) | (green << 8) | red) >>> 0;
+}
+
+export class Frame {
+  /** @param {{id: number, name: string, colour: string}[]} states */
+  constructor(buffer, from, to, pixels, states) {
+    const { bytes, rows } = parse(buffer);
+    this.from = from;
+    this.to = to;
+    this.bytes = bytes;
+    this.pixels = pixels;
+    this.bands = new Map(rows.map(({ row }, index) => [row, index]));
+    this.rows = rows;
+    this.picture = new OffscreenCanvas(Math.max(1, pixels),
+                                       Math.max(1, rows.length * BAND));
+    const draw = this.picture.getContext("2d");
+    const image = draw.createImageData(this.picture.width, this.picture.height);
+    const words = new Uint32Array(image.data.buffer);
+    const style = new Map(states.map((state) => [state.id,
+      { colour: word(parts(state.colour)), height: heightOf(state.name) }]));
+    rows.forEach((row, index) => this.paint(words, row, index * BAND, style));
+    draw.putImageData(image, 0, 0);
+  }
+
+  paint(words, { n, at }, top, style) {
+    const { bytes, pixels } = this;
+    for (let i = 0; i < n; i++, at += 8) {
+      const x = bytes.getUint16(at, true);
+      const end = Math.min(pixels, x + bytes.getUint16(at + 2, true));
+      const state = bytes.getUint8(at + 4);
+      if (state === LOST) {
+        this.hole(words, top, x, end, style.get(LOST));
+        continue;
+      }
+      const { colour, height } = style.get(state) ?? { colour: 0, height: 0 };
+      const share = bytes.getUint8(at + 5) / 255;
+      const lines = Math.max(1, Math.round(height * (0.35 + 0.65 * share)));
+      for (let line = BAND - lines; line < BAND; line++)
+        words.fill(colour, (top + line) * pixels + x, (top + line) * pixels + end);
+    }
+  }
+
+  hole(words, top, x, end, style) {
+    const colour = style?.colour ?? 0xff00007f;
+    for (let line = 0; line < BAND; line++)
+      for (let at = x; at < end; at++)
+        if ((((at >> 1) + line) & 3) < 2)
+          words[(top + line) * this.pixels + at] = colour;
+  }
+
+  /** Draws a row as far as it lies in [from, to], which is `width` wide. */
+  copy(draw, id, from, to, x, y, width, height) {
+    const band = this.bands.get(id);
+    if (band === undefined)
+      return;
+    const first = Math.max(from, this.from);
+    const last = Math.min(to, this.to);
+    if (last <= first)
+      return;
+    const source = this.pixels / (this.to - this.from);
+    const target = width / (to - from);
+    draw.drawImage(this.picture, (first - this.from) * source, band * BAND,
+      Math.max(1e-3, (last - first) * source), BAND, x + (first - from) * target, y,
+      (last - first) * target, height);
+  }
+}

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: MIT
+// overview.js - the events of the whole trace over time, always at full range, with
+// what was lost hatched, and the span that the time line shows in a frame.
+import { colours, fit, hatch } from "./paint.js";
+import { Latest } from "./server.js";
+import { duration } from "./time.js";
+
+export class Overview {
+  constructor(canvas, view, server) {
+    this.canvas = canvas;
+    this.view = view;
+    this.question = new Latest(server, "histogram");
+    this.data = null;
+    view.listen((changed) => {
+      if (["from", "to", "select", "cursor"].some((name) => changed.has(name)))
+        this.draw();
+    });
+    this.hear();
+  }
+
+  load() {
+    const pixels = Math.min(4000, Math.max(1, this.canvas.clientWidth));
+    this.question.ask({ from: 0, to: this.view.end, pixels }, (data) => {
+      this.data = data;
+      this.draw();
+    });
+  }
+
+  hear() {
+    const { canvas, view } = this;
+    const time = (event) => Math.min(1, Math.max(0,
+      (event.clientX - canvas.getBoundingClientRect().left) / canvas.clientWidth)) * view.end;
+    let began = null;
+    canvas.addEventListener("pointerdown", (event) => {
+      began = time(event);
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (began !== null && Math.abs(time(event) - began) * canvas.clientWidth > 4 * view.end)
+        view.set({ from: Math.min(began, time(event)), to: Math.max(began, time(event)) });
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      if (began !== null && Math.abs(time(event) - began) * canvas.clientWidth <= 4 * view.end) {
+        const half = (view.to - view.from) / 2;
+        view.set({ from: began - half, to: began + half });
+      }
+      began = null;
+    });
+  }
+
+  draw() {
+    const { draw, width, height } = fit(this.canvas);
+    const colour = colours();
+    this.bars(draw, width, height, colour);
+    const x = (time) => time / this.view.end * width;
+    const { from, to, select, cursor } = this.view;
+    if (select) {
+      draw.fillStyle = colour.select;
+      draw.fillRect(x(select.from), 0, Math.max(1, x(select.to) - x(select.from)), height);
+    }
+    if (cursor !== null) {
+      draw.fillStyle = colour.accent;
+      draw.fillRect(x(cursor), 0, 1, height);
+    }
+    draw.strokeStyle = colour.accent;
+    draw.lineWidth = 2;
+    draw.strokeRect(x(from) + 1, 1, Math.max(2, x(to) - x(from) - 2), height - 2);
+    this.canvas.setAttribute("aria-valuetext",
+      `${duration(to - from)} from ${duration(from)}`);
+  }
+
+  /** Square roots: a burst doesn't hide what is quiet. */
+  bars(draw, width, height, colour) {
+    if (!this.data)
+      return;
+    const { counts, lost } = this.data;
+    const most = Math.sqrt(counts.reduce((a, b) => Math.max(a, b), 1));
+    const step = width / counts.length;
+    draw.fillStyle = colour.bar;
+    counts.forEach((count, at) => {
+      const size = Math.sqrt(count) / most * (height - 6);
+      if (count > 0)
+        draw.fillRect(at * step, height - Math.max(1, size), Math.max(step, 0.5), size);
+    });
+    for (let at = 0; at < lost.length; at++) {
+      const first = at;
+      while (at < lost.length && lost[at])
+        at++;
+      if (at > first)
+        hatch(draw, first * step, 0, Math.max(3, (at - first) * step), height);
+    }
+  }
+}

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: MIT
+// rows.js - which rows the time line shows, in which order: pinned ones, CPUs,
+// then processes with their threads; without those folded, filtered out, idle.
+
+export class Rows {
+  constructor(view) {
+    this.view = view;
+    this.all = [];
+    this.byId = new Map();
+    /** @type {{row: any, depth: number, folded: boolean}[]} */
+    this.shown = [];
+  }
+
+  take(all) {
+    this.all = all;
+    this.byId = new Map(all.map((row) => [row.id, row]));
+    this.arrange();
+  }
+
+  /** Rows in view order. A process stays while one of its threads does. */
+  arrange() {
+    const { view, all } = this;
+    const children = new Map();
+    for (const row of all) {
+      const parent = this.byId.has(row.parent) ? row.parent : null;
+      children.set(parent, [...(children.get(parent) ?? []), row]);
+    }
+    this.shown = [];
+    for (const id of view.pinned)
+      if (this.byId.has(id))
+        this.shown.push({ row: this.byId.get(id), depth: 0, folded: false });
+    for (const row of this.sorted(children.get(null) ?? []))
+      this.add(row, 0, children);
+  }
+
+  add(row, depth, children) {
+    const below = this.sorted(children.get(row.id) ?? []);
+    const folded = this.view.folded.includes(row.id);
+    const at = this.shown.length;
+    this.shown.push({ row, depth, folded });
+    if (!folded)
+      for (const child of below)
+        this.add(child, depth + 1, children);
+    const kept = this.shown.length > at + 1 || this.wanted(row) ||
+      (folded && below.some((child) => this.wanted(child)));
+    if (!kept)
+      this.shown.length = at;
+  }
+
+  wanted(row) {
+    if (this.view.idle && row.busy === 0)
+      return false;
+    const words = this.view.rows.toLowerCase().split(/\s+/).filter(Boolean);
+    const text = `${row.name} ${row.pid ?? ""} ${row.tid ?? ""}`.toLowerCase();
+    return words.every((word) => text.includes(word));
+  }
+
+  /** CPUs stay in order; the others by what was chosen. */
+  sorted(rows) {
+    const order = {
+      busy: (a, b) => b.busy - a.busy,
+      name: (a, b) => a.name.localeCompare(b.name),
+      tid: (a, b) => (a.tid ?? a.pid ?? 0) - (b.tid ?? b.pid ?? 0),
+    }[this.view.sort] ?? (() => 0);
+    const rank = (row) => (row.kind === "cpu" ? 0 : 1);
+    return [...rows].sort((a, b) => rank(a) - rank(b) ||
+      (a.kind === "cpu" ? a.id - b.id : order(a, b)));
+  }
+
+  indexOf(id) {
+    return this.shown.findIndex(({ row }) => row.id === id);
+  }
+
+  /** Unfolds and unfilters what hides a row. */
+  reveal(id) {
+    const row = this.byId.get(id);
+    if (!row || this.indexOf(id) >= 0)
+      return;
+    const folded = this.view.folded.filter((other) => other !== row.parent);
+    this.view.set({ folded, rows: "", idle: false });
+    this.arrange();
+  }
+}

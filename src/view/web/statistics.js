@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: MIT
+// statistics.js - sums of the selection, or of what is seen while nothing is
+// selected: by thread, state, event or system call; to keep as CSV or JSON.
+import { element } from "./paint.js";
+import { Latest } from "./server.js";
+import { csv, download, json, Table } from "./table.js";
+import { duration } from "./time.js";
+
+export class Statistics {
+  constructor(place, view, server) {
+    this.view = view;
+    this.question = new Latest(server, "statistics", 200);
+    this.by = element("select", { title: "What a line is", id: "by" });
+    for (const name of ["thread", "state", "event", "syscall"])
+      this.by.append(element("option", { value: name, textContent: `by ${name}` }));
+    this.by.addEventListener("change", () => view.set({ by: this.by.value }));
+    this.note = element("span", { className: "faint grow", id: "statistics-note" });
+    const wrap = element("div", { className: "wrap" });
+    this.table = new Table(wrap);
+    place.append(element("div", { className: "bar" }, this.by, this.note,
+      this.keep("CSV", "text/csv", csv), this.keep("JSON", "application/json", json)),
+      wrap);
+    view.listen((changed) => {
+      if (["tab", "by", "select", "filter"].some((name) => changed.has(name)) ||
+          (!view.select && (changed.has("from") || changed.has("to"))))
+        this.load();
+    });
+  }
+
+  keep(name, type, write) {
+    const button = element("button", { textContent: name, title: `this table as ${name}` });
+    button.addEventListener("click", () =>
+      download(`${this.view.by}.${name.toLowerCase()}`, type, write(this.table.answer)));
+    return button;
+  }
+
+  load() {
+    this.by.value = this.view.by;
+    if (this.view.tab !== "statistics")
+      return;
+    const { from, to } = this.view.select ?? this.view;
+    const span = { from: Math.round(from), to: Math.round(to) };
+    const filtered = ["event", "syscall"].includes(this.view.by) && this.view.filter;
+    const note = `${this.view.select ? "selection" : "what is seen"}: ` +
+      duration(span.to - span.from) + (filtered ? `, of ${this.view.filter}` : "");
+    this.question.ask({ ...span, by: this.view.by, filter: filtered || "" }, (answer) => {
+      this.note.textContent = note + (answer.why ? `: ${answer.why}` : "");
+      this.table.take({ columns: answer.columns ?? [], rows: answer.rows ?? [] });
+    }, (refused) => {
+      this.note.textContent = refused.message;
+      this.table.take({ columns: [], rows: [] });
+    });
+  }
+}

@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: MIT
+// table.js - a table of an answer's columns and rows, sorted by a click on a head,
+// and the same as a file of CSV or JSON.
+import { element } from "./paint.js";
+import { duration } from "./time.js";
+
+/** What a file of CSV has for a value (RFC 4180). */
+function quoted(value) {
+  const text = String(value ?? "");
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll("\"", "\"\"")}"` : text;
+}
+
+export function csv({ columns, rows }) {
+  const names = columns.map(({ name, unit }) => (unit ? `${name} (${unit})` : name));
+  return [names, ...rows].map((row) => row.map(quoted).join(",")).join("\r\n") + "\r\n";
+}
+
+export function json({ columns, rows }) {
+  return JSON.stringify(rows.map((row) =>
+    Object.fromEntries(columns.map(({ name }, at) => [name, row[at]]))), null, 1) + "\n";
+}
+
+/** Gives the browser a file to keep. */
+export function download(name, type, text) {
+  const link = element("a", { href: URL.createObjectURL(new Blob([text], { type })),
+                              download: name });
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+function shown(value, unit) {
+  if (typeof value !== "number")
+    return String(value ?? "");
+  if (unit === "ns")
+    return duration(value);
+  if (unit === "share")
+    return `${(value * 100).toFixed(1)} %`;
+  return value.toLocaleString("en").replaceAll(",", " ");
+}
+
+function compare(a, b) {
+  return typeof a === "number" && typeof b === "number" ? a - b :
+    String(a).localeCompare(String(b), "en", { numeric: true });
+}
+
+export class Table {
+  constructor(place) {
+    this.place = place;
+    this.answer = { columns: [], rows: [] };
+    this.by = -1;
+    this.down = true;
+  }
+
+  take(answer) {
+    this.answer = answer;
+    if (this.by >= answer.columns.length)
+      this.by = -1;
+    this.draw();
+  }
+
+  sort(at) {
+    this.down = this.by === at ? !this.down : true;
+    this.by = at;
+    this.draw();
+  }
+
+  draw() {
+    const { columns } = this.answer;
+    const rows = [...this.answer.rows];
+    if (this.by >= 0)
+      rows.sort((a, b) => compare(a[this.by], b[this.by]) * (this.down ? -1 : 1));
+    const head = element("tr");
+    columns.forEach(({ name }, at) => {
+      const button = element("button", { textContent: name +
+        (at === this.by ? this.down ? " ↓" : " ↑" : "") });
+      button.addEventListener("click", () => this.sort(at));
+      head.append(element("th", { scope: "col" }, button));
+    });
+    const body = element("tbody");
+    for (const row of rows)
+      body.append(element("tr", {}, ...row.map((value, at) => element("td", {
+        textContent: shown(value, columns[at]?.unit),
+        className: typeof value === "number" ? "number" : "" }))));
+    this.place.replaceChildren(element("table", {}, element("thead", {}, head), body));
+  }
+}

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: MIT
+// timeline.js - states of rows over time. What the mouse and the keys do in it is
+// in hands.js.
+//
+// The canvas stands still in a box that scrolls as high as all rows are; what is
+// in sight is asked for, with half a width more on both sides. Until an answer is
+// here the last one is drawn, stretched; what it doesn't hold stays empty.
+import { Frame } from "./frame.js";
+import { colours, fit, hatch, part } from "./paint.js";
+import { Latest } from "./server.js";
+import { tickName, ticks } from "./time.js";
+
+export const ROW = 20;
+export const AXIS = 24;
+const ARROWS = 60; // rows in sight more than these make arrows a tangle
+
+export class Timeline {
+  constructor(canvas, view, rows, server) {
+    this.canvas = canvas;
+    this.box = part("scroll");
+    this.view = view;
+    this.rows = rows;
+    this.states = [];
+    this.frame = null;
+    this.arrows = [];
+    this.holes = null;
+    this.frames = new Latest(server, "frame", 120);
+    this.wakings = new Latest(server, "arrows", 120);
+    this.losses = new Latest(server, "histogram", 120);
+    this.drawn = 0;
+    this.pending = false;
+    this.box.addEventListener("scroll", () => this.renew());
+    view.listen((changed) => this.hear(changed));
+  }
+
+  hear(changed) {
+    const has = (...names) => names.some((name) => changed.has(name));
+    if (has("rows", "sort", "idle", "pinned", "folded"))
+      this.rows.arrange();
+    if (has("from", "to", "rows", "sort", "idle", "pinned", "folded"))
+      this.renew();
+    else if (has("select", "cursor", "row"))
+      this.draw();
+  }
+
+  get labels() {
+    return Math.min(230, this.canvas.clientWidth / 4);
+  }
+
+  get width() {
+    return Math.max(1, this.canvas.clientWidth - this.labels);
+  }
+
+  x(time) {
+    const { from, to } = this.view;
+    return this.labels + (time - from) / (to - from) * this.width;
+  }
+
+  time(x) {
+    const { from, to } = this.view;
+    return from + (x - this.labels) / this.width * (to - from);
+  }
+
+  rowAt(y) {
+    const index = Math.floor((y - AXIS + this.box.scrollTop) / ROW);
+    return y < AXIS ? null : this.rows.shown[index] ?? null;
+  }
+
+  inSight() {
+    const first = Math.floor(this.box.scrollTop / ROW);
+    const n = Math.ceil(this.canvas.clientHeight / ROW) + 1;
+    return this.rows.shown.slice(first, first + n);
+  }
+
+  scrollTo(id) {
+    const y = this.rows.indexOf(id) * ROW;
+    const room = this.canvas.clientHeight - AXIS - ROW;
+    if (y >= 0 && (y < this.box.scrollTop || y > this.box.scrollTop + room))
+      this.box.scrollTop = Math.max(0, y - room / 2);
+  }
+
+  /** Draws, and asks for what is in sight. */
+  renew() {
+    const height = Math.max(0, this.rows.shown.length * ROW + AXIS -
+                               this.box.clientHeight);
+    part("height").style.height = `${height}px`;
+    this.draw();
+    const ids = [...new Set(this.inSight().map(({ row }) => row.id))];
+    if (ids.length)
+      this.ask(ids);
+  }
+
+  ask(ids) {
+    const { from, to } = this.view;
+    const scale = Math.min(2, window.devicePixelRatio || 1);
+    const span = { from: Math.round(from - (to - from) / 2),
+                   to: Math.round(to + (to - from) / 2) };
+    const pixels = Math.min(8192, Math.round(this.width * 2 * scale));
+    this.frames.ask({ ...span, pixels, rows: ids.join(",") }, (buffer) => {
+      this.frame = new Frame(buffer, span.from, span.to, pixels, this.states);
+      this.draw();
+    });
+    this.losses.ask({ from: Math.round(from), to: Math.round(to),
+                      pixels: Math.round(this.width) }, (answer) => {
+      this.holes = answer;
+      this.draw();
+    });
+    if (ids.length > ARROWS) {
+      this.wakings.cancel();
+      this.arrows = [];
+      return;
+    }
+    this.wakings.ask({ from: Math.round(from), to: Math.round(to),
+                       rows: ids.join(",") }, (answer) => {
+      const more = answer.at(-1)?.more === true; // some of them would mislead
+      this.arrows = more ? [] : answer;
+      part("rows-note").textContent = more ? "Too many wakings to draw: zoom in." : "";
+      this.draw();
+    }, () => { this.arrows = []; });
+  }
+
+  /** Once per picture, however often it is called for. */
+  draw() {
+    if (this.pending)
+      return;
+    this.pending = true;
+    requestAnimationFrame(() => {
+      this.pending = false;
+      this.paint();
+      this.drawn++;
+    });
+  }
+
+  paint() {
+    const { draw, width, height } = fit(this.canvas);
+    const colour = colours();
+    const top = AXIS - (this.box.scrollTop % ROW);
+    draw.imageSmoothingEnabled = false;
+    draw.font = "12px system-ui, 'DejaVu Sans', sans-serif";
+    draw.textBaseline = "middle";
+    const seen = this.inSight();
+    seen.forEach(({ row }, at) => this.row(draw, row, top + at * ROW, width, colour));
+    this.marks(draw, height, colour);
+    this.wakes(draw, seen, top, colour);
+    draw.fillStyle = colour.back;
+    draw.fillRect(0, 0, this.labels, height);
+    seen.forEach((line, at) => this.label(draw, line, top + at * ROW, colour));
+    this.axis(draw, width, colour);
+  }
+
+  row(draw, row, y, width, colour) {
+    const { from, to } = this.view;
+    if (row.id === this.view.row) {
+      draw.fillStyle = colour.chosen;
+      draw.fillRect(this.labels, y, width, ROW);
+    }
+    draw.fillStyle = colour.line;
+    draw.fillRect(this.labels, y + ROW - 1, width, 0.5);
+    this.frame?.copy(draw, row.id, from, to, this.labels, y + 3, this.width, ROW - 5);
+  }
+
+  /** The selection and the cursor, over the rows. */
+  marks(draw, height, colour) {
+    const { select, cursor } = this.view;
+    if (select) {
+      draw.fillStyle = colour.select;
+      draw.fillRect(this.x(select.from), AXIS,
+        Math.max(1, this.x(select.to) - this.x(select.from)), height);
+    }
+    if (cursor !== null) {
+      draw.fillStyle = colour.accent;
+      draw.fillRect(this.x(cursor), 0, 1.5, height);
+    }
+  }
+
+  /** Arrows from who woke to who was woken, at the instant. */
+  wakes(draw, seen, top, colour) {
+    const place = new Map(seen.map(({ row }, at) => [row.id, top + at * ROW + ROW / 2]));
+    draw.strokeStyle = draw.fillStyle = colour.text;
+    draw.lineWidth = 1;
+    for (const { t, from_row, to_row } of this.arrows) {
+      const begin = place.get(from_row);
+      const end = place.get(to_row);
+      if (begin === undefined || end === undefined || begin === end)
+        continue;
+      const x = this.x(t);
+      const way = Math.sign(end - begin);
+      draw.globalAlpha = 0.75;
+      draw.beginPath();
+      draw.moveTo(x, begin);
+      draw.lineTo(x, end - way * 5);
+      draw.stroke();
+      draw.beginPath();
+      draw.moveTo(x, end);
+      draw.lineTo(x - 3.5, end - way * 7);
+      draw.lineTo(x + 3.5, end - way * 7);
+      draw.fill();
+    }
+    draw.globalAlpha = 1;
+  }
+
+  label(draw, { row, depth, folded }, y, colour) {
+    const x = 10 + depth * 14;
+    const pinned = this.view.pinned.includes(row.id);
+    if (row.id === this.view.row) {
+      draw.fillStyle = colour.chosen;
+      draw.fillRect(0, y, this.labels, ROW);
+    }
+    draw.save();
+    draw.beginPath();
+    draw.rect(0, y, this.labels - 42, ROW);
+    draw.clip();
+    draw.fillStyle = colour.text;
+    const mark = row.kind === "process" ? (folded ? "▸ " : "▾ ") : "";
+    const number = row.tid ?? row.pid;
+    const name = number ?? null;
+    draw.fillText(`${pinned ? "★ " : ""}${mark}${row.name}` +
+      (name !== null && row.kind !== "cpu" && !String(row.name).includes(String(name)) ?
+        `  ${name}` : ""), x, y + ROW / 2);
+    draw.restore();
+    if (Number.isFinite(row.busy)) {
+      draw.fillStyle = colour.faint;
+      draw.textAlign = "right";
+      draw.fillText(`${(row.busy * 100).toFixed(row.busy < 0.0995 ? 1 : 0)} %`,
+                    this.labels - 6, y + ROW / 2);
+      draw.textAlign = "left";
+    }
+  }
+
+  axis(draw, width, colour) {
+    const { from, to } = this.view;
+    draw.fillStyle = colour.panel;
+    draw.fillRect(0, 0, width, AXIS);
+    const { step, times } = ticks(from, to, this.width / 120);
+    draw.fillStyle = colour.faint;
+    for (const time of times) {
+      draw.fillRect(this.x(time), AXIS - 5, 1, 5);
+      draw.fillText(tickName(time, step), this.x(time) + 4, AXIS / 2 - 1);
+    }
+    draw.fillStyle = colour.line;
+    draw.fillRect(0, AXIS - 1, width, 1);
+    draw.fillRect(this.labels, 0, 1, this.canvas.clientHeight);
+    if (this.view.cursor !== null && this.view.cursor >= from && this.view.cursor <= to) {
+      draw.fillStyle = colour.accent;
+      draw.fillRect(this.x(this.view.cursor) - 1, 0, 3, AXIS);
+    }
+    this.lost(draw);
+  }
+
+  /** Where events of some stream were lost: under the axis' numbers. */
+  lost(draw) {
+    if (!this.holes)
+      return;
+    const { from, to, lost } = this.holes;
+    const step = (to - from) / Math.max(1, lost.length);
+    for (let at = 0; at < lost.length; at++) {
+      const first = at;
+      while (at < lost.length && lost[at])
+        at++;
+      if (at === first)
+        continue;
+      const x = Math.max(this.labels, this.x(from + first * step));
+      const end = this.x(from + at * step);
+      if (end > x)
+        hatch(draw, x, AXIS - 7, Math.max(3, end - x), 7);
+    }
+  }
+}

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: MIT
+// made.mjs - the page on a trace that is known beforehand (mock.mjs).
+import { readFile } from "node:fs/promises";
+import { check, equal, main, test, until, view } from "./harness.mjs";
+import { END, HOLE, NR_EVENTS, ROWS, serve, WAIT } from "./mock.mjs";
+
+/** A test on a server of its own. */
+function made(claim, run, hash = "") {
+  test(claim, async (page) => {
+    const mock = await serve();
+    try {
+      await page.goto(mock.url + hash);
+      await until(page, () => window.sonde.timeline.frame && window.sonde.overview.data);
+      await run(page, mock);
+    } finally {
+      await mock.stop();
+    }
+  });
+}
+
+/** Where a row is at an instant, on the screen. */
+function place(page, row, time) {
+  return page.evaluate(([id, t]) => {
+    const { timeline } = window.sonde;
+    const box = timeline.canvas.getBoundingClientRect();
+    return { x: box.left + timeline.x(t),
+             y: box.top + 24 + timeline.rows.indexOf(id) * 20 + 10 - timeline.box.scrollTop };
+  }, [row, time]);
+}
+
+/** The colour of a pixel of a canvas: [red, green, blue, alpha]. */
+function colour(page, id, { x, y }) {
+  return page.evaluate(([name, left, top]) => {
+    const canvas = document.getElementById(name);
+    const box = canvas.getBoundingClientRect();
+    const data = canvas.getContext("2d").getImageData(left - box.left, top - box.top, 1, 1).data;
+    return [...data];
+  }, [id, x, y]);
+}
+
+made("all rows are shown, with what they are", async (page) => {
+  equal(await page.evaluate(() => window.sonde.rows.shown.length), ROWS.length, "rows");
+  check((await page.textContent("#about")).includes("77 lost"), "losses in the head");
+});
+
+made("a state has its colour where it is, and nothing is drawn in a hole", async (page) => {
+  const wait = await place(page, WAIT.row, 550_000_000);
+  equal((await colour(page, "timeline", { x: wait.x, y: wait.y + 6 })).slice(0, 3),
+        [0xcc, 0x79, 0xa7], "blocked by a lock");
+  const hole = await place(page, WAIT.row, (HOLE.from + HOLE.to) / 2);
+  const empty = await colour(page, "timeline", hole);
+  check(empty[3] === 0 || empty.slice(0, 3).every((part) => part === 255),
+        `something in the hole: ${empty}`);
+});
+
+made("the overview hatches what was lost, and only that", async (page) => {
+  const red = (from, to) => page.evaluate(([begin, end]) => {
+    const canvas = document.getElementById("overview");
+    const width = Math.max(1, (end - begin) * canvas.width);
+    const { data } = canvas.getContext("2d").getImageData(begin * canvas.width, 4, width, 20);
+    return data.some((part, at) => at % 4 === 0 && part > 120 && data[at + 1] < 60 && data[at + 3] > 99);
+  }, [from / END, to / END]);
+  check(await red(HOLE.from, HOLE.to), "the hole isn't hatched");
+  check(!await red(0, HOLE.from * 0.9), "hatched where nothing was lost");
+});
+
+made("keys and the wheel zoom about the mouse, and move", async (page) => {
+  const at = await place(page, 1, 1_000_000_000);
+  await page.mouse.move(at.x, at.y);
+  await page.focus("#timeline");
+  await page.keyboard.press("w");
+  await until(page, (end) => window.sonde.view.to - window.sonde.view.from < end, END);
+  const zoomed = await view(page);
+  check(Math.abs(zoomed.to - zoomed.from - 0.75 * END) < 10, "three quarters");
+  check(Math.abs((zoomed.from + zoomed.to) / 2 - 1e9) < 0.02 * END, "about the mouse");
+  await page.keyboard.press("d");
+  equal(Math.round((await view(page)).from), Math.round(Math.min(zoomed.from + 0.75 * END / 8,
+    END - 0.75 * END)), "moved");
+  await page.keyboard.down("Control");
+  await page.mouse.wheel(0, -200);
+  await page.keyboard.up("Control");
+  check((await view(page)).to - (await view(page)).from < 0.75 * END - 1000, "wheel");
+  await page.keyboard.press("0");
+  equal((await view(page)).to, END, "the whole trace");
+});
+
+made("shift and drag select, and statistics are of the selection", async (page) => {
+  const from = await place(page, 1, 500_000_000);
+  const to = await place(page, 1, 1_500_000_000);
+  await page.keyboard.down("Shift");
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move(to.x, to.y, { steps: 4 });
+  await page.mouse.up();
+  await page.keyboard.up("Shift");
+  const { select } = await view(page);
+  check(Math.abs(select.from - 5e8) < 2e6 && Math.abs(select.to - 15e8) < 2e6,
+        `selected ${select.from} to ${select.to}`);
+  await page.click("#tab-statistics");
+  await page.waitForSelector("#statistics td");
+  const [event] = await Promise.all([page.waitForEvent("download"),
+                                     page.click("#statistics button:text('CSV')")]);
+  equal(await readFile(await event.path(), "utf8"),
+        `thread,time (ns)\r\n"a, ""quoted""",${select.to - select.from}\r\nb,1000\r\n`, "CSV");
+});
+
+made("a blocked thread is followed to who woke it", async (page) => {
+  const at = await place(page, WAIT.row, 550_000_000);
+  await page.mouse.move(at.x, at.y);
+  await page.waitForSelector("#tip:not([hidden])");
+  check((await page.textContent("#tip")).includes("blocked by a lock, 300 ms"), "the tip");
+  await page.mouse.click(at.x, at.y);
+  equal(await page.textContent("#why"),
+        "It waited for table_lock, which database/2 held.", "why");
+  await page.click("#waker");
+  await until(page, (row) => window.sonde.view.row === row, WAIT.waker);
+  equal((await view(page)).cursor, WAIT.to, "the cursor");
+  await until(page, () => document.querySelector("#detail h2").textContent === "database/2");
+});
+
+made("rows are filtered, folded, pinned, and without the idle", async (page) => {
+  const names = () => page.evaluate(() => window.sonde.rows.shown.map(({ row }) => row.name));
+  await page.fill("#row-filter", "1014");
+  await until(page, () => window.sonde.rows.shown.length === 2);
+  equal(await names(), ["database", "database/4"], "filtered");
+  await page.fill("#row-filter", "");
+  await page.check("#idle");
+  await until(page, (n) => window.sonde.rows.shown.length === n, ROWS.length - 7);
+  const label = await place(page, 10, 0);
+  await page.mouse.click(40, label.y);
+  await until(page, (n) => window.sonde.rows.shown.length === n, ROWS.length - 14);
+  await page.focus("#timeline");
+  await page.keyboard.press("p");
+  await until(page, () => window.sonde.rows.shown[0].row.name === "database");
+});
+
+made("the list holds every event once, however far one scrolls", async (page) => {
+  const got = await page.evaluate(async () => {
+    const { events } = window.sonde;
+    await events.load();
+    const seen = new Map();
+    const keep = () => events.chunks.events.forEach(({ t, fields }) =>
+      seen.set(`${t} ${fields.k}`, t));
+    const distinct = () => new Set(events.chunks.events.map(({ t, fields }) =>
+      `${t} ${fields.k}`)).size === events.chunks.events.length;
+    let fine = true;
+    for (const direction of [1, -1])
+      for (let n = 0; n < 40; n++) {
+        await events.chunks.grow(direction);
+        keep();
+        fine &&= distinct();
+      }
+    const order = events.chunks.events.every(({ t }, at, all) => !at || all[at - 1].t <= t);
+    return { n: seen.size, fine, order, held: events.chunks.events.length };
+  });
+  equal(got, { n: NR_EVENTS, fine: true, order: true, held: 1200 }, "events");
+});
+
+made("an error in a filter is marked under its column", async (page) => {
+  await page.fill("#event-filter", "cpu === 4");
+  await page.waitForSelector("#wrong:not([hidden])");
+  equal(await page.textContent("#wrong"), "cpu === 4\n      ^ expected a comparison", "mark");
+  await page.fill("#event-filter", 'event == "app:begin"');
+  await page.waitForSelector("#wrong", { state: "hidden" });
+  await until(page, () => window.sonde.events.chunks.events.every(({ name }) => name === "app:begin"));
+});
+
+made("the list and the time line show the same instant", async (page) => {
+  await page.click("#list .row >> nth=5");
+  equal((await view(page)).cursor, 5_000_000, "from the list");
+  const at = await place(page, 1, 1_500_000_000);
+  await page.mouse.click(at.x, at.y);
+  await until(page, () => Math.abs(window.sonde.events.chunks.events[50]?.t - 15e8) < 4e6);
+  await page.keyboard.press("n");
+  await until(page, () => window.sonde.events.chosen);
+  const first = (await view(page)).cursor;
+  await page.keyboard.press("n");
+  await until(page, (t) => window.sonde.view.cursor === t, first + 1_000_000);
+});
+
+made("the worst of a latency is a click away", async (page) => {
+  await page.click("#tab-latency");
+  await page.fill("#latency-begin", "x");
+  await page.click("#latency-show");
+  await page.click("#worst button");
+  await until(page, (row) => window.sonde.view.row === row, WAIT.row);
+  equal((await view(page)).select, { from: WAIT.from, to: WAIT.to }, "selected");
+});
+
+test("the address carries the whole view", async (page) => {
+  const mock = await serve();
+  await page.goto(`${mock.url}#from=500000000&to=700000000&row=111&cursor=600000000&` +
+    'select={"from":550000000,"to":650000000}&tab=statistics&pinned=[112]&to2=1&idle=7');
+  await page.waitForSelector("#statistics td");
+  equal(await view(page), { from: 5e8, to: 7e8, select: { from: 55e7, to: 65e7 },
+                            cursor: 6e8, row: 111 }, "read");
+  await page.click("#whole");
+  await until(page, () => !location.hash.includes("from=5"));
+  check(page.url().includes("pinned"), "written");
+  await mock.stop();
+});
+
+made("a server that is gone is told, and found again", async (page, mock) => {
+  await mock.stop();
+  await page.waitForSelector("#banner:not([hidden])");
+  check((await page.textContent("#banner")).includes("doesn't answer"), "told");
+  const again = await serve(mock.port);
+  await page.waitForSelector("#banner", { state: "hidden" });
+  await again.stop();
+});
+
+made("a trace that grows, and one that fails, are told", async (page, mock) => {
+  mock.trace.end = END * 2 - 1;
+  mock.trace.index = { done: 0.5, ready: false, error: null };
+  await until(page, (end) => window.sonde.view.to === end, END * 2);
+  equal(await page.textContent("#index"), "indexing: 50 %", "progress");
+  mock.trace.index = { done: 0.5, ready: false, error: "the trace is gone" };
+  await page.waitForSelector("#banner:not([hidden])");
+  equal(await page.textContent("#banner"), "the trace is gone", "told");
+});
+
+await main(process.argv.slice(2));

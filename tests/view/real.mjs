@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: MIT
+// real.mjs - the page on `sonde view` of a foreign trace and of one with kernel and
+// user events and losses (run.py made both), against what the commands print.
+import { spawn, execFileSync } from "node:child_process";
+import { check, equal, main, test, until, view } from "./harness.mjs";
+
+const { SONDE, FOREIGN, KERNEL_USER } = process.env;
+
+/** `sonde view`, and the address that it printed. */
+function start(trace, port = 0) {
+  const options = port ? ["--port", String(port)] : [];
+  const server = spawn(SONDE, ["view", "--no-browser", ...options, trace],
+                       { stdio: ["ignore", "pipe", "inherit"] });
+  return new Promise((done, failed) => {
+    server.once("exit", () => failed(new Error("sonde view ended")));
+    server.stdout.once("data", (text) => done({ server, url: String(text).trim() }));
+  });
+}
+
+function real(claim, trace, run) {
+  test(claim, async (page) => {
+    const { server, url } = await start(trace);
+    try {
+      await page.goto(url);
+      await until(page, () => window.sonde.trace?.index.ready &&
+        window.sonde.events.chunks.events.length && window.sonde.overview.data?.unit === "events");
+      await run(page, server);
+    } finally {
+      server.kill("SIGINT");
+    }
+  });
+}
+
+/** What `sonde print --json` says of the events of a trace. */
+function printed(trace, ...options) {
+  const text = execFileSync(SONDE, ["print", "--json", "--statedump", ...options, trace],
+                            { encoding: "utf8", maxBuffer: 1 << 28 });
+  return text.split("\n").filter(Boolean).map((line) => JSON.parse(line));
+}
+
+/** All events of the list, by scrolling through it. */
+function listed(page) {
+  return page.evaluate(async () => {
+    const { events } = window.sonde;
+    const seen = [...events.chunks.events];
+    while (!events.chunks.last) {
+      const before = events.chunks.events.at(-1);
+      await events.chunks.grow(1);
+      seen.push(...events.chunks.events.slice(events.chunks.events.indexOf(before) + 1));
+    }
+    return seen.map(({ name }) => name);
+  });
+}
+
+for (const [name, trace] of [["a foreign", FOREIGN], ["a kernel and user", KERNEL_USER]]) {
+  real(`${name} trace: the list, the head and the overview have the events that are printed`, trace,
+    async (page) => {
+      const wanted = printed(trace).map((event) => event.event ?? event.name);
+      equal(await listed(page), wanted, "names in order");
+      const { events, sum } = await page.evaluate(() => ({
+        events: window.sonde.trace.events,
+        sum: window.sonde.overview.data.counts.reduce((a, b) => a + b, 0) }));
+      equal([events, sum], [wanted.length, wanted.length], "events in the head, in the overview");
+    });
+}
+
+real("a filter leaves what sonde print -f leaves", KERNEL_USER, async (page) => {
+  const filter = 'event == "app:step" && n < 4';
+  const wanted = printed(KERNEL_USER, "-f", filter).map((event) => event.event ?? event.name);
+  check(wanted.length > 5, "too few to tell");
+  await page.fill("#event-filter", filter);
+  await until(page, (n) => window.sonde.events.chunks.filter && !window.sonde.events.chunks.busy &&
+    window.sonde.events.chunks.events.length === n, wanted.length);
+  equal(await listed(page), wanted, "names in order");
+});
+
+real("an error in a filter stands under its column", KERNEL_USER, async (page) => {
+  await page.fill("#event-filter", "cpu === 4");
+  await page.waitForSelector("#wrong:not([hidden])");
+  const [filter, mark] = (await page.textContent("#wrong")).split("\n");
+  equal(filter, "cpu === 4", "the filter");
+  equal(mark.indexOf("^"), filter.lastIndexOf("="), "the mark's column");
+});
+
+real("losses are told in the head and hatched in the overview", KERNEL_USER, async (page) => {
+  check((await page.textContent("#about")).includes(" 7 lost"), "the head");
+  const { lost, exact } = await page.evaluate(() => ({
+    lost: window.sonde.overview.data.lost.indexOf(1), exact: window.sonde.overview.data.lost.includes(0) }));
+  check(lost > 0 && exact, `lost from pixel ${lost} on`);
+});
+
+real("an event's fields are shown exactly, whatever their size", KERNEL_USER, async (page) => {
+  await page.fill("#event-filter", 'event == "app:big"');
+  await until(page, () => window.sonde.events.chunks.filter && !window.sonde.events.chunks.busy &&
+    window.sonde.events.chunks.events.length === 1);
+  await page.click("#list .row");
+  check((await page.textContent("#detail")).includes("18446744072105534430"), "all its digits");
+  equal((await view(page)).cursor, await page.evaluate(() => window.sonde.events.chosen.t), "cursor");
+});
+
+real("a server that was killed is told", KERNEL_USER, async (page, server) => {
+  server.kill("SIGKILL");
+  await page.waitForSelector("#banner:not([hidden])");
+  check((await page.textContent("#banner")).includes("doesn't answer"), "told");
+});
+
+await main(process.argv.slice(2));

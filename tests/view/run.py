@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""run.py FILE.mjs [WORD...] - tests of sonde view's page in a browser: makes the
+traces that they look at, and runs them by node. Says `skip` and why where node,
+its packages (npm ci in this folder) or Chromium are missing."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE.parent / "e2e"), str(HERE.parent)]
+SKIPPED = 77
+
+
+def skip(why):
+    print(f"skip {sys.argv[1]}: {why}")
+    sys.exit(SKIPPED)
+
+
+def chromium():
+    for name in "chromium", "chromium-browser", "google-chrome":
+        if shutil.which(name):
+            return shutil.which(name)
+    return skip("no Chromium")
+
+
+def kernel_and_user():
+    """Switches and a program's events of two CPUs; CPU 1 loses 7 events half-way."""
+    from handmade import Handmade, Layout  # pylint: disable=C0415
+    trace = Handmade(Layout(
+        header=[("id", 16, 8), ("time", 64, 8)],
+        events={"sched_switch": [("prev_comm", "string", 8), ("prev_tid", 32, 8),
+                                 ("next_comm", "string", 8), ("next_tid", 32, 8)],
+                "app:step": [("n", 32, 8)], "app:big": [("big", 64, 8)]}))
+    for cpu in 0, 1:
+        with trace.stream(f"cpu{cpu}", cpu=cpu) as stream:
+            for packet in range(10):
+                begin = 1000000 * packet
+                with stream.packet(begin, begin + 999999,
+                                   discarded=7 * cpu * (packet > 4)):
+                    for n in range(90):
+                        time = begin + n * 1000 + cpu
+                        if n % 3:
+                            stream.event("app:step", time, n=n * 2)
+                        else:
+                            stream.event("sched_switch", time, prev_comm="one",
+                                         prev_tid=11, next_comm="two",
+                                         next_tid=22)
+                    if (cpu, packet) == (1, 9):
+                        stream.event("app:big", begin + 99000,
+                                     big=18446744072105534430)
+    return trace.dir
+
+
+def traces(scratch):
+    with tarfile.open(HERE.parent / "e2e/traces/picotrace.tar.xz") as archive:
+        archive.extractall(scratch)
+    return {"FOREIGN": str(scratch / "picotrace"),
+            "KERNEL_USER": str(kernel_and_user())}
+
+
+def main():
+    if not shutil.which("node"):
+        skip("no node")
+    if not (HERE / "node_modules/playwright-core").is_dir():
+        skip("no npm packages: `npm ci` in tests/view")
+    build = os.environ["SONDE_BUILD"]
+    with tempfile.TemporaryDirectory() as scratch:
+        os.environ["SONDE_TEST_SCRATCH"] = scratch
+        env = {**os.environ, "CHROMIUM": chromium(),
+               "XDG_CACHE_HOME": scratch,
+               "SONDE": f"{build}/src/cmd/sonde"}
+        if sys.argv[1] == "real.mjs":
+            env.update(traces(pathlib.Path(scratch)))
+        return subprocess.call(["node", *sys.argv[1:]], env=env, cwd=HERE)
+
+
+sys.exit(main())
