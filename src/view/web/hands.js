@@ -13,7 +13,7 @@ export const KEYS = [
   ["click", "what the row did, why, who woke it"],
   ["↑, ↓", "choose a row"], ["←, →", "move the cursor"],
   ["Enter", "explain the row at the cursor"], ["j", "go to who woke it"],
-  ["p", "pin the row"], ["Space", "fold or unfold the process"],
+  ["p", "pin the row"], ["Space", "fold or unfold what is below the row"],
   ["f", "fit the selection"], ["0", "the whole trace"], ["Esc", "drop the selection"],
   ["n, Shift + n", "next, previous event of the filter"], ["/", "filter events"],
   ["?", "these keys"],
@@ -96,7 +96,7 @@ export class Hands {
     }
     if (label) {
       this.view.set({ row: line.row.id });
-      if (line.row.kind === "process")
+      if (line.folded !== null)
         this.fold(line.row.id);
       return;
     }

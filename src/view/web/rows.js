@@ -7,7 +7,7 @@ export class Rows {
     this.view = view;
     this.all = [];
     this.byId = new Map();
-    /** @type {{row: any, depth: number, folded: boolean}[]} */
+    /** @type {{row: any, depth: number, folded: ?boolean}[]} */
     this.shown = [];
   }
 
@@ -28,16 +28,16 @@ export class Rows {
     this.shown = [];
     for (const id of view.pinned)
       if (this.byId.has(id))
-        this.shown.push({ row: this.byId.get(id), depth: 0, folded: false });
+        this.shown.push({ row: this.byId.get(id), depth: 0, folded: null });
     for (const row of this.sorted(children.get(null) ?? []))
       this.add(row, 0, children);
   }
 
   add(row, depth, children) {
     const below = this.sorted(children.get(row.id) ?? []);
-    const folded = this.view.folded.includes(row.id);
+    const folded = below.length > 0 && this.folded(row);
     const at = this.shown.length;
-    this.shown.push({ row, depth, folded });
+    this.shown.push({ row, depth, folded: below.length ? folded : null });
     if (!folded)
       for (const child of below)
         this.add(child, depth + 1, children);
@@ -47,15 +47,21 @@ export class Rows {
       this.shown.length = at;
   }
 
+  /** A CPU's interrupts are folded away, a process's threads aren't, until one
+   * wants it otherwise: view.folded has those rows. */
+  folded(row) {
+    return (row.kind === "cpu") !== this.view.folded.includes(row.id);
+  }
+
   wanted(row) {
     if (this.view.idle && row.busy === 0)
       return false;
     const words = this.view.rows.toLowerCase().split(/\s+/).filter(Boolean);
-    const text = `${row.name} ${row.pid ?? ""} ${row.tid ?? ""}`.toLowerCase();
+    const text = `${row.name} ${row.pid} ${row.tid}`.toLowerCase();
     return words.every((word) => text.includes(word));
   }
 
-  /** CPUs stay in order; the others by what was chosen. */
+  /** CPUs stay in the server's order; the others by what was chosen. */
   sorted(rows) {
     const order = {
       busy: (a, b) => b.busy - a.busy,
@@ -64,7 +70,7 @@ export class Rows {
     }[this.view.sort] ?? (() => 0);
     const rank = (row) => (row.kind === "cpu" ? 0 : 1);
     return [...rows].sort((a, b) => rank(a) - rank(b) ||
-      (a.kind === "cpu" ? a.id - b.id : order(a, b)));
+      (a.kind === "cpu" || a.kind === "span" ? 0 : order(a, b)));
   }
 
   indexOf(id) {
@@ -76,8 +82,11 @@ export class Rows {
     const row = this.byId.get(id);
     if (!row || this.indexOf(id) >= 0)
       return;
-    const folded = this.view.folded.filter((other) => other !== row.parent);
-    this.view.set({ folded, rows: "", idle: false });
+    const parent = this.byId.get(row.parent);
+    const { folded } = this.view;
+    this.view.set({ rows: "", idle: false, folded: !parent || !this.folded(parent) ?
+      folded : parent.kind === "cpu" ? [...folded, parent.id] :
+        folded.filter((other) => other !== parent.id) });
     this.arrange();
   }
 }

@@ -33,6 +33,8 @@ function shown(value, unit) {
     return String(value ?? "");
   if (unit === "ns")
     return duration(value);
+  if (unit === "id")
+    return String(value);
   if (unit === "share")
     return `${(value * 100).toFixed(1)} %`;
   return value.toLocaleString("en").replaceAll(",", " ");

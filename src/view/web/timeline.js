@@ -14,6 +14,12 @@ export const ROW = 20;
 export const AXIS = 24;
 const ARROWS = 60; // rows in sight more than these make arrows a tangle
 
+function share(busy) {
+  if (busy > 0 && busy < 0.0005)
+    return "<0.1 %";
+  return `${(busy * 100).toFixed(busy < 0.0995 ? 1 : 0)} %`;
+}
+
 export class Timeline {
   constructor(canvas, view, rows, server) {
     this.canvas = canvas;
@@ -211,18 +217,15 @@ export class Timeline {
     draw.rect(0, y, this.labels - 42, ROW);
     draw.clip();
     draw.fillStyle = colour.text;
-    const mark = row.kind === "process" ? (folded ? "▸ " : "▾ ") : "";
-    const number = row.tid ?? row.pid;
-    const name = number ?? null;
+    const mark = folded === null ? "" : folded ? "▸ " : "▾ ";
+    const number = row.kind === "thread" ? row.tid : row.kind === "process" ? row.pid : null;
     draw.fillText(`${pinned ? "★ " : ""}${mark}${row.name}` +
-      (name !== null && row.kind !== "cpu" && !String(row.name).includes(String(name)) ?
-        `  ${name}` : ""), x, y + ROW / 2);
+      (number === null || number < 0 ? "" : `  ${number}`), x, y + ROW / 2);
     draw.restore();
     if (Number.isFinite(row.busy)) {
       draw.fillStyle = colour.faint;
       draw.textAlign = "right";
-      draw.fillText(`${(row.busy * 100).toFixed(row.busy < 0.0995 ? 1 : 0)} %`,
-                    this.labels - 6, y + ROW / 2);
+      draw.fillText(share(row.busy), this.labels - 6, y + ROW / 2);
       draw.textAlign = "left";
     }
   }
