@@ -95,6 +95,7 @@ function frame(query) {
 function at(query) {
   const row = ROWS.find((other) => other.id === Number(query.get("row")));
   const found = intervalAt(row, Number(query.get("t")));
+  found.state ??= 0;
   const waits = row.id === WAIT.row && found.state === 5;
   return { row: row.id, ...found, detail: waits ? { lock: "table_lock" } : {},
     waker: waits ? { row: WAIT.waker, t: WAIT.to, name: "database/2" } : null,

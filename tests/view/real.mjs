@@ -98,6 +98,50 @@ real("an event's fields are shown exactly, whatever their size", KERNEL_USER, as
   equal((await view(page)).cursor, await page.evaluate(() => window.sonde.events.chosen.t), "cursor");
 });
 
+/** The row of that kind and tid. */
+function rowOf(page, tid) {
+  return page.evaluate((wanted) => window.sonde.rows.all.find((row) =>
+    row.kind === "thread" && row.tid === wanted)?.id ?? null, tid);
+}
+
+real("a blocked thread is followed to who woke it", KERNEL_USER, async (page) => {
+  const [one, two] = [await rowOf(page, 11), await rowOf(page, 21)];
+  check(one !== null && two !== null, "no rows of the threads");
+  await page.evaluate(([row]) => {
+    const { view, detail } = window.sonde;
+    view.set({ from: 2_000_000, to: 2_100_000 });
+    detail.go(row, 2_040_000);
+  }, [one]);
+  await page.waitForSelector("#waker");
+  check((await page.textContent("#detail")).includes("blocked"), "the state");
+  await page.focus("#timeline");
+  await page.keyboard.press("j");
+  await until(page, (row) => window.sonde.view.row === row, two);
+  equal((await view(page)).cursor, 2_050_001, "the waking");
+  await until(page, () => document.querySelector("#detail h2").textContent === "two" &&
+    document.querySelector("#detail dd").textContent === "running");
+  await until(page, ([from, to]) => window.sonde.timeline.arrows.some((arrow) =>
+    arrow.from_row === from && arrow.to_row === to), [two, one]);
+});
+
+for (const [name, trace] of [["a foreign", FOREIGN], ["a kernel and user", KERNEL_USER]])
+  real(`${name} trace: threads run as long on the page as sonde report activity says`, trace,
+    async (page) => {
+      const { threads } = JSON.parse(execFileSync(SONDE, ["report", "activity", "--json", "-q", trace],
+                                                  { encoding: "utf8" }));
+      await page.click("#tab-statistics");
+      await page.waitForSelector("#statistics td");
+      const got = await page.evaluate(() => {
+        const { columns, rows } = window.sonde.statistics.table.answer;
+        const at = (wanted) => columns.findIndex((column) => column.name === wanted);
+        return rows.map((row) => [row[at("tid")], row[at("running")]]).sort((a, b) => a[0] - b[0]);
+      });
+      const ran = threads.map(({ tid, run_time_ns }) => [tid, run_time_ns])
+        .filter(([, time]) => time > 0).sort((a, b) => a[0] - b[0]);
+      check(ran.length > 0, "nothing to compare");
+      equal(got.filter(([, time]) => time > 0), ran, "running, by thread");
+    });
+
 real("a server that was killed is told", KERNEL_USER, async (page, server) => {
   server.kill("SIGKILL");
   await page.waitForSelector("#banner:not([hidden])");

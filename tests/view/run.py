@@ -29,13 +29,33 @@ def chromium():
     return skip("no Chromium")
 
 
+NAMES = {0: "swapper", 11: "one", 21: "two"}
+
+
+def switch(before, after):
+    return "sched_switch", {"prev_comm": NAMES[before], "prev_tid": before,
+                            "prev_state": int(before > 0),
+                            "next_comm": NAMES[after], "next_tid": after}
+
+
+# By CPU, at which microsecond of each millisecond: `one` blocks at 30 until `two`
+# wakes it at 50; it gets its CPU at 55.
+STORY = {0: {0: switch(0, 11), 30: switch(11, 0), 55: switch(0, 11),
+             80: switch(11, 0)},
+         1: {0: switch(0, 21), 60: switch(21, 0),
+             50: ("sched_waking", {"comm": "one", "tid": 11, "target_cpu": 0})}}
+
+
 def kernel_and_user():
-    """Switches and a program's events of two CPUs; CPU 1 loses 7 events half-way."""
+    """STORY ten times, with a program's events; CPU 1 loses 7 events half-way."""
     from handmade import Handmade, Layout  # pylint: disable=C0415
     trace = Handmade(Layout(
         header=[("id", 16, 8), ("time", 64, 8)],
         events={"sched_switch": [("prev_comm", "string", 8), ("prev_tid", 32, 8),
+                                 ("prev_state", 64, 8),
                                  ("next_comm", "string", 8), ("next_tid", 32, 8)],
+                "sched_waking": [("comm", "string", 8), ("tid", 32, 8),
+                                 ("target_cpu", 32, 8)],
                 "app:step": [("n", 32, 8)], "app:big": [("big", 64, 8)]}))
     for cpu in 0, 1:
         with trace.stream(f"cpu{cpu}", cpu=cpu) as stream:
@@ -45,12 +65,9 @@ def kernel_and_user():
                                    discarded=7 * cpu * (packet > 4)):
                     for n in range(90):
                         time = begin + n * 1000 + cpu
-                        if n % 3:
-                            stream.event("app:step", time, n=n * 2)
-                        else:
-                            stream.event("sched_switch", time, prev_comm="one",
-                                         prev_tid=11, next_comm="two",
-                                         next_tid=22)
+                        name, fields = STORY[cpu].get(
+                            n, ("app:step", {"n": n * 2}))
+                        stream.event(name, time, **fields)
                     if (cpu, packet) == (1, 9):
                         stream.event("app:big", begin + 99000,
                                      big=18446744072105534430)

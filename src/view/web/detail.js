@@ -25,14 +25,15 @@ export class Detail {
 
   fill(found, row, time) {
     const name = this.timeline.rows.byId.get(row)?.name ?? `row ${row}`;
-    const known = found.state !== null && found.state !== undefined;
+    const known = Boolean(found.state); // 0 is unknown
     const state = this.timeline.states.find(({ id }) => id === found.state);
     const facts = known ? [["State", state?.name ?? String(found.state)],
       ["Duration", duration(found.to - found.from)], ["From", relative(found.from)],
       ["To", relative(found.to)]] : [["At", relative(time)]];
-    const text = known ? [] : [element("p", { textContent:
-      "Nothing was recorded of this row here." })];
-    if (found.why)
+    const text = [];
+    if (!known)
+      text.push(element("p", { textContent: "Nothing was recorded of this row here." }));
+    else if (found.why)
       text.push(element("p", { id: "why", textContent: found.why }));
     if (found.waker) {
       const go = element("button", { id: "waker",

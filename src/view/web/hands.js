@@ -137,7 +137,7 @@ export class Hands {
     const tip = part("tip");
     const fields = Object.entries(found.detail ?? {}).slice(0, 8)
       .map(([name, value]) => `${name}: ${value}`);
-    tip.textContent = [row.name, found.state === null ? "no record here" :
+    tip.textContent = [row.name, !found.state ? "no record here" :
       `${this.stateName(found.state)}, ${duration(found.to - found.from)}`,
       ...fields].join("\n");
     tip.hidden = false;

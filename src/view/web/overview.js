@@ -62,6 +62,9 @@ export class Overview {
       draw.fillStyle = colour.accent;
       draw.fillRect(x(cursor), 0, 1, height);
     }
+    draw.fillStyle = colour.shade;
+    draw.fillRect(0, 0, x(from), height);
+    draw.fillRect(x(to), 0, width - x(to), height);
     draw.strokeStyle = colour.accent;
     draw.lineWidth = 2;
     draw.strokeRect(x(from) + 1, 1, Math.max(2, x(to) - x(from) - 2), height - 2);

@@ -27,7 +27,7 @@ export function colours() {
   const style = getComputedStyle(document.documentElement);
   known = {};
   for (const name of ["back", "panel", "line", "text", "faint", "accent", "select",
-                      "bar", "lost", "chosen"])
+                      "bar", "lost", "chosen", "shade"])
     known[name] = style.getPropertyValue(`--${name}`).trim();
   return known;
 }
