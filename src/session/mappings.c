@@ -15,6 +15,7 @@
 #include "base/port.h"
 #include "base/time.h"
 #include "session/callstacks.h"
+#include "session/perf_map.h"
 #include "session/unwind.h"
 #include "source/source.h"
 #include "source/statedump/events.h"
@@ -24,10 +25,14 @@
 #include "types/build.h"
 
 /* Behind those of a dump, whose number the other event has. */
-#define LOOK_EVENT  SONDE_STATEDUMP_NR_EVENTS
-#define STACK_EVENT (LOOK_EVENT + 1u)
-#define LOST_EVENT  (LOOK_EVENT + 2u)
-#define LOOK_BYTES  24u
+#define LOOK_EVENT   SONDE_STATEDUMP_NR_EVENTS
+#define STACK_EVENT  (LOOK_EVENT + 1u)
+#define LOST_EVENT   (LOOK_EVENT + 2u)
+#define CODE_EVENT   (LOOK_EVENT + 3u)
+#define UNTOLD_EVENT (LOOK_EVENT + 4u) /* code that was left out */
+#define LOOK_BYTES   24u
+#define CODE_BYTES   20u /* and the name with its NUL */
+#define UNTOLD_BYTES 12u
 /* What a process may wait for its tables, and others that come meanwhile. */
 #define AWAITED_NS UINT64_C(10000000)
 #define TABLES_NS  UINT64_C(40000000)
@@ -40,6 +45,7 @@ struct known {
 	size_t nr, capacity;
 	uint64_t *hashes; /* of the mappings that are recorded, sorted */
 	struct sonde_callstacks stacks;
+	struct sonde_session_code_place code; /* what it makes at run time */
 };
 
 /* What a process has mapped, and when it was looked. */
@@ -72,6 +78,7 @@ struct sonde_mappings {
 	struct sonde_out out;
 	struct look glance;
 	bool has_stacks, stacks_are_described;
+	bool has_code, code_is_described;
 	struct sonde_unwind *unwind; /* NULL: no tables are made */
 	size_t nr, capacity;
 	struct known *known; /* by image */
@@ -124,18 +131,42 @@ static int describe_stacks(struct sonde_mappings *mappings,
 	return rc;
 }
 
+static int describe_code(struct sonde_mappings *mappings,
+			 struct sonde_source_known *known)
+{
+	int rc;
+
+	if (!mappings->has_code || mappings->code_is_described)
+		return 0;
+	rc = add_event(known, CODE_EVENT, "code", sonde_session_code_describe);
+	if (!rc)
+		rc = add_event(known, UNTOLD_EVENT, "code_lost",
+			       sonde_session_code_describe_lost);
+	mappings->code_is_described = !rc;
+	return rc;
+}
+
+/* What not every trace has. */
+static int describe_more(struct sonde_mappings *mappings,
+			 struct sonde_source_known *known)
+{
+	int rc = describe_stacks(mappings, known);
+
+	return rc ? rc : describe_code(mappings, known);
+}
+
 static int describe(struct sonde_source *base, struct sonde_source_known *known)
 {
 	int rc;
 
 	if (known->begun)
-		return describe_stacks(session_mappings_of(base), known);
+		return describe_more(session_mappings_of(base), known);
 	rc = add_event(known, LOOK_EVENT, "mappings", describe_look);
 	if (!rc)
 		rc = add_event(known, SONDE_STATEDUMP_MAPPING, "mapping",
 			       sonde_statedump_describe_mapping);
 	known->begun = !rc;
-	return rc ? rc : describe_stacks(session_mappings_of(base), known);
+	return rc ? rc : describe_more(session_mappings_of(base), known);
 }
 
 static uint32_t one(const struct sonde_source *base)
@@ -332,6 +363,7 @@ static void mappings_forget(struct sonde_mappings *mappings,
 {
 	free(known->hashes);
 	sonde_callstacks_fini(&known->stacks);
+	sonde_session_code_fini(&known->code);
 	mappings->nr--;
 	memmove(known, known + 1,
 		(size_t)(mappings->known + mappings->nr - known) *
@@ -532,12 +564,31 @@ static void write_look(struct sonde_mappings *mappings, struct look *look,
 		free(telling.hashes);
 }
 
+static struct known *get_known(struct sonde_mappings *mappings, uint32_t image)
+{
+	struct known *known = find(mappings, image);
+
+	return known ? known : add(mappings, image);
+}
+
+/* While the process lives: what it is called by itself, and where its /tmp is. */
+static void find_code(struct sonde_mappings *mappings,
+		      const struct sonde_arena_source *image)
+{
+	struct known *known = get_known(mappings, sonde_arena_source_id(image));
+
+	if (known)
+		sonde_session_code_find(&known->code,
+					sonde_arena_source_pid(image));
+}
+
 void sonde_mappings_glance(struct sonde_mappings *mappings,
 			   const struct sonde_arena_source *image)
 {
 	if (!mappings)
 		return;
 	end_look(&mappings->glance);
+	find_code(mappings, image);
 	/* How much it is, the look after the next finds out. */
 	if (look_at(mappings, image, 0, &mappings->glance))
 		give_tables(mappings, &mappings->glance, true);
@@ -549,13 +600,6 @@ static bool lacks_tables(const struct sonde_arena_source *image)
 	const struct sonde_unwind_room *room = sonde_arena_source_unwind(image);
 
 	return room->stacks && !room->hash;
-}
-
-static struct known *get_known(struct sonde_mappings *mappings, uint32_t image)
-{
-	struct known *known = find(mappings, image);
-
-	return known ? known : add(mappings, image);
 }
 
 void sonde_mappings_stacks(struct sonde_mappings *mappings,
@@ -607,11 +651,69 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 	if (!code_kb ||
 	    (code_kb == known->code_kb && !thorough && !lacks_tables(image)))
 		return;
+	sonde_session_code_find(&known->code, sonde_arena_source_pid(image));
 	if (look_at(mappings, image, code_kb, &look)) {
 		give_tables(mappings, &look, false);
 		write_look(mappings, &look, known);
 	}
 	end_look(&look);
+}
+
+/* Telling what code an image has made. */
+struct code_telling {
+	struct sonde_mappings *mappings;
+	uint32_t image;
+};
+
+static bool tell_code(void *ctx, const struct sonde_session_code_entry *entry)
+{
+	const struct code_telling *telling = ctx;
+	uint8_t *at = sonde_out_event(&telling->mappings->out,
+				      SONDE_SOURCE_FIRST_ID + CODE_EVENT,
+				      CODE_BYTES + entry->length + 1);
+
+	if (!at)
+		return true; /* counted */
+	memcpy(at, &telling->image, 4);
+	memcpy(at + 4, &entry->begin, 8);
+	memcpy(at + 12, &entry->size, 8);
+	memcpy(at + CODE_BYTES, entry->name, entry->length);
+	at[CODE_BYTES + entry->length] = 0;
+	return true;
+}
+
+static void tell_untold(const struct code_telling *telling, uint64_t nr)
+{
+	uint8_t *at = sonde_out_event(&telling->mappings->out,
+				      SONDE_SOURCE_FIRST_ID + UNTOLD_EVENT,
+				      UNTOLD_BYTES);
+
+	if (!at)
+		return;
+	memcpy(at, &telling->image, 4);
+	memcpy(at + 4, &nr, 8);
+}
+
+void sonde_mappings_code(struct sonde_mappings *mappings,
+			 const struct sonde_arena_source *image)
+{
+	struct code_telling telling = { .mappings = mappings };
+	struct known *known;
+	uint64_t omitted;
+
+	if (!mappings || mappings->output->disk_error)
+		return;
+	telling.image = sonde_arena_source_id(image);
+	known = find(mappings, telling.image);
+	if (!known || !known->code.is_known)
+		return;
+	if (sonde_session_code_read(&known->code, tell_code, &telling,
+				    &omitted))
+		return; /* it has none */
+	if (omitted)
+		tell_untold(&telling, omitted);
+	mappings->has_code = true;
+	(void)write_out(mappings); /* what is lost is counted */
 }
 
 void sonde_mappings_close(struct sonde_mappings *mappings)

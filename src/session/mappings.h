@@ -65,6 +65,12 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 void sonde_mappings_stacks(struct sonde_mappings *mappings,
 			   const struct sonde_arena_source *image);
 
+/* Tells the names of code that its process has made at run time, if it has a file
+ * that says so (perf_map.h); once, when the process has ended or all is copied.
+ * NULL is fine. */
+void sonde_mappings_code(struct sonde_mappings *mappings,
+			 const struct sonde_arena_source *image);
+
 /* The image is not looked at any more. NULL is fine. */
 void sonde_mappings_forget(struct sonde_mappings *mappings,
 			   const struct sonde_arena_source *image);

@@ -47,6 +47,7 @@ static void drain_program(struct sonde_recorder *r,
 	sonde_consumer_stop(program->consumer);
 	sonde_consumer_drain(program->consumer);
 	sonde_mappings_stacks(r->mappings, program->source);
+	sonde_mappings_code(r->mappings, program->source);
 	sonde_mappings_forget(r->mappings, program->source);
 	if (!sonde_consumer_is_broken(program->consumer))
 		sonde_arena_source_tell(program->source, &r->summary);

@@ -32,6 +32,7 @@ static void copy_state(struct sonde_recorder *r, struct sonde_session *copy)
 		sonde_roster_look(r->roster, sonde_arena_source_pid(source));
 		sonde_mappings_look(mappings, source, true);
 		sonde_mappings_stacks(mappings, source);
+		sonde_mappings_code(mappings, source);
 	}
 	sonde_roster_copy(r->roster, roster);
 	sonde_roster_close(roster);

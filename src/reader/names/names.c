@@ -21,6 +21,7 @@
 #include "base/pool.h"
 #include "base/port.h"
 #include "base/search.h"
+#include "reader/names/codes.h"
 #include "reader/reader.h"
 
 #define MAPPINGS_MAX ((size_t)1 << 22)
@@ -58,6 +59,7 @@ struct sonde_names {
 	struct sonde_hash entries, variables;
 	struct sonde_field *callers; /* by event class; without owner: none */
 	struct sonde_names_stacks stacks;
+	struct sonde_names_codes codes;
 	pthread_mutex_t mutex; /* of all that changes */
 };
 
@@ -124,6 +126,7 @@ void sonde_names_free(struct sonde_names *names)
 	sonde_hash_fini(&names->entries);
 	sonde_hash_fini(&names->variables);
 	sonde_names_stacks_fini(&names->stacks);
+	sonde_names_codes_fini(&names->codes);
 	sonde_pool_fini(&names->pool);
 	(void)pthread_mutex_destroy(&names->mutex);
 	free(names->callers);
@@ -248,6 +251,21 @@ static int code_take_stack(struct sonde_names *names,
 				       event);
 }
 
+/* Code of one name is often compiled more than once. */
+static int take_compiled(struct sonde_names *names,
+			 const struct sonde_event *event)
+{
+	struct sonde_names_code_entry entry = {
+		.image = image_of(event->stream->source,
+				  number_of(event, "image")),
+		.begin = number_of(event, "begin"),
+		.name = code_text_of(names, event, "name"),
+	};
+
+	entry.end = entry.begin + number_of(event, "size");
+	return sonde_names_codes_add(&names->codes, &entry);
+}
+
 static int read_streams(struct sonde_names *names, const bool *streams)
 {
 	struct sonde_cursor_options options;
@@ -275,6 +293,9 @@ static int read_streams(struct sonde_names *names, const bool *streams)
 		else if (!strcmp(name, "sonde:stack") &&
 			 code_take_stack(names, event))
 			break;
+		else if (!strcmp(name, "sonde:code") &&
+			 take_compiled(names, event))
+			break;
 	}
 	sonde_cursor_free(cursor);
 	return rc;
@@ -293,6 +314,7 @@ static void read_mappings(struct sonde_names *names)
 		streams[i] = has_looks(trace->streams[i]->cls);
 	(void)read_streams(names, streams);
 	free(streams);
+	sonde_names_codes_sort(&names->codes);
 	if (names->nr)
 		qsort(names->mappings, names->nr, sizeof(*names->mappings),
 		      compare);
@@ -459,6 +481,54 @@ static void look_up(struct sonde_names *names, const struct mapping *mapping,
 	fill(names, mapping, &naming, address, name);
 }
 
+static const struct sonde_name recompiled = {
+	.text = "unknown (several functions were compiled there)",
+	.function = "",
+	.file = "",
+	.module = "",
+	.lack = "several functions were compiled there",
+};
+
+/* Of an address in no file, of code that was made at run time. NULL: no memory. */
+static const struct sonde_name *compiled_name(struct sonde_names *names,
+					      uint64_t image, uint64_t address,
+					      const struct sonde_name *unnamed)
+{
+	bool differ;
+	const struct sonde_names_code_entry *code =
+		sonde_names_codes_find(&names->codes, image, address, &differ);
+	struct sonde_key key;
+	struct sonde_name *name;
+	struct entry *entry;
+	char text[TEXT_MAX];
+
+	/* A file, of whatever name, was there. */
+	if (!code || unnamed != &nowhere)
+		return unnamed;
+	if (differ)
+		return &recompiled;
+	/* No mapping has that number. */
+	key = sonde_key_make(SONDE_KEY_HEX,
+			     (uint64_t)(code - names->codes.entries),
+			     UINT32_MAX);
+	entry = sonde_hash_put(&names->entries, &key);
+	if (!entry || entry->name)
+		return entry ? entry->name : NULL;
+	name = sonde_pool_get(&names->pool, 1, sizeof(*name));
+	if (!name)
+		return NULL;
+	(void)snprintf(text, sizeof(text), "%s in [jit]", code->name);
+	*name = (struct sonde_name){
+		.text = keep(names, text),
+		.function = code->name,
+		.file = "",
+		.module = "[jit]",
+		.lack = "",
+	};
+	entry->name = name;
+	return name;
+}
+
 static const struct sonde_name *code_get(struct sonde_names *names,
 					 const struct sonde_names_place *place)
 {
@@ -473,7 +543,7 @@ static const struct sonde_name *code_get(struct sonde_names *names,
 		read_mappings(names);
 	mapping = find(names, place, address, &unnamed);
 	if (!mapping)
-		return unnamed;
+		return compiled_name(names, place->image, address, unnamed);
 	key = sonde_key_make(SONDE_KEY_HEX, address,
 			     (uint32_t)(mapping - names->mappings));
 	entry = sonde_hash_put(&names->entries, &key);

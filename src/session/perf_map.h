@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * perf_map.h - names of code that a program makes at run time, from the file
+ * /tmp/perf-PID.map that it writes for perf: lines of "BEGIN SIZE NAME", both
+ * numbers hexadecimal, new ones behind old ones.
+ *
+ * Where a process's /tmp is, is found out while it lives (in its mount namespace,
+ * below its root, and called by its own number); the file is read when the process
+ * has ended, or a snapshot is taken, and never by the program. It is believed if
+ * it is a regular file in that directory itself, of the process's user, and was
+ * written since the process began. Its content may be anything: each line is
+ * checked, and there are SONDE_PERF_MAP_ENTRIES at most; what is more is counted.
+ *
+ * What isn't known is when code was there: a reader says so where entries differ.
+ *
+ *	sonde:code	{image, begin, size, name}
+ *	sonde:code_lost	{image, nr}
+ */
+#ifndef SESSION_PERF_MAP_H
+#define SESSION_PERF_MAP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "types/build.h"
+
+#define SONDE_PERF_MAP_ENTRIES (1u << 17)
+#define SONDE_PERF_MAP_NAME    255u /* longer ones are cut */
+
+/* Where a process's file would be. Zeros: not known. */
+struct sonde_session_code_place {
+	bool is_known;
+	int directory; /* where its /tmp is; with O_PATH */
+	pid_t number;  /* the process's, as it knows it itself */
+	uid_t user;
+	int64_t begun_s; /* when the process began, since the epoch */
+};
+
+/* To be called while the process lives; nothing if that can't be found out. */
+void sonde_session_code_find(struct sonde_session_code_place *place, pid_t pid);
+void sonde_session_code_fini(struct sonde_session_code_place *place);
+
+struct sonde_session_code_entry {
+	uint64_t begin, size;
+	const char *name; /* borrowed; without control characters' meaning */
+	size_t length;    /* 1 .. SONDE_PERF_MAP_NAME */
+};
+
+/* A line without its newline; false: it makes no sense. */
+bool sonde_session_code_parse(const char *line,
+			      struct sonde_session_code_entry *ret_entry);
+
+/* Calls add() for each entry, up to the first that it returns false for, and says
+ * how many were left out for the bound. 0, or -errno: there is none, or none to be
+ * believed (-EPERM). */
+int sonde_session_code_read(
+	const struct sonde_session_code_place *place,
+	bool (*add)(void *ctx, const struct sonde_session_code_entry *entry),
+	void *ctx, uint64_t *ret_omitted);
+
+void sonde_session_code_describe(struct sonde_build *build);
+void sonde_session_code_describe_lost(struct sonde_build *build);
+
+#endif /* SESSION_PERF_MAP_H */
