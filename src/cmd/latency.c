@@ -43,6 +43,7 @@ enum option_value {
 	OPTION_EVENT,
 	OPTION_RATE,
 	OPTION_JSON,
+	OPTION_SVG,
 };
 
 /* clang-format off */
@@ -70,6 +71,8 @@ static const struct sonde_option options[] = {
 	  "so many latency:tick a second, not one in each turn" },
 	{ .help = "Output" },
 	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ "svg", OPTION_SVG, "FILE", SONDE_VALUE_FILE,
+	  "the drawing as a picture, too" },
 	{ 0 }
 };
 /* clang-format on */
@@ -83,7 +86,7 @@ static const char *const latency_kinds[] = {
 
 struct latency_words {
 	const char *cpus, *duration, *warm_up, *interval, *priority;
-	const char *threshold, *rate;
+	const char *threshold, *rate, *svg;
 	bool event, json;
 };
 
@@ -287,6 +290,11 @@ static int latency_run(const struct latency_words *words,
 		.warmup_ns = 100000000u,
 		.interval_ns = 1000000u,
 	};
+	const struct latency_how how = {
+		.kind = latency_kinds[kind],
+		.svg = words->svg,
+		.json = words->json,
+	};
 	struct sonde_latency_result result;
 	int status = latency_configure(words, &config);
 	int error;
@@ -298,7 +306,7 @@ static int latency_run(const struct latency_words *words,
 	error = sonde_latency_measure(&config, &result);
 	if (error)
 		return latency_explain_failure(error);
-	status = latency_show(&config, &result, words->json);
+	status = latency_show(&config, &result, &how);
 	sonde_latency_result_fini(&result);
 	return status;
 }
@@ -314,6 +322,7 @@ static int run(int argc, char **argv)
 		{ OPTION_PRIORITY, .value = &words.priority },
 		{ OPTION_THRESHOLD, .value = &words.threshold },
 		{ OPTION_RATE, .value = &words.rate },
+		{ OPTION_SVG, .value = &words.svg },
 		{ OPTION_EVENT, .flag = &words.event },
 		{ OPTION_JSON, .flag = &words.json },
 		{ 0 },

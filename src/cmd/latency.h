@@ -7,8 +7,16 @@
 
 #include "latency/measure.h"
 
-/* Shows what was measured, as a table or as JSON. An exit status. */
+struct latency_how {
+	const char *kind; /* "loop" */
+	const char *svg;  /* a file for the drawing; NULL: none */
+	bool json;
+};
+
+/* Shows what was measured, as a table or as JSON, and draws it. An exit status.
+ */
 int latency_show(const struct sonde_latency_config *config,
-		 const struct sonde_latency_result *result, bool json);
+		 const struct sonde_latency_result *result,
+		 const struct latency_how *how);
 
 #endif /* CMD_LATENCY_H */

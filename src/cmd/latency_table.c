@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "cmd/latency.h"
 #include "sys/textfile.h"
+#include "view/export/histogram_svg.h"
 #include "view/text/show.h"
 
 enum latency_column {
@@ -216,29 +217,63 @@ static void latency_notes(const struct sonde_latency_config *config,
 				  strerrordesc_np(-result->lock_error));
 }
 
+static int latency_write_svg(const struct latency_how *how,
+			     const struct sonde_report *report)
+{
+	char title[64];
+	FILE *to = fopen(how->svg, "we");
+	int rc;
+
+	if (!to)
+		return -errno;
+	(void)snprintf(title, sizeof(title), "sonde latency %s", how->kind);
+	rc = sonde_show_histogram_svg(report, title, to);
+	if (ferror(to) && !rc)
+		rc = -EIO;
+	if (fclose(to) && !rc)
+		rc = -errno;
+	return rc;
+}
+
+/* The picture first: what can't be written is said below nothing else. */
+static int latency_show_report(const struct latency_how *how,
+			       const struct sonde_report *report)
+{
+	struct sonde_show show;
+	int rc = how->svg ? latency_write_svg(how, report) : 0;
+
+	if (rc) {
+		sonde_complain("latency: %s: %s", how->svg,
+			       rc == -ENODATA ? "nothing was measured" :
+						strerrordesc_np(-rc));
+		return 1;
+	}
+	sonde_show_init(&show, stdout);
+	show.json = how->json;
+	rc = sonde_show_report(&show, report, stdout);
+	if (rc)
+		sonde_complain("latency: %s", strerrordesc_np(-rc));
+	return rc ? 1 : 0;
+}
+
 int latency_show(const struct sonde_latency_config *config,
-		 const struct sonde_latency_result *result, bool json)
+		 const struct sonde_latency_result *result,
+		 const struct latency_how *how)
 {
 	struct sonde_report *report = sonde_report_new("latency");
 	struct sonde_table *table =
 		sonde_report_table(report, "cpus", NULL, latency_columns,
 				   SONDE_ARRAY_SIZE(latency_columns));
-	struct sonde_show how;
-	int rc;
+	int status = 1;
 
-	sonde_show_init(&how, stdout);
-	how.json = json;
 	sonde_table_minor(table, MINOR);
 	for (uint32_t i = 0; i < config->nr_cpus; i++)
 		latency_row(table, config, result, &result->cpus[i]);
-	rc = latency_draw(config, result, report);
 	latency_notes(config, result, report);
-	if (!rc)
-		rc = sonde_report_error(report);
-	if (!rc)
-		rc = sonde_show_report(&how, report, stdout);
+	if (latency_draw(config, result, report) || sonde_report_error(report))
+		sonde_complain("latency: no memory left");
+	else
+		status = latency_show_report(how, report);
 	sonde_report_free(report);
-	if (rc)
-		sonde_complain("latency: %s", strerrordesc_np(-rc));
-	return rc ? 1 : 0;
+	return status;
 }

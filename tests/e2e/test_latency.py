@@ -7,8 +7,9 @@ takes is not looked at: that is the machine's."""
 import json
 import os
 import resource
+import xml.etree.ElementTree as ET
 
-from sonde import SONDE, install, record, run
+from sonde import SONDE, install, record, run, scratch
 from harness import Skip, check, check_equal, main, test
 
 SHORT = ("--duration", "60ms", "--warm-up", "5ms")
@@ -56,6 +57,19 @@ def the_gaps_of_a_loop_make_up_its_time():
     row, = measure("loop", *SHORT)["cpus"]
     whole = row["count"] * row["mean_ns"]
     check(60e6 <= whole * 1.001, f"{whole} ns of 60 ms: {row}")
+
+
+@test
+def the_picture_has_a_bar_for_each_bin():
+    picture = scratch() / "loop.svg"
+    report = measure("loop", *SHORT, "--svg", str(picture))
+    bars = ET.parse(picture).getroot().findall(
+        "{http://www.w3.org/2000/svg}rect")
+    titles = [bar[0].text for bar in bars]
+    check_equal([int(title.split()[0]) for title in titles],
+                report["histogram"]["counts"], "counts")
+    done = run(SONDE, "latency", "loop", *SHORT, "--svg", "/dev/full")
+    check(done.returncode == 1 and "/dev/full" in done.stderr, done.stderr)
 
 
 @test
