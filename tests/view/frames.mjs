@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // frames.mjs - pictures a second while the page zooms and moves, 60 rows in sight:
-// node tests/view/frames.mjs [URL], by default on the made server. For five seconds
+// node tests/view/frames.mjs [URL], by default on the made server; the span in the
+// URL (#from=...&to=...) is where it begins. For five seconds
 // each, the view changes before every picture; the times between pictures are those
 // that requestAnimationFrame tells.
 import { chromium } from "playwright-core";
@@ -14,15 +15,18 @@ const page = await browser.newPage({ viewport: { width: 1920, height: 2300 } });
 await page.goto(url ?? mock.url);
 await page.waitForFunction(() => window.sonde.timeline.frame);
 
+/** What the address says is seen at first. */
+const span = await page.evaluate(() => ({ from: window.sonde.view.from, to: window.sonde.view.to }));
+
 function measure(kind) {
-  return page.evaluate((what) => new Promise((done) => {
+  return page.evaluate(([what, start]) => new Promise((done) => {
     const { view, timeline } = window.sonde;
     const times = [];
     const begin = performance.now();
     let last = begin;
     const drawn = timeline.drawn;
-    const middle = view.end / 2;
-    view.set({ from: middle - view.end / 20, to: middle + view.end / 20 });
+    view.set(start);
+    const middle = (start.from + start.to) / 2;
     const step = (now) => {
       times.push(now - last);
       last = now;
@@ -43,7 +47,7 @@ function measure(kind) {
       requestAnimationFrame(step);
     };
     requestAnimationFrame(step);
-  }), kind);
+  }), [kind, span]);
 }
 
 for (const kind of ["zoom", "move"])

@@ -45,6 +45,14 @@ function word(colour) {
   return ((alpha << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 }
 
+/** Pale colours would outshine what matters on a dark page. */
+function colourOf({ name, colour }) {
+  const [red, green, blue, alpha] = parts(colour);
+  const dim = /^(blocked|idle)$/.test(name) &&
+    matchMedia("(prefers-color-scheme: dark)").matches;
+  return word([red, green, blue, dim ? alpha * 0.4 : alpha]);
+}
+
 export class Frame {
   /** @param {{id: number, name: string, colour: string}[]} states */
   constructor(buffer, from, to, pixels, states) {
@@ -61,7 +69,7 @@ export class Frame {
     const image = draw.createImageData(this.picture.width, this.picture.height);
     const words = new Uint32Array(image.data.buffer);
     const style = new Map(states.map((state) => [state.id,
-      { colour: word(parts(state.colour)), height: heightOf(state.name) }]));
+      { colour: colourOf(state), height: heightOf(state.name) }]));
     rows.forEach((row, index) => this.paint(words, row, index * BAND, style));
     draw.putImageData(image, 0, 0);
   }
