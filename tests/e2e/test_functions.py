@@ -4,6 +4,7 @@
 their counts are gcov's, and what doesn't pair is told. How long anything takes is
 not looked at."""
 
+import collections
 import gzip
 import json
 import pathlib
@@ -40,7 +41,7 @@ int main(int argc, char **argv)
 	sort(list, 500);
 	if (argc > 5)
 		never();
-	printf("%d %d %d\n", fib(18), even(1000), list[3]);
+	printf("%d %d %d\n", fib(18), even(200), list[3]);
 	return 0;
 }
 """
@@ -177,6 +178,28 @@ def calls_are_as_many_as_gcov_counts():
     check_equal(sum(row["self_ns"] for row in rows.values()),
                 rows["main"]["total_ns"], "own times")
     check("never" not in rows, "never was")
+
+
+@test
+def a_picture_and_a_timeline_have_their_names():
+    recording, _ = recorded(CALLS)
+    _, rows = functions_of(recording.dir)
+    done = run(SONDE, "flame", "--folded", "--count", recording.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    counts = collections.Counter()
+    for line in done.stdout.splitlines():
+        stack, _, count = line.rpartition(" ")
+        counts[stack.rpartition(";")[2]] += int(count)
+        check(stack.startswith("main"), line)
+    check_equal(counts, {name: row["calls"] for name, row in rows.items()},
+                "calls in the picture")
+    done = run(SONDE, "export", "--to", "chrome", recording.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    begun = collections.Counter(
+        event["name"] for event in json.loads(done.stdout)["traceEvents"]
+        if event["ph"] in "BX")
+    check_equal({name: begun[name] for name in rows}, dict(counts),
+                "calls in the timeline")
 
 
 @test

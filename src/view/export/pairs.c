@@ -24,6 +24,7 @@ struct pair {
 	const char *field; /* whose value is the name; NULL: the stem is */
 	const char *label; /* before that value or stem */
 	enum sonde_pair_place place;
+	bool code;  /* the field is a function's address: its name is wanted */
 	bool lone;  /* the end also comes alone */
 	bool whole; /* the name is the begin's whole name, not the stem */
 	bool flat;  /* one at a time: another begin, or any end of this line,
@@ -32,8 +33,14 @@ struct pair {
 
 static const struct pair known[] = {
 	/* functions, by the compiler's instrumentation */
-	{ .begin = "*:func_entry", .end = "*:func_exit", .field = "addr" },
-	{ .begin = "function:entry", .end = "function:exit", .field = "addr" },
+	{ .begin = "*:func_entry",
+	  .end = "*:func_exit",
+	  .field = "addr",
+	  .code = true },
+	{ .begin = "function:entry",
+	  .end = "function:exit",
+	  .field = "addr",
+	  .code = true },
 	/* kernel; "sys_" and "exit_syscall" are older tracers' */
 	{ .begin = "syscall_entry_*", .end = "syscall_exit_*", .flat = true },
 	{ .begin = "compat_syscall_entry_*",
@@ -93,6 +100,7 @@ struct sonde_pair_class {
 	struct sonde_edge edge;
 	const char *label;
 	bool has_field;
+	bool is_code;
 	struct sonde_field field;
 };
 
@@ -214,6 +222,7 @@ static void describe(struct sonde_pairs *pairs,
 	of->has_field = pair->field &&
 			sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
 						pair->field, &of->field) == 0;
+	of->is_code = of->has_field && pair->code;
 	if (fit->begins && !of->has_field)
 		of->edge.name = name_of(pairs->names, fit, class_name(cls));
 	if (fit->begins)
@@ -267,15 +276,18 @@ int sonde_pairs_init(struct sonde_pairs *pairs,
 		     struct sonde_export_names *names)
 {
 	*pairs = (struct sonde_pairs){ .config = *config, .names = names };
-	if (!config->begin)
-		return pairs_classify(pairs);
-	pairs->any = true;
-	return 0;
+	pairs->any = config->begin;
+	if (config->begin)
+		return 0;
+	pairs->code = sonde_pair_code_new(config->trace);
+	return pairs->code ? pairs_classify(pairs) : -ENOMEM;
 }
 
 void sonde_pairs_fini(struct sonde_pairs *pairs)
 {
+	sonde_pair_code_free(pairs->code);
 	free(pairs->classes);
+	pairs->code = NULL;
 	pairs->classes = NULL;
 }
 
@@ -293,6 +305,20 @@ static uint32_t value_name(struct sonde_export_names *names, const char *label,
 	used = (size_t)snprintf(text, sizeof(text), "%s", label);
 	(void)sonde_key_text(&key, text + used, sizeof(text) - used);
 	return sonde_export_names_get(names, text, strlen(text));
+}
+
+/* Of a function its name, if that is known. */
+static uint32_t class_field_name(const struct sonde_pairs *pairs,
+				 const struct sonde_pair_class *of,
+				 const struct sonde_event *event,
+				 const struct sonde_value *value)
+{
+	uint32_t name = 0;
+
+	if (of->is_code && value->kind <= SONDE_KIND_INT)
+		name = sonde_pair_code_name(pairs->code, pairs->names, event,
+					    value->u);
+	return name ? name : value_name(pairs->names, of->label, value);
 }
 
 static uint32_t pairs_user_name(const struct sonde_pairs *pairs,
@@ -338,5 +364,5 @@ void sonde_pairs_edge(const struct sonde_pairs *pairs,
 	of = &pairs->classes[info.index];
 	*ret_edge = of->edge;
 	if (of->has_field && sonde_event_value(event, &of->field, &value) == 0)
-		ret_edge->name = value_name(pairs->names, of->label, &value);
+		ret_edge->name = class_field_name(pairs, of, event, &value);
 }
