@@ -22,6 +22,9 @@ TESTS = []
 TIME_LIMIT_S = 300
 # How much slower than usual the machine is, as in a virtual one.
 PATIENCE = int(os.environ.get("SONDE_PATIENCE", "1"))
+# So much of a verdict is told. It must fit into a pipe that nobody reads before
+# the test has ended.
+VERDICT_BYTES = 1 << 15
 # A machine that is busy with tests may well take 100 ms to answer.
 os.environ.setdefault("SONDE_WAIT_MS", "20000")
 
@@ -50,8 +53,21 @@ def check(condition, why):
         raise AssertionError(why)
 
 
+def _differ(got, expected):
+    """Both in a few words: of long lists, where they part."""
+    if len(repr(got)) + len(repr(expected)) < 4000 or \
+            not isinstance(got, (list, tuple, str)):
+        return f"{got!r}, expected {expected!r}"
+    at = next((i for i, pair in enumerate(zip(got, expected))
+               if pair[0] != pair[1]), min(len(got), len(expected)))
+    near = slice(max(at - 2, 0), at + 3)
+    return (f"{len(got)} and expected {len(expected)}, which part at {at}: "
+            f"{got[near]!r}, expected {expected[near]!r}")
+
+
 def check_equal(got, expected, what):
-    check(got == expected, f"{what}: {got!r}, expected {expected!r}")
+    if got != expected:
+        check(False, f"{what}: {_differ(got, expected)}")
 
 
 def _child(function, out):
@@ -69,7 +85,7 @@ def _child(function, out):
         verdict = f"FAIL {why} (line {frame.lineno})"
     except Exception:
         verdict = "FAIL " + traceback.format_exc().strip()
-    os.write(out, verdict.encode(errors="replace"))
+    os.write(out, verdict.encode(errors="replace")[:VERDICT_BYTES])
     os._exit(0)
 
 
@@ -99,7 +115,7 @@ def _run(function):
     _kill_leftovers()
     os.set_blocking(read, False)
     try:
-        verdict = os.read(read, 1 << 16).decode(errors="replace")
+        verdict = os.read(read, VERDICT_BYTES).decode(errors="replace")
     except BlockingIOError:
         verdict = ""
     os.close(read)
