@@ -319,6 +319,22 @@ def rows_do_what_the_events_say_at_any_instant():
 
 
 @test
+def events_are_of_the_thread_that_ran():
+    machine = Machine(25, 600)
+    trace = machine.write()
+    with view(trace) as server:
+        origin = int(server.ready()["origin"])
+        got = server.ask("events", n=2000)["events"]
+    switches = [e for e in got if e["name"] == "sched_switch"]
+    check_equal([e["tid"] for e in switches[10:]],
+                [e["fields"]["prev_tid"] for e in switches[10:]], "switches")
+    for event in got[20:]:
+        told = machine.known(machine.cpus[event["cpu"]],
+                             event["t"] + origin - 1)
+        check_equal(event["tid"], told[2], f"{event}")
+
+
+@test
 def rows_are_as_busy_as_reports_say():
     machine = Machine(20, 1200)
     trace = machine.write()

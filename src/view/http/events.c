@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "base/time.h"
+#include "reader/reader.h"
 #include "view/http/view.h"
 
 #define EVENTS_MAX     2000
@@ -115,6 +116,32 @@ static void put_if_known(struct sonde_json *json, const char *name,
 		sonde_json_put_signed(json, name, number);
 }
 
+/* Whose event it is. Where it doesn't say so, its CPU's row does: who ran just
+ * before. (sonde_event_tid() would read the whole trace for the first answer.)
+ */
+static int32_t thread_that_ran(const struct sonde_view *view,
+			       const struct sonde_event *event)
+{
+	int32_t cpu = sonde_event_cpu(event);
+	int32_t tid = sonde_event_own_tid(event);
+	const struct sonde_view_rows *rows;
+	struct sonde_view_piece piece;
+	int64_t row;
+
+	if (tid >= 0 || cpu < 0 || event->time_ns == SONDE_TIME_MIN)
+		return tid;
+	rows = sonde_view_index_lock(view->index);
+	row = sonde_view_index_row(view->index, SONDE_VIEW_ROW_CPU, cpu);
+	if (row >= 0 &&
+	    sonde_view_rows_at(rows, (uint32_t)row,
+			       event->time_ns - view->begin_ns - 1, &piece) &&
+	    (piece.state == SONDE_VIEW_RUNNING ||
+	     piece.state == SONDE_VIEW_IDLE))
+		tid = (int32_t)piece.about;
+	sonde_view_index_unlock(view->index);
+	return tid;
+}
+
 static void put_procname(const struct sonde_event *event,
 			 struct sonde_json *json)
 {
@@ -147,7 +174,7 @@ static void list_event(const struct sonde_view *view,
 	sonde_json_put_unsigned(json, "stream", info.index);
 	put_if_known(json, "cpu", sonde_event_cpu(event));
 	sonde_json_put_text(json, "name", sonde_event_name(event));
-	put_if_known(json, "tid", sonde_event_tid(event));
+	put_if_known(json, "tid", thread_that_ran(view, event));
 	put_procname(event, json);
 	put_fields(view, event, buffer, json);
 	sonde_json_close(json, '}');

@@ -222,6 +222,17 @@ static uint32_t find_state(const struct sonde_view_chunk *chunk, int64_t time)
 	return (uint32_t)i - 1;
 }
 
+/* The first state of the group in which time is. */
+static uint32_t group_at(const struct sonde_view_chunk *chunk, uint64_t time)
+{
+	uint32_t i = 0;
+
+	while (i + SONDE_VIEW_GROUP < chunk->nr &&
+	       (chunk->begins[i + SONDE_VIEW_GROUP] & TIME_MASK) <= time)
+		i += SONDE_VIEW_GROUP;
+	return i;
+}
+
 bool sonde_view_rows_at(const struct sonde_view_rows *rows, uint32_t number,
 			int64_t time, struct sonde_view_piece *ret_piece)
 {
@@ -251,7 +262,7 @@ void sonde_view_rows_sums(const struct sonde_view_rows *rows, uint32_t number,
 	const struct sonde_view_row *row = &rows->rows[number];
 	const struct sonde_view_chunk *chunk;
 	int64_t end;
-	uint32_t last;
+	uint32_t i;
 
 	if (time <= row->begin) {
 		memset(ret_sums, 0, sizeof(row->sums));
@@ -262,14 +273,19 @@ void sonde_view_rows_sums(const struct sonde_view_rows *rows, uint32_t number,
 		return;
 	}
 	chunk = find_chunk(rows, row, time, &end);
-	last = find_state(chunk, time);
-	memcpy(ret_sums, chunk->sums[last / SONDE_VIEW_GROUP],
-	       sizeof(row->sums));
-	for (uint32_t i = last & ~(SONDE_VIEW_GROUP - 1); i <= last; i++) {
-		uint64_t begin = chunk->begins[i] & TIME_MASK;
-		uint64_t until = i < last ? chunk->begins[i + 1] & TIME_MASK :
-					    (uint64_t)time;
+	i = group_at(chunk, (uint64_t)time);
+	memcpy(ret_sums, chunk->sums[i / SONDE_VIEW_GROUP], sizeof(row->sums));
+	for (;; i++) {
+		uint64_t word = chunk->begins[i];
+		uint64_t until = (uint64_t)time;
+		bool is_last =
+			i + 1 == chunk->nr ||
+			(chunk->begins[i + 1] & TIME_MASK) >= (uint64_t)time;
 
-		ret_sums[chunk->begins[i] >> TIME_BITS] += until - begin;
+		if (!is_last)
+			until = chunk->begins[i + 1] & TIME_MASK;
+		ret_sums[word >> TIME_BITS] += until - (word & TIME_MASK);
+		if (is_last)
+			return;
 	}
 }
