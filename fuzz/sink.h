@@ -8,6 +8,7 @@
 #include "cmd/list.h"
 #include "ctf/schema/schema.h"
 #include "fuzz.h"
+#include "types/sdt.h"
 
 struct fuzz_found {
 	uint32_t nr_events;
@@ -45,11 +46,20 @@ static inline int fuzz_find_field(void *user, const char *name,
 	return 0;
 }
 
+static inline int fuzz_find_site(void *user, const struct sonde_sdt_site *site)
+{
+	(void)user;
+	fuzz_check_printable(site->provider);
+	fuzz_check_printable(site->name);
+	fuzz_check_printable(site->arguments);
+	return 0;
+}
+
 static inline struct sonde_list_sink fuzz_sink(struct fuzz_found *found)
 {
 	*found = (struct fuzz_found){ 0 };
 	return (struct sonde_list_sink){ found, fuzz_find_event,
-					 fuzz_find_field };
+					 fuzz_find_field, fuzz_find_site };
 }
 
 /* All that metadata declare; 0, or the error of reading them, in words. */

@@ -46,6 +46,7 @@ struct events {
 	size_t nr;
 	size_t room;
 	struct event *at;
+	struct sonde_list_sites sites;
 };
 
 static int add_event(void *user, const char *name, uint32_t loglevel)
@@ -83,6 +84,13 @@ static int add_field(void *user, const char *name, const char *type)
 	return field->name && field->type ? 0 : -ENOMEM;
 }
 
+static int list_note_site(void *user, const struct sonde_sdt_site *site)
+{
+	struct events *events = user;
+
+	return sonde_list_add_site(&events->sites, site);
+}
+
 static void free_event(struct event *event)
 {
 	for (uint32_t i = 0; i < event->nr_fields; i++) {
@@ -98,6 +106,7 @@ static void free_events(struct events *events)
 	for (size_t i = 0; i < events->nr; i++)
 		free_event(&events->at[i]);
 	free(events->at);
+	sonde_list_free_sites(&events->sites);
 }
 
 static int compare(const void *a, const void *b)
@@ -159,6 +168,20 @@ static void sort_events(struct events *events)
 	events->nr = kept;
 }
 
+static int compare_name(const void *name, const void *event)
+{
+	return strcmp(name, ((const struct event *)event)->name);
+}
+
+/* They are sorted. */
+static bool list_has_event(const void *user, const char *name)
+{
+	const struct events *events = user;
+
+	return events->nr > 0 && bsearch(name, events->at, events->nr,
+					 sizeof(*events->at), compare_name);
+}
+
 /* ---- the table ---- */
 
 struct widths {
@@ -211,11 +234,16 @@ static void print_table(const struct events *events)
 	struct widths widths = measure(events);
 
 	sonde_pager_begin();
-	(void)printf("%s%-*s  %-*s  %-*s  TYPE%s\n", colour ? "\033[1m" : "",
-		     widths.event, "EVENT", widths.level, "LEVEL", widths.field,
-		     "FIELD", colour ? "\033[0m" : "");
+	if (events->nr > 0)
+		(void)printf("%s%-*s  %-*s  %-*s  TYPE%s\n",
+			     colour ? "\033[1m" : "", widths.event, "EVENT",
+			     widths.level, "LEVEL", widths.field, "FIELD",
+			     colour ? "\033[0m" : "");
 	for (size_t i = 0; i < events->nr; i++)
 		print_event(&events->at[i], &widths);
+	if (events->nr > 0 && events->sites.nr > 0)
+		(void)putchar('\n');
+	sonde_list_print_sites(&events->sites, colour);
 }
 
 /* ---- JSON ---- */
@@ -246,6 +274,7 @@ static void print_json(const struct events *events)
 	sonde_json_open(&json, NULL, '[');
 	for (size_t i = 0; i < events->nr; i++)
 		print_json_event(&json, &events->at[i]);
+	sonde_list_put_sites(&events->sites, &json);
 	sonde_json_line(&json, 0);
 	sonde_json_close(&json, ']');
 	(void)putchar('\n');
@@ -364,7 +393,8 @@ bool sonde_list_has(const char *path, const char *glob,
 		    struct sonde_nearest *ret_nearest)
 {
 	struct sought sought = { ret_nearest, glob, false };
-	struct sonde_list_sink sink = { &sought, list_try_event, ignore_field };
+	struct sonde_list_sink sink = { &sought, list_try_event, ignore_field,
+					NULL };
 	uint64_t malformed = 0;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
@@ -380,7 +410,8 @@ bool sonde_list_has(const char *path, const char *glob,
 
 static int collect(const char *path, struct events *events)
 {
-	struct sonde_list_sink sink = { events, add_event, add_field };
+	struct sonde_list_sink sink = { events, add_event, add_field,
+					list_note_site };
 	uint64_t malformed = 0;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
@@ -435,7 +466,9 @@ static const char usage[] =
 	"\n"
 	"Shows the events that programs and libraries can record (read\n"
 	"from the file, which is not run), or those that occur in a trace:\n"
-	"provider and name, log level, fields and their types.\n";
+	"provider and name, log level, fields and their types. Of the probes\n"
+	"that files have for other tracers (<sys/sdt.h>, also called USDT):\n"
+	"sdt:PROVIDER:NAME, where they are, and their arguments.\n";
 
 enum option_value {
 	OPTION_DECLARED = 256,
@@ -451,7 +484,8 @@ static const struct sonde_option options[] = {
 	  "record -k' takes them: group, name, and the trace's name if it has "
 	  "another" },
 	{ "json", OPTION_JSON, NULL, NULL,
-	  "as JSON: a list of {event, level, conflict, fields}" },
+	  "as JSON: a list of {event, level, conflict, fields}; of sdt: also "
+	  "location and semaphore" },
 	{ 0 }
 };
 /* clang-format on */
@@ -466,9 +500,11 @@ static int list_all(int nr, char **paths, bool json, bool declared)
 			status = 1;
 	}
 	sort_events(&events);
+	sonde_list_sort_sites(&events.sites);
+	sonde_list_drop_sites(&events.sites, list_has_event, &events);
 	if (json)
 		print_json(&events);
-	else if (events.nr > 0)
+	else if (events.nr > 0 || events.sites.nr > 0)
 		print_table(&events);
 	else if (status == 0 && is_directory(paths[0]))
 		sonde_complain("no event occurs in %.200s; --declared shows "

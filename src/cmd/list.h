@@ -29,6 +29,7 @@
 struct sonde_class;
 struct sonde_desc;
 struct sonde_event_class;
+struct sonde_sdt_site;
 
 /*
  * What is found: an event ("provider:event"), then its fields. The strings are
@@ -38,6 +39,9 @@ struct sonde_list_sink {
 	void *user;
 	int (*event)(void *user, const char *name, uint32_t loglevel);
 	int (*field)(void *user, const char *name, const char *type);
+	/* A probe of <sys/sdt.h>, with its addresses as the file has them.
+	 * NULL: nobody asks for them. */
+	int (*site)(void *user, const struct sonde_sdt_site *site);
 };
 
 /* A text being put together; used < SONDE_LIST_TYPE_MAX. */
@@ -57,6 +61,29 @@ struct sonde_list_text {
  */
 int sonde_list_elf(const void *bytes, size_t size,
 		   const struct sonde_list_sink *sink, uint64_t *ret_malformed);
+
+/* The probes of <sys/sdt.h> that were found, by provider, name and address. */
+struct sonde_list_sites {
+	size_t nr;
+	size_t room;
+	struct sonde_list_site *at;
+};
+
+/* A sink's `site`, whose user they are. 0, -E2BIG, -ENOMEM. */
+int sonde_list_add_site(struct sonde_list_sites *sites,
+			const struct sonde_sdt_site *site);
+/* Sorts them, and leaves those that are there several times once. */
+void sonde_list_sort_sites(struct sonde_list_sites *sites);
+/* Drops those of events of ours ("provider:name"), which leave notes, too. */
+void sonde_list_drop_sites(struct sonde_list_sites *sites,
+			   bool (*is_ours)(const void *user, const char *name),
+			   const void *user);
+void sonde_list_print_sites(const struct sonde_list_sites *sites, bool bold);
+struct sonde_json;
+/* Elements of the array that is open. */
+void sonde_list_put_sites(const struct sonde_list_sites *sites,
+			  struct sonde_json *json);
+void sonde_list_free_sites(struct sonde_list_sites *sites);
 
 /* One checked description. `text` is room to work in. */
 int sonde_list_desc(const struct sonde_desc *desc,

@@ -5,7 +5,8 @@
  * A C compiler puts descriptions into section sonde_desc, a C++ compiler where
  * it puts constants; both at multiples of 8, and each begins with a magic
  * number. So all sections that are loaded and read-only are searched. Cost: one
- * comparison for each 8 bytes of them.
+ * comparison for each 8 bytes of them. The probes of <sys/sdt.h> are in a section
+ * of notes (types/sdt.h).
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include "cmd/list.h"
 #include "types/desc.h"
 #include "types/elf.h"
+#include "types/sdt.h"
 #include "types/type.h"
 
 int sonde_list_desc(const struct sonde_desc *desc,
@@ -79,12 +81,41 @@ static int list_range(const uint8_t *bytes, size_t size,
 	return error;
 }
 
+/* Where the linker put .stapsdt.base. */
+static struct sonde_sdt_base find_base(const struct sonde_elf_table *table)
+{
+	for (uint32_t i = 0; i < table->nr; i++) {
+		struct sonde_elf_section section = sonde_elf_section(table, i);
+
+		if (!strcmp(section.name, SONDE_SDT_BASE_SECTION))
+			return (struct sonde_sdt_base){ true, section.address };
+	}
+	return (struct sonde_sdt_base){ false, 0 };
+}
+
+static int list_sites(const uint8_t *bytes, size_t size,
+		      const struct sonde_sdt_base *base,
+		      const struct sonde_list_sink *sink, uint64_t *malformed)
+{
+	struct sonde_sdt_site site;
+	size_t offset = 0;
+	int error = 0;
+
+	while (error == 0 &&
+	       sonde_sdt_scan(bytes, size, &offset, &site, malformed)) {
+		sonde_sdt_move(&site, base);
+		error = sink->site(sink->user, &site);
+	}
+	return error;
+}
+
 int sonde_list_elf(const void *bytes, size_t size,
 		   const struct sonde_list_sink *sink, uint64_t *ret_malformed)
 {
 	struct sonde_elf_table table;
 	int error = open_table(bytes, size, &table);
 	struct sonde_list_text *text;
+	struct sonde_sdt_base base;
 	uint64_t malformed = 0;
 	uint64_t left = size;
 
@@ -93,16 +124,24 @@ int sonde_list_elf(const void *bytes, size_t size,
 	text = malloc(sizeof(*text));
 	if (!text)
 		return -ENOMEM;
+	base = find_base(&table);
 	for (uint32_t i = 0; error == 0 && i < table.nr; i++) {
 		struct sonde_elf_section section = sonde_elf_section(&table, i);
 		bool ours = !strcmp(section.name, SONDE_ELF_DESC_SECTION);
 
-		if (!section.in_file || !section.is_constant)
+		bool sdt =
+			sink->site && !strcmp(section.name, SONDE_SDT_SECTION);
+
+		if (!section.in_file || !(section.is_constant || sdt))
 			continue;
 		/* Sections share no bytes; if they did, a small file could
 		 * keep us busy for hours. */
 		if (section.size > left)
 			error = -EINVAL;
+		else if (sdt)
+			error = list_sites(
+				(const uint8_t *)bytes + section.offset,
+				section.size, &base, sink, &malformed);
 		else
 			error = list_range((const uint8_t *)bytes +
 						   section.offset,

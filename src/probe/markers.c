@@ -32,12 +32,10 @@
 #include "probe/inject/process.h"
 #include "types/desc.h"
 #include "types/elf.h"
+#include "types/sdt.h"
 
 #define MARKERS_MAX  65536u
-#define NOTE_TYPE    3u
-#define NOTE_NAME    "stapsdt"
 #define GUEST_ARENA  "sonde_guest_arena"
-#define WORDS_BYTES  (3 * sizeof(uint64_t))
 #define ID_MIN       16 /* GDB 13.1 crashes at less */
 #define NO_REGISTER  255u
 #define EXTRA_MAX    1024u
@@ -49,13 +47,8 @@ struct file {
 	int fd;
 	const struct sonde_mapping *mapping; /* the first */
 	const struct sonde_mappings *mappings;
-	uint64_t base;    /* where .stapsdt.base is; 0: it has none */
+	struct sonde_sdt_base base;
 	size_t nr_before; /* markers of other files */
-};
-
-struct note {
-	uint64_t pc, base, semaphore;
-	const char *provider, *name, *args;
 };
 
 /* ---- addresses ---- */
@@ -222,44 +215,6 @@ static int name_events(struct sonde_probe_markers *to, const struct file *file)
 
 /* ---- notes ---- */
 
-static bool is_printable(const char *text)
-{
-	for (; *text; text++) {
-		if (*text < ' ' || *text > '~')
-			return false;
-	}
-	return true;
-}
-
-/* The text at *at, which ends within the `size` bytes; NULL: there is none. */
-static const char *markers_take_text(const char *bytes, size_t size, size_t *at)
-{
-	const char *text = bytes + *at;
-	size_t length = strnlen(text, size - *at);
-
-	if (length == size - *at || !is_printable(text))
-		return NULL;
-	*at += length + 1;
-	return text;
-}
-
-static bool read_note(const char *bytes, size_t size, struct note *ret_note)
-{
-	size_t at = WORDS_BYTES;
-
-	if (size < WORDS_BYTES)
-		return false;
-	memcpy(&ret_note->pc, bytes, 8);
-	memcpy(&ret_note->base, bytes + 8, 8);
-	memcpy(&ret_note->semaphore, bytes + 16, 8);
-	ret_note->provider = markers_take_text(bytes, size, &at);
-	ret_note->name =
-		ret_note->provider ? markers_take_text(bytes, size, &at) : NULL;
-	ret_note->args =
-		ret_note->name ? markers_take_text(bytes, size, &at) : NULL;
-	return ret_note->args && *ret_note->provider && *ret_note->name;
-}
-
 static void marker_fini(struct sonde_probe_marker *marker)
 {
 	free(marker->id);
@@ -284,7 +239,7 @@ static struct sonde_probe_marker *grow(struct sonde_probe_markers *to)
 }
 
 static int add_marker(struct sonde_probe_markers *to, const struct file *file,
-		      const struct note *note, uint64_t address,
+		      const struct sonde_sdt_site *site, uint64_t address,
 		      const struct sonde_mapping *code)
 {
 	struct sonde_probe_marker *marker;
@@ -296,11 +251,11 @@ static int add_marker(struct sonde_probe_markers *to, const struct file *file,
 		return -ENOMEM;
 	*marker = (struct sonde_probe_marker){
 		.address = address,
-		.extra = strdup(note->args),
-		.provider = strdup(note->provider),
-		.name = strdup(note->name),
-		.state_register = state_register(note->args),
-		.semaphore = markers_find_variable(file, note->semaphore, code),
+		.extra = strdup(site->arguments),
+		.provider = strdup(site->provider),
+		.name = strdup(site->name),
+		.state_register = state_register(site->arguments),
+		.semaphore = markers_find_variable(file, site->semaphore, code),
 	};
 	to->nr++;
 	return marker->extra && marker->provider && marker->name ? 0 : -ENOMEM;
@@ -308,50 +263,35 @@ static int add_marker(struct sonde_probe_markers *to, const struct file *file,
 
 /* A marker wherever the process has that code. */
 static int add_note(struct sonde_probe_markers *to, const struct file *file,
-		    struct note *note)
+		    const struct sonde_sdt_site *site)
 {
 	const struct sonde_mappings *all = file->mappings;
 	uint64_t offset;
 	int err = 0;
 
-	if (file->base && note->base) {
-		note->pc += file->base - note->base;
-		if (note->semaphore)
-			note->semaphore += file->base - note->base;
-	}
-	if (!find_offset(file, note->pc, &offset))
+	if (!find_offset(file, site->address, &offset))
 		return 0;
 	for (size_t i = 0; !err && i < all->nr; i++) {
 		const struct sonde_mapping *at = &all->list[i];
 
 		if (maps(file, at, offset, true))
-			err = add_marker(to, file, note,
+			err = add_marker(to, file, site,
 					 at->start + (offset - at->offset), at);
 	}
 	return err;
 }
 
 static int add_notes(struct sonde_probe_markers *to, const struct file *file,
-		     Elf_Data *data)
+		     const Elf_Data *data)
 {
-	const char *bytes = data->d_buf;
-	GElf_Nhdr head;
-	size_t name;
-	size_t desc;
-	size_t next;
+	struct sonde_sdt_site site;
 	size_t at = 0;
 	int err = 0;
 
 	while (!err &&
-	       (next = gelf_getnote(data, at, &head, &name, &desc)) > 0) {
-		struct note note;
-
-		if (head.n_type == NOTE_TYPE &&
-		    head.n_namesz == sizeof(NOTE_NAME) &&
-		    memcmp(bytes + name, NOTE_NAME, sizeof(NOTE_NAME)) == 0 &&
-		    read_note(bytes + desc, head.n_descsz, &note))
-			err = add_note(to, file, &note);
-		at = next;
+	       sonde_sdt_scan(data->d_buf, data->d_size, &at, &site, NULL)) {
+		sonde_sdt_move(&site, &file->base);
+		err = add_note(to, file, &site);
 	}
 	return err;
 }
@@ -469,10 +409,10 @@ static int markers_read_file(struct sonde_probe_markers *to, struct file *file)
 		return 0;
 	if (is_libsonde(file))
 		find_guest_arena(to, file);
-	if (markers_find_section(file->elf, ".stapsdt.base", &head))
-		file->base = head.sh_addr;
-	section = markers_find_section(file->elf, ".note.stapsdt", &head);
-	data = section ? elf_getdata(section, NULL) : NULL;
+	if (markers_find_section(file->elf, SONDE_SDT_BASE_SECTION, &head))
+		file->base = (struct sonde_sdt_base){ true, head.sh_addr };
+	section = markers_find_section(file->elf, SONDE_SDT_SECTION, &head);
+	data = section ? elf_rawdata(section, NULL) : NULL;
 	if (!data || !data->d_buf || head.sh_type != SHT_NOTE)
 		return 0;
 	err = add_notes(to, file, data);
