@@ -82,6 +82,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_gdb,
 	&sonde_command_gdbserver,
 	&sonde_command_probe,
+	&sonde_command_generate,
 	&sonde_command_complete,
 	&help,
 	&version,

@@ -92,6 +92,7 @@ struct sonde_location {
 struct sonde_member {
 	const char *name;
 	struct sonde_class *cls;
+	const char *about; /* in words, of descriptions in files; NULL */
 	/* options of a variant only: which tags choose it */
 	size_t nr_ranges;
 	const struct sonde_label *ranges;
@@ -118,6 +119,8 @@ struct sonde_class {
 	/* what metadata can't say, of descriptions only */
 	bool is_bool;
 	uint8_t value_bits; /* 0: all of them */
+	/* of descriptions in files: what C calls it, or one element; NULL */
+	const char *c_type;
 	enum sonde_role role;
 	int16_t reg;   /* -1: nobody depends on it */
 	int16_t clock; /* CTF 1.8 `map`; -1 none */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * generate.c - `sonde generate`: a file that describes events, as code,
+ * documentation, in another language, or compared with another.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cmd/cmd.h"
+#include "generate/model.h"
+
+static const char usage[] =
+	"sonde generate FILE [--header OUT] [--doc OUT] [--xml OUT] "
+	"[--yaml OUT]\n"
+	"sonde generate --check OLD NEW\n"
+	"\n"
+	"Makes what a description of events in XML or YAML is good for.\n"
+	"Without an option, only says whether the description is right.\n";
+
+enum option_value {
+	OPTION_HEADER = 256,
+	OPTION_DOC,
+	OPTION_XML,
+	OPTION_YAML,
+	OPTION_CHECK,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "header", OPTION_HEADER, "OUT", SONDE_VALUE_FILE,
+	  "a function for each event, for C and C++" },
+	{ "doc", OPTION_DOC, "OUT", SONDE_VALUE_FILE,
+	  "the events in words, as Markdown" },
+	{ "xml", OPTION_XML, "OUT", SONDE_VALUE_FILE,
+	  "the description in XML" },
+	{ "yaml", OPTION_YAML, "OUT", SONDE_VALUE_FILE,
+	  "the description in YAML" },
+	{ "check", OPTION_CHECK, NULL, NULL,
+	  "do readers of OLD's traces understand NEW's?" },
+	{ "help", 'h', NULL, NULL, "show this help" },
+	{ 0 }
+};
+/* clang-format on */
+
+struct words {
+	const char *header, *doc, *xml, *yaml;
+	bool check;
+};
+
+struct description {
+	const struct sonde_generate_node *root;
+	struct sonde_generate_model model;
+};
+
+/* 0, or the exit status: said. */
+static int description_load(struct sonde_pool *pool, const char *path,
+			    struct description *description)
+{
+	struct sonde_generate_error error = { .text = "" };
+
+	description->root = sonde_generate_load(pool, path, &error);
+	if (description->root &&
+	    !sonde_generate_model_make(pool, description->root,
+				       &description->model, &error))
+		return 0;
+	sonde_complain("%s", error.text);
+	return 1;
+}
+
+static void write_header(const struct description *description, FILE *to)
+{
+	sonde_generate_header(&description->model, to);
+}
+
+static void write_doc(const struct description *description, FILE *to)
+{
+	sonde_generate_doc(&description->model, to);
+}
+
+static void write_xml(const struct description *description, FILE *to)
+{
+	sonde_generate_write_xml(description->root, to);
+}
+
+static void write_yaml(const struct description *description, FILE *to)
+{
+	sonde_generate_write_yaml(description->root, to);
+}
+
+/* `path` NULL: not asked for; "-": standard output. */
+static int write_to(const char *path, const struct description *description,
+		    void (*write)(const struct description *description,
+				  FILE *to))
+{
+	bool is_file = path && strcmp(path, "-") != 0;
+	FILE *to = stdout;
+	bool failed;
+
+	if (!path)
+		return 0;
+	if (is_file)
+		to = fopen(path, "we");
+	if (!to) {
+		sonde_complain("%.200s: %s", path, strerror(errno));
+		return 1;
+	}
+	write(description, to);
+	failed = fflush(to) || ferror(to);
+	if (is_file && fclose(to))
+		failed = true;
+	if (!failed)
+		return 0;
+	sonde_complain("%.200s: %s", path, strerror(errno));
+	return 1;
+}
+
+static int description_make(struct sonde_pool *pool, const char *path,
+			    const struct words *words)
+{
+	struct description description;
+	int status = description_load(pool, path, &description);
+
+	if (!status)
+		status = write_to(words->header, &description, write_header);
+	if (!status)
+		status = write_to(words->doc, &description, write_doc);
+	if (!status)
+		status = write_to(words->xml, &description, write_xml);
+	if (!status)
+		status = write_to(words->yaml, &description, write_yaml);
+	return status;
+}
+
+static int description_compare(struct sonde_pool *pool, char **paths)
+{
+	struct description old, now;
+	size_t nr;
+
+	if (description_load(pool, paths[0], &old) ||
+	    description_load(pool, paths[1], &now))
+		return SONDE_EXIT_USAGE;
+	nr = sonde_generate_compare(&old.model, &now.model, stdout);
+	if (fflush(stdout)) {
+		sonde_complain("standard output: %s", strerror(errno));
+		return SONDE_EXIT_USAGE;
+	}
+	return nr ? 1 : 0;
+}
+
+/* -1: go on; else the exit status. */
+static int parse(int argc, char **argv, struct words *words)
+{
+	const struct sonde_option_place places[] = {
+		{ OPTION_HEADER, .value = &words->header },
+		{ OPTION_DOC, .value = &words->doc },
+		{ OPTION_XML, .value = &words->xml },
+		{ OPTION_YAML, .value = &words->yaml },
+		{ OPTION_CHECK, .flag = &words->check },
+		{ 0 },
+	};
+	int status =
+		sonde_option_all(&sonde_command_generate, argc, argv, places);
+
+	if (status >= 0)
+		return status;
+	if (argc - optind != 1 + words->check) {
+		sonde_complain("generate: %s",
+			       words->check ?
+				       "--check compares two files" :
+				       "which file? One that describes events; "
+				       "see 'man sonde-generate'");
+		return SONDE_EXIT_USAGE;
+	}
+	if (!words->check ||
+	    !(words->header || words->doc || words->xml || words->yaml))
+		return -1;
+	sonde_complain("generate: --check writes no files");
+	return SONDE_EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+	struct words words = { .check = false };
+	struct sonde_pool pool;
+	int status = parse(argc, argv, &words);
+
+	if (status >= 0)
+		return status;
+	sonde_pool_init(&pool, 0);
+	if (words.check)
+		status = description_compare(&pool, argv + optind);
+	else
+		status = description_make(&pool, argv[optind], &words);
+	sonde_pool_fini(&pool);
+	return status;
+}
+
+const struct sonde_command sonde_command_generate = {
+	.name = "generate",
+	.run = run,
+	.brief = "FILE --header OUT",
+	.does = "code from a description of events",
+	.usage = usage,
+	.options = options,
+	.words = SONDE_VALUE_FILE,
+};

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * header.c - a model as a header for C11 and C++17.
+ *
+ * Each structure is a structure of C, each enumeration's labels are constants,
+ * and each event is one static inline function, whose body is one tracepoint:
+ * the same that a user would write, so that it costs the same. A function that
+ * nobody calls leaves nothing.
+ *
+ * Recursion is bounded by SONDE_GENERATE_NEST.
+ */
+#include <inttypes.h>
+#include <string.h>
+
+#include "generate/model.h"
+#include "types/select.h"
+
+struct header {
+	const struct sonde_generate_model *model;
+	FILE *to;
+};
+
+/* Of up to 63 bytes, and of C's alphabet. */
+static void put_upper(const char *name, FILE *to)
+{
+	for (; *name; name++)
+		(void)fputc(*name >= 'a' && *name <= 'z' ? *name - 32 : *name,
+			    to);
+}
+
+/* In a comment, which it can't end. */
+static void header_put_about(const char *before, const char *about, FILE *to)
+{
+	if (!about)
+		return;
+	(void)fprintf(to, "%s/* ", before);
+	for (char last = 0; *about; last = *about++) {
+		if ((last == '*' && *about == '/') ||
+		    (last == '/' && *about == '*'))
+			(void)fputc(' ', to);
+		if (*about == '\n')
+			(void)fprintf(to, "\n%s * ", before);
+		else
+			(void)fputc((unsigned char)*about < ' ' ? ' ' : *about,
+				    to);
+	}
+	(void)fputs(" */\n", to);
+}
+
+static void put_literal(const char *text, FILE *to)
+{
+	(void)fputc('"', to);
+	for (; *text; text++) {
+		unsigned char c = (unsigned char)*text;
+
+		if (c < ' ' || c >= 0x7f || c == '?' || c == '"' || c == '\\')
+			(void)fprintf(to, "\\%03o", c);
+		else
+			(void)fputc(c, to);
+	}
+	(void)fputc('"', to);
+}
+
+/* ---- types ---- */
+
+/* Whether C's type of an enumeration's constants, int, has the value. */
+static bool is_int(const struct sonde_class *cls, uint64_t value)
+{
+	if (cls->kind == SONDE_KIND_INT)
+		return (int64_t)value >= INT32_MIN &&
+		       (int64_t)value <= INT32_MAX;
+	return value <= INT32_MAX;
+}
+
+/* A label can be a constant if it is a name, and the first that looks so. */
+static bool header_is_constant(const struct sonde_class *cls, size_t i)
+{
+	const struct sonde_label *labels = cls->labels;
+	size_t length = strspn(labels[i].name, "abcdefghijklmnopqrstuvwxyz"
+					       "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+					       "0123456789_");
+
+	if (labels[i].name[length] || !is_int(cls, labels[i].low))
+		return false;
+	for (size_t k = 0; k < i; k++)
+		if (!strcasecmp(labels[k].name, labels[i].name))
+			return false;
+	return true;
+}
+
+static void put_constants(const struct sonde_generate_named *type, FILE *to)
+{
+	const struct sonde_class *cls = type->cls;
+
+	for (size_t i = 0; i < cls->nr_labels; i++) {
+		if (!header_is_constant(cls, i))
+			continue;
+		(void)fputc('\t', to);
+		put_upper(type->provider, to);
+		(void)fputc('_', to);
+		put_upper(type->name, to);
+		(void)fputc('_', to);
+		put_upper(cls->labels[i].name, to);
+		(void)fprintf(to, " = %" PRId64 ",\n",
+			      (int64_t)cls->labels[i].low);
+	}
+}
+
+static void put_enum(const struct sonde_generate_named *type, FILE *to)
+{
+	size_t nr = 0;
+
+	for (size_t i = 0; i < type->cls->nr_labels; i++)
+		nr += header_is_constant(type->cls, i);
+	if (!nr)
+		return;
+	(void)fprintf(to, "enum %s_%s {\n", type->provider, type->name);
+	put_constants(type, to);
+	(void)fputs("};\n", to);
+}
+
+/* A type and a name, without a blank behind a star. */
+static void put_declared(const char *type, const char *name, FILE *to)
+{
+	bool star = type[strlen(type) - 1] == '*';
+
+	(void)fprintf(to, "%s%s%s", type, star ? "" : " ", name);
+}
+
+/* As a member of a structure, or as an argument. */
+static void header_put_variable(const struct sonde_member *member,
+				bool argument, FILE *to)
+{
+	const struct sonde_class *cls = member->cls;
+
+	if (cls->kind == SONDE_KIND_SEQUENCE) {
+		(void)fprintf(to, "const %s *%s", cls->c_type, member->name);
+		return;
+	}
+	if (cls->kind == SONDE_KIND_ARRAY) {
+		(void)fprintf(to, "%s%s %s[%" PRIu64 "]",
+			      argument ? "const " : "", cls->c_type,
+			      member->name, cls->count);
+		return;
+	}
+	if (cls->kind == SONDE_KIND_STRUCT && argument)
+		(void)fprintf(to, "const %s *%s", cls->c_type, member->name);
+	else
+		put_declared(cls->c_type, member->name, to);
+}
+
+static void header_put_struct(const struct sonde_generate_named *type, FILE *to)
+{
+	const struct sonde_class *cls = type->cls;
+
+	(void)fprintf(to, "%s {\n", cls->c_type);
+	for (size_t i = 0; i < cls->nr_members; i++) {
+		if (sonde_generate_is_made(cls, i)) {
+			(void)fprintf(to, "\tsize_t %s;\n",
+				      cls->members[i].name);
+			continue;
+		}
+		header_put_about("\t", cls->members[i].about, to);
+		(void)fputc('\t', to);
+		header_put_variable(&cls->members[i], false, to);
+		(void)fputs(";\n", to);
+	}
+	(void)fputs("};\n", to);
+}
+
+/* Headers that include the same file have the same types: each once. */
+static void header_put_type(const struct sonde_generate_named *type, FILE *to)
+{
+	(void)fprintf(to,
+		      "#ifndef SONDE_TYPE_%s_%s\n#define SONDE_TYPE_%s_%s\n",
+		      type->provider, type->name, type->provider, type->name);
+	header_put_about("", type->about, to);
+	if (type->cls->kind == SONDE_KIND_STRUCT)
+		header_put_struct(type, to);
+	else
+		put_enum(type, to);
+	(void)fputs("#endif\n\n", to);
+}
+
+/* ---- events ---- */
+
+static void header_put_number(const struct sonde_class *cls, uint64_t value,
+			      FILE *to)
+{
+	if (cls->kind != SONDE_KIND_INT)
+		(void)fprintf(to, "%" PRIu64 "ULL", value);
+	else if ((int64_t)value == INT64_MIN)
+		(void)fputs("(-9223372036854775807LL - 1)", to);
+	else
+		(void)fprintf(to, "%" PRId64 "LL", (int64_t)value);
+}
+
+static void header_put_labels(const struct sonde_class *cls, FILE *to)
+{
+	for (size_t i = 0; i < cls->nr_labels; i++) {
+		const struct sonde_label *label = &cls->labels[i];
+		bool one = label->low == label->high;
+
+		(void)fprintf(to, ", sonde_%s(", one ? "label" : "range");
+		put_literal(label->name, to);
+		(void)fputs(", ", to);
+		header_put_number(cls, label->low, to);
+		if (!one) {
+			(void)fputs(", ", to);
+			header_put_number(cls, label->high, to);
+		}
+		(void)fputc(')', to);
+	}
+}
+
+/* The tracepoint's form of it, up to its name and value. */
+static const char *header_form_of(const struct sonde_class *cls)
+{
+	if (cls->kind == SONDE_KIND_STRUCT)
+		return "struct";
+	if (cls->kind == SONDE_KIND_ARRAY)
+		return cls->members[0].cls->is_char ? "text" : "array";
+	if (cls->kind == SONDE_KIND_SEQUENCE)
+		return sonde_class_is_bytes(cls) ? "blob" : "sequence";
+	if (cls->kind == SONDE_KIND_STRING)
+		return cls->count ? "string_max" : "string";
+	if (cls->nr_labels)
+		return "enum";
+	if (cls->value_bits)
+		return cls->kind == SONDE_KIND_INT ? "signed_bits" : "bits";
+	if (cls->big_endian != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__))
+		return "network";
+	/* pointers are in hexadecimal by themselves */
+	return cls->base == 16 && !strchr(cls->c_type, '*') ? "hex" : "field";
+}
+
+/* What stands behind the value, but for the closing bracket. */
+static void put_rest(const struct sonde_class *group, size_t i,
+		     const char *before, FILE *to)
+{
+	const struct sonde_class *cls = group->members[i].cls;
+
+	if (cls->nr_labels)
+		header_put_labels(cls, to);
+	else if (cls->kind == SONDE_KIND_SEQUENCE)
+		(void)fprintf(to, ", %s%s", before, group->members[i - 1].name);
+	else if (cls->kind == SONDE_KIND_ARRAY ||
+		 (cls->kind == SONDE_KIND_STRING && cls->count))
+		(void)fprintf(to, ", %" PRIu64, cls->count);
+	else if (cls->value_bits)
+		(void)fprintf(to, ", %u", cls->value_bits);
+}
+
+/* `before`: what leads to the group, as in "where->". */
+/* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_GENERATE_NEST */
+static void header_put_fields(const struct sonde_class *group,
+			      const char *before, int depth, FILE *to)
+{
+	char inner[SONDE_GENERATE_NEST * 66];
+
+	for (size_t i = 0; i < group->nr_members; i++) {
+		const struct sonde_member *member = &group->members[i];
+
+		if (sonde_generate_is_made(group, i))
+			continue;
+		(void)fprintf(to, ",\n%*ssonde_%s(%s", 4 * (depth + 3), "",
+			      header_form_of(member->cls), member->name);
+		if (member->cls->kind == SONDE_KIND_STRUCT) {
+			(void)snprintf(inner, sizeof(inner), "%s%s%s", before,
+				       member->name, depth ? "." : "->");
+			header_put_fields(member->cls, inner, depth + 1, to);
+		} else {
+			(void)fprintf(to, ", %s%s", before, member->name);
+			put_rest(group, i, before, to);
+		}
+		(void)fputc(')', to);
+	}
+}
+
+static void put_arguments(const struct sonde_class *payload, FILE *to)
+{
+	for (size_t i = 0; i < payload->nr_members; i++) {
+		(void)fputs(i ? ", " : "", to);
+		if (sonde_generate_is_made(payload, i))
+			(void)fprintf(to, "size_t %s",
+				      payload->members[i].name);
+		else
+			header_put_variable(&payload->members[i], true, to);
+	}
+	if (!payload->nr_members)
+		(void)fputs("void", to);
+}
+
+static void header_put_level(enum sonde_loglevel level, FILE *to)
+{
+	(void)fputs("SONDE_", to);
+	put_upper(sonde_level_name(level), to);
+}
+
+static void header_put_event(const struct header *header,
+			     const struct sonde_generate_event *event)
+{
+	const char *provider = header->model->provider;
+	FILE *to = header->to;
+
+	header_put_about("", event->about, to);
+	(void)fprintf(to, "SONDE_GENERATED void %s_%s(", provider, event->name);
+	put_arguments(event->payload, to);
+	(void)fprintf(to, ")\n{\n\tsonde_event_level(%s, %s, ", provider,
+		      event->name);
+	header_put_level(event->level, to);
+	header_put_fields(event->payload, "", 0, to);
+	(void)fprintf(to,
+		      ");\n}\n\n/* Whether somebody records it. */\n"
+		      "SONDE_GENERATED bool %s_%s_enabled(void)\n{\n"
+		      "\treturn sonde_event_enabled(%s, %s);\n}\n\n",
+		      provider, event->name, provider, event->name);
+}
+
+/* C++ makes the sites of all functions, called or not, but not of templates
+ * that aren't used. Left to itself, a compiler makes calls of what has several
+ * places in one file. */
+static const char function_words[] =
+	"#ifndef SONDE_GENERATED\n"
+	"#ifdef __cplusplus\n"
+	"#define SONDE_GENERATED \\\n"
+	"\ttemplate <int = 0> static inline __attribute__((always_inline))\n"
+	"#else\n"
+	"#define SONDE_GENERATED static inline __attribute__((always_inline))\n"
+	"#endif\n"
+	"#endif\n\n";
+
+void sonde_generate_header(const struct sonde_generate_model *model, FILE *to)
+{
+	const struct header header = { model, to };
+
+	(void)fprintf(to,
+		      "/* Made by sonde generate: change the description, not "
+		      "this. */\n"
+		      "#ifndef SONDE_EVENTS_%s\n#define SONDE_EVENTS_%s\n\n"
+		      "#include <stdbool.h>\n#include <stddef.h>\n"
+		      "#include <stdint.h>\n\n"
+		      "#include <sonde/tracepoint.h>\n\n%s",
+		      model->provider, model->provider, function_words);
+	header_put_about("", model->about, to);
+	for (const struct sonde_generate_named *type = model->types; type;
+	     type = type->next)
+		header_put_type(type, to);
+	for (const struct sonde_generate_event *event = model->events; event;
+	     event = event->next)
+		header_put_event(&header, event);
+	(void)fputs("#endif\n", to);
+}

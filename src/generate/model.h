@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * model.h - what event description files mean: types and events, as trees of
+ * types/type.h. Every generator goes by this and sees no file.
+ *
+ * A payload's classes have `c_type`, members have `about`. What stands for a
+ * named type is one class, wherever it is used, so its address tells its name.
+ * Host-size numbers are as wide as this machine's. Hosted.
+ */
+#ifndef GENERATE_MODEL_H
+#define GENERATE_MODEL_H
+
+#include <sonde/abi.h>
+
+#include "generate/node.h"
+#include "types/type.h"
+
+/* What one event or structure takes (sonde/tracepoint.h). */
+#define SONDE_GENERATE_FIELDS 32
+#define SONDE_GENERATE_LABELS 64
+#define SONDE_GENERATE_NEST   4
+
+/* An enumeration or a structure. */
+struct sonde_generate_named {
+	const char *provider, *name, *about;
+	struct sonde_class *cls;
+	struct sonde_generate_named *next;
+};
+
+struct sonde_generate_event {
+	const char *name, *about;
+	enum sonde_loglevel level;
+	struct sonde_class *payload;
+	struct sonde_generate_event *next;
+};
+
+struct sonde_generate_model {
+	const char *provider, *about;
+	struct sonde_generate_named *types; /* each after those it uses */
+	struct sonde_generate_event *events;
+};
+
+/* The tree of a file, as its name's ending says; NULL: said. */
+struct sonde_generate_node *
+sonde_generate_load(struct sonde_pool *pool, const char *path,
+		    struct sonde_generate_error *error);
+
+/* What the tree of a file means, with what it includes. 0, or -EINVAL: said. */
+int sonde_generate_model_make(struct sonde_pool *pool,
+			      const struct sonde_generate_node *root,
+			      struct sonde_generate_model *model,
+			      struct sonde_generate_error *error);
+
+/* The named type that a class is; NULL: none. */
+const struct sonde_generate_named *
+sonde_generate_named_of(const struct sonde_generate_model *model,
+			const struct sonde_class *cls);
+
+/* Whether a member is the length of the next one, and no field. */
+bool sonde_generate_is_made(const struct sonde_class *group, size_t i);
+
+/* The generators. */
+void sonde_generate_header(const struct sonde_generate_model *model, FILE *to);
+void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to);
+
+/* A line for each difference, those that readers of traces stumble over with
+ * "incompatible: " before them; their number. */
+size_t sonde_generate_compare(const struct sonde_generate_model *old,
+			      const struct sonde_generate_model *now, FILE *to);
+
+#endif /* GENERATE_MODEL_H */

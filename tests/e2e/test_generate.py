@@ -1,0 +1,454 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_generate.py - `sonde generate`: the events of a description are those of
+the trace, whichever compiler builds them; a generated function is the tracepoint
+one would write; XML and YAML are two faces of one thing; errors name the place."""
+
+import json
+import pathlib
+import random
+import re
+import shutil
+import subprocess
+import xml.etree.ElementTree as ET
+
+from sonde import BUILD, SONDE, build, install, record_ok, require, run, scratch
+from harness import Skip, check, check_equal, main, test
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SHOP = ROOT / "examples/shop-events.xml"
+SCHEMA = ROOT / "src/generate/sonde-events.rng"
+
+
+def generate(*words, status=0):
+    done = run(SONDE, "generate", *words)
+    check_equal(done.returncode, status, f"{words}: {done.stderr}")
+    return done
+
+
+def needs(language):
+    """Without the library there is nothing to test here."""
+    install()
+    path = scratch() / f"x.{language}"
+    path.write_text('<events provider="p"/>' if language == "xml"
+                    else "events: p\n")
+    said = run(SONDE, "generate", path).stderr
+    if "it lacks" in said:
+        raise Skip(said)
+
+
+def described(text, language="xml"):
+    needs(language)
+    path = scratch() / f"d.{language}"
+    path.write_text(text)
+    return path
+
+
+# ---- events ----
+
+def payloads(trace):
+    lines = run(SONDE, "print", "--json", trace.dir).stdout.splitlines()
+    return [(event["event"], event["payload"])
+            for event in map(json.loads, lines)]
+
+
+ORDERED = {"number": 1, "customer": "Ada", "state": "paid",
+           "articles": [4711, 8]}
+PACKED = {"weight": 1.5, "outside": {"width": 210, "height": 297},
+          "label": "fragile, this si"}
+
+
+def plain(value):
+    """Of an enumeration, the label; without lengths."""
+    if isinstance(value, dict):
+        if set(value) == {"value", "label"}:
+            return value["label"]
+        return {name: plain(inner) for name, inner in value.items()
+                if not name.startswith("_")}
+    return value
+
+
+def check_shop(trace):
+    events = payloads(trace)
+    check_equal([name for name, _ in events],
+                ["shop:opened"] + ["shop:ordered", "shop:packed"] * 3 +
+                ["shop:scanned", "shop:closed"], "events")
+    found = {name: plain(payload) for name, payload in reversed(events)}
+    check_equal(found["shop:ordered"], ORDERED, "ordered")
+    check_equal(found["shop:packed"], {"number": 1, "parcel": PACKED}, "packed")
+    scanned = found["shop:scanned"]
+    check_equal((scanned["port"], scanned["strip"], scanned["bin"],
+                 scanned["tag"]), (0x50, [1, -2, 3, -4], 21, "blue"),
+                str(scanned))
+    closed = found["shop:closed"]
+    check_equal((closed["balance"], closed["ratio"]), (-12, 0.5), str(closed))
+    return found
+
+
+@test
+def five_events_by_each_compiler_are_read_alike():
+    needs("xml")
+    directory = scratch()
+    generate(SHOP, "--header", directory / "shop-events.h")
+    source = (ROOT / "examples/shop.c").read_text()
+    flags = [f"-I{directory}", "-Wextra", "-Werror"]
+    check_shop(record_ok(build(source, "-std=c11", *flags)))
+    check_shop(record_ok(build(source, "-xc++", "-std=c++17", *flags)))
+    if shutil.which("clang"):
+        check_shop(record_ok(build(source, "-m64", *flags, compiler="clang")))
+    check_shop(record_ok(BUILD.resolve() / "examples/shop"))
+
+
+@test
+def babeltrace2_reads_the_same_values():
+    needs("xml")
+    require("babeltrace2")
+    trace = record_ok(BUILD.resolve() / "examples/shop")
+    text = "\n".join(trace.text())
+    for part in ('number = 1, customer = "Ada", state = ( "paid" : '
+                 'container = 1 )', "[0] = 4711, [1] = 8",
+                 'weight = 1.5, outside = { width = 210, height = 297 }, '
+                 'label = "fragile, this si"', "code = 0xC0FFEE, port = 80",
+                 "balance = -12, ratio = 0.5"):
+        check(part in text, f"{part}\n{text}")
+    listed = run(SONDE, "list", trace.dir).stdout
+    check("under way=2..9" in listed, listed)
+
+
+# ---- cost ----
+
+TWICE = r"""
+#include "HEADER"
+void by_hand(uint32_t number, const char *customer, uint8_t state,
+	     size_t nr_articles, const uint32_t *articles,
+	     const struct shop_parcel *parcel);
+void generated(uint32_t number, const char *customer, uint8_t state,
+	       size_t nr_articles, const uint32_t *articles,
+	       const struct shop_parcel *parcel);
+void NAME(uint32_t number, const char *customer, uint8_t state,
+	  size_t nr_articles, const uint32_t *articles,
+	  const struct shop_parcel *parcel)
+{
+	BODY
+}
+"""
+BY_HAND = r"""
+	sonde_event_level(shop, ordered, SONDE_NOTICE, number,
+		sonde_string(customer, customer),
+		sonde_enum(state, state, sonde_label("open", 0),
+			   sonde_label("paid", 1),
+			   sonde_range("under way", 2, 9)),
+		sonde_sequence(articles, articles, nr_articles));
+	sonde_event(shop, packed, number, sonde_struct(parcel,
+		sonde_field(weight, parcel->weight),
+		sonde_struct(outside,
+			sonde_field(width, parcel->outside.width),
+			sonde_field(height, parcel->outside.height)),
+		sonde_string_max(label, parcel->label, 16)));
+"""
+GENERATED = """
+	shop_ordered(number, customer, state, nr_articles, articles);
+	shop_packed(number, parcel);
+"""
+
+
+def instructions(source, name):
+    """Of a function, without addresses."""
+    directory = scratch()
+    path = directory / "f.c"
+    path.write_text(source)
+    subprocess.run(["gcc", "-O2", "-c", path, f"-I{ROOT / 'include'}", "-o",
+                    directory / "f.o"], check=True)
+    text = subprocess.check_output(
+        ["objdump", "-d", "--no-show-raw-insn", "--no-addresses",
+         directory / "f.o"], text=True)
+    code = [block for block in text.split("\n\n")
+            if re.match(rf"<\w*{name}\w*(\.cold)?>:", block.strip())]
+    check(code, text)
+    return re.sub(r"<[^>]*>|\b[0-9a-f]+ (?=<)", "", "\n".join(code)).strip()
+
+
+@test
+def a_generated_function_is_the_tracepoint_written_by_hand():
+    needs("xml")
+    header = scratch() / "shop-events.h"
+    generate(SHOP, "--header", header)
+    code = [instructions(
+        TWICE.replace("HEADER", str(header)).replace("BODY", body)
+        .replace("NAME", name), name)
+        for name, body in (("by_hand", BY_HAND), ("generated", GENERATED))]
+    check(len(code[0].splitlines()) > 40, code[0])
+    check_equal(code[1], code[0], "instructions")
+
+
+def sections(path):
+    text = subprocess.check_output(["size", "-A", path], text=True)
+    return {words[0]: int(words[1]) for words in map(str.split,
+            text.splitlines()) if len(words) == 3 and words[1].isdigit()}
+
+
+@test
+def events_that_nobody_calls_leave_nothing():
+    fields = ('<field name="a" type="u32"/><field name="b" type="string"/>'
+              '<field name="c" type="u64" sequence="yes"/>')
+    many = "".join(f'<event name="e{i}">{fields}</event>' for i in range(1000))
+    header = scratch() / "many.h"
+    generate(described(f'<events provider="many">{many}</events>'), "--header",
+             header)
+    for flags in (), ("-xc++",):
+        source = "int main() { return 0; }\n"
+        without = sections(build(source, *flags))
+        linked = sections(build(f'#include "{header}"\n' + source, *flags))
+        for name in ".text", ".rodata", ".data", ".init_array":
+            more = linked.get(name, 0) - without.get(name, 0)
+            check(more <= 0 or name == ".text" and not flags and more < 256 or
+                  name == ".init_array" and more <= 8,
+                  f"{flags} {name}: {more} bytes for 1000 events")
+
+
+# ---- two languages ----
+
+NUMBERS = ["u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "int", "uint",
+           "long", "ulong", "short", "ushort", "size", "ssize"]
+LEVELS = ["emerg", "err", "warning", "info", "debug_line", "debug"]
+WORDS = ['a "word"', "<&>", "back\\slash", "é ü", "two\nlines", "tab\t", "no: 1",
+         "- x", "#", "null", "~", " blank ", "yes", "'", "*/", "/*"]
+
+
+class Model:
+    """A random description, right by construction."""
+
+    def __init__(self, seed):
+        self.random = random.Random(seed)
+        self.nr = 0
+        self.types = []
+        self.root = ET.Element("events", provider=f"p{seed}")
+        self.about(self.root)
+        for _ in range(self.random.randrange(4)):
+            self.add_enum()
+        for _ in range(self.random.randrange(4)):
+            self.fields(self.element(self.root, "struct"), 1)
+            self.types.append(self.root[-1].get("name"))
+        for _ in range(self.random.randrange(6)):
+            event = self.element(self.root, "event")
+            if self.random.random() < 0.5:
+                event.set("level", self.random.choice(LEVELS))
+            self.fields(event, 0)
+
+    def about(self, element):
+        if self.random.random() < 0.3:
+            element.set("about", " ".join(
+                self.random.choices(WORDS, k=self.random.randrange(1, 4))))
+
+    def element(self, parent, kind):
+        self.nr += 1
+        element = ET.SubElement(parent, kind, name=f"{kind}{self.nr}")
+        self.about(element)
+        return element
+
+    def add_enum(self):
+        enum = self.element(self.root, "enum")
+        enum.set("type", self.random.choice(NUMBERS))
+        for i in range(self.random.randrange(1, 9)):
+            label = ET.SubElement(enum, "label", name=self.random.choice(
+                ["x", "UP", "two words", 'q"', "é", "?", "\\"]) + str(i))
+            if self.random.random() < 0.5:
+                label.set("value", str(10 * i))
+            else:
+                label.set("first", str(10 * i))
+                label.set("last", str(10 * i + 5))
+        self.types.append(enum.get("name"))
+
+    def fields(self, group, least):
+        # structures nest up to 4 deep: those of one level, here
+        usable = [t for t in self.types if group.tag == "event" or
+                  t.startswith("enum")]
+        for _ in range(self.random.randrange(least, 7)):
+            field = self.element(group, "field")
+            kind = self.random.randrange(6)
+            if kind == 0 and usable:
+                field.set("type", self.random.choice(usable))
+            elif kind == 1:
+                field.set("type", "string")
+                if self.random.random() < 0.5:
+                    field.set("max", str(self.random.randrange(1, 100)))
+            elif kind == 2:
+                field.set("type", self.random.choice(
+                    ["blob", "bool", "char", "pointer", "float", "double"]))
+            else:
+                self.number(field)
+
+    def number(self, field):
+        name = self.random.choice(NUMBERS)
+        field.set("type", name)
+        key, value = self.random.choice(
+            [("base", "16"), ("order", "host"), ("bits", "3"), ("array", "3"),
+             ("sequence", "yes"), ("base", "10")])
+        field.set(key, value)
+
+
+def round_trip(seed, directory):
+    path, yaml, first, second = (directory / f"{seed}{name}" for name in
+                                 ("in.xml", ".yaml", "1.xml", "2.xml"))
+    ET.ElementTree(Model(seed).root).write(path, encoding="UTF-8",
+                                           xml_declaration=True)
+    generate(path, "--yaml", yaml, "--xml", first, "--header",
+             directory / f"{seed}.h")
+    generate(yaml, "--xml", second, "--doc", directory / f"{seed}.md")
+    check_equal(second.read_text(), first.read_text(), f"seed {seed}")
+    check_equal(canonical(first), canonical(path), f"seed {seed}: as given")
+    return path
+
+
+def canonical(path):
+    """ElementTree, which knows nothing of ours, as the witness."""
+    return [(e.tag, dict(e.attrib)) for e in ET.parse(path).getroot().iter()]
+
+
+@test
+def random_descriptions_come_back_as_they_were():
+    needs("xml")
+    needs("yaml")
+    directory = scratch()
+    paths = [round_trip(seed, directory) for seed in range(100)]
+    # the headers are right C, all in one program
+    source = "".join(f'#include "{directory}/{seed}.h"\n'
+                     for seed in range(100))
+    build(source + "int main(void) { return 0; }\n", "-Wextra", "-Werror",
+          "-fsyntax-only")
+    if shutil.which("xmllint"):
+        done = run("xmllint", "--noout", "--relaxng", SCHEMA, SHOP, *paths)
+        check_equal(done.returncode, 0, done.stderr[-2000:])
+
+
+@test
+def random_descriptions_calls_compile_in_both_languages():
+    needs("xml")
+    directory = scratch()
+    source = "#include <string.h>\n"
+    calls = ""
+    for seed in range(1000, 1012):
+        path = directory / f"{seed}.xml"
+        ET.ElementTree(Model(seed).root).write(path)
+        generate(path, "--header", directory / f"{seed}.h")
+        header = (directory / f"{seed}.h").read_text()
+        source += f'#include "{directory}/{seed}.h"\n'
+        # taking its address makes a function be, with all that is in it
+        for name, args in re.findall(r"^SONDE_GENERATED void (\w+)\((.*)\)$",
+                                     header, re.M):
+            calls += f"\t{{ void (*volatile call)({args}) = {name}; " \
+                     f"(void)call; }}\n"
+    source += f"int main(void)\n{{\n{calls}\treturn 0;\n}}\n"
+    build(source, "-Wextra", "-Werror")
+    build(source, "-xc++", "-Wextra", "-Werror")
+
+
+# ---- what is wrong ----
+
+WRONG = [
+    ('<events provider="p">\n  <evnt name="a"/></events>',
+     "2:3: no 'evnt' can be in 'events'; did you mean 'event'?"),
+    ('<events provider="p">\n <event name="a">\n  <field name="x" '
+     'type="u33"/></event></events>',
+     "3:3: no type 'u33' before here; did you mean 'u32'?"),
+    ('<events provider="p"><event name="a" lvel="info"/></events>',
+     "1:22: 'event' has no 'lvel'; did you mean 'level'?"),
+    ('<events provider="p"><event name="a" level="inof"/></events>',
+     "1:22: no level 'inof'; did you mean 'info'?"),
+    ('<events provider="p"><event name="while"/></events>',
+     "1:22: 'while' can't be a name: C or C++ has this word already"),
+    ('<events provider="p"><event name="a"/><event name="a"/></events>',
+     "1:39: there is an event 'a' already"),
+    ('<events provider="p"><enum name="e" type="u8"><label name="a" '
+     'value="256"/></enum></events>',
+     "1:47: value='256' is no number that 'uint8_t' holds"),
+    ('<events provider="p">words</events>', "text between elements"),
+    ('<!DOCTYPE events [<!ENTITY a "b">]><events provider="p"/>',
+     "no document type is taken"),
+    ('<events provider="p"><event name="a">', ":1:38: "),
+    ("", "the file is empty"),
+    ('<events provider="p"><include file="none.xml"/></events>',
+     "none.xml: No such file"),
+]
+WRONG_YAML = [
+    ("events: p\ncontents:\n- evnt: a\n", "3:3: no 'evnt' can be in"),
+    ("events: p\ncontents:\n- event: a\n  fields:\n  - field: x\n"
+     "    type: strin\n", "5:5: no type 'strin' before here; did you mean "
+     "'string'?"),
+    ("events: p\ncontents: &a\n- event: b\n- *a\n", "4:3: a mapping"),
+    ("events: [\n", "1:9: a word or number is expected here"),
+    ("events: 'p\n", "found unexpected end of stream"),
+]
+
+
+@test
+def errors_name_the_place_and_what_was_meant():
+    for language, wrongs in ("xml", WRONG), ("yaml", WRONG_YAML):
+        for text, expected in wrongs:
+            path = described(text, language)
+            said = generate(path, status=1).stderr
+            check(expected in said and said.count("\n") == 1 and
+                  said.startswith("sonde: "), f"{text}\n{said}")
+
+
+@test
+def includes_bring_types_and_end():
+    directory = scratch()
+    common, user = directory / "common.xml", directory / "user.xml"
+    needs("xml")
+    common.write_text('<events provider="base"><include file="user.xml"/>'
+                      '<struct name="point"><field name="x" type="int"/>'
+                      '</struct><event name="not_mine"/></events>')
+    user.write_text('<events provider="user"><include file="common.xml"/>'
+                    '<event name="moved"><field name="to" type="point"/>'
+                    '</event></events>')
+    header = generate(user, "--header", "-").stdout
+    check("user_moved(const struct base_point *to)" in header and
+          "not_mine" not in header, header)
+
+
+# ---- versions ----
+
+def changed(*replaced):
+    text = SHOP.read_text()
+    for old, new in replaced:
+        check(old in text, old)
+        text = text.replace(old, new)
+    return described(text)
+
+
+@test
+def check_tells_compatible_from_incompatible_changes():
+    compatible = changed(('name="number" type="u32"/>',
+                          'name="number" type="u64"/>'),
+                         ('name="paid" value="1"/>', 'name="paid" value="1"/>'
+                          '<label name="lost" value="99"/>'),
+                         ('<event name="opened"', '<event name="fresh"/>'
+                          '<event name="opened"'))
+    said = generate("--check", SHOP, compatible).stdout
+    check_equal(sorted(said.splitlines()), sorted([
+        "compatible: shop:ordered.state: label 'lost' is new",
+        "compatible: shop:packed.number: 32 bits, now 64",
+        "compatible: shop:fresh: event is new"]), said)
+    said = generate("--check", compatible, SHOP, status=1).stdout
+    check_equal(said.count("incompatible: "), 3, said)
+    gone = changed(('<field name="width" type="u16"/>', ""))
+    said = generate("--check", SHOP, gone, status=1).stdout
+    check_equal(said, "incompatible: shop:packed.parcel.outside.width: field "
+                "is gone\n", "a field of a structure")
+    check_equal(generate("--check", SHOP, SHOP).stdout, "", "the same")
+
+
+@test
+def documentation_has_all_of_it():
+    needs("xml")
+    text = generate(SHOP, "--doc", "-").stdout
+    for part in ("# Events of `shop`", "## `shop:ordered`", "Level `notice`.",
+                 "| `number` | `uint32_t` | "
+                 "of the order |", "| under way | 2 to 9 |",
+                 "| `label` | `const char *`, at most 16 bytes |"):
+        check(part in text, f"{part}\n{text}")
+
+
+if __name__ == "__main__":
+    main()
