@@ -268,11 +268,12 @@ const char *sonde_build_ids_get(struct sonde_build_ids *ids,
 	    sonde_monotonic_ns() > ids->deadline)
 		return NULL;
 	fd = sonde_build_id_open(mapping);
-	if (fd >= 0) {
-		if (!sonde_build_id_find(read_fd, &fd, text))
-			text[0] = '\0';
-		(void)close(fd); /* it was only read */
-	}
+	/* Another process's mapping of the file may still lead to it. */
+	if (fd < 0)
+		return "";
+	if (!sonde_build_id_find(read_fd, &fd, text))
+		text[0] = '\0';
+	(void)close(fd); /* it was only read */
 	copy = sonde_pool_text(&ids->pool, text, strlen(text));
 	if (!copy)
 		return NULL;

@@ -43,7 +43,7 @@ int sonde_build_id_open(const struct sonde_statedump_mapping *mapping);
 int sonde_build_ids_init(struct sonde_build_ids *ids, uint64_t deadline);
 void sonde_build_ids_fini(struct sonde_build_ids *ids);
 
-/* "" if there is none. NULL: it wasn't looked at, for want of room or time.
+/* "" if there is none, or no way to the file by this mapping. NULL: it wasn't looked at, for want of room or time.
  * Borrowed from `ids`. */
 const char *sonde_build_ids_get(struct sonde_build_ids *ids,
 				const struct sonde_statedump_mapping *mapping);

@@ -21,6 +21,8 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -734,6 +736,31 @@ static void a_damaged_file_has_no_build_id(void **state)
 	make_elf(&image, 4);
 	image.bytes[EI_DATA] ^= 3; /* of another machine */
 	assert_false(sonde_build_id_find(read_image, &image, text));
+}
+
+/* This very program's file, as another mapping has it whose process has ended
+ * and whose path leads nowhere. */
+static void a_process_that_has_ended_hides_no_build_id(void **state)
+{
+	struct sonde_statedump_mapping mapping = { .pid = getpid(),
+						   .path = "/proc/self/exe" };
+	struct sonde_statedump_mapping dead;
+	struct sonde_build_ids ids;
+	struct stat st;
+
+	(void)state;
+	assert_int_equal(stat(mapping.path, &st), 0);
+	mapping.dev = (uint64_t)major(st.st_dev) << 20 | minor(st.st_dev);
+	mapping.ino = st.st_ino;
+	dead = mapping;
+	dead.pid = INT32_MAX; /* beyond what a kernel gives */
+	dead.path = "/nowhere/at/all";
+	assert_int_equal(sonde_build_ids_init(&ids, UINT64_MAX), 0);
+	assert_string_equal(sonde_build_ids_get(&ids, &dead), "");
+	assert_true(strlen(sonde_build_ids_get(&ids, &mapping)) >= 16);
+	/* What is known is known of each mapping of the file. */
+	assert_true(strlen(sonde_build_ids_get(&ids, &dead)) >= 16);
+	sonde_build_ids_fini(&ids);
 }
 
 /* ---- events of a dump, read by their descriptions ---- */
@@ -1499,6 +1526,7 @@ int main(void)
 		cmocka_unit_test(mappings_beyond_the_bound_are_counted),
 		cmocka_unit_test(a_build_id_is_found_behind_another_note),
 		cmocka_unit_test(a_damaged_file_has_no_build_id),
+		cmocka_unit_test(a_process_that_has_ended_hides_no_build_id),
 		cmocka_unit_test_setup_teardown(
 			this_process_is_in_the_dump_by_iterators, make_self,
 			drop_self),
