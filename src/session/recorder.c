@@ -443,8 +443,9 @@ static int open_kernel(struct sonde_recorder *r,
 	}
 	(void)snprintf(ready->kernel_text, sizeof(ready->kernel_text), "%s",
 		       error.text);
-	/* What the user got wrong, he can mend at once. */
-	if (rc == -EINVAL || rc == -ENODATA ||
+	/* What the user got wrong, the user can mend at once; what --until
+	 * waits for would never come. */
+	if (rc == -EINVAL || rc == -ENODATA || config->session->kernel.until ||
 	    !sonde_session_has_programs(config->session))
 		return rc;
 	return 0;
