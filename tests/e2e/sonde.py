@@ -25,6 +25,21 @@ BUILD = pathlib.Path(os.environ.get("SONDE_BUILD", ROOT / "build"))
 STAGE = BUILD.resolve() / "stage"
 
 
+TEXT = re.compile(r'"((?:[^"\\]|\\.)*)"')
+
+
+def without_empty_strings(ours, theirs):
+    """Two lists of lines, without the strings that are empty in ours: there
+    babeltrace2 2.0.4 shows what was in the field before."""
+    def cut(line, empty):
+        at = iter(empty)
+        return TEXT.sub(lambda m: "" if next(at, False) else m[0], line)
+
+    empty = [[not m[1] for m in TEXT.finditer(line)] for line in ours]
+    return ([cut(*pair) for pair in zip(ours, empty)],
+            [cut(*pair) for pair in zip(theirs, empty)])
+
+
 def as_babeltrace2_1(text):
     """Text of babeltrace2 as it is from 2.1 on: several labels in braces."""
     label = r'"(?:[^"\\]|\\.)*"'

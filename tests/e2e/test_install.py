@@ -101,7 +101,7 @@ def links_to_headings_lead_to_headings():
 @test
 def nothing_installed_names_the_tree_it_was_built_in():
     """Where debugging information is stripped, as packages are."""
-    ours = [os.fsencode(path) for path in {ROOT, BUILD.resolve()}]
+    ours = [os.fsencode(path) + b"/" for path in {ROOT, BUILD.resolve()}]
     looked_at = 0
     for path in sorted(PREFIX.rglob("*")):
         if path.is_symlink() or not path.is_file():
