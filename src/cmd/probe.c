@@ -36,7 +36,10 @@ static const char usage[] =
 	"a condition is true. The program is not stopped; the condition is\n"
 	"evaluated there, as native code. LOCATION is as in GDB: FILE:LINE,\n"
 	"FUNCTION or *ADDRESS. GDB is needed (or SONDE_GDB=none), and\n"
-	"debugging information for what is named.\n";
+	"debugging information for what is named. Neither is for\n"
+	"sdt:PROVIDER:NAME, a probe of <sys/sdt.h> as 'sonde list PROGRAM'\n"
+	"shows them; its arguments are $arg1, $arg2 ..., all of which are\n"
+	"recorded unless --collect says what is.\n";
 
 #define EXIT_FAILED 1
 /* Printed when all went well. */
@@ -62,7 +65,7 @@ static const struct sonde_option option_table[] = {
 	{ "pid", 'p', "PID", NULL, "the program" },
 	{ "collect", OPTION_COLLECT, "LIST", NULL,
 	  "expressions to be recorded, and $args, $locals, $regs, $timestamp; "
-	  "such as 'n, zSql, *p@4'" },
+	  "such as 'n, zSql, *p@4'; what follows /s as text: '$arg3, /s $arg1'" },
 	{ "name", OPTION_NAME, "NAME", NULL,
 	  "of the events: gdb:NAME (default: by place)" },
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
@@ -224,12 +227,14 @@ static _Noreturn void run_gdb(const struct options *options, int script,
 	_exit(sonde_gdb_exec(options->output, pid, true, before, after));
 }
 
-/* Whether a GDB is to find the place: unless it is told that there is none. */
-static bool wants_gdb(void)
+/* Whether a GDB is to find the place: unless it is told that there is none, or
+ * the place is one of <sys/sdt.h>. */
+static bool wants_gdb(const struct options *options)
 {
 	const char *gdb = secure_getenv("SONDE_GDB");
 
-	return !gdb || strcmp(gdb, "none") != 0;
+	return strncmp(options->where, "sdt:", 4) != 0 &&
+	       (!gdb || strcmp(gdb, "none") != 0);
 }
 
 static _Noreturn void run_own(const struct options *options, int out, int err)
@@ -238,6 +243,7 @@ static _Noreturn void run_own(const struct options *options, int out, int err)
 		.pid = options->pid,
 		.where = options->where,
 		.collect = options->collect,
+		.has_name = options->name,
 	};
 	int status;
 
@@ -339,15 +345,16 @@ static bool ask_child(const struct options *options, int script, int out,
 	char *said;
 	char *errors;
 
-	if (pid == 0 && !wants_gdb())
+	if (pid == 0 && !wants_gdb(options))
 		run_own(options, out, err);
 	if (pid == 0)
 		run_gdb(options, script, out, err);
 	if (pid > 0) {
 		sonde_watch_begin_bar("probe");
-		sonde_watch_child(
-			pid, wants_gdb() ? "GDB reads debugging information" :
-					   "reading debugging information");
+		sonde_watch_child(pid,
+				  wants_gdb(options) ?
+					  "GDB reads debugging information" :
+					  "reading debugging information");
 		sonde_watch_end();
 	}
 	if (pid < 0 || waitpid(pid, NULL, 0) < 0) {

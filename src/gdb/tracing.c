@@ -89,8 +89,8 @@ void sonde_gdb_poll(struct sonde_gdb_server *server)
 void sonde_gdb_take_out(struct sonde_gdb_server *server,
 			struct sonde_probe_point *point)
 {
-	if (server->probes && point->probe != UINT32_MAX)
-		(void)sonde_probes_remove(server->probes, point->probe);
+	if (server->run && point->probe != UINT32_MAX)
+		sonde_probe_run_remove(server->run, point->probe);
 	point->probe = UINT32_MAX;
 	point->enabled = false;
 }

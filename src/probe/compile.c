@@ -20,7 +20,8 @@
 enum {
 	BITS = 8,
 	POINTER_BYTES = 8,
-	ITEMS_MAX = 64
+	ITEMS_MAX = 64,
+	STRING_MAX = 200 /* where nobody says how long: as GDB has it */
 };
 
 enum value_kind {
@@ -937,10 +938,11 @@ static int probe_compile_collect_string(struct compiling *compiling,
 		return rc;
 	if (value->type.stars == 0)
 		return fail(compiling, "that is no text");
+	if (!max)
+		max = STRING_MAX;
+	sonde_probe_put_const(compiling->code,
+			      (int64_t)(max < 65535 ? max : 65535));
 	put(compiling, SONDE_PROBE_OP_TRACENZ);
-	sonde_probe_put(compiling->code,
-			(uint8_t)((max < 65535 ? max : 65535) >> BITS));
-	sonde_probe_put(compiling->code, (uint8_t)(max < 65535 ? max : 65535));
 	return 0;
 }
 

@@ -28,7 +28,7 @@ struct sonde_probe_wanted {
 	const char *text;    /* the expression */
 	uint64_t times;      /* of `*p@4`; 1 */
 	bool is_string;      /* collect/s */
-	uint64_t string_max; /* 0: no limit */
+	uint64_t string_max; /* 0: the default */
 };
 
 struct sonde_probe_thing {

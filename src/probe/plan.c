@@ -221,12 +221,29 @@ static int add_reads(struct making *making,
 	return 0;
 }
 
+/* What is known of what an expression ends with; NULL: the name isn't. */
+static const char *plan_end_name(const struct making *making,
+				 const struct sonde_probe_looked *this,
+				 struct sonde_probe_type *ret_type,
+				 char to[FIELD_NAME_SIZE])
+{
+	size_t action = (size_t)(this - making->actions);
+
+	*ret_type = (struct sonde_probe_type){ .letter = 's', .nr = 1 };
+	if (sonde_probe_types_of_read(making->point, action,
+				      this->shape.nr_reads, ret_type) &&
+	    ret_type->name[0])
+		return field_name(ret_type->name, to);
+	return field_name(this->name, to);
+}
+
 static int add_string(struct making *making,
 		      const struct sonde_probe_looked *this)
 {
 	struct sonde_agent_item *item;
 	char name[FIELD_NAME_SIZE];
-	const char *known = field_name(this->name, name);
+	struct sonde_probe_type type;
+	const char *known = plan_end_name(making, this, &type, name);
 	int rc = add_part(making, this, SONDE_PROBE_PART_STRING, &item);
 
 	if (rc)
@@ -248,7 +265,8 @@ static int add_value(struct making *making,
 {
 	struct sonde_agent_item *item;
 	char name[FIELD_NAME_SIZE];
-	const char *known = field_name(this->name, name);
+	struct sonde_probe_type type;
+	const char *known = plan_end_name(making, this, &type, name);
 	int rc = add_part(making, this, SONDE_PROBE_PART_VALUE, &item);
 
 	if (rc)
@@ -257,7 +275,10 @@ static int add_value(struct making *making,
 		(void)snprintf(name, sizeof(name), "m%u", making->nr_unnamed++);
 		known = name;
 	}
-	sonde_build_int(&making->build, known, 64, SONDE_FIELD_SIGNED);
+	sonde_build_int(&making->build, known, 64,
+			type.letter == 'u' ? 0 :
+			type.letter == 'x' ? SONDE_FIELD_HEX :
+					     SONDE_FIELD_SIGNED);
 	making->bytes += sizeof(uint64_t);
 	making->nr_named++;
 	return 0;

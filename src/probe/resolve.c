@@ -21,6 +21,9 @@
 #include "probe/compile.h"
 #include "probe/names.h"
 #include "probe/places.h"
+#include "probe/sdt.h"
+#include "probe/semaphore.h"
+#include "probe/types.h"
 
 #define TIME_MAX_MS 120000
 #define NUMBER      1u
@@ -42,7 +45,11 @@ struct resolving {
 	char where[TEXT_SIZE];     /* without the condition */
 	char condition[TEXT_SIZE]; /* ""; none */
 	char error[ERROR_SIZE];
+	struct sonde_probe_sdt sdt; /* without a marker: it is none of them */
 	/* of the tracepoint that is being made */
+	char commands[2 * TEXT_SIZE]; /* what is collected, as GDB has it */
+	struct sonde_probe_sdt_recorded recorded[ACTIONS_MAX];
+	size_t nr_recorded;
 	uint64_t registers;
 	char *actions[ACTIONS_MAX]; /* of M, X, L */
 	size_t nr_actions;
@@ -164,18 +171,41 @@ static void put_actions(struct resolving *resolving, uint64_t address)
 
 static void put_sources(struct resolving *resolving, uint64_t address)
 {
-	const char *collect = resolving->request->collect;
-	char line[TEXT_SIZE + 16];
+	char *rest = NULL;
 
 	resolve_put_source(resolving, address, "at", resolving->where);
 	if (resolving->condition[0])
 		resolve_put_source(resolving, address, "cond",
 				   resolving->condition);
-	if (!collect)
+	for (char *line = strtok_r(resolving->commands, "\n", &rest); line;
+	     line = strtok_r(NULL, "\n", &rest))
+		resolve_put_source(resolving, address, "cmd", line);
+}
+
+/* What the server must know of a probe of <sys/sdt.h> (semaphore.h), and the
+ * types that its note has. */
+static void resolve_put_sdt(struct resolving *resolving, uint64_t address)
+{
+	const struct sonde_probe_marker *marker = resolving->sdt.marker;
+	char line[TEXT_SIZE];
+
+	if (!marker)
 		return;
-	(void)snprintf(line, sizeof(line), "collect%s%s",
-		       *collect == '/' ? "" : " ", collect);
-	resolve_put_source(resolving, address, "cmd", line);
+	(void)snprintf(line, sizeof(line), "%.1000s:%.1000s %" PRIx64,
+		       marker->provider, marker->name, marker->semaphore);
+	resolve_put_source(resolving, address, SONDE_PROBE_SDT_KIND, line);
+	for (size_t i = 0; i < resolving->nr_recorded; i++) {
+		struct sonde_probe_sdt_recorded recorded =
+			resolving->recorded[i];
+
+		/* The registers are an action before them. */
+		recorded.action += !!resolving->registers;
+		for (unsigned int k = 0; sonde_probe_sdt_type(
+			     &resolving->sdt, &recorded, k, line, sizeof(line));
+		     k++)
+			resolve_put_source(resolving, address,
+					   SONDE_PROBE_TYPES_KIND, line);
+	}
 }
 
 /* ---- what is collected ---- */
@@ -193,7 +223,11 @@ static int collect_wanted(struct resolving *resolving,
 			       error.text);
 		return -EINVAL;
 	}
-	resolving->registers |= code.registers;
+	/* GDB collects registers that it computes with; of a probe of
+	 * <sys/sdt.h> its arguments are wanted, and no more. */
+	if (!resolving->sdt.marker ||
+	    thing.how == SONDE_PROBE_COLLECTED_REGISTER)
+		resolving->registers |= code.registers;
 	if (thing.how == SONDE_PROBE_COLLECTED_REGISTER)
 		return 0;
 	if (thing.how == SONDE_PROBE_COLLECTED_RANGE)
@@ -297,25 +331,94 @@ static int resolve_take_options(struct resolving *resolving, const char **at,
 	return 0;
 }
 
+/* In C: with expressions instead of $arg1 ... */
+static int resolve_expand(struct resolving *resolving, const char *text,
+			  char to[TEXT_SIZE])
+{
+	if (resolving->sdt.marker)
+		return sonde_probe_sdt_expand(&resolving->sdt, text, to,
+					      TEXT_SIZE, resolving->error,
+					      sizeof(resolving->error)) ?
+			       0 :
+			       -EINVAL;
+	copy_trimmed(to, TEXT_SIZE, text, strlen(text));
+	return 0;
+}
+
+/* As GDB would have been told it. */
+static void resolve_add_command(struct resolving *resolving, const char *text,
+				const struct sonde_probe_wanted *how,
+				bool is_first)
+{
+	struct sonde_text line = { .to = resolving->commands,
+				   .size = sizeof(resolving->commands),
+				   .length = strlen(resolving->commands) };
+
+	if (!is_first) {
+		sonde_text_add(&line, ", %s", text);
+		return;
+	}
+	sonde_text_add(&line, "%scollect", line.length ? "\n" : "");
+	if (how->is_string)
+		sonde_text_add(&line, "/s");
+	if (how->string_max)
+		sonde_text_add(&line, "%" PRIu64, how->string_max);
+	sonde_text_add(&line, " %s", text);
+}
+
+/* One thing of the list, as the user wrote it. */
+static int resolve_collect_item(struct resolving *resolving, const char *text,
+				const struct sonde_probe_wanted *how,
+				bool is_first)
+{
+	unsigned int number =
+		resolving->sdt.marker ? sonde_probe_sdt_number(text) : 0;
+	size_t nr = resolving->nr_actions;
+	char asked[TEXT_SIZE];
+	char in_c[TEXT_SIZE];
+	int rc;
+
+	(void)snprintf(asked, sizeof(asked), "%s%.4000s",
+		       number && how->is_string ? "(char *)" : "", text);
+	rc = resolve_expand(resolving, asked, in_c);
+	if (rc)
+		return rc;
+	resolve_add_command(resolving, in_c, how, is_first);
+	rc = collect_thing(resolving, in_c, how);
+	if (!rc && number && resolving->nr_actions > nr)
+		resolving->recorded[resolving->nr_recorded++] =
+			(struct sonde_probe_sdt_recorded){ nr, number,
+							   how->is_string };
+	return rc;
+}
+
 static int collect_all(struct resolving *resolving)
 {
 	struct sonde_probe_wanted how = { .times = 1 };
 	const char *at = resolving->request->collect;
+	char all[TEXT_SIZE] = "";
 	char text[TEXT_SIZE];
-	int rc;
+	int rc = 0;
 
+	if (!at && resolving->sdt.marker &&
+	    sonde_probe_sdt_all(&resolving->sdt, all, sizeof(all)))
+		at = all;
 	if (!at)
 		return 0;
-	if (strlen(at) >= TEXT_SIZE)
+	if (strlen(at) >= TEXT_SIZE - 100)
 		return fail(resolving, at, "too long");
-	rc = resolve_take_options(resolving, &at, &how);
-	while (!rc) {
+	for (bool is_first = true; !rc; is_first = false) {
 		size_t length;
 
 		at = skip_blanks(at);
+		is_first = is_first || *at == '/';
+		rc = resolve_take_options(resolving, &at, &how);
+		if (rc)
+			break;
+		at = skip_blanks(at);
 		length = sonde_text_item(at);
 		copy_trimmed(text, sizeof(text), at, length);
-		rc = collect_thing(resolving, text, &how);
+		rc = resolve_collect_item(resolving, text, &how, is_first);
 		at += length;
 		if (!*at)
 			break;
@@ -330,12 +433,14 @@ static int resolve_put_point(struct resolving *resolving, uint64_t address)
 {
 	struct sonde_probe_bytecode condition = { .nr = 0 };
 	struct sonde_expr_error error = { .column = 0 };
+	char in_c[TEXT_SIZE];
 	bool has_actions;
-	int rc = 0;
+	int rc = resolve_expand(resolving, resolving->condition, in_c);
 
-	if (resolving->condition[0])
-		rc = sonde_probe_compile_condition(&resolving->scope,
-						   resolving->condition,
+	if (rc)
+		return rc;
+	if (in_c[0])
+		rc = sonde_probe_compile_condition(&resolving->scope, in_c,
 						   &condition, &error);
 	if (rc) {
 		(void)snprintf(resolving->error, sizeof(resolving->error), "%s",
@@ -355,6 +460,7 @@ static int resolve_put_point(struct resolving *resolving, uint64_t address)
 	(void)fputs(has_actions ? "-\n" : "\n", resolving->to);
 	put_actions(resolving, address);
 	put_sources(resolving, address);
+	resolve_put_sdt(resolving, address);
 	return 0;
 }
 
@@ -372,7 +478,59 @@ static int resolve_at(struct resolving *resolving, uint64_t address)
 	while (resolving->nr_actions > 0)
 		free(resolving->actions[--resolving->nr_actions]);
 	resolving->registers = 0;
+	resolving->nr_recorded = 0;
+	resolving->commands[0] = '\0';
 	return rc;
+}
+
+/* The events are called PROVIDER_NAME, if nobody called them otherwise. */
+static void put_sdt_name(struct resolving *resolving)
+{
+	const struct sonde_probe_marker *marker = resolving->sdt.marker;
+	char name[TEXT_SIZE];
+
+	if (resolving->request->has_name)
+		return;
+	(void)snprintf(name, sizeof(name), "%.90s_%.90s", marker->provider,
+		       marker->name);
+	for (char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c))
+			*c = '_';
+	(void)fputs("QSondeName:", resolving->to);
+	resolve_put_hex(resolving->to, name, strlen(name));
+	(void)fputc('\n', resolving->to);
+}
+
+static int resolve_sdt(struct resolving *resolving)
+{
+	struct sonde_probe_markers markers;
+	int rc = sonde_probe_markers_find(resolving->request->pid, &markers);
+	char wanted[TEXT_SIZE];
+	size_t nr = 0;
+
+	if (rc)
+		return fail(resolving, "the process", strerrordesc_np(-rc));
+	memcpy(wanted, resolving->where, sizeof(wanted));
+	for (size_t i = 0; !rc && i < markers.nr; i++) {
+		const struct sonde_probe_marker *marker = &markers.list[i];
+
+		if (!sonde_probe_sdt_matches(wanted, marker))
+			continue;
+		if (nr++ == SONDE_PROBE_PLACES_MAX)
+			return fail(resolving, wanted, "too many places");
+		resolving->sdt =
+			(struct sonde_probe_sdt){ resolving->dwarf, marker };
+		/* GDB's word for it. */
+		(void)snprintf(resolving->where, sizeof(resolving->where),
+			       "-probe-stap %.1000s:%.1000s", marker->provider,
+			       marker->name);
+		put_sdt_name(resolving);
+		rc = resolve_at(resolving, marker->address);
+	}
+	return nr ? rc :
+		    fail(resolving, wanted,
+			 "the process has no such probe; 'sonde list' shows "
+			 "those of its files");
 }
 
 static int probe_resolve(struct resolving *resolving)
@@ -392,6 +550,8 @@ static int probe_resolve(struct resolving *resolving)
 		.dwarf = resolving->dwarf,
 		.points = &resolving->variables,
 	};
+	if (sonde_probe_sdt_is_place(resolving->where))
+		return resolve_sdt(resolving);
 	rc = sonde_probe_places_find(resolving->dwarf, resolving->where,
 				     &places, resolving->error,
 				     sizeof(resolving->error));

@@ -9,13 +9,17 @@
 #ifndef PROBE_RESOLVE_H
 #define PROBE_RESOLVE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 struct sonde_probe_request {
 	pid_t pid;
-	const char *where;   /* "LOCATION [if CONDITION]" */
-	const char *collect; /* "n, *p@4, $args", "/s name"; NULL: nothing */
+	const char *where; /* "LOCATION [if CONDITION]" */
+	/* "n, *p@4, $args", "/s name"; NULL: nothing, or, of a probe of
+	 * <sys/sdt.h>, its arguments */
+	const char *collect;
+	bool has_name; /* the events get one from elsewhere */
 };
 
 /*

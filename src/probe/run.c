@@ -27,6 +27,7 @@
 #include "probe/image.h"
 #include "probe/output.h"
 #include "probe/plan.h"
+#include "probe/semaphore.h"
 #include "probe/static_data.h"
 #include "probe/switch.h"
 #include "probe/typing.h"
@@ -49,6 +50,7 @@ struct run_point {
 	uint32_t probe;
 	uint64_t frame_bytes; /* of one hit in GDB's format, about */
 	uint64_t step_bytes;  /* of one step */
+	uint64_t semaphore;   /* that was raised for it; 0: none */
 };
 
 struct sonde_probe_run {
@@ -167,12 +169,47 @@ static void set_variables(struct sonde_agent *agent,
 	}
 }
 
+/* What the program need not come to any more, it isn't sent to first. */
+static void run_remove_point(struct sonde_probe_run *run, struct run_point *in)
+{
+	/* It may have gone with its library, or the process. */
+	if (in->semaphore)
+		(void)sonde_probe_semaphore_change(run->process, in->semaphore,
+						   false);
+	in->semaphore = 0;
+	/* One that can't be taken out leads to an agent that does nothing. */
+	(void)sonde_probes_remove(run->probes, in->probe);
+}
+
 static void remove_points(struct sonde_probe_run *run)
 {
 	for (size_t i = 0; i < run->nr_points; i++)
-		/* One that can't be taken out leads to an agent that does
-		 * nothing. */
-		(void)sonde_probes_remove(run->probes, run->points[i].probe);
+		run_remove_point(run, &run->points[i]);
+}
+
+void sonde_probe_run_remove(struct sonde_probe_run *run, uint32_t probe)
+{
+	for (size_t i = 0; i < run->nr_points; i++)
+		if (run->points[i].probe == probe)
+			run_remove_point(run, &run->points[i]);
+}
+
+/* Of the last one, which is in. */
+static int raise_semaphore(struct sonde_probe_run *run,
+			   const struct sonde_probe_point *point)
+{
+	struct run_point *in = &run->points[run->nr_points - 1];
+	uint64_t semaphore;
+	int rc;
+
+	if (!sonde_probe_semaphore_of(point, &semaphore) || !semaphore)
+		return 0;
+	rc = sonde_probe_semaphore_change(run->process, semaphore, true);
+	if (rc)
+		run_remove_point(run, in);
+	else
+		in->semaphore = semaphore;
+	return rc;
 }
 
 /* ---- tracepoints ---- */
@@ -302,7 +339,8 @@ static int add_probe(struct sonde_probe_run *run,
 		(void)sonde_probes_remove(run->probes, probe);
 		return fail(rc, error, size, "a tracepoint");
 	}
-	return 0;
+	rc = raise_semaphore(run, point);
+	return rc ? fail(rc, error, size, "raising the probe's semaphore") : 0;
 }
 
 static int add_point(struct sonde_probe_run *run,

@@ -58,6 +58,8 @@ int sonde_probe_run_add(struct sonde_probe_run *run,
 			struct sonde_probe_points *points,
 			struct sonde_probe_point *point, char *error,
 			size_t error_size);
+/* Takes the probe out for good. */
+void sonde_probe_run_remove(struct sonde_probe_run *run, uint32_t probe);
 /* What is known of them has changed (their source lines): it is kept beside
  * the trace. */
 int sonde_probe_run_note(struct sonde_probe_run *run,

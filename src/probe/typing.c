@@ -19,6 +19,7 @@
 #include "probe/child.h"
 #include "probe/debuginfo.h"
 #include "probe/names.h"
+#include "probe/semaphore.h"
 #include "probe/types.h"
 
 #define TIME_MAX_MS 1500
@@ -199,7 +200,8 @@ static void type_points(pid_t pid, const struct sonde_probe_points *points,
 		};
 
 		if ((only && only != typing.point) ||
-		    typing.point->nr_actions == 0)
+		    typing.point->nr_actions == 0 ||
+		    sonde_probe_semaphore_of(typing.point, NULL))
 			continue;
 		typing.dwarf =
 			sonde_probe_dwarf_open(pid, typing.point->address);
@@ -257,8 +259,10 @@ void sonde_probe_typing_note(pid_t pid, struct sonde_probe_points *points,
 	struct asking asking = { pid, points, only };
 	char *lines;
 
+	/* Those of <sys/sdt.h> come with their types. */
 	for (size_t i = 0; i < points->nr; i++)
-		if (!only || only == &points->list[i])
+		if ((!only || only == &points->list[i]) &&
+		    !sonde_probe_semaphore_of(&points->list[i], NULL))
 			sonde_probe_points_forget(&points->list[i],
 						  SONDE_PROBE_TYPES_KIND);
 	lines = sonde_probe_child_ask(answer, &asking, TIME_MAX_MS);

@@ -65,14 +65,6 @@ void sonde_probes_free(struct sonde_probes *probes)
 	free(probes);
 }
 
-int sonde_probes_remove(struct sonde_probes *probes, uint32_t index)
-{
-	(void)probes;
-	(void)index;
-	fake_log.removed++;
-	return 0;
-}
-
 /* ---- run ---- */
 
 int sonde_probe_run_new(struct sonde_process *process,
@@ -133,6 +125,13 @@ int sonde_probe_run_note(struct sonde_probe_run *run,
 	(void)points;
 	fake_log.noted++;
 	return 0;
+}
+
+void sonde_probe_run_remove(struct sonde_probe_run *run, uint32_t probe)
+{
+	(void)run;
+	(void)probe;
+	fake_log.removed++;
 }
 
 int sonde_probe_run_enable(struct sonde_probe_run *run,
