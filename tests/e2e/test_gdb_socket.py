@@ -28,15 +28,15 @@ def tell(*words, **more):
     return done.returncode, done.stdout, done.stderr
 
 
-def sockets():
-    """Where servers may have theirs."""
+def sockets(pid):
+    """Those of the process's servers, wherever servers may have theirs."""
     places = [pathlib.Path("/run/sonde"),
               pathlib.Path(f"/run/user/{os.getuid()}/sonde"),
               *pathlib.Path("/tmp").glob("sonde-*-*")]
     if "XDG_RUNTIME_DIR" in os.environ:
         places.append(pathlib.Path(os.environ["XDG_RUNTIME_DIR"]) / "sonde")
     return [path for place in places if os.access(place, os.X_OK)
-            for path in place.glob("probes-*")]
+            for path in place.glob(f"probes-{pid}-*")]
 
 
 class Server:
@@ -103,9 +103,8 @@ def without_a_host_it_is_this_machine_only():
 @test
 def a_socket_is_its_users_and_goes_with_its_server():
     program = sleeper()
-    before = set(sockets())
     server = Server("localhost:0", program.pid)
-    made = set(sockets()) - before
+    made = sockets(program.pid)
     check_equal(len(made), 1, str(made))
     path = made.pop()
     check_equal(path.stat().st_mode & 0o777, 0o600, str(path))
@@ -134,9 +133,8 @@ def another_user_does_not_get_in():
         print("# skipped: that takes root")
         return
     program = sleeper()
-    before = set(sockets())
     server = Server("localhost:0", program.pid)
-    path = (set(sockets()) - before).pop()
+    path, = sockets(program.pid)
     script = ("import socket, sys\n"
               "s = socket.socket(socket.AF_UNIX)\n"
               "try:\n"
@@ -207,9 +205,8 @@ class Probed:
             [sonde.build(PROBED, "-O1")], text=True, stdin=subprocess.PIPE,
             stdout=subprocess.PIPE)
         self.called = 0
-        before = set(sockets())
         self.probe("work", "--name", "w", "-o", sonde.scratch() / "trace")
-        made = set(sockets()) - before
+        made = sockets(self.program.pid)
         check_equal(len(made), 1, str(made))
         self.path = str(made.pop())
         self.ended = os.pidfd_open(self.server())
