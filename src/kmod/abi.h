@@ -29,7 +29,7 @@
 #include <linux/types.h>
 
 #define SONDE_KMOD_DEVICE       "/dev/sonde"
-#define SONDE_KMOD_VERSION      2
+#define SONDE_KMOD_VERSION      3
 
 #define SONDE_KMOD_SUBBUF_MIN   4096u
 #define SONDE_KMOD_SUBBUF_MAX   (4u << 20)
@@ -209,6 +209,10 @@ struct sonde_kmod_missed {
 	__u64 kprobes;
 	__u64 tracked; /* SCOPE: tasks that found no room in the set */
 	__u64 returns; /* of `kprobes`: too many calls were in progress */
+	/* Places where sched_switch is away from another task than the one
+	 * before it on its CPU was to: the kernel ran no probe for what was
+	 * between. Without SCOPE, and by its typed probe only. */
+	__u64 unseen;
 };
 
 struct sonde_kmod_stream {

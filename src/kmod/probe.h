@@ -141,7 +141,7 @@ sonde_enter(const struct sonde_session *session)
 		WRITE_ONCE(levels->epoch, epoch);
 	}
 	if (unlikely(depth >= SONDE_LEVELS)) {
-		this_cpu_inc(*session->deep);
+		this_cpu_inc(session->cpus->deep);
 		return NULL;
 	}
 	barrier(); /* likewise */

@@ -74,7 +74,7 @@ static void session_release(struct kref *ref) __releases(&sonde_control)
 	mutex_unlock(&sonde_control);
 	/* It has no channels, so no events: since a grace period. */
 	sonde_tree_free(session->tree);
-	free_percpu(session->deep);
+	free_percpu(session->cpus);
 	kfree(session);
 }
 
@@ -346,10 +346,14 @@ static void session_settle(struct sonde_session *session)
 
 static long session_switch(struct sonde_session *session, u32 active)
 {
+	int cpu;
 	u32 nr;
 
 	if (mutex_lock_killable(&sonde_control))
 		return -EINTR;
+	/* Who ran while nothing was recorded is nobody's loss. */
+	for_each_possible_cpu(cpu) if (!session->active)
+		WRITE_ONCE(per_cpu_ptr(session->cpus, cpu)->next, NULL);
 	WRITE_ONCE(session->was_started, session->was_started | active);
 	nr = ++session->nr_switches;
 	WRITE_ONCE(session->active, active);
@@ -367,8 +371,14 @@ static long session_missed(struct sonde_session *session, unsigned long arg)
 	struct sonde_kmod_missed missed = {};
 	int cpu;
 
-	for_each_possible_cpu(cpu) missed.deep +=
-		READ_ONCE(*per_cpu_ptr(session->deep, cpu));
+	for_each_possible_cpu(cpu)
+	{
+		const struct sonde_session_cpu *of =
+			per_cpu_ptr(session->cpus, cpu);
+
+		missed.deep += READ_ONCE(of->deep);
+		missed.unseen += READ_ONCE(of->unseen);
+	}
 	if (mutex_lock_killable(&sonde_control))
 		return -EINTR;
 	session_settle(session);
@@ -437,8 +447,9 @@ session_new(const struct sonde_kmod_session *request)
 
 	if (!session)
 		return NULL;
-	session->deep = alloc_percpu_gfp(u64, GFP_KERNEL_ACCOUNT);
-	if (!session->deep) {
+	session->cpus =
+		alloc_percpu_gfp(struct sonde_session_cpu, GFP_KERNEL_ACCOUNT);
+	if (!session->cpus) {
 		kfree(session);
 		return NULL;
 	}

@@ -82,6 +82,14 @@ static __always_inline u64 sonde_epoch(void)
 
 extern struct mutex sonde_control;
 
+/* Of a session, on one CPU. */
+struct sonde_session_cpu {
+	u64 deep;
+	u64 unseen; /* switches that the one before doesn't lead to */
+	/* Whom the last switch was to, to be compared only; NULL: not known. */
+	const void *next;
+};
+
 struct sonde_session {
 	struct kref ref;
 	struct list_head channels;
@@ -93,7 +101,7 @@ struct sonde_session {
 		u64 has_self; /* not 0: there is one */
 	};
 	struct sonde_tree *tree; /* NULL: everybody (scope.c) */
-	u64 __percpu *deep;
+	struct sonde_session_cpu __percpu *cpus;
 	u32 was_started; /* once: its scope is fixed */
 	u32 nr_switches; /* of `active` */
 	/* Of its kprobes and kretprobes, while it was active. */

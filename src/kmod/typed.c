@@ -41,6 +41,10 @@ struct shape {
 	 * to who runs. */
 	u32 task;
 	u32 other;
+	/* What else is to be done where the event happens, whatever its filter
+	 * says; NULL: nothing. */
+	void (*follow)(const struct sonde_event *event,
+		       const struct args *args);
 };
 
 #define ARG_32(value)  ((u64)(u32)(value))
@@ -106,6 +110,8 @@ static __always_inline void each_event(const struct sonde_point *point,
 	{
 		if (!wants(event, &args, &shape))
 			continue;
+		if (shape.follow)
+			shape.follow(event, &args);
 		if (likely(!event->filter))
 			write(event, &args, &shape);
 		else if (rejects(event, &args))
@@ -175,7 +181,21 @@ static __always_inline void fill_switch(unsigned char *to,
 	put_task(to + 32, next);
 }
 
-static const struct shape shape_switch = { 56, fill_switch, 2, 3 };
+/* A switch is away from whom the one before it on this CPU was to, or there was
+ * one between that the kernel did not tell of. Interrupts are off. */
+static __always_inline void follow_switch(const struct sonde_event *event,
+					  const struct args *args)
+{
+	struct sonde_session_cpu *of = raw_cpu_ptr(event->session->cpus);
+	const void *prev = (void *)args->word[1];
+
+	if (unlikely(of->next != prev) && of->next && !event->session->tree)
+		WRITE_ONCE(of->unseen, of->unseen + 1);
+	WRITE_ONCE(of->next, (void *)args->word[2]);
+}
+
+static const struct shape shape_switch = { 56, fill_switch, 2, 3,
+					   follow_switch };
 
 /* Before 5.18 the state was to be had from the task only. */
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(5, 18, 0)

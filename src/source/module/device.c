@@ -296,3 +296,8 @@ uint64_t module_device_missed_returns(const struct module_device *device)
 	return missed.returns < missed.kprobes ? missed.returns :
 						 missed.kprobes;
 }
+
+uint64_t module_device_unseen(const struct module_device *device)
+{
+	return ask_missed(device).unseen;
+}

@@ -79,5 +79,6 @@ void module_device_stop(const struct module_device *device);
  * of calls that found no room. */
 uint64_t module_device_missed(const struct module_device *device);
 uint64_t module_device_missed_returns(const struct module_device *device);
+uint64_t module_device_unseen(const struct module_device *device);
 
 #endif /* SOURCE_MODULE_DEVICE_H */

@@ -272,6 +272,11 @@ static uint64_t module_missed_returns(struct sonde_source *base)
 	return module_device_missed_returns(&source_of(base)->device);
 }
 
+static uint64_t module_unseen(struct sonde_source *base)
+{
+	return module_device_unseen(&source_of(base)->device);
+}
+
 /* ---- events ---- */
 
 static uint32_t module_nr_events(const struct sonde_source *base)
@@ -363,6 +368,7 @@ const struct sonde_source_ops sonde_source_modules = {
 	.capacity = module_capacity,
 	.counts = module_counts,
 	.missed = module_missed,
+	.unseen = module_unseen,
 	.missed_returns = module_missed_returns,
 	.close = module_close,
 };

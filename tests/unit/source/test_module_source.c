@@ -726,10 +726,11 @@ static void losses_are_told_by_cause(void **state)
 	assert_int_equal(counts.lost_size, 20);
 	assert_int_equal(counts.lost_damaged, 650000);
 	assert_int_equal(counts.overwritten, 0);
-	fake.missed = (struct sonde_kmod_missed){ .deep = 1,
-						  .kprobes = 20,
-						  .tracked = 300 };
+	fake.missed = (struct sonde_kmod_missed){
+		.deep = 1, .kprobes = 20, .tracked = 300, .unseen = 4000
+	};
 	assert_int_equal(source->ops->missed(source), 321);
+	assert_int_equal(source->ops->unseen(source), 4000);
 	fake.missed.returns = 5;
 	assert_int_equal(source->ops->missed(source), 321);
 	assert_int_equal(source->ops->missed_returns(source), 5);

@@ -761,6 +761,47 @@ static void event_descriptors_count_and_switch(void)
 	rig_drop(&rig);
 }
 
+/* While the event is off, the session does not see a switch: at the next one
+ * it knows that on this CPU there was another. What happens before START and
+ * after STOP is nobody's business. */
+static void unseen_switches_are_counted(void)
+{
+	struct sonde_kmod_event event = { .size = sizeof(event),
+					  .type = SONDE_KMOD_TRACEPOINT,
+					  .id = 2,
+					  .flags = SONDE_KMOD_TYPED |
+						   SONDE_KMOD_WANT_FD,
+					  .name = "sched_switch" };
+	struct sonde_kmod_missed missed = { .size = sizeof(missed) };
+	struct rig rig = rig_make(0);
+	int fd = ioctl(rig.channel, SONDE_KMOD_EVENT, &event);
+	int i;
+
+	CLAIM(fd >= 0);
+	run_on(0);
+	for (i = 0; i < 2; i++) {
+		start(&rig);
+		(void)usleep(20000); /* which is two switches, here */
+		stop(&rig);
+		(void)usleep(20000);
+	}
+	CLAIM(!ioctl(rig.session, SONDE_KMOD_MISSED, &missed));
+	CLAIM(missed.unseen == 0);
+	start(&rig);
+	(void)usleep(20000);
+	CLAIM(!ioctl(fd, SONDE_KMOD_DISABLE));
+	run_on(1); /* away from CPU 0, to another thread */
+	CLAIM(!ioctl(fd, SONDE_KMOD_ENABLE));
+	(void)usleep(20000);
+	run_on(0);
+	(void)usleep(20000);
+	stop(&rig);
+	CLAIM(!ioctl(rig.session, SONDE_KMOD_MISSED, &missed));
+	CLAIM(missed.unseen > 0);
+	CLAIM(!close(fd));
+	rig_drop(&rig);
+}
+
 static void event_descriptors_hold_their_session(void)
 {
 	struct rig rig = rig_make(0);
@@ -1148,6 +1189,7 @@ static const struct {
 	TEST(filters_of_a_point_are_bounded),
 	TEST(events_are_bounded),
 	TEST(event_descriptors_count_and_switch),
+	TEST(unseen_switches_are_counted),
 	TEST(event_descriptors_hold_their_session),
 	TEST(records_from_start_to_stop),
 	TEST(sessions_are_independent),
