@@ -129,6 +129,8 @@ def _run(function):
 
 
 def main():
+    caller = sys._getframe(1).f_globals["__name__"]
+    assert caller == "__main__", f"{caller} is a test, not a part of others"
     words = sys.argv[1:]
     passed = failed = 0
     pr_set_child_subreaper = 36

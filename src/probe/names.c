@@ -123,7 +123,8 @@ static void add_things(struct things *things,
 	}
 }
 
-/* "collect", "collect/s20", also shortened; what follows, or NULL. */
+/* "collect", "collect/s20", "collect /s", also shortened; what follows, or
+ * NULL. */
 static const char *after_command(const char *line, const char *command)
 {
 	size_t length = strcspn(line, " \t/");
@@ -131,7 +132,7 @@ static const char *after_command(const char *line, const char *command)
 	if (length < 2 || length > strlen(command) ||
 	    strncmp(line, command, length) != 0)
 		return NULL;
-	line += length;
+	line = skip_blanks(line + length);
 	if (*line == '/')
 		line += strcspn(line, " \t");
 	return line;

@@ -6,11 +6,12 @@ same hits."""
 
 import json
 import os
+import re
 import subprocess
 
-from sonde import SONDE, Trace, check, run
+from sonde import SONDE, Trace, check, install, run
 from harness import check_equal, main, test
-from test_gdb import Program, line_of
+from calling import Program, line_of
 
 
 def probe(program, *words, gdb=None):
@@ -23,17 +24,38 @@ def probe(program, *words, gdb=None):
 
 
 def fields(trace, name):
-    return [dict(e) for e in trace.events(f"gdb:{name}")]
+    """GDB has what lies in memory sorted by address; we, as it was asked for."""
+    return [{**e, "at": sorted(e.get("at", []))}
+            for e in trace.events(f"gdb:{name}")]
+
+
+def check_collected(case, ours, theirs):
+    """The same values; and of the same names, where both have a sure one."""
+    check_equal(len(ours), len(theirs), f"events of {case}")
+    for one, other in zip(ours, theirs):
+        check_equal(sorted(map(str, one.values())),
+                    sorted(map(str, other.values())), f"values of {case}")
+        for name in set(one) & set(other):
+            check_equal(one[name], other[name], f"{name} of {case}")
+        for name in set(one) ^ set(other):
+            check(name in other or re.fullmatch(r"m\d+", name), name)
+
+
+def put_in(program, i, where, collect, output):
+    """By Sonde and by GDB; whether both could: what is gone is gone for both."""
+    more = ("--collect", collect) if collect else ()
+    said = [probe(program, where, *more, "--name", name, "-o", output, gdb=gdb)
+            for name, gdb in ((f"own{i}", None), (f"theirs{i}", "gdb"))]
+    check_equal(said[0][0], said[1][0], f"{where} {collect}: {said}")
+    if said[0][0]:
+        check("is gone here" in said[0][2], said[0][2])
+    return not said[0][0]
 
 
 def compare(program, cases, output):
-    """Each (where, collect), put in by Sonde and by GDB."""
-    for i, (where, collect) in enumerate(cases):
-        more = ("--collect", collect) if collect else ()
-        for name, gdb in ((f"own{i}", None), (f"theirs{i}", "gdb")):
-            status, _, err = probe(program, where, *more, "--name", name,
-                                   "-o", output, gdb=gdb)
-            check_equal((status, err), (0, ""), f"{name}: {where} {collect}")
+    """Each (where, collect), put in by Sonde and by GDB; how many could be."""
+    cases = [case for i, case in enumerate(cases)
+             if put_in(program, i, *case, output)]
     program.call_now(20)
     status, out, err = probe(program, "--list", "--json")
     check_equal(status, 0, err)
@@ -43,11 +65,15 @@ def compare(program, cases, output):
             (one["address"], one["hits"]))
     probe(program, "--stop")
     trace = Trace(output)
-    for i, case in enumerate(cases):
-        check_equal(sorted(places[f"own{i}"]), sorted(places[f"theirs{i}"]),
+    names = sorted((n for n in places if n.startswith("own")),
+                   key=lambda name: int(name[3:]))
+    check_equal(len(names), len(cases), str(names))
+    for case, own in zip(cases, names):
+        theirs = own.replace("own", "theirs")
+        check_equal(sorted(places[own]), sorted(places[theirs]),
                     f"places and hits of {case}")
-        check_equal(fields(trace, f"own{i}"), fields(trace, f"theirs{i}"),
-                    f"what was collected by {case}")
+        check_collected(case, fields(trace, own), fields(trace, theirs))
+    return len(cases)
 
 
 CASES = [
@@ -59,8 +85,9 @@ CASES = [
     ("work if !(n & 1) && -n < ~2", "$args"),
     ("work if n > 4 ? p->key == 1 : counter2 != 0", "p, &p->next"),
     ("work", "$rdi, $tid"),
-    ("lib_work if text[1] == 'e'", "text[2], *text@4"),
-    ("lib_work if *text == 't'", "/s text"),
+    # GDB makes no agent expression of a character
+    ("lib_work if text[1] == 101", "text[2], *text@4"),
+    ("lib_work if *text == 116", "/s text"),
 ]
 
 
@@ -75,7 +102,8 @@ def what_is_recorded_is_what_gdb_has_recorded():
         if flags == "-O0":
             cases += [(f"program.c:{line_of('LINE_LOCAL')}",
                        "local, s, $locals")]
-        compare(program, cases, program.dir / "trace")
+        done = compare(program, cases, program.dir / "trace")
+        check(done >= len(CASES) + 2, f"{done} of {len(cases)}")
         program.end()
 
 
@@ -84,7 +112,7 @@ def no_gdb_is_needed():
     program = Program("-O1")
     env = dict(os.environ, PATH="/nowhere", SONDE_GDB="none")
     done = subprocess.run(
-        [SONDE, "probe", "-p", str(program.pid), "work if n == 7", "--collect",
+        [SONDE, "probe", "-p", str(program.pid), "work if n == '\\a'", "--collect",
          "n, p->key", "--name", "seven", "-o", str(program.dir / "trace")],
         env=env, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     check_equal((done.returncode, done.stderr), (0, ""), "probe")
@@ -92,7 +120,8 @@ def no_gdb_is_needed():
     check_equal(run(SONDE, "probe", "-p", program.pid, "--stop").returncode, 0,
                 "stop")
     events = Trace(program.dir / "trace").events("gdb:seven")
-    check_equal([(e["n"], e["key"]) for e in events], [(7, 1)], "events")
+    # what no one variable holds has no sure name
+    check_equal([(e["n"], e["m0"]) for e in events], [(7, 1)], "events")
     program.end()
 
 
@@ -116,5 +145,5 @@ def what_is_not_understood_is_said():
     program.end()
 
 
-if __name__ == "__main__":
-    main()
+install()
+main()
