@@ -84,8 +84,8 @@ static bool say_name(struct sonde_gdb_client *client, const char *name)
 }
 
 /* What is no place in words is a packet. */
-static bool say_all(struct sonde_gdb_client *client, const char *name,
-		    char *lines)
+static bool probe_say_all(struct sonde_gdb_client *client, const char *name,
+			  char *lines)
 {
 	char *rest = NULL;
 	bool is_right = say_name(client, name);
@@ -116,7 +116,7 @@ static bool probe_put_put_in(int fd, const char *name, char *lines)
 
 	if (client && places) {
 		sonde_gdb_client_init(client, fd);
-		is_in = say_all(client, name, lines);
+		is_in = probe_say_all(client, name, lines);
 		/* It has the probe, or goes on without: no answer is needed. */
 		(void)sonde_gdb_client_ask(client, "D");
 	}

@@ -34,7 +34,7 @@ static bool source_is_sound(struct sonde_expr_source *source)
 
 static int find_name(struct sonde_compiler *compiler, size_t i)
 {
-	const struct sonde_name *name = &compiler->expr->names[i];
+	const struct sonde_expr_name *name = &compiler->expr->names[i];
 	const struct sonde_expr_scope *scope = compiler->scope;
 	struct sonde_expr_source source = { 0 };
 	int err = scope->find(scope->ctx, name->path, name->length, &source);

@@ -93,7 +93,7 @@ static inline const uint8_t *field(const struct sonde_expr_env *env,
 	return env->bases[op->base] + op->offset;
 }
 
-static const char *text_at(const uint64_t *slot)
+static const char *text_in(const uint64_t *slot)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
 	return (const char *)(uintptr_t)*slot;
@@ -106,7 +106,7 @@ static int compare_texts(const uint64_t *slot)
 	uint64_t b = slot[-1];
 	uint64_t both = a < b ? a : b;
 	int order =
-		both ? memcmp(text_at(slot - 4), text_at(slot - 2), both) : 0;
+		both ? memcmp(text_in(slot - 4), text_in(slot - 2), both) : 0;
 
 	return order ? order : (a > b) - (a < b);
 }
@@ -114,14 +114,14 @@ static int compare_texts(const uint64_t *slot)
 static bool text_is(const uint64_t *slot, const char *text, uint32_t length)
 {
 	return slot[-1] == length &&
-	       (length == 0 || memcmp(text_at(slot - 2), text, length) == 0);
+	       (length == 0 || memcmp(text_in(slot - 2), text, length) == 0);
 }
 
 static bool text_matches(const uint64_t *slot, const char *glob)
 {
 	uint64_t length = slot[-1];
 
-	return sonde_glob_match_text(glob, length ? text_at(slot - 2) : "",
+	return sonde_glob_match_text(glob, length ? text_in(slot - 2) : "",
 				     length);
 }
 
@@ -322,7 +322,7 @@ void sonde_program_eval(const struct sonde_program *program,
 		value.u = stack[0];
 		break;
 	case RESULT_TEXT:
-		value.text = text_at(stack);
+		value.text = text_in(stack);
 		value.length = (uint32_t)stack[1];
 		break;
 	case RESULT_MISSING:

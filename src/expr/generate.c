@@ -3,7 +3,7 @@
  * generate.c - operations for a tree whose meanings are known.
  *
  * Two functions take turns: value() leaves a node's value on the stack, and
- * jumps to `missing` if it has none; test() jumps to a label if the node's
+ * jumps to `missing` if it has none; generate_test() jumps to a label if the node's
  * truth is `sense`, and goes on if not. So && and || and ! are jumps and cost
  * nothing by themselves, and a missing value goes where "false" goes.
  *
@@ -25,8 +25,8 @@ struct comparison {
 
 static void value(const struct generator *to, uint32_t node,
 		  struct sonde_code_label *missing);
-static void test(const struct generator *to, uint32_t node,
-		 struct sonde_code_label *label, bool sense);
+static void generate_test(const struct generator *to, uint32_t node,
+			  struct sonde_code_label *label, bool sense);
 
 static const struct sonde_node *node_at(const struct generator *to,
 					uint32_t node)
@@ -102,9 +102,9 @@ static void jump_defined(const struct generator *to,
 
 /* ---- leaves ---- */
 
-static void constant(const struct generator *to,
-		     const struct sonde_expr_value *known,
-		     struct sonde_code_label *missing)
+static void generate_constant(const struct generator *to,
+			      const struct sonde_expr_value *known,
+			      struct sonde_code_label *missing)
 {
 	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_TEXT };
 
@@ -142,9 +142,9 @@ static uint8_t load_op(const struct sonde_expr_source *source)
 	return code;
 }
 
-static void field(const struct generator *to,
-		  const struct sonde_expr_source *source,
-		  struct sonde_code_label *missing)
+static void generate_field(const struct generator *to,
+			   const struct sonde_expr_source *source,
+			   struct sonde_code_label *missing)
 {
 	struct sonde_expr_op op = { .code = SONDE_EXPR_OP_CALL_NUMBER };
 
@@ -256,7 +256,7 @@ static void choice(const struct generator *to, uint32_t node,
 	struct sonde_code_label end =
 		sonde_code_label(to->code, type == SONDE_EXPR_STRING ? 2 : 1);
 
-	test(to, of->child[0], &otherwise, false);
+	generate_test(to, of->child[0], &otherwise, false);
 	value_as(to, of->child[1], type, missing);
 	jump(to, SONDE_EXPR_OP_GO, &end, false);
 	sonde_code_bind(to->code, &otherwise);
@@ -270,7 +270,7 @@ static void truth(const struct generator *to, uint32_t node)
 	struct sonde_code_label otherwise = sonde_code_label(to->code, 0);
 	struct sonde_code_label end = sonde_code_label(to->code, 1);
 
-	test(to, node, &otherwise, false);
+	generate_test(to, node, &otherwise, false);
 	add_number(to, 1);
 	jump(to, SONDE_EXPR_OP_GO, &end, false);
 	sonde_code_bind(to->code, &otherwise);
@@ -291,9 +291,9 @@ static void value(const struct generator *to, uint32_t node,
 	enum sonde_node_kind kind = node_at(to, node)->kind;
 
 	if (meaning->constant)
-		constant(to, &meaning->value, missing);
+		generate_constant(to, &meaning->value, missing);
 	else if (kind == SONDE_NODE_NAME)
-		field(to, meaning->source, missing);
+		generate_field(to, meaning->source, missing);
 	else if (is_truth(kind))
 		truth(to, node);
 	else if (kind == SONDE_NODE_CHOICE)
@@ -667,9 +667,9 @@ static void test_list(const struct generator *to, uint32_t node,
 		bool last = node_at(to, child)->next == SONDE_NODE_NONE;
 
 		if (sense == decisive || last)
-			test(to, child, label, sense);
+			generate_test(to, child, label, sense);
 		else
-			test(to, child, &end, decisive);
+			generate_test(to, child, &end, decisive);
 	}
 	sonde_code_bind(to->code, &end);
 }
@@ -681,11 +681,11 @@ static void test_choice(const struct generator *to, uint32_t node,
 	struct sonde_code_label otherwise = sonde_code_label(to->code, 0);
 	struct sonde_code_label end = sonde_code_label(to->code, 0);
 
-	test(to, of->child[0], &otherwise, false);
-	test(to, of->child[1], label, sense);
+	generate_test(to, of->child[0], &otherwise, false);
+	generate_test(to, of->child[1], label, sense);
 	jump(to, SONDE_EXPR_OP_GO, &end, false);
 	sonde_code_bind(to->code, &otherwise);
-	test(to, of->child[2], label, sense);
+	generate_test(to, of->child[2], label, sense);
 	sonde_code_bind(to->code, &end);
 }
 
@@ -706,8 +706,8 @@ static void test_value(const struct generator *to, uint32_t node,
 	sonde_code_bind(to->code, &place.local);
 }
 
-static void test(const struct generator *to, uint32_t node,
-		 struct sonde_code_label *label, bool sense)
+static void generate_test(const struct generator *to, uint32_t node,
+			  struct sonde_code_label *label, bool sense)
 {
 	const struct sonde_meaning *meaning = meaning_at(to, node);
 	enum sonde_node_kind kind = node_at(to, node)->kind;
@@ -716,7 +716,7 @@ static void test(const struct generator *to, uint32_t node,
 		if (sonde_expr_true(&meaning->value) == sense)
 			jump(to, SONDE_EXPR_OP_GO, label, false);
 	} else if (kind == SONDE_NODE_NOT) {
-		test(to, node_at(to, node)->child[0], label, !sense);
+		generate_test(to, node_at(to, node)->child[0], label, !sense);
 	} else if (kind == SONDE_NODE_DEFINED) {
 		jump_defined(to, meaning->source, label, sense);
 	} else if (kind == SONDE_NODE_ALL || kind == SONDE_NODE_ANY) {
@@ -743,7 +743,7 @@ void sonde_expr_generate(const struct sonde_compiler *compiler,
 
 	if (is_truth(node_at(&to, node)->kind) &&
 	    !meaning_at(&to, node)->constant) {
-		test(&to, node, &otherwise, false);
+		generate_test(&to, node, &otherwise, false);
 		add(&to, SONDE_EXPR_OP_END_TRUE);
 		sonde_code_bind(code, &otherwise);
 		add(&to, SONDE_EXPR_OP_END_FALSE);

@@ -148,7 +148,7 @@ static int add_path(struct parser *parser, uint32_t offset, uint32_t length,
 {
 	struct sonde_expr *expr = parser->expr;
 	const char *path = expr->text + offset;
-	struct sonde_name *names;
+	struct sonde_expr_name *names;
 
 	for (uint32_t i = 0; i < expr->nr_names; i++) {
 		if (expr->names[i].length == length &&
@@ -162,7 +162,7 @@ static int add_path(struct parser *parser, uint32_t offset, uint32_t length,
 	if (!names)
 		return -ENOMEM;
 	expr->names = names;
-	names[expr->nr_names] = (struct sonde_name){
+	names[expr->nr_names] = (struct sonde_expr_name){
 		.path = sonde_pool_text(&expr->pool, path, length),
 		.length = length,
 		.offset = offset,
@@ -649,7 +649,7 @@ const char *sonde_expr_name(const struct sonde_expr *expr, size_t i,
 			    uint32_t *ret_column)
 {
 	for (size_t n = 0; n < expr->nr_names; n++) {
-		const struct sonde_name *name = &expr->names[n];
+		const struct sonde_expr_name *name = &expr->names[n];
 
 		if (name->begin || i-- > 0)
 			continue;

@@ -89,7 +89,7 @@ struct sonde_node {
 	};
 };
 
-struct sonde_name {
+struct sonde_expr_name {
 	const char *path;
 	uint32_t length;
 	uint32_t offset;
@@ -103,7 +103,7 @@ struct sonde_expr {
 	const char *text;
 	struct sonde_node *nodes;
 	size_t nr_nodes, nodes_capacity;
-	struct sonde_name *names;
+	struct sonde_expr_name *names;
 	size_t nr_names, names_capacity;
 	uint32_t root;
 };

@@ -85,7 +85,7 @@ static void answer_memory(struct sonde_gdb_facade *facade, const char *rest,
 static bool facade_has_code(const struct sonde_gdb_facade *facade,
 			    uint64_t address, uint64_t length)
 {
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	bool is_code = false;
 
 	if (sonde_process_mappings(facade->pid, &mappings))
@@ -96,7 +96,7 @@ static bool facade_has_code(const struct sonde_gdb_facade *facade,
 		is_code |= m->executable && m->start < address + length &&
 			   m->end > address;
 	}
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	return is_code;
 }
 

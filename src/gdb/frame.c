@@ -263,7 +263,7 @@ static size_t read_constants(const struct sonde_gdb_server *server,
 {
 	const struct sonde_gdb_target_ops *ops = server->config.ops;
 	pid_t pid = ops->pid(server->config.target);
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	size_t nr = 0;
 
 	if (pid <= 0 || sonde_process_mappings(pid, &mappings))
@@ -277,7 +277,7 @@ static size_t read_constants(const struct sonde_gdb_server *server,
 		if (ops->read(server->config.target, address, to, nr))
 			nr = 0;
 	}
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	return nr;
 }
 

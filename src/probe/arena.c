@@ -26,8 +26,8 @@ static struct sonde_arena *header(const struct sonde_probe_arena *arena)
 	return (struct sonde_arena *)(void *)arena->here;
 }
 
-static int make_file(struct sonde_probe_arena *arena,
-		     struct sonde_process *process)
+static int probe_arena_make_file(struct sonde_probe_arena *arena,
+				 struct sonde_process *process)
 {
 	const struct sonde_agent *agent = sonde_process_agent(process);
 	enum sonde_writer_kind writer =
@@ -117,7 +117,7 @@ int sonde_probe_arena_open(struct sonde_probe_arena *arena,
 	int rc;
 
 	*ret_what = "making memory for records";
-	rc = make_file(&made, process);
+	rc = probe_arena_make_file(&made, process);
 	if (!rc) {
 		*ret_what = "being let in by the recorder";
 		rc = sonde_rendezvous(child->name, made.fd,

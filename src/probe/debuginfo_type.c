@@ -210,7 +210,8 @@ static bool debuginfo_type_say_labels(Dwarf_Die *type, char *to, size_t size)
 	return negative;
 }
 
-static bool say_one(Dwarf_Die *type, char text[SONDE_PROBE_TYPE_TEXT_MAX + 1])
+static bool debuginfo_say_one(Dwarf_Die *type,
+			      char text[SONDE_PROBE_TYPE_TEXT_MAX + 1])
 {
 	char labels[SONDE_PROBE_TYPE_TEXT_MAX / 2];
 	uint64_t bits = sonde_probe_dwarf_bytes(type) * BITS;
@@ -250,7 +251,7 @@ bool sonde_probe_dwarf_say(Dwarf_Die *type, uint64_t nr,
 			       nr);
 		return true;
 	}
-	if (!say_one(&element, text))
+	if (!debuginfo_say_one(&element, text))
 		return false;
 	length = strlen(text);
 	if (nr > 1)

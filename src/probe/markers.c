@@ -46,7 +46,7 @@ struct file {
 	Elf *elf;
 	int fd;
 	const struct sonde_mapping *mapping; /* the first */
-	const struct sonde_mappings *mappings;
+	const struct sonde_maps *mappings;
 	struct sonde_sdt_base base;
 	size_t nr_before; /* markers of other files */
 };
@@ -90,7 +90,7 @@ static bool maps(const struct file *file, const struct sonde_mapping *mapping,
 static uint64_t markers_find_variable(const struct file *file, uint64_t address,
 				      const struct sonde_mapping *code)
 {
-	const struct sonde_mappings *all = file->mappings;
+	const struct sonde_maps *all = file->mappings;
 	uint64_t offset;
 
 	if (!address || !find_offset(file, address, &offset))
@@ -265,7 +265,7 @@ static int add_marker(struct sonde_probe_markers *to, const struct file *file,
 static int add_note(struct sonde_probe_markers *to, const struct file *file,
 		    const struct sonde_sdt_site *site)
 {
-	const struct sonde_mappings *all = file->mappings;
+	const struct sonde_maps *all = file->mappings;
 	uint64_t offset;
 	int err = 0;
 
@@ -424,7 +424,7 @@ static int markers_read_file(struct sonde_probe_markers *to, struct file *file)
 }
 
 static int add_file(struct sonde_probe_markers *to, pid_t pid,
-		    const struct sonde_mappings *mappings,
+		    const struct sonde_maps *mappings,
 		    const struct sonde_mapping *mapping)
 {
 	struct file file = {
@@ -446,7 +446,7 @@ static int add_file(struct sonde_probe_markers *to, pid_t pid,
 }
 
 /* A file's first mapping that is code. */
-static bool is_first(const struct sonde_mappings *mappings, size_t i)
+static bool is_first(const struct sonde_maps *mappings, size_t i)
 {
 	const struct sonde_mapping *mapping = &mappings->list[i];
 
@@ -502,7 +502,7 @@ static int by_address(const void *a, const void *b)
 int sonde_probe_markers_find(pid_t pid, struct sonde_probe_markers *ret_markers)
 {
 	struct sonde_probe_markers markers = { NULL, 0, 0 };
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	int err;
 
 	if (elf_version(EV_CURRENT) == EV_NONE)
@@ -515,7 +515,7 @@ int sonde_probe_markers_find(pid_t pid, struct sonde_probe_markers *ret_markers)
 			err = add_file(&markers, pid, &mappings,
 				       &mappings.list[i]);
 	}
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	if (!err)
 		err = name_markers(&markers);
 	if (err) {

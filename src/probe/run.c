@@ -107,7 +107,7 @@ static int configure(struct sonde_probe_run *run,
 	return rc ? rc : sonde_session_config_check(session, error, size);
 }
 
-static int start_recorder(struct sonde_probe_run *run, char *error, size_t size)
+static int begin_recorder(struct sonde_probe_run *run, char *error, size_t size)
 {
 	struct sonde_recorder_ready ready;
 	const char *what;
@@ -431,7 +431,7 @@ static int begin(struct sonde_probe_run *run, struct sonde_probe_points *points,
 	}
 	rc = configure(run, config, points->nr, error, size);
 	if (!rc)
-		rc = start_recorder(run, error, size);
+		rc = begin_recorder(run, error, size);
 	if (rc)
 		return rc;
 	rc = sonde_probe_arena_open(&run->arena, run->process, &run->child,
@@ -561,7 +561,7 @@ int sonde_probe_run_stop(struct sonde_probe_run *run,
 }
 
 /* The tracepoint whose probe the agent names; 0 if there is none. */
-static uint32_t point_of(const struct sonde_probe_run *run, uint32_t probe)
+static uint32_t point_at(const struct sonde_probe_run *run, uint32_t probe)
 {
 	for (size_t i = 0; i < run->nr_points; i++)
 		if (run->points[i].probe == probe)
@@ -576,7 +576,7 @@ static void notice_stop(struct sonde_probe_run *run)
 	 * is there. */
 	if (!sonde_load_acquire(&run->agent->running) &&
 	    run->agent->stop_reason == AGENT_PASSES) {
-		run->status.stop_point = point_of(run, run->agent->stop_probe);
+		run->status.stop_point = point_at(run, run->agent->stop_probe);
 		(void)sonde_probe_run_stop(run, SONDE_PROBE_STOP_PASSES, "");
 	} else if (recorder_ended(run)) {
 		(void)sonde_probe_run_stop(run, SONDE_PROBE_STOP_ERROR,

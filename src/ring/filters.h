@@ -8,7 +8,7 @@
  * descriptor of a memory file:
  *
  *	struct sonde_filters_file
- *	struct sonde_filter[nr], for those events that have a condition
+ *	struct sonde_filters_rule[nr], for those events that have a condition
  *	code, programs (expr/program.h), fields and what is to be passed over
  *	for them (expr/fetch.h), at multiples of 16
  *
@@ -70,7 +70,7 @@ struct sonde_filter_value {
 	uint8_t is_signed;
 	uint8_t swap;
 	uint32_t offset;
-	uint32_t program; /* as in struct sonde_filter */
+	uint32_t program; /* as in struct sonde_filters_rule */
 	uint32_t fields;
 	uint32_t nr_fields;
 };
@@ -84,7 +84,7 @@ struct sonde_filter_whence {
 };
 
 /* Places are offsets in the file; 0: there is none. */
-struct sonde_filter {
+struct sonde_filters_rule {
 	uint32_t index; /* of the event's entry */
 	uint32_t kind;
 	uint32_t code; /* bool f(const uint8_t *payload,

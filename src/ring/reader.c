@@ -32,8 +32,8 @@ static const unsigned char *subbuf(const struct sonde_ring_reader *reader,
  * Copies the head of sub-buffer `seq`. False if it isn't that sub-buffer's.
  * The words are read one by one, each once: the owner may be writing.
  */
-static bool read_head(const struct sonde_ring_reader *reader, uint64_t seq,
-		      struct sonde_subbuf *ret_head)
+static bool reader_read_head(const struct sonde_ring_reader *reader,
+			     uint64_t seq, struct sonde_subbuf *ret_head)
 {
 	const struct sonde_subbuf *head = (const void *)subbuf(reader, seq);
 
@@ -55,7 +55,7 @@ static bool current_seq(const struct sonde_ring_reader *reader, uint64_t w,
 
 	if ((seq & SONDE_W_SEQ_MASK) != sonde_w_seq(w))
 		return false;
-	return read_head(reader, seq, ret_head);
+	return reader_read_head(reader, seq, ret_head);
 }
 
 static bool offset_is_sane(const struct sonde_ring_reader *reader,
@@ -145,7 +145,7 @@ void sonde_ring_inherit(struct sonde_ring_reader *reader)
 		seq++;
 	}
 	for (uint32_t i = 2; head.events && i < reader->nr_subbufs; i++) {
-		if (!read_head(reader, seq - 1, &head) || !head.ts_begin)
+		if (!reader_read_head(reader, seq - 1, &head) || !head.ts_begin)
 			break;
 		seq--;
 	}
@@ -269,7 +269,7 @@ static int peek_closed(struct sonde_ring_reader *reader,
 {
 	struct sonde_subbuf next;
 
-	if (!read_head(reader, head->seq + 1, &next) ||
+	if (!reader_read_head(reader, head->seq + 1, &next) ||
 	    !offset_is_sane(reader, next.prev_used))
 		return contradiction(reader, head->seq);
 	chunk->size = (uint32_t)next.prev_used -
@@ -296,7 +296,7 @@ int sonde_ring_peek(struct sonde_ring_reader *reader,
 	ahead = (sonde_w_seq(w) - (uint32_t)reader->seq) & SONDE_W_SEQ_MASK;
 	if (ahead >= reader->nr_subbufs)
 		return -ESTALE;
-	if (!read_head(reader, reader->seq, &head))
+	if (!reader_read_head(reader, reader->seq, &head))
 		return contradiction(reader, reader->seq);
 	*ret_chunk = (struct sonde_ring_chunk){
 		.first = !reader->offset,

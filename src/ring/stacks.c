@@ -28,8 +28,9 @@ static uint32_t *stacks_bucket(struct sonde_stacks *stacks, uint32_t hash,
 	return &buckets[((hash >> 1) + probe) & (SONDE_STACKS_BUCKETS - 1)];
 }
 
-static bool is_kept(struct sonde_stacks *stacks, uint32_t number, uint32_t hash,
-		    const uint64_t *frames, uint32_t nr, uint32_t end)
+static bool has_stack(struct sonde_stacks *stacks, uint32_t number,
+		      uint32_t hash, const uint64_t *frames, uint32_t nr,
+		      uint32_t end)
 {
 	const struct sonde_stacks_entry *stack =
 		sonde_stacks_place(stacks, stacks->depth, number - 1);
@@ -61,7 +62,7 @@ static uint32_t publish_stack(struct sonde_stacks *stacks, uint32_t hash,
 	stack->end = (uint16_t)end;
 	for (uint32_t k = 0; k < nr; k++)
 		stack->frames[k] = frames[k];
-	/* Pairs with sonde_load_acquire in is_kept, and in copy_stack of the
+	/* Pairs with sonde_load_acquire in has_stack, and in copy_stack of the
 	 * recorder. */
 	sonde_store_release(&stack->state, hash);
 	return i + 1;
@@ -76,7 +77,7 @@ uint32_t sonde_stacks_keep(struct sonde_stacks *stacks, const uint64_t *frames,
 	for (uint32_t probe = 0; probe < SONDE_STACKS_PROBES; probe++) {
 		uint32_t *bucket = stacks_bucket(stacks, hash, probe);
 		/* Pairs with sonde_cmpxchg_acquire below, of another thread;
-		 * is_kept waits for the stack itself. */
+		 * has_stack waits for the stack itself. */
 		uint32_t number = sonde_load_relaxed(bucket);
 
 		if (!number) {
@@ -91,7 +92,7 @@ uint32_t sonde_stacks_keep(struct sonde_stacks *stacks, const uint64_t *frames,
 				return own;
 			number = sonde_load_relaxed(bucket);
 		}
-		if (is_kept(stacks, number, hash, frames, nr, end))
+		if (has_stack(stacks, number, hash, frames, nr, end))
 			return number;
 	}
 	if (!own)

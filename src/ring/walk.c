@@ -24,8 +24,8 @@ struct position {
 	struct sonde_stacks_trail *trail; /* NULL: none is kept */
 };
 
-static uint64_t stack_word(uint64_t address) NO_SANITIZER;
-static uint64_t stack_word(uint64_t address)
+static uint64_t walk_stack_word(uint64_t address) NO_SANITIZER;
+static uint64_t walk_stack_word(uint64_t address)
 {
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it is one */
 	return *(const uint64_t *)(uintptr_t)address;
@@ -58,8 +58,8 @@ static uint64_t walk_thread_pointer(void)
 
 static bool is_block(uint64_t pointer, uint32_t offset, uint64_t sp)
 {
-	uint64_t begin = stack_word(pointer + offset);
-	uint64_t size = stack_word(pointer + offset + 8);
+	uint64_t begin = walk_stack_word(pointer + offset);
+	uint64_t size = walk_stack_word(pointer + offset + 8);
 	uint64_t end = begin + size;
 
 	return begin >= BLOCK_LEAST && size <= BLOCK_MAX && begin <= sp &&
@@ -70,8 +70,8 @@ static bool is_block(uint64_t pointer, uint32_t offset, uint64_t sp)
  * numbers in the fourth, where musl has a pointer to a thread. */
 static bool is_glibc(uint64_t pointer)
 {
-	return stack_word(pointer + 16) == pointer &&
-	       !(stack_word(pointer + 24) & ~UINT64_C(0x100000001));
+	return walk_stack_word(pointer + 16) == pointer &&
+	       !(walk_stack_word(pointer + 24) & ~UINT64_C(0x100000001));
 }
 
 static uint64_t thread_top(struct sonde_stacks *stacks, uint64_t sp)
@@ -134,7 +134,7 @@ static bool load_word(const struct position *at, uint64_t address,
 	if (address < at->sp || address >= at->top || at->top - address < 8 ||
 	    address & 7)
 		return false;
-	*ret_word = stack_word(address);
+	*ret_word = walk_stack_word(address);
 	return true;
 }
 

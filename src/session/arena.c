@@ -164,7 +164,7 @@ int sonde_arena_open_found(int fd, struct sonde_arena_view *ret_view)
 
 /* ---- slots ---- */
 
-static struct sonde_slot *slot_of(const struct sonde_arena_view *view,
+static struct sonde_slot *slot_at(const struct sonde_arena_view *view,
 				  uint32_t i)
 {
 	return (struct sonde_slot *)(void *)(view->meta + SONDE_SLOTS_OFF) + i;
@@ -190,7 +190,7 @@ static void unlock_slot(const struct sonde_arena_view *view, uint32_t i)
 enum sonde_slot_use sonde_arena_slot_use(const struct sonde_arena_view *view,
 					 uint32_t i)
 {
-	if (sonde_load_relaxed(&slot_of(view, i)->state) != SONDE_SLOT_ACTIVE)
+	if (sonde_load_relaxed(&slot_at(view, i)->state) != SONDE_SLOT_ACTIVE)
 		return SONDE_SLOT_UNUSED;
 	return is_locked(view->fd, SONDE_LOCK_SLOT + (int)i) ? SONDE_SLOT_USED :
 							       SONDE_SLOT_LEFT;
@@ -290,7 +290,7 @@ static void stop_slot(const struct sonde_arena_view *view,
 
 static struct left look_at(const struct sonde_arena_view *view, uint32_t i)
 {
-	struct sonde_slot *slot = slot_of(view, i);
+	struct sonde_slot *slot = slot_at(view, i);
 
 	return (struct left){
 		.state = sonde_load_relaxed(&slot->state),
@@ -312,16 +312,16 @@ static struct left look_at(const struct sonde_arena_view *view, uint32_t i)
 /* Active, and nobody reads it. */
 static bool is_waiting(const struct sonde_arena_view *view, uint32_t i)
 {
-	return sonde_load_relaxed(&slot_of(view, i)->state) ==
+	return sonde_load_relaxed(&slot_at(view, i)->state) ==
 		       SONDE_SLOT_ACTIVE &&
-	       sonde_load_relaxed(&slot_of(view, i)->keep) == SONDE_SLOT_KEEP;
+	       sonde_load_relaxed(&slot_at(view, i)->keep) == SONDE_SLOT_KEEP;
 }
 
 static bool is_of_session(const struct sonde_arena_view *view, uint32_t i,
 			  uint64_t session)
 {
 	return is_waiting(view, i) &&
-	       sonde_load_relaxed(&slot_of(view, i)->session) == session &&
+	       sonde_load_relaxed(&slot_at(view, i)->session) == session &&
 	       !is_locked(view->fd, SONDE_LOCK_SLOT + (int)i);
 }
 
@@ -329,7 +329,7 @@ bool sonde_arena_find_left(const struct sonde_arena_view *view,
 			   uint64_t session, enum sonde_header_kind *ret_header)
 {
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
-		uint32_t header = sonde_load_relaxed(&slot_of(view, i)->header);
+		uint32_t header = sonde_load_relaxed(&slot_at(view, i)->header);
 
 		if (!is_of_session(view, i, session) || header > SONDE_LARGE)
 			continue;
@@ -374,9 +374,9 @@ static bool claim_left(struct sonde_arena_view *view,
 		if (!lock_slot(view, i))
 			continue;
 		/* A recorder that was killed has left it active. */
-		if (sonde_load_relaxed(&slot_of(view, i)->state) ==
+		if (sonde_load_relaxed(&slot_at(view, i)->state) ==
 		    SONDE_SLOT_ACTIVE)
-			stop_slot(view, slot_of(view, i));
+			stop_slot(view, slot_at(view, i));
 		left = look_at(view, i);
 		if (is_reusable(view, i, &left, setup, is_exact)) {
 			view->is_resumed = true;
@@ -391,7 +391,7 @@ static bool claim_free(struct sonde_arena_view *view,
 		       const struct sonde_arena_setup *setup)
 {
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
-		uint32_t *state = &slot_of(view, i)->state;
+		uint32_t *state = &slot_at(view, i)->state;
 		bool is_ours = lock_slot(view, i);
 
 		if (view->is_own && !is_ours)
@@ -503,7 +503,7 @@ int sonde_arena_configure(struct sonde_arena_view *view,
 	view->stacks_depth = view->can_stack ? setup->stacks_depth : 0;
 	if (!claim(view, setup))
 		return -EBUSY;
-	view->slot = slot_of(view, view->slot_index);
+	view->slot = slot_at(view, view->slot_index);
 	view->first_id =
 		setup->header == SONDE_LARGE ? SONDE_LARGE_FIRST_ID : 1;
 	rc = map_rings(view);

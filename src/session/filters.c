@@ -56,7 +56,7 @@ struct sonde_filters {
 struct answer {
 	struct sonde_filters *filters;
 	struct sonde_filters_file head;
-	struct sonde_filter table[SONDE_FILTERS_ASK];
+	struct sonde_filters_rule table[SONDE_FILTERS_ASK];
 	uint8_t *bytes; /* what stands behind the table */
 	uint32_t used, capacity;
 	int rc;
@@ -67,7 +67,7 @@ struct answer {
 static uint32_t table_bytes(void)
 {
 	return sizeof(struct sonde_filters_file) +
-	       SONDE_FILTERS_ASK * sizeof(struct sonde_filter);
+	       SONDE_FILTERS_ASK * sizeof(struct sonde_filters_rule);
 }
 
 /* Room for `size` bytes at the end; its place in the file, or 0. What is there
@@ -100,7 +100,7 @@ static uint32_t put(struct answer *answer, const void *from, size_t size)
 }
 
 _Static_assert((sizeof(struct sonde_filters_file) +
-		SONDE_FILTERS_ASK * sizeof(struct sonde_filter)) %
+		SONDE_FILTERS_ASK * sizeof(struct sonde_filters_rule)) %
 			       16 ==
 		       0,
 	       "what follows is aligned");
@@ -136,7 +136,7 @@ static int write_file(const struct answer *answer, int *ret_fd)
 
 /* ---- one condition ---- */
 
-/* Where a program went, as in struct sonde_filter. */
+/* Where a program went, as in struct sonde_filters_rule. */
 struct program_place {
 	uint32_t program, fields, nr_fields;
 };
@@ -204,7 +204,7 @@ static bool place_in_head(void *ctx, uint32_t ref, uint32_t *ret_offset,
 /* Native code, if that can be made. */
 static void put_code(struct answer *answer,
 		     const struct sonde_condition *condition,
-		     struct sonde_filter *filter)
+		     struct sonde_filters_rule *filter)
 {
 	struct head head = { condition, filter->needed };
 	const struct sonde_jit_config config = {
@@ -234,7 +234,7 @@ static void put_code(struct answer *answer,
 /* What is to be prepared for it, and for those that came before. */
 static void put_needs(struct answer *answer,
 		      const struct sonde_condition *condition,
-		      struct sonde_filter *filter)
+		      struct sonde_filters_rule *filter)
 {
 	uint32_t needed = sonde_condition_needed(condition);
 	const struct sonde_fetch_varying *varying;
@@ -257,12 +257,12 @@ static void put_condition(struct answer *answer,
 {
 	const struct sonde_program *program =
 		sonde_condition_program(condition);
-	struct sonde_filter *filter = &answer->table[answer->head.nr];
+	struct sonde_filters_rule *filter = &answer->table[answer->head.nr];
 	struct program_place place = { 0 };
 	struct sonde_expr_value value;
 
-	*filter = (struct sonde_filter){ .index = index,
-					 .kind = SONDE_FILTER_TEST };
+	*filter = (struct sonde_filters_rule){ .index = index,
+					       .kind = SONDE_FILTER_TEST };
 	if (sonde_program_constant(program, &value)) {
 		filter->kind = sonde_expr_true(&value) ? SONDE_FILTER_ALWAYS :
 							 SONDE_FILTER_NEVER;
@@ -280,13 +280,14 @@ static void put_entry_kind(struct answer *answer, uint32_t index,
 			   enum sonde_filter_kind kind)
 {
 	answer->table[answer->head.nr] =
-		(struct sonde_filter){ .index = index, .kind = kind };
+		(struct sonde_filters_rule){ .index = index, .kind = kind };
 }
 
 /* The entry is part of the table from now on, unless it says nothing. */
 static void keep(struct answer *answer)
 {
-	const struct sonde_filter *filter = &answer->table[answer->head.nr];
+	const struct sonde_filters_rule *filter =
+		&answer->table[answer->head.nr];
 
 	if (filter->kind != SONDE_FILTER_ALWAYS || filter->values)
 		answer->head.nr++;

@@ -179,7 +179,7 @@ int sonde_find_arena(pid_t pid, int *ret_fd)
 /* ---- filters ---- */
 
 /* Whether the environment it was started with has this. */
-static bool has_variable(pid_t pid, const char *wanted)
+static bool find_has_variable(pid_t pid, const char *wanted)
 {
 	size_t size = 0;
 	bool found = false;
@@ -217,7 +217,7 @@ bool sonde_find_is_filtered(pid_t pid)
 	}
 	if (dir)
 		(void)closedir(dir); /* it was only read */
-	return filtered && !has_variable(pid, ALLOWED);
+	return filtered && !find_has_variable(pid, ALLOWED);
 }
 
 int sonde_find_can_reach(const struct sonde_arena_view *view, pid_t pid)

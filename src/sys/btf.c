@@ -79,8 +79,8 @@ int sonde_btf_init(struct sonde_btf *btf, const uint8_t *bytes, size_t size)
 
 /* ---- finding ---- */
 
-static bool is_it(const struct sonde_btf *btf, const struct btf_type *type,
-		  const struct sonde_btf_wanted *wanted)
+static bool btf_is_it(const struct sonde_btf *btf, const struct btf_type *type,
+		      const struct sonde_btf_wanted *wanted)
 {
 	const char *name = sonde_btf_string(btf, type->name_off);
 
@@ -127,7 +127,7 @@ void sonde_btf_find(const struct sonde_btf *btf,
 		if (!(kinds >> kind & 1))
 			continue;
 		for (size_t i = 0; i < nr; i++)
-			if (!wanted[i].id && is_it(btf, &type, &wanted[i]))
+			if (!wanted[i].id && btf_is_it(btf, &type, &wanted[i]))
 				wanted[i].id = (int)id;
 	}
 }

@@ -52,7 +52,7 @@ static int add_bytes(struct bytes *bytes, const void *from, size_t nr)
 	return 0;
 }
 
-static int add_string(struct extract *e, uint32_t *offset)
+static int btf_string(struct extract *e, uint32_t *offset)
 {
 	const char *text = sonde_btf_string(e->btf, *offset);
 
@@ -109,7 +109,7 @@ static bool is_named(const struct sonde_btf *btf, const struct btf_type *type,
 }
 
 /* Those that are named into the list. */
-static int find_all(struct extract *e, const char *const *names, size_t nr)
+static int btf_find_all(struct extract *e, const char *const *names, size_t nr)
 {
 	int rc = 0;
 
@@ -138,7 +138,7 @@ static int add_members(struct extract *e, const uint8_t *rest, uint32_t nr)
 		int rc;
 
 		memcpy(&member, rest + i * sizeof(member), sizeof(member));
-		rc = add_string(e, &member.name_off);
+		rc = btf_string(e, &member.name_off);
 		if (!rc)
 			rc = extract_refer(e, &member.type);
 		if (!rc)
@@ -158,7 +158,7 @@ static int add_values(struct extract *e, const uint8_t *rest, uint32_t nr,
 		int rc;
 
 		memcpy(&value, rest + i * bytes, bytes);
-		rc = add_string(e, &value.name_off);
+		rc = btf_string(e, &value.name_off);
 		if (!rc)
 			rc = add_bytes(&e->types, &value, bytes);
 		if (rc)
@@ -187,7 +187,7 @@ static int add_params(struct extract *e, const uint8_t *rest, uint32_t nr)
 		int rc;
 
 		memcpy(&param, rest + i * sizeof(param), sizeof(param));
-		rc = add_string(e, &param.name_off);
+		rc = btf_string(e, &param.name_off);
 		if (!rc)
 			rc = extract_refer(e, &param.type);
 		if (!rc)
@@ -199,7 +199,7 @@ static int add_params(struct extract *e, const uint8_t *rest, uint32_t nr)
 }
 
 /* `nr`: of what the type has in the extract. */
-static int add_rest(struct extract *e, const struct btf_type *type, uint32_t nr,
+static int btf_rest(struct extract *e, const struct btf_type *type, uint32_t nr,
 		    const uint8_t *rest)
 {
 	switch (BTF_INFO_KIND(type->info)) {
@@ -224,7 +224,7 @@ static int add_rest(struct extract *e, const struct btf_type *type, uint32_t nr,
 /* What can't be part of what is asked for is an error. */
 static int add_head(struct extract *e, struct btf_type type)
 {
-	int rc = add_string(e, &type.name_off);
+	int rc = btf_string(e, &type.name_off);
 
 	if (rc)
 		return rc;
@@ -261,7 +261,7 @@ static int add_head(struct extract *e, struct btf_type type)
 	return rc ? rc : add_bytes(&e->types, &type, sizeof(type));
 }
 
-static int add_all(struct extract *e)
+static int btf_all(struct extract *e)
 {
 	int rc = add_bytes(&e->strings, "", 1);
 
@@ -274,7 +274,7 @@ static int add_all(struct extract *e)
 			type.info &= ~(uint32_t)VLEN_MASK;
 		rc = add_head(e, type);
 		if (!rc)
-			rc = add_rest(e, &type, BTF_INFO_VLEN(type.info), rest);
+			rc = btf_rest(e, &type, BTF_INFO_VLEN(type.info), rest);
 	}
 	return rc;
 }
@@ -309,10 +309,10 @@ static int put_together(const struct extract *e, uint8_t **ret_bytes,
 static int run(struct extract *e, const char *const *names, size_t nr,
 	       uint8_t **ret_bytes, size_t *ret_size)
 {
-	int rc = find_all(e, names, nr);
+	int rc = btf_find_all(e, names, nr);
 
 	if (!rc)
-		rc = add_all(e);
+		rc = btf_all(e);
 	if (!rc)
 		rc = put_together(e, ret_bytes, ret_size);
 	free(e->new_ids);

@@ -106,7 +106,7 @@ static void take_values(struct sonde_filter_known *known)
 static void own_filters_take_file(const unsigned char *file, bool executable)
 {
 	const struct sonde_filters_file *header = (const void *)file;
-	const struct sonde_filter *filters = (const void *)(header + 1);
+	const struct sonde_filters_rule *filters = (const void *)(header + 1);
 
 	for (uint32_t i = 0; i < header->nr; i++) {
 		struct sonde_filter_known known = {
@@ -280,7 +280,7 @@ static bool prepare(struct evaluation *e,
 		    const struct sonde_filter_known *known,
 		    const struct sonde_part *parts, uint32_t nr_parts)
 {
-	const struct sonde_filter *filter = known->filter;
+	const struct sonde_filters_rule *filter = known->filter;
 
 	e->env.bases[0] = gather(parts, nr_parts, filter->needed, e->room);
 	if (!e->env.bases[0])
@@ -300,7 +300,7 @@ static bool prepare(struct evaluation *e,
 bool sonde_filter_test(const struct sonde_filter_known *known,
 		       const struct sonde_part *parts, uint32_t nr_parts)
 {
-	const struct sonde_filter *filter = known->filter;
+	const struct sonde_filters_rule *filter = known->filter;
 	struct evaluation e;
 
 	if (known->kind != SONDE_FILTER_TEST)

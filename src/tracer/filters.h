@@ -31,7 +31,7 @@ struct sonde_filter_known {
 	bool asked;    /* there is no need to ask again */
 	bool executable;
 	const unsigned char *file;
-	const struct sonde_filter *filter;
+	const struct sonde_filters_rule *filter;
 	/* NULL: use sonde_filter_test() */
 	sonde_filter_code *code;
 	/* What is tallied of it; NULL: nothing */

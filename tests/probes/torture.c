@@ -214,7 +214,7 @@ static int keep_code(struct torture *t, const struct sonde_mapping *m)
 
 static int keep_all_code(struct torture *t)
 {
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	int rc = sonde_process_mappings(t->pid, &mappings);
 
 	if (rc != 0)
@@ -222,19 +222,19 @@ static int keep_all_code(struct torture *t)
 	for (size_t i = 0; i < mappings.nr && rc == 0; i++)
 		if (is_wanted(t, &mappings.list[i]))
 			rc = keep_code(t, &mappings.list[i]);
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	return rc == 0 && t->nr_code == 0 ? -ENOENT : rc;
 }
 
 /* An instruction of the function that some address is in; 0: none. */
-static uint64_t choose_in(struct torture *t, struct sonde_text *text,
+static uint64_t choose_in(struct torture *t, struct sonde_patch_text *text,
 			  uint64_t somewhere)
 {
 	struct sonde_code_view view;
 	uint8_t *bytes;
 	size_t at = 0;
 
-	if (sonde_text_view(text, somewhere, &view, &bytes) != 0 ||
+	if (sonde_patch_text_view(text, somewhere, &view, &bytes) != 0 ||
 	    !view.is_function || somewhere < view.address)
 		return 0;
 	while (at < view.size) {
@@ -267,8 +267,8 @@ static void add_site(struct torture *t, uint64_t address)
 
 static int choose_sites(struct torture *t)
 {
-	struct sonde_text *text;
-	int rc = sonde_text_new(t->process, &text);
+	struct sonde_patch_text *text;
+	int rc = sonde_patch_text_new(t->process, &text);
 
 	for (size_t i = 0;
 	     i < NR_SITES * TRIES_PER_SITE && rc == 0 && t->nr_sites < NR_SITES;
@@ -281,7 +281,7 @@ static int choose_sites(struct torture *t)
 			add_site(t, at);
 	}
 	if (rc == 0)
-		sonde_text_free(text);
+		sonde_patch_text_free(text);
 	return rc == 0 && t->nr_sites < NR_SITES ? -ENOENT : rc;
 }
 

@@ -508,7 +508,7 @@ static const struct sonde_node *node_at(const struct model *model,
 static int named(const struct model *model, uint32_t node)
 {
 	const struct sonde_node *of = node_at(model, node);
-	const struct sonde_name *name;
+	const struct sonde_expr_name *name;
 
 	if (of->kind != SONDE_NODE_NAME && of->kind != SONDE_NODE_DEFINED)
 		return -1;

@@ -35,7 +35,7 @@ static bool forks_have(const struct sonde_hooks_forks *forks, pid_t pid)
 
 static bool has_agent(pid_t pid, uint64_t agent)
 {
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	bool found = false;
 
 	if (sonde_process_mappings(pid, &mappings) != 0)
@@ -44,7 +44,7 @@ static bool has_agent(pid_t pid, uint64_t agent)
 		found |= mappings.list[i].inode == agent &&
 			 strncmp(mappings.list[i].path, AGENT_PATH,
 				 strlen(AGENT_PATH)) == 0;
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	return found;
 }
 

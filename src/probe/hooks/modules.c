@@ -19,8 +19,8 @@
 
 /* ---- mappings ---- */
 
-static const struct sonde_mapping *
-mapping_at(const struct sonde_mappings *mappings, uint64_t address)
+static const struct sonde_mapping *mapping_at(const struct sonde_maps *mappings,
+					      uint64_t address)
 {
 	for (size_t i = 0; i < mappings->nr; i++)
 		if (address >= mappings->list[i].start &&
@@ -31,7 +31,7 @@ mapping_at(const struct sonde_mappings *mappings, uint64_t address)
 
 /* The file that is mapped at the address: all of it, and its code. False: there
  * is none. */
-static bool modules_find_file(const struct sonde_mappings *mappings,
+static bool modules_find_file(const struct sonde_maps *mappings,
 			      uint64_t address,
 			      struct sonde_hooks_module *module)
 {
@@ -91,7 +91,7 @@ static int modules_find_list(const struct sonde_process *process,
 }
 
 static void modules_add_module(const struct sonde_process *process,
-			       const struct sonde_mappings *mappings,
+			       const struct sonde_maps *mappings,
 			       uint64_t dynamic,
 			       struct sonde_hooks_modules *modules)
 {
@@ -111,7 +111,7 @@ static void modules_add_module(const struct sonde_process *process,
 }
 
 static int read_list(const struct sonde_process *process,
-		     const struct sonde_mappings *mappings, uint64_t next,
+		     const struct sonde_maps *mappings, uint64_t next,
 		     struct sonde_hooks_modules *modules)
 {
 	for (size_t i = 0; next && i < SONDE_HOOKS_MODULES_MAX; i++) {
@@ -127,7 +127,7 @@ static int read_list(const struct sonde_process *process,
 }
 
 static int modules_read_all(const struct sonde_process *process,
-			    const struct sonde_mappings *mappings,
+			    const struct sonde_maps *mappings,
 			    struct sonde_hooks_modules *modules,
 			    struct sonde_process_error *error)
 {
@@ -164,7 +164,7 @@ int sonde_hooks_modules_read(const struct sonde_process *process,
 			     struct sonde_process_error *error)
 {
 	const pid_t pid = sonde_process_pid(process);
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	int rc = sonde_process_mappings(pid, &mappings);
 
 	if (rc != 0) {
@@ -175,7 +175,7 @@ int sonde_hooks_modules_read(const struct sonde_process *process,
 	}
 	*ret = (struct sonde_hooks_modules){ 0 };
 	rc = modules_read_all(process, &mappings, ret, error);
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	return rc;
 }
 

@@ -30,7 +30,7 @@
 
 struct making {
 	struct sonde_process *process;
-	struct sonde_text *text;
+	struct sonde_patch_text *text;
 	const struct sonde_hooks_modules *modules;
 	struct sonde_hooks_plan *plan;
 	/* code that was followed, of all functions: where it begins */
@@ -208,7 +208,8 @@ static int follow_code(struct making *m, struct following *f,
 	struct sonde_exits exits = { .nr = 0 };
 	struct sonde_code_view view;
 	uint8_t *bytes;
-	int rc = sonde_text_view(m->text, f->todo[f->done], &view, &bytes);
+	int rc =
+		sonde_patch_text_view(m->text, f->todo[f->done], &view, &bytes);
 
 	*reason = "its code can't be read";
 	if (rc || was_seen(f, view.address))
@@ -376,7 +377,7 @@ static int plan_pass_over(struct making *m, uint64_t address, size_t call)
 	struct sonde_code_view view;
 	uint8_t *bytes;
 
-	if (sonde_text_view(m->text, address, &view, &bytes) ||
+	if (sonde_patch_text_view(m->text, address, &view, &bytes) ||
 	    was_followed(m, view.address) || !is_insn(&view, address))
 		return 0;
 	m->plan->agent_calls[call].is_jumped_to = true;
@@ -471,7 +472,7 @@ int sonde_hooks_plan_make(struct sonde_process *process, unsigned int groups,
 			  struct sonde_process_error *error)
 {
 	struct making *m = calloc(1, sizeof(*m));
-	int rc = m ? sonde_text_new(process, &m->text) : -ENOMEM;
+	int rc = m ? sonde_patch_text_new(process, &m->text) : -ENOMEM;
 
 	*ret = (struct sonde_hooks_plan){ 0 };
 	if (!rc) {
@@ -485,7 +486,7 @@ int sonde_hooks_plan_make(struct sonde_process *process, unsigned int groups,
 					(int)sonde_process_pid(process),
 					strerrordesc_np(-rc));
 	if (m)
-		sonde_text_free(m->text);
+		sonde_patch_text_free(m->text);
 	free(m);
 	return rc;
 }

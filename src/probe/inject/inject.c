@@ -308,8 +308,7 @@ static int read_code(const struct borrowed *b, uint64_t at, void *to,
 }
 
 /* Unused bytes at the end of a mapping with code. */
-static int find_unused(struct borrowed *b,
-		       const struct sonde_mappings *mappings)
+static int find_unused(struct borrowed *b, const struct sonde_maps *mappings)
 {
 	static const unsigned char unused[STUB_ROOM];
 	unsigned char bytes[STUB_ROOM];
@@ -330,7 +329,7 @@ static int find_unused(struct borrowed *b,
 }
 
 /* Amid the widest gap: what the process maps meanwhile comes to its ends. */
-static int find_gap(struct borrowed *b, const struct sonde_mappings *mappings)
+static int find_gap(struct borrowed *b, const struct sonde_maps *mappings)
 {
 	uint64_t widest = 4 * SONDE_SERVANT_SIZE;
 
@@ -350,7 +349,7 @@ static int find_gap(struct borrowed *b, const struct sonde_mappings *mappings)
 
 static int find_room(struct borrowed *b)
 {
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	int rc = sonde_process_mappings(b->request->pid, &mappings);
 
 	if (rc != 0)
@@ -358,7 +357,7 @@ static int find_room(struct borrowed *b)
 	rc = find_unused(b, &mappings);
 	if (rc == 0)
 		rc = find_gap(b, &mappings);
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	return rc;
 }
 

@@ -197,7 +197,7 @@ static void take_symbol(const struct sonde_process *process,
 
 /* In any library that is mapped from its beginning. */
 static void find_thread_symbols(const struct sonde_process *process,
-				const struct sonde_mappings *mappings,
+				const struct sonde_maps *mappings,
 				struct thread_symbols *ret)
 {
 	*ret = (struct thread_symbols){ 0 };
@@ -282,7 +282,7 @@ static int put_mark(struct sonde_process *process)
 static int put_data(struct sonde_process *process)
 {
 	struct thread_symbols symbols;
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	struct sonde_agent *agent;
 	int rc = sonde_process_mappings(process->pid, &mappings);
 
@@ -307,7 +307,7 @@ static int put_data(struct sonde_process *process)
 	} else {
 		drop_shared(&process->agent);
 	}
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	return rc;
 }
 
@@ -330,7 +330,7 @@ struct taking {
 	struct actions actions[SIGNALS];
 };
 
-static int ask(struct sonde_process *process, struct taking *taking)
+static int install_ask(struct sonde_process *process, struct taking *taking)
 {
 	const struct sonde_process_batch batch = {
 		.calls = taking->calls,
@@ -387,7 +387,7 @@ static int take(struct sonde_process *process, const struct taken *taken)
 	}
 	for (int tries = 0; tries < TAKE_TRIES; tries++) {
 		bool all = true;
-		const int rc = ask(process, &taking);
+		const int rc = install_ask(process, &taking);
 
 		if (rc != 0)
 			return rc;

@@ -25,7 +25,7 @@ static bool maps_goes_on(const struct sonde_mapping *m,
 }
 
 /* Takes the path. */
-static int append(struct sonde_mappings *mappings, size_t *room,
+static int append(struct sonde_maps *mappings, size_t *room,
 		  const struct sonde_mapping *mapping)
 {
 	struct sonde_mapping *last =
@@ -42,7 +42,7 @@ static int append(struct sonde_mappings *mappings, size_t *room,
 	return 0;
 }
 
-static int add(struct sonde_mappings *mappings, size_t *room,
+static int add(struct sonde_maps *mappings, size_t *room,
 	       const struct sonde_proc_mapping *mapped)
 {
 	struct sonde_mapping mapping = {
@@ -63,9 +63,9 @@ static int add(struct sonde_mappings *mappings, size_t *room,
 	return rc;
 }
 
-int sonde_process_mappings(pid_t pid, struct sonde_mappings *ret)
+int sonde_process_mappings(pid_t pid, struct sonde_maps *ret)
 {
-	struct sonde_mappings mappings = { 0 };
+	struct sonde_maps mappings = { 0 };
 	struct sonde_proc_mapping mapped;
 	struct sonde_lines lines;
 	size_t room = 0;
@@ -81,14 +81,14 @@ int sonde_process_mappings(pid_t pid, struct sonde_mappings *ret)
 	if (rc == 0)
 		*ret = mappings;
 	else
-		sonde_mappings_free(&mappings);
+		sonde_maps_free(&mappings);
 	return rc;
 }
 
-void sonde_mappings_free(struct sonde_mappings *mappings)
+void sonde_maps_free(struct sonde_maps *mappings)
 {
 	for (size_t i = 0; i < mappings->nr; i++)
 		free(mappings->list[i].path);
 	free(mappings->list);
-	*mappings = (struct sonde_mappings){ 0 };
+	*mappings = (struct sonde_maps){ 0 };
 }

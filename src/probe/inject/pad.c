@@ -213,7 +213,7 @@ static void put_restore(struct work *w, const struct plan *plan)
 		put_pop(w, plan->pushed[i]);
 }
 
-static void save(struct plan *plan, unsigned int reg)
+static void pad_save(struct plan *plan, unsigned int reg)
 {
 	plan->pushed[plan->nr_pushed++] = (uint8_t)reg;
 }
@@ -244,10 +244,10 @@ static void plan_registers(struct plan *plan, bool flags_are_dead)
 	choose_scratch(plan);
 	plan->flags = !flags_are_dead;
 	if (plan->flags || plan->scratch & BIT(RAX))
-		save(plan, RAX);
+		pad_save(plan, RAX);
 	for (unsigned int reg = RAX + 1; reg < NR_REGISTERS; reg++)
 		if (plan->scratch & BIT(reg))
-			save(plan, reg);
+			pad_save(plan, reg);
 	plan->flags_pushed = plan->flags && plan->scratch & BIT(RAX);
 }
 
@@ -297,7 +297,7 @@ static void take_code(struct work *w, size_t k, struct sonde_jit_code *code)
 	add_faults(w, k, base, code);
 }
 
-static void put_condition(struct work *w, size_t k)
+static void pad_put_condition(struct work *w, size_t k)
 {
 	struct plan *plan = &w->plans[k];
 	size_t most = plan->needs.bytes_max;
@@ -391,7 +391,7 @@ static void put_probe(struct work *w, size_t k)
 
 	if (plan->jit) {
 		put_save(w, plan);
-		put_condition(w, k);
+		pad_put_condition(w, k);
 		set_label(w, LABEL_BACK, k);
 		put_restore(w, plan);
 		if (plan->nr_pushed)

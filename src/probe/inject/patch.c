@@ -49,7 +49,7 @@ struct bytes {
 
 struct group {
 	struct sonde_process *process;
-	const struct sonde_mappings *mappings; /* if text must be opened */
+	const struct sonde_maps *mappings; /* if text must be opened */
 	struct sonde_patch *patches;
 	size_t nr;
 	bool opens[GROUP]; /* for each message */
@@ -339,7 +339,7 @@ int sonde_patch_apply(struct sonde_process *process,
 		      struct sonde_patch *patches, size_t nr)
 {
 	struct group group = { .process = process };
-	struct sonde_mappings mappings = { 0 };
+	struct sonde_maps mappings = { 0 };
 	int rc = sonde_process_keep_signals(process);
 
 	if (rc == 0 && process->opens_text) {
@@ -353,7 +353,7 @@ int sonde_patch_apply(struct sonde_process *process,
 		group.nr = nr - i < GROUP ? nr - i : GROUP;
 		apply_group(&group);
 	}
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	for (size_t i = 0; i < nr && rc == 0; i++)
 		rc = patches[i].rc;
 	return rc;

@@ -232,7 +232,7 @@ static uint64_t minus(uint64_t a, uint64_t b)
 /* The free range below mapping i (i == nr: above the last), without what
  * should be left alone. */
 static struct range gap_below(const struct sonde_places *places,
-			      const struct sonde_mappings *m, size_t i)
+			      const struct sonde_maps *m, size_t i)
 {
 	struct range gap = { places->lowest, HIGHEST };
 
@@ -280,7 +280,7 @@ static bool nearest_in(const struct wish *wish, const struct range *gap,
 
 static int map_new(struct sonde_places *places, const struct wish *wish)
 {
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	struct range best_gap = { 0, 0 };
 	uint64_t best = 0;
 	int rc = sonde_process_mappings(sonde_process_pid(places->process),
@@ -298,7 +298,7 @@ static int map_new(struct sonde_places *places, const struct wish *wish)
 			best_gap = gap;
 		}
 	}
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	if (!best)
 		return -ENOSPC;
 	uint64_t start = page_of(best);

@@ -82,7 +82,7 @@ struct sonde_probes {
 	struct sonde_process *process; /* borrowed */
 	struct sonde_agent *agent;
 	struct sonde_places *places;
-	struct sonde_text *text;
+	struct sonde_patch_text *text;
 	struct sonde_code_insns insns; /* of the function that was last asked */
 	struct site **sites;           /* by address */
 	size_t nr_sites, sites_room;
@@ -231,7 +231,7 @@ static int choose(struct sonde_probes *p, uint64_t address, uint64_t through,
 	struct sonde_code_view view;
 	const char *reason;
 	uint8_t *bytes;
-	int rc = sonde_text_view(p->text, address, &view, &bytes);
+	int rc = sonde_patch_text_view(p->text, address, &view, &bytes);
 
 	if (rc)
 		return explain(error, rc, address,
@@ -270,9 +270,9 @@ static int insn_at(const struct site *site, uint64_t address)
 
 /* A parked site is as good as none if it is stale, or would now reach into
  * another. */
-static int renew(struct sonde_probes *p, struct site *site,
-		 const struct sonde_probe_spec *spec,
-		 struct sonde_process_error *error)
+static int probes_renew(struct sonde_probes *p, struct site *site,
+			const struct sonde_probe_spec *spec,
+			struct sonde_process_error *error)
 {
 	struct sonde_window window = site->window;
 
@@ -319,7 +319,8 @@ static int site_for(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		address = window.address; /* behind an endbr64 */
 		site = site_around(p, address);
 	}
-	rc = site ? renew(p, site, spec, error) : add_site(p, &window, &site);
+	rc = site ? probes_renew(p, site, spec, error) :
+		    add_site(p, &window, &site);
 	if (rc)
 		return rc;
 	int insn = insn_at(site, address);
@@ -375,7 +376,8 @@ static int take_place(struct sonde_probes *p, struct sonde_window *window,
 
 	if (rc != -ENOSPC || !window->mask)
 		return rc;
-	if (window->can_be_free && !sonde_text_leads_inside(p->text, window))
+	if (window->can_be_free &&
+	    !sonde_patch_text_leads_inside(p->text, window))
 		make_free(window);
 	else
 		make_trap(window);
@@ -577,7 +579,7 @@ static bool give_way(struct sonde_probes *p, const struct sonde_patch *patches,
 	return any;
 }
 
-static int apply(struct sonde_probes *p, struct site **sites, size_t nr)
+static int probes_apply(struct sonde_probes *p, struct site **sites, size_t nr)
 {
 	struct sonde_patch *patches = calloc(nr + 1, sizeof(*patches));
 	bool again = true;
@@ -604,7 +606,7 @@ static int apply(struct sonde_probes *p, struct site **sites, size_t nr)
 }
 
 /* Builds and patches whatever is dirty. */
-static int commit(struct sonde_probes *p)
+static int probes_commit(struct sonde_probes *p)
 {
 	struct site **dirty = calloc(p->nr_sites + 1, sizeof(void *));
 	size_t nr = 0;
@@ -620,7 +622,7 @@ static int commit(struct sonde_probes *p)
 			rc = build(p, site);
 	}
 	if (!rc)
-		rc = apply(p, dirty, nr);
+		rc = probes_apply(p, dirty, nr);
 	free(dirty);
 	return rc;
 }
@@ -859,7 +861,7 @@ static int add_together(struct sonde_probes *p,
 		done += rc == 0;
 	}
 	if (!rc) {
-		rc = commit(p);
+		rc = probes_commit(p);
 		if (rc)
 			explain(error, rc, specs[0].address, reason_of(rc));
 	}
@@ -941,7 +943,7 @@ int sonde_probes_remove_all(struct sonde_probes *p, const uint32_t *indexes,
 		if (is_in(p, indexes[i]))
 			any |= unwish(p, indexes[i]);
 	if (any)
-		rc = commit(p);
+		rc = probes_commit(p);
 	if (!any || rc)
 		take_back(p);
 	for (size_t i = 0; rc && i < nr; i++)
@@ -968,7 +970,7 @@ int sonde_probes_enable(struct sonde_probes *p, uint32_t index, bool on)
 	probe->on = on;
 	if (changes) {
 		begin_change(probe->site);
-		rc = commit(p);
+		rc = probes_commit(p);
 		if (rc) {
 			probe->on = !on;
 			take_back(p);
@@ -1098,7 +1100,7 @@ int sonde_probes_new(struct sonde_process *process,
 			     SONDE_AGENT_CPUS_MAX;
 	rc = p->agent ? sonde_places_new(process, &p->places) : -EINVAL;
 	if (!rc)
-		rc = sonde_text_new(process, &p->text);
+		rc = sonde_patch_text_new(process, &p->text);
 	if (rc) {
 		sonde_probes_free(p);
 		return rc;
@@ -1119,7 +1121,7 @@ static void take_all_out(struct sonde_probes *p)
 		begin_change(p->sites[i]);
 		p->sites[i]->nr_probes = 0;
 	}
-	(void)commit(p); /* what can't be is left as it is: it works */
+	(void)probes_commit(p); /* what can't be is left as it is: it works */
 }
 
 void sonde_probes_free(struct sonde_probes *p)
@@ -1138,7 +1140,7 @@ void sonde_probes_free(struct sonde_probes *p)
 	sonde_code_insns_free(&p->insns);
 	free(p->sites);
 	free(p->builts);
-	sonde_text_free(p->text);
+	sonde_patch_text_free(p->text);
 	sonde_places_free(p->places);
 	free(p);
 }

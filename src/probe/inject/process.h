@@ -107,12 +107,12 @@ struct sonde_mapping {
 	bool readable, writable, executable, shared;
 	char *path; /* "" if it has none */
 };
-struct sonde_mappings {
+struct sonde_maps {
 	struct sonde_mapping *list;
 	size_t nr;
 };
-int sonde_process_mappings(pid_t pid, struct sonde_mappings *ret);
-void sonde_mappings_free(struct sonde_mappings *mappings);
+int sonde_process_mappings(pid_t pid, struct sonde_maps *ret);
+void sonde_maps_free(struct sonde_maps *mappings);
 
 /* The agent, once it is in; its image's entry points, addresses in the
  * process. */

@@ -154,8 +154,9 @@ static int read_u32(const struct sonde_process *process, uint64_t address,
 }
 
 /* One that programs which are linked today don't get. */
-static bool is_hidden(const struct sonde_process *process,
-		      const struct sonde_process_symbols *tables, uint32_t at)
+static bool symbol_is_hidden(const struct sonde_process *process,
+			     const struct sonde_process_symbols *tables,
+			     uint32_t at)
 {
 	uint16_t version;
 
@@ -196,7 +197,7 @@ int sonde_process_symbols_find(const struct sonde_process *process,
 			return -EIO;
 		if ((its | 1) == (wanted | 1) && symbol.st_value != 0 &&
 		    has_name(process, tables->names + symbol.st_name, name) &&
-		    !is_hidden(process, tables, at)) {
+		    !symbol_is_hidden(process, tables, at)) {
 			*ret_address = tables->base + symbol.st_value;
 			return 0;
 		}

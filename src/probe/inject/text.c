@@ -24,10 +24,10 @@ struct image {
 	struct sonde_functions *functions; /* NULL: none known */
 };
 
-struct sonde_text {
+struct sonde_patch_text {
 	struct sonde_process *process; /* borrowed */
 	struct sonde_functions_memory memory;
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	struct image *images;
 	size_t nr_images;
 	uint8_t *bytes;
@@ -40,9 +40,10 @@ static int inject_text_read_memory(void *ctx, uint64_t address, void *to,
 	return sonde_process_read(ctx, address, to, size);
 }
 
-int sonde_text_new(struct sonde_process *process, struct sonde_text **ret_text)
+int sonde_patch_text_new(struct sonde_process *process,
+			 struct sonde_patch_text **ret_text)
 {
-	struct sonde_text *text = calloc(1, sizeof(*text));
+	struct sonde_patch_text *text = calloc(1, sizeof(*text));
 
 	if (!text)
 		return -ENOMEM;
@@ -55,7 +56,7 @@ int sonde_text_new(struct sonde_process *process, struct sonde_text **ret_text)
 	return 0;
 }
 
-static void forget_images(struct sonde_text *text)
+static void forget_images(struct sonde_patch_text *text)
 {
 	for (size_t i = 0; i < text->nr_images; i++)
 		sonde_functions_free(text->images[i].functions);
@@ -64,20 +65,20 @@ static void forget_images(struct sonde_text *text)
 	text->nr_images = 0;
 }
 
-void sonde_text_free(struct sonde_text *text)
+void sonde_patch_text_free(struct sonde_patch_text *text)
 {
 	if (!text)
 		return;
 	forget_images(text);
-	sonde_mappings_free(&text->mappings);
+	sonde_maps_free(&text->mappings);
 	free(text->bytes);
 	free(text);
 }
 
 /* ---- mappings ---- */
 
-static const struct sonde_mapping *known_mapping(const struct sonde_text *text,
-						 uint64_t address)
+static const struct sonde_mapping *
+known_mapping(const struct sonde_patch_text *text, uint64_t address)
 {
 	for (size_t i = 0; i < text->mappings.nr; i++) {
 		const struct sonde_mapping *m = &text->mappings.list[i];
@@ -87,19 +88,19 @@ static const struct sonde_mapping *known_mapping(const struct sonde_text *text,
 	return NULL;
 }
 
-static const struct sonde_mapping *find_mapping(struct sonde_text *text,
+static const struct sonde_mapping *find_mapping(struct sonde_patch_text *text,
 						uint64_t address)
 {
 	const struct sonde_mapping *found = known_mapping(text, address);
 
 	if (found)
 		return found;
-	sonde_mappings_free(&text->mappings);
-	text->mappings = (struct sonde_mappings){ 0 };
+	sonde_maps_free(&text->mappings);
+	text->mappings = (struct sonde_maps){ 0 };
 	forget_images(text);
 	if (sonde_process_mappings(sonde_process_pid(text->process),
 				   &text->mappings)) {
-		text->mappings = (struct sonde_mappings){ 0 };
+		text->mappings = (struct sonde_maps){ 0 };
 		return NULL;
 	}
 	return known_mapping(text, address);
@@ -107,7 +108,7 @@ static const struct sonde_mapping *find_mapping(struct sonde_text *text,
 
 /* Where the file that is mapped there begins: the nearest mapping of its
  * offset 0 below. */
-static uint64_t image_base(const struct sonde_text *text,
+static uint64_t image_base(const struct sonde_patch_text *text,
 			   const struct sonde_mapping *mapping)
 {
 	for (const struct sonde_mapping *m = mapping + 1;
@@ -118,7 +119,7 @@ static uint64_t image_base(const struct sonde_text *text,
 	return mapping->start;
 }
 
-static struct image *find_image(struct sonde_text *text,
+static struct image *find_image(struct sonde_patch_text *text,
 				const struct sonde_mapping *mapping)
 {
 	uint64_t base = image_base(text, mapping);
@@ -140,8 +141,8 @@ static struct image *find_image(struct sonde_text *text,
 
 /* ---- views ---- */
 
-static int inject_text_read_bytes(struct sonde_text *text, uint64_t address,
-				  size_t size)
+static int inject_text_read_bytes(struct sonde_patch_text *text,
+				  uint64_t address, size_t size)
 {
 	if (size > text->room) {
 		uint8_t *grown = realloc(text->bytes, size);
@@ -158,8 +159,8 @@ static uint64_t inject_text_at_most(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-int sonde_text_view(struct sonde_text *text, uint64_t address,
-		    struct sonde_code_view *ret_view, uint8_t **ret_bytes)
+int sonde_patch_text_view(struct sonde_patch_text *text, uint64_t address,
+			  struct sonde_code_view *ret_view, uint8_t **ret_bytes)
 {
 	const struct sonde_mapping *mapping = find_mapping(text, address);
 	struct sonde_function f = {
@@ -200,8 +201,8 @@ int sonde_text_view(struct sonde_text *text, uint64_t address,
 	return 0;
 }
 
-bool sonde_text_leads_inside(struct sonde_text *text,
-			     const struct sonde_window *window)
+bool sonde_patch_text_leads_inside(struct sonde_patch_text *text,
+				   const struct sonde_window *window)
 {
 	const struct sonde_mapping *mapping =
 		find_mapping(text, window->address);

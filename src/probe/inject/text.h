@@ -12,10 +12,11 @@
 #include "probe/inject/process.h"
 #include "probe/inject/window.h"
 
-struct sonde_text;
+struct sonde_patch_text;
 
-int sonde_text_new(struct sonde_process *process, struct sonde_text **ret_text);
-void sonde_text_free(struct sonde_text *text);
+int sonde_patch_text_new(struct sonde_process *process,
+			 struct sonde_patch_text **ret_text);
+void sonde_patch_text_free(struct sonde_patch_text *text);
 
 /*
  * The code that the address is in. The bytes are as they are now - with what
@@ -23,14 +24,15 @@ void sonde_text_free(struct sonde_text *text);
  * view's bytes; both are valid until the next call. 0; -EFAULT (no executable
  * memory there), -EIO, -ENOMEM.
  */
-int sonde_text_view(struct sonde_text *text, uint64_t address,
-		    struct sonde_code_view *ret_view, uint8_t **ret_bytes);
+int sonde_patch_text_view(struct sonde_patch_text *text, uint64_t address,
+			  struct sonde_code_view *ret_view,
+			  uint8_t **ret_bytes);
 
 /*
  * Whether some branch of the same image, wherever it is, might lead inside the
  * window (a cold part's, say): a search for 32-bit displacements that would.
  */
-bool sonde_text_leads_inside(struct sonde_text *text,
-			     const struct sonde_window *window);
+bool sonde_patch_text_leads_inside(struct sonde_patch_text *text,
+				   const struct sonde_window *window);
 
 #endif /* PROBE_INJECT_TEXT_H */

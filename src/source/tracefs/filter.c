@@ -116,7 +116,7 @@ static const struct sonde_tracefs_field *find_field(const struct writer *to,
 {
 	const struct sonde_node *of = node_at(to, node);
 	const struct sonde_expr_source *source;
-	const struct sonde_name *name;
+	const struct sonde_expr_name *name;
 
 	if (of->kind != SONDE_NODE_NAME)
 		return NULL;

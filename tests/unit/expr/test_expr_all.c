@@ -187,7 +187,7 @@ static const struct sonde_expr_machine machine = {
 
 static void check_result(enum result result, const uint64_t *stack)
 {
-	const void *text = text_at(stack);
+	const void *text = text_in(stack);
 
 	if (result == RESULT_NUMBER)
 		must(!is_address(stack[0]), "its number is an address");

@@ -587,7 +587,7 @@ static void other_bytes_are_not_overwritten(void **state)
 
 static void check_protection(void)
 {
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	size_t nr = 0;
 
 	assert_int_equal(sonde_process_mappings(child, &mappings), 0);
@@ -599,7 +599,7 @@ static void check_protection(void)
 		assert_true(m->readable && m->executable && !m->writable);
 		nr++;
 	}
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	assert_int_equal(nr, 1);
 }
 

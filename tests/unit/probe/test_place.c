@@ -54,7 +54,7 @@ pid_t sonde_process_pid(const struct sonde_process *process)
 	return 1;
 }
 
-int sonde_process_mappings(pid_t pid, struct sonde_mappings *ret)
+int sonde_process_mappings(pid_t pid, struct sonde_maps *ret)
 {
 	(void)pid;
 	ret->list = maps;
@@ -62,7 +62,7 @@ int sonde_process_mappings(pid_t pid, struct sonde_mappings *ret)
 	return 0;
 }
 
-void sonde_mappings_free(struct sonde_mappings *mappings)
+void sonde_maps_free(struct sonde_maps *mappings)
 {
 	(void)mappings;
 }

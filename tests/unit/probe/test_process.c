@@ -549,7 +549,7 @@ static void an_ignored_sigtrap_stays_ignored(void **state)
 static uint64_t sum_of_code(pid_t pid)
 {
 	static unsigned char bytes[PAGE];
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	uint64_t sum = 0xcbf29ce484222325ull;
 	char path[64];
 	int fd;
@@ -573,7 +573,7 @@ static uint64_t sum_of_code(pid_t pid)
 				sum = (sum ^ bytes[n]) * 0x100000001b3ull;
 		}
 	}
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	close(fd);
 	return sum;
 }
@@ -891,13 +891,13 @@ static void have_no_children(void)
 
 static uint64_t mapped_bytes(pid_t pid)
 {
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	uint64_t bytes = 0;
 
 	assert_int_equal(sonde_process_mappings(pid, &mappings), 0);
 	for (size_t i = 0; i < mappings.nr; i++)
 		bytes += mappings.list[i].end - mappings.list[i].start;
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	return bytes;
 }
 
@@ -1265,7 +1265,7 @@ static void memory_is_shared(void **state)
 static void mappings_are_listed(void **state)
 {
 	const pid_t pid = start(check_registers);
-	struct sonde_mappings mappings;
+	struct sonde_maps mappings;
 	bool code = false;
 	bool stack = false;
 
@@ -1286,7 +1286,7 @@ static void mappings_are_listed(void **state)
 	}
 	assert_true(code);
 	assert_true(stack);
-	sonde_mappings_free(&mappings);
+	sonde_maps_free(&mappings);
 	end(pid);
 }
 
