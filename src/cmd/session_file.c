@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/port.h"
 #include "cmd/cmd.h"
 #include "session/options.h"
 #include "session/protocol.h"
@@ -131,11 +132,15 @@ void sonde_command_put_file(const struct sonde_session_document *document)
 
 /* ---- reading ---- */
 
+/* The words that are taken, or -EINVAL. Nothing is left out without a word. */
 static int file_copy_words(const struct sonde_session_document *document,
 			   char **words, size_t max)
 {
 	size_t nr = sonde_session_document_nr(document, "options");
 
+	if (sonde_session_document_number(document, "sonde") !=
+	    SONDE_PROTOCOL_VERSION)
+		return -EINVAL;
 	for (size_t i = 0; i < nr; i++) {
 		const char *word =
 			sonde_session_document_word(document, "options", i);
@@ -145,6 +150,23 @@ static int file_copy_words(const struct sonde_session_document *document,
 			return -EINVAL;
 	}
 	return nr ? (int)nr : -EINVAL;
+}
+
+/* What else says it is the answer of `status --json`, or a slip of the pen. */
+static int file_take_document(const char *path,
+			      const struct sonde_session_document *document,
+			      char **words, size_t max)
+{
+	static const char *const names[] = { "sonde", "options" };
+	const char *other = sonde_session_document_other(
+		document, names, SONDE_ARRAY_SIZE(names));
+
+	if (!other)
+		return file_copy_words(document, words, max);
+	sonde_complain("%.300s: '%.40s' is no member of a session's file, "
+		       "which 'sonde status NAME --as-file' writes",
+		       path, other);
+	return -EBADMSG;
 }
 
 int sonde_command_read_file(const char *path, char **words, size_t max)
@@ -159,14 +181,14 @@ int sonde_command_read_file(const char *path, char **words, size_t max)
 		rc = sonde_session_document_read(text, strlen(text), &document);
 	free(text);
 	if (!rc) {
-		rc = file_copy_words(document, words, max);
+		rc = file_take_document(path, document, words, max);
 		sonde_session_document_free(document);
 	}
 	if (rc == -EINVAL)
 		sonde_complain("%.300s: not a session's file, as 'sonde status "
 			       "NAME --as-file' writes it",
 			       path);
-	else if (rc < 0)
+	else if (rc < 0 && rc != -EBADMSG)
 		sonde_complain("%.300s: %s", path, strerrordesc_np(-rc));
 	return rc < 0 ? -1 : rc;
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/utf8.h"
 #include "cmd/attach_hooks.h"
 #include "cmd/recording.h"
 #include "cmd/session.h"
@@ -79,6 +80,31 @@ static void show_started(const struct sonde_rundir *home, const char *name)
 	sonde_session_document_free(document);
 }
 
+/* The session's file and its answers are JSON, which has no other texts: they
+ * would say, and start again, something else. */
+static int start_check_text(const char *text, const char *what)
+{
+	if (sonde_utf8_is_valid(text, strlen(text)))
+		return 0;
+	sonde_complain("start: %s is not UTF-8, which a session's file can't "
+		       "hold; 'sonde record' takes it",
+		       what);
+	return SONDE_EXIT_USAGE;
+}
+
+static int start_check_words(char *const *words)
+{
+	char what[48];
+	int rc = 0;
+
+	for (int i = 0; !rc && words[i]; i++) {
+		(void)snprintf(what, sizeof(what), "word %d behind the name",
+			       i + 1);
+		rc = start_check_text(words[i], what);
+	}
+	return rc;
+}
+
 /* The name is free, or so it seems. */
 static int start_named(const struct sonde_record_options *options,
 		       struct sonde_recorder_start_config *config)
@@ -93,8 +119,12 @@ static int start_named(const struct sonde_record_options *options,
 					 sizeof(directory), &place))
 		return EXIT_FAILED;
 	rc = sonde_place_where(&place, path);
-	if (rc) {
+	if (rc)
 		sonde_complain("%.300s: %s", directory, strerrordesc_np(-rc));
+	else
+		rc = start_check_text(path,
+				      "the path of the trace's directory");
+	if (rc) {
 		sonde_place_remove(&place);
 		return EXIT_FAILED;
 	}
@@ -133,6 +163,9 @@ static int start(struct sonde_record_options *options, const char *name,
 	char text[400];
 	int rc;
 
+	rc = start_check_words(words);
+	if (rc)
+		return rc;
 	sonde_command_fit_memory(options);
 	rc = sonde_command_check_memory(options);
 	if (!rc)

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include <json-c/json_object.h>
+#include <json-c/json_object_iterator.h>
 #include <json-c/json_tokener.h>
 
 #define DEPTH 8
@@ -113,6 +114,50 @@ bool sonde_session_document_has_number(
 	const struct sonde_session_document *document, const char *path)
 {
 	return json_object_is_type(find(document, path), json_type_int);
+}
+
+bool sonde_session_document_may_count(
+	const struct sonde_session_document *document, const char *name)
+{
+	struct json_object *value;
+
+	return !json_object_object_get_ex(document->root, name, &value) ||
+	       (json_object_is_type(value, json_type_int) &&
+		json_object_get_int64(value) >= 0);
+}
+
+bool sonde_session_document_may_list(
+	const struct sonde_session_document *document, const char *name)
+{
+	struct json_object *value;
+
+	return !json_object_object_get_ex(document->root, name, &value) ||
+	       json_object_is_type(value, json_type_array);
+}
+
+static bool document_is_among(const char *name, const char *const *names,
+			      size_t nr)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+const char *
+sonde_session_document_other(const struct sonde_session_document *document,
+			     const char *const *names, size_t nr)
+{
+	struct json_object_iterator at = json_object_iter_begin(document->root);
+	struct json_object_iterator end = json_object_iter_end(document->root);
+
+	for (; !json_object_iter_equal(&at, &end); json_object_iter_next(&at)) {
+		const char *name = json_object_iter_peek_name(&at);
+
+		if (!document_is_among(name, names, nr))
+			return name;
+	}
+	return NULL;
 }
 
 uint64_t

@@ -36,6 +36,15 @@ bool sonde_session_document_is_true(
 	const struct sonde_session_document *document, const char *path);
 bool sonde_session_document_has_number(
 	const struct sonde_session_document *document, const char *path);
+/* Whether the member isn't there, or is a whole number from 0 on, or a list. */
+bool sonde_session_document_may_count(
+	const struct sonde_session_document *document, const char *name);
+bool sonde_session_document_may_list(
+	const struct sonde_session_document *document, const char *name);
+/* The first member that isn't one of the `nr` names; NULL: there is none. */
+const char *
+sonde_session_document_other(const struct sonde_session_document *document,
+			     const char *const *names, size_t nr);
 /* The i-th text of a list; NULL beyond the last. */
 const char *
 sonde_session_document_word(const struct sonde_session_document *document,

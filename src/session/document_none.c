@@ -35,6 +35,32 @@ bool sonde_session_document_has_number(
 	return false;
 }
 
+bool sonde_session_document_may_count(
+	const struct sonde_session_document *document, const char *name)
+{
+	(void)document;
+	(void)name;
+	return false;
+}
+
+bool sonde_session_document_may_list(
+	const struct sonde_session_document *document, const char *name)
+{
+	(void)document;
+	(void)name;
+	return false;
+}
+
+const char *
+sonde_session_document_other(const struct sonde_session_document *document,
+			     const char *const *names, size_t nr)
+{
+	(void)document;
+	(void)names;
+	(void)nr;
+	return NULL;
+}
+
 uint64_t
 sonde_session_document_number(const struct sonde_session_document *document,
 			      const char *path)

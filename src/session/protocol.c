@@ -99,13 +99,33 @@ static int take_rules(const struct sonde_session_document *document,
 	return rc;
 }
 
+/* What isn't said stays; what is said wrongly isn't taken for not said. */
+static int ask_check_types(const struct sonde_session_document *document,
+			   char *error, size_t error_size)
+{
+	if (!sonde_session_document_may_list(document, "rules"))
+		return refuse_words(error, error_size,
+				    "\"rules\" must be a list");
+	if (!sonde_session_document_may_count(document, "loglevel"))
+		return refuse_words(error, error_size,
+				    "\"loglevel\" must be a number: 0 to 14, "
+				    "or 255 for all");
+	if (!sonde_session_document_may_count(document, "memory_bytes"))
+		return refuse_words(error, error_size,
+				    "\"memory_bytes\" must be a number of "
+				    "bytes");
+	return 0;
+}
+
 static int read_wish(const struct sonde_session_document *document,
 		     struct sonde_session_wish *wish, char *error,
 		     size_t error_size)
 {
 	uint64_t level = sonde_session_document_number(document, "loglevel");
-	int rc = take_rules(document, wish, error, error_size);
+	int rc = ask_check_types(document, error, error_size);
 
+	if (!rc)
+		rc = take_rules(document, wish, error, error_size);
 	if (rc)
 		return rc;
 	wish->has_loglevel =

@@ -168,6 +168,8 @@ static int64_t sleep_ns(const struct sonde_recorder *r)
 		pause = not_after(pause, r->next_watch_ns);
 	if (r->attach && sonde_attach_waits(r->attach) && !is_idle(r))
 		pause = not_after(pause, r->next_attach_ns);
+	if (r->is_ending)
+		pause = not_after(pause, r->holder_end_ns);
 	return r->end_ns ? not_after(pause, r->end_ns) : pause;
 }
 
@@ -216,6 +218,8 @@ static void look_for_more(struct sonde_recorder *r, bool is_due)
 
 	if (r->end_ns && now >= r->end_ns)
 		sonde_recorder_end(r, SONDE_ENDED_DURATION);
+	if (r->is_ending && now >= r->holder_end_ns)
+		sonde_recorder_leave_holder(r);
 	if (!r->attach)
 		return;
 	if (!sonde_attach_waits(r->attach)) {

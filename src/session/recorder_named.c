@@ -32,10 +32,12 @@
 #define ASKERS_MAX     16u
 #define ERROR_SIZE     480
 #define PROCESSES_TOLD 256u
+#define HOLDER_NS      5000000000ull
 
 struct asker {
-	int fd;         /* -1: free place */
-	uint64_t since; /* in the order of coming */
+	int fd;          /* -1: free place */
+	uint64_t since;  /* in the order of coming */
+	bool awaits_end; /* it has asked for it */
 	uint32_t used;
 	char text[SONDE_ASK_MAX];
 };
@@ -45,7 +47,6 @@ struct sonde_recorder_by_name {
 	uint64_t began_s;
 	uint64_t nr_came;
 	uint64_t nr_snapshots;
-	uint32_t ender;     /* who asked for the end; ASKERS_MAX: nobody */
 	bool is_to_destroy; /* it is forgotten when it has ended */
 	struct asker askers[ASKERS_MAX];
 };
@@ -254,39 +255,36 @@ static int describe_session(struct sonde_recorder *r, bool stopped)
 
 /* ---- those who ask ---- */
 
-static void drop(struct sonde_recorder *r, struct asker *asker)
+static void drop(struct asker *asker)
 {
 	if (asker->fd >= 0)
 		(void)close(
 			asker->fd); /* a stream socket without descriptors */
 	asker->fd = -1;
-	if (r->named->ender == (uint32_t)(asker - r->named->askers))
-		r->named->ender = ASKERS_MAX;
 }
 
 /* Takes over the line; who doesn't take it is dropped. */
-static void answer(struct sonde_recorder *r, struct asker *asker, char *text)
+static void answer(struct asker *asker, char *text)
 {
 	size_t size = text ? strlen(text) : 0;
 
 	if (!text || send(asker->fd, text, size, MSG_DONTWAIT | MSG_NOSIGNAL) !=
 			     (ssize_t)size)
-		drop(r, asker);
+		drop(asker);
 	free(text);
 }
 
-static void refuse(struct sonde_recorder *r, struct asker *asker,
-		   const char *why)
+static void refuse(struct asker *asker, const char *why)
 {
 	struct line line;
 
 	if (!begin_answer(&line)) {
-		drop(r, asker);
+		drop(asker);
 		return;
 	}
 	sonde_json_put_bool(&line.json, "ok", false);
 	sonde_json_put_text(&line.json, "error", why);
-	answer(r, asker, end_answer(&line));
+	answer(asker, end_answer(&line));
 }
 
 static void tell_status(struct sonde_recorder *r, struct asker *asker)
@@ -294,12 +292,12 @@ static void tell_status(struct sonde_recorder *r, struct asker *asker)
 	struct line line;
 
 	if (!begin_answer(&line)) {
-		drop(r, asker);
+		drop(asker);
 		return;
 	}
 	sonde_json_put_bool(&line.json, "ok", true);
 	put_running(r, &line.json);
-	answer(r, asker, end_answer(&line));
+	answer(asker, end_answer(&line));
 }
 
 static void put_snapshot(struct sonde_json *json, const char *directory,
@@ -324,7 +322,7 @@ static void obey_clear(struct sonde_recorder *r, struct asker *asker)
 	int rc;
 
 	if (r->config->session->mode != SONDE_OVERWRITE || r->kernel) {
-		refuse(r, asker,
+		refuse(asker,
 		       r->kernel ? "kernel events can't be cleared while they "
 				   "are recorded" :
 				   "it writes its events as they come (--mode "
@@ -334,8 +332,8 @@ static void obey_clear(struct sonde_recorder *r, struct asker *asker)
 	}
 	rc = sonde_session_clear(r->session, SONDE_CTF_PROGRAMS);
 	if (rc)
-		refuse(r, asker,
-		       rc == -EBUSY ? "its programs write too fast just now; "
+		refuse(asker, rc == -EBUSY ?
+				      "its programs write too fast just now; "
 				      "try again" :
 				      strerrordesc_np(-rc));
 	else
@@ -350,23 +348,23 @@ static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 	struct line line;
 
 	if (r->config->session->mode != SONDE_OVERWRITE) {
-		refuse(r, asker,
+		refuse(asker,
 		       "it writes its events as they come (--mode discard): its "
 		       "trace can be read at any time; a snapshot is of "
 		       "--mode overwrite");
 		return;
 	}
 	if (sonde_recorder_snapshot(r, directory, &summary, &error)) {
-		refuse(r, asker, error.text);
+		refuse(asker, error.text);
 		return;
 	}
 	r->named->nr_snapshots++;
 	if (!begin_answer(&line)) {
-		drop(r, asker);
+		drop(asker);
 		return;
 	}
 	put_snapshot(&line.json, directory, &summary);
-	answer(r, asker, end_answer(&line));
+	answer(asker, end_answer(&line));
 }
 
 /* Its file says what another recorder would go on with. */
@@ -387,18 +385,17 @@ static void obey_change(struct sonde_recorder *r, struct asker *asker,
 				strerrordesc_np(-rc));
 	}
 	if (rc)
-		refuse(r, asker,
-		       *error.text ? error.text : strerrordesc_np(-rc));
+		refuse(asker, *error.text ? error.text : strerrordesc_np(-rc));
 	else
 		tell_status(r, asker);
 }
 
-static void obey_end(struct sonde_recorder *r, const struct asker *asker,
+static void obey_end(struct sonde_recorder *r, struct asker *asker,
 		     bool is_to_destroy)
 {
 	sonde_recorder_end(r, SONDE_ENDED_ASKED);
 	r->named->is_to_destroy |= is_to_destroy;
-	r->named->ender = (uint32_t)(asker - r->named->askers);
+	asker->awaits_end = true;
 }
 
 static void obey(struct sonde_recorder *r, struct asker *asker,
@@ -410,7 +407,7 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		sonde_session_ask_read(words, size, &ask, error, sizeof(error));
 
 	if (rc) {
-		refuse(r, asker, *error ? error : strerrordesc_np(-rc));
+		refuse(asker, *error ? error : strerrordesc_np(-rc));
 		return;
 	}
 	switch (ask.what) {
@@ -450,8 +447,8 @@ static void hear_lines(struct sonde_recorder *r, struct asker *asker)
 		asker->used = (uint32_t)rest;
 	}
 	if (asker->fd >= 0 && asker->used == sizeof(asker->text)) {
-		refuse(r, asker, "the request is too long");
-		drop(r, asker);
+		refuse(asker, "the request is too long");
+		drop(asker);
 	}
 }
 
@@ -468,7 +465,7 @@ void sonde_recorder_hear_asker(struct sonde_recorder *r, uint32_t index)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return;
 	if (n <= 0) {
-		drop(r, asker);
+		drop(asker);
 		return;
 	}
 	asker->used += (uint32_t)n;
@@ -488,7 +485,7 @@ static struct asker *asker_place(struct sonde_recorder *r)
 		if (asker->since < oldest->since)
 			oldest = asker;
 	}
-	drop(r, oldest);
+	drop(oldest);
 	return oldest;
 }
 
@@ -519,10 +516,11 @@ void sonde_recorder_accept_askers(struct sonde_recorder *r)
 	asker = asker_place(r);
 	asker->fd = fd;
 	asker->used = 0;
+	asker->awaits_end = false;
 	asker->since = r->named->nr_came++;
 	if (sonde_recorder_watch(r, fd, SONDE_RECORDER_ASKER,
 				 (uint32_t)(asker - r->named->askers)))
-		drop(r, asker);
+		drop(asker);
 }
 
 void sonde_recorder_take_signal(struct sonde_recorder *r)
@@ -540,6 +538,7 @@ bool sonde_recorder_ask_holder(struct sonde_recorder *r)
 {
 	const char end = SONDE_HOLDER_END;
 
+	r->holder_end_ns = sonde_monotonic_ns() + HOLDER_NS;
 	return send(r->config->control_fd, &end, sizeof(end), MSG_NOSIGNAL) ==
 	       (ssize_t)sizeof(end);
 }
@@ -555,6 +554,24 @@ static void lose_holder(struct sonde_recorder *r)
 		"was killed: from then on, nothing of these was "
 		"recorded");
 	r->finishing |= r->is_ending;
+}
+
+void sonde_recorder_leave_holder(struct sonde_recorder *r)
+{
+	struct sonde_proc_stat stat = { .state = '?' };
+	pid_t holder = r->front.pid;
+	bool is_stopped;
+
+	(void)sonde_proc_stat(holder, &stat); /* it is told, and no more */
+	is_stopped = stat.state == 'T' || stat.state == 't';
+	sonde_summary_note(
+		&r->summary,
+		"the process that holds the hooks of --malloc, --locks (pid "
+		"%d) %s: they stay in the programs until it %s or is killed",
+		(int)holder,
+		is_stopped ? "is stopped" : "has not taken them out in time",
+		is_stopped ? "goes on" : "does");
+	r->finishing = true;
 }
 
 void sonde_recorder_hear_holder(struct sonde_recorder *r)
@@ -600,7 +617,6 @@ int sonde_recorder_name(struct sonde_recorder *r)
 
 	if (!named)
 		return -ENOMEM;
-	named->ender = ASKERS_MAX;
 	named->began_s = sonde_time_ns(CLOCK_REALTIME) / 1000000000;
 	for (uint32_t i = 0; i < ASKERS_MAX; i++)
 		named->askers[i].fd = -1;
@@ -615,17 +631,15 @@ int sonde_recorder_name(struct sonde_recorder *r)
 	return rc ? rc : describe_session(r, false);
 }
 
-/* Whoever asked for the end hears of it when all that it says is so. */
-static void tell_ender(struct sonde_recorder *r)
+static void tell_asker_end(const struct sonde_recorder *r, struct asker *asker)
 {
-	struct sonde_recorder_by_name *named = r->named;
 	struct line line;
 
-	if (named->ender == ASKERS_MAX || !begin_answer(&line))
+	if (!begin_answer(&line))
 		return;
 	sonde_json_put_bool(&line.json, "ok", true);
 	put_stopped(r, &line.json);
-	answer(r, &named->askers[named->ender], end_answer(&line));
+	answer(asker, end_answer(&line));
 }
 
 void sonde_recorder_unname(struct sonde_recorder *r, bool started)
@@ -644,10 +658,14 @@ void sonde_recorder_unname(struct sonde_recorder *r, bool started)
 	sonde_session_remove_socket(config->home, config->name);
 	if (!named)
 		return;
-	if (started)
-		tell_ender(r);
-	for (uint32_t i = 0; i < ASKERS_MAX; i++)
-		drop(r, &named->askers[i]);
+	/* Who asked for the end hears of it when all that it says is so. */
+	for (uint32_t i = 0; i < ASKERS_MAX; i++) {
+		struct asker *asker = &named->askers[i];
+
+		if (started && asker->fd >= 0 && asker->awaits_end)
+			tell_asker_end(r, asker);
+		drop(asker);
+	}
 	if (named->signal_fd >= 0)
 		(void)close(named->signal_fd);
 	free(named);

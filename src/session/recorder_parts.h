@@ -94,8 +94,9 @@ struct sonde_recorder {
 	int epoll_fd;
 	bool finishing;
 	bool has_holder; /* of hooks: the front of a session by name stays */
-	bool is_ending;  /* the holder is taking the hooks out */
-	bool is_void;    /* none could be put in: there is no session */
+	bool is_ending;  /* the holder is taking the hooks out, */
+	uint64_t holder_end_ns; /* and is waited for no longer */
+	bool is_void;           /* none could be put in: there is no session */
 	enum sonde_header_kind last_header;
 	uint64_t nr_came;     /* peers so far */
 	int spare_fd;         /* to be given up for turning somebody away */
@@ -206,8 +207,10 @@ void sonde_recorder_take_signal(struct sonde_recorder *r);
 
 /* Who holds the hooks (session/start_hooks.h) has said something, or has gone. */
 void sonde_recorder_hear_holder(struct sonde_recorder *r);
-/* It is to take them out, and answer. False: it has gone. */
+/* It is to take them out, and answer in time. False: it has gone. */
 bool sonde_recorder_ask_holder(struct sonde_recorder *r);
+/* It has not: the session ends without, and says so. */
+void sonde_recorder_leave_holder(struct sonde_recorder *r);
 
 /* It is over, and the summary tells how; `started`: or has never begun. */
 void sonde_recorder_unname(struct sonde_recorder *r, bool started);

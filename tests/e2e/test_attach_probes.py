@@ -11,6 +11,7 @@ has made and when.
 import collections
 import contextlib
 import hashlib
+import json
 import os
 import pathlib
 import re
@@ -677,6 +678,63 @@ def hooks_of_a_session_do_not_outlive_its_recorder_or_holder():
                           for note in said["summary"]["notes"]),
                       str(said["summary"]))
         p.end()
+
+
+@test
+def a_stopped_holder_of_hooks_does_not_keep_a_session():
+    p = Plain()
+    before = text_of(p.pid)
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--malloc")
+        p.do("all", 10)
+        recorder = home.pid("night")
+        holder = parent_of(recorder)
+        os.kill(holder, signal.SIGSTOP)
+        try:
+            said = home.json("stop", "night")
+            await_end(recorder)
+        finally:
+            os.kill(holder, signal.SIGCONT)
+        check(any(f"pid {holder}" in note and "is stopped" in note
+                  for note in said["summary"]["notes"]), str(said["summary"]))
+        check_equal(said["summary"]["events_lost"], 0, "lost")
+        await_end(holder)
+        await_text(p.pid, before)
+    p.end()
+
+
+def ask(connection, *words):
+    """Without waiting for the answers."""
+    connection.sendall("".join(
+        json.dumps({"sonde": 1, "do": word}) + "\n"
+        for word in words).encode())
+
+
+@test
+def everybody_who_asks_for_the_end_is_answered():
+    p = Plain()
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--malloc")
+        holder = parent_of(home.pid("night"))
+        askers = [socket.socket(socket.AF_UNIX) for _ in range(3)]
+        answers = [s.makefile() for s in askers]
+        os.kill(holder, signal.SIGSTOP)
+        try:
+            for s, answer in zip(askers, answers):
+                s.settimeout(TIMEOUT)
+                s.connect(home.socket("night"))
+                # When the first is answered, the second has been heard.
+                ask(s, "status", "stop")
+                check_equal(json.loads(answer.readline())["state"],
+                            "recording", "before")
+        finally:
+            os.kill(holder, signal.SIGCONT)
+        for answer in answers:
+            check_equal(json.loads(answer.readline() or "{}").get("state"),
+                        "stopped", "answer")
+        for s in askers:
+            s.close()
+    p.end()
 
 
 @test

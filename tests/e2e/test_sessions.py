@@ -277,6 +277,50 @@ def a_session_is_made_of_another_ones_file():
     p.end()
 
 
+@test
+def what_is_no_sessions_file_is_refused():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        file = home.traces / "session.json"
+        for text, why in (
+                (home.ok("status", "night", "--json").stdout, "--as-file"),
+                ('{"sonde": 1, "options": ["-a"], "option": []}', "'option'"),
+                ('{"options": ["-a"]}', "not a session's file"),
+                ('{"sonde": 2, "options": ["-a"]}', "not a session's file"),
+                ('{"sonde": 1, "options": ["-a", 1]}',
+                 "not a session's file"),
+                ('{"sonde": 1, "options": "-a"}', "not a session's file")):
+            file.write_text(text)
+            check(why in home.complaint("start", "x", "-f", file), text)
+        check_equal([s["name"] for s in home.all()], ["night"], "sessions")
+    p.end()
+
+
+@test
+def words_that_a_sessions_file_cannot_hold_are_refused():
+    p = Program(program())
+    odd = os.fsdecode(b"odd\xff")
+    with Home() as home:
+        check("UTF-8" in home.complaint("start", "night", "-p", p.pid, "-e",
+                                        odd, status=2),
+              "a word")
+        check("UTF-8" in home.complaint("start", "night", "-p", p.pid, "-o",
+                                        home.traces / odd, status=2),
+              "a directory")
+        (home.traces / odd).mkdir()
+        home.traces /= odd
+        check("UTF-8" in home.complaint("start", "night", "-p", p.pid, "-o",
+                                        "night"), "where it is")
+        home.traces = home.traces.parent
+        check_equal(os.listdir(home.traces / odd), [], "what is left")
+        check_equal(home.all(), [], "sessions")
+        home.start("night", "-p", p.pid, "-e", "\u00e9*")
+        check_equal(home.json("status", "night")["options"][3], "\u00e9*",
+                    "word")
+    p.end()
+
+
 # ---- changes ----
 
 @test

@@ -221,6 +221,48 @@ static void what_is_no_request_is_refused_with_a_reason(void **state)
 	}
 }
 
+static void a_member_of_another_type_is_refused_by_its_name(void **state)
+{
+	static const struct {
+		const char *member, *value;
+	} wishes[] = {
+		{ "rules", "\"+a\"" },
+		{ "rules", "null" },
+		{ "rules", "{}" },
+		{ "loglevel", "\"3\"" },
+		{ "loglevel", "3.0" },
+		{ "loglevel", "-1" },
+		{ "loglevel", "true" },
+		{ "memory_bytes", "\"1M\"" },
+		{ "memory_bytes", "-4194304" },
+		{ "memory_bytes", "null" },
+		{ "memory_bytes", "[4194304]" },
+	};
+	struct sonde_session_ask ask;
+	char line[200], error[200], name[32];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(wishes) / sizeof(wishes[0]); i++) {
+		int rc;
+
+		/* What is right beside it doesn't help. */
+		(void)snprintf(line, sizeof(line),
+			       "{\"sonde\": 1, \"do\": \"change\", \"%s\": %s"
+			       "%s}",
+			       wishes[i].member, wishes[i].value,
+			       *wishes[i].member == 'l' ?
+				       ", \"memory_bytes\": 4194304" :
+				       ", \"loglevel\": 3");
+		(void)snprintf(name, sizeof(name), "\"%s\"", wishes[i].member);
+		rc = sonde_session_ask_read(line, strlen(line), &ask, error,
+					    sizeof(error));
+		if (rc == -ENOSYS)
+			skip();
+		assert_int_equal(rc, -EINVAL);
+		assert_non_null(strstr(error, name));
+	}
+}
+
 int main(void)
 {
 #define CASE(name) cmocka_unit_test_setup_teardown(name, start, end)
@@ -230,6 +272,7 @@ int main(void)
 		CASE(a_name_is_taken_once_until_its_owner_has_gone),
 		CASE(a_request_is_what_was_written),
 		CASE(what_is_no_request_is_refused_with_a_reason),
+		CASE(a_member_of_another_type_is_refused_by_its_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
