@@ -49,6 +49,14 @@
  *
  * costs what a tracepoint does while nobody records: a load and a branch.
  *
+ *	sonde_snapshot("slow-request");
+ *
+ * asks the flight recorders that record the program (sonde start --mode
+ * overwrite) to write what they hold, into a directory that is called by the
+ * reason: a string literal of up to 64 letters, digits, '.', '-' and '_' that
+ * begins with a letter. It adds one to a number in memory, and goes on; who
+ * records sees it some milliseconds later. It is an event of its own, too.
+ *
  * With SONDE_DISABLE defined before this header is included, tracepoints
  * leave nothing at all in the program; they are still checked.
  *
@@ -73,6 +81,7 @@
 #define sonde_event(...)                    ((void)0)
 #define sonde_event_level(...)              ((void)0)
 #define sonde_event_enabled(provider, name) 0
+#define sonde_snapshot(reason)              ((void)0)
 
 #else
 
@@ -87,6 +96,15 @@
 #define sonde_event_enabled(provider, name) SONDE_ENABLED_(#provider, #name)
 
 /* clang-format off */
+
+#define sonde_snapshot(reason) \
+	do { \
+		SONDE_ASSERT_(sizeof("" reason "") <= 65 && \
+				      sizeof("" reason "") > 1, \
+			      "a reason has 1 to 64 characters"); \
+		SONDE_TRACE_(SONDE_INFO, "sonde_snapshot", "" reason "", \
+			     sonde_takes_a_literal_, SONDE_EMPTY_); \
+	} while (0)
 
 #define sonde_field(name, ...) ()(PLAIN, #name, 0, (__VA_ARGS__))
 #define sonde_hex(name, ...) \

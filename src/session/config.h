@@ -32,6 +32,7 @@
 #define SONDE_SOURCE_BYTES_MAX      4096u
 #define SONDE_SOURCE_RETURNS_MAX    65536u
 #define SONDE_ATTACH_MAX            64u
+#define SONDE_TRIGGERS_MAX          16u
 #define SONDE_DURATION_MAX_US       (1000ull * 3600 * 1000000)
 
 enum sonde_headers {
@@ -44,6 +45,20 @@ enum sonde_headers {
 struct sonde_event_condition {
 	uint32_t rule;    /* where it begins in `rules` */
 	const char *text; /* borrowed */
+};
+
+enum sonde_trigger_action {
+	SONDE_DO_SNAPSHOT = 0,
+	SONDE_DO_STOP,
+	SONDE_DO_RUN,
+	SONDE_DO_NOTIFY,
+};
+
+/* What is done when an event of a program happens. */
+struct sonde_session_trigger {
+	const char *glob; /* which; borrowed */
+	enum sonde_trigger_action action;
+	const char *command; /* SONDE_DO_RUN: for the shell; borrowed */
 };
 
 struct sonde_board;
@@ -105,6 +120,8 @@ struct sonde_session_config {
 	uint32_t loglevel;
 	uint32_t nr_conditions;
 	uint32_t nr_filters;
+	uint32_t nr_triggers; /* of a session by name */
+	struct sonde_session_trigger triggers[SONDE_TRIGGERS_MAX];
 	struct sonde_event_condition conditions[SONDE_CONDITIONS_MAX];
 	const char *filters[SONDE_COMMON_FILTERS_MAX]; /* borrowed */
 	size_t rules_size; /* with the empty string at the end; 0: none yet */

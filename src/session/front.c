@@ -602,6 +602,7 @@ static void recording_over(struct front *front)
 		[SONDE_ENDED_UNTIL] = "what --until waits for has happened",
 		[SONDE_ENDED_DURATION] = "--duration is over",
 		[SONDE_ENDED_GONE] = "all processes have ended",
+		[SONDE_ENDED_TRIGGER] = "what --when waits for has happened",
 	};
 	char text[80];
 

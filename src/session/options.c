@@ -17,7 +17,9 @@
 
 #include "base/nearest.h"
 #include "base/number.h"
+#include "base/port.h"
 #include "expr/expr.h"
+#include "session/rules.h"
 #include "sys/cpus.h"
 #include "types/select.h"
 
@@ -355,6 +357,61 @@ static int apply_until(struct parse *parse, const char *value)
 			 value);
 }
 
+static int apply_when(struct parse *parse, const char *value)
+{
+	struct sonde_session_config *session = &parse->options->session;
+	char rules[SONDE_RULES_MAX] = "";
+	const char *text;
+	size_t size = 1;
+
+	(void)sonde_condition_at(value, &text);
+	if (text)
+		return fail(parse,
+			    "--when '%.60s': conditions are tested in programs "
+			    "that sonde record has started; of one that runs, "
+			    "--when waits for every such event",
+			    value);
+	if (session->nr_triggers == SONDE_TRIGGERS_MAX)
+		return fail(parse, "more than %u --when; merge some with '*'",
+			    SONDE_TRIGGERS_MAX);
+	session->triggers[session->nr_triggers++] =
+		(struct sonde_session_trigger){ .glob = value };
+	return sonde_session_rules_add(rules, &size, '+', value, parse->error,
+				       parse->error_size);
+}
+
+static int apply_do(struct parse *parse, const char *value)
+{
+	static const char *const words[] = {
+		[SONDE_DO_SNAPSHOT] = "snapshot",
+		[SONDE_DO_STOP] = "stop",
+		[SONDE_DO_NOTIFY] = "notify",
+	};
+	struct sonde_session_config *session = &parse->options->session;
+	struct sonde_session_trigger *trigger;
+
+	if (!session->nr_triggers)
+		return fail(parse,
+			    "--do '%.60s': when? Say it before, with "
+			    "--when EVENT",
+			    value);
+	trigger = &session->triggers[session->nr_triggers - 1];
+	if (!strncmp(value, "run ", 4) && value[4 + strspn(value + 4, " ")]) {
+		trigger->action = SONDE_DO_RUN;
+		trigger->command = value + 4;
+		return 0;
+	}
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(words); i++)
+		if (words[i] && !strcmp(value, words[i])) {
+			trigger->action = (enum sonde_trigger_action)i;
+			return 0;
+		}
+	return fail(parse,
+		    "--do is one of snapshot, stop, notify, or "
+		    "'run COMMAND'; not '%.60s'",
+		    value);
+}
+
 static int apply_all(struct parse *parse, const char *value)
 {
 	(void)value;
@@ -614,6 +671,8 @@ enum option_value {
 	OPTION_CONTAINER,
 	OPTION_UNTIL,
 	OPTION_DURATION,
+	OPTION_WHEN,
+	OPTION_DO,
 	OPTION_KERNEL_SOURCE,
 	OPTION_KERNEL_MEMORY,
 	OPTION_KERNEL_STRINGS,
@@ -682,6 +741,12 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "overwrite: a flight recorder's snapshot" },
 	{ "duration", OPTION_DURATION, "TIME", NULL,
 	  "end the recording after 500ms, 10s, 5min, 1h" },
+	{ "when", OPTION_WHEN, "GLOB", SONDE_VALUE_EVENT,
+	  "of a session by name: when an event of a program happens, do what "
+	  "--do says behind it; may be given several times" },
+	{ "do", OPTION_DO, "ACTION", "snapshot stop notify",
+	  "snapshot (default), stop, notify (those who sonde wait), or 'run "
+	  "COMMAND'" },
 	{ "kernel-source", OPTION_KERNEL_SOURCE, "S",
 	  "auto modules bpf tracefs",
 	  "modules (see: sonde modules), bpf, tracefs, or auto: the best of "
@@ -784,6 +849,8 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_CONTAINER] = apply_container,
 	[OPTION_UNTIL] = apply_until,
 	[OPTION_DURATION] = apply_duration,
+	[OPTION_WHEN] = apply_when,
+	[OPTION_DO] = apply_do,
 	[OPTION_KERNEL_SOURCE] = apply_kernel_source,
 	[OPTION_KERNEL_MEMORY] = apply_kernel_memory,
 	[OPTION_KERNEL_STRINGS] = apply_strings,
@@ -922,16 +989,41 @@ static int check_session(struct parse *parse)
 	return 0;
 }
 
+static int check_triggers(struct parse *parse)
+{
+	const struct sonde_session_config *session = &parse->options->session;
+
+	if (session->nr_triggers && !parse->is_session)
+		return fail(parse, "--when is of sessions by name, which sonde "
+				   "start makes");
+	if (session->nr_triggers &&
+	    (parse->options->hook_malloc || parse->options->hook_locks))
+		return fail(parse,
+			    "--when is not told of by processes that have "
+			    "--malloc or --locks put into them: make it "
+			    "another session");
+	for (uint32_t i = 0; i < session->nr_triggers; i++)
+		if (session->triggers[i].action == SONDE_DO_SNAPSHOT &&
+		    session->mode != SONDE_OVERWRITE)
+			return fail(parse,
+				    "--when '%.60s': snapshots are of --mode "
+				    "overwrite; or say --do stop, notify, or "
+				    "'run COMMAND'",
+				    session->triggers[i].glob);
+	return 0;
+}
+
 /* What only makes sense to check once all words are known. */
 static int finish(struct parse *parse)
 {
 	struct sonde_record_options *options = parse->options;
 	struct sonde_session_config *session = &options->session;
-	int rc = 0;
+	int rc;
 
 	if (options->help)
 		return 0;
-	if (parse->is_session)
+	rc = check_triggers(parse);
+	if (!rc && parse->is_session)
 		rc = check_session(parse);
 	if (rc)
 		return rc;

@@ -29,6 +29,7 @@ enum sonde_session_ask_what {
 	SONDE_ASK_DESTROY,
 	SONDE_ASK_CHANGE,
 	SONDE_ASK_CLEAR,
+	SONDE_ASK_WAIT,
 };
 
 /* What is to be another while it records; what is 0 stays. */

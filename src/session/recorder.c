@@ -163,6 +163,7 @@ static int64_t read_pause_ns(const struct sonde_recorder *r)
 static int64_t sleep_ns(const struct sonde_recorder *r)
 {
 	int64_t pause = read_pause_ns(r);
+	uint64_t next_ns;
 
 	if (r->watch)
 		pause = not_after(pause, r->next_watch_ns);
@@ -170,6 +171,8 @@ static int64_t sleep_ns(const struct sonde_recorder *r)
 		pause = not_after(pause, r->next_attach_ns);
 	if (r->is_ending)
 		pause = not_after(pause, r->holder_end_ns);
+	if (sonde_recorder_listens(r, &next_ns))
+		pause = not_after(pause, next_ns);
 	return r->end_ns ? not_after(pause, r->end_ns) : pause;
 }
 
@@ -353,6 +356,7 @@ static void loop(struct sonde_recorder *r)
 	look_for_more(r, true);
 	while (!r->finishing) {
 		wait_and_handle(r);
+		sonde_recorder_listen_if_due(r);
 		watch_out(r);
 		call_roll_if_due(r);
 		is_empty = !r->nr_programs && !r->kernel;
@@ -362,6 +366,8 @@ static void loop(struct sonde_recorder *r)
 			read_or_count(r);
 		if (is_due)
 			sonde_recorder_look_for_ended(r);
+		if (is_due)
+			sonde_recorder_arm_all(r);
 		/* The last: who finds that the last image is over must not
 		 * wait for another. */
 		look_for_more(r, is_due && is_idle(r));
@@ -648,6 +654,9 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 	};
 	sonde_recorder_select(r, config->rules, config->rules_size,
 			      config->loglevel);
+	rc = sonde_recorder_start_triggers(r);
+	if (rc)
+		return fail(ready, rc, "triggers", "");
 	rc = config->attaches ? start_attach(r, ready) : 0;
 	if (!rc && r->config->named)
 		rc = sonde_recorder_name(r);
@@ -710,6 +719,7 @@ static void free_recorder(struct sonde_recorder *r)
 		(void)close(r->epoll_fd);
 	if (r->spare_fd >= 0)
 		(void)close(r->spare_fd);
+	free(r->triggers);
 	free(r);
 }
 
@@ -803,6 +813,7 @@ static void finish(struct sonde_recorder *r)
 	if (r->attach)
 		sonde_attach_tell(r->attach, &r->summary);
 	sonde_filters_finish(r->filters);
+	sonde_recorder_tell_triggers(r);
 	if (!sonde_clock_is_sound(&r->timebase.clock))
 		sonde_summary_note_first(
 			&r->summary,

@@ -38,6 +38,7 @@ struct asker {
 	int fd;          /* -1: free place */
 	uint64_t since;  /* in the order of coming */
 	bool awaits_end; /* it has asked for it */
+	bool awaits_event;
 	uint32_t used;
 	char text[SONDE_ASK_MAX];
 };
@@ -54,10 +55,9 @@ struct sonde_recorder_by_name {
 /* ---- what is told ---- */
 
 static const char *const endings[] = {
-	[SONDE_ENDED_ASKED] = "asked",
-	[SONDE_ENDED_UNTIL] = "until",
-	[SONDE_ENDED_DURATION] = "duration",
-	[SONDE_ENDED_GONE] = "gone",
+	[SONDE_ENDED_ASKED] = "asked",       [SONDE_ENDED_UNTIL] = "until",
+	[SONDE_ENDED_DURATION] = "duration", [SONDE_ENDED_GONE] = "gone",
+	[SONDE_ENDED_TRIGGER] = "trigger",
 };
 
 static void put_events(struct sonde_json *json,
@@ -128,6 +128,7 @@ static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 		sonde_json_put_text(json, NULL, *word);
 	sonde_json_close(json, ']');
 	sonde_json_put_unsigned(json, "nr_snapshots", r->named->nr_snapshots);
+	sonde_recorder_put_triggers(r, json);
 }
 
 /* While it records. */
@@ -390,6 +391,47 @@ static void obey_change(struct sonde_recorder *r, struct asker *asker,
 		tell_status(r, asker);
 }
 
+/* Nothing would ever come where nothing is waited for. */
+static void obey_wait(const struct sonde_recorder *r, struct asker *asker)
+{
+	if (r->triggers)
+		asker->awaits_event = true;
+	else
+		refuse(asker, "it waits for nothing: it was started without "
+			      "--when, and isn't of --mode overwrite");
+}
+
+static void tell_asker_fired(struct asker *asker,
+			     const struct sonde_recorder_fired *fired)
+{
+	struct line line;
+
+	asker->awaits_event = false;
+	if (!begin_answer(&line)) {
+		drop(asker);
+		return;
+	}
+	sonde_json_put_bool(&line.json, "ok", true);
+	sonde_json_put_text(&line.json, "event", fired->event);
+	sonde_json_put_unsigned(&line.json, "count", fired->nr);
+	sonde_json_put_signed(&line.json, "pid", fired->pid);
+	sonde_json_put_text(&line.json, "process", fired->process);
+	sonde_json_put_text(&line.json, "done", fired->action);
+	if (*fired->directory)
+		sonde_json_put_text(&line.json, "directory", fired->directory);
+	answer(asker, end_answer(&line));
+}
+
+void sonde_recorder_tell_fired(struct sonde_recorder *r,
+			       const struct sonde_recorder_fired *fired)
+{
+	r->named->nr_snapshots += *fired->directory != '\0';
+	for (uint32_t i = 0; i < ASKERS_MAX; i++)
+		if (r->named->askers[i].fd >= 0 &&
+		    r->named->askers[i].awaits_event)
+			tell_asker_fired(&r->named->askers[i], fired);
+}
+
 static void obey_end(struct sonde_recorder *r, struct asker *asker,
 		     bool is_to_destroy)
 {
@@ -422,6 +464,9 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		break;
 	case SONDE_ASK_CLEAR:
 		obey_clear(r, asker);
+		break;
+	case SONDE_ASK_WAIT:
+		obey_wait(r, asker);
 		break;
 	case SONDE_ASK_STOP:
 		obey_end(r, asker, false);
@@ -472,6 +517,14 @@ void sonde_recorder_hear_asker(struct sonde_recorder *r, uint32_t index)
 	hear_lines(r, asker);
 }
 
+/* The least goes first: who waits stays before those who only look. */
+static uint64_t asker_rank(const struct asker *asker)
+{
+	bool waits = asker->awaits_event || asker->awaits_end;
+
+	return asker->since | (uint64_t)waits << 63;
+}
+
 /* A free place, or that of the one who has been there longest. */
 static struct asker *asker_place(struct sonde_recorder *r)
 {
@@ -482,7 +535,7 @@ static struct asker *asker_place(struct sonde_recorder *r)
 
 		if (asker->fd < 0)
 			return asker;
-		if (asker->since < oldest->since)
+		if (asker_rank(asker) < asker_rank(oldest))
 			oldest = asker;
 	}
 	drop(oldest);
@@ -517,6 +570,7 @@ void sonde_recorder_accept_askers(struct sonde_recorder *r)
 	asker->fd = fd;
 	asker->used = 0;
 	asker->awaits_end = false;
+	asker->awaits_event = false;
 	asker->since = r->named->nr_came++;
 	if (sonde_recorder_watch(r, fd, SONDE_RECORDER_ASKER,
 				 (uint32_t)(asker - r->named->askers)))
@@ -662,7 +716,8 @@ void sonde_recorder_unname(struct sonde_recorder *r, bool started)
 	for (uint32_t i = 0; i < ASKERS_MAX; i++) {
 		struct asker *asker = &named->askers[i];
 
-		if (started && asker->fd >= 0 && asker->awaits_end)
+		if (started && asker->fd >= 0 &&
+		    (asker->awaits_end || asker->awaits_event))
 			tell_asker_end(r, asker);
 		drop(asker);
 	}

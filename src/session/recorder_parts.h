@@ -8,6 +8,7 @@
  *	recorder_named.c	a session by name: its file, and those who ask
  *	recorder_snapshot.c	a copy of what overwrite mode's rings hold
  *	recorder_change.c	other events, another budget, while it records
+ *	recorder_triggers.c	what is done when an event happens
  *
  * Private to them. One thread.
  */
@@ -20,6 +21,7 @@
 
 #include "session/arena_source.h"
 #include "session/attach.h"
+#include "session/bells.h"
 #include "session/budget.h"
 #include "session/census.h"
 #include "session/counts.h"
@@ -67,7 +69,10 @@ struct sonde_recorder_program {
 	struct sonde_arena_source *source; /* NULL: free place */
 	struct sonde_consumer *consumer;   /* NULL: its events are counted */
 	struct sonde_counts *counts;       /* or else NULL */
-	int pidfd; /* of who made the arena; -1: none, ended */
+	int pidfd;               /* of who made the arena; -1: none, ended */
+	struct sonde_bell *bell; /* NULL: nothing is waited for */
+	struct sonde_bell_search search;
+	bool is_silent; /* it can't have one */
 };
 
 struct sonde_recorder {
@@ -107,7 +112,8 @@ struct sonde_recorder {
 	uint64_t start_ns;
 	uint64_t began; /* the session, by the records' clock */
 	uint64_t descriptors_max;
-	struct sonde_recorder_by_name *named; /* NULL: it has no name */
+	struct sonde_recorder_by_name *named;     /* NULL: it has no name */
+	struct sonde_recorder_triggers *triggers; /* NULL: there are none */
 	struct sonde_peer front;
 	struct sonde_recorder_refused
 		refused[SONDE_RECORDER_REFUSED_MAX]; /* the last ones */
@@ -196,7 +202,47 @@ int sonde_recorder_change(struct sonde_recorder *r,
 			  const struct sonde_session_wish *wish,
 			  struct sonde_source_error *error);
 
+/* ---- recorder_triggers.c ---- */
+
+/* What has happened, and was done about it. */
+struct sonde_recorder_fired {
+	char event[160]; /* provider:name, cut */
+	const char *name;
+	uint64_t nr; /* how often, since it was looked at last */
+	pid_t pid;   /* of who made the arena */
+	const char *process;
+	const char *action;
+	char directory[PATH_MAX]; /* of the snapshot; or "" */
+};
+
+int sonde_recorder_start_triggers(struct sonde_recorder *r);
+
+/* A program that is recorded is listened to from now on, if it has to be. */
+void sonde_recorder_arm(struct sonde_recorder *r,
+			struct sonde_recorder_program *program);
+void sonde_recorder_arm_all(struct sonde_recorder *r);
+
+/* What has happened there? It is acted upon at once. */
+void sonde_recorder_listen(struct sonde_recorder *r,
+			   const struct sonde_recorder_program *program);
+void sonde_recorder_listen_if_due(struct sonde_recorder *r);
+/* Whether it is to be asked again at some time. */
+bool sonde_recorder_listens(const struct sonde_recorder *r,
+			    uint64_t *ret_next_ns);
+
+void sonde_recorder_disarm(struct sonde_recorder *r,
+			   struct sonde_recorder_program *program);
+
+/* In a session's description, and as notes at its end. */
+void sonde_recorder_put_triggers(const struct sonde_recorder *r,
+				 struct sonde_json *json);
+void sonde_recorder_tell_triggers(struct sonde_recorder *r);
+
 /* ---- recorder_named.c ---- */
+
+/* To those who wait for it. */
+void sonde_recorder_tell_fired(struct sonde_recorder *r,
+			       const struct sonde_recorder_fired *fired);
 
 /* The session is known from now on. 0 or -errno. */
 int sonde_recorder_name(struct sonde_recorder *r);

@@ -69,6 +69,9 @@ static void stop_counting(struct sonde_recorder *r,
 void sonde_recorder_end_program(struct sonde_recorder *r,
 				struct sonde_recorder_program *program)
 {
+	/* While its rings are there. */
+	sonde_recorder_listen(r, program);
+	sonde_recorder_disarm(r, program);
 	sonde_budget_give(&r->budget,
 			  sonde_arena_source_geometry(program->source));
 	if (program->consumer)
@@ -296,6 +299,7 @@ static int make_program(struct sonde_recorder *r, struct sonde_arena_view *view,
 	}
 	watch_creator(r, program, who, pid);
 	r->nr_programs++;
+	sonde_recorder_arm(r, program);
 	/* It may have less than was wanted. */
 	set_pace(r, sonde_arena_source_geometry(program->source));
 	*ret_program = program;

@@ -28,6 +28,7 @@ enum sonde_ended {
 	SONDE_ENDED_UNTIL,     /* what --until waits for has happened */
 	SONDE_ENDED_DURATION,  /* --duration is over */
 	SONDE_ENDED_GONE,      /* all that were attached to have ended */
+	SONDE_ENDED_TRIGGER,   /* what --when ... --do stop waits for */
 };
 
 struct sonde_summary {

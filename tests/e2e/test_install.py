@@ -127,7 +127,7 @@ def man_sonde_names_every_page():
     for name, section in re.findall(r"^\.BR (sonde[-_a-z]*) \((\d)\)", text, re.M):
         named.add(f"{name}.{section}")
     # One page of several names.
-    named |= {f"{n}.3" for n in ("sonde_event_level", "sonde_event_enabled",
+    named |= {f"{n}.3" for n in ("sonde_event_level", "sonde_event_enabled", "sonde_snapshot",
                                  "sonde_tracepoint")}
     check_equal(sorted(pages - named - {"sonde.1"}), [], "pages not named")
     check_equal(sorted(n for n in named - pages if n.startswith("sonde")), [],

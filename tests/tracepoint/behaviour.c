@@ -361,6 +361,17 @@ static void enabled_tells_whether_somebody_records(void)
 	CHECK(stub_nr_references() == 2);
 }
 
+/* The reason is the event's name. */
+static void a_snapshot_is_asked_for_by_an_event(int x)
+{
+	if (x)
+		sonde_snapshot("slow-request.2");
+	else
+		sonde_snapshot("never");
+	CHECK_EVENT("sonde_snapshot:slow-request.2{}");
+	CHECK(stub_way() == 'w' && stub_size() == 0);
+}
+
 /* A statement like any other. */
 static void stands_where_a_statement_stands(int x)
 {
@@ -395,6 +406,7 @@ int main(void)
 	levels();
 	enabled_tells_whether_somebody_records();
 	stands_where_a_statement_stands(1);
+	a_snapshot_is_asked_for_by_an_event(1);
 	CHECK(stub_nr_bad() == 0);
 	return check_summary("behaviour");
 }

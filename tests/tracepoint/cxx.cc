@@ -99,11 +99,18 @@ static void types_of_cxx()
 		    "constant=6, true=true, 'c'=99'c', u'c'=99}");
 }
 
+static void snapshots()
+{
+	[]() { sonde_snapshot("in_lambda"); }();
+	CHECK_EVENT("sonde_snapshot:in_lambda{}");
+}
+
 int main()
 {
 	in_functions_of_all_kinds();
 	in_lambdas();
 	types_of_cxx();
+	snapshots();
 	CHECK(sonde_event_enabled(cxx, lambda));
 	// Only show<U> and from_template<T> have several descriptions, and
 	// theirs are equal.

@@ -26,6 +26,7 @@ int disabled(const struct thing *thing, const char *text, int n)
 		    sonde_struct(p, n, sonde_hex(h, n)),
 		    sonde_variant(v, n, n, sonde_string(s, text)));
 	sonde_event_level(off, leveled, SONDE_DEBUG, n);
+	sonde_snapshot("reason");
 	if (sonde_event_enabled(off, all))
 		return 1;
 	return 0;

@@ -1,0 +1,253 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_triggers.py - what a session does when an event happens: a snapshot by
+`sonde_snapshot()` or --when, an end, a command, a word to those who wait. It is
+done once for what is too much, and all is counted.
+
+The program does what it is told, and tells when it is done. Whoever waits is heard
+before the event, as the answer to a question before it says.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+
+from home import Home, await_end, numbers
+from obedient import PROGRAM, TIMEOUT, Program
+from sonde import Trace, build, check, install
+from harness import Skip, check_equal, main, test
+
+ASKS = PROGRAM.replace('''	else if (!strcmp(word, "other"))
+''', '''	else if (!strcmp(word, "ask"))
+		while (n--)
+			sonde_snapshot("slow-request");
+	else if (!strcmp(word, "other"))
+''')
+
+
+def asking():
+    return build(ASKS, "-Wno-unused-result", name="asker")
+
+
+@contextlib.contextmanager
+def waiter(home, name):
+    """What `sonde wait` does; gives a function that waits for the answer."""
+    with socket.socket(socket.AF_UNIX) as s:
+        s.settimeout(TIMEOUT)
+        s.connect(home.socket(name))
+        answers = s.makefile()
+        for word in ("status", "wait"):
+            s.sendall(json.dumps({"sonde": 1, "do": word}).encode() + b"\n")
+        check(json.loads(answers.readline())["ok"], "status")
+        # Both were sent at once or not: the second is heard when a later
+        # question is answered.
+        home.ok("status", name)
+        yield lambda: json.loads(answers.readline())
+
+
+def trigger(home, name, i=0):
+    return home.json("status", name)["triggers"][i]
+
+
+@test
+def a_program_asks_for_a_snapshot():
+    p = Program(asking())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("emit", 100)
+        with waiter(home, "night") as answer:
+            p.do("ask", 1)
+            said = answer()
+        check_equal((said["event"], said["pid"], said["done"]),
+                    ("sonde_snapshot:slow-request", p.pid, "snapshot"), "said")
+        check_equal(said["directory"], f"{directory}-slow-request-1", "where")
+        trace = Trace(said["directory"])
+        check_equal(numbers(trace), list(range(1, 101)), "events")
+        check_equal(len(list(trace.events("sonde_snapshot:slow-request"))), 1,
+                    "the event")
+        check_equal(trigger(home, "night"),
+                    {"when": "sonde_snapshot:*", "do": "snapshot",
+                     "happened": 1, "done": 1, "failed": 0}, "counted")
+        summary = home.json("stop", "night")["summary"]
+        check(any("happened 1 time" in n for n in summary["notes"]),
+              str(summary["notes"]))
+        check_equal(summary["events_recorded"], 101, "recorded")
+    p.end()
+
+
+@test
+def what_a_program_asks_for_as_the_last_thing_is_done():
+    p = Program(asking())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
+        recorder = home.pid("night")
+        p.do("emit", 10)
+        p.process.stdin.write("ask 1\nend\n")
+        p.process.stdin.flush()
+        check_equal(p.process.wait(TIMEOUT), 0, "status of the program")
+        await_end(recorder)
+        check_equal(numbers(Trace(f"{directory}-slow-request-1")),
+                    list(range(1, 11)), "in the snapshot")
+        check_equal(home.json("status", "night")["ended"], "gone", "ended")
+
+
+@test
+def asking_calls_nobody():
+    if not shutil.which("strace"):
+        raise Skip("there is no strace")
+    p = Program(asking())
+    with Home() as home:
+        out = home.dir / "calls"
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        p.do("ask", 1)  # it meets the memory
+        strace = subprocess.Popen(
+            ["strace", "-o", out, "-p", str(p.pid)], stderr=subprocess.PIPE,
+            text=True)
+        check("attached" in strace.stderr.readline(), "strace")
+        p.do("ask", 1000)
+        strace.terminate()
+        strace.communicate(timeout=TIMEOUT)
+        calls = {line.split("(")[0] for line in out.read_text().splitlines()
+                 if "(" in line}
+        check_equal(calls - {"read", "write", "restart_syscall"}, set(),
+                    "its system calls")
+    p.end()
+
+
+@test
+def what_is_too_much_is_counted():
+    p = Program(asking())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite")
+        with waiter(home, "night") as answer:
+            p.do("ask", 5000)
+            answer()
+        home.json("stop", "night")
+        told = trigger(home, "night")
+        check_equal((told["happened"], told["failed"]), (5000, 0), "told")
+        made = [d for d in os.listdir(home.traces)
+                if d.startswith("night-slow-request-")]
+        check_equal(len(made), told["done"], "snapshots")
+        check(1 <= len(made) < 100, f"{len(made)} snapshots")
+        check(directory.exists(), "its own trace")
+    p.end()
+
+
+@test
+def who_asks_for_nothing_has_no_second_slot():
+    p = Program(asking())
+    other = Program(build(PROGRAM, "-Wno-unused-result", name="emitter"))
+    with Home() as home:
+        for i in range(4):
+            home.start(f"s{i}", "-p", other.pid, "--mode", "overwrite")
+        for i in range(2):
+            home.start(f"t{i}", "-p", p.pid, "--mode", "overwrite")
+        check("slots" in home.complaint("start", "t2", "-p", p.pid), "why")
+    p.end()
+    other.end()
+
+
+@test
+def an_event_has_a_snapshot_made():
+    p = Program(asking())
+    with Home() as home:
+        directory = home.start(
+            "night", "-p", p.pid, "--mode", "overwrite", "-e", "attach:step",
+            "--when", "attach:o*")
+        p.do("emit", 7)
+        with waiter(home, "night") as answer:
+            p.do("other", 1)
+            said = answer()
+        check_equal(said["directory"], f"{directory}-other-1", "where")
+        trace = Trace(said["directory"])
+        check_equal(numbers(trace), list(range(1, 8)), "events")
+        check_equal(list(trace.events("attach:other")), [],
+                    "what it waits for, and doesn't record")
+        file = home.traces / "session.json"
+        file.write_text(home.ok("status", "night", "--as-file").stdout)
+        home.start("again", "-f", file)
+        check_equal(trigger(home, "again")["when"], "attach:o*", "again")
+    p.end()
+
+
+@test
+def an_event_ends_a_session():
+    p = Program(asking())
+    with Home() as home:
+        directory = home.start("day", "-p", p.pid, "--when", "attach:other",
+                               "--do", "stop")
+        recorder = home.pid("day")
+        p.do("emit", 7)
+        p.do("other", 1)
+        await_end(recorder)
+        check_equal(home.json("status", "day")["ended"], "trigger", "ended")
+        check_equal(numbers(Trace(directory)), list(range(1, 8)), "events")
+        check("is stopped" in home.complaint("wait", "day"), "wait")
+    p.end()
+
+
+@test
+def an_event_runs_a_command():
+    p = Program(asking())
+    with Home() as home:
+        fifo = home.dir / "fifo"
+        os.mkfifo(fifo)
+        home.start("day", "-p", p.pid, "--when", "attach:other", "--do",
+                   f'run echo "$SONDE_WHEN_SESSION $SONDE_WHEN_EVENT '
+                   f'$SONDE_WHEN_PID $SONDE_WHEN_PROCESS $SONDE_WHEN_COUNT" '
+                   f'> {fifo}')
+        p.do("other", 1)
+        # It is there when somebody has opened the other end.
+        check_equal(fifo.read_text().split(),
+                    ["day", "attach:other", str(p.pid), "asker", "1"], "said")
+        # The command has ended, or is about to: it is not waited for.
+        check_equal(trigger(home, "day")["done"], 1, "done")
+        check_equal(home.json("stop", "day")["state"], "stopped", "state")
+    p.end()
+
+
+@test
+def who_waits_is_told_by_the_command():
+    p = Program(asking())
+    with Home() as home:
+        home.start("day", "-p", p.pid, "--when", "attach:other", "--do",
+                   "notify")
+        waiting = home.popen("wait", "day")
+        # Whether it is heard already can't be seen: so until it is.
+        while waiting.poll() is None:
+            p.do("other", 1)
+        out, err = waiting.communicate(timeout=TIMEOUT)
+        check_equal((out, err), (f"attach:other in asker (pid {p.pid})\n", ""),
+                    "said")
+        with waiter(home, "day") as answer:
+            home.ok("stop", "day")
+            check_equal(answer()["state"], "stopped", "at the end")
+        home.start("plain", "-p", p.pid)
+        check("waits for nothing" in home.complaint("wait", "plain"), "plain")
+    p.end()
+
+
+@test
+def what_makes_no_sense_is_refused():
+    with Home() as home:
+        for words, why in (
+                (["--when", "a:b", "--do", "jump"], "snapshot, stop, notify"),
+                (["--do", "stop"], "--when"),
+                (["--when", "a:b"], "--mode overwrite"),
+                (["--when", "a:b", "--do", "run  "], "run COMMAND"),
+                (["--when", "a:b if c > 5", "--do", "stop"], "conditions"),
+                (["--when", "a:b", "--do", "stop", "--locks"], "--locks"),
+                (["--when", "", "--do", "stop"], "")):
+            check(why in home.complaint("start", "x", "-p", os.getpid(),
+                                        *words, status=2), str(words))
+        check("sonde start" in home.complaint(
+            "record", "--when", "a:b", "--do", "stop", "true", status=2),
+            "record")
+
+
+if __name__ == "__main__":
+    install()
+    main()
