@@ -196,6 +196,12 @@ enum sonde_slot_use sonde_arena_slot_use(const struct sonde_arena_view *view,
 							       SONDE_SLOT_LEFT;
 }
 
+uint64_t sonde_arena_slot_session(const struct sonde_arena_view *view,
+				  uint32_t i)
+{
+	return sonde_load_relaxed(&slot_at(view, i)->session);
+}
+
 /* Where the rings of slot `i` are, if they are of view->geometry. */
 static void place_rings(struct sonde_arena_view *view, uint32_t i)
 {

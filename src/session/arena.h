@@ -192,6 +192,10 @@ enum sonde_slot_use {
 enum sonde_slot_use sonde_arena_slot_use(const struct sonde_arena_view *view,
 					 uint32_t i);
 
+/* Which session has or had it; any number. */
+uint64_t sonde_arena_slot_session(const struct sonde_arena_view *view,
+				  uint32_t i);
+
 /* Events that were registered. */
 uint32_t sonde_arena_nr_events(const struct sonde_arena_view *view);
 

@@ -28,6 +28,7 @@ struct recording {
 	dev_t dev;
 	ino_t ino;
 	pid_t by;
+	pid_t recorder;
 };
 
 struct look {
@@ -85,9 +86,15 @@ static void add_recording(struct look *look, pid_t recorder, const char *fd)
 	link[n] = '\0';
 	if (!sonde_find_is_arena_link(link) || stat(path, &st))
 		return;
+	/* One that waits for events has it twice (bells.h). */
+	for (uint32_t i = 0; i < look->nr_recordings; i++)
+		if (look->recordings[i].recorder == recorder &&
+		    look->recordings[i].dev == st.st_dev &&
+		    look->recordings[i].ino == st.st_ino)
+			return;
 	look->recordings[look->nr_recordings++] =
 		(struct recording){ st.st_dev, st.st_ino,
-				    sonde_process_parent(recorder) };
+				    sonde_process_parent(recorder), recorder };
 }
 
 /* Calls `act` with each entry of a directory that begins with a digit. */
@@ -136,6 +143,19 @@ static void name_recordings(const struct look *look,
 
 /* ---- one process ---- */
 
+/* A session may have two slots. */
+static bool is_of_an_earlier(const struct sonde_arena_view *view, uint32_t i)
+{
+	uint64_t session = sonde_arena_slot_session(view, i);
+	bool is_earlier = false;
+
+	for (uint32_t j = 0; j < i; j++)
+		is_earlier |=
+			sonde_arena_slot_use(view, j) != SONDE_SLOT_UNUSED &&
+			sonde_arena_slot_session(view, j) == session;
+	return is_earlier;
+}
+
 static int read_arena(const struct look *look, int fd, struct sonde_ps_row *row)
 {
 	struct sonde_arena_view view;
@@ -147,6 +167,8 @@ static int read_arena(const struct look *look, int fd, struct sonde_ps_row *row)
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
 		enum sonde_slot_use use = sonde_arena_slot_use(&view, i);
 
+		if (use == SONDE_SLOT_UNUSED || is_of_an_earlier(&view, i))
+			continue;
 		row->nr_recording += use == SONDE_SLOT_USED;
 		row->nr_left += use == SONDE_SLOT_LEFT;
 	}

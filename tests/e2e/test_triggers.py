@@ -174,6 +174,18 @@ def an_event_has_a_snapshot_made():
 
 
 @test
+def a_session_that_waits_is_one_recording():
+    p = Program(asking())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite")
+        home.start("day", "-p", p.pid)
+        line, = [line for line in home.ok("ps").stdout.splitlines()
+                 if line.split()[:1] == [str(p.pid)]]
+        check_equal(line.count(","), 1, f"recordings in {line!r}")
+    p.end()
+
+
+@test
 def an_event_ends_a_session():
     p = Program(asking())
     with Home() as home:
