@@ -60,10 +60,12 @@ static inline void fake_process_fini(struct fake_process *p)
 		assert_int_equal(close(p->fd), 0);
 }
 
-/* An event "fake:NAME" of one u32, whose id is `id` (0: not selected). */
-static inline void fake_register(struct fake_process *p, const char *name,
-				 uint16_t id)
+/* An event "PROVIDER:NAME" of one u32, whose id is `id` (0: not selected). */
+static inline void fake_register_as(struct fake_process *p,
+				    const char *provider, const char *name,
+				    uint16_t id)
 {
+	uint16_t provider_size = (uint16_t)(strlen(provider) + 1);
 	uint32_t index = p->arena->nr_reserved++;
 	uint64_t off = SONDE_DESCS_OFF + p->arena->descs_used;
 	unsigned char *at = p->memory + off;
@@ -74,20 +76,21 @@ static inline void fake_register(struct fake_process *p, const char *name,
 		.kind = SONDE_TYPE_INT,
 	};
 	struct sonde_desc desc = {
-		.provider_size = 5,
+		.provider_size = provider_size,
 		.name_size = (uint16_t)(strlen(name) + 1),
 		.nr_fields = 1,
 		.loglevel = SONDE_INFO,
 		.version = SONDE_ABI_VERSION,
 	};
-	size_t size = sizeof(desc) + 5 + desc.name_size + field.size;
+	size_t size =
+		sizeof(desc) + provider_size + desc.name_size + field.size;
 
 	memcpy(desc.magic, SONDE_DESC_MAGIC, 8);
 	desc.size = (uint32_t)(size + 7) & ~7u;
 	memcpy(at, &desc, sizeof(desc));
-	memcpy(at + sizeof(desc), "fake", 5);
-	memcpy(at + sizeof(desc) + 5, name, desc.name_size);
-	at += sizeof(desc) + 5 + desc.name_size;
+	memcpy(at + sizeof(desc), provider, provider_size);
+	memcpy(at + sizeof(desc) + provider_size, name, desc.name_size);
+	at += sizeof(desc) + provider_size + desc.name_size;
 	memcpy(at, &field, sizeof(field));
 	memcpy(at + sizeof(field), "n", 2);
 	p->arena->descs_used += desc.size;
@@ -96,6 +99,13 @@ static inline void fake_register(struct fake_process *p, const char *name,
 	p->slot->ids[index] = id;
 	if (id)
 		p->slot->next_id++;
+}
+
+/* "fake:NAME". */
+static inline void fake_register(struct fake_process *p, const char *name,
+				 uint16_t id)
+{
+	fake_register_as(p, "fake", name, id);
 }
 
 static inline struct sonde_ring *fake_ring(struct fake_process *p, uint32_t i)
