@@ -49,11 +49,9 @@ static int add_segment(struct view *view,
 		.waker = &segment->waker,
 	};
 	struct sonde_cause_place_key key;
-	int error = sonde_cause_place_key(&place, &key);
 	struct sum *sum;
 
-	if (error)
-		return error;
+	sonde_cause_place_key(&place, &key);
 	sum = sonde_hash_put(&view->sums, &key.key);
 	if (!sum)
 		return sonde_hash_error(&view->sums);

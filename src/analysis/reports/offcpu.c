@@ -3,8 +3,8 @@
  * offcpu.c - `sonde report offcpu`: what threads waited for, and who woke them.
  * --by NAME or --by TID shows one only, as in activity.
  *
- * Waits are added up by thread, cause and waker; a key is all three as text, so
- * that sums don't depend on when the trace said what.
+ * Waits are added up by thread, cause and waker; a key is all three as they
+ * are shown, so that sums don't depend on when the trace said what.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -83,11 +83,11 @@ static void offcpu_add_wait(struct offcpu *offcpu,
 		.cause = &interval->blocked.cause,
 		.waker = &interval->blocked.waker,
 	};
-	struct wait_sum *wait = NULL;
 	struct sonde_cause_place_key key;
+	struct wait_sum *wait;
 
-	if (!sonde_cause_place_key(&place, &key))
-		wait = sonde_hash_put(&offcpu->waits, &key.key);
+	sonde_cause_place_key(&place, &key);
+	wait = sonde_hash_put(&offcpu->waits, &key.key);
 	if (!wait) {
 		offcpu->left_out++;
 		return;

@@ -9,7 +9,6 @@
  */
 #include "analysis/reports/offcpu_cause.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +18,8 @@
 
 /* A thread's name is at most this long; a variable's is cut. */
 #define NAME 256
+/* Of a path so many bytes tell causes apart. */
+#define PATH_BYTES 3800
 
 void sonde_causes_init(struct sonde_causes *causes,
 		       const struct sonde_model_tables *tables,
@@ -231,8 +232,25 @@ const char *sonde_cause_thread(const struct sonde_causes *causes, int32_t tid,
 
 /* ---- adding up ---- */
 
-int sonde_cause_place_key(const struct sonde_cause_place *place,
-			  struct sonde_cause_place_key *ret_key)
+/* What makes places differ, but for their paths: numbers alone, so that no byte
+ * between them counts. */
+enum {
+	PLACE_TID,
+	PLACE_KIND,
+	PLACE_IS_CAUSE,
+	PLACE_CAUSE,
+	PLACE_CALL,
+	PLACE_LOCK,
+	PLACE_FD,
+	PLACE_ADDRESS,
+	PLACE_WAKER,
+	PLACE_WAKER_TID,
+	PLACE_WAKER_NUMBER,
+	PLACE_NUMBERS,
+};
+
+void sonde_cause_place_key(const struct sonde_cause_place *place,
+			   struct sonde_cause_place_key *ret_key)
 {
 	static const struct sonde_cause no_cause = { .fd = -1, .pid = -1 };
 	static const struct sonde_waker no_waker = { .tid = -1 };
@@ -244,18 +262,24 @@ int sonde_cause_place_key(const struct sonde_cause_place *place,
 	bool is_fault = cause->kind == SONDE_CAUSE_FAULT;
 	bool is_thread = waker->kind == SONDE_WAKER_THREAD ||
 			 waker->kind == SONDE_WAKER_MAYBE;
-	int length = snprintf(
-		ret_key->text, sizeof(ret_key->text),
-		"%d %d %d %d %u %d %d %" PRIx64 " %d %d %u %.3800s",
-		(int)place->tid, (int)place->kind, place->cause != NULL,
-		cause->kind, is_call ? (unsigned int)cause->call : 0,
-		cause->lock, cause->path ? -1 : (int)cause->fd,
-		is_fault ? 0 : cause->address, waker->kind,
-		is_thread ? (int)waker->tid : -1, (unsigned int)waker->number,
-		cause->path ? cause->path : "");
+	const int64_t numbers[PLACE_NUMBERS] = {
+		[PLACE_TID] = place->tid,
+		[PLACE_KIND] = place->kind,
+		[PLACE_IS_CAUSE] = place->cause != NULL,
+		[PLACE_CAUSE] = cause->kind,
+		[PLACE_CALL] = is_call ? cause->call : 0,
+		[PLACE_LOCK] = cause->lock,
+		[PLACE_FD] = cause->path ? -1 : cause->fd,
+		[PLACE_ADDRESS] = is_fault ? 0 : (int64_t)cause->address,
+		[PLACE_WAKER] = waker->kind,
+		[PLACE_WAKER_TID] = is_thread ? waker->tid : -1,
+		[PLACE_WAKER_NUMBER] = waker->number,
+	};
+	size_t length = cause->path ? strnlen(cause->path, PATH_BYTES) : 0;
 
-	if (length < 0)
-		return -EINVAL;
-	ret_key->key = sonde_key_of_text(ret_key->text, strlen(ret_key->text));
-	return 0;
+	memcpy(ret_key->text, numbers, sizeof(numbers));
+	if (length)
+		memcpy(ret_key->text + sizeof(numbers), cause->path, length);
+	ret_key->key =
+		sonde_key_of_text(ret_key->text, sizeof(numbers) + length);
 }

@@ -66,11 +66,10 @@ struct sonde_cause_place {
 };
 struct sonde_cause_place_key {
 	struct sonde_key key;
-	char text[4096];
+	char text[4096]; /* bytes, for the key alone */
 };
-/* The same for places that are shown alike. Faults are, wherever they are. 0 or
- * -errno. */
-int sonde_cause_place_key(const struct sonde_cause_place *place,
-			  struct sonde_cause_place_key *ret_key);
+/* The same for places that are shown alike. Faults are, wherever they are. */
+void sonde_cause_place_key(const struct sonde_cause_place *place,
+			   struct sonde_cause_place_key *ret_key);
 
 #endif /* ANALYSIS_REPORTS_OFFCPU_CAUSE_H */

@@ -107,8 +107,7 @@ static uint32_t take_cause(struct sonde_view_build *build,
 	struct cause_entry *entry;
 	size_t nr = build->causes.nr_entries;
 
-	if (sonde_cause_place_key(&place, &key))
-		return 0;
+	sonde_cause_place_key(&place, &key);
 	entry = sonde_hash_put(&build->causes, &key.key);
 	if (!entry)
 		return 0;
