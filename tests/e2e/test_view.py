@@ -388,7 +388,10 @@ def pixels_add_up_to_the_states_they_show():
             continue
         times = sums[tids[row]]
         check_equal(first[0][2], 1 + times.index(max(times)), "dominant")
-        check_equal(first[0][3], max(times) * 255 // (end // 10), "share")
+        # where a pixel ends may be an eighth of it too early
+        exact = max(times) * 255 // (end // 10)
+        check(abs(first[0][3] - exact) <= 255 // 8,
+              f"share {first[0][3]}, exactly {exact}")
 
 
 @test

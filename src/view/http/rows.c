@@ -14,6 +14,7 @@
 
 #include "base/json.h"
 #include "view/http/view.h"
+#include "view/index/walk.h"
 
 #define PROCESS_ID   ((uint32_t)1 << 31)
 #define ARROWS_MAX   500
@@ -242,6 +243,9 @@ struct run {
 	uint16_t zero;
 };
 
+/* A pixel may begin and end a little earlier: by this part of it. */
+#define PIXEL_SLACK 8
+
 /* What a pixel shows: the state that took most of it, and how much that is. */
 static void choose_state(const uint64_t before[SONDE_VIEW_STATES],
 			 const uint64_t after[SONDE_VIEW_STATES],
@@ -259,50 +263,33 @@ static void choose_state(const uint64_t before[SONDE_VIEW_STATES],
 		run->share = 1;
 }
 
-/* Whether one state takes the whole pixel; a pixel may be finer than the clock.
- * `piece` is the last one that did. */
-static bool fills_pixel(const struct sonde_view_rows *rows, uint32_t row,
-			int64_t begin, int64_t end,
-			struct sonde_view_piece *piece)
-{
-	if ((begin < piece->begin || begin >= piece->end) &&
-	    !sonde_view_rows_at(rows, row, begin, piece))
-		return false;
-	return end <= piece->end;
-}
-
-/* All of the row's pixels, one by one. */
+/* All of the row's pixels, one by one. One that is finer than the clock is what
+ * is there then. */
 static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
 		     const struct sonde_view_span *span, uint32_t pixels,
 		     struct run *runs)
 {
-	uint64_t before[SONDE_VIEW_STATES];
-	uint64_t after[SONDE_VIEW_STATES];
-	int64_t begin = sonde_view_pixel(span, 0, pixels);
-	struct sonde_view_piece piece = { .begin = 0, .end = 0 };
-	bool summed = false;
+	int64_t slack = (span->to - span->from) / pixels / PIXEL_SLACK;
+	uint64_t sums[2][SONDE_VIEW_STATES];
+	struct sonde_view_piece piece;
+	struct sonde_view_walk walk;
+	int64_t begin;
 
+	sonde_view_walk_init(&walk, rows, row);
+	begin = sonde_view_walk_sums(&walk, span->from, slack, sums[0]);
 	for (uint32_t x = 0; x < pixels; x++) {
-		int64_t end = sonde_view_pixel(span, x + 1, pixels);
+		int64_t next = sonde_view_pixel(span, x + 1, pixels);
+		int64_t end = sonde_view_walk_sums(&walk, next, slack,
+						   sums[(x + 1) % 2]);
 
 		runs[x] = (struct run){ .x = (uint16_t)x, .width = 1 };
-		/* where the last pixel was of one state, this may be, too */
-		if ((x == 0 || runs[x - 1].share == 255) &&
-		    fills_pixel(rows, row, begin, end, &piece)) {
+		if (end > begin) {
+			choose_state(sums[x % 2], sums[(x + 1) % 2],
+				     (uint64_t)(end - begin), &runs[x]);
+		} else if (sonde_view_walk_at(&walk, begin, &piece)) {
 			runs[x].state = piece.state;
 			runs[x].share = 255;
-			summed = false;
-			begin = end;
-			continue;
 		}
-		if (!summed)
-			sonde_view_rows_sums(rows, row, begin, before);
-		sonde_view_rows_sums(rows, row, end, after);
-		if (end > begin)
-			choose_state(before, after, (uint64_t)(end - begin),
-				     &runs[x]);
-		memcpy(before, after, sizeof(before));
-		summed = true;
 		begin = end;
 	}
 }
@@ -556,9 +543,11 @@ static void put_row_arrows(struct arrows *arrows,
 			     rows->rows[row].begin :
 			     span->from;
 	struct sonde_view_piece piece;
+	struct sonde_view_walk walk;
 
+	sonde_view_walk_init(&walk, rows, row);
 	while (!arrows->more && at < span->to &&
-	       sonde_view_rows_at(rows, row, at, &piece)) {
+	       sonde_view_walk_at(&walk, at, &piece)) {
 		if (piece.state == SONDE_VIEW_READY && piece.about &&
 		    piece.begin >= span->from)
 			put_arrow(arrows, row, &piece);

@@ -5,7 +5,8 @@
  * Intervals come as they end. Those of one row are disjoint, so they come in
  * the order of their begins, too: what a CPU ran, what its hard and what its
  * soft interrupts did (these nest, so they are rows of their own), and the
- * states of a thread.
+ * states of a thread. They are gathered, and added TOLD at a time, for nobody can
+ * look at rows meanwhile.
  */
 #include "view/index/build.h"
 
@@ -16,6 +17,15 @@
 
 #include "analysis/model/play.h"
 #include "analysis/reports/offcpu_cause.h"
+
+#define TOLD 1024u
+
+/* A state that is not in its row yet. */
+struct sonde_view_told {
+	struct sonde_view_piece piece;
+	enum sonde_view_row_kind kind;
+	int32_t number;
+};
 
 struct row_entry {
 	struct sonde_key key;
@@ -45,6 +55,7 @@ void sonde_view_build_fini(struct sonde_view_build *build)
 	for (size_t i = 0; i < build->nr_texts; i++)
 		free(build->texts[i]);
 	free(build->texts);
+	free(build->told);
 	sonde_hash_fini(&build->causes);
 	sonde_hash_fini(&build->by_number);
 	sonde_view_rows_fini(&build->rows);
@@ -82,20 +93,59 @@ int sonde_view_build_row(struct sonde_view_build *build,
 	return row;
 }
 
-static void add_to_row(struct sonde_view_build *build,
-		       enum sonde_view_row_kind kind, int32_t number,
-		       const struct sonde_view_piece *piece)
+/* That, of a row that was probably asked for not long ago. */
+static int build_row_lately(struct sonde_view_build *build,
+			    enum sonde_view_row_kind kind, int32_t number)
 {
-	int row =
-		number < 0 ? -E2BIG : sonde_view_build_row(build, kind, number);
+	uint64_t key = (uint64_t)kind << 32 | (uint32_t)number;
+	struct sonde_view_lately *lately =
+		&build->lately[((uint32_t)number * 4 + (uint32_t)kind) %
+			       SONDE_VIEW_LATELY];
+	int row;
+
+	if (lately->next && lately->key == key)
+		return (int)lately->next - 1;
+	row = sonde_view_build_row(build, kind, number);
+	if (row >= 0)
+		*lately = (struct sonde_view_lately){ key, (uint32_t)row + 1 };
+	return row;
+}
+
+static void add_told(struct sonde_view_build *build,
+		     const struct sonde_view_told *told)
+{
+	int row = build_row_lately(build, told->kind, told->number);
 	int err = row < 0 ? row :
 			    sonde_view_rows_add(&build->rows, (uint32_t)row,
-						piece);
+						&told->piece);
 
 	if (err == -E2BIG)
 		build->left_out++;
 	else if (err && !build->error)
 		build->error = err;
+}
+
+static void add_all_told(struct sonde_view_build *build)
+{
+	(void)pthread_rwlock_wrlock(build->lock);
+	for (size_t i = 0; i < build->nr_told; i++)
+		add_told(build, &build->told[i]);
+	build->nr_told = 0;
+	(void)pthread_rwlock_unlock(build->lock);
+}
+
+static void add_to_row(struct sonde_view_build *build,
+		       enum sonde_view_row_kind kind, int32_t number,
+		       const struct sonde_view_piece *piece)
+{
+	if (number < 0) {
+		build->left_out++;
+		return;
+	}
+	build->told[build->nr_told++] =
+		(struct sonde_view_told){ *piece, kind, number };
+	if (build->nr_told == TOLD)
+		add_all_told(build);
 }
 
 /* 1 + its number; 0 if it is one too many. */
@@ -181,7 +231,6 @@ static void build_interval(void *sink, const struct sonde_interval *interval)
 		.end = interval->end_ns - build->begin_ns,
 	};
 
-	(void)pthread_rwlock_wrlock(build->lock);
 	if (interval->kind == SONDE_INTERVAL_RUN)
 		take_run(build, interval, &piece);
 	else if (interval->kind == SONDE_INTERVAL_READY)
@@ -191,7 +240,6 @@ static void build_interval(void *sink, const struct sonde_interval *interval)
 	else if (interval->kind == SONDE_INTERVAL_IRQ ||
 		 interval->kind == SONDE_INTERVAL_SOFTIRQ)
 		take_irq(build, interval, &piece);
-	(void)pthread_rwlock_unlock(build->lock);
 }
 
 static void build_rename(void *sink, int32_t from, int32_t to)
@@ -268,7 +316,12 @@ int sonde_view_build_run(struct sonde_view_build *build,
 
 	if (err)
 		return err;
-	err = sonde_model_play(trace, options, tables, &ops, build, &kernel);
+	build->told = calloc(TOLD, sizeof(*build->told));
+	err = build->told ? sonde_model_play(trace, options, tables, &ops,
+					     build, &kernel) :
+			    -ENOMEM;
+	if (!err)
+		add_all_told(build);
 	if (!err)
 		err = finish_names(build, tables, kernel);
 	sonde_model_free(kernel);

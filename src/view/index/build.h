@@ -25,6 +25,13 @@
 
 #define SONDE_VIEW_CAUSES 65536u
 
+/* Rows that were lately asked for, by a few bits of their keys. */
+#define SONDE_VIEW_LATELY 256u
+struct sonde_view_lately {
+	uint64_t key;  /* kind << 32 | number */
+	uint32_t next; /* 1 + the row; 0: none */
+};
+
 struct sonde_view_build {
 	struct sonde_view_rows rows;
 	struct sonde_hash by_number; /* from a row's kind and number to it */
@@ -36,6 +43,9 @@ struct sonde_view_build {
 	/* ---- private ---- */
 	pthread_rwlock_t *lock;
 	int64_t begin_ns;
+	struct sonde_view_lately lately[SONDE_VIEW_LATELY];
+	struct sonde_view_told *told; /* not in rows yet */
+	size_t nr_told;
 };
 
 /* `fd`: an empty file, which becomes its. The lock is held for writing whenever

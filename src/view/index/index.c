@@ -205,26 +205,52 @@ static void index_end(struct sonde_view_index *index, int err)
 /* How much of the time the first pass takes. */
 #define COUNTING 0.2
 
-static void *index_thread(void *memory)
+static int read_for_index(struct sonde_view_index *index)
 {
-	struct sonde_view_index *index = memory;
 	struct sonde_map_options options;
-	int err = 0;
+	int err;
 
 	sonde_map_options_init(&options);
 	options.progress = index_progress;
 	options.progress_ctx = index;
-	if (load_kept(index)) {
-		index->share = COUNTING;
-		err = count_events(index, &options);
-		index->from = COUNTING;
-		index->share = 1 - COUNTING;
-		if (!err)
-			err = build_rows(index, &options);
-		if (!err)
-			keep_index(index);
+	index->from = 0;
+	index->share = COUNTING;
+	err = count_events(index, &options);
+	index->from = COUNTING;
+	index->share = 1 - COUNTING;
+	if (!err)
+		err = build_rows(index, &options);
+	if (!err)
+		keep_index(index);
+	return err;
+}
+
+/* As before anything was read. */
+static void forget_kept(struct sonde_view_index *index)
+{
+	(void)pthread_rwlock_wrlock(&index->lock);
+	sonde_view_build_fini(&index->build);
+	sonde_view_build_init(&index->build, -1, index->begin_ns, &index->lock);
+	free(index->cells);
+	index->cells = NULL;
+	index->progress = (struct sonde_view_progress){ .done = 0 };
+	(void)pthread_rwlock_unlock(&index->lock);
+}
+
+/* What was kept is there at once; if it turns out to be damaged, the trace is
+ * read after all. */
+static void *index_thread(void *memory)
+{
+	struct sonde_view_index *index = memory;
+
+	if (!load_kept(index)) {
+		index_end(index, 0);
+		if (sonde_view_sidecar_verify(index->build.rows.fd,
+					      &index->stopping) != -EINVAL)
+			return NULL;
+		forget_kept(index);
 	}
-	index_end(index, err);
+	index_end(index, read_for_index(index));
 	return NULL;
 }
 

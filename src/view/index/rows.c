@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * rows.c - states by row (rows.h).
+ * rows.c - states by row (rows.h): adding them, and the file.
  *
- * The file holds chunks alone, one behind the other, each whole. It is made
+ * The file holds chunks and nodes, each whole, in the order in which they became
+ * full. What is to be written is gathered to BUFFER bytes, and the file is made
  * longer in large steps, so that it is seldom mapped anew.
  */
 #include "view/index/rows.h"
@@ -14,25 +15,33 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "base/search.h"
 #include "sys/write.h"
 
-#define MAP_STEP  ((uint64_t)64 << 20)
-#define TIME_BITS 56
-#define TIME_MASK (((uint64_t)1 << TIME_BITS) - 1)
+#define MAP_STEP ((uint64_t)64 << 20)
+#define BUFFER   ((size_t)1 << 20)
 
 void sonde_view_rows_init(struct sonde_view_rows *rows, int fd)
 {
 	*rows = (struct sonde_view_rows){ .fd = fd };
 }
 
+static void free_open(struct sonde_view_row *row)
+{
+	if (row->open)
+		free(row->open->words);
+	free(row->open);
+	row->open = NULL;
+}
+
 void sonde_view_rows_fini(struct sonde_view_rows *rows)
 {
 	for (size_t i = 0; i < rows->nr; i++) {
-		free(rows->rows[i].chunks);
-		free(rows->rows[i].open);
+		free(rows->rows[i].nodes);
+		free(rows->rows[i].entries);
+		free_open(&rows->rows[i]);
 	}
 	free(rows->rows);
+	free(rows->buffer);
 	if (rows->map)
 		(void)munmap((void *)(uintptr_t)rows->map, rows->mapped);
 	if (rows->fd >= 0)
@@ -52,7 +61,7 @@ int sonde_view_rows_new(struct sonde_view_rows *rows,
 	return (int)rows->nr++;
 }
 
-/* ---- adding ---- */
+/* ---- the file ---- */
 
 /* Longer, and mapped: nobody reads meanwhile. */
 static int grow_map(struct sonde_view_rows *rows)
@@ -72,41 +81,143 @@ static int grow_map(struct sonde_view_rows *rows)
 	return 0;
 }
 
-/* The open chunk is full: to the file with it. */
-static int put_chunk(struct sonde_view_rows *rows, struct sonde_view_row *row)
+static int write_buffer(struct sonde_view_rows *rows)
 {
-	const struct sonde_view_chunk *chunk = row->open;
 	int err = 0;
 
-	if (SONDE_GROW(row->chunks, row->nr_chunks, row->chunks_capacity))
-		return -ENOMEM;
-	if (rows->used + sizeof(*chunk) > rows->mapped)
+	if (rows->used == rows->written)
+		return 0;
+	if (rows->used + SONDE_VIEW_CHUNK_BEHIND > rows->mapped)
 		err = grow_map(rows);
 	if (!err)
-		err = sonde_pwrite_all(rows->fd, chunk, sizeof(*chunk),
-				       rows->used);
-	if (err)
-		return err;
-	row->chunks[row->nr_chunks++] = (struct sonde_view_chunk_place){
-		.begin = (int64_t)(chunk->begins[0] & TIME_MASK),
+		err = sonde_pwrite_all(rows->fd, rows->buffer,
+				       (size_t)(rows->used - rows->written),
+				       rows->written);
+	if (!err)
+		rows->written = rows->used;
+	return err;
+}
+
+/* Room for so many bytes at the end, of which fewer may be taken. */
+static int make_buffer_room(struct sonde_view_rows *rows, size_t size,
+			    unsigned char **ret_to)
+{
+	int err = 0;
+
+	if (!rows->buffer) {
+		rows->buffer = malloc(BUFFER + SONDE_VIEW_CHUNK_BEHIND);
+		if (!rows->buffer)
+			return -ENOMEM;
+	}
+	if (rows->used - rows->written + size > BUFFER)
+		err = write_buffer(rows);
+	*ret_to = rows->buffer + (rows->used - rows->written);
+	return err;
+}
+
+const unsigned char *sonde_view_rows_bytes(const struct sonde_view_rows *rows,
+					   uint64_t offset, size_t size,
+					   size_t *ret_size)
+{
+	if (offset % 8 || offset >= rows->used || size > rows->used - offset)
+		return NULL;
+	*ret_size = (size_t)(rows->used - offset);
+	if (offset >= rows->written)
+		return rows->buffer + (offset - rows->written);
+	return rows->map + offset;
+}
+
+/* ---- adding ---- */
+
+/* States that any of the entries has sums of. */
+static uint32_t states_of_entries(const struct sonde_view_row *row)
+{
+	const uint64_t *last = row->entries[row->nr_entries - 1].sums;
+	uint32_t states = 0;
+
+	for (uint32_t i = 0; i < SONDE_VIEW_STATES; i++)
+		if (last[i])
+			states |= 1u << i;
+	return states;
+}
+
+/* The open node is full: to the file with it. */
+static int put_node(struct sonde_view_rows *rows, struct sonde_view_row *row)
+{
+	uint32_t head[2] = { row->nr_entries, states_of_entries(row) };
+	unsigned char *to;
+	unsigned char *at;
+	int err = make_buffer_room(
+		rows, sizeof(head) + row->nr_entries * sizeof(*row->entries),
+		&to);
+
+	if (err || SONDE_GROW(row->nodes, row->nr_nodes, row->nodes_room))
+		return err ? err : -ENOMEM;
+	memcpy(to, head, sizeof(head));
+	at = to + sizeof(head);
+	for (uint32_t i = 0; i < row->nr_entries; i++) {
+		const struct sonde_view_entry *entry = &row->entries[i];
+
+		memcpy(at, entry, 16);
+		at += 16;
+		for (uint32_t left = head[1]; left; left &= left - 1, at += 8)
+			memcpy(at, &entry->sums[__builtin_ctz(left)], 8);
+	}
+	row->nodes[row->nr_nodes++] = (struct sonde_view_node_place){
+		.begin = (int64_t)row->entries[0].begin,
 		.offset = rows->used,
 	};
-	rows->used += sizeof(*chunk);
-	row->open->nr = 0;
+	rows->used += (uint64_t)(at - to);
+	row->nr_entries = 0;
 	return 0;
 }
 
-/* A chunk with room for a state. */
-static int make_chunk_room(struct sonde_view_rows *rows,
-			   struct sonde_view_row *row)
+/* The open chunk is full, up to the row's end: likewise. */
+static int put_chunk(struct sonde_view_rows *rows, struct sonde_view_row *row)
 {
+	struct sonde_view_open *open = row->open;
+	struct sonde_view_entry *entry;
+	unsigned char *to;
+	int err = 0;
+
+	if (row->nr_entries == SONDE_VIEW_NODE)
+		err = put_node(rows, row);
+	if (!err)
+		err = make_buffer_room(rows, SONDE_VIEW_CHUNK_BYTES, &to);
+	if (err)
+		return err;
+	if (SONDE_GROW(row->entries, row->nr_entries, row->entries_room))
+		return -ENOMEM;
+	entry = &row->entries[row->nr_entries++];
+	entry->begin = (uint64_t)sonde_view_open_begin(open, 0);
+	entry->offset = rows->used;
+	memcpy(entry->sums, open->sums, sizeof(entry->sums));
+	rows->used += sonde_view_open_encode(open, row->end, to);
+	open->nr = 0;
+	open->nr_kinds = 0;
+	return 0;
+}
+
+/* A state that begins at the row's end. */
+static int open_state(struct sonde_view_rows *rows, struct sonde_view_row *row,
+		      uint8_t state, uint32_t about)
+{
+	int err;
+
 	if (!row->open) {
 		row->open = calloc(1, sizeof(*row->open));
 		if (!row->open)
 			return -ENOMEM;
-		row->open->row = (uint32_t)(row - rows->rows);
 	}
-	return row->open->nr < SONDE_VIEW_CHUNK ? 0 : put_chunk(rows, row);
+	err = sonde_view_open_add(row->open, row->end, state, about);
+	if (err == -ENOSPC) {
+		err = put_chunk(rows, row);
+		memcpy(row->open->sums, row->sums, sizeof(row->sums));
+		if (!err)
+			err = sonde_view_open_add(row->open, row->end, state,
+						  about);
+	}
+	return err;
 }
 
 /* From the row's end on. */
@@ -114,23 +225,15 @@ static int append_state(struct sonde_view_rows *rows,
 			struct sonde_view_row *row, int64_t end, uint8_t state,
 			uint32_t about)
 {
-	struct sonde_view_chunk *chunk = row->open;
-	uint64_t word = (uint64_t)row->end | (uint64_t)state << TIME_BITS;
-	uint32_t last = chunk ? chunk->nr - 1 : 0;
-	int err;
+	const struct sonde_view_kind *last = NULL;
+	int err = 0;
 
-	if (!chunk || chunk->nr == 0 || chunk->about[last] != about ||
-	    chunk->begins[last] >> TIME_BITS != state) {
-		err = make_chunk_room(rows, row);
-		if (err)
-			return err;
-		chunk = row->open;
-		if (chunk->nr % SONDE_VIEW_GROUP == 0)
-			memcpy(chunk->sums[chunk->nr / SONDE_VIEW_GROUP],
-			       row->sums, sizeof(row->sums));
-		chunk->begins[chunk->nr] = word;
-		chunk->about[chunk->nr++] = about;
-	}
+	if (row->open && row->open->nr)
+		last = sonde_view_open_kind(row->open, row->open->nr - 1);
+	if (!last || last->state != state || last->about != about)
+		err = open_state(rows, row, state, about);
+	if (err)
+		return err;
 	row->sums[state] += (uint64_t)(end - row->end);
 	row->end = end;
 	return 0;
@@ -164,12 +267,13 @@ int sonde_view_rows_close(struct sonde_view_rows *rows)
 
 		if (row->open && row->open->nr)
 			err = put_chunk(rows, row);
+		if (!err && row->nr_entries)
+			err = put_node(rows, row);
 		if (err)
 			break;
-		free(row->open);
-		row->open = NULL;
+		free_open(row);
 	}
-	return err;
+	return err ? err : write_buffer(rows);
 }
 
 int sonde_view_rows_map(struct sonde_view_rows *rows, int fd)
@@ -186,106 +290,4 @@ int sonde_view_rows_map(struct sonde_view_rows *rows, int fd)
 	rows->map = map;
 	rows->mapped = (uint64_t)size;
 	return 0;
-}
-
-/* ---- asking ---- */
-
-/* The chunk that time is in: it is not before the row's begin. */
-static const struct sonde_view_chunk *
-find_chunk(const struct sonde_view_rows *rows, const struct sonde_view_row *row,
-	   int64_t time, int64_t *ret_end)
-{
-	size_t i;
-
-	*ret_end = row->end;
-	if (row->open && row->open->nr) {
-		int64_t begin = (int64_t)(row->open->begins[0] & TIME_MASK);
-
-		if (time >= begin)
-			return row->open;
-		*ret_end = begin;
-	}
-	SONDE_SEARCH(i, row->nr_chunks, row->chunks[i].begin <= time);
-	if (i < row->nr_chunks)
-		*ret_end = row->chunks[i].begin;
-	return (const struct sonde_view_chunk
-			*)(const void *)(rows->map + row->chunks[i - 1].offset);
-}
-
-/* The state of the chunk in which time is. */
-static uint32_t find_state(const struct sonde_view_chunk *chunk, int64_t time)
-{
-	size_t i;
-
-	SONDE_SEARCH(i, chunk->nr,
-		     (int64_t)(chunk->begins[i] & TIME_MASK) <= time);
-	return (uint32_t)i - 1;
-}
-
-/* The first state of the group in which time is. */
-static uint32_t group_at(const struct sonde_view_chunk *chunk, uint64_t time)
-{
-	uint32_t i = 0;
-
-	while (i + SONDE_VIEW_GROUP < chunk->nr &&
-	       (chunk->begins[i + SONDE_VIEW_GROUP] & TIME_MASK) <= time)
-		i += SONDE_VIEW_GROUP;
-	return i;
-}
-
-bool sonde_view_rows_at(const struct sonde_view_rows *rows, uint32_t number,
-			int64_t time, struct sonde_view_piece *ret_piece)
-{
-	const struct sonde_view_row *row = &rows->rows[number];
-	const struct sonde_view_chunk *chunk;
-	int64_t end;
-	uint32_t i;
-
-	if (time < row->begin || time >= row->end)
-		return false;
-	chunk = find_chunk(rows, row, time, &end);
-	i = find_state(chunk, time);
-	*ret_piece = (struct sonde_view_piece){
-		.begin = (int64_t)(chunk->begins[i] & TIME_MASK),
-		.end = i + 1 < chunk->nr ?
-			       (int64_t)(chunk->begins[i + 1] & TIME_MASK) :
-			       end,
-		.state = (uint8_t)(chunk->begins[i] >> TIME_BITS),
-		.about = chunk->about[i],
-	};
-	return true;
-}
-
-void sonde_view_rows_sums(const struct sonde_view_rows *rows, uint32_t number,
-			  int64_t time, uint64_t ret_sums[SONDE_VIEW_STATES])
-{
-	const struct sonde_view_row *row = &rows->rows[number];
-	const struct sonde_view_chunk *chunk;
-	int64_t end;
-	uint32_t i;
-
-	if (time <= row->begin) {
-		memset(ret_sums, 0, sizeof(row->sums));
-		return;
-	}
-	if (time >= row->end) {
-		memcpy(ret_sums, row->sums, sizeof(row->sums));
-		return;
-	}
-	chunk = find_chunk(rows, row, time, &end);
-	i = group_at(chunk, (uint64_t)time);
-	memcpy(ret_sums, chunk->sums[i / SONDE_VIEW_GROUP], sizeof(row->sums));
-	for (;; i++) {
-		uint64_t word = chunk->begins[i];
-		uint64_t until = (uint64_t)time;
-		bool is_last =
-			i + 1 == chunk->nr ||
-			(chunk->begins[i + 1] & TIME_MASK) >= (uint64_t)time;
-
-		if (!is_last)
-			until = chunk->begins[i + 1] & TIME_MASK;
-		ret_sums[word >> TIME_BITS] += until - (word & TIME_MASK);
-		if (is_last)
-			return;
-	}
 }

@@ -4,12 +4,15 @@
  * of time, of which a sum over any span costs the same.
  *
  * A row's states are told one after the other, as they end. They go into
- * *chunks* of SONDE_VIEW_CHUNK states; a full one is written to a file, and
- * read from there through a mapping, so memory holds an open chunk and a
- * directory (16 bytes for each full chunk) per row. A chunk has, for each
- * *group* of states, the time that the row has spent in each state up to the
- * group's begin. So the sums over a span are the difference of two of these,
- * and of a few states beside them: exact, at any zoom, by two searches.
+ * *chunks* (chunk.h); a full one is written to a file, and read from there
+ * through a mapping. Where it is, and how long the row had been in each state by
+ * its begin, is an entry of a *node* of SONDE_VIEW_NODE chunks, which is written
+ * to the file when it is full. So memory holds, for each row, an open chunk, an
+ * open node, and 16 bytes for each full one, which stands for 16,384 states.
+ *
+ * These sums are a pyramid whose levels are groups of 32 states, chunks of 256
+ * and nodes: the difference of two is the sum over all that lies between, at any
+ * level. A question goes down as far as it has to (walk.h).
  *
  *	invariants of a row
  *	1. states begin in the order of time, and one ends where the next begins
@@ -17,12 +20,8 @@
  *	2. neighbours differ, in the state or in what goes with it
  *	3. the sums up to a time add up to that time less the row's begin
  *
- * (A pyramid of ever coarser cells, as usual for this, gives sums over its
- * cells; a span that doesn't begin and end at cells' edges is put together of
- * some on each level. Running sums give the same in less, decision 19.)
- *
  * The caller sees to it that nothing is added while anything is asked. Times are
- * since the trace's begin, at most 2^55.
+ * since the trace's begin, at most SONDE_VIEW_TIME_MAX.
  */
 #ifndef VIEW_INDEX_ROWS_H
 #define VIEW_INDEX_ROWS_H
@@ -31,12 +30,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "view/index/chunk.h"
 #include "view/index/states.h"
 
-#define SONDE_VIEW_CHUNK    128u
-#define SONDE_VIEW_GROUP    32u
-#define SONDE_VIEW_ROWS     32768u
-#define SONDE_VIEW_TIME_MAX (((int64_t)1 << 55) - 1)
+#define SONDE_VIEW_NODE 64u
+#define SONDE_VIEW_ROWS 32768u
 
 enum sonde_view_row_kind {
 	SONDE_VIEW_ROW_CPU,
@@ -45,16 +43,17 @@ enum sonde_view_row_kind {
 	SONDE_VIEW_ROW_THREAD,
 };
 
-struct sonde_view_chunk {
-	uint32_t nr, row;
-	uint64_t sums[SONDE_VIEW_CHUNK / SONDE_VIEW_GROUP][SONDE_VIEW_STATES];
-	uint64_t begins[SONDE_VIEW_CHUNK]; /* time | state << 56 */
-	uint32_t about[SONDE_VIEW_CHUNK];
+/* A full node, of at most SONDE_VIEW_NODE chunks. */
+struct sonde_view_node_place {
+	int64_t begin; /* of its first chunk */
+	uint64_t offset;
 };
 
-struct sonde_view_chunk_place {
-	int64_t begin; /* of its first state */
-	uint64_t offset;
+/* A chunk in a node. In the file only sums of some states are there: first comes
+ * how many entries, and which states (bits), 32 bits each. */
+struct sonde_view_entry {
+	uint64_t begin, offset;
+	uint64_t sums[SONDE_VIEW_STATES]; /* before it */
 };
 
 struct sonde_view_row {
@@ -65,9 +64,11 @@ struct sonde_view_row {
 	int64_t begin, end;               /* of all its states; equal: none */
 	uint64_t sums[SONDE_VIEW_STATES]; /* up to `end` */
 	/* ---- private ---- */
-	struct sonde_view_chunk_place *chunks; /* full ones */
-	size_t nr_chunks, chunks_capacity;
-	struct sonde_view_chunk *open; /* the last one; NULL: none */
+	struct sonde_view_node_place *nodes;
+	size_t nr_nodes, nodes_room;
+	struct sonde_view_entry *entries; /* the open node */
+	uint32_t nr_entries, entries_room;
+	struct sonde_view_open *open; /* the last chunk; NULL: none */
 };
 
 struct sonde_view_rows {
@@ -75,7 +76,10 @@ struct sonde_view_rows {
 	size_t nr, capacity;
 	/* ---- private ---- */
 	int fd;
-	uint64_t used, mapped;
+	uint64_t used;    /* of the file, with what is still to be written */
+	uint64_t written; /* of it; what follows is in `buffer` */
+	unsigned char *buffer;
+	uint64_t mapped;
 	const unsigned char *map;
 };
 
@@ -87,10 +91,10 @@ void sonde_view_rows_fini(struct sonde_view_rows *rows);
 int sonde_view_rows_new(struct sonde_view_rows *rows,
 			enum sonde_view_row_kind kind, int32_t number);
 
-/* The open chunks are written as well: nothing more can be added. */
+/* What is open is written as well: nothing more can be added. */
 int sonde_view_rows_close(struct sonde_view_rows *rows);
-/* Of none so far: `fd` and all its bytes, mapped, become theirs; chunks and
- * their directories are the caller's to add, checked. 0 or -errno. */
+/* Of none so far: `fd` and all its bytes, mapped, become theirs; rows and their
+ * nodes are the caller's to add. 0 or -errno. */
 int sonde_view_rows_map(struct sonde_view_rows *rows, int fd);
 
 struct sonde_view_piece {
@@ -102,6 +106,12 @@ struct sonde_view_piece {
  * -ENOMEM, or the errno of writing. */
 int sonde_view_rows_add(struct sonde_view_rows *rows, uint32_t row,
 			const struct sonde_view_piece *piece);
+
+/* So many bytes of the file, and SONDE_VIEW_CHUNK_BEHIND behind them; NULL: there
+ * are fewer. *ret_size is how many there are. */
+const unsigned char *sonde_view_rows_bytes(const struct sonde_view_rows *rows,
+					   uint64_t offset, size_t size,
+					   size_t *ret_size);
 
 /* What the row was doing then; false: nothing is known. */
 bool sonde_view_rows_at(const struct sonde_view_rows *rows, uint32_t row,

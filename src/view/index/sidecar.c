@@ -2,9 +2,8 @@
 /*
  * sidecar.c - an index to a file and back (sidecar.h).
  *
- * The sum is over 64-bit words, four lanes at a time: it finds what a disk or a
- * half-written file does, and runs as fast as memory is read. The file is walked
- * once when it is opened; the pages are given back to the kernel as it goes.
+ * The sums are over 64-bit words, four lanes at a time: they find what a disk or a
+ * half-written file does, and run as fast as memory is read.
  */
 #include "view/index/sidecar.h"
 
@@ -21,15 +20,15 @@
 
 #include "sys/write.h"
 
-#define MAGIC     UINT64_C(0x316e69736e6f73) /* "sonsin1" */
-#define TIME_BITS 56
-#define TIME_MASK (((uint64_t)1 << TIME_BITS) - 1)
-#define WINDOW    ((size_t)8 << 20)
+#define MAGIC     UINT64_C(0x326e69736e6f73) /* "sonsin2" */
+#define WINDOW    ((size_t)1 << 18)
 #define CAUSE_MAX 4096u
 
 struct disk_row {
-	uint32_t kind, nr_chunks;
+	uint32_t kind;
 	int32_t number, pid;
+	uint32_t zero;
+	uint64_t nr_nodes;
 	int64_t begin, end;
 	uint64_t sums[SONDE_VIEW_STATES];
 	char name[48];
@@ -37,11 +36,12 @@ struct disk_row {
 
 struct trailer {
 	uint64_t magic;
-	uint64_t chunk_bytes; /* of a struct sonde_view_chunk */
+	uint64_t states; /* SONDE_VIEW_STATES */
 	uint64_t key[2];
 	int64_t begin_ns, end_ns, cell_ns;
-	uint64_t nr_chunks, nr_rows, nr_causes;
-	uint64_t sum; /* of all before the trailer, which is whole words */
+	uint64_t body_bytes, nr_nodes, nr_rows, nr_causes;
+	uint64_t body_sum;
+	uint64_t sum; /* of the tail, and of the trailer up to here */
 };
 
 /* ---- sums ---- */
@@ -57,18 +57,33 @@ static uint64_t mix(uint64_t value, uint64_t word)
 	return value ^ value >> 29;
 }
 
+static void sum_word(struct sum *sum, const unsigned char *at)
+{
+	uint64_t word;
+
+	memcpy(&word, at, 8);
+	sum->lanes[sum->nr % 4] = mix(sum->lanes[sum->nr % 4], word);
+	sum->nr++;
+}
+
 /* Whole words. */
 static void sum_words(struct sum *sum, const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;
+	const unsigned char *end = at + (size & ~(size_t)7);
 
-	for (size_t i = 0; i + 8 <= size; i += 8) {
-		uint64_t word;
+	for (; at < end && sum->nr % 4; at += 8)
+		sum_word(sum, at);
+	for (; end - at >= 32; at += 32) {
+		uint64_t words[4];
 
-		memcpy(&word, at + i, 8);
-		sum->lanes[sum->nr % 4] = mix(sum->lanes[sum->nr % 4], word);
-		sum->nr++;
+		memcpy(words, at, sizeof(words));
+		for (int i = 0; i < 4; i++)
+			sum->lanes[i] = mix(sum->lanes[i], words[i]);
+		sum->nr += 4;
 	}
+	for (; at < end; at += 8)
+		sum_word(sum, at);
 }
 
 static uint64_t sum_end(const struct sum *sum)
@@ -78,6 +93,33 @@ static uint64_t sum_end(const struct sum *sum)
 	for (int i = 0; i < 4; i++)
 		all = mix(all, sum->lanes[i]);
 	return all;
+}
+
+/* Of the file's first bytes, whole words, read and not mapped: so they don't
+ * count as the process's memory. */
+static int sum_body(int fd, uint64_t size, const atomic_bool *stopping,
+		    uint64_t *ret_sum)
+{
+	unsigned char *window = malloc(WINDOW);
+	struct sum sum = { .nr = 0 };
+	int err = window ? 0 : -ENOMEM;
+
+	for (uint64_t at = 0; !err && at < size;) {
+		size_t part = size - at < WINDOW ? (size_t)(size - at) : WINDOW;
+		ssize_t got = pread(fd, window, part, (off_t)at);
+
+		if (stopping && atomic_load(stopping))
+			err = -EINTR;
+		else if (got < 8)
+			err = got < 0 ? -errno : -EINVAL;
+		if (err)
+			break;
+		sum_words(&sum, window, (size_t)got);
+		at += (uint64_t)got & ~(uint64_t)7;
+	}
+	free(window);
+	*ret_sum = sum_end(&sum);
+	return err;
 }
 
 /* ---- which trace it is ---- */
@@ -216,9 +258,9 @@ static void put_disk_rows(FILE *to, const struct sonde_view_rows *rows)
 		const struct sonde_view_row *row = &rows->rows[i];
 		struct disk_row disk = {
 			.kind = (uint32_t)row->kind,
-			.nr_chunks = (uint32_t)row->nr_chunks,
 			.number = row->number,
 			.pid = row->pid,
+			.nr_nodes = row->nr_nodes,
 			.begin = row->begin,
 			.end = row->end,
 		};
@@ -228,29 +270,49 @@ static void put_disk_rows(FILE *to, const struct sonde_view_rows *rows)
 		(void)fwrite(&disk, sizeof(disk), 1, to);
 	}
 	for (size_t i = 0; i < rows->nr; i++)
-		(void)fwrite(rows->rows[i].chunks,
-			     sizeof(struct sonde_view_chunk_place),
-			     rows->rows[i].nr_chunks, to);
+		(void)fwrite(rows->rows[i].nodes,
+			     sizeof(struct sonde_view_node_place),
+			     rows->rows[i].nr_nodes, to);
 }
 
-/* All behind the chunks, for free(); NULL without memory. */
+static uint64_t count_nodes(const struct sonde_view_rows *rows)
+{
+	uint64_t nr = 0;
+
+	for (size_t i = 0; i < rows->nr; i++)
+		nr += rows->rows[i].nr_nodes;
+	return nr;
+}
+
+/* Of the tail, whose end is the trailer without its sum. */
+static uint64_t sum_tail(const char *tail, size_t size)
+{
+	struct sum sum = { .nr = 0 };
+
+	sum_words(&sum, tail, size - sizeof(uint64_t));
+	return sum_end(&sum);
+}
+
+/* All behind the body, for free(); NULL without memory. */
 static char *make_tail(const struct sonde_view_sidecar *sidecar,
 		       const struct sonde_view_build *build,
-		       const struct sonde_view_cells *cells, size_t *ret_size)
+		       const struct sonde_view_cells *cells, uint64_t body_sum,
+		       size_t *ret_size)
 {
 	const struct sonde_view_rows *rows = &build->rows;
 	struct trailer trailer = {
 		.magic = MAGIC,
-		.chunk_bytes = sizeof(struct sonde_view_chunk),
+		.states = SONDE_VIEW_STATES,
 		.key = { sidecar->key[0], sidecar->key[1] },
 		.begin_ns = cells->begin_ns,
 		.end_ns = cells->end_ns,
 		.cell_ns = cells->cell_ns,
-		.nr_chunks = rows->used / sizeof(struct sonde_view_chunk),
+		.body_bytes = rows->used,
+		.nr_nodes = count_nodes(rows),
 		.nr_rows = rows->nr,
 		.nr_causes = build->nr_texts,
+		.body_sum = body_sum,
 	};
-	struct sum sum = { .nr = 0 };
 	char *tail = NULL;
 	FILE *to = open_memstream(&tail, ret_size);
 
@@ -259,16 +321,15 @@ static char *make_tail(const struct sonde_view_sidecar *sidecar,
 	(void)fwrite(cells->before, sizeof(cells->before), 1, to);
 	put_disk_rows(to, rows);
 	put_causes(to, build);
-	if (fflush(to) == 0) {
-		sum_words(&sum, rows->map, rows->used);
-		sum_words(&sum, tail, *ret_size);
-	}
-	trailer.sum = sum_end(&sum);
 	(void)fwrite(&trailer, sizeof(trailer), 1, to);
-	if (fclose(to) == 0)
-		return tail;
-	free(tail);
-	return NULL;
+	if (fclose(to)) {
+		free(tail);
+		return NULL;
+	}
+	trailer.sum = sum_tail(tail, *ret_size);
+	memcpy(tail + *ret_size - sizeof(trailer.sum), &trailer.sum,
+	       sizeof(trailer.sum));
+	return tail;
 }
 
 /* Under a name that nobody else takes, then under the right one. */
@@ -296,6 +357,7 @@ int sonde_view_sidecar_keep(const struct sonde_view_sidecar *sidecar,
 {
 	struct sonde_view_rows *rows = &build->rows;
 	uint64_t key[2];
+	uint64_t body_sum;
 	uint64_t name;
 	size_t size;
 	char *tail;
@@ -308,7 +370,10 @@ int sonde_view_sidecar_keep(const struct sonde_view_sidecar *sidecar,
 	find_key(trace, key, &name);
 	if (memcmp(key, sidecar->key, sizeof(key)) != 0)
 		return -EAGAIN;
-	tail = make_tail(sidecar, build, cells, &size);
+	err = sum_body(rows->fd, rows->used, NULL, &body_sum);
+	if (err)
+		return err;
+	tail = make_tail(sidecar, build, cells, body_sum, &size);
 	if (!tail)
 		return -ENOMEM;
 	err = sonde_pwrite_all(rows->fd, tail, size, rows->used);
@@ -356,57 +421,25 @@ static bool is_sound_trailer(const struct load *load)
 	const struct trailer *trailer = &load->trailer;
 
 	return trailer->magic == MAGIC &&
-	       trailer->chunk_bytes == sizeof(struct sonde_view_chunk) &&
+	       trailer->states == SONDE_VIEW_STATES &&
 	       !memcmp(trailer->key, load->sidecar->key,
 		       sizeof(trailer->key)) &&
 	       load->size % 8 == 0 && trailer->cell_ns > 0 &&
 	       trailer->end_ns >= trailer->begin_ns &&
-	       trailer->nr_chunks <=
-		       load->size / sizeof(struct sonde_view_chunk) &&
+	       trailer->body_bytes % 8 == 0 &&
+	       trailer->body_bytes <= load->size &&
+	       trailer->nr_nodes <= load->size / 16 &&
 	       trailer->nr_rows <= SONDE_VIEW_ROWS &&
 	       trailer->nr_causes <= SONDE_VIEW_CAUSES;
 }
 
-static bool is_sound_sum(const struct load *load)
+static bool is_sound_tail(const struct load *load)
 {
-	struct sum sum = { .nr = 0 };
+	uint64_t begin = load->trailer.body_bytes;
 
-	for (uint64_t at = 0; at < load->size; at += WINDOW) {
-		size_t size = load->size - at < WINDOW ?
-				      (size_t)(load->size - at) :
-				      WINDOW;
-
-		sum_words(&sum, load->map + at, size);
-		/* a hint: the pages come back when they are looked at */
-		(void)madvise((void *)(uintptr_t)(load->map + at), size,
-			      MADV_DONTNEED);
-	}
-	return sum_end(&sum) == load->trailer.sum;
-}
-
-/* Times rise, from where the directory says, and states are some. */
-static bool is_sound_chunk(const struct load *load,
-			   const struct sonde_view_chunk_place *place,
-			   int64_t last, int64_t end)
-{
-	const struct sonde_view_chunk *chunk;
-	uint64_t time;
-
-	if (place->offset % sizeof(*chunk) ||
-	    place->offset / sizeof(*chunk) >= load->trailer.nr_chunks)
-		return false;
-	chunk = (const void *)(load->map + place->offset);
-	if (chunk->nr == 0 || chunk->nr > SONDE_VIEW_CHUNK ||
-	    (int64_t)(chunk->begins[0] & TIME_MASK) != place->begin)
-		return false;
-	for (uint32_t i = 0; i < chunk->nr; i++) {
-		time = chunk->begins[i] & TIME_MASK;
-		if ((int64_t)time < last || (int64_t)time >= end ||
-		    chunk->begins[i] >> TIME_BITS >= SONDE_VIEW_STATES)
-			return false;
-		last = (int64_t)time;
-	}
-	return true;
+	return sum_tail((const char *)load->map + begin,
+			(size_t)(load->size - begin) + sizeof(load->trailer)) ==
+	       load->trailer.sum;
 }
 
 static int load_row(struct load *load, const struct disk_row *disk)
@@ -425,30 +458,32 @@ static int load_row(struct load *load, const struct disk_row *disk)
 	memcpy(row->sums, disk->sums, sizeof(row->sums));
 	memcpy(row->name, disk->name, sizeof(row->name));
 	row->name[sizeof(row->name) - 1] = 0;
-	row->chunks = calloc((size_t)disk->nr_chunks + 1, sizeof(*row->chunks));
-	if (!row->chunks)
+	row->nodes = calloc((size_t)disk->nr_nodes + 1, sizeof(*row->nodes));
+	if (!row->nodes)
 		return -ENOMEM;
-	row->chunks_capacity = (size_t)disk->nr_chunks + 1;
+	row->nodes_room = (size_t)disk->nr_nodes + 1;
 	return 0;
 }
 
-static int load_directory(struct load *load, struct sonde_view_row *row,
-			  uint32_t nr)
+/* Times rise from the row's begin, and places are in the body. */
+static int load_nodes(struct load *load, struct sonde_view_row *row,
+		      uint64_t nr)
 {
-	const struct sonde_view_chunk_place *places =
+	const struct sonde_view_node_place *places =
 		take_of_tail(load, nr * sizeof(*places));
-	int64_t last = row->begin;
 
 	if (!places || (nr == 0) != (row->begin == row->end))
 		return -EINVAL;
-	for (uint32_t i = 0; i < nr; i++) {
-		if (!is_sound_chunk(load, &places[i], last, row->end) ||
-		    (i == 0 && places[i].begin != row->begin))
+	for (uint64_t i = 0; i < nr; i++) {
+		int64_t end = i + 1 < nr ? places[i + 1].begin : row->end;
+
+		if ((i == 0 && places[i].begin != row->begin) ||
+		    places[i].begin >= end || end > row->end ||
+		    places[i].offset >= load->trailer.body_bytes)
 			return -EINVAL;
-		last = places[i].begin;
-		row->chunks[i] = places[i];
+		row->nodes[i] = places[i];
 	}
-	row->nr_chunks = nr;
+	row->nr_nodes = (size_t)nr;
 	return 0;
 }
 
@@ -460,7 +495,7 @@ static int load_rows(struct load *load)
 
 	for (uint64_t i = 0; !err && i < load->trailer.nr_rows; i++) {
 		if (disk[i].kind > SONDE_VIEW_ROW_THREAD ||
-		    disk[i].nr_chunks > load->trailer.nr_chunks ||
+		    disk[i].nr_nodes > load->trailer.nr_nodes ||
 		    disk[i].begin < 0 || disk[i].begin > disk[i].end ||
 		    disk[i].end > SONDE_VIEW_TIME_MAX)
 			return -EINVAL;
@@ -470,8 +505,8 @@ static int load_rows(struct load *load)
 	if (!err && load->build->rows.nr != load->trailer.nr_rows)
 		err = -EINVAL;
 	for (uint64_t i = 0; !err && i < load->trailer.nr_rows; i++)
-		err = load_directory(load, &load->build->rows.rows[i],
-				     disk[i].nr_chunks);
+		err = load_nodes(load, &load->build->rows.rows[i],
+				 disk[i].nr_nodes);
 	return err;
 }
 
@@ -533,11 +568,27 @@ int sonde_view_sidecar_load(const struct sonde_view_sidecar *sidecar, int fd,
 		return -EINVAL;
 	load.size -= sizeof(load.trailer);
 	memcpy(&load.trailer, load.map + load.size, sizeof(load.trailer));
-	if (!is_sound_trailer(&load) || !is_sound_sum(&load))
+	if (!is_sound_trailer(&load) || !is_sound_tail(&load))
 		return -EINVAL;
-	load.at = load.trailer.nr_chunks * sizeof(struct sonde_view_chunk);
+	load.at = load.trailer.body_bytes;
+	build->rows.used = build->rows.written = load.trailer.body_bytes;
 	err = load_cells(&load);
 	if (!err)
 		err = load_rows(&load);
 	return err ? err : load_causes(&load);
+}
+
+int sonde_view_sidecar_verify(int fd, const atomic_bool *stopping)
+{
+	off_t size = lseek(fd, 0, SEEK_END);
+	struct trailer trailer;
+	uint64_t sum;
+	int err;
+
+	if (size < (off_t)sizeof(trailer) ||
+	    pread(fd, &trailer, sizeof(trailer),
+		  size - (off_t)sizeof(trailer)) != (ssize_t)sizeof(trailer))
+		return -EINVAL;
+	err = sum_body(fd, trailer.body_bytes, stopping, &sum);
+	return err || sum == trailer.body_sum ? err : -EINVAL;
 }

@@ -6,15 +6,18 @@
  * It lies in $XDG_CACHE_HOME/sonde (~/.cache/sonde), under a name made of the
  * trace's path, and is of that trace as long as its *key* is: the sizes and
  * times of change of its streams and metadata. It is written under no name, and
- * gets its name when it is whole. What is in it is checked as a stranger's: its
- * sizes, each number that leads somewhere, and a sum over all bytes. What doesn't
- * fit is as if it weren't there, and is replaced.
+ * gets its name when it is whole. To open it costs its tail alone, which is
+ * small: its sum is looked at then, and each number in it that leads somewhere.
+ * The body is read where it is asked for, and believed nothing (walk.h); whether
+ * a disk has changed it is found out behind the back of who asks
+ * (sonde_view_sidecar_verify). What doesn't fit is as if it weren't there, and is
+ * replaced.
  *
- *	chunks		of rows (rows.h), from the file's begin
- *	cells		SONDE_VIEW_CELLS + 1 numbers (cells.h)
+ *	body		chunks and nodes of rows (rows.h), from the file's begin
+ *	tail: cells	SONDE_VIEW_CELLS + 1 numbers (cells.h)
  *	rows		a struct disk_row each
- *	directories	16 bytes for each chunk, row by row
- *	causes		a length in 32 bits and as many bytes each
+ *	nodes		where they are, 16 bytes each, row by row
+ *	causes		a length in 64 bits and as many bytes each, whole words
  *	trailer		the file's last bytes: what it is, and how many of each
  *
  * All in this machine's byte order.
@@ -22,6 +25,7 @@
 #ifndef VIEW_INDEX_SIDECAR_H
 #define VIEW_INDEX_SIDECAR_H
 
+#include <stdatomic.h>
 #include <stdint.h>
 
 #include <sonde/trace.h>
@@ -63,5 +67,10 @@ int sonde_view_sidecar_open(const struct sonde_view_sidecar *sidecar);
 int sonde_view_sidecar_load(const struct sonde_view_sidecar *sidecar, int fd,
 			    struct sonde_view_build *build,
 			    struct sonde_view_cells *cells);
+/*
+ * Reads the body of one that was loaded, `fd`, and looks at its sum: 0; -EINVAL:
+ * it is damaged; -EINTR: *stopping; -errno. Memory: a window.
+ */
+int sonde_view_sidecar_verify(int fd, const atomic_bool *stopping);
 
 #endif /* VIEW_INDEX_SIDECAR_H */

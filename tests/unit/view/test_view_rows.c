@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
-/* States by row, held against a plain array of them (view/index/rows.h). */
+/* States by row, held against a plain array of them (view/index/rows.h), and what
+ * is asked while a picture is drawn (view/index/walk.h). */
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "unit.h"
-#include "view/index/rows.h"
+#include "view/index/walk.h"
 
 #define ROWS   3
-#define PIECES 3000
-#define TIME   60000
+#define PIECES 20000
+#define TIME   300000
 
 static struct sonde_view_rows rows;
 /* What each row was doing at each time: the state, what goes with it. */
@@ -28,7 +29,7 @@ static void add_random(uint32_t row, int64_t *at)
 	struct sonde_view_piece piece = {
 		.begin = *at + (random_below(4) ? 0 : random_below(9)),
 		.state = (uint8_t)(1 + random_below(SONDE_VIEW_STATES - 1)),
-		.about = (uint32_t)random_below(2),
+		.about = (uint32_t)random_below(row == 2 ? 40 : 2),
 	};
 
 	piece.end = piece.begin + random_below(20);
@@ -58,8 +59,12 @@ static int fill(void **state)
 
 		add_random(row, &at[row]);
 	}
-	/* full chunks, and more than one group in the open one */
-	assert_true(rows.rows[0].nr_chunks > 10);
+	/* a node, chunks, and more than one group in the open one */
+	assert_int_equal(rows.rows[0].nr_nodes, 1);
+	assert_true(rows.rows[0].nr_entries > 1);
+	assert_true(rows.rows[0].open->nr > SONDE_VIEW_GROUP);
+	/* where kinds are many, chunks are short */
+	assert_true(rows.rows[2].nr_nodes > 2);
 	return 0;
 }
 
@@ -128,6 +133,100 @@ static void sums_are_exact_at_every_time(void **state)
 	}
 }
 
+/* At whatever level the walk stops, the sums are those of where it stopped. */
+static void sums_are_exact_at_every_level(void **state)
+{
+	static const int64_t slacks[] = { 0, 30, 700, 6000, 100000, TIME };
+	unsigned int nr_early = 0;
+
+	(void)state;
+	for (uint32_t row = 0; row < ROWS; row++)
+		for (size_t i = 0; i < sizeof(slacks) / sizeof(*slacks); i++) {
+			struct sonde_view_walk walk;
+
+			sonde_view_walk_init(&walk, &rows, row);
+			for (int64_t t = 0; t < TIME;
+			     t += 1 + random_below(60)) {
+				uint64_t exact[SONDE_VIEW_STATES];
+				uint64_t sums[SONDE_VIEW_STATES];
+				int64_t when = sonde_view_walk_sums(
+					&walk, t, slacks[i], sums);
+
+				assert_true(when <= t && t - when <= slacks[i]);
+				nr_early += when < t;
+				sonde_view_rows_sums(&rows, row, when, exact);
+				assert_memory_equal(sums, exact, sizeof(sums));
+			}
+		}
+	assert_true(nr_early > TIME / 60);
+}
+
+static void a_walk_goes_back_as_well(void **state)
+{
+	struct sonde_view_walk walk;
+
+	(void)state;
+	sonde_view_walk_init(&walk, &rows, 0);
+	for (int i = 0; i < 100000; i++) {
+		int64_t t = random_below(rows.rows[0].end);
+		struct sonde_view_piece piece;
+		uint64_t exact[SONDE_VIEW_STATES];
+		uint64_t sums[SONDE_VIEW_STATES];
+
+		if (i % 2 == 0 && sonde_view_walk_at(&walk, t, &piece))
+			assert_int_equal(piece.state, states[0][t]);
+		(void)sonde_view_walk_sums(&walk, t, 0, sums);
+		sonde_view_rows_sums(&rows, 0, t, exact);
+		assert_memory_equal(sums, exact, sizeof(sums));
+	}
+}
+
+/* Durations of any length, and sums that don't fit in 32 bits. */
+static void long_times_are_kept(void **state)
+{
+	struct sonde_view_rows far;
+	int64_t at = 5;
+
+	(void)state;
+	sonde_view_rows_init(&far, memfd_create("far", MFD_CLOEXEC));
+	assert_int_equal(sonde_view_rows_new(&far, SONDE_VIEW_ROW_CPU, 0), 0);
+	for (int i = 0; i < 1000; i++) {
+		struct sonde_view_piece piece = {
+			.begin = at,
+			.end = at + ((int64_t)1 << i % 45) - i % 2,
+			.state = (uint8_t)(1 + i % 2),
+			.about = (uint32_t)i % 3,
+		};
+
+		assert_int_equal(sonde_view_rows_add(&far, 0, &piece), 0);
+		at = piece.end > at ? piece.end : at;
+	}
+	assert_int_equal(sonde_view_rows_close(&far), 0);
+	at = 5;
+	for (int i = 0; i < 1000; i++) {
+		int64_t end = at + ((int64_t)1 << i % 45) - i % 2;
+		struct sonde_view_piece piece;
+
+		if (end == at)
+			continue;
+		assert_true(sonde_view_rows_at(&far, 0, end - 1, &piece));
+		assert_int_equal(piece.begin, at);
+		assert_int_equal(piece.end, end);
+		assert_int_equal(piece.about, i % 3);
+		at = end;
+	}
+	sonde_view_rows_fini(&far);
+}
+
+static void all_is_the_same_once_it_is_in_the_file(void **state)
+{
+	assert_int_equal(sonde_view_rows_close(&rows), 0);
+	state_is_what_was_told_at_every_time(state);
+	sums_are_exact_at_every_time(state);
+	sums_are_exact_at_every_level(state);
+	a_walk_goes_back_as_well(state);
+}
+
 /* Whatever comes twice, or too late, was known before. */
 static void what_was_told_stays(void **state)
 {
@@ -152,6 +251,8 @@ static void what_was_told_stays(void **state)
 	assert_int_equal(found.state, states[1][end - 1]);
 	assert_true(sonde_view_rows_at(&rows, 1, end, &found));
 	assert_int_equal(found.state, SONDE_VIEW_IDLE);
+	/* for what looks at all of it again */
+	memset(&states[1][end], SONDE_VIEW_IDLE, 5);
 }
 
 int main(void)
@@ -160,7 +261,11 @@ int main(void)
 		cmocka_unit_test(state_is_what_was_told_at_every_time),
 		cmocka_unit_test(pieces_end_where_the_next_begins_and_differ),
 		cmocka_unit_test(sums_are_exact_at_every_time),
+		cmocka_unit_test(sums_are_exact_at_every_level),
+		cmocka_unit_test(a_walk_goes_back_as_well),
+		cmocka_unit_test(long_times_are_kept),
 		cmocka_unit_test(what_was_told_stays),
+		cmocka_unit_test(all_is_the_same_once_it_is_in_the_file),
 	};
 
 	return cmocka_run_group_tests(tests, fill, drop);

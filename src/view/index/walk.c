@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.c - from a time down to a row's states (walk.h).
+ *
+ * Down: the row's nodes, by halving; a node's chunks, by halving; a chunk's
+ * groups, one by one, for there are eight; a group's states, from the last one
+ * that was looked at. What is wrong in the file, which may be damaged, is time
+ * of which nothing is known.
+ */
+#include "view/index/walk.h"
+
+#include <string.h>
+
+#include "base/search.h"
+
+_Static_assert(sizeof(struct sonde_view_entry) ==
+		       (2 + SONDE_VIEW_STATES) * sizeof(uint64_t),
+	       "an entry in memory is words, as one of the file is");
+
+void sonde_view_walk_init(struct sonde_view_walk *walk,
+			  const struct sonde_view_rows *rows, uint32_t row)
+{
+	walk->rows = rows;
+	walk->row = &rows->rows[row];
+	walk->node_begin = walk->node_end = 0;
+	walk->begin = walk->end = 0;
+	walk->group_begin = walk->group_end = 0;
+}
+
+static bool is_time_within(int64_t time, int64_t begin, int64_t end)
+{
+	return time >= begin && time < end;
+}
+
+/* ---- nodes ---- */
+
+static int64_t entry_begin(const struct sonde_view_walk *walk, size_t i)
+{
+	return (int64_t)walk->entries[i * walk->stride];
+}
+
+/* As the file has it; false: that is no node. */
+static bool take_node(struct sonde_view_walk *walk, uint64_t offset)
+{
+	uint32_t head[2];
+	size_t size;
+	const unsigned char *bytes =
+		sonde_view_rows_bytes(walk->rows, offset, sizeof(head), &size);
+
+	if (!bytes)
+		return false;
+	memcpy(head, bytes, sizeof(head));
+	walk->nr_entries = head[0];
+	walk->entry_states = head[1];
+	walk->entries = (const uint64_t *)(const void *)(bytes + sizeof(head));
+	return head[0] && head[0] <= SONDE_VIEW_NODE &&
+	       !(head[1] >> SONDE_VIEW_STATES) &&
+	       (size - sizeof(head)) / sizeof(uint64_t) / head[0] >=
+		       2 + (size_t)__builtin_popcount(head[1]);
+}
+
+/* Where what is open begins, or the row ends. */
+static int64_t open_begin(const struct sonde_view_row *row, bool of_node)
+{
+	if (of_node && row->nr_entries)
+		return (int64_t)row->entries[0].begin;
+	return row->open && row->open->nr ?
+		       sonde_view_open_begin(row->open, 0) :
+		       row->end;
+}
+
+static bool enter_node(struct sonde_view_walk *walk, int64_t time)
+{
+	const struct sonde_view_row *row = walk->row;
+	bool sound = true;
+	size_t i;
+
+	if (is_time_within(time, walk->node_begin, walk->node_end))
+		return true;
+	SONDE_SEARCH(i, row->nr_nodes, row->nodes[i].begin <= time);
+	walk->node_end =
+		i < row->nr_nodes ? row->nodes[i].begin : open_begin(row, true);
+	if (time >= walk->node_end) {
+		walk->node_end = open_begin(row, false);
+		walk->entries = (const uint64_t *)(const void *)row->entries;
+		walk->nr_entries = row->nr_entries;
+		walk->entry_states = (1u << SONDE_VIEW_STATES) - 1;
+	} else if (i == 0 || !take_node(walk, row->nodes[i - 1].offset)) {
+		sound = false;
+	}
+	walk->stride = 2 + (size_t)__builtin_popcount(walk->entry_states);
+	walk->node_begin =
+		sound && walk->nr_entries ? entry_begin(walk, 0) : INT64_MAX;
+	if (walk->node_begin >= row->begin &&
+	    is_time_within(time, walk->node_begin, walk->node_end))
+		return true;
+	walk->node_begin = walk->node_end = 0;
+	return false;
+}
+
+/* ---- chunks ---- */
+
+static void take_chunk_entry(struct sonde_view_walk *walk, size_t i)
+{
+	const uint64_t *sum = walk->entries + i * walk->stride + 2;
+
+	memset(walk->sums, 0, sizeof(walk->sums));
+	for (uint32_t left = walk->entry_states; left; left &= left - 1)
+		walk->sums[__builtin_ctz(left)] = *sum++;
+	walk->begin = entry_begin(walk, i);
+	walk->end = i + 1 < walk->nr_entries ? entry_begin(walk, i + 1) :
+					       walk->node_end;
+	walk->offset = walk->entries[i * walk->stride + 1];
+	walk->is_open = false;
+	walk->is_parsed = false;
+}
+
+static void take_open_chunk(struct sonde_view_walk *walk)
+{
+	const struct sonde_view_open *open = walk->row->open;
+
+	memcpy(walk->sums, open->sums, sizeof(walk->sums));
+	walk->begin = sonde_view_open_begin(open, 0);
+	walk->end = walk->row->end;
+	walk->is_open = true;
+}
+
+/* Of a node that begins within the slack the first chunk will do. */
+static bool enter_chunk(struct sonde_view_walk *walk, int64_t time,
+			int64_t slack)
+{
+	size_t i = 1;
+
+	if (is_time_within(time, walk->begin, walk->end))
+		return true;
+	walk->group_begin = walk->group_end = 0;
+	if (time >= open_begin(walk->row, false)) {
+		take_open_chunk(walk);
+		return true;
+	}
+	walk->begin = walk->end = 0;
+	if (!enter_node(walk, time))
+		return false;
+	if (time - walk->node_begin > slack)
+		SONDE_SEARCH(i, walk->nr_entries, entry_begin(walk, i) <= time);
+	if (i)
+		take_chunk_entry(walk, i - 1);
+	if (i && walk->begin >= walk->row->begin)
+		return true;
+	walk->begin = walk->end = 0;
+	return false;
+}
+
+/* ---- groups ---- */
+
+/* The sums before the walk's state and how long that is become those before the
+ * next one. */
+static void step_state(struct sonde_view_walk *walk)
+{
+	const struct sonde_view_group *group = &walk->group;
+
+	walk->at_sums[group->states[walk->at]] +=
+		(uint64_t)(group->begins[walk->at + 1] -
+			   group->begins[walk->at]);
+	walk->at++;
+}
+
+static void begin_states(struct sonde_view_walk *walk)
+{
+	walk->at = 0;
+	walk->group_begin = walk->group.begins[0];
+	walk->group_end = walk->group.begins[walk->group.nr];
+}
+
+/* Of an open chunk, which isn't in groups yet: from the state of that time. */
+static void cut_open_group(struct sonde_view_walk *walk, int64_t time)
+{
+	const struct sonde_view_open *open = walk->row->open;
+	struct sonde_view_group *group = &walk->group;
+	size_t first;
+	size_t i;
+
+	SONDE_SEARCH(i, open->nr, sonde_view_open_begin(open, i) <= time);
+	first = i - 1;
+	memcpy(walk->at_sums, walk->sums, sizeof(walk->at_sums));
+	for (i = 0; i < first; i++)
+		walk->at_sums[sonde_view_open_kind(open, i)->state] +=
+			(uint64_t)(sonde_view_open_begin(open, i + 1) -
+				   sonde_view_open_begin(open, i));
+	for (i = first; i < open->nr && i < first + SONDE_VIEW_GROUP; i++) {
+		const struct sonde_view_kind *kind =
+			sonde_view_open_kind(open, i);
+
+		group->begins[i - first] = sonde_view_open_begin(open, i);
+		group->states[i - first] = kind->state;
+		group->abouts[i - first] = kind->about;
+	}
+	group->nr = (uint32_t)(i - first);
+	group->begins[group->nr] =
+		i < open->nr ? sonde_view_open_begin(open, i) : walk->row->end;
+	begin_states(walk);
+}
+
+static bool parse_chunk(struct sonde_view_walk *walk)
+{
+	size_t size;
+	const unsigned char *bytes;
+
+	if (walk->is_parsed)
+		return true;
+	bytes = sonde_view_rows_bytes(walk->rows, walk->offset, 8, &size);
+	walk->is_parsed =
+		bytes && sonde_view_chunk_parse(&walk->chunk, bytes, size);
+	return walk->is_parsed;
+}
+
+/* The last group that begins by then, and its begin; walk->at_sums are those
+ * before it. */
+static uint32_t find_walk_group(struct sonde_view_walk *walk, int64_t time,
+				int64_t *ret_begin)
+{
+	uint32_t nr = sonde_view_chunk_groups(&walk->chunk);
+	uint64_t begin = 0;
+	uint32_t group = 0;
+
+	while (group + 1 < nr) {
+		uint64_t next =
+			sonde_view_chunk_passed(&walk->chunk, group + 1);
+
+		if (next > (uint64_t)(time - walk->begin))
+			break;
+		begin = next;
+		group++;
+	}
+	memcpy(walk->at_sums, walk->sums, sizeof(walk->at_sums));
+	sonde_view_chunk_sums(&walk->chunk, group, walk->at_sums);
+	*ret_begin = walk->begin + (int64_t)begin;
+	return group;
+}
+
+/* Time of the chunk of which nothing is known, for what is there is wrong. */
+static void give_up_chunk(struct sonde_view_walk *walk)
+{
+	walk->group = (struct sonde_view_group){
+		.nr = 1,
+		.begins = { walk->begin, walk->end },
+		.states = { SONDE_VIEW_UNKNOWN },
+	};
+	memcpy(walk->at_sums, walk->sums, sizeof(walk->sums));
+	begin_states(walk);
+}
+
+/* The time's group, decoded: walk->at is a state of it that begins by then.
+ * False: its begin, *ret_begin, is close enough, and walk->at_sums are before
+ * that. */
+static bool enter_group(struct sonde_view_walk *walk, int64_t time,
+			int64_t slack, int64_t *ret_begin)
+{
+	uint32_t group;
+
+	if (is_time_within(time, walk->group_begin, walk->group_end) &&
+	    walk->group.begins[walk->at] <= time)
+		return true;
+	walk->group_begin = walk->group_end = 0;
+	if (walk->is_open) {
+		cut_open_group(walk, time);
+		return true;
+	}
+	if (!parse_chunk(walk)) {
+		give_up_chunk(walk);
+		return true;
+	}
+	group = find_walk_group(walk, time, ret_begin);
+	if (time - *ret_begin <= slack)
+		return false;
+	if (sonde_view_chunk_decode(&walk->chunk, group, *ret_begin,
+				    &walk->group))
+		begin_states(walk);
+	if (!is_time_within(time, walk->group_begin, walk->group_end))
+		give_up_chunk(walk);
+	return true;
+}
+
+/* ---- questions ---- */
+
+int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
+			     int64_t slack,
+			     uint64_t ret_sums[SONDE_VIEW_STATES])
+{
+	const struct sonde_view_row *row = walk->row;
+	int64_t begin;
+
+	if (time <= row->begin || row->begin == row->end) {
+		memset(ret_sums, 0, sizeof(row->sums));
+		return time;
+	}
+	if (time >= row->end || !enter_chunk(walk, time, slack)) {
+		memcpy(ret_sums, row->sums, sizeof(row->sums));
+		return time;
+	}
+	if (time - walk->begin <= slack) {
+		memcpy(ret_sums, walk->sums, sizeof(walk->sums));
+		return walk->begin;
+	}
+	if (!enter_group(walk, time, slack, &begin)) {
+		memcpy(ret_sums, walk->at_sums, sizeof(walk->at_sums));
+		return begin;
+	}
+	while (walk->group.begins[walk->at + 1] <= time)
+		step_state(walk);
+	memcpy(ret_sums, walk->at_sums, sizeof(walk->at_sums));
+	ret_sums[walk->group.states[walk->at]] +=
+		(uint64_t)(time - walk->group.begins[walk->at]);
+	return time;
+}
+
+bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
+			struct sonde_view_piece *ret_piece)
+{
+	int64_t begin;
+
+	if (time < walk->row->begin || time >= walk->row->end)
+		return false;
+	*ret_piece = (struct sonde_view_piece){ .begin = time,
+						.end = walk->row->end };
+	if (!enter_chunk(walk, time, -1))
+		return true;
+	(void)enter_group(walk, time, -1, &begin);
+	while (walk->group.begins[walk->at + 1] <= time)
+		step_state(walk);
+	*ret_piece = (struct sonde_view_piece){
+		.begin = walk->group.begins[walk->at],
+		.end = walk->group.begins[walk->at + 1],
+		.state = walk->group.states[walk->at],
+		.about = walk->group.abouts[walk->at],
+	};
+	return true;
+}
+
+bool sonde_view_rows_at(const struct sonde_view_rows *rows, uint32_t row,
+			int64_t time, struct sonde_view_piece *ret_piece)
+{
+	struct sonde_view_walk walk;
+
+	sonde_view_walk_init(&walk, rows, row);
+	return sonde_view_walk_at(&walk, time, ret_piece);
+}
+
+void sonde_view_rows_sums(const struct sonde_view_rows *rows, uint32_t row,
+			  int64_t time, uint64_t ret_sums[SONDE_VIEW_STATES])
+{
+	struct sonde_view_walk walk;
+
+	sonde_view_walk_init(&walk, rows, row);
+	(void)sonde_view_walk_sums(&walk, time, 0, ret_sums);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * walk.h - asking a row again and again, at times that seldom go back: what was
+ * found is kept, so that the next question costs a step, and no search.
+ *
+ * Sums may be of a time that is a little before the one that was asked for: then
+ * the walk goes down no further than to what begins that close, a group, a chunk
+ * or a node. So a picture costs its pixels, whatever they stand for.
+ */
+#ifndef VIEW_INDEX_WALK_H
+#define VIEW_INDEX_WALK_H
+
+#include "view/index/rows.h"
+
+struct sonde_view_walk {
+	const struct sonde_view_rows *rows;
+	const struct sonde_view_row *row;
+	/* the node; begin == end: none */
+	int64_t node_begin, node_end;
+	const uint64_t *entries; /* `stride` words each */
+	uint32_t nr_entries, entry_states;
+	size_t stride;
+	/* the chunk */
+	int64_t begin, end;
+	uint64_t sums[SONDE_VIEW_STATES]; /* before it */
+	uint64_t offset;
+	bool is_open, is_parsed;
+	struct sonde_view_chunk chunk;
+	/* the group */
+	int64_t group_begin, group_end;
+	struct sonde_view_group group;
+	uint32_t at;                         /* a state of it */
+	uint64_t at_sums[SONDE_VIEW_STATES]; /* before that */
+};
+
+void sonde_view_walk_init(struct sonde_view_walk *walk,
+			  const struct sonde_view_rows *rows, uint32_t row);
+
+/* How long the row had been in each state by the time that is returned, at most
+ * `slack` before `time`. */
+int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
+			     int64_t slack,
+			     uint64_t ret_sums[SONDE_VIEW_STATES]);
+/* What it was doing; false: nothing is known. */
+bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
+			struct sonde_view_piece *ret_piece);
+
+#endif /* VIEW_INDEX_WALK_H */
