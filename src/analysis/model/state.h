@@ -115,6 +115,15 @@ struct sonde_model_text {
 	struct sonde_key key; /* its text stays where it is */
 };
 
+/* Short texts that were lately asked for, by a few bits of their bytes: most steps
+ * have a thread's name, and few differ. */
+#define SONDE_MODEL_LATELY 64u
+struct sonde_model_lately {
+	uint64_t words[2]; /* zeros behind the text's end */
+	const char *text;  /* of the state's texts; NULL: none */
+	uint32_t length;
+};
+
 struct sonde_model_rename {
 	struct sonde_key key; /* a stand-in that is nobody any more */
 	int32_t tid;          /* who it was */
@@ -172,7 +181,8 @@ struct sonde_model {
 	struct sonde_hash threads, renames, pairs, names, texts;
 	struct sonde_hash requests, files, owners; /* the whole's */
 	struct sonde_hash locks;                   /* likewise */
-	struct sonde_model_mapping *mappings;      /* likewise */
+	struct sonde_model_lately lately[SONDE_MODEL_LATELY];
+	struct sonde_model_mapping *mappings; /* likewise */
 	size_t nr_mappings, mappings_capacity;
 	uint64_t next_mapping;      /* its order */
 	struct sonde_step *journal; /* a part's */
