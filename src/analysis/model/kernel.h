@@ -252,6 +252,9 @@ struct sonde_model_sink_ops {
 	 * asks. */
 	void (*name)(void *sink, int32_t tid, int64_t time_ns,
 		     const char *name);
+	/* Of a state that is played: the time of each event that is read, from
+	 * any thread, in no order. NULL: nobody asks. */
+	void (*seen)(void *sink, int64_t time_ns);
 };
 
 /* For a state that is asked, and tells nothing of its own accord. */

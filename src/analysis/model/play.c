@@ -77,6 +77,8 @@ static int part_event(void *memory, const struct sonde_event *event)
 	struct sonde_step step;
 
 	part->is_part = true;
+	if (part->ops->seen)
+		part->ops->seen(part->sink, event->time_ns);
 	if (event->time_ns < part->first_ns)
 		part->first_ns = event->time_ns;
 	if (event->time_ns > part->last_ns)

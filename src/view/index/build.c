@@ -249,6 +249,11 @@ static void build_rename(void *sink, int32_t from, int32_t to)
 	(void)to;
 }
 
+static void build_seen(void *sink, int64_t time_ns)
+{
+	sonde_view_cells_see(((struct sonde_view_build *)sink)->cells, time_ns);
+}
+
 /* ---- names ---- */
 
 static void name_rows(struct sonde_view_build *build,
@@ -303,11 +308,13 @@ static int finish_names(struct sonde_view_build *build,
 
 int sonde_view_build_run(struct sonde_view_build *build,
 			 struct sonde_trace *trace,
-			 const struct sonde_map_options *options)
+			 const struct sonde_map_options *options,
+			 struct sonde_view_cells *cells)
 {
 	static const struct sonde_model_sink_ops ops = {
 		.interval = build_interval,
 		.rename = build_rename,
+		.seen = build_seen,
 	};
 	struct sonde_model_tables *tables;
 	struct sonde_model *kernel = NULL;
@@ -316,6 +323,7 @@ int sonde_view_build_run(struct sonde_view_build *build,
 
 	if (err)
 		return err;
+	build->cells = cells;
 	build->told = calloc(TOLD, sizeof(*build->told));
 	err = build->told ? sonde_model_play(trace, options, tables, &ops,
 					     build, &kernel) :

@@ -21,6 +21,7 @@
 
 #include "base/hash.h"
 #include "reader/map.h"
+#include "view/index/cells.h"
 #include "view/index/rows.h"
 
 #define SONDE_VIEW_CAUSES 65536u
@@ -43,6 +44,7 @@ struct sonde_view_build {
 	/* ---- private ---- */
 	pthread_rwlock_t *lock;
 	int64_t begin_ns;
+	struct sonde_view_cells *cells;
 	struct sonde_view_lately lately[SONDE_VIEW_LATELY];
 	struct sonde_view_told *told; /* not in rows yet */
 	size_t nr_told;
@@ -54,11 +56,13 @@ void sonde_view_build_init(struct sonde_view_build *build, int fd,
 			   int64_t begin_ns, pthread_rwlock_t *lock);
 void sonde_view_build_fini(struct sonde_view_build *build);
 
-/* 0; -ENODATA: the trace has no events of the scheduler; another negative errno
- * of sonde_map(). */
+/* Counts all events in the cells as well, which nobody else looks at meanwhile.
+ * 0; -ENODATA: the trace has no events of the scheduler, and nothing was read;
+ * another negative errno of sonde_map(). */
 int sonde_view_build_run(struct sonde_view_build *build,
 			 struct sonde_trace *trace,
-			 const struct sonde_map_options *options);
+			 const struct sonde_map_options *options,
+			 struct sonde_view_cells *cells);
 
 /* A row's number, which may be new; a negative errno. */
 int sonde_view_build_row(struct sonde_view_build *build,

@@ -2,13 +2,9 @@
 /* cells.c - events counted by time (cells.h). */
 #include "view/index/cells.h"
 
-#include <errno.h>
-#include <stdlib.h>
+#include <string.h>
 
-struct part {
-	const struct sonde_view_cells *cells;
-	uint64_t *counts; /* by cell */
-};
+#include "base/port.h"
 
 void sonde_view_cells_init(struct sonde_view_cells *cells, int64_t begin_ns,
 			   int64_t end_ns)
@@ -20,50 +16,59 @@ void sonde_view_cells_init(struct sonde_view_cells *cells, int64_t begin_ns,
 	};
 }
 
+/* before[i + 1] is the cell's own count till then. Slices of a trace are apart in
+ * time, so two threads seldom count in the same cell. */
+void sonde_view_cells_see(struct sonde_view_cells *cells, int64_t time_ns)
+{
+	int64_t at = (time_ns - cells->begin_ns) / cells->cell_ns;
+
+	if (time_ns == SONDE_TIME_MIN)
+		return;
+	if (at < 0)
+		at = 0;
+	if (at >= SONDE_VIEW_CELLS)
+		at = SONDE_VIEW_CELLS - 1;
+	(void)sonde_add_relaxed(&cells->before[at + 1], 1);
+}
+
+void sonde_view_cells_sum(struct sonde_view_cells *cells)
+{
+	for (size_t i = 0; i < SONDE_VIEW_CELLS; i++)
+		cells->before[i + 1] += cells->before[i];
+}
+
 static int cells_begin(void *memory, const void *config, bool first)
 {
-	struct part *part = memory;
-
 	(void)first;
-	part->cells = config;
-	part->counts = calloc(SONDE_VIEW_CELLS, sizeof(*part->counts));
-	return part->counts ? 0 : -ENOMEM;
+	memcpy(memory, config, sizeof(struct sonde_view_cells *));
+	return 0;
 }
 
 static int count_in_cell(void *memory, const struct sonde_event *event)
 {
-	struct part *part = memory;
-	int64_t at;
-
-	if (event->time_ns == SONDE_TIME_MIN)
-		return 0;
-	at = (event->time_ns - part->cells->begin_ns) / part->cells->cell_ns;
-	if (at < 0)
-		at = 0;
-	part->counts[at < SONDE_VIEW_CELLS ? at : SONDE_VIEW_CELLS - 1]++;
+	sonde_view_cells_see(*(struct sonde_view_cells **)memory,
+			     event->time_ns);
 	return 0;
 }
 
-static int merge_cells(void *whole_memory, void *memory)
+/* All count in the same cells. */
+static int cells_merge(void *whole, void *part)
 {
-	struct part *whole = whole_memory;
-	struct part *part = memory;
-
-	for (size_t i = 0; i < SONDE_VIEW_CELLS; i++)
-		whole->counts[i] += part->counts[i];
+	(void)whole;
+	(void)part;
 	return 0;
 }
 
 static void cells_fini(void *memory)
 {
-	free(((struct part *)memory)->counts);
+	(void)memory;
 }
 
 static const struct sonde_map_ops cells_ops = {
-	.part_bytes = sizeof(struct part),
+	.part_bytes = sizeof(struct sonde_view_cells *),
 	.begin = cells_begin,
 	.event = count_in_cell,
-	.merge = merge_cells,
+	.merge = cells_merge,
 	.fini = cells_fini,
 };
 
@@ -72,15 +77,10 @@ int sonde_view_cells_count(struct sonde_view_cells *cells,
 			   const struct sonde_map_options *options)
 {
 	struct sonde_map_options all = *options;
-	struct part whole = { 0 };
-	int err;
+	struct sonde_view_cells *whole = NULL;
 
 	all.unmerged = true;
-	err = sonde_map(trace, &all, &cells_ops, cells, &whole);
-	for (size_t i = 0; !err && i < SONDE_VIEW_CELLS; i++)
-		cells->before[i + 1] = cells->before[i] + whole.counts[i];
-	cells_fini(&whole);
-	return err;
+	return sonde_map(trace, &all, &cells_ops, &cells, &whole);
 }
 
 uint64_t sonde_view_cells_before(const struct sonde_view_cells *cells,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * cells.h - how many events of a trace come before each of SONDE_VIEW_CELLS + 1
- * equally spaced times, from its begin to its end. Read on all CPUs: what an
- * event says doesn't matter, only when it was.
+ * equally spaced times, from its begin to its end. What an event says doesn't
+ * matter, only when it was: so whoever reads the trace anyway can count.
  */
 #ifndef VIEW_INDEX_CELLS_H
 #define VIEW_INDEX_CELLS_H
@@ -22,7 +22,11 @@ struct sonde_view_cells {
 /* Without counts. */
 void sonde_view_cells_init(struct sonde_view_cells *cells, int64_t begin_ns,
 			   int64_t end_ns);
-/* 0; -EINTR: options->progress says so; another negative errno. */
+/* An event of that time: in any order, by any thread; then, once, the sums. */
+void sonde_view_cells_see(struct sonde_view_cells *cells, int64_t time_ns);
+void sonde_view_cells_sum(struct sonde_view_cells *cells);
+/* All of them, where nobody reads the trace for more. 0; -EINTR:
+ * options->progress says so; another negative errno. */
 int sonde_view_cells_count(struct sonde_view_cells *cells,
 			   struct sonde_trace *trace,
 			   const struct sonde_map_options *options);

@@ -29,7 +29,6 @@ struct sonde_view_index {
 	atomic_bool stopping;
 	pthread_rwlock_t lock; /* of all below */
 	struct sonde_view_progress progress;
-	double from, share; /* the pass under way: of `done` */
 	struct sonde_view_cells *cells;
 	struct sonde_view_build build;
 	struct sonde_view_sidecar sidecar;
@@ -89,36 +88,16 @@ static int index_progress(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
 	double done = all_bytes ? (double)done_bytes / (double)all_bytes : 1;
 
 	(void)pthread_rwlock_wrlock(&index->lock);
-	index->progress.done = index->from + index->share * done;
+	index->progress.done = done;
 	(void)pthread_rwlock_unlock(&index->lock);
 	return atomic_load(&index->stopping);
 }
 
-/* It is nobody else's before it is counted. */
-static int count_events(struct sonde_view_index *index,
-			const struct sonde_map_options *options)
-{
-	struct sonde_view_cells *cells = malloc(sizeof(*cells));
-	int err;
-
-	if (!cells)
-		return -ENOMEM;
-	sonde_view_cells_init(cells, index->begin_ns, index->end_ns);
-	err = sonde_view_cells_count(cells, index->trace, options);
-	if (err) {
-		free(cells);
-		return err;
-	}
-	(void)pthread_rwlock_wrlock(&index->lock);
-	index->cells = cells;
-	index->progress.counted = true;
-	index->progress.events = cells->before[SONDE_VIEW_CELLS];
-	(void)pthread_rwlock_unlock(&index->lock);
-	return 0;
-}
-
+/* The rows, and the counts in the same pass; these alone if there is nothing to
+ * make rows of. */
 static int build_rows(struct sonde_view_index *index,
-		      const struct sonde_map_options *options)
+		      const struct sonde_map_options *options,
+		      struct sonde_view_cells *cells)
 {
 	int fd = sonde_view_sidecar_create(&index->sidecar);
 	int err;
@@ -128,10 +107,21 @@ static int build_rows(struct sonde_view_index *index,
 	(void)pthread_rwlock_wrlock(&index->lock);
 	index->build.rows.fd = fd;
 	(void)pthread_rwlock_unlock(&index->lock);
-	err = sonde_view_build_run(&index->build, index->trace, options);
-	if (err != -ENODATA)
-		return err;
-	return 0;
+	err = sonde_view_build_run(&index->build, index->trace, options, cells);
+	if (err == -ENODATA)
+		err = sonde_view_cells_count(cells, index->trace, options);
+	return err;
+}
+
+static void publish_cells(struct sonde_view_index *index,
+			  struct sonde_view_cells *cells)
+{
+	sonde_view_cells_sum(cells);
+	(void)pthread_rwlock_wrlock(&index->lock);
+	index->cells = cells;
+	index->progress.counted = true;
+	index->progress.events = cells->before[SONDE_VIEW_CELLS];
+	(void)pthread_rwlock_unlock(&index->lock);
 }
 
 /* What was found when all was read (damage) isn't in a sidecar: such a trace is
@@ -202,27 +192,26 @@ static void index_end(struct sonde_view_index *index, int err)
 	(void)pthread_rwlock_unlock(&index->lock);
 }
 
-/* How much of the time the first pass takes. */
-#define COUNTING 0.2
-
 static int read_for_index(struct sonde_view_index *index)
 {
+	struct sonde_view_cells *cells = malloc(sizeof(*cells));
 	struct sonde_map_options options;
 	int err;
 
+	if (!cells)
+		return -ENOMEM;
 	sonde_map_options_init(&options);
 	options.progress = index_progress;
 	options.progress_ctx = index;
-	index->from = 0;
-	index->share = COUNTING;
-	err = count_events(index, &options);
-	index->from = COUNTING;
-	index->share = 1 - COUNTING;
-	if (!err)
-		err = build_rows(index, &options);
-	if (!err)
-		keep_index(index);
-	return err;
+	sonde_view_cells_init(cells, index->begin_ns, index->end_ns);
+	err = build_rows(index, &options, cells);
+	if (err) {
+		free(cells);
+		return err;
+	}
+	publish_cells(index, cells);
+	keep_index(index);
+	return 0;
 }
 
 /* As before anything was read. */
