@@ -39,8 +39,8 @@ find_thread(const struct sonde_model *kernel, int32_t tid)
 	return sonde_hash_get(&kernel->threads, &key);
 }
 
-static const char *put_text(struct sonde_model *kernel, const char *text,
-			    size_t length)
+static const char *put_model_text(struct sonde_model *kernel, const char *text,
+				  size_t length)
 {
 	struct sonde_key key = sonde_key_of_text(text, length);
 	struct sonde_model_text *entry =
@@ -58,7 +58,7 @@ const char *sonde_model_text(struct sonde_model *kernel, const char *text,
 	if (!text)
 		return NULL;
 	if (length > sizeof(words))
-		return put_text(kernel, text, length);
+		return put_model_text(kernel, text, length);
 	memcpy(words, text, length);
 	lately = &kernel->lately[(words[0] ^ words[1] * 7) *
 					 UINT64_C(0x9e3779b97f4a7c15) >>
@@ -68,7 +68,7 @@ const char *sonde_model_text(struct sonde_model *kernel, const char *text,
 		return lately->text;
 	*lately = (struct sonde_model_lately){
 		.words = { words[0], words[1] },
-		.text = put_text(kernel, text, length),
+		.text = put_model_text(kernel, text, length),
 		.length = (uint32_t)length,
 	};
 	return lately->text;
