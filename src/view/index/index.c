@@ -226,6 +226,10 @@ static void forget_kept(struct sonde_view_index *index)
 	(void)pthread_rwlock_unlock(&index->lock);
 }
 
+/* A body of up to so many bytes is summed before the index is said to be ready:
+ * that takes some hundredths of a second. */
+#define SUMMED_FIRST ((uint64_t)64 << 20)
+
 /* What was kept is there at once; if it turns out to be damaged, the trace is
  * read after all. */
 static void *index_thread(void *memory)
@@ -233,10 +237,13 @@ static void *index_thread(void *memory)
 	struct sonde_view_index *index = memory;
 
 	if (!load_kept(index)) {
-		index_end(index, 0);
+		if (index->build.rows.used > SUMMED_FIRST)
+			index_end(index, 0);
 		if (sonde_view_sidecar_verify(index->build.rows.fd,
-					      &index->stopping) != -EINVAL)
+					      &index->stopping) != -EINVAL) {
+			index_end(index, 0);
 			return NULL;
+		}
 		forget_kept(index);
 	}
 	index_end(index, read_for_index(index));
