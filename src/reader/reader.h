@@ -206,6 +206,9 @@ sonde_problem_say(struct sonde_trace *trace,
  * number; -1 if no event around it says so. */
 int32_t sonde_event_own_tid(const struct sonde_event *event);
 int32_t sonde_event_own_pid(const struct sonde_event *event);
+/* 0, or -ENOENT. */
+int sonde_event_own_procname(const struct sonde_event *event,
+			     struct sonde_value *ret_value);
 
 /* The field that is the scope's i-th member, whatever it is called. -ENOENT,
  * -EINVAL. */

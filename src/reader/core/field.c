@@ -501,16 +501,25 @@ int32_t sonde_event_pid(const struct sonde_event *event)
 		       -1;
 }
 
-int sonde_event_procname(const struct sonde_event *event,
-			 struct sonde_value *ret_value)
+int sonde_event_own_procname(const struct sonde_event *event,
+			     struct sonde_value *ret_value)
 {
 	const struct sonde_plan *plan = event->cls->plan;
 	const struct sonde_field *field = &plan->procname;
+
+	return field->owner && !sonde_event_value(event, field, ret_value) &&
+			       ret_value->kind == SONDE_KIND_STRING ?
+		       0 :
+		       -ENOENT;
+}
+
+int sonde_event_procname(const struct sonde_event *event,
+			 struct sonde_value *ret_value)
+{
 	struct sonde_trace *trace = event->stream->trace;
 	const char *name = NULL;
 
-	if (field->owner && !sonde_event_value(event, field, ret_value) &&
-	    ret_value->kind == SONDE_KIND_STRING)
+	if (!sonde_event_own_procname(event, ret_value))
 		return 0;
 	if (sonde_trace_attribution(trace))
 		name = trace->attributor->name(trace->attribution, event,

@@ -142,15 +142,33 @@ static int32_t thread_that_ran(const struct sonde_view *view,
 	return tid;
 }
 
-static void put_procname(const struct sonde_event *event,
+/* The name that the thread's row has, its last one. */
+static void put_row_name(const struct sonde_view *view, int32_t tid,
+			 struct sonde_json *json)
+{
+	const struct sonde_view_rows *rows = sonde_view_index_lock(view->index);
+	int64_t row =
+		sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD, tid);
+	const char *name = row >= 0 ? rows->rows[row].name : "";
+
+	if (tid == 0)
+		name = "idle";
+	sonde_json_put_text(json, "comm", *name ? name : NULL);
+	sonde_view_index_unlock(view->index);
+}
+
+/* As the event says it, or as the index does: sonde_event_procname() would read
+ * the whole trace. */
+static void put_procname(const struct sonde_view *view,
+			 const struct sonde_event *event, int32_t tid,
 			 struct sonde_json *json)
 {
 	struct sonde_value value;
 	char text[256];
 	size_t length;
 
-	if (sonde_event_procname(event, &value)) {
-		sonde_json_put_text(json, "comm", NULL);
+	if (sonde_event_own_procname(event, &value)) {
+		put_row_name(view, tid, json);
 		return;
 	}
 	length = sonde_value_utf8(&value, text, sizeof(text));
@@ -162,6 +180,7 @@ static void list_event(const struct sonde_view *view,
 		       const struct sonde_event *event,
 		       struct sonde_buffer *buffer, struct sonde_json *json)
 {
+	int32_t tid = thread_that_ran(view, event);
 	struct sonde_stream_info info;
 
 	sonde_stream_get_info(event->stream, &info);
@@ -174,8 +193,8 @@ static void list_event(const struct sonde_view *view,
 	sonde_json_put_unsigned(json, "stream", info.index);
 	put_if_known(json, "cpu", sonde_event_cpu(event));
 	sonde_json_put_text(json, "name", sonde_event_name(event));
-	put_if_known(json, "tid", thread_that_ran(view, event));
-	put_procname(event, json);
+	put_if_known(json, "tid", tid);
+	put_procname(view, event, tid, json);
 	put_fields(view, event, buffer, json);
 	sonde_json_close(json, '}');
 }
