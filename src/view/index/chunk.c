@@ -249,37 +249,50 @@ static const unsigned char *group_data(const struct sonde_view_chunk *chunk,
 	return place < chunk->end - chunk->data ? chunk->data + place : NULL;
 }
 
+/* No state is looked at before all are decoded: what they might have led to is
+ * in memory. */
 bool sonde_view_chunk_decode(const struct sonde_view_chunk *chunk,
 			     uint32_t group, int64_t begin,
 			     struct sonde_view_group *ret_group)
 {
 	const unsigned char *at = group_data(chunk, group);
 	uint32_t left = chunk->nr - group * SONDE_VIEW_GROUP;
+	uint32_t nr = left < SONDE_VIEW_GROUP ? left : SONDE_VIEW_GROUP;
+	uint64_t durations = 0; /* all bits of them */
+	uint64_t time = (uint64_t)begin;
+	uint32_t wrong = 0;
 
-	ret_group->nr = left < SONDE_VIEW_GROUP ? left : SONDE_VIEW_GROUP;
-	for (uint32_t i = 0; i < ret_group->nr; i++) {
-		uint32_t kind;
-		uint32_t unused;
+	if (!at)
+		return false;
+	for (uint32_t i = 0; i < nr; i++) {
+		uint32_t kind = *at & (SONDE_VIEW_KINDS - 1);
+		uint32_t unused = 56 - (*at >> KIND_BITS) * 8u;
 		uint64_t duration;
 
-		if (!at || at >= chunk->end)
-			return false;
-		kind = *at & (SONDE_VIEW_KINDS - 1);
-		unused = 56 - (*at >> KIND_BITS) * 8u;
 		memcpy(&duration, at + 1, sizeof(duration));
 		duration = le64toh(duration) << unused >> unused;
 		at += 9 - unused / 8;
-		if (kind >= chunk->nr_kinds ||
-		    duration > (uint64_t)(SONDE_VIEW_TIME_MAX - begin))
-			return false;
-		ret_group->begins[i] = begin;
+		ret_group->begins[i] = (int64_t)time;
+		ret_group->kinds[i] = (uint8_t)kind;
 		ret_group->states[i] = chunk->kinds[kind];
-		memcpy(&ret_group->abouts[i],
-		       chunk->abouts + (size_t)kind * ABOUT_BYTES, ABOUT_BYTES);
-		if (ret_group->states[i] >= SONDE_VIEW_STATES)
-			return false;
-		begin += (int64_t)duration;
+		wrong |= kind >= chunk->nr_kinds;
+		wrong |= ret_group->states[i] >= SONDE_VIEW_STATES;
+		durations |= duration;
+		time += duration;
 	}
-	ret_group->begins[ret_group->nr] = begin;
-	return true;
+	ret_group->nr = nr;
+	ret_group->begins[nr] = (int64_t)time;
+	return !wrong && at <= chunk->end &&
+	       durations <= (uint64_t)SONDE_VIEW_TIME_MAX &&
+	       time <= (uint64_t)SONDE_VIEW_TIME_MAX;
+}
+
+uint32_t sonde_view_chunk_about(const struct sonde_view_chunk *chunk,
+				uint32_t kind)
+{
+	uint32_t about;
+
+	memcpy(&about, chunk->abouts + (size_t)kind * ABOUT_BYTES,
+	       sizeof(about));
+	return about;
 }

@@ -35,8 +35,9 @@
 #define SONDE_VIEW_TIME_MAX (((int64_t)1 << 55) - 1)
 /* The most that a chunk takes, whatever is in it. */
 #define SONDE_VIEW_CHUNK_BYTES 4096u
-/* So many bytes behind a chunk must be there to be read, whatever they are. */
-#define SONDE_VIEW_CHUNK_BEHIND 8u
+/* So many bytes behind a chunk must be there to be read, whatever they are: a
+ * group is decoded, and then one sees whether it was sound. */
+#define SONDE_VIEW_CHUNK_BEHIND (SONDE_VIEW_GROUP * 9 + 8)
 
 struct sonde_view_kind {
 	uint32_t about;
@@ -86,7 +87,7 @@ struct sonde_view_group {
 	uint32_t nr;
 	int64_t begins[SONDE_VIEW_GROUP + 1]; /* [nr]: the last one's end */
 	uint8_t states[SONDE_VIEW_GROUP];
-	uint32_t abouts[SONDE_VIEW_GROUP];
+	uint8_t kinds[SONDE_VIEW_GROUP]; /* numbers of the chunk's */
 };
 
 /* `size`: how many bytes there are, not counting those behind. */
@@ -107,5 +108,8 @@ void sonde_view_chunk_sums(const struct sonde_view_chunk *chunk, uint32_t group,
 bool sonde_view_chunk_decode(const struct sonde_view_chunk *chunk,
 			     uint32_t group, int64_t begin,
 			     struct sonde_view_group *ret_group);
+/* What goes with a kind. */
+uint32_t sonde_view_chunk_about(const struct sonde_view_chunk *chunk,
+				uint32_t kind);
 
 #endif /* VIEW_INDEX_CHUNK_H */

@@ -27,6 +27,8 @@ void sonde_view_walk_init(struct sonde_view_walk *walk,
 	walk->group_begin = walk->group_end = 0;
 }
 
+#define NO_KIND UINT8_MAX
+
 static bool is_time_within(int64_t time, int64_t begin, int64_t end)
 {
 	return time >= begin && time < end;
@@ -100,6 +102,21 @@ static bool enter_node(struct sonde_view_walk *walk, int64_t time)
 
 /* ---- chunks ---- */
 
+/* The next chunk will be asked for, most likely: rows are filled at the same time,
+ * so it lies far off. */
+static void fetch_chunk(const struct sonde_view_walk *walk, uint64_t offset)
+{
+	size_t size;
+	const unsigned char *bytes =
+		sonde_view_rows_bytes(walk->rows, offset, 8, &size);
+
+	if (!bytes)
+		return;
+	__builtin_prefetch(bytes);
+	__builtin_prefetch(bytes + 64);
+	__builtin_prefetch(bytes + 128);
+}
+
 static void take_chunk_entry(struct sonde_view_walk *walk, size_t i)
 {
 	const uint64_t *sum = walk->entries + i * walk->stride + 2;
@@ -111,6 +128,8 @@ static void take_chunk_entry(struct sonde_view_walk *walk, size_t i)
 	walk->end = i + 1 < walk->nr_entries ? entry_begin(walk, i + 1) :
 					       walk->node_end;
 	walk->offset = walk->entries[i * walk->stride + 1];
+	if (i + 1 < walk->nr_entries)
+		fetch_chunk(walk, walk->entries[(i + 1) * walk->stride + 1]);
 	walk->is_open = false;
 	walk->is_parsed = false;
 }
@@ -193,7 +212,8 @@ static void cut_open_group(struct sonde_view_walk *walk, int64_t time)
 
 		group->begins[i - first] = sonde_view_open_begin(open, i);
 		group->states[i - first] = kind->state;
-		group->abouts[i - first] = kind->about;
+		group->kinds[i - first] =
+			(uint8_t)(open->words[i] >> SONDE_VIEW_TIME_BITS);
 	}
 	group->nr = (uint32_t)(i - first);
 	group->begins[group->nr] =
@@ -245,6 +265,7 @@ static void give_up_chunk(struct sonde_view_walk *walk)
 		.nr = 1,
 		.begins = { walk->begin, walk->end },
 		.states = { SONDE_VIEW_UNKNOWN },
+		.kinds = { NO_KIND },
 	};
 	memcpy(walk->at_sums, walk->sums, sizeof(walk->sums));
 	begin_states(walk);
@@ -314,6 +335,17 @@ int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 	return time;
 }
 
+/* What goes with the walk's state. */
+static uint32_t walk_about(const struct sonde_view_walk *walk)
+{
+	uint8_t kind = walk->group.kinds[walk->at];
+
+	if (kind == NO_KIND)
+		return 0;
+	return walk->is_open ? walk->row->open->kinds[kind].about :
+			       sonde_view_chunk_about(&walk->chunk, kind);
+}
+
 bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
 			struct sonde_view_piece *ret_piece)
 {
@@ -332,7 +364,7 @@ bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
 		.begin = walk->group.begins[walk->at],
 		.end = walk->group.begins[walk->at + 1],
 		.state = walk->group.states[walk->at],
-		.about = walk->group.abouts[walk->at],
+		.about = walk_about(walk),
 	};
 	return true;
 }
