@@ -66,6 +66,7 @@ struct sonde_source {
 	struct sonde_clock_scale *scales; /* likewise */
 	bool is_sonde;     /* env tracer2_name, or tracer_name, is "sonde" */
 	bool lost_at_most; /* lost events may not have been asked for */
+	size_t metadata_bytes; /* that were read */
 	bool ends_early; /* its tracer writes packets' ends that are too early */
 };
 
@@ -125,7 +126,9 @@ struct sonde_stream {
 	const uint8_t *data; /* mapped; NULL if the file is empty */
 	uint64_t bytes;
 	size_t mapped_bytes;
-	bool is_file;                 /* else a copy in memory */
+	bool is_file;         /* else a copy in memory */
+	uint64_t from_packet; /* where the first packet is that is read */
+	uint64_t from_byte;   /* events that begin before are passed over */
 	struct sonde_packet *packets; /* malloc; sorted by begin_ns */
 	size_t nr_packets;
 	bool overlapping; /* some packet begins before one before it ends */
@@ -156,6 +159,7 @@ struct sonde_trace {
 	struct sonde_event_class **classes; /* info.index is the place here */
 	int64_t begin_ns, end_ns;           /* SONDE_TIME_MAX, _MIN: none */
 	struct sonde_problems *problems;    /* problems.c's own */
+	bool is_part; /* some stream isn't read from its beginning */
 	const struct sonde_attributor *attributor; /* NULL: none */
 	/* its answers; made when they are first asked for, under the mutex */
 	pthread_mutex_t attribution_mutex;

@@ -464,7 +464,8 @@ int sonde_trace_open(const char *const *paths, size_t nr_paths,
 		     struct sonde_trace_error *error,
 		     struct sonde_trace **ret_trace)
 {
-	int err = sonde_trace_open_files(paths, nr_paths, error, ret_trace);
+	int err =
+		sonde_trace_open_files(paths, nr_paths, NULL, error, ret_trace);
 
 	if (!err)
 		(*ret_trace)->attributor = &sonde_attributor;

@@ -383,7 +383,8 @@ int sonde_cursor_new_slice(struct sonde_trace *trace,
 			 options->to_ns != SONDE_TIME_MAX ||
 			 key_from != SONDE_TIME_MIN || key_to != SONDE_TIME_MAX,
 	};
-	cursor->span.checked = cursor->span.timed || options->filter;
+	cursor->span.checked =
+		cursor->span.timed || options->filter || trace->is_part;
 	cursor->span.keep_bytes = keep_bytes(trace->nr_streams);
 	cursor->lanes = calloc(trace->nr_streams + 1, sizeof(*cursor->lanes));
 	cursor->heap = calloc(trace->nr_streams + 1, sizeof(*cursor->heap));

@@ -400,6 +400,17 @@ static void note_damage(struct sonde_lane *lane, uint64_t pos, const char *what)
 	lane->done = true;
 }
 
+/* Whether it was read before, of a trace that is read part by part. */
+static inline bool begins_before(const struct sonde_lane *lane,
+				 const struct sonde_event *event)
+{
+	const struct sonde_stream *stream = lane->stream;
+	uint64_t packet = stream->packets[event->packet].offset;
+
+	return packet + ((event->pos - event->head_bits) >> 3) <
+	       stream->from_byte;
+}
+
 static inline bool lane_passes(const struct sonde_lane *lane,
 			       const struct sonde_mark *state,
 			       const struct sonde_event *event)
@@ -409,6 +420,8 @@ static inline bool lane_passes(const struct sonde_lane *lane,
 	if (span->timed &&
 	    (state->key_ns < span->key_from || state->key_ns > span->key_to ||
 	     event->time_ns < span->from_ns || event->time_ns > span->to_ns))
+		return false;
+	if (begins_before(lane, event))
 		return false;
 	return !span->filter || sonde_filter_passes(span->filter, event);
 }

@@ -128,16 +128,22 @@ int sonde_stream_index_check(const struct sonde_stream *stream,
 }
 
 static int open_add_stream(struct sonde_source *source, const char *name,
-			   const char *path, struct sonde_trace_error *error)
+			   const char *path, const struct sonde_open_part *part,
+			   struct sonde_trace_error *error)
 {
+	struct sonde_open_place from = { 0 };
 	struct sonde_bytes bytes = { 0 };
-	struct sonde_bytes index;
-	int err = map_file(path, &bytes);
+	struct sonde_bytes index = { 0 };
+	int err;
 
+	if (part && !part->from(part->ctx, path, &from))
+		return 0;
+	err = map_file(path, &bytes);
 	if (err)
 		return fail_with(error, err, path);
+	bytes.from = from;
 	/* Without its index a stream is read as well. */
-	if (map_index(source->path, name, &index))
+	if (!from.packet && map_index(source->path, name, &index))
 		index = (struct sonde_bytes){ 0 };
 	err = sonde_trace_add_stream(source, path, &bytes, index.data,
 				     index.bytes);
@@ -146,6 +152,7 @@ static int open_add_stream(struct sonde_source *source, const char *name,
 }
 
 static int add_streams(struct sonde_source *source,
+		       const struct sonde_open_part *part,
 		       struct sonde_trace_error *error)
 {
 	struct dirent **names;
@@ -162,7 +169,7 @@ static int add_streams(struct sonde_source *source,
 		else if (strcmp(names[i]->d_name, "metadata") != 0 &&
 			 open_is_file(path))
 			err = open_add_stream(source, names[i]->d_name, path,
-					      error);
+					      part, error);
 		free(path);
 	}
 	free_names(names, nr);
@@ -170,7 +177,8 @@ static int add_streams(struct sonde_source *source,
 }
 
 static int add_source(struct sonde_trace *trace, const char *folder,
-		      const char *metadata, struct sonde_trace_error *error)
+		      const char *metadata, const struct sonde_open_part *part,
+		      struct sonde_trace_error *error)
 {
 	struct sonde_source *source;
 	struct sonde_bytes bytes = { 0 };
@@ -182,7 +190,7 @@ static int add_source(struct sonde_trace *trace, const char *folder,
 		trace, folder, bytes.data ? bytes.data : (const uint8_t *)"",
 		bytes.bytes, error, &source);
 	sonde_bytes_unmap(&bytes);
-	return err ? err : add_streams(source, error);
+	return err ? err : add_streams(source, part, error);
 }
 
 /* ---- the search ---- */
@@ -198,6 +206,7 @@ struct place {
 
 struct search {
 	struct sonde_trace *trace;
+	const struct sonde_open_part *part; /* NULL: all */
 	struct sonde_trace_error *error;
 	struct sonde_pool pool;
 	struct place *places; /* in the order they are looked at */
@@ -289,7 +298,7 @@ static int look(struct search *search, size_t i)
 	if (open_is_file(metadata)) {
 		note_trace(search, i);
 		err = add_source(search->trace, place.path, metadata,
-				 search->error);
+				 search->part, search->error);
 	} else if (place.level < LEVELS_MAX) {
 		err = add_folders(search, i);
 	}
@@ -317,10 +326,11 @@ static int open_add_path(struct search *search, const char *path)
 }
 
 int sonde_trace_open_files(const char *const *paths, size_t nr_paths,
+			   const struct sonde_open_part *part,
 			   struct sonde_trace_error *error,
 			   struct sonde_trace **ret_trace)
 {
-	struct search search = { .error = error };
+	struct search search = { .part = part, .error = error };
 	int err = 0;
 
 	*error = (struct sonde_trace_error){ 0 };

@@ -24,11 +24,18 @@ int sonde_trace_add_source(struct sonde_trace *trace, const char *path,
 			   struct sonde_trace_error *error,
 			   struct sonde_source **ret_source);
 
+/* Where the reading of a file begins: at a packet, and in that behind what was
+ * read before. */
+struct sonde_open_place {
+	uint64_t packet, byte; /* in the file; zeros: at its beginning */
+};
+
 /* A file's bytes as a stream has them, see "Positions" in reader/reader.h. */
 struct sonde_bytes {
 	const uint8_t *data; /* NULL: none */
 	size_t bytes, mapped_bytes;
 	bool is_file; /* what is dropped comes back from the file */
+	struct sonde_open_place from;
 };
 /* Maps a file's bytes, or copies `from`. -errno. */
 int sonde_bytes_map(int fd, uint64_t size, struct sonde_bytes *ret_bytes);
@@ -41,6 +48,10 @@ void sonde_bytes_unmap(const struct sonde_bytes *bytes);
 int sonde_trace_add_stream(struct sonde_source *source, const char *path,
 			   const struct sonde_bytes *bytes,
 			   const uint8_t *index, size_t index_bytes);
+
+/* What is behind `end` reads as zeros from the next page on: who writes the file
+ * may cut it there while it is read. Best effort. */
+void sonde_stream_cover(const struct sonde_stream *stream, uint64_t end);
 
 /* When all is there: losses, and from when to when it is. -ENOMEM. */
 int sonde_trace_finish(struct sonde_trace *trace);
@@ -55,8 +66,18 @@ __attribute__((format(printf, 3, 4))) int
 sonde_trace_fail(struct sonde_trace_error *error, int err, const char *format,
 		 ...);
 
-/* sonde_trace_open(), but for what a model knows of the trace's threads. */
+/* Which part of a trace is opened. */
+struct sonde_open_part {
+	/* Where the file's reading begins; false: it is left out. */
+	bool (*from)(void *ctx, const char *path,
+		     struct sonde_open_place *ret_place);
+	void *ctx;
+};
+
+/* sonde_trace_open(), but for what a model knows of the trace's threads.
+ * `part`: NULL is all of it. */
 int sonde_trace_open_files(const char *const *paths, size_t nr_paths,
+			   const struct sonde_open_part *part,
 			   struct sonde_trace_error *error,
 			   struct sonde_trace **ret_trace);
 

@@ -281,7 +281,7 @@ static int scan(struct sonde_packet_table *table)
 {
 	struct sonde_stream *stream = table->stream;
 	struct sonde_packet_raw raw;
-	uint64_t offset = 0;
+	uint64_t offset = stream->from_packet;
 	int err;
 
 	while (offset < stream->bytes) {

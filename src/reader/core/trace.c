@@ -171,6 +171,22 @@ void sonde_stream_drop(const struct sonde_stream *stream, uint64_t from,
 		(void)madvise(of.mapping, to - from, MADV_DONTNEED);
 }
 
+void sonde_stream_cover(const struct sonde_stream *stream, uint64_t end)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	union {
+		const uint8_t *data;
+		void *mapping;
+	} of = { .data = stream->data };
+
+	end = (end + page - 1) & ~(page - 1);
+	if (!stream->is_file || end >= stream->mapped_bytes)
+		return;
+	of.data += end;
+	(void)mmap(of.mapping, stream->mapped_bytes - end, PROT_READ,
+		   MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+}
+
 /* ---- sources ---- */
 
 static struct sonde_clock_scale scale_of(const struct sonde_clock_info *clock)
@@ -343,6 +359,7 @@ int sonde_trace_add_source(struct sonde_trace *trace, const char *path,
 		return sonde_trace_fail(error, err, "%.100s/metadata: %s", path,
 					err == -ENOMEM ? "no memory" :
 							 said.text);
+	source->metadata_bytes = size;
 	note_warnings(source);
 	source->is_sonde = says_sonde(source, "tracer2_name") ||
 			   says_sonde(source, "tracer_name");
@@ -398,6 +415,9 @@ int sonde_trace_add_stream(struct sonde_source *source, const char *path,
 	stream->bytes = bytes->bytes;
 	stream->mapped_bytes = bytes->mapped_bytes;
 	stream->is_file = bytes->is_file;
+	stream->from_packet = bytes->from.packet;
+	stream->from_byte = bytes->from.byte;
+	source->trace->is_part |= stream->from_byte != 0;
 	return sonde_packets_find(stream, index, index_bytes);
 }
 
