@@ -166,10 +166,9 @@ static int make_classes(struct sonde_printer *printer)
 	return err ? err : make_keys(classes, nr);
 }
 
-static int printer_init(struct sonde_printer *printer,
-			struct sonde_trace *trace,
-			const struct sonde_print_options *options, FILE *to,
-			struct sonde_trace_error *error)
+int sonde_printer_init(struct sonde_printer *printer, struct sonde_trace *trace,
+		       const struct sonde_print_options *options, FILE *to,
+		       struct sonde_trace_error *error)
 {
 	int64_t end_ns;
 	int err;
@@ -190,9 +189,17 @@ static int printer_init(struct sonde_printer *printer,
 	return err;
 }
 
+void sonde_printer_fini(struct sonde_printer *printer)
+{
+	for (size_t i = 0; i < printer->nr_columns; i++)
+		sonde_filter_free(printer->columns[i].filter);
+	sonde_names_free(printer->names);
+	sonde_pool_fini(&printer->pool);
+}
+
 /* ---- parts ---- */
 
-static void part_fini(void *memory)
+void sonde_print_part_fini(void *memory)
 {
 	struct sonde_print_part *part = memory;
 
@@ -203,7 +210,7 @@ static void part_fini(void *memory)
 	free(part->contexts);
 }
 
-static int part_begin(void *memory, const void *config, bool first)
+int sonde_print_part_begin(void *memory, const void *config, bool first)
 {
 	const struct sonde_printer *printer = config;
 	struct sonde_print_part *part = memory;
@@ -258,7 +265,7 @@ static size_t part_waiting(const void *memory)
 	return part->buffer.used;
 }
 
-/* As after part_begin(), where something is before the part. */
+/* As after sonde_print_part_begin(), where something is before the part. */
 static void empty(struct sonde_print_part *part)
 {
 	part->complete = false;
@@ -299,11 +306,11 @@ static int part_merge(void *memory, void *right)
 
 static const struct sonde_map_ops map_ops = {
 	.part_bytes = sizeof(struct sonde_print_part),
-	.begin = part_begin,
+	.begin = sonde_print_part_begin,
 	.event = part_event,
 	.merge = part_merge,
 	.bytes = part_waiting,
-	.fini = part_fini,
+	.fini = sonde_print_part_fini,
 };
 
 static int print_slices(const struct sonde_printer *printer,
@@ -314,7 +321,7 @@ static int print_slices(const struct sonde_printer *printer,
 
 	if (!err)
 		err = flush(&whole);
-	part_fini(&whole);
+	sonde_print_part_fini(&whole);
 	return err;
 }
 
@@ -401,13 +408,13 @@ static int print_in_order(const struct sonde_printer *printer,
 	if (options->reverse || back)
 		err = go_to_last(cursor, back, map);
 	if (!err)
-		err = part_begin(&part, printer, true);
+		err = sonde_print_part_begin(&part, printer, true);
 	if (!err)
 		err = print_events(&part, cursor,
 				   options->reverse ? sonde_cursor_prev :
 						      sonde_cursor_next,
 				   map);
-	part_fini(&part);
+	sonde_print_part_fini(&part);
 	sonde_cursor_free(cursor);
 	return err;
 }
@@ -443,7 +450,7 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 {
 	struct sonde_map_options own = *map;
 	struct sonde_printer printer;
-	int err = printer_init(&printer, trace, options, to, error);
+	int err = sonde_printer_init(&printer, trace, options, to, error);
 
 	own.internal = options->style == SONDE_STYLE_BABELTRACE;
 	own.slice_bytes = SLICE_BYTES;
@@ -451,9 +458,6 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 		err = in_slices(&printer, &own) ?
 			      print_slices(&printer, &own) :
 			      print_in_order(&printer, &own);
-	for (size_t i = 0; i < printer.nr_columns; i++)
-		sonde_filter_free(printer.columns[i].filter);
-	sonde_names_free(printer.names);
-	sonde_pool_fini(&printer.pool);
+	sonde_printer_fini(&printer);
 	return err;
 }

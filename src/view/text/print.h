@@ -43,4 +43,30 @@ int sonde_print(struct sonde_trace *trace, const struct sonde_map_options *map,
 		const struct sonde_print_options *options, FILE *to,
 		struct sonde_trace_error *error);
 
+/*
+ * The same, a line at a time, of a trace that is read part by part
+ * (reader/follow.h): begin and end for each part. Differences go on from part to
+ * part, but those to an event of the same name, which aren't known to the first
+ * one of a part. For the styles that have columns, and not for the columns that
+ * need what is in other parts: `stack` and `caller-name`.
+ */
+struct sonde_print_lines;
+
+/* `options`, but for the columns' text, are copied. NULL: no memory. */
+struct sonde_print_lines *
+sonde_print_lines_new(const struct sonde_print_options *options);
+void sonde_print_lines_free(struct sonde_print_lines *lines); /* NULL is fine */
+
+/* 0; -EINVAL with *error (a column), -ENOMEM; end in any case, before the trace
+ * is closed. */
+int sonde_print_lines_begin(struct sonde_print_lines *lines,
+			    struct sonde_trace *trace,
+			    struct sonde_trace_error *error);
+void sonde_print_lines_end(struct sonde_print_lines *lines);
+
+/* The event's line, with its newline; lives until the next one. 0, -ENOMEM. */
+int sonde_print_lines_make(struct sonde_print_lines *lines,
+			   const struct sonde_event *event,
+			   const char **ret_text, size_t *ret_length);
+
 #endif /* VIEW_TEXT_PRINT_H */

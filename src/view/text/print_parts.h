@@ -112,6 +112,15 @@ struct sonde_print_part {
 	bool no_memory;
 };
 
+/* print.c: what sonde_print() is made of. Init: 0, -EINVAL with *error, -ENOMEM;
+ * fini in any case. Of parts, as struct sonde_map_ops has them. */
+int sonde_printer_init(struct sonde_printer *printer, struct sonde_trace *trace,
+		       const struct sonde_print_options *options, FILE *to,
+		       struct sonde_trace_error *error);
+void sonde_printer_fini(struct sonde_printer *printer);
+int sonde_print_part_begin(void *memory, const void *config, bool first);
+void sonde_print_part_fini(void *memory);
+
 /* print_columns.c: reads options->columns. 0, -EINVAL with *error, -ENOMEM. */
 int sonde_print_columns(struct sonde_printer *printer,
 			struct sonde_trace_error *error);
