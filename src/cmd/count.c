@@ -34,16 +34,17 @@ static int draw_board(struct counting *counting, bool is_last)
 }
 
 /* For the front: is it time for a table? */
-static void look(void *ctx)
+static bool look(void *ctx)
 {
 	struct counting *counting = ctx;
 	uint64_t now = sonde_monotonic_ns();
 
 	if (now < counting->next_ns)
-		return;
+		return true;
 	counting->next_ns = now + counting->options->interval_us * 1000;
 	/* The last one tells of a failure. */
 	(void)draw_board(counting, false);
+	return true;
 }
 
 /* ---- what can't be counted ---- */

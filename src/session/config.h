@@ -115,6 +115,9 @@ struct sonde_session_config {
 	bool has_hooks; /* it is started with libsonde-preload.so */
 	bool attaches;
 	bool lets_in;
+	/* The trace is only for whoever started it: if the front is killed, it
+	 * goes. */
+	bool is_scratch;
 	struct sonde_attach_options attach;
 	/* Which of their events (types/select.h), and under what conditions. */
 	uint32_t loglevel;

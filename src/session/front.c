@@ -669,8 +669,9 @@ static void await_end(struct front *front)
 		n = poll(fds, 2, pause_ms(front, left_behind));
 		if (!n && left_behind)
 			tell_about_descendants(front);
-		if (front->config->look)
-			front->config->look(front->config->look_ctx);
+		if (front->config->look &&
+		    !front->config->look(front->config->look_ctx))
+			front->finishing = true;
 		sonde_front_hooks_look(front->hooking);
 		end_duration(front);
 		if (n <= 0)

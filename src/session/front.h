@@ -53,8 +53,9 @@ struct sonde_front_config {
 	const char *hooks;
 	/* For processes that run already; NULL: none are asked for. */
 	const struct sonde_front_hooks *attach_hooks;
-	/* To be called about every so many milliseconds; or NULL. */
-	void (*look)(void *ctx);
+	/* To be called about every so many milliseconds; or NULL. False: it is
+	 * enough, and the recording ends; the program goes on. */
+	bool (*look)(void *ctx);
 	void *look_ctx;
 	int look_ms;
 	/* Tells the user something at once; one line without its end. */

@@ -31,6 +31,7 @@ struct parse {
 	struct sonde_record_options *options;
 	bool has_include;
 	bool is_session; /* by name */
+	bool has_dashes; /* before the program */
 	const struct sonde_option *table;
 	char *error;
 	size_t error_size;
@@ -148,6 +149,32 @@ static int apply_filter(struct parse *parse, const char *value)
 			    SONDE_COMMON_FILTERS_MAX);
 	session->filters[session->nr_filters++] = value;
 	return 0;
+}
+
+/* What is written once, and not in each part of a trace. */
+static int check_shown(struct parse *parse, const char *what, const char *value)
+{
+	if (!strstr(value, "procname"))
+		return 0;
+	return fail(parse,
+		    "%s: the names of threads (procname) are not known while a "
+		    "trace is being written; sonde print knows them later",
+		    what);
+}
+
+/* Of the events that are recorded, those that are shown. */
+static int apply_shown_filter(struct parse *parse, const char *value)
+{
+	int rc = check_shown(parse, "--filter", value);
+
+	parse->options->shown_filter = value;
+	return rc ? rc : check_condition(parse, "--filter", value);
+}
+
+static int apply_columns(struct parse *parse, const char *value)
+{
+	parse->options->columns = value;
+	return check_shown(parse, "--fields", value);
 }
 
 static int apply_exclude(struct parse *parse, const char *value)
@@ -692,14 +719,16 @@ enum option_value {
 	OPTION_BY_PROCESS,
 	OPTION_BY,
 	OPTION_VALUE,
+	OPTION_COLUMNS,
 	OPTIONS_END,
 };
 
 /* clang-format off */
 /* What is chosen of a program's events, and recorded or counted. */
-#define EVENT_OPTIONS \
+#define FILTER_OPTION \
 	{ "filter", OPTION_FILTER, "COND", NULL, \
-	  "of the events selected, only those for which this holds" }, \
+	  "of the events selected, only those for which this holds" }
+#define EVENT_OPTIONS \
 	{ "exclude", OPTION_EXCLUDE, "GLOB", SONDE_VALUE_EVENT, \
 	  "but not these" }, \
 	{ "loglevel", OPTION_LOGLEVEL, "LEVEL", \
@@ -718,6 +747,7 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "events to record: provider:event, with * and ?; may be given "
 	  "several times (default: all); 'http:request if bytes > 1000': under "
 	  "a condition" },
+	FILTER_OPTION,
 	EVENT_OPTIONS,
 	{ "stack", OPTION_STACK, "[=DEPTH]", NULL,
 	  "with each event of a program its call stack, of so many frames at "
@@ -796,6 +826,7 @@ const struct sonde_option sonde_count_option_table[] = {
 	  "events to count: provider:event, with * and ?; may be given several "
 	  "times (default: all); 'http:request if bytes > 1000': under a "
 	  "condition" },
+	FILTER_OPTION,
 	EVENT_OPTIONS,
 	{ "process", 'p', "PID|NAME", NULL,
 	  "this one, or all of this name; may be given several times" },
@@ -822,6 +853,37 @@ const struct sonde_option sonde_count_option_table[] = {
 	{ "quiet", 'q', NULL, NULL, "only the counts, and what went wrong" },
 	{ 0 }
 };
+const struct sonde_option sonde_live_option_table[] = {
+	{ .help = "What to show" },
+	{ "filter", 'f', "EXPR", NULL,
+	  "of the events recorded, only those for which this holds" },
+	{ "fields", OPTION_COLUMNS, "LIST", NULL,
+	  "columns, as of sonde print (default: time,cpu,tid,event,payload)" },
+	{ "json", OPTION_JSON, NULL, NULL, "an object for each event" },
+	{ .help = "What to record, unless it is a session's" },
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
+	  "events to record: provider:event, with * and ?; may be given several "
+	  "times (default: all); of a program that is started, "
+	  "'http:request if bytes > 1000': under a condition" },
+	EVENT_OPTIONS,
+	{ "process", 'p', "PID|NAME", NULL,
+	  "this one, or all of this name; may be given several times" },
+	{ "user", 'u', "USER", NULL, "those of this user" },
+	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR,
+	  "those in this control group, or below" },
+	{ "container", OPTION_CONTAINER, "ID", NULL,
+	  "those in this container: the first digits of its id" },
+	{ "duration", OPTION_DURATION, "TIME", NULL,
+	  "end after 500ms, 10s, 5min, 1h" },
+	{ "memory", OPTION_MEMORY, "SIZE", NULL,
+	  "for all rings together (default: 64M, less in a small control "
+	  "group)" },
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
+	  "keep the trace there (default: none is kept)" },
+	{ .help = "What to tell" },
+	{ "quiet", 'q', NULL, NULL, "only the events, and what went wrong" },
+	{ 0 }
+};
 /* clang-format on */
 
 /* --help, of which the table says nothing: it is every command's. */
@@ -837,6 +899,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	['v'] = apply_verbose,
 	['p'] = apply_process,
 	['u'] = apply_user,
+	['f'] = apply_shown_filter,
 	['h'] = apply_help,
 	[OPTION_FILTER] = apply_filter,
 	[OPTION_EXCLUDE] = apply_exclude,
@@ -870,6 +933,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_BY_PROCESS] = apply_by_process,
 	[OPTION_BY] = apply_by,
 	[OPTION_VALUE] = apply_value,
+	[OPTION_COLUMNS] = apply_columns,
 };
 
 /* The i-th option, headings left out; NULL beyond the last. */
@@ -946,6 +1010,15 @@ static int parse_short(struct parse *parse, const char *word)
 	return unknown_option(parse, word, 2);
 }
 
+/* `sonde live` takes one word as a session's name. */
+static bool is_session_name(struct parse *parse)
+{
+	if (parse->table != sonde_live_option_table || parse->options->name)
+		return false;
+	parse->options->name = parse->argv[parse->next++];
+	return true;
+}
+
 static int parse_words(struct parse *parse)
 {
 	int rc = 0;
@@ -953,11 +1026,16 @@ static int parse_words(struct parse *parse)
 	while (!rc && parse->next < parse->argc) {
 		const char *word = parse->argv[parse->next];
 
-		if (word[0] != '-' || !word[1])
-			return 0;
+		if (word[0] != '-' || !word[1]) {
+			if (!is_session_name(parse))
+				return 0;
+			continue;
+		}
 		parse->next++;
-		if (!strcmp(word, "--"))
+		if (!strcmp(word, "--")) {
+			parse->has_dashes = true;
 			return 0;
+		}
 		rc = word[1] == '-' ? parse_long(parse, word) :
 				      parse_short(parse, word);
 	}
@@ -1013,6 +1091,38 @@ static int check_triggers(struct parse *parse)
 	return 0;
 }
 
+/* Of `sonde live`. */
+static int check_live(struct parse *parse)
+{
+	const struct sonde_record_options *options = parse->options;
+	bool is_own = parse->has_include || options->hook_malloc ||
+		      options->hook_locks || options->hook_functions ||
+		      options->session.attaches || options->output ||
+		      options->memory_given ||
+		      options->session.rules_size > 1 ||
+		      options->session.loglevel != SONDE_LOGLEVEL_ALL;
+
+	if (!options->name && !options->session.attaches && !parse->has_dashes)
+		return fail(parse,
+			    "live: of what? Give a session's name (sonde "
+			    "status), -p PID, or -- PROGRAM ARGS");
+	if (!options->name)
+		return 0;
+	if (parse->next < parse->argc)
+		return fail(parse,
+			    "live: '%.60s' is one word too many behind a "
+			    "session's name; to start a program, put -- before "
+			    "it",
+			    parse->argv[parse->next]);
+	if (is_own)
+		return fail(parse,
+			    "live: session '%.60s' says what is recorded: give "
+			    "--filter, --fields and --json alone (to start a "
+			    "program, put -- before it)",
+			    options->name);
+	return 0;
+}
+
 /* What only makes sense to check once all words are known. */
 static int finish(struct parse *parse)
 {
@@ -1025,7 +1135,9 @@ static int finish(struct parse *parse)
 	rc = check_triggers(parse);
 	if (!rc && parse->is_session)
 		rc = check_session(parse);
-	if (rc)
+	if (!rc && parse->table == sonde_live_option_table)
+		rc = check_live(parse);
+	if (rc || options->name)
 		return rc;
 	if (session->attaches && parse->next < parse->argc)
 		return fail(parse,
@@ -1097,5 +1209,13 @@ int sonde_count_options_parse(int argc, char *const *argv,
 			      char *error, size_t error_size)
 {
 	return parse_options(sonde_count_option_table, false, argc, argv,
+			     ret_options, error, error_size);
+}
+
+int sonde_parse_live_options(int argc, char *const *argv,
+			     struct sonde_record_options *ret_options,
+			     char *error, size_t error_size)
+{
+	return parse_options(sonde_live_option_table, false, argc, argv,
 			     ret_options, error, error_size);
 }

@@ -38,6 +38,10 @@ struct sonde_record_options {
 	bool verbose;
 	bool json;
 	bool help;
+	/* sonde live; borrowed from argv, or NULL */
+	char *name; /* of a session: nothing is recorded by ourselves */
+	const char *shown_filter;
+	const char *columns;
 	/* sonde count */
 	bool live;
 	bool by_process;
@@ -50,7 +54,7 @@ struct sonde_record_options {
 
 /* What there is, for --help as well. */
 extern const struct sonde_option sonde_record_option_table[],
-	sonde_count_option_table[];
+	sonde_count_option_table[], sonde_live_option_table[];
 
 /*
  * argv[0] is the command's own name. Returns 0; -EINVAL and one line in
@@ -72,6 +76,11 @@ int sonde_session_options_parse(int argc, char *const *argv,
 int sonde_count_options_parse(int argc, char *const *argv,
 			      struct sonde_record_options *ret_options,
 			      char *error, size_t error_size);
+
+/* The same of `sonde live`. */
+int sonde_parse_live_options(int argc, char *const *argv,
+			     struct sonde_record_options *ret_options,
+			     char *error, size_t error_size);
 
 /* A syslog or debug level by name, in any case, or by number. 0 or -EINVAL. */
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level);

@@ -29,7 +29,7 @@ static const char *const words[] = {
 	[SONDE_ASK_STATUS] = "status", [SONDE_ASK_SNAPSHOT] = "snapshot",
 	[SONDE_ASK_STOP] = "stop",     [SONDE_ASK_DESTROY] = "destroy",
 	[SONDE_ASK_CHANGE] = "change", [SONDE_ASK_CLEAR] = "clear",
-	[SONDE_ASK_WAIT] = "wait",
+	[SONDE_ASK_WAIT] = "wait",     [SONDE_ASK_READ] = "read",
 };
 
 /* ---- requests ---- */
@@ -174,6 +174,7 @@ static int read_request(const struct sonde_session_document *document,
 	case SONDE_ASK_STATUS:
 	case SONDE_ASK_CLEAR:
 	case SONDE_ASK_WAIT:
+	case SONDE_ASK_READ:
 	case SONDE_ASK_STOP:
 	case SONDE_ASK_DESTROY:
 		break;

@@ -30,6 +30,7 @@ enum sonde_session_ask_what {
 	SONDE_ASK_CHANGE,
 	SONDE_ASK_CLEAR,
 	SONDE_ASK_WAIT,
+	SONDE_ASK_READ,
 };
 
 /* What is to be another while it records; what is 0 stays. */

@@ -247,7 +247,7 @@ static void count_all(struct sonde_recorder *r)
 		sonde_monotonic_ns() + r->config->session->board->interval_ns;
 }
 
-static void consume_all(struct sonde_recorder *r)
+void sonde_recorder_read(struct sonde_recorder *r)
 {
 	uint32_t fullest = sonde_session_consume(r->session);
 
@@ -264,7 +264,7 @@ static void read_or_count(struct sonde_recorder *r)
 	if (sonde_session_counts(r->config->session))
 		count_all(r);
 	else
-		consume_all(r);
+		sonde_recorder_read(r);
 }
 
 /* Only when their turn has come: with many processes coming and going, there
@@ -786,6 +786,19 @@ static void look_for_harm(struct sonde_recorder *r,
 				   harm.nr_files);
 }
 
+/* Nobody may be there to hear it, nor to remove what was only for him. */
+static void tell_front(const struct sonde_recorder *r)
+{
+	const struct sonde_recorder_config *config = r->config;
+	ssize_t n = send(config->control_fd, &r->summary, sizeof(r->summary),
+			 MSG_NOSIGNAL);
+
+	if (n >= 0 || !config->session->is_scratch)
+		return;
+	sonde_place_clear(config->dir);
+	(void)rmdir(config->directory); /* it is empty, if it is ours */
+}
+
 static void finish(struct sonde_recorder *r)
 {
 	struct sonde_ctf_trace *traces[2] = {
@@ -827,9 +840,7 @@ static void finish(struct sonde_recorder *r)
 	r->session = NULL;
 	r->summary.wall_ns = sonde_monotonic_ns() - r->start_ns;
 	r->summary.recorder_cpu_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
-	/* Nobody may be there to hear it. */
-	(void)send(r->config->control_fd, &r->summary, sizeof(r->summary),
-		   MSG_NOSIGNAL);
+	tell_front(r);
 }
 
 /* From the start to the end. */

@@ -368,6 +368,26 @@ static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 	answer(asker, end_answer(&line));
 }
 
+/* Who follows the trace wants it to have all that has happened by now. */
+static void obey_read(struct sonde_recorder *r, struct asker *asker)
+{
+	struct line line;
+
+	if (r->config->session->mode == SONDE_OVERWRITE) {
+		refuse(asker,
+		       "it keeps its events in memory (--mode overwrite), and "
+		       "writes them when it is asked for a snapshot");
+		return;
+	}
+	sonde_recorder_read(r);
+	if (!begin_answer(&line)) {
+		drop(asker);
+		return;
+	}
+	sonde_json_put_bool(&line.json, "ok", true);
+	answer(asker, end_answer(&line));
+}
+
 /* Its file says what another recorder would go on with. */
 static void obey_change(struct sonde_recorder *r, struct asker *asker,
 			const struct sonde_session_wish *wish)
@@ -467,6 +487,9 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		break;
 	case SONDE_ASK_WAIT:
 		obey_wait(r, asker);
+		break;
+	case SONDE_ASK_READ:
+		obey_read(r, asker);
 		break;
 	case SONDE_ASK_STOP:
 		obey_end(r, asker, false);

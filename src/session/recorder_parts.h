@@ -130,6 +130,9 @@ struct sonde_recorder {
 int sonde_recorder_watch(struct sonde_recorder *r, int fd,
 			 enum sonde_recorder_event event, uint32_t index);
 
+/* Reads all rings, and has in the trace what was in them when it began. */
+void sonde_recorder_read(struct sonde_recorder *r);
+
 /* It is over, as soon as no hooks are left. */
 void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why);
 
