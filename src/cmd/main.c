@@ -63,6 +63,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_clear,
 	&sonde_command_stop,
 	&sonde_command_destroy,
+	&sonde_command_live,
 	&sonde_command_count,
 	&sonde_command_hist,
 	&sonde_command_ps,

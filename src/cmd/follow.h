@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * follow.h - a recording that is looked at while it goes on, as `sonde live` and
+ * `sonde top` do: of a session that is there, or of one that is made for that.
+ *
+ *	begin	a trace is followed (reader/follow.h)
+ *	skip	of a session: what is in it already was before
+ *	look	every SONDE_FOLLOW_LOOK_MS
+ *	end	the trace is whole; it isn't there any more behind this
+ *	finish	the last one, whatever went wrong
+ *
+ * The order is that; where there is nothing to end, finish follows begin.
+ */
+#ifndef CMD_FOLLOW_H
+#define CMD_FOLLOW_H
+
+#include <stdint.h>
+
+#include "cmd/cmd.h"
+#include "session/options.h"
+
+#define SONDE_FOLLOW_LOOK_MS 20
+
+struct sonde_follow;
+
+struct sonde_command_follower {
+	const struct sonde_command *command;
+	/* The follow is borrowed. No event that happened more than `hold_ns`
+	 * ago comes any more. 0, or an exit status: said why. */
+	int (*begin)(void *ctx, struct sonde_follow *follow, uint64_t hold_ns);
+	/* 0; -ECANCELED or -EPIPE: it is enough; or -errno. `read_ns`: all that
+	 * happened up to then, by CLOCK_MONOTONIC, is in the trace; 0: that
+	 * isn't known. */
+	int (*skip)(void *ctx);
+	int (*look)(void *ctx, uint64_t read_ns);
+	int (*end)(void *ctx);
+	/* What ended it, or 0. An exit status. */
+	int (*finish)(void *ctx, int error);
+	void *ctx;
+};
+
+/* options->name, or what they say is to be recorded. An exit status. */
+int sonde_command_follow(const struct sonde_command_follower *follower,
+			 struct sonde_record_options *options);
+
+/* ---- follow_session.c ---- */
+
+/* Of a session by name, until it ends or Ctrl-C. An exit status. */
+int sonde_command_follow_session(const struct sonde_command_follower *follower,
+				 char *name);
+
+#endif /* CMD_FOLLOW_H */
