@@ -23,7 +23,7 @@
 #define COND(action)   SONDE_LOCK_OP(SONDE_LOCK_COND, SONDE_LOCK_##action)
 
 /* clang-format off */
-static const struct sonde_journal_form forms[] = {
+const struct sonde_journal_form sonde_contention_forms[] = {
 	{ "lock:mutex_wait", MUTEX(WAIT), { "mutex", "caller" } },
 	{ "lock:mutex_lock", MUTEX(LOCK), { "mutex", "caller", "result" } },
 	{ "lock:mutex_busy", MUTEX(BUSY), { "mutex", "caller" } },
@@ -39,6 +39,8 @@ static const struct sonde_journal_form forms[] = {
 	{ "lock:cond_broadcast", COND(BROADCAST), { "cond", "caller" } },
 };
 /* clang-format on */
+const size_t sonde_contention_nr_forms =
+	SONDE_ARRAY_SIZE(sonde_contention_forms);
 
 /* A lock in a thread's hands: the key is the lock and the thread. */
 struct hold {
@@ -384,8 +386,8 @@ int sonde_contention_read(struct sonde_analysis_args *args,
 			  struct sonde_contention *contention)
 {
 	const struct sonde_journal_config config = {
-		.forms = forms,
-		.nr_forms = SONDE_ARRAY_SIZE(forms),
+		.forms = sonde_contention_forms,
+		.nr_forms = sonde_contention_nr_forms,
 		.play = sonde_contention_play,
 		.ctx = contention,
 	};

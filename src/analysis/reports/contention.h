@@ -102,6 +102,10 @@ struct sonde_contention {
 void sonde_contention_init(struct sonde_contention *contention);
 void sonde_contention_fini(struct sonde_contention *contention);
 
+/* The events that matter, as a journal has them. */
+extern const struct sonde_journal_form sonde_contention_forms[];
+extern const size_t sonde_contention_nr_forms;
+
 /* The next event. 0, -ENOMEM, -E2BIG. For sonde_journal_run(): `ctx` is the
  * contention. */
 int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry);

@@ -20,7 +20,7 @@
 #define THREADS_MAX ((size_t)1 << 20)
 #define EXACT_SIZES 4096 /* sizes below are counted each by itself */
 
-static const struct sonde_journal_form forms[] = {
+const struct sonde_journal_form sonde_heap_forms[] = {
 	{ "malloc:malloc", SONDE_HEAP_MALLOC, { "size", "ptr", "caller" } },
 	{ "malloc:calloc",
 	  SONDE_HEAP_CALLOC,
@@ -34,6 +34,7 @@ static const struct sonde_journal_form forms[] = {
 	  { "size", "ptr", "caller", "old" } },
 	{ "malloc:free", SONDE_HEAP_FREE, { NULL, "ptr", "caller" } },
 };
+const size_t sonde_heap_nr_forms = SONDE_ARRAY_SIZE(sonde_heap_forms);
 
 /* What is known of a block; in `moving`, by the thread that reallocates. */
 struct block {
@@ -399,8 +400,8 @@ int sonde_heap_play(void *ctx, const struct sonde_journal_entry *entry)
 int sonde_heap_read(struct sonde_analysis_args *args, struct sonde_heap *heap)
 {
 	const struct sonde_journal_config config = {
-		.forms = forms,
-		.nr_forms = SONDE_ARRAY_SIZE(forms),
+		.forms = sonde_heap_forms,
+		.nr_forms = sonde_heap_nr_forms,
 		.play = sonde_heap_play,
 		.ctx = heap,
 	};

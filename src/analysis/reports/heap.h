@@ -100,6 +100,10 @@ struct sonde_heap {
 void sonde_heap_init(struct sonde_heap *heap);
 void sonde_heap_fini(struct sonde_heap *heap);
 
+/* The events that matter, as a journal has them. */
+extern const struct sonde_journal_form sonde_heap_forms[];
+extern const size_t sonde_heap_nr_forms;
+
 /* The next event. 0, -ENOMEM, -E2BIG. For sonde_journal_run(): `ctx` is the
  * heap. */
 int sonde_heap_play(void *ctx, const struct sonde_journal_entry *entry);

@@ -20,7 +20,7 @@
 #define SLICE_BYTES ((uint64_t)1 << 20)
 
 /* A form, bound to an event class. */
-struct binding {
+struct sonde_journal_binding {
 	uint32_t op;    /* 0: of no interest */
 	uint32_t found; /* a bit for each field that the class has */
 	struct sonde_field fields[SONDE_JOURNAL_WORDS];
@@ -29,7 +29,7 @@ struct binding {
 
 struct plan {
 	const struct sonde_journal_config *config;
-	struct binding *bindings; /* by event class */
+	struct sonde_journal_binding *bindings; /* by event class */
 };
 
 struct part {
@@ -38,7 +38,7 @@ struct part {
 	size_t nr, capacity;
 };
 
-static void journal_bind(struct binding *binding,
+static void journal_bind(struct sonde_journal_binding *binding,
 			 const struct sonde_journal_form *form,
 			 const struct sonde_event_class *cls)
 {
@@ -54,27 +54,20 @@ static void journal_bind(struct binding *binding,
 		binding->stack.owner = NULL;
 }
 
-static struct binding *
-journal_bind_all(const struct sonde_trace *trace,
-		 const struct sonde_journal_config *config)
+struct sonde_journal_binding *
+sonde_journal_bind(const struct sonde_trace *trace,
+		   const struct sonde_journal_form *forms, size_t nr_forms)
 {
-	struct binding *bindings =
+	struct sonde_journal_binding *bindings =
 		calloc(trace->nr_classes + 1, sizeof(*bindings));
 
 	for (size_t i = 0; bindings && i < trace->nr_classes; i++)
-		for (size_t k = 0; k < config->nr_forms; k++)
+		for (size_t k = 0; k < nr_forms; k++)
 			if (!strcmp(trace->classes[i]->info.name,
-				    config->forms[k].event))
-				journal_bind(&bindings[i], &config->forms[k],
+				    forms[k].event))
+				journal_bind(&bindings[i], &forms[k],
 					     trace->classes[i]);
 	return bindings;
-}
-
-static int part_begin(void *memory, const void *config, bool first)
-{
-	(void)first;
-	((struct part *)memory)->plan = config;
-	return 0;
 }
 
 static uint64_t word_of(const struct sonde_event *event,
@@ -103,19 +96,16 @@ static uint64_t word_of(const struct sonde_event *event,
 	return 0;
 }
 
-static int part_event(void *memory, const struct sonde_event *event)
+bool sonde_journal_read(const struct sonde_journal_binding *bindings,
+			const struct sonde_event *event,
+			struct sonde_journal_entry *ret_entry)
 {
-	struct part *part = memory;
-	const struct binding *binding =
-		&part->plan->bindings[event->cls->info.index];
-	struct sonde_journal_entry *entry;
+	const struct sonde_journal_binding *binding =
+		&bindings[event->cls->info.index];
 
 	if (!binding->op)
-		return 0;
-	if (SONDE_GROW(part->entries, part->nr, part->capacity))
-		return -ENOMEM;
-	entry = &part->entries[part->nr++];
-	*entry = (struct sonde_journal_entry){
+		return false;
+	*ret_entry = (struct sonde_journal_entry){
 		.time_ns = event->time_ns,
 		.image = sonde_names_image(event),
 		.tid = sonde_event_tid(event),
@@ -124,9 +114,30 @@ static int part_event(void *memory, const struct sonde_event *event)
 	};
 	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++)
 		if (binding->found >> i & 1)
-			entry->words[i] = word_of(event, &binding->fields[i]);
+			ret_entry->words[i] =
+				word_of(event, &binding->fields[i]);
 	if (binding->stack.owner)
-		entry->stack = (uint32_t)word_of(event, &binding->stack);
+		ret_entry->stack = (uint32_t)word_of(event, &binding->stack);
+	return true;
+}
+
+/* ---- slices ---- */
+
+static int part_begin(void *memory, const void *config, bool first)
+{
+	(void)first;
+	((struct part *)memory)->plan = config;
+	return 0;
+}
+
+static int part_event(void *memory, const struct sonde_event *event)
+{
+	struct part *part = memory;
+
+	if (SONDE_GROW(part->entries, part->nr, part->capacity))
+		return -ENOMEM;
+	part->nr += sonde_journal_read(part->plan->bindings, event,
+				       &part->entries[part->nr]);
 	return 0;
 }
 
@@ -161,7 +172,8 @@ int sonde_journal_run(const struct sonde_analysis_args *args,
 	struct sonde_map_options options = args->map;
 	struct plan plan = {
 		.config = config,
-		.bindings = journal_bind_all(args->trace, config),
+		.bindings = sonde_journal_bind(args->trace, config->forms,
+					       config->nr_forms),
 	};
 	struct part whole = { 0 };
 	int err;

@@ -40,6 +40,19 @@ struct sonde_journal_entry {
 	uint32_t stack; /* the number of its call stack; 0: none */
 };
 
+/* An event class's form, and where its fields are; opaque. */
+struct sonde_journal_binding;
+
+/* One for each event class of the trace, to be freed by free(); NULL without
+ * memory. */
+struct sonde_journal_binding *
+sonde_journal_bind(const struct sonde_trace *trace,
+		   const struct sonde_journal_form *forms, size_t nr_forms);
+/* The event's entry; false: its class has no form. */
+bool sonde_journal_read(const struct sonde_journal_binding *bindings,
+			const struct sonde_event *event,
+			struct sonde_journal_entry *ret_entry);
+
 struct sonde_journal_config {
 	const struct sonde_journal_form *forms;
 	size_t nr_forms;

@@ -1,11 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * live.c - the events of a trace as lines, while it is written (live.h).
- *
- * Times of the trace are compared with our clock by the ends of its packets,
- * which the recorder reads from the trace's clock when it writes: the largest
- * distance that was seen is the least delay. It is let go slowly, since the two
- * clocks may run at speeds that are a few parts in a million apart.
  */
 #include "view/live/live.h"
 
@@ -18,7 +13,7 @@
 #include "base/json.h"
 #include "base/text.h"
 #include "base/time.h"
-#include "reader/follow.h"
+#include "view/live/feed.h"
 #include "view/live/held.h"
 #include "view/live/outlet.h"
 
@@ -27,7 +22,6 @@
 #define NOTICE_BYTES ((size_t)200)
 #define NS_PER_MS    1000000
 #define PATIENCE_NS  (20 * NS_PER_MS) /* of one look, with the reader */
-#define DRIFT_SHARE  20000            /* 50 parts in a million */
 
 #define USUAL_TEXT   "time,cpu,tid,event,payload"
 #define USUAL_JSON   "time,cpu,tid,pid,event,context,payload"
@@ -42,79 +36,40 @@ struct sonde_live {
 	struct sonde_print_lines *lines;
 	struct sonde_held held;
 	struct sonde_outlet outlet;
-	struct sonde_live_counts counts;
-	struct sonde_follow_losses before; /* when we began to look */
+	struct sonde_feed feed;
+	uint64_t shown, left_out, late;
 	uint64_t told_lost, told_left_out;
-	int64_t ahead_ns; /* the trace's clock, of ours; MIN: not known */
-	uint64_t ahead_at_ns;
-	int64_t last_ns; /* of the lines shown */
-	struct sonde_trace_error error;
-	const char *wrong_option;
-	bool has_warned;  /* that events wait for the filter */
+	int64_t last_ns;  /* of the lines shown */
 	bool is_ending;   /* the reader is waited for */
 	bool is_given_up; /* a signal came meanwhile, or the reader has gone */
 };
-
-int sonde_live_new(const struct sonde_live_config *config,
-		   struct sonde_live **ret_live)
-{
-	const struct sonde_print_options options = {
-		.style = config->json ? SONDE_STYLE_JSON : SONDE_STYLE_PLAIN,
-		.columns = config->columns ? config->columns :
-			   config->json    ? USUAL_JSON :
-					     USUAL_TEXT,
-		.times = SONDE_STAMP_LOCAL,
-		.colour = config->colour,
-	};
-	struct sonde_live *live = calloc(1, sizeof(*live));
-
-	if (!live)
-		return -ENOMEM;
-	live->config = *config;
-	live->held.limit = HELD_BYTES;
-	live->ahead_ns = INT64_MIN;
-	live->last_ns = INT64_MIN;
-	live->outlet.fd = -1;
-	live->lines = sonde_print_lines_new(&options);
-	if (!live->lines ||
-	    sonde_outlet_init(&live->outlet, config->fd, OUTLET_BYTES)) {
-		sonde_live_free(live);
-		return -ENOMEM;
-	}
-	*ret_live = live;
-	return 0;
-}
-
-void sonde_live_free(struct sonde_live *live)
-{
-	if (!live)
-		return;
-	sonde_print_lines_free(live->lines);
-	sonde_held_fini(&live->held);
-	sonde_outlet_fini(&live->outlet);
-	free(live);
-}
 
 void sonde_live_count(const struct sonde_live *live,
 		      struct sonde_live_counts *ret_counts)
 {
 	struct sonde_follow_losses now;
 
-	sonde_follow_lost(live->config.follow, &now);
-	*ret_counts = live->counts;
-	ret_counts->lost = now.events - live->before.events;
-	ret_counts->lost_packets = now.packets - live->before.packets;
-	ret_counts->damages = now.damages - live->before.damages;
+	sonde_feed_lost(&live->feed, &now);
+	*ret_counts = (struct sonde_live_counts){
+		.events = live->feed.events,
+		.shown = live->shown,
+		.filtered = live->feed.filtered,
+		.left_out = live->left_out,
+		.late = live->late,
+		.lost = now.events,
+		.lost_packets = now.packets,
+		.damages = now.damages,
+	};
 }
 
 const struct sonde_trace_error *sonde_live_error(const struct sonde_live *live)
 {
-	return &live->error;
+	return &live->feed.error;
 }
 
 const char *sonde_live_wrong_option(const struct sonde_live *live)
 {
-	return live->wrong_option;
+	return live->feed.wrong_option;
 }
 
 /* ---- lines ---- */
@@ -151,36 +106,17 @@ static void show_until(struct sonde_live *live, int64_t due_ns,
 	while ((text = sonde_held_take(&live->held, due_ns, &time_ns,
 				       &length))) {
 		if (!write_line(live, text, length, until_ns)) {
-			live->counts.left_out++;
+			live->left_out++;
 			continue;
 		}
-		live->counts.shown++;
-		live->counts.late += time_ns < live->last_ns;
+		live->shown++;
+		live->late += time_ns < live->last_ns;
 		if (time_ns > live->last_ns)
 			live->last_ns = time_ns;
 	}
 }
 
 /* ---- reading ---- */
-
-/* How far the trace's clock is ahead of ours, by a part that has just been
- * written. */
-static void compare_clocks(struct sonde_live *live,
-			   const struct sonde_trace *trace)
-{
-	uint64_t now_ns = sonde_monotonic_ns();
-	int64_t begin_ns;
-	int64_t end_ns;
-
-	if (live->ahead_ns != INT64_MIN)
-		live->ahead_ns -=
-			(int64_t)((now_ns - live->ahead_at_ns) / DRIFT_SHARE);
-	live->ahead_at_ns = now_ns;
-	if (sonde_trace_range(trace, &begin_ns, &end_ns))
-		return;
-	if (end_ns - (int64_t)now_ns > live->ahead_ns)
-		live->ahead_ns = end_ns - (int64_t)now_ns;
-}
 
 /* Events come in the order of time: at the end, those before this one need not
  * be held any more. */
@@ -194,21 +130,27 @@ static bool hold_room(struct sonde_live *live, const struct sonde_event *event,
 	return sonde_held_has_room(&live->held, length);
 }
 
-static int live_event(struct sonde_live *live,
-		      const struct sonde_filter *filter,
-		      const struct sonde_event *event)
+static int begin_lines(void *ctx, struct sonde_trace *trace,
+		       struct sonde_trace_error *error)
 {
+	return sonde_print_lines_begin(((struct sonde_live *)ctx)->lines, trace,
+				       error);
+}
+
+static void end_lines(void *ctx)
+{
+	sonde_print_lines_end(((struct sonde_live *)ctx)->lines);
+}
+
+static int hold_line(void *ctx, const struct sonde_event *event)
+{
+	struct sonde_live *live = ctx;
 	const char *text;
 	size_t length;
 	int err;
 
-	live->counts.events++;
-	if (filter && !sonde_filter_match(filter, event)) {
-		live->counts.filtered++;
-		return 0;
-	}
 	if (!hold_room(live, event, 1)) {
-		live->counts.left_out++;
+		live->left_out++;
 		return 0;
 	}
 	err = sonde_print_lines_make(live->lines, event, &text, &length);
@@ -217,115 +159,65 @@ static int live_event(struct sonde_live *live,
 	if (hold_room(live, event, length))
 		return sonde_held_put(&live->held, event->time_ns, text,
 				      length);
-	live->counts.left_out++;
+	live->left_out++;
 	return 0;
 }
 
-static int take_events(struct sonde_live *live,
-		       const struct sonde_filter *filter,
-		       struct sonde_trace *trace)
+/* ---- life ---- */
+
+int sonde_live_new(const struct sonde_live_config *config,
+		   struct sonde_live **ret_live)
 {
-	const struct sonde_event *event;
-	struct sonde_cursor *cursor;
-	int err = sonde_cursor_new(trace, NULL, &cursor);
-	int found = 1;
+	const struct sonde_print_options options = {
+		.style = config->json ? SONDE_STYLE_JSON : SONDE_STYLE_PLAIN,
+		.columns = config->columns ? config->columns :
+			   config->json    ? USUAL_JSON :
+					     USUAL_TEXT,
+		.times = SONDE_STAMP_LOCAL,
+		.colour = config->colour,
+	};
+	struct sonde_live *live = calloc(1, sizeof(*live));
+	const struct sonde_feed_config feed = {
+		.follow = config->follow,
+		.filter = config->filter,
+		.hold_ns = config->hold_ns,
+		.say = config->say,
+		.begin = begin_lines,
+		.event = hold_line,
+		.end = end_lines,
+		.ctx = live,
+	};
 
-	if (err)
-		return err;
-	while (!err && (found = sonde_cursor_next(cursor, &event)) > 0)
-		err = live_event(live, filter, event);
-	sonde_cursor_free(cursor);
-	return found < 0 ? found : err;
-}
-
-static int live_fail(struct sonde_live *live, int err, const char *option)
-{
-	if (err == -EINVAL)
-		live->wrong_option = option;
-	else
-		(void)snprintf(live->error.text, sizeof(live->error.text), "%s",
-			       strerrordesc_np(-err));
-	return err;
-}
-
-/* No event of the part has what the filter names, if it has any. */
-static void warn_of_filter(struct sonde_live *live, struct sonde_trace *trace)
-{
-	const struct sonde_event *event;
-	struct sonde_cursor *cursor;
-	char text[700];
-	bool is_empty;
-
-	if (live->has_warned || sonde_cursor_new(trace, NULL, &cursor))
-		return;
-	is_empty = sonde_cursor_next(cursor, &event) <= 0;
-	sonde_cursor_free(cursor);
-	if (is_empty)
-		return;
-	live->has_warned = true;
-	(void)snprintf(text, sizeof(text),
-		       "--filter: %s; nothing is shown until an event has it",
-		       live->error.text);
-	live->config.say(text);
-}
-
-/* 0; 1: the part has to wait for other events. */
-static int take_part(struct sonde_live *live, struct sonde_trace *trace)
-{
-	struct sonde_filter *filter = NULL;
-	int err = 0;
-
-	compare_clocks(live, trace);
-	if (live->config.filter)
-		err = sonde_filter_new(trace, live->config.filter, &live->error,
-				       &filter);
-	if (err == -EINVAL)
-		return 1;
-	if (err)
-		return live_fail(live, err, NULL);
-	err = sonde_print_lines_begin(live->lines, trace, &live->error);
-	if (!err) {
-		err = take_events(live, filter, trace);
-		if (err)
-			err = live_fail(live, err, NULL);
-	} else {
-		err = live_fail(live, err, "--fields");
+	if (!live)
+		return -ENOMEM;
+	live->config = *config;
+	live->held.limit = HELD_BYTES;
+	sonde_feed_init(&live->feed, &feed);
+	live->last_ns = INT64_MIN;
+	live->outlet.fd = -1;
+	live->lines = sonde_print_lines_new(&options);
+	if (!live->lines ||
+	    sonde_outlet_init(&live->outlet, config->fd, OUTLET_BYTES)) {
+		sonde_live_free(live);
+		return -ENOMEM;
 	}
-	sonde_print_lines_end(live->lines);
-	sonde_filter_free(filter);
-	return err;
+	*ret_live = live;
+	return 0;
 }
 
-/* *ret_waits: there are events that the filter can't be asked about. */
-static int look_part(struct sonde_live *live, bool *ret_waits)
+void sonde_live_free(struct sonde_live *live)
 {
-	struct sonde_trace *trace;
-	int err = sonde_follow_look(live->config.follow, &live->error, &trace);
-
-	*ret_waits = false;
-	if (err <= 0)
-		return err;
-	err = take_part(live, trace);
-	if (!err)
-		return sonde_follow_pass(live->config.follow, trace);
-	*ret_waits = err > 0;
-	if (*ret_waits && !live->is_ending)
-		warn_of_filter(live, trace);
-	sonde_trace_close(trace);
-	return err < 0 ? err : 0;
+	if (!live)
+		return;
+	sonde_print_lines_free(live->lines);
+	sonde_held_fini(&live->held);
+	sonde_outlet_fini(&live->outlet);
+	free(live);
 }
 
 int sonde_live_skip(struct sonde_live *live)
 {
-	struct sonde_trace *trace;
-	int err = sonde_follow_look(live->config.follow, &live->error, &trace);
-
-	if (err > 0) {
-		compare_clocks(live, trace);
-		err = sonde_follow_pass(live->config.follow, trace);
-	}
-	sonde_follow_lost(live->config.follow, &live->before);
-	return err;
+	return sonde_feed_skip(&live->feed);
 }
 
 /* ---- showing ---- */
@@ -386,26 +278,13 @@ static void tell(struct sonde_live *live)
 		live->told_left_out = now.left_out;
 }
 
-/* Up to when, by the trace's clock, nothing will come any more. */
-static int64_t due_ns(const struct sonde_live *live, uint64_t read_ns)
-{
-	uint64_t now_ns = sonde_monotonic_ns();
-
-	if (live->ahead_ns == INT64_MIN)
-		return INT64_MIN;
-	if (!read_ns || read_ns > now_ns - live->config.hold_ns)
-		read_ns = now_ns - live->config.hold_ns;
-	return (int64_t)read_ns + live->ahead_ns;
-}
-
 int sonde_live_look(struct sonde_live *live, uint64_t read_ns)
 {
-	bool waits;
-	int err = look_part(live, &waits);
+	int err = sonde_feed_look(&live->feed);
 
 	if (err)
 		return err;
-	show_until(live, due_ns(live, read_ns),
+	show_until(live, sonde_feed_due_ns(&live->feed, read_ns),
 		   sonde_monotonic_ns() + PATIENCE_NS);
 	tell(live);
 	return sonde_outlet_flush(&live->outlet);
@@ -413,13 +292,8 @@ int sonde_live_look(struct sonde_live *live, uint64_t read_ns)
 
 int sonde_live_end(struct sonde_live *live)
 {
-	bool waits;
-	int err;
-
 	live->is_ending = true;
-	err = look_part(live, &waits);
-
-	return waits ? live_fail(live, -EINVAL, "--filter") : err;
+	return sonde_feed_end(&live->feed);
 }
 
 /* The last object of JSON. */
