@@ -27,7 +27,8 @@ extern const struct sonde_command sonde_command_record, sonde_command_list,
 	sonde_command_start, sonde_command_status, sonde_command_snapshot,
 	sonde_command_stop, sonde_command_destroy, sonde_command_change,
 	sonde_command_clear, sonde_command_wait, sonde_command_generate,
-	sonde_command_latency, sonde_command_view, sonde_command_live;
+	sonde_command_latency, sonde_command_view, sonde_command_live,
+	sonde_command_top;
 
 /* Becomes GDB, connected to a PID or a trace by `sonde gdbserver -o output`
  * (NULL: none kept); with arguments before and after the connection is made

@@ -64,6 +64,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_stop,
 	&sonde_command_destroy,
 	&sonde_command_live,
+	&sonde_command_top,
 	&sonde_command_count,
 	&sonde_command_hist,
 	&sonde_command_ps,

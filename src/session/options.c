@@ -670,6 +670,13 @@ static int apply_by(struct parse *parse, const char *value)
 	return rc;
 }
 
+static int apply_once(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->once = true;
+	return 0;
+}
+
 static int apply_interval(struct parse *parse, const char *value)
 {
 	uint64_t us;
@@ -720,6 +727,7 @@ enum option_value {
 	OPTION_BY,
 	OPTION_VALUE,
 	OPTION_COLUMNS,
+	OPTION_ONCE,
 	OPTIONS_END,
 };
 
@@ -853,6 +861,30 @@ const struct sonde_option sonde_count_option_table[] = {
 	{ "quiet", 'q', NULL, NULL, "only the counts, and what went wrong" },
 	{ 0 }
 };
+/* What is looked at while it goes on: a session, or what is recorded for that. */
+#define FOLLOW_OPTIONS \
+	{ .help = "What to record, unless it is a session's" }, \
+	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT, \
+	  "events to record: provider:event, with * and ?; may be given several " \
+	  "times (default: all); of a program that is started, " \
+	  "'http:request if bytes > 1000': under a condition" }, \
+	EVENT_OPTIONS, \
+	{ "process", 'p', "PID|NAME", NULL, \
+	  "this one, or all of this name; may be given several times" }, \
+	{ "user", 'u', "USER", NULL, "those of this user" }, \
+	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR, \
+	  "those in this control group, or below" }, \
+	{ "container", OPTION_CONTAINER, "ID", NULL, \
+	  "those in this container: the first digits of its id" }, \
+	{ "duration", OPTION_DURATION, "TIME", NULL, \
+	  "end after 500ms, 10s, 5min, 1h" }, \
+	{ "memory", OPTION_MEMORY, "SIZE", NULL, \
+	  "for all rings together (default: 64M, less in a small control " \
+	  "group)" }, \
+	{ "output", 'o', "DIR", SONDE_VALUE_DIR, \
+	  "keep the trace there (default: none is kept)" }, \
+	{ .help = "What to tell" }
+
 const struct sonde_option sonde_live_option_table[] = {
 	{ .help = "What to show" },
 	{ "filter", 'f', "EXPR", NULL,
@@ -860,28 +892,22 @@ const struct sonde_option sonde_live_option_table[] = {
 	{ "fields", OPTION_COLUMNS, "LIST", NULL,
 	  "columns, as of sonde print (default: time,cpu,tid,event,payload)" },
 	{ "json", OPTION_JSON, NULL, NULL, "an object for each event" },
-	{ .help = "What to record, unless it is a session's" },
-	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
-	  "events to record: provider:event, with * and ?; may be given several "
-	  "times (default: all); of a program that is started, "
-	  "'http:request if bytes > 1000': under a condition" },
-	EVENT_OPTIONS,
-	{ "process", 'p', "PID|NAME", NULL,
-	  "this one, or all of this name; may be given several times" },
-	{ "user", 'u', "USER", NULL, "those of this user" },
-	{ "cgroup", OPTION_CGROUP, "PATH", SONDE_VALUE_DIR,
-	  "those in this control group, or below" },
-	{ "container", OPTION_CONTAINER, "ID", NULL,
-	  "those in this container: the first digits of its id" },
-	{ "duration", OPTION_DURATION, "TIME", NULL,
-	  "end after 500ms, 10s, 5min, 1h" },
-	{ "memory", OPTION_MEMORY, "SIZE", NULL,
-	  "for all rings together (default: 64M, less in a small control "
-	  "group)" },
-	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
-	  "keep the trace there (default: none is kept)" },
-	{ .help = "What to tell" },
+	FOLLOW_OPTIONS,
 	{ "quiet", 'q', NULL, NULL, "only the events, and what went wrong" },
+	{ 0 }
+};
+const struct sonde_option sonde_top_option_table[] = {
+	{ .help = "What to show" },
+	{ "filter", 'f', "EXPR", NULL,
+	  "of the events recorded, only those for which this holds" },
+	{ "interval", OPTION_INTERVAL, "TIME", NULL,
+	  "between two tables, and of their rates (default: 1s)" },
+	{ "once", OPTION_ONCE, NULL, NULL,
+	  "after one interval write the tables, and end" },
+	{ "json", OPTION_JSON, NULL, NULL,
+	  "as JSON, an object for each interval" },
+	FOLLOW_OPTIONS,
+	{ "quiet", 'q', NULL, NULL, "only the tables, and what went wrong" },
 	{ 0 }
 };
 /* clang-format on */
@@ -934,6 +960,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_BY] = apply_by,
 	[OPTION_VALUE] = apply_value,
 	[OPTION_COLUMNS] = apply_columns,
+	[OPTION_ONCE] = apply_once,
 };
 
 /* The i-th option, headings left out; NULL beyond the last. */
@@ -1010,10 +1037,17 @@ static int parse_short(struct parse *parse, const char *word)
 	return unknown_option(parse, word, 2);
 }
 
-/* `sonde live` takes one word as a session's name. */
+/* What is recorded is looked at while it goes on. */
+static bool is_follower(const struct parse *parse)
+{
+	return parse->table == sonde_live_option_table ||
+	       parse->table == sonde_top_option_table;
+}
+
+/* `sonde live` and `sonde top` take one word as a session's name. */
 static bool is_session_name(struct parse *parse)
 {
-	if (parse->table != sonde_live_option_table || parse->options->name)
+	if (!is_follower(parse) || parse->options->name)
 		return false;
 	parse->options->name = parse->argv[parse->next++];
 	return true;
@@ -1091,7 +1125,7 @@ static int check_triggers(struct parse *parse)
 	return 0;
 }
 
-/* Of `sonde live`. */
+/* Of `sonde live` and `sonde top`. */
 static int check_live(struct parse *parse)
 {
 	const struct sonde_record_options *options = parse->options;
@@ -1104,22 +1138,23 @@ static int check_live(struct parse *parse)
 
 	if (!options->name && !options->session.attaches && !parse->has_dashes)
 		return fail(parse,
-			    "live: of what? Give a session's name (sonde "
-			    "status), -p PID, or -- PROGRAM ARGS");
+			    "%s: of what? Give a session's name (sonde "
+			    "status), -p PID, or -- PROGRAM ARGS",
+			    parse->argv[0]);
 	if (!options->name)
 		return 0;
 	if (parse->next < parse->argc)
 		return fail(parse,
-			    "live: '%.60s' is one word too many behind a "
+			    "%s: '%.60s' is one word too many behind a "
 			    "session's name; to start a program, put -- before "
 			    "it",
-			    parse->argv[parse->next]);
+			    parse->argv[0], parse->argv[parse->next]);
 	if (is_own)
 		return fail(parse,
-			    "live: session '%.60s' says what is recorded: give "
-			    "--filter, --fields and --json alone (to start a "
-			    "program, put -- before it)",
-			    options->name);
+			    "%s: session '%.60s' says what is recorded: leave "
+			    "out what is about that (to start a program, put "
+			    "-- before it)",
+			    parse->argv[0], options->name);
 	return 0;
 }
 
@@ -1135,7 +1170,7 @@ static int finish(struct parse *parse)
 	rc = check_triggers(parse);
 	if (!rc && parse->is_session)
 		rc = check_session(parse);
-	if (!rc && parse->table == sonde_live_option_table)
+	if (!rc && is_follower(parse))
 		rc = check_live(parse);
 	if (rc || options->name)
 		return rc;
@@ -1217,5 +1252,13 @@ int sonde_parse_live_options(int argc, char *const *argv,
 			     char *error, size_t error_size)
 {
 	return parse_options(sonde_live_option_table, false, argc, argv,
+			     ret_options, error, error_size);
+}
+
+int sonde_parse_top_options(int argc, char *const *argv,
+			    struct sonde_record_options *ret_options,
+			    char *error, size_t error_size)
+{
+	return parse_options(sonde_top_option_table, false, argc, argv,
 			     ret_options, error, error_size);
 }

@@ -38,14 +38,15 @@ struct sonde_record_options {
 	bool verbose;
 	bool json;
 	bool help;
-	/* sonde live; borrowed from argv, or NULL */
+	/* sonde live, top; borrowed from argv, or NULL */
 	char *name; /* of a session: nothing is recorded by ourselves */
 	const char *shown_filter;
 	const char *columns;
+	bool once;
 	/* sonde count */
 	bool live;
 	bool by_process;
-	uint64_t interval_us;  /* of --live */
+	uint64_t interval_us;  /* of --live, sonde top */
 	char by[SONDE_BY_MAX]; /* what the keys are, one after the other */
 	/* borrowed; NULL-terminated; NULL with help, or if only the machine, or
 	 * what runs already, is recorded */
@@ -54,7 +55,8 @@ struct sonde_record_options {
 
 /* What there is, for --help as well. */
 extern const struct sonde_option sonde_record_option_table[],
-	sonde_count_option_table[], sonde_live_option_table[];
+	sonde_count_option_table[], sonde_live_option_table[],
+	sonde_top_option_table[];
 
 /*
  * argv[0] is the command's own name. Returns 0; -EINVAL and one line in
@@ -77,10 +79,14 @@ int sonde_count_options_parse(int argc, char *const *argv,
 			      struct sonde_record_options *ret_options,
 			      char *error, size_t error_size);
 
-/* The same of `sonde live`. */
+/* The same of `sonde live`, and of `sonde top`. */
 int sonde_parse_live_options(int argc, char *const *argv,
 			     struct sonde_record_options *ret_options,
 			     char *error, size_t error_size);
+
+int sonde_parse_top_options(int argc, char *const *argv,
+			    struct sonde_record_options *ret_options,
+			    char *error, size_t error_size);
 
 /* A syslog or debug level by name, in any case, or by number. 0 or -EINVAL. */
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level);
