@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/follow.h"
@@ -65,28 +66,40 @@ static void choose_rows(struct top *top)
 	top->view.rows = rows > TABLE_ROWS ? rows - TABLE_ROWS : 1;
 }
 
-/* Two lines: what is shown, and what keys there are. */
-static void draw_head(const struct top *top, FILE *to)
+/* What is shown. */
+static void head_line(const struct top *top, struct sonde_text *text)
 {
 	const struct sonde_top_view *view = &top->view;
 	size_t sort = view->sort < 0 ? sonde_top_sort(view->table) :
 				       (size_t)view->sort;
 	const struct sonde_column *column = sonde_top_column(view->table, sort);
 
-	(void)fprintf(to, "sonde top%s%s", top->options.name ? ": " : "",
-		      top->options.name ? top->options.name : "");
+	sonde_text_add(text, "sonde top%s%s", top->options.name ? ": " : "",
+		       top->options.name ? top->options.name : "");
 	if (view->table != SONDE_TOP_ALL && column)
-		(void)fprintf(to, "; by %s%s", column->title,
-			      view->ascending ? ", least first" : "");
+		sonde_text_add(text, "; by %s%s", column->title,
+			       view->ascending ? ", least first" : "");
 	if (*top->having || top->is_typing)
-		(void)fprintf(to, "; with '%s%s", top->having,
-			      top->is_typing ? "_" : "'");
-	(void)fprintf(to, "%s\n%s\n", top->is_paused ? "; PAUSED" : "",
-		      "a ll  e vents  p rocesses  t hreads  l ocks  w aits  "
-		      "m emory  < > r sort  / with  space pause  q uit");
+		sonde_text_add(text, "; with '%s%s", top->having,
+			       top->is_typing ? "_" : "'");
+	if (top->is_paused)
+		sonde_text_add(text, "; PAUSED");
 }
 
-static int draw_report(const struct top *top, FILE *to)
+/* That, and what keys there are, as wide as the screen; all of it is ASCII. */
+static void draw_head(const struct top *top, int width, FILE *to)
+{
+	char line[200];
+	struct sonde_text text = { .to = line, .size = sizeof(line) };
+
+	head_line(top, &text);
+	(void)fprintf(to, "%.*s\n%.*s\n", width, line, width,
+		      "a ll  e vents  p rocesses  t hreads  l ocks  w aits  "
+		      "m emory  s yscalls  < > r sort  / with  space pause  "
+		      "q uit");
+}
+
+static int draw_text(const struct top *top, FILE *to)
 {
 	struct sonde_report *report;
 	struct sonde_show show;
@@ -96,6 +109,10 @@ static int draw_report(const struct top *top, FILE *to)
 		return err;
 	sonde_show_init(&show, stdout);
 	show.json = top->options.json;
+	if (top->screen.is_terminal)
+		draw_head(top, show.width ? (int)show.width : -1, to);
+	else if (top->has_drawn && !show.json)
+		(void)fputc('\n', to);
 	err = sonde_show_report(&show, report, to);
 	sonde_report_free(report);
 	return err;
@@ -111,11 +128,7 @@ static int draw_all(struct top *top)
 	if (!to)
 		return -ENOMEM;
 	choose_rows(top);
-	if (top->screen.is_terminal)
-		draw_head(top, to);
-	else if (top->has_drawn && !top->options.json)
-		(void)fputc('\n', to);
-	err = draw_report(top, to);
+	err = draw_text(top, to);
 	if (fclose(to) && !err)
 		err = -ENOMEM;
 	if (!err)
@@ -165,7 +178,7 @@ static void type_key(struct top *top, int key)
 
 static void obey_letter(struct top *top, int key)
 {
-	static const char letters[] = "aeptlwm"; /* enum sonde_top_table */
+	static const char letters[] = "aeptlwms"; /* enum sonde_top_table */
 	const char *letter =
 		key > 0 && key < BACKSPACE ? strchr(letters, key) : NULL;
 

@@ -15,6 +15,7 @@ import subprocess
 import termios
 
 from home import Home, check_sum
+from kernel import need_any
 from obedient import TIMEOUT, Program, program
 from sonde import SONDE, build, check, install
 from harness import check_equal, main, test
@@ -50,6 +51,26 @@ int main(int argc, char **argv)
 	for (int i = 0; i < 2; i++)
 		pthread_join(threads[i], NULL);
 	return argc == 2 ? 7 : 0;
+}
+"""
+
+
+CALLS = r"""
+#include <stdio.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int main(void)
+{
+	while (getchar() == '\n') {
+		for (int i = 0; i < 300; i++)
+			syscall(SYS_getppid);
+		for (int i = 0; i < 20; i++)
+			syscall(SYS_timerfd_gettime, -1, NULL);
+		puts("done");
+		fflush(stdout);
+	}
+	return 0;
 }
 """
 
@@ -259,6 +280,36 @@ def who_does_not_read_loses_drawings_and_no_events():
         check_equal(sums["events"] + sums["lost"], emitted, "events")
         check("drawings are left out" in err, f"none is left out: {err}")
     p.end()
+
+
+@test
+def system_calls_are_counted():
+    need_any()
+    p = subprocess.Popen([build(CALLS)], stdin=subprocess.PIPE,
+                         stdout=subprocess.PIPE, text=True)
+    with Home() as home:
+        home.start("night", "-a", "-k",
+                   "syscalls:getppid,syscalls:timerfd_gettime")
+        top = home.popen("top", "night", "-q", "--json", "--interval", "50ms",
+                         "-f", f"$tid == {p.pid}")
+        first = os.read(top.stdout.fileno(), 1).decode()
+        p.stdin.write("\n")
+        p.stdin.flush()
+        check_equal(p.stdout.readline(), "done\n", "the program")
+        home.ok("stop", "night")
+        out, err = top.communicate(timeout=TIMEOUT)
+        check_equal(top.returncode, 0, f"status; {err}")
+        last = objects(first + out)[-1]
+        check_equal(last["sums"][0]["lost"], 0, "lost")
+        check_equal({c["call"]: (c["count"], c["error_count"])
+                     for c in last["calls"]},
+                    {"getppid": (300, 0), "timerfd_gettime": (20, 20)},
+                    "calls")
+        check(all(c["max_ns"] > 0 for c in last["calls"]), "no durations")
+        check_equal([(t["tid"], t["pid"], t["count"])
+                     for t in last["threads"]], [(p.pid, p.pid, 640)],
+                    "the thread")
+    p.communicate()
 
 
 @test

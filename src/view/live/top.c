@@ -13,7 +13,7 @@
 
 #include "base/port.h"
 #include "base/time.h"
-#include "sys/textfile.h"
+#include "sys/proc.h"
 #include "view/live/top_parts.h"
 
 #define HELD_BYTES  ((size_t)64 << 20)
@@ -24,18 +24,18 @@
 #define IDLE_TURNS  10
 
 /* What waits to be played. */
+enum machine {
+	OF_LOCKS,
+	OF_HEAP,
+	OF_CALLS,
+};
+
 struct played {
 	struct sonde_journal_entry entry;
-	bool is_heap;
+	enum machine machine;
 };
 
 /* ---- meters ---- */
-
-static void meter_turn(struct sonde_meter *meter)
-{
-	meter->last = meter->now - meter->since;
-	meter->since = meter->now;
-}
 
 /* What another one has summed up, which may have begun anew. */
 static void meter_follow(struct sonde_meter *meter, uint64_t now,
@@ -74,6 +74,10 @@ static int forget_threads(struct sonde_top *top)
 	sonde_hash_fini(&top->threads);
 	top->threads = busy;
 	top->has_forgotten = true;
+	/* numbers of threads are used again */
+	sonde_hash_fini(&top->processes);
+	sonde_hash_init(&top->processes, sizeof(struct sonde_top_process),
+			THREADS_MAX);
 	return 0;
 }
 
@@ -120,6 +124,27 @@ static struct sonde_top_thread *thread_entry(struct sonde_top *top, int32_t tid,
 	if (thread && top->has_forgotten)
 		see_sums(top, thread);
 	return thread;
+}
+
+/* Of an event that doesn't say it: the kernel's. -1: it isn't known. */
+static int32_t find_process(struct sonde_top *top, int32_t tid)
+{
+	const struct sonde_key key =
+		sonde_key_make(SONDE_KEY_INT, (uint64_t)tid, 0);
+	struct sonde_top_process *process =
+		sonde_hash_get(&top->processes, &key);
+	uint64_t pid;
+
+	if (process)
+		return process->pid;
+	process = sonde_hash_put(&top->processes, &key);
+	if (!process)
+		return -1;
+	process->pid = -1;
+	if (tid > 0 && !sonde_proc_status(tid, "Tgid", 10, &pid) &&
+	    pid <= INT32_MAX)
+		process->pid = (int32_t)pid;
+	return process->pid;
 }
 
 /* ---- names ---- */
@@ -204,12 +229,17 @@ static int play_one(struct sonde_top *top, const struct played *played)
 {
 	int err;
 
-	if (played->is_heap) {
+	switch (played->machine) {
+	case OF_LOCKS:
+		err = sonde_contention_play(&top->contention, &played->entry);
+		return err == -E2BIG ? restart_locks(top) : err;
+	case OF_HEAP:
 		err = sonde_heap_play(&top->heap, &played->entry);
 		return err == -E2BIG ? restart_heap(top) : err;
+	case OF_CALLS:
+		break;
 	}
-	err = sonde_contention_play(&top->contention, &played->entry);
-	return err == -E2BIG ? restart_locks(top) : err;
+	return sonde_top_calls_play(&top->calls, &played->entry);
 }
 
 static int play_until(struct sonde_top *top, int64_t due_ns)
@@ -231,19 +261,33 @@ static int play_until(struct sonde_top *top, int64_t due_ns)
 	return err;
 }
 
+/* 1: it is of this machine; 0, -ENOMEM. */
+static int what_plays(struct sonde_top *top, const struct sonde_event *event,
+		      struct played *played)
+{
+	played->machine = OF_LOCKS;
+	if (sonde_journal_read(top->of_locks, event, &played->entry))
+		return 1;
+	played->machine = OF_HEAP;
+	if (sonde_journal_read(top->of_heap, event, &played->entry))
+		return 1;
+	played->machine = OF_CALLS;
+	return sonde_top_calls_read(&top->calls, event, &played->entry);
+}
+
 static int hold_entry(struct sonde_top *top, const struct sonde_event *event)
 {
-	struct played played = { .is_heap = false };
-	int err = 0;
+	struct played played;
+	int err = what_plays(top, event, &played);
 
-	if (!sonde_journal_read(top->of_locks, event, &played.entry)) {
-		played.is_heap = true;
-		if (!sonde_journal_read(top->of_heap, event, &played.entry))
-			return 0;
-	}
-	/* too many are held: a part of them before its time, in its order */
-	if (!sonde_held_has_room(&top->held, sizeof(played)))
-		err = play_until(top, INT64_MAX);
+	if (err <= 0)
+		return err;
+	if (event->time_ns > top->newest_ns)
+		top->newest_ns = event->time_ns;
+	/* too many are held: all of them now, in their order */
+	err = sonde_held_has_room(&top->held, sizeof(played)) ?
+		      0 :
+		      play_until(top, INT64_MAX);
 	return err ? err :
 		     sonde_held_put(&top->held, event->time_ns,
 				    (const char *)&played, sizeof(played));
@@ -261,7 +305,9 @@ static int begin_reading(void *ctx, struct sonde_trace *trace,
 					   sonde_contention_nr_forms);
 	top->of_heap = sonde_journal_bind(trace, sonde_heap_forms,
 					  sonde_heap_nr_forms);
-	return top->of_locks && top->of_heap ? 0 : -ENOMEM;
+	if (!top->of_locks || !top->of_heap)
+		return -ENOMEM;
+	return sonde_top_calls_begin(&top->calls, trace);
 }
 
 static void end_reading(void *ctx)
@@ -272,6 +318,7 @@ static void end_reading(void *ctx)
 	free(top->of_heap);
 	top->of_locks = NULL;
 	top->of_heap = NULL;
+	sonde_top_calls_end(&top->calls);
 }
 
 static int count_one(struct sonde_top *top, const struct sonde_event *event,
@@ -279,13 +326,14 @@ static int count_one(struct sonde_top *top, const struct sonde_event *event,
 {
 	const struct sonde_key key = sonde_key_of_text(name, strlen(name));
 	struct sonde_top_event *of_name = sonde_hash_put(&top->events, &key);
+	int32_t tid = sonde_event_tid(event);
+	int32_t pid = sonde_event_pid(event);
 	struct sonde_top_thread *thread;
 
 	top->all.now++;
 	if (of_name)
 		of_name->count.now++;
-	thread = thread_entry(top, sonde_event_tid(event),
-			      sonde_event_pid(event));
+	thread = thread_entry(top, tid, pid < 0 ? find_process(top, tid) : pid);
 	if (thread)
 		thread->events.now++;
 	top->counts.left_out += !of_name || !thread;
@@ -309,19 +357,38 @@ int sonde_top_skip(struct sonde_top *top)
 	return sonde_feed_skip(&top->feed);
 }
 
+static bool has_lost_more(struct sonde_top *top)
+{
+	uint64_t before = top->lost;
+	struct sonde_follow_losses lost;
+
+	sonde_feed_lost(&top->feed, &lost);
+	top->lost = lost.events + lost.packets + lost.damages;
+	return top->lost != before;
+}
+
+/* Where in the part something was lost isn't known: calls that began up to its end
+ * may have returned, unseen. */
+static int play_part(struct sonde_top *top, int64_t due_ns)
+{
+	if (has_lost_more(top))
+		top->calls.unsure_ns = top->newest_ns;
+	return play_until(top, due_ns);
+}
+
 int sonde_top_look(struct sonde_top *top, uint64_t read_ns)
 {
 	int err = sonde_feed_look(&top->feed);
 
 	return err ? err :
-		     play_until(top, sonde_feed_due_ns(&top->feed, read_ns));
+		     play_part(top, sonde_feed_due_ns(&top->feed, read_ns));
 }
 
 int sonde_top_end(struct sonde_top *top)
 {
 	int err = sonde_feed_end(&top->feed);
 
-	return err ? err : play_until(top, INT64_MAX);
+	return err ? err : play_part(top, INT64_MAX);
 }
 
 /* ---- turns ---- */
@@ -343,11 +410,11 @@ static void turn_thread(struct sonde_top *top, struct sonde_top_thread *thread)
 			     &thread->seen_allocations);
 		meter_follow(&thread->bytes, heap->bytes, &thread->seen_bytes);
 	}
-	meter_turn(&thread->events);
-	meter_turn(&thread->waits);
-	meter_turn(&thread->wait_ns);
-	meter_turn(&thread->allocations);
-	meter_turn(&thread->bytes);
+	sonde_meter_turn(&thread->events);
+	sonde_meter_turn(&thread->waits);
+	sonde_meter_turn(&thread->wait_ns);
+	sonde_meter_turn(&thread->allocations);
+	sonde_meter_turn(&thread->bytes);
 	thread->idle = thread->events.last ? 0 : thread->idle + 1;
 }
 
@@ -360,9 +427,9 @@ static int turn_lock(struct sonde_top *top, const struct sonde_lock *lock)
 	of->obtained.now = lock->acquired;
 	of->waited.now = lock->waited;
 	of->wait_ns.now = (uint64_t)lock->waits.sum;
-	meter_turn(&of->obtained);
-	meter_turn(&of->waited);
-	meter_turn(&of->wait_ns);
+	sonde_meter_turn(&of->obtained);
+	sonde_meter_turn(&of->waited);
+	sonde_meter_turn(&of->wait_ns);
 	return 0;
 }
 
@@ -387,8 +454,8 @@ static int turn_sites(struct sonde_top *top)
 			return sonde_hash_error(&top->sites);
 		site->calls.now = top->heap.sites[i].calls.calls;
 		site->bytes.now = top->heap.sites[i].calls.bytes;
-		meter_turn(&site->calls);
-		meter_turn(&site->bytes);
+		sonde_meter_turn(&site->calls);
+		sonde_meter_turn(&site->bytes);
 	}
 	return 0;
 }
@@ -403,10 +470,11 @@ int sonde_top_turn(struct sonde_top *top)
 	if (!err)
 		err = turn_sites(top);
 	while ((event = sonde_hash_next(&top->events, event)))
-		meter_turn(&event->count);
+		sonde_meter_turn(&event->count);
 	while ((thread = sonde_hash_next(&top->threads, thread)))
 		turn_thread(top, thread);
-	meter_turn(&top->all);
+	sonde_top_calls_turn(&top->calls);
+	sonde_meter_turn(&top->all);
 	top->last_turn_ns = now_ns - top->turn_ns;
 	top->turn_ns = now_ns;
 	return err;
@@ -422,10 +490,13 @@ static void top_init(struct sonde_top *top)
 			THREADS_MAX);
 	sonde_hash_init(&top->names, sizeof(struct sonde_top_name),
 			THREADS_MAX);
+	sonde_hash_init(&top->processes, sizeof(struct sonde_top_process),
+			THREADS_MAX);
 	sonde_hash_init(&top->locks, sizeof(struct sonde_top_lock), LOCKS_MAX);
 	sonde_hash_init(&top->sites, sizeof(struct sonde_top_site), SITES_MAX);
 	sonde_contention_init(&top->contention);
 	sonde_heap_init(&top->heap);
+	sonde_top_calls_init(&top->calls);
 }
 
 static void top_fini(struct sonde_top *top)
@@ -433,10 +504,12 @@ static void top_fini(struct sonde_top *top)
 	sonde_hash_fini(&top->events);
 	sonde_hash_fini(&top->threads);
 	sonde_hash_fini(&top->names);
+	sonde_hash_fini(&top->processes);
 	sonde_hash_fini(&top->locks);
 	sonde_hash_fini(&top->sites);
 	sonde_contention_fini(&top->contention);
 	sonde_heap_fini(&top->heap);
+	sonde_top_calls_fini(&top->calls);
 }
 
 int sonde_top_new(const struct sonde_top_config *config,
@@ -461,6 +534,7 @@ int sonde_top_new(const struct sonde_top_config *config,
 	sonde_feed_init(&top->feed, &feed);
 	top->held.limit = HELD_BYTES;
 	top->last_ns = INT64_MIN;
+	top->newest_ns = INT64_MIN;
 	top->turn_ns = sonde_monotonic_ns();
 	top_init(top);
 	*ret_top = top;
@@ -483,6 +557,7 @@ void sonde_top_count(const struct sonde_top *top,
 
 	sonde_feed_lost(&top->feed, &lost);
 	*ret_counts = top->counts;
+	ret_counts->left_out += top->calls.unnamed;
 	ret_counts->events = top->feed.events;
 	ret_counts->filtered = top->feed.filtered;
 	ret_counts->lost = lost.events;

@@ -10,12 +10,9 @@
 #include "base/hash.h"
 #include "view/live/feed.h"
 #include "view/live/held.h"
+#include "view/live/meter.h"
 #include "view/live/top.h"
-
-/* A sum: now, at the last turn, and what came between the last two. */
-struct sonde_meter {
-	uint64_t now, since, last;
-};
+#include "view/live/top_calls.h"
 
 struct sonde_top_event {
 	struct sonde_key key; /* its name */
@@ -36,6 +33,12 @@ struct sonde_top_name {
 	char name[16];        /* "": not known */
 };
 
+/* Whose a thread is. */
+struct sonde_top_process {
+	struct sonde_key key; /* the thread */
+	int32_t pid;          /* -1: nobody knows */
+};
+
 /* A lock, by its address and process. */
 struct sonde_top_lock {
 	struct sonde_key key;
@@ -53,14 +56,19 @@ struct sonde_top {
 	struct sonde_feed feed;
 	struct sonde_held held; /* struct played */
 	struct sonde_hash events, threads, names, locks, sites;
+	struct sonde_hash
+		processes; /* of threads of which only the kernel tells */
 	struct sonde_contention contention;
 	struct sonde_heap heap;
+	struct sonde_top_calls calls;
+	uint64_t lost; /* events, when they were looked at last */
 	/* of the part that is read */
 	const struct sonde_trace *trace;
 	struct sonde_journal_binding *of_locks, *of_heap;
 	struct sonde_meter all; /* events that count */
 	struct sonde_top_counts counts;
-	int64_t last_ns; /* that was played */
+	int64_t newest_ns; /* that was read */
+	int64_t last_ns;   /* that was played */
 	uint64_t turn_ns, last_turn_ns;
 	bool has_forgotten; /* threads */
 };

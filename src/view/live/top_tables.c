@@ -160,7 +160,8 @@ static void top_add_thread(struct making *making, const void *memory)
 	sonde_table_row(making->table);
 	sonde_table_text(making->table, 0, name);
 	sonde_table_int(making->table, 1, (int32_t)thread->key.number);
-	sonde_table_int(making->table, 2, (int32_t)thread->key.space);
+	if ((int32_t)thread->key.space >= 0)
+		sonde_table_int(making->table, 2, (int32_t)thread->key.space);
 	thread_meters(making, thread);
 }
 
@@ -219,7 +220,8 @@ static void add_process(struct making *making, const void *memory)
 		return;
 	sonde_table_row(making->table);
 	sonde_table_text(making->table, 0, name);
-	sonde_table_int(making->table, 1, (int32_t)pid);
+	if ((int32_t)pid >= 0)
+		sonde_table_int(making->table, 1, (int32_t)pid);
 	sonde_table_uint(making->table, 2, process->nr);
 	thread_meters(making, &process->sum);
 }
@@ -386,6 +388,50 @@ static int site_rows(struct making *making)
 	return add_sorted(making, &making->top->sites, top_add_site);
 }
 
+/* ---- system calls ---- */
+
+static const struct sonde_column call_columns[] = {
+	{ "call", "CALL", SONDE_CELL_TEXT },
+	{ "rate", "RATE", SONDE_CELL_RATE },
+	{ "errors", "ERRORS", SONDE_CELL_RATE },
+	{ "time", "TIME", SONDE_CELL_PERCENT },
+	{ "mean", "MEAN", SONDE_CELL_DURATION },
+	{ "max", "MAX", SONDE_CELL_DURATION },
+	{ "count", "COUNT", SONDE_CELL_COUNT },
+	{ "error_count", "FAILED", SONDE_CELL_COUNT },
+};
+
+static void top_add_call(struct making *making,
+			 const struct sonde_top_call *call)
+{
+	struct sonde_table *table = making->table;
+
+	if (making->view->having && !strstr(call->name, making->view->having))
+		return;
+	sonde_table_row(table);
+	sonde_table_text(table, 0, call->name);
+	sonde_table_double(table, 1, rate_of(making, &call->count));
+	sonde_table_double(table, 2, rate_of(making, &call->errors));
+	sonde_table_uint(table, 6, call->count.now);
+	sonde_table_uint(table, 7, call->errors.now);
+	if (call->timed.now)
+		sonde_table_int(table, 5, call->max_ns);
+	if (!call->timed.last)
+		return;
+	sonde_table_double(table, 3, share_of_time(making, &call->ns));
+	sonde_table_int(table, 4, (int64_t)(call->ns.last / call->timed.last));
+}
+
+static int call_rows(struct making *making)
+{
+	const struct sonde_top_calls *calls = &making->top->calls;
+
+	for (size_t i = 0; i < calls->nr; i++)
+		if (calls->list[i].count.now)
+			top_add_call(making, &calls->list[i]);
+	return 0;
+}
+
 /* ---- all together ---- */
 
 struct top_table {
@@ -394,6 +440,7 @@ struct top_table {
 	size_t nr_columns;
 	size_t sort;
 	int (*rows)(struct making *making);
+	uint64_t minor; /* as of sonde_table_minor() */
 };
 
 #define COLUMNS(columns) columns, SONDE_ARRAY_SIZE(columns)
@@ -406,9 +453,11 @@ static const struct top_table tables[SONDE_TOP_NR_TABLES] = {
 	[SONDE_TOP_THREADS] = { "threads", "Threads", COLUMNS(thread_columns),
 				3, thread_rows },
 	[SONDE_TOP_LOCKS] = { "locks", "Locks, by waiting",
-			      COLUMNS(lock_columns), 6, lock_rows },
+			      COLUMNS(lock_columns), 6, lock_rows, 0x1c0e },
 	[SONDE_TOP_WAITS] = { "waits", "The longest waits for locks",
 			      COLUMNS(wait_columns), 0, wait_rows },
+	[SONDE_TOP_CALLS] = { "calls", "System calls", COLUMNS(call_columns), 1,
+			      call_rows },
 	[SONDE_TOP_MEMORY] = { "memory", "Allocations, by where from",
 			       COLUMNS(site_columns), 2, site_rows },
 };
@@ -437,6 +486,7 @@ static int add_table(struct making *making, enum sonde_top_table number)
 	making->table =
 		sonde_report_table(making->report, table->key, table->title,
 				   table->columns, table->nr_columns);
+	sonde_table_minor(making->table, table->minor);
 	err = table->rows(making);
 	sonde_table_sort(making->table, sort,
 			 !(view->table == number && view->ascending));
@@ -490,6 +540,8 @@ static bool has_rows(const struct sonde_top *top, enum sonde_top_table number)
 		return top->contention.worst.nr;
 	case SONDE_TOP_MEMORY:
 		return top->sites.nr_entries;
+	case SONDE_TOP_CALLS:
+		return top->calls.nr;
 	case SONDE_TOP_ALL:
 	case SONDE_TOP_EVENTS:
 	case SONDE_TOP_PROCESSES:
