@@ -27,11 +27,17 @@ static void wait_tell(const struct sonde_session_document *answer)
 	const char *directory =
 		sonde_session_document_text(answer, "directory");
 
-	(void)printf("%s in %s (pid %" PRIu64 ")%s%s\n", event,
-		     process ? process : "?",
-		     sonde_session_document_number(answer, "pid"),
-		     directory ? ": the snapshot is " : "",
-		     directory ? directory : "");
+	if (!sonde_session_document_number(answer, "pid"))
+		(void)printf("%s of %" PRIu64 " events%s%s\n", event,
+			     sonde_session_document_number(answer, "count"),
+			     directory ? ": the snapshot is " : "",
+			     directory ? directory : "");
+	else
+		(void)printf("%s in %s (pid %" PRIu64 ")%s%s\n", event,
+			     process ? process : "?",
+			     sonde_session_document_number(answer, "pid"),
+			     directory ? ": the snapshot is " : "",
+			     directory ? directory : "");
 }
 
 static int wait_for_event(const struct sonde_rundir *home, const char *name,

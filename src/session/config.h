@@ -54,9 +54,12 @@ enum sonde_trigger_action {
 	SONDE_DO_NOTIFY,
 };
 
+/* In place of a pattern: events are lost. */
+#define SONDE_WHEN_LOSS "loss"
+
 /* What is done when an event of a program happens. */
 struct sonde_session_trigger {
-	const char *glob; /* which; borrowed */
+	const char *glob; /* which, or SONDE_WHEN_LOSS; borrowed */
 	enum sonde_trigger_action action;
 	const char *command; /* SONDE_DO_RUN: for the shell; borrowed */
 };

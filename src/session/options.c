@@ -780,7 +780,8 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "duration", OPTION_DURATION, "TIME", NULL,
 	  "end the recording after 500ms, 10s, 5min, 1h" },
 	{ "when", OPTION_WHEN, "GLOB", SONDE_VALUE_EVENT,
-	  "of a session by name: when an event of a program happens, do what "
+	  "of a session by name: when an event of a program happens, or events "
+	  "are lost (loss), do what "
 	  "--do says behind it; may be given several times" },
 	{ "do", OPTION_DO, "ACTION", "snapshot stop notify",
 	  "snapshot (default), stop, notify (those who sonde wait), or 'run "

@@ -223,6 +223,7 @@ int sonde_recorder_start_triggers(struct sonde_recorder *r);
 /* A program that is recorded is listened to from now on, if it has to be. */
 void sonde_recorder_arm(struct sonde_recorder *r,
 			struct sonde_recorder_program *program);
+/* To be called some times a second: all of them; and have events been lost? */
 void sonde_recorder_arm_all(struct sonde_recorder *r);
 
 /* What has happened there? It is acted upon at once. */

@@ -8,6 +8,9 @@
  * if that would take more than a small part of the time; and once more when the
  * program has ended, before its rings are given up. Nobody waits for us.
  *
+ * Whether events are lost is looked at when the recorder looks for who has ended:
+ * some times a second.
+ *
  * What is done is done once in PAUSE_NS and TIMES_MAX times for each trigger at
  * most, and a command only when the one before has ended: all else is counted and
  * told. An event is seen at most once, whatever becomes of it.
@@ -63,6 +66,7 @@ struct sonde_recorder_triggers {
 	uint32_t nr_bells;
 	uint32_t nr_silent; /* programs that can't have one */
 	uint64_t nr_missed; /* of bells that are gone */
+	uint64_t nr_lost;   /* events, as it was told last */
 	size_t rules_size;
 	char rules[SONDE_RULES_MAX];
 	/* That of sonde_snapshot() comes behind the session's. */
@@ -198,6 +202,21 @@ static int trigger_run(struct sonde_recorder *r, const char *command,
 	return rc;
 }
 
+/* That events are lost is no event: no rule matches it. */
+static bool trigger_is_loss(const struct sonde_session_trigger *trigger)
+{
+	return !strcmp(trigger->glob, SONDE_WHEN_LOSS);
+}
+
+static bool trigger_waits(const struct sonde_session_config *config, bool loss)
+{
+	bool waits = false;
+
+	for (uint32_t i = 0; i < config->nr_triggers; i++)
+		waits |= trigger_is_loss(&config->triggers[i]) == loss;
+	return waits;
+}
+
 static int act(struct sonde_recorder *r,
 	       const struct sonde_session_trigger *trigger, struct fate *fate,
 	       struct sonde_recorder_fired *fired)
@@ -302,8 +321,9 @@ void sonde_recorder_arm(struct sonde_recorder *r,
 	int rc;
 
 	if (!triggers || program->bell || program->is_silent ||
-	    (!r->config->session->nr_triggers &&
-	     !sonde_bell_search(&program->search, program->source)))
+	    (!trigger_waits(r->config->session, false) &&
+	     (r->config->session->mode != SONDE_OVERWRITE ||
+	      !sonde_bell_search(&program->search, program->source))))
 		return;
 	config.rules = triggers->rules;
 	config.rules_size = triggers->rules_size;
@@ -367,8 +387,32 @@ void sonde_recorder_listen_if_due(struct sonde_recorder *r)
 	triggers->next_look_ns = sonde_monotonic_ns() + took_ns * LOOK_SHARE;
 }
 
+/* Since the last time. */
+static void look_for_loss(struct sonde_recorder *r)
+{
+	const struct sonde_session_config *config = r->config->session;
+	struct sonde_consumer_counts counts;
+	struct sonde_recorder_fired fired = {
+		.event = SONDE_WHEN_LOSS,
+		.name = SONDE_WHEN_LOSS,
+		.process = "",
+	};
+	uint64_t lost;
+
+	if (!r->triggers || !trigger_waits(config, true))
+		return;
+	sonde_session_survey(r->session, &counts);
+	lost = counts.discarded + counts.lost_disk;
+	fired.nr = lost - r->triggers->nr_lost;
+	r->triggers->nr_lost = lost;
+	for (uint32_t i = 0; fired.nr && i < config->nr_triggers; i++)
+		if (trigger_is_loss(&config->triggers[i]))
+			fire(r, i, &fired);
+}
+
 void sonde_recorder_arm_all(struct sonde_recorder *r)
 {
+	look_for_loss(r);
 	for (uint32_t i = 0; r->triggers && i < SONDE_RECORDER_PROGRAMS_MAX;
 	     i++)
 		if (r->programs[i].source)

@@ -243,6 +243,32 @@ def who_waits_is_told_by_the_command():
 
 
 @test
+def loss_is_told_when_it_begins():
+    p = Program(asking())
+    other = Program(asking())
+    with Home() as home:
+        # Nobody reads in time.
+        home.start("day", "-p", p.pid, "--memory", "128K", "--read-timer",
+                   "10s", "--when", "loss", "--do", "notify")
+        p.do("emit", 10)
+        check_equal(trigger(home, "day")["happened"], 0, "before")
+        with waiter(home, "day") as answer:
+            p.do("emit", 100000)
+            said = answer()
+        check_equal((said["event"], said["pid"], said["done"]),
+                    ("loss", 0, "notify"), "said")
+        ended = home.json("stop", "day")
+        check(0 < said["count"] <= ended["events"]["discarded"],
+              f"{said['count']} of {ended['events']}")
+        # It has the other slots to itself.
+        for i in range(4):
+            home.start(f"s{i}", "-p", other.pid, "--when", "loss", "--do",
+                       "stop")
+    p.end()
+    other.end()
+
+
+@test
 def what_makes_no_sense_is_refused():
     with Home() as home:
         for words, why in (
