@@ -8,7 +8,9 @@
  * it calls nothing but the helper that reads memory, for agent expressions. On
  * entry the base registers hold the addresses of the bases' memory; it ends by
  * setting R0 to 1 if the program's value is true, else to 0, and going to the
- * instruction after its last. It uses R0 to R5 and `room` bytes of the stack
+ * instruction after its last. Where it may tell so (`tells_faults`), it sets R0 to 2
+ * if memory could not be read; where the value itself is wanted (`keeps_value`), R0
+ * is 1 if there is one, whatever it is, and 0 if a division was by zero. It uses R0 to R5 and `room` bytes of the stack
  * above `stack`, and leaves R6 to R9 alone but for reading the bases.
  *
  * Agent expressions (agent.h) see the registers that `registers` finds, and
@@ -62,6 +64,10 @@ struct sonde_ebpf_config {
 			  int16_t *ret_offset);
 	/* BPF_FUNC_probe_read_kernel or _user; 0: memory can't be read */
 	int32_t read_helper;
+	bool tells_faults;
+	/* Its value goes to 8 bytes at R10 + value_at. */
+	bool keeps_value;
+	int16_t value_at;
 	void *ctx;
 };
 

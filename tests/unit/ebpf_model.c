@@ -379,7 +379,7 @@ int ebpf_run(struct ebpf_machine *machine, const struct bpf_insn *code,
 			return -1;
 		at += 1 + (size_t)next;
 	}
-	if (!is_set(machine, 0) || machine->registers[0] > 1)
+	if (!is_set(machine, 0) || machine->registers[0] > 2)
 		return stop(machine, "it gives no truth");
 	return (int)machine->registers[0];
 }

@@ -45,8 +45,8 @@ struct ebpf_machine {
 	void *ctx;
 };
 
-/* From the first instruction to behind the last. R0, which is 0 or 1; -1 and
- * what was wrong. */
+/* From the first instruction to behind the last. R0, which is 0, 1 or 2; -1
+ * and what was wrong. */
 int ebpf_run(struct ebpf_machine *machine, const struct bpf_insn *code,
 	     size_t nr);
 

@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/port.h"
 #include "expr/jit/insn.h"
 
 #define NO_NODE   SONDE_GRAPH_NO_NODE
@@ -60,6 +61,8 @@ struct generator {
 	int err;
 };
 #define NO_TARGET UINT16_MAX
+/* What the graph doesn't know as an end of its own. */
+#define FAULTED SONDE_GRAPH_DIVIDED
 
 /* ---- single instructions ---- */
 
@@ -479,12 +482,20 @@ static void ebpf_read(struct generator *to, const struct sonde_jit_insn *insn)
 	alu_number(to, BPF_ADD, BPF_REG_1, at);
 	add(to, make(BPF_JMP | BPF_CALL, 0, 0, to->config->read_helper));
 	ebpf_jump(to, make(BPF_JMP | BPF_K | BPF_JNE, BPF_REG_0, 0, 0),
-		  SONDE_GRAPH_REJECT);
+		  FAULTED);
 	if (insn->dst == NO_NODE)
 		return;
 	dst = home(to, insn->dst);
 	load(to, dst, BPF_REG_10, at, (uint32_t)bytes);
 	put(to, insn->dst, dst);
+}
+
+static void ebpf_keep(struct generator *to, const struct sonde_jit_insn *insn)
+{
+	add_at(to,
+	       make(BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10,
+		    get(to, insn->a, SCRATCH_A), 0),
+	       to->config->value_at);
 }
 
 /* ---- comparisons ---- */
@@ -605,6 +616,9 @@ static void ebpf_put_insn(struct generator *to,
 	case SONDE_JIT_READ:
 		ebpf_read(to, insn);
 		break;
+	case SONDE_JIT_KEEP:
+		ebpf_keep(to, insn);
+		break;
 	case SONDE_JIT_COMPARE:
 	case SONDE_JIT_TEST:
 		ebpf_compare(to, insn);
@@ -618,19 +632,43 @@ static void ebpf_put_insn(struct generator *to,
 	}
 }
 
-/* Behind the last block, which goes on to ACCEPT if that is next. */
+/*
+ * Behind the last block, which goes on to ACCEPT if that is next. Each end but
+ * the last skips those behind it: there are three at most, of an instruction
+ * each.
+ */
 static void ebpf_put_ends(struct generator *to)
 {
-	bool accepts = to->jit.graph.blocks[SONDE_GRAPH_ACCEPT].nr_from != 0;
+	const struct sonde_graph_block *blocks = to->jit.graph.blocks;
+	bool tells = to->reads && to->config->tells_faults;
+	size_t skips[SONDE_GRAPH_ENDS];
+	size_t nr = 0;
+	const struct {
+		uint16_t end;
+		bool is_reached;
+		int32_t result;
+	} ends[] = {
+		{ SONDE_GRAPH_ACCEPT, blocks[SONDE_GRAPH_ACCEPT].nr_from, 1 },
+		{ SONDE_GRAPH_REJECT,
+		  to->reads && (!tells || blocks[SONDE_GRAPH_REJECT].nr_from),
+		  0 },
+		{ FAULTED, tells, 2 },
+	};
 
-	to->starts[SONDE_GRAPH_ACCEPT] = to->nr;
-	if (accepts)
-		alu_number(to, BPF_MOV, BPF_REG_0, 1);
-	if (accepts && to->reads)
-		skip_if(to, BPF_JA, 0, 0, 1);
-	to->starts[SONDE_GRAPH_REJECT] = to->nr;
-	if (to->reads)
-		alu_number(to, BPF_MOV, BPF_REG_0, 0);
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(ends) && !to->err; i++) {
+		if (ends[i].is_reached && nr)
+			skip_if(to, BPF_JA, 0, 0, 0);
+		to->starts[ends[i].end] = to->nr;
+		if (!ends[i].is_reached)
+			continue;
+		alu_number(to, BPF_MOV, BPF_REG_0, ends[i].result);
+		skips[nr++] = to->nr; /* the one that is put next, if any */
+	}
+	/* all but the last */
+	for (size_t i = 0; i + 1 < nr && !to->err; i++)
+		to->to[skips[i]].off = (int16_t)(to->nr - skips[i] - 1);
+	if (!tells)
+		to->starts[FAULTED] = to->starts[SONDE_GRAPH_REJECT];
 }
 
 static void ebpf_put_all(struct generator *to)
@@ -728,10 +766,13 @@ static void match_binary(struct sonde_jit_selector *s, uint16_t i,
 		insn->temp = (uint16_t)(s->nr_nodes + i);
 }
 
+/* What is done, not computed: reading, or keeping the value. */
 static void match_read(struct sonde_jit_selector *s, uint16_t i,
 		       struct sonde_jit_insn *insn)
 {
-	insn->code = SONDE_JIT_READ;
+	insn->code = sonde_jit_node(s, i)->op == SONDE_GRAPH_KEEP ?
+			     SONDE_JIT_KEEP :
+			     SONDE_JIT_READ;
 	insn->from = sonde_jit_node(s, i)->bits;
 	insn->a = sonde_jit_operand(s, sonde_jit_node(s, i)->a, ALL);
 }
@@ -853,6 +894,7 @@ int sonde_ebpf_generate(const struct sonde_program *program,
 	};
 	struct sonde_graph_config sees = {
 		.nr_registers = config->registers ? SONDE_EXPR_REGISTERS : 0,
+		.keeps_value = config->keeps_value,
 		.narrowest = 32,
 		.text = config->text,
 		.ctx = config->ctx,

@@ -143,6 +143,7 @@ static uint16_t graph_come(struct builder *builder, uint32_t op,
 							SONDE_GRAPH_REJECT;
 	case SONDE_EXPR_OP_END_NUMBER:
 		if (builder->program->type != SONDE_EXPR_DOUBLE &&
+		    !builder->config->keeps_value &&
 		    sonde_graph_is_number(builder->graph, builder->stack[0],
 					  &value))
 			return value ? SONDE_GRAPH_ACCEPT : SONDE_GRAPH_REJECT;
@@ -262,20 +263,17 @@ static uint16_t graph_field(struct builder *builder,
 	return node;
 }
 
-static void read_memory(struct builder *builder, const struct sonde_expr_op *op)
+/* The block does it: what a node alone doesn't. */
+static void graph_do(struct builder *builder, uint16_t node)
 {
 	struct sonde_graph *graph = builder->graph;
-	struct sonde_graph_block *block;
-	uint16_t node;
+	struct sonde_graph_block *block = &graph->blocks[builder->block];
 	uint16_t *reads;
 
-	if (graph_come(builder, op->target, op->keep) != SONDE_GRAPH_REJECT ||
-	    graph->nr_reads == SONDE_GRAPH_READS_MAX)
+	if (graph->nr_reads == SONDE_GRAPH_READS_MAX) {
 		fail(builder, -EOPNOTSUPP);
-	node = sonde_graph_node(graph, SONDE_GRAPH_READ, pop(builder), NO_NODE,
-				bits_read(op));
-	push(builder, node);
-	block = &graph->blocks[builder->block];
+		return;
+	}
 	for (uint16_t i = 0; i < block->nr_reads; i++) {
 		if (graph->reads[block->reads + i] == node)
 			return;
@@ -291,6 +289,30 @@ static void read_memory(struct builder *builder, const struct sonde_expr_op *op)
 		block->reads = (uint16_t)graph->nr_reads;
 	reads[graph->nr_reads++] = node;
 	block->nr_reads++;
+}
+
+static void read_memory(struct builder *builder, const struct sonde_expr_op *op)
+{
+	uint16_t node;
+
+	if (graph_come(builder, op->target, op->keep) != SONDE_GRAPH_REJECT)
+		fail(builder, -EOPNOTSUPP);
+	node = sonde_graph_node(builder->graph, SONDE_GRAPH_READ, pop(builder),
+				NO_NODE, bits_read(op));
+	push(builder, node);
+	graph_do(builder, node);
+}
+
+/* The program's value: kept, or whether it is true decides. */
+static void graph_end(struct builder *builder, uint16_t value)
+{
+	if (!builder->config->keeps_value) {
+		decide(builder, value, SONDE_GRAPH_ACCEPT, SONDE_GRAPH_REJECT);
+		return;
+	}
+	graph_do(builder, sonde_graph_node(builder->graph, SONDE_GRAPH_KEEP,
+					   value, NO_NODE, 0));
+	go(builder, SONDE_GRAPH_ACCEPT);
 }
 
 /* The second half of a comparison of which the first did not decide it. */
@@ -644,8 +666,7 @@ static void run_last(struct builder *builder, const struct sonde_expr_op *op)
 	case SONDE_EXPR_OP_END_NUMBER:
 		if (builder->program->type == SONDE_EXPR_DOUBLE)
 			fail(builder, -EOPNOTSUPP);
-		decide(builder, builder->stack[0], SONDE_GRAPH_ACCEPT,
-		       SONDE_GRAPH_REJECT);
+		graph_end(builder, builder->stack[0]);
 		return;
 	case SONDE_EXPR_OP_END_TEXT:
 		decide(builder, first_byte(builder), SONDE_GRAPH_ACCEPT,

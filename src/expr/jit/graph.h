@@ -15,8 +15,9 @@
  * A text is where it is; comparing it with a constant is decisions over its
  * bytes, several at a time, which are fields (text.c).
  *
- * Reading memory (READ) may fault, so each block says which it does; all other
- * nodes have no effect and are computed where they are needed. A division
+ * Reading memory (READ) may fault, so each block says which it does, and so it
+ * says which value it keeps (KEEP); all other nodes have no effect and are
+ * computed where they are needed. A division
  * stands behind the decision that its divisor isn't 0.
  *
  * What is known of a node: `sbits`, it equals its lowest so many bits extended
@@ -35,6 +36,7 @@ struct sonde_graph_config {
 		nr_registers; /* those with lower numbers (agent.h) are there */
 	const uint64_t *rip;  /* or NULL: it is one of these, or not there */
 	bool tells_divided;   /* division by zero is DIVIDED, else REJECT */
+	bool keeps_value;     /* it is wanted, not whether it is true: KEEP */
 	uint8_t narrowest;    /* bits that can be compared: 8 or 32 */
 	/* The bases: how many bytes of each may be read, where they begin, and
 	 * whether reads are to be aligned, as seen from there. */
@@ -56,6 +58,7 @@ enum sonde_graph_op {
 	SONDE_GRAPH_BASE,     /* number: which */
 	SONDE_GRAPH_READ,     /* bits at address a; may fault */
 	SONDE_GRAPH_FIELD,    /* the same, but can't */
+	SONDE_GRAPH_KEEP,     /* a is the program's value */
 	SONDE_GRAPH_TEXT,     /* number: its size << 32 | offset in base 0 */
 	SONDE_GRAPH_ADD,
 	SONDE_GRAPH_SUBTRACT,

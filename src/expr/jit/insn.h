@@ -37,6 +37,7 @@ enum sonde_jit_insn_code {
 	SONDE_JIT_COMPARE_WITH, /* or a with memory */
 	SONDE_JIT_TEST,
 	SONDE_JIT_READ,  /* dst = what a call reads at a; none but R6.. stays */
+	SONDE_JIT_KEEP,  /* a is the program's value */
 	SONDE_JIT_TRUTH, /* dst = whether the last comparison gave `op` */
 	SONDE_JIT_DECIDE /* the block ends: op, target block */
 };

@@ -58,7 +58,8 @@ static const struct sonde_ebpf_config config = {
 	.read_helper = BPF_FUNC_probe_read_user,
 };
 
-static int generate(const uint8_t *bytes, size_t nr, struct code *code)
+static int generate_with(const struct sonde_ebpf_config *with,
+			 const uint8_t *bytes, size_t nr, struct code *code)
 {
 	struct sonde_expr_error error = { "", 0 };
 	struct sonde_program *program = NULL;
@@ -66,10 +67,15 @@ static int generate(const uint8_t *bytes, size_t nr, struct code *code)
 
 	if (sonde_agent_decode(bytes, nr, false, &error, &program))
 		fail_msg("%s", error.text);
-	err = sonde_ebpf_generate(program, &config, code->insns, CODE_MAX,
+	err = sonde_ebpf_generate(program, with, code->insns, CODE_MAX,
 				  &code->nr);
 	sonde_program_free(program);
 	return err;
+}
+
+static int generate(const uint8_t *bytes, size_t nr, struct code *code)
+{
+	return generate_with(&config, bytes, nr, code);
 }
 
 static bool is_true(const uint8_t *bytes, size_t nr, struct agent_world *world)
@@ -134,6 +140,90 @@ static void programs_do_what_the_bytes_say(void **state)
 	}
 	assert_true(nr_tried > ROUNDS / 4);
 	assert_true(nr_true > ROUNDS / 20);
+}
+
+/* ---- values ---- */
+
+#define VALUE_AT (-512)
+
+static const struct sonde_ebpf_config keeping = {
+	.stack = -504,
+	.room = 504,
+	.registers = find_register,
+	.read_helper = BPF_FUNC_probe_read_user,
+	.tells_faults = true,
+	.keeps_value = true,
+	.value_at = VALUE_AT,
+};
+
+/* Why there is a value, or none: as R0 says it. */
+static int expected_end(enum agent_result result)
+{
+	return result == AGENT_VALUE ? 1 : result == AGENT_FAULT ? 2 : 0;
+}
+
+static void check_value(const struct code *code, const uint8_t *bytes,
+			size_t nr, struct agent_world *world, size_t *by_end)
+{
+	uint8_t stack[512] = { 0 };
+	bool known[512] = { false };
+	struct ebpf_machine machine = {
+		.areas = {
+			{ STACK - sizeof(stack), sizeof(stack), stack, known,
+			  true },
+			{ CONTEXT, sizeof(world->registers),
+			  (uint8_t *)world->registers, NULL, true },
+		},
+		.registers = { [6] = CONTEXT, [10] = STACK },
+		.set = 1u << 6 | 1u << 10,
+		.read = agent_machine.read,
+		.ctx = world,
+	};
+	uint64_t expected = 0;
+	uint64_t value;
+	int end = expected_end(agent_model_run(bytes, nr, world, &expected));
+	int got = ebpf_run(&machine, code->insns, code->nr);
+
+	if (got != end)
+		fail_msg("%d, not %d: %s", got, end,
+			 machine.wrong ? machine.wrong : "");
+	memcpy(&value, stack + sizeof(stack) + VALUE_AT, sizeof(value));
+	if (got == 1)
+		assert_int_equal(value, expected);
+	by_end[end]++;
+}
+
+/* Half of the memory is there. */
+static bool patchy_byte(void *ctx, uint64_t address, uint8_t *ret_byte)
+{
+	(void)ctx;
+	*ret_byte = (uint8_t)(address * 37);
+	return address & 64;
+}
+
+static void values_are_kept_and_faults_are_told(void **state)
+{
+	static struct agent_world world;
+	static struct code code;
+	uint64_t seed = 20261127;
+	const struct model_random random = { next_random, &seed };
+	size_t by_end[3] = { 0 };
+
+	(void)state;
+	for (size_t round = 0; round < ROUNDS; round++) {
+		uint8_t bytes[SIZE];
+		size_t nr = agent_write(bytes, sizeof(bytes), false, false,
+					&random);
+
+		if (generate_with(&keeping, bytes, nr, &code))
+			continue; /* variables */
+		agent_world_fill(&world, &random);
+		world.byte = patchy_byte;
+		check_value(&code, bytes, nr, &world, by_end);
+	}
+	assert_true(by_end[0] > 10);
+	assert_true(by_end[1] > ROUNDS / 4);
+	assert_true(by_end[2] > 100);
 }
 
 /* ---- what GDB compiled ---- */
@@ -311,31 +401,32 @@ static bool find_in_pt_regs(void *ctx, uint32_t number, uint8_t *ret_reg,
 	return number < SONDE_ARRAY_SIZE(words);
 }
 
-static void check_kernel_probe(const struct corpus_case *one, void *ctx)
+static void load_kernel_probe(const struct corpus_case *one,
+			      const struct sonde_ebpf_config *with)
 {
 	static struct code code;
 	static char log[1 << 20];
-	struct sonde_ebpf_config in_kernel = config;
-	struct sonde_expr_error error = { "", 0 };
-	struct sonde_program *program = NULL;
-	size_t *tried = ctx;
+	struct sonde_ebpf_config in_kernel = *with;
 	int fd;
 
-	if (one->collects || strcmp(one->build, "O0") != 0)
-		return;
 	in_kernel.registers = find_in_pt_regs;
 	in_kernel.read_helper = BPF_FUNC_probe_read_kernel;
-	assert_int_equal(sonde_agent_decode(one->bytes, one->nr, false, &error,
-					    &program),
+	assert_int_equal(generate_with(&in_kernel, one->bytes, one->nr, &code),
 			 0);
-	assert_int_equal(sonde_ebpf_generate(program, &in_kernel, code.insns,
-					     CODE_MAX, &code.nr),
-			 0);
-	sonde_program_free(program);
 	fd = load(BPF_PROG_TYPE_KPROBE, &code, log, sizeof(log));
 	if (fd < 0)
 		fail_msg("%s: refused: %.4000s", one->text, log);
 	(void)close(fd);
+}
+
+static void check_kernel_probe(const struct corpus_case *one, void *ctx)
+{
+	size_t *tried = ctx;
+
+	if (one->collects || strcmp(one->build, "O0") != 0)
+		return;
+	load_kernel_probe(one, &config);
+	load_kernel_probe(one, &keeping);
 	(*tried)++;
 }
 
@@ -398,6 +489,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_do_what_the_bytes_say),
+		cmocka_unit_test(values_are_kept_and_faults_are_told),
 		cmocka_unit_test(programs_do_what_gdb_compiled),
 		cmocka_unit_test(the_kernel_takes_programs_and_agrees),
 #if defined(__x86_64__)
