@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "probe/btf_type.h"
 
 enum {
 	STARS_MAX = 32,
@@ -112,6 +113,9 @@ enum {
 static const char *const tag_words[] = { "struct", "union", "enum", "class" };
 static const int tags[] = { DW_TAG_structure_type, DW_TAG_union_type,
 			    DW_TAG_enumeration_type, DW_TAG_class_type };
+/* The same of BTF, which has no classes. */
+static const uint32_t btf_kinds[] = { BTF_KIND_STRUCT, BTF_KIND_UNION,
+				      BTF_KIND_ENUM, BTF_KIND_STRUCT };
 
 static bool c_type_is_word(const char *text, size_t length, const char *word)
 {
@@ -131,6 +135,7 @@ struct finding_type {
 	const char *name;
 	size_t length;
 	int tag; /* 0: a typedef, or of no tag (C++) */
+	uint32_t kind;
 	Dwarf_Die die;
 };
 
@@ -157,6 +162,12 @@ static bool c_type_find_type(Dwarf_Die *die, bool is_local, void *ctx)
 static bool find_named(struct sonde_probe_dwarf *dwarf,
 		       struct finding_type *finding)
 {
+	struct sonde_probe_ctype type;
+
+	if (dwarf->btf)
+		return sonde_probe_btf_named(dwarf->btf, finding->kind,
+					     finding->name, finding->length,
+					     &type);
 	return sonde_probe_dwarf_visible(dwarf, c_type_find_type, finding) ||
 	       sonde_probe_dwarf_everywhere(dwarf, c_type_find_type, finding);
 }
@@ -203,6 +214,10 @@ static bool take_named(struct sonde_probe_dwarf *dwarf,
 		       struct finding_type *finding,
 		       struct sonde_probe_ctype *ret_type)
 {
+	if (dwarf->btf)
+		return sonde_probe_btf_named(dwarf->btf, finding->kind,
+					     finding->name, finding->length,
+					     ret_type);
 	if (!find_named(dwarf, finding))
 		return false;
 	if (dwarf_tag(&finding->die) == DW_TAG_typedef)
@@ -216,7 +231,7 @@ static bool c_type_take_word(struct sonde_probe_dwarf *dwarf, const char **at,
 			     size_t length, unsigned int *words,
 			     struct sonde_probe_ctype *type)
 {
-	struct finding_type finding = { *at, length, 0, { 0 } };
+	struct finding_type finding = { *at, length, 0, 0, { 0 } };
 	int i = c_type_find_word(number_words, SONDE_ARRAY_SIZE(number_words),
 				 *at, length);
 
@@ -236,6 +251,7 @@ static bool c_type_take_word(struct sonde_probe_dwarf *dwarf, const char **at,
 			     length);
 	if (i >= 0) {
 		finding.tag = tags[i];
+		finding.kind = btf_kinds[i];
 		finding.name = skip_blanks(*at + length);
 		finding.length = word_length(finding.name);
 		*at = finding.name + finding.length - length;
@@ -271,7 +287,7 @@ bool sonde_probe_ctype_named(struct sonde_probe_dwarf *dwarf, const char *text,
 bool sonde_probe_ctype_begins(struct sonde_probe_dwarf *dwarf, const char *word,
 			      size_t length)
 {
-	struct finding_type finding = { word, length, 0, { 0 } };
+	struct finding_type finding = { word, length, 0, 0, { 0 } };
 
 	return c_type_find_word(number_words, SONDE_ARRAY_SIZE(number_words),
 				word, length) >= 0 ||
@@ -289,6 +305,7 @@ bool sonde_probe_ctype_inner(const struct sonde_probe_ctype *type,
 			     struct sonde_probe_ctype *ret_inner)
 {
 	Dwarf_Die die = type->die;
+	uint64_t nr;
 
 	if (type->stars > 0) {
 		*ret_inner = *type;
@@ -297,6 +314,8 @@ bool sonde_probe_ctype_inner(const struct sonde_probe_ctype *type,
 	}
 	if (type->kind != SONDE_PROBE_CTYPE_ARRAY)
 		return false;
+	if (type->btf)
+		return sonde_probe_btf_element(type, ret_inner, &nr);
 	if (sonde_probe_dwarf_extent(&die, type->dimension + 1) > 0) {
 		*ret_inner = *type;
 		ret_inner->dimension++;
@@ -306,6 +325,22 @@ bool sonde_probe_ctype_inner(const struct sonde_probe_ctype *type,
 }
 
 /* NOLINTNEXTLINE(misc-no-recursion): an array's, bounded by its dimensions */
+static uint64_t btf_bytes(const struct sonde_probe_ctype *type)
+{
+	struct sonde_probe_ctype inner;
+	uint64_t nr = 0;
+
+	if (type->kind != SONDE_PROBE_CTYPE_ARRAY)
+		return sonde_probe_btf_size(type);
+	if (!sonde_probe_btf_element(type, &inner, &nr))
+		return 0;
+	return __builtin_mul_overflow(nr, sonde_probe_ctype_bytes(&inner),
+				      &nr) ?
+		       0 :
+		       nr;
+}
+
+/* NOLINTNEXTLINE(misc-no-recursion): the same */
 uint64_t sonde_probe_ctype_bytes(const struct sonde_probe_ctype *type)
 {
 	struct sonde_probe_ctype inner;
@@ -317,6 +352,8 @@ uint64_t sonde_probe_ctype_bytes(const struct sonde_probe_ctype *type)
 		return sizeof(uint64_t);
 	if (type->kind == SONDE_PROBE_CTYPE_NUMBER || type->bytes)
 		return type->bytes;
+	if (type->btf)
+		return btf_bytes(type);
 	if (type->kind == SONDE_PROBE_CTYPE_ARRAY) {
 		if (!sonde_probe_ctype_inner(type, &inner))
 			return 0;

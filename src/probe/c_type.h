@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * c_type.h - types of C, as expressions need them: of DWARF, or of what is
- * computed. A pointer is its pointee's type with one star more.
+ * c_type.h - types of C, as expressions need them: of DWARF, of the kernel's
+ * BTF, or of what is computed. A pointer is its pointee's type with one star more.
  */
 #ifndef PROBE_C_TYPE_H
 #define PROBE_C_TYPE_H
@@ -22,8 +22,11 @@ struct sonde_probe_ctype {
 	unsigned int stars;
 	uint8_t bytes; /* of a number */
 	bool is_signed, is_bool;
-	bool is_reference;      /* of a variable: where it is stands in it */
-	Dwarf_Die die;          /* STRUCT, ARRAY */
+	bool is_reference; /* of a variable: where it is stands in it */
+	Dwarf_Die die;     /* STRUCT, ARRAY */
+	/* Instead of it, if it isn't NULL: a type of the kernel (btf_type.h). */
+	const struct sonde_btf *btf;
+	uint32_t id;
 	unsigned int dimension; /* of an array: the first that is left */
 };
 

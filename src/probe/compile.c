@@ -15,6 +15,7 @@
 
 #include "base/port.h"
 #include "expr/tree.h"
+#include "probe/btf_type.h"
 #include "probe/location.h"
 
 enum {
@@ -62,6 +63,12 @@ static void put(struct compiling *compiling, enum sonde_probe_op op)
 static struct sonde_probe_ctype int_type(void)
 {
 	return sonde_probe_ctype_number(4, true);
+}
+
+/* The kernel's types, if it is there that the expression is for. */
+static const struct sonde_btf *kernel_of(const struct compiling *compiling)
+{
+	return compiling->scope->dwarf ? compiling->scope->dwarf->btf : NULL;
 }
 
 /* ---- values ---- */
@@ -204,6 +211,9 @@ static int take_machine(struct compiling *compiling, const char *name,
 	uint32_t number;
 
 	if (find_register(name, &ret_value->reg, &bytes)) {
+		if (kernel_of(compiling) && ret_value->reg > SONDE_AGENT_EFLAGS)
+			return fail(compiling, "this register can't be had in "
+					       "the kernel");
 		ret_value->kind = IS_REGISTER;
 		ret_value->type = sonde_probe_ctype_number(bytes, true);
 		return 0;
@@ -266,15 +276,23 @@ static int fail_symbol(struct compiling *compiling, const char *name)
 			       name);
 }
 
+static bool find_label_in_dwarf(struct compiling *compiling,
+				struct finding_label *finding)
+{
+	struct sonde_probe_dwarf *dwarf = compiling->scope->dwarf;
+
+	return sonde_probe_dwarf_visible(dwarf, find_label, finding) ||
+	       sonde_probe_dwarf_everywhere(dwarf, find_label, finding);
+}
+
 static int take_label(struct compiling *compiling, const char *name,
 		      struct value *ret_value)
 {
 	struct finding_label finding = { .name = name };
+	const struct sonde_btf *btf = kernel_of(compiling);
 
-	if (!sonde_probe_dwarf_visible(compiling->scope->dwarf, find_label,
-				       &finding) &&
-	    !sonde_probe_dwarf_everywhere(compiling->scope->dwarf, find_label,
-					  &finding))
+	if (btf ? !sonde_probe_btf_label(btf, name, &finding.value) :
+		  !find_label_in_dwarf(compiling, &finding))
 		return fail_symbol(compiling, name);
 	sonde_probe_put_const(compiling->code, finding.value);
 	ret_value->kind = IS_VALUE;
@@ -320,6 +338,37 @@ static int follow_reference(struct compiling *compiling, struct value *value)
 	return rc;
 }
 
+/* `current`, an argument of the function, or a label. */
+static int take_kernel_name(struct compiling *compiling, const char *name,
+			    struct value *ret_value)
+{
+	static const uint8_t registers[] = {
+		SONDE_AGENT_RDI, SONDE_AGENT_RSI, SONDE_AGENT_RDX,
+		SONDE_AGENT_RCX, SONDE_AGENT_R8,  SONDE_AGENT_R8 + 1
+	};
+	const struct sonde_probe_dwarf *at = compiling->scope->dwarf;
+	struct sonde_probe_btf_argument argument;
+
+	ret_value->kind = IS_REGISTER;
+	if (sonde_probe_btf_find(at->btf, at->function, name, strlen(name),
+				 &argument)) {
+		if (argument.index >= SONDE_ARRAY_SIZE(registers))
+			return fail_variable(compiling, name,
+					     "this argument is in no register "
+					     "by itself");
+		ret_value->reg = registers[argument.index];
+		ret_value->type = argument.type;
+		return 0;
+	}
+	if (strcmp(name, "current") != 0 ||
+	    !sonde_probe_btf_named(at->btf, BTF_KIND_STRUCT, "task_struct",
+				   strlen("task_struct"), &ret_value->type))
+		return take_label(compiling, name, ret_value);
+	ret_value->reg = SONDE_PROBE_BTF_CURRENT;
+	ret_value->type.stars = 1;
+	return 0;
+}
+
 static int take_name(struct compiling *compiling, struct value *ret_value)
 {
 	const struct sonde_node *node =
@@ -332,6 +381,8 @@ static int take_name(struct compiling *compiling, struct value *ret_value)
 
 	if (name[0] == '$')
 		return take_machine(compiling, name + 1, ret_value);
+	if (kernel_of(compiling))
+		return take_kernel_name(compiling, name, ret_value);
 	if (!compiling->scope->has_dwarf)
 		return fail_symbol(compiling, name);
 	if (!sonde_probe_dwarf_find(dwarf, name, strlen(name), &die))
@@ -384,65 +435,115 @@ static int compile_loaded(struct compiling *compiling, uint32_t node,
 
 /* ---- members, elements ---- */
 
-/* The least that holds its bits, and is aligned. */
-static bool set_bits(struct value *value, Dwarf_Die *member, uint64_t size)
-{
-	Dwarf_Attribute attr;
-	Dwarf_Word first = 0;
+/* Where a member is: from a structure's first byte on. */
+struct found_member {
+	struct sonde_probe_ctype type;
+	uint64_t offset; /* of its bytes, but for a bit-field of BTF's */
+	uint64_t first;  /* of a bit-field: its first bit, from `offset` on */
+	uint64_t bits;   /* 0: it is none */
+};
 
-	if (dwarf_attr(member, DW_AT_data_bit_offset, &attr)) {
-		if (dwarf_formudata(&attr, &first))
-			return false;
-	} else if (dwarf_attr(member, DW_AT_bit_offset, &attr)) {
-		/* of old, from the other end of the type's bytes */
-		if (dwarf_formudata(&attr, &first) ||
-		    first + size > value->type.bytes * (uint64_t)BITS)
-			return false;
-		first = value->type.bytes * (uint64_t)BITS - first - size;
-	}
-	for (uint8_t bytes = 1; size > 0 && bytes <= 8; bytes *= 2) {
+/* The least that holds its bits, and is aligned. */
+static bool set_bits(struct value *value, const struct found_member *member)
+{
+	for (uint8_t bytes = 1; bytes <= 8; bytes *= 2) {
 		uint64_t bits = bytes * (uint64_t)BITS;
 
-		if (first / bits != (first + size - 1) / bits)
+		if (member->first / bits !=
+		    (member->first + member->bits - 1) / bits)
 			continue;
 		value->type.bytes = bytes;
-		value->bits = (uint8_t)size;
-		value->shift = (uint8_t)(first % bits);
-		value->address += (int64_t)(first / bits * bytes);
+		value->bits = (uint8_t)member->bits;
+		value->shift = (uint8_t)(member->first % bits);
+		value->address += (int64_t)(member->first / bits * bytes);
 		return true;
 	}
 	return false;
+}
+
+/* The first bit of a bit-field. */
+static bool find_bits(Dwarf_Die *member, struct found_member *found)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word bits;
+
+	if (!dwarf_attr(member, DW_AT_bit_size, &attr))
+		return true;
+	if (dwarf_formudata(&attr, &bits) || bits == 0 || bits > 64)
+		return false;
+	found->bits = bits;
+	if (dwarf_attr(member, DW_AT_data_bit_offset, &attr))
+		return dwarf_formudata(&attr, &found->first) == 0;
+	if (!dwarf_attr(member, DW_AT_bit_offset, &attr))
+		return true;
+	/* of old, from the other end of the type's bytes */
+	if (dwarf_formudata(&attr, &found->first) ||
+	    found->first + bits > found->type.bytes * (uint64_t)BITS)
+		return false;
+	found->first = found->type.bytes * (uint64_t)BITS - found->first - bits;
+	return true;
+}
+
+static int find_in_dwarf(struct compiling *compiling, const char *name,
+			 const struct sonde_probe_ctype *type,
+			 struct found_member *found)
+{
+	Dwarf_Die structure = type->die;
+	Dwarf_Die member;
+
+	if (!sonde_probe_dwarf_member(&structure, name, strlen(name), &member,
+				      &found->offset) ||
+	    !sonde_probe_ctype_of(&member, &found->type))
+		return fail_variable(compiling, name,
+				     "the structure has no such member");
+	return find_bits(&member, found) ?
+		       0 :
+		       fail_variable(compiling, name,
+				     "this bit-field is not understood");
+}
+
+static int find_in_btf(struct compiling *compiling, const char *name,
+		       const struct sonde_probe_ctype *type,
+		       struct found_member *found)
+{
+	struct sonde_probe_btf_member member;
+
+	if (!sonde_probe_btf_member(type, name, strlen(name), &member))
+		return fail_variable(compiling, name,
+				     "the structure has no such member");
+	found->type = member.type;
+	found->bits = member.bits;
+	if (member.bits)
+		found->first = member.first;
+	else
+		found->offset = member.first / BITS;
+	return 0;
 }
 
 /* A member of what is in memory. */
 static int take_member(struct compiling *compiling, const char *name,
 		       struct value *value)
 {
-	Dwarf_Die structure = value->type.die;
-	Dwarf_Attribute attr;
-	Dwarf_Die member;
-	Dwarf_Word bits;
-	uint64_t offset = 0;
+	struct found_member found = { .offset = 0 };
 	bool is_fixed = value->kind == IS_FIXED;
 	int64_t base = is_fixed ? value->address : 0;
+	int rc;
 
 	if (value->type.stars > 0 ||
 	    value->type.kind != SONDE_PROBE_CTYPE_STRUCT)
 		return fail(compiling, "that is no structure");
 	if (value->kind != IS_MEMORY && !is_fixed)
 		return fail(compiling, "the structure is not in memory here");
-	if (!sonde_probe_dwarf_member(&structure, name, strlen(name), &member,
-				      &offset) ||
-	    !sonde_probe_ctype_of(&member, &value->type))
+	rc = value->type.btf ?
+		     find_in_btf(compiling, name, &value->type, &found) :
+		     find_in_dwarf(compiling, name, &value->type, &found);
+	if (rc)
+		return rc;
+	value->type = found.type;
+	value->address = (int64_t)found.offset;
+	if (found.bits && !set_bits(value, &found))
 		return fail_variable(compiling, name,
-				     "the structure has no such member");
-	value->address = (int64_t)offset;
-	if (dwarf_attr(&member, DW_AT_bit_size, &attr) &&
-	    (dwarf_formudata(&attr, &bits) || bits > 64 ||
-	     !set_bits(value, &member, bits)))
-		return fail_variable(compiling, name,
-				     "this bit-field is not "
-				     "understood");
+				     "this bit-field is not understood");
 	if (!is_fixed && value->address) {
 		sonde_probe_put_const(compiling->code, value->address);
 		put(compiling, SONDE_PROBE_OP_ADD);
@@ -875,10 +976,15 @@ static int compile(struct compiling *compiling, uint32_t at,
 static bool is_type(void *ctx, const char *name, size_t length)
 {
 	const struct sonde_probe_scope *scope = ctx;
+	struct sonde_probe_btf_argument argument;
 	Dwarf_Die die;
 
 	/* a variable's name hides a type's */
-	if (sonde_probe_dwarf_find(scope->dwarf, name, length, &die))
+	if (scope->dwarf->btf ?
+		    sonde_probe_btf_find(scope->dwarf->btf,
+					 scope->dwarf->function, name, length,
+					 &argument) :
+		    sonde_probe_dwarf_find(scope->dwarf, name, length, &die))
 		return false;
 	return sonde_probe_ctype_begins(scope->dwarf, name, length);
 }
@@ -1012,5 +1118,30 @@ int sonde_probe_compile_wanted(const struct sonde_probe_scope *scope,
 	rc = begin(&compiling, wanted->text, &expr, &value);
 	if (!rc)
 		rc = collect(&compiling, wanted, &value, ret_thing);
+	return finish(&compiling, rc, expr);
+}
+
+int sonde_probe_compile_value(const struct sonde_probe_scope *scope,
+			      const char *text,
+			      struct sonde_probe_bytecode *code,
+			      struct sonde_probe_valued *ret_value,
+			      struct sonde_expr_error *error)
+{
+	struct compiling compiling = { .scope = scope,
+				       .code = code,
+				       .error = error };
+	struct sonde_expr *expr = NULL;
+	struct value value;
+	int rc = begin(&compiling, text, &expr, &value);
+
+	settle(&compiling, &value);
+	ret_value->is_address = !rc && value.kind == IS_MEMORY &&
+				value.type.stars == 0 &&
+				(value.type.kind == SONDE_PROBE_CTYPE_ARRAY ||
+				 value.type.kind == SONDE_PROBE_CTYPE_STRUCT);
+	ret_value->is_register = !rc && value.kind == IS_REGISTER;
+	if (!rc && !ret_value->is_address)
+		rc = probe_compile_load(&compiling, &value);
+	ret_value->type = value.type;
 	return finish(&compiling, rc, expr);
 }

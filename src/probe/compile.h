@@ -48,4 +48,17 @@ int sonde_probe_compile_wanted(const struct sonde_probe_scope *scope,
 			       struct sonde_probe_thing *ret_thing,
 			       struct sonde_expr_error *error);
 
+/* Its value: a number or a pointer; or, of an array or a structure in memory, of
+ * that type, where it is. */
+struct sonde_probe_valued {
+	bool is_address;
+	bool is_register; /* nothing is computed */
+	struct sonde_probe_ctype type;
+};
+int sonde_probe_compile_value(const struct sonde_probe_scope *scope,
+			      const char *text,
+			      struct sonde_probe_bytecode *code,
+			      struct sonde_probe_valued *ret_value,
+			      struct sonde_expr_error *error);
+
 #endif /* PROBE_COMPILE_H */

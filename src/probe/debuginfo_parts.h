@@ -9,7 +9,13 @@
 
 #include "probe/debuginfo.h"
 
+struct sonde_btf;
+
 struct sonde_probe_dwarf {
+	/* In its place, at a function of the kernel's, whose type that is
+	 * (btf_type.h). */
+	const struct sonde_btf *btf;
+	uint32_t function;
 	Dwfl *dwfl;
 	/* what is at the address, after sonde_probe_dwarf_at() */
 	Dwfl_Module *module;
