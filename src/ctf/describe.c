@@ -15,6 +15,9 @@
 #include "ctf/schema/json.h"
 #include "types/desc.h"
 
+/* Of the kernel's events, those whose names begin with their provider's. */
+#define PROBES "kgdb"
+
 struct part {
 	const char *name;
 	uint8_t bits;
@@ -297,6 +300,7 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 	struct sonde_stream_class *stream;
 	struct sonde_class *payload = NULL;
 	char name[2 * SONDE_NAME_MAX];
+	bool has_provider;
 	int length;
 	int err;
 
@@ -307,10 +311,12 @@ int sonde_schema_describe_event(struct sonde_schema *schema,
 	err = sonde_class_from_desc(&schema->pool, desc, &payload);
 	if (err)
 		return err;
-	length = snprintf(
-		name, sizeof(name), "%s%s%s",
-		domain == SONDE_CTF_PROGRAMS ? sonde_desc_provider(desc) : "",
-		domain == SONDE_CTF_PROGRAMS ? ":" : "", sonde_desc_name(desc));
+	/* The kernel's own names are unique; those of probes are users'. */
+	has_provider = domain == SONDE_CTF_PROGRAMS ||
+		       !strcmp(sonde_desc_provider(desc), PROBES);
+	length = snprintf(name, sizeof(name), "%s%s%s",
+			  has_provider ? sonde_desc_provider(desc) : "",
+			  has_provider ? ":" : "", sonde_desc_name(desc));
 	err = add_event(schema, stream, id, sonde_desc_loglevel(desc),
 			sonde_pool_text(&schema->pool, name, (size_t)length),
 			payload);

@@ -96,6 +96,9 @@ struct sonde_session_kernel_config {
 	uint32_t string_bytes;
 	uint32_t buffer_bytes;
 	uint32_t returns; /* 0: by the number of threads */
+	/* At functions; borrowed. There are rules then, maybe none in them. */
+	const struct sonde_source_probe *probes;
+	uint32_t nr_probes;
 };
 
 struct sonde_session_config {

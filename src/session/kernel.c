@@ -101,6 +101,7 @@ static int open_until(struct sonde_session_kernel *kernel,
 	if (!kernel->config->until)
 		return 0;
 	ours.rules = kernel->config->until;
+	ours.nr_probes = 0;
 	ours.mode = SONDE_DISCARD;
 	ours.memory_bytes = UNTIL_BYTES;
 	ours.subbuf_bytes = 0;
@@ -130,6 +131,8 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 		.string_bytes = config->string_bytes,
 		.buffer_bytes = config->buffer_bytes,
 		.returns = config->returns,
+		.probes = config->probes,
+		.nr_probes = config->nr_probes,
 	};
 	/* Others may have our numbers there: nobody is left out. */
 	if (!config->self && sonde_source_knows_pids())
@@ -506,6 +509,27 @@ static void tell_unseen(struct sonde_session_kernel *kernel,
 				   nr);
 }
 
+/* Memory that a probe's condition could not read made it false. */
+static void tell_unread(struct sonde_session_kernel *kernel,
+			struct sonde_source *source)
+{
+	const struct sonde_session_kernel_config *config = kernel->config;
+
+	for (uint32_t i = 0; source->ops->unread && i < config->nr_probes;
+	     i++) {
+		uint64_t nr = source->ops->unread(source, i);
+
+		if (nr)
+			sonde_summary_note(kernel->setup.summary,
+					   SONDE_SOURCE_PROBE_GROUP
+					   ":%.100s: %" PRIu64
+					   " times the condition met memory "
+					   "that can't be read: it counted as "
+					   "false",
+					   config->probes[i].name, nr);
+	}
+}
+
 static uint64_t finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 {
 	struct sonde_source *source =
@@ -515,6 +539,7 @@ static uint64_t finish_source(struct sonde_session_kernel *kernel, uint32_t i)
 	sonde_session_remove(kernel->session, kernel->consumers[i]);
 	tell_unfollowed(kernel, source);
 	tell_unseen(kernel, source);
+	tell_unread(kernel, source);
 	return ops->clock_error_ns ? ops->clock_error_ns(source) : 0;
 }
 

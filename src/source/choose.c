@@ -182,11 +182,34 @@ static int open_auto(const struct sonde_source_config *config,
 	return rc;
 }
 
+/* Probes at functions are BPF's, and so is what it is best at; without it there
+ * is nothing to be had. */
+static int open_with_probes(const struct sonde_source_config *config,
+			    struct sonde_sources *set,
+			    struct sonde_source_error *error)
+{
+	struct sonde_source_config rest = *config;
+	int rc = open_one(&sonde_source_bpf, config, config->rules->nr > 0, set,
+			  error);
+
+	rest.nr_probes = 0;
+	if (rc || !config->rules->nr)
+		return rc;
+	rc = open_one(&sonde_source_tracefs, &rest, false, set, error);
+	if (is_lack(rc))
+		(void)snprintf(set->note, sizeof(set->note),
+			       "the rest of what -k selects is missing: %.900s",
+			       error->text);
+	return rc == -EINVAL ? rc : 0;
+}
+
 static int open_chosen(const struct sonde_source_config *config,
 		       enum sonde_source_choice choice,
 		       struct sonde_sources *set,
 		       struct sonde_source_error *error)
 {
+	if (config->nr_probes)
+		return open_with_probes(config, set, error);
 	switch (choice) {
 	case SONDE_SOURCE_AUTO:
 		return open_auto(config, set, error);

@@ -50,6 +50,7 @@
 #include <sonde/abi.h>
 
 #include "ring/reader.h"
+#include "source/probes.h"
 #include "source/rules.h"
 
 #define SONDE_SOURCE_FIRST_ID 1u
@@ -83,6 +84,10 @@ struct sonde_source_config {
 	/* Calls of a kretprobe's function that can be in progress; 0: choose
 	 * (sonde_source_returns() in selected.h). */
 	uint32_t returns;
+	/* Probes at the kernel's functions, which "bpf" alone can have; what they
+	 * refer to is borrowed until close. */
+	const struct sonde_source_probe *probes;
+	uint32_t nr_probes;
 	/* Events another source delivers already; by the kernel's names. NULL:
 	 * none. */
 	bool (*is_taken)(void *ctx, const char *group, const char *name);
@@ -274,6 +279,9 @@ struct sonde_source_ops {
 	/* Of those: returns that no kretprobe saw, for more calls than
 	 * config.returns were in progress. NULL: this source can't tell. */
 	uint64_t (*missed_returns)(struct sonde_source *source);
+	/* After stop: how often the condition of the i-th of config.probes met
+	 * memory that can't be read, and counted as false. NULL: it has none. */
+	uint64_t (*unread)(const struct sonde_source *source, uint32_t i);
 	/* How far times may be off, in nanoseconds. After stop. NULL: they are
 	 * the clock's own. */
 	uint64_t (*clock_error_ns)(const struct sonde_source *source);

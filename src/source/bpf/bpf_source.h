@@ -8,6 +8,7 @@
  *	conditions.c	the users' conditions into the programs' code
  *	leave_out.c	those that are tested when records are read
  *	object.c	the programs and maps: load, map, attach
+ *	probes.c	those at the kernel's functions
  *	rings.c		the rings' memory and their readers
  *	tree.c		scope TREE: who is in it at the start
  *	geometry.c	how much memory which ring has
@@ -33,6 +34,9 @@ extern const unsigned long sonde_bpf_programs_size;
 /* The same without room for conditions. */
 extern const unsigned char sonde_bpf_plain[];
 extern const unsigned long sonde_bpf_plain_size;
+/* That of a probe. */
+extern const unsigned char sonde_bpf_probe[];
+extern const unsigned long sonde_bpf_probe_size;
 
 #define SONDE_BPF_LINKS_MAX    (SONDE_BPF_NR_EVENTS + SONDE_BPF_ANY_NR + 2)
 #define SONDE_BPF_TRACKED_MAX  32768u
@@ -51,6 +55,8 @@ struct bpf_any {
 	char *name;
 	uint32_t consts[16]; /* SONDE_BPF_ANY_ID and so on */
 };
+
+struct bpf_probe;
 
 /* At the cursor of a stream of which records are left out. */
 struct bpf_late {
@@ -86,7 +92,8 @@ struct bpf_source {
 	struct sonde_bpf_plans *plans; /* until they are in their map */
 	struct bpf_any anys[SONDE_BPF_ANY_NR];
 	uint32_t nr_anys;
-	bool has_entries; /* any call's entry, and exit */
+	struct bpf_probe *probes; /* one for each of config.probes */
+	bool has_entries;         /* any call's entry, and exit */
 	bool has_exits;
 	bool needs_spares;
 	bool has_late; /* an event with a condition tested late */
@@ -97,6 +104,7 @@ struct bpf_source {
 	size_t image_size;
 	struct bpf_object *object;
 	struct sonde_bpf_load load;
+	uint32_t ids[SONDE_BPF_NR_BTF]; /* of what some kernels lack; 0: no */
 	struct bpf_link *links[SONDE_BPF_LINKS_MAX];
 	uint32_t nr_links;
 	int mark_fd;
@@ -159,6 +167,10 @@ int bpf_condition_add(struct bpf_source *source, const struct sonde_desc *desc,
 		      const char *text, uint32_t bytes, uint8_t *ret_cond,
 		      struct sonde_source_error *error);
 
+/* Where the no-ops behind a mark are in an object, or NULL. */
+unsigned char *bpf_condition_place(unsigned char *image, size_t size,
+				   uint32_t number, uint32_t nr);
+
 /* ---- leave_out.c ---- */
 
 /* `text` NULL: none. It is known to make sense. */
@@ -184,9 +196,31 @@ int bpf_object_load(struct bpf_source *source,
 int bpf_object_attach(struct bpf_source *source,
 		      struct sonde_source_error *error);
 void bpf_object_detach(struct bpf_source *source);
+/* Constants and ids into an object's instructions. */
+void bpf_object_patch(const struct bpf_source *source, const uint32_t *consts,
+		      unsigned char *image, size_t size);
+/* -errno, and in *error what libbpf or the kernel says of it. */
+int bpf_object_explain(const struct bpf_source *source,
+		       struct sonde_source_error *error, int rc,
+		       const char *what);
+struct bpf_map *bpf_object_map(struct bpf_object *object, const char *name);
 /* Runs the program `mark` on a CPU, in an interrupt. 0 or -errno. */
 int bpf_object_mark(struct bpf_source *source, uint32_t cpu);
 void bpf_object_free(struct bpf_source *source);
+
+/* ---- probes.c ---- */
+
+int bpf_probes_select(struct bpf_source *source,
+		      struct sonde_source_error *error);
+/* After the other programs, whose maps they write to. */
+int bpf_probes_load(struct bpf_source *source,
+		    struct sonde_source_error *error);
+int bpf_probes_attach(struct bpf_source *source,
+		      struct sonde_source_error *error);
+void bpf_probes_detach(struct bpf_source *source);
+/* Conditions of the i-th that met memory which can't be read; after detach. */
+uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i);
+void bpf_probes_free(struct bpf_source *source);
 
 /* ---- rings.c ---- */
 

@@ -63,15 +63,15 @@ static int generate(struct sonde_condition *condition, uint32_t bytes,
 	return rc;
 }
 
-/* Where the no-ops of place `which` are, or NULL. */
-static unsigned char *place(unsigned char *image, size_t size, uint32_t which)
+unsigned char *bpf_condition_place(unsigned char *image, size_t size,
+				   uint32_t number, uint32_t nr)
 {
 	const struct bpf_insn mark = {
 		.code = BPF_ALU64 | BPF_MOV | BPF_K,
-		.imm = (int32_t)(SONDE_BPF_COND_MARK + which),
+		.imm = (int32_t)number,
 	};
 	const struct bpf_insn nop = { .code = BPF_JMP | BPF_JA };
-	size_t need = sizeof(mark) * (SONDE_BPF_COND_INSNS + 1);
+	size_t need = sizeof(mark) * (nr + 1);
 
 	for (size_t at = 0; at + need <= size; at += sizeof(mark))
 		if (!memcmp(image + at, &mark, sizeof(mark)) &&
@@ -87,7 +87,10 @@ static int put(struct bpf_source *source, const struct code *code,
 	size_t bytes = sizeof(code->insns);
 
 	for (uint32_t i = 0; i < SONDE_BPF_CONDS; i++) {
-		unsigned char *at = place(source->image, source->image_size, i);
+		unsigned char *at =
+			bpf_condition_place(source->image, source->image_size,
+					    SONDE_BPF_COND_MARK + i,
+					    SONDE_BPF_COND_INSNS);
 
 		if (!at)
 			return -ENOEXEC;

@@ -59,6 +59,7 @@ void bpf_events_free(struct bpf_source *source)
 	free(source->by_name);
 	free(source->plans);
 	bpf_any_free(source);
+	bpf_probes_free(source);
 	source->events = NULL;
 	source->by_name = NULL;
 	source->plans = NULL;
@@ -365,6 +366,8 @@ int bpf_events_select(struct bpf_source *source,
 		rc = select_all_calls(source, room, error);
 	if (!rc && !source->config.only_best)
 		rc = bpf_any_select(source, room, error);
+	if (!rc)
+		rc = bpf_probes_select(source, error);
 	if (rc)
 		return rc;
 	return source->nr_events ? sort_names(source) : -ENODATA;

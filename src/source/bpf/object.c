@@ -106,8 +106,9 @@ static bool is_locked_down(void)
 }
 
 /* -EINVAL is for what the user got wrong, which nothing here is. */
-static int explain(const struct bpf_source *source,
-		   struct sonde_source_error *error, int rc, const char *what)
+int bpf_object_explain(const struct bpf_source *source,
+		       struct sonde_source_error *error, int rc,
+		       const char *what)
 {
 	if (rc == -EINVAL)
 		return sonde_source_fail(error, -EOPNOTSUPP,
@@ -184,11 +185,11 @@ static bool is_needed(const struct bpf_source *source, const char *name)
 	return false;
 }
 
-static struct bpf_map *map_of(struct bpf_source *source, const char *name)
+struct bpf_map *bpf_object_map(struct bpf_object *object, const char *name)
 {
 	struct bpf_map *map;
 
-	bpf_object__for_each_map(map, source->object)
+	bpf_object__for_each_map(map, object)
 	{
 		const char *found = bpf_map__name(map);
 		size_t n = strlen(found);
@@ -205,22 +206,23 @@ static struct bpf_map *map_of(struct bpf_source *source, const char *name)
 static int set_maps(struct bpf_source *source)
 {
 	const struct sonde_bpf_geometry *g = &source->geometry;
-	struct bpf_map *data = map_of(source, "data");
+	struct bpf_map *data = bpf_object_map(source->object, "data");
 	int rc;
 
 	rc = bpf_map__set_value_size(data, g->subbuf_bytes);
 	if (!rc)
 		rc = bpf_map__set_max_entries(data, g->total);
 	if (!rc)
-		rc = bpf_map__set_max_entries(map_of(source, "cpus"),
-					      g->nr_cpus);
+		rc = bpf_map__set_max_entries(
+			bpf_object_map(source->object, "cpus"), g->nr_cpus);
 	if (!rc && source->consts[SONDE_BPF_IS_TREE])
-		rc = bpf_map__set_max_entries(map_of(source, "tracked"),
+		rc = bpf_map__set_max_entries(bpf_object_map(source->object,
+							     "tracked"),
 					      SONDE_BPF_TRACKED_MAX);
 	if (!rc)
-		rc = bpf_map__set_initial_value(map_of(source, ".data.plans"),
-						source->plans,
-						sizeof(*source->plans));
+		rc = bpf_map__set_initial_value(
+			bpf_object_map(source->object, ".data.plans"),
+			source->plans, sizeof(*source->plans));
 	return rc;
 }
 
@@ -258,7 +260,7 @@ static bool has_all_maps(struct bpf_source *source)
 					     ".data.plans", ".data.clocks" };
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++)
-		if (!map_of(source, names[i]))
+		if (!bpf_object_map(source->object, names[i]))
 			return false;
 	return true;
 }
@@ -267,32 +269,35 @@ static bool has_all_maps(struct bpf_source *source)
  * Wherever the code loads a constant by its mark, its value instead. The
  * sections are aligned in the file, so the instructions are.
  */
-static const uint32_t *constant(const struct bpf_source *source, uint32_t mark)
+static const uint32_t *constant(const struct bpf_source *source,
+				const uint32_t *consts, uint32_t mark)
 {
 	uint32_t which = mark - SONDE_BPF_CONST_MARK;
 
 	if (which < SONDE_BPF_NR_CONSTS)
-		return &source->consts[which];
+		return &consts[which];
 	which = mark - SONDE_BPF_ANY_MARK;
 	if (which < 16 * SONDE_BPF_ANY_NR)
 		return &source->anys[which / 16].consts[which % 16];
 	return NULL;
 }
 
-static void set_constants(struct bpf_source *source)
+static void set_constants(const struct bpf_source *source,
+			  const uint32_t *consts, unsigned char *image,
+			  size_t size)
 {
-	for (size_t at = 0; at + sizeof(struct bpf_insn) <= source->image_size;
+	for (size_t at = 0; at + sizeof(struct bpf_insn) <= size;
 	     at += sizeof(struct bpf_insn)) {
 		struct bpf_insn insn;
 		const uint32_t *value;
 
-		memcpy(&insn, source->image + at, sizeof(insn));
-		value = constant(source, (uint32_t)insn.imm);
+		memcpy(&insn, image + at, sizeof(insn));
+		value = constant(source, consts, (uint32_t)insn.imm);
 		if (insn.code != (BPF_ALU64 | BPF_MOV | BPF_K) || insn.off ||
 		    insn.src_reg || !value)
 			continue;
 		insn.imm = (int32_t)*value;
-		memcpy(source->image + at, &insn, sizeof(insn));
+		memcpy(image + at, &insn, sizeof(insn));
 	}
 }
 
@@ -440,15 +445,14 @@ static void find_ids(struct bpf_source *source, const struct sonde_btf *btf,
 
 /* What is loaded or called by a mark, by its id instead. What has none can't
  * be reached, and the kernel drops it. */
-static void set_ids(struct bpf_source *source, const uint32_t *ids)
+static void set_ids(const uint32_t *ids, unsigned char *image, size_t size)
 {
-	for (size_t at = 0;
-	     at + 2 * sizeof(struct bpf_insn) <= source->image_size;
+	for (size_t at = 0; at + 2 * sizeof(struct bpf_insn) <= size;
 	     at += sizeof(struct bpf_insn)) {
 		struct bpf_insn insn;
 		uint32_t which;
 
-		memcpy(&insn, source->image + at, sizeof(insn));
+		memcpy(&insn, image + at, sizeof(insn));
 		which = (uint32_t)insn.imm - SONDE_BPF_BTF_MARK;
 		if (which >= SONDE_BPF_NR_BTF || !ids[which] || insn.off ||
 		    insn.src_reg)
@@ -460,24 +464,31 @@ static void set_ids(struct bpf_source *source, const uint32_t *ids)
 		else
 			continue;
 		insn.imm = (int32_t)ids[which];
-		memcpy(source->image + at, &insn, sizeof(insn));
+		memcpy(image + at, &insn, sizeof(insn));
 	}
+}
+
+void bpf_object_patch(const struct bpf_source *source, const uint32_t *consts,
+		      unsigned char *image, size_t size)
+{
+	set_ids(source->ids, image, size);
+	set_constants(source, consts, image, size);
 }
 
 static int resolve(struct bpf_source *source, const struct sonde_btf *btf,
 		   struct sonde_source_error *error)
 {
-	uint32_t ids[SONDE_BPF_NR_BTF] = { 0 };
+	const uint32_t *ids = source->ids;
 
-	find_ids(source, btf, ids);
+	find_ids(source, btf, source->ids);
 	if (source->consts[SONDE_BPF_MUST_GUARD] &&
 	    (!ids[SONDE_BPF_PREEMPT_DISABLE] || !ids[SONDE_BPF_PREEMPT_ENABLE]))
 		return sonde_source_fail(
 			error, -EOPNOTSUPP,
 			"BPF: the kernel lacks bpf_preempt_disable(), without "
 			"which programs may be preempted");
-	set_ids(source, ids);
-	set_constants(source);
+	bpf_object_patch(source, source->consts, source->image,
+			 source->image_size);
 	return 0;
 }
 
@@ -506,7 +517,8 @@ static int open_object(struct bpf_source *source,
 				     source->image, source->image_size);
 
 	if (rc)
-		return explain(source, error, rc, "opening the programs");
+		return bpf_object_explain(source, error, rc,
+					  "opening the programs");
 	source->object = source->load.object;
 	if (!has_all_maps(source))
 		return sonde_source_fail(error, -ENOEXEC,
@@ -514,7 +526,9 @@ static int open_object(struct bpf_source *source,
 	rc = set_maps(source);
 	if (!rc)
 		rc = set_programs(source);
-	return rc ? explain(source, error, rc, "preparing the programs") : 0;
+	return rc ? bpf_object_explain(source, error, rc,
+				       "preparing the programs") :
+		    0;
 }
 
 static int load_with(struct bpf_source *source, const struct sonde_btf *btf,
@@ -538,7 +552,8 @@ static int load_with(struct bpf_source *source, const struct sonde_btf *btf,
 					 "%s",
 					 missing);
 	if (rc)
-		return explain(source, error, rc, "loading the programs");
+		return bpf_object_explain(source, error, rc,
+					  "loading the programs");
 	mark = bpf_object__find_program_by_name(source->object, "mark");
 	source->mark_fd = mark ? bpf_program__fd(mark) : -1;
 	return 0;
@@ -563,6 +578,8 @@ int bpf_object_load(struct bpf_source *source, struct sonde_source_error *error)
 	complaint[0] = '\0';
 	(void)libbpf_set_print(note); /* the one before is stderr's */
 	rc = load_with(source, &source->btf, error);
+	if (!rc)
+		rc = bpf_probes_load(source, error);
 	sonde_btf_close(&source->btf);
 	return rc;
 }
@@ -575,6 +592,7 @@ int bpf_object_attach(struct bpf_source *source,
 	struct bpf_program *program;
 
 	complaint[0] = '\0';
+	(void)libbpf_set_print(note); /* another source has set its own */
 	bpf_object__for_each_program(program, source->object)
 	{
 		struct bpf_link *link;
@@ -585,11 +603,11 @@ int bpf_object_attach(struct bpf_source *source,
 			continue;
 		link = bpf_program__attach_trace(program);
 		if (!link)
-			return explain(source, error, -errno,
-				       bpf_program__name(program));
+			return bpf_object_explain(source, error, -errno,
+						  bpf_program__name(program));
 		source->links[source->nr_links++] = link;
 	}
-	return 0;
+	return bpf_probes_attach(source, error);
 }
 
 /* Events while their program was running already: the kernel counts. */
@@ -612,6 +630,7 @@ static uint64_t count_missed(struct bpf_source *source)
 
 void bpf_object_detach(struct bpf_source *source)
 {
+	bpf_probes_detach(source);
 	while (source->nr_links)
 		/* It says no more than that the descriptor was closed. */
 		(void)bpf_link__destroy(source->links[--source->nr_links]);

@@ -43,6 +43,12 @@
 #define SONDE_BPF_COND_INSNS 192u
 #define SONDE_BPF_COND_MARK  0x534e4400 /* + its number */
 
+/* The same of a probe's program: what decides, and, under the next mark, what
+ * writes. */
+#define SONDE_BPF_PROBE_MARK   0x534e4480
+#define SONDE_BPF_PROBE_DECIDE 512u
+#define SONDE_BPF_PROBE_WRITE  2048u
+
 /* Indices in reserved0 of struct sonde_ring. */
 #define SONDE_BPF_RING_LAST  0 /* time of the last record */
 #define SONDE_BPF_RING_FIRST 1 /* first sub-buffer; ~0: there are none */
@@ -192,6 +198,9 @@ enum sonde_bpf_const {
 	SONDE_BPF_COUNT_OFFSET, /* from what that says */
 	SONDE_BPF_TASK_TYPE,    /* its id for RDONLY_CAST; 0: not there */
 	SONDE_BPF_SPARE,        /* data's index of the first one never read */
+	SONDE_BPF_PROBE_ID,     /* of one probe: its event, */
+	SONDE_BPF_PROBE_BYTES,  /* its payload, */
+	SONDE_BPF_PROBE_TESTS,  /* whether it has a condition */
 	SONDE_BPF_ID,           /* by event; 0: not selected */
 	SONDE_BPF_COND = SONDE_BPF_ID + SONDE_BPF_NR_EVENTS, /* as in a plan */
 	SONDE_BPF_NR_CONSTS = SONDE_BPF_COND + SONDE_BPF_NR_EVENTS,

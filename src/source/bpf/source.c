@@ -264,6 +264,11 @@ static const struct sonde_desc *bpf_event(const struct sonde_source *base,
 	return source_of_const(base)->events[index].desc;
 }
 
+static uint64_t bpf_unread(const struct sonde_source *base, uint32_t i)
+{
+	return bpf_probes_faults(source_of_const(base), i);
+}
+
 static bool bpf_has(const struct sonde_source *base, const char *group,
 		    const char *name)
 {
@@ -423,6 +428,7 @@ const struct sonde_source_ops sonde_source_bpf = {
 	.missed = bpf_missed,
 	.unfollowed = bpf_unfollowed,
 	.unseen = bpf_unseen,
+	.unread = bpf_unread,
 	.clock_error_ns = bpf_clock_error_ns,
 	.close = bpf_close,
 };

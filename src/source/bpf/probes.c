@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * probes.c - probes at functions of the kernel, by kprobes.
+ *
+ * Each is an object of its own (probe.bpf.c), which writes to the other
+ * programs' maps. Into its two runs of no-ops go the condition, and what
+ * computes the items and stores them in the payload. What they use of the stack,
+ * below R10:
+ *
+ *	-8	the running task's address
+ *	-16	the value of an item's program
+ *	-256	temporaries, up to that
+ *
+ * R9 has a bit for each item that could not be read. A kprobe's programs run
+ * with preemption off, as the rings want it. They hang on descriptors: what ends
+ * this process takes them out; so libbpf must not fall back on tracefs, whose
+ * probes stay.
+ */
+#include "source/bpf/bpf_source.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <linux/bpf.h>
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+
+#include "base/port.h"
+#include "expr/ebpf.h"
+#include "expr/expr.h"
+
+#define PMU_FILE   "/sys/bus/event_source/devices/kprobe/type"
+#define TASK_AT    (-8)
+#define VALUE_AT   (-16)
+#define STACK_AT   (-256)
+#define STACK_ROOM (VALUE_AT - STACK_AT)
+
+struct bpf_probe {
+	const struct sonde_source_probe *is; /* borrowed */
+	uint16_t id;
+	struct sonde_bpf_load load;
+	struct bpf_link *link;
+	uint64_t faults;
+};
+
+/* ---- the code ---- */
+
+struct probe_code {
+	struct bpf_insn *insns;
+	size_t nr, max;
+	int err;
+};
+
+static void probe_add(struct probe_code *code, uint32_t op, uint8_t dst,
+		      uint8_t src, int32_t offset, int32_t number)
+{
+	if (code->nr == code->max)
+		code->err = -E2BIG;
+	if (code->err)
+		return;
+	code->insns[code->nr++] = (struct bpf_insn){
+		.code = (uint8_t)op,
+		.dst_reg = dst & 0xfu,
+		.src_reg = src & 0xfu,
+		.off = (int16_t)offset,
+		.imm = number,
+	};
+}
+
+#if defined(__x86_64__)
+/* In struct pt_regs, in words, by GDB's numbers: up to flags. */
+static const uint8_t probe_words[] = { 10, 5, 11, 12, 13, 14, 4, 19, 9,
+				       8,  7, 6,  3,  2,  1,  0, 16, 18 };
+#else
+static const uint8_t probe_words[] = { 0 };
+#endif
+
+static bool probe_register(void *ctx, uint32_t number, uint8_t *ret_reg,
+			   int16_t *ret_offset)
+{
+	(void)ctx;
+	*ret_reg = BPF_REG_6;
+	if (number == SONDE_SOURCE_PROBE_CURRENT) {
+		*ret_reg = BPF_REG_10;
+		*ret_offset = TASK_AT;
+		return true;
+	}
+	if (number >= SONDE_ARRAY_SIZE(probe_words))
+		return false;
+	*ret_offset = (int16_t)(8 * probe_words[number]);
+	return true;
+}
+
+static void probe_begin(struct probe_code *code)
+{
+	probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_8,
+		  TASK_AT, 0);
+}
+
+static void probe_compute(struct probe_code *code,
+			  const struct sonde_program *program, bool keeps_value)
+{
+	const struct sonde_ebpf_config config = {
+		.stack = STACK_AT,
+		.room = STACK_ROOM,
+		.registers = probe_register,
+		.read_helper = BPF_FUNC_probe_read_kernel,
+		.tells_faults = true,
+		.keeps_value = keeps_value,
+		.value_at = VALUE_AT,
+	};
+	size_t nr = 0;
+
+	if (code->err)
+		return;
+	code->err =
+		sonde_ebpf_generate(program, &config, code->insns + code->nr,
+				    code->max - code->nr, &nr);
+	code->nr += nr;
+}
+
+/* It is 0, and said to be so. */
+static void probe_lack(struct probe_code *code, uint32_t item)
+{
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0,
+		  (int32_t)(UINT32_C(1) << item));
+	probe_add(code, BPF_ALU64 | BPF_OR | BPF_X, BPF_REG_9, BPF_REG_1, 0, 0);
+}
+
+/* The value, or 0, to the payload. */
+static void put_value_of(struct probe_code *code, uint32_t item, uint32_t bytes,
+			 uint32_t at)
+{
+	uint32_t size = bytes == 8 ? BPF_DW :
+			bytes == 4 ? BPF_W :
+			bytes == 2 ? BPF_H :
+				     BPF_B;
+
+	probe_add(code, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 4, 1);
+	probe_lack(code, item);
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_1, 0, 0, 0);
+	probe_add(code, BPF_JMP | BPF_JA, 0, 0, 1, 0);
+	probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_10,
+		  VALUE_AT, 0);
+	probe_add(code, BPF_STX | BPF_MEM | size, BPF_REG_7, BPF_REG_1,
+		  (int32_t)at, 0);
+}
+
+/* What is where the value says. Where there is no value, what is at 0, which
+ * can't be read, so that the payload is filled in whichever way. */
+static void put_what_is_there(struct probe_code *code, uint32_t item,
+			      const struct sonde_source_probe_item *is,
+			      uint32_t at)
+{
+	bool is_text = is->kind == SONDE_SOURCE_PROBE_TEXT;
+
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, 0);
+	probe_add(code, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, 1, 1);
+	probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_10,
+		  VALUE_AT, 0);
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_7, 0,
+		  0);
+	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0,
+		  (int32_t)at);
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0,
+		  (int32_t)is->bytes);
+	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0,
+		  is_text ? BPF_FUNC_probe_read_kernel_str :
+			    BPF_FUNC_probe_read_kernel);
+	probe_add(code, BPF_JMP | BPF_JSGE | BPF_K, BPF_REG_0, 0, 3, 0);
+	probe_lack(code, item);
+	probe_add(code, BPF_ST | BPF_MEM | BPF_B, BPF_REG_7, 0, (int32_t)at, 0);
+}
+
+static void put_items(struct probe_code *code,
+		      const struct sonde_source_probe *probe,
+		      uint32_t *ret_bytes)
+{
+	uint32_t at = 0;
+
+	probe_begin(code);
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_9, 0, 0, 0);
+	for (uint32_t i = 0; i < probe->nr_items; i++) {
+		const struct sonde_source_probe_item *item = &probe->items[i];
+
+		probe_compute(code, item->program, true);
+		if (item->kind == SONDE_SOURCE_PROBE_NUMBER)
+			put_value_of(code, i, item->bytes, at);
+		else
+			put_what_is_there(code, i, item, at);
+		at += item->bytes;
+	}
+	if (probe->tells_unread) {
+		probe_add(code, BPF_STX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_9,
+			  (int32_t)at, 0);
+		at += 4;
+	}
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
+	*ret_bytes = at;
+}
+
+/* ---- the object ---- */
+
+static int probe_fail(const struct bpf_probe *probe,
+		      struct sonde_source_error *error, int rc, const char *why)
+{
+	return sonde_source_fail(error, rc, "%.100s: %.400s",
+				 probe->is->function, why);
+}
+
+/* A run of no-ops to write code to. */
+static struct probe_code gap_of_probe(unsigned char *image, uint32_t which,
+				      uint32_t nr)
+{
+	unsigned char *at = bpf_condition_place(
+		image, sonde_bpf_probe_size, SONDE_BPF_PROBE_MARK + which, nr);
+
+	/* sections are aligned in the file, and so is its copy */
+	return (struct probe_code){ .insns = (void *)at,
+				    .max = nr,
+				    .err = at ? 0 : -ENOEXEC };
+}
+
+static int fill_gaps(const struct bpf_source *source,
+		     const struct bpf_probe *probe, unsigned char *image)
+{
+	struct probe_code tests =
+		gap_of_probe(image, 0, SONDE_BPF_PROBE_DECIDE);
+	struct probe_code puts = gap_of_probe(image, 1, SONDE_BPF_PROBE_WRITE);
+	uint32_t consts[SONDE_BPF_NR_CONSTS];
+	uint32_t bytes = 0;
+
+	probe_begin(&tests);
+	if (probe->is->condition)
+		probe_compute(&tests, probe->is->condition, false);
+	put_items(&puts, probe->is, &bytes);
+	memcpy(consts, source->consts, sizeof(consts));
+	consts[SONDE_BPF_PROBE_ID] = probe->id;
+	consts[SONDE_BPF_PROBE_BYTES] = bytes;
+	consts[SONDE_BPF_PROBE_TESTS] = probe->is->condition != NULL;
+	bpf_object_patch(source, consts, image, sonde_bpf_probe_size);
+	return tests.err ? tests.err : puts.err;
+}
+
+static int share_maps(struct bpf_source *source, struct bpf_object *object)
+{
+	static const char *const names[] = { "data", "cpus", "tracked",
+					     ".data.clocks" };
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < SONDE_ARRAY_SIZE(names); i++) {
+		struct bpf_map *map = bpf_object_map(object, names[i]);
+
+		rc = map ? bpf_map__reuse_fd(
+				   map, bpf_map__fd(bpf_object_map(
+						source->object, names[i]))) :
+			   -ENOEXEC;
+	}
+	return rc;
+}
+
+static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
+		      unsigned char *image, struct sonde_source_error *error)
+{
+	const char *missing;
+	int rc;
+
+	memcpy(image, sonde_bpf_probe, sonde_bpf_probe_size);
+	rc = fill_gaps(source, probe, image);
+	if (rc == -E2BIG || rc == -EOPNOTSUPP)
+		return probe_fail(probe, error, -EOPNOTSUPP,
+				  rc == -E2BIG ?
+					  "the condition, or what is "
+					  "collected, is too much for a "
+					  "program in the kernel" :
+					  "the condition, or what is "
+					  "collected, can't be computed in "
+					  "the kernel");
+	if (!rc)
+		rc = sonde_bpf_load_open(&probe->load, "sonde_probe", image,
+					 sonde_bpf_probe_size);
+	if (!rc)
+		rc = share_maps(source, probe->load.object);
+	if (!rc)
+		rc = sonde_bpf_load(&probe->load, &source->btf, NULL, NULL,
+				    &missing);
+	return rc ? bpf_object_explain(source, error, rc, probe->is->name) : 0;
+}
+
+int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
+{
+	unsigned char *image;
+	int rc = 0;
+
+	if (!source->config.nr_probes)
+		return 0;
+	image = malloc(sonde_bpf_probe_size);
+	if (!image)
+		return sonde_source_fail(error, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; !rc && i < source->config.nr_probes; i++)
+		rc = load_probe(source, &source->probes[i], image, error);
+	free(image);
+	return rc;
+}
+
+/* ---- life ---- */
+
+int bpf_probes_select(struct bpf_source *source,
+		      struct sonde_source_error *error)
+{
+	const struct sonde_source_config *config = &source->config;
+	const struct bpf_test none = { .late = NULL };
+	int rc = 0;
+
+	if (!config->nr_probes)
+		return 0;
+	if (access(PMU_FILE, R_OK))
+		return sonde_source_fail(error, -ENODEV,
+					 "this kernel has no kprobes "
+					 "(CONFIG_KPROBES): there can be no "
+					 "probe at a function of it");
+	source->probes = calloc(config->nr_probes, sizeof(*source->probes));
+	if (!source->probes)
+		return -ENOMEM;
+	for (uint32_t i = 0; !rc && i < config->nr_probes; i++) {
+		struct bpf_probe *probe = &source->probes[i];
+
+		probe->is = &config->probes[i];
+		probe->load.types = -1;
+		rc = bpf_events_add(source, SONDE_SOURCE_PROBE_GROUP,
+				    probe->is->name, probe->is->desc, &none,
+				    &probe->id);
+	}
+	return rc;
+}
+
+static int attach_probe(const struct bpf_source *source,
+			struct bpf_probe *probe,
+			struct sonde_source_error *error)
+{
+	const struct bpf_kprobe_opts options = {
+		.sz = sizeof(options),
+		.offset = probe->is->offset,
+	};
+	struct bpf_program *program =
+		bpf_object__find_program_by_name(probe->load.object, "probe");
+
+	probe->link = program ?
+			      bpf_program__attach_kprobe_opts(
+				      program, probe->is->function, &options) :
+			      NULL;
+	if (probe->link)
+		return 0;
+	if (errno == EPERM || errno == EACCES)
+		return bpf_object_explain(source, error, -errno,
+					  probe->is->function);
+	return probe_fail(probe, error, -EOPNOTSUPP,
+			  errno == EADDRNOTAVAIL ?
+				  "there are several functions of that name, "
+				  "and the kernel doesn't say which is meant" :
+				  "the kernel lets no probe be there: it is "
+				  "code that probes themselves need, or in no "
+				  "instruction's beginning (notrace, "
+				  "/sys/kernel/debug/kprobes/blacklist)");
+}
+
+int bpf_probes_attach(struct bpf_source *source,
+		      struct sonde_source_error *error)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < source->config.nr_probes; i++)
+		rc = attach_probe(source, &source->probes[i], error);
+	return rc;
+}
+
+static uint64_t count_faults(const struct bpf_probe *probe)
+{
+	struct bpf_map *map =
+		probe->load.object ?
+			bpf_object_map(probe->load.object, ".data.faults") :
+			NULL;
+	uint64_t faults = 0;
+	uint32_t key = 0;
+
+	/* 0 if there is none */
+	if (map)
+		(void)bpf_map_lookup_elem(bpf_map__fd(map), &key, &faults);
+	return faults;
+}
+
+void bpf_probes_detach(struct bpf_source *source)
+{
+	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
+	     i++) {
+		/* It says no more than that the descriptor was closed. */
+		(void)bpf_link__destroy(source->probes[i].link);
+		source->probes[i].link = NULL;
+		source->probes[i].faults = count_faults(&source->probes[i]);
+	}
+}
+
+uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i)
+{
+	return source->probes ? source->probes[i].faults : 0;
+}
+
+void bpf_probes_free(struct bpf_source *source)
+{
+	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
+	     i++)
+		sonde_bpf_load_close(&source->probes[i].load);
+	free(source->probes);
+	source->probes = NULL;
+}
