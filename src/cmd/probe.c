@@ -31,6 +31,9 @@ static const char usage[] =
 	"sonde probe -p PID --list [--json]\n"
 	"sonde probe -p PID --remove NAME\n"
 	"sonde probe -p PID --stop\n"
+	"sonde probe --kernel [options] 'FUNCTION [if CONDITION]' "
+	"[-- PROGRAM ARGS]\n"
+	"sonde probe --kernel --list [GLOB] [--json]\n"
 	"\n"
 	"Records each time a running program comes to a place in its code and\n"
 	"a condition is true. The program is not stopped; the condition is\n"
@@ -39,7 +42,13 @@ static const char usage[] =
 	"debugging information for what is named. Neither is for\n"
 	"sdt:PROVIDER:NAME, a probe of <sys/sdt.h> as 'sonde list PROGRAM'\n"
 	"shows them; its arguments are $arg1, $arg2 ..., all of which are\n"
-	"recorded unless --collect says what is.\n";
+	"recorded unless --collect says what is.\n"
+	"\n"
+	"With --kernel, FUNCTION is one of the running kernel's. Its arguments\n"
+	"and 'current', the running task, are known by the kernel's own types\n"
+	"(BTF). It is recorded while PROGRAM runs, or of all of the machine\n"
+	"until Ctrl-C, as sonde record does it; then nothing is left in the\n"
+	"kernel.\n";
 
 #define EXIT_FAILED 1
 /* Printed when all went well. */
@@ -52,27 +61,38 @@ enum {
 	OPTION_REMOVE,
 	OPTION_STOP,
 	OPTION_JSON,
+	OPTION_KERNEL,
 };
 
 struct options {
 	pid_t pid;
-	const char *collect, *name, *output, *remove, *where;
-	bool list, stop, json;
+	const char *collect, *name, *output, *remove, *where, *rules;
+	bool list, stop, json, kernel, all;
+	char **program;
 };
 
 /* clang-format off */
 static const struct sonde_option option_table[] = {
 	{ "pid", 'p', "PID", NULL, "the program" },
+	{ "kernel", OPTION_KERNEL, NULL, NULL,
+	  "a function of the kernel; needs root" },
 	{ "collect", OPTION_COLLECT, "LIST", NULL,
 	  "expressions to be recorded, and $args, $locals, $regs, $timestamp; "
 	  "such as 'n, zSql, *p@4'; what follows /s as text: '$arg3, /s $arg1'" },
 	{ "name", OPTION_NAME, "NAME", NULL,
-	  "of the events: gdb:NAME (default: by place)" },
+	  "of the events: gdb:NAME (default: by place); in the kernel, "
+	  "kgdb:NAME" },
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
 	  "the trace, if none is being recorded yet (default: "
 	  "./sonde-YYYYMMDD-HHMMSS)" },
+	{ "kernel-events", 'k', "RULES", NULL,
+	  "with --kernel: also these kernel events, as of sonde record" },
+	{ "all", 'a', NULL, NULL,
+	  "with --kernel and a PROGRAM: all of the machine, not only its "
+	  "threads" },
 	{ "list", OPTION_LIST, NULL, NULL,
-	  "the probes that are in, and their hits" },
+	  "the probes that are in, and their hits; with --kernel, the "
+	  "functions that match GLOB" },
 	{ "remove", OPTION_REMOVE, "NAME", NULL,
 	  "take one out, by its name or number" },
 	{ "stop", OPTION_STOP, NULL, NULL, "take all out, and finish the trace" },
@@ -104,18 +124,9 @@ static int complain_usage(const char *what)
 	return SONDE_EXIT_USAGE;
 }
 
-static int check_options(const struct options *options)
+/* Words that are one line each, and a name. */
+static int check_line_words(const struct options *options)
 {
-	int nr = options->list + options->stop + !!options->remove +
-		 !!options->where;
-
-	if (options->pid == 0)
-		return complain_usage("of which program? Give -p PID");
-	if (nr == 0)
-		return complain_usage("where? Give 'FILE:LINE if CONDITION'");
-	if (nr > 1)
-		return complain_usage("a LOCATION, --list, --remove or --stop, "
-				      "not several");
 	if (!is_line(options->where) || !is_line(options->collect))
 		return complain_usage("there is a line break or another "
 				      "control character");
@@ -124,6 +135,41 @@ static int check_options(const struct options *options)
 		return complain_usage("--name takes letters, digits and _, up "
 				      "to 100");
 	return -1;
+}
+
+static int check_kernel_options(const struct options *options)
+{
+	if (options->pid || options->remove || options->stop)
+		return complain_usage("--kernel is of no program, and its "
+				      "probe is gone when the command ends: "
+				      "no -p, --remove or --stop");
+	if (options->list && options->program)
+		return complain_usage("--list takes one GLOB");
+	if (!options->list && !options->where)
+		return complain_usage("where? Give 'FUNCTION if CONDITION'");
+	return check_line_words(options);
+}
+
+static int check_options(const struct options *options)
+{
+	int nr = options->list + options->stop + !!options->remove +
+		 !!options->where;
+
+	if (options->kernel)
+		return check_kernel_options(options);
+	if (options->rules || options->all)
+		return complain_usage("-k and -a are for --kernel");
+	if (options->program)
+		return complain_usage("one LOCATION; put it into quotes");
+	if (options->pid == 0)
+		return complain_usage("of which program? Give -p PID, or "
+				      "--kernel");
+	if (nr == 0)
+		return complain_usage("where? Give 'FILE:LINE if CONDITION'");
+	if (nr > 1)
+		return complain_usage("a LOCATION, --list, --remove or --stop, "
+				      "not several");
+	return check_line_words(options);
 }
 
 static int parse(int argc, char **argv, struct options *options)
@@ -138,6 +184,9 @@ static int parse(int argc, char **argv, struct options *options)
 		{ OPTION_LIST, .flag = &options->list },
 		{ OPTION_STOP, .flag = &options->stop },
 		{ OPTION_JSON, .flag = &options->json },
+		{ OPTION_KERNEL, .flag = &options->kernel },
+		{ 'k', .value = &options->rules },
+		{ 'a', .flag = &options->all },
 		{ 0 },
 	};
 	uint64_t pid = 0;
@@ -155,7 +204,7 @@ static int parse(int argc, char **argv, struct options *options)
 	if (optind < argc)
 		options->where = argv[optind++];
 	if (optind < argc)
-		return complain_usage("one LOCATION; put it into quotes");
+		options->program = argv + optind;
 	return check_options(options);
 }
 
@@ -388,6 +437,23 @@ static int put_in(const struct options *options)
 	return is_in ? sonde_probe_where(options->pid) : EXIT_FAILED;
 }
 
+static int probe_in_kernel(const struct options *options)
+{
+	const struct sonde_probe_kernel_options kernel = {
+		.where = options->where,
+		.collect = options->collect,
+		.name = options->name,
+		.output = options->output,
+		.rules = options->rules,
+		.all = options->all,
+		.program = options->program,
+	};
+
+	return options->list ?
+		       sonde_probe_kernel_list(options->where, options->json) :
+		       sonde_probe_kernel_record(&kernel);
+}
+
 static int run(int argc, char **argv)
 {
 	struct options options = { 0 };
@@ -398,6 +464,8 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (options.kernel)
+		return probe_in_kernel(&options);
 	if (options.list)
 		return sonde_probe_list(options.pid, options.json);
 	if (options.remove)
@@ -423,5 +491,7 @@ const struct sonde_command sonde_command_probe = {
 	.usage = usage,
 	.options = option_table,
 	.notes = "Try: sonde probe -p PID 'sqlite3.c:9123 if n > 100' "
-		 "--collect n\n",
+		 "--collect n\n"
+		 "     sonde probe --kernel 'tcp_sendmsg if size > 100000' "
+		 "--collect size\n",
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * probe.h - what `sonde probe` asks of a process's server (probe_list.c,
- * probe_put.c). All return exit statuses.
+ * probe_put.c), and of the kernel (probe_kernel.c). All return exit statuses.
  */
 #ifndef CMD_PROBE_H
 #define CMD_PROBE_H
@@ -19,5 +19,15 @@ int sonde_probe_put_in(const struct sonde_probe_request *request,
 		       const char *name, const char *output);
 /* Says where the trace is. */
 int sonde_probe_where(pid_t pid);
+
+/* A probe at a function of the kernel, for as long as it is recorded. */
+struct sonde_probe_kernel_options {
+	const char *where, *collect, *name, *output, *rules;
+	bool all;       /* not only the program's threads */
+	char **program; /* NULL-terminated, or NULL: none */
+};
+int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *options);
+/* Functions that match a glob; NULL: all. */
+int sonde_probe_kernel_list(const char *glob, bool json);
 
 #endif /* CMD_PROBE_H */

@@ -144,7 +144,7 @@ static int record_into_directory(const struct sonde_record_options *options,
 	return sonde_command_exit_status(options, &result);
 }
 
-static int record(struct sonde_record_options *options)
+int sonde_command_record_run(struct sonde_record_options *options)
 {
 	struct sonde_front_hooks table;
 	char program[PATH_MAX];
@@ -157,7 +157,10 @@ static int record(struct sonde_record_options *options)
 		.hooks = sonde_command_hooks(options),
 		.say = say,
 	};
-	int rc = sonde_command_check_memory(options);
+	int rc;
+
+	sonde_command_fit_memory(options);
+	rc = sonde_command_check_memory(options);
 
 	if (!rc && options->program)
 		rc = sonde_command_find_program(options->program[0], program);
@@ -186,8 +189,7 @@ static int run(int argc, char **argv)
 		sonde_help(&sonde_command_record);
 		return 0;
 	}
-	sonde_command_fit_memory(&options);
-	return record(&options);
+	return sonde_command_record_run(&options);
 }
 
 const struct sonde_command sonde_command_record = {

@@ -40,6 +40,9 @@ int sonde_command_find_preload(const struct sonde_record_options *options,
 /* The calls that are recorded (session/launch.h). */
 const char *sonde_command_hooks(const struct sonde_record_options *options);
 
+/* Records; the exit status. */
+int sonde_command_record_run(struct sonde_record_options *options);
+
 /* Says why nothing began; the exit status of that. */
 int sonde_command_explain_failure(const struct sonde_front_result *result,
 				  int rc);

@@ -2,6 +2,7 @@
 /* resolve_none.c - without libdw, places and expressions are GDB's to find. */
 #include <stdio.h>
 
+#include "probe/kernel.h"
 #include "probe/resolve.h"
 
 char *sonde_probe_resolve(const struct sonde_probe_request *request,
@@ -12,4 +13,21 @@ char *sonde_probe_resolve(const struct sonde_probe_request *request,
 		       "built without libdw: a GDB is needed to find the "
 		       "place");
 	return NULL;
+}
+
+int sonde_probe_kernel_resolve(const struct sonde_probe_kernel_request *request,
+			       char *error, size_t error_size,
+			       struct sonde_source_probe **ret_probe)
+{
+	(void)request;
+	(void)ret_probe;
+	(void)snprintf(error, error_size,
+		       "this sonde was built without libdw, and has no "
+		       "expressions of C");
+	return -ENOSYS;
+}
+
+void sonde_probe_kernel_free(struct sonde_source_probe *probe)
+{
+	(void)probe;
 }

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * probe_kernel.c - `sonde probe --kernel`: a probe at a function of the running
+ * kernel, recorded as `sonde record` records: in one trace, with what else is
+ * asked for.
+ *
+ * The probe hangs on descriptors of the recorder's, so whatever ends that takes
+ * it out.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/json.h"
+#include "cmd/cmd.h"
+#include "cmd/pager.h"
+#include "cmd/probe.h"
+#include "cmd/recording.h"
+#include "probe/kernel.h"
+#include "sys/kallsyms.h"
+#include "types/select.h"
+
+#define EXIT_FAILED 1
+#define WORDS_MAX   16u
+
+/* As if that had been said to `sonde record`. Without other kernel events there
+ * are rules all the same, of which none is left. */
+static int make_options(const struct sonde_probe_kernel_options *wanted,
+			struct sonde_record_options *options)
+{
+	static struct sonde_source_rules none;
+	const char *rules = wanted->rules ? wanted->rules : "sched_switch";
+	const char *words[WORDS_MAX] = { "record", "-k", rules };
+	int nr = 3;
+	char error[512];
+
+	if (wanted->all || !wanted->program)
+		words[nr++] = "-a";
+	if (wanted->output) {
+		words[nr++] = "-o";
+		words[nr++] = wanted->output;
+	}
+	if (wanted->program) {
+		words[nr++] = "--";
+		words[nr++] = wanted->program[0];
+	}
+	if (sonde_record_options_parse(nr, (char *const *)(uintptr_t)words,
+				       options, error, sizeof(error))) {
+		sonde_complain("%s", error);
+		return SONDE_EXIT_USAGE;
+	}
+	if (wanted->program)
+		options->program = wanted->program;
+	if (!wanted->rules)
+		options->session.kernel.rules = &none;
+	return 0;
+}
+
+int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *wanted)
+{
+	static struct sonde_record_options options;
+	const struct sonde_probe_kernel_request request = {
+		.where = wanted->where,
+		.collect = wanted->collect,
+		.name = wanted->name,
+	};
+	struct sonde_source_probe *probe = NULL;
+	char error[600];
+	int status = make_options(wanted, &options);
+
+	if (status)
+		return status;
+	if (sonde_probe_kernel_resolve(&request, error, sizeof(error),
+				       &probe)) {
+		sonde_complain("the probe is not in: %s", error);
+		return EXIT_FAILED;
+	}
+	options.session.kernel.probes = probe;
+	options.session.kernel.nr_probes = 1;
+	status = sonde_command_record_run(&options);
+	sonde_probe_kernel_free(probe);
+	return status;
+}
+
+/* ---- --list ---- */
+
+struct kernel_listing {
+	const char *glob;
+	bool is_json;
+	struct sonde_json json;
+	uint64_t nr;
+};
+
+static bool list_function(void *ctx, const struct sonde_kallsym *symbol)
+{
+	struct kernel_listing *listing = ctx;
+
+	if (!symbol->is_code ||
+	    (listing->glob && !sonde_glob_match(listing->glob, symbol->name)))
+		return true;
+	if (listing->is_json) {
+		if (!listing->nr)
+			sonde_json_open(&listing->json, NULL, '[');
+		sonde_json_line(&listing->json, 2);
+		sonde_json_open(&listing->json, NULL, '{');
+		sonde_json_put_text(&listing->json, "function", symbol->name);
+		if (symbol->module)
+			sonde_json_put_text(&listing->json, "module",
+					    symbol->module);
+		sonde_json_close(&listing->json, '}');
+	} else if (symbol->module) {
+		(void)printf("%-40s [%s]\n", symbol->name, symbol->module);
+	} else {
+		(void)puts(symbol->name);
+	}
+	listing->nr++;
+	return true;
+}
+
+static void end_functions(struct kernel_listing *listing)
+{
+	if (!listing->nr)
+		sonde_json_open(&listing->json, NULL, '[');
+	else
+		sonde_json_line(&listing->json, 0);
+	sonde_json_close(&listing->json, ']');
+	(void)putchar('\n');
+}
+
+int sonde_probe_kernel_list(const char *glob, bool json)
+{
+	struct kernel_listing listing = { .glob = glob, .is_json = json };
+	int rc;
+
+	listing.json = sonde_json_to_file(stdout);
+	sonde_pager_begin();
+	rc = sonde_kallsyms_each(list_function, &listing);
+	if (json && !rc)
+		end_functions(&listing);
+	sonde_pager_end();
+	if (rc) {
+		sonde_complain("/proc/kallsyms: %s", strerrordesc_np(-rc));
+		return EXIT_FAILED;
+	}
+	if (listing.nr || json)
+		return 0;
+	sonde_complain("no function of the kernel matches %.100s",
+		       glob ? glob : "*");
+	return EXIT_FAILED;
+}

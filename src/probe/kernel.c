@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.c - see kernel.h.
+ *
+ * What can't be is refused here, before anything is loaded, as far as this user
+ * may know: a name that the kernel doesn't have, or several functions have, and
+ * what is on the kernel's list of functions that probes need themselves. The
+ * rest, the kernel refuses when the probe is put in (source/bpf/probes.c).
+ */
+#include "probe/kernel.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/nearest.h"
+#include "base/number.h"
+#include "base/text.h"
+#include "expr/agent.h"
+#include "probe/btf_type.h"
+#include "probe/compile.h"
+#include "source/rules.h"
+#include "sys/btf.h"
+#include "sys/kallsyms.h"
+#include "sys/textfile.h"
+#include "types/build.h"
+
+#define BLACKLIST_FILE "/sys/kernel/debug/kprobes/blacklist"
+
+_Static_assert(SONDE_PROBE_BTF_CURRENT == SONDE_SOURCE_PROBE_CURRENT,
+	       "one number");
+
+enum {
+	WORDS_SIZE = 4096,
+	FUNCTION_SIZE = 256,
+	TEXT_BYTES = 64, /* of a text whose length nobody says */
+	MEMORY_MAX = 512,
+};
+
+/* A probe and what it points to. */
+struct kernel_probe {
+	struct sonde_source_probe probe; /* first */
+	char function[FUNCTION_SIZE];
+	char name[FUNCTION_SIZE];
+	_Alignas(8) uint8_t desc[SONDE_DESC_MAX];
+};
+
+struct kernel_resolving {
+	const struct sonde_probe_kernel_request *request;
+	struct kernel_probe *made;
+	struct sonde_btf btf;
+	struct sonde_probe_dwarf at; /* of which only the kernel's part */
+	struct sonde_probe_scope scope;
+	struct sonde_build build;
+	uint32_t bytes;
+	char *error;
+	size_t error_size;
+};
+
+static int kernel_fail(struct kernel_resolving *resolving, const char *text,
+		       const char *why)
+{
+	(void)snprintf(resolving->error, resolving->error_size, "%.100s: %s",
+		       text, why);
+	return -EINVAL;
+}
+
+/* ---- the function ---- */
+
+struct finding_function {
+	const char *name;
+	uint32_t nr;
+	bool is_module, is_data;
+	struct sonde_nearest nearest;
+};
+
+static bool see_symbol(void *ctx, const struct sonde_kallsym *symbol)
+{
+	struct finding_function *finding = ctx;
+
+	if (!symbol->is_code)
+		finding->is_data |= !strcmp(symbol->name, finding->name);
+	else if (!strcmp(symbol->name, finding->name)) {
+		finding->nr++;
+		finding->is_module |= symbol->module != NULL;
+	} else if (!finding->nr) {
+		sonde_nearest_try(&finding->nearest, symbol->name);
+	}
+	return true;
+}
+
+static bool is_blacklisted(const char *function)
+{
+	struct sonde_lines *lines = malloc(sizeof(*lines));
+	bool is_there = false;
+	char *line;
+
+	/* only root can read it, and only where debugfs is: else the kernel
+	 * says so later */
+	if (!lines || sonde_lines_open(lines, BLACKLIST_FILE)) {
+		free(lines);
+		return false;
+	}
+	while (!is_there && (line = sonde_lines_next(lines))) {
+		const char *name = strrchr(line, '\t');
+
+		is_there = name && !strcmp(name + 1, function);
+	}
+	sonde_lines_close(lines);
+	free(lines);
+	return is_there;
+}
+
+static int check_function(struct kernel_resolving *resolving)
+{
+	const char *name = resolving->made->function;
+	struct finding_function finding = { .name = name };
+	char why[SONDE_NEAREST_MAX + 160];
+	int rc;
+
+	sonde_nearest_begin(&finding.nearest, name);
+	rc = sonde_kallsyms_each(see_symbol, &finding);
+	if (rc)
+		return kernel_fail(resolving, "/proc/kallsyms",
+				   strerrordesc_np(-rc));
+	if (!finding.nr && finding.is_data)
+		return kernel_fail(resolving, name,
+				   "that is a variable of the kernel, and no "
+				   "function");
+	if (!finding.nr) {
+		(void)snprintf(why, sizeof(why),
+			       "the kernel has no such function, or it is "
+			       "inlined wherever it is called%s",
+			       sonde_nearest_hint(&finding.nearest));
+		return kernel_fail(resolving, name, why);
+	}
+	if (finding.nr > 1) {
+		(void)snprintf(why, sizeof(why),
+			       "the kernel has %" PRIu32 " functions of that "
+			       "name, and can't be told which is meant",
+			       finding.nr);
+		return kernel_fail(resolving, name, why);
+	}
+	if (is_blacklisted(name))
+		return kernel_fail(resolving, name,
+				   "probes need this function themselves: it "
+				   "is in " BLACKLIST_FILE);
+	return 0;
+}
+
+/* "tcp_sendmsg+0x10" */
+static int take_function(struct kernel_resolving *resolving, const char *text,
+			 size_t length)
+{
+	struct kernel_probe *made = resolving->made;
+	const char *offset;
+	char *plus;
+
+	while (length && isspace((unsigned char)*text)) {
+		text++;
+		length--;
+	}
+	if (!length || length >= FUNCTION_SIZE)
+		return kernel_fail(resolving, length ? text : "--kernel",
+				   "this is no function's name");
+	(void)snprintf(made->function, FUNCTION_SIZE, "%.*s", (int)length,
+		       text);
+	plus = strchr(made->function, '+');
+	if (plus) {
+		offset = plus + 1;
+		if (!sonde_number_take_prefixed(&offset, UINT16_MAX,
+						&made->probe.offset) ||
+		    *offset)
+			return kernel_fail(resolving, made->function,
+					   "behind + there is an offset in "
+					   "bytes, such as 0x10");
+		*plus = '\0';
+	}
+	return check_function(resolving);
+}
+
+/* ---- expressions ---- */
+
+static int decode_value(struct kernel_resolving *resolving, const char *text,
+			const struct sonde_probe_bytecode *code,
+			struct sonde_program **ret_program)
+{
+	struct sonde_expr_error error = { .text = "no memory" };
+	int rc = sonde_agent_decode(code->bytes, code->nr, false, &error,
+				    ret_program);
+
+	return rc ? kernel_fail(resolving, text, error.text) : 0;
+}
+
+static int take_condition(struct kernel_resolving *resolving, const char *text)
+{
+	struct sonde_probe_bytecode code = { .nr = 0 };
+	struct sonde_expr_error error = { .column = 0 };
+
+	if (sonde_probe_compile_condition(&resolving->scope, text, &code,
+					  &error))
+		return kernel_fail(resolving, text, error.text);
+	return decode_value(resolving, text, &code,
+			    &resolving->made->probe.condition);
+}
+
+/* ---- what is collected ---- */
+
+static bool is_ctype_char(const struct sonde_probe_ctype *type)
+{
+	return sonde_probe_ctype_is_number(type) && type->bytes == 1 &&
+	       !type->is_bool;
+}
+
+static void build_number(struct sonde_build *build, const char *name,
+			 const struct sonde_probe_ctype *type)
+{
+	uint32_t flags = type->stars     ? SONDE_FIELD_HEX :
+			 type->is_bool   ? SONDE_FIELD_BOOL :
+			 type->is_signed ? SONDE_FIELD_SIGNED :
+					   0;
+
+	sonde_build_int(build, name,
+			(uint8_t)(8 * sonde_probe_ctype_bytes(type)), flags);
+}
+
+/* An array of numbers, or bytes. */
+static void build_memory(struct sonde_build *build, const char *name,
+			 const struct sonde_probe_ctype *type)
+{
+	uint32_t bytes = (uint32_t)sonde_probe_ctype_bytes(type);
+	struct sonde_probe_ctype inner;
+
+	if (type->kind == SONDE_PROBE_CTYPE_ARRAY &&
+	    sonde_probe_ctype_inner(type, &inner) &&
+	    (sonde_probe_ctype_is_number(&inner) || inner.stars)) {
+		uint32_t each = (uint32_t)sonde_probe_ctype_bytes(&inner);
+
+		sonde_build_array(build, name, bytes / each,
+				  (uint8_t)(8 * each),
+				  inner.stars     ? SONDE_FIELD_HEX :
+				  inner.is_signed ? SONDE_FIELD_SIGNED :
+						    0);
+	} else {
+		sonde_build_array(build, name, bytes, 8, SONDE_FIELD_HEX);
+	}
+}
+
+struct kernel_wanted {
+	const char *text;
+	bool is_text;
+	uint64_t text_max; /* 0: nobody says */
+};
+
+/* As a text: /s, or an array of chars. */
+static int shape_text(struct kernel_resolving *resolving,
+		      const struct kernel_wanted *wanted,
+		      const struct sonde_probe_valued *value,
+		      struct sonde_source_probe_item *item)
+{
+	if (!value->is_address && value->type.stars == 0)
+		return kernel_fail(resolving, wanted->text, "that is no text");
+	item->kind = SONDE_SOURCE_PROBE_TEXT;
+	item->bytes = wanted->text_max ?
+			      (uint32_t)wanted->text_max :
+		      value->is_address ?
+			      (uint32_t)sonde_probe_ctype_bytes(&value->type) :
+			      TEXT_BYTES;
+	sonde_build_text(&resolving->build, wanted->text, item->bytes);
+	return 0;
+}
+
+static int shape_item(struct kernel_resolving *resolving,
+		      const struct kernel_wanted *wanted,
+		      const struct sonde_probe_valued *value,
+		      struct sonde_source_probe_item *item)
+{
+	uint64_t bytes = sonde_probe_ctype_bytes(&value->type);
+	struct sonde_probe_ctype inner;
+	bool has_inner = value->is_address &&
+			 sonde_probe_ctype_inner(&value->type, &inner);
+
+	if (bytes == 0 || bytes > MEMORY_MAX)
+		return kernel_fail(resolving, wanted->text,
+				   "its size is not known, or too large (512 "
+				   "bytes)");
+	if (wanted->is_text || (has_inner && is_ctype_char(&inner)))
+		return shape_text(resolving, wanted, value, item);
+	item->bytes = (uint32_t)bytes;
+	item->kind = value->is_address ? SONDE_SOURCE_PROBE_MEMORY :
+					 SONDE_SOURCE_PROBE_NUMBER;
+	if (value->is_address)
+		build_memory(&resolving->build, wanted->text, &value->type);
+	else
+		build_number(&resolving->build, wanted->text, &value->type);
+	return 0;
+}
+
+static int collect_value(struct kernel_resolving *resolving,
+			 const struct kernel_wanted *wanted)
+{
+	struct sonde_source_probe *probe = &resolving->made->probe;
+	struct sonde_source_probe_item *item = &probe->items[probe->nr_items];
+	struct sonde_probe_bytecode code = { .nr = 0 };
+	struct sonde_expr_error error = { .column = 0 };
+	struct sonde_probe_valued value;
+	int rc;
+
+	if (probe->nr_items == SONDE_SOURCE_PROBE_ITEMS)
+		return kernel_fail(resolving, wanted->text,
+				   "too much at once: 32 things can be "
+				   "collected");
+	if (sonde_probe_compile_value(&resolving->scope, wanted->text, &code,
+				      &value, &error))
+		return kernel_fail(resolving, wanted->text, error.text);
+	rc = shape_item(resolving, wanted, &value, item);
+	if (!rc)
+		rc = decode_value(resolving, wanted->text, &code,
+				  &item->program);
+	if (rc)
+		return rc;
+	probe->nr_items++;
+	probe->tells_unread |=
+		!value.is_register || item->kind != SONDE_SOURCE_PROBE_NUMBER;
+	resolving->bytes += item->bytes;
+	if (resolving->bytes + 4 > SONDE_SOURCE_PROBE_BYTES)
+		return kernel_fail(resolving, wanted->text,
+				   "too much at once: 1020 bytes can be "
+				   "collected");
+	return 0;
+}
+
+static int collect_arguments(struct kernel_resolving *resolving)
+{
+	struct sonde_probe_btf_argument argument;
+	int rc = 0;
+
+	if (!resolving->at.function)
+		return kernel_fail(resolving, "$args",
+				   "the kernel's types (BTF) don't have this "
+				   "function's arguments");
+	for (uint32_t n = 0;
+	     !rc &&
+	     sonde_probe_btf_argument(&resolving->btf, resolving->at.function,
+				      n, &argument);
+	     n++) {
+		struct kernel_wanted wanted = { .text = argument.name };
+
+		/* As in GDB, what is nowhere here is left out. */
+		if (argument.name && argument.index < SONDE_PROBE_BTF_REGISTERS)
+			rc = collect_value(resolving, &wanted);
+	}
+	return rc;
+}
+
+/* "/s", "/s80" before a text; what it says holds for all that follow. */
+static const char *take_shape(const char *at, struct kernel_wanted *wanted)
+{
+	while (isspace((unsigned char)*at))
+		at++;
+	if (at[0] != '/' || at[1] != 's')
+		return at;
+	wanted->is_text = true;
+	at += 2;
+	(void)sonde_number_take(&at, 10, MEMORY_MAX, &wanted->text_max);
+	while (isspace((unsigned char)*at))
+		at++;
+	return at;
+}
+
+static int collect_list(struct kernel_resolving *resolving, const char *at)
+{
+	struct kernel_wanted wanted = { .text = NULL };
+	char text[WORDS_SIZE];
+	int rc = 0;
+
+	while (!rc) {
+		size_t length;
+
+		at = take_shape(at, &wanted);
+		length = sonde_text_item(at);
+		(void)snprintf(text, sizeof(text), "%.*s", (int)length, at);
+		for (size_t n = strlen(text);
+		     n && isspace((unsigned char)text[n - 1]); n--)
+			text[n - 1] = '\0';
+		wanted.text = text;
+		rc = !strcmp(text, "$args") ? collect_arguments(resolving) :
+					      collect_value(resolving, &wanted);
+		if (!at[length])
+			break;
+		at += length + 1;
+	}
+	return rc;
+}
+
+/* ---- the whole ---- */
+
+static void set_name(struct kernel_probe *made, const char *name)
+{
+	(void)snprintf(made->name, sizeof(made->name), "%s",
+		       name ? name : made->function);
+	for (char *c = made->name; *c; c++)
+		if (!isalnum((unsigned char)*c))
+			*c = '_';
+}
+
+static void point_into(struct kernel_probe *made)
+{
+	made->probe.function = made->function;
+	made->probe.name = made->name;
+	made->probe.desc = (const struct sonde_desc *)made->desc;
+}
+
+static int resolve_kernel_probe(struct kernel_resolving *resolving)
+{
+	const struct sonde_probe_kernel_request *request = resolving->request;
+	struct kernel_probe *made = resolving->made;
+	const char *condition;
+	size_t length = sonde_condition_at(request->where, &condition);
+	int rc = take_function(resolving, request->where, length);
+
+	if (rc)
+		return rc;
+	set_name(made, request->name);
+	resolving->at.btf = &resolving->btf;
+	/* The arguments are where they are called with at its first byte. */
+	resolving->at.function =
+		made->probe.offset ? 0 :
+				     sonde_probe_btf_function(&resolving->btf,
+							      made->function);
+	resolving->scope.dwarf = &resolving->at;
+	sonde_build_begin(&resolving->build, made->desc,
+			  SONDE_SOURCE_PROBE_GROUP, made->name, SONDE_INFO);
+	if (condition)
+		rc = take_condition(resolving, condition);
+	if (!rc && request->collect)
+		rc = collect_list(resolving, request->collect);
+	if (rc)
+		return rc;
+	if (made->probe.tells_unread)
+		sonde_build_int(&resolving->build, "unread", 32,
+				SONDE_FIELD_HEX);
+	point_into(made);
+	rc = sonde_build_end(&resolving->build);
+	return rc ? kernel_fail(resolving, "--collect",
+				"that makes no description of an event") :
+		    0;
+}
+
+int sonde_probe_kernel_resolve(const struct sonde_probe_kernel_request *request,
+			       char *error, size_t error_size,
+			       struct sonde_source_probe **ret_probe)
+{
+	struct kernel_resolving resolving = { .request = request,
+					      .error = error,
+					      .error_size = error_size };
+	int rc = sonde_btf_open(&resolving.btf);
+
+	if (rc)
+		return kernel_fail(&resolving, SONDE_BTF_PATH,
+				   strerrordesc_np(-rc));
+	resolving.made = calloc(1, sizeof(*resolving.made));
+	rc = resolving.made ?
+		     resolve_kernel_probe(&resolving) :
+		     kernel_fail(&resolving, "--kernel", "out of memory");
+	sonde_btf_close(&resolving.btf);
+	if (rc && resolving.made)
+		sonde_probe_kernel_free(&resolving.made->probe);
+	else if (!rc)
+		*ret_probe = &resolving.made->probe;
+	return rc;
+}
+
+void sonde_probe_kernel_free(struct sonde_source_probe *probe)
+{
+	if (!probe)
+		return;
+	sonde_program_free(probe->condition);
+	for (uint32_t i = 0; i < SONDE_SOURCE_PROBE_ITEMS; i++)
+		sonde_program_free(probe->items[i].program);
+	free(probe); /* which begins what it is in */
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel.h - what a user wrote of a probe at a function of the kernel, as the
+ * sources take it (source/probes.h).
+ *
+ * The language is that of the probes of programs (compile.h); names are the
+ * function's arguments, as the kernel's BTF has them, `current`, the running
+ * task's struct task_struct, and labels of enumerations.
+ */
+#ifndef PROBE_KERNEL_H
+#define PROBE_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "source/probes.h"
+
+struct sonde_probe_kernel_request {
+	const char *where;   /* "FUNCTION[+OFFSET] [if CONDITION]" */
+	const char *collect; /* "size, /s name, $args"; NULL: nothing */
+	const char *name;    /* of the events; NULL: the function's */
+};
+
+/* 0; -errno, with *error of one line. *ret_probe is for
+ * sonde_probe_kernel_free(). */
+int sonde_probe_kernel_resolve(const struct sonde_probe_kernel_request *request,
+			       char *error, size_t error_size,
+			       struct sonde_source_probe **ret_probe);
+void sonde_probe_kernel_free(struct sonde_source_probe *probe);
+
+#endif /* PROBE_KERNEL_H */

@@ -1,0 +1,283 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_kernel_probe.py - probes at functions of the kernel: a program that makes
+known calls is the witness of their counts and values; and what is refused says
+why. Kernels without kprobes (CONFIG_KPROBES) only refuse."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+
+from sonde import SONDE, Skip, check, install, run, scratch
+from harness import check_equal, main, test
+from kernel import (LIMIT_S, KernelTrace, bpf_exists, bpf_objects,
+                    descendants, gone, is_sonde, need, wait_for)
+
+PMU = pathlib.Path("/sys/bus/event_source/devices/kprobe/type")
+FIRST, NR = 70_000, 100  # sizes that nobody else reads in
+OURS = f"count >= {FIRST} && count < {FIRST + NR}"
+# Reads FIRST, FIRST + 1 ... bytes of a file; prints its inode, its own PID and
+# what it is called.
+READER = f"""
+import os, sys
+f = os.open(sys.argv[1], os.O_RDONLY)
+for i in range({NR}):
+    os.read(f, {FIRST} + i)
+print(os.fstat(f).st_ino, os.getpid())
+"""
+
+
+def need_kprobes():
+    need("bpf")
+    if not PMU.exists():
+        raise Skip("the kernel has no kprobes (CONFIG_KPROBES)")
+
+
+def probe_test(function):
+    def run_it():
+        need_kprobes()
+        function()
+    run_it.__name__ = function.__name__
+    run_it.time_limit_s = LIMIT_S
+    test(run_it)
+    return function
+
+
+class Probed:
+    """The reader under a probe: what was recorded, and what it printed."""
+
+    def __init__(self, where, collect=None, options=()):
+        self.file = scratch() / "file"
+        self.file.write_bytes(b"x" * 100)
+        self.dir = scratch() / "trace"
+        more = ["--collect", collect] if collect else []
+        done = run(SONDE, "probe", "--kernel", where, *more, *options, "-o",
+                   self.dir, "--", sys.executable, "-c", READER, self.file)
+        check_equal(done.returncode, 0, done.stderr)
+        self.err = done.stderr
+        self.inode, self.pid = map(int, done.stdout.split())
+        self.trace = KernelTrace(self.dir, done.stderr)
+
+    def hits(self, name="vfs_read"):
+        return self.trace.events(f"kgdb:{name}")
+
+
+# ---- counts and values ----
+
+@probe_test
+def a_probe_records_as_often_as_the_program_calls():
+    hits = Probed(f"vfs_read if {OURS}", "count").hits()
+    check_equal([hit["count"] for hit in hits],
+                list(range(FIRST, FIRST + NR)), "counts")
+
+
+@probe_test
+def a_false_condition_records_nothing():
+    probed = Probed("vfs_read if count == 123456789", "count")
+    check_equal(probed.hits(), [], "hits")
+    check("can't be read" not in probed.err, probed.err)
+
+
+@probe_test
+def what_is_collected_has_the_kernels_values():
+    probed = Probed(
+        f"vfs_read if {OURS} && current->pid > 1",
+        "file->f_inode->i_ino, current->pid, current->comm, count * 2",
+        ["--name", "reads"])
+    hits = probed.hits("reads")
+    check_equal(len(hits), NR, "hits")
+    for i, hit in enumerate(hits):
+        values = list(hit.fields.values())
+        check_equal(values[0], probed.inode, hit)
+        check_equal(values[1], probed.pid, hit)
+        check_equal(hit.tid, probed.pid, hit)
+        check(values[2].startswith("python"), values[2])
+        check_equal(values[3], 2 * (FIRST + i), hit)
+        check_equal(hit["unread"], 0, hit)
+
+
+@probe_test
+def texts_and_arguments_are_collected():
+    hits = Probed(f"vfs_read if {OURS}",
+                  "$args, /s file->f_path.dentry->d_name.name").hits()
+    check_equal(len(hits), NR, "hits")
+    for hit in hits:
+        names = list(hit.fields)
+        check_equal(names[:4], ["file", "buf", "count", "pos"], hit)
+        check_equal(hit.fields[names[4]], "file", hit)
+        check(hit["file"] > 1 << 63, hit)
+
+
+@probe_test
+def a_signed_argument_keeps_its_sign():
+    hits = Probed("do_sys_openat2 if dfd == -100", "dfd").hits("do_sys_openat2")
+    check(hits, "nothing is opened")
+    check_equal({hit["dfd"] for hit in hits}, {-100}, "dfd")
+
+
+# ---- bad pointers ----
+
+@probe_test
+def a_wild_pointer_is_false_and_counted():
+    probed = Probed(
+        f"vfs_read if {OURS} && "
+        "((struct file *)count)->f_inode->i_ino == 5", "count")
+    check_equal(probed.hits(), [], "hits")
+    counted = re.search(r"kgdb:vfs_read: (\d+) times the condition met memory "
+                        "that can't be read", probed.err)
+    check(counted, probed.err)
+    check_equal(int(counted[1]), NR, probed.err)
+
+
+@probe_test
+def what_cant_be_read_is_said_to_be_so():
+    hits = Probed(f"vfs_read if {OURS}",
+                  "count, *(long *)count, count / (count - count), "
+                  "/s (char *)count").hits()
+    check_equal(len(hits), NR, "hits")
+    for hit in hits:
+        values = list(hit.fields.values())
+        check_equal(values[1], 0, hit)
+        check_equal(values[2], 0, hit)
+        check_equal(values[3], "", hit)
+        check_equal(hit["unread"], 0b1110, hit)
+
+
+# ---- with other events ----
+
+@probe_test
+def a_probe_lies_between_a_calls_ends_on_one_clock():
+    probed = Probed(f"vfs_read if {OURS}", "count",
+                    ["-k", "syscalls:read"])
+    inside, within = False, 0
+    for event in probed.trace.events():
+        if event.tid != probed.pid:
+            continue
+        if event.name == "syscall_entry_read":
+            inside = True
+        elif event.name == "syscall_exit_read":
+            inside = False
+        elif event.name == "kgdb:vfs_read":
+            check(inside, f"outside of the call: {event}")
+            within += 1
+    check_equal(within, NR, "hits within calls")
+
+
+# ---- nothing stays ----
+
+def begin():
+    directory = scratch() / "trace"
+    front = subprocess.Popen(
+        [SONDE, "probe", "--kernel", "vfs_read if count == 99999", "-o",
+         directory, "--", "sleep", "1000"], stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        start_new_session=True)
+
+    def objects():
+        check(front.poll() is None, "sonde ended")
+        found = set()
+        for pid in (front.pid, *descendants(front.pid)):
+            if is_sonde(pid):
+                found |= bpf_objects(pid)
+        return found if any(kind == "link" for kind, _ in found) else None
+    return front, wait_for(objects, "a link")
+
+
+def check_gone(front, objects):
+    wait_for(lambda: gone(front.pid), "the session's end")
+    wait_for(lambda: not any(bpf_exists(*each) for each in objects),
+             "the kernel to drop what they held")
+
+
+@probe_test
+def a_killed_recorder_leaves_no_probe():
+    front, objects = begin()
+    for pid in (front.pid, *descendants(front.pid)):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    front.wait()
+    check_gone(front, objects)
+
+
+@probe_test
+def the_end_of_the_command_leaves_no_probe():
+    front, objects = begin()
+    front.send_signal(signal.SIGINT)
+    front.communicate(timeout=LIMIT_S / 2)
+    check_gone(front, objects)
+
+
+# ---- what is refused ----
+
+def refused(*words):
+    done = run(SONDE, "probe", "--kernel", *words, "-o", scratch() / "trace",
+               "--", "true")
+    check(done.returncode != 0, f"{words} was accepted")
+    return done.stderr
+
+
+def why_not(words, *expected):
+    err = refused(*words)
+    for text in expected:
+        check(text in err, f"{text!r} is not in {err!r}")
+
+
+@test
+def unknown_functions_have_a_suggestion():
+    need("bpf")
+    why_not(["vfs_raed if count > 1"], "vfs_raed", "did you mean 'vfs_read'")
+
+
+@test
+def variables_are_no_functions():
+    need("bpf")
+    why_not(["jiffies"], "no function")
+
+
+@test
+def names_that_are_not_there_are_told():
+    need("bpf")
+    why_not(["vfs_read if nobody > 1"], "nobody")
+    why_not(["vfs_read if file->f_nothing"], "f_nothing", "no such member")
+    why_not(["vfs_read", "--collect", "sizeof"], "sizeof")
+    why_not(["vfs_read if count >"], "count >")
+    why_not(["vfs_read+zz"], "offset")
+    why_not(["vfs_read", "--collect", "$gs_base"], "register")
+
+
+@test
+def kernels_without_kprobes_say_so():
+    need("bpf")
+    if PMU.exists():
+        raise Skip("this kernel has kprobes")
+    why_not(["vfs_read if count > 1"], "CONFIG_KPROBES")
+
+
+@probe_test
+def functions_that_probes_need_are_refused():
+    blacklist = pathlib.Path("/sys/kernel/debug/kprobes/blacklist")
+    try:
+        name = blacklist.read_text().splitlines()[0].split("\t")[1]
+    except (OSError, IndexError):
+        name = "do_int3"
+    err = refused(name)
+    check("blacklist" in err or "several functions" in err or
+          "functions of that name" in err or "no such function" in err, err)
+
+
+@test
+def functions_are_listed():
+    done = run(SONDE, "probe", "--kernel", "--list", "vfs_rea*")
+    check_equal(done.returncode, 0, done.stderr)
+    check("vfs_read" in done.stdout.split(), done.stdout)
+    done = run(SONDE, "probe", "--kernel", "--list", "no_such_*")
+    check_equal(done.returncode, 1, done.stderr)
+
+
+install()
+main()
