@@ -46,7 +46,7 @@ static const char usage[] =
 	"\n"
 	"With --kernel, FUNCTION is one of the running kernel's. Its arguments\n"
 	"and 'current', the running task, are known by the kernel's own types\n"
-	"(BTF). It is recorded while PROGRAM runs, or of all of the machine\n"
+	"(BTF); at FUNCTION%return, so is 'return'. It is recorded while PROGRAM runs, or of all of the machine\n"
 	"until Ctrl-C, as sonde record does it; then nothing is left in the\n"
 	"kernel.\n";
 

@@ -351,6 +351,18 @@ bool sonde_probe_btf_argument(const struct sonde_btf *btf, uint32_t function,
 	return true;
 }
 
+bool sonde_probe_btf_result(const struct sonde_btf *btf, uint32_t function,
+			    struct sonde_probe_ctype *ret_type)
+{
+	struct btf_at at;
+
+	return btf_look(btf, function, &at) && at.kind == BTF_KIND_FUNC_PROTO &&
+	       at.type.type &&
+	       sonde_probe_btf_ctype(btf, at.type.type, ret_type) &&
+	       (ret_type->stars > 0 ||
+		ret_type->kind == SONDE_PROBE_CTYPE_NUMBER);
+}
+
 bool sonde_probe_btf_find(const struct sonde_btf *btf, uint32_t function,
 			  const char *name, size_t length,
 			  struct sonde_probe_btf_argument *ret_argument)

@@ -44,6 +44,9 @@ uint32_t sonde_probe_btf_function(const struct sonde_btf *btf,
 bool sonde_probe_btf_argument(const struct sonde_btf *btf, uint32_t function,
 			      uint32_t n,
 			      struct sonde_probe_btf_argument *ret_argument);
+/* What it returns; false: nothing, or what isn't understood. */
+bool sonde_probe_btf_result(const struct sonde_btf *btf, uint32_t function,
+			    struct sonde_probe_ctype *ret_type);
 /* By its name, of so many bytes. */
 bool sonde_probe_btf_find(const struct sonde_btf *btf, uint32_t function,
 			  const char *name, size_t length,

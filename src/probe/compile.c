@@ -338,7 +338,7 @@ static int follow_reference(struct compiling *compiling, struct value *value)
 	return rc;
 }
 
-/* `current`, an argument of the function, or a label. */
+/* `return`, `current`, an argument of the function, or a label. */
 static int take_kernel_name(struct compiling *compiling, const char *name,
 			    struct value *ret_value)
 {
@@ -350,6 +350,15 @@ static int take_kernel_name(struct compiling *compiling, const char *name,
 	struct sonde_probe_btf_argument argument;
 
 	ret_value->kind = IS_REGISTER;
+	if (at->at_return && !strcmp(name, "return")) {
+		ret_value->reg = SONDE_AGENT_RAX;
+		return sonde_probe_btf_result(at->btf, at->function,
+					      &ret_value->type) ?
+			       0 :
+			       fail_variable(compiling, name,
+					     "the function returns no number, "
+					     "and no pointer");
+	}
 	if (sonde_probe_btf_find(at->btf, at->function, name, strlen(name),
 				 &argument)) {
 		if (argument.index >= SONDE_ARRAY_SIZE(registers))

@@ -16,6 +16,7 @@ struct sonde_probe_dwarf {
 	 * (btf_type.h). */
 	const struct sonde_btf *btf;
 	uint32_t function;
+	bool at_return;
 	Dwfl *dwfl;
 	/* what is at the address, after sonde_probe_dwarf_at() */
 	Dwfl_Module *module;

@@ -151,6 +151,19 @@ static int check_function(struct kernel_resolving *resolving)
 	return 0;
 }
 
+/* "vfs_read%return": what is before it, and whether it is there. */
+static bool cut_return(char *text)
+{
+	static const char word[] = "%return";
+	size_t length = strlen(text);
+
+	if (length < sizeof(word) ||
+	    strcmp(text + length - (sizeof(word) - 1), word) != 0)
+		return false;
+	text[length - (sizeof(word) - 1)] = '\0';
+	return true;
+}
+
 /* "tcp_sendmsg+0x10" */
 static int take_function(struct kernel_resolving *resolving, const char *text,
 			 size_t length)
@@ -168,7 +181,12 @@ static int take_function(struct kernel_resolving *resolving, const char *text,
 				   "this is no function's name");
 	(void)snprintf(made->function, FUNCTION_SIZE, "%.*s", (int)length,
 		       text);
+	made->probe.at_return = cut_return(made->function);
 	plus = strchr(made->function, '+');
+	if (plus && made->probe.at_return)
+		return kernel_fail(resolving, made->function,
+				   "a function returns as a whole: no +OFFSET "
+				   "before %return");
 	if (plus) {
 		offset = plus + 1;
 		if (!sonde_number_take_prefixed(&offset, UINT16_MAX,
@@ -180,6 +198,25 @@ static int take_function(struct kernel_resolving *resolving, const char *text,
 		*plus = '\0';
 	}
 	return check_function(resolving);
+}
+
+/* At a return they are known by their numbers. */
+static int count_arguments(struct kernel_resolving *resolving)
+{
+	struct sonde_source_probe *probe = &resolving->made->probe;
+	struct sonde_probe_btf_argument argument;
+
+	if (!resolving->at.function)
+		return kernel_fail(resolving, probe->function,
+				   "the kernel's types (BTF) don't have this "
+				   "function, so its return can't be recorded");
+	for (uint32_t n = 0;
+	     sonde_probe_btf_argument(&resolving->btf, resolving->at.function,
+				      n, &argument) &&
+	     argument.index == n;
+	     n++)
+		probe->nr_arguments = n + 1;
+	return 0;
 }
 
 /* ---- expressions ---- */
@@ -400,8 +437,10 @@ static int collect_list(struct kernel_resolving *resolving, const char *at)
 
 static void set_name(struct kernel_probe *made, const char *name)
 {
-	(void)snprintf(made->name, sizeof(made->name), "%s",
-		       name ? name : made->function);
+	const char *more = made->probe.at_return ? "_return" : "";
+
+	(void)snprintf(made->name, sizeof(made->name), "%.200s%s",
+		       name ? name : made->function, name ? "" : more);
 	for (char *c = made->name; *c; c++)
 		if (!isalnum((unsigned char)*c))
 			*c = '_';
@@ -431,10 +470,14 @@ static int resolve_kernel_probe(struct kernel_resolving *resolving)
 		made->probe.offset ? 0 :
 				     sonde_probe_btf_function(&resolving->btf,
 							      made->function);
+	resolving->at.at_return = made->probe.at_return;
 	resolving->scope.dwarf = &resolving->at;
+	point_into(made);
+	if (made->probe.at_return)
+		rc = count_arguments(resolving);
 	sonde_build_begin(&resolving->build, made->desc,
 			  SONDE_SOURCE_PROBE_GROUP, made->name, SONDE_INFO);
-	if (condition)
+	if (!rc && condition)
 		rc = take_condition(resolving, condition);
 	if (!rc && request->collect)
 		rc = collect_list(resolving, request->collect);
@@ -443,7 +486,6 @@ static int resolve_kernel_probe(struct kernel_resolving *resolving)
 	if (made->probe.tells_unread)
 		sonde_build_int(&resolving->build, "unread", 32,
 				SONDE_FIELD_HEX);
-	point_into(made);
 	rc = sonde_build_end(&resolving->build);
 	return rc ? kernel_fail(resolving, "--collect",
 				"that makes no description of an event") :

@@ -16,7 +16,8 @@
 #include "source/probes.h"
 
 struct sonde_probe_kernel_request {
-	const char *where;   /* "FUNCTION[+OFFSET] [if CONDITION]" */
+	/* "FUNCTION[+OFFSET] [if CONDITION]", "FUNCTION%return" and so on */
+	const char *where;
 	const char *collect; /* "size, /s name, $args"; NULL: nothing */
 	const char *name;    /* of the events; NULL: the function's */
 };

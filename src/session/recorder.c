@@ -454,8 +454,9 @@ static int open_kernel(struct sonde_recorder *r,
 	(void)snprintf(ready->kernel_text, sizeof(ready->kernel_text), "%s",
 		       error.text);
 	/* What the user got wrong, the user can mend at once; what --until
-	 * waits for would never come. */
+	 * waits for would never come; and a probe is all that was wanted. */
 	if (rc == -EINVAL || rc == -ENODATA || config->session->kernel.until ||
+	    config->session->kernel.nr_probes ||
 	    !sonde_session_has_programs(config->session))
 		return rc;
 	return 0;

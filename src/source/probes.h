@@ -40,8 +40,12 @@ struct sonde_source_probe_item {
 
 struct sonde_source_probe {
 	const char *function;
-	uint64_t offset;  /* from its first byte on */
-	const char *name; /* the event's, without the provider's */
+	uint64_t offset; /* from its first byte on */
+	/* When it returns: of the registers there are those that have its
+	 * arguments, as they were, and RAX with its value. */
+	bool at_return;
+	uint32_t nr_arguments; /* then: of these, each is in one register */
+	const char *name;      /* the event's, without the provider's */
 	struct sonde_program *condition; /* or NULL */
 	struct sonde_source_probe_item items[SONDE_SOURCE_PROBE_ITEMS];
 	uint32_t nr_items;

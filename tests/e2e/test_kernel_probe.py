@@ -118,6 +118,34 @@ def a_signed_argument_keeps_its_sign():
     check_equal({hit["dfd"] for hit in hits}, {-100}, "dfd")
 
 
+# ---- returns ----
+
+def need_returns():
+    release = tuple(map(int, os.uname().release.split(".")[:2]))
+    if release < (6, 10):
+        raise Skip("the kernel has no bpf_preempt_disable() (6.10)")
+
+
+@probe_test
+def what_a_function_returns_is_recorded_with_its_arguments():
+    need_returns()
+    probed = Probed(f"vfs_read%return if {OURS} && return == 100",
+                    "return, count, current->pid")
+    hits = probed.hits("vfs_read_return")
+    # The file has 100 bytes; behind its end there is nothing.
+    check_equal(len(hits), 1, "hits")
+    check_equal(hits[0]["return"], 100, hits[0])
+    check_equal(hits[0]["count"], FIRST, hits[0])
+    check_equal(hits[0]["pid"], probed.pid, hits[0])
+
+
+@probe_test
+def returns_need_a_newer_kernel():
+    if tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 10):
+        raise Skip("this one is new enough")
+    why_not(["vfs_read%return"], "6.10")
+
+
 # ---- bad pointers ----
 
 @probe_test
@@ -247,6 +275,8 @@ def names_that_are_not_there_are_told():
     why_not(["vfs_read", "--collect", "sizeof"], "sizeof")
     why_not(["vfs_read if count >"], "count >")
     why_not(["vfs_read+zz"], "offset")
+    why_not(["vfs_read if return > 0"], "return")
+    why_not(["vfs_read+4%return"], "as a whole")
     why_not(["vfs_read", "--collect", "$gs_base"], "register")
 
 

@@ -203,6 +203,8 @@ void bpf_object_patch(const struct bpf_source *source, const uint32_t *consts,
 int bpf_object_explain(const struct bpf_source *source,
 		       struct sonde_source_error *error, int rc,
 		       const char *what);
+/* Events that happened while their program could not run. */
+uint64_t bpf_object_missed(struct bpf_object *object);
 struct bpf_map *bpf_object_map(struct bpf_object *object, const char *name);
 /* Runs the program `mark` on a CPU, in an interrupt. 0 or -errno. */
 int bpf_object_mark(struct bpf_source *source, uint32_t cpu);
@@ -212,12 +214,13 @@ void bpf_object_free(struct bpf_source *source);
 
 int bpf_probes_select(struct bpf_source *source,
 		      struct sonde_source_error *error);
-/* After the other programs, whose maps they write to. */
+/* After the other programs, whose maps they write to. They are put in at once,
+ * so that what can't be is known before anything begins, and do nothing as long
+ * as the rings are off. */
 int bpf_probes_load(struct bpf_source *source,
 		    struct sonde_source_error *error);
-int bpf_probes_attach(struct bpf_source *source,
-		      struct sonde_source_error *error);
-void bpf_probes_detach(struct bpf_source *source);
+/* What their programs missed. */
+uint64_t bpf_probes_detach(struct bpf_source *source);
 /* Conditions of the i-th that met memory which can't be read; after detach. */
 uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i);
 void bpf_probes_free(struct bpf_source *source);

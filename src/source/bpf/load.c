@@ -64,6 +64,11 @@ static void register_handlers(void)
 			libbpf_register_prog_handler("iter+",
 						     BPF_PROG_TYPE_TRACING,
 						     BPF_TRACE_ITER, &options);
+	if (registered >= 0)
+		registered =
+			libbpf_register_prog_handler("fexit+",
+						     BPF_PROG_TYPE_TRACING,
+						     BPF_TRACE_FEXIT, &options);
 }
 
 /* ---- opening ---- */
@@ -143,6 +148,19 @@ static const char *of_section(void *ctx, const struct bpf_program *program)
 	return slash ? slash + 1 : NULL;
 }
 
+/* What is before a target's name in that of its type. */
+static const char *target_prefix(const struct bpf_program *program)
+{
+	switch ((int)bpf_program__expected_attach_type(program)) {
+	case BPF_TRACE_ITER:
+		return "bpf_iter_";
+	case BPF_TRACE_FEXIT:
+		return "";
+	default:
+		return "btf_trace_";
+	}
+}
+
 /* As the kernel's types name it. */
 struct target {
 	struct bpf_program *program;
@@ -164,8 +182,6 @@ static int list_targets(struct bpf_object *object,
 
 	bpf_object__for_each_program(program, object)
 	{
-		bool is_iter = bpf_program__expected_attach_type(program) ==
-			       BPF_TRACE_ITER;
 		const char *name;
 		struct target *target;
 
@@ -180,7 +196,7 @@ static int list_targets(struct bpf_object *object,
 		target = &targets->at[targets->nr++];
 		*target = (struct target){ .program = program, .name = name };
 		(void)snprintf(target->type, sizeof(target->type), "%s%s",
-			       is_iter ? "bpf_iter_" : "btf_trace_", name);
+			       target_prefix(program), name);
 	}
 	return 0;
 }
@@ -196,9 +212,9 @@ static int find_targets(const struct targets *targets,
 		wanted[i].name = targets->at[i].type;
 		wanted[i].kind =
 			bpf_program__expected_attach_type(
-				targets->at[i].program) == BPF_TRACE_ITER ?
-				BTF_KIND_FUNC :
-				BTF_KIND_TYPEDEF;
+				targets->at[i].program) == BPF_TRACE_RAW_TP ?
+				BTF_KIND_TYPEDEF :
+				BTF_KIND_FUNC;
 	}
 	if (!rc)
 		sonde_btf_find(btf, wanted, targets->nr);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
  * load.h - loads BPF programs by libbpf, but finds the kernel's types without
- * libbpf (sys/btf.h): programs of the sections `tp_btf` and `iter`.
+ * libbpf (sys/btf.h): programs of the sections `tp_btf`, `iter` and
+ * `fexit`.
  */
 #ifndef SOURCE_BPF_LOAD_H
 #define SOURCE_BPF_LOAD_H

@@ -569,6 +569,14 @@ int bpf_object_types(struct bpf_source *source,
 		    0;
 }
 
+static int load_probes(struct bpf_source *source,
+		       struct sonde_source_error *error)
+{
+	complaint[0] = '\0';
+	(void)libbpf_set_print(note); /* the dump's may be there meanwhile */
+	return bpf_probes_load(source, error);
+}
+
 int bpf_object_load(struct bpf_source *source, struct sonde_source_error *error)
 {
 	int rc = bpf_object_types(source, error);
@@ -578,8 +586,8 @@ int bpf_object_load(struct bpf_source *source, struct sonde_source_error *error)
 	complaint[0] = '\0';
 	(void)libbpf_set_print(note); /* the one before is stderr's */
 	rc = load_with(source, &source->btf, error);
-	if (!rc)
-		rc = bpf_probes_load(source, error);
+	if (!rc && source->config.nr_probes)
+		rc = load_probes(source, error);
 	sonde_btf_close(&source->btf);
 	return rc;
 }
@@ -592,7 +600,6 @@ int bpf_object_attach(struct bpf_source *source,
 	struct bpf_program *program;
 
 	complaint[0] = '\0';
-	(void)libbpf_set_print(note); /* another source has set its own */
 	bpf_object__for_each_program(program, source->object)
 	{
 		struct bpf_link *link;
@@ -607,16 +614,16 @@ int bpf_object_attach(struct bpf_source *source,
 						  bpf_program__name(program));
 		source->links[source->nr_links++] = link;
 	}
-	return bpf_probes_attach(source, error);
+	return 0;
 }
 
 /* Events while their program was running already: the kernel counts. */
-static uint64_t count_missed(struct bpf_source *source)
+uint64_t bpf_object_missed(struct bpf_object *object)
 {
 	struct bpf_program *program;
 	uint64_t missed = 0;
 
-	bpf_object__for_each_program(program, source->object)
+	bpf_object__for_each_program(program, object)
 	{
 		struct bpf_prog_info info = { .type = 0 };
 		uint32_t size = sizeof(info);
@@ -630,11 +637,11 @@ static uint64_t count_missed(struct bpf_source *source)
 
 void bpf_object_detach(struct bpf_source *source)
 {
-	bpf_probes_detach(source);
+	source->missed = bpf_probes_detach(source);
 	while (source->nr_links)
 		/* It says no more than that the descriptor was closed. */
 		(void)bpf_link__destroy(source->links[--source->nr_links]);
-	source->missed = count_missed(source);
+	source->missed += bpf_object_missed(source->object);
 }
 
 int bpf_object_mark(struct bpf_source *source, uint32_t cpu)

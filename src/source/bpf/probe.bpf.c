@@ -3,8 +3,8 @@
  * probe.bpf.c - the program of a probe at a function of the kernel (probes.c).
  *
  * Two functions hold a mark and a run of no-ops each, as those of
- * conditions.bpf.h do. The first decides: R6 is the context, a struct pt_regs,
- * R8 the running task's address; it leaves 0, 1 or, where memory can't be read,
+ * conditions.bpf.h do. The first decides: R6 is the context, a struct pt_regs
+ * or, at a function's return, what helpers ask for its arguments and its value, R8 the running task's address; it leaves 0, 1 or, where memory can't be read,
  * 2. The second writes the payload, which R7 points to. Both have their
  * functions' stacks to themselves. What is tested comes before anything is
  * touched in a ring.
@@ -13,6 +13,10 @@
 
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_helpers.h>
+
+/* Kernels up to 6.12 let no function that is verified by itself be called
+ * where preemption is off. */
+#define VERIFIED_ONCE static __attribute__((noinline))
 
 #include "source/bpf/shared.h"
 #include "source/bpf/tree.bpf.h"
@@ -95,8 +99,7 @@ INLINE bool holds(void *ctx, uint64_t task)
 	return result == 1;
 }
 
-SEC("kprobe")
-int probe(void *ctx)
+INLINE void record(void *ctx)
 {
 	uint64_t task = bpf_get_current_task();
 	struct sonde_bpf_cpu *cpu = this_cpu();
@@ -105,14 +108,31 @@ int probe(void *ctx)
 	uint8_t *to;
 
 	if (!cpu || !READ(cpu->on))
-		return 0;
+		return;
 	know(cpu);
 	if (!is_ours(cpu) || is_self(cpu) || !holds(ctx, task))
-		return 0;
+		return;
 	if (!enter(&p, cpu, CONST(PROBE_BYTES)))
-		return 0;
+		return;
 	to = head(&p, CONST(PROBE_ID), READ(cpu->tid), &size);
 	(void)probe_write(ctx, to, task);
 	commit(&p, size + CONST(PROBE_BYTES));
+}
+
+/* The kernel has preemption off here. */
+SEC("kprobe")
+int probe(void *ctx)
+{
+	record(ctx);
+	return 0;
+}
+
+/* And here not: who runs, and the rings, are the CPU's. */
+SEC("fexit")
+int probe_return(void *ctx)
+{
+	bpf_preempt_disable();
+	record(ctx);
+	bpf_preempt_enable();
 	return 0;
 }

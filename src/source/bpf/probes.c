@@ -9,6 +9,7 @@
  *
  *	-8	the running task's address
  *	-16	the value of an item's program
+ *	-72	at a return: six arguments, and the function's value
  *	-256	temporaries, up to that
  *
  * R9 has a bit for each item that could not be read. A kprobe's programs run
@@ -37,7 +38,10 @@
 #define TASK_AT    (-8)
 #define VALUE_AT   (-16)
 #define STACK_AT   (-256)
-#define STACK_ROOM (VALUE_AT - STACK_AT)
+#define ENTRY_AT   (-72)
+#define RETURN_AT  (-24)
+#define STACK_ROOM (ENTRY_AT - STACK_AT)
+#define ARGUMENTS  6u
 
 struct bpf_probe {
 	const struct sonde_source_probe *is; /* borrowed */
@@ -95,23 +99,67 @@ static bool probe_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 	return true;
 }
 
-static void probe_begin(struct probe_code *code)
+/* At a return: where a register's value was put. */
+static bool return_register(void *ctx, uint32_t number, uint8_t *ret_reg,
+			    int16_t *ret_offset)
+{
+	static const uint8_t arguments[ARGUMENTS] = { 5, 4, 3, 2, 8, 9 };
+	const struct sonde_source_probe *probe = ctx;
+
+	*ret_reg = BPF_REG_10;
+	*ret_offset =
+		number == SONDE_SOURCE_PROBE_CURRENT ? TASK_AT : RETURN_AT;
+	if (number == SONDE_SOURCE_PROBE_CURRENT || number == 0)
+		return true;
+	for (uint32_t i = 0; i < probe->nr_arguments && i < ARGUMENTS; i++) {
+		*ret_offset = (int16_t)(ENTRY_AT + 8 * (int)i);
+		if (arguments[i] == number)
+			return true;
+	}
+	return false;
+}
+
+/* R3 or R2, the last argument of the call: a place on the stack. */
+static void probe_ask(struct probe_code *code, uint8_t last, int32_t at,
+		      int32_t helper)
+{
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_6, 0,
+		  0);
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, last, BPF_REG_10, 0, 0);
+	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, last, 0, 0, at);
+	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
+}
+
+static void probe_begin(struct probe_code *code,
+			const struct sonde_source_probe *probe)
 {
 	probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_8,
 		  TASK_AT, 0);
+	if (!probe->at_return)
+		return;
+	for (uint32_t i = 0; i < probe->nr_arguments && i < ARGUMENTS; i++) {
+		probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0,
+			  (int32_t)i);
+		probe_ask(code, BPF_REG_3, ENTRY_AT + 8 * (int32_t)i,
+			  BPF_FUNC_get_func_arg);
+	}
+	probe_ask(code, BPF_REG_2, RETURN_AT, BPF_FUNC_get_func_ret);
 }
 
 static void probe_compute(struct probe_code *code,
+			  const struct sonde_source_probe *probe,
 			  const struct sonde_program *program, bool keeps_value)
 {
 	const struct sonde_ebpf_config config = {
 		.stack = STACK_AT,
 		.room = STACK_ROOM,
-		.registers = probe_register,
+		.registers =
+			probe->at_return ? return_register : probe_register,
 		.read_helper = BPF_FUNC_probe_read_kernel,
 		.tells_faults = true,
 		.keeps_value = keeps_value,
 		.value_at = VALUE_AT,
+		.ctx = (void *)(uintptr_t)probe,
 	};
 	size_t nr = 0;
 
@@ -182,12 +230,12 @@ static void put_items(struct probe_code *code,
 {
 	uint32_t at = 0;
 
-	probe_begin(code);
+	probe_begin(code, probe);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_9, 0, 0, 0);
 	for (uint32_t i = 0; i < probe->nr_items; i++) {
 		const struct sonde_source_probe_item *item = &probe->items[i];
 
-		probe_compute(code, item->program, true);
+		probe_compute(code, probe, item->program, true);
 		if (item->kind == SONDE_SOURCE_PROBE_NUMBER)
 			put_value_of(code, i, item->bytes, at);
 		else
@@ -234,9 +282,9 @@ static int fill_gaps(const struct bpf_source *source,
 	uint32_t consts[SONDE_BPF_NR_CONSTS];
 	uint32_t bytes = 0;
 
-	probe_begin(&tests);
+	probe_begin(&tests, probe->is);
 	if (probe->is->condition)
-		probe_compute(&tests, probe->is->condition, false);
+		probe_compute(&tests, probe->is, probe->is->condition, false);
 	put_items(&puts, probe->is, &bytes);
 	memcpy(consts, source->consts, sizeof(consts));
 	consts[SONDE_BPF_PROBE_ID] = probe->id;
@@ -263,12 +311,45 @@ static int share_maps(struct bpf_source *source, struct bpf_object *object)
 	return rc;
 }
 
+static const char *probe_program(const struct sonde_source_probe *probe)
+{
+	return probe->at_return ? "probe_return" : "probe";
+}
+
+static const char *probe_target(void *ctx, const struct bpf_program *program)
+{
+	const struct bpf_probe *probe = ctx;
+
+	(void)program;
+	return probe->is->function;
+}
+
+/* The one of the two programs that it takes. */
+static int keep_program_of(struct bpf_probe *probe)
+{
+	struct bpf_program *program;
+	int rc = 0;
+
+	bpf_object__for_each_program(program, probe->load.object)
+	{
+		if (!rc && strcmp(bpf_program__name(program),
+				  probe_program(probe->is)) != 0)
+			rc = bpf_program__set_autoload(program, false);
+	}
+	return rc;
+}
+
 static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 		      unsigned char *image, struct sonde_source_error *error)
 {
 	const char *missing;
 	int rc;
 
+	if (probe->is->at_return && !source->ids[SONDE_BPF_PREEMPT_DISABLE])
+		return probe_fail(probe, error, -EOPNOTSUPP,
+				  "returns can be recorded on Linux 6.10 and "
+				  "later, whose programs can keep to a CPU "
+				  "(bpf_preempt_disable)");
 	memcpy(image, sonde_bpf_probe, sonde_bpf_probe_size);
 	rc = fill_gaps(source, probe, image);
 	if (rc == -E2BIG || rc == -EOPNOTSUPP)
@@ -286,56 +367,11 @@ static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 	if (!rc)
 		rc = share_maps(source, probe->load.object);
 	if (!rc)
-		rc = sonde_bpf_load(&probe->load, &source->btf, NULL, NULL,
-				    &missing);
+		rc = keep_program_of(probe);
+	if (!rc)
+		rc = sonde_bpf_load(&probe->load, &source->btf, probe_target,
+				    probe, &missing);
 	return rc ? bpf_object_explain(source, error, rc, probe->is->name) : 0;
-}
-
-int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
-{
-	unsigned char *image;
-	int rc = 0;
-
-	if (!source->config.nr_probes)
-		return 0;
-	image = malloc(sonde_bpf_probe_size);
-	if (!image)
-		return sonde_source_fail(error, -ENOMEM, "out of memory");
-	for (uint32_t i = 0; !rc && i < source->config.nr_probes; i++)
-		rc = load_probe(source, &source->probes[i], image, error);
-	free(image);
-	return rc;
-}
-
-/* ---- life ---- */
-
-int bpf_probes_select(struct bpf_source *source,
-		      struct sonde_source_error *error)
-{
-	const struct sonde_source_config *config = &source->config;
-	const struct bpf_test none = { .late = NULL };
-	int rc = 0;
-
-	if (!config->nr_probes)
-		return 0;
-	if (access(PMU_FILE, R_OK))
-		return sonde_source_fail(error, -ENODEV,
-					 "this kernel has no kprobes "
-					 "(CONFIG_KPROBES): there can be no "
-					 "probe at a function of it");
-	source->probes = calloc(config->nr_probes, sizeof(*source->probes));
-	if (!source->probes)
-		return -ENOMEM;
-	for (uint32_t i = 0; !rc && i < config->nr_probes; i++) {
-		struct bpf_probe *probe = &source->probes[i];
-
-		probe->is = &config->probes[i];
-		probe->load.types = -1;
-		rc = bpf_events_add(source, SONDE_SOURCE_PROBE_GROUP,
-				    probe->is->name, probe->is->desc, &none,
-				    &probe->id);
-	}
-	return rc;
 }
 
 static int attach_probe(const struct bpf_source *source,
@@ -346,13 +382,14 @@ static int attach_probe(const struct bpf_source *source,
 		.sz = sizeof(options),
 		.offset = probe->is->offset,
 	};
-	struct bpf_program *program =
-		bpf_object__find_program_by_name(probe->load.object, "probe");
+	struct bpf_program *program = bpf_object__find_program_by_name(
+		probe->load.object, probe_program(probe->is));
 
-	probe->link = program ?
-			      bpf_program__attach_kprobe_opts(
-				      program, probe->is->function, &options) :
-			      NULL;
+	if (program && probe->is->at_return)
+		probe->link = bpf_program__attach_trace(program);
+	else if (program)
+		probe->link = bpf_program__attach_kprobe_opts(
+			program, probe->is->function, &options);
 	if (probe->link)
 		return 0;
 	if (errno == EPERM || errno == EACCES)
@@ -368,13 +405,54 @@ static int attach_probe(const struct bpf_source *source,
 				  "/sys/kernel/debug/kprobes/blacklist)");
 }
 
-int bpf_probes_attach(struct bpf_source *source,
-		      struct sonde_source_error *error)
+int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 {
+	unsigned char *image;
 	int rc = 0;
 
-	for (uint32_t i = 0; !rc && i < source->config.nr_probes; i++)
-		rc = attach_probe(source, &source->probes[i], error);
+	if (!source->config.nr_probes)
+		return 0;
+	image = malloc(sonde_bpf_probe_size);
+	if (!image)
+		return sonde_source_fail(error, -ENOMEM, "out of memory");
+	for (uint32_t i = 0; !rc && i < source->config.nr_probes; i++) {
+		rc = load_probe(source, &source->probes[i], image, error);
+		if (!rc)
+			rc = attach_probe(source, &source->probes[i], error);
+	}
+	free(image);
+	return rc;
+}
+
+/* ---- life ---- */
+
+int bpf_probes_select(struct bpf_source *source,
+		      struct sonde_source_error *error)
+{
+	const struct sonde_source_config *config = &source->config;
+	const struct bpf_test none = { .late = NULL };
+	int rc = 0;
+
+	if (!config->nr_probes)
+		return 0;
+	for (uint32_t i = 0; i < config->nr_probes; i++)
+		if (!config->probes[i].at_return && access(PMU_FILE, R_OK))
+			return sonde_source_fail(
+				error, -ENODEV,
+				"this kernel has no kprobes (CONFIG_KPROBES): "
+				"there can be no probe at a function of it");
+	source->probes = calloc(config->nr_probes, sizeof(*source->probes));
+	if (!source->probes)
+		return -ENOMEM;
+	for (uint32_t i = 0; !rc && i < config->nr_probes; i++) {
+		struct bpf_probe *probe = &source->probes[i];
+
+		probe->is = &config->probes[i];
+		probe->load.types = -1;
+		rc = bpf_events_add(source, SONDE_SOURCE_PROBE_GROUP,
+				    probe->is->name, probe->is->desc, &none,
+				    &probe->id);
+	}
 	return rc;
 }
 
@@ -393,15 +471,21 @@ static uint64_t count_faults(const struct bpf_probe *probe)
 	return faults;
 }
 
-void bpf_probes_detach(struct bpf_source *source)
+uint64_t bpf_probes_detach(struct bpf_source *source)
 {
+	uint64_t missed = 0;
+
 	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
 	     i++) {
 		/* It says no more than that the descriptor was closed. */
 		(void)bpf_link__destroy(source->probes[i].link);
 		source->probes[i].link = NULL;
 		source->probes[i].faults = count_faults(&source->probes[i]);
+		if (source->probes[i].load.object)
+			missed += bpf_object_missed(
+				source->probes[i].load.object);
 	}
+	return missed;
 }
 
 uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i)

@@ -52,7 +52,9 @@
  * once for each state that a program may be in where it calls it. Pointers may
  * be NULL there, and only point to memory.
  */
+#ifndef VERIFIED_ONCE
 #define VERIFIED_ONCE __attribute__((noinline))
+#endif
 
 /* What was found out about `x` is true of its further uses: the compiler may
  * not take a copy from before the check. */

@@ -254,6 +254,17 @@ arguments_are_in_the_registers_of_the_calling_convention(void **state)
 					      &argument));
 }
 
+static void functions_have_results(void **state)
+{
+	struct sonde_probe_ctype type;
+
+	(void)state;
+	assert_true(sonde_probe_btf_result(&making.btf, ids.function, &type));
+	assert_int_equal(type.bytes, 4);
+	assert_true(type.is_signed);
+	assert_false(sonde_probe_btf_result(&making.btf, ids.item, &type));
+}
+
 static void labels_have_values(void **state)
 {
 	int64_t value = 0;
@@ -363,6 +374,7 @@ int main(void)
 		MADE(members_are_where_they_are),
 		MADE(arrays_have_elements),
 		MADE(arguments_are_in_the_registers_of_the_calling_convention),
+		MADE(functions_have_results),
 		MADE(labels_have_values),
 		MADE(expressions_are_over_arguments),
 		cmocka_unit_test(types_that_go_in_circles_end),
