@@ -104,18 +104,42 @@ static unsigned char *put_group(const struct head *head, size_t offset,
 	return to;
 }
 
-/* Returns what is behind it. */
-static unsigned char *put_one_state(uint64_t kind, uint64_t duration,
-				    unsigned char *to)
+/* Returns what is behind it; *code says how many bytes those are. */
+static unsigned char *put_duration(uint64_t duration, unsigned char *to,
+				   unsigned char *code)
 {
 	unsigned int bytes =
 		duration ? (71 - (unsigned int)__builtin_clzll(duration)) / 8 :
 			   1;
 
-	*to++ = (unsigned char)(kind | (uint64_t)(bytes - 1) << KIND_BITS);
+	*code |= (unsigned char)((bytes - 1) << KIND_BITS);
 	duration = htole64(duration); /* its lower bytes */
 	memcpy(to, &duration, bytes);
 	return to + bytes;
+}
+
+/* The states of a group, which are added to the sums. */
+static unsigned char *put_group_states(const struct sonde_view_open *open,
+				       uint32_t first, int64_t end,
+				       unsigned char *to,
+				       uint64_t sums[SONDE_VIEW_STATES])
+{
+	uint32_t left = open->nr - first;
+	uint32_t nr = left < SONDE_VIEW_GROUP ? left : SONDE_VIEW_GROUP;
+	unsigned char *at = to + nr;
+
+	for (uint32_t i = first; i < first + nr; i++) {
+		int64_t next = i + 1 < open->nr ?
+				       sonde_view_open_begin(open, i + 1) :
+				       end;
+		uint64_t duration =
+			(uint64_t)(next - sonde_view_open_begin(open, i));
+
+		*to = (unsigned char)(open->words[i] >> SONDE_VIEW_TIME_BITS);
+		at = put_duration(duration, at, to++);
+		sums[sonde_view_open_kind(open, i)->state] += duration;
+	}
+	return at;
 }
 
 size_t sonde_view_open_encode(const struct sonde_view_open *open, int64_t end,
@@ -136,19 +160,11 @@ size_t sonde_view_open_encode(const struct sonde_view_open *open, int64_t end,
 	unsigned char *at = data;
 	uint64_t sums[SONDE_VIEW_STATES] = { 0 };
 
-	for (uint32_t i = 0; i < open->nr; i++) {
-		int64_t next = i + 1 < open->nr ?
-				       sonde_view_open_begin(open, i + 1) :
-				       end;
-		uint64_t duration =
-			(uint64_t)(next - sonde_view_open_begin(open, i));
-
-		if (i && i % SONDE_VIEW_GROUP == 0)
+	for (uint32_t i = 0; i < open->nr; i += SONDE_VIEW_GROUP) {
+		if (i)
 			group = put_group(&head, (size_t)(at - data), sums,
 					  group);
-		at = put_one_state(open->words[i] >> SONDE_VIEW_TIME_BITS,
-				   duration, at);
-		sums[sonde_view_open_kind(open, i)->state] += duration;
+		at = put_group_states(open, i, end, at, sums);
 	}
 	while ((at - to) % 8)
 		*at++ = 0;
@@ -255,23 +271,25 @@ bool sonde_view_chunk_decode(const struct sonde_view_chunk *chunk,
 			     uint32_t group, int64_t begin,
 			     struct sonde_view_group *ret_group)
 {
-	const unsigned char *at = group_data(chunk, group);
+	const unsigned char *codes = group_data(chunk, group);
+	const unsigned char *at;
 	uint32_t left = chunk->nr - group * SONDE_VIEW_GROUP;
 	uint32_t nr = left < SONDE_VIEW_GROUP ? left : SONDE_VIEW_GROUP;
 	uint64_t durations = 0; /* all bits of them */
 	uint64_t time = (uint64_t)begin;
 	uint32_t wrong = 0;
 
-	if (!at)
+	if (!codes)
 		return false;
+	at = codes + nr;
 	for (uint32_t i = 0; i < nr; i++) {
-		uint32_t kind = *at & (SONDE_VIEW_KINDS - 1);
-		uint32_t unused = 56 - (*at >> KIND_BITS) * 8u;
+		uint32_t kind = codes[i] & (SONDE_VIEW_KINDS - 1);
+		uint32_t longer = codes[i] >> KIND_BITS;
 		uint64_t duration;
 
-		memcpy(&duration, at + 1, sizeof(duration));
-		duration = le64toh(duration) << unused >> unused;
-		at += 9 - unused / 8;
+		memcpy(&duration, at, sizeof(duration));
+		duration = le64toh(duration) & UINT64_MAX >> (56 - longer * 8);
+		at += 1 + longer;
 		ret_group->begins[i] = (int64_t)time;
 		ret_group->kinds[i] = (uint8_t)kind;
 		ret_group->states[i] = chunk->kinds[kind];

@@ -6,8 +6,9 @@
  * A state is one byte that says which *kind* it is of (a state and what goes with
  * it; a chunk has up to SONDE_VIEW_KINDS) and how many bytes its duration takes,
  * and these: four bytes for most. Each *group* of SONDE_VIEW_GROUP states can be
- * decoded alone; for each there is how long the row had been in each state by
- * then, since the chunk's begin.
+ * decoded alone: first come the bytes that say which kinds and how many bytes, so
+ * that where a duration is hangs on no load of the one before. For each group there
+ * is how long the row had been in each state by then, since the chunk's begin.
  *
  *	u16 nr, states	how many; which states there are, as bits
  *	u8 nr_kinds, width	the latter: bytes of a sum, 4 or 8
@@ -15,7 +16,7 @@
  *	kinds		what goes with them, 32 bits each; their states, 8 bits each
  *	groups		but the first: where it is in the data, 16 bits; its sums, of
  *			the states that there are
- *	data		the states: kind | (bytes - 1) << 5, then the duration
+ *	data		groups: kind | (bytes - 1) << 5 of each state, then the durations
  *
  * All in this machine's byte order. Whoever decodes believes nothing: what is
  * wrong is no chunk, or no group.

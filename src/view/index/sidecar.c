@@ -20,7 +20,7 @@
 
 #include "sys/write.h"
 
-#define MAGIC     UINT64_C(0x326e69736e6f73) /* "sonsin2" */
+#define MAGIC     UINT64_C(0x336e69736e6f73) /* "sonsin3" */
 #define WINDOW    ((size_t)1 << 18)
 #define CAUSE_MAX 4096u
 
