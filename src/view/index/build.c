@@ -168,6 +168,27 @@ static uint32_t take_cause(struct sonde_view_build *build,
 	return (uint32_t)entry->number + 1;
 }
 
+/* That, of a cause that was probably met not long ago. Paths are the state's, so
+ * each is there once. */
+static uint32_t take_cause_lately(struct sonde_view_build *build,
+				  const struct sonde_cause *cause)
+{
+	uint64_t mixed = cause->call + (uint64_t)(uint32_t)cause->fd * 31 +
+			 cause->address / 8 + (uintptr_t)cause->path / 16;
+	struct sonde_view_cause_lately *lately =
+		&build->causes_lately[mixed % SONDE_VIEW_CAUSES_LATELY];
+	const struct sonde_cause *like = &lately->cause;
+
+	if (lately->about && like->kind == cause->kind &&
+	    like->lock == cause->lock && like->call == cause->call &&
+	    like->fd == cause->fd && like->address == cause->address &&
+	    like->path == cause->path)
+		return lately->about;
+	*lately = (struct sonde_view_cause_lately){ *cause,
+						    take_cause(build, cause) };
+	return lately->about;
+}
+
 static void take_blocked(struct sonde_view_build *build,
 			 const struct sonde_interval *interval,
 			 struct sonde_view_piece *piece)
@@ -181,7 +202,7 @@ static void take_blocked(struct sonde_view_build *build,
 		 (cause->kind == SONDE_CAUSE_CALL &&
 		  (cause->path || cause->fd >= 0)))
 		piece->state = SONDE_VIEW_BLOCKED_FILE;
-	piece->about = take_cause(build, cause);
+	piece->about = take_cause_lately(build, cause);
 	add_to_row(build, SONDE_VIEW_ROW_THREAD, interval->tid, piece);
 }
 

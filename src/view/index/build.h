@@ -19,6 +19,7 @@
 
 #include <pthread.h>
 
+#include "analysis/model/kernel.h"
 #include "base/hash.h"
 #include "reader/map.h"
 #include "view/index/cells.h"
@@ -31,6 +32,13 @@
 struct sonde_view_lately {
 	uint64_t key;  /* kind << 32 | number */
 	uint32_t next; /* 1 + the row; 0: none */
+};
+
+/* Causes likewise, by what they are about. */
+#define SONDE_VIEW_CAUSES_LATELY 64u
+struct sonde_view_cause_lately {
+	struct sonde_cause cause;
+	uint32_t about; /* 0: none */
 };
 
 struct sonde_view_build {
@@ -46,6 +54,7 @@ struct sonde_view_build {
 	int64_t begin_ns;
 	struct sonde_view_cells *cells;
 	struct sonde_view_lately lately[SONDE_VIEW_LATELY];
+	struct sonde_view_cause_lately causes_lately[SONDE_VIEW_CAUSES_LATELY];
 	struct sonde_view_told *told; /* not in rows yet */
 	size_t nr_told;
 };
