@@ -12,6 +12,7 @@
 #include "base/port.h"
 #include "base/text.h"
 #include "cmd/cmd.h"
+#include "cmd/print_tree.h"
 #include "cmd/read.h"
 #include "types/select.h"
 #include "view/text/print.h"
@@ -22,11 +23,14 @@ static const char usage[] =
 	"Prints the events of traces in the order of time.\n";
 
 enum option_value {
-	OPTION_FIELDS = SONDE_OPTION_OWN,
+	OPTION_FIELDS = SONDE_OPTION_OTHERS,
 	OPTION_TIME,
 	OPTION_FORMAT,
 	OPTION_REVERSE,
 	OPTION_STATEDUMP,
+	OPTION_TREE,
+	OPTION_MIN_DURATION,
+	OPTION_DEPTH,
 };
 
 /* clang-format off */
@@ -50,6 +54,13 @@ static const struct sonde_option options[] = {
 	{ "statedump", OPTION_STATEDUMP, NULL, NULL,
 	  "also what a tracer tells of the state it found; so does a filter "
 	  "that names such events, and --format babeltrace" },
+	{ .help = "Or what called what, a line for each call" },
+	{ "tree", OPTION_TREE, NULL, NULL,
+	  "indented by what they are in, with durations" },
+	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL,
+	  "only what took at least so long, such as 10us" },
+	{ "depth", OPTION_DEPTH, "N", NULL, "only the outermost N levels" },
+	SONDE_PAIRS_OPTIONS,
 	{ 0 }
 };
 /* clang-format on */
@@ -94,36 +105,56 @@ static int print_find_word(const char *option, const char *text,
 	return -1;
 }
 
-static int parse(struct sonde_read *read, int argc, char **argv,
-		 struct sonde_print_options *print, bool *ret_statedump)
+/* What `sonde print` was asked for. */
+struct wanted {
+	struct sonde_print_options print;
+	bool statedump;
+	const char *times, *format;
+	struct sonde_command_tree tree;
+};
+
+static int print_parse_words(struct wanted *wanted)
 {
-	const char *times = "local";
-	const char *format = "text";
-	const struct sonde_option_place places[] = {
-		{ OPTION_FIELDS, .value = &print->columns },
-		{ OPTION_TIME, .value = &times },
-		{ OPTION_FORMAT, .value = &format },
-		{ OPTION_REVERSE, .flag = &print->reverse },
-		{ OPTION_STATEDUMP, .flag = ret_statedump },
-		{ 0 },
-	};
+	struct sonde_print_options *print = &wanted->print;
 	int word;
 
-	if (sonde_read_option_all(read, argc, argv, places))
-		return -EINVAL;
-	word = print_find_word("--time", times, time_words,
-			       SONDE_ARRAY_SIZE(time_words),
+	word = print_find_word("--time",
+			       wanted->times ? wanted->times : "local",
+			       time_words, SONDE_ARRAY_SIZE(time_words),
 			       ": give local, utc, ns, seconds or relative");
 	if (word < 0)
 		return -EINVAL;
 	print->times = (enum sonde_stamp_form)word;
-	word = print_find_word("--format", format, format_words,
-			       SONDE_ARRAY_SIZE(format_words),
+	word = print_find_word("--format",
+			       wanted->format ? wanted->format : "text",
+			       format_words, SONDE_ARRAY_SIZE(format_words),
 			       ": give text, json or babeltrace");
 	if (word < 0)
 		return -EINVAL;
 	print->style = (enum sonde_style)word;
 	return 0;
+}
+
+static int parse(struct sonde_read *read, int argc, char **argv,
+		 struct wanted *wanted)
+{
+	struct sonde_command_tree *tree = &wanted->tree;
+	const struct sonde_option_place places[] = {
+		{ OPTION_FIELDS, .value = &wanted->print.columns },
+		{ OPTION_TIME, .value = &wanted->times },
+		{ OPTION_FORMAT, .value = &wanted->format },
+		{ OPTION_REVERSE, .flag = &wanted->print.reverse },
+		{ OPTION_STATEDUMP, .flag = &wanted->statedump },
+		{ OPTION_TREE, .flag = &tree->wanted },
+		{ OPTION_MIN_DURATION, .value = &tree->min_duration },
+		{ OPTION_DEPTH, .value = &tree->depth },
+		SONDE_PAIRS_PLACES(&tree->pairs),
+		{ 0 },
+	};
+
+	if (sonde_read_option_all(read, argc, argv, places))
+		return -EINVAL;
+	return print_parse_words(wanted);
 }
 
 /* A bare number after --last is a number of events. */
@@ -144,8 +175,14 @@ static int take_last(struct sonde_read *read, struct sonde_print_options *print)
 	return 0;
 }
 
-static int check(struct sonde_read *read, struct sonde_print_options *print)
+static int check(struct sonde_read *read, struct wanted *wanted)
 {
+	struct sonde_print_options *print = &wanted->print;
+	bool lines = print->columns || wanted->times || wanted->format ||
+		     print->reverse || wanted->statedump;
+
+	if (sonde_command_tree_check(&wanted->tree, lines))
+		return -EINVAL;
 	if (read->json)
 		print->style = SONDE_STYLE_JSON;
 	if (print->style == SONDE_STYLE_BABELTRACE &&
@@ -234,26 +271,31 @@ static int print(struct sonde_read *read, struct sonde_print_options *wanted)
 	return SONDE_EXIT_USAGE;
 }
 
+static int print_wanted(struct sonde_read *read, struct wanted *wanted)
+{
+	int err = 0;
+
+	if (!wanted->statedump && wanted->print.style != SONDE_STYLE_BABELTRACE)
+		err = leave_dump_out(read);
+	return err ? err : print(read, &wanted->print);
+}
+
 static int run(int argc, char **argv)
 {
-	struct sonde_print_options wanted = { .style = SONDE_STYLE_PLAIN };
+	struct wanted wanted = { .print.style = SONDE_STYLE_PLAIN };
 	struct sonde_read read;
-	bool statedump = false;
 	int status;
-	int err = 0;
 
 	sonde_read_init(&read, &sonde_command_print);
 	read.flows = true;
-	if (parse(&read, argc, argv, &wanted, &statedump) ||
-	    check(&read, &wanted))
+	if (parse(&read, argc, argv, &wanted) || check(&read, &wanted))
 		return SONDE_EXIT_USAGE;
 	status = sonde_read_open(&read, argc, argv, 1, 0);
 	if (status >= 0)
 		return status;
-	if (!statedump && wanted.style != SONDE_STYLE_BABELTRACE)
-		err = leave_dump_out(&read);
-	return sonde_read_finish(&read, NULL,
-				 err ? err : print(&read, &wanted));
+	if (wanted.tree.wanted)
+		return sonde_command_tree(&read, &wanted.tree);
+	return sonde_read_finish(&read, NULL, print_wanted(&read, &wanted));
 }
 
 const struct sonde_command sonde_command_print = {
