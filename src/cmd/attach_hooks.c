@@ -11,7 +11,11 @@
 
 #ifdef SONDE_HAVE_PROBES
 #include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
 
+#include "probe/hooks/entry.h"
 #include "probe/hooks/events.h"
 #include "probe/hooks/hooks.h"
 
@@ -22,13 +26,24 @@ static void say_hooks(const char *text)
 	sonde_complain("%s", text);
 }
 
+/* A program that is started has these by preloading. */
+static unsigned int groups_of(const struct sonde_record_options *options)
+{
+	if (!options->session.attaches)
+		return 0;
+	return (options->hook_malloc ? SONDE_HOOKS_GROUP_MALLOC : 0u) |
+	       (options->hook_locks ? SONDE_HOOKS_GROUP_LOCKS : 0u);
+}
+
 static int begin_hooks(void *ctx, const struct sonde_child *child)
 {
 	const struct sonde_record_options *options = ctx;
 	const struct sonde_hooks_config config = {
-		.groups =
-			(options->hook_malloc ? SONDE_HOOKS_GROUP_MALLOC : 0u) |
-			(options->hook_locks ? SONDE_HOOKS_GROUP_LOCKS : 0u),
+		.groups = groups_of(options),
+		.functions = { options->functions, options->nr_functions,
+			       options->nots, options->nr_nots },
+		.verbose = options->verbose,
+		.quiet = options->quiet,
 		.child = child,
 		.say = say_hooks,
 	};
@@ -41,6 +56,24 @@ static int attach_hooks(void *ctx, pid_t pid, char *text, size_t size)
 {
 	(void)ctx;
 	return sonde_hooks_attach(attached, pid, text, size);
+}
+
+static int start_program_hooks(void *ctx, pid_t pid, char *text, size_t size)
+{
+	int rc = sonde_hooks_entry_reach(pid);
+
+	(void)ctx;
+	if (rc == -ECHILD)
+		return rc;
+	if (rc) {
+		(void)snprintf(text, size,
+			       "the program can't be held at its entry: %s",
+			       strerrordesc_np(-rc));
+		return rc;
+	}
+	rc = sonde_hooks_attach(attached, pid, text, size);
+	(void)kill(pid, SIGCONT); /* our child, and not reaped */
+	return rc;
 }
 
 static void look_at_hooks(void *ctx)
@@ -66,13 +99,15 @@ int sonde_command_attach_hooks(struct sonde_record_options *options,
 			       struct sonde_front_hooks *table,
 			       const struct sonde_front_hooks **ret)
 {
-	if (!options->session.attaches || !options->session.has_hooks)
+	if (!options->nr_functions &&
+	    (!options->session.attaches || !options->session.has_hooks))
 		return 0;
 #ifdef SONDE_HAVE_PROBES
 	*table = (struct sonde_front_hooks){
 		.ctx = options,
 		.begin = begin_hooks,
 		.attach = attach_hooks,
+		.start = start_program_hooks,
 		.look = look_at_hooks,
 		.end = end_hooks,
 		.tell = tell_hooks,
@@ -82,7 +117,8 @@ int sonde_command_attach_hooks(struct sonde_record_options *options,
 #else
 	(void)table;
 	(void)ret;
-	sonde_complain("--malloc and --locks of a program that runs need "
+	sonde_complain("--malloc, --locks and --functions of a program that "
+		       "runs need "
 		       "probes, without which this sonde was built; preload "
 		       "them: sonde record --malloc -- PROGRAM");
 	return EXIT_FAILED;

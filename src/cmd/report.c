@@ -227,8 +227,8 @@ static int complain_unfit(const struct sonde_analysis *analysis)
 			       analysis->name, analysis->needs,
 			       strcmp(analysis->needs, "functions") ?
 				       "" :
-				       " what was compiled with "
-				       "-finstrument-functions");
+				       "=GLOB, or without a GLOB what was "
+				       "compiled with -finstrument-functions");
 	return 1;
 }
 

@@ -21,6 +21,8 @@
 #include "tracer/entries.h"
 #include "tracer/rendezvous.h"
 
+#define SHOWN_BYTES 4096u
+
 static struct sonde_arena *header(const struct sonde_probe_arena *arena)
 {
 	return (struct sonde_arena *)(void *)arena->here;
@@ -108,20 +110,45 @@ static int copy_slot(struct sonde_probe_arena *arena)
 	return 0;
 }
 
+/*
+ * A page of the file in the process, while the recorder lets it in: by that it
+ * knows that the process still executes what the arena is of, and reads where
+ * the program's files are (session/mappings.h). It may end soon.
+ */
+static int show_arena(const struct sonde_probe_arena *arena,
+		      struct sonde_process *process,
+		      struct sonde_remote_call *ret_hide)
+{
+	uint64_t there = 0;
+	int rc = sonde_process_map(process, arena->fd, 0, SHOWN_BYTES,
+				   PROT_READ, 0, &there);
+
+	*ret_hide = (struct sonde_remote_call){
+		.number = SYS_munmap,
+		.args = { there, SHOWN_BYTES },
+	};
+	return rc;
+}
+
 int sonde_probe_arena_open(struct sonde_probe_arena *arena,
 			   struct sonde_process *process,
 			   const struct sonde_child *child,
 			   const char **ret_what)
 {
 	struct sonde_probe_arena made = { .fd = -1 };
+	struct sonde_remote_call hide;
 	int rc;
 
 	*ret_what = "making memory for records";
 	rc = probe_arena_make_file(&made, process);
+	if (!rc)
+		rc = show_arena(&made, process, &hide);
 	if (!rc) {
 		*ret_what = "being let in by the recorder";
 		rc = sonde_rendezvous(child->name, made.fd,
 				      (uint32_t)sonde_process_pid(process));
+		/* If that fails, it goes with the process. */
+		(void)sonde_process_call(process, &hide, 1);
 	}
 	if (!rc) {
 		*ret_what = "mapping memory for records";

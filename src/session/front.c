@@ -306,7 +306,7 @@ static int await_ready(struct front *front)
 	}
 	if (*ready.kernel_text)
 		say_no_kernel(front, ready.kernel_text);
-	if (front->config->attach_hooks)
+	if (front->config->attach_hooks && front->config->session->attaches)
 		return start_hooks(front);
 	if (front->config->session->attaches)
 		say_attached(front, ready.text, ready.nr_attached);
@@ -409,6 +409,25 @@ static const char *preload_for(const struct sonde_front_config *config)
 	return NULL;
 }
 
+/* It is stopped, and gets hooks before it runs. If it can't have them, it is
+ * not run at all: nothing has happened yet. */
+static int hook_program(struct front *front)
+{
+	int rc = sonde_front_hooks_program(front->config->attach_hooks,
+					   &front->child, front->program,
+					   front->result->failed,
+					   sizeof(front->result->failed),
+					   &front->hooking);
+
+	if (!rc || rc == -ECHILD) {
+		front->result->failed[0] = '\0';
+		return 0;
+	}
+	(void)kill(front->program, SIGKILL); /* not reaped: it exists */
+	(void)waitpid(front->program, NULL, 0);
+	return rc;
+}
+
 static int start_program(struct front *front)
 {
 	const struct sonde_front_config *config = front->config;
@@ -422,6 +441,7 @@ static int start_program(struct front *front)
 		.ignore_sigchld = front->sigchld_ignored,
 		.held = front->has_kernel ? start_kernel_for : NULL,
 		.ctx = front,
+		.is_traced = config->attach_hooks,
 	};
 	int rc;
 
@@ -433,7 +453,7 @@ static int start_program(struct front *front)
 	(void)prctl(PR_SET_CHILD_SUBREAPER, 1);
 	rc = sonde_launch_start(&launch, &front->program);
 	if (!rc)
-		return 0;
+		return launch.is_traced ? hook_program(front) : 0;
 	front->result->exec_failed = true;
 	return fail(front, rc,
 		    rc == -ENOENT ? "starting, or its interpreter," :

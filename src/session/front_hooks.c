@@ -76,12 +76,30 @@ int sonde_front_hooks_start(const struct sonde_front_hooks *hooks,
 	return rc;
 }
 
+int sonde_front_hooks_program(const struct sonde_front_hooks *hooks,
+			      const struct sonde_child *child, pid_t pid,
+			      char *text, size_t size,
+			      struct sonde_front_hooking **ret)
+{
+	struct sonde_front_hooking *hooking = calloc(1, sizeof(*hooking));
+	int rc = hooking ? hooks->begin(hooks->ctx, child) : -ENOMEM;
+
+	(void)snprintf(text, size, "attaching: %s", strerrordesc_np(-rc));
+	if (rc) {
+		free(hooking);
+		return rc;
+	}
+	hooking->hooks = hooks;
+	*ret = hooking;
+	return hooks->start(hooks->ctx, pid, text, size);
+}
+
 void sonde_front_hooks_look(struct sonde_front_hooking *hooking)
 {
 	if (!hooking)
 		return;
 	hooking->hooks->look(hooking->hooks->ctx);
-	if (sonde_attach_waits(hooking->attach))
+	if (hooking->attach && sonde_attach_waits(hooking->attach))
 		(void)sonde_attach_look(hooking->attach);
 }
 
@@ -100,7 +118,7 @@ void sonde_front_hooks_tell(const struct sonde_front_hooking *hooking,
 
 void sonde_front_hooks_free(struct sonde_front_hooking *hooking)
 {
-	if (hooking)
+	if (hooking && hooking->attach)
 		sonde_attach_free(hooking->attach);
 	free(hooking);
 }

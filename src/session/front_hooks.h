@@ -22,6 +22,10 @@ struct sonde_front_hooks {
 	int (*begin)(void *ctx, const struct sonde_child *child);
 	/* 0, or -errno with one line in `text`. */
 	int (*attach)(void *ctx, pid_t pid, char *text, size_t size);
+	/* The same of a program that we start, and which is stopped behind its
+	 * exec, traced by this thread: it runs when this returns. -ECHILD: it
+	 * has ended. */
+	int (*start)(void *ctx, pid_t pid, char *text, size_t size);
 	/* Some times a second: who has ended is given up. */
 	void (*look)(void *ctx);
 	/* May be repeated. */
@@ -40,6 +44,11 @@ int sonde_front_hooks_start(const struct sonde_front_hooks *hooks,
 			    const struct sonde_child *child, char *text,
 			    size_t size, struct sonde_front_hooking **ret,
 			    unsigned int *ret_nr);
+/* Of the program alone, see start(). 0, -ECHILD, or -errno with what failed. */
+int sonde_front_hooks_program(const struct sonde_front_hooks *hooks,
+			      const struct sonde_child *child, pid_t pid,
+			      char *text, size_t size,
+			      struct sonde_front_hooking **ret);
 /* To be called every SONDE_FRONT_HOOKS_MS. */
 void sonde_front_hooks_look(struct sonde_front_hooking *hooking);
 /* Takes them out, if that isn't done yet; before the recorder finishes. */

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -255,6 +256,8 @@ static int launch_become(const struct sonde_launch *launch)
 	if (launch->ignore_sigchld)
 		(void)signal(SIGCHLD, SIG_IGN); /* it is valid */
 	rc = -pthread_sigmask(SIG_SETMASK, launch->sigmask, NULL);
+	if (!rc && launch->is_traced && ptrace(PTRACE_TRACEME, 0, NULL, NULL))
+		rc = -errno;
 	if (!rc) {
 		(void)execve(launch->path, launch->argv, environment);
 		rc = -errno;
@@ -301,6 +304,26 @@ static pid_t make_child(const struct sonde_launch *launch, const int gate[2],
 	_exit(127);
 }
 
+/* Until it has stopped behind its exec, or has ended: signals that come before
+ * would stop it, and are its own. */
+static void await_exec(pid_t pid)
+{
+	int status;
+
+	for (;;) {
+		siginfo_t info = { .si_pid = 0 };
+
+		if (waitid(P_PID, (id_t)pid, &info,
+			   WEXITED | WSTOPPED | WNOWAIT) ||
+		    (info.si_code != CLD_TRAPPED &&
+		     info.si_code != CLD_STOPPED) ||
+		    waitpid(pid, &status, WUNTRACED) != pid ||
+		    WSTOPSIG(status) == SIGTRAP)
+			return;
+		(void)ptrace(PTRACE_CONT, pid, NULL, WSTOPSIG(status));
+	}
+}
+
 int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid)
 {
 	int report[2];
@@ -327,6 +350,8 @@ int sonde_launch_start(const struct sonde_launch *launch, pid_t *ret_pid)
 		(void)close(report[0]);
 		return pid;
 	}
+	if (launch->is_traced)
+		await_exec(pid);
 	do
 		n = read(report[0], &error, sizeof(error));
 	while (n < 0 && errno == EINTR);

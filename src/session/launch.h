@@ -25,6 +25,7 @@ struct sonde_launch {
 	const char *hooks;       /* what it is to trace: "malloc,locks" */
 	const sigset_t *sigmask; /* the program's */
 	bool ignore_sigchld;     /* as we were told, when we started */
+	bool is_traced; /* it stops behind its exec, traced by the caller */
 	int nr_filters; /* of seccomp, that allow libsonde's calls; or 0 */
 	/* Called when the process exists and before it does anything; NULL if
 	 * nobody waits for that. */

@@ -345,11 +345,52 @@ static int apply_locks(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int add_glob(struct parse *parse, const char *option, const char *value,
+		    const char **list, uint32_t *nr)
+{
+	if (!*value)
+		return fail(parse, "--%s: the name is missing", option);
+	if (strlen(value) >= SONDE_GLOB_MAX)
+		return fail(parse, "--%s: a GLOB has at most %u characters",
+			    option, SONDE_GLOB_MAX - 1);
+	if (*nr == SONDE_FUNCTIONS_MAX)
+		return fail(parse,
+			    "--%s: at most %u are taken; a GLOB can be "
+			    "of many functions",
+			    option, SONDE_FUNCTIONS_MAX);
+	list[(*nr)++] = value;
+	return 0;
+}
+
+/* The next word is the option's, as no program is called so. */
+static const char *word_with_stars(struct parse *parse)
+{
+	const char *word =
+		parse->next < parse->argc ? parse->argv[parse->next] : "";
+
+	if (word[0] == '-' || !strpbrk(word, "*?[@"))
+		return NULL;
+	parse->next++;
+	return word;
+}
+
 static int apply_functions(struct parse *parse, const char *value)
 {
-	(void)value;
-	parse->options->hook_functions = true;
+	struct sonde_record_options *options = parse->options;
+
+	if (!value)
+		value = word_with_stars(parse);
+	if (value)
+		return add_glob(parse, "functions", value, options->functions,
+				&options->nr_functions);
+	options->hook_functions = true;
 	return 0;
+}
+
+static int apply_not(struct parse *parse, const char *value)
+{
+	return add_glob(parse, "not", value, parse->options->nots,
+			&parse->options->nr_nots);
 }
 
 /* `rules` belong to the one who parsed last. */
@@ -700,6 +741,7 @@ enum option_value {
 	OPTION_MALLOC,
 	OPTION_LOCKS,
 	OPTION_FUNCTIONS,
+	OPTION_NOT,
 	OPTION_STACK,
 	OPTION_CGROUP,
 	OPTION_CONTAINER,
@@ -746,8 +788,10 @@ enum option_value {
 	  "the C library's allocation calls" }, \
 	{ "locks", OPTION_LOCKS, NULL, NULL, \
 	  "mutexes, rwlocks, condition variables" }, \
-	{ "functions", OPTION_FUNCTIONS, NULL, NULL, \
-	  "entries and exits of what was compiled with -finstrument-functions" }
+	{ "functions", OPTION_FUNCTIONS, "[=GLOB[@MODULE]]", NULL, \
+	  "entries and exits of what was compiled with " \
+	  "-finstrument-functions; with GLOB of any functions that are called " \
+	  "so: the program's own, or of the file MODULE" }
 
 const struct sonde_option sonde_record_option_table[] = {
 	{ .help = "What to record" },
@@ -757,6 +801,8 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "a condition" },
 	FILTER_OPTION,
 	EVENT_OPTIONS,
+	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL,
+	  "but not of these functions" },
 	{ "stack", OPTION_STACK, "[=DEPTH]", NULL,
 	  "with each event of a program its call stack, of so many frames at "
 	  "most (default: 16)" },
@@ -934,6 +980,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_MALLOC] = apply_malloc,
 	[OPTION_LOCKS] = apply_locks,
 	[OPTION_FUNCTIONS] = apply_functions,
+	[OPTION_NOT] = apply_not,
 	[OPTION_STACK] = apply_stack,
 	[OPTION_CGROUP] = apply_cgroup,
 	[OPTION_CONTAINER] = apply_container,
@@ -1159,6 +1206,36 @@ static int check_live(struct parse *parse)
 	return 0;
 }
 
+static int check_functions(struct parse *parse)
+{
+	const struct sonde_record_options *options = parse->options;
+
+	if (options->hook_functions && !options->program)
+		return fail(parse,
+			    "--functions of what runs wants their names: "
+			    "--functions='GLOB', such as '*'; without, it is "
+			    "of a program that is started and was compiled "
+			    "for it");
+	if (options->nr_functions && parse->table != sonde_record_option_table)
+		return fail(parse,
+			    "--functions=%.60s is recorded: use sonde record",
+			    options->functions[0]);
+	if (options->nr_functions && !options->session.attaches &&
+	    !options->program)
+		return fail(parse,
+			    "--functions=%.60s: say of what: of a program that "
+			    "is started, or of what runs (-p PID|NAME)",
+			    options->functions[0]);
+	if (options->nr_functions && parse->is_session)
+		return fail(parse,
+			    "start: --functions=%.60s: a session has none; "
+			    "sonde record -p PID|NAME has them",
+			    options->functions[0]);
+	if (options->nr_nots && !options->nr_functions)
+		return fail(parse, "--not is of --functions=GLOB");
+	return 0;
+}
+
 /* What only makes sense to check once all words are known. */
 static int finish(struct parse *parse)
 {
@@ -1184,12 +1261,12 @@ static int finish(struct parse *parse)
 	if (parse->next < parse->argc)
 		options->program = parse->argv + parse->next;
 	session->has_program = options->program;
-	if (options->hook_functions && !options->program)
-		return fail(parse,
-			    "--functions is of a program that is started: "
-			    "sonde record --functions -- PROGRAM");
+	rc = check_functions(parse);
+	if (rc)
+		return rc;
 	session->has_hooks = options->hook_malloc || options->hook_locks ||
-			     options->hook_functions;
+			     options->hook_functions ||
+			     (options->nr_functions && session->attaches);
 	if (!parse->has_include)
 		rc = add_rule(parse, '+', "*");
 	return rc ? rc :

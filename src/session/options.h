@@ -21,6 +21,7 @@
 #define SONDE_BY_MAX                1024u
 #define SONDE_INTERVAL_MIN_US       50000u
 #define SONDE_INTERVAL_MAX_US       3600000000u
+#define SONDE_FUNCTIONS_MAX         32u /* globs */
 /* The words of --loglevel, for completion. */
 #define SONDE_LOGLEVEL_NAMES                                                  \
 	"emerg alert crit err warning notice info debug_system "              \
@@ -33,7 +34,12 @@ struct sonde_record_options {
 	bool memory_given;  /* or else it is the default */
 	bool hook_malloc;
 	bool hook_locks;
-	bool hook_functions;
+	bool hook_functions; /* of what was compiled for it */
+	/* GLOB[@MODULE] of functions of any code, and what of them isn't meant;
+	 * borrowed from argv */
+	const char *functions[SONDE_FUNCTIONS_MAX];
+	const char *nots[SONDE_FUNCTIONS_MAX];
+	uint32_t nr_functions, nr_nots;
 	bool quiet;
 	bool verbose;
 	bool json;

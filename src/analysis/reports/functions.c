@@ -321,8 +321,9 @@ static int run(struct sonde_analysis_args *args,
 	if (!err && !functions.nr_rows)
 		err = sonde_analysis_fail(
 			args, -ENODATA,
-			"no function was entered; compile with "
-			"-finstrument-functions, and record --functions");
+			"no function was entered; record --functions=GLOB, or "
+			"compile with -finstrument-functions and record "
+			"--functions");
 	if (!err)
 		err = make_functions(args, &functions, by_thread, ret_report);
 	sonde_profile_calls_fini(&functions);

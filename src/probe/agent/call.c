@@ -455,6 +455,33 @@ static void call_leave(struct hit *hit, const struct sonde_agent_probe *probe)
 							      hit->r->rax);
 }
 
+/* A function's entry or exit: {function}. */
+static void tell_function(struct sonde_agent *agent, uint64_t index,
+			  const struct sonde_agent_probe *probe,
+			  const struct sonde_agent_call_registers *r)
+{
+	const uint64_t words[1 + SONDE_AGENT_APPEND_SLACK / 8] = {
+		probe->function
+	};
+	uint64_t stack = r->rsp + probe->frame;
+	uint32_t state;
+
+	sonde_agent_count(agent, index);
+	state = sonde_agent_state_of(agent, probe->event);
+	if (sonde_unlikely(!state))
+		sonde_agent_miss(agent);
+	else
+		/* NOLINTBEGIN(performance-no-int-to-ptr): the stack's */
+		sonde_agent_append(
+			agent, state, (const uint8_t *)words, sizeof(words[0]),
+			&(struct sonde_stacks_from){
+				.pc = *(const uint64_t *)(uintptr_t)stack,
+				.sp = stack + 8,
+				.fp = r->rbp,
+			});
+	/* NOLINTEND(performance-no-int-to-ptr) */
+}
+
 bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 {
 	struct sonde_agent *agent = sonde_agent_self;
@@ -470,6 +497,10 @@ bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 
 	if (!sonde_agent_is_on(agent, probe))
 		return false;
+	if (probe->role >= SONDE_AGENT_ROLE_BEGIN) {
+		tell_function(agent, index, probe, r);
+		return false;
+	}
 	if (probe->role == SONDE_AGENT_ROLE_EXIT) {
 		call_leave(&hit, probe);
 		return false;

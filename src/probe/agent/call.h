@@ -13,6 +13,9 @@
  * A signal handler may come in anywhere: a place is taken by one store, and by
  * the time the handler has returned, those it took are free again.
  *
+ * Of a function whose entries and exits are events (BEGIN, END) nothing is kept:
+ * the probe knows which one it is.
+ *
  * Which calls count: those that a library in front of the function's would
  * see. A call from inside its own library that goes there directly is none.
  *

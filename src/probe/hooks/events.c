@@ -118,6 +118,12 @@ static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
 	[SONDE_HOOKS_COND_BROADCAST] = { "lock",
 					 "cond_broadcast",
 					 { { "cond", POINTER }, CALLER } },
+	[SONDE_HOOKS_FUNCTION_ENTRY] = { "function",
+					 "entry",
+					 { { "addr", POINTER } } },
+	[SONDE_HOOKS_FUNCTION_EXIT] = { "function",
+					"exit",
+					{ { "addr", POINTER } } },
 };
 
 /* clang-format off */

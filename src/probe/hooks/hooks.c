@@ -21,6 +21,7 @@
 #include "probe/arena.h"
 #include "probe/hooks/forks.h"
 #include "probe/hooks/plan.h"
+#include "probe/hooks/traced.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/procfs.h"
 #include "probe/switch.h"
@@ -41,6 +42,7 @@ struct hooked {
 	struct sonde_probe_switch flow;
 	struct sonde_hooks_plan *plan;
 	uint32_t probe_of[SONDE_HOOKS_SPECS_MAX]; /* by spec */
+	struct sonde_hooks_traced traced;
 	struct sonde_hooks_forks forks;
 	size_t nr_notes;
 	char notes[NOTES_MAX][NOTE_SIZE];
@@ -235,6 +237,7 @@ static void hooks_end(struct hooked *hooked)
 	sonde_probe_arena_close(&hooked->arena, hooked->process, quiet);
 	sonde_process_close(hooked->process);
 	free(hooked->plan);
+	sonde_hooks_traced_free(&hooked->traced);
 	hooked->probes = NULL;
 	hooked->process = NULL;
 	hooked->plan = NULL;
@@ -257,17 +260,40 @@ static void set_events(struct hooked *hooked, const struct indexes *indexes)
 	}
 }
 
-static int hooks_add_events(struct hooked *hooked, unsigned int groups)
+/* Nothing is recorded yet, so no hit has looked. */
+static void set_function_events(struct hooked *hooked,
+				const struct indexes *indexes)
+{
+	const struct sonde_hooks_traced *traced = &hooked->traced;
+	struct sonde_agent *agent = sonde_process_agent(hooked->process);
+
+	for (size_t i = 0; i < traced->nr_specs; i++) {
+		enum sonde_hooks_event event =
+			traced->specs[i].role == SONDE_AGENT_ROLE_BEGIN ?
+				SONDE_HOOKS_FUNCTION_ENTRY :
+				SONDE_HOOKS_FUNCTION_EXIT;
+
+		if (traced->probes[i] != SONDE_HOOKS_NO_PROBE)
+			agent->probes[traced->probes[i]].event =
+				indexes->of[event];
+	}
+}
+
+static int hooks_add_events(struct hooked *hooked,
+			    const struct sonde_hooks_config *config)
 {
 	struct indexes indexes = { { 0 } };
 	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
-	bool wanted[SONDE_HOOKS_NR_EVENTS] = { false };
+	bool wanted[SONDE_HOOKS_NR_EVENTS] = {
+		[SONDE_HOOKS_FUNCTION_ENTRY] = config->functions.nr,
+		[SONDE_HOOKS_FUNCTION_EXIT] = config->functions.nr,
+	};
 
 	for (size_t i = 0; i < sonde_hooks_nr_functions; i++) {
 		const struct sonde_hooks_function *f =
 			&sonde_hooks_functions[i];
 
-		if (f->group & groups)
+		if (f->group & config->groups)
 			wanted[f->event] = wanted[f->before] = wanted[f->busy] =
 				true;
 	}
@@ -285,6 +311,7 @@ static int hooks_add_events(struct hooked *hooked, unsigned int groups)
 			return rc;
 	}
 	set_events(hooked, &indexes);
+	set_function_events(hooked, &indexes);
 	return 0;
 }
 
@@ -327,7 +354,8 @@ static void leave_out_traps(struct hooked *hooked, const uint32_t *probes)
 	(void)sonde_probes_remove_all(hooked->probes, out, nr_out);
 }
 
-static int put_probes(struct hooked *hooked, struct sonde_process_error *error)
+/* Those of allocations and locks. */
+static int put_calls(struct hooked *hooked, struct sonde_process_error *error)
 {
 	struct sonde_hooks_plan *plan = hooked->plan;
 	struct sonde_agent *agent = sonde_process_agent(hooked->process);
@@ -336,12 +364,6 @@ static int put_probes(struct hooked *hooked, struct sonde_process_error *error)
 	int rc;
 
 	memcpy(agent->calls, plan->agent_calls, sizeof(agent->calls));
-	rc = sonde_probes_new(hooked->process, &hooked->probes);
-	if (rc) {
-		sonde_process_error_set(error, "putting probes in: %s",
-					strerrordesc_np(-rc));
-		return rc;
-	}
 	rc = sonde_probes_add_all(hooked->probes, plan->specs, plan->nr_specs,
 				  error, probes);
 	if (rc)
@@ -357,6 +379,25 @@ static int put_probes(struct hooked *hooked, struct sonde_process_error *error)
 					"none of its libraries has the "
 					"functions that are to be recorded");
 	return -ENOENT;
+}
+
+/* A lock that is tried first is not entered when it was free: so probes of its
+ * calls come before those of its entry as a function. */
+static int put_probes(struct hooked *hooked,
+		      const struct sonde_hooks_config *config,
+		      struct sonde_process_error *error)
+{
+	int rc = sonde_probes_new(hooked->process, &hooked->probes);
+
+	if (rc)
+		sonde_process_error_set(error, "putting probes in: %s",
+					strerrordesc_np(-rc));
+	if (!rc && config->groups)
+		rc = put_calls(hooked, error);
+	if (!rc && config->functions.nr)
+		rc = sonde_hooks_traced_put(&hooked->traced, hooked->probes,
+					    error);
+	return rc;
 }
 
 /* Without one, what is left would be half of each pair. */
@@ -413,25 +454,34 @@ static int hooks_begin(struct hooked *hooked,
 	/* What can fail without an arena comes first: the recorder is told of
 	 * none in vain. And pads want places that the arena might take: it is
 	 * two gigabytes of addresses. */
-	rc = plan(hooked, config->groups, error);
+	if (config->groups)
+		rc = plan(hooked, config->groups, error);
+	if (!rc && config->functions.nr)
+		rc = sonde_hooks_traced_make(hooked->process,
+					     &config->functions,
+					     &hooked->traced, error);
 	if (rc)
 		return rc;
 	if (config->groups & SONDE_HOOKS_GROUP_LOCKS)
 		note_waiting(hooked);
-	rc = put_probes(hooked, error);
+	rc = put_probes(hooked, config, error);
 	if (rc)
 		return rc;
 	rc = sonde_probe_arena_open(&hooked->arena, hooked->process,
 				    config->child, &what);
 	if (!rc) {
 		what = "its events";
-		rc = hooks_add_events(hooked, config->groups);
+		rc = hooks_add_events(hooked, config);
 	}
 	if (rc)
 		return hooks_fail(rc, error->text, sizeof(error->text), what);
 	sonde_probe_switch_arena(&hooked->flow);
 	for (size_t i = 0; i < hooked->plan->nr_specs; i++)
 		sonde_probe_switch_count(&hooked->flow, hooked->probe_of[i]);
+	for (size_t i = 0; i < hooked->traced.nr_specs; i++)
+		if (hooked->traced.probes[i] != SONDE_HOOKS_NO_PROBE)
+			sonde_probe_switch_count(&hooked->flow,
+						 hooked->traced.probes[i]);
 	sonde_probe_switch_on(&hooked->flow);
 	return 0;
 }
@@ -447,6 +497,25 @@ static bool hooks_was_said(const struct sonde_hooks *hooks, const char *note)
 				return true;
 	}
 	return false;
+}
+
+/* Which functions are left out, and why. */
+static void say_traced(const struct sonde_hooks *hooks,
+		       const struct hooked *hooked)
+{
+	char line[NOTE_SIZE];
+	char text[NOTE_SIZE + 64];
+
+	if (!hooks->config.functions.nr || hooks->config.quiet)
+		return;
+	for (size_t i = 0;
+	     sonde_hooks_traced_tell(&hooked->traced, i, hooks->config.verbose,
+				     line, sizeof(line));
+	     i++) {
+		(void)snprintf(text, sizeof(text), "%s (pid %d): %s",
+			       hooked->name, (int)hooked->pid, line);
+		hooks->config.say(text);
+	}
 }
 
 int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
@@ -484,6 +553,7 @@ int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,
 	for (size_t i = 0; i < hooked->plan->nr_notes; i++)
 		if (!hooks_was_said(hooks, hooked->plan->notes[i]))
 			hooks->config.say(hooked->plan->notes[i]);
+	say_traced(hooks, hooked);
 	hooks->list[hooks->nr++] = hooked;
 	return 0;
 }

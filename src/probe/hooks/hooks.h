@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hooks.h - the allocations and locks of running processes that know nothing of
- * Sonde, as events of a recording that is on.
+ * Sonde, and entries and exits of their functions, as events of a recording that
+ * is on.
  *
  * Each process gets an agent, an arena, and probes at the functions' entries and
- * ends (plan.h); the recorder is told of the arena on its behalf. When it ends,
+ * ends (plan.h, traced.h); the recorder is told of the arena on its behalf. When it ends,
  * the probes are taken out, and the text is what it was. If we are killed, the
  * servant in the process takes them out (inject/process.h).
  *
@@ -16,6 +17,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+#include "probe/hooks/chosen.h"
 #include "session/child.h"
 #include "session/summary.h"
 
@@ -23,6 +25,10 @@ struct sonde_hooks;
 
 struct sonde_hooks_config {
 	unsigned int groups; /* bits of enum sonde_hooks_group (events.h) */
+	/* Functions whose entries and exits are events; borrowed. */
+	struct sonde_hooks_globs functions;
+	bool verbose; /* say of each function that is left out why */
+	bool quiet;   /* say nothing of that */
 	const struct sonde_child *child;
 	/* Tells the user something at once. */
 	void (*say)(const char *text);

@@ -133,12 +133,16 @@ enum sonde_agent_probe_state {
  *	EXIT	it is about to return: its result makes the event
  *	PASS	a jump to a function that is hooked, from where nobody outside of
  *		its library would see it: that call is none
+ *	BEGIN	a function begins whose entries and exits are events
+ *	END	it returns, or goes on in another one
  */
 enum sonde_agent_role {
 	SONDE_AGENT_ROLE_TRACEPOINT = 0,
 	SONDE_AGENT_ROLE_ENTRY,
 	SONDE_AGENT_ROLE_EXIT,
 	SONDE_AGENT_ROLE_PASS,
+	SONDE_AGENT_ROLE_BEGIN,
+	SONDE_AGENT_ROLE_END,
 };
 
 /* The result of a call that leaves there. */
@@ -228,9 +232,10 @@ struct sonde_agent_probe {
 	uint64_t block_bytes; /* of its hits' BLOCKS items */
 	uint32_t role;  /* enum sonde_agent_role; the rest is not 0 of calls */
 	uint32_t call;  /* in calls[] */
-	uint32_t frame; /* EXIT: bytes from rsp to the return address */
+	uint32_t frame; /* EXIT, END: bytes from rsp to the return address */
 	uint32_t gives; /* EXIT: enum sonde_agent_gives */
-	uint64_t reserved[6];
+	uint64_t function; /* BEGIN, END: which */
+	uint64_t reserved[5];
 };
 
 /* int3 at `address` goes on at `to`. */

@@ -730,6 +730,7 @@ static int fill(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		.call = spec->call,
 		.frame = spec->frame,
 		.gives = spec->gives,
+		.function = spec->function,
 	};
 	int rc = sonde_publish_plan(p->agent, &p->plans, &plan, &filled);
 

@@ -36,6 +36,7 @@ struct sonde_probe_spec {
 	uint64_t window;
 	/* agent.h; 0 for all else than functions' calls */
 	uint32_t role, call, frame, gives;
+	uint64_t function;
 	const struct sonde_program *condition; /* NULL: always; copied */
 	bool breaks;
 	uint32_t event;      /* index in the arena; of the hits */

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chosen.c - see chosen.h. The process apart says a line for each function that
+ * is meant, "F ADDRESS NAME", and "P ADDRESS NAME" for the parts of functions
+ * in the same files. A line that isn't so ends the reading.
+ */
+#include "probe/hooks/chosen.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "base/number.h"
+#include "base/search.h"
+#include "probe/child.h"
+#include "probe/debuginfo_parts.h"
+#include "types/select.h"
+
+#define TIME_MAX_MS 10000
+#define PART        ".cold"
+
+struct asking {
+	pid_t pid;
+	const struct sonde_hooks_globs *globs;
+	FILE *to;
+	bool is_first; /* the module: the program's own */
+};
+
+/* ---- in the process apart ---- */
+
+static bool chosen_matches(const char *glob, bool is_first, const char *module,
+			   const char *function)
+{
+	const char *at = strrchr(glob, '@');
+	char name[SONDE_GLOB_MAX];
+	size_t length = at ? (size_t)(at - glob) : strlen(glob);
+
+	if (length >= sizeof(name))
+		return false;
+	memcpy(name, glob, length);
+	name[length] = '\0';
+	if (at ? !sonde_glob_match(at + 1, module) : !is_first)
+		return false;
+	return sonde_glob_match(name, function);
+}
+
+static bool chosen_any(const char *const *list, size_t nr,
+		       const struct asking *asking, const char *module,
+		       const char *function)
+{
+	for (size_t i = 0; i < nr; i++)
+		if (chosen_matches(list[i], asking->is_first, module, function))
+			return true;
+	return false;
+}
+
+static void say_symbol(const struct asking *asking, const char *module,
+		       const char *name, uint64_t address)
+{
+	const struct sonde_hooks_globs *globs = asking->globs;
+	bool is_part = strstr(name, PART);
+
+	if (!is_part &&
+	    (!chosen_any(globs->list, globs->nr, asking, module, name) ||
+	     chosen_any(globs->nots, globs->nr_nots, asking, module, name)))
+		return;
+	if (!strpbrk(name, " \n"))
+		(void)fprintf(asking->to, "%c %" PRIx64 " %s\n",
+			      is_part ? 'P' : 'F', address, name);
+}
+
+/* Whether some glob is of that file. */
+static bool chosen_is_asked(const struct asking *asking, const char *module)
+{
+	for (size_t i = 0; i < asking->globs->nr; i++) {
+		const char *at = strrchr(asking->globs->list[i], '@');
+
+		if (at ? sonde_glob_match(at + 1, module) : asking->is_first)
+			return true;
+	}
+	return false;
+}
+
+static int say_module(Dwfl_Module *module, void **user, const char *path,
+		      Dwarf_Addr start, void *ctx)
+{
+	struct asking *asking = ctx;
+	const char *base = strrchr(path, '/');
+	int nr;
+
+	(void)user;
+	(void)start;
+	base = base ? base + 1 : path;
+	nr = chosen_is_asked(asking, base) ? dwfl_module_getsymtab(module) : 0;
+	for (int i = 0; i < nr; i++) {
+		GElf_Addr address;
+		GElf_Sym symbol;
+		const char *name = dwfl_module_getsym_info(
+			module, i, &symbol, &address, NULL, NULL, NULL);
+
+		if (name && symbol.st_shndx != SHN_UNDEF &&
+		    GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
+			say_symbol(asking, base, name, address);
+	}
+	asking->is_first = false;
+	return DWARF_CB_OK;
+}
+
+static void say_chosen(void *ctx, FILE *to)
+{
+	struct asking *asking = ctx;
+	struct sonde_probe_dwarf *dwarf = sonde_probe_dwarf_begin(asking->pid);
+
+	asking->to = to;
+	if (!dwarf)
+		return;
+	(void)fprintf(to, "\n"); /* its files can be read */
+	(void)dwfl_getmodules(dwarf->dwfl, say_module, asking, 0);
+	sonde_probe_dwarf_close(dwarf);
+}
+
+/* ---- what it said ---- */
+
+/* The next line of the text, which is cut there. False: it is none. */
+static bool chosen_take_line(char **at, struct sonde_hooks_name *ret)
+{
+	char *line = *at;
+	char *end = strchr(line, '\n');
+	const char *number = line + 2;
+
+	if (!end || (line[0] != 'F' && line[0] != 'P') || line[1] != ' ')
+		return false;
+	*end = '\0';
+	*at = end + 1;
+	if (!sonde_number_take(&number, 16, UINT64_MAX, &ret->address) ||
+	    *number != ' ' || !number[1])
+		return false;
+	ret->name = number + 1;
+	ret->is_part = line[0] == 'P';
+	return true;
+}
+
+static int compare_chosen(const void *a, const void *b)
+{
+	const struct sonde_hooks_name *x = a;
+	const struct sonde_hooks_name *y = b;
+
+	if (x->address != y->address)
+		return x->address < y->address ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+static void keep_one_each(struct sonde_hooks_chosen *chosen)
+{
+	size_t nr = 0;
+
+	qsort(chosen->list, chosen->nr, sizeof(*chosen->list), compare_chosen);
+	for (size_t i = 0; i < chosen->nr; i++) {
+		if (nr &&
+		    chosen->list[nr - 1].address == chosen->list[i].address)
+			continue;
+		chosen->list[nr++] = chosen->list[i];
+		chosen->nr_meant += !chosen->list[i].is_part;
+	}
+	chosen->nr = nr;
+}
+
+int sonde_hooks_chosen_find(pid_t pid, const struct sonde_hooks_globs *globs,
+			    struct sonde_hooks_chosen *ret)
+{
+	struct asking asking = { .pid = pid, .globs = globs, .is_first = true };
+	struct sonde_hooks_name name;
+	char *at;
+
+	*ret = (struct sonde_hooks_chosen){ 0 };
+	ret->text = sonde_probe_child_ask(say_chosen, &asking, TIME_MAX_MS);
+	if (!ret->text || *ret->text != '\n')
+		return -EIO;
+	for (at = ret->text + 1; chosen_take_line(&at, &name);) {
+		if (SONDE_GROW(ret->list, ret->nr, ret->room))
+			return -ENOMEM;
+		ret->list[ret->nr++] = name;
+	}
+	if (!ret->nr)
+		return -ENOENT;
+	keep_one_each(ret);
+	return ret->nr_meant ? 0 : -ENOENT;
+}
+
+void sonde_hooks_chosen_free(struct sonde_hooks_chosen *chosen)
+{
+	free(chosen->list);
+	free(chosen->text);
+	*chosen = (struct sonde_hooks_chosen){ 0 };
+}
+
+bool sonde_hooks_chosen_is_part(const struct sonde_hooks_chosen *chosen,
+				uint64_t address)
+{
+	size_t i;
+
+	SONDE_SEARCH(i, chosen->nr, chosen->list[i].address < address);
+	return i < chosen->nr && chosen->list[i].address == address &&
+	       chosen->list[i].is_part;
+}

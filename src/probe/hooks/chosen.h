@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * chosen.h - which functions of a process a user means: GLOB[@MODULE], against
+ * the symbols of its files.
+ *
+ * Without @MODULE it is the program's own file; MODULE is a glob, too, held
+ * against the file's name without its directory. Symbols are those of the file,
+ * of its separate debugging information, or, where both are stripped, of what it
+ * exports. Of several names of one function the first that matches counts.
+ *
+ * Somebody's files are read in a process apart (child.h), and what that says is
+ * checked.
+ */
+#ifndef PROBE_HOOKS_CHOSEN_H
+#define PROBE_HOOKS_CHOSEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct sonde_hooks_globs {
+	const char *const *list; /* of what is meant */
+	size_t nr;
+	const char *const *nots; /* but not these */
+	size_t nr_nots;
+};
+
+struct sonde_hooks_name {
+	uint64_t address;
+	const char *name; /* in the text */
+	bool is_part;     /* of another function ("f.cold"), and not meant */
+};
+
+struct sonde_hooks_chosen {
+	struct sonde_hooks_name *list; /* by address, each once */
+	size_t nr, room;
+	size_t nr_meant;
+	char *text;
+};
+
+/* 0; -ENOENT: none is meant; -EIO: nothing can be known of its files; -ENOMEM;
+ * -EOPNOTSUPP: this sonde was built without libdw. */
+int sonde_hooks_chosen_find(pid_t pid, const struct sonde_hooks_globs *globs,
+			    struct sonde_hooks_chosen *ret);
+void sonde_hooks_chosen_free(struct sonde_hooks_chosen *chosen);
+
+/* Whether a part of a function begins there, as symbols say. */
+bool sonde_hooks_chosen_is_part(const struct sonde_hooks_chosen *chosen,
+				uint64_t address);
+
+#endif /* PROBE_HOOKS_CHOSEN_H */

@@ -1,0 +1,576 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * traced.c - entries and ends of the functions that are meant (traced.h).
+ *
+ * A function is followed from its start: each view of code that belongs to it,
+ * in todo[]. What leads out of one is, in this order:
+ *
+ *	to a view of it		nothing
+ *	through a slot or stub	a tail call
+ *	inside other code	a part: no function is entered there
+ *	to a part, by name, or
+ *	to what jumps back	a part
+ *	on a condition		refused: it may be either
+ *	else			a tail call
+ *
+ * Cost: that of decoding each function, and what it jumps to, twice.
+ */
+#include "probe/hooks/traced.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/grow.h"
+#include "probe/inject/code.h"
+#include "probe/inject/exits.h"
+#include "probe/inject/inject.h"
+#include "probe/inject/text.h"
+
+#define VIEWS_MAX   16
+#define STUB_BYTES  16
+#define REASONS_MAX 24
+#define TOGETHER    ((size_t)128)
+
+static const char too_many[] = "there is no room for more probes: choose "
+			       "fewer, with a narrower GLOB or --not";
+
+static const char back[] = "it jumps back to where it begins";
+
+/* Where code of the function is. */
+struct part {
+	uint64_t address, size;
+};
+
+struct making {
+	struct sonde_process *process;
+	struct sonde_patch_text *text;
+	struct sonde_hooks_traced *traced;
+	struct sonde_hooks_traced_function *function;
+	uint64_t todo[VIEWS_MAX];
+	size_t nr_todo;
+	struct part parts[VIEWS_MAX];
+	size_t nr_parts;
+	uint64_t entry; /* where the probe at its begin stands */
+};
+
+/* ---- specs ---- */
+
+static int traced_add(struct making *m, const struct sonde_probe_spec *spec)
+{
+	struct sonde_hooks_traced *traced = m->traced;
+	struct sonde_probe_spec *to;
+
+	if (traced->nr_specs == SONDE_HOOKS_TRACED_SPECS) {
+		m->function->reason = too_many;
+		return -ENOSPC;
+	}
+	if (SONDE_GROW(traced->specs, traced->nr_specs, traced->room))
+		return -ENOMEM;
+	to = &traced->specs[traced->nr_specs++];
+	*to = *spec;
+	to->function = m->function->address;
+	to->force_register = 255;
+	m->function->nr++;
+	return 0;
+}
+
+static int traced_refuse(struct making *m, const char *reason)
+{
+	m->function->reason = reason;
+	return -EOPNOTSUPP;
+}
+
+static int add_end(struct making *m, const struct sonde_exit *exit)
+{
+	const struct sonde_probe_spec spec = {
+		.address = exit->address,
+		.window = exit->window,
+		.frame = exit->frame,
+		.role = SONDE_AGENT_ROLE_END,
+	};
+
+	return traced_add(m, &spec);
+}
+
+/* ---- jumps ---- */
+
+static bool is_own_code(const struct making *m, uint64_t address)
+{
+	for (size_t i = 0; i < m->nr_parts; i++)
+		if (address - m->parts[i].address < m->parts[i].size)
+			return true;
+	for (size_t i = 0; i < m->nr_todo; i++)
+		if (m->todo[i] == address)
+			return true;
+	return false;
+}
+
+static bool is_stub(const struct making *m, uint64_t address)
+{
+	uint8_t bytes[STUB_BYTES];
+	uint64_t slot;
+
+	return !sonde_process_read(m->process, address, bytes, sizeof(bytes)) &&
+	       !sonde_exits_slot(bytes, sizeof(bytes), address, &slot);
+}
+
+/* Whether some jump of the view leads to there, but not to its first byte. */
+static bool leads_into(const struct sonde_code_view *view,
+		       const struct part *part)
+{
+	struct sonde_code_insns insns = { 0 };
+	bool found = false;
+
+	if (sonde_code_insns_read(view, &insns))
+		return false;
+	for (size_t i = 0; i < insns.nr && !found; i++) {
+		const struct sonde_insn *insn = &insns.list[i].insn;
+		uint64_t into = insn->target - part->address;
+
+		found = insn->flow != SONDE_INSN_CALL &&
+			sonde_insn_has_target(insn) && into &&
+			into < part->size;
+	}
+	sonde_code_insns_free(&insns);
+	return found;
+}
+
+/* A jump out, by what it leads to: one more view, or an end. */
+static int follow_jump(struct making *m, const struct sonde_lead *lead)
+{
+	const struct sonde_exit end = { lead->address, lead->window, 0 };
+	struct sonde_code_view view;
+	uint8_t *bytes;
+	bool is_part = false;
+	bool is_call = lead->is_slot || is_stub(m, lead->to);
+
+	if (lead->to == m->entry && m->entry != m->function->address)
+		return traced_refuse(m, back);
+	is_call |= lead->to == m->function->address;
+	if (!is_call && is_own_code(m, lead->to))
+		return 0;
+	if (!is_call) {
+		if (sonde_patch_text_view(m->text, lead->to, &view, &bytes) ||
+		    !view.is_function)
+			return traced_refuse(m,
+					     "it jumps to where no function is "
+					     "known");
+		is_part = view.address != lead->to ||
+			  sonde_hooks_chosen_is_part(&m->traced->chosen,
+						     lead->to) ||
+			  leads_into(&view, &m->parts[0]);
+	}
+	if (is_part && m->nr_todo == VIEWS_MAX)
+		return traced_refuse(m, "it is in too many parts");
+	if (is_part) {
+		m->todo[m->nr_todo++] = lead->to;
+		return 0;
+	}
+	if (!lead->is_always)
+		return traced_refuse(m, "it ends with a jump on a condition");
+	if (!lead->window)
+		return traced_refuse(
+			m, "there is no place for a jump where it goes "
+			   "on elsewhere");
+	return add_end(m, &end);
+}
+
+/* ---- the function ---- */
+
+/* The view of todo[n]: its ends, and what leads out of it. */
+static int follow_view(struct making *m, size_t n, struct sonde_exits *exits)
+{
+	struct sonde_code_view view;
+	const char *reason = "its code can't be read";
+	uint8_t *bytes;
+	struct part part;
+	int rc = sonde_patch_text_view(m->text, m->todo[n], &view, &bytes);
+
+	if (rc)
+		return traced_refuse(m, reason);
+	part = (struct part){ view.address, view.size };
+	for (size_t i = 0; i < m->nr_parts; i++)
+		if (m->parts[i].address == part.address)
+			return 0;
+	exits->nr = exits->nr_leads = 0;
+	rc = sonde_exits_find(&view, exits, &reason);
+	if (rc == -ENOMEM)
+		return rc;
+	if (rc)
+		return traced_refuse(m, reason);
+	m->parts[m->nr_parts++] = part;
+	for (size_t i = 0; i < exits->nr && !rc; i++)
+		rc = add_end(m, &exits->list[i]);
+	for (size_t i = 0; i < exits->nr_leads && !rc; i++)
+		rc = follow_jump(m, &exits->leads[i]);
+	return rc;
+}
+
+static bool traced_jumps_to(const struct sonde_code_view *view,
+			    uint64_t address)
+{
+	struct sonde_code_insns insns = { 0 };
+	bool found = false;
+
+	if (sonde_code_insns_read(view, &insns))
+		return false;
+	for (size_t i = 0; i < insns.nr && !found; i++)
+		found = insns.list[i].insn.flow != SONDE_INSN_CALL &&
+			sonde_insn_has_target(&insns.list[i].insn) &&
+			insns.list[i].insn.target == address;
+	sonde_code_insns_free(&insns);
+	return found;
+}
+
+/* Its entry: where the unwinder has a function begin, with a place for a jump
+ * that nothing else leads to. */
+static int follow_entry(struct making *m)
+{
+	uint64_t address = m->function->address;
+	struct sonde_probe_spec spec = { .role = SONDE_AGENT_ROLE_BEGIN };
+	struct sonde_code_view view;
+	struct sonde_window window;
+	const char *reason;
+	uint8_t *bytes;
+
+	if (sonde_patch_text_view(m->text, address, &view, &bytes))
+		return traced_refuse(m, "its code can't be read");
+	if (!view.is_function || view.address != address)
+		return traced_refuse(
+			m, "the unwinder's table has no function that "
+			   "begins there");
+	if (sonde_window_choose(&view, address, &window, &reason))
+		return traced_refuse(m, reason);
+	if (window.kind == SONDE_WINDOW_TRAP)
+		return traced_refuse(m, "there is no place for a jump where it "
+					"begins");
+	if (traced_jumps_to(&view, address) ||
+	    traced_jumps_to(&view, window.address))
+		return traced_refuse(m, back);
+	m->entry = window.address; /* behind an endbr64 */
+	spec.address = spec.window = m->entry;
+	return traced_add(m, &spec);
+}
+
+/* What is added first makes the window: of several in one, the last. And what
+ * is added first is hit first: a function may begin with the jump it ends by. */
+static int compare_specs(const void *a, const void *b)
+{
+	const struct sonde_probe_spec *x = a;
+	const struct sonde_probe_spec *y = b;
+
+	if (x->window != y->window)
+		return x->window < y->window ? -1 : 1;
+	if (x->address != y->address)
+		return x->address < y->address ? 1 : -1;
+	return (x->role == SONDE_AGENT_ROLE_END) -
+	       (y->role == SONDE_AGENT_ROLE_END);
+}
+
+static int traced_follow(struct making *m, struct sonde_exits *exits)
+{
+	struct sonde_hooks_traced *traced = m->traced;
+	int rc;
+
+	m->nr_parts = 0;
+	m->nr_todo = 1;
+	m->todo[0] = m->function->address;
+	m->function->first = traced->nr_specs;
+	rc = follow_entry(m);
+	for (size_t n = 0; n < m->nr_todo && !rc; n++)
+		rc = follow_view(m, n, exits);
+	if (!rc)
+		qsort(traced->specs + m->function->first, m->function->nr,
+		      sizeof(*traced->specs), compare_specs);
+	if (!rc)
+		return 0;
+	traced->nr_specs = m->function->first;
+	m->function->nr = 0;
+	return rc == -ENOMEM ? rc : 0;
+}
+
+static int traced_follow_all(struct making *m)
+{
+	struct sonde_hooks_traced *traced = m->traced;
+	struct sonde_exits *exits = malloc(sizeof(*exits));
+	int rc = exits ? 0 : -ENOMEM;
+
+	for (size_t i = 0; i < traced->chosen.nr && !rc; i++) {
+		const struct sonde_hooks_name *name = &traced->chosen.list[i];
+
+		if (name->is_part)
+			continue;
+		m->function = &traced->list[traced->nr++];
+		m->function->address = name->address;
+		m->function->name = name->name;
+		rc = traced_follow(m, exits);
+	}
+	free(exits);
+	return rc;
+}
+
+static int traced_explain(const struct sonde_process *process, int rc,
+			  struct sonde_process_error *error)
+{
+	const char *reason = strerrordesc_np(-rc);
+
+	if (rc == -ENOENT)
+		reason = "no function of it is called so, or its file is "
+			 "stripped; of a library it takes GLOB@MODULE, such "
+			 "as '*@libz.so*'";
+	else if (rc == -EOPNOTSUPP)
+		reason = "this sonde was built without libdw, which reads "
+			 "symbols";
+	sonde_process_error_set(error, "process %d: --functions: %s",
+				(int)sonde_process_pid(process), reason);
+	return rc;
+}
+
+int sonde_hooks_traced_make(struct sonde_process *process,
+			    const struct sonde_hooks_globs *globs,
+			    struct sonde_hooks_traced *ret,
+			    struct sonde_process_error *error)
+{
+	struct making m = { .process = process, .traced = ret };
+	int rc;
+
+	*ret = (struct sonde_hooks_traced){ .nr = 0 };
+	rc = sonde_hooks_chosen_find(sonde_process_pid(process), globs,
+				     &ret->chosen);
+	if (!rc) {
+		ret->list = calloc(ret->chosen.nr_meant, sizeof(*ret->list));
+		rc = ret->list ? sonde_patch_text_new(process, &m.text) :
+				 -ENOMEM;
+	}
+	if (!rc) {
+		rc = traced_follow_all(&m);
+		sonde_patch_text_free(m.text);
+	}
+	return rc ? traced_explain(process, rc, error) : 0;
+}
+
+void sonde_hooks_traced_free(struct sonde_hooks_traced *traced)
+{
+	sonde_hooks_chosen_free(&traced->chosen);
+	free(traced->list);
+	free(traced->specs);
+	free(traced->probes);
+	*traced = (struct sonde_hooks_traced){ .nr = 0 };
+}
+
+/* ---- putting them in ---- */
+
+static bool traced_has_trap(const struct sonde_hooks_traced *traced,
+			    const struct sonde_hooks_traced_function *function,
+			    const struct sonde_probes *probes)
+{
+	struct sonde_probe_facts facts;
+
+	for (size_t i = 0; i < function->nr; i++)
+		if (sonde_probes_facts(probes,
+				       traced->probes[function->first + i],
+				       &facts) ||
+		    facts.kind == SONDE_WINDOW_TRAP)
+			return true;
+	return false;
+}
+
+/* A probe that would be an int3 takes its function out. */
+static size_t traced_leave_traps(struct sonde_hooks_traced *traced,
+				 struct sonde_probes *probes)
+{
+	size_t nr_left = 0;
+
+	for (size_t i = 0; i < traced->nr; i++) {
+		struct sonde_hooks_traced_function *function = &traced->list[i];
+
+		if (!function->nr)
+			continue;
+		if (!traced_has_trap(traced, function, probes)) {
+			nr_left++;
+			continue;
+		}
+		(void)sonde_probes_remove_all(
+			probes, traced->probes + function->first, function->nr);
+		function->nr = 0;
+		function->reason = "there is no place for a jump near "
+				   "another probe's";
+	}
+	return nr_left;
+}
+
+/* Functions from..to, all or none of them. */
+static int traced_put_range(struct sonde_hooks_traced *traced,
+			    struct sonde_probes *probes, size_t from, size_t to,
+			    struct sonde_process_error *error)
+{
+	size_t first = traced->list[from].first;
+	size_t nr = 0;
+
+	while (from < to)
+		nr += traced->list[from++].nr;
+	return nr ? sonde_probes_add_all(probes, traced->specs + first, nr,
+					 error, traced->probes + first) :
+		    0;
+}
+
+/* Each that can be. */
+static void put_singly(struct sonde_hooks_traced *traced,
+		       struct sonde_probes *probes, size_t from, size_t to,
+		       struct sonde_process_error *error)
+{
+	for (size_t i = from; i < to; i++) {
+		struct sonde_hooks_traced_function *function = &traced->list[i];
+
+		if (!traced_put_range(traced, probes, i, i + 1, error))
+			continue;
+		for (size_t k = 0; k < function->nr; k++)
+			traced->probes[function->first + k] =
+				SONDE_HOOKS_NO_PROBE;
+		function->reason = "its probes have no place beside each other";
+		function->nr = 0;
+	}
+}
+
+/* Many at once, for patching goes in rounds; one by one if one of them can't
+ * be. */
+static int traced_put_all(struct sonde_hooks_traced *traced,
+			  struct sonde_probes *probes,
+			  struct sonde_process_error *error)
+{
+	for (size_t i = 0; i < traced->nr; i += TOGETHER) {
+		size_t left = traced->nr - i;
+		size_t to = i + (left < TOGETHER ? left : TOGETHER);
+		int rc = traced_put_range(traced, probes, i, to, error);
+
+		if (rc == -EPIPE || rc == -ESRCH || rc == -ENOMEM)
+			return rc;
+		if (rc)
+			put_singly(traced, probes, i, to, error);
+	}
+	return 0;
+}
+
+int sonde_hooks_traced_put(struct sonde_hooks_traced *traced,
+			   struct sonde_probes *probes,
+			   struct sonde_process_error *error)
+{
+	int rc;
+
+	traced->probes = calloc(traced->nr_specs + 1, sizeof(*traced->probes));
+	if (!traced->probes)
+		return -ENOMEM;
+	for (size_t i = 0; i < traced->nr_specs; i++)
+		traced->probes[i] = SONDE_HOOKS_NO_PROBE;
+	rc = traced_put_all(traced, probes, error);
+	if (!rc && !traced_leave_traps(traced, probes)) {
+		sonde_process_error_set(error,
+					"--functions: none that is meant can "
+					"be recorded: %s",
+					traced->list[0].reason);
+		rc = -ENOENT;
+	}
+	return rc;
+}
+
+/* ---- words ---- */
+
+/* The i-th reason there is, in the order of functions, and how often. */
+static const char *reason_at(const struct sonde_hooks_traced *traced, size_t i,
+			     size_t *ret_nr)
+{
+	const char *seen[REASONS_MAX];
+	size_t nr_seen = 0;
+
+	for (size_t f = 0; f < traced->nr && nr_seen <= i; f++) {
+		const char *reason = traced->list[f].reason;
+		size_t k = 0;
+
+		while (reason && k < nr_seen && strcmp(seen[k], reason) != 0)
+			k++;
+		if (reason && k == nr_seen && nr_seen < REASONS_MAX)
+			seen[nr_seen++] = reason;
+	}
+	if (i >= nr_seen)
+		return NULL;
+	*ret_nr = 0;
+	for (size_t f = 0; f < traced->nr; f++)
+		*ret_nr += traced->list[f].reason &&
+			   !strcmp(traced->list[f].reason, seen[i]);
+	return seen[i];
+}
+
+static const struct sonde_hooks_traced_function *
+left_out_at(const struct sonde_hooks_traced *traced, size_t i)
+{
+	for (size_t f = 0; f < traced->nr; f++)
+		if (traced->list[f].reason && i-- == 0)
+			return &traced->list[f];
+	return NULL;
+}
+
+static size_t nr_left_out(const struct sonde_hooks_traced *traced)
+{
+	size_t nr = 0;
+
+	for (size_t f = 0; f < traced->nr; f++)
+		nr += traced->list[f].reason != NULL;
+	return nr;
+}
+
+static size_t nr_reasons(const struct sonde_hooks_traced *traced)
+{
+	size_t nr = 0;
+	size_t often;
+
+	while (reason_at(traced, nr, &often))
+		nr++;
+	return nr;
+}
+
+/* How many, and the most common reasons in the same line. */
+static void tell_sum(const struct sonde_hooks_traced *traced, bool all,
+		     char *to, size_t size)
+{
+	size_t nr_out = nr_left_out(traced);
+	size_t most = 0;
+	const char *why = "";
+
+	for (size_t i = 0; i < nr_reasons(traced); i++) {
+		size_t often;
+		const char *reason = reason_at(traced, i, &often);
+
+		if (often > most)
+			why = reason;
+		if (often > most)
+			most = often;
+	}
+	if (!nr_out)
+		(void)snprintf(to, size, "%zu functions are recorded",
+			       traced->nr);
+	else
+		(void)snprintf(
+			to, size,
+			"%zu functions are recorded; %zu can't be, %zu of them "
+			"as %s%s",
+			traced->nr - nr_out, nr_out, most, why,
+			all ? "" : " (--verbose lists all)");
+}
+
+bool sonde_hooks_traced_tell(const struct sonde_hooks_traced *traced, size_t i,
+			     bool all, char *to, size_t size)
+{
+	const struct sonde_hooks_traced_function *function;
+
+	if (!i) {
+		tell_sum(traced, all, to, size);
+		return true;
+	}
+	function = all ? left_out_at(traced, i - 1) : NULL;
+	if (function)
+		(void)snprintf(to, size, "%.100s() is not recorded: %s",
+			       function->name, function->reason);
+	return function;
+}

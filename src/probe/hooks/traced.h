@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * traced.h - functions of a process whose entries and exits are events: which
+ * probes that takes.
+ *
+ * One at the entry, and one at each end: where it returns, and where it goes on
+ * in another function by a jump (a tail call), which is its end, and the
+ * beginning of the other one. No return address is changed, so longjmp(),
+ * exceptions, other stacks and unwinders are as without us; what such a way out
+ * leaves has no exit, which reports tell.
+ *
+ * A function all of whose ends can't be had is left out, with the reason. Parts
+ * of a function that lie elsewhere (GCC's .cold) belong to it. What looks like
+ * a part and might be a function of its own is a reason, too: its returns
+ * would be taken for ours.
+ */
+#ifndef PROBE_HOOKS_TRACED_H
+#define PROBE_HOOKS_TRACED_H
+
+#include "probe/hooks/chosen.h"
+#include "probe/inject/probes.h"
+
+#define SONDE_HOOKS_TRACED_SPECS 7168u
+#define SONDE_HOOKS_NO_PROBE     UINT32_MAX
+
+struct sonde_hooks_traced_function {
+	uint64_t address;
+	const char *name;
+	size_t first, nr;   /* its specs */
+	const char *reason; /* why it is left out; NULL: it isn't */
+};
+
+struct sonde_hooks_traced {
+	struct sonde_hooks_chosen chosen;
+	struct sonde_hooks_traced_function *list;
+	size_t nr;
+	struct sonde_probe_spec *specs;
+	size_t nr_specs, room;
+	/* by spec, when they are in; or SONDE_HOOKS_NO_PROBE */
+	uint32_t *probes;
+};
+
+/* 0; -errno with *error. To be freed in any case. */
+int sonde_hooks_traced_make(struct sonde_process *process,
+			    const struct sonde_hooks_globs *globs,
+			    struct sonde_hooks_traced *ret,
+			    struct sonde_process_error *error);
+void sonde_hooks_traced_free(struct sonde_hooks_traced *traced);
+
+/* Puts them in; what turns out to have no place for a jump is left out. 0;
+ * -ENOENT: none is left; -errno; with *error. */
+int sonde_hooks_traced_put(struct sonde_hooks_traced *traced,
+			   struct sonde_probes *probes,
+			   struct sonde_process_error *error);
+
+/* Line `i` of what there is to tell of those left out: how many, then one for
+ * each reason, then, if `all`, one for each function. False: beyond the last.
+ * `i` 0 is there also if all are in. */
+bool sonde_hooks_traced_tell(const struct sonde_hooks_traced *traced, size_t i,
+			     bool all, char *to, size_t size);
+
+#endif /* PROBE_HOOKS_TRACED_H */

@@ -1,0 +1,459 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_function_probes.py - `sonde record -p PID --functions=GLOB`: functions of
+optimised programs that know nothing of Sonde. Counts are gdb's or gcov's, entries
+and exits pair, outputs are those of runs without us, and what can't be recorded is
+told. Programs wait for a line of input, so that all they do is recorded."""
+
+import collections
+import json
+import pathlib
+import shutil
+import subprocess
+
+from sonde import (SONDE, Trace, build, check, install, record, run,
+                   scratch)
+from attached import Attached, refusal
+from harness import Skip, check_equal, main, test
+from obedient import TIMEOUT
+
+CALLS = r"""
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int fib(int n) { return n < 2 ? n : fib(n - 1) + fib(n - 2); }
+int odd(int n);
+int even(int n) { return n ? odd(n - 1) : 1; }
+int odd(int n) { return n ? even(n - 1) : 0; }
+int order(const void *a, const void *b)
+{
+	return *(const int *)a - *(const int *)b;
+}
+void never(void) { abort(); }
+void nothing(void) { }
+int rare(int n)
+{
+	if (__builtin_expect(n > 90, 0)) {
+		printf("%d is much\n", n);
+		if (n == 1000)
+			never();
+	}
+	return n * 3;
+}
+int choose(int n)
+{
+	switch (n) {
+	case 0: return fib(3);
+	case 1: return rare(n);
+	case 2: nothing(); return 7;
+	case 3: return strlen("four") + rare(95);
+	case 4: return even(n);
+	case 5: return 11;
+	default: return odd(n);
+	}
+}
+int main(void)
+{
+	int list[500], sum = 0;
+	char line[80];
+
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	for (int i = 0; i < 500; i++)
+		list[i] = (i * 7919) % 1009;
+	qsort(list, 500, sizeof(*list), order);
+	for (int i = 0; i < 100; i++)
+		sum += choose(i % 9) + rare(i);
+	printf("%d %d %d %d\n", fib(15), even(200), list[3], sum);
+	return 0;
+}
+"""
+
+# Functions that end with a jump to another one.
+TAILS = r"""
+#include <stdio.h>
+#include <string.h>
+#define APART __attribute__((noinline, noclone, noipa))
+APART int last(int n) { return n + 1; }
+APART int middle(int n) { return last(n * 2); }
+APART int first(int n) { return middle(n + 3); }
+APART size_t length(const char *text) { return strlen(text); }
+APART int down(int n) { return n ? down(n - 1) : 0; }
+int main(void)
+{
+	char line[80];
+	size_t sum = 0;
+
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	for (int i = 0; i < 50; i++)
+		sum += first(i) + length(line) + down(i);
+	printf("%zu\n", sum);
+	return 0;
+}
+"""
+
+THROWS = r"""
+#include <cstdio>
+#define APART __attribute__((noinline, noclone, noipa))
+struct Guard { int *n; ~Guard() { ++*n; } };
+APART int dive(int n, int *left)
+{
+	Guard guard = { left };
+	if (!n)
+		throw 42;
+	return dive(n - 1, left) + n;
+}
+APART int attempt(int n, int *left)
+{
+	try {
+		return dive(n, left);
+	} catch (int thrown) {
+		return thrown;
+	}
+}
+int main()
+{
+	char line[80];
+	int left = 0, sum = 0;
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	for (int i = 0; i < 10; i++)
+		sum += attempt(30, &left);
+	printf("%d %d\n", sum, left);
+}
+"""
+
+JUMPS = r"""
+#include <pthread.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <ucontext.h>
+#include <unistd.h>
+#define APART __attribute__((noinline, noclone, noipa))
+static jmp_buf back;
+static ucontext_t here, there;
+static volatile int handled;
+APART int leaf(int n) { return n + 1; }
+APART void dive(int n) { if (!n) longjmp(back, 1); dive(n - 1); leaf(n); }
+APART int pool(void) { if (!setjmp(back)) dive(4); return leaf(1); }
+APART void other(void) { leaf(1); swapcontext(&there, &here); leaf(2); }
+APART void handler(int number) { (void)number; handled = leaf(handled); }
+APART void *work(void *arg)
+{
+	int s = 0;
+	for (int i = 0; i < 100; i++)
+		s = leaf(s);
+	raise(SIGUSR1);
+	return arg;
+}
+int main(void)
+{
+	static char stack[65536];
+	pthread_t threads[200];
+	char line[80];
+	int status = 1;
+
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	signal(SIGUSR1, handler);
+	for (int i = 0; i < 3; i++)
+		pool();
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack;
+	there.uc_stack.ss_size = sizeof(stack);
+	there.uc_link = &here;
+	makecontext(&there, other, 0);
+	swapcontext(&here, &there);
+	swapcontext(&here, &there);
+	for (int i = 0; i < 200; i++)
+		pthread_create(&threads[i], NULL, work, NULL);
+	for (int i = 0; i < 200; i++)
+		pthread_join(threads[i], NULL);
+	if (!fork()) {
+		leaf(1);
+		_exit(0);
+	}
+	wait(&status);
+	printf("%d\n", status);
+	return 0;
+}
+"""
+
+
+class Waiting:
+    """A program that waits for input, recorded when that comes."""
+
+    def __init__(self, program, *options, text="go\n"):
+        words = [str(word) for word in program]
+        self.process = subprocess.Popen(
+            words, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        recording = Attached("-p", self.process.pid, "--memory", "256M",
+                             *options)
+        self.out, self.err = self.process.communicate(text, timeout=TIMEOUT)
+        self.summary = recording.end(number=None)
+        self.said = "".join(recording.said)
+        self.dir = recording.dir
+        check_equal(self.summary["events_lost"], 0, self.said)
+        plain = subprocess.run(words, input=text, text=True, check=False,
+                               capture_output=True, timeout=TIMEOUT)
+        check_equal((self.out, self.err, self.process.returncode),
+                    (plain.stdout, plain.stderr, plain.returncode), "output")
+
+    def report(self):
+        done = run(SONDE, "report", "functions", "--json", "--limit", "9999",
+                   self.dir)
+        check_equal(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        return report, {row.get("function"): row["calls"]
+                        for row in report["functions"] if row["calls"]}
+
+
+def paired(report, begun_before=0):
+    check_equal([report[key] for key in ("left", "open", "unbegun")],
+                [0, 0, begun_before], "not paired")
+
+
+def gdb_counts(program, names, text="go\n"):
+    """How often gdb's breakpoints at the very beginnings are hit."""
+    if not shutil.which("gdb"):
+        raise Skip("no gdb")
+    directory = scratch()
+    (directory / "input").write_text(text)
+    words = []
+    for name in names:
+        words += ["-ex", f"break *{name}"]
+    for number in range(1, len(names) + 1):
+        words += ["-ex", f"ignore {number} 1000000"]
+    done = subprocess.run(
+        ["gdb", "-q", "-batch", "-nx", *words, "-ex",
+         f"run < {directory}/input", "-ex", "info breakpoints",
+         str(program)], capture_output=True, text=True, timeout=TIMEOUT,
+        check=False)
+    counts = collections.Counter()
+    name = None
+    for line in done.stdout.splitlines():
+        if " in " in line or "<" in line:
+            name = line.rpartition("<")[2].partition("+")[0].rstrip(">") \
+                if "<" in line else line.partition(" in ")[2].split()[0]
+        elif "already hit" in line:
+            counts[name] = int(line.split()[3])
+    check(counts, done.stdout + done.stderr)
+    return dict(counts)
+
+
+OWN = ("--functions=*", "--not=_*")
+
+
+@test
+def calls_are_as_many_as_gdb_counts():
+    names = ["fib", "even", "odd", "order", "rare", "choose", "nothing"]
+    program = build(CALLS, "-O2", "-fno-inline", "-fno-ipa-icf")
+    recorded = Waiting([program], *(f"--functions={name}" for name in names))
+    report, counts = recorded.report()
+    paired(report)
+    # A function may have no room for its probes.
+    check(len(counts) >= len(names) - 2, recorded.said)
+    check_equal(counts, gdb_counts(program, counts), "calls")
+
+
+@test
+def what_is_not_optimised_is_recorded_as_well():
+    program = build(CALLS, "-O0")
+    recorded = Waiting([program], *OWN)
+    report, counts = recorded.report()
+    names = sorted(set(counts) - {None})
+    check({"fib", "order", "rare"} <= set(names), names)
+    check_equal(counts, gdb_counts(program, names), "calls")
+    paired(report, begun_before=1)  # main()
+
+
+@test
+def a_jump_to_another_function_ends_the_one_before():
+    program = build(TAILS, "-O2")
+    recorded = Waiting([program], "--functions=*", "--not=main",
+                       "--not=_*")
+    report, counts = recorded.report()
+    paired(report)
+    check_equal({name: counts.get(name)
+                 for name in ("first", "middle", "last", "length")},
+                {"first": 50, "middle": 50, "last": 50, "length": 50},
+                "calls")
+
+
+@test
+def exceptions_leave_what_they_leave():
+    program = build(THROWS, "-xc++", "-O2")
+    recorded = Waiting([program], "--functions=*dive*",
+                       "--functions=*attempt*")
+    check_equal(recorded.out, "420 310\n", "output")
+    report, counts = recorded.report()
+    check_equal(sorted(counts.values()), [10, 310], "calls")
+    check_equal([report[key] for key in ("left", "open", "unbegun")],
+                [310, 0, 0], "not paired")
+
+
+@test
+def jumps_stacks_threads_and_signals():
+    program = build(JUMPS, "-O2", "-pthread")
+    recorded = Waiting([program], "--functions=*", "--not=main",
+                       "--not=_*")
+    report, counts = recorded.report()
+    check_equal(recorded.out, "0\n", "the child")
+    expected = {"pool": 3, "dive": 15, "other": 1, "work": 200,
+                "handler": 200, "leaf": 3 + 2 + 200 * 101}
+    check_equal({name: counts[name] for name in expected}, expected, "calls")
+    # dive()'s that longjmp() left; nothing else.
+    check_equal([report[key] for key in ("left", "unbegun")], [15, 0],
+                "not paired")
+    check("forked nothing is recorded" in recorded.said or
+          "1 process" in recorded.said, recorded.said)
+
+
+def debian(name):
+    path = pathlib.Path("/usr/bin") / name
+    if not path.exists():
+        raise Skip(f"no {path}")
+    return path
+
+
+def real(program, *words, text, options=("--functions=*",), least=1000):
+    recorded = Waiting([debian(program), *words], *options, text=text)
+    report, _ = recorded.report()
+    check_equal(report["left"], 0, "left")
+    check(report["unbegun"] <= 40, report["unbegun"])
+    check(report["calls"] >= least, report["calls"])
+
+
+@test
+def bash_is_recorded_function_by_function():
+    real("bash", "-c", "read x; for ((i = 0; i < 300; i++)); do "
+         "y=$((y + i)); z=\"$z${y//1/2}\"; done; echo ${#z} $y", text="go\n")
+
+
+@test
+def python_is_recorded_function_by_function():
+    real("python3", "-c", "input(); print(sum(len(str([i])) "
+         "for i in range(2000)))", text="go\n")
+
+
+@test
+def sqlite_is_recorded_function_by_function():
+    real("sqlite3", ":memory:", options=["--functions=*@libsqlite3*"],
+         text="create table t(a, b);\n" +
+         "".join(f"insert into t values({i}, 'x{i}');\n"
+                 for i in range(100)) +
+         "select sum(a), max(b) from t where b like 'x%7';\n")
+
+
+@test
+def what_is_left_out_is_told():
+    program = build(CALLS, "-O2", "-fno-inline")
+    recorded = Waiting([program], "--functions=*", "--verbose")
+    check("functions are recorded" in recorded.said, recorded.said)
+    check("is not recorded: " in recorded.said, recorded.said)
+    process = subprocess.Popen([program], stdin=subprocess.PIPE,
+                               stdout=subprocess.DEVNULL)
+    text = refusal("-p", process.pid, "--functions=no_such_*")
+    check("no function of it is called so" in text, text)
+    process.communicate(b"go\n", timeout=TIMEOUT)
+
+
+def launched(program, *options, words=(), status=0):
+    """What it records of a program from its entry point on."""
+    recording = record(program, *words,
+                       options=["--memory", "256M", *options])
+    check_equal(recording.status, status, recording.err)
+    done = run(SONDE, "report", "functions", "--json", "--limit", "9999",
+               recording.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    report = json.loads(done.stdout)
+    return recording, report, {row.get("function"): row["calls"]
+                               for row in report["functions"]}
+
+
+STARTED = r"""
+#include <signal.h>
+#include <stdio.h>
+#include <unistd.h>
+#define APART __attribute__((noinline, noclone, noipa))
+APART int leaf(int n) { return n + 1; }
+__attribute__((constructor)) static void before(void) { leaf(1); }
+APART int work(int n) { int s = 0; while (n--) s = leaf(s); return s; }
+int main(int argc, char **argv)
+{
+	(void)argv;
+	printf("%d\n", work(1000));
+	fflush(stdout);
+	if (argc > 1)
+		kill(getpid(), SIGTERM);
+	return 3;
+}
+"""
+
+
+@test
+def a_program_that_is_started_is_recorded_from_its_entry_on():
+    program = build(STARTED, "-O2")
+    recording, report, counts = launched(program, "--functions=*",
+                                         "--not=_*", status=3)
+    check_equal(recording.out, "1000\n", "output")
+    check_equal({name: counts[name] for name in ("main", "leaf", "before")},
+                {"main": 1, "leaf": 1001, "before": 1}, "calls")
+    paired(report)
+
+
+@test
+def a_signal_ends_it_as_it_would_without_us():
+    program = build(STARTED, "-O2")
+    recording, _, counts = launched(program, "--functions=leaf",
+                                    words=["signal"], status=128 + 15)
+    check_equal((recording.out, counts), ("1000\n", {"leaf": 1001}), "run")
+
+
+@test
+def a_program_without_such_functions_is_not_run():
+    directory = scratch() / "trace"
+    program = build(STARTED, "-O2")
+    done = run(SONDE, "record", "-o", directory, "--functions=nothing_*",
+               "--", program)
+    check_equal((done.returncode, done.stdout), (1, ""), done.stderr)
+    check("no function of it is called so" in done.stderr, done.stderr)
+    check(not directory.exists(), "a trace is left")
+    done = run(SONDE, "record", "-o", directory, "--functions=*", "--",
+               "/nowhere/program")
+    check_equal(done.returncode, 127, done.stderr)
+
+
+@test
+def allocations_and_functions_are_one_recording():
+    program = build(CALLS.replace("fgets(line, sizeof(line), stdin)",
+                                  "strcpy(malloc(80), line)"), "-O1")
+    recording = record(program, options=["--malloc", "--functions=*",
+                                         "--not=_*"])
+    check_equal(recording.status, 0, recording.err)
+    names = {event.name for event in Trace(recording.dir).events()}
+    check({"malloc:malloc", "function:entry", "function:exit"} <= names,
+          names)
+
+
+@test
+def words_that_do_not_go_together_are_refused():
+    for words, said in (
+            (["-p", "1", "--functions"], "--functions='GLOB'"),
+            (["--functions=fib"], "say of what"),
+            (["--not=fib", "--", "true"], "--not is of"),
+            (["-p", "1", "--not=x"], "--not is of"),
+            (["-p", "1", "--functions="], "name is missing")):
+        done = run(SONDE, "record", *words)
+        check_equal(done.returncode, 2, f"{words}: {done.stderr}")
+        check(said in done.stderr, f"{words}: {done.stderr}")
+
+
+install()
+main()
