@@ -78,6 +78,8 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_flame,
 	&sonde_command_cut,
 	&sonde_command_export,
+	&sonde_command_ship,
+	&sonde_command_collect,
 	&sonde_command_latency,
 	&sonde_command_view,
 	&sonde_command_doctor,

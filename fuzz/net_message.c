@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * net_message.c - fuzz session/net/message.h and fleet/notes.h: any bytes as the
+ * head of a message, as what an end says, and a head made of decisions.
+ *
+ * Input: a byte that says which, and then bytes, or decisions.
+ */
+#include "session/net/message.h"
+
+#include "fleet/notes.h"
+#include "fuzz.h"
+
+static void check_name(const char *name, size_t max)
+{
+	FUZZ_CHECK(strlen(name) <= max);
+	FUZZ_CHECK(*name != '.' && !strstr(name, "/.") && *name != '/');
+}
+
+/* What was read is written to the same line. */
+static void check_head(const char *bytes, size_t size)
+{
+	struct sonde_net_head head;
+	char line[SONDE_NET_HEAD_MAX];
+	int n = sonde_net_head_parse(bytes, size, &head);
+
+	if (n < 0)
+		return;
+	FUZZ_CHECK((size_t)n <= size);
+	FUZZ_CHECK(head.body <= head.bytes);
+	FUZZ_CHECK(head.offset + head.bytes >= head.bytes);
+	check_name(head.host, SONDE_NET_NAME_MAX);
+	check_name(head.recording, SONDE_NET_NAME_MAX);
+	check_name(head.path, SONDE_NET_PATH_MAX);
+	check_name(head.file, SONDE_NET_FILE_MAX);
+	FUZZ_CHECK(*head.host && *head.recording);
+	FUZZ_CHECK(sonde_net_head_put(&head, line) <= SONDE_NET_HEAD_MAX);
+}
+
+static void take_name(struct fuzz_input *in, char *to, size_t max)
+{
+	size_t size;
+	const uint8_t *bytes = fuzz_bytes(in, fuzz_u8(in) % (max + 1), &size);
+
+	memcpy(to, bytes, size);
+	to[size] = 0;
+}
+
+/* A head with names of any bytes, and a right sum: it is refused, or read and
+ * written alike. */
+static void check_made(struct fuzz_input *in)
+{
+	struct sonde_net_head head = { .kind = fuzz_below(in, 4) };
+	struct sonde_net_head read;
+	char line[SONDE_NET_HEAD_MAX];
+	char again[SONDE_NET_HEAD_MAX];
+	size_t size;
+	char *copy;
+
+	head.number = fuzz_number(in);
+	head.offset = fuzz_number(in);
+	head.bytes = fuzz_number(in);
+	head.body = fuzz_number(in);
+	head.sum = fuzz_u64(in);
+	head.begin_ns = (int64_t)fuzz_number(in);
+	take_name(in, head.host, SONDE_NET_NAME_MAX);
+	take_name(in, head.recording, SONDE_NET_NAME_MAX);
+	take_name(in, head.path, 255);
+	take_name(in, head.file, SONDE_NET_FILE_MAX);
+	size = sonde_net_head_put(&head, line);
+	FUZZ_CHECK(size < sizeof(line));
+	copy = fuzz_copy(line, size);
+	check_head(copy, size);
+	if (sonde_net_head_parse(copy, size, &read) > 0) {
+		FUZZ_CHECK(sonde_net_head_put(&read, again) == size);
+		FUZZ_CHECK(!memcmp(line, again, size));
+	}
+	free(copy);
+}
+
+static void check_end(const char *body, size_t size)
+{
+	struct sonde_notes notes;
+	const struct sonde_notes_file *file = NULL;
+
+	sonde_notes_init(&notes);
+	(void)sonde_notes_take_end(&notes, body, size);
+	while ((file = sonde_hash_next(&notes.files, file)))
+		check_name(file->name, SONDE_NET_FILE_MAX);
+	sonde_notes_fini(&notes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
+{
+	struct fuzz_input in = { bytes, size };
+	uint8_t what = fuzz_u8(&in);
+	char *copy;
+
+	if (what % 3 == 0) {
+		check_made(&in);
+		return 0;
+	}
+	copy = fuzz_copy(in.at, in.left);
+	if (what % 3 == 1)
+		check_head(copy, in.left);
+	else
+		check_end(copy, in.left);
+	free(copy);
+	return 0;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ship.c - `sonde ship`: a trace goes to another machine, packet by packet,
+ * also while it is recorded.
+ *
+ * Between two looks at the trace it sleeps, and at least ten times as long as
+ * the look took: so watching what doesn't grow costs little.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/json.h"
+#include "base/time.h"
+#include "cmd/cmd.h"
+#include "cmd/read_watch.h"
+#include "fleet/ship.h"
+
+#define PAUSE_NS   (SONDE_NS_PER_S / 5)
+#define PAUSE_MORE 10
+
+static const char usage[] =
+	"sonde ship [options] TRACE --to URL\n"
+	"\n"
+	"Publishes the packets of a trace, as they are, where 'sonde collect' on\n"
+	"another machine finds them; of one that is being recorded, each packet\n"
+	"when it is complete, and until the recording has ended. Killed, it goes\n"
+	"on where it was: nothing is lost and nothing there twice.\n";
+
+enum option_value {
+	OPTION_TO = 256,
+	OPTION_HOST,
+	OPTION_JSON,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "to", OPTION_TO, "URL", NULL, "where to: file:///DIRECTORY" },
+	{ "host", OPTION_HOST, "NAME", NULL,
+	  "the machine's name there; default: as the trace says" },
+	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, "what was shipped, as JSON" },
+	{ 0 }
+};
+/* clang-format on */
+
+static int ship_ask(void)
+{
+	return sonde_watch_progress(0, 0);
+}
+
+static void ship_pause(uint64_t look_ns)
+{
+	uint64_t ns = look_ns * PAUSE_MORE;
+	struct timespec pause;
+
+	if (ns < PAUSE_NS)
+		ns = PAUSE_NS;
+	pause.tv_sec = (time_t)(ns / SONDE_NS_PER_S);
+	pause.tv_nsec = (long)(ns % SONDE_NS_PER_S);
+	(void)nanosleep(&pause, NULL); /* a signal may end it */
+}
+
+static int ship_until_end(struct sonde_ship *ship)
+{
+	uint64_t begin_ns = sonde_monotonic_ns();
+	int err;
+
+	while ((err = sonde_ship_look(ship)) == 0 && (err = ship_ask()) == 0) {
+		ship_pause(sonde_monotonic_ns() - begin_ns);
+		begin_ns = sonde_monotonic_ns();
+	}
+	return err < 0 ? err : 0;
+}
+
+static void ship_report(const struct sonde_ship *ship, bool as_json, bool quiet)
+{
+	struct sonde_ship_totals totals;
+	struct sonde_json json = sonde_json_to_file(stdout);
+
+	sonde_ship_get_totals(ship, &totals);
+	if (as_json) {
+		sonde_json_open(&json, NULL, '{');
+		sonde_json_put_unsigned(&json, "packets", totals.packets);
+		sonde_json_put_unsigned(&json, "bytes", totals.bytes);
+		sonde_json_put_unsigned(&json, "present", totals.present);
+		sonde_json_close(&json, '}');
+		(void)fputc('\n', stdout);
+	} else if (!quiet) {
+		(void)printf("%" PRIu64 " packets shipped, %" PRIu64
+			     " bytes; %" PRIu64 " were there already\n",
+			     totals.packets, totals.bytes, totals.present);
+	}
+}
+
+static int ship_all(const struct sonde_ship_config *config, bool json,
+		    bool quiet)
+{
+	struct sonde_ship *ship = NULL;
+	int err = sonde_ship_new(config, &ship);
+
+	if (!err) {
+		sonde_watch_begin("ship", false);
+		err = ship_until_end(ship);
+		sonde_watch_end();
+	}
+	if (err && err != -EINTR)
+		sonde_complain("ship: %s", config->error->text);
+	else
+		ship_report(ship, json, quiet);
+	sonde_ship_free(ship);
+	return err == -EINTR ? 130 : err ? 1 : 0;
+}
+
+static int ship_run(int argc, char **argv)
+{
+	struct sonde_net_error error = { .text = "no memory" };
+	struct sonde_ship_config config = { .error = &error, .ask = ship_ask };
+	const char *to = NULL;
+	bool json = false;
+	bool quiet = false;
+	const struct sonde_option_place places[] = {
+		{ OPTION_TO, NULL, &to },
+		{ OPTION_HOST, NULL, &config.host },
+		{ 'q', &quiet, NULL },
+		{ OPTION_JSON, &json, NULL },
+		{ 0 },
+	};
+	int status = sonde_option_all(&sonde_command_ship, argc, argv, places);
+
+	if (status != -1)
+		return status;
+	if (optind + 1 != argc || !to) {
+		sonde_complain(to ? "ship: one trace is wanted: its directory" :
+				    "ship: where to? --to file:///DIRECTORY");
+		return SONDE_EXIT_USAGE;
+	}
+	config.path = argv[optind];
+	if (sonde_net_open(to, &error, &config.net)) {
+		sonde_complain("ship: %s", error.text);
+		return SONDE_EXIT_USAGE;
+	}
+	status = ship_all(&config, json, quiet);
+	sonde_net_close(config.net);
+	return status;
+}
+
+const struct sonde_command sonde_command_ship = {
+	.name = "ship",
+	.run = ship_run,
+	.brief = "TRACE --to URL",
+	.does = "a trace to another machine, also while it is recorded",
+	.usage = usage,
+	.options = options,
+	.words = SONDE_VALUE_DIR,
+};

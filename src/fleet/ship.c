@@ -1,0 +1,669 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ship.c - what of a trace is final, as messages (ship.h).
+ *
+ * A file is a row of pieces: its packets in the order of the file, and what lies
+ * between them, if anything does. For each we keep the number and the place of
+ * the next piece, which is all that going on needs; at first, they are what the
+ * engine has got.
+ *
+ * Whether a file is at rest is found out before it is opened, at the end of the
+ * look before: what was seen then holds for what is opened later, never the
+ * other way round.
+ */
+#include "fleet/ship.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "base/hash.h"
+#include "base/sum.h"
+#include "base/time.h"
+#include "reader/core/open.h"
+
+#define PART_BYTES ((uint64_t)1 << 20) /* of what no packet has */
+#define SCAN_BYTES 65536u
+#define SETTLE_NS  (2 * (uint64_t)SONDE_NS_PER_S)
+
+/* Of a file that was published, in whole or in part. */
+struct shipped {
+	struct sonde_key key; /* its name */
+	char name[SONDE_NET_FILE_MAX + 1];
+	uint64_t number; /* pieces, or versions of a document */
+	uint64_t offset; /* of the next piece; bytes of a document */
+	uint64_t sum;    /* of a document */
+	bool is_document;
+	bool is_at_rest; /* a file of pieces: it doesn't change any more */
+};
+
+/* A trace: a directory with metadata. */
+struct origin {
+	struct sonde_ship *ship;
+	char *path; /* the directory */
+	struct sonde_net_log *log;
+	struct sonde_net_head head; /* what all of its heads have */
+	struct sonde_hash files;    /* of struct shipped */
+	uint64_t nr_ends;
+	uint64_t settled_ns; /* when all was acknowledged */
+	bool is_at_rest;     /* nobody holds its directory */
+	bool has_news;       /* published since the last end */
+};
+
+struct sonde_ship {
+	struct sonde_ship_config config;
+	char *top; /* the whole path */
+	struct origin **origins;
+	size_t nr_origins, origins_room;
+	struct sonde_ship_totals totals;
+	uint8_t *body;
+	size_t body_room;
+};
+
+static int fail_errno(const struct sonde_ship *ship, int err, const char *path)
+{
+	return sonde_net_fail(ship->config.error, err, "%.400s: %s", path,
+			      strerrordesc_np(-err));
+}
+
+static int ship_fail_memory(const struct sonde_ship *ship)
+{
+	return sonde_net_fail(ship->config.error, -ENOMEM, "no memory");
+}
+
+static const char *ship_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+int sonde_ship_new(const struct sonde_ship_config *config,
+		   struct sonde_ship **ret_ship)
+{
+	struct sonde_ship *ship = calloc(1, sizeof(*ship));
+
+	if (!ship)
+		return -ENOMEM;
+	ship->config = *config;
+	ship->top = realpath(config->path, NULL);
+	if (!ship->top) {
+		int err = fail_errno(ship, -errno, config->path);
+
+		free(ship);
+		return err;
+	}
+	*ret_ship = ship;
+	return 0;
+}
+
+static void free_origin(struct origin *origin)
+{
+	sonde_net_log_close(origin->log);
+	sonde_hash_fini(&origin->files);
+	free(origin->path);
+	free(origin);
+}
+
+void sonde_ship_free(struct sonde_ship *ship)
+{
+	if (!ship)
+		return;
+	for (size_t i = 0; i < ship->nr_origins; i++)
+		free_origin(ship->origins[i]);
+	free(ship->origins);
+	free(ship->body);
+	free(ship->top);
+	free(ship);
+}
+
+void sonde_ship_get_totals(const struct sonde_ship *ship,
+			   struct sonde_ship_totals *ret_totals)
+{
+	*ret_totals = ship->totals;
+}
+
+/* ---- what was published ---- */
+
+static struct shipped *shipped_of(struct origin *origin, const char *name)
+{
+	struct sonde_key key = sonde_key_of_text(name, strlen(name));
+	struct shipped *file = sonde_hash_put(&origin->files, &key);
+
+	if (file)
+		(void)snprintf(file->name, sizeof(file->name), "%s", name);
+	return file;
+}
+
+/* Notes what a head of the engine's says. */
+static int ship_resume(void *ctx, const struct sonde_net_head *head)
+{
+	struct origin *origin = ctx;
+	struct shipped *file;
+
+	if (head->kind == SONDE_NET_END) {
+		origin->nr_ends = head->number;
+		return 0;
+	}
+	file = shipped_of(origin, head->file);
+	if (!file)
+		return ship_fail_memory(origin->ship);
+	if (head->kind == SONDE_NET_DOCUMENT) {
+		file->is_document = true;
+		file->number = head->number;
+		file->offset = head->bytes;
+		file->sum = head->sum;
+		return 0;
+	}
+	if (head->number + 1 <= file->number)
+		return 0; /* a second time */
+	file->number = head->number + 1;
+	file->offset = head->offset + head->bytes;
+	origin->ship->totals.present += head->kind == SONDE_NET_PACKET;
+	return 0;
+}
+
+static int ship_publish(struct origin *origin, struct sonde_net_head *head,
+			const void *body)
+{
+	struct sonde_ship *ship = origin->ship;
+	int err;
+
+	head->sum = sonde_sum(body, head->body);
+	err = sonde_net_publish(origin->log, head, body);
+	if (err)
+		return err;
+	origin->has_news = true;
+	ship->totals.packets += head->kind == SONDE_NET_PACKET;
+	ship->totals.bytes += head->body;
+	return ship->config.ask ? ship->config.ask() : 0;
+}
+
+/* ---- traces ---- */
+
+/* The host's name, from the trace if it says it. */
+static void name_host(const struct sonde_ship *ship,
+		      const struct sonde_source *source, char *to, size_t size)
+{
+	const char *host = ship->config.host;
+	struct utsname system;
+
+	if (!host)
+		host = sonde_source_env(source, "hostname");
+	if ((!host || !*host) && !uname(&system))
+		host = system.nodename;
+	(void)snprintf(to, size, "%s", host ? host : "");
+}
+
+/* The head that is the same for all messages of the trace. */
+static int name_origin(struct origin *origin, const struct sonde_source *source)
+{
+	const struct sonde_ship *ship = origin->ship;
+	struct sonde_net_head *head = &origin->head;
+	size_t length = strlen(ship->top);
+	struct sonde_source_info info;
+	const char *below = "";
+
+	sonde_source_get_info(source, &info);
+	if (!info.has_uuid)
+		return sonde_net_fail(ship->config.error, -EINVAL,
+				      "%.400s: this trace has no UUID, by "
+				      "which others could tell it from the "
+				      "next one",
+				      source->path);
+	memcpy(head->trace, info.uuid, sizeof(head->trace));
+	if (!strncmp(origin->path, ship->top, length) &&
+	    origin->path[length] == '/')
+		below = origin->path + length + 1;
+	name_host(ship, source, head->host, sizeof(head->host));
+	(void)snprintf(head->recording, sizeof(head->recording), "%s",
+		       ship_base_name(ship->top));
+	if (snprintf(head->path, sizeof(head->path), "%s", below) >=
+		    (int)sizeof(head->path) ||
+	    !sonde_net_is_name(head->host) ||
+	    !sonde_net_is_name(head->recording) ||
+	    !sonde_net_is_path(head->path))
+		return sonde_net_fail(ship->config.error, -EINVAL,
+				      "%.250s: host '%.60s' and directory "
+				      "can't be names of directories "
+				      "elsewhere; give --host, or another "
+				      "directory",
+				      origin->path, head->host);
+	return 0;
+}
+
+static int begin_origin(struct origin *origin,
+			const struct sonde_source *source)
+{
+	struct sonde_ship *ship = origin->ship;
+	int err;
+
+	origin->path = realpath(source->path, NULL);
+	if (!origin->path)
+		return fail_errno(ship, -errno, source->path);
+	err = name_origin(origin, source);
+	if (!err)
+		err = sonde_net_log_open(ship->config.net, origin->head.host,
+					 origin->head.trace, true,
+					 &origin->log);
+	return err ? err : sonde_net_resume(origin->log, ship_resume, origin);
+}
+
+/* The i-th source of the trace, as we know it. */
+static int origin_of(struct sonde_ship *ship, const struct sonde_source *source,
+		     struct origin **ret_origin)
+{
+	struct origin *origin;
+	struct sonde_source_info info;
+
+	sonde_source_get_info(source, &info);
+	for (size_t i = 0; i < ship->nr_origins; i++)
+		if (!memcmp(ship->origins[i]->head.trace, info.uuid,
+			    sizeof(info.uuid))) {
+			*ret_origin = ship->origins[i];
+			return 0;
+		}
+	if (SONDE_GROW(ship->origins, ship->nr_origins, ship->origins_room))
+		return ship_fail_memory(ship);
+	origin = calloc(1, sizeof(*origin));
+	if (!origin)
+		return ship_fail_memory(ship);
+	origin->ship = ship;
+	sonde_hash_init(&origin->files, sizeof(struct shipped), SIZE_MAX);
+	ship->origins[ship->nr_origins++] = origin;
+	*ret_origin = origin;
+	return begin_origin(origin, source);
+}
+
+/* ---- documents ---- */
+
+static int body_room(struct sonde_ship *ship, uint64_t size)
+{
+	if (size <= ship->body_room)
+		return 0;
+	free(ship->body);
+	ship->body_room = 0;
+	ship->body = malloc(size);
+	if (!ship->body)
+		return ship_fail_memory(ship);
+	ship->body_room = size;
+	return 0;
+}
+
+/* Bytes of a file, all of them, into ship->body. */
+static int ship_read(struct sonde_ship *ship, int fd, const char *path,
+		     uint64_t offset, uint64_t size)
+{
+	ssize_t n;
+	int err = body_room(ship, size);
+
+	for (uint64_t done = 0; !err && done < size; done += (uint64_t)n) {
+		n = pread(fd, ship->body + done, size - done,
+			  (off_t)(offset + done));
+		if (n < 0 && errno == EINTR)
+			n = 0;
+		else if (n < 0)
+			err = fail_errno(ship, -errno, path);
+		else if (n == 0)
+			err = sonde_net_fail(ship->config.error, -ENODATA,
+					     "%.400s shrank while it was "
+					     "being read",
+					     path);
+	}
+	return err;
+}
+
+/* Publishes a file as a document if it isn't as it was. One that isn't there is
+ * fine. */
+static int ship_document(struct origin *origin, const char *name)
+{
+	struct sonde_ship *ship = origin->ship;
+	struct sonde_net_head head = origin->head;
+	struct shipped *file = shipped_of(origin, name);
+	char path[PATH_MAX];
+	struct stat st;
+	int err;
+	int fd;
+
+	if (!file)
+		return ship_fail_memory(ship);
+	(void)snprintf(path, sizeof(path), "%s/%s", origin->path, name);
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? 0 : fail_errno(ship, -errno, path);
+	err = fstat(fd, &st) ? fail_errno(ship, -errno, path) : 0;
+	if (!err && (uint64_t)st.st_size > sonde_net_body_max(origin->log))
+		err = sonde_net_fail(ship->config.error, -EFBIG,
+				     "%.300s: %" PRIu64 " bytes are too "
+				     "many for one message",
+				     path, (uint64_t)st.st_size);
+	if (!err)
+		err = ship_read(ship, fd, path, 0, (uint64_t)st.st_size);
+	(void)close(fd); /* only read */
+	if (err)
+		return err;
+	head.kind = SONDE_NET_DOCUMENT;
+	head.bytes = head.body = (uint64_t)st.st_size;
+	head.number = file->number + 1;
+	(void)snprintf(head.file, sizeof(head.file), "%s", name);
+	if (file->number && file->offset == head.bytes &&
+	    file->sum == sonde_sum(ship->body, head.body))
+		return 0;
+	err = ship_publish(origin, &head, ship->body);
+	if (err)
+		return err;
+	file->is_document = true;
+	file->number = head.number;
+	file->offset = head.bytes;
+	file->sum = head.sum;
+	return 0;
+}
+
+/* ---- pieces ---- */
+
+/* A stream's file that is being read, and which piece is next. */
+struct reading {
+	struct origin *origin;
+	struct shipped *file;
+	const char *path;
+	int fd;
+};
+
+/* How many of these bytes there are, without the zeros at their end. */
+static int count_bytes(const struct reading *reading, uint64_t offset,
+		       uint64_t *bytes)
+{
+	uint8_t part[SCAN_BYTES];
+
+	while (*bytes) {
+		uint64_t size = *bytes < SCAN_BYTES ? *bytes : SCAN_BYTES;
+		ssize_t n = pread(reading->fd, part, size,
+				  (off_t)(offset + *bytes - size));
+
+		if (n != (ssize_t)size)
+			return fail_errno(reading->origin->ship,
+					  n < 0 ? -errno : -ENODATA,
+					  reading->path);
+		while (size && !part[size - 1]) {
+			size--;
+			--*bytes;
+		}
+		if (size)
+			return 0;
+	}
+	return 0;
+}
+
+/* Publishes the next piece, of `bytes` bytes. */
+static int ship_piece(const struct reading *reading, uint64_t bytes,
+		      const struct sonde_packet *packet)
+{
+	struct shipped *file = reading->file;
+	struct sonde_ship *ship = reading->origin->ship;
+	struct sonde_net_head head = reading->origin->head;
+	int err;
+
+	head.kind = packet ? SONDE_NET_PACKET : SONDE_NET_REST;
+	head.number = file->number;
+	head.offset = file->offset;
+	head.bytes = head.body = bytes;
+	if (packet) {
+		head.begin_ns = packet->begin_ns;
+		head.end_ns = packet->end_ns;
+	}
+	memcpy(head.file, file->name, sizeof(head.file));
+	err = count_bytes(reading, head.offset, &head.body);
+	if (!err)
+		err = ship_read(ship, reading->fd, reading->path, head.offset,
+				head.body);
+	if (!err)
+		err = ship_publish(reading->origin, &head, ship->body);
+	if (err)
+		return err;
+	file->number++;
+	file->offset += bytes;
+	return 0;
+}
+
+/* What no packet has, and packets that are too large. */
+static int ship_rest(const struct reading *reading, uint64_t to)
+{
+	int err = 0;
+
+	while (!err && reading->file->offset < to) {
+		uint64_t bytes = to - reading->file->offset;
+
+		err = ship_piece(reading,
+				 bytes < PART_BYTES ? bytes : PART_BYTES, NULL);
+	}
+	return err;
+}
+
+static int ship_packet(const struct reading *reading,
+		       const struct sonde_packet *packet)
+{
+	uint64_t end = packet->offset + packet->bytes;
+	uint64_t bytes = packet->bytes;
+	int err;
+
+	if (end <= reading->file->offset)
+		return 0;
+	err = ship_rest(reading, packet->offset);
+	if (err)
+		return err;
+	if (packet->offset == reading->file->offset) {
+		err = count_bytes(reading, packet->offset, &bytes);
+		if (err)
+			return err;
+		if (bytes <= sonde_net_body_max(reading->origin->log))
+			return ship_piece(reading, packet->bytes, packet);
+	}
+	return ship_rest(reading, end);
+}
+
+static int compare_places(const void *a, const void *b)
+{
+	const struct sonde_packet *const *one = a;
+	const struct sonde_packet *const *other = b;
+
+	return ((*one)->offset > (*other)->offset) -
+	       ((*one)->offset < (*other)->offset);
+}
+
+/* A stream's packets in the order of its file, for free(). */
+static const struct sonde_packet **
+packets_by_place(const struct sonde_stream *stream)
+{
+	const struct sonde_packet **packets =
+		malloc((stream->nr_packets + 1) * sizeof(const void *));
+
+	for (size_t i = 0; packets && i < stream->nr_packets; i++)
+		packets[i] = &stream->packets[i];
+	if (packets)
+		qsort(packets, stream->nr_packets, sizeof(const void *),
+		      compare_places);
+	return packets;
+}
+
+/* What is final of a file. */
+static int ship_final(const struct reading *reading,
+		      const struct sonde_stream *stream, bool is_at_rest)
+{
+	const struct sonde_packet **packets = packets_by_place(stream);
+	size_t nr = stream->nr_packets;
+	int err = 0;
+
+	if (!packets)
+		return ship_fail_memory(reading->origin->ship);
+	if (!is_at_rest && nr)
+		nr--; /* the last may grow */
+	for (size_t i = 0; !err && i < nr; i++)
+		err = ship_packet(reading, packets[i]);
+	free(packets);
+	if (!err && is_at_rest)
+		err = ship_rest(reading, stream->bytes);
+	if (!err && reading->file->offset > stream->bytes)
+		err = sonde_net_fail(reading->origin->ship->config.error,
+				     -EINVAL,
+				     "%.400s is shorter than when it was "
+				     "shipped; ship it elsewhere, for what "
+				     "is there can't be taken back",
+				     stream->path);
+	return err;
+}
+
+static bool ship_has_index(const struct origin *origin, const char *index)
+{
+	char path[PATH_MAX];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", origin->path, index);
+	return access(path, F_OK) == 0;
+}
+
+static int ship_stream(struct origin *origin, const struct sonde_stream *stream)
+{
+	const char *name = ship_base_name(stream->path);
+	struct reading reading = { origin, NULL, stream->path, -1 };
+	char index[NAME_MAX + 16];
+	bool is_at_rest;
+	int err;
+
+	if (!sonde_net_is_file(SONDE_NET_PACKET, name))
+		return sonde_net_fail(origin->ship->config.error, -EINVAL,
+				      "%.400s: this name is too long, or "
+				      "can't be a file's elsewhere",
+				      stream->path);
+	reading.file = shipped_of(origin, name);
+	if (!reading.file)
+		return ship_fail_memory(origin->ship);
+	reading.fd = open(stream->path,
+			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (reading.fd < 0)
+		return fail_errno(origin->ship, -errno, stream->path);
+	is_at_rest = origin->is_at_rest || reading.file->is_at_rest;
+	err = ship_final(&reading, stream, is_at_rest);
+	(void)close(reading.fd); /* only read */
+	(void)snprintf(index, sizeof(index), "index/%s.idx", name);
+	if (!err && is_at_rest)
+		return ship_document(origin, index);
+	/* for the next look */
+	reading.file->is_at_rest = ship_has_index(origin, index);
+	return err;
+}
+
+/* ---- a look ---- */
+
+/* All streams of a source. */
+static int ship_streams(struct origin *origin, const struct sonde_trace *trace,
+			const struct sonde_source *source)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < trace->nr_streams; i++)
+		if (trace->streams[i]->source == source)
+			err = ship_stream(origin, trace->streams[i]);
+	return err;
+}
+
+/* "PIECES BYTES FILE", for each file of pieces. */
+static int ship_end(struct origin *origin)
+{
+	struct sonde_net_head head = origin->head;
+	char *text = NULL;
+	size_t size;
+	FILE *to;
+	int err;
+
+	if (!origin->has_news && origin->nr_ends)
+		return 0;
+	to = open_memstream(&text, &size);
+	if (!to)
+		return ship_fail_memory(origin->ship);
+	for (const struct shipped *file = NULL;
+	     (file = sonde_hash_next(&origin->files, file));)
+		if (!file->is_document && strncmp(file->name, "index/", 6))
+			(void)fprintf(to, "%" PRIu64 " %" PRIu64 " %s\n",
+				      file->number, file->offset, file->name);
+	if (fclose(to)) {
+		free(text);
+		return ship_fail_memory(origin->ship);
+	}
+	head.kind = SONDE_NET_END;
+	head.number = ++origin->nr_ends;
+	head.bytes = head.body = size;
+	err = ship_publish(origin, &head, text);
+	free(text);
+	origin->has_news = false;
+	return err;
+}
+
+static bool is_held(const struct origin *origin)
+{
+	int fd = open(origin->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool held = false;
+
+	if (fd < 0)
+		return false;
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		held = errno == EWOULDBLOCK;
+	(void)close(fd); /* and so unlocked */
+	return held;
+}
+
+/* Engines like it better if not every packet has to be safe at once. */
+static bool ship_is_due(struct origin *origin)
+{
+	uint64_t now = sonde_monotonic_ns();
+
+	if (now - origin->settled_ns < SETTLE_NS)
+		return false;
+	origin->settled_ns = now;
+	return true;
+}
+
+static int ship_source(struct sonde_ship *ship, const struct sonde_trace *trace,
+		       const struct sonde_source *source, bool *all_at_rest)
+{
+	struct origin *origin = NULL;
+	int err = origin_of(ship, source, &origin);
+
+	if (!err)
+		err = ship_document(origin, "metadata");
+	if (!err)
+		err = ship_streams(origin, trace, source);
+	if (!err && origin->is_at_rest)
+		err = ship_end(origin);
+	if (!err && (origin->is_at_rest || ship_is_due(origin)))
+		err = sonde_net_settle(origin->log);
+	if (err)
+		return err;
+	*all_at_rest = *all_at_rest && origin->is_at_rest;
+	origin->is_at_rest = !is_held(origin);
+	return 0;
+}
+
+int sonde_ship_look(struct sonde_ship *ship)
+{
+	const char *path = ship->top;
+	struct sonde_trace_error error;
+	struct sonde_trace *trace;
+	bool all_at_rest = true;
+	int err = sonde_trace_open_files(&path, 1, NULL, &error, &trace);
+
+	if (err)
+		return sonde_net_fail(ship->config.error, err, "%s",
+				      error.text);
+	for (size_t i = 0; !err && i < trace->nr_sources; i++)
+		err = ship_source(ship, trace, trace->sources[i], &all_at_rest);
+	sonde_trace_close(trace);
+	return err ? err : all_at_rest;
+}

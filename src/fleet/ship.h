@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ship.h - from a trace directory to messages (session/net/message.h), also
+ * while it is recorded.
+ *
+ *	sonde_ship_new()
+ *	do
+ *		sonde_ship_look()	publishes what is final, and wasn't yet
+ *	while (it isn't finished)
+ *	sonde_ship_free()
+ *
+ * The directory is only read. A packet is final when another one follows in its
+ * file, when its file has an index, or when nobody holds the trace's directory,
+ * which its recorder does until it ends or dies (ctf/place.h). Metadata that
+ * tell of a packet are published before it; a file's index behind its packets.
+ *
+ * What was acknowledged is known to the engine alone: whoever goes on asks it.
+ * So it may be killed at any instant, and there is no state here to lose.
+ *
+ * Cost: a look opens the trace, which reads the heads of all packets; bytes are
+ * read once.
+ */
+#ifndef FLEET_SHIP_H
+#define FLEET_SHIP_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "session/net/net.h"
+
+struct sonde_ship;
+
+struct sonde_ship_totals {
+	uint64_t packets, bytes; /* that were published; bytes of all bodies */
+	uint64_t present;        /* packets that the engine had already */
+};
+
+struct sonde_ship_config {
+	struct sonde_net *net;
+	struct sonde_net_error *error; /* gets all words */
+	const char *path;              /* of the trace or traces */
+	const char *host; /* NULL: as the trace says, or this one's */
+	/* Asked now and then: less than 0 ends a look with that. NULL: none. */
+	int (*ask)(void);
+};
+
+/* `config` and what it points to are borrowed. */
+int sonde_ship_new(const struct sonde_ship_config *config,
+		   struct sonde_ship **ret_ship);
+/* NULL is fine. */
+void sonde_ship_free(struct sonde_ship *ship);
+
+/* Publishes what there is; each two seconds, and at the end, waits until it is
+ * acknowledged. 1: all of it, the trace is finished; 0: there may be more. */
+int sonde_ship_look(struct sonde_ship *ship);
+
+void sonde_ship_get_totals(const struct sonde_ship *ship,
+			   struct sonde_ship_totals *ret_totals);
+
+#endif /* FLEET_SHIP_H */

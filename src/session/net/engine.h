@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * engine.h - what an engine does for net.h.
+ *
+ * Each function is as the one of net.h that is called like it. An engine's net
+ * and its logs begin with the structures below.
+ */
+#ifndef SESSION_NET_ENGINE_H
+#define SESSION_NET_ENGINE_H
+
+#include "session/net/net.h"
+
+struct sonde_net_engine {
+	const char *scheme; /* what its URLs begin with, up to "://" */
+	int (*open)(const char *url, struct sonde_net_error *error,
+		    struct sonde_net **ret_net);
+	void (*close)(struct sonde_net *net);
+	int (*list)(struct sonde_net *net, sonde_net_list_fn *take, void *ctx);
+	int (*log_open)(struct sonde_net *net, const char *host,
+			const uint8_t trace[16], bool writes,
+			struct sonde_net_log **ret_log);
+	void (*log_close)(struct sonde_net_log *log);
+	int (*resume)(struct sonde_net_log *log, sonde_net_resume_fn *take,
+		      void *ctx);
+	int (*publish)(struct sonde_net_log *log,
+		       const struct sonde_net_head *head, const void *body);
+	int (*settle)(struct sonde_net_log *log);
+	int (*fetch)(struct sonde_net_log *log, uint64_t position,
+		     struct sonde_net_message *ret_message);
+};
+
+struct sonde_net {
+	const struct sonde_net_engine *engine;
+	struct sonde_net_error *error;
+};
+
+struct sonde_net_log {
+	struct sonde_net *net;
+	uint64_t body_max;
+};
+
+extern const struct sonde_net_engine sonde_net_files;
+
+#endif /* SESSION_NET_ENGINE_H */

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * net.h - where messages (message.h) go and come from: an engine that exists,
+ * and of which nothing shows here but that it keeps logs.
+ *
+ * A *log* is all messages about one trace of one host, in an order: the engine
+ * appends to it, and it is read from its beginning or from a position on. It may
+ * hold a message twice, or later than one that was published after it; it holds
+ * each that was acknowledged.
+ *
+ *	who ships			who collects
+ *	sonde_net_open()		sonde_net_open()
+ *	sonde_net_log_open(writes)	sonde_net_list()
+ *	sonde_net_resume()		sonde_net_log_open()
+ *	sonde_net_publish()  ...	sonde_net_fetch()  ...
+ *	sonde_net_settle()		sonde_net_log_close()
+ *
+ * URLs: file:///DIRECTORY, see files.c.
+ *
+ * Errors: -errno, and words about them in the net's error. One thread for a net
+ * and its logs. Nothing here waits without a bound that its engine names.
+ */
+#ifndef SESSION_NET_NET_H
+#define SESSION_NET_NET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/net/message.h"
+
+struct sonde_net_error {
+	char text[600];
+};
+
+/* Puts words into *error; returns err. */
+__attribute__((format(printf, 3, 4))) int
+sonde_net_fail(struct sonde_net_error *error, int err, const char *format, ...);
+
+struct sonde_net;
+struct sonde_net_log;
+
+/* -EINVAL: not a URL of an engine. */
+int sonde_net_open(const char *url, struct sonde_net_error *error,
+		   struct sonde_net **ret_net);
+/* All its logs have been closed. NULL is fine. */
+void sonde_net_close(struct sonde_net *net);
+
+/* All logs there are, in an order that stays; until `take` returns less than
+ * 0, which is returned. */
+typedef int sonde_net_list_fn(void *ctx, const char *host,
+			      const uint8_t trace[16]);
+int sonde_net_list(struct sonde_net *net, sonde_net_list_fn *take, void *ctx);
+
+/* `writes`: to publish; -EBUSY: somebody else does. Else to fetch. */
+int sonde_net_log_open(struct sonde_net *net, const char *host,
+		       const uint8_t trace[16], bool writes,
+		       struct sonde_net_log **ret_log);
+/* What was not acknowledged may be lost. NULL is fine. */
+void sonde_net_log_close(struct sonde_net_log *log);
+
+/*
+ * Of each file that the log has messages about, calls `take` with a head before
+ * which none is missing: where to go on. It may be called with more of them, of
+ * which the last counts.
+ */
+typedef int sonde_net_resume_fn(void *ctx, const struct sonde_net_head *head);
+int sonde_net_resume(struct sonde_net_log *log, sonde_net_resume_fn *take,
+		     void *ctx);
+
+/* The most that a body may have. */
+uint64_t sonde_net_body_max(const struct sonde_net_log *log);
+
+/* Hands a message to the engine; both may be reused when it returns. `sum` and
+ * `body` of the head are right. */
+int sonde_net_publish(struct sonde_net_log *log,
+		      const struct sonde_net_head *head, const void *body);
+/* All that was published is acknowledged when this returns 0. */
+int sonde_net_settle(struct sonde_net_log *log);
+
+struct sonde_net_message {
+	struct sonde_net_head head;
+	const void *body; /* until the next call */
+	uint64_t next;    /* the position behind it */
+};
+
+/* The message at, or next behind, a position; 0 is the log's beginning. 1; 0:
+ * there is none yet; -EBADMSG: bytes that are no message, with words; `next` is
+ * behind them, or 0 if nothing can be read behind them. */
+int sonde_net_fetch(struct sonde_net_log *log, uint64_t position,
+		    struct sonde_net_message *ret_message);
+
+#endif /* SESSION_NET_NET_H */

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: MIT */
+/* test_session_net.c - session/net/: heads of messages are read as they were
+ * written, and anything else is refused; a log of files gives what was
+ * acknowledged. */
+#include "unit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/sum.h"
+#include "session/net/net.h"
+
+static struct sonde_net_head some_head(void)
+{
+	struct sonde_net_head head = {
+		.kind = SONDE_NET_PACKET,
+		.trace = { 1, 2, 0xff },
+		.number = 7,
+		.offset = 4096,
+		.bytes = 100,
+		.body = 5,
+		.sum = sonde_sum("hello", 5),
+		.begin_ns = -5,
+		.end_ns = INT64_MAX,
+	};
+
+	strcpy(head.host, "web 1%");
+	strcpy(head.recording, "t\xc3\xa4ter");
+	strcpy(head.path, "a/b");
+	strcpy(head.file, "cpu0");
+	return head;
+}
+
+static int reread(const struct sonde_net_head *head)
+{
+	char line[SONDE_NET_HEAD_MAX];
+	struct sonde_net_head read;
+	size_t size = sonde_net_head_put(head, line);
+
+	return sonde_net_head_parse(line, size, &read);
+}
+
+static void a_head_is_read_as_it_was_written(void **state)
+{
+	struct sonde_net_head head = some_head();
+	struct sonde_net_head read = { .number = 0 };
+	char line[SONDE_NET_HEAD_MAX];
+	size_t size = sonde_net_head_put(&head, line);
+
+	(void)state;
+	assert_int_equal(line[size - 1], '\n');
+	assert_int_equal(sonde_net_head_parse(line, size, &read), size);
+	assert_int_equal(read.kind, head.kind);
+	assert_memory_equal(read.trace, head.trace, 16);
+	assert_int_equal(read.number, 7);
+	assert_int_equal(read.offset, 4096);
+	assert_int_equal(read.bytes, 100);
+	assert_int_equal(read.body, 5);
+	assert_int_equal(read.sum, head.sum);
+	assert_int_equal(read.begin_ns, -5);
+	assert_int_equal(read.end_ns, INT64_MAX);
+	assert_string_equal(read.host, head.host);
+	assert_string_equal(read.recording, head.recording);
+	assert_string_equal(read.path, head.path);
+	assert_string_equal(read.file, head.file);
+	assert_true(sonde_net_is_body(&read, "hello", 5));
+	assert_false(sonde_net_is_body(&read, "hellp", 5));
+	assert_false(sonde_net_is_body(&read, "hell", 4));
+}
+
+static void a_head_with_any_bit_changed_is_refused(void **state)
+{
+	struct sonde_net_head head = some_head();
+	struct sonde_net_head read;
+	char line[SONDE_NET_HEAD_MAX];
+	size_t size = sonde_net_head_put(&head, line);
+
+	(void)state;
+	for (size_t i = 0; i < 8 * size; i++) {
+		line[i / 8] ^= (char)(1 << i % 8);
+		assert_int_equal(sonde_net_head_parse(line, size, &read),
+				 -EINVAL);
+		line[i / 8] ^= (char)(1 << i % 8);
+	}
+	for (size_t cut = 0; cut < size; cut++)
+		assert_int_equal(sonde_net_head_parse(line, cut, &read),
+				 -EINVAL);
+	assert_int_equal(sonde_net_head_parse(line, size, &read), size);
+}
+
+static void names_that_lead_elsewhere_are_refused(void **state)
+{
+	static const char *const names[] = { "",    ".", "..",   ".x",
+					     "a/b", "/", "a\nb", "a\x7f" };
+	static const char *const paths[] = { "/",      "a/",   "/a", "a//b",
+					     "a/../b", "a/.b", ".." };
+	static const char *const files[] = { "metadata", "index", "", "../x",
+					     "index/a.idx" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		struct sonde_net_head head = some_head();
+
+		strcpy(head.host, names[i]);
+		assert_int_equal(reread(&head), -EINVAL);
+		head = some_head();
+		strcpy(head.recording, names[i]);
+		assert_int_equal(reread(&head), -EINVAL);
+	}
+	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
+		struct sonde_net_head head = some_head();
+
+		strcpy(head.path, paths[i]);
+		assert_int_equal(reread(&head), -EINVAL);
+	}
+	for (size_t i = 0; i < sizeof(files) / sizeof(*files); i++) {
+		struct sonde_net_head head = some_head();
+
+		strcpy(head.file, files[i]);
+		assert_int_equal(reread(&head), -EINVAL);
+	}
+}
+
+static void documents_have_names_of_their_own(void **state)
+{
+	static const char *const right[] = { "metadata", "index/cpu0.idx" };
+	static const char *const wrong[] = { "cpu0",         "index/.idx",
+					     "index/.x.idx", "index/a/b.idx",
+					     "index/a",      "x/a.idx" };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++)
+		assert_true(sonde_net_is_file(SONDE_NET_DOCUMENT, right[i]));
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_false(sonde_net_is_file(SONDE_NET_DOCUMENT, wrong[i]));
+}
+
+static void the_longest_names_fit(void **state)
+{
+	struct sonde_net_head head = some_head();
+
+	(void)state;
+	memset(head.host, '%', SONDE_NET_NAME_MAX);
+	memset(head.recording, ' ', SONDE_NET_NAME_MAX);
+	memset(head.file, '%', SONDE_NET_NAME_MAX);
+	memset(head.path, '%', SONDE_NET_PATH_MAX);
+	for (size_t i = 100; i < SONDE_NET_PATH_MAX; i += 100)
+		head.path[i] = '/';
+	head.offset = SONDE_NET_FILE_BYTES_MAX;
+	head.begin_ns = INT64_MIN;
+	assert_true(reread(&head) > 5000);
+}
+
+/* ---- a log of files ---- */
+
+struct place {
+	char dir[64], url[128];
+	struct sonde_net_error error;
+	struct sonde_net *net;
+};
+
+static void begin(struct place *place)
+{
+	strcpy(place->dir, "/tmp/test_session_net.XXXXXX");
+	assert_non_null(mkdtemp(place->dir));
+	(void)snprintf(place->url, sizeof(place->url), "file://%s", place->dir);
+	assert_int_equal(sonde_net_open(place->url, &place->error, &place->net),
+			 0);
+}
+
+static void end(struct place *place)
+{
+	char command[128];
+
+	sonde_net_close(place->net);
+	(void)snprintf(command, sizeof(command), "rm -r %s", place->dir);
+	assert_int_equal(system(command), 0);
+}
+
+static struct sonde_net_log *open_log(struct place *place, bool writes)
+{
+	const struct sonde_net_head head = some_head();
+	struct sonde_net_log *log;
+
+	assert_int_equal(sonde_net_log_open(place->net, head.host, head.trace,
+					    writes, &log),
+			 0);
+	return log;
+}
+
+static void put(struct sonde_net_log *log, uint64_t number)
+{
+	struct sonde_net_head head = some_head();
+
+	head.number = number;
+	assert_int_equal(sonde_net_publish(log, &head, "hello"), 0);
+}
+
+/* How many messages there are, whose numbers must be 0, 1, 2 ... */
+static uint64_t count(struct place *place, uint64_t *position)
+{
+	struct sonde_net_log *log = open_log(place, false);
+	struct sonde_net_message message;
+	uint64_t nr = 0;
+
+	while (sonde_net_fetch(log, *position, &message) == 1) {
+		assert_int_equal(message.head.number, nr++);
+		assert_memory_equal(message.body, "hello", 5);
+		*position = message.next;
+	}
+	sonde_net_log_close(log);
+	return nr;
+}
+
+static void what_was_acknowledged_is_there_and_nothing_else(void **state)
+{
+	struct place place;
+	struct sonde_net_log *log;
+	uint64_t position = 0;
+
+	(void)state;
+	begin(&place);
+	log = open_log(&place, true);
+	put(log, 0);
+	put(log, 1);
+	assert_int_equal(count(&place, &position), 0);
+	assert_int_equal(sonde_net_settle(log), 0);
+	assert_int_equal(count(&place, &position), 2);
+	assert_int_equal(count(&place, &position), 0);
+	put(log, 2);
+	sonde_net_log_close(log);
+	assert_int_equal(count(&place, &position), 0);
+	log = open_log(&place, true);
+	put(log, 0);
+	sonde_net_settle(log);
+	sonde_net_log_close(log);
+	assert_int_equal(count(&place, &position), 1);
+	end(&place);
+}
+
+static int note_number(void *ctx, const struct sonde_net_head *head)
+{
+	*(uint64_t *)ctx = head->number;
+	return 0;
+}
+
+static void who_goes_on_learns_what_is_there(void **state)
+{
+	struct place place;
+	struct sonde_net_log *log;
+	uint64_t last = 99;
+
+	(void)state;
+	begin(&place);
+	log = open_log(&place, true);
+	assert_int_equal(sonde_net_resume(log, note_number, &last), 0);
+	assert_int_equal(last, 99);
+	for (uint64_t i = 0; i < 5; i++) {
+		put(log, i);
+		assert_int_equal(sonde_net_settle(log), 0);
+	}
+	put(log, 5);
+	sonde_net_log_close(log);
+	log = open_log(&place, true);
+	assert_int_equal(sonde_net_resume(log, note_number, &last), 0);
+	assert_int_equal(last, 4);
+	sonde_net_log_close(log);
+	end(&place);
+}
+
+static void one_writes_a_log(void **state)
+{
+	const struct sonde_net_head head = some_head();
+	struct place place;
+	struct sonde_net_log *log;
+	struct sonde_net_log *second;
+
+	(void)state;
+	begin(&place);
+	log = open_log(&place, true);
+	assert_int_equal(sonde_net_log_open(place.net, head.host, head.trace,
+					    true, &second),
+			 -EBUSY);
+	sonde_net_log_close(log);
+	end(&place);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_head_is_read_as_it_was_written),
+		cmocka_unit_test(a_head_with_any_bit_changed_is_refused),
+		cmocka_unit_test(names_that_lead_elsewhere_are_refused),
+		cmocka_unit_test(documents_have_names_of_their_own),
+		cmocka_unit_test(the_longest_names_fit),
+		cmocka_unit_test(
+			what_was_acknowledged_is_there_and_nothing_else),
+		cmocka_unit_test(who_goes_on_learns_what_is_there),
+		cmocka_unit_test(one_writes_a_log),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
