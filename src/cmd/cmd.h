@@ -30,7 +30,8 @@ extern const struct sonde_command sonde_command_record, sonde_command_list,
 	sonde_command_latency, sonde_command_view, sonde_command_live,
 	sonde_command_top;
 
-extern const struct sonde_command sonde_command_ship, sonde_command_collect;
+extern const struct sonde_command sonde_command_ship, sonde_command_collect,
+	sonde_command_sync;
 
 /* Becomes GDB, connected to a PID or a trace by `sonde gdbserver -o output`
  * (NULL: none kept); with arguments before and after the connection is made

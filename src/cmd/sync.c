@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sync.c - `sonde sync`: how the clocks of hosts were to one another, from
+ * messages between them, with a bound.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/port.h"
+#include "base/time.h"
+#include "cmd/cmd.h"
+#include "fleet/sync.h"
+#include "sys/textfile.h"
+#include "view/text/show.h"
+
+#define WINDOW_MAX ((uint64_t)24 * 3600 * SONDE_NS_PER_S)
+
+static const char usage[] =
+	"sonde sync [options] FILE\n"
+	"\n"
+	"Says how the clocks of hosts were to one another, from the times at which\n"
+	"messages between them were sent and received: an offset, and how far it\n"
+	"can be from the truth. FILE has a line for each message:\n"
+	"FROM TO SENT RECEIVED, both times in nanoseconds by the host's own clock.\n";
+
+enum option_value {
+	OPTION_WINDOW = 256,
+	OPTION_JSON,
+};
+
+/* clang-format off */
+static const struct sonde_option options[] = {
+	{ "window", OPTION_WINDOW, "TIME", NULL,
+	  "how long a clock is taken to be even (default: 60s)" },
+	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
+	{ 0 }
+};
+/* clang-format on */
+
+enum column {
+	COLUMN_A,
+	COLUMN_B,
+	COLUMN_BEGIN,
+	COLUMN_END,
+	COLUMN_THERE,
+	COLUMN_BACK,
+	COLUMN_OFFSET,
+	COLUMN_BOUND,
+	COLUMN_DRIFT,
+	COLUMN_STATE,
+};
+
+static const struct sonde_column columns[] = {
+	[COLUMN_A] = { "a", "A", SONDE_CELL_TEXT },
+	[COLUMN_B] = { "b", "B", SONDE_CELL_TEXT },
+	[COLUMN_BEGIN] = { "begin_ns", "BEGIN (A, ns)", SONDE_CELL_INT },
+	[COLUMN_END] = { "end_ns", "END (A, ns)", SONDE_CELL_INT },
+	[COLUMN_THERE] = { "there", "A>B", SONDE_CELL_COUNT },
+	[COLUMN_BACK] = { "back", "B>A", SONDE_CELL_COUNT },
+	[COLUMN_OFFSET] = { "offset_ns", "B - A (ns)", SONDE_CELL_INT },
+	[COLUMN_BOUND] = { "bound", "+-", SONDE_CELL_DURATION },
+	[COLUMN_DRIFT] = { "drift_ppb", "DRIFT (10^-9)", SONDE_CELL_INT },
+	[COLUMN_STATE] = { "state", "STATE", SONDE_CELL_TEXT },
+};
+
+/* The offset in the middle, the widest bound, and the drift's middle. */
+static void sync_put_offset(struct sonde_table *table,
+			    const struct sonde_sync_window *window)
+{
+	int64_t middle = window->begin + (window->end - window->begin) / 2;
+	const int64_t at[] = { middle, window->begin, window->end };
+	int64_t bound = 0;
+	int64_t low;
+	int64_t high;
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(at); i++) {
+		sonde_align_at(window->align, at[i], &low, &high);
+		if (i == 0)
+			sonde_table_int(table, COLUMN_OFFSET,
+					low + (high - low) / 2 - middle);
+		if ((high - low + 1) / 2 > bound)
+			bound = (high - low + 1) / 2;
+	}
+	sonde_table_int(table, COLUMN_BOUND, bound);
+	sonde_align_drift(window->align, &low, &high);
+	sonde_table_int(table, COLUMN_DRIFT, low + (high - low) / 2);
+}
+
+static void put_window(void *ctx, const struct sonde_sync_window *window)
+{
+	struct sonde_table *table = ctx;
+
+	sonde_table_row(table);
+	sonde_table_text(table, COLUMN_A, window->a);
+	sonde_table_text(table, COLUMN_B, window->b);
+	sonde_table_int(table, COLUMN_BEGIN, window->begin);
+	sonde_table_int(table, COLUMN_END, window->end);
+	sonde_table_uint(table, COLUMN_THERE, window->nr_there);
+	sonde_table_uint(table, COLUMN_BACK, window->nr_back);
+	if (window->error == 0)
+		sync_put_offset(table, window);
+	sonde_table_text(table, COLUMN_STATE,
+			 window->error == 0     ? "bounded" :
+			 window->error == -EDOM ? "impossible" :
+						  "too few messages");
+}
+
+/* 0, or an exit status, said why. */
+static int sync_read(struct sonde_sync *sync, const char *path)
+{
+	struct sonde_lines lines;
+	uint64_t nr = 0;
+	char *line;
+	int err = sonde_lines_open(&lines, "%s", path);
+
+	if (err)
+		sonde_complain("sync: %s: %s", path, strerrordesc_np(-err));
+	while (!err && (line = sonde_lines_next(&lines))) {
+		nr++;
+		err = sonde_sync_take(sync, line);
+		if (err == -EINVAL)
+			sonde_complain("sync: %s:%" PRIu64 ": not a message: "
+				       "FROM TO SENT RECEIVED, times in "
+				       "nanoseconds",
+				       path, nr);
+		else if (err)
+			sonde_complain("sync: no memory");
+	}
+	sonde_lines_close(&lines);
+	return err ? 1 : 0;
+}
+
+static int sync_show(struct sonde_sync *sync, uint64_t window_ns, bool json)
+{
+	struct sonde_report *report = sonde_report_new("sync");
+	struct sonde_table *table = sonde_report_table(
+		report, "windows", NULL, columns, SONDE_ARRAY_SIZE(columns));
+	struct sonde_show how;
+	int err = sonde_sync_solve(sync, window_ns, put_window, table);
+
+	if (err)
+		sonde_complain("sync: no memory");
+	sonde_show_init(&how, stdout);
+	how.json = json;
+	if (!err)
+		err = sonde_show_report(&how, report, stdout);
+	sonde_report_free(report);
+	return err ? 1 : 0;
+}
+
+static int sync_run(int argc, char **argv)
+{
+	uint64_t window_us = 60 * 1000000;
+	const char *window = NULL;
+	bool json = false;
+	const struct sonde_option_place places[] = {
+		{ OPTION_WINDOW, NULL, &window },
+		{ OPTION_JSON, &json, NULL },
+		{ 0 },
+	};
+	int status = sonde_option_all(&sonde_command_sync, argc, argv, places);
+	struct sonde_sync *sync;
+
+	if (status != -1)
+		return status;
+	if (optind + 1 != argc) {
+		sonde_complain("sync: one file of messages is wanted");
+		return SONDE_EXIT_USAGE;
+	}
+	if (window && (sonde_number_parse_time_us(window, &window_us) ||
+		       window_us < 1000000 || window_us > WINDOW_MAX / 1000)) {
+		sonde_complain("sync: --window %.50s: from 1s to 24h", window);
+		return SONDE_EXIT_USAGE;
+	}
+	sync = sonde_sync_new();
+	status = sync ? sync_read(sync, argv[optind]) : 1;
+	if (status == 0)
+		status = sync_show(sync, window_us * 1000, json);
+	sonde_sync_free(sync);
+	return status;
+}
+
+const struct sonde_command sonde_command_sync = {
+	.name = "sync",
+	.run = sync_run,
+	.brief = "FILE",
+	.does = "how the clocks of hosts were to one another",
+	.usage = usage,
+	.options = options,
+	.words = SONDE_VALUE_FILE,
+};
