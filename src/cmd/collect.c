@@ -200,7 +200,7 @@ const struct sonde_command sonde_command_collect = {
 	.name = "collect",
 	.run = collect_run,
 	.brief = "--from URL -o DIR",
-	.does = "traces of other machines, as they were shipped",
+	.does = "traces of other machines",
 	.usage = usage,
 	.options = options,
 };

@@ -46,9 +46,9 @@ static const char usage[] =
 	"\n"
 	"With --kernel, FUNCTION is one of the running kernel's. Its arguments\n"
 	"and 'current', the running task, are known by the kernel's own types\n"
-	"(BTF); at FUNCTION%return, so is 'return'. It is recorded while PROGRAM runs, or of all of the machine\n"
-	"until Ctrl-C, as sonde record does it; then nothing is left in the\n"
-	"kernel.\n";
+	"(BTF); at FUNCTION%return, so is 'return'. It is recorded while PROGRAM\n"
+	"runs, or of all of the machine until Ctrl-C, as sonde record does it;\n"
+	"then nothing is left in the kernel.\n";
 
 #define EXIT_FAILED 1
 /* Printed when all went well. */

@@ -67,10 +67,15 @@ static const struct sonde_column columns[] = {
 };
 
 /* The offset in the middle, the widest bound, and the drift's middle. */
+static int64_t sync_middle(int64_t from, int64_t to)
+{
+	return to - (to - from) / 2;
+}
+
 static void sync_put_offset(struct sonde_table *table,
 			    const struct sonde_sync_window *window)
 {
-	int64_t middle = window->begin + (window->end - window->begin) / 2;
+	int64_t middle = sync_middle(window->begin, window->end);
 	const int64_t at[] = { middle, window->begin, window->end };
 	int64_t bound = 0;
 	int64_t low;
@@ -80,13 +85,13 @@ static void sync_put_offset(struct sonde_table *table,
 		sonde_align_at(window->align, at[i], &low, &high);
 		if (i == 0)
 			sonde_table_int(table, COLUMN_OFFSET,
-					low + (high - low) / 2 - middle);
+					sync_middle(low, high) - middle);
 		if ((high - low + 1) / 2 > bound)
 			bound = (high - low + 1) / 2;
 	}
 	sonde_table_int(table, COLUMN_BOUND, bound);
 	sonde_align_drift(window->align, &low, &high);
-	sonde_table_int(table, COLUMN_DRIFT, low + (high - low) / 2);
+	sonde_table_int(table, COLUMN_DRIFT, sync_middle(low, high));
 }
 
 static void put_window(void *ctx, const struct sonde_sync_window *window)
@@ -187,7 +192,7 @@ const struct sonde_command sonde_command_sync = {
 	.name = "sync",
 	.run = sync_run,
 	.brief = "FILE",
-	.does = "how the clocks of hosts were to one another",
+	.does = "the clocks of hosts, compared",
 	.usage = usage,
 	.options = options,
 	.words = SONDE_VALUE_FILE,
