@@ -204,6 +204,9 @@ bool sonde_view_chunk_parse(struct sonde_view_chunk *chunk,
 				groups * chunk->group_bytes)
 		return false;
 	chunk->kinds = chunk->abouts + head.nr_kinds * ABOUT_BYTES;
+	for (uint32_t i = 0; i < head.nr_kinds; i++)
+		if (chunk->kinds[i] >= SONDE_VIEW_STATES)
+			return false;
 	chunk->groups = chunk->kinds + head.nr_kinds;
 	chunk->data = chunk->groups + groups * chunk->group_bytes;
 	return true;
@@ -265,8 +268,13 @@ static const unsigned char *group_data(const struct sonde_view_chunk *chunk,
 	return place < chunk->end - chunk->data ? chunk->data + place : NULL;
 }
 
+static const uint64_t low_bytes[8] = {
+	UINT64_MAX >> 56, UINT64_MAX >> 48, UINT64_MAX >> 40, UINT64_MAX >> 32,
+	UINT64_MAX >> 24, UINT64_MAX >> 16, UINT64_MAX >> 8,  UINT64_MAX,
+};
+
 /* No state is looked at before all are decoded: what they might have led to is
- * in memory. */
+ * in memory. A picture spends most of its time here. */
 bool sonde_view_chunk_decode(const struct sonde_view_chunk *chunk,
 			     uint32_t group, int64_t begin,
 			     struct sonde_view_group *ret_group)
@@ -277,7 +285,7 @@ bool sonde_view_chunk_decode(const struct sonde_view_chunk *chunk,
 	uint32_t nr = left < SONDE_VIEW_GROUP ? left : SONDE_VIEW_GROUP;
 	uint64_t durations = 0; /* all bits of them */
 	uint64_t time = (uint64_t)begin;
-	uint32_t wrong = 0;
+	uint32_t last_kind = 0;
 
 	if (!codes)
 		return false;
@@ -288,19 +296,17 @@ bool sonde_view_chunk_decode(const struct sonde_view_chunk *chunk,
 		uint64_t duration;
 
 		memcpy(&duration, at, sizeof(duration));
-		duration = le64toh(duration) & UINT64_MAX >> (56 - longer * 8);
+		duration = le64toh(duration) & low_bytes[longer];
 		at += 1 + longer;
 		ret_group->begins[i] = (int64_t)time;
 		ret_group->kinds[i] = (uint8_t)kind;
-		ret_group->states[i] = chunk->kinds[kind];
-		wrong |= kind >= chunk->nr_kinds;
-		wrong |= ret_group->states[i] >= SONDE_VIEW_STATES;
+		last_kind = kind > last_kind ? kind : last_kind;
 		durations |= duration;
 		time += duration;
 	}
 	ret_group->nr = nr;
 	ret_group->begins[nr] = (int64_t)time;
-	return !wrong && at <= chunk->end &&
+	return last_kind < chunk->nr_kinds && at <= chunk->end &&
 	       durations <= (uint64_t)SONDE_VIEW_TIME_MAX &&
 	       time <= (uint64_t)SONDE_VIEW_TIME_MAX;
 }

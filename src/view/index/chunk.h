@@ -87,8 +87,7 @@ struct sonde_view_chunk {
 struct sonde_view_group {
 	uint32_t nr;
 	int64_t begins[SONDE_VIEW_GROUP + 1]; /* [nr]: the last one's end */
-	uint8_t states[SONDE_VIEW_GROUP];
-	uint8_t kinds[SONDE_VIEW_GROUP]; /* numbers of the chunk's */
+	uint8_t kinds[SONDE_VIEW_GROUP];      /* numbers of the chunk's */
 };
 
 /* `size`: how many bytes there are, not counting those behind. */

@@ -90,6 +90,7 @@ static bool enter_node(struct sonde_view_walk *walk, int64_t time)
 	} else if (i == 0 || !take_node(walk, row->nodes[i - 1].offset)) {
 		sound = false;
 	}
+	walk->entry = 0;
 	walk->stride = 2 + (size_t)__builtin_popcount(walk->entry_states);
 	walk->node_begin =
 		sound && walk->nr_entries ? entry_begin(walk, 0) : INT64_MAX;
@@ -102,8 +103,9 @@ static bool enter_node(struct sonde_view_walk *walk, int64_t time)
 
 /* ---- chunks ---- */
 
-/* The next chunk will be asked for, most likely: rows are filled at the same time,
- * so it lies far off. */
+/* Chunks that will be asked for soon, most likely: rows are filled at the same
+ * time, so they lie far off. */
+#define AHEAD 3
 static void fetch_chunk(const struct sonde_view_walk *walk, uint64_t offset)
 {
 	size_t size;
@@ -128,8 +130,10 @@ static void take_chunk_entry(struct sonde_view_walk *walk, size_t i)
 	walk->end = i + 1 < walk->nr_entries ? entry_begin(walk, i + 1) :
 					       walk->node_end;
 	walk->offset = walk->entries[i * walk->stride + 1];
-	if (i + 1 < walk->nr_entries)
-		fetch_chunk(walk, walk->entries[(i + 1) * walk->stride + 1]);
+	walk->entry = (uint32_t)i;
+	if (i + AHEAD < walk->nr_entries)
+		fetch_chunk(walk,
+			    walk->entries[(i + AHEAD) * walk->stride + 1]);
 	walk->is_open = false;
 	walk->is_parsed = false;
 }
@@ -142,6 +146,21 @@ static void take_open_chunk(struct sonde_view_walk *walk)
 	walk->begin = sonde_view_open_begin(open, 0);
 	walk->end = walk->row->end;
 	walk->is_open = true;
+}
+
+/* How many of the node's chunks begin by then: most often few more than when it
+ * was asked last. */
+static size_t count_entries(const struct sonde_view_walk *walk, int64_t time)
+{
+	size_t i = walk->entry;
+
+	if (entry_begin(walk, i) <= time)
+		for (size_t end = i + 1 + AHEAD;
+		     ++i <= end && i < walk->nr_entries;)
+			if (entry_begin(walk, i) > time)
+				return i;
+	SONDE_SEARCH(i, walk->nr_entries, entry_begin(walk, i) <= time);
+	return i;
 }
 
 /* Of a node that begins within the slack the first chunk will do. */
@@ -161,7 +180,7 @@ static bool enter_chunk(struct sonde_view_walk *walk, int64_t time,
 	if (!enter_node(walk, time))
 		return false;
 	if (time - walk->node_begin > slack)
-		SONDE_SEARCH(i, walk->nr_entries, entry_begin(walk, i) <= time);
+		i = count_entries(walk, time);
 	if (i)
 		take_chunk_entry(walk, i - 1);
 	if (i && walk->begin >= walk->row->begin)
@@ -172,13 +191,23 @@ static bool enter_chunk(struct sonde_view_walk *walk, int64_t time,
 
 /* ---- groups ---- */
 
+static uint8_t walk_state(const struct sonde_view_walk *walk)
+{
+	uint8_t kind = walk->group.kinds[walk->at];
+
+	if (kind == NO_KIND)
+		return SONDE_VIEW_UNKNOWN;
+	return walk->is_open ? walk->row->open->kinds[kind].state :
+			       walk->chunk.kinds[kind];
+}
+
 /* The sums before the walk's state and how long that is become those before the
  * next one. */
 static void step_state(struct sonde_view_walk *walk)
 {
 	const struct sonde_view_group *group = &walk->group;
 
-	walk->at_sums[group->states[walk->at]] +=
+	walk->at_sums[walk_state(walk)] +=
 		(uint64_t)(group->begins[walk->at + 1] -
 			   group->begins[walk->at]);
 	walk->at++;
@@ -207,11 +236,7 @@ static void cut_open_group(struct sonde_view_walk *walk, int64_t time)
 			(uint64_t)(sonde_view_open_begin(open, i + 1) -
 				   sonde_view_open_begin(open, i));
 	for (i = first; i < open->nr && i < first + SONDE_VIEW_GROUP; i++) {
-		const struct sonde_view_kind *kind =
-			sonde_view_open_kind(open, i);
-
 		group->begins[i - first] = sonde_view_open_begin(open, i);
-		group->states[i - first] = kind->state;
 		group->kinds[i - first] =
 			(uint8_t)(open->words[i] >> SONDE_VIEW_TIME_BITS);
 	}
@@ -264,7 +289,6 @@ static void give_up_chunk(struct sonde_view_walk *walk)
 	walk->group = (struct sonde_view_group){
 		.nr = 1,
 		.begins = { walk->begin, walk->end },
-		.states = { SONDE_VIEW_UNKNOWN },
 		.kinds = { NO_KIND },
 	};
 	memcpy(walk->at_sums, walk->sums, sizeof(walk->sums));
@@ -330,7 +354,7 @@ int64_t sonde_view_walk_sums(struct sonde_view_walk *walk, int64_t time,
 	while (walk->group.begins[walk->at + 1] <= time)
 		step_state(walk);
 	memcpy(ret_sums, walk->at_sums, sizeof(walk->at_sums));
-	ret_sums[walk->group.states[walk->at]] +=
+	ret_sums[walk_state(walk)] +=
 		(uint64_t)(time - walk->group.begins[walk->at]);
 	return time;
 }
@@ -363,7 +387,7 @@ bool sonde_view_walk_at(struct sonde_view_walk *walk, int64_t time,
 	*ret_piece = (struct sonde_view_piece){
 		.begin = walk->group.begins[walk->at],
 		.end = walk->group.begins[walk->at + 1],
-		.state = walk->group.states[walk->at],
+		.state = walk_state(walk),
 		.about = walk_about(walk),
 	};
 	return true;

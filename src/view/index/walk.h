@@ -20,6 +20,7 @@ struct sonde_view_walk {
 	const uint64_t *entries; /* `stride` words each */
 	uint32_t nr_entries, entry_states;
 	size_t stride;
+	uint32_t entry; /* the last one that was wanted */
 	/* the chunk */
 	int64_t begin, end;
 	uint64_t sums[SONDE_VIEW_STATES]; /* before it */
