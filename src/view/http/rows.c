@@ -9,6 +9,7 @@
 #include <endian.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -361,35 +362,94 @@ static void put_frame_row(const struct sonde_view *view,
 	(void)fwrite(runs, sizeof(*runs), nr, to);
 }
 
+/* Rows that one thread draws. */
+struct painting {
+	const struct sonde_view *view;
+	const struct sonde_view_rows *rows;
+	const struct sonde_view_span *span;
+	const uint32_t *ids;
+	size_t nr;
+	uint32_t pixels;
+	char *bytes; /* for free() */
+	size_t size;
+	int err;
+};
+
+static void *paint_rows(void *memory)
+{
+	struct painting *painting = memory;
+	struct run *runs = calloc(painting->pixels, sizeof(*runs));
+	FILE *to = open_memstream(&painting->bytes, &painting->size);
+
+	painting->err = runs && to ? 0 : -ENOMEM;
+	for (size_t i = 0; !painting->err && i < painting->nr; i++)
+		put_frame_row(painting->view, painting->rows, painting->ids[i],
+			      painting->span, painting->pixels, runs, to);
+	if (to && fclose(to))
+		painting->err = -ENOMEM;
+	free(runs);
+	return NULL;
+}
+
+/* Less than this, of all rows, isn't worth a second thread. */
+#define PIXELS_FOR_TWO 20000
+
+/* In two halves, for a picture of everything is searched for all over the index:
+ * that is waiting for memory, which two can do at a time. */
+static int paint_frame(struct painting *all, FILE *to)
+{
+	struct painting halves[2] = { *all, *all };
+	size_t first =
+		all->nr * all->pixels < PIXELS_FOR_TWO ? all->nr : all->nr / 2;
+	bool alone = first == all->nr;
+	pthread_t thread;
+	int err;
+
+	halves[0].nr = first;
+	halves[1].nr = all->nr - first;
+	halves[1].ids += first;
+	if (!alone)
+		alone = pthread_create(&thread, NULL, paint_rows, &halves[1]) !=
+			0;
+	(void)paint_rows(&halves[0]);
+	if (alone)
+		(void)paint_rows(&halves[1]);
+	else
+		(void)pthread_join(thread, NULL);
+	err = halves[0].err ? halves[0].err : halves[1].err;
+	for (int i = 0; i < 2; i++) {
+		if (!err)
+			(void)fwrite(halves[i].bytes, 1, halves[i].size, to);
+		free(halves[i].bytes);
+	}
+	return err;
+}
+
 int sonde_view_answer_frame(struct sonde_view *view,
 			    const struct sonde_view_request *request, FILE *to,
 			    struct sonde_view_error *error)
 {
 	uint32_t ids[SONDE_VIEW_ROWS_MAX];
-	const struct sonde_view_rows *rows;
 	struct sonde_view_span span;
-	struct run *runs;
-	uint32_t pixels;
+	struct painting painting = { .view = view, .span = &span, .ids = ids };
 	int nr;
 	int err = sonde_view_request_span(view, request, &span, error);
 
 	if (!err)
-		err = sonde_view_request_pixels(request, &pixels, error);
+		err = sonde_view_request_pixels(request, &painting.pixels,
+						error);
 	if (err)
 		return err;
 	nr = sonde_view_request_list(request, "rows", SONDE_VIEW_ROWS_MAX, ids);
 	if (nr == -EINVAL)
 		return sonde_view_fail(error, nr, "rows: up to %d ids",
 				       SONDE_VIEW_ROWS_MAX);
-	runs = calloc(pixels, sizeof(*runs));
-	if (!runs)
-		return -ENOMEM;
-	rows = sonde_view_index_lock(view->index);
-	for (int i = 0; i < nr; i++)
-		put_frame_row(view, rows, ids[i], &span, pixels, runs, to);
+	painting.nr = nr > 0 ? (size_t)nr : 0;
+	painting.rows = sonde_view_index_lock(view->index);
+	err = paint_frame(&painting, to);
 	sonde_view_index_unlock(view->index);
-	free(runs);
-	return 0;
+	return err ? sonde_view_fail(error, err, "no memory for the picture") :
+		     0;
 }
 
 /* ---- one state ---- */
