@@ -10,8 +10,10 @@
 #include <string.h>
 
 enum {
-	LINKS_MAX = 64, /* of typedefs and the like, one after the other */
-	DEPTH_MAX = 16, /* of structures without a name in each other */
+	LINKS_MAX = 64,      /* of typedefs and the like, one after the other */
+	DEPTH_MAX = 16,      /* of structures without a name in each other */
+	MEMBERS_MAX = 65536, /* that are looked at on the way to one */
+	ARGUMENTS_MAX = 64,
 	BYTE = 8,
 };
 
@@ -178,6 +180,7 @@ struct btf_seeking {
 	const char *name;
 	size_t length;
 	struct sonde_probe_btf_member *found;
+	uint32_t *left; /* members to look at */
 };
 
 /* NOLINTNEXTLINE(misc-no-recursion): bounded by `depth` */
@@ -194,6 +197,8 @@ static bool seek_member(const struct btf_seeking *seeking, uint32_t id,
 		bool has_bits = BTF_INFO_KFLAG(at.type.info);
 		uint64_t where;
 
+		if (!*seeking->left || !--*seeking->left)
+			return false;
 		btf_part(&at, i, &member, sizeof(member));
 		where = first + (has_bits ?
 					 BTF_MEMBER_BIT_OFFSET(member.offset) :
@@ -219,8 +224,9 @@ bool sonde_probe_btf_member(const struct sonde_probe_ctype *type,
 			    const char *name, size_t length,
 			    struct sonde_probe_btf_member *ret_member)
 {
+	uint32_t left = MEMBERS_MAX;
 	const struct btf_seeking seeking = { type->btf, name, length,
-					     ret_member };
+					     ret_member, &left };
 
 	return length > 0 && seek_member(&seeking, type->id, 0, 0) &&
 	       (ret_member->bits || ret_member->first % BYTE == 0);
@@ -323,7 +329,7 @@ bool sonde_probe_btf_argument(const struct sonde_btf *btf, uint32_t function,
 	uint32_t used = 0;
 
 	if (!btf_look(btf, function, &at) || at.kind != BTF_KIND_FUNC_PROTO ||
-	    n >= BTF_INFO_VLEN(at.type.info))
+	    n >= BTF_INFO_VLEN(at.type.info) || n >= ARGUMENTS_MAX)
 		return false;
 	for (uint32_t i = 0;; i++) {
 		struct sonde_probe_ctype *type = &ret_argument->type;

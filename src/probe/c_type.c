@@ -324,23 +324,29 @@ bool sonde_probe_ctype_inner(const struct sonde_probe_ctype *type,
 	return sonde_probe_ctype_of(&die, ret_inner);
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): an array's, bounded by its dimensions */
+/* Arrays of arrays, down to what is none; what goes on for ever has no size. */
 static uint64_t btf_bytes(const struct sonde_probe_ctype *type)
 {
-	struct sonde_probe_ctype inner;
+	struct sonde_probe_ctype at = *type;
+	uint64_t all = 1;
 	uint64_t nr = 0;
 
-	if (type->kind != SONDE_PROBE_CTYPE_ARRAY)
-		return sonde_probe_btf_size(type);
-	if (!sonde_probe_btf_element(type, &inner, &nr))
-		return 0;
-	return __builtin_mul_overflow(nr, sonde_probe_ctype_bytes(&inner),
-				      &nr) ?
-		       0 :
-		       nr;
+	for (unsigned int depth = 0; depth < STARS_MAX; depth++) {
+		if (at.stars > 0 || at.kind != SONDE_PROBE_CTYPE_ARRAY) {
+			nr = at.stars ? sizeof(uint64_t) :
+			     at.bytes ? at.bytes :
+			     at.btf   ? sonde_probe_btf_size(&at) :
+					0;
+			return __builtin_mul_overflow(all, nr, &all) ? 0 : all;
+		}
+		if (!sonde_probe_btf_element(&at, &at, &nr) ||
+		    __builtin_mul_overflow(all, nr, &all))
+			return 0;
+	}
+	return 0;
 }
 
-/* NOLINTNEXTLINE(misc-no-recursion): the same */
+/* NOLINTNEXTLINE(misc-no-recursion): an array's, bounded by its dimensions */
 uint64_t sonde_probe_ctype_bytes(const struct sonde_probe_ctype *type)
 {
 	struct sonde_probe_ctype inner;

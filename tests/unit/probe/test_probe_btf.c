@@ -329,6 +329,7 @@ static void types_that_go_in_circles_end(void **state)
 	struct sonde_probe_ctype type;
 	uint32_t around;
 	uint32_t inside;
+	uint32_t many;
 
 	(void)state;
 	begin_types();
@@ -336,7 +337,18 @@ static void types_that_go_in_circles_end(void **state)
 	inside = put_type("s", BTF_KIND_STRUCT, 1, 4);
 	put_three("", inside, 0);
 	(void)put_type("u", BTF_KIND_TYPEDEF, 0, 4000000000u);
+	(void)put_type("", BTF_KIND_ARRAY, 0, 0); /* of itself */
+	put_word(4);
+	put_word(4);
+	put_word(1);
+	many = put_type("m", BTF_KIND_STRUCT, 20, 4); /* 20 times itself */
+	for (uint32_t i = 0; i < 20; i++)
+		put_three("", many, 0);
 	assert_int_equal(end_types(), 0);
+	assert_true(sonde_probe_btf_ctype(&making.btf, 4, &type));
+	assert_int_equal(sonde_probe_ctype_bytes(&type), 0);
+	assert_true(sonde_probe_btf_ctype(&making.btf, many, &type));
+	assert_false(sonde_probe_btf_member(&type, "x", 1, &member));
 	assert_false(sonde_probe_btf_ctype(&making.btf, around, &type));
 	assert_false(sonde_probe_btf_ctype(&making.btf, 3, &type));
 	assert_true(sonde_probe_btf_ctype(&making.btf, inside, &type));
