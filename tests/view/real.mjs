@@ -44,6 +44,11 @@ function listed(page) {
     const { events } = window.sonde;
     const seen = [...events.chunks.events];
     while (!events.chunks.last) {
+      // The list itself may be growing; it needs a turn to end that.
+      if (events.chunks.busy) {
+        await new Promise(requestAnimationFrame);
+        continue;
+      }
       const before = events.chunks.events.at(-1);
       await events.chunks.grow(1);
       seen.push(...events.chunks.events.slice(events.chunks.events.indexOf(before) + 1));
