@@ -51,3 +51,10 @@ size_t sonde_text_item(const char *list)
 	}
 	return n;
 }
+
+const char *sonde_text_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}

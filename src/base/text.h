@@ -29,6 +29,9 @@ sonde_text_add(struct sonde_text *text, const char *format, ...);
  * quotes, or the end. */
 size_t sonde_text_item(const char *list);
 
+/* What follows a path's last '/', or all of it. Borrowed. */
+const char *sonde_text_base(const char *path);
+
 /* Whether `word` is one of the words of a list of `size` bytes, which has
  * characters of `between` between them. */
 static inline bool sonde_text_has(const char *list, size_t size,

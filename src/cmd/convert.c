@@ -24,6 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/newest.h"
 #include "cmd/options.h"
@@ -591,10 +592,9 @@ static int convert_read_options(int argc, char **argv,
 /* TRACE-ctf2, beside TRACE. */
 static int choose_output(struct conversion *conversion)
 {
-	const char *name = strrchr(conversion->from, '/');
+	const char *name = sonde_text_base(conversion->from);
 	int length;
 
-	name = name ? name + 1 : conversion->from;
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0) {
 		sonde_complain("%s: give the copy a name with -o", name);
 		return SONDE_EXIT_USAGE;

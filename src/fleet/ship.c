@@ -28,6 +28,7 @@
 #include "base/grow.h"
 #include "base/hash.h"
 #include "base/sum.h"
+#include "base/text.h"
 #include "base/time.h"
 #include "reader/core/open.h"
 
@@ -78,13 +79,6 @@ static int fail_errno(const struct sonde_ship *ship, int err, const char *path)
 static int ship_fail_memory(const struct sonde_ship *ship)
 {
 	return sonde_net_fail(ship->config.error, -ENOMEM, "no memory");
-}
-
-static const char *ship_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 int sonde_ship_new(const struct sonde_ship_config *config,
@@ -226,7 +220,7 @@ static int name_origin(struct origin *origin, const struct sonde_source *source)
 		below = origin->path + length + 1;
 	name_host(ship, source, head->host, sizeof(head->host));
 	(void)snprintf(head->recording, sizeof(head->recording), "%s",
-		       ship_base_name(ship->top));
+		       sonde_text_base(ship->top));
 	if (snprintf(head->path, sizeof(head->path), "%s", below) >=
 		    (int)sizeof(head->path) ||
 	    !sonde_net_is_name(head->host) ||
@@ -531,7 +525,7 @@ static bool ship_has_index(const struct origin *origin, const char *index)
 
 static int ship_stream(struct origin *origin, const struct sonde_stream *stream)
 {
-	const char *name = ship_base_name(stream->path);
+	const char *name = sonde_text_base(stream->path);
 	struct reading reading = { origin, NULL, stream->path, -1 };
 	char index[NAME_MAX + 16];
 	bool is_at_rest;

@@ -535,15 +535,13 @@ static bool base_name(const struct sonde_probe_point *point,
 		      char to[NAME_MAX_LENGTH + 1])
 {
 	const char *text = source_of(point, "name");
-	const char *slash;
 	size_t n = 0;
 
 	if (!text && point->type != SONDE_PROBE_STATIC)
 		text = source_of(point, "at");
 	if (!text)
 		return false;
-	slash = strrchr(text, '/');
-	text = slash ? slash + 1 : text;
+	text = sonde_text_base(text);
 	if (!isalpha((unsigned char)*text) && *text != '_')
 		return false;
 	for (; *text && n < NAME_MAX_LENGTH; text++) {

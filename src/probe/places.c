@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 
 enum {
 	NAME_SIZE = 512,
@@ -527,7 +528,6 @@ void sonde_probe_places_say(struct sonde_probe_dwarf *dwarf, uint64_t address,
 	Dwfl_Module *module = dwfl_addrmodule(dwarf->dwfl, address);
 	Dwfl_Line *line = module ? dwfl_module_getsrc(module, address) : NULL;
 	const char *file;
-	const char *base;
 	int number = 0;
 
 	to[0] = '\0';
@@ -535,6 +535,5 @@ void sonde_probe_places_say(struct sonde_probe_dwarf *dwarf, uint64_t address,
 		      NULL;
 	if (!file)
 		return;
-	base = strrchr(file, '/');
-	(void)snprintf(to, size, "%s, line %d", base ? base + 1 : file, number);
+	(void)snprintf(to, size, "%s, line %d", sonde_text_base(file), number);
 }

@@ -15,6 +15,7 @@
 #include "base/grow.h"
 #include "base/number.h"
 #include "base/search.h"
+#include "base/text.h"
 #include "probe/child.h"
 #include "probe/debuginfo_parts.h"
 #include "types/select.h"
@@ -88,12 +89,11 @@ static int say_module(Dwfl_Module *module, void **user, const char *path,
 		      Dwarf_Addr start, void *ctx)
 {
 	struct asking *asking = ctx;
-	const char *base = strrchr(path, '/');
+	const char *base = sonde_text_base(path);
 	int nr;
 
 	(void)user;
 	(void)start;
-	base = base ? base + 1 : path;
 	nr = chosen_is_asked(asking, base) ? dwfl_module_getsymtab(module) : 0;
 	for (int i = 0; i < nr; i++) {
 		GElf_Addr address;

@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "probe/inject/inject.h"
 #include "probe/inject/procfs.h"
 
@@ -36,7 +37,6 @@ static bool modules_find_file(const struct sonde_maps *mappings,
 			      struct sonde_hooks_module *module)
 {
 	const struct sonde_mapping *in = mapping_at(mappings, address);
-	const char *name;
 
 	if (!in || !in->inode)
 		return false;
@@ -53,9 +53,8 @@ static bool modules_find_file(const struct sonde_maps *mappings,
 			module->code_end = m->end;
 		}
 	}
-	name = strrchr(in->path, '/');
 	(void)snprintf(module->name, sizeof(module->name), "%s",
-		       name ? name + 1 : in->path);
+		       sonde_text_base(in->path));
 	return true;
 }
 

@@ -20,6 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "reader/core/open.h"
 #include "reader/core/packets.h"
 
@@ -110,12 +111,11 @@ static int map_index(const char *folder, const char *name,
 int sonde_stream_index_check(const struct sonde_stream *stream,
 			     const char **ret_why)
 {
-	const char *name = strrchr(stream->path, '/');
 	struct sonde_bytes index;
 	const char *why = NULL;
 	int err;
 
-	err = map_index(stream->source->path, name ? name + 1 : stream->path,
+	err = map_index(stream->source->path, sonde_text_base(stream->path),
 			&index);
 	if (err)
 		return err;

@@ -16,6 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/text.h"
 #include "sys/write.h"
 
 int sonde_cut_fail(struct sonde_cut_files *files, int err, const char *format,
@@ -28,13 +29,6 @@ int sonde_cut_fail(struct sonde_cut_files *files, int err, const char *format,
 			args);
 	va_end(args);
 	return err;
-}
-
-static const char *files_base_name(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash ? slash + 1 : path;
 }
 
 static size_t source_index(const struct sonde_cut_files *files,
@@ -149,7 +143,7 @@ static int make_source(struct sonde_cut_files *files, size_t i)
 
 	if (files->trace->nr_sources > 1) {
 		if (snprintf(name, sizeof(name), "%zu-%s", i,
-			     files_base_name(source->path)) >=
+			     sonde_text_base(source->path)) >=
 		    (int)sizeof(name))
 			return sonde_cut_fail(files, -ENAMETOOLONG,
 					      "%.300s: path too long",
@@ -195,7 +189,7 @@ void sonde_cut_files_fini(struct sonde_cut_files *files)
 static int files_open_file(struct sonde_cut_files *files,
 			   const struct sonde_stream *stream)
 {
-	const char *name = files_base_name(stream->path);
+	const char *name = sonde_text_base(stream->path);
 
 	new_path(files, name, files->path);
 	files->fd = files_make_file(

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/text.h"
 #include "view/export/who.h"
 
 struct timeline {
@@ -21,32 +22,26 @@ struct timeline {
 	struct sonde_spans *spans;
 };
 
+static const char *stream_name(const struct sonde_event *event)
+{
+	struct sonde_stream_info info;
+
+	sonde_stream_get_info(event->stream, &info);
+	return sonde_text_base(info.path);
+}
+
 /* "sqlite3" of "sqlite3-20939-0_cpu1", if the process is 20939: so Sonde calls
  * its streams. */
 static void process_of_stream(const struct sonde_event *event, int32_t pid,
 			      char *to, size_t size)
 {
-	struct sonde_stream_info info;
-	const char *base;
+	const char *name = stream_name(event);
 	const char *end;
 	char number[16];
 
-	sonde_stream_get_info(event->stream, &info);
-	base = strrchr(info.path, '/');
-	base = base ? base + 1 : info.path;
 	(void)snprintf(number, sizeof(number), "-%" PRId32 "-", pid);
-	end = strstr(base, number);
-	(void)snprintf(to, size, "%.*s", end ? (int)(end - base) : 0, base);
-}
-
-static void stream_name(const struct sonde_event *event, char *to, size_t size)
-{
-	struct sonde_stream_info info;
-	const char *base;
-
-	sonde_stream_get_info(event->stream, &info);
-	base = strrchr(info.path, '/');
-	(void)snprintf(to, size, "%s", base ? base + 1 : info.path);
+	end = strstr(name, number);
+	(void)snprintf(to, size, "%.*s", end ? (int)(end - name) : 0, name);
 }
 
 /* Tells the writer about a track that it doesn't know yet; track->user is
@@ -74,7 +69,7 @@ static int tell_track(struct timeline *line, struct sonde_track *track,
 		(void)snprintf(text, sizeof(text), "CPU %" PRId32, track->id);
 		break;
 	case SONDE_TRACK_STREAM:
-		stream_name(event, text, sizeof(text));
+		(void)snprintf(text, sizeof(text), "%s", stream_name(event));
 		break;
 	}
 	return line->ops->track(line->ctx, track, &name);

@@ -95,9 +95,19 @@ static void only_whole_words_are_in_a_list(void **state)
 	assert_false(sonde_text_has("a,bc", 3, ",", "bc"));
 }
 
+static void a_paths_base_is_behind_its_last_slash(void **state)
+{
+	(void)state;
+	assert_string_equal(sonde_text_base("/usr/bin/true"), "true");
+	assert_string_equal(sonde_text_base("true"), "true");
+	assert_string_equal(sonde_text_base("a/b/"), "");
+	assert_string_equal(sonde_text_base(""), "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_paths_base_is_behind_its_last_slash),
 		cmocka_unit_test(what_is_added_stands_behind_the_rest),
 		cmocka_unit_test(text_is_cut_and_counted),
 		cmocka_unit_test(text_that_fits_but_for_its_end_is_cut),
