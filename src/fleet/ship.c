@@ -30,6 +30,7 @@
 #include "base/sum.h"
 #include "base/text.h"
 #include "base/time.h"
+#include "ctf/os.h"
 #include "reader/core/open.h"
 
 #define PART_BYTES ((uint64_t)1 << 20) /* of what no packet has */
@@ -297,23 +298,19 @@ static int body_room(struct sonde_ship *ship, uint64_t size)
 static int ship_read(struct sonde_ship *ship, int fd, const char *path,
 		     uint64_t offset, uint64_t size)
 {
-	ssize_t n;
 	int err = body_room(ship, size);
+	ssize_t n;
 
-	for (uint64_t done = 0; !err && done < size; done += (uint64_t)n) {
-		n = pread(fd, ship->body + done, size - done,
-			  (off_t)(offset + done));
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n < 0)
-			err = fail_errno(ship, -errno, path);
-		else if (n == 0)
-			err = sonde_net_fail(ship->config.error, -ENODATA,
-					     "%.400s shrank while it was "
-					     "being read",
-					     path);
-	}
-	return err;
+	if (err)
+		return err;
+	n = sonde_ctf_pread(fd, ship->body, size, offset);
+	if (n < 0)
+		return fail_errno(ship, (int)n, path);
+	return (uint64_t)n == size ?
+		       0 :
+		       sonde_net_fail(ship->config.error, -ENODATA,
+				      "%.400s shrank while it was being read",
+				      path);
 }
 
 /* Publishes a file as a document if it isn't as it was. One that isn't there is
@@ -380,12 +377,12 @@ static int count_bytes(const struct reading *reading, uint64_t offset,
 
 	while (*bytes) {
 		uint64_t size = *bytes < SCAN_BYTES ? *bytes : SCAN_BYTES;
-		ssize_t n = pread(reading->fd, part, size,
-				  (off_t)(offset + *bytes - size));
+		ssize_t n = sonde_ctf_pread(reading->fd, part, size,
+					    offset + *bytes - size);
 
 		if (n != (ssize_t)size)
 			return fail_errno(reading->origin->ship,
-					  n < 0 ? -errno : -ENODATA,
+					  n < 0 ? (int)n : -ENODATA,
 					  reading->path);
 		while (size && !part[size - 1]) {
 			size--;
@@ -397,9 +394,10 @@ static int count_bytes(const struct reading *reading, uint64_t offset,
 	return 0;
 }
 
-/* Publishes the next piece, of `bytes` bytes. */
+/* Publishes the next piece, of `bytes` bytes, of which `body` come before the
+ * zeros at its end. */
 static int ship_piece(const struct reading *reading, uint64_t bytes,
-		      const struct sonde_packet *packet)
+		      uint64_t body, const struct sonde_packet *packet)
 {
 	struct shipped *file = reading->file;
 	struct sonde_ship *ship = reading->origin->ship;
@@ -409,16 +407,14 @@ static int ship_piece(const struct reading *reading, uint64_t bytes,
 	head.kind = packet ? SONDE_NET_PACKET : SONDE_NET_REST;
 	head.number = file->number;
 	head.offset = file->offset;
-	head.bytes = head.body = bytes;
+	head.bytes = bytes;
+	head.body = body;
 	if (packet) {
 		head.begin_ns = packet->begin_ns;
 		head.end_ns = packet->end_ns;
 	}
 	memcpy(head.file, file->name, sizeof(head.file));
-	err = count_bytes(reading, head.offset, &head.body);
-	if (!err)
-		err = ship_read(ship, reading->fd, reading->path, head.offset,
-				head.body);
+	err = ship_read(ship, reading->fd, reading->path, head.offset, body);
 	if (!err)
 		err = ship_publish(reading->origin, &head, ship->body);
 	if (err)
@@ -434,10 +430,13 @@ static int ship_rest(const struct reading *reading, uint64_t to)
 	int err = 0;
 
 	while (!err && reading->file->offset < to) {
-		uint64_t bytes = to - reading->file->offset;
+		uint64_t left = to - reading->file->offset;
+		uint64_t bytes = left < PART_BYTES ? left : PART_BYTES;
+		uint64_t body = bytes;
 
-		err = ship_piece(reading,
-				 bytes < PART_BYTES ? bytes : PART_BYTES, NULL);
+		err = count_bytes(reading, reading->file->offset, &body);
+		if (!err)
+			err = ship_piece(reading, bytes, body, NULL);
 	}
 	return err;
 }
@@ -446,7 +445,7 @@ static int ship_packet(const struct reading *reading,
 		       const struct sonde_packet *packet)
 {
 	uint64_t end = packet->offset + packet->bytes;
-	uint64_t bytes = packet->bytes;
+	uint64_t body = packet->bytes;
 	int err;
 
 	if (end <= reading->file->offset)
@@ -455,11 +454,11 @@ static int ship_packet(const struct reading *reading,
 	if (err)
 		return err;
 	if (packet->offset == reading->file->offset) {
-		err = count_bytes(reading, packet->offset, &bytes);
+		err = count_bytes(reading, packet->offset, &body);
 		if (err)
 			return err;
-		if (bytes <= sonde_net_body_max(reading->origin->log))
-			return ship_piece(reading, packet->bytes, packet);
+		if (body <= sonde_net_body_max(reading->origin->log))
+			return ship_piece(reading, packet->bytes, body, packet);
 	}
 	return ship_rest(reading, end);
 }
