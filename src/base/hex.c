@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hex.c - hexadecimal numbers and bytes, out of the text of a packet.
+ * hex.c - hexadecimal numbers and bytes, out of the text of a packet, and bytes
+ * as text.
  *
  * *at is behind what was taken if that was understood; bytes are pairs of
  * digits. Time is linear in the text.
@@ -72,4 +73,16 @@ char *sonde_hex_bytes(const char *text, size_t *ret_nr)
 	if (ret_nr)
 		*ret_nr = nr;
 	return bytes;
+}
+
+void sonde_hex_put(const void *bytes, size_t nr, char *to)
+{
+	static const char digits[] = "0123456789abcdef";
+	const uint8_t *from = bytes;
+
+	for (size_t i = 0; i < nr; i++) {
+		*to++ = digits[from[i] >> 4];
+		*to++ = digits[from[i] & 15];
+	}
+	*to = '\0';
 }

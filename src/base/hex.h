@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hex.h - reading a packet's text from left to right.
+ * hex.h - reading a packet's text from left to right, and bytes as text.
  *
- * Each moves *at behind what it took; if it is false, *at is anywhere in the
+ * What reads moves *at behind what it took; if it is false, *at is anywhere in the
  * text, and the packet is to be refused.
  */
 #ifndef BASE_HEX_H
@@ -25,5 +25,8 @@ bool sonde_hex_take_bytes(const char **at, uint8_t *to, size_t nr);
 /* All the rest of the text, as bytes and a NUL, for free(); NULL: it isn't
  * hexadecimal, or memory ran out. */
 char *sonde_hex_bytes(const char *text, size_t *ret_nr);
+
+/* Two digits for each byte, and a NUL: 2 * nr + 1 bytes. */
+void sonde_hex_put(const void *bytes, size_t nr, char *to);
 
 #endif /* BASE_HEX_H */

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdio.h>
 
+#include "base/hex.h"
 #include "base/port.h"
 #include "base/time.h"
 #include "cmd/cmd.h"
@@ -97,7 +98,7 @@ static void collect_put_trace(struct sonde_table *table,
 {
 	char uuid[33];
 
-	sonde_net_put_uuid(trace->trace, uuid);
+	sonde_hex_put(trace->trace, 16, uuid);
 	sonde_table_row(table);
 	sonde_table_text(table, COLUMN_HOST, trace->host);
 	sonde_table_text(table, COLUMN_TRACE, trace->place);

@@ -25,6 +25,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/hex.h"
 #include "base/text.h"
 #include "ctf/place.h"
 #include "fleet/notes.h"
@@ -502,7 +503,7 @@ static int meet_log(void *ctx, const char *host, const uint8_t id[16])
 	trace->dir = -1;
 	memcpy(trace->trace, id, 16);
 	(void)snprintf(trace->host, sizeof(trace->host), "%s", host);
-	sonde_net_put_uuid(id, trace->id);
+	sonde_hex_put(id, 16, trace->id);
 	(void)snprintf(trace->notes_name, sizeof(trace->notes_name), "%s.%s",
 		       host, trace->id);
 	sonde_notes_init(&trace->notes);

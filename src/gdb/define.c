@@ -85,8 +85,7 @@ static int name_point(struct sonde_gdb_server *server,
 	if (!packet)
 		return -ENOMEM;
 	memcpy(packet, head, used);
-	for (const char *c = name; *c; c++, used += 2)
-		(void)sprintf(packet + used, "%02x", (uint8_t)*c);
+	sonde_hex_put(name, strlen(name), packet + used);
 	rc = sonde_probe_points_source(&server->points, packet);
 	free(packet);
 	return rc;

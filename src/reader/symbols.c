@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "base/grow.h"
+#include "base/hex.h"
 #include "base/search.h"
 #include "reader/names/demangle.h"
 #include "reader/names/dwarf.h"
@@ -113,9 +114,7 @@ static bool find_build_id(Elf_Data *data, char *to)
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
 		    !memcmp(bytes + name, "GNU", 4) && note.n_descsz > 0 &&
 		    note.n_descsz <= BUILD_ID_MAX) {
-			for (size_t i = 0; i < note.n_descsz; i++)
-				(void)snprintf(to + 2 * i, 3, "%02x",
-					       bytes[desc + i]);
+			sonde_hex_put(bytes + desc, note.n_descsz, to);
 			return true;
 		}
 		at = next;

@@ -31,6 +31,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/number.h"
 #include "base/uuid.h"
 #include "ctf/place.h"
@@ -238,7 +239,7 @@ static int files_log_open(struct sonde_net *net, const char *host,
 	log->log.net = net;
 	log->log.body_max = SONDE_NET_BODY_MAX;
 	log->dir = log->fd = log->in = -1;
-	sonde_net_put_uuid(trace, name);
+	sonde_hex_put(trace, 16, name);
 	if (asprintf(&log->path, "%s/%s/%s", ((struct files_net *)net)->path,
 		     host, name) < 0) {
 		free(log);

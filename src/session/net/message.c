@@ -85,12 +85,6 @@ bool sonde_net_is_file(enum sonde_net_kind kind, const char *file)
 
 /* ---- writing ---- */
 
-void sonde_net_put_uuid(const uint8_t uuid[16], char to[33])
-{
-	for (size_t i = 0; i < 16; i++)
-		(void)snprintf(to + 2 * i, 3, "%02x", uuid[i]);
-}
-
 static bool net_is_plain(char c)
 {
 	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
@@ -112,7 +106,7 @@ size_t sonde_net_head_put(const struct sonde_net_head *head,
 	struct sonde_text text = { .to = to, .size = SONDE_NET_HEAD_MAX };
 	char trace[33];
 
-	sonde_net_put_uuid(head->trace, trace);
+	sonde_hex_put(head->trace, 16, trace);
 	sonde_text_add(&text,
 		       "sonde1 %s trace=%s number=%" PRIu64 " offset=%" PRIu64
 		       " bytes=%" PRIu64 " body=%" PRIu64 " sum=%016" PRIx64

@@ -66,9 +66,6 @@ bool sonde_net_is_path(const char *path);
 /* Whether a file of pieces may be called so, or one that is a document. */
 bool sonde_net_is_file(enum sonde_net_kind kind, const char *file);
 
-/* A UUID as we write it: 32 digits and a NUL. */
-void sonde_net_put_uuid(const uint8_t uuid[16], char to[33]);
-
 /* The line, with its newline and a NUL behind that; its bytes. */
 size_t sonde_net_head_put(const struct sonde_net_head *head,
 			  char to[SONDE_NET_HEAD_MAX]);

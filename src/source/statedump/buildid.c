@@ -19,6 +19,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "base/time.h"
 #include "source/statedump/proc.h"
 #include "sys/regular.h"
@@ -96,17 +97,6 @@ static bool get_notes(const struct parts *parts, const uint8_t *table,
 	return part.p_type == PT_NOTE;
 }
 
-static void write_hex(const uint8_t *bytes, size_t size, char *to)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	for (size_t i = 0; i < size; i++) {
-		*to++ = digits[bytes[i] >> 4];
-		*to++ = digits[bytes[i] & 15];
-	}
-	*to = '\0';
-}
-
 /* Notes: sizes of name and content, a type; name; content; each padded. */
 static bool search_notes(const uint8_t *bytes, size_t size, size_t align,
 			 char *to)
@@ -130,7 +120,7 @@ static bool search_notes(const uint8_t *bytes, size_t size, size_t align,
 		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
 		    !memcmp(bytes + name, ELF_NOTE_GNU, 4) && note.n_descsz &&
 		    note.n_descsz <= SONDE_BUILD_ID_BYTES) {
-			write_hex(bytes + content, note.n_descsz, to);
+			sonde_hex_put(bytes + content, note.n_descsz, to);
 			return true;
 		}
 		at += (note.n_descsz + align - 1) & ~(align - 1);

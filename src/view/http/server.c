@@ -23,6 +23,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/port.h"
 #include "view/http/page.h"
@@ -351,8 +352,7 @@ static int make_token(struct sonde_view_server *server)
 
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
 		return -errno;
-	for (size_t i = 0; i < sizeof(bytes); i++)
-		(void)snprintf(server->token + 2 * i, 3, "%02x", bytes[i]);
+	sonde_hex_put(bytes, sizeof(bytes), server->token);
 	return 0;
 }
 
