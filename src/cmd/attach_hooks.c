@@ -21,11 +21,6 @@
 
 static struct sonde_hooks *attached; /* one recording per process */
 
-static void say_hooks(const char *text)
-{
-	sonde_complain("%s", text);
-}
-
 /* A program that is started has these by preloading. */
 static unsigned int groups_of(const struct sonde_record_options *options)
 {
@@ -45,7 +40,7 @@ static int begin_hooks(void *ctx, const struct sonde_child *child)
 		.verbose = options->verbose,
 		.quiet = options->quiet,
 		.child = child,
-		.say = say_hooks,
+		.say = sonde_complain_text,
 	};
 
 	attached = sonde_hooks_new(&config);

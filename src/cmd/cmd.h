@@ -46,5 +46,7 @@ int sonde_gdb_check_process(pid_t pid);
 /* "sonde: " and one line on standard error. */
 __attribute__((format(printf, 1, 2))) void sonde_complain(const char *format,
 							  ...);
+/* The same, of a text, for whoever has lines for a user and no name. */
+void sonde_complain_text(const char *text);
 
 #endif /* CMD_CMD_H */

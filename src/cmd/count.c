@@ -80,11 +80,6 @@ static void tell(const struct counting *counting,
 
 /* ---- the command ---- */
 
-static void say(const char *text)
-{
-	sonde_complain("%s", text);
-}
-
 static int count(struct counting *counting, struct sonde_front_config *config)
 {
 	const struct sonde_record_options *options = counting->options;
@@ -141,31 +136,17 @@ static int begin(struct sonde_record_options *options,
 static int start(struct sonde_record_options *options)
 {
 	struct counting counting;
-	char program[PATH_MAX];
-	char preload[PATH_MAX] = "";
-	struct sonde_front_config config = {
-		.session = &options->session,
-		.program = options->program,
-		.quiet = options->quiet,
-		.program_path = program,
-		.hooks = sonde_command_hooks(options),
-		.look = options->live ? look : NULL,
-		.look_ctx = &counting,
-		.look_ms = (int)(options->interval_us / 4000),
-		.say = say,
-	};
-	int rc = 0;
+	struct sonde_command_start start;
+	int rc = sonde_command_prepare(options, &start);
 
-	if (options->program)
-		rc = sonde_command_find_program(options->program[0], program);
-	if (!rc)
-		rc = sonde_command_find_preload(options, preload);
 	if (!rc)
 		rc = begin(options, &counting);
 	if (rc)
 		return rc;
-	config.preload = *preload ? preload : NULL;
-	return count(&counting, &config);
+	start.config.look = options->live ? look : NULL;
+	start.config.look_ctx = &counting;
+	start.config.look_ms = (int)(options->interval_us / 4000);
+	return count(&counting, &start.config);
 }
 
 int sonde_command_count_run(const struct sonde_command *command, int argc,

@@ -20,7 +20,6 @@
 
 #include "base/grow.h"
 #include "base/time.h"
-#include "cmd/attach_hooks.h"
 #include "cmd/read_watch.h"
 #include "cmd/recording.h"
 #include "reader/follow.h"
@@ -163,34 +162,13 @@ static int record(struct own *own, struct sonde_front_config *config)
 	if (!own->error)
 		own->error = follower->end(follower->ctx);
 	leave_place(own, own->options->output);
-	is_enough = own->error == -EPIPE || own->error == -ECANCELED;
+	is_enough = sonde_command_is_enough(own->error);
 	status = follower->finish(follower->ctx, own->error);
 	if (is_enough)
 		return 0;
 	tell_summary(own, config, &result);
 	return status ? status :
 			sonde_command_exit_status(own->options, &result);
-}
-
-static int prepare(struct sonde_record_options *options,
-		   struct sonde_front_config *config, char program[PATH_MAX],
-		   char preload[PATH_MAX])
-{
-	static struct sonde_front_hooks table;
-	int rc;
-
-	sonde_command_fit_memory(options);
-	options->session.read_timer_us = READ_US;
-	options->session.is_scratch = !options->output;
-	rc = sonde_command_check_memory(options);
-	if (!rc && options->program)
-		rc = sonde_command_find_program(options->program[0], program);
-	if (!rc)
-		rc = sonde_command_find_preload(options, preload);
-	if (!rc)
-		rc = sonde_command_attach_hooks(options, &table,
-						&config->attach_hooks);
-	return rc;
 }
 
 static int begin(struct own *own)
@@ -211,48 +189,64 @@ static int begin(struct own *own)
 	return rc;
 }
 
-static void say(const char *text)
-{
-	sonde_complain("%s", text);
-}
-
 static int follow_own(const struct sonde_command_follower *follower,
 		      struct sonde_record_options *options)
 {
 	static struct own own;
-	char program[PATH_MAX];
-	char preload[PATH_MAX] = "";
-	struct sonde_front_config config = {
-		.session = &options->session,
-		.program = options->program,
-		.quiet = options->quiet,
-		.program_path = program,
-		.hooks = sonde_command_hooks(options),
-		.look = look,
-		.look_ctx = &own,
-		.look_ms = SONDE_FOLLOW_LOOK_MS,
-		.say = say,
-	};
-	int rc = prepare(options, &config, program, preload);
+	static struct sonde_command_start start;
+	int rc;
 
+	options->session.read_timer_us = READ_US;
+	options->session.is_scratch = !options->output;
+	rc = sonde_command_prepare_recording(options, &start);
 	own.follower = follower;
 	own.options = options;
 	if (!rc)
 		rc = begin(&own);
 	if (!rc) {
-		config.directory = own.directory;
-		config.place = &own.place;
-		config.preload = *preload ? preload : NULL;
-		rc = record(&own, &config);
+		start.config.look = look;
+		start.config.look_ctx = &own;
+		start.config.look_ms = SONDE_FOLLOW_LOOK_MS;
+		start.config.directory = own.directory;
+		start.config.place = &own.place;
+		rc = record(&own, &start.config);
 	}
 	sonde_follow_free(own.follow);
 	return rc;
 }
 
 int sonde_command_follow(const struct sonde_command_follower *follower,
+			 int argc, char **argv,
 			 struct sonde_record_options *options)
 {
+	char error[512];
+
+	if (sonde_record_options_parse_table(follower->command->options, argc,
+					     argv, options, error,
+					     sizeof(error))) {
+		sonde_complain("%s", error);
+		return SONDE_EXIT_USAGE;
+	}
+	if (options->help) {
+		sonde_help(follower->command);
+		return 0;
+	}
 	return options->name ?
 		       sonde_command_follow_session(follower, options->name) :
 		       follow_own(follower, options);
+}
+
+bool sonde_command_is_enough(int error)
+{
+	return error == -EPIPE || error == -ECANCELED;
+}
+
+int sonde_command_explain_writing(const struct sonde_command *command,
+				  int error)
+{
+	if (!error || error == -EPIPE || error == -EINTR)
+		return 0;
+	sonde_complain("%s: writing failed: %s", command->name,
+		       strerrordesc_np(-error));
+	return SONDE_EXIT_FAILED;
 }

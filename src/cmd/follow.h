@@ -14,6 +14,7 @@
 #ifndef CMD_FOLLOW_H
 #define CMD_FOLLOW_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cmd/cmd.h"
@@ -39,9 +40,18 @@ struct sonde_command_follower {
 	void *ctx;
 };
 
-/* options->name, or what they say is to be recorded. An exit status. */
+/* By the words of the command line: of a session, or of what they say is to be
+ * recorded. `options` is for the follower, too. An exit status. */
 int sonde_command_follow(const struct sonde_command_follower *follower,
+			 int argc, char **argv,
 			 struct sonde_record_options *options);
+
+/* Nothing went wrong: the user, or who read, wants no more. */
+bool sonde_command_is_enough(int error);
+
+/* What became of the last writing, 0 or -errno; an exit status. */
+int sonde_command_explain_writing(const struct sonde_command *command,
+				  int error);
 
 /* ---- follow_session.c ---- */
 

@@ -30,6 +30,11 @@ void sonde_complain(const char *format, ...)
 	(void)fprintf(stderr, "sonde: %s\n", safe);
 }
 
+void sonde_complain_text(const char *text)
+{
+	sonde_complain("%s", text);
+}
+
 /* Breaks lines between words; the first begins at column `at`. */
 static void put_wrapped(const char *text, int at)
 {

@@ -20,11 +20,6 @@ struct live {
 	struct sonde_live *lines;
 };
 
-static void say(const char *text)
-{
-	sonde_complain("%s", text);
-}
-
 static int begin_live(void *ctx, struct sonde_follow *follow, uint64_t hold_ns)
 {
 	struct live *state = ctx;
@@ -35,7 +30,7 @@ static int begin_live(void *ctx, struct sonde_follow *follow, uint64_t hold_ns)
 		.columns = state->options.columns,
 		.hold_ns = hold_ns,
 		.json = state->options.json,
-		.say = say,
+		.say = sonde_complain_text,
 	};
 	struct sonde_show show;
 
@@ -107,29 +102,21 @@ static int tell_live_error(const struct live *state, int error_number)
 	return SONDE_EXIT_USAGE;
 }
 
-static bool is_enough(int error)
-{
-	return error == -EPIPE || error == -ECANCELED;
-}
-
 /* What is held back, the counts, and what went wrong. */
 static int finish_live(void *ctx, int error)
 {
 	struct live *state = ctx;
-	int status = 0;
 	int writing = 0;
+	int status;
 
-	if (!is_enough(error)) {
+	if (!sonde_command_is_enough(error)) {
 		writing = sonde_live_drain(state->lines);
 		tell_live_counts(state);
 	}
-	if (error && !is_enough(error)) {
-		status = tell_live_error(state, error);
-	} else if (writing && writing != -EPIPE && writing != -EINTR) {
-		sonde_complain("live: writing failed: %s",
-			       strerrordesc_np(-writing));
-		status = SONDE_EXIT_FAILED;
-	}
+	status = error && !sonde_command_is_enough(error) ?
+			 tell_live_error(state, error) :
+			 sonde_command_explain_writing(&sonde_command_live,
+						       writing);
 	sonde_live_free(state->lines);
 	return status;
 }
@@ -146,18 +133,8 @@ static int run(int argc, char **argv)
 		.finish = finish_live,
 		.ctx = &live,
 	};
-	char error[512];
 
-	if (sonde_parse_live_options(argc, argv, &live.options, error,
-				     sizeof(error))) {
-		sonde_complain("%s", error);
-		return SONDE_EXIT_USAGE;
-	}
-	if (live.options.help) {
-		sonde_help(&sonde_command_live);
-		return 0;
-	}
-	return sonde_command_follow(&follower, &live.options);
+	return sonde_command_follow(&follower, argc, argv, &live.options);
 }
 
 const struct sonde_command sonde_command_live = {

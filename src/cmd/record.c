@@ -17,7 +17,6 @@
 
 #include "base/nearest.h"
 #include "base/number.h"
-#include "cmd/attach_hooks.h"
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/recording.h"
@@ -31,11 +30,6 @@
 #include "session/kin.h"
 #include "session/options.h"
 #include "view/text/show.h"
-
-static void say(const char *text)
-{
-	sonde_complain("%s", text);
-}
 
 /* Somebody may have moved it: `path` is where it is then. */
 static void find_directory(const struct sonde_place *place,
@@ -146,33 +140,10 @@ static int record_into_directory(const struct sonde_record_options *options,
 
 int sonde_command_record_run(struct sonde_record_options *options)
 {
-	struct sonde_front_hooks table;
-	char program[PATH_MAX];
-	char preload[PATH_MAX] = "";
-	struct sonde_front_config config = {
-		.session = &options->session,
-		.program = options->program,
-		.quiet = options->quiet,
-		.program_path = program,
-		.hooks = sonde_command_hooks(options),
-		.say = say,
-	};
-	int rc;
+	struct sonde_command_start start;
+	int rc = sonde_command_prepare_recording(options, &start);
 
-	sonde_command_fit_memory(options);
-	rc = sonde_command_check_memory(options);
-
-	if (!rc && options->program)
-		rc = sonde_command_find_program(options->program[0], program);
-	if (!rc)
-		rc = sonde_command_find_preload(options, preload);
-	if (!rc)
-		rc = sonde_command_attach_hooks(options, &table,
-						&config.attach_hooks);
-	if (rc)
-		return rc;
-	config.preload = *preload ? preload : NULL;
-	return record_into_directory(options, &config);
+	return rc ? rc : record_into_directory(options, &start.config);
 }
 
 static int run(int argc, char **argv)

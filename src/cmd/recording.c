@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "base/number.h"
+#include "cmd/attach_hooks.h"
 #include "cmd/cmd.h"
 #include "session/budget.h"
 #include "session/cgroup.h"
@@ -166,4 +167,44 @@ void sonde_command_fit_memory(struct sonde_record_options *options)
 	    options->session.kernel.memory_bytes > left / 4)
 		warn_of_group("kernel-memory",
 			      options->session.kernel.memory_bytes, left);
+}
+
+int sonde_command_prepare(struct sonde_record_options *options,
+			  struct sonde_command_start *ret_start)
+{
+	int rc = 0;
+
+	*ret_start->preload = '\0';
+	ret_start->config = (struct sonde_front_config){
+		.session = &options->session,
+		.program = options->program,
+		.quiet = options->quiet,
+		.program_path = ret_start->program,
+		.hooks = sonde_command_hooks(options),
+		.say = sonde_complain_text,
+	};
+	if (options->program)
+		rc = sonde_command_find_program(options->program[0],
+						ret_start->program);
+	if (!rc)
+		rc = sonde_command_find_preload(options, ret_start->preload);
+	if (*ret_start->preload)
+		ret_start->config.preload = ret_start->preload;
+	return rc;
+}
+
+int sonde_command_prepare_recording(struct sonde_record_options *options,
+				    struct sonde_command_start *ret_start)
+{
+	int rc;
+
+	sonde_command_fit_memory(options);
+	rc = sonde_command_check_memory(options);
+	if (!rc)
+		rc = sonde_command_prepare(options, ret_start);
+	if (!rc)
+		rc = sonde_command_attach_hooks(
+			options, &ret_start->table,
+			&ret_start->config.attach_hooks);
+	return rc;
 }

@@ -15,6 +15,7 @@
 
 #include "ctf/place.h"
 #include "session/front.h"
+#include "session/front_hooks.h"
 #include "session/options.h"
 
 #define SONDE_EXIT_FAILED 1
@@ -39,6 +40,22 @@ int sonde_command_find_preload(const struct sonde_record_options *options,
 
 /* The calls that are recorded (session/launch.h). */
 const char *sonde_command_hooks(const struct sonde_record_options *options);
+
+/* What a front is told, and what that points to; as long as it runs. */
+struct sonde_command_start {
+	struct sonde_front_config config;
+	struct sonde_front_hooks table;
+	char program[PATH_MAX];
+	char preload[PATH_MAX];
+};
+
+/* The program, and what is preloaded into it. 0, or an exit status. */
+int sonde_command_prepare(struct sonde_record_options *options,
+			  struct sonde_command_start *ret_start);
+/* The same, with the memory of a recording, and what is put into processes that
+ * run. */
+int sonde_command_prepare_recording(struct sonde_record_options *options,
+				    struct sonde_command_start *ret_start);
 
 /* Records; the exit status. */
 int sonde_command_record_run(struct sonde_record_options *options);

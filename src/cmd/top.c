@@ -42,11 +42,6 @@ struct top {
 	bool has_drawn;
 };
 
-static void say(const char *text)
-{
-	sonde_complain("%s", text);
-}
-
 /* ---- drawing ---- */
 
 static void choose_rows(struct top *top)
@@ -232,7 +227,7 @@ static int begin_top(void *ctx, struct sonde_follow *follow, uint64_t hold_ns)
 		.follow = follow,
 		.filter = options->shown_filter,
 		.hold_ns = hold_ns,
-		.say = say,
+		.say = sonde_complain_text,
 	};
 
 	top->view.sort = -1;
@@ -322,22 +317,19 @@ static int draw_last(struct top *top)
 static int finish_top(void *ctx, int error)
 {
 	struct top *top = ctx;
-	bool is_enough = error == -EPIPE || error == -ECANCELED;
 	int status = 0;
 	int writing = 0;
 
 	if (!error || (error == -ECANCELED && top->options.once))
 		writing = draw_last(top);
 	sonde_screen_fini(&top->screen);
-	if (error && !is_enough)
+	if (error && !sonde_command_is_enough(error))
 		status = tell_top_error(top, error);
 	else if (!top->options.quiet && error != -EPIPE)
 		tell_top_counts(top);
-	if (writing && writing != -EPIPE && writing != -EINTR) {
-		sonde_complain("top: writing failed: %s",
-			       strerrordesc_np(-writing));
-		status = SONDE_EXIT_FAILED;
-	}
+	if (!status)
+		status = sonde_command_explain_writing(&sonde_command_top,
+						       writing);
 	sonde_top_free(top->top);
 	return status;
 }
@@ -354,18 +346,8 @@ static int run(int argc, char **argv)
 		.finish = finish_top,
 		.ctx = &top,
 	};
-	char error[512];
 
-	if (sonde_parse_top_options(argc, argv, &top.options, error,
-				    sizeof(error))) {
-		sonde_complain("%s", error);
-		return SONDE_EXIT_USAGE;
-	}
-	if (top.options.help) {
-		sonde_help(&sonde_command_top);
-		return 0;
-	}
-	return sonde_command_follow(&follower, &top.options);
+	return sonde_command_follow(&follower, argc, argv, &top.options);
 }
 
 const struct sonde_command sonde_command_top = {

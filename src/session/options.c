@@ -1325,18 +1325,11 @@ int sonde_count_options_parse(int argc, char *const *argv,
 			     ret_options, error, error_size);
 }
 
-int sonde_parse_live_options(int argc, char *const *argv,
-			     struct sonde_record_options *ret_options,
-			     char *error, size_t error_size)
+int sonde_record_options_parse_table(const struct sonde_option *table, int argc,
+				     char *const *argv,
+				     struct sonde_record_options *ret_options,
+				     char *error, size_t error_size)
 {
-	return parse_options(sonde_live_option_table, false, argc, argv,
-			     ret_options, error, error_size);
-}
-
-int sonde_parse_top_options(int argc, char *const *argv,
-			    struct sonde_record_options *ret_options,
-			    char *error, size_t error_size)
-{
-	return parse_options(sonde_top_option_table, false, argc, argv,
-			     ret_options, error, error_size);
+	return parse_options(table, false, argc, argv, ret_options, error,
+			     error_size);
 }

@@ -85,14 +85,11 @@ int sonde_count_options_parse(int argc, char *const *argv,
 			      struct sonde_record_options *ret_options,
 			      char *error, size_t error_size);
 
-/* The same of `sonde live`, and of `sonde top`. */
-int sonde_parse_live_options(int argc, char *const *argv,
-			     struct sonde_record_options *ret_options,
-			     char *error, size_t error_size);
-
-int sonde_parse_top_options(int argc, char *const *argv,
-			    struct sonde_record_options *ret_options,
-			    char *error, size_t error_size);
+/* The same of `sonde live` or of `sonde top`, by its table. */
+int sonde_record_options_parse_table(const struct sonde_option *table, int argc,
+				     char *const *argv,
+				     struct sonde_record_options *ret_options,
+				     char *error, size_t error_size);
 
 /* A syslog or debug level by name, in any case, or by number. 0 or -EINVAL. */
 int sonde_parse_loglevel(const char *text, uint32_t *ret_level);
