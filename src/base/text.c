@@ -7,6 +7,7 @@
  */
 #include "base/text.h"
 
+#include <ctype.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,4 +58,18 @@ const char *sonde_text_base(const char *path)
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
+}
+
+const char *sonde_text_skip_blanks(const char *text)
+{
+	while (isspace((unsigned char)*text))
+		text++;
+	return text;
+}
+
+size_t sonde_text_trim(const char *text, size_t length)
+{
+	while (length && isspace((unsigned char)text[length - 1]))
+		length--;
+	return length;
 }

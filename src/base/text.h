@@ -32,6 +32,12 @@ size_t sonde_text_item(const char *list);
 /* What follows a path's last '/', or all of it. Borrowed. */
 const char *sonde_text_base(const char *path);
 
+/* What follows the blanks at the beginning. Borrowed. */
+const char *sonde_text_skip_blanks(const char *text);
+
+/* How many of `length` bytes there are without the blanks at their end. */
+size_t sonde_text_trim(const char *text, size_t length);
+
 /* Whether `word` is one of the words of a list of `size` bytes, which has
  * characters of `between` between them. */
 static inline bool sonde_text_has(const char *list, size_t size,

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "base/text.h"
 #include "probe/btf_type.h"
 
 enum {
@@ -193,13 +194,6 @@ static struct sonde_probe_ctype number_of_words(const unsigned int *words)
 	return type;
 }
 
-static const char *skip_blanks(const char *at)
-{
-	while (isspace((unsigned char)*at))
-		at++;
-	return at;
-}
-
 static size_t word_length(const char *at)
 {
 	size_t n = 0;
@@ -252,7 +246,7 @@ static bool c_type_take_word(struct sonde_probe_dwarf *dwarf, const char **at,
 	if (i >= 0) {
 		finding.tag = tags[i];
 		finding.kind = btf_kinds[i];
-		finding.name = skip_blanks(*at + length);
+		finding.name = sonde_text_skip_blanks(*at + length);
 		finding.length = word_length(finding.name);
 		*at = finding.name + finding.length - length;
 	}
@@ -267,7 +261,8 @@ bool sonde_probe_ctype_named(struct sonde_probe_dwarf *dwarf, const char *text,
 
 	*ret_type =
 		(struct sonde_probe_ctype){ .kind = SONDE_PROBE_CTYPE_VOID };
-	for (const char *at = skip_blanks(text); *at; at = skip_blanks(at)) {
+	for (const char *at = sonde_text_skip_blanks(text); *at;
+	     at = sonde_text_skip_blanks(at)) {
 		size_t length = word_length(at);
 
 		if (*at == '*' && stars < STARS_MAX) {

@@ -1143,13 +1143,15 @@ int sonde_probe_compile_value(const struct sonde_probe_scope *scope,
 	struct value value;
 	int rc = begin(&compiling, text, &expr, &value);
 
+	if (rc)
+		return finish(&compiling, rc, expr);
 	settle(&compiling, &value);
-	ret_value->is_address = !rc && value.kind == IS_MEMORY &&
+	ret_value->is_address = value.kind == IS_MEMORY &&
 				value.type.stars == 0 &&
 				(value.type.kind == SONDE_PROBE_CTYPE_ARRAY ||
 				 value.type.kind == SONDE_PROBE_CTYPE_STRUCT);
-	ret_value->is_register = !rc && value.kind == IS_REGISTER;
-	if (!rc && !ret_value->is_address)
+	ret_value->is_register = value.kind == IS_REGISTER;
+	if (!ret_value->is_address)
 		rc = probe_compile_load(&compiling, &value);
 	ret_value->type = value.type;
 	return finish(&compiling, rc, expr);

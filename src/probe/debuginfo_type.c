@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "probe/debuginfo_parts.h"
 
 enum {
@@ -263,13 +264,6 @@ bool sonde_probe_dwarf_say(Dwarf_Die *type, uint64_t nr,
 
 /* ---- expressions ---- */
 
-static const char *skip_blanks(const char *at)
-{
-	while (isspace((unsigned char)*at))
-		at++;
-	return at;
-}
-
 static size_t debuginfo_type_word_length(const char *at)
 {
 	size_t n = 0;
@@ -360,16 +354,16 @@ static bool go_on(Dwarf_Die *type, const char **at, bool *ret_more)
 {
 	const char *close;
 
-	*at = skip_blanks(*at);
+	*at = sonde_text_skip_blanks(*at);
 	*ret_more = true;
 	switch (**at) {
 	case '-':
 		if ((*at)[1] != '>' || !go_through(type))
 			return false;
-		*at = skip_blanks(*at + 2);
+		*at = sonde_text_skip_blanks(*at + 2);
 		return go_to_member(type, at);
 	case '.':
-		*at = skip_blanks(*at + 1);
+		*at = sonde_text_skip_blanks(*at + 1);
 		return go_to_member(type, at);
 	case '[':
 		close = strpbrk(*at + 1, "[]");
@@ -391,17 +385,17 @@ static bool take_times(const char **at, uint64_t *ret_nr)
 	*ret_nr = 1;
 	if (**at != '@')
 		return true;
-	times = skip_blanks(times);
+	times = sonde_text_skip_blanks(times);
 	if (!sonde_number_take(&times, 10, ELEMENTS_MAX, ret_nr) || !*ret_nr)
 		return false;
-	*at = skip_blanks(times);
+	*at = sonde_text_skip_blanks(times);
 	return true;
 }
 
 bool sonde_probe_dwarf_type(struct sonde_probe_dwarf *dwarf, const char *text,
 			    char type[SONDE_PROBE_TYPE_TEXT_MAX + 1])
 {
-	const char *at = skip_blanks(text);
+	const char *at = sonde_text_skip_blanks(text);
 	unsigned int stars = 0;
 	bool more = true;
 	uint64_t nr;
@@ -409,7 +403,7 @@ bool sonde_probe_dwarf_type(struct sonde_probe_dwarf *dwarf, const char *text,
 	size_t length;
 
 	for (; *at == '*' && stars < STEPS_MAX; stars++)
-		at = skip_blanks(at + 1);
+		at = sonde_text_skip_blanks(at + 1);
 	length = debuginfo_type_word_length(at);
 	if (!length || !sonde_probe_dwarf_find(dwarf, at, length, &die) ||
 	    !sonde_probe_dwarf_type_of(&die, &die))

@@ -396,16 +396,13 @@ static int collect_arguments(struct kernel_resolving *resolving)
 /* "/s", "/s80" before a text; what it says holds for all that follow. */
 static const char *take_shape(const char *at, struct kernel_wanted *wanted)
 {
-	while (isspace((unsigned char)*at))
-		at++;
+	at = sonde_text_skip_blanks(at);
 	if (at[0] != '/' || at[1] != 's')
 		return at;
 	wanted->is_text = true;
 	at += 2;
 	(void)sonde_number_take(&at, 10, MEMORY_MAX, &wanted->text_max);
-	while (isspace((unsigned char)*at))
-		at++;
-	return at;
+	return sonde_text_skip_blanks(at);
 }
 
 static int collect_list(struct kernel_resolving *resolving, const char *at)
@@ -419,10 +416,8 @@ static int collect_list(struct kernel_resolving *resolving, const char *at)
 
 		at = take_shape(at, &wanted);
 		length = sonde_text_item(at);
-		(void)snprintf(text, sizeof(text), "%.*s", (int)length, at);
-		for (size_t n = strlen(text);
-		     n && isspace((unsigned char)text[n - 1]); n--)
-			text[n - 1] = '\0';
+		(void)snprintf(text, sizeof(text), "%.*s",
+			       (int)sonde_text_trim(at, length), at);
 		wanted.text = text;
 		rc = !strcmp(text, "$args") ? collect_arguments(resolving) :
 					      collect_value(resolving, &wanted);

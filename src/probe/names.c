@@ -37,13 +37,6 @@ struct things {
 	bool too_many;
 };
 
-static const char *skip_blanks(const char *at)
-{
-	while (isspace((unsigned char)*at))
-		at++;
-	return at;
-}
-
 static bool is_word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_' || c == '$';
@@ -105,13 +98,10 @@ static void add_things(struct things *things,
 	size_t length;
 
 	for (;; at += length + 1) {
-		at = skip_blanks(at);
+		at = sonde_text_skip_blanks(at);
 		length = sonde_text_item(at);
 		thing.text = at;
-		thing.length = length;
-		while (thing.length > 0 &&
-		       isspace((unsigned char)at[thing.length - 1]))
-			thing.length--;
+		thing.length = sonde_text_trim(at, length);
 		if (classify(points, teval, &thing)) {
 			if (things->nr == THINGS_MAX)
 				things->too_many = true;
@@ -132,7 +122,7 @@ static const char *after_command(const char *line, const char *command)
 	if (length < 2 || length > strlen(command) ||
 	    strncmp(line, command, length) != 0)
 		return NULL;
-	line = skip_blanks(line + length);
+	line = sonde_text_skip_blanks(line + length);
 	if (*line == '/')
 		line += strcspn(line, " \t");
 	return line;
@@ -145,7 +135,8 @@ static void list_things(const struct sonde_probe_point *point,
 	bool inside = false; /* while-stepping */
 
 	for (size_t i = 0; i < point->nr_sources; i++) {
-		const char *line = skip_blanks(point->sources[i].text);
+		const char *line =
+			sonde_text_skip_blanks(point->sources[i].text);
 		const char *rest;
 
 		if (strcmp(point->sources[i].kind, "cmd") != 0)

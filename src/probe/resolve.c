@@ -65,24 +65,16 @@ static int fail(struct resolving *resolving, const char *text, const char *why)
 
 /* ---- texts ---- */
 
-static const char *skip_blanks(const char *at)
-{
-	while (isspace((unsigned char)*at))
-		at++;
-	return at;
-}
-
 static void copy_trimmed(char *to, size_t size, const char *from, size_t length)
 {
-	while (length && isspace((unsigned char)from[length - 1]))
-		length--;
-	(void)snprintf(to, size, "%.*s", (int)length, from);
+	(void)snprintf(to, size, "%.*s", (int)sonde_text_trim(from, length),
+		       from);
 }
 
 /* "LOCATION if CONDITION": the word `if`, as GDB takes it. */
 static int resolve_split(struct resolving *resolving)
 {
-	const char *text = skip_blanks(resolving->request->where);
+	const char *text = sonde_text_skip_blanks(resolving->request->where);
 	const char *at = text;
 
 	if (strlen(text) >= TEXT_SIZE)
@@ -97,7 +89,8 @@ static int resolve_split(struct resolving *resolving)
 		     at ? (size_t)(at - text) : strlen(text));
 	if (at)
 		copy_trimmed(resolving->condition, TEXT_SIZE,
-			     skip_blanks(at + 2), strlen(skip_blanks(at + 2)));
+			     sonde_text_skip_blanks(at + 2),
+			     strlen(sonde_text_skip_blanks(at + 2)));
 	if (at && !resolving->condition[0])
 		return fail(resolving, text, "there is no condition behind if");
 	return 0;
@@ -281,7 +274,7 @@ static int collect_visible(struct resolving *resolving, bool are_arguments)
 static void resolve_take_times(char *text, struct sonde_probe_wanted *wanted)
 {
 	char *at = strrchr(text, '@');
-	const char *number = at ? skip_blanks(at + 1) : "";
+	const char *number = at ? sonde_text_skip_blanks(at + 1) : "";
 
 	if (!at || !sonde_number_parse(number, INT32_MAX, &wanted->times) ||
 	    !wanted->times) {
@@ -410,12 +403,12 @@ static int collect_all(struct resolving *resolving)
 	for (bool is_first = true; !rc; is_first = false) {
 		size_t length;
 
-		at = skip_blanks(at);
+		at = sonde_text_skip_blanks(at);
 		is_first = is_first || *at == '/';
 		rc = resolve_take_options(resolving, &at, &how);
 		if (rc)
 			break;
-		at = skip_blanks(at);
+		at = sonde_text_skip_blanks(at);
 		length = sonde_text_item(at);
 		copy_trimmed(text, sizeof(text), at, length);
 		rc = resolve_collect_item(resolving, text, &how, is_first);

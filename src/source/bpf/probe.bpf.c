@@ -4,7 +4,8 @@
  *
  * Two functions hold a mark and a run of no-ops each, as those of
  * conditions.bpf.h do. The first decides: R6 is the context, a struct pt_regs
- * or, at a function's return, what helpers ask for its arguments and its value, R8 the running task's address; it leaves 0, 1 or, where memory can't be read,
+ * or, at a function's return, what helpers ask for its arguments and its value,
+ * R8 the running task's address; it leaves 0, 1 or, where memory can't be read,
  * 2. The second writes the payload, which R7 points to. Both have their
  * functions' stacks to themselves. What is tested comes before anything is
  * touched in a ring.

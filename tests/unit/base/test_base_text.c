@@ -104,10 +104,23 @@ static void a_paths_base_is_behind_its_last_slash(void **state)
 	assert_string_equal(sonde_text_base(""), "");
 }
 
+static void blanks_are_left_out_at_both_ends(void **state)
+{
+	(void)state;
+	assert_string_equal(sonde_text_skip_blanks(" \t\na b "), "a b ");
+	assert_string_equal(sonde_text_skip_blanks("a"), "a");
+	assert_string_equal(sonde_text_skip_blanks("  "), "");
+	assert_int_equal(sonde_text_trim(" a b \t\n", 7), 4);
+	assert_int_equal(sonde_text_trim("ab ", 2), 2);
+	assert_int_equal(sonde_text_trim("   ", 3), 0);
+	assert_int_equal(sonde_text_trim("", 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_paths_base_is_behind_its_last_slash),
+		cmocka_unit_test(blanks_are_left_out_at_both_ends),
 		cmocka_unit_test(what_is_added_stands_behind_the_rest),
 		cmocka_unit_test(text_is_cut_and_counted),
 		cmocka_unit_test(text_that_fits_but_for_its_end_is_cut),
