@@ -14,19 +14,12 @@
 #include <string.h>
 
 #include "session/config.h"
+#include "session/gains.h"
 #include "types/desc.h"
-
-/* An entry. */
-struct rope {
-	char *provider; /* NULL: not known yet; its name stands behind it */
-	uint64_t told;  /* of its count */
-};
 
 struct sonde_bell {
 	struct sonde_arena_source *source;
-	uint32_t nr; /* entries in `ropes` and `sums` */
-	struct rope *ropes;
-	uint64_t *sums; /* room, for as many */
+	struct sonde_gains gains; /* of providers, with their names behind */
 	uint64_t room[SONDE_DESC_MAX / 8];
 };
 
@@ -42,45 +35,13 @@ static int bell_open_view(struct sonde_arena_source *recorded,
 	return fd < 0 ? -errno : sonde_arena_open_found(fd, ret_view);
 }
 
-static int bell_grow(struct sonde_bell *bell, uint32_t nr)
-{
-	struct rope *ropes;
-	uint64_t *sums;
-
-	if (nr <= bell->nr)
-		return 0;
-	ropes = realloc(bell->ropes, nr * sizeof(*ropes));
-	if (ropes)
-		bell->ropes = ropes;
-	sums = realloc(bell->sums, nr * sizeof(*sums));
-	if (sums)
-		bell->sums = sums;
-	if (!ropes || !sums)
-		return -ENOMEM;
-	memset(ropes + bell->nr, 0, (nr - bell->nr) * sizeof(*ropes));
-	bell->nr = nr;
-	return 0;
-}
-
-static int bell_read(struct sonde_bell *bell)
-{
-	struct sonde_arena_view *view = sonde_arena_source_view(bell->source);
-	int rc = bell_grow(bell, sonde_arena_nr_entries(view));
-
-	if (!rc && bell->nr)
-		sonde_arena_count(view, bell->nr, bell->sums);
-	return rc;
-}
-
 static int bell_start(struct sonde_bell *bell)
 {
 	struct sonde_source *base = sonde_arena_source_base(bell->source);
 	struct sonde_source_error none;
-	int rc = bell_read(bell);
+	int rc = sonde_gains_begin(&bell->gains,
+				   sonde_arena_source_view(bell->source));
 
-	/* Another recorder may have had the slot. */
-	for (uint32_t i = 0; !rc && i < bell->nr; i++)
-		bell->ropes[i].told = bell->sums[i];
 	return rc ? rc : base->ops->start(base, 0, &none);
 }
 
@@ -137,17 +98,17 @@ int sonde_bell_new(const struct sonde_bell_config *config,
 /* NULL: it has none (yet). */
 static const char *bell_provider(struct sonde_bell *bell, uint32_t index)
 {
-	struct rope *rope = &bell->ropes[index];
+	struct sonde_gain *gain = &bell->gains.entries[index];
 	const struct sonde_desc *desc;
+	char *names;
 
-	if (rope->provider)
-		return rope->provider;
-	if (sonde_arena_copy_desc(sonde_arena_source_view(bell->source), index,
-				  bell->room, &desc) ||
-	    asprintf(&rope->provider, "%s%c%s", sonde_desc_provider(desc), '\0',
-		     sonde_desc_name(desc)) < 0)
-		rope->provider = NULL;
-	return rope->provider;
+	if (!gain->of &&
+	    !sonde_arena_copy_desc(sonde_arena_source_view(bell->source), index,
+				   bell->room, &desc) &&
+	    asprintf(&names, "%s%c%s", sonde_desc_provider(desc), '\0',
+		     sonde_desc_name(desc)) >= 0)
+		gain->of = names;
+	return gain->of;
 }
 
 void sonde_bell_look(struct sonde_bell *bell,
@@ -155,15 +116,16 @@ void sonde_bell_look(struct sonde_bell *bell,
 				  const char *name, uint64_t nr),
 		     void *ctx)
 {
-	if (bell_read(bell))
+	if (sonde_gains_look(&bell->gains,
+			     sonde_arena_source_view(bell->source)))
 		return; /* the next look has it all */
-	for (uint32_t i = 0; i < bell->nr; i++) {
-		uint64_t nr = bell->sums[i] - bell->ropes[i].told;
+	for (uint32_t i = 0; i < bell->gains.nr; i++) {
+		uint64_t nr = sonde_gains_new(&bell->gains, i);
 		const char *provider = nr ? bell_provider(bell, i) : NULL;
 
 		if (!provider)
 			continue;
-		bell->ropes[i].told = bell->sums[i];
+		bell->gains.entries[i].told += nr;
 		rung(ctx, provider, provider + strlen(provider) + 1, nr);
 	}
 }
@@ -193,10 +155,9 @@ void sonde_bell_free(struct sonde_bell *bell)
 		base->ops->stop(base);
 		base->ops->close(base);
 	}
-	for (uint32_t i = 0; i < bell->nr; i++)
-		free(bell->ropes[i].provider);
-	free(bell->ropes);
-	free(bell->sums);
+	for (uint32_t i = 0; i < bell->gains.nr; i++)
+		free(bell->gains.entries[i].of);
+	sonde_gains_fini(&bell->gains);
 	free(bell);
 }
 

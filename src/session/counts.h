@@ -8,7 +8,7 @@
  * process has ended or its slot is stopped, makes it exact. A process may be
  * hostile: then its numbers are wrong, and no other's.
  *
- * Cost of a look: a read of 4 KiB for each CPU and 512 events. One thread.
+ * A look costs what gains.h says. One thread.
  */
 #ifndef SESSION_COUNTS_H
 #define SESSION_COUNTS_H
