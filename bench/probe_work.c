@@ -105,7 +105,7 @@ static void *measure_in_thread(void *own)
 	return NULL;
 }
 
-static void measure(int nr)
+static void measure(int nr, int calls)
 {
 	static struct measure_variant own[NR_THREADS][NR_VARIANTS];
 	pthread_t thread[NR_THREADS];
@@ -113,6 +113,8 @@ static void measure(int nr)
 
 	for (int i = 0; i < nr; i++) {
 		memcpy(own[i], variants, sizeof(variants));
+		for (size_t k = 0; calls && k < NR_VARIANTS; k++)
+			own[i][k].nr = calls;
 		if (pthread_create(&thread[i], NULL, measure_in_thread, own[i]))
 			exit(1);
 	}
@@ -152,9 +154,9 @@ int main(int argc, char **argv)
 				return 1;
 		(void)pause();
 	}
-	/* each line: measure */
+	/* each line: measure, with so many calls a round if it is a number */
 	while (fgets(line, sizeof(line), stdin)) {
-		measure(nr);
+		measure(nr, at_most(line, 100000));
 		printf("end\n");
 		(void)fflush(stdout);
 	}
