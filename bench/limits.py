@@ -49,14 +49,13 @@ class Budget:
         self.until = time.monotonic() + self.left_s() / nr_left
 
     def turns(self, nr):
-        """Counts to nr, or until another turn might not end in time."""
-        longest = 0
+        """Counts to nr, or until another turn like the last might not end in
+        time."""
         for i in range(nr):
             begin = time.monotonic()
             yield i
             now = time.monotonic()
-            longest = max(longest, now - begin)
-            if i + 1 < nr and now + longest > self.until:
+            if i + 1 < nr and now + (now - begin) > self.until:
                 print(f"  {i + 1} of {nr} turns: there is no time for more")
                 return
             if now - begin >= 1:
