@@ -58,24 +58,6 @@ static int find_name(struct sonde_compiler *compiler, size_t i)
 	return 0;
 }
 
-int sonde_expr_compile_node(struct sonde_compiler *compiler, uint32_t node,
-			    struct sonde_program **ret_program)
-{
-	struct sonde_code code = { .pool = &compiler->pool };
-	int err;
-
-	sonde_expr_generate(compiler, &code, node);
-	err = sonde_code_finish(&code, compiler->meanings[node].type,
-				ret_program);
-	if (err == -E2BIG)
-		return sonde_expr_fail(compiler->error, compiler->expr->text,
-				       compiler->expr->nodes[node].offset,
-				       "too large: more than %d operations or "
-				       "%d intermediate values",
-				       SONDE_PROGRAM_OPS, SONDE_PROGRAM_STACK);
-	return err;
-}
-
 int sonde_expr_analyse(struct sonde_compiler *compiler)
 {
 	const struct sonde_expr *expr = compiler->expr;
@@ -109,8 +91,7 @@ int sonde_expr_compile(const struct sonde_expr *expr,
 	sonde_pool_init(&compiler.pool, 0);
 	err = sonde_expr_analyse(&compiler);
 	if (!err)
-		err = sonde_expr_compile_node(&compiler, expr->root,
-					      ret_program);
+		err = sonde_expr_generate(&compiler, expr->root, ret_program);
 	sonde_pool_fini(&compiler.pool);
 	return err;
 }

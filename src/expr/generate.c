@@ -10,6 +10,9 @@
  * Recursion is bounded by the tree's height, SONDE_NODE_HEIGHT.
  */
 #include "expr/compile.h"
+
+#include <errno.h>
+
 #include "types/type.h"
 
 struct generator {
@@ -734,23 +737,40 @@ static void generate_test(const struct generator *to, uint32_t node,
 
 /* ---- the whole ---- */
 
-void sonde_expr_generate(const struct sonde_compiler *compiler,
-			 struct sonde_code *code, uint32_t node)
+static void generate_program(const struct generator *to, uint32_t node)
 {
-	const struct generator to = { compiler, code };
-	struct sonde_code_label otherwise = sonde_code_label(code, 0);
-	bool text = meaning_at(&to, node)->type == SONDE_EXPR_STRING;
+	struct sonde_code_label otherwise = sonde_code_label(to->code, 0);
+	bool text = meaning_at(to, node)->type == SONDE_EXPR_STRING;
 
-	if (is_truth(node_at(&to, node)->kind) &&
-	    !meaning_at(&to, node)->constant) {
-		generate_test(&to, node, &otherwise, false);
-		add(&to, SONDE_EXPR_OP_END_TRUE);
-		sonde_code_bind(code, &otherwise);
-		add(&to, SONDE_EXPR_OP_END_FALSE);
+	if (is_truth(node_at(to, node)->kind) &&
+	    !meaning_at(to, node)->constant) {
+		generate_test(to, node, &otherwise, false);
+		add(to, SONDE_EXPR_OP_END_TRUE);
+		sonde_code_bind(to->code, &otherwise);
+		add(to, SONDE_EXPR_OP_END_FALSE);
 		return;
 	}
-	value(&to, node, &otherwise);
-	add(&to, text ? SONDE_EXPR_OP_END_TEXT : SONDE_EXPR_OP_END_NUMBER);
-	sonde_code_bind(code, &otherwise);
-	add(&to, SONDE_EXPR_OP_END_MISSING);
+	value(to, node, &otherwise);
+	add(to, text ? SONDE_EXPR_OP_END_TEXT : SONDE_EXPR_OP_END_NUMBER);
+	sonde_code_bind(to->code, &otherwise);
+	add(to, SONDE_EXPR_OP_END_MISSING);
+}
+
+int sonde_expr_generate(struct sonde_compiler *compiler, uint32_t node,
+			struct sonde_program **ret_program)
+{
+	struct sonde_code code = { .pool = &compiler->pool };
+	const struct generator to = { compiler, &code };
+	int err;
+
+	generate_program(&to, node);
+	err = sonde_code_finish(&code, compiler->meanings[node].type,
+				ret_program);
+	if (err == -E2BIG)
+		return sonde_expr_fail(compiler->error, compiler->expr->text,
+				       compiler->expr->nodes[node].offset,
+				       "too large: more than %d operations or "
+				       "%d intermediate values",
+				       SONDE_PROGRAM_OPS, SONDE_PROGRAM_STACK);
+	return err;
 }

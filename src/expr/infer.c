@@ -36,21 +36,14 @@ static bool is_negative(const struct sonde_expr_value *value)
 	return value->type == SONDE_EXPR_INT && value->i < 0;
 }
 
-int sonde_expr_integers_compare(const struct sonde_expr_value *a,
-				const struct sonde_expr_value *b)
+/* a < b: negative; a == b: 0; as numbers, whether signed or not. */
+static int compare_integers(const struct sonde_expr_value *a,
+			    const struct sonde_expr_value *b)
 {
 	if (is_negative(a) != is_negative(b))
 		return is_negative(a) ? -1 : 1;
 	/* Of two negative ones, the greater has the greater bits. */
 	return (a->u > b->u) - (a->u < b->u);
-}
-
-enum sonde_expr_type sonde_expr_type_common(enum sonde_expr_type a,
-					    enum sonde_expr_type b)
-{
-	if (a == SONDE_EXPR_DOUBLE || b == SONDE_EXPR_DOUBLE)
-		return SONDE_EXPR_DOUBLE;
-	return a == SONDE_EXPR_UINT ? a : b;
 }
 
 /* ---- constants ---- */
@@ -89,7 +82,7 @@ static int fold(struct sonde_compiler *compiler, uint32_t node)
 {
 	struct sonde_program *program;
 	struct sonde_expr_value value;
-	int err = sonde_expr_compile_node(compiler, node, &program);
+	int err = sonde_expr_generate(compiler, node, &program);
 
 	if (err)
 		return err;
@@ -224,36 +217,6 @@ static int infer_arithmetic(struct sonde_compiler *compiler, uint32_t node)
 
 /* ---- comparisons ---- */
 
-static bool has_labels(const struct sonde_compiler *compiler, uint32_t node)
-{
-	const struct sonde_node *of = node_at(compiler, node);
-	const struct sonde_expr_source *source;
-
-	if (of->kind != SONDE_NODE_NAME)
-		return false;
-	source = &compiler->sources[of->name];
-	return source->labels && sonde_expr_type_is_integer(source->type);
-}
-
-bool sonde_expr_compares_label(const struct sonde_compiler *compiler,
-			       const struct sonde_node *node,
-			       uint32_t *ret_field, uint32_t *ret_label)
-{
-	for (unsigned int i = 0; i < 2; i++) {
-		uint32_t field = node->child[i];
-		uint32_t label = node->child[1 - i];
-
-		if (infer_meaning_at(compiler, label)->type ==
-			    SONDE_EXPR_STRING &&
-		    has_labels(compiler, field)) {
-			*ret_field = field;
-			*ret_label = label;
-			return true;
-		}
-	}
-	return false;
-}
-
 static int check_label(const struct sonde_compiler *compiler, uint32_t node,
 		       uint32_t label)
 {
@@ -332,9 +295,9 @@ static void fold_beyond(struct sonde_compiler *compiler, uint32_t node,
 	bool holds;
 
 	find_bounds(x, &low, &high);
-	if (sonde_expr_integers_compare(&k->value, &high) > 0)
+	if (compare_integers(&k->value, &high) > 0)
 		order = -1;
-	else if (sonde_expr_integers_compare(&k->value, &low) < 0)
+	else if (compare_integers(&k->value, &low) < 0)
 		order = 1;
 	else
 		return;
