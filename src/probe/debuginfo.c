@@ -10,7 +10,6 @@
 
 #include "base/port.h"
 #include "probe/debuginfo_parts.h"
-#include "probe/location.h"
 
 /* Of one scope; the compilation unit's are the most. */
 #define CHILDREN_MAX 1000000u
@@ -94,29 +93,6 @@ void sonde_probe_dwarf_close(struct sonde_probe_dwarf *dwarf)
 	free(dwarf);
 }
 
-/* ---- where ---- */
-
-/* A place that needs no more than a register and an offset. */
-static struct sonde_probe_place place_of(const struct sonde_probe_dwarf *dwarf,
-					 Dwarf_Die *die)
-{
-	struct sonde_probe_place place = { .kind = SONDE_PROBE_PLACE_NONE };
-	struct sonde_probe_bytecode code = { .nr = 0 };
-	struct sonde_probe_where where;
-	const char *error;
-
-	if (!sonde_probe_locate(dwarf, die, &code, &where, &error))
-		return place;
-	if (where.kind == SONDE_PROBE_WHERE_REGISTER)
-		place.kind = SONDE_PROBE_PLACE_REGISTER;
-	else if (where.kind == SONDE_PROBE_WHERE_MEMORY && where.is_simple)
-		place.kind = where.has_reg ? SONDE_PROBE_PLACE_BASED :
-					     SONDE_PROBE_PLACE_FIXED;
-	place.reg = where.reg;
-	place.offset = where.offset;
-	return place;
-}
-
 /* ---- variables ---- */
 
 bool sonde_probe_dwarf_is_function(Dwarf_Die *die)
@@ -185,7 +161,7 @@ bool sonde_probe_dwarf_everywhere(struct sonde_probe_dwarf *dwarf,
 	return false;
 }
 
-static bool is_variable(Dwarf_Die *die)
+bool sonde_probe_dwarf_is_variable(Dwarf_Die *die)
 {
 	int tag = dwarf_tag(die);
 
@@ -202,7 +178,8 @@ struct finding {
 static bool find_one(Dwarf_Die *die, bool is_local, void *ctx)
 {
 	struct finding *finding = ctx;
-	const char *name = is_variable(die) ? dwarf_diename(die) : NULL;
+	const char *name =
+		sonde_probe_dwarf_is_variable(die) ? dwarf_diename(die) : NULL;
 
 	(void)is_local;
 	if (!name || dwarf_hasattr(die, DW_AT_declaration) ||
@@ -223,44 +200,4 @@ bool sonde_probe_dwarf_find(struct sonde_probe_dwarf *dwarf, const char *name,
 		return false;
 	*ret_die = finding.die;
 	return true;
-}
-
-struct visiting {
-	struct sonde_probe_dwarf *dwarf;
-	sonde_probe_dwarf_visit *visit;
-	void *ctx;
-	struct sonde_probe_seen seen;
-};
-
-static bool visit_one(Dwarf_Die *die, bool is_local, void *ctx)
-{
-	struct visiting *visiting = ctx;
-	struct sonde_probe_seen *seen = &visiting->seen;
-	Dwarf_Die type;
-
-	if (!is_variable(die))
-		return false;
-	seen->name = dwarf_diename(die);
-	seen->place = place_of(visiting->dwarf, die);
-	if (!seen->name || seen->place.kind == SONDE_PROBE_PLACE_NONE)
-		return false;
-	seen->is_parameter = dwarf_tag(die) == DW_TAG_formal_parameter;
-	seen->is_local = is_local;
-	seen->type[0] = '\0';
-	seen->bytes = 0;
-	if (sonde_probe_dwarf_type_of(die, &type)) {
-		seen->bytes = sonde_probe_dwarf_bytes(&type);
-		sonde_probe_dwarf_say(&type, 1, seen->type);
-	}
-	return !visiting->visit(seen, visiting->ctx);
-}
-
-void sonde_probe_dwarf_each(struct sonde_probe_dwarf *dwarf,
-			    sonde_probe_dwarf_visit *visit, void *ctx)
-{
-	struct visiting visiting = { .dwarf = dwarf,
-				     .visit = visit,
-				     .ctx = ctx };
-
-	(void)sonde_probe_dwarf_visible(dwarf, visit_one, &visiting);
 }

@@ -35,6 +35,8 @@ bool sonde_probe_dwarf_at(struct sonde_probe_dwarf *dwarf, uint64_t address);
 bool sonde_probe_dwarf_is_entry(const struct sonde_probe_dwarf *dwarf);
 
 bool sonde_probe_dwarf_is_function(Dwarf_Die *die);
+/* Or a parameter. */
+bool sonde_probe_dwarf_is_variable(Dwarf_Die *die);
 
 /* Goes through the entries of these tags in what is visible, as variables are:
  * blocks, the function, then the file; and, of what is there outside of

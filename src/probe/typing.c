@@ -9,6 +9,7 @@
  */
 #include "probe/typing.h"
 
+#include <dwarf.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,7 +18,8 @@
 #include "base/number.h"
 #include "probe/actions.h"
 #include "probe/child.h"
-#include "probe/debuginfo.h"
+#include "probe/debuginfo_parts.h"
+#include "probe/location.h"
 #include "probe/names.h"
 #include "probe/semaphore.h"
 #include "probe/types.h"
@@ -26,6 +28,28 @@
 #define NAME_SIZE   256
 
 /* ---- in the child ---- */
+
+/* Where a variable is, if that needs no more than a register and an offset. */
+struct place {
+	enum {
+		PLACE_NONE,
+		PLACE_REGISTER, /* in reg */
+		PLACE_BASED,    /* in memory, at reg + offset */
+		PLACE_FIXED,    /* in memory, at offset */
+	} kind;
+	uint8_t reg; /* GDB's number */
+	int64_t offset;
+};
+
+struct seen {
+	const char *name;
+	bool is_parameter;
+	bool is_local;
+	struct place place;
+	uint64_t bytes; /* 0: unknown */
+	/* "": unknown, or no number */
+	char type[SONDE_PROBE_TYPE_TEXT_MAX + 1];
+};
 
 struct typing {
 	struct sonde_probe_dwarf *dwarf;
@@ -77,8 +101,8 @@ static void type_named(const struct typing *typing, size_t i)
 }
 
 /* Where an action reads, if it is one thing at a place that is known. */
-static bool place_of(const struct sonde_probe_looked *this,
-		     struct sonde_probe_place *place, uint64_t *ret_bytes)
+static bool place_of(const struct sonde_probe_looked *this, struct place *place,
+		     uint64_t *ret_bytes)
 {
 	int32_t reg;
 
@@ -94,19 +118,17 @@ static bool place_of(const struct sonde_probe_looked *this,
 	} else {
 		return false;
 	}
-	place->kind =
-		reg < 0 ? SONDE_PROBE_PLACE_FIXED : SONDE_PROBE_PLACE_BASED;
+	place->kind = reg < 0 ? PLACE_FIXED : PLACE_BASED;
 	place->reg = reg < 0 ? 0 : (uint8_t)reg;
 	return true;
 }
 
 /* What has no name yet, and is where the variable is. */
-static void match_places(const struct typing *typing,
-			 const struct sonde_probe_seen *seen)
+static void match_places(const struct typing *typing, const struct seen *seen)
 {
 	for (size_t i = 0; i < typing->point->nr_actions; i++) {
 		const struct sonde_probe_looked *this = &typing->list[i];
-		struct sonde_probe_place place;
+		struct place place;
 		uint64_t bytes;
 
 		if (this->action->steps != typing->steps || typing->known[i] ||
@@ -137,12 +159,11 @@ static uint64_t collected_registers(const struct typing *typing)
 }
 
 /* A variable that is in a register which GDB had collected for it. */
-static void match_register(struct typing *typing,
-			   const struct sonde_probe_seen *seen)
+static void match_register(struct typing *typing, const struct seen *seen)
 {
 	uint64_t bit = (uint64_t)1 << seen->place.reg;
 
-	if (seen->place.kind != SONDE_PROBE_PLACE_REGISTER || !seen->type[0] ||
+	if (seen->place.kind != PLACE_REGISTER || !seen->type[0] ||
 	    !typing_is_printable(seen->name) || typing->taken & bit ||
 	    !(collected_registers(typing) & bit) ||
 	    !sonde_probe_names_asked(
@@ -156,13 +177,46 @@ static void match_register(struct typing *typing,
 		      seen->name);
 }
 
-static bool look_at_variable(const struct sonde_probe_seen *seen, void *ctx)
+static struct place place_of_variable(const struct sonde_probe_dwarf *dwarf,
+				      Dwarf_Die *die)
+{
+	struct place place = { .kind = PLACE_NONE };
+	struct sonde_probe_bytecode code = { .nr = 0 };
+	struct sonde_probe_where where;
+	const char *error;
+
+	if (!sonde_probe_locate(dwarf, die, &code, &where, &error))
+		return place;
+	if (where.kind == SONDE_PROBE_WHERE_REGISTER)
+		place.kind = PLACE_REGISTER;
+	else if (where.kind == SONDE_PROBE_WHERE_MEMORY && where.is_simple)
+		place.kind = where.has_reg ? PLACE_BASED : PLACE_FIXED;
+	place.reg = where.reg;
+	place.offset = where.offset;
+	return place;
+}
+
+/* For sonde_probe_dwarf_visible(): all are looked at. */
+static bool look_at_variable(Dwarf_Die *die, bool is_local, void *ctx)
 {
 	struct typing *typing = ctx;
+	struct seen seen = { .is_local = is_local };
+	Dwarf_Die type;
 
-	match_places(typing, seen);
-	match_register(typing, seen);
-	return true;
+	if (!sonde_probe_dwarf_is_variable(die))
+		return false;
+	seen.name = dwarf_diename(die);
+	seen.place = place_of_variable(typing->dwarf, die);
+	if (!seen.name || seen.place.kind == PLACE_NONE)
+		return false;
+	seen.is_parameter = dwarf_tag(die) == DW_TAG_formal_parameter;
+	if (sonde_probe_dwarf_type_of(die, &type)) {
+		seen.bytes = sonde_probe_dwarf_bytes(&type);
+		sonde_probe_dwarf_say(&type, 1, seen.type);
+	}
+	match_places(typing, &seen);
+	match_register(typing, &seen);
+	return false;
 }
 
 static void type_part(struct typing *typing)
@@ -183,7 +237,8 @@ static void type_part(struct typing *typing)
 		type_named(typing, i);
 	}
 	if (typing->known)
-		sonde_probe_dwarf_each(typing->dwarf, look_at_variable, typing);
+		(void)sonde_probe_dwarf_visible(typing->dwarf, look_at_variable,
+						typing);
 	free(typing->known);
 	sonde_probe_actions_free(typing->list, nr);
 }
