@@ -14,15 +14,6 @@
 
 #include "tracer/self.h"
 
-/*
- * Address, number and size of the mapping in one word, as they change together:
- *
- *	bits 12..	address
- *	bits 2..11	number; 0: it was made at the start
- *	bits 0..1	size, see spans[]
- */
-#define NUMBER_SHIFT 2
-#define NUMBER_MASK  0x3ffu
 #define SIZE_MASK    0x3u
 #define ADDRESS_MASK (~(uintptr_t)0xfff)
 
@@ -34,7 +25,7 @@ static const uint64_t spans[] = {
 };
 
 _Static_assert(SONDE_ARRAY_SIZE(spans) == SIZE_MASK + 1, "a size fits");
-_Static_assert(SONDE_REACHES_MAX <= NUMBER_MASK, "a number fits");
+_Static_assert(SONDE_REACHES_MAX <= SONDE_SELF_NUMBER_MASK, "a number fits");
 
 /* What the fast path finds of a process that has mapped no rings. It only ever
  * reads them, and what is only read costs no memory. */
@@ -42,7 +33,6 @@ static unsigned char
 	closed_rings[SONDE_CLOSED_RINGS * sizeof(struct sonde_ring)]
 	__attribute__((aligned(128)));
 
-static uintptr_t reached; /* 0: nothing beyond start_span */
 static uint64_t start_span;
 static bool is_denied;
 
@@ -52,16 +42,6 @@ void sonde_reach_start(uint64_t span)
 	sonde_fast_rings = span > SONDE_META_SPAN ?
 				   sonde_arena + SONDE_META_SPAN :
 				   closed_rings;
-}
-
-static uint32_t number_of(uintptr_t word)
-{
-	return (uint32_t)(word >> NUMBER_SHIFT) & NUMBER_MASK;
-}
-
-uint32_t sonde_reach_number(void)
-{
-	return number_of(sonde_load_relaxed(&reached));
 }
 
 static unsigned char *reach_address_of(uintptr_t word)
@@ -100,13 +80,14 @@ static void *map_enough(uint64_t end, uint32_t *ret_size)
 static void take(uintptr_t before, void *mapping, uint32_t number,
 		 uint32_t size)
 {
-	uintptr_t word =
-		(uintptr_t)mapping | (uintptr_t)number << NUMBER_SHIFT | size;
+	uintptr_t word = (uintptr_t)mapping |
+			 (uintptr_t)number << SONDE_SELF_NUMBER_SHIFT | size;
 
 	/* Pairs with sonde_load_acquire in sonde_reach_look; the kernel has
 	 * mapped it for all threads. */
-	if (__atomic_compare_exchange_n(&reached, &before, word, false,
-					__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (__atomic_compare_exchange_n(&sonde_self_mapping, &before, word,
+					false, __ATOMIC_ACQ_REL,
+					__ATOMIC_RELAXED))
 		sonde_store_release(&sonde_fast_rings,
 				    (unsigned char *)mapping + SONDE_META_SPAN);
 	else
@@ -130,7 +111,8 @@ static bool reach_replace(uintptr_t before, uint64_t end)
 		number > SONDE_REACHES_MAX ? NULL : map_enough(end, &size);
 
 	if (!mapping)
-		return sonde_load_relaxed(&reached) != before || deny(header);
+		return sonde_load_relaxed(&sonde_self_mapping) != before ||
+		       deny(header);
 	take(before, mapping, number, size);
 	return true;
 }
@@ -143,7 +125,7 @@ static bool tracer_reach(struct sonde_emitter *emitter, uint64_t end)
 
 	/* Another thread's may be too small for this one. */
 	while (goes_on && end > emitter->mapped) {
-		uintptr_t before = sonde_load_relaxed(&reached);
+		uintptr_t before = sonde_load_relaxed(&sonde_self_mapping);
 
 		goes_on = reach_replace(before, end);
 		sonde_reach_look(emitter);
@@ -158,7 +140,7 @@ void sonde_reach_look(struct sonde_emitter *emitter)
 {
 	/* Pairs with the compare-and-exchange in take: what has the address is
 	 * mapped. */
-	uintptr_t word = sonde_load_acquire(&reached);
+	uintptr_t word = sonde_load_acquire(&sonde_self_mapping);
 
 	emitter->rings = word ? reach_address_of(word) : sonde_arena;
 	emitter->mapped = word ? spans[word & SIZE_MASK] : start_span;

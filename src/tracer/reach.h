@@ -47,7 +47,4 @@ SONDE_HIDDEN void sonde_reach_start(uint64_t span);
 /* What events are written to: fills in rings, mapped and reach. */
 SONDE_HIDDEN void sonde_reach_look(struct sonde_emitter *emitter);
 
-/* The number of the mapping. */
-SONDE_HIDDEN uint32_t sonde_reach_number(void);
-
 #endif /* TRACER_REACH_H */

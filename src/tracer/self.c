@@ -13,17 +13,23 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "tracer/reach.h"
-
 __thread struct sonde_self sonde_self;
 int64_t sonde_rseq_offset;
 bool sonde_has_left;
+uintptr_t sonde_self_mapping;
 
 /* The key's upper half: a thread's id has 22 bits at most. */
 #define KEY_TID_SHIFT    32
 #define KEY_NUMBER_SHIFT 54
 
 static uint32_t process_id;
+
+static uint32_t mapping_number(void)
+{
+	return (uint32_t)(sonde_load_relaxed(&sonde_self_mapping) >>
+			  SONDE_SELF_NUMBER_SHIFT) &
+	       SONDE_SELF_NUMBER_MASK;
+}
 
 /*
  * glibc knows the calling thread's id but does not tell it; gettid() is a
@@ -58,13 +64,13 @@ void sonde_self_learn(void)
 	/* last: a signal handler that traces before this learns for itself */
 	sonde_barrier();
 	sonde_self.key = (uint64_t)tid << KEY_TID_SHIFT |
-			 (uint64_t)sonde_reach_number() << KEY_NUMBER_SHIFT;
+			 (uint64_t)mapping_number() << KEY_NUMBER_SHIFT;
 }
 
 bool sonde_self_is_known(void)
 {
 	return sonde_self.key &&
-	       sonde_self.key >> KEY_NUMBER_SHIFT == sonde_reach_number();
+	       sonde_self.key >> KEY_NUMBER_SHIFT == mapping_number();
 }
 
 void sonde_self_forked(void)

@@ -32,6 +32,18 @@ extern SONDE_HIDDEN unsigned char *sonde_arena;
 extern SONDE_HIDDEN bool sonde_has_left;
 
 /*
+ * The longer mapping of the arena, if there is one (reach.h); 0: none. Its
+ * address, number and size are in one word, as they change together:
+ *
+ *	bits 12..	address
+ *	bits 2..11	number, part of the threads' keys; 0: of the first mapping
+ *	bits 0..1	size, see spans[] in reach.c
+ */
+extern SONDE_HIDDEN uintptr_t sonde_self_mapping;
+#define SONDE_SELF_NUMBER_SHIFT 2
+#define SONDE_SELF_NUMBER_MASK  0x3ffu
+
+/*
  * Makes the arena and presents it to the session, the first time. Called while
  * the program has one thread, or by the loader, which has a lock.
  */
