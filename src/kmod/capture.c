@@ -4,7 +4,7 @@
  *
  * A list is checked once, when its event is made. Then it is one of three
  * kinds (enum sonde_fixed): plain lists are written by the probe itself
- * (probe.h); fixed ones go directly into the ring, for their size is known
+ * (capture.h); fixed ones go directly into the ring, for their size is known
  * before; all others are staged in scratch memory first.
  *
  * ## Invariants
@@ -22,11 +22,11 @@
  * Cost: a number about fifteen instructions, a step of a path about forty, a
  * text about one hundred and two for each byte.
  */
+#include "kmod/capture.h"
+
 #include <linux/mm.h>
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
-
-#include "kmod/probe.h"
 
 #define PIECE    64u
 #define LIST_MAX 32u

@@ -25,7 +25,7 @@
  * ## Quick filters
  *
  * `field op constant`, where the field is nothing but an argument's low bytes,
- * is judged by the probe itself (probe.h), before anything is captured: whether
+ * is judged by the probe itself (capture.h), before anything is captured: whether
  * those bytes are in a range. They are shifted to the left end of a word first,
  * so it doesn't matter what the rest of the argument's word holds; and signed
  * numbers begin with the least one.
@@ -39,7 +39,7 @@
 #include <linux/uaccess.h>
 
 #include "expr/program.h"
-#include "kmod/probe.h"
+#include "kmod/capture.h"
 
 #define BASES 3u /* bits: payload, whence */
 
@@ -50,7 +50,7 @@ struct whence {
 };
 
 struct sonde_filter {
-	struct sonde_filter_quick quick; /* first: probe.h */
+	struct sonde_filter_quick quick; /* first: capture.h */
 	u32 needed;
 	u32 fixed; /* bytes of the payload at fixed places */
 	u32 nr_texts;

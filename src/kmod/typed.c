@@ -13,7 +13,7 @@
  * built for: a probe whose tracepoint has another prototype there is left out
  * of the table, and the tracepoint gets a probe from point.c.
  *
- * Filters: a quick one (probe.h) sees the arguments, as captures do; any other
+ * Filters: a quick one (capture.h) sees the arguments, as captures do; any other
  * is judged by the payload, staged.
  *
  * Cost: see docs/kernel.md; the payload's stores, the ring, and some twenty

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: MIT OR GPL-2.0-only */
+/*
+ * capture.h - how probes write events: scratch memory, reservations in the rings,
+ * captures and quick filters.
+ *
+ * ## Invariants
+ *
+ *  1. Levels nest like parentheses, as interrupts do: who interrupts leaves the
+ *     depth as it was. So plain loads and stores are enough. Whoever holds the
+ *     first level does so in one stay of a task on the CPU (sonde_epoch()): in
+ *     another one it is dead, and with it whoever interrupted it.
+ *  2. What reads memory that may be bad takes a level, even if it needs no
+ *     scratch memory: a fault is an event, too, and its captures may fault.
+ *
+ * Preemption is off in all that is here (probe.h).
+ */
+#ifndef KMOD_CAPTURE_H
+#define KMOD_CAPTURE_H
+
+#include <linux/string.h>
+
+#include "kmod/sonde.h"
+
+/* Arguments that a probe can have; the kernel's own limit for BPF, too. */
+#define SONDE_ARGS_MAX 12u
+
+/* ---- levels: scratch memory of who runs on this CPU ---- */
+
+struct sonde_levels {
+	u32 depth;
+	u64 epoch;              /* of who holds the first level */
+	unsigned char *scratch; /* SONDE_LEVELS * SONDE_KMOD_RECORD_MAX */
+};
+DECLARE_PER_CPU(struct sonde_levels, sonde_levels);
+
+/* Scratch memory for all CPUs, once; kept until the module goes. 0 or -ENOMEM.
+ * Under sonde_control, before an event that needs it is in a list. */
+int sonde_levels_need(void);
+void sonde_levels_free(void);
+
+/* SONDE_KMOD_RECORD_MAX bytes until sonde_leave(); NULL: too deep, counted. */
+static __always_inline unsigned char *
+sonde_enter(const struct sonde_session *session)
+{
+	struct sonde_levels *levels = raw_cpu_ptr(&sonde_levels);
+	u64 epoch = sonde_epoch();
+	u32 depth = levels->depth;
+
+	if (unlikely(depth && levels->epoch != epoch)) {
+		depth = 0;
+		WRITE_ONCE(levels->depth, depth);
+	}
+	if (!depth) {
+		barrier(); /* no level has an epoch that is not its own */
+		WRITE_ONCE(levels->epoch, epoch);
+	}
+	if (unlikely(depth >= SONDE_LEVELS)) {
+		this_cpu_inc(session->cpus->deep);
+		return NULL;
+	}
+	barrier(); /* likewise */
+	WRITE_ONCE(levels->depth, depth + 1);
+	barrier(); /* the level is ours before its memory is written */
+	return levels->scratch + depth * SONDE_KMOD_RECORD_MAX;
+}
+
+static __always_inline void sonde_leave(void)
+{
+	struct sonde_levels *levels = raw_cpu_ptr(&sonde_levels);
+
+	SONDE_LOCAL_TESTPOINT(before_leave);
+	barrier(); /* nothing is read from its memory any more */
+	WRITE_ONCE(levels->depth, levels->depth - 1);
+}
+
+/* ---- writing ---- */
+
+struct sonde_writing {
+	struct sonde_local_ring *ring;
+	struct sonde_local_place place;
+};
+
+/* Where `bytes` of payload go, until sonde_event_commit(); NULL: lost, and
+ * counted. */
+static __always_inline unsigned char *
+sonde_event_reserve(const struct sonde_event *event, u32 bytes,
+		    struct sonde_writing *ret_writing)
+{
+	ret_writing->ring = raw_cpu_ptr(event->rings);
+	return sonde_local_reserve(ret_writing->ring, event->id,
+				   (u32)current->pid, bytes,
+				   &ret_writing->place);
+}
+
+static __always_inline void
+sonde_event_commit(const struct sonde_event *event,
+		   const struct sonde_writing *writing)
+{
+	sonde_local_commit(writing->ring, &writing->place);
+	if (unlikely(event->count))
+		this_cpu_inc(event->count->recorded);
+}
+
+static __always_inline void
+sonde_event_filtered(const struct sonde_event *event)
+{
+	if (unlikely(event->count))
+		this_cpu_inc(event->count->filtered);
+}
+
+/* ---- captures ---- */
+
+/* struct sonde_event.is_fixed */
+enum sonde_fixed {
+	SONDE_FIXED_NOT,   /* texts, buffers */
+	SONDE_FIXED_PLAIN, /* nothing but arguments, cut to their bytes */
+	SONDE_FIXED_LOADS, /* what is fixed, but takes more than that */
+};
+
+static __always_inline void sonde_put(unsigned char *to, u64 value, u32 bytes)
+{
+	u32 low = (u32)value;
+	u16 lower = (u16)value;
+
+	if (bytes == 8)
+		memcpy(to, &value, sizeof(value));
+	else if (bytes == 4)
+		memcpy(to, &low, sizeof(low));
+	else if (bytes == 2)
+		memcpy(to, &lower, sizeof(lower));
+	else
+		*to = (u8)value;
+}
+
+/* The payload of a plain list. */
+static __always_inline void sonde_capture_plain(const struct sonde_event *event,
+						const u64 *args,
+						unsigned char *to)
+{
+	const struct sonde_kmod_cap *cap = event->caps;
+	const struct sonde_kmod_cap *end = cap + event->nr_caps;
+
+	for (; cap < end; cap++) {
+		u32 bytes = cap->bytes;
+
+		sonde_put(to, args[cap->index], bytes);
+		to += bytes;
+	}
+}
+
+/* ---- filters ---- */
+
+/* A program that compares an argument's low bytes with a constant: it passes if
+ * these, shifted to the left end of the word, are in a range, modulo 2^64. */
+struct sonde_filter_quick {
+	u8 is_quick; /* 0 or 1 */
+	u8 index;
+	u8 shift; /* 64 - the field's bits */
+	u64 low;
+	u64 span; /* low + span is the last in the range */
+};
+
+/* The first member of struct sonde_filter. */
+static __always_inline const struct sonde_filter_quick *
+sonde_filter_quick(const struct sonde_filter *filter)
+{
+	return (const struct sonde_filter_quick *)filter;
+}
+
+static __always_inline bool
+sonde_quick_passes(const struct sonde_filter_quick *quick, u64 argument)
+{
+	return (argument << quick->shift) - quick->low <= quick->span;
+}
+
+/* What it may take, at most; 0 if there is none. */
+u64 sonde_filter_steps(const struct sonde_filter *filter);
+/* Whether it holds for a whole payload of `bytes`. Preemption off. */
+bool sonde_filter_passes(const struct sonde_filter *filter,
+			 const unsigned char *payload, u32 bytes);
+
+/* Whether a filter that can be judged by the arguments alone rejects. */
+static __always_inline bool sonde_event_rejects(const struct sonde_event *event,
+						const u64 *args)
+{
+	const struct sonde_filter_quick *quick;
+
+	if (likely(!event->filter))
+		return false;
+	quick = sonde_filter_quick(event->filter);
+	if (!quick->is_quick || sonde_quick_passes(quick, args[quick->index]))
+		return false;
+	sonde_event_filtered(event);
+	return true;
+}
+
+/* Whether a payload must be seen before it is known if it is wanted. */
+static __always_inline bool
+sonde_event_must_judge(const struct sonde_event *event)
+{
+	return event->filter && !sonde_filter_quick(event->filter)->is_quick;
+}
+
+/* A payload of `bytes` that was staged: judged, copied. */
+void sonde_event_finish(const struct sonde_event *event,
+			const unsigned char *staged, u32 bytes);
+/* By its captures: those that are not plain, or must be judged. */
+void sonde_event_capture_slow(const struct sonde_event *event,
+			      const struct sonde_site *site);
+
+#endif /* KMOD_CAPTURE_H */
