@@ -39,6 +39,18 @@ void sonde_session_config_init(struct sonde_session_config *ret_config)
 	};
 }
 
+const char *sonde_session_action_name(enum sonde_trigger_action action)
+{
+	static const char *const names[] = {
+		[SONDE_DO_SNAPSHOT] = "snapshot",
+		[SONDE_DO_STOP] = "stop",
+		[SONDE_DO_RUN] = "run",
+		[SONDE_DO_NOTIFY] = "notify",
+	};
+
+	return names[action];
+}
+
 int sonde_session_config_add(struct sonde_session_config *config, char sign,
 			     const char *glob, char *error, size_t error_size)
 {

@@ -64,6 +64,9 @@ struct sonde_session_trigger {
 	const char *command; /* SONDE_DO_RUN: for the shell; borrowed */
 };
 
+/* As it is said after --do. */
+const char *sonde_session_action_name(enum sonde_trigger_action action);
+
 struct sonde_board;
 
 /* What is tallied of events; all words are borrowed. */

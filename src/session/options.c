@@ -450,10 +450,10 @@ static int apply_when(struct parse *parse, const char *value)
 
 static int apply_do(struct parse *parse, const char *value)
 {
-	static const char *const words[] = {
-		[SONDE_DO_SNAPSHOT] = "snapshot",
-		[SONDE_DO_STOP] = "stop",
-		[SONDE_DO_NOTIFY] = "notify",
+	static const enum sonde_trigger_action others[] = {
+		SONDE_DO_SNAPSHOT,
+		SONDE_DO_STOP,
+		SONDE_DO_NOTIFY,
 	};
 	struct sonde_session_config *session = &parse->options->session;
 	struct sonde_session_trigger *trigger;
@@ -469,9 +469,9 @@ static int apply_do(struct parse *parse, const char *value)
 		trigger->command = value + 4;
 		return 0;
 	}
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(words); i++)
-		if (words[i] && !strcmp(value, words[i])) {
-			trigger->action = (enum sonde_trigger_action)i;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(others); i++)
+		if (!strcmp(value, sonde_session_action_name(others[i]))) {
+			trigger->action = others[i];
 			return 0;
 		}
 	return fail(parse,

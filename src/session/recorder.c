@@ -35,17 +35,6 @@
 #define ROLL_NS           20000000ull
 #define ROLL_SHARE        100 /* of the time, one part at most */
 
-int sonde_recorder_watch(struct sonde_recorder *r, int fd,
-			 enum sonde_recorder_event source, uint32_t index)
-{
-	struct epoll_event event = {
-		.events = EPOLLIN,
-		.data.u64 = (uint64_t)source << 32 | index,
-	};
-
-	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
-}
-
 /* ---- the loop ---- */
 
 /* After its go (start_kernel) the front sends nothing: what can be read is the
@@ -202,17 +191,6 @@ static void wait_and_handle(struct sonde_recorder *r)
 		}
 }
 
-void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why)
-{
-	if (r->finishing || r->is_ending)
-		return;
-	r->summary.ended = why;
-	if (r->has_holder && sonde_recorder_ask_holder(r))
-		r->is_ending = true;
-	else
-		r->finishing = true;
-}
-
 /* Between two pieces of other work: who else is meant, and has begun to run? And
  * is there anybody left? */
 static void look_for_more(struct sonde_recorder *r, bool is_due)
@@ -245,18 +223,6 @@ static void count_all(struct sonde_recorder *r)
 			sonde_counts_look(r->programs[i].counts);
 	r->next_read_ns =
 		sonde_monotonic_ns() + r->config->session->board->interval_ns;
-}
-
-void sonde_recorder_read(struct sonde_recorder *r)
-{
-	uint32_t fullest = sonde_session_consume(r->session);
-
-	if (r->kernel)
-		sonde_session_kernel_look(r->kernel);
-	if (sonde_session_has_happened(r->session))
-		sonde_recorder_end(r, SONDE_ENDED_UNTIL);
-	sonde_pace_adapt(&r->pace, fullest);
-	r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 }
 
 static void read_or_count(struct sonde_recorder *r)

@@ -26,13 +26,10 @@
 #include "session/kin.h"
 #include "session/named.h"
 #include "session/protocol.h"
-#include "session/start_hooks.h"
-#include "sys/proc.h"
 
 #define ASKERS_MAX     16u
 #define ERROR_SIZE     480
 #define PROCESSES_TOLD 256u
-#define HOLDER_NS      5000000000ull
 
 struct asker {
 	int fd;          /* -1: free place */
@@ -99,6 +96,32 @@ static void put_processes(const struct sonde_recorder *r,
 	sonde_json_close(json, ']');
 }
 
+static void put_triggers(const struct sonde_recorder *r,
+			 struct sonde_json *json)
+{
+	uint32_t nr = r->config->session->nr_triggers;
+
+	sonde_json_open(json, "triggers", '[');
+	for (uint32_t i = 0; i <= nr; i++) {
+		const struct sonde_recorder_fate *fate = &r->triggers->fates[i];
+
+		/* Nobody has said that there is one. */
+		if (i == nr && !fate->happened)
+			continue;
+		sonde_json_open(json, NULL, '{');
+		sonde_json_put_text(json, "when", fate->trigger->glob);
+		sonde_json_put_text(
+			json, "do",
+			sonde_session_action_name(fate->trigger->action));
+		sonde_json_put_unsigned(json, "happened", fate->happened);
+		sonde_json_put_unsigned(json, "done",
+					fate->acted - fate->failed);
+		sonde_json_put_unsigned(json, "failed", fate->failed);
+		sonde_json_close(json, '}');
+	}
+	sonde_json_close(json, ']');
+}
+
 static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 {
 	const struct sonde_session_config *config = r->config->session;
@@ -128,7 +151,8 @@ static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 		sonde_json_put_text(json, NULL, *word);
 	sonde_json_close(json, ']');
 	sonde_json_put_unsigned(json, "nr_snapshots", r->named->nr_snapshots);
-	sonde_recorder_put_triggers(r, json);
+	if (r->triggers)
+		put_triggers(r, json);
 }
 
 /* While it records. */
@@ -607,70 +631,6 @@ void sonde_recorder_take_signal(struct sonde_recorder *r)
 	if (read(r->named->signal_fd, &info, sizeof(info)) ==
 	    (ssize_t)sizeof(info))
 		sonde_recorder_end(r, SONDE_ENDED_ASKED);
-}
-
-/* ---- who holds hooks ---- */
-
-bool sonde_recorder_ask_holder(struct sonde_recorder *r)
-{
-	const char end = SONDE_HOLDER_END;
-
-	r->holder_end_ns = sonde_monotonic_ns() + HOLDER_NS;
-	return send(r->config->control_fd, &end, sizeof(end), MSG_NOSIGNAL) ==
-	       (ssize_t)sizeof(end);
-}
-
-static void lose_holder(struct sonde_recorder *r)
-{
-	r->has_holder = false;
-	(void)epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->config->control_fd,
-			NULL);
-	sonde_summary_note(
-		&r->summary,
-		"the process that held the hooks of --malloc, --locks "
-		"was killed: from then on, nothing of these was "
-		"recorded");
-	r->finishing |= r->is_ending;
-}
-
-void sonde_recorder_leave_holder(struct sonde_recorder *r)
-{
-	struct sonde_proc_stat stat = { .state = '?' };
-	pid_t holder = r->front.pid;
-	bool is_stopped;
-
-	(void)sonde_proc_stat(holder, &stat); /* it is told, and no more */
-	is_stopped = stat.state == 'T' || stat.state == 't';
-	sonde_summary_note(
-		&r->summary,
-		"the process that holds the hooks of --malloc, --locks (pid "
-		"%d) %s: they stay in the programs until it %s or is killed",
-		(int)holder,
-		is_stopped ? "is stopped" : "has not taken them out in time",
-		is_stopped ? "goes on" : "does");
-	r->finishing = true;
-}
-
-void sonde_recorder_hear_holder(struct sonde_recorder *r)
-{
-	static struct sonde_summary said;
-	ssize_t n =
-		recv(r->config->control_fd, &said, sizeof(said), MSG_DONTWAIT);
-
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
-		return;
-	if (n == 1) {
-		r->is_void = true;
-		r->finishing = true;
-	} else if (n == (ssize_t)sizeof(said)) {
-		for (uint32_t i = 0; i < said.nr_notes && i < SONDE_NOTES_MAX;
-		     i++)
-			sonde_summary_note(&r->summary, "%s", said.notes[i]);
-		r->summary.nr_missed += said.nr_missed;
-		r->finishing = true;
-	} else {
-		lose_holder(r);
-	}
 }
 
 /* ---- life ---- */

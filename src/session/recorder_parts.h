@@ -5,10 +5,13 @@
  *	recorder.c		the loop, its start and its end
  *	recorder_peers.c	processes that come to the socket, or are refused
  *	recorder_programs.c	processes that are recorded
+ *	recorder_triggers.c	what is done when an event happens
  *	recorder_named.c	a session by name: its file, and those who ask
  *	recorder_snapshot.c	a copy of what overwrite mode's rings hold
  *	recorder_change.c	other events, another budget, while it records
- *	recorder_triggers.c	what is done when an event happens
+ *	recorder_steps.c	what several of them have done: waits, reads, ends
+ *
+ * Each calls only those below it.
  *
  * Private to them. One thread.
  */
@@ -126,15 +129,20 @@ struct sonde_recorder {
 	struct sonde_recorder_program programs[SONDE_RECORDER_PROGRAMS_MAX];
 };
 
-/* Have the loop wake up for it. 0 or -errno. */
-int sonde_recorder_watch(struct sonde_recorder *r, int fd,
-			 enum sonde_recorder_event event, uint32_t index);
+/* ---- recorder_peers.c ---- */
 
-/* Reads all rings, and has in the trace what was in them when it began. */
-void sonde_recorder_read(struct sonde_recorder *r);
+void sonde_recorder_accept_peers(struct sonde_recorder *r);
 
-/* It is over, as soon as no hooks are left. */
-void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why);
+/* The peer may have said hello. */
+void sonde_recorder_hear_peer(struct sonde_recorder *r,
+			      struct sonde_recorder_peer *peer);
+void sonde_recorder_drop_peer(struct sonde_recorder_peer *peer);
+
+/* To be called between two pieces of other work. */
+void sonde_recorder_let_in(struct sonde_recorder *r);
+
+/* For session/attach.h: a process that ran already. */
+int sonde_recorder_take_found(void *ctx, int arena_fd, struct sonde_peer *who);
 
 /* ---- recorder_programs.c ---- */
 
@@ -170,42 +178,30 @@ void sonde_recorder_finish_if_over(struct sonde_recorder *r,
 /* Arenas nobody has any more: after exec, or when the last child has ended. */
 void sonde_recorder_look_for_ended(struct sonde_recorder *r);
 
-/* ---- recorder_peers.c ---- */
-
-void sonde_recorder_accept_peers(struct sonde_recorder *r);
-
-/* The peer may have said hello. */
-void sonde_recorder_hear_peer(struct sonde_recorder *r,
-			      struct sonde_recorder_peer *peer);
-void sonde_recorder_drop_peer(struct sonde_recorder_peer *peer);
-
-/* To be called between two pieces of other work. */
-void sonde_recorder_let_in(struct sonde_recorder *r);
-
-/* For session/attach.h: a process that ran already. */
-int sonde_recorder_take_found(void *ctx, int arena_fd, struct sonde_peer *who);
-
-/* ---- recorder_snapshot.c ---- */
-
-/* A trace of what the rings hold, in the directory `path`, which is new or
- * empty. 0, or -errno and what failed in `error`. */
-int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
-			    struct sonde_summary *ret_summary,
-			    struct sonde_place_error *error);
-
-/* ---- recorder_change.c ---- */
-
-/* What processes are told that come from now on. */
-void sonde_recorder_select(struct sonde_recorder *r, const char *rules,
-			   size_t size, uint32_t loglevel);
-
-/* All of the wish, or nothing. What there is to record from then on is recorded
- * when it returns, and nothing else. 0, or -errno and why in `error`. */
-int sonde_recorder_change(struct sonde_recorder *r,
-			  const struct sonde_session_wish *wish,
-			  struct sonde_source_error *error);
-
 /* ---- recorder_triggers.c ---- */
+
+/* A trigger, and what has become of it. */
+struct sonde_recorder_fate {
+	const struct sonde_session_trigger *trigger;
+	uint64_t happened;
+	uint64_t acted;
+	uint64_t failed;
+	uint64_t last_ns; /* it acted last; 0: never */
+	pid_t command;    /* that runs; or 0 */
+};
+
+struct sonde_recorder_triggers {
+	uint64_t next_look_ns;
+	uint64_t nr_acts;
+	uint32_t nr_bells;
+	uint32_t nr_silent; /* programs that can't have one */
+	uint64_t nr_missed; /* of bells that are gone */
+	uint64_t nr_lost;   /* events, as it was told last */
+	size_t rules_size;
+	char rules[SONDE_RULES_MAX];
+	/* That of sonde_snapshot() comes behind the session's. */
+	struct sonde_recorder_fate fates[SONDE_TRIGGERS_MAX + 1];
+};
 
 /* What has happened, and was done about it. */
 struct sonde_recorder_fired {
@@ -237,9 +233,7 @@ bool sonde_recorder_listens(const struct sonde_recorder *r,
 void sonde_recorder_disarm(struct sonde_recorder *r,
 			   struct sonde_recorder_program *program);
 
-/* In a session's description, and as notes at its end. */
-void sonde_recorder_put_triggers(const struct sonde_recorder *r,
-				 struct sonde_json *json);
+/* As notes at the session's end. */
 void sonde_recorder_tell_triggers(struct sonde_recorder *r);
 
 /* ---- recorder_named.c ---- */
@@ -255,14 +249,44 @@ void sonde_recorder_accept_askers(struct sonde_recorder *r);
 void sonde_recorder_hear_asker(struct sonde_recorder *r, uint32_t index);
 void sonde_recorder_take_signal(struct sonde_recorder *r);
 
-/* Who holds the hooks (session/start_hooks.h) has said something, or has gone. */
-void sonde_recorder_hear_holder(struct sonde_recorder *r);
-/* It is to take them out, and answer in time. False: it has gone. */
-bool sonde_recorder_ask_holder(struct sonde_recorder *r);
-/* It has not: the session ends without, and says so. */
-void sonde_recorder_leave_holder(struct sonde_recorder *r);
-
 /* It is over, and the summary tells how; `started`: or has never begun. */
 void sonde_recorder_unname(struct sonde_recorder *r, bool started);
+
+/* ---- recorder_snapshot.c ---- */
+
+/* A trace of what the rings hold, in the directory `path`, which is new or
+ * empty. 0, or -errno and what failed in `error`. */
+int sonde_recorder_snapshot(struct sonde_recorder *r, const char *path,
+			    struct sonde_summary *ret_summary,
+			    struct sonde_place_error *error);
+
+/* ---- recorder_change.c ---- */
+
+/* What processes are told that come from now on. */
+void sonde_recorder_select(struct sonde_recorder *r, const char *rules,
+			   size_t size, uint32_t loglevel);
+
+/* All of the wish, or nothing. What there is to record from then on is recorded
+ * when it returns, and nothing else. 0, or -errno and why in `error`. */
+int sonde_recorder_change(struct sonde_recorder *r,
+			  const struct sonde_session_wish *wish,
+			  struct sonde_source_error *error);
+
+/* ---- recorder_steps.c ---- */
+
+/* Have the loop wake up for it. 0 or -errno. */
+int sonde_recorder_watch(struct sonde_recorder *r, int fd,
+			 enum sonde_recorder_event event, uint32_t index);
+
+/* Reads all rings, and has in the trace what was in them when it began. */
+void sonde_recorder_read(struct sonde_recorder *r);
+
+/* It is over, as soon as no hooks are left. */
+void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why);
+
+/* Who holds the hooks (session/start_hooks.h) has said something, or has gone. */
+void sonde_recorder_hear_holder(struct sonde_recorder *r);
+/* It has not taken them out in time: the session ends without, and says so. */
+void sonde_recorder_leave_holder(struct sonde_recorder *r);
 
 #endif /* SESSION_RECORDER_PARTS_H */

@@ -44,47 +44,10 @@
 #define NR_TRIES      1000u
 #define COMMAND_WORDS 5
 
-static const char *const actions[] = {
-	[SONDE_DO_SNAPSHOT] = "snapshot",
-	[SONDE_DO_STOP] = "stop",
-	[SONDE_DO_RUN] = "run",
-	[SONDE_DO_NOTIFY] = "notify",
-};
-
-/* What has become of a trigger. */
-struct fate {
-	uint64_t happened;
-	uint64_t acted;
-	uint64_t failed;
-	uint64_t last_ns; /* it acted last; 0: never */
-	pid_t command;    /* that runs; or 0 */
-};
-
-struct sonde_recorder_triggers {
-	uint64_t next_look_ns;
-	uint64_t nr_acts;
-	uint32_t nr_bells;
-	uint32_t nr_silent; /* programs that can't have one */
-	uint64_t nr_missed; /* of bells that are gone */
-	uint64_t nr_lost;   /* events, as it was told last */
-	size_t rules_size;
-	char rules[SONDE_RULES_MAX];
-	/* That of sonde_snapshot() comes behind the session's. */
-	struct fate fates[SONDE_TRIGGERS_MAX + 1];
-};
-
 static const struct sonde_session_trigger asked = {
 	.glob = SONDE_BELL_ASKED ":*",
 	.action = SONDE_DO_SNAPSHOT,
 };
-
-static const struct sonde_session_trigger *
-trigger_at(const struct sonde_recorder *r, uint32_t i)
-{
-	const struct sonde_session_config *config = r->config->session;
-
-	return i < config->nr_triggers ? &config->triggers[i] : &asked;
-}
 
 /* ---- what is done ---- */
 
@@ -217,15 +180,15 @@ static bool trigger_waits(const struct sonde_session_config *config, bool loss)
 	return waits;
 }
 
-static int act(struct sonde_recorder *r,
-	       const struct sonde_session_trigger *trigger, struct fate *fate,
+static int act(struct sonde_recorder *r, struct sonde_recorder_fate *fate,
 	       struct sonde_recorder_fired *fired)
 {
-	switch (trigger->action) {
+	switch (fate->trigger->action) {
 	case SONDE_DO_SNAPSHOT:
 		return trigger_snapshot(r, fired);
 	case SONDE_DO_RUN:
-		return trigger_run(r, trigger->command, fired, &fate->command);
+		return trigger_run(r, fate->trigger->command, fired,
+				   &fate->command);
 	case SONDE_DO_STOP:
 		sonde_recorder_end(r, SONDE_ENDED_TRIGGER);
 		break;
@@ -237,7 +200,7 @@ static int act(struct sonde_recorder *r,
 
 /* ---- when ---- */
 
-static bool is_held_back(struct fate *fate)
+static bool is_held_back(struct sonde_recorder_fate *fate)
 {
 	if (fate->command && waitpid(fate->command, NULL, WNOHANG) != 0)
 		fate->command = 0;
@@ -249,18 +212,17 @@ static bool is_held_back(struct fate *fate)
 static void fire(struct sonde_recorder *r, uint32_t i,
 		 struct sonde_recorder_fired *fired)
 {
-	const struct sonde_session_trigger *trigger = trigger_at(r, i);
-	struct fate *fate = &r->triggers->fates[i];
+	struct sonde_recorder_fate *fate = &r->triggers->fates[i];
 
 	fate->happened += fired->nr;
 	/* Before it has a name, nobody can know of it. */
 	if (!r->named || r->finishing || r->is_ending || is_held_back(fate))
 		return;
 	*fired->directory = '\0';
-	fired->action = actions[trigger->action];
+	fired->action = sonde_session_action_name(fate->trigger->action);
 	fate->acted++;
 	r->triggers->nr_acts++;
-	fate->failed += act(r, trigger, fate, fired) != 0;
+	fate->failed += act(r, fate, fired) != 0;
 	fate->last_ns = sonde_monotonic_ns();
 	sonde_recorder_tell_fired(r, fired);
 }
@@ -419,36 +381,6 @@ void sonde_recorder_arm_all(struct sonde_recorder *r)
 			sonde_recorder_arm(r, &r->programs[i]);
 }
 
-/* ---- what is told ---- */
-
-void sonde_recorder_put_triggers(const struct sonde_recorder *r,
-				 struct sonde_json *json)
-{
-	const struct sonde_recorder_triggers *triggers = r->triggers;
-	uint32_t nr = r->config->session->nr_triggers;
-
-	if (!triggers)
-		return;
-	sonde_json_open(json, "triggers", '[');
-	for (uint32_t i = 0; i <= nr; i++) {
-		const struct fate *fate = &triggers->fates[i];
-
-		/* Nobody has said that there is one. */
-		if (i == nr && !fate->happened)
-			continue;
-		sonde_json_open(json, NULL, '{');
-		sonde_json_put_text(json, "when", trigger_at(r, i)->glob);
-		sonde_json_put_text(json, "do",
-				    actions[trigger_at(r, i)->action]);
-		sonde_json_put_unsigned(json, "happened", fate->happened);
-		sonde_json_put_unsigned(json, "done",
-					fate->acted - fate->failed);
-		sonde_json_put_unsigned(json, "failed", fate->failed);
-		sonde_json_close(json, '}');
-	}
-	sonde_json_close(json, ']');
-}
-
 /* ---- life ---- */
 
 int sonde_recorder_start_triggers(struct sonde_recorder *r)
@@ -465,11 +397,14 @@ int sonde_recorder_start_triggers(struct sonde_recorder *r)
 	if (!triggers)
 		return -ENOMEM;
 	triggers->rules_size = 1;
-	for (uint32_t i = 0; !rc && i < config->nr_triggers; i++)
+	triggers->fates[config->nr_triggers].trigger = &asked;
+	for (uint32_t i = 0; !rc && i < config->nr_triggers; i++) {
+		triggers->fates[i].trigger = &config->triggers[i];
 		rc = sonde_session_rules_add(triggers->rules,
 					     &triggers->rules_size, '+',
 					     config->triggers[i].glob, none,
 					     sizeof(none));
+	}
 	if (!rc && config->mode == SONDE_OVERWRITE)
 		rc = sonde_session_rules_add(triggers->rules,
 					     &triggers->rules_size, '+',
@@ -499,16 +434,17 @@ void sonde_recorder_tell_triggers(struct sonde_recorder *r)
 		return;
 	note_uncounted(r);
 	for (uint32_t i = 0; i <= config->nr_triggers; i++) {
-		const struct fate *fate = &r->triggers->fates[i];
+		const struct sonde_recorder_fate *fate = &r->triggers->fates[i];
 
 		if (fate->happened)
 			sonde_summary_note(
 				&r->summary,
 				"%.60s happened %llu time%s: %s done %llu",
-				trigger_at(r, i)->glob,
+				fate->trigger->glob,
 				(unsigned long long)fate->happened,
 				fate->happened == 1 ? "" : "s",
-				actions[trigger_at(r, i)->action],
+				sonde_session_action_name(
+					fate->trigger->action),
 				(unsigned long long)(fate->acted -
 						     fate->failed));
 	}

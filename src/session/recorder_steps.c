@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recorder_steps.c - see recorder_parts.h: what other parts of the recorder have
+ * done: a descriptor waited for, all rings read, the recording ended. They know of
+ * none of those.
+ *
+ * A recording ends once; where the front holds hooks, it is asked to take them out
+ * first, and is waited for HOLDER_NS at most.
+ */
+#include "session/recorder_parts.h"
+
+#include <errno.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+
+#include "base/time.h"
+#include "session/start_hooks.h"
+#include "sys/proc.h"
+
+#define HOLDER_NS 5000000000ull
+
+int sonde_recorder_watch(struct sonde_recorder *r, int fd,
+			 enum sonde_recorder_event source, uint32_t index)
+{
+	struct epoll_event event = {
+		.events = EPOLLIN,
+		.data.u64 = (uint64_t)source << 32 | index,
+	};
+
+	return epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, fd, &event) ? -errno : 0;
+}
+
+/* ---- who holds hooks ---- */
+
+static bool ask_holder(struct sonde_recorder *r)
+{
+	const char end = SONDE_HOLDER_END;
+
+	r->holder_end_ns = sonde_monotonic_ns() + HOLDER_NS;
+	return send(r->config->control_fd, &end, sizeof(end), MSG_NOSIGNAL) ==
+	       (ssize_t)sizeof(end);
+}
+
+void sonde_recorder_end(struct sonde_recorder *r, enum sonde_ended why)
+{
+	if (r->finishing || r->is_ending)
+		return;
+	r->summary.ended = why;
+	if (r->has_holder && ask_holder(r))
+		r->is_ending = true;
+	else
+		r->finishing = true;
+}
+
+void sonde_recorder_read(struct sonde_recorder *r)
+{
+	uint32_t fullest = sonde_session_consume(r->session);
+
+	if (r->kernel)
+		sonde_session_kernel_look(r->kernel);
+	if (sonde_session_has_happened(r->session))
+		sonde_recorder_end(r, SONDE_ENDED_UNTIL);
+	sonde_pace_adapt(&r->pace, fullest);
+	r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
+}
+
+static void lose_holder(struct sonde_recorder *r)
+{
+	r->has_holder = false;
+	(void)epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->config->control_fd,
+			NULL);
+	sonde_summary_note(
+		&r->summary,
+		"the process that held the hooks of --malloc, --locks "
+		"was killed: from then on, nothing of these was "
+		"recorded");
+	r->finishing |= r->is_ending;
+}
+
+void sonde_recorder_leave_holder(struct sonde_recorder *r)
+{
+	struct sonde_proc_stat stat = { .state = '?' };
+	pid_t holder = r->front.pid;
+	bool is_stopped;
+
+	(void)sonde_proc_stat(holder, &stat); /* it is told, and no more */
+	is_stopped = stat.state == 'T' || stat.state == 't';
+	sonde_summary_note(
+		&r->summary,
+		"the process that holds the hooks of --malloc, --locks (pid "
+		"%d) %s: they stay in the programs until it %s or is killed",
+		(int)holder,
+		is_stopped ? "is stopped" : "has not taken them out in time",
+		is_stopped ? "goes on" : "does");
+	r->finishing = true;
+}
+
+void sonde_recorder_hear_holder(struct sonde_recorder *r)
+{
+	static struct sonde_summary said;
+	ssize_t n =
+		recv(r->config->control_fd, &said, sizeof(said), MSG_DONTWAIT);
+
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (n == 1) {
+		r->is_void = true;
+		r->finishing = true;
+	} else if (n == (ssize_t)sizeof(said)) {
+		for (uint32_t i = 0; i < said.nr_notes && i < SONDE_NOTES_MAX;
+		     i++)
+			sonde_summary_note(&r->summary, "%s", said.notes[i]);
+		r->summary.nr_missed += said.nr_missed;
+		r->finishing = true;
+	} else {
+		lose_holder(r);
+	}
+}
