@@ -10,38 +10,28 @@
 #include "expr/agent.h"
 #include "probe/names.h"
 
-static bool same_range(const struct sonde_probe_action *a,
-		       const struct sonde_probe_action *b)
-{
-	return a->reg == b->reg && a->offset == b->offset &&
-	       a->length == b->length;
-}
-
-static bool same_code(const struct sonde_probe_action *a,
-		      const struct sonde_probe_action *b)
-{
-	return a->nr_bytes == b->nr_bytes &&
-	       memcmp(a->bytes, b->bytes, a->nr_bytes) == 0;
-}
-
 /* What only reads need not be read twice. */
 static bool is_repeated(const struct sonde_probe_looked *list, size_t i)
 {
 	const struct sonde_probe_looked *this = &list[i];
+	const struct sonde_probe_action *action = this->action;
 
 	if (this->shape.sets || this->shape.nr_variables)
 		return false;
 	for (size_t k = 0; k < i; k++) {
 		const struct sonde_probe_action *other = list[k].action;
 
-		if (other->steps != this->action->steps ||
-		    other->kind != this->action->kind)
+		if (other->steps != action->steps ||
+		    other->kind != action->kind)
 			continue;
 		if (other->kind == SONDE_PROBE_MEMORY &&
-		    same_range(other, this->action))
+		    other->reg == action->reg &&
+		    other->offset == action->offset &&
+		    other->length == action->length)
 			return true;
 		if (other->kind == SONDE_PROBE_EXPRESSION &&
-		    same_code(other, this->action))
+		    other->nr_bytes == action->nr_bytes &&
+		    memcmp(other->bytes, action->bytes, action->nr_bytes) == 0)
 			return true;
 	}
 	return false;

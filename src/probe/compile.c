@@ -730,11 +730,6 @@ static int put_comparison(struct compiling *compiling,
 	return 0;
 }
 
-static bool is_comparison(enum sonde_node_kind kind)
-{
-	return kind >= SONDE_NODE_LESS && kind <= SONDE_NODE_UNEQUAL;
-}
-
 static int compute_numbers(struct compiling *compiling,
 			   enum sonde_node_kind kind, struct value *left,
 			   const struct value *right)
@@ -777,7 +772,7 @@ static int compile_binary(struct compiling *compiling,
 	compiling->node = at;
 	if (rc)
 		return rc;
-	if (is_comparison(node->kind))
+	if (node->kind >= SONDE_NODE_LESS && node->kind <= SONDE_NODE_UNEQUAL)
 		return compare(compiling, node->kind, left, &right);
 	if (left->type.stars > 0 || right.type.stars > 0)
 		return compute_pointers(compiling, node->kind, left, &right);

@@ -377,13 +377,6 @@ static uint64_t markers_find_symbol(const struct file *file, uint32_t type,
 	return 0;
 }
 
-static bool is_libsonde(const struct file *file)
-{
-	const char *slash = strrchr(file->mapping->path, '/');
-
-	return slash && strncmp(slash, "/libsonde.so", 12) == 0;
-}
-
 /* The file is libsonde, or has it inside. */
 static void find_guest_arena(struct sonde_probe_markers *to,
 			     const struct file *file)
@@ -402,12 +395,13 @@ static int markers_read_file(struct sonde_probe_markers *to, struct file *file)
 	GElf_Shdr head;
 	Elf_Scn *section;
 	Elf_Data *data;
+	const char *slash = strrchr(file->mapping->path, '/');
 	int err;
 
 	if (elf_kind(file->elf) != ELF_K_ELF ||
 	    gelf_getclass(file->elf) != ELFCLASS64)
 		return 0;
-	if (is_libsonde(file))
+	if (slash && strncmp(slash, "/libsonde.so", 12) == 0)
 		find_guest_arena(to, file);
 	if (markers_find_section(file->elf, SONDE_SDT_BASE_SECTION, &head))
 		file->base = (struct sonde_sdt_base){ true, head.sh_addr };

@@ -547,17 +547,11 @@ static bool base_name(const struct sonde_probe_point *point,
 	return n > 0;
 }
 
-static void number_name(const struct sonde_probe_point *point,
-			char to[NAME_MAX_LENGTH + 1])
-{
-	(void)snprintf(to, NAME_MAX_LENGTH + 1, "tp%u", point->number);
-}
-
 static void name_alone(const struct sonde_probe_point *point,
 		       char to[NAME_MAX_LENGTH + 1])
 {
 	if (!base_name(point, to))
-		number_name(point, to);
+		(void)snprintf(to, NAME_MAX_LENGTH + 1, "tp%u", point->number);
 }
 
 /* How many before it have that name; they are more with each location of one

@@ -233,19 +233,6 @@ static int find_list(Dwarf_Die *die, void *ctx)
 	return *found ? DWARF_CB_ABORT : DWARF_CB_OK;
 }
 
-static void note_unit(struct finding *finding, Dwarf_Die *unit)
-{
-	finding->unit = unit;
-	finding->has_lists = false;
-	(void)dwarf_getfuncs(unit, find_list, &finding->has_lists, 0);
-}
-
-static bool unit_is_wanted(const struct finding *finding, Dwarf_Die *unit)
-{
-	return !finding->file[0] ||
-	       places_is_file(dwarf_diename(unit), finding->file);
-}
-
 /* ---- lines ---- */
 
 /* The innermost scope that has variables: where GDB sees a block. */
@@ -345,9 +332,11 @@ static void look_at_unit(struct finding *finding, enum pass pass,
 		look_at_lines(finding, false);
 		return;
 	}
-	if (pass == PASS_FUNCTIONS && !unit_is_wanted(finding, unit))
+	if (pass == PASS_FUNCTIONS && finding->file[0] &&
+	    !places_is_file(dwarf_diename(unit), finding->file))
 		return;
-	note_unit(finding, unit);
+	finding->has_lists = false;
+	(void)dwarf_getfuncs(unit, find_list, &finding->has_lists, 0);
 	if (pass == PASS_LINES)
 		look_at_lines(finding, true);
 	else

@@ -554,14 +554,6 @@ static int end_part(struct making *making)
 	return 0;
 }
 
-static void making_fini(struct making *making)
-{
-	sonde_probe_actions_free(making->actions, making->point->nr_actions);
-	for (size_t i = 0; i < making->nr_rest; i++)
-		sonde_program_free(making->rest[i]);
-	free((void *)making->rest);
-}
-
 static int look_at_actions(struct making *making)
 {
 	making->rest = calloc(making->point->nr_actions + 1,
@@ -591,7 +583,10 @@ static int probe_plan_make_part(struct making *making)
 		add_places(making);
 		rc = end_part(making);
 	}
-	making_fini(making);
+	sonde_probe_actions_free(making->actions, making->point->nr_actions);
+	for (size_t i = 0; i < making->nr_rest; i++)
+		sonde_program_free(making->rest[i]);
+	free((void *)making->rest);
 	return rc;
 }
 

@@ -219,17 +219,12 @@ static int take_action(const char **at, struct sonde_probe_action *action)
 	}
 }
 
-/* Once there is a step's action, all later ones are. */
-static bool are_steps(const struct sonde_probe_point *point)
-{
-	return point->nr_actions > 0 &&
-	       point->actions[point->nr_actions - 1].steps;
-}
-
 /* Actions, one behind the other, up to the end or "-". */
 static int add_actions(struct sonde_probe_point *point, const char **at)
 {
-	bool steps = are_steps(point);
+	/* Once there is a step's action, all later ones are. */
+	bool steps = point->nr_actions > 0 &&
+		     point->actions[point->nr_actions - 1].steps;
 	struct sonde_probe_action action;
 	struct sonde_probe_action *added;
 	int rc;

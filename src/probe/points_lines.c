@@ -93,13 +93,6 @@ static void put_action(struct sonde_text *line,
 	}
 }
 
-static size_t nr_chunks(const struct sonde_probe_source *source)
-{
-	size_t length = strlen(source->text);
-
-	return length == 0 ? 1 : (length + SOURCE_CHUNK - 1) / SOURCE_CHUNK;
-}
-
 static void put_source(struct sonde_text *line,
 		       const struct sonde_probe_point *point,
 		       const struct sonde_probe_source *source, size_t chunk)
@@ -142,7 +135,10 @@ static bool put_line_of(struct sonde_text *line,
 		return true;
 	}
 	for (size_t j = 0; j < point->nr_sources; j++) {
-		size_t chunks = nr_chunks(&point->sources[j]);
+		size_t length = strlen(point->sources[j].text);
+		size_t chunks = length == 0 ? 1 :
+					      (length + SOURCE_CHUNK - 1) /
+						      SOURCE_CHUNK;
 
 		if (i - nr < chunks) {
 			put_source(line, point, &point->sources[j], i - nr);

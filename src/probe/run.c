@@ -181,12 +181,6 @@ static void run_remove_point(struct sonde_probe_run *run, struct run_point *in)
 	(void)sonde_probes_remove(run->probes, in->probe);
 }
 
-static void remove_points(struct sonde_probe_run *run)
-{
-	for (size_t i = 0; i < run->nr_points; i++)
-		run_remove_point(run, &run->points[i]);
-}
-
 void sonde_probe_run_remove(struct sonde_probe_run *run, uint32_t probe)
 {
 	for (size_t i = 0; i < run->nr_points; i++)
@@ -404,7 +398,8 @@ static void end(struct sonde_probe_run *run)
 	bool quiet = true;
 
 	sonde_probe_switch_off(&run->flow);
-	remove_points(run);
+	for (size_t i = 0; i < run->nr_points; i++)
+		run_remove_point(run, &run->points[i]);
 	if (run->arena.fd >= 0 && sonde_process_lives(run->process))
 		quiet = sonde_probe_switch_wait(&run->flow) && !run->is_guest;
 	run->is_guest = false;

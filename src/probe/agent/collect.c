@@ -354,12 +354,6 @@ static void collect_string(struct sonde_agent_record *record,
 	put(record, 0, 1);
 }
 
-static void collect_addresses(struct sonde_agent_record *record)
-{
-	for (uint32_t i = 0; i < record->nr_addresses; i++)
-		put(record, record->addresses[i], 8);
-}
-
 static void collect_item(struct sonde_agent_record *record,
 			 const struct sonde_agent_item *item)
 {
@@ -391,7 +385,8 @@ static void collect_item(struct sonde_agent_record *record,
 		collect_blocks(record, item);
 		break;
 	case SONDE_AGENT_ITEM_ADDRESSES:
-		collect_addresses(record);
+		for (uint32_t i = 0; i < record->nr_addresses; i++)
+			put(record, record->addresses[i], 8);
 		break;
 	}
 }

@@ -17,14 +17,6 @@
 
 #define OP_INT3 0xcc
 
-/* PTRACE_PEEKTEXT's word has any value. */
-static int entry_peek(pid_t pid, uint64_t address, long *ret_word)
-{
-	errno = 0;
-	*ret_word = ptrace(PTRACE_PEEKTEXT, pid, address, NULL);
-	return -errno;
-}
-
 static int entry_poke(pid_t pid, uint64_t address, long word)
 {
 	return ptrace(PTRACE_POKETEXT, pid, address, word) ? -errno : 0;
@@ -91,8 +83,12 @@ int sonde_hooks_entry_reach(pid_t pid)
 	long word = 0;
 	int rc = entry_address(pid, &address);
 
-	if (!rc)
-		rc = entry_peek(pid, address, &word);
+	if (!rc) {
+		/* a word has any value */
+		errno = 0;
+		word = ptrace(PTRACE_PEEKTEXT, pid, address, NULL);
+		rc = -errno;
+	}
 	if (!rc)
 		rc = entry_poke(pid, address, (word & ~0xffl) | OP_INT3);
 	if (!rc) {

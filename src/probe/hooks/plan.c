@@ -195,12 +195,6 @@ static bool was_seen(const struct following *f, uint64_t view)
 	return false;
 }
 
-static void note_view(struct making *m, uint64_t view)
-{
-	if (m->nr_views < SONDE_HOOKS_SPECS_MAX)
-		m->views[m->nr_views++] = view;
-}
-
 /* One function's code, from wherever it is entered. */
 static int follow_code(struct making *m, struct following *f,
 		       const char **reason)
@@ -215,7 +209,8 @@ static int follow_code(struct making *m, struct following *f,
 	if (rc || was_seen(f, view.address))
 		return rc;
 	f->todo[f->done] = view.address;
-	note_view(m, view.address);
+	if (m->nr_views < SONDE_HOOKS_SPECS_MAX)
+		m->views[m->nr_views++] = view.address;
 	rc = sonde_exits_find(&view, &exits, reason);
 	if (rc)
 		return rc;

@@ -75,12 +75,6 @@ static bool is_indexed(const struct sonde_insn *insn, const uint8_t *code)
 	return insn->modrm_at && (code[insn->modrm_at] & 0xc7) == 0x04;
 }
 
-static bool exits_is_switch(const struct search *s,
-			    const struct sonde_insn *insn, uint64_t address)
-{
-	return s->is_table || is_indexed(insn, code_at(s, address));
-}
-
 /* ---- places ---- */
 
 /* A place for a probe, and how few there are for its pad: bits of the jump's
@@ -214,7 +208,7 @@ static int exits_look_at(struct search *s, uint64_t address,
 		if (insn->is_got_jump)
 			return add_lead(s, address, insn,
 					exits_slot_of(s, insn, address));
-		if (exits_is_switch(s, insn, address))
+		if (s->is_table || is_indexed(insn, code_at(s, address)))
 			return 0;
 		*reason = "it goes on at a place that only its data tells";
 		return -EOPNOTSUPP;

@@ -631,14 +631,6 @@ static int inject_save(struct borrowed *b)
 	return 0;
 }
 
-/* See the top. The thread is where it was, and is let go. */
-static void give_back(const struct borrowed *b)
-{
-	(void)ptrace(PTRACE_SETSIGMASK, b->tid, sizeof(b->mask), &b->mask);
-	(void)ptrace(PTRACE_SETREGS, b->tid, NULL, &b->saved);
-	(void)resume(b, PTRACE_DETACH, 0);
-}
-
 static int fail_seize(const struct borrowed *b, int rc)
 {
 	const pid_t pid = b->request->pid;
@@ -748,10 +740,12 @@ static int make_call(struct borrowed *b, const struct stub *stub,
 		regs = registers_at(b, b->room);
 		set_call(&regs, call);
 		rc = lead(b, &regs, &call->result);
-		give_back(b);
-	} else {
-		(void)resume(b, PTRACE_DETACH, 0);
+		/* See the top. The thread is where it was. */
+		(void)ptrace(PTRACE_SETSIGMASK, b->tid, sizeof(b->mask),
+			     &b->mask);
+		(void)ptrace(PTRACE_SETREGS, b->tid, NULL, &b->saved);
 	}
+	(void)resume(b, PTRACE_DETACH, 0);
 	return rc;
 }
 

@@ -113,22 +113,15 @@ static size_t look(struct sonde_process *process, bool opens)
 	return found;
 }
 
-static int64_t now_s(void)
-{
-	struct timespec now;
-
-	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-	return now.tv_sec;
-}
-
 int sonde_masks_open(struct sonde_process *process)
 {
 	const struct timespec pause = { 0, PAUSE_NS };
-	const int64_t now = now_s();
+	struct timespec now;
 	size_t found;
 
+	(void)clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
 	if (process->masks_checked_s != 0 &&
-	    now - process->masks_checked_s <= FRESH_S)
+	    now.tv_sec - process->masks_checked_s <= FRESH_S)
 		return process->masks_rc;
 	found = look(process, false);
 	for (int i = 0; i < TRIES && found != 0; i++) {
@@ -136,6 +129,6 @@ int sonde_masks_open(struct sonde_process *process)
 		found = look(process, i % 2 != 0);
 	}
 	process->masks_rc = found == 0 ? 0 : -EBUSY;
-	process->masks_checked_s = now;
+	process->masks_checked_s = now.tv_sec;
 	return process->masks_rc;
 }

@@ -193,12 +193,6 @@ static void make_trap(struct sonde_window *window)
 	window->mask = window->value = 0;
 }
 
-static void make_free(struct sonde_window *window)
-{
-	window->kind = SONDE_WINDOW_FREE;
-	window->mask = window->value = 0;
-}
-
 /* Windows that other sites' text or windows are in are an int3. */
 static void avoid_others(const struct sonde_probes *p,
 			 struct sonde_window *window)
@@ -377,10 +371,12 @@ static int take_place(struct sonde_probes *p, struct sonde_window *window,
 	if (rc != -ENOSPC || !window->mask)
 		return rc;
 	if (window->can_be_free &&
-	    !sonde_patch_text_leads_inside(p->text, window))
-		make_free(window);
-	else
+	    !sonde_patch_text_leads_inside(p->text, window)) {
+		window->kind = SONDE_WINDOW_FREE;
+		window->mask = window->value = 0;
+	} else {
 		make_trap(window);
+	}
 	return sonde_places_take(p->places, window, size, ret);
 }
 
@@ -763,16 +759,6 @@ static int get_index(struct sonde_probes *p,
 	return 0;
 }
 
-/* The thread is not stepped in a pad: one that is to be stepped leaves it
- * behind its first instruction. */
-static void leave_early(struct site *site)
-{
-	if (site->window.nr_insns > 1 && !site->patched && !site->dirty) {
-		make_trap(&site->window);
-		site->built = NULL;
-	}
-}
-
 /* Puts it on its site's list. */
 static int wish(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		struct sonde_process_error *error, uint32_t *ret_index)
@@ -792,8 +778,13 @@ static int wish(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 	if (rc)
 		return explain(error, rc, spec->address,
 			       "what is to be collected has no room");
-	if (spec->steps && insn == 0)
-		leave_early(site);
+	/* The thread is not stepped in a pad: it leaves it behind its first
+	 * instruction. */
+	if (spec->steps && insn == 0 && site->window.nr_insns > 1 &&
+	    !site->patched && !site->dirty) {
+		make_trap(&site->window);
+		site->built = NULL;
+	}
 	struct probe *probe = &p->probes[index];
 	probe->address = spec->address;
 	probe->site = site;

@@ -173,14 +173,6 @@ bool sonde_procfs_is_left(pid_t parent, pid_t child)
 	       its_parent == (uint64_t)parent;
 }
 
-static bool has_name(pid_t pid, const char *name)
-{
-	char its[SONDE_COMM_SIZE];
-
-	sonde_process_name(pid, its);
-	return strcmp(its, name) == 0;
-}
-
 struct pids {
 	pid_t *list;
 	size_t nr, room;
@@ -225,6 +217,7 @@ int sonde_procfs_children(pid_t parent, pid_t **ret_pids, size_t *ret_nr)
 
 int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child)
 {
+	char its[SONDE_COMM_SIZE];
 	pid_t *children = NULL;
 	size_t nr = 0;
 	int rc = sonde_procfs_children(parent, &children, &nr);
@@ -232,11 +225,13 @@ int sonde_procfs_child(pid_t parent, const char *name, pid_t *ret_child)
 	if (rc != 0)
 		return rc;
 	rc = -ENOENT;
-	for (size_t i = 0; i < nr && rc != 0; i++)
-		if (has_name(children[i], name)) {
-			*ret_child = children[i];
-			rc = 0;
-		}
+	for (size_t i = 0; i < nr && rc != 0; i++) {
+		sonde_process_name(children[i], its);
+		if (strcmp(its, name) != 0)
+			continue;
+		*ret_child = children[i];
+		rc = 0;
+	}
 	free(children);
 	return rc;
 }
