@@ -25,12 +25,6 @@
 #include "types/desc.h"
 #include "types/select.h"
 
-/* Of past[]. */
-static uint32_t past_key(const struct sonde_arena_view *view, uint32_t index)
-{
-	return view->slot_index << 14 | index;
-}
-
 static uint32_t *past_of(const struct sonde_arena_view *view)
 {
 	return (uint32_t *)(void *)(view->meta + SONDE_PAST_OFF);
@@ -70,7 +64,8 @@ static uint32_t past_id(const struct sonde_arena_view *view, uint32_t index)
 static bool keep_past(const struct sonde_arena_view *view, uint32_t index,
 		      uint32_t id)
 {
-	uint32_t word = past_key(view, index) << 16 | id;
+	uint32_t key = view->slot_index << 14 | index;
+	uint32_t word = key << 16 | id;
 
 	for (uint32_t i = 0; i < SONDE_PAST_MAX; i++) {
 		uint32_t *at = &past_of(view)[i];
@@ -101,14 +96,6 @@ static void give_id(const struct sonde_arena_view *view, uint32_t index)
 					    (uint16_t)id);
 }
 
-static bool is_selected(const struct sonde_arena_setup *setup,
-			const struct sonde_desc *desc)
-{
-	return sonde_select(setup->rules, setup->rules_size, setup->loglevel,
-			    sonde_desc_provider(desc), sonde_desc_name(desc),
-			    sonde_desc_loglevel(desc));
-}
-
 bool sonde_arena_select(struct sonde_arena_view *view,
 			const struct sonde_arena_setup *setup, uint32_t index,
 			const struct sonde_desc *desc)
@@ -116,7 +103,10 @@ bool sonde_arena_select(struct sonde_arena_view *view,
 	struct sonde_arena_control control =
 		sonde_arena_control_view(view->meta);
 	uint32_t id = sonde_arena_event_id(view, index);
-	bool wanted = is_selected(setup, desc);
+	bool wanted =
+		sonde_select(setup->rules, setup->rules_size, setup->loglevel,
+			     sonde_desc_provider(desc), sonde_desc_name(desc),
+			     sonde_desc_loglevel(desc));
 
 	if (wanted && !id)
 		give_id(view, index);

@@ -164,12 +164,6 @@ static int hold(pid_t pid, struct sonde_peer *ret_who)
 	return 0;
 }
 
-/* It may execute another program, which has one. */
-static bool may_get_one(int rc)
-{
-	return rc == -ENOENT || rc == -ENODATA;
-}
-
 static void meet(struct sonde_attach *attach, pid_t pid)
 {
 	struct settled *known = find_settled(attach, pid);
@@ -178,7 +172,8 @@ static void meet(struct sonde_attach *attach, pid_t pid)
 	int fd = -1;
 	int rc;
 
-	if (known && !may_get_one(known->rc))
+	/* It may execute another program, which has an arena. */
+	if (known && known->rc != -ENOENT && known->rc != -ENODATA)
 		return;
 	rc = hold(pid, &who);
 	if (!rc && attach->config.hook) {

@@ -30,13 +30,6 @@ static int take_number(struct sonde_child *child)
 		       -errno;
 }
 
-static int open_session(struct sonde_child *child, int *ret_listen_fd)
-{
-	int rc = take_number(child);
-
-	return rc ? rc : sonde_rendezvous_listen(child->name, ret_listen_fd);
-}
-
 /* All but the three standard ones, and those that are kept. Best effort. */
 static void close_others(const int *kept, size_t nr)
 {
@@ -131,7 +124,9 @@ int sonde_child_start(const struct sonde_session_config *session,
 	int rc;
 
 	*ret_what = "listening on a socket";
-	rc = open_session(&child, &config.listen_fd);
+	rc = take_number(&child);
+	if (!rc)
+		rc = sonde_rendezvous_listen(child.name, &config.listen_fd);
 	if (rc)
 		return rc;
 	config.number = child.session;

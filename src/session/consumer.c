@@ -89,15 +89,10 @@ static bool is_its_own(const struct sonde_consumer *consumer, int error)
 	       error == -EMSGSIZE;
 }
 
-/* Errors that end when other processes do. */
-static bool is_passing(int error)
-{
-	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
-}
-
 bool sonde_output_failed(struct sonde_output *output, int error)
 {
-	if (is_passing(error)) {
+	/* Errors that end when other processes do. */
+	if (error == -EMFILE || error == -ENFILE || error == -ENOMEM) {
 		if (!output->summary->disk_error)
 			output->summary->disk_error = error;
 		return true;
@@ -660,14 +655,6 @@ static uint64_t finish_missed(struct sonde_consumer *consumer)
 	return missed;
 }
 
-static void finish_streams(struct sonde_consumer *consumer)
-{
-	uint64_t extra = finish_missed(consumer);
-
-	for (uint32_t i = 0; i < consumer->nr_streams; i++)
-		finish_stream(consumer, i, i ? 0 : extra);
-}
-
 /* ---- life ---- */
 
 static void free_consumer(struct sonde_consumer *consumer)
@@ -810,8 +797,12 @@ void sonde_consumer_finish(struct sonde_consumer *consumer)
 {
 	if (!consumer)
 		return;
-	if (consumer->state != CONSUMER_NEW && !consumer->config.is_trigger)
-		finish_streams(consumer);
+	if (consumer->state != CONSUMER_NEW && !consumer->config.is_trigger) {
+		uint64_t extra = finish_missed(consumer);
+
+		for (uint32_t i = 0; i < consumer->nr_streams; i++)
+			finish_stream(consumer, i, i ? 0 : extra);
+	}
 	free_consumer(consumer);
 }
 

@@ -84,21 +84,16 @@ struct sonde_counts *sonde_counts_new(struct sonde_board *board,
 	return NULL;
 }
 
-/* What has no row now gets none. */
-static void tell_unnamed(const struct sonde_counts *counts)
-{
-	for (uint32_t i = 0; i < counts->gains.nr; i++)
-		if (!counts->gains.entries[i].of)
-			counts->board->untold +=
-				sonde_gains_new(&counts->gains, i);
-}
-
 void sonde_counts_free(struct sonde_counts *counts)
 {
 	if (!counts)
 		return;
 	sonde_counts_look(counts);
-	tell_unnamed(counts);
+	/* What has no row now gets none. */
+	for (uint32_t i = 0; i < counts->gains.nr; i++)
+		if (!counts->gains.entries[i].of)
+			counts->board->untold +=
+				sonde_gains_new(&counts->gains, i);
 	sonde_tallies_free(counts->tallies);
 	sonde_gains_fini(&counts->gains);
 	free(counts);

@@ -105,19 +105,14 @@ _Static_assert((sizeof(struct sonde_filters_file) +
 		       0,
 	       "what follows is aligned");
 
-/* Some systems want to be told that it is for code, others refuse that. */
-static int make_file(void)
-{
-	unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
-	int fd = memfd_create("sonde-filters", flags | MFD_EXEC);
-
-	return fd < 0 ? memfd_create("sonde-filters", flags) : fd;
-}
-
 static int write_file(const struct answer *answer, int *ret_fd)
 {
-	int fd = make_file();
+	const unsigned int flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	int fd = memfd_create("sonde-filters", flags | MFD_EXEC);
 
+	/* Some systems want to be told that it is for code, others refuse. */
+	if (fd < 0)
+		fd = memfd_create("sonde-filters", flags);
 	if (fd < 0)
 		return -errno;
 	if (sonde_write_all(fd, &answer->head, sizeof(answer->head)) ||
@@ -452,18 +447,12 @@ static void put_wanted_number(struct answer *answer,
 	};
 }
 
-static bool is_whole_number(const struct sonde_condition *condition)
-{
-	uint8_t type = sonde_condition_program(condition)->type;
-
-	return type == SONDE_EXPR_INT || type == SONDE_EXPR_UINT;
-}
-
 /* -EINVAL: the event has no such number, and the user was told, or will be. */
 static int add_number(struct answer *answer, const struct sonde_desc *desc,
 		      struct given *given, struct sonde_filter_value *ret_value)
 {
 	struct sonde_condition *condition;
+	uint8_t type;
 	char why[300];
 	int rc = check_given(answer->filters, given, desc);
 
@@ -472,10 +461,10 @@ static int add_number(struct answer *answer, const struct sonde_desc *desc,
 						     sizeof(why), &condition);
 	if (rc)
 		return rc;
-	given->is_signed =
-		sonde_condition_program(condition)->type == SONDE_EXPR_INT;
+	type = sonde_condition_program(condition)->type;
+	given->is_signed = type == SONDE_EXPR_INT;
 	rc = answer->rc;
-	if (!is_whole_number(condition)) {
+	if (type != SONDE_EXPR_INT && type != SONDE_EXPR_UINT) {
 		rc = -EINVAL;
 		tell_unfit(answer->filters, given, desc,
 			   "not a whole number of this event");
@@ -510,23 +499,18 @@ static int add_numbers(struct answer *answer, const struct sonde_desc *desc)
 
 /* ---- events ---- */
 
-static bool is_event_meant(const struct sonde_session_config *config,
-			   const struct sonde_desc *desc)
-{
-	return sonde_select(config->rules, config->rules_size, config->loglevel,
-			    sonde_desc_provider(desc), sonde_desc_name(desc),
-			    sonde_desc_loglevel(desc));
-}
-
 static int add_event(struct answer *answer, const struct sonde_desc *desc,
 		     uint32_t index)
 {
 	struct sonde_filters *filters = answer->filters;
+	const struct sonde_session_config *config = filters->config;
 	struct given *list[SONDE_COMMON_FILTERS_MAX + 1];
 	uint32_t nr = 0;
 	int rc;
 
-	if (!is_event_meant(filters->config, desc))
+	if (!sonde_select(config->rules, config->rules_size, config->loglevel,
+			  sonde_desc_provider(desc), sonde_desc_name(desc),
+			  sonde_desc_loglevel(desc)))
 		return 0;
 	list[nr] = given_by_rules(filters, desc);
 	nr += list[nr] != NULL;

@@ -81,14 +81,6 @@ static int open_link(pid_t pid, const char *what)
 	return fd < 0 ? fd : sonde_regular_open(fd, O_RDWR);
 }
 
-/* Where libsonde leaves it. */
-static int open_usual(pid_t pid)
-{
-	int fd = open_link(pid, "fd/1000");
-
-	return fd == -ENOENT ? open_link(pid, "fd/240") : fd;
-}
-
 static int open_any(pid_t pid)
 {
 	const struct dirent *entry;
@@ -157,7 +149,10 @@ int sonde_find_arena(pid_t pid, int *ret_fd)
 
 	if (is_ours(pid))
 		return -ENOENT;
-	fd = open_usual(pid);
+	/* Where libsonde leaves it. */
+	fd = open_link(pid, "fd/1000");
+	if (fd == -ENOENT)
+		fd = open_link(pid, "fd/240");
 	if (fd >= 0) {
 		*ret_fd = fd;
 		return 0;

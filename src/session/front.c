@@ -219,15 +219,6 @@ static void say_no_kernel(struct front *front, const char *why)
 	front->config->say(text);
 }
 
-/* Somebody wanted us to end before the program was started. */
-static int interrupted(struct front *front)
-{
-	(void)snprintf(front->result->failed, sizeof(front->result->failed),
-		       "interrupted before anything was recorded");
-	front->result->stop_signal = front->early_stop;
-	return -EINTR;
-}
-
 /* Who runs already is recorded from now on. */
 static void say_attached(struct front *front, const char *why, uint32_t nr)
 {
@@ -291,8 +282,13 @@ static int await_ready(struct front *front)
 	ssize_t n = await_message(front, &ready, sizeof(ready), "starting",
 				  &front->early_stop);
 
-	if (front->early_stop)
-		return interrupted(front);
+	if (front->early_stop) {
+		(void)snprintf(front->result->failed,
+			       sizeof(front->result->failed),
+			       "interrupted before anything was recorded");
+		front->result->stop_signal = front->early_stop;
+		return -EINTR;
+	}
 	if (n != (ssize_t)sizeof(ready))
 		return died_early(front);
 	ready.text[sizeof(ready.text) - 1] = '\0';
@@ -577,13 +573,6 @@ static void recorder_died(struct front *front)
 		front->finishing = true;
 }
 
-static void tell_about_descendants(struct front *front)
-{
-	front->told = true;
-	front->config->say("the program has ended; still recording processes "
-			   "it left behind (Ctrl-C ends the recording)");
-}
-
 /* ---- end ---- */
 
 static uint64_t timeval_ns(const struct timeval *t)
@@ -687,8 +676,13 @@ static void await_end(struct front *front)
 		if (front->recorder_died || front->result->have_summary)
 			fds[1].fd = -1;
 		n = poll(fds, 2, pause_ms(front, left_behind));
-		if (!n && left_behind)
-			tell_about_descendants(front);
+		if (!n && left_behind) {
+			front->told = true;
+			front->config->say(
+				"the program has ended; still recording "
+				"processes it left behind (Ctrl-C ends the "
+				"recording)");
+		}
 		if (front->config->look &&
 		    !front->config->look(front->config->look_ctx))
 			front->finishing = true;
@@ -726,12 +720,6 @@ static int run(struct front *front)
 	return 0;
 }
 
-static void close_fd(int fd)
-{
-	if (fd >= 0)
-		(void)close(fd);
-}
-
 int sonde_front_run(const struct sonde_front_config *config,
 		    struct sonde_front_result *ret_result)
 {
@@ -748,7 +736,8 @@ int sonde_front_run(const struct sonde_front_config *config,
 	rc = run(&front);
 	sonde_front_hooks_end(front.hooking);
 	sonde_front_hooks_free(front.hooking);
-	close_fd(front.signal_fd);
+	if (front.signal_fd >= 0)
+		(void)close(front.signal_fd);
 	status = sonde_child_end(&front.child);
 	if (WIFSIGNALED(status))
 		clean_kernel(&front);

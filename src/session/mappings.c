@@ -288,26 +288,20 @@ struct sonde_mappings *sonde_mappings_new(struct sonde_session *session)
 	return NULL;
 }
 
-static void mappings_drop(struct sonde_out *out)
-{
-	struct sonde_ring_chunk chunk;
-
-	while (sonde_out_peek(out, &chunk) > 0)
-		sonde_out_advance(out);
-}
-
 /* To the trace; what it doesn't take is as if it had not been seen. */
 static bool write_out(struct sonde_mappings *mappings)
 {
 	struct sonde_consumer_counts before;
 	struct sonde_consumer_counts after;
+	struct sonde_ring_chunk chunk;
 
 	if (!mappings->was_opened && mappings_open_stream(mappings))
 		mappings->consumer = NULL; /* it can't be had */
 	mappings->was_opened = true;
 	sonde_out_flush(&mappings->out);
 	if (!mappings->consumer) {
-		mappings_drop(&mappings->out);
+		while (sonde_out_peek(&mappings->out, &chunk) > 0)
+			sonde_out_advance(&mappings->out);
 		return false;
 	}
 	sonde_consumer_count(mappings->consumer, &before);

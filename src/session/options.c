@@ -1092,15 +1092,6 @@ static bool is_follower(const struct parse *parse)
 	       parse->table == sonde_top_option_table;
 }
 
-/* `sonde live` and `sonde top` take one word as a session's name. */
-static bool is_session_name(struct parse *parse)
-{
-	if (!is_follower(parse) || parse->options->name)
-		return false;
-	parse->options->name = parse->argv[parse->next++];
-	return true;
-}
-
 static int parse_words(struct parse *parse)
 {
 	int rc = 0;
@@ -1109,8 +1100,11 @@ static int parse_words(struct parse *parse)
 		const char *word = parse->argv[parse->next];
 
 		if (word[0] != '-' || !word[1]) {
-			if (!is_session_name(parse))
+			/* `sonde live` and `sonde top` take one word as a
+			 * session's name. */
+			if (!is_follower(parse) || parse->options->name)
 				return 0;
+			parse->options->name = parse->argv[parse->next++];
 			continue;
 		}
 		parse->next++;

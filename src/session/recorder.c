@@ -37,24 +37,20 @@
 
 /* ---- the loop ---- */
 
-/* After its go (start_kernel) the front sends nothing: what can be read is the
- * socket's end. */
-static bool front_has_ended(const struct sonde_recorder *r)
-{
-	char byte;
-	ssize_t n = recv(r->config->control_fd, &byte, 1, MSG_DONTWAIT);
-
-	return !n || (n < 0 && errno != EAGAIN && errno != EINTR);
-}
-
 /* Who has started a session by name isn't needed any more. */
 static void hear_front(struct sonde_recorder *r)
 {
+	ssize_t n;
+	char byte;
+
 	if (r->has_holder) {
 		sonde_recorder_hear_holder(r);
 		return;
 	}
-	if (!front_has_ended(r))
+	/* After its go (start_kernel) it sends nothing: what can be read is the
+	 * socket's end. */
+	n = recv(r->config->control_fd, &byte, 1, MSG_DONTWAIT);
+	if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
 		return;
 	if (!r->named)
 		r->finishing = true;
@@ -225,14 +221,6 @@ static void count_all(struct sonde_recorder *r)
 		sonde_monotonic_ns() + r->config->session->board->interval_ns;
 }
 
-static void read_or_count(struct sonde_recorder *r)
-{
-	if (sonde_session_counts(r->config->session))
-		count_all(r);
-	else
-		sonde_recorder_read(r);
-}
-
 /* Only when their turn has come: with many processes coming and going, there
  * is something to be handled much more often. The kernel's sources want to be
  * looked after in overwrite mode, too. */
@@ -328,8 +316,12 @@ static void loop(struct sonde_recorder *r)
 		is_empty = !r->nr_programs && !r->kernel;
 		is_due = sonde_monotonic_ns() - r->last_look_ns >=
 			 look_pause_ns(r);
-		if (!is_empty && is_time_to_read(r))
-			read_or_count(r);
+		if (!is_empty && is_time_to_read(r)) {
+			if (sonde_session_counts(r->config->session))
+				count_all(r);
+			else
+				sonde_recorder_read(r);
+		}
 		if (is_due)
 			sonde_recorder_look_for_ended(r);
 		if (is_due)

@@ -143,21 +143,13 @@ static void publish(struct sonde_roster *roster)
 
 /* ---- names ---- */
 
-/* Where the thread is among the names, or should be. */
-static size_t find(const struct sonde_roster *roster, int32_t tid)
-{
-	size_t i;
-
-	SONDE_SEARCH(i, roster->nr_names, roster->names[i].tid < tid);
-	return i;
-}
-
 /* The thread's place among the names; NULL if there is no room. */
 static struct named *roster_place(struct sonde_roster *roster, int32_t tid)
 {
-	size_t i = find(roster, tid);
 	struct named *names;
+	size_t i;
 
+	SONDE_SEARCH(i, roster->nr_names, roster->names[i].tid < tid);
 	if (i < roster->nr_names && roster->names[i].tid == tid)
 		return &roster->names[i];
 	if (roster->nr_names == SONDE_ROSTER_NAMES_MAX)

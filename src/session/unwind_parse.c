@@ -273,22 +273,6 @@ static void set_expression(struct parse *parse, struct reader *from)
 	unwind_pass(from, take_uleb(from));
 }
 
-static void remember(struct parse *parse, struct reader *from)
-{
-	if (parse->nr_remembered == REMEMBERS)
-		from->is_bad = true;
-	else
-		parse->remembered[parse->nr_remembered++] = parse->state;
-}
-
-static void recall(struct parse *parse, struct reader *from)
-{
-	if (!parse->nr_remembered)
-		from->is_bad = true;
-	else
-		parse->state = parse->remembered[--parse->nr_remembered];
-}
-
 /* The rest: what is neither about positions nor about the CFA. */
 static void run_register(struct parse *parse, struct reader *from,
 			 const struct common *common, uint8_t op)
@@ -400,10 +384,18 @@ static void run_one(struct parse *parse, struct reader *from,
 	case 0x00: /* nop */
 		break;
 	case 0x0a:
-		remember(parse, from);
+		if (parse->nr_remembered == REMEMBERS)
+			from->is_bad = true;
+		else
+			parse->remembered[parse->nr_remembered++] =
+				parse->state;
 		break;
 	case 0x0b:
-		recall(parse, from);
+		if (!parse->nr_remembered)
+			from->is_bad = true;
+		else
+			parse->state =
+				parse->remembered[--parse->nr_remembered];
 		break;
 	case 0x2e: /* GNU_args_size */
 		(void)take_uleb(from);
@@ -411,11 +403,6 @@ static void run_one(struct parse *parse, struct reader *from,
 	default:
 		run_cfa(parse, from, common, op);
 	}
-}
-
-static bool is_advance(uint8_t op)
-{
-	return op >> 6 == 1 || (op >= 0x02 && op <= 0x04);
 }
 
 /* Rows up to `end`, if it isn't 0: a CIE's have no place. */
@@ -429,7 +416,8 @@ static int run_instructions(struct parse *parse, struct reader *from,
 
 		if (op == 0x01) { /* set_loc */
 			parse->pc = take_encoded(parse, from, common->encoding);
-		} else if (is_advance(op)) {
+		} else if (op >> 6 == 1 || (op >= 0x02 && op <= 0x04)) {
+			/* advance_loc, short or long */
 			if (end)
 				rc = unwind_add_row(parse, parse->pc,
 						    unwind_rule(&parse->state));
