@@ -173,11 +173,6 @@ static notrace u64 stack_word(const struct pt_regs *regs, u32 index)
 	return word;
 }
 
-static notrace u64 reg_word(const struct pt_regs *regs, u32 index)
-{
-	return ((const unsigned long *)regs)[index];
-}
-
 static notrace u64 argument(const struct sonde_site *site, u32 index)
 {
 	return index < site->nr_args ? site->args[index] : 0;
@@ -194,7 +189,9 @@ static notrace u64 source(const struct sonde_kmod_cap *cap,
 	case SONDE_KMOD_FROM_CURRENT:
 		return (unsigned long)current;
 	case SONDE_KMOD_FROM_REG:
-		return site->regs ? reg_word(site->regs, cap->index) : 0;
+		return site->regs ?
+			       ((const unsigned long *)site->regs)[cap->index] :
+			       0;
 	case SONDE_KMOD_FROM_STACK:
 		return site->regs ? stack_word(site->regs, cap->index) : 0;
 	case SONDE_KMOD_FROM_CPU:
@@ -326,14 +323,10 @@ static notrace u32 user_text(unsigned char *to, u64 address, u32 max)
 /* The kernel's types don't tell `char __user *` from `char *`; addresses do. A
  * thread of the kernel's has no memory of a user's, though it may run with
  * somebody's. */
-static notrace bool is_users(u64 address)
-{
-	return address >= PAGE_SIZE && address < TASK_SIZE_MAX && current->mm;
-}
-
 static notrace u32 kernel_text(unsigned char *to, u64 address, u32 max)
 {
-	if (unlikely(is_users(address)))
+	if (unlikely(address >= PAGE_SIZE && address < TASK_SIZE_MAX &&
+		     current->mm))
 		return user_text(to, address, max);
 	return copy_text(to, address, max, copy_kernel);
 }
@@ -393,13 +386,6 @@ static notrace u32 user_buffer(const struct sonde_kmod_cap *cap,
 
 /* ---- lists ---- */
 
-static notrace u32 block(unsigned char *to, u64 address, u32 bytes)
-{
-	if (copy_kernel(to, (unsigned long)address, bytes))
-		memset(to, 0, bytes);
-	return bytes;
-}
-
 /* Anything but a number. A bad path leads to address 0, which is bad. */
 static notrace u32 capture_block(const struct sonde_kmod_cap *cap,
 				 const struct sonde_site *site,
@@ -410,7 +396,9 @@ static notrace u32 capture_block(const struct sonde_kmod_cap *cap,
 	(void)follow(cap, site, &address); /* else it stays 0 */
 	switch ((enum sonde_kmod_kind)cap->kind) {
 	case SONDE_KMOD_BYTES:
-		return block(to, address, cap->max);
+		if (copy_kernel(to, (unsigned long)address, cap->max))
+			memset(to, 0, cap->max);
+		return cap->max;
 	case SONDE_KMOD_STRING:
 		return kernel_text(to, address, cap->max);
 	case SONDE_KMOD_USTRING:

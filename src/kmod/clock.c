@@ -205,10 +205,7 @@ static bool counter_is_clock(void)
 	       kernel_keeps_time_by_it();
 }
 
-static u32 counter_khz(void)
-{
-	return tsc_khz;
-}
+#define COUNTER_KHZ tsc_khz
 
 #elif defined(CONFIG_ARM64)
 
@@ -217,10 +214,7 @@ static bool counter_is_clock(void)
 	return true;
 }
 
-static u32 counter_khz(void)
-{
-	return (u32)read_sysreg(cntfrq_el0) / 1000;
-}
+#define COUNTER_KHZ ((u32)read_sysreg(cntfrq_el0) / 1000)
 
 #else
 
@@ -229,10 +223,7 @@ static bool counter_is_clock(void)
 	return false;
 }
 
-static u32 counter_khz(void)
-{
-	return 0;
-}
+#define COUNTER_KHZ 0
 
 #endif
 
@@ -409,7 +400,7 @@ static void synthetic_stop(void)
 int sonde_clock_init(void)
 {
 	has_cpu = counter_is_clock();
-	rate_khz = counter_khz();
+	rate_khz = COUNTER_KHZ;
 	if (!clock_bits)
 		return 0;
 	if (!has_cpu) {

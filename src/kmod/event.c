@@ -33,12 +33,6 @@
 
 /* ---- checking ---- */
 
-static bool is_syscall(const struct sonde_kmod_event *from)
-{
-	return from->type == SONDE_KMOD_SYSCALL_ENTRY ||
-	       from->type == SONDE_KMOD_SYSCALL_EXIT;
-}
-
 static int head_check(const struct sonde_kmod_event *from)
 {
 	if (from->type >= SONDE_KMOD_TYPES || from->flags & ~KNOWN_FLAGS)
@@ -58,7 +52,8 @@ static int head_check(const struct sonde_kmod_event *from)
 	    from->number > SONDE_KMOD_RETURNS_MAX)
 		return -EINVAL;
 	/* A system call has no name; unknown ones have a bitmap there. */
-	if (is_syscall(from))
+	if (from->type == SONDE_KMOD_SYSCALL_ENTRY ||
+	    from->type == SONDE_KMOD_SYSCALL_EXIT)
 		return 0;
 	if (!memchr(from->name, 0, sizeof(from->name)))
 		return -EINVAL;

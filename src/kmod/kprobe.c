@@ -352,11 +352,15 @@ static int attach_function(struct sonde_kprobe *kprobe)
 	return err;
 }
 
-static void detach_function(struct sonde_kprobe *kprobe)
+static void detach_functions(struct sonde_point *const *points, u32 nr)
 {
-	/* It is registered, so this can't fail. */
-	(void)unregister_ftrace_function(&kprobe->entry);
-	ftrace_free_filter(&kprobe->entry);
+	for (u32 i = 0; i < nr; i++) {
+		struct ftrace_ops *entry = &own(points[i])->entry;
+
+		/* It is registered, so this can't fail. */
+		(void)unregister_ftrace_function(entry);
+		ftrace_free_filter(entry);
+	}
 }
 #else
 static int attach_function(struct sonde_kprobe *kprobe)
@@ -364,7 +368,7 @@ static int attach_function(struct sonde_kprobe *kprobe)
 	return -EOPNOTSUPP;
 }
 
-static void detach_function(struct sonde_kprobe *kprobe)
+static void detach_functions(struct sonde_point *const *points, u32 nr)
 {
 }
 #endif
@@ -400,12 +404,6 @@ int sonde_kprobe_attach(struct sonde_point *point)
 	else
 		point->own = kprobe;
 	return err;
-}
-
-static void detach_functions(struct sonde_point *const *points, u32 nr)
-{
-	for (u32 i = 0; i < nr; i++)
-		detach_function(own(points[i]));
 }
 
 void sonde_kprobes_detach(struct sonde_point *const *points, u32 nr)

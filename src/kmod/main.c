@@ -184,14 +184,6 @@ out_number:
 	return rc;
 }
 
-static void device_drop(void)
-{
-	cdev_device_del(&cdev, &device);
-	device_put();
-	class_unregister(&device_class);
-	unregister_chrdev_region(number, 1);
-}
-
 static int __init sonde_init(void)
 {
 	int rc = sonde_clock_init();
@@ -215,7 +207,10 @@ out_clock:
 
 static void __exit sonde_exit(void)
 {
-	device_drop();
+	cdev_device_del(&cdev, &device);
+	device_put();
+	class_unregister(&device_class);
+	unregister_chrdev_region(number, 1);
 	sonde_points_exit();
 	/* Probes that were called meanwhile are in this module, and so are the
 	 * callbacks that free events (event.c). */

@@ -147,13 +147,6 @@ static int follow_tasks(void)
 	return err;
 }
 
-/* Both are registered, so they can be unregistered. */
-static void unfollow_tasks(void)
-{
-	(void)tracepoint_probe_unregister(fork_point, on_fork, NULL);
-	(void)tracepoint_probe_unregister(free_point, on_free, NULL);
-}
-
 /* ---- the tree as it is ---- */
 
 static bool descends(const struct task_struct *task,
@@ -258,8 +251,11 @@ void sonde_tree_free(struct sonde_tree *tree)
 		return;
 	mutex_lock(&sonde_control);
 	list_del_rcu(&tree->in_trees);
-	if (list_empty(&trees))
-		unfollow_tasks();
+	if (list_empty(&trees)) {
+		/* Both are registered, so they can be unregistered. */
+		(void)tracepoint_probe_unregister(fork_point, on_fork, NULL);
+		(void)tracepoint_probe_unregister(free_point, on_free, NULL);
+	}
 	mutex_unlock(&sonde_control);
 	tracepoint_synchronize_unregister();
 	vfree(tree->buckets);

@@ -202,14 +202,6 @@ static int channel_charge(struct sonde_channel *channel)
 	return rc;
 }
 
-/* It is complete: whoever walks the session's channels finds its rings. */
-static void channel_join(struct sonde_channel *channel)
-{
-	mutex_lock(&sonde_control);
-	list_add(&channel->in_session, &channel->session->channels);
-	mutex_unlock(&sonde_control);
-}
-
 /* Takes the channel: it is complete, or gone. */
 static int channel_furnish(struct sonde_channel *channel)
 {
@@ -221,11 +213,16 @@ static int channel_furnish(struct sonde_channel *channel)
 	if (rc)
 		goto out_clock;
 	rc = sonde_streams_make(channel);
-	if (rc)
+	if (rc) {
 		sonde_channel_put(channel);
-	else
-		channel_join(channel);
-	return rc;
+		return rc;
+	}
+	/* It is complete: whoever walks the session's channels finds its
+	 * rings. */
+	mutex_lock(&sonde_control);
+	list_add(&channel->in_session, &channel->session->channels);
+	mutex_unlock(&sonde_control);
+	return 0;
 out_clock:
 	sonde_clock_put(channel->clock);
 out:

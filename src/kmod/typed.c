@@ -136,18 +136,12 @@ static __always_inline void put64(unsigned char *to, u64 value)
 	memcpy(to, &value, sizeof(value));
 }
 
-static __always_inline void put_comm(unsigned char *to,
-				     const struct task_struct *task)
-{
-	BUILD_BUG_ON(sizeof(task->comm) != 16);
-	memcpy(to, task->comm, sizeof(task->comm));
-}
-
 /* 24 bytes. Priorities as they are shown: 0 is the lowest real-time one. */
 static __always_inline void put_task(unsigned char *to,
 				     const struct task_struct *task)
 {
-	put_comm(to, task);
+	BUILD_BUG_ON(sizeof(task->comm) != 16);
+	memcpy(to, task->comm, sizeof(task->comm));
 	put32(to + 16, (u32)task->pid);
 	put32(to + 20, (u32)(task->prio - MAX_RT_PRIO));
 }
