@@ -63,19 +63,12 @@ static bool is_taken(void *ctx, const char *group, const char *name)
 	return false;
 }
 
-static void add_name(struct sonde_sources *set, const char *name)
-{
-	size_t used = strlen(set->name);
-
-	(void)snprintf(set->name + used, sizeof(set->name) - used, "%s%s",
-		       used ? "," : "", name);
-}
-
 static int open_one(const struct sonde_source_ops *ops,
 		    const struct sonde_source_config *config, bool only_best,
 		    struct sonde_sources *set, struct sonde_source_error *error)
 {
 	struct sonde_source_config ours = *config;
+	size_t used = strlen(set->name);
 	int rc;
 
 	ours.is_taken = set->nr ? is_taken : NULL; /* first: none is */
@@ -89,7 +82,9 @@ static int open_one(const struct sonde_source_ops *ops,
 	error->text[0] = '\0';
 	rc = ops->open(&ours, &set->sources[set->nr], error);
 	if (!rc)
-		add_name(set, set->sources[set->nr++]->ops->name);
+		(void)snprintf(set->name + used, sizeof(set->name) - used,
+			       "%s%s", used ? "," : "",
+			       set->sources[set->nr++]->ops->name);
 	else if (!*error->text)
 		(void)sonde_source_fail(error, rc, "%s: %s", ops->name,
 					strerrordesc_np(-rc));

@@ -118,17 +118,14 @@ static int select_event(struct bpf_source *source, uint32_t i, void *room,
 
 /* ---- system calls ---- */
 
-static bool is_text(enum sonde_arg_kind kind)
-{
-	return kind == SONDE_ARG_STRING || kind == SONDE_ARG_STRINGS;
-}
-
 /* The argument's bytes among the numbers; 0: it follows them. */
 static uint32_t number_size(const struct sonde_syscall_arg *arg, bool is_exit,
 			    const struct sonde_syscall_form *form)
 {
 	if (is_exit || arg->kind == SONDE_ARG_NONE ||
-	    (is_text(arg->kind) && form->has_strings) ||
+	    ((arg->kind == SONDE_ARG_STRING ||
+	      arg->kind == SONDE_ARG_STRINGS) &&
+	     form->has_strings) ||
 	    (arg->kind == SONDE_ARG_BUFFER && form->has_buffers))
 		return 0;
 	if (arg->kind == SONDE_ARG_INT || arg->kind == SONDE_ARG_UINT)
@@ -181,24 +178,6 @@ static uint32_t plan_call(struct sonde_bpf_plan *plan,
 	return bytes;
 }
 
-static struct sonde_syscall_form form_of(const struct bpf_source *source)
-{
-	return (struct sonde_syscall_form){
-		.has_strings = source->config.string_bytes != 0,
-		.has_buffers = source->config.buffer_bytes != 0,
-	};
-}
-
-/* Behind the numbers: the first string, which ends with NUL, is there whole.
- * Lists are longer. */
-static uint32_t string_room(const struct bpf_source *source,
-			    const struct sonde_bpf_plan *plan)
-{
-	return plan->item[0].kind == SONDE_BPF_STRING ?
-		       source->consts[SONDE_BPF_STRING_BYTES] :
-		       0;
-}
-
 static const struct sonde_source_rule *call_rule(struct bpf_source *source,
 						 enum sonde_syscall_abi abi,
 						 const char *name, bool is_exit)
@@ -228,7 +207,10 @@ static int select_call(struct bpf_source *source, enum sonde_syscall_abi abi,
 		       struct sonde_source_error *error)
 {
 	const char *name = call ? call->name : "unknown";
-	struct sonde_syscall_form form = form_of(source);
+	struct sonde_syscall_form form = {
+		.has_strings = source->config.string_bytes != 0,
+		.has_buffers = source->config.buffer_bytes != 0,
+	};
 	struct sonde_bpf_plan plan = { .id = 0 };
 	const struct sonde_source_rule *rule;
 	const struct sonde_desc *desc = room;
@@ -243,10 +225,13 @@ static int select_call(struct bpf_source *source, enum sonde_syscall_abi abi,
 	if (rc)
 		return sonde_source_fail(error, rc, "%s: no description", name);
 	if (call)
-		bytes = plan_call(&plan, call, is_exit, &form) +
-			string_room(source, &plan);
+		bytes = plan_call(&plan, call, is_exit, &form);
 	else
 		plan.flags = SONDE_BPF_PLAN_LONG | SONDE_BPF_PLAN_UNKNOWN;
+	/* Behind the numbers the first string is there whole, if it is one that
+	 * ends with NUL. Lists are longer. */
+	if (call && plan.item[0].kind == SONDE_BPF_STRING)
+		bytes += source->consts[SONDE_BPF_STRING_BYTES];
 	rc = bpf_events_condition(source, desc, rule, bytes, &test, error);
 	if (!rc)
 		rc = add_call(source, name, desc, &test, &plan);

@@ -569,14 +569,6 @@ int bpf_object_types(struct bpf_source *source,
 		    0;
 }
 
-static int load_probes(struct bpf_source *source,
-		       struct sonde_source_error *error)
-{
-	complaint[0] = '\0';
-	(void)libbpf_set_print(note); /* the dump's may be there meanwhile */
-	return bpf_probes_load(source, error);
-}
-
 int bpf_object_load(struct bpf_source *source, struct sonde_source_error *error)
 {
 	int rc = bpf_object_types(source, error);
@@ -586,8 +578,12 @@ int bpf_object_load(struct bpf_source *source, struct sonde_source_error *error)
 	complaint[0] = '\0';
 	(void)libbpf_set_print(note); /* the one before is stderr's */
 	rc = load_with(source, &source->btf, error);
-	if (!rc && source->config.nr_probes)
-		rc = load_probes(source, error);
+	if (!rc && source->config.nr_probes) {
+		complaint[0] = '\0';
+		/* the dump's may be there meanwhile */
+		(void)libbpf_set_print(note);
+		rc = bpf_probes_load(source, error);
+	}
 	sonde_btf_close(&source->btf);
 	return rc;
 }

@@ -516,14 +516,6 @@ static const struct {
 	{ "work_struct", "function", "func" },
 };
 
-/* The kernel keeps it as it came. */
-static uint32_t module_events_flags_of(const struct module_member *member,
-				       const char *name)
-{
-	return member->flags |
-	       (!strcmp(name, "protocol") ? SONDE_FIELD_NETWORK : 0);
-}
-
 static void module_events_add_member(struct plan *plan, uint32_t type,
 				     const char *name, const char *path,
 				     struct sonde_kmod_cap from)
@@ -535,9 +527,11 @@ static void module_events_add_member(struct plan *plan, uint32_t type,
 	if (!find_path(plan->btf, type, path, &member))
 		return;
 	cap = member_cap(&member, from.from, from.index);
+	/* The kernel keeps it as it came. */
+	if (!strcmp(name, "protocol"))
+		member.flags |= SONDE_FIELD_NETWORK;
 	if (!member.text && !member.is_text_at)
-		add_number(plan, name, module_events_flags_of(&member, name),
-			   cap);
+		add_number(plan, name, member.flags, cap);
 	else if (member.text || go_on(&cap))
 		module_events_add_string(plan, name, cap);
 }
@@ -616,12 +610,6 @@ static void add_arg(struct plan *plan, const struct sonde_prototype_arg *arg,
 	}
 }
 
-static void add_args(struct plan *plan, const struct sonde_prototype *prototype)
-{
-	for (uint32_t i = 0; i < prototype->nr; i++)
-		add_arg(plan, &prototype->args[i], i);
-}
-
 /* Texts come last: behind them no number has a fixed place, and conditions can
  * be had on those that have one only (conditions.c). */
 static void add_args_texts_last(struct plan *plan,
@@ -690,7 +678,8 @@ static int select_any(struct module_select *select,
 		return module_events_leave(select, rule, group, name, rc);
 	sonde_build_begin(&plan.build, select->room, group,
 			  sonde_source_event_name(group, name), SONDE_INFO);
-	add_args(&plan, &prototype);
+	for (uint32_t i = 0; i < prototype.nr; i++)
+		add_arg(&plan, &prototype.args[i], i);
 	(void)snprintf(event.name, sizeof(event.name), "%s", name);
 	return add_plan(select, rule, &plan, &event);
 }

@@ -113,13 +113,6 @@ static void add_entry(struct list *list,
 		add_followed(list, call, SONDE_ARG_BUFFER, SONDE_KMOD_UBUFFER);
 }
 
-static void add_unknown(struct list *list)
-{
-	add_call_number(list);
-	for (uint32_t i = 0; i < SONDE_SYSCALL_ARGS; i++)
-		add_number(list, i, 8, false);
-}
-
 /* How long each may be is known when it is known how many there are. */
 static void syscalls_bound_texts(struct list *list,
 				 const struct sonde_source_config *config)
@@ -152,7 +145,9 @@ uint32_t module_syscall_caps(const struct sonde_source_config *config,
 	} else if (call) {
 		add_entry(&list, config, call);
 	} else {
-		add_unknown(&list);
+		add_call_number(&list);
+		for (uint32_t i = 0; i < SONDE_SYSCALL_ARGS; i++)
+			add_number(&list, i, 8, false);
 	}
 	syscalls_bound_texts(&list, config);
 	return list.nr;

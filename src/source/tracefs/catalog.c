@@ -346,13 +346,6 @@ static int look_at_group(const struct finder *finder, const char *group)
 	return rc;
 }
 
-/* "ftrace" has what can't be switched on; the probes of ours, and of other
- * recordings, are in sonde_PID. */
-static bool is_group(const char *name)
-{
-	return strcmp(name, "ftrace") != 0 && strncmp(name, "sonde_", 6) != 0;
-}
-
 static int look_at_all(const struct finder *finder)
 {
 	DIR *dir = sonde_dir_open_at(finder->events, ".");
@@ -364,7 +357,10 @@ static int look_at_all(const struct finder *finder)
 					 "tracefs/events: %s",
 					 strerrordesc_np(errno));
 	while (!rc && (group = next_dir(dir)))
-		if (is_group(group))
+		/* "ftrace" has what can't be switched on; the probes of ours,
+		 * and of other recordings, are in sonde_PID. */
+		if (strcmp(group, "ftrace") != 0 &&
+		    strncmp(group, "sonde_", 6) != 0)
 			rc = look_at_group(finder, group);
 	closedir(dir);
 	return rc;

@@ -45,20 +45,6 @@ event_of(const struct sonde_convert *convert,
 	return index ? &convert->events[index - 1] : NULL;
 }
 
-static bool is_self(const struct sonde_convert *convert, uint32_t tid)
-{
-	return tid && (tid == convert->self[0] || tid == convert->self[1]);
-}
-
-/* The time in the session's clock; the packer sees to it that it never goes
- * back. */
-static uint64_t session_time(const struct sonde_convert *convert,
-			     const struct sonde_page_record *record)
-{
-	return convert->timing ? sonde_timing_at(convert->timing, record->ts) :
-				 record->ts;
-}
-
 /* Of a switch's payload. */
 #define SWITCH_PREV_TID 16u
 #define SWITCH_NEXT_TID 48u
@@ -209,6 +195,7 @@ static int take(const struct sonde_convert *convert,
 {
 	const struct sonde_convert_event *event;
 	uint64_t nr = out->packer.nr;
+	uint64_t time;
 	uint32_t tid;
 	int rc;
 
@@ -218,7 +205,8 @@ static int take(const struct sonde_convert *convert,
 	if (!event)
 		return 0;
 	tid = tid_of(record);
-	if (is_self(convert, tid) && !event->is_for_all)
+	if (tid && (tid == convert->self[0] || tid == convert->self[1]) &&
+	    !event->is_for_all)
 		return 0;
 	if (!sonde_packer_fits(&out->packer, most_of(convert, event, record))) {
 		if (out->packer.at != out->start)
@@ -226,7 +214,11 @@ static int take(const struct sonde_convert *convert,
 		out->too_large++;
 		return 0;
 	}
-	rc = put(event, session_time(convert, record), tid, record, out);
+	/* In the session's clock; the packer sees to it that times never go
+	 * back. */
+	time = convert->timing ? sonde_timing_at(convert->timing, record->ts) :
+				 record->ts;
+	rc = put(event, time, tid, record, out);
 	if (out->packer.nr != nr && may_name(convert, event))
 		name_file(convert, event, page, record, out);
 	return rc;

@@ -102,14 +102,6 @@ static const struct sonde_tracefs_field cpu_field = {
 	.is_signed = true,
 };
 
-static const struct sonde_tracefs_field *
-find_whence(const struct sonde_expr_source *source)
-{
-	return source->offset == WHENCE_TID ? &tid_field :
-	       source->offset == WHENCE_CPU ? &cpu_field :
-					      NULL;
-}
-
 /* The kernel's field that a name stands for; NULL. */
 static const struct sonde_tracefs_field *find_field(const struct writer *to,
 						    uint32_t node)
@@ -124,7 +116,9 @@ static const struct sonde_tracefs_field *find_field(const struct writer *to,
 	if (source->how == SONDE_EXPR_CONSTANT)
 		return NULL;
 	if (source->how == SONDE_EXPR_MEMORY && source->base == 1)
-		return find_whence(source);
+		return source->offset == WHENCE_TID ? &tid_field :
+		       source->offset == WHENCE_CPU ? &cpu_field :
+						      NULL;
 	name = &to->compiler.expr->names[of->name];
 	for (size_t i = 0; i < to->nr_fields; i++)
 		if (strlen(to->fields[i].name) == name->length &&
@@ -133,14 +127,9 @@ static const struct sonde_tracefs_field *find_field(const struct writer *to,
 	return NULL;
 }
 
-static wide lowest(unsigned int bits, bool is_signed)
-{
-	return is_signed ? -((wide)1 << (bits - 1)) : 0;
-}
-
 static bool is_within(wide value, unsigned int bits, bool is_signed)
 {
-	return value >= lowest(bits, is_signed) &&
+	return value >= (is_signed ? -((wide)1 << (bits - 1)) : 0) &&
 	       value <= ((wide)1 << (bits - is_signed)) - 1;
 }
 

@@ -211,13 +211,6 @@ static void plan_step(struct sonde_tracefs_plan *plan,
 	plan->steps[plan->nr++] = step;
 }
 
-static uint32_t number_flags(const struct sonde_format_field *field)
-{
-	return (field->is_signed ? SONDE_FIELD_SIGNED : 0) |
-	       (field->is_pointer ? SONDE_FIELD_HEX : 0) |
-	       (field->is_bool ? SONDE_FIELD_BOOL : 0);
-}
-
 static int32_t added(const struct sonde_source_field_name *name)
 {
 	return name->conversion == SONDE_SOURCE_ADD ? name->add : 0;
@@ -246,7 +239,9 @@ static void make_number(struct maker *maker,
 	struct sonde_tracefs_step step = { .kind = SONDE_TRACEFS_STEP_ADD,
 					   .from = (uint16_t)field->offset,
 					   .add = added(name) };
-	uint32_t flags = number_flags(field);
+	uint32_t flags = (field->is_signed ? SONDE_FIELD_SIGNED : 0) |
+			 (field->is_pointer ? SONDE_FIELD_HEX : 0) |
+			 (field->is_bool ? SONDE_FIELD_BOOL : 0);
 
 	sonde_source_describe(&maker->build, name->name,
 			      (uint8_t)(field->size * 8),

@@ -151,13 +151,6 @@ static void note_gap(struct sonde_tracefs_stream *stream)
 		stream->gap = stream->next_gap;
 }
 
-/* Full ones end where the next record didn't fit. */
-static bool is_last_page(const struct sonde_tracefs_stream *stream)
-{
-	return (size_t)(stream->page.end - stream->page.at) * 2 <
-	       stream->layout.data_size;
-}
-
 /* What read() says to nothing is not believed after the stop, for a while. */
 static bool tracefs_stream_is_refused(struct sonde_tracefs_stream *stream)
 {
@@ -206,7 +199,10 @@ static int read_page(struct sonde_tracefs_stream *stream)
 	if (rc)
 		return rc;
 	stream->in_page = true;
-	stream->is_drained = !stream->is_ended && is_last_page(stream);
+	/* Full ones end where the next record didn't fit. */
+	stream->is_drained = !stream->is_ended &&
+			     (size_t)(stream->page.end - stream->page.at) * 2 <
+				     stream->layout.data_size;
 	note_gap(stream);
 	return 1;
 }
