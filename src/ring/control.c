@@ -61,13 +61,6 @@ static uint32_t fast_word(const struct sonde_arena_control *control,
 	return id;
 }
 
-static bool is_filtered(const struct sonde_arena_control *control,
-			uint32_t index)
-{
-	return sonde_load_relaxed(&control->entries[index].flags) &
-	       SONDE_ENTRY_FILTERED;
-}
-
 static uint32_t derive(const struct sonde_arena_control *control,
 		       uint32_t index)
 {
@@ -91,7 +84,8 @@ static uint32_t derive(const struct sonde_arena_control *control,
 	}
 	if (nr_active != 1 || !fast)
 		return nr_active ? SONDE_STATE_GENERIC | index : 0;
-	if (is_filtered(control, index))
+	if (sonde_load_relaxed(&control->entries[index].flags) &
+	    SONDE_ENTRY_FILTERED)
 		return SONDE_STATE_GENERIC | SONDE_STATE_ALONE | index;
 	if (control->slots[0].mode == SONDE_TALLY)
 		return SONDE_STATE_GENERIC | index;

@@ -41,14 +41,6 @@ struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,
 	};
 }
 
-static void count_in_slot(const struct sonde_emitter *emitter,
-			  const struct sonde_slot *slot, uint32_t index)
-{
-	const struct sonde_cells cells = sonde_emit_cells(emitter, slot);
-
-	sonde_cells_add(&cells, emitter->rseq, index * sizeof(uint64_t), 1);
-}
-
 /* `index` is the event's entry, where it is known: slots that count need it. */
 static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 			 uint32_t index, uint32_t id, struct sonde_append *a)
@@ -61,7 +53,11 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 		return;
 	}
 	if (slot->mode == SONDE_COUNT) {
-		count_in_slot(emitter, slot, index);
+		const struct sonde_cells cells =
+			sonde_emit_cells(emitter, slot);
+
+		sonde_cells_add(&cells, emitter->rseq, index * sizeof(uint64_t),
+				1);
 		return;
 	}
 	/* Who has the event's values has tallied it; here they aren't known. */

@@ -239,12 +239,6 @@ static int contradiction(const struct sonde_ring_reader *reader, uint64_t seq)
 	return ahead + 1 >= reader->nr_subbufs ? -ESTALE : -EPROTO;
 }
 
-static uint64_t discarded_now(const struct sonde_ring_reader *reader)
-{
-	return sonde_load_relaxed(&reader->ring->discarded_full) +
-	       sonde_load_relaxed(&reader->ring->discarded_size);
-}
-
 /* The sub-buffer at the cursor is still being written. */
 static int peek_open(struct sonde_ring_reader *reader, uint64_t w,
 		     const struct sonde_subbuf *head,
@@ -258,7 +252,8 @@ static int peek_open(struct sonde_ring_reader *reader, uint64_t w,
 		return 0;
 	chunk->size = end - (uint32_t)(chunk->data - subbuf(reader, head->seq));
 	chunk->events = head->events + sonde_w_count(w);
-	chunk->discarded = discarded_now(reader);
+	chunk->discarded = sonde_load_relaxed(&reader->ring->discarded_full) +
+			   sonde_load_relaxed(&reader->ring->discarded_size);
 	return 1;
 }
 

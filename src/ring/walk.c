@@ -259,11 +259,6 @@ static uint64_t *cached(struct sonde_stacks *stacks, uint64_t pc)
 
 _Static_assert(SONDE_STACKS_CACHE == 1u << 12, "a hash's upper 12 bits");
 
-static bool is_cached(struct sonde_stacks *stacks, uint64_t pc)
-{
-	return sonde_load_relaxed(cached(stacks, pc)) >> 16 == pc;
-}
-
 /* False: the code has no table. */
 static bool walk_look_up(const struct sonde_stacks *stacks, uint64_t pc,
 			 bool is_exact, uint32_t *ret_rule)
@@ -390,7 +385,8 @@ static enum sonde_stacks_end step_over_gap(struct sonde_stacks *stacks,
 	struct position next = *at;
 	enum sonde_stacks_end end = step_by_pointer(&next);
 
-	if (end == SONDE_STACK_DEEP && !is_cached(stacks, next.pc) &&
+	if (end == SONDE_STACK_DEEP &&
+	    sonde_load_relaxed(cached(stacks, next.pc)) >> 16 != next.pc &&
 	    !walk_range(stacks, next.pc))
 		return SONDE_STACK_BROKEN;
 	*at = next;

@@ -91,13 +91,6 @@ static int move_high(int fd)
 	return -1;
 }
 
-static enum sonde_writer_kind choose_writer(void)
-{
-	if (!sonde_calls_clock_readable())
-		return SONDE_WRITER_NONE;
-	return sonde_rseq_setup() ? SONDE_WRITER_RSEQ : SONDE_WRITER_LANES;
-}
-
 static bool make_arena(int *ret_fd)
 {
 	unsigned char *bytes;
@@ -111,7 +104,9 @@ static bool make_arena(int *ret_fd)
 		(void)close(fd); /* nothing was written */
 		return false;
 	}
-	writer = choose_writer();
+	writer = !sonde_calls_clock_readable() ? SONDE_WRITER_NONE :
+		 sonde_rseq_setup()            ? SONDE_WRITER_RSEQ :
+						 SONDE_WRITER_LANES;
 	sonde_self_learn();
 	sonde_arena = bytes;
 	((struct sonde_arena *)(void *)bytes)->abilities =

@@ -27,12 +27,6 @@ static struct sonde_entry *entries(unsigned char *arena)
 	return (struct sonde_entry *)(void *)(arena + SONDE_ENTRIES_OFF);
 }
 
-static const struct sonde_desc *entry_desc(unsigned char *arena,
-					   const struct sonde_entry *entry)
-{
-	return (const void *)(arena + sonde_load_relaxed(&entry->desc_off));
-}
-
 static uint32_t name_hash(const struct sonde_desc *desc)
 {
 	const char *names[2] = { sonde_desc_provider(desc),
@@ -183,7 +177,9 @@ static bool join(unsigned char *arena, const struct sonde_desc *desc,
 		 uint32_t hash, uint32_t index)
 {
 	const struct sonde_desc *known =
-		entry_desc(arena, &entries(arena)[index]);
+		(const void *)(arena +
+			       sonde_load_relaxed(
+				       &entries(arena)[index].desc_off));
 	uint32_t conflict;
 
 	if (sonde_desc_is_reference(desc) || sonde_desc_equal(known, desc))
