@@ -186,12 +186,6 @@ static void value_as(const struct generator *to, uint32_t node,
 /* By type: UINT, INT, DOUBLE. */
 typedef uint8_t ops_by_type[3];
 
-static enum sonde_expr_op_code op_of(const ops_by_type ops,
-				     enum sonde_expr_type type)
-{
-	return ops[type - SONDE_EXPR_UINT];
-}
-
 static void arithmetic(const struct generator *to, uint32_t node,
 		       struct sonde_code_label *missing)
 {
@@ -226,7 +220,7 @@ static void arithmetic(const struct generator *to, uint32_t node,
 #undef WITH_S
 	const struct sonde_node *of = node_at(to, node);
 	enum sonde_expr_type type = meaning_at(to, node)->type;
-	enum sonde_expr_op_code op = op_of(ops[of->kind], type);
+	enum sonde_expr_op_code op = ops[of->kind][type - SONDE_EXPR_UINT];
 
 	value_as(to, of->child[0], type, missing);
 	value_as(to, of->child[1], type, missing);

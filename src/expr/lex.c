@@ -53,11 +53,6 @@ static bool is_name_begin(char c)
 	       c == '$';
 }
 
-static bool is_name(char c)
-{
-	return lex_is_digit(c) || (c != '$' && is_name_begin(c));
-}
-
 /* The value of a digit of any base up to 16; 16 if it is none. */
 static unsigned int digit_value(char c)
 {
@@ -77,7 +72,8 @@ static uint32_t skip_name(const char *text, uint32_t at)
 {
 	if (is_name_begin(text[at]))
 		at++;
-	while (is_name(text[at]))
+	while (lex_is_digit(text[at]) ||
+	       (text[at] != '$' && is_name_begin(text[at])))
 		at++;
 	return at;
 }

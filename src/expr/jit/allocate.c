@@ -86,16 +86,6 @@ static void move_out(struct allocator *allocator, unsigned int reg)
 	allocator->holds[reg] = NO_NODE;
 }
 
-/* A call leaves no register as it is: what lives on lives on the stack. A
- * temporary doesn't, though the same node may need it again. */
-static void move_all_out(struct allocator *allocator)
-{
-	for (unsigned int reg = 0; reg < allocator->places->nr_regs; reg++) {
-		if (allocator->holds[reg] < allocator->jit->graph.nr_nodes)
-			move_out(allocator, reg);
-	}
-}
-
 /* Makes a register free, unless `value` itself is better not in one; nr_regs if
  * there is none. Temporaries, which aren't nodes, stay where they are. */
 static unsigned int free_register(struct allocator *allocator, uint16_t value)
@@ -171,8 +161,13 @@ static int take_registers(struct allocator *allocator)
 		release(allocator, nr, reads);
 		rc = take(allocator, insn->temp, SONDE_JIT_NO_REG);
 		release(allocator, nr, reads + 1);
-		if (insn->code == SONDE_JIT_READ)
-			move_all_out(allocator);
+		/* A call leaves no register as it is: what lives on lives on
+		 * the stack. A temporary doesn't, though the same node may need
+		 * it again. */
+		for (unsigned int reg = 0;
+		     insn->code == SONDE_JIT_READ && reg < nr; reg++)
+			if (allocator->holds[reg] < jit->graph.nr_nodes)
+				move_out(allocator, reg);
 		if (!rc)
 			rc = take(allocator, insn->dst, preference(jit, insn));
 	}

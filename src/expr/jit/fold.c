@@ -288,11 +288,6 @@ static uint16_t fold_add(struct sonde_graph *graph, const struct wish *wish)
 	return NO_NODE;
 }
 
-static uint16_t fold_add_number(uint16_t a, uint64_t b)
-{
-	return b == 0 ? a : NO_NODE;
-}
-
 static uint16_t fold_multiply(struct sonde_graph *graph, uint16_t a, uint64_t b)
 {
 	unsigned int shift = b ? (unsigned int)__builtin_ctzll(b) : 0;
@@ -434,7 +429,7 @@ static uint16_t fold_with_number(struct sonde_graph *graph,
 	case SONDE_GRAPH_ADD:
 	case SONDE_GRAPH_OR:
 	case SONDE_GRAPH_XOR:
-		return fold_add_number(wish->a, b);
+		return b == 0 ? wish->a : NO_NODE;
 	case SONDE_GRAPH_SUBTRACT:
 		return NODE(ADD, wish->a, NUMBER(0 - b));
 	case SONDE_GRAPH_MULTIPLY:

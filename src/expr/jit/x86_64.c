@@ -504,13 +504,6 @@ static void x86_truth(struct emitter *e, const struct sonde_jit_insn *insn)
 
 /* ---- jumps ---- */
 
-/* Out of the code: the caller completes it. */
-static bool leaves(const struct emitter *e, uint16_t to)
-{
-	return e->jit->config.kind == SONDE_JIT_PROBE &&
-	       (to == SONDE_GRAPH_ACCEPT || to == SONDE_GRAPH_DIVIDED);
-}
-
 static void add_fixup(struct emitter *e, uint16_t to, bool is_short)
 {
 	e->fixups[e->nr_fixups++] = (struct fixup){ e->to.nr, to, is_short };
@@ -520,7 +513,9 @@ static void add_fixup(struct emitter *e, uint16_t to, bool is_short)
 static void x86_jump(struct emitter *e, uint8_t opcode, uint16_t to)
 {
 	struct sonde_jit_code *code = e->code;
-	bool leaving = leaves(e, to);
+	/* Out of the code: the caller completes it. */
+	bool leaving = e->jit->config.kind == SONDE_JIT_PROBE &&
+		       (to == SONDE_GRAPH_ACCEPT || to == SONDE_GRAPH_DIVIDED);
 
 	e->to.instructions++;
 	/* the first time's distance, which can only become less */
