@@ -24,11 +24,6 @@
 
 #define PAGE_BYTES 65536ull /* a multiple of every machine's page */
 
-static uint64_t round_up(uint64_t n, uint64_t to)
-{
-	return (n + to - 1) & ~(to - 1);
-}
-
 int sonde_arena_check(const struct sonde_arena *header)
 {
 	if (header->magic != SONDE_ARENA_MAGIC)
@@ -208,8 +203,10 @@ static void place_rings(struct sonde_arena_view *view, uint32_t i)
 	uint32_t nr_rings = sonde_geometry_nr_rings(&view->geometry);
 
 	view->slot_index = i;
+	/* whole pages */
 	view->ctl_bytes =
-		round_up(nr_rings * sizeof(struct sonde_ring), PAGE_BYTES);
+		(nr_rings * sizeof(struct sonde_ring) + PAGE_BYTES - 1) &
+		~(PAGE_BYTES - 1);
 	view->rings_file_off = SONDE_META_SPAN + i * SONDE_SLOT_SPAN;
 	view->rings_bytes =
 		view->ctl_bytes +

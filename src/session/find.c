@@ -38,19 +38,14 @@ bool sonde_find_is_arena_link(const char *link)
 	       (!link[n] || !strcmp(link + n, " (deleted)"));
 }
 
-/* "libsonde.so.0", "libsonde-preload.so" */
-static bool is_library(const char *path)
-{
-	const char *name = strrchr(path, '/');
-
-	return name &&
-	       !strncmp(name + 1, LIBRARY_PREFIX, strlen(LIBRARY_PREFIX));
-}
-
 void sonde_find_mapping(const struct sonde_proc_mapping *mapping,
 			struct sonde_find_maps *maps)
 {
-	maps->has_library |= is_library(mapping->path);
+	const char *name = strrchr(mapping->path, '/');
+
+	/* "libsonde.so.0", "libsonde-preload.so" */
+	maps->has_library |= name && !strncmp(name + 1, LIBRARY_PREFIX,
+					      strlen(LIBRARY_PREFIX));
 	if (maps->has_arena || !sonde_find_is_arena_link(mapping->path))
 		return;
 	maps->has_arena = true;

@@ -184,16 +184,10 @@ static char *preload_entry(const struct sonde_launch *launch)
 	return entry;
 }
 
-static bool user_allows(void)
-{
-	const char *value = launch_variable(SONDE_SECCOMP_ENV);
-
-	return value && !strcmp(value, "allow");
-}
-
 /* Our environment with our variables in it. Lives until exec or exit. */
 static char **make_environment(const struct sonde_launch *launch)
 {
+	const char *seccomp = launch_variable(SONDE_SECCOMP_ENV);
 	size_t nr = 0;
 	char **entries;
 
@@ -217,7 +211,7 @@ static char **make_environment(const struct sonde_launch *launch)
 	if (launch->preload &&
 	    asprintf(&entries[nr++], "SONDE_HOOKS=%s", launch->hooks) < 0)
 		return NULL;
-	if (launch->nr_filters && !user_allows() &&
+	if (launch->nr_filters && !(seccomp && !strcmp(seccomp, "allow")) &&
 	    asprintf(&entries[nr++], SONDE_SECCOMP_ENV "=%d",
 		     launch->nr_filters) < 0)
 		return NULL;

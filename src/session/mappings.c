@@ -588,14 +588,6 @@ void sonde_mappings_glance(struct sonde_mappings *mappings,
 		give_tables(mappings, &mappings->glance, true);
 }
 
-/* There was no time for all of them. */
-static bool lacks_tables(const struct sonde_arena_source *image)
-{
-	const struct sonde_unwind_room *room = sonde_arena_source_unwind(image);
-
-	return room->stacks && !room->hash;
-}
-
 void sonde_mappings_stacks(struct sonde_mappings *mappings,
 			   const struct sonde_arena_source *image)
 {
@@ -627,6 +619,7 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 			 const struct sonde_arena_source *image, bool thorough)
 {
 	struct known *known;
+	const struct sonde_unwind_room *room;
 	struct look look = { 0 };
 	uint64_t code_kb;
 
@@ -642,8 +635,10 @@ void sonde_mappings_look(struct sonde_mappings *mappings,
 		return;
 	}
 	code_kb = code_kb_of(sonde_arena_source_pid(image));
-	if (!code_kb ||
-	    (code_kb == known->code_kb && !thorough && !lacks_tables(image)))
+	room = sonde_arena_source_unwind(image);
+	/* Without a hash, there was no time for all tables. */
+	if (!code_kb || (code_kb == known->code_kb && !thorough &&
+			 !(room->stacks && !room->hash)))
 		return;
 	sonde_session_code_find(&known->code, sonde_arena_source_pid(image));
 	if (look_at(mappings, image, code_kb, &look)) {

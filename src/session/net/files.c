@@ -175,12 +175,6 @@ static int open_log_dir(struct files_log *log, const char *host,
 	return dir < 0 ? files_fail_errno(&files->net, dir, log->path) : 0;
 }
 
-static bool is_chunk(const char *name, uint64_t *ret_nr)
-{
-	return sonde_number_take(&name, 10, CHUNK_MAX, ret_nr) &&
-	       !strcmp(name, ".chunk");
-}
-
 static void chunk_name(uint32_t nr, char name[32])
 {
 	(void)snprintf(name, 32, "%08" PRIu32 ".chunk", nr);
@@ -198,7 +192,8 @@ static int count_chunks(struct files_log *log)
 	if (!dir)
 		return files_fail_errno(log->log.net, -errno, log->path);
 	while ((name = sonde_dir_next(dir))) {
-		if (!is_chunk(name, &nr))
+		if (!sonde_number_take(&name, 10, CHUNK_MAX, &nr) ||
+		    strcmp(name, ".chunk") != 0)
 			continue;
 		if (nr < first)
 			first = nr;
