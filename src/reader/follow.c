@@ -299,14 +299,6 @@ static int open_part(struct sonde_follow *follow,
 				path);
 }
 
-/* What failed may go: a trace that is about to be made has no metadata. */
-static int fail_look(struct sonde_follow *follow, int err)
-{
-	if (err == -ENOENT && !follow->nr_marks)
-		return 0;
-	return ++follow->nr_failures < FAILURES_MAX ? 0 : err;
-}
-
 static void pass_marks(struct sonde_follow *follow)
 {
 	for (size_t i = 0; i < follow->nr_marks; i++)
@@ -324,8 +316,12 @@ int sonde_follow_look(struct sonde_follow *follow,
 		return 0;
 	follow->no_memory = false;
 	err = open_part(follow, error, &trace);
+	/* What failed may go: a trace that is about to be made has no
+	 * metadata. */
+	if (err == -ENOENT && !follow->nr_marks)
+		return 0;
 	if (err)
-		return fail_look(follow, err);
+		return ++follow->nr_failures < FAILURES_MAX ? 0 : err;
 	err = mark_sources(follow, trace);
 	if (!err)
 		err = is_news(follow, trace);

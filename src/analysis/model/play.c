@@ -63,17 +63,10 @@ static void learn_process(struct sonde_model *part,
 	sonde_model_journal(part, &step);
 }
 
-static void forget_process(struct sonde_model *part, int32_t tid)
-{
-	struct sonde_model_thread *thread = sonde_model_thread(part, tid);
-
-	if (thread)
-		thread->has_pid = false;
-}
-
 static int part_event(void *memory, const struct sonde_event *event)
 {
 	struct sonde_model *part = ((struct part *)memory)->kernel;
+	struct sonde_model_thread *thread;
 	struct sonde_step step;
 
 	part->is_part = true;
@@ -86,8 +79,12 @@ static int part_event(void *memory, const struct sonde_event *event)
 	learn_process(part, event);
 	if (!sonde_step_read(part->tables, event, &step))
 		return 0;
-	if (step.kind == SONDE_STEP_FORK)
-		forget_process(part, sonde_step_tid(step.numbers[FORK_CHILD]));
+	if (step.kind == SONDE_STEP_FORK) {
+		thread = sonde_model_thread(
+			part, sonde_step_tid(step.numbers[FORK_CHILD]));
+		if (thread)
+			thread->has_pid = false;
+	}
 	sonde_model_journal(part, &step);
 	return 0;
 }

@@ -57,13 +57,6 @@ void sonde_names_codes_sort(struct sonde_names_codes *codes)
 	}
 }
 
-static bool code_is_below(const struct sonde_names_code_entry *entry,
-			  uint64_t image, uint64_t address)
-{
-	return entry->image < image ||
-	       (entry->image == image && entry->begin <= address);
-}
-
 const struct sonde_names_code_entry *
 sonde_names_codes_find(const struct sonde_names_codes *codes, uint64_t image,
 		       uint64_t address, bool *ret_differ)
@@ -73,7 +66,9 @@ sonde_names_codes_find(const struct sonde_names_codes *codes, uint64_t image,
 	size_t i;
 
 	*ret_differ = false;
-	SONDE_SEARCH(i, codes->nr, code_is_below(&entries[i], image, address));
+	SONDE_SEARCH(i, codes->nr,
+		     entries[i].image < image || (entries[i].image == image &&
+						  entries[i].begin <= address));
 	while (i-- > 0 && entries[i].image == image &&
 	       entries[i].reach > address) {
 		if (entries[i].end <= address)

@@ -179,14 +179,6 @@ static const char *class_name(const struct sonde_event_class *cls)
 #define HAS_BEGIN 1
 #define HAS_END   2
 
-static void mark(struct sonde_pairs *pairs, const char *name, uint8_t *kinds)
-{
-	struct fit fit;
-
-	for (size_t line = 0; next_fit(pairs->names, name, &line, &fit);)
-		kinds[fit.kind] |= fit.begins ? HAS_BEGIN : HAS_END;
-}
-
 static uint32_t name_of(struct sonde_export_names *names, const struct fit *fit,
 			const char *name)
 {
@@ -248,9 +240,15 @@ static int pairs_classify(struct sonde_pairs *pairs)
 		free(kinds);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < nr; i++)
-		mark(pairs, class_name(sonde_trace_event_class(trace, i)),
-		     kinds);
+	for (size_t i = 0; i < nr; i++) {
+		const char *name =
+			class_name(sonde_trace_event_class(trace, i));
+		struct fit fit;
+
+		for (size_t line = 0;
+		     next_fit(pairs->names, name, &line, &fit);)
+			kinds[fit.kind] |= fit.begins ? HAS_BEGIN : HAS_END;
+	}
 	for (size_t i = 0; i < nr; i++) {
 		const struct sonde_event_class *cls =
 			sonde_trace_event_class(trace, i);

@@ -51,21 +51,15 @@ void sonde_outlet_fini(struct sonde_outlet *outlet)
 	*outlet = (struct sonde_outlet){ .fd = -1 };
 }
 
-static bool would_take(int fd)
-{
-	struct pollfd pollfd = { .fd = fd, .events = POLLOUT };
-
-	return poll(&pollfd, 1, 0) > 0;
-}
-
 /* Writes some of it: how much, 0 if nothing is taken now, or -errno. */
 static ssize_t outlet_write(const struct sonde_outlet *outlet, const char *text,
 			    size_t length)
 {
+	struct pollfd pollfd = { .fd = outlet->fd, .events = POLLOUT };
 	ssize_t n;
 
 	if (outlet->is_polled) {
-		if (!would_take(outlet->fd))
+		if (poll(&pollfd, 1, 0) <= 0)
 			return 0;
 		if (length > PIPE_BUF)
 			length = PIPE_BUF;

@@ -122,14 +122,6 @@ size_t sonde_screen_rows(const struct sonde_screen *screen)
 	return size.ws_row;
 }
 
-/* The end of the line, behind which the next one begins. */
-static const char *end_of_line(const char *text, const char *end)
-{
-	const char *newline = memchr(text, '\n', (size_t)(end - text));
-
-	return newline ? newline : end;
-}
-
 /* As a drawing that takes the whole screen, without what was there; NULL: no
  * memory. */
 static char *make_drawing(const struct sonde_screen *screen, const char *text,
@@ -145,7 +137,8 @@ static char *make_drawing(const struct sonde_screen *screen, const char *text,
 		return NULL;
 	to = stpcpy(to, HOME);
 	for (size_t row = 1; text < end && (!rows || row <= rows); row++) {
-		const char *line_end = end_of_line(text, end);
+		const char *newline = memchr(text, '\n', (size_t)(end - text));
+		const char *line_end = newline ? newline : end;
 
 		if (row > 1)
 			to = stpcpy(to, "\n");

@@ -47,11 +47,6 @@ static void meter_follow(struct sonde_meter *meter, uint64_t now,
 
 /* ---- threads ---- */
 
-static bool does_nothing(const struct sonde_top_thread *thread)
-{
-	return thread->idle > IDLE_TURNS;
-}
-
 /* Threads that do nothing make room. 0 or -ENOMEM. */
 static int forget_threads(struct sonde_top *top)
 {
@@ -62,7 +57,7 @@ static int forget_threads(struct sonde_top *top)
 	while ((thread = sonde_hash_next(&top->threads, thread))) {
 		struct sonde_top_thread *copy;
 
-		if (does_nothing(thread))
+		if (thread->idle > IDLE_TURNS)
 			continue;
 		copy = sonde_hash_put(&busy, &thread->key);
 		if (!copy) {

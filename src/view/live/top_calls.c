@@ -170,14 +170,6 @@ static int call_begins(struct sonde_top_calls *calls,
 	return 0;
 }
 
-static void time_call(struct sonde_top_call *call, int64_t ns)
-{
-	call->timed.now++;
-	call->ns.now += (uint64_t)ns;
-	if (ns > call->max_ns)
-		call->max_ns = ns;
-}
-
 /* An event of a return may not say of which call; its entry has the number of
  * those that nobody knows. */
 static void call_returns(struct sonde_top_calls *calls,
@@ -193,9 +185,14 @@ static void call_returns(struct sonde_top_calls *calls,
 
 	call->count.now++;
 	call->errors.now += ret < 0 && ret >= -LARGEST_ERRNO;
-	if (is_known)
-		time_call(call,
-			  sonde_elapsed_ns(open->begin_ns, entry->time_ns));
+	if (is_known) {
+		int64_t ns = sonde_elapsed_ns(open->begin_ns, entry->time_ns);
+
+		call->timed.now++;
+		call->ns.now += (uint64_t)ns;
+		if (ns > call->max_ns)
+			call->max_ns = ns;
+	}
 	if (open)
 		sonde_hash_remove(&calls->open, open);
 }

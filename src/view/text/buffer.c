@@ -88,12 +88,6 @@ void sonde_buffer_text(struct sonde_buffer *buffer, const char *text,
 	}
 }
 
-/* A character of one byte that needs no escape. */
-static bool buffer_is_plain(char c)
-{
-	return c >= 0x20 && c < 0x7f;
-}
-
 void sonde_buffer_safe(struct sonde_buffer *buffer, const char *text)
 {
 	size_t length = strlen(text);
@@ -104,7 +98,9 @@ void sonde_buffer_safe(struct sonde_buffer *buffer, const char *text)
 		size_t plain = 0;
 		size_t n;
 
-		while (at + plain < length && buffer_is_plain(text[at + plain]))
+		/* characters of one byte that need no escape */
+		while (at + plain < length && text[at + plain] >= 0x20 &&
+		       text[at + plain] < 0x7f)
 			plain++;
 		sonde_buffer_text(buffer, text + at, plain);
 		at += plain;
