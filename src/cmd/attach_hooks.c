@@ -21,20 +21,18 @@
 
 static struct sonde_hooks *attached; /* one recording per process */
 
-/* A program that is started has these by preloading. */
-static unsigned int groups_of(const struct sonde_record_options *options)
-{
-	if (!options->session.attaches)
-		return 0;
-	return (options->hook_malloc ? SONDE_HOOKS_GROUP_MALLOC : 0u) |
-	       (options->hook_locks ? SONDE_HOOKS_GROUP_LOCKS : 0u);
-}
-
 static int begin_hooks(void *ctx, const struct sonde_child *child)
 {
 	const struct sonde_record_options *options = ctx;
+	/* A program that is started has these by preloading. */
+	const bool attaches = options->session.attaches;
 	const struct sonde_hooks_config config = {
-		.groups = groups_of(options),
+		.groups = (attaches && options->hook_malloc ?
+				   SONDE_HOOKS_GROUP_MALLOC :
+				   0u) |
+			  (attaches && options->hook_locks ?
+				   SONDE_HOOKS_GROUP_LOCKS :
+				   0u),
 		.functions = { options->functions, options->nr_functions,
 			       options->nots, options->nr_nots },
 		.verbose = options->verbose,

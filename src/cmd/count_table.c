@@ -92,16 +92,6 @@ static void choose_columns(struct layout *layout,
 
 /* ---- values ---- */
 
-/* What a thread that is between the addition to a bin and the rest has not told
- * yet, the bins tell. */
-static void bound(struct sonde_histogram *histogram, int first, int last)
-{
-	if (sonde_bins_of(histogram->min) != first)
-		histogram->min = sonde_bins_lower(first);
-	if (sonde_bins_of(histogram->max) != last)
-		histogram->max = sonde_bins_lower(last + 1) - 1;
-}
-
 /* Whether the sum may be beyond 64 bits. */
 static bool may_overflow(const struct sonde_histogram *histogram)
 {
@@ -137,7 +127,12 @@ static int make_histogram(const struct sonde_board *board,
 		return 0;
 	histogram->max = (int64_t)(sonde_load_relaxed(&row->greatest) ^ SIGN);
 	histogram->min = ~(int64_t)(sonde_load_relaxed(&row->least) ^ SIGN);
-	bound(histogram, first, last);
+	/* What a thread that is between the addition to a bin and the rest has
+	 * not told yet, the bins tell. */
+	if (sonde_bins_of(histogram->min) != first)
+		histogram->min = sonde_bins_lower(first);
+	if (sonde_bins_of(histogram->max) != last)
+		histogram->max = sonde_bins_lower(last + 1) - 1;
 	histogram->sum = may_overflow(histogram) ?
 				 about :
 				 (int64_t)sonde_load_relaxed(&row->sum);

@@ -190,14 +190,6 @@ static int make_stacks(struct sonde_flame *flame, struct sonde_read *read,
 	return err < 0 ? complain_stacks(words, &args, err) : err;
 }
 
-static int make_tree(struct sonde_flame *flame, struct sonde_read *read,
-		     struct words *words)
-{
-	if (words->stacks)
-		return make_stacks(flame, read, words);
-	return make_pairs(flame, read, words);
-}
-
 static void write_form(const struct sonde_read *read, const struct words *words,
 		       const struct sonde_flame *flame)
 {
@@ -225,7 +217,8 @@ static int run(int argc, char **argv)
 		return status;
 	if (!words.title)
 		words.title = argv[optind];
-	status = make_tree(&flame, &read, &words);
+	status = words.stacks ? make_stacks(&flame, &read, &words) :
+				make_pairs(&flame, &read, &words);
 	if (status == 0)
 		write_form(&read, &words, &flame);
 	status = sonde_read_finish(&read, NULL, status);

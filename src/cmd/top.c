@@ -135,13 +135,6 @@ static int draw_all(struct top *top)
 
 /* ---- keys ---- */
 
-static void choose_table(struct top *top, enum sonde_top_table table)
-{
-	top->view.table = table;
-	top->view.sort = -1;
-	top->view.ascending = false;
-}
-
 static void move_sort(struct top *top, int by)
 {
 	struct sonde_top_view *view = &top->view;
@@ -177,9 +170,11 @@ static void obey_letter(struct top *top, int key)
 	const char *letter =
 		key > 0 && key < BACKSPACE ? strchr(letters, key) : NULL;
 
-	if (letter)
-		choose_table(top, (enum sonde_top_table)(letter - letters));
-	else if (key == '<' || key == SONDE_KEY_PRESS_LEFT)
+	if (letter) {
+		top->view.table = (enum sonde_top_table)(letter - letters);
+		top->view.sort = -1;
+		top->view.ascending = false;
+	} else if (key == '<' || key == SONDE_KEY_PRESS_LEFT)
 		move_sort(top, -1);
 	else if (key == '>' || key == SONDE_KEY_PRESS_RIGHT)
 		move_sort(top, 1);
@@ -211,18 +206,13 @@ static int obey_keys(struct top *top)
 
 /* ---- for the follower ---- */
 
-static bool may_draw(const struct sonde_record_options *options)
-{
-	const char *term = secure_getenv("TERM");
-
-	return !options->json && !options->once &&
-	       !(term && !strcmp(term, "dumb"));
-}
-
 static int begin_top(void *ctx, struct sonde_follow *follow, uint64_t hold_ns)
 {
 	struct top *top = ctx;
 	const struct sonde_record_options *options = &top->options;
+	const char *term = secure_getenv("TERM");
+	const bool may_draw = !options->json && !options->once &&
+			      !(term && !strcmp(term, "dumb"));
 	const struct sonde_top_config config = {
 		.follow = follow,
 		.filter = options->shown_filter,
@@ -235,8 +225,7 @@ static int begin_top(void *ctx, struct sonde_follow *follow, uint64_t hold_ns)
 	/* a program that is started has the terminal's keys */
 	if (!sonde_top_new(&config, &top->top) &&
 	    !sonde_screen_init(&top->screen, STDOUT_FILENO,
-			       options->program ? -1 : STDIN_FILENO,
-			       may_draw(options)))
+			       options->program ? -1 : STDIN_FILENO, may_draw))
 		return 0;
 	sonde_top_free(top->top);
 	sonde_complain("top: no memory left");

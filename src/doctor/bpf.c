@@ -241,17 +241,12 @@ void sonde_doctor_bpf_rings(struct sonde_doctor_ability *to)
 		(void)close(fd); /* drops it */
 }
 
-/* From 5.11 on, BPF's memory is the memory cgroup's business. */
-static bool is_limit_obeyed(void)
-{
-	return sonde_linux_release() < 5011;
-}
-
 void sonde_doctor_memlock(struct sonde_doctor_ability *to)
 {
 	struct rlimit limit;
 
-	if (!is_limit_obeyed()) {
+	/* From 5.11 on, BPF's memory is the memory cgroup's business. */
+	if (sonde_linux_release() >= 5011) {
 		sonde_doctor_why(to, "not limited by RLIMIT_MEMLOCK since "
 				     "Linux 5.11");
 		return;

@@ -155,12 +155,6 @@ static bool has_instance(int root, pid_t pid)
 
 /* ---- probes ---- */
 
-static bool is_probe_left(int root, pid_t pid)
-{
-	return !is_process(pid) ||
-	       (!is_named_sonde(pid) && !has_instance(root, pid));
-}
-
 /* "p:sonde_12/name ...", "r16:sonde_12/name ..." */
 static void find_probe(int root, const char *file, char *line,
 		       struct finds *finds)
@@ -170,7 +164,8 @@ static void find_probe(int root, const char *file, char *line,
 	pid_t pid = name ? pid_in(name + 1, "sonde_", '/') : 0;
 	int rc;
 
-	if (!pid || !is_probe_left(root, pid))
+	if (!pid || (is_process(pid) &&
+		     (is_named_sonde(pid) || has_instance(root, pid))))
 		return;
 	name[1 + strcspn(name + 1, " \t")] = '\0';
 	if (!finds->remove) {

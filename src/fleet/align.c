@@ -172,26 +172,12 @@ static bool align_pair(struct sonde_align *align, struct bounds *bounds,
 	return true;
 }
 
-static int64_t align_begin(const struct sonde_align *align)
-{
-	int64_t there = align->there.at[0].x;
-	int64_t back = align->back.at[0].x;
-
-	return there < back ? there : back;
-}
-
-static int64_t last_of(const struct sonde_align *align)
-{
-	int64_t there = align->there.at[align->there.nr - 1].x;
-	int64_t back = align->back.at[align->back.nr - 1].x;
-
-	return there > back ? there : back;
-}
-
 int sonde_align_solve(struct sonde_align *align)
 {
 	struct bounds bounds = { false, false };
 	bool can_be = true;
+	int64_t there;
+	int64_t back;
 
 	align->is_solved = false;
 	reduce(&align->there, 1);
@@ -206,8 +192,12 @@ int sonde_align_solve(struct sonde_align *align)
 		return -ENODATA;
 	if (is_steeper(align->flattest, align->steepest))
 		return -EDOM;
-	align->begin = align_begin(align);
-	align->end = last_of(align);
+	there = align->there.at[0].x;
+	back = align->back.at[0].x;
+	align->begin = there < back ? there : back;
+	there = align->there.at[align->there.nr - 1].x;
+	back = align->back.at[align->back.nr - 1].x;
+	align->end = there > back ? there : back;
 	align->is_solved = true;
 	return 0;
 }

@@ -101,20 +101,18 @@ int sonde_ship_new(const struct sonde_ship_config *config,
 	return 0;
 }
 
-static void free_origin(struct origin *origin)
-{
-	sonde_net_log_close(origin->log);
-	sonde_hash_fini(&origin->files);
-	free(origin->path);
-	free(origin);
-}
-
 void sonde_ship_free(struct sonde_ship *ship)
 {
 	if (!ship)
 		return;
-	for (size_t i = 0; i < ship->nr_origins; i++)
-		free_origin(ship->origins[i]);
+	for (size_t i = 0; i < ship->nr_origins; i++) {
+		struct origin *origin = ship->origins[i];
+
+		sonde_net_log_close(origin->log);
+		sonde_hash_fini(&origin->files);
+		free(origin->path);
+		free(origin);
+	}
 	free(ship->origins);
 	free(ship->body);
 	free(ship->top);

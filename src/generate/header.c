@@ -119,19 +119,12 @@ static void put_enum(const struct sonde_generate_named *type, FILE *to)
 	(void)fputs("};\n", to);
 }
 
-/* A type and a name, without a blank behind a star. */
-static void put_declared(const char *type, const char *name, FILE *to)
-{
-	bool star = type[strlen(type) - 1] == '*';
-
-	(void)fprintf(to, "%s%s%s", type, star ? "" : " ", name);
-}
-
 /* As a member of a structure, or as an argument. */
 static void header_put_variable(const struct sonde_member *member,
 				bool argument, FILE *to)
 {
 	const struct sonde_class *cls = member->cls;
+	bool star;
 
 	if (cls->kind == SONDE_KIND_SEQUENCE) {
 		(void)fprintf(to, "const %s *%s", cls->c_type, member->name);
@@ -143,10 +136,13 @@ static void header_put_variable(const struct sonde_member *member,
 			      member->name, cls->count);
 		return;
 	}
-	if (cls->kind == SONDE_KIND_STRUCT && argument)
+	if (cls->kind == SONDE_KIND_STRUCT && argument) {
 		(void)fprintf(to, "const %s *%s", cls->c_type, member->name);
-	else
-		put_declared(cls->c_type, member->name, to);
+		return;
+	}
+	/* without a blank behind a star */
+	star = cls->c_type[strlen(cls->c_type) - 1] == '*';
+	(void)fprintf(to, "%s%s%s", cls->c_type, star ? "" : " ", member->name);
 }
 
 static void header_put_struct(const struct sonde_generate_named *type, FILE *to)
@@ -291,12 +287,6 @@ static void put_arguments(const struct sonde_class *payload, FILE *to)
 		(void)fputs("void", to);
 }
 
-static void header_put_level(enum sonde_loglevel level, FILE *to)
-{
-	(void)fputs("SONDE_", to);
-	put_upper(sonde_level_name(level), to);
-}
-
 static void header_put_event(const struct header *header,
 			     const struct sonde_generate_event *event)
 {
@@ -308,7 +298,8 @@ static void header_put_event(const struct header *header,
 	put_arguments(event->payload, to);
 	(void)fprintf(to, ")\n{\n\tsonde_event_level(%s, %s, ", provider,
 		      event->name);
-	header_put_level(event->level, to);
+	(void)fputs("SONDE_", to);
+	put_upper(sonde_level_name(event->level), to);
 	header_put_fields(event->payload, "", 0, to);
 	(void)fprintf(to,
 		      ");\n}\n\n/* Whether somebody records it. */\n"

@@ -34,13 +34,6 @@ static void put_scalar(const char *value, FILE *to)
 	(void)fputc('"', to);
 }
 
-static void put_pair(int indent, const char *key, const char *value, FILE *to)
-{
-	(void)fprintf(to, "%*s%s: ", indent, "", key);
-	put_scalar(value, to);
-	(void)fputc('\n', to);
-}
-
 /* After the first key, which stands behind the "- ". */
 /* NOLINTNEXTLINE(misc-no-recursion): depth <= SONDE_GENERATE_DEPTH */
 static void write_mapping(const struct sonde_generate_node *node, int indent,
@@ -52,9 +45,12 @@ static void write_mapping(const struct sonde_generate_node *node, int indent,
 
 	for (size_t i = 0; value = sonde_generate_node_nth(node, i, &key), key;
 	     i++) {
-		if (value)
-			put_pair(i ? indent : 0, i ? key : grammar->name, value,
-				 to);
+		if (!value)
+			continue;
+		(void)fprintf(to, "%*s%s: ", i ? indent : 0, "",
+			      i ? key : grammar->name);
+		put_scalar(value, to);
+		(void)fputc('\n', to);
 	}
 	if (node->first)
 		(void)fprintf(to, "%*s%s:\n", indent, "", grammar->inner);
