@@ -447,19 +447,20 @@ struct top_table {
 
 static const struct top_table tables[SONDE_TOP_NR_TABLES] = {
 	[SONDE_TOP_EVENTS] = { "events", "Events", COLUMNS(event_columns), 1,
-			       event_rows },
+			       event_rows, 0 },
 	[SONDE_TOP_PROCESSES] = { "processes", "Processes",
-				  COLUMNS(process_columns), 3, process_rows },
+				  COLUMNS(process_columns), 3, process_rows,
+				  0 },
 	[SONDE_TOP_THREADS] = { "threads", "Threads", COLUMNS(thread_columns),
-				3, thread_rows },
+				3, thread_rows, 0 },
 	[SONDE_TOP_LOCKS] = { "locks", "Locks, by waiting",
 			      COLUMNS(lock_columns), 6, lock_rows, 0x1c0e },
 	[SONDE_TOP_WAITS] = { "waits", "The longest waits for locks",
-			      COLUMNS(wait_columns), 0, wait_rows },
+			      COLUMNS(wait_columns), 0, wait_rows, 0 },
 	[SONDE_TOP_CALLS] = { "calls", "System calls", COLUMNS(call_columns), 1,
-			      call_rows },
+			      call_rows, 0 },
 	[SONDE_TOP_MEMORY] = { "memory", "Allocations, by where from",
-			       COLUMNS(site_columns), 2, site_rows },
+			       COLUMNS(site_columns), 2, site_rows, 0 },
 };
 
 const struct sonde_column *sonde_top_column(enum sonde_top_table table,
