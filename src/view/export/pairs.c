@@ -31,6 +31,11 @@ struct pair {
 		    * whatever its stem, ends it */
 };
 
+static bool is_of_kernel(const struct pair *pair)
+{
+	return pair->flat || pair->place == SONDE_PAIR_CPU;
+}
+
 static const struct pair known[] = {
 	/* functions, by the compiler's instrumentation */
 	{ .begin = "*:func_entry",
@@ -259,7 +264,8 @@ static int pairs_classify(struct sonde_pairs *pairs)
 		pairs->classes[i].edge.last = is_last(name);
 		while (!pairs->classes[i].edge.last &&
 		       next_fit(pairs->names, name, &line, &fit)) {
-			if (kinds[fit.kind] != (HAS_BEGIN | HAS_END))
+			if (kinds[fit.kind] != (HAS_BEGIN | HAS_END) ||
+			    (pairs->config.no_kernel && is_of_kernel(fit.pair)))
 				continue;
 			describe(pairs, cls, &fit, &pairs->classes[i]);
 			break;
@@ -287,6 +293,22 @@ void sonde_pairs_fini(struct sonde_pairs *pairs)
 	free(pairs->classes);
 	pairs->code = NULL;
 	pairs->classes = NULL;
+}
+
+bool sonde_pairs_has_begin(const struct sonde_pairs *pairs,
+			   const struct sonde_source *source)
+{
+	const struct sonde_trace *trace = pairs->config.trace;
+
+	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
+		struct sonde_event_class_info info;
+
+		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
+					   &info);
+		if (info.source == source && pairs->classes[i].edge.begins)
+			return true;
+	}
+	return false;
 }
 
 /* A value as a name: text as it is, addresses in hexadecimal. 0: it is of a

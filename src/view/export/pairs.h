@@ -45,6 +45,7 @@ struct sonde_pairs_config {
 	/* begin NULL: by the events' names. name NULL: an event's
 	 * own name. */
 	struct sonde_filter *begin, *end, *name;
+	bool no_kernel; /* by names: but calls and interrupts of a kernel */
 };
 
 struct sonde_pairs {
@@ -59,6 +60,10 @@ int sonde_pairs_init(struct sonde_pairs *pairs,
 		     const struct sonde_pairs_config *config,
 		     struct sonde_export_names *names);
 void sonde_pairs_fini(struct sonde_pairs *pairs);
+
+/* Whether a class of the source's events begins something, by its name. */
+bool sonde_pairs_has_begin(const struct sonde_pairs *pairs,
+			   const struct sonde_source *source);
 
 void sonde_pairs_edge(const struct sonde_pairs *pairs,
 		      const struct sonde_event *event,

@@ -67,6 +67,7 @@ int sonde_who_run(struct sonde_trace *trace,
 	wanted.from_ns = options->from_ns;
 	wanted.to_ns = options->to_ns;
 	wanted.filter = options->filter;
+	wanted.streams = options->streams;
 	err = sonde_cursor_new(trace, &wanted, &cursor);
 	if (err != 0)
 		return err;
