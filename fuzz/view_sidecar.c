@@ -25,8 +25,8 @@ static void add_states(struct fuzz_input *in, struct sonde_view_build *build)
 
 	for (unsigned int i = 0; i < nr; i++) {
 		uint8_t what = in->left ? fuzz_u8(in) : (uint8_t)(i * 7);
-		int row = sonde_view_build_row(build, SONDE_VIEW_ROW_THREAD,
-					       what % ROWS);
+		int row = sonde_view_build_row(
+			build, SONDE_VIEW_ROW_THREAD + what % 3, what % ROWS);
 		struct sonde_view_piece piece = {
 			.begin = at[what % ROWS],
 			.state = what % SONDE_VIEW_STATES,
@@ -38,6 +38,11 @@ static void add_states(struct fuzz_input *in, struct sonde_view_build *build)
 		FUZZ_CHECK(!sonde_view_rows_add(&build->rows, (uint32_t)row,
 						&piece));
 	}
+}
+
+static void add_text(struct sonde_view_texts *texts, const char *text)
+{
+	FUZZ_CHECK(!sonde_view_texts_add(texts, text, strlen(text)));
 }
 
 /* A whole file, for free(). */
@@ -53,10 +58,9 @@ static unsigned char *make_file(struct fuzz_input *in, size_t *ret_size)
 	sonde_view_cells_init(cells, 0, 1000000);
 	sonde_view_build_init(&build, memfd_create("a", MFD_CLOEXEC), 0, &lock);
 	add_states(in, &build);
-	build.texts = calloc(2, sizeof(*build.texts));
-	FUZZ_CHECK(build.texts);
-	build.texts[build.nr_texts++] = strdup("read() of /tmp/x");
-	build.texts[build.nr_texts++] = strdup("");
+	add_text(&build.texts, "read() of /tmp/x");
+	add_text(&build.texts, "");
+	add_text(&build.names, "app:request");
 	FUZZ_CHECK(!sonde_view_rows_close(&build.rows));
 	tail = make_tail(&sidecar, &build, cells, 0, &size);
 	FUZZ_CHECK(tail);

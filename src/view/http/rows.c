@@ -26,36 +26,48 @@
 struct listed {
 	uint32_t id;
 	const struct sonde_view_row *row;
-	int32_t pid;             /* of a thread; -1 */
-	uint64_t busy, all_busy; /* its own, its process's */
+	const struct sonde_view_row
+		*of; /* the thread it goes on within, or it */
+	int32_t pid; /* of a thread; -1 */
+	uint64_t busy, of_busy,
+		all_busy; /* its own, that one's, its process's */
 };
 
 static const char *const kinds[] = {
-	[SONDE_VIEW_ROW_CPU] = "cpu",
-	[SONDE_VIEW_ROW_IRQS] = "span",
-	[SONDE_VIEW_ROW_SOFTIRQS] = "span",
-	[SONDE_VIEW_ROW_THREAD] = "thread",
+	[SONDE_VIEW_ROW_CPU] = "cpu",       [SONDE_VIEW_ROW_IRQS] = "span",
+	[SONDE_VIEW_ROW_SOFTIRQS] = "span", [SONDE_VIEW_ROW_THREAD] = "thread",
+	[SONDE_VIEW_ROW_WITHIN] = "within",
 };
+
+static const char *row_kind(const struct sonde_view_row *row)
+{
+	return kinds[row->kind < SONDE_VIEW_ROW_WITHIN ? row->kind :
+							 SONDE_VIEW_ROW_WITHIN];
+}
+
+/* A thread's, and what goes on within it. */
+static bool is_of_thread(const struct sonde_view_row *row)
+{
+	return row->kind >= SONDE_VIEW_ROW_THREAD;
+}
 
 static void row_name(const struct sonde_view_row *row, char *to, size_t size)
 {
-	switch (row->kind) {
-	case SONDE_VIEW_ROW_CPU:
-		(void)snprintf(to, size, "CPU %" PRId32, row->number);
-		break;
-	case SONDE_VIEW_ROW_IRQS:
-		(void)snprintf(to, size, "CPU %" PRId32 " interrupts",
-			       row->number);
-		break;
-	case SONDE_VIEW_ROW_SOFTIRQS:
-		(void)snprintf(to, size, "CPU %" PRId32 " soft interrupts",
-			       row->number);
-		break;
-	case SONDE_VIEW_ROW_THREAD:
+	static const char *const of_cpu[] = {
+		[SONDE_VIEW_ROW_CPU] = "",
+		[SONDE_VIEW_ROW_IRQS] = " interrupts",
+		[SONDE_VIEW_ROW_SOFTIRQS] = " soft interrupts",
+	};
+
+	if (row->kind < SONDE_VIEW_ROW_THREAD)
+		(void)snprintf(to, size, "CPU %" PRId32 "%s", row->number,
+			       of_cpu[row->kind]);
+	else if (row->kind == SONDE_VIEW_ROW_THREAD)
 		(void)snprintf(to, size, "%s",
 			       row->name[0] ? row->name : "thread");
-		break;
-	}
+	else
+		(void)snprintf(to, size, "depth %d",
+			       (int)row->kind - SONDE_VIEW_ROW_WITHIN + 1);
 }
 
 /* The text is in the name, or is the number of the thread or process. */
@@ -69,7 +81,7 @@ static bool is_row_wanted(const struct sonde_view_row *row, const char *filter)
 	if (strcasestr(text, filter))
 		return true;
 	(void)snprintf(text, sizeof(text), "%" PRId32, row->number);
-	if (row->kind == SONDE_VIEW_ROW_THREAD && !strcmp(text, filter))
+	if (is_of_thread(row) && !strcmp(text, filter))
 		return true;
 	(void)snprintf(text, sizeof(text), "%" PRId32, row->pid);
 	return row->pid >= 0 && !strcmp(text, filter);
@@ -79,21 +91,19 @@ static int compare_listed(const void *a, const void *b)
 {
 	const struct listed *left = a;
 	const struct listed *right = b;
-	bool threads = left->row->kind == SONDE_VIEW_ROW_THREAD;
+	bool threads = is_of_thread(left->row);
 
-	if (threads != (right->row->kind == SONDE_VIEW_ROW_THREAD))
+	if (threads != is_of_thread(right->row))
 		return threads ? 1 : -1;
-	if (!threads && left->row->number != right->row->number)
-		return left->row->number < right->row->number ? -1 : 1;
-	if (!threads)
-		return (int)left->row->kind - (int)right->row->kind;
-	if (left->all_busy != right->all_busy)
+	if (threads && left->all_busy != right->all_busy)
 		return left->all_busy > right->all_busy ? -1 : 1;
-	if (left->pid != right->pid)
+	if (threads && left->pid != right->pid)
 		return left->pid < right->pid ? -1 : 1;
-	if (left->busy != right->busy)
-		return left->busy > right->busy ? -1 : 1;
-	return left->row->number < right->row->number ? -1 : 1;
+	if (threads && left->of_busy != right->of_busy)
+		return left->of_busy > right->of_busy ? -1 : 1;
+	if (left->row->number != right->row->number)
+		return left->row->number < right->row->number ? -1 : 1;
+	return (int)left->row->kind - (int)right->row->kind;
 }
 
 static int compare_pids(const void *a, const void *b)
@@ -113,29 +123,62 @@ static void add_up_processes(struct listed *list, size_t nr)
 		size_t end;
 
 		for (end = i; end < nr && list[end].pid == list[i].pid; end++)
-			busy += list[end].busy;
+			if (list[end].row == list[end].of)
+				busy += list[end].busy;
 		for (; i < end; i++)
 			list[i].all_busy =
-				list[i].pid < 0 ? list[i].busy : busy;
+				list[i].pid < 0 ? list[i].of_busy : busy;
 	}
 }
 
-static size_t list_rows(const struct sonde_view_rows *rows, const char *filter,
+/* Of a thread whose running nobody told of, how long something went on in it. */
+static uint64_t busy_of(const struct sonde_view *view,
+			const struct sonde_view_row *row)
+{
+	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
+	int64_t within = -1;
+
+	if (row->kind >= SONDE_VIEW_ROW_WITHIN)
+		return row->sums[SONDE_VIEW_SPAN];
+	if (row->kind == SONDE_VIEW_ROW_THREAD && row->begin == row->end)
+		within = sonde_view_index_row(
+			view->index, SONDE_VIEW_ROW_WITHIN, row->number);
+	if (within >= 0)
+		return rows->rows[within].sums[SONDE_VIEW_SPAN];
+	return row->sums[SONDE_VIEW_RUNNING] + row->sums[SONDE_VIEW_IRQ] +
+	       row->sums[SONDE_VIEW_SOFTIRQ];
+}
+
+static int64_t row_thread(const struct sonde_view *view,
+			  const struct sonde_view_row *row)
+{
+	return sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD,
+				    row->number);
+}
+
+static size_t list_rows(const struct sonde_view *view, const char *filter,
 			struct listed *list)
 {
+	const struct sonde_view_rows *rows = sonde_view_index_rows(view->index);
 	size_t nr = 0;
 
 	for (size_t i = 0; i < rows->nr; i++) {
 		const struct sonde_view_row *row = &rows->rows[i];
+		const struct sonde_view_row *of = row;
+		int64_t thread = row->kind >= SONDE_VIEW_ROW_WITHIN ?
+					 row_thread(view, row) :
+					 -1;
 
-		if (is_row_wanted(row, filter))
+		if (thread >= 0)
+			of = &rows->rows[thread];
+		if (is_row_wanted(of, filter))
 			list[nr++] = (struct listed){
 				.id = (uint32_t)i,
 				.row = row,
-				.pid = row->pid,
-				.busy = row->sums[SONDE_VIEW_RUNNING] +
-					row->sums[SONDE_VIEW_IRQ] +
-					row->sums[SONDE_VIEW_SOFTIRQ],
+				.of = of,
+				.pid = of->pid,
+				.busy = busy_of(view, row),
+				.of_busy = busy_of(view, of),
 			};
 	}
 	add_up_processes(list, nr);
@@ -152,7 +195,7 @@ static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
 	row_name(row, name, sizeof(name));
 	sonde_json_open(json, NULL, '{');
 	sonde_json_put_unsigned(json, "id", listed->id);
-	sonde_json_put_text(json, "kind", kinds[row->kind]);
+	sonde_json_put_text(json, "kind", row_kind(row));
 	if (parent < 0)
 		sonde_json_put_raw(json, "parent", "null");
 	else
@@ -160,8 +203,7 @@ static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
 	sonde_json_put_text(json, "name", name);
 	sonde_json_put_signed(json, "pid", listed->pid);
 	sonde_json_put_signed(json, "tid",
-			      row->kind == SONDE_VIEW_ROW_THREAD ? row->number :
-								   -1);
+			      is_of_thread(row) ? row->number : -1);
 	sonde_json_put_double(json, "busy",
 			      (double)listed->busy /
 				      (double)(view->end_ns - view->begin_ns));
@@ -192,6 +234,24 @@ static void put_process_row(struct sonde_json *json,
 	sonde_json_close(json, '}');
 }
 
+/* -1: it is below none. */
+static int64_t parent_of(const struct sonde_view *view,
+			 const struct listed *listed)
+{
+	const struct sonde_view_row *row = listed->row;
+
+	if (listed->of != row)
+		return row_thread(view, row);
+	if (is_of_thread(row))
+		return listed->pid >= 0 ?
+			       (int64_t)(PROCESS_ID | (uint32_t)listed->pid) :
+			       -1;
+	return row->kind == SONDE_VIEW_ROW_CPU ?
+		       -1 :
+		       sonde_view_index_row(view->index, SONDE_VIEW_ROW_CPU,
+					    row->number);
+}
+
 static void put_rows(const struct sonde_view *view, const struct listed *list,
 		     size_t nr, FILE *to)
 {
@@ -199,22 +259,32 @@ static void put_rows(const struct sonde_view *view, const struct listed *list,
 
 	sonde_json_open(&json, NULL, '[');
 	for (size_t i = 0; i < nr; i++) {
-		bool of_process = list[i].row->kind == SONDE_VIEW_ROW_THREAD &&
-				  list[i].pid >= 0;
-		int64_t parent = -1;
-
-		if (of_process && (i == 0 || list[i - 1].pid != list[i].pid))
+		if (is_of_thread(list[i].row) && list[i].pid >= 0 &&
+		    (i == 0 || list[i - 1].pid != list[i].pid))
 			put_process_row(&json, view, &list[i]);
-		if (of_process)
-			parent = PROCESS_ID | (uint32_t)list[i].pid;
-		else if (list[i].row->kind != SONDE_VIEW_ROW_THREAD &&
-			 list[i].row->kind != SONDE_VIEW_ROW_CPU)
-			parent = sonde_view_index_row(view->index,
-						      SONDE_VIEW_ROW_CPU,
-						      list[i].row->number);
-		put_one_row(&json, view, &list[i], parent);
+		put_one_row(&json, view, &list[i], parent_of(view, &list[i]));
 	}
 	sonde_json_close(&json, ']');
+}
+
+/* Of what goes on within threads: the i-th is that of `name` i + 1 in a frame. */
+int sonde_view_answer_names(struct sonde_view *view,
+			    const struct sonde_view_request *request, FILE *to,
+			    struct sonde_view_error *error)
+{
+	struct sonde_json json = sonde_view_json(to);
+	const char *name;
+
+	(void)request;
+	(void)error;
+	sonde_json_open(&json, NULL, '[');
+	(void)sonde_view_index_lock(view->index);
+	for (uint32_t i = 1; (name = sonde_view_index_name(view->index, i));
+	     i++)
+		sonde_json_put_text(&json, NULL, name);
+	sonde_view_index_unlock(view->index);
+	sonde_json_close(&json, ']');
+	return 0;
 }
 
 int sonde_view_answer_rows(struct sonde_view *view,
@@ -229,7 +299,7 @@ int sonde_view_answer_rows(struct sonde_view *view,
 	rows = sonde_view_index_lock(view->index);
 	list = calloc(rows->nr + 1, sizeof(*list));
 	if (list)
-		put_rows(view, list, list_rows(rows, filter, list), to);
+		put_rows(view, list, list_rows(view, filter, list), to);
 	sonde_view_index_unlock(view->index);
 	free(list);
 	return list ? 0 : -ENOMEM;
@@ -241,7 +311,7 @@ int sonde_view_answer_rows(struct sonde_view *view,
 struct run {
 	uint16_t x, width;
 	uint8_t state, share;
-	uint16_t zero;
+	uint16_t name; /* of what went on all the time; 0: several, or none */
 };
 
 /* A pixel may begin and end a little earlier: by this part of it. */
@@ -262,6 +332,17 @@ static void choose_state(const uint64_t before[SONDE_VIEW_STATES],
 	run->share = (uint8_t)(most * 255 / pixel_ns);
 	if (most && !run->share)
 		run->share = 1;
+}
+
+/* Only what fills a pixel has a name there. */
+static void choose_name(struct sonde_view_walk *walk, int64_t begin,
+			int64_t end, struct run *run)
+{
+	struct sonde_view_piece piece;
+
+	if (run->state == SONDE_VIEW_SPAN &&
+	    sonde_view_walk_at(walk, begin, &piece) && piece.end >= end)
+		run->name = (uint16_t)piece.about;
 }
 
 /* All of the row's pixels, one by one. One that is finer than the clock is what
@@ -287,9 +368,11 @@ static void draw_row(const struct sonde_view_rows *rows, uint32_t row,
 		if (end > begin) {
 			choose_state(sums[x % 2], sums[(x + 1) % 2],
 				     (uint64_t)(end - begin), &runs[x]);
+			choose_name(&walk, begin, end, &runs[x]);
 		} else if (sonde_view_walk_at(&walk, begin, &piece)) {
 			runs[x].state = piece.state;
 			runs[x].share = 255;
+			choose_name(&walk, begin, end, &runs[x]);
 		}
 		begin = end;
 	}
@@ -308,7 +391,7 @@ static void draw_holes(const struct sonde_view *view,
 		uint32_t first;
 		uint32_t last;
 
-		if ((row->kind != SONDE_VIEW_ROW_THREAD && hole.cpu >= 0 &&
+		if ((!is_of_thread(row) && hole.cpu >= 0 &&
 		     hole.cpu != row->number) ||
 		    !sonde_view_hole_pixels(view, &hole, span, pixels, &first,
 					    &last))
@@ -316,6 +399,7 @@ static void draw_holes(const struct sonde_view *view,
 		for (uint32_t x = first; x <= last; x++) {
 			runs[x].state = SONDE_VIEW_LOST;
 			runs[x].share = 255;
+			runs[x].name = 0;
 		}
 	}
 }
@@ -332,7 +416,7 @@ static uint32_t join_runs(struct run *runs, uint32_t pixels)
 			continue;
 		if (last && last->x + last->width == runs[x].x &&
 		    last->state == runs[x].state &&
-		    last->share == runs[x].share)
+		    last->share == runs[x].share && last->name == runs[x].name)
 			last->width++;
 		else
 			runs[nr++] = runs[x];
@@ -358,6 +442,7 @@ static void put_frame_row(const struct sonde_view *view,
 	for (uint32_t i = 0; i < nr; i++) {
 		runs[i].x = htole16(runs[i].x);
 		runs[i].width = htole16(runs[i].width);
+		runs[i].name = htole16(runs[i].name);
 	}
 	(void)fwrite(runs, sizeof(*runs), nr, to);
 }
@@ -480,6 +565,10 @@ static void put_detail(struct sonde_json *json, const struct sonde_view *view,
 		put_thread(json, view, "thread", (int32_t)piece->about);
 	else if (piece->state == SONDE_VIEW_RUNNING)
 		sonde_json_put_text(json, "cpu", text);
+	else if (piece->state == SONDE_VIEW_SPAN)
+		sonde_json_put_text(json, "name",
+				    sonde_view_index_name(view->index,
+							  piece->about));
 	else if (piece->state == SONDE_VIEW_IRQ ||
 		 piece->state == SONDE_VIEW_SOFTIRQ)
 		sonde_json_put_text(json, "number", text);

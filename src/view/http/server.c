@@ -61,6 +61,7 @@ static const struct {
 	{ "api/histogram", sonde_view_answer_histogram, "application/json" },
 	{ "api/events", sonde_view_answer_events, "application/json" },
 	{ "api/rows", sonde_view_answer_rows, "application/json" },
+	{ "api/names", sonde_view_answer_names, "application/json" },
 	{ "api/frame", sonde_view_answer_frame, "application/octet-stream" },
 	{ "api/at", sonde_view_answer_at, "application/json" },
 	{ "api/arrows", sonde_view_answer_arrows, "application/json" },

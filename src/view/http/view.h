@@ -52,6 +52,7 @@ sonde_view_answer sonde_view_answer_trace;
 sonde_view_answer sonde_view_answer_histogram;
 sonde_view_answer sonde_view_answer_events;
 sonde_view_answer sonde_view_answer_rows;
+sonde_view_answer sonde_view_answer_names;
 sonde_view_answer sonde_view_answer_frame;
 sonde_view_answer sonde_view_answer_at;
 sonde_view_answer sonde_view_answer_arrows;

@@ -17,6 +17,7 @@
 
 #include "analysis/model/play.h"
 #include "analysis/reports/offcpu_cause.h"
+#include "base/grow.h"
 
 #define TOLD 1024u
 
@@ -50,11 +51,31 @@ void sonde_view_build_init(struct sonde_view_build *build, int fd,
 			SONDE_VIEW_CAUSES);
 }
 
+int sonde_view_texts_add(struct sonde_view_texts *texts, const char *text,
+			 size_t length)
+{
+	char *copy;
+
+	if (SONDE_GROW(texts->texts, texts->nr, texts->room))
+		return -ENOMEM;
+	copy = strndup(text, length);
+	if (!copy)
+		return -ENOMEM;
+	texts->texts[texts->nr++] = copy;
+	return 0;
+}
+
+static void free_texts(struct sonde_view_texts *texts)
+{
+	for (size_t i = 0; i < texts->nr; i++)
+		free(texts->texts[i]);
+	free(texts->texts);
+}
+
 void sonde_view_build_fini(struct sonde_view_build *build)
 {
-	for (size_t i = 0; i < build->nr_texts; i++)
-		free(build->texts[i]);
-	free(build->texts);
+	free_texts(&build->texts);
+	free_texts(&build->names);
 	free(build->told);
 	sonde_hash_fini(&build->causes);
 	sonde_hash_fini(&build->by_number);
@@ -125,7 +146,7 @@ static void add_told(struct sonde_view_build *build,
 		build->error = err;
 }
 
-static void add_all_told(struct sonde_view_build *build)
+void sonde_view_build_flush(struct sonde_view_build *build)
 {
 	(void)pthread_rwlock_wrlock(build->lock);
 	for (size_t i = 0; i < build->nr_told; i++)
@@ -134,18 +155,58 @@ static void add_all_told(struct sonde_view_build *build)
 	(void)pthread_rwlock_unlock(build->lock);
 }
 
-static void add_to_row(struct sonde_view_build *build,
-		       enum sonde_view_row_kind kind, int32_t number,
-		       const struct sonde_view_piece *piece)
+void sonde_view_build_add(struct sonde_view_build *build,
+			  enum sonde_view_row_kind kind, int32_t number,
+			  const struct sonde_view_piece *piece)
 {
 	if (number < 0) {
 		build->left_out++;
 		return;
 	}
+	if (!build->told)
+		build->told = calloc(TOLD, sizeof(*build->told));
+	if (!build->told) {
+		build->error = -ENOMEM;
+		return;
+	}
 	build->told[build->nr_told++] =
 		(struct sonde_view_told){ *piece, kind, number };
 	if (build->nr_told == TOLD)
-		add_all_told(build);
+		sonde_view_build_flush(build);
+}
+
+uint32_t sonde_view_build_name(struct sonde_view_build *build, const char *name)
+{
+	uint32_t number = 0;
+
+	(void)pthread_rwlock_wrlock(build->lock);
+	if (build->names.nr < SONDE_VIEW_NAMES &&
+	    !sonde_view_texts_add(&build->names, name, strlen(name)))
+		number = (uint32_t)build->names.nr;
+	(void)pthread_rwlock_unlock(build->lock);
+	return number;
+}
+
+int sonde_view_build_thread(struct sonde_view_build *build, int32_t tid,
+			    int32_t pid, const char *name)
+{
+	int number;
+
+	(void)pthread_rwlock_wrlock(build->lock);
+	number = sonde_view_build_row(build, SONDE_VIEW_ROW_THREAD, tid);
+	if (number >= 0) {
+		struct sonde_view_row *row = &build->rows.rows[number];
+
+		if (row->pid < 0)
+			row->pid = pid;
+		if (!row->name[0])
+			(void)snprintf(row->name, sizeof(row->name), "%s",
+				       name);
+	}
+	(void)pthread_rwlock_unlock(build->lock);
+	if (number == -E2BIG)
+		build->left_out++;
+	return number < 0 && number != -E2BIG ? number : 0;
 }
 
 /* 1 + its number; 0 if it is one too many. */
@@ -203,7 +264,8 @@ static void take_blocked(struct sonde_view_build *build,
 		  (cause->path || cause->fd >= 0)))
 		piece->state = SONDE_VIEW_BLOCKED_FILE;
 	piece->about = take_cause_lately(build, cause);
-	add_to_row(build, SONDE_VIEW_ROW_THREAD, interval->tid, piece);
+	sonde_view_build_add(build, SONDE_VIEW_ROW_THREAD, interval->tid,
+			     piece);
 }
 
 static void take_ready(struct sonde_view_build *build,
@@ -217,7 +279,8 @@ static void take_ready(struct sonde_view_build *build,
 		interval->ready.woken ? SONDE_VIEW_READY : SONDE_VIEW_PREEMPTED;
 	if (interval->ready.woken && by_thread && interval->ready.waker > 0)
 		piece->about = (uint32_t)interval->ready.waker;
-	add_to_row(build, SONDE_VIEW_ROW_THREAD, interval->tid, piece);
+	sonde_view_build_add(build, SONDE_VIEW_ROW_THREAD, interval->tid,
+			     piece);
 }
 
 static void take_run(struct sonde_view_build *build,
@@ -226,10 +289,11 @@ static void take_run(struct sonde_view_build *build,
 {
 	piece->state = interval->tid ? SONDE_VIEW_RUNNING : SONDE_VIEW_IDLE;
 	piece->about = (uint32_t)interval->tid;
-	add_to_row(build, SONDE_VIEW_ROW_CPU, interval->cpu, piece);
+	sonde_view_build_add(build, SONDE_VIEW_ROW_CPU, interval->cpu, piece);
 	piece->about = (uint32_t)interval->cpu;
 	if (interval->tid)
-		add_to_row(build, SONDE_VIEW_ROW_THREAD, interval->tid, piece);
+		sonde_view_build_add(build, SONDE_VIEW_ROW_THREAD,
+				     interval->tid, piece);
 }
 
 static void take_irq(struct sonde_view_build *build,
@@ -240,8 +304,9 @@ static void take_irq(struct sonde_view_build *build,
 
 	piece->state = soft ? SONDE_VIEW_SOFTIRQ : SONDE_VIEW_IRQ;
 	piece->about = interval->irq.number;
-	add_to_row(build, soft ? SONDE_VIEW_ROW_SOFTIRQS : SONDE_VIEW_ROW_IRQS,
-		   interval->cpu, piece);
+	sonde_view_build_add(
+		build, soft ? SONDE_VIEW_ROW_SOFTIRQS : SONDE_VIEW_ROW_IRQS,
+		interval->cpu, piece);
 }
 
 static void build_interval(void *sink, const struct sonde_interval *interval)
@@ -298,16 +363,17 @@ static int word_causes(struct sonde_view_build *build,
 	const struct cause_entry *entry = NULL;
 	struct sonde_causes causes;
 
-	build->texts =
-		calloc(build->causes.nr_entries + 1, sizeof(*build->texts));
-	if (!build->texts)
+	build->texts.texts = calloc(build->causes.nr_entries + 1,
+				    sizeof(*build->texts.texts));
+	if (!build->texts.texts)
 		return -ENOMEM;
-	build->nr_texts = build->causes.nr_entries;
+	build->texts.nr = build->causes.nr_entries;
+	build->texts.room = build->causes.nr_entries + 1;
 	sonde_causes_init(&causes, tables, kernel);
 	while ((entry = sonde_hash_next(&build->causes, entry))) {
 		char text[SONDE_CAUSE_TEXT];
 
-		build->texts[entry->number] = strdup(sonde_cause_text(
+		build->texts.texts[entry->number] = strdup(sonde_cause_text(
 			&causes, &entry->cause, text, sizeof(text)));
 	}
 	sonde_causes_fini(&causes);
@@ -345,12 +411,9 @@ int sonde_view_build_run(struct sonde_view_build *build,
 	if (err)
 		return err;
 	build->cells = cells;
-	build->told = calloc(TOLD, sizeof(*build->told));
-	err = build->told ? sonde_model_play(trace, options, tables, &ops,
-					     build, &kernel) :
-			    -ENOMEM;
+	err = sonde_model_play(trace, options, tables, &ops, build, &kernel);
 	if (!err)
-		add_all_told(build);
+		sonde_view_build_flush(build);
 	if (!err)
 		err = finish_names(build, tables, kernel);
 	sonde_model_free(kernel);

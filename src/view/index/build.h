@@ -11,8 +11,9 @@
  *	waiting for a CPU	who woke it: a thread; 0 not known
  *	blocked			1 + the number of its cause; 0 not known
  *	an interrupt		its number
+ *	within a thread		1 + the number of its name; 0 not known
  *
- * Of causes at most SONDE_VIEW_CAUSES are told apart.
+ * Of causes at most SONDE_VIEW_CAUSES are told apart, of names SONDE_VIEW_NAMES.
  */
 #ifndef VIEW_INDEX_BUILD_H
 #define VIEW_INDEX_BUILD_H
@@ -26,6 +27,7 @@
 #include "view/index/rows.h"
 
 #define SONDE_VIEW_CAUSES 65536u
+#define SONDE_VIEW_NAMES  65535u
 
 /* Rows that were lately asked for, by a few bits of their keys. */
 #define SONDE_VIEW_LATELY 256u
@@ -41,12 +43,18 @@ struct sonde_view_cause_lately {
 	uint32_t about; /* 0: none */
 };
 
+/* Texts by number, each for free(). */
+struct sonde_view_texts {
+	char **texts;
+	size_t nr, room;
+};
+
 struct sonde_view_build {
 	struct sonde_view_rows rows;
 	struct sonde_hash by_number; /* from a row's kind and number to it */
 	struct sonde_hash causes;
-	char **texts; /* of causes; NULL before the end */
-	size_t nr_texts;
+	struct sonde_view_texts texts; /* of causes; none before the end */
+	struct sonde_view_texts names; /* of what goes on within threads */
 	uint64_t left_out; /* intervals for which there was no room */
 	int error;         /* a negative errno: rows are not whole */
 	/* ---- private ---- */
@@ -76,6 +84,20 @@ int sonde_view_build_run(struct sonde_view_build *build,
 /* A row's number, which may be new; a negative errno. */
 int sonde_view_build_row(struct sonde_view_build *build,
 			 enum sonde_view_row_kind kind, int32_t number);
+/* For whoever makes rows: the row's next state, which is told with others, or by
+ * the flush; a name's number, with 1 added; a thread, its name if it has none. */
+void sonde_view_build_add(struct sonde_view_build *build,
+			  enum sonde_view_row_kind kind, int32_t number,
+			  const struct sonde_view_piece *piece);
+void sonde_view_build_flush(struct sonde_view_build *build);
+uint32_t sonde_view_build_name(struct sonde_view_build *build,
+			       const char *name);
+int sonde_view_build_thread(struct sonde_view_build *build, int32_t tid,
+			    int32_t pid, const char *name);
+/* A copy; 0 or -ENOMEM. */
+int sonde_view_texts_add(struct sonde_view_texts *texts, const char *text,
+			 size_t length);
+
 /* A row's number; -1: there is none. */
 int64_t sonde_view_build_find(const struct sonde_view_build *build,
 			      enum sonde_view_row_kind kind, int32_t number);

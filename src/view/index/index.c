@@ -21,6 +21,7 @@
 #include "view/index/build.h"
 #include "view/index/cells.h"
 #include "view/index/sidecar.h"
+#include "view/index/within.h"
 
 struct sonde_view_index {
 	struct sonde_trace *trace;
@@ -32,6 +33,7 @@ struct sonde_view_index {
 	struct sonde_view_cells *cells;
 	struct sonde_view_build build;
 	struct sonde_view_sidecar sidecar;
+	double passed, share; /* of all work: passes done, the one at work */
 	struct sonde_view_hole *holes;
 	size_t nr_holes, holes_capacity;
 };
@@ -88,17 +90,31 @@ static int index_progress(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
 	double done = all_bytes ? (double)done_bytes / (double)all_bytes : 1;
 
 	(void)pthread_rwlock_wrlock(&index->lock);
-	index->progress.done = done;
+	index->progress.done = index->passed + done * index->share;
 	(void)pthread_rwlock_unlock(&index->lock);
 	return atomic_load(&index->stopping);
 }
 
-/* The rows, and the counts in the same pass; these alone if there is nothing to
- * make rows of. */
+/* The kernel's rows, and the counts in the same pass; these alone if there is
+ * nothing to make rows of. */
+static int build_kernel(struct sonde_view_index *index,
+			const struct sonde_map_options *options,
+			struct sonde_view_cells *cells)
+{
+	int err = sonde_view_build_run(&index->build, index->trace, options,
+				       cells);
+
+	return err == -ENODATA ?
+		       sonde_view_cells_count(cells, index->trace, options) :
+		       err;
+}
+
+/* Then those of what goes on within threads. */
 static int build_rows(struct sonde_view_index *index,
 		      const struct sonde_map_options *options,
 		      struct sonde_view_cells *cells)
 {
+	struct sonde_view_within *within;
 	int fd = sonde_view_sidecar_create(&index->sidecar);
 	int err;
 
@@ -107,9 +123,16 @@ static int build_rows(struct sonde_view_index *index,
 	(void)pthread_rwlock_wrlock(&index->lock);
 	index->build.rows.fd = fd;
 	(void)pthread_rwlock_unlock(&index->lock);
-	err = sonde_view_build_run(&index->build, index->trace, options, cells);
-	if (err == -ENODATA)
-		err = sonde_view_cells_count(cells, index->trace, options);
+	err = sonde_view_within_new(&index->build, index->trace, &within);
+	if (err)
+		return err;
+	index->passed = 0;
+	index->share = within ? 0.5 : 1;
+	err = build_kernel(index, options, cells);
+	index->passed = index->share;
+	if (!err && within)
+		err = sonde_view_within_run(within, options);
+	sonde_view_within_free(within);
 	return err;
 }
 
@@ -180,7 +203,8 @@ static void index_end(struct sonde_view_index *index, int err)
 	if (!err && !index->build.rows.nr)
 		(void)snprintf(index->progress.why, sizeof(index->progress.why),
 			       "the trace has no events of the kernel's "
-			       "scheduler");
+			       "scheduler, and none that begin and end what "
+			       "threads do");
 	if (index->build.left_out)
 		(void)snprintf(index->progress.why, sizeof(index->progress.why),
 			       "there are more than %u rows: some are left out",
@@ -330,12 +354,22 @@ int64_t sonde_view_index_row(const struct sonde_view_index *index,
 	return sonde_view_build_find(&index->build, kind, number);
 }
 
+static const char *index_text(const struct sonde_view_texts *texts,
+			      uint32_t about)
+{
+	return about && about <= texts->nr ? texts->texts[about - 1] : NULL;
+}
+
 const char *sonde_view_index_cause(const struct sonde_view_index *index,
 				   uint32_t about)
 {
-	return about && about <= index->build.nr_texts ?
-		       index->build.texts[about - 1] :
-		       NULL;
+	return index_text(&index->build.texts, about);
+}
+
+const char *sonde_view_index_name(const struct sonde_view_index *index,
+				  uint32_t about)
+{
+	return index_text(&index->build.names, about);
 }
 
 bool sonde_view_index_hole_locked(const struct sonde_view_index *index,

@@ -9,7 +9,8 @@
  *
  *   counts	events before each of SONDE_VIEW_CELLS equally spaced times
  *   holes	when events were lost, or can't be read
- *   rows	what each CPU and thread of a kernel's trace was doing
+ *   rows	what each CPU and thread of a kernel's trace was doing, and what
+ *		went on within threads
  *
  * Times are since the trace's begin, but where they are called _ns: since 1970,
  * as the reader has them.
@@ -76,5 +77,9 @@ int64_t sonde_view_index_row(const struct sonde_view_index *index,
  * yet. */
 const char *sonde_view_index_cause(const struct sonde_view_index *index,
 				   uint32_t about);
+/* What goes on within a thread, likewise: the i-th, from 1 on, is the name of
+ * `about` i. */
+const char *sonde_view_index_name(const struct sonde_view_index *index,
+				  uint32_t about);
 
 #endif /* VIEW_INDEX_INDEX_H */

@@ -35,13 +35,18 @@
 
 #define SONDE_VIEW_NODE 64u
 #define SONDE_VIEW_ROWS 32768u
+/* How deep what goes on within a thread has rows. */
+#define SONDE_VIEW_DEPTH    32
+#define SONDE_VIEW_ROW_NAME 48
 
 enum sonde_view_row_kind {
 	SONDE_VIEW_ROW_CPU,
 	SONDE_VIEW_ROW_IRQS,     /* of a CPU */
 	SONDE_VIEW_ROW_SOFTIRQS, /* of a CPU */
 	SONDE_VIEW_ROW_THREAD,
+	SONDE_VIEW_ROW_WITHIN, /* of a thread; + how many are around it */
 };
+#define SONDE_VIEW_ROW_KINDS (SONDE_VIEW_ROW_WITHIN + SONDE_VIEW_DEPTH)
 
 /* A full node, of at most SONDE_VIEW_NODE chunks. */
 struct sonde_view_node_place {
@@ -60,7 +65,7 @@ struct sonde_view_row {
 	enum sonde_view_row_kind kind;
 	int32_t number; /* the CPU, the thread */
 	int32_t pid;    /* of a thread; -1 unknown */
-	char name[48];
+	char name[SONDE_VIEW_ROW_NAME];
 	int64_t begin, end;               /* of all its states; equal: none */
 	uint64_t sums[SONDE_VIEW_STATES]; /* up to `end` */
 	/* ---- private ---- */
@@ -100,7 +105,7 @@ int sonde_view_rows_map(struct sonde_view_rows *rows, int fd);
 struct sonde_view_piece {
 	int64_t begin, end;
 	uint8_t state;  /* enum sonde_view_state_id */
-	uint32_t about; /* what goes with it: a thread, a cause */
+	uint32_t about; /* what goes with it: a thread, a cause, a name */
 };
 /* The row's next state. What of it is before the row's end is left out. 0,
  * -ENOMEM, or the errno of writing. */

@@ -20,9 +20,9 @@
 
 #include "sys/write.h"
 
-#define MAGIC     UINT64_C(0x336e69736e6f73) /* "sonsin3" */
-#define WINDOW    ((size_t)1 << 18)
-#define CAUSE_MAX 4096u
+#define MAGIC    UINT64_C(0x346e69736e6f73) /* "sonsin4" */
+#define WINDOW   ((size_t)1 << 18)
+#define TEXT_MAX 4096u
 
 struct disk_row {
 	uint32_t kind;
@@ -39,7 +39,7 @@ struct trailer {
 	uint64_t states; /* SONDE_VIEW_STATES */
 	uint64_t key[2];
 	int64_t begin_ns, end_ns, cell_ns;
-	uint64_t body_bytes, nr_nodes, nr_rows, nr_causes;
+	uint64_t body_bytes, nr_nodes, nr_rows, nr_causes, nr_names;
 	uint64_t body_sum;
 	uint64_t sum; /* of the tail, and of the trailer up to here */
 };
@@ -238,12 +238,12 @@ int sonde_view_sidecar_create(const struct sonde_view_sidecar *sidecar)
 
 /* ---- keeping ---- */
 
-/* Texts of causes, each a whole number of words with its length. */
-static void put_causes(FILE *to, const struct sonde_view_build *build)
+/* Each a whole number of words with its length. */
+static void put_texts(FILE *to, const struct sonde_view_texts *texts)
 {
-	for (size_t i = 0; i < build->nr_texts; i++) {
-		const char *text = build->texts[i] ? build->texts[i] : "";
-		uint64_t length = strnlen(text, CAUSE_MAX);
+	for (size_t i = 0; i < texts->nr; i++) {
+		const char *text = texts->texts[i] ? texts->texts[i] : "";
+		uint64_t length = strnlen(text, TEXT_MAX);
 		char zeros[8] = { 0 };
 
 		(void)fwrite(&length, sizeof(length), 1, to);
@@ -310,7 +310,8 @@ static char *make_tail(const struct sonde_view_sidecar *sidecar,
 		.body_bytes = rows->used,
 		.nr_nodes = count_nodes(rows),
 		.nr_rows = rows->nr,
-		.nr_causes = build->nr_texts,
+		.nr_causes = build->texts.nr,
+		.nr_names = build->names.nr,
 		.body_sum = body_sum,
 	};
 	char *tail = NULL;
@@ -320,7 +321,8 @@ static char *make_tail(const struct sonde_view_sidecar *sidecar,
 		return NULL;
 	(void)fwrite(cells->before, sizeof(cells->before), 1, to);
 	put_disk_rows(to, rows);
-	put_causes(to, build);
+	put_texts(to, &build->texts);
+	put_texts(to, &build->names);
 	(void)fwrite(&trailer, sizeof(trailer), 1, to);
 	if (fclose(to)) {
 		free(tail);
@@ -430,7 +432,8 @@ static bool is_sound_trailer(const struct load *load)
 	       trailer->body_bytes <= load->size &&
 	       trailer->nr_nodes <= load->size / 16 &&
 	       trailer->nr_rows <= SONDE_VIEW_ROWS &&
-	       trailer->nr_causes <= SONDE_VIEW_CAUSES;
+	       trailer->nr_causes <= SONDE_VIEW_CAUSES &&
+	       trailer->nr_names <= SONDE_VIEW_NAMES;
 }
 
 static bool is_sound_tail(const struct load *load)
@@ -494,7 +497,7 @@ static int load_rows(struct load *load)
 	int err = disk ? 0 : -EINVAL;
 
 	for (uint64_t i = 0; !err && i < load->trailer.nr_rows; i++) {
-		if (disk[i].kind > SONDE_VIEW_ROW_THREAD ||
+		if (disk[i].kind >= SONDE_VIEW_ROW_KINDS ||
 		    disk[i].nr_nodes > load->trailer.nr_nodes ||
 		    disk[i].begin < 0 || disk[i].begin > disk[i].end ||
 		    disk[i].end > SONDE_VIEW_TIME_MAX)
@@ -510,28 +513,23 @@ static int load_rows(struct load *load)
 	return err;
 }
 
-static int load_causes(struct load *load)
+static int load_texts(struct load *load, struct sonde_view_texts *texts,
+		      uint64_t nr)
 {
-	struct sonde_view_build *build = load->build;
+	int err = 0;
 
-	build->texts =
-		calloc(load->trailer.nr_causes + 1, sizeof(*build->texts));
-	if (!build->texts)
-		return -ENOMEM;
-	for (; build->nr_texts < load->trailer.nr_causes; build->nr_texts++) {
+	while (!err && texts->nr < nr) {
 		const uint64_t *length = take_of_tail(load, sizeof(*length));
 		const char *text =
-			length && *length <= CAUSE_MAX ?
+			length && *length <= TEXT_MAX ?
 				take_of_tail(load, (*length + 7) & ~7ull) :
 				NULL;
 
-		if (!text)
-			return -EINVAL;
-		build->texts[build->nr_texts] = strndup(text, *length);
-		if (!build->texts[build->nr_texts])
-			return -ENOMEM;
+		err = text ? sonde_view_texts_add(texts, text,
+						  (size_t)*length) :
+			     -EINVAL;
 	}
-	return load->at == load->size ? 0 : -EINVAL;
+	return err;
 }
 
 static int load_cells(struct load *load)
@@ -575,7 +573,11 @@ int sonde_view_sidecar_load(const struct sonde_view_sidecar *sidecar, int fd,
 	err = load_cells(&load);
 	if (!err)
 		err = load_rows(&load);
-	return err ? err : load_causes(&load);
+	if (!err)
+		err = load_texts(&load, &build->texts, load.trailer.nr_causes);
+	if (!err)
+		err = load_texts(&load, &build->names, load.trailer.nr_names);
+	return err || load.at == load.size ? err : -EINVAL;
 }
 
 int sonde_view_sidecar_verify(int fd, const atomic_bool *stopping)

@@ -13,6 +13,7 @@ static const struct sonde_view_state states[SONDE_VIEW_STATES] = {
 	[SONDE_VIEW_IDLE] = { "idle", "#e3e6ea" },
 	[SONDE_VIEW_IRQ] = { "interrupt", "#0072b2" },
 	[SONDE_VIEW_SOFTIRQ] = { "soft interrupt", "#f0e442" },
+	[SONDE_VIEW_SPAN] = { "within", "#7b8fd0" },
 };
 
 const struct sonde_view_state *sonde_view_state(uint8_t id)

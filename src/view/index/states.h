@@ -19,6 +19,7 @@ enum sonde_view_state_id {
 	SONDE_VIEW_IDLE, /* of a CPU */
 	SONDE_VIEW_IRQ,
 	SONDE_VIEW_SOFTIRQ,
+	SONDE_VIEW_SPAN, /* between a begin and its end */
 	SONDE_VIEW_STATES,
 	/* of pixels only: events are missing */
 	SONDE_VIEW_LOST = 255,
