@@ -129,6 +129,63 @@ class Machine:
         return before[-1] if before else None
 
 
+NAMES = ["app:parse", "app:query", "app:send"]
+PROGRAM = Layout(header=[("id", 16, 8), ("time", 64, 8)],
+                 context=[("tid", 32, 8), ("pid", 32, 8)],
+                 events={f"{name}_{edge}": [] for name in NAMES
+                         for edge in ("begin", "end")})
+DEPTH = 32  # of rows
+
+
+class Program:
+    """Threads that begin and end things within each other: intervals by thread
+    and depth. The first goes deeper than there are rows."""
+
+    def __init__(self, seed, nr, deepest=40):
+        chance = random.Random(seed)
+        self.events = {}
+        self.within = {}  # (tid, depth): [(begin, end, name)]
+        self.end = 0
+        for tid in 71, 72:
+            now, open_, events = 1000 + tid, [], []
+            while len(events) < nr or open_:
+                now += chance.randrange(1, 300)
+                full = len(open_) == (deepest if tid == 71 else 3)
+                if not open_ or (not full and len(events) < nr and
+                                 chance.random() < (0.6 if tid == 71 else .5)):
+                    name = chance.choice(NAMES)
+                    open_.append((now, name))
+                    events.append((now, name + "_begin"))
+                else:
+                    begin, name = open_.pop()
+                    self.within.setdefault((tid, len(open_)), []).append(
+                        (begin, now, name))
+                    events.append((now, name + "_end"))
+            self.events[tid] = events
+            self.end = max(self.end, now)
+
+    def write(self):
+        trace = Handmade(PROGRAM)
+        for tid, events in self.events.items():
+            with trace.stream(f"t{tid}", cpu=0) as stream:
+                with stream.packet(events[0][0], events[-1][0], discarded=0):
+                    for time, name in events:
+                        stream.event(name, time, {"tid": tid, "pid": 71})
+        return trace.dir
+
+    def at(self, tid, depth, time):
+        for begin, end, name in self.within.get((tid, depth), []):
+            if begin <= time < end:
+                return begin, end, name
+        return None
+
+
+def within_rows(server):
+    rows = server.ask("rows")
+    return {(row["tid"], int(row["name"].split()[1]) - 1): row for row in rows
+            if row["kind"] == "within"}, rows
+
+
 def rows_by_name(server):
     return {(row["kind"], row["tid"] if row["kind"] == "thread"
              else row["name"]): row for row in server.ask("rows")}
@@ -136,13 +193,19 @@ def rows_by_name(server):
 
 def frame(server, **params):
     """By row: a list of (x, width, state, share)."""
+    return {row: [run[:4] for run in runs]
+            for row, runs in named_frame(server, **params).items()}
+
+
+def named_frame(server, **params):
+    """The same, with the number of a name."""
     data = server.raw("api/frame", **params)
     rows = {}
     at = 0
     while at < len(data):
         row, nr = struct.unpack_from("<II", data, at)
-        rows[row] = [run[:4] for run in struct.iter_unpack(
-            "<HHBBH", data[at + 8:at + 8 + 8 * nr])]
+        rows[row] = list(struct.iter_unpack("<HHBBH",
+                                            data[at + 8:at + 8 + 8 * nr]))
         at += 8 + 8 * nr
     return rows
 
@@ -475,6 +538,82 @@ def a_trace_without_a_kernel_says_why_it_has_no_rows():
                     struct.pack("<II", 1, 0), "frame")
 
 
+# ---- within threads ----
+
+@test
+def what_threads_begin_and_end_has_rows_by_depth():
+    program = Program(41, 900)
+    chance = random.Random(8)
+    found = 0
+    with view(program.write()) as server:
+        about = server.ready()
+        origin = int(about["origin"])
+        rows, every = within_rows(server)
+        check_equal(about["why"], None, "why there are none")
+        wanted = {key for key in program.within if key[1] < DEPTH}
+        check((71, DEPTH) in program.within, "it isn't deep enough")
+        check_equal(set(rows), wanted, "rows")
+        parents = {row["id"]: row for row in every}
+        for (tid, _depth), row in rows.items():
+            thread = parents[row["parent"]]
+            check_equal((thread["kind"], thread["tid"], thread["pid"]),
+                        ("thread", tid, 71), "the row above")
+        for _ in range(600):
+            tid, depth = chance.choice(sorted(rows))
+            time = chance.randrange(1000, program.end)
+            told = program.at(tid, depth, time)
+            got = server.ask("at", row=rows[tid, depth]["id"], t=time - origin)
+            what = f"{tid} at {depth}, {time}: {got}, {told}"
+            if told is None:
+                check_equal(got["state"], 0, what)
+                continue
+            found += 1
+            check_equal((got["from"] + origin, got["to"] + origin,
+                         got["detail"]["name"]), told, what)
+    check(found > 100, f"found {found}")
+
+
+@test
+def what_fills_a_pixel_is_named_in_it():
+    program = Program(42, 300)
+    named = several = 0
+    with view(program.write()) as server:
+        origin = int(server.ready()["origin"])
+        rows, _every = within_rows(server)
+        names = server.ask("names")
+        check_equal(set(names), set(NAMES), "names")
+        row = rows[72, 0]["id"]
+        end = program.end - origin
+        drawn = named_frame(server, pixels=100, rows=row,
+                            **{"from": 0, "to": end})[row]
+    for x, width, _state, share, name in drawn:
+        for pixel in range(x, x + width):
+            begin, after = end * pixel // 100, end * (pixel + 1) // 100
+            told = program.at(72, 0, begin + origin)
+            # where a pixel begins and ends may be an eighth of it too early
+            early = program.at(72, 0, begin - end // 800 + origin)
+            if name:
+                named += 1
+                check(names[name - 1] in {at[2] for at in (told, early) if at},
+                      f"pixel {pixel}: {names[name - 1]}, {told}")
+            elif share < 255:
+                several += 1
+            check(not name or share > 220, f"{pixel}: {share}")
+            check(after > begin, "a pixel of nothing")
+    check(named > 5 and several > 5, f"{named} named, {several} not")
+
+
+@test
+def a_thread_that_nobody_saw_run_is_as_busy_as_what_goes_on_in_it():
+    program = Program(43, 200)
+    with view(program.write()) as server:
+        end = server.ready()["end"]
+        rows = rows_by_name(server)
+    for tid in 71, 72:
+        busy = sum(last - begin for begin, last, _ in program.within[tid, 0])
+        check_equal(round(rows["thread", tid]["busy"] * end), busy, f"{tid}")
+
+
 # ---- the index that is kept ----
 
 def cache():
@@ -492,6 +631,7 @@ def asked(trace):
         times = [about["end"] * i // 40 for i in range(40)]
         return about["index"]["from_cache"], {
             "events": about["events"], "rows": rows,
+            "names": server.ask("names"),
             "frame": frame(server, pixels=500, rows=ids),
             "sums": server.ask("statistics", by="thread"),
             "counts": server.ask("histogram", pixels=300),
@@ -519,6 +659,17 @@ def what_is_kept_answers_as_what_was_read():
     check_equal(changed[0], False, "another trace")
     check(changed[1]["at"] != first[1]["at"], "the old answers")
     check_equal(len(list(where.iterdir())), 1, "one is kept")
+
+
+@test
+def names_of_what_goes_on_are_kept():
+    cache()
+    trace = Program(44, 3000).write()
+    first = asked(trace)
+    again = asked(trace)
+    check_equal((first[0], again[0]), (False, True), "kept")
+    check_equal(again[1], first[1], "answers")
+    check_equal(len(again[1]["names"]), len(NAMES), "names")
 
 
 @test

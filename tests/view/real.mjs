@@ -4,7 +4,7 @@
 import { spawn, execFileSync } from "node:child_process";
 import { check, equal, main, test, until, view } from "./harness.mjs";
 
-const { SONDE, FOREIGN, KERNEL_USER } = process.env;
+const { SONDE, FOREIGN, KERNEL_USER, PROGRAM } = process.env;
 
 /** `sonde view`, and the address that it printed. */
 function start(trace, port = 0) {
@@ -146,6 +146,30 @@ for (const [name, trace] of [["a foreign", FOREIGN], ["a kernel and user", KERNE
       check(ran.length > 0, "nothing to compare");
       equal(got.filter(([, time]) => time > 0), ran, "running, by thread");
     });
+
+real("what a program begins and ends is below its thread, with its name", PROGRAM, async (page) => {
+  await until(page, () => window.sonde.timeline.frame?.bands.size > 3);
+  const { lines, told } = await page.evaluate(() => {
+    const { rows, timeline } = window.sonde;
+    const seen = {};
+    for (const { row } of rows.shown)
+      if (row.kind === "within")
+        timeline.frame.named(row.id, 0, (begin, end, name) => {
+          (seen[row.name] ??= []).push([timeline.names[name - 1],
+            Math.round(begin / 1e6), Math.round(end / 1e6)]);
+        });
+    return { lines: rows.shown.map(({ row, depth }) => `${depth} ${row.kind}`), told: seen };
+  });
+  equal(lines, ["0 process", "1 thread", "2 within", "2 within"], "rows");
+  equal(told, { "depth 1": [["app:request", 0, 90], ["app:request", 100, 190]],
+                "depth 2": [["app:parse", 20, 50], ["app:parse", 120, 150]] }, "names");
+  await page.evaluate(() => {
+    const { rows, detail } = window.sonde;
+    detail.go(rows.all.find(({ name }) => name === "depth 2").id, 130_000_000);
+  });
+  await until(page, () => document.querySelector("#detail")?.textContent.includes("app:parse"));
+  check((await page.textContent("#detail")).includes("30"), "how long");
+});
 
 real("a server that was killed is told", KERNEL_USER, async (page, server) => {
   server.kill("SIGKILL");

@@ -74,11 +74,31 @@ def kernel_and_user():
     return trace.dir
 
 
+def program():
+    """Thread 31 parses within a request that takes 100 ms, twice; nothing is known
+    of a kernel."""
+    from handmade import Handmade, Layout  # pylint: disable=C0415
+    trace = Handmade(Layout(
+        header=[("id", 16, 8), ("time", 64, 8)],
+        context=[("tid", 32, 8), ("pid", 32, 8)],
+        events={"app:request_begin": [], "app:request_end": [],
+                "app:parse_begin": [], "app:parse_end": []}))
+    with trace.stream("program", cpu=0) as stream:
+        with stream.packet(0, 200000000, discarded=0):
+            for begin in 0, 100000000:
+                for name, at in (("request_begin", 0), ("parse_begin", 20),
+                                 ("parse_end", 50), ("request_end", 90)):
+                    stream.event("app:" + name, begin + at * 1000000,
+                                 {"tid": 31, "pid": 31})
+    return trace.dir
+
+
 def traces(scratch):
     with tarfile.open(HERE.parent / "e2e/traces/picotrace.tar.xz") as archive:
         archive.extractall(scratch)
     return {"FOREIGN": str(scratch / "picotrace"),
-            "KERNEL_USER": str(kernel_and_user())}
+            "KERNEL_USER": str(kernel_and_user()),
+            "PROGRAM": str(program())}
 
 
 def main():

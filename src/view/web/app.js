@@ -130,6 +130,8 @@ class Page {
         return;
       why = why || "this sonde shows no states over time yet";
     }
+    if (rows.some(({ kind }) => kind === "within"))
+      this.timeline.names = await this.server.ask("names");
     this.rows.take(rows);
     part("scroll").hidden = !rows.length;
     part("lines").style.flex = rows.length ? "" : "none";
@@ -152,7 +154,9 @@ class Page {
   }
 
   legend(states) {
-    part("legend").replaceChildren(...states.filter(({ id }) => id !== 0).map((state) => {
+    // What goes on within threads has a colour of each name.
+    const told = states.filter(({ id, name }) => id !== 0 && name !== "within");
+    part("legend").replaceChildren(...told.map((state) => {
       const key = element("span", { className: "key", textContent: state.name });
       key.style.setProperty("--key", state.colour);
       return key;

@@ -6,7 +6,8 @@
 //
 // States differ by height as well as by colour: what runs fills the row, what
 // waits for a CPU two thirds of it, what is blocked a third. Where a pixel holds
-// several states, the dominant one is drawn lower, by its share.
+// several states, the dominant one is drawn lower, by its share. What goes on within
+// a thread has a name where it fills its pixels, and a colour of its name's.
 import { parts } from "./paint.js";
 
 export const BAND = 12;
@@ -53,6 +54,16 @@ function colourOf({ name, colour }) {
   return word([red, green, blue, dim ? alpha * 0.4 : alpha]);
 }
 
+/** Of a name, by its number: neighbours differ, and text can be read on all. */
+function colourOfName(number) {
+  const hue = number * 137.508 % 360;
+  const part = (shift) => {
+    const at = (shift + hue / 30) % 12;
+    return Math.round(255 * (0.7 - 0.16 * Math.max(-1, Math.min(at - 3, 9 - at, 1))));
+  };
+  return word([part(0), part(8), part(4), 255]);
+}
+
 export class Frame {
   /** @param {{id: number, name: string, colour: string}[]} states */
   constructor(buffer, from, to, pixels, states) {
@@ -84,11 +95,13 @@ export class Frame {
         this.hole(words, top, x, end, style.get(LOST));
         continue;
       }
+      const name = bytes.getUint16(at + 6, true);
       const { colour, height } = style.get(state) ?? { colour: 0, height: 0 };
       const share = bytes.getUint8(at + 5) / 255;
+      const fill = name ? colourOfName(name) : colour;
       const lines = Math.max(1, Math.round(height * (0.35 + 0.65 * share)));
       for (let line = BAND - lines; line < BAND; line++)
-        words.fill(colour, (top + line) * pixels + x, (top + line) * pixels + end);
+        words.fill(fill, (top + line) * pixels + x, (top + line) * pixels + end);
     }
   }
 
@@ -98,6 +111,21 @@ export class Frame {
       for (let at = x; at < end; at++)
         if ((((at >> 1) + line) & 3) < 2)
           words[(top + line) * this.pixels + at] = colour;
+  }
+
+  /** Calls with the begin, the end and the number of the name of what is wide
+   * enough: `least` of the span's time. */
+  named(id, least, tell) {
+    const { bytes, from } = this;
+    const { n, at } = this.rows[this.bands.get(id)] ?? { n: 0, at: 0 };
+    const step = (this.to - from) / this.pixels;
+    for (let i = 0, cell = at; i < n; i++, cell += 8) {
+      const width = bytes.getUint16(cell + 2, true);
+      const name = bytes.getUint16(cell + 6, true);
+      const begin = from + bytes.getUint16(cell, true) * step;
+      if (name && width * step >= least)
+        tell(begin, begin + width * step, name);
+    }
   }
 
   /** Draws a row as far as it lies in [from, to], which is `width` wide. */

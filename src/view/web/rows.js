@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // rows.js - which rows the time line shows, in which order: pinned ones, CPUs,
-// then processes with their threads; without those folded, filtered out, idle.
+// then processes with their threads, and below these what goes on within them;
+// without those folded, filtered out, idle.
 
 export class Rows {
   constructor(view) {
@@ -56,6 +57,9 @@ export class Rows {
   wanted(row) {
     if (this.view.idle && row.busy === 0)
       return false;
+    const parent = row.kind === "within" && this.byId.get(row.parent);
+    if (parent)
+      return this.wanted(parent);
     const words = this.view.rows.toLowerCase().split(/\s+/).filter(Boolean);
     const text = `${row.name} ${row.pid} ${row.tid}`.toLowerCase();
     return words.every((word) => text.includes(word));
@@ -70,7 +74,7 @@ export class Rows {
     }[this.view.sort] ?? (() => 0);
     const rank = (row) => (row.kind === "cpu" ? 0 : 1);
     return [...rows].sort((a, b) => rank(a) - rank(b) ||
-      (a.kind === "cpu" || a.kind === "span" ? 0 : order(a, b)));
+      (/^(cpu|span|within)$/.test(a.kind) ? 0 : order(a, b)));
   }
 
   indexOf(id) {
@@ -82,11 +86,12 @@ export class Rows {
     const row = this.byId.get(id);
     if (!row || this.indexOf(id) >= 0)
       return;
-    const parent = this.byId.get(row.parent);
-    const { folded } = this.view;
-    this.view.set({ rows: "", idle: false, folded: !parent || !this.folded(parent) ?
-      folded : parent.kind === "cpu" ? [...folded, parent.id] :
-        folded.filter((other) => other !== parent.id) });
+    let { folded } = this.view;
+    for (let at = this.byId.get(row.parent); at; at = this.byId.get(at.parent))
+      if (this.folded(at))
+        folded = at.kind === "cpu" ? [...folded, at.id] :
+          folded.filter((other) => other !== at.id);
+    this.view.set({ rows: "", idle: false, folded });
     this.arrange();
   }
 }

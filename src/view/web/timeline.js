@@ -12,6 +12,7 @@ import { tickName, ticks } from "./time.js";
 
 export const ROW = 20;
 export const AXIS = 24;
+const LETTER = 7; // px, about
 const ARROWS = 60; // rows in sight more than these make arrows a tangle
 
 function share(busy) {
@@ -27,6 +28,7 @@ export class Timeline {
     this.view = view;
     this.rows = rows;
     this.states = [];
+    /** @type {string[]} */ this.names = []; // of what goes on within threads
     this.frame = null;
     this.arrows = [];
     this.holes = null;
@@ -163,6 +165,21 @@ export class Timeline {
     draw.fillStyle = colour.line;
     draw.fillRect(this.labels, y + ROW - 1, width, 0.5);
     this.frame?.copy(draw, row.id, from, to, this.labels, y + 3, this.width, ROW - 5);
+    if (row.kind === "within")
+      this.within(draw, row, y);
+  }
+
+  /** The names, as far as they fit. */
+  within(draw, row, y) {
+    const { from, to } = this.view;
+    const edge = this.labels + this.width;
+    draw.fillStyle = "#111";
+    this.frame?.named(row.id, (to - from) / this.width * LETTER * 3, (begin, end, name) => {
+      const x = Math.max(this.x(begin), this.labels) + 3;
+      const letters = Math.floor((Math.min(this.x(end), edge) - x) / LETTER);
+      if (letters > 1)
+        draw.fillText((this.names[name - 1] ?? "").slice(0, letters), x, y + ROW / 2);
+    });
   }
 
   /** The selection and the cursor, over the rows. */
