@@ -31,11 +31,6 @@ struct pair {
 		    * whatever its stem, ends it */
 };
 
-static bool is_of_kernel(const struct pair *pair)
-{
-	return pair->flat || pair->place == SONDE_PAIR_CPU;
-}
-
 static const struct pair known[] = {
 	/* functions, by the compiler's instrumentation */
 	{ .begin = "*:func_entry",
@@ -265,7 +260,10 @@ static int pairs_classify(struct sonde_pairs *pairs)
 		while (!pairs->classes[i].edge.last &&
 		       next_fit(pairs->names, name, &line, &fit)) {
 			if (kinds[fit.kind] != (HAS_BEGIN | HAS_END) ||
-			    (pairs->config.no_kernel && is_of_kernel(fit.pair)))
+			    (pairs->config
+				     .no_kernel && /* its lines are those */
+			     (fit.pair->flat ||
+			      fit.pair->place == SONDE_PAIR_CPU)))
 				continue;
 			describe(pairs, cls, &fit, &pairs->classes[i]);
 			break;

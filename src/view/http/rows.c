@@ -39,12 +39,6 @@ static const char *const kinds[] = {
 	[SONDE_VIEW_ROW_WITHIN] = "within",
 };
 
-static const char *row_kind(const struct sonde_view_row *row)
-{
-	return kinds[row->kind < SONDE_VIEW_ROW_WITHIN ? row->kind :
-							 SONDE_VIEW_ROW_WITHIN];
-}
-
 /* A thread's, and what goes on within it. */
 static bool is_of_thread(const struct sonde_view_row *row)
 {
@@ -195,7 +189,10 @@ static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
 	row_name(row, name, sizeof(name));
 	sonde_json_open(json, NULL, '{');
 	sonde_json_put_unsigned(json, "id", listed->id);
-	sonde_json_put_text(json, "kind", row_kind(row));
+	sonde_json_put_text(json, "kind",
+			    kinds[row->kind < SONDE_VIEW_ROW_WITHIN ?
+					  row->kind :
+					  SONDE_VIEW_ROW_WITHIN]);
 	if (parent < 0)
 		sonde_json_put_raw(json, "parent", "null");
 	else
