@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * control.h - sessions by name: recording programs that run, by a program. What
- * `sonde start`, `status`, `snapshot`, `change`, `clear`, `stop` and `destroy` do.
- * Link with -lsonde-control.
+ * `sonde start`, `status`, `snapshot`, `rotate`, `change`, `clear`, `stop` and
+ * `destroy` do. Link with -lsonde-control.
  *
  * ## Rules for all functions
  *
@@ -87,6 +87,18 @@ SONDE_CONTROL_API int
 sonde_control_snapshot(const char *name, const char *directory,
 		       struct sonde_control_events *ret_events,
 		       struct sonde_control_error *error);
+
+struct sonde_control_chunk {
+	uint64_t recorded; /* events in it */
+	uint64_t bytes;    /* of its files */
+	char directory[4096];
+};
+
+/* Ends the chunk that is written of a session's trace, if that was started with
+ * --rotate: it is complete when this returns. `ret_chunk` may be NULL. */
+SONDE_CONTROL_API int
+sonde_control_rotate(const char *name, struct sonde_control_chunk *ret_chunk,
+		     struct sonde_control_error *error);
 
 /* What isn't said (0 or NULL) stays as it is. */
 struct sonde_control_wish {

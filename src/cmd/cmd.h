@@ -24,11 +24,11 @@ extern const struct sonde_command sonde_command_record, sonde_command_list,
 	sonde_command_doctor, sonde_command_modules, sonde_command_gdb,
 	sonde_command_gdbserver, sonde_command_probe, sonde_command_complete,
 	sonde_command_ps, sonde_command_count, sonde_command_hist,
-	sonde_command_start, sonde_command_status, sonde_command_snapshot,
-	sonde_command_stop, sonde_command_destroy, sonde_command_change,
-	sonde_command_clear, sonde_command_wait, sonde_command_generate,
-	sonde_command_latency, sonde_command_view, sonde_command_live,
-	sonde_command_top;
+	sonde_command_start, sonde_command_status, sonde_command_rotate,
+	sonde_command_snapshot, sonde_command_stop, sonde_command_destroy,
+	sonde_command_change, sonde_command_clear, sonde_command_wait,
+	sonde_command_generate, sonde_command_latency, sonde_command_view,
+	sonde_command_live, sonde_command_top;
 
 extern const struct sonde_command sonde_command_ship, sonde_command_collect,
 	sonde_command_sync;

@@ -58,6 +58,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_start,
 	&sonde_command_status,
 	&sonde_command_snapshot,
+	&sonde_command_rotate,
 	&sonde_command_wait,
 	&sonde_command_change,
 	&sonde_command_clear,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * session.c - `sonde stop`, `sonde destroy`, `sonde clear` and `sonde snapshot`:
- * asking the recorder of a session by name for something.
+ * session.c - `sonde stop`, `sonde destroy`, `sonde clear`, `sonde rotate` and
+ * `sonde snapshot`: asking the recorder of a session by name for something.
  */
 #include "cmd/session.h"
 
@@ -232,6 +232,12 @@ static const struct sonde_option clear_options[] = {
 	{ 0 }
 };
 
+static const struct sonde_option rotate_options[] = {
+	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
+	{ "json", OPTION_JSON, NULL, NULL, "the chunk that ended, as JSON" },
+	{ 0 }
+};
+
 static const struct sonde_option snapshot_options[] = {
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
 	  "the snapshot (default: ./sonde-YYYYMMDD-HHMMSS)" },
@@ -256,7 +262,15 @@ static int read_session_options(const struct sonde_command *command, int argc,
 	return sonde_option_all(command, argc, argv, places);
 }
 
-/* `stop` and `destroy` tell what the session ended with, `clear` nothing. */
+static void tell_chunk(const struct sonde_session_document *answer)
+{
+	(void)printf("%" PRIu64 " events in %s\n",
+		     sonde_session_document_number(answer, "recorded"),
+		     sonde_session_document_text(answer, "directory"));
+}
+
+/* `stop` and `destroy` tell what the session ended with, `rotate` the chunk,
+ * `clear` nothing. */
 static int order(const struct sonde_command *command, int argc, char **argv,
 		 enum sonde_session_ask_what what)
 {
@@ -282,6 +296,9 @@ static int order(const struct sonde_command *command, int argc, char **argv,
 		(void)puts(sonde_session_document_line(answer));
 	else if (text && !words.quiet)
 		(void)fputs(text, stderr);
+	else if (what == SONDE_ASK_ROTATE && !words.quiet &&
+		 sonde_session_document_text(answer, "directory"))
+		tell_chunk(answer);
 	sonde_session_document_free(answer);
 	return 0;
 }
@@ -334,6 +351,11 @@ static int destroy(int argc, char **argv)
 static int clear_rings(int argc, char **argv)
 {
 	return order(&sonde_command_clear, argc, argv, SONDE_ASK_CLEAR);
+}
+
+static int rotate_session(int argc, char **argv)
+{
+	return order(&sonde_command_rotate, argc, argv, SONDE_ASK_ROTATE);
 }
 
 /* ---- snapshots ---- */
@@ -450,6 +472,22 @@ const struct sonde_command sonde_command_clear = {
 		"Drops what the rings of a session hold, which was started with\n"
 		"--mode overwrite and goes on. What was dropped is counted.\n",
 	.options = clear_options,
+	.words = SONDE_VALUE_SESSION,
+};
+
+const struct sonde_command sonde_command_rotate = {
+	.name = "rotate",
+	.run = rotate_session,
+	.brief = "NAME",
+	.does = "end a chunk of a session's trace",
+	.usage =
+		"sonde rotate NAME [-q] [--json]\n"
+		"\n"
+		"Ends the chunk that is written of a session's trace, which was\n"
+		"started with --rotate and goes on in another one. When it\n"
+		"returns, the chunk is complete: it can be read alone, moved, and\n"
+		"removed.\n",
+	.options = rotate_options,
 	.words = SONDE_VALUE_SESSION,
 };
 

@@ -367,6 +367,49 @@ void sonde_ring_release(struct sonde_ring_reader *reader)
 			    reader->seq + reader->nr_subbufs);
 }
 
+void sonde_ring_part(struct sonde_ring_reader *reader)
+{
+	sonde_store_relaxed(&reader->ring->key, 0);
+}
+
+bool sonde_ring_is_parted(const struct sonde_ring_reader *reader)
+{
+	/* Pairs with the store of w in sonde_rseq_commit and
+	 * sonde_lane_commit: what was committed before is seen in the gate and
+	 * the lock. */
+	uint64_t w = sonde_load_acquire(&reader->ring->w);
+
+	if (!reader->offset)
+		return is_unused(reader, w) ||
+		       sonde_w_seq(w) == (reader->seq & SONDE_W_SEQ_MASK);
+	return sonde_w_seq(w) == (reader->seq & SONDE_W_SEQ_MASK) &&
+	       sonde_w_offset(w, reader->subbuf_size) == reader->offset &&
+	       !sonde_load_relaxed(&reader->ring->key) &&
+	       !sonde_load_relaxed(&reader->ring->lock);
+}
+
+bool sonde_ring_begins_anew(const struct sonde_ring_chunk *chunk,
+			    enum sonde_header_kind kind, uint64_t *ret_time)
+{
+	uint32_t escape = kind == SONDE_COMPACT ? 1 : 2;
+	unsigned char head[SONDE_HEAD_LARGE_FULL];
+	uint32_t id;
+
+	*ret_time = chunk->ts_begin;
+	if (chunk->first)
+		return true;
+	if (chunk->size < sizeof(head))
+		return false;
+	__builtin_memcpy(head, chunk->data, sizeof(head));
+	__builtin_memcpy(&id, head + escape, sizeof(id));
+	if (head[0] != (kind == SONDE_COMPACT ? SONDE_COMPACT_ESCAPE : 0xff) ||
+	    head[escape - 1] != head[0] || id != SONDE_CONTEXT_ID)
+		return false;
+	__builtin_memcpy(ret_time, head + escape + sizeof(id),
+			 sizeof(*ret_time));
+	return true;
+}
+
 int sonde_ring_count(const struct sonde_ring_reader *reader,
 		     struct sonde_ring_totals *ret_totals)
 {

@@ -9,8 +9,8 @@
  * business.
  *
  * One reader per ring; a reader is used by one thread at a time. Nothing here
- * blocks, allocates or writes to the ring, but for sonde_ring_release(), restart
- * and seal.
+ * blocks, allocates or writes to the ring, but for sonde_ring_release(), restart,
+ * seal and part.
  *
  * Life: init; then, as often as one likes, peek -> use the bytes -> (overwrite
  * mode: verify) -> advance. In discard mode, sonde_ring_release() hands the
@@ -136,6 +136,23 @@ int sonde_ring_rewind(struct sonde_ring_reader *reader);
  * their end.
  */
 void sonde_ring_release(struct sonde_ring_reader *reader);
+
+/*
+ * Asks for a record that can be read without those before it: the gate is closed,
+ * so the next writer says whose records follow, and when. One that has passed the
+ * gate already adds its record without.
+ */
+void sonde_ring_part(struct sonde_ring_reader *reader);
+
+/* Nothing is left to be read, and what comes next begins anew, unless a writer
+ * had passed the gate before it was closed, and is about to commit. */
+bool sonde_ring_is_parted(const struct sonde_ring_reader *reader);
+
+/* Whether a chunk of records with such headers can be read without those before
+ * it, and the time at which it begins: of its sub-buffer, or of the context
+ * record that is its first. The bytes are looked at once, and may be anything. */
+bool sonde_ring_begins_anew(const struct sonde_ring_chunk *chunk,
+			    enum sonde_header_kind kind, uint64_t *ret_time);
 
 /*
  * Counters of the ring, as its owner left them. Exact when no writer runs.

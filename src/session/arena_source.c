@@ -237,6 +237,16 @@ static int clear(struct sonde_source *base)
 	return seal(of(base), true);
 }
 
+static void part_ring(struct sonde_source *base, uint32_t i)
+{
+	sonde_ring_part(&of(base)->rings[i].reader);
+}
+
+static bool is_ring_parted(const struct sonde_source *base, uint32_t i)
+{
+	return sonde_ring_is_parted(&const_of(base)->rings[i].reader);
+}
+
 static uint64_t capacity(const struct sonde_source *base, uint32_t i)
 {
 	(void)i;
@@ -399,6 +409,8 @@ static const struct sonde_source_ops arena_ops = {
 	.rewind = rewind_ring,
 	.verify = verify,
 	.clear = clear,
+	.part = part_ring,
+	.is_parted = is_ring_parted,
 	.capacity = capacity,
 	.counts = counts,
 	.missed = missed,

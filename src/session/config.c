@@ -107,6 +107,33 @@ static int check_what(const struct sonde_session_config *config,
 	return 0;
 }
 
+static int check_chunks(const struct sonde_session_config *config,
+			const struct complaint *complaint)
+{
+	if (!config->rotates)
+		return config->keep_chunks || config->keep_bytes ?
+			       fail(complaint,
+				    "--keep says how much of a trace in chunks "
+				    "stays; say with --rotate when a chunk "
+				    "ends") :
+			       0;
+	if (config->mode != SONDE_DISCARD)
+		return fail(complaint,
+			    "--rotate is for --mode discard, which writes "
+			    "events as they come; of --mode overwrite, sonde "
+			    "snapshot writes what there is");
+	if (config->kernel.rules)
+		return fail(complaint,
+			    "--rotate is for programs' events: leave out -k, "
+			    "or record the kernel's beside it by another sonde "
+			    "record");
+	if (config->keep_bytes && config->keep_bytes / 2 < config->rotate_bytes)
+		return fail(complaint,
+			    "--keep is less than two chunks of --rotate: make "
+			    "it larger, or chunks smaller");
+	return 0;
+}
+
 static bool is_between(uint64_t value, uint64_t least, uint64_t most)
 {
 	return !value || (value >= least && value <= most);
@@ -151,6 +178,8 @@ int sonde_session_config_check(const struct sonde_session_config *config,
 
 	if (!rc)
 		rc = check_what(config, &complaint);
+	if (!rc)
+		rc = check_chunks(config, &complaint);
 	if (!rc && config->rules_size < 2)
 		rc = fail(&complaint, "no rule selects an event");
 	return rc ? rc : check_sizes(config, &complaint);

@@ -34,6 +34,9 @@
 #define SONDE_ATTACH_MAX            64u
 #define SONDE_TRIGGERS_MAX          16u
 #define SONDE_DURATION_MAX_US       (1000ull * 3600 * 1000000)
+#define SONDE_ROTATE_MIN            (64ull << 10)
+#define SONDE_ROTATE_MIN_US         100000ull
+#define SONDE_KEEP_MIN              2u
 
 enum sonde_headers {
 	SONDE_HEADERS_AUTO = 0, /* by the number of events */
@@ -117,6 +120,12 @@ struct sonde_session_config {
 	enum sonde_ctf_version ctf_version;
 	uint32_t stacks_depth; /* of programs' call stacks; 0: none */
 	uint64_t duration_us;  /* 0: no limit */
+	/* The trace is chunks; each ends at that size, after that time, or when
+	 * somebody wants it. */
+	bool rotates;
+	uint64_t rotate_bytes, rotate_us; /* 0: not by that */
+	/* So many chunks, or so many bytes of them, stay; 0: all. */
+	uint64_t keep_chunks, keep_bytes;
 	struct sonde_session_kernel_config kernel;
 	/* Programs: one is started, those that run are looked for, or the
 	 * session's owner lets them in. */

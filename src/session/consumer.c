@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/time.h"
 #include "types/desc.h"
 
 #define NAME_CHARS  64
 #define REWINDS_MAX 64u
 /* Less than this behind a writer is nothing to hurry for. */
 #define CAUGHT_UP_BYTES 4096u
+#define TURN_QUIET_NS   2000000ull
+#define TURN_MAX_NS     1000000000ull
 
 enum consumer_state {
 	CONSUMER_NEW,
@@ -33,12 +36,23 @@ struct consumer_stream {
 	uint64_t overwritten;
 	uint64_t lost_disk;
 	uint64_t cleared;
+	uint64_t told;     /* of what is missing: in traces that have ended */
+	uint64_t quiet_ns; /* since when it is parted; 0: it isn't */
+	bool is_behind;    /* what it has goes to the trace that ends */
+	bool begins;       /* a trace: only with what can be read there */
 	bool in_packet;
 	bool broken;
 };
 
+/* A trace, and what it was told of the source. */
+struct consumer_goal {
+	struct sonde_consumer *consumer;
+	struct sonde_output *output; /* NULL: there is none */
+	struct sonde_source_known known;
+};
+
 struct sonde_consumer {
-	struct sonde_output *output;
+	struct sonde_output *output; /* the one that is turned to last */
 	struct sonde_source *source;
 	struct sonde_consumer_config config;
 	char name[NAME_CHARS];
@@ -48,7 +62,11 @@ struct sonde_consumer {
 	bool broken;
 	bool has_happened;
 	bool told_of_passing; /* that something was lost for want of means */
-	struct sonde_source_known known;
+	/* The one that goes on, and the one that ends or is yet to begin. */
+	struct consumer_goal *goal, *other;
+	struct consumer_goal goals[2];
+	uint32_t nr_behind;
+	uint64_t turned_ns;
 	uint32_t nr_streams;
 	struct consumer_stream streams[];
 };
@@ -105,10 +123,9 @@ bool sonde_output_failed(struct sonde_output *output, int error)
 
 /* Something could not be written. The trace's files are given up only if they
  * themselves are the reason. */
-static void write_failed(struct sonde_consumer *consumer, int error)
+static void write_failed(struct sonde_consumer *consumer,
+			 struct sonde_output *output, int error)
 {
-	struct sonde_output *output = consumer->output;
-
 	if (is_its_own(consumer, error) || !sonde_output_failed(output, error))
 		return;
 	if (consumer->told_of_passing)
@@ -138,29 +155,50 @@ static void count_event(struct sonde_output *output,
 
 static int add_event(void *ctx, uint32_t id, const struct sonde_desc *desc)
 {
-	struct sonde_consumer *consumer = ctx;
-	int rc = sonde_ctf_trace_add_event(consumer->output->trace,
+	const struct consumer_goal *goal = ctx;
+	const struct sonde_consumer *consumer = goal->consumer;
+	int rc = sonde_ctf_trace_add_event(goal->output->trace,
 					   consumer->config.class_id, id, desc);
 
 	if (!rc && !consumer->source->ops->is_state)
-		count_event(consumer->output, desc);
+		count_event(goal->output, desc);
 	return rc;
+}
+
+static int describe_to(struct consumer_goal *goal)
+{
+	struct sonde_source *source = goal->consumer->source;
+
+	return source->ops->describe ?
+		       source->ops->describe(source, &goal->known) :
+		       0;
 }
 
 int sonde_consumer_describe(struct sonde_consumer *consumer)
 {
-	const struct sonde_source_ops *ops = consumer->source->ops;
+	return describe_to(consumer->goal);
+}
 
-	return ops->describe ?
-		       ops->describe(consumer->source, &consumer->known) :
-		       0;
+static void goal_fini(struct consumer_goal *goal)
+{
+	free(goal->known.events);
+	free(goal->known.ids);
+	*goal = (struct consumer_goal){ 0 };
+}
+
+/* Where what the stream has goes. */
+static struct consumer_goal *goal_of(struct sonde_consumer *consumer,
+				     const struct consumer_stream *stream)
+{
+	return stream->is_behind ? consumer->other : consumer->goal;
 }
 
 /* Those that are known from the start. */
-static int add_class(struct sonde_consumer *consumer, const char *comment)
+static int add_class(struct sonde_consumer *consumer,
+		     const struct sonde_output *output, const char *comment)
 {
 	const struct sonde_source_ops *ops = consumer->source->ops;
-	struct sonde_ctf_trace *trace = consumer->output->trace;
+	struct sonde_ctf_trace *trace = output->trace;
 	const struct sonde_consumer_config *config = &consumer->config;
 	uint32_t nr = ops->describe ? 0 : ops->nr_events(consumer->source);
 	int rc = sonde_ctf_trace_add_class(trace, config->class_id,
@@ -173,7 +211,7 @@ static int add_class(struct sonde_consumer *consumer, const char *comment)
 					       SONDE_SOURCE_FIRST_ID + i,
 					       ops->event(consumer->source, i));
 	if (!ops->is_state)
-		consumer->output->summary->nr_event_types += nr;
+		output->summary->nr_event_types += nr;
 	return rc;
 }
 
@@ -194,8 +232,9 @@ static int open_stream(struct sonde_consumer *consumer, uint32_t i)
 	config.cpu_id = stream.cpu;
 	(void)snprintf(name, sizeof(name), "%s%s%s", consumer->files,
 		       *consumer->files ? "_" : "", stream.name);
-	return sonde_ctf_stream_open(consumer->output->trace, &config,
-				     &consumer->streams[i].stream);
+	return sonde_ctf_stream_open(
+		goal_of(consumer, &consumer->streams[i])->output->trace,
+		&config, &consumer->streams[i].stream);
 }
 
 /* Events that may be missing between two chunks of a stream. In discard mode
@@ -238,13 +277,19 @@ static int append(struct sonde_consumer *consumer, uint32_t i,
 		  const struct sonde_ring_chunk *chunk)
 {
 	struct consumer_stream *stream = &consumer->streams[i];
-	int rc = sonde_consumer_describe(consumer);
+	int rc = describe_to(goal_of(consumer, stream));
+	uint64_t nr_between = 0;
+	uint64_t time;
 
 	if (!rc && !stream->stream)
 		rc = open_stream(consumer, i);
 	if (!rc && (chunk->first || !stream->in_packet)) {
-		rc = sonde_ctf_packet_begin(stream->stream, chunk->ts_begin,
-					    chunk->seq - stream->next_seq);
+		(void)sonde_ring_begins_anew(chunk, consumer->config.header,
+					     &time); /* or it goes on */
+		/* Another trace has the sub-buffer's beginning. */
+		if (chunk->seq > stream->next_seq)
+			nr_between = chunk->seq - stream->next_seq;
+		rc = sonde_ctf_packet_begin(stream->stream, time, nr_between);
 		stream->in_packet = !rc;
 	}
 	if (!rc)
@@ -258,7 +303,9 @@ static int append(struct sonde_consumer *consumer, uint32_t i,
 static uint64_t missing(const struct consumer_stream *stream,
 			uint64_t discarded)
 {
-	return discarded + stream->overwritten + stream->lost_disk;
+	uint64_t all = discarded + stream->overwritten + stream->lost_disk;
+
+	return all > stream->told ? all - stream->told : 0;
 }
 
 static int publish(struct sonde_consumer *consumer,
@@ -279,6 +326,7 @@ static void count(struct sonde_consumer *consumer,
 		  const struct sonde_ring_chunk *chunk, bool recorded)
 {
 	uint64_t events = chunk->events - stream->seen;
+	struct sonde_output *output;
 
 	stream->seen = chunk->events;
 	stream->next_seq = chunk->seq + 1;
@@ -289,7 +337,10 @@ static void count(struct sonde_consumer *consumer,
 		return;
 	}
 	stream->recorded += events;
-	consumer->output->summary->bytes += chunk->size;
+	output = goal_of(consumer, stream)->output;
+	output->recorded += consumer->config.is_apart ? 0 : events;
+	output->bytes += chunk->size;
+	output->summary->bytes += chunk->size;
 }
 
 static bool was_touched(const struct sonde_consumer *consumer, uint32_t i,
@@ -301,14 +352,115 @@ static bool was_touched(const struct sonde_consumer *consumer, uint32_t i,
 	       !ops->verify(consumer->source, i, chunk);
 }
 
+/* ---- turning to another trace ---- */
+
+static uint64_t nr_discarded(const struct sonde_source_counts *counts)
+{
+	return counts->lost_full + counts->lost_size + counts->lost_unread +
+	       counts->lost_damaged;
+}
+
+/* What a foreign source that was given up says is not worth a thing. */
+static void source_counts(const struct sonde_consumer *consumer, uint32_t i,
+			  struct sonde_source_counts *ret_counts)
+{
+	*ret_counts = (struct sonde_source_counts){ 0 };
+	if (!consumer->broken)
+		consumer->source->ops->counts(consumer->source, i, ret_counts);
+}
+
+/* Of all that is missing, what this trace has to say; and closes the stream. */
+static void close_stream(struct sonde_consumer *consumer, uint32_t i,
+			 uint64_t nr_missing)
+{
+	struct consumer_stream *stream = &consumer->streams[i];
+	struct sonde_output *output = goal_of(consumer, stream)->output;
+	int rc = 0;
+
+	if (!stream->stream && nr_missing)
+		rc = open_stream(consumer, i);
+	if (!rc)
+		rc = sonde_ctf_stream_close(stream->stream, output->now(),
+					    nr_missing);
+	if (rc)
+		write_failed(consumer, output, rc);
+	stream->stream = NULL;
+	stream->in_packet = false;
+	stream->told += nr_missing;
+}
+
+/* What comes next in the stream goes to the other trace. */
+static void turn_stream(struct sonde_consumer *consumer, uint32_t i)
+{
+	struct consumer_stream *stream = &consumer->streams[i];
+	struct sonde_source_counts counts;
+
+	source_counts(consumer, i, &counts);
+	close_stream(consumer, i, missing(stream, nr_discarded(&counts)));
+	stream->is_behind = false;
+	stream->begins = true;
+	if (!--consumer->nr_behind)
+		goal_fini(consumer->other);
+}
+
+/* False: nobody could read the chunk where it goes. */
+static bool keeps_going(struct sonde_consumer *consumer, uint32_t i,
+			const struct sonde_ring_chunk *chunk)
+{
+	struct consumer_stream *stream = &consumer->streams[i];
+	uint64_t time;
+
+	if (!stream->is_behind && !stream->begins)
+		return true;
+	if (sonde_ring_begins_anew(chunk, consumer->config.header, &time)) {
+		if (stream->is_behind)
+			turn_stream(consumer, i);
+		stream->begins = false;
+	}
+	return !stream->begins;
+}
+
+/* After a pass: those of which nothing came that could be read by itself. */
+static void settle_streams(struct sonde_consumer *consumer)
+{
+	const struct sonde_source_ops *ops = consumer->source->ops;
+	uint64_t now = sonde_monotonic_ns();
+	bool is_late = now - consumer->turned_ns >= TURN_MAX_NS;
+
+	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
+		struct consumer_stream *stream = &consumer->streams[i];
+		bool is_parted;
+
+		if (!stream->is_behind)
+			continue;
+		is_parted = ops->is_parted(consumer->source, i);
+		if (is_parted && !stream->quiet_ns)
+			stream->quiet_ns = now;
+		if (is_late || stream->broken ||
+		    (is_parted && now - stream->quiet_ns >= TURN_QUIET_NS)) {
+			turn_stream(consumer, i);
+		} else if (!is_parted) {
+			stream->quiet_ns = 0;
+			ops->part(consumer->source, i);
+		}
+	}
+}
+
+bool sonde_consumer_is_behind(const struct sonde_consumer *consumer)
+{
+	return consumer->nr_behind > 0;
+}
+
 /* The chunk goes to the trace, or is counted as lost. 0; -ESTALE: a writer was
  * faster; -EPROTO: the source was given up. */
 static int take_chunk(struct sonde_consumer *consumer, uint32_t i,
 		      const struct sonde_ring_chunk *chunk)
 {
 	struct consumer_stream *stream = &consumer->streams[i];
-	int rc = consumer->output->disk_error;
-	bool is_new = !rc && chunk->size;
+	bool goes_on = keeps_going(consumer, i, chunk);
+	struct sonde_output *output = goal_of(consumer, stream)->output;
+	int rc = output->disk_error;
+	bool is_new = !rc && chunk->size && goes_on;
 
 	if (consumer->config.is_trigger) {
 		/* An empty chunk's events were not those asked for. */
@@ -332,8 +484,8 @@ static int take_chunk(struct sonde_consumer *consumer, uint32_t i,
 		return -EPROTO;
 	}
 	if (rc)
-		write_failed(consumer, rc);
-	count(consumer, stream, chunk, !rc);
+		write_failed(consumer, output, rc);
+	count(consumer, stream, chunk, !rc && goes_on);
 	return 0;
 }
 
@@ -354,6 +506,8 @@ static int take_next(struct sonde_consumer *consumer, uint32_t i,
 	if (rc)
 		return rc;
 	ops->advance(consumer->source, i, chunk);
+	if (consumer->streams[i].is_behind || consumer->streams[i].begins)
+		ops->part(consumer->source, i);
 	return 1;
 }
 
@@ -446,6 +600,8 @@ uint32_t sonde_consumer_pass(struct sonde_consumer *consumer)
 		ops->tick(consumer->source);
 	if (!is_kept(consumer))
 		full = consume(consumer, is_state);
+	if (consumer->nr_behind)
+		settle_streams(consumer);
 	return is_state || consumer->config.is_trigger ? 0 : full;
 }
 
@@ -461,21 +617,6 @@ void sonde_consumer_drain(struct sonde_consumer *consumer)
 }
 
 /* ---- accounts ---- */
-
-static uint64_t nr_discarded(const struct sonde_source_counts *counts)
-{
-	return counts->lost_full + counts->lost_size + counts->lost_unread +
-	       counts->lost_damaged;
-}
-
-/* What a foreign source that was given up says is not worth a thing. */
-static void source_counts(const struct sonde_consumer *consumer, uint32_t i,
-			  struct sonde_source_counts *ret_counts)
-{
-	*ret_counts = (struct sonde_source_counts){ 0 };
-	if (!consumer->broken)
-		consumer->source->ops->counts(consumer->source, i, ret_counts);
-}
 
 void sonde_consumer_count(const struct sonde_consumer *consumer,
 			  struct sonde_consumer_counts *ret_counts)
@@ -614,7 +755,6 @@ static void finish_stream(struct sonde_consumer *consumer, uint32_t i,
 	struct consumer_stream *stream = &consumer->streams[i];
 	struct sonde_source_counts counts;
 	uint64_t nr_missing;
-	int rc = 0;
 
 	source_counts(consumer, i, &counts);
 	/* What was overwritten behind the last chunk shows in no gap. */
@@ -625,13 +765,7 @@ static void finish_stream(struct sonde_consumer *consumer, uint32_t i,
 	nr_missing = missing(stream, nr_discarded(&counts) + extra);
 	if (nr_missing && consumer->source->loses_unwanted)
 		consumer->output->summary->loses_unwanted = true;
-	if (!stream->stream && nr_missing)
-		rc = open_stream(consumer, i);
-	if (!rc)
-		rc = sonde_ctf_stream_close(
-			stream->stream, consumer->output->now(), nr_missing);
-	if (rc)
-		write_failed(consumer, rc);
+	close_stream(consumer, i, nr_missing);
 }
 
 /* Events that belong to no stream; they are told with the first. */
@@ -657,12 +791,31 @@ static uint64_t finish_missed(struct sonde_consumer *consumer)
 
 /* ---- life ---- */
 
+static int goal_init(struct consumer_goal *goal,
+		     struct sonde_consumer *consumer,
+		     struct sonde_output *output)
+{
+	*goal = (struct consumer_goal){
+		.consumer = consumer,
+		.output = output,
+		.known = { .add = add_event, .ctx = goal },
+	};
+	if (!consumer->source->ops->describe)
+		return 0;
+	goal->known.events = calloc(SONDE_EVENTS_MAX, 1);
+	goal->known.ids = calloc(SONDE_LARGE_ESCAPE + 1u, 1);
+	if (goal->known.events && goal->known.ids)
+		return 0;
+	goal_fini(goal);
+	return -ENOMEM;
+}
+
 static void free_consumer(struct sonde_consumer *consumer)
 {
 	if (!consumer)
 		return;
-	free(consumer->known.events);
-	free(consumer->known.ids);
+	goal_fini(&consumer->goals[0]);
+	goal_fini(&consumer->goals[1]);
 	free(consumer);
 }
 
@@ -680,15 +833,11 @@ allocate(struct sonde_output *output, struct sonde_source *source,
 	consumer->source = source;
 	consumer->config = *config;
 	consumer->nr_streams = nr;
+	consumer->goal = &consumer->goals[0];
+	consumer->other = &consumer->goals[1];
 	(void)snprintf(consumer->name, NAME_CHARS, "%s", config->name);
 	(void)snprintf(consumer->files, NAME_CHARS, "%s", config->files);
-	consumer->known.add = add_event;
-	consumer->known.ctx = consumer;
-	if (!source->ops->describe)
-		return consumer;
-	consumer->known.events = calloc(SONDE_EVENTS_MAX, 1);
-	consumer->known.ids = calloc(SONDE_LARGE_ESCAPE + 1u, 1);
-	if (consumer->known.events && consumer->known.ids)
+	if (!goal_init(consumer->goal, consumer, output))
 		return consumer;
 	free_consumer(consumer);
 	return NULL;
@@ -703,12 +852,44 @@ int sonde_consumer_new(struct sonde_output *output, struct sonde_source *source,
 
 	if (!consumer)
 		return -ENOMEM;
-	rc = config->is_trigger ? 0 : add_class(consumer, config->comment);
+	rc = config->is_trigger ? 0 :
+				  add_class(consumer, output, config->comment);
 	if (rc)
 		free_consumer(consumer);
 	else
 		*ret_consumer = consumer;
 	return rc;
+}
+
+int sonde_consumer_join(struct sonde_consumer *consumer,
+			struct sonde_output *output)
+{
+	int rc;
+
+	if (!consumer->source->ops->part)
+		return -EOPNOTSUPP;
+	rc = add_class(consumer, output, consumer->name);
+	return rc ? rc : goal_init(consumer->other, consumer, output);
+}
+
+void sonde_consumer_turn(struct sonde_consumer *consumer, bool goes)
+{
+	struct consumer_goal *ends = consumer->goal;
+
+	if (!goes) {
+		goal_fini(consumer->other);
+		return;
+	}
+	consumer->goal = consumer->other;
+	consumer->other = ends;
+	consumer->output = consumer->goal->output;
+	consumer->nr_behind = consumer->nr_streams;
+	consumer->turned_ns = sonde_monotonic_ns();
+	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
+		consumer->streams[i].is_behind = true;
+		consumer->streams[i].quiet_ns = 0;
+		consumer->source->ops->part(consumer->source, i);
+	}
 }
 
 /* Nothing was read yet. */

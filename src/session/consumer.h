@@ -22,6 +22,16 @@
  * recorded, overwritten, or lost on disk. What the source discarded is its own
  * count. The sum of all is what was emitted.
  *
+ * A consumer can turn to another trace while it records (discard mode). Its streams
+ * go there one by one, each where the other trace can be read without this one:
+ * at a sub-buffer's beginning, or at a record that says whose it is and when it
+ * was, for which each pass asks the source (part). Until then what a stream has
+ * goes to the trace that ends. A stream in which nothing happens goes when it has
+ * been silent for TURN_QUIET_NS since it was asked, or all that are left after
+ * TURN_MAX_NS. Should a record come then that says neither, from a writer that was
+ * stopped in the middle of it, it is counted as lost. What a trace says was
+ * discarded is only what the traces before it have not said.
+ *
  * Errors. Only those of the trace's own files end the writing: then all further
  * events are lost on disk. What passes (no descriptor, no memory) loses what is
  * at hand. A foreign source that contradicts itself is given up as a whole, a
@@ -49,6 +59,8 @@ struct sonde_output {
 	uint64_t (*now)(void); /* the clock of the records */
 	struct sonde_summary *summary;
 	int disk_error; /* -errno; once set, nothing is written any more */
+	/* In this trace: events that count, and bytes of all. */
+	uint64_t recorded, bytes;
 	/* Events of programs seen, a bit per hash: for the summary. */
 	uint8_t seen[SONDE_OUTPUT_SEEN_BITS / 8];
 };
@@ -98,6 +110,15 @@ int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
 
 /* Tells the trace of events that got an id since the last time. 0 or -errno. */
 int sonde_consumer_describe(struct sonde_consumer *consumer);
+
+/* Gets ready for another trace: the class, and room for its events. 0, -ENOMEM,
+ * or -EOPNOTSUPP: the source can't be parted. */
+int sonde_consumer_join(struct sonde_consumer *consumer,
+			struct sonde_output *output);
+/* Turns to it; or, `goes` false, forgets it. */
+void sonde_consumer_turn(struct sonde_consumer *consumer, bool goes);
+/* Whether something of it goes to the trace before. */
+bool sonde_consumer_is_behind(const struct sonde_consumer *consumer);
 
 /* One pass over all streams, in discard mode or of state dumps. Returns how
  * full the fullest was, in thousandths; a state dump is never full. */

@@ -335,6 +335,32 @@ int sonde_control_snapshot(const char *name, const char *directory,
 	return 0;
 }
 
+int sonde_control_rotate(const char *name,
+			 struct sonde_control_chunk *ret_chunk,
+			 struct sonde_control_error *error)
+{
+	const struct sonde_session_ask what = { .what = SONDE_ASK_ROTATE };
+	struct sonde_session_document *answer;
+	const char *directory;
+	int rc = demand(name, &what, &answer, error);
+
+	if (rc)
+		return rc;
+	directory = sonde_session_document_text(answer, "directory");
+	if (ret_chunk) {
+		*ret_chunk = (struct sonde_control_chunk){
+			.recorded = sonde_session_document_number(answer,
+								  "recorded"),
+			.bytes = sonde_session_document_number(answer, "bytes"),
+		};
+		(void)snprintf(ret_chunk->directory,
+			       sizeof(ret_chunk->directory), "%s",
+			       directory ? directory : "");
+	}
+	sonde_session_document_free(answer);
+	return 0;
+}
+
 static int copy_rules(const struct sonde_control_wish *change,
 		      struct sonde_session_wish *wish,
 		      struct sonde_control_error *error)

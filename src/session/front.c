@@ -9,6 +9,7 @@
  */
 #include "session/front.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -489,22 +490,31 @@ static void take_signal(struct front *front)
 	}
 }
 
-/* The trace, or the two in its directory; what is damaged in one is no reason
- * to leave the other. */
+/* The kernel's, the programs', or a chunk. */
+static int is_part(const struct dirent *entry)
+{
+	return !strcmp(entry->d_name, SONDE_TRACE_KERNEL) ||
+	       !strcmp(entry->d_name, SONDE_TRACE_USER) ||
+	       !strncmp(entry->d_name, "chunk-", 6);
+}
+
+/* The trace, or those in its directory; what is damaged in one is no reason
+ * to leave the others. */
 static int repair_traces(struct front *front,
 			 struct sonde_ctf_repair_report *ret_report)
 {
-	static const char *const names[] = { SONDE_TRACE_KERNEL,
-					     SONDE_TRACE_USER };
 	int top = front->config->place->dir;
+	struct dirent **parts = NULL;
+	int nr = 0;
 	int rc = 0;
 
 	*ret_report = (struct sonde_ctf_repair_report){ 0 };
-	if (!front->has_kernel)
+	if (!front->has_kernel && !front->config->session->rotates)
 		return sonde_ctf_repair_at(top, ret_report);
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
+	nr = scandirat(top, ".", &parts, is_part, NULL);
+	for (int i = 0; i < nr; i++) {
 		struct sonde_ctf_repair_report report = { 0 };
-		int dir = sonde_place_open_below(top, names[i]);
+		int dir = sonde_place_open_below(top, parts[i]->d_name);
 		int error = dir < 0 ? dir : sonde_ctf_repair_at(dir, &report);
 
 		if (dir >= 0)
@@ -512,7 +522,9 @@ static int repair_traces(struct front *front,
 		ret_report->nr_packets += report.nr_packets;
 		if (error && error != -ENOENT)
 			rc = error;
+		free(parts[i]);
 	}
+	free(parts);
 	return rc;
 }
 

@@ -262,9 +262,14 @@ static int mappings_open_stream(struct sonde_mappings *mappings)
 		.files = "",
 	};
 	struct sonde_source_error none;
-	int rc = sonde_session_add(mappings->session, SONDE_CTF_PROGRAMS,
-				   &mappings->base, &config,
-				   &mappings->consumer);
+	int rc = -ESTALE;
+
+	/* Its trace ends, and nothing was told there. */
+	if (mappings->output !=
+	    sonde_session_output(mappings->session, SONDE_CTF_PROGRAMS))
+		return rc;
+	rc = sonde_session_add(mappings->session, SONDE_CTF_PROGRAMS,
+			       &mappings->base, &config, &mappings->consumer);
 
 	return rc ? rc : sonde_consumer_start(mappings->consumer, 0, &none);
 }

@@ -207,6 +207,53 @@ static int apply_mode(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_rotate(struct parse *parse, const char *value)
+{
+	struct sonde_session_config *session = &parse->options->session;
+	uint64_t number = 0;
+	bool has_unit = value[strspn(value, "0123456789")];
+
+	session->rotates = true;
+	if (!strcmp(value, "hand"))
+		return 0;
+	if (has_unit && !sonde_number_parse_size(value, &number) &&
+	    number >= SONDE_ROTATE_MIN)
+		session->rotate_bytes = number;
+	else if (has_unit && !sonde_number_parse_time_us(value, &number) &&
+		 number >= SONDE_ROTATE_MIN_US &&
+		 number <= SONDE_DURATION_MAX_US)
+		session->rotate_us = number;
+	else
+		return fail(parse,
+			    "--rotate %s: give a size from 64k, such as 64M, a "
+			    "time from 100ms to 1000h, such as 10s, 5min or "
+			    "1h, or hand",
+			    value);
+	return 0;
+}
+
+static int apply_keep(struct parse *parse, const char *value)
+{
+	struct sonde_session_config *session = &parse->options->session;
+	uint64_t number;
+
+	if (!sonde_number_parse_size(value, &number)) {
+		if (!value[strspn(value, "0123456789")] &&
+		    number >= SONDE_KEEP_MIN) {
+			session->keep_chunks = number;
+			return 0;
+		}
+		if (number >= SONDE_KEEP_MIN * SONDE_ROTATE_MIN) {
+			session->keep_bytes = number;
+			return 0;
+		}
+	}
+	return fail(parse,
+		    "--keep %s: give a number of chunks from 2, or a size from "
+		    "128k, such as 1G",
+		    value);
+}
+
 static int apply_headers(struct parse *parse, const char *value)
 {
 	if (!strcmp(value, "auto"))
@@ -758,6 +805,8 @@ enum option_value {
 	OPTION_MEMORY,
 	OPTION_SUBBUF,
 	OPTION_MODE,
+	OPTION_ROTATE,
+	OPTION_KEEP,
 	OPTION_HEADERS,
 	OPTION_CTF,
 	OPTION_READ_TIMER,
@@ -858,6 +907,13 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "mode", OPTION_MODE, "MODE", "discard overwrite",
 	  "discard: write as it comes, and drop what is too much; overwrite: "
 	  "keep the newest in memory, write at the end" },
+	{ "rotate", OPTION_ROTATE, "SIZE|TIME|hand", "64M 1G 10s 1min 1h hand",
+	  "the trace in chunks, each a trace by itself: another one after so "
+	  "much of events (64M), after a time (10s, 1h), or when sonde rotate "
+	  "says so (hand); may be given several times" },
+	{ "keep", OPTION_KEEP, "N|SIZE", NULL,
+	  "of the chunks, so many or so much: the oldest go first (default: "
+	  "all stay)" },
 	{ "headers", OPTION_HEADERS, "KIND", "auto compact large",
 	  "of records: compact (best for up to 30 events), large, or auto: "
 	  "count the program's events (default)" },
@@ -997,6 +1053,8 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_MEMORY] = apply_memory,
 	[OPTION_SUBBUF] = apply_subbuf,
 	[OPTION_MODE] = apply_mode,
+	[OPTION_ROTATE] = apply_rotate,
+	[OPTION_KEEP] = apply_keep,
 	[OPTION_HEADERS] = apply_headers,
 	[OPTION_CTF] = apply_ctf,
 	[OPTION_READ_TIMER] = apply_read_timer,

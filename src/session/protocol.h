@@ -31,6 +31,7 @@ enum sonde_session_ask_what {
 	SONDE_ASK_CLEAR,
 	SONDE_ASK_WAIT,
 	SONDE_ASK_READ,
+	SONDE_ASK_ROTATE,
 };
 
 /* What is to be another while it records; what is 0 stays. */

@@ -158,6 +158,8 @@ static int64_t sleep_ns(const struct sonde_recorder *r)
 		pause = not_after(pause, r->holder_end_ns);
 	if (sonde_recorder_listens(r, &next_ns))
 		pause = not_after(pause, next_ns);
+	if (sonde_recorder_next_chunk(r, &next_ns))
+		pause = not_after(pause, next_ns);
 	return r->end_ns ? not_after(pause, r->end_ns) : pause;
 }
 
@@ -279,9 +281,10 @@ static void call_roll(struct sonde_recorder *r)
 
 		if (!source || r->programs[i].pidfd < 0)
 			continue;
-		sonde_roster_look(r->roster, sonde_arena_source_pid(source));
-		sonde_mappings_look(r->mappings, source, r->finishing);
-		sonde_mappings_stacks(r->mappings, source);
+		sonde_roster_look(r->state.roster,
+				  sonde_arena_source_pid(source));
+		sonde_mappings_look(r->state.mappings, source, r->finishing);
+		sonde_mappings_stacks(r->state.mappings, source);
 		if (!r->finishing)
 			sonde_recorder_let_in(r);
 	}
@@ -322,6 +325,7 @@ static void loop(struct sonde_recorder *r)
 			else
 				sonde_recorder_read(r);
 		}
+		sonde_recorder_tend_chunks(r);
 		if (is_due)
 			sonde_recorder_look_for_ended(r);
 		if (is_due)
@@ -429,6 +433,8 @@ static int make_traces(struct sonde_recorder *r)
 
 	if (sonde_session_counts(config->session))
 		return 0;
+	if (config->session->rotates)
+		return sonde_recorder_start_chunks(r);
 	if (!r->kernel)
 		return sonde_session_open_trace(r->session, SONDE_CTF_PROGRAMS,
 						config->dir, config->directory,
@@ -602,7 +608,7 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 	if (sonde_session_counts(config))
 		config->board->began_ns = sonde_monotonic_ns();
 	else
-		r->mappings = sonde_mappings_new(r->session);
+		r->state.mappings = sonde_mappings_new(r->session);
 	r->setup = (struct sonde_arena_setup){
 		.mode = config->mode,
 		.clock = clock_kind(r),
@@ -679,6 +685,7 @@ static void free_recorder(struct sonde_recorder *r)
 	if (r->spare_fd >= 0)
 		(void)close(r->spare_fd);
 	free(r->triggers);
+	free(r->chunks);
 	free(r);
 }
 
@@ -778,8 +785,8 @@ static void finish(struct sonde_recorder *r)
 	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++)
 		if (r->programs[i].source)
 			sonde_recorder_end_program(r, &r->programs[i]);
-	sonde_roster_close(r->roster);
-	sonde_mappings_close(r->mappings);
+	sonde_recorder_end_chunks(r);
+	sonde_recorder_close_state(&r->state);
 	if (r->watch)
 		sonde_watch_tell(r->watch, &r->summary);
 	if (r->attach)
@@ -794,7 +801,9 @@ static void finish(struct sonde_recorder *r)
 			"be wrong, above all between CPUs");
 	look_for_harm(r, traces[0]);
 	look_for_harm(r, traces[1]);
-	note_error(r, sonde_timebase_finish(&r->timebase, traces, 2));
+	/* Chunks have one clock, and those that have ended keep it. */
+	if (!r->config->session->rotates)
+		note_error(r, sonde_timebase_finish(&r->timebase, traces, 2));
 	note_error(r, sonde_session_free(r->session));
 	r->session = NULL;
 	r->summary.wall_ns = sonde_monotonic_ns() - r->start_ns;

@@ -36,6 +36,7 @@ struct asker {
 	uint64_t since;  /* in the order of coming */
 	bool awaits_end; /* it has asked for it */
 	bool awaits_event;
+	uint32_t awaits_chunk; /* that it is ended; 0: none */
 	uint32_t used;
 	char text[SONDE_ASK_MAX];
 };
@@ -122,6 +123,20 @@ static void put_triggers(const struct sonde_recorder *r,
 	sonde_json_close(json, ']');
 }
 
+static void put_chunks(const struct sonde_recorder_chunks *chunks,
+		       struct sonde_json *json)
+{
+	sonde_json_open(json, "chunks", '{');
+	sonde_json_put_unsigned(json, "written", chunks->nr);
+	sonde_json_put_unsigned(json, "kept", chunks->nr_kept + 1);
+	sonde_json_put_unsigned(json, "removed", chunks->nr_gone);
+	sonde_json_put_unsigned(json, "removed_events", chunks->gone_events);
+	if (chunks->error)
+		sonde_json_put_text(json, "error",
+				    strerrordesc_np(-chunks->error));
+	sonde_json_close(json, '}');
+}
+
 static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 {
 	const struct sonde_session_config *config = r->config->session;
@@ -153,6 +168,8 @@ static void put_config(const struct sonde_recorder *r, struct sonde_json *json)
 	sonde_json_put_unsigned(json, "nr_snapshots", r->named->nr_snapshots);
 	if (r->triggers)
 		put_triggers(r, json);
+	if (r->chunks)
+		put_chunks(r->chunks, json);
 }
 
 /* While it records. */
@@ -412,6 +429,56 @@ static void obey_read(struct sonde_recorder *r, struct asker *asker)
 	answer(asker, end_answer(&line));
 }
 
+static void obey_rotate(struct sonde_recorder *r, struct asker *asker)
+{
+	if (r->chunks)
+		asker->awaits_chunk = r->chunks->asked = r->chunks->nr;
+	else
+		refuse(asker, "its trace is not in chunks: start it with "
+			      "--rotate SIZE, TIME or hand");
+}
+
+static void tell_asker_chunk(const struct sonde_recorder *r,
+			     struct asker *asker,
+			     const struct sonde_recorder_chunk *chunk)
+{
+	char directory[PATH_MAX];
+	struct line line;
+
+	asker->awaits_chunk = 0;
+	if (!begin_answer(&line)) {
+		drop(asker);
+		return;
+	}
+	(void)snprintf(directory, sizeof(directory),
+		       "%.4000s/" SONDE_CHUNK_NAME, r->config->directory,
+		       chunk->nr);
+	sonde_json_put_bool(&line.json, "ok", true);
+	sonde_json_put_text(&line.json, "directory", directory);
+	sonde_json_put_unsigned(&line.json, "recorded", chunk->recorded);
+	sonde_json_put_unsigned(&line.json, "bytes", chunk->bytes);
+	answer(asker, end_answer(&line));
+}
+
+void sonde_recorder_tell_chunk(struct sonde_recorder *r,
+			       const struct sonde_recorder_chunk *chunk,
+			       int error)
+{
+	for (uint32_t i = 0; i < ASKERS_MAX; i++) {
+		struct asker *asker = &r->named->askers[i];
+
+		if (asker->fd < 0 || !asker->awaits_chunk ||
+		    (chunk && chunk->nr < asker->awaits_chunk))
+			continue;
+		if (chunk) {
+			tell_asker_chunk(r, asker, chunk);
+		} else {
+			asker->awaits_chunk = 0;
+			refuse(asker, strerrordesc_np(-error));
+		}
+	}
+}
+
 /* Its file says what another recorder would go on with. */
 static void obey_change(struct sonde_recorder *r, struct asker *asker,
 			const struct sonde_session_wish *wish)
@@ -515,6 +582,9 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 	case SONDE_ASK_READ:
 		obey_read(r, asker);
 		break;
+	case SONDE_ASK_ROTATE:
+		obey_rotate(r, asker);
+		break;
 	case SONDE_ASK_STOP:
 		obey_end(r, asker, false);
 		break;
@@ -567,7 +637,8 @@ void sonde_recorder_hear_asker(struct sonde_recorder *r, uint32_t index)
 /* The least goes first: who waits stays before those who only look. */
 static uint64_t asker_rank(const struct asker *asker)
 {
-	bool waits = asker->awaits_event || asker->awaits_end;
+	bool waits =
+		asker->awaits_event || asker->awaits_end || asker->awaits_chunk;
 
 	return asker->since | (uint64_t)waits << 63;
 }
@@ -618,6 +689,7 @@ void sonde_recorder_accept_askers(struct sonde_recorder *r)
 	asker->used = 0;
 	asker->awaits_end = false;
 	asker->awaits_event = false;
+	asker->awaits_chunk = 0;
 	asker->since = r->named->nr_came++;
 	if (sonde_recorder_watch(r, fd, SONDE_RECORDER_ASKER,
 				 (uint32_t)(asker - r->named->askers)))
@@ -700,7 +772,8 @@ void sonde_recorder_unname(struct sonde_recorder *r, bool started)
 		struct asker *asker = &named->askers[i];
 
 		if (started && asker->fd >= 0 &&
-		    (asker->awaits_end || asker->awaits_event))
+		    (asker->awaits_end || asker->awaits_event ||
+		     asker->awaits_chunk))
 			tell_asker_end(r, asker);
 		drop(asker);
 	}

@@ -3,12 +3,14 @@
  * recorder_parts.h - what the parts of the recorder (session/recorder.h) share:
  *
  *	recorder.c		the loop, its start and its end
+ *	recorder_chunks.c	a trace in chunks, of which the oldest go
  *	recorder_peers.c	processes that come to the socket, or are refused
  *	recorder_programs.c	processes that are recorded
  *	recorder_triggers.c	what is done when an event happens
  *	recorder_named.c	a session by name: its file, and those who ask
  *	recorder_snapshot.c	a copy of what overwrite mode's rings hold
  *	recorder_change.c	other events, another budget, while it records
+ *	recorder_state.c	what readers need besides events
  *	recorder_steps.c	what several of them have done: waits, reads, ends
  *
  * Each calls only those below it.
@@ -78,6 +80,12 @@ struct sonde_recorder_program {
 	bool is_silent; /* it can't have one */
 };
 
+/* What a trace is told besides events. */
+struct sonde_recorder_state {
+	struct sonde_roster *roster;     /* NULL: no process has come */
+	struct sonde_mappings *mappings; /* NULL: no memory */
+};
+
 struct sonde_recorder {
 	const struct sonde_recorder_config *config;
 	struct sonde_session *session;
@@ -95,9 +103,10 @@ struct sonde_recorder {
 	uint64_t next_watch_ns;
 	struct sonde_attach *attach; /* NULL: nobody is looked for */
 	uint64_t next_attach_ns;
-	uint64_t end_ns;                 /* 0: without --duration */
-	struct sonde_roster *roster;     /* NULL: no process has come */
-	struct sonde_mappings *mappings; /* NULL: no memory */
+	uint64_t end_ns;                      /* 0: without --duration */
+	struct sonde_recorder_state state;    /* in the trace */
+	struct sonde_recorder_state ending;   /* in the chunk before */
+	struct sonde_recorder_chunks *chunks; /* NULL: it is one trace */
 	uint64_t next_roll_ns;
 	int epoll_fd;
 	bool finishing;
@@ -129,6 +138,44 @@ struct sonde_recorder {
 	struct sonde_recorder_program programs[SONDE_RECORDER_PROGRAMS_MAX];
 };
 
+/* ---- recorder_chunks.c ---- */
+
+/* A chunk that has ended. */
+struct sonde_recorder_chunk {
+	uint32_t nr;
+	uint64_t recorded; /* events */
+	uint64_t bytes;    /* of its files */
+};
+
+#define SONDE_CHUNK_NAME "chunk-%06u"
+
+struct sonde_recorder_chunks {
+	uint32_t nr;    /* of the one that is written */
+	uint32_t asked; /* it is to be ended when its number is this */
+	uint64_t begin_ns;
+	uint64_t again_ns; /* not to be tried before */
+	bool is_turning;
+	struct sonde_recorder_chunk *kept; /* that have ended, oldest first */
+	size_t nr_kept, capacity;
+	uint64_t kept_bytes;
+	uint64_t nr_gone, gone_events;
+	int error; /* of the last try; 0: it went well */
+};
+
+/* The first chunk, in place of a trace. 0 or -errno. */
+int sonde_recorder_start_chunks(struct sonde_recorder *r);
+
+/* To be called after each reading: ends the chunk that is written, if it is time
+ * to, and removes those that are too many. */
+void sonde_recorder_tend_chunks(struct sonde_recorder *r);
+
+/* When a chunk ends though nothing happens; false: never. */
+bool sonde_recorder_next_chunk(const struct sonde_recorder *r,
+			       uint64_t *ret_next_ns);
+
+/* As a note at the session's end; then they are no more. */
+void sonde_recorder_end_chunks(struct sonde_recorder *r);
+
 /* ---- recorder_peers.c ---- */
 
 void sonde_recorder_accept_peers(struct sonde_recorder *r);
@@ -147,7 +194,7 @@ int sonde_recorder_take_found(void *ctx, int arena_fd, struct sonde_peer *who);
 /* ---- recorder_programs.c ---- */
 
 /* The trace of their events. */
-struct sonde_output *sonde_recorder_programs(struct sonde_recorder *r);
+struct sonde_output *sonde_recorder_programs(const struct sonde_recorder *r);
 
 /* Whether the arena is recorded. */
 bool sonde_recorder_knows(const struct sonde_recorder *r, dev_t dev, ino_t ino);
@@ -238,6 +285,11 @@ void sonde_recorder_tell_triggers(struct sonde_recorder *r);
 
 /* ---- recorder_named.c ---- */
 
+/* To those who wait for a chunk's end; or why it can't end. */
+void sonde_recorder_tell_chunk(struct sonde_recorder *r,
+			       const struct sonde_recorder_chunk *chunk,
+			       int error);
+
 /* To those who wait for it. */
 void sonde_recorder_tell_fired(struct sonde_recorder *r,
 			       const struct sonde_recorder_fired *fired);
@@ -251,6 +303,18 @@ void sonde_recorder_take_signal(struct sonde_recorder *r);
 
 /* It is over, and the summary tells how; `started`: or has never begun. */
 void sonde_recorder_unname(struct sonde_recorder *r, bool started);
+
+/* ---- recorder_state.c ---- */
+
+/* What a process has kept of its stacks and of its code. */
+void sonde_recorder_tell_code(struct sonde_recorder_state *state,
+			      const struct sonde_arena_source *source);
+void sonde_recorder_close_state(struct sonde_recorder_state *state);
+
+/* What state there is, read anew, in the trace that `to` has open. */
+void sonde_recorder_copy_state(struct sonde_recorder *r,
+			       struct sonde_session *to,
+			       struct sonde_recorder_state *ret_state);
 
 /* ---- recorder_snapshot.c ---- */
 

@@ -136,14 +136,14 @@ static void enter_roll(struct sonde_recorder *r,
 {
 	if (sonde_session_counts(r->config->session))
 		return;
-	if (!r->roster)
-		r->roster = sonde_roster_new(
+	if (!r->state.roster)
+		r->state.roster = sonde_roster_new(
 			sonde_recorder_programs(r),
 			sonde_session_take_class(r->session,
 						 SONDE_CTF_PROGRAMS),
 			r->last_header);
-	sonde_roster_look(r->roster, pid);
-	sonde_mappings_look(r->mappings, program->source, true);
+	sonde_roster_look(r->state.roster, pid);
+	sonde_mappings_look(r->state.mappings, program->source, true);
 }
 
 /* A process whose image was made just now. */
@@ -213,7 +213,7 @@ void sonde_recorder_hear_peer(struct sonde_recorder *r,
 					  &program);
 	}
 	if (!rc)
-		sonde_mappings_glance(r->mappings, program->source);
+		sonde_mappings_glance(r->state.mappings, program->source);
 	rc = answer(r, peer, rc, program);
 	sonde_recorder_drop_peer(peer);
 	if (rc && rc != -ECONNRESET)

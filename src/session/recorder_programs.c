@@ -17,7 +17,7 @@
 
 #define DESCRIPTORS_SPARE 8u
 
-struct sonde_output *sonde_recorder_programs(struct sonde_recorder *r)
+struct sonde_output *sonde_recorder_programs(const struct sonde_recorder *r)
 {
 	return sonde_session_output(r->session, SONDE_CTF_PROGRAMS);
 }
@@ -41,14 +41,20 @@ bool sonde_recorder_is_broken(const struct sonde_recorder_program *program)
 	return program->consumer && sonde_consumer_is_broken(program->consumer);
 }
 
+static void tell_last(struct sonde_recorder_state *state,
+		      const struct sonde_arena_source *source)
+{
+	sonde_recorder_tell_code(state, source);
+	sonde_mappings_forget(state->mappings, source);
+}
+
 static void drain_program(struct sonde_recorder *r,
 			  struct sonde_recorder_program *program)
 {
 	sonde_consumer_stop(program->consumer);
 	sonde_consumer_drain(program->consumer);
-	sonde_mappings_stacks(r->mappings, program->source);
-	sonde_mappings_code(r->mappings, program->source);
-	sonde_mappings_forget(r->mappings, program->source);
+	tell_last(&r->state, program->source);
+	tell_last(&r->ending, program->source);
 	if (!sonde_consumer_is_broken(program->consumer))
 		sonde_arena_source_tell(program->source, &r->summary);
 	sonde_session_remove(r->session, program->consumer);

@@ -13,37 +13,12 @@
 #include <stdio.h>
 #include <unistd.h>
 
-/* What state there is, read anew. */
-static void copy_state(struct sonde_recorder *r, struct sonde_session *copy)
-{
-	struct sonde_mappings *mappings = sonde_mappings_new(copy);
-	struct sonde_roster *roster = NULL;
-
-	if (r->roster)
-		roster = sonde_roster_new(
-			sonde_session_output(copy, SONDE_CTF_PROGRAMS),
-			sonde_session_take_class(copy, SONDE_CTF_PROGRAMS),
-			r->last_header);
-	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++) {
-		const struct sonde_arena_source *source = r->programs[i].source;
-
-		if (!source || r->programs[i].pidfd < 0)
-			continue;
-		sonde_roster_look(r->roster, sonde_arena_source_pid(source));
-		sonde_mappings_look(mappings, source, true);
-		sonde_mappings_stacks(mappings, source);
-		sonde_mappings_code(mappings, source);
-	}
-	sonde_roster_copy(r->roster, roster);
-	sonde_roster_close(roster);
-	sonde_mappings_close(mappings);
-}
-
 static int write_copy(struct sonde_recorder *r, struct sonde_session *copy,
 		      int dir, const char *path)
 {
 	struct sonde_ctf_trace *trace;
 	struct sonde_timebase timebase = r->timebase;
+	struct sonde_recorder_state state;
 	int rc = sonde_session_open_trace(copy, SONDE_CTF_PROGRAMS, dir, path,
 					  NULL, 0);
 
@@ -53,7 +28,8 @@ static int write_copy(struct sonde_recorder *r, struct sonde_session *copy,
 	rc = sonde_session_snapshot(r->session, SONDE_CTF_PROGRAMS, copy);
 	if (rc)
 		return rc;
-	copy_state(r, copy);
+	sonde_recorder_copy_state(r, copy, &state);
+	sonde_recorder_close_state(&state);
 	trace = sonde_session_output(copy, SONDE_CTF_PROGRAMS)->trace;
 	return sonde_timebase_finish(&timebase, &trace, 1);
 }

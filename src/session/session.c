@@ -13,7 +13,8 @@
 #include "base/port.h"
 
 struct session_domain {
-	struct sonde_output output;
+	struct sonde_output outputs[2]; /* the trace, and the one before */
+	struct sonde_output *output, *before;
 	uint32_t next_class;
 };
 
@@ -53,16 +54,21 @@ struct sonde_session *sonde_session_new(const struct sonde_session_setup *setup)
 		.loglevel = config->loglevel,
 	};
 	for (size_t i = 0; i < SONDE_SESSION_DOMAINS; i++) {
-		session->domains[i].output.now = setup->now;
-		session->domains[i].output.summary = setup->summary;
+		struct session_domain *domain = &session->domains[i];
+
+		domain->output = &domain->outputs[0];
+		domain->before = &domain->outputs[1];
+		domain->output->now = setup->now;
+		domain->output->summary = setup->summary;
 	}
 	return session;
 }
 
-int sonde_session_open_trace(struct sonde_session *session,
-			     enum sonde_ctf_domain domain, int dir,
-			     const char *name, const struct sonde_ctf_env *env,
-			     size_t nr_env)
+static int open_session_output(struct sonde_session *session,
+			       enum sonde_ctf_domain domain, int dir,
+			       const char *name,
+			       const struct sonde_ctf_env *env, size_t nr_env,
+			       struct sonde_output *output)
 {
 	const struct sonde_ctf_config config = {
 		.version = session->setup.config->ctf_version,
@@ -75,8 +81,16 @@ int sonde_session_open_trace(struct sonde_session *session,
 				      0,
 	};
 
-	return sonde_ctf_trace_create_at(
-		dir, name, &config, &session->domains[domain].output.trace);
+	return sonde_ctf_trace_create_at(dir, name, &config, &output->trace);
+}
+
+int sonde_session_open_trace(struct sonde_session *session,
+			     enum sonde_ctf_domain domain, int dir,
+			     const char *name, const struct sonde_ctf_env *env,
+			     size_t nr_env)
+{
+	return open_session_output(session, domain, dir, name, env, nr_env,
+				   session->domains[domain].output);
 }
 
 const struct sonde_ctf_clock *
@@ -85,10 +99,10 @@ sonde_session_clock(const struct sonde_session *session)
 	return &session->clock;
 }
 
-struct sonde_output *sonde_session_output(struct sonde_session *session,
+struct sonde_output *sonde_session_output(const struct sonde_session *session,
 					  enum sonde_ctf_domain domain)
 {
-	return &session->domains[domain].output;
+	return session->domains[domain].output;
 }
 
 uint32_t sonde_session_take_class(struct sonde_session *session,
@@ -120,8 +134,8 @@ int sonde_session_add(struct sonde_session *session,
 	if (!place)
 		return -ENOMEM;
 	*place = (struct session_source){ .domain = domain };
-	rc = sonde_consumer_new(&session->domains[domain].output, source,
-				config, &place->consumer);
+	rc = sonde_consumer_new(session->domains[domain].output, source, config,
+				&place->consumer);
 	if (!rc)
 		*ret_consumer = place->consumer;
 	return rc;
@@ -301,8 +315,87 @@ int sonde_session_snapshot(struct sonde_session *session,
 		const struct session_source *place = &session->sources[i];
 
 		if (place->consumer && place->domain == domain)
-			rc = copy_source(place, &copy->domains[domain].output);
+			rc = copy_source(place, copy->domains[domain].output);
 	}
+	return rc;
+}
+
+/* ---- another trace ---- */
+
+static bool session_turns(const struct session_source *place,
+			  enum sonde_ctf_domain domain)
+{
+	return place->domain == domain && selects(place);
+}
+
+/* All of them, or none. */
+static int session_join(struct sonde_session *session,
+			enum sonde_ctf_domain domain,
+			struct sonde_output *output)
+{
+	size_t nr = 0;
+	int rc = 0;
+
+	for (; !rc && nr < session->nr; nr++)
+		if (session_turns(&session->sources[nr], domain))
+			rc = sonde_consumer_join(session->sources[nr].consumer,
+						 output);
+	for (size_t i = 0; i < nr; i++)
+		if (session_turns(&session->sources[i], domain))
+			sonde_consumer_turn(session->sources[i].consumer, !rc);
+	return rc;
+}
+
+int sonde_session_turn(struct sonde_session *session,
+		       enum sonde_ctf_domain domain, int dir, const char *name)
+{
+	struct session_domain *is = &session->domains[domain];
+	struct sonde_output *next = is->before;
+	int rc;
+
+	if (next->trace)
+		return -EBUSY;
+	*next = *is->output;
+	next->trace = NULL;
+	next->disk_error = 0;
+	next->recorded = next->bytes = 0;
+	rc = open_session_output(session, domain, dir, name, NULL, 0, next);
+	if (!rc)
+		rc = session_join(session, domain, next);
+	if (rc) {
+		(void)sonde_ctf_trace_close(next->trace); /* it has nothing */
+		next->trace = NULL;
+		return rc;
+	}
+	is->before = is->output;
+	is->output = next;
+	return 0;
+}
+
+bool sonde_session_is_turning(const struct sonde_session *session,
+			      enum sonde_ctf_domain domain)
+{
+	for (size_t i = 0; i < session->nr; i++)
+		if (session->sources[i].consumer &&
+		    session->sources[i].domain == domain &&
+		    sonde_consumer_is_behind(session->sources[i].consumer))
+			return true;
+	return false;
+}
+
+struct sonde_output *sonde_session_ending(const struct sonde_session *session,
+					  enum sonde_ctf_domain domain)
+{
+	return session->domains[domain].before;
+}
+
+int sonde_session_end_turn(struct sonde_session *session,
+			   enum sonde_ctf_domain domain)
+{
+	struct sonde_output *before = session->domains[domain].before;
+	int rc = sonde_ctf_trace_close(before->trace);
+
+	before->trace = NULL;
 	return rc;
 }
 
@@ -360,9 +453,9 @@ int sonde_session_free(struct sonde_session *session)
 		if (session->sources[i].consumer)
 			sonde_session_remove(session,
 					     session->sources[i].consumer);
-	for (size_t i = 0; i < SONDE_SESSION_DOMAINS; i++) {
-		int error =
-			sonde_ctf_trace_close(session->domains[i].output.trace);
+	for (size_t i = 0; i < 2 * SONDE_SESSION_DOMAINS; i++) {
+		int error = sonde_ctf_trace_close(
+			session->domains[i / 2].outputs[i % 2].trace);
 
 		rc = rc ? rc : error;
 	}

@@ -60,7 +60,7 @@ const struct sonde_ctf_clock *
 sonde_session_clock(const struct sonde_session *session);
 
 /* Where events of the domain go; the trace in it is NULL if there is none. */
-struct sonde_output *sonde_session_output(struct sonde_session *session,
+struct sonde_output *sonde_session_output(const struct sonde_session *session,
 					  enum sonde_ctf_domain domain);
 
 /* A number for a stream class that is not used yet. */
@@ -114,6 +114,25 @@ sonde_session_selected(const struct sonde_session *session);
 int sonde_session_snapshot(struct sonde_session *session,
 			   enum sonde_ctf_domain domain,
 			   struct sonde_session *copy);
+
+/*
+ * Discard mode: another trace of the domain, in the empty directory `dir`, to
+ * which its sources of events turn, stream by stream (session/consumer.h); the
+ * output that sonde_session_output() has is that one's from then on. State that
+ * was told to the trace before is not told to it. Until sonde_session_is_turning()
+ * is false, which consuming brings about, the trace before stays open, as
+ * sonde_session_ending(), and another one can't be turned to. 0, or -errno: then
+ * all is as before, but for what is in the directory.
+ */
+int sonde_session_turn(struct sonde_session *session,
+		       enum sonde_ctf_domain domain, int dir, const char *name);
+bool sonde_session_is_turning(const struct sonde_session *session,
+			      enum sonde_ctf_domain domain);
+struct sonde_output *sonde_session_ending(const struct sonde_session *session,
+					  enum sonde_ctf_domain domain);
+/* Closes the trace before. 0 or -errno. */
+int sonde_session_end_turn(struct sonde_session *session,
+			   enum sonde_ctf_domain domain);
 
 /* Overwrite mode: drops what the sources of programs hold, and goes on. 0; or
  * -EOPNOTSUPP if one can't, -ENOMEM: some may have been cleared. */

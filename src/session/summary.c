@@ -246,13 +246,18 @@ static void print_losses(const struct sonde_summary *summary,
 		   summary->lost_overwritten,
 		   "overwritten by newer ones, as --mode overwrite asks; a "
 		   "larger --memory keeps more");
-	(void)snprintf(text, sizeof(text),
-		       "writing to %.120s failed (%s); %s and record again",
-		       *style->directory ? style->directory : "the trace",
-		       summary->disk_error ?
-			       strerrordesc_np(-summary->disk_error) :
-			       "unknown error",
-		       disk_remedy(summary->disk_error));
+	if (!summary->disk_error)
+		(void)snprintf(
+			text, sizeof(text),
+			"from threads that were stopped in the middle of "
+			"an event while a chunk ended");
+	else
+		(void)snprintf(
+			text, sizeof(text),
+			"writing to %.120s failed (%s); %s and record again",
+			*style->directory ? style->directory : "the trace",
+			strerrordesc_np(-summary->disk_error),
+			disk_remedy(summary->disk_error));
 	print_loss(out, style, summary->lost_disk, text);
 	print_kernel_losses(summary, style, out);
 }

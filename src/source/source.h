@@ -261,6 +261,11 @@ struct sonde_source_ops {
 	 * NULL: it can't. */
 	int (*clear)(struct sonde_source *source);
 
+	/* Discard mode: what is written from now on is to be readable without
+	 * what was before (sonde_ring_part() and its kin). NULL: it can't. */
+	void (*part)(struct sonde_source *source, uint32_t stream);
+	bool (*is_parted)(const struct sonde_source *source, uint32_t stream);
+
 	/* Bytes a stream's buffer holds: how fast it must be read. */
 	uint64_t (*capacity)(const struct sonde_source *source,
 			     uint32_t stream);

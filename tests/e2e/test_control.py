@@ -41,6 +41,14 @@ int main(int argc, char **argv)
 		memset(&change, 0, sizeof(change));
 		change.rules = (const char *const *)argv + 3;
 		rc = sonde_control_change(name, &change, &error);
+	} else if (!strcmp(word, "rotate")) {
+		struct sonde_control_chunk chunk;
+
+		memset(&chunk, 0, sizeof(chunk));
+		rc = sonde_control_rotate(name, &chunk, &error);
+		status.events.recorded = chunk.recorded;
+		snprintf(status.directory, sizeof(status.directory), "%s",
+			 chunk.directory);
 	} else if (!strcmp(word, "clear"))
 		rc = sonde_control_clear(name, &error);
 	else if (!strcmp(word, "stop"))
@@ -122,6 +130,22 @@ def a_program_in_c_has_sessions():
 @test
 def a_program_in_cxx_has_sessions():
     check_life("-xc++", "-std=c++11")
+
+
+@test
+def a_program_ends_a_chunk():
+    p = Program(program())
+    with Home() as home:
+        call = Caller(home)
+        check_equal(call("start", "day", "-p", p.pid, "--rotate", "hand",
+                         "-o", "all")[0][0], 0, "start")
+        p.do("emit", 30)
+        told, directory, _ = call("rotate", "day")
+        check_equal((told, directory),
+                    ([0, 0, 0, 30], str(home.traces / "all/chunk-000001")),
+                    "the chunk")
+        check_equal(numbers(Trace(directory)), list(range(1, 31)), "events")
+    p.end()
 
 
 @test

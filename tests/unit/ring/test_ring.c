@@ -321,6 +321,54 @@ static void what_was_written_before_a_seal_is_never_read(void **state)
 	teardown(&f);
 }
 
+/* Takes what there is, which is one chunk; whether it begins anew. */
+static bool take_all(struct sonde_ring_reader *reader,
+		     enum sonde_header_kind kind, uint64_t *ret_time)
+{
+	struct sonde_ring_chunk chunk;
+	bool anew;
+
+	assert_int_equal(sonde_ring_peek(reader, &chunk), 1);
+	anew = sonde_ring_begins_anew(&chunk, kind, ret_time);
+	sonde_ring_advance(reader, &chunk);
+	return anew;
+}
+
+static void what_follows_a_parting_can_be_read_alone(void **state)
+{
+	const struct sonde_part payload = { "12345678", 8, 0 };
+
+	(void)state;
+	for (uint32_t kind = SONDE_COMPACT; kind <= SONDE_LARGE; kind++) {
+		struct sonde_ring_reader reader;
+		struct fixture f;
+		uint64_t first;
+		uint64_t time;
+		uint32_t lane;
+
+		setup(&f, SONDE_DISCARD, kind, SONDE_SUBBUF_MIN, 4);
+		lane = NR_CPUS + f.self.tid % NR_LANES;
+		reader_of(&f, lane, &reader);
+		assert_true(sonde_ring_is_parted(&reader));
+		append_as(&f, &f.self, NULL, &payload);
+		assert_true(take_all(&reader, kind, &first));
+		assert_false(sonde_ring_is_parted(&reader));
+		append_as(&f, &f.self, NULL, &payload);
+		assert_false(take_all(&reader, kind, &time));
+		sonde_ring_part(&reader);
+		assert_true(sonde_ring_is_parted(&reader));
+		f.rings[lane].lock = 1; /* somebody is in the middle of one */
+		assert_false(sonde_ring_is_parted(&reader));
+		f.rings[lane].lock = 0;
+		append_as(&f, &f.self, NULL, &payload);
+		assert_false(sonde_ring_is_parted(&reader));
+		assert_true(take_all(&reader, kind, &time));
+		assert_true(time > first);
+		assert_int_equal(totals(&f).committed, 3);
+		teardown(&f);
+	}
+}
+
 static void every_size_up_to_the_limit_is_recorded(void **state)
 {
 	enum {
@@ -534,6 +582,7 @@ int main(void)
 		cmocka_unit_test(overwritten_events_are_counted),
 		cmocka_unit_test(released_subbuffers_are_used_again),
 		cmocka_unit_test(what_was_written_before_a_seal_is_never_read),
+		cmocka_unit_test(what_follows_a_parting_can_be_read_alone),
 		cmocka_unit_test(every_size_up_to_the_limit_is_recorded),
 		cmocka_unit_test(sequence_numbers_wrap_unnoticed),
 		cmocka_unit_test(both_writers_make_the_same_bytes),

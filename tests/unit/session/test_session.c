@@ -45,6 +45,7 @@ static struct fake {
 } fakes[FAKES];
 
 static uint64_t emitted; /* by all, ever */
+static int modes;        /* 1: discard alone */
 static uint64_t clock_now;
 static uint64_t desc[SONDE_DESC_MAX / 8];
 
@@ -195,6 +196,20 @@ static bool verify(const struct sonde_source *source, uint32_t i,
 	return fake->head - chunk->seq <= SLOTS;
 }
 
+/* Each chunk is a sub-buffer, which begins anew. */
+static void part(struct sonde_source *source, uint32_t i)
+{
+	(void)source;
+	(void)i;
+}
+
+static bool is_parted(const struct sonde_source *source, uint32_t i)
+{
+	(void)source;
+	(void)i;
+	return false;
+}
+
 static uint64_t capacity(const struct sonde_source *source, uint32_t i)
 {
 	(void)source;
@@ -228,6 +243,8 @@ static const struct sonde_source_ops fake_ops = {
 	.name = "fake",
 	.change = change,
 	.verify = verify,
+	.part = part,
+	.is_parted = is_parted,
 	FAKE_OPS,
 };
 
@@ -287,6 +304,7 @@ static int setup(void **state)
 
 	(void)state;
 	emitted = 0;
+	modes = 2;
 	clock_now = 1000000;
 	memset(fakes, 0, sizeof(fakes));
 	sonde_build_begin(&build, desc, "fake", "event", SONDE_INFO);
@@ -389,10 +407,15 @@ static uint64_t surveyed(void)
 	       sum.held;
 }
 
-static void check_trace(uint64_t nr)
+/* Of all traces there. */
+static void check_traces(const char *path, uint64_t nr)
 {
-	struct witness witness = witness_call(&scratch, NULL);
+	struct scratch of_all = scratch;
+	struct witness witness;
 	uint64_t nr_lines = 0;
+
+	(void)snprintf(of_all.trace, sizeof(of_all.trace), "%s", path);
+	witness = witness_call(&of_all, NULL);
 
 	witness_content(&witness);
 	for (const char *at = witness.out; *at; at++)
@@ -535,7 +558,7 @@ static void come_or_go(struct fake *fake, uint32_t i)
 		take_out(fake);
 		return;
 	}
-	add_started(i, rand() % 2 ? SONDE_DISCARD : SONDE_OVERWRITE)
+	add_started(i, rand() % modes ? SONDE_OVERWRITE : SONDE_DISCARD)
 		->interferes = rand() % 2;
 }
 
@@ -609,7 +632,114 @@ static void every_event_is_accounted_for_at_every_moment(void **state)
 	assert_true(recorded && summary.lost_kernel_full &&
 		    summary.lost_overwritten);
 	assert_int_equal(sonde_session_free(session), 0);
-	check_trace(recorded);
+	check_traces(scratch.trace, recorded);
+}
+
+/* ---- from trace to trace ---- */
+
+static int turn(void)
+{
+	static uint32_t number;
+	char path[sizeof(scratch.top) + 32];
+	int dir;
+	int rc;
+
+	(void)snprintf(path, sizeof(path), "%s/next-%u", scratch.top, number++);
+	dir = open_dir(path);
+	rc = sonde_session_turn(session, SONDE_CTF_KERNEL, dir, "next");
+	(void)close(dir);
+	return rc;
+}
+
+static uint64_t in_trace(void)
+{
+	return sonde_session_output(session, SONDE_CTF_KERNEL)->recorded;
+}
+
+static uint64_t in_ending(void)
+{
+	return sonde_session_ending(session, SONDE_CTF_KERNEL)->recorded;
+}
+
+static void what_begins_after_a_turn_is_in_the_other_trace(void **state)
+{
+	struct fake *fake;
+
+	(void)state;
+	fake = add_started(0, SONDE_DISCARD);
+	emit(fake, 3);
+	(void)sonde_session_consume(session);
+	assert_int_equal(turn(), 0);
+	assert_true(sonde_session_is_turning(session, SONDE_CTF_KERNEL));
+	assert_int_equal(turn(), -EBUSY);
+	assert_int_equal(in_trace(), 0);
+	assert_int_equal(in_ending(), 3);
+	emit(fake, 2);
+	(void)sonde_session_consume(session);
+	assert_false(sonde_session_is_turning(session, SONDE_CTF_KERNEL));
+	assert_int_equal(in_trace(), 2);
+	assert_int_equal(in_ending(), 3);
+	assert_int_equal(sonde_session_end_turn(session, SONDE_CTF_KERNEL), 0);
+	take_out(fake);
+	assert_int_equal(sonde_session_free(session), 0);
+	assert_int_equal(summary.recorded, 5);
+}
+
+static void a_source_that_cannot_be_parted_stays_where_it_is(void **state)
+{
+	struct sonde_source_error error;
+
+	(void)state;
+	(void)add(0, SONDE_DISCARD, &fake_ops, false);
+	(void)add(1, SONDE_DISCARD, &simple_ops, false);
+	assert_int_equal(sonde_session_start(session, 0, &error), 0);
+	emit(&fakes[0], 3);
+	emit(&fakes[1], 4);
+	assert_int_equal(turn(), -EOPNOTSUPP);
+	assert_false(sonde_session_is_turning(session, SONDE_CTF_KERNEL));
+	(void)sonde_session_consume(session);
+	assert_int_equal(in_trace(), 7);
+	assert_int_equal(sonde_session_free(session), 0);
+	assert_int_equal(summary.recorded, 7);
+}
+
+static void turn_or_step(uint64_t *recorded)
+{
+	if (rand() % 16) {
+		step();
+		return;
+	}
+	if (!sonde_session_ending(session, SONDE_CTF_KERNEL)->trace) {
+		assert_int_equal(turn(), 0);
+	} else if (!sonde_session_is_turning(session, SONDE_CTF_KERNEL)) {
+		*recorded += in_ending();
+		assert_int_equal(
+			sonde_session_end_turn(session, SONDE_CTF_KERNEL), 0);
+	}
+}
+
+static void every_event_is_in_one_trace(void **state)
+{
+	uint64_t recorded = 0;
+
+	(void)state;
+	NEED_WITNESS();
+	srand(1147);
+	modes = 1;
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		turn_or_step(&recorded);
+		assert_int_equal(accounted() + unread(), emitted);
+	}
+	for (uint32_t i = 0; i < FAKES; i++)
+		if (fakes[i].consumer)
+			take_out(&fakes[i]);
+	assert_int_equal(accounted(), emitted);
+	if (sonde_session_ending(session, SONDE_CTF_KERNEL)->trace)
+		recorded += in_ending();
+	assert_int_equal(recorded + in_trace(), summary.recorded);
+	assert_true(summary.lost_kernel_full);
+	assert_int_equal(sonde_session_free(session), 0);
+	check_traces(scratch.top, summary.recorded);
 }
 
 int main(void)
@@ -622,6 +752,9 @@ int main(void)
 		CASE(a_change_is_made_to_all_sources_or_none),
 		CASE(a_trigger_records_nothing_and_tells),
 		CASE(every_event_is_accounted_for_at_every_moment),
+		CASE(what_begins_after_a_turn_is_in_the_other_trace),
+		CASE(a_source_that_cannot_be_parted_stays_where_it_is),
+		CASE(every_event_is_in_one_trace),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

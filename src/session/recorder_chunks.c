@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * recorder_chunks.c - see recorder_parts.h: a trace in chunks, each of which can
+ * be read alone.
+ *
+ * The trace's directory has a directory for each chunk, chunk-000001 and so on,
+ * of which the last is being written. A chunk is a trace as any other, with an
+ * account of its own: its packets are numbered from 0, and what they say was
+ * discarded was discarded since the chunk before. All have the clock that was
+ * known at the beginning, so that times of different chunks compare.
+ *
+ * Ending one is a turn of the session (session/session.h) to a new trace, which
+ * gets what a snapshot gets: the state as it is now. Until each stream has turned,
+ * two chunks are written:
+ *
+ *	written -> turning -> ended
+ *	           written -> ...
+ *
+ * A directory becomes visible, by a rename, when its metadata are there, and is
+ * hidden again before anything is removed from it, so what can be seen can be
+ * read, whenever we are killed.
+ */
+#include "session/recorder_parts.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/grow.h"
+#include "base/time.h"
+#include "sys/dir.h"
+
+#define CHUNK_NAME    32
+#define TURN_LOOK_NS  1000000ull
+#define TRY_AGAIN_NS  1000000000ull
+#define HIDDEN_PREFIX "."
+
+/* ---- directories ---- */
+
+static void name_of_chunk(uint32_t nr, const char *prefix,
+			  char name[CHUNK_NAME])
+{
+	(void)snprintf(name, CHUNK_NAME, "%s" SONDE_CHUNK_NAME, prefix, nr);
+}
+
+/* What its files take; what can't be seen takes nothing. */
+static uint64_t bytes_below(int top, const char *name)
+{
+	DIR *dir = sonde_dir_open_at(top, name);
+	const char *file;
+	uint64_t bytes = 0;
+	struct stat st;
+
+	while ((file = sonde_dir_next(dir)))
+		if (!fstatat(dirfd(dir), file, &st, AT_SYMLINK_NOFOLLOW) &&
+		    S_ISREG(st.st_mode))
+			bytes += (uint64_t)st.st_blocks * 512;
+	if (dir)
+		(void)closedir(dir); /* it was only looked at */
+	return bytes;
+}
+
+/* What is left of it is hidden, and nobody's trace. */
+static void remove_hidden_chunk(int top, const char *name)
+{
+	int dir = sonde_place_open_below(top, name);
+
+	if (dir < 0)
+		return;
+	sonde_place_clear(dir);
+	(void)close(dir); /* nothing was written by it */
+	(void)unlinkat(top, name, AT_REMOVEDIR);
+}
+
+static void remove_oldest(struct sonde_recorder *r)
+{
+	struct sonde_recorder_chunks *chunks = r->chunks;
+	struct sonde_recorder_chunk *oldest = &chunks->kept[0];
+	char hidden[CHUNK_NAME];
+	char name[CHUNK_NAME];
+
+	name_of_chunk(oldest->nr, "", name);
+	name_of_chunk(oldest->nr, HIDDEN_PREFIX, hidden);
+	/* Somebody else may have removed it. */
+	if (!renameat(r->config->dir, name, r->config->dir, hidden))
+		remove_hidden_chunk(r->config->dir, hidden);
+	chunks->nr_gone++;
+	chunks->gone_events += oldest->recorded;
+	chunks->kept_bytes -= oldest->bytes;
+	memmove(oldest, oldest + 1, --chunks->nr_kept * sizeof(*oldest));
+}
+
+/* The one that is written counts, and the last one that has ended stays, however
+ * much it has. */
+static bool are_too_many(const struct sonde_recorder *r)
+{
+	const struct sonde_session_config *config = r->config->session;
+	const struct sonde_recorder_chunks *chunks = r->chunks;
+	uint64_t bytes = chunks->kept_bytes + sonde_recorder_programs(r)->bytes;
+
+	if (chunks->nr_kept < SONDE_KEEP_MIN)
+		return false;
+	return (config->keep_chunks &&
+		chunks->nr_kept >= config->keep_chunks) ||
+	       (config->keep_bytes && bytes > config->keep_bytes);
+}
+
+static void remove_surplus(struct sonde_recorder *r)
+{
+	while (are_too_many(r))
+		remove_oldest(r);
+}
+
+/* ---- a chunk's life ---- */
+
+/* In a new directory, hidden at first. */
+static int open_chunk(struct sonde_recorder *r, uint32_t nr,
+		      int (*make)(struct sonde_recorder *r, int dir,
+				  const char *name))
+{
+	int top = r->config->dir;
+	char hidden[CHUNK_NAME];
+	char name[CHUNK_NAME];
+	int dir;
+	int rc;
+
+	name_of_chunk(nr, "", name);
+	name_of_chunk(nr, HIDDEN_PREFIX, hidden);
+	dir = sonde_place_make_below(top, hidden, false);
+	if (dir < 0)
+		return dir;
+	rc = make(r, dir, name);
+	(void)close(dir); /* the trace has its own */
+	if (!rc && renameat(top, hidden, top, name))
+		rc = -errno;
+	if (rc)
+		remove_hidden_chunk(top, hidden);
+	return rc;
+}
+
+static int make_first(struct sonde_recorder *r, int dir, const char *name)
+{
+	return sonde_session_open_trace(r->session, SONDE_CTF_PROGRAMS, dir,
+					name, NULL, 0);
+}
+
+int sonde_recorder_start_chunks(struct sonde_recorder *r)
+{
+	r->chunks = calloc(1, sizeof(*r->chunks));
+	if (!r->chunks)
+		return -ENOMEM;
+	r->chunks->nr = 1;
+	r->chunks->begin_ns = sonde_monotonic_ns();
+	return open_chunk(r, 1, make_first);
+}
+
+/* The state is in the metadata's trace before anything else is. */
+static int turn_to_chunk(struct sonde_recorder *r, int dir, const char *name)
+{
+	int rc = sonde_session_turn(r->session, SONDE_CTF_PROGRAMS, dir, name);
+
+	if (rc)
+		return rc;
+	r->ending = r->state;
+	sonde_recorder_copy_state(r, r->session, &r->state);
+	/* What it has not, the next publishing writes. */
+	(void)sonde_ctf_trace_sync(sonde_recorder_programs(r)->trace);
+	return 0;
+}
+
+static void begin_turn(struct sonde_recorder *r)
+{
+	struct sonde_recorder_chunks *chunks = r->chunks;
+	uint64_t now = sonde_monotonic_ns();
+
+	chunks->again_ns = now + TRY_AGAIN_NS;
+	chunks->error = open_chunk(r, chunks->nr + 1, turn_to_chunk);
+	if (chunks->error) {
+		if (r->named && chunks->asked == chunks->nr)
+			sonde_recorder_tell_chunk(r, NULL, chunks->error);
+		chunks->asked = 0;
+		return;
+	}
+	chunks->is_turning = true;
+	chunks->begin_ns = now;
+	/* Else it is after a failure that another try has to wait. */
+	if (!sonde_session_ending(r->session, SONDE_CTF_PROGRAMS)->disk_error)
+		chunks->again_ns = 0;
+	chunks->nr++;
+}
+
+/* All that belongs to the chunk is in it; what is told of processes that run is
+ * as it is now. */
+static void tell_ending(struct sonde_recorder *r)
+{
+	struct sonde_recorder_state *ending = &r->ending;
+
+	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++) {
+		const struct sonde_arena_source *source = r->programs[i].source;
+
+		if (!source || r->programs[i].pidfd < 0)
+			continue;
+		sonde_roster_look(ending->roster,
+				  sonde_arena_source_pid(source));
+		sonde_recorder_tell_code(ending, source);
+	}
+	sonde_recorder_close_state(ending);
+}
+
+static void end_turn(struct sonde_recorder *r)
+{
+	struct sonde_recorder_chunks *chunks = r->chunks;
+	struct sonde_recorder_chunk chunk = { .nr = chunks->nr - 1 };
+	char name[CHUNK_NAME];
+	int rc;
+
+	tell_ending(r);
+	chunk.recorded =
+		sonde_session_ending(r->session, SONDE_CTF_PROGRAMS)->recorded;
+	rc = sonde_session_end_turn(r->session, SONDE_CTF_PROGRAMS);
+	if (rc && !r->summary.disk_error)
+		r->summary.disk_error = rc;
+	name_of_chunk(chunk.nr, "", name);
+	chunk.bytes = bytes_below(r->config->dir, name);
+	chunks->is_turning = false;
+	/* Without memory for it, it stays. */
+	if (!SONDE_GROW(chunks->kept, chunks->nr_kept, chunks->capacity)) {
+		chunks->kept[chunks->nr_kept++] = chunk;
+		chunks->kept_bytes += chunk.bytes;
+	}
+	remove_surplus(r);
+	if (r->named)
+		sonde_recorder_tell_chunk(r, &chunk, 0);
+}
+
+/* A chunk without events isn't worth ending. */
+static bool is_chunk_due(const struct sonde_recorder *r)
+{
+	const struct sonde_session_config *config = r->config->session;
+	const struct sonde_recorder_chunks *chunks = r->chunks;
+	const struct sonde_output *output = sonde_recorder_programs(r);
+	uint64_t now = sonde_monotonic_ns();
+
+	if (chunks->asked == chunks->nr)
+		return true;
+	if (now < chunks->again_ns)
+		return false;
+	/* There may be room by now. */
+	if (output->disk_error)
+		return true;
+	if (!output->recorded)
+		return false;
+	return (config->rotate_bytes &&
+		output->bytes >= config->rotate_bytes) ||
+	       (config->rotate_us &&
+		now - chunks->begin_ns >= config->rotate_us * 1000);
+}
+
+void sonde_recorder_tend_chunks(struct sonde_recorder *r)
+{
+	struct sonde_recorder_chunks *chunks = r->chunks;
+	uint64_t look_ns = sonde_monotonic_ns() + TURN_LOOK_NS;
+
+	if (!chunks)
+		return;
+	if (!chunks->is_turning && is_chunk_due(r))
+		begin_turn(r);
+	if (chunks->is_turning &&
+	    !sonde_session_is_turning(r->session, SONDE_CTF_PROGRAMS))
+		end_turn(r);
+	if (chunks->is_turning && r->next_read_ns > look_ns)
+		r->next_read_ns = look_ns;
+	remove_surplus(r);
+}
+
+bool sonde_recorder_next_chunk(const struct sonde_recorder *r,
+			       uint64_t *ret_next_ns)
+{
+	const struct sonde_recorder_chunks *chunks = r->chunks;
+	uint64_t rotate_us = r->config->session->rotate_us;
+
+	if (!chunks || chunks->is_turning)
+		return false;
+	*ret_next_ns = chunks->begin_ns + rotate_us * 1000;
+	if (*ret_next_ns < chunks->again_ns)
+		*ret_next_ns = chunks->again_ns;
+	return rotate_us && sonde_recorder_programs(r)->recorded;
+}
+
+/* ---- what is told ---- */
+
+void sonde_recorder_end_chunks(struct sonde_recorder *r)
+{
+	struct sonde_recorder_chunks *chunks = r->chunks;
+
+	if (!chunks)
+		return;
+	/* Their sources have gone. */
+	if (chunks->is_turning)
+		end_turn(r);
+	remove_surplus(r);
+	if (chunks->nr_gone)
+		sonde_summary_note(&r->summary,
+				   "%" PRIu64 " chunks with %" PRIu64
+				   " events were removed, as --keep says; they "
+				   "count as recorded",
+				   chunks->nr_gone, chunks->gone_events);
+	if (chunks->error)
+		sonde_summary_note(&r->summary,
+				   "a chunk could not be ended in time: %s",
+				   strerrordesc_np(-chunks->error));
+	free(chunks->kept);
+	chunks->kept = NULL;
+	chunks->nr_kept = 0;
+}
