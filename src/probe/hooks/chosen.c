@@ -168,18 +168,15 @@ static void keep_one_each(struct sonde_hooks_chosen *chosen)
 	chosen->nr = nr;
 }
 
-int sonde_hooks_chosen_find(pid_t pid, const struct sonde_hooks_globs *globs,
-			    struct sonde_hooks_chosen *ret)
+int sonde_hooks_chosen_read(char *text, struct sonde_hooks_chosen *ret)
 {
-	struct asking asking = { .pid = pid, .globs = globs, .is_first = true };
 	struct sonde_hooks_name name;
 	char *at;
 
-	*ret = (struct sonde_hooks_chosen){ 0 };
-	ret->text = sonde_probe_child_ask(say_chosen, &asking, TIME_MAX_MS);
-	if (!ret->text || *ret->text != '\n')
+	*ret = (struct sonde_hooks_chosen){ .text = text };
+	if (!text || *text != '\n')
 		return -EIO;
-	for (at = ret->text + 1; chosen_take_line(&at, &name);) {
+	for (at = text + 1; chosen_take_line(&at, &name);) {
 		if (SONDE_GROW(ret->list, ret->nr, ret->room))
 			return -ENOMEM;
 		ret->list[ret->nr++] = name;
@@ -188,6 +185,15 @@ int sonde_hooks_chosen_find(pid_t pid, const struct sonde_hooks_globs *globs,
 		return -ENOENT;
 	keep_one_each(ret);
 	return ret->nr_meant ? 0 : -ENOENT;
+}
+
+int sonde_hooks_chosen_find(pid_t pid, const struct sonde_hooks_globs *globs,
+			    struct sonde_hooks_chosen *ret)
+{
+	struct asking asking = { .pid = pid, .globs = globs, .is_first = true };
+
+	return sonde_hooks_chosen_read(
+		sonde_probe_child_ask(say_chosen, &asking, TIME_MAX_MS), ret);
 }
 
 void sonde_hooks_chosen_free(struct sonde_hooks_chosen *chosen)

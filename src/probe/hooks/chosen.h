@@ -43,6 +43,9 @@ struct sonde_hooks_chosen {
  * -EOPNOTSUPP: this sonde was built without libdw. */
 int sonde_hooks_chosen_find(pid_t pid, const struct sonde_hooks_globs *globs,
 			    struct sonde_hooks_chosen *ret);
+/* The same of what the process apart has said, which is freed with the rest;
+ * NULL: nothing. */
+int sonde_hooks_chosen_read(char *text, struct sonde_hooks_chosen *ret);
 void sonde_hooks_chosen_free(struct sonde_hooks_chosen *chosen);
 
 /* Whether a part of a function begins there, as symbols say. */
