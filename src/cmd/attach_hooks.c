@@ -6,8 +6,7 @@
 #include "cmd/attach_hooks.h"
 
 #include "cmd/cmd.h"
-
-#define EXIT_FAILED 1
+#include "cmd/recording.h"
 
 #ifdef SONDE_HAVE_PROBES
 #include <errno.h>
@@ -20,6 +19,7 @@
 #include "probe/hooks/hooks.h"
 
 static struct sonde_hooks *attached; /* one recording per process */
+static struct sonde_shadow_rule rule;
 
 static int begin_hooks(void *ctx, const struct sonde_child *child)
 {
@@ -37,6 +37,7 @@ static int begin_hooks(void *ctx, const struct sonde_child *child)
 			       options->nots, options->nr_nots },
 		.verbose = options->verbose,
 		.quiet = options->quiet,
+		.rule = rule,
 		.child = child,
 		.say = sonde_complain_text,
 	};
@@ -106,7 +107,7 @@ int sonde_command_attach_hooks(struct sonde_record_options *options,
 		.tell = tell_hooks,
 	};
 	*ret = table;
-	return 0;
+	return sonde_command_function_rule(options, &rule);
 #else
 	(void)table;
 	(void)ret;
@@ -114,6 +115,6 @@ int sonde_command_attach_hooks(struct sonde_record_options *options,
 		       "runs need "
 		       "probes, without which this sonde was built; preload "
 		       "them: sonde record --malloc -- PROGRAM");
-	return EXIT_FAILED;
+	return SONDE_EXIT_FAILED;
 #endif
 }

@@ -172,7 +172,7 @@ void sonde_command_fit_memory(struct sonde_record_options *options)
 int sonde_command_prepare(struct sonde_record_options *options,
 			  struct sonde_command_start *ret_start)
 {
-	int rc = 0;
+	int rc = sonde_command_hooks(options, ret_start->hooks);
 
 	*ret_start->preload = '\0';
 	ret_start->config = (struct sonde_front_config){
@@ -180,10 +180,10 @@ int sonde_command_prepare(struct sonde_record_options *options,
 		.program = options->program,
 		.quiet = options->quiet,
 		.program_path = ret_start->program,
-		.hooks = sonde_command_hooks(options),
+		.hooks = ret_start->hooks,
 		.say = sonde_complain_text,
 	};
-	if (options->program)
+	if (!rc && options->program)
 		rc = sonde_command_find_program(options->program[0],
 						ret_start->program);
 	if (!rc)

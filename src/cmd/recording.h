@@ -14,11 +14,13 @@
 #include <stddef.h>
 
 #include "ctf/place.h"
+#include "ring/shadow.h"
 #include "session/front.h"
 #include "session/front_hooks.h"
 #include "session/options.h"
 
 #define SONDE_EXIT_FAILED 1
+#define SONDE_HOOKS_TEXT  96
 
 /* Sizes that were not given follow the machine, and the memory that control
  * groups leave us. */
@@ -38,8 +40,14 @@ int sonde_command_find_program(const char *name, char path[PATH_MAX]);
 int sonde_command_find_preload(const struct sonde_record_options *options,
 			       char path[PATH_MAX]);
 
-/* The calls that are recorded (session/launch.h). */
-const char *sonde_command_hooks(const struct sonde_record_options *options);
+/* Which calls of functions are recorded; by this machine's clock. 0, or an exit
+ * status. */
+int sonde_command_function_rule(const struct sonde_record_options *options,
+				struct sonde_shadow_rule *ret);
+
+/* The calls that are recorded (session/launch.h). 0, or an exit status. */
+int sonde_command_hooks(const struct sonde_record_options *options,
+			char text[SONDE_HOOKS_TEXT]);
 
 /* What a front is told, and what that points to; as long as it runs. */
 struct sonde_command_start {
@@ -47,6 +55,7 @@ struct sonde_command_start {
 	struct sonde_front_hooks table;
 	char program[PATH_MAX];
 	char preload[PATH_MAX];
+	char hooks[SONDE_HOOKS_TEXT];
 };
 
 /* The program, and what is preloaded into it. 0, or an exit status. */

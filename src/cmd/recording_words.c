@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #include <unistd.h>
 
 #include "base/nearest.h"
+#include "clock/calibrate.h"
 #include "cmd/cmd.h"
 #include "cmd/list.h"
 #include "cmd/recording.h"
@@ -79,21 +81,45 @@ int sonde_command_find_preload(const struct sonde_record_options *options,
 	return SONDE_EXIT_FAILED;
 }
 
-const char *sonde_command_hooks(const struct sonde_record_options *options)
+int sonde_command_function_rule(const struct sonde_record_options *options,
+				struct sonde_shadow_rule *ret)
 {
-	static const char *const lists[] = {
-		"",
-		"malloc",
-		"locks",
-		"malloc,locks",
-		"functions",
-		"malloc,functions",
-		"locks,functions",
-		"malloc,locks,functions",
-	};
+	struct sonde_clock clock;
 
-	return lists[options->hook_malloc | options->hook_locks << 1 |
-		     options->hook_functions << 2];
+	*ret = (struct sonde_shadow_rule){ .depth = options->functions_depth };
+	ret->is_on = options->functions_depth || options->functions_min_ns;
+	if (!options->functions_min_ns)
+		return 0;
+	sonde_clock_choose(true, &clock);
+	if (clock.source != SONDE_CLOCK_SOURCE_CPU) {
+		sonde_complain("--min-duration: the CPU's counter is no clock "
+			       "here (sonde doctor says why), and a reading of "
+			       "another would cost more than most calls; leave "
+			       "it out, and give it to sonde print --tree");
+		return SONDE_EXIT_FAILED;
+	}
+	ret->min_ticks = (uint64_t)((double)options->functions_min_ns *
+				    (double)clock.freq / 1e9);
+	ret->ns_per_tick =
+		(uint64_t)(1e9 * (double)(1ull << 32) / (double)clock.freq);
+	return 0;
+}
+
+int sonde_command_hooks(const struct sonde_record_options *options,
+			char text[SONDE_HOOKS_TEXT])
+{
+	struct sonde_shadow_rule rule;
+	int rc = sonde_command_function_rule(options, &rule);
+	int used = snprintf(text, SONDE_HOOKS_TEXT, "%s%s%s",
+			    options->hook_malloc ? "malloc," : "",
+			    options->hook_locks ? "locks," : "",
+			    options->hook_functions ? "functions," : "");
+
+	if (!rc && rule.is_on)
+		(void)snprintf(text + used, SONDE_HOOKS_TEXT - (size_t)used,
+			       "rule=%" PRIu64 ":%" PRIu64 ":%" PRIu32 ",",
+			       rule.min_ticks, rule.ns_per_tick, rule.depth);
+	return rc;
 }
 
 int sonde_command_explain_failure(const struct sonde_front_result *result,

@@ -19,6 +19,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "expr/expr.h"
+#include "ring/shadow.h"
 #include "session/rules.h"
 #include "sys/cpus.h"
 #include "types/select.h"
@@ -440,6 +441,32 @@ static int apply_not(struct parse *parse, const char *value)
 			&parse->options->nr_nots);
 }
 
+static int apply_min_duration(struct parse *parse, const char *value)
+{
+	int64_t ns;
+
+	/* A bare number would be nanoseconds. */
+	if (!value[strspn(value, "0123456789")] ||
+	    sonde_expr_parse_duration(value, &ns) || ns <= 0)
+		return fail(parse,
+			    "--min-duration %.60s: give a time with its unit, "
+			    "such as 10us or 1.5ms",
+			    value);
+	parse->options->functions_min_ns = ns;
+	return 0;
+}
+
+static int apply_depth(struct parse *parse, const char *value)
+{
+	uint64_t depth = 0;
+
+	if (!sonde_number_parse(value, SONDE_SHADOW_CALLS, &depth) || !depth)
+		return fail(parse, "--depth %.60s: give a number from 1 to %u",
+			    value, SONDE_SHADOW_CALLS);
+	parse->options->functions_depth = (uint32_t)depth;
+	return 0;
+}
+
 /* `rules` belong to the one who parsed last. */
 static int add_rules(struct parse *parse, struct sonde_source_rules *rules,
 		     struct sonde_source_rules **to, const char *value)
@@ -789,6 +816,8 @@ enum option_value {
 	OPTION_LOCKS,
 	OPTION_FUNCTIONS,
 	OPTION_NOT,
+	OPTION_MIN_DURATION,
+	OPTION_DEPTH,
 	OPTION_STACK,
 	OPTION_CGROUP,
 	OPTION_CONTAINER,
@@ -852,6 +881,10 @@ const struct sonde_option sonde_record_option_table[] = {
 	EVENT_OPTIONS,
 	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL,
 	  "but not of these functions" },
+	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL,
+	  "nor of calls that are shorter, such as 10us" },
+	{ "depth", OPTION_DEPTH, "N", NULL,
+	  "nor of those that are in N others or more" },
 	{ "stack", OPTION_STACK, "[=DEPTH]", NULL,
 	  "with each event of a program its call stack, of so many frames at "
 	  "most (default: 16)" },
@@ -1037,6 +1070,8 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_LOCKS] = apply_locks,
 	[OPTION_FUNCTIONS] = apply_functions,
 	[OPTION_NOT] = apply_not,
+	[OPTION_MIN_DURATION] = apply_min_duration,
+	[OPTION_DEPTH] = apply_depth,
 	[OPTION_STACK] = apply_stack,
 	[OPTION_CGROUP] = apply_cgroup,
 	[OPTION_CONTAINER] = apply_container,
@@ -1285,6 +1320,10 @@ static int check_functions(struct parse *parse)
 			    options->functions[0]);
 	if (options->nr_nots && !options->nr_functions)
 		return fail(parse, "--not is of --functions=GLOB");
+	if ((options->functions_min_ns || options->functions_depth) &&
+	    !options->hook_functions && !options->nr_functions)
+		return fail(parse, "--min-duration and --depth are of calls "
+				   "that --functions records");
 	return 0;
 }
 

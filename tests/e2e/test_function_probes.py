@@ -409,6 +409,20 @@ def a_program_that_is_started_is_recorded_from_its_entry_on():
 
 
 @test
+def deep_and_short_calls_leave_nothing():
+    program = build(STARTED, "-O2")
+    own = ("--functions=*", "--not=_*")
+    _, report, counts = launched(program, *own, "--depth=1", status=3)
+    paired(report)
+    # before() ends with a jump to leaf().
+    check_equal(counts, {"main": 1, "before": 1, "leaf": 1}, "calls")
+    check_equal(report["left_out"], 1000, "main()'s leaf()")
+    recording = record(program, options=[*own, "--min-duration", "1h"])
+    check_equal((recording.status, recording.out), (3, "1000\n"), "output")
+    check("1003 calls were left out" in recording.err, recording.err)
+
+
+@test
 def a_signal_ends_it_as_it_would_without_us():
     program = build(STARTED, "-O2")
     recording, _, counts = launched(program, "--functions=leaf",

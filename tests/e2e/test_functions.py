@@ -78,6 +78,30 @@ static int pool(void)
 int main(void) { printf("%d\n", pool() + pool()); return 0; }
 """
 
+SLOW = r"""
+#include <stdio.h>
+#include <time.h>
+static int quick(int n) { return n + 1; }
+static int inner(int n)
+{
+	struct timespec pause = { 0, 60000000 };
+	nanosleep(&pause, NULL);
+	return quick(n);
+}
+static int slow(int n) { n = quick(n); return inner(n) + quick(n); }
+int main(void)
+{
+	int n = 0;
+
+	for (int i = 0; i < 1000; i++)
+		n = quick(n);
+	for (int i = 0; i < 3; i++)
+		n = slow(n);
+	printf("%d\n", n);
+	return 0;
+}
+"""
+
 THREADS = r"""
 #include <pthread.h>
 #include <signal.h>
@@ -242,6 +266,102 @@ def threads_forks_and_signals_have_stacks_of_their_own():
                if row["function"] == "thread"]
     check_equal(len({row["tid"] for row in threads}), 200, "threads")
     check_equal(sum(row["calls"] for row in threads), 200, "calls")
+
+
+def left_out_and_recorded(recording):
+    """How many calls the recording has, and how many it was not to have."""
+    report, rows = functions_of(recording.dir)
+    paired(report)
+    return report, rows, report["calls"] + report["left_out"]
+
+
+@test
+def short_calls_leave_nothing_and_are_counted():
+    recording, out = recorded(SLOW, options=["--min-duration", "50ms"])
+    check_equal(recording.out, out, "output")
+    report, rows, calls = left_out_and_recorded(recording)
+    check_equal(calls, sum(gcov_counts(SLOW).values()), "calls")
+    check_equal([rows[name]["calls"] for name in ("main", "slow", "inner")],
+                [1, 3, 3], "long calls")
+    check(all(row["min_ns"] >= 50_000_000 for row in rows.values()), rows)
+    # A machine may hold anybody up for as long, but not all of them.
+    check(report["left_out"] >= 900, report["left_out"])
+    check_equal(sum(row["self_ns"] for row in rows.values()),
+                rows["main"]["total_ns"], "own times")
+    check(any("left out" in note for note in report["notes"]), report)
+
+
+@test
+def a_late_entry_is_where_the_call_began():
+    recording, _ = recorded(SLOW, options=["--min-duration", "50ms"])
+    done = run(SONDE, "print", "--tree", "--json", recording.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    spans = [json.loads(line) for line in done.stdout.splitlines()]
+    check("after other things" not in done.stderr, done.stderr)
+    main_, = (span for span in spans if span["name"] == "main")
+    slow = [span for span in spans if span["name"] == "slow"]
+    inner = [span for span in spans if span["name"] == "inner"]
+    check_equal([len(slow), len(inner)], [3, 3], "spans")
+
+    def end(span):
+        return span["begin_ns"] + span["duration_ns"]
+    for outer, within in zip(slow, inner):
+        check(main_["begin_ns"] <= outer["begin_ns"] <= within["begin_ns"],
+              (main_, outer, within))
+        check(end(within) <= end(outer) <= end(main_),
+              (main_, outer, within))
+        check(within["duration_ns"] >= 60_000_000, within)
+    done = run(SONDE, "flame", "--folded", recording.dir)
+    check_equal(done.returncode, 0, done.stderr)
+    own = dict(line.rsplit(" ", 1) for line in done.stdout.splitlines())
+    check(int(own["main;slow;inner"]) >= 180_000_000, own)
+
+
+@test
+def deep_calls_leave_nothing_and_are_counted():
+    for source, depth, expected in (
+            (CALLS, 2, {"main": 1, "sort": 1, "fib": 1, "even": 1}),
+            (SLOW, 2, {"main": 1, "quick": 1000, "slow": 3})):
+        recording, out = recorded(source, options=[f"--depth={depth}"])
+        check_equal(recording.out, out, "output")
+        _, rows, calls = left_out_and_recorded(recording)
+        check_equal({name: row["calls"] for name, row in rows.items()},
+                    expected, "calls")
+        check_equal(calls, sum(gcov_counts(source).values()), "all")
+
+
+@test
+def what_is_left_out_after_the_last_event_is_counted_at_the_end():
+    source = SLOW.replace("return 0;\n}", "exit(0);\n}") \
+        .replace("#include <time.h>", "#include <stdlib.h>\n"
+                                      "#include <time.h>")
+    recording, _ = recorded(source, options=["--depth=1"])
+    report, rows = functions_of(recording.dir)
+    check_equal({name: row["calls"] for name, row in rows.items()},
+                {"main": 1}, "calls")
+    check_equal(report["open"], 1, "main() doesn't return")
+    check_equal(report["left_out"], 1000 + 3 * 5, "left out")
+    recording, _ = recorded(SLOW, options=["--min-duration", "1h"])
+    done = run(SONDE, "report", "functions", recording.dir)
+    check_equal(done.returncode, 1, done.stdout)
+    check("all 1016 calls of functions were left out" in done.stderr,
+          done.stderr)
+
+
+@test
+def longjmp_and_threads_do_not_confuse_what_is_left_out():
+    recording, out = recorded(JUMPS, options=["--depth=3"])
+    check_equal(recording.out, out, "output")
+    report, rows = functions_of(recording.dir)
+    check_equal({name: row["calls"] for name, row in rows.items()},
+                {"main": 1, "pool": 2, "dive": 2}, "calls")
+    check_equal([report[key] for key in ("left", "unbegun", "left_out")],
+                [2, 0, 8], "not paired")
+    recording, _ = recorded(THREADS, options=["--depth=2"])
+    report, rows = functions_of(recording.dir, "--limit", "1000")
+    check_equal(rows["thread"]["calls"], 200, "calls of thread()")
+    check_equal(report["calls"] + report["left_out"],
+                1 + 200 * 2 + sum(range(100, 300)) + 1 + 10, "all")
 
 
 @test

@@ -26,6 +26,13 @@
 static const struct sonde_journal_form forms[] = {
 	{ "function:entry", SONDE_FUNCTIONS_ENTRY, { "addr" } },
 	{ "function:exit", SONDE_FUNCTIONS_EXIT, { "addr" } },
+	{ "function:begin",
+	  SONDE_FUNCTIONS_ENTRY,
+	  { "addr", "ago_ns", "left_out" } },
+	{ "function:end", SONDE_FUNCTIONS_EXIT, { "addr", NULL, "left_out" } },
+	{ "function:left_out",
+	  SONDE_FUNCTIONS_LEFT_OUT,
+	  { NULL, NULL, "calls" } },
 	{ LTTNG ":func_entry", SONDE_FUNCTIONS_ENTRY, { "addr" } },
 	{ LTTNG ":func_exit", SONDE_FUNCTIONS_EXIT, { "addr" } },
 	{ LTTNG "_fast:func_entry", SONDE_FUNCTIONS_ENTRY, { "addr" } },
@@ -236,6 +243,8 @@ static void tell_unpaired(const struct sonde_profile_counts *counts,
 		  counts->doubtful },
 		{ "threadless", "Events of unknown threads",
 		  counts->threadless },
+		{ "left_out", "Calls left out (--min-duration, --depth)",
+		  counts->left_out },
 	};
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(values); i++)
@@ -248,6 +257,11 @@ static void tell_unpaired(const struct sonde_profile_counts *counts,
 			report,
 			"Calls that were left, by longjmp() say, have no "
 			"time: it is in the self time of who called them.");
+	if (counts->left_out)
+		sonde_report_note(
+			report,
+			"Calls that were left out have no row: their time is "
+			"in the self time of who called them.");
 }
 
 static int show_functions(struct listing *listing,
@@ -318,6 +332,12 @@ static int run(struct sonde_analysis_args *args,
 			"too many functions, threads or open "
 			"calls; choose less with --from, --to "
 			"or -f");
+	if (!err && !functions.nr_rows && functions.counts.left_out)
+		err = sonde_analysis_fail(
+			args, -ENODATA,
+			"all %llu calls of functions were left out when this "
+			"was recorded (--min-duration, --depth)",
+			(unsigned long long)functions.counts.left_out);
 	if (!err && !functions.nr_rows)
 		err = sonde_analysis_fail(
 			args, -ENODATA,

@@ -14,6 +14,8 @@
  *   lost      calls that were open when events were lost
  *   doubtful  entries and exits while events were lost: one of another call
  *             might pass for a missing one, so none of them is paired
+ *   left_out  calls that the recording was not to have; the time of those is
+ *             self time of who called them
  *
  * A call's time is *total*; its *self* time is that without the calls it made
  * that have ended by their exits. Of a recursive function the totals of calls
@@ -34,6 +36,14 @@
 enum sonde_profile_call_op {
 	SONDE_FUNCTIONS_ENTRY = 1,
 	SONDE_FUNCTIONS_EXIT,
+	SONDE_FUNCTIONS_LEFT_OUT, /* calls that have no events */
+};
+
+/* The words of an event. */
+enum sonde_profile_word {
+	SONDE_FUNCTIONS_ADDRESS,
+	SONDE_FUNCTIONS_AGO, /* the time since the call began */
+	SONDE_FUNCTIONS_NR,  /* calls that were left out before */
 };
 
 /* A function in a thread, or sums of several such. */
@@ -49,6 +59,7 @@ struct sonde_profile_row {
 struct sonde_profile_counts {
 	uint64_t left, open, unbegun, lost, doubtful;
 	uint64_t threadless; /* events of which no thread is known */
+	uint64_t left_out;   /* calls without events: --min-duration, --depth */
 };
 
 struct sonde_profile_calls {
@@ -72,8 +83,7 @@ int sonde_profile_calls_init(struct sonde_profile_calls *functions,
 			     const struct sonde_trace *trace);
 void sonde_profile_calls_fini(struct sonde_profile_calls *functions);
 
-/* The next event, whose first word is the function's address. 0, -ENOMEM,
- * -E2BIG. For sonde_journal_run(): `ctx` is the functions. */
+/* The next event (enum sonde_profile_word). 0, -ENOMEM, -E2BIG. For sonde_journal_run(): `ctx` is the functions. */
 int sonde_profile_calls_play(void *ctx,
 			     const struct sonde_journal_entry *entry);
 /* No event comes any more. */

@@ -141,7 +141,9 @@ static int get_row(struct sonde_profile_calls *functions,
 		   const struct sonde_journal_entry *entry, uint32_t *ret_row)
 {
 	const struct sonde_key key =
-		sonde_key_make(SONDE_KEY_HEX, entry->words[0], caller->index);
+		sonde_key_make(SONDE_KEY_HEX,
+			       entry->words[SONDE_FUNCTIONS_ADDRESS],
+			       caller->index);
 	struct place *place = sonde_hash_put(&functions->places, &key);
 	struct sonde_profile_row *row;
 
@@ -151,8 +153,8 @@ static int get_row(struct sonde_profile_calls *functions,
 		return -ENOMEM;
 	row = &functions->rows[place->row];
 	row->tid = entry->tid;
-	sonde_analysis_site_use(&row->at, entry->words[0], entry->image,
-				entry->time_ns);
+	sonde_analysis_site_use(&row->at, entry->words[SONDE_FUNCTIONS_ADDRESS],
+				entry->image, entry->time_ns);
 	*ret_row = place->row;
 	return 0;
 }
@@ -258,10 +260,18 @@ int sonde_profile_calls_play(void *ctx, const struct sonde_journal_entry *entry)
 {
 	struct sonde_profile_calls *functions = ctx;
 	bool enters = entry->op == SONDE_FUNCTIONS_ENTRY;
+	int64_t begin_ns;
 	struct caller *caller;
 	uint32_t row = 0;
 	int err;
 
+	functions->counts.left_out += entry->words[SONDE_FUNCTIONS_NR];
+	if (entry->op == SONDE_FUNCTIONS_LEFT_OUT)
+		return 0;
+	if (__builtin_sub_overflow(entry->time_ns,
+				   entry->words[SONDE_FUNCTIONS_AGO],
+				   &begin_ns))
+		begin_ns = entry->time_ns;
 	if (entry->tid < 0) {
 		functions->counts.threadless++;
 		return 0;
@@ -277,7 +287,7 @@ int sonde_profile_calls_play(void *ctx, const struct sonde_journal_entry *entry)
 		functions->counts.doubtful++;
 		return 0;
 	}
-	return enters ? enter_call(functions, caller, row, entry->time_ns) :
+	return enters ? enter_call(functions, caller, row, begin_ns) :
 			leave_call(functions, caller, row, entry->time_ns);
 }
 

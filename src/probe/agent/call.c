@@ -6,6 +6,7 @@
  */
 #include "probe/agent/call.h"
 
+#include "clock/clock.h"
 #include "probe/agent/memory.h"
 #include "probe/agent/record.h"
 
@@ -482,6 +483,66 @@ static void tell_function(struct sonde_agent *agent, uint64_t index,
 	/* NOLINTEND(performance-no-int-to-ptr) */
 }
 
+/* ---- functions under a rule ---- */
+
+/* Of the thread; NULL: there is no room. */
+static struct sonde_shadow *shadow_of(struct sonde_agent *agent)
+{
+	const struct sonde_agent_thread *thread = call_thread_of(agent);
+	uint32_t tid = sonde_agent_tid();
+	struct sonde_shadow *shadow;
+
+	if (sonde_unlikely(!thread))
+		return 0;
+	shadow = &agent->shadows[thread - agent->threads];
+	if (sonde_unlikely(shadow->tid != tid))
+		sonde_shadow_reset(shadow, tid);
+	return shadow;
+}
+
+static inline void begin_by_rule(void *ctx, uint64_t function, uint64_t ago_ns,
+				 uint32_t left_out)
+{
+	const struct hit *hit = ctx;
+	struct payload p = { .size = 0 };
+
+	put8(&p, function);
+	put8(&p, ago_ns);
+	put4(&p, left_out);
+	call_emit(hit, hit->agent->event_begin, &p);
+}
+
+static inline void end_by_rule(void *ctx, uint64_t function, uint32_t left_out)
+{
+	const struct hit *hit = ctx;
+	struct payload p = { .size = 0 };
+
+	put8(&p, function);
+	put4(&p, left_out);
+	call_emit(hit, hit->agent->event_end, &p);
+}
+
+static void tell_by_rule(struct hit *hit, const struct sonde_agent_probe *probe)
+{
+	const struct sonde_shadow_rule *rule = &hit->agent->rule;
+	const struct sonde_shadow_hit event = {
+		.function = probe->function,
+		.stack = hit->stack,
+		.ctx = hit,
+		.begin = begin_by_rule,
+		.end = end_by_rule,
+	};
+	struct sonde_shadow *shadow = shadow_of(hit->agent);
+	uint64_t now = rule->min_ticks ? sonde_clock_cpu() : 1;
+
+	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the stack's */
+	hit->caller = *(const uint64_t *)(uintptr_t)hit->stack;
+	if (probe->role == SONDE_AGENT_ROLE_BEGIN)
+		sonde_shadow_enter(shadow, rule, &event, now);
+	else
+		sonde_shadow_leave(shadow, rule, &event, now);
+}
+
 bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 {
 	struct sonde_agent *agent = sonde_agent_self;
@@ -498,7 +559,10 @@ bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 	if (!sonde_agent_is_on(agent, probe))
 		return false;
 	if (probe->role >= SONDE_AGENT_ROLE_BEGIN) {
-		tell_function(agent, index, probe, r);
+		if (sonde_unlikely(agent->rule.is_on))
+			tell_by_rule(&hit, probe);
+		else
+			tell_function(agent, index, probe, r);
 		return false;
 	}
 	if (probe->role == SONDE_AGENT_ROLE_EXIT) {

@@ -17,6 +17,7 @@ enum type {
 	SIZE,    /* size_t */
 	POINTER, /* void * */
 	INT,
+	COUNT, /* uint32_t */
 	BOOL,
 };
 
@@ -124,6 +125,15 @@ static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
 	[SONDE_HOOKS_FUNCTION_EXIT] = { "function",
 					"exit",
 					{ { "addr", POINTER } } },
+	[SONDE_HOOKS_FUNCTION_BEGIN] = { "function",
+					 "begin",
+					 { { "addr", POINTER },
+					   { "ago_ns", SIZE },
+					   { "left_out", COUNT } } },
+	[SONDE_HOOKS_FUNCTION_END] = { "function",
+				       "end",
+				       { { "addr", POINTER },
+					 { "left_out", COUNT } } },
 };
 
 /* clang-format off */
@@ -210,6 +220,9 @@ int sonde_hooks_describe(enum sonde_hooks_event event, void *room)
 		case INT:
 			sonde_build_int(&build, field->name, 32,
 					SONDE_FIELD_SIGNED);
+			break;
+		case COUNT:
+			sonde_build_int(&build, field->name, 32, 0);
 			break;
 		case BOOL:
 			sonde_build_int(&build, field->name, 8,

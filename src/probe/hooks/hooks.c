@@ -213,6 +213,25 @@ static void note_end(struct hooked *hooked)
 			(unsigned long long)lost);
 }
 
+/* What no record of a thread says any more. */
+static void note_calls_left_out(struct hooked *hooked)
+{
+	const struct sonde_agent *agent = sonde_process_agent(hooked->process);
+	uint64_t nr = 0;
+
+	for (size_t i = 0; agent->rule.is_on && i < SONDE_AGENT_THREADS_MAX;
+	     i++)
+		if (sonde_load_relaxed(&agent->threads[i].key))
+			nr += sonde_load_relaxed(&agent->shadows[i].left_out);
+	if (nr)
+		hooks_note(
+			hooked,
+			"%s (pid %d): %llu calls were left out (--min-duration, "
+			"--depth) after the last record of their threads: they "
+			"are not in the trace's sum",
+			hooked->name, (int)hooked->pid, (unsigned long long)nr);
+}
+
 /* ---- the end ---- */
 
 static void hooks_end(struct hooked *hooked)
@@ -227,6 +246,7 @@ static void hooks_end(struct hooked *hooked)
 		if (lives)
 			hooks_look_at_forks(hooked);
 		note_forks(hooked);
+		note_calls_left_out(hooked);
 		sonde_probe_switch_off(&hooked->flow);
 		sonde_probes_free(hooked->probes);
 		if (lives && hooked->arena.fd >= 0)
@@ -262,11 +282,15 @@ static void set_events(struct hooked *hooked, const struct indexes *indexes)
 
 /* Nothing is recorded yet, so no hit has looked. */
 static void set_function_events(struct hooked *hooked,
+				const struct sonde_shadow_rule *rule,
 				const struct indexes *indexes)
 {
 	const struct sonde_hooks_traced *traced = &hooked->traced;
 	struct sonde_agent *agent = sonde_process_agent(hooked->process);
 
+	agent->rule = *rule;
+	agent->event_begin = indexes->of[SONDE_HOOKS_FUNCTION_BEGIN];
+	agent->event_end = indexes->of[SONDE_HOOKS_FUNCTION_END];
 	for (size_t i = 0; i < traced->nr_specs; i++) {
 		enum sonde_hooks_event event =
 			traced->specs[i].role == SONDE_AGENT_ROLE_BEGIN ?
@@ -284,9 +308,13 @@ static int hooks_add_events(struct hooked *hooked,
 {
 	struct indexes indexes = { { 0 } };
 	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
+	bool by_rule = config->rule.is_on;
+	bool has_functions = config->functions.nr;
 	bool wanted[SONDE_HOOKS_NR_EVENTS] = {
-		[SONDE_HOOKS_FUNCTION_ENTRY] = config->functions.nr,
-		[SONDE_HOOKS_FUNCTION_EXIT] = config->functions.nr,
+		[SONDE_HOOKS_FUNCTION_ENTRY] = has_functions && !by_rule,
+		[SONDE_HOOKS_FUNCTION_EXIT] = has_functions && !by_rule,
+		[SONDE_HOOKS_FUNCTION_BEGIN] = has_functions && by_rule,
+		[SONDE_HOOKS_FUNCTION_END] = has_functions && by_rule,
 	};
 
 	for (size_t i = 0; i < sonde_hooks_nr_functions; i++) {
@@ -311,7 +339,7 @@ static int hooks_add_events(struct hooked *hooked,
 			return rc;
 	}
 	set_events(hooked, &indexes);
-	set_function_events(hooked, &indexes);
+	set_function_events(hooked, &config->rule, &indexes);
 	return 0;
 }
 

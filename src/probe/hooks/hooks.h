@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "probe/hooks/chosen.h"
+#include "ring/shadow.h"
 #include "session/child.h"
 #include "session/summary.h"
 
@@ -27,6 +28,7 @@ struct sonde_hooks_config {
 	unsigned int groups; /* bits of enum sonde_hooks_group (events.h) */
 	/* Functions whose entries and exits are events; borrowed. */
 	struct sonde_hooks_globs functions;
+	struct sonde_shadow_rule rule; /* of their calls */
 	bool verbose; /* say of each function that is left out why */
 	bool quiet;   /* say nothing of that */
 	const struct sonde_child *child;

@@ -49,6 +49,7 @@
 #include <stdint.h>
 
 #include "expr/agent.h"
+#include "ring/shadow.h"
 
 #define SONDE_AGENT_MAGIC         0x746e656761444e53ull /* "SNDagent" */
 #define SONDE_AGENT_PROBES_MAX    8192u
@@ -318,7 +319,9 @@ struct sonde_agent {
 	uint32_t nr_sites; /* of sites[] that are or were in use */
 	uint32_t reserved1;
 	uint64_t calls_lost; /* calls that there was no room to note */
-	uint64_t reserved[2];
+	/* Which calls of functions are events, if not all are; the tool's. */
+	struct sonde_shadow_rule rule;
+	uint32_t event_begin, event_end; /* then; indexes in the arena */
 	int64_t variables[SONDE_AGENT_VARIABLES_MAX];
 	/* by probe and CPU: hits, each CPU's row in lines of its own; the last
 	 * row is of those who have no restartable sequences */
@@ -333,6 +336,7 @@ struct sonde_agent {
 	struct sonde_agent_call calls[SONDE_AGENT_CALLS_MAX];
 	struct sonde_agent_thread threads[SONDE_AGENT_THREADS_MAX]
 		__attribute__((aligned(64)));
+	struct sonde_shadow shadows[SONDE_AGENT_THREADS_MAX]; /* as threads */
 	unsigned char plans[SONDE_AGENT_PLANS_SIZE];
 };
 

@@ -8,7 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/text.h"
+
+#define RULE_WORD "rule="
 
 uint32_t sonde_hook_groups;
 __thread bool sonde_hook_busy __attribute__((tls_model("initial-exec")));
@@ -31,6 +34,28 @@ sonde_hook_function sonde_hook_behind(const char *name, const char *version)
 	return function;
 }
 
+/* Of a word that isn't ours, nothing. */
+static void take_rule(const char *list)
+{
+	const char *at = strstr(list, RULE_WORD);
+	uint64_t depth;
+
+	if (!at)
+		return;
+	at += strlen(RULE_WORD);
+	if (!sonde_number_take(&at, 10, INT64_MAX,
+			       &sonde_hook_rule.min_ticks) ||
+	    *at++ != ':' ||
+	    !sonde_number_take(&at, 10, UINT64_MAX,
+			       &sonde_hook_rule.ns_per_tick) ||
+	    *at++ != ':' || !sonde_number_take(&at, 10, UINT32_MAX, &depth))
+		return;
+	sonde_hook_rule.depth = (uint32_t)depth;
+	sonde_hook_rule.is_on = 1;
+	sonde_hook_functions_begin();
+	sonde_hook_groups |= SONDE_HOOK_FUNCTIONS_BY_RULE;
+}
+
 __attribute__((constructor)) static void choose_groups(void)
 {
 	const char *list = secure_getenv("SONDE_HOOKS");
@@ -41,6 +66,8 @@ __attribute__((constructor)) static void choose_groups(void)
 		sonde_hook_groups |= SONDE_HOOK_MALLOC;
 	if (sonde_text_has(list, strlen(list), ",", "locks"))
 		sonde_hook_groups |= SONDE_HOOK_LOCKS;
-	if (sonde_text_has(list, strlen(list), ",", "functions"))
-		sonde_hook_groups |= SONDE_HOOK_FUNCTIONS;
+	if (!sonde_text_has(list, strlen(list), ",", "functions"))
+		return;
+	sonde_hook_groups |= SONDE_HOOK_FUNCTIONS;
+	take_rule(list);
 }

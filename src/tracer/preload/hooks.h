@@ -36,15 +36,22 @@
 #include <sonde/tracepoint.h>
 
 #include "base/port.h"
+#include "ring/shadow.h"
 
 enum sonde_hook_group {
 	SONDE_HOOK_MALLOC = 1,
 	SONDE_HOOK_LOCKS = 2,
 	SONDE_HOOK_FUNCTIONS = 4,
+	SONDE_HOOK_FUNCTIONS_BY_RULE = 8, /* in place of it */
 };
 
 /* The groups that SONDE_HOOKS names. */
 extern SONDE_HIDDEN uint32_t sonde_hook_groups;
+
+/* Which calls of functions are recorded; SONDE_HOOKS says it as a word
+ * "rule=TICKS:NS_PER_TICK:DEPTH" (ring/shadow.h). */
+extern SONDE_HIDDEN struct sonde_shadow_rule sonde_hook_rule;
+SONDE_HIDDEN void sonde_hook_functions_begin(void); /* if there is one */
 
 /* True while this thread emits an event. initial-exec: reaching it never
  * allocates. */

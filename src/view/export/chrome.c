@@ -183,12 +183,12 @@ static int put_track(void *ctx, const struct sonde_track *track,
 static int open_span(void *ctx, const struct sonde_track *track,
 		     const struct sonde_event *event)
 {
+	const struct sonde_track_span *span = &track->spans[track->depth - 1];
 	struct chrome *c = ctx;
 
 	chrome_begin_line(c, "B", pid_of(track), track->id);
-	put_moment(c, event->time_ns);
-	chrome_put_name(
-		c, c->spans.names.texts[track->spans[track->depth - 1].name]);
+	put_moment(c, span->begin_ns);
+	chrome_put_name(c, c->spans.names.texts[span->name]);
 	put_args(c, event);
 	return chrome_end_line(c);
 }

@@ -101,9 +101,10 @@ static int flame_open_span(void *ctx, struct sonde_track *track,
 	uint32_t parent;
 	int err = 0;
 
+	(void)event;
 	if (track->depth > 1) {
 		parent = span[-1].user;
-		spend(flame, track, track->depth - 2, event->time_ns);
+		spend(flame, track, track->depth - 2, span->begin_ns);
 	} else {
 		err = root_of(flame, track, &parent);
 	}

@@ -23,6 +23,7 @@ struct pair {
 	const char *begin, *end;
 	const char *field; /* whose value is the name; NULL: the stem is */
 	const char *label; /* before that value or stem */
+	const char *ago;   /* a field: the time since it began; NULL: none */
 	enum sonde_pair_place place;
 	bool code;  /* the field is a function's address: its name is wanted */
 	bool lone;  /* the end also comes alone */
@@ -40,6 +41,11 @@ static const struct pair known[] = {
 	{ .begin = "function:entry",
 	  .end = "function:exit",
 	  .field = "addr",
+	  .code = true },
+	{ .begin = "function:begin",
+	  .end = "function:end",
+	  .field = "addr",
+	  .ago = "ago_ns",
 	  .code = true },
 	/* kernel; "sys_" and "exit_syscall" are older tracers' */
 	{ .begin = "syscall_entry_*", .end = "syscall_exit_*", .flat = true },
@@ -101,7 +107,8 @@ struct sonde_pair_class {
 	const char *label;
 	bool has_field;
 	bool is_code;
-	struct sonde_field field;
+	bool has_ago;
+	struct sonde_field field, ago;
 };
 
 struct stem {
@@ -215,6 +222,9 @@ static void describe(struct sonde_pairs *pairs,
 			sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
 						pair->field, &of->field) == 0;
 	of->is_code = of->has_field && pair->code;
+	of->has_ago = fit->begins && pair->ago &&
+		      sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
+					      pair->ago, &of->ago) == 0;
 	if (fit->begins && !of->has_field)
 		of->edge.name = name_of(pairs->names, fit, class_name(cls));
 	if (fit->begins)
@@ -383,4 +393,7 @@ void sonde_pairs_edge(const struct sonde_pairs *pairs,
 	*ret_edge = of->edge;
 	if (of->has_field && sonde_event_value(event, &of->field, &value) == 0)
 		ret_edge->name = class_field_name(pairs, of, event, &value);
+	if (of->has_ago && sonde_event_value(event, &of->ago, &value) == 0 &&
+	    value.kind == SONDE_KIND_UINT && value.u <= INT64_MAX)
+		ret_edge->ago_ns = (int64_t)value.u;
 }

@@ -152,11 +152,12 @@ static int end_event(struct perfetto *p, const struct sonde_event *event)
 static int perfetto_open_span(void *ctx, const struct sonde_track *track,
 			      const struct sonde_event *event)
 {
+	const struct sonde_track_span *span = &track->spans[track->depth - 1];
 	struct perfetto *p = ctx;
 
-	perfetto_begin_event(p, uuid_of_track(track), event->time_ns,
+	perfetto_begin_event(p, uuid_of_track(track), span->begin_ns,
 			     TYPE_BEGIN);
-	sonde_perfetto_name(&p->packets, track->spans[track->depth - 1].name);
+	sonde_perfetto_name(&p->packets, span->name);
 	return end_event(p, event);
 }
 

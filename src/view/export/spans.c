@@ -17,6 +17,7 @@
 
 #include "base/grow.h"
 #include "base/port.h"
+#include "reader/reader.h"
 
 /* Sources with the same host name, and when events were lost there: losses
  * begin and end at `times`, of which `passed` are over. */
@@ -160,7 +161,7 @@ static struct sonde_track *track_of(struct sonde_spans *spans,
 		.kind = SONDE_TRACK_THREAD,
 		.id = who->tid,
 		.pid = who->pid,
-		.changed_ns = event->time_ns,
+		.changed_ns = SONDE_TIME_MIN,
 		.last_ns = event->time_ns,
 	};
 	struct sonde_track *track;
@@ -250,6 +251,23 @@ static int64_t spans_find_span(const struct sonde_track *track, uint32_t kind,
 	return -1;
 }
 
+/* When it began: not before what the track has shown. */
+static int64_t spans_begin_ns(struct sonde_spans *spans,
+			      const struct sonde_track *track,
+			      const struct sonde_edge *edge, int64_t time_ns)
+{
+	int64_t begin_ns;
+
+	if (__builtin_sub_overflow(time_ns, edge->ago_ns, &begin_ns))
+		begin_ns = SONDE_TIME_MIN;
+	if (!edge->ago_ns || begin_ns >= track->changed_ns)
+		return begin_ns;
+	/* The clock's frequency is known to a thousandth, or better. */
+	spans->counts.late += sonde_elapsed_ns(begin_ns, track->changed_ns) >
+			      edge->ago_ns / 1000 + 1;
+	return track->changed_ns;
+}
+
 static int begin(struct sonde_spans *spans, struct sonde_track *track,
 		 const struct sonde_edge *edge, const struct sonde_event *event)
 {
@@ -269,13 +287,13 @@ static int begin(struct sonde_spans *spans, struct sonde_track *track,
 	if (err != 0)
 		return err;
 	track->spans[track->depth - 1] = (struct sonde_track_span){
-		.begin_ns = event->time_ns,
+		.begin_ns = spans_begin_ns(spans, track, edge, event->time_ns),
 		.name = edge->name,
 		.kind = edge->kind,
 	};
 	spans->counts.spans++;
 	err = spans->ops->open(spans->ctx, track, event);
-	track->changed_ns = event->time_ns;
+	track->changed_ns = track->spans[track->depth - 1].begin_ns;
 	return err;
 }
 
@@ -440,6 +458,10 @@ bool sonde_spans_note(const struct sonde_spans *spans, size_t i, char *to,
 		{ counts->threadless,
 		  "events don't say which thread they are of; they are taken "
 		  "together by CPU" },
+		{ counts->late,
+		  "begins were told late, after other things that "
+		  "came in them: they begin behind those, and "
+		  "report functions has their times" },
 		{ counts->untimed, "events without a time were left out" },
 		{ counts->trackless, "events of further threads were left "
 				     "out: there are too many threads" },

@@ -61,7 +61,7 @@ struct sonde_track {
 	struct sonde_track_span *spans; /* [depth], the innermost last */
 	uint32_t too_deep;              /* begins that got no span */
 	uint32_t losses;    /* how many the machine had at the last event */
-	int64_t changed_ns; /* when a span was last opened or closed */
+	int64_t changed_ns; /* when a span last began or ended */
 	int64_t last_ns;    /* the last event */
 	uint64_t user;      /* of the caller; zero at first */
 };
@@ -74,6 +74,7 @@ struct sonde_spans_counts {
 	uint64_t lost;      /* closed because events were lost */
 	uint64_t open;      /* at the end */
 	uint64_t too_deep;
+	uint64_t late;       /* begins that were told after something in them */
 	uint64_t threadless; /* events that should have had a thread */
 	uint64_t untimed;    /* events without a time */
 	uint64_t trackless;  /* events for which there was no track left */
