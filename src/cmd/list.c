@@ -463,6 +463,7 @@ static void tell_conflicts(const struct events *events)
 static const char usage[] =
 	"sonde list [--json] [--declared] [PROGRAM|LIBRARY|TRACE...]\n"
 	"sonde list [--json] -k [PATTERN...]\n"
+	"sonde list [--json] --contexts\n"
 	"\n"
 	"Shows the events that programs and libraries can record (read\n"
 	"from the file, which is not run), or those that occur in a trace:\n"
@@ -472,6 +473,7 @@ static const char usage[] =
 
 enum option_value {
 	OPTION_DECLARED = 256,
+	OPTION_CONTEXTS,
 	OPTION_JSON,
 };
 
@@ -483,6 +485,8 @@ static const struct sonde_option options[] = {
 	  "the events of the running kernel that match patterns as 'sonde "
 	  "record -k' takes them: group, name, and the trace's name if it has "
 	  "another" },
+	{ "contexts", OPTION_CONTEXTS, NULL, NULL,
+	  "what is known of any event besides its fields, and what it costs" },
 	{ "json", OPTION_JSON, NULL, NULL,
 	  "as JSON: a list of {event, level, conflict, fields}; of sdt: also "
 	  "location and semaphore" },
@@ -529,17 +533,26 @@ static int run(int argc, char **argv)
 	bool json = false;
 	bool declared = false;
 	bool kernel = false;
+	bool contexts = false;
 	char newest[NAME_MAX + 1];
 	const struct sonde_option_place places[] = {
 		{ OPTION_JSON, .flag = &json },
 		{ OPTION_DECLARED, .flag = &declared },
 		{ 'k', .flag = &kernel },
+		{ OPTION_CONTEXTS, .flag = &contexts },
 		{ 0 },
 	};
 	int status = sonde_option_all(&sonde_command_list, argc, argv, places);
 
 	if (status >= 0)
 		return status;
+	if (contexts && (kernel || declared || optind < argc)) {
+		sonde_complain("list: --contexts are of all events: leave the "
+			       "rest out");
+		return SONDE_EXIT_USAGE;
+	}
+	if (contexts)
+		return sonde_list_contexts(json);
 	if (kernel)
 		return sonde_list_kernel(argc - optind, argv + optind, json);
 	if (optind == argc && sonde_newest(false, newest))

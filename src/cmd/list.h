@@ -107,6 +107,9 @@ int sonde_list_class(const struct sonde_event_class *event, bool big_endian,
  * returns an exit status. */
 int sonde_list_kernel(int nr, char **patterns, bool json);
 
+/* What is known of any event; an exit status. */
+int sonde_list_contexts(bool json);
+
 /* The events that occur in the traces of a directory; `declared`: all that
  * could. 0; -errno, of which all was said. */
 int sonde_list_trace(const char *path, bool declared,

@@ -23,6 +23,12 @@ struct sonde_attributor {
 		       const struct sonde_event *event);
 	int32_t (*pid)(const struct sonde_attribution *attribution,
 		       int32_t tid);
+	/* The parent of the thread's process. */
+	int32_t (*ppid)(const struct sonde_attribution *attribution,
+			int32_t tid);
+	/* The control group's path; `event` says when. */
+	const char *(*cgroup)(const struct sonde_attribution *attribution,
+			      const struct sonde_event *event, int32_t pid);
 	const char *(*name)(const struct sonde_attribution *attribution,
 			    const struct sonde_event *event, int32_t tid);
 };

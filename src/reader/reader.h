@@ -213,6 +213,11 @@ int32_t sonde_event_own_pid(const struct sonde_event *event);
 /* 0, or -ENOENT. */
 int sonde_event_own_procname(const struct sonde_event *event,
 			     struct sonde_value *ret_value);
+/* Of the event's process: its parent, -1 if that isn't known; its control group,
+ * 0 or -ENOENT. */
+int32_t sonde_event_ppid(const struct sonde_event *event);
+int sonde_event_cgroup(const struct sonde_event *event,
+		       struct sonde_value *ret_value);
 
 /* The field that is the scope's i-th member, whatever it is called. -ENOENT,
  * -EINVAL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * roster.h - what the threads of recorded processes are called.
+ * roster.h - what the threads of recorded processes are called, and where the
+ * processes come from.
  *
  * A name costs the program nothing: we read /proc/PID/task/TID/comm from
  * outside, when a process has been let in, and then whenever we are awake and
@@ -9,6 +10,9 @@
  * `age` ticks before it the thread was last seen under another name; 0: it is
  * new. Readers take it, like `sonde:thread`, for what it says about other
  * events, and don't count it among them.
+ *
+ * A process's parent and control group are an event `sonde:process` {pid, ppid,
+ * cgroup}, when they are first seen, and when they have changed.
  *
  * What is not known, and can't be without a call in the program:
  *   - threads that live between two looks only

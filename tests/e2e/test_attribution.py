@@ -13,10 +13,11 @@ wrong ones.
 import csv
 import io
 import json
+import pathlib
 import subprocess
 
 from handmade import Handmade, Layout
-from sonde import build, check, install, run, scratch, SONDE
+from sonde import build, check, install, record, run, scratch, SONDE
 from harness import check_equal, main, test
 
 SWITCH = [("prev_comm", "string", 8), ("prev_tid", 32, 8),
@@ -131,7 +132,9 @@ def columns_and_filters_know_thread_process_name_and_cpu():
             ("$pid == 100", [1100, 1150, 1190, 1690]),
             ('procname == "ca*"', [1350, 1600]),
             ('$procname == "server" && cpu == 1', [1690]),
-            ("$tid == 200 && $cpu == 0", [1600])):
+            ("$tid == 200 && $cpu == 0", [1600]),
+            ("$ppid == 1", [1100, 1150, 1190, 1690]),
+            ("!defined(cgroup)", [w[0] for w in WHOSE])):
         events = lines("print", "--json", "-f",
                        f'event == "app:*" && {condition}', trace)
         same(condition, [e["time_ns"] for e in events], expected)
@@ -335,6 +338,43 @@ def the_recorder_names_threads_when_they_come_and_when_they_are_renamed():
             check(e["procname"] in (None, "renamed"), e)
         else:
             same("late", e["procname"], "renamed")
+
+
+PARENT = r"""
+#include <sonde/tracepoint.h>
+#include <unistd.h>
+int main(void)
+{
+	sonde_event(demo, child, sonde_field(parent, getppid()));
+	return 0;
+}
+"""
+
+
+@test
+def a_program_has_its_parent_and_its_control_group():
+    program = build(PARENT)
+    recording = record(program)
+    same("status", recording.status, 0)
+    for condition in ("ppid == parent", "$ppid == parent"):
+        same(condition, len(lines("print", "--json", "-f", condition,
+                                  recording.dir)), 1)
+    event, = lines("print", "--json", "--fields", "ppid,cgroup,payload",
+                   recording.dir)
+    same("parent", event["ppid"], event["payload"]["parent"])
+    groups = pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8")
+    check(event["cgroup"] in [line.split(":", 2)[2]
+                              for line in groups.splitlines()], event)
+
+
+@test
+def what_is_known_of_events_is_listed():
+    contexts = json.loads(sonde("list", "--contexts", "--json"))
+    names = [context["name"] for context in contexts]
+    check({"tid", "procname", "ppid", "cgroup", "stack"} <= set(names), names)
+    text = sonde("list", "--contexts")
+    check(all(f"\n{name} " in text for name in names), text)
+    sonde("list", "--contexts", "-k", status=2)
 
 
 install()

@@ -39,11 +39,20 @@ struct naming {
 	char name[16];
 };
 
+/* A process is in a control group. */
+struct grouping {
+	int64_t since_ns;
+	int32_t pid;
+	char *path;
+};
+
 /* What a state tells: the sink. */
 struct told {
 	struct row *rows; /* [SONDE_MODEL_CPUS] */
 	struct naming *names;
 	size_t nr_names, names_capacity;
+	struct grouping *groups;
+	size_t nr_groups, groups_room;
 	size_t nr_runs;
 	bool no_memory;
 };
@@ -140,6 +149,9 @@ static void fini_told(struct told *told)
 {
 	for (size_t cpu = 0; told->rows && cpu < SONDE_MODEL_CPUS; cpu++)
 		free(told->rows[cpu].runs);
+	for (size_t i = 0; i < told->nr_groups; i++)
+		free(told->groups[i].path);
+	free(told->groups);
 	free(told->rows);
 	free(told->names);
 }
@@ -154,6 +166,31 @@ static int part_begin(void *memory, const void *config, bool first)
 	part->told.rows = calloc(SONDE_MODEL_CPUS, sizeof(*part->told.rows));
 	part->kernel = sonde_model_new(config, &sink_ops, &part->told);
 	return part->told.rows && part->kernel ? 0 : -ENOMEM;
+}
+
+/* Takes the path over. */
+static void add_grouping(struct told *told, int64_t since_ns, int32_t pid,
+			 char *path)
+{
+	if (!path || told->nr_groups >= SONDE_ATTRIBUTION_NAMES ||
+	    SONDE_GROW(told->groups, told->nr_groups, told->groups_room)) {
+		told->no_memory |= !path;
+		free(path);
+		return;
+	}
+	told->groups[told->nr_groups++] =
+		(struct grouping){ since_ns, pid, path };
+}
+
+static void take_origin(struct part *part, const struct sonde_event *event)
+{
+	struct sonde_step step;
+
+	if (sonde_step_read(part->kernel->tables, event, &step) &&
+	    step.texts[0])
+		add_grouping(&part->told, event->time_ns,
+			     sonde_step_tid(step.numbers[TASK_PID]),
+			     strndup(step.texts[0], step.lengths[0]));
 }
 
 /* Between the recorder's looks a thread has changed its name: until the event
@@ -181,6 +218,8 @@ static int part_event(void *memory, const struct sonde_event *event)
 
 	if (part->kernel->tables->classes[index].kind == SONDE_STEP_NAMED)
 		take_age(part, event);
+	if (part->kernel->tables->classes[index].kind == SONDE_STEP_ORIGIN)
+		take_origin(part, event);
 	sonde_model_event(part->kernel, event);
 	return 0;
 }
@@ -198,6 +237,11 @@ static int part_merge(void *whole_memory, void *memory)
 		attribution_take_name(&whole->told, part->told.names[i].tid,
 				      part->told.names[i].since_ns,
 				      part->told.names[i].name);
+	for (size_t i = 0; i < part->told.nr_groups; i++)
+		add_grouping(&whole->told, part->told.groups[i].since_ns,
+			     part->told.groups[i].pid,
+			     part->told.groups[i].path);
+	part->told.nr_groups = 0; /* their paths have gone over */
 	return whole->told.no_memory || part->told.no_memory ? -ENOMEM : 0;
 }
 
@@ -268,6 +312,17 @@ static void attribution_sort_names(struct told *told)
 	told->nr_names = nr + 1;
 }
 
+static int by_process(const void *a, const void *b)
+{
+	const struct grouping *left = a;
+	const struct grouping *right = b;
+
+	if (left->pid != right->pid)
+		return left->pid < right->pid ? -1 : 1;
+	return (left->since_ns > right->since_ns) -
+	       (left->since_ns < right->since_ns);
+}
+
 static int name_idle(struct sonde_attribution *attribution)
 {
 	int32_t nr = attribution->kernel->nr_cpus;
@@ -325,6 +380,9 @@ static int attribution_read_trace(struct sonde_trace *trace,
 	if (!err) {
 		close_runs(trace, &whole);
 		attribution_sort_names(&whole.told);
+		if (whole.told.nr_groups)
+			qsort(whole.told.groups, whole.told.nr_groups,
+			      sizeof(*whole.told.groups), by_process);
 	}
 	attribution->kernel = whole.kernel;
 	attribution->told = whole.told;
@@ -406,6 +464,35 @@ int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
 		       -1;
 }
 
+int32_t sonde_attribution_ppid(const struct sonde_attribution *attribution,
+			       int32_t tid)
+{
+	return attribution && tid > 0 ?
+		       sonde_model_thread_ppid(attribution->kernel, tid) :
+		       -1;
+}
+
+const char *
+sonde_attribution_cgroup(const struct sonde_attribution *attribution,
+			 const struct sonde_event *event, int32_t pid)
+{
+	const struct grouping wanted = { .since_ns = event->time_ns,
+					 .pid = pid };
+	const struct told *told;
+	size_t i;
+
+	if (!attribution || pid < 0)
+		return NULL;
+	told = &attribution->told;
+	SONDE_SEARCH(i, told->nr_groups,
+		     by_process(&told->groups[i], &wanted) <= 0);
+	if (i && told->groups[i - 1].pid == pid)
+		i--;
+	else if (i == told->nr_groups || told->groups[i].pid != pid)
+		return NULL;
+	return *told->groups[i].path ? told->groups[i].path : NULL;
+}
+
 /* The last name of the thread that was seen before that time, or the first. */
 static const char *find_name(const struct told *told, int32_t tid,
 			     int64_t time_ns)
@@ -457,6 +544,8 @@ const struct sonde_attributor sonde_attributor = {
 	.free = sonde_attribution_free,
 	.tid = sonde_attribution_tid,
 	.pid = sonde_attribution_pid,
+	.ppid = sonde_attribution_ppid,
+	.cgroup = sonde_attribution_cgroup,
 	.name = sonde_attribution_name,
 };
 

@@ -51,6 +51,14 @@ int32_t sonde_attribution_tid(const struct sonde_attribution *attribution,
 			      const struct sonde_event *event);
 int32_t sonde_attribution_pid(const struct sonde_attribution *attribution,
 			      int32_t tid);
+/* The parent of the thread's process, as last seen. */
+int32_t sonde_attribution_ppid(const struct sonde_attribution *attribution,
+			       int32_t tid);
+/* Its control group when the event came: the last that was seen before, or the
+ * first. */
+const char *
+sonde_attribution_cgroup(const struct sonde_attribution *attribution,
+			 const struct sonde_event *event, int32_t pid);
 /* `event` says when, and on which CPU. */
 const char *sonde_attribution_name(const struct sonde_attribution *attribution,
 				   const struct sonde_event *event,

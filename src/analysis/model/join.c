@@ -136,8 +136,9 @@ static void join_thread(struct sonde_model *whole,
 	if (now->has_pid) {
 		thread->has_pid = true;
 		thread->pid = now->pid;
-		thread->ppid = now->ppid;
 	}
+	if (now->ppid >= 0)
+		thread->ppid = now->ppid;
 }
 
 static void join_pairs(struct sonde_model *whole,

@@ -198,6 +198,7 @@ static sonde_model_handler *const part_handlers[SONDE_NR_STEPS] = {
 	[SONDE_STEP_EXIT] = sonde_model_on_exit,
 	[SONDE_STEP_PROCESS] = sonde_model_on_process,
 	[SONDE_STEP_NAMED] = sonde_model_on_named,
+	[SONDE_STEP_ORIGIN] = sonde_model_on_origin,
 	[SONDE_STEP_MEMBER] = sonde_model_on_member,
 	[SONDE_STEP_DESCRIPTOR] = sonde_model_journal,
 	[SONDE_STEP_DEVICE] = on_device,

@@ -236,6 +236,7 @@ sonde_model_handler sonde_model_on_exec;
 sonde_model_handler sonde_model_on_exit;
 sonde_model_handler sonde_model_on_process;
 sonde_model_handler sonde_model_on_named;
+sonde_model_handler sonde_model_on_origin;
 sonde_model_handler sonde_model_on_member;
 sonde_model_handler sonde_model_on_call;
 sonde_model_handler sonde_model_on_return;

@@ -41,6 +41,7 @@ enum sonde_step_kind {
 	SONDE_STEP_EXIT,
 	SONDE_STEP_PROCESS,    /* of a dump: a thread that exists */
 	SONDE_STEP_NAMED,      /* a thread of a program, by the recorder */
+	SONDE_STEP_ORIGIN,     /* a process of a program, likewise */
 	SONDE_STEP_MEMBER,     /* any event: whose thread made it */
 	SONDE_STEP_DESCRIPTOR, /* of a dump: a file that is open */
 	SONDE_STEP_DEVICE,     /* of a dump: a block device */

@@ -242,6 +242,18 @@ void sonde_model_on_named(struct sonde_model *kernel,
 				    step->lengths[0]);
 }
 
+void sonde_model_on_origin(struct sonde_model *kernel,
+			   const struct sonde_step *step)
+{
+	struct sonde_model_thread *thread = sonde_model_thread(
+		kernel, sonde_step_tid(step->numbers[TASK_TID]));
+
+	if (!thread)
+		return;
+	sonde_model_on_member(kernel, step);
+	thread->ppid = sonde_step_tid(step->numbers[TASK_PPID]);
+}
+
 void sonde_model_on_member(struct sonde_model *kernel,
 			   const struct sonde_step *step)
 {

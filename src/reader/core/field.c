@@ -513,6 +513,19 @@ int sonde_event_own_procname(const struct sonde_event *event,
 		       -ENOENT;
 }
 
+/* NULL: it isn't known. */
+static int known_text(const char *text, struct sonde_value *ret_value)
+{
+	if (!text)
+		return -ENOENT;
+	*ret_value = (struct sonde_value){
+		.kind = SONDE_KIND_STRING,
+		.length = strlen(text),
+		.text = text,
+	};
+	return 0;
+}
+
 int sonde_event_procname(const struct sonde_event *event,
 			 struct sonde_value *ret_value)
 {
@@ -524,14 +537,36 @@ int sonde_event_procname(const struct sonde_event *event,
 	if (sonde_trace_attribution(trace))
 		name = trace->attributor->name(trace->attribution, event,
 					       sonde_event_tid(event));
-	if (!name)
-		return -ENOENT;
-	*ret_value = (struct sonde_value){
-		.kind = SONDE_KIND_STRING,
-		.length = strlen(name),
-		.text = name,
-	};
-	return 0;
+	return known_text(name, ret_value);
+}
+
+int32_t sonde_event_ppid(const struct sonde_event *event)
+{
+	struct sonde_trace *trace = event->stream->trace;
+	const struct sonde_attribution *attribution =
+		sonde_trace_attribution(trace);
+	int32_t ppid = -1;
+
+	/* A dump tells it of each thread, the recorder of the process. */
+	if (attribution)
+		ppid = trace->attributor->ppid(attribution,
+					       sonde_event_tid(event));
+	if (attribution && ppid < 0)
+		ppid = trace->attributor->ppid(attribution,
+					       sonde_event_pid(event));
+	return ppid;
+}
+
+int sonde_event_cgroup(const struct sonde_event *event,
+		       struct sonde_value *ret_value)
+{
+	struct sonde_trace *trace = event->stream->trace;
+	const char *path = NULL;
+
+	if (sonde_trace_attribution(trace))
+		path = trace->attributor->cgroup(trace->attribution, event,
+						 sonde_event_pid(event));
+	return known_text(path, ret_value);
 }
 
 int32_t sonde_event_cpu(const struct sonde_event *event)

@@ -156,7 +156,7 @@ static int find_own(void *ctx, enum sonde_bind_own own,
 	(void)ctx;
 	*ret_source = (struct sonde_expr_source){
 		.how = SONDE_EXPR_CALL,
-		.type = own == SONDE_BIND_PROCNAME ? SONDE_EXPR_STRING :
+		.type = own >= SONDE_BIND_PROCNAME ? SONDE_EXPR_STRING :
 						     SONDE_EXPR_INT,
 		.ref = own,
 	};
@@ -218,11 +218,13 @@ static void begin_binding(struct binding *binding, struct sonde_filter *filter,
 
 static int convert(struct sonde_lane *lane, struct sonde_value *value);
 
-static int own_procname(const struct sonde_event *event,
-			struct sonde_expr_value *ret)
+static int own_text(const struct sonde_event *event, uint32_t ref,
+		    struct sonde_expr_value *ret)
 {
-	struct sonde_value value;
-	int err = sonde_event_procname(event, &value);
+	struct sonde_value value = { .text = NULL };
+	int err = ref == SONDE_BIND_CGROUP ?
+			  sonde_event_cgroup(event, &value) :
+			  sonde_event_procname(event, &value);
 
 	if (!err && value.cls)
 		err = convert(event->lane, &value);
@@ -249,8 +251,12 @@ static int own_value(const struct sonde_event *event, uint32_t ref,
 	case SONDE_BIND_PID:
 		ret->i = sonde_event_pid(event);
 		break;
+	case SONDE_BIND_PPID:
+		ret->i = sonde_event_ppid(event);
+		break;
 	case SONDE_BIND_PROCNAME:
-		return own_procname(event, ret);
+	case SONDE_BIND_CGROUP:
+		return own_text(event, ref, ret);
 	case SONDE_BIND_EVENT:
 	case SONDE_BIND_OWNS:
 		break;
