@@ -8,8 +8,10 @@
  * address instead, and with the kernel's memory. A condition that meets memory
  * which can't be read is false, and counted.
  *
- * The payload: the items in their order, packed; then, if `tells_unread`, a u32
- * with a bit for each item that could not be read (and is 0 then).
+ * The payload: the items in their order, packed; then, if `tells_addresses`, a
+ * u64 for each item of memory or text, where it was, or 0 if it could not be
+ * read; then, if `tells_unread`, a u32 with a bit for each item that could not be
+ * read (and is 0 then).
  */
 #ifndef SOURCE_PROBES_H
 #define SOURCE_PROBES_H
@@ -30,17 +32,31 @@ enum sonde_source_probe_kind {
 	SONDE_SOURCE_PROBE_NUMBER, /* the program's value: 1, 2, 4, 8 bytes */
 	SONDE_SOURCE_PROBE_MEMORY, /* so many bytes where its value says */
 	SONDE_SOURCE_PROBE_TEXT,   /* the same, up to a NUL */
+	SONDE_SOURCE_PROBE_REGISTERS, /* those of the mask, of 8 bytes each */
 };
 
 struct sonde_source_probe_item {
 	enum sonde_source_probe_kind kind;
 	uint32_t bytes;
-	struct sonde_program *program;
+	struct sonde_program *program; /* of REGISTERS: NULL */
+	uint64_t mask;                 /* of REGISTERS */
+};
+
+/* What is known of a probe while it is recorded, in memory that is shared with
+ * whoever wants to know. */
+struct sonde_source_probe_live {
+	/* The source's, in each of the recorder's rounds; exact after stop. */
+	uint64_t hits;
+	uint32_t is_off;
+	/* The other one's: its hits are neither recorded nor counted. */
+	uint32_t wants_off;
 };
 
 struct sonde_source_probe {
 	const char *function;
 	uint64_t offset; /* from its first byte on */
+	/* Where it is, if not 0: `function` is only what messages say. */
+	uint64_t address;
 	/* When it returns: of the registers there are those that have its
 	 * arguments, as they were, and RAX with its value. */
 	bool at_return;
@@ -49,8 +65,11 @@ struct sonde_source_probe {
 	struct sonde_program *condition; /* or NULL */
 	struct sonde_source_probe_item items[SONDE_SOURCE_PROBE_ITEMS];
 	uint32_t nr_items;
+	bool tells_addresses;
 	bool tells_unread;
 	const struct sonde_desc *desc;
+	uint64_t passes; /* after so many hits it ignores others; 0: never */
+	struct sonde_source_probe_live *live; /* borrowed; or NULL */
 };
 
 #endif /* SOURCE_PROBES_H */

@@ -27,8 +27,7 @@
 /* Some helpers are for programs that say so; the licence is on line 1. */
 char sonde_license[] SEC("license") = "Dual MIT/GPL";
 
-/* Conditions that met memory which can't be read. */
-uint64_t faults SEC(".data.faults");
+struct sonde_bpf_probe_state state SEC(".data.probe");
 
 #define STRING(x)  STRING_(x)
 #define STRING_(x) #x
@@ -96,8 +95,19 @@ INLINE bool holds(void *ctx, uint64_t task)
 		return true;
 	result = probe_decide(ctx, task);
 	if (result > 1)
-		__sync_fetch_and_add(&faults, 1);
+		__sync_fetch_and_add(&state.faults, 1);
 	return result == 1;
+}
+
+/* Whether it may be one more. */
+INLINE bool count_hit(void)
+{
+	uint64_t passes;
+
+	if (!CONST(PROBE_COUNTS))
+		return true;
+	passes = READ(state.passes);
+	return __sync_fetch_and_add(&state.hits, 1) < passes || !passes;
 }
 
 INLINE void record(void *ctx)
@@ -108,10 +118,10 @@ INLINE void record(void *ctx)
 	uint32_t size;
 	uint8_t *to;
 
-	if (!cpu || !READ(cpu->on))
+	if (!cpu || !READ(cpu->on) || (CONST(PROBE_COUNTS) && READ(state.off)))
 		return;
 	know(cpu);
-	if (!is_ours(cpu) || is_self(cpu) || !holds(ctx, task))
+	if (!is_ours(cpu) || is_self(cpu) || !holds(ctx, task) || !count_hit())
 		return;
 	if (!enter(&p, cpu, CONST(PROBE_BYTES)))
 		return;

@@ -9,6 +9,7 @@
  *
  *	-8	the running task's address
  *	-16	the value of an item's program
+ *	-24	but at a return: RIP
  *	-72	at a return: six arguments, and the function's value
  *	-256	temporaries, up to that
  *
@@ -23,6 +24,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <linux/bpf.h>
@@ -31,8 +33,9 @@
 #include <bpf/libbpf.h>
 
 #include "base/port.h"
+#include "expr/agent.h"
 #include "expr/ebpf.h"
-#include "expr/expr.h"
+#include "expr/program.h"
 
 #define PMU_FILE   "/sys/bus/event_source/devices/kprobe/type"
 #define TASK_AT    (-8)
@@ -40,6 +43,7 @@
 #define STACK_AT   (-256)
 #define ENTRY_AT   (-72)
 #define RETURN_AT  (-24)
+#define RIP_AT     (-24)
 #define STACK_ROOM (ENTRY_AT - STACK_AT)
 #define ARGUMENTS  6u
 
@@ -48,6 +52,7 @@ struct bpf_probe {
 	uint16_t id;
 	struct sonde_bpf_load load;
 	struct bpf_link *link;
+	struct sonde_bpf_probe_state *state; /* mapped; NULL: not loaded */
 	uint64_t faults;
 };
 
@@ -88,9 +93,9 @@ static bool probe_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 {
 	(void)ctx;
 	*ret_reg = BPF_REG_6;
-	if (number == SONDE_SOURCE_PROBE_CURRENT) {
+	if (number == SONDE_SOURCE_PROBE_CURRENT || number == SONDE_AGENT_RIP) {
 		*ret_reg = BPF_REG_10;
-		*ret_offset = TASK_AT;
+		*ret_offset = number == SONDE_AGENT_RIP ? RIP_AT : TASK_AT;
 		return true;
 	}
 	if (number >= SONDE_ARRAY_SIZE(probe_words))
@@ -130,13 +135,49 @@ static void probe_ask(struct probe_code *code, uint8_t last, int32_t at,
 	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 }
 
+static bool has_rip(const struct sonde_program *program)
+{
+	for (uint32_t i = 0; program && i < program->nr_ops; i++)
+		if (program->ops[i].code == SONDE_EXPR_OP_REGISTER &&
+		    program->ops[i].number == SONDE_AGENT_RIP)
+			return true;
+	return false;
+}
+
+static bool asks_rip(const struct sonde_source_probe *probe)
+{
+	bool asks = has_rip(probe->condition);
+
+	for (uint32_t i = 0; i < probe->nr_items; i++)
+		asks |= has_rip(probe->items[i].program) ||
+			probe->items[i].mask >> SONDE_AGENT_RIP & 1;
+	return asks;
+}
+
+/* Kernels say it is behind the int3 that is, or might be, there. */
+static void put_rip(struct probe_code *code)
+{
+	if (SONDE_ARRAY_SIZE(probe_words) <= SONDE_AGENT_RIP) {
+		code->err = -EOPNOTSUPP;
+		return;
+	}
+	probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_6,
+		  8 * probe_words[SONDE_AGENT_RIP], 0);
+	probe_add(code, BPF_ALU64 | BPF_SUB | BPF_K, BPF_REG_1, 0, 0, 1);
+	probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_1,
+		  RIP_AT, 0);
+}
+
 static void probe_begin(struct probe_code *code,
 			const struct sonde_source_probe *probe)
 {
 	probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_8,
 		  TASK_AT, 0);
-	if (!probe->at_return)
+	if (!probe->at_return) {
+		if (asks_rip(probe))
+			put_rip(code);
 		return;
+	}
 	for (uint32_t i = 0; i < probe->nr_arguments && i < ARGUMENTS; i++) {
 		probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0,
 			  (int32_t)i);
@@ -198,49 +239,106 @@ static void put_value_of(struct probe_code *code, uint32_t item, uint32_t bytes,
 		  (int32_t)at, 0);
 }
 
+/* Where an item goes, and its address; 0: it isn't told. */
+struct probe_places {
+	uint32_t at, address_at;
+};
+
 /* What is where the value says. Where there is no value, what is at 0, which
  * can't be read, so that the payload is filled in whichever way. */
 static void put_what_is_there(struct probe_code *code, uint32_t item,
 			      const struct sonde_source_probe_item *is,
-			      uint32_t at)
+			      const struct probe_places *places)
 {
 	bool is_text = is->kind == SONDE_SOURCE_PROBE_TEXT;
+	int32_t address_at = (int32_t)places->address_at;
+	int32_t at = (int32_t)places->at;
 
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_3, 0, 0, 0);
 	probe_add(code, BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, 1, 1);
 	probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_3, BPF_REG_10,
 		  VALUE_AT, 0);
+	if (address_at)
+		probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_7,
+			  BPF_REG_3, address_at, 0);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_1, BPF_REG_7, 0,
 		  0);
-	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0,
-		  (int32_t)at);
+	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_1, 0, 0, at);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_2, 0, 0,
 		  (int32_t)is->bytes);
 	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0,
 		  is_text ? BPF_FUNC_probe_read_kernel_str :
 			    BPF_FUNC_probe_read_kernel);
-	probe_add(code, BPF_JMP | BPF_JSGE | BPF_K, BPF_REG_0, 0, 3, 0);
+	probe_add(code, BPF_JMP | BPF_JSGE | BPF_K, BPF_REG_0, 0,
+		  address_at ? 4 : 3, 0);
 	probe_lack(code, item);
-	probe_add(code, BPF_ST | BPF_MEM | BPF_B, BPF_REG_7, 0, (int32_t)at, 0);
+	probe_add(code, BPF_ST | BPF_MEM | BPF_B, BPF_REG_7, 0, at, 0);
+	if (address_at)
+		probe_add(code, BPF_ST | BPF_MEM | BPF_DW, BPF_REG_7, 0,
+			  address_at, 0);
+}
+
+static void put_registers_of(struct probe_code *code, uint64_t mask,
+			     uint32_t at)
+{
+	int16_t offset;
+	uint8_t from;
+
+	for (uint32_t i = 0; mask; i++, mask >>= 1) {
+		if (!(mask & 1))
+			continue;
+		if (!probe_register(NULL, i, &from, &offset))
+			code->err = -EOPNOTSUPP;
+		probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, from,
+			  offset, 0);
+		probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_7,
+			  BPF_REG_1, (int32_t)at, 0);
+		at += 8;
+	}
+}
+
+static bool is_memory(const struct sonde_source_probe_item *item)
+{
+	return item->kind == SONDE_SOURCE_PROBE_MEMORY ||
+	       item->kind == SONDE_SOURCE_PROBE_TEXT;
+}
+
+static void put_probe_item(struct probe_code *code,
+			   const struct sonde_source_probe *probe, uint32_t i,
+			   const struct probe_places *places)
+{
+	const struct sonde_source_probe_item *item = &probe->items[i];
+
+	if (item->kind == SONDE_SOURCE_PROBE_REGISTERS) {
+		put_registers_of(code, item->mask, places->at);
+		return;
+	}
+	probe_compute(code, probe, item->program, true);
+	if (is_memory(item))
+		put_what_is_there(code, i, item, places);
+	else
+		put_value_of(code, i, item->bytes, places->at);
 }
 
 static void put_items(struct probe_code *code,
 		      const struct sonde_source_probe *probe,
 		      uint32_t *ret_bytes)
 {
+	struct probe_places places = { 0 };
 	uint32_t at = 0;
 
+	for (uint32_t i = 0; i < probe->nr_items; i++)
+		at += probe->items[i].bytes;
 	probe_begin(code, probe);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_9, 0, 0, 0);
 	for (uint32_t i = 0; i < probe->nr_items; i++) {
-		const struct sonde_source_probe_item *item = &probe->items[i];
+		bool is_told =
+			probe->tells_addresses && is_memory(&probe->items[i]);
 
-		probe_compute(code, probe, item->program, true);
-		if (item->kind == SONDE_SOURCE_PROBE_NUMBER)
-			put_value_of(code, i, item->bytes, at);
-		else
-			put_what_is_there(code, i, item, at);
-		at += item->bytes;
+		places.address_at = is_told ? at : 0;
+		put_probe_item(code, probe, i, &places);
+		places.at += probe->items[i].bytes;
+		at += is_told ? 8 : 0;
 	}
 	if (probe->tells_unread) {
 		probe_add(code, BPF_STX | BPF_MEM | BPF_W, BPF_REG_7, BPF_REG_9,
@@ -290,6 +388,8 @@ static int fill_gaps(const struct bpf_source *source,
 	consts[SONDE_BPF_PROBE_ID] = probe->id;
 	consts[SONDE_BPF_PROBE_BYTES] = bytes;
 	consts[SONDE_BPF_PROBE_TESTS] = probe->is->condition != NULL;
+	consts[SONDE_BPF_PROBE_COUNTS] =
+		probe->is->passes || probe->is->live != NULL;
 	bpf_object_patch(source, consts, image, sonde_bpf_probe_size);
 	return tests.err ? tests.err : puts.err;
 }
@@ -339,6 +439,31 @@ static int keep_program_of(struct bpf_probe *probe)
 	return rc;
 }
 
+static void follow_wish(struct bpf_probe *probe)
+{
+	const struct sonde_source_probe_live *live = probe->is->live;
+
+	if (live)
+		sonde_store_relaxed(&probe->state->off,
+				    sonde_load_relaxed(&live->wants_off));
+}
+
+static int map_state(struct bpf_probe *probe)
+{
+	struct bpf_map *map = bpf_object_map(probe->load.object, ".data.probe");
+	void *at =
+		map ? mmap(NULL, sizeof(*probe->state), PROT_READ | PROT_WRITE,
+			   MAP_SHARED, bpf_map__fd(map), 0) :
+		      MAP_FAILED;
+
+	if (at == MAP_FAILED)
+		return -ENOEXEC;
+	probe->state = at;
+	probe->state->passes = probe->is->passes;
+	follow_wish(probe);
+	return 0;
+}
+
 static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 		      unsigned char *image, struct sonde_source_error *error)
 {
@@ -371,6 +496,8 @@ static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 	if (!rc)
 		rc = sonde_bpf_load(&probe->load, &source->btf, probe_target,
 				    probe, &missing);
+	if (!rc)
+		rc = map_state(probe);
 	return rc ? bpf_object_explain(source, error, rc, probe->is->name) : 0;
 }
 
@@ -380,7 +507,9 @@ static int attach_probe(const struct bpf_source *source,
 {
 	const struct bpf_kprobe_opts options = {
 		.sz = sizeof(options),
-		.offset = probe->is->offset,
+		/* Without a function, the kernel takes it for an address. */
+		.offset = probe->is->address ? probe->is->address :
+					       probe->is->offset,
 	};
 	struct bpf_program *program = bpf_object__find_program_by_name(
 		probe->load.object, probe_program(probe->is));
@@ -389,7 +518,9 @@ static int attach_probe(const struct bpf_source *source,
 		probe->link = bpf_program__attach_trace(program);
 	else if (program)
 		probe->link = bpf_program__attach_kprobe_opts(
-			program, probe->is->function, &options);
+			program,
+			probe->is->address ? NULL : probe->is->function,
+			&options);
 	if (probe->link)
 		return 0;
 	if (errno == EPERM || errno == EACCES)
@@ -456,19 +587,27 @@ int bpf_probes_select(struct bpf_source *source,
 	return rc;
 }
 
-static uint64_t count_faults(const struct bpf_probe *probe)
+static void tell_live(struct bpf_probe *probe)
 {
-	struct bpf_map *map =
-		probe->load.object ?
-			bpf_object_map(probe->load.object, ".data.faults") :
-			NULL;
-	uint64_t faults = 0;
-	uint32_t key = 0;
+	struct sonde_source_probe_live *live = probe->is->live;
+	uint64_t hits;
 
-	/* 0 if there is none */
-	if (map)
-		(void)bpf_map_lookup_elem(bpf_map__fd(map), &key, &faults);
-	return faults;
+	if (!live || !probe->state)
+		return;
+	follow_wish(probe);
+	hits = sonde_load_relaxed(&probe->state->hits);
+	/* Those that came too late were counted, too. */
+	if (probe->is->passes && hits > probe->is->passes)
+		hits = probe->is->passes;
+	sonde_store_relaxed(&live->hits, hits);
+	sonde_store_relaxed(&live->is_off, (uint32_t)probe->state->off);
+}
+
+void bpf_probes_tick(struct bpf_source *source)
+{
+	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
+	     i++)
+		tell_live(&source->probes[i]);
 }
 
 uint64_t bpf_probes_detach(struct bpf_source *source)
@@ -480,7 +619,10 @@ uint64_t bpf_probes_detach(struct bpf_source *source)
 		/* It says no more than that the descriptor was closed. */
 		(void)bpf_link__destroy(source->probes[i].link);
 		source->probes[i].link = NULL;
-		source->probes[i].faults = count_faults(&source->probes[i]);
+		tell_live(&source->probes[i]);
+		if (source->probes[i].state)
+			source->probes[i].faults = sonde_load_relaxed(
+				&source->probes[i].state->faults);
 		if (source->probes[i].load.object)
 			missed += bpf_object_missed(
 				source->probes[i].load.object);
@@ -496,8 +638,12 @@ uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i)
 void bpf_probes_free(struct bpf_source *source)
 {
 	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
-	     i++)
+	     i++) {
 		sonde_bpf_load_close(&source->probes[i].load);
+		if (source->probes[i].state) /* ours, so it can't fail */
+			(void)munmap(source->probes[i].state,
+				     sizeof(*source->probes[i].state));
+	}
 	free(source->probes);
 	source->probes = NULL;
 }

@@ -13,6 +13,7 @@
  *		there is no room
  *	clocks	one struct sonde_bpf_clock, mapped (global data)
  *	plans	one struct sonde_bpf_plans, mapped (global data)
+ *	probe	of a probe, one struct sonde_bpf_probe_state, mapped
  *	tracked	hash by process, of those in the tree (scope TREE only): struct
  *		sonde_bpf_member
  *
@@ -48,6 +49,15 @@
 #define SONDE_BPF_PROBE_MARK   0x534e4480
 #define SONDE_BPF_PROBE_DECIDE 512u
 #define SONDE_BPF_PROBE_WRITE  2048u
+
+/* What the program of a probe shares with the recorder. */
+struct sonde_bpf_probe_state {
+	uint64_t faults; /* conditions that met memory which can't be read */
+	/* With PROBE_COUNTS: */
+	uint64_t hits;
+	uint64_t passes; /* how many there may be; 0: any number */
+	uint64_t off;    /* none are wanted */
+};
 
 /* Indices in reserved0 of struct sonde_ring. */
 #define SONDE_BPF_RING_LAST  0 /* time of the last record */
@@ -200,7 +210,8 @@ enum sonde_bpf_const {
 	SONDE_BPF_SPARE,        /* data's index of the first one never read */
 	SONDE_BPF_PROBE_ID,     /* of one probe: its event, */
 	SONDE_BPF_PROBE_BYTES,  /* its payload, */
-	SONDE_BPF_PROBE_TESTS,  /* whether it has a condition */
+	SONDE_BPF_PROBE_TESTS,  /* whether it has a condition, */
+	SONDE_BPF_PROBE_COUNTS, /* its hits are counted */
 	SONDE_BPF_ID,           /* by event; 0: not selected */
 	SONDE_BPF_COND = SONDE_BPF_ID + SONDE_BPF_NR_EVENTS, /* as in a plan */
 	SONDE_BPF_NR_CONSTS = SONDE_BPF_COND + SONDE_BPF_NR_EVENTS,

@@ -86,6 +86,7 @@ static void update_timing(struct bpf_source *source)
 static void bpf_tick(struct sonde_source *base)
 {
 	update_timing(source_of(base));
+	bpf_probes_tick(source_of(base));
 }
 
 static uint64_t bpf_clock_error_ns(const struct sonde_source *base)

@@ -98,8 +98,8 @@ static bool get_notes(const struct parts *parts, const uint8_t *table,
 }
 
 /* Notes: sizes of name and content, a type; name; content; each padded. */
-static bool search_notes(const uint8_t *bytes, size_t size, size_t align,
-			 char *to)
+bool sonde_build_id_in_notes(const uint8_t *bytes, size_t size, size_t align,
+			     char to[SONDE_BUILD_ID_TEXT])
 {
 	size_t at = 0;
 
@@ -150,8 +150,8 @@ bool sonde_build_id_find(sonde_build_id_read read, void *ctx,
 		if (notes.size > sizeof(bytes))
 			notes.size = sizeof(bytes);
 		if (!read(ctx, notes.offset, bytes, (size_t)notes.size) &&
-		    search_notes(bytes, (size_t)notes.size,
-				 notes.align == 8 ? 8 : 4, to))
+		    sonde_build_id_in_notes(bytes, (size_t)notes.size,
+					    notes.align == 8 ? 8 : 4, to))
 			return true;
 	}
 	return false;

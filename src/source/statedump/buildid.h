@@ -24,6 +24,9 @@
 typedef int (*sonde_build_id_read)(void *ctx, uint64_t offset, void *to,
 				   size_t size);
 
+/* The same of the bytes of ELF notes, of that alignment (4 or 8). */
+bool sonde_build_id_in_notes(const uint8_t *bytes, size_t size, size_t align,
+			     char to[SONDE_BUILD_ID_TEXT]);
 /* An ELF file's build-id; false: it has none, or isn't one. */
 bool sonde_build_id_find(sonde_build_id_read read, void *ctx,
 			 char to[SONDE_BUILD_ID_TEXT]);
