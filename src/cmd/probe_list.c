@@ -53,13 +53,12 @@ static void read_hits(struct sonde_gdb_client *client,
 		(void)sonde_hex_take_number(&answer, &point->hits);
 }
 
-static const char *source_of(const struct sonde_probe_point *point,
-			     const char *kind)
+static const char *line_of_kind(const struct sonde_probe_point *point,
+				const char *kind)
 {
-	for (size_t i = 0; i < point->nr_sources; i++)
-		if (!strcmp(point->sources[i].kind, kind))
-			return point->sources[i].text;
-	return "";
+	const char *text = sonde_probe_point_source(point, kind);
+
+	return text ? text : "";
 }
 
 /* A connection to the server that a process has; -1, and it is said why. */
@@ -148,10 +147,10 @@ static void probe_list_print_line(const struct sonde_probe_points *points,
 	sonde_probe_name_point(point, points, name, sizeof(name));
 	(void)printf("%-20s %10" PRIu64 "  0x%" PRIx64 "  ", name, point->hits,
 		     point->address);
-	show_safe(source_of(point, "at"));
-	if (*source_of(point, "cond")) {
+	show_safe(line_of_kind(point, "at"));
+	if (*line_of_kind(point, "cond")) {
 		(void)fputs(" if ", stdout);
-		show_safe(source_of(point, "cond"));
+		show_safe(line_of_kind(point, "cond"));
 	}
 	if (!point->enabled)
 		(void)fputs("  (out)", stdout);
@@ -171,9 +170,9 @@ static void probe_list_print_json(struct sonde_json *json,
 	sonde_json_put_unsigned(json, "address", point->address);
 	sonde_json_put_unsigned(json, "hits", point->hits);
 	sonde_json_put_bool(json, "enabled", point->enabled);
-	sonde_json_put_text(json, "at", source_of(point, "at"));
-	sonde_json_put_text(json, "condition", source_of(point, "cond"));
-	sonde_json_put_text(json, "actions", source_of(point, "cmd"));
+	sonde_json_put_text(json, "at", line_of_kind(point, "at"));
+	sonde_json_put_text(json, "condition", line_of_kind(point, "cond"));
+	sonde_json_put_text(json, "actions", line_of_kind(point, "cmd"));
 	sonde_json_close(json, '}');
 }
 

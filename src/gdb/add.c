@@ -58,7 +58,8 @@ void sonde_gdb_end_adding(struct sonde_gdb_server *server)
 static bool has_name(const struct sonde_probe_points *points, const char *name)
 {
 	for (size_t i = 0; i < points->nr; i++) {
-		const char *its = sonde_gdb_point_name(&points->list[i]);
+		const char *its =
+			sonde_probe_point_source(&points->list[i], "name");
 
 		if (its && name && !strcmp(its, name) &&
 		    points->list[i].probe != UINT32_MAX)
@@ -106,7 +107,8 @@ static int check(const struct sonde_gdb_server *server,
 		 size_t error_size)
 {
 	for (size_t i = 0; i < from->nr; i++) {
-		const char *name = sonde_gdb_point_name(&from->list[i]);
+		const char *name =
+			sonde_probe_point_source(&from->list[i], "name");
 
 		if (!has_name(&server->points, name))
 			continue;

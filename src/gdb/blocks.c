@@ -20,6 +20,7 @@ struct payload {
 	const uint8_t *bytes;
 	size_t size;
 	size_t at;
+	bool has_fixed_texts;
 };
 
 void sonde_gdb_blocks_put(struct sonde_gdb_blocks *blocks, const void *bytes,
@@ -84,7 +85,8 @@ static bool blocks_item_bytes(const struct sonde_agent_item *item,
 		nul = memchr(at, 0, payload->size - payload->at);
 		if (!nul)
 			return false;
-		*ret_bytes = (size_t)(nul - at) + 1;
+		*ret_bytes = payload->has_fixed_texts ? item->length + 1u :
+							(size_t)(nul - at) + 1;
 		break;
 	case SONDE_AGENT_ITEM_BLOCKS:
 		if (!blocks_has(payload, sizeof(length)))
@@ -119,7 +121,7 @@ static bool find_places(const struct sonde_probe_plan_part *part,
 			const uint8_t *bytes, size_t size,
 			const uint8_t **ret_places)
 {
-	struct payload payload = { bytes, size, 0 };
+	struct payload payload = { bytes, size, 0, part->is_kernels };
 	uint32_t nr_places = 0;
 	size_t length;
 
@@ -215,6 +217,7 @@ static void blocks_put_string(struct sonde_gdb_blocks *blocks,
 			      const struct sonde_agent_item *item,
 			      uint64_t address, const uint8_t *bytes, size_t nr)
 {
+	nr = strnlen((const char *)bytes, nr) + 1;
 	if (nr > item->length)
 		nr = item->length; /* the NUL behind it is ours */
 	if (address)
@@ -262,7 +265,7 @@ static void put_all_registers(struct sonde_gdb_blocks *blocks,
 			      const struct sonde_probe_plan_part *part,
 			      const uint8_t *bytes, size_t size)
 {
-	struct payload payload = { bytes, size, 0 };
+	struct payload payload = { bytes, size, 0, part->is_kernels };
 	size_t length;
 
 	for (size_t i = 0; i < part->nr_items; i++) {
@@ -282,7 +285,8 @@ int sonde_gdb_blocks_make(const struct sonde_probe_plan *plan,
 			  const uint8_t *payload, size_t size,
 			  struct sonde_gdb_blocks *blocks)
 {
-	struct payload at = { payload, size, 0 };
+	struct payload at = { payload, size, 0, part->is_kernels };
+	size_t unread = part->is_kernels ? SONDE_PROBE_UNREAD_BYTES : 0;
 	const uint8_t *places;
 	uint32_t nr_places = 0;
 	size_t length;
@@ -301,5 +305,5 @@ int sonde_gdb_blocks_make(const struct sonde_probe_plan *plan,
 			places += sizeof(uint64_t) * places_of(item);
 		nr_places += places_of(item);
 	}
-	return at.at == size ? 0 : -EINVAL;
+	return size - at.at == unread ? 0 : -EINVAL;
 }

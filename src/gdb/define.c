@@ -123,7 +123,7 @@ static void put_in_now(struct sonde_gdb_server *server,
 	char name[32];
 
 	(void)snprintf(name, sizeof(name), "tp%u", point->number);
-	if (!sonde_gdb_point_name(point))
+	if (!sonde_probe_point_source(point, "name"))
 		(void)name_point(server, point, name);
 	put_in_late(server);
 }

@@ -66,12 +66,17 @@ static int make_plans(struct sonde_gdb_frames *frames, char *error,
 static uint32_t find_part(const struct sonde_gdb_frames *frames,
 			  const char *name)
 {
-	for (size_t i = 0; i < frames->nr_parts; i++)
-		/* "gdb:NAME" */
-		if (strncmp(name, "gdb:", 4) == 0 &&
-		    strcmp(name + 4,
-			   sonde_probe_plan_name(frames->parts[i].part)) == 0)
+	for (size_t i = 0; i < frames->nr_parts; i++) {
+		const struct sonde_probe_plan_part *part =
+			frames->parts[i].part;
+		size_t length = part->is_kernels ? 5 : 4;
+
+		/* "gdb:NAME", "kgdb:NAME" */
+		if (strncmp(name,
+			    part->is_kernels ? "kgdb:" : "gdb:", length) == 0 &&
+		    strcmp(name + length, sonde_probe_plan_name(part)) == 0)
 			return (uint32_t)i;
+	}
 	return NO_PART;
 }
 

@@ -2,7 +2,7 @@
 /*
  * frames.h - a recorded trace as GDB's trace frames.
  *
- * Frames are the events "gdb:*" in order of time. Beside the trace, in
+ * Frames are the events "gdb:*" or "kgdb:*" in order of time. Beside the trace, in
  * TRACE/gdb/points, lie the lines of points.h they were made by. The frames
  * are indexed once; what a frame holds is decoded when it is asked for, from
  * the trace.

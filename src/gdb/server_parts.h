@@ -120,8 +120,6 @@ void sonde_gdb_take_out(struct sonde_gdb_server *server,
 /* Gets the process, its probes and run; 0 or -errno with the text. */
 int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
 			   size_t error_size);
-/* The name that a tracepoint was given; NULL. */
-const char *sonde_gdb_point_name(const struct sonde_probe_point *point);
 
 /* frame.c */
 sonde_gdb_answer sonde_gdb_answer_frame, sonde_gdb_answer_raw,

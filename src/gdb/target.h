@@ -9,6 +9,7 @@
  *	proxy.c		a process under a stock gdbserver: run control is
  *			gdbserver's, packets are passed on
  *	recorded.c	no process: a recorded trace (sonde gdb TRACE)
+ *	kernel.c	the running kernel
  *
  * While a trace frame is selected, server.c answers g, p and m from the frame
  * and never asks the target.
@@ -42,7 +43,8 @@ struct sonde_gdb_target_ops {
 	/* Memory as it is, without our probes in it. */
 	int (*read)(void *target, uint64_t address, uint8_t *to, size_t size);
 	/* The process to put probes into, with its agent; NULL and an error
-	 * text: there is none, or it can't be had. Called at the first need. */
+	 * text: there is none, or it can't be had. Called at the first need.
+	 * NULL itself: it is the kernel that is traced. */
 	struct sonde_process *(*process)(void *target, char *error,
 					 size_t error_size);
 	pid_t (*pid)(void *target);

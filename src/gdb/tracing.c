@@ -55,6 +55,9 @@ int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
 	struct sonde_process *process;
 	int rc;
 
+	if (!ops->process)
+		return server->run ? 0 :
+				     sonde_probe_run_new_kernel(&server->run);
 	process = ops->process(server->config.target, error, error_size);
 	if (!process)
 		return -ESRCH;
@@ -93,14 +96,6 @@ void sonde_gdb_take_out(struct sonde_gdb_server *server,
 		sonde_probe_run_remove(server->run, point->probe);
 	point->probe = UINT32_MAX;
 	point->enabled = false;
-}
-
-const char *sonde_gdb_point_name(const struct sonde_probe_point *point)
-{
-	for (size_t i = 0; i < point->nr_sources; i++)
-		if (!strcmp(point->sources[i].kind, "name"))
-			return point->sources[i].text;
-	return NULL;
 }
 
 void sonde_gdb_start(struct sonde_gdb_server *server,

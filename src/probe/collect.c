@@ -95,7 +95,8 @@ static void add(struct sonde_code *code, uint8_t op, uint64_t number)
 struct taking {
 	struct sonde_code code;
 	struct sonde_code_label fault, divided;
-	bool done; /* the part is complete: what follows is left out */
+	uint32_t before; /* the READ that is wanted */
+	bool done;       /* the part is complete: what follows is left out */
 };
 
 /* An operation as it is. */
@@ -114,6 +115,17 @@ static void keep(struct taking *taking, const struct sonde_program *program,
 			divides ? &taking->divided : &taking->fault);
 }
 
+/* With the value on top; nothing may be below. */
+static void end_with_value(struct taking *taking)
+{
+	while (taking->code.depth > 1) {
+		add(&taking->code, SONDE_EXPR_OP_SWAP, 0);
+		add(&taking->code, SONDE_EXPR_OP_POP, 0);
+	}
+	add(&taking->code, SONDE_EXPR_OP_END_NUMBER, 0);
+	taking->done = true;
+}
+
 static void take_op(struct taking *taking, const struct sonde_program *program,
 		    uint32_t i, enum sonde_probe_part part)
 {
@@ -125,32 +137,33 @@ static void take_op(struct taking *taking, const struct sonde_program *program,
 	switch (op->code) {
 	case SONDE_EXPR_OP_TRACE_STRING:
 		add(code, SONDE_EXPR_OP_POP, 0);
-		if (part == SONDE_PROBE_PART_STRING) {
-			add(code, SONDE_EXPR_OP_END_NUMBER, 0);
-			taking->done = true;
-		} else {
+		if (part == SONDE_PROBE_PART_STRING)
+			end_with_value(taking);
+		else
 			add(code, SONDE_EXPR_OP_POP, 0);
-		}
 		break;
 	case SONDE_EXPR_OP_TRACE:
 		if (part == SONDE_PROBE_PART_READS) {
 			keep(taking, program, op);
-		} else {
-			add(code, SONDE_EXPR_OP_POP, 0);
-			add(code, SONDE_EXPR_OP_POP, 0);
+			break;
 		}
+		add(code, SONDE_EXPR_OP_POP, 0);
+		if (part == SONDE_PROBE_PART_READ && !taking->before--)
+			end_with_value(taking);
+		else
+			add(code, SONDE_EXPR_OP_POP, 0);
 		break;
 	case SONDE_EXPR_OP_TRACE_QUICK:
 		if (part == SONDE_PROBE_PART_READS)
 			keep(taking, program, op);
+		else if (part == SONDE_PROBE_PART_READ && !taking->before--)
+			end_with_value(taking);
 		break;
 	case SONDE_EXPR_OP_POP:
-		if (part == SONDE_PROBE_PART_VALUE && last) {
-			add(code, SONDE_EXPR_OP_END_NUMBER, 0);
-			taking->done = true;
-		} else {
+		if (part == SONDE_PROBE_PART_VALUE && last)
+			end_with_value(taking);
+		else
 			keep(taking, program, op);
-		}
 		break;
 	default:
 		keep(taking, program, op);
@@ -163,10 +176,11 @@ static bool collect_is_end(uint8_t code)
 }
 
 int sonde_probe_take_part(const struct sonde_program *program,
-			  enum sonde_probe_part part,
+			  enum sonde_probe_part part, uint32_t k,
 			  struct sonde_program **ret_program)
 {
 	struct taking taking = {
+		.before = k,
 		.fault = { SONDE_CODE_NONE, 0 },
 		.divided = { SONDE_CODE_NONE, 0 },
 	};

@@ -38,11 +38,13 @@ enum sonde_probe_part {
 	SONDE_PROBE_PART_READS,  /* records, but no string */
 	SONDE_PROBE_PART_VALUE,  /* its value (is_value); records nothing */
 	SONDE_PROBE_PART_STRING, /* its value is where the string is */
+	SONDE_PROBE_PART_READ,   /* where one of what it records is */
 };
 
-/* Of a straight program. 0, -EINVAL (it has no such part), -ENOMEM. */
+/* Of a straight program. `k` is which READ. 0, -EINVAL (it has no such part),
+ * -ENOMEM. */
 int sonde_probe_take_part(const struct sonde_program *program,
-			  enum sonde_probe_part part,
+			  enum sonde_probe_part part, uint32_t k,
 			  struct sonde_program **ret_program);
 
 /* One program that does what all of them do; what fails in one doesn't stop

@@ -511,27 +511,21 @@ bool sonde_probe_name_inner(const char *text, uint32_t k, uint32_t nr, char *to,
 
 /* ---- the tracepoint ---- */
 
-static const char *source_of(const struct sonde_probe_point *point,
-			     const char *kind)
-{
-	for (size_t i = 0; i < point->nr_sources; i++)
-		if (strcmp(point->sources[i].kind, kind) == 0)
-			return point->sources[i].text;
-	return NULL;
-}
-
 /* A given name, or "file.c:10" or "function", without the directories. A
  * static tracepoint's place isn't kept as it was written. */
 static bool base_name(const struct sonde_probe_point *point,
 		      char to[NAME_MAX_LENGTH + 1])
 {
-	const char *text = source_of(point, "name");
+	const char *text = sonde_probe_point_source(point, "name");
 	size_t n = 0;
 
 	if (!text && point->type != SONDE_PROBE_STATIC)
-		text = source_of(point, "at");
+		text = sonde_probe_point_source(point, "at");
 	if (!text)
 		return false;
+	/* "*vfs_read" */
+	if (sonde_probe_point_is_kernels(point) && *text == '*')
+		text++;
 	text = sonde_text_base(text);
 	if (!isalpha((unsigned char)*text) && *text != '_')
 		return false;

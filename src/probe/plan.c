@@ -106,7 +106,7 @@ static int add_part(struct making *making,
 	};
 	struct sonde_program *program;
 	uint64_t index;
-	int rc = sonde_probe_take_part(this->program, part, &program);
+	int rc = sonde_probe_take_part(this->program, part, 0, &program);
 
 	if (!rc)
 		rc = add_program(making, program, &index);
@@ -252,7 +252,11 @@ static int add_string(struct making *making,
 		(void)snprintf(name, sizeof(name), "m%u", making->nr_unnamed++);
 		known = name;
 	}
-	sonde_build_string(&making->build, known);
+	if (making->part->is_kernels)
+		sonde_build_text(&making->build, known,
+				 this->shape.string_max + 1);
+	else
+		sonde_build_string(&making->build, known);
 	item->length = (uint16_t)this->shape.string_max;
 	making->bytes += this->shape.string_max + 1;
 	making->nr_places++;
@@ -398,7 +402,11 @@ static int add_memory(struct making *making, struct sonde_probe_looked *this)
 
 static int add_action(struct making *making, struct sonde_probe_looked *this)
 {
-	const uint64_t known = ((uint64_t)1 << SONDE_AGENT_REGISTERS) - 1;
+	/* A probe of the kernel's finds those of struct pt_regs. */
+	const unsigned int nr = making->part->is_kernels ?
+					SONDE_AGENT_SS + 1u :
+					SONDE_AGENT_REGISTERS;
+	const uint64_t known = ((uint64_t)1 << nr) - 1;
 
 	if (this->action->steps != making->steps || this->repeated)
 		return 0;
@@ -526,7 +534,8 @@ static int begin_event(struct making *making)
 			       sizeof(name));
 	(void)snprintf(full, sizeof(full), "%.200s%s", name,
 		       making->steps ? ".step" : "");
-	sonde_build_begin(&making->build, making->part->desc, "gdb", full,
+	sonde_build_begin(&making->build, making->part->desc,
+			  making->part->is_kernels ? "kgdb" : "gdb", full,
 			  SONDE_INFO);
 	return 0;
 }
@@ -534,7 +543,14 @@ static int begin_event(struct making *making)
 static int end_part(struct making *making)
 {
 	size_t bytes = making->nr_items * sizeof(making->items[0]);
-	int rc = sonde_build_end(&making->build);
+	int rc;
+
+	if (making->part->is_kernels) {
+		sonde_build_int(&making->build, "unread",
+				8 * SONDE_PROBE_UNREAD_BYTES, SONDE_FIELD_HEX);
+		making->bytes += SONDE_PROBE_UNREAD_BYTES;
+	}
+	rc = sonde_build_end(&making->build);
 
 	if (rc) {
 		(void)snprintf(making->error, making->error_size,
@@ -550,7 +566,6 @@ static int end_part(struct making *making)
 	making->part->payload_max = making->bytes < SONDE_AGENT_STAGE ?
 					    making->bytes :
 					    SONDE_AGENT_STAGE;
-	making->part->address = making->point->address;
 	return 0;
 }
 
@@ -569,6 +584,8 @@ static int probe_plan_make_part(struct making *making)
 {
 	int rc = look_at_actions(making);
 
+	making->part->address = making->point->address;
+	making->part->is_kernels = sonde_probe_point_is_kernels(making->point);
 	if (!rc)
 		rc = begin_event(making);
 	for (size_t i = 0; !rc && i < making->point->nr_actions; i++)
@@ -649,6 +666,45 @@ void sonde_probe_plan_free(struct sonde_probe_plan *plan)
 	free(plan->step.items);
 	free(plan->step.desc);
 	memset(plan, 0, sizeof(*plan));
+}
+
+/* ---- what becomes of it ---- */
+
+static uint64_t item_bytes(const struct sonde_agent_item *item)
+{
+	enum {
+		MEMORY_HEAD = 11, /* 'M' address length */
+		VARIABLE = 13,    /* 'V' number value */
+		REGISTERS = 301,  /* 'R', and a 'g' packet's bytes */
+	};
+
+	switch ((enum sonde_agent_item_kind)item->kind) {
+	case SONDE_AGENT_ITEM_REGISTERS:
+		return REGISTERS;
+	case SONDE_AGENT_ITEM_MEMORY:
+	case SONDE_AGENT_ITEM_STRING:
+		return MEMORY_HEAD + item->length;
+	case SONDE_AGENT_ITEM_PROGRAM:
+		return MEMORY_HEAD * (uint64_t)item->nr_blocks + item->length;
+	case SONDE_AGENT_ITEM_VARIABLE:
+		return VARIABLE;
+	case SONDE_AGENT_ITEM_VALUE:
+	case SONDE_AGENT_ITEM_RUN:
+	case SONDE_AGENT_ITEM_BLOCKS:
+	case SONDE_AGENT_ITEM_ADDRESSES:
+		break;
+	}
+	return 0;
+}
+
+/* A trace frame: u16 number, u32 size, blocks. */
+uint64_t sonde_probe_plan_frame_bytes(const struct sonde_probe_plan_part *part)
+{
+	uint64_t bytes = 6;
+
+	for (size_t i = 0; i < part->nr_items; i++)
+		bytes += item_bytes(&part->items[i]);
+	return bytes;
 }
 
 const char *sonde_probe_plan_name(const struct sonde_probe_plan_part *part)

@@ -17,6 +17,11 @@
  *	regs	what registers are collected, a structure
  *	blocks	what has no fixed shape, in GDB's form
  *	at	the addresses of all that was read
+ *
+ * In the kernel (kernel_point.h) the event is "kgdb:NAME", and all sizes are
+ * fixed: texts have the bytes they may have, and there is a last field,
+ *
+ *	unread	bits of what could not be read or computed, and is 0
  */
 #ifndef PROBE_PLAN_H
 #define PROBE_PLAN_H
@@ -34,8 +39,12 @@ struct sonde_probe_plan_part {
 	uint32_t payload_max;
 	struct sonde_desc *desc; /* aligned to 8 */
 	bool has_static_data;
+	bool is_kernels;
 	uint64_t address; /* the tracepoint's */
 };
+
+/* Bytes of the field "unread". */
+#define SONDE_PROBE_UNREAD_BYTES 4u
 
 struct sonde_probe_plan {
 	struct sonde_probe_plan_part hit, step;
@@ -52,5 +61,7 @@ void sonde_probe_plan_free(struct sonde_probe_plan *plan);
 
 /* The event's name, without the provider. */
 const char *sonde_probe_plan_name(const struct sonde_probe_plan_part *part);
+/* What it takes in GDB's format, without `blocks`. */
+uint64_t sonde_probe_plan_frame_bytes(const struct sonde_probe_plan_part *part);
 
 #endif /* PROBE_PLAN_H */

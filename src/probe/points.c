@@ -503,6 +503,15 @@ int sonde_probe_points_add_builtins(struct sonde_probe_points *points)
 	return 0;
 }
 
+const char *sonde_probe_point_source(const struct sonde_probe_point *point,
+				     const char *kind)
+{
+	for (size_t i = 0; i < point->nr_sources; i++)
+		if (strcmp(point->sources[i].kind, kind) == 0)
+			return point->sources[i].text;
+	return NULL;
+}
+
 int sonde_probe_points_note(struct sonde_probe_point *point, const char *kind,
 			    const char *text)
 {

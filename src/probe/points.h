@@ -61,6 +61,13 @@ struct sonde_probe_point {
 	uint32_t probe; /* index; UINT32_MAX: not in */
 };
 
+/* The kernel has the upper half of all addresses. */
+static inline bool
+sonde_probe_point_is_kernels(const struct sonde_probe_point *point)
+{
+	return point->address >> 63;
+}
+
 struct sonde_probe_variable {
 	uint32_t number;
 	int64_t value;
@@ -105,6 +112,9 @@ int sonde_probe_points_source(struct sonde_probe_points *points,
 int sonde_probe_points_variable(struct sonde_probe_points *points,
 				const char *packet);
 
+/* Its first source line of that kind; NULL. */
+const char *sonde_probe_point_source(const struct sonde_probe_point *point,
+				     const char *kind);
 /* Adds a source line of our own, of a kind that GDB doesn't have; and takes
  * all of that kind away. 0, -ENOMEM, -E2BIG. */
 int sonde_probe_points_note(struct sonde_probe_point *point, const char *kind,

@@ -2,8 +2,8 @@
 /*
  * run.h - a tracing run: from tstart to tstop.
  *
- * Starting one makes an arena for the process (unless it goes on), starts a
- * recording child (session/recorder.h) that writes a trace, publishes the
+ * It is of a process, or of the kernel (run_parts.h). Starting one makes an arena
+ * for the process (unless it goes on), starts a recording child (session/recorder.h) that writes a trace, publishes the
  * tracepoints' events, and puts the probes in. Stopping takes the probes out
  * and finishes the trace, which frames.h then reads. A run goes on without
  * GDB, if that was asked for.
@@ -47,6 +47,8 @@ struct sonde_probe_run_status {
 int sonde_probe_run_new(struct sonde_process *process,
 			struct sonde_probes *probes,
 			struct sonde_probe_run **ret_run);
+/* Of the running kernel, whose tracepoints all go in when it starts. */
+int sonde_probe_run_new_kernel(struct sonde_probe_run **ret_run);
 void sonde_probe_run_free(struct sonde_probe_run *run);
 
 int sonde_probe_run_start(struct sonde_probe_run *run,

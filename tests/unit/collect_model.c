@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "source/probes.h"
+
 struct hit {
 	struct collect_world *world;
 	uint8_t *payload;
@@ -101,8 +103,8 @@ static void trace_variable(void *ctx, uint32_t number)
 	put(hit, &hit->world->variables[number], 8);
 }
 
-static uint64_t run(struct hit *hit, const struct sonde_probe_plan *plan,
-		    const struct sonde_agent_item *item)
+static bool run_program(struct hit *hit, const struct sonde_program *program,
+			uint64_t *ret_value)
 {
 	static const struct sonde_expr_machine machine = {
 		.read = read_memory,
@@ -117,9 +119,19 @@ static uint64_t run(struct hit *hit, const struct sonde_probe_plan *plan,
 				      .machine_ctx = hit };
 	struct sonde_expr_value value;
 
+	sonde_program_eval(program, &env, &value);
+	*ret_value = value.type == SONDE_EXPR_MISSING ? 0 : value.u;
+	return value.type != SONDE_EXPR_MISSING;
+}
+
+static uint64_t run(struct hit *hit, const struct sonde_probe_plan *plan,
+		    const struct sonde_agent_item *item)
+{
+	uint64_t value;
+
 	assert_in_range(item->program, 1, plan->nr_programs);
-	sonde_program_eval(plan->programs[item->program - 1], &env, &value);
-	return value.type == SONDE_EXPR_MISSING ? 0 : value.u;
+	(void)run_program(hit, plan->programs[item->program - 1], &value);
+	return value;
 }
 
 static void add_program(struct hit *hit, const struct sonde_probe_plan *plan,
@@ -216,6 +228,57 @@ size_t collect_hit(struct collect_world *world,
 	for (size_t i = 0; i < part->nr_items; i++)
 		add_item(&hit, plan, &part->items[i]);
 	assert_true(hit.length <= part->payload_max);
+	return hit.length;
+}
+
+/* Bytes or a text where the value says; whether they are there. */
+static bool add_kernel_memory(struct hit *hit,
+			      const struct sonde_source_probe_item *item,
+			      uint64_t address)
+{
+	size_t end = hit->length + item->bytes;
+	uint64_t nr = item->kind == SONDE_SOURCE_PROBE_TEXT ?
+			      text_length(hit, address, item->bytes - 1) :
+			      item->bytes;
+	bool is_there = inside(address, nr ? nr : 1);
+
+	hit->places[hit->nr_places++] = is_there ? address : 0;
+	if (is_there)
+		put(hit, hit->world->memory + (address - COLLECT_BASE), nr);
+	put(hit, NULL, end - hit->length);
+	return is_there;
+}
+
+static bool add_kernel_item(struct hit *hit,
+			    const struct sonde_source_probe_item *item)
+{
+	uint64_t value = 0;
+	bool is_there = true;
+
+	if (item->kind == SONDE_SOURCE_PROBE_REGISTERS) {
+		add_registers(hit, item->mask);
+		return true;
+	}
+	is_there = run_program(hit, item->program, &value);
+	if (item->kind != SONDE_SOURCE_PROBE_NUMBER)
+		return add_kernel_memory(hit, item, value);
+	put(hit, &value, item->bytes);
+	return is_there;
+}
+
+size_t collect_kernel_hit(struct collect_world *world,
+			  const struct sonde_source_probe *probe,
+			  uint8_t payload[SONDE_AGENT_STAGE])
+{
+	struct hit hit = { .world = world, .payload = payload };
+	uint32_t unread = 0;
+
+	for (uint32_t i = 0; i < probe->nr_items; i++)
+		if (!add_kernel_item(&hit, &probe->items[i]))
+			unread |= UINT32_C(1) << i;
+	if (probe->tells_addresses)
+		put(&hit, hit.places, 8 * hit.nr_places);
+	put(&hit, &unread, sizeof(unread));
 	return hit.length;
 }
 

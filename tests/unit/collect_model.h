@@ -23,6 +23,12 @@ size_t collect_hit(struct collect_world *world,
 		   const struct sonde_probe_plan_part *part,
 		   uint8_t payload[SONDE_AGENT_STAGE]);
 
+/* What a probe in the kernel does at a hit (source/probes.h). */
+struct sonde_source_probe;
+size_t collect_kernel_hit(struct collect_world *world,
+			  const struct sonde_source_probe *probe,
+			  uint8_t payload[SONDE_AGENT_STAGE]);
+
 /* Packets of GDB's, up to NULL, as points. */
 void collect_define(struct sonde_probe_points *points,
 		    const char *const *packets);

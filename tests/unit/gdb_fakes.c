@@ -78,6 +78,11 @@ int sonde_probe_run_new(struct sonde_process *process,
 	return the_run ? 0 : -ENOMEM;
 }
 
+int sonde_probe_run_new_kernel(struct sonde_probe_run **ret_run)
+{
+	return sonde_probe_run_new(NULL, NULL, ret_run);
+}
+
 void sonde_probe_run_free(struct sonde_probe_run *run)
 {
 	free(run);

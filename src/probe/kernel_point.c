@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_point.c - see kernel_point.h.
+ *
+ * An item of the plan becomes one of the probe, but for expressions that read:
+ * each of their reads is one, by a program that computes where (collect.h). So
+ * the payload has the plan's layout, and whoever reads the trace needs to know
+ * nothing of the kernel.
+ */
+#include "probe/kernel_point.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/collect.h"
+#include "probe/plan.h"
+
+struct kernel_making {
+	const struct sonde_probe_point *point;
+	struct sonde_probe_plan plan;
+	struct sonde_source_probe *probe;
+	uint32_t bytes;
+	char *error;
+	size_t error_size;
+};
+
+static int kernel_point_refuse(const struct kernel_making *making,
+			       const char *what)
+{
+	(void)snprintf(making->error, making->error_size, "tracepoint %u: %s",
+		       making->point->number, what);
+	return -EINVAL;
+}
+
+/* Takes the program over. */
+static int add_source_item(struct kernel_making *making,
+			   enum sonde_source_probe_kind kind, uint32_t bytes,
+			   struct sonde_program *program)
+{
+	struct sonde_source_probe *probe = making->probe;
+
+	if (probe->nr_items == SONDE_SOURCE_PROBE_ITEMS) {
+		sonde_program_free(program);
+		return kernel_point_refuse(making,
+					   "more is collected than a probe in "
+					   "the kernel has room for (32 "
+					   "things)");
+	}
+	probe->items[probe->nr_items++] = (struct sonde_source_probe_item){
+		.kind = kind,
+		.bytes = bytes,
+		.program = program,
+	};
+	making->bytes += bytes;
+	return 0;
+}
+
+/* The plan's program, which has no other use here. */
+static struct sonde_program *take_program(struct kernel_making *making,
+					  const struct sonde_agent_item *item)
+{
+	struct sonde_program *program =
+		making->plan.programs[item->program - 1];
+
+	making->plan.programs[item->program - 1] = NULL;
+	return program;
+}
+
+static int add_each_read(struct kernel_making *making,
+			 const struct sonde_agent_item *item)
+{
+	const struct sonde_program *from =
+		making->plan.programs[item->program - 1];
+	struct sonde_probe_shape shape;
+	int rc = 0;
+
+	sonde_probe_shape(from, &shape);
+	for (uint32_t k = 0; !rc && k < shape.nr_reads; k++) {
+		struct sonde_program *program = NULL;
+
+		rc = sonde_probe_take_part(from, SONDE_PROBE_PART_READ, k,
+					   &program);
+		if (!rc)
+			rc = add_source_item(making, SONDE_SOURCE_PROBE_MEMORY,
+					     shape.reads[k], program);
+		making->bytes += sizeof(uint64_t);
+	}
+	return rc;
+}
+
+/* Bytes at a register, or at a fixed place. */
+static int add_place_item(struct kernel_making *making,
+			  const struct sonde_agent_item *item)
+{
+	struct sonde_program *range;
+	struct sonde_program *program;
+	int rc = sonde_probe_range(item->reg == 255 ? -1 : item->reg,
+				   item->offset, item->length, &range);
+
+	if (rc)
+		return rc;
+	rc = sonde_probe_take_part(range, SONDE_PROBE_PART_READ, 0, &program);
+	sonde_program_free(range);
+	if (rc)
+		return rc;
+	making->bytes += sizeof(uint64_t);
+	return add_source_item(making, SONDE_SOURCE_PROBE_MEMORY, item->length,
+			       program);
+}
+
+static int add_all_registers(struct kernel_making *making,
+			     const struct sonde_agent_item *item)
+{
+	uint32_t nr = (uint32_t)__builtin_popcountll(item->mask);
+	int rc = add_source_item(making, SONDE_SOURCE_PROBE_REGISTERS, 8 * nr,
+				 NULL);
+
+	if (!rc)
+		making->probe->items[making->probe->nr_items - 1].mask =
+			item->mask;
+	return rc;
+}
+
+static int add_plan_item(struct kernel_making *making,
+			 const struct sonde_agent_item *item)
+{
+	switch ((enum sonde_agent_item_kind)item->kind) {
+	case SONDE_AGENT_ITEM_REGISTERS:
+		return add_all_registers(making, item);
+	case SONDE_AGENT_ITEM_MEMORY:
+		return add_place_item(making, item);
+	case SONDE_AGENT_ITEM_PROGRAM:
+		return add_each_read(making, item);
+	case SONDE_AGENT_ITEM_STRING:
+		making->bytes += sizeof(uint64_t);
+		return add_source_item(making, SONDE_SOURCE_PROBE_TEXT,
+				       item->length + 1u,
+				       take_program(making, item));
+	case SONDE_AGENT_ITEM_VALUE:
+		return add_source_item(making, SONDE_SOURCE_PROBE_NUMBER, 8,
+				       take_program(making, item));
+	case SONDE_AGENT_ITEM_ADDRESSES:
+		making->probe->tells_addresses = true;
+		return 0;
+	case SONDE_AGENT_ITEM_VARIABLE:
+	case SONDE_AGENT_ITEM_RUN:
+		return kernel_point_refuse(making,
+					   "there are no trace state variables "
+					   "in the kernel");
+	case SONDE_AGENT_ITEM_BLOCKS:
+		break;
+	}
+	return kernel_point_refuse(making,
+				   "what it collects has no fixed size, or is "
+				   "too large for a probe in the kernel; "
+				   "collect parts of it");
+}
+
+static int check_point(const struct kernel_making *making)
+{
+	if (making->point->steps)
+		return kernel_point_refuse(
+			making, "the kernel can't be stepped through "
+				"(while-stepping)");
+	if (making->point->type == SONDE_PROBE_STATIC ||
+	    making->plan.hit.has_static_data)
+		return kernel_point_refuse(making,
+					   "static tracepoints of the kernel "
+					   "can't be had by strace: use sonde "
+					   "record -k NAME");
+	return 0;
+}
+
+static int fill_probe(struct kernel_making *making)
+{
+	struct sonde_source_probe *probe = making->probe;
+	const char *place = sonde_probe_point_source(making->point, "at");
+	int rc = check_point(making);
+
+	for (size_t i = 0; !rc && i < making->plan.hit.nr_items; i++)
+		rc = add_plan_item(making, &making->plan.hit.items[i]);
+	if (rc)
+		return rc;
+	if (making->bytes + SONDE_PROBE_UNREAD_BYTES > SONDE_SOURCE_PROBE_BYTES)
+		return kernel_point_refuse(making,
+					   "more is collected than a probe in "
+					   "the kernel has room for (1020 "
+					   "bytes)");
+	probe->address = making->point->address;
+	probe->passes = making->point->passes;
+	probe->tells_unread = true;
+	probe->function = strdup(place ? place : "the tracepoint");
+	probe->name = strdup(sonde_probe_plan_name(&making->plan.hit));
+	probe->condition = making->plan.condition;
+	probe->desc = making->plan.hit.desc;
+	making->plan.condition = NULL;
+	making->plan.hit.desc = NULL;
+	return probe->function && probe->name ? 0 : -ENOMEM;
+}
+
+int sonde_probe_kernel_point(const struct sonde_probe_point *point,
+			     const struct sonde_probe_points *points,
+			     char *error, size_t error_size,
+			     struct sonde_source_probe *ret_probe,
+			     uint64_t *ret_frame_bytes)
+{
+	struct kernel_making making = {
+		.point = point,
+		.probe = ret_probe,
+		.error = error,
+		.error_size = error_size,
+	};
+	int rc;
+
+	*ret_probe = (struct sonde_source_probe){ 0 };
+	if (!sonde_probe_point_is_kernels(point))
+		return kernel_point_refuse(&making,
+					   "its address is no address of the "
+					   "kernel: give GDB the kernel's "
+					   "symbols, moved to where it is "
+					   "(sonde gdb --kernel does)");
+	rc = sonde_probe_plan_make(point, points, error, error_size,
+				   &making.plan);
+	if (rc)
+		return rc;
+	*ret_frame_bytes = sonde_probe_plan_frame_bytes(&making.plan.hit);
+	rc = fill_probe(&making);
+	sonde_probe_plan_free(&making.plan);
+	return rc;
+}
+
+void sonde_probe_kernel_point_fini(struct sonde_source_probe *probe)
+{
+	for (uint32_t i = 0; i < probe->nr_items; i++)
+		sonde_program_free(probe->items[i].program);
+	sonde_program_free(probe->condition);
+	free((void *)(uintptr_t)probe->function);
+	free((void *)(uintptr_t)probe->name);
+	free((void *)(uintptr_t)probe->desc);
+	*probe = (struct sonde_source_probe){ 0 };
+}

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * kernel_point.h - a tracepoint of GDB's in the kernel, as the sources take it
+ * (source/probes.h): its plan (plan.h), in other words.
+ *
+ * What the kernel's programs can't do is refused with the reason: trace state
+ * variables, while-stepping, $_sdata, and what has no fixed size.
+ */
+#ifndef PROBE_KERNEL_POINT_H
+#define PROBE_KERNEL_POINT_H
+
+#include "probe/points.h"
+#include "source/probes.h"
+
+/* 0; -EINVAL with *error of one line, -ENOMEM. *ret_probe is for
+ * sonde_probe_kernel_point_fini(), also if it fails. *ret_frame_bytes: what a
+ * hit takes in GDB's format. */
+int sonde_probe_kernel_point(const struct sonde_probe_point *point,
+			     const struct sonde_probe_points *points,
+			     char *error, size_t error_size,
+			     struct sonde_source_probe *ret_probe,
+			     uint64_t *ret_frame_bytes);
+void sonde_probe_kernel_point_fini(struct sonde_source_probe *probe);
+
+#endif /* PROBE_KERNEL_POINT_H */

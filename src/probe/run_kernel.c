@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * run_kernel.c - a run that traces the running kernel (run_parts.h): the probes
+ * are the recorder's own source of kernel events, as `sonde probe --kernel` has
+ * it record them (source/probes.h).
+ *
+ * They hang on the recorder's descriptors: whatever ends it takes them out. So
+ * all of them go in when the run starts, and none later. What the recorder
+ * counts, and which probes are switched off, is in memory shared with it; it
+ * looks at its part at least ten times in a second.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <time.h>
+
+#include "base/port.h"
+#include "base/time.h"
+#include "probe/kernel_point.h"
+#include "probe/run_parts.h"
+#include "session/kin.h"
+#include "session/options.h"
+#include "session/recorder.h"
+#include "session/summary.h"
+
+/* How long the recorder may take to switch a probe on or off. */
+#define SWITCH_MAX_NS  5000000000ll
+#define SWITCH_LOOK_NS 1000000
+
+struct kernel_run {
+	struct sonde_probe_run run; /* first */
+	struct sonde_source_probe *probes;
+	struct sonde_source_probe_live *live; /* shared; one for each */
+	uint32_t *numbers;                    /* of the tracepoints */
+	uint64_t *frame_bytes;
+	uint32_t nr;
+};
+
+static struct kernel_run *of_kernel(struct sonde_probe_run *run)
+{
+	return (struct kernel_run *)run;
+}
+
+static size_t live_bytes(uint32_t nr)
+{
+	return (nr + 1) * sizeof(struct sonde_source_probe_live);
+}
+
+static void forget_probes(struct kernel_run *run)
+{
+	for (uint32_t i = 0; run->probes && i < run->nr; i++)
+		sonde_probe_kernel_point_fini(&run->probes[i]);
+	if (run->live) /* ours, so it can't fail */
+		(void)munmap(run->live, live_bytes(run->nr));
+	free(run->probes);
+	free(run->numbers);
+	free(run->frame_bytes);
+	run->probes = NULL;
+	run->live = NULL;
+	run->numbers = NULL;
+	run->frame_bytes = NULL;
+	run->nr = 0;
+}
+
+/* ---- the recorder's configuration ---- */
+
+static int make_probe_room(struct kernel_run *run, uint32_t nr)
+{
+	void *live;
+
+	forget_probes(run);
+	live = mmap(NULL, live_bytes(nr), PROT_READ | PROT_WRITE,
+		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (live == MAP_FAILED)
+		return -ENOMEM;
+	run->live = live;
+	run->nr = nr;
+	run->probes = calloc(nr + 1, sizeof(*run->probes));
+	run->numbers = calloc(nr + 1, sizeof(*run->numbers));
+	run->frame_bytes = calloc(nr + 1, sizeof(*run->frame_bytes));
+	return run->probes && run->numbers && run->frame_bytes ? 0 : -ENOMEM;
+}
+
+static int make_probe(struct kernel_run *run,
+		      const struct sonde_probe_points *points, uint32_t i)
+{
+	const struct sonde_probe_point *point = &points->list[i];
+	struct sonde_source_probe *probe = &run->probes[i];
+	int rc = sonde_probe_kernel_point(point, points, run->run.error,
+					  sizeof(run->run.error), probe,
+					  &run->frame_bytes[i]);
+
+	if (rc)
+		return rc;
+	run->numbers[i] = point->number;
+	run->live[i].wants_off = !point->enabled;
+	probe->live = &run->live[i];
+	return 0;
+}
+
+/* As `sonde probe --kernel -a` does: rules, of which there are none. */
+static void configure_kernel(struct kernel_run *run)
+{
+	static struct sonde_source_rules none;
+	struct sonde_session_kernel_config *kernel = &run->run.session.kernel;
+
+	kernel->rules = &none;
+	kernel->whole_machine = true;
+	kernel->memory_bytes =
+		SONDE_SOURCE_MEMORY_PER_CPU * sonde_nr_online_cpus();
+	kernel->probes = run->probes;
+	kernel->nr_probes = run->nr;
+}
+
+static int kernel_prepare(struct sonde_probe_run *base,
+			  const struct sonde_probe_points *points)
+{
+	struct kernel_run *run = of_kernel(base);
+	int rc = make_probe_room(run, (uint32_t)points->nr);
+
+	if (rc)
+		return sonde_probe_run_fail(base, rc, "tracepoints");
+	for (uint32_t i = 0; !rc && i < run->nr; i++)
+		rc = make_probe(run, points, i);
+	configure_kernel(run);
+	return rc;
+}
+
+/* ---- life ---- */
+
+/* It answers when all probes are in. */
+static int start_kernel_recorder(struct sonde_probe_run *base)
+{
+	const struct sonde_recorder_go go = { .program = 0 };
+	struct sonde_recorder_ready ready;
+	char text[SONDE_SOURCE_TEXT];
+
+	if (send(base->child.control_fd, &go, sizeof(go), MSG_NOSIGNAL) < 0 ||
+	    sonde_child_receive(&base->child, &ready, sizeof(ready)) !=
+		    (ssize_t)sizeof(ready))
+		return sonde_probe_run_fail(base, -ECHILD, "the recorder");
+	if (!ready.error)
+		return 0;
+	(void)sonde_child_explain(&ready, text, sizeof(text));
+	(void)snprintf(base->error, sizeof(base->error), "%.399s", text);
+	return ready.error;
+}
+
+static int kernel_begin(struct sonde_probe_run *base,
+			struct sonde_probe_points *points)
+{
+	int rc = sonde_probe_output_points(&base->output, points);
+
+	if (rc)
+		return sonde_probe_run_fail(base, rc, "writing gdb/points");
+	rc = start_kernel_recorder(base);
+	for (uint32_t i = 0; !rc && i < of_kernel(base)->nr; i++)
+		points->list[i].probe = i;
+	return rc;
+}
+
+/* The recorder takes them out, and is told to end next. */
+static void kernel_end(struct sonde_probe_run *base)
+{
+	(void)base;
+}
+
+/* Conditions that met bad pointers, and the like. */
+static void kernel_ended(struct sonde_probe_run *base,
+			 const struct sonde_summary *summary)
+{
+	(void)base;
+	for (uint32_t i = 0;
+	     summary && i < summary->nr_notes && i < SONDE_NOTES_MAX; i++)
+		(void)fprintf(stderr, "sonde: %.*s\n", SONDE_NOTE_SIZE - 1,
+			      summary->notes[i]);
+}
+
+static int kernel_add(struct sonde_probe_run *base,
+		      struct sonde_probe_points *points,
+		      struct sonde_probe_point *point)
+{
+	(void)points;
+	(void)point;
+	(void)snprintf(base->error, sizeof(base->error),
+		       "tracepoints in the kernel go in by tstart: tstop, then "
+		       "tstart again");
+	return -EOPNOTSUPP;
+}
+
+/* When it returns 0, the recorder has done it. */
+static int kernel_switch(struct kernel_run *run, uint32_t i, bool off)
+{
+	static const struct timespec pause = { .tv_nsec = SWITCH_LOOK_NS };
+	struct sonde_source_probe_live *live = &run->live[i];
+	uint64_t begin = sonde_monotonic_ns();
+
+	sonde_store_relaxed(&live->wants_off, off);
+	while (!sonde_load_relaxed(&live->is_off) != !off) {
+		if (sonde_monotonic_ns() - begin > SWITCH_MAX_NS)
+			return -ETIMEDOUT;
+		(void)nanosleep(&pause, NULL);
+	}
+	return 0;
+}
+
+static void kernel_remove(struct sonde_probe_run *base, uint32_t probe)
+{
+	struct kernel_run *run = of_kernel(base);
+
+	if (probe < run->nr)
+		(void)kernel_switch(run, probe, true);
+}
+
+static int kernel_enable(struct sonde_probe_run *base,
+			 const struct sonde_probe_point *point)
+{
+	struct kernel_run *run = of_kernel(base);
+
+	return point->probe < run->nr ?
+		       kernel_switch(run, point->probe, !point->enabled) :
+		       -ENOENT;
+}
+
+static void kernel_count(struct sonde_probe_run *base,
+			 struct sonde_probe_points *points)
+{
+	struct kernel_run *run = of_kernel(base);
+
+	for (uint32_t i = 0; i < run->nr; i++) {
+		uint64_t hits = sonde_load_relaxed(&run->live[i].hits);
+
+		sonde_probe_run_tally(base, points,
+				      &(struct sonde_probe_tally){
+					      run->numbers[i],
+					      run->probes[i].address, hits,
+					      hits * run->frame_bytes[i] });
+	}
+}
+
+static bool kernel_has_ended(struct sonde_probe_run *base,
+			     enum sonde_probe_reason *ret_why,
+			     const char **ret_text)
+{
+	struct kernel_run *run = of_kernel(base);
+
+	for (uint32_t i = 0; i < run->nr; i++) {
+		uint64_t passes = run->probes[i].passes;
+
+		if (!passes || sonde_load_relaxed(&run->live[i].hits) < passes)
+			continue;
+		base->status.stop_point = run->numbers[i];
+		*ret_why = SONDE_PROBE_STOP_PASSES;
+		*ret_text = "";
+		return true;
+	}
+	return false;
+}
+
+static int64_t kernel_variable(const struct sonde_probe_run *base,
+			       uint32_t number)
+{
+	(void)base;
+	(void)number;
+	return 0;
+}
+
+static void kernel_run_free(struct sonde_probe_run *base)
+{
+	forget_probes(of_kernel(base));
+	free(base);
+}
+
+static const struct sonde_probe_run_side kernel_side = {
+	.prepare = kernel_prepare,
+	.begin = kernel_begin,
+	.end = kernel_end,
+	.ended = kernel_ended,
+	.add = kernel_add,
+	.remove = kernel_remove,
+	.enable = kernel_enable,
+	.count = kernel_count,
+	.has_ended = kernel_has_ended,
+	.variable = kernel_variable,
+	.free = kernel_run_free,
+};
+
+int sonde_probe_run_new_kernel(struct sonde_probe_run **ret_run)
+{
+	struct kernel_run *run = calloc(1, sizeof(*run));
+
+	if (!run)
+		return -ENOMEM;
+	sonde_probe_run_init(&run->run, &kernel_side);
+	*ret_run = &run->run;
+	return 0;
+}
