@@ -33,12 +33,16 @@ extern const struct sonde_command sonde_command_record, sonde_command_list,
 extern const struct sonde_command sonde_command_ship, sonde_command_collect,
 	sonde_command_sync;
 
-/* Becomes GDB, connected to a PID or a trace by `sonde gdbserver -o output`
- * (NULL: none kept); with arguments before and after the connection is made
+/* Becomes GDB, connected to a PID, a trace, or (`what` NULL) the kernel by `sonde
+ * gdbserver -o output` (NULL: none kept); with arguments before and after the connection is made
  * (`before` may be NULL); `adds`: to the
  * tracepoints that are there. An exit status if that fails. */
 int sonde_gdb_exec(const char *output, const char *what, bool adds,
 		   const char *const *before, char *const *after);
+
+/* The command by which GDB reads the kernel's symbols (NULL: they are found),
+ * moved to where it is. 0, or an exit status: said why. */
+int sonde_gdb_kernel_symbols(const char *given, char *command, size_t size);
 
 /* Whether probes can be put into a process; 0, or an exit status: said why. */
 int sonde_gdb_check_process(pid_t pid);

@@ -24,9 +24,11 @@
 static const char usage[] =
 	"sonde gdb PID [GDB'S ARGUMENTS]\n"
 	"sonde gdb TRACE [GDB'S ARGUMENTS]\n"
+	"sonde gdb --kernel [--symbols VMLINUX] [-- GDB'S ARGUMENTS]\n"
 	"\n"
 	"Starts GDB, connected to a process that runs on (it is never\n"
-	"stopped), or to a recorded trace. Then, for instance:\n"
+	"stopped), to the running kernel, which isn't either, or to a recorded\n"
+	"trace. Then, for instance:\n"
 	"\n"
 	"  (gdb) trace foo.c:123 if 2*a+3*b > 0 && p->next->key == 7\n"
 	"  (gdb) actions\n"
@@ -37,10 +39,19 @@ static const char usage[] =
 	"  (gdb) tfind\n"
 	"  (gdb) tdump\n";
 
+enum {
+	OPTION_KERNEL = 256,
+	OPTION_SYMBOLS
+};
+
 /* clang-format off */
 static const struct sonde_option options[] = {
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
 	  "keep the traces of tstart: DIR, DIR.1, ..." },
+	{ "kernel", OPTION_KERNEL, NULL, NULL, "the running kernel" },
+	{ "symbols", OPTION_SYMBOLS, "VMLINUX", SONDE_VALUE_FILE,
+	  "its symbols and types (default: where its package with debugging "
+	  "information has them)" },
 	{ 0 }
 };
 /* clang-format on */
@@ -79,14 +90,17 @@ static void put_target(FILE *to, const char *self, const char *output,
 	(void)fputs("target remote | ", to);
 	quote(to, self);
 	(void)fprintf(to, " gdbserver %s %s",
-		      is_number(what) ? "--attach" : "--trace",
+		      !what           ? "--kernel" :
+		      is_number(what) ? "--attach" :
+					"--trace",
 		      adds ? "--add " : "");
 	if (output) {
 		(void)fputs("-o ", to);
 		quote(to, output);
 	}
 	(void)fputs(" - ", to);
-	quote(to, what);
+	if (what)
+		quote(to, what);
 }
 
 /* "target remote | sonde gdbserver --attach -o DIR - PID", for free(); NULL. */
@@ -195,11 +209,27 @@ static int check_trace(const char *path)
 	return 0;
 }
 
+static int connect_kernel(const char *output, const char *symbols,
+			  char *const *after)
+{
+	char command[PATH_MAX + 64];
+	const char *const before[] = { "-ex", command, NULL };
+	int status =
+		sonde_gdb_kernel_symbols(symbols, command, sizeof(command));
+
+	return status ? status :
+			sonde_gdb_exec(output, NULL, false, before, after);
+}
+
 static int run(int argc, char **argv)
 {
 	const char *output = NULL;
+	const char *symbols = NULL;
+	bool kernel = false;
 	const struct sonde_option_place places[] = {
 		{ 'o', .value = &output },
+		{ OPTION_KERNEL, .flag = &kernel },
+		{ OPTION_SYMBOLS, .value = &symbols },
 		{ 0 },
 	};
 	const char *what;
@@ -207,9 +237,16 @@ static int run(int argc, char **argv)
 
 	if (status >= 0)
 		return status;
+	if (kernel)
+		return connect_kernel(output, symbols, argv + optind);
+	if (symbols) {
+		sonde_complain("gdb: --symbols goes with --kernel");
+		return SONDE_EXIT_USAGE;
+	}
 	if (optind >= argc) {
-		sonde_complain("gdb: a PID or a TRACE comes first; see 'sonde "
-			       "gdb --help'");
+		sonde_complain(
+			"gdb: a PID or a TRACE comes first, or --kernel; see 'sonde "
+			"gdb --help'");
 		return SONDE_EXIT_USAGE;
 	}
 	what = argv[optind];
@@ -222,7 +259,7 @@ static int run(int argc, char **argv)
 const struct sonde_command sonde_command_gdb = {
 	.name = "gdb",
 	.run = run,
-	.brief = "PID|TRACE",
+	.brief = "PID|TRACE|--kernel",
 	.does = "tracepoints from GDB",
 	.usage = usage,
 	.options = options,

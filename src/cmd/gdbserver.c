@@ -25,6 +25,7 @@
 #include "cmd/gdb_socket.h"
 #include "cmd/options.h"
 #include "gdb/facade.h"
+#include "gdb/kernel.h"
 #include "gdb/proxy.h"
 #include "gdb/recorded.h"
 #include "gdb/server.h"
@@ -32,6 +33,7 @@
 static const char usage[] =
 	"sonde gdbserver [options] COMM PROGRAM [ARGS]\n"
 	"sonde gdbserver [options] --attach COMM PID\n"
+	"sonde gdbserver [options] --kernel COMM\n"
 	"sonde gdbserver [options] --multi COMM\n"
 	"sonde gdbserver --trace COMM TRACE\n"
 	"\n"
@@ -46,7 +48,7 @@ static const char usage[] =
 #define LAUNCHED_BUFFER_BYTES (5ull << 20)
 
 struct options {
-	bool attach, multi, once, trace, debug, add;
+	bool attach, kernel, multi, once, trace, debug, add;
 	const char *output, *where;
 	uint64_t buffer_bytes;
 	char *const *words; /* what follows COMM */
@@ -54,6 +56,7 @@ struct options {
 
 enum {
 	OPTION_ATTACH = 256,
+	OPTION_KERNEL,
 	OPTION_MULTI,
 	OPTION_ONCE,
 	OPTION_TRACE,
@@ -69,6 +72,9 @@ static const struct sonde_option option_table[] = {
 	{ "attach", OPTION_ATTACH, NULL, NULL,
 	  "a process that runs; it is never stopped, and can be traced, not "
 	  "stepped" },
+	{ "kernel", OPTION_KERNEL, NULL, NULL,
+	  "the running kernel, which is never stopped: memory, and tracepoints "
+	  "that go in at tstart" },
 	{ "multi", OPTION_MULTI, NULL, NULL,
 	  "no program yet: target extended-remote" },
 	{ "once", OPTION_ONCE, NULL, NULL, "end after the first connection" },
@@ -113,10 +119,15 @@ static int gdbserver_parse_words(int argc, char **argv, struct options *options)
 		optind++;
 	}
 	options->words = argv + optind;
-	if (options->attach && options->trace)
+	if (options->attach + options->trace + options->kernel > 1)
 		return gdbserver_complain_usage(
-			"gdbserver: --attach or --trace, not "
-			"both");
+			"gdbserver: one of --attach, --kernel and --trace");
+	if (options->kernel)
+		return optind == argc ?
+			       -1 :
+			       gdbserver_complain_usage(
+				       "gdbserver --kernel: nothing follows "
+				       "COMM");
 	if ((options->attach || options->trace) && argc - optind != 1)
 		return gdbserver_complain_usage(
 			options->attach ? "gdbserver --attach: one PID" :
@@ -132,6 +143,7 @@ static int parse(int argc, char **argv, struct options *options)
 	bool version = false;
 	const struct sonde_option_place places[] = {
 		{ OPTION_ATTACH, .flag = &options->attach },
+		{ OPTION_KERNEL, .flag = &options->kernel },
 		{ OPTION_MULTI, .flag = &options->multi },
 		{ OPTION_ONCE, .flag = &options->once },
 		{ OPTION_TRACE, .flag = &options->trace },
@@ -236,7 +248,8 @@ static bool goes_on(const struct options *options,
 	if (end != SONDE_GDB_END_DETACHED || options->once)
 		return false;
 	/* What GDB has launched, and not let go, stays for the next one. */
-	return !options->attach || sonde_gdb_server_is_running(server);
+	return !(options->attach || options->kernel) ||
+	       sonde_gdb_server_is_running(server);
 }
 
 /* Connection after connection, until there is no reason for another. */
@@ -356,6 +369,22 @@ make_server(const struct options *options,
 
 /* ---- what is served ---- */
 
+static int serve_attached(const struct options *options,
+			  struct sonde_gdb_server *server, struct doors *doors,
+			  bool is_quiet)
+{
+	int status = 0;
+
+	if (is_quiet) {
+		(void)signal(SIGPIPE, SIG_IGN);
+		serve_doors(options, server, doors, true);
+	} else {
+		status = serve(options, server, doors);
+	}
+	sonde_gdb_server_free(server);
+	return status;
+}
+
 static int serve_process(const struct options *options, pid_t pid,
 			 struct doors *doors, bool is_quiet)
 {
@@ -365,7 +394,6 @@ static int serve_process(const struct options *options, pid_t pid,
 	struct sonde_gdb_facade *facade = NULL;
 	struct sonde_gdb_server *server;
 	char error[256] = "";
-	int status = 0;
 
 	if (sonde_gdb_facade_new(pid, error, sizeof(error), &facade)) {
 		sonde_complain("%s", error);
@@ -377,15 +405,49 @@ static int serve_process(const struct options *options, pid_t pid,
 	if (!server)
 		return EXIT_FAILED;
 	sonde_gdb_facade_serve(facade, server);
-	if (is_quiet) {
-		(void)signal(SIGPIPE, SIG_IGN);
-		serve_doors(options, server, doors, true);
-	} else {
+	if (!is_quiet)
 		(void)fprintf(stderr, "Attached; pid = %d\n", pid);
-		status = serve(options, server, doors);
-	}
-	sonde_gdb_server_free(server);
-	return status;
+	return serve_attached(options, server, doors, is_quiet);
+}
+
+static int serve_kernel(const struct options *options, struct doors *doors,
+			bool is_quiet)
+{
+	struct sonde_gdb_server_config config = {
+		.ops = &sonde_gdb_kernel_ops
+	};
+	struct sonde_gdb_kernel *kernel = NULL;
+	struct sonde_gdb_server *server;
+	char error[256] = "";
+	int rc = sonde_gdb_kernel_new(error, sizeof(error), &kernel);
+
+	if (*error)
+		sonde_complain("%s", error);
+	if (rc)
+		return EXIT_FAILED;
+	config.target = kernel;
+	config.stop_fd = gdbserver_take_signals();
+	server = make_server(options, &config);
+	if (!server)
+		return EXIT_FAILED;
+	sonde_gdb_kernel_serve(kernel, server);
+	return serve_attached(options, server, doors, is_quiet);
+}
+
+/* The kernel has no process's number. */
+static int serve_what(const struct options *options, pid_t pid,
+		      struct doors *doors, bool is_quiet)
+{
+	return pid ? serve_process(options, pid, doors, is_quiet) :
+		     serve_kernel(options, doors, is_quiet);
+}
+
+static const char *name_what(pid_t pid, char to[32])
+{
+	if (!pid)
+		return "the kernel";
+	(void)snprintf(to, 32, "process %d", pid);
+	return to;
 }
 
 /* In a process of its own that lives as long as it is needed. */
@@ -403,7 +465,7 @@ static void become_server(const struct options *options, pid_t pid,
 		(void)dup2(fd, STDOUT_FILENO);
 		(void)close(fd);
 	}
-	fd = serve_process(options, pid, doors, true);
+	fd = serve_what(options, pid, doors, true);
 	sonde_gdb_socket_release(pid);
 	_exit(fd);
 }
@@ -427,6 +489,7 @@ static bool say_add(int fd)
 static int attach_by_relay(const struct options *options, pid_t pid,
 			   struct doors *doors)
 {
+	char name[32];
 	int fd;
 
 	if (doors->nr > 0) {
@@ -435,14 +498,14 @@ static int attach_by_relay(const struct options *options, pid_t pid,
 	}
 	fd = sonde_gdb_socket_reach(pid);
 	if (fd < 0) {
-		sonde_complain("process %d: its server can't be reached (%s)",
-			       pid, strerrordesc_np(-fd));
+		sonde_complain("%s: its server can't be reached (%s)",
+			       name_what(pid, name), strerrordesc_np(-fd));
 		return EXIT_FAILED;
 	}
 	(void)signal(SIGPIPE, SIG_IGN);
 	if (options->add && !say_add(fd)) {
-		sonde_complain("process %d: its server takes no tracepoints",
-			       pid);
+		sonde_complain("%s: its server takes no tracepoints",
+			       name_what(pid, name));
 		(void)close(fd);
 		return EXIT_FAILED;
 	}
@@ -451,13 +514,49 @@ static int attach_by_relay(const struct options *options, pid_t pid,
 	return 0;
 }
 
-static int attach(const struct options *options)
+/* Nobody else serves it, or who comes is led there. -1, or an exit status. */
+static int claim_server(pid_t pid, bool by_stdio, struct doors *doors)
+{
+	int fd = sonde_gdb_socket_claim(pid);
+	char name[32];
+
+	if (fd == -EADDRINUSE && !by_stdio) {
+		sonde_complain("%s has a server already; connect by 'target "
+			       "remote | sonde gdbserver %s'",
+			       name_what(pid, name),
+			       pid ? "--attach - PID" : "--kernel -");
+		return EXIT_FAILED;
+	}
+	if (fd < 0 && fd != -EADDRINUSE) {
+		sonde_complain("%s: its socket can't be made (%s)",
+			       name_what(pid, name), strerrordesc_np(-fd));
+		return EXIT_FAILED;
+	}
+	if (fd >= 0)
+		doors_add(doors, fd);
+	return -1;
+}
+
+static int attach(const struct options *options, pid_t pid)
 {
 	struct doors doors = { 0 };
 	bool by_stdio = is_stdio(options->where);
+	int status = claim_server(pid, by_stdio, &doors);
+
+	if (status >= 0)
+		return status;
+	status = by_stdio ? attach_by_relay(options, pid, &doors) :
+			    serve_what(options, pid, &doors, false);
+	if (!by_stdio)
+		sonde_gdb_socket_release(pid);
+	doors_close(&doors);
+	return status;
+}
+
+static int attach_process(const struct options *options)
+{
 	pid_t pid;
 	int status = gdbserver_parse_pid(options->words[0], &pid);
-	int fd;
 
 	if (status >= 0)
 		return status;
@@ -465,27 +564,18 @@ static int attach(const struct options *options)
 		sonde_complain("there is no process %d", pid);
 		return EXIT_FAILED;
 	}
-	fd = sonde_gdb_socket_claim(pid);
-	if (fd == -EADDRINUSE && !by_stdio) {
-		sonde_complain("process %d has a server already; connect by "
-			       "'target remote | sonde gdbserver --attach - "
-			       "%d'",
-			       pid, pid);
-		return EXIT_FAILED;
-	}
-	if (fd < 0 && fd != -EADDRINUSE) {
-		sonde_complain("the process's socket can't be made (%s)",
-			       strerrordesc_np(-fd));
-		return EXIT_FAILED;
-	}
-	if (fd >= 0)
-		doors_add(&doors, fd);
-	status = by_stdio ? attach_by_relay(options, pid, &doors) :
-			    serve_process(options, pid, &doors, false);
-	if (!by_stdio)
-		sonde_gdb_socket_release(pid);
-	doors_close(&doors);
-	return status;
+	return attach(options, pid);
+}
+
+static int attach_kernel(const struct options *options)
+{
+	char error[256];
+	uint64_t text;
+
+	if (!sonde_gdb_kernel_text(&text, error, sizeof(error)))
+		return attach(options, 0);
+	sonde_complain("%s", error);
+	return EXIT_FAILED;
 }
 
 /* A program of its own, under gdbserver; or, with --multi, what GDB asks for.
@@ -565,7 +655,9 @@ static int run(int argc, char **argv)
 	if (status >= 0)
 		return status;
 	if (options.attach)
-		return attach(&options);
+		return attach_process(&options);
+	if (options.kernel)
+		return attach_kernel(&options);
 	if (!options.trace)
 		return serve_program(&options);
 	return serve_trace(&options);
@@ -574,7 +666,7 @@ static int run(int argc, char **argv)
 const struct sonde_command sonde_command_gdbserver = {
 	.name = "gdbserver",
 	.run = run,
-	.brief = "COMM PROGRAM|--attach",
+	.brief = "COMM PROGRAM|--attach|--kernel",
 	.does = "the server it connects to",
 	.usage = usage,
 	.options = option_table,

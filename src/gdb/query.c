@@ -20,10 +20,15 @@ void sonde_gdb_answer_supported(struct sonde_gdb_server *server,
 	sonde_gdb_reply_text(
 		reply,
 		";QStartNoAckMode+;qXfer:features:read+;ConditionalTracepoints+;TracepointSource+"
-		";StaticTracepoints+;FastTracepoints+;InstallInTrace+"
+		";FastTracepoints+"
 		";EnableDisableTracepoints+;DisconnectedTracing+;tracenz+"
 		";QTBuffer:size+;qXfer:statictrace:read+"
 		";qXfer:traceframe-info:read+");
+	/* The kernel has none of the former by GDB, and all of its tracepoints
+	 * go in at the start. */
+	if (server->config.ops->process)
+		sonde_gdb_reply_text(reply,
+				     ";StaticTracepoints+;InstallInTrace+");
 	server->config.ops->features(server->config.target, reply);
 }
 

@@ -337,12 +337,14 @@ int sonde_gdb_recorded_new(const char *directory,
 
 	if (!recorded)
 		return -ENOMEM;
+	*ret_recorded = recorded;
+	if (!directory)
+		return 0;
 	/* What isn't there is not told of: symbols as the files have them. */
 	(void)sonde_probe_image_load(directory, "auxv", &recorded->auxv);
 	(void)sonde_probe_image_load(directory, "exe", &recorded->exe);
 	(void)sonde_probe_image_load(directory, "libraries",
 				     &recorded->libraries);
-	*ret_recorded = recorded;
 	return 0;
 }
 

@@ -13,7 +13,7 @@ struct sonde_gdb_recorded;
 
 extern const struct sonde_gdb_target_ops sonde_gdb_recorded_ops;
 
-/* 0, -ENOMEM. */
+/* 0, -ENOMEM. `directory` NULL: nothing is known of any program. */
 int sonde_gdb_recorded_new(const char *directory,
 			   struct sonde_gdb_recorded **ret_recorded);
 /* To be called once the server is there. */

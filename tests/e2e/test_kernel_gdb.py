@@ -1,0 +1,352 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_kernel_gdb.py - a stock GDB on the running kernel: symbols that are moved
+to where it is, memory, tracepoints in it with conditions, their frames; and words
+for what can't be.
+
+The symbols are of a vmlinux that is made here: one function, at the place where
+the kernel's symbols say it is, with the types that GDB compiles conditions and
+collects expressions by. What a program reads, between tstart and tstop, is the
+witness of counts and values."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+
+from sonde import SONDE, Skip, check, install, run, scratch
+from harness import check_equal, main, test
+from kernel import (LIMIT_S, KernelTrace, bpf_exists, bpf_objects,
+                    descendants, gone, is_sonde, need, wait_for)
+
+PMU = pathlib.Path("/sys/bus/event_source/devices/kprobe/type")
+KCORE = pathlib.Path("/proc/kcore")
+BASE = 0xffffffff81000000  # what a vmlinux is linked for
+FIRST, NR = 70_000, 100  # sizes that nobody else reads in
+OURS = f"count >= {FIRST} && count < {FIRST + NR}"
+READER = f"""
+import os, sys
+f = os.open(sys.argv[1], os.O_RDONLY)
+for i in range({NR}):
+    os.read(f, {FIRST} + i)
+"""
+SOURCE = """
+struct file;
+long vfs_read(struct file *file, char *buf, unsigned long count, long *pos);
+long vfs_read(struct file *file, char *buf, unsigned long count, long *pos)
+{
+	return count + *pos;
+}
+"""
+SCRIPT = """
+ENTRY(vfs_read)
+PHDRS {{ text PT_LOAD FLAGS(5); }}
+SECTIONS {{
+	. = {base:#x};
+	.head : {{ QUAD(0) }} :text
+	.text {at:#x} : {{ *(.text) }} :text
+	/DISCARD/ : {{ *(.note*) *(.eh_frame) *(.comment) }}
+}}
+"""
+
+
+def symbols():
+    """Addresses by name; none if the kernel doesn't tell."""
+    found = {}
+    for line in open("/proc/kallsyms"):
+        address, _, name = line.split()[:3]
+        found.setdefault(name, int(address, 16))
+    if not found.get("_text"):
+        raise Skip("the kernel doesn't tell its addresses")
+    return found
+
+
+def vmlinux():
+    names = symbols()
+    place = scratch()
+    at = names["vfs_read"] - names["_text"] + BASE
+    (place / "vmlinux.c").write_text(SOURCE)
+    (place / "script").write_text(SCRIPT.format(base=BASE, at=at))
+    done = run("gcc", "-g", "-O2", "-mcmodel=kernel", "-fno-pic",
+               "-ffreestanding", "-fcf-protection=none", "-nostdlib",
+               "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-T",
+               place / "script", place / "vmlinux.c", "-o", place / "vmlinux")
+    check_equal(done.returncode, 0, done.stderr)
+    return place / "vmlinux"
+
+
+def gdb(*lines, output=None):
+    script = scratch() / "script.gdb"
+    script.write_text("\n".join(["set pagination off", "set confirm off",
+                                 *lines, ""]))
+    out = ["-o", output] if output else []
+    done = run(SONDE, "gdb", "--kernel", "--symbols", vmlinux(), *out, "--",
+               "-nx", "-batch", "-x", script)
+    return done.stdout + done.stderr
+
+
+def reads():
+    """GDB's line that has a program read."""
+    file = scratch() / "file"
+    file.write_bytes(b"x" * 100)
+    reader = scratch() / "reader.py"
+    reader.write_text(READER)
+    return f"shell {sys.executable} {reader} {file}"
+
+
+def dump_all(what, name="value"):
+    return ["tfind start", "while $trace_frame != -1",
+            f'printf "{name} = %ld\\n", (long)({what})', "tfind", "end"]
+
+
+def values(text, name="value"):
+    return [int(v) for v in re.findall(rf"^{name} = (-?\d+)", text, re.M)]
+
+
+def collect(what):
+    return ["actions", f"collect {what}", "end"]
+
+
+def need_kernel():
+    need("bpf")
+    symbols()
+
+
+def kernel_gdb_test(function):
+    def run_it():
+        need_kernel()
+        if not PMU.exists():
+            raise Skip("the kernel has no kprobes (CONFIG_KPROBES)")
+        function()
+    run_it.__name__ = function.__name__
+    run_it.time_limit_s = LIMIT_S
+    test(run_it)
+    return function
+
+
+# ---- hits and frames ----
+
+@kernel_gdb_test
+def frames_have_what_was_collected():
+    where = scratch() / "trace"
+    text = gdb(f"trace *vfs_read if {OURS}",
+               *collect("count, *pos, $rip, $rdx"), "tstart", reads(),
+               "tstop", "tstatus", *dump_all("count"),
+               *dump_all("*pos", "pos"), *dump_all("$rip == (long)&vfs_read",
+                                                   "rip"),
+               output=where)
+    check(f"Collected {NR} trace frame" in text, text)
+    check_equal(values(text), list(range(FIRST, FIRST + NR)), text[-3000:])
+    # The file has 100 bytes.
+    check_equal(values(text, "pos"), [0] + [100] * (NR - 1), text[-3000:])
+    check_equal(values(text, "rip"), [1] * NR, text[-3000:])
+    check_trace(where)
+
+
+def check_trace(where):
+    """The same without GDB, and with another."""
+    hits = KernelTrace(where).events("kgdb:vfs_read")
+    check_equal(len(hits), NR, "hits")
+    for i, hit in enumerate(hits):
+        check_equal(hit["*pos"], 100 if i else 0, hit)
+        check_equal(hit["regs"]["rdx"], FIRST + i, hit)
+        check_equal(hit["unread"], 0, hit)
+    again = run(SONDE, "gdb", where, "-nx", "-batch", "-ex", "tfind 7", "-ex",
+                'printf "value = %ld\\n", $rdx')
+    check_equal(values(again.stdout), [FIRST + 7],
+                again.stdout + again.stderr)
+
+
+@kernel_gdb_test
+def what_cant_be_read_is_unavailable():
+    # The buffer is the program's, not the kernel's.
+    text = gdb(f"trace *vfs_read if count == {FIRST}", *collect("*buf, count"),
+               "tstart", reads(), "tstop", "tfind start", "print count",
+               "print *buf")
+    check(f"$1 = {FIRST}" in text, text)
+    check("<unavailable>" in text or "not available" in text or
+          "Cannot access memory" in text, text)
+
+
+@kernel_gdb_test
+def a_bad_pointer_is_false_and_counted():
+    text = gdb(f"trace *vfs_read if {OURS} && *(long *)count == 5",
+               *collect("count"), "tstart", reads(), "tstop", "tstatus")
+    check("Collected 0 trace frame" in text, text)
+    counted = re.search(r"kgdb:vfs_read: (\d+) times the condition met memory "
+                        "that can't be read", text)
+    check(counted and int(counted[1]) == NR, text)
+
+
+@kernel_gdb_test
+def several_are_at_one_place():
+    text = gdb(f"trace *vfs_read if {OURS} && count % 2 == 0",
+               *collect("count"),
+               f"ftrace *vfs_read if {OURS} && count % 10 == 0",
+               *collect("count, pos"), "tstart", reads(), "tstop", "tstatus",
+               "info tracepoints")
+    check(f"Collected {NR // 2 + NR // 10} trace frame" in text, text)
+    hits = re.findall(r"tracepoint already hit (\d+) time", text)
+    check_equal(sorted(map(int, hits)), [NR // 10, NR // 2], text)
+
+
+@kernel_gdb_test
+def a_passcount_ends_the_run():
+    text = gdb(f"trace *vfs_read if {OURS}", *collect("count"), "passcount 7",
+               "tstart", reads(), "tstatus", *dump_all("count"))
+    check_equal(values(text), list(range(FIRST, FIRST + 7)), text)
+    check("Trace stopped by tracepoint 1" in text, text)
+
+
+@kernel_gdb_test
+def a_disabled_one_records_nothing_until_it_is_enabled():
+    text = gdb(f"trace *vfs_read if {OURS}", *collect("count"), "disable 1",
+               "tstart", reads(), "enable 1", reads(), "disable 1", reads(),
+               "tstop", "tstatus")
+    check(f"Collected {NR} trace frame" in text, text)
+
+
+# ---- nothing stays ----
+
+@kernel_gdb_test
+def a_killed_server_leaves_no_probe():
+    script = scratch() / "stay.gdb"
+    script.write_text("trace *vfs_read if count == 99999\ntstart\n"
+                      "shell sleep 1000\n")
+    front = subprocess.Popen(
+        [SONDE, "gdb", "--kernel", "--symbols", vmlinux(), "--", "-nx",
+         "-batch", "-x", script], stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        start_new_session=True)
+
+    def sondes():
+        # The server has left its parent.
+        return [int(pid.name) for pid in pathlib.Path("/proc").iterdir()
+                if pid.name.isdigit() and is_sonde(pid.name)]
+
+    def objects():
+        check(front.poll() is None, "GDB ended")
+        found = set()
+        for pid in sondes():
+            found |= bpf_objects(pid)
+        return found if any(kind == "link" for kind, _ in found) else None
+
+    held = wait_for(objects, "a link")
+    for pid in sondes():
+        os.kill(pid, signal.SIGKILL)
+    os.killpg(front.pid, signal.SIGKILL)
+    front.wait()
+    wait_for(lambda: not any(bpf_exists(*each) for each in held),
+             "the kernel to drop what they held")
+
+
+# ---- memory ----
+
+@test
+def memory_is_the_kernels():
+    need_kernel()
+    if not KCORE.exists():
+        raise Skip("the kernel has no /proc/kcore")
+    banner = symbols().get("linux_banner")
+    if not banner:
+        raise Skip("the kernel doesn't name its variables")
+    text = gdb(f"x/s {banner:#x}", "x/x 0x10")
+    version = pathlib.Path("/proc/version").read_text().split("(")[0].strip()
+    check(version in text, text)
+    check("Cannot access memory at address 0x10" in text, text)
+    where = "0xffff7fffffffff00"
+    check(f"Cannot access memory at address {where}" in gdb(f"x/x {where}"),
+          "memory that isn't the kernel's is read")
+    check("Cannot access memory" in gdb("set *(int *)&vfs_read = 1"),
+          "the kernel is written to")
+
+
+# ---- what is refused ----
+
+@test
+def the_kernel_is_never_stopped():
+    need_kernel()
+    text = gdb("stepi", "continue")
+    check_equal(text.count("use trace, actions and tstart"), 2, text)
+    text = gdb("break *vfs_read", "continue")
+    check("use trace, actions and tstart" in text, text)
+
+
+@test
+def kernels_without_kprobes_are_told():
+    need_kernel()
+    if PMU.exists():
+        raise Skip("this kernel has kprobes")
+    text = gdb(f"trace *vfs_read if {OURS}", *collect("count"), "tstart")
+    check("CONFIG_KPROBES" in text, text)
+    check(KCORE.exists() or "CONFIG_PROC_KCORE" in text, text)
+
+
+@kernel_gdb_test
+def functions_that_probes_need_are_told():
+    names = symbols()
+    name = next(n for n in ("do_int3", "exc_int3", "asm_exc_int3")
+                if n in names)
+    text = gdb(f"trace *{names[name]:#x}", "tstart")
+    check("lets no probe be there" in text, text)
+
+
+@test
+def what_the_kernels_probes_cant_do_is_told():
+    need_kernel()
+    text = gdb("tvariable $v = 1", "trace *vfs_read", "actions",
+               "teval $v = $v + 1", "end", "tstart")
+    check("trace state variables" in text, text)
+    text = gdb("trace *vfs_read", "actions", "while-stepping 3",
+               "collect $regs", "end", "end", "tstart")
+    check("while-stepping" in text, text)
+    text = gdb("trace *0x401000", "tstart")
+    check("no address of the kernel" in text, text)
+
+
+def refused(*words):
+    done = run(SONDE, "gdb", "--kernel", *words, "--", "-nx", "-batch")
+    check(done.returncode != 0, f"{words} was accepted")
+    return done.stderr
+
+
+@test
+def symbols_of_another_build_are_refused():
+    need_kernel()
+    check("another build" in refused("--symbols", "/bin/ls"), "ls")
+    check("no vmlinux" in refused("--symbols", "/proc/version"), "text")
+    check("No such file" in refused("--symbols", "/nowhere"), "nowhere")
+
+
+@test
+def the_package_with_symbols_is_named():
+    need_kernel()
+    release = os.uname().release
+    if any(pathlib.Path(p).exists() for p in (
+            f"/usr/lib/debug/boot/vmlinux-{release}",
+            f"/usr/lib/debug/lib/modules/{release}/vmlinux",
+            f"/lib/modules/{release}/build/vmlinux",
+            f"/boot/vmlinux-{release}")):
+        raise Skip("the kernel's symbols are there")
+    check(f"linux-image-{release}-dbg" in refused(), "no package is named")
+
+
+@test
+def users_without_rights_are_told():
+    need_kernel()
+    told = subprocess.run(["head", "-1", "/proc/kallsyms"], user=65534,
+                          group=65534, extra_groups=[], capture_output=True,
+                          text=True)
+    if not told.stdout.startswith("0000000000000000"):
+        raise Skip("everybody is told the kernel's addresses")
+    done = subprocess.run([SONDE, "gdbserver", "--kernel", "-"], user=65534,
+                          group=65534, extra_groups=[], capture_output=True,
+                          text=True, stdin=subprocess.DEVNULL)
+    check_equal(done.returncode, 1, done.stderr)
+    check("become root" in done.stderr, done.stderr)
+
+
+install()
+main()
