@@ -53,26 +53,11 @@ struct words {
 	struct sonde_read_expression weight;
 };
 
-static const char *const weighs[] = {
-	[SONDE_ANALYSIS_WEIGH_EVENTS] = "events",
-	[SONDE_ANALYSIS_WEIGH_LIVE] = "live",
-	[SONDE_ANALYSIS_WEIGH_PEAK] = "peak",
-	[SONDE_ANALYSIS_WEIGH_WAITS] = "waits",
-	[SONDE_ANALYSIS_WEIGH_HOLDERS] = "holders",
-};
-
-#define NR_WEIGHS (sizeof(weighs) / sizeof(weighs[0]))
-
-/* Which of them is meant; NR_WEIGHS: none. */
-static size_t weigh_of(const struct words *words)
+/* -1: none is called so. */
+static int weigh_of(const struct words *words)
 {
-	size_t i = 0;
-
-	if (!words->what)
-		return SONDE_ANALYSIS_WEIGH_EVENTS;
-	while (i < NR_WEIGHS && strcmp(words->what, weighs[i]) != 0)
-		i++;
-	return i;
+	return words->what ? sonde_flame_weigh(words->what) :
+			     SONDE_ANALYSIS_WEIGH_EVENTS;
 }
 
 /* 0, or the exit status of wrong usage. */
@@ -83,7 +68,7 @@ static int check_stacks(const struct words *words)
 	if (!words->stacks)
 		wrong = words->weight.text ? "--weight goes with --stacks" :
 					     NULL;
-	else if (weigh_of(words) == NR_WEIGHS)
+	else if (weigh_of(words) < 0)
 		wrong = "--stacks takes events, live, peak, waits or holders";
 	else if (words->pairs.list[SONDE_PAIRS_BEGIN].text || words->per_thread)
 		wrong = "--stacks goes with neither --begin nor --per-thread";
@@ -133,28 +118,20 @@ static int make_pairs(struct sonde_flame *flame, struct sonde_read *read,
 	sonde_pairs_config_done(&config.pairs);
 	if (err != -ENODATA)
 		return err;
-	sonde_complain("flame: nothing in this trace is known to begin and "
-		       "end; say it with --begin and --end");
+	sonde_complain("flame: " SONDE_FLAME_PAIRLESS
+		       "; say it with --begin and --end");
 	return 1;
 }
 
 static int complain_stacks(const struct words *words,
 			   const struct sonde_analysis_args *args, int err)
 {
-	static const char *const lacks[NR_WEIGHS] = {
-		[SONDE_ANALYSIS_WEIGH_EVENTS] =
-			"no event of it weighs anything",
-		[SONDE_ANALYSIS_WEIGH_LIVE] = "no memory is left",
-		[SONDE_ANALYSIS_WEIGH_PEAK] = "no memory was allocated",
-		[SONDE_ANALYSIS_WEIGH_WAITS] = "nothing waited for a lock",
-		[SONDE_ANALYSIS_WEIGH_HOLDERS] =
-			"nothing is known to have waited for a lock's holder",
-	};
-
 	if (args->error[0])
 		sonde_complain("flame: %s", args->error);
 	else if (err == -ENODATA)
-		sonde_complain("flame: %s", lacks[weigh_of(words)]);
+		sonde_complain("flame: %s",
+			       sonde_flame_lack((enum sonde_analysis_weigh)
+							weigh_of(words)));
 	else
 		return err;
 	return 1;
@@ -176,8 +153,7 @@ static int make_stacks(struct sonde_flame *flame, struct sonde_read *read,
 	if (!args.names) {
 		err = -ENOMEM;
 	} else if (!sonde_names_has_stacks(args.names)) {
-		sonde_complain("flame: the trace has no call stacks; they are "
-			       "recorded with --stack");
+		sonde_complain("flame: " SONDE_FLAME_STACKLESS);
 		err = 1;
 	} else {
 		err = sonde_flame_make_stacks(

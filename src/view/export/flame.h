@@ -30,6 +30,10 @@
 #include "view/export/spans.h"
 
 #define SONDE_FLAME_NODES (1u << 20)
+/* What users are told of -ENODATA, and of a trace without names. */
+#define SONDE_FLAME_PAIRLESS "nothing in this trace is known to begin and end"
+#define SONDE_FLAME_STACKLESS \
+	"the trace has no call stacks; they are recorded with --stack"
 
 struct sonde_flame_node {
 	uint32_t parent; /* of the root: itself, 0 */

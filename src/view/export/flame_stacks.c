@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/port.h"
 #include "reader/names/names.h"
 
 struct growing {
@@ -81,6 +82,32 @@ static int grow_stack(void *ctx, const struct sonde_analysis_weight *weight)
 	leaf->self += growing->count ? weight->count : weight->weight;
 	leaf->count += weight->count;
 	return 0;
+}
+
+static const struct {
+	const char *word, *lack;
+} weighs[] = {
+	[SONDE_ANALYSIS_WEIGH_EVENTS] = { "events",
+					  "no event of it weighs anything" },
+	[SONDE_ANALYSIS_WEIGH_LIVE] = { "live", "no memory is left" },
+	[SONDE_ANALYSIS_WEIGH_PEAK] = { "peak", "no memory was allocated" },
+	[SONDE_ANALYSIS_WEIGH_WAITS] = { "waits", "nothing waited for a lock" },
+	[SONDE_ANALYSIS_WEIGH_HOLDERS] = { "holders",
+					   "nothing is known to have waited "
+					   "for a lock's holder" },
+};
+
+int sonde_flame_weigh(const char *word)
+{
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(weighs); i++)
+		if (!strcmp(word, weighs[i].word))
+			return (int)i;
+	return -1;
+}
+
+const char *sonde_flame_lack(enum sonde_analysis_weigh what)
+{
+	return weighs[what].lack;
 }
 
 static enum sonde_cell unit_of(enum sonde_analysis_weigh what, bool count)

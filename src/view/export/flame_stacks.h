@@ -8,6 +8,11 @@
 #include "analysis/reports/stack_weights.h"
 #include "view/export/flame.h"
 
+/* What weighs, by its word: events, live, peak, waits or holders; -1: none of
+ * these. What a trace in which nothing weighs anything lacks. */
+int sonde_flame_weigh(const char *word);
+const char *sonde_flame_lack(enum sonde_analysis_weigh what);
+
 /*
  * The tree of the stacks' weights, the outermost calls first; by `count`, of how
  * many there were. 0, or what sonde_analysis_weigh() says; -ENODATA without
