@@ -614,6 +614,19 @@ def a_thread_that_nobody_saw_run_is_as_busy_as_what_goes_on_in_it():
         check_equal(round(rows["thread", tid]["busy"] * end), busy, f"{tid}")
 
 
+@test
+def the_flame_graph_is_that_of_the_command():
+    trace = Program(45, 300).write()
+    wanted = run(SONDE, "flame", "--title", trace, trace).stdout
+    with view(trace) as server:
+        check_equal(server.raw("api/flame").decode(), wanted, "picture")
+        for of, status, word in (("nonsense", 400, "holders"),
+                                 ("waits", 404, "--stack")):
+            got, why = server.refused("flame", of=of)
+            check_equal(got, status, of)
+            check(word in why["error"], f"{of}: {why}")
+
+
 # ---- the index that is kept ----
 
 def cache():

@@ -171,6 +171,19 @@ real("what a program begins and ends is below its thread, with its name", PROGRA
   check((await page.textContent("#detail")).includes("30"), "how long");
 });
 
+real("the flame graph of a selection is that of sonde flame", PROGRAM, async (page) => {
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 95_000_000 } }));
+  await page.click("#tab-flame");
+  await page.waitForSelector("#flame-picture svg rect");
+  const titles = await page.evaluate(() =>
+    [...document.querySelectorAll("#flame-picture g.f")].map((frame) => frame.getAttribute("data-name")));
+  equal(titles.filter((name) => name?.startsWith("app:")).sort(), ["app:parse", "app:request"], "frames");
+  check((await page.textContent("#flame-picture")).includes("30 ms") ||
+        (await page.textContent("#flame-picture")).includes("30.0"), "how long it parsed");
+  await page.selectOption("#flame-of", "live");
+  await until(page, () => document.querySelector("#flame-note").textContent.includes("--stack"));
+});
+
 real("a server that was killed is told", KERNEL_USER, async (page, server) => {
   server.kill("SIGKILL");
   await page.waitForSelector("#banner:not([hidden])");

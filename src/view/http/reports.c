@@ -28,12 +28,11 @@ static int reports_progress(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
 	return atomic_load(&view->stopping);
 }
 
-/* What the request says of span and filter; the filter is the caller's. */
-static int parse_args(struct sonde_view *view,
-		      const struct sonde_view_request *request,
-		      struct sonde_analysis_args *args,
-		      struct sonde_filter **ret_filter,
-		      struct sonde_view_error *error)
+int sonde_view_request_args(struct sonde_view *view,
+			    const struct sonde_view_request *request,
+			    struct sonde_analysis_args *args,
+			    struct sonde_filter **ret_filter,
+			    struct sonde_view_error *error)
 {
 	struct sonde_view_span span;
 	int err = sonde_view_request_span(view, request, &span, error);
@@ -73,7 +72,7 @@ static int run_named(struct sonde_view *view,
 	if (!analysis)
 		return sonde_view_fail(error, -ENOENT,
 				       "no report is called '%.100s'", name);
-	err = parse_args(view, request, &args, &filter, error);
+	err = sonde_view_request_args(view, request, &args, &filter, error);
 	args.limit = limit;
 	if (!err) {
 		err = sonde_analysis_run(analysis, &args, ret_report);
@@ -272,7 +271,7 @@ static int find_latency(struct sonde_view *view,
 	struct sonde_analysis_args args;
 	struct sonde_filter *filter;
 	struct sonde_join join = { .first = false };
-	int err = parse_args(view, request, &args, &filter, error);
+	int err = sonde_view_request_args(view, request, &args, &filter, error);
 
 	if (!err) {
 		err = sonde_durations_find(&args, config, &join);

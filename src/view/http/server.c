@@ -67,6 +67,7 @@ static const struct {
 	{ "api/arrows", sonde_view_answer_arrows, "application/json" },
 	{ "api/statistics", sonde_view_answer_statistics, "application/json" },
 	{ "api/latency", sonde_view_answer_latency, "application/json" },
+	{ "api/flame", sonde_view_answer_flame, "image/svg+xml" },
 	{ "api/report", sonde_view_answer_report, "application/json" },
 };
 

@@ -60,6 +60,7 @@ sonde_view_answer sonde_view_answer_statistics;
 sonde_view_answer sonde_view_answer_table;
 sonde_view_answer sonde_view_answer_report;
 sonde_view_answer sonde_view_answer_latency;
+sonde_view_answer sonde_view_answer_flame;
 
 /* ---- what answers share ---- */
 
@@ -89,6 +90,15 @@ int sonde_view_request_filter(const struct sonde_view *view,
 			      const char *name,
 			      struct sonde_filter **ret_filter,
 			      struct sonde_view_error *error);
+
+struct sonde_analysis_args;
+/* What reports want to know: span and filter; the filter is the caller's. Gives up
+ * when the server ends. */
+int sonde_view_request_args(struct sonde_view *view,
+			    const struct sonde_view_request *request,
+			    struct sonde_analysis_args *args,
+			    struct sonde_filter **ret_filter,
+			    struct sonde_view_error *error);
 
 /* Which pixels a hole touches; false: none. */
 bool sonde_view_hole_pixels(const struct sonde_view *view,

@@ -3,6 +3,7 @@
 // asking, since an index grows, a trace may grow, and a server may go.
 import { Detail } from "./detail.js";
 import { Events } from "./events.js";
+import { Flame } from "./flame.js";
 import { Hands, KEYS } from "./hands.js";
 import { Latency } from "./latency.js";
 import { Overview } from "./overview.js";
@@ -28,6 +29,7 @@ class Page {
     this.events = new Events(part("events"), this.view, this.server, this.detail);
     this.statistics = new Statistics(part("statistics"), this.view, this.server);
     this.latency = new Latency(part("latency"), this.view, this.server, this.detail);
+    this.flame = new Flame(part("flame"), this.view, this.server);
     this.hands = new Hands(this.timeline, this.view, this.server, this.detail);
     this.trace = null;
     this.words = new Map();
@@ -51,6 +53,7 @@ class Page {
     this.timeline.renew();
     void this.events.load();
     this.statistics.load();
+    this.flame.load();
   }
 
   async run() {

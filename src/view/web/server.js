@@ -18,7 +18,7 @@ export class Server {
     this.gone = false;
   }
 
-  /** @returns {Promise<any>} JSON, or an ArrayBuffer for "frame" */
+  /** @returns {Promise<any>} JSON; an ArrayBuffer of "frame", text of "flame" */
   async ask(path, params = {}, signal = undefined) {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(params))
@@ -38,7 +38,7 @@ export class Server {
     }
     if (this.gone && answer.ok)
       this.back();
-    return answer.ok && path === "frame" ? body : read(answer, body);
+    return answer.ok && /^(frame|flame)$/.test(path) ? body : read(answer, body);
   }
 
   lose(why) {

@@ -11,7 +11,7 @@ const LEAST = 50; // ns; nothing is seen of less
 const FIRST = {
   from: 0, to: 1, select: null, cursor: null, row: null, filter: "", rows: "",
   sort: "busy", idle: false, tab: "events", clock: "relative", by: "thread",
-  pinned: [], folded: [], latency: null,
+  pinned: [], folded: [], latency: null, flame: "within",
 };
 
 export class View {
@@ -27,6 +27,7 @@ export class View {
     /** @type {?{begin: string, end: string, key: string}} */ this.latency = null;
     this.filter = ""; this.rows = ""; this.sort = "busy"; this.tab = "events";
     this.clock = "relative"; this.by = "thread"; this.idle = false;
+    this.flame = "within";
     this.end = 1; // of the trace
     this.listeners = [];
     this.changed = new Set();
