@@ -35,7 +35,7 @@
  *	do_context, gate	sonde_writer_context(): context_*
  *	commit			sonde_rseq_commit: commit_armed .. commit_done;
  *				sonde_lane_commit: lane_copied, lane_committed
- *	next_lane		sonde_writer_lanes(): lane_locked
+ *	next_lane		sonde_writer_lock(): lane_locked
  *	consumer		sonde_ring_peek/_advance/_release
  *	recorder		sonde_ring_rewind/_peek/_verify
  *

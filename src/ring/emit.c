@@ -28,7 +28,8 @@ static uint32_t stack_of(const struct sonde_emitter *emitter,
 	struct sonde_stacks *stacks =
 		(void *)(emitter->rings + slot->stacks_off);
 
-	return emitter->from ? sonde_stacks_number(stacks, emitter->from) : 0;
+	return emitter->from.pc ? sonde_stacks_number(stacks, &emitter->from) :
+				  0;
 }
 
 struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,
@@ -43,8 +44,9 @@ struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,
 
 /* `index` is the event's entry, where it is known: slots that count need it. */
 static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
-			 uint32_t index, uint32_t id, struct sonde_append *a)
+			 uint32_t index, uint32_t id)
 {
+	struct sonde_append *a = &emitter->append;
 	struct sonde_slot *slots = (void *)(emitter->arena + SONDE_SLOTS_OFF);
 	struct sonde_slot *slot = &slots[slot_index];
 
@@ -56,8 +58,7 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 		const struct sonde_cells cells =
 			sonde_emit_cells(emitter, slot);
 
-		sonde_cells_add(&cells, emitter->rseq, index * sizeof(uint64_t),
-				1);
+		sonde_cells_add(&cells, a->rseq, index * sizeof(uint64_t), 1);
 		return;
 	}
 	/* Who has the event's values has tallied it; here they aren't known. */
@@ -68,8 +69,6 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 	a->slot = slot;
 	a->ctl = emitter->rings + slot->ctl_off;
 	a->data = emitter->rings + slot->data_off;
-	a->self = emitter->self;
-	a->rseq = emitter->rseq;
 	a->clock = slot->clock == SONDE_CLOCK_CPU ? emitter->clock_cpu :
 						    emitter->clock_monotonic;
 	a->id = id;
@@ -79,34 +78,34 @@ static void emit_to_slot(struct sonde_emitter *emitter, uint32_t slot_index,
 	sonde_writer_append(a);
 }
 
-void sonde_emit_parts_to_slots(struct sonde_emitter *emitter, uint32_t state,
-			       struct sonde_part *parts, uint32_t nr_parts,
-			       uint64_t size)
+/* The event's id in that slot; 0: it isn't recorded there. */
+static uint32_t id_in_slot(const struct sonde_emitter *emitter, uint32_t i,
+			   uint32_t state)
 {
 	const struct sonde_slot *slots =
 		(const void *)(emitter->arena + SONDE_SLOTS_OFF);
-	struct sonde_append a = {
-		.parts = parts,
-		.nr_parts = nr_parts,
-		.size = size,
-	};
+	uint32_t index = state & ~SONDE_STATE_COUNT;
 
-	if (state <= SONDE_STATE_LARGE_MAX) {
-		emit_to_slot(emitter, 0, 0, state, &a);
-		return;
-	}
-	state &= ~SONDE_STATE_COUNT;
-	for (uint32_t i = 0; i < SONDE_SLOTS && state < SONDE_EVENTS_MAX; i++) {
-		uint32_t id;
+	if (state <= SONDE_STATE_LARGE_MAX)
+		return i ? 0 : state;
+	if (emitter->unwanted >> i & 1 || index >= SONDE_EVENTS_MAX)
+		return 0;
+	/* Pairs with sonde_store_release in sonde_arena_begin: the slot's
+	 * configuration is visible. */
+	if (sonde_load_acquire(&slots[i].state) != SONDE_SLOT_ACTIVE)
+		return 0;
+	return sonde_load_relaxed(&slots[i].ids[index]);
+}
 
-		if (emitter->unwanted >> i & 1)
-			continue;
-		/* Pairs with sonde_store_release in sonde_arena_begin: the
-		 * slot's configuration is visible. */
-		if (sonde_load_acquire(&slots[i].state) != SONDE_SLOT_ACTIVE)
-			continue;
-		id = sonde_load_relaxed(&slots[i].ids[state]);
+void sonde_emit_to_slots(struct sonde_emitter *emitter, uint32_t state)
+{
+	uint32_t index =
+		state <= SONDE_STATE_LARGE_MAX ? 0 : state & ~SONDE_STATE_COUNT;
+
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
+		uint32_t id = id_in_slot(emitter, i, state);
+
 		if (id)
-			emit_to_slot(emitter, i, state, id, &a);
+			emit_to_slot(emitter, i, index, id);
 	}
 }

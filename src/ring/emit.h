@@ -7,6 +7,7 @@
 #define RING_EMIT_H
 
 #include "ring/cells.h"
+#include "ring/stacks.h"
 #include "ring/writer.h"
 
 struct sonde_emitter {
@@ -15,19 +16,17 @@ struct sonde_emitter {
 	uint64_t mapped;      /* bytes from there on */
 	/* Makes that `end` at least, or fails. NULL: can't. */
 	bool (*reach)(struct sonde_emitter *emitter, uint64_t end);
-	const struct sonde_self *self;
-	uint32_t unwanted; /* bit i: slot i doesn't want this one */
-	void *rseq;        /* the thread's struct rseq; null: lanes only */
-	const struct sonde_stacks_from *from; /* NULL: no call stack */
+	uint32_t unwanted;             /* bit i: slot i doesn't want this one */
+	struct sonde_stacks_from from; /* pc 0: no call stack */
 	uint64_t (*clock_cpu)(void);
 	uint64_t (*clock_monotonic)(void);
+	/* The caller's: self, rseq, parts, nr_parts, size. The rest is set for
+	 * each slot. */
+	struct sonde_append append;
 };
 
-/* `state` is the event's state word, not 0. parts[0] is room for the header;
- * `size` counts the others. As sonde_writer_append() otherwise. */
-void sonde_emit_parts_to_slots(struct sonde_emitter *emitter, uint32_t state,
-			       struct sonde_part *parts, uint32_t nr_parts,
-			       uint64_t size);
+/* `state` is the event's state word, not 0. As sonde_writer_append() otherwise. */
+void sonde_emit_to_slots(struct sonde_emitter *emitter, uint32_t state);
 
 /* Those of a slot that counts, where the emitter can reach it. */
 struct sonde_cells sonde_emit_cells(const struct sonde_emitter *emitter,

@@ -14,19 +14,16 @@
 #define PLANS  64
 #define ROUNDS 8
 
-/* Where a step applies. */
-struct target {
+/*
+ * Where a step applies, and what was so when it was planned. commit.rseq is
+ * null in a lane, whose lock we hold; commit.expect is the ring's commit word.
+ */
+struct step {
 	struct sonde_ring *ring;
 	unsigned char *data; /* of this ring */
-	void *rseq;          /* null: a lane, and we hold its lock */
-	uint32_t cpu;
-};
-
-/* What the ring looked like when the step was planned. */
-struct plan {
-	uint64_t w;
 	uint64_t ts;
 	uint32_t offset;
+	struct sonde_commit commit; /* gate: null */
 };
 
 static uint32_t capacity(const struct sonde_append *a)
@@ -35,11 +32,11 @@ static uint32_t capacity(const struct sonde_append *a)
 }
 
 static unsigned char *writer_subbuf(const struct sonde_append *a,
-				    const struct target *t, uint64_t seq)
+				    const struct step *s, uint64_t seq)
 {
 	uint64_t index = seq & (a->slot->nr_subbufs - 1);
 
-	return t->data + index * a->slot->subbuf_size;
+	return s->data + index * a->slot->subbuf_size;
 }
 
 /* ---- steps ---- */
@@ -74,30 +71,17 @@ sonde_lane_commit(const struct sonde_commit *c)
 	return SONDE_STEP_DONE;
 }
 
-/* The caller fills in expect, next, dst, parts and nr_parts, and gate if it is
- * to be closed. */
-static enum sonde_writer_step commit(const struct target *t,
-				     struct sonde_commit *c)
+static enum sonde_writer_step commit(const struct sonde_commit *c)
 {
-	c->rseq = t->rseq;
-	c->cpu = t->cpu;
-	c->w = &t->ring->w;
-	return t->rseq ? sonde_rseq_commit(c) : sonde_lane_commit(c);
+	return c->rseq ? sonde_rseq_commit(c) : sonde_lane_commit(c);
 }
 
 /* *addr = value, if the commit word is still `expect`. */
-static enum sonde_writer_step store(const struct target *t, uint64_t expect,
+static enum sonde_writer_step store(const struct sonde_commit *c,
 				    uint64_t *addr, uint64_t value)
 {
-	struct sonde_commit c = {
-		.rseq = t->rseq,
-		.cpu = t->cpu,
-		.w = &t->ring->w,
-		.expect = expect,
-	};
-
-	if (t->rseq)
-		return sonde_rseq_store(&c, addr, value);
+	if (c->rseq)
+		return sonde_rseq_store(c, addr, value);
 	sonde_store_relaxed(addr, value);
 	return SONDE_STEP_DONE;
 }
@@ -150,43 +134,52 @@ static uint32_t contexts(const struct sonde_append *a, unsigned char *dst)
 
 /* ---- the slow path's steps ---- */
 
+/* One that writes no event: it closes the gate. */
+static struct sonde_commit own_step(const struct step *s,
+				    const struct sonde_part *part)
+{
+	return (struct sonde_commit){
+		.rseq = s->commit.rseq,
+		.cpu = s->commit.cpu,
+		.w = s->commit.w,
+		.expect = s->commit.expect,
+		.parts = part,
+		.nr_parts = 1,
+		.gate = &s->ring->key,
+	};
+}
+
 /*
  * Close the current sub-buffer, if there is one, and open the next: its head
  * tells the reader where the one before ended.
  */
 SONDE_COLD static enum sonde_writer_step
-sonde_writer_switch(struct sonde_append *a, const struct target *t,
-		    const struct plan *plan)
+sonde_writer_switch(const struct sonde_append *a, const struct step *s)
 {
-	struct sonde_ring *ring = t->ring;
+	struct sonde_ring *ring = s->ring;
 	struct sonde_subbuf head = {
-		.ts_begin = plan->ts,
+		.ts_begin = s->ts,
 		.discarded = sonde_load_relaxed(&ring->discarded_full) +
 			     sonde_load_relaxed(&ring->discarded_size),
 	};
 	struct sonde_part part = { &head, sizeof(head), 0 };
-	struct sonde_commit c = {
-		.expect = plan->w,
-		.parts = &part,
-		.nr_parts = 1,
-		.gate = &ring->key,
-	};
+	struct sonde_commit c = own_step(s, &part);
 	enum sonde_writer_step rc;
 
-	if (plan->w) {
-		const struct sonde_subbuf *old =
-			(const void *)writer_subbuf(a, t, sonde_w_seq(plan->w));
+	if (c.expect) {
+		const struct sonde_subbuf *old = (const void *)writer_subbuf(
+			a, s, sonde_w_seq(c.expect));
 
 		head.seq = old->seq + 1;
-		head.events = old->events + sonde_w_count(plan->w);
-		head.prev_used = plan->offset;
+		head.events = old->events + sonde_w_count(c.expect);
+		head.prev_used = s->offset;
 	}
 	/* Pairs with sonde_store_release in sonde_ring_release: the reader has
 	 * copied what we are about to overwrite. */
 	if (a->slot->mode == SONDE_DISCARD &&
 	    head.seq >= sonde_load_acquire(&ring->limit)) {
 		/* a stale plan says nothing about the ring as it is */
-		if (sonde_load_relaxed(&ring->w) != plan->w)
+		if (sonde_load_relaxed(&ring->w) != c.expect)
 			return SONDE_STEP_RETRY;
 		sonde_add_relaxed(&ring->discarded_full, 1);
 		return SONDE_STEP_LOST;
@@ -197,8 +190,8 @@ sonde_writer_switch(struct sonde_append *a, const struct target *t,
 	sonde_fence_release();
 	c.next = sonde_w_make(SONDE_SUBBUF_HEAD, a->slot->subbuf_size, head.seq,
 			      0);
-	c.dst = writer_subbuf(a, t, head.seq);
-	rc = commit(t, &c);
+	c.dst = writer_subbuf(a, s, head.seq);
+	rc = commit(&c);
 	SONDE_TESTPOINT(switch_committed);
 	return rc ? rc : SONDE_STEP_RETRY;
 }
@@ -207,36 +200,31 @@ sonde_writer_switch(struct sonde_append *a, const struct target *t,
  * Say whose records follow and at what time, in full, then open the gate.
  */
 SONDE_COLD static enum sonde_writer_step
-sonde_writer_context(struct sonde_append *a, const struct target *t,
-		     const struct plan *plan, uint64_t key)
+sonde_writer_context(struct sonde_append *a, const struct step *s, uint64_t key)
 {
 	unsigned char record[SONDE_HEAD_LARGE_FULL + 8];
-	uint32_t n = full_header(a, record, SONDE_CONTEXT_ID, plan->ts);
+	uint32_t n = full_header(a, record, SONDE_CONTEXT_ID, s->ts);
 	struct sonde_part part = { record, 0, 0 };
-	unsigned char *base = writer_subbuf(a, t, sonde_w_seq(plan->w));
-	struct sonde_commit c = {
-		.expect = plan->w,
-		.dst = base + plan->offset,
-		.parts = &part,
-		.nr_parts = 1,
-		.gate = &t->ring->key,
-	};
+	struct sonde_commit c = own_step(s, &part);
+	unsigned char *base = writer_subbuf(a, s, sonde_w_seq(c.expect));
 	enum sonde_writer_step rc;
 
 	n += put(record + n, a->self->tid, 4);
 	n += put(record + n, a->self->pid, 4);
 	part.size = n;
-	if (plan->offset + n >= capacity(a))
-		return sonde_writer_switch(a, t, plan);
-	c.next = plan->w + ((uint64_t)n << SONDE_W_REST_SHIFT);
-	rc = commit(t, &c);
+	if (s->offset + n >= capacity(a))
+		return sonde_writer_switch(a, s);
+	c.next = c.expect + ((uint64_t)n << SONDE_W_REST_SHIFT);
+	c.dst = base + s->offset;
+	rc = commit(&c);
 	SONDE_TESTPOINT(context_committed);
+	c.expect = c.next;
 	if (!rc)
-		rc = store(t, c.next, &t->ring->end,
+		rc = store(&c, &s->ring->end,
 			   (uint64_t)(uintptr_t)(base + capacity(a)));
 	SONDE_TESTPOINT(context_end);
 	if (!rc)
-		rc = store(t, c.next, &t->ring->key, key);
+		rc = store(&c, &s->ring->key, key);
 	SONDE_TESTPOINT(context_gate);
 	a->named = !rc;
 	return rc ? rc : SONDE_STEP_RETRY;
@@ -272,9 +260,9 @@ static uint64_t largest(const struct sonde_append *a)
  * Nothing can be done about this event but count it: said before the clock is
  * read, as a program that is faster than its recorder says it often.
  */
-static bool is_full(const struct sonde_append *a, const struct target *t,
-		    uint64_t w)
+static bool is_full(const struct sonde_append *a, const struct step *s)
 {
+	uint64_t w = s->commit.expect;
 	uint64_t size = a->size + (a->has_stack ? SONDE_STACK_BYTES : 0);
 	uint64_t most = SONDE_HEAD_LARGE_FULL + 8 + SONDE_HEAD_LARGE + size;
 	const struct sonde_subbuf *head;
@@ -283,11 +271,11 @@ static bool is_full(const struct sonde_append *a, const struct target *t,
 	    sonde_w_offset(w, a->slot->subbuf_size) + most < capacity(a) ||
 	    size > largest(a) - SONDE_HEAD_LARGE_FULL)
 		return false;
-	head = (const void *)writer_subbuf(a, t, sonde_w_seq(w));
+	head = (const void *)writer_subbuf(a, s, sonde_w_seq(w));
 	/* a stale w says nothing about the ring as it is */
 	return sonde_load_relaxed(&head->seq) + 1 >=
-		       sonde_load_relaxed(&t->ring->limit) &&
-	       sonde_load_relaxed(&t->ring->w) == w;
+		       sonde_load_relaxed(&s->ring->limit) &&
+	       sonde_load_relaxed(&s->ring->w) == w;
 }
 
 /*
@@ -296,92 +284,95 @@ static bool is_full(const struct sonde_append *a, const struct target *t,
  * single-steps makes it. Another one would be too old as well; a full time
  * stamp is as good.
  */
-static bool is_late(const struct sonde_append *a, const struct target *t,
+static bool is_late(const struct sonde_append *a, const struct step *s,
 		    uint64_t difference)
 {
-	return a->named && !t->rseq && !(difference >> 32);
+	return a->named && !s->commit.rseq && !(difference >> 32);
 }
 
 /* One plan and one step. DONE and LOST end it. */
-static enum sonde_writer_step try_once(struct sonde_append *a,
-				       const struct target *t)
+static enum sonde_writer_step try_once(struct sonde_append *a, struct step *s)
 {
 	unsigned char header[SONDE_HEAD_LARGE_FULL + SONDE_STACK_BYTES];
-	struct plan plan = { .w = sonde_load_relaxed(&t->ring->w) };
+	struct sonde_commit *c = &s->commit;
 	enum sonde_writer_step rc;
 	uint64_t total;
 	uint64_t key;
 	uint64_t gate;
 
-	if (is_full(a, t, plan.w)) {
-		sonde_add_relaxed(&t->ring->discarded_full, 1);
+	c->expect = sonde_load_relaxed(c->w);
+	if (is_full(a, s)) {
+		sonde_add_relaxed(&s->ring->discarded_full, 1);
 		return SONDE_STEP_LOST;
 	}
 	/* The clock is read after w and before the step: if the step succeeds,
 	 * nobody was in between, so position order is time order. */
 	sonde_barrier();
-	plan.ts = a->clock();
-	if (!plan.w)
-		return sonde_writer_switch(a, t, &plan);
-	plan.offset = sonde_w_offset(plan.w, a->slot->subbuf_size);
-	key = a->self->key | (uint32_t)(plan.ts >> SONDE_COMPACT_TIME_BITS);
-	gate = sonde_load_relaxed(&t->ring->key);
-	if (gate != key && !is_late(a, t, gate ^ key))
-		return sonde_writer_context(a, t, &plan, key);
+	s->ts = a->clock();
+	if (!c->expect)
+		return sonde_writer_switch(a, s);
+	s->offset = sonde_w_offset(c->expect, a->slot->subbuf_size);
+	key = a->self->key | (uint32_t)(s->ts >> SONDE_COMPACT_TIME_BITS);
+	gate = sonde_load_relaxed(&s->ring->key);
+	if (gate != key && !is_late(a, s, gate ^ key))
+		return sonde_writer_context(a, s, key);
 	a->parts[0].data = header;
 	a->parts[0].flags = 0;
-	a->parts[0].size = gate == key ? event_header(a, header, plan.ts) :
-					 full_header(a, header, a->id, plan.ts);
+	a->parts[0].size = gate == key ? event_header(a, header, s->ts) :
+					 full_header(a, header, a->id, s->ts);
 	a->parts[0].size += contexts(a, header + a->parts[0].size);
 	total = a->parts[0].size + a->size;
 	if (total > largest(a)) {
-		sonde_add_relaxed(&t->ring->discarded_size, 1);
+		sonde_add_relaxed(&s->ring->discarded_size, 1);
 		return SONDE_STEP_LOST;
 	}
-	if (plan.offset + total >= capacity(a))
-		return sonde_writer_switch(a, t, &plan);
+	if (s->offset + total >= capacity(a))
+		return sonde_writer_switch(a, s);
 	SONDE_TESTPOINT(record_planned);
-	rc = commit(t,
-		    &(struct sonde_commit){
-			    .expect = plan.w,
-			    .next = plan.w + (total << SONDE_W_REST_SHIFT) + 1,
-			    .dst = writer_subbuf(a, t, sonde_w_seq(plan.w)) +
-				   plan.offset,
-			    .parts = a->parts,
-			    .nr_parts = a->nr_parts,
-		    });
-	if (rc == SONDE_STEP_CHANGED) {
-		measure(a);
-		return SONDE_STEP_RETRY;
-	}
-	return rc;
+	c->next = c->expect + (total << SONDE_W_REST_SHIFT) + 1;
+	c->dst = writer_subbuf(a, s, sonde_w_seq(c->expect)) + s->offset;
+	c->parts = a->parts;
+	c->nr_parts = a->nr_parts;
+	rc = commit(c);
+	if (rc != SONDE_STEP_CHANGED)
+		return rc;
+	measure(a);
+	return SONDE_STEP_RETRY;
 }
 
-static void aim(const struct sonde_append *a, uint32_t index,
-		struct target *ret_target)
+static void aim(const struct sonde_append *a, uint32_t index, struct step *s)
 {
 	uint64_t span = (uint64_t)a->slot->subbuf_size * a->slot->nr_subbufs;
 
-	ret_target->ring = (struct sonde_ring *)(void *)a->ctl + index;
-	ret_target->data = a->data + index * span;
+	s->ring = (struct sonde_ring *)(void *)a->ctl + index;
+	s->data = a->data + index * span;
+	s->commit.w = &s->ring->w;
 }
 
-/* ---- CPU rings ---- */
-
-static bool append_on_cpu(struct sonde_append *a)
+/* Where the thread runs now. False: it isn't registered, or there is no ring. */
+static bool aim_at_cpu(const struct sonde_append *a, struct step *s)
 {
-	struct target t = { .rseq = a->rseq };
+	/* struct rseq: u32 cpu_id_start, u32 cpu_id; negative while the thread
+	 * is not registered */
+	uint32_t cpu = sonde_load_relaxed((const uint32_t *)s->commit.rseq + 1);
 
+	if (cpu >= a->slot->nr_cpus)
+		return false;
+	s->commit.cpu = cpu;
+	aim(a, cpu, s);
+	return true;
+}
+
+/* Into the CPU's ring, or into the lane that is locked. */
+static bool append_to_ring(struct sonde_append *a, struct step *s)
+{
+	a->named = false;
 	for (int i = 0; i < PLANS; i++) {
 		enum sonde_writer_step rc;
 
-		/* struct rseq: u32 cpu_id_start, u32 cpu_id; negative while
-		 * the thread is not registered */
-		t.cpu = sonde_load_relaxed((const uint32_t *)a->rseq + 1);
-		if (t.cpu >= a->slot->nr_cpus)
+		if (s->commit.rseq && !aim_at_cpu(a, s))
 			return false;
-		aim(a, t.cpu, &t);
-		rc = try_once(a, &t);
+		rc = try_once(a, s);
 		if (rc == SONDE_STEP_DONE || rc == SONDE_STEP_LOST)
 			return true;
 	}
@@ -390,48 +381,50 @@ static bool append_on_cpu(struct sonde_append *a)
 
 /* ---- lanes ---- */
 
-static void append_in_lane(struct sonde_append *a, const struct target *t)
-{
-	for (int i = 0; i < PLANS; i++) {
-		enum sonde_writer_step rc = try_once(a, t);
-
-		if (rc == SONDE_STEP_DONE || rc == SONDE_STEP_LOST)
-			return;
-	}
-	/* Only a string that changes all the time gets here. */
-	sonde_add_relaxed(&t->ring->discarded_size, 1);
-}
-
-SONDE_COLD static bool sonde_writer_lanes(struct sonde_append *a)
+/* Finds one that is free. */
+SONDE_COLD static bool sonde_writer_lock(const struct sonde_append *a,
+					 struct step *s)
 {
 	uint32_t nr_lanes = a->slot->nr_lanes;
 
 	for (uint32_t i = 0; i < nr_lanes * ROUNDS; i++) {
-		struct target t = { .cpu = 0 };
-
-		aim(a, a->slot->nr_cpus + (a->self->tid + i) % nr_lanes, &t);
-		/* Pairs with the unlocking store in sonde_writer_lanes: the
+		aim(a, a->slot->nr_cpus + (a->self->tid + i) % nr_lanes, s);
+		/* Pairs with the unlocking store in sonde_writer_unlock: the
 		 * ring is as its last holder left it. */
-		if (!sonde_cmpxchg_acquire(&t.ring->lock, 0u, a->self->tid))
+		if (!sonde_cmpxchg_acquire(&s->ring->lock, 0u, a->self->tid))
 			continue;
 		/* the holder before may have been on another CPU */
 		sonde_fence_counter();
 		SONDE_TESTPOINT(lane_locked);
-		append_in_lane(a, &t);
-		/* Pairs with sonde_cmpxchg_acquire in sonde_writer_lanes. */
-		sonde_store_release(&t.ring->lock, 0u);
 		return true;
 	}
 	return false;
 }
 
+SONDE_COLD static void sonde_writer_unlock(struct step *s, bool is_done)
+{
+	/* Only a string that changes all the time isn't done with. */
+	if (!is_done)
+		sonde_add_relaxed(&s->ring->discarded_size, 1);
+	/* Pairs with sonde_cmpxchg_acquire in sonde_writer_lock. */
+	sonde_store_release(&s->ring->lock, 0u);
+}
+
+/* The CPU's ring, if there is one; if that is no use, a lane. */
 void sonde_writer_append(struct sonde_append *a)
 {
-	a->named = false;
-	if (a->rseq && append_on_cpu(a))
-		return;
-	a->named = false;
-	if (sonde_writer_lanes(a))
-		return;
+	struct step s;
+
+	s.commit.rseq = a->rseq;
+	s.commit.gate = NULL;
+	while (s.commit.rseq || sonde_writer_lock(a, &s)) {
+		bool is_done = append_to_ring(a, &s);
+
+		if (!s.commit.rseq)
+			sonde_writer_unlock(&s, is_done);
+		if (is_done || !s.commit.rseq)
+			return;
+		s.commit.rseq = NULL;
+	}
 	sonde_add_relaxed(&a->slot->lost_contended, 1);
 }

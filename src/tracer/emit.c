@@ -57,6 +57,7 @@ static void emit_aim(struct sonde_emitter *emitter)
 	}
 	emitter->rings = emitter->arena;
 	emitter->mapped = header->mapped;
+	emitter->reach = NULL;
 }
 
 /*
@@ -103,24 +104,25 @@ __attribute__((noinline)) static void
 tracer_emit(uint32_t state, uint32_t unwanted, struct sonde_part *parts,
 	    uint32_t nr_parts, const void *frame)
 {
-	const struct sonde_stacks_from from = sonde_stacks_from_frame(frame);
-	struct sonde_emitter emitter = {
-		.arena = arena_of(&state),
-		.self = &sonde_self,
-		.unwanted = unwanted,
-		.from = &from,
-		.clock_cpu = emit_clock_cpu,
-		.clock_monotonic = sonde_monotonic_ns,
-	};
+	struct sonde_emitter emitter;
 
+	emitter.arena = arena_of(&state);
 	if (!emitter.arena)
 		return;
 	emit_aim(&emitter);
 	if (!sonde_self_is_known())
 		sonde_self_learn();
-	emitter.rseq = sonde_rseq_self();
-	sonde_emit_parts_to_slots(&emitter, state, parts, nr_parts,
-				  parts_size(parts, nr_parts));
+	/* One by one: what is set for each slot anyway is not zeroed first. */
+	emitter.unwanted = unwanted;
+	emitter.from = sonde_stacks_from_frame(frame);
+	emitter.clock_cpu = emit_clock_cpu;
+	emitter.clock_monotonic = sonde_monotonic_ns;
+	emitter.append.self = &sonde_self;
+	emitter.append.rseq = sonde_rseq_self();
+	emitter.append.nr_parts = nr_parts;
+	emitter.append.size = parts_size(parts, nr_parts);
+	emitter.append.parts = parts;
+	sonde_emit_to_slots(&emitter, state);
 	if (state & SONDE_STATE_COUNTED)
 		show_cells(&emitter);
 }
@@ -321,21 +323,14 @@ void sonde_emit_count(uint32_t state)
 	sonde_emit_count_slow(state & (SONDE_EVENTS_MAX - 1));
 }
 
+/* Without a fast path, the slow one is what programs call. */
+void sonde_emit_word(uint32_t state, uint64_t value, uint64_t inc)
+	__attribute__((alias("sonde_emit_word_slow")));
+void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
+	__attribute__((alias("sonde_emit_block_slow")));
 void sonde_emit_string(uint32_t state, uint64_t value, uint64_t inc,
 		       const char *text)
-{
-	sonde_emit_string_slow(state, value, inc, text);
-}
-
-void sonde_emit_block(uint32_t state, const void *data, uint64_t inc)
-{
-	sonde_emit_block_slow(state, data, inc);
-}
-
-void sonde_emit_word(uint32_t state, uint64_t value, uint64_t inc)
-{
-	sonde_emit_word_slow(state, value, inc);
-}
+	__attribute__((alias("sonde_emit_string_slow")));
 #endif
 
 void sonde_emit_parts(uint32_t state, const struct sonde_part *parts, size_t nr)

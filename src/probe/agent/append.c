@@ -105,21 +105,27 @@ void sonde_agent_append_from(uint32_t state, const void *payload, uint64_t inc,
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): it was one */
 	unsigned char *arena = (void *)address;
 	const struct sonde_arena *header = (const void *)arena;
+	struct sonde_part parts[2] = {
+		[1] = { payload, (uint32_t)(inc >> SONDE_W_REST_SHIFT) - 4, 0 },
+	};
 	struct sonde_emitter emitter = {
 		.arena = arena,
 		.rings = arena,
 		.mapped = header->mapped,
-		.self = &thread,
-		.from = from,
-		.rseq = sonde_agent_rseq(),
 		.clock_cpu = clock_cpu,
 		.clock_monotonic = clock_monotonic,
-	};
-	struct sonde_part parts[2] = {
-		[1] = { payload, (uint32_t)(inc >> SONDE_W_REST_SHIFT) - 4, 0 },
+		.append = {
+			.self = &thread,
+			.rseq = sonde_agent_rseq(),
+			.nr_parts = 2,
+			.size = parts[1].size,
+			.parts = parts,
+		},
 	};
 
-	sonde_emit_parts_to_slots(&emitter, state, parts, 2, parts[1].size);
+	if (from)
+		emitter.from = *from;
+	sonde_emit_to_slots(&emitter, state);
 }
 
 void sonde_agent_append_block_slow(uint32_t state, const void *payload,
