@@ -50,6 +50,7 @@ static void check_round(const struct sonde_generate_node *root, write_fn *write,
 	FUZZ_CHECK(size == size_again && !memcmp(text, text_again, size));
 	free(text_again);
 	free(text);
+	FUZZ_CHECK(!sonde_pool_check(&pool));
 	sonde_pool_fini(&pool);
 }
 
@@ -95,6 +96,7 @@ static void try_one(read_fn *read, const char *bytes, size_t size)
 		    !sonde_generate_model_make(&pool, root, &model, &error))
 			make_all(&model);
 	}
+	FUZZ_CHECK(!sonde_pool_check(&pool));
 	sonde_pool_fini(&pool);
 }
 

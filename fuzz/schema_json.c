@@ -23,6 +23,7 @@ static struct sonde_schema *read_schema(const char *text, size_t size)
 		status = sonde_schema_finish(schema, &error);
 	FUZZ_CHECK(status == 0 || status == -ENOMEM || status == -EINVAL);
 	FUZZ_CHECK((status == -EINVAL) == (error.text[0] != 0));
+	FUZZ_CHECK(!sonde_pool_check(&schema->pool));
 	if (status == 0)
 		return schema;
 	sonde_schema_free(schema);

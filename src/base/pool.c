@@ -5,6 +5,13 @@
  * The newest block is given out from its beginning to its end; what is left in
  * an older one stays unused. A block is of one size, or of what is asked for if
  * that is more. Getting memory costs an addition, but for a new block.
+ *
+ * Invariants:
+ *  1. Without a block nothing has been given out, and there is nothing left.
+ *  2. used <= size, and used is a multiple of max_align_t's alignment.
+ *  3. total <= limit, and at least what the newest block has given out, unless
+ *     the limit has cut that.
+ *  4. What the newest block has not given out is zero.
  */
 #include "base/pool.h"
 
@@ -38,6 +45,23 @@ void sonde_pool_fini(struct sonde_pool *pool)
 		block = next;
 	}
 	*pool = (struct sonde_pool){ .limit = pool->limit };
+}
+
+const char *sonde_pool_check(const struct sonde_pool *pool)
+{
+	if (!pool->blocks)
+		return pool->used || pool->size || pool->total ?
+			       "1: something is used of no block" :
+			       NULL;
+	if (pool->used > pool->size || pool->used % _Alignof(max_align_t))
+		return "2: more is used than there is, or a part of a unit";
+	if (pool->total > pool->limit ||
+	    (pool->total < pool->used && pool->total < pool->limit))
+		return "3: the bytes given out are counted wrong";
+	for (size_t i = pool->used; i < pool->size; i++)
+		if (pool->blocks->bytes[i])
+			return "4: what was not given out was written to";
+	return NULL;
 }
 
 static int add_block(struct sonde_pool *pool, size_t bytes)

@@ -23,6 +23,9 @@ struct sonde_pool {
 void sonde_pool_init(struct sonde_pool *pool, size_t limit);
 void sonde_pool_fini(struct sonde_pool *pool);
 
+/* Which of its invariants (pool.c) doesn't hold; NULL: all do. For tests. */
+const char *sonde_pool_check(const struct sonde_pool *pool);
+
 /* NULL if there is no memory or nr * size is too much. */
 void *sonde_pool_get(struct sonde_pool *pool, size_t nr, size_t size);
 /* A copy of `length` bytes and a zero byte behind them. */

@@ -30,6 +30,8 @@
  *  4. Each packet begins a nanosecond or more after the one before (readers
  *     sort the packets of a stream's files by that), and ends no later than the
  *     next begins.
+ *  5. A packet's content is what was published of it; more may have been
+ *     appended, within its file.
  *
  * Rejected: growing the file as it fills (between growing and covering the new
  * bytes by a packet there is an instant with neither), and one packet per file
@@ -448,6 +450,47 @@ static int publish_discarded(struct sonde_ctf_stream *stream, uint64_t ts_end,
 	if (!error)
 		error = sonde_ctf_packet_publish(stream, ts_end, discarded);
 	return error;
+}
+
+static const char *check_packet(const struct sonde_ctf_packet *packet)
+{
+	const struct sonde_ctf_packet_head *head = &packet->head;
+
+	if (packet->offset % SONDE_CTF_PAGE && packet->offset != OPENING_SIZE)
+		return "3: a packet begins in a page's middle";
+	if (head->timestamp_end < head->timestamp_begin)
+		return "4: a packet ends before it begins";
+	return head->content_size < SONDE_CTF_HEAD_SIZE * 8 ||
+			       head->content_size > head->packet_size ?
+		       "5: a packet has more content than it has room" :
+		       NULL;
+}
+
+const char *sonde_ctf_stream_check(const struct sonde_ctf_stream *stream)
+{
+	const struct sonde_ctf_packet *last = &stream->last;
+	const struct sonde_ctf_packet *cur = &stream->cur;
+	const struct file *file =
+		stream->hidden.fd >= 0 ? &stream->hidden : &stream->visible;
+	const char *wrong = stream->has_last ? check_packet(last) : NULL;
+
+	if (stream->visible.fd >= 0 &&
+	    (!stream->has_last ||
+	     last->offset + last->head.packet_size / 8 != stream->visible.size))
+		return "1: the last packet doesn't end with its file";
+	if (wrong || stream->state == NO_PACKET)
+		return wrong;
+	if (stream->state == LINKED &&
+	    (!stream->has_last || memcmp(cur, last, sizeof(*cur)) != 0))
+		return "2: a packet is visible, and isn't the last";
+	if (stream->state == BEGUN && stream->has_last &&
+	    cur->head.timestamp_begin <
+		    last->head.timestamp_begin + least_step(stream))
+		return "4: a packet begins as early as the one before";
+	if (stream->appended < cur->head.content_size / 8 ||
+	    (file->fd >= 0 && cur->offset + stream->appended > file->size))
+		return "5: what was appended is not in the file";
+	return check_packet(cur);
 }
 
 static void unlist(struct sonde_ctf_stream *stream)

@@ -227,6 +227,10 @@ void sonde_ctf_packet_forget(struct sonde_ctf_stream *stream);
 int sonde_ctf_packet_publish(struct sonde_ctf_stream *stream, uint64_t ts_end,
 			     uint64_t discarded);
 
+/* Which of its invariants (stream.c) doesn't hold between two calls; NULL: all
+ * do. For tests. */
+const char *sonde_ctf_stream_check(const struct sonde_ctf_stream *stream);
+
 /*
  * Finish and free the stream. If `discarded` is more than was last published,
  * an empty packet up to ts_end says so. The last file is cut to its length and

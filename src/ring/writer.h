@@ -82,6 +82,12 @@ struct sonde_append {
  */
 void sonde_writer_append(struct sonde_append *a);
 
+/* Which invariant of layout.h doesn't hold of a ring that nobody writes to, in
+ * the process that did; NULL: all do that can be looked at. For tests. */
+const char *sonde_ring_check(const struct sonde_slot *slot,
+			     const struct sonde_ring *ring,
+			     const unsigned char *data);
+
 /* ---- steps: commit_<arch>.S ---- */
 
 struct sonde_commit {

@@ -942,6 +942,30 @@ void sonde_consumer_stop(struct sonde_consumer *consumer)
 	consumer->state = CONSUMER_STOPPED;
 }
 
+const char *sonde_consumer_check(const struct sonde_consumer *consumer,
+				 const struct sonde_output *output,
+				 uint32_t nr_classes)
+{
+	const char *wrong = NULL;
+
+	if (consumer->output != output)
+		return "a source's events go to another trace";
+	if (consumer->config.class_id >= nr_classes)
+		return "a source has a class that nobody has taken";
+	for (uint32_t i = 0; !wrong && i < consumer->nr_streams; i++) {
+		const struct consumer_stream *stream = &consumer->streams[i];
+
+		if (!consumer->config.is_trigger &&
+		    stream->seen != stream->recorded + stream->overwritten +
+					    stream->lost_disk + stream->cleared)
+			return "events were seen, and nobody says what became "
+			       "of them";
+		if (stream->stream)
+			wrong = sonde_ctf_stream_check(stream->stream);
+	}
+	return wrong;
+}
+
 void sonde_consumer_cancel(struct sonde_consumer *consumer)
 {
 	sonde_consumer_stop(consumer);

@@ -153,6 +153,12 @@ bool sonde_consumer_has_happened(const struct sonde_consumer *consumer);
 /* The source contradicted itself, and was given up. */
 bool sonde_consumer_is_broken(const struct sonde_consumer *consumer);
 
+/* Which of its accounts (above) doesn't come out, or that it isn't one of that
+ * output, which has so many classes; NULL: all is well. For tests. */
+const char *sonde_consumer_check(const struct sonde_consumer *consumer,
+				 const struct sonde_output *output,
+				 uint32_t nr_classes);
+
 /* Stopped right after the start: as if it had not been. */
 void sonde_consumer_cancel(struct sonde_consumer *consumer);
 

@@ -443,6 +443,28 @@ void sonde_session_survey(struct sonde_session *session,
 	}
 }
 
+const char *sonde_session_check(const struct sonde_session *session)
+{
+	const char *wrong = NULL;
+
+	if (session->nr > session->capacity || session->gone.held)
+		return "there are more sources than places";
+	for (size_t i = 0; !wrong && i < session->nr; i++) {
+		const struct session_source *source = &session->sources[i];
+		const struct session_domain *domain =
+			&session->domains[source->domain];
+
+		if (!source->consumer)
+			continue;
+		for (size_t k = 0; k < i; k++)
+			if (session->sources[k].consumer == source->consumer)
+				return "a source has two places";
+		wrong = sonde_consumer_check(source->consumer, domain->output,
+					     domain->next_class);
+	}
+	return wrong;
+}
+
 int sonde_session_free(struct sonde_session *session)
 {
 	int rc = 0;

@@ -148,6 +148,9 @@ void sonde_session_count(const struct sonde_session *session,
 void sonde_session_survey(struct sonde_session *session,
 			  struct sonde_consumer_counts *ret_counts);
 
+/* What is wrong with it, or with one of its sources; NULL: nothing. For tests. */
+const char *sonde_session_check(const struct sonde_session *session);
+
 /* Removes all sources, closes the traces. NULL is fine. 0, or -errno of the
  * first trace that could not be closed. */
 int sonde_session_free(struct sonde_session *session);

@@ -18,6 +18,7 @@
 #include <sys/mman.h>
 #include <ucontext.h>
 
+#include "expr/jit/insn.h"
 #include "expr/program.h"
 
 #define CODE      (1 << 20)
@@ -245,6 +246,16 @@ static void set_registers(const uint64_t *registers,
 		place->moved ? (uint64_t)(uintptr_t)saved : jit_in[RSP] - BELOW;
 }
 
+static void check_graph(const struct sonde_jit *jit)
+{
+	const char *wrong = sonde_graph_check(&jit->graph);
+
+	if (!wrong)
+		return;
+	(void)fprintf(stderr, "graph: %s\n", wrong);
+	abort();
+}
+
 int jit_run_probe(const struct sonde_program *program,
 		  const uint64_t *registers, unsigned int choice,
 		  enum jit_outcome *ret_outcome)
@@ -261,6 +272,7 @@ int jit_run_probe(const struct sonde_program *program,
 
 	if (rc)
 		return rc;
+	check_graph(jit);
 	if (needs.bytes_max + 256 > CODE || needs.faults_max > LISTS)
 		rc = -EOPNOTSUPP;
 	place.scratch = choose(&needs, choice);
@@ -301,6 +313,7 @@ int jit_run_function(const struct sonde_program *program,
 	rc = sonde_jit_new(program, &config, &jit, &needs);
 	if (rc)
 		return rc;
+	check_graph(jit);
 	if (needs.bytes_max + 256 > CODE)
 		rc = -EOPNOTSUPP;
 	if (!rc)

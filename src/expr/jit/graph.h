@@ -160,6 +160,10 @@ int sonde_graph_make(struct sonde_graph *graph,
 		     const struct sonde_graph_config *config);
 void sonde_graph_fini(struct sonde_graph *graph);
 
+/* Which of its invariants (check.c) doesn't hold of one that was made; NULL: all
+ * do. For tests. */
+const char *sonde_graph_check(const struct sonde_graph *graph);
+
 /* The node that computes that, simplified (fold.c). `bits` is 0 but for those
  * that have it. */
 uint16_t sonde_graph_node(struct sonde_graph *graph, enum sonde_graph_op op,

@@ -26,6 +26,7 @@ static void memory_is_zeroed_aligned_and_apart(void **state)
 		memset(memory, 0xa5, size);
 		assert_true(!before || *before == 0xa5);
 		before = size ? memory : NULL;
+		assert_null(sonde_pool_check(&pool));
 	}
 	sonde_pool_fini(&pool);
 }
@@ -41,6 +42,39 @@ static void what_is_above_the_limit_is_refused(void **state)
 	assert_null(sonde_pool_get(&pool, 1, 101));
 	assert_true(pool.full);
 	assert_non_null(sonde_pool_get(&pool, 1, 80));
+	assert_null(sonde_pool_check(&pool));
+	sonde_pool_fini(&pool);
+	assert_null(sonde_pool_check(&pool));
+}
+
+static void what_is_broken_in_a_pool_is_found(void **state)
+{
+	struct sonde_pool pool;
+	struct sonde_pool whole;
+	unsigned char *memory;
+
+	(void)state;
+	sonde_pool_init(&pool, 0);
+	pool.used = 16;
+	assert_memory_equal(sonde_pool_check(&pool), "1:", 2);
+	pool.used = 0;
+	memory = sonde_pool_get(&pool, 1, 100);
+	assert_non_null(memory);
+	whole = pool;
+	pool.used = pool.size + alignof(max_align_t);
+	assert_memory_equal(sonde_pool_check(&pool), "2:", 2);
+	pool = whole;
+	pool.used++;
+	assert_memory_equal(sonde_pool_check(&pool), "2:", 2);
+	pool = whole;
+	pool.total = 0;
+	assert_memory_equal(sonde_pool_check(&pool), "3:", 2);
+	pool = whole;
+	pool.limit = 1;
+	assert_memory_equal(sonde_pool_check(&pool), "3:", 2);
+	pool = whole;
+	memory[pool.used] = 1; /* one byte behind what was given out */
+	assert_memory_equal(sonde_pool_check(&pool), "4:", 2);
 	sonde_pool_fini(&pool);
 }
 
@@ -84,6 +118,7 @@ static void an_array_keeps_its_elements_as_it_grows(void **state)
 		assert_non_null(array);
 		assert_true(capacity > nr);
 		array[nr] = nr;
+		assert_null(sonde_pool_check(&pool));
 	}
 	for (uint32_t i = 0; i < 10000; i++)
 		assert_int_equal(array[i], i);
@@ -108,6 +143,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(memory_is_zeroed_aligned_and_apart),
 		cmocka_unit_test(what_is_above_the_limit_is_refused),
+		cmocka_unit_test(what_is_broken_in_a_pool_is_found),
 		cmocka_unit_test(sizes_that_overflow_are_refused),
 		cmocka_unit_test(a_text_ends_with_a_zero),
 		cmocka_unit_test(an_array_keeps_its_elements_as_it_grows),

@@ -91,10 +91,12 @@ static void emit(struct recording *recording, uint32_t nr)
 	    sonde_ctf_packet_publish(stream, recording->clock,
 				     tally->discarded) == 0) {
 		tally->published += RUN_RECORDS;
-		return;
+	} else {
+		sonde_ctf_packet_forget(stream);
+		tally->discarded += RUN_RECORDS;
 	}
-	sonde_ctf_packet_forget(stream);
-	tally->discarded += RUN_RECORDS;
+	if (sonde_ctf_stream_check(stream))
+		fail_msg("stream: %s", sonde_ctf_stream_check(stream));
 }
 
 /* An event that comes late, whose text takes more than a page, most of one, or

@@ -20,6 +20,7 @@
 #include "base/port.h"
 #include "ebpf_model.h"
 #include "expr/agent.h"
+#include "expr/jit/graph.h"
 #include "expr/program.h"
 #include "expr_model.h"
 #include "expr_unit.h"
@@ -441,6 +442,64 @@ static void functions_compare_texts_as_the_evaluator_does(void **state)
 	assert_true(counts.native > 2 * ROUNDS * 9 / 10);
 }
 
+/* ---- graphs ---- */
+
+static void expect_wrong(const struct sonde_graph *graph, const char *what)
+{
+	const char *wrong = sonde_graph_check(graph);
+
+	assert_non_null(wrong);
+	assert_memory_equal(wrong, what, 2);
+}
+
+/* Each thing is broken, and mended. */
+static void what_is_broken_in_a_graph_is_found(void **state)
+{
+	static const struct sonde_graph_config config = {
+		.narrowest = 8,
+		.bases = { { .bytes = UINT32_MAX }, { .bytes = UINT32_MAX } },
+		.text = ebpf_text_place,
+	};
+	struct sonde_program *program = compile_in(
+		"u32 == 7 || i64 * 3 > u16 || (i8 < 5 && i16x + 1 != u32)",
+		&ebpf_scope);
+	struct sonde_graph graph;
+	struct sonde_graph_block *first;
+	struct sonde_graph_node twin;
+
+	(void)state;
+	assert_int_equal(sonde_graph_make(&graph, program, &config), 0);
+	assert_null(sonde_graph_check(&graph));
+	assert_true(graph.nr_ordered > 1);
+	first = &graph.blocks[graph.order[0]];
+	twin = graph.nodes[0];
+	twin.next = 0;
+#define BREAK(thing, value, what)                       \
+	do {                                            \
+		__typeof__(thing) whole = thing;        \
+		thing = value;                          \
+		expect_wrong(&graph, what);             \
+		thing = whole;                          \
+		assert_null(sonde_graph_check(&graph)); \
+	} while (0)
+	BREAK(graph.nodes[1].op, SONDE_GRAPH_NONE, "1:");
+	BREAK(graph.nodes[1].a, 1, "1:");
+	BREAK(graph.nr_nodes, graph.nr_nodes - 1, "1:");
+	BREAK(graph.nodes[1], twin, "1:");
+	BREAK(graph.nodes[1].sbits, 65, "2:");
+	BREAK(graph.nodes[1].demand, 7, "2:");
+	BREAK(first->nr_reads, (uint16_t)(graph.nr_reads + 1), "3:");
+	BREAK(first->to[0], graph.order[0], "4:");
+	BREAK(first->comparison.width, 9, "4:");
+	BREAK(first->decides, false, "4:");
+	BREAK(first->nr_from, 9, "5:");
+	BREAK(graph.begin, graph.order[1], "5:");
+	BREAK(graph.pool.used, graph.pool.used - 1, "2:");
+#undef BREAK
+	sonde_graph_fini(&graph);
+	sonde_program_free(program);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -451,6 +510,7 @@ int main(void)
 			code_of_the_corpus_does_what_the_evaluator_does),
 		cmocka_unit_test(functions_do_what_the_evaluator_does),
 		cmocka_unit_test(functions_compare_texts_as_the_evaluator_does),
+		cmocka_unit_test(what_is_broken_in_a_graph_is_found),
 	};
 
 	jit_run_init();

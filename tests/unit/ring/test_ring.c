@@ -83,12 +83,26 @@ static void append_as(struct fixture *f, const struct sonde_self *self,
 	sonde_writer_append(&a);
 }
 
+static void check_rings(const struct fixture *f)
+{
+	size_t span = (size_t)f->slot.subbuf_size * f->slot.nr_subbufs;
+
+	for (size_t i = 0; i < NR_CPUS + NR_LANES; i++) {
+		const char *wrong = sonde_ring_check(&f->slot, &f->rings[i],
+						     f->data + i * span);
+
+		if (wrong)
+			fail_msg("ring %zu: %s", i, wrong);
+	}
+}
+
 static void append(struct fixture *f, const void *data, uint32_t size,
 		   uint32_t flags)
 {
 	struct sonde_part payload = { data, size, flags };
 
 	append_as(f, &f->self, f->rseq, &payload);
+	check_rings(f);
 }
 
 static void reader_of(const struct fixture *f, uint32_t i,
@@ -522,12 +536,68 @@ static void threads_lose_nothing_uncounted(void **state)
 		}
 		for (uint32_t i = 0; i < NR; i++)
 			(void)pthread_join(thread[i], NULL);
+		check_rings(&f);
 		sum = totals(&f);
 		assert_int_equal(sum.committed + f.slot.lost_contended +
 					 sum.discarded_full,
 				 NR * EACH);
 		teardown(&f);
 	}
+}
+
+static void expect_wrong(const struct fixture *f, const char *what)
+{
+	const struct sonde_ring *ring = &f->rings[NR_CPUS];
+	size_t span = (size_t)f->slot.subbuf_size * f->slot.nr_subbufs;
+	const char *wrong =
+		sonde_ring_check(&f->slot, ring, f->data + NR_CPUS * span);
+
+	assert_non_null(wrong);
+	assert_non_null(strstr(wrong, what));
+}
+
+/* In a lane, four sub-buffers of which are written, each thing is broken, and
+ * mended. */
+static void what_is_broken_in_a_ring_is_found(void **state)
+{
+	struct fixture f;
+	struct sonde_ring *ring;
+	struct sonde_subbuf *heads[4];
+
+	(void)state;
+	setup(&f, SONDE_DISCARD, SONDE_LARGE, SONDE_SUBBUF_MIN, 4);
+	f.rseq = NULL;
+	f.self.tid = NR_LANES; /* it begins with the first lane */
+	ring = &f.rings[NR_CPUS];
+	for (uint32_t i = 0; sonde_w_seq(ring->w) < 3; i++)
+		append(&f, &i, 4, 0);
+	append(&f, "", 1, 0);
+	for (size_t i = 0; i < 4; i++)
+		heads[i] =
+			(void *)(f.data + (NR_CPUS * 4 + i) * SONDE_SUBBUF_MIN);
+#define BREAK(thing, value, what)                \
+	do {                                     \
+		__typeof__(thing) whole = thing; \
+		thing = value;                   \
+		expect_wrong(&f, what);          \
+		thing = whole;                   \
+		check_rings(&f);                 \
+	} while (0)
+	BREAK(ring->w, ring->w + (1ull << 60), "1:");
+	BREAK(ring->w, ring->w + (1ull << SONDE_W_SEQ_SHIFT), "another sub");
+	BREAK(ring->w, ring->w | SONDE_W_COUNT_MASK, "room");
+	BREAK(ring->w, 0, "3:");
+	BREAK(ring->end, ring->end - SONDE_SUBBUF_MIN, "3:");
+	BREAK(ring->key, 1, "3:");
+	BREAK(ring->limit, 3, "5:");
+	BREAK(heads[2]->seq, 6, "another's place");
+	BREAK(heads[2]->events, heads[3]->events + 1, "fewer");
+	BREAK(heads[2]->ts_begin, heads[3]->ts_begin + 1, "1: time");
+	BREAK(heads[3]->prev_used, SONDE_SUBBUF_MIN, "1: a sub");
+	BREAK(*((unsigned char *)heads[3] + SONDE_SUBBUF_HEAD), 0, "4:");
+	BREAK(*((unsigned char *)heads[2] + SONDE_SUBBUF_HEAD + 2), 1, "4:");
+#undef BREAK
+	teardown(&f);
 }
 
 /* Whatever the owner scribbles, the reader stays inside the ring. */
@@ -587,6 +657,7 @@ int main(void)
 		cmocka_unit_test(sequence_numbers_wrap_unnoticed),
 		cmocka_unit_test(both_writers_make_the_same_bytes),
 		cmocka_unit_test(threads_lose_nothing_uncounted),
+		cmocka_unit_test(what_is_broken_in_a_ring_is_found),
 		cmocka_unit_test(a_scribbled_ring_misleads_nobody),
 	};
 

@@ -550,6 +550,32 @@ static void a_trigger_records_nothing_and_tells(void **state)
 	assert_int_equal(summary.recorded, 0);
 }
 
+static void what_is_wrong_with_a_session_is_found(void **state)
+{
+	const struct sonde_consumer_config consumer = {
+		.class_id = 7, /* nobody has taken it */
+		.header = SONDE_LARGE,
+		.name = "fake",
+		.files = "wrong",
+	};
+	struct fake *fake = add_started(0, SONDE_DISCARD);
+	struct sonde_source_error error;
+
+	(void)state;
+	emit(fake, 3);
+	assert_null(sonde_session_check(session));
+	fakes[1].base.ops = &fake_ops;
+	assert_int_equal(sonde_session_add(session, SONDE_CTF_KERNEL,
+					   &fakes[1].base, &consumer,
+					   &fakes[1].consumer),
+			 0);
+	assert_non_null(sonde_session_check(session));
+	assert_int_equal(sonde_consumer_start(fakes[1].consumer, 0, &error), 0);
+	take_out(&fakes[1]);
+	assert_null(sonde_session_check(session));
+	assert_int_equal(sonde_session_free(session), 0);
+}
+
 /* ---- at random ---- */
 
 static void come_or_go(struct fake *fake, uint32_t i)
@@ -622,6 +648,7 @@ static void every_event_is_accounted_for_at_every_moment(void **state)
 		step();
 		assert_int_equal(accounted() + unread(), emitted);
 		assert_int_equal(surveyed(), emitted);
+		assert_null(sonde_session_check(session));
 	}
 	for (uint32_t i = 0; i < FAKES; i++)
 		if (fakes[i].consumer)
@@ -751,6 +778,7 @@ int main(void)
 		CASE(if_one_source_does_not_start_none_does),
 		CASE(a_change_is_made_to_all_sources_or_none),
 		CASE(a_trigger_records_nothing_and_tells),
+		CASE(what_is_wrong_with_a_session_is_found),
 		CASE(every_event_is_accounted_for_at_every_moment),
 		CASE(what_begins_after_a_turn_is_in_the_other_trace),
 		CASE(a_source_that_cannot_be_parted_stays_where_it_is),
