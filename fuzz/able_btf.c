@@ -9,35 +9,13 @@
  * if its bit 7 is set, comes after a header that makes sense.
  */
 #include <errno.h>
-#include <linux/btf.h>
 
-#include "fuzz.h"
+#include "btf.h"
 #include "sys/btf.h"
 #include "sys/btf_extract.h"
 
 static const char name[] = "t";
-
-/* The header, and strings that hold the name. */
-static uint8_t *wrap(const uint8_t *types, size_t size, size_t *ret_size)
-{
-	static const char strings[] = { 0, 't', 0 };
-	struct btf_header header = { .magic = BTF_MAGIC,
-				     .version = 1,
-				     .hdr_len = sizeof(header),
-				     .type_len = (uint32_t)size,
-				     .str_off = (uint32_t)size,
-				     .str_len = sizeof(strings) };
-	uint8_t *bytes;
-
-	*ret_size = sizeof(header) + size + sizeof(strings);
-	bytes = malloc(*ret_size);
-	FUZZ_CHECK(bytes);
-	memcpy(bytes, &header, sizeof(header));
-	if (size > 0)
-		memcpy(bytes + sizeof(header), types, size);
-	memcpy(bytes + sizeof(header) + size, strings, sizeof(strings));
-	return bytes;
-}
+static const char strings[] = "\0t";
 
 /* Of the kinds that are extracted by their names. */
 static bool is_named(uint32_t kind)
@@ -99,7 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	int rc;
 
 	if (first & 0x80) {
-		all = wrap(in.at, in.left, &size);
+		all = fuzz_wrap_btf(in.at, in.left, strings, sizeof(strings),
+				    &size);
 	} else {
 		size = in.left;
 		all = fuzz_copy(in.at, size);

@@ -7,34 +7,12 @@
  * Four bytes are the id that is a function's; the rest is what comes after a
  * header that makes sense, before strings that hold the names that are looked for.
  */
-#include <linux/btf.h>
-
-#include "fuzz.h"
+#include "btf.h"
 #include "probe/btf_type.h"
 #include "probe/compile.h"
 #include "sys/btf.h"
 
 static const char strings[] = "\0a\0b\0task_struct";
-
-static uint8_t *wrap(const uint8_t *types, size_t size, size_t *ret_size)
-{
-	struct btf_header header = { .magic = BTF_MAGIC,
-				     .version = 1,
-				     .hdr_len = sizeof(header),
-				     .type_len = (uint32_t)size,
-				     .str_off = (uint32_t)size,
-				     .str_len = sizeof(strings) };
-	uint8_t *bytes;
-
-	*ret_size = sizeof(header) + size + sizeof(strings);
-	bytes = malloc(*ret_size);
-	FUZZ_CHECK(bytes);
-	memcpy(bytes, &header, sizeof(header));
-	if (size > 0)
-		memcpy(bytes + sizeof(header), types, size);
-	memcpy(bytes + sizeof(header) + size, strings, sizeof(strings));
-	return bytes;
-}
 
 static void look_into(const struct sonde_btf *btf, uint32_t id)
 {
@@ -96,7 +74,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < sizeof(function))
 		return 0;
 	memcpy(&function, data, sizeof(function));
-	bytes = wrap(data + sizeof(function), size - sizeof(function), &size);
+	bytes = fuzz_wrap_btf(data + sizeof(function), size - sizeof(function),
+			      strings, sizeof(strings), &size);
 	try_types(bytes, size, function);
 	free(bytes);
 	return 0;
