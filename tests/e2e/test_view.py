@@ -627,6 +627,26 @@ def the_flame_graph_is_that_of_the_command():
             check(word in why["error"], f"{of}: {why}")
 
 
+@test
+def what_is_kept_of_a_span_is_what_the_command_exports():
+    trace = handmade()
+    with view(trace) as server:
+        end = server.ready()["end"]
+        span = {"from": end // 3, "to": end // 2}
+        options = ["--from", f"+{span['from']}ns",
+                   "--to", f"+{span['to'] - 1}ns"]
+        for form in ("csv", "jsonl"):
+            got = server.raw("api/export", format=form, filter="a > 300",
+                             **span)
+            wanted = run(SONDE, "export", "--to", form, "-f", "a > 300", "-o",
+                         "-", *options, trace).stdout
+            check_equal(got.decode(), wanted, form)
+            check(len(wanted.splitlines()) > 5, "hardly anything")
+        status, why = server.refused("export", format="nonsense")
+        check_equal(status, 400, f"{why}")
+        check("perfetto" in why["error"], f"{why}")
+
+
 # ---- the index that is kept ----
 
 def cache():

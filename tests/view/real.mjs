@@ -184,6 +184,17 @@ real("the flame graph of a selection is that of sonde flame", PROGRAM, async (pa
   await until(page, () => document.querySelector("#flame-note").textContent.includes("--stack"));
 });
 
+real("the events of a selection are kept as a file", PROGRAM, async (page) => {
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 95_000_000 } }));
+  const [file] = await Promise.all([page.waitForEvent("download"), page.selectOption("#keep", "jsonl")]);
+  equal(file.suggestedFilename(), "events.jsonl", "name");
+  const chunks = [];
+  for await (const chunk of await file.createReadStream())
+    chunks.push(chunk);
+  const names = Buffer.concat(chunks).toString().trim().split("\n").map((line) => JSON.parse(line).event);
+  equal(names, ["app:request_begin", "app:parse_begin", "app:parse_end", "app:request_end"], "events");
+});
+
 real("a server that was killed is told", KERNEL_USER, async (page, server) => {
   server.kill("SIGKILL");
   await page.waitForSelector("#banner:not([hidden])");

@@ -68,6 +68,7 @@ static const struct {
 	{ "api/statistics", sonde_view_answer_statistics, "application/json" },
 	{ "api/latency", sonde_view_answer_latency, "application/json" },
 	{ "api/flame", sonde_view_answer_flame, "image/svg+xml" },
+	{ "api/export", sonde_view_answer_export, "application/octet-stream" },
 	{ "api/report", sonde_view_answer_report, "application/json" },
 };
 

@@ -61,6 +61,7 @@ sonde_view_answer sonde_view_answer_table;
 sonde_view_answer sonde_view_answer_report;
 sonde_view_answer sonde_view_answer_latency;
 sonde_view_answer sonde_view_answer_flame;
+sonde_view_answer sonde_view_answer_export;
 
 /* ---- what answers share ---- */
 

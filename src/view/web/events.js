@@ -4,9 +4,13 @@
 import { Chunks } from "./chunks.js";
 import { element } from "./paint.js";
 import { Refused } from "./server.js";
+import { download } from "./table.js";
 import { absolute, relative } from "./time.js";
 
 const LINE = 20;
+/** What the events can be kept as: the format, and the file's ending. */
+const KEEP = [["csv", "csv"], ["jsonl", "jsonl"], ["perfetto", "pftrace"], ["chrome", "json"],
+  ["folded", "txt"]];
 
 export class Events {
   constructor(place, view, server, detail) {
@@ -33,6 +37,10 @@ export class Events {
     this.clock = make("select", { title: "How times are shown" });
     for (const name of ["relative", "absolute", "delta"])
       this.clock.append(make("option", { value: name, textContent: name }));
+    this.keeps = make("select", { title: "Keep the events of the selection, or of what is seen", id: "keep" });
+    this.keeps.append(make("option", { value: "", textContent: "Keep as ..." }));
+    for (const [name] of KEEP)
+      this.keeps.append(make("option", { value: name, textContent: name }));
     this.wrong = make("div", { className: "wrong", hidden: true, id: "wrong" });
     this.wrong.setAttribute("role", "alert");
     this.note = make("span", { className: "faint", id: "events-note" });
@@ -46,7 +54,8 @@ export class Events {
       head.append(make("span", { textContent: name }));
     place.append(make("div", { className: "bar" }, this.input,
       button("Previous", "the event before (Shift + n)", () => this.step(-1)),
-      button("Next", "the event after (n)", () => this.step(1)), this.clock, this.note),
+      button("Next", "the event after (n)", () => this.step(1)), this.clock, this.keeps,
+      this.note),
       this.wrong, head, this.list);
     this.listen();
   }
@@ -63,6 +72,7 @@ export class Events {
       event.stopPropagation();
     });
     this.clock.addEventListener("change", () => this.view.set({ clock: this.clock.value }));
+    this.keeps.addEventListener("change", () => void this.keep(this.keeps.value));
     this.list.addEventListener("scroll", () => this.scrolled());
     this.list.addEventListener("click", (event) => {
       const line = event.target.closest(".row");
@@ -78,6 +88,22 @@ export class Events {
       this.step(by);
     });
     new ResizeObserver(() => this.draw()).observe(this.list);
+  }
+
+  /** The selection, or what is seen, as a file. */
+  async keep(format) {
+    const { from, to } = this.view.select ?? this.view;
+    this.keeps.value = "";
+    this.note.textContent = "reading ...";
+    try {
+      const file = await this.server.ask("export", { format, filter: this.view.filter,
+        from: Math.round(from), to: Math.round(to) });
+      download(`events.${KEEP.find(([name]) => name === format)[1]}`,
+               "application/octet-stream", file);
+      this.note.textContent = "";
+    } catch (error) {
+      this.note.textContent = error.message;
+    }
   }
 
   hear(changed) {

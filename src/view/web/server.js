@@ -18,7 +18,8 @@ export class Server {
     this.gone = false;
   }
 
-  /** @returns {Promise<any>} JSON; an ArrayBuffer of "frame", text of "flame" */
+  /** @returns {Promise<any>} JSON; an ArrayBuffer of "frame" and "export", text of
+   * "flame" */
   async ask(path, params = {}, signal = undefined) {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(params))
@@ -28,7 +29,7 @@ export class Server {
     let body;
     try {
       answer = await fetch(`api/${path}?${query}`, { signal });
-      body = await (answer.ok && path === "frame" ? answer.arrayBuffer() :
+      body = await (answer.ok && /^(frame|export)$/.test(path) ? answer.arrayBuffer() :
         answer.text());
     } catch (error) {
       if (!signal?.aborted)
@@ -38,7 +39,7 @@ export class Server {
     }
     if (this.gone && answer.ok)
       this.back();
-    return answer.ok && /^(frame|flame)$/.test(path) ? body : read(answer, body);
+    return answer.ok && /^(frame|flame|export)$/.test(path) ? body : read(answer, body);
   }
 
   lose(why) {
