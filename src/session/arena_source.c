@@ -6,6 +6,7 @@
 #include "session/arena_source.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <linux/membarrier.h>
 #include <stdio.h>
@@ -482,6 +483,17 @@ struct sonde_arena_view *
 sonde_arena_source_view(struct sonde_arena_source *source)
 {
 	return &source->view;
+}
+
+int sonde_arena_source_reopen(struct sonde_arena_source *source,
+			      struct sonde_arena_view *ret_view)
+{
+	char path[48];
+	int fd;
+
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", source->view.fd);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : sonde_arena_open_found(fd, ret_view);
 }
 
 bool sonde_arena_source_is_over(const struct sonde_arena_source *source)

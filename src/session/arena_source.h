@@ -62,6 +62,11 @@ bool sonde_arena_source_is_resumed(const struct sonde_arena_source *source);
 int sonde_arena_source_filter(struct sonde_arena_source *source,
 			      const struct sonde_filters_ask *ask, int *ret_fd);
 
+/* Another open file of the arena, for a slot beside this one: locks of slots are of
+ * open files. 0 or -errno. */
+int sonde_arena_source_reopen(struct sonde_arena_source *source,
+			      struct sonde_arena_view *ret_view);
+
 /* Whether no process can touch it any more. */
 bool sonde_arena_source_is_over(const struct sonde_arena_source *source);
 

@@ -8,7 +8,6 @@
 #include "session/bells.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +21,6 @@ struct sonde_bell {
 	struct sonde_gains gains; /* of providers, with their names behind */
 	uint64_t room[SONDE_DESC_MAX / 8];
 };
-
-static int bell_open_view(struct sonde_arena_source *recorded,
-			  struct sonde_arena_view *ret_view)
-{
-	char path[48];
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d",
-		       sonde_arena_source_view(recorded)->fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : sonde_arena_open_found(fd, ret_view);
-}
 
 static int bell_start(struct sonde_bell *bell)
 {
@@ -68,7 +55,7 @@ static int bell_claim(const struct sonde_bell_config *config,
 		.name = sonde_arena_source_name(recorded),
 	};
 	struct sonde_arena_view view;
-	int rc = bell_open_view(recorded, &view);
+	int rc = sonde_arena_source_reopen(recorded, &view);
 
 	if (rc)
 		return rc;

@@ -115,6 +115,30 @@ int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 	return 0;
 }
 
+/* From a budget of its own, of which the first share is half. */
+int sonde_budget_take_beside(struct sonde_budget *budget, bool lanes_only,
+			     uint64_t ring_bytes, uint32_t subbuf_bytes,
+			     struct sonde_geometry *ret_geometry)
+{
+	struct sonde_budget own = *budget;
+	int rc;
+
+	own.mode = SONDE_DISCARD;
+	own.used_bytes = 0;
+	own.subbuf_bytes = subbuf_bytes;
+	own.stacks_depth = 0;
+	own.total_bytes =
+		2 * ring_bytes * (lanes_only ? SONDE_LANES : budget->nr_online);
+	rc = sonde_budget_take(&own, lanes_only, ret_geometry);
+	if (rc)
+		return rc;
+	if (ret_geometry->charged_bytes >
+	    budget->total_bytes - budget->used_bytes)
+		return -ENOSPC;
+	budget->used_bytes += ret_geometry->charged_bytes;
+	return 0;
+}
+
 uint32_t sonde_budget_largest_subbuf(const struct sonde_budget *budget)
 {
 	uint32_t largest = 0;

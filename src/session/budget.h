@@ -62,6 +62,14 @@ struct sonde_geometry {
 int sonde_budget_take(struct sonde_budget *budget, bool lanes_only,
 		      struct sonde_geometry *ret_geometry);
 
+/*
+ * The same beside a share: rings of `ring_bytes` each, in discard mode, with
+ * sub-buffers of `subbuf_bytes`; 0: choose.
+ */
+int sonde_budget_take_beside(struct sonde_budget *budget, bool lanes_only,
+			     uint64_t ring_bytes, uint32_t subbuf_bytes,
+			     struct sonde_geometry *ret_geometry);
+
 /* The fewest sub-buffers that a ring can do with. */
 uint32_t sonde_budget_min_subbufs(enum sonde_ring_mode mode);
 

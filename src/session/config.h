@@ -62,7 +62,9 @@ enum sonde_trigger_action {
 
 /* What is done when an event of a program happens. */
 struct sonde_session_trigger {
-	const char *glob; /* which, or SONDE_WHEN_LOSS; borrowed */
+	const char *when;   /* as it was said; borrowed */
+	size_t glob_length; /* what it begins with: which, or SONDE_WHEN_LOSS */
+	const char *condition; /* in it; or NULL */
 	enum sonde_trigger_action action;
 	const char *command; /* SONDE_DO_RUN: for the shell; borrowed */
 };

@@ -17,12 +17,12 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "expr/bind.h"
 #include "expr/expr.h"
 #include "expr/fetch.h"
 #include "expr/jit/jit.h"
 #include "expr/program.h"
 #include "session/board.h"
+#include "session/given.h"
 #include "source/condition.h"
 #include "sys/write.h"
 #include "types/desc.h"
@@ -32,23 +32,14 @@
 #define MFD_EXEC 0x10u
 #endif
 
-/* A condition that the user wrote. */
-struct given {
-	const char *text;
-	struct sonde_expr *expr;
-	struct sonde_bind_check *check; /* its names, by all events */
-	uint32_t nr_matched;            /* events so far */
-	bool told;                      /* that it doesn't fit an event */
-	bool is_signed;                 /* what is tallied */
-};
-
 struct sonde_filters {
 	const struct sonde_session_config *config;
 	struct sonde_summary *summary;
 	uint32_t nr, nr_values;
 	/* those of -e, then those of --filter, then what is tallied */
-	struct given given[SONDE_CONDITIONS_MAX + SONDE_COMMON_FILTERS_MAX +
-			   SONDE_FILTER_VALUES];
+	struct sonde_given given[SONDE_CONDITIONS_MAX +
+				 SONDE_COMMON_FILTERS_MAX +
+				 SONDE_FILTER_VALUES];
 	uint64_t room[SONDE_DESC_MAX / 8];
 };
 
@@ -291,7 +282,7 @@ static void keep(struct answer *answer)
 /* ---- which conditions an event has ---- */
 
 /* The condition that stands at rule `at`; NULL if it has none. */
-static struct given *given_at(struct sonde_filters *filters, uint32_t at)
+static struct sonde_given *given_at(struct sonde_filters *filters, uint32_t at)
 {
 	const struct sonde_session_config *config = filters->config;
 
@@ -302,11 +293,11 @@ static struct given *given_at(struct sonde_filters *filters, uint32_t at)
 }
 
 /* That of the last -e that matches; NULL if that has none. */
-static struct given *given_by_rules(struct sonde_filters *filters,
-				    const struct sonde_desc *desc)
+static struct sonde_given *given_by_rules(struct sonde_filters *filters,
+					  const struct sonde_desc *desc)
 {
 	const char *rules = filters->config->rules;
-	struct given *found = NULL;
+	struct sonde_given *found = NULL;
 
 	for (size_t at = 0; rules[at]; at += strlen(rules + at) + 1) {
 		if (rules[at] == '+' &&
@@ -318,40 +309,26 @@ static struct given *given_by_rules(struct sonde_filters *filters,
 	return found;
 }
 
-static void tell_unfit(const struct sonde_filters *filters, struct given *given,
-		       const struct sonde_desc *desc, const char *why)
+static const char *what_is_done(const struct sonde_filters *filters)
 {
-	if (!given->told)
-		sonde_summary_note(
-			filters->summary, "%.40s:%.40s is not %s: '%.60s': %s",
-			sonde_desc_provider(desc), sonde_desc_name(desc),
-			sonde_session_counts(filters->config) ? "counted" :
-								"recorded",
-			given->text, why);
-	given->told = true;
+	return sonde_session_counts(filters->config) ? "counted" : "recorded";
 }
 
 /* Whether it fits the event; else the user is told, once. */
-static int check_given(struct sonde_filters *filters, struct given *given,
+static int check_given(struct sonde_filters *filters, struct sonde_given *given,
 		       const struct sonde_desc *desc)
 {
 	struct sonde_condition *condition;
-	char why[300];
-	int rc = sonde_condition_new_for_process(desc, given->text, why,
-						 sizeof(why), &condition);
+	int rc = sonde_given_bind(given, desc, what_is_done(filters),
+				  filters->summary, &condition);
 
-	if (!rc) {
-		given->nr_matched++;
-		rc = sonde_condition_check(condition, given->check);
+	if (!rc)
 		sonde_condition_free(condition);
-	} else if (rc == -EINVAL) {
-		tell_unfit(filters, given, desc, why);
-	}
 	return rc;
 }
 
 /* "(a) && (b)"; NULL if there is no memory. */
-static char *join(struct given *const *list, uint32_t nr)
+static char *join(struct sonde_given *const *list, uint32_t nr)
 {
 	size_t size = 1;
 	size_t used = 0;
@@ -366,7 +343,7 @@ static char *join(struct given *const *list, uint32_t nr)
 	return text;
 }
 
-static int add_all(struct answer *answer, struct given *const *list,
+static int add_all(struct answer *answer, struct sonde_given *const *list,
 		   uint32_t nr, const struct sonde_desc *desc, uint32_t index)
 {
 	struct sonde_condition *condition;
@@ -449,16 +426,15 @@ static void put_wanted_number(struct answer *answer,
 
 /* -EINVAL: the event has no such number, and the user was told, or will be. */
 static int add_number(struct answer *answer, const struct sonde_desc *desc,
-		      struct given *given, struct sonde_filter_value *ret_value)
+		      struct sonde_given *given,
+		      struct sonde_filter_value *ret_value)
 {
+	struct sonde_filters *filters = answer->filters;
 	struct sonde_condition *condition;
 	uint8_t type;
-	char why[300];
-	int rc = check_given(answer->filters, given, desc);
+	int rc = sonde_given_bind(given, desc, what_is_done(filters),
+				  filters->summary, &condition);
 
-	if (!rc)
-		rc = sonde_condition_new_for_process(desc, given->text, why,
-						     sizeof(why), &condition);
 	if (rc)
 		return rc;
 	type = sonde_condition_program(condition)->type;
@@ -466,8 +442,9 @@ static int add_number(struct answer *answer, const struct sonde_desc *desc,
 	rc = answer->rc;
 	if (type != SONDE_EXPR_INT && type != SONDE_EXPR_UINT) {
 		rc = -EINVAL;
-		tell_unfit(answer->filters, given, desc,
-			   "not a whole number of this event");
+		sonde_given_unfit(given, desc, what_is_done(filters),
+				  "not a whole number of this event",
+				  filters->summary);
 	} else {
 		put_wanted_number(answer, condition, ret_value);
 	}
@@ -480,7 +457,7 @@ static int add_numbers(struct answer *answer, const struct sonde_desc *desc)
 	struct sonde_filters *filters = answer->filters;
 	const struct sonde_session_tally *tally = &filters->config->tally;
 	struct sonde_filter_value values[SONDE_FILTER_VALUES] = { 0 };
-	struct given *given = &filters->given[filters->nr];
+	struct sonde_given *given = &filters->given[filters->nr];
 	int rc = 0;
 
 	if (filters->config->mode != SONDE_TALLY)
@@ -504,7 +481,7 @@ static int add_event(struct answer *answer, const struct sonde_desc *desc,
 {
 	struct sonde_filters *filters = answer->filters;
 	const struct sonde_session_config *config = filters->config;
-	struct given *list[SONDE_COMMON_FILTERS_MAX + 1];
+	struct sonde_given *list[SONDE_COMMON_FILTERS_MAX + 1];
 	uint32_t nr = 0;
 	int rc;
 
@@ -595,15 +572,10 @@ int sonde_filters_answer(struct sonde_filters *filters,
 static int add_given(struct sonde_filters *filters, const char *text,
 		     uint32_t *nr)
 {
-	struct given *given = &filters->given[filters->nr + filters->nr_values];
-	struct sonde_expr_error error;
-	int rc = sonde_expr_parse(text, &error, &given->expr);
+	uint32_t at = filters->nr + filters->nr_values;
 
-	if (rc)
-		return rc; /* options.c has parsed it */
-	given->text = text;
 	++*nr;
-	return sonde_bind_check_new(given->expr, &given->check);
+	return sonde_given_init(&filters->given[at], text);
 }
 
 int sonde_filters_new(const struct sonde_session_config *config,
@@ -640,43 +612,18 @@ int sonde_filters_new(const struct sonde_session_config *config,
 	return rc;
 }
 
-static void finish_given(const struct sonde_filters *filters,
-			 const struct given *given)
-{
-	struct sonde_bind_slip slip;
-	size_t at = 0;
-
-	while (sonde_bind_check_next(given->check, &at, &slip)) {
-		if (*slip.words)
-			sonde_summary_note(filters->summary,
-					   "'%.80s': %.200s (column %u)",
-					   given->text, slip.words,
-					   slip.column);
-		else
-			sonde_summary_note(filters->summary,
-					   "'%.80s': no event that this is "
-					   "about has '%.40s' (column %u), so "
-					   "it was missing%s",
-					   given->text, slip.name, slip.column,
-					   slip.hint);
-	}
-}
-
 void sonde_filters_finish(struct sonde_filters *filters)
 {
 	for (uint32_t i = 0; filters && i < filters->nr + filters->nr_values;
 	     i++)
-		if (filters->given[i].nr_matched && !filters->given[i].told)
-			finish_given(filters, &filters->given[i]);
+		sonde_given_finish(&filters->given[i], filters->summary);
 }
 
 void sonde_filters_free(struct sonde_filters *filters)
 {
 	if (!filters)
 		return;
-	for (uint32_t i = 0; i < filters->nr + filters->nr_values; i++) {
-		sonde_expr_free(filters->given[i].expr);
-		sonde_bind_check_free(filters->given[i].check);
-	}
+	for (uint32_t i = 0; i < filters->nr + filters->nr_values; i++)
+		sonde_given_fini(&filters->given[i]);
 	free(filters);
 }

@@ -119,23 +119,33 @@ static int add_condition(struct parse *parse, const char *glob,
 	return add_rule(parse, '+', glob);
 }
 
-static int apply_event(struct parse *parse, const char *value)
+/* The pattern of "GLOB if CONDITION"; *ret_text is NULL without a condition. */
+static int split_condition(struct parse *parse, const char *value,
+			   char glob[SONDE_GLOB_MAX], const char **ret_text)
 {
-	char glob[SONDE_GLOB_MAX];
-	const char *text;
-	size_t length = sonde_condition_at(value, &text);
+	size_t length = sonde_condition_at(value, ret_text);
 
-	parse->has_include = true;
-	if (!text)
-		return add_rule(parse, '+', value);
-	if (length >= sizeof(glob))
+	if (length >= SONDE_GLOB_MAX)
 		return fail(parse,
 			    "the pattern '%.40s...' is %zu characters long; "
 			    "the limit is %d",
 			    value, length, SONDE_GLOB_MAX - 1);
 	memcpy(glob, value, length);
 	glob[length] = '\0';
-	return add_condition(parse, glob, text);
+	return 0;
+}
+
+static int apply_event(struct parse *parse, const char *value)
+{
+	char glob[SONDE_GLOB_MAX];
+	const char *text;
+	int rc = split_condition(parse, value, glob, &text);
+
+	parse->has_include = true;
+	if (rc)
+		return rc;
+	return text ? add_condition(parse, glob, text) :
+		      add_rule(parse, '+', glob);
 }
 
 static int apply_filter(struct parse *parse, const char *value)
@@ -503,22 +513,25 @@ static int apply_when(struct parse *parse, const char *value)
 {
 	struct sonde_session_config *session = &parse->options->session;
 	char rules[SONDE_RULES_MAX] = "";
+	char glob[SONDE_GLOB_MAX];
 	const char *text;
 	size_t size = 1;
+	int rc = split_condition(parse, value, glob, &text);
 
-	(void)sonde_condition_at(value, &text);
-	if (text)
-		return fail(parse,
-			    "--when '%.60s': conditions are tested in programs "
-			    "that sonde record has started; of one that runs, "
-			    "--when waits for every such event",
-			    value);
+	if (!rc && text)
+		rc = check_condition(parse, "--when", text);
+	if (rc)
+		return rc;
+	if (text && !strcmp(glob, SONDE_WHEN_LOSS))
+		return fail(parse, "--when '%.60s': loss has no fields", value);
 	if (session->nr_triggers == SONDE_TRIGGERS_MAX)
 		return fail(parse, "more than %u --when; merge some with '*'",
 			    SONDE_TRIGGERS_MAX);
 	session->triggers[session->nr_triggers++] =
-		(struct sonde_session_trigger){ .glob = value };
-	return sonde_session_rules_add(rules, &size, '+', value, parse->error,
+		(struct sonde_session_trigger){ .when = value,
+						.glob_length = strlen(glob),
+						.condition = text };
+	return sonde_session_rules_add(rules, &size, '+', glob, parse->error,
 				       parse->error_size);
 }
 
@@ -908,8 +921,8 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "duration", OPTION_DURATION, "TIME", NULL,
 	  "end the recording after 500ms, 10s, 5min, 1h" },
 	{ "when", OPTION_WHEN, "GLOB", SONDE_VALUE_EVENT,
-	  "of a session by name: when an event of a program happens, or events "
-	  "are lost (loss), do what "
+	  "of a session by name: when an event of a program happens ('GLOB if "
+	  "CONDITION': such a one), or events are lost (loss), do what "
 	  "--do says behind it; may be given several times" },
 	{ "do", OPTION_DO, "ACTION", "snapshot stop notify",
 	  "snapshot (default), stop, notify (those who sonde wait), or 'run "
@@ -1256,7 +1269,7 @@ static int check_triggers(struct parse *parse)
 				    "--when '%.60s': snapshots are of --mode "
 				    "overwrite; or say --do stop, notify, or "
 				    "'run COMMAND'",
-				    session->triggers[i].glob);
+				    session->triggers[i].when);
 	return 0;
 }
 

@@ -684,7 +684,7 @@ static void free_recorder(struct sonde_recorder *r)
 		(void)close(r->epoll_fd);
 	if (r->spare_fd >= 0)
 		(void)close(r->spare_fd);
-	free(r->triggers);
+	sonde_recorder_free_triggers(r);
 	free(r->chunks);
 	free(r);
 }

@@ -110,7 +110,7 @@ static void put_triggers(const struct sonde_recorder *r,
 		if (i == nr && !fate->happened)
 			continue;
 		sonde_json_open(json, NULL, '{');
-		sonde_json_put_text(json, "when", fate->trigger->glob);
+		sonde_json_put_text(json, "when", fate->trigger->when);
 		sonde_json_put_text(
 			json, "do",
 			sonde_session_action_name(fate->trigger->action));
@@ -512,6 +512,20 @@ static void obey_wait(const struct sonde_recorder *r, struct asker *asker)
 			      "--when, and isn't of --mode overwrite");
 }
 
+static void put_seen_field(void *ctx, const char *name, const char *text)
+{
+	sonde_json_put_text(ctx, name, text);
+}
+
+static void put_seen(struct sonde_json *json,
+		     const struct sonde_sentry_event *seen)
+{
+	sonde_json_put_unsigned(json, "tid", seen->tid);
+	sonde_json_open(json, "fields", '{');
+	sonde_sentry_fields(seen, put_seen_field, json);
+	sonde_json_close(json, '}');
+}
+
 static void tell_asker_fired(struct asker *asker,
 			     const struct sonde_recorder_fired *fired)
 {
@@ -528,6 +542,8 @@ static void tell_asker_fired(struct asker *asker,
 	sonde_json_put_signed(&line.json, "pid", fired->pid);
 	sonde_json_put_text(&line.json, "process", fired->process);
 	sonde_json_put_text(&line.json, "done", fired->action);
+	if (fired->seen)
+		put_seen(&line.json, fired->seen);
 	if (*fired->directory)
 		sonde_json_put_text(&line.json, "directory", fired->directory);
 	answer(asker, end_answer(&line));

@@ -36,6 +36,7 @@
 #include "session/protocol.h"
 #include "session/recorder.h"
 #include "session/roster.h"
+#include "session/sentry.h"
 #include "session/session.h"
 #include "session/timebase.h"
 #include "session/watch.h"
@@ -76,8 +77,9 @@ struct sonde_recorder_program {
 	struct sonde_counts *counts;       /* or else NULL */
 	int pidfd;               /* of who made the arena; -1: none, ended */
 	struct sonde_bell *bell; /* NULL: nothing is waited for */
+	struct sonde_sentry *sentry; /* NULL: or not by a condition */
 	struct sonde_bell_search search;
-	bool is_silent; /* it can't have one */
+	bool is_silent; /* it can't have both */
 };
 
 /* What a trace is told besides events. */
@@ -240,12 +242,17 @@ struct sonde_recorder_fate {
 struct sonde_recorder_triggers {
 	uint64_t next_look_ns;
 	uint64_t nr_acts;
-	uint32_t nr_bells;
-	uint32_t nr_silent; /* programs that can't have one */
-	uint64_t nr_missed; /* of bells that are gone */
-	uint64_t nr_lost;   /* events, as it was told last */
-	size_t rules_size;
-	char rules[SONDE_RULES_MAX];
+	uint32_t nr_listeners;       /* bells and sentries */
+	uint32_t nr_silent;          /* programs that can't have one */
+	uint64_t nr_missed;          /* of those that are gone */
+	uint64_t nr_lost;            /* events, as it was told last */
+	char rules[SONDE_RULES_MAX]; /* one for each trigger */
+	/* Of those without a condition, which bells know. */
+	size_t bell_rules_size;
+	char bell_rules[SONDE_RULES_MAX];
+	uint32_t nr_wishes; /* 0: no trigger has a condition */
+	struct sonde_sentry_wish wishes[SONDE_TRIGGERS_MAX];
+	struct sonde_given given[SONDE_TRIGGERS_MAX];
 	/* That of sonde_snapshot() comes behind the session's. */
 	struct sonde_recorder_fate fates[SONDE_TRIGGERS_MAX + 1];
 };
@@ -258,10 +265,13 @@ struct sonde_recorder_fired {
 	pid_t pid;   /* of who made the arena */
 	const char *process;
 	const char *action;
+	/* NULL: of the event no more is known */
+	const struct sonde_sentry_event *seen;
 	char directory[PATH_MAX]; /* of the snapshot; or "" */
 };
 
 int sonde_recorder_start_triggers(struct sonde_recorder *r);
+void sonde_recorder_free_triggers(struct sonde_recorder *r);
 
 /* A program that is recorded is listened to from now on, if it has to be. */
 void sonde_recorder_arm(struct sonde_recorder *r,

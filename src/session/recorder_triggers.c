@@ -21,33 +21,39 @@
 #include "session/recorder_parts.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/grow.h"
 #include "base/port.h"
 #include "base/time.h"
 #include "session/bells.h"
 #include "session/rules.h"
+#include "session/sentry.h"
+#include "types/desc.h"
 #include "types/select.h"
 
-#define LOOK_NS       3000000ull
-#define LOOK_SHARE    50 /* of the time, one part at most */
-#define PAUSE_NS      1000000000ull
-#define TIMES_MAX     100u
-#define NAME_CHARS    64
-#define NR_TRIES      1000u
-#define COMMAND_WORDS 5
+#define LOOK_NS    3000000ull
+#define LOOK_SHARE 50 /* of the time, one part at most */
+#define PAUSE_NS   1000000000ull
+#define TIMES_MAX  100u
+#define NAME_CHARS 64
+#define NR_TRIES   1000u
 
 static const struct sonde_session_trigger asked = {
-	.glob = SONDE_BELL_ASKED ":*",
+	.when = SONDE_BELL_ASKED ":*",
+	.glob_length = sizeof(SONDE_BELL_ASKED ":*") - 1,
 	.action = SONDE_DO_SNAPSHOT,
 };
+
+_Static_assert(SONDE_TRIGGERS_MAX <= SONDE_SENTRY_WISHES_MAX, "one for each");
 
 /* ---- what is done ---- */
 
@@ -85,36 +91,64 @@ static int trigger_snapshot(struct sonde_recorder *r,
 	return rc;
 }
 
-/* Ours, and what is to be known of the event; to be freed, and so are the texts. */
-static char **trigger_environment(const struct sonde_recorder *r,
-				  const struct sonde_recorder_fired *fired,
-				  char *texts[COMMAND_WORDS])
-{
-	size_t nr = 0;
-	char **all;
-	int rc = asprintf(&texts[0], "SONDE_WHEN_SESSION=%s",
-			  r->config->named->name);
+/* What a command finds around it: what we have, then what is to be known of the
+ * event, in texts of its own. */
+struct surroundings {
+	char **words;
+	size_t nr, nr_ours, capacity;
+	int rc;
+};
 
-	while (environ[nr])
-		nr++;
-	all = calloc(nr + COMMAND_WORDS + 1, sizeof(*all));
-	if (rc >= 0)
-		rc = asprintf(&texts[1], "SONDE_WHEN_EVENT=%s", fired->event);
-	if (rc >= 0)
-		rc = asprintf(&texts[2], "SONDE_WHEN_PID=%d", (int)fired->pid);
-	if (rc >= 0)
-		rc = asprintf(&texts[3], "SONDE_WHEN_PROCESS=%s",
-			      fired->process);
-	if (rc >= 0)
-		rc = asprintf(&texts[4], "SONDE_WHEN_COUNT=%llu",
-			      (unsigned long long)fired->nr);
-	if (!all || rc < 0) {
-		free(all);
-		return NULL;
+/* One more, which is taken over; NULL ends the list. */
+static void surroundings_add(struct surroundings *all, char *word)
+{
+	if (!all->rc)
+		all->rc = SONDE_GROW(all->words, all->nr, all->capacity);
+	if (all->rc)
+		free(word);
+	else
+		all->words[all->nr++] = word;
+}
+
+__attribute__((format(printf, 2, 3))) static void
+surroundings_put(struct surroundings *all, const char *format, ...)
+{
+	char *word = NULL;
+	va_list args;
+
+	va_start(args, format);
+	if (vasprintf(&word, format, args) < 0)
+		all->rc = -ENOMEM;
+	else
+		surroundings_add(all, word);
+	va_end(args);
+}
+
+static void surroundings_put_field(void *ctx, const char *name,
+				   const char *text)
+{
+	surroundings_put(ctx, "SONDE_FIELD_%s=%s", name, text);
+}
+
+static void surroundings_fill(struct surroundings *all,
+			      const struct sonde_recorder *r,
+			      const struct sonde_recorder_fired *fired)
+{
+	for (char **word = environ; *word; word++)
+		surroundings_add(all, *word);
+	all->nr_ours = all->nr;
+	surroundings_put(all, "SONDE_WHEN_SESSION=%s", r->config->named->name);
+	surroundings_put(all, "SONDE_WHEN_EVENT=%s", fired->event);
+	surroundings_put(all, "SONDE_WHEN_PID=%d", (int)fired->pid);
+	surroundings_put(all, "SONDE_WHEN_PROCESS=%s", fired->process);
+	surroundings_put(all, "SONDE_WHEN_COUNT=%llu",
+			 (unsigned long long)fired->nr);
+	if (fired->seen) {
+		surroundings_put(all, "SONDE_WHEN_TID=%" PRIu32,
+				 fired->seen->tid);
+		sonde_sentry_fields(fired->seen, surroundings_put_field, all);
 	}
-	memcpy(all, environ, nr * sizeof(*all));
-	memcpy(all + nr, texts, COMMAND_WORDS * sizeof(*all));
-	return all;
+	surroundings_add(all, NULL);
 }
 
 /* It is nobody's business but its own what becomes of it. */
@@ -151,14 +185,14 @@ static int trigger_spawn(const char *command, char **environment,
 static int trigger_run(struct sonde_recorder *r, const char *command,
 		       const struct sonde_recorder_fired *fired, pid_t *ret_pid)
 {
-	char *texts[COMMAND_WORDS] = { NULL };
-	char **environment = trigger_environment(r, fired, texts);
-	int rc = environment ? trigger_spawn(command, environment, ret_pid) :
-			       -ENOMEM;
+	struct surroundings all = { .words = NULL };
+	int rc;
 
-	for (size_t i = 0; i < COMMAND_WORDS; i++)
-		free(texts[i]);
-	free(environment);
+	surroundings_fill(&all, r, fired);
+	rc = all.rc ? all.rc : trigger_spawn(command, all.words, ret_pid);
+	for (size_t i = all.nr_ours; i < all.nr; i++)
+		free(all.words[i]);
+	free(all.words);
 	if (rc)
 		sonde_summary_note(&r->summary, "running '%.100s': %s", command,
 				   strerrordesc_np(-rc));
@@ -168,16 +202,7 @@ static int trigger_run(struct sonde_recorder *r, const char *command,
 /* That events are lost is no event: no rule matches it. */
 static bool trigger_is_loss(const struct sonde_session_trigger *trigger)
 {
-	return !strcmp(trigger->glob, SONDE_WHEN_LOSS);
-}
-
-static bool trigger_waits(const struct sonde_session_config *config, bool loss)
-{
-	bool waits = false;
-
-	for (uint32_t i = 0; i < config->nr_triggers; i++)
-		waits |= trigger_is_loss(&config->triggers[i]) == loss;
-	return waits;
+	return !strcmp(trigger->when, SONDE_WHEN_LOSS);
 }
 
 static int act(struct sonde_recorder *r, struct sonde_recorder_fate *fate,
@@ -232,27 +257,49 @@ struct rung {
 	const struct sonde_recorder_program *program;
 };
 
-static void ring(void *ctx, const char *provider, const char *name, uint64_t nr)
+static struct sonde_recorder_fired fired_of(const struct rung *rung,
+					    const char *provider,
+					    const char *name, uint64_t nr)
 {
-	const struct rung *rung = ctx;
-	struct sonde_recorder *r = rung->r;
-	const char *rule = r->triggers->rules;
+	const struct sonde_arena_source *source = rung->program->source;
 	struct sonde_recorder_fired fired = {
 		.name = name,
 		.nr = nr,
-		.pid = sonde_arena_source_pid(rung->program->source),
-		.process = sonde_arena_source_name(rung->program->source),
+		.pid = sonde_arena_source_pid(source),
+		.process = sonde_arena_source_name(source),
 	};
 
 	(void)snprintf(fired.event, sizeof(fired.event), "%.*s:%.*s",
 		       NAME_CHARS, provider, NAME_CHARS, name);
+	return fired;
+}
+
+/* By its name, or by a sentry's: whichever a trigger waits for. */
+static void ring(void *ctx, const char *provider, const char *name, uint64_t nr)
+{
+	struct sonde_recorder *r = ((const struct rung *)ctx)->r;
+	const char *rule = r->triggers->rules;
+	struct sonde_recorder_fired fired = fired_of(ctx, provider, name, nr);
+
 	for (uint32_t i = 0; *rule; i++, rule += strlen(rule) + 1)
-		if (sonde_select(rule, strlen(rule) + 1, SONDE_LOGLEVEL_ALL,
+		if (!r->triggers->fates[i].trigger->condition &&
+		    sonde_select(rule, strlen(rule) + 1, SONDE_LOGLEVEL_ALL,
 				 provider, name, 0))
 			fire(r, i, &fired);
 }
 
-/* ---- bells ---- */
+static void fulfil(void *ctx, uint32_t wish,
+		   const struct sonde_sentry_event *event)
+{
+	struct sonde_recorder_fired fired =
+		fired_of(ctx, sonde_desc_provider(event->desc),
+			 sonde_desc_name(event->desc), 1);
+
+	fired.seen = event;
+	fire(((const struct rung *)ctx)->r, wish, &fired);
+}
+
+/* ---- bells and sentries ---- */
 
 static void note_silent(struct sonde_recorder *r,
 			const struct sonde_recorder_program *program, int rc)
@@ -265,37 +312,81 @@ static void note_silent(struct sonde_recorder *r,
 		"wait for isn't noticed there: %s",
 		sonde_arena_source_name(program->source),
 		(int)sonde_arena_source_pid(program->source),
-		rc == -EBUSY ? "other recordings have all its slots" :
-		rc == -ENXIO ? "its libsonde is older than counting; rebuild "
-			       "it" :
-			       strerrordesc_np(-rc));
+		rc == -EBUSY  ? "other recordings have all its slots" :
+		rc == -ENOSPC ? "no memory left in the budget; try a larger "
+				"--memory" :
+		rc == -ENXIO  ? "its libsonde is older than counting; rebuild "
+				"it" :
+				strerrordesc_np(-rc));
+}
+
+static uint32_t take_id(struct sonde_recorder *r)
+{
+	return sonde_session_take_class(r->session, SONDE_CTF_PROGRAMS);
+}
+
+static int new_bell(struct sonde_recorder *r,
+		    struct sonde_recorder_program *program)
+{
+	const struct sonde_bell_config config = {
+		.rules = r->triggers->bell_rules,
+		.rules_size = r->triggers->bell_rules_size,
+		.clock = r->setup.clock,
+		.session = r->config->number,
+		.id = take_id(r),
+		.nr_cpus = r->budget.nr_possible,
+	};
+
+	return sonde_bell_new(&config, program->source, &program->bell);
+}
+
+static int new_sentry(struct sonde_recorder *r,
+		      struct sonde_recorder_program *program)
+{
+	const struct sonde_sentry_config config = {
+		.wishes = r->triggers->wishes,
+		.nr_wishes = r->triggers->nr_wishes,
+		.summary = &r->summary,
+		.clock = r->setup.clock,
+		.session = r->config->number,
+		.id = take_id(r),
+		.budget = &r->budget,
+	};
+
+	return sonde_sentry_new(&config, program->source, &program->sentry);
+}
+
+static bool wants_bell(const struct sonde_recorder *r,
+		       struct sonde_recorder_program *program)
+{
+	const struct sonde_session_config *config = r->config->session;
+	bool wants = false;
+
+	for (uint32_t i = 0; i < config->nr_triggers; i++)
+		wants |= !config->triggers[i].condition &&
+			 !trigger_is_loss(&config->triggers[i]);
+	return wants || (config->mode == SONDE_OVERWRITE &&
+			 sonde_bell_search(&program->search, program->source));
 }
 
 void sonde_recorder_arm(struct sonde_recorder *r,
 			struct sonde_recorder_program *program)
 {
-	struct sonde_recorder_triggers *triggers = r->triggers;
-	struct sonde_bell_config config = {
-		.clock = r->setup.clock,
-		.session = r->config->number,
-		.nr_cpus = r->budget.nr_possible,
-	};
-	int rc;
+	int rc = 0;
 
-	if (!triggers || program->bell || program->is_silent ||
-	    (!trigger_waits(r->config->session, false) &&
-	     (r->config->session->mode != SONDE_OVERWRITE ||
-	      !sonde_bell_search(&program->search, program->source))))
+	if (!r->triggers || program->is_silent)
 		return;
-	config.rules = triggers->rules;
-	config.rules_size = triggers->rules_size;
-	config.id = sonde_session_take_class(r->session, SONDE_CTF_PROGRAMS);
-	rc = sonde_bell_new(&config, program->source, &program->bell);
+	if (r->triggers->nr_wishes && !program->sentry) {
+		rc = new_sentry(r, program);
+		r->triggers->nr_listeners += !rc;
+	}
+	if (!rc && !program->bell && wants_bell(r, program)) {
+		rc = new_bell(r, program);
+		r->triggers->nr_listeners += !rc;
+	}
 	program->is_silent = rc != 0;
 	if (rc)
 		note_silent(r, program, rc);
-	else
-		triggers->nr_bells++;
 }
 
 void sonde_recorder_listen(struct sonde_recorder *r,
@@ -303,8 +394,21 @@ void sonde_recorder_listen(struct sonde_recorder *r,
 {
 	struct rung rung = { r, program };
 
+	if (program->sentry)
+		sonde_sentry_look(program->sentry, fulfil, &rung);
 	if (program->bell)
 		sonde_bell_look(program->bell, ring, &rung);
+}
+
+static uint64_t missed_by(const struct sonde_recorder_program *program)
+{
+	uint64_t nr = 0;
+
+	if (program->bell)
+		nr += sonde_bell_nr_missed(program->bell);
+	if (program->sentry)
+		nr += sonde_sentry_nr_missed(program->sentry);
+	return nr;
 }
 
 void sonde_recorder_disarm(struct sonde_recorder *r,
@@ -312,18 +416,21 @@ void sonde_recorder_disarm(struct sonde_recorder *r,
 {
 	program->is_silent = false;
 	program->search = (struct sonde_bell_search){ 0 };
-	if (!program->bell)
+	if (!program->bell && !program->sentry)
 		return;
-	r->triggers->nr_missed += sonde_bell_nr_missed(program->bell);
+	r->triggers->nr_missed += missed_by(program);
+	r->triggers->nr_listeners -= program->bell != NULL;
+	r->triggers->nr_listeners -= program->sentry != NULL;
 	sonde_bell_free(program->bell);
+	sonde_sentry_free(program->sentry);
 	program->bell = NULL;
-	r->triggers->nr_bells--;
+	program->sentry = NULL;
 }
 
 bool sonde_recorder_listens(const struct sonde_recorder *r,
 			    uint64_t *ret_next_ns)
 {
-	if (!r->triggers || !r->triggers->nr_bells)
+	if (!r->triggers || !r->triggers->nr_listeners)
 		return false;
 	*ret_next_ns = r->triggers->next_look_ns;
 	return true;
@@ -336,7 +443,8 @@ void sonde_recorder_listen_if_due(struct sonde_recorder *r)
 	uint64_t took_ns;
 	uint64_t nr_acts;
 
-	if (!triggers || !triggers->nr_bells || began < triggers->next_look_ns)
+	if (!triggers || !triggers->nr_listeners ||
+	    began < triggers->next_look_ns)
 		return;
 	nr_acts = triggers->nr_acts;
 	for (uint32_t i = 0; i < SONDE_RECORDER_PROGRAMS_MAX; i++)
@@ -347,6 +455,15 @@ void sonde_recorder_listen_if_due(struct sonde_recorder *r)
 	if (triggers->nr_acts != nr_acts || took_ns < LOOK_NS / LOOK_SHARE)
 		took_ns = LOOK_NS / LOOK_SHARE;
 	triggers->next_look_ns = sonde_monotonic_ns() + took_ns * LOOK_SHARE;
+}
+
+static bool waits_for_loss(const struct sonde_session_config *config)
+{
+	bool waits = false;
+
+	for (uint32_t i = 0; i < config->nr_triggers; i++)
+		waits |= trigger_is_loss(&config->triggers[i]);
+	return waits;
 }
 
 /* Since the last time. */
@@ -361,7 +478,7 @@ static void look_for_loss(struct sonde_recorder *r)
 	};
 	uint64_t lost;
 
-	if (!r->triggers || !trigger_waits(config, true))
+	if (!r->triggers || !waits_for_loss(config))
 		return;
 	sonde_session_survey(r->session, &counts);
 	lost = counts.discarded + counts.lost_disk;
@@ -383,36 +500,59 @@ void sonde_recorder_arm_all(struct sonde_recorder *r)
 
 /* ---- life ---- */
 
+/* `rules` has one for each trigger; bells know those without a condition. */
+static int add_trigger(struct sonde_recorder_triggers *triggers, uint32_t nr,
+		       size_t *rules_size)
+{
+	const struct sonde_session_trigger *trigger =
+		triggers->fates[nr].trigger;
+	struct sonde_given *given = &triggers->given[nr];
+	char glob[SONDE_GLOB_MAX];
+	const char *rule = triggers->rules + *rules_size - 1;
+	char none[1];
+	int rc;
+
+	(void)snprintf(glob, sizeof(glob), "%.*s", (int)trigger->glob_length,
+		       trigger->when);
+	rc = sonde_session_rules_add(triggers->rules, rules_size, '+', glob,
+				     none, sizeof(none));
+	if (rc || trigger_is_loss(trigger))
+		return rc;
+	if (!trigger->condition)
+		return sonde_session_rules_add(triggers->bell_rules,
+					       &triggers->bell_rules_size, '+',
+					       glob, none, sizeof(none));
+	triggers->wishes[nr] = (struct sonde_sentry_wish){ rule, given };
+	triggers->nr_wishes = nr + 1;
+	return sonde_given_init(given, trigger->condition);
+}
+
+void sonde_recorder_free_triggers(struct sonde_recorder *r)
+{
+	for (uint32_t i = 0; r->triggers && i < SONDE_TRIGGERS_MAX; i++)
+		sonde_given_fini(&r->triggers->given[i]);
+	free(r->triggers);
+	r->triggers = NULL;
+}
+
 int sonde_recorder_start_triggers(struct sonde_recorder *r)
 {
 	const struct sonde_session_config *config = r->config->session;
-	struct sonde_recorder_triggers *triggers;
-	char none[1];
+	bool has_asked = config->mode == SONDE_OVERWRITE;
+	size_t rules_size = 1;
 	int rc = 0;
 
-	if (!r->config->named ||
-	    (!config->nr_triggers && config->mode != SONDE_OVERWRITE))
+	if (!r->config->named || (!config->nr_triggers && !has_asked))
 		return 0;
-	triggers = calloc(1, sizeof(*triggers));
-	if (!triggers)
+	r->triggers = calloc(1, sizeof(*r->triggers));
+	if (!r->triggers)
 		return -ENOMEM;
-	triggers->rules_size = 1;
-	triggers->fates[config->nr_triggers].trigger = &asked;
-	for (uint32_t i = 0; !rc && i < config->nr_triggers; i++) {
-		triggers->fates[i].trigger = &config->triggers[i];
-		rc = sonde_session_rules_add(triggers->rules,
-					     &triggers->rules_size, '+',
-					     config->triggers[i].glob, none,
-					     sizeof(none));
-	}
-	if (!rc && config->mode == SONDE_OVERWRITE)
-		rc = sonde_session_rules_add(triggers->rules,
-					     &triggers->rules_size, '+',
-					     asked.glob, none, sizeof(none));
-	if (rc)
-		free(triggers);
-	else
-		r->triggers = triggers;
+	r->triggers->bell_rules_size = 1;
+	for (uint32_t i = 0; i <= config->nr_triggers; i++)
+		r->triggers->fates[i].trigger =
+			i < config->nr_triggers ? &config->triggers[i] : &asked;
+	for (uint32_t i = 0; !rc && i < config->nr_triggers + has_asked; i++)
+		rc = add_trigger(r->triggers, i, &rules_size);
 	return rc;
 }
 
@@ -433,6 +573,8 @@ void sonde_recorder_tell_triggers(struct sonde_recorder *r)
 	if (!r->triggers)
 		return;
 	note_uncounted(r);
+	for (uint32_t i = 0; i < config->nr_triggers; i++)
+		sonde_given_finish(&r->triggers->given[i], &r->summary);
 	for (uint32_t i = 0; i <= config->nr_triggers; i++) {
 		const struct sonde_recorder_fate *fate = &r->triggers->fates[i];
 
@@ -440,7 +582,7 @@ void sonde_recorder_tell_triggers(struct sonde_recorder *r)
 			sonde_summary_note(
 				&r->summary,
 				"%.60s happened %llu time%s: %s done %llu",
-				fate->trigger->glob,
+				fate->trigger->when,
 				(unsigned long long)fate->happened,
 				fate->happened == 1 ? "" : "s",
 				sonde_session_action_name(

@@ -76,6 +76,7 @@ struct sonde_condition {
 	size_t unknown_length;
 	uint32_t head;   /* bytes that may be read as memory */
 	bool is_nested;  /* it may have structures and variants */
+	bool is_open;    /* it has: where it ends isn't known */
 	uint32_t needed; /* bytes in which all is that is read as memory */
 
 	char event[2 * SONDE_NAME_MAX]; /* as readers call it */
@@ -161,6 +162,7 @@ static int lay_out_members(struct sonde_condition *condition,
 			  cls->kind == SONDE_KIND_VARIANT;
 		if (hidden && !condition->is_nested)
 			return -EINVAL;
+		condition->is_open = hidden;
 		*member = (struct member){
 			.name = payload->members[i].name,
 			.cls = cls,
@@ -476,23 +478,50 @@ static int fetch(void *ctx, uint32_t ref, struct sonde_expr_value *ret)
 	return sonde_fetch(&record->payload, &field, ret);
 }
 
+/* What a program is evaluated with. */
+struct evaluation {
+	struct whence whence;
+	struct sonde_part part;
+	struct record record;
+	struct sonde_expr_env env;
+};
+
+/* False: no record of this event is so short, or so long. */
+static bool evaluation_begin(const struct sonde_condition *condition,
+			     const void *payload, size_t size,
+			     struct evaluation *e)
+{
+	if (size < condition->needed || size > UINT32_MAX)
+		return false;
+	e->part = (struct sonde_part){ payload, (uint32_t)size, 0 };
+	e->record = (struct record){ condition,
+				     { &e->part, 1, condition->varying } };
+	e->env.bases[0] = payload;
+	e->env.bases[1] = (const uint8_t *)&e->whence;
+	e->env.call = fetch;
+	e->env.ctx = &e->record;
+	return true;
+}
+
 bool sonde_condition_test(const struct sonde_condition *condition,
 			  const void *payload, size_t size, uint32_t tid,
 			  uint32_t cpu)
 {
-	const struct whence whence = { tid, cpu };
-	const struct sonde_part part = { payload, (uint32_t)size, 0 };
-	struct record record = { condition, { &part, 1, condition->varying } };
-	struct sonde_expr_env env;
+	struct evaluation e = { .whence = { tid, cpu } };
 
-	/* no record of this event is so short, or so long */
-	if (size < condition->needed || size > UINT32_MAX)
-		return false;
-	env.bases[0] = payload;
-	env.bases[1] = (const uint8_t *)&whence;
-	env.call = fetch;
-	env.ctx = &record;
-	return sonde_program_test(condition->program, &env);
+	return evaluation_begin(condition, payload, size, &e) &&
+	       sonde_program_test(condition->program, &e.env);
+}
+
+void sonde_condition_value(const struct sonde_condition *condition,
+			   const void *payload, size_t size, uint32_t tid,
+			   uint32_t cpu, struct sonde_expr_value *ret_value)
+{
+	struct evaluation e = { .whence = { tid, cpu } };
+
+	*ret_value = (struct sonde_expr_value){ .type = SONDE_EXPR_MISSING };
+	if (evaluation_begin(condition, payload, size, &e))
+		sonde_program_eval(condition->program, &e.env, ret_value);
 }
 
 bool sonde_condition_payload(const struct sonde_condition *condition,
@@ -502,7 +531,7 @@ bool sonde_condition_payload(const struct sonde_condition *condition,
 	const struct sonde_fetch_record record = { &part, 1,
 						   condition->varying };
 
-	return size <= UINT32_MAX &&
+	return size <= UINT32_MAX && !condition->is_open &&
 	       sonde_fetch_whole(&record, condition->nr_varying,
 				 condition->tail, ret_size);
 }

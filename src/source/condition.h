@@ -25,6 +25,7 @@
 struct sonde_bind_check;
 struct sonde_condition;
 struct sonde_expr_scope;
+struct sonde_expr_value;
 struct sonde_fetch_field;
 struct sonde_fetch_varying;
 struct sonde_program;
@@ -52,8 +53,13 @@ bool sonde_condition_test(const struct sonde_condition *condition,
 			  const void *payload, size_t size, uint32_t tid,
 			  uint32_t cpu);
 
+/* What its text is there; what is a string is borrowed from the payload. */
+void sonde_condition_value(const struct sonde_condition *condition,
+			   const void *payload, size_t size, uint32_t tid,
+			   uint32_t cpu, struct sonde_expr_value *ret_value);
+
 /* The size of the whole payload that `bytes` begin with; false: it isn't all
- * among `size` bytes. */
+ * among `size` bytes, or there are structures or variants in it. */
 bool sonde_condition_payload(const struct sonde_condition *condition,
 			     const void *bytes, size_t size, size_t *ret_size);
 

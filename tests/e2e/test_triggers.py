@@ -12,6 +12,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 
@@ -174,6 +175,121 @@ def an_event_has_a_snapshot_made():
 
 
 @test
+def a_condition_is_asked_of_each_event():
+    p = Program(asking())
+    with Home() as home:
+        when = "attach:step if number > 50 && number <= 52"
+        home.start("day", "-p", p.pid, "--when", when, "--do", "notify")
+        with waiter(home, "day") as answer:
+            p.do("emit", 50)
+            p.do("emit", 50)
+            said = answer()
+        check_equal((said["event"], said["pid"], said["tid"], said["count"],
+                     said["fields"]),
+                    ("attach:step", p.pid, p.pid, 1, {"number": "51"}), "said")
+        ended = home.json("stop", "day")
+        # Within one second it is done once.
+        check_equal(ended["triggers"],
+                    [{"when": when, "do": "notify", "happened": 2, "done": 1,
+                      "failed": 0}], "triggers")
+        check_equal(ended["events"]["recorded"], 100, "recorded")
+        check_equal([n for n in ended["summary"]["notes"] if "when" in n], [],
+                    "notes")
+    p.end()
+
+
+@test
+def a_snapshot_is_made_when_a_condition_holds():
+    p = Program(asking())
+    with Home() as home:
+        directory = home.start(
+            "night", "-p", p.pid, "--mode", "overwrite", "-e", "attach:step",
+            "--when", "attach:other if n == 7", "--when", "attach:other",
+            "--do", "notify")
+        with waiter(home, "night") as answer:
+            p.do("emit", 9)
+            p.do("other", 7)
+            said = [answer()]
+        # Whichever is looked at first.
+        if said[0]["done"] == "notify":
+            check_equal(said[0].get("fields"), None, "of a name no more")
+        home.ok("stop", "night")
+        check_equal([trigger(home, "night", i)["happened"] for i in (0, 1)],
+                    [1, 1], "each")
+        check_equal(numbers(Trace(f"{directory}-other-1")), list(range(1, 10)),
+                    "in the snapshot")
+    p.end()
+
+
+@test
+def who_comes_later_is_asked_too():
+    with Home() as home:
+        home.start("day", "-p", "asker", "--when",
+                   "attach:other if n > 100 && tid == $tid", "--do", "notify")
+        programs = [Program(asking()) for _ in range(2)]
+        while home.json("status", "day")["nr_processes"] < 2:
+            pass
+        with waiter(home, "day") as answer:
+            for p in programs:
+                p.do("other", 100)
+                p.do("other", p.pid)
+            said = answer()
+        check(said["pid"] in [p.pid for p in programs], f"{said}")
+        check_equal(said["fields"], {"n": str(said["pid"])}, "said")
+        check_equal(home.json("stop", "day")["triggers"][0]["happened"], 2,
+                    "happened")
+        for p in programs:
+            p.end()
+
+
+@test
+def a_command_has_the_fields_in_its_environment():
+    p = Program(asking())
+    with Home() as home:
+        fifo = home.dir / "fifo"
+        os.mkfifo(fifo)
+        home.start("day", "-p", p.pid, "--when", "attach:other if n", "--do",
+                   f'run echo "$SONDE_WHEN_EVENT $SONDE_FIELD_n '
+                   f'$SONDE_WHEN_TID" > {fifo}')
+        p.do("other", 0)
+        p.do("other", 4711)
+        check_equal(fifo.read_text().split(),
+                    ["attach:other", "4711", str(p.pid)], "said")
+    p.end()
+
+
+@test
+def what_no_event_has_is_told():
+    p = Program(asking())
+    with Home() as home:
+        home.start("day", "-p", p.pid, "--when", "attach:step if numbr > 1",
+                   "--do", "notify",
+                   "--when", 'attach:other if n == "x"', "--do", "notify")
+        p.do("emit", 10)
+        p.do("other", 1)
+        notes = "\n".join(home.json("stop", "day")["summary"]["notes"])
+        check("has 'numbr'" in notes and "did you mean 'number'" in notes,
+              notes)
+        check("attach:other is not waited for" in notes, notes)
+    p.end()
+
+
+@test
+def what_comes_too_fast_to_be_asked_is_told():
+    p = Program(asking())
+    with Home() as home:
+        home.start("day", "-p", p.pid, "--when", "attach:step if number == 0",
+                   "--do", "notify")
+        recorder = home.pid("day")
+        os.kill(recorder, signal.SIGSTOP)
+        p.do("emit", 1000000)
+        os.kill(recorder, signal.SIGCONT)
+        notes = home.json("stop", "day")["summary"]["notes"]
+        check(any("may not have been noticed" in n for n in notes), str(notes))
+    p.end()
+
+
+@test
 def a_session_that_waits_is_one_recording():
     p = Program(asking())
     with Home() as home:
@@ -276,7 +392,9 @@ def what_makes_no_sense_is_refused():
                 (["--do", "stop"], "--when"),
                 (["--when", "a:b"], "--mode overwrite"),
                 (["--when", "a:b", "--do", "run  "], "run COMMAND"),
-                (["--when", "a:b if c > 5", "--do", "stop"], "conditions"),
+                (["--when", "a:b if c >", "--do", "stop"], "column 4"),
+                (["--when", "a:b if ", "--do", "stop"], "missing"),
+                (["--when", "loss if n", "--do", "stop"], "no fields"),
                 (["--when", "a:b", "--do", "stop", "--locks"], "--locks"),
                 (["--when", "", "--do", "stop"], "")):
             check(why in home.complaint("start", "x", "-p", os.getpid(),

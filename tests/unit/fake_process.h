@@ -18,11 +18,14 @@
 #include "ring/layout.h"
 #include "unit.h"
 
+/* Two slots' worth. */
+#define FAKE_SPAN (SONDE_META_SPAN + 2 * SONDE_SLOT_SPAN)
+
 struct fake_process {
 	int fd;
-	unsigned char *memory; /* SONDE_META_SPAN + SONDE_SLOT_SPAN */
+	unsigned char *memory; /* FAKE_SPAN bytes */
 	struct sonde_arena *arena;
-	struct sonde_slot *slot; /* slot 0 */
+	struct sonde_slot *slot; /* slot 0, or the next one */
 	uint64_t now;
 };
 
@@ -38,8 +41,8 @@ static inline void fake_process_init(struct fake_process *p)
 	assert_true(p->fd >= 0);
 	assert_int_equal(ftruncate(p->fd, SONDE_META_SPAN), 0);
 	assert_int_equal(fcntl(p->fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
-	p->memory = mmap(NULL, SONDE_META_SPAN + SONDE_SLOT_SPAN,
-			 PROT_READ | PROT_WRITE, MAP_SHARED, p->fd, 0);
+	p->memory = mmap(NULL, FAKE_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED,
+			 p->fd, 0);
 	assert_true(p->memory != MAP_FAILED);
 	p->arena = (void *)p->memory;
 	p->slot = (void *)(p->memory + SONDE_SLOTS_OFF);
@@ -54,8 +57,7 @@ static inline void fake_process_init(struct fake_process *p)
 
 static inline void fake_process_fini(struct fake_process *p)
 {
-	assert_int_equal(munmap(p->memory, SONDE_META_SPAN + SONDE_SLOT_SPAN),
-			 0);
+	assert_int_equal(munmap(p->memory, FAKE_SPAN), 0);
 	if (p->fd >= 0)
 		assert_int_equal(close(p->fd), 0);
 }
@@ -110,7 +112,11 @@ static inline void fake_register(struct fake_process *p, const char *name,
 
 static inline struct sonde_ring *fake_ring(struct fake_process *p, uint32_t i)
 {
-	return (struct sonde_ring *)(void *)(p->memory + SONDE_META_SPAN) + i;
+	struct sonde_slot *first = (void *)(p->memory + SONDE_SLOTS_OFF);
+	uint64_t off =
+		SONDE_META_SPAN + (uint64_t)(p->slot - first) * SONDE_SLOT_SPAN;
+
+	return (struct sonde_ring *)(void *)(p->memory + off) + i;
 }
 
 static inline unsigned char *fake_subbuf(struct fake_process *p, uint32_t i,
