@@ -78,6 +78,12 @@ void sonde_ring_reader_init(struct sonde_ring_reader *reader,
 	};
 }
 
+/* Sub-buffers that a writer may be about to dirty, the current one among them. */
+static uint32_t out_of_reach(const struct sonde_ring_reader *reader)
+{
+	return reader->keeps ? 0 : 2;
+}
+
 static uint32_t full_offset(const struct sonde_ring_reader *reader)
 {
 	return capacity(reader) - 1;
@@ -144,7 +150,8 @@ void sonde_ring_inherit(struct sonde_ring_reader *reader)
 		reader->before = w;
 		seq++;
 	}
-	for (uint32_t i = 2; head.events && i < reader->nr_subbufs; i++) {
+	for (uint32_t i = out_of_reach(reader);
+	     head.events && i < reader->nr_subbufs; i++) {
 		if (!reader_read_head(reader, seq - 1, &head) || !head.ts_begin)
 			break;
 		seq--;
@@ -333,11 +340,13 @@ bool sonde_ring_verify(const struct sonde_ring_reader *reader,
 	sonde_fence_acquire();
 	w = sonde_load_relaxed(&reader->ring->w);
 	ahead = (sonde_w_seq(w) - (uint32_t)chunk->seq) & SONDE_W_SEQ_MASK;
-	return ahead + 1 < reader->nr_subbufs;
+	return reader->keeps || ahead + 1 < reader->nr_subbufs;
 }
 
 int sonde_ring_rewind(struct sonde_ring_reader *reader)
 {
+	uint32_t reach = reader->nr_subbufs - out_of_reach(reader);
+
 	/* A writer may come round between the two loads, now and then. */
 	for (int i = 0; i < REWINDS; i++) {
 		/* Pairs with the store of w in sonde_rseq_commit and
@@ -352,8 +361,8 @@ int sonde_ring_rewind(struct sonde_ring_reader *reader)
 			continue;
 		reader->offset = 0;
 		reader->seq = reader->first;
-		if (head.seq > reader->first + reader->nr_subbufs - 2)
-			reader->seq = head.seq - (reader->nr_subbufs - 2);
+		if (head.seq > reader->first + reach)
+			reader->seq = head.seq - reach;
 		return 1;
 	}
 	return -EPROTO;

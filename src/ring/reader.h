@@ -30,6 +30,9 @@ struct sonde_ring_reader {
 	const unsigned char *data;
 	uint32_t subbuf_size;
 	uint32_t nr_subbufs;
+	/* Discard mode, in which nothing is released: what was written stays, and
+	 * can be rewound to. */
+	bool keeps;
 	uint64_t first;  /* the sub-buffer that was first, or will be */
 	uint64_t before; /* commit word of a ring restarted, or sealed, and not
 			  * used since */
@@ -125,8 +128,8 @@ bool sonde_ring_verify(const struct sonde_ring_reader *reader,
 		       const struct sonde_ring_chunk *chunk);
 
 /*
- * Overwrite mode: puts the cursor on the oldest sub-buffer that is whole and
- * not about to be overwritten. Returns 1, 0 if nothing was ever written, or
+ * Overwrite mode, or what keeps: puts the cursor on the oldest sub-buffer that is
+ * whole and not about to be overwritten. Returns 1, 0 if nothing was ever written, or
  * -EPROTO.
  */
 int sonde_ring_rewind(struct sonde_ring_reader *reader);

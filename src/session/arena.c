@@ -329,12 +329,14 @@ static bool is_of_session(const struct sonde_arena_view *view, uint32_t i,
 }
 
 bool sonde_arena_find_left(const struct sonde_arena_view *view,
-			   uint64_t session, enum sonde_header_kind *ret_header)
+			   uint64_t session, enum sonde_ring_mode mode,
+			   enum sonde_header_kind *ret_header)
 {
 	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
 		uint32_t header = sonde_load_relaxed(&slot_at(view, i)->header);
 
-		if (!is_of_session(view, i, session) || header > SONDE_LARGE)
+		if (!is_of_session(view, i, session) || header > SONDE_LARGE ||
+		    sonde_load_relaxed(&slot_at(view, i)->mode) != mode)
 			continue;
 		*ret_header = (enum sonde_header_kind)header;
 		return true;

@@ -131,10 +131,10 @@ int sonde_arena_open_found(int fd, struct sonde_arena_view *ret_view);
 int sonde_arena_configure(struct sonde_arena_view *view,
 			  const struct sonde_arena_setup *setup);
 
-/* A slot of the session that its recorder has left: with which headers. False
- * if there is none. */
+/* A slot of the session, of that mode, that its recorder has left: with which
+ * headers. False if there is none. */
 bool sonde_arena_find_left(const struct sonde_arena_view *view,
-			   uint64_t session,
+			   uint64_t session, enum sonde_ring_mode mode,
 			   enum sonde_header_kind *ret_header);
 
 /* Make the slot active, for events that are there already, too. `room` has

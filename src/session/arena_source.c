@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "ring/reader.h"
+#include "session/rules.h"
 #include "sys/program.h"
 #include "types/desc.h"
 
@@ -32,7 +33,8 @@ struct sonde_arena_source {
 	struct sonde_arena_source_config config;
 	struct sonde_arena_view view;
 	char name[SONDE_ARENA_NAME_CHARS];
-	char rules[SONDE_RULES_MAX]; /* those of config.setup */
+	char rules[SONDE_RULES_MAX]; /* those of config.setup, */
+	size_t own_size;             /* which begin with the user's */
 	uint64_t desc_room[SONDE_DESC_MAX / 8];
 	struct sonde_unwind_room *unwind;
 	uint32_t nr_rings;
@@ -192,7 +194,8 @@ static void advance(struct sonde_source *base, uint32_t i,
 	struct sonde_ring_reader *reader = &source->rings[i].reader;
 
 	sonde_ring_advance(reader, chunk);
-	if (source->config.setup.mode == SONDE_OVERWRITE)
+	if (source->config.setup.mode == SONDE_OVERWRITE ||
+	    source->config.keeps)
 		return;
 	if (chunk->closed)
 		sonde_ring_release(reader);
@@ -229,8 +232,11 @@ static int seal(struct sonde_arena_source *source, bool again)
  * been through the kernel; but one in a lane, which may sleep there. */
 static int clear(struct sonde_source *base)
 {
-	int rc = seal(of(base), false);
+	int rc;
 
+	if (of(base)->config.is_pin)
+		return -EOPNOTSUPP;
+	rc = seal(of(base), false);
 	if (rc)
 		return rc;
 	/* Without it, what they undo is counted with what comes. */
@@ -317,6 +323,7 @@ static void init_rings(struct sonde_arena_source *source)
 		sonde_ring_reader_init(reader, ring, data,
 				       geometry->subbuf_size,
 				       geometry->nr_subbufs);
+		reader->keeps = source->config.keeps;
 		if (source->view.is_resumed)
 			sonde_ring_restart(reader, ring, data);
 		else if (source->view.is_inherited)
@@ -336,13 +343,24 @@ static int start(struct sonde_source *base, pid_t root,
 	return 0;
 }
 
-static void set_rules(struct sonde_arena_source *source, const char *rules,
+/* Behind them, what is another slot's. False: there is no room for all. */
+static bool set_rules(struct sonde_arena_source *source, const char *rules,
 		      size_t size, uint32_t loglevel)
 {
+	const char *pins = source->config.pins ? source->config.pins : "";
+
+	source->own_size = size;
+	if (size > sizeof(source->rules))
+		return false;
 	memcpy(source->rules, rules, size);
+	for (; *pins; pins += strlen(pins) + 1)
+		if (sonde_session_rules_add(source->rules, &size, '-', pins + 1,
+					    (char[1]){ "" }, 1))
+			return false;
 	source->config.setup.rules = source->rules;
 	source->config.setup.rules_size = size;
 	source->config.setup.loglevel = loglevel;
+	return true;
 }
 
 static int change_rules(struct sonde_source *base,
@@ -351,16 +369,21 @@ static int change_rules(struct sonde_source *base,
 {
 	struct sonde_arena_source *source = of(base);
 	const struct sonde_arena_setup before = source->config.setup;
+	size_t own_size = source->own_size;
 	char rules[SONDE_RULES_MAX];
 
-	if (change->rules_size > sizeof(rules))
+	if (source->config.is_pin)
+		return 0;
+	memcpy(rules, before.rules, own_size);
+	if (!set_rules(source, change->rules, change->rules_size,
+		       change->loglevel)) {
+		(void)set_rules(source, rules, own_size, before.loglevel);
 		return sonde_source_fail(error, -E2BIG, "too many rules");
-	memcpy(rules, before.rules, before.rules_size);
-	set_rules(source, change->rules, change->rules_size, change->loglevel);
+	}
 	if (!sonde_arena_change(&source->view, &source->config.setup,
 				source->desc_room))
 		return 0;
-	set_rules(source, rules, before.rules_size, before.loglevel);
+	(void)set_rules(source, rules, own_size, before.loglevel);
 	(void)sonde_arena_change(&source->view, &source->config.setup,
 				 source->desc_room); /* they fitted before */
 	return sonde_source_fail(error, -ENOSPC,
@@ -428,8 +451,6 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 	struct sonde_arena_source *source;
 	int rc;
 
-	if (config->setup.rules_size > sizeof(source->rules))
-		return -E2BIG;
 	source = calloc(1, sizeof(*source) + nr * sizeof(source->rings[0]));
 	if (!source)
 		return -ENOMEM;
@@ -440,12 +461,13 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 	}
 	source->base.ops = &arena_ops;
 	source->config = *config;
-	set_rules(source, config->setup.rules, config->setup.rules_size,
-		  config->setup.loglevel);
 	if (config->filters)
 		source->config.setup.filters = (uint64_t)config->id + 1;
 	clean_name(config->name, source->name, sizeof(source->name));
-	rc = sonde_arena_configure(view, &source->config.setup);
+	rc = set_rules(source, config->setup.rules, config->setup.rules_size,
+		       config->setup.loglevel) ?
+		     sonde_arena_configure(view, &source->config.setup) :
+		     -E2BIG;
 	if (rc) {
 		free(source->unwind);
 		free(source);

@@ -16,7 +16,8 @@
  * the arena is recorded: the writer may already be on its way into any of
  * them.
  *
- * A source whose slot counts has no streams.
+ * A source whose slot counts has no streams. One of pinned events (--pin) has a slot
+ * of its own beside that of all others.
  *
  * Life: new, then as any source. Stop ends the tracing of whoever still has the
  * arena. One thread.
@@ -44,6 +45,14 @@ struct sonde_arena_source_config {
 	pid_t pid;        /* who made the arena */
 	const char *name; /* what it calls itself: any text */
 	struct sonde_filters *filters; /* borrowed; NULL: no conditions */
+	/* Rules ('+' and a glob each) of events that are another slot's, whatever
+	 * setup.rules say, or are changed to; borrowed. NULL: none. */
+	const char *pins;
+	/* It is that slot: its rules don't change, and aren't cleared. */
+	bool is_pin;
+	/* Discard mode, and nothing is given back to the writer: what was written
+	 * stays, and can be read as in overwrite mode. */
+	bool keeps;
 };
 
 /* Claims and configures a slot. Takes over *view on success. 0 or -errno. */

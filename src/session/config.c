@@ -35,6 +35,7 @@ void sonde_session_config_init(struct sonde_session_config *ret_config)
 		.loglevel = SONDE_LOGLEVEL_ALL,
 		.mode = SONDE_DISCARD,
 		.rules_size = 1,
+		.pins_size = 1,
 		.kernel.string_bytes = SONDE_SOURCE_STRING_DEFAULT,
 	};
 }

@@ -149,6 +149,9 @@ struct sonde_session_config {
 	const char *filters[SONDE_COMMON_FILTERS_MAX]; /* borrowed */
 	size_t rules_size; /* with the empty string at the end; 0: none yet */
 	char rules[SONDE_RULES_MAX];
+	/* Events that have rings of their own, '+' and a glob each; 1: none. */
+	size_t pins_size;
+	char pins[SONDE_RULES_MAX];
 };
 
 /* No rule, and otherwise the defaults. */

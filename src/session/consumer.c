@@ -722,7 +722,8 @@ int sonde_consumer_clear(struct sonde_consumer *consumer)
 	free(oldest);
 	if (rc == -EPROTO)
 		give_up(consumer, 0, "it has damaged its trace memory");
-	return rc == -EPROTO ? 0 : rc;
+	/* What is pinned stays. */
+	return rc == -EPROTO || rc == -EOPNOTSUPP ? 0 : rc;
 }
 
 static void add_to_summary(const struct sonde_consumer *consumer,

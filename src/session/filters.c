@@ -476,18 +476,27 @@ static int add_numbers(struct answer *answer, const struct sonde_desc *desc)
 
 /* ---- events ---- */
 
+static bool is_event_meant(const struct sonde_session_config *config,
+			   const struct sonde_desc *desc)
+{
+	const char *provider = sonde_desc_provider(desc);
+	const char *name = sonde_desc_name(desc);
+
+	return sonde_select(config->rules, config->rules_size, config->loglevel,
+			    provider, name, sonde_desc_loglevel(desc)) &&
+	       !sonde_select(config->pins, config->pins_size,
+			     SONDE_LOGLEVEL_ALL, provider, name, 0);
+}
+
 static int add_event(struct answer *answer, const struct sonde_desc *desc,
 		     uint32_t index)
 {
 	struct sonde_filters *filters = answer->filters;
-	const struct sonde_session_config *config = filters->config;
 	struct sonde_given *list[SONDE_COMMON_FILTERS_MAX + 1];
 	uint32_t nr = 0;
 	int rc;
 
-	if (!sonde_select(config->rules, config->rules_size, config->loglevel,
-			  sonde_desc_provider(desc), sonde_desc_name(desc),
-			  sonde_desc_loglevel(desc)))
+	if (!is_event_meant(filters->config, desc))
 		return 0;
 	list[nr] = given_by_rules(filters, desc);
 	nr += list[nr] != NULL;

@@ -193,6 +193,14 @@ static int apply_exclude(struct parse *parse, const char *value)
 	return add_rule(parse, '-', value);
 }
 
+static int apply_pin(struct parse *parse, const char *value)
+{
+	struct sonde_session_config *session = &parse->options->session;
+
+	return sonde_session_rules_add(session->pins, &session->pins_size, '+',
+				       value, parse->error, parse->error_size);
+}
+
 static int apply_loglevel(struct parse *parse, const char *value)
 {
 	if (sonde_parse_loglevel(value, &parse->options->session.loglevel))
@@ -824,6 +832,7 @@ static int apply_interval(struct parse *parse, const char *value)
 enum option_value {
 	OPTION_FILTER = 256,
 	OPTION_EXCLUDE,
+	OPTION_PIN,
 	OPTION_LOGLEVEL,
 	OPTION_MALLOC,
 	OPTION_LOCKS,
@@ -891,6 +900,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "several times (default: all); 'http:request if bytes > 1000': under "
 	  "a condition" },
 	FILTER_OPTION,
+	{ "pin", OPTION_PIN, "GLOB", SONDE_VALUE_EVENT,
+	  "rare and important ones, in rings of their own, so that no others "
+	  "overwrite them or take their room; may be given several times" },
 	EVENT_OPTIONS,
 	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL,
 	  "but not of these functions" },
@@ -1078,6 +1090,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	['h'] = apply_help,
 	[OPTION_FILTER] = apply_filter,
 	[OPTION_EXCLUDE] = apply_exclude,
+	[OPTION_PIN] = apply_pin,
 	[OPTION_LOGLEVEL] = apply_loglevel,
 	[OPTION_MALLOC] = apply_malloc,
 	[OPTION_LOCKS] = apply_locks,

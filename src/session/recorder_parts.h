@@ -75,6 +75,8 @@ struct sonde_recorder_program {
 	struct sonde_arena_source *source; /* NULL: free place */
 	struct sonde_consumer *consumer;   /* NULL: its events are counted */
 	struct sonde_counts *counts;       /* or else NULL */
+	struct sonde_arena_source *pin_source; /* NULL: nothing is pinned */
+	struct sonde_consumer *pins;
 	int pidfd;               /* of who made the arena; -1: none, ended */
 	struct sonde_bell *bell; /* NULL: nothing is waited for */
 	struct sonde_sentry *sentry; /* NULL: or not by a condition */

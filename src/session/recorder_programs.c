@@ -16,6 +16,9 @@
 #include "sys/foreign.h"
 
 #define DESCRIPTORS_SPARE 8u
+/* What is pinned has such a part of the memory of all else, but that at least. */
+#define PINS_SHARE 8u
+#define PINS_LEAST (2ull * SONDE_SUBBUF_MIN)
 
 struct sonde_output *sonde_recorder_programs(const struct sonde_recorder *r)
 {
@@ -48,6 +51,17 @@ static void tell_last(struct sonde_recorder_state *state,
 	sonde_mappings_forget(state->mappings, source);
 }
 
+static void unpin_events(struct sonde_recorder *r,
+			 struct sonde_recorder_program *program)
+{
+	sonde_session_remove(r->session, program->pins);
+	program->pins = NULL;
+	sonde_budget_give(&r->budget,
+			  sonde_arena_source_geometry(program->pin_source));
+	close_source(program->pin_source);
+	program->pin_source = NULL;
+}
+
 static void drain_program(struct sonde_recorder *r,
 			  struct sonde_recorder_program *program)
 {
@@ -59,6 +73,8 @@ static void drain_program(struct sonde_recorder *r,
 		sonde_arena_source_tell(program->source, &r->summary);
 	sonde_session_remove(r->session, program->consumer);
 	program->consumer = NULL;
+	if (program->pins)
+		unpin_events(r, program);
 }
 
 static void stop_counting(struct sonde_recorder *r,
@@ -178,7 +194,10 @@ static enum sonde_header_kind choose_header(struct sonde_recorder *r,
  * CPU, and a second file while it changes over. */
 static bool has_descriptors(const struct sonde_recorder *r, int fd)
 {
-	return (uint64_t)fd + 2 * r->budget.nr_online + DESCRIPTORS_SPARE <
+	uint32_t nr_slots = r->config->session->pins_size > 1 ? 2 : 1;
+
+	return (uint64_t)fd + 2 * nr_slots * r->budget.nr_online +
+		       DESCRIPTORS_SPARE <
 	       r->descriptors_max;
 }
 
@@ -197,11 +216,17 @@ static int start_counting(const struct sonde_recorder *r,
 	return -ENOMEM;
 }
 
-/* What the recording has is made for the view, which is taken over. */
-static int record_arena(struct sonde_recorder *r,
-			const struct sonde_arena_source_config *config,
-			struct sonde_arena_view *view,
-			struct sonde_recorder_program *program)
+/* Whether all is kept in memory until somebody asks. */
+static bool keeps_all(const struct sonde_recorder *r)
+{
+	return r->config->session->mode == SONDE_OVERWRITE;
+}
+
+/* A source that is there goes to the trace; on error it is closed. */
+static int consume_source(struct sonde_recorder *r,
+			  const struct sonde_arena_source_config *config,
+			  struct sonde_arena_source *source,
+			  struct sonde_consumer **ret_consumer)
 {
 	char name[SONDE_ARENA_NAME_CHARS + 32];
 	char comment[SONDE_ARENA_NAME_CHARS + 32];
@@ -209,44 +234,124 @@ static int record_arena(struct sonde_recorder *r,
 	struct sonde_consumer_config consumer = {
 		.class_id = config->id,
 		.header = config->setup.header,
-		.mode = config->setup.mode,
+		.mode = config->keeps ? SONDE_OVERWRITE : config->setup.mode,
 		.vpid = (uint32_t)config->pid,
 		.start = config->setup.inherits ? r->began : 0,
 		.name = name,
 		.comment = comment,
 		.files = files,
 	};
+	const char *called = sonde_arena_source_name(source);
+	const char *what = config->is_pin ? ", pinned" : "";
 	struct sonde_source_error none;
 	uint32_t depth;
+	int rc;
+
+	consumer.has_stacks = sonde_arena_source_stacks(source, &depth);
+	(void)snprintf(name, sizeof(name), "%s (pid %d)%s", called,
+		       (int)config->pid, what);
+	(void)snprintf(comment, sizeof(comment), "%s, pid %d%s", called,
+		       (int)config->pid, what);
+	(void)snprintf(files, sizeof(files), "%s-%d-%u", called,
+		       (int)config->pid, config->id);
+	rc = sonde_session_add(r->session, SONDE_CTF_PROGRAMS,
+			       sonde_arena_source_base(source), &consumer,
+			       ret_consumer);
+	if (!rc && sonde_arena_source_is_resumed(source)) {
+		rc = sonde_consumer_describe(*ret_consumer);
+		if (rc)
+			sonde_session_remove(r->session, *ret_consumer);
+	}
+	if (!rc)
+		return sonde_consumer_start(*ret_consumer, 0, &none);
+	close_source(source);
+	return rc;
+}
+
+/* Beside its rings, those of what is pinned: an eighth as large. */
+static int pin_source(struct sonde_recorder *r,
+		      const struct sonde_arena_source_config *config,
+		      struct sonde_arena_source *recorded,
+		      struct sonde_arena_source **ret_source)
+{
+	uint64_t bytes = sonde_geometry_ring_bytes(
+				 sonde_arena_source_geometry(recorded)) /
+			 PINS_SHARE;
+	struct sonde_arena_source_config ours = *config;
+	struct sonde_geometry *geometry = &ours.setup.geometry;
+	struct sonde_arena_view view;
+	int rc = sonde_arena_source_reopen(recorded, &view);
+
+	if (rc)
+		return rc;
+	if (bytes < PINS_LEAST)
+		bytes = PINS_LEAST;
+	rc = sonde_budget_take_beside(&r->budget, view.lanes_only, bytes, 0,
+				      geometry);
+	if (!rc) {
+		rc = sonde_arena_source_new(&ours, &view, ret_source);
+		if (rc)
+			sonde_budget_give(&r->budget, geometry);
+	}
+	sonde_arena_close(&view); /* what wasn't taken over */
+	return rc;
+}
+
+/* After `config`, which records all else. */
+static int pin_events(struct sonde_recorder *r,
+		      const struct sonde_arena_source_config *config,
+		      struct sonde_recorder_program *program)
+{
+	struct sonde_arena_source_config ours = *config;
+	int rc;
+
+	ours.id = sonde_session_take_class(r->session, SONDE_CTF_PROGRAMS);
+	ours.filters = NULL;
+	ours.pins = NULL;
+	ours.is_pin = true;
+	ours.keeps = keeps_all(r);
+	ours.setup.mode = SONDE_DISCARD;
+	ours.setup.header = SONDE_COMPACT;
+	ours.setup.stacks_depth = 0;
+	ours.setup.loglevel = SONDE_LOGLEVEL_ALL;
+	ours.setup.rules = r->config->session->pins;
+	ours.setup.rules_size = r->config->session->pins_size;
+	rc = pin_source(r, &ours, program->source, &program->pin_source);
+	if (rc)
+		return rc;
+	rc = consume_source(r, &ours, program->pin_source, &program->pins);
+	if (!rc)
+		return 0;
+	sonde_budget_give(&r->budget, &ours.setup.geometry);
+	program->pin_source = NULL;
+	program->pins = NULL;
+	return rc;
+}
+
+/* What the recording has is made for the view, which is taken over. */
+static int record_arena(struct sonde_recorder *r,
+			const struct sonde_arena_source_config *config,
+			struct sonde_arena_view *view,
+			struct sonde_recorder_program *program)
+{
 	int rc = sonde_arena_source_new(config, view, &program->source);
 
 	if (rc)
 		return rc;
 	if (config->setup.mode >= SONDE_COUNT)
 		return start_counting(r, program);
-	consumer.has_stacks =
-		sonde_arena_source_stacks(program->source, &depth);
-	(void)snprintf(name, sizeof(name), "%s (pid %d)",
-		       sonde_arena_source_name(program->source),
-		       (int)config->pid);
-	(void)snprintf(comment, sizeof(comment), "%s, pid %d",
-		       sonde_arena_source_name(program->source),
-		       (int)config->pid);
-	(void)snprintf(files, sizeof(files), "%s-%d-%u",
-		       sonde_arena_source_name(program->source),
-		       (int)config->pid, config->id);
-	rc = sonde_session_add(r->session, SONDE_CTF_PROGRAMS,
-			       sonde_arena_source_base(program->source),
-			       &consumer, &program->consumer);
-	if (!rc && sonde_arena_source_is_resumed(program->source)) {
-		rc = sonde_consumer_describe(program->consumer);
-		if (rc)
+	rc = consume_source(r, config, program->source, &program->consumer);
+	if (!rc && config->pins) {
+		rc = pin_events(r, config, program);
+		if (rc) {
 			sonde_session_remove(r->session, program->consumer);
+			close_source(program->source);
+		}
 	}
-	if (!rc)
-		return sonde_consumer_start(program->consumer, 0, &none);
-	close_source(program->source);
-	program->source = NULL;
+	if (rc) {
+		program->source = NULL;
+		program->consumer = NULL;
+	}
 	return rc;
 }
 
@@ -279,6 +384,7 @@ static int make_program(struct sonde_recorder *r, struct sonde_arena_view *view,
 		.name = name,
 		.filters = r->filters,
 	};
+	bool has_pins = r->config->session->pins_size > 1;
 	int rc;
 
 	if (sonde_recorder_knows(r, view->dev, view->ino))
@@ -287,13 +393,15 @@ static int make_program(struct sonde_recorder *r, struct sonde_arena_view *view,
 		return -EUSERS;
 	if (!has_descriptors(r, view->fd))
 		return -EMFILE;
+	if (has_pins)
+		config.pins = r->config->session->pins;
 	rc = sonde_budget_take(&r->budget, view->lanes_only,
 			       &config.setup.geometry);
 	if (rc)
 		return rc;
 	if (!config.setup.inherits ||
 	    !sonde_arena_find_left(view, config.setup.session,
-				   &config.setup.header))
+				   config.setup.mode, &config.setup.header))
 		config.setup.header = choose_header(r, view, pid);
 	r->last_header = config.setup.header;
 	/* Used up even if it fails: the trace may know it. */
@@ -308,6 +416,8 @@ static int make_program(struct sonde_recorder *r, struct sonde_arena_view *view,
 	sonde_recorder_arm(r, program);
 	/* It may have less than was wanted. */
 	set_pace(r, sonde_arena_source_geometry(program->source));
+	if (program->pin_source)
+		set_pace(r, sonde_arena_source_geometry(program->pin_source));
 	*ret_program = program;
 	return 0;
 }

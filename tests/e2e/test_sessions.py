@@ -536,6 +536,120 @@ def only_what_is_in_memory_can_be_cleared():
     p.end()
 
 
+# ---- pinned events ----
+
+PIN = ("--pin", "attach:other")
+
+
+def others(trace):
+    return numbers(trace, "attach:other", "n")
+
+
+@test
+def what_is_pinned_is_kept_while_a_flood_is_overwritten():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite",
+                               "--memory", "1M", *PIN)
+        for i in range(5):
+            p.do("other", i)
+            p.do("emit", 100000)
+        status = home.json("status", "night")["events"]
+        check_equal([status["emitted"], status["discarded"]], [500005, 0],
+                    "emitted")
+        check(status["overwritten"], "nothing was overwritten")
+        trace, events = home.snapshot("night")
+        check_sum(events)
+        check_equal(others(trace), list(range(5)), "in a snapshot")
+        p.do("other", 5)
+        # Changed and cleared is all but that.
+        home.ok("change", "night", "-e", "attach:step", "--exclude", "*:other")
+        home.ok("clear", "night")
+        p.do("emit", 10)
+        p.do("other", 6)
+        ended = home.json("stop", "night")["events"]
+        check_sum(ended)
+        check_equal(ended["emitted"], 500017, "emitted")
+        trace = Trace(directory)
+        check_equal(others(trace), list(range(7)), "at the end")
+        check_equal(numbers(trace), list(range(500001, 500011)), "all else")
+        check_equal(len(trace.events()), ended["recorded"], "recorded")
+    p.end()
+
+
+@test
+def what_is_pinned_is_in_its_place_among_all_else():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("day", "-p", p.pid, *PIN, "-e", "attach:step")
+        for i in range(3):
+            p.do("emit", 2)
+            p.do("other", i)
+        check_equal(home.json("stop", "day")["events"]["recorded"], 9,
+                    "recorded")
+        check_equal([e.get("number", e.get("n")) for e in
+                     Trace(directory).events()],
+                    [1, 2, 0, 3, 4, 1, 5, 6, 2], "order")
+    p.end()
+
+
+@test
+def more_pinned_events_than_there_is_room_for_are_counted():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--mode", "overwrite",
+                               "--memory", "256K", "--pin", "attach:step")
+        p.do("other", 1)
+        p.do("emit", 100000)
+        p.do("other", 2)
+        ended = home.json("stop", "night")["events"]
+        check_sum(ended)
+        check_equal([ended["emitted"], ended["overwritten"]], [100002, 0],
+                    "emitted")
+        check(ended["discarded"], "nothing was discarded")
+        trace = Trace(directory)
+        check_equal(others(trace), [1, 2], "others")
+        found = numbers(trace)
+        check_equal(len(found), ended["recorded"] - 2, "recorded")
+        check_equal(found[0], 1, "the oldest")
+        check_equal(trace.discarded(), ended["discarded"], "the trace says so")
+    p.end()
+
+
+@test
+def what_is_pinned_outlives_the_recorder():
+    p = Program(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid, "--mode", "overwrite", "--memory",
+                   "1M", *PIN)
+        p.do("other", 1)
+        p.do("emit", 100000)
+        kill_recorder(home, "night")
+        p.do("other", 2)
+        p.do("emit", 100000)
+        status = home.json("status", "night")["events"]
+        check_equal(status["emitted"], 200002, "emitted after a takeover")
+        p.do("other", 3)
+        ended = home.json("stop", "night")
+        check_sum(ended["events"])
+        check_equal(ended["events"]["emitted"], 200003, "emitted")
+        check_equal(others(Trace(ended["directory"])), [1, 2, 3], "others")
+    p.end()
+
+
+@test
+def pinning_needs_a_slot():
+    p = Program(program())
+    with Home() as home:
+        for i in range(3):
+            home.start(f"s{i}", "-p", p.pid)
+        check("slots" in home.complaint("start", "s3", "-p", p.pid, *PIN),
+              "why")
+        home.start("s3", "-p", p.pid)
+        home.complaint("start", "x", "-p", p.pid, "--pin", "", status=2)
+    p.end()
+
+
 # ---- snapshots ----
 
 @test
