@@ -9,7 +9,9 @@
 #ifndef CMD_CMD_H
 #define CMD_CMD_H
 
+#include <limits.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "cmd/options.h"
@@ -37,12 +39,23 @@ extern const struct sonde_command sonde_command_ship, sonde_command_collect,
  * gdbserver -o output` (NULL: none kept); with arguments before and after the connection is made
  * (`before` may be NULL); `adds`: to the
  * tracepoints that are there. An exit status if that fails. */
-int sonde_gdb_exec(const char *output, const char *what, bool adds,
-		   const char *const *before, char *const *after);
+struct sonde_gdb_start {
+	const char *output, *what;
+	const char *symbols; /* the kernel's */
+	bool adds;
+	const char *const *before;
+	char *const *after;
+};
+int sonde_gdb_exec(const struct sonde_gdb_start *start);
 
-/* The command by which GDB reads the kernel's symbols (NULL: they are found),
- * moved to where it is. 0, or an exit status: said why. */
-int sonde_gdb_kernel_symbols(const char *given, char *command, size_t size);
+/* The kernel's symbols (`given` NULL: they are found), and how far it was moved
+ * from where they are. 0, or an exit status: said why. */
+struct sonde_gdb_symbols {
+	char path[PATH_MAX];
+	uint64_t moved;
+};
+int sonde_gdb_find_symbols(const char *given,
+			   struct sonde_gdb_symbols *ret_symbols);
 
 /* Whether probes can be put into a process; 0, or an exit status: said why. */
 int sonde_gdb_check_process(pid_t pid);

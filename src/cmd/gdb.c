@@ -8,6 +8,7 @@
  */
 #include <ctype.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,19 +85,25 @@ static bool is_number(const char *text)
 	return *text;
 }
 
-static void put_target(FILE *to, const char *self, const char *output,
-		       const char *what, bool adds)
+static void put_target(FILE *to, const char *self,
+		       const struct sonde_gdb_start *start)
 {
+	const char *what = start->what;
+
 	(void)fputs("target remote | ", to);
 	quote(to, self);
 	(void)fprintf(to, " gdbserver %s %s",
 		      !what           ? "--kernel" :
 		      is_number(what) ? "--attach" :
 					"--trace",
-		      adds ? "--add " : "");
-	if (output) {
-		(void)fputs("-o ", to);
-		quote(to, output);
+		      start->adds ? "--add " : "");
+	if (start->symbols) {
+		(void)fputs("--symbols ", to);
+		quote(to, start->symbols);
+	}
+	if (start->output) {
+		(void)fputs(" -o ", to);
+		quote(to, start->output);
 	}
 	(void)fputs(" - ", to);
 	if (what)
@@ -104,7 +111,7 @@ static void put_target(FILE *to, const char *self, const char *output,
 }
 
 /* "target remote | sonde gdbserver --attach -o DIR - PID", for free(); NULL. */
-static char *make_target(const char *output, const char *what, bool adds)
+static char *make_target(const struct sonde_gdb_start *start)
 {
 	char self[PATH_MAX];
 	ssize_t nr = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -118,7 +125,7 @@ static char *make_target(const char *output, const char *what, bool adds)
 	to = open_memstream(&text, &size);
 	if (!to)
 		return NULL;
-	put_target(to, self, output, what, adds);
+	put_target(to, self, start);
 	if (fclose(to)) {
 		free(text);
 		return NULL;
@@ -134,10 +141,11 @@ static void become(const char *gdb, const char **words)
 		errno == ENOENT ? "; install gdb, or set SONDE_GDB" : "");
 }
 
-int sonde_gdb_exec(const char *output, const char *what, bool adds,
-		   const char *const *before, char *const *after)
+int sonde_gdb_exec(const struct sonde_gdb_start *start)
 {
-	char *target = make_target(output, what, adds);
+	const char *const *before = start->before;
+	char *const *after = start->after;
+	char *target = make_target(start);
 	const char *gdb = secure_getenv("SONDE_GDB");
 	const char *words[WORDS_MAX] = { 0 };
 	size_t nr = 0;
@@ -212,13 +220,22 @@ static int check_trace(const char *path)
 static int connect_kernel(const char *output, const char *symbols,
 			  char *const *after)
 {
+	struct sonde_gdb_symbols found;
 	char command[PATH_MAX + 64];
 	const char *const before[] = { "-ex", command, NULL };
-	int status =
-		sonde_gdb_kernel_symbols(symbols, command, sizeof(command));
+	int status = sonde_gdb_find_symbols(symbols, &found);
 
-	return status ? status :
-			sonde_gdb_exec(output, NULL, false, before, after);
+	if (status)
+		return status;
+	(void)snprintf(command, sizeof(command),
+		       "symbol-file -o 0x%" PRIx64 " \"%s\"", found.moved,
+		       found.path);
+	return sonde_gdb_exec(&(struct sonde_gdb_start){
+		.output = output,
+		.symbols = found.path,
+		.before = before,
+		.after = after,
+	});
 }
 
 static int run(int argc, char **argv)
@@ -252,8 +269,11 @@ static int run(int argc, char **argv)
 	what = argv[optind];
 	status = is_number(what) ? check_pid(what) : check_trace(what);
 	return status ? status :
-			sonde_gdb_exec(output, what, false, NULL,
-				       argv + optind + 1);
+			sonde_gdb_exec(&(struct sonde_gdb_start){
+				.output = output,
+				.what = what,
+				.after = argv + optind + 1,
+			});
 }
 
 const struct sonde_command sonde_command_gdb = {

@@ -140,11 +140,10 @@ static int measure_symbols(const char *path, uint64_t text,
 	return status;
 }
 
-int sonde_gdb_kernel_symbols(const char *given, char *command, size_t size)
+int sonde_gdb_find_symbols(const char *given,
+			   struct sonde_gdb_symbols *ret_symbols)
 {
-	char path[PATH_MAX];
 	char error[256];
-	uint64_t offset;
 	uint64_t text;
 	int status = 0;
 
@@ -153,14 +152,11 @@ int sonde_gdb_kernel_symbols(const char *given, char *command, size_t size)
 		return EXIT_FAILED;
 	}
 	if (given)
-		(void)snprintf(path, sizeof(path), "%s", given);
+		(void)snprintf(ret_symbols->path, sizeof(ret_symbols->path),
+			       "%s", given);
 	else
-		status = find_symbols(path);
-	if (!status)
-		status = measure_symbols(path, text, &offset);
-	if (!status)
-		(void)snprintf(command, size,
-			       "symbol-file -o 0x%" PRIx64 " \"%s\"", offset,
-			       path);
-	return status;
+		status = find_symbols(ret_symbols->path);
+	return status ? status :
+			measure_symbols(ret_symbols->path, text,
+					&ret_symbols->moved);
 }

@@ -49,7 +49,7 @@ static const char usage[] =
 
 struct options {
 	bool attach, kernel, multi, once, trace, debug, add;
-	const char *output, *where;
+	const char *output, *where, *symbols;
 	uint64_t buffer_bytes;
 	char *const *words; /* what follows COMM */
 };
@@ -57,6 +57,7 @@ struct options {
 enum {
 	OPTION_ATTACH = 256,
 	OPTION_KERNEL,
+	OPTION_SYMBOLS,
 	OPTION_MULTI,
 	OPTION_ONCE,
 	OPTION_TRACE,
@@ -75,6 +76,9 @@ static const struct sonde_option option_table[] = {
 	{ "kernel", OPTION_KERNEL, NULL, NULL,
 	  "the running kernel, which is never stopped: memory, and tracepoints "
 	  "that go in at tstart" },
+	{ "symbols", OPTION_SYMBOLS, "VMLINUX", SONDE_VALUE_FILE,
+	  "its file with types, for the events' fields (default: they have the "
+	  "names that were typed)" },
 	{ "multi", OPTION_MULTI, NULL, NULL,
 	  "no program yet: target extended-remote" },
 	{ "once", OPTION_ONCE, NULL, NULL, "end after the first connection" },
@@ -122,6 +126,9 @@ static int gdbserver_parse_words(int argc, char **argv, struct options *options)
 	if (options->attach + options->trace + options->kernel > 1)
 		return gdbserver_complain_usage(
 			"gdbserver: one of --attach, --kernel and --trace");
+	if (options->symbols && !options->kernel)
+		return gdbserver_complain_usage(
+			"gdbserver: --symbols goes with --kernel");
 	if (options->kernel)
 		return optind == argc ?
 			       -1 :
@@ -152,6 +159,7 @@ static int parse(int argc, char **argv, struct options *options)
 		{ OPTION_VERSION, .flag = &version },
 		{ OPTION_IGNORED, .flag = NULL },
 		{ 'o', .value = &options->output },
+		{ OPTION_SYMBOLS, .value = &options->symbols },
 		{ OPTION_BUFFER, .value = &buffer },
 		{ 0 },
 	};
@@ -416,11 +424,19 @@ static int serve_kernel(const struct options *options, struct doors *doors,
 	struct sonde_gdb_server_config config = {
 		.ops = &sonde_gdb_kernel_ops
 	};
+	struct sonde_gdb_symbols symbols;
 	struct sonde_gdb_kernel *kernel = NULL;
 	struct sonde_gdb_server *server;
 	char error[256] = "";
-	int rc = sonde_gdb_kernel_new(error, sizeof(error), &kernel);
+	int rc;
 
+	if (options->symbols) {
+		if (sonde_gdb_find_symbols(options->symbols, &symbols))
+			return EXIT_FAILED;
+		config.symbols = symbols.path;
+		config.moved = symbols.moved;
+	}
+	rc = sonde_gdb_kernel_new(error, sizeof(error), &kernel);
 	if (*error)
 		sonde_complain("%s", error);
 	if (rc)

@@ -273,7 +273,13 @@ static _Noreturn void run_gdb(const struct options *options, int script,
 	(void)snprintf(pid, sizeof(pid), "%d", options->pid);
 	(void)dup2(out, STDOUT_FILENO);
 	(void)dup2(err, STDERR_FILENO);
-	_exit(sonde_gdb_exec(options->output, pid, true, before, after));
+	_exit(sonde_gdb_exec(&(struct sonde_gdb_start){
+		.output = options->output,
+		.what = pid,
+		.adds = true,
+		.before = before,
+		.after = after,
+	}));
 }
 
 /* Whether a GDB is to find the place: unless it is told that there is none, or

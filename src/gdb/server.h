@@ -18,6 +18,8 @@ struct sonde_gdb_server_config {
 	const char *directory;           /* run.h; NULL: temporary */
 	struct sonde_gdb_frames *frames; /* of a recorded trace, or NULL; the
 					    server frees it */
+	const char *symbols;   /* the kernel's (run.h), or NULL; and how far */
+	uint64_t moved;        /* it is moved */
 	uint64_t buffer_bytes; /* GDB's trace buffer unless GDB says how large:
 				  0: no limit */
 	/* When it can be read, the server ends as if told to by GDB; 0: none.

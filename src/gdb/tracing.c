@@ -56,8 +56,11 @@ int sonde_gdb_need_process(struct sonde_gdb_server *server, char *error,
 	int rc;
 
 	if (!ops->process)
-		return server->run ? 0 :
-				     sonde_probe_run_new_kernel(&server->run);
+		return server->run ?
+			       0 :
+			       sonde_probe_run_new_kernel(
+				       server->config.symbols,
+				       server->config.moved, &server->run);
 	process = ops->process(server->config.target, error, error_size);
 	if (!process)
 		return -ESRCH;

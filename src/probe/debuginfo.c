@@ -74,11 +74,38 @@ bool sonde_probe_dwarf_at(struct sonde_probe_dwarf *dwarf, uint64_t address)
 	return dwarf->module && find_unit(dwarf, address) && find_scopes(dwarf);
 }
 
-struct sonde_probe_dwarf *sonde_probe_dwarf_open(pid_t pid, uint64_t address)
+/* A file by itself, at its own addresses: the kernel's can't be told to libdw
+ * to be elsewhere. */
+static struct sonde_probe_dwarf *begin_dwarf_of(const char *path)
 {
-	struct sonde_probe_dwarf *dwarf = sonde_probe_dwarf_begin(pid);
+	static char *search; /* libdw's default */
+	static const Dwfl_Callbacks callbacks = {
+		.find_elf = dwfl_build_id_find_elf,
+		.find_debuginfo = dwfl_standard_find_debuginfo,
+		.debuginfo_path = &search,
+	};
+	struct sonde_probe_dwarf *dwarf = calloc(1, sizeof(*dwarf));
 
-	if (dwarf && sonde_probe_dwarf_at(dwarf, address))
+	if (!dwarf)
+		return NULL;
+	dwarf->dwfl = dwfl_begin(&callbacks);
+	if (dwarf->dwfl &&
+	    dwfl_report_elf(dwarf->dwfl, "kernel", path, -1, 0, true) &&
+	    dwfl_report_end(dwarf->dwfl, NULL, NULL) == 0)
+		return dwarf;
+	sonde_probe_dwarf_close(dwarf);
+	return NULL;
+}
+
+struct sonde_probe_dwarf *
+sonde_probe_dwarf_open(const struct sonde_probe_debuggee *whose,
+		       uint64_t address)
+{
+	struct sonde_probe_dwarf *dwarf =
+		whose->path ? begin_dwarf_of(whose->path) :
+			      sonde_probe_dwarf_begin(whose->pid);
+
+	if (dwarf && sonde_probe_dwarf_at(dwarf, address - whose->moved))
 		return dwarf;
 	sonde_probe_dwarf_close(dwarf);
 	return NULL;

@@ -42,7 +42,7 @@ static int answer_with(struct sonde_probe_run *run, int rc, char *error,
 /* ---- the recorder ---- */
 
 static int configure(struct sonde_probe_run *run,
-		     const struct sonde_probe_points *points,
+		     struct sonde_probe_points *points,
 		     const struct sonde_probe_run_config *config)
 {
 	struct sonde_session_config *session = &run->session;

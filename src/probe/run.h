@@ -47,8 +47,11 @@ struct sonde_probe_run_status {
 int sonde_probe_run_new(struct sonde_process *process,
 			struct sonde_probes *probes,
 			struct sonde_probe_run **ret_run);
-/* Of the running kernel, whose tracepoints all go in when it starts. */
-int sonde_probe_run_new_kernel(struct sonde_probe_run **ret_run);
+/* Of the running kernel, whose tracepoints all go in when it starts. Types are
+ * those of a file, its vmlinux, and the kernel is so many bytes from where that
+ * wants it to be; NULL: there are none. */
+int sonde_probe_run_new_kernel(const char *symbols, uint64_t moved,
+			       struct sonde_probe_run **ret_run);
 void sonde_probe_run_free(struct sonde_probe_run *run);
 
 int sonde_probe_run_start(struct sonde_probe_run *run,

@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -20,6 +21,7 @@
 #include "base/time.h"
 #include "probe/kernel_point.h"
 #include "probe/run_parts.h"
+#include "probe/typing.h"
 #include "session/kin.h"
 #include "session/options.h"
 #include "session/recorder.h"
@@ -36,6 +38,7 @@ struct kernel_run {
 	uint32_t *numbers;                    /* of the tracepoints */
 	uint64_t *frame_bytes;
 	uint32_t nr;
+	struct sonde_probe_debuggee symbols; /* no path: none */
 };
 
 static struct kernel_run *of_kernel(struct sonde_probe_run *run)
@@ -115,10 +118,13 @@ static void configure_kernel(struct kernel_run *run)
 }
 
 static int kernel_prepare(struct sonde_probe_run *base,
-			  const struct sonde_probe_points *points)
+			  struct sonde_probe_points *points)
 {
 	struct kernel_run *run = of_kernel(base);
 	int rc = make_probe_room(run, (uint32_t)points->nr);
+
+	if (run->symbols.path)
+		sonde_probe_typing_note(&run->symbols, points, NULL);
 
 	if (rc)
 		return sonde_probe_run_fail(base, rc, "tracepoints");
@@ -269,8 +275,11 @@ static int64_t kernel_variable(const struct sonde_probe_run *base,
 
 static void kernel_run_free(struct sonde_probe_run *base)
 {
-	forget_probes(of_kernel(base));
-	free(base);
+	struct kernel_run *run = of_kernel(base);
+
+	forget_probes(run);
+	free((void *)(uintptr_t)run->symbols.path);
+	free(run);
 }
 
 static const struct sonde_probe_run_side kernel_side = {
@@ -287,13 +296,17 @@ static const struct sonde_probe_run_side kernel_side = {
 	.free = kernel_run_free,
 };
 
-int sonde_probe_run_new_kernel(struct sonde_probe_run **ret_run)
+int sonde_probe_run_new_kernel(const char *symbols, uint64_t moved,
+			       struct sonde_probe_run **ret_run)
 {
 	struct kernel_run *run = calloc(1, sizeof(*run));
 
 	if (!run)
 		return -ENOMEM;
 	sonde_probe_run_init(&run->run, &kernel_side);
+	/* Without them, fields have the names that the user typed. */
+	run->symbols.path = symbols ? strdup(symbols) : NULL;
+	run->symbols.moved = moved;
 	*ret_run = &run->run;
 	return 0;
 }

@@ -21,7 +21,7 @@ struct sonde_summary;
 struct sonde_probe_run_side {
 	/* Before there is a recorder: what it is to record. */
 	int (*prepare)(struct sonde_probe_run *run,
-		       const struct sonde_probe_points *points);
+		       struct sonde_probe_points *points);
 	/* It is there: the tracepoints go in. The trace has its lines already,
 	 * of which this may add some and write them again. */
 	int (*begin)(struct sonde_probe_run *run,

@@ -65,7 +65,7 @@ static uint64_t block_bytes(const struct process_run *run,
 
 /* One session of one program, which is there already. */
 static int process_prepare(struct sonde_probe_run *base,
-			   const struct sonde_probe_points *points)
+			   struct sonde_probe_points *points)
 {
 	struct sonde_session_config *session = &base->session;
 
@@ -281,7 +281,11 @@ static int note_types(struct process_run *run,
 {
 	int rc;
 
-	sonde_probe_typing_note(sonde_process_pid(run->process), points, only);
+	const struct sonde_probe_debuggee whose = {
+		.pid = sonde_process_pid(run->process),
+	};
+
+	sonde_probe_typing_note(&whose, points, only);
 	rc = sonde_probe_output_points(&run->run.output, points);
 	return rc ? sonde_probe_run_fail(&run->run, rc, "writing gdb/points") :
 		    0;

@@ -243,7 +243,8 @@ static void type_part(struct typing *typing)
 	sonde_probe_actions_free(typing->list, nr);
 }
 
-static void type_points(pid_t pid, const struct sonde_probe_points *points,
+static void type_points(const struct sonde_probe_debuggee *whose,
+			const struct sonde_probe_points *points,
 			const struct sonde_probe_point *only, FILE *to)
 {
 	for (size_t i = 0; i < points->nr; i++) {
@@ -259,7 +260,7 @@ static void type_points(pid_t pid, const struct sonde_probe_points *points,
 		    sonde_probe_semaphore_of(typing.point, NULL))
 			continue;
 		typing.dwarf =
-			sonde_probe_dwarf_open(pid, typing.point->address);
+			sonde_probe_dwarf_open(whose, typing.point->address);
 		if (!typing.dwarf)
 			continue;
 		type_part(&typing);
@@ -272,7 +273,7 @@ static void type_points(pid_t pid, const struct sonde_probe_points *points,
 }
 
 struct asking {
-	pid_t pid;
+	const struct sonde_probe_debuggee *whose;
 	const struct sonde_probe_points *points;
 	const struct sonde_probe_point *only;
 };
@@ -281,7 +282,7 @@ static void answer(void *ctx, FILE *to)
 {
 	const struct asking *asking = ctx;
 
-	type_points(asking->pid, asking->points, asking->only, to);
+	type_points(asking->whose, asking->points, asking->only, to);
 }
 
 /* ---- in the parent ---- */
@@ -308,10 +309,11 @@ static void add_lines(struct sonde_probe_points *points, char *bytes)
 	}
 }
 
-void sonde_probe_typing_note(pid_t pid, struct sonde_probe_points *points,
+void sonde_probe_typing_note(const struct sonde_probe_debuggee *whose,
+			     struct sonde_probe_points *points,
 			     struct sonde_probe_point *only)
 {
-	struct asking asking = { pid, points, only };
+	struct asking asking = { whose, points, only };
 	char *lines;
 
 	/* Those of <sys/sdt.h> come with their types. */

@@ -132,7 +132,7 @@ def kernel_gdb_test(function):
 def frames_have_what_was_collected():
     where = scratch() / "trace"
     text = gdb(f"trace *vfs_read if {OURS}",
-               *collect("count, *pos, $rip, $rdx"), "tstart", reads(),
+               *collect("count, *pos, $regs"), "tstart", reads(),
                "tstop", "tstatus", *dump_all("count"),
                *dump_all("*pos", "pos"), *dump_all("$rip == (long)&vfs_read",
                                                    "rip"),
@@ -150,8 +150,13 @@ def check_trace(where):
     hits = KernelTrace(where).events("kgdb:vfs_read")
     check_equal(len(hits), NR, "hits")
     for i, hit in enumerate(hits):
-        check_equal(hit["*pos"], 100 if i else 0, hit)
+        # whatever babeltrace2 calls *pos, which is no identifier
+        pos = [hit[name] for name in hit.fields if name.endswith("pos")]
+        check_equal(pos, [100 if i else 0], hit)
         check_equal(hit["regs"]["rdx"], FIRST + i, hit)
+        check_equal(hit["regs"]["cs"], 0x10, hit)
+        # by the function's parameters' types
+        check_equal(hit["count"], FIRST + i, hit)
         check_equal(hit["unread"], 0, hit)
     again = run(SONDE, "gdb", where, "-nx", "-batch", "-ex", "tfind 7", "-ex",
                 'printf "value = %ld\\n", $rdx')

@@ -78,8 +78,11 @@ int sonde_probe_run_new(struct sonde_process *process,
 	return the_run ? 0 : -ENOMEM;
 }
 
-int sonde_probe_run_new_kernel(struct sonde_probe_run **ret_run)
+int sonde_probe_run_new_kernel(const char *symbols, uint64_t moved,
+			       struct sonde_probe_run **ret_run)
 {
+	(void)symbols;
+	(void)moved;
 	return sonde_probe_run_new(NULL, NULL, ret_run);
 }
 

@@ -81,9 +81,9 @@ static void probe_add(struct probe_code *code, uint32_t op, uint8_t dst,
 }
 
 #if defined(__x86_64__)
-/* In struct pt_regs, in words, by GDB's numbers: up to flags. */
-static const uint8_t probe_words[] = { 10, 5, 11, 12, 13, 14, 4, 19, 9,
-				       8,  7, 6,  3,  2,  1,  0, 16, 18 };
+/* In struct pt_regs, in words, by GDB's numbers: up to ss. */
+static const uint8_t probe_words[] = { 10, 5, 11, 12, 13, 14, 4,  19, 9,  8,
+				       7,  6, 3,  2,  1,  0,  16, 18, 17, 20 };
 #else
 static const uint8_t probe_words[] = { 0 };
 #endif

@@ -9,11 +9,14 @@
 #include "collect_model.h"
 
 #include <errno.h>
+#include <link.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "gdb/blocks.h"
 #include "gdb/registers.h"
 #include "probe/kernel_point.h"
+#include "probe/typing.h"
 #include "types/desc.h"
 
 #define SITE 0xffffffff81401186ull
@@ -234,6 +237,78 @@ static void what_the_kernel_cannot_do_is_refused(void **state)
 	assert_refused(variables, "trace state variables");
 }
 
+/* ---- types, by a file that runs elsewhere ---- */
+
+#define MOVED 0xffffffff81000000ull
+
+/* What is probed, in the place of a kernel's function. */
+__attribute__((noinline)) static unsigned long
+probed(const struct kernel_made *made, unsigned int count)
+{
+	__asm__ volatile("" : "+r"(count));
+	return made->frame_bytes + count;
+}
+
+static int find_bias(struct dl_phdr_info *info, size_t size, void *to)
+{
+	(void)size;
+	*(uint64_t *)to = info->dlpi_addr;
+	return 1; /* the program is the first */
+}
+
+static void variables_in_registers_have_names_and_types(void **state)
+{
+	static const struct sonde_probe_debuggee whose = {
+		.path = "/proc/self/exe",
+		.moved = MOVED,
+	};
+	static const struct sonde_probe_debuggee here = {
+		.path = "/proc/self/exe",
+	};
+	struct sonde_probe_dwarf *dwarf;
+	struct sonde_fields fields;
+	struct sonde_field_view field;
+	struct kernel_made made;
+	char packet[64];
+	uint64_t bias = 0;
+	uint64_t at;
+
+	(void)state;
+	make_world();
+	(void)dl_iterate_phdr(find_bias, &bias);
+	memset(&made, 0, sizeof(made));
+	made.frame_bytes = 1;
+	assert_int_equal(probed(&made, 2), 3);
+	at = (uintptr_t)probed - bias;
+	for (size_t i = 0; i < 3; i++) {
+		static const char *const rest[][2] = {
+			{ "QTDP:1:", ":E:0:0-" },
+			{ "QTDP:-1:", ":R10" },
+			{ "QTDPsrc:1:", ":cmd:0:d:636f6c6c65637420636f756e74" },
+		};
+		const char *const one[] = { packet, NULL };
+
+		(void)snprintf(packet, sizeof(packet), "%s%llx%s", rest[i][0],
+			       (unsigned long long)(at + MOVED), rest[i][1]);
+		collect_define(&made.points, one);
+	}
+	dwarf = sonde_probe_dwarf_open(&here, at);
+	if (!dwarf)
+		skip(); /* built without -g */
+	sonde_probe_dwarf_close(dwarf);
+	sonde_probe_typing_note(&whose, &made.points, NULL);
+	assert_int_equal(
+		sonde_probe_kernel_point(made.points.list, &made.points,
+					 made.error, sizeof(made.error),
+					 &made.probe, &made.frame_bytes),
+		0);
+	fields = sonde_desc_fields(made.probe.desc);
+	assert_true(sonde_fields_next(&fields, &field));
+	assert_string_equal(field.name, "count");
+	assert_int_equal(made.probe.items[0].kind, SONDE_SOURCE_PROBE_NUMBER);
+	unmake(&made);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -241,6 +316,7 @@ int main(void)
 		cmocka_unit_test(a_probe_has_what_the_tracepoint_says),
 		cmocka_unit_test(what_is_not_there_has_no_block),
 		cmocka_unit_test(what_the_kernel_cannot_do_is_refused),
+		cmocka_unit_test(variables_in_registers_have_names_and_types),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
