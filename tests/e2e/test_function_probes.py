@@ -9,6 +9,7 @@ import collections
 import json
 import pathlib
 import shutil
+import socket as socket_module
 import subprocess
 
 from sonde import (SONDE, Trace, build, check, install, record, run,
@@ -349,6 +350,125 @@ def sqlite_is_recorded_function_by_function():
          "".join(f"insert into t values({i}, 'x{i}');\n"
                  for i in range(100)) +
          "select sum(a), max(b) from t where b like 'x%7';\n")
+
+
+class Served:
+    """A server, and what it answered untouched and recorded."""
+
+    def __init__(self, words, ask, is_up, *options):
+        self.answers = []
+        for is_recorded in (False, True):
+            server = subprocess.Popen(words, stdout=subprocess.DEVNULL,
+                                      stderr=subprocess.DEVNULL)
+            while not is_up():
+                check(server.poll() is None, "the server has ended")
+            recording = Attached("-p", server.pid, "--memory", "256M",
+                                 *options) if is_recorded else None
+            self.answers.append(ask())
+            if recording:
+                summary = recording.end()
+                self.dir = recording.dir
+                self.said = "".join(recording.said)
+                check_equal(summary["events_lost"], 0, self.said)
+            check(server.poll() is None, "the server has ended")
+            server.terminate()
+            check_equal(server.wait(TIMEOUT), 0, "how the server ended")
+        check_equal(self.answers[1], self.answers[0], "answers")
+
+    def counts(self):
+        done = run(SONDE, "report", "functions", "--json", "--limit", "9999",
+                   self.dir)
+        check_equal(done.returncode, 0, done.stderr)
+        report = json.loads(done.stdout)
+        check_equal(report["left"], 0, "left")
+        # What its threads were in when the recording began.
+        check(report["unbegun"] <= 40, report["unbegun"])
+        return {row.get("function"): row["calls"]
+                for row in report["functions"]}
+
+
+def check_counts(counts, expected, said):
+    """Of those that could be recorded: most can."""
+    there = {name: counts[name] for name in expected if name in counts}
+    check(2 * len(there) >= len(expected), said)
+    check_equal(there, {name: expected[name] for name in there}, "calls")
+
+
+@test
+def redis_is_recorded_function_by_function():
+    if not shutil.which("redis-server") or not shutil.which("redis-cli"):
+        raise Skip("no redis-server (package redis-server, redis-tools)")
+    directory = scratch()
+    socket = f"{directory}/socket"
+    commands = "".join(f"SET k{i} {i}\nINCR k{i}\nGET k{i}\nRPUSH l {i}\n"
+                       f"HSET h f{i} {i}\nZADD z {i} m{i}\n"
+                       for i in range(200))
+
+    def cli(text):
+        return subprocess.run(["redis-cli", "-s", socket], input=text,
+                              text=True, capture_output=True, check=False)
+    served = Served(
+        ["redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
+         "--dir", str(directory)],
+        lambda: cli(commands).stdout, lambda: not cli("ping\n").returncode,
+        "--functions=*Command", "--functions=call")
+    check_counts(served.counts(),
+                 {f"{name}Command": 200 for name in
+                  ("set", "incr", "get", "rpush", "hset", "zadd")},
+                 served.said)
+
+
+NGINX = """daemon off;
+master_process off;
+pid {0}/pid;
+error_log {0}/error;
+events {{ worker_connections 64; }}
+http {{
+	access_log off;
+	client_body_temp_path {0}/1; proxy_temp_path {0}/2;
+	fastcgi_temp_path {0}/3; uwsgi_temp_path {0}/4; scgi_temp_path {0}/5;
+	server {{ listen unix:{0}/socket; root {0}; }}
+}}
+"""
+
+
+def fetched(path, target):
+    """What a server at that socket answers, but for its clock; None: none."""
+    with socket_module.socket(socket_module.AF_UNIX) as client:
+        try:
+            client.connect(path)
+        except OSError:
+            return None
+        client.sendall(f"GET {target} HTTP/1.0\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: client.recv(65536), b""))
+    return [line for line in answer.split(b"\r\n")
+            if not line.startswith(b"Date:")]
+
+
+@test
+def nginx_is_recorded_function_by_function():
+    nginx = shutil.which("nginx") or "/usr/sbin/nginx"
+    if not pathlib.Path(nginx).exists():
+        raise Skip("no nginx (package nginx-light)")
+    directory = pathlib.Path(scratch())
+    directory.chmod(0o755)
+    (directory / "conf").write_text(NGINX.format(directory))
+    (directory / "page").write_text("line\n" * 5000)
+    path = f"{directory}/socket"
+
+    def ask():
+        return [fetched(path, target) for _ in range(50)
+                for target in ("/page", "/none")]
+    # Nobody who attaches to each nginx means this one.
+    program = shutil.copy(nginx, directory / "served")
+    served = Served([program, "-c", directory / "conf", "-e",
+                     directory / "error"], ask,
+                    lambda: fetched(path, "/page"), "--functions=ngx_*")
+    check_counts(served.counts(),
+                 {"ngx_event_accept": 100, "ngx_http_create_request": 100,
+                  "ngx_http_core_run_phases": 100,
+                  "ngx_http_free_request": 100, "ngx_open_cached_file": 100},
+                 served.said)
 
 
 @test
