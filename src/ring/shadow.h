@@ -75,7 +75,8 @@ static inline void sonde_shadow_reset(struct sonde_shadow *shadow, uint32_t tid)
 struct sonde_shadow_hit {
 	uint64_t function, stack;
 	void *ctx;
-	void (*begin)(void *ctx, uint64_t function, uint64_t ago_ns,
+	/* `begin`: the counter then (sonde_shadow_ago_ns()). */
+	void (*begin)(void *ctx, uint64_t function, uint64_t begin,
 		      uint32_t left_out);
 	void (*end)(void *ctx, uint64_t function, uint32_t left_out);
 };
@@ -141,7 +142,7 @@ static inline void sonde_shadow_push(struct sonde_shadow *shadow,
 /* The outermost call that has no entry yet, if it has lasted long enough. */
 static inline bool sonde_shadow_is_due(const struct sonde_shadow *shadow,
 				       const struct sonde_shadow_rule *rule,
-				       uint64_t now, uint64_t *ret_ticks)
+				       uint64_t now)
 {
 	uint64_t begin;
 
@@ -150,8 +151,16 @@ static inline bool sonde_shadow_is_due(const struct sonde_shadow *shadow,
 		return false;
 	begin = sonde_load_relaxed(&shadow->calls[shadow->told].begin);
 	/* Another CPU's counter may be a little behind. */
-	*ret_ticks = now > begin ? now - begin : 0;
-	return begin && *ret_ticks >= rule->min_ticks;
+	return begin && (now > begin ? now - begin : 0) >= rule->min_ticks;
+}
+
+/* How long ago that is, of a begin that is recorded now. */
+static inline uint64_t sonde_shadow_ago_ns(const struct sonde_shadow_rule *rule,
+					   uint64_t begin, uint64_t now)
+{
+	__extension__ unsigned __int128 wide = now > begin ? now - begin : 0;
+
+	return (uint64_t)(wide * rule->ns_per_tick >> 32);
 }
 
 static inline void sonde_shadow_tell_due(struct sonde_shadow *shadow,
@@ -159,14 +168,12 @@ static inline void sonde_shadow_tell_due(struct sonde_shadow *shadow,
 					 const struct sonde_shadow_hit *hit,
 					 uint64_t now)
 {
-	__extension__ unsigned __int128 wide;
-	uint64_t ticks;
+	while (sonde_shadow_is_due(shadow, rule, now)) {
+		const struct sonde_shadow_call *call =
+			&shadow->calls[shadow->told++];
 
-	while (sonde_shadow_is_due(shadow, rule, now, &ticks)) {
-		wide = ticks;
-		wide = wide * rule->ns_per_tick >> 32;
-		hit->begin(hit->ctx, shadow->calls[shadow->told++].function,
-			   (uint64_t)wide, sonde_shadow_left_out(shadow));
+		hit->begin(hit->ctx, call->function, call->begin,
+			   sonde_shadow_left_out(shadow));
 	}
 }
 
@@ -199,7 +206,7 @@ static inline void sonde_shadow_enter(struct sonde_shadow *shadow,
 				      uint64_t now)
 {
 	if (sonde_unlikely(!shadow)) {
-		hit->begin(hit->ctx, hit->function, 0, 0);
+		hit->begin(hit->ctx, hit->function, now, 0);
 		return;
 	}
 	sonde_shadow_push(shadow, hit, now);

@@ -500,14 +500,20 @@ static struct sonde_shadow *shadow_of(struct sonde_agent *agent)
 	return shadow;
 }
 
-static inline void begin_by_rule(void *ctx, uint64_t function, uint64_t ago_ns,
+static inline uint64_t rule_ticks(const struct sonde_shadow_rule *rule)
+{
+	return rule->min_ticks ? sonde_clock_cpu() : 1;
+}
+
+static inline void begin_by_rule(void *ctx, uint64_t function, uint64_t begin,
 				 uint32_t left_out)
 {
 	const struct hit *hit = ctx;
+	const struct sonde_shadow_rule *rule = &hit->agent->rule;
 	struct payload p = { .size = 0 };
 
 	put8(&p, function);
-	put8(&p, ago_ns);
+	put8(&p, sonde_shadow_ago_ns(rule, begin, rule_ticks(rule)));
 	put4(&p, left_out);
 	call_emit(hit, hit->agent->event_begin, &p);
 }
@@ -533,7 +539,7 @@ static void tell_by_rule(struct hit *hit, const struct sonde_agent_probe *probe)
 		.end = end_by_rule,
 	};
 	struct sonde_shadow *shadow = shadow_of(hit->agent);
-	uint64_t now = rule->min_ticks ? sonde_clock_cpu() : 1;
+	uint64_t now = rule_ticks(rule);
 
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the stack's */
 	hit->caller = *(const uint64_t *)(uintptr_t)hit->stack;

@@ -83,12 +83,20 @@ static inline struct sonde_shadow *get_shadow(void)
 	return shadow_mine == &no_shadow ? NULL : shadow_mine;
 }
 
+/* 0 is a call that isn't there (ring/shadow.h). */
+static uint64_t read_ticks(void)
+{
+	return sonde_hook_rule.min_ticks ? sonde_clock_cpu() : 1;
+}
+
 static inline void emit_begin_event(void *ctx, uint64_t function,
-				    uint64_t ago_ns, uint32_t left_out)
+				    uint64_t begin, uint32_t left_out)
 {
 	(void)ctx;
 	sonde_event(function, begin, sonde_hex(addr, function),
-		    sonde_field(ago_ns, ago_ns),
+		    sonde_field(ago_ns,
+				sonde_shadow_ago_ns(&sonde_hook_rule, begin,
+						    read_ticks())),
 		    sonde_field(left_out, left_out));
 }
 
@@ -98,12 +106,6 @@ static inline void emit_end_event(void *ctx, uint64_t function,
 	(void)ctx;
 	sonde_event(function, end, sonde_hex(addr, function),
 		    sonde_field(left_out, left_out));
-}
-
-/* 0 is a call that isn't there (ring/shadow.h). */
-static uint64_t read_ticks(void)
-{
-	return sonde_hook_rule.min_ticks ? sonde_clock_cpu() : 1;
 }
 
 __attribute__((noinline)) static void enter_by_rule(void *function, void *stack)

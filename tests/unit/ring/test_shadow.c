@@ -33,11 +33,14 @@ static void note(int64_t function, uint64_t ago_ns, uint32_t nr)
 	left_out += nr;
 }
 
-static void note_begin(void *ctx, uint64_t function, uint64_t ago_ns,
+static uint64_t unit_now;
+
+static void note_begin(void *ctx, uint64_t function, uint64_t begin,
 		       uint32_t nr)
 {
 	assert_ptr_equal(ctx, events);
-	note((int64_t)function, ago_ns, nr);
+	note((int64_t)function, sonde_shadow_ago_ns(&rule, begin, unit_now),
+	     nr);
 }
 
 static void note_end(void *ctx, uint64_t function, uint32_t nr)
@@ -61,6 +64,7 @@ static void enter(uint64_t function, uint64_t stack, uint64_t now)
 {
 	const struct sonde_shadow_hit hit = unit_hit(function, stack);
 
+	unit_now = now;
 	sonde_shadow_enter(&shadow, &rule, &hit, now);
 }
 
@@ -68,6 +72,7 @@ static void leave(uint64_t function, uint64_t stack, uint64_t now)
 {
 	const struct sonde_shadow_hit hit = unit_hit(function, stack);
 
+	unit_now = now;
 	sonde_shadow_leave(&shadow, &rule, &hit, now);
 }
 
