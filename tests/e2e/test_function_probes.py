@@ -95,6 +95,49 @@ int main(void)
 }
 """
 
+# A function in two parts, of which one jumps to the other's end.
+SPLIT = r"""
+#include <stdio.h>
+__asm__(".text\n"
+	".type split, @function\n"
+	"split: .cfi_startproc\n"
+	"push %rbx\n"
+	".cfi_def_cfa_offset 16\n"
+	"mov %edi, %eax\n"
+	"sub $16, %rsp\n"
+	".cfi_def_cfa_offset 32\n"
+	"test $1, %edi\n"
+	"jne split_far\n"
+	"split_back: add $16, %rsp\n"
+	".cfi_def_cfa_offset 16\n"
+	"pop %rbx\n"
+	".cfi_def_cfa_offset 8\n"
+	"ret\n"
+	".cfi_endproc\n"
+	".size split, . - split\n"
+	".section .text.unlikely, \"ax\", @progbits\n"
+	".skip 4096, 0x90\n"
+	"split_far: .cfi_startproc\n"
+	".cfi_def_cfa_offset 32\n"
+	"add $1000, %eax\n"
+	"jmp split_back\n"
+	".cfi_endproc\n"
+	".previous\n");
+int split(int n);
+int main(void)
+{
+	char line[80];
+	int sum = 0;
+
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	for (int i = 0; i < 100; i++)
+		sum += split(i);
+	printf("%d\n", sum);
+	return 0;
+}
+"""
+
 THROWS = r"""
 #include <cstdio>
 #define APART __attribute__((noinline, noclone, noipa))
@@ -285,6 +328,15 @@ def a_jump_to_another_function_ends_the_one_before():
                  for name in ("first", "middle", "last", "length")},
                 {"first": 50, "middle": 50, "last": 50, "length": 50},
                 "calls")
+
+
+@test
+def a_part_that_jumps_back_passes_by_no_end():
+    program = build(SPLIT, "-O2")
+    recorded = Waiting([program], "--functions=split")
+    report, counts = recorded.report()
+    check_equal((recorded.out, counts), ("54950\n", {"split": 100}), "calls")
+    paired(report)
 
 
 @test

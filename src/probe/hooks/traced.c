@@ -13,7 +13,11 @@
  *	on a condition		refused: it may be either
  *	else			a tail call
  *
- * Cost: that of decoding each function, and what it jumps to, twice.
+ * A part jumps back to where it likes, also behind a window's begin: so if there
+ * are parts, all is looked at once more, when it is known where they lead.
+ *
+ * Cost: that of decoding each function, and what it jumps to, twice; of one in
+ * parts four times.
  */
 #include "probe/hooks/traced.h"
 
@@ -29,6 +33,7 @@
 #include "probe/inject/text.h"
 
 #define VIEWS_MAX   16
+#define ENTRIES_MAX 64
 #define STUB_BYTES  16
 #define REASONS_MAX 24
 #define TOGETHER    ((size_t)128)
@@ -52,6 +57,8 @@ struct making {
 	size_t nr_todo;
 	struct part parts[VIEWS_MAX];
 	size_t nr_parts;
+	uint64_t entries[ENTRIES_MAX]; /* where one part leads into another */
+	size_t nr_entries;
 	uint64_t entry; /* where the probe at its begin stands */
 };
 
@@ -95,6 +102,19 @@ static int add_end(struct making *m, const struct sonde_exit *exit)
 }
 
 /* ---- jumps ---- */
+
+static int traced_view(const struct making *m, uint64_t address,
+		       struct sonde_code_view *ret_view)
+{
+	uint8_t *bytes;
+	int rc = sonde_patch_text_view(m->text, address, ret_view, &bytes);
+
+	if (rc)
+		return rc;
+	ret_view->entries = m->entries;
+	ret_view->nr_entries = m->nr_entries;
+	return 0;
+}
 
 static bool is_own_code(const struct making *m, uint64_t address)
 {
@@ -142,7 +162,6 @@ static int follow_jump(struct making *m, const struct sonde_lead *lead)
 {
 	const struct sonde_exit end = { lead->address, lead->window, 0 };
 	struct sonde_code_view view;
-	uint8_t *bytes;
 	bool is_part = false;
 	bool is_call = lead->is_slot || is_stub(m, lead->to);
 
@@ -152,8 +171,7 @@ static int follow_jump(struct making *m, const struct sonde_lead *lead)
 	if (!is_call && is_own_code(m, lead->to))
 		return 0;
 	if (!is_call) {
-		if (sonde_patch_text_view(m->text, lead->to, &view, &bytes) ||
-		    !view.is_function)
+		if (traced_view(m, lead->to, &view) || !view.is_function)
 			return traced_refuse(m,
 					     "it jumps to where no function is "
 					     "known");
@@ -184,9 +202,8 @@ static int follow_view(struct making *m, size_t n, struct sonde_exits *exits)
 {
 	struct sonde_code_view view;
 	const char *reason = "its code can't be read";
-	uint8_t *bytes;
 	struct part part;
-	int rc = sonde_patch_text_view(m->text, m->todo[n], &view, &bytes);
+	int rc = traced_view(m, m->todo[n], &view);
 
 	if (rc)
 		return traced_refuse(m, reason);
@@ -233,9 +250,8 @@ static int follow_entry(struct making *m)
 	struct sonde_code_view view;
 	struct sonde_window window;
 	const char *reason;
-	uint8_t *bytes;
 
-	if (sonde_patch_text_view(m->text, address, &view, &bytes))
+	if (traced_view(m, address, &view))
 		return traced_refuse(m, "its code can't be read");
 	if (!view.is_function || view.address != address)
 		return traced_refuse(
@@ -269,18 +285,61 @@ static int compare_specs(const void *a, const void *b)
 	       (y->role == SONDE_AGENT_ROLE_END);
 }
 
-static int traced_follow(struct making *m, struct sonde_exits *exits)
+/* Where jumps of this part lead in others of the function. */
+static int note_entries_of(struct making *m, const struct part *part)
 {
-	struct sonde_hooks_traced *traced = m->traced;
+	struct sonde_code_insns insns = { 0 };
+	struct sonde_code_view view;
+	int rc = traced_view(m, part->address, &view);
+
+	if (!rc)
+		rc = sonde_code_insns_read(&view, &insns);
+	for (size_t i = 0; i < insns.nr && !rc; i++) {
+		const struct sonde_insn *insn = &insns.list[i].insn;
+
+		if (insn->flow == SONDE_INSN_CALL ||
+		    !sonde_insn_has_target(insn) ||
+		    insn->target - part->address < part->size ||
+		    !is_own_code(m, insn->target))
+			continue;
+		if (m->nr_entries == ENTRIES_MAX)
+			rc = traced_refuse(m, "its parts lead into each other "
+					      "at too many places");
+		else
+			m->entries[m->nr_entries++] = insn->target;
+	}
+	sonde_code_insns_free(&insns);
+	return rc;
+}
+
+/* All of its probes, by what is known of its entries. */
+static int follow_views(struct making *m, struct sonde_exits *exits)
+{
 	int rc;
 
 	m->nr_parts = 0;
 	m->nr_todo = 1;
 	m->todo[0] = m->function->address;
-	m->function->first = traced->nr_specs;
+	m->traced->nr_specs = m->function->first;
+	m->function->nr = 0;
 	rc = follow_entry(m);
 	for (size_t n = 0; n < m->nr_todo && !rc; n++)
 		rc = follow_view(m, n, exits);
+	return rc;
+}
+
+static int traced_follow(struct making *m, struct sonde_exits *exits)
+{
+	struct sonde_hooks_traced *traced = m->traced;
+	int rc;
+
+	m->function->first = traced->nr_specs;
+	m->nr_entries = 0;
+	rc = follow_views(m, exits);
+	for (size_t i = 0; i < m->nr_parts && m->nr_parts > 1 && !rc; i++)
+		rc = note_entries_of(m, &m->parts[i]);
+	if (!rc && m->nr_entries)
+		rc = follow_views(m, exits);
 	if (!rc)
 		qsort(traced->specs + m->function->first, m->function->nr,
 		      sizeof(*traced->specs), compare_specs);

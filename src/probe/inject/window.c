@@ -63,19 +63,24 @@ static int decode_at(const struct sonde_code_view *view, uint64_t address,
 				 room_behind(view, address), address, ret_insn);
 }
 
+static void note_entry(uint64_t to, uint64_t from, uint64_t window,
+		       unsigned int bytes, struct survey *survey)
+{
+	if (to <= window || to - window >= bytes)
+		return;
+	survey->targets |= (uint32_t)1 << (to - window);
+	if (from > to)
+		survey->backward = true;
+}
+
 static void note_branch(const struct sonde_insn *insn, uint64_t from,
 			uint64_t window, unsigned int bytes,
 			struct survey *survey)
 {
-	uint64_t into = insn->target - window;
-
 	if (insn->flow == SONDE_INSN_JUMP_INDIRECT && !insn->is_got_jump)
 		survey->unknown_jump = true;
-	if (!sonde_insn_has_target(insn) || into == 0 || into >= bytes)
-		return;
-	survey->targets |= (uint32_t)1 << into;
-	if (from > insn->target)
-		survey->backward = true;
+	if (sonde_insn_has_target(insn))
+		note_entry(insn->target, from, window, bytes, survey);
 }
 
 static void survey_insn(const struct sonde_insn *insn, uint64_t at,
@@ -95,6 +100,8 @@ static void make_survey(const struct sonde_code_view *view, uint64_t window,
 	uint64_t at = view->address;
 
 	*survey = (struct survey){ 0 };
+	for (size_t i = 0; i < view->nr_entries; i++)
+		note_entry(view->entries[i], UINT64_MAX, window, bytes, survey);
 	for (size_t i = 0; all && i < all->nr; i++)
 		survey_insn(&all->list[i].insn, all->list[i].address, window,
 			    bytes, survey);

@@ -62,6 +62,9 @@ struct sonde_code_view {
 	bool has_handlers; /* the unwinder may enter it where it likes (C++) */
 	/* code.h: of these bytes; NULL: instructions are decoded as needed */
 	const struct sonde_code_insns *insns;
+	/* Where code of the function that lies elsewhere leads to; borrowed. */
+	const uint64_t *entries;
+	size_t nr_entries;
 };
 
 struct sonde_window {
