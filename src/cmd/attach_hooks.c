@@ -66,7 +66,9 @@ static int start_program_hooks(void *ctx, pid_t pid, char *text, size_t size)
 		return rc;
 	}
 	rc = sonde_hooks_attach(attached, pid, text, size);
-	(void)kill(pid, SIGCONT); /* our child, and not reaped */
+	/* Our child, and not reaped. If it has no hooks, it is never run. */
+	if (!rc)
+		(void)kill(pid, SIGCONT);
 	return rc;
 }
 

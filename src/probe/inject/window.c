@@ -63,8 +63,8 @@ static int decode_at(const struct sonde_code_view *view, uint64_t address,
 				 room_behind(view, address), address, ret_insn);
 }
 
-static void note_entry(uint64_t to, uint64_t from, uint64_t window,
-		       unsigned int bytes, struct survey *survey)
+static void note_way_in(uint64_t to, uint64_t from, uint64_t window,
+			unsigned int bytes, struct survey *survey)
 {
 	if (to <= window || to - window >= bytes)
 		return;
@@ -80,7 +80,7 @@ static void note_branch(const struct sonde_insn *insn, uint64_t from,
 	if (insn->flow == SONDE_INSN_JUMP_INDIRECT && !insn->is_got_jump)
 		survey->unknown_jump = true;
 	if (sonde_insn_has_target(insn))
-		note_entry(insn->target, from, window, bytes, survey);
+		note_way_in(insn->target, from, window, bytes, survey);
 }
 
 static void survey_insn(const struct sonde_insn *insn, uint64_t at,
@@ -101,7 +101,8 @@ static void make_survey(const struct sonde_code_view *view, uint64_t window,
 
 	*survey = (struct survey){ 0 };
 	for (size_t i = 0; i < view->nr_entries; i++)
-		note_entry(view->entries[i], UINT64_MAX, window, bytes, survey);
+		note_way_in(view->entries[i], UINT64_MAX, window, bytes,
+			    survey);
 	for (size_t i = 0; all && i < all->nr; i++)
 		survey_insn(&all->list[i].insn, all->list[i].address, window,
 			    bytes, survey);
