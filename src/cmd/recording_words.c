@@ -100,8 +100,6 @@ int sonde_command_function_rule(const struct sonde_record_options *options,
 	}
 	ret->min_ticks = (uint64_t)((double)options->functions_min_ns *
 				    (double)clock.freq / 1e9);
-	ret->ns_per_tick =
-		(uint64_t)(1e9 * (double)(1ull << 32) / (double)clock.freq);
 	return 0;
 }
 
@@ -117,8 +115,8 @@ int sonde_command_hooks(const struct sonde_record_options *options,
 
 	if (!rc && rule.is_on)
 		(void)snprintf(text + used, SONDE_HOOKS_TEXT - (size_t)used,
-			       "rule=%" PRIu64 ":%" PRIu64 ":%" PRIu32 ",",
-			       rule.min_ticks, rule.ns_per_tick, rule.depth);
+			       "rule=%" PRIu64 ":%" PRIu32 ",", rule.min_ticks,
+			       rule.depth);
 	return rc;
 }
 

@@ -206,6 +206,18 @@ __attribute__((format(printf, 3, 4))) void
 sonde_problem_say(struct sonde_trace *trace,
 		  const struct sonde_problem *problem, const char *format, ...);
 
+/* When the event's clock was at `ticks`, which the event says of what was before
+ * it; the event's own time if it can't have been. */
+static inline int64_t sonde_event_since_ns(const struct sonde_event *event,
+					   uint64_t ticks)
+{
+	const struct sonde_clock_scale *scale = event->stream->scale;
+
+	return scale && ticks > 1 && ticks <= event->ticks ?
+		       sonde_scale_ns(scale, ticks) :
+		       event->time_ns;
+}
+
 /* The field of a context that names the event's thread, as event->tid is its
  * number; -1 if no event around it says so. */
 int32_t sonde_event_own_tid(const struct sonde_event *event);

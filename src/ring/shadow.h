@@ -5,7 +5,7 @@
  *
  * An entry isn't recorded when it happens, but as soon as it is known that its
  * call lasts: at the thread's next entry or exit, its own exit at the latest. It
- * says how long ago it was. Entries are recorded from the outermost on, so the
+ * says when that was, by the clock of records. Entries are recorded from the outermost on, so the
  * order of a thread's records is that of its calls; and an exit is recorded if
  * its entry was. A record also says how many calls were left out since the
  * thread's last one.
@@ -33,9 +33,8 @@
 
 /* What is recorded, in the counter's ticks (clock/clock.h). */
 struct sonde_shadow_rule {
-	uint64_t min_ticks;   /* 0: calls of any length */
-	uint64_t ns_per_tick; /* in 2^-32 */
-	uint32_t depth;       /* in so many calls at the most; 0: any */
+	uint64_t min_ticks; /* 0: calls of any length */
+	uint32_t depth;     /* in so many calls at the most; 0: any */
 	uint32_t is_on;
 };
 
@@ -75,7 +74,7 @@ static inline void sonde_shadow_reset(struct sonde_shadow *shadow, uint32_t tid)
 struct sonde_shadow_hit {
 	uint64_t function, stack;
 	void *ctx;
-	/* `begin`: the counter then (sonde_shadow_ago_ns()). */
+	/* `begin`: the counter then. */
 	void (*begin)(void *ctx, uint64_t function, uint64_t begin,
 		      uint32_t left_out);
 	void (*end)(void *ctx, uint64_t function, uint32_t left_out);
@@ -152,15 +151,6 @@ static inline bool sonde_shadow_is_due(const struct sonde_shadow *shadow,
 	begin = sonde_load_relaxed(&shadow->calls[shadow->told].begin);
 	/* Another CPU's counter may be a little behind. */
 	return begin && (now > begin ? now - begin : 0) >= rule->min_ticks;
-}
-
-/* How long ago that is, of a begin that is recorded now. */
-static inline uint64_t sonde_shadow_ago_ns(const struct sonde_shadow_rule *rule,
-					   uint64_t begin, uint64_t now)
-{
-	__extension__ unsigned __int128 wide = now > begin ? now - begin : 0;
-
-	return (uint64_t)(wide * rule->ns_per_tick >> 32);
 }
 
 static inline void sonde_shadow_tell_due(struct sonde_shadow *shadow,

@@ -462,7 +462,7 @@ def redis_is_recorded_function_by_function():
     served = Served(
         ["redis-server", "--port", "0", "--unixsocket", socket, "--save", "",
          "--dir", str(directory)],
-        lambda: cli(commands).stdout, lambda: not cli("ping\n").returncode,
+        lambda: cli(commands).stdout, lambda: cli("ping\n").stdout == "PONG\n",
         "--functions=*Command", "--functions=call")
     check_counts(served.counts(),
                  {f"{name}Command": 200 for name in

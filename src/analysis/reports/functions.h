@@ -42,8 +42,7 @@ enum sonde_profile_call_op {
 /* The words of an event. */
 enum sonde_profile_word {
 	SONDE_FUNCTIONS_ADDRESS,
-	SONDE_FUNCTIONS_AGO, /* the time since the call began */
-	SONDE_FUNCTIONS_NR,  /* calls that were left out before */
+	SONDE_FUNCTIONS_NR, /* calls that were left out before */
 };
 
 /* A function in a thread, or sums of several such. */

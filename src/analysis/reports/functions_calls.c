@@ -260,7 +260,6 @@ int sonde_profile_calls_play(void *ctx, const struct sonde_journal_entry *entry)
 {
 	struct sonde_profile_calls *functions = ctx;
 	bool enters = entry->op == SONDE_FUNCTIONS_ENTRY;
-	int64_t begin_ns;
 	struct caller *caller;
 	uint32_t row = 0;
 	int err;
@@ -268,10 +267,6 @@ int sonde_profile_calls_play(void *ctx, const struct sonde_journal_entry *entry)
 	functions->counts.left_out += entry->words[SONDE_FUNCTIONS_NR];
 	if (entry->op == SONDE_FUNCTIONS_LEFT_OUT)
 		return 0;
-	if (__builtin_sub_overflow(entry->time_ns,
-				   entry->words[SONDE_FUNCTIONS_AGO],
-				   &begin_ns))
-		begin_ns = entry->time_ns;
 	if (entry->tid < 0) {
 		functions->counts.threadless++;
 		return 0;
@@ -287,7 +282,7 @@ int sonde_profile_calls_play(void *ctx, const struct sonde_journal_entry *entry)
 		functions->counts.doubtful++;
 		return 0;
 	}
-	return enters ? enter_call(functions, caller, row, begin_ns) :
+	return enters ? enter_call(functions, caller, row, entry->since_ns) :
 			leave_call(functions, caller, row, entry->time_ns);
 }
 

@@ -25,6 +25,7 @@ struct sonde_journal_binding {
 	uint32_t found; /* a bit for each field that the class has */
 	struct sonde_field fields[SONDE_JOURNAL_WORDS];
 	struct sonde_field stack; /* without owner: it has none */
+	struct sonde_field since; /* likewise */
 };
 
 struct plan {
@@ -43,12 +44,16 @@ static void journal_bind(struct sonde_journal_binding *binding,
 			 const struct sonde_event_class *cls)
 {
 	binding->op = form->op;
-	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++)
-		if (form->fields[i] &&
-		    !sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
-					     form->fields[i],
-					     &binding->fields[i]))
-			binding->found |= 1u << i;
+	for (size_t i = 0; i < SONDE_JOURNAL_WORDS; i++) {
+		const char *name = form->fields[i];
+		bool is_clock = name && *name == '@';
+		struct sonde_field *to =
+			is_clock ? &binding->since : &binding->fields[i];
+
+		if (name && !sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
+						     name + is_clock, to))
+			binding->found |= is_clock ? 0 : 1u << i;
+	}
 	if (sonde_event_class_field(cls, SONDE_SCOPE_EVENT_CONTEXT, "stack",
 				    &binding->stack))
 		binding->stack.owner = NULL;
@@ -107,6 +112,7 @@ bool sonde_journal_read(const struct sonde_journal_binding *bindings,
 		return false;
 	*ret_entry = (struct sonde_journal_entry){
 		.time_ns = event->time_ns,
+		.since_ns = event->time_ns,
 		.image = sonde_names_image(event),
 		.tid = sonde_event_tid(event),
 		.pid = sonde_event_pid(event),
@@ -118,6 +124,9 @@ bool sonde_journal_read(const struct sonde_journal_binding *bindings,
 				word_of(event, &binding->fields[i]);
 	if (binding->stack.owner)
 		ret_entry->stack = (uint32_t)word_of(event, &binding->stack);
+	if (binding->since.owner)
+		ret_entry->since_ns = sonde_event_since_ns(
+			event, word_of(event, &binding->since));
 	return true;
 }
 

@@ -28,11 +28,14 @@
 struct sonde_journal_form {
 	const char *event;
 	uint32_t op; /* the state machine's name for it; not 0 */
-	const char *fields[SONDE_JOURNAL_WORDS]; /* NULL: none */
+	/* NULL: none; "@NAME": it is the clock's counter before the event, which
+	 * makes since_ns. */
+	const char *fields[SONDE_JOURNAL_WORDS];
 };
 
 struct sonde_journal_entry {
 	int64_t time_ns;
+	int64_t since_ns; /* by a field, or the event's time */
 	uint64_t words[SONDE_JOURNAL_WORDS]; /* the fields; 0 if not there */
 	uint64_t image; /* whose addresses are in it: names/names.h */
 	int32_t tid, pid;

@@ -50,14 +50,6 @@ static uint64_t clock_monotonic(void)
 	return (uint64_t)t.sec * 1000000000u + (uint64_t)t.nsec;
 }
 
-static unsigned char *thread_pointer(void)
-{
-	unsigned char *pointer;
-
-	__asm__("movq %%fs:0, %0" : "=r"(pointer));
-	return pointer;
-}
-
 uint32_t sonde_agent_tid(void)
 {
 	int64_t offset = sonde_agent_self->tid_offset;
@@ -65,23 +57,8 @@ uint32_t sonde_agent_tid(void)
 
 	if (!offset)
 		return (uint32_t)kernel_call(CALL_GETTID, 0, 0);
-	tid = (const void *)(thread_pointer() + offset);
+	tid = (const void *)(sonde_agent_thread_pointer() + offset);
 	return sonde_load_relaxed(tid);
-}
-
-void *sonde_agent_rseq(void)
-{
-	int64_t offset = sonde_agent_self->rseq_offset;
-	unsigned char *rseq;
-
-	if (!offset)
-		return NULL;
-	rseq = thread_pointer() + offset;
-	/* struct rseq: u32 cpu_id_start, u32 cpu_id; negative while the thread
-	 * is not registered */
-	return sonde_load_relaxed((const int32_t *)(void *)rseq + 1) < 0 ?
-		       NULL :
-		       rseq;
 }
 
 uint32_t sonde_agent_cpu(void)

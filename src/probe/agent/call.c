@@ -456,33 +456,6 @@ static void call_leave(struct hit *hit, const struct sonde_agent_probe *probe)
 							      hit->r->rax);
 }
 
-/* A function's entry or exit: {function}. */
-static void tell_function(struct sonde_agent *agent, uint64_t index,
-			  const struct sonde_agent_probe *probe,
-			  const struct sonde_agent_call_registers *r)
-{
-	const uint64_t words[1 + SONDE_AGENT_APPEND_SLACK / 8] = {
-		probe->function
-	};
-	uint64_t stack = r->rsp + probe->frame;
-	uint32_t state;
-
-	sonde_agent_count(agent, index);
-	state = sonde_agent_state_of(agent, probe->event);
-	if (sonde_unlikely(!state))
-		sonde_agent_miss(agent);
-	else
-		/* NOLINTBEGIN(performance-no-int-to-ptr): the stack's */
-		sonde_agent_append(
-			agent, state, (const uint8_t *)words, sizeof(words[0]),
-			&(struct sonde_stacks_from){
-				.pc = *(const uint64_t *)(uintptr_t)stack,
-				.sp = stack + 8,
-				.fp = r->rbp,
-			});
-	/* NOLINTEND(performance-no-int-to-ptr) */
-}
-
 /* ---- functions under a rule ---- */
 
 /* Of the thread; NULL: there is no room. */
@@ -500,20 +473,14 @@ static struct sonde_shadow *shadow_of(struct sonde_agent *agent)
 	return shadow;
 }
 
-static inline uint64_t rule_ticks(const struct sonde_shadow_rule *rule)
-{
-	return rule->min_ticks ? sonde_clock_cpu() : 1;
-}
-
 static inline void begin_by_rule(void *ctx, uint64_t function, uint64_t begin,
 				 uint32_t left_out)
 {
 	const struct hit *hit = ctx;
-	const struct sonde_shadow_rule *rule = &hit->agent->rule;
 	struct payload p = { .size = 0 };
 
 	put8(&p, function);
-	put8(&p, sonde_shadow_ago_ns(rule, begin, rule_ticks(rule)));
+	put8(&p, begin);
 	put4(&p, left_out);
 	call_emit(hit, hit->agent->event_begin, &p);
 }
@@ -539,7 +506,7 @@ static void tell_by_rule(struct hit *hit, const struct sonde_agent_probe *probe)
 		.end = end_by_rule,
 	};
 	struct sonde_shadow *shadow = shadow_of(hit->agent);
-	uint64_t now = rule_ticks(rule);
+	uint64_t now = rule->min_ticks ? sonde_clock_cpu() : 1;
 
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the stack's */
 	hit->caller = *(const uint64_t *)(uintptr_t)hit->stack;
@@ -549,10 +516,14 @@ static void tell_by_rule(struct hit *hit, const struct sonde_agent_probe *probe)
 		sonde_shadow_leave(shadow, rule, &event, now);
 }
 
-bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
+/* ---- all hits ---- */
+
+/* Of an allocation, a lock, or a function under a rule. */
+__attribute__((noinline)) static bool
+call_other(struct sonde_agent *agent, uint64_t index,
+	   const struct sonde_agent_probe *probe,
+	   struct sonde_agent_call_registers *r)
 {
-	struct sonde_agent *agent = sonde_agent_self;
-	const struct sonde_agent_probe *probe = &agent->probes[index];
 	struct hit hit = {
 		.agent = agent,
 		.index = index,
@@ -562,13 +533,8 @@ bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 		.fp = r->rbp,
 	};
 
-	if (!sonde_agent_is_on(agent, probe))
-		return false;
 	if (probe->role >= SONDE_AGENT_ROLE_BEGIN) {
-		if (sonde_unlikely(agent->rule.is_on))
-			tell_by_rule(&hit, probe);
-		else
-			tell_function(agent, index, probe, r);
+		tell_by_rule(&hit, probe);
 		return false;
 	}
 	if (probe->role == SONDE_AGENT_ROLE_EXIT) {
@@ -580,5 +546,52 @@ bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
 	if (probe->role == SONDE_AGENT_ROLE_ENTRY)
 		return enter(&hit);
 	call_begin(&hit, 0, 0, 0); /* PASS */
+	return false;
+}
+
+/* A record that the fast path can't make, or that has a call stack. */
+SONDE_COLD static void
+tell_function_slowly(uint32_t state, const struct sonde_agent_probe *probe,
+		     const struct sonde_agent_call_registers *r)
+{
+	const uint64_t words[1 + SONDE_AGENT_APPEND_SLACK / 8] = {
+		probe->function
+	};
+	uint64_t stack = r->rsp + probe->frame;
+
+	/* NOLINTBEGIN(performance-no-int-to-ptr): the stack's */
+	sonde_agent_append_from(
+		state, words, SONDE_AGENT_INC(sizeof(words[0])),
+		&(struct sonde_stacks_from){
+			.pc = *(const uint64_t *)(uintptr_t)stack,
+			.sp = stack + 8,
+			.fp = r->rbp,
+		});
+	/* NOLINTEND(performance-no-int-to-ptr) */
+}
+
+/* A function's entry or exit, {function}, comes first: it is to cost as little
+ * as it can. */
+bool sonde_agent_call(uint64_t index, struct sonde_agent_call_registers *r)
+{
+	struct sonde_agent *agent = sonde_agent_self;
+	const struct sonde_agent_probe *probe = &agent->probes[index];
+	uint32_t state;
+
+	if (!sonde_agent_is_on(agent, probe))
+		return false;
+	if (probe->role < SONDE_AGENT_ROLE_BEGIN ||
+	    sonde_unlikely(agent->rule.is_on))
+		return call_other(agent, index, probe, r);
+	sonde_agent_count(agent, index);
+	state = sonde_agent_state_of(agent, probe->event);
+	if (sonde_unlikely(!state))
+		sonde_agent_miss(agent);
+	else if (sonde_unlikely(state & SONDE_STATE_GENERIC ||
+				!agent->tid_offset || !sonde_agent_rseq()))
+		tell_function_slowly(state, probe, r);
+	else
+		sonde_agent_append_word(state, probe->function,
+					SONDE_AGENT_INC(8));
 	return false;
 }

@@ -128,7 +128,7 @@ static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
 	[SONDE_HOOKS_FUNCTION_BEGIN] = { "function",
 					 "begin",
 					 { { "addr", POINTER },
-					   { "ago_ns", SIZE },
+					   { "since", SIZE },
 					   { "left_out", COUNT } } },
 	[SONDE_HOOKS_FUNCTION_END] = { "function",
 				       "end",

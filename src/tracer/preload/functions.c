@@ -17,14 +17,15 @@
  * With a rule (--min-duration, --depth), what each thread is in is kept
  * (ring/shadow.h), and the events are others:
  *
- *	function:begin		{addr, ago_ns, left_out}
+ *	function:begin		{addr, since, left_out}
  *	function:end		{addr, left_out}
  *	function:left_out	{calls}, when the process ends: since the last
  *				record of each thread
  *
- * ago_ns is the time since the call began, left_out the calls that the thread made
- * since its last record and which have none. A thread that is one too many
- * has no shadow, and all its calls are recorded.
+ * since is the clock when the call began, before the record was made; 1 without
+ * --min-duration, where it began right then. left_out are the calls that the
+ * thread made since its last record and which have none. A thread that is one
+ * too many has no shadow, and all its calls are recorded.
  *
  * A program that has functions of these names keeps its own: the loader takes
  * them before any preloaded one, and there are no events then.
@@ -94,10 +95,7 @@ static inline void emit_begin_event(void *ctx, uint64_t function,
 {
 	(void)ctx;
 	sonde_event(function, begin, sonde_hex(addr, function),
-		    sonde_field(ago_ns,
-				sonde_shadow_ago_ns(&sonde_hook_rule, begin,
-						    read_ticks())),
-		    sonde_field(left_out, left_out));
+		    sonde_field(since, begin), sonde_field(left_out, left_out));
 }
 
 static inline void emit_end_event(void *ctx, uint64_t function,

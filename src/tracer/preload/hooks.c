@@ -45,9 +45,6 @@ static void take_rule(const char *list)
 	at += strlen(RULE_WORD);
 	if (!sonde_number_take(&at, 10, INT64_MAX,
 			       &sonde_hook_rule.min_ticks) ||
-	    *at++ != ':' ||
-	    !sonde_number_take(&at, 10, UINT64_MAX,
-			       &sonde_hook_rule.ns_per_tick) ||
 	    *at++ != ':' || !sonde_number_take(&at, 10, UINT32_MAX, &depth))
 		return;
 	sonde_hook_rule.depth = (uint32_t)depth;

@@ -49,7 +49,7 @@ enum sonde_hook_group {
 extern SONDE_HIDDEN uint32_t sonde_hook_groups;
 
 /* Which calls of functions are recorded; SONDE_HOOKS says it as a word
- * "rule=TICKS:NS_PER_TICK:DEPTH" (ring/shadow.h). */
+ * "rule=TICKS:DEPTH" (ring/shadow.h). */
 extern SONDE_HIDDEN struct sonde_shadow_rule sonde_hook_rule;
 SONDE_HIDDEN void sonde_hook_functions_begin(void); /* if there is one */
 

@@ -18,12 +18,13 @@
 
 #include "base/port.h"
 #include "reader/key.h"
+#include "reader/reader.h"
 
 struct pair {
 	const char *begin, *end;
 	const char *field; /* whose value is the name; NULL: the stem is */
 	const char *label; /* before that value or stem */
-	const char *ago;   /* a field: the time since it began; NULL: none */
+	const char *since; /* a field: the clock when it began; NULL: none */
 	enum sonde_pair_place place;
 	bool code;  /* the field is a function's address: its name is wanted */
 	bool lone;  /* the end also comes alone */
@@ -45,7 +46,7 @@ static const struct pair known[] = {
 	{ .begin = "function:begin",
 	  .end = "function:end",
 	  .field = "addr",
-	  .ago = "ago_ns",
+	  .since = "since",
 	  .code = true },
 	/* kernel; "sys_" and "exit_syscall" are older tracers' */
 	{ .begin = "syscall_entry_*", .end = "syscall_exit_*", .flat = true },
@@ -107,8 +108,8 @@ struct sonde_pair_class {
 	const char *label;
 	bool has_field;
 	bool is_code;
-	bool has_ago;
-	struct sonde_field field, ago;
+	bool has_since;
+	struct sonde_field field, since;
 };
 
 struct stem {
@@ -222,9 +223,9 @@ static void describe(struct sonde_pairs *pairs,
 			sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
 						pair->field, &of->field) == 0;
 	of->is_code = of->has_field && pair->code;
-	of->has_ago = fit->begins && pair->ago &&
-		      sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
-					      pair->ago, &of->ago) == 0;
+	of->has_since = fit->begins && pair->since &&
+			sonde_event_class_field(cls, SONDE_SCOPE_PAYLOAD,
+						pair->since, &of->since) == 0;
 	if (fit->begins && !of->has_field)
 		of->edge.name = name_of(pairs->names, fit, class_name(cls));
 	if (fit->begins)
@@ -367,7 +368,7 @@ static void user_edge(const struct sonde_pairs *pairs,
 		      struct sonde_edge *ret_edge)
 {
 	const struct sonde_pairs_config *config = &pairs->config;
-	struct sonde_edge edge = { 0 };
+	struct sonde_edge edge = { .begin_ns = event->time_ns };
 
 	edge.begins = sonde_filter_match(config->begin, event);
 	edge.ends = config->end && sonde_filter_match(config->end, event);
@@ -393,7 +394,7 @@ void sonde_pairs_edge(const struct sonde_pairs *pairs,
 	*ret_edge = of->edge;
 	if (of->has_field && sonde_event_value(event, &of->field, &value) == 0)
 		ret_edge->name = class_field_name(pairs, of, event, &value);
-	if (of->has_ago && sonde_event_value(event, &of->ago, &value) == 0 &&
-	    value.kind == SONDE_KIND_UINT && value.u <= INT64_MAX)
-		ret_edge->ago_ns = (int64_t)value.u;
+	ret_edge->begin_ns = event->time_ns;
+	if (of->has_since && sonde_event_value(event, &of->since, &value) == 0)
+		ret_edge->begin_ns = sonde_event_since_ns(event, value.u);
 }

@@ -32,8 +32,8 @@ struct sonde_edge {
 	 * it has a name (not 0), of the same name. */
 	uint32_t kind;
 	uint32_t name;
-	/* Since it began, if the event came later. */
-	int64_t ago_ns;
+	/* When it begins: with the event, or before it came. */
+	int64_t begin_ns;
 	/* This begin ends what is open of its kind. */
 	bool flat;
 	/* Its thread ends: nothing of it goes on. */

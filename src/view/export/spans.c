@@ -17,7 +17,6 @@
 
 #include "base/grow.h"
 #include "base/port.h"
-#include "reader/reader.h"
 
 /* Sources with the same host name, and when events were lost there: losses
  * begin and end at `times`, of which `passed` are over. */
@@ -251,20 +250,14 @@ static int64_t spans_find_span(const struct sonde_track *track, uint32_t kind,
 	return -1;
 }
 
-/* When it began: not before what the track has shown. */
+/* When it begins: not before what the track has shown. */
 static int64_t spans_begin_ns(struct sonde_spans *spans,
 			      const struct sonde_track *track,
-			      const struct sonde_edge *edge, int64_t time_ns)
+			      const struct sonde_edge *edge)
 {
-	int64_t begin_ns;
-
-	if (__builtin_sub_overflow(time_ns, edge->ago_ns, &begin_ns))
-		begin_ns = SONDE_TIME_MIN;
-	if (!edge->ago_ns || begin_ns >= track->changed_ns)
-		return begin_ns;
-	/* The clock's frequency is known to a thousandth, or better. */
-	spans->counts.late += sonde_elapsed_ns(begin_ns, track->changed_ns) >
-			      edge->ago_ns / 1000 + 1;
+	if (edge->begin_ns >= track->changed_ns)
+		return edge->begin_ns;
+	spans->counts.late++;
 	return track->changed_ns;
 }
 
@@ -287,7 +280,7 @@ static int begin(struct sonde_spans *spans, struct sonde_track *track,
 	if (err != 0)
 		return err;
 	track->spans[track->depth - 1] = (struct sonde_track_span){
-		.begin_ns = spans_begin_ns(spans, track, edge, event->time_ns),
+		.begin_ns = spans_begin_ns(spans, track, edge),
 		.name = edge->name,
 		.kind = edge->kind,
 	};

@@ -31,6 +31,7 @@ static void play(uint32_t op, uint64_t function, int32_t tid, int64_t time_ns)
 {
 	const struct sonde_journal_entry entry = {
 		.time_ns = time_ns,
+		.since_ns = time_ns,
 		.words = { function },
 		.tid = tid,
 		.pid = 1,
