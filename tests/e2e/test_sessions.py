@@ -220,6 +220,13 @@ class Stamper:
         return [struct.unpack_from("Q", self.map, 64 * i)[0]
                 for i in range(3)]
 
+    def later(self):
+        """Now, when each has emitted some more."""
+        now = self.now()
+        while any(b < a + 100 for a, b in zip(now, self.now())):
+            pass
+        return now
+
     def end(self):
         self.process.kill()
         self.process.wait(TIMEOUT)
@@ -407,10 +414,10 @@ def when_a_change_returns_every_probe_obeys_it():
         for _ in range(4):
             before = p.now()
             home.ok("change", "night", "-e", "none:*")
-            off.append((before, p.now()))
+            off.append((before, p.later()))
             before = p.now()
             home.ok("change", "night", "-e", "stamp:*")
-            on.append((before, p.now()))
+            on.append((before, p.later()))
         last = p.now()
         events = home.json("stop", "night")["events"]
         p.end()
@@ -418,7 +425,9 @@ def when_a_change_returns_every_probe_obeys_it():
         check(not events["discarded"], f"{events}")
         kept = Trace(directory).events("stamp:step")
         check_equal(len(kept), events["recorded"], "recorded")
-        oldest = oldest_of_all_rings(kept)
+        # A lane that is used late begins late, and says nothing of the others.
+        oldest = (oldest_of_all_rings(kept) if events["overwritten"] else
+                  [0, 0, 0])
         found = {e["number"] for e in kept}
         nr_wanted = 0
         for i in range(3):
@@ -432,7 +441,7 @@ def when_a_change_returns_every_probe_obeys_it():
                 nr_wanted += len(wanted)
                 missing = [n for n in wanted if n * 8 + i not in found]
                 check(not missing, f"thread {i}: {missing[:5]} from {came[i]}")
-        check(nr_wanted, "nothing of it is kept")
+        check(nr_wanted or events["overwritten"], "nothing of it is kept")
 
 
 @test
