@@ -43,10 +43,9 @@ void sonde_session_config_init(struct sonde_session_config *ret_config)
 const char *sonde_session_action_name(enum sonde_trigger_action action)
 {
 	static const char *const names[] = {
-		[SONDE_DO_SNAPSHOT] = "snapshot",
-		[SONDE_DO_STOP] = "stop",
-		[SONDE_DO_RUN] = "run",
-		[SONDE_DO_NOTIFY] = "notify",
+		[SONDE_DO_SNAPSHOT] = "snapshot", [SONDE_DO_STOP] = "stop",
+		[SONDE_DO_RUN] = "run",           [SONDE_DO_NOTIFY] = "notify",
+		[SONDE_DO_ROTATE] = "rotate",
 	};
 
 	return names[action];

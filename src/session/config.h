@@ -55,6 +55,7 @@ enum sonde_trigger_action {
 	SONDE_DO_STOP,
 	SONDE_DO_RUN,
 	SONDE_DO_NOTIFY,
+	SONDE_DO_ROTATE,
 };
 
 /* In place of a pattern: events are lost. */

@@ -549,6 +549,7 @@ static int apply_do(struct parse *parse, const char *value)
 		SONDE_DO_SNAPSHOT,
 		SONDE_DO_STOP,
 		SONDE_DO_NOTIFY,
+		SONDE_DO_ROTATE,
 	};
 	struct sonde_session_config *session = &parse->options->session;
 	struct sonde_session_trigger *trigger;
@@ -570,7 +571,7 @@ static int apply_do(struct parse *parse, const char *value)
 			return 0;
 		}
 	return fail(parse,
-		    "--do is one of snapshot, stop, notify, or "
+		    "--do is one of snapshot, rotate, stop, notify, or "
 		    "'run COMMAND'; not '%.60s'",
 		    value);
 }
@@ -936,9 +937,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "of a session by name: when an event of a program happens ('GLOB if "
 	  "CONDITION': such a one), or events are lost (loss), do what "
 	  "--do says behind it; may be given several times" },
-	{ "do", OPTION_DO, "ACTION", "snapshot stop notify",
-	  "snapshot (default), stop, notify (those who sonde wait), or 'run "
-	  "COMMAND'" },
+	{ "do", OPTION_DO, "ACTION", "snapshot rotate stop notify",
+	  "snapshot (default), rotate, stop, notify (those who sonde wait), or "
+	  "'run COMMAND'" },
 	{ "kernel-source", OPTION_KERNEL_SOURCE, "S",
 	  "auto modules bpf tracefs",
 	  "modules (see: sonde modules), bpf, tracefs, or auto: the best of "
@@ -1275,14 +1276,23 @@ static int check_triggers(struct parse *parse)
 			    "--when is not told of by processes that have "
 			    "--malloc or --locks put into them: make it "
 			    "another session");
-	for (uint32_t i = 0; i < session->nr_triggers; i++)
-		if (session->triggers[i].action == SONDE_DO_SNAPSHOT &&
+	for (uint32_t i = 0; i < session->nr_triggers; i++) {
+		const struct sonde_session_trigger *trigger =
+			&session->triggers[i];
+
+		if (trigger->action == SONDE_DO_SNAPSHOT &&
 		    session->mode != SONDE_OVERWRITE)
 			return fail(parse,
 				    "--when '%.60s': snapshots are of --mode "
-				    "overwrite; or say --do stop, notify, or "
-				    "'run COMMAND'",
-				    session->triggers[i].when);
+				    "overwrite; or say --do rotate, stop, "
+				    "notify, or 'run COMMAND'",
+				    trigger->when);
+		if (trigger->action == SONDE_DO_ROTATE && !session->rotates)
+			return fail(parse,
+				    "--when '%.60s' --do rotate: the trace is "
+				    "not in chunks; say --rotate hand, too",
+				    trigger->when);
+	}
 	return 0;
 }
 

@@ -217,6 +217,9 @@ static int act(struct sonde_recorder *r, struct sonde_recorder_fate *fate,
 	case SONDE_DO_STOP:
 		sonde_recorder_end(r, SONDE_ENDED_TRIGGER);
 		break;
+	case SONDE_DO_ROTATE:
+		r->chunks->asked = r->chunks->nr;
+		break;
 	case SONDE_DO_NOTIFY:
 		break;
 	}

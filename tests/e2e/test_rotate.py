@@ -164,6 +164,26 @@ def what_was_emitted_before_is_in_the_chunk_that_ends():
 
 
 @test
+def an_event_ends_a_chunk():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid, "--rotate", "hand",
+                               "--when", "attach:other", "--do", "rotate")
+        p.do("emit", 10)
+        p.do("other", 1)
+        while home.json("status", "night")["chunks"]["kept"] < 2:
+            pass
+        p.do("emit", 5)
+        home.ok("stop", "night")
+        check_equal(numbers(Trace(directory / "chunk-000002"))[-5:],
+                    list(range(11, 16)), "what came then")
+        check("say --rotate" in home.complaint(
+            "start", "x", "-p", p.pid, "--when", "a:b", "--do", "rotate",
+            status=2), "the remedy")
+    p.end()
+
+
+@test
 def a_session_in_one_piece_is_not_rotated():
     p = Program(program())
     with Home() as home:
