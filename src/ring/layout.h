@@ -198,7 +198,8 @@ struct sonde_leave {
 	char name[24]; /* of what it becomes, or empty; NUL at its end */
 };
 
-#define SONDE_LEAVES 64u
+#define SONDE_LEAVES  64u
+#define SONDE_REACHES 128u
 
 struct sonde_arena {
 	uint64_t magic;
@@ -212,8 +213,11 @@ struct sonde_arena {
 	uint32_t nr_leaves; /* may exceed SONDE_LEAVES: those are not told */
 	uint32_t abilities; /* SONDE_ARENA_CAN_*; 0 in older arenas */
 	struct sonde_leave leaves[SONDE_LEAVES];
-	uint32_t nr_reaches; /* mappings of rings made late (tracer/reach.h) */
-	uint32_t nr_unreached; /* processes that tried, and could not */
+	/* Mappings of rings made late (tracer/reach.h): those that have no
+	 * place in `reaches`, and processes that tried, and could not. */
+	uint32_t nr_reaches;
+	uint32_t nr_unreached;
+	uint64_t reaches[SONDE_REACHES]; /* address and size; 0: free */
 };
 
 /* Each process that shares the arena maps the rings when its first event finds

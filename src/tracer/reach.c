@@ -101,15 +101,40 @@ static bool deny(struct sonde_arena *header)
 	return false;
 }
 
+/* Of all mappings with this address and size; 0: there is none left. */
+static uint32_t number_for(struct sonde_arena *header, uint64_t where)
+{
+	uint32_t number;
+
+	for (uint32_t i = 0; i < SONDE_REACHES; i++) {
+		uint64_t there = sonde_load_relaxed(&header->reaches[i]);
+
+		if (there == where ||
+		    (!there &&
+		     (__atomic_compare_exchange_n(
+			      &header->reaches[i], &there, where, false,
+			      __ATOMIC_RELAXED, __ATOMIC_RELAXED) ||
+		      there == where)))
+			return i + 1;
+	}
+	number = SONDE_REACHES + 1 + sonde_add_relaxed(&header->nr_reaches, 1);
+	return number <= SONDE_REACHES_MAX ? number : 0;
+}
+
 /* Makes one that has `end`, to take the place of `before`. */
 static bool reach_replace(uintptr_t before, uint64_t end)
 {
 	struct sonde_arena *header = (void *)sonde_arena;
-	uint32_t number = sonde_add_relaxed(&header->nr_reaches, 1) + 1;
+	uint32_t number = 0;
 	uint32_t size = 0;
-	void *mapping =
-		number > SONDE_REACHES_MAX ? NULL : map_enough(end, &size);
+	void *mapping = map_enough(end, &size);
 
+	if (mapping)
+		number = number_for(header, (uintptr_t)mapping | size);
+	if (mapping && !number) {
+		(void)munmap(mapping, (size_t)spans[size]);
+		mapping = NULL;
+	}
 	if (!mapping)
 		return sonde_load_relaxed(&sonde_self_mapping) != before ||
 		       deny(header);

@@ -24,8 +24,11 @@
  * map by themselves, at another address. So has each mapping a number, which is
  * part of its threads' keys (ring/layout.h, invariant 3): a thread finds no gate
  * open that was opened by a process with another mapping, even one in another
- * PID namespace with the same number. Mappings beyond SONDE_REACHES_MAX are not
- * made: there are as many numbers as the key has room for.
+ * PID namespace with the same number. There are as many numbers as the key has room
+ * for, so mappings of the same size at the same address share one (`reaches` in the
+ * arena): what one has written as `end` is as good for another. Children that are
+ * forked one after the other find the same address free, however many they are.
+ * Where each gets another, SONDE_REACHES_MAX mappings are made.
  *
  * Where mapping fails, it is not tried again: the events of this process are
  * counted as lost, and the process is counted in `nr_unreached`.

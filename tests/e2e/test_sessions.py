@@ -74,6 +74,66 @@ def what_it_is_told_is_what_status_says():
     p.end()
 
 
+FORKER = r"""
+#include <sonde/tracepoint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(void)
+{
+	char line[32];
+
+	while (fgets(line, sizeof(line), stdin)) {
+		for (int n = atoi(line); n; n--) {
+			if (!fork()) {
+				for (int i = 0; i < 10; i++)
+					sonde_event(attach, step, i);
+				_exit(0);
+			}
+			wait(NULL);
+		}
+		puts("done");
+		fflush(stdout);
+	}
+	return 0;
+}
+"""
+
+
+def taken(pid):
+    """Descriptors, and KiB that are the process's own."""
+    status = open(f"/proc/{pid}/status").read()
+    return (len(os.listdir(f"/proc/{pid}/fd")),
+            int(status.split("RssAnon:")[1].split()[0]))
+
+
+@test
+def any_number_of_short_children_is_recorded():
+    p = subprocess.Popen([build(FORKER, "-Wno-unused-result")], text=True,
+                         stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def children(n):
+        print(n, file=p.stdin, flush=True)
+        check_equal(p.stdout.readline(), "done\n", "answer")
+
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        recorder = home.pid("night")
+        children(200)
+        before = taken(recorder)
+        children(1500)
+        after = taken(recorder)
+        check_equal(after[0], before[0], "descriptors")
+        check(after[1] < before[1] + 1024, f"KiB: {before[1]}, {after[1]}")
+        events = home.json("stop", "night")["events"]
+        check_equal((events["emitted"], events["recorded"]), (17000, 17000),
+                    f"events {events}")
+    p.stdin.close()
+    check_equal(p.wait(TIMEOUT), 0, "status of the program")
+
+
 @test
 def a_name_is_one_session():
     p = Program(program())
