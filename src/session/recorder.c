@@ -672,7 +672,7 @@ new_recorder(const struct sonde_recorder_config *config)
 static void free_recorder(struct sonde_recorder *r)
 {
 	for (uint32_t i = 0; i < SONDE_RECORDER_PEERS_MAX; i++)
-		sonde_recorder_drop_peer(&r->peers[i]);
+		sonde_recorder_drop_peer(r, &r->peers[i]);
 	sonde_peer_release(&r->front);
 	sonde_watch_free(r->watch);
 	sonde_attach_free(r->attach);
@@ -700,6 +700,8 @@ static void stop_listening(struct sonde_recorder *r)
 	if (r->config->listen_fd < 0)
 		return;
 	(void)unlink(r->config->path); /* the front does if we can't */
+	/* as a peer's (sonde_recorder_drop_peer); it may never have been in it */
+	(void)epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, r->config->listen_fd, NULL);
 	(void)shutdown(r->config->listen_fd, SHUT_RDWR);
 	while (!(rc = sonde_rendezvous_accept(r->config->listen_fd, &fd,
 					      &who))) {
@@ -711,7 +713,7 @@ static void stop_listening(struct sonde_recorder *r)
 	else
 		sonde_foreign_close(r->config->listen_fd);
 	for (uint32_t i = 0; i < SONDE_RECORDER_PEERS_MAX; i++)
-		sonde_recorder_drop_peer(&r->peers[i]);
+		sonde_recorder_drop_peer(r, &r->peers[i]);
 }
 
 static void note_error(struct sonde_recorder *r, int error)

@@ -187,7 +187,8 @@ void sonde_recorder_accept_peers(struct sonde_recorder *r);
 /* The peer may have said hello. */
 void sonde_recorder_hear_peer(struct sonde_recorder *r,
 			      struct sonde_recorder_peer *peer);
-void sonde_recorder_drop_peer(struct sonde_recorder_peer *peer);
+void sonde_recorder_drop_peer(struct sonde_recorder *r,
+			      struct sonde_recorder_peer *peer);
 
 /* To be called between two pieces of other work. */
 void sonde_recorder_let_in(struct sonde_recorder *r);

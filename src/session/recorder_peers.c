@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/epoll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,10 +25,19 @@
 #define ACCEPTS_AT_ONCE  256u
 #define NO_DESCRIPTOR_NS 10000000L
 
-void sonde_recorder_drop_peer(struct sonde_recorder_peer *peer)
+/*
+ * Out of the epoll before it is dropped: where another process closes it, each of
+ * our looks at the epoll holds the socket for a moment. The last one who holds it
+ * waits for what is in its queue.
+ */
+void sonde_recorder_drop_peer(struct sonde_recorder *r,
+			      struct sonde_recorder_peer *peer)
 {
-	if (peer->fd >= 0)
+	if (peer->fd >= 0) {
+		/* -ENOENT: it was never in it */
+		(void)epoll_ctl(r->epoll_fd, EPOLL_CTL_DEL, peer->fd, NULL);
 		sonde_foreign_drop(peer->fd);
+	}
 	peer->fd = -1;
 	sonde_peer_release(&peer->who);
 }
@@ -126,7 +136,7 @@ static bool hear_question(struct sonde_recorder *r,
 		(void)sonde_rendezvous_answer_ask(peer->fd, fd);
 	if (fd >= 0)
 		(void)close(fd); /* the process has it */
-	sonde_recorder_drop_peer(peer);
+	sonde_recorder_drop_peer(r, peer);
 	return true;
 }
 
@@ -215,7 +225,7 @@ void sonde_recorder_hear_peer(struct sonde_recorder *r,
 	if (!rc)
 		sonde_mappings_glance(r->state.mappings, program->source);
 	rc = answer(r, peer, rc, program);
-	sonde_recorder_drop_peer(peer);
+	sonde_recorder_drop_peer(r, peer);
 	if (rc && rc != -ECONNRESET)
 		refuse(r, pid, name, rc);
 	if (!rc && r->watch)
@@ -261,7 +271,7 @@ static void make_place(struct sonde_recorder *r,
 	sonde_recorder_hear_peer(r, peer);
 	if (peer->fd >= 0)
 		turn_away(r, &peer->who, -ETIME);
-	sonde_recorder_drop_peer(peer);
+	sonde_recorder_drop_peer(r, peer);
 }
 
 /* A place for a peer. One process that connects again and again takes the
@@ -304,7 +314,7 @@ static void take_peer(struct sonde_recorder *r, int fd, struct sonde_peer *who)
 	sonde_recorder_hear_peer(r, peer);
 	if (peer->fd >= 0 && sonde_recorder_watch(r, fd, SONDE_RECORDER_PEER,
 						  (uint32_t)(peer - r->peers)))
-		sonde_recorder_drop_peer(peer);
+		sonde_recorder_drop_peer(r, peer);
 }
 
 /* Nobody can be let in for want of a descriptor. With the spare one, who waits

@@ -10,6 +10,7 @@ import array
 import contextlib
 import os
 import pathlib
+import re
 import signal
 import socket
 import struct
@@ -17,7 +18,8 @@ import subprocess
 import sys
 import threading
 
-from sonde import SONDE, build, check, install, record, scratch
+from sonde import (SONDE, build, check, install, record, require, run,
+                   scratch)
 from harness import Skip, check_equal, main, test
 from robust import EVENTS, read_stat, recorder_of, summary, until
 
@@ -97,6 +99,14 @@ def role_linger(program):
     for _ in range(2):
         subprocess.run([program], check=True)
     os.kill(pid, signal.SIGKILL)
+
+
+def role_silent(program):
+    """A connection that says nothing, accepted before the program's is."""
+    with connect():
+        subprocess.run([program], check=True)
+        # It is there until the recording is over.
+        os.kill(os.getpid(), signal.SIGKILL)
 
 
 def role_stop(program):
@@ -234,6 +244,36 @@ def descriptors_whose_end_takes_long_stop_nothing():
     check_equal(told["processes"], 2, "processes")
     check_equal(told["events_lost"], 0, "lost")
     check_equal(done.trace().count("robust:event"), 200, "events")
+
+
+def dropped(log):
+    """(descriptor, whether the epoll still had it) of each socket that the
+    process which has an epoll shuts down."""
+    pid = re.search(r"^(\d+) +epoll_ctl\(", log, re.M)[1]
+    watched = set()
+    for call, fd in re.findall(
+            rf"^{pid} +(EPOLL_CTL_ADD|EPOLL_CTL_DEL|shutdown)\D*(\d+)",
+            re.sub(r"epoll_ctl\(\d+, ", "", log), re.M):
+        if call == "shutdown":
+            yield fd, fd in watched
+        elif call == "EPOLL_CTL_ADD":
+            watched.add(fd)
+        else:
+            watched.discard(fd)
+
+
+@test
+def a_connection_leaves_the_epoll_before_it_is_dropped():
+    """Else a look at the epoll, which holds the socket for a moment, may be what
+    releases it, and waits for the descriptors in its queue."""
+    require("strace")
+    log = scratch() / "log"
+    done = run("strace", "-f", "-qq", "-e", "trace=epoll_ctl,shutdown", "-o",
+               log, SONDE, "record", "-o", scratch() / "trace", "--",
+               *role("silent", emitter()))
+    ends = list(dropped(log.read_text()))
+    check(len(ends) >= 2, f"{ends}: {done.stderr}")
+    check(not any(still for _, still in ends), ends)
 
 
 @test
