@@ -140,9 +140,11 @@ def without_a_trace_it_is_the_newest_recording_here():
 
 
 def on_terminal(*words, **env):
-    """What is seen, of standard output and error."""
+    """What is seen of standard output. Standard error is no terminal: how long
+    reading takes, which the machine decides, is told on one."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen(list(map(str, words)), stdout=theirs, stderr=theirs,
+    with subprocess.Popen(list(map(str, words)), stdout=theirs,
+                          stderr=subprocess.PIPE,
                           env={**os.environ, "TERM": "xterm", **env}) as done:
         os.close(theirs)
         text = b""
@@ -150,7 +152,8 @@ def on_terminal(*words, **env):
             while more := os.read(ours, 4096):
                 text += more
         os.close(ours)
-        check_equal(done.wait(timeout=240), 0, f"{words}: {text}")
+        err = done.communicate(timeout=240)[1]
+        check_equal((done.returncode, err), (0, b""), f"{words}: {text}")
     return text.decode().replace("\r\n", "\n")
 
 
