@@ -81,7 +81,7 @@ const struct sonde_command sonde_command_hist = {
 	.usage = "sonde hist EXPR [by KEY[,KEY]] [options] -- PROGRAM [ARGS]\n",
 	.options = sonde_count_option_table,
 	.notes = "EXPR and KEY are fields of the events, or expressions of "
-		 "them (sonde-filter(7)), that\nare whole numbers.\n",
+		 "them\n(sonde-filter(7)), that are whole numbers.\n",
 	.words = SONDE_VALUE_PROGRAM,
 	.ends_at_word = true,
 };

@@ -8,7 +8,8 @@ import re
 import shlex
 import shutil
 
-from sonde import BIN, BUILD, OPTIONS, PREFIX, SONDE, check, install, run, scratch
+from sonde import (BIN, BUILD, OPTIONS, PREFIX, ROOT, SONDE, check, install,
+                   run, scratch)
 from harness import Skip, check_equal, main, test
 
 DATA = PREFIX / OPTIONS["datadir"]
@@ -17,9 +18,6 @@ WORDCOUNT = BUILD.resolve() / "examples/wordcount"
 EVENTS = {f"wordcount:{name}" for name in
           ("chunk_begin", "chunk_end", "file_done", "file_open", "queue_get",
            "queue_put")}
-COMMANDS = ["record", "list", "print", "convert", "stat", "check", "report",
-            "diff", "flame", "cut", "export", "view", "doctor", "modules", "gdb",
-            "gdbserver", "probe"]
 
 # Line (the cursor at ^, or its end), and what is offered: these words among
 # others, or (=) these and no others.
@@ -173,6 +171,14 @@ def fish_completes():
 
 # ---- one description ----
 
+def commands():
+    """All there are, as they are completed."""
+    offered = run(SONDE, "complete", "0", "").stdout.splitlines()
+    words = [line.partition("\t")[0] for line in offered]
+    check("record" in words and "sync" in words, offered)
+    return [word for word in words if word[0] != "-" and word != "help"]
+
+
 def helped(command):
     """The options that --help tells of, long and short."""
     done = run(SONDE, command, "--help")
@@ -189,18 +195,22 @@ def helped(command):
 
 def tagged(command):
     """The options that a manual page has a paragraph about."""
-    text = (MAN / f"sonde-{command}.1").read_text().replace("\\-", "-")
+    text = (MAN / f"sonde-{command}.1").read_text()
+    if other := re.search(r"^\.so man1/(.*)$", text, re.M):
+        text = (MAN / other[1]).read_text()
+    text = text.replace("\\-", "-")
     found = set()
     for tag in re.findall(r"^\.T[PQ].*\n(.*)$", text, re.M):
         tag = re.sub(r"\\f.|[\",]", " ", tag)
         found |= set(re.findall(r"(?<!\S)(--[a-z][a-z-]*|-[a-zA-Z])(?!\S)",
-                                tag.replace("[=", " ")))
-    return found, "sonde-print (1)" in text
+                                re.sub(r"\[?=", " ", tag)))
+    text = text.partition(".SH SEE ALSO")[0]
+    return found, set(re.findall(r"sonde-(\w+) \(1\)", text)) - {command}
 
 
 @test
 def completion_knows_the_options_of_help():
-    for command in COMMANDS:
+    for command in commands():
         options = helped(command)
         if options is None:
             continue
@@ -212,22 +222,43 @@ def completion_knows_the_options_of_help():
 
 @test
 def manual_pages_know_the_options_of_help():
-    common, _ = tagged("print")
-    for command in COMMANDS:
+    for command in commands():
         options = helped(command)
         if options is None:
             continue
-        page, refers = tagged(command)
-        known = page | (common if refers else set()) | {"-h", "--help"}
+        page, others = tagged(command)
+        known = page.union({"-h", "--help"}, *(tagged(o)[0] for o in others))
         check_equal(sorted(options - known), [],
                     f"sonde-{command}.1 lacks options of --help")
         check_equal(sorted(page - options), [],
                     f"sonde {command} --help lacks options of the page")
 
 
+def words_of(command):
+    """Of a command line, what is Sonde's: not what a program behind -- is told."""
+    return re.split(r" -- ", re.sub(r"'[^']*'", "''", command))[0].split()
+
+
+@test
+def text_of_documents_names_only_commands_and_options_that_there_are():
+    known = {command: helped(command) for command in commands()}
+    looked_at = 0
+    for path in [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]:
+        text = re.sub(r"^```.*?^```", "", path.read_text(), flags=re.M | re.S)
+        for line in re.findall(r"`sonde ([a-z]+[^`]*)`", text):
+            command, *words = words_of(" ".join(line.split()))
+            check(command in known, f"{path.name}: sonde {line}")
+            unknown = {word.partition("=")[0] for word in words
+                       if word.startswith("--")} - (known[command] or set())
+            check(not unknown or known[command] is None,
+                  f"{path.name}: sonde {line}: {unknown}")
+            looked_at += 1
+    check(looked_at > 150, f"only {looked_at} of them")
+
+
 @test
 def help_fits_a_terminal():
-    for command in COMMANDS + [""]:
+    for command in commands() + [""]:
         for line in run(SONDE, *command.split(), "--help").stdout.split("\n"):
             check(len(line) <= 80, f"{command}: {line}")
 

@@ -89,7 +89,8 @@ static const struct {
 } weighs[] = {
 	[SONDE_ANALYSIS_WEIGH_EVENTS] = { "events",
 					  "no event of it weighs anything" },
-	[SONDE_ANALYSIS_WEIGH_LIVE] = { "live", "no memory is left" },
+	[SONDE_ANALYSIS_WEIGH_LIVE] = { "live",
+					"no block that was allocated is left" },
 	[SONDE_ANALYSIS_WEIGH_PEAK] = { "peak", "no memory was allocated" },
 	[SONDE_ANALYSIS_WEIGH_WAITS] = { "waits", "nothing waited for a lock" },
 	[SONDE_ANALYSIS_WEIGH_HOLDERS] = { "holders",
