@@ -8,6 +8,7 @@
 #include "gdb/server.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -73,6 +74,26 @@ static const struct known all_known[] = {
 	{ "m", sonde_gdb_answer_memory, true },
 };
 
+/* Whoever looks at the trace later need not have the kernel's symbols, and without
+ * them GDB finds no place by a name, and then takes no connection at all. */
+static int place_by_address(struct sonde_probe_points *points)
+{
+	char place[24];
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < points->nr; i++) {
+		struct sonde_probe_point *point = &points->list[i];
+
+		if (!sonde_probe_point_is_kernels(point))
+			continue;
+		(void)snprintf(place, sizeof(place), "*0x%" PRIx64,
+			       point->address);
+		sonde_probe_points_forget(point, "at");
+		rc = sonde_probe_points_note(point, "at", place);
+	}
+	return rc;
+}
+
 int sonde_gdb_server_new(const struct sonde_gdb_server_config *config,
 			 struct sonde_gdb_server **ret_server)
 {
@@ -96,6 +117,8 @@ int sonde_gdb_server_new(const struct sonde_gdb_server_config *config,
 		rc = sonde_probe_points_copy(
 			&server->points,
 			sonde_gdb_frames_points(config->frames));
+	if (rc == 0)
+		rc = place_by_address(&server->points);
 	if (rc) {
 		server->config.ops = NULL;
 		server->frames_are_given = true;
