@@ -74,8 +74,9 @@ static const struct known all_known[] = {
 	{ "m", sonde_gdb_answer_memory, true },
 };
 
-/* Whoever looks at the trace later need not have the kernel's symbols, and without
- * them GDB finds no place by a name, and then takes no connection at all. */
+/* Whoever looks at the trace later need not have the kernel's symbols. Without them
+ * GDB finds no place by a name, can't parse conditions and what is collected, and then
+ * takes no connection at all; so it is told addresses, and what frames have. */
 static int place_by_address(struct sonde_probe_points *points)
 {
 	char place[24];
@@ -89,6 +90,8 @@ static int place_by_address(struct sonde_probe_points *points)
 		(void)snprintf(place, sizeof(place), "*0x%" PRIx64,
 			       point->address);
 		sonde_probe_points_forget(point, "at");
+		sonde_probe_points_forget(point, "cond");
+		sonde_probe_points_forget(point, "cmd");
 		rc = sonde_probe_points_note(point, "at", place);
 	}
 	return rc;
