@@ -179,6 +179,9 @@ static void begin_turn(struct sonde_recorder *r)
 	uint64_t now = sonde_monotonic_ns();
 
 	chunks->again_ns = now + TRY_AGAIN_NS;
+	/* What was emitted before anybody asked is in the chunk that ends, also
+	 * if it begins a sub-buffer. */
+	sonde_recorder_read(r);
 	chunks->error = open_chunk(r, chunks->nr + 1, turn_to_chunk);
 	if (chunks->error) {
 		if (r->named && chunks->asked == chunks->nr)
