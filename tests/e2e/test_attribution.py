@@ -14,6 +14,7 @@ import csv
 import io
 import json
 import pathlib
+import re
 import subprocess
 
 from handmade import Handmade, Layout
@@ -345,22 +346,30 @@ PARENT = r"""
 #include <unistd.h>
 int main(void)
 {
+	char byte;
+
 	sonde_event(demo, child, sonde_field(parent, getppid()));
-	return 0;
+	return (int)read(0, &byte, 1); /* until the test has seen enough */
 }
 """
 
 
 @test
 def a_program_has_its_parent_and_its_control_group():
-    program = build(PARENT)
-    recording = record(program)
-    same("status", recording.status, 0)
+    trace = scratch() / "parent"
+    # The recorder looks from outside, once the program runs.
+    with subprocess.Popen([SONDE, "record", "-q", "-o", trace, "--",
+                           build(PARENT)],
+                          stdin=subprocess.PIPE) as recording:
+        while not re.search(r'"ppid": \d', run(
+                SONDE, "print", "--json", "--fields", "ppid", trace).stdout):
+            same("ended", recording.poll(), None)
+        recording.stdin.close()
+        same("status", recording.wait(), 0)
     for condition in ("ppid == parent", "$ppid == parent"):
-        same(condition, len(lines("print", "--json", "-f", condition,
-                                  recording.dir)), 1)
-    event, = lines("print", "--json", "--fields", "ppid,cgroup,payload",
-                   recording.dir)
+        same(condition, len(lines("print", "--json", "-f", condition, trace)),
+             1)
+    event, = lines("print", "--json", "--fields", "ppid,cgroup,payload", trace)
     same("parent", event["ppid"], event["payload"]["parent"])
     groups = pathlib.Path("/proc/self/cgroup").read_text(encoding="utf-8")
     check(event["cgroup"] in [line.split(":", 2)[2]

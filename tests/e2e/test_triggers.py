@@ -388,7 +388,7 @@ def loss_is_told_when_it_begins():
 def what_makes_no_sense_is_refused():
     with Home() as home:
         for words, why in (
-                (["--when", "a:b", "--do", "jump"], "snapshot, stop, notify"),
+                (["--when", "a:b", "--do", "jump"], "snapshot, rotate, stop"),
                 (["--do", "stop"], "--when"),
                 (["--when", "a:b"], "--mode overwrite"),
                 (["--when", "a:b", "--do", "run  "], "run COMMAND"),
