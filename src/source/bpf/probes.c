@@ -154,16 +154,26 @@ static bool asks_rip(const struct sonde_source_probe *probe)
 	return asks;
 }
 
-/* Kernels say it is behind the int3 that is, or might be, there. */
-static void put_rip(struct probe_code *code)
+/* The address that was asked for, where that is known: at functions that begin with
+ * endbr the kernel's probe is behind that. Else what it says, which is behind the int3
+ * that is, or might be, there. */
+static void put_rip(struct probe_code *code,
+		    const struct sonde_source_probe *probe)
 {
 	if (SONDE_ARRAY_SIZE(probe_words) <= SONDE_AGENT_RIP) {
 		code->err = -EOPNOTSUPP;
 		return;
 	}
-	probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_6,
-		  8 * probe_words[SONDE_AGENT_RIP], 0);
-	probe_add(code, BPF_ALU64 | BPF_SUB | BPF_K, BPF_REG_1, 0, 0, 1);
+	if (probe->address) {
+		probe_add(code, BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, 0, 0,
+			  (int32_t)(uint32_t)probe->address);
+		probe_add(code, 0, 0, 0, 0, (int32_t)(probe->address >> 32));
+	} else {
+		probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1,
+			  BPF_REG_6, 8 * probe_words[SONDE_AGENT_RIP], 0);
+		probe_add(code, BPF_ALU64 | BPF_SUB | BPF_K, BPF_REG_1, 0, 0,
+			  1);
+	}
 	probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_1,
 		  RIP_AT, 0);
 }
@@ -175,7 +185,7 @@ static void probe_begin(struct probe_code *code,
 		  TASK_AT, 0);
 	if (!probe->at_return) {
 		if (asks_rip(probe))
-			put_rip(code);
+			put_rip(code, probe);
 		return;
 	}
 	for (uint32_t i = 0; i < probe->nr_arguments && i < ARGUMENTS; i++) {
