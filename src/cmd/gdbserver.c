@@ -260,18 +260,20 @@ static bool goes_on(const struct options *options,
 	       sonde_gdb_server_is_running(server);
 }
 
-/* Connection after connection, until there is no reason for another. */
+/* Connection after connection, until there is no reason for another. The last one
+ * is closed by our exit: who ends us by it waits until all is undone. */
 static void serve_doors(const struct options *options,
 			struct sonde_gdb_server *server,
 			const struct doors *doors, bool is_quiet)
 {
 	enum sonde_gdb_end end = SONDE_GDB_END_DETACHED;
-	int fd;
 
-	do {
+	for (;;) {
+		int fd;
+
 		(void)sonde_gdb_server_idle(server, doors->epoll, &end);
 		if (end != SONDE_GDB_END_DETACHED)
-			break;
+			return;
 		fd = doors_accept(doors);
 		if (fd < 0)
 			continue;
@@ -279,10 +281,12 @@ static void serve_doors(const struct options *options,
 			(void)fputs("Remote debugging from another process\n",
 				    stderr);
 		(void)sonde_gdb_server_serve(server, fd, fd, &end);
-		(void)close(fd);
 		if (is_quiet)
 			fall_silent();
-	} while (fd < 0 || goes_on(options, server, end));
+		if (!goes_on(options, server, end))
+			return;
+		(void)close(fd);
+	}
 }
 
 static int complain_where(const char *where, int rc)

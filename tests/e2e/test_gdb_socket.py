@@ -128,6 +128,21 @@ def a_socket_is_its_users_and_goes_with_its_server():
 
 
 @test
+def who_ends_a_server_waits_until_it_has_let_go():
+    program = sleeper()
+    for _ in range(5):
+        status, _, err = tell("probe", "-p", str(program.pid),
+                              "clock_nanosleep")
+        check_equal(status, 0, err)
+        check_equal(len(sockets(program.pid)), 1, "sockets")
+        status, _, err = tell("probe", "-p", str(program.pid), "--stop")
+        check_equal(status, 0, err)
+        # it goes last of all, when the program is as it was
+        check_equal(sockets(program.pid), [], "sockets")
+    program.kill()
+
+
+@test
 def another_user_does_not_get_in():
     if os.getuid() != 0:
         print("# skipped: that takes root")
