@@ -13,7 +13,7 @@ import struct
 import subprocess
 
 import sonde
-from sonde import SONDE, check, run
+from sonde import SONDE, check, run, scratch
 from harness import check_equal, main, test
 
 NOBODY = 65534
@@ -130,9 +130,9 @@ def a_socket_is_its_users_and_goes_with_its_server():
 @test
 def who_ends_a_server_waits_until_it_has_let_go():
     program = sleeper()
-    for _ in range(5):
-        status, _, err = tell("probe", "-p", str(program.pid),
-                              "clock_nanosleep")
+    for i in range(5):
+        status, _, err = tell("probe", "-p", str(program.pid), "-o",
+                              str(scratch() / f"trace{i}"), "clock_nanosleep")
         check_equal(status, 0, err)
         check_equal(len(sockets(program.pid)), 1, "sockets")
         status, _, err = tell("probe", "-p", str(program.pid), "--stop")
