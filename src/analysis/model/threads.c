@@ -229,42 +229,44 @@ void sonde_model_on_process(struct sonde_model *kernel,
 		sonde_model_journal(kernel, step);
 }
 
-void sonde_model_on_named(struct sonde_model *kernel,
-			  const struct sonde_step *step)
-{
-	struct sonde_model_thread *thread = sonde_model_thread(
-		kernel, sonde_step_tid(step->numbers[TASK_TID]));
-
-	if (!thread)
-		return;
-	sonde_model_on_member(kernel, step);
-	sonde_model_thread_set_name(kernel, step, thread, step->texts[0],
-				    step->lengths[0]);
-}
-
-void sonde_model_on_origin(struct sonde_model *kernel,
-			   const struct sonde_step *step)
-{
-	struct sonde_model_thread *thread = sonde_model_thread(
-		kernel, sonde_step_tid(step->numbers[TASK_TID]));
-
-	if (!thread)
-		return;
-	sonde_model_on_member(kernel, step);
-	thread->ppid = sonde_step_tid(step->numbers[TASK_PPID]);
-}
-
-void sonde_model_on_member(struct sonde_model *kernel,
-			   const struct sonde_step *step)
+/* The step's thread, whose process is known by now; NULL: there is no room. */
+static struct sonde_model_thread *member_thread(struct sonde_model *kernel,
+						const struct sonde_step *step)
 {
 	struct sonde_model_thread *thread = sonde_model_thread(
 		kernel, sonde_step_tid(step->numbers[TASK_TID]));
 
 	if (!thread || (thread->has_pid && !thread->guessed))
-		return;
+		return thread;
 	thread->has_pid = true;
 	thread->guessed = false;
 	thread->pid = sonde_step_tid(step->numbers[TASK_PID]);
+	return thread;
+}
+
+void sonde_model_on_member(struct sonde_model *kernel,
+			   const struct sonde_step *step)
+{
+	(void)member_thread(kernel, step);
+}
+
+void sonde_model_on_named(struct sonde_model *kernel,
+			  const struct sonde_step *step)
+{
+	struct sonde_model_thread *thread = member_thread(kernel, step);
+
+	if (thread)
+		sonde_model_thread_set_name(kernel, step, thread,
+					    step->texts[0], step->lengths[0]);
+}
+
+void sonde_model_on_origin(struct sonde_model *kernel,
+			   const struct sonde_step *step)
+{
+	struct sonde_model_thread *thread = member_thread(kernel, step);
+
+	if (thread)
+		thread->ppid = sonde_step_tid(step->numbers[TASK_PPID]);
 }
 
 void sonde_model_cut_wait(struct sonde_model *kernel,
