@@ -52,7 +52,6 @@ struct consumer_goal {
 };
 
 struct sonde_consumer {
-	struct sonde_output *output; /* the one that is turned to last */
 	struct sonde_source *source;
 	struct sonde_consumer_config config;
 	char name[NAME_CHARS];
@@ -86,13 +85,13 @@ static void give_up(struct sonde_consumer *consumer, uint32_t i,
 	if (ops->is_foreign) {
 		consumer->broken = true;
 		ops->stop(consumer->source);
-		sonde_summary_note(consumer->output->summary,
+		sonde_summary_note(consumer->goal->output->summary,
 				   "%s is not recorded any more: %s",
 				   consumer->name, why);
 		return;
 	}
 	ops->stream(consumer->source, i, &stream);
-	sonde_summary_note(consumer->output->summary,
+	sonde_summary_note(consumer->goal->output->summary,
 			   "%s: what the kernel wrote to stream %s makes no "
 			   "sense; it is not recorded any more",
 			   consumer->name, stream.name);
@@ -243,7 +242,7 @@ static uint64_t most_overwritten(const struct sonde_consumer *consumer)
 {
 	if (consumer->config.mode == SONDE_DISCARD)
 		return 0;
-	return consumer->output->now() - consumer->start;
+	return consumer->goal->output->now() - consumer->start;
 }
 
 /* False if the chunk's numbers can't be true. */
@@ -312,7 +311,8 @@ static int publish(struct sonde_consumer *consumer,
 		   struct consumer_stream *stream,
 		   const struct sonde_ring_chunk *chunk)
 {
-	uint64_t end = chunk->closed ? chunk->ts_end : consumer->output->now();
+	uint64_t end =
+		chunk->closed ? chunk->ts_end : consumer->goal->output->now();
 
 	if (end < chunk->ts_begin)
 		end = chunk->ts_begin;
@@ -730,7 +730,7 @@ static void add_to_summary(const struct sonde_consumer *consumer,
 			   const struct consumer_stream *stream,
 			   const struct sonde_source_counts *counts)
 {
-	struct sonde_summary *summary = consumer->output->summary;
+	struct sonde_summary *summary = consumer->goal->output->summary;
 	const struct sonde_source_ops *ops = consumer->source->ops;
 
 	summary->recorded += stream->recorded;
@@ -765,7 +765,7 @@ static void finish_stream(struct sonde_consumer *consumer, uint32_t i,
 		add_to_summary(consumer, stream, &counts);
 	nr_missing = missing(stream, nr_discarded(&counts) + extra);
 	if (nr_missing && consumer->source->loses_unwanted)
-		consumer->output->summary->loses_unwanted = true;
+		consumer->goal->output->summary->loses_unwanted = true;
 	close_stream(consumer, i, nr_missing);
 }
 
@@ -773,7 +773,7 @@ static void finish_stream(struct sonde_consumer *consumer, uint32_t i,
 static uint64_t finish_missed(struct sonde_consumer *consumer)
 {
 	const struct sonde_source_ops *ops = consumer->source->ops;
-	struct sonde_summary *summary = consumer->output->summary;
+	struct sonde_summary *summary = consumer->goal->output->summary;
 	uint64_t missed;
 	uint64_t returns = 0;
 
@@ -830,7 +830,6 @@ allocate(struct sonde_output *output, struct sonde_source *source,
 
 	if (!consumer)
 		return NULL;
-	consumer->output = output;
 	consumer->source = source;
 	consumer->config = *config;
 	consumer->nr_streams = nr;
@@ -883,7 +882,6 @@ void sonde_consumer_turn(struct sonde_consumer *consumer, bool goes)
 	}
 	consumer->goal = consumer->other;
 	consumer->other = ends;
-	consumer->output = consumer->goal->output;
 	consumer->nr_behind = consumer->nr_streams;
 	consumer->turned_ns = sonde_monotonic_ns();
 	for (uint32_t i = 0; i < consumer->nr_streams; i++) {
@@ -924,7 +922,7 @@ int sonde_consumer_start(struct sonde_consumer *consumer, pid_t root,
 	int rc = 0;
 
 	reset(consumer, consumer->config.start ? consumer->config.start :
-						 consumer->output->now());
+						 consumer->goal->output->now());
 	if (ops->clear)
 		take_cleared(consumer);
 	if (ops->start)
@@ -949,7 +947,7 @@ const char *sonde_consumer_check(const struct sonde_consumer *consumer,
 {
 	const char *wrong = NULL;
 
-	if (consumer->output != output)
+	if (consumer->goal->output != output)
 		return "a source's events go to another trace";
 	if (consumer->config.class_id >= nr_classes)
 		return "a source has a class that nobody has taken";
