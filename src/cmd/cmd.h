@@ -36,9 +36,9 @@ extern const struct sonde_command sonde_command_ship, sonde_command_collect,
 	sonde_command_sync;
 
 /* Becomes GDB, connected to a PID, a trace, or (`what` NULL) the kernel by `sonde
- * gdbserver -o output` (NULL: none kept); with arguments before and after the connection is made
- * (`before` may be NULL); `adds`: to the
- * tracepoints that are there. An exit status if that fails. */
+ * gdbserver -o output` (NULL: none kept); with arguments before and after the
+ * connection is made (`before` may be NULL); `adds`: to the tracepoints that are
+ * there. An exit status if that fails. */
 struct sonde_gdb_start {
 	const char *output, *what;
 	const char *symbols; /* the kernel's */

@@ -495,7 +495,8 @@ static int is_part(const struct dirent *entry)
 {
 	return !strcmp(entry->d_name, SONDE_TRACE_KERNEL) ||
 	       !strcmp(entry->d_name, SONDE_TRACE_USER) ||
-	       !strncmp(entry->d_name, "chunk-", 6);
+	       !strncmp(entry->d_name, SONDE_CHUNK_PREFIX,
+			strlen(SONDE_CHUNK_PREFIX));
 }
 
 /* The trace, or those in its directory; what is damaged in one is no reason

@@ -18,7 +18,7 @@
  *	child -> front	one sonde_summary
  *
  * The front may also let in another process, for which it made an arena: a hello
- * from the front is for the process whose pid it gives (probe/run.c).
+ * from the front is for the process whose pid it gives (probe/arena.c).
  *
  * The child ignores the signals of the terminal and what the program sends to
  * its process group: the front decides. It raises its own soft limits on
@@ -62,6 +62,9 @@
 #include "ctf/place.h"
 #include "session/config.h"
 #include "sys/rundir.h"
+
+/* Of the directories of a trace's chunks; a number follows. */
+#define SONDE_CHUNK_PREFIX "chunk-"
 
 /*
  * A session that is found by its name (session/named.h). There is no front: who

@@ -151,7 +151,7 @@ struct sonde_recorder_chunk {
 	uint64_t bytes;    /* of its files */
 };
 
-#define SONDE_CHUNK_NAME "chunk-%06u"
+#define SONDE_CHUNK_NAME SONDE_CHUNK_PREFIX "%06u"
 
 struct sonde_recorder_chunks {
 	uint32_t nr;    /* of the one that is written */

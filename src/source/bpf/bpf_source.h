@@ -221,9 +221,9 @@ int bpf_probes_load(struct bpf_source *source,
 		    struct sonde_source_error *error);
 /* What their programs missed. */
 uint64_t bpf_probes_detach(struct bpf_source *source);
-/* Conditions of the i-th that met memory which can't be read; after detach. */
 /* What is shared of them (probes.h) is as it is now. */
 void bpf_probes_tick(struct bpf_source *source);
+/* Conditions of the i-th that met memory which can't be read; after detach. */
 uint64_t bpf_probes_faults(const struct bpf_source *source, uint32_t i);
 void bpf_probes_free(struct bpf_source *source);
 

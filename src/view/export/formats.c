@@ -69,9 +69,8 @@ int sonde_export_folded(struct sonde_export *export)
 	if (err == 0)
 		sonde_flame_write_folded(&flame, export->to);
 	if (err == -ENODATA)
-		err = sonde_export_refuse(
-			export, "nothing in this trace is known to begin and "
-				"end; say it with --begin and --end");
+		err = sonde_export_refuse(export, SONDE_FLAME_PAIRLESS
+					  "; say it with --begin and --end");
 	sonde_export_note(export, &flame.spans);
 	sonde_flame_fini(&flame);
 	return err;
