@@ -1,0 +1,357 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_lttng.py - programs written for LTTng-UST, compiled unchanged against
+<lttng/tracepoint.h> of Sonde: the same events, fields, values and levels as in
+LTTng's own trace of the same program, whichever way the probes are linked."""
+
+import contextlib
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+
+from sonde import (LIB, ROOT, SONDE, STAGE, check, install, pkg_config,
+                   record_ok, require, run, scratch)
+from harness import Skip, check_equal, main, test
+
+SOURCES = ROOT / "tests/lttng"
+NEWER = ("every.h", "every_probes.c", "every_points.c", "program.c")
+# The names of the first interface, in the order in which they are put in.
+OLDER = [("lttng_ust_field_", "ctf_"), ("lttng_ust_", ""),
+         ("LTTNG_UST_TRACEPOINT_LOGLEVEL_", "TRACE_"),
+         ("LTTNG_UST_TRACEPOINT_", "TRACEPOINT_"), ("LTTNG_UST_TP_", "TP_")]
+
+
+def place(older=False):
+    """The sources, in a directory of their own."""
+    to = scratch() / "sources"
+    shutil.copytree(SOURCES, to)
+    for name in NEWER if older else ():
+        text = (to / name).read_text()
+        for new, old in OLDER:
+            text = text.replace(new, old)
+        # here the class is of the event's provider
+        text = re.sub(r"(INSTANCE\(\s*every, pair,) every,", r"\1", text)
+        (to / name).write_text(text)
+    return to
+
+
+def compiler(*words, cwd):
+    done = run(*words, cwd=cwd)
+    check_equal((done.returncode, done.stderr), (0, ""), " ".join(words))
+
+
+def ours():
+    """Flags for compiling and for linking."""
+    directory, = pkg_config("--variable=lttngdir")
+    if not directory.startswith(str(STAGE)):
+        directory = f"{STAGE}{directory}"
+    return ([f"-I{directory}", *pkg_config("--cflags")],
+            [*pkg_config("--libs"), f"-Wl,-rpath,{LIB}"])
+
+
+THEIRS = ([], ["-llttng-ust", "-ldl"])
+STRICT = ["-Wall", "-Wextra", "-Werror", "-O2", "-g", "-I."]
+
+
+def objects(cwd, flags, probes, main_, *names, define=()):
+    for name in names:
+        by = main_ if name == "program" else probes
+        language = ["-x", "c++"] if "++" in by else []
+        compiler(by, *STRICT, *flags[0], *define, *language, "-c",
+                 f"{name}.c", "-o", f"{name}.o", cwd=cwd)
+
+
+def linked(flags, probes="gcc", main_="gcc", older=False):
+    """A program with its probes in it."""
+    cwd = place(older)
+    objects(cwd, flags, probes, main_, "every_probes", "program")
+    by = "g++" if "++" in probes + main_ else "gcc"
+    compiler(by, "every_probes.o", "program.o", *flags[1], "-o", "program",
+             cwd=cwd)
+    return cwd / "program"
+
+
+# ---- what was recorded ----
+
+PAYLOAD = re.compile(r" (?!sonde:|lttng_ust_statedump:)(\w+:\w+): "
+                     r"(?:\{[^{}]*\}, )*(\{.*\})$")
+# Of a text, ours is not a field.
+LENGTH = re.compile(r'\b_(\w+)_length = \d+, (?=\1 = ")')
+
+
+def shown(directory):
+    """Names and payloads as babeltrace2 prints them."""
+    out = run("babeltrace2", directory).stdout.splitlines()
+    found = [PAYLOAD.search(line) for line in out]
+    return [f"{m[1]} {LENGTH.sub('', m[2])}" for m in found if m]
+
+
+def levels(directory):
+    text = (next(pathlib.Path(directory).rglob("metadata"))).read_bytes()
+    text = re.sub(rb"[^\x09\x0a\x20-\x7e]", b"", text).decode()
+    return dict(sorted(re.findall(
+        r'event \{\s*name = "(every:\w+)";[^{}]*?loglevel = (\d+);', text)))
+
+
+@contextlib.contextmanager
+def lttng():
+    """LTTng's session daemon: one that is there, or one of our own."""
+    if not shutil.which("lttng") or not shutil.which("lttng-sessiond"):
+        raise Skip("no LTTng here")
+    home = scratch()
+    os.environ["LTTNG_HOME"] = str(home)
+    if run("lttng", "--no-sessiond", "list").returncode == 0:
+        yield
+        return
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGUSR1})
+    daemon = subprocess.Popen(
+        ["lttng-sessiond", "--no-kernel", "--sig-parent", "--quiet"],
+        preexec_fn=lambda: signal.pthread_sigmask(signal.SIG_UNBLOCK,
+                                                  {signal.SIGUSR1}))
+    try:
+        if not signal.sigtimedwait({signal.SIGUSR1}, 60):
+            raise Skip("LTTng's session daemon does not start here")
+        yield
+    finally:
+        daemon.terminate()
+        daemon.wait()
+
+
+def recorded_by_lttng(program):
+    name = f"sonde-{os.getpid()}"
+    directory = scratch() / "lttng"
+    with lttng():
+        def do(*words):
+            done = run("lttng", "--no-sessiond", *words)
+            check_equal(done.returncode, 0, f"{words}: {done.stderr}")
+        do("create", name, "-o", str(directory))
+        do("enable-event", "-u", "-a", "-s", name)
+        do("start", name)
+        done = run(program)
+        check_equal(done.returncode, 0, done.stderr)
+        do("stop", name)
+        do("destroy", name)
+    return directory
+
+
+def need_their_headers():
+    if not shutil.which("lttng") or run(
+            "gcc", "-E", "-include", "lttng/tracepoint.h", "-xc",
+            "/dev/null").returncode:
+        raise Skip("no liblttng-ust-dev here")
+
+
+EVENTS = 17  # that program.c traces
+
+
+@test
+def a_program_has_the_events_that_lttng_records_of_it():
+    need_their_headers()
+    directory = recorded_by_lttng(linked(THEIRS))
+    theirs = shown(directory)
+    check_equal(len(theirs), EVENTS, "LTTng's events")
+    trace = record_ok(linked(ours()))
+    check_equal(shown(trace.dir), theirs, "ours, and LTTng's")
+    check_equal(levels(trace.dir), levels(directory), "levels")
+
+
+@test
+def the_first_interface_is_the_same():
+    older = record_ok(linked(ours(), older=True))
+    newer = record_ok(linked(ours()))
+    check_equal(shown(older.dir), shown(newer.dir), "by other names")
+    check_equal(levels(older.dir), levels(newer.dir), "levels")
+    check_equal(len(shown(newer.dir)), EVENTS, "events")
+
+
+@test
+def any_compiler_makes_the_same_of_it():
+    expected = None
+    for probes, main_ in (("gcc", "gcc"), ("g++", "g++"), ("gcc", "g++"),
+                          ("clang", "clang"), ("clang++", "gcc")):
+        if not shutil.which(probes) or not shutil.which(main_):
+            continue
+        trace = record_ok(linked(ours(), probes, main_))
+        got = shown(trace.dir), levels(trace.dir)
+        expected = expected or got
+        check_equal(got, expected, f"probes by {probes}, program by {main_}")
+
+
+@test
+def list_reads_the_descriptions_from_the_file():
+    """Of what gcc and g++ make; clang's in C are there when it runs."""
+    for probes in ("gcc", "g++"):
+        out = run(SONDE, "list", linked(ours(), probes)).stdout
+        for text in ("every:integers", "every:take", "a green one"):
+            check(text in out, f"{probes}: no {text}: {out}")
+
+
+def library(cwd, *names):
+    objects(cwd, ours(), "gcc", "gcc", *names,
+            define=["-fPIC", "-DPOINTS_ELSEWHERE"])
+    compiler("gcc", "-shared", *(f"{name}.o" for name in names), *ours()[1],
+             "-o", "libprobes.so", cwd=cwd)
+    return cwd / "libprobes.so"
+
+
+def alone():
+    """A program that isn't linked with libsonde, and the probes' library."""
+    cwd = place()
+    probes = library(cwd, "every_probes")
+    objects(cwd, ours(), "gcc", "gcc", "every_points", "program")
+    compiler("gcc", "every_points.o", "program.o", "-o", "program", cwd=cwd)
+    needed = run("readelf", "-d", cwd / "program").stdout
+    check("libsonde" not in needed, "it needs libsonde")
+    return cwd / "program", probes
+
+
+@test
+def probes_may_come_with_dlopen_or_be_preloaded_or_stay_away():
+    program, probes = alone()
+    expected = shown(record_ok(linked(ours())).dir)
+    env = {"LD_LIBRARY_PATH": str(LIB)}
+    loaded = record_ok(program, probes, env=env)
+    check_equal(shown(loaded.dir), expected, "dlopen")
+    preloaded = record_ok("env", f"LD_PRELOAD={probes}", program, env=env)
+    check_equal(shown(preloaded.dir), expected, "LD_PRELOAD")
+    done = run(program)
+    check_equal((done.returncode, done.stdout),
+                (0, "0 arguments evaluated\n"), "without probes")
+
+
+RELOADS = r"""
+#include <dlfcn.h>
+#include <stddef.h>
+#include "every.h"
+
+int main(int argc, char **argv)
+{
+	(void)argc;
+	for (int round = 0; round < 3; round++) {
+		void *probes = dlopen(argv[1], RTLD_NOW);
+
+		lttng_ust_tracepoint(every, put, round, "loaded");
+		if (!probes || dlclose(probes))
+			return 1;
+		if (dlopen(argv[1], RTLD_NOW | RTLD_NOLOAD))
+			return 2;
+		lttng_ust_tracepoint(every, put, round, "unloaded");
+	}
+	return 0;
+}
+"""
+
+
+@test
+def a_library_with_probes_may_be_unloaded():
+    cwd = place()
+    (cwd / "reloads.c").write_text(RELOADS)
+    probes = library(cwd, "every_probes")
+    objects(cwd, ours(), "gcc", "gcc", "every_points", "reloads")
+    compiler("gcc", "every_points.o", "reloads.o", "-o", "reloads", cwd=cwd)
+    trace = record_ok(cwd / "reloads", probes,
+                      env={"LD_LIBRARY_PATH": str(LIB)})
+    check_equal([(e["key"], e["value"]) for e in trace.events()],
+                [(n, "loaded") for n in range(3)], "events")
+
+
+@test
+def arguments_are_evaluated_only_while_somebody_records():
+    program = linked(ours())
+    check_equal(run(program).stdout, "0 arguments evaluated\n", "alone")
+    done = run(SONDE, "record", "-q", "-e", "every:ten", "-o",
+               scratch() / "t", "--", program)
+    check_equal(done.stdout, "1 arguments evaluated\n", "one event")
+
+
+# ---- examples ----
+
+EXAMPLES = pathlib.Path("/usr/share/doc/liblttng-ust-dev/examples")
+
+
+def example(name, *sources, flags):
+    """One of LTTng's own, with a hundred rounds instead of a million."""
+    if not EXAMPLES.exists():
+        raise Skip("no examples of liblttng-ust-dev here")
+    cwd = scratch() / name
+    shutil.copytree(EXAMPLES / name, cwd)
+    for path in cwd.glob("*.c"):
+        path.write_text(path.read_text().replace("1000000", "100")
+                        .replace("100000", "100"))
+    compiler("gcc", "-O2", "-I.", *flags[0], *sources, *flags[1], "-o",
+             "example", cwd=cwd)
+    return cwd / "example"
+
+
+@test
+def examples_of_lttng_are_recorded_by_both_alike():
+    need_their_headers()
+    for name, *sources in (("easy-ust", "sample.c", "tp.c"),
+                           ("hello-static-lib", "hello.c", "tp.c")):
+        theirs = shown(recorded_by_lttng(example(name, *sources, flags=THEIRS)))
+        check(len(theirs) >= 5, f"{name}: {theirs}")
+        trace = record_ok(example(name, *sources, flags=ours()))
+        check_equal(shown(trace.dir), theirs, name)
+
+
+PRINTS = r"""
+#include <stdarg.h>
+#include <string.h>
+#include <lttng/tracef.h>
+#include <lttng/tracelog.h>
+
+static void many(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	lttng_ust_vtracef(format, ap);
+	va_end(ap);
+	va_start(ap, format);
+	lttng_ust_vtracelog(LTTNG_UST_TRACEPOINT_LOGLEVEL_ERR, format, ap);
+	va_end(ap);
+}
+
+int main(void)
+{
+	static char large[3000];
+
+	memset(large, 'x', sizeof(large) - 1);
+	lttng_ust_tracef("plain");
+	lttng_ust_tracef("%d %s", 7, "words");
+	lttng_ust_tracef("%s", large);
+	lttng_ust_tracef("%s", "");
+	lttng_ust_tracelog(LTTNG_UST_TRACEPOINT_LOGLEVEL_CRIT, "%5.2f", 1.5);
+	lttng_ust_tracelog(LTTNG_UST_TRACEPOINT_LOGLEVEL_DEBUG_LINE, "line");
+	many("%s and %c", "some", 'c');
+	return 0;
+}
+"""
+
+
+def printing(flags, language="c"):
+    cwd = scratch()
+    (cwd / "prints.c").write_text(PRINTS)
+    by = "g++" if language == "c++" else "gcc"
+    compiler(by, *STRICT, "-Wno-format-zero-length", *flags[0], "-x", language,
+             "prints.c", "-x", "none", *flags[1], "-o", "prints", cwd=cwd)
+    return cwd / "prints"
+
+
+@test
+def tracef_and_tracelog_record_what_they_print():
+    need_their_headers()
+    theirs = shown(recorded_by_lttng(printing(THEIRS)))
+    check_equal(len(theirs), 8, "LTTng's events")
+    for language in ("c", "c++"):
+        trace = record_ok(printing(ours(), language))
+        check_equal(shown(trace.dir), theirs, f"ours in {language}")
+
+
+if __name__ == "__main__":
+    install()
+    require("babeltrace2")
+    main()
