@@ -21,7 +21,7 @@ from harness import Skip, check_equal, main, test
 ABI = ROOT / "tests/abi"
 INCLUDE = PREFIX / "include/sonde"
 # Library, and the headers that say what it takes and gives.
-PARTS = {"libsonde": ("abi.h", "tracepoint.h"), "libsonde-trace": ("trace.h",),
+PARTS = {"libsonde": ("abi.h", "tracepoint.h", "lttng/detail/point.h"), "libsonde-trace": ("trace.h",),
          "libsonde-control": ("control.h",)}
 
 

@@ -90,10 +90,12 @@ def shown(directory):
 
 
 def levels(directory):
-    text = (next(pathlib.Path(directory).rglob("metadata"))).read_bytes()
-    text = re.sub(rb"[^\x09\x0a\x20-\x7e]", b"", text).decode()
-    return dict(sorted(re.findall(
-        r'event \{\s*name = "(every:\w+)";[^{}]*?loglevel = (\d+);', text)))
+    where = next(pathlib.Path(directory).rglob("metadata")).parent
+    text = run("babeltrace2", "--output-format=ctf-metadata", where).stdout
+    found = dict(re.findall(
+        r'event \{\s*name = "(every:\w+)";[^{}]*?loglevel = (\d+);', text))
+    check(len(found) == 12, f"levels of {sorted(found)}")
+    return found
 
 
 @contextlib.contextmanager
