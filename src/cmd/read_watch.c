@@ -60,8 +60,9 @@ static const char *watch_path_of(const void *address)
 		for (size_t i = 0; trace && i < trace->nr_streams; i++) {
 			const struct sonde_stream *stream = trace->streams[i];
 
-			if (stream->data && at >= stream->data &&
-			    at < stream->data + stream->mapped_bytes)
+			if ((stream->data && at >= stream->data &&
+			     at < stream->data + stream->mapped_bytes) ||
+			    sonde_ctf_packed_holds(stream->packed, at))
 				return stream->path;
 		}
 	}

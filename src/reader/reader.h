@@ -49,6 +49,7 @@
 
 #include <sonde/trace.h>
 
+#include "ctf/packed.h"
 #include "ctf/schema/schema.h"
 
 /* Counter values to nanoseconds since 1970: base + (ticks * whole +
@@ -126,7 +127,9 @@ struct sonde_stream {
 	const uint8_t *data; /* mapped; NULL if the file is empty */
 	uint64_t bytes;
 	size_t mapped_bytes;
-	bool is_file;         /* else a copy in memory */
+	bool is_file; /* else a copy in memory */
+	struct sonde_ctf_packed
+		*packed;      /* what it is unpacked from; NULL: no */
 	uint64_t from_packet; /* where the first packet is that is read */
 	uint64_t from_byte;   /* events that begin before are passed over */
 	struct sonde_packet *packets; /* malloc; sorted by begin_ns */
@@ -146,6 +149,17 @@ struct sonde_stream {
  */
 void sonde_stream_drop(const struct sonde_stream *stream, uint64_t from,
 		       uint64_t to);
+/* To be called before these bytes of the file are looked at: if it is packed, they
+ * are unpacked (ctf/packed.h). NULL, or why they can't be had. Any thread. */
+static inline const char *sonde_stream_need(const struct sonde_stream *stream,
+					    uint64_t from, uint64_t bytes)
+{
+	return stream->packed ?
+		       sonde_ctf_packed_need(stream->packed, from, bytes) :
+		       NULL;
+}
+/* A packet's head has no more bytes. */
+#define SONDE_NEED_HEAD ((uint64_t)64 << 10)
 /* How many bytes behind a reader stay. */
 #define SONDE_KEEP_BYTES ((uint64_t)4 << 20)
 

@@ -787,6 +787,11 @@ static void open_packet(struct sonde_lane *lane, size_t packet)
 		.tid = -1,
 		.pid = -1,
 	};
+	why = sonde_stream_need(stream, p->offset, p->bytes);
+	if (why) {
+		note_damage(lane, 0, why);
+		return;
+	}
 	if (sonde_head_parse(stream->source, lane->data, p->bytes, &head, &why,
 			     &bit)) {
 		/* it was in order when the trace was opened */

@@ -139,6 +139,8 @@ static int open_add_stream(struct sonde_source *source, const char *name,
 	if (part && !part->from(part->ctx, path, &from))
 		return 0;
 	err = map_file(path, &bytes);
+	if (!err)
+		err = sonde_bytes_unpack(&bytes);
 	if (err)
 		return fail_with(error, err, path);
 	bytes.from = from;

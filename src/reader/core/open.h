@@ -35,12 +35,17 @@ struct sonde_bytes {
 	const uint8_t *data; /* NULL: none */
 	size_t bytes, mapped_bytes;
 	bool is_file; /* what is dropped comes back from the file */
+	struct sonde_ctf_packed *packed; /* what they are of; or NULL */
+	const char *lack; /* why there aren't more; NULL: it is all */
 	struct sonde_open_place from;
 };
 /* Maps a file's bytes, or copies `from`. -errno. */
 int sonde_bytes_map(int fd, uint64_t size, struct sonde_bytes *ret_bytes);
 int sonde_bytes_copy(const void *from, size_t size,
 		     struct sonde_bytes *ret_bytes);
+/* If it is a packed stream file (ctf/packed.h), its bytes become those that it is
+ * unpacked. -errno. */
+int sonde_bytes_unpack(struct sonde_bytes *bytes);
 void sonde_bytes_unmap(const struct sonde_bytes *bytes);
 
 /* Owns `bytes` from now on, whatever it returns: 0 or -ENOMEM. `index`: an

@@ -152,15 +152,16 @@ int sonde_packet_read(struct sonde_packet_table *table, uint64_t offset,
 	uint64_t packet_bits = 0;
 	uint64_t content_bits = 0;
 	uint64_t bit = 0;
-	const char *why;
-	int err;
+	const char *why = sonde_stream_need(stream, offset, SONDE_NEED_HEAD);
+	int err = 0;
 
-	err = sonde_head_parse(stream->source, stream->data + offset, rest,
-			       &head, &why, &bit);
+	if (!why)
+		err = sonde_head_parse(stream->source, stream->data + offset,
+				       rest, &head, &why, &bit);
 	if (err == -ENODATA) {
 		kind = SONDE_PROBLEM_TRUNCATED;
 		bit = rest * 8;
-	} else if (!err) {
+	} else if (!err && !why) {
 		bit = 0;
 		why = packets_index_check_stream(table, &head);
 		if (!why)

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
+#include "ctf/packed.h"
 #include "reader/attribution.h"
 #include "reader/core/open.h"
 #include "reader/core/packets.h"
@@ -67,6 +68,7 @@ void sonde_trace_close(struct sonde_trace *trace)
 		struct sonde_bytes bytes = {
 			.data = stream->data,
 			.mapped_bytes = stream->mapped_bytes,
+			.packed = stream->packed,
 		};
 
 		sonde_bytes_unmap(&bytes);
@@ -151,8 +153,31 @@ void sonde_bytes_unmap(const struct sonde_bytes *bytes)
 		void *mapping;
 	} of = { .data = bytes->data };
 
-	if (bytes->data)
+	if (bytes->packed)
+		sonde_ctf_packed_free(bytes->packed); /* and what it is of */
+	else if (bytes->data)
 		(void)munmap(of.mapping, bytes->mapped_bytes);
+}
+
+int sonde_bytes_unpack(struct sonde_bytes *bytes)
+{
+	struct sonde_ctf_packed *packed;
+	struct sonde_ctf_unpacked unpacked;
+	int err;
+
+	if (!bytes->data || !sonde_ctf_is_packed(bytes->data, bytes->bytes))
+		return 0;
+	err = sonde_ctf_packed_new(bytes->data, bytes->bytes,
+				   bytes->mapped_bytes, TAIL_BYTES, &packed);
+	if (err)
+		return err;
+	unpacked = sonde_ctf_packed_bytes(packed);
+	bytes->data = unpacked.data;
+	bytes->bytes = unpacked.size;
+	bytes->mapped_bytes = unpacked.mapped;
+	bytes->packed = packed;
+	bytes->lack = unpacked.lack;
+	return 0;
 }
 
 void sonde_stream_drop(const struct sonde_stream *stream, uint64_t from,
@@ -400,6 +425,21 @@ static struct sonde_stream *append_stream(struct sonde_trace *trace,
 	return stream;
 }
 
+/* Of what it is unpacked, the end is missing. */
+static void note_lack(const struct sonde_stream *stream, const char *lack)
+{
+	struct sonde_problem problem = {
+		.kind = SONDE_PROBLEM_TRUNCATED,
+		.stream = stream,
+		.byte = stream->bytes,
+		.begin = SONDE_TIME_MIN,
+		.end = SONDE_TIME_MAX,
+		.text = lack,
+	};
+
+	sonde_problem_add(stream->trace, &problem);
+}
+
 int sonde_trace_add_stream(struct sonde_source *source, const char *path,
 			   const struct sonde_bytes *bytes,
 			   const uint8_t *index, size_t index_bytes)
@@ -415,9 +455,12 @@ int sonde_trace_add_stream(struct sonde_source *source, const char *path,
 	stream->bytes = bytes->bytes;
 	stream->mapped_bytes = bytes->mapped_bytes;
 	stream->is_file = bytes->is_file;
+	stream->packed = bytes->packed;
 	stream->from_packet = bytes->from.packet;
 	stream->from_byte = bytes->from.byte;
 	source->trace->is_part |= stream->from_byte != 0;
+	if (bytes->lack)
+		note_lack(stream, bytes->lack);
 	return sonde_packets_find(stream, index, index_bytes);
 }
 

@@ -228,9 +228,10 @@ static int cut_enter(struct cut *cut, size_t i, struct old *ret_old)
 {
 	const struct sonde_stream *stream = cut->stream;
 	const struct sonde_packet *packet = &stream->packets[i];
-	const char *why;
+	const char *why =
+		sonde_stream_need(stream, packet->offset, SONDE_NEED_HEAD);
 	uint64_t bit;
-	int err;
+	int err = why ? -EIO : 0;
 
 	*ret_old = (struct old){
 		.i = i,
@@ -238,8 +239,10 @@ static int cut_enter(struct cut *cut, size_t i, struct old *ret_old)
 		.data = stream->data + packet->offset,
 		.clipped = packet->begin_ns < cut->options->from_ns,
 	};
-	err = sonde_head_parse(stream->source, ret_old->data, packet->bytes,
-			       &ret_old->head, &why, &bit);
+	if (err == 0)
+		err = sonde_head_parse(stream->source, ret_old->data,
+				       packet->bytes, &ret_old->head, &why,
+				       &bit);
 	if (err != 0)
 		return sonde_cut_fail(&cut->files, -ENOTSUP, "%.200s: %s",
 				      stream->path, why);
