@@ -111,10 +111,12 @@ static int check_chunks(const struct sonde_session_config *config,
 			const struct complaint *complaint)
 {
 	if (!config->rotates)
-		return config->keep_chunks || config->keep_bytes ?
+		return config->keep_chunks || config->keep_bytes ||
+				       config->compresses ?
 			       fail(complaint,
-				    "--keep says how much of a trace in chunks "
-				    "stays; say with --rotate when a chunk "
+				    "--keep and --compress are for a trace in "
+				    "chunks: how many stay, and that they are "
+				    "compressed; say with --rotate when one "
 				    "ends") :
 			       0;
 	if (config->mode != SONDE_DISCARD)

@@ -129,6 +129,7 @@ struct sonde_session_config {
 	uint64_t rotate_bytes, rotate_us; /* 0: not by that */
 	/* So many chunks, or so many bytes of them, stay; 0: all. */
 	uint64_t keep_chunks, keep_bytes;
+	bool compresses; /* those that have ended */
 	struct sonde_session_kernel_config kernel;
 	/* Programs: one is started, those that run are looked for, or the
 	 * session's owner lets them in. */

@@ -18,6 +18,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/port.h"
+#include "ctf/packed.h"
 #include "expr/expr.h"
 #include "ring/shadow.h"
 #include "session/rules.h"
@@ -271,6 +272,16 @@ static int apply_keep(struct parse *parse, const char *value)
 		    "--keep %s: give a number of chunks from 2, or a size from "
 		    "128k, such as 1G",
 		    value);
+}
+
+static int apply_compress(struct parse *parse, const char *value)
+{
+	(void)value;
+	if (!sonde_ctf_can_pack())
+		return fail(parse, "--compress: this build can't compress: it "
+				   "lacks libzstd");
+	parse->options->session.compresses = true;
+	return 0;
 }
 
 static int apply_headers(struct parse *parse, const char *value)
@@ -859,6 +870,7 @@ enum option_value {
 	OPTION_MODE,
 	OPTION_ROTATE,
 	OPTION_KEEP,
+	OPTION_COMPRESS,
 	OPTION_HEADERS,
 	OPTION_CTF,
 	OPTION_READ_TIMER,
@@ -973,6 +985,8 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "keep", OPTION_KEEP, "N|SIZE", NULL,
 	  "of the chunks, so many or so much: the oldest go first (default: "
 	  "all stay)" },
+	{ "compress", OPTION_COMPRESS, NULL, NULL,
+	  "chunks that have ended, by zstd, when nobody else wants the CPU" },
 	{ "headers", OPTION_HEADERS, "KIND", "auto compact large",
 	  "of records: compact (best for up to 30 events), large, or auto: "
 	  "count the program's events (default)" },
@@ -1117,6 +1131,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_MODE] = apply_mode,
 	[OPTION_ROTATE] = apply_rotate,
 	[OPTION_KEEP] = apply_keep,
+	[OPTION_COMPRESS] = apply_compress,
 	[OPTION_HEADERS] = apply_headers,
 	[OPTION_CTF] = apply_ctf,
 	[OPTION_READ_TIMER] = apply_read_timer,

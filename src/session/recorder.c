@@ -685,6 +685,7 @@ static void free_recorder(struct sonde_recorder *r)
 	if (r->spare_fd >= 0)
 		(void)close(r->spare_fd);
 	sonde_recorder_free_triggers(r);
+	sonde_recorder_pack_chunks(r);
 	free(r->chunks);
 	free(r);
 }
@@ -808,6 +809,7 @@ static void finish(struct sonde_recorder *r)
 		note_error(r, sonde_timebase_finish(&r->timebase, traces, 2));
 	note_error(r, sonde_session_free(r->session));
 	r->session = NULL;
+	sonde_recorder_pack_chunks(r);
 	r->summary.wall_ns = sonde_monotonic_ns() - r->start_ns;
 	r->summary.recorder_cpu_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 	tell_front(r);

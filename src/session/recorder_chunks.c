@@ -16,6 +16,9 @@
  *	written -> turning -> ended
  *	           written -> ...
  *
+ * A chunk that has ended may be compressed (recorder_packer.c); then its bytes are
+ * looked at once more.
+ *
  * A directory becomes visible, by a rename, when its metadata are there, and is
  * hidden again before anything is removed from it, so what can be seen can be
  * read, whenever we are killed.
@@ -77,13 +80,16 @@ static void remove_hidden_chunk(int top, const char *name)
 	(void)unlinkat(top, name, AT_REMOVEDIR);
 }
 
-static void remove_oldest(struct sonde_recorder *r)
+/* False: not yet, as it is being packed. */
+static bool remove_oldest(struct sonde_recorder *r)
 {
 	struct sonde_recorder_chunks *chunks = r->chunks;
 	struct sonde_recorder_chunk *oldest = &chunks->kept[0];
 	char hidden[CHUNK_NAME];
 	char name[CHUNK_NAME];
 
+	if (!sonde_recorder_packer_give_up(chunks->packer, oldest->nr))
+		return false;
 	name_of_chunk(oldest->nr, "", name);
 	name_of_chunk(oldest->nr, HIDDEN_PREFIX, hidden);
 	/* Somebody else may have removed it. */
@@ -93,6 +99,7 @@ static void remove_oldest(struct sonde_recorder *r)
 	chunks->gone_events += oldest->recorded;
 	chunks->kept_bytes -= oldest->bytes;
 	memmove(oldest, oldest + 1, --chunks->nr_kept * sizeof(*oldest));
+	return true;
 }
 
 /* The one that is written counts, and the last one that has ended stays, however
@@ -112,8 +119,29 @@ static bool are_too_many(const struct sonde_recorder *r)
 
 static void remove_surplus(struct sonde_recorder *r)
 {
-	while (are_too_many(r))
-		remove_oldest(r);
+	while (are_too_many(r) && remove_oldest(r))
+		;
+}
+
+/* Those that have been packed since. */
+static void measure_packed(struct sonde_recorder *r)
+{
+	struct sonde_recorder_chunks *chunks = r->chunks;
+	uint32_t packed = sonde_recorder_packer_packed(chunks->packer);
+	char name[CHUNK_NAME];
+
+	for (size_t i = 0; packed > chunks->nr_measured && i < chunks->nr_kept;
+	     i++) {
+		struct sonde_recorder_chunk *chunk = &chunks->kept[i];
+
+		if (chunk->nr <= chunks->nr_measured || chunk->nr > packed)
+			continue;
+		name_of_chunk(chunk->nr, "", name);
+		chunks->kept_bytes -= chunk->bytes;
+		chunk->bytes = bytes_below(r->config->dir, name);
+		chunks->kept_bytes += chunk->bytes;
+	}
+	chunks->nr_measured = packed;
 }
 
 /* ---- a chunk's life ---- */
@@ -156,6 +184,11 @@ int sonde_recorder_start_chunks(struct sonde_recorder *r)
 		return -ENOMEM;
 	r->chunks->nr = 1;
 	r->chunks->begin_ns = sonde_monotonic_ns();
+	if (r->config->session->compresses) {
+		r->chunks->packer = sonde_recorder_packer_new(r->config->dir);
+		if (!r->chunks->packer)
+			return -ENOMEM;
+	}
 	return open_chunk(r, 1, make_first);
 }
 
@@ -236,6 +269,7 @@ static void end_turn(struct sonde_recorder *r)
 		chunks->kept[chunks->nr_kept++] = chunk;
 		chunks->kept_bytes += chunk.bytes;
 	}
+	sonde_recorder_packer_end(chunks->packer, chunk.nr);
 	remove_surplus(r);
 	if (r->named)
 		sonde_recorder_tell_chunk(r, &chunk, 0);
@@ -278,6 +312,7 @@ void sonde_recorder_tend_chunks(struct sonde_recorder *r)
 		end_turn(r);
 	if (chunks->is_turning && r->next_read_ns > look_ns)
 		r->next_read_ns = look_ns;
+	measure_packed(r);
 	remove_surplus(r);
 }
 
@@ -320,4 +355,15 @@ void sonde_recorder_end_chunks(struct sonde_recorder *r)
 	free(chunks->kept);
 	chunks->kept = NULL;
 	chunks->nr_kept = 0;
+}
+
+void sonde_recorder_pack_chunks(struct sonde_recorder *r)
+{
+	struct sonde_recorder_chunks *chunks = r->chunks;
+
+	if (!chunks)
+		return;
+	sonde_recorder_packer_end(chunks->packer, chunks->nr);
+	sonde_recorder_packer_finish(chunks->packer, &r->summary);
+	chunks->packer = NULL;
 }

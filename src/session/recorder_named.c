@@ -131,6 +131,10 @@ static void put_chunks(const struct sonde_recorder_chunks *chunks,
 	sonde_json_put_unsigned(json, "kept", chunks->nr_kept + 1);
 	sonde_json_put_unsigned(json, "removed", chunks->nr_gone);
 	sonde_json_put_unsigned(json, "removed_events", chunks->gone_events);
+	if (chunks->packer)
+		sonde_json_put_unsigned(
+			json, "compressed",
+			sonde_recorder_packer_packed(chunks->packer));
 	if (chunks->error)
 		sonde_json_put_text(json, "error",
 				    strerrordesc_np(-chunks->error));

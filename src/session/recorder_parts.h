@@ -162,6 +162,8 @@ struct sonde_recorder_chunks {
 	struct sonde_recorder_chunk *kept; /* that have ended, oldest first */
 	size_t nr_kept, capacity;
 	uint64_t kept_bytes;
+	struct sonde_recorder_packer *packer; /* NULL: they stay as they are */
+	uint32_t nr_measured; /* those up to this that are packed */
 	uint64_t nr_gone, gone_events;
 	int error; /* of the last try; 0: it went well */
 };
@@ -179,6 +181,27 @@ bool sonde_recorder_next_chunk(const struct sonde_recorder *r,
 
 /* As a note at the session's end; then they are no more. */
 void sonde_recorder_end_chunks(struct sonde_recorder *r);
+
+/* When the last one is closed as well: they are packed, if they are to be. */
+void sonde_recorder_pack_chunks(struct sonde_recorder *r);
+
+/* ---- recorder_packer.c ---- */
+
+/* Chunks below `top`, borrowed. NULL without memory. */
+struct sonde_recorder_packer *sonde_recorder_packer_new(int top);
+
+/* Those below cope with NULL, and don't wait. Chunks up to `nr` have ended. */
+void sonde_recorder_packer_end(struct sonde_recorder_packer *packer,
+			       uint32_t nr);
+/* Chunks up to `nr` are to be removed; false: this one not yet. */
+bool sonde_recorder_packer_give_up(struct sonde_recorder_packer *packer,
+				   uint32_t nr);
+/* Chunks up to this are done with. */
+uint32_t sonde_recorder_packer_packed(struct sonde_recorder_packer *packer);
+
+/* Packs what is left, and is no more; what failed becomes a note. */
+void sonde_recorder_packer_finish(struct sonde_recorder_packer *packer,
+				  struct sonde_summary *summary);
 
 /* ---- recorder_peers.c ---- */
 

@@ -12,6 +12,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import signal
 import subprocess
 
@@ -19,7 +20,7 @@ from home import Home, check_sum, kill_recorder
 from obedient import TIMEOUT, Program, program
 from sonde import (PATIENCE, SONDE, Trace, build, check, install, record, run,
                    scratch)
-from harness import check_equal, main, test
+from harness import Skip, check_equal, main, test
 
 
 def numbers(trace):
@@ -243,6 +244,105 @@ def chunks_stay_within_so_many_bytes():
     p.end()
 
 
+# ---- compressed ----
+
+def streams(chunk):
+    return sorted(f for f in pathlib.Path(chunk).iterdir()
+                  if f.is_file() and f.name != "metadata")
+
+
+def packed(directory):
+    return [f for c in chunks(directory) for f in streams(c)
+            if f.read_bytes()[:4] == b"\x28\xb5\x2f\xfd"]
+
+
+def record_packed(n):
+    r = record(program(), options=("--rotate", "128k", "--compress"),
+               input=f"emit {n}\n")
+    if "lacks libzstd" in r.err:
+        raise Skip("built without libzstd")
+    check_equal(r.status, 0, r.err)
+    check(len(chunks(r.dir)) >= 2, f"chunks: {chunks(r.dir)}")
+    return r
+
+
+@test
+def compressed_chunks_are_read_as_others():
+    r = record_packed(100000)
+    for chunk in chunks(r.dir):
+        check(all(f in packed(r.dir) for f in streams(chunk)), f"{chunk}")
+        check_equal([p for p in chunk.iterdir() if p.name.startswith(".")], [],
+                    "nothing hidden")
+    check_equal(printed(r.dir), list(range(1, 100001)), "printed")
+    check_equal(run(SONDE, "check", r.dir).returncode, 0, "check")
+    stat = run(SONDE, "stat", "--json", r.dir).stdout
+    check(re.search(r"\b100000\b", stat), f"stat: {stat}")
+    for what in (("report", "top"), ("export", "--to", "csv"), ("stat",)):
+        done = run(SONDE, *what, r.dir)
+        check_equal((done.returncode, done.stderr), (0, ""), f"{what}")
+    out = scratch() / "plain"
+    done = run(SONDE, "cut", r.dir, "-o", out, "--last", "1h")
+    check_equal(done.returncode, 0, f"cut: {done.stderr}")
+    check_equal(sum(len(numbers(Trace(d.parent)))
+                    for d in out.rglob("metadata")), 100000, "plain")
+
+
+@test
+def a_compressed_file_is_what_zstd_says():
+    if not shutil.which("zstd"):
+        raise Skip("there is no zstd")
+    r = record_packed(50000)
+    for file in packed(r.dir):
+        plain = subprocess.run(["zstd", "-dc", file], check=True,
+                               stdout=subprocess.PIPE).stdout
+        file.write_bytes(plain)
+    check_equal(check_all(r.dir, 50000), 0, "discarded")
+
+
+@test
+def what_is_wrong_with_a_compressed_file_is_said():
+    r = record_packed(50000)
+    file = max(packed(r.dir), key=lambda f: f.stat().st_size)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-3])
+    done = run(SONDE, "print", "-q", r.dir)
+    check("the compressed file is torn" in run(SONDE, "check", r.dir).stdout,
+          f"check of a torn one: {done.stderr}")
+    file.write_bytes(whole[:len(whole) // 2] + b"spoiled" +
+                     whole[len(whole) // 2 + 7:])
+    check("compressed file is damaged" in run(SONDE, "check", r.dir).stdout,
+          "check of a damaged one")
+    done = run(SONDE, "print", r.dir)
+    check("damaged" in done.stderr, f"print: {done.stderr}")
+    check(len(done.stdout.splitlines()) < 50000, "none is missing")
+
+
+@test
+def chunks_are_compressed_while_others_are_written():
+    p = Program(program())
+    with Home() as home:
+        if not can_pack(home):
+            raise Skip("built without libzstd")
+        check("--rotate" in home.complaint("start", "x", "-p", p.pid,
+                                           "--compress", status=2), "remedy")
+        directory = home.start("night", "-p", p.pid, "--rotate", "hand",
+                               "--keep", "4", "--compress")
+        for _ in range(9):
+            p.do("emit", 20000)
+            home.ok("rotate", "night")
+        while home.json("status", "night")["chunks"]["compressed"] < 9:
+            pass
+        p.do("emit", 20000)
+        check_equal(printed(directory), list(range(120001, 200001)), "while")
+        home.ok("stop", "night")
+        check_equal(sorted(os.listdir(directory)),
+                    [f"chunk-{i:06}" for i in (7, 8, 9, 10)], "what stays")
+        check_equal(len(packed(directory)),
+                    sum(len(streams(c)) for c in chunks(directory)), "packed")
+        check_equal(printed(directory), list(range(120001, 200001)), "after")
+    p.end()
+
+
 # ---- at any instant ----
 
 FORKER = r"""
@@ -327,13 +427,18 @@ def at_random_instants_nothing_is_lost_or_there_twice():
                   f"{discarded}")
 
 
+def can_pack(home):
+    return "lacks libzstd" not in home.run("start", "x", "--compress").stderr
+
+
 @test
 def a_recorder_that_is_killed_leaves_chunks_that_can_be_read():
     for i in range(8):
         p = Program(program())
         with Home() as home:
+            packs = ["--compress"] if i % 2 and can_pack(home) else []
             directory = home.start("night", "-p", p.pid, "--rotate", "64k",
-                                   "--keep", "4")
+                                   "--keep", "4", *packs)
             asked = [home.popen("rotate", "night") for _ in range(i % 3)]
             p.process.stdin.write("emit 400000\n")
             p.process.stdin.flush()
@@ -346,7 +451,7 @@ def a_recorder_that_is_killed_leaves_chunks_that_can_be_read():
             check(chunks(directory), "no chunk")
             got = []
             for chunk in chunks(directory):
-                got += numbers(Trace(chunk))
+                got += printed(chunk) if packs else numbers(Trace(chunk))
             check_equal(len(set(got)), len(got), "events that are there once")
             done = run(SONDE, "check", directory)
             check(done.returncode in (0, 3), f"check: {done.stderr}")
