@@ -88,10 +88,11 @@ def each_licence_that_a_file_names_is_there_and_no_other():
 
 
 def pages():
-    """All of ours in Markdown, but not what was built."""
+    """All of ours in Markdown, but not what was built or installed."""
     return [page for page in ROOT.rglob("*.md")
             if not re.match(r"build|\.git|sonde-",
-                            page.relative_to(ROOT).parts[0])]
+                            page.relative_to(ROOT).parts[0]) and
+            "node_modules" not in page.parts]
 
 
 @test
