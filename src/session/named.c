@@ -91,24 +91,10 @@ int sonde_session_write_file(const struct sonde_rundir *dir, const char *name,
 {
 	char file[SONDE_SOCKET_NAME_MAX];
 	char draft[SONDE_SOCKET_NAME_MAX];
-	int rc;
-	int fd;
 
 	put_name(file, "", name, SUFFIX);
 	put_name(draft, ".", name, SUFFIX);
-	fd = openat(dir->fd, draft,
-		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC,
-		    0600);
-	if (fd < 0)
-		return -errno;
-	rc = sonde_write_all(fd, text, strlen(text));
-	if (close(fd) && !rc)
-		rc = -errno;
-	if (!rc && renameat(dir->fd, draft, dir->fd, file))
-		rc = -errno;
-	if (rc)
-		(void)unlinkat(dir->fd, draft, 0); /* what there is of it */
-	return rc;
+	return sonde_write_replace(dir->fd, draft, file, text, strlen(text));
 }
 
 void sonde_session_remove_socket(const struct sonde_rundir *dir,

@@ -8,6 +8,8 @@
 #include "sys/write.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <unistd.h>
@@ -65,4 +67,24 @@ int sonde_write_socket(int fd, const void *bytes, size_t size)
 int sonde_pwrite_all(int fd, const void *bytes, size_t size, uint64_t offset)
 {
 	return write_all(fd, bytes, size, WAY_PWRITE, (off_t)offset);
+}
+
+int sonde_write_replace(int dir, const char *draft, const char *name,
+			const void *bytes, size_t size)
+{
+	int rc;
+	int fd;
+
+	(void)unlinkat(dir, draft, 0); /* of who was killed; or a link */
+	fd = openat(dir, draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	rc = sonde_write_all(fd, bytes, size);
+	if (close(fd) && !rc)
+		rc = -errno;
+	if (!rc && renameat(dir, draft, dir, name))
+		rc = -errno;
+	if (rc)
+		(void)unlinkat(dir, draft, 0); /* what there is of it */
+	return rc;
 }

@@ -229,6 +229,15 @@ class Server:
     def ask(self, path, **params):
         return json.loads(self.raw("api/" + path, **params))
 
+    def note(self, **params):
+        """A change of notes, and all there are then."""
+        request = urllib.request.Request(
+            f"{self.url}api/note?{urllib.parse.urlencode(params)}",
+            method="POST",
+            headers={"Origin": f"http://127.0.0.1:{self.port}"})
+        with urllib.request.urlopen(request) as answer:
+            return json.loads(answer.read())["notes"]
+
     def refused(self, path, **params):
         """The status, and the answer."""
         try:
@@ -695,6 +704,16 @@ def what_is_kept_answers_as_what_was_read():
 
 
 @test
+def a_note_is_no_change_of_the_trace():
+    cache()
+    trace = Machine(33, 500).write()
+    asked(trace)
+    with view(trace) as server:
+        server.note(**{"from": 1, "to": 1}, text="here")
+    check_equal(asked(trace)[0], True, "what is kept of it")
+
+
+@test
 def names_of_what_goes_on_are_kept():
     cache()
     trace = Program(44, 3000).write()
@@ -732,6 +751,90 @@ def what_cannot_be_kept_is_read_each_time():
     check_equal([asked(trace)[0] for _ in range(2)], [False, False], "kept")
 
 
+# ---- notes ----
+
+def texts(notes):
+    return [note["text"] for note in notes]
+
+
+@test
+def notes_stay_beside_the_trace():
+    trace = handmade()
+    before = printed(trace)
+    with view(trace) as server:
+        check_equal(server.ask("notes")["notes"], [], "at first")
+        server.note(**{"from": 700, "to": 900}, text="a burst")
+        server.note(**{"from": 5, "to": 5}, row="cpu::CPU 0",
+                    text="<b>\t\u00fc\n\x1b[31m\x7f")
+        notes = server.note(**{"from": 800, "to": 800}, text="c")
+    check_equal(notes, [
+        {"id": 2, "from": 5, "to": 5, "row": "cpu::CPU 0",
+         "text": "<b> \u00fc  [31m "},
+        {"id": 1, "from": 700, "to": 900, "row": None, "text": "a burst"},
+        {"id": 3, "from": 800, "to": 800, "row": None, "text": "c"}], "notes")
+    check_equal((pathlib.Path(trace) / ".sonde-notes").read_text(),
+                "sonde notes 1\n2\t1005\t1005\tcpu::CPU 0\t<b> \u00fc  [31m \n"
+                "1\t1700\t1900\t-\ta burst\n3\t1800\t1800\t-\tc\n", "file")
+    check_equal(printed(trace), before, "the trace")
+    with view(trace) as server:
+        check_equal(server.ask("notes")["notes"], notes, "again")
+        check_equal(texts(server.note(id=1, text="another")),
+                    [notes[0]["text"], "another", "c"], "changed")
+        check_equal(texts(server.note(id=2)), ["another", "c"], "removed")
+        check_equal(server.note(**{"from": 1, "to": 2}, text="d")[0]["id"], 4,
+                    "a new number")
+
+
+@test
+def notes_of_anothers_trace_are_in_the_users_state():
+    trace = pathlib.Path(handmade())
+    state = scratch() / "state"
+    os.environ["XDG_STATE_HOME"] = str(state / "of" / "mine")
+    with view(trace) as server:
+        server.note(**{"from": 1, "to": 2}, text="beside")
+    if os.geteuid():
+        trace.chmod(0o555)
+    else:
+        os.chown(trace, 65534, 65534)
+    beside = (trace / ".sonde-notes").read_text()
+    with view(trace) as server:
+        check_equal(texts(server.note(**{"from": 3, "to": 3}, text="mine")),
+                    ["beside", "mine"], "both")
+        where = server.ask("notes")
+    check_equal((trace / ".sonde-notes").read_text(), beside, "as it was")
+    check_equal(where["directory"], str(state / "of" / "mine" / "sonde"),
+                "where")
+    with view(trace) as server:
+        check_equal(texts(server.ask("notes")["notes"]), ["beside", "mine"],
+                    "again")
+    trace.chmod(0o755)
+
+
+@test
+def what_is_no_file_of_notes_is_left_alone():
+    trace = pathlib.Path(handmade())
+    file = trace / ".sonde-notes"
+    for text in ("sonde notes 2\n", "sonde notes 1\n1\t5\t4\t-\ta\n",
+                 "sonde notes 1\n1\t5\t5\ta\n", "sonde notes 1",
+                 "sonde notes 1\n1\t5\t5\t-\ta", "sonde notes 1\n\0\n"):
+        file.write_text(text)
+        with view(trace) as server:
+            status, answer = server.refused("notes")
+            check_equal((status, "sonde-notes" in answer["error"]),
+                        (400, True), text)
+            check_equal(server.status(
+                urllib.parse.urlsplit(server.url).path +
+                "api/note?from=1&to=1&text=a",
+                [("Host", f"127.0.0.1:{server.port}"),
+                 ("Origin", f"http://127.0.0.1:{server.port}")], "POST"), 400,
+                        text)
+        check_equal(file.read_text(), text, "the file")
+    file.unlink()
+    file.symlink_to("/etc/passwd")
+    with view(trace) as server:
+        check("error" in server.refused("notes")[1], "a link is followed")
+
+
 # ---- who is answered ----
 
 @test
@@ -767,7 +870,18 @@ def only_the_page_is_answered():
                 (414, path + "api/events?filter=" + "a" * 20000, [ours])):
             check_equal(server.status(url, headers), status,
                         f"{url[:60]} {headers}")
-        check_equal(server.status(path, [ours], "DELETE"), 405, "DELETE")
+        note = path + "api/note?from=1&to=1&text=a"
+        for status, method, url, headers in (
+                (405, "DELETE", path, [ours, page]),
+                (403, "DELETE", path, [ours]),
+                (405, "POST", path + "api/trace", [ours, page]),
+                (405, "POST", path, [ours, page]),
+                (405, "GET", note, [ours, page]),
+                (403, "POST", note, [ours]),
+                (403, "POST", note, [ours, ("Origin", "null")]),
+                (200, "POST", note, [ours, page])):
+            check_equal(server.status(url, headers, method), status,
+                        f"{method} {url[:60]} {headers}")
 
 
 @test

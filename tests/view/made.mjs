@@ -200,6 +200,65 @@ test("the address carries the whole view", async (page) => {
   await mock.stop();
 });
 
+test("the address says where rows are scrolled to, and how a table is sorted", async (page) => {
+  const mock = await serve();
+  await page.goto(`${mock.url}#top=20&tab=statistics&order=[1,0]`);
+  await page.waitForSelector("#statistics td");
+  await until(page, () => window.sonde.timeline.first === 20);
+  equal(await page.textContent("#statistics td"), "b", "the least first");
+  await page.evaluate(() => { document.getElementById("scroll").scrollTop = 100; });
+  await page.click("#statistics th >> nth=1 >> button");
+  await until(page, () => location.hash.includes("top=5") && location.hash.includes("order=%5B1%2C1"));
+  equal(await page.textContent("#statistics td"), "a, \"quoted\"", "the most first");
+  await mock.stop();
+});
+
+/** Writes a note as with the keyboard. */
+async function note(page, text) {
+  await page.focus("#timeline");
+  await page.keyboard.press("m");
+  await until(page, () => document.activeElement.id === "note-text");
+  await page.keyboard.type(text);
+  await page.keyboard.press("Enter");
+  await until(page, (wanted) => [...document.querySelectorAll("input.note")]
+    .some((input) => /** @type {any} */ (input).value === wanted), text);
+}
+
+made("notes are of the row and the cursor, or of the selection, and lead there", async (page) => {
+  const at = await place(page, WAIT.row, 550_000_000);
+  await page.mouse.click(at.x, at.y);
+  await note(page, "it waits here");
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 1e9, to: 1.5e9 }, cursor: 7, row: 1 }));
+  await note(page, "a busy time");
+  const kept = await page.evaluate(() => window.sonde.notes.all);
+  equal(kept[0].row, "thread:1011:", "row");
+  check(Math.abs(kept[0].from - 55e7) < 2e6 && kept[0].to === kept[0].from, "the cursor");
+  equal([kept[1].from, kept[1].to, kept[1].row ?? ""], [1e9, 1.5e9, ""], "the selection");
+  await page.click("#notes-list button >> nth=0");
+  await until(page, (row) => window.sonde.view.row === row, WAIT.row);
+  equal((await view(page)).cursor, kept[0].from, "the cursor again");
+  await page.focus("#timeline");
+  await page.keyboard.press("]");
+  await until(page, () => window.sonde.view.select?.to === 1.5e9 && window.sonde.view.cursor === 1e9);
+});
+
+made("a note has a flag, which a click leads to; it is changed, and removed", async (page) => {
+  await page.evaluate(() => window.sonde.view.set({ cursor: 2e8, row: 111 }));
+  await note(page, "first");
+  await page.evaluate(() => window.sonde.view.set({ cursor: 9e8, row: 1 }));
+  const flag = await place(page, 1, 2e8);
+  const [red, green, blue] = await colour(page, "timeline", { x: flag.x, y: flag.y - 16 });
+  check(red > 100 && blue < 90 && green < red, `no flag: ${[red, green, blue]}`);
+  await page.mouse.click(flag.x, flag.y - 16);
+  await until(page, () => window.sonde.view.cursor === 2e8 && window.sonde.view.row === 111);
+  await page.fill("#notes-list input", "second");
+  await page.keyboard.press("Enter");
+  await until(page, () => window.sonde.notes.all[0].text === "second");
+  await page.click("#notes-list button:text('Remove')");
+  await until(page, () => window.sonde.notes.all.length === 0 &&
+    window.sonde.timeline.notes.length === 0);
+});
+
 made("a server that is gone is told, and found again", async (page, mock) => {
   await mock.stop();
   await page.waitForSelector("#banner:not([hidden])");

@@ -160,12 +160,30 @@ function latency() {
     worst: [{ t: WAIT.from, duration: WAIT.to - WAIT.from, row: WAIT.row }] };
 }
 
+/** Notes as the server keeps them. */
+function notebook() {
+  const notes = [];
+  return (query) => {
+    const id = Number(query.get("id"));
+    const [from, to] = [Number(query.get("from")), Number(query.get("to"))];
+    const at = notes.findIndex((note) => note.id === id);
+    if (id && query.has("text"))
+      notes[at].text = query.get("text");
+    else if (id)
+      notes.splice(at, 1);
+    else if (query.has("text"))
+      notes.push({ id: notes.length + 1, from, to, row: query.get("row"), text: query.get("text") });
+    return { directory: "/made", file: ".sonde-notes", notes };
+  };
+}
+
 /** Starts; `trace` may be changed by the test while it runs. */
 export async function serve(port = 0) {
   const trace = { name: "made", path: "/made", origin: "1700000000000000000", begin: 0,
     end: END - 1, events: NR_EVENTS, lost: 77, index: { done: 1, ready: true, error: null },
     states: STATES, classes: [], live: false, why: null };
-  const answers = { "api/trace": () => trace, "api/rows": () => ROWS,
+  const notes = notebook();
+  const answers = { "api/notes": notes, "api/note": notes, "api/trace": () => trace, "api/rows": () => ROWS,
     "api/histogram": histogram, "api/at": at, "api/events": events, "api/arrows": arrows,
     "api/statistics": statistics, "api/latency": latency };
   const server = createServer((request, response) => {

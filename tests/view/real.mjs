@@ -195,6 +195,28 @@ real("the events of a selection are kept as a file", PROGRAM, async (page) => {
   equal(names, ["app:request_begin", "app:parse_begin", "app:parse_end", "app:request_end"], "events");
 });
 
+real("notes are there again when the trace is opened again", PROGRAM, async (page) => {
+  const row = await page.evaluate(() => window.sonde.rows.all.find(({ kind }) => kind === "within").id);
+  await page.evaluate((id) => window.sonde.view.set({ row: id, cursor: 30_000_000 }), row);
+  await page.focus("#timeline");
+  await page.keyboard.press("m");
+  await page.fill("#note-text", "parses \u00fc <b>\tslowly");
+  await page.keyboard.press("Enter");
+  await page.waitForSelector("#notes-list input");
+  const { server, url } = await start(PROGRAM);
+  try {
+    await page.goto(url);
+    await until(page, () => window.sonde.notes?.all.length && window.sonde.rows.all.length);
+    equal(await page.evaluate(() => window.sonde.notes.all.map(({ id, from, to, text }) => [id, from, to, text])),
+          [[1, 30_000_000, 30_000_000, "parses \u00fc <b> slowly"]], "notes");
+    await page.click("#tab-notes");
+    await page.click("#notes-list button >> nth=0");
+    await until(page, (id) => window.sonde.view.row === id, row);
+  } finally {
+    server.kill("SIGINT");
+  }
+});
+
 real("a server that was killed is told", KERNEL_USER, async (page, server) => {
   server.kill("SIGKILL");
   await page.waitForSelector("#banner:not([hidden])");

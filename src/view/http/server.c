@@ -10,7 +10,7 @@
  *	the URL's form			400, 414
  *	the token			403
  *	the method			405
- *	what is asked for		404, 400, 500
+ *	what is asked for		404, 405, 400, 500
  */
 #include "view/http/server.h"
 
@@ -69,6 +69,8 @@ static const struct {
 	{ "api/latency", sonde_view_answer_latency, "application/json" },
 	{ "api/flame", sonde_view_answer_flame, "image/svg+xml" },
 	{ "api/export", sonde_view_answer_export, "application/octet-stream" },
+	{ "api/notes", sonde_view_answer_notes, "application/json" },
+	{ "api/note", sonde_view_answer_note, "application/json" },
 	{ "api/report", sonde_view_answer_report, "application/json" },
 };
 
@@ -163,7 +165,8 @@ static bool is_our_host(const struct sonde_view_server *server,
 			!strcmp(host, server->hosts[1]));
 }
 
-/* Without an origin it is a page that was typed or clicked, or one of ours. */
+/* Without an origin it is a page that was typed or clicked, or one of ours; but it
+ * changes nothing. */
 static bool is_our_origin(const struct sonde_view_server *server,
 			  const char *origin)
 {
@@ -185,16 +188,19 @@ static bool is_our_token(const struct sonde_view_server *server,
 }
 
 static bool check_who(const struct sonde_view_server *server,
-		      struct MHD_Connection *connection, struct reply *reply)
+		      struct MHD_Connection *connection, const char *method,
+		      struct reply *reply)
 {
+	const char *origin = MHD_lookup_connection_value(
+		connection, MHD_HEADER_KIND, MHD_HTTP_HEADER_ORIGIN);
+
 	if (!is_our_host(server, MHD_lookup_connection_value(
 					 connection, MHD_HEADER_KIND,
 					 MHD_HTTP_HEADER_HOST)))
 		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
 				"this is not the host that was asked for");
-	else if (!is_our_origin(server, MHD_lookup_connection_value(
-						connection, MHD_HEADER_KIND,
-						MHD_HTTP_HEADER_ORIGIN)))
+	else if (!is_our_origin(server, origin) ||
+		 (!origin && strcmp(method, MHD_HTTP_METHOD_GET) != 0))
 		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
 				"another page asks, not ours");
 	else
@@ -258,24 +264,32 @@ static void make_answer(struct sonde_view *view,
 	refuse_with(reply, http_status(err), &error);
 }
 
-static void find_answer(struct sonde_view_server *server,
+static void find_answer(struct sonde_view_server *server, bool is_post,
 			const struct sonde_view_request *request,
 			struct reply *reply)
 {
-	if (find_page_file(request->path, reply))
-		return;
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(answers); i++)
-		if (!strcmp(answers[i].path, request->path)) {
-			make_answer(&server->view, request, i, reply);
-			return;
-		}
-	refuse_in_words(reply, MHD_HTTP_NOT_FOUND, "there is no such page");
+	size_t i = 0;
+
+	while (i < SONDE_ARRAY_SIZE(answers) &&
+	       strcmp(answers[i].path, request->path) != 0)
+		i++;
+	if (is_post != (i < SONDE_ARRAY_SIZE(answers) &&
+			answers[i].answer == sonde_view_answer_note))
+		refuse_in_words(reply, MHD_HTTP_METHOD_NOT_ALLOWED,
+				"%s is answered",
+				is_post ? "only GET" : "only POST");
+	else if (i < SONDE_ARRAY_SIZE(answers))
+		make_answer(&server->view, request, i, reply);
+	else if (!find_page_file(request->path, reply))
+		refuse_in_words(reply, MHD_HTTP_NOT_FOUND,
+				"there is no such page");
 }
 
 static void answer_url(struct sonde_view_server *server, const char *url,
 		       const char *method, struct sonde_view_request *request,
 		       struct reply *reply)
 {
+	bool is_post = !strcmp(method, MHD_HTTP_METHOD_POST);
 	int err = sonde_view_request_parse(request, url);
 
 	if (err)
@@ -288,15 +302,15 @@ static void answer_url(struct sonde_view_server *server, const char *url,
 		refuse_in_words(reply, MHD_HTTP_FORBIDDEN,
 				"the token is not this server's: open the URL "
 				"that it printed");
-	else if (strcmp(method, MHD_HTTP_METHOD_GET) != 0)
+	else if (!is_post && strcmp(method, MHD_HTTP_METHOD_GET) != 0)
 		refuse_in_words(reply, MHD_HTTP_METHOD_NOT_ALLOWED,
-				"only GET is answered");
+				"only GET and POST are answered");
 	else if (!*request->path && url[strlen(request->token) + 1] != '/') {
 		refuse_in_words(reply, MHD_HTTP_MOVED_PERMANENTLY,
 				"it is a directory");
 		reply->location = server->url;
 	} else
-		find_answer(server, request, reply);
+		find_answer(server, is_post, request, reply);
 }
 
 /* The URL as it was sent, which the handler is given as *connection_memory. */
@@ -341,7 +355,7 @@ answer_request(void *memory, struct MHD_Connection *connection,
 		free(request);
 		return MHD_NO;
 	}
-	if (check_who(server, connection, &reply))
+	if (check_who(server, connection, method, &reply))
 		answer_url(server, *connection_memory, method, request, &reply);
 	free(request);
 	return send_reply(connection, &reply);

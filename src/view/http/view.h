@@ -62,6 +62,8 @@ sonde_view_answer sonde_view_answer_report;
 sonde_view_answer sonde_view_answer_latency;
 sonde_view_answer sonde_view_answer_flame;
 sonde_view_answer sonde_view_answer_export;
+sonde_view_answer sonde_view_answer_notes;
+sonde_view_answer sonde_view_answer_note;
 
 /* ---- what answers share ---- */
 

@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/userdir.h"
 #include "sys/write.h"
 
 #define MAGIC    UINT64_C(0x346e69736e6f73) /* "sonsin4" */
@@ -148,13 +149,9 @@ static void sum_file(struct sum *sum, const char *path)
 	sum_words(sum, words, sizeof(words));
 }
 
-static void find_key(const struct sonde_trace *trace, uint64_t ret_key[2],
-		     uint64_t *ret_name)
+uint64_t sonde_view_sidecar_where(const struct sonde_trace *trace)
 {
-	struct sum what = { .nr = 1 };
 	struct sum where = { .nr = 2 };
-	uint64_t seed = MAGIC;
-	int64_t range[2] = { 0, 0 };
 
 	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
 		struct sonde_source_info info;
@@ -163,8 +160,24 @@ static void find_key(const struct sonde_trace *trace, uint64_t ret_key[2],
 
 		sonde_source_get_info(sonde_trace_source(trace, i), &info);
 		(void)snprintf(path, sizeof(path), "%s/metadata", info.path);
-		sum_file(&what, path);
 		sum_text(&where, realpath(path, real) ? real : path);
+	}
+	return sum_end(&where);
+}
+
+static void find_key(const struct sonde_trace *trace, uint64_t ret_key[2])
+{
+	struct sum what = { .nr = 1 };
+	uint64_t seed = MAGIC;
+	int64_t range[2] = { 0, 0 };
+
+	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
+		struct sonde_source_info info;
+		char path[4096];
+
+		sonde_source_get_info(sonde_trace_source(trace, i), &info);
+		(void)snprintf(path, sizeof(path), "%s/metadata", info.path);
+		sum_file(&what, path);
 	}
 	for (size_t i = 0; i < sonde_trace_nr_streams(trace); i++) {
 		struct sonde_stream_info info;
@@ -177,43 +190,15 @@ static void find_key(const struct sonde_trace *trace, uint64_t ret_key[2],
 	ret_key[0] = sum_end(&what);
 	sum_words(&what, &seed, sizeof(seed));
 	ret_key[1] = sum_end(&what);
-	*ret_name = sum_end(&where);
-}
-
-/* A directory of ours that others can't look into. */
-static int open_cache(void)
-{
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): nobody sets variables */
-	const char *cache = getenv("XDG_CACHE_HOME");
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe) */
-	const char *home = getenv("HOME");
-	char path[PATH_MAX];
-	int length;
-
-	if (cache && *cache == '/')
-		length = snprintf(path, sizeof(path), "%s/sonde", cache);
-	else if (home && *home == '/')
-		length = snprintf(path, sizeof(path), "%s/.cache/sonde", home);
-	else
-		return -1;
-	if (length < 0 || (size_t)length >= sizeof(path))
-		return -1;
-	*strrchr(path, '/') = 0;
-	(void)mkdir(path, 0700); /* it may be there */
-	path[strlen(path)] = '/';
-	(void)mkdir(path, 0700);
-	return open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 }
 
 void sonde_view_sidecar_init(struct sonde_view_sidecar *sidecar,
 			     const struct sonde_trace *trace)
 {
-	uint64_t name;
-
-	find_key(trace, sidecar->key, &name);
+	find_key(trace, sidecar->key);
 	(void)snprintf(sidecar->name, sizeof(sidecar->name), "view-%016" PRIx64,
-		       name);
-	sidecar->directory = open_cache();
+		       sonde_view_sidecar_where(trace));
+	sidecar->directory = sonde_userdir_open("XDG_CACHE_HOME", "/.cache");
 }
 
 void sonde_view_sidecar_fini(struct sonde_view_sidecar *sidecar)
@@ -360,7 +345,6 @@ int sonde_view_sidecar_keep(const struct sonde_view_sidecar *sidecar,
 	struct sonde_view_rows *rows = &build->rows;
 	uint64_t key[2];
 	uint64_t body_sum;
-	uint64_t name;
 	size_t size;
 	char *tail;
 	int err = sonde_view_rows_close(rows);
@@ -369,7 +353,7 @@ int sonde_view_sidecar_keep(const struct sonde_view_sidecar *sidecar,
 		return err;
 	if (sidecar->directory < 0)
 		return -ENOENT;
-	find_key(trace, key, &name);
+	find_key(trace, key);
 	if (memcmp(key, sidecar->key, sizeof(key)) != 0)
 		return -EAGAIN;
 	err = sum_body(rows->fd, rows->used, NULL, &body_sum);

@@ -39,6 +39,9 @@ struct sonde_view_sidecar {
 	uint64_t key[2]; /* the trace's */
 };
 
+/* A number that is the trace's, by its path. */
+uint64_t sonde_view_sidecar_where(const struct sonde_trace *trace);
+
 /* Finds the directory, which it may make, and what the trace is called there. */
 void sonde_view_sidecar_init(struct sonde_view_sidecar *sidecar,
 			     const struct sonde_trace *trace);

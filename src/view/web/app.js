@@ -6,6 +6,7 @@ import { Events } from "./events.js";
 import { Flame } from "./flame.js";
 import { Hands, KEYS } from "./hands.js";
 import { Latency } from "./latency.js";
+import { Notes } from "./notes.js";
 import { Overview } from "./overview.js";
 import { element, part } from "./paint.js";
 import { Rows } from "./rows.js";
@@ -30,7 +31,8 @@ class Page {
     this.statistics = new Statistics(part("statistics"), this.view, this.server);
     this.latency = new Latency(part("latency"), this.view, this.server, this.detail);
     this.flame = new Flame(part("flame"), this.view, this.server);
-    this.hands = new Hands(this.timeline, this.view, this.server, this.detail);
+    this.notes = new Notes(part("notes"), this.view, this.server, this.timeline, this.detail);
+    this.hands = new Hands(this.timeline, this.view, this.server, this.detail, this.notes);
     this.trace = null;
     this.words = new Map();
     this.asked = false; // for rows, after the last change of the index
@@ -54,6 +56,7 @@ class Page {
     void this.events.load();
     this.statistics.load();
     this.flame.load();
+    void this.notes.load();
   }
 
   async run() {
@@ -96,8 +99,10 @@ class Page {
       this.timeline.renew();
       this.statistics.load();
     }
-    if (!before)
+    if (!before) {
       this.view.set({ filter: this.view.filter });
+      await this.notes.load();
+    }
   }
 
   begin(trace) {
@@ -204,6 +209,7 @@ class Page {
       return;
     const act = {
       "0": () => this.view.set({ from: 0, to: this.view.end }), f: () => this.fit(),
+      m: () => this.notes.begin(), "[": () => this.notes.step(-1), "]": () => this.notes.step(1),
       n: () => this.events.step(1), N: () => this.events.step(-1),
       "?": () => part("help").showModal(), "/": () => this.toFilter(),
     }[event.key];

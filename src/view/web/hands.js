@@ -16,16 +16,19 @@ export const KEYS = [
   ["p", "pin the row"], ["Space", "fold or unfold what is below the row"],
   ["f", "fit the selection"], ["0", "the whole trace"], ["Esc", "drop the selection"],
   ["n, Shift + n", "next, previous event of the filter"], ["/", "filter events"],
+  ["m", "note on the selection, or on the cursor"], ["[, ]", "the note before, after"],
   ["?", "these keys"],
 ];
 
 export class Hands {
-  /** @param {import("./detail.js").Detail} detail */
-  constructor(timeline, view, server, detail) {
+  /** @param {import("./detail.js").Detail} detail
+   * @param {import("./notes.js").Notes} notes */
+  constructor(timeline, view, server, detail, notes) {
     this.timeline = timeline;
     this.canvas = timeline.canvas;
     this.view = view;
     this.detail = detail;
+    this.notes = notes;
     this.question = new Latest(server, "at", 60);
     this.drag = null;
     this.mouse = null;
@@ -88,20 +91,21 @@ export class Hands {
       this.click(this.place(event));
   }
 
-  click({ line, label, time }) {
-    if (!line) {
+  click({ x, y, line, label, time }) {
+    const note = label ? null : this.timeline.noteAt(x, y);
+    if (note)
+      this.notes.go(note);
+    else if (!line) {
       if (!label)
         this.view.set({ cursor: Math.round(time) });
-      return;
-    }
-    if (label) {
+    } else if (label) {
       this.view.set({ row: line.row.id });
       if (line.folded !== null)
         this.fold(line.row.id);
-      return;
+    } else {
+      this.view.set({ row: line.row.id, cursor: Math.round(time) });
+      this.detail.explain(line.row.id, Math.round(time));
     }
-    this.view.set({ row: line.row.id, cursor: Math.round(time) });
-    this.detail.explain(line.row.id, Math.round(time));
   }
 
   /** A double click zooms to the interval. */

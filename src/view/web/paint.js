@@ -27,7 +27,7 @@ export function colours() {
   const style = getComputedStyle(document.documentElement);
   known = {};
   for (const name of ["back", "panel", "line", "text", "faint", "accent", "select",
-                      "bar", "lost", "chosen", "shade"])
+                      "bar", "lost", "chosen", "shade", "note"])
     known[name] = style.getPropertyValue(`--${name}`).trim();
   return known;
 }

@@ -77,6 +77,16 @@ export class Rows {
       (/^(cpu|span|within)$/.test(a.kind) ? 0 : order(a, b)));
   }
 
+  /** What a row is called in what is kept: the same as long as the trace is. */
+  word(row) {
+    return `${row.kind}:${row.tid ?? row.pid ?? ""}:` +
+      (/^(thread|process)$/.test(row.kind) ? "" : row.name);
+  }
+
+  ofWord(word) {
+    return this.all.find((row) => this.word(row) === word) ?? null;
+  }
+
   indexOf(id) {
     return this.shown.findIndex(({ row }) => row.id === id);
   }

@@ -20,7 +20,7 @@ export class Server {
 
   /** @returns {Promise<any>} JSON; an ArrayBuffer of "frame" and "export", text of
    * "flame" */
-  async ask(path, params = {}, signal = undefined) {
+  async ask(path, params = {}, signal = undefined, method = "GET") {
     const query = new URLSearchParams();
     for (const [name, value] of Object.entries(params))
       if (value !== null && value !== undefined && value !== "")
@@ -28,7 +28,7 @@ export class Server {
     let answer;
     let body;
     try {
-      answer = await fetch(`api/${path}?${query}`, { signal });
+      answer = await fetch(`api/${path}?${query}`, { signal, method });
       body = await (answer.ok && /^(frame|export)$/.test(path) ? answer.arrayBuffer() :
         answer.text());
     } catch (error) {

@@ -11,7 +11,7 @@ const LEAST = 50; // ns; nothing is seen of less
 const FIRST = {
   from: 0, to: 1, select: null, cursor: null, row: null, filter: "", rows: "",
   sort: "busy", idle: false, tab: "events", clock: "relative", by: "thread",
-  pinned: [], folded: [], latency: null, flame: "within",
+  pinned: [], folded: [], latency: null, flame: "within", top: 0, order: [],
 };
 
 export class View {
@@ -28,6 +28,8 @@ export class View {
     this.filter = ""; this.rows = ""; this.sort = "busy"; this.tab = "events";
     this.clock = "relative"; this.by = "thread"; this.idle = false;
     this.flame = "within";
+    this.top = 0; // the first row in sight
+    /** @type {number[]} */ this.order = []; // the table's: a column, 1 for down
     this.end = 1; // of the trace
     this.listeners = [];
     this.changed = new Set();
@@ -117,7 +119,8 @@ export class View {
 }
 
 const KINDS = { from: "number", to: "number", select: "span", cursor: "number",
-  row: "number", idle: "boolean", pinned: "list", folded: "list",
+  row: "number", idle: "boolean", pinned: "list", folded: "list", top: "number",
+  order: "list",
   latency: "pair" };
 
 function kindOf(value) {

@@ -16,7 +16,7 @@ export class Statistics {
     this.by.addEventListener("change", () => view.set({ by: this.by.value }));
     this.note = element("span", { className: "faint grow", id: "statistics-note" });
     const wrap = element("div", { className: "wrap" });
-    this.table = new Table(wrap);
+    this.table = new Table(wrap, (order) => view.set({ order }));
     place.append(element("div", { className: "bar" }, this.by, this.note,
       this.keep("CSV", "text/csv", csv), this.keep("JSON", "application/json", json)),
       wrap);
@@ -24,7 +24,14 @@ export class Statistics {
       if (["tab", "by", "select", "filter"].some((name) => changed.has(name)) ||
           (!view.select && (changed.has("from") || changed.has("to"))))
         this.load();
+      if (changed.has("order"))
+        this.order();
     });
+  }
+
+  order() {
+    const [by, down] = this.view.order;
+    this.table.order(by ?? -1, down !== 0);
   }
 
   keep(name, type, write) {

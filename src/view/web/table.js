@@ -46,8 +46,11 @@ function compare(a, b) {
 }
 
 export class Table {
-  constructor(place) {
+  /** @param {(order: number[]) => void} tell which column it is sorted by, and 1 if
+   * downwards */
+  constructor(place, tell) {
     this.place = place;
+    this.tell = tell;
     this.answer = { columns: [], rows: [] };
     this.by = -1;
     this.down = true;
@@ -55,21 +58,24 @@ export class Table {
 
   take(answer) {
     this.answer = answer;
-    if (this.by >= answer.columns.length)
-      this.by = -1;
+    this.draw();
+  }
+
+  order(by, down) {
+    this.by = by;
+    this.down = down;
     this.draw();
   }
 
   sort(at) {
-    this.down = this.by === at ? !this.down : true;
-    this.by = at;
-    this.draw();
+    this.order(at, this.by === at ? !this.down : true);
+    this.tell([this.by, Number(this.down)]);
   }
 
   draw() {
     const { columns } = this.answer;
     const rows = [...this.answer.rows];
-    if (this.by >= 0)
+    if (this.by in columns)
       rows.sort((a, b) => compare(a[this.by], b[this.by]) * (this.down ? -1 : 1));
     const head = element("tr");
     columns.forEach(({ name }, at) => {

@@ -35,14 +35,40 @@ export class Timeline {
     this.frames = new Latest(server, "frame", 120);
     this.wakings = new Latest(server, "arrows", 120);
     this.losses = new Latest(server, "histogram", 120);
+    /** @type {{from: number, to: number, row: ?string, text: string}[]} */
+    this.notes = [];
+    this.top = null; // the row to be scrolled to, once there are as many
     this.drawn = 0;
     this.pending = false;
-    this.box.addEventListener("scroll", () => this.renew());
+    this.box.addEventListener("scroll", () => this.scrolled());
     view.listen((changed) => this.hear(changed));
+  }
+
+  scrolled() {
+    if (this.top === null)
+      this.view.set({ top: this.first });
+    this.renew();
+  }
+
+  get first() {
+    return Math.floor(this.box.scrollTop / ROW);
+  }
+
+  /** To where an address says, as soon as there are the rows. */
+  settle() {
+    const room = this.box.scrollHeight - this.box.clientHeight;
+    if (this.top === null || this.top * ROW > room + ROW)
+      return;
+    this.box.scrollTop = this.top * ROW;
+    this.top = null;
   }
 
   hear(changed) {
     const has = (...names) => names.some((name) => changed.has(name));
+    if (has("top") && this.view.top !== this.first) {
+      this.top = this.view.top;
+      this.settle();
+    }
     if (has("rows", "sort", "idle", "pinned", "folded"))
       this.rows.arrange();
     if (has("from", "to", "rows", "sort", "idle", "pinned", "folded"))
@@ -75,7 +101,7 @@ export class Timeline {
   }
 
   inSight() {
-    const first = Math.floor(this.box.scrollTop / ROW);
+    const { first } = this;
     const n = Math.ceil(this.canvas.clientHeight / ROW) + 1;
     return this.rows.shown.slice(first, first + n);
   }
@@ -92,6 +118,7 @@ export class Timeline {
     const height = Math.max(0, this.rows.shown.length * ROW + AXIS -
                                this.box.clientHeight);
     part("height").style.height = `${height}px`;
+    this.settle();
     this.draw();
     const ids = [...new Set(this.inSight().map(({ row }) => row.id))];
     if (ids.length)
@@ -154,6 +181,7 @@ export class Timeline {
     draw.fillRect(0, 0, this.labels, height);
     seen.forEach((line, at) => this.label(draw, line, top + at * ROW, colour));
     this.axis(draw, width, colour);
+    this.flags(draw, seen, top, colour);
   }
 
   row(draw, row, y, width, colour) {
@@ -265,6 +293,47 @@ export class Timeline {
       draw.fillRect(this.x(this.view.cursor) - 1, 0, 3, AXIS);
     }
     this.lost(draw);
+  }
+
+  /** Notes: a flag below the axis, with its text where there is room; the span; a
+   * ring at the row. */
+  flags(draw, seen, top, colour) {
+    const { from, to } = this.view;
+    let free = this.labels; // where the last one's text ended
+    draw.save();
+    draw.beginPath();
+    draw.rect(this.labels, 0, this.width, this.canvas.clientHeight);
+    draw.clip();
+    for (const note of this.notes) {
+      if (note.to < from || note.from > to)
+        continue;
+      const x = this.x(note.from);
+      draw.fillStyle = draw.strokeStyle = colour.note;
+      draw.fillRect(x, AXIS - 4, Math.max(1, this.x(note.to) - x), 4);
+      draw.fillRect(x - 0.5, AXIS - 10, 1.5, 24);
+      const at = seen.findIndex(({ row }) => this.rows.word(row) === note.row);
+      if (at >= 0) {
+        draw.lineWidth = 2;
+        draw.beginPath();
+        draw.arc(x, top + at * ROW + ROW / 2, 6, 0, 7);
+        draw.stroke();
+      }
+      if (x < free)
+        continue;
+      const text = note.text.slice(0, 40);
+      const width = draw.measureText(text).width + 8;
+      draw.fillRect(x, AXIS, width, 16);
+      draw.fillStyle = colour.back;
+      draw.fillText(text, x + 4, AXIS + 8);
+      free = x + width + 4;
+    }
+    draw.restore();
+  }
+
+  /** The note whose flag is there. */
+  noteAt(x, y) {
+    return y > AXIS + 16 ? null :
+      this.notes.find(({ from }) => Math.abs(this.x(from) - x) < 5) ?? null;
   }
 
   /** Where events of some stream were lost: under the axis' numbers. */
