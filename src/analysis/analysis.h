@@ -70,9 +70,10 @@ struct sonde_analysis {
  * diff, which are commands of their own, are in reports.h. */
 const struct sonde_analysis *sonde_analysis(size_t i);
 const struct sonde_analysis *sonde_analysis_find(const char *name);
-/* Whether the trace has the events that the analysis needs. */
+/* Whether the trace has the events that the analysis needs: those of which
+ * occurs[] says so, by class (reader/occurring.h); NULL: that it declares. */
 bool sonde_analysis_applies(const struct sonde_analysis *analysis,
-			    struct sonde_trace *trace);
+			    struct sonde_trace *trace, const bool *occurs);
 
 /* 0; -EINVAL or -ENODATA with args->error; another negative errno. */
 int sonde_analysis_run(const struct sonde_analysis *analysis,

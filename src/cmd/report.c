@@ -16,6 +16,7 @@
 #include "cmd/cmd.h"
 #include "cmd/newest.h"
 #include "cmd/read.h"
+#include "reader/occurring.h"
 
 static const char usage[] =
 	"sonde report NAME [options] [TRACE...]\n"
@@ -145,8 +146,8 @@ static int parse(struct sonde_read *read, int argc, char **argv,
 
 /* ---- the list of reports ---- */
 
-/* `trace` NULL: which fit is not asked. */
-static struct sonde_report *list(struct sonde_trace *trace)
+/* `trace` NULL: which fit is not asked. `occurs`: which of its events do. */
+static struct sonde_report *list(struct sonde_trace *trace, const bool *occurs)
 {
 	static const struct sonde_column columns[] = {
 		{ "name", "REPORT", SONDE_CELL_TEXT },
@@ -173,8 +174,8 @@ static struct sonde_report *list(struct sonde_trace *trace)
 		sonde_table_text(table, 2, analysis->summary);
 		if (trace)
 			sonde_table_text(table, 3,
-					 sonde_analysis_applies(analysis,
-								trace) ?
+					 sonde_analysis_applies(analysis, trace,
+								occurs) ?
 						 "yes" :
 						 "no");
 	}
@@ -184,7 +185,7 @@ static struct sonde_report *list(struct sonde_trace *trace)
 /* There is no trace to be read, so nothing of `read` is open. */
 static int list_only(const struct sonde_read *read)
 {
-	struct sonde_report *report = list(NULL);
+	struct sonde_report *report = list(NULL, NULL);
 	struct sonde_show show;
 	int err;
 
@@ -202,13 +203,19 @@ static int list_only(const struct sonde_read *read)
 static int list_for(struct sonde_read *read, int argc, char **argv)
 {
 	struct sonde_report *report;
+	bool *occurs;
 	int status = sonde_read_open(read, argc, argv, 1, 0);
 
 	if (status >= 0)
 		return status;
-	report = list(read->trace);
-	status = sonde_read_finish(read, report, 0);
+	occurs = calloc(sonde_trace_nr_event_classes(read->trace) + 1,
+			sizeof(*occurs));
+	status = occurs ? sonde_occurring(read->trace, &read->map, occurs) :
+			  -ENOMEM;
+	report = status ? NULL : list(read->trace, occurs);
+	status = sonde_read_finish(read, report, status);
 	sonde_report_free(report);
+	free(occurs);
 	return status;
 }
 
@@ -263,7 +270,7 @@ static int report_analyse(struct sonde_read *read, const struct words *words,
 	args.key_class = class_of(read->trace, words->list[KEY].text);
 	/* Of a kernel's events some may be there, but not those for this: the
 	 * report says which. */
-	if (!sonde_analysis_applies(analysis, read->trace) &&
+	if (!sonde_analysis_applies(analysis, read->trace, NULL) &&
 	    !sonde_analysis_has(read->trace, analysis->needs))
 		return sonde_read_finish(read, NULL, complain_unfit(analysis));
 	if (!words->no_names) {

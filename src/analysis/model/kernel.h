@@ -273,9 +273,11 @@ struct sonde_model_tables;
 int sonde_model_tables_new(struct sonde_trace *trace, unsigned int wants,
 			   const struct sonde_map_options *options,
 			   struct sonde_model_tables **ret_tables);
-/* Whether the trace's metadata has an event class that one of `about`, of enum
- * sonde_model_wants, is read from; of SONDE_WANT_THREADS: switches. */
-bool sonde_model_has(struct sonde_trace *trace, unsigned int about);
+/* Whether the trace has an event class that one of `about`, of enum
+ * sonde_model_wants, is read from; of SONDE_WANT_THREADS: switches. `occurs` as
+ * for sonde_analysis_applies(). */
+bool sonde_model_has(struct sonde_trace *trace, unsigned int about,
+		     const bool *occurs);
 void sonde_model_tables_free(struct sonde_model_tables *tables);
 
 const char *sonde_model_call_name(const struct sonde_model_tables *tables,

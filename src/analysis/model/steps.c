@@ -502,7 +502,8 @@ static bool is_subject(uint8_t kind, unsigned int about)
 	return kind != SONDE_STEP_DEVICE && step_wants[kind] & about;
 }
 
-bool sonde_model_has(struct sonde_trace *trace, unsigned int about)
+bool sonde_model_has(struct sonde_trace *trace, unsigned int about,
+		     const bool *occurs)
 {
 	struct sonde_model_tables *tables = new_tables(trace, about);
 	bool found = false;
@@ -511,7 +512,8 @@ bool sonde_model_has(struct sonde_trace *trace, unsigned int about)
 		return false;
 	(void)steps_bind_classes(trace, about, tables); /* what there is */
 	for (size_t i = 0; i < tables->nr_classes && !found; i++)
-		found = is_subject(tables->classes[i].kind, about);
+		found = (!occurs || occurs[i]) &&
+			is_subject(tables->classes[i].kind, about);
 	sonde_model_tables_unbind(tables);
 	return found;
 }

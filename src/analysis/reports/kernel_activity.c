@@ -83,7 +83,7 @@ static void row(const struct sonde_model_result *result,
 	if (tid >= 0 && parent >= 0)
 		sonde_table_int(table, 3, parent);
 	/* A trace without calls doesn't say that there were none. */
-	if (!sonde_model_has(result->args->trace, SONDE_WANT_CALLS))
+	if (!sonde_model_has(result->args->trace, SONDE_WANT_CALLS, NULL))
 		return;
 	sonde_table_int(table, 5, (int64_t)tally->numbers[CALL_NS]);
 	sonde_table_uint(table, 9, tally->numbers[CALLS]);

@@ -71,7 +71,7 @@ static void thread_cells(const struct sonde_model_result *result,
 			 const struct sonde_tally *tally)
 {
 	/* A trace without calls doesn't say that there were none. */
-	if (sonde_model_has(result->args->trace, SONDE_WANT_CALLS))
+	if (sonde_model_has(result->args->trace, SONDE_WANT_CALLS, NULL))
 		sonde_table_int(table, 2, (int64_t)tally->numbers[CALL_NS]);
 }
 

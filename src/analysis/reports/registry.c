@@ -69,11 +69,15 @@ static bool is_sign(const char *needs, const char *event)
 	return false;
 }
 
-bool sonde_analysis_has(const struct sonde_trace *trace, const char *needs)
+/* `occurs` NULL: what is declared will do. */
+static bool has_sign(const struct sonde_trace *trace, const char *needs,
+		     const bool *occurs)
 {
 	for (size_t i = 0; i < sonde_trace_nr_event_classes(trace); i++) {
 		struct sonde_event_class_info info;
 
+		if (occurs && !occurs[i])
+			continue;
 		sonde_event_class_get_info(sonde_trace_event_class(trace, i),
 					   &info);
 		if (is_sign(needs, info.name))
@@ -82,12 +86,17 @@ bool sonde_analysis_has(const struct sonde_trace *trace, const char *needs)
 	return false;
 }
 
+bool sonde_analysis_has(const struct sonde_trace *trace, const char *needs)
+{
+	return has_sign(trace, needs, NULL);
+}
+
 bool sonde_analysis_applies(const struct sonde_analysis *analysis,
-			    struct sonde_trace *trace)
+			    struct sonde_trace *trace, const bool *occurs)
 {
 	if (analysis->about)
-		return sonde_model_has(trace, analysis->about);
-	return !*analysis->needs || sonde_analysis_has(trace, analysis->needs);
+		return sonde_model_has(trace, analysis->about, occurs);
+	return !*analysis->needs || has_sign(trace, analysis->needs, occurs);
 }
 
 int sonde_analysis_run(const struct sonde_analysis *analysis,
