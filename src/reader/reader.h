@@ -53,10 +53,12 @@
 #include "ctf/schema/schema.h"
 
 /* Counter values to nanoseconds since 1970: base + (ticks * whole +
- * (ticks * fraction >> 64)). Monotonic in ticks. */
+ * (ticks * fraction >> 64)). Monotonic in ticks, up to `last`: what comes after
+ * it is SONDE_TIME_MAX or later. */
 struct sonde_clock_scale {
 	uint64_t whole, fraction;
 	int64_t base_ns;
+	uint64_t last;
 };
 
 struct sonde_source {
@@ -187,6 +189,8 @@ static inline int64_t sonde_scale_ns(const struct sonde_clock_scale *scale,
 	__extension__ typedef unsigned __int128 wide;
 	uint64_t part = (uint64_t)((wide)ticks * scale->fraction >> 64);
 
+	if (__builtin_expect(ticks > scale->last, 0))
+		return SONDE_TIME_MAX;
 	return (int64_t)((uint64_t)scale->base_ns + ticks * scale->whole +
 			 part);
 }

@@ -295,6 +295,22 @@ def damage_is_named_as_what_it_is():
 
 
 @test
+def a_time_that_64_bits_do_not_hold_is_refused_with_a_word():
+    text = BASE.replace("offset = 5", "offset_s = 9223372000")
+    bits = 8 * (4 + 32 + 26)
+    for late in (36854775806, 1 << 63):
+        data = struct.pack("<IQQQQIQBIQB", 0xc1fc1fc1, 1, late, bits, bits,
+                           0, 2, 3, 0, late, 4)
+        trace = trace_of(text, data)
+        got = run(SONDE, "print", "--json", trace)
+        check_equal([json.loads(x)["time_ns"]
+                     for x in got.stdout.splitlines()],
+                    [9223372000000000002], "what is before it")
+        check("more nanoseconds than 64 bits hold" in got.stderr, got.stderr)
+        check_equal(run(SONDE, "check", trace).returncode, 3, "check")
+
+
+@test
 def a_text_of_half_characters_is_refused():
     trace = scratch() / "half"
     write_trace(trace, [structure(a=U8)], [(0, {"a": 1})])

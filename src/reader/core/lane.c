@@ -595,14 +595,21 @@ static inline bool decode_quickly(const struct sonde_lane *lane,
 	return true;
 }
 
-static inline void set_time(struct sonde_lane *lane, struct sonde_mark *state,
-			    struct sonde_event *event)
+/* False: it has said that the event has no time. */
+static inline bool set_time(struct sonde_lane *lane, struct sonde_mark *state,
+			    uint64_t start, struct sonde_event *event)
 {
 	int64_t time = SONDE_TIME_MIN;
 
 	if (lane->stream->scale)
 		time = sonde_scale_ns(lane->stream->scale, event->ticks);
 	event->time_ns = time;
+	if (__builtin_expect(time == SONDE_TIME_MAX, 0)) {
+		note_damage(lane, start,
+			    "an event's time is more nanoseconds than 64 bits "
+			    "hold");
+		return false;
+	}
 	if (__builtin_expect(time > lane->end_ns, 0)) {
 		time = lane->end_ns;
 		lane->late = true; /* the key no longer tells the order */
@@ -611,6 +618,7 @@ static inline void set_time(struct sonde_lane *lane, struct sonde_mark *state,
 		state->key_ns = time;
 	else
 		state->nr_disorder++;
+	return true;
 }
 
 /* A thread record says who made the events that follow. */
@@ -661,7 +669,7 @@ static void note_disorder(struct sonde_lane *lane)
 }
 
 /* The event at `start`: 1; 0 if it is of those that nobody asked for; -1 if
- * lane_decode() has said why there is none. */
+ * it has been said why there is none. */
 static inline int take_event(struct sonde_lane *lane,
 			     const struct sonde_head_plan *head, uint64_t start,
 			     struct last *last, struct sonde_mark *state,
@@ -669,13 +677,11 @@ static inline int take_event(struct sonde_lane *lane,
 {
 	const struct sonde_plan *plan;
 
-	if (decode_quickly(lane, head, start, last, state, event)) {
-		set_time(lane, state, event);
-		return 1;
-	}
-	if (!lane_decode(lane, state, event, &plan))
+	if (decode_quickly(lane, head, start, last, state, event))
+		return set_time(lane, state, start, event) ? 1 : -1;
+	if (!lane_decode(lane, state, event, &plan) ||
+	    !set_time(lane, state, start, event))
 		return -1;
-	set_time(lane, state, event);
 	if (__builtin_expect(!plan->is_internal, 1))
 		return 1;
 	if (plan->is_context)

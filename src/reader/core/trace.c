@@ -223,16 +223,22 @@ static struct sonde_clock_scale scale_of(const struct sonde_clock_info *clock)
 	unsigned_wide rest = ns_per_s % clock->frequency;
 	wide base = (wide)clock->offset_s * (wide)ns_per_s +
 		    (wide)(offset / clock->frequency);
+	unsigned_wide last;
 
 	if (base > INT64_MAX)
 		base = INT64_MAX;
 	if (base < INT64_MIN)
 		base = INT64_MIN;
+	/* 2: the result is rounded, and SONDE_TIME_MAX is no time */
+	last = base > INT64_MAX - 2 ? 0 :
+				      (unsigned_wide)(INT64_MAX - 2 - base) *
+					      clock->frequency / ns_per_s;
 	return (struct sonde_clock_scale){
 		.whole = ns_per_s / clock->frequency,
 		.fraction = (uint64_t)(((rest << 64) + clock->frequency - 1) /
 				       clock->frequency),
 		.base_ns = (int64_t)base,
+		.last = last > UINT64_MAX ? UINT64_MAX : (uint64_t)last,
 	};
 }
 
