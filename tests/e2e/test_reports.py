@@ -355,6 +355,44 @@ def malloc_report_of_a_span_calls_earlier_blocks_unknown():
     check_equal((got["heap"][0]["unknown_frees"],
                  got["heap"][0]["peak_bytes"]),
                 (heap.unknown, heap.peak[0]), "from the middle on")
+    got = report("malloc", trace.dir, "--filter", 'event == "malloc:free"')
+    check_equal((got["heap"][0]["peak_bytes"], got["heap"][0]["peak_time_ns"]),
+                (0, None), "when nothing was in use")
+
+
+# ---- lost events ----
+
+@test
+def reports_say_what_is_not_known_after_lost_events():
+    u64 = lambda *names: [(name, 64, 8) for name in names]
+    trace = Handmade(Layout(events={
+        "lock:mutex_lock": u64("mutex", "caller", "result"),
+        "lock:mutex_unlock": u64("mutex", "caller"),
+        "malloc:malloc": u64("size", "ptr", "caller"),
+        "malloc:free": u64("ptr", "caller")}, context=[("vtid", 32, 8),
+                                                       ("vpid", 32, 8)]))
+    who = {"vtid": 7, "vpid": 7}
+    with trace.stream("cpu0") as stream:
+        with stream.packet(begin=100, end=200):
+            stream.event("malloc:malloc", 110, who, size=9, ptr=64, caller=1)
+            stream.event("lock:mutex_lock", 120, who, mutex=5, caller=1,
+                         result=0)
+            stream.event("lock:mutex_unlock", 130, who, mutex=5, caller=1)
+            stream.event("lock:mutex_lock", 190, who, mutex=5, caller=1,
+                         result=0)
+        with stream.packet(begin=900, end=1000, discarded=3):
+            stream.event("lock:mutex_unlock", 950, who, mutex=5, caller=1)
+    locks = report("locks", trace.dir)
+    held, = locks["holds"]
+    check_equal((held["count"], held["hold_ns"]), (1, 10), "held")
+    check("1 hold and 0 waits were open when events were lost: how long "
+          "isn't known." in locks["notes"], locks["notes"])
+    heap = report("malloc", trace.dir)["notes"]
+    check("Events were lost: some of these may have been freed." in heap, heap)
+    spans = report("latency", "--begin", 'event == "lock:mutex_lock"', "--end",
+                   'event == "lock:mutex_unlock"', trace.dir)["notes"]
+    check("Events were lost: what has its end among them may be shown longer "
+          "than it was." in spans, spans)
 
 
 # ---- locks ----
@@ -565,8 +603,10 @@ def list_says_which_reports_fit():
     trace = record_ok(build(HEAP), "10", options=["--malloc"])
     fits = {row["name"]: row["fits"] for row in
             json.loads(sonde("report", trace.dir, "--json").stdout)["reports"]}
-    check_equal((fits["malloc"], fits["top"], fits["cputop"]),
-                ("yes", "yes", "no"), "what fits")
+    # the library for --malloc declares events of locks and functions, too
+    check_equal([fits[name] for name in ("malloc", "top", "cputop", "locks",
+                                         "functions")],
+                ["yes", "yes", "no", "no", "no"], "what fits")
     for name, words in (("locks", "with --locks"), ("cputop", "kernel")):
         unfit = sonde("report", name, trace.dir, status=1)
         check(words in unfit.stderr, unfit.stderr)

@@ -46,6 +46,7 @@ const size_t sonde_contention_nr_forms =
 struct hold {
 	struct sonde_key key;
 	int64_t begin_ns;
+	size_t passed; /* losses that were over then */
 	uint32_t depth;
 };
 
@@ -81,6 +82,7 @@ void sonde_contention_fini(struct sonde_contention *contention)
 	sonde_hash_fini(&contention->threads);
 	sonde_hash_fini(&contention->sites);
 	sonde_hash_fini(&contention->holds);
+	sonde_lost_fini(&contention->lost);
 }
 
 /* ---- what there is ---- */
@@ -163,12 +165,32 @@ static struct sonde_lock_site *put_site(struct sonde_contention *contention,
 
 /* ---- waiting ---- */
 
-static void begin_wait(struct sonde_lock *lock,
+/* What to keep with something that begins now; if others are lost meanwhile,
+ * never known. */
+static size_t passed_now(const struct sonde_contention *contention)
+{
+	return contention->is_doubtful ? SIZE_MAX : contention->lost.passed;
+}
+
+/* Whether nothing was lost since then, nor is now. */
+static bool contention_is_known(const struct sonde_contention *contention,
+				size_t passed)
+{
+	return !contention->is_doubtful && passed == contention->lost.passed;
+}
+
+static void begin_wait(struct sonde_contention *contention,
+		       struct sonde_lock *lock,
 		       struct sonde_lock_thread *thread,
 		       const struct sonde_journal_entry *entry)
 {
+	bool is_held = contention_is_known(contention, lock->passed);
+
 	lock->waited++;
+	if (thread->waiting && !contention_is_known(contention, thread->passed))
+		contention->lost_waits++;
 	thread->waiting = true;
+	thread->passed = passed_now(contention);
 	thread->waits_for = lock->key;
 	thread->waits_for_kind = lock->kind;
 	thread->from = call_site(entry);
@@ -176,7 +198,7 @@ static void begin_wait(struct sonde_lock *lock,
 	thread->wait = (struct sonde_worst_span){
 		.begin_ns = entry->time_ns,
 		.tid = entry->tid,
-		.other_tid = lock->holder,
+		.other_tid = is_held ? lock->holder : -1,
 		.place = thread->from.caller,
 		.other_place = lock->taken.caller,
 		.other_ns = lock->taken.last_ns,
@@ -227,6 +249,10 @@ static int end_wait(struct sonde_contention *contention,
 	if (!waits_for(thread, lock))
 		return 0;
 	thread->waiting = false;
+	if (!contention_is_known(contention, thread->passed)) {
+		contention->lost_waits++;
+		return 0;
+	}
 	thread->wait.end_ns = time_ns;
 	ns = sonde_elapsed_ns(thread->wait.begin_ns, time_ns);
 	if (lock->kind != SONDE_LOCK_COND) {
@@ -258,7 +284,13 @@ static int take(struct sonde_contention *contention, struct sonde_lock *lock,
 	if (!hold)
 		return sonde_hash_error(&contention->holds);
 	lock->holder = entry->tid;
+	lock->passed = passed_now(contention);
 	lock->taken = call_site(entry);
+	if (hold->depth && !contention_is_known(contention, hold->passed)) {
+		contention->lost_holds++;
+		hold->depth = 0;
+	}
+	hold->passed = passed_now(contention);
 	if (!hold->depth++)
 		hold->begin_ns = entry->time_ns;
 	return 0;
@@ -271,19 +303,25 @@ static int contention_release(struct sonde_contention *contention,
 {
 	const struct sonde_key key = key_of_hold(lock, entry);
 	struct hold *hold = sonde_hash_get(&contention->holds, &key);
+	bool known;
 	int64_t ns;
 
 	if (!hold) {
 		contention->unknown_unlocks++;
 		return 0;
 	}
-	if (--hold->depth)
+	known = contention_is_known(contention, hold->passed);
+	if (known && --hold->depth)
 		return 0;
 	if (lock->holder == entry->tid)
 		lock->holder = -1;
 	ns = sonde_elapsed_ns(hold->begin_ns, entry->time_ns);
-	thread->hold_ns += (uint64_t)ns;
 	sonde_hash_remove(&contention->holds, hold);
+	if (!known) {
+		contention->lost_holds++;
+		return 0;
+	}
+	thread->hold_ns += (uint64_t)ns;
 	return sonde_histogram_add(&lock->holds, ns);
 }
 
@@ -313,7 +351,7 @@ static int play_lock(struct sonde_contention *contention,
 {
 	switch ((enum sonde_lock_action)(entry->op & 0xff)) {
 	case SONDE_LOCK_WAIT:
-		begin_wait(lock, thread, entry);
+		begin_wait(contention, lock, thread, entry);
 		return 0;
 	case SONDE_LOCK_LOCK:
 		return locked(contention, lock, thread, entry);
@@ -355,7 +393,7 @@ static int play_cond(struct sonde_contention *contention,
 	if (!mutex)
 		return sonde_hash_error(&contention->locks);
 	if ((entry->op & 0xff) == SONDE_LOCK_WAIT) {
-		begin_wait(cond, thread, entry);
+		begin_wait(contention, cond, thread, entry);
 		return contention_release(contention, mutex, thread, entry);
 	}
 	cond->acquired++;
@@ -371,6 +409,8 @@ int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry)
 	struct sonde_lock_thread *thread = thread_of(contention, entry);
 	struct sonde_lock *lock = contention_lock_of(contention, entry);
 
+	contention->is_doubtful =
+		sonde_lost_pass(&contention->lost, entry->time_ns);
 	if (!thread)
 		return sonde_hash_error(&contention->threads);
 	if (!lock)
@@ -382,6 +422,20 @@ int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry)
 	return play_lock(contention, lock, thread, entry);
 }
 
+/* Who still waits when the trace ends, as far as is known. */
+static void drop_lost_waits(struct sonde_contention *contention)
+{
+	struct sonde_lock_thread *thread = NULL;
+
+	while ((thread = sonde_hash_next(&contention->threads, thread))) {
+		if (!thread->waiting ||
+		    !sonde_lost_since(&contention->lost, thread->wait.begin_ns))
+			continue;
+		thread->waiting = false;
+		contention->lost_waits++;
+	}
+}
+
 int sonde_contention_read(struct sonde_analysis_args *args,
 			  struct sonde_contention *contention)
 {
@@ -391,8 +445,12 @@ int sonde_contention_read(struct sonde_analysis_args *args,
 		.play = sonde_contention_play,
 		.ctx = contention,
 	};
-	int err = sonde_journal_run(args, &config);
+	int err = sonde_lost_read(&contention->lost, args->trace);
 
+	if (!err)
+		err = sonde_journal_run(args, &config);
+	if (!err)
+		drop_lost_waits(contention);
 	if (err != -E2BIG)
 		return err;
 	return sonde_analysis_fail(args, -EINVAL,

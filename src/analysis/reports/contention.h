@@ -11,6 +11,9 @@
  * The unlock event is recorded before the unlocking, the lock event after the
  * locking, so in the order of time nobody obtains a mutex that is held.
  *
+ * After events were lost nobody is known to hold a lock or to wait for one: what
+ * had begun is not measured, but counted.
+ *
  * Memory: some 600 bytes for each lock with what it was waited for and held,
  * 100 for each one that is held, 200 for each thread that waits, and 120 for
  * each place in the code that waited, or made others wait.
@@ -22,6 +25,7 @@
 
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/journal.h"
+#include "analysis/reports/lost.h"
 #include "analysis/reports/site.h"
 #include "analysis/reports/worst.h"
 #include "base/hash.h"
@@ -55,7 +59,8 @@ enum sonde_lock_word {
 struct sonde_lock {
 	struct sonde_key key; /* address, process */
 	enum sonde_lock_kind kind;
-	int32_t holder;                   /* a thread; -1: none, or unknown */
+	int32_t holder; /* a thread; -1: none, or unknown */
+	size_t passed;  /* losses that were over when it obtained it */
 	struct sonde_analysis_site taken; /* where it locked, and when */
 	struct sonde_analysis_site at; /* the address, and when it was a lock */
 	uint64_t acquired, failed, busy; /* busy: trylock found it held */
@@ -81,6 +86,7 @@ struct sonde_lock_thread {
 	int64_t wait_max_ns;
 	/* while `waiting` */
 	bool waiting;
+	size_t passed; /* losses that were over when it began to */
 	enum sonde_lock_kind waits_for_kind;
 	struct sonde_key waits_for;
 	struct sonde_analysis_site from, taken; /* its call, the holder's */
@@ -95,8 +101,11 @@ struct sonde_contention {
 	struct sonde_hash sites;   /* struct sonde_lock_site; of locks only */
 	struct sonde_worst worst;  /* other_tid, other_place: the holder */
 	uint64_t unknown_unlocks;  /* taken before the trace, or unseen */
+	uint64_t lost_holds, lost_waits; /* open when events were lost */
 	/* ---- private ---- */
 	struct sonde_hash holds;
+	struct sonde_lost lost;
+	bool is_doubtful; /* the event came while others were lost */
 };
 
 void sonde_contention_init(struct sonde_contention *contention);

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analysis/reports/lost.h"
 #include "analysis/reports/words.h"
 #include "base/port.h"
 #include "reader/key.h"
@@ -267,6 +268,10 @@ int sonde_durations_run(struct sonde_analysis_args *args,
 	report = sonde_report_new(name);
 	head(args, &join, report);
 	sonde_durations_keyless(args, config, join.keyless, report);
+	if (sonde_lost_any(args->trace))
+		sonde_report_note(report,
+				  "Events were lost: what has its end among "
+				  "them may be shown longer than it was.");
 	report_durations(args, &join, report, name);
 	err = sonde_report_end(report, 0, ret_report);
 out:

@@ -30,6 +30,7 @@
 
 #include "analysis/reports/histogram.h"
 #include "analysis/reports/journal.h"
+#include "analysis/reports/lost.h"
 #include "analysis/reports/site.h"
 #include "base/hash.h"
 
@@ -69,11 +70,7 @@ struct sonde_profile_calls {
 	size_t room;
 	struct sonde_hash threads, places;
 	uint64_t nr_open;
-	struct sonde_profile_loss {
-		int64_t begin_ns, end_ns;
-	} * losses; /* by their ends */
-	size_t nr_losses, losses_room;
-	size_t passed; /* losses that were over at the last event */
+	struct sonde_lost lost;
 };
 
 /* 0 or -ENOMEM; to be finished in any case. The trace says when events were

@@ -43,44 +43,6 @@ struct place {
 	uint32_t is_set;
 };
 
-static int compare_ends(const void *a, const void *b)
-{
-	const struct sonde_profile_loss *x = a;
-	const struct sonde_profile_loss *y = b;
-
-	return (x->end_ns > y->end_ns) - (x->end_ns < y->end_ns);
-}
-
-/* When events were lost, of whatever stream: a thread's may be in all. */
-static int read_lost(struct sonde_profile_calls *functions,
-		     const struct sonde_trace *trace)
-{
-	struct sonde_problem problem;
-
-	for (size_t i = 0; !sonde_trace_problem(trace, i, &problem); i++) {
-		if ((problem.kind != SONDE_PROBLEM_LOST_EVENTS &&
-		     problem.kind != SONDE_PROBLEM_LOST_PACKETS) ||
-		    !problem.stream)
-			continue;
-		if (SONDE_GROW(functions->losses, functions->nr_losses,
-			       functions->losses_room))
-			return -ENOMEM;
-		functions->losses[functions->nr_losses++] =
-			(struct sonde_profile_loss){ problem.begin,
-						     problem.end };
-	}
-	if (functions->nr_losses)
-		qsort(functions->losses, functions->nr_losses,
-		      sizeof(*functions->losses), compare_ends);
-	/* So that the first that isn't over has the earliest begin. */
-	for (size_t i = functions->nr_losses; i > 1; i--)
-		if (functions->losses[i - 2].begin_ns >
-		    functions->losses[i - 1].begin_ns)
-			functions->losses[i - 2].begin_ns =
-				functions->losses[i - 1].begin_ns;
-	return 0;
-}
-
 int sonde_profile_calls_init(struct sonde_profile_calls *functions,
 			     const struct sonde_trace *trace)
 {
@@ -88,7 +50,7 @@ int sonde_profile_calls_init(struct sonde_profile_calls *functions,
 	sonde_hash_init(&functions->threads, sizeof(struct caller),
 			THREADS_MAX);
 	sonde_hash_init(&functions->places, sizeof(struct place), ROWS_MAX);
-	return trace ? read_lost(functions, trace) : 0;
+	return trace ? sonde_lost_read(&functions->lost, trace) : 0;
 }
 
 void sonde_profile_calls_fini(struct sonde_profile_calls *functions)
@@ -100,7 +62,7 @@ void sonde_profile_calls_fini(struct sonde_profile_calls *functions)
 	for (size_t i = 0; i < functions->nr_rows; i++)
 		sonde_histogram_fini(&functions->rows[i].durations);
 	free(functions->rows);
-	free(functions->losses);
+	sonde_lost_fini(&functions->lost);
 	sonde_hash_fini(&functions->threads);
 	sonde_hash_fini(&functions->places);
 }
@@ -119,7 +81,7 @@ static struct caller *get_caller(struct sonde_profile_calls *functions,
 	caller = sonde_hash_put(&functions->threads, &key);
 	if (caller) {
 		caller->index = (uint32_t)functions->threads.nr_entries;
-		caller->passed = functions->passed;
+		caller->passed = functions->lost.passed;
 	}
 	return caller;
 }
@@ -196,18 +158,12 @@ static void drop_last(struct sonde_profile_calls *functions,
 static bool is_doubtful(struct sonde_profile_calls *functions,
 			struct caller *caller, int64_t time_ns)
 {
-	const struct sonde_profile_loss *losses = functions->losses;
-	bool inside;
+	bool inside = sonde_lost_pass(&functions->lost, time_ns);
 
-	while (functions->passed < functions->nr_losses &&
-	       losses[functions->passed].end_ns < time_ns)
-		functions->passed++;
-	inside = functions->passed < functions->nr_losses &&
-		 losses[functions->passed].begin_ns <= time_ns;
-	if (inside || caller->passed != functions->passed)
+	if (inside || caller->passed != functions->lost.passed)
 		while (caller->depth)
 			drop_last(functions, caller, &functions->counts.lost);
-	caller->passed = functions->passed;
+	caller->passed = functions->lost.passed;
 	return inside;
 }
 

@@ -222,6 +222,15 @@ static void say(const struct sonde_analysis_args *args,
 			report, "%s of locks that had not been seen locked.",
 			sonde_words_count(&words, contention->unknown_unlocks,
 					  "unlocking"));
+	if (contention->lost_holds || contention->lost_waits)
+		sonde_report_note(
+			report,
+			"%s and %s were open when events were lost: how long "
+			"isn't known.",
+			sonde_words_count(&words, contention->lost_holds,
+					  "hold"),
+			sonde_words_count(&words, contention->lost_waits,
+					  "wait"));
 	if (contention->worst.nr)
 		say_worst_wait(&words, &contention->worst.spans[0], report);
 	say_waiting(&words, contention, report);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "analysis/reports/heap.h"
+#include "analysis/reports/lost.h"
 #include "analysis/reports/malloc_groups.h"
 #include "analysis/reports/malloc_stacks.h"
 #include "analysis/reports/ranking.h"
@@ -97,6 +98,9 @@ static void say_left(struct sonde_words *words, const struct sonde_heap *heap,
 						    "block"),
 				  sonde_words_int(words, SONDE_CELL_BYTES,
 						  (int64_t)heap->live_bytes));
+	if (heap->live_blocks && sonde_lost_any(words->args->trace))
+		sonde_report_note(report, "Events were lost: some of these may "
+					  "have been freed.");
 	if (heap->unknown_frees)
 		sonde_report_note(report,
 				  "%s freed that had been allocated before "
@@ -128,7 +132,8 @@ static void add_summary(const struct sonde_heap *heap,
 	sonde_table_row(table);
 	sonde_table_int(table, 0, (int64_t)heap->peak_bytes);
 	sonde_table_uint(table, 1, heap->peak_blocks);
-	sonde_table_int(table, 2, heap->peak_ns);
+	if (heap->peak_bytes)
+		sonde_table_int(table, 2, heap->peak_ns);
 	sonde_table_int(table, 3, (int64_t)heap->live_bytes);
 	sonde_table_uint(table, 4, heap->live_blocks);
 	sonde_table_uint(table, 5, heap->unknown_frees);

@@ -7,6 +7,7 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <stdlib.h>
 
 #define MUTEX(action)  SONDE_LOCK_OP(SONDE_LOCK_MUTEX, SONDE_LOCK_##action)
 #define RWLOCK(action) SONDE_LOCK_OP(SONDE_LOCK_RWLOCK, SONDE_LOCK_##action)
@@ -180,6 +181,63 @@ static void unlocking_what_was_not_seen_locked_is_counted(void **unused)
 	assert_int_equal(lock_at(&contention.locks, LOCK)->holder, 1);
 }
 
+static void lose(int64_t begin_ns, int64_t end_ns)
+{
+	contention.lost.spans = calloc(1, sizeof(*contention.lost.spans));
+	assert_non_null(contention.lost.spans);
+	contention.lost.spans[0] = (struct sonde_lost_span){ begin_ns, end_ns };
+	contention.lost.nr = 1;
+}
+
+static void nothing_is_held_across_a_loss_or_in_it(void **unused)
+{
+	const struct sonde_lock *lock;
+
+	(void)unused;
+	lose(100, 200);
+	play(10, 1, MUTEX(LOCK));
+	play(30, 1, MUTEX(UNLOCK));
+	play(40, 1, MUTEX(LOCK)); /* the end is lost */
+	play(120, 1, MUTEX(LOCK));
+	play(150, 1, MUTEX(UNLOCK)); /* another one's, perhaps */
+	play(160, 1, MUTEX(LOCK));
+	play(300, 1, MUTEX(UNLOCK));
+	play(310, 1, MUTEX(LOCK));
+	play(315, 1, MUTEX(UNLOCK));
+	lock = lock_at(&contention.locks, LOCK);
+	assert_int_equal(lock->acquired, 5);
+	assert_int_equal(lock->holds.count, 2);
+	assert_int_equal(lock->holds.max, 20);
+	assert_int_equal(thread_at(1)->hold_ns, 25);
+	assert_int_equal(contention.lost_holds, 3);
+	assert_int_equal(contention.unknown_unlocks, 0);
+}
+
+static void nobody_waits_across_a_loss_or_for_who_held_before(void **unused)
+{
+	const struct sonde_lock *lock;
+
+	(void)unused;
+	lose(100, 200);
+	play(10, 1, MUTEX(LOCK));
+	play(20, 2, MUTEX(WAIT));
+	play(300, 2, MUTEX(LOCK));
+	play(310, 2, MUTEX(UNLOCK));
+	play(320, 3, MUTEX(WAIT)); /* for 4, whose lock was lost */
+	play(350, 4, MUTEX(UNLOCK));
+	play(360, 3, MUTEX(LOCK));
+	lock = lock_at(&contention.locks, LOCK);
+	assert_int_equal(lock->waited, 2);
+	assert_int_equal(lock->waits.count, 1);
+	assert_int_equal(lock->waits.max, 40);
+	assert_int_equal(contention.lost_waits, 1);
+	assert_int_equal(contention.worst.nr, 1);
+	assert_int_equal(contention.worst.spans[0].other_tid, -1);
+	play(370, 1, MUTEX(WAIT));
+	assert_int_equal(contention.worst.spans[0].tid, 3);
+	assert_int_equal(thread_at(1)->wait.other_tid, 3);
+}
+
 int main(void)
 {
 #define LOCK_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -191,6 +249,8 @@ int main(void)
 		LOCK_TEST(condition_gives_the_mutex_up),
 		LOCK_TEST(deadlock_leaves_threads_waiting),
 		LOCK_TEST(unlocking_what_was_not_seen_locked_is_counted),
+		LOCK_TEST(nothing_is_held_across_a_loss_or_in_it),
+		LOCK_TEST(nobody_waits_across_a_loss_or_for_who_held_before),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
