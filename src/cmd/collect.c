@@ -135,6 +135,13 @@ static bool collect_show(const struct sonde_collect *collect,
 	    sonde_show_report(&how, report, stdout))
 		is_whole = false;
 	sonde_report_free(report);
+	if (!sonde_collect_nr(collect) && !wanted->follows) {
+		sonde_complain("collect: nothing was shipped to %.300s%s%.100s",
+			       wanted->from, wanted->config.hosts ? " by " : "",
+			       wanted->config.hosts ? wanted->config.hosts :
+						      "");
+		return false;
+	}
 	return is_whole;
 }
 

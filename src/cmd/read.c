@@ -27,6 +27,7 @@
 #include "ctf/place.h"
 #include "expr/expr.h"
 #include "reader/core/hint.h"
+#include "reader/reader.h"
 
 #define THREADS_MAX  1024
 #define DAMAGE_SHOWN 5
@@ -242,18 +243,79 @@ static int find_last(struct sonde_trace *trace, int64_t *end_ns)
 	return err < 0 ? err : 0;
 }
 
+/* A span in which there can't be anything looks like one in which nothing
+ * happened. `has_times`: it is known when the trace was. 0 or -EINVAL. */
+static int check_span(const struct sonde_read *read,
+		      const struct sonde_map_options *map, bool has_times,
+		      int64_t begin_ns, int64_t end_ns)
+{
+	struct sonde_cell_value beyond = { .set = true };
+	struct sonde_cell_value before = { .set = true };
+	char text[64];
+
+	if (map->from_ns > map->to_ns) {
+		sonde_complain("--from %.100s is after --to %.100s",
+			       read->from_text, read->to_text);
+		return -EINVAL;
+	}
+	if (read->quiet || !has_times)
+		return 0;
+	beyond.i = sonde_elapsed_ns(end_ns, map->from_ns);
+	before.i = sonde_elapsed_ns(map->to_ns, begin_ns);
+	if (beyond.i) {
+		(void)sonde_show_cell(SONDE_CELL_DURATION, &beyond, text,
+				      sizeof(text));
+		sonde_complain("warning: --from %.100s is %s after the trace's "
+			       "last event",
+			       read->from_text, text);
+	}
+	if (before.i) {
+		(void)sonde_show_cell(SONDE_CELL_DURATION, &before, text,
+				      sizeof(text));
+		sonde_complain("warning: --to %.100s is %s before the trace "
+			       "begins",
+			       read->to_text, text);
+	}
+	return 0;
+}
+
+/* What --last means in a trace that ends then. */
+static int find_last_span(const struct sonde_read *read, int64_t end_ns,
+			  struct sonde_map_options *map)
+{
+	int64_t duration_ns;
+
+	if (read->from_text) {
+		sonde_complain("--last and --from both say where to begin; "
+			       "give one of them");
+		return -EINVAL;
+	}
+	if (sonde_expr_parse_duration(read->last_text, &duration_ns) ||
+	    duration_ns <= 0) {
+		sonde_complain("--last %.100s: not a duration; use 250us, "
+			       "1.5s, 2m",
+			       read->last_text);
+		return -EINVAL;
+	}
+	if (read->to_text && map->to_ns < end_ns)
+		end_ns = map->to_ns;
+	if (__builtin_sub_overflow(end_ns, duration_ns, &map->from_ns))
+		map->from_ns = SONDE_TIME_MIN;
+	return 0;
+}
+
 /* What --from, --to and --last mean for this trace. */
 static int find_span(const struct sonde_read *read, struct sonde_trace *trace,
 		     struct sonde_map_options *map)
 {
 	int64_t begin_ns = 0;
 	int64_t end_ns = 0;
-	int64_t duration_ns;
+	bool has_times;
 	int err = 0;
 
 	if (!read->from_text && !read->to_text && !read->last_text)
 		return 0;
-	(void)sonde_trace_range(trace, &begin_ns, &end_ns);
+	has_times = !sonde_trace_range(trace, &begin_ns, &end_ns);
 	err = find_last(trace, &end_ns);
 	if (err) {
 		sonde_complain("%s", strerrordesc_np(-err));
@@ -265,25 +327,9 @@ static int find_span(const struct sonde_read *read, struct sonde_trace *trace,
 	if (!err && read->to_text)
 		err = parse_time("--to", read->to_text, begin_ns, end_ns,
 				 &map->to_ns);
-	if (err || !read->last_text)
-		return err;
-	if (read->from_text) {
-		sonde_complain("--last and --from both say where to begin; "
-			       "give one of them");
-		return -EINVAL;
-	}
-	if (sonde_expr_parse_duration(read->last_text, &duration_ns) ||
-	    duration_ns < 0) {
-		sonde_complain("--last %.100s: not a duration; use 250us, "
-			       "1.5s, 2m",
-			       read->last_text);
-		return -EINVAL;
-	}
-	if (read->to_text && map->to_ns < end_ns)
-		end_ns = map->to_ns;
-	if (__builtin_sub_overflow(end_ns, duration_ns, &map->from_ns))
-		map->from_ns = SONDE_TIME_MIN;
-	return 0;
+	if (!err && read->last_text)
+		err = find_last_span(read, end_ns, map);
+	return err ? err : check_span(read, map, has_times, begin_ns, end_ns);
 }
 
 static int read_on_progress(void *ctx, uint64_t done, uint64_t all)

@@ -48,8 +48,9 @@ int sonde_command_find_program(const char *name, char path[PATH_MAX])
 		sonde_complain("%.200s: is a directory, not a program", name);
 		return EXIT_NOT_EXECUTABLE;
 	default:
-		sonde_complain("%.200s: can't be executed (%s); try chmod +x",
-			       name, strerrordesc_np(-rc));
+		sonde_complain("%.200s: can't be executed (%s)%s", name,
+			       strerrordesc_np(-rc),
+			       access(path, F_OK) ? "" : "; try chmod +x");
 		return EXIT_NOT_EXECUTABLE;
 	}
 }

@@ -120,9 +120,8 @@ static int sync_read(struct sonde_sync *sync, const char *path)
 	uint64_t nr = 0;
 	char *line;
 	int err = sonde_lines_open(&lines, "%s", path);
+	int failed = err;
 
-	if (err)
-		sonde_complain("sync: %s: %s", path, strerrordesc_np(-err));
 	while (!err && (line = sonde_lines_next(&lines))) {
 		nr++;
 		err = sonde_sync_take(sync, line);
@@ -134,8 +133,11 @@ static int sync_read(struct sonde_sync *sync, const char *path)
 		else if (err)
 			sonde_complain("sync: no memory");
 	}
+	failed = failed ? failed : lines.error;
+	if (failed)
+		sonde_complain("sync: %s: %s", path, strerrordesc_np(-failed));
 	sonde_lines_close(&lines);
-	return err ? 1 : 0;
+	return err || failed ? 1 : 0;
 }
 
 static int sync_show(struct sonde_sync *sync, uint64_t window_ns, bool json)

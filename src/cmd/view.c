@@ -75,7 +75,11 @@ static int serve_pages(const struct sonde_view_config *config, bool browser,
 		return 1;
 	}
 	if (err) {
-		sonde_complain("view: %s", strerrordesc_np(-err));
+		sonde_complain("view: port %u: %s%s", config->port,
+			       strerrordesc_np(-err),
+			       err == -EACCES ? "; without --port a free one "
+						"is taken" :
+						"");
 		return 1;
 	}
 	(void)printf("%s\n", sonde_view_server_url(server));

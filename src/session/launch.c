@@ -78,7 +78,9 @@ int sonde_launch_find(const char *name, char ret_path[PATH_MAX])
 
 		if (!rc)
 			return 0;
-		if (rc == -EACCES)
+		/* in a directory that can't be searched it is as for a shell: it
+		 * isn't there */
+		if (rc == -EACCES && !access(ret_path, F_OK))
 			result = rc;
 		if (!next[length])
 			break;

@@ -89,6 +89,7 @@ int sonde_lines_open(struct sonde_lines *lines, const char *path_format, ...)
 {
 	va_list args;
 
+	lines->error = 0;
 	lines->at_end = false;
 	lines->in_line = false;
 	lines->begin = 0;
@@ -113,6 +114,7 @@ static bool fill(struct sonde_lines *lines)
 	n = read(lines->fd, lines->bytes + lines->end,
 		 sizeof(lines->bytes) - 1 - lines->end);
 	if (n <= 0) {
+		lines->error = n ? -errno : 0;
 		lines->at_end = true;
 		return false;
 	}

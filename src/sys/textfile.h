@@ -26,6 +26,7 @@ sonde_textfile_read_line(char *to, size_t size, const char *path_format, ...);
 
 struct sonde_lines {
 	int fd;
+	int error;    /* 0, or -errno: the file could not be read on */
 	bool at_end;  /* of the file */
 	bool in_line; /* in one that was cut */
 	size_t begin; /* of what is not yet delivered */
@@ -37,7 +38,7 @@ struct sonde_lines {
 __attribute__((format(printf, 2, 3))) int
 sonde_lines_open(struct sonde_lines *lines, const char *path_format, ...);
 /* The next line without its newline, to be written to by the caller until the
- * next call; NULL at the end, or where it can't be read. */
+ * next call; NULL at the end, or where it can't be read: `error` says which. */
 char *sonde_lines_next(struct sonde_lines *lines);
 void sonde_lines_close(struct sonde_lines *lines);
 

@@ -629,6 +629,20 @@ def a_span_of_time_chooses_events():
     check_equal(objects(trace, "--last", "100s"), events, "duration")
 
 
+@test
+def a_span_outside_of_the_trace_is_told():
+    trace = kinds()
+    for words, part in ((("--from", "+1h"),
+                         "--from +1h is 3,600 s after the trace's last event"),
+                        (("--to", "2001-01-01T00:00:00"),
+                         "before the trace begins")):
+        done = run(SONDE, "print", *words, trace)
+        check_equal((done.returncode, done.stdout), (0, ""), f"{words}")
+        check(part in done.stderr, f"{words}: {done.stderr}")
+        done = run(SONDE, "print", "-q", *words, trace)
+        check_equal(done.stderr, "", f"{words}, quiet")
+
+
 # ---- what goes wrong ----
 
 MANY = r"""

@@ -365,6 +365,8 @@ def mistakes_are_told_with_a_remedy():
             (["collect", "-o", out], 2, "--from"),
             (["collect", "--from", f"file://{out}"], 2, "-o DIR"),
             (["collect", "--from", "file:///none", "-o", out], 1, "/none"),
+            (["collect", "--from", f"file://{trace}", "-o", out], 1,
+             f"nothing was shipped to file://{trace}"),
             (["collect", "--from", f"file://{out}", "-o", trace], 1,
              "something in it")]:
         done = run(SONDE, *words)

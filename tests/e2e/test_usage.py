@@ -294,7 +294,8 @@ def answer(line, here):
         if os.geteuid() == 0 else {}
     done = run(SONDE, *shlex.split(line)[1:], cwd=here,
                stdin=subprocess.DEVNULL,
-               env={**os.environ, "PATH": "/usr/bin:/bin"}, **user)
+               env={**os.environ, "PATH": f"{here}/closed:/usr/bin:/bin"},
+               **user)
     return f"[{done.returncode}] {done.stderr}{done.stdout}"
 
 

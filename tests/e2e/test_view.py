@@ -908,6 +908,13 @@ def what_cannot_be_is_said():
     for port in "0", "65536", "x":
         done = run(SONDE, "view", "--port", port, trace)
         check_equal(done.returncode, 2, f"--port {port}: {done.stderr}")
+    first = pathlib.Path("/proc/sys/net/ipv4/ip_unprivileged_port_start")
+    if int(first.read_text()) > 1:
+        without = ("setpriv", "--bounding-set", "-net_bind_service")
+        done = run(*(without if os.geteuid() == 0 else ()), SONDE, "view",
+                   "--port", "1", trace)
+        check_equal(done.returncode, 1, "a port for root only")
+        check("port 1: Permission denied; " in done.stderr, done.stderr)
 
 
 # Nothing of a test is found by another, or by the user.

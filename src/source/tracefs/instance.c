@@ -82,7 +82,7 @@ int sonde_tracefs_open(struct sonde_source_error *error)
 			return sonde_source_fail(
 				error, -why[i],
 				"tracefs (/sys/kernel/tracing) is open to root "
-				"only; run as root: sudo sonde record ...");
+				"only: run this as root, such as with sudo");
 	if (access(paths[0], F_OK))
 		return sonde_source_fail(
 			error, -ENOSYS,
