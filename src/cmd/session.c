@@ -389,8 +389,10 @@ static int take(const struct sonde_rundir *home, const char *name,
 	struct sonde_session_document *answer;
 	char directory[PATH_MAX];
 	bool was_made;
-	int rc;
+	int rc = complain_at_rest(home, name);
 
+	if (rc)
+		return rc;
 	if (sonde_command_make_directory(words->output, directory,
 					 sizeof(directory), &place))
 		return EXIT_FAILED;
