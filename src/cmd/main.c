@@ -60,6 +60,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_snapshot,
 	&sonde_command_rotate,
 	&sonde_command_wait,
+	&sonde_command_mark,
 	&sonde_command_change,
 	&sonde_command_clear,
 	&sonde_command_stop,

@@ -164,6 +164,18 @@ static int hold(pid_t pid, struct sonde_peer *ret_who)
 	return 0;
 }
 
+/* `fd` is what a search has found, if `rc` is 0. */
+static int take_arena(struct sonde_attach *attach, struct sonde_peer *who,
+		      int rc, int fd)
+{
+	/* The number may be another's by now. */
+	if (!rc && sonde_peer_has_ended(who)) {
+		(void)close(fd); /* a memory file */
+		return -ESRCH;
+	}
+	return rc ? rc : attach->config.take(attach->config.ctx, fd, who);
+}
+
 static void meet(struct sonde_attach *attach, pid_t pid)
 {
 	struct settled *known = find_settled(attach, pid);
@@ -181,14 +193,9 @@ static void meet(struct sonde_attach *attach, pid_t pid)
 		sonde_peer_release(&who);
 	} else if (!rc) {
 		rc = sonde_find_arena(pid, &fd);
-		/* The number may be another's by now. */
-		if (!rc && sonde_peer_has_ended(&who)) {
-			(void)close(fd); /* a memory file */
-			rc = -ESRCH;
-		} else if (!rc) {
-			rc = attach->config.take(attach->config.ctx, fd, &who);
-			was_found = rc != -ENOENT;
-		}
+		was_found = !rc;
+		rc = take_arena(attach, &who, rc, fd);
+		was_found &= rc != -ENOENT && rc != -ESRCH;
 		sonde_peer_release(&who);
 	}
 	if (rc == -EALREADY)
@@ -215,6 +222,23 @@ uint32_t sonde_attach_look(struct sonde_attach *attach)
 	if (dir)
 		(void)closedir(dir); /* it was only read */
 	return attach->nr_came - nr_before;
+}
+
+int sonde_attach_join(struct sonde_attach *attach, struct sonde_peer *who,
+		      char *why, size_t size)
+{
+	int fd = -1;
+	int found = sonde_find_given_arena(who->pid, &fd);
+	int rc = take_arena(attach, who, found, fd);
+
+	if (!rc || rc == -EALREADY)
+		return 0;
+	if (found)
+		sonde_attach_explain(found, who->pid, "the program", who->uid,
+				     why, size);
+	else
+		(void)snprintf(why, size, "%s", attach->config.why(rc));
+	return rc;
 }
 
 /* ---- words ---- */

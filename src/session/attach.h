@@ -56,6 +56,11 @@ int sonde_attach_new(const struct sonde_attach_config *config, char *error,
 
 void sonde_attach_free(struct sonde_attach *attach);
 
+/* One that says itself that it is to be recorded, and is held by `who`. 0; or
+ * -errno, with one line in `why`. */
+int sonde_attach_join(struct sonde_attach *attach, struct sonde_peer *who,
+		      char *why, size_t size);
+
 /* Returns how many came. */
 uint32_t sonde_attach_look(struct sonde_attach *attach);
 

@@ -138,12 +138,15 @@ static bool is_ours(pid_t pid)
 
 int sonde_find_arena(pid_t pid, int *ret_fd)
 {
+	return is_ours(pid) ? -ENOENT : sonde_find_given_arena(pid, ret_fd);
+}
+
+int sonde_find_given_arena(pid_t pid, int *ret_fd)
+{
 	struct sonde_find_maps maps;
 	int fd;
 	int rc;
 
-	if (is_ours(pid))
-		return -ENOENT;
 	/* Where libsonde leaves it. */
 	fd = open_link(pid, "fd/1000");
 	if (fd == -ENOENT)

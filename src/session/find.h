@@ -55,6 +55,10 @@ bool sonde_find_is_arena_link(const char *link);
  */
 int sonde_find_arena(pid_t pid, int *ret_fd);
 
+/* The same of a process that says itself that its arena is to be recorded, be it a
+ * program of Sonde's. */
+int sonde_find_given_arena(pid_t pid, int *ret_fd);
+
 /* Whether a system call could kill one of its threads: a thread runs under a
  * seccomp filter, or that can't be found out; and its environment doesn't say
  * that libsonde's calls are fine. */

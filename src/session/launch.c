@@ -97,6 +97,10 @@ const struct sonde_launch_helper sonde_launch_latency = {
 	.name = "libsonde-latency.so",
 	.built = "../latency/tick",
 };
+const struct sonde_launch_helper sonde_launch_tracer = {
+	.name = "libsonde.so.0",
+	.built = "../tracer",
+};
 
 static bool is_helper(const struct sonde_launch_helper *helper,
 		      const char *directory, size_t length, char path[PATH_MAX])

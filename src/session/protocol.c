@@ -30,7 +30,7 @@ static const char *const words[] = {
 	[SONDE_ASK_STOP] = "stop",     [SONDE_ASK_DESTROY] = "destroy",
 	[SONDE_ASK_CHANGE] = "change", [SONDE_ASK_CLEAR] = "clear",
 	[SONDE_ASK_WAIT] = "wait",     [SONDE_ASK_READ] = "read",
-	[SONDE_ASK_ROTATE] = "rotate",
+	[SONDE_ASK_ROTATE] = "rotate", [SONDE_ASK_JOIN] = "join",
 };
 
 /* ---- requests ---- */
@@ -177,6 +177,7 @@ static int read_request(const struct sonde_session_document *document,
 	case SONDE_ASK_WAIT:
 	case SONDE_ASK_READ:
 	case SONDE_ASK_ROTATE:
+	case SONDE_ASK_JOIN:
 	case SONDE_ASK_STOP:
 	case SONDE_ASK_DESTROY:
 		break;

@@ -32,6 +32,7 @@ enum sonde_session_ask_what {
 	SONDE_ASK_WAIT,
 	SONDE_ASK_READ,
 	SONDE_ASK_ROTATE,
+	SONDE_ASK_JOIN,
 };
 
 /* What is to be another while it records; what is 0 stays. */

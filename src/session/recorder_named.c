@@ -333,6 +333,18 @@ static void refuse(struct asker *asker, const char *why)
 	answer(asker, end_answer(&line));
 }
 
+static void say_yes(struct asker *asker)
+{
+	struct line line;
+
+	if (!begin_answer(&line)) {
+		drop(asker);
+		return;
+	}
+	sonde_json_put_bool(&line.json, "ok", true);
+	answer(asker, end_answer(&line));
+}
+
 static void tell_status(struct sonde_recorder *r, struct asker *asker)
 {
 	struct line line;
@@ -416,8 +428,6 @@ static void take_snapshot(struct sonde_recorder *r, struct asker *asker,
 /* Who follows the trace wants it to have all that has happened by now. */
 static void obey_read(struct sonde_recorder *r, struct asker *asker)
 {
-	struct line line;
-
 	if (r->config->session->mode == SONDE_OVERWRITE) {
 		refuse(asker,
 		       "it keeps its events in memory (--mode overwrite), and "
@@ -425,12 +435,26 @@ static void obey_read(struct sonde_recorder *r, struct asker *asker)
 		return;
 	}
 	sonde_recorder_read(r);
-	if (!begin_answer(&line)) {
-		drop(asker);
+	say_yes(asker);
+}
+
+/* Who asks is a program, and wants its own events to be recorded. */
+static void obey_join(struct sonde_recorder *r, struct asker *asker)
+{
+	char why[SONDE_ATTACH_TEXT];
+	struct sonde_peer who;
+	int rc;
+
+	if (!r->attach || sonde_peer_of(asker->fd, &who)) {
+		refuse(asker, "it records no events of programs");
 		return;
 	}
-	sonde_json_put_bool(&line.json, "ok", true);
-	answer(asker, end_answer(&line));
+	rc = sonde_attach_join(r->attach, &who, why, sizeof(why));
+	sonde_peer_release(&who);
+	if (rc)
+		refuse(asker, why);
+	else
+		say_yes(asker);
 }
 
 static void obey_rotate(struct sonde_recorder *r, struct asker *asker)
@@ -604,6 +628,9 @@ static void obey(struct sonde_recorder *r, struct asker *asker,
 		break;
 	case SONDE_ASK_ROTATE:
 		obey_rotate(r, asker);
+		break;
+	case SONDE_ASK_JOIN:
+		obey_join(r, asker);
 		break;
 	case SONDE_ASK_STOP:
 		obey_end(r, asker, false);

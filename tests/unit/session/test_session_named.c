@@ -153,6 +153,7 @@ static void a_request_is_what_was_written(void **state)
 		{ .what = SONDE_ASK_STOP },
 		{ .what = SONDE_ASK_DESTROY },
 		{ .what = SONDE_ASK_CLEAR },
+		{ .what = SONDE_ASK_JOIN },
 		{ .what = SONDE_ASK_SNAPSHOT, .directory = "/a \"b\"\n/c" },
 		{ .what = SONDE_ASK_CHANGE, .wish.memory_bytes = 1 << 20 },
 		{ .what = SONDE_ASK_CHANGE, .wish.has_loglevel = true },

@@ -1,0 +1,168 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_mark.py - `sonde mark`: events of scripts are in the trace of the session
+they were meant for, with their values, and those that nobody records are said to be
+none."""
+
+import json
+import subprocess
+
+from home import Home, check_sum
+from obedient import TIMEOUT, Program, program
+from sonde import SONDE, Trace, check, install, record_ok, require, run
+from harness import check_equal, main, test
+
+VALUES = ("job:done", "n=-7", "big=18446744073709551615", "least=-9223372036854775808",
+          "mask=0xff", "part=2.5", "small=1e-3", "who=Ada Lovelace", "empty=",
+          "equals=a=b", "odd=1.2.3", "more=18446744073709551616")
+RECORDED = {"n": -7, "big": 2**64 - 1, "least": -2**63, "mask": 255,
+            "part": 2.5, "small": 0.001, "who": "Ada Lovelace", "empty": "",
+            "equals": "a=b", "odd": "1.2.3", "more": "18446744073709551616"}
+
+
+def marks(trace, provider="mark"):
+    return [(e.name, dict(e)) for e in trace.events()
+            if e.name.startswith(f"{provider}:")]
+
+
+def without_session(*words):
+    """As in a shell that nobody records."""
+    done = run("env", "-u", "SONDE_SESSION", SONDE, "mark", *words)
+    return done.returncode, done.stderr
+
+
+@test
+def a_mark_is_an_event_of_the_session_by_name():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid)
+        p.do("emit", 10)
+        home.ok("mark", "-s", "night", *VALUES)
+        home.ok("mark", "-s", "night", "plain")
+        p.do("emit", 10)
+        ended = home.json("stop", "night")
+        trace = Trace(directory)
+        check_equal(marks(trace, "job"), [("job:done", RECORDED)], "with fields")
+        check_equal(marks(trace), [("mark:plain", {})], "without")
+        check_sum(ended["events"])
+        check_equal(ended["events"]["recorded"], 22, "recorded")
+        names = [e.name for e in trace.events()]
+        check_equal(names, ["attach:step"] * 10 + ["job:done", "mark:plain"] +
+                    ["attach:step"] * 10, "in the order of time")
+    p.end()
+
+
+@test
+def a_session_may_take_marks_of_many_processes_at_once():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid)
+        running = [home.popen("mark", "-s", "night", "one", f"n={n}")
+                   for n in range(20)]
+        for process in running:
+            _, err = process.communicate(timeout=TIMEOUT)
+            check_equal((process.returncode, err), (0, ""), "status")
+        home.ok("stop", "night")
+        check_equal(sorted(fields["n"] for _, fields in marks(Trace(directory))),
+                    list(range(20)), "marks")
+    p.end()
+
+
+@test
+def lines_become_events():
+    p = Program(program())
+    lines = [f"line {n} of 3000" for n in range(3000)] + ["", "no newline"]
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid)
+        process = home.popen("mark", "-s", "night", "--stdin", "build:line",
+                             "job=7", stdin=subprocess.PIPE)
+        _, err = process.communicate("\n".join(lines), timeout=TIMEOUT)
+        check_equal((process.returncode, err), (0, ""), "status")
+        ended = home.json("stop", "night")
+        check_equal(ended["events"]["discarded"], 0, "lost")
+        # babeltrace2 2.0.4 shows an empty string as what was there before
+        check_equal([(e["job"], e["text"]) for e in
+                     Trace(directory).events("build:line")][:3000],
+                    [(7, line) for line in lines[:3000]], "lines")
+        shown = map(json.loads, run(SONDE, "print", "--json",
+                                    directory).stdout.splitlines())
+        check_equal([e["payload"]["text"] for e in shown], lines, "lines")
+    p.end()
+
+
+@test
+def a_script_that_is_recorded_needs_no_name():
+    trace = record_ok("sh", "-c", f"{SONDE} mark phase name=setup; {SONDE} mark "
+                      f"-l err phase name=end code=3; echo a | {SONDE} mark --stdin")
+    check_equal(marks(trace),
+                [("mark:phase", {"name": "setup"}),
+                 ("mark:phase", {"name": "end", "code": 3}),
+                 ("mark:line", {"text": "a"})], "marks")
+
+
+@test
+def a_flight_recorder_has_it_in_its_own_trace():
+    """As the events of all processes that have ended."""
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("guard", "-p", p.pid, "--mode", "overwrite")
+        home.ok("mark", "-s", "guard", "before")
+        ended = home.json("stop", "guard")
+        check_equal(marks(Trace(directory)), [("mark:before", {})], "marks")
+        check_sum(ended["events"])
+        check_equal(ended["events"]["recorded"], 1, "recorded")
+    p.end()
+
+
+@test
+def what_nobody_records_is_an_error():
+    status, err = without_session("x")
+    check_equal((status, "no session" in err), (1, True), err)
+    p = Program(program())
+    with Home() as home:
+        check("no session" in home.complaint("mark", "-s", "day", "x"), "none")
+        home.start("night", "-p", p.pid, "-e", "attach:*")
+        err = home.complaint("mark", "-s", "night", "x")
+        check("mark:x is not recorded" in err, err)
+        home.ok("change", "night", "-e", "mark:*", "--loglevel", "err")
+        home.complaint("mark", "-s", "night", "x")
+        home.ok("mark", "-s", "night", "-l", "crit", "x")
+        home.ok("stop", "night")
+        home.complaint("mark", "-s", "night", "x")
+    p.end()
+
+
+@test
+def lines_after_the_end_of_the_session_are_counted():
+    p = Program(program())
+    with Home() as home:
+        directory = home.start("night", "-p", p.pid)
+        process = home.popen("mark", "-s", "night", "--stdin",
+                             stdin=subprocess.PIPE)
+        process.stdin.write("one\n")
+        process.stdin.flush()
+        while not home.json("status", "night")["events"]["emitted"]:
+            pass
+        home.ok("stop", "night")
+        _, err = process.communicate("two\nthree\n", timeout=TIMEOUT)
+        check_equal(process.returncode, 1, err)
+        check("2 lines came afterwards" in err, err)
+        check_equal([e["text"] for e in Trace(directory).events("mark:line")],
+                    ["one"], "lines")
+    p.end()
+
+
+@test
+def words_that_are_no_event_are_refused():
+    for words in ([], ["a=1"], ["a:"], [":a"], ["a b"], ["x", "1=1"], ["x", "a"],
+                  ["x", "=1"], ["x", "a=1", "a=2"],
+                  ["--stdin", "text=1"], ["-l", "loud", "x"],
+                  ["x", *(f"f{n}=0" for n in range(33))]):
+        status, err = without_session(*words)
+        check_equal((status, len(err.splitlines())), (2, 1), f"{words}: {err}")
+
+
+if __name__ == "__main__":
+    install()
+    require("babeltrace2")
+    main()
