@@ -53,7 +53,7 @@ def ours():
 
 
 THEIRS = ([], ["-llttng-ust", "-ldl"])
-STRICT = ["-Wall", "-Wextra", "-Werror", "-O2", "-g", "-I."]
+STRICT = ["-Wall", "-Wextra", "-Wshadow", "-Wundef", "-Werror", "-O2", "-g", "-I."]
 
 
 def objects(cwd, flags, probes, main_, *names, define=()):

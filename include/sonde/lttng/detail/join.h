@@ -37,8 +37,8 @@ extern const struct sonde_lttng_probe __stop_sonde_probes[] SONDE_LTTNG_EDGE_;
 
 /* One for each module, whichever of its files is first. */
 SONDE_LTTNG_EDGE_ struct sonde_lttng_module sonde_points_ = {
-	0, __start_sonde_points, __stop_sonde_points, __start_sonde_probes,
-	__stop_sonde_probes
+	SONDE_LTTNG_NULL_, __start_sonde_points, __stop_sonde_points,
+	__start_sonde_probes, __stop_sonde_probes
 };
 
 #if SONDE_LTTNG_ALONE_

@@ -21,7 +21,7 @@
 	SONDE_LTTNG_OPEN_ \
 	struct sonde_lttng_point sonde_point_##p##___##n \
 		__attribute__((section("sonde_points"), used, aligned(8))) = \
-		{ &sonde_unset_, 0, #p, #n }; \
+		{ &sonde_unset_, SONDE_LTTNG_NULL_, #p, #n }; \
 	SONDE_LTTNG_CLOSE_
 #include <sonde/lttng/detail/join.h>
 #else

@@ -72,10 +72,12 @@ enum {
 #define SONDE_LTTNG_C_ extern "C"
 #define SONDE_LTTNG_OPEN_ extern "C" {
 #define SONDE_LTTNG_CLOSE_ }
+#define SONDE_LTTNG_NULL_ nullptr
 #else
 #define SONDE_LTTNG_C_ extern
 #define SONDE_LTTNG_OPEN_
 #define SONDE_LTTNG_CLOSE_
+#define SONDE_LTTNG_NULL_ 0
 #endif
 #define SONDE_LTTNG_INLINE_ \
 	static inline __attribute__((always_inline, unused))
@@ -134,8 +136,8 @@ static const uint32_t sonde_unset_ __attribute__((unused)) = 0;
 	SONDE_LTTNG_INLINE_ void \
 	sonde_call_##p##___##n(uint32_t state_ parameters) \
 	{ \
-		void (*fire_)(uint32_t parameters) = \
-			(void (*)(uint32_t parameters))__atomic_load_n( \
+		__typeof__(&sonde_call_##p##___##n) fire_ = \
+			(__typeof__(&sonde_call_##p##___##n))__atomic_load_n( \
 				&sonde_point_##p##___##n.fire, \
 				__ATOMIC_RELAXED); \
 		if (state_ && fire_) \
