@@ -55,7 +55,7 @@ def values_are_in_the_trace_as_they_were():
         "floats": [0.25], **{k: first[k] for k in first if k.endswith("_length")}},
         "first")
     check_equal((second["n"], second["yes"], second["s"], second["c"],
-                 second["ints"]), (2**63 - 1, 0, "cut", (None, 7), []), "second")
+                 second["ints"]), (2**63 - 1, 0, "cut", ("<unknown>", 7), []), "second")
     check_equal((none.name, dict(none)), ("app:none", {}), "none")
 
 
