@@ -47,7 +47,8 @@ enum sonde_track_kind {
 struct sonde_track_span {
 	int64_t begin_ns;
 	uint32_t name, kind;
-	uint32_t user; /* of the caller */
+	uint32_t user; /* of the caller, as is */
+	char *text;    /* which is not freed here */
 };
 
 struct sonde_track {

@@ -22,6 +22,7 @@
 
 #include "base/json.h"
 #include "reader/reader.h"
+#include "view/export/pairs_given.h"
 #include "view/export/who.h"
 #include "view/text/show.h"
 
@@ -42,7 +43,8 @@ struct tree_line {
 	enum sonde_track_kind kind;
 	int32_t id;
 	uint32_t depth, name;
-	int64_t ns; /* its duration; -1: it has none */
+	int64_t ns;           /* its duration; -1: it has none */
+	char *given, *result; /* as far as that is known; the line's own */
 };
 
 struct tree {
@@ -52,6 +54,7 @@ struct tree {
 	uint32_t tail, head;     /* numbers; they wrap */
 	uint64_t nr_shown;
 	uint64_t others;
+	struct sonde_pair_given given;
 };
 
 static struct tree_line *tree_line_at(const struct tree *tree, uint32_t number)
@@ -68,14 +71,26 @@ static const char *const kind_words[] = {
 };
 
 /* A function's name as one calls it, anything else as it is. */
-static void show_call(const struct tree *tree, uint32_t name, char *to,
-		      size_t size)
+static void show_call(const struct tree *tree, const struct tree_line *line,
+		      char *to, size_t size)
 {
-	const char *text = tree->spans.names.texts[name];
+	const char *text = tree->spans.names.texts[line->name];
 
 	(void)sonde_show_safe(to, size - 2, text, strlen(text));
-	if (!strpbrk(text, "( "))
+	if (!line->given && !strpbrk(text, "( "))
 		(void)strcat(to, "()");
+}
+
+/* What it was given, and what it returned. */
+static void tree_put_given(const struct tree *tree,
+			   const struct tree_line *line)
+{
+	FILE *to = tree->config->to;
+
+	if (line->given)
+		(void)fprintf(to, "(%s)", line->given);
+	if (line->result)
+		(void)fprintf(to, " = %s", line->result);
 }
 
 static void tree_show_duration(int64_t ns, char *to, size_t size)
@@ -99,18 +114,27 @@ static void tree_write_line(struct tree *tree, const struct tree_line *line)
 	char duration[32];
 	char track[32];
 
-	show_call(tree, line->name, call, sizeof(call));
+	show_call(tree, line, call, sizeof(call));
 	tree_show_duration(line->ns, duration, sizeof(duration));
 	(void)snprintf(track, sizeof(track), "%s%" PRId32,
 		       kind_words[line->kind], line->id);
-	(void)fprintf(tree->config->to, "%*s  %9s  %*s%s%s%s%s\n", IN_WIDTH,
-		      duration, track, (int)(INDENT * line->depth), "",
-		      is_end ? "} " : "", call, tails[line->state],
+	(void)fprintf(tree->config->to, "%*s  %9s  %*s%s%s", IN_WIDTH, duration,
+		      track, (int)(INDENT * line->depth), "",
+		      is_end ? "} " : "", call);
+	tree_put_given(tree, line);
+	(void)fprintf(tree->config->to, "%s%s\n", tails[line->state],
 		      line->state != TREE_BEGIN && line->ns < 0 ? "  (no end)" :
 								  "");
 }
 
 /* ---- the ring ---- */
+
+static void tree_line_free(struct tree_line *line)
+{
+	free(line->given);
+	free(line->result);
+	line->given = line->result = NULL;
+}
 
 /* What is decided at the tail is written. */
 static int tree_flush_lines(struct tree *tree)
@@ -118,17 +142,19 @@ static int tree_flush_lines(struct tree *tree)
 	const struct sonde_spans_tree_config *config = tree->config;
 
 	while (tree->tail != tree->head) {
-		const struct tree_line *line = tree_line_at(tree, tree->tail);
+		struct tree_line *line = tree_line_at(tree, tree->tail);
 
 		if (line->state == TREE_OPEN)
 			break;
-		tree->tail++;
-		if (line->state == TREE_DROPPED)
-			continue;
-		if (config->limit && tree->nr_shown == config->limit)
+		if (line->state != TREE_DROPPED && config->limit &&
+		    tree->nr_shown == config->limit)
 			return STOPPED;
-		tree->nr_shown++;
-		tree_write_line(tree, line);
+		tree->tail++;
+		if (line->state != TREE_DROPPED) {
+			tree->nr_shown++;
+			tree_write_line(tree, line);
+		}
+		tree_line_free(line);
 	}
 	return ferror(config->to) ? -EIO : 0;
 }
@@ -142,8 +168,11 @@ static int tree_add_line(struct tree *tree, const struct tree_line *line,
 		tree_line_at(tree, tree->tail)->state = TREE_BEGIN;
 		err = tree_flush_lines(tree);
 	}
-	if (err)
+	if (err) {
+		free(line->given);
+		free(line->result);
 		return err;
+	}
 	*ret_number = tree->head;
 	*tree_line_at(tree, tree->head++) = *line;
 	return tree_flush_lines(tree);
@@ -188,7 +217,7 @@ static int tree_open_span(void *ctx, struct sonde_track *track,
 	struct tree *tree = ctx;
 	uint32_t depth = track->depth - 1;
 	struct sonde_track_span *span = &track->spans[depth];
-	const struct tree_line line = {
+	struct tree_line line = {
 		.state = TREE_OPEN,
 		.kind = track->kind,
 		.id = track->id,
@@ -197,14 +226,19 @@ static int tree_open_span(void *ctx, struct sonde_track *track,
 		.ns = -1,
 	};
 
-	(void)event;
-	if (is_too_deep(tree, depth) || tree->config->json)
+	span->text = NULL;
+	if (is_too_deep(tree, depth))
 		return 0;
-	return tree_add_line(tree, &line, &span->user);
+	line.given = sonde_pair_given_text(&tree->given, event);
+	if (!tree->config->json)
+		return tree_add_line(tree, &line, &span->user);
+	span->text = line.given;
+	return 0;
 }
 
 static int tree_put_json(const struct tree *tree,
-			 const struct sonde_track *track, int64_t ns)
+			 const struct sonde_track *track, int64_t ns,
+			 const char *result)
 {
 	static const char *const keys[] = {
 		[SONDE_TRACK_THREAD] = "tid",
@@ -223,6 +257,10 @@ static int tree_put_json(const struct tree *tree,
 		sonde_json_put_signed(&json, "duration_ns", ns);
 	else
 		sonde_json_put_raw(&json, "duration_ns", "null");
+	if (span->text)
+		sonde_json_put_raw(&json, "args", span->text);
+	if (result)
+		sonde_json_put_raw(&json, "result", result);
 	sonde_json_close(&json, '}');
 	(void)fputc('\n', tree->config->to);
 	return ferror(tree->config->to) ? -EIO : 0;
@@ -230,7 +268,7 @@ static int tree_put_json(const struct tree *tree,
 
 /* A span that is shown has ended. */
 static int tree_end_span(struct tree *tree, const struct sonde_track *track,
-			 int64_t ns)
+			 int64_t ns, char *result)
 {
 	uint32_t depth = track->depth - 1;
 	const struct sonde_track_span *span = &track->spans[depth];
@@ -242,6 +280,7 @@ static int tree_end_span(struct tree *tree, const struct sonde_track *track,
 		.depth = depth,
 		.name = span->name,
 		.ns = ns,
+		.result = result,
 	};
 	uint32_t number;
 
@@ -249,8 +288,25 @@ static int tree_end_span(struct tree *tree, const struct sonde_track *track,
 		return tree_add_line(tree, &end, &number);
 	line->state = TREE_WHOLE;
 	line->ns = ns;
+	line->result = result;
 	tree_show_outer(tree, track, depth);
 	return tree_flush_lines(tree);
+}
+
+static int tree_close_json(struct tree *tree, const struct sonde_track *track,
+			   int64_t ns, const struct sonde_event *event)
+{
+	const struct sonde_spans_tree_config *config = tree->config;
+	char *result =
+		event ? sonde_pair_given_text(&tree->given, event) : NULL;
+	int err = STOPPED;
+
+	if (!config->limit || tree->nr_shown < config->limit) {
+		tree->nr_shown++;
+		err = tree_put_json(tree, track, event ? ns : -1, result);
+	}
+	free(result);
+	return err;
 }
 
 /* What is short is dropped, and so was all in it; but for what had to get its
@@ -259,27 +315,29 @@ static int tree_close_span(void *ctx, struct sonde_track *track,
 			   int64_t time_ns, const struct sonde_event *event)
 {
 	struct tree *tree = ctx;
-	const struct sonde_track_span *span = &track->spans[track->depth - 1];
+	struct sonde_track_span *span = &track->spans[track->depth - 1];
 	int64_t lasted = time_ns > span->begin_ns ?
 				 sonde_elapsed_ns(span->begin_ns, time_ns) :
 				 0;
 	bool is_short = lasted < tree->config->min_ns;
 	struct tree_line *line;
+	int err = 0;
 
 	if (is_too_deep(tree, track->depth - 1))
 		return 0;
 	if (tree->config->json) {
-		if (is_short)
-			return 0;
-		if (tree->config->limit &&
-		    tree->nr_shown == tree->config->limit)
-			return STOPPED;
-		tree->nr_shown++;
-		return tree_put_json(tree, track, event ? lasted : -1);
+		if (!is_short)
+			err = tree_close_json(tree, track, lasted, event);
+		free(span->text);
+		span->text = NULL;
+		return err;
 	}
 	line = tree_open_line(tree, span);
 	if (!is_short || !line)
-		return tree_end_span(tree, track, event ? lasted : -1);
+		return tree_end_span(tree, track, event ? lasted : -1,
+				     event ? sonde_pair_given_text(&tree->given,
+								   event) :
+					     NULL);
 	line->state = TREE_DROPPED;
 	return tree_flush_lines(tree);
 }
@@ -340,6 +398,21 @@ static int tree_run(struct tree *tree, const struct sonde_map_options *options)
 	return err == STOPPED ? 0 : err;
 }
 
+static void tree_free(struct tree *tree)
+{
+	struct sonde_track *track = NULL;
+
+	while (tree->lines && tree->tail != tree->head)
+		tree_line_free(tree_line_at(tree, tree->tail++));
+	while ((track = sonde_hash_next(&tree->spans.tracks, track)))
+		for (uint32_t i = 0; i < track->depth; i++)
+			free(track->spans[i].text);
+	sonde_pair_given_fini(&tree->given);
+	sonde_spans_fini(&tree->spans);
+	free(tree->lines);
+	free(tree);
+}
+
 int sonde_spans_tree(const struct sonde_spans_tree_config *config,
 		     const struct sonde_map_options *options,
 		     struct sonde_spans_tree_counts *ret_counts)
@@ -352,14 +425,15 @@ int sonde_spans_tree(const struct sonde_spans_tree_config *config,
 	tree->config = config;
 	tree->lines = calloc(SONDE_TREE_WAITING, sizeof(*tree->lines));
 	err = sonde_spans_init(&tree->spans, &config->pairs, &tree_ops, tree);
+	if (!err)
+		err = sonde_pair_given_init(&tree->given, config->pairs.trace,
+					    config->json);
 	if (!tree->lines)
 		err = -ENOMEM;
 	if (!err)
 		err = tree_run(tree, options);
 	if (!err)
 		tree_tell(tree, ret_counts);
-	sonde_spans_fini(&tree->spans);
-	free(tree->lines);
-	free(tree);
+	tree_free(tree);
 	return err;
 }

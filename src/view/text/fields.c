@@ -418,6 +418,19 @@ sonde_shape_of_member(const struct sonde_writer *writer,
 	return shape;
 }
 
+const struct sonde_shape *
+sonde_shape_from_member(const struct sonde_writer *writer,
+			const struct sonde_class *cls, size_t i,
+			struct sonde_pool *pool, int *ret_error)
+{
+	struct sonde_shape *shape =
+		make_shape(writer, cls, NULL, pool, ret_error);
+
+	for (size_t k = 0; shape && k < i && k < cls->nr_members; k++)
+		shape->children[k].hidden = true;
+	return shape;
+}
+
 /* ---- strings ---- */
 
 /* The escapes of C, as babeltrace2 writes them. */

@@ -67,6 +67,12 @@ sonde_shape_of_member(const struct sonde_writer *writer,
 		      const struct sonde_class *cls, size_t i,
 		      struct sonde_pool *pool, int *ret_error);
 
+/* The same of those from the i-th on, with their names. */
+const struct sonde_shape *
+sonde_shape_from_member(const struct sonde_writer *writer,
+			const struct sonde_class *cls, size_t i,
+			struct sonde_pool *pool, int *ret_error);
+
 /*
  * The members of a scope of an event, of the class that the shape was made of,
  * without the braces around them. `first`: no separator goes before them.
