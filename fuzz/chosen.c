@@ -5,10 +5,31 @@
  * names that are in the text.
  */
 #include "probe/hooks/chosen.h"
+#include "probe/hooks/arguments.h"
 
 #include <errno.h>
 
 #include "fuzz.h"
+#include "types/desc.h"
+
+/* What it is given becomes an event, and what is collected for it. */
+static void check_arguments(const struct sonde_hooks_name *name)
+{
+	struct sonde_hooks_arguments *arguments;
+	struct sonde_probe_spec spec = { .nr_items = 0 };
+
+	for (int is_exit = 0; is_exit < 2; is_exit++) {
+		FUZZ_CHECK(!sonde_hooks_arguments_make(
+			name->words, is_exit, name->address, &arguments));
+		sonde_hooks_arguments_collect(arguments, &spec);
+		FUZZ_CHECK(!arguments ||
+			   (spec.nr_items > 1 &&
+			    spec.nr_items == spec.nr_programs &&
+			    sonde_desc_nr_fields(arguments->desc) ==
+				    spec.nr_items));
+		sonde_hooks_arguments_free(arguments);
+	}
+}
 
 static void check_chosen(const struct sonde_hooks_chosen *chosen, size_t size)
 {
@@ -22,6 +43,10 @@ static void check_chosen(const struct sonde_hooks_chosen *chosen, size_t size)
 			   name->name + strlen(name->name) <
 				   chosen->text + size + 1);
 		FUZZ_CHECK(*name->name);
+		FUZZ_CHECK(!*name->words || (name->words > chosen->text &&
+					     name->words + strlen(name->words) <
+						     chosen->text + size + 1));
+		check_arguments(name);
 		FUZZ_CHECK(name->is_part ==
 			   sonde_hooks_chosen_is_part(chosen, name->address));
 		nr_meant += !name->is_part;

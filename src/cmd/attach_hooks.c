@@ -34,7 +34,8 @@ static int begin_hooks(void *ctx, const struct sonde_child *child)
 				   SONDE_HOOKS_GROUP_LOCKS :
 				   0u),
 		.functions = { options->functions, options->nr_functions,
-			       options->nots, options->nr_nots },
+			       options->nots, options->nr_nots,
+			       options->functions_args },
 		.verbose = options->verbose,
 		.quiet = options->quiet,
 		.rule = rule,

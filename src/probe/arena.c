@@ -173,6 +173,14 @@ int sonde_probe_arena_add(struct sonde_probe_arena *arena,
 	return header(arena)->refused == refused ? -EEXIST : -ENOSPC;
 }
 
+int sonde_probe_arena_add_one(struct sonde_probe_arena *arena,
+			      const struct sonde_desc *desc,
+			      uint32_t *ret_index)
+{
+	return sonde_entries_add_one(arena->here, desc, ret_index) ? 0 :
+								     -ENOSPC;
+}
+
 static uint64_t ring_records(const struct sonde_probe_arena *arena, uint32_t i)
 {
 	const struct sonde_ring *rings =

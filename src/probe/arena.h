@@ -41,6 +41,10 @@ int sonde_probe_arena_open(struct sonde_probe_arena *arena,
 /* 0 and the entry's index; -EEXIST (another event has that name), -ENOSPC. */
 int sonde_probe_arena_add(struct sonde_probe_arena *arena,
 			  const struct sonde_desc *desc, uint32_t *ret_index);
+/* The same of one of several events of that name. */
+int sonde_probe_arena_add_one(struct sonde_probe_arena *arena,
+			      const struct sonde_desc *desc,
+			      uint32_t *ret_index);
 /* Records in its rings since it was made, and those that were discarded. Only
  * what the process says. */
 void sonde_probe_arena_count(const struct sonde_probe_arena *arena,

@@ -307,6 +307,20 @@ int sonde_probe_range(int32_t reg, int64_t offset, uint64_t length,
 	return rc;
 }
 
+int sonde_probe_constant(uint64_t number, struct sonde_program **ret_program)
+{
+	struct sonde_pool pool;
+	struct sonde_code code = { .pool = &pool };
+	int rc;
+
+	sonde_pool_init(&pool, 0);
+	add(&code, SONDE_EXPR_OP_NUMBER, number);
+	add(&code, SONDE_EXPR_OP_END_NUMBER, 0);
+	rc = sonde_code_finish(&code, SONDE_EXPR_INT, ret_program);
+	sonde_pool_fini(&pool);
+	return rc;
+}
+
 int sonde_probe_register_value(uint8_t reg, uint32_t bits, bool is_signed,
 			       struct sonde_program **ret_program)
 {

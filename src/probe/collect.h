@@ -56,6 +56,9 @@ int sonde_probe_join(struct sonde_program *const *programs, size_t nr,
 int sonde_probe_range(int32_t reg, int64_t offset, uint64_t length,
 		      struct sonde_program **ret_program);
 
+/* A number, whatever the program does. */
+int sonde_probe_constant(uint64_t number, struct sonde_program **ret_program);
+
 /* The value of a register's lower bits. */
 int sonde_probe_register_value(uint8_t reg, uint32_t bits, bool is_signed,
 			       struct sonde_program **ret_program);

@@ -60,6 +60,8 @@ uint64_t sonde_probe_dwarf_bytes(Dwarf_Die *type);
 uint64_t sonde_probe_dwarf_extent(Dwarf_Die *array, unsigned int k);
 /* 's', 'u', 'b', 'f', 'x' (a pointer), 'e' (an enumeration); 0: no number. */
 char sonde_probe_dwarf_letter(Dwarf_Die *type);
+/* A pointer to chars that are not written through it. */
+bool sonde_probe_dwarf_is_text(Dwarf_Die *type);
 /* A member, also of a structure without a name in it, and its offset. */
 bool sonde_probe_dwarf_member(Dwarf_Die *type, const char *name, size_t length,
 			      Dwarf_Die *ret_member, uint64_t *ret_offset);

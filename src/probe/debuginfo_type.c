@@ -171,6 +171,24 @@ static bool is_char(Dwarf_Die *type)
 		       0;
 }
 
+bool sonde_probe_dwarf_is_text(Dwarf_Die *type)
+{
+	Dwarf_Die to = *type;
+	bool is_const = false;
+
+	if (dwarf_tag(type) != DW_TAG_pointer_type)
+		return false;
+	for (int i = 0; i < CHAIN_MAX && !is_char(&to); i++) {
+		Dwarf_Attribute attr;
+
+		if (!dwarf_attr_integrate(&to, DW_AT_type, &attr) ||
+		    !dwarf_formref_die(&attr, &to) || is_pointer(&to))
+			return false;
+		is_const |= dwarf_tag(&to) == DW_TAG_const_type;
+	}
+	return is_const && is_char(&to);
+}
+
 static bool is_identifier(const char *name)
 {
 	size_t n = 0;

@@ -470,6 +470,13 @@ static int apply_not(struct parse *parse, const char *value)
 			&parse->options->nr_nots);
 }
 
+static int apply_args(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->functions_args = true;
+	return 0;
+}
+
 static int apply_min_duration(struct parse *parse, const char *value)
 {
 	int64_t ns;
@@ -849,6 +856,7 @@ enum option_value {
 	OPTION_MALLOC,
 	OPTION_LOCKS,
 	OPTION_FUNCTIONS,
+	OPTION_ARGS,
 	OPTION_NOT,
 	OPTION_MIN_DURATION,
 	OPTION_DEPTH,
@@ -923,6 +931,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "nor of calls that are shorter, such as 10us" },
 	{ "depth", OPTION_DEPTH, "N", NULL,
 	  "nor of those that are in N others or more" },
+	{ "args", OPTION_ARGS, NULL, NULL,
+	  "with what these functions are given and return, by their debugging "
+	  "information" },
 	{ "stack", OPTION_STACK, "[=DEPTH]", NULL,
 	  "with each event of a program its call stack, of so many frames at "
 	  "most (default: 16)" },
@@ -1110,6 +1121,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_MALLOC] = apply_malloc,
 	[OPTION_LOCKS] = apply_locks,
 	[OPTION_FUNCTIONS] = apply_functions,
+	[OPTION_ARGS] = apply_args,
 	[OPTION_NOT] = apply_not,
 	[OPTION_MIN_DURATION] = apply_min_duration,
 	[OPTION_DEPTH] = apply_depth,
@@ -1371,6 +1383,13 @@ static int check_functions(struct parse *parse)
 			    options->functions[0]);
 	if (options->nr_nots && !options->nr_functions)
 		return fail(parse, "--not is of --functions=GLOB");
+	if (options->functions_args && !options->nr_functions)
+		return fail(parse, "--args is of --functions=GLOB");
+	if (options->functions_args &&
+	    (options->functions_min_ns || options->functions_depth))
+		return fail(parse, "--args goes without --min-duration and "
+				   "--depth: an entry that they record late "
+				   "has no arguments any more");
 	if ((options->functions_min_ns || options->functions_depth) &&
 	    !options->hook_functions && !options->nr_functions)
 		return fail(parse, "--min-duration and --depth are of calls "

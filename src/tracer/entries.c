@@ -194,6 +194,22 @@ static bool join(unsigned char *arena, const struct sonde_desc *desc,
 	return true;
 }
 
+static bool entries_add_selected(unsigned char *arena,
+				 const struct sonde_desc *desc, uint32_t hash,
+				 uint32_t *ret_index)
+{
+	if (!add(arena, desc, hash | SONDE_ENTRY_READY, ret_index))
+		return false;
+	entries_select_event(arena, desc, *ret_index);
+	return true;
+}
+
+bool sonde_entries_add_one(unsigned char *arena, const struct sonde_desc *desc,
+			   uint32_t *ret_index)
+{
+	return entries_add_selected(arena, desc, name_hash(desc), ret_index);
+}
+
 bool sonde_entries_add(unsigned char *arena, const struct sonde_desc *desc,
 		       uint32_t *ret_index)
 {
@@ -204,8 +220,5 @@ bool sonde_entries_add(unsigned char *arena, const struct sonde_desc *desc,
 	if (sonde_desc_is_reference(desc))
 		return add(arena, desc, hash | SONDE_ENTRY_REFERENCE,
 			   ret_index);
-	if (!add(arena, desc, hash | SONDE_ENTRY_READY, ret_index))
-		return false;
-	entries_select_event(arena, desc, *ret_index);
-	return true;
+	return entries_add_selected(arena, desc, hash, ret_index);
 }

@@ -21,4 +21,10 @@ SONDE_HIDDEN bool sonde_entries_add(unsigned char *arena,
 				    const struct sonde_desc *desc,
 				    uint32_t *ret_index);
 
+/* The same of one of several events that have a name in common and are told
+ * apart by whoever adds them. False: there is no room. */
+SONDE_HIDDEN bool sonde_entries_add_one(unsigned char *arena,
+					const struct sonde_desc *desc,
+					uint32_t *ret_index);
+
 #endif /* TRACER_ENTRIES_H */

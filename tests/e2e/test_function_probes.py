@@ -368,6 +368,156 @@ def jumps_stacks_threads_and_signals():
           "1 process" in recorded.said, recorded.said)
 
 
+# What functions are given and return is known by the program's own text.
+GIVEN = r"""
+#include <stdio.h>
+#define APART __attribute__((noinline, noclone, used))
+enum colour { RED, GREEN = 5 };
+struct pair { int a, b; };
+struct large { long a[4]; };
+static volatile long sink;
+static char room[] = "written";
+APART int mix(int a, unsigned char b, long c, const char *text,
+	      enum colour d, _Bool e)
+{
+	sink += a + b + c + text[0] + d + e;
+	return -a;
+}
+APART unsigned floats(double x, unsigned n, float y)
+{
+	sink += (long)(x + y);
+	return n + 1;
+}
+APART int by_value(struct pair p, int after)
+{
+	sink += p.a + p.b;
+	return after;
+}
+APART struct large hidden(long n)
+{
+	struct large l = { { n } };
+
+	sink += n;
+	return l;
+}
+APART const char *named(const char *first, char *second, void *addr)
+{
+	sink += (long)addr + (second ? second[0] : 0);
+	return first ? first + 1 : "none";
+}
+APART int seven(int a, int b, int c, int d, int e, int f, int g)
+{
+	sink += a + b + c + d + e + f;
+	return g;
+}
+APART void nothing(void)
+{
+	sink++;
+}
+APART long down(long n)
+{
+	long rest = n > 0 ? down(n - 1) : 0;
+
+	sink += rest;
+	return rest + n;
+}
+APART int last(short n)
+{
+	sink += n;
+	return n * 2;
+}
+APART int jumps(short n)
+{
+	sink += n;
+	return last(n + 1);
+}
+int main(void)
+{
+	char line[80];
+
+	if (!fgets(line, sizeof(line), stdin))
+		return 1;
+	mix(-7, 200, 1L << 40, "a \"text\"\n", GREEN, 1);
+	floats(1.5, 4000000000u, 2.5f);
+	by_value((struct pair){ 1, 2 }, 77);
+	hidden(3);
+	puts(named("xyz", room, (void *)0x1234));
+	puts(named(NULL, NULL, NULL));
+	named((char *)8 + 8000, NULL, NULL);
+	seven(1, 2, 3, 4, 5, 6, 7);
+	nothing();
+	printf("%ld\n", down(2));
+	jumps(-5);
+	return 0;
+}
+"""
+
+# Name, what must be known, what may be, and the result.
+GIVEN_CALLS = [
+    ("mix", {"a": -7, "b": 200, "c": 1 << 40, "text": 'a "text"\n',
+             "d": "GREEN", "e": 1}, {}, -7 * -1),
+    ("floats", {"n": 4000000000}, {}, 4000000001),
+    ("by_value", {}, {"after": 77}, 77),
+    ("hidden", {}, {"n": 3}, None),
+    ("named", {"first": "xyz", "addr_": 0x1234}, {}, "yz"),
+    ("named", {"first": "(null)", "second": 0, "addr_": 0}, {}, "none"),
+    ("named", {"first": "(bad)", "second": 0, "addr_": 0}, {}, "(bad)"),
+    ("seven", {"a": 1, "b": 2, "c": 3, "d": 4, "e": 5, "f": 6}, {}, 7),
+    ("nothing", {}, {}, None),
+    ("down", {"n": 2}, {}, 3), ("down", {"n": 1}, {}, 1),
+    ("down", {"n": 0}, {}, 0),
+    ("jumps", {"n": -5}, {}, -8), ("last", {"n": -4}, {}, -8)]
+
+
+def calls_of(directory, *options):
+    """Calls as print's tree has them, in the order of their beginnings."""
+    done = run(SONDE, "print", "--tree", "--json", *options, directory)
+    check_equal(done.returncode, 0, done.stderr)
+    calls = [json.loads(line) for line in done.stdout.splitlines()]
+    return sorted(calls, key=lambda c: (c["begin_ns"], c["depth"]))
+
+
+def plain(value):
+    return value["label"] if isinstance(value, dict) else value
+
+
+def check_given(program):
+    recorded = Waiting([program], *OWN, "--not=main", "--args")
+    calls = calls_of(recorded.dir)
+    names = [call["name"] for call in calls]
+    wanted = [call for call in GIVEN_CALLS if call[0] in names]
+    # A function may have no room for its probes, or a last one be jumped to.
+    check(len({call[0] for call in wanted}) >= 8, recorded.said)
+    check_equal(names, [call[0] for call in wanted], "calls")
+    known = 0
+    for call, (name, must, may, result) in zip(calls, wanted):
+        args = {k: plain(v) for k, v in call.get("args", {}).items()}
+        known += len(args)
+        args.pop("second", None) if name == "named" and \
+            must.get("second") is None else None
+        for key, value in must.items():
+            check_equal(args.pop(key, None), value, f"{name}: {key}")
+        for key, value in args.items():
+            check_equal(value, may[key], f"{name}: {key}")
+        if name != "jumps" or "result" in call:
+            check_equal(call.get("result"), result, f"{name}: result")
+    check(known > 20, known)
+
+
+@test
+def what_functions_are_given_and_return_is_recorded():
+    check_given(build(GIVEN, "-O0"))
+    check_given(build(GIVEN, "-O2"))
+
+
+@test
+def what_they_are_given_is_known_of_clangs_code_too():
+    if not shutil.which("clang"):
+        raise Skip("no clang")
+    check_given(build(GIVEN, "-O0", compiler="clang"))
+    check_given(build(GIVEN, "-O2", compiler="clang"))
+
+
 def debian(name):
     path = pathlib.Path("/usr/bin") / name
     if not path.exists():

@@ -16,6 +16,9 @@
 #define NO_REGISTER     255
 #define GENERAL_MASK    ((1ull << SONDE_AGENT_CS) - 1)
 #define BLOCK_BYTES_MAX 65535u
+#define NOTHING_BELOW   4096u
+#define SAYS_NULL       0x296c6c756e28u /* "(null)" */
+#define SAYS_BAD        0x2964616228u   /* "(bad)" */
 
 /* ---- bytes ---- */
 
@@ -336,12 +339,30 @@ static uint64_t value_of(struct sonde_agent_record *record,
 	return value.type == SONDE_EXPR_MISSING ? 0 : value.u;
 }
 
+/* False: the text can be read. Nothing is tried where never anything is. */
+static bool put_bad(struct sonde_agent_record *record, uint64_t address)
+{
+	uint64_t byte;
+
+	if (address >= NOTHING_BELOW && sonde_agent_load(address, 1, &byte))
+		return false;
+	if (address)
+		put(record, SAYS_BAD, 5);
+	else
+		put(record, SAYS_NULL, 6);
+	put(record, 0, 1);
+	return true;
+}
+
 static void collect_string(struct sonde_agent_record *record,
 			   const struct sonde_agent_item *item)
 {
 	uint64_t address = value_of(record, item);
 	uint32_t most;
 	uint64_t nr;
+
+	if (item->says_bad && put_bad(record, address))
+		return;
 
 	if (record->size == record->room) {
 		record->is_cut = true;

@@ -2,7 +2,9 @@
 /*
  * chosen.c - see chosen.h. The process apart says a line for each function that
  * is meant, "F ADDRESS NAME", and "P ADDRESS NAME" for the parts of functions
- * in the same files. A line that isn't so ends the reading.
+ * in the same files; then, as that may take long, "A ADDRESS WORDS" of what
+ * functions are given (signature.h); and "E" in the end. A line that isn't so
+ * ends the reading.
  */
 #include "probe/hooks/chosen.h"
 
@@ -18,14 +20,19 @@
 #include "base/text.h"
 #include "probe/child.h"
 #include "probe/debuginfo_parts.h"
+#include "probe/hooks/signature.h"
 #include "types/select.h"
 
 #define TIME_MAX_MS 10000
-#define PART        ".cold"
+/* Debugging information may be of gigabytes. */
+#define TIME_MAX_ARGS_MS 60000
+#define PART             ".cold"
 
 struct asking {
 	pid_t pid;
 	const struct sonde_hooks_globs *globs;
+	struct sonde_probe_dwarf *dwarf;
+	bool says_words;
 	FILE *to;
 	bool is_first; /* the module: the program's own */
 };
@@ -68,9 +75,17 @@ static void say_symbol(const struct asking *asking, const char *module,
 	    (!chosen_any(globs->list, globs->nr, asking, module, name) ||
 	     chosen_any(globs->nots, globs->nr_nots, asking, module, name)))
 		return;
-	if (!strpbrk(name, " \n"))
+	if (strpbrk(name, " \n") || (asking->says_words && is_part))
+		return;
+	if (asking->says_words) {
+		(void)fprintf(asking->to, "A %" PRIx64, address);
+		sonde_hooks_signature_say(asking->dwarf, address, name,
+					  asking->to);
+		(void)fprintf(asking->to, " \n");
+	} else {
 		(void)fprintf(asking->to, "%c %" PRIx64 " %s\n",
 			      is_part ? 'P' : 'F', address, name);
+	}
 }
 
 /* Whether some glob is of that file. */
@@ -115,34 +130,44 @@ static void say_chosen(void *ctx, FILE *to)
 	struct sonde_probe_dwarf *dwarf = sonde_probe_dwarf_begin(asking->pid);
 
 	asking->to = to;
+	asking->dwarf = dwarf;
 	if (!dwarf)
 		return;
 	(void)fprintf(to, "\n"); /* its files can be read */
 	(void)dwfl_getmodules(dwarf->dwfl, say_module, asking, 0);
+	asking->says_words = true;
+	asking->is_first = true;
+	if (asking->globs->args)
+		(void)dwfl_getmodules(dwarf->dwfl, say_module, asking, 0);
+	(void)fprintf(to, "E\n");
 	sonde_probe_dwarf_close(dwarf);
 }
 
 /* ---- what it said ---- */
 
-/* The next line of the text, which is cut there. False: it is none. */
+/* The next line of the text, which is cut there. Words have no name. False: it
+ * is none. */
 static bool chosen_take_line(char **at, struct sonde_hooks_name *ret)
 {
 	char *line = *at;
 	char *end = strchr(line, '\n');
 	const char *number = line + 2;
+	bool has_words = line[0] == 'A';
 
-	if (!end || (line[0] != 'F' && line[0] != 'P') || line[1] != ' ')
+	if (!end || !line[0] || !strchr("FPA", line[0]) || line[1] != ' ')
 		return false;
 	*end = '\0';
 	*at = end + 1;
 	if (!sonde_number_take(&number, 16, UINT64_MAX, &ret->address) ||
-	    *number != ' ' || !number[1])
+	    *number != ' ' || (!has_words && !number[1]))
 		return false;
-	ret->name = number + 1;
+	ret->name = has_words ? end : number + 1;
+	ret->words = has_words ? number : end;
 	ret->is_part = line[0] == 'P';
 	return true;
 }
 
+/* Those of one address: words first. */
 static int compare_chosen(const void *a, const void *b)
 {
 	const struct sonde_hooks_name *x = a;
@@ -155,15 +180,23 @@ static int compare_chosen(const void *a, const void *b)
 
 static void keep_one_each(struct sonde_hooks_chosen *chosen)
 {
+	struct sonde_hooks_name words = { .words = "" };
 	size_t nr = 0;
 
 	qsort(chosen->list, chosen->nr, sizeof(*chosen->list), compare_chosen);
 	for (size_t i = 0; i < chosen->nr; i++) {
-		if (nr &&
-		    chosen->list[nr - 1].address == chosen->list[i].address)
+		struct sonde_hooks_name name = chosen->list[i];
+
+		if (!*name.name) {
+			words = name;
 			continue;
-		chosen->list[nr++] = chosen->list[i];
-		chosen->nr_meant += !chosen->list[i].is_part;
+		}
+		if (nr && chosen->list[nr - 1].address == name.address)
+			continue;
+		if (words.address == name.address)
+			name.words = words.words;
+		chosen->list[nr++] = name;
+		chosen->nr_meant += !name.is_part;
 	}
 	chosen->nr = nr;
 }
@@ -181,6 +214,7 @@ int sonde_hooks_chosen_read(char *text, struct sonde_hooks_chosen *ret)
 			return -ENOMEM;
 		ret->list[ret->nr++] = name;
 	}
+	ret->is_whole = at[0] == 'E' && at[1] == '\n';
 	if (!ret->nr)
 		return -ENOENT;
 	keep_one_each(ret);
@@ -193,7 +227,10 @@ int sonde_hooks_chosen_find(pid_t pid, const struct sonde_hooks_globs *globs,
 	struct asking asking = { .pid = pid, .globs = globs, .is_first = true };
 
 	return sonde_hooks_chosen_read(
-		sonde_probe_child_ask(say_chosen, &asking, TIME_MAX_MS), ret);
+		sonde_probe_child_ask(say_chosen, &asking,
+				      globs->args ? TIME_MAX_ARGS_MS :
+						    TIME_MAX_MS),
+		ret);
 }
 
 void sonde_hooks_chosen_free(struct sonde_hooks_chosen *chosen)

@@ -24,18 +24,21 @@ struct sonde_hooks_globs {
 	size_t nr;
 	const char *const *nots; /* but not these */
 	size_t nr_nots;
+	bool args; /* what they are given and return is wanted, too */
 };
 
 struct sonde_hooks_name {
 	uint64_t address;
-	const char *name; /* in the text */
-	bool is_part;     /* of another function ("f.cold"), and not meant */
+	const char *name;  /* in the text, as are */
+	const char *words; /* signature.h's; "": none */
+	bool is_part;      /* of another function ("f.cold"), and not meant */
 };
 
 struct sonde_hooks_chosen {
 	struct sonde_hooks_name *list; /* by address, each once */
 	size_t nr, room;
 	size_t nr_meant;
+	bool is_whole; /* the process apart came to its end */
 	char *text;
 };
 

@@ -26,6 +26,7 @@
 #include "probe/inject/procfs.h"
 #include "probe/switch.h"
 #include "sys/proc.h"
+#include "types/desc.h"
 
 #define PRELOAD    "libsonde-preload.so"
 #define NOTE_SIZE  240
@@ -303,6 +304,62 @@ static void set_function_events(struct hooked *hooked,
 	}
 }
 
+/* Those with arguments or a result: as many as there are different ones. */
+struct shape {
+	const struct sonde_desc *desc;
+	uint32_t index;
+};
+
+struct shapes {
+	struct shape *list;
+	size_t nr, room;
+};
+
+static int shape_index(struct hooked *hooked, struct shapes *shapes,
+		       const struct sonde_desc *desc, uint32_t *ret_index)
+{
+	int rc;
+
+	for (size_t i = 0; i < shapes->nr; i++)
+		if (sonde_desc_equal(shapes->list[i].desc, desc)) {
+			*ret_index = shapes->list[i].index;
+			return 0;
+		}
+	if (SONDE_GROW(shapes->list, shapes->nr, shapes->room))
+		return -ENOMEM;
+	rc = sonde_probe_arena_add_one(&hooked->arena, desc, ret_index);
+	if (!rc)
+		shapes->list[shapes->nr++] = (struct shape){ desc, *ret_index };
+	return rc;
+}
+
+static int set_argument_events(struct hooked *hooked)
+{
+	const struct sonde_hooks_traced *traced = &hooked->traced;
+	struct sonde_agent *agent = sonde_process_agent(hooked->process);
+	struct shapes shapes = { .nr = 0 };
+	int rc = 0;
+
+	for (size_t f = 0; f < traced->nr; f++) {
+		const struct sonde_hooks_traced_function *function =
+			&traced->list[f];
+
+		for (size_t i = 0; i < function->nr && !rc; i++) {
+			const struct sonde_hooks_arguments *arguments =
+				sonde_hooks_traced_arguments(traced, function,
+							     i);
+			uint32_t probe = traced->probes[function->first + i];
+
+			if (arguments)
+				rc = shape_index(hooked, &shapes,
+						 arguments->desc,
+						 &agent->probes[probe].event);
+		}
+	}
+	free(shapes.list);
+	return rc;
+}
+
 static int hooks_add_events(struct hooked *hooked,
 			    const struct sonde_hooks_config *config)
 {
@@ -340,7 +397,7 @@ static int hooks_add_events(struct hooked *hooked,
 	}
 	set_events(hooked, &indexes);
 	set_function_events(hooked, &config->rule, &indexes);
-	return 0;
+	return set_argument_events(hooked);
 }
 
 /* A function that this probe is for can't be recorded. */
@@ -490,6 +547,12 @@ static int hooks_begin(struct hooked *hooked,
 					     &hooked->traced, error);
 	if (rc)
 		return rc;
+	if (config->functions.args && !hooked->traced.chosen.is_whole)
+		hooks_note(hooked,
+			   "%s (pid %d): reading its debugging information "
+			   "took too long, or failed: what some functions are "
+			   "given is not recorded",
+			   hooked->name, (int)hooked->pid);
 	if (config->groups & SONDE_HOOKS_GROUP_LOCKS)
 		note_waiting(hooked);
 	rc = put_probes(hooked, config, error);

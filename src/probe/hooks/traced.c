@@ -89,13 +89,15 @@ static int traced_refuse(struct making *m, const char *reason)
 	return -EOPNOTSUPP;
 }
 
-static int add_end(struct making *m, const struct sonde_exit *exit)
+static int add_end(struct making *m, const struct sonde_exit *exit,
+		   enum sonde_agent_gives gives)
 {
 	const struct sonde_probe_spec spec = {
 		.address = exit->address,
 		.window = exit->window,
 		.frame = exit->frame,
 		.role = SONDE_AGENT_ROLE_END,
+		.gives = gives,
 	};
 
 	return traced_add(m, &spec);
@@ -192,7 +194,7 @@ static int follow_jump(struct making *m, const struct sonde_lead *lead)
 		return traced_refuse(
 			m, "there is no place for a jump where it goes "
 			   "on elsewhere");
-	return add_end(m, &end);
+	return add_end(m, &end, SONDE_AGENT_GIVES_NOTHING);
 }
 
 /* ---- the function ---- */
@@ -219,7 +221,7 @@ static int follow_view(struct making *m, size_t n, struct sonde_exits *exits)
 		return traced_refuse(m, reason);
 	m->parts[m->nr_parts++] = part;
 	for (size_t i = 0; i < exits->nr && !rc; i++)
-		rc = add_end(m, &exits->list[i]);
+		rc = add_end(m, &exits->list[i], SONDE_AGENT_GIVES_RESULT);
 	for (size_t i = 0; i < exits->nr_leads && !rc; i++)
 		rc = follow_jump(m, &exits->leads[i]);
 	return rc;
@@ -328,6 +330,37 @@ static int follow_views(struct making *m, struct sonde_exits *exits)
 	return rc;
 }
 
+const struct sonde_hooks_arguments *
+sonde_hooks_traced_arguments(const struct sonde_hooks_traced *traced,
+			     const struct sonde_hooks_traced_function *function,
+			     size_t i)
+{
+	const struct sonde_probe_spec *spec =
+		&traced->specs[function->first + i];
+
+	if (spec->role == SONDE_AGENT_ROLE_BEGIN)
+		return function->given;
+	/* Where it goes on in another function, that one has the result. */
+	return spec->gives == SONDE_AGENT_GIVES_NOTHING ? NULL :
+							  function->result;
+}
+
+static int follow_arguments(struct making *m, const char *words)
+{
+	struct sonde_hooks_traced_function *function = m->function;
+	int rc = sonde_hooks_arguments_make(words, false, function->address,
+					    &function->given);
+
+	if (!rc)
+		rc = sonde_hooks_arguments_make(words, true, function->address,
+						&function->result);
+	for (size_t i = 0; i < function->nr && !rc; i++)
+		sonde_hooks_arguments_collect(
+			sonde_hooks_traced_arguments(m->traced, function, i),
+			&m->traced->specs[function->first + i]);
+	return rc;
+}
+
 static int traced_follow(struct making *m, struct sonde_exits *exits)
 {
 	struct sonde_hooks_traced *traced = m->traced;
@@ -365,6 +398,8 @@ static int traced_follow_all(struct making *m)
 		m->function->address = name->address;
 		m->function->name = name->name;
 		rc = traced_follow(m, exits);
+		if (!rc && *name->words && m->function->nr)
+			rc = follow_arguments(m, name->words);
 	}
 	free(exits);
 	return rc;
@@ -413,6 +448,10 @@ int sonde_hooks_traced_make(struct sonde_process *process,
 void sonde_hooks_traced_free(struct sonde_hooks_traced *traced)
 {
 	sonde_hooks_chosen_free(&traced->chosen);
+	for (size_t i = 0; i < traced->nr; i++) {
+		sonde_hooks_arguments_free(traced->list[i].given);
+		sonde_hooks_arguments_free(traced->list[i].result);
+	}
 	free(traced->list);
 	free(traced->specs);
 	free(traced->probes);

@@ -17,6 +17,7 @@
 #ifndef PROBE_HOOKS_TRACED_H
 #define PROBE_HOOKS_TRACED_H
 
+#include "probe/hooks/arguments.h"
 #include "probe/hooks/chosen.h"
 #include "probe/inject/probes.h"
 
@@ -28,6 +29,8 @@ struct sonde_hooks_traced_function {
 	const char *name;
 	size_t first, nr;   /* its specs */
 	const char *reason; /* why it is left out; NULL: it isn't */
+	/* What its entries and exits have; NULL: its address alone */
+	struct sonde_hooks_arguments *given, *result;
 };
 
 struct sonde_hooks_traced {
@@ -46,6 +49,12 @@ int sonde_hooks_traced_make(struct sonde_process *process,
 			    struct sonde_hooks_traced *ret,
 			    struct sonde_process_error *error);
 void sonde_hooks_traced_free(struct sonde_hooks_traced *traced);
+
+/* What the events of its i-th spec have; NULL: its address alone. */
+const struct sonde_hooks_arguments *
+sonde_hooks_traced_arguments(const struct sonde_hooks_traced *traced,
+			     const struct sonde_hooks_traced_function *function,
+			     size_t i);
 
 /* Puts them in; what turns out to have no place for a jump is left out. 0;
  * -ENOENT: none is left; -errno; with *error. */

@@ -90,7 +90,8 @@ struct sonde_agent_registers {
  *	RUN		runs the program for its effects (teval): nothing
  *	VARIABLE	the trace variable whose number is `offset`: 8 bytes
  *	STRING		bytes at the address that the program gives, up to a
- *			NUL or `length`; a NUL ends them
+ *			NUL or `length`; a NUL ends them. With `says_bad`:
+ *			"(null)" for 0, "(bad)" for what can't be read
  *	BLOCKS		runs the program; what it traces becomes GDB's blocks
  *			('M' u64 address u16 length bytes, 'V' i32 number i64
  *			value), at most `length` bytes (0: what room there is),
@@ -115,10 +116,10 @@ struct sonde_agent_item {
 	uint8_t reg;
 	uint16_t length;
 	uint16_t nr_blocks; /* PROGRAM: how many it traces */
-	uint16_t reserved;
-	int64_t offset;   /* of MEMORY; number of a VARIABLE */
-	uint64_t mask;    /* of REGISTERS */
-	uint64_t program; /* offset in plans[] of a struct sonde_program */
+	uint16_t says_bad;  /* STRING */
+	int64_t offset;     /* of MEMORY; number of a VARIABLE */
+	uint64_t mask;      /* of REGISTERS */
+	uint64_t program;   /* offset in plans[] of a struct sonde_program */
 };
 
 enum sonde_agent_probe_state {

@@ -674,6 +674,12 @@ static bool same_program(const struct sonde_program *a,
 			       a->texts_bytes);
 }
 
+/* Whether a hit needs no more than a call's registers (agent/call.h). */
+static bool is_call(const struct sonde_probe_spec *spec)
+{
+	return spec->role && !spec->nr_items;
+}
+
 /* One that is out, and whose pad fits: or nr_probes. */
 static uint32_t find_parked(const struct sonde_probes *p,
 			    const struct site *site, uint8_t insn,
@@ -685,7 +691,7 @@ static uint32_t find_parked(const struct sonde_probes *p,
 		const struct probe *probe = &p->probes[built->indexes[i]];
 		if (!probe->in && probe->insn == insn &&
 		    probe->breaks == spec->breaks &&
-		    probe->is_call == (spec->role != 0) &&
+		    probe->is_call == is_call(spec) &&
 		    same_program(probe->condition, spec->condition))
 			return built->indexes[i];
 	}
@@ -792,7 +798,7 @@ static int wish(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 	probe->in = true;
 	probe->on = !spec->off;
 	probe->breaks = spec->breaks;
-	probe->is_call = spec->role != 0;
+	probe->is_call = is_call(spec);
 	begin_change(site);
 	site->probes[site->nr_probes++] = index;
 	*ret_index = index;

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * arguments.c - see arguments.h. A word that makes no sense ends the list, and
+ * what is before it counts.
+ */
+#include "probe/hooks/arguments.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "probe/collect.h"
+#include "probe/types.h"
+#include "types/build.h"
+#include "types/desc.h"
+
+#define WORD_MAX ((size_t)SONDE_PROBE_TYPE_TEXT_MAX + 128)
+
+struct forming {
+	struct sonde_hooks_arguments *arguments;
+	struct sonde_build build;
+	bool is_exit;
+};
+
+/* The next of the words, without its letter; 0: there is none. */
+static char take_argument_word(const char **at, char word[WORD_MAX])
+{
+	size_t length;
+	char letter;
+
+	while (**at == ' ')
+		(*at)++;
+	length = strcspn(*at, " ");
+	if (length < 2 || length >= WORD_MAX)
+		return 0;
+	letter = **at;
+	memcpy(word, *at + 1, length - 1);
+	word[length - 1] = '\0';
+	*at += length;
+	return letter;
+}
+
+static int add_argument_item(struct sonde_hooks_arguments *arguments, int rc,
+			     bool is_text)
+{
+	struct sonde_agent_item *item = &arguments->items[arguments->nr];
+
+	if (rc)
+		return rc;
+	item->kind = is_text ? SONDE_AGENT_ITEM_STRING : SONDE_AGENT_ITEM_VALUE;
+	item->length = is_text ? SONDE_HOOKS_TEXT_MAX : 0;
+	item->says_bad = is_text;
+	item->program = ++arguments->nr; /* their index + 1 */
+	return 0;
+}
+
+static void build_argument(struct forming *forming,
+			   const struct sonde_probe_held *held, bool is_text)
+{
+	struct sonde_probe_type wide = held->type;
+	char name[SONDE_NAME_MAX];
+
+	(void)snprintf(name, sizeof(name), "%.200s%s", wide.name,
+		       strcmp(wide.name, "addr") != 0 ? "" : "_");
+	wide.bits = 64;
+	if (is_text)
+		sonde_build_string(&forming->build, name);
+	else
+		sonde_probe_type_build(&forming->build, name, &wide);
+}
+
+/* False: it is none. */
+static bool argument_read(char *word, struct sonde_probe_held *held)
+{
+	char kind[] = SONDE_PROBE_TYPES_KIND;
+	struct sonde_probe_source line = { .text = word };
+
+	memcpy(line.kind, kind, sizeof(kind));
+	return sonde_probe_types_held(&line, false, held) && *held->type.name;
+}
+
+static int add_arguments(struct forming *forming, const char *words)
+{
+	struct sonde_hooks_arguments *arguments = forming->arguments;
+	const char *letters = forming->is_exit ? "rq" : "at";
+	struct sonde_probe_held held;
+	char word[WORD_MAX];
+	char letter;
+	int rc = 0;
+
+	while (!rc && arguments->nr <= SONDE_HOOKS_ARGUMENTS_MAX &&
+	       (letter = take_argument_word(&words, word))) {
+		if (!strchr(letters, letter))
+			continue;
+		if (!argument_read(word, &held))
+			break;
+		rc = sonde_probe_register_value(
+			held.reg, sonde_probe_type_bytes(&held.type) * 8,
+			held.type.is_signed,
+			&arguments->programs[arguments->nr]);
+		rc = add_argument_item(arguments, rc, letter == letters[1]);
+		if (!rc)
+			build_argument(forming, &held, letter == letters[1]);
+	}
+	return rc;
+}
+
+static int arguments_form(struct forming *forming, const char *words,
+			  uint64_t function)
+{
+	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
+	struct sonde_hooks_arguments *arguments = forming->arguments;
+	size_t bytes;
+	int rc = sonde_probe_constant(function, &arguments->programs[0]);
+
+	sonde_build_begin(&forming->build, room, "function",
+			  forming->is_exit ? "exit" : "entry", SONDE_INFO);
+	sonde_build_int(&forming->build, "addr", 64, SONDE_FIELD_HEX);
+	rc = add_argument_item(arguments, rc, false);
+	if (!rc)
+		rc = add_arguments(forming, words);
+	if (rc || arguments->nr == 1 || sonde_build_end(&forming->build))
+		return rc ? rc : -ENOENT;
+	bytes = sonde_desc_size((const void *)room);
+	arguments->desc = aligned_alloc(8, (bytes + 7) & ~(size_t)7);
+	if (!arguments->desc)
+		return -ENOMEM;
+	memcpy(arguments->desc, room, bytes);
+	return 0;
+}
+
+int sonde_hooks_arguments_make(const char *words, bool is_exit,
+			       uint64_t function,
+			       struct sonde_hooks_arguments **ret)
+{
+	struct forming forming = {
+		.arguments = calloc(1, sizeof(*forming.arguments)),
+		.is_exit = is_exit,
+	};
+	int rc = forming.arguments ? arguments_form(&forming, words, function) :
+				     -ENOMEM;
+
+	*ret = forming.arguments;
+	if (!rc)
+		return 0;
+	sonde_hooks_arguments_free(forming.arguments);
+	*ret = NULL;
+	return rc == -ENOENT ? 0 : rc;
+}
+
+void sonde_hooks_arguments_free(struct sonde_hooks_arguments *arguments)
+{
+	if (!arguments)
+		return;
+	for (size_t i = 0; i <= SONDE_HOOKS_ARGUMENTS_MAX; i++)
+		sonde_program_free(arguments->programs[i]);
+	free(arguments->desc);
+	free(arguments);
+}
+
+void sonde_hooks_arguments_collect(
+	const struct sonde_hooks_arguments *arguments,
+	struct sonde_probe_spec *spec)
+{
+	if (!arguments)
+		return;
+	spec->items = arguments->items;
+	spec->nr_items = arguments->nr;
+	spec->programs =
+		(const struct sonde_program *const *)arguments->programs;
+	spec->nr_programs = arguments->nr;
+}
