@@ -19,8 +19,9 @@ static void check_arguments(const struct sonde_hooks_name *name)
 	struct sonde_probe_spec spec = { .nr_items = 0 };
 
 	for (int is_exit = 0; is_exit < 2; is_exit++) {
-		FUZZ_CHECK(!sonde_hooks_arguments_make(
-			name->words, is_exit, name->address, &arguments));
+		FUZZ_CHECK(!sonde_hooks_arguments_make(name->words, is_exit,
+						       false, name->address,
+						       &arguments));
 		sonde_hooks_arguments_collect(arguments, &spec);
 		FUZZ_CHECK(!arguments ||
 			   (spec.nr_items > 1 &&

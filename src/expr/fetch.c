@@ -109,6 +109,22 @@ static uint64_t widen(const struct sonde_fetch_field *field, uint64_t slot)
 		       slot >> unused;
 }
 
+/* Where there are no doubles, programs don't compute with them. */
+static int fetch_float(uint32_t bits, struct sonde_expr_value *ret)
+{
+#ifdef SONDE_NO_DOUBLES
+	(void)bits;
+	(void)ret;
+	return -ENOENT;
+#else
+	float single;
+
+	memcpy(&single, &bits, sizeof(single));
+	ret->d = single;
+	return 0;
+#endif
+}
+
 static int fetch_number(struct cursor *c, const struct sonde_fetch_field *field,
 			struct sonde_expr_value *ret)
 {
@@ -133,13 +149,8 @@ static int fetch_number(struct cursor *c, const struct sonde_fetch_field *field,
 	memcpy(&slot, from, field->bytes);
 	ret->type = (enum sonde_expr_type)field->type;
 	ret->u = widen(field, slot);
-	if (ret->type == SONDE_EXPR_DOUBLE && field->bytes == sizeof(float)) {
-		uint32_t low = (uint32_t)ret->u;
-		float single;
-
-		memcpy(&single, &low, sizeof(single));
-		ret->d = single;
-	}
+	if (ret->type == SONDE_EXPR_DOUBLE && field->bytes == sizeof(float))
+		return fetch_float((uint32_t)ret->u, ret);
 	return 0;
 }
 

@@ -189,6 +189,39 @@ sonde_shadow_find(struct sonde_shadow *shadow,
 	return SONDE_SHADOW_INNERMOST;
 }
 
+/*
+ * For functions of whose calls only some are wanted: those are pushed, and an
+ * exit belongs to one if its return address is where that one's was. What is
+ * left of a call there that never returned must be taken at the next entry.
+ * Whether there was one; what it called goes with it.
+ */
+static inline bool sonde_shadow_take(struct sonde_shadow *shadow,
+				     const struct sonde_shadow_hit *hit)
+{
+	uint32_t depth = shadow->depth;
+
+	while (depth && (shadow->calls[depth - 1].stack != hit->stack ||
+			 shadow->calls[depth - 1].function != hit->function))
+		depth--;
+	if (!depth)
+		return false;
+	while (shadow->depth >= depth)
+		(void)sonde_shadow_pop(shadow);
+	return true;
+}
+
+/* False: there is no room. */
+static inline bool sonde_shadow_give(struct sonde_shadow *shadow,
+				     const struct sonde_shadow_hit *hit)
+{
+	if (shadow->depth == SONDE_SHADOW_CALLS &&
+	    !sonde_shadow_make_room(shadow, hit->stack))
+		return false;
+	sonde_shadow_push(shadow, hit, 1);
+	shadow->told = shadow->depth;
+	return true;
+}
+
 /* A function begins; `now` is not 0. `shadow` NULL: there is none. */
 static inline void sonde_shadow_enter(struct sonde_shadow *shadow,
 				      const struct sonde_shadow_rule *rule,

@@ -127,39 +127,24 @@ struct program_place {
 	uint32_t program, fields, nr_fields;
 };
 
-/* Calls' refs become numbers of fields, in the order in which they stand. */
 static void put_program(struct answer *answer,
 			const struct sonde_condition *condition,
 			struct program_place *ret_place)
 {
-	const struct sonde_program *program =
-		sonde_condition_program(condition);
-	size_t size = sizeof(*program) +
-		      program->nr_ops * sizeof(program->ops[0]) +
-		      program->texts_bytes;
-	struct sonde_program *copy = malloc(size);
-	struct sonde_fetch_field *fields =
-		calloc(program->nr_ops, sizeof(*fields));
-	uint32_t nr = 0;
+	struct sonde_fetch_field *fields;
+	struct sonde_program *copy;
+	uint32_t nr;
 
-	if (!copy || !fields) {
+	if (sonde_condition_copy(condition, &copy, &fields, &nr)) {
 		answer->rc = -ENOMEM;
-		goto out;
+		return;
 	}
-	memcpy(copy, program, size);
-	for (uint32_t i = 0; i < copy->nr_ops; i++) {
-		struct sonde_expr_op *op = &copy->ops[i];
-
-		if (!(sonde_expr_op_infos[op->code].operands &
-		      SONDE_EXPR_OPERAND_CALL))
-			continue;
-		(void)sonde_condition_field(condition, op->ref, &fields[nr]);
-		op->ref = nr++;
-	}
-	ret_place->program = put(answer, copy, size);
+	ret_place->program =
+		put(answer, copy,
+		    sizeof(*copy) + copy->nr_ops * sizeof(copy->ops[0]) +
+			    copy->texts_bytes);
 	ret_place->fields = put(answer, fields, nr * sizeof(*fields));
 	ret_place->nr_fields = nr;
-out:
 	free(copy);
 	free(fields);
 }

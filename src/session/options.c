@@ -427,7 +427,7 @@ static int add_glob(struct parse *parse, const char *option, const char *value,
 {
 	if (!*value)
 		return fail(parse, "--%s: the name is missing", option);
-	if (strlen(value) >= SONDE_GLOB_MAX)
+	if (strcspn(value, " ") >= SONDE_GLOB_MAX)
 		return fail(parse, "--%s: a GLOB has at most %u characters",
 			    option, SONDE_GLOB_MAX - 1);
 	if (*nr == SONDE_FUNCTIONS_MAX)
@@ -445,7 +445,7 @@ static const char *word_with_stars(struct parse *parse)
 	const char *word =
 		parse->next < parse->argc ? parse->argv[parse->next] : "";
 
-	if (word[0] == '-' || !strpbrk(word, "*?[@"))
+	if (word[0] == '-' || (!strpbrk(word, "*?[@") && !strstr(word, " if ")))
 		return NULL;
 	parse->next++;
 	return word;
@@ -457,6 +457,13 @@ static int apply_functions(struct parse *parse, const char *value)
 
 	if (!value)
 		value = word_with_stars(parse);
+	if (value && value[strcspn(value, " ")] &&
+	    strncmp(value + strcspn(value, " "), " if ", 4) != 0)
+		return fail(parse,
+			    "--functions=%.60s: behind the GLOB comes if, and "
+			    "then a condition: 'write if n > 4096'",
+			    value);
+	parse->options->functions_if |= value && strstr(value, " if ");
 	if (value)
 		return add_glob(parse, "functions", value, options->functions,
 				&options->nr_functions);
@@ -1385,11 +1392,12 @@ static int check_functions(struct parse *parse)
 		return fail(parse, "--not is of --functions=GLOB");
 	if (options->functions_args && !options->nr_functions)
 		return fail(parse, "--args is of --functions=GLOB");
-	if (options->functions_args &&
+	if ((options->functions_args || options->functions_if) &&
 	    (options->functions_min_ns || options->functions_depth))
-		return fail(parse, "--args goes without --min-duration and "
-				   "--depth: an entry that they record late "
-				   "has no arguments any more");
+		return fail(parse, "--args and conditions go without "
+				   "--min-duration and --depth: an entry that "
+				   "those record late has no arguments any "
+				   "more");
 	if ((options->functions_min_ns || options->functions_depth) &&
 	    !options->hook_functions && !options->nr_functions)
 		return fail(parse, "--min-duration and --depth are of calls "

@@ -40,7 +40,8 @@ struct sonde_record_options {
 	const char *functions[SONDE_FUNCTIONS_MAX];
 	const char *nots[SONDE_FUNCTIONS_MAX];
 	uint32_t nr_functions, nr_nots;
-	bool functions_args; /* with what they are given and return */
+	bool functions_if;        /* of some, only calls under a condition */
+	bool functions_args;      /* with what they are given and return */
 	int64_t functions_min_ns; /* calls that are shorter leave nothing */
 	uint32_t functions_depth; /* nor do deeper ones; 0: any */
 	bool quiet;

@@ -681,6 +681,41 @@ bool sonde_condition_call(const struct sonde_condition *condition, uint32_t ref,
 	return true;
 }
 
+int sonde_condition_copy(const struct sonde_condition *condition,
+			 struct sonde_program **ret_program,
+			 struct sonde_fetch_field **ret_fields,
+			 uint32_t *ret_nr_fields)
+{
+	const struct sonde_program *program = condition->program;
+	size_t size = sizeof(*program) +
+		      program->nr_ops * sizeof(program->ops[0]) +
+		      program->texts_bytes;
+	struct sonde_program *copy = malloc(size);
+	struct sonde_fetch_field *fields =
+		calloc(program->nr_ops + 1, sizeof(*fields));
+	uint32_t nr = 0;
+
+	if (!copy || !fields) {
+		free(copy);
+		free(fields);
+		return -ENOMEM;
+	}
+	memcpy(copy, program, size);
+	for (uint32_t i = 0; i < copy->nr_ops; i++) {
+		struct sonde_expr_op *op = &copy->ops[i];
+
+		if (!(sonde_expr_op_infos[op->code].operands &
+		      SONDE_EXPR_OPERAND_CALL))
+			continue;
+		(void)sonde_condition_field(condition, op->ref, &fields[nr]);
+		op->ref = nr++;
+	}
+	*ret_program = copy;
+	*ret_fields = fields;
+	*ret_nr_fields = nr;
+	return 0;
+}
+
 void sonde_condition_free(struct sonde_condition *condition)
 {
 	if (!condition)

@@ -96,6 +96,15 @@ const struct sonde_fetch_varying *
 sonde_condition_varying(const struct sonde_condition *condition,
 			uint32_t *ret_nr);
 
+/*
+ * The program and what its calls fetch, for who evaluates it elsewhere: calls'
+ * refs are indices of the fields then. Both for free(). 0 or -ENOMEM.
+ */
+int sonde_condition_copy(const struct sonde_condition *condition,
+			 struct sonde_program **ret_program,
+			 struct sonde_fetch_field **ret_fields,
+			 uint32_t *ret_nr_fields);
+
 /* Bytes of payload in which all is that the program reads as base 0. */
 uint32_t sonde_condition_needed(const struct sonde_condition *condition);
 

@@ -9,13 +9,13 @@
 #include "clock/clock.h"
 #include "probe/agent/memory.h"
 #include "probe/agent/record.h"
+#include "probe/agent/thread.h"
 
-#define BUSY         16 /* EBUSY */
-#define KIND_OFF     16 /* of a glibc mutex; */
-#define KIND_ROBUST  16u
-#define OP_CALL      0xe8
-#define CALL_BYTES   5u
-#define THREADS_SEEN 64u
+#define BUSY        16 /* EBUSY */
+#define KIND_OFF    16 /* of a glibc mutex; */
+#define KIND_ROBUST 16u
+#define OP_CALL     0xe8
+#define CALL_BYTES  5u
 
 /* What an event's payload is built in. */
 struct payload {
@@ -158,30 +158,6 @@ static inline void emit_wake(const struct hit *hit, uint64_t cond,
 
 /* ---- calls that have begun ---- */
 
-/* NULL: there is no room for the thread. A handler that comes in between may
- * have taken the place for the same thread. */
-static inline struct sonde_agent_thread *
-call_thread_of(struct sonde_agent *agent)
-{
-	uint32_t at;
-	uint64_t key;
-
-	__asm__("movq %%fs:0, %0" : "=r"(key));
-	at = sonde_agent_hash(key, SONDE_AGENT_THREADS_MAX);
-	for (uint32_t i = 0; i < THREADS_SEEN; i++) {
-		struct sonde_agent_thread *thread = &agent->threads[at];
-
-		/* Pairs with nothing: no other thread has the same key, and
-		 * nothing is handed over by it. */
-		if (!sonde_load_relaxed(&thread->key))
-			(void)sonde_cmpxchg_acquire(&thread->key, 0, key);
-		if (sonde_load_relaxed(&thread->key) == key)
-			return thread;
-		at = (at + 1) & (SONDE_AGENT_THREADS_MAX - 1);
-	}
-	return 0;
-}
-
 static inline struct sonde_agent_pending *
 find_pending(struct sonde_agent_thread *thread, uint64_t stack)
 {
@@ -219,7 +195,7 @@ take_pending(const struct hit *hit, struct sonde_agent_thread *thread)
 static inline void call_begin(const struct hit *hit, uint64_t a, uint64_t b,
 			      uint64_t c)
 {
-	struct sonde_agent_thread *thread = call_thread_of(hit->agent);
+	struct sonde_agent_thread *thread = sonde_agent_thread(hit->agent);
 	struct sonde_agent_pending *pending;
 
 	if (sonde_unlikely(!thread)) {
@@ -243,7 +219,7 @@ static inline void call_begin(const struct hit *hit, uint64_t a, uint64_t b,
  * from where it is to be passed over is none. */
 SONDE_COLD static bool is_jumped_to(const struct hit *hit)
 {
-	struct sonde_agent_thread *thread = call_thread_of(hit->agent);
+	struct sonde_agent_thread *thread = sonde_agent_thread(hit->agent);
 	struct sonde_agent_pending *pending =
 		thread ? find_pending(thread, hit->stack) : 0;
 	const struct sonde_agent_call *its;
@@ -434,7 +410,7 @@ static void tell_end(const struct hit *hit, const uint64_t *a, uint64_t result)
 
 static void call_leave(struct hit *hit, const struct sonde_agent_probe *probe)
 {
-	struct sonde_agent_thread *thread = call_thread_of(hit->agent);
+	struct sonde_agent_thread *thread = sonde_agent_thread(hit->agent);
 	struct sonde_agent_pending *pending =
 		thread ? find_pending(thread, hit->stack) : 0;
 	struct sonde_agent_pending was;
@@ -457,21 +433,6 @@ static void call_leave(struct hit *hit, const struct sonde_agent_probe *probe)
 }
 
 /* ---- functions under a rule ---- */
-
-/* Of the thread; NULL: there is no room. */
-static struct sonde_shadow *shadow_of(struct sonde_agent *agent)
-{
-	const struct sonde_agent_thread *thread = call_thread_of(agent);
-	uint32_t tid = sonde_agent_tid();
-	struct sonde_shadow *shadow;
-
-	if (sonde_unlikely(!thread))
-		return 0;
-	shadow = &agent->shadows[thread - agent->threads];
-	if (sonde_unlikely(shadow->tid != tid))
-		sonde_shadow_reset(shadow, tid);
-	return shadow;
-}
 
 static inline void begin_by_rule(void *ctx, uint64_t function, uint64_t begin,
 				 uint32_t left_out)
@@ -505,7 +466,7 @@ static void tell_by_rule(struct hit *hit, const struct sonde_agent_probe *probe)
 		.begin = begin_by_rule,
 		.end = end_by_rule,
 	};
-	struct sonde_shadow *shadow = shadow_of(hit->agent);
+	struct sonde_shadow *shadow = sonde_agent_shadow(hit->agent);
 	uint64_t now = rule->min_ticks ? sonde_clock_cpu() : 1;
 
 	/* NOLINTNEXTLINE(performance-no-int-to-ptr): the stack's */

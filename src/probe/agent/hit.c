@@ -11,13 +11,18 @@
  * thread's stack may be short.
  */
 #include "base/port.h"
+#include "expr/fetch.h"
+#include "expr/program.h"
 #include "probe/agent/append.h"
 #include "probe/agent/collect.h"
 #include "probe/agent/record.h"
 #include "probe/agent/step.h"
+#include "probe/agent/thread.h"
 #include "probe/agent/thunk.h"
 #include "ring/layout.h"
 
+/* Arguments, of which six may be texts (probe/hooks/arguments.h). */
+#define WANTED_STAGE 1024u
 /* Who stopped all (agent.h). */
 #define STOPPED_BY_PASSES 1u
 #define NO_REGISTER       255u /* probes.h's, for force_register */
@@ -66,14 +71,19 @@ SONDE_COLD static bool condition_holds(struct sonde_agent *agent,
 
 /* ---- the record ---- */
 
-static inline void make_record(struct sonde_agent_record *record,
-			       struct sonde_agent_probe *probe, uint32_t state)
+static inline void fill_record(struct sonde_agent_record *record,
+			       const struct sonde_agent_probe *probe)
 {
-	const uint64_t *registers = record->registers->r;
-
 	sonde_agent_collect(record,
 			    (const void *)(record->agent->plans + probe->items),
 			    probe->nr_items);
+}
+
+static inline void end_record(struct sonde_agent_record *record,
+			      struct sonde_agent_probe *probe, uint32_t state)
+{
+	const uint64_t *registers = record->registers->r;
+
 	if (sonde_unlikely(record->is_cut))
 		sonde_add_relaxed(&probe->cut, 1);
 	if (sonde_unlikely(record->block_bytes))
@@ -85,6 +95,13 @@ static inline void make_record(struct sonde_agent_record *record,
 				   .fp = registers[SONDE_AGENT_RBP],
 				   .is_exact = true,
 			   });
+}
+
+static inline void make_record(struct sonde_agent_record *record,
+			       struct sonde_agent_probe *probe, uint32_t state)
+{
+	fill_record(record, probe);
+	end_record(record, probe, state);
 }
 
 __attribute__((noinline)) static void
@@ -115,6 +132,98 @@ record_large(struct sonde_agent *agent, struct sonde_agent_probe *probe,
 	make_record(&record, probe, state);
 }
 
+/* ---- functions of whose calls some are wanted ---- */
+
+struct filtering {
+	struct sonde_fetch_record record;
+	const struct sonde_fetch_field *fields;
+	uint32_t nr_fields;
+};
+
+static int agent_fetch(void *ctx, uint32_t ref,
+		       struct sonde_expr_value *ret_value)
+{
+	const struct filtering *filtering = ctx;
+
+	return ref < filtering->nr_fields ?
+		       sonde_fetch(&filtering->record, &filtering->fields[ref],
+				   ret_value) :
+		       -1;
+}
+
+/* What the program gets is what is recorded. */
+static bool filter_holds(const struct sonde_agent_record *record,
+			 const struct sonde_agent_probe *probe)
+{
+	const unsigned char *plans = record->agent->plans;
+	const struct sonde_agent_filter *filter =
+		(const void *)(plans + probe->filter);
+	const uint32_t whence[2] = { sonde_agent_tid(), sonde_agent_cpu() };
+	const struct sonde_part part = { record->bytes, record->size, 0 };
+	struct filtering filtering = {
+		.record = { &part, 1, (const void *)(plans + filter->varying) },
+		.fields = (const void *)(plans + filter->fields),
+		.nr_fields = filter->nr_fields,
+	};
+	struct sonde_expr_env env;
+
+	if (record->size < filter->needed)
+		return false;
+	env.bases[0] = record->bytes;
+	env.bases[1] = (const uint8_t *)whence;
+	env.call = agent_fetch;
+	env.ctx = &filtering;
+	env.registers = record->registers->r;
+	env.machine = 0;
+	return sonde_program_test((const void *)(plans + filter->program),
+				  &env);
+}
+
+/* Whether this hit is to be recorded; notes which calls are. */
+static bool call_is_wanted(const struct sonde_agent_record *record,
+			   const struct sonde_agent_probe *probe)
+{
+	struct sonde_shadow *shadow = sonde_agent_shadow(record->agent);
+	const struct sonde_shadow_hit hit = {
+		.function = probe->function,
+		.stack = record->registers->r[SONDE_AGENT_RSP] + probe->frame,
+	};
+	bool was_there = shadow && sonde_shadow_take(shadow, &hit);
+
+	if (probe->role != SONDE_AGENT_ROLE_BEGIN)
+		return was_there;
+	if (!filter_holds(record, probe))
+		return false;
+	if (shadow && sonde_shadow_give(shadow, &hit))
+		return true;
+	sonde_add_relaxed(&record->agent->calls_lost, 1);
+	return false;
+}
+
+__attribute__((noinline)) static void
+record_wanted(struct sonde_agent *agent, uint64_t index,
+	      struct sonde_agent_probe *probe,
+	      struct sonde_agent_registers *registers)
+{
+	uint8_t stage[WANTED_STAGE + SONDE_AGENT_RECORD_SLACK];
+	struct sonde_agent_record record;
+	uint32_t state;
+
+	record.agent = agent;
+	record.registers = registers;
+	record.bytes = stage;
+	record.room = WANTED_STAGE;
+	fill_record(&record, probe);
+	if (!call_is_wanted(&record, probe))
+		return;
+	sonde_agent_count(agent, index);
+	state = sonde_agent_state_of(agent, probe->event);
+	if (sonde_unlikely(!state))
+		sonde_agent_miss(agent);
+	else
+		end_record(&record, probe, state);
+}
+
 void sonde_agent_hit(uint64_t index, struct sonde_agent_registers *registers)
 {
 	struct sonde_agent *agent = sonde_agent_self;
@@ -124,6 +233,10 @@ void sonde_agent_hit(uint64_t index, struct sonde_agent_registers *registers)
 	if (!sonde_agent_is_on(agent, probe))
 		return;
 	registers->r[SONDE_AGENT_RIP] = probe->address;
+	if (sonde_unlikely(probe->is_filtered)) {
+		record_wanted(agent, index, probe, registers);
+		return;
+	}
 	if (probe->condition && !condition_holds(agent, probe, registers))
 		return;
 	if (probe->passes && !passes(agent, probe))

@@ -4,11 +4,14 @@
  * has no C library.
  */
 #include <stddef.h>
+#include <stdint.h>
 
 void *memcpy(void *restrict to, const void *restrict from, size_t nr);
 void *memmove(void *to, const void *from, size_t nr);
 void *memset(void *to, int byte, size_t nr);
 int memcmp(const void *a, const void *b, size_t nr);
+void *memchr(const void *bytes, int byte, size_t nr);
+size_t strnlen(const char *text, size_t nr);
 
 void *memcpy(void *restrict to, const void *restrict from, size_t nr)
 {
@@ -58,4 +61,22 @@ int memcmp(const void *a, const void *b, size_t nr)
 		if (p[i] != q[i])
 			return p[i] < q[i] ? -1 : 1;
 	return 0;
+}
+
+void *memchr(const void *bytes, int byte, size_t nr)
+{
+	const unsigned char *at = bytes;
+
+	while (nr && *at != (unsigned char)byte) {
+		at++;
+		nr--;
+	}
+	return nr ? (void *)(uintptr_t)at : NULL;
+}
+
+size_t strnlen(const char *text, size_t nr)
+{
+	const char *end = memchr(text, 0, nr);
+
+	return end ? (size_t)(end - text) : nr;
 }

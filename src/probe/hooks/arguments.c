@@ -12,6 +12,7 @@
 
 #include "probe/collect.h"
 #include "probe/types.h"
+#include "source/condition.h"
 #include "types/build.h"
 #include "types/desc.h"
 
@@ -21,6 +22,7 @@ struct forming {
 	struct sonde_hooks_arguments *arguments;
 	struct sonde_build build;
 	bool is_exit;
+	bool in_any_case;
 };
 
 /* The next of the words, without its letter; 0: there is none. */
@@ -120,7 +122,8 @@ static int arguments_form(struct forming *forming, const char *words,
 	rc = add_argument_item(arguments, rc, false);
 	if (!rc)
 		rc = add_arguments(forming, words);
-	if (rc || arguments->nr == 1 || sonde_build_end(&forming->build))
+	if (rc || (arguments->nr == 1 && !forming->in_any_case) ||
+	    sonde_build_end(&forming->build))
 		return rc ? rc : -ENOENT;
 	bytes = sonde_desc_size((const void *)room);
 	arguments->desc = aligned_alloc(8, (bytes + 7) & ~(size_t)7);
@@ -131,12 +134,13 @@ static int arguments_form(struct forming *forming, const char *words,
 }
 
 int sonde_hooks_arguments_make(const char *words, bool is_exit,
-			       uint64_t function,
+			       bool in_any_case, uint64_t function,
 			       struct sonde_hooks_arguments **ret)
 {
 	struct forming forming = {
 		.arguments = calloc(1, sizeof(*forming.arguments)),
 		.is_exit = is_exit,
+		.in_any_case = in_any_case,
 	};
 	int rc = forming.arguments ? arguments_form(&forming, words, function) :
 				     -ENOMEM;
@@ -149,12 +153,38 @@ int sonde_hooks_arguments_make(const char *words, bool is_exit,
 	return rc == -ENOENT ? 0 : rc;
 }
 
+int sonde_hooks_arguments_filter(struct sonde_hooks_arguments *arguments,
+				 const char *condition, char *error,
+				 size_t error_size)
+{
+	struct sonde_publish_filter *filter = &arguments->filter;
+	struct sonde_expr_value value;
+	int rc = sonde_condition_new_for_process(arguments->desc, condition,
+						 error, error_size,
+						 &arguments->condition);
+
+	if (rc)
+		return rc;
+	if (sonde_program_constant(
+		    sonde_condition_program(arguments->condition), &value) &&
+	    !sonde_expr_true(&value))
+		return -ENOENT;
+	filter->varying = sonde_condition_varying(arguments->condition,
+						  &filter->nr_varying);
+	filter->needed = sonde_condition_needed(arguments->condition);
+	return sonde_condition_copy(arguments->condition, &filter->program,
+				    &filter->fields, &filter->nr_fields);
+}
+
 void sonde_hooks_arguments_free(struct sonde_hooks_arguments *arguments)
 {
 	if (!arguments)
 		return;
 	for (size_t i = 0; i <= SONDE_HOOKS_ARGUMENTS_MAX; i++)
 		sonde_program_free(arguments->programs[i]);
+	sonde_condition_free(arguments->condition);
+	free(arguments->filter.program);
+	free(arguments->filter.fields);
 	free(arguments->desc);
 	free(arguments);
 }
@@ -170,4 +200,5 @@ void sonde_hooks_arguments_collect(
 	spec->programs =
 		(const struct sonde_program *const *)arguments->programs;
 	spec->nr_programs = arguments->nr;
+	spec->filter = arguments->filter.program ? &arguments->filter : NULL;
 }

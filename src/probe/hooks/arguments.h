@@ -9,6 +9,9 @@
  * are as many events of that name as there are different lists of arguments.
  *
  * Which they are, signature.h says, in words that are checked here.
+ *
+ * A condition is over the fields of the entry's event, as those of -e are
+ * (source/condition.h).
  */
 #ifndef PROBE_HOOKS_ARGUMENTS_H
 #define PROBE_HOOKS_ARGUMENTS_H
@@ -20,6 +23,9 @@
 #include <sonde/abi.h>
 
 #include "probe/inject/probes.h"
+#include "probe/inject/publish.h"
+
+struct sonde_condition;
 
 #define SONDE_HOOKS_ARGUMENTS_MAX 6u
 /* Of a text, at most. */
@@ -30,12 +36,20 @@ struct sonde_hooks_arguments {
 	size_t nr;               /* items, and programs */
 	struct sonde_agent_item items[1 + SONDE_HOOKS_ARGUMENTS_MAX];
 	struct sonde_program *programs[1 + SONDE_HOOKS_ARGUMENTS_MAX];
+	struct sonde_condition *condition; /* of an entry; NULL: none */
+	struct sonde_publish_filter filter;
 };
 
-/* 0; -ENOMEM. *ret is NULL if the words know none. */
+/* 0; -ENOMEM. *ret is NULL if the words know none, unless it is wanted in any
+ * case. */
 int sonde_hooks_arguments_make(const char *words, bool is_exit,
-			       uint64_t function,
+			       bool in_any_case, uint64_t function,
 			       struct sonde_hooks_arguments **ret);
+/* An entry's. 0; -EINVAL with one line in `error`; -ENOENT: it never holds;
+ * -ENOMEM. */
+int sonde_hooks_arguments_filter(struct sonde_hooks_arguments *arguments,
+				 const char *condition, char *error,
+				 size_t error_size);
 void sonde_hooks_arguments_free(struct sonde_hooks_arguments *arguments);
 
 /* They are collected at that probe; borrowed by the spec. */

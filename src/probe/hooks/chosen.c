@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * chosen.c - see chosen.h. The process apart says a line for each function that
- * is meant, "F ADDRESS NAME", and "P ADDRESS NAME" for the parts of functions
- * in the same files; then, as that may take long, "A ADDRESS WORDS" of what
+ * is meant, "F ADDRESS GLOB NAME" with the glob's number, and "P ADDRESS 0 NAME"
+ * for the parts of functions in the same files; then, as that may take long, "A ADDRESS WORDS" of what
  * functions are given (signature.h); and "E" in the end. A line that isn't so
  * ends the reading.
  */
@@ -28,6 +28,14 @@
 #define TIME_MAX_ARGS_MS 60000
 #define PART             ".cold"
 
+const char *sonde_hooks_globs_condition(const struct sonde_hooks_globs *globs,
+					uint64_t i)
+{
+	const char *at = i < globs->nr ? strstr(globs->list[i], " if ") : NULL;
+
+	return at ? at + strlen(" if ") : NULL;
+}
+
 struct asking {
 	pid_t pid;
 	const struct sonde_hooks_globs *globs;
@@ -39,41 +47,56 @@ struct asking {
 
 /* ---- in the process apart ---- */
 
-static bool chosen_matches(const char *glob, bool is_first, const char *module,
-			   const char *function)
+/* What is before a '@', and behind it (NULL: there is none), up to a blank.
+ * False: it is too long. */
+static bool chosen_split(const char *glob, char name[SONDE_GLOB_MAX],
+			 char **ret_at)
 {
-	const char *at = strrchr(glob, '@');
-	char name[SONDE_GLOB_MAX];
-	size_t length = at ? (size_t)(at - glob) : strlen(glob);
+	size_t length = strcspn(glob, " ");
 
-	if (length >= sizeof(name))
+	if (length >= SONDE_GLOB_MAX)
 		return false;
 	memcpy(name, glob, length);
 	name[length] = '\0';
-	if (at ? !sonde_glob_match(at + 1, module) : !is_first)
+	*ret_at = strrchr(name, '@');
+	if (*ret_at)
+		*(*ret_at)++ = '\0';
+	return true;
+}
+
+static bool chosen_matches(const char *glob, bool is_first, const char *module,
+			   const char *function)
+{
+	char name[SONDE_GLOB_MAX];
+	char *at;
+
+	if (!chosen_split(glob, name, &at))
+		return false;
+	if (at ? !sonde_glob_match(at, module) : !is_first)
 		return false;
 	return sonde_glob_match(name, function);
 }
 
-static bool chosen_any(const char *const *list, size_t nr,
-		       const struct asking *asking, const char *module,
-		       const char *function)
+/* The number of the last that matches, from 1 on; 0: none. */
+static size_t chosen_last(const char *const *list, size_t nr,
+			  const struct asking *asking, const char *module,
+			  const char *function)
 {
-	for (size_t i = 0; i < nr; i++)
-		if (chosen_matches(list[i], asking->is_first, module, function))
-			return true;
-	return false;
+	while (nr && !chosen_matches(list[nr - 1], asking->is_first, module,
+				     function))
+		nr--;
+	return nr;
 }
 
 static void say_symbol(const struct asking *asking, const char *module,
 		       const char *name, uint64_t address)
 {
 	const struct sonde_hooks_globs *globs = asking->globs;
+	size_t glob = chosen_last(globs->list, globs->nr, asking, module, name);
 	bool is_part = strstr(name, PART);
 
-	if (!is_part &&
-	    (!chosen_any(globs->list, globs->nr, asking, module, name) ||
-	     chosen_any(globs->nots, globs->nr_nots, asking, module, name)))
+	if (!is_part && (!glob || chosen_last(globs->nots, globs->nr_nots,
+					      asking, module, name)))
 		return;
 	if (strpbrk(name, " \n") || (asking->says_words && is_part))
 		return;
@@ -83,8 +106,9 @@ static void say_symbol(const struct asking *asking, const char *module,
 					  asking->to);
 		(void)fprintf(asking->to, " \n");
 	} else {
-		(void)fprintf(asking->to, "%c %" PRIx64 " %s\n",
-			      is_part ? 'P' : 'F', address, name);
+		(void)fprintf(asking->to, "%c %" PRIx64 " %zx %s\n",
+			      is_part ? 'P' : 'F', address,
+			      is_part ? 0 : glob - 1, name);
 	}
 }
 
@@ -92,9 +116,11 @@ static void say_symbol(const struct asking *asking, const char *module,
 static bool chosen_is_asked(const struct asking *asking, const char *module)
 {
 	for (size_t i = 0; i < asking->globs->nr; i++) {
-		const char *at = strrchr(asking->globs->list[i], '@');
+		char name[SONDE_GLOB_MAX];
+		char *at;
 
-		if (at ? sonde_glob_match(at + 1, module) : asking->is_first)
+		if (chosen_split(asking->globs->list[i], name, &at) &&
+		    (at ? sonde_glob_match(at, module) : asking->is_first))
 			return true;
 	}
 	return false;
@@ -124,6 +150,15 @@ static int say_module(Dwfl_Module *module, void **user, const char *path,
 	return DWARF_CB_OK;
 }
 
+static bool wants_words(const struct sonde_hooks_globs *globs)
+{
+	bool wants = globs->args;
+
+	for (size_t i = 0; i < globs->nr; i++)
+		wants |= sonde_hooks_globs_condition(globs, i) != NULL;
+	return wants;
+}
+
 static void say_chosen(void *ctx, FILE *to)
 {
 	struct asking *asking = ctx;
@@ -137,7 +172,7 @@ static void say_chosen(void *ctx, FILE *to)
 	(void)dwfl_getmodules(dwarf->dwfl, say_module, asking, 0);
 	asking->says_words = true;
 	asking->is_first = true;
-	if (asking->globs->args)
+	if (wants_words(asking->globs))
 		(void)dwfl_getmodules(dwarf->dwfl, say_module, asking, 0);
 	(void)fprintf(to, "E\n");
 	sonde_probe_dwarf_close(dwarf);
@@ -159,7 +194,13 @@ static bool chosen_take_line(char **at, struct sonde_hooks_name *ret)
 	*end = '\0';
 	*at = end + 1;
 	if (!sonde_number_take(&number, 16, UINT64_MAX, &ret->address) ||
-	    *number != ' ' || (!has_words && !number[1]))
+	    *number != ' ')
+		return false;
+	ret->glob = 0;
+	if (!has_words &&
+	    (number++, !sonde_number_take(&number, 16, UINT64_MAX, &ret->glob)))
+		return false;
+	if (!has_words && (*number != ' ' || !number[1]))
 		return false;
 	ret->name = has_words ? end : number + 1;
 	ret->words = has_words ? number : end;
@@ -228,8 +269,8 @@ int sonde_hooks_chosen_find(pid_t pid, const struct sonde_hooks_globs *globs,
 
 	return sonde_hooks_chosen_read(
 		sonde_probe_child_ask(say_chosen, &asking,
-				      globs->args ? TIME_MAX_ARGS_MS :
-						    TIME_MAX_MS),
+				      wants_words(globs) ? TIME_MAX_ARGS_MS :
+							   TIME_MAX_MS),
 		ret);
 }
 

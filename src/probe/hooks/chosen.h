@@ -6,7 +6,8 @@
  * Without @MODULE it is the program's own file; MODULE is a glob, too, held
  * against the file's name without its directory. Symbols are those of the file,
  * of its separate debugging information, or, where both are stripped, of what it
- * exports. Of several names of one function the first that matches counts.
+ * exports. Of several names of one function the first that matches counts, and
+ * of several globs that match it the last.
  *
  * Somebody's files are read in a process apart (child.h), and what that says is
  * checked.
@@ -20,7 +21,8 @@
 #include <sys/types.h>
 
 struct sonde_hooks_globs {
-	const char *const *list; /* of what is meant */
+	/* of what is meant: "GLOB", "GLOB if CONDITION" */
+	const char *const *list;
 	size_t nr;
 	const char *const *nots; /* but not these */
 	size_t nr_nots;
@@ -29,6 +31,7 @@ struct sonde_hooks_globs {
 
 struct sonde_hooks_name {
 	uint64_t address;
+	uint64_t glob;     /* which; may be any number */
 	const char *name;  /* in the text, as are */
 	const char *words; /* signature.h's; "": none */
 	bool is_part;      /* of another function ("f.cold"), and not meant */
@@ -41,6 +44,10 @@ struct sonde_hooks_chosen {
 	bool is_whole; /* the process apart came to its end */
 	char *text;
 };
+
+/* NULL: its i-th has none. */
+const char *sonde_hooks_globs_condition(const struct sonde_hooks_globs *globs,
+					uint64_t i);
 
 /* 0; -ENOENT: none is meant; -EIO: nothing can be known of its files; -ENOMEM;
  * -EOPNOTSUPP: this sonde was built without libdw. */

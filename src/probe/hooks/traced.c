@@ -52,6 +52,8 @@ struct making {
 	struct sonde_process *process;
 	struct sonde_patch_text *text;
 	struct sonde_hooks_traced *traced;
+	const struct sonde_hooks_globs *globs;
+	struct sonde_process_error *error;
 	struct sonde_hooks_traced_function *function;
 	uint64_t todo[VIEWS_MAX];
 	size_t nr_todo;
@@ -341,24 +343,66 @@ sonde_hooks_traced_arguments(const struct sonde_hooks_traced *traced,
 	if (spec->role == SONDE_AGENT_ROLE_BEGIN)
 		return function->given;
 	/* Where it goes on in another function, that one has the result. */
-	return spec->gives == SONDE_AGENT_GIVES_NOTHING ? NULL :
+	return spec->gives == SONDE_AGENT_GIVES_NOTHING ? function->plain :
 							  function->result;
 }
 
-static int follow_arguments(struct making *m, const char *words)
+/* Under a condition, each of its probes needs a record's way: what an exit is
+ * of is known there (agent/hit.c). */
+static int follow_condition(struct making *m, const char *condition)
 {
 	struct sonde_hooks_traced_function *function = m->function;
-	int rc = sonde_hooks_arguments_make(words, false, function->address,
+	char error[160];
+	int rc;
+
+	if (!function->given || !function->result)
+		return traced_refuse(m, "its arguments can't be recorded");
+	rc = sonde_hooks_arguments_make("", true, true, function->address,
+					&function->plain);
+	if (rc)
+		return rc;
+	rc = sonde_hooks_arguments_filter(function->given, condition, error,
+					  sizeof(error));
+	if (rc == -EINVAL)
+		sonde_process_error_set(m->error, "'%.100s': %s", condition,
+					error);
+	if (rc == -ENOENT)
+		return traced_refuse(m, "its condition never holds: it names "
+					"what isn't known of it");
+	return rc;
+}
+
+static int follow_arguments(struct making *m,
+			    const struct sonde_hooks_name *name,
+			    const struct sonde_hooks_globs *globs)
+{
+	struct sonde_hooks_traced_function *function = m->function;
+	const char *condition = sonde_hooks_globs_condition(globs, name->glob);
+	const char *words = globs->args ? name->words : "";
+	int rc = sonde_hooks_arguments_make(condition ? name->words : words,
+					    false, condition, function->address,
 					    &function->given);
 
 	if (!rc)
-		rc = sonde_hooks_arguments_make(words, true, function->address,
+		rc = sonde_hooks_arguments_make(words, true, condition,
+						function->address,
 						&function->result);
-	for (size_t i = 0; i < function->nr && !rc; i++)
+	if (!rc && condition)
+		rc = follow_condition(m, condition);
+	for (size_t i = 0; i < function->nr && !rc; i++) {
+		struct sonde_probe_spec *spec =
+			&m->traced->specs[function->first + i];
+
+		spec->is_filtered = condition;
 		sonde_hooks_arguments_collect(
 			sonde_hooks_traced_arguments(m->traced, function, i),
-			&m->traced->specs[function->first + i]);
-	return rc;
+			spec);
+	}
+	if (rc != -EOPNOTSUPP)
+		return rc;
+	m->traced->nr_specs = function->first;
+	function->nr = 0;
+	return 0;
 }
 
 static int traced_follow(struct making *m, struct sonde_exits *exits)
@@ -398,8 +442,8 @@ static int traced_follow_all(struct making *m)
 		m->function->address = name->address;
 		m->function->name = name->name;
 		rc = traced_follow(m, exits);
-		if (!rc && *name->words && m->function->nr)
-			rc = follow_arguments(m, name->words);
+		if (!rc && m->function->nr)
+			rc = follow_arguments(m, name, m->globs);
 	}
 	free(exits);
 	return rc;
@@ -408,7 +452,8 @@ static int traced_follow_all(struct making *m)
 static int traced_explain(const struct sonde_process *process, int rc,
 			  struct sonde_process_error *error)
 {
-	const char *reason = strerrordesc_np(-rc);
+	const char *reason = *error->text ? error->text : strerrordesc_np(-rc);
+	char said[sizeof(error->text)];
 
 	if (rc == -ENOENT)
 		reason = "no function of it is called so, or its file is "
@@ -417,8 +462,9 @@ static int traced_explain(const struct sonde_process *process, int rc,
 	else if (rc == -EOPNOTSUPP)
 		reason = "this sonde was built without libdw, which reads "
 			 "symbols";
-	sonde_process_error_set(error, "process %d: --functions: %s",
-				(int)sonde_process_pid(process), reason);
+	(void)snprintf(said, sizeof(said), "%s", reason);
+	sonde_process_error_set(error, "process %d: --functions: %.200s",
+				(int)sonde_process_pid(process), said);
 	return rc;
 }
 
@@ -427,7 +473,10 @@ int sonde_hooks_traced_make(struct sonde_process *process,
 			    struct sonde_hooks_traced *ret,
 			    struct sonde_process_error *error)
 {
-	struct making m = { .process = process, .traced = ret };
+	struct making m = { .process = process,
+			    .traced = ret,
+			    .globs = globs,
+			    .error = error };
 	int rc;
 
 	*ret = (struct sonde_hooks_traced){ .nr = 0 };
@@ -451,6 +500,7 @@ void sonde_hooks_traced_free(struct sonde_hooks_traced *traced)
 	for (size_t i = 0; i < traced->nr; i++) {
 		sonde_hooks_arguments_free(traced->list[i].given);
 		sonde_hooks_arguments_free(traced->list[i].result);
+		sonde_hooks_arguments_free(traced->list[i].plain);
 	}
 	free(traced->list);
 	free(traced->specs);

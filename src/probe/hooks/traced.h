@@ -31,6 +31,8 @@ struct sonde_hooks_traced_function {
 	const char *reason; /* why it is left out; NULL: it isn't */
 	/* What its entries and exits have; NULL: its address alone */
 	struct sonde_hooks_arguments *given, *result;
+	/* Under a condition: an exit's that has no result */
+	struct sonde_hooks_arguments *plain;
 };
 
 struct sonde_hooks_traced {

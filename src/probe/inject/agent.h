@@ -208,6 +208,15 @@ struct sonde_agent_thread {
 	uint64_t reserved[5];
 };
 
+/* A condition over a record's payload (source/condition.h); places in plans[].
+ */
+struct sonde_agent_filter {
+	uint64_t program;
+	uint64_t fields, varying; /* expr/fetch.h */
+	uint32_t nr_fields;
+	uint32_t needed; /* bytes that the program reads as memory */
+};
+
 struct sonde_agent_probe {
 	uint32_t state;
 	uint32_t event; /* index in the arena */
@@ -237,7 +246,12 @@ struct sonde_agent_probe {
 	uint32_t frame; /* EXIT, END: bytes from rsp to the return address */
 	uint32_t gives; /* EXIT: enum sonde_agent_gives */
 	uint64_t function; /* BEGIN, END: which */
-	uint64_t reserved[5];
+	/* BEGIN, END: its entries are recorded if the filter holds, its exits
+	 * if their entries were */
+	uint64_t filter; /* of BEGIN, in plans[] */
+	uint32_t is_filtered;
+	uint32_t reserved0;
+	uint64_t reserved[3];
 };
 
 /* int3 at `address` goes on at `to`. */

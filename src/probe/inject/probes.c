@@ -719,6 +719,7 @@ static int fill(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		.nr_step_items = spec->nr_step_items,
 		.programs = spec->programs,
 		.nr_programs = spec->nr_programs,
+		.filter = spec->filter,
 	};
 	struct sonde_agent_probe filled = {
 		.event = spec->event,
@@ -733,6 +734,7 @@ static int fill(struct sonde_probes *p, const struct sonde_probe_spec *spec,
 		.frame = spec->frame,
 		.gives = spec->gives,
 		.function = spec->function,
+		.is_filtered = spec->is_filtered,
 	};
 	int rc = sonde_publish_plan(p->agent, &p->plans, &plan, &filled);
 

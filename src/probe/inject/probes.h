@@ -29,6 +29,7 @@
 #include "probe/inject/process.h"
 
 struct sonde_probes;
+struct sonde_publish_filter;
 
 struct sonde_probe_spec {
 	uint64_t address;
@@ -37,7 +38,9 @@ struct sonde_probe_spec {
 	/* agent.h; 0 for all else than functions' calls */
 	uint32_t role, call, frame, gives;
 	uint64_t function;
-	const struct sonde_program *condition; /* NULL: always; copied */
+	bool is_filtered;                          /* likewise */
+	const struct sonde_publish_filter *filter; /* copied */
+	const struct sonde_program *condition;     /* NULL: always; copied */
 	bool breaks;
 	uint32_t event;      /* index in the arena; of the hits */
 	uint32_t step_event; /* of the steps */

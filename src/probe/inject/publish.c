@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "base/port.h"
+#include "expr/fetch.h"
 #include "expr/program.h"
 
 /* Offset 0 means none. */
@@ -255,6 +256,29 @@ static int append_programs(struct sonde_agent *agent, struct sonde_plans *plans,
 	return 0;
 }
 
+static int append_filter(struct sonde_agent *agent, struct sonde_plans *plans,
+			 const struct sonde_publish_filter *from,
+			 uint64_t *ret_at)
+{
+	/* What there is none of has a place, too: with one byte. */
+	const struct sonde_agent_filter filter = {
+		.program = append(agent, plans, from->program,
+				  program_bytes(from->program)),
+		.fields = append(agent, plans, from->fields,
+				 from->nr_fields * sizeof(*from->fields) + 1),
+		.varying = append(agent, plans, from->varying,
+				  from->nr_varying * sizeof(*from->varying)),
+		.nr_fields = from->nr_fields,
+		.needed = from->needed,
+	};
+
+	*ret_at = append(agent, plans, &filter, sizeof(filter));
+	return filter.program && filter.fields && *ret_at &&
+			       (filter.varying || !from->nr_varying) ?
+		       0 :
+		       -ENOSPC;
+}
+
 int sonde_publish_plan(struct sonde_agent *agent, struct sonde_plans *plans,
 		       const struct sonde_publish_plan *plan,
 		       struct sonde_agent_probe *probe)
@@ -277,6 +301,9 @@ int sonde_publish_plan(struct sonde_agent *agent, struct sonde_plans *plans,
 				  plan->nr_step_items, &offsets,
 				  &probe->step_items);
 	free(offsets.list);
+	probe->filter = 0;
+	if (!rc && plan->filter)
+		rc = append_filter(agent, plans, plan->filter, &probe->filter);
 	if (rc)
 		return rc;
 	probe->condition = 0;

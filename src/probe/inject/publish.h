@@ -24,6 +24,14 @@ int sonde_publish_fault(struct sonde_agent *agent,
 int sonde_publish_copy(struct sonde_agent *agent,
 		       const struct sonde_agent_copy *copy);
 
+/* As sonde_condition_copy() gives it, and what it gets by. */
+struct sonde_publish_filter {
+	struct sonde_program *program;
+	struct sonde_fetch_field *fields;
+	const struct sonde_fetch_varying *varying;
+	uint32_t nr_fields, nr_varying, needed;
+};
+
 /* What a probe is to do, copied into plans[]. */
 struct sonde_publish_plan {
 	const struct sonde_program *condition; /* for the agent, or NULL */
@@ -33,6 +41,7 @@ struct sonde_publish_plan {
 	size_t nr_step_items;
 	const struct sonde_program *const *programs;
 	size_t nr_programs;
+	const struct sonde_publish_filter *filter; /* NULL: none */
 };
 
 struct sonde_plans_piece {

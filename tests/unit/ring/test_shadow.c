@@ -242,6 +242,55 @@ static void whatever_nests_has_its_records(void **unused)
 	assert_int_equal(left_out, all - expected);
 }
 
+/* ---- of calls of which some are wanted ---- */
+
+static bool give(uint64_t function, uint64_t stack)
+{
+	const struct sonde_shadow_hit hit = unit_hit(function, stack);
+
+	return sonde_shadow_give(&shadow, &hit);
+}
+
+static bool take(uint64_t function, uint64_t stack)
+{
+	const struct sonde_shadow_hit hit = unit_hit(function, stack);
+
+	return sonde_shadow_take(&shadow, &hit);
+}
+
+static void an_exit_is_of_the_call_with_its_return_address(void **unused)
+{
+	(void)unused;
+	assert_true(give(A, STACK));
+	/* an inner one that isn't wanted, and another function there */
+	assert_false(take(A, STACK - 1));
+	assert_false(take(B, STACK));
+	assert_true(take(A, STACK));
+	assert_false(take(A, STACK));
+	assert_int_equal(nr_events, 0);
+}
+
+static void what_a_wanted_call_was_in_outlives_it(void **unused)
+{
+	(void)unused;
+	assert_true(give(A, STACK));
+	assert_true(give(B, STACK - 1));
+	assert_true(give(A, STACK - 2)); /* left without an exit */
+	assert_true(take(B, STACK - 1));
+	assert_false(take(A, STACK - 2));
+	assert_true(take(A, STACK));
+}
+
+static void calls_that_are_wanted_have_as_much_room(void **unused)
+{
+	(void)unused;
+	for (uint32_t i = 0; i < SONDE_SHADOW_CALLS; i++)
+		assert_true(give(A, STACK - i));
+	assert_false(give(A, STACK - SONDE_SHADOW_CALLS));
+	assert_true(take(A, STACK - SONDE_SHADOW_CALLS + 1));
+	assert_true(give(A, STACK - SONDE_SHADOW_CALLS));
+}
+
 #define UNIT(f) cmocka_unit_test_setup(f, set_up)
 
 int main(void)
@@ -257,6 +306,9 @@ int main(void)
 		UNIT(calls_that_are_over_make_room),
 		UNIT(another_thread_begins_anew),
 		UNIT(whatever_nests_has_its_records),
+		UNIT(an_exit_is_of_the_call_with_its_return_address),
+		UNIT(what_a_wanted_call_was_in_outlives_it),
+		UNIT(calls_that_are_wanted_have_as_much_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
