@@ -90,6 +90,8 @@ static int copy_slot(struct sonde_probe_arena *arena)
 		return -EPROTO;
 	/* NOLINTNEXTLINE(clang-analyzer-core.NonNullParamChecker): it is mapped */
 	memcpy(&slot, &slots[0], offsetof(struct sonde_slot, rules));
+	slot.stacks_off = slots[0].stacks_off;
+	slot.stacks_depth = slots[0].stacks_depth;
 	sonde_barrier();
 	end = sonde_slot_end(&slot);
 	if (slot.nr_cpus > SONDE_AGENT_CPUS_MAX ||
