@@ -250,6 +250,13 @@ void sonde_table_double(struct sonde_table *table, size_t column, double value)
 		cell->d = value;
 }
 
+void sonde_table_share(struct sonde_table *table, size_t column, uint64_t part,
+		       uint64_t all)
+{
+	sonde_table_double(table, column,
+			   all ? (double)part / (double)all : 0.0);
+}
+
 static int compare_cells(enum sonde_cell kind, const struct sonde_cell_value *a,
 			 const struct sonde_cell_value *b)
 {

@@ -69,6 +69,9 @@ void sonde_table_textn(struct sonde_table *table, size_t column,
 void sonde_table_uint(struct sonde_table *table, size_t column, uint64_t value);
 void sonde_table_int(struct sonde_table *table, size_t column, int64_t value);
 void sonde_table_double(struct sonde_table *table, size_t column, double value);
+/* What part of all; of nothing, 0. */
+void sonde_table_share(struct sonde_table *table, size_t column, uint64_t part,
+		       uint64_t all);
 /* Sorts rows by a column, stable. */
 void sonde_table_sort(struct sonde_table *table, size_t column,
 		      bool descending);

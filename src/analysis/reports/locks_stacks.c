@@ -46,9 +46,7 @@ static void locks_put_sums(struct sonde_table *table, const uint64_t *sums,
 	uint64_t ns = sums[part->first];
 
 	sonde_table_int(table, 0, (int64_t)ns);
-	sonde_table_double(table, 1,
-			   part->all_ns ? (double)ns / (double)part->all_ns :
-					  0.0);
+	sonde_table_share(table, 1, ns, part->all_ns);
 	sonde_table_uint(table, 2, sums[part->first + 1]);
 	sonde_table_int(table, 3, (int64_t)sums[part->first + 2]);
 }

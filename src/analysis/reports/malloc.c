@@ -26,11 +26,6 @@ static const char *const functions[SONDE_HEAP_NR_OPS] = {
 	[SONDE_HEAP_FREE] = "free",
 };
 
-static double share_of(uint64_t part, uint64_t all)
-{
-	return all ? (double)part / (double)all : 0.0;
-}
-
 /* Who held most at the peak. */
 static const struct sonde_heap_site *
 greatest_site(const struct sonde_heap *heap)
@@ -82,8 +77,8 @@ static void say_peak(struct sonde_words *words, const struct sonde_heap *heap,
 		sonde_words_count(words, heap->peak_blocks, "block"),
 		sonde_words_int(words, SONDE_CELL_TIME, heap->peak_ns),
 		sonde_words_double(words, SONDE_CELL_PERCENT,
-				   share_of(sonde_heap_site_peak(heap, most),
-					    heap->peak_bytes)),
+				   (double)sonde_heap_site_peak(heap, most) /
+					   (double)heap->peak_bytes),
 		site);
 }
 
@@ -147,116 +142,6 @@ struct table {
 	double seconds;
 	uint64_t all;
 };
-
-static const struct sonde_heap_site *malloc_site_of(const void *caller,
-						    void *ctx)
-{
-	const struct table *of = ctx;
-
-	return &of->heap->sites[((const struct sonde_heap_caller *)caller)
-					->site];
-}
-
-static int compare_peaks(const void *a, const void *b, void *ctx)
-{
-	const struct table *of = ctx;
-	const struct sonde_heap_site *x = malloc_site_of(a, ctx);
-	const struct sonde_heap_site *y = malloc_site_of(b, ctx);
-	uint64_t x_peak = sonde_heap_site_peak(of->heap, x);
-	uint64_t y_peak = sonde_heap_site_peak(of->heap, y);
-
-	if (x_peak != y_peak)
-		return x_peak < y_peak ? 1 : -1;
-	return (x->calls.bytes < y->calls.bytes) -
-	       (x->calls.bytes > y->calls.bytes);
-}
-
-static int compare_left(const void *a, const void *b, void *ctx)
-{
-	const struct sonde_heap_site *x = malloc_site_of(a, ctx);
-	const struct sonde_heap_site *y = malloc_site_of(b, ctx);
-
-	if (x->live_bytes != y->live_bytes)
-		return x->live_bytes < y->live_bytes ? 1 : -1;
-	return (x->live_blocks < y->live_blocks) -
-	       (x->live_blocks > y->live_blocks);
-}
-
-static void malloc_add_site(struct sonde_table *table, const void *caller,
-			    void *ctx)
-{
-	const struct table *of = ctx;
-	const struct sonde_heap_site *site = malloc_site_of(caller, ctx);
-	uint64_t peak = sonde_heap_site_peak(of->heap, site);
-
-	sonde_table_row(table);
-	sonde_table_uint(table, 0, site->at.caller);
-	sonde_table_int(table, 1, (int64_t)peak);
-	sonde_table_double(table, 2, share_of(peak, of->heap->peak_bytes));
-	sonde_table_int(table, 3, (int64_t)site->live_bytes);
-	sonde_table_uint(table, 4, site->live_blocks);
-	sonde_table_uint(table, 5, site->calls.calls);
-	sonde_table_int(table, 6, (int64_t)site->calls.bytes);
-	sonde_table_text(table, 7,
-			 sonde_analysis_site_text(of->args, &site->at));
-}
-
-static const struct sonde_column site_columns[] = {
-	{ "caller", "CALLED FROM", SONDE_CELL_HEX },
-	{ "peak", "AT THE PEAK", SONDE_CELL_BYTES },
-	{ "peak_share", "SHARE", SONDE_CELL_PERCENT },
-	{ "left", "NOT FREED", SONDE_CELL_BYTES },
-	{ "left_blocks", "BLOCKS", SONDE_CELL_COUNT },
-	{ "allocations", "ALLOCATIONS", SONDE_CELL_COUNT },
-	{ "allocated", "BYTES IN ALL", SONDE_CELL_BYTES },
-	{ "code", "CODE", SONDE_CELL_TEXT },
-};
-
-static struct sonde_table *make_sites(const struct sonde_analysis_args *args,
-				      struct sonde_report *report,
-				      const char *key, const char *title)
-{
-	return sonde_report_table(
-		report, key, title, site_columns,
-		SONDE_ARRAY_SIZE(site_columns) -
-			!sonde_names_has_mappings(args->names));
-}
-
-static int add_sites(const struct sonde_analysis_args *args, struct table *of,
-		     struct sonde_report *report)
-{
-	const struct sonde_ranking ranking = {
-		.hash = &of->heap->callers,
-		.compare = compare_peaks,
-		.add = malloc_add_site,
-		.ctx = of,
-		.rows = sonde_analysis_rows(args, ROWS),
-	};
-
-	return sonde_ranking_add(&ranking,
-				 make_sites(args, report, "sites",
-					    "Who held it, by call site"));
-}
-
-static int add_leaks(const struct sonde_analysis_args *args, struct table *of,
-		     struct sonde_report *report)
-{
-	struct sonde_ranking ranking = {
-		.hash = &of->heap->callers,
-		.compare = compare_left,
-		.add = malloc_add_site,
-		.ctx = of,
-		.rows = sonde_analysis_rows(args, ROWS),
-	};
-
-	for (size_t i = 0; i < of->heap->nr_sites; i++)
-		ranking.candidates += of->heap->sites[i].live_blocks != 0;
-	if (!ranking.candidates)
-		return 0;
-	return sonde_ranking_add(&ranking,
-				 make_sites(args, report, "leaks",
-					    "Not freed, by call site"));
-}
 
 static void add_functions(const struct sonde_analysis_args *args,
 			  const struct sonde_heap *heap,
@@ -375,7 +260,7 @@ static void add_size(struct sonde_table *table, const void *entry, void *ctx)
 	sonde_table_row(table);
 	sonde_table_int(table, 0, (int64_t)size->key.number);
 	sonde_table_uint(table, 1, size->allocations);
-	sonde_table_double(table, 2, share_of(size->allocations, of->all));
+	sonde_table_share(table, 2, size->allocations, of->all);
 	sonde_table_int(table, 3, (int64_t)size->bytes);
 	sonde_table_int(table, 4, (int64_t)size->live_bytes);
 	sonde_table_uint(table, 5, size->live_blocks);
@@ -440,8 +325,10 @@ static int add_who(struct sonde_analysis_args *args, struct table *of,
 					  sonde_analysis_rows(args, ROWS),
 					  report);
 	if (!err)
-		err = add_sites(args, of, report);
-	return err ? err : add_leaks(args, of, report);
+		err = sonde_malloc_sites(args, of->heap,
+					 sonde_analysis_rows(args, ROWS),
+					 report);
+	return err;
 }
 
 static int malloc_add_tables(struct sonde_analysis_args *args,

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * malloc_groups.c - call sites of allocations added up by function, line or
- * module.
+ * malloc_groups.c - allocations by call site, or those of call sites that have a
+ * function, a line or a module in common, as two tables: what was held at the
+ * peak, and what was never freed.
  *
- * A site is in one group: that of its name, or, without one, that of its
- * address. Each site is looked up once.
+ * A site is in one group: that of its address, or that of its name, or, without
+ * one, that of its address as text. Each site is looked up once.
  */
 #include "analysis/reports/malloc_groups.h"
 
@@ -13,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analysis/reports/malloc_sums.h"
 #include "analysis/reports/ranking.h"
 #include "base/port.h"
 
@@ -20,24 +22,38 @@
 
 struct group {
 	struct sonde_key key;
-	uint64_t peak_bytes, live_bytes, live_blocks, calls, bytes;
+	const struct sonde_heap_site *site; /* one of them */
+	uint64_t sums[SONDE_ANALYSIS_TREE_SUMS];
 };
 
 enum by {
+	BY_SITE,
 	BY_FUNCTION,
 	BY_LINE,
 	BY_MODULE,
+	NR_BY,
 };
 
-static const struct {
+static const struct kind {
 	const char *name, *column, *title, *leaks;
-} kinds[] = {
+} kinds[NR_BY] = {
+	[BY_SITE] = { "caller", "CALLED FROM", "Who held it, by call site",
+		      "Not freed, by call site" },
 	[BY_FUNCTION] = { "function", "FUNCTION", "Who held it, by function",
 			  "Not freed, by function" },
 	[BY_LINE] = { "line", "LINE", "Who held it, by line",
 		      "Not freed, by line" },
 	[BY_MODULE] = { "module", "MODULE", "Who held it, by module",
 			"Not freed, by module" },
+};
+
+/* What tables are made of. */
+struct grouping {
+	const struct sonde_analysis_args *args;
+	const struct sonde_heap *heap;
+	enum by by;
+	struct sonde_malloc_whole whole;
+	struct sonde_hash groups;
 };
 
 /* What has no such name is a group of its own for each address. */
@@ -47,6 +63,9 @@ static void label(const struct sonde_name *name, enum by by, char *to,
 	const char *text = name->text;
 
 	switch (by) {
+	case BY_SITE:
+	case NR_BY:
+		break;
 	case BY_FUNCTION:
 		if (*name->function)
 			text = name->function;
@@ -66,148 +85,169 @@ static void label(const struct sonde_name *name, enum by by, char *to,
 	(void)snprintf(to, size, "%s", text);
 }
 
-static int groups_add_site(struct sonde_hash *groups,
-			   const struct sonde_heap *heap,
-			   const struct sonde_heap_site *site, const char *text)
+static int groups_add_site(struct grouping *of, const struct sonde_key *key,
+			   const struct sonde_heap_site *site)
 {
-	const struct sonde_key key = sonde_key_of_text(text, strlen(text));
-	struct group *group = sonde_hash_put(groups, &key);
+	struct group *group = sonde_hash_put(&of->groups, key);
 
 	if (!group)
-		return sonde_hash_error(groups);
-	group->peak_bytes += sonde_heap_site_peak(heap, site);
-	group->live_bytes += site->live_bytes;
-	group->live_blocks += site->live_blocks;
-	group->calls += site->calls.calls;
-	group->bytes += site->calls.bytes;
+		return sonde_hash_error(&of->groups);
+	group->site = site;
+	sonde_malloc_sums_add(group->sums, of->heap, site);
 	return 0;
 }
 
-static int groups_add_sites(const struct sonde_analysis_args *args, enum by by,
-			    const struct sonde_heap *heap,
-			    struct sonde_hash *groups)
+static int groups_add_named(struct grouping *of,
+			    const struct sonde_heap_site *site)
 {
+	const struct sonde_name *name =
+		sonde_analysis_site_name(of->args, &site->at);
+	struct sonde_key key;
+	char text[4400]; /* a path and a line */
+
+	if (!name)
+		return -ENOMEM;
+	label(name, of->by, text, sizeof(text));
+	key = sonde_key_of_text(text, strlen(text));
+	return groups_add_site(of, &key, site);
+}
+
+static int groups_add_sites(struct grouping *of)
+{
+	const struct sonde_heap_caller *caller = NULL;
 	int err = 0;
 
-	for (size_t i = 0; !err && i < heap->nr_sites; i++) {
-		const struct sonde_name *name =
-			sonde_analysis_site_name(args, &heap->sites[i].at);
-		char text[4400]; /* a path and a line */
+	while (!err && (caller = sonde_hash_next(&of->heap->callers, caller))) {
+		const struct sonde_heap_site *site =
+			&of->heap->sites[caller->site];
 
-		if (!name)
-			return -ENOMEM;
-		label(name, by, text, sizeof(text));
-		err = groups_add_site(groups, heap, &heap->sites[i], text);
+		err = of->by == BY_SITE ?
+			      groups_add_site(of, &caller->key, site) :
+			      groups_add_named(of, site);
 	}
 	return err;
 }
 
-static int compare(const void *a, const void *b, void *ctx)
+/* By one sum, and where it is the same by another. */
+static int groups_compare(const struct group *a, const struct group *b,
+			  enum sonde_malloc_sum by, enum sonde_malloc_sum then)
 {
-	const struct group *x = a;
-	const struct group *y = b;
+	if (a->sums[by] == b->sums[by])
+		by = then;
+	return (a->sums[by] < b->sums[by]) - (a->sums[by] > b->sums[by]);
+}
 
+static int compare_peaks(const void *a, const void *b, void *ctx)
+{
 	(void)ctx;
-	if (x->peak_bytes != y->peak_bytes)
-		return x->peak_bytes < y->peak_bytes ? 1 : -1;
-	return (x->bytes < y->bytes) - (x->bytes > y->bytes);
+	return groups_compare(a, b, SONDE_MALLOC_PEAK, SONDE_MALLOC_BYTES);
 }
 
 static int compare_leaks(const void *a, const void *b, void *ctx)
 {
-	const struct group *x = a;
-	const struct group *y = b;
-
 	(void)ctx;
-	if (x->live_bytes != y->live_bytes)
-		return x->live_bytes < y->live_bytes ? 1 : -1;
-	return (x->live_blocks < y->live_blocks) -
-	       (x->live_blocks > y->live_blocks);
+	return groups_compare(a, b, SONDE_MALLOC_LIVE_BYTES,
+			      SONDE_MALLOC_LIVE_BLOCKS);
 }
-
-/* Of all groups, for their shares and rates. */
-struct sum {
-	uint64_t peak_bytes;
-	double seconds;
-};
 
 static void add_row(struct sonde_table *table, const void *entry, void *ctx)
 {
 	const struct group *group = entry;
-	const struct sum *sum = ctx;
+	const struct grouping *of = ctx;
 
 	sonde_table_row(table);
-	sonde_table_textn(table, 0, group->key.text, group->key.space);
-	sonde_table_int(table, 1, (int64_t)group->peak_bytes);
-	sonde_table_double(table, 2,
-			   sum->peak_bytes ? (double)group->peak_bytes /
-						     (double)sum->peak_bytes :
-					     0.0);
-	sonde_table_int(table, 3, (int64_t)group->live_bytes);
-	sonde_table_uint(table, 4, group->live_blocks);
-	sonde_table_uint(table, 5, group->calls);
-	sonde_table_double(table, 6, (double)group->calls / sum->seconds);
-	sonde_table_int(table, 7, (int64_t)group->bytes);
+	sonde_malloc_sums_put(table, 1, group->sums, &of->whole);
+	if (of->by == BY_SITE) {
+		sonde_table_uint(table, 0, group->site->at.caller);
+		sonde_table_text(table, 1 + SONDE_MALLOC_NR_COLUMNS,
+				 sonde_analysis_site_text(of->args,
+							  &group->site->at));
+	} else {
+		sonde_table_textn(table, 0, group->key.text, group->key.space);
+	}
 }
 
-static int groups_rank(const struct sonde_ranking *ranking, enum by by,
-		       const char *key, const char *title,
-		       struct sonde_report *report)
+/* Only sites have a last column, and only where the code has names. */
+static int groups_rank(const struct sonde_ranking *ranking,
+		       const struct grouping *of, const char *key,
+		       const char *title, struct sonde_report *report)
 {
+	const bool site = of->by == BY_SITE;
 	const struct sonde_column columns[] = {
-		{ kinds[by].name, kinds[by].column, SONDE_CELL_TEXT },
-		{ "peak", "AT THE PEAK", SONDE_CELL_BYTES },
-		{ "peak_share", "SHARE", SONDE_CELL_PERCENT },
-		{ "left", "NOT FREED", SONDE_CELL_BYTES },
-		{ "left_blocks", "BLOCKS", SONDE_CELL_COUNT },
-		{ "allocations", "ALLOCATIONS", SONDE_CELL_COUNT },
-		{ "rate", "RATE", SONDE_CELL_RATE },
-		{ "allocated", "BYTES IN ALL", SONDE_CELL_BYTES },
+		{ kinds[of->by].name, kinds[of->by].column,
+		  site ? SONDE_CELL_HEX : SONDE_CELL_TEXT },
+		SONDE_MALLOC_COLUMNS,
+		{ "code", "CODE", SONDE_CELL_TEXT },
 	};
+	const bool code = site && sonde_names_has_mappings(of->args->names);
 
-	return sonde_ranking_add(ranking,
-				 sonde_report_table(report, key, title, columns,
-						    SONDE_ARRAY_SIZE(columns)));
+	return sonde_ranking_add(
+		ranking, sonde_report_table(report, key, title, columns,
+					    SONDE_ARRAY_SIZE(columns) - !code));
 }
 
-/* What was held at the peak, and what was never freed. */
-static int groups_add_tables(const struct sonde_ranking *form, enum by by,
+static int groups_add_tables(struct grouping *of, size_t rows,
 			     struct sonde_report *report)
 {
-	struct sonde_ranking ranking = *form;
+	const bool site = of->by == BY_SITE;
+	struct sonde_ranking ranking = {
+		.hash = &of->groups,
+		.compare = compare_peaks,
+		.add = add_row,
+		.ctx = of,
+		.rows = rows,
+	};
 	const struct group *group = NULL;
 	int err;
 
-	err = groups_rank(&ranking, by, "groups", kinds[by].title, report);
-	while ((group = sonde_hash_next(form->hash, group)))
-		ranking.candidates += group->live_blocks != 0;
+	err = groups_rank(&ranking, of, site ? "sites" : "groups",
+			  kinds[of->by].title, report);
+	while ((group = sonde_hash_next(ranking.hash, group)))
+		ranking.candidates +=
+			group->sums[SONDE_MALLOC_LIVE_BLOCKS] != 0;
 	if (err || !ranking.candidates)
 		return err;
 	ranking.compare = compare_leaks;
-	return groups_rank(&ranking, by, "leak_groups", kinds[by].leaks,
-			   report);
+	return groups_rank(&ranking, of, site ? "leaks" : "leak_groups",
+			   kinds[of->by].leaks, report);
+}
+
+static int groups_add(const struct sonde_analysis_args *args,
+		      const struct sonde_heap *heap, enum by by, size_t rows,
+		      struct sonde_report *report)
+{
+	struct grouping of = {
+		.args = args,
+		.heap = heap,
+		.by = by,
+		.whole = { heap->peak_bytes, sonde_analysis_seconds(args) },
+	};
+	int err;
+
+	sonde_hash_init(&of.groups, sizeof(struct group), GROUPS_MAX);
+	err = groups_add_sites(&of);
+	if (!err)
+		err = groups_add_tables(&of, rows, report);
+	sonde_hash_fini(&of.groups);
+	return err;
+}
+
+int sonde_malloc_sites(const struct sonde_analysis_args *args,
+		       const struct sonde_heap *heap, size_t rows,
+		       struct sonde_report *report)
+{
+	return groups_add(args, heap, BY_SITE, rows, report);
 }
 
 int sonde_malloc_groups(struct sonde_analysis_args *args,
 			const struct sonde_heap *heap, size_t rows,
 			struct sonde_report *report)
 {
-	struct sonde_hash groups;
-	struct sum sum = { heap->peak_bytes, sonde_analysis_seconds(args) };
-	const struct sonde_ranking ranking = {
-		.hash = &groups,
-		.compare = compare,
-		.add = add_row,
-		.ctx = &sum,
-		.rows = rows,
-	};
-	size_t by = 0;
-	int err;
+	enum by by = BY_FUNCTION;
 
-	while (by < SONDE_ARRAY_SIZE(kinds) &&
-	       strcmp(args->by, kinds[by].name) != 0)
+	while (by < NR_BY && strcmp(args->by, kinds[by].name) != 0)
 		by++;
-	if (by == SONDE_ARRAY_SIZE(kinds))
+	if (by == NR_BY)
 		return sonde_analysis_fail(
 			args, -EINVAL,
 			"--by %.100s: call sites are added "
@@ -220,10 +260,5 @@ int sonde_malloc_groups(struct sonde_analysis_args *args,
 				      "mapped" :
 				      "that takes names, and --no-names wants "
 				      "none");
-	sonde_hash_init(&groups, sizeof(struct group), GROUPS_MAX);
-	err = groups_add_sites(args, (enum by)by, heap, &groups);
-	if (!err)
-		err = groups_add_tables(&ranking, (enum by)by, report);
-	sonde_hash_fini(&groups);
-	return err;
+	return groups_add(args, heap, by, rows, report);
 }

@@ -6,48 +6,18 @@
  */
 #include "analysis/reports/malloc_stacks.h"
 
-#include "analysis/reports/stack_tree.h"
+#include "analysis/reports/malloc_sums.h"
 #include "base/port.h"
 
-enum sum {
-	PEAK,
-	BYTES,
-	LIVE_BYTES,
-	LIVE_BLOCKS,
-	CALLS,
-};
-
-/* What shares and rates are of. */
-struct whole {
-	double peak_bytes, seconds;
-};
-
 static const struct sonde_column columns[] = {
-	{ "peak", "AT THE PEAK", SONDE_CELL_BYTES },
-	{ "peak_share", "SHARE", SONDE_CELL_PERCENT },
-	{ "left", "NOT FREED", SONDE_CELL_BYTES },
-	{ "left_blocks", "BLOCKS", SONDE_CELL_COUNT },
-	{ "allocations", "ALLOCATIONS", SONDE_CELL_COUNT },
-	{ "rate", "RATE", SONDE_CELL_RATE },
-	{ "allocated", "BYTES IN ALL", SONDE_CELL_BYTES },
+	SONDE_MALLOC_COLUMNS,
 	SONDE_ANALYSIS_TREE_COLUMNS,
 };
 
 static void malloc_put_sums(struct sonde_table *table, const uint64_t *sums,
 			    void *ctx)
 {
-	const struct whole *whole = ctx;
-
-	sonde_table_int(table, 0, (int64_t)sums[PEAK]);
-	sonde_table_double(table, 1,
-			   whole->peak_bytes > 0 ?
-				   (double)sums[PEAK] / whole->peak_bytes :
-				   0.0);
-	sonde_table_int(table, 2, (int64_t)sums[LIVE_BYTES]);
-	sonde_table_uint(table, 3, sums[LIVE_BLOCKS]);
-	sonde_table_uint(table, 4, sums[CALLS]);
-	sonde_table_double(table, 5, (double)sums[CALLS] / whole->seconds);
-	sonde_table_int(table, 6, (int64_t)sums[BYTES]);
+	sonde_malloc_sums_put(table, 0, sums, ctx);
 }
 
 static int malloc_add_stacks(struct sonde_analysis_tree *tree,
@@ -57,14 +27,9 @@ static int malloc_add_stacks(struct sonde_analysis_tree *tree,
 
 	for (size_t i = 0; !err && i < heap->nr_sites; i++) {
 		const struct sonde_heap_site *site = &heap->sites[i];
-		const uint64_t sums[SONDE_ANALYSIS_TREE_SUMS] = {
-			[PEAK] = sonde_heap_site_peak(heap, site),
-			[BYTES] = site->calls.bytes,
-			[LIVE_BYTES] = site->live_bytes,
-			[LIVE_BLOCKS] = site->live_blocks,
-			[CALLS] = site->calls.calls,
-		};
+		uint64_t sums[SONDE_ANALYSIS_TREE_SUMS] = { 0 };
 
+		sonde_malloc_sums_add(sums, heap, site);
 		err = sonde_analysis_tree_add(tree, &site->at, sums);
 	}
 	return err;
@@ -74,15 +39,15 @@ int sonde_malloc_stacks(const struct sonde_analysis_args *args,
 			const struct sonde_heap *heap, size_t rows,
 			struct sonde_report *report)
 {
-	struct whole whole = { (double)heap->peak_bytes,
-			       sonde_analysis_seconds(args) };
+	struct sonde_malloc_whole whole = { heap->peak_bytes,
+					    sonde_analysis_seconds(args) };
 	struct sonde_analysis_tree_table table = {
 		.key = "stacks",
 		.title = "Who held it, by call stack",
 		.columns = columns,
 		.nr_columns = SONDE_ARRAY_SIZE(columns),
-		.by = PEAK,
-		.needs = CALLS,
+		.by = SONDE_MALLOC_PEAK,
+		.needs = SONDE_MALLOC_CALLS,
 		.rows = rows,
 		.put = malloc_put_sums,
 		.ctx = &whole,
@@ -96,8 +61,8 @@ int sonde_malloc_stacks(const struct sonde_analysis_args *args,
 		err = sonde_analysis_tree_put(&tree, &table, report);
 	table.key = "leak_stacks";
 	table.title = "Not freed, by call stack";
-	table.by = LIVE_BYTES;
-	table.needs = LIVE_BLOCKS;
+	table.by = SONDE_MALLOC_LIVE_BYTES;
+	table.needs = SONDE_MALLOC_LIVE_BLOCKS;
 	if (!err)
 		err = sonde_analysis_tree_put(&tree, &table, report);
 	sonde_analysis_tree_fini(&tree);
