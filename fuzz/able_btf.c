@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 
+#include "base/port.h"
 #include "btf.h"
 #include "sys/btf.h"
 #include "sys/btf_extract.h"
@@ -17,22 +18,30 @@
 static const char name[] = "t";
 static const char strings[] = "\0t";
 
-/* Of the kinds that are extracted by their names. */
-static bool is_named(uint32_t kind)
-{
-	return kind == BTF_KIND_STRUCT || kind == BTF_KIND_UNION ||
-	       kind == BTF_KIND_ENUM || kind == BTF_KIND_ENUM64 ||
-	       kind == BTF_KIND_TYPEDEF;
-}
+/* A way to extract, and the kinds that it extracts by their names, as bits. */
+static const struct way {
+	int (*extract)(const struct sonde_btf *all, const char *const *names,
+		       size_t nr, uint8_t **ret_bytes, size_t *ret_size);
+	uint64_t kinds;
+} ways[] = {
+	{ sonde_btf_extract, 1ull << BTF_KIND_STRUCT | 1ull << BTF_KIND_UNION |
+				     1ull << BTF_KIND_ENUM |
+				     1ull << BTF_KIND_ENUM64 |
+				     1ull << BTF_KIND_TYPEDEF },
+	/* Functions with what they are called with. */
+	{ sonde_btf_extract_calls,
+	  1ull << BTF_KIND_FUNC | 1ull << BTF_KIND_TYPEDEF },
+};
 
-static void extract(const struct sonde_btf *all, struct sonde_btf_wanted wanted)
+static void extract(const struct way *way, const struct sonde_btf *all,
+		    struct sonde_btf_wanted wanted)
 {
 	const char *names[] = { name };
 	struct sonde_btf btf;
 	bool was_there = wanted.id > 0;
 	uint8_t *bytes = NULL;
 	size_t size = 0;
-	int rc = sonde_btf_extract(all, names, 1, &bytes, &size);
+	int rc = way->extract(all, names, 1, &bytes, &size);
 
 	FUZZ_CHECK(rc == 0 || rc == -EPROTO);
 	if (rc)
@@ -40,29 +49,7 @@ static void extract(const struct sonde_btf *all, struct sonde_btf_wanted wanted)
 	FUZZ_CHECK(!sonde_btf_init(&btf, bytes, size));
 	sonde_btf_find(&btf, &wanted, 1);
 	sonde_btf_close(&btf);
-	FUZZ_CHECK(!is_named(wanted.kind) || was_there == (wanted.id > 0));
-	free(bytes);
-}
-
-/* With what they are called with: functions and typedefs. */
-static void extract_calls(const struct sonde_btf *all,
-			  struct sonde_btf_wanted wanted)
-{
-	const char *names[] = { name };
-	struct sonde_btf btf;
-	bool was_there = wanted.id > 0;
-	uint8_t *bytes = NULL;
-	size_t size = 0;
-	int rc = sonde_btf_extract_calls(all, names, 1, &bytes, &size);
-
-	FUZZ_CHECK(rc == 0 || rc == -EPROTO);
-	if (rc)
-		return;
-	FUZZ_CHECK(!sonde_btf_init(&btf, bytes, size));
-	sonde_btf_find(&btf, &wanted, 1);
-	sonde_btf_close(&btf);
-	FUZZ_CHECK((wanted.kind != BTF_KIND_FUNC &&
-		    wanted.kind != BTF_KIND_TYPEDEF) ||
+	FUZZ_CHECK(!(way->kinds & 1ull << wanted.kind) ||
 		   was_there == (wanted.id > 0));
 	free(bytes);
 }
@@ -90,8 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	FUZZ_CHECK(rc || (wanted.id >= 0 &&
 			  (size_t)wanted.id <= size / sizeof(struct btf_type)));
 	if (!rc) {
-		extract(&btf, wanted);
-		extract_calls(&btf, wanted);
+		for (size_t i = 0; i < SONDE_ARRAY_SIZE(ways); i++)
+			extract(&ways[i], &btf, wanted);
 		sonde_btf_close(&btf);
 	}
 	free(all);
