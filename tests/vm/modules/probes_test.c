@@ -16,6 +16,7 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -248,6 +249,14 @@ static void read_stream(const struct trace *trace, uint32_t cpu,
 			   "PUT");
 		chunk = (struct sonde_kmod_chunk){ .size = sizeof(chunk) };
 	}
+}
+
+/* Those of one CPU. */
+static void trace_read_cpu(const struct trace *trace, uint32_t cpu,
+			   struct form form)
+{
+	nr_records = 0;
+	read_stream(trace, cpu, &form);
 }
 
 static void trace_read(const struct trace *trace, struct form form)
@@ -513,8 +522,71 @@ static void sleep_and_wake(int rounds)
 	(void)close(back[0]), (void)close(back[1]);
 }
 
-/* Without priorities and states, which only typed probes say as they are shown:
- * here each is compared in what the other has as well. */
+/* A process that sleeps and wakes on the last CPU until it is killed. */
+static pid_t sleep_elsewhere(const struct trace *trace)
+{
+	pid_t child = must(fork(), "fork");
+
+	if (child == 0) {
+		bind_to(trace->nr_cpus - 1);
+		while (getppid() != 1)
+			(void)usleep(1000);
+		_exit(0);
+	}
+	return child;
+}
+
+/* One CPU's records of the typed probe, which started sooner and stopped later,
+ * have those of the generic one among them, in their order. Without priorities and
+ * states, which only typed probes say as they are shown, each is compared in what
+ * the other has as well. Returns how often who is called COMM went to sleep. */
+static uint32_t compare_switches(const struct record *typed, uint32_t nr_typed)
+{
+	uint32_t slept = 0;
+
+	for (uint32_t i = 0, j = 0; i < nr_records; i++, j++) {
+		const uint8_t *a;
+		const uint8_t *b = records[i].payload;
+
+		while (j < nr_typed &&
+		       (typed[j].tid != records[i].tid ||
+			memcmp(typed[j].payload + 32, b + 24, 16)))
+			j++;
+		CLAIM(j < nr_typed);
+		a = typed[j].payload;
+		CLAIM(!memcmp(a, b, 16));
+		CLAIM(get32(a + 16) == records[i].tid);
+		/* Who is preempted on his way to sleep has the state already,
+		 * but the kernel calls it PREEMPTED. */
+		if (get64(b + 16) == 1 && get64(a + 24) != PREEMPTED &&
+		    !strncmp((const char *)b, COMM, 16)) {
+			CLAIM(get64(a + 24) == 1);
+			CLAIM(get32(a + 20) == 20);
+			slept++;
+		}
+	}
+	return slept;
+}
+
+/* CPU by CPU: what runs when nothing does has the same number on all of them, and
+ * a name for each. */
+static uint32_t compare_traces(const struct trace *typed,
+			       const struct trace *generic)
+{
+	static struct record typed_ones[RECORDS_MAX];
+	uint32_t nr_typed;
+	uint32_t slept = 0;
+
+	for (uint32_t cpu = 0; cpu < typed->nr_cpus; cpu++) {
+		trace_read_cpu(typed, cpu, (struct form){ .bytes = 56 });
+		memcpy(typed_ones, records, sizeof(records));
+		nr_typed = nr_records;
+		trace_read_cpu(generic, cpu, (struct form){ .bytes = 40 });
+		slept += compare_switches(typed_ones, nr_typed);
+	}
+	return slept;
+}
+
 static void typed_and_generic_probes_agree_on_switches(void)
 {
 	const struct wish generic = {
@@ -536,51 +608,27 @@ static void typed_and_generic_probes_agree_on_switches(void)
 	};
 	struct wish typed = generic;
 	struct trace one, two;
-	uint32_t slept = 0;
+	uint32_t slept;
+	pid_t sleeper;
 
 	typed.flags = SONDE_KMOD_TYPED;
 	trace_open(&one, 0, 0);
 	trace_open(&two, 0, 0);
 	(void)trace_add(&one, &typed);
 	(void)trace_add(&two, &generic);
+	sleeper = sleep_elsewhere(&one);
 	bind_to(0);
 	trace_start(&one);
 	trace_start(&two);
 	sleep_and_wake(200);
 	trace_stop(&two);
+	(void)usleep(1000); /* the first has a switch more here */
 	trace_stop(&one);
-	static struct record typed_ones[RECORDS_MAX];
-	uint32_t nr_typed;
-
-	trace_read(&one, (struct form){ .bytes = 56 });
-	memcpy(typed_ones, records, sizeof(records));
-	nr_typed = nr_records;
-	trace_read(&two, (struct form){ .bytes = 40 });
+	(void)kill(sleeper, SIGKILL); /* it is ours */
+	(void)waitpid(sleeper, NULL, 0);
+	slept = compare_traces(&one, &two);
 	trace_close(&one);
 	trace_close(&two);
-	/* The first started sooner and stopped later: from each generic one's
-	 * thread on they are the same sequence. */
-	for (uint32_t i = 0, j = 0; i < nr_records; i++, j++) {
-		const uint8_t *a;
-		const uint8_t *b = records[i].payload;
-
-		while (j < nr_typed &&
-		       (typed_ones[j].tid != records[i].tid ||
-			memcmp(typed_ones[j].payload + 32, b + 24, 16)))
-			j++;
-		CLAIM(j < nr_typed);
-		a = typed_ones[j].payload;
-		CLAIM(!memcmp(a, b, 16));
-		CLAIM(get32(a + 16) == records[i].tid);
-		/* Who is preempted on his way to sleep has the state already,
-		 * but the kernel calls it PREEMPTED. */
-		if (get64(b + 16) == 1 && get64(a + 24) != PREEMPTED &&
-		    !strncmp((char *)b, COMM, 16)) {
-			CLAIM(get64(a + 24) == 1);
-			CLAIM(get32(a + 20) == 20);
-			slept++;
-		}
-	}
 	/* How many is the scheduler's: a thread whose byte comes before it
 	 * sleeps does not. */
 	CLAIM(slept > 0);
