@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * latency.c - `sonde latency`: how long this machine keeps threads from their
- * CPUs, by a loop, a timer, a wake-up, a signal.
+ * CPUs, by a loop, a timer, a wake-up, a signal; and how many events a second it
+ * can record.
  */
 #include "cmd/latency.h"
 
@@ -23,15 +24,18 @@
 #define PRIORITY_DEFAULT 80u
 #define PRIORITY_MAX     99u
 #define RATE_MAX         1000000000u
+#define REPEATS_MAX      1000u
 
 static const char usage[] =
 	"sonde latency loop [options]\n"
 	"sonde latency timer|wakeup|signal [options]\n"
+	"sonde latency max-rate [options] [-- OPTIONS OF SONDE RECORD]\n"
 	"\n"
 	"Measures how long threads are kept from their CPUs: loop, from one reading of\n"
 	"the counter to the next; timer, from a time to the thread that slept until\n"
 	"then; wakeup, from a write to a pipe to the thread that waited for it; signal,\n"
-	"from its sending to who took it.\n";
+	"from its sending to who took it. max-rate seeks how many events a second such a\n"
+	"loop can make so that none is lost while it is recorded.\n";
 
 enum option_value {
 	OPTION_CPU = 256,
@@ -44,6 +48,8 @@ enum option_value {
 	OPTION_RATE,
 	OPTION_JSON,
 	OPTION_SVG,
+	OPTION_QUICK,
+	OPTION_REPEATS,
 };
 
 /* clang-format off */
@@ -69,6 +75,11 @@ static const struct sonde_option options[] = {
 	  "takes longer than --threshold" },
 	{ "rate", OPTION_RATE, "N", NULL,
 	  "so many latency:tick a second, not one in each turn" },
+	{ .help = "The highest rate" },
+	{ "repeats", OPTION_REPEATS, "N", NULL,
+	  "a rate must hold for N runs of --duration (default: 5, of 500ms)" },
+	{ "quick", OPTION_QUICK, NULL, NULL,
+	  "3 runs of 100ms, and to a fifth instead of a twentieth" },
 	{ .help = "Output" },
 	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
 	{ "svg", OPTION_SVG, "FILE", SONDE_VALUE_FILE,
@@ -77,17 +88,18 @@ static const struct sonde_option options[] = {
 };
 /* clang-format on */
 
+#define KIND_MAX_RATE (SONDE_LATENCY_SIGNAL + 1)
+
 static const char *const latency_kinds[] = {
-	[SONDE_LATENCY_LOOP] = "loop",
-	[SONDE_LATENCY_TIMER] = "timer",
-	[SONDE_LATENCY_WAKEUP] = "wakeup",
-	[SONDE_LATENCY_SIGNAL] = "signal",
+	[SONDE_LATENCY_LOOP] = "loop",     [SONDE_LATENCY_TIMER] = "timer",
+	[SONDE_LATENCY_WAKEUP] = "wakeup", [SONDE_LATENCY_SIGNAL] = "signal",
+	[KIND_MAX_RATE] = "max-rate",
 };
 
 struct latency_words {
 	const char *cpus, *duration, *warm_up, *interval, *priority;
-	const char *threshold, *rate, *svg;
-	bool event, json;
+	const char *threshold, *rate, *svg, *repeats;
+	bool event, json, quick;
 };
 
 /* ---- what the words say ---- */
@@ -112,23 +124,15 @@ static int latency_time(const char *option, const char *text, bool may_be_zero,
 	return 0;
 }
 
-static int latency_number(const char *option, const char *text, uint64_t max,
-			  uint64_t *number)
+static int latency_number(const char *option, const char *text, uint64_t min,
+			  uint64_t max, uint64_t *number)
 {
-	if (!text || sonde_number_parse(text, max, number))
+	if (!text || (sonde_number_parse(text, max, number) && *number >= min))
 		return 0;
-	sonde_complain("latency: %s %.100s: give a number up to %llu", option,
-		       text, (unsigned long long)max);
+	sonde_complain("latency: %s %.100s: give a number from %llu to %llu",
+		       option, text, (unsigned long long)min,
+		       (unsigned long long)max);
 	return SONDE_EXIT_USAGE;
-}
-
-static bool latency_has_cpu(const struct sonde_latency_config *config,
-			    uint32_t cpu)
-{
-	for (uint32_t i = 0; i < config->nr_cpus; i++)
-		if (config->cpus[i] == cpu)
-			return true;
-	return false;
 }
 
 /* Each once. */
@@ -147,7 +151,7 @@ static int latency_cpus(const char *list, struct sonde_latency_config *config)
 	}
 	while (list && sonde_cpus_take(&at, &first, &last))
 		for (uint64_t cpu = first; cpu <= last; cpu++) {
-			if (!latency_has_cpu(&own, (uint32_t)cpu)) {
+			if (!sonde_latency_has_cpu(&own, (uint32_t)cpu)) {
 				sonde_complain("latency: --cpu %.100s: this "
 					       "process may not run on CPU "
 					       "%llu; taskset -p shows where "
@@ -155,7 +159,7 @@ static int latency_cpus(const char *list, struct sonde_latency_config *config)
 					       list, (unsigned long long)cpu);
 				return SONDE_EXIT_USAGE;
 			}
-			if (!latency_has_cpu(config, (uint32_t)cpu))
+			if (!sonde_latency_has_cpu(config, (uint32_t)cpu))
 				config->cpus[config->nr_cpus++] = (uint32_t)cpu;
 		}
 	if (list && !*at && config->nr_cpus)
@@ -165,7 +169,7 @@ static int latency_cpus(const char *list, struct sonde_latency_config *config)
 	return SONDE_EXIT_USAGE;
 }
 
-static int latency_kind(const char *word, enum sonde_latency_kind *ret_kind)
+static int latency_kind(const char *word, size_t *ret_kind)
 {
 	struct sonde_nearest nearest;
 	const char *hint;
@@ -173,7 +177,7 @@ static int latency_kind(const char *word, enum sonde_latency_kind *ret_kind)
 	sonde_nearest_begin(&nearest, word ? word : "");
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(latency_kinds); i++) {
 		if (word && !strcmp(word, latency_kinds[i])) {
-			*ret_kind = (enum sonde_latency_kind)i;
+			*ret_kind = i;
 			return 0;
 		}
 		sonde_nearest_try(&nearest, latency_kinds[i]);
@@ -182,20 +186,29 @@ static int latency_kind(const char *word, enum sonde_latency_kind *ret_kind)
 	if (word)
 		sonde_complain("latency: no '%.100s'%s", word,
 			       *hint ? hint :
-				       "; loop, timer, wakeup or signal");
+				       "; loop, timer, wakeup, signal or "
+				       "max-rate");
 	else
-		sonde_complain("latency: loop, timer, wakeup or signal? 'sonde "
-			       "latency --help' says more");
+		sonde_complain("latency: loop, timer, wakeup, signal or "
+			       "max-rate? 'sonde latency --help' says more");
 	return SONDE_EXIT_USAGE;
 }
 
 /* What goes with what. */
-static int latency_fits(const struct latency_words *words,
-			enum sonde_latency_kind kind)
+static int latency_fits(const struct latency_words *words, size_t kind)
 {
 	const char *wrong = NULL;
 
-	if (kind == SONDE_LATENCY_LOOP && words->interval)
+	if (kind == KIND_MAX_RATE &&
+	    (words->interval || words->rate || words->event ||
+	     words->threshold || words->warm_up || words->svg))
+		wrong = "goes with --cpu, --duration, --priority, --repeats, "
+			"--quick and --json";
+	else if (kind == KIND_MAX_RATE)
+		return 0;
+	else if (words->repeats || words->quick)
+		wrong = "--repeats and --quick are for max-rate";
+	else if (kind == SONDE_LATENCY_LOOP && words->interval)
 		wrong = "--interval is for timer, wakeup and signal";
 	else if (kind != SONDE_LATENCY_LOOP && words->rate)
 		wrong = "--rate is for loop";
@@ -214,10 +227,8 @@ static int latency_configure(const struct latency_words *words,
 			     struct sonde_latency_config *config)
 {
 	uint64_t priority = PRIORITY_DEFAULT;
-	int status = latency_fits(words, config->kind);
+	int status = latency_cpus(words->cpus, config);
 
-	if (!status)
-		status = latency_cpus(words->cpus, config);
 	if (!status)
 		status = latency_time("--duration", words->duration, false,
 				      &config->duration_ns);
@@ -231,10 +242,10 @@ static int latency_configure(const struct latency_words *words,
 		status = latency_time("--threshold", words->threshold, false,
 				      &config->over_ns);
 	if (!status)
-		status = latency_number("--priority", words->priority,
+		status = latency_number("--priority", words->priority, 0,
 					PRIORITY_MAX, &priority);
 	if (!status)
-		status = latency_number("--rate", words->rate, RATE_MAX,
+		status = latency_number("--rate", words->rate, 0, RATE_MAX,
 					&config->rate);
 	config->priority = (uint32_t)priority;
 	return status;
@@ -281,6 +292,26 @@ static int latency_explain_failure(int error)
 	return 1;
 }
 
+static int latency_rates(const struct latency_words *words, char *const *record)
+{
+	struct sonde_latency_config config = {
+		.kind = SONDE_LATENCY_LOOP,
+		.duration_ns = words->quick ? 100000000u : 500000000u,
+	};
+	struct latency_rate_how how = {
+		.precision = words->quick ? 0.2 : 0.05,
+		.json = words->json,
+	};
+	uint64_t repeats = words->quick ? 3 : 5;
+	int status = latency_configure(words, &config);
+
+	if (!status)
+		status = latency_number("--repeats", words->repeats, 1,
+					REPEATS_MAX, &repeats);
+	how.repeats = (uint32_t)repeats;
+	return status ? status : latency_max_rate(&config, &how, record);
+}
+
 static int latency_run(const struct latency_words *words,
 		       enum sonde_latency_kind kind)
 {
@@ -325,33 +356,39 @@ static int run(int argc, char **argv)
 		{ OPTION_SVG, .value = &words.svg },
 		{ OPTION_EVENT, .flag = &words.event },
 		{ OPTION_JSON, .flag = &words.json },
+		{ OPTION_REPEATS, .value = &words.repeats },
+		{ OPTION_QUICK, .flag = &words.quick },
 		{ 0 },
 	};
 	int status =
 		sonde_option_all(&sonde_command_latency, argc, argv, places);
-	enum sonde_latency_kind kind;
+	size_t kind;
 
 	if (status >= 0)
 		return status;
 	status = latency_kind(argv[optind], &kind);
+	if (!status)
+		status = latency_fits(&words, kind);
 	if (status)
 		return status;
+	if (kind == KIND_MAX_RATE)
+		return latency_rates(&words, argv + optind + 1);
 	if (argv[optind + 1]) {
 		sonde_complain("latency %s: takes no '%.100s'",
 			       latency_kinds[kind], argv[optind + 1]);
 		return SONDE_EXIT_USAGE;
 	}
-	return latency_run(&words, kind);
+	return latency_run(&words, (enum sonde_latency_kind)kind);
 }
 
 const struct sonde_command sonde_command_latency = {
 	.name = "latency",
 	.run = run,
-	.brief = "loop|timer|wakeup|signal",
+	.brief = "loop|timer|wakeup|signal|max-rate",
 	.does = "what keeps threads from their CPUs",
 	.usage = usage,
 	.options = options,
 	.notes = "Exit status: 0 if it was measured, 1 if not, 2 for wrong "
 		 "usage.\n",
-	.words = "loop timer wakeup signal",
+	.words = "loop timer wakeup signal max-rate",
 };

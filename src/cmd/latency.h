@@ -19,4 +19,15 @@ int latency_show(const struct sonde_latency_config *config,
 		 const struct sonde_latency_result *result,
 		 const struct latency_how *how);
 
+struct latency_rate_how {
+	double precision; /* latency/rate.h */
+	uint32_t repeats;
+	bool json;
+};
+
+/* The highest rate without a loss, of what the words of `sonde record` say, for
+ * runs of config's duration. An exit status. */
+int latency_max_rate(const struct sonde_latency_config *config,
+		     const struct latency_rate_how *how, char *const *record);
+
 #endif /* CMD_LATENCY_H */

@@ -72,6 +72,9 @@ void sonde_latency_result_fini(struct sonde_latency_result *result);
 /* The CPUs that this process may run on, in order; how many. */
 uint32_t sonde_latency_own_cpus(uint32_t cpus[SONDE_LATENCY_CPUS]);
 
+bool sonde_latency_has_cpu(const struct sonde_latency_config *config,
+			   uint32_t cpu);
+
 static inline uint64_t
 sonde_latency_ns(const struct sonde_latency_result *result, uint64_t ticks)
 {

@@ -21,6 +21,15 @@ uint32_t sonde_latency_own_cpus(uint32_t cpus[SONDE_LATENCY_CPUS])
 	return nr;
 }
 
+bool sonde_latency_has_cpu(const struct sonde_latency_config *config,
+			   uint32_t cpu)
+{
+	for (uint32_t i = 0; i < config->nr_cpus; i++)
+		if (config->cpus[i] == cpu)
+			return true;
+	return false;
+}
+
 int sonde_latency_pin(uint32_t cpu)
 {
 	cpu_set_t set;

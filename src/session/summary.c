@@ -404,8 +404,8 @@ void sonde_summary_print(const struct sonde_summary *summary,
 			      style->directory, style->directory);
 }
 
-static void put_lost(struct sonde_json *json,
-		     const struct sonde_summary *summary)
+const char *sonde_summary_way(const struct sonde_summary *summary, size_t i,
+			      uint64_t *ret_lost)
 {
 	const struct {
 		const char *name;
@@ -423,9 +423,21 @@ static void put_lost(struct sonde_json *json,
 		{ "kernel_damaged", summary->lost_kernel_damaged },
 	};
 
+	if (i >= SONDE_ARRAY_SIZE(ways))
+		return NULL;
+	*ret_lost = ways[i].nr;
+	return ways[i].name;
+}
+
+static void put_lost(struct sonde_json *json,
+		     const struct sonde_summary *summary)
+{
+	const char *name;
+	uint64_t nr;
+
 	sonde_json_open(json, "lost", '{');
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(ways); i++)
-		sonde_json_put_unsigned(json, ways[i].name, ways[i].nr);
+	for (size_t i = 0; (name = sonde_summary_way(summary, i, &nr)); i++)
+		sonde_json_put_unsigned(json, name, nr);
 	sonde_json_close(json, '}');
 }
 

@@ -14,6 +14,7 @@
 #define SESSION_SUMMARY_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -97,6 +98,11 @@ void sonde_summary_missed(struct sonde_summary *summary, int pid,
 			  const char *name, const char *why);
 
 uint64_t sonde_summary_lost(const struct sonde_summary *summary);
+
+/* The i-th way in which events can be lost, as JSON calls it, and how many were;
+ * NULL beyond the last. */
+const char *sonde_summary_way(const struct sonde_summary *summary, size_t i,
+			      uint64_t *ret_lost);
 
 /* A screen for people; `out` is line-buffered text. */
 void sonde_summary_print(const struct sonde_summary *summary,

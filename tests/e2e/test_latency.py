@@ -132,5 +132,70 @@ def without_rights_it_measures_as_an_ordinary_thread_and_says_so():
     check(report["cpus"][0]["count"] > 0, f"{report}")
 
 
+# ---- the highest rate ----
+
+def max_rate(*words, options=(), **more):
+    out = scratch() / "rates"
+    done = run(SONDE, "latency", "max-rate", "--quick", "--duration", "20ms",
+               "--json", *words, "--", "-o", str(out), *options, **more)
+    check_equal(done.returncode, 0, f"{words}: {done.stderr}")
+    check(not out.exists(), "a trace is left")
+    return json.loads(done.stdout)
+
+
+def held(row, repeats):
+    return not row["lost"] and row["runs"] == repeats
+
+
+@test
+def the_highest_rate_is_one_that_was_held():
+    report = max_rate("--repeats", "2")
+    rows = report["rates"]
+    check(rows[0]["asked_per_s"] is None, f"first as fast as it goes: {rows}")
+    for row in rows:
+        check(held(row, 2) or row["lost"] and row["gave_way"], f"{row}")
+        check(row["reached_per_s"] > 0, f"{row}")
+    best = [row["reached_per_s"] for row in rows if held(row, 2)]
+    check_equal(report.get("highest_per_s"), max(best, default=None), f"{rows}")
+    check_equal(report["runs"], 2 if best else 0, "runs at it")
+    lost = [row for row in rows if row["lost"]]
+    if lost:
+        least = min(lost, key=lambda row: row["asked_per_s"] or float("inf"))
+        check_equal(report["gave_way"], least["gave_way"], f"{rows}")
+
+
+@test
+def what_gives_way_is_named():
+    # What a loop makes in 20 ms is more than there is room for in these rings
+    rows = max_rate("--repeats", "1", options=(
+        "--memory", "256k", "--read-timer", "500ms"))["rates"]
+    check_equal(rows[0]["gave_way"], "ring_full", f"{rows}")
+    check(rows[0]["lost"] > 0, f"{rows}")
+
+
+@test
+def only_options_of_record_come_behind_the_dashes():
+    wrong = {("--", "true"): "no program",
+             ("--", "-p", "1"): "no program",
+             ("--", "--mode", "overwrite"): "--mode",
+             ("--", "--nonsense"): "--nonsense",
+             ("--rate", "5"): "--repeats",
+             ("--repeats", "0"): "--repeats"}
+    for words, hint in wrong.items():
+        done = run(SONDE, "latency", "max-rate", *words)
+        check_equal(done.returncode, 2, f"{words}: {done.stderr}")
+        check(hint in done.stderr, f"{words}: {done.stderr}")
+    done = run(SONDE, "latency", "loop", "--quick")
+    check_equal(done.returncode, 2, done.stderr)
+
+
+@test
+def a_recording_that_ends_early_gives_no_rate():
+    done = run(SONDE, "latency", "max-rate", "--quick", "--",
+               "--duration", "50ms")
+    check_equal(done.returncode, 1, done.stderr)
+    check("--duration" in done.stderr, done.stderr)
+
+
 install()
 main()
