@@ -269,7 +269,16 @@ enum sonde_slot_state {
 
 /* A slot that is active and has no recorder waits for one that goes on with its
  * session: it isn't another's while there is a free one. */
-#define SONDE_SLOT_KEEP 1u
+#define SONDE_SLOT_KEEP      1u
+
+#define SONDE_RESIDENT_RINGS 0xffffffu
+#define SONDE_RESIDENT_SHIFT 24
+enum sonde_slot_resident {
+	SONDE_RESIDENT_ASKED = 0, /* or nobody asks, for 0 rings */
+	SONDE_RESIDENT_LOCKED = 1,
+	SONDE_RESIDENT_THERE = 2, /* all pages are; they may not be locked */
+	SONDE_RESIDENT_REFUSED = 3,
+};
 
 enum sonde_ring_mode {
 	SONDE_DISCARD = 0,
@@ -353,7 +362,10 @@ struct sonde_slot {
 	char rules[SONDE_RULES_MAX];
 	uint64_t stacks_off; /* 0: no call stacks (stacks.h) */
 	uint32_t stacks_depth;
-	uint32_t reserved;
+	/* Rings, from the first on, that the process is to make resident when it
+	 * maps them at its start: SONDE_RESIDENT_RINGS. Above that the process
+	 * says what became of it: enum sonde_slot_resident. */
+	uint32_t resident;
 	uint16_t ids[SONDE_EVENTS_MAX];
 };
 

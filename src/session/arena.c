@@ -483,6 +483,8 @@ static void fill_slot(struct sonde_arena_view *view,
 	slot->stacks_depth = view->stacks_depth;
 	if (view->stacks_depth)
 		sonde_arena_stacks(view)->depth = view->stacks_depth;
+	slot->resident = setup->resident < slot->nr_cpus ? setup->resident :
+							   slot->nr_cpus;
 	slot->lost_contended = 0;
 	slot->lost_late = 0;
 	if (view->is_resumed) {
@@ -618,6 +620,12 @@ uint32_t sonde_arena_nr_unreached(const struct sonde_arena_view *view)
 	const struct sonde_arena *arena = (const void *)view->meta;
 
 	return sonde_load_relaxed(&arena->nr_unreached);
+}
+
+uint32_t sonde_arena_resident(const struct sonde_arena_view *view)
+{
+	return sonde_load_relaxed(&view->slot->resident) >>
+	       SONDE_RESIDENT_SHIFT;
 }
 
 uint32_t sonde_arena_nr_leaves(const struct sonde_arena_view *view)

@@ -103,6 +103,7 @@ struct sonde_arena_setup {
 	bool inherits;         /* somebody has begun it */
 	uint64_t filters;      /* as the slot has it */
 	uint32_t stacks_depth; /* of call stacks; 0: none */
+	uint32_t resident; /* rings that are to be; less if there are less */
 	uint32_t loglevel;
 	const char *rules;
 	size_t rules_size;
@@ -204,6 +205,9 @@ uint64_t sonde_arena_mapped(const struct sonde_arena_view *view);
 
 /* Processes that share it, and could not map the rings when they had to. */
 uint32_t sonde_arena_nr_unreached(const struct sonde_arena_view *view);
+
+/* What it says of rings that were to be resident; any number. */
+uint32_t sonde_arena_resident(const struct sonde_arena_view *view);
 
 bool sonde_arena_is_unmapped(const struct sonde_arena_view *view);
 /* Whether an entry is one of those refused for their name's sake. */

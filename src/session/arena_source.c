@@ -602,6 +602,32 @@ static void note_unmapped(struct sonde_arena_source *source,
 			   source->name, (int)source->config.pid);
 }
 
+/* What became of --realtime. */
+static void note_resident(const struct sonde_arena_source *source,
+			  struct sonde_summary *summary)
+{
+	const char *what = "could not be touched at its start (madvise)";
+
+	if (!source->config.setup.resident)
+		return;
+	switch (sonde_arena_resident(&source->view)) {
+	case SONDE_RESIDENT_LOCKED:
+		return;
+	case SONDE_RESIDENT_THERE:
+		what = "are all there, and not locked: ulimit -l or "
+		       "CAP_IPC_LOCK permits that";
+		break;
+	case SONDE_RESIDENT_ASKED:
+		what = "were not touched at its start: it was there before "
+		       "the recording, or has an older libsonde";
+		break;
+	default:
+		break;
+	}
+	sonde_summary_note(summary, "%s (pid %d): --realtime: its rings %s",
+			   source->name, (int)source->config.pid, what);
+}
+
 /* What the process says it could not take. */
 static void note_refused(struct sonde_arena_source *source,
 			 struct sonde_summary *summary)
@@ -705,5 +731,6 @@ void sonde_arena_source_tell(struct sonde_arena_source *source,
 {
 	note_conflicts(source, summary);
 	note_refused(source, summary);
+	note_resident(source, summary);
 	note_leaves(source, summary);
 }

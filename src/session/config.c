@@ -80,6 +80,12 @@ static int check_attach(const struct sonde_session_config *config,
 		return fail(complaint,
 			    "-k with -p records the kernel events of all of "
 			    "the machine: add --all");
+	if (config->is_realtime)
+		return fail(
+			complaint,
+			"--realtime is for a program that sonde record "
+			"starts, which maps its rings before anything else; "
+			"one that runs maps them at an event");
 	return 0;
 }
 

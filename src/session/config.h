@@ -22,9 +22,10 @@
 #define SONDE_MEMORY_DEFAULT        (64ull << 20)
 #define SONDE_MEMORY_MIN            (64ull << 10)
 #define SONDE_MEMORY_MAX            (64ull << 30)
-#define SONDE_READ_TIMER_MIN_US     50u
+#define SONDE_READ_TIMER_MIN_US     20u
 #define SONDE_READ_TIMER_MAX_US     10000000u
 #define SONDE_RECORDER_CPUS         1024u
+#define SONDE_PRIORITY_MAX          99u
 #define SONDE_LOGLEVEL_ALL          255u
 #define SONDE_CONDITIONS_MAX        64u
 #define SONDE_COMMON_FILTERS_MAX    16u
@@ -118,6 +119,8 @@ struct sonde_session_config {
 	uint32_t read_timer_us; /* 0: adapt to the load */
 	/* Where the recorder may run, a bit for each; none: as we may. */
 	uint64_t recorder_cpus[SONDE_RECORDER_CPUS / 64];
+	uint32_t recorder_priority; /* of SCHED_FIFO; 0: as we are */
+	bool is_realtime; /* the program's rings are resident from its start */
 	enum sonde_ring_mode mode;
 	enum sonde_headers headers;
 	enum sonde_ctf_version ctf_version;

@@ -376,7 +376,7 @@ static int known_filters(struct front *front)
 
 	if (said && !strcmp(said, "allow"))
 		return 0;
-	nr = sonde_sandbox_try();
+	nr = sonde_sandbox_try(front->config->session->is_realtime);
 	if (nr >= 0)
 		return nr;
 	front->config->say("the seccomp filter we run under may kill a program "

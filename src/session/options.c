@@ -378,6 +378,27 @@ static int apply_recorder_cpus(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_recorder_priority(struct parse *parse, const char *value)
+{
+	uint64_t priority;
+
+	if (!sonde_number_parse(value, SONDE_PRIORITY_MAX, &priority) ||
+	    !priority)
+		return fail(parse,
+			    "--recorder-priority %s: give a priority of "
+			    "SCHED_FIFO from 1 to %u",
+			    value, SONDE_PRIORITY_MAX);
+	parse->options->session.recorder_priority = (uint32_t)priority;
+	return 0;
+}
+
+static int apply_realtime(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->session.is_realtime = true;
+	return 0;
+}
+
 static int apply_read_timer(struct parse *parse, const char *value)
 {
 	uint64_t us;
@@ -890,6 +911,8 @@ enum option_value {
 	OPTION_CTF,
 	OPTION_READ_TIMER,
 	OPTION_RECORDER_CPUS,
+	OPTION_RECORDER_PRIORITY,
+	OPTION_REALTIME,
 	OPTION_JSON,
 	OPTION_LIVE,
 	OPTION_INTERVAL,
@@ -1014,6 +1037,10 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "how often to read the rings (default: adaptive)" },
 	{ "recorder-cpus", OPTION_RECORDER_CPUS, "LIST", NULL,
 	  "the recorder runs on these CPUs only, such as 0 or 0-2,5" },
+	{ "recorder-priority", OPTION_RECORDER_PRIORITY, "N", NULL,
+	  "it has this priority of SCHED_FIFO, 1 to 99" },
+	{ "realtime", OPTION_REALTIME, NULL, NULL,
+	  "the program touches and locks its rings when it starts" },
 	{ .help = "What to tell" },
 	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
 	{ "verbose", 'v', NULL, NULL, "what is being done" },
@@ -1155,6 +1182,8 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_CTF] = apply_ctf,
 	[OPTION_READ_TIMER] = apply_read_timer,
 	[OPTION_RECORDER_CPUS] = apply_recorder_cpus,
+	[OPTION_RECORDER_PRIORITY] = apply_recorder_priority,
+	[OPTION_REALTIME] = apply_realtime,
 	[OPTION_JSON] = apply_json,
 	[OPTION_LIVE] = apply_live,
 	[OPTION_INTERVAL] = apply_interval,

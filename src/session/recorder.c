@@ -582,11 +582,31 @@ static int keep_to_cpus(const struct sonde_session_config *config,
 		    "");
 }
 
+static int be_urgent(const struct sonde_session_config *config,
+		     struct sonde_recorder_ready *ready)
+{
+	const struct sched_param param = {
+		.sched_priority = (int)config->recorder_priority,
+	};
+
+	if (!config->recorder_priority ||
+	    !sched_setscheduler(0, SCHED_FIFO, &param))
+		return 0;
+	ready->is_whole = true;
+	return fail(ready, -errno,
+		    "--recorder-priority: no right to a real-time priority; "
+		    "ulimit -r or CAP_SYS_NICE permits it (sonde doctor "
+		    "--realtime)",
+		    "");
+}
+
 static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 {
 	const struct sonde_session_config *config = r->config->session;
 	int rc = keep_to_cpus(config, ready);
 
+	if (!rc)
+		rc = be_urgent(config, ready);
 	if (rc)
 		return rc;
 	r->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -616,6 +636,10 @@ static int start(struct sonde_recorder *r, struct sonde_recorder_ready *ready)
 		.keeps = r->config->named && config->mode == SONDE_OVERWRITE,
 		.inherits = r->config->named && r->config->named->inherited,
 		.stacks_depth = config->stacks_depth,
+		.resident =
+			config->is_realtime && !sonde_session_counts(config) ?
+				r->budget.nr_online :
+				0,
 	};
 	sonde_recorder_select(r, config->rules, config->rules_size,
 			      config->loglevel);

@@ -29,7 +29,7 @@
 
 /* What tracer/arena.c does. Whether a call succeeds doesn't matter: libsonde
  * copes with that. */
-static void try_memory(void)
+static void try_memory(bool locks)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_len = 1 };
 	struct rlimit limit;
@@ -44,6 +44,8 @@ static void try_memory(void)
 	(void)fcntl(fd, F_OFD_SETLK, &lock);
 	bytes = mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	(void)madvise(bytes, SPAN, MADV_DONTDUMP);
+	if (locks)
+		(void)mlock(bytes, 1);
 	(void)fstat(fd, &st);
 	(void)mremap(bytes, SPAN, (size_t)2 * SPAN, MREMAP_MAYMOVE);
 	(void)mmap(NULL, SPAN, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 0);
@@ -86,17 +88,17 @@ static void try_socket(void)
 	(void)close(fd); /* nothing was said */
 }
 
-__attribute__((noreturn)) static void try_all(void)
+__attribute__((noreturn)) static void try_all(bool locks)
 {
 	static const struct rlimit no_core = { 0, 0 };
 
 	(void)setrlimit(RLIMIT_CORE, &no_core);
-	try_memory();
+	try_memory(locks);
 	try_socket();
 	_exit(0);
 }
 
-int sonde_sandbox_try(void)
+int sonde_sandbox_try(bool locks)
 {
 	int nr = sonde_seccomp_filters("/proc/self/status");
 	int status = -1;
@@ -107,7 +109,7 @@ int sonde_sandbox_try(void)
 		return nr < 0 ? -EPERM : 0;
 	pid = fork();
 	if (!pid)
-		try_all();
+		try_all(locks);
 	if (pid < 0 || waitpid(pid, &status, 0) != pid)
 		return -EPERM;
 	return status ? -EPERM : nr;

@@ -9,11 +9,14 @@
 #ifndef SESSION_SANDBOX_H
 #define SESSION_SANDBOX_H
 
+#include <stdbool.h>
+
 /*
  * The number of filters that we run under and that allow libsonde's calls; 0
  * if there are none; -EPERM if they don't allow them all, or it can't be found
- * out. To be called while we have one thread.
+ * out. `locks`: with those of `sonde record --realtime`. To be called while we
+ * have one thread.
  */
-int sonde_sandbox_try(void);
+int sonde_sandbox_try(bool locks);
 
 #endif /* SESSION_SANDBOX_H */

@@ -79,6 +79,35 @@ static bool own_arena_map_rings(int fd)
 	return true;
 }
 
+/* So that no event has to wait for a page. */
+static void own_arena_touch(struct sonde_slot *slot)
+{
+	unsigned char *rings = sonde_arena + slot->ctl_off;
+	size_t size =
+		slot->data_off - slot->ctl_off +
+		(size_t)slot->resident * slot->nr_subbufs * slot->subbuf_size;
+	uint32_t became = SONDE_RESIDENT_REFUSED;
+
+	if (!madvise(sonde_arena, SONDE_META_SPAN, MADV_POPULATE_WRITE) &&
+	    !madvise(rings, size, MADV_POPULATE_WRITE))
+		became = mlock(sonde_arena, SONDE_META_SPAN) ||
+					 mlock(rings, size) ?
+				 SONDE_RESIDENT_THERE :
+				 SONDE_RESIDENT_LOCKED;
+	slot->resident |= became << SONDE_RESIDENT_SHIFT;
+}
+
+/* For the sessions whose users want that. */
+static void own_arena_be_resident(void)
+{
+	struct sonde_slot *slots = (void *)(sonde_arena + SONDE_SLOTS_OFF);
+
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++)
+		if (slots[i].resident &&
+		    slots[i].resident <= SONDE_RESIDENT_RINGS)
+			own_arena_touch(&slots[i]);
+}
+
 /* Another descriptor of the file, out of the way; -1 if there is no room. */
 static int move_high(int fd)
 {
@@ -136,6 +165,8 @@ static void settle(int fd, const char *session)
 	/* it may have moved */
 	header = (void *)sonde_arena;
 	sonde_reach_start(header->mapped);
+	if (session)
+		own_arena_be_resident();
 	if (session)
 		sonde_filters_start(session);
 	/* can't fail but for want of memory, and then children keep our ids */

@@ -118,7 +118,7 @@ static void sizes_out_of_range_name_the_limits(void **state)
 	check_refused(PARSE("--subbuf", "5000", "x"), "power of two");
 	check_refused(PARSE("--subbuf", "8M", "x"), "4M");
 	check_refused(PARSE("--subbuf", "1M", "--memory", "1M", "x"), "8192k");
-	check_refused(PARSE("--read-timer", "1us", "x"), "50us");
+	check_refused(PARSE("--read-timer", "1us", "x"), "20us");
 	check_refused(PARSE("--read-timer", "11s", "x"), "10s");
 	check_refused(PARSE("--read-timer", "5h", "x"), "5h");
 	check_refused(PARSE("--recorder-cpus", "one", "x"), "one");
