@@ -38,6 +38,7 @@ static const char usage[] =
 	"loop can make so that none is lost while it is recorded.\n";
 
 enum option_value {
+	OPTION_KERNEL = 'k',
 	OPTION_CPU = 256,
 	OPTION_DURATION,
 	OPTION_WARM_UP,
@@ -75,6 +76,10 @@ static const struct sonde_option options[] = {
 	  "takes longer than --threshold" },
 	{ "rate", OPTION_RATE, "N", NULL,
 	  "so many latency:tick a second, not one in each turn" },
+	{ .help = "Why it was longer" },
+	{ "kernel", OPTION_KERNEL, "RULES", SONDE_VALUE_KERNEL,
+	  "record these events of the kernel meanwhile, and explain what takes "
+	  "longer than --threshold" },
 	{ .help = "The highest rate" },
 	{ "repeats", OPTION_REPEATS, "N", NULL,
 	  "a rate must hold for N runs of --duration (default: 5, of 500ms)" },
@@ -94,12 +99,6 @@ static const char *const latency_kinds[] = {
 	[SONDE_LATENCY_LOOP] = "loop",     [SONDE_LATENCY_TIMER] = "timer",
 	[SONDE_LATENCY_WAKEUP] = "wakeup", [SONDE_LATENCY_SIGNAL] = "signal",
 	[KIND_MAX_RATE] = "max-rate",
-};
-
-struct latency_words {
-	const char *cpus, *duration, *warm_up, *interval, *priority;
-	const char *threshold, *rate, *svg, *repeats;
-	bool event, json, quick;
 };
 
 /* ---- what the words say ---- */
@@ -197,30 +196,39 @@ static int latency_kind(const char *word, size_t *ret_kind)
 /* What goes with what. */
 static int latency_fits(const struct latency_words *words, size_t kind)
 {
-	const char *wrong = NULL;
+	bool is_rate = kind == KIND_MAX_RATE;
+	bool is_loop = kind == SONDE_LATENCY_LOOP;
+	const struct {
+		bool is_so;
+		const char *what;
+	} wrong[] = {
+		{ is_rate && (words->interval || words->rate || words->event ||
+			      words->threshold || words->warm_up ||
+			      words->svg || words->kernel),
+		  "goes with --cpu, --duration, --priority, --repeats, --quick "
+		  "and --json" },
+		{ !is_rate && (words->repeats || words->quick),
+		  "--repeats and --quick are for max-rate" },
+		{ is_loop && words->interval,
+		  "--interval is for timer, wakeup and signal" },
+		{ !is_loop && words->rate, "--rate is for loop" },
+		{ words->rate && !words->event, "--rate goes with --event" },
+		{ !is_loop && words->event && !words->threshold,
+		  "--event goes with --threshold there" },
+		{ words->kernel && !words->threshold,
+		  "-k explains what takes longer than --threshold: give one, "
+		  "such as 20us" },
+		{ words->kernel && words->event,
+		  "-k has events of its own: leave --event out" },
+	};
 
-	if (kind == KIND_MAX_RATE &&
-	    (words->interval || words->rate || words->event ||
-	     words->threshold || words->warm_up || words->svg))
-		wrong = "goes with --cpu, --duration, --priority, --repeats, "
-			"--quick and --json";
-	else if (kind == KIND_MAX_RATE)
-		return 0;
-	else if (words->repeats || words->quick)
-		wrong = "--repeats and --quick are for max-rate";
-	else if (kind == SONDE_LATENCY_LOOP && words->interval)
-		wrong = "--interval is for timer, wakeup and signal";
-	else if (kind != SONDE_LATENCY_LOOP && words->rate)
-		wrong = "--rate is for loop";
-	else if (words->rate && !words->event)
-		wrong = "--rate goes with --event";
-	else if (kind != SONDE_LATENCY_LOOP && words->event &&
-		 !words->threshold)
-		wrong = "--event goes with --threshold there";
-	if (!wrong)
-		return 0;
-	sonde_complain("latency %s: %s", latency_kinds[kind], wrong);
-	return SONDE_EXIT_USAGE;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(wrong); i++)
+		if (wrong[i].is_so) {
+			sonde_complain("latency %s: %s", latency_kinds[kind],
+				       wrong[i].what);
+			return SONDE_EXIT_USAGE;
+		}
+	return 0;
 }
 
 static int latency_configure(const struct latency_words *words,
@@ -330,6 +338,8 @@ static int latency_run(const struct latency_words *words,
 	int status = latency_configure(words, &config);
 	int error;
 
+	if (!status && words->kernel)
+		return latency_explain(&config, words, how.kind);
 	if (!status && words->event)
 		status = latency_open_events(&config);
 	if (status)
@@ -357,6 +367,7 @@ static int run(int argc, char **argv)
 		{ OPTION_EVENT, .flag = &words.event },
 		{ OPTION_JSON, .flag = &words.json },
 		{ OPTION_REPEATS, .value = &words.repeats },
+		{ OPTION_KERNEL, .value = &words.kernel },
 		{ OPTION_QUICK, .flag = &words.quick },
 		{ 0 },
 	};
@@ -384,7 +395,7 @@ static int run(int argc, char **argv)
 const struct sonde_command sonde_command_latency = {
 	.name = "latency",
 	.run = run,
-	.brief = "loop|timer|wakeup|signal|max-rate",
+	.brief = "loop|timer|...|max-rate",
 	.does = "what keeps threads from their CPUs",
 	.usage = usage,
 	.options = options,

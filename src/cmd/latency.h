@@ -7,6 +7,13 @@
 
 #include "latency/measure.h"
 
+/* As they were given; NULL: not. */
+struct latency_words {
+	const char *cpus, *duration, *warm_up, *interval, *priority;
+	const char *threshold, *rate, *svg, *repeats, *kernel;
+	bool event, json, quick;
+};
+
 struct latency_how {
 	const char *kind; /* "loop" */
 	const char *svg;  /* a file for the drawing; NULL: none */
@@ -29,5 +36,10 @@ struct latency_rate_how {
  * runs of config's duration. An exit status. */
 int latency_max_rate(const struct sonde_latency_config *config,
 		     const struct latency_rate_how *how, char *const *record);
+
+/* Measures while events of the kernel are recorded, and explains what took longer
+ * than the threshold. An exit status. */
+int latency_explain(const struct sonde_latency_config *config,
+		    const struct latency_words *words, const char *kind);
 
 #endif /* CMD_LATENCY_H */

@@ -70,7 +70,7 @@ static void rate_words(struct rate_finder *finder)
 /* The sum of all "ticks" in what the loop, which is ours, has said. */
 static uint64_t rate_emitted(const struct rate_finder *finder)
 {
-	static const char key[] = "\"ticks\": ";
+	static const char key[] = "ticks";
 	static char text[OUTPUT_MAX];
 	ssize_t n = pread(finder->output_fd, text, sizeof(text) - 1, 0);
 	const char *at = text;
@@ -80,6 +80,7 @@ static uint64_t rate_emitted(const struct rate_finder *finder)
 	text[n > 0 ? n : 0] = '\0';
 	while ((at = strstr(at, key))) {
 		at += sizeof(key) - 1;
+		at += strspn(at, "\": ");
 		if (sonde_number_take(&at, 10, UINT64_MAX, &ticks))
 			sum += ticks;
 	}

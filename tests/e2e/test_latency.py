@@ -7,9 +7,10 @@ takes is not looked at: that is the machine's."""
 import json
 import os
 import resource
+import subprocess
 import xml.etree.ElementTree as ET
 
-from sonde import SONDE, install, record, run, scratch
+from sonde import SONDE, build, install, record, run, scratch
 from harness import Skip, check, check_equal, main, test
 
 SHORT = ("--duration", "60ms", "--warm-up", "5ms")
@@ -132,6 +133,66 @@ def without_rights_it_measures_as_an_ordinary_thread_and_says_so():
     check(report["cpus"][0]["count"] > 0, f"{report}")
 
 
+# ---- why it was longer ----
+
+DISTURBER = """
+int main(void)
+{
+	for (;;)
+		__asm__ volatile("");
+}
+"""
+
+
+def explained(*words):
+    """The loop beside another program on its CPU, with kernel events."""
+    cpu = str(max(os.sched_getaffinity(0)))
+    other = subprocess.Popen(["taskset", "-c", cpu,
+                              build(DISTURBER, name="disturber")])
+    try:
+        done = run(SONDE, "latency", "loop", "--cpu", cpu, "--priority", "0",
+                   "--duration", "300ms", "-k", "sched,irq",
+                   "--threshold", "1ms", *words)
+    finally:
+        other.kill()
+        other.wait()
+    if "no kernel events" in done.stderr:
+        check_equal(done.returncode, 1, done.stderr)
+        raise Skip("no kernel events here")
+    check_equal(done.returncode, 0, done.stderr)
+    return done
+
+
+@test
+def what_had_the_cpu_meanwhile_is_named():
+    report = json.loads(explained("--json").stdout)
+    over = report["measured"]["cpus"][0]["over"]
+    check(over > 0, f"two threads on a CPU, and none waits: {report}")
+    told = report["explained"]
+    reasons = {row["why"]: row for row in told["reasons"]}
+    named = [why for why in reasons if "disturber" in why]
+    check(named and reasons[named[0]]["main"] > 0, f"{reasons}")
+    # those of the warm-up are explained as well
+    check(told["explained"] + told["itself"] + told["untold"] >= over,
+          f"{told}")
+
+
+@test
+def the_explanation_comes_below_the_measurement():
+    out = explained().stdout
+    check("STOLEN" in out.splitlines()[0], out)
+    check(out.index("disturber") > out.index("STOLEN"), out)
+
+
+@test
+def an_explanation_needs_a_threshold():
+    for words in (["-k", "sched"], ["-k", "sched", "--threshold", "1ms",
+                                    "--event"]):
+        done = run(SONDE, "latency", "loop", *words)
+        check_equal(done.returncode, 2, f"{words}: {done.stderr}")
+        check("-k" in done.stderr, done.stderr)
+
+
 # ---- the highest rate ----
 
 def max_rate(*words, options=(), **more):
@@ -176,7 +237,7 @@ def what_gives_way_is_named():
 @test
 def only_options_of_record_come_behind_the_dashes():
     wrong = {("--", "true"): "no program",
-             ("--", "-p", "1"): "no program",
+             ("--", "-p", "1"): "leave one out",
              ("--", "--mode", "overwrite"): "--mode",
              ("--", "--nonsense"): "--nonsense",
              ("--rate", "5"): "--repeats",
