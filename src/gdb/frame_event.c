@@ -4,7 +4,7 @@
  *
  * A sonde_event's site is probed before it records, and made to record; so its
  * event is the first one of the thread behind the frame that is not a frame
- * itself.
+ * itself. So are the kernel's events, at their sites and on themselves.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -69,12 +69,19 @@ static void add_event(struct sonde_text *text, const struct sonde_event *event)
 	}
 }
 
-/* From the frame on; the frame's own event is one of those of its time. */
+/* From the frame on; the frame's own event is one of those of its time. Of a process,
+ * the first is the one; what the kernel does meanwhile is recorded beside its event,
+ * whose name is known. */
 static int find_event(const struct sonde_gdb_frames *frames,
 		      const struct sonde_gdb_frame *frame,
 		      struct sonde_cursor *cursor,
 		      const struct sonde_event **ret_event)
 {
+	const char *name = sonde_probe_point_source(
+		frames->parts[frames->places[frames->first + frame->number]
+				      .part]
+			.point,
+		SONDE_PROBE_EVENT_KIND);
 	bool seen = false; /* the frame itself */
 	int rc = sonde_cursor_seek(cursor, (int64_t)frame->time_ns);
 
@@ -87,7 +94,9 @@ static int find_event(const struct sonde_gdb_frames *frames,
 			continue;
 		if (frames->part_of[sonde_event_class_index(
 			    (*ret_event)->cls)] == UINT32_MAX) {
-			if (seen)
+			if (seen &&
+			    (!name ||
+			     !strcmp(sonde_event_name(*ret_event), name)))
 				return 0;
 		} else if (seen &&
 			   (*ret_event)->time_ns != (int64_t)frame->time_ns) {

@@ -20,15 +20,13 @@ void sonde_gdb_answer_supported(struct sonde_gdb_server *server,
 	sonde_gdb_reply_text(
 		reply,
 		";QStartNoAckMode+;qXfer:features:read+;ConditionalTracepoints+;TracepointSource+"
-		";FastTracepoints+"
+		";FastTracepoints+;StaticTracepoints+"
 		";EnableDisableTracepoints+;DisconnectedTracing+;tracenz+"
 		";QTBuffer:size+;qXfer:statictrace:read+"
 		";qXfer:traceframe-info:read+");
-	/* The kernel has none of the former by GDB, and all of its tracepoints
-	 * go in at the start. */
+	/* All tracepoints of the kernel go in at the start. */
 	if (server->config.ops->process)
-		sonde_gdb_reply_text(reply,
-				     ";StaticTracepoints+;InstallInTrace+");
+		sonde_gdb_reply_text(reply, ";InstallInTrace+");
 	server->config.ops->features(server->config.target, reply);
 }
 

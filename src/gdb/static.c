@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * static.c - packets about markers that the program has compiled in: qTfSTM,
- * qTsSTM, qTSTMat.
+ * static.c - packets about markers that the program, or the kernel, has compiled
+ * in: qTfSTM, qTsSTM, qTSTMat.
  *
  * Markers are looked up when GDB begins to ask, and told in answers of a
  * bounded size, `told` of them so far; an address is searched in all of them.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/hex.h"
@@ -17,6 +18,17 @@
 /* Of what is shown beside a marker. */
 #define EXTRA_BYTES 1024u
 
+static void find_markers_of_kernel(struct sonde_gdb_server *server)
+{
+	char error[256];
+
+	if (sonde_probe_markers_of_kernel(&server->markers, error,
+					  sizeof(error)))
+		(void)fprintf(stderr, "sonde: %s\n", error);
+	else
+		server->has_markers = true;
+}
+
 static bool need_markers(struct sonde_gdb_server *server)
 {
 	pid_t pid = server->config.ops->pid(server->config.target);
@@ -25,7 +37,9 @@ static bool need_markers(struct sonde_gdb_server *server)
 		sonde_probe_markers_free(&server->markers);
 		server->has_markers = false;
 	}
-	if (pid > 0 && !sonde_probe_markers_find(pid, &server->markers))
+	if (!server->config.ops->process)
+		find_markers_of_kernel(server);
+	else if (pid > 0 && !sonde_probe_markers_find(pid, &server->markers))
 		server->has_markers = true;
 	return server->has_markers;
 }
@@ -69,6 +83,7 @@ void sonde_gdb_answer_first_marker(struct sonde_gdb_server *server,
 void sonde_gdb_answer_marker_at(struct sonde_gdb_server *server,
 				const char *rest, struct sonde_gdb_reply *reply)
 {
+	const struct sonde_probe_marker *marker = NULL;
 	uint64_t address;
 
 	if (!sonde_hex_take_number(&rest, &address) || *rest) {
@@ -77,11 +92,10 @@ void sonde_gdb_answer_marker_at(struct sonde_gdb_server *server,
 	}
 	if (!server->has_markers)
 		(void)need_markers(server);
-	for (size_t i = 0; server->has_markers && i < server->markers.nr; i++) {
-		if (server->markers.list[i].address == address) {
-			tell(reply, &server->markers.list[i]);
-			return;
-		}
-	}
-	sonde_gdb_reply_text(reply, "l");
+	if (server->has_markers)
+		marker = sonde_probe_marker_at(&server->markers, address);
+	if (marker)
+		tell(reply, marker);
+	else
+		sonde_gdb_reply_text(reply, "l");
 }

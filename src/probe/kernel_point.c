@@ -17,8 +17,15 @@
 #include "probe/collect.h"
 #include "probe/plan.h"
 
+/* Of GDB's numbers: RSI, RDX, RCX, R8, R9, and RIP. */
+#define ARGUMENT_REGISTERS                               \
+	(1u << SONDE_AGENT_RSI | 1u << SONDE_AGENT_RDX | \
+	 1u << SONDE_AGENT_RCX | 1u << SONDE_AGENT_R8 |  \
+	 1u << (SONDE_AGENT_R8 + 1) | 1u << SONDE_AGENT_RIP)
+
 struct kernel_making {
 	const struct sonde_probe_point *point;
+	const struct sonde_probe_marker *marker; /* of a static one */
 	struct sonde_probe_plan plan;
 	struct sonde_source_probe *probe;
 	uint32_t bytes;
@@ -114,9 +121,17 @@ static int add_all_registers(struct kernel_making *making,
 			     const struct sonde_agent_item *item)
 {
 	uint32_t nr = (uint32_t)__builtin_popcountll(item->mask);
-	int rc = add_source_item(making, SONDE_SOURCE_PROBE_REGISTERS, 8 * nr,
-				 NULL);
+	int rc;
 
+	/* Of an event's arguments, there are no other registers. */
+	if (making->marker && !making->marker->target &&
+	    item->mask & ~(uint64_t)ARGUMENT_REGISTERS)
+		return kernel_point_refuse(making,
+					   "there are the event's arguments "
+					   "and no registers: they are at its "
+					   "sites");
+	rc = add_source_item(making, SONDE_SOURCE_PROBE_REGISTERS, 8 * nr,
+			     NULL);
 	if (!rc)
 		making->probe->items[making->probe->nr_items - 1].mask =
 			item->mask;
@@ -164,12 +179,15 @@ static int check_point(const struct kernel_making *making)
 		return kernel_point_refuse(
 			making, "the kernel can't be stepped through "
 				"(while-stepping)");
-	if (making->point->type == SONDE_PROBE_STATIC ||
-	    making->plan.hit.has_static_data)
+	if (making->point->type == SONDE_PROBE_STATIC && !making->marker)
 		return kernel_point_refuse(making,
-					   "static tracepoints of the kernel "
-					   "can't be had by strace: use sonde "
-					   "record -k NAME");
+					   "the kernel has no static "
+					   "tracepoint there (info "
+					   "static-tracepoint-markers)");
+	if (!making->marker && making->plan.hit.has_static_data)
+		return kernel_point_refuse(making,
+					   "$_sdata is of static tracepoints "
+					   "only (strace)");
 	return 0;
 }
 
@@ -191,17 +209,26 @@ static int fill_probe(struct kernel_making *making)
 	probe->address = making->point->address;
 	probe->passes = making->point->passes;
 	probe->tells_unread = true;
+	if (making->marker) {
+		probe->tracepoint = strdup(making->marker->name);
+		probe->target = making->marker->target;
+		place = making->marker->id;
+	}
 	probe->function = strdup(place ? place : "the tracepoint");
 	probe->name = strdup(sonde_probe_plan_name(&making->plan.hit));
 	probe->condition = making->plan.condition;
 	probe->desc = making->plan.hit.desc;
 	making->plan.condition = NULL;
 	making->plan.hit.desc = NULL;
-	return probe->function && probe->name ? 0 : -ENOMEM;
+	return probe->function && probe->name &&
+			       (!making->marker || probe->tracepoint) ?
+		       0 :
+		       -ENOMEM;
 }
 
 int sonde_probe_kernel_point(const struct sonde_probe_point *point,
 			     const struct sonde_probe_points *points,
+			     const struct sonde_probe_markers *markers,
 			     char *error, size_t error_size,
 			     struct sonde_source_probe *ret_probe,
 			     uint64_t *ret_frame_bytes)
@@ -215,6 +242,8 @@ int sonde_probe_kernel_point(const struct sonde_probe_point *point,
 	int rc;
 
 	*ret_probe = (struct sonde_source_probe){ 0 };
+	if (point->type == SONDE_PROBE_STATIC && markers)
+		making.marker = sonde_probe_marker_at(markers, point->address);
 	if (!sonde_probe_point_is_kernels(point))
 		return kernel_point_refuse(&making,
 					   "its address is no address of the "
@@ -238,6 +267,7 @@ void sonde_probe_kernel_point_fini(struct sonde_source_probe *probe)
 	sonde_program_free(probe->condition);
 	free((void *)(uintptr_t)probe->function);
 	free((void *)(uintptr_t)probe->name);
+	free((void *)(uintptr_t)probe->tracepoint);
 	free((void *)(uintptr_t)probe->desc);
 	*probe = (struct sonde_source_probe){ 0 };
 }

@@ -4,19 +4,22 @@
  * (source/probes.h): its plan (plan.h), in other words.
  *
  * What the kernel's programs can't do is refused with the reason: trace state
- * variables, while-stepping, $_sdata, and what has no fixed size.
+ * variables, while-stepping, and what has no fixed size.
  */
 #ifndef PROBE_KERNEL_POINT_H
 #define PROBE_KERNEL_POINT_H
 
+#include "probe/markers.h"
 #include "probe/points.h"
 #include "source/probes.h"
 
 /* 0; -EINVAL with *error of one line, -ENOMEM. *ret_probe is for
- * sonde_probe_kernel_point_fini(), also if it fails. *ret_frame_bytes: what a
+ * sonde_probe_kernel_point_fini(), also if it fails. Static ones are those of
+ * `markers`. *ret_frame_bytes: what a
  * hit takes in GDB's format. */
 int sonde_probe_kernel_point(const struct sonde_probe_point *point,
 			     const struct sonde_probe_points *points,
+			     const struct sonde_probe_markers *markers,
 			     char *error, size_t error_size,
 			     struct sonde_source_probe *ret_probe,
 			     uint64_t *ret_frame_bytes);

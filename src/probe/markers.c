@@ -224,7 +224,8 @@ static void marker_fini(struct sonde_probe_marker *marker)
 	free(marker->desc);
 }
 
-static struct sonde_probe_marker *grow(struct sonde_probe_markers *to)
+struct sonde_probe_marker *
+sonde_probe_markers_grow(struct sonde_probe_markers *to)
 {
 	struct sonde_probe_marker *list;
 
@@ -246,7 +247,7 @@ static int add_marker(struct sonde_probe_markers *to, const struct file *file,
 
 	if (to->nr == MARKERS_MAX)
 		return 0;
-	marker = grow(to);
+	marker = sonde_probe_markers_grow(to);
 	if (!marker)
 		return -ENOMEM;
 	*marker = (struct sonde_probe_marker){
@@ -457,31 +458,41 @@ static bool is_first(const struct sonde_maps *mappings, size_t i)
 
 /* ---- all ---- */
 
+int sonde_probe_marker_name(struct sonde_probe_marker *marker,
+			    const char *before)
+{
+	int length = asprintf(&marker->id, "%s%s:%s", before, marker->provider,
+			      marker->name);
+	char *padded;
+
+	if (length < 0) {
+		marker->id = NULL;
+		return -ENOMEM;
+	}
+	if (length >= ID_MIN)
+		return 0;
+	padded = realloc(marker->id, ID_MIN + 1);
+	if (!padded)
+		return -ENOMEM;
+	memset(padded + length, '.', ID_MIN - (size_t)length);
+	padded[ID_MIN] = 0;
+	marker->id = padded;
+	return 0;
+}
+
 static int name_markers(struct sonde_probe_markers *markers)
 {
-	for (size_t i = 0; i < markers->nr; i++) {
-		struct sonde_probe_marker *marker = &markers->list[i];
-		int length = asprintf(&marker->id, "%s/%s:%s",
-				      marker->is_event ? "sonde" : "sdt",
-				      marker->provider, marker->name);
-		char *padded;
+	int rc = 0;
 
-		if (length < 0) {
-			marker->id = NULL;
-			return -ENOMEM;
-		}
+	for (size_t i = 0; !rc && i < markers->nr; i++) {
+		struct sonde_probe_marker *marker = &markers->list[i];
+
 		if (!marker->is_event)
 			marker->state_register = NO_REGISTER;
-		if (length >= ID_MIN)
-			continue;
-		padded = realloc(marker->id, ID_MIN + 1);
-		if (!padded)
-			return -ENOMEM;
-		memset(padded + length, '.', ID_MIN - (size_t)length);
-		padded[ID_MIN] = 0;
-		marker->id = padded;
+		rc = sonde_probe_marker_name(
+			marker, marker->is_event ? "sonde/" : "sdt/");
 	}
-	return 0;
+	return rc;
 }
 
 static int by_address(const void *a, const void *b)
@@ -491,6 +502,13 @@ static int by_address(const void *a, const void *b)
 
 	return (left->address > right->address) -
 	       (left->address < right->address);
+}
+
+void sonde_probe_markers_sort(struct sonde_probe_markers *markers)
+{
+	if (markers->nr)
+		qsort(markers->list, markers->nr, sizeof(markers->list[0]),
+		      by_address);
 }
 
 int sonde_probe_markers_find(pid_t pid, struct sonde_probe_markers *ret_markers)
@@ -516,11 +534,20 @@ int sonde_probe_markers_find(pid_t pid, struct sonde_probe_markers *ret_markers)
 		sonde_probe_markers_free(&markers);
 		return err;
 	}
-	if (markers.nr)
-		qsort(markers.list, markers.nr, sizeof(markers.list[0]),
-		      by_address);
+	sonde_probe_markers_sort(&markers);
 	*ret_markers = markers;
 	return 0;
+}
+
+const struct sonde_probe_marker *
+sonde_probe_marker_at(const struct sonde_probe_markers *markers,
+		      uint64_t address)
+{
+	const struct sonde_probe_marker wanted = { .address = address };
+
+	return markers->nr ? bsearch(&wanted, markers->list, markers->nr,
+				     sizeof(wanted), by_address) :
+			     NULL;
 }
 
 void sonde_probe_markers_free(struct sonde_probe_markers *markers)

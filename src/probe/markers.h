@@ -27,6 +27,9 @@ struct sonde_probe_marker {
 	uint8_t state_register;  /* GDB's number; 255: none */
 	struct sonde_desc *desc; /* of an event */
 	uint64_t semaphore;      /* of an SDT probe; 0: none */
+	/* Of the kernel's: where a probe goes, while the tracepoint is on; 0: on
+	 * the tracepoint itself. */
+	uint64_t target;
 };
 
 struct sonde_probe_markers {
@@ -40,6 +43,23 @@ struct sonde_probe_markers {
 /* What can't be read (a file that is gone) is left out. 0 or -errno. */
 int sonde_probe_markers_find(pid_t pid,
 			     struct sonde_probe_markers *ret_markers);
+/* Those of the running kernel (kernel_markers.c), whose ids are "GROUP:EVENT"
+ * at an event's sites, or where none is known at its arguments, and
+ * "args/GROUP:EVENT" at those. 0, or -errno with a line of text. */
+int sonde_probe_markers_of_kernel(struct sonde_probe_markers *ret_markers,
+				  char *error, size_t error_size);
+/* The one that is there; NULL. */
+const struct sonde_probe_marker *
+sonde_probe_marker_at(const struct sonde_probe_markers *markers,
+		      uint64_t address);
+/* Room for one more, which isn't counted yet; NULL: no memory. Its id: what is
+ * before "PROVIDER:NAME". And when all are there: by their addresses. */
+struct sonde_probe_marker *
+sonde_probe_markers_grow(struct sonde_probe_markers *markers);
+int sonde_probe_marker_name(struct sonde_probe_marker *marker,
+			    const char *before);
+void sonde_probe_markers_sort(struct sonde_probe_markers *markers);
+void sonde_probe_markers_sort(struct sonde_probe_markers *markers);
 void sonde_probe_markers_free(struct sonde_probe_markers *markers);
 
 #endif /* PROBE_MARKERS_H */

@@ -112,6 +112,9 @@ int sonde_probe_points_source(struct sonde_probe_points *points,
 int sonde_probe_points_variable(struct sonde_probe_points *points,
 				const char *packet);
 
+/* The kind of line that has the name of the kernel's event which $_sdata is. */
+#define SONDE_PROBE_EVENT_KIND "event"
+
 /* Its first source line of that kind; NULL. */
 const char *sonde_probe_point_source(const struct sonde_probe_point *point,
 				     const char *kind);

@@ -26,6 +26,8 @@
 #include "session/options.h"
 #include "session/recorder.h"
 #include "session/summary.h"
+#include "source/names.h"
+#include "source/rules.h"
 
 /* How long the recorder may take to switch a probe on or off. */
 #define SWITCH_MAX_NS  5000000000ll
@@ -39,6 +41,9 @@ struct kernel_run {
 	uint64_t *frame_bytes;
 	uint32_t nr;
 	struct sonde_probe_debuggee symbols; /* no path: none */
+	/* of static tracepoints; and their own events that are recorded, too */
+	struct sonde_probe_markers markers;
+	struct sonde_source_rules rules;
 };
 
 static struct kernel_run *of_kernel(struct sonde_probe_run *run)
@@ -86,14 +91,86 @@ static int make_probe_room(struct kernel_run *run, uint32_t nr)
 	return run->probes && run->numbers && run->frame_bytes ? 0 : -ENOMEM;
 }
 
+/* ---- static tracepoints ---- */
+
+static bool has_static_data(const struct sonde_probe_point *point)
+{
+	for (size_t i = 0; i < point->nr_actions; i++)
+		if (point->actions[i].kind == SONDE_PROBE_STATIC_DATA)
+			return true;
+	return false;
+}
+
+/* $_sdata is the event as it is recorded by our tracer, next to the hit. */
+static int want_event(struct kernel_run *run, struct sonde_probe_point *point,
+		      const struct sonde_probe_marker *marker)
+{
+	char rule[256];
+	int rc;
+
+	(void)snprintf(rule, sizeof(rule), "%s:%s", marker->provider,
+		       marker->name);
+	rc = sonde_source_rules_add(&run->rules, rule, run->run.error,
+				    sizeof(run->run.error));
+	if (rc)
+		return rc;
+	sonde_probe_points_forget(point, SONDE_PROBE_EVENT_KIND);
+	return sonde_probe_points_note(point, SONDE_PROBE_EVENT_KIND,
+				       sonde_source_event_name(marker->provider,
+							       marker->name));
+}
+
+/* Its hits are called what the event is. */
+static int prepare_static(struct kernel_run *run,
+			  struct sonde_probe_point *point)
+{
+	const struct sonde_probe_marker *marker =
+		sonde_probe_marker_at(&run->markers, point->address);
+	int rc = 0;
+
+	/* Refused where all tracepoints are looked at. */
+	if (!marker)
+		return 0;
+	if (!sonde_probe_point_source(point, "name"))
+		rc = sonde_probe_points_note(point, "name", marker->name);
+	if (!rc && has_static_data(point))
+		rc = want_event(run, point, marker);
+	return rc;
+}
+
+static int prepare_all_static(struct kernel_run *run,
+			      struct sonde_probe_points *points)
+{
+	bool have_markers = false;
+	int rc = 0;
+
+	sonde_source_rules_fini(&run->rules);
+	sonde_probe_markers_free(&run->markers);
+	for (size_t i = 0; !rc && i < points->nr; i++) {
+		if (points->list[i].type != SONDE_PROBE_STATIC)
+			continue;
+		if (!have_markers)
+			rc = sonde_probe_markers_of_kernel(
+				&run->markers, run->run.error,
+				sizeof(run->run.error));
+		have_markers = true;
+		if (!rc)
+			rc = prepare_static(run, &points->list[i]);
+	}
+	return rc;
+}
+
+/* ---- probes ---- */
+
 static int make_probe(struct kernel_run *run,
 		      const struct sonde_probe_points *points, uint32_t i)
 {
 	const struct sonde_probe_point *point = &points->list[i];
 	struct sonde_source_probe *probe = &run->probes[i];
-	int rc = sonde_probe_kernel_point(point, points, run->run.error,
-					  sizeof(run->run.error), probe,
-					  &run->frame_bytes[i]);
+	int rc =
+		sonde_probe_kernel_point(point, points, &run->markers,
+					 run->run.error, sizeof(run->run.error),
+					 probe, &run->frame_bytes[i]);
 
 	if (rc)
 		return rc;
@@ -103,13 +180,12 @@ static int make_probe(struct kernel_run *run,
 	return 0;
 }
 
-/* As `sonde probe --kernel -a` does: rules, of which there are none. */
+/* As `sonde probe --kernel -a` does: rules, of which there may be none. */
 static void configure_kernel(struct kernel_run *run)
 {
-	static struct sonde_source_rules none;
 	struct sonde_session_kernel_config *kernel = &run->run.session.kernel;
 
-	kernel->rules = &none;
+	kernel->rules = &run->rules;
 	kernel->whole_machine = true;
 	kernel->memory_bytes =
 		SONDE_SOURCE_MEMORY_PER_CPU * sonde_nr_online_cpus();
@@ -128,6 +204,7 @@ static int kernel_prepare(struct sonde_probe_run *base,
 
 	if (rc)
 		return sonde_probe_run_fail(base, rc, "tracepoints");
+	rc = prepare_all_static(run, points);
 	for (uint32_t i = 0; !rc && i < run->nr; i++)
 		rc = make_probe(run, points, i);
 	configure_kernel(run);
@@ -278,6 +355,8 @@ static void kernel_run_free(struct sonde_probe_run *base)
 	struct kernel_run *run = of_kernel(base);
 
 	forget_probes(run);
+	sonde_source_rules_fini(&run->rules);
+	sonde_probe_markers_free(&run->markers);
 	free((void *)(uintptr_t)run->symbols.path);
 	free(run);
 }

@@ -57,6 +57,12 @@ struct sonde_source_probe {
 	uint64_t offset; /* from its first byte on */
 	/* Where it is, if not 0: `function` is only what messages say. */
 	uint64_t address;
+	/* It is at that tracepoint, and `address` is what RIP is: of the registers
+	 * there are those that have the event's arguments at the first byte of
+	 * __traceiter_NAME. With `target`, it is at a site of it, where the
+	 * kernel jumps to while the tracepoint is on, as it then is. */
+	const char *tracepoint;
+	uint64_t target;
 	/* When it returns: of the registers there are those that have its
 	 * arguments, as they were, and RAX with its value. */
 	bool at_return;

@@ -39,6 +39,14 @@ long vfs_read(struct file *file, char *buf, unsigned long count, long *pos)
 {
 	return count + *pos;
 }
+struct task_struct;
+int __traceiter_task_rename(void *data, struct task_struct *task,
+			    const char *comm);
+int __traceiter_task_rename(void *data, struct task_struct *task,
+			    const char *comm)
+{
+	return !data + !task + *comm;
+}
 """
 SCRIPT = """
 ENTRY(vfs_read)
@@ -46,7 +54,7 @@ PHDRS {{ text PT_LOAD FLAGS(5); }}
 SECTIONS {{
 	. = {base:#x};
 	.head : {{ QUAD(0) }} :text
-	.text {at:#x} : {{ *(.text) }} :text
+{places}
 	/DISCARD/ : {{ *(.note*) *(.eh_frame) *(.comment) }}
 }}
 """
@@ -63,16 +71,25 @@ def symbols():
     return found
 
 
+def places(names):
+    """Where the linker puts each function: in the order of addresses."""
+    there = {names[name] - names["_text"] + BASE: name
+             for name in ("vfs_read", "__traceiter_task_rename")
+             if name in names}
+    return "\n".join(f"\t.text.{name} {at:#x} : {{ *(.text.{name}) }} :text"
+                     for at, name in sorted(there.items()))
+
+
 def vmlinux():
-    names = symbols()
     place = scratch()
-    at = names["vfs_read"] - names["_text"] + BASE
     (place / "vmlinux.c").write_text(SOURCE)
-    (place / "script").write_text(SCRIPT.format(base=BASE, at=at))
+    (place / "script").write_text(SCRIPT.format(base=BASE,
+                                                places=places(symbols())))
     done = run("gcc", "-g", "-O2", "-mcmodel=kernel", "-fno-pic",
                "-ffreestanding", "-fcf-protection=none", "-nostdlib",
-               "-static", "-no-pie", "-Wl,--build-id=none", "-Wl,-T",
-               place / "script", place / "vmlinux.c", "-o", place / "vmlinux")
+               "-ffunction-sections", "-static", "-no-pie",
+               "-Wl,--build-id=none", "-Wl,-T", place / "script",
+               place / "vmlinux.c", "-o", place / "vmlinux")
     check_equal(done.returncode, 0, done.stderr)
     return place / "vmlinux"
 
@@ -124,6 +141,100 @@ def kernel_gdb_test(function):
     run_it.time_limit_s = LIMIT_S
     test(run_it)
     return function
+
+
+# ---- static tracepoints ----
+
+RENAMER = f"""
+import ctypes
+libc = ctypes.CDLL(None)
+for i in range({NR}):
+    libc.prctl(15, f"kgdb-{{i}}".encode(), 0, 0, 0)
+"""
+OURS_RENAMED = "comm[0] == 'k' && comm[4] == '-'"
+
+
+def renames():
+    """GDB's line that has a program change its name."""
+    renamer = scratch() / "renamer.py"
+    renamer.write_text(RENAMER)
+    return f"shell {sys.executable} {renamer}"
+
+
+def markers():
+    """Ids, and their addresses, as GDB shows them."""
+    text = gdb("info static-tracepoint-markers")
+    found = {}
+    for name, address in re.findall(
+            r"^\d+\s+(\S+?)\.* +n +(0x[0-9a-f]+)", text, re.M):
+        found.setdefault(name, []).append(int(address, 16))
+    check(found, text[-3000:])
+    return found
+
+
+def need_events():
+    need_kernel()
+    if not pathlib.Path("/sys/kernel/tracing/events/task").exists():
+        raise Skip("the kernel has no tracefs")
+
+
+@kernel_gdb_test
+def all_events_are_markers():
+    need_events()
+    found, names = markers(), symbols()
+    for line in open("/sys/kernel/tracing/available_events"):
+        event = line.strip()
+        iterator = names.get("__traceiter_" + event.split(":")[1])
+        if not iterator or event.startswith("syscalls:"):
+            continue
+        check(event in found, f"{event} is no marker")
+        check_equal(found.get("args/" + event, found[event]), [iterator],
+                    event)
+
+
+@kernel_gdb_test
+def an_events_arguments_decide():
+    need_events()
+    name = "args/task:task_rename"
+    if name not in markers():
+        name = "task:task_rename"
+    where = scratch() / "trace"
+    text = gdb(f"strace -m {name} if {OURS_RENAMED}",
+               *collect("$_sdata, comm, comm[5]"), "tstart", renames(),
+               "tstop", "tstatus", *dump_all("comm[5]"),
+               "tfind 7", "output $_sdata", output=where)
+    check(f"Collected {NR} trace frame" in text, text)
+    check_equal(values(text), [ord(str(i)[0]) for i in range(NR)],
+                text[-3000:])
+    check("kgdb-7" in text, text[-3000:])
+    hits = KernelTrace(where).events("kgdb:task_rename")
+    check_equal([hit["unread"] for hit in hits], [0] * NR, "unread")
+
+
+@kernel_gdb_test
+def a_probe_at_a_site_is_hit_by_that_event():
+    need_events()
+    if "args/task:task_rename" not in markers():
+        raise Skip("no site of task_rename is known")
+    where = scratch() / "trace"
+    text = gdb("strace -m task:task_rename", *collect("$_sdata, $regs"),
+               "tstart", renames(), "tstop", "tstatus",
+               *dump_all("$rip", "rip"), "tfind start", "output $_sdata",
+               output=where)
+    trace = KernelTrace(where)
+    renamed = trace.events("task_rename")
+    check(len(renamed) >= NR, text)
+    places = [hit["regs"]["rip"] for hit in trace.events("kgdb:task_rename")]
+    check_equal(len(places), len(renamed), text)
+    check(set(places) <= set(markers()["task:task_rename"]), text)
+    check("comm" in text[-2000:], text)
+
+
+@kernel_gdb_test
+def what_is_no_static_tracepoint_is_told():
+    need_events()
+    text = gdb("strace *vfs_read", "tstart")
+    check("tstart" not in text and "marker" in text, text)
 
 
 # ---- hits and frames ----

@@ -138,6 +138,22 @@ int probe(void *ctx)
 	return 0;
 }
 
+/* And here: the tracepoint's arguments. */
+SEC("raw_tp")
+int probe_event(void *ctx)
+{
+	record(ctx);
+	return 0;
+}
+
+/* Nothing but that a tracepoint is on. */
+SEC("raw_tp")
+int probe_hold(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
 /* And here not: who runs, and the rings, are the CPU's. */
 SEC("fexit")
 int probe_return(void *ctx)

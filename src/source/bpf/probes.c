@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
 /*
- * probes.c - probes at functions of the kernel, by kprobes.
+ * probes.c - probes at functions of the kernel, by kprobes, and at its
+ * tracepoints.
  *
  * Each is an object of its own (probe.bpf.c), which writes to the other
  * programs' maps. Into its two runs of no-ops go the condition, and what
@@ -12,6 +13,11 @@
  *	-24	but at a return: RIP
  *	-72	at a return: six arguments, and the function's value
  *	-256	temporaries, up to that
+ *
+ * A probe on a tracepoint is called with the event's arguments. One at a site of
+ * it is a kprobe where the kernel jumps to while the tracepoint is on: the no-op
+ * itself may have none, and what is behind it is come to on other ways, too. A
+ * program that does nothing keeps it on.
  *
  * R9 has a bit for each item that could not be read. A kprobe's programs run
  * with preemption off, as the rings want it. They hang on descriptors: what ends
@@ -52,6 +58,7 @@ struct bpf_probe {
 	uint16_t id;
 	struct sonde_bpf_load load;
 	struct bpf_link *link;
+	struct bpf_link *hold; /* keeps a tracepoint on; or NULL */
 	struct sonde_bpf_probe_state *state; /* mapped; NULL: not loaded */
 	uint64_t faults;
 };
@@ -88,15 +95,38 @@ static const uint8_t probe_words[] = { 10, 5, 11, 12, 13, 14, 4,  19, 9,  8,
 static const uint8_t probe_words[] = { 0 };
 #endif
 
+/* Which argument of a function has it; ARGUMENTS: none. */
+static uint32_t argument_in(uint32_t number)
+{
+	static const uint8_t registers[ARGUMENTS] = { 5, 4, 3, 2, 8, 9 };
+	uint32_t i = 0;
+
+	while (i < ARGUMENTS && registers[i] != number)
+		i++;
+	return i;
+}
+
+static bool is_on_tracepoint(const struct sonde_source_probe *probe)
+{
+	return probe->tracepoint && !probe->target;
+}
+
 static bool probe_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 			   int16_t *ret_offset)
 {
-	(void)ctx;
+	const struct sonde_source_probe *probe = ctx;
+	uint32_t argument = argument_in(number);
+
 	*ret_reg = BPF_REG_6;
 	if (number == SONDE_SOURCE_PROBE_CURRENT || number == SONDE_AGENT_RIP) {
 		*ret_reg = BPF_REG_10;
 		*ret_offset = number == SONDE_AGENT_RIP ? RIP_AT : TASK_AT;
 		return true;
+	}
+	/* The first is no argument of the event. */
+	if (is_on_tracepoint(probe)) {
+		*ret_offset = (int16_t)(8 * ((int32_t)argument - 1));
+		return argument > 0 && argument < ARGUMENTS;
 	}
 	if (number >= SONDE_ARRAY_SIZE(probe_words))
 		return false;
@@ -108,20 +138,16 @@ static bool probe_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 static bool return_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 			    int16_t *ret_offset)
 {
-	static const uint8_t arguments[ARGUMENTS] = { 5, 4, 3, 2, 8, 9 };
 	const struct sonde_source_probe *probe = ctx;
+	uint32_t argument = argument_in(number);
 
 	*ret_reg = BPF_REG_10;
 	*ret_offset =
 		number == SONDE_SOURCE_PROBE_CURRENT ? TASK_AT : RETURN_AT;
 	if (number == SONDE_SOURCE_PROBE_CURRENT || number == 0)
 		return true;
-	for (uint32_t i = 0; i < probe->nr_arguments && i < ARGUMENTS; i++) {
-		*ret_offset = (int16_t)(ENTRY_AT + 8 * (int)i);
-		if (arguments[i] == number)
-			return true;
-	}
-	return false;
+	*ret_offset = (int16_t)(ENTRY_AT + 8 * (int32_t)argument);
+	return argument < ARGUMENTS && argument < probe->nr_arguments;
 }
 
 /* R3 or R2, the last argument of the call: a place on the stack. */
@@ -288,8 +314,9 @@ static void put_what_is_there(struct probe_code *code, uint32_t item,
 			  address_at, 0);
 }
 
-static void put_registers_of(struct probe_code *code, uint64_t mask,
-			     uint32_t at)
+static void put_registers_of(struct probe_code *code,
+			     const struct sonde_source_probe *probe,
+			     uint64_t mask, uint32_t at)
 {
 	int16_t offset;
 	uint8_t from;
@@ -297,7 +324,8 @@ static void put_registers_of(struct probe_code *code, uint64_t mask,
 	for (uint32_t i = 0; mask; i++, mask >>= 1) {
 		if (!(mask & 1))
 			continue;
-		if (!probe_register(NULL, i, &from, &offset))
+		if (!probe_register((void *)(uintptr_t)probe, i, &from,
+				    &offset))
 			code->err = -EOPNOTSUPP;
 		probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, from,
 			  offset, 0);
@@ -320,7 +348,7 @@ static void put_probe_item(struct probe_code *code,
 	const struct sonde_source_probe_item *item = &probe->items[i];
 
 	if (item->kind == SONDE_SOURCE_PROBE_REGISTERS) {
-		put_registers_of(code, item->mask, places->at);
+		put_registers_of(code, probe, item->mask, places->at);
 		return;
 	}
 	probe_compute(code, probe, item->program, true);
@@ -423,7 +451,9 @@ static int share_maps(struct bpf_source *source, struct bpf_object *object)
 
 static const char *probe_program(const struct sonde_source_probe *probe)
 {
-	return probe->at_return ? "probe_return" : "probe";
+	return probe->at_return        ? "probe_return" :
+	       is_on_tracepoint(probe) ? "probe_event" :
+					 "probe";
 }
 
 static const char *probe_target(void *ctx, const struct bpf_program *program)
@@ -434,7 +464,7 @@ static const char *probe_target(void *ctx, const struct bpf_program *program)
 	return probe->is->function;
 }
 
-/* The one of the two programs that it takes. */
+/* Those that it takes: one, and at a site the one that keeps it on. */
 static int keep_program_of(struct bpf_probe *probe)
 {
 	struct bpf_program *program;
@@ -442,8 +472,10 @@ static int keep_program_of(struct bpf_probe *probe)
 
 	bpf_object__for_each_program(program, probe->load.object)
 	{
-		if (!rc && strcmp(bpf_program__name(program),
-				  probe_program(probe->is)) != 0)
+		const char *name = bpf_program__name(program);
+
+		if (!rc && strcmp(name, probe_program(probe->is)) != 0 &&
+		    (!probe->is->target || strcmp(name, "probe_hold") != 0))
 			rc = bpf_program__set_autoload(program, false);
 	}
 	return rc;
@@ -511,39 +543,80 @@ static int load_probe(struct bpf_source *source, struct bpf_probe *probe,
 	return rc ? bpf_object_explain(source, error, rc, probe->is->name) : 0;
 }
 
+static struct bpf_program *find_probe_program(const struct bpf_probe *probe,
+					      const char *name)
+{
+	return bpf_object__find_program_by_name(probe->load.object, name);
+}
+
+/* Without a function, the kernel takes the offset for an address. */
+static struct bpf_link *attach_kprobe_of(const struct sonde_source_probe *probe,
+					 const struct bpf_program *program)
+{
+	const struct bpf_kprobe_opts options = {
+		.sz = sizeof(options),
+		.offset = probe->target  ? probe->target :
+			  probe->address ? probe->address :
+					   probe->offset,
+	};
+
+	return bpf_program__attach_kprobe_opts(
+		program, probe->address ? NULL : probe->function, &options);
+}
+
+static int attach_program_of(struct bpf_probe *probe)
+{
+	const struct sonde_source_probe *is = probe->is;
+	struct bpf_program *program =
+		find_probe_program(probe, probe_program(is));
+
+	if (program && is->at_return)
+		probe->link = bpf_program__attach_trace(program);
+	else if (program && is_on_tracepoint(is))
+		probe->link = bpf_program__attach_raw_tracepoint(
+			program, is->tracepoint);
+	else if (program)
+		probe->link = attach_kprobe_of(is, program);
+	if (probe->link && is->target) {
+		program = find_probe_program(probe, "probe_hold");
+		probe->hold = bpf_program__attach_raw_tracepoint(
+			program, is->tracepoint);
+	}
+	return probe->link && (!is->target || probe->hold) ? 0 : -errno;
+}
+
+static const char *why_not_attached(const struct sonde_source_probe *probe,
+				    int rc)
+{
+	if (is_on_tracepoint(probe))
+		return "the kernel lets no probe be on that tracepoint: it has "
+		       "none of that name, or fewer arguments";
+	if (rc == -EADDRNOTAVAIL)
+		return "there are several functions of that name, and the "
+		       "kernel doesn't say which is meant";
+	return probe->target ?
+		       "the kernel lets no probe be at that site (notrace, or "
+		       "code that probes themselves need): there are the "
+		       "event's arguments, strace -m args/GROUP:EVENT" :
+		       "the kernel lets no probe be there: it is code that "
+		       "probes themselves need, or in no instruction's "
+		       "beginning (notrace, "
+		       "/sys/kernel/debug/kprobes/blacklist)";
+}
+
 static int attach_probe(const struct bpf_source *source,
 			struct bpf_probe *probe,
 			struct sonde_source_error *error)
 {
-	const struct bpf_kprobe_opts options = {
-		.sz = sizeof(options),
-		/* Without a function, the kernel takes it for an address. */
-		.offset = probe->is->address ? probe->is->address :
-					       probe->is->offset,
-	};
-	struct bpf_program *program = bpf_object__find_program_by_name(
-		probe->load.object, probe_program(probe->is));
+	int rc = attach_program_of(probe);
 
-	if (program && probe->is->at_return)
-		probe->link = bpf_program__attach_trace(program);
-	else if (program)
-		probe->link = bpf_program__attach_kprobe_opts(
-			program,
-			probe->is->address ? NULL : probe->is->function,
-			&options);
-	if (probe->link)
+	if (!rc)
 		return 0;
-	if (errno == EPERM || errno == EACCES)
-		return bpf_object_explain(source, error, -errno,
+	if (rc == -EPERM || rc == -EACCES)
+		return bpf_object_explain(source, error, rc,
 					  probe->is->function);
 	return probe_fail(probe, error, -EOPNOTSUPP,
-			  errno == EADDRNOTAVAIL ?
-				  "there are several functions of that name, "
-				  "and the kernel doesn't say which is meant" :
-				  "the kernel lets no probe be there: it is "
-				  "code that probes themselves need, or in no "
-				  "instruction's beginning (notrace, "
-				  "/sys/kernel/debug/kprobes/blacklist)");
+			  why_not_attached(probe->is, rc));
 }
 
 int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
@@ -577,7 +650,9 @@ int bpf_probes_select(struct bpf_source *source,
 	if (!config->nr_probes)
 		return 0;
 	for (uint32_t i = 0; i < config->nr_probes; i++)
-		if (!config->probes[i].at_return && access(PMU_FILE, R_OK))
+		if (!config->probes[i].at_return &&
+		    !is_on_tracepoint(&config->probes[i]) &&
+		    access(PMU_FILE, R_OK))
 			return sonde_source_fail(
 				error, -ENODEV,
 				"this kernel has no kprobes (CONFIG_KPROBES): "
@@ -627,7 +702,9 @@ uint64_t bpf_probes_detach(struct bpf_source *source)
 	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
 	     i++) {
 		/* It says no more than that the descriptor was closed. */
+		(void)bpf_link__destroy(source->probes[i].hold);
 		(void)bpf_link__destroy(source->probes[i].link);
+		source->probes[i].hold = NULL;
 		source->probes[i].link = NULL;
 		tell_live(&source->probes[i]);
 		if (source->probes[i].state)

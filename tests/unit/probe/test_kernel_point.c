@@ -54,12 +54,13 @@ struct kernel_made {
 };
 
 static struct collect_world world;
+static const struct sonde_probe_markers *known; /* static tracepoints */
 
 static int make_of(struct kernel_made *made, const char *const *from)
 {
 	memset(made, 0, sizeof(*made));
 	collect_define(&made->points, from);
-	return sonde_probe_kernel_point(made->points.list, &made->points,
+	return sonde_probe_kernel_point(made->points.list, &made->points, known,
 					made->error, sizeof(made->error),
 					&made->probe, &made->frame_bytes);
 }
@@ -232,9 +233,77 @@ static void what_the_kernel_cannot_do_is_refused(void **state)
 	(void)state;
 	assert_refused(user, "no address of the kernel");
 	assert_refused(steps, "while-stepping");
-	assert_refused(statics, "strace");
+	assert_refused(statics, "no static tracepoint there");
 	assert_refused(large, "1020 bytes");
 	assert_refused(variables, "trace state variables");
+}
+
+/* ---- static tracepoints ---- */
+
+/* One site of an event, and the event's arguments. */
+static void make_markers(struct sonde_probe_markers *markers,
+			 struct sonde_probe_marker list[2])
+{
+	static char id[] = "block:block_rq_issue";
+	static char name[] = "block_rq_issue";
+
+	list[0] = (struct sonde_probe_marker){
+		.address = SITE, .id = id, .name = name, .target = SITE + 99
+	};
+	list[1] = (struct sonde_probe_marker){ .address = SITE + 2,
+					       .id = id,
+					       .name = name };
+	*markers = (struct sonde_probe_markers){ .list = list, .nr = 2 };
+	known = markers;
+}
+
+static void a_site_is_probed_while_its_tracepoint_is_on(void **state)
+{
+	static const char *const site[] = {
+		"QTDP:1:ffffffff81401186:E:0:0:S:X8,2600052200130e27-",
+		"QTDP:-1:ffffffff81401186:R0ffffff-",
+		"QTDP:-1:ffffffff81401186:L", NULL
+	};
+	struct sonde_probe_markers markers;
+	struct sonde_probe_marker list[2];
+	struct kernel_made made;
+
+	(void)state;
+	make_markers(&markers, list);
+	assert_int_equal(make_of(&made, site), 0);
+	assert_string_equal(made.probe.tracepoint, "block_rq_issue");
+	assert_int_equal(made.probe.target, SITE + 99);
+	assert_int_equal(made.probe.address, SITE);
+	assert_non_null(made.probe.condition);
+	unmake(&made);
+	known = NULL;
+}
+
+static void an_events_arguments_are_in_registers_that_it_has(void **state)
+{
+	static const char *const arguments[] = {
+		"QTDP:1:ffffffff81401188:E:0:0:S-",
+		"QTDP:-1:ffffffff81401188:R1001c", NULL
+	};
+	static const char *const all[] = { "QTDP:1:ffffffff81401188:E:0:0:S-",
+					   "QTDP:-1:ffffffff81401188:R0ffffff",
+					   NULL };
+	static const char *const dynamic[] = { "QTDP:1:ffffffff81401186:E:0:0-",
+					       "QTDP:-1:ffffffff81401186:L",
+					       NULL };
+	struct sonde_probe_markers markers;
+	struct sonde_probe_marker list[2];
+	struct kernel_made made;
+
+	(void)state;
+	make_markers(&markers, list);
+	assert_int_equal(make_of(&made, arguments), 0);
+	assert_string_equal(made.probe.tracepoint, "block_rq_issue");
+	assert_int_equal(made.probe.target, 0);
+	unmake(&made);
+	assert_refused(all, "the event's arguments and no registers");
+	assert_refused(dynamic, "static tracepoints only");
+	known = NULL;
 }
 
 /* ---- types, by a file that runs elsewhere ---- */
@@ -298,7 +367,7 @@ static void variables_in_registers_have_names_and_types(void **state)
 	sonde_probe_dwarf_close(dwarf);
 	sonde_probe_typing_note(&whose, &made.points, NULL);
 	assert_int_equal(
-		sonde_probe_kernel_point(made.points.list, &made.points,
+		sonde_probe_kernel_point(made.points.list, &made.points, NULL,
 					 made.error, sizeof(made.error),
 					 &made.probe, &made.frame_bytes),
 		0);
@@ -316,6 +385,9 @@ int main(void)
 		cmocka_unit_test(a_probe_has_what_the_tracepoint_says),
 		cmocka_unit_test(what_is_not_there_has_no_block),
 		cmocka_unit_test(what_the_kernel_cannot_do_is_refused),
+		cmocka_unit_test(a_site_is_probed_while_its_tracepoint_is_on),
+		cmocka_unit_test(
+			an_events_arguments_are_in_registers_that_it_has),
 		cmocka_unit_test(variables_in_registers_have_names_and_types),
 	};
 
