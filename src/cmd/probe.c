@@ -31,8 +31,8 @@ static const char usage[] =
 	"sonde probe -p PID --list [--json]\n"
 	"sonde probe -p PID --remove NAME\n"
 	"sonde probe -p PID --stop\n"
-	"sonde probe --kernel [options] 'FUNCTION [if CONDITION]' "
-	"[-- PROGRAM ARGS]\n"
+	"sonde probe --kernel [options] 'FUNCTION [if CONDITION] "
+	"[collect LIST]; ...' [-- PROGRAM ARGS]\n"
 	"sonde probe --kernel --list [GLOB] [--json]\n"
 	"\n"
 	"Records each time a running program comes to a place in its code and\n"
@@ -46,7 +46,8 @@ static const char usage[] =
 	"\n"
 	"With --kernel, FUNCTION is one of the running kernel's. Its arguments\n"
 	"and 'current', the running task, are known by the kernel's own types\n"
-	"(BTF); at FUNCTION%return, so is 'return'. It is recorded while PROGRAM\n"
+	"(BTF); at FUNCTION%return, so is 'return'. GROUP:EVENT is a static\n"
+	"tracepoint, with its own arguments. It is recorded while PROGRAM\n"
 	"runs, or of all of the machine until Ctrl-C, as sonde record does it;\n"
 	"then nothing is left in the kernel.\n";
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * probe_kernel.c - `sonde probe --kernel`: a probe at a function of the running
- * kernel, recorded as `sonde record` records: in one trace, with what else is
+ * probe_kernel.c - `sonde probe --kernel`: probes at functions and on tracepoints of
+ * the running kernel, recorded as `sonde record` records: in one trace, with what else is
  * asked for.
  *
- * The probe hangs on descriptors of the recorder's, so whatever ends that takes
- * it out.
+ * Probes hang on descriptors of the recorder's, so whatever ends that takes
+ * them out.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -24,6 +24,7 @@
 
 #define EXIT_FAILED 1
 #define WORDS_MAX   16u
+#define PROBES_MAX  32u
 
 /* As if that had been said to `sonde record`. Without other kernel events there
  * are rules all the same, of which none is left. */
@@ -58,29 +59,123 @@ static int make_options(const struct sonde_probe_kernel_options *wanted,
 	return 0;
 }
 
-int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *wanted)
+/* ---- the probes ---- */
+
+struct kernel_probes {
+	struct sonde_source_probe *made[PROBES_MAX];
+	struct sonde_source_probe list[PROBES_MAX]; /* the same, in one row */
+	uint32_t nr;
+};
+
+/* Bytes up to a separator outside of quotes, or the end. */
+static size_t up_to_semicolon(const char *text)
 {
-	static struct sonde_record_options options;
+	char quote = '\0';
+	size_t i = 0;
+
+	for (; text[i] && (quote || text[i] != ';'); i++) {
+		if (quote && text[i] == '\\' && text[i + 1])
+			i++;
+		else if (text[i] == quote)
+			quote = '\0';
+		else if (!quote && (text[i] == '"' || text[i] == '\''))
+			quote = text[i];
+	}
+	return i;
+}
+
+/* "FUNCTION if CONDITION collect LIST": the list, cut off; NULL. No expression of C
+ * has that word between two blanks but as a name alone. */
+static const char *cut_collect(char *text)
+{
+	static const char word[] = " collect ";
+	char *at = strstr(text, word);
+
+	if (!at)
+		return NULL;
+	*at = '\0';
+	return at + strlen(word);
+}
+
+/* Two that would be called the same, could not be told apart. */
+static int check_name_of(const struct kernel_probes *probes,
+			 const struct sonde_source_probe *probe)
+{
+	for (uint32_t i = 0; i < probes->nr; i++) {
+		if (strcmp(probes->list[i].name, probe->name) != 0)
+			continue;
+		sonde_complain("there are two probes at %.100s, whose events "
+			       "could not be told apart: join their conditions "
+			       "with ||",
+			       probe->function);
+		return SONDE_EXIT_USAGE;
+	}
+	return 0;
+}
+
+static int make_one_probe(const struct sonde_probe_kernel_options *wanted,
+			  char *text, struct kernel_probes *probes)
+{
+	const char *collect = cut_collect(text);
 	const struct sonde_probe_kernel_request request = {
-		.where = wanted->where,
-		.collect = wanted->collect,
+		.where = text,
+		.collect = collect ? collect : wanted->collect,
 		.name = wanted->name,
 	};
 	struct sonde_source_probe *probe = NULL;
 	char error[600];
-	int status = make_options(wanted, &options);
+	int status;
 
-	if (status)
-		return status;
 	if (sonde_probe_kernel_resolve(&request, error, sizeof(error),
 				       &probe)) {
 		sonde_complain("the probe is not in: %s", error);
 		return EXIT_FAILED;
 	}
-	options.session.kernel.probes = probe;
-	options.session.kernel.nr_probes = 1;
-	status = sonde_command_record_run(&options);
-	sonde_probe_kernel_free(probe);
+	status = check_name_of(probes, probe);
+	probes->made[probes->nr] = probe;
+	probes->list[probes->nr++] = *probe;
+	return status;
+}
+
+/* Those of "PROBE; PROBE ...". */
+static int make_probes(const struct sonde_probe_kernel_options *wanted,
+		       struct kernel_probes *probes)
+{
+	const char *at = wanted->where;
+	int status = 0;
+
+	do {
+		size_t length = up_to_semicolon(at);
+		char *text = strndup(at, length);
+
+		if (probes->nr == PROBES_MAX) {
+			sonde_complain("more than %u probes", PROBES_MAX);
+			status = SONDE_EXIT_USAGE;
+		} else if (!text) {
+			status = EXIT_FAILED;
+		} else {
+			status = make_one_probe(wanted, text, probes);
+		}
+		free(text);
+		at += length + (at[length] == ';');
+	} while (!status && *at);
+	return status;
+}
+
+int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *wanted)
+{
+	static struct sonde_record_options options;
+	struct kernel_probes probes = { .nr = 0 };
+	int status = make_options(wanted, &options);
+
+	if (!status)
+		status = make_probes(wanted, &probes);
+	options.session.kernel.probes = probes.list;
+	options.session.kernel.nr_probes = probes.nr;
+	if (!status)
+		status = sonde_command_record_run(&options);
+	for (uint32_t i = 0; i < probes.nr; i++)
+		sonde_probe_kernel_free(probes.made[i]);
 	return status;
 }
 

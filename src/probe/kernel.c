@@ -22,6 +22,7 @@
 #include "expr/agent.h"
 #include "probe/btf_type.h"
 #include "probe/compile.h"
+#include "source/available.h"
 #include "source/rules.h"
 #include "sys/btf.h"
 #include "sys/kallsyms.h"
@@ -45,6 +46,7 @@ struct kernel_probe {
 	struct sonde_source_probe probe; /* first */
 	char function[FUNCTION_SIZE];
 	char name[FUNCTION_SIZE];
+	char event[FUNCTION_SIZE]; /* a tracepoint's; "" */
 	_Alignas(8) uint8_t desc[SONDE_DESC_MAX];
 };
 
@@ -72,6 +74,7 @@ static int kernel_fail(struct kernel_resolving *resolving, const char *text,
 
 struct finding_function {
 	const char *name;
+	uint64_t address;
 	uint32_t nr;
 	bool is_module, is_data;
 	struct sonde_nearest nearest;
@@ -85,6 +88,7 @@ static bool see_symbol(void *ctx, const struct sonde_kallsym *symbol)
 		finding->is_data |= !strcmp(symbol->name, finding->name);
 	else if (!strcmp(symbol->name, finding->name)) {
 		finding->nr++;
+		finding->address = symbol->address;
 		finding->is_module |= symbol->module != NULL;
 	} else if (!finding->nr) {
 		sonde_nearest_try(&finding->nearest, symbol->name);
@@ -148,8 +152,61 @@ static int check_function(struct kernel_resolving *resolving)
 		return kernel_fail(resolving, name,
 				   "probes need this function themselves: it "
 				   "is in " BLACKLIST_FILE);
+	resolving->made->probe.address =
+		resolving->made->probe.tracepoint ? finding.address : 0;
 	return 0;
 }
+
+/* ---- a tracepoint ---- */
+
+struct finding_event {
+	const char *group, *name;
+};
+
+static int see_event(void *ctx, const char *group, const char *name,
+		     const char *shown)
+{
+	const struct finding_event *finding = ctx;
+
+	(void)shown;
+	return !strcmp(group, finding->group) && !strcmp(name, finding->name);
+}
+
+/* "sched:sched_switch": its arguments are those of the function that calls all that
+ * is attached to it. */
+static int take_tracepoint_event(struct kernel_resolving *resolving,
+				 const char *text)
+{
+	struct kernel_probe *made = resolving->made;
+	char group[FUNCTION_SIZE];
+	struct finding_event finding = { group, made->event };
+	struct sonde_source_error why = { .text = "" };
+	struct sonde_nearest nearest;
+	char line[SONDE_NEAREST_MAX + 64];
+	int rc;
+
+	(void)snprintf(group, sizeof(group), "%.*s", (int)strcspn(text, ":"),
+		       text);
+	(void)snprintf(made->event, sizeof(made->event), "%s",
+		       text + strlen(group) + 1);
+	rc = sonde_source_available(see_event, &finding, &why);
+	if (rc < 0)
+		return kernel_fail(resolving, text, why.text);
+	(void)snprintf(line, sizeof(line), "the kernel has no such event%s",
+		       rc ? "" : sonde_source_hint(text, &nearest));
+	if (!rc)
+		return kernel_fail(resolving, text, line);
+	if (!strcmp(group, "syscalls"))
+		return kernel_fail(resolving, text,
+				   "system calls have no tracepoints of their "
+				   "own: -k syscalls:CALL records them");
+	made->probe.tracepoint = made->event;
+	(void)snprintf(made->function, sizeof(made->function),
+		       "__traceiter_%.200s", made->event);
+	return 0;
+}
+
+/* ---- what is before 'if' ---- */
 
 /* "vfs_read%return": what is before it, and whether it is there. */
 static bool cut_return(char *text)
@@ -181,6 +238,14 @@ static int take_function(struct kernel_resolving *resolving, const char *text,
 				   "this is no function's name");
 	(void)snprintf(made->function, FUNCTION_SIZE, "%.*s", (int)length,
 		       text);
+	if (strchr(made->function, ':')) {
+		char event[FUNCTION_SIZE];
+		int rc;
+
+		memcpy(event, made->function, sizeof(event));
+		rc = take_tracepoint_event(resolving, event);
+		return rc ? rc : check_function(resolving);
+	}
 	made->probe.at_return = cut_return(made->function);
 	plus = strchr(made->function, '+');
 	if (plus && made->probe.at_return)
@@ -434,8 +499,10 @@ static void set_name(struct kernel_probe *made, const char *name)
 {
 	const char *more = made->probe.at_return ? "_return" : "";
 
+	const char *place = made->event[0] ? made->event : made->function;
+
 	(void)snprintf(made->name, sizeof(made->name), "%.200s%s",
-		       name ? name : made->function, name ? "" : more);
+		       name ? name : place, name ? "" : more);
 	for (char *c = made->name; *c; c++)
 		if (!isalnum((unsigned char)*c))
 			*c = '_';

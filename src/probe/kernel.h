@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.h - what a user wrote of a probe at a function of the kernel, as the
- * sources take it (source/probes.h).
+ * kernel.h - what a user wrote of a probe at a function of the kernel, or on a
+ * tracepoint of it, as the sources take it (source/probes.h).
  *
  * The language is that of the probes of programs (compile.h); names are the
- * function's arguments, as the kernel's BTF has them, `current`, the running
+ * function's, or event's, arguments, as the kernel's BTF has them, `current`, the running
  * task's struct task_struct, and labels of enumerations.
  */
 #ifndef PROBE_KERNEL_H
@@ -16,7 +16,8 @@
 #include "source/probes.h"
 
 struct sonde_probe_kernel_request {
-	/* "FUNCTION[+OFFSET] [if CONDITION]", "FUNCTION%return" and so on */
+	/* "FUNCTION[+OFFSET] [if CONDITION]", "FUNCTION%return",
+	 * "GROUP:EVENT" and so on */
 	const char *where;
 	const char *collect; /* "size, /s name, $args"; NULL: nothing */
 	const char *name;    /* of the events; NULL: the function's */

@@ -365,6 +365,7 @@ def module_users():
 
 
 BPF_CALL = {"x86_64": 321, "aarch64": 280}
+NEXT_LINK = 31  # BPF_LINK_GET_NEXT_ID
 BY_ID = {"prog": 13, "map": 14, "link": 30}  # BPF_*_GET_FD_BY_ID
 
 
@@ -379,6 +380,20 @@ def bpf_exists(kind, number):
     if fd >= 0:
         os.close(fd)
     return fd >= 0
+
+
+def bpf_links():
+    """The numbers of all that are attached, whoever holds them."""
+    call, found = BPF_CALL.get(platform.machine()), set()
+    if call is None:
+        raise Skip(f"the number of bpf() on {platform.machine()}")
+    attr = ctypes.create_string_buffer(128)
+    libc = ctypes.CDLL(None, use_errno=True)
+    while libc.syscall(call, NEXT_LINK, attr, len(attr)) == 0:
+        number = ctypes.c_uint32.from_buffer(attr, 4).value
+        found.add(number)
+        ctypes.c_uint32.from_buffer(attr, 0).value = number
+    return found
 
 
 def gone(session):

@@ -10,13 +10,15 @@ import re
 import signal
 import subprocess
 import sys
+import time
 
 from sonde import SONDE, Skip, check, install, run, scratch
 from harness import check_equal, main, test
-from kernel import (LIMIT_S, KernelTrace, bpf_exists, bpf_objects,
+from kernel import (LIMIT_S, KernelTrace, bpf_exists, bpf_links, bpf_objects,
                     descendants, gone, is_sonde, need, wait_for)
 
 PMU = pathlib.Path("/sys/bus/event_source/devices/kprobe/type")
+KILLS = 12
 FIRST, NR = 70_000, 100  # sizes that nobody else reads in
 OURS = f"count >= {FIRST} && count < {FIRST + NR}"
 # Reads FIRST, FIRST + 1 ... bytes of a file; prints its inode, its own PID and
@@ -118,6 +120,27 @@ def a_signed_argument_keeps_its_sign():
     check_equal({hit["dfd"] for hit in hits}, {-100}, "dfd")
 
 
+@probe_test
+def several_probes_are_in_one_trace():
+    probed = Probed(f"vfs_read if {OURS} collect count, pos; do_sys_openat2 "
+                    "collect dfd, /s filename; "
+                    "sched:sched_process_exit", "p->pid")
+    check_equal([hit["count"] for hit in probed.hits()],
+                list(range(FIRST, FIRST + NR)), "counts")
+    check_equal([list(hit.fields.values())[0]
+                 for hit in probed.hits("sched_process_exit")], [probed.pid],
+                "ends")
+    check("dfd" in probed.hits("do_sys_openat2")[0].fields, "an argument")
+
+
+@probe_test
+def what_several_probes_cant_be_is_told():
+    why_not(["vfs_read; vfs_read if count > 1"], "two probes at vfs_read")
+    why_not(["vfs_read; vfs_raed"], "vfs_raed")
+    why_not(["vfs_read; ; vfs_write"], "no function")
+    why_not([""], "no function")
+
+
 # ---- returns ----
 
 def need_returns():
@@ -144,6 +167,53 @@ def returns_need_a_newer_kernel():
     if tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 10):
         raise Skip("this one is new enough")
     why_not(["vfs_read%return"], "6.10")
+
+
+# ---- static tracepoints ----
+
+# A program with children, which are named after it.
+FORKER = f"""
+import os
+for i in range({NR}):
+    child = os.fork()
+    if not child:
+        os._exit(0)
+    os.waitpid(child, 0)
+print(os.getpid())
+"""
+
+
+@test
+def an_events_arguments_have_their_types():
+    need("bpf")
+    where = scratch() / "trace"
+    done = run(SONDE, "probe", "--kernel", "sched:sched_process_fork if "
+               "parent->pid == current->pid && child->pid > 1", "--collect",
+               "parent->pid, /s child->comm, parent", "-k", "sched_process_fork",
+               "-o", where, "--", sys.executable, "-c", FORKER)
+    check_equal(done.returncode, 0, done.stderr)
+    trace = KernelTrace(where, done.stderr)
+    hits = trace.events("kgdb:sched_process_fork")
+    plain = trace.events("sched_process_fork")
+    check_equal(len(hits), NR, done.stderr)
+    check_equal(len(plain), NR, "the event itself")
+    for hit, event in zip(hits, plain):
+        values = list(hit.fields.values())
+        check_equal(values[0], int(done.stdout), hit)
+        check_equal(values[1], event["child_comm"], hit)
+        check(values[2] > 1 << 63, hit)
+        check_equal(hit["unread"], 0, hit)
+        check(hit.time <= event.time, (hit, event))
+
+
+@test
+def events_that_are_not_there_are_told():
+    need("bpf")
+    why_not(["sched:sched_swich"], "no such event", "did you mean")
+    why_not(["irq:sched_switch"], "no such event")
+    why_not(["syscalls:openat"], "-k syscalls")
+    why_not(["sched:sched_switch if $rax == 1"], "can't be computed")
+    why_not(["sched:sched_switch if next_pid == 1"], "next_pid")
 
 
 # ---- bad pointers ----
@@ -196,13 +266,16 @@ def a_probe_lies_between_a_calls_ends_on_one_clock():
 
 # ---- nothing stays ----
 
+def command(name="trace"):
+    return subprocess.Popen(
+        [SONDE, "probe", "--kernel", "vfs_read if count == 99999; "
+         "task:task_rename", "-o", scratch() / name, "--", "sleep", "1000"],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL, start_new_session=True)
+
+
 def begin():
-    directory = scratch() / "trace"
-    front = subprocess.Popen(
-        [SONDE, "probe", "--kernel", "vfs_read if count == 99999", "-o",
-         directory, "--", "sleep", "1000"], stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-        start_new_session=True)
+    front = command()
 
     def objects():
         check(front.poll() is None, "sonde ended")
@@ -218,6 +291,40 @@ def check_gone(front, objects):
     wait_for(lambda: gone(front.pid), "the session's end")
     wait_for(lambda: not any(bpf_exists(*each) for each in objects),
              "the kernel to drop what they held")
+
+
+def kill_session(front):
+    """All of it, whatever it is doing."""
+    for pid in (front.pid, *descendants(front.pid)):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    try:
+        os.killpg(front.pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    front.poll()
+    return gone(front.pid)
+
+
+@probe_test
+def a_kill_at_any_instant_leaves_no_probe():
+    before = bpf_links()
+    start = time.monotonic()
+    front, _ = begin()
+    whole = time.monotonic() - start
+    wait_for(lambda: kill_session(front), "the session's end")
+    for i in range(KILLS):
+        front = command(f"trace{i}")
+        # Somewhere between its start and when its probes are in.
+        time.sleep(whole * i / KILLS)
+        wait_for(lambda: kill_session(front), "the session's end")
+    wait_for(lambda: not bpf_links() - before,
+             "the kernel to drop what they had attached")
+    kprobes = pathlib.Path("/sys/kernel/debug/kprobes/list")
+    check(not kprobes.exists() or "vfs_read" not in kprobes.read_text(),
+          "a kprobe stayed")
 
 
 @probe_test
