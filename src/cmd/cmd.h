@@ -57,6 +57,11 @@ struct sonde_gdb_symbols {
 int sonde_gdb_find_symbols(const char *given,
 			   struct sonde_gdb_symbols *ret_symbols);
 
+/* GDB's commands that add the symbols of the kernel's modules, which inherits the
+ * descriptor that this path names; false: there are none. */
+#define SONDE_GDB_SCRIPT_PATH 40u
+bool sonde_gdb_module_script(char path[SONDE_GDB_SCRIPT_PATH]);
+
 /* Whether probes can be put into a process; 0, or an exit status: said why. */
 int sonde_gdb_check_process(pid_t pid);
 

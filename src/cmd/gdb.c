@@ -222,7 +222,8 @@ static int connect_kernel(const char *output, const char *symbols,
 {
 	struct sonde_gdb_symbols found;
 	char command[PATH_MAX + 64];
-	const char *const before[] = { "-ex", command, NULL };
+	char modules[SONDE_GDB_SCRIPT_PATH];
+	const char *before[] = { "-ex", command, "-x", modules, NULL };
 	int status = sonde_gdb_find_symbols(symbols, &found);
 
 	if (status)
@@ -230,6 +231,8 @@ static int connect_kernel(const char *output, const char *symbols,
 	(void)snprintf(command, sizeof(command),
 		       "symbol-file -o 0x%" PRIx64 " \"%s\"", found.moved,
 		       found.path);
+	if (!sonde_gdb_module_script(modules))
+		before[2] = NULL;
 	return sonde_gdb_exec(&(struct sonde_gdb_start){
 		.output = output,
 		.symbols = found.path,

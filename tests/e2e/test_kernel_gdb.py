@@ -379,6 +379,22 @@ def memory_is_the_kernels():
           "the kernel is written to")
 
 
+@test
+def modules_have_their_symbols():
+    need_kernel()
+    release = os.uname().release
+    for line in open("/proc/kallsyms"):
+        address, letter, name, *module = line.split()
+        files = module and list(pathlib.Path("/lib/modules", release).rglob(
+            module[0][1:-1].replace("_", "?") + ".ko"))
+        if letter == "T" and files:
+            break
+    else:
+        raise Skip("no module of /lib/modules is loaded")
+    text = gdb(f"info symbol 0x{address}")
+    check(f"{name} in section .text" in text, text)
+
+
 # ---- what is refused ----
 
 @test
