@@ -224,7 +224,9 @@ def a_probe_at_a_site_is_hit_by_that_event():
     trace = KernelTrace(where)
     renamed = trace.events("task_rename")
     check(len(renamed) >= NR, text)
-    places = [hit["regs"]["rip"] for hit in trace.events("kgdb:task_rename")]
+    # A second site's are kgdb:task_rename.2.
+    places = [event["regs"]["rip"] for event in
+              trace.events(r"kgdb:task_rename(\.\d+)?")]
     check_equal(len(places), len(renamed), text)
     check(set(places) <= set(markers()["task:task_rename"]), text)
     check("comm" in text[-2000:], text)
@@ -234,7 +236,7 @@ def a_probe_at_a_site_is_hit_by_that_event():
 def what_is_no_static_tracepoint_is_told():
     need_events()
     text = gdb("strace *vfs_read", "tstart")
-    check("tstart" not in text and "marker" in text, text)
+    check("marker" in text, text)
 
 
 # ---- hits and frames ----
