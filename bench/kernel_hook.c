@@ -6,17 +6,20 @@
  *	kernel_hook TRACEPOINT -- PROGRAM [ARGUMENT]...
  *	kernel_hook none -- PROGRAM [ARGUMENT]...	the same without a hook
  *	kernel_hook --clock TRACEPOINT -- PROGRAM ...	it reads the clock
+ *	kernel_hook kprobe:FUNCTION -- PROGRAM ...	at a function
  *
  * TRACEPOINT is a raw tracepoint's name: sys_enter, sched_switch. Some kernels
  * take a slower way into every system call while sys_enter has any hook at all.
  */
 #include <errno.h>
 #include <linux/bpf.h>
+#include <linux/perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -26,9 +29,29 @@ static int bpf(enum bpf_cmd cmd, union bpf_attr *attr)
 	return (int)syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 }
 
-/* Returns a descriptor that holds the hook in place, or -1. */
-static int hook(const char *tracepoint, bool reads_clock)
+/* As it is by the kernel's PMU of kprobes: a descriptor, or -1. */
+static int hook_function(const char *function, int program)
 {
+	struct perf_event_attr attr = { .size = sizeof(attr) };
+	FILE *file = fopen("/sys/bus/event_source/devices/kprobe/type", "re");
+	int fd = -1;
+
+	if (!file)
+		return -1;
+	attr.kprobe_func = (uintptr_t)function;
+	if (fscanf(file, "%u", &attr.type) == 1)
+		fd = (int)syscall(SYS_perf_event_open, &attr, -1, 0, -1, 0);
+	(void)fclose(file);
+	if (fd >= 0 && (ioctl(fd, PERF_EVENT_IOC_SET_BPF, program) ||
+			ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)))
+		return -1;
+	return fd;
+}
+
+/* Returns a descriptor that holds the hook in place, or -1. */
+static int hook(const char *place, bool reads_clock)
+{
+	const char *function = strncmp(place, "kprobe:", 7) ? NULL : place + 7;
 	static const struct bpf_insn insns[] = {
 		{ .code = BPF_JMP | BPF_CALL, .imm = BPF_FUNC_ktime_get_ns },
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K }, /* r0 = 0 */
@@ -39,15 +62,18 @@ static int hook(const char *tracepoint, bool reads_clock)
 	int program;
 
 	memset(&attr, 0, sizeof(attr));
-	attr.prog_type = BPF_PROG_TYPE_RAW_TRACEPOINT;
+	attr.prog_type =
+		function ? BPF_PROG_TYPE_KPROBE : BPF_PROG_TYPE_RAW_TRACEPOINT;
 	attr.insns = (uintptr_t)(insns + first);
 	attr.insn_cnt = (uint32_t)(sizeof(insns) / sizeof(insns[0]) - first);
 	attr.license = (uintptr_t) "Dual MIT/GPL";
 	program = bpf(BPF_PROG_LOAD, &attr);
 	if (program < 0)
 		return -1;
+	if (function)
+		return hook_function(function, program);
 	memset(&attr, 0, sizeof(attr));
-	attr.raw_tracepoint.name = (uintptr_t)tracepoint;
+	attr.raw_tracepoint.name = (uintptr_t)place;
 	attr.raw_tracepoint.prog_fd = (uint32_t)program;
 	return bpf(BPF_RAW_TRACEPOINT_OPEN, &attr);
 }

@@ -151,7 +151,8 @@ libc = ctypes.CDLL(None)
 for i in range({NR}):
     libc.prctl(15, f"kgdb-{{i}}".encode(), 0, 0, 0)
 """
-OURS_RENAMED = "comm[0] == 'k' && comm[4] == '-'"
+# "k", "-": GDB has no agent expressions with characters in quotes.
+OURS_RENAMED = "comm[0] == 107 && comm[4] == 45"
 
 
 def renames():

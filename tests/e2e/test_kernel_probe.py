@@ -189,7 +189,7 @@ def an_events_arguments_have_their_types():
     where = scratch() / "trace"
     done = run(SONDE, "probe", "--kernel", "sched:sched_process_fork if "
                "parent->pid == current->pid && child->pid > 1", "--collect",
-               "parent->pid, /s child->comm, parent", "-k", "sched_process_fork",
+               "parent->pid, child->comm, parent", "-k", "sched_process_fork",
                "-o", where, "--", sys.executable, "-c", FORKER)
     check_equal(done.returncode, 0, done.stderr)
     trace = KernelTrace(where, done.stderr)

@@ -350,3 +350,21 @@ void sonde_probe_markers_free(struct sonde_probe_markers *markers)
 {
 	memset(markers, 0, sizeof(*markers));
 }
+
+int sonde_probe_markers_of_kernel(struct sonde_probe_markers *ret_markers,
+				  char *error, size_t error_size)
+{
+	(void)error;
+	(void)error_size;
+	return sonde_probe_markers_find(0, ret_markers);
+}
+
+const struct sonde_probe_marker *
+sonde_probe_marker_at(const struct sonde_probe_markers *markers,
+		      uint64_t address)
+{
+	for (size_t i = 0; i < markers->nr; i++)
+		if (markers->list[i].address == address)
+			return &markers->list[i];
+	return NULL;
+}
