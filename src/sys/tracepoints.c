@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 #include "sys/kcore.h"
 
 #define TABLE_MAX  (UINT64_C(16) << 20)
@@ -178,22 +179,16 @@ static int read_jumps(struct finding_sites *finding,
 static void take_call(struct finding_sites *finding, uint32_t tracepoint,
 		      uint64_t call)
 {
-	size_t low = 0;
-	size_t high = finding->nr_jumps;
+	const struct tracepoint_jump *jumps = finding->jumps;
+	size_t i;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-		const struct tracepoint_jump *jump = &finding->jumps[middle];
-
-		if (jump->tracepoint < tracepoint ||
-		    (jump->tracepoint == tracepoint && jump->target <= call))
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low && finding->jumps[low - 1].tracepoint == tracepoint &&
-	    call - finding->jumps[low - 1].target < REACH)
-		finding->jumps[low - 1].is_site = true;
+	SONDE_SEARCH(i, finding->nr_jumps,
+		     jumps[i].tracepoint < tracepoint ||
+			     (jumps[i].tracepoint == tracepoint &&
+			      jumps[i].target <= call));
+	if (i && jumps[i - 1].tracepoint == tracepoint &&
+	    call - jumps[i - 1].target < REACH)
+		finding->jumps[i - 1].is_site = true;
 }
 
 static int read_calls(struct finding_sites *finding,
