@@ -4,7 +4,8 @@
  * it, at first and between the recorder's steps.
  *
  * Input: what sort of file it is, the budget, and lists of writes that are
- * made before the arena is opened, before and after it is configured.
+ * made before the arena is opened, before and after it is configured, and before
+ * what is left of its slots is read as `sonde recover` does.
  */
 #include "session/arena.h"
 
@@ -14,8 +15,8 @@
 #include <unistd.h>
 
 #include "describe.h"
-#include "types/desc.h"
 #include "ring/reader.h"
+#include "types/desc.h"
 
 #define ENTRIES_LOOKED_AT 32u
 
@@ -246,6 +247,54 @@ static void play(struct fuzz_input *in, struct sonde_arena_view *view)
 	FUZZ_CHECK(!sonde_arena_is_alone(view)); /* we are there */
 }
 
+static void read_ring(const struct sonde_arena_view *view, uint32_t i)
+{
+	const struct sonde_geometry *geometry = &view->geometry;
+	const uint8_t *data = sonde_arena_ring_data(view, i);
+	const uint8_t *end = data + sonde_geometry_ring_bytes(geometry);
+	struct sonde_ring_reader reader;
+	struct sonde_ring_chunk chunk;
+
+	FUZZ_CHECK(data >= view->rings + view->ctl_bytes);
+	FUZZ_CHECK(end <= view->rings + view->rings_bytes);
+	sonde_ring_reader_init(&reader, sonde_arena_ring(view, i), data,
+			       geometry->subbuf_size, geometry->nr_subbufs);
+	reader.keeps = i & 1;
+	sonde_ring_inherit(&reader);
+	if (sonde_ring_rewind(&reader) <= 0)
+		return;
+	for (uint32_t n = 0; n < 64 && sonde_ring_peek(&reader, &chunk) > 0;
+	     n++) {
+		FUZZ_CHECK(chunk.data >= data);
+		FUZZ_CHECK(chunk.size <= (size_t)(end - chunk.data));
+		sonde_ring_advance(&reader, &chunk);
+	}
+}
+
+/* What nobody has any more. */
+static void recover(void)
+{
+	for (uint32_t i = 0; i < SONDE_SLOTS; i++) {
+		struct sonde_arena_setup setup;
+		struct sonde_arena_view view;
+		char name[33];
+
+		if (sonde_arena_open_left(fcntl(file, F_DUPFD_CLOEXEC, 3),
+					  &view))
+			return;
+		sonde_arena_name(&view, name);
+		FUZZ_CHECK(strlen(name) < sizeof(name));
+		if (!sonde_arena_adopt(&view, i, &setup)) {
+			FUZZ_CHECK(view.rings_bytes <= SONDE_SLOT_SPAN);
+			read_entries(&view);
+			for (uint32_t k = 0;
+			     k < sonde_geometry_nr_rings(&view.geometry); k++)
+				read_ring(&view, k);
+		}
+		sonde_arena_close(&view);
+	}
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
@@ -267,6 +316,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (rc == 0) {
 		play(&in, &view);
 		sonde_arena_close(&view);
+		write_some(&in);
+		recover();
 	}
 	return 0;
 }

@@ -65,6 +65,7 @@ static const struct sonde_command *const commands[] = {
 	&sonde_command_clear,
 	&sonde_command_stop,
 	&sonde_command_destroy,
+	&sonde_command_recover,
 	&sonde_command_live,
 	&sonde_command_top,
 	&sonde_command_count,

@@ -22,6 +22,7 @@
 #include "cmd/recording.h"
 #include "ctf/place.h"
 #include "doctor/doctor.h"
+#include "ring/hello.h"
 #include "ring/layout.h"
 #include "session/budget.h"
 #include "session/census.h"
@@ -138,11 +139,40 @@ static int record_into_directory(const struct sonde_record_options *options,
 	return sonde_command_exit_status(options, &result);
 }
 
+/* A directory of ours, made if it isn't there, for the program's environment. */
+static bool set_arena(const char *path)
+{
+	struct sonde_place_error error = { "" };
+	char whole[PATH_MAX];
+	bool is_good;
+	int dir;
+
+	if (mkdir(path, S_IRWXU) && errno != EEXIST) {
+		sonde_complain("--arena %s: %s", path, strerrordesc_np(errno));
+		return false;
+	}
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0 || !realpath(path, whole)) {
+		sonde_complain("--arena %s: %s", path, strerrordesc_np(errno));
+		is_good = false;
+	} else {
+		is_good = !sonde_place_check(dir, path, &error);
+		if (!is_good)
+			sonde_complain("--arena: %s", error.text);
+	}
+	if (dir >= 0)
+		(void)close(dir); /* it was only looked at */
+	return is_good && !setenv(SONDE_ARENA_ENV, whole, 1);
+}
+
 int sonde_command_record_run(struct sonde_record_options *options)
 {
 	struct sonde_command_start start;
-	int rc = sonde_command_prepare_recording(options, &start);
+	int rc;
 
+	if (options->arena && !set_arena(options->arena))
+		return SONDE_EXIT_FAILED;
+	rc = sonde_command_prepare_recording(options, &start);
 	return rc ? rc : record_into_directory(options, &start.config);
 }
 

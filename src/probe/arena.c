@@ -36,7 +36,7 @@ static int probe_arena_make_file(struct sonde_probe_arena *arena,
 		agent->rseq_offset ? SONDE_WRITER_RSEQ : SONDE_WRITER_LANES;
 	void *here;
 
-	arena->fd = sonde_arena_file_new();
+	arena->fd = sonde_arena_file_new(NULL);
 	if (arena->fd < 0)
 		return -ENOMEM;
 	here = mmap(NULL, SONDE_META_SPAN, PROT_READ | PROT_WRITE, MAP_SHARED,

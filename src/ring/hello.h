@@ -16,6 +16,8 @@
 #include <stdint.h>
 
 #define SONDE_SESSION_ENV "SONDE_SESSION"
+/* A directory for the arena's file, which is memory without it. */
+#define SONDE_ARENA_ENV "SONDE_ARENA"
 /* Milliseconds, in decimal: for where a recorder that lives may take longer
  * (valgrind, an emulator, an overloaded machine). */
 #define SONDE_PATIENCE_ENV    "SONDE_WAIT_MS"

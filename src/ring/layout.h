@@ -130,6 +130,8 @@
 
 #include "ring/stacks.h"
 
+/* What its file is called in a directory, before a number (hello.h). */
+#define SONDE_ARENA_FILE    "sonde-arena."
 #define SONDE_ARENA_MAGIC   0x616e657261444e53ull /* "SNDarena" */
 #define SONDE_ARENA_VERSION 1u
 
@@ -218,6 +220,10 @@ struct sonde_arena {
 	uint32_t nr_reaches;
 	uint32_t nr_unreached;
 	uint64_t reaches[SONDE_REACHES]; /* address and size; 0: free */
+	char name[32]; /* of the program, when it began; maybe without NUL */
+	/* Of a file that outlives its processes: the boot whose clock its times
+	 * are of, written by recorders. */
+	uint8_t boot[16];
 };
 
 /* Each process that shares the arena maps the rings when its first event finds
@@ -269,7 +275,11 @@ enum sonde_slot_state {
 
 /* A slot that is active and has no recorder waits for one that goes on with its
  * session: it isn't another's while there is a free one. */
-#define SONDE_SLOT_KEEP      1u
+#define SONDE_SLOT_KEEP 1u
+/* Its events are only listened to; another slot of the session records them. */
+#define SONDE_SLOT_LISTENS 2u
+/* It is stopped, and its recorder has read it to its end. */
+#define SONDE_SLOT_READ 3u
 
 #define SONDE_RESIDENT_RINGS 0xffffffu
 #define SONDE_RESIDENT_SHIFT 24
@@ -358,7 +368,7 @@ struct sonde_slot {
 	uint64_t lost_contended; /* events: every ring was busy */
 	uint64_t lost_late;      /* events: more ids than a stream can have */
 	uint64_t filters; /* 0: no conditions; else for who asks (filters.h) */
-	uint64_t keep;    /* SONDE_SLOT_KEEP or 0 */
+	uint64_t keep;    /* SONDE_SLOT_KEEP, _LISTENS, _READ or 0 */
 	char rules[SONDE_RULES_MAX];
 	uint64_t stacks_off; /* 0: no call stacks (stacks.h) */
 	uint32_t stacks_depth;

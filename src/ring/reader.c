@@ -140,11 +140,14 @@ void sonde_ring_inherit(struct sonde_ring_reader *reader)
 	/* Pairs with the store of w in sonde_rseq_commit and sonde_lane_commit:
 	 * the head of the sub-buffer in w is visible. */
 	uint64_t w = sonde_load_acquire(&reader->ring->w);
+	uint64_t limit = sonde_load_relaxed(&reader->ring->limit);
 	struct sonde_subbuf head;
+	uint64_t newest;
 	uint64_t seq;
 
 	if (!w || !current_seq(reader, w, &head))
 		return;
+	newest = head.seq;
 	seq = head.seq;
 	if (!head.ts_begin) {
 		reader->before = w;
@@ -157,7 +160,12 @@ void sonde_ring_inherit(struct sonde_ring_reader *reader)
 		seq--;
 	}
 	reader->first = seq;
-	reader->seq = seq;
+	/* What was released is with who has read it, and may be written to. */
+	if (reader->keeps && limit > reader->nr_subbufs &&
+	    limit - reader->nr_subbufs > seq &&
+	    limit - reader->nr_subbufs <= newest)
+		reader->first = limit - reader->nr_subbufs;
+	reader->seq = reader->first;
 }
 
 bool sonde_ring_is_unsealed(const struct sonde_ring_reader *reader)

@@ -81,8 +81,8 @@ void sonde_ring_restart(struct sonde_ring_reader *reader,
 
 /*
  * The same for a ring whose reader has gone, while it is being written: reading
- * begins with the oldest sub-buffer that it holds. Counters go on. Overwrite
- * mode.
+ * begins with the oldest sub-buffer that it holds; in discard mode (what keeps),
+ * with the oldest that was not released. Counters go on.
  */
 void sonde_ring_inherit(struct sonde_ring_reader *reader);
 

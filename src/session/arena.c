@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,6 +20,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
+#include "clock/calibrate.h"
 #include "ring/control.h"
 #include "types/desc.h"
 
@@ -38,19 +40,27 @@ int sonde_arena_check(const struct sonde_arena *header)
 	return 0;
 }
 
-/* Nothing but a tmpfs file that is sealed against shrinking will do: any other
- * can be cut while we look at it, or makes us wait. */
-static int check_file(int fd, struct stat *ret_stat)
+static bool is_sealed(int fd)
 {
 	struct statfs fs;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (seals < 0 || !(seals & F_SEAL_SHRINK))
-		return -EBADF;
-	if (fstatfs(fd, &fs) || fs.f_type != TMPFS_MAGIC)
-		return -EBADF;
+	return seals >= 0 && seals & F_SEAL_SHRINK && !fstatfs(fd, &fs) &&
+	       fs.f_type == TMPFS_MAGIC;
+}
+
+/* Nothing but a tmpfs file that is sealed against shrinking will do, or our own:
+ * any other can be cut while we look at it, or makes us wait. */
+static int check_file(int fd, bool *ret_is_file, struct stat *ret_stat)
+{
 	if (fstat(fd, ret_stat) || !S_ISREG(ret_stat->st_mode))
 		return -EBADF;
+	*ret_is_file = !is_sealed(fd);
+	if (*ret_is_file && ret_stat->st_nlink != 1)
+		return -EBADF;
+	if (*ret_is_file && (ret_stat->st_uid != geteuid() ||
+			     ret_stat->st_mode & (S_IWGRP | S_IWOTH)))
+		return -EACCES;
 	if (ret_stat->st_size < (off_t)SONDE_META_SPAN)
 		return -EPROTO;
 	return 0;
@@ -90,11 +100,20 @@ static bool is_locked(int fd, int what)
 	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
 }
 
+/* Pages of a copied view are the file's until we write to them. */
+static void *map_part(const struct sonde_arena_view *view, uint64_t from,
+		      uint64_t bytes)
+{
+	int flags = view->is_copied ? MAP_PRIVATE | MAP_NORESERVE : MAP_SHARED;
+
+	return mmap(NULL, bytes, PROT_READ | PROT_WRITE, flags, view->fd,
+		    (off_t)from);
+}
+
 static int map_meta(struct sonde_arena_view *view)
 {
 	struct sonde_arena header;
-	void *meta = mmap(NULL, SONDE_META_SPAN, PROT_READ | PROT_WRITE,
-			  MAP_SHARED, view->fd, 0);
+	void *meta = map_part(view, 0, SONDE_META_SPAN);
 
 	if (meta == MAP_FAILED)
 		return -errno;
@@ -116,14 +135,16 @@ void sonde_arena_restart_descs(struct sonde_arena_view *view)
 	view->desc_bytes_left = 2 * SONDE_META_SPAN;
 }
 
-static int open_view(int fd, bool is_found, struct sonde_arena_view *ret_view)
+static int open_view(int fd, bool is_found, bool is_copied,
+		     struct sonde_arena_view *ret_view)
 {
 	struct sonde_arena_view view = {
 		.fd = fd,
+		.is_copied = is_copied,
 		.ask_bytes_left = 2 * SONDE_META_SPAN,
 	};
 	struct stat st;
-	int rc = check_file(fd, &st);
+	int rc = check_file(fd, &view.is_file, &st);
 
 	sonde_arena_restart_descs(&view);
 	if (rc)
@@ -149,12 +170,17 @@ fail:
 
 int sonde_arena_open(int fd, struct sonde_arena_view *ret_view)
 {
-	return open_view(fd, false, ret_view);
+	return open_view(fd, false, false, ret_view);
 }
 
 int sonde_arena_open_found(int fd, struct sonde_arena_view *ret_view)
 {
-	return open_view(fd, true, ret_view);
+	return open_view(fd, true, false, ret_view);
+}
+
+int sonde_arena_open_left(int fd, struct sonde_arena_view *ret_view)
+{
+	return open_view(fd, true, true, ret_view);
 }
 
 /* ---- slots ---- */
@@ -440,10 +466,16 @@ static int map_rings(struct sonde_arena_view *view)
 
 	if (fstat(view->fd, &st))
 		return -errno;
+	if (st.st_size < (off_t)end && view->is_copied)
+		return -EPROTO;
+	/* A store to what the disk has no room for would be a signal. */
+	if (view->is_file && !view->is_copied &&
+	    fallocate(view->fd, 0, (off_t)view->rings_file_off,
+		      (off_t)view->rings_bytes))
+		return -EDQUOT;
 	if (st.st_size < (off_t)end && ftruncate(view->fd, (off_t)end))
 		return -errno;
-	rings = mmap(NULL, view->rings_bytes, PROT_READ | PROT_WRITE,
-		     MAP_SHARED, view->fd, (off_t)view->rings_file_off);
+	rings = map_part(view, view->rings_file_off, view->rings_bytes);
 	if (rings == MAP_FAILED)
 		return -errno;
 	view->rings = rings;
@@ -461,13 +493,115 @@ static void count_ids(struct sonde_arena_view *view)
 	view->first_id = sonde_load_relaxed(&view->slot->next_id) - nr_ids;
 }
 
+/* What its recorder told the slot, if there can be rings of that. */
+static bool is_legible(const struct left *left)
+{
+	return left->mode <= SONDE_OVERWRITE && left->header <= SONDE_LARGE &&
+	       left->clock <= SONDE_CLOCK_MONOTONIC &&
+	       left->nr_cpus <= SONDE_CPUS_MAX &&
+	       left->nr_lanes <= SONDE_LANES &&
+	       left->nr_cpus + left->nr_lanes &&
+	       left->subbuf_size <= SONDE_SUBBUF_MAX &&
+	       left->nr_subbufs <= SONDE_SUBBUFS_MAX &&
+	       left->stacks_depth <= SONDE_STACKS_DEPTH_MAX;
+}
+
+/* Its recorder was killed before it had read all of it. */
+static bool is_unread(const struct sonde_arena_view *view, uint32_t i,
+		      const struct left *left)
+{
+	uint64_t keep = sonde_load_relaxed(&slot_at(view, i)->keep);
+
+	return left->mode < SONDE_COUNT && keep != SONDE_SLOT_LISTENS &&
+	       (left->state == SONDE_SLOT_ACTIVE ||
+		(left->state == SONDE_SLOT_STOPPED && keep != SONDE_SLOT_READ));
+}
+
+int sonde_arena_adopt(struct sonde_arena_view *view, uint32_t i,
+		      struct sonde_arena_setup *ret_setup)
+{
+	struct left left = look_at(view, i);
+	struct sonde_arena_setup setup = {
+		.mode = left.mode,
+		.header = left.header,
+		.clock = left.clock,
+		.geometry = { .nr_cpus = left.nr_cpus,
+			      .nr_lanes = left.nr_lanes,
+			      .subbuf_size = left.subbuf_size,
+			      .nr_subbufs = left.nr_subbufs },
+		.session = sonde_arena_slot_session(view, i),
+		.stacks_depth = left.stacks_off ? left.stacks_depth : 0,
+	};
+	int rc;
+
+	if (is_locked(view->fd, SONDE_LOCK_SLOT + (int)i))
+		return -EBUSY;
+	if (!is_unread(view, i, &left))
+		return -ENOENT;
+	left.state = SONDE_SLOT_STOPPED; /* it is as good */
+	left.filters = 0; /* who was asked to test them is gone */
+	view->stacks_depth = setup.stacks_depth;
+	if (!is_legible(&left) || !is_reusable(view, i, &left, &setup, true) ||
+	    view->rings_bytes > SONDE_SLOT_SPAN)
+		return -EPROTO;
+	rc = map_rings(view);
+	if (rc)
+		return rc;
+	view->slot = slot_at(view, i);
+	view->is_inherited = true;
+	view->first_id = left.header == SONDE_LARGE ? SONDE_LARGE_FIRST_ID : 1;
+	count_ids(view);
+	*ret_setup = setup;
+	return 0;
+}
+
+bool sonde_arena_is_of_another_boot(const struct sonde_arena_view *view)
+{
+	const struct sonde_arena *arena = (const void *)view->meta;
+	uint8_t boot[16];
+
+	return view->is_file && (sonde_clock_boot_id(boot) ||
+				 memcmp(boot, arena->boot, sizeof(boot)) != 0);
+}
+
+void sonde_arena_settle(struct sonde_arena_view *view)
+{
+	if (view->slot)
+		sonde_store_relaxed(&view->slot->keep, SONDE_SLOT_READ);
+}
+
+void sonde_arena_remove(const struct sonde_arena_view *view)
+{
+	char path[48];
+	char link[PATH_MAX];
+	struct stat st;
+	ssize_t n;
+
+	if (!view->is_file)
+		return;
+	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->fd);
+	n = readlink(path, link, sizeof(link) - 1);
+	if (n <= 0)
+		return;
+	link[n] = '\0';
+	/* It may have been moved, and another be there. */
+	if (!lstat(link, &st) && st.st_dev == view->dev &&
+	    st.st_ino == view->ino)
+		(void)unlink(link);
+}
+
 static void fill_slot(struct sonde_arena_view *view,
 		      const struct sonde_arena_setup *setup)
 {
+	struct sonde_arena *arena = (void *)view->meta;
 	struct sonde_slot *slot = view->slot;
 	uint32_t nr_rings = sonde_geometry_nr_rings(&view->geometry);
 
-	slot->keep = setup->keeps ? SONDE_SLOT_KEEP : 0;
+	if (view->is_file)
+		(void)sonde_clock_boot_id(arena->boot); /* or it is none */
+	slot->keep = setup->keeps   ? SONDE_SLOT_KEEP :
+		     setup->listens ? SONDE_SLOT_LISTENS :
+				      0;
 	slot->mode = setup->mode;
 	slot->header = setup->header;
 	slot->clock = setup->clock;
@@ -564,6 +698,11 @@ bool sonde_arena_is_alone(const struct sonde_arena_view *view)
 	return view->is_watched && !is_locked(view->fd, SONDE_LOCK_PROCESS);
 }
 
+bool sonde_arena_is_held(const struct sonde_arena_view *view)
+{
+	return is_locked(view->fd, SONDE_LOCK_PROCESS);
+}
+
 void sonde_arena_stop(struct sonde_arena_view *view)
 {
 	if (view->slot)
@@ -584,6 +723,33 @@ uint32_t sonde_arena_event_id(const struct sonde_arena_view *view,
 	/* Pairs with the store of ids[] in select_event: the entry is
 	 * published. */
 	return sonde_load_acquire(&view->slot->ids[index]);
+}
+
+uint32_t sonde_arena_pid(const struct sonde_arena_view *view)
+{
+	const struct sonde_arena *arena = (const void *)view->meta;
+
+	return sonde_load_relaxed(&arena->pid);
+}
+
+void sonde_arena_name(const struct sonde_arena_view *view, char name[33])
+{
+	const struct sonde_arena *arena = (const void *)view->meta;
+	size_t n = 0;
+
+	for (; n < sizeof(arena->name); n++) {
+		char c = sonde_load_relaxed(&arena->name[n]);
+
+		if (!c)
+			break;
+		name[n] = (char)((c >= 'a' && c <= 'z') ||
+						 (c >= 'A' && c <= 'Z') ||
+						 (c >= '0' && c <= '9') ||
+						 c == '-' || (c == '.' && n) ?
+					 c :
+					 '_');
+	}
+	name[n] = '\0';
 }
 
 uint32_t sonde_arena_nr_ids(const struct sonde_arena_view *view)

@@ -6,7 +6,9 @@
  * writing to the arena while we read it. So
  *
  *  1. the file must be a memory file on tmpfs that can't shrink; then nothing
- *     that is mapped here can fault for lack of file;
+ *     that is mapped here can fault for lack of file. Or else a file in a
+ *     directory (SONDE_ARENA) that is our own user's, and nobody else may write:
+ *     who cuts it ends us, as he could by a signal;
  *  2. the header is copied once, the copy is checked, and the arena's own
  *     header is never looked at again, nr_reserved and refused excepted;
  *  3. what we configure (geometry, offsets, mode) is kept in the view, and
@@ -48,7 +50,8 @@
  *
  * Life: open (checks and maps), configure (claims a slot, maps its rings),
  * begin (sets it active, selects), then events and rings are read, stop, close.
- * One thread.
+ * Or, of a slot that its recorder has left: open_left, adopt, read, close; nothing
+ * that is done to such a view reaches the file. One thread.
  */
 #ifndef SESSION_ARENA_H
 #define SESSION_ARENA_H
@@ -67,6 +70,8 @@ struct sonde_arena_view {
 	int fd;
 	bool is_own;       /* an open file that no process shares with us */
 	bool is_found;     /* of a process that ran already */
+	bool is_file;      /* in a directory: it stays when nobody has it */
+	bool is_copied;    /* what we write goes nowhere */
 	bool is_watched;   /* the lock is there */
 	bool is_once;      /* a tool's, of another recording */
 	bool can_stack;    /* its events may have call stacks */
@@ -100,6 +105,7 @@ struct sonde_arena_setup {
 	enum sonde_clock_kind clock;
 	uint64_t session;
 	bool keeps;            /* another may go on with the session */
+	bool listens;          /* its events are recorded by another slot */
 	bool inherits;         /* somebody has begun it */
 	uint64_t filters;      /* as the slot has it */
 	uint32_t stacks_depth; /* of call stacks; 0: none */
@@ -123,8 +129,26 @@ int sonde_arena_open(int fd, struct sonde_arena_view *ret_view);
  * `fd` is an open file of our own. */
 int sonde_arena_open_found(int fd, struct sonde_arena_view *ret_view);
 
+/* For who only reads what recorders have left; so may `fd`. */
+int sonde_arena_open_left(int fd, struct sonde_arena_view *ret_view);
+
+/* The slot `i` (< SONDE_SLOTS) of such a view, as it is, and what it was
+ * configured with; rules aren't told. 0; -ENOENT: there is nothing to be read in
+ * it; -EBUSY: its recorder lives; -EPROTO: it makes no sense; or -errno. */
+int sonde_arena_adopt(struct sonde_arena_view *view, uint32_t i,
+		      struct sonde_arena_setup *ret_setup);
+
+/* Its times are of a clock that was there before the last boot: of a file alone. */
+bool sonde_arena_is_of_another_boot(const struct sonde_arena_view *view);
+
+/* Our slot was read to its end: nobody has to recover it. */
+void sonde_arena_settle(struct sonde_arena_view *view);
+
+/* Removes the arena's file from its directory. Nothing if it is memory. */
+void sonde_arena_remove(const struct sonde_arena_view *view);
+
 /*
- * Claim a slot and configure it. -EBUSY if none is free, -EPERM if the file
+ * Claim a slot and configure it. -EDQUOT if the disk of its file has no room, -EBUSY if none is free, -EPERM if the file
  * may not grow, -ENXIO if events are to be counted and the process can't. On error the view is as it was. view->geometry is then what the
  * rings have, which may be less than asked for; if view->is_resumed, they are
  * still to be restarted (sonde_ring_restart).
@@ -157,6 +181,9 @@ bool sonde_arena_select(struct sonde_arena_view *view,
  * with 0. As the arena says: any number of SONDE_EVENTS_MAX and 65536. */
 bool sonde_arena_past(const struct sonde_arena_view *view, uint32_t *at,
 		      uint32_t *ret_index, uint32_t *ret_id);
+
+/* Whether a process has it, of those that record themselves. */
+bool sonde_arena_is_held(const struct sonde_arena_view *view);
 
 /* Whether no other process can touch the arena any more. */
 bool sonde_arena_is_alone(const struct sonde_arena_view *view);
@@ -196,6 +223,11 @@ enum sonde_slot_use sonde_arena_slot_use(const struct sonde_arena_view *view,
 /* Which session has or had it; any number. */
 uint64_t sonde_arena_slot_session(const struct sonde_arena_view *view,
 				  uint32_t i);
+
+/* Who made it, as the arena says: any number, and any name of characters that file
+ * systems take. */
+uint32_t sonde_arena_pid(const struct sonde_arena_view *view);
+void sonde_arena_name(const struct sonde_arena_view *view, char name[33]);
 
 /* Events that were registered. */
 uint32_t sonde_arena_nr_events(const struct sonde_arena_view *view);

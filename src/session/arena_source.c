@@ -15,6 +15,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "ring/hello.h"
 #include "ring/reader.h"
 #include "session/rules.h"
 #include "sys/program.h"
@@ -78,8 +79,9 @@ static int add_event(struct sonde_arena_source *source,
 	known->events[index] = 1;
 	known->nr++;
 	/* The process may have selected it by rules that are no more. */
-	(void)sonde_arena_select(&source->view, &source->config.setup, index,
-				 desc);
+	if (!source->config.is_left)
+		(void)sonde_arena_select(&source->view, &source->config.setup,
+					 index, desc);
 	return 0;
 }
 
@@ -300,15 +302,21 @@ static void clean_name(const char *text, char *out, size_t out_size)
 	out[n] = '\0';
 }
 
-/* What was cleared before its recorder was killed, and nothing came since. */
+/* What was cleared before its recorder was killed, and nothing came since; or
+ * what that has given back, which isn't ours. */
 static void inherit_ring(struct arena_ring *ring)
 {
 	struct sonde_ring_totals totals;
+	struct sonde_ring_chunk chunk;
+	int rc;
 
 	sonde_ring_inherit(&ring->reader);
-	if (!sonde_ring_rewind(&ring->reader) &&
-	    !sonde_ring_count(&ring->reader, &totals))
+	rc = sonde_ring_rewind(&ring->reader);
+	if (!rc && !sonde_ring_count(&ring->reader, &totals))
 		ring->cleared = totals.committed;
+	else if (rc > 0 && ring->reader.keeps &&
+		 sonde_ring_peek(&ring->reader, &chunk) > 0)
+		ring->cleared = chunk.events_before;
 }
 
 static void init_rings(struct sonde_arena_source *source)
@@ -338,8 +346,9 @@ static int start(struct sonde_source *base, pid_t root,
 
 	(void)root;
 	(void)error;
-	sonde_arena_begin(&source->view, &source->config.setup,
-			  source->desc_room);
+	if (!source->config.is_left)
+		sonde_arena_begin(&source->view, &source->config.setup,
+				  source->desc_room);
 	return 0;
 }
 
@@ -395,13 +404,19 @@ static int change_rules(struct sonde_source *base,
 
 static void stop(struct sonde_source *base)
 {
-	sonde_arena_stop(&of(base)->view);
+	if (!of(base)->config.is_left)
+		sonde_arena_stop(&of(base)->view);
 }
 
 /* For those who run on: the memory of its rings. */
-static void give_memory_back(const struct sonde_arena_source *source)
+static void give_memory_back(struct sonde_arena_source *source)
 {
+	if (source->config.is_left)
+		return;
+	sonde_arena_settle(&source->view);
 	if (sonde_arena_is_alone(&source->view))
+		sonde_arena_remove(&source->view);
+	if (sonde_arena_is_alone(&source->view) || source->view.is_file)
 		return;
 	for (uint32_t i = 0;
 	     i < sonde_geometry_nr_rings(&source->view.geometry); i++)
@@ -466,8 +481,10 @@ int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 	clean_name(config->name, source->name, sizeof(source->name));
 	rc = set_rules(source, config->setup.rules, config->setup.rules_size,
 		       config->setup.loglevel) ?
-		     sonde_arena_configure(view, &source->config.setup) :
+		     0 :
 		     -E2BIG;
+	if (!rc && !config->is_left)
+		rc = sonde_arena_configure(view, &source->config.setup);
 	if (rc) {
 		free(source->unwind);
 		free(source);
@@ -635,6 +652,13 @@ static void note_refused(struct sonde_arena_source *source,
 	uint64_t refused = sonde_arena_nr_refused(&source->view);
 	uint64_t late = sonde_arena_nr_late(&source->view);
 
+	if (!source->view.is_file && !source->config.is_left &&
+	    secure_getenv(SONDE_ARENA_ENV))
+		sonde_summary_note(summary,
+				   "%s (pid %d): its rings are memory, and not "
+				   "in the directory of --arena, which has no "
+				   "room or can't be reached from there",
+				   source->name, (int)source->config.pid);
 	if (sonde_arena_nr_unreached(&source->view))
 		sonde_summary_note(summary,
 				   "%s (pid %d): %u of the processes that "

@@ -50,12 +50,14 @@ struct sonde_arena_source_config {
 	const char *pins;
 	/* It is that slot: its rules don't change, and aren't cleared. */
 	bool is_pin;
+	/* Its view has adopted the slot: it is read, and nothing else is done. */
+	bool is_left;
 	/* Discard mode, and nothing is given back to the writer: what was written
 	 * stays, and can be read as in overwrite mode. */
 	bool keeps;
 };
 
-/* Claims and configures a slot. Takes over *view on success. 0 or -errno. */
+/* Claims and configures a slot, unless one was adopted. Takes over *view on success. 0 or -errno. */
 int sonde_arena_source_new(const struct sonde_arena_source_config *config,
 			   struct sonde_arena_view *view,
 			   struct sonde_arena_source **ret_source);

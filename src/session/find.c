@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,8 +33,12 @@
 
 bool sonde_find_is_arena_link(const char *link)
 {
+	const char *name = strrchr(link, '/');
 	size_t n = strlen(ARENA_LINK);
 
+	if (name &&
+	    !strncmp(name + 1, SONDE_ARENA_FILE, strlen(SONDE_ARENA_FILE)))
+		return true;
 	return !strncmp(link, ARENA_LINK, n) &&
 	       (!link[n] || !strcmp(link + n, " (deleted)"));
 }
@@ -56,10 +61,10 @@ void sonde_find_mapping(const struct sonde_proc_mapping *mapping,
 /* ---- opening ---- */
 
 /* Opens /proc/PID/what if that is a link to an arena. */
-static int open_link(pid_t pid, const char *what)
+static int open_link(pid_t pid, const char *what, int mode)
 {
 	char path[320];
-	char link[64];
+	char link[PATH_MAX];
 	struct stat st;
 	ssize_t n;
 	int fd;
@@ -73,7 +78,7 @@ static int open_link(pid_t pid, const char *what)
 		return -ENOENT;
 	/* Anything may be called so. */
 	fd = sonde_regular_look(path, &st);
-	return fd < 0 ? fd : sonde_regular_open(fd, O_RDWR);
+	return fd < 0 ? fd : sonde_regular_open(fd, mode);
 }
 
 static int open_any(pid_t pid)
@@ -88,21 +93,21 @@ static int open_any(pid_t pid)
 	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
 	while (dir && fd < 0 && (entry = readdir(dir))) {
 		(void)snprintf(path, sizeof(path), "fd/%s", entry->d_name);
-		fd = open_link(pid, path);
+		fd = open_link(pid, path, O_RDWR);
 	}
 	if (dir)
 		(void)closedir(dir); /* it was only read */
 	return fd;
 }
 
-static int open_mapping(pid_t pid, const struct sonde_find_maps *maps)
+static int open_mapping(pid_t pid, const struct sonde_find_maps *maps, int mode)
 {
 	char path[80];
 	int fd;
 
 	(void)snprintf(path, sizeof(path), "map_files/%" PRIx64 "-%" PRIx64,
 		       maps->start, maps->end);
-	fd = open_link(pid, path);
+	fd = open_link(pid, path, mode);
 	return fd == -EACCES || fd == -ENOENT ? -EPERM : fd;
 }
 
@@ -148,9 +153,9 @@ int sonde_find_given_arena(pid_t pid, int *ret_fd)
 	int rc;
 
 	/* Where libsonde leaves it. */
-	fd = open_link(pid, "fd/1000");
+	fd = open_link(pid, "fd/1000", O_RDWR);
 	if (fd == -ENOENT)
-		fd = open_link(pid, "fd/240");
+		fd = open_link(pid, "fd/240", O_RDWR);
 	if (fd >= 0) {
 		*ret_fd = fd;
 		return 0;
@@ -162,11 +167,42 @@ int sonde_find_given_arena(pid_t pid, int *ret_fd)
 		return maps.has_library ? -ENODATA : -ENOENT;
 	fd = open_any(pid);
 	if (fd < 0)
-		fd = open_mapping(pid, &maps);
+		fd = open_mapping(pid, &maps, O_RDWR);
 	if (fd < 0)
 		return fd;
 	*ret_fd = fd;
 	return 0;
+}
+
+int sonde_find_held(pid_t pid, void (*take)(void *ctx, pid_t pid, int fd),
+		    void *ctx)
+{
+	DIR *dir = sonde_proc_dir(pid, "fd");
+	struct sonde_find_maps maps;
+	bool is_open = false;
+	char path[32];
+	int32_t number;
+	int fd;
+	int rc;
+
+	while (dir && (number = sonde_proc_next(dir)) >= 0) {
+		(void)snprintf(path, sizeof(path), "fd/%d", (int)number);
+		fd = open_link(pid, path, O_RDONLY);
+		is_open |= fd >= 0;
+		if (fd >= 0)
+			take(ctx, pid, fd);
+	}
+	if (dir)
+		(void)closedir(dir); /* it was only read */
+	if (is_open)
+		return 0;
+	rc = read_maps(pid, &maps);
+	if (rc || !maps.has_arena)
+		return rc == -EPERM ? -EACCES : rc;
+	fd = open_mapping(pid, &maps, O_RDONLY);
+	if (fd >= 0)
+		take(ctx, pid, fd);
+	return fd < 0 ? fd : 0;
 }
 
 /* ---- filters ---- */

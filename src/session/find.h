@@ -40,7 +40,8 @@ struct sonde_find_maps {
 void sonde_find_mapping(const struct sonde_proc_mapping *mapping,
 			struct sonde_find_maps *maps);
 
-/* Pure: whether the link of a descriptor is an arena's. */
+/* Pure: whether the link of a descriptor is an arena's, in memory or in a
+ * directory. */
 bool sonde_find_is_arena_link(const char *link);
 
 /*
@@ -58,6 +59,14 @@ int sonde_find_arena(pid_t pid, int *ret_fd);
 /* The same of a process that says itself that its arena is to be recorded, be it a
  * program of Sonde's. */
 int sonde_find_given_arena(pid_t pid, int *ret_fd);
+
+/*
+ * Every arena that a process has open, whoever made it, one of Sonde's programs as
+ * well: `take` gets a descriptor of its own, that can only be read. One arena may
+ * come more than once. 0, or -errno as above.
+ */
+int sonde_find_held(pid_t pid, void (*take)(void *ctx, pid_t pid, int fd),
+		    void *ctx);
 
 /* Whether a system call could kill one of its threads: a thread runs under a
  * seccomp filter, or that can't be found out; and its environment doesn't say

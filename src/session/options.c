@@ -80,6 +80,14 @@ static int apply_output(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_arena(struct parse *parse, const char *value)
+{
+	if (!*value)
+		return fail(parse, "--arena needs the name of a directory");
+	parse->options->arena = value;
+	return 0;
+}
+
 /* Types and fields are known when events are; all else that can be wrong with a
  * condition is known now. `what` is the option, for the message. */
 static int check_condition(struct parse *parse, const char *what,
@@ -902,6 +910,7 @@ enum option_value {
 	OPTION_KERNEL_RETURNS,
 	OPTION_SELF,
 	OPTION_MEMORY,
+	OPTION_ARENA,
 	OPTION_SUBBUF,
 	OPTION_MODE,
 	OPTION_ROTATE,
@@ -1014,6 +1023,9 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "memory", OPTION_MEMORY, "SIZE", NULL,
 	  "for all rings together (default: 64M, less in a small control "
 	  "group)" },
+	{ "arena", OPTION_ARENA, "DIR", SONDE_VALUE_DIR,
+	  "the program's rings in files there, which sonde recover reads if "
+	  "all of it, and the recorder, was killed" },
 	{ "subbuf", OPTION_SUBBUF, "SIZE", NULL,
 	  "of one sub-buffer, the limit of a record" },
 	{ "mode", OPTION_MODE, "MODE", "discard overwrite",
@@ -1173,6 +1185,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_KERNEL_RETURNS] = apply_returns,
 	[OPTION_SELF] = apply_self,
 	[OPTION_MEMORY] = apply_memory,
+	[OPTION_ARENA] = apply_arena,
 	[OPTION_SUBBUF] = apply_subbuf,
 	[OPTION_MODE] = apply_mode,
 	[OPTION_ROTATE] = apply_rotate,
@@ -1459,6 +1472,12 @@ static int finish(struct parse *parse)
 	if (parse->next < parse->argc)
 		options->program = parse->argv + parse->next;
 	session->has_program = options->program;
+	if (options->arena && !options->program)
+		return fail(parse,
+			    "--arena is for a program that is started; what "
+			    "runs already had to be started with "
+			    "SONDE_ARENA=%.80s in its environment",
+			    options->arena);
 	rc = check_functions(parse);
 	if (rc)
 		return rc;

@@ -31,6 +31,7 @@
 struct sonde_record_options {
 	struct sonde_session_config session; /* words are borrowed from argv */
 	const char *output; /* borrowed from argv; NULL: choose a name */
+	const char *arena;  /* likewise; NULL: rings are memory */
 	bool memory_given;  /* or else it is the default */
 	bool hook_malloc;
 	bool hook_locks;

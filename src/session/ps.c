@@ -9,6 +9,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -76,7 +77,7 @@ static void add_recording(struct look *look, pid_t recorder, const char *fd)
 {
 	struct stat st;
 	char path[320];
-	char link[64];
+	char link[PATH_MAX];
 	ssize_t n;
 
 	(void)snprintf(path, sizeof(path), "/proc/%d/fd/%s", (int)recorder, fd);

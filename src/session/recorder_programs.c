@@ -437,6 +437,9 @@ const char *sonde_recorder_refusal(int error)
 		       "raise it";
 	case -ENOMEM:
 		return "the system has no memory left for it";
+	case -EDQUOT:
+		return "the directory of --arena (SONDE_ARENA) has no room for "
+		       "its rings; make some, or give a smaller --memory";
 	case -EPIPE:
 		return "it did not wait for the recorder";
 	case -ETIME:

@@ -21,8 +21,8 @@
  * Anything may come over the socket: a message of another size, no descriptor
  * or several, one of something that isn't a memory file. All end in -EPROTO, and
  * no call here ever waits. A message is looked at before it is received: a
- * descriptor is only taken if it is the only one, and of a memory file, which
- * anybody can close without waiting. All else stays in the queue, for who drops
+ * descriptor is only taken if it is the only one, and of a memory file, or of one in the directory of --arena,
+ * which anybody can close without waiting. All else stays in the queue, for who drops
  * the connection (sys/foreign.h).
  */
 #ifndef SESSION_RENDEZVOUS_H

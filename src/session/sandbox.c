@@ -40,6 +40,8 @@ static void try_memory(bool locks)
 	(void)getrlimit(RLIMIT_FSIZE, &limit);
 	fd = memfd_create("sonde-trial", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	(void)ftruncate(fd, SPAN);
+	(void)fallocate(fd, 0, 0, SPAN);
+	(void)unlink("/dev/null/sonde-trial");
 	(void)fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK);
 	(void)fcntl(fd, F_OFD_SETLK, &lock);
 	bytes = mmap(NULL, SPAN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

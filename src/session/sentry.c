@@ -410,6 +410,7 @@ static int sentry_claim(const struct sonde_sentry_config *config,
 	char rules[SONDE_RULES_MAX];
 	struct sonde_arena_source_config ours = {
 		.setup = { .mode = SONDE_DISCARD,
+			   .listens = true,
 			   .header = SONDE_COMPACT,
 			   .clock = config->clock,
 			   .session = config->session,

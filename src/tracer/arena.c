@@ -124,7 +124,7 @@ static bool make_arena(int *ret_fd)
 {
 	unsigned char *bytes;
 	enum sonde_writer_kind writer;
-	int fd = sonde_arena_file_new();
+	int fd = sonde_arena_file_new(secure_getenv(SONDE_ARENA_ENV));
 
 	if (fd < 0)
 		return false;

@@ -2,16 +2,24 @@
 /*
  * arena_file.c - the memory file of an arena, and its header (arena_file.h).
  *
- * The header is complete before the descriptor goes to anyone. A file beyond
+ * A file in a directory (SONDE_ARENA) is as long as its disk has room for from the
+ * start, and outlives whoever has it: `sonde recover` reads it then. The header is complete before the descriptor goes to anyone. A file beyond
  * the process's limit isn't made, for growing it would be a signal.
  */
 #include "tracer/arena_file.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <unistd.h>
+
+#include "base/time.h"
 
 /* A file beyond this limit would not fail: it would bring a signal. */
 static bool may_make_file(void)
@@ -34,13 +42,10 @@ static void arena_file_lock(int fd)
 	(void)fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-int sonde_arena_file_new(void)
+static int make_memory_file(void)
 {
-	int fd;
+	int fd = memfd_create("sonde-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (!may_make_file())
-		return -1;
-	fd = memfd_create("sonde-arena", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (fd < 0)
 		return -1;
 	if (ftruncate(fd, (off_t)SONDE_META_SPAN) ||
@@ -48,7 +53,43 @@ int sonde_arena_file_new(void)
 		(void)close(fd); /* nothing was written */
 		return -1;
 	}
-	arena_file_lock(fd);
+	return fd;
+}
+
+/* With room on its disk: a store where there is none would be a signal. */
+static int make_file_in(const char *directory)
+{
+	char path[PATH_MAX];
+	int n = snprintf(path, sizeof(path),
+			 "%s/" SONDE_ARENA_FILE "%d.%" PRIx64, directory,
+			 (int)getpid(), sonde_monotonic_ns());
+	int fd;
+
+	if (n <= 0 || (size_t)n >= sizeof(path))
+		return -1;
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		  S_IRUSR | S_IWUSR);
+	if (fd < 0)
+		return -1;
+	if (!fallocate(fd, 0, 0, (off_t)SONDE_META_SPAN))
+		return fd;
+	(void)unlink(path); /* it holds nothing */
+	(void)close(fd);
+	return -1;
+}
+
+int sonde_arena_file_new(const char *directory)
+{
+	int fd = -1;
+
+	if (!may_make_file())
+		return -1;
+	if (directory && *directory)
+		fd = make_file_in(directory);
+	if (fd < 0)
+		fd = make_memory_file();
+	if (fd >= 0)
+		arena_file_lock(fd);
 	return fd;
 }
 
@@ -61,6 +102,8 @@ void sonde_arena_file_begin(unsigned char *bytes, enum sonde_writer_kind writer,
 	arena->writer = writer;
 	arena->pid = pid;
 	arena->mapped = mapped;
+	memcpy(arena->name, program_invocation_short_name,
+	       strnlen(program_invocation_short_name, sizeof(arena->name)));
 	/* Pairs with the system call by which sonde_rendezvous passes the file
 	 * on, or an attacher opens it: the header is complete. */
 	sonde_store_release(&arena->magic, SONDE_ARENA_MAGIC);

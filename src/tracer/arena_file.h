@@ -9,8 +9,10 @@
 #include "base/port.h"
 #include "ring/layout.h"
 
-/* A memory file of SONDE_META_SPAN bytes that can't shrink; -1. */
-SONDE_HIDDEN int sonde_arena_file_new(void);
+/* A memory file of SONDE_META_SPAN bytes that can't shrink; -1. With a directory,
+ * a file in it, which stays when nobody has it any more; or else, if that can't be
+ * made, a memory file all the same. */
+SONDE_HIDDEN int sonde_arena_file_new(const char *directory);
 
 /* Fills in the header of the file, which is mapped at `bytes` and was made
  * just now; `mapped` is as in struct sonde_arena. */

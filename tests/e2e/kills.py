@@ -7,14 +7,17 @@ of them at an instant of its own (while it starts, in the middle, while it
 ends), and then asks three questions:
 
 1. Can babeltrace2 read what there is of the trace?
+   Of recorders: and what `sonde recover` makes of the rest?
 2. Does the program, if it was not the victim, run on and end by itself, with
    the result that an untraced one has?
 3. Are the accounts exact? Each thread of the program numbers its events: in
    the trace they are consecutive, except for those that are counted as
    discarded; where nothing but the program or the front was killed, none that
-   was committed is missing.
+   was committed is missing; where the recorder was, in its trace and what was
+   recovered together.
 
-ROLE, the victim: program, front and recorder of `sonde record`; borrower, the
+ROLE, the victim: program, front and recorder of `sonde record`; all of them at
+once, whose rings are in a directory (--arena); borrower, the
 process that puts probes into a running program, while it attaches; server, the
 same one while probes are in. Without one: all, in turn. Rounds of one seed are
 the same every time, as far as the machine's scheduling lets them.
@@ -38,7 +41,7 @@ from sonde import BUILD, SONDE, Trace, build, check, install, run, scratch
 from harness import check_equal
 
 PUT = BUILD.resolve() / "bench" / "probe_put"
-ROLES = ("program", "front", "recorder", "borrower", "server")
+ROLES = ("program", "front", "recorder", "all", "borrower", "server")
 # A bound for hangs.
 PATIENCE_S = 60
 THREADS = 2
@@ -196,14 +199,17 @@ def check_numbers(found, discarded):
 class Recording:
     """A counting program under `sonde record`."""
 
-    def __init__(self, program, rng):
+    def __init__(self, program, rng, role):
         self.shared = Shared()
         self.program = program
         self.options = rng.choice(OPTIONS)
         self.dir = scratch() / "trace"
+        self.rest = scratch() / "rest"
+        self.arena = scratch() / "arena" if role == "all" else None
         self.front = subprocess.Popen(
-            [SONDE, "record", *self.options, "-o", self.dir, "--", program,
-             self.shared.path],
+            [SONDE, "record", *self.options,
+             *(["--arena", self.arena] if self.arena else []),
+             "-o", self.dir, "--", program, self.shared.path],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE, text=True, start_new_session=True)
         self.session = self.front.pid
@@ -231,6 +237,30 @@ class Recording:
               (self.front.stderr.read() if self.front.poll() else ""))
         self.counter = self.find("program")
 
+    def kill(self, role, rng):
+        """Whether there was such a victim."""
+        if role != "all":
+            victims = [self.find(role)]
+        else:
+            victims = [self.find(r) for r in ("front", "recorder", "program")]
+            rng.shuffle(victims)
+        for victim in filter(None, victims):
+            kill(victim)
+        return any(victims)
+
+    def recover(self, role):
+        """Whether there was something."""
+        where = [str(self.counter)]
+        if role == "all":
+            where = ["--arena", self.arena, "--remove"]
+            if not self.arena.exists():
+                return False
+        r = run(SONDE, "recover", *where, "-o", self.rest)
+        check(r.returncode in (0, 1), f"recover: {r.returncode}: {r.stderr}")
+        if role == "all":
+            check_equal(os.listdir(self.arena), [], "files that are left")
+        return r.returncode == 0
+
     def await_end(self):
         self.front.communicate(timeout=PATIENCE_S)
         wait_for(lambda: not any(
@@ -248,21 +278,24 @@ def session_of(pid):
 
 
 def kill_of_record(role, program, rng):
-    recording = Recording(program, rng)
+    recording = Recording(program, rng, role)
     phase = rng.choice(("start", "middle", "middle", "end"))
     pause_s = rng.random() * 0.02
-    before = [0] * THREADS
     if phase != "start":
         recording.await_program()
     if phase == "end":
         recording.shared.ask_to_stop()
     time.sleep(pause_s / 4 if phase == "end" else pause_s)
-    victim = recording.find(role)
-    if victim:
-        before = recording.shared.progress()
-        kill(victim)
-    after_kill(recording, role if victim else None)
-    check_record(recording, role if victim else None, before)
+    before = recording.shared.progress()
+    if not recording.kill(role, rng):
+        role = None
+        before = [0] * THREADS
+    if role == "recorder" and phase == "middle":
+        check(recording.recover(role), "nothing was recovered")
+    after_kill(recording, role)
+    if role == "all":
+        recording.recover(role)
+    check_record(recording, role, before)
     return phase
 
 
@@ -272,7 +305,7 @@ def after_kill(recording, role):
     # Killed before the program was made, or the victim: there is none to end.
     lives = [p for p in children_of_session(recording.session)
              if link(p, "exe") == recording.program]
-    if role != "program" and (lives or shared.ended_well()):
+    if role not in ("program", "all") and (lives or shared.ended_well()):
         at = shared.progress()
         if not shared.word(2):
             wait_for(lambda: min(a > b for a, b in zip(shared.progress(), at)),
@@ -288,24 +321,47 @@ def children_of_session(session):
             session_of(p) == session]
 
 
+def numbers_in(directory):
+    """Of a trace that may not be there, and what it says was lost."""
+    if not (directory / "metadata").exists():
+        return collections.defaultdict(list), 0
+    trace = Trace(directory)
+    return numbers_of(trace, "count:number", lambda e: e["thread"],
+                      lambda e: e["n"]), trace.discarded()
+
+
 def check_record(recording, role, before):
     kernel, user = recording.dir / "kernel", recording.dir / "user"
     if (kernel / "metadata").exists():
         Trace(kernel).text()
     directory = user if user.exists() else recording.dir
+    found, lost = numbers_in(directory)
+    rest, lost_of_rest = numbers_in(recording.rest)
+    overwrites = recording.options == ["--mode", "overwrite"]
     if not (directory / "metadata").exists():
         check(not any(before), "there is no trace of what was recorded")
-        return
-    trace = Trace(directory)
-    found = numbers_of(trace, "count:number", lambda e: e["thread"],
-                       lambda e: e["n"])
-    lost = trace.discarded()
-    if recording.options == ["--mode", "overwrite"]:
+    if overwrites:
+        check_numbers(rest, lost_of_rest)
         return  # what was overwritten is no account of the killed
-    check_numbers(found, lost)
-    if role == "recorder":
-        return  # what it had not read yet is gone, and it is said
-    recorded = sum(map(len, found.values()))
+    if role != "recorder" or recording.rest.exists():
+        # Of what the recorder was reading, both may have a part.
+        check_all(found, lost, rest, lost_of_rest, before)
+    else:
+        check_numbers(found, lost)
+
+
+def check_all(found, lost, rest, lost_of_rest, before):
+    for one, its in (found, lost), (rest, lost_of_rest):
+        for thread, numbers in one.items():
+            check_equal(numbers, sorted(set(numbers)),
+                        f"order, thread {thread}")
+            missing = numbers[-1] - numbers[0] + 1 - len(numbers)
+            check(missing <= its, f"{missing} are missing, {its} counted")
+    both = {thread: sorted(set(found[thread]) | set(rest[thread]))
+            for thread in {*found, *rest}}
+    lost = max(lost, lost_of_rest)
+    check_numbers(both, lost)
+    recorded = sum(map(len, both.values()))
     check(recorded + lost >= sum(before),
           f"{recorded} recorded and {lost} lost of {before}")
 

@@ -22,7 +22,7 @@ EVENTS = {f"wordcount:{name}" for name in
 # Line (the cursor at ^, or its end), and what is offered: these words among
 # others, or (=) these and no others.
 CASES = [
-    ("sonde re", "=", ["record", "report"]),
+    ("sonde re", "=", ["record", "recover", "report"]),
     ("sonde record --mo", "=", ["--mode"]),
     ("sonde record --mode ", "=", ["discard", "overwrite"]),
     ("sonde record --mode=ov", "=", ["--mode=overwrite"]),

@@ -89,34 +89,26 @@ static int copy_of(int fd)
 	return fcntl(fd, F_DUPFD_CLOEXEC, 0);
 }
 
-static struct image attach(struct fake_process *p)
+/* Takes over the view. */
+static struct image attach_view(struct sonde_arena_view *view,
+				const struct sonde_arena_source_config *config)
 {
-	static uint32_t class_id;
-	struct sonde_arena_source_config config = {
-		.setup = slot_setup,
-		.id = class_id++,
-		.pid = 4711,
-		.name = "fake",
-	};
 	struct sonde_consumer_config consumer = {
-		.class_id = config.id,
+		.class_id = config->id,
 		.header = SONDE_COMPACT,
-		.mode = slot_setup.mode,
+		.mode = config->is_left ? SONDE_OVERWRITE : config->setup.mode,
 		.vpid = 4711,
+		.start = config->is_left,
 		.name = "fake (pid 4711)",
 		.comment = "fake",
 	};
 	struct sonde_source_error none;
-	struct sonde_arena_view view;
 	struct image image;
 	char files[32];
 
-	(void)snprintf(files, sizeof(files), "fake-4711-%u", config.id);
+	(void)snprintf(files, sizeof(files), "fake-4711-%u", config->id);
 	consumer.files = files;
-	config.setup.header = SONDE_COMPACT;
-	config.setup.geometry = geometry;
-	assert_int_equal(sonde_arena_open(copy_of(p->fd), &view), 0);
-	assert_int_equal(sonde_arena_source_new(&config, &view, &image.source),
+	assert_int_equal(sonde_arena_source_new(config, view, &image.source),
 			 0);
 	assert_int_equal(sonde_consumer_new(
 				 &output, sonde_arena_source_base(image.source),
@@ -126,6 +118,30 @@ static struct image attach(struct fake_process *p)
 		assert_int_equal(sonde_consumer_describe(image.consumer), 0);
 	assert_int_equal(sonde_consumer_start(image.consumer, 0, &none), 0);
 	return image;
+}
+
+static struct sonde_arena_source_config new_config(void)
+{
+	static uint32_t class_id;
+	struct sonde_arena_source_config config = {
+		.setup = slot_setup,
+		.id = class_id++,
+		.pid = 4711,
+		.name = "fake",
+	};
+
+	config.setup.header = SONDE_COMPACT;
+	config.setup.geometry = geometry;
+	return config;
+}
+
+static struct image attach(struct fake_process *p)
+{
+	const struct sonde_arena_source_config config = new_config();
+	struct sonde_arena_view view;
+
+	assert_int_equal(sonde_arena_open(copy_of(p->fd), &view), 0);
+	return attach_view(&view, &config);
 }
 
 static void consume(struct image image)
@@ -393,6 +409,147 @@ static void the_slot_of_a_killed_recorder_is_taken(void **state)
 		sonde_arena_close(&view); /* it stops nothing */
 	}
 	fake_process_fini(&p);
+}
+
+/* ---- what is left ---- */
+
+/* All of the file, to be freed. */
+static unsigned char *bytes_of(const struct fake_process *p, size_t *ret_size)
+{
+	struct stat st;
+	unsigned char *bytes;
+
+	assert_int_equal(fstat(p->fd, &st), 0);
+	*ret_size = (size_t)st.st_size;
+	bytes = malloc(*ret_size);
+	assert_non_null(bytes);
+	assert_int_equal(pread(p->fd, bytes, *ret_size, 0), st.st_size);
+	return bytes;
+}
+
+/* Reads what the slot's recorder has left; nothing of the file is changed. */
+static void recover(const struct fake_process *p)
+{
+	struct sonde_arena_source_config config = new_config();
+	struct sonde_arena_view view;
+	size_t size;
+	size_t size_then;
+	unsigned char *before = bytes_of(p, &size);
+	unsigned char *then;
+
+	assert_int_equal(sonde_arena_open_left(copy_of(p->fd), &view), 0);
+	assert_int_equal(sonde_arena_adopt(&view, 1, &config.setup), -ENOENT);
+	assert_int_equal(sonde_arena_adopt(&view, 0, &config.setup), 0);
+	config.setup.rules = "";
+	config.setup.rules_size = 1;
+	config.is_left = true;
+	config.keeps = config.setup.mode == SONDE_DISCARD;
+	finish(attach_view(&view, &config));
+	then = bytes_of(p, &size_then);
+	assert_int_equal(size_then, size);
+	assert_memory_equal(then, before, size);
+	free(before);
+	free(then);
+}
+
+static void what_a_killed_recorder_has_left_can_be_read_again(void **state)
+{
+	struct sonde_arena_setup setup;
+	struct fake_process p;
+	struct sonde_arena_view view;
+	uint64_t room[SONDE_DESC_MAX / 8];
+	uint64_t nr = 0;
+
+	(void)state;
+	for (int mode = SONDE_DISCARD; mode <= SONDE_OVERWRITE; mode++) {
+		slot_setup.mode = mode;
+		setup = slot_setup;
+		setup.geometry = geometry;
+		fake_process_init(&p);
+		assert_int_equal(sonde_arena_open(copy_of(p.fd), &view), 0);
+		assert_int_equal(sonde_arena_configure(&view, &setup), 0);
+		sonde_arena_begin(&view, &setup, room);
+		fake_register(&p, "one", 1);
+		for (uint32_t i = 0; i < 100; i++)
+			(void)fake_emit(&p, i % 3, 1, i);
+		sonde_arena_close(&view); /* it stops nothing */
+		for (int round = 0; round < 2; round++) {
+			recover(&p);
+			nr += 100;
+			assert_int_equal(summary.recorded, nr);
+			assert_int_equal(accounted(), nr);
+		}
+		assert_int_equal(p.slot->state, SONDE_SLOT_ACTIVE);
+		fake_process_fini(&p);
+	}
+}
+
+static void what_was_given_back_is_not_read_again(void **state)
+{
+	struct flock lock = { .l_whence = SEEK_SET,
+			      .l_type = F_UNLCK,
+			      .l_start = SONDE_LOCK_SLOT,
+			      .l_len = 1 };
+	struct fake_process p;
+	struct image image;
+	uint64_t nr = 0;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	fake_register(&p, "one", 1);
+	for (uint32_t i = 0; i < 5000; i++) {
+		nr += fake_emit(&p, 1, 1, i);
+		if (i % 50 == 0)
+			consume(image);
+	}
+	/* As if it had been killed: its lock goes. */
+	assert_int_equal(fcntl(sonde_arena_source_view(image.source)->fd,
+			       F_OFD_SETLK, &lock),
+			 0);
+	recover(&p);
+	/* Of one sub-buffer both have a part. */
+	assert_true(summary.recorded >= 49);
+	assert_true(summary.recorded <= geometry.subbuf_size / 4);
+	assert_int_equal(summary.recorded + summary.cleared, nr);
+	finish(image);
+	fake_process_fini(&p);
+}
+
+static void what_has_a_recorder_or_was_read_is_let_alone(void **state)
+{
+	struct sonde_arena_setup setup;
+	struct fake_process p;
+	struct sonde_arena_view view;
+	struct image image;
+
+	(void)state;
+	fake_process_init(&p);
+	image = attach(&p);
+	assert_int_equal(sonde_arena_open_left(copy_of(p.fd), &view), 0);
+	assert_int_equal(sonde_arena_adopt(&view, 0, &setup), -EBUSY);
+	finish(image);
+	assert_int_equal(sonde_arena_adopt(&view, 0, &setup), -ENOENT);
+	sonde_arena_close(&view);
+	fake_process_fini(&p);
+}
+
+static void a_file_that_others_may_write_is_refused(void **state)
+{
+	struct sonde_arena_view view;
+	char path[80];
+	int fd;
+
+	(void)state;
+	(void)snprintf(path, sizeof(path), "%s/file", scratch);
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(ftruncate(fd, SONDE_META_SPAN), 0);
+	assert_int_equal(sonde_arena_open(copy_of(fd), &view), -EPROTO);
+	assert_int_equal(fchmod(fd, 0620), 0);
+	assert_int_equal(sonde_arena_open(copy_of(fd), &view), -EACCES);
+	assert_int_equal(fchmod(fd, 0600), 0);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(sonde_arena_open(fd, &view), -EBADF);
 }
 
 /* ---- an honest process ---- */
@@ -790,6 +947,10 @@ int main(void)
 		TEST(a_slot_of_other_sizes_or_with_conditions_is_let_alone),
 		TEST(the_slot_of_a_recorder_that_lives_is_let_alone),
 		TEST(the_slot_of_a_killed_recorder_is_taken),
+		TEST(what_a_killed_recorder_has_left_can_be_read_again),
+		TEST(what_was_given_back_is_not_read_again),
+		TEST(what_has_a_recorder_or_was_read_is_let_alone),
+		TEST(a_file_that_others_may_write_is_refused),
 		TEST(what_is_emitted_is_recorded),
 		TEST(what_finds_no_room_is_counted),
 		TEST(what_is_overwritten_is_counted),

@@ -97,6 +97,7 @@ static void links_of_arenas_are_told_from_others(void **state)
 	assert_true(sonde_find_is_arena_link("/memfd:sonde-arena"));
 	assert_false(
 		sonde_find_is_arena_link("/memfd:sonde-arena-x (deleted)"));
+	assert_true(sonde_find_is_arena_link("/dev/shm/x/sonde-arena.12.ab"));
 	assert_false(sonde_find_is_arena_link("/tmp/sonde-arena"));
 	assert_false(sonde_find_is_arena_link(""));
 }
