@@ -88,6 +88,26 @@
 	jmp sonde_emit_count
 	.endm
 
+	/* The same, and of one that slot 0 alone may want (SONDE_STATE_ALONE),
+	 * without a condition that is code: its cells may be known. */
+	.macro may_be_tallied slow, at_once
+26:	btl $28, %edi
+	jc sonde_emit_count
+	btl $29, %edi
+	jnc \slow
+	movq sonde_filters(%rip), %rax
+	testq %rax, %rax
+	jz \slow
+	movl %edi, %ecx
+	andl $16383, %ecx
+	shlq $7, %rcx
+	cmpq $0, (%rax, %rcx)
+	jne \slow
+	cmpq $0, 8(%rax, %rcx)
+	jne \at_once
+	jmp \slow
+	.endm
+
 	.globl sonde_emit_word
 	.type sonde_emit_word, @function
 	.balign 64
@@ -99,7 +119,7 @@ sonde_emit_word:
 	word word, 4
 20:	large 26f
 	word large_word, 6
-	only_counted sonde_emit_word_slow
+	may_be_tallied sonde_emit_word_slow, sonde_emit_word_tally
 	.cfi_endproc
 	.size sonde_emit_word, . - sonde_emit_word
 
@@ -122,7 +142,7 @@ sonde_emit_block:
 	ja 30f
 	block large_block, 6
 30:	long_block large_long_block, 6
-	only_counted sonde_emit_block_slow
+	may_be_tallied sonde_emit_block_slow, sonde_emit_block_tally
 	.cfi_endproc
 	.size sonde_emit_block, . - sonde_emit_block
 
@@ -222,5 +242,69 @@ sonde_emit_count:
 	.popsection
 	.cfi_endproc
 	.size sonde_emit_count, . - sonde_emit_count
+
+	/*
+	 * tally.c: two additions, each the last instruction of a sequence; what
+	 * comes behind them reads alone.
+	 */
+	.globl sonde_tally_try
+	.hidden sonde_tally_try
+	.type sonde_tally_try, @function
+	.balign 64
+sonde_tally_try:
+	.cfi_startproc
+	endbr64
+	movq sonde_rseq_offset(%rip), %r10
+	movl 16(%rdi), %ecx
+	leaq 3f(%rip), %rax
+	movq 8(%rdi), %r9
+	movq (%rdi), %r8
+	movq %rax, %fs:8(%r10)
+1:	movl %fs:4(%r10), %eax
+	cmpl %ecx, %eax
+	jae 5f
+	imulq %r9, %rax
+	addq %r8, %rax
+	incq (%rax, %rsi)
+2:	leaq 13f(%rip), %rax
+	movq %rax, %fs:8(%r10)
+11:	movl %fs:4(%r10), %eax
+	cmpl %ecx, %eax
+	jae 15f
+	imulq %r9, %rax
+	addq %r8, %rax
+	addq %rdx, 8(%rax)
+12:	btcq $63, %rdx
+	cmpq %rdx, 16(%rax)
+	jb 25f
+	notq %rdx
+	cmpq %rdx, 24(%rax)
+	jb 25f
+	xorl %eax, %eax
+	ret
+5:	movl $1, %eax
+	ret
+15:	movl $2, %eax
+	ret
+25:	movl $3, %eax
+	ret
+	.pushsection __rseq_cs, "aw"
+	.balign 32
+3:	.long 0, 0
+	.quad 1b, 2b - 1b, 4f
+	.balign 32
+13:	.long 0, 0
+	.quad 11b, 12b - 11b, 14f
+	.popsection
+	.pushsection __rseq_failure, "ax"
+	.byte 0x0f, 0xb9, 0x3d
+	.long 0x53053053
+4:	jmp 5b
+	.byte 0x0f, 0xb9, 0x3d
+	.long 0x53053053
+14:	jmp 15b
+	.popsection
+	.cfi_endproc
+	.size sonde_tally_try, . - sonde_tally_try
 
 	.section .note.GNU-stack, "", @progbits

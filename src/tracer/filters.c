@@ -317,32 +317,6 @@ bool sonde_filter_test(const struct sonde_filter_known *known,
 
 /* ---- numbers ---- */
 
-static uint64_t own_filters_load(const struct sonde_filter_value *value,
-				 const unsigned char *from)
-{
-	uint64_t number;
-	uint32_t half;
-	uint16_t quarter;
-
-	switch (value->bytes) {
-	case 1:
-		return value->is_signed ? (uint64_t)(int8_t)*from : *from;
-	case 2:
-		memcpy(&quarter, from, sizeof(quarter));
-		if (value->swap)
-			quarter = __builtin_bswap16(quarter);
-		return value->is_signed ? (uint64_t)(int16_t)quarter : quarter;
-	case 4:
-		memcpy(&half, from, sizeof(half));
-		if (value->swap)
-			half = __builtin_bswap32(half);
-		return value->is_signed ? (uint64_t)(int32_t)half : half;
-	default:
-		memcpy(&number, from, sizeof(number));
-		return value->swap ? __builtin_bswap64(number) : number;
-	}
-}
-
 void sonde_filter_numbers_at(
 	const struct sonde_filter_known *known, const unsigned char *payload,
 	struct sonde_filter_number ret[SONDE_FILTER_VALUES])
@@ -355,7 +329,7 @@ void sonde_filter_numbers_at(
 			.is_signed = value->is_signed,
 		};
 		if (ret[i].is_there)
-			ret[i].number = own_filters_load(
+			ret[i].number = sonde_filter_load(
 				value, payload + value->offset);
 	}
 }
@@ -369,7 +343,7 @@ evaluate(struct evaluation *e, const struct sonde_filter_value *value)
 	case SONDE_FILTER_VALUE_FIELD:
 	case SONDE_FILTER_VALUE_WHENCE:
 		return (struct sonde_filter_number){
-			own_filters_load(
+			sonde_filter_load(
 				value, e->env.bases[value->kind ==
 						    SONDE_FILTER_VALUE_WHENCE] +
 					       value->offset),

@@ -13,32 +13,43 @@
 #define TRACER_FILTERS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sonde/abi.h>
 
 #include "base/port.h"
+#include "ring/cells.h"
 #include "ring/control.h"
 #include "ring/filters.h"
 
 typedef bool sonde_filter_code(const void *payload,
 			       const struct sonde_filter_whence *whence);
 
-/* What is known of an event. `kind` is stored last. */
+/* What is known of an event. `kind` is stored last. emit_x86_64.S knows where the
+ * first two are, and how large it is. */
 struct sonde_filter_known {
+	/* NULL: use sonde_filter_test() */
+	sonde_filter_code *code;
+	/* Rows from where its only cell is in the first, once that is known and all
+	 * that is tallied is the number of a field; `rows` is stored last */
+	struct sonde_cells cells;
 	uint32_t kind; /* enum sonde_filter_kind */
 	uint8_t slot;  /* whose condition it is */
 	bool asked;    /* there is no need to ask again */
 	bool executable;
 	const unsigned char *file;
 	const struct sonde_filters_rule *filter;
-	/* NULL: use sonde_filter_test() */
-	sonde_filter_code *code;
 	/* What is tallied of it; NULL: nothing */
 	const struct sonde_filter_value *values;
 	bool is_direct; /* all of it is in the first bytes of a payload */
 	uint32_t cell;  /* its only one, once that is known; or 0 */
-};
+} __attribute__((aligned(128)));
+
+_Static_assert(sizeof(struct sonde_filter_known) == 128 &&
+		       offsetof(struct sonde_filter_known, code) == 0 &&
+		       offsetof(struct sonde_filter_known, cells.rows) == 8,
+	       "emit_x86_64.S");
 
 /* By the event's index; NULL: nobody has conditions. */
 extern SONDE_HIDDEN struct sonde_filter_known *sonde_filters;
@@ -78,6 +89,33 @@ struct sonde_filter_number {
 	bool is_there;
 	bool is_signed;
 };
+
+/* The number that lies there. */
+static inline uint64_t sonde_filter_load(const struct sonde_filter_value *value,
+					 const unsigned char *from)
+{
+	uint64_t number;
+	uint32_t half;
+	uint16_t quarter;
+
+	switch (value->bytes) {
+	case 1:
+		return value->is_signed ? (uint64_t)(int8_t)*from : *from;
+	case 2:
+		__builtin_memcpy(&quarter, from, sizeof(quarter));
+		if (value->swap)
+			quarter = __builtin_bswap16(quarter);
+		return value->is_signed ? (uint64_t)(int16_t)quarter : quarter;
+	case 4:
+		__builtin_memcpy(&half, from, sizeof(half));
+		if (value->swap)
+			half = __builtin_bswap32(half);
+		return value->is_signed ? (uint64_t)(int32_t)half : half;
+	default:
+		__builtin_memcpy(&number, from, sizeof(number));
+		return value->swap ? __builtin_bswap64(number) : number;
+	}
+}
 
 /* Those that are wanted of the event; the first is the value. */
 SONDE_HIDDEN void

@@ -13,6 +13,8 @@
  */
 #include "tracer/tally.h"
 
+#include <stddef.h>
+
 #include "base/bins.h"
 #include "ring/emit.h"
 #include "tracer/reach.h"
@@ -119,25 +121,87 @@ static void add(const struct place *place, uint32_t cell, uint32_t word,
 			value);
 }
 
-static void raise_to(const struct place *place, uint32_t cell, uint32_t word,
+/*
+ * In emit_x86_64.S: adds one to the bin at that offset, and the value to the sum,
+ * each in a sequence of its own, and finds whether it is a new extreme. `cells`
+ * begins with the cell. What is left to be done: TALLY_*.
+ */
+enum tally_left {
+	TALLY_DONE = 0,
+	TALLY_ALL = 1,
+	TALLY_SUM = 2,   /* and the extremes */
+	TALLY_RAISE = 3, /* they alone */
+};
+
+#ifdef __x86_64__
+SONDE_HIDDEN enum tally_left sonde_tally_try(const struct sonde_cells *cells,
+					     uint64_t bin, uint64_t value);
+
+_Static_assert(offsetof(struct sonde_cells, rows) == 0 &&
+		       offsetof(struct sonde_cells, row_bytes) == 8 &&
+		       offsetof(struct sonde_cells, nr_cpus) == 16 &&
+		       SONDE_TALLY_SUM == 1 && SONDE_TALLY_GREATEST == 2 &&
+		       SONDE_TALLY_LEAST == 3,
+	       "emit_x86_64.S");
+#else
+static enum tally_left sonde_tally_try(const struct sonde_cells *cells,
+				       uint64_t bin, uint64_t value)
+{
+	(void)cells;
+	(void)bin;
+	(void)value;
+	return TALLY_ALL;
+}
+#endif
+
+static void raise_to(const struct sonde_cells *cells, void *rseq, uint32_t word,
 		     int64_t value)
 {
-	sonde_cells_raise(&place->cells, place->rseq,
-			  (uint64_t)cell * place->cell_bytes +
-				  word * sizeof(uint64_t),
+	sonde_cells_raise(cells, rseq, word * sizeof(uint64_t),
 			  (uint64_t)value ^ 1ull << 63);
 }
 
-static void add_to_bin(const struct place *place, uint32_t cell, int64_t value)
+__attribute__((noinline)) static void
+finish_value(const struct sonde_cells *cells, enum tally_left left,
+	     uint64_t bin, int64_t value)
+{
+	void *rseq = sonde_rseq_self();
+
+	if (left == TALLY_ALL)
+		sonde_cells_add(cells, rseq, bin, 1);
+	if (left != TALLY_RAISE)
+		sonde_cells_add(cells, rseq, SONDE_TALLY_SUM * sizeof(uint64_t),
+				(uint64_t)value);
+	raise_to(cells, rseq, SONDE_TALLY_GREATEST, value);
+	raise_to(cells, rseq, SONDE_TALLY_LEAST, ~value);
+}
+
+static inline void tally_value(const struct sonde_cells *cells, int64_t value)
 {
 	int bin = sonde_bins_of(value);
+	enum tally_left left;
+	uint64_t at;
 
 	if (bin < 0)
 		bin = SONDE_BINS_HALF + ~bin;
-	add(place, cell, SONDE_TALLY_WORDS + (uint32_t)bin, 1);
-	add(place, cell, SONDE_TALLY_SUM, (uint64_t)value);
-	raise_to(place, cell, SONDE_TALLY_GREATEST, value);
-	raise_to(place, cell, SONDE_TALLY_LEAST, ~value);
+	at = (SONDE_TALLY_WORDS + (uint64_t)bin) * sizeof(uint64_t);
+	left = sonde_tally_try(cells, at, (uint64_t)value);
+	if (left != TALLY_DONE)
+		finish_value(cells, left, at, value);
+}
+
+/* Of an event with no more than a value, what the quick way needs. */
+static void show_cell(struct sonde_filter_known *known,
+		      const struct sonde_cells *cells)
+{
+	if (!known->is_direct || known->values[1].kind ||
+	    known->values[0].kind != SONDE_FILTER_VALUE_FIELD)
+		return;
+	known->cells.row_bytes = cells->row_bytes;
+	known->cells.nr_cpus = cells->nr_cpus;
+	/* Pairs with sonde_load_acquire in emit_is_done: the rest of it is
+	 * there. All threads write the same. */
+	sonde_store_release(&known->cells.rows, cells->rows);
 }
 
 /* Its cell; by keys, or its only one. */
@@ -186,8 +250,26 @@ void sonde_emit_tally(
 		return;
 	}
 	cell = cell_of(&place, known, &key);
-	if (cell && known->values[0].kind)
-		add_to_bin(&place, cell, (int64_t)numbers[0].number);
-	else
+	if (!cell || !known->values[0].kind) {
 		add(&place, cell, SONDE_TALLY_COUNT, 1);
+		return;
+	}
+	place.cells.rows += (uint64_t)cell * place.cell_bytes;
+	tally_value(&place.cells, (int64_t)numbers[0].number);
+	show_cell(known, &place.cells);
+}
+
+void sonde_emit_tally_at(struct sonde_filter_known *known,
+			 const unsigned char *payload)
+{
+	const struct sonde_filter_value *value = &known->values[0];
+	uint64_t number = sonde_filter_load(value, payload + value->offset);
+	struct sonde_filter_number numbers[SONDE_FILTER_VALUES];
+
+	if (value->is_signed || number <= INT64_MAX) {
+		tally_value(&known->cells, (int64_t)number);
+		return;
+	}
+	sonde_filter_numbers_at(known, payload, numbers);
+	sonde_emit_tally(known, (uint32_t)(known - sonde_filters), numbers);
 }

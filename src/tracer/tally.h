@@ -13,4 +13,8 @@ SONDE_HIDDEN void
 sonde_emit_tally(struct sonde_filter_known *known, uint32_t index,
 		 const struct sonde_filter_number numbers[SONDE_FILTER_VALUES]);
 
+/* The same of an event with known->cells, whose payload is there. */
+SONDE_HIDDEN void sonde_emit_tally_at(struct sonde_filter_known *known,
+				      const unsigned char *payload);
+
 #endif /* TRACER_TALLY_H */
