@@ -74,6 +74,31 @@ def what_it_is_told_is_what_status_says():
     p.end()
 
 
+@test
+def a_machine_of_384_cpus_costs_what_those_write_that_are_busy():
+    need_root("showing the recorder another machine's CPUs")
+    p = Program(program())
+    with Home() as home:
+        (home.dir / "cpus").write_text("0-383\n")
+        shown = "; ".join(
+            f"mount --bind {home.dir}/cpus /sys/devices/system/cpu/{what}"
+            for what in ("possible", "online"))
+        r = run("unshare", "-m", "sh", "-c", f"{shown}; exec {SONDE} start wide "
+                f"-p {p.pid} -o {home.traces}/wide", env=home.env)
+        check_equal(r.returncode, 0, r.stderr)
+        p.do("each", 200000)
+        p.do("threads", 3)
+        arena = os.stat(f"/proc/{p.pid}/fd/1000")
+        check(arena.st_size > (2 << 20) + 384 * (64 << 10),
+              f"there are not as many rings: {arena.st_size} bytes")
+        # Three busy ones may have 16 KiB each, and a MiB for all else.
+        resident = arena.st_blocks * 512
+        check(resident <= 3 * (16 << 10) + (1 << 20), f"{resident} bytes")
+        check_sum(home.json("status", "wide")["events"])
+        home.ok("destroy", "wide")
+    p.end()
+
+
 FORKER = r"""
 #include <sonde/tracepoint.h>
 #include <stdio.h>
