@@ -279,7 +279,7 @@ enum sonde_slot_state {
 /* Its events are only listened to; another slot of the session records them. */
 #define SONDE_SLOT_LISTENS 2u
 /* It is stopped, and its recorder has read it to its end. */
-#define SONDE_SLOT_READ 3u
+#define SONDE_SLOT_READ      3u
 
 #define SONDE_RESIDENT_RINGS 0xffffffu
 #define SONDE_RESIDENT_SHIFT 24
