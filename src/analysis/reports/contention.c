@@ -179,13 +179,18 @@ static bool contention_is_known(const struct sonde_contention *contention,
 	return !contention->is_doubtful && passed == contention->lost.passed;
 }
 
+int32_t sonde_contention_holder(const struct sonde_contention *contention,
+				const struct sonde_lock *lock)
+{
+	return contention_is_known(contention, lock->passed) ? lock->holder :
+							       -1;
+}
+
 static void begin_wait(struct sonde_contention *contention,
 		       struct sonde_lock *lock,
 		       struct sonde_lock_thread *thread,
 		       const struct sonde_journal_entry *entry)
 {
-	bool is_held = contention_is_known(contention, lock->passed);
-
 	lock->waited++;
 	if (thread->waiting && !contention_is_known(contention, thread->passed))
 		contention->lost_waits++;
@@ -198,7 +203,7 @@ static void begin_wait(struct sonde_contention *contention,
 	thread->wait = (struct sonde_worst_span){
 		.begin_ns = entry->time_ns,
 		.tid = entry->tid,
-		.other_tid = is_held ? lock->holder : -1,
+		.other_tid = sonde_contention_holder(contention, lock),
 		.place = thread->from.caller,
 		.other_place = lock->taken.caller,
 		.other_ns = lock->taken.last_ns,

@@ -119,6 +119,10 @@ extern const size_t sonde_contention_nr_forms;
  * contention. */
 int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry);
 
+/* The thread that has the lock after the last event; -1: none, or unknown. */
+int32_t sonde_contention_holder(const struct sonde_contention *contention,
+				const struct sonde_lock *lock);
+
 /* All events of a trace. Also -EINVAL, and said in args->error. */
 int sonde_contention_read(struct sonde_analysis_args *args,
 			  struct sonde_contention *contention);

@@ -34,18 +34,22 @@ bool sonde_lost_any(const struct sonde_trace *trace)
 	return false;
 }
 
+int sonde_lost_add(struct sonde_lost *lost, int64_t begin_ns, int64_t end_ns)
+{
+	if (SONDE_GROW(lost->spans, lost->nr, lost->room))
+		return -ENOMEM;
+	lost->spans[lost->nr++] = (struct sonde_lost_span){ begin_ns, end_ns };
+	return 0;
+}
+
 int sonde_lost_read(struct sonde_lost *lost, const struct sonde_trace *trace)
 {
 	struct sonde_problem problem;
 
-	for (size_t i = 0; !sonde_trace_problem(trace, i, &problem); i++) {
-		if (!lost_is_one(&problem))
-			continue;
-		if (SONDE_GROW(lost->spans, lost->nr, lost->room))
+	for (size_t i = 0; !sonde_trace_problem(trace, i, &problem); i++)
+		if (lost_is_one(&problem) &&
+		    sonde_lost_add(lost, problem.begin, problem.end))
 			return -ENOMEM;
-		lost->spans[lost->nr++] =
-			(struct sonde_lost_span){ problem.begin, problem.end };
-	}
 	if (lost->nr)
 		qsort(lost->spans, lost->nr, sizeof(*lost->spans),
 		      compare_lost_ends);

@@ -26,7 +26,9 @@ struct sonde_lost {
 	size_t passed; /* those that were over at the last event */
 };
 
-/* From zeroes. 0 or -ENOMEM; to be finished in any case. */
+/* A span that ends no earlier than those that are there. 0 or -ENOMEM. */
+int sonde_lost_add(struct sonde_lost *lost, int64_t begin_ns, int64_t end_ns);
+/* From zeroes, all of a trace. 0 or -ENOMEM; to be finished in any case. */
 int sonde_lost_read(struct sonde_lost *lost, const struct sonde_trace *trace);
 void sonde_lost_fini(struct sonde_lost *lost);
 

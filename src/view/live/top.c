@@ -363,12 +363,17 @@ static bool has_lost_more(struct sonde_top *top)
 }
 
 /* Where in the part something was lost isn't known: calls that began up to its end
- * may have returned, unseen. */
+ * may have returned, unseen, and locks been given back. */
 static int play_part(struct sonde_top *top, int64_t due_ns)
 {
-	if (has_lost_more(top))
+	int err = 0;
+
+	if (has_lost_more(top)) {
 		top->calls.unsure_ns = top->newest_ns;
-	return play_until(top, due_ns);
+		err = sonde_lost_add(&top->contention.lost, top->last_ns,
+				     top->newest_ns);
+	}
+	return err ? err : play_until(top, due_ns);
 }
 
 int sonde_top_look(struct sonde_top *top, uint64_t read_ns)

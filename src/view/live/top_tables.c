@@ -261,23 +261,27 @@ static const struct sonde_column lock_columns[] = {
 };
 
 static void lock_holder(struct sonde_table *table,
+			const struct sonde_contention *contention,
 			const struct sonde_lock *lock)
 {
+	int32_t holder = sonde_contention_holder(contention, lock);
+
 	if (lock->waits.count) {
 		sonde_table_int(table, 7, sonde_histogram_sum(&lock->waits));
 		sonde_table_int(table, 8, lock->waits.max);
 	}
-	if (lock->holder < 0)
+	if (holder < 0)
 		return;
-	sonde_table_int(table, 9, lock->holder);
+	sonde_table_int(table, 9, holder);
 	sonde_table_uint(table, 10, lock->taken.caller);
 }
 
 static void top_add_lock(struct making *making, const void *memory)
 {
 	const struct sonde_top_lock *sums = memory;
+	const struct sonde_contention *contention = &making->top->contention;
 	const struct sonde_lock *lock =
-		sonde_hash_get(&making->top->contention.locks, &sums->key);
+		sonde_hash_get(&contention->locks, &sums->key);
 	uint32_t pid = sums->key.space;
 	const char *name =
 		sonde_top_name(making->top, (int32_t)pid, (int32_t)pid);
@@ -297,7 +301,7 @@ static void top_add_lock(struct making *making, const void *memory)
 	sonde_table_double(table, 6, share_of_time(making, &sums->wait_ns));
 	sonde_table_uint(table, 11, lock->acquired);
 	sonde_table_uint(table, 12, lock->waited);
-	lock_holder(table, lock);
+	lock_holder(table, contention, lock);
 }
 
 static int lock_rows(struct making *making)

@@ -183,10 +183,7 @@ static void unlocking_what_was_not_seen_locked_is_counted(void **unused)
 
 static void lose(int64_t begin_ns, int64_t end_ns)
 {
-	contention.lost.spans = calloc(1, sizeof(*contention.lost.spans));
-	assert_non_null(contention.lost.spans);
-	contention.lost.spans[0] = (struct sonde_lost_span){ begin_ns, end_ns };
-	contention.lost.nr = 1;
+	assert_int_equal(sonde_lost_add(&contention.lost, begin_ns, end_ns), 0);
 }
 
 static void nothing_is_held_across_a_loss_or_in_it(void **unused)

@@ -235,6 +235,30 @@ static void where_events_are_lost_a_call_is_unknown(void **state)
 	sonde_report_free(report);
 }
 
+static void where_events_are_lost_nobody_is_known_to_hold_a_lock(void **state)
+{
+	(void)state;
+	begin_file(1000, 2000, 0);
+	put_lock(LOCK, 1000, 1);
+	put_lock(WAIT, 1500, 2);
+	end_file();
+	assert_int_equal(sonde_top_end(top), 0);
+	begin_file(2100, 2200, 5); /* 5 lost */
+	end_file();
+	assert_int_equal(sonde_top_look(top, 0), 0);
+	begin_file(2300, 9000, 0);
+	put_lock(LOCK, 7000, 2); /* it may have had and released it */
+	put_lock(WAIT, 8000, 3);
+	put_lock(UNLOCK, 8400, 2);
+	put_lock(LOCK, 8500, 3);
+	end_file();
+	assert_int_equal(sonde_top_end(top), 0);
+	make_report(SONDE_TOP_ALL, NULL);
+	assert_int_equal(cell("locks", "wait_max", 0).i, 500);
+	assert_int_equal(cell("waits", "holder", 0).i, 2);
+	sonde_report_free(report);
+}
+
 static void a_rate_is_that_of_the_last_turn(void **state)
 {
 	(void)state;
@@ -274,6 +298,7 @@ int main(void)
 		TOP(what_is_held_is_held_in_the_next_part),
 		TOP(what_is_read_late_is_played_in_its_order),
 		TOP(where_events_are_lost_a_call_is_unknown),
+		TOP(where_events_are_lost_nobody_is_known_to_hold_a_lock),
 		TOP(a_rate_is_that_of_the_last_turn),
 	};
 
