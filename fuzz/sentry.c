@@ -31,9 +31,11 @@ static void see_event(void *ctx, uint32_t wish,
 		      const struct sonde_sentry_event *event)
 {
 	(void)ctx;
-	FUZZ_CHECK(wish == 0);
-	FUZZ_CHECK(event->size == sizeof(uint32_t));
+	FUZZ_CHECK(wish < 2);
 	FUZZ_CHECK(event->cpu < NR_CPUS);
+	/* A span, of which no payload is known. */
+	FUZZ_CHECK(wish == 0 || (!event->payload && event->length > 3));
+	FUZZ_CHECK(wish == 1 || event->size == sizeof(uint32_t));
 	sonde_sentry_fields(event, see_field, NULL);
 }
 
@@ -96,7 +98,13 @@ static void play(struct fake_process *asked, struct sonde_sentry *sentry,
 			write_word(asked, in);
 	}
 	sonde_sentry_look(sentry, see_event, NULL);
+	sonde_sentry_settle(sentry, see_event, NULL);
 	(void)sonde_sentry_nr_missed(sentry);
+}
+
+static uint64_t now(void)
+{
+	return UINT64_MAX / 2;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
@@ -106,9 +114,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 				       .nr_possible = NR_CPUS,
 				       .nr_online = NR_CPUS };
 	struct sonde_given given;
-	const struct sonde_sentry_wish wish = { "+fake:a", &given };
-	const struct sonde_sentry_config config = { .wishes = &wish,
-						    .nr_wishes = 1,
+	struct sonde_given key;
+	const struct sonde_sentry_wish wishes[] = {
+		{ .rule = "+fake:a", .given = &given },
+		{ .rule = "+fake:*",
+		  .given = &key,
+		  .end = "+fake:a",
+		  .limit = 3 },
+	};
+	const struct sonde_sentry_config config = { .wishes = wishes,
+						    .nr_wishes = 2,
+						    .now = now,
 						    .summary = &summary,
 						    .session = 5,
 						    .id = 1,
@@ -125,6 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	asked.slot++;
 	fake_register(&process, "a", 0);
 	FUZZ_CHECK(!sonde_given_init(&given, "n > 5"));
+	FUZZ_CHECK(!sonde_given_init(&key, "n & 3"));
 	FUZZ_CHECK(!sonde_sentry_new(&config, recorded, &sentry));
 	play(&asked, sentry, &in);
 	sonde_sentry_free(sentry);
@@ -133,6 +150,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	sonde_arena_source_base(recorded)->ops->close(
 		sonde_arena_source_base(recorded));
 	sonde_given_fini(&given);
+	sonde_given_fini(&key);
 	fake_process_fini(&process);
 	return 0;
 }

@@ -80,7 +80,7 @@ static int compare(const void *a, const void *b)
 	return strcmp(a, b);
 }
 
-static void status_put_text(struct sonde_table *table, enum column column,
+static void status_put_text(struct sonde_table *table, size_t column,
 			    const struct sonde_session_document *document,
 			    const char *path)
 {
@@ -121,6 +121,65 @@ static void add_row(struct sonde_table *table,
 						      "events.lost_disk"));
 }
 
+enum trigger_column {
+	TRIGGER_SESSION,
+	TRIGGER_WHEN,
+	TRIGGER_DO,
+	TRIGGER_HAPPENED,
+	TRIGGER_DONE,
+	TRIGGER_FAILED,
+};
+
+static const struct sonde_column trigger_columns[] = {
+	[TRIGGER_SESSION] = { "session", "SESSION", SONDE_CELL_TEXT },
+	[TRIGGER_WHEN] = { "when", "WHEN", SONDE_CELL_TEXT },
+	[TRIGGER_DO] = { "do", "DO", SONDE_CELL_TEXT },
+	[TRIGGER_HAPPENED] = { "happened", "HAPPENED", SONDE_CELL_COUNT },
+	[TRIGGER_DONE] = { "done", "DONE", SONDE_CELL_COUNT },
+	[TRIGGER_FAILED] = { "failed", "FAILED", SONDE_CELL_COUNT },
+};
+
+static void add_trigger_row(struct sonde_table *table,
+			    const struct sonde_session_document *document,
+			    size_t i)
+{
+	sonde_table_row(table);
+	status_put_text(table, TRIGGER_SESSION, document, "name");
+	for (enum trigger_column column = TRIGGER_WHEN;
+	     column <= TRIGGER_FAILED; column++) {
+		char path[40];
+
+		(void)snprintf(path, sizeof(path), "triggers.%zu.%s", i,
+			       trigger_columns[column].key);
+		if (column < TRIGGER_HAPPENED)
+			status_put_text(table, column, document, path);
+		else
+			sonde_table_uint(table, column,
+					 sonde_session_document_number(document,
+								       path));
+	}
+}
+
+/* Of all that wait for something. */
+static void add_triggers(struct sonde_report *report,
+			 struct sonde_session_document *const *documents,
+			 size_t nr)
+{
+	struct sonde_table *table = NULL;
+
+	for (size_t i = 0; i < nr; i++) {
+		size_t nr_triggers =
+			sonde_session_document_nr(documents[i], "triggers");
+
+		if (nr_triggers && !table)
+			table = sonde_report_table(
+				report, "triggers", NULL, trigger_columns,
+				SONDE_ARRAY_SIZE(trigger_columns));
+		for (size_t k = 0; k < nr_triggers; k++)
+			add_trigger_row(table, documents[i], k);
+	}
+}
+
 static int show(struct sonde_session_document *const *documents, size_t nr)
 {
 	struct sonde_report *report = sonde_report_new("status");
@@ -133,6 +192,7 @@ static int show(struct sonde_session_document *const *documents, size_t nr)
 	sonde_table_minor(table, 1u << COLUMN_MODE);
 	for (size_t i = 0; i < nr; i++)
 		add_row(table, documents[i]);
+	add_triggers(report, documents, nr);
 	rc = sonde_show_report(&how, report, stdout);
 	sonde_report_free(report);
 	return rc ? 1 : 0;

@@ -5,6 +5,7 @@
  */
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "cmd/session.h"
 
@@ -27,17 +28,17 @@ static void wait_tell(const struct sonde_session_document *answer)
 	const char *directory =
 		sonde_session_document_text(answer, "directory");
 
-	if (!sonde_session_document_number(answer, "pid"))
-		(void)printf("%s of %" PRIu64 " events%s%s\n", event,
-			     sonde_session_document_number(answer, "count"),
-			     directory ? ": the snapshot is " : "",
-			     directory ? directory : "");
-	else
-		(void)printf("%s in %s (pid %" PRIu64 ")%s%s\n", event,
-			     process ? process : "?",
-			     sonde_session_document_number(answer, "pid"),
-			     directory ? ": the snapshot is " : "",
-			     directory ? directory : "");
+	uint64_t pid = sonde_session_document_number(answer, "pid");
+
+	(void)fputs(event, stdout);
+	if (pid)
+		(void)printf(" in %s (pid %" PRIu64 ")",
+			     process ? process : "?", pid);
+	else if (!strcmp(event, "loss"))
+		(void)printf(" of %" PRIu64 " events",
+			     sonde_session_document_number(answer, "count"));
+	(void)printf("%s%s\n", directory ? ": the snapshot is " : "",
+		     directory ? directory : "");
 }
 
 static int wait_for_event(const struct sonde_rundir *home, const char *name,

@@ -18,6 +18,7 @@
 #include "ctf/trace.h"
 #include "ring/layout.h"
 #include "source/choose.h"
+#include "types/select.h"
 
 #define SONDE_MEMORY_DEFAULT        (64ull << 20)
 #define SONDE_MEMORY_MIN            (64ull << 10)
@@ -34,6 +35,7 @@
 #define SONDE_SOURCE_RETURNS_MAX    65536u
 #define SONDE_ATTACH_MAX            64u
 #define SONDE_TRIGGERS_MAX          16u
+#define SONDE_KEY_CHARS             128u
 #define SONDE_DURATION_MAX_US       (1000ull * 3600 * 1000000)
 #define SONDE_ROTATE_MIN            (64ull << 10)
 #define SONDE_ROTATE_MIN_US         100000ull
@@ -59,14 +61,26 @@ enum sonde_trigger_action {
 	SONDE_DO_ROTATE,
 };
 
-/* In place of a pattern: events are lost. */
-#define SONDE_WHEN_LOSS "loss"
+enum sonde_trigger_kind {
+	SONDE_WHEN_EVENT,  /* one of a program's, maybe under a condition */
+	SONDE_WHEN_SPAN,   /* from one to another one */
+	SONDE_WHEN_LOSS,   /* events are lost */
+	SONDE_WHEN_FULL,   /* a ring is fuller than so much */
+	SONDE_WHEN_SIGNAL, /* a process is ended by a signal */
+};
 
-/* What is done when an event of a program happens. */
+/* What is done when something happens. */
 struct sonde_session_trigger {
-	const char *when;   /* as it was said; borrowed */
-	size_t glob_length; /* what it begins with: which, or SONDE_WHEN_LOSS */
+	enum sonde_trigger_kind kind;
+	const char *when;      /* as it was said; borrowed */
+	size_t glob_length;    /* what it begins with: which */
 	const char *condition; /* in it; or NULL */
+	/* Of a span: '+' and the pattern of its end, the number that both have,
+	 * and how long. */
+	char end[SONDE_GLOB_MAX + 1];
+	char key[SONDE_KEY_CHARS];
+	uint64_t limit_ns;
+	uint32_t full; /* thousandths */
 	enum sonde_trigger_action action;
 	const char *command; /* SONDE_DO_RUN: for the shell; borrowed */
 };

@@ -16,6 +16,8 @@
 #include <json-c/json_object_iterator.h>
 #include <json-c/json_tokener.h>
 
+#include "base/number.h"
+
 #define DEPTH 8
 
 struct sonde_session_document {
@@ -68,6 +70,22 @@ void sonde_session_document_free(struct sonde_session_document *document)
 	free(document);
 }
 
+/* A member, or a place in a list; NULL: it isn't there. */
+static struct json_object *document_step(struct json_object *at,
+					 const char *name)
+{
+	struct json_object *member = NULL;
+	uint64_t place;
+
+	if (json_object_is_type(at, json_type_array))
+		return sonde_number_parse(name, UINT32_MAX, &place) ?
+			       json_object_array_get_idx(at, place) :
+			       NULL;
+	if (json_object_is_type(at, json_type_object))
+		(void)json_object_object_get_ex(at, name, &member);
+	return member;
+}
+
 /* NULL: it isn't there. */
 static struct json_object *find(const struct sonde_session_document *document,
 				const char *path)
@@ -78,13 +96,11 @@ static struct json_object *find(const struct sonde_session_document *document,
 	while (at && *path) {
 		size_t length = strcspn(path, ".");
 
-		if (length >= sizeof(name) ||
-		    !json_object_is_type(at, json_type_object))
+		if (length >= sizeof(name))
 			return NULL;
 		memcpy(name, path, length);
 		name[length] = '\0';
-		if (!json_object_object_get_ex(at, name, &at))
-			return NULL;
+		at = document_step(at, name);
 		path += length;
 		path += *path == '.';
 	}

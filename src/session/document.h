@@ -3,7 +3,8 @@
  * document.h - a JSON object that somebody else wrote: a message, or the file of
  * a session (docs/protocol.md).
  *
- * What is asked for by a path, "events.recorded", is a member of a member. What
+ * What is asked for by a path, "events.recorded", is a member of a member; a number in
+ * it, "triggers.0.when", is a place in a list. What
  * isn't there, or is of another type, is not given; nothing else is believed of
  * the text. Bounds: SONDE_DOCUMENT_MAX bytes, eight levels. A build without
  * json-c can read none: -ENOSYS.

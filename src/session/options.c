@@ -571,30 +571,138 @@ static int apply_until(struct parse *parse, const char *value)
 			 value);
 }
 
+/* Whether it is this word, and then a blank, a sign or nothing. */
+static bool begins_with_word(const char *value, const char *word)
+{
+	size_t length = strlen(word);
+
+	return !strncmp(value, word, length) && strchr(" >", value[length]);
+}
+
+/* "full > 80%". */
+static int when_full(struct parse *parse, struct sonde_session_trigger *trigger)
+{
+	const char *at = trigger->when + trigger->glob_length;
+	uint64_t percent;
+
+	at += strspn(at, " ");
+	if (*at == '>') {
+		at++;
+		at += strspn(at, " ");
+		if (sonde_number_take(&at, 10, 99, &percent) &&
+		    !strcmp(at, "%")) {
+			trigger->full = (uint32_t)percent * 10;
+			return 0;
+		}
+	}
+	return fail(parse,
+		    "--when '%.60s': say how full, from 0 to 99 percent: "
+		    "'full > 80%%'",
+		    trigger->when);
+}
+
+/* Copies what is between, without blanks around it; false: it has no room, or
+ * there is nothing. */
+static bool take_between(const char *from, const char *to, char *text,
+			 size_t room)
+{
+	from += strspn(from, " ");
+	while (to > from && to[-1] == ' ')
+		to--;
+	if (from >= to || (size_t)(to - from) >= room)
+		return false;
+	memcpy(text, from, (size_t)(to - from));
+	text[to - from] = '\0';
+	return true;
+}
+
+/* "BEGIN..END by KEY > TIME", of which " by KEY" may be left out. */
+static int when_span(struct parse *parse, struct sonde_session_trigger *trigger)
+{
+	const char *end = strstr(trigger->when, "..") + 2;
+	const char *over = strrchr(end, '>');
+	const char *by = strstr(end, " by ");
+	char time[32];
+	int64_t ns = 0;
+
+	trigger->end[0] = '+';
+	(void)snprintf(trigger->key, sizeof(trigger->key), "tid");
+	if (!over || (by && by > over) ||
+	    !take_between(end, by ? by : over, trigger->end + 1,
+			  SONDE_GLOB_MAX) ||
+	    (by &&
+	     !take_between(by + 4, over, trigger->key, sizeof(trigger->key))) ||
+	    !take_between(over + 1, over + strlen(over), time, sizeof(time)) ||
+	    sonde_expr_parse_duration(time, &ns) || ns <= 0 ||
+	    !time[strspn(time, "0123456789")])
+		return fail(parse,
+			    "--when '%.60s': say 'BEGIN..END > TIME', such as "
+			    "'web:accept..web:close > 5ms', or 'BEGIN..END by "
+			    "KEY > TIME'",
+			    trigger->when);
+	trigger->limit_ns = (uint64_t)ns;
+	return check_condition(parse, "--when", trigger->key);
+}
+
+/* What it waits for; `length` is that of what it begins with. */
+static int parse_when(struct parse *parse,
+		      struct sonde_session_trigger *trigger, size_t length)
+{
+	const char *dots = strstr(trigger->when, "..");
+
+	if (!trigger->condition && dots) {
+		trigger->kind = SONDE_WHEN_SPAN;
+		while (dots > trigger->when && dots[-1] == ' ')
+			dots--;
+		trigger->glob_length = (size_t)(dots - trigger->when);
+		return when_span(parse, trigger);
+	}
+	trigger->glob_length = length;
+	if (begins_with_word(trigger->when, "full")) {
+		trigger->kind = SONDE_WHEN_FULL;
+		trigger->glob_length = 4;
+		return when_full(parse, trigger);
+	}
+	if (begins_with_word(trigger->when, "loss"))
+		trigger->kind = SONDE_WHEN_LOSS;
+	if (begins_with_word(trigger->when, "signal"))
+		trigger->kind = SONDE_WHEN_SIGNAL;
+	if (trigger->kind != SONDE_WHEN_EVENT && trigger->when[length])
+		return fail(parse, "--when '%.60s': %.*s has no fields",
+			    trigger->when, (int)length, trigger->when);
+	return trigger->condition ?
+		       check_condition(parse, "--when", trigger->condition) :
+		       0;
+}
+
 static int apply_when(struct parse *parse, const char *value)
 {
 	struct sonde_session_config *session = &parse->options->session;
+	struct sonde_session_trigger *trigger =
+		&session->triggers[session->nr_triggers];
 	char rules[SONDE_RULES_MAX] = "";
 	char glob[SONDE_GLOB_MAX];
-	const char *text;
 	size_t size = 1;
-	int rc = split_condition(parse, value, glob, &text);
+	int rc;
 
-	if (!rc && text)
-		rc = check_condition(parse, "--when", text);
-	if (rc)
-		return rc;
-	if (text && !strcmp(glob, SONDE_WHEN_LOSS))
-		return fail(parse, "--when '%.60s': loss has no fields", value);
 	if (session->nr_triggers == SONDE_TRIGGERS_MAX)
 		return fail(parse, "more than %u --when; merge some with '*'",
 			    SONDE_TRIGGERS_MAX);
-	session->triggers[session->nr_triggers++] =
-		(struct sonde_session_trigger){ .when = value,
-						.glob_length = strlen(glob),
-						.condition = text };
-	return sonde_session_rules_add(rules, &size, '+', glob, parse->error,
-				       parse->error_size);
+	*trigger = (struct sonde_session_trigger){ .when = value };
+	rc = split_condition(parse, value, glob, &trigger->condition);
+	if (!rc)
+		rc = parse_when(parse, trigger, strlen(glob));
+	if (rc)
+		return rc;
+	session->nr_triggers++;
+	glob[trigger->glob_length] = '\0';
+	rc = sonde_session_rules_add(rules, &size, '+', glob, parse->error,
+				     parse->error_size);
+	if (!rc && trigger->kind == SONDE_WHEN_SPAN)
+		rc = sonde_session_rules_add(rules, &size, '+',
+					     trigger->end + 1, parse->error,
+					     parse->error_size);
+	return rc;
 }
 
 static int apply_do(struct parse *parse, const char *value)
@@ -997,8 +1105,10 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "end the recording after 500ms, 10s, 5min, 1h" },
 	{ "when", OPTION_WHEN, "GLOB", SONDE_VALUE_EVENT,
 	  "of a session by name: when an event of a program happens ('GLOB if "
-	  "CONDITION': such a one), or events are lost (loss), do what "
-	  "--do says behind it; may be given several times" },
+	  "CONDITION': such a one; 'BEGIN..END by KEY > TIME': what takes too "
+	  "long), events are lost (loss), a ring is 'full > N%', or a signal "
+	  "ends a process (signal), do what --do says behind it; may be given "
+	  "several times" },
 	{ "do", OPTION_DO, "ACTION", "snapshot rotate stop notify",
 	  "snapshot (default), rotate, stop, notify (those who sonde wait), or "
 	  "'run COMMAND'" },
@@ -1362,6 +1472,12 @@ static int check_triggers(struct parse *parse)
 				    "--when '%.60s': snapshots are of --mode "
 				    "overwrite; or say --do rotate, stop, "
 				    "notify, or 'run COMMAND'",
+				    trigger->when);
+		if (trigger->kind == SONDE_WHEN_FULL &&
+		    session->mode == SONDE_OVERWRITE)
+			return fail(parse,
+				    "--when '%.60s': in --mode overwrite rings "
+				    "are always full",
 				    trigger->when);
 		if (trigger->action == SONDE_DO_ROTATE && !session->rotates)
 			return fail(parse,

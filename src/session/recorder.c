@@ -89,6 +89,7 @@ static void handle(struct sonde_recorder *r, const struct epoll_event *event)
 		/* The place may be another's since the event was taken. */
 		if (!is_readable(r->programs[index].pidfd))
 			break;
+		sonde_recorder_heed_end(r, &r->programs[index]);
 		sonde_recorder_forget_pidfd(&r->programs[index]);
 		sonde_recorder_finish_if_over(r, &r->programs[index]);
 		break;

@@ -572,6 +572,9 @@ static void tell_asker_fired(struct asker *asker,
 	sonde_json_put_text(&line.json, "done", fired->action);
 	if (fired->seen)
 		put_seen(&line.json, fired->seen);
+	if (fired->span_ns)
+		sonde_json_put_unsigned(&line.json, "duration_ns",
+					fired->span_ns);
 	if (*fired->directory)
 		sonde_json_put_text(&line.json, "directory", fired->directory);
 	answer(asker, end_answer(&line));

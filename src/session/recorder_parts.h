@@ -124,6 +124,8 @@ struct sonde_recorder {
 	uint32_t nr_programs; /* live */
 	uint64_t last_look_ns;
 	uint64_t last_accept_ns;
+	uint32_t fullest; /* ring, in thousandths, since it was last heeded, */
+	bool has_read;    /* if there was a reading since */
 	uint64_t next_read_ns; /* discard mode: when the rings' turn comes */
 	uint64_t start_ns;
 	uint64_t began; /* the session, by the records' clock */
@@ -263,6 +265,7 @@ struct sonde_recorder_fate {
 	uint64_t failed;
 	uint64_t last_ns; /* it acted last; 0: never */
 	pid_t command;    /* that runs; or 0 */
+	bool is_full;     /* SONDE_WHEN_FULL: it was, at the last look */
 };
 
 struct sonde_recorder_triggers {
@@ -270,6 +273,7 @@ struct sonde_recorder_triggers {
 	uint64_t nr_acts;
 	uint32_t nr_listeners;       /* bells and sentries */
 	uint32_t nr_silent;          /* programs that can't have one */
+	uint32_t nr_unknown;         /* that ended, nobody knows how */
 	uint64_t nr_missed;          /* of those that are gone */
 	uint64_t nr_lost;            /* events, as it was told last */
 	char rules[SONDE_RULES_MAX]; /* one for each trigger */
@@ -291,6 +295,7 @@ struct sonde_recorder_fired {
 	pid_t pid;   /* of who made the arena */
 	const char *process;
 	const char *action;
+	uint64_t span_ns; /* how long, of a span; else 0 */
 	/* NULL: of the event no more is known */
 	const struct sonde_sentry_event *seen;
 	char directory[PATH_MAX]; /* of the snapshot; or "" */
@@ -304,6 +309,10 @@ void sonde_recorder_arm(struct sonde_recorder *r,
 			struct sonde_recorder_program *program);
 /* To be called some times a second: all of them; and have events been lost? */
 void sonde_recorder_arm_all(struct sonde_recorder *r);
+
+/* If the process has ended, how? To be called before its pidfd is closed. */
+void sonde_recorder_heed_end(struct sonde_recorder *r,
+			     const struct sonde_recorder_program *program);
 
 /* What has happened there? It is acted upon at once. */
 void sonde_recorder_listen(struct sonde_recorder *r,

@@ -92,6 +92,7 @@ void sonde_recorder_end_program(struct sonde_recorder *r,
 				struct sonde_recorder_program *program)
 {
 	/* While its rings are there. */
+	sonde_recorder_heed_end(r, program);
 	sonde_recorder_listen(r, program);
 	sonde_recorder_disarm(r, program);
 	sonde_budget_give(&r->budget,

@@ -60,6 +60,9 @@ void sonde_recorder_read(struct sonde_recorder *r)
 		sonde_session_kernel_look(r->kernel);
 	if (sonde_session_has_happened(r->session))
 		sonde_recorder_end(r, SONDE_ENDED_UNTIL);
+	r->has_read = true;
+	if (fullest > r->fullest)
+		r->fullest = fullest;
 	sonde_pace_adapt(&r->pace, fullest);
 	r->next_read_ns = sonde_monotonic_ns() + r->pace.interval_ns;
 }

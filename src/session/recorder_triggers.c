@@ -37,6 +37,7 @@
 #include "session/bells.h"
 #include "session/rules.h"
 #include "session/sentry.h"
+#include "sys/proc.h"
 #include "types/desc.h"
 #include "types/select.h"
 
@@ -146,6 +147,9 @@ static void surroundings_fill(struct surroundings *all,
 	if (fired->seen) {
 		surroundings_put(all, "SONDE_WHEN_TID=%" PRIu32,
 				 fired->seen->tid);
+		if (fired->span_ns)
+			surroundings_put(all, "SONDE_WHEN_DURATION=%" PRIu64,
+					 fired->span_ns);
 		sonde_sentry_fields(fired->seen, surroundings_put_field, all);
 	}
 	surroundings_add(all, NULL);
@@ -199,10 +203,10 @@ static int trigger_run(struct sonde_recorder *r, const char *command,
 	return rc;
 }
 
-/* That events are lost is no event: no rule matches it. */
-static bool trigger_is_loss(const struct sonde_session_trigger *trigger)
+/* By its name alone. */
+static bool trigger_is_bell(const struct sonde_session_trigger *trigger)
 {
-	return !strcmp(trigger->when, SONDE_WHEN_LOSS);
+	return trigger->kind == SONDE_WHEN_EVENT && !trigger->condition;
 }
 
 static int act(struct sonde_recorder *r, struct sonde_recorder_fate *fate,
@@ -285,7 +289,7 @@ static void ring(void *ctx, const char *provider, const char *name, uint64_t nr)
 	struct sonde_recorder_fired fired = fired_of(ctx, provider, name, nr);
 
 	for (uint32_t i = 0; *rule; i++, rule += strlen(rule) + 1)
-		if (!r->triggers->fates[i].trigger->condition &&
+		if (trigger_is_bell(r->triggers->fates[i].trigger) &&
 		    sonde_select(rule, strlen(rule) + 1, SONDE_LOGLEVEL_ALL,
 				 provider, name, 0))
 			fire(r, i, &fired);
@@ -294,12 +298,87 @@ static void ring(void *ctx, const char *provider, const char *name, uint64_t nr)
 static void fulfil(void *ctx, uint32_t wish,
 		   const struct sonde_sentry_event *event)
 {
+	struct sonde_recorder *r = ((const struct rung *)ctx)->r;
 	struct sonde_recorder_fired fired =
 		fired_of(ctx, sonde_desc_provider(event->desc),
 			 sonde_desc_name(event->desc), 1);
 
 	fired.seen = event;
-	fire(((const struct rung *)ctx)->r, wish, &fired);
+	fired.span_ns = (uint64_t)((double)event->length * 1e9 /
+				   (double)r->timebase.clock.freq);
+	fire(r, wish, &fired);
+}
+
+/* ---- what is no event ---- */
+
+static bool has_trigger(const struct sonde_recorder *r,
+			enum sonde_trigger_kind kind)
+{
+	const struct sonde_session_config *config = r->config->session;
+	bool waits = false;
+
+	for (uint32_t i = 0; r->triggers && i < config->nr_triggers; i++)
+		waits |= config->triggers[i].kind == kind;
+	return waits;
+}
+
+/* For all that wait for it. */
+static void fire_all(struct sonde_recorder *r, enum sonde_trigger_kind kind,
+		     struct sonde_recorder_fired *fired)
+{
+	const struct sonde_session_config *config = r->config->session;
+
+	for (uint32_t i = 0; i < config->nr_triggers; i++)
+		if (config->triggers[i].kind == kind)
+			fire(r, i, fired);
+}
+
+void sonde_recorder_heed_end(struct sonde_recorder *r,
+			     const struct sonde_recorder_program *program)
+{
+	const struct rung rung = { r, program };
+	struct sonde_recorder_fired fired;
+	const char *name;
+	int status = 0;
+	int rc;
+
+	if (!has_trigger(r, SONDE_WHEN_SIGNAL) || program->pidfd < 0)
+		return;
+	rc = sonde_proc_ended(program->pidfd,
+			      sonde_arena_source_pid(program->source), &status);
+	r->triggers->nr_unknown += rc == -ENODATA;
+	if (rc || !WIFSIGNALED(status))
+		return;
+	name = sigabbrev_np(WTERMSIG(status));
+	fired = fired_of(&rung, "signal", name ? name : "RT", 1);
+	fire_all(r, SONDE_WHEN_SIGNAL, &fired);
+}
+
+static void heed_fullest(struct sonde_recorder *r)
+{
+	const struct sonde_session_config *config = r->config->session;
+	struct sonde_recorder_fired fired = {
+		.name = "full",
+		.nr = 1,
+		.process = "",
+	};
+	uint32_t fullest = r->fullest;
+
+	r->fullest = 0;
+	r->has_read = false;
+	for (uint32_t i = 0; i < config->nr_triggers; i++) {
+		struct sonde_recorder_fate *fate = &r->triggers->fates[i];
+		bool was_full = fate->is_full;
+
+		if (fate->trigger->kind != SONDE_WHEN_FULL)
+			continue;
+		fate->is_full = fullest > fate->trigger->full;
+		if (!fate->is_full || was_full)
+			continue;
+		(void)snprintf(fired.event, sizeof(fired.event), "%s",
+			       fate->trigger->when);
+		fire(r, i, &fired);
+	}
 }
 
 /* ---- bells and sentries ---- */
@@ -354,6 +433,7 @@ static int new_sentry(struct sonde_recorder *r,
 		.session = r->config->number,
 		.id = take_id(r),
 		.budget = &r->budget,
+		.now = r->timebase.now,
 	};
 
 	return sonde_sentry_new(&config, program->source, &program->sentry);
@@ -366,8 +446,7 @@ static bool wants_bell(const struct sonde_recorder *r,
 	bool wants = false;
 
 	for (uint32_t i = 0; i < config->nr_triggers; i++)
-		wants |= !config->triggers[i].condition &&
-			 !trigger_is_loss(&config->triggers[i]);
+		wants |= trigger_is_bell(&config->triggers[i]);
 	return wants || (config->mode == SONDE_OVERWRITE &&
 			 sonde_bell_search(&program->search, program->source));
 }
@@ -421,6 +500,9 @@ void sonde_recorder_disarm(struct sonde_recorder *r,
 	program->search = (struct sonde_bell_search){ 0 };
 	if (!program->bell && !program->sentry)
 		return;
+	if (program->sentry)
+		sonde_sentry_settle(program->sentry, fulfil,
+				    &(struct rung){ r, program });
 	r->triggers->nr_missed += missed_by(program);
 	r->triggers->nr_listeners -= program->bell != NULL;
 	r->triggers->nr_listeners -= program->sentry != NULL;
@@ -446,6 +528,8 @@ void sonde_recorder_listen_if_due(struct sonde_recorder *r)
 	uint64_t took_ns;
 	uint64_t nr_acts;
 
+	if (triggers && r->has_read)
+		heed_fullest(r);
 	if (!triggers || !triggers->nr_listeners ||
 	    began < triggers->next_look_ns)
 		return;
@@ -460,36 +544,25 @@ void sonde_recorder_listen_if_due(struct sonde_recorder *r)
 	triggers->next_look_ns = sonde_monotonic_ns() + took_ns * LOOK_SHARE;
 }
 
-static bool waits_for_loss(const struct sonde_session_config *config)
-{
-	bool waits = false;
-
-	for (uint32_t i = 0; i < config->nr_triggers; i++)
-		waits |= trigger_is_loss(&config->triggers[i]);
-	return waits;
-}
-
 /* Since the last time. */
 static void look_for_loss(struct sonde_recorder *r)
 {
-	const struct sonde_session_config *config = r->config->session;
 	struct sonde_consumer_counts counts;
 	struct sonde_recorder_fired fired = {
-		.event = SONDE_WHEN_LOSS,
-		.name = SONDE_WHEN_LOSS,
+		.event = "loss",
+		.name = "loss",
 		.process = "",
 	};
 	uint64_t lost;
 
-	if (!r->triggers || !waits_for_loss(config))
+	if (!has_trigger(r, SONDE_WHEN_LOSS))
 		return;
 	sonde_session_survey(r->session, &counts);
 	lost = counts.discarded + counts.lost_disk;
 	fired.nr = lost - r->triggers->nr_lost;
 	r->triggers->nr_lost = lost;
-	for (uint32_t i = 0; fired.nr && i < config->nr_triggers; i++)
-		if (trigger_is_loss(&config->triggers[i]))
-			fire(r, i, &fired);
+	if (fired.nr)
+		fire_all(r, SONDE_WHEN_LOSS, &fired);
 }
 
 void sonde_recorder_arm_all(struct sonde_recorder *r)
@@ -504,9 +577,10 @@ void sonde_recorder_arm_all(struct sonde_recorder *r)
 /* ---- life ---- */
 
 /* `rules` has one for each trigger; bells know those without a condition. */
-static int add_trigger(struct sonde_recorder_triggers *triggers, uint32_t nr,
+static int add_trigger(const struct sonde_recorder *r, uint32_t nr,
 		       size_t *rules_size)
 {
+	struct sonde_recorder_triggers *triggers = r->triggers;
 	const struct sonde_session_trigger *trigger =
 		triggers->fates[nr].trigger;
 	struct sonde_given *given = &triggers->given[nr];
@@ -519,15 +593,22 @@ static int add_trigger(struct sonde_recorder_triggers *triggers, uint32_t nr,
 		       trigger->when);
 	rc = sonde_session_rules_add(triggers->rules, rules_size, '+', glob,
 				     none, sizeof(none));
-	if (rc || trigger_is_loss(trigger))
-		return rc;
-	if (!trigger->condition)
+	if (rc || trigger->kind > SONDE_WHEN_SPAN)
+		return rc; /* it is no event */
+	if (trigger_is_bell(trigger))
 		return sonde_session_rules_add(triggers->bell_rules,
 					       &triggers->bell_rules_size, '+',
 					       glob, none, sizeof(none));
-	triggers->wishes[nr] = (struct sonde_sentry_wish){ rule, given };
+	triggers->wishes[nr] =
+		(struct sonde_sentry_wish){ .rule = rule, .given = given };
 	triggers->nr_wishes = nr + 1;
-	return sonde_given_init(given, trigger->condition);
+	if (trigger->kind == SONDE_WHEN_EVENT)
+		return sonde_given_init(given, trigger->condition);
+	triggers->wishes[nr].end = trigger->end;
+	triggers->wishes[nr].limit =
+		(uint64_t)((double)trigger->limit_ns / 1e9 *
+			   (double)r->timebase.clock.freq);
+	return sonde_given_init(given, trigger->key);
 }
 
 void sonde_recorder_free_triggers(struct sonde_recorder *r)
@@ -555,12 +636,19 @@ int sonde_recorder_start_triggers(struct sonde_recorder *r)
 		r->triggers->fates[i].trigger =
 			i < config->nr_triggers ? &config->triggers[i] : &asked;
 	for (uint32_t i = 0; !rc && i < config->nr_triggers + has_asked; i++)
-		rc = add_trigger(r->triggers, i, &rules_size);
+		rc = add_trigger(r, i, &rules_size);
 	return rc;
 }
 
 static void note_uncounted(struct sonde_recorder *r)
 {
+	if (r->triggers->nr_unknown)
+		sonde_summary_note(&r->summary,
+				   "of %u processes that ended nobody knows "
+				   "whether it was by a signal: kernels before "
+				   "6.15 tell it only until the parent has "
+				   "asked",
+				   r->triggers->nr_unknown);
 	if (r->triggers->nr_missed)
 		sonde_summary_note(&r->summary,
 				   "%llu events that --when or "

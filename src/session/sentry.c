@@ -21,6 +21,7 @@
 
 #include "expr/expr.h"
 #include "ring/layout.h"
+#include "session/sentry_spans.h"
 #include "types/desc.h"
 #include "types/select.h"
 
@@ -34,6 +35,8 @@ struct sentry_kind {
 	struct sonde_desc *desc; /* ours */
 	struct sonde_condition *whole;
 	struct sonde_condition *conditions[SONDE_SENTRY_WISHES_MAX];
+	/* Of wishes that are spans, a bit each: what it is to them. */
+	uint32_t begins, ends;
 };
 
 struct sentry_stream {
@@ -46,6 +49,7 @@ struct sonde_sentry {
 	struct sonde_sentry_config config;
 	struct sonde_arena_source *source;
 	uint64_t nr_missed;
+	struct sonde_sentry_spans spans;
 	bool is_broken;
 	struct sonde_source_known known;
 	uint8_t events[SONDE_EVENTS_MAX];
@@ -69,12 +73,17 @@ static void kind_free(struct sentry_kind *kind)
 	free(kind);
 }
 
+static bool is_selected(const char *rule, const struct sonde_desc *desc)
+{
+	return rule && sonde_select(rule, strlen(rule) + 1, SONDE_LOGLEVEL_ALL,
+				    sonde_desc_provider(desc),
+				    sonde_desc_name(desc), 0);
+}
+
 /* -ENOMEM; what doesn't fit is told, and stays out. */
 static int kind_bind(const struct sonde_sentry *sentry,
 		     struct sentry_kind *kind)
 {
-	const char *provider = sonde_desc_provider(kind->desc);
-	const char *name = sonde_desc_name(kind->desc);
 	char why[300];
 	int rc = sonde_condition_new_for_process(kind->desc, "1", why,
 						 sizeof(why), &kind->whole);
@@ -82,11 +91,13 @@ static int kind_bind(const struct sonde_sentry *sentry,
 	for (uint32_t i = 0; !rc && i < sentry->config.nr_wishes; i++) {
 		const struct sonde_sentry_wish *wish =
 			&sentry->config.wishes[i];
+		bool begins = is_selected(wish->rule, kind->desc);
+		bool ends = is_selected(wish->end, kind->desc);
 
-		if (!wish->given ||
-		    !sonde_select(wish->rule, strlen(wish->rule) + 1,
-				  SONDE_LOGLEVEL_ALL, provider, name, 0))
+		if (!wish->given || !(begins || ends))
 			continue;
+		kind->begins |= (uint32_t)begins << i;
+		kind->ends |= (uint32_t)ends << i;
 		rc = sonde_given_bind(wish->given, kind->desc, "waited for",
 				      sentry->config.summary,
 				      &kind->conditions[i]);
@@ -185,6 +196,33 @@ static bool walk_context(struct walk *walk)
 	return true;
 }
 
+/* An event that is both ends one and begins the next. */
+static void walk_span(struct sonde_sentry *sentry,
+		      const struct sentry_kind *kind, uint32_t wish,
+		      const struct sonde_sentry_event *event)
+{
+	struct sonde_expr_value value;
+	struct sonde_sentry_edge edge = {
+		.time = event->time,
+		.desc = event->desc,
+		.wish = wish,
+		.tid = event->tid,
+		.cpu = event->cpu,
+		.is_end = true,
+	};
+
+	sonde_condition_value(kind->conditions[wish], event->payload,
+			      event->size, event->tid, event->cpu, &value);
+	if (value.type != SONDE_EXPR_UINT && value.type != SONDE_EXPR_INT)
+		return;
+	edge.key = value.type == SONDE_EXPR_UINT ? value.u : (uint64_t)value.i;
+	if (kind->ends >> wish & 1)
+		sonde_sentry_spans_note(&sentry->spans, &edge);
+	edge.is_end = false;
+	if (kind->begins >> wish & 1)
+		sonde_sentry_spans_note(&sentry->spans, &edge);
+}
+
 /* Whose payload's end isn't known is the last that can be read. */
 static bool walk_event(struct walk *walk, const struct sentry_kind *kind)
 {
@@ -200,11 +238,16 @@ static bool walk_event(struct walk *walk, const struct sentry_kind *kind)
 				     (size_t)(walk->end - walk->at),
 				     &event.size))
 		return false;
-	for (uint32_t i = 0; i < walk->sentry->config.nr_wishes; i++)
-		if (kind->conditions[i] &&
-		    sonde_condition_test(kind->conditions[i], event.payload,
-					 event.size, event.tid, event.cpu))
+	for (uint32_t i = 0; i < walk->sentry->config.nr_wishes; i++) {
+		const struct sonde_condition *condition = kind->conditions[i];
+
+		if (condition && walk->sentry->config.wishes[i].end)
+			walk_span(walk->sentry, kind, i, &event);
+		else if (condition &&
+			 sonde_condition_test(condition, event.payload,
+					      event.size, event.tid, event.cpu))
 			walk->seen(walk->ctx, i, &event);
+	}
 	walk->at += event.size;
 	return true;
 }
@@ -285,12 +328,58 @@ static void sentry_read(struct walk *walk, uint32_t i)
 			   (int)sonde_arena_source_pid(sentry->source));
 }
 
+/* Who is to be told of spans. */
+struct settling {
+	const struct sonde_sentry *sentry;
+	void (*seen)(void *ctx, uint32_t wish,
+		     const struct sonde_sentry_event *event);
+	void *ctx;
+};
+
+static void settle_span(void *ctx, const struct sonde_sentry_edge *end,
+			uint64_t length)
+{
+	const struct settling *settling = ctx;
+	const struct sonde_sentry_event event = {
+		.desc = end->desc,
+		.time = end->time,
+		.tid = end->tid,
+		.cpu = end->cpu,
+		.length = length,
+	};
+
+	if (length > settling->sentry->config.wishes[end->wish].limit)
+		settling->seen(settling->ctx, end->wish, &event);
+}
+
+static void settle_until(struct sonde_sentry *sentry, uint64_t until,
+			 void (*seen)(void *ctx, uint32_t wish,
+				      const struct sonde_sentry_event *event),
+			 void *ctx)
+{
+	struct settling settling = { sentry, seen, ctx };
+
+	sonde_sentry_spans_settle(&sentry->spans, until, settle_span,
+				  &settling);
+}
+
+void sonde_sentry_settle(struct sonde_sentry *sentry,
+			 void (*seen)(void *ctx, uint32_t wish,
+				      const struct sonde_sentry_event *event),
+			 void *ctx)
+{
+	settle_until(sentry, UINT64_MAX, seen, ctx);
+}
+
 void sonde_sentry_look(struct sonde_sentry *sentry,
 		       void (*seen)(void *ctx, uint32_t wish,
 				    const struct sonde_sentry_event *event),
 		       void *ctx)
 {
 	uint32_t nr_cpus = sonde_arena_source_geometry(sentry->source)->nr_cpus;
+	/* What comes while rings are read may have come after another event
+	 * that is in a ring which has been read already. */
+	uint64_t until = sentry->config.now ? sentry->config.now() : 0;
 
 	for (uint32_t i = 0; i < sentry->nr_streams && !sentry->is_broken;
 	     i++) {
@@ -304,12 +393,14 @@ void sonde_sentry_look(struct sonde_sentry *sentry,
 
 		sentry_read(&walk, i);
 	}
+	settle_until(sentry, until, seen, ctx);
 }
 
 uint64_t sonde_sentry_nr_missed(const struct sonde_sentry *sentry)
 {
 	struct sonde_source *base = sonde_arena_source_base(sentry->source);
-	uint64_t nr = sentry->nr_missed + base->ops->missed(base);
+	uint64_t nr = sentry->nr_missed + sentry->spans.nr_missed +
+		      base->ops->missed(base);
 	struct sonde_source_counts counts;
 
 	for (uint32_t i = 0; i < sentry->nr_streams; i++) {
@@ -375,12 +466,24 @@ void sonde_sentry_fields(const struct sonde_sentry_event *event,
 	struct sonde_field_view view;
 	char text[TEXT_MAX];
 
-	while (sonde_fields_next(&fields, &view))
+	while (event->payload && sonde_fields_next(&fields, &view))
 		if (sentry_value(event, view.name, text))
 			field(ctx, view.name, text);
 }
 
 /* ---- life ---- */
+
+static int put_rule(char rules[SONDE_RULES_MAX], size_t *used, const char *rule)
+{
+	size_t size = rule ? strlen(rule) + 1 : 0;
+
+	if (size > SONDE_RULES_MAX - 1 - *used)
+		return -E2BIG;
+	if (rule)
+		memcpy(rules + *used, rule, size);
+	*used += size;
+	return 0;
+}
 
 /* What its slot records: the wishes' rules, one after the other. */
 static int sentry_rules(const struct sonde_sentry_config *config,
@@ -389,14 +492,11 @@ static int sentry_rules(const struct sonde_sentry_config *config,
 	size_t used = 0;
 
 	for (uint32_t i = 0; i < config->nr_wishes; i++) {
-		size_t size = strlen(config->wishes[i].rule) + 1;
+		const struct sonde_sentry_wish *wish = &config->wishes[i];
 
-		if (!config->wishes[i].given)
-			continue;
-		if (size > SONDE_RULES_MAX - 1 - used)
+		if (wish->given && (put_rule(rules, &used, wish->rule) ||
+				    put_rule(rules, &used, wish->end)))
 			return -E2BIG;
-		memcpy(rules + used, config->wishes[i].rule, size);
-		used += size;
 	}
 	rules[used] = '\0';
 	*ret_size = used + 1;
@@ -497,6 +597,7 @@ void sonde_sentry_free(struct sonde_sentry *sentry)
 	if (!sentry)
 		return;
 	sentry_give_up(&sentry->config, sentry->source);
+	sonde_sentry_spans_fini(&sentry->spans);
 	for (uint32_t i = 0; i < KINDS_MAX; i++)
 		kind_free(sentry->kinds[i]);
 	free(sentry);

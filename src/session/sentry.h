@@ -29,10 +29,13 @@
 
 struct sonde_sentry;
 
-/* Which events, and when. */
+/* Which events, and when. Of a span (sentry_spans.h): what begins it and what ends
+ * it, which number both have, and how long it must have been. */
 struct sonde_sentry_wish {
-	const char *rule; /* '+' and a glob, as in a slot's rules */
-	struct sonde_given *given;
+	const char *rule;          /* '+' and a glob, as in a slot's rules */
+	struct sonde_given *given; /* a condition; of a span, the number */
+	const char *end;           /* another such rule; NULL: no span */
+	uint64_t limit;            /* of the records' clock */
 };
 
 /* All is borrowed. */
@@ -44,6 +47,7 @@ struct sonde_sentry_config {
 	uint64_t session;            /* of who records */
 	uint32_t id;                 /* that no source of the session has */
 	struct sonde_budget *budget; /* what its rings are of */
+	uint64_t (*now)(void);       /* the clock; NULL: of no span */
 };
 
 /* What has happened; borrowed during the call. */
@@ -54,6 +58,8 @@ struct sonde_sentry_event {
 	uint64_t time; /* by the records' clock */
 	uint32_t tid;
 	uint32_t cpu;
+	uint64_t length; /* of the span that it ends, whose payload isn't known
+			  * any more (NULL); else 0 */
 };
 
 /* For the arena of a source that records. 0; -EBUSY: the arena has no slot left;
@@ -68,6 +74,12 @@ void sonde_sentry_look(struct sonde_sentry *sentry,
 		       void (*seen)(void *ctx, uint32_t wish,
 				    const struct sonde_sentry_event *event),
 		       void *ctx);
+
+/* The same for spans of which nothing more can come that is earlier. */
+void sonde_sentry_settle(struct sonde_sentry *sentry,
+			 void (*seen)(void *ctx, uint32_t wish,
+				      const struct sonde_sentry_event *event),
+			 void *ctx);
 
 /* How many of the events may have fulfilled one unseen, so far. */
 uint64_t sonde_sentry_nr_missed(const struct sonde_sentry *sentry);

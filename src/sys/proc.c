@@ -10,7 +10,10 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/number.h"
@@ -58,6 +61,7 @@ bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat)
 	uint64_t parent;
 	uint64_t flags;
 	uint64_t cpu;
+	uint64_t status = 0;
 	size_t size;
 
 	if (!begin || !end || end < begin || end[1] != ' ' || !end[2])
@@ -82,6 +86,9 @@ bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat)
 	stat.parent = (pid_t)parent;
 	stat.flags = (uint32_t)flags;
 	stat.cpu = (uint32_t)cpu;
+	if (proc_skip_words(&at, 12))
+		(void)sonde_number_take(&at, 10, INT32_MAX, &status);
+	stat.status = (int)status;
 	*ret_stat = stat;
 	return true;
 }
@@ -258,6 +265,36 @@ int sonde_proc_stat(pid_t pid, struct sonde_proc_stat *ret_stat)
 	if (n < 0)
 		return n;
 	return sonde_proc_parse_stat(text, ret_stat) ? 0 : -EINVAL;
+}
+
+/* linux/pidfd.h of 6.15: PIDFD_GET_INFO. */
+struct pidfd_told {
+	uint64_t mask;
+	uint64_t cgroup;
+	uint32_t ids[11];
+	int32_t status;
+};
+#define PIDFD_TELL        _IOWR(0xff, 11, struct pidfd_told)
+#define PIDFD_TELL_STATUS 8u
+
+int sonde_proc_ended(int pidfd, pid_t pid, int *ret_status)
+{
+	struct pollfd ended = { .fd = pidfd, .events = POLLIN };
+	struct pidfd_told told = { .mask = PIDFD_TELL_STATUS };
+	struct sonde_proc_stat stat;
+
+	if (poll(&ended, 1, 0) != 1)
+		return -EAGAIN;
+	/* As long as it can be sent a signal, the number is its own. */
+	if (!sonde_proc_stat(pid, &stat) && stat.state == 'Z' &&
+	    !syscall(SYS_pidfd_send_signal, pidfd, 0, NULL, 0)) {
+		*ret_status = stat.status;
+		return 0;
+	}
+	if (ioctl(pidfd, PIDFD_TELL, &told) || !(told.mask & PIDFD_TELL_STATUS))
+		return -ENODATA;
+	*ret_status = told.status;
+	return 0;
 }
 
 pid_t sonde_proc_number(const char *word)

@@ -37,6 +37,7 @@ struct sonde_proc_stat {
 	uint64_t start; /* in ticks since the system began */
 	uint64_t stack; /* where the first thread's begins; 0, 1: not told */
 	uint32_t cpu;   /* that it runs on, or ran on last */
+	int status;     /* as of wait(), of a zombie that is ours to look at */
 };
 
 bool sonde_proc_parse_stat(const char *text, struct sonde_proc_stat *ret_stat);
@@ -104,6 +105,11 @@ int64_t sonde_proc_stolen_ns(uint32_t cpu);
 
 /* A process's or a thread's: 0 or -errno. */
 int sonde_proc_stat(pid_t pid, struct sonde_proc_stat *ret_stat);
+
+/* How the process ended that the pidfd is of: *ret_status is as of wait(). 0;
+ * -EAGAIN: it has not; -ENODATA: nobody knows any more. Kernels from 6.15 on tell
+ * it at any time, others until its parent has asked. */
+int sonde_proc_ended(int pidfd, pid_t pid, int *ret_status);
 
 /* A number of a line of /proc/PID/status; the last, where there are several.
  * 0, -ENOENT: no such line, or -ESRCH: no such process. */

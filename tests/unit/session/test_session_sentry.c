@@ -79,11 +79,13 @@ static int new_sentry(const char *of_a, const char *of_all,
 	};
 
 	assert_int_equal(sonde_given_init(&given[0], of_a), 0);
-	wishes[0] = (struct sonde_sentry_wish){ "+fake:a", &given[0] };
+	wishes[0] = (struct sonde_sentry_wish){ .rule = "+fake:a",
+						.given = &given[0] };
 	if (of_all)
 		assert_int_equal(sonde_given_init(&given[1], of_all), 0);
-	wishes[1] =
-		(struct sonde_sentry_wish){ "+*", of_all ? &given[1] : NULL };
+	wishes[1] = (struct sonde_sentry_wish){ .rule = "+*",
+						.given = of_all ? &given[1] :
+								  NULL };
 	return sonde_sentry_new(&config, recorded, ret_sentry);
 }
 
