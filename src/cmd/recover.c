@@ -191,7 +191,7 @@ static int recover_whole(const struct words *words, char **pids)
 		rc = SONDE_EXIT_FAILED;
 	}
 	if (words->remove && (!rc || !found->nr_slots))
-		(void)sonde_session_recover_remove(recover);
+		sonde_session_recover_remove(recover);
 	if (!words->quiet)
 		complain_of_closed(found);
 	sonde_session_recover_free(recover);

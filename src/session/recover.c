@@ -218,21 +218,21 @@ int sonde_session_recover_look_in(struct sonde_session_recover *recover,
 	return 0;
 }
 
-uint32_t sonde_session_recover_remove(struct sonde_session_recover *recover)
+/* Whatever it holds: its process may have been killed before it was an arena. */
+void sonde_session_recover_remove(struct sonde_session_recover *recover)
 {
-	struct sonde_arena_view view;
-	uint32_t nr = 0;
-
 	for (size_t i = 0; i < recover->nr; i++) {
-		if (open_again(&recover->holdings[i], &view))
-			continue;
-		if (!sonde_arena_is_held(&view)) {
+		const struct holding *holding = &recover->holdings[i];
+		const struct sonde_arena_view view = {
+			.fd = holding->fd,
+			.is_file = true,
+			.dev = holding->dev,
+			.ino = holding->ino,
+		};
+
+		if (!sonde_arena_is_held(&view))
 			sonde_arena_remove(&view);
-			nr += view.is_file;
-		}
-		sonde_arena_close(&view);
 	}
-	return nr;
 }
 
 /* ---- writing ---- */

@@ -54,8 +54,8 @@ void sonde_session_recover_look_at(struct sonde_session_recover *recover,
 int sonde_session_recover_look_in(struct sonde_session_recover *recover,
 				  const char *path);
 
-/* Removes those of the files that nobody has any more. How many. */
-uint32_t sonde_session_recover_remove(struct sonde_session_recover *recover);
+/* Removes those of the files that nobody has any more. */
+void sonde_session_recover_remove(struct sonde_session_recover *recover);
 
 const struct sonde_session_recover_found *
 sonde_session_recover_found(const struct sonde_session_recover *recover);

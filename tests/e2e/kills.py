@@ -244,9 +244,12 @@ class Recording:
         else:
             victims = [self.find(r) for r in ("front", "recorder", "program")]
             rng.shuffle(victims)
-        for victim in filter(None, victims):
+        victims = [victim for victim in victims if victim]
+        for victim in victims:
             kill(victim)
-        return any(victims)
+        # What it holds goes before it does.
+        wait_for(lambda: all(state_of(v) in "XZ" for v in victims), "deaths")
+        return bool(victims)
 
     def recover(self, role):
         """Whether there was something."""
@@ -256,6 +259,7 @@ class Recording:
             if not self.arena.exists():
                 return False
         r = run(SONDE, "recover", *where, "-o", self.rest)
+        self.said = r.stderr
         check(r.returncode in (0, 1), f"recover: {r.returncode}: {r.stderr}")
         if role == "all":
             check_equal(os.listdir(self.arena), [], "files that are left")
@@ -291,7 +295,7 @@ def kill_of_record(role, program, rng):
         role = None
         before = [0] * THREADS
     if role == "recorder" and phase == "middle":
-        check(recording.recover(role), "nothing was recovered")
+        check(recording.recover(role), f"nothing was recovered: {recording.said}")
     after_kill(recording, role)
     if role == "all":
         recording.recover(role)
@@ -344,19 +348,18 @@ def check_record(recording, role, before):
         check_numbers(rest, lost_of_rest)
         return  # what was overwritten is no account of the killed
     if role != "recorder" or recording.rest.exists():
-        # Of what the recorder was reading, both may have a part.
+        # Of what the recorder was reading, both may have a part; of a thread
+        # that had moved to another CPU meanwhile, one may lack the middle.
         check_all(found, lost, rest, lost_of_rest, before)
     else:
         check_numbers(found, lost)
 
 
 def check_all(found, lost, rest, lost_of_rest, before):
-    for one, its in (found, lost), (rest, lost_of_rest):
+    for one in found, rest:
         for thread, numbers in one.items():
             check_equal(numbers, sorted(set(numbers)),
                         f"order, thread {thread}")
-            missing = numbers[-1] - numbers[0] + 1 - len(numbers)
-            check(missing <= its, f"{missing} are missing, {its} counted")
     both = {thread: sorted(set(found[thread]) | set(rest[thread]))
             for thread in {*found, *rest}}
     lost = max(lost, lost_of_rest)
