@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* resolve_none.c - without libdw, places and expressions are GDB's to find. */
+#include <errno.h>
 #include <stdio.h>
 
 #include "probe/kernel.h"

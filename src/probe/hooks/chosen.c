@@ -28,14 +28,6 @@
 #define TIME_MAX_ARGS_MS 60000
 #define PART             ".cold"
 
-const char *sonde_hooks_globs_condition(const struct sonde_hooks_globs *globs,
-					uint64_t i)
-{
-	const char *at = i < globs->nr ? strstr(globs->list[i], " if ") : NULL;
-
-	return at ? at + strlen(" if ") : NULL;
-}
-
 struct asking {
 	pid_t pid;
 	const struct sonde_hooks_globs *globs;

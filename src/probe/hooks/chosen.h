@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 #include <sys/types.h>
 
 struct sonde_hooks_globs {
@@ -46,8 +47,14 @@ struct sonde_hooks_chosen {
 };
 
 /* NULL: its i-th has none. */
-const char *sonde_hooks_globs_condition(const struct sonde_hooks_globs *globs,
-					uint64_t i);
+static inline const char *
+sonde_hooks_globs_condition(const struct sonde_hooks_globs *globs, uint64_t i)
+{
+	static const char before[] = " if ";
+	const char *at = i < globs->nr ? strstr(globs->list[i], before) : NULL;
+
+	return at ? at + sizeof(before) - 1 : NULL;
+}
 
 /* 0; -ENOENT: none is meant; -EIO: nothing can be known of its files; -ENOMEM;
  * -EOPNOTSUPP: this sonde was built without libdw. */
