@@ -360,3 +360,13 @@ const char *sonde_ctf_packed_need(struct sonde_ctf_packed *packed,
 	pthread_mutex_unlock(&packed->mutex);
 	return why;
 }
+
+int sonde_ctf_packed_file(struct sonde_ctf_packed *packed)
+{
+	int fd;
+
+	if (sonde_ctf_packed_need(packed, 0, packed->bytes.size))
+		return -EIO;
+	fd = fcntl(packed->fd, F_DUPFD_CLOEXEC, 0);
+	return fd < 0 ? -errno : fd;
+}

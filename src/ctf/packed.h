@@ -77,4 +77,8 @@ bool sonde_ctf_packed_holds(const struct sonde_ctf_packed *packed,
 const char *sonde_ctf_packed_need(struct sonde_ctf_packed *packed,
 				  uint64_t offset, uint64_t size);
 
+/* All of it as it was, in a file for the caller to close, with zeros behind its
+ * bytes; -errno. */
+int sonde_ctf_packed_file(struct sonde_ctf_packed *packed);
+
 #endif /* CTF_PACKED_H */

@@ -69,3 +69,9 @@ const char *sonde_ctf_packed_need(struct sonde_ctf_packed *packed,
 	(void)size;
 	return NULL;
 }
+
+int sonde_ctf_packed_file(struct sonde_ctf_packed *packed)
+{
+	(void)packed;
+	return -ENOSYS;
+}

@@ -520,6 +520,17 @@ static bool ship_has_index(const struct origin *origin, const char *index)
 	return access(path, F_OK) == 0;
 }
 
+/* As it was before it was compressed. */
+static int ship_open_stream(const struct sonde_stream *stream)
+{
+	int fd;
+
+	if (stream->packed)
+		return sonde_ctf_packed_file(stream->packed);
+	fd = open(stream->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
 static int ship_stream(struct origin *origin, const struct sonde_stream *stream)
 {
 	const char *name = sonde_text_base(stream->path);
@@ -536,10 +547,9 @@ static int ship_stream(struct origin *origin, const struct sonde_stream *stream)
 	reading.file = shipped_of(origin, name);
 	if (!reading.file)
 		return ship_fail_memory(origin->ship);
-	reading.fd = open(stream->path,
-			  O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	reading.fd = ship_open_stream(stream);
 	if (reading.fd < 0)
-		return fail_errno(origin->ship, -errno, stream->path);
+		return fail_errno(origin->ship, reading.fd, stream->path);
 	is_at_rest = origin->is_at_rest || reading.file->is_at_rest;
 	err = ship_final(&reading, stream, is_at_rest);
 	(void)close(reading.fd); /* only read */

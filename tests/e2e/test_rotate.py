@@ -285,6 +285,13 @@ def compressed_chunks_are_read_as_others():
     check_equal(done.returncode, 0, f"cut: {done.stderr}")
     check_equal(sum(len(numbers(Trace(d.parent)))
                     for d in out.rglob("metadata")), 100000, "plain")
+    store, got = scratch() / "store", scratch() / "got"
+    for words in (("ship", "-q", r.dir, "--to", f"file://{store}"),
+                  ("collect", "-q", "--from", f"file://{store}", "-o", got)):
+        done = run(SONDE, *words)
+        check_equal((done.returncode, done.stderr), (0, ""), f"{words}")
+    check_equal(sum(len(numbers(Trace(d.parent)))
+                    for d in got.rglob("metadata")), 100000, "shipped")
 
 
 @test
