@@ -17,6 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "sys/fd.h"
+
 #define DIRECTORY_MODE 0700
 #define FILE_MODE      0600
 #define LINKS_MAX      40 /* as the kernel follows */
@@ -342,27 +344,13 @@ int sonde_place_make_below(int dir, const char *name, bool may_exist)
 	return sonde_place_open_below(dir, name);
 }
 
-/* Where a descriptor's file is, as the kernel knows it. */
-static int ctf_place_path_of(int fd, char path[PATH_MAX])
-{
-	char self[48];
-	ssize_t n;
-
-	(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", fd);
-	n = readlink(self, path, PATH_MAX - 1);
-	if (n < 0)
-		return -errno;
-	path[n] = '\0';
-	return 0;
-}
-
 int sonde_place_where(const struct sonde_place *place, char path[PATH_MAX])
 {
 	struct stat st;
 
 	if (fstat(place->dir, &st))
 		return -errno;
-	return st.st_nlink ? ctf_place_path_of(place->dir, path) : -ENOENT;
+	return st.st_nlink ? sonde_fd_path(place->dir, path) : -ENOENT;
 }
 
 bool sonde_place_is_at(const struct sonde_place *place, const char *path)
@@ -507,7 +495,6 @@ static int ctf_place_check_file(int fd, const char *path,
 /* A link of ours or root's may lead to what has no name: /dev/stdout. */
 static int open_there(const char *path, struct sonde_place_error *error)
 {
-	char self[48];
 	int there = open(path, O_PATH | O_CLOEXEC);
 	int fd = -1;
 	int err;
@@ -516,10 +503,9 @@ static int open_there(const char *path, struct sonde_place_error *error)
 		return fail_call(error, errno, path);
 	err = ctf_place_check_file(there, path, error);
 	if (!err) {
-		(void)snprintf(self, sizeof(self), "/proc/self/fd/%d", there);
-		fd = open(self, O_WRONLY | O_TRUNC | O_NOCTTY | O_CLOEXEC);
+		fd = sonde_fd_reopen(there, O_WRONLY | O_TRUNC | O_NOCTTY);
 		if (fd < 0)
-			err = fail_call(error, errno, path);
+			err = fail_call(error, -fd, path);
 	}
 	(void)close(there); /* it was only looked at */
 	return err ? err : fd;

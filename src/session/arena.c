@@ -12,7 +12,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <linux/magic.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -22,6 +21,7 @@
 #include "base/port.h"
 #include "clock/calibrate.h"
 #include "ring/control.h"
+#include "sys/fd.h"
 #include "types/desc.h"
 
 #define PAGE_BYTES 65536ull /* a multiple of every machine's page */
@@ -79,11 +79,8 @@ static struct flock lock_of(int what)
 static void reopen(struct sonde_arena_view *view)
 {
 	struct flock lock = lock_of(SONDE_LOCK_PROCESS);
-	char path[48];
-	int own;
+	int own = sonde_fd_reopen(view->fd, O_RDWR);
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->fd);
-	own = open(path, O_RDWR | O_CLOEXEC);
 	if (own < 0)
 		return;
 	view->is_own = true;
@@ -572,22 +569,14 @@ void sonde_arena_settle(struct sonde_arena_view *view)
 
 void sonde_arena_remove(const struct sonde_arena_view *view)
 {
-	char path[48];
-	char link[PATH_MAX];
+	char path[PATH_MAX];
 	struct stat st;
-	ssize_t n;
 
-	if (!view->is_file)
-		return;
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", view->fd);
-	n = readlink(path, link, sizeof(link) - 1);
-	if (n <= 0)
-		return;
-	link[n] = '\0';
 	/* It may have been moved, and another be there. */
-	if (!lstat(link, &st) && st.st_dev == view->dev &&
+	if (view->is_file && !sonde_fd_path(view->fd, path) &&
+	    !lstat(path, &st) && st.st_dev == view->dev &&
 	    st.st_ino == view->ino)
-		(void)unlink(link);
+		(void)unlink(path);
 }
 
 static void fill_slot(struct sonde_arena_view *view,

@@ -18,6 +18,7 @@
 #include "ring/hello.h"
 #include "ring/reader.h"
 #include "session/rules.h"
+#include "sys/fd.h"
 #include "sys/program.h"
 #include "types/desc.h"
 
@@ -527,12 +528,9 @@ sonde_arena_source_view(struct sonde_arena_source *source)
 int sonde_arena_source_reopen(struct sonde_arena_source *source,
 			      struct sonde_arena_view *ret_view)
 {
-	char path[48];
-	int fd;
+	int fd = sonde_fd_reopen(source->view.fd, O_RDWR);
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", source->view.fd);
-	fd = open(path, O_RDWR | O_CLOEXEC);
-	return fd < 0 ? -errno : sonde_arena_open_found(fd, ret_view);
+	return fd < 0 ? fd : sonde_arena_open_found(fd, ret_view);
 }
 
 bool sonde_arena_source_is_over(const struct sonde_arena_source *source)

@@ -26,6 +26,7 @@
 #include "session/roster.h"
 #include "session/session.h"
 #include "session/timebase.h"
+#include "sys/fd.h"
 #include "sys/proc.h"
 #include "sys/regular.h"
 
@@ -81,12 +82,9 @@ void sonde_session_recover_free(struct sonde_session_recover *recover)
 static int open_again(const struct holding *holding,
 		      struct sonde_arena_view *ret_view)
 {
-	char path[48];
-	int fd;
+	int fd = sonde_fd_reopen(holding->fd, O_RDONLY);
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", holding->fd);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	return fd < 0 ? -errno : sonde_arena_open_left(fd, ret_view);
+	return fd < 0 ? fd : sonde_arena_open_left(fd, ret_view);
 }
 
 static void look_at_slot(struct sonde_session_recover *recover,

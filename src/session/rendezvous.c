@@ -21,6 +21,7 @@
 
 #include "base/number.h"
 #include "session/find.h"
+#include "sys/fd.h"
 #include "sys/foreign.h"
 #include "sys/proc.h"
 #include "sys/textfile.h"
@@ -111,17 +112,11 @@ static bool is_in_arenas(int fd)
 {
 	const char *directory = secure_getenv(SONDE_ARENA_ENV);
 	size_t length = directory ? strlen(directory) : 0;
-	char path[48];
-	char link[PATH_MAX];
-	ssize_t n;
+	char path[PATH_MAX];
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	n = length ? readlink(path, link, sizeof(link) - 1) : -1;
-	if (n < 0)
-		return false;
-	link[n] = '\0';
-	return !strncmp(link, directory, length) && link[length] == '/' &&
-	       sonde_find_is_arena_link(link);
+	return length && !sonde_fd_path(fd, path) &&
+	       !strncmp(path, directory, length) && path[length] == '/' &&
+	       sonde_find_is_arena_link(path);
 }
 
 /* The one descriptor of a message that was looked at, if it is of a memory

@@ -10,8 +10,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <unistd.h>
+
+#include "sys/fd.h"
 
 int sonde_regular_look(const char *path, struct stat *ret_stat)
 {
@@ -31,13 +32,8 @@ int sonde_regular_look(const char *path, struct stat *ret_stat)
 
 int sonde_regular_open(int looked, int mode)
 {
-	char path[48];
-	int fd;
+	int fd = sonde_fd_reopen(looked, mode | O_NOCTTY | O_NONBLOCK);
 
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", looked);
-	fd = open(path, mode | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd < 0)
-		fd = -errno;
 	(void)close(looked); /* it was only looked at */
 	return fd;
 }

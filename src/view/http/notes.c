@@ -23,6 +23,7 @@
 
 #include "base/json.h"
 #include "base/number.h"
+#include "sys/fd.h"
 #include "sys/userdir.h"
 #include "sys/write.h"
 #include "view/http/view.h"
@@ -261,13 +262,9 @@ static void tell_notes(const struct sonde_view *view, const struct notes *notes,
 		       FILE *to)
 {
 	struct sonde_json json = sonde_view_json(to);
-	char link[40];
 	char path[PATH_MAX];
-	ssize_t length;
 
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", notes->dir);
-	length = readlink(link, path, sizeof(path) - 1);
-	path[length < 0 ? 0 : length] = 0;
+	(void)sonde_fd_path(notes->dir, path); /* "": it isn't said */
 	sonde_json_open(&json, NULL, '{');
 	sonde_json_put_text(&json, "directory", *path ? path : NULL);
 	sonde_json_put_text(&json, "file", notes->name);

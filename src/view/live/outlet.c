@@ -8,20 +8,12 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The same terminal or pipe, with a description of our own; -1 if it has none. */
-static int open_own(int fd)
-{
-	char path[64];
-
-	(void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
+#include "sys/fd.h"
 
 int sonde_outlet_init(struct sonde_outlet *outlet, int fd, size_t room)
 {
@@ -35,7 +27,8 @@ int sonde_outlet_init(struct sonde_outlet *outlet, int fd, size_t room)
 	if (fstat(fd, &st) || S_ISREG(st.st_mode))
 		return 0; /* a file takes everything at once */
 	if (S_ISFIFO(st.st_mode) || isatty(fd))
-		own = open_own(fd);
+		/* the same, with a description of our own */
+		own = sonde_fd_reopen(fd, O_WRONLY | O_NONBLOCK | O_NOCTTY);
 	outlet->is_own = own >= 0;
 	outlet->is_polled = own < 0;
 	if (own >= 0)
