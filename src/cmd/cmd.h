@@ -12,6 +12,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/types.h>
 
 #include "cmd/options.h"
@@ -58,10 +59,15 @@ struct sonde_gdb_symbols {
 int sonde_gdb_find_symbols(const char *given,
 			   struct sonde_gdb_symbols *ret_symbols);
 
-/* GDB's commands that add the symbols of the kernel's modules, which inherits the
- * descriptor that this path names; false: there are none. */
+/* Commands for GDB, in a file without a name: its descriptor, which GDB inherits,
+ * and the path to give it. `put` writes them; false: there are none. -1: neither
+ * are there, or there is no memory. */
 #define SONDE_GDB_SCRIPT_PATH 40u
-bool sonde_gdb_module_script(char path[SONDE_GDB_SCRIPT_PATH]);
+int sonde_gdb_script(bool (*put)(FILE *to, const void *ctx), const void *ctx,
+		     char path[SONDE_GDB_SCRIPT_PATH]);
+
+/* Those that add the symbols of the kernel's modules; likewise. */
+int sonde_gdb_module_script(char path[SONDE_GDB_SCRIPT_PATH]);
 
 /* Whether probes can be put into a process; 0, or an exit status: said why. */
 int sonde_gdb_check_process(pid_t pid);

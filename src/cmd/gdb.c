@@ -231,7 +231,7 @@ static int connect_kernel(const char *output, const char *symbols,
 	(void)snprintf(command, sizeof(command),
 		       "symbol-file -o 0x%" PRIx64 " \"%s\"", found.moved,
 		       found.path);
-	if (!sonde_gdb_module_script(modules))
+	if (sonde_gdb_module_script(modules) < 0)
 		before[2] = NULL;
 	return sonde_gdb_exec(&(struct sonde_gdb_start){
 		.output = output,

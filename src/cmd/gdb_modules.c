@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -67,7 +66,6 @@ static uint64_t section_address(const char *module, const char *section)
 static bool find_module_file(const char *release, const char *path,
 			     char found[PATH_ROOM])
 {
-	/* "ext4.ko.xz" */
 	size_t length = (size_t)(strstr(sonde_text_base(path), ".ko") - path);
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(module_places); i++) {
@@ -100,18 +98,19 @@ static uint32_t put_module(FILE *to, const char *release, const char *path)
 	return 1;
 }
 
-static uint32_t put_modules(FILE *to)
+static bool put_modules(FILE *to, const void *ctx)
 {
 	struct sonde_lines *lines = malloc(sizeof(*lines));
 	struct utsname name;
 	uint32_t nr = 0;
 	char *line;
 
+	(void)ctx;
 	if (!lines || uname(&name) ||
 	    sonde_lines_open(lines, "/lib/modules/%s/modules.dep",
 			     name.release)) {
 		free(lines);
-		return 0;
+		return false;
 	}
 	while ((line = sonde_lines_next(lines))) {
 		line[strcspn(line, ":")] = '\0';
@@ -122,22 +121,7 @@ static uint32_t put_modules(FILE *to)
 	return nr;
 }
 
-bool sonde_gdb_module_script(char path[SONDE_GDB_SCRIPT_PATH])
+int sonde_gdb_module_script(char path[SONDE_GDB_SCRIPT_PATH])
 {
-	/* GDB reads it. NOLINTNEXTLINE(android-cloexec-memfd-create) */
-	int fd = memfd_create("sonde-modules", 0);
-	int copy = fd < 0 ? -1 : dup(fd); /* NOLINT(android-cloexec-dup) */
-	FILE *file = copy < 0 ? NULL : fdopen(copy, "we");
-	uint32_t nr = file ? put_modules(file) : 0;
-
-	if (!file && copy >= 0)
-		(void)close(copy);
-	if (fd >= 0 && (!nr || fclose(file) || lseek(fd, 0, SEEK_SET))) {
-		if (!nr && file)
-			(void)fclose(file); /* nothing is lost */
-		(void)close(fd);
-		return false;
-	}
-	(void)snprintf(path, SONDE_GDB_SCRIPT_PATH, "/proc/self/fd/%d", fd);
-	return fd >= 0;
+	return sonde_gdb_script(put_modules, NULL, path);
 }

@@ -212,8 +212,10 @@ static int parse(int argc, char **argv, struct options *options)
 
 /* ---- GDB ---- */
 
-static void put_script(FILE *file, const struct options *options)
+static bool put_script(FILE *file, const void *ctx)
 {
+	const struct options *options = ctx;
+
 	(void)fputs("set confirm off\n"
 		    "set pagination off\n"
 		    "set width 0\n"
@@ -233,32 +235,10 @@ static void put_script(FILE *file, const struct options *options)
 		    "echo " DONE "\\n\n"
 		    "disconnect\n",
 		    file);
+	return true;
 }
 
-/* A file without a name; its descriptor. */
-static int make_script(const struct options *options)
-{
-	/* GDB reads it. NOLINTNEXTLINE(android-cloexec-memfd-create) */
-	int fd = memfd_create("sonde-probe", 0);
-	int copy = fd < 0 ? -1 : dup(fd); /* NOLINT(android-cloexec-dup) */
-	FILE *file = copy < 0 ? NULL : fdopen(copy, "we");
-
-	if (!file) {
-		if (copy >= 0)
-			(void)close(copy);
-		if (fd >= 0)
-			(void)close(fd);
-		return -1;
-	}
-	put_script(file, options);
-	if (fclose(file) || lseek(fd, 0, SEEK_SET) != 0) {
-		(void)close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-static _Noreturn void run_gdb(const struct options *options, int script,
+static _Noreturn void run_gdb(const struct options *options, char *script,
 			      int out, int err)
 {
 	static const char *const before[] = {
@@ -267,11 +247,9 @@ static _Noreturn void run_gdb(const struct options *options, int script,
 		"-iex",   "set print thread-events off",
 		NULL
 	};
-	char file[64];
 	char pid[16];
-	char *after[] = { (char[]){ "-x" }, file, NULL };
+	char *after[] = { (char[]){ "-x" }, script, NULL };
 
-	(void)snprintf(file, sizeof(file), "/proc/self/fd/%d", script);
 	(void)snprintf(pid, sizeof(pid), "%d", options->pid);
 	(void)dup2(out, STDOUT_FILENO);
 	(void)dup2(err, STDERR_FILENO);
@@ -394,7 +372,7 @@ static void tell_error(char *text)
 }
 
 /* Has it put in by a process apart; whether it is in. */
-static bool ask_child(const struct options *options, int script, int out,
+static bool ask_child(const struct options *options, char *script, int out,
 		      int err)
 {
 	pid_t pid = fork();
@@ -431,12 +409,14 @@ static bool ask_child(const struct options *options, int script, int out,
 
 static int put_in(const struct options *options)
 {
-	int fds[] = { make_script(options), memfd_create("out", MFD_CLOEXEC),
+	char script[SONDE_GDB_SCRIPT_PATH];
+	int fds[] = { sonde_gdb_script(put_script, options, script),
+		      memfd_create("out", MFD_CLOEXEC),
 		      memfd_create("err", MFD_CLOEXEC) };
 	bool is_in = false;
 
 	if (fds[0] >= 0 && fds[1] >= 0 && fds[2] >= 0)
-		is_in = ask_child(options, fds[0], fds[1], fds[2]);
+		is_in = ask_child(options, script, fds[1], fds[2]);
 	else
 		sonde_complain("probe: %s", strerrordesc_np(errno));
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
