@@ -26,7 +26,7 @@ void sonde_text_add(struct sonde_text *text, const char *format, ...)
 		text->length += (size_t)length;
 }
 
-size_t sonde_text_item(const char *list)
+size_t sonde_text_item(const char *list, char between)
 {
 	char quote = 0;
 	int depth = 0;
@@ -46,7 +46,7 @@ size_t sonde_text_item(const char *list)
 			depth++;
 		} else if (strchr(")]}", c)) {
 			depth--;
-		} else if (c == ',' && depth <= 0) {
+		} else if (c == between && depth <= 0) {
 			break;
 		}
 	}

@@ -25,9 +25,9 @@ struct sonde_text {
 __attribute__((format(printf, 2, 3))) void
 sonde_text_add(struct sonde_text *text, const char *format, ...);
 
-/* The bytes of the first item of a list: up to a comma outside of brackets and
- * quotes, or the end. */
-size_t sonde_text_item(const char *list);
+/* The bytes of the first item of a list: up to what is between items, such as a
+ * comma, outside of brackets and quotes, or the end. */
+size_t sonde_text_item(const char *list, char between);
 
 /* What follows a path's last '/', or all of it. Borrowed. */
 const char *sonde_text_base(const char *path);

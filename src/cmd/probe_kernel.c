@@ -14,6 +14,7 @@
 
 #include "base/grow.h"
 #include "base/json.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/pager.h"
 #include "cmd/probe.h"
@@ -66,23 +67,6 @@ struct kernel_probes {
 	struct sonde_source_probe list[PROBES_MAX]; /* the same, in one row */
 	uint32_t nr;
 };
-
-/* Bytes up to a separator outside of quotes, or the end. */
-static size_t up_to_semicolon(const char *text)
-{
-	char quote = '\0';
-	size_t i = 0;
-
-	for (; text[i] && (quote || text[i] != ';'); i++) {
-		if (quote && text[i] == '\\' && text[i + 1])
-			i++;
-		else if (text[i] == quote)
-			quote = '\0';
-		else if (!quote && (text[i] == '"' || text[i] == '\''))
-			quote = text[i];
-	}
-	return i;
-}
 
 /* "FUNCTION if CONDITION collect LIST": the list, cut off; NULL. No expression of C
  * has that word between two blanks but as a name alone. */
@@ -145,7 +129,7 @@ static int make_probes(const struct sonde_probe_kernel_options *wanted,
 	int status = 0;
 
 	do {
-		size_t length = up_to_semicolon(at);
+		size_t length = sonde_text_item(at, ';');
 		char *text = strndup(at, length);
 
 		if (probes->nr == PROBES_MAX) {

@@ -470,7 +470,7 @@ static bool wants_host(const struct sonde_collect *collect, const char *host)
 	if (!globs)
 		return true;
 	while (*globs) {
-		size_t length = sonde_text_item(globs);
+		size_t length = sonde_text_item(globs, ',');
 
 		(void)snprintf(glob, sizeof(glob), "%.*s", (int)length, globs);
 		if (!fnmatch(glob, host, 0))

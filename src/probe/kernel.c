@@ -480,7 +480,7 @@ static int collect_list(struct kernel_resolving *resolving, const char *at)
 		size_t length;
 
 		at = take_shape(at, &wanted);
-		length = sonde_text_item(at);
+		length = sonde_text_item(at, ',');
 		(void)snprintf(text, sizeof(text), "%.*s",
 			       (int)sonde_text_trim(at, length), at);
 		wanted.text = text;

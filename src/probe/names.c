@@ -99,7 +99,7 @@ static void add_things(struct things *things,
 
 	for (;; at += length + 1) {
 		at = sonde_text_skip_blanks(at);
-		length = sonde_text_item(at);
+		length = sonde_text_item(at, ',');
 		thing.text = at;
 		thing.length = sonde_text_trim(at, length);
 		if (classify(points, teval, &thing)) {

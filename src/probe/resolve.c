@@ -409,7 +409,7 @@ static int collect_all(struct resolving *resolving)
 		if (rc)
 			break;
 		at = sonde_text_skip_blanks(at);
-		length = sonde_text_item(at);
+		length = sonde_text_item(at, ',');
 		copy_trimmed(text, sizeof(text), at, length);
 		rc = resolve_collect_item(resolving, text, &how, is_first);
 		at += length;

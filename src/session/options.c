@@ -18,6 +18,7 @@
 #include "base/nearest.h"
 #include "base/number.h"
 #include "base/port.h"
+#include "base/text.h"
 #include "ctf/packed.h"
 #include "expr/expr.h"
 #include "ring/shadow.h"
@@ -923,25 +924,6 @@ static int apply_value(struct parse *parse, const char *value)
 	return rc;
 }
 
-/* Up to a comma that is in no parentheses, brackets or quotes. */
-static size_t key_length(const char *text)
-{
-	int depth = 0;
-	char quote = 0;
-	size_t n = 0;
-
-	for (; text[n] && (depth || quote || text[n] != ','); n++) {
-		if (quote)
-			quote = text[n] == quote ? 0 : quote;
-		else if (text[n] == '"' || text[n] == '\'')
-			quote = text[n];
-		else
-			depth += (text[n] == '(' || text[n] == '[') -
-				 (text[n] == ')' || text[n] == ']');
-	}
-	return n;
-}
-
 static int apply_by(struct parse *parse, const char *value)
 {
 	struct sonde_session_tally *tally = &parse->options->session.tally;
@@ -954,7 +936,7 @@ static int apply_by(struct parse *parse, const char *value)
 	(void)strcpy(by, value);
 	tally->nr_keys = 0;
 	for (bool more = true; !rc && more; by++) {
-		size_t length = key_length(by);
+		size_t length = sonde_text_item(by, ',');
 
 		more = by[length];
 		by[length] = '\0';

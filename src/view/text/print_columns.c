@@ -193,7 +193,7 @@ int sonde_print_columns(struct sonde_printer *printer,
 	if (!text)
 		text = usual_columns(printer, usual, sizeof(usual));
 	while (!err) {
-		size_t length = sonde_text_item(text + at);
+		size_t length = sonde_text_item(text + at, ',');
 		char *word = sonde_pool_text(&printer->pool, text + at, length);
 
 		if (!word)

@@ -72,8 +72,9 @@ static void an_item_ends_at_a_comma_outside_of_brackets_and_quotes(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(lists) / sizeof(*lists); i++)
-		assert_int_equal(sonde_text_item(lists[i].list),
+		assert_int_equal(sonde_text_item(lists[i].list, ','),
 				 lists[i].length);
+	assert_int_equal(sonde_text_item("f if c == ';'; g", ';'), 13);
 }
 
 static bool has(const char *list, const char *word)
