@@ -53,6 +53,15 @@ size_t sonde_text_item(const char *list, char between)
 	return n;
 }
 
+bool sonde_text_is_name(const char *text, size_t size)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
+				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
+
+	return size && strspn(text, letters) >= size &&
+	       (*text < '0' || *text > '9');
+}
+
 const char *sonde_text_base(const char *path)
 {
 	const char *slash = strrchr(path, '/');

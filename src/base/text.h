@@ -38,6 +38,9 @@ const char *sonde_text_skip_blanks(const char *text);
 /* How many of `length` bytes there are without the blanks at their end. */
 size_t sonde_text_trim(const char *text, size_t length);
 
+/* Whether these bytes are a name as C has them. */
+bool sonde_text_is_name(const char *text, size_t size);
+
 /* Whether `word` is one of the words of a list of `size` bytes, which has
  * characters of `between` between them. */
 static inline bool sonde_text_has(const char *list, size_t size,

@@ -20,7 +20,9 @@
 
 #include "base/number.h"
 #include "base/port.h"
+#include "base/text.h"
 #include "cmd/session.h"
+#include "ring/hello.h"
 #include "session/launch.h"
 #include "session/options.h"
 #include "types/build.h"
@@ -125,15 +127,6 @@ static void mark_add(struct mark *mark, const char *name, const char *text)
 	}
 }
 
-static bool mark_is_word(const char *text, size_t size)
-{
-	static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
-				      "ABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";
-
-	return size && strspn(text, letters) >= size &&
-	       (*text < '0' || *text > '9');
-}
-
 static bool mark_has_field(const struct mark *mark, const char *name)
 {
 	for (size_t i = 0; i < mark->nr; i++)
@@ -153,7 +146,7 @@ static int mark_field(struct mark *mark, char *word)
 {
 	char *equals = strchr(word, '=');
 
-	if (!equals || !mark_is_word(word, (size_t)(equals - word)))
+	if (!equals || !sonde_text_is_name(word, (size_t)(equals - word)))
 		return mark_refuse(word, "is no field: write NAME=VALUE");
 	if (mark->nr + mark->has_stdin >= SONDE_FIELDS_MAX)
 		return mark_refuse(word, "is one field too many");
@@ -171,8 +164,9 @@ static int mark_name(struct mark *mark, const char *word)
 	size_t size = colon ? (size_t)(colon - word) : 0;
 	const char *name = colon ? colon + 1 : word;
 
-	if ((colon && !mark_is_word(word, size)) ||
-	    !mark_is_word(name, strlen(name)) || size >= sizeof(mark->provider))
+	if ((colon && !sonde_text_is_name(word, size)) ||
+	    !sonde_text_is_name(name, strlen(name)) ||
+	    size >= sizeof(mark->provider))
 		return mark_refuse(word, "is no name of an event: write EVENT "
 					 "or PROVIDER:EVENT, of letters, "
 					 "digits and '_'");
@@ -270,7 +264,7 @@ static uint32_t mark_state(const struct mark *mark)
 static int mark_find_recorder(struct mark *mark, const char *session)
 {
 	static const uint32_t off;
-	const char *parent = getenv("SONDE_SESSION");
+	const char *parent = getenv(SONDE_SESSION_ENV);
 	int rc;
 
 	if (!session && (!parent || !*parent)) {
@@ -280,8 +274,7 @@ static int mark_find_recorder(struct mark *mark, const char *session)
 		return 1;
 	}
 	if (session)
-		(void)unsetenv(
-			"SONDE_SESSION"); /* one thread, and it is ours */
+		(void)unsetenv(SONDE_SESSION_ENV); /* one thread */
 	rc = mark_load(mark);
 	if (rc)
 		return rc;

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "cmd/cmd.h"
 #include "cmd/gdb_socket.h"
 #include "cmd/options.h"
@@ -112,14 +113,6 @@ static bool is_line(const char *text)
 	return true;
 }
 
-static bool is_name(const char *text)
-{
-	for (const char *c = text; *c; c++)
-		if (!isalnum((unsigned char)*c) && *c != '_')
-			return false;
-	return isalpha((unsigned char)*text) || *text == '_';
-}
-
 static int complain_usage(const char *what)
 {
 	sonde_complain("probe: %s; see 'sonde probe --help'", what);
@@ -133,7 +126,8 @@ static int check_line_words(const struct options *options)
 		return complain_usage("there is a line break or another "
 				      "control character");
 	if (options->name &&
-	    (!is_name(options->name) || strlen(options->name) > 100))
+	    (!sonde_text_is_name(options->name, strlen(options->name)) ||
+	     strlen(options->name) > 100))
 		return complain_usage("--name takes letters, digits and _, up "
 				      "to 100");
 	return -1;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/port.h"
+#include "base/text.h"
 #include "ctf/describe.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
@@ -32,16 +33,7 @@
 
 static bool ctf_trace_is_identifier(const char *name)
 {
-	if (!name || !*name || (*name >= '0' && *name <= '9'))
-		return false;
-	for (; *name; name++) {
-		bool letter = (*name >= 'a' && *name <= 'z') ||
-			      (*name >= 'A' && *name <= 'Z') || *name == '_';
-
-		if (!letter && !(*name >= '0' && *name <= '9'))
-			return false;
-	}
-	return true;
+	return name && sonde_text_is_name(name, strlen(name));
 }
 
 static bool config_valid(const struct sonde_ctf_config *config)

@@ -77,6 +77,18 @@ static void an_item_ends_at_a_comma_outside_of_brackets_and_quotes(void **state)
 	assert_int_equal(sonde_text_item("f if c == ';'; g", ';'), 13);
 }
 
+static void names_are_those_of_c(void **state)
+{
+	(void)state;
+	assert_true(sonde_text_is_name("a_9", 3));
+	assert_true(sonde_text_is_name("_", 1));
+	assert_true(sonde_text_is_name("ab:c", 2));
+	assert_false(sonde_text_is_name("ab:c", 3));
+	assert_false(sonde_text_is_name("9a", 2));
+	assert_false(sonde_text_is_name("", 0));
+	assert_false(sonde_text_is_name("\xc3\xa4", 2));
+}
+
 static bool has(const char *list, const char *word)
 {
 	return sonde_text_has(list, strlen(list), ", ", word);
@@ -126,6 +138,7 @@ int main(void)
 		cmocka_unit_test(text_is_cut_and_counted),
 		cmocka_unit_test(text_that_fits_but_for_its_end_is_cut),
 		cmocka_unit_test(without_room_text_is_counted_only),
+		cmocka_unit_test(names_are_those_of_c),
 		cmocka_unit_test(
 			an_item_ends_at_a_comma_outside_of_brackets_and_quotes),
 		cmocka_unit_test(only_whole_words_are_in_a_list),
