@@ -304,50 +304,59 @@ static void note_lost(struct sonde_session_recover *recover,
 			   holding->name, (int)holding->pid, why);
 }
 
-static void recover_slot(struct sonde_session_recover *recover,
-			 const struct holding *holding, uint32_t i)
+/* 0, -EXDEV: its times are of another clock; or another -errno. */
+static int recover_view(struct sonde_session_recover *recover,
+			const struct holding *holding,
+			struct sonde_arena_view *view, uint32_t i)
 {
 	struct sonde_arena_source_config config = {
 		.pid = holding->pid,
 		.name = holding->name,
 		.is_left = true,
 	};
-	struct sonde_arena_source *source = NULL;
 	uint64_t cleared = recover->summary->cleared;
-	struct sonde_arena_view view;
+	struct sonde_arena_source *source;
 	struct sonde_source *base;
-	int rc = open_again(holding, &view);
+	int rc = sonde_arena_adopt(view, i, &config.setup);
 
-	if (!rc)
-		rc = sonde_arena_adopt(&view, i, &config.setup);
-	if (!rc && (config.setup.clock == SONDE_CLOCK_CPU) !=
-			   (recover->timebase.clock.source ==
-			    SONDE_CLOCK_SOURCE_CPU)) {
-		note_lost(recover, holding,
-			  "its times are of a clock that this machine has not "
-			  "chosen");
-		sonde_arena_close(&view);
-		return;
-	}
+	if (rc)
+		return rc;
+	if ((config.setup.clock == SONDE_CLOCK_CPU) !=
+	    (recover->timebase.clock.source == SONDE_CLOCK_SOURCE_CPU))
+		return -EXDEV;
 	config.setup.rules = ""; /* it selects nothing any more */
 	config.setup.rules_size = 1;
 	config.keeps = config.setup.mode == SONDE_DISCARD;
 	config.id =
 		sonde_session_take_class(recover->session, SONDE_CTF_PROGRAMS);
-	if (!rc)
-		rc = sonde_arena_source_new(&config, &view, &source);
-	if (!rc) {
-		base = sonde_arena_source_base(source);
-		rc = consume_slot(recover, holding, &config, source);
-		base->ops->close(base);
-	}
+	rc = sonde_arena_source_new(&config, view, &source);
 	if (rc)
-		note_lost(recover, holding, strerrordesc_np(-rc));
-	sonde_arena_close(&view);
+		return rc;
+	rc = consume_slot(recover, holding, &config, source);
+	base = sonde_arena_source_base(source);
+	base->ops->close(base);
 	if (config.keeps) {
 		recover->nr_taken += recover->summary->cleared - cleared;
 		recover->summary->cleared = cleared;
 	}
+	return rc;
+}
+
+static void recover_slot(struct sonde_session_recover *recover,
+			 const struct holding *holding, uint32_t i)
+{
+	struct sonde_arena_view view;
+	int rc = open_again(holding, &view);
+
+	if (!rc) {
+		rc = recover_view(recover, holding, &view, i);
+		sonde_arena_close(&view);
+	}
+	if (rc)
+		note_lost(recover, holding,
+			  rc == -EXDEV ? "its times are of a clock that this "
+					 "machine has not chosen" :
+					 strerrordesc_np(-rc));
 }
 
 static void recover_all(struct sonde_session_recover *recover)
