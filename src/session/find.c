@@ -81,20 +81,26 @@ static int open_link(pid_t pid, const char *what, int mode)
 	return fd < 0 ? fd : sonde_regular_open(fd, mode);
 }
 
+/* The next of the process's descriptors that is an arena's; -ENOENT: there are no
+ * more. `dir` is of sonde_proc_dir(pid, "fd"), or NULL. */
+static int open_next(pid_t pid, DIR *dir, int mode)
+{
+	char path[32];
+	int32_t number;
+	int fd = -ENOENT;
+
+	while (dir && fd < 0 && (number = sonde_proc_next(dir)) >= 0) {
+		(void)snprintf(path, sizeof(path), "fd/%d", (int)number);
+		fd = open_link(pid, path, mode);
+	}
+	return fd;
+}
+
 static int open_any(pid_t pid)
 {
-	const struct dirent *entry;
-	char path[300];
-	int fd = -ENOENT;
-	DIR *dir;
+	DIR *dir = sonde_proc_dir(pid, "fd");
+	int fd = open_next(pid, dir, O_RDWR);
 
-	(void)snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
-	dir = opendir(path);
-	/* NOLINTNEXTLINE(concurrency-mt-unsafe): a stream of our own */
-	while (dir && fd < 0 && (entry = readdir(dir))) {
-		(void)snprintf(path, sizeof(path), "fd/%s", entry->d_name);
-		fd = open_link(pid, path, O_RDWR);
-	}
 	if (dir)
 		(void)closedir(dir); /* it was only read */
 	return fd;
@@ -180,17 +186,12 @@ int sonde_find_held(pid_t pid, void (*take)(void *ctx, pid_t pid, int fd),
 	DIR *dir = sonde_proc_dir(pid, "fd");
 	struct sonde_find_maps maps;
 	bool is_open = false;
-	char path[32];
-	int32_t number;
 	int fd;
 	int rc;
 
-	while (dir && (number = sonde_proc_next(dir)) >= 0) {
-		(void)snprintf(path, sizeof(path), "fd/%d", (int)number);
-		fd = open_link(pid, path, O_RDONLY);
-		is_open |= fd >= 0;
-		if (fd >= 0)
-			take(ctx, pid, fd);
+	while ((fd = open_next(pid, dir, O_RDONLY)) >= 0) {
+		is_open = true;
+		take(ctx, pid, fd);
 	}
 	if (dir)
 		(void)closedir(dir); /* it was only read */
