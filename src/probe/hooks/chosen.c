@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * chosen.c - see chosen.h. The process apart says a line for each function that
- * is meant, "F ADDRESS GLOB NAME" with the glob's number, and "P ADDRESS 0 NAME"
- * for the parts of functions in the same files; then, as that may take long, "A ADDRESS WORDS" of what
- * functions are given (signature.h); and "E" in the end. A line that isn't so
+ * chosen.c - see chosen.h. The process apart says a line for each function that is
+ * meant, "F ADDRESS GLOB NAME" with the glob's number, and "P ADDRESS 0 NAME" for the
+ * parts of functions in the same files; then, as that may take long, "A ADDRESS WORDS"
+ * of what functions are given (signature.h); and "E" in the end. A line that isn't so
  * ends the reading.
  */
 #include "probe/hooks/chosen.h"
@@ -179,7 +179,6 @@ static bool chosen_take_line(char **at, struct sonde_hooks_name *ret)
 	char *line = *at;
 	char *end = strchr(line, '\n');
 	const char *number = line + 2;
-	bool has_words = line[0] == 'A';
 
 	if (!end || !line[0] || !strchr("FPA", line[0]) || line[1] != ' ')
 		return false;
@@ -189,14 +188,18 @@ static bool chosen_take_line(char **at, struct sonde_hooks_name *ret)
 	    *number != ' ')
 		return false;
 	ret->glob = 0;
-	if (!has_words &&
-	    (number++, !sonde_number_take(&number, 16, UINT64_MAX, &ret->glob)))
-		return false;
-	if (!has_words && (*number != ' ' || !number[1]))
-		return false;
-	ret->name = has_words ? end : number + 1;
-	ret->words = has_words ? number : end;
 	ret->is_part = line[0] == 'P';
+	if (line[0] == 'A') {
+		ret->name = end;
+		ret->words = number;
+		return true;
+	}
+	number++;
+	if (!sonde_number_take(&number, 16, UINT64_MAX, &ret->glob) ||
+	    *number != ' ' || !number[1])
+		return false;
+	ret->name = number + 1;
+	ret->words = end;
 	return true;
 }
 
