@@ -243,16 +243,27 @@ static int find_last(struct sonde_trace *trace, int64_t *end_ns)
 	return err < 0 ? err : 0;
 }
 
+/* The bound of a span is by so much beyond the trace. */
+static void warn_beyond(const char *option, const char *text, int64_t ns,
+			const char *what)
+{
+	const struct sonde_cell_value value = { .set = true, .i = ns };
+	char duration[64];
+
+	if (!ns)
+		return;
+	(void)sonde_show_cell(SONDE_CELL_DURATION, &value, duration,
+			      sizeof(duration));
+	sonde_complain("warning: %s %.100s is %s %s", option, text, duration,
+		       what);
+}
+
 /* A span in which there can't be anything looks like one in which nothing
  * happened. `has_times`: it is known when the trace was. 0 or -EINVAL. */
 static int check_span(const struct sonde_read *read,
 		      const struct sonde_map_options *map, bool has_times,
 		      int64_t begin_ns, int64_t end_ns)
 {
-	struct sonde_cell_value beyond = { .set = true };
-	struct sonde_cell_value before = { .set = true };
-	char text[64];
-
 	if (map->from_ns > map->to_ns) {
 		sonde_complain("--from %.100s is after --to %.100s",
 			       read->from_text, read->to_text);
@@ -260,22 +271,12 @@ static int check_span(const struct sonde_read *read,
 	}
 	if (read->quiet || !has_times)
 		return 0;
-	beyond.i = sonde_elapsed_ns(end_ns, map->from_ns);
-	before.i = sonde_elapsed_ns(map->to_ns, begin_ns);
-	if (beyond.i) {
-		(void)sonde_show_cell(SONDE_CELL_DURATION, &beyond, text,
-				      sizeof(text));
-		sonde_complain("warning: --from %.100s is %s after the trace's "
-			       "last event",
-			       read->from_text, text);
-	}
-	if (before.i) {
-		(void)sonde_show_cell(SONDE_CELL_DURATION, &before, text,
-				      sizeof(text));
-		sonde_complain("warning: --to %.100s is %s before the trace "
-			       "begins",
-			       read->to_text, text);
-	}
+	warn_beyond("--from", read->from_text,
+		    sonde_elapsed_ns(end_ns, map->from_ns),
+		    "after the trace's last event");
+	warn_beyond("--to", read->to_text,
+		    sonde_elapsed_ns(map->to_ns, begin_ns),
+		    "before the trace begins");
 	return 0;
 }
 
