@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * probe_kernel.c - `sonde probe --kernel`: probes at functions and on tracepoints of
- * the running kernel, recorded as `sonde record` records: in one trace, with what else is
- * asked for.
+ * the running kernel, recorded as `sonde record` records: in one trace, with what else
+ * is asked for.
  *
  * Probes hang on descriptors of the recorder's, so whatever ends that takes
  * them out.

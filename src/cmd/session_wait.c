@@ -27,7 +27,6 @@ static void wait_tell(const struct sonde_session_document *answer)
 	const char *process = sonde_session_document_text(answer, "process");
 	const char *directory =
 		sonde_session_document_text(answer, "directory");
-
 	uint64_t pid = sonde_session_document_number(answer, "pid");
 
 	(void)fputs(event, stdout);

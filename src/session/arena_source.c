@@ -409,8 +409,10 @@ static void stop(struct sonde_source *base)
 		sonde_arena_stop(&of(base)->view);
 }
 
-/* For those who run on: the memory of its rings. */
-static void give_memory_back(struct sonde_arena_source *source)
+/* What the recorder had of the arena goes back: the slot is said to have been read,
+ * a file that nobody else has is removed, and of a program that runs on the memory of
+ * its rings is freed. */
+static void release_arena(struct sonde_arena_source *source)
 {
 	if (source->config.is_left)
 		return;
@@ -429,7 +431,7 @@ static void close_source(struct sonde_source *base)
 {
 	if (!base)
 		return;
-	give_memory_back(of(base));
+	release_arena(of(base));
 	sonde_arena_close(&of(base)->view);
 	sonde_unwind_room_free(of(base)->unwind);
 	free(of(base));

@@ -5,11 +5,10 @@
  *
  * An arena lives as long as somebody has its file open or mapped: the process,
  * children of fork, whoever else was given the descriptor; a file in a directory, as
- * long as that. Each slot that is active
- * and whose recorder is gone is read as a snapshot reads it: by the same source and
- * consumer, through mappings of which nothing reaches the file. So it can be done
- * again, running programs notice nothing, and a session that a next recorder could
- * take over still can be.
+ * long as that. Each slot that is active and whose recorder is gone is read as a
+ * snapshot reads it: by the same source and consumer, through mappings of which
+ * nothing reaches the file. So it can be done again, running programs notice nothing,
+ * and a session that a next recorder could take over still can be.
  *
  * What is in it: in overwrite mode, what the rings hold. In discard mode, what the
  * recorder has not given back: of each ring, what it had read of the sub-buffer in

@@ -165,10 +165,10 @@ static void settle(int fd, const char *session)
 	/* it may have moved */
 	header = (void *)sonde_arena;
 	sonde_reach_start(header->mapped);
-	if (session)
+	if (session) {
 		own_arena_be_resident();
-	if (session)
 		sonde_filters_start(session);
+	}
 	/* can't fail but for want of memory, and then children keep our ids */
 	(void)pthread_atfork(NULL, NULL, sonde_self_forked);
 }

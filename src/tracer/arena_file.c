@@ -2,9 +2,11 @@
 /*
  * arena_file.c - the memory file of an arena, and its header (arena_file.h).
  *
+ * The header is complete before the descriptor goes to anyone. A file beyond the
+ * process's limit isn't made, for growing it would be a signal.
+ *
  * A file in a directory (SONDE_ARENA) is as long as its disk has room for from the
- * start, and outlives whoever has it: `sonde recover` reads it then. The header is complete before the descriptor goes to anyone. A file beyond
- * the process's limit isn't made, for growing it would be a signal.
+ * start, and outlives whoever has it: `sonde recover` reads it then.
  */
 #include "tracer/arena_file.h"
 
