@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,6 @@
 #include <unistd.h>
 
 #include "base/grow.h"
-#include "base/time.h"
 #include "cmd/read_watch.h"
 #include "cmd/recording.h"
 #include "reader/follow.h"
@@ -89,13 +87,10 @@ static bool look(void *ctx)
 
 static int make_scratch(struct own *own, const char *output)
 {
-	const char *top = secure_getenv("TMPDIR");
 	char path[PATH_MAX];
 
 	if (!output) {
-		(void)snprintf(path, sizeof(path), "%s/sonde-live-%d-%" PRIx64,
-			       top && *top == '/' ? top : SCRATCH_DIR, getpid(),
-			       sonde_monotonic_ns());
+		sonde_command_scratch_name("live", SCRATCH_DIR, path);
 		output = path;
 	}
 	return sonde_command_make_directory(output, own->directory,

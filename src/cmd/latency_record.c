@@ -11,14 +11,12 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/time.h"
 #include "cmd/cmd.h"
 
 #define MEMORY_FOLDER  "/dev/shm"
@@ -81,15 +79,11 @@ static void recording_keep_off(struct latency_recording *recording,
 /* In memory, if there is a folder for that. */
 static void recording_choose_place(struct latency_recording *recording)
 {
-	const char *folder = secure_getenv("TMPDIR");
-
 	if (recording->options.output)
 		return;
-	if (!folder || *folder != '/')
-		folder = access(MEMORY_FOLDER, W_OK) ? "/tmp" : MEMORY_FOLDER;
-	(void)snprintf(recording->chosen, sizeof(recording->chosen),
-		       "%.4000s/sonde-latency-%d-%llx", folder, getpid(),
-		       (unsigned long long)sonde_monotonic_ns());
+	sonde_command_scratch_name(
+		"latency", access(MEMORY_FOLDER, W_OK) ? "/tmp" : MEMORY_FOLDER,
+		recording->chosen);
 	recording->options.output = recording->chosen;
 }
 

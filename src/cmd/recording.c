@@ -9,10 +9,14 @@
 #include "cmd/recording.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/number.h"
+#include "base/time.h"
 #include "cmd/attach_hooks.h"
 #include "cmd/cmd.h"
 #include "session/budget.h"
@@ -62,6 +66,16 @@ int sonde_command_make_directory(const char *output, char *out, size_t size,
 	if (rc)
 		sonde_complain("%s", error.text);
 	return rc;
+}
+
+void sonde_command_scratch_name(const char *kind, const char *folder,
+				char path[PATH_MAX])
+{
+	const char *top = secure_getenv("TMPDIR");
+
+	(void)snprintf(path, PATH_MAX, "%.4000s/sonde-%s-%d-%" PRIx64,
+		       top && *top == '/' ? top : folder, kind, getpid(),
+		       sonde_monotonic_ns());
 }
 
 /* What a recording will share out. */

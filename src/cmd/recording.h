@@ -34,6 +34,11 @@ int sonde_command_check_memory(const struct sonde_record_options *options);
 int sonde_command_make_directory(const char *output, char *out, size_t size,
 				 struct sonde_place *ret_place);
 
+/* The name of a directory for a trace that goes again, below $TMPDIR, or else
+ * `folder`. */
+void sonde_command_scratch_name(const char *kind, const char *folder,
+				char path[PATH_MAX]);
+
 /* The program's path, and that of what is preloaded into it (or unchanged). 0,
  * or an exit status. */
 int sonde_command_find_program(const char *name, char path[PATH_MAX]);
