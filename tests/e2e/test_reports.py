@@ -390,9 +390,15 @@ def reports_say_what_is_not_known_after_lost_events():
     heap = report("malloc", trace.dir)["notes"]
     check("Events were lost: some of these may have been freed." in heap, heap)
     spans = report("latency", "--begin", 'event == "lock:mutex_lock"', "--end",
-                   'event == "lock:mutex_unlock"', trace.dir)["notes"]
-    check("Events were lost: what has its end among them may be shown longer "
-          "than it was." in spans, spans)
+                   'event == "lock:mutex_unlock"', trace.dir)
+    check_equal((spans["latency"][0]["count"], spans["latency"][0]["max_ns"],
+                 spans["across"]), (1, 10, 1), "spans")
+    check("1 span left out: events were lost between the begin and the end, "
+          "so these may not be of each other." in spans["notes"], spans)
+    diff = json.loads(sonde("diff", "--json", str(trace.dir),
+                            str(trace.dir)).stdout)["notes"]
+    check("In B, 1 duration left out: events were lost between begin and end."
+          in diff, diff)
 
 
 # ---- locks ----

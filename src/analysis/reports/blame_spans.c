@@ -87,12 +87,9 @@ void sonde_blame_spans_notes(const struct sonde_blame_spans *spans,
 		.key = spans->args->key,
 	};
 
-	sonde_durations_keyless(spans->args, &config, join->keyless, report);
+	sonde_durations_left_out(spans->args, &config, join, report);
 	if (!join->worst.nr)
-		sonde_report_note(
-			report, "No begin meets an end: %s, %s.",
-			sonde_words_count(&words, join->unended, "begin"),
-			sonde_words_count(&words, join->unbegun, "end"));
+		sonde_durations_none(spans->args, join, report);
 	else if (!spans->chosen)
 		sonde_report_note(report, "There are only %s.",
 				  sonde_words_count(&words, join->worst.nr,

@@ -234,11 +234,19 @@ static void say_totals(struct say *say)
 }
 
 /* What couldn't be paired. */
-static void say_keyless(struct say *say)
+static void say_left_out(struct say *say)
 {
 	for (size_t i = 0; i < 2; i++) {
 		uint64_t keyless = say->diff->sides[i].keyless;
+		uint64_t across = say->diff->sides[i].across;
 
+		if (across)
+			sonde_report_note(say->report,
+					  "In %c, %s left out: events were "
+					  "lost between begin and end.",
+					  "AB"[i],
+					  sonde_words_count(&say->words, across,
+							    "duration"));
 		if (keyless)
 			sonde_report_note(
 				say->report,
@@ -460,7 +468,7 @@ static int fill_report(const struct diff *diff, struct sonde_report *report)
 	int err;
 
 	say_totals(&say);
-	say_keyless(&say);
+	say_left_out(&say);
 	say_events(&say);
 	err = say_pairs(&say);
 	if (!err)

@@ -28,6 +28,7 @@ enum role {
 struct plan {
 	struct sonde_durations_config config;
 	uint8_t *roles; /* by event class: what its events can be */
+	struct sonde_lost lost;
 };
 
 struct part {
@@ -42,6 +43,7 @@ static int part_begin(void *memory, const void *config, bool first)
 	part->plan = config;
 	sonde_join_init(&part->join, first);
 	part->join.keep_ns = part->plan->config.keep_ns;
+	part->join.lost = &part->plan->lost;
 	return 0;
 }
 
@@ -157,15 +159,18 @@ int sonde_durations_find(struct sonde_analysis_args *args,
 {
 	struct plan plan = { .config = *config };
 	struct part whole = { 0 };
-	int err;
+	int err = sonde_lost_read(&plan.lost, args->trace);
 
 	*ret_join = (struct sonde_join){ 0 };
 	plan.roles = find_roles(args->trace, config);
 	if (!plan.roles)
-		return -ENOMEM;
-	err = sonde_map(args->trace, &args->map, &ops, &plan, &whole);
+		err = -ENOMEM;
+	if (!err)
+		err = sonde_map(args->trace, &args->map, &ops, &plan, &whole);
 	free(plan.roles);
+	sonde_lost_fini(&plan.lost);
 	sonde_join_close(&whole.join);
+	whole.join.lost = NULL;
 	*ret_join = whole.join;
 	if (err == -E2BIG)
 		return sonde_analysis_fail(
@@ -176,9 +181,9 @@ int sonde_durations_find(struct sonde_analysis_args *args,
 	return err;
 }
 
-void sonde_durations_keyless(const struct sonde_analysis_args *args,
-			     const struct sonde_durations_config *config,
-			     uint64_t keyless, struct sonde_report *report)
+static void report_keyless(const struct sonde_analysis_args *args,
+			   const struct sonde_durations_config *config,
+			   uint64_t keyless, struct sonde_report *report)
 {
 	struct sonde_words words = { .args = args };
 
@@ -192,6 +197,36 @@ void sonde_durations_keyless(const struct sonde_analysis_args *args,
 				  sonde_words_count(&words, keyless, "event"));
 	sonde_report_value(report, "keyless", "Events without the key",
 			   SONDE_CELL_COUNT, (int64_t)keyless, 0, NULL);
+}
+
+void sonde_durations_left_out(const struct sonde_analysis_args *args,
+			      const struct sonde_durations_config *config,
+			      const struct sonde_join *join,
+			      struct sonde_report *report)
+{
+	struct sonde_words words = { .args = args };
+
+	report_keyless(args, config, join->keyless, report);
+	if (!join->across)
+		return;
+	sonde_report_note(report,
+			  "%s left out: events were lost between the begin and "
+			  "the end, so these may not be of each other.",
+			  sonde_words_count(&words, join->across, "span"));
+	sonde_report_value(report, "across", "Spans across lost events",
+			   SONDE_CELL_COUNT, (int64_t)join->across, 0, NULL);
+}
+
+void sonde_durations_none(const struct sonde_analysis_args *args,
+			  const struct sonde_join *join,
+			  struct sonde_report *report)
+{
+	struct sonde_words words = { .args = args };
+
+	sonde_report_note(report, "No begin meets an end%s: %s, %s.",
+			  join->across ? " without a loss between" : "",
+			  sonde_words_count(&words, join->unended, "begin"),
+			  sonde_words_count(&words, join->unbegun, "end"));
 }
 
 static void report_worst(const struct sonde_analysis_args *args,
@@ -267,11 +302,7 @@ int sonde_durations_run(struct sonde_analysis_args *args,
 		goto out;
 	report = sonde_report_new(name);
 	head(args, &join, report);
-	sonde_durations_keyless(args, config, join.keyless, report);
-	if (sonde_lost_any(args->trace))
-		sonde_report_note(report,
-				  "Events were lost: what has its end among "
-				  "them may be shown longer than it was.");
+	sonde_durations_left_out(args, config, &join, report);
 	report_durations(args, &join, report, name);
 	err = sonde_report_end(report, 0, ret_report);
 out:

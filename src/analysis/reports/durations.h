@@ -36,10 +36,16 @@ int sonde_durations_find(struct sonde_analysis_args *args,
 			 const struct sonde_durations_config *config,
 			 struct sonde_join *ret_join);
 
-/* Says how many events had no key, if any. */
-void sonde_durations_keyless(const struct sonde_analysis_args *args,
-			     const struct sonde_durations_config *config,
-			     uint64_t keyless, struct sonde_report *report);
+/* Says what no span is made of, if any: events without a key, and pairs across
+ * lost events. */
+void sonde_durations_left_out(const struct sonde_analysis_args *args,
+			      const struct sonde_durations_config *config,
+			      const struct sonde_join *join,
+			      struct sonde_report *report);
+/* Says that there is no span, and what there is. */
+void sonde_durations_none(const struct sonde_analysis_args *args,
+			  const struct sonde_join *join,
+			  struct sonde_report *report);
 
 /* What of the report is not the same for all: a sentence, and values. */
 typedef void sonde_durations_head(const struct sonde_analysis_args *args,

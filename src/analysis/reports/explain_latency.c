@@ -281,7 +281,7 @@ static int explaining_run(struct sonde_analysis_args *args,
 
 	if (!error) {
 		report = sonde_report_new("latency");
-		sonde_durations_keyless(args, config, join->keyless, report);
+		sonde_durations_left_out(args, config, join, report);
 	}
 	if (!error && explaining.nr)
 		error = explaining_show(&explaining, report);

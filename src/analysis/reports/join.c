@@ -88,6 +88,11 @@ static int add_span(struct sonde_join *join, const struct slot *slot,
 		.tid = slot->begin_tid,
 	};
 
+	if (join->lost &&
+	    sonde_lost_within(join->lost, span.begin_ns, span.end_ns)) {
+		join->across++;
+		return 0;
+	}
 	return join_add(join, &slot->key, &span, end_tid);
 }
 
@@ -180,6 +185,7 @@ int sonde_join_merge(struct sonde_join *left, struct sonde_join *right)
 	}
 	left->unended += right->unended;
 	left->unbegun += right->unbegun;
+	left->across += right->across;
 	left->keyless += right->keyless;
 	left->not_kept += right->not_kept;
 	for (size_t i = 0; i < right->nr_kept; i++)

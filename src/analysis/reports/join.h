@@ -8,6 +8,9 @@
  * next pair is right again. What nests, such as calls, needs a key for each
  * depth.
  *
+ * A pair with lost events between is no span: the end of the begin that is
+ * there, or the begin of the end, may be among them. It is counted ("across").
+ *
  * A part that doesn't start at the trace's begin can't know whether a key was
  * open before. Only the first begin or end of the key depends on it, so the
  * part keeps that one, and its neighbour's last state answers it when the two
@@ -31,6 +34,7 @@
 #include <stdint.h>
 
 #include "analysis/reports/histogram.h"
+#include "analysis/reports/lost.h"
 #include "analysis/reports/worst.h"
 #include "base/hash.h"
 
@@ -44,14 +48,16 @@ struct sonde_join_span {
 };
 
 struct sonde_join {
-	/* Set after init: spans of this length and longer are kept; 0: none. */
+	/* Set after init. Spans of this length and longer are kept; 0: none. */
 	int64_t keep_ns;
-	struct sonde_join_span *kept; /* by no order */
+	const struct sonde_lost *lost; /* borrowed; NULL: nothing was lost */
+	struct sonde_join_span *kept;  /* by no order */
 	size_t nr_kept;
 	uint64_t not_kept; /* there was no room for */
 	struct sonde_histogram durations;
 	struct sonde_worst worst;  /* other_tid: whose the end is */
 	uint64_t unended, unbegun; /* as far as known */
+	uint64_t across;           /* pairs, with lost events between */
 	uint64_t keyless; /* events that had none, as the user counts them */
 	/* ---- private ---- */
 	struct sonde_hash keys;

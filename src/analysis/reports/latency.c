@@ -18,10 +18,7 @@ static void say(const struct sonde_analysis_args *args,
 	struct sonde_words words = { .args = args };
 
 	if (!durations->count) {
-		sonde_report_note(
-			report, "No begin meets an end: %s, %s.",
-			sonde_words_count(&words, join->unended, "begin"),
-			sonde_words_count(&words, join->unbegun, "end"));
+		sonde_durations_none(args, join, report);
 		return;
 	}
 	sonde_report_note(

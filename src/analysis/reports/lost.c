@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/grow.h"
+#include "base/search.h"
 
 static int compare_lost_ends(const void *a, const void *b)
 {
@@ -73,6 +74,16 @@ bool sonde_lost_pass(struct sonde_lost *lost, int64_t time_ns)
 		lost->passed++;
 	return lost->passed < lost->nr &&
 	       lost->spans[lost->passed].begin_ns <= time_ns;
+}
+
+bool sonde_lost_within(const struct sonde_lost *lost, int64_t begin_ns,
+		       int64_t end_ns)
+{
+	size_t i;
+
+	/* The begins are sorted too: those from here on are no earlier. */
+	SONDE_SEARCH(i, lost->nr, lost->spans[i].end_ns < begin_ns);
+	return i < lost->nr && lost->spans[i].begin_ns <= end_ns;
 }
 
 bool sonde_lost_since(const struct sonde_lost *lost, int64_t time_ns)

@@ -37,6 +37,9 @@ bool sonde_lost_any(const struct sonde_trace *trace);
 
 /* Goes on to an event; whether it came while others were lost. */
 bool sonde_lost_pass(struct sonde_lost *lost, int64_t time_ns);
+/* Whether any event was lost in that time, both ends included. */
+bool sonde_lost_within(const struct sonde_lost *lost, int64_t begin_ns,
+		       int64_t end_ns);
 /* Whether any event was lost at that time or later. */
 bool sonde_lost_since(const struct sonde_lost *lost, int64_t time_ns);
 

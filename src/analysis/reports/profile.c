@@ -88,6 +88,7 @@ struct plan {
 	size_t nr_pairs;
 	char (*titles)[SONDE_PROFILE_TITLE];
 	struct sonde_durations_config user;
+	struct sonde_lost lost;
 };
 
 /* ---- the plan ---- */
@@ -189,7 +190,7 @@ static int make_plan(struct plan *plan, const struct sonde_analysis_args *args)
 	(void)profile_find_pair(plan, USER_PAIR);
 	for (size_t i = 0; i < trace->nr_classes; i++)
 		profile_bind_class(plan, trace->classes[i]);
-	return 0;
+	return sonde_lost_read(&plan->lost, args->trace);
 }
 
 /* ---- parts ---- */
@@ -210,8 +211,10 @@ static int part_begin(void *memory, const void *config, bool first)
 	part->joins = calloc(part->plan->nr_pairs, sizeof(*part->joins));
 	if (!part->counts || !part->joins)
 		return -ENOMEM;
-	for (size_t i = 0; i < part->plan->nr_pairs; i++)
+	for (size_t i = 0; i < part->plan->nr_pairs; i++) {
 		sonde_join_init(&part->joins[i], first);
+		part->joins[i].lost = &part->plan->lost;
+	}
 	return 0;
 }
 
@@ -360,6 +363,7 @@ static int fill_pairs(struct sonde_profile *profile, const struct part *part)
 
 	for (size_t i = 0; !err && i < part->plan->nr_pairs; i++) {
 		profile->keyless += part->joins[i].keyless;
+		profile->across += part->joins[i].across;
 		err = sonde_profile_add(profile, part->plan->titles[i],
 					&part->joins[i].durations);
 	}
@@ -388,6 +392,7 @@ int sonde_profile_make(const struct sonde_analysis_args *args,
 	part_fini(&whole);
 	free(plan.bindings);
 	free(plan.titles);
+	sonde_lost_fini(&plan.lost);
 	return err;
 }
 

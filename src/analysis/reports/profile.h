@@ -35,7 +35,8 @@ struct sonde_profile {
 	uint64_t events;
 	/* of pairs, left out: their thread, or the user's key, isn't known */
 	uint64_t keyless;
-	double seconds;          /* not 0 */
+	uint64_t across; /* of pairs, left out: events were lost between */
+	double seconds;  /* not 0 */
 	struct sonde_hash names; /* struct sonde_profile_name */
 	struct sonde_hash pairs; /* struct sonde_profile_pair */
 };

@@ -161,6 +161,35 @@ static void merging_is_associative(void **unused)
 	}
 }
 
+static void pairs_across_a_loss_are_no_spans(void **unused)
+{
+	static const struct step steps[] = {
+		{ true, false, 1, 100 }, { false, true, 1, 200 },
+		{ true, false, 1, 201 }, { true, false, 2, 290 },
+		{ true, false, 3, 310 }, { false, true, 3, 320 },
+		{ false, true, 1, 330 }, { false, true, 2, 340 },
+	};
+	struct sonde_lost_span losses[] = { { 201, 210 }, { 300, 309 } };
+	const struct sonde_lost lost = { .spans = losses, .nr = 2 };
+	struct sonde_join parts[2];
+
+	(void)unused;
+	for (size_t i = 0; i < 2; i++) {
+		sonde_join_init(&parts[i], i == 0);
+		parts[i].lost = &lost;
+		for (size_t k = 4 * i; k < 4 * i + 4; k++)
+			play(&parts[i], &steps[k]);
+	}
+	assert_int_equal(sonde_join_merge(&parts[0], &parts[1]), 0);
+	sonde_join_close(&parts[0]);
+	assert_int_equal(parts[0].durations.count, 2);
+	assert_int_equal(sonde_histogram_sum(&parts[0].durations), 110);
+	assert_int_equal(parts[0].across, 2);
+	assert_int_equal(parts[0].unended + parts[0].unbegun, 0);
+	sonde_join_fini(&parts[0]);
+	sonde_join_fini(&parts[1]);
+}
+
 static void worst_ten_come_longest_first(void **unused)
 {
 	struct sonde_worst worst = { 0 };
@@ -187,6 +216,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_parts_give_what_one_gives),
 		cmocka_unit_test(merging_is_associative),
+		cmocka_unit_test(pairs_across_a_loss_are_no_spans),
 		cmocka_unit_test(worst_ten_come_longest_first),
 	};
 
