@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "gdb/frames_parts.h"
 
@@ -48,7 +49,10 @@ int sonde_gdb_points_load(const char *directory,
 		return -ENOMEM;
 	file = fopen(path, "re");
 	rc = file ? read_lines(file, points, &line) : -errno;
-	if (rc == -ENOENT && !file)
+	if (rc == -ENOENT && !file && access(directory, F_OK))
+		(void)snprintf(error, error_size, "%s: %s", directory,
+			       strerrordesc_np(errno));
+	else if (rc == -ENOENT && !file)
 		(void)snprintf(error, error_size,
 			       "%s has no trace frames: it was not recorded "
 			       "with 'sonde gdbserver' or 'sonde probe'",
