@@ -51,6 +51,20 @@ static void note_change(struct sonde_model_thread *thread,
 	thread->lock_sort = SONDE_LOCK_SORT_NONE;
 }
 
+/* A program's event, unlike the kernel's, says whose thread it is. */
+static void note_process(struct sonde_model *kernel,
+			 const struct sonde_step *step)
+{
+	struct sonde_step process = *step;
+
+	process.kind = SONDE_STEP_PROCESS;
+	process.has = 0;
+	process.numbers[TASK_TID] = step->tid;
+	process.numbers[TASK_PID] = step->own_pid;
+	process.texts[0] = NULL;
+	sonde_model_on_process(kernel, &process);
+}
+
 void sonde_model_on_call(struct sonde_model *kernel,
 			 const struct sonde_step *step)
 {
@@ -59,6 +73,8 @@ void sonde_model_on_call(struct sonde_model *kernel,
 
 	if (!thread)
 		return;
+	if (step->own_pid > 0 && !thread->has_pid)
+		note_process(kernel, step);
 	thread->call = SONDE_OPEN_YES;
 	thread->role = step->role;
 	thread->call_id = step->call;

@@ -241,7 +241,7 @@ void sonde_model_on_lock(struct sonde_model *kernel,
 {
 	struct sonde_model_thread *thread;
 	uint64_t address = (uint64_t)step->numbers[LOCK_ADDRESS];
-	int32_t pid = sonde_step_tid(step->numbers[LOCK_PID]);
+	int32_t pid = step->own_pid;
 	uint8_t action = step->role & 15;
 
 	if (step->tid <= 0)

@@ -155,6 +155,9 @@ static const struct {
 	{ "lock:cond_wake", LOCK_ROLE(COND, LOCK) },
 };
 
+#define IO_PREFIX "io:"
+#define IO_BEGIN  "_begin"
+
 /* System calls have an event each; these come before the call's name. */
 static const struct {
 	const char *prefix, *name;
@@ -169,6 +172,10 @@ static const struct {
 	{ "exit_syscall", "", SONDE_STEP_RETURN },
 	{ "syscalls:sys_enter_", "", SONDE_STEP_CALL },
 	{ "syscalls:sys_exit_", "", SONDE_STEP_RETURN },
+	/* calls of the C library's (--io), whose beginning has IO_BEGIN behind
+	 * its name; one that has a system call of its own in the trace is left
+	 * to that */
+	{ IO_PREFIX, IO_PREFIX, SONDE_STEP_RETURN },
 };
 
 static const struct {
@@ -348,6 +355,21 @@ static int name_call(struct sonde_model_tables *tables, const char *prefix,
 	return 0;
 }
 
+/* Whether that is how a call of the C library's begins, whose name it leaves. */
+static bool take_io_begin(const char *prefix, const char *name, size_t size,
+			  char *ret_call)
+{
+	size_t length = strlen(name);
+	size_t rest = strlen(IO_BEGIN);
+
+	if (strcmp(prefix, IO_PREFIX) != 0 || length <= rest ||
+	    length >= size || strcmp(name + length - rest, IO_BEGIN) != 0)
+		return false;
+	memcpy(ret_call, name, length - rest);
+	ret_call[length - rest] = '\0';
+	return true;
+}
+
 /* 0, also if the event is no system call's. */
 static int bind_call(struct sonde_model_tables *tables,
 		     const struct sonde_event_class *cls, const char *name,
@@ -368,8 +390,9 @@ static int bind_call(struct sonde_model_tables *tables,
 	};
 	static const struct spec back = {
 		.kind = SONDE_STEP_RETURN,
-		.numbers = { "ret" },
+		.numbers = { "ret|result|fd" },
 	};
+	char call_name[64];
 	uint8_t role;
 
 	for (size_t i = 0; i < SONDE_ARRAY_SIZE(call_prefixes); i++) {
@@ -378,7 +401,10 @@ static int bind_call(struct sonde_model_tables *tables,
 		if (strncmp(name, call_prefixes[i].prefix, length) != 0)
 			continue;
 		name += length;
-		if (call_prefixes[i].kind == SONDE_STEP_RETURN) {
+		if (take_io_begin(call_prefixes[i].prefix, name,
+				  sizeof(call_name), call_name)) {
+			name = call_name;
+		} else if (call_prefixes[i].kind == SONDE_STEP_RETURN) {
 			(void)bind_spec(cls, &back, step);
 			return 0;
 		}
@@ -428,6 +454,8 @@ static int steps_bind_class(struct sonde_model_tables *tables,
 	if (error || !(step_wants[step.kind] & tables->wants))
 		return error;
 	bind_places(cls, &step);
+	step.is_program = step.kind == SONDE_STEP_LOCK ||
+			  !strncmp(info.name, IO_PREFIX, strlen(IO_PREFIX));
 	tables->classes[info.index] = step;
 	return 0;
 }
@@ -585,7 +613,7 @@ bool sonde_step_read(const struct sonde_model_tables *tables,
 	};
 	if (cls->has_tid)
 		(void)read_number(event, &cls->tid, &tid);
-	else if (cls->kind == SONDE_STEP_LOCK)
+	else if (cls->is_program)
 		tid = sonde_event_own_tid(event);
 	ret_step->tid = tid >= 0 && tid <= INT32_MAX ? (int32_t)tid : -1;
 	for (uint32_t i = 0; i < SONDE_STEP_NUMBERS; i++)
@@ -593,7 +621,7 @@ bool sonde_step_read(const struct sonde_model_tables *tables,
 			ret_step->has |= (uint8_t)(1u << i);
 	for (size_t i = 0; i < SONDE_STEP_TEXTS; i++)
 		read_text(event, &cls->texts[i], ret_step, i);
-	if (cls->kind == SONDE_STEP_LOCK)
-		ret_step->numbers[LOCK_PID] = sonde_event_own_pid(event);
+	if (cls->is_program)
+		ret_step->own_pid = sonde_event_own_pid(event);
 	return true;
 }

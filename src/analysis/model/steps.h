@@ -113,7 +113,6 @@ enum {
 	LOCK_ADDRESS = 0,
 	LOCK_RESULT,
 	LOCK_OF_COND, /* the mutex that goes with a condition variable */
-	LOCK_PID,
 	MAPPING_PID = 0,
 	MAPPING_BEGIN,
 	MAPPING_END,
@@ -151,6 +150,7 @@ struct sonde_step {
 	int32_t tid;       /* that did it */
 	int32_t known_tid; /* in the whole: who, as far as was known then; -1 */
 	uint32_t call;     /* which system call */
+	int32_t own_pid;   /* of a program's event, whose process; -1, 0 */
 	int64_t time_ns;
 	int64_t numbers[SONDE_STEP_NUMBERS];
 	const char *texts[SONDE_STEP_TEXTS]; /* NULL: none; not terminated */
@@ -176,6 +176,7 @@ struct sonde_cpu_span {
 struct sonde_step_class {
 	uint8_t kind, role;
 	uint8_t has_tid, has_cpu;
+	bool is_program; /* it, not the CPU's thread, says whose it is */
 	uint32_t call;
 	struct sonde_field numbers[SONDE_STEP_NUMBERS];
 	struct sonde_field texts[SONDE_STEP_TEXTS]; /* .owner NULL: none */

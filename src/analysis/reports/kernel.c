@@ -442,13 +442,17 @@ static void put_tally_tid(struct sonde_table *table, size_t at, int64_t tid)
 		sonde_table_int(table, at, tid);
 }
 
+/* As the kernel tells; else as the recorder has seen it. */
 static void put_tally_thread(const struct sonde_model_result *result,
 			     struct sonde_table *table, size_t at, int64_t tid)
 {
-	sonde_table_text(table, at,
-			 tid < 0 ? "(unknown)" :
-				   sonde_model_thread_name(result->kernel,
-							   (int32_t)tid));
+	const char *name = "(unknown)";
+
+	if (tid >= 0)
+		name = sonde_model_thread_name(result->kernel, (int32_t)tid);
+	if (!*name)
+		name = sonde_analysis_thread_name(result->args, (int32_t)tid);
+	sonde_table_text(table, at, name ? name : "");
 }
 
 static void put_tally_key(struct sonde_table *table, size_t at,
