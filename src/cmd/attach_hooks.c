@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_hooks.c - what puts --malloc and --locks into processes that run
+ * attach_hooks.c - what puts --malloc, --locks and --io into processes that run
  * (attach_hooks.h): probe/hooks, if this sonde was built with it.
  */
 #include "cmd/attach_hooks.h"
@@ -18,21 +18,21 @@
 #include "probe/hooks/events.h"
 #include "probe/hooks/hooks.h"
 
+_Static_assert((unsigned int)SONDE_RECORD_MALLOC == SONDE_HOOKS_GROUP_MALLOC &&
+		       (unsigned int)SONDE_RECORD_LOCKS ==
+			       SONDE_HOOKS_GROUP_LOCKS &&
+		       (unsigned int)SONDE_RECORD_IO == SONDE_HOOKS_GROUP_IO,
+	       "one is passed on as the other");
+
 static struct sonde_hooks *attached; /* one recording per process */
 static struct sonde_shadow_rule rule;
 
 static int begin_hooks(void *ctx, const struct sonde_child *child)
 {
 	const struct sonde_record_options *options = ctx;
-	/* A program that is started has these by preloading. */
-	const bool attaches = options->session.attaches;
 	const struct sonde_hooks_config config = {
-		.groups = (attaches && options->hook_malloc ?
-				   SONDE_HOOKS_GROUP_MALLOC :
-				   0u) |
-			  (attaches && options->hook_locks ?
-				   SONDE_HOOKS_GROUP_LOCKS :
-				   0u),
+		/* A program that is started has these by preloading. */
+		.groups = options->session.attaches ? options->hooks : 0,
 		.functions = { options->functions, options->nr_functions,
 			       options->nots, options->nr_nots,
 			       options->functions_args },
@@ -114,8 +114,8 @@ int sonde_command_attach_hooks(struct sonde_record_options *options,
 #else
 	(void)table;
 	(void)ret;
-	sonde_complain("--malloc, --locks and --functions of a program that "
-		       "runs need "
+	sonde_complain("--malloc, --locks, --io and --functions of a program "
+		       "that runs need "
 		       "probes, without which this sonde was built; preload "
 		       "them: sonde record --malloc -- PROGRAM");
 	return SONDE_EXIT_FAILED;

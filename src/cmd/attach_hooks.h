@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * attach_hooks.h - `sonde record` and `sonde start` with --malloc and --locks of
- * processes that run: what puts them in, as a table for the session.
+ * attach_hooks.h - `sonde record` and `sonde start` with --malloc, --locks and
+ * --io of processes that run: what puts them in, as a table for the session.
  */
 #ifndef CMD_ATTACH_HOOKS_H
 #define CMD_ATTACH_HOOKS_H

@@ -73,12 +73,13 @@ int sonde_command_find_preload(const struct sonde_record_options *options,
 			       "SONDE_PRELOAD_DIR",
 			       path);
 	else
-		sonde_complain("libsonde-preload.so is not in %s; --malloc, "
-			       "--locks and --functions need it: install it, "
-			       "or set SONDE_PRELOAD_DIR",
-			       secure_getenv("SONDE_PRELOAD_DIR") ?
-				       "SONDE_PRELOAD_DIR" :
-				       SONDE_LIBDIR);
+		sonde_complain(
+			"libsonde-preload.so is not in %s; --malloc, "
+			"--locks, --io and --functions need it: install it, "
+			"or set SONDE_PRELOAD_DIR",
+			secure_getenv("SONDE_PRELOAD_DIR") ?
+				"SONDE_PRELOAD_DIR" :
+				SONDE_LIBDIR);
 	return SONDE_EXIT_FAILED;
 }
 
@@ -109,10 +110,12 @@ int sonde_command_hooks(const struct sonde_record_options *options,
 {
 	struct sonde_shadow_rule rule;
 	int rc = sonde_command_function_rule(options, &rule);
-	int used = snprintf(text, SONDE_HOOKS_TEXT, "%s%s%s",
-			    options->hook_malloc ? "malloc," : "",
-			    options->hook_locks ? "locks," : "",
-			    options->hook_functions ? "functions," : "");
+	int used =
+		snprintf(text, SONDE_HOOKS_TEXT, "%s%s%s%s",
+			 options->hooks & SONDE_RECORD_MALLOC ? "malloc," : "",
+			 options->hooks & SONDE_RECORD_LOCKS ? "locks," : "",
+			 options->hooks & SONDE_RECORD_IO ? "io," : "",
+			 options->hook_functions ? "functions," : "");
 
 	if (!rc && rule.is_on)
 		(void)snprintf(text + used, SONDE_HOOKS_TEXT - (size_t)used,

@@ -91,8 +91,8 @@ static int read_words(const struct sonde_session_document *document,
 	}
 	if (ret_options->session.has_hooks) {
 		(void)snprintf(text, size,
-			       "--malloc and --locks have been taken out of "
-			       "the processes, which go on; start it anew");
+			       "--malloc, --locks and --io have been taken out "
+			       "of the processes, which go on; start it anew");
 		return -EOPNOTSUPP;
 	}
 	ret_options->session.memory_bytes =

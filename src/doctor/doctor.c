@@ -195,7 +195,8 @@ static void look_container(struct sonde_doctor_ability *to)
 /* ---- the table ---- */
 
 static const struct sonde_doctor_part parts[] = {
-	{ "programs", "events of programs: tracepoints, --malloc, --locks",
+	{ "programs",
+	  "events of programs: tracepoints, --malloc, --locks, --io",
 	  look_programs },
 	{ "rseq", "events of programs for little more than reading the clock",
 	  look_rseq },

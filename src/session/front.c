@@ -399,7 +399,7 @@ static const char *preload_for(const struct sonde_front_config *config)
 		return config->preload;
 	(void)snprintf(
 		text, sizeof(text),
-		"%.200s: its allocations and locks are not recorded, nor "
+		"%.200s: its calls of the C library are not recorded, nor "
 		"are those of what it starts: %s",
 		config->program[0], reason);
 	config->say(text);

@@ -427,7 +427,14 @@ static int apply_read_timer(struct parse *parse, const char *value)
 static int apply_malloc(struct parse *parse, const char *value)
 {
 	(void)value;
-	parse->options->hook_malloc = true;
+	parse->options->hooks |= SONDE_RECORD_MALLOC;
+	return 0;
+}
+
+static int apply_io(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->hooks |= SONDE_RECORD_IO;
 	return 0;
 }
 
@@ -448,7 +455,7 @@ static int apply_stack(struct parse *parse, const char *value)
 static int apply_locks(struct parse *parse, const char *value)
 {
 	(void)value;
-	parse->options->hook_locks = true;
+	parse->options->hooks |= SONDE_RECORD_LOCKS;
 	return 0;
 }
 
@@ -981,6 +988,7 @@ enum option_value {
 	OPTION_LOGLEVEL,
 	OPTION_MALLOC,
 	OPTION_LOCKS,
+	OPTION_IO,
 	OPTION_FUNCTIONS,
 	OPTION_ARGS,
 	OPTION_NOT,
@@ -1038,6 +1046,8 @@ enum option_value {
 	  "the C library's allocation calls" }, \
 	{ "locks", OPTION_LOCKS, NULL, NULL, \
 	  "mutexes, rwlocks, condition variables" }, \
+	{ "io", OPTION_IO, NULL, NULL, \
+	  "calls that read, write, open, accept ... files and sockets" }, \
 	{ "functions", OPTION_FUNCTIONS, "[=GLOB[@MODULE]]", NULL, \
 	  "entries and exits of what was compiled with " \
 	  "-finstrument-functions; with GLOB of any functions that are called " \
@@ -1258,6 +1268,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_LOGLEVEL] = apply_loglevel,
 	[OPTION_MALLOC] = apply_malloc,
 	[OPTION_LOCKS] = apply_locks,
+	[OPTION_IO] = apply_io,
 	[OPTION_FUNCTIONS] = apply_functions,
 	[OPTION_ARGS] = apply_args,
 	[OPTION_NOT] = apply_not,
@@ -1422,12 +1433,12 @@ static int check_session(struct parse *parse)
 			    "start: which processes? Say it with -p PID|NAME, "
 			    "-u USER, --cgroup PATH or --container ID; or all "
 			    "of the machine with -a -k EVENTS");
-	if ((parse->options->hook_malloc || parse->options->hook_locks) &&
-	    !session->attaches)
-		return fail(parse,
-			    "start: --malloc and --locks are of processes: say "
-			    "which with -p PID|NAME, -u USER, --cgroup PATH or "
-			    "--container ID");
+	if (parse->options->hooks && !session->attaches)
+		return fail(
+			parse,
+			"start: --malloc, --locks and --io are of "
+			"processes: say which with -p PID|NAME, -u USER, --cgroup PATH or "
+			"--container ID");
 	return 0;
 }
 
@@ -1438,11 +1449,10 @@ static int check_triggers(struct parse *parse)
 	if (session->nr_triggers && !parse->is_session)
 		return fail(parse, "--when is of sessions by name, which sonde "
 				   "start makes");
-	if (session->nr_triggers &&
-	    (parse->options->hook_malloc || parse->options->hook_locks))
+	if (session->nr_triggers && parse->options->hooks)
 		return fail(parse,
 			    "--when is not told of by processes that have "
-			    "--malloc or --locks put into them: make it "
+			    "--malloc, --locks or --io put into them: make it "
 			    "another session");
 	for (uint32_t i = 0; i < session->nr_triggers; i++) {
 		const struct sonde_session_trigger *trigger =
@@ -1474,10 +1484,9 @@ static int check_triggers(struct parse *parse)
 static int check_live(struct parse *parse)
 {
 	const struct sonde_record_options *options = parse->options;
-	bool is_own = parse->has_include || options->hook_malloc ||
-		      options->hook_locks || options->hook_functions ||
-		      options->session.attaches || options->output ||
-		      options->memory_given ||
+	bool is_own = parse->has_include || options->hooks ||
+		      options->hook_functions || options->session.attaches ||
+		      options->output || options->memory_given ||
 		      options->session.rules_size > 1 ||
 		      options->session.loglevel != SONDE_LOGLEVEL_ALL;
 
@@ -1579,8 +1588,7 @@ static int finish(struct parse *parse)
 	rc = check_functions(parse);
 	if (rc)
 		return rc;
-	session->has_hooks = options->hook_malloc || options->hook_locks ||
-			     options->hook_functions ||
+	session->has_hooks = options->hooks || options->hook_functions ||
 			     (options->nr_functions && session->attaches);
 	if (!parse->has_include)
 		rc = add_rule(parse, '+', "*");

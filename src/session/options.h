@@ -28,13 +28,19 @@
 	"debug_program debug_process debug_module debug_unit debug_function " \
 	"debug_line debug"
 
+/* Calls of the C library that are events. */
+enum sonde_record_hooks {
+	SONDE_RECORD_MALLOC = 1,
+	SONDE_RECORD_LOCKS = 2,
+	SONDE_RECORD_IO = 4,
+};
+
 struct sonde_record_options {
 	struct sonde_session_config session; /* words are borrowed from argv */
-	const char *output; /* borrowed from argv; NULL: choose a name */
-	const char *arena;  /* likewise; NULL: rings are memory */
-	bool memory_given;  /* or else it is the default */
-	bool hook_malloc;
-	bool hook_locks;
+	const char *output;  /* borrowed from argv; NULL: choose a name */
+	const char *arena;   /* likewise; NULL: rings are memory */
+	bool memory_given;   /* or else it is the default */
+	unsigned int hooks;  /* of enum sonde_record_hooks */
 	bool hook_functions; /* of what was compiled for it */
 	/* GLOB[@MODULE] of functions of any code, and what of them isn't meant;
 	 * borrowed from argv */

@@ -74,7 +74,7 @@ static void lose_holder(struct sonde_recorder *r)
 			NULL);
 	sonde_summary_note(
 		&r->summary,
-		"the process that held the hooks of --malloc, --locks "
+		"the process that held the hooks of --malloc, --locks, --io "
 		"was killed: from then on, nothing of these was "
 		"recorded");
 	r->finishing |= r->is_ending;
@@ -90,8 +90,8 @@ void sonde_recorder_leave_holder(struct sonde_recorder *r)
 	is_stopped = stat.state == 'T' || stat.state == 't';
 	sonde_summary_note(
 		&r->summary,
-		"the process that holds the hooks of --malloc, --locks (pid "
-		"%d) %s: they stay in the programs until it %s or is killed",
+		"the process that holds the hooks of --malloc, --locks, --io "
+		"(pid %d) %s: they stay in the programs until it %s or is killed",
 		(int)holder,
 		is_stopped ? "is stopped" : "has not taken them out in time",
 		is_stopped ? "goes on" : "does");

@@ -62,8 +62,8 @@ void sonde_summary_unhooked(struct sonde_summary *summary, int pid,
 {
 	if (tell(summary, pid))
 		sonde_summary_note(summary,
-				   "%s (pid %d): its allocations and locks are "
-				   "not recorded: %s",
+				   "%s (pid %d): its calls of the C library "
+				   "are not recorded: %s",
 				   name, pid, why);
 }
 
@@ -286,8 +286,9 @@ static void print_nothing(const struct sonde_summary *summary,
 		(void)fprintf(
 			out,
 			"sonde: no process was recorded: none is linked with "
-			"libsonde (try --malloc or --locks, or add "
-			"tracepoints), or what is linked " UNREACHED "\n");
+			"libsonde (try --malloc, --locks or --io, "
+			"or add tracepoints), or what is linked " UNREACHED
+			"\n");
 }
 
 static const char *plural(uint32_t n, const char *ending)

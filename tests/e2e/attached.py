@@ -15,6 +15,29 @@ from obedient import TIMEOUT
 STRANGER = 61235  # a user that nobody is
 
 
+class Told:
+    """A program that does what its input says, line by line, and answers each with
+    a number."""
+
+    def __init__(self, *command, **more):
+        self.process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            **more)
+        self.pid = self.process.pid
+        check(self.process.stdout.readline(), "the program doesn't start")
+
+    def do(self, *words):
+        self.process.stdin.write(" ".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        check(answer and not answer.startswith("wrong"), f"{words}: {answer!r}")
+        return int(answer)
+
+    def end(self):
+        self.process.stdin.close()
+        check_equal(self.process.wait(TIMEOUT), 0, "status of the program")
+
+
 class Attached:
     """A `sonde record -p`; it records when this is made."""
 

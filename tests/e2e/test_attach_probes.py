@@ -22,7 +22,7 @@ import time
 
 from sonde import (PATIENCE, SONDE, Trace, check, install, require, run,
                    scratch)
-from attached import Attached, as_stranger, refusal
+from attached import Attached, Told, as_stranger, refusal
 from home import Home, await_end
 from obedient import TIMEOUT, need_root
 from harness import check_equal, long_test, main, test
@@ -303,24 +303,9 @@ def program(*flags):
     return _built[flags]
 
 
-class Plain:
+class Plain(Told):
     def __init__(self, *command, **more):
-        self.process = subprocess.Popen(
-            command or [program()], stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, text=True, **more)
-        self.pid = self.process.pid
-        check(self.process.stdout.readline(), "the program doesn't start")
-
-    def do(self, *words):
-        self.process.stdin.write(" ".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        check(answer and not answer.startswith("wrong"), f"{words}: {answer!r}")
-        return int(answer)
-
-    def end(self):
-        self.process.stdin.close()
-        check_equal(self.process.wait(TIMEOUT), 0, "status of the program")
+        super().__init__(*(command or [program()]), **more)
 
 
 def attach(pid, *options):

@@ -16,6 +16,9 @@
 #define KIND_ROBUST 16u
 #define OP_CALL     0xe8
 #define CALL_BYTES  5u
+#define VECTORS_MAX 1024u       /* IOV_MAX: more are refused */
+#define NAME_BYTES  256u        /* of a file's, with its NUL */
+#define HERE        0xffffff9cu /* AT_FDCWD */
 
 /* What an event's payload is built in. */
 struct payload {
@@ -53,8 +56,8 @@ static inline void put1(struct payload *p, uint8_t value)
 	p->bytes[p->size++] = value;
 }
 
-static inline void call_emit(const struct hit *hit, uint32_t event,
-			     const struct payload *p)
+static inline void call_emit_bytes(const struct hit *hit, uint32_t event,
+				   const uint8_t *bytes, uint32_t size)
 {
 	uint32_t state;
 
@@ -63,12 +66,18 @@ static inline void call_emit(const struct hit *hit, uint32_t event,
 	if (sonde_unlikely(!state))
 		sonde_agent_miss(hit->agent);
 	else
-		sonde_agent_append(hit->agent, state, p->bytes, p->size,
+		sonde_agent_append(hit->agent, state, bytes, size,
 				   &(struct sonde_stacks_from){
 					   .pc = hit->caller,
 					   .sp = hit->stack + 8,
 					   .fp = hit->fp,
 				   });
+}
+
+static inline void call_emit(const struct hit *hit, uint32_t event,
+			     const struct payload *p)
+{
+	call_emit_bytes(hit, event, p->bytes, p->size);
 }
 
 /* {a, caller} */
@@ -154,6 +163,75 @@ static inline void emit_wake(const struct hit *hit, uint64_t cond,
 	put4(&p, (uint32_t)result);
 	put8(&p, hit->caller);
 	call_emit(hit, hit->call->event, &p);
+}
+
+/* {fd, caller} */
+static inline void emit_descriptor(const struct hit *hit, uint32_t event,
+				   uint64_t fd)
+{
+	struct payload p = { .size = 0 };
+
+	put4(&p, (uint32_t)fd);
+	put8(&p, hit->caller);
+	call_emit(hit, event, &p);
+}
+
+/* {fd, result, caller} */
+static inline void emit_done(const struct hit *hit, uint64_t fd, int64_t result)
+{
+	struct payload p = { .size = 0 };
+
+	put4(&p, (uint32_t)fd);
+	put4(&p, (uint32_t)result);
+	put8(&p, hit->caller);
+	call_emit(hit, hit->call->event, &p);
+}
+
+/* {fd, size, caller} */
+static inline void emit_move(const struct hit *hit, uint64_t fd, uint64_t size)
+{
+	struct payload p = { .size = 0 };
+
+	put4(&p, (uint32_t)fd);
+	put8(&p, size);
+	put8(&p, hit->caller);
+	call_emit(hit, hit->call->event_before, &p);
+}
+
+/* {fd, size, result, caller} */
+static inline void emit_moved(const struct hit *hit, uint64_t fd, uint64_t size,
+			      int64_t result)
+{
+	struct payload p = { .size = 0 };
+
+	put4(&p, (uint32_t)fd);
+	put8(&p, size);
+	put8(&p, (uint64_t)result);
+	put8(&p, hit->caller);
+	call_emit(hit, hit->call->event, &p);
+}
+
+/* {dir, flags, caller, filename} */
+static inline void emit_open(const struct hit *hit, uint64_t dir, uint64_t name,
+			     uint64_t flags)
+{
+	struct {
+		uint32_t dir, flags;
+		uint64_t caller;
+		uint8_t name[NAME_BYTES + SONDE_AGENT_APPEND_SLACK];
+	} p;
+	uint64_t byte;
+	uint32_t nr = 0;
+
+	p.dir = (uint32_t)dir;
+	p.flags = (uint32_t)flags;
+	p.caller = hit->caller;
+	while (nr < NAME_BYTES - 1 && sonde_agent_load(name + nr, 1, &byte) &&
+	       byte)
+		p.name[nr++] = (uint8_t)byte;
+	p.name[nr++] = 0;
+	call_emit_bytes(hit, hit->call->event_before, (const uint8_t *)&p,
+			(uint32_t)offsetof(__typeof__(p), name) + nr);
 }
 
 /* ---- calls that have begun ---- */
@@ -292,9 +370,9 @@ static bool try_first(const struct hit *hit, bool is_mutex)
 	uint64_t lock = hit->r->rdi;
 	uint32_t result;
 
-	if (!hit->call->try_first || (is_mutex && call_is_robust(lock)))
+	if (!hit->call->helper || (is_mutex && call_is_robust(lock)))
 		return false;
-	result = (uint32_t)sonde_agent_call_there(hit->call->try_first, lock);
+	result = (uint32_t)sonde_agent_call_there(hit->call->helper, lock);
 	if (result == BUSY) {
 		if (is_mutex)
 			emit_one(hit, hit->call->event_busy, lock);
@@ -308,6 +386,70 @@ static bool try_first(const struct hit *hit, bool is_mutex)
 		emit_rwlocked(hit, lock, result);
 	hit->r->rax = result;
 	return true;
+}
+
+/* The bytes of so many vectors; what can't be read is none. */
+static uint64_t vectors_size(uint64_t vectors, uint64_t nr)
+{
+	uint64_t sum = 0;
+	uint64_t bytes;
+
+	for (uint64_t i = 0; i < nr && i < VECTORS_MAX; i++)
+		if (sonde_agent_load(vectors + i * 16 + 8, 8, &bytes))
+			sum += bytes;
+	return sum;
+}
+
+/* A struct msghdr. */
+static uint64_t message_size(uint64_t message)
+{
+	uint64_t vectors;
+	uint64_t nr;
+
+	return sonde_agent_load(message + 16, 8, &vectors) &&
+			       sonde_agent_load(message + 24, 8, &nr) ?
+		       vectors_size(vectors, nr) :
+		       0;
+}
+
+/* How much is to be moved. */
+static uint64_t call_size(const struct hit *hit)
+{
+	const struct sonde_agent_call_registers *r = hit->r;
+
+	switch (hit->call->kind) {
+	case SONDE_AGENT_CALL_VECTOR:
+		return vectors_size(r->rsi, r->rdx);
+	case SONDE_AGENT_CALL_MESSAGE:
+		return message_size(r->rsi);
+	case SONDE_AGENT_CALL_SENDFILE:
+		return r->rcx;
+	default:
+		return r->rdx;
+	}
+}
+
+/* Of a descriptor. */
+static void enter_io(const struct hit *hit)
+{
+	const struct sonde_agent_call_registers *r = hit->r;
+	uint64_t size = 0;
+
+	switch (hit->call->kind) {
+	case SONDE_AGENT_CALL_DESCRIPTOR:
+		emit_descriptor(hit, hit->call->event_before, r->rdi);
+		break;
+	case SONDE_AGENT_CALL_OPEN:
+		emit_open(hit, HERE, r->rdi, r->rsi);
+		break;
+	case SONDE_AGENT_CALL_OPENAT:
+		emit_open(hit, r->rdi, r->rsi, r->rdx);
+		break;
+	default:
+		size = call_size(hit);
+		emit_move(hit, r->rdi, size);
+	}
+	call_begin(hit, r->rdi, size, 0);
 }
 
 static bool enter(const struct hit *hit)
@@ -345,6 +487,15 @@ static bool enter(const struct hit *hit)
 	case SONDE_AGENT_CALL_RWLOCK_TRYLOCK:
 	case SONDE_AGENT_CALL_PASS:
 		break;
+	case SONDE_AGENT_CALL_MOVE:
+	case SONDE_AGENT_CALL_VECTOR:
+	case SONDE_AGENT_CALL_MESSAGE:
+	case SONDE_AGENT_CALL_SENDFILE:
+	case SONDE_AGENT_CALL_DESCRIPTOR:
+	case SONDE_AGENT_CALL_OPEN:
+	case SONDE_AGENT_CALL_OPENAT:
+		enter_io(hit);
+		return false;
 	}
 	call_begin(hit, r->rdi, r->rsi, r->rdx);
 	return false;
@@ -360,6 +511,36 @@ static void tell_memalign(const struct hit *hit, const uint64_t *a,
 	if (!(uint32_t)error)
 		(void)sonde_agent_load(a[0], 8, &ptr);
 	emit_three(hit, hit->call->event, a[1], a[2], ptr);
+}
+
+/* What a system call gives: the result, or -errno. */
+static int64_t call_outcome(const struct hit *hit, int64_t result)
+{
+	uint64_t where;
+	uint64_t number;
+
+	if (result != -1)
+		return result;
+	where = sonde_agent_call_there(hit->call->helper, 0);
+	(void)sonde_agent_load(where, 4, &number); /* the thread's own */
+	return -(int64_t)number;
+}
+
+/* Of a descriptor. */
+static void leave_io(const struct hit *hit, const uint64_t *a, uint64_t result)
+{
+	switch (hit->call->kind) {
+	case SONDE_AGENT_CALL_OPEN:
+	case SONDE_AGENT_CALL_OPENAT:
+		emit_descriptor(hit, hit->call->event,
+				(uint64_t)call_outcome(hit, (int32_t)result));
+		break;
+	case SONDE_AGENT_CALL_DESCRIPTOR:
+		emit_done(hit, a[0], call_outcome(hit, (int32_t)result));
+		break;
+	default:
+		emit_moved(hit, a[0], a[1], call_outcome(hit, (int64_t)result));
+	}
 }
 
 /* The call of `hit` has ended; a: the arguments that it began with. */
@@ -404,6 +585,15 @@ static void tell_end(const struct hit *hit, const uint64_t *a, uint64_t result)
 	case SONDE_AGENT_CALL_FREE:
 	case SONDE_AGENT_CALL_UNLOCK:
 	case SONDE_AGENT_CALL_PASS:
+		break;
+	case SONDE_AGENT_CALL_MOVE:
+	case SONDE_AGENT_CALL_VECTOR:
+	case SONDE_AGENT_CALL_MESSAGE:
+	case SONDE_AGENT_CALL_SENDFILE:
+	case SONDE_AGENT_CALL_DESCRIPTOR:
+	case SONDE_AGENT_CALL_OPEN:
+	case SONDE_AGENT_CALL_OPENAT:
+		leave_io(hit, a, result);
 		break;
 	}
 }

@@ -19,6 +19,9 @@ enum type {
 	INT,
 	COUNT, /* uint32_t */
 	BOOL,
+	LONG,
+	FLAGS, /* unsigned int */
+	TEXT,
 };
 
 struct field {
@@ -119,6 +122,63 @@ static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
 	[SONDE_HOOKS_COND_BROADCAST] = { "lock",
 					 "cond_broadcast",
 					 { { "cond", POINTER }, CALLER } },
+	[SONDE_HOOKS_READ_BEGIN] = { "io",
+				     "read_begin",
+				     { { "fd", INT },
+				       { "size", SIZE },
+				       CALLER } },
+	[SONDE_HOOKS_READ] = { "io",
+			       "read",
+			       { { "fd", INT },
+				 { "size", SIZE },
+				 { "result", LONG },
+				 CALLER } },
+	[SONDE_HOOKS_WRITE_BEGIN] = { "io",
+				      "write_begin",
+				      { { "fd", INT },
+					{ "size", SIZE },
+					CALLER } },
+	[SONDE_HOOKS_WRITE] = { "io",
+				"write",
+				{ { "fd", INT },
+				  { "size", SIZE },
+				  { "result", LONG },
+				  CALLER } },
+	[SONDE_HOOKS_ACCEPT_BEGIN] = { "io",
+				       "accept_begin",
+				       { { "listener", INT }, CALLER } },
+	[SONDE_HOOKS_ACCEPT] = { "io",
+				 "accept",
+				 { { "listener", INT },
+				   { "fd", INT },
+				   CALLER } },
+	[SONDE_HOOKS_CONNECT_BEGIN] = { "io",
+					"connect_begin",
+					{ { "fd", INT }, CALLER } },
+	[SONDE_HOOKS_CONNECT] = { "io",
+				  "connect",
+				  { { "fd", INT },
+				    { "result", INT },
+				    CALLER } },
+	[SONDE_HOOKS_OPEN_BEGIN] = { "io",
+				     "open_begin",
+				     { { "dir", INT },
+				       { "flags", FLAGS },
+				       CALLER,
+				       { "filename", TEXT } } },
+	[SONDE_HOOKS_OPEN] = { "io", "open", { { "fd", INT }, CALLER } },
+	[SONDE_HOOKS_CLOSE_BEGIN] = { "io",
+				      "close_begin",
+				      { { "fd", INT }, CALLER } },
+	[SONDE_HOOKS_CLOSE] = { "io",
+				"close",
+				{ { "fd", INT }, { "result", INT }, CALLER } },
+	[SONDE_HOOKS_FSYNC_BEGIN] = { "io",
+				      "fsync_begin",
+				      { { "fd", INT }, CALLER } },
+	[SONDE_HOOKS_FSYNC] = { "io",
+				"fsync",
+				{ { "fd", INT }, { "result", INT }, CALLER } },
 	[SONDE_HOOKS_FUNCTION_ENTRY] = { "function",
 					 "entry",
 					 { { "addr", POINTER } } },
@@ -143,17 +203,23 @@ static const struct event events[SONDE_HOOKS_NR_EVENTS] = {
 #define L(function, kind_, ...)                                           \
 	{ .name = "pthread_" #function, .group = SONDE_HOOKS_GROUP_LOCKS, \
 	  .kind = SONDE_AGENT_CALL_##kind_, __VA_ARGS__ }
+#define IO(function, kind_, event_)                                       \
+	{ .name = #function, .group = SONDE_HOOKS_GROUP_IO,               \
+	  .kind = SONDE_AGENT_CALL_##kind_,                               \
+	  .event = SONDE_HOOKS_##event_,                                  \
+	  .before = SONDE_HOOKS_##event_##_BEGIN,                         \
+	  .helper = "__errno_location" }
 #define E(event_) .event = SONDE_HOOKS_##event_
 #define MUTEX_MAY_WAIT                           \
 	.busy = SONDE_HOOKS_MUTEX_WAIT,          \
-	.try_first = "pthread_mutex_trylock"
+	.helper = "pthread_mutex_trylock"
 #define READ_MAY_WAIT                            \
 	.busy = SONDE_HOOKS_RWLOCK_WAIT,         \
-	.try_first = "pthread_rwlock_tryrdlock"
+	.helper = "pthread_rwlock_tryrdlock"
 #define WRITE_MAY_WAIT                           \
 	.is_write = true,                        \
 	.busy = SONDE_HOOKS_RWLOCK_WAIT,         \
-	.try_first = "pthread_rwlock_trywrlock"
+	.helper = "pthread_rwlock_trywrlock"
 
 const struct sonde_hooks_function sonde_hooks_functions[] = {
 	M(malloc, MALLOC, E(MALLOC)),
@@ -187,6 +253,45 @@ const struct sonde_hooks_function sonde_hooks_functions[] = {
 	  .before = SONDE_HOOKS_COND_WAIT),
 	L(cond_signal, UNLOCK, E(COND_SIGNAL)),
 	L(cond_broadcast, UNLOCK, E(COND_BROADCAST)),
+	IO(read, MOVE, READ),
+	IO(__read_chk, MOVE, READ),
+	IO(pread, MOVE, READ),
+	IO(pread64, MOVE, READ),
+	IO(__pread_chk, MOVE, READ),
+	IO(__pread64_chk, MOVE, READ),
+	IO(recv, MOVE, READ),
+	IO(__recv_chk, MOVE, READ),
+	IO(recvfrom, MOVE, READ),
+	IO(__recvfrom_chk, MOVE, READ),
+	IO(readv, VECTOR, READ),
+	IO(preadv, VECTOR, READ),
+	IO(preadv64, VECTOR, READ),
+	IO(recvmsg, MESSAGE, READ),
+	IO(write, MOVE, WRITE),
+	IO(pwrite, MOVE, WRITE),
+	IO(pwrite64, MOVE, WRITE),
+	IO(send, MOVE, WRITE),
+	IO(sendto, MOVE, WRITE),
+	IO(writev, VECTOR, WRITE),
+	IO(pwritev, VECTOR, WRITE),
+	IO(pwritev64, VECTOR, WRITE),
+	IO(sendmsg, MESSAGE, WRITE),
+	IO(sendfile, SENDFILE, WRITE),
+	IO(sendfile64, SENDFILE, WRITE),
+	IO(accept, DESCRIPTOR, ACCEPT),
+	IO(accept4, DESCRIPTOR, ACCEPT),
+	IO(connect, DESCRIPTOR, CONNECT),
+	IO(open, OPEN, OPEN),
+	IO(open64, OPEN, OPEN),
+	IO(__open_2, OPEN, OPEN),
+	IO(__open64_2, OPEN, OPEN),
+	IO(openat, OPENAT, OPEN),
+	IO(openat64, OPENAT, OPEN),
+	IO(__openat_2, OPENAT, OPEN),
+	IO(__openat64_2, OPENAT, OPEN),
+	IO(close, DESCRIPTOR, CLOSE),
+	IO(fsync, DESCRIPTOR, FSYNC),
+	IO(fdatasync, DESCRIPTOR, FSYNC),
 };
 /* clang-format on */
 
@@ -227,6 +332,17 @@ int sonde_hooks_describe(enum sonde_hooks_event event, void *room)
 		case BOOL:
 			sonde_build_int(&build, field->name, 8,
 					SONDE_FIELD_BOOL);
+			break;
+		case LONG:
+			sonde_build_int(&build, field->name, 64,
+					SONDE_FIELD_SIGNED);
+			break;
+		case FLAGS:
+			sonde_build_int(&build, field->name, 32,
+					SONDE_FIELD_HEX);
+			break;
+		case TEXT:
+			sonde_build_string(&build, field->name);
 			break;
 		case END:
 			break;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * events.h - the functions that --malloc and --locks are about, and their
+ * events.h - the functions that --malloc, --locks and --io are about, and their
  * events, for probes in a running process.
  *
  * tracer/preload has the same events as tracepoints of a library; a test holds
@@ -35,6 +35,20 @@ enum sonde_hooks_event {
 	SONDE_HOOKS_COND_WAKE,
 	SONDE_HOOKS_COND_SIGNAL,
 	SONDE_HOOKS_COND_BROADCAST,
+	SONDE_HOOKS_READ_BEGIN,
+	SONDE_HOOKS_READ,
+	SONDE_HOOKS_WRITE_BEGIN,
+	SONDE_HOOKS_WRITE,
+	SONDE_HOOKS_ACCEPT_BEGIN,
+	SONDE_HOOKS_ACCEPT,
+	SONDE_HOOKS_CONNECT_BEGIN,
+	SONDE_HOOKS_CONNECT,
+	SONDE_HOOKS_OPEN_BEGIN,
+	SONDE_HOOKS_OPEN,
+	SONDE_HOOKS_CLOSE_BEGIN,
+	SONDE_HOOKS_CLOSE,
+	SONDE_HOOKS_FSYNC_BEGIN,
+	SONDE_HOOKS_FSYNC,
 	SONDE_HOOKS_FUNCTION_ENTRY,
 	SONDE_HOOKS_FUNCTION_EXIT,
 	SONDE_HOOKS_FUNCTION_BEGIN, /* under a rule (ring/shadow.h) */
@@ -46,6 +60,7 @@ enum sonde_hooks_event {
 enum sonde_hooks_group {
 	SONDE_HOOKS_GROUP_MALLOC = 1,
 	SONDE_HOOKS_GROUP_LOCKS = 2,
+	SONDE_HOOKS_GROUP_IO = 4,
 };
 
 struct sonde_hooks_function {
@@ -55,7 +70,7 @@ struct sonde_hooks_function {
 	bool is_write;
 	/* struct sonde_agent_call's */
 	enum sonde_hooks_event event, before, busy;
-	const char *try_first; /* NULL: none */
+	const char *helper; /* NULL: none */
 };
 
 extern const struct sonde_hooks_function sonde_hooks_functions[];

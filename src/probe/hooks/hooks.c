@@ -101,21 +101,39 @@ static void list_thread(struct listing *listing, pid_t tid)
 			       " ...");
 }
 
-static bool waits_for_futex(pid_t pid, pid_t tid)
+static bool waits_for_futex(const struct sonde_proc_syscall *call)
 {
-	struct sonde_proc_syscall call;
+	uint64_t operation = call->args[1] & FUTEX_CMD_MASK;
 
-	return !sonde_proc_syscall(pid, tid, &call) &&
-	       call.number == SYS_futex &&
-	       ((call.args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT ||
-		(call.args[1] & FUTEX_CMD_MASK) == FUTEX_WAIT_BITSET ||
-		(call.args[1] & FUTEX_CMD_MASK) == FUTEX_LOCK_PI);
+	return call->number == SYS_futex &&
+	       (operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+		operation == FUTEX_LOCK_PI);
 }
 
-/* Threads that wait already: for how long, and in which call, nothing in the
- * trace will say. */
-static void note_waiting(struct hooked *hooked)
+static bool is_in_io(const struct sonde_proc_syscall *call)
 {
+	static const long numbers[] = {
+		SYS_read,      SYS_pread64,  SYS_readv,    SYS_preadv,
+		SYS_write,     SYS_pwrite64, SYS_writev,   SYS_pwritev,
+		SYS_recvmsg,   SYS_recvfrom, SYS_sendmsg,  SYS_sendto,
+		SYS_connect,   SYS_accept,   SYS_accept4,  SYS_open,
+		SYS_openat,    SYS_close,    SYS_sendfile, SYS_fsync,
+		SYS_fdatasync,
+	};
+
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(numbers); i++)
+		if (call->number == numbers[i])
+			return true;
+	return false;
+}
+
+/* Threads that are in a call already: for how long, and in which, nothing in the
+ * trace will say. */
+static void note_waiting(struct hooked *hooked,
+			 bool (*is_in)(const struct sonde_proc_syscall *call),
+			 const char *what)
+{
+	struct sonde_proc_syscall call;
 	struct listing listing = { .nr = 0 };
 	pid_t *tids = NULL;
 	size_t nr = 0;
@@ -123,17 +141,17 @@ static void note_waiting(struct hooked *hooked)
 	if (sonde_procfs_threads(hooked->pid, &tids, &nr))
 		return;
 	for (size_t i = 0; i < nr; i++)
-		if (waits_for_futex(hooked->pid, tids[i]))
+		if (!sonde_proc_syscall(hooked->pid, tids[i], &call) &&
+		    is_in(&call))
 			list_thread(&listing, tids[i]);
 	free(tids);
 	if (listing.nr)
 		hooks_note(
 			hooked,
-			"%s (pid %d): %u thread%s waited for a lock or a "
-			"condition already when the recording began, and the wait "
-			"has no event: %s",
+			"%s (pid %d): %u thread%s %s already when the recording "
+			"began, and the wait has no event: %s",
 			hooked->name, (int)hooked->pid, listing.nr,
-			listing.nr == 1 ? "" : "s", listing.text);
+			listing.nr == 1 ? "" : "s", what, listing.text);
 }
 
 /* Whether the thread is still in that call: its stack has not gone back. */
@@ -507,8 +525,8 @@ static int plan(struct hooked *hooked, unsigned int groups,
 		sonde_process_error_set(
 			error,
 			"process %d was started with " PRELOAD
-			", whose events are recorded without --malloc and "
-			"--locks",
+			", whose events are recorded without --malloc, --locks "
+			"and --io",
 			(int)hooked->pid);
 		rc = -EEXIST;
 	}
@@ -554,7 +572,11 @@ static int hooks_begin(struct hooked *hooked,
 			   "given is not recorded",
 			   hooked->name, (int)hooked->pid);
 	if (config->groups & SONDE_HOOKS_GROUP_LOCKS)
-		note_waiting(hooked);
+		note_waiting(hooked, waits_for_futex,
+			     "waited for a lock or a condition");
+	if (config->groups & SONDE_HOOKS_GROUP_IO)
+		note_waiting(hooked, is_in_io,
+			     "waited in a call for a file or a socket");
 	rc = put_probes(hooked, config, error);
 	if (rc)
 		return rc;

@@ -139,8 +139,8 @@ static int modules_read_all(const struct sonde_process *process,
 	if (!base || !modules_find_file(mappings, base, &loader)) {
 		sonde_process_error_set(
 			error,
-			"process %d is statically linked: its allocator "
-			"and its locks have no names to find them by",
+			"process %d is statically linked: its allocator, "
+			"its locks and its calls have no names to find them by",
 			(int)pid);
 		return -ENOENT;
 	}
@@ -181,12 +181,17 @@ int sonde_hooks_modules_read(const struct sonde_process *process,
 const struct sonde_hooks_module *
 sonde_hooks_modules_find(const struct sonde_process *process,
 			 const struct sonde_hooks_modules *modules,
-			 const char *symbol, uint64_t *ret_address)
+			 const char *symbol, const char *besides,
+			 uint64_t *ret_address)
 {
 	for (size_t i = 0; i < modules->nr; i++) {
 		const struct sonde_hooks_module *module = &modules->list[i];
 		uint64_t address;
 
+		if (besides &&
+		    sonde_process_symbols_find(process, &module->symbols,
+					       besides, &address) != 0)
+			continue;
 		if (sonde_process_symbols_find(process, &module->symbols,
 					       symbol, &address) != 0 ||
 		    address - module->code >= module->code_end - module->code)

@@ -38,11 +38,12 @@ int sonde_hooks_modules_read(const struct sonde_process *process,
 			     struct sonde_hooks_modules *ret,
 			     struct sonde_process_error *error);
 
-/* The first that defines it; NULL. */
+/* The first that defines it, and `besides`, if that isn't NULL; NULL. */
 const struct sonde_hooks_module *
 sonde_hooks_modules_find(const struct sonde_process *process,
 			 const struct sonde_hooks_modules *modules,
-			 const char *symbol, uint64_t *ret_address);
+			 const char *symbol, const char *besides,
+			 uint64_t *ret_address);
 
 /* The one whose name begins so; NULL. */
 const struct sonde_hooks_module *

@@ -268,6 +268,21 @@ static int plan_follow(struct making *m, size_t call)
 
 /* ---- names ---- */
 
+/* What the agent calls. Other C libraries' locks aren't tried, as nobody has looked
+ * what that does there; what says where errno is does so in any. */
+static void plan_find_helper(struct making *m, size_t call)
+{
+	const struct sonde_hooks_call *of = &m->plan->calls[call];
+	uint64_t address;
+
+	if (of->function->helper &&
+	    (of->module->is_glibc ||
+	     of->function->group != SONDE_HOOKS_GROUP_LOCKS) &&
+	    sonde_process_symbols_find(m->process, &of->module->symbols,
+				       of->function->helper, &address) == 0)
+		m->plan->agent_calls[call].helper = address;
+}
+
 static void plan_bind(struct making *m,
 		      const struct sonde_hooks_function *function)
 {
@@ -275,10 +290,13 @@ static void plan_bind(struct making *m,
 	struct sonde_agent_call *to = &plan->agent_calls[plan->nr_calls];
 	const struct sonde_hooks_module *module;
 	uint64_t address;
-	uint64_t other;
 
-	module = sonde_hooks_modules_find(m->process, m->modules,
-					  function->name, &address);
+	/* Many programs have a connect() or a close() of their own. */
+	module = sonde_hooks_modules_find(
+		m->process, m->modules, function->name,
+		function->group == SONDE_HOOKS_GROUP_IO ? function->helper :
+							  NULL,
+		&address);
 	/* Two names of one function are one. */
 	if (!module || call_at(plan, address))
 		return;
@@ -301,10 +319,7 @@ static void plan_bind(struct making *m,
 		to->loader = m->modules->loader;
 		to->loader_end = m->modules->loader_end;
 	}
-	if (function->try_first && module->is_glibc &&
-	    sonde_process_symbols_find(m->process, &module->symbols,
-				       function->try_first, &other) == 0)
-		to->try_first = other;
+	plan_find_helper(m, plan->nr_calls - 1);
 }
 
 static void plan_bind_all(struct making *m, unsigned int groups)

@@ -65,7 +65,7 @@
 #define SONDE_AGENT_SITES_MAX     8192u
 #define SONDE_AGENT_SITE_BYTES    20u
 #define SONDE_AGENT_ADDRESSES_MAX 96u /* that one ADDRESSES item can tell */
-#define SONDE_AGENT_CALLS_MAX     64u
+#define SONDE_AGENT_CALLS_MAX     128u
 #define SONDE_AGENT_CALL_WAYS     4u
 #define SONDE_AGENT_THREADS_MAX   4096u /* a power of two: a hash table */
 #define SONDE_AGENT_PENDING_MAX   7u
@@ -155,7 +155,7 @@ enum sonde_agent_gives {
 };
 
 /* A function whose calls are events. What each kind records is in
- * agent/call.c, and the events' fields in probe/hooks/events.def. */
+ * agent/call.c, and the events' fields in probe/hooks/events.c. */
 enum sonde_agent_call_kind {
 	SONDE_AGENT_CALL_MALLOC,
 	SONDE_AGENT_CALL_CALLOC,
@@ -169,7 +169,15 @@ enum sonde_agent_call_kind {
 	SONDE_AGENT_CALL_RWLOCK_TRYLOCK,
 	SONDE_AGENT_CALL_UNLOCK, /* of a mutex or rwlock; a signal: {x, caller} */
 	SONDE_AGENT_CALL_COND_WAIT,
-	SONDE_AGENT_CALL_PASS, /* of PASS probes: no call at all */
+	/* Of descriptors; the first four move bytes: f(fd, x, size) */
+	SONDE_AGENT_CALL_MOVE,
+	SONDE_AGENT_CALL_VECTOR,     /* f(fd, vectors, nr) */
+	SONDE_AGENT_CALL_MESSAGE,    /* f(fd, message) */
+	SONDE_AGENT_CALL_SENDFILE,   /* f(to, from, x, size) */
+	SONDE_AGENT_CALL_DESCRIPTOR, /* int f(fd) */
+	SONDE_AGENT_CALL_OPEN,       /* int f(name, flags) */
+	SONDE_AGENT_CALL_OPENAT,     /* int f(dir, name, flags) */
+	SONDE_AGENT_CALL_PASS,       /* of PASS probes: no call at all */
 };
 
 struct sonde_agent_call {
@@ -186,7 +194,9 @@ struct sonde_agent_call {
 	uint64_t module, module_end;
 	uint64_t loader, loader_end;
 	uint64_t ways[SONDE_AGENT_CALL_WAYS]; /* where such calls lead */
-	uint64_t try_first; /* a function that tries to lock; 0: none */
+	/* What we call: of a lock, a function that tries it (0: none is tried);
+	 * of a descriptor, one that says where errno is. */
+	uint64_t helper;
 };
 
 /* A call that has begun. `stack` is where its return address is, and tells it

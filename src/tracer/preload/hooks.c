@@ -53,17 +53,23 @@ static void take_rule(const char *list)
 	sonde_hook_groups |= SONDE_HOOK_FUNCTIONS_BY_RULE;
 }
 
-__attribute__((constructor)) static void choose_groups(void)
+const char *sonde_hook_named(const char *group)
 {
 	const char *list = secure_getenv("SONDE_HOOKS");
 
-	if (!list)
-		return;
-	if (sonde_text_has(list, strlen(list), ",", "malloc"))
+	return list && sonde_text_has(list, strlen(list), ",", group) ? list :
+									NULL;
+}
+
+__attribute__((constructor)) static void choose_groups(void)
+{
+	const char *list = sonde_hook_named("functions");
+
+	if (sonde_hook_named("malloc"))
 		sonde_hook_groups |= SONDE_HOOK_MALLOC;
-	if (sonde_text_has(list, strlen(list), ",", "locks"))
+	if (sonde_hook_named("locks"))
 		sonde_hook_groups |= SONDE_HOOK_LOCKS;
-	if (!sonde_text_has(list, strlen(list), ",", "functions"))
+	if (!list)
 		return;
 	sonde_hook_groups |= SONDE_HOOK_FUNCTIONS;
 	take_rule(list);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.h - libsonde-preload.so: the C library's allocation and locking calls
+ * hooks.h - libsonde-preload.so: the C library's allocation, locking and I/O calls
  * of a program that knows nothing of Sonde, as events.
  *
- * `sonde record --malloc --locks` preloads it and says in SONDE_HOOKS, a list
+ * `sonde record --malloc --locks --io` preloads it and says in SONDE_HOOKS, a list
  * with commas, which groups it is to trace. Each hook calls the function that
  * stands behind it (the C library's, or that of an allocator which the program
  * brings along) and emits an ordinary tracepoint beside it.
@@ -43,6 +43,7 @@ enum sonde_hook_group {
 	SONDE_HOOK_LOCKS = 2,
 	SONDE_HOOK_FUNCTIONS = 4,
 	SONDE_HOOK_FUNCTIONS_BY_RULE = 8, /* in place of it */
+	SONDE_HOOK_IO = 16,
 };
 
 /* The groups that SONDE_HOOKS names. */
@@ -58,6 +59,9 @@ SONDE_HIDDEN void sonde_hook_functions_begin(void); /* if there is one */
 extern SONDE_HIDDEN __thread bool sonde_hook_busy
 	__attribute__((tls_model("initial-exec")));
 
+/* SONDE_HOOKS, if it names the group; NULL. */
+SONDE_HIDDEN const char *sonde_hook_named(const char *group);
+
 /* Any function: to be cast to what it is. */
 typedef void (*sonde_hook_function)(void);
 
@@ -72,17 +76,19 @@ SONDE_HIDDEN sonde_hook_function sonde_hook_behind(const char *name,
  * The function behind a hook, looked up when first needed. Two threads that do
  * so at the same time find the same.
  */
-#define SONDE_HOOK_BEHIND(name, version)                                 \
-	__extension__({                                                  \
-		static __typeof__(&(name)) found;                        \
-		__typeof__(&(name)) is = sonde_load_relaxed(&found);     \
-                                                                         \
-		if (sonde_unlikely(!is)) {                               \
-			is = (__typeof__(is))sonde_hook_behind(#name,    \
-							       version); \
-			sonde_store_relaxed(&found, is);                 \
-		}                                                        \
-		is;                                                      \
+#define SONDE_HOOK_BEHIND(name, version) \
+	SONDE_HOOK_BEHIND_AS(name, #name, version)
+/* Of a hook that has another name in C than the program calls it by. */
+#define SONDE_HOOK_BEHIND_AS(hook, name, version)                              \
+	__extension__({                                                        \
+		static __typeof__(&(hook)) found;                              \
+		__typeof__(&(hook)) is = sonde_load_relaxed(&found);           \
+                                                                               \
+		if (sonde_unlikely(!is)) {                                     \
+			is = (__typeof__(is))sonde_hook_behind(name, version); \
+			sonde_store_relaxed(&found, is);                       \
+		}                                                              \
+		is;                                                            \
 	})
 
 static inline bool sonde_hook_wanted(enum sonde_hook_group group)

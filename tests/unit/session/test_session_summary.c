@@ -149,7 +149,7 @@ static void an_untraceable_program_gets_advice(void **state)
 
 	(void)state;
 	(void)shown(&summary, &style, sonde_summary_print);
-	check_says("try --malloc or --locks");
+	check_says("try --malloc, --locks or --io");
 	style.hooks = true;
 	(void)shown(&summary, &style, sonde_summary_print);
 	check_says("static, set-user-ID");
