@@ -144,21 +144,24 @@ static int ship_resume(void *ctx, const struct sonde_net_head *head)
 	struct shipped *file;
 
 	if (head->kind == SONDE_NET_END) {
-		origin->nr_ends = head->number;
+		if (head->number > origin->nr_ends)
+			origin->nr_ends = head->number;
 		return 0;
 	}
 	file = shipped_of(origin, head->file);
 	if (!file)
 		return ship_fail_memory(origin->ship);
 	if (head->kind == SONDE_NET_DOCUMENT) {
+		if (head->number < file->number)
+			return 0; /* a later one came before it */
 		file->is_document = true;
 		file->number = head->number;
 		file->offset = head->bytes;
 		file->sum = head->sum;
 		return 0;
 	}
-	if (head->number + 1 <= file->number)
-		return 0; /* a second time */
+	if (head->number != file->number)
+		return 0; /* a second time, or behind one that is missing */
 	file->number = head->number + 1;
 	file->offset = head->offset + head->bytes;
 	origin->ship->totals.present += head->kind == SONDE_NET_PACKET;
@@ -425,11 +428,14 @@ static int ship_piece(const struct reading *reading, uint64_t bytes,
 /* What no packet has, and packets that are too large. */
 static int ship_rest(const struct reading *reading, uint64_t to)
 {
+	uint64_t part = sonde_net_body_max(reading->origin->log);
 	int err = 0;
 
+	if (part > PART_BYTES)
+		part = PART_BYTES;
 	while (!err && reading->file->offset < to) {
 		uint64_t left = to - reading->file->offset;
-		uint64_t bytes = left < PART_BYTES ? left : PART_BYTES;
+		uint64_t bytes = left < part ? left : part;
 		uint64_t body = bytes;
 
 		err = count_bytes(reading, reading->file->offset, &body);

@@ -3,7 +3,6 @@
 """test_ship.py - `sonde ship` and `sonde collect`: what arrives has the bytes that
 were recorded, whatever is killed on the way."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -12,41 +11,9 @@ import signal
 import subprocess
 import time
 
-from sonde import SONDE, build, check, install, record_ok, require, run, scratch
-from handmade import Handmade, Layout
-from harness import PATIENCE, check_equal, main, test
-
-# Says a number of events at each line of its input.
-TALKER = r"""
-#include <sonde/tracepoint.h>
-#include <stdio.h>
-int main(void)
-{
-	char line[100];
-	unsigned long n = 0;
-	while (fgets(line, sizeof(line), stdin)) {
-		for (int i = 0; i < 20000; i++)
-			sonde_event(talk, word, ("n", n++), ("text", "some text"));
-		puts("ok");
-		fflush(stdout);
-	}
-}
-"""
-
-
-def sums(directory):
-    """A sum for each file, by its name from the directory on."""
-    top = pathlib.Path(directory)
-    return {str(p.relative_to(top)): hashlib.sha256(p.read_bytes()).hexdigest()
-            for p in sorted(top.rglob("*")) if p.is_file()}
-
-
-def check_same(ours, recorded):
-    got, expected = sums(ours), sums(recorded)
-    check_equal(sorted(got), sorted(expected), "files")
-    for name in expected:
-        check_equal(got[name], expected[name], f"bytes of {name}")
-
+from fleet import Talker, check_same, recorded, small
+from sonde import SONDE, install, require, run, scratch
+from harness import PATIENCE, check, check_equal, main, test
 
 def ship(trace, store, *options, status=0):
     done = run(SONDE, "ship", "--json", "--host", "here", *options, trace,
@@ -67,24 +34,6 @@ def collect(store, out, *options, status=0):
 def places():
     top = scratch()
     return top / "store", top / "out"
-
-
-def recorded(nr_lines=1):
-    """A trace with several packets in each of its files, and its name."""
-    program = build(TALKER)
-    trace = record_ok(program, input="x\n" * nr_lines)
-    return pathlib.Path(trace.dir)
-
-
-def small():
-    """A trace of a few packets, without an index."""
-    trace = Handmade(Layout(events={"app:none": []}))
-    for cpu in range(3):
-        with trace.stream(f"cpu{cpu}", cpu=cpu) as stream:
-            for i in range(4):
-                with stream.packet(begin=100 * i, end=100 * i + 90):
-                    pass
-    return pathlib.Path(trace.dir)
 
 
 def only(directory):
@@ -244,25 +193,6 @@ def who_collects_may_be_killed_at_any_call():
         check_equal(left, [], "what was left")
 
     check_each_call(command, 30, after)
-
-
-class Talker:
-    """A program that is recorded while it waits for lines."""
-
-    def __init__(self):
-        self.dir = scratch() / "trace"
-        self.process = subprocess.Popen(
-            [SONDE, "record", "-q", "-o", self.dir, build(TALKER)],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-
-    def say(self):
-        self.process.stdin.write("x\n")
-        self.process.stdin.flush()
-        check_equal(self.process.stdout.readline(), "ok\n", "its answer")
-
-    def end(self):
-        self.process.stdin.close()
-        check_equal(self.process.wait(), 0, "status of record")
 
 
 @test
