@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net_message.c - fuzz session/net/message.h and fleet/notes.h: any bytes as the
- * head of a message, as what an end says, and a head made of decisions.
+ * net_message.c - fuzz session/net/message.h, nats_text.h and fleet/notes.h: any
+ * bytes as the head of a message, as what an end says, as a subject and an answer
+ * of NATS, and a head made of decisions.
  *
  * Input: a byte that says which, and then bytes, or decisions.
  */
 #include "session/net/message.h"
+#include "session/net/nats_text.h"
 
 #include "fleet/notes.h"
 #include "fuzz.h"
@@ -89,19 +91,40 @@ static void check_end(const char *body, size_t size)
 	sonde_notes_fini(&notes);
 }
 
+/* A subject that is one is written alike; an answer is looked at only. */
+static void check_nats(const char *bytes, size_t size)
+{
+	char host[SONDE_NET_NAME_MAX + 1];
+	char again[SONDE_NET_NAME_MAX + 1];
+	char subject[SONDE_NATS_SUBJECT];
+	uint8_t trace[16];
+
+	(void)sonde_nats_answer(bytes, size);
+	if (memchr(bytes, 0, size) == NULL ||
+	    !sonde_nats_take_subject(bytes, host, trace))
+		return;
+	check_name(host, SONDE_NET_NAME_MAX);
+	sonde_nats_put_subject(host, trace, subject);
+	FUZZ_CHECK(strlen(subject) < SONDE_NATS_SUBJECT);
+	FUZZ_CHECK(sonde_nats_take_subject(subject, again, trace));
+	FUZZ_CHECK(!strcmp(host, again));
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {
 	struct fuzz_input in = { bytes, size };
 	uint8_t what = fuzz_u8(&in);
 	char *copy;
 
-	if (what % 3 == 0) {
+	if (what % 4 == 0) {
 		check_made(&in);
 		return 0;
 	}
 	copy = fuzz_copy(in.at, in.left);
-	if (what % 3 == 1)
+	if (what % 4 == 1)
 		check_head(copy, in.left);
+	else if (what % 4 == 3)
+		check_nats(copy, in.left);
 	else
 		check_end(copy, in.left);
 	free(copy);

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 #include "cmd/options.h"
+#include "session/net/net.h"
 
 /* Exit status for a mistake on the command line. */
 #define SONDE_EXIT_USAGE 2
@@ -71,6 +72,9 @@ int sonde_gdb_module_script(char path[SONDE_GDB_SCRIPT_PATH]);
 
 /* Whether probes can be put into a process; 0, or an exit status: said why. */
 int sonde_gdb_check_process(pid_t pid);
+
+/* With libraries of ours that few commands need, and Ctrl-C. */
+extern const struct sonde_net_config sonde_command_net;
 
 /* "sonde: " and one line on standard error. */
 __attribute__((format(printf, 1, 2))) void sonde_complain(const char *format,

@@ -32,7 +32,7 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "from", OPTION_FROM, "URL", NULL, "where from: file:///DIRECTORY" },
+	{ "from", OPTION_FROM, "URL", NULL, "where from: file:///DIRECTORY or nats://HOST" },
 	{ "output", 'o', "DIR", SONDE_VALUE_DIR,
 	  "where to: a new directory, or one of an earlier collect" },
 	{ "hosts", OPTION_HOSTS, "GLOB", NULL,
@@ -192,7 +192,8 @@ static int collect_run(int argc, char **argv)
 					      "its options");
 		return SONDE_EXIT_USAGE;
 	}
-	if (sonde_net_open(wanted.from, &wanted.error, &wanted.config.net)) {
+	if (sonde_net_open(wanted.from, &sonde_command_net, &wanted.error,
+			   &wanted.config.net)) {
 		sonde_complain("collect: %s", wanted.error.text);
 		return SONDE_EXIT_USAGE;
 	}

@@ -3,8 +3,9 @@
  * ship.c - `sonde ship`: a trace goes to another machine, packet by packet,
  * also while it is recorded.
  *
- * Between two looks at the trace it sleeps, and at least ten times as long as
- * the look took: so watching what doesn't grow costs little.
+ * Between two looks at the trace it sleeps, and at least ten times the CPU time
+ * that the look took: so watching what doesn't grow costs little, and a server that
+ * was away for a while isn't waited for once more.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -35,7 +36,7 @@ enum option_value {
 
 /* clang-format off */
 static const struct sonde_option options[] = {
-	{ "to", OPTION_TO, "URL", NULL, "where to: file:///DIRECTORY" },
+	{ "to", OPTION_TO, "URL", NULL, "where to: file:///DIRECTORY or nats://HOST" },
 	{ "host", OPTION_HOST, "NAME", NULL,
 	  "the machine's name there; default: as the trace says" },
 	{ "quiet", 'q', NULL, NULL, "only what went wrong" },
@@ -48,6 +49,12 @@ static int ship_ask(void)
 {
 	return sonde_watch_progress(0, 0);
 }
+
+const struct sonde_net_config sonde_command_net = {
+	SONDE_LIBDIR_FROM_BINDIR,
+	SONDE_LIBDIR,
+	ship_ask,
+};
 
 static void ship_pause(uint64_t look_ns)
 {
@@ -63,12 +70,12 @@ static void ship_pause(uint64_t look_ns)
 
 static int ship_until_end(struct sonde_ship *ship)
 {
-	uint64_t begin_ns = sonde_monotonic_ns();
+	uint64_t begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 	int err;
 
 	while ((err = sonde_ship_look(ship)) == 0 && (err = ship_ask()) == 0) {
-		ship_pause(sonde_monotonic_ns() - begin_ns);
-		begin_ns = sonde_monotonic_ns();
+		ship_pause(sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns);
+		begin_ns = sonde_time_ns(CLOCK_PROCESS_CPUTIME_ID);
 	}
 	return err < 0 ? err : 0;
 }
@@ -136,7 +143,7 @@ static int ship_run(int argc, char **argv)
 		return SONDE_EXIT_USAGE;
 	}
 	config.path = argv[optind];
-	if (sonde_net_open(to, &error, &config.net)) {
+	if (sonde_net_open(to, &sonde_command_net, &error, &config.net)) {
 		sonde_complain("ship: %s", error.text);
 		return SONDE_EXIT_USAGE;
 	}

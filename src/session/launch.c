@@ -101,6 +101,10 @@ const struct sonde_launch_helper sonde_launch_tracer = {
 	.name = "libsonde.so.0",
 	.built = "../tracer",
 };
+const struct sonde_launch_helper sonde_launch_nats = {
+	.name = "libsonde-nats.so",
+	.built = "../session",
+};
 
 static bool is_helper(const struct sonde_launch_helper *helper,
 		      const char *directory, size_t length, char path[PATH_MAX])

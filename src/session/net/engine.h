@@ -11,9 +11,8 @@
 #include "session/net/net.h"
 
 struct sonde_net_engine {
-	const char *scheme; /* what its URLs begin with, up to "://" */
-	int (*open)(const char *url, struct sonde_net_error *error,
-		    struct sonde_net **ret_net);
+	int (*open)(const char *url, const struct sonde_net_config *config,
+		    struct sonde_net_error *error, struct sonde_net **ret_net);
 	void (*close)(struct sonde_net *net);
 	int (*list)(struct sonde_net *net, sonde_net_list_fn *take, void *ctx);
 	int (*log_open)(struct sonde_net *net, const char *host,
@@ -32,6 +31,7 @@ struct sonde_net_engine {
 struct sonde_net {
 	const struct sonde_net_engine *engine;
 	struct sonde_net_error *error;
+	int (*ask)(void);
 };
 
 struct sonde_net_log {
@@ -40,5 +40,10 @@ struct sonde_net_log {
 };
 
 extern const struct sonde_net_engine sonde_net_files;
+
+/* What libsonde-nats.so shows: its engine, for a URL of NATS. */
+#define SONDE_NET_NATS_ENGINE "sonde_net_nats_engine"
+typedef const struct sonde_net_engine *sonde_net_engine_fn(void);
+sonde_net_engine_fn sonde_net_nats_engine;
 
 #endif /* SESSION_NET_ENGINE_H */

@@ -72,12 +72,13 @@ static int files_fail_errno(struct sonde_net *net, int err, const char *path)
 			      strerrordesc_np(-err));
 }
 
-static int files_open(const char *url, struct sonde_net_error *error,
-		      struct sonde_net **ret_net)
+static int files_open(const char *url, const struct sonde_net_config *config,
+		      struct sonde_net_error *error, struct sonde_net **ret_net)
 {
 	const char *path = url + strlen("file://");
 	struct files_net *files;
 
+	(void)config; /* it never waits */
 	if (*path != '/')
 		return sonde_net_fail(error, -EINVAL,
 				      "%.200s: a directory's whole path is "
@@ -496,7 +497,6 @@ static int files_resume(struct sonde_net_log *net_log,
 }
 
 const struct sonde_net_engine sonde_net_files = {
-	.scheme = "file",
 	.open = files_open,
 	.close = files_close,
 	.list = files_list,

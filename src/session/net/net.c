@@ -1,43 +1,51 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * net.c - which engine a URL means; all else goes to that one.
+ * net.c - which engine a URL means; all else goes to that one. Files are built
+ * in. NATS is a library that is opened if a URL asks for it, as its own takes
+ * longer to load than most commands take to begin.
  */
 #include "session/net/net.h"
 
+#include <dlfcn.h>
 #include <errno.h>
-#include <stdarg.h>
-#include <stdio.h>
+#include <limits.h>
 #include <string.h>
 
-#include "base/port.h"
+#include "session/launch.h"
 #include "session/net/engine.h"
 
-static const struct sonde_net_engine *const engines[] = {
-	&sonde_net_files,
-};
-
-int sonde_net_fail(struct sonde_net_error *error, int err, const char *format,
-		   ...)
+static int open_nats(const char *url, const struct sonde_net_config *config,
+		     struct sonde_net_error *error, struct sonde_net **ret_net)
 {
-	va_list args;
+	sonde_net_engine_fn *engine = NULL;
+	char path[PATH_MAX];
+	void *library;
 
-	va_start(args, format);
-	(void)vsnprintf(error->text, sizeof(error->text), format, args);
-	va_end(args);
-	return err;
+	if (sonde_launch_find_helper(&sonde_launch_nats, config->from_us,
+				     config->libdir, path))
+		return sonde_net_fail(error, -ENOSYS,
+				      "%.100s: libsonde-nats.so is not in "
+				      "%.200s; it is built where libnats is "
+				      "(Debian: libnats-dev)",
+				      url, config->libdir);
+	/* stays open: libnats has threads */
+	library = dlopen(path, RTLD_NOW);
+	if (library)
+		*(void **)&engine = dlsym(library, SONDE_NET_NATS_ENGINE);
+	if (!engine)
+		return sonde_net_fail(error, -ENOSYS, "%.300s: %.200s", path,
+				      dlerror());
+	return engine()->open(url, config, error, ret_net);
 }
 
-int sonde_net_open(const char *url, struct sonde_net_error *error,
-		   struct sonde_net **ret_net)
+int sonde_net_open(const char *url, const struct sonde_net_config *config,
+		   struct sonde_net_error *error, struct sonde_net **ret_net)
 {
-	size_t length = strcspn(url, ":");
-
 	*error = (struct sonde_net_error){ .text = "" };
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(engines); i++)
-		if (strlen(engines[i]->scheme) == length &&
-		    !strncmp(url, engines[i]->scheme, length) &&
-		    !strncmp(url + length, "://", 3))
-			return engines[i]->open(url, error, ret_net);
+	if (!strncmp(url, "file://", 7))
+		return sonde_net_files.open(url, config, error, ret_net);
+	if (!strncmp(url, "nats://", 7) || !strncmp(url, "tls://", 6))
+		return open_nats(url, config, error, ret_net);
 	return sonde_net_fail(error, -EINVAL,
 			      "%.200s: not a place to ship to; one is "
 			      "file:///DIRECTORY",

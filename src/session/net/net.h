@@ -15,7 +15,7 @@
  *	sonde_net_publish()  ...	sonde_net_fetch()  ...
  *	sonde_net_settle()		sonde_net_log_close()
  *
- * URLs: file:///DIRECTORY, see files.c.
+ * URLs: file:///DIRECTORY, see files.c; nats://HOST, nats.c.
  *
  * Errors: -errno, and words about them in the net's error. One thread for a net
  * and its logs. Nothing here waits without a bound that its engine names.
@@ -40,9 +40,18 @@ sonde_net_fail(struct sonde_net_error *error, int err, const char *format, ...);
 struct sonde_net;
 struct sonde_net_log;
 
-/* -EINVAL: not a URL of an engine. */
-int sonde_net_open(const char *url, struct sonde_net_error *error,
-		   struct sonde_net **ret_net);
+struct sonde_net_config {
+	/* Where libraries of engines are, as sonde_launch_find_helper() wants
+	 * it. */
+	const char *from_us, *libdir;
+	/* Asked while it waits: less than 0 ends that. NULL: none. */
+	int (*ask)(void);
+};
+
+/* -EINVAL: not a URL of an engine; -ENOSYS: its library isn't here. `config` is
+ * borrowed until it returns. */
+int sonde_net_open(const char *url, const struct sonde_net_config *config,
+		   struct sonde_net_error *error, struct sonde_net **ret_net);
 /* All its logs have been closed. NULL is fine. */
 void sonde_net_close(struct sonde_net *net);
 
@@ -52,7 +61,8 @@ typedef int sonde_net_list_fn(void *ctx, const char *host,
 			      const uint8_t trace[16]);
 int sonde_net_list(struct sonde_net *net, sonde_net_list_fn *take, void *ctx);
 
-/* `writes`: to publish; -EBUSY: somebody else does. Else to fetch. */
+/* `writes`: to publish; -EBUSY: somebody else does, as far as the engine can
+ * tell. Else to fetch. */
 int sonde_net_log_open(struct sonde_net *net, const char *host,
 		       const uint8_t trace[16], bool writes,
 		       struct sonde_net_log **ret_log);
@@ -60,9 +70,8 @@ int sonde_net_log_open(struct sonde_net *net, const char *host,
 void sonde_net_log_close(struct sonde_net_log *log);
 
 /*
- * Of each file that the log has messages about, calls `take` with a head before
- * which none is missing: where to go on. It may be called with more of them, of
- * which the last counts.
+ * Calls `take` with the heads of all messages there are, in the log's order:
+ * whoever goes on publishes what none of them is about.
  */
 typedef int sonde_net_resume_fn(void *ctx, const struct sonde_net_head *head);
 int sonde_net_resume(struct sonde_net_log *log, sonde_net_resume_fn *take,
@@ -75,7 +84,8 @@ uint64_t sonde_net_body_max(const struct sonde_net_log *log);
  * `body` of the head are right. */
 int sonde_net_publish(struct sonde_net_log *log,
 		      const struct sonde_net_head *head, const void *body);
-/* All that was published is acknowledged when this returns 0. */
+/* All that was published is acknowledged when this returns 0. After an error of
+ * this or of _publish(), the log is of no use but to be closed. */
 int sonde_net_settle(struct sonde_net_log *log);
 
 struct sonde_net_message {

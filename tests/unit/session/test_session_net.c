@@ -10,8 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/port.h"
 #include "base/sum.h"
+#include "session/net/nats_text.h"
 #include "session/net/net.h"
+
+static const struct sonde_net_config no_config = { 0 };
 
 static struct sonde_net_head some_head(void)
 {
@@ -167,7 +171,8 @@ static void begin(struct place *place)
 	strcpy(place->dir, "/tmp/test_session_net.XXXXXX");
 	assert_non_null(mkdtemp(place->dir));
 	(void)snprintf(place->url, sizeof(place->url), "file://%s", place->dir);
-	assert_int_equal(sonde_net_open(place->url, &place->error, &place->net),
+	assert_int_equal(sonde_net_open(place->url, &no_config, &place->error,
+					&place->net),
 			 0);
 }
 
@@ -288,9 +293,103 @@ static void one_writes_a_log(void **state)
 	end(&place);
 }
 
+/* ---- text of NATS ---- */
+
+static bool is_subject(const char *subject)
+{
+	char host[SONDE_NET_NAME_MAX + 1];
+	uint8_t trace[16];
+
+	return sonde_nats_take_subject(subject, host, trace);
+}
+
+static void a_subject_names_any_host_and_nothing_else(void **state)
+{
+	const uint8_t trace[16] = { 1, 2, 3 };
+	const char *hosts[] = { "web-1", "a.b *>%\xc3\xa4", "%41" };
+	char subject[SONDE_NATS_SUBJECT];
+	char host[SONDE_NET_NAME_MAX + 1];
+	uint8_t read[16];
+
+	(void)state;
+	for (size_t i = 0; i < SONDE_ARRAY_SIZE(hosts); i++) {
+		sonde_nats_put_subject(hosts[i], trace, subject);
+		assert_null(strpbrk(subject, " *>"));
+		assert_ptr_equal(strchr(subject + 6, '.'),
+				 strrchr(subject, '.'));
+		assert_true(sonde_nats_take_subject(subject, host, read));
+		assert_string_equal(host, hosts[i]);
+		assert_memory_equal(read, trace, 16);
+	}
+	assert_false(is_subject("sonde.a"));
+	assert_false(is_subject("sonda.a.01020300000000000000000000000000"));
+	assert_false(is_subject("sonde..01020300000000000000000000000000"));
+	assert_false(is_subject("sonde.%2f.01020300000000000000000000000000"));
+	assert_false(is_subject("sonde.%00a.01020300000000000000000000000000"));
+	assert_false(is_subject("sonde.%.01020300000000000000000000000000"));
+	assert_false(is_subject("sonde.a.01020300000000000000000000000000x"));
+	assert_false(is_subject("sonde.a.0102"));
+}
+
+static enum sonde_nats_answer answer_of(const char *text)
+{
+	return sonde_nats_answer(text, strlen(text));
+}
+
+static void only_our_stream_s_answer_says_that_it_is_stored(void **state)
+{
+	(void)state;
+	assert_int_equal(answer_of("{\"stream\":\"SONDE\", \"seq\":1}"),
+			 SONDE_NATS_STORED);
+	assert_int_equal(answer_of("{\"stream\":\"SONDE2\", \"seq\":1}"),
+			 SONDE_NATS_REFUSED);
+	assert_int_equal(answer_of("{\"error\":{\"code\":503,\"err_code\":"
+				   "10008},\"stream\":\"SONDE\",\"seq\":0}"),
+			 SONDE_NATS_LATER);
+	assert_int_equal(answer_of("{\"error\":{\"code\":503,\"err_code\":"
+				   "10023,\"description\":\"full\"}}"),
+			 SONDE_NATS_REFUSED);
+	assert_int_equal(answer_of("{\"error\":{\"code\":400},\"stream\":"
+				   "\"SONDE\",\"seq\":0}"),
+			 SONDE_NATS_REFUSED);
+	assert_int_equal(answer_of(""), SONDE_NATS_REFUSED);
+	assert_int_equal(answer_of("+OK"), SONDE_NATS_REFUSED);
+	/* the bytes that are there, and none behind them */
+	assert_int_equal(sonde_nats_answer("{\"stream\":\"SONDE\",", 5),
+			 SONDE_NATS_REFUSED);
+}
+
+static void an_id_tells_messages_apart(void **state)
+{
+	struct sonde_net_head head = some_head();
+	struct sonde_net_head other = head;
+	char id[SONDE_NATS_ID];
+	char again[SONDE_NATS_ID];
+
+	(void)state;
+	sonde_nats_put_id(&head, id);
+	sonde_nats_put_id(&other, again);
+	assert_string_equal(id, again);
+	other.number++;
+	sonde_nats_put_id(&other, again);
+	assert_string_not_equal(id, again);
+	other = head;
+	other.sum++;
+	sonde_nats_put_id(&other, again);
+	assert_string_not_equal(id, again);
+	other = head;
+	strcpy(other.file, "cpu1");
+	sonde_nats_put_id(&other, again);
+	assert_string_not_equal(id, again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_subject_names_any_host_and_nothing_else),
+		cmocka_unit_test(
+			only_our_stream_s_answer_says_that_it_is_stored),
+		cmocka_unit_test(an_id_tells_messages_apart),
 		cmocka_unit_test(a_head_is_read_as_it_was_written),
 		cmocka_unit_test(a_head_with_any_bit_changed_is_refused),
 		cmocka_unit_test(names_that_lead_elsewhere_are_refused),

@@ -1,0 +1,813 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nats.c - logs in NATS JetStream, by its own client library.
+ *
+ *	nats://[USER:PASSWORD@]HOST[:PORT]	tls:// the same, encrypted
+ *
+ * All logs are in one stream, SONDE, which whoever ships first makes unless an
+ * administrator has. A log is the subject sonde.HOST.TRACE (nats_text.h); a
+ * message's head is its header "Sonde", without the newline, its body the payload
+ * as it is. The header "Nats-Msg-Id" is by what the server knows what is sent
+ * twice. Who may connect is said as to the engine's own tools: NATS_CREDS,
+ * NATS_CA, NATS_CERT and NATS_KEY in the environment name files.
+ *
+ * What is published and not acknowledged is kept here, WINDOW messages at most:
+ *
+ * 1. A slot has a message from before it is sent until the server says that it is
+ *    stored, and nothing else empties it. So whatever becomes of connections and
+ *    of servers, each message is stored, or settling fails.
+ * 2. A slot's message is sent again when the connection is a new one, and when
+ *    there was no answer for a while. That may change the order of messages and
+ *    store some twice, as net.h allows.
+ *
+ * The library's own asynchronous publishing isn't used: it gives a message back
+ * to its caller when the server has no stream yet, as after it was started again,
+ * and gives up all of a list that it can't send.
+ *
+ * A position is the number that the server gives the next message. Whoever waits
+ * for a server does so for GIVE_UP_NS without an answer, and then fails.
+ *
+ * The library has threads of its own; of ours, one calls it, and nothing here is
+ * called by the library.
+ */
+#include "session/net/nats_text.h"
+
+#include <nats/nats.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/number.h"
+#include "base/port.h"
+#include "base/time.h"
+#include "session/net/engine.h"
+
+#define STREAM       SONDE_NATS_STREAM
+#define HEADER       "Sonde"
+#define WINDOW       64u
+#define WINDOW_BYTES ((uint64_t)32 << 20)
+#define WAIT_MS      2000 /* for an answer */
+#define PAUSE_MS     100
+#define AGAIN_NS     (WAIT_MS * (uint64_t)1000000)
+#define AGAIN_MAX    16u /* times AGAIN_NS */
+#define GIVE_UP_NS   (120 * (uint64_t)SONDE_NS_PER_S)
+#define NOBODY_NS    (5 * (uint64_t)SONDE_NS_PER_S)
+#define HEADER_ROOM  (SONDE_NET_HEAD_MAX + 512u) /* of heads and ids */
+#define NO_STREAM    "the stream " STREAM " (is JetStream on?)"
+#define DEDUP_NS     (600 * (int64_t)SONDE_NS_PER_S)
+
+/* A message on its way. */
+struct nats_slot {
+	natsMsg *message; /* NULL: none */
+	uint64_t serial;  /* the end of the subject that answers have */
+	uint64_t bytes;
+	uint64_t sent_ns; /* 0: not since the connection is there */
+	uint32_t tries;
+};
+
+struct nats_net {
+	struct sonde_net net;
+	natsConnection *connection;
+	jsCtx *js;
+	natsInbox *inbox; /* answers' subjects are INBOX.SERIAL */
+	natsSubscription *answers;
+	natsStatistics *statistics;
+	struct nats_slot slots[WINDOW];
+	size_t nr_slots; /* that have a message */
+	uint64_t bytes;  /* of them */
+	uint64_t serial; /* the last one */
+	uint64_t
+		heard_ns; /* the last answer, or when there was nothing to say */
+	uint64_t connections;
+	bool has_stream;
+	char why[200]; /* what the last answer was, if that was no "stored" */
+};
+
+struct nats_log {
+	struct sonde_net_log log;
+	char subject[SONDE_NATS_SUBJECT];
+	natsMsg *fetched;
+};
+
+static struct nats_net *nats_of(struct sonde_net *net)
+{
+	return (struct nats_net *)net;
+}
+
+static int nats_fail(struct sonde_net *net, const char *what, natsStatus status)
+{
+	const char *more = nats_GetLastError(NULL);
+
+	return sonde_net_fail(net->error, -EIO, "%s: %s%s%.300s", what,
+			      natsStatus_GetText(status),
+			      more && *more ? ": " : "", more ? more : "");
+}
+
+/* ---- the connection ---- */
+
+/* Files that the engine's own tools are told of in the environment. */
+static natsStatus set_files(natsOptions *options)
+{
+	const char *creds = getenv("NATS_CREDS");
+	const char *ca = getenv("NATS_CA");
+	const char *cert = getenv("NATS_CERT");
+	const char *key = getenv("NATS_KEY");
+	natsStatus status = NATS_OK;
+
+	if (creds && *creds)
+		status = natsOptions_SetUserCredentialsFromFiles(options, creds,
+								 NULL);
+	if (status == NATS_OK && ca && *ca)
+		status = natsOptions_LoadCATrustedCertificates(options, ca);
+	if (status == NATS_OK && cert && *cert && key && *key)
+		status = natsOptions_LoadCertificatesChain(options, cert, key);
+	return status;
+}
+
+static natsStatus set_options(natsOptions *options, const char *url)
+{
+	natsStatus status = natsOptions_SetURL(options, url);
+
+	if (status == NATS_OK && !strncmp(url, "tls://", 6))
+		status = natsOptions_SetSecure(options, true);
+	if (status == NATS_OK)
+		status = set_files(options);
+	if (status == NATS_OK)
+		status = natsOptions_SetMaxReconnect(options, -1);
+	if (status == NATS_OK)
+		status = natsOptions_SetReconnectWait(options, 250);
+	if (status == NATS_OK)
+		status = natsOptions_SetWriteDeadline(options, WAIT_MS);
+	if (status == NATS_OK)
+		status = natsOptions_SetPingInterval(options, WAIT_MS);
+	if (status == NATS_OK)
+		status = natsOptions_SetName(options, "sonde");
+	return status;
+}
+
+static natsStatus nats_connect(struct nats_net *net, const char *url)
+{
+	natsOptions *options = NULL;
+	natsStatus status = natsOptions_Create(&options);
+	jsOptions js;
+
+	if (status == NATS_OK)
+		status = set_options(options, url);
+	if (status == NATS_OK)
+		status = natsConnection_Connect(&net->connection, options);
+	natsOptions_Destroy(options);
+	if (status == NATS_OK)
+		status = jsOptions_Init(&js);
+	if (status != NATS_OK)
+		return status;
+	js.Wait = WAIT_MS;
+	return natsConnection_JetStream(&net->js, net->connection, &js);
+}
+
+static void net_nats_close(struct sonde_net *net)
+{
+	struct nats_net *nats = nats_of(net);
+
+	for (size_t i = 0; i < WINDOW; i++)
+		natsMsg_Destroy(nats->slots[i].message);
+	natsSubscription_Destroy(nats->answers);
+	natsInbox_Destroy(nats->inbox);
+	natsStatistics_Destroy(nats->statistics);
+	jsCtx_Destroy(nats->js);
+	natsConnection_Destroy(nats->connection);
+	nats_Close(); /* its threads have ended */
+	free(nats);
+}
+
+static int net_nats_open(const char *url, const struct sonde_net_config *config,
+			 struct sonde_net_error *error,
+			 struct sonde_net **ret_net)
+{
+	struct nats_net *net = calloc(1, sizeof(*net));
+	natsStatus status;
+	int err;
+
+	if (!net)
+		return sonde_net_fail(error, -ENOMEM, "no memory");
+	net->net.error = error;
+	net->net.engine = sonde_net_nats_engine();
+	net->net.ask = config->ask;
+	status = nats_connect(net, url);
+	if (status == NATS_OK) {
+		*ret_net = &net->net;
+		return 0;
+	}
+	err = nats_fail(&net->net, "the NATS server can't be reached", status);
+	net_nats_close(&net->net);
+	return err;
+}
+
+/* ---- servers that are away ---- */
+
+/* Whether what failed so may be done again and succeed. */
+static bool is_passing(natsStatus status)
+{
+	return status == NATS_TIMEOUT || status == NATS_NO_RESPONDERS ||
+	       status == NATS_IO_ERROR || status == NATS_STALE_CONNECTION ||
+	       status == NATS_CONNECTION_DISCONNECTED ||
+	       status == NATS_INSUFFICIENT_BUFFER ||
+	       status == NATS_NOT_YET_CONNECTED;
+}
+
+/* A question that is asked until it is answered. */
+struct patience {
+	struct sonde_net *net;
+	uint64_t begin_ns;
+	int err; /* of who may end it */
+};
+
+static struct patience patience_of(struct sonde_net *net)
+{
+	return (struct patience){ net, sonde_monotonic_ns(), 0 };
+}
+
+/* Whether to ask again, after a pause. `nobody_ns`: for how long there may be
+ * nobody whom to ask. */
+static bool is_patient(struct patience *patience, natsStatus status,
+		       uint64_t nobody_ns)
+{
+	uint64_t ns = sonde_monotonic_ns() - patience->begin_ns;
+
+	if (!is_passing(status) || ns >= GIVE_UP_NS ||
+	    (status == NATS_NO_RESPONDERS && ns >= nobody_ns))
+		return false;
+	if (patience->net->ask)
+		patience->err = patience->net->ask();
+	if (patience->err)
+		return false;
+	if (status != NATS_TIMEOUT)
+		nats_Sleep(PAUSE_MS);
+	return true;
+}
+
+/* What it was that ended it. */
+static int patience_fail(const struct patience *patience, const char *what,
+			 natsStatus status)
+{
+	return patience->err ? patience->err :
+			       nats_fail(patience->net, what, status);
+}
+
+/* ---- the stream ---- */
+
+static int take_subjects(const jsStreamInfo *info, sonde_net_list_fn *take,
+			 void *ctx)
+{
+	const jsStreamStateSubjects *subjects = info->State.Subjects;
+	char host[SONDE_NET_NAME_MAX + 1];
+	uint8_t trace[16];
+	int err = 0;
+
+	for (int i = 0; subjects && !err && i < subjects->Count; i++)
+		if (sonde_nats_take_subject(subjects->List[i].Subject, host,
+					    trace))
+			err = take(ctx, host, trace);
+	return err;
+}
+
+/* What the server says of the stream, also which subjects are in it, or
+ * NATS_NOT_FOUND. */
+static natsStatus ask_stream(struct nats_net *net, bool subjects,
+			     struct patience *patience, jsStreamInfo **ret_info)
+{
+	jsOptions options;
+	natsStatus status;
+
+	(void)jsOptions_Init(&options); /* zeros */
+	if (subjects)
+		options.Stream.Info.SubjectsFilter = "sonde.*.*";
+	do
+		status = js_GetStreamInfo(ret_info, net->js, STREAM, &options,
+					  NULL);
+	while (is_patient(patience, status, NOBODY_NS));
+	return status;
+}
+
+static int net_nats_list(struct sonde_net *net, sonde_net_list_fn *take,
+			 void *ctx)
+{
+	struct patience patience = patience_of(net);
+	jsStreamInfo *info = NULL;
+	natsStatus status = ask_stream(nats_of(net), true, &patience, &info);
+	int err;
+
+	if (status == NATS_NOT_FOUND)
+		return 0; /* nobody has shipped anything */
+	if (status != NATS_OK)
+		return patience_fail(&patience, NO_STREAM, status);
+	err = take_subjects(info, take, ctx);
+	jsStreamInfo_Destroy(info);
+	return err;
+}
+
+static natsStatus make_stream(struct nats_net *net)
+{
+	const char *subjects[] = { "sonde.>" };
+	jsStreamConfig config;
+
+	(void)jsStreamConfig_Init(&config); /* zeros and defaults */
+	config.Name = STREAM;
+	config.Subjects = subjects;
+	config.SubjectsLen = 1;
+	config.Discard = js_DiscardNew;
+	config.Duplicates = DEDUP_NS;
+	config.AllowDirect = true;
+	return js_AddStream(NULL, net->js, &config, NULL, NULL);
+}
+
+/* The stream, made if it isn't there and is to be written to. */
+static int need_stream(struct nats_net *net, bool writes)
+{
+	struct patience patience = patience_of(&net->net);
+	jsStreamInfo *info = NULL;
+	natsStatus status;
+	bool is_direct;
+
+	if (net->has_stream)
+		return 0;
+	status = ask_stream(net, false, &patience, &info);
+	is_direct = !info || info->Config->AllowDirect;
+	jsStreamInfo_Destroy(info);
+	if (status == NATS_NOT_FOUND && writes)
+		status = make_stream(net);
+	if (status != NATS_OK)
+		return patience_fail(&patience, NO_STREAM, status);
+	if (!is_direct)
+		return sonde_net_fail(net->net.error, -EOPNOTSUPP,
+				      "the stream " STREAM " of the NATS "
+				      "server has no direct access; give it "
+				      "allow_direct");
+	net->has_stream = true;
+	return 0;
+}
+
+/* ---- logs ---- */
+
+static int net_nats_log_open(struct sonde_net *net, const char *host,
+			     const uint8_t trace[16], bool writes,
+			     struct sonde_net_log **ret_log)
+{
+	int64_t max = natsConnection_GetMaxPayload(nats_of(net)->connection);
+	struct nats_log *log;
+	int err = need_stream(nats_of(net), writes);
+
+	if (err)
+		return err;
+	if (max <= (int64_t)HEADER_ROOM * 2)
+		return sonde_net_fail(net->error, -EMSGSIZE,
+				      "the NATS server takes messages of "
+				      "%" PRId64 " bytes only; raise its "
+				      "max_payload",
+				      max);
+	log = calloc(1, sizeof(*log));
+	if (!log)
+		return sonde_net_fail(net->error, -ENOMEM, "no memory");
+	log->log.net = net;
+	log->log.body_max = (uint64_t)max - HEADER_ROOM;
+	if (log->log.body_max > SONDE_NET_BODY_MAX)
+		log->log.body_max = SONDE_NET_BODY_MAX;
+	sonde_nats_put_subject(host, trace, log->subject);
+	*ret_log = &log->log;
+	return 0;
+}
+
+static void net_nats_log_close(struct sonde_net_log *net_log)
+{
+	struct nats_log *log = (struct nats_log *)net_log;
+
+	natsMsg_Destroy(log->fetched);
+	free(log);
+}
+
+/* ---- answers ---- */
+
+static void empty_slot(struct nats_net *net, struct nats_slot *slot)
+{
+	natsMsg_Destroy(slot->message);
+	slot->message = NULL;
+	net->why[0] = 0;
+	net->bytes -= slot->bytes;
+	net->nr_slots--;
+	net->heard_ns = sonde_monotonic_ns();
+}
+
+/* The message that this answers; NULL: it was answered before. */
+static struct nats_slot *slot_of_answer(struct nats_net *net, natsMsg *answer)
+{
+	const char *serial = strrchr(natsMsg_GetSubject(answer), '.');
+	uint64_t number;
+
+	if (!serial++ || !sonde_number_take(&serial, 10, UINT64_MAX, &number))
+		return NULL;
+	for (size_t i = 0; i < WINDOW; i++)
+		if (net->slots[i].message && net->slots[i].serial == number)
+			return &net->slots[i];
+	return NULL;
+}
+
+static int hear_answer(struct nats_net *net, natsMsg *answer)
+{
+	struct nats_slot *slot = slot_of_answer(net, answer);
+	const char *text = natsMsg_GetData(answer);
+	int size = natsMsg_GetDataLength(answer);
+	int err = 0;
+
+	if (!slot)
+		return 0;
+	if (natsMsg_IsNoResponders(answer)) {
+		(void)snprintf(net->why, sizeof(net->why),
+			       ": it has no stream " STREAM);
+		return 0;
+	}
+	switch (sonde_nats_answer(text, (size_t)size)) {
+	case SONDE_NATS_STORED:
+		empty_slot(net, slot);
+		break;
+	case SONDE_NATS_LATER:
+		(void)snprintf(net->why, sizeof(net->why), ": %.*s",
+			       size < 190 ? size : 190, text);
+		break;
+	case SONDE_NATS_REFUSED:
+		err = sonde_net_fail(net->net.error, -EIO,
+				     "the NATS server refuses a message: %.*s",
+				     size < 300 ? size : 300, text);
+		break;
+	}
+	return err;
+}
+
+/* ---- publishing ---- */
+
+/* Hands it to the library. That this fails because the server is away is fine. */
+static int send_slot(struct nats_net *net, struct nats_slot *slot)
+{
+	natsStatus status;
+
+	if (natsConnection_Status(net->connection) !=
+	    NATS_CONN_STATUS_CONNECTED)
+		return 0;
+	slot->sent_ns = sonde_monotonic_ns();
+	slot->tries++;
+	status = natsConnection_PublishMsg(net->connection, slot->message);
+	return status == NATS_OK || is_passing(status) ?
+		       0 :
+		       nats_fail(&net->net, "publishing by NATS", status);
+}
+
+/* Whether there has been another connection since this was asked before. */
+static bool is_new_connection(struct nats_net *net)
+{
+	uint64_t connections = net->connections;
+
+	if (natsConnection_GetStats(net->connection, net->statistics) ==
+	    NATS_OK)
+		(void)natsStatistics_GetCounts(net->statistics, NULL, NULL,
+					       NULL, NULL, &connections);
+	if (connections == net->connections)
+		return false;
+	net->connections = connections;
+	return true;
+}
+
+/* Sends again what isn't acknowledged, if it is time. */
+static int send_again(struct nats_net *net)
+{
+	bool is_new = is_new_connection(net);
+	uint64_t now = sonde_monotonic_ns();
+	int err = 0;
+
+	for (size_t i = 0; i < WINDOW && !err; i++) {
+		struct nats_slot *slot = &net->slots[i];
+
+		if (!slot->message)
+			continue;
+		if (is_new)
+			slot->tries = 0;
+		/* longer each time, as the server may be slow */
+		if (now - slot->sent_ns >=
+		    AGAIN_NS *
+			    (slot->tries < AGAIN_MAX ? slot->tries : AGAIN_MAX))
+			err = send_slot(net, slot);
+	}
+	if (!err && now - net->heard_ns >= GIVE_UP_NS)
+		err = sonde_net_fail(net->net.error, -ETIMEDOUT,
+				     "the NATS server hasn't acknowledged "
+				     "anything for two minutes%s",
+				     net->why);
+	return err;
+}
+
+/* Takes answers until no more than so much is on its way. */
+static int await_answers(struct nats_net *net, size_t nr, uint64_t bytes)
+{
+	int err = 0;
+
+	while (!err && (net->nr_slots > nr || net->bytes > bytes)) {
+		natsMsg *answer = NULL;
+		natsStatus status = natsSubscription_NextMsg(
+			&answer, net->answers, PAUSE_MS);
+
+		if (status == NATS_OK)
+			err = hear_answer(net, answer);
+		else if (status != NATS_TIMEOUT)
+			err = nats_fail(&net->net, "publishing by NATS",
+					status);
+		else
+			err = send_again(net);
+		natsMsg_Destroy(answer);
+		if (!err && net->net.ask)
+			err = net->net.ask();
+	}
+	return err;
+}
+
+static int net_nats_settle(struct sonde_net_log *log)
+{
+	return await_answers(nats_of(log->net), 0, 0);
+}
+
+/* Where answers go, when something is published first. */
+static int need_answers(struct nats_net *net)
+{
+	char subject[128];
+	natsStatus status = NATS_OK;
+
+	if (net->answers)
+		return 0;
+	if (!net->statistics)
+		status = natsStatistics_Create(&net->statistics);
+	if (status == NATS_OK && !net->inbox)
+		status = natsInbox_Create(&net->inbox);
+	(void)snprintf(subject, sizeof(subject), "%s.*",
+		       net->inbox ? net->inbox : "");
+	if (status == NATS_OK)
+		status = natsConnection_SubscribeSync(&net->answers,
+						      net->connection, subject);
+	return status == NATS_OK ?
+		       0 :
+		       nats_fail(&net->net, "answers by NATS", status);
+}
+
+static natsStatus set_headers(natsMsg *message,
+			      const struct sonde_net_head *head)
+{
+	char line[SONDE_NET_HEAD_MAX];
+	char id[SONDE_NATS_ID];
+	size_t size = sonde_net_head_put(head, line);
+	natsStatus status;
+
+	line[size - 1] = 0; /* the newline */
+	sonde_nats_put_id(head, id);
+	status = natsMsgHeader_Set(message, HEADER, line);
+	return status == NATS_OK ?
+		       natsMsgHeader_Set(message, "Nats-Msg-Id", id) :
+		       status;
+}
+
+/* A slot that has the message, not yet sent. */
+static natsStatus hold_message(struct nats_net *net, const struct nats_log *log,
+			       const struct sonde_net_head *head,
+			       const void *body, struct nats_slot **ret_slot)
+{
+	struct nats_slot *slot = net->slots;
+	char answer[128];
+	natsStatus status;
+
+	while (slot->message)
+		slot++; /* await_answers() left one */
+	(void)snprintf(answer, sizeof(answer), "%s.%" PRIu64, net->inbox,
+		       ++net->serial);
+	*slot = (struct nats_slot){ .serial = net->serial,
+				    .bytes = head->body };
+	status = natsMsg_Create(&slot->message, log->subject, answer, body,
+				(int)head->body);
+	if (status == NATS_OK)
+		status = set_headers(slot->message, head);
+	if (status != NATS_OK) {
+		natsMsg_Destroy(slot->message);
+		slot->message = NULL;
+		return status;
+	}
+	if (!net->nr_slots++)
+		net->heard_ns = sonde_monotonic_ns();
+	net->bytes += slot->bytes;
+	*ret_slot = slot;
+	return NATS_OK;
+}
+
+static int net_nats_publish(struct sonde_net_log *net_log,
+			    const struct sonde_net_head *head, const void *body)
+{
+	struct nats_log *log = (struct nats_log *)net_log;
+	struct nats_net *net = nats_of(net_log->net);
+	struct nats_slot *slot = NULL;
+	uint64_t room = WINDOW_BYTES -
+			(head->body < WINDOW_BYTES ? head->body : WINDOW_BYTES);
+	natsStatus status;
+	int err = need_answers(net);
+
+	if (!err)
+		err = await_answers(net, WINDOW - 1, room);
+	if (err)
+		return err;
+	status = hold_message(net, log, head, body, &slot);
+	return status == NATS_OK ?
+		       send_slot(net, slot) :
+		       nats_fail(&net->net, "publishing by NATS", status);
+}
+
+/* ---- reading ---- */
+
+/* Reads a message's head; false: it has none. */
+static bool take_head(natsMsg *message, struct sonde_net_head *ret_head)
+{
+	char line[SONDE_NET_HEAD_MAX];
+	const char *text;
+	int size;
+
+	if (natsMsgHeader_Get(message, HEADER, &text) != NATS_OK)
+		return false;
+	size = snprintf(line, sizeof(line), "%s\n", text);
+	return size > 0 && (size_t)size < sizeof(line) &&
+	       sonde_net_head_parse(line, (size_t)size, ret_head) == size;
+}
+
+/* The message at a position or next behind it, or the log's last one if that is
+ * 0; NATS_NOT_FOUND: there is none. */
+static natsStatus get_message(const struct nats_log *log, uint64_t position,
+			      natsMsg **ret_message)
+{
+	jsDirectGetMsgOptions options;
+	natsStatus status = jsDirectGetMsgOptions_Init(&options);
+
+	options.Sequence = position;
+	if (position)
+		options.NextBySubject = log->subject;
+	else
+		options.LastBySubject = log->subject;
+	return status == NATS_OK ?
+		       js_DirectGetMsg(ret_message, nats_of(log->log.net)->js,
+				       STREAM, NULL, &options) :
+		       status;
+}
+
+static int net_nats_fetch(struct sonde_net_log *net_log, uint64_t position,
+			  struct sonde_net_message *ret_message)
+{
+	struct nats_log *log = (struct nats_log *)net_log;
+	struct patience patience = patience_of(net_log->net);
+	natsStatus status;
+	uint64_t sequence;
+
+	natsMsg_Destroy(log->fetched);
+	log->fetched = NULL;
+	do
+		status = get_message(log, position ? position : 1,
+				     &log->fetched);
+	while (is_patient(&patience, status, GIVE_UP_NS));
+	if (status == NATS_NOT_FOUND)
+		return 0;
+	if (status != NATS_OK)
+		return patience_fail(&patience, log->subject, status);
+	sequence = natsMsg_GetSequence(log->fetched);
+	ret_message->next = sequence + 1;
+	if (!take_head(log->fetched, &ret_message->head) ||
+	    (uint64_t)natsMsg_GetDataLength(log->fetched) !=
+		    ret_message->head.body)
+		return sonde_net_fail(net_log->net->error, -EBADMSG,
+				      "%.300s: message %" PRIu64
+				      " is none of ours",
+				      log->subject, sequence);
+	ret_message->body = natsMsg_GetData(log->fetched);
+	return 1;
+}
+
+/* ---- where to go on ---- */
+
+/* The log, without bodies, from a position on. */
+static natsStatus subscribe(const struct nats_log *log, uint64_t position,
+			    natsSubscription **ret_subscription)
+{
+	jsSubOptions options;
+	natsStatus status = jsSubOptions_Init(&options);
+
+	options.Stream = STREAM;
+	options.Ordered = true;
+	options.Config.HeadersOnly = true;
+	options.Config.DeliverPolicy = js_DeliverByStartSequence;
+	options.Config.OptStartSeq = position;
+	return status == NATS_OK ?
+		       js_SubscribeSync(ret_subscription,
+					nats_of(log->log.net)->js, log->subject,
+					NULL, &options, NULL) :
+		       status;
+}
+
+/* A message's head, if it has one, and its number. */
+static natsStatus next_head(natsSubscription *subscription,
+			    struct sonde_net_head *head, bool *ret_is_head,
+			    uint64_t *sequence)
+{
+	jsMsgMetaData *about = NULL;
+	natsMsg *message = NULL;
+	natsStatus status =
+		natsSubscription_NextMsg(&message, subscription, WAIT_MS);
+
+	if (status == NATS_OK)
+		status = natsMsg_GetMetaData(&about, message);
+	if (status == NATS_OK) {
+		*sequence = about->Sequence.Stream;
+		*ret_is_head = take_head(message, head);
+	}
+	jsMsgMetaData_Destroy(about);
+	natsMsg_Destroy(message);
+	return status;
+}
+
+/* Messages behind *sequence up to `last`, and how far it came; `err` is what
+ * `take` returned. */
+static natsStatus resume_part(struct nats_log *log, uint64_t *sequence,
+			      uint64_t last, sonde_net_resume_fn *take,
+			      void *ctx, int *err)
+{
+	natsSubscription *subscription = NULL;
+	natsStatus status = subscribe(log, *sequence + 1, &subscription);
+	struct sonde_net_head head;
+	bool is_head;
+
+	while (status == NATS_OK && *sequence < last && !*err) {
+		status = next_head(subscription, &head, &is_head, sequence);
+		if (status == NATS_OK && is_head)
+			*err = take(ctx, &head);
+	}
+	if (subscription)
+		(void)natsSubscription_Unsubscribe(subscription);
+	natsSubscription_Destroy(subscription);
+	return status;
+}
+
+/* The number of the log's last message; 0: it has none. */
+static int last_of_log(struct nats_log *log, uint64_t *ret_sequence)
+{
+	struct patience patience = patience_of(log->log.net);
+	natsMsg *last = NULL;
+	natsStatus status;
+
+	do
+		status = get_message(log, 0, &last);
+	while (is_patient(&patience, status, GIVE_UP_NS));
+	*ret_sequence = status == NATS_OK ? natsMsg_GetSequence(last) : 0;
+	natsMsg_Destroy(last);
+	return status == NATS_OK || status == NATS_NOT_FOUND ?
+		       0 :
+		       patience_fail(&patience, log->subject, status);
+}
+
+/* Once more from where it came to, if the server goes away meanwhile. */
+static int net_nats_resume(struct sonde_net_log *net_log,
+			   sonde_net_resume_fn *take, void *ctx)
+{
+	struct nats_log *log = (struct nats_log *)net_log;
+	struct patience patience = patience_of(net_log->net);
+	uint64_t sequence = 0;
+	uint64_t last;
+	int taken = 0;
+	int err = last_of_log(log, &last);
+
+	while (!err && !taken && sequence < last) {
+		natsStatus status =
+			resume_part(log, &sequence, last, take, ctx, &taken);
+
+		if (status != NATS_OK &&
+		    !is_patient(&patience, status, GIVE_UP_NS))
+			err = patience_fail(&patience, log->subject, status);
+	}
+	return err ? err : taken;
+}
+
+static const struct sonde_net_engine nats_engine = {
+	.open = net_nats_open,
+	.close = net_nats_close,
+	.list = net_nats_list,
+	.log_open = net_nats_log_open,
+	.log_close = net_nats_log_close,
+	.resume = net_nats_resume,
+	.publish = net_nats_publish,
+	.settle = net_nats_settle,
+	.fetch = net_nats_fetch,
+};
+
+__attribute__((visibility("default"))) const struct sonde_net_engine *
+sonde_net_nats_engine(void)
+{
+	return &nats_engine;
+}

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nats_text.c - subjects, ids and answers (nats_text.h).
+ *
+ * A server's answer is JSON, which the server writes without blanks and with the
+ * stream first, or the error. Only these beginnings are taken for what they are;
+ * whatever else it is, nothing was acknowledged by it.
+ */
+#include "session/net/nats_text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/hex.h"
+#include "base/sum.h"
+#include "base/text.h"
+#include "base/uuid.h"
+
+void sonde_nats_put_subject(const char *host, const uint8_t trace[16],
+			    char subject[SONDE_NATS_SUBJECT])
+{
+	struct sonde_text text = { .to = subject, .size = SONDE_NATS_SUBJECT };
+	char id[33];
+
+	sonde_hex_put(trace, 16, id);
+	sonde_text_add(&text, "sonde.");
+	for (; *host; host++) {
+		unsigned char c = (unsigned char)*host;
+		bool plain = c > ' ' && c < 0x7f && !strchr(".*>%", c);
+
+		sonde_text_add(&text, plain ? "%c" : "%%%02x", c);
+	}
+	sonde_text_add(&text, ".%s", id);
+}
+
+bool sonde_nats_take_subject(const char *subject,
+			     char host[SONDE_NET_NAME_MAX + 1],
+			     uint8_t trace[16])
+{
+	size_t n = 0;
+
+	if (!sonde_hex_take_word(&subject, "sonde."))
+		return false;
+	for (; *subject && *subject != '.'; n++) {
+		uint8_t byte = (uint8_t)*subject;
+
+		if (n == SONDE_NET_NAME_MAX)
+			return false;
+		if (byte != '%')
+			subject++;
+		else if (subject++, !sonde_hex_take_bytes(&subject, &byte, 1))
+			return false;
+		host[n] = (char)byte;
+	}
+	host[n] = 0;
+	subject = *subject ? sonde_uuid_parse(subject + 1, trace) : NULL;
+	return subject && !*subject && strlen(host) == n &&
+	       sonde_net_is_name(host);
+}
+
+/* Documents and ends say more each time, also when who published the last one was
+ * killed before it knew that it had: so the sum is a part of it. */
+void sonde_nats_put_id(const struct sonde_net_head *head,
+		       char id[SONDE_NATS_ID])
+{
+	char trace[33];
+
+	sonde_hex_put(head->trace, 16, trace);
+	(void)snprintf(id, SONDE_NATS_ID,
+		       "%s/%d/%016" PRIx64 "/%" PRIu64 "/%016" PRIx64, trace,
+		       head->kind, sonde_sum(head->file, strlen(head->file)),
+		       head->number, head->sum);
+}
+
+static bool begins_with(const char *bytes, size_t size, const char *word)
+{
+	size_t length = strlen(word);
+
+	return size >= length && !memcmp(bytes, word, length);
+}
+
+enum sonde_nats_answer sonde_nats_answer(const char *bytes, size_t size)
+{
+	if (begins_with(bytes, size, "{\"stream\":\"" SONDE_NATS_STREAM "\","))
+		return SONDE_NATS_STORED;
+	/* but not that it is full, which doesn't pass by itself */
+	if (begins_with(bytes, size, "{\"error\":{\"code\":503,") &&
+	    !begins_with(bytes, size,
+			 "{\"error\":{\"code\":503,\"err_code\":10023,"))
+		return SONDE_NATS_LATER;
+	return SONDE_NATS_REFUSED;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * nats_text.h - what of NATS is text: subjects, message ids, and what a server
+ * says of a message. It needs nothing of NATS's own library.
+ *
+ * What comes from a server is a stranger's.
+ */
+#ifndef SESSION_NET_NATS_TEXT_H
+#define SESSION_NET_NATS_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "session/net/message.h"
+
+/* All logs are in this stream. */
+#define SONDE_NATS_STREAM  "SONDE"
+#define SONDE_NATS_SUBJECT (3 * SONDE_NET_NAME_MAX + 64) /* bytes of one */
+#define SONDE_NATS_ID      128u
+
+/* "sonde.HOST.TRACE"; a byte of the host's name that NATS wouldn't have, or that
+ * means something there, is %XX. */
+void sonde_nats_put_subject(const char *host, const uint8_t trace[16],
+			    char subject[SONDE_NATS_SUBJECT]);
+/* What that made, taken apart; false: it isn't one. */
+bool sonde_nats_take_subject(const char *subject,
+			     char host[SONDE_NET_NAME_MAX + 1],
+			     uint8_t trace[16]);
+
+/* By which a message is told from all others that are published, and which is the
+ * same when it is published again. */
+void sonde_nats_put_id(const struct sonde_net_head *head,
+		       char id[SONDE_NATS_ID]);
+
+enum sonde_nats_answer {
+	SONDE_NATS_STORED,
+	SONDE_NATS_LATER,   /* the server can't now, and may soon */
+	SONDE_NATS_REFUSED, /* this one, or whoever answers isn't our stream */
+};
+/* What a server answers to a message that was published. */
+enum sonde_nats_answer sonde_nats_answer(const char *bytes, size_t size);
+
+#endif /* SESSION_NET_NATS_TEXT_H */

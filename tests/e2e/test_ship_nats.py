@@ -1,0 +1,303 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: MIT
+"""test_ship_nats.py - `sonde ship` and `sonde collect` by NATS JetStream, with
+Debian's server: the bytes arrive, whoever is killed; TLS and passwords are the
+engine's."""
+
+import json
+import os
+import pathlib
+import random
+import signal
+import socket
+import subprocess
+import time
+
+from fleet import Talker, check_same, recorded, small
+from sonde import SONDE, install, require, run, scratch
+from harness import PATIENCE, Skip, check, check_equal, main, test
+
+# `SONDE_KILLS=100 SONDE_HANGS=60`: as docs/fleet.md says.
+KILLS = int(os.environ.get("SONDE_KILLS", "20"))
+HANGS = int(os.environ.get("SONDE_HANGS", "7"))
+
+
+def require_nats():
+    require("nats-server")
+    done = run(SONDE, "collect", "--from", "nats://127.0.0.1:1", "-o",
+               scratch() / "x")
+    if "libsonde-nats.so is not" in done.stderr:
+        raise Skip("built without libnats")
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+class Server:
+    """A NATS server of the test's own, which may be killed and started again."""
+
+    def __init__(self, *options, scheme="nats", user=""):
+        require_nats()
+        self.port = free_port()
+        self.url = f"{scheme}://{user}127.0.0.1:{self.port}"
+        self.command = ["nats-server", "-js", "-sd", scratch(), "-a",
+                        "127.0.0.1", "-p", str(self.port), *options]
+        self.start()
+
+    def start(self):
+        self.process = subprocess.Popen(
+            list(map(str, self.command)), stderr=subprocess.PIPE, text=True)
+        for line in self.process.stderr:
+            if "Server is ready" in line:
+                break
+        else:
+            check(False, "nats-server doesn't start")
+        # what it says from now on nobody needs
+        subprocess.Popen(["cat"], stdin=self.process.stderr,
+                         stdout=subprocess.DEVNULL)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
+
+    def ship(self, trace, *options, status=0, **more):
+        done = run(SONDE, "ship", "--json", "--host", "here 1.a", *options,
+                   trace, "--to", self.url, **more)
+        check_equal(done.returncode, status, f"ship: {done.stderr}")
+        return json.loads(done.stdout) if status == 0 else done.stderr
+
+    def collect(self, out, *options, status=0, **more):
+        done = run(SONDE, "collect", "--json", *options, "--from", self.url,
+                   "-o", out, **more)
+        check_equal(done.returncode, status, f"collect: {done.stderr}")
+        return (json.loads(done.stdout)["traces"] if done.stdout else
+                done.stderr)
+
+
+def only(out):
+    return next(pathlib.Path(out).glob("here 1.a/*"))
+
+
+@test
+def what_arrives_has_the_bytes_that_were_recorded():
+    server = Server()
+    trace, out = recorded(8), scratch() / "out"
+    shipped = server.ship(trace)
+    check(shipped["packets"] > 10, f"packets: {shipped}")
+    (row,) = server.collect(out)
+    check_equal((row["pieces"], row["missing"], row["damaged"], row["state"]),
+                (shipped["packets"], 0, 0, "complete"), "row")
+    check_same(only(out), trace)
+    again = server.ship(trace)
+    check_equal((again["packets"], again["present"]), (0, shipped["packets"]),
+                "packets, a second time")
+    (row,) = server.collect(out)
+    check_equal(row["state"], "complete", "state")
+
+
+@test
+def a_packet_that_is_too_large_goes_in_parts():
+    config = scratch() / "nats.conf"
+    config.write_text("max_payload: 24576\n")
+    server = Server("-c", config)
+    trace, out = recorded(8), scratch() / "out"
+    server.ship(trace)
+    server.collect(out)
+    check_same(only(out), trace)
+
+
+@test
+def an_empty_server_has_no_traces():
+    check_equal(Server().collect(scratch() / "out", status=1), [], "traces")
+
+
+class Growing:
+    """A recording that is shipped and collected while it grows, whatever is
+    killed meanwhile."""
+
+    def __init__(self, server):
+        self.server, self.talker = server, Talker()
+        self.out = scratch() / "out"
+        self.deadline = time.monotonic() + 200 * PATIENCE
+        self.talker.say()
+        self.running = {}
+        for who in ("ship", "collect"):
+            self.start(who)
+
+    def start(self, who):
+        if who == "server":
+            self.server.start()
+            return
+        self.running[who] = subprocess.Popen(
+            [SONDE, "ship", "-q", "--host", "here 1.a", self.talker.dir, "--to",
+             self.server.url] if who == "ship" else
+            [SONDE, "collect", "-q", "--follow", "--from", self.server.url, "-o",
+             self.out])
+
+    def kill(self, who):
+        if who == "server":
+            self.server.kill()
+            return
+        self.running[who].send_signal(signal.SIGKILL)
+        # 1, 2: it had found no server when it began, and ended.
+        check(self.running[who].wait() in (-9, 1, 2), f"status of {who}")
+
+    def supervise(self):
+        """Starts who ended because there was no server, as its supervisor
+        does."""
+        for who, process in self.running.items():
+            if process.poll() in (1, 2):
+                self.start(who)
+
+    def arrived(self):
+        """Bytes that are collected, by what collect --follow writes."""
+        return sum(p.stat().st_size for p in self.out.glob("here 1.a/*/*")
+                   if p.is_file())
+
+    def grow(self):
+        """More is recorded, now and then, until more arrives."""
+        before = self.arrived()
+        while self.arrived() <= before:
+            check(time.monotonic() < self.deadline,
+                  "what is recorded doesn't arrive")
+            self.supervise()
+            self.talker.say()
+            self.watch(1, before)
+
+    def watch(self, seconds, arrived=1 << 60):
+        """Until more than that has arrived, or so long."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and self.arrived() <= arrived:
+            time.sleep(0.01)
+
+    def end(self):
+        self.talker.end()
+        check_equal(self.running["ship"].wait(), 0, "status of ship")
+        self.running["collect"].send_signal(signal.SIGTERM)
+        check_equal(self.running["collect"].wait(), 0, "status of collect")
+        (row,) = self.server.collect(self.out)
+        check_equal((row["missing"], row["damaged"], row["state"]),
+                    (0, 0, "complete"), "row")
+        check_same(only(self.out), self.talker.dir)
+        # All of it once more, from what the server has.
+        again = scratch() / "again"
+        (other,) = self.server.collect(again)
+        check_equal(other["pieces"], row["pieces"], "pieces, from the beginning")
+        check_same(only(again), self.talker.dir)
+
+
+@test
+def any_of_them_may_be_killed_in_any_order():
+    seed = int(os.environ.get("SONDE_SEED", random.randrange(1 << 20)))
+    print(f"SONDE_SEED={seed}")
+    chance = random.Random(seed)
+    growing = Growing(Server())
+    kills = 0
+    while kills < KILLS:
+        growing.grow()
+        victims = chance.sample(["server", "ship", "collect"],
+                                chance.randint(1, 3))
+        for who in victims:
+            growing.kill(who)
+            growing.talker.say()
+        # Who starts and finds no server ends: so the server goes first.
+        for who in sorted(victims, key="server".__ne__):
+            growing.start(who)
+        kills += len(victims)
+    growing.grow()
+    growing.end()
+
+
+@test
+def a_server_that_hangs_is_waited_for():
+    growing = Growing(Server())
+    growing.grow()
+    growing.server.process.send_signal(signal.SIGSTOP)
+    growing.talker.say()
+    # Longer than connections and answers are waited for.
+    growing.watch(HANGS)
+    growing.talker.say()
+    check_equal(growing.running["ship"].poll(), None, "status of ship")
+    growing.server.process.send_signal(signal.SIGCONT)
+    growing.grow()
+    growing.end()
+
+
+@test
+def a_server_that_is_away_is_told():
+    server = Server()
+    server.kill()
+    words = server.ship(small(), status=2)
+    check("can't be reached" in words, f"words: {words}")
+
+
+@test
+def without_jetstream_it_is_told():
+    server = Server()
+    server.kill()
+    server.command.remove("-js")
+    server.start()
+    words = server.ship(small(), status=1)
+    check("is JetStream on?" in words, f"words: {words}")
+
+
+@test
+def a_server_that_is_full_is_told():
+    config = scratch() / "nats.conf"
+    config.write_text("jetstream { max_file: 65536 }\n")
+    server = Server("-c", config)
+    words = server.ship(recorded(), status=1)
+    check("refuses a message" in words and "insufficient" in words,
+          f"words: {words}")
+
+
+# ---- TLS, passwords ----
+
+def certificates():
+    """A CA of the test's, and a certificate of it for 127.0.0.1."""
+    require("openssl")
+    top = scratch()
+
+    def openssl(*words):
+        done = run("openssl", *words, cwd=top)
+        check_equal(done.returncode, 0, f"openssl: {done.stderr}")
+
+    openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout",
+            "ca.key", "-out", "ca.pem", "-days", "2", "-subj", "/CN=test CA")
+    openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", "key.pem",
+            "-out", "request.pem", "-subj", "/CN=127.0.0.1")
+    (top / "names").write_text("subjectAltName=IP:127.0.0.1\n")
+    openssl("x509", "-req", "-in", "request.pem", "-CA", "ca.pem", "-CAkey",
+            "ca.key", "-CAcreateserial", "-out", "cert.pem", "-days", "2",
+            "-extfile", "names")
+    return top
+
+
+@test
+def tls_needs_a_server_that_the_ca_knows():
+    top = certificates()
+    server = Server("--tls", "--tlscert", top / "cert.pem", "--tlskey",
+                    top / "key.pem", scheme="tls")
+    trace, out = small(), scratch() / "out"
+    words = server.ship(trace, status=2)
+    check("can't be reached" in words, f"words: {words}")
+    env = {**os.environ, "NATS_CA": str(top / "ca.pem")}
+    server.ship(trace, env=env)
+    server.collect(out, env=env)
+    check_same(only(out), trace)
+
+
+@test
+def a_password_is_asked_for():
+    server = Server("--user", "me", "--pass", "secret")
+    trace = small()
+    check("uthoriz" in server.ship(trace, status=2), "words")
+    server.url = server.url.replace("://", "://me:secret@")
+    check_equal(server.ship(trace)["packets"], 12, "packets")
+
+
+install()
+main()
