@@ -76,7 +76,7 @@ static bool name_valid(const uint8_t *name, uint32_t size)
 }
 
 /* A provider's or an event's name. */
-static bool event_name_valid(const uint8_t *name, uint32_t size)
+static bool event_name_valid(const uint8_t *name, uint32_t size, bool is_event)
 {
 	if (size < 2 || name[size - 1] != 0 || !is_alpha((char)name[0]))
 		return false;
@@ -84,7 +84,7 @@ static bool event_name_valid(const uint8_t *name, uint32_t size)
 		char c = (char)name[i];
 
 		if (!is_alpha(c) && !(c >= '0' && c <= '9') && c != '.' &&
-		    c != '-')
+		    c != '-' && !(c == ':' && is_event))
 			return false;
 	}
 	return true;
@@ -369,8 +369,8 @@ int sonde_desc_check(const void *bytes, size_t size,
 	if (count_fields(&head) > SONDE_FIELDS_MAX)
 		return DESC_E2BIG;
 	at += sizeof(head);
-	if (!event_name_valid(at, head.provider_size) ||
-	    !event_name_valid(at + head.provider_size, head.name_size))
+	if (!event_name_valid(at, head.provider_size, false) ||
+	    !event_name_valid(at + head.provider_size, head.name_size, true))
 		return DESC_EINVAL;
 	at += head.provider_size + head.name_size;
 	error = check_records(at, (const uint8_t *)bytes + head.size,

@@ -11,8 +11,9 @@
  *  1. All records and names lie inside the description, records fill their
  *     enclosing one exactly, and every name ends with its only NUL.
  *  2. Names and labels are printable ASCII; provider and event name start with
- *     a letter or '_' and go on with letters, digits, '_', '.' and '-'. They
- *     take at most SONDE_NAME_MAX bytes each.
+ *     a letter or '_' and go on with letters, digits, '_', '.' and '-', an
+ *     event's also with ':' (sdt:python:gc__start). They take at most
+ *     SONDE_NAME_MAX bytes each.
  *  3. Kinds, widths and flags are defined ones and fit together.
  *  4. nr_fields and the counts of structures and variants are at most
  *     SONDE_FIELDS_MAX; records nest at most SONDE_NEST_MAX deep below an

@@ -18,6 +18,8 @@
 #include "no_libsonde.h"
 #include "types/desc.h"
 
+#include "types/build.h"
+
 /* ---- a libsonde that only remembers where the descriptions are ---- */
 
 static const struct sonde_desc *sound;
@@ -130,6 +132,24 @@ static void sound_descriptions_are_accepted_and_walked(void **state)
 	assert_int_equal(field.kind, SONDE_TYPE_INT);
 	assert_int_equal(field.bits, 32);
 	assert_int_equal(field.flags, SONDE_FIELD_SIGNED);
+}
+
+static int named(const char *provider, const char *name)
+{
+	static uint64_t room[SONDE_DESC_MAX / 8];
+	struct sonde_build build;
+
+	sonde_build_begin(&build, room, provider, name, SONDE_INFO);
+	return sonde_build_end(&build);
+}
+
+static void colons_are_in_names_of_events_only(void **state)
+{
+	(void)state;
+	assert_int_equal(named("sdt", "python:gc__start"), 0);
+	assert_int_equal(named("sdt", ":gc__start"), -EINVAL);
+	assert_int_equal(named("sdt:python", "gc__start"), -EINVAL);
+	assert_int_equal(named("sdt", "gc start"), -EINVAL);
 }
 
 static void unaligned_descriptions_are_no_trouble(void **state)
@@ -415,6 +435,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sound_descriptions_are_accepted_and_walked),
+		cmocka_unit_test(colons_are_in_names_of_events_only),
 		cmocka_unit_test(unaligned_descriptions_are_no_trouble),
 		cmocka_unit_test(every_truncation_is_refused),
 		cmocka_unit_test(every_changed_byte_is_refused_or_harmless),
