@@ -13,6 +13,13 @@ void sonde_probe_put(struct sonde_probe_bytecode *code, uint8_t byte)
 	code->nr++;
 }
 
+const char *const sonde_probe_register_names[SONDE_AGENT_REGISTERS] = {
+	"rax", "rbx", "rcx", "rdx",     "rsi",     "rdi", "rbp",
+	"rsp", "r8",  "r9",  "r10",     "r11",     "r12", "r13",
+	"r14", "r15", "rip", "eflags",  "cs",      "ss",  "ds",
+	"es",  "fs",  "gs",  "fs_base", "gs_base",
+};
+
 static void bytecode_put_number(struct sonde_probe_bytecode *code,
 				uint64_t number, uint32_t bytes)
 {

@@ -15,6 +15,9 @@
 
 #include "expr/agent.h"
 
+/* By GDB's numbers. */
+extern const char *const sonde_probe_register_names[SONDE_AGENT_REGISTERS];
+
 enum sonde_probe_op {
 	SONDE_PROBE_OP_ADD = 0x02,
 	SONDE_PROBE_OP_SUB = 0x03,

@@ -174,15 +174,8 @@ static bool probe_compile_fits(const struct sonde_probe_ctype *from,
 
 static bool find_register(const char *name, uint8_t *ret_reg, uint8_t *bytes)
 {
-	static const char *const names[] = {
-		"rax", "rbx", "rcx", "rdx",     "rsi",    "rdi", "rbp",
-		"rsp", "r8",  "r9",  "r10",     "r11",    "r12", "r13",
-		"r14", "r15", "rip", "eflags",  "cs",     "ss",  "ds",
-		"es",  "fs",  "gs",  "fs_base", "gs_base"
-	};
-
-	for (size_t i = 0; i < SONDE_ARRAY_SIZE(names); i++) {
-		if (strcmp(names[i], name) != 0)
+	for (size_t i = 0; i < SONDE_AGENT_REGISTERS; i++) {
+		if (strcmp(sonde_probe_register_names[i], name) != 0)
 			continue;
 		*ret_reg = (uint8_t)i;
 		*bytes = i >= SONDE_AGENT_EFLAGS && i <= SONDE_AGENT_GS ? 4 : 8;

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "probe/actions.h"
+#include "probe/bytecode.h"
 #include "probe/collect.h"
 #include "probe/names.h"
 #include "probe/types.h"
@@ -428,12 +429,6 @@ static int add_action(struct making *making, struct sonde_probe_looked *this)
 /* A step's frame is where it was: its rip is always there. */
 static void add_registers(struct making *making)
 {
-	static const char *const names[SONDE_AGENT_REGISTERS] = {
-		"rax", "rbx", "rcx", "rdx",     "rsi",     "rdi", "rbp",
-		"rsp", "r8",  "r9",  "r10",     "r11",     "r12", "r13",
-		"r14", "r15", "rip", "eflags",  "cs",      "ss",  "ds",
-		"es",  "fs",  "gs",  "fs_base", "gs_base",
-	};
 	struct sonde_build_struct begun;
 
 	if (making->steps)
@@ -445,7 +440,8 @@ static void add_registers(struct making *making)
 	for (unsigned int i = 0; i < SONDE_AGENT_REGISTERS; i++) {
 		if (!(making->mask >> i & 1))
 			continue;
-		sonde_build_int(&making->build, names[i], 64, SONDE_FIELD_HEX);
+		sonde_build_int(&making->build, sonde_probe_register_names[i],
+				64, SONDE_FIELD_HEX);
 		making->bytes += sizeof(uint64_t);
 	}
 	sonde_build_struct_end(&making->build, begun);

@@ -333,6 +333,10 @@ static uint64_t value_of(struct sonde_agent_record *record,
 {
 	struct sonde_expr_value value;
 
+	if (!item->program)
+		return item->reg == NO_REGISTER ?
+			       (uint64_t)item->offset :
+			       record->registers->r[item->reg] >> item->offset;
 	record->limit = record->size;
 	record->as_blocks = false;
 	sonde_agent_run(record, item->program, &value);
@@ -389,7 +393,8 @@ static void collect_item(struct sonde_agent_record *record,
 		collect_program(record, item);
 		break;
 	case SONDE_AGENT_ITEM_VALUE:
-		put(record, value_of(record, item), 8);
+		put(record, value_of(record, item),
+		    item->length ? item->length : 8);
 		break;
 	case SONDE_AGENT_ITEM_RUN:
 		(void)value_of(record, item); /* it has none */

@@ -132,7 +132,7 @@ record_large(struct sonde_agent *agent, struct sonde_agent_probe *probe,
 	make_record(&record, probe, state);
 }
 
-/* ---- functions of whose calls some are wanted ---- */
+/* ---- places of whose hits some are wanted ---- */
 
 struct filtering {
 	struct sonde_fetch_record record;
@@ -179,7 +179,7 @@ static bool filter_holds(const struct sonde_agent_record *record,
 				  &env);
 }
 
-/* Whether this hit is to be recorded; notes which calls are. */
+/* Whether the call that begins or ends there is; notes which are. */
 static bool call_is_wanted(const struct sonde_agent_record *record,
 			   const struct sonde_agent_probe *probe)
 {
@@ -200,6 +200,15 @@ static bool call_is_wanted(const struct sonde_agent_record *record,
 	return false;
 }
 
+/* Whether this hit is to be recorded. */
+static bool hit_is_wanted(const struct sonde_agent_record *record,
+			  const struct sonde_agent_probe *probe)
+{
+	return probe->role == SONDE_AGENT_ROLE_TRACEPOINT ?
+		       filter_holds(record, probe) :
+		       call_is_wanted(record, probe);
+}
+
 __attribute__((noinline)) static void
 record_wanted(struct sonde_agent *agent, uint64_t index,
 	      struct sonde_agent_probe *probe,
@@ -214,7 +223,7 @@ record_wanted(struct sonde_agent *agent, uint64_t index,
 	record.bytes = stage;
 	record.room = WANTED_STAGE;
 	fill_record(&record, probe);
-	if (!call_is_wanted(&record, probe))
+	if (!hit_is_wanted(&record, probe))
 		return;
 	sonde_agent_count(agent, index);
 	state = sonde_agent_state_of(agent, probe->event);

@@ -86,7 +86,9 @@ struct sonde_agent_registers {
  *	PROGRAM		runs the program; each thing it traces with TRACE_QUICK
  *			is appended as bytes, no more than `length` in all,
  *			padded with zeros up to `length`
- *	VALUE		runs the program: its value, 8 bytes
+ *	VALUE		runs the program: its value; without one, register
+ *			`reg`, shifted right by `offset` bits (255: `offset`
+ *			itself). `length` low bytes; 0: 8
  *	RUN		runs the program for its effects (teval): nothing
  *	VARIABLE	the trace variable whose number is `offset`: 8 bytes
  *	STRING		bytes at the address that the program gives, up to a

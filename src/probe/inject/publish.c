@@ -193,6 +193,9 @@ static uint64_t payload_of(const struct sonde_agent_item *items, size_t nr)
 			bytes += items[i].length + 1u;
 			break;
 		case SONDE_AGENT_ITEM_VALUE:
+			bytes += items[i].length ? items[i].length :
+						   sizeof(uint64_t);
+			break;
 		case SONDE_AGENT_ITEM_VARIABLE:
 			bytes += sizeof(uint64_t);
 			break;

@@ -303,6 +303,34 @@ static void registers_are_recorded_as_they_were(void **state)
 	assert_int_equal(got[SONDE_AGENT_EFLAGS] & 0x8d5, 0x8d5 & 0xad7);
 }
 
+static void values_without_a_program_are_registers_and_numbers(void **state)
+{
+	static const struct sonde_agent_item items[] = {
+		{ .kind = SONDE_AGENT_ITEM_VALUE,
+		  .reg = SONDE_AGENT_RBX,
+		  .length = 4 },
+		{ .kind = SONDE_AGENT_ITEM_VALUE,
+		  .reg = SONDE_AGENT_RBX,
+		  .length = 1,
+		  .offset = 8 },
+		{ .kind = SONDE_AGENT_ITEM_VALUE, .reg = SONDE_AGENT_RBX },
+		{ .kind = SONDE_AGENT_ITEM_VALUE,
+		  .reg = NO_REGISTER,
+		  .length = 2,
+		  .offset = -2 },
+	};
+	static const uint8_t wanted[] = { 0x88, 0x77, 0x66, 0x55, 0x77,
+					  0x88, 0x77, 0x66, 0x55, 0x44,
+					  0x33, 0x22, 0x11, 0xfe, 0xff };
+	uint64_t registers[17] = { [SONDE_AGENT_RBX] = 0x1122334455667788 };
+
+	(void)state;
+	set_items(0, items, SONDE_ARRAY_SIZE(items));
+	agent_pad(0, registers);
+	assert_memory_equal(last_payload(sizeof(wanted)), wanted,
+			    sizeof(wanted));
+}
+
 static void memory_is_recorded_in_all_sizes(void **state)
 {
 	static unsigned char bytes[700];
@@ -783,6 +811,9 @@ int main(void)
 				       set_up),
 		cmocka_unit_test_setup(registers_are_recorded_as_they_were,
 				       set_up),
+		cmocka_unit_test_setup(
+			values_without_a_program_are_registers_and_numbers,
+			set_up),
 		cmocka_unit_test_setup(memory_is_recorded_in_all_sizes, set_up),
 		cmocka_unit_test_setup(
 			a_large_record_is_staged_whole_and_a_larger_one_cut,
