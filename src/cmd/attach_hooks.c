@@ -36,6 +36,9 @@ static int begin_hooks(void *ctx, const struct sonde_child *child)
 		.functions = { options->functions, options->nr_functions,
 			       options->nots, options->nr_nots,
 			       options->functions_args },
+		.sites = { options->sites, options->nr_sites,
+			   options->session.rules,
+			   options->session.rules_size },
 		.verbose = options->verbose,
 		.quiet = options->quiet,
 		.rule = rule,
@@ -96,7 +99,7 @@ int sonde_command_attach_hooks(struct sonde_record_options *options,
 			       struct sonde_front_hooks *table,
 			       const struct sonde_front_hooks **ret)
 {
-	if (!options->nr_functions &&
+	if (!options->nr_functions && !options->nr_sites &&
 	    (!options->session.attaches || !options->session.has_hooks))
 		return 0;
 #ifdef SONDE_HAVE_PROBES
@@ -115,8 +118,8 @@ int sonde_command_attach_hooks(struct sonde_record_options *options,
 	(void)table;
 	(void)ret;
 	sonde_complain("--malloc, --locks, --io and --functions of a program "
-		       "that runs need "
-		       "probes, without which this sonde was built; preload "
+		       "that runs, and -e sdt:, need probes, without which "
+		       "this sonde was built; preload "
 		       "them: sonde record --malloc -- PROGRAM");
 	return SONDE_EXIT_FAILED;
 #endif

@@ -198,6 +198,7 @@ void sonde_command_explain_rules(const struct sonde_record_options *options,
 	for (; *rule; rule += strlen(rule) + 1)
 		/* Most often it is this. */
 		if (strcmp(rule, "+*") != 0 &&
+		    strncmp(rule + 1, "sdt:", 4) != 0 &&
 		    !sonde_list_has(program, rule + 1, &nearest) &&
 		    *sonde_nearest_hint(&nearest))
 			sonde_summary_note(

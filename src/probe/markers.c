@@ -352,11 +352,12 @@ static bool has_ours(const struct sonde_probe_markers *markers, size_t from)
 	return false;
 }
 
-/* In the table of symbols of that type. */
+/* In the table of symbols of that type; 0: none, or several. */
 static uint64_t markers_find_symbol(const struct file *file, uint32_t type,
 				    const char *wanted)
 {
 	Elf_Scn *section = NULL;
+	uint64_t address = 0;
 	GElf_Shdr head;
 	GElf_Sym symbol;
 
@@ -370,22 +371,33 @@ static uint64_t markers_find_symbol(const struct file *file, uint32_t type,
 			const char *name = elf_strptr(file->elf, head.sh_link,
 						      symbol.st_name);
 
-			if (symbol.st_shndx != SHN_UNDEF && name &&
-			    strcmp(name, wanted) == 0)
-				return symbol.st_value;
+			if (symbol.st_shndx == SHN_UNDEF || !name ||
+			    strcmp(name, wanted) != 0)
+				continue;
+			if (address && address != symbol.st_value)
+				return 0;
+			address = symbol.st_value;
 		}
 	}
-	return 0;
+	return address;
+}
+
+/* A variable's, in either table. */
+static uint64_t markers_find_in_tables(const struct file *file,
+				       const char *wanted)
+{
+	uint64_t address = markers_find_symbol(file, SHT_SYMTAB, wanted);
+
+	return address ? address :
+			 markers_find_symbol(file, SHT_DYNSYM, wanted);
 }
 
 /* The file is libsonde, or has it inside. */
 static void find_guest_arena(struct sonde_probe_markers *to,
 			     const struct file *file)
 {
-	uint64_t address = markers_find_symbol(file, SHT_DYNSYM, GUEST_ARENA);
+	uint64_t address = markers_find_in_tables(file, GUEST_ARENA);
 
-	if (!address)
-		address = markers_find_symbol(file, SHT_SYMTAB, GUEST_ARENA);
 	if (address && !to->guest_arena)
 		to->guest_arena =
 			markers_find_variable(file, address, file->mapping);
@@ -537,6 +549,68 @@ int sonde_probe_markers_find(pid_t pid, struct sonde_probe_markers *ret_markers)
 	sonde_probe_markers_sort(&markers);
 	*ret_markers = markers;
 	return 0;
+}
+
+/* What has to be added to an address as linked: by a byte of the file's, and
+ * where the process has that. False: no segment has it. */
+static bool find_bias(const struct file *file, uint64_t there,
+		      uint64_t *ret_bias)
+{
+	uint64_t offset = there - file->mapping->start + file->mapping->offset;
+	size_t nr = 0;
+
+	if (elf_getphdrnum(file->elf, &nr))
+		return false;
+	for (size_t i = 0; i < nr && i <= INT32_MAX; i++) {
+		GElf_Phdr head;
+
+		if (!gelf_getphdr(file->elf, (int)i, &head) ||
+		    head.p_type != PT_LOAD || offset < head.p_offset ||
+		    offset - head.p_offset >= head.p_filesz)
+			continue;
+		*ret_bias = there - (head.p_vaddr + (offset - head.p_offset));
+		return true;
+	}
+	return false;
+}
+
+static uint64_t find_in_mapped(pid_t pid, struct file *file, uint64_t there,
+			       const char *name)
+{
+	uint64_t address = 0;
+	uint64_t bias;
+
+	file->fd = markers_open_mapped(pid, file->mapping);
+	if (file->fd < 0)
+		return 0;
+	file->elf = elf_begin(file->fd, ELF_C_READ, NULL);
+	if (file->elf && find_bias(file, there, &bias)) {
+		address = markers_find_in_tables(file, name);
+		address += address ? bias : 0;
+	}
+	(void)elf_end(file->elf);
+	(void)close(file->fd); /* it was only read */
+	return address;
+}
+
+uint64_t sonde_probe_marker_variable(pid_t pid,
+				     const struct sonde_probe_marker *marker,
+				     const char *name)
+{
+	struct sonde_maps mappings;
+	struct file file = { .mappings = &mappings };
+	uint64_t there = 0;
+
+	if (sonde_process_mappings(pid, &mappings))
+		return 0;
+	for (size_t i = 0; i < mappings.nr; i++)
+		if (marker->address >= mappings.list[i].start &&
+		    marker->address < mappings.list[i].end)
+			file.mapping = &mappings.list[i];
+	if (file.mapping)
+		there = find_in_mapped(pid, &file, marker->address, name);
+	sonde_maps_free(&mappings);
+	return there;
 }
 
 const struct sonde_probe_marker *

@@ -52,13 +52,17 @@ int sonde_probe_markers_of_kernel(struct sonde_probe_markers *ret_markers,
 const struct sonde_probe_marker *
 sonde_probe_marker_at(const struct sonde_probe_markers *markers,
 		      uint64_t address);
+/* Where the process has the variable of that name of the marker's file; 0: the
+ * file tells of none, or of several. */
+uint64_t sonde_probe_marker_variable(pid_t pid,
+				     const struct sonde_probe_marker *marker,
+				     const char *name);
 /* Room for one more, which isn't counted yet; NULL: no memory. Its id: what is
  * before "PROVIDER:NAME". And when all are there: by their addresses. */
 struct sonde_probe_marker *
 sonde_probe_markers_grow(struct sonde_probe_markers *markers);
 int sonde_probe_marker_name(struct sonde_probe_marker *marker,
 			    const char *before);
-void sonde_probe_markers_sort(struct sonde_probe_markers *markers);
 void sonde_probe_markers_sort(struct sonde_probe_markers *markers);
 void sonde_probe_markers_free(struct sonde_probe_markers *markers);
 

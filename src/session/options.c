@@ -145,6 +145,25 @@ static int split_condition(struct parse *parse, const char *value,
 	return 0;
 }
 
+/* What programs have for other tracers: probes are put in there, whose
+ * conditions are not those of tracepoints. */
+static int add_site_rule(struct parse *parse, const char *value,
+			 const char *glob, const char *condition)
+{
+	struct sonde_record_options *options = parse->options;
+	int rc = condition ? check_condition(parse, "-e", condition) : 0;
+
+	if (!rc && options->nr_sites == SONDE_FUNCTIONS_MAX)
+		rc = fail(parse,
+			  "more than %u -e are of sdt: probes; merge some "
+			  "with '*'",
+			  SONDE_FUNCTIONS_MAX);
+	if (rc)
+		return rc;
+	options->sites[options->nr_sites++] = value;
+	return add_rule(parse, '+', glob);
+}
+
 static int apply_event(struct parse *parse, const char *value)
 {
 	char glob[SONDE_GLOB_MAX];
@@ -154,6 +173,8 @@ static int apply_event(struct parse *parse, const char *value)
 	parse->has_include = true;
 	if (rc)
 		return rc;
+	if (!strncmp(glob, "sdt:", 4))
+		return add_site_rule(parse, value, glob, text);
 	return text ? add_condition(parse, glob, text) :
 		      add_rule(parse, '+', glob);
 }
@@ -1058,7 +1079,7 @@ const struct sonde_option sonde_record_option_table[] = {
 	{ "event", 'e', "GLOB", SONDE_VALUE_EVENT,
 	  "events to record: provider:event, with * and ?; may be given "
 	  "several times (default: all); 'http:request if bytes > 1000': under "
-	  "a condition" },
+	  "a condition; sdt:provider:name: probes of <sys/sdt.h>" },
 	FILTER_OPTION,
 	{ "pin", OPTION_PIN, "GLOB", SONDE_VALUE_EVENT,
 	  "rare and important ones, in rings of their own, so that no others "
@@ -1512,6 +1533,27 @@ static int check_live(struct parse *parse)
 	return 0;
 }
 
+static int check_sites(struct parse *parse)
+{
+	const struct sonde_record_options *options = parse->options;
+
+	if (!options->nr_sites)
+		return 0;
+	if (parse->table != sonde_record_option_table || parse->is_session ||
+	    (!options->session.attaches && !options->program))
+		return fail(parse,
+			    "-e '%.60s' is of a program's probes of "
+			    "<sys/sdt.h>: sonde record has them, of a program "
+			    "that is started, or of what runs (-p PID|NAME)",
+			    options->sites[0]);
+	if (options->session.nr_filters)
+		return fail(parse,
+			    "--filter is not tested at probes: say -e '%.60s "
+			    "if CONDITION'",
+			    options->sites[0]);
+	return 0;
+}
+
 static int check_functions(struct parse *parse)
 {
 	const struct sonde_record_options *options = parse->options;
@@ -1586,10 +1628,13 @@ static int finish(struct parse *parse)
 			    "SONDE_ARENA=%.80s in its environment",
 			    options->arena);
 	rc = check_functions(parse);
+	if (!rc)
+		rc = check_sites(parse);
 	if (rc)
 		return rc;
 	session->has_hooks = options->hooks || options->hook_functions ||
-			     (options->nr_functions && session->attaches);
+			     ((options->nr_functions || options->nr_sites) &&
+			      session->attaches);
 	if (!parse->has_include)
 		rc = add_rule(parse, '+', "*");
 	return rc ? rc :

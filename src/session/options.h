@@ -47,6 +47,9 @@ struct sonde_record_options {
 	const char *functions[SONDE_FUNCTIONS_MAX];
 	const char *nots[SONDE_FUNCTIONS_MAX];
 	uint32_t nr_functions, nr_nots;
+	/* -e sdt:GLOB, with the condition; borrowed from argv */
+	const char *sites[SONDE_FUNCTIONS_MAX];
+	uint32_t nr_sites;
 	bool functions_if;        /* of some, only calls under a condition */
 	bool functions_args;      /* with what they are given and return */
 	int64_t functions_min_ns; /* calls that are shorter leave nothing */

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: MIT
-"""test_sdt_probes.py - `sonde probe` records probes of <sys/sdt.h>: as often as
-the program came there, with the values it says it had, and afterwards the
-program is as it was."""
+"""test_sdt_probes.py - `sonde probe` and `sonde record` record probes of
+<sys/sdt.h>: as often as the program came there, with the values it says it had,
+and afterwards the program is as it was."""
 
 import re
 import subprocess
 
-from sonde import SONDE, Trace, build, check, install, run, scratch
-from harness import check_equal, main, test
+from attached import Attached
+from sonde import SONDE, Trace, build, check, install, record, run, scratch
+from harness import Skip, check_equal, main, test
 
 PROGRAM = r"""
 #define _SDT_HAS_SEMAPHORES 1
@@ -192,6 +193,144 @@ def pythons_functions_and_collections_are_recorded():
     check_equal(calls, [["<string>", "baked", 4]] * 100, "calls")
     check_equal(fields(trace, "python_gc_start"),
                 [[i % 3] for i in range(100)], "collections")
+
+
+# ---- sonde record -e sdt:... ----
+
+def recorded(trace, name):
+    """The arguments of an event's records, without their names."""
+    return [list(e.values()) for e in trace.events(f"sdt:{name}")]
+
+
+def prices(nr):
+    return [[i / 2, -i] for i in range(nr)]
+
+
+@test
+def a_started_program_is_recorded_from_its_start():
+    for flags in ("-O0", "-O2"):
+        program = build(PROGRAM, flags, name=f"shop-start{flags}")
+        done = record(program, options=("-e", "sdt:shop:order", "-e",
+                                        "sdt:shop:p*"), input="300\n")
+        check_equal((done.status, done.out), (0, "ready\n300 1 0 1\n"),
+                    f"{flags}: {done.err}")
+        trace = done.trace()
+        check_equal(recorded(trace, "shop:order"), orders(300), "orders")
+        # without optimisation the price is in a vector register
+        check_equal(recorded(trace, "shop:price"),
+                    prices(300) if flags == "-O2" else
+                    [[-i] for i in range(300)], "prices")
+        check(flags == "-O2" or "argument can't be had" in done.err, done.err)
+        check("lost 0" in done.err or trace.discarded() == 0, done.err)
+
+
+@test
+def a_running_program_is_recorded_and_is_as_it_was():
+    program = Program(build(PROGRAM, "-O2", name="shop-runs"))
+    before = program.code()
+    check_equal(program.go(5), ["0", "0", "0", "0"], "before")
+    attached = Attached("-p", program.pid, "-e", "sdt:shop:* if arg2 % 2 == 1",
+                        "-e", "sdt:shop:order", "--exclude", "sdt:shop:price")
+    check_equal(program.go(100), ["100", "1", "1", "0"], "meanwhile")
+    summary = attached.end()
+    check_equal(program.go(5), ["100", "0", "0", "0"], "afterwards")
+    check_equal(program.code(), before, "the code")
+    program.end()
+    trace = Trace(attached.dir)
+    check_equal(recorded(trace, "shop:order"), orders(100), "orders")
+    check_equal([e[1] for e in recorded(trace, "shop:name")],
+                list(range(1, 100, 2)), "odd names")
+    check_equal(trace.count("sdt:shop:price"), 0, "excluded")
+    check_equal(summary["events_recorded"], 150, str(summary))
+
+
+@test
+def several_at_once_and_forks_are_told_apart():
+    programs = [Program(build(PROGRAM, "-O2", name="shop-several"))
+                for _ in range(2)]
+    attached = Attached("-p", "shop-several", "-e", "sdt:shop:order")
+    for nr, program in enumerate(programs, 3):
+        program.go(nr)
+    attached.end()
+    events = Trace(attached.dir).events("sdt:shop:order")
+    check_equal(sorted(e.pid for e in events),
+                sorted([programs[0].pid] * 3 + [programs[1].pid] * 4),
+                "whose")
+    for program in programs:
+        program.end()
+
+
+THROWS = r"""
+#include <cstdio>
+#include <stdexcept>
+int main()
+{
+	int caught = 0;
+
+	for (int i = 0; i < 60; i++)
+		try {
+			if (i % 3)
+				throw i;
+			throw std::runtime_error("third");
+		} catch (int n) {
+			caught += n % 3;
+		} catch (const std::exception &) {
+			caught++;
+		}
+	printf("%d\n", caught);
+}
+"""
+
+
+@test
+def a_librarys_own_are_counted_as_gdb_counts_them():
+    program = build(THROWS, "-xc++", name="throws")
+    done = record(program, options=("-e", "sdt:libstdcxx:*"))
+    check_equal((done.status, done.out), (0, "80\n"), done.err)
+    trace = done.trace()
+    for name in ("throw", "catch"):
+        out = run("gdb", "-batch", "-nx", "-iex", "set debuginfod enabled off",
+                  "-ex", "set breakpoint pending on", "-ex", "starti",
+                  "-ex", f"break -probe-stap libstdcxx:{name}",
+                  "-ex", "ignore 1 100000", "-ex", "continue",
+                  "-ex", "info breakpoints", program).stdout
+        hits = re.findall(r"already hit (\d+) times", out)
+        if not hits:
+            raise Skip(f"gdb finds no probe of libstdc++'s: {out[-300:]}")
+        check_equal(trace.count(f"sdt:libstdcxx:{name}"), int(hits[0]), name)
+        check_equal(int(hits[0]), 60, "the program's own count")
+    kinds = {e["arg2"] for e in trace.events("sdt:libstdcxx:throw")}
+    check_equal(len(kinds), 2, "types that are thrown")
+
+
+@test
+def pythons_own_are_recorded_from_the_start():
+    done = record("/usr/bin/python3", "-c",
+                  "import gc\ngc.disable()\n"
+                  "for i in range(40): gc.collect(i % 3)",
+                  options=("-e", "sdt:python:gc__*"))
+    check_equal(done.status, 0, done.err)
+    starts = "".join(str(e["arg1"]) for e in
+                     done.trace().events("sdt:python:gc__start"))
+    # python collects some more as it starts and ends
+    check("012" * 13 + "0" in starts, starts)
+
+
+@test
+def what_cannot_be_recorded_is_refused_before_the_program_runs():
+    program = build(PROGRAM, "-O2", name="shop-no")
+    for words, said in (
+            (("sdt:shop:ordr",), "did you mean 'sdt:shop:order'?"),
+            (("sdt:nothing:*",), "no probe of <sys/sdt.h> in its files"),
+            (("sdt:shop:order if arg9 == 1",), "arg9"),
+            (("sdt:shop:order if",), "a condition is missing")):
+        done = record(program, options=("-e", *words), input="3\n")
+        check(done.status in (1, 2) and said in done.err,
+              f"{words}: {done.status} {done.err}")
+        check_equal(done.out, "", "the program ran")
+    done = run(SONDE, "start", "shop", "-e", "sdt:shop:order", "-p", "shop")
+    check_equal(done.returncode, 2, done.stderr)
+    check("sonde record has them" in done.stderr, done.stderr)
 
 
 install()

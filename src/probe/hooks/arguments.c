@@ -10,19 +10,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "probe/bytecode.h"
 #include "probe/collect.h"
+#include "probe/markers.h"
 #include "probe/types.h"
 #include "source/condition.h"
 #include "types/build.h"
 #include "types/desc.h"
+#include "types/sdt.h"
 
-#define WORD_MAX ((size_t)SONDE_PROBE_TYPE_TEXT_MAX + 128)
+#define NO_REGISTER 255u
+
+#define WORD_MAX    ((size_t)SONDE_PROBE_TYPE_TEXT_MAX + 128)
 
 struct forming {
 	struct sonde_hooks_arguments *arguments;
 	struct sonde_build build;
 	bool is_exit;
 	bool in_any_case;
+	pid_t pid; /* of a site */
+	const struct sonde_probe_marker *marker;
 };
 
 /* The next of the words, without its letter; 0: there is none. */
@@ -53,7 +60,8 @@ static int add_argument_item(struct sonde_hooks_arguments *arguments, int rc,
 	item->kind = is_text ? SONDE_AGENT_ITEM_STRING : SONDE_AGENT_ITEM_VALUE;
 	item->length = is_text ? SONDE_HOOKS_TEXT_MAX : 0;
 	item->says_bad = is_text;
-	item->program = ++arguments->nr; /* their index + 1 */
+	item->program = ++arguments->nr_programs; /* their index + 1 */
+	arguments->nr++;
 	return 0;
 }
 
@@ -100,7 +108,7 @@ static int add_arguments(struct forming *forming, const char *words)
 		rc = sonde_probe_register_value(
 			held.reg, sonde_probe_type_bytes(&held.type) * 8,
 			held.type.is_signed,
-			&arguments->programs[arguments->nr]);
+			&arguments->programs[arguments->nr_programs]);
 		rc = add_argument_item(arguments, rc, letter == letters[1]);
 		if (!rc)
 			build_argument(forming, &held, letter == letters[1]);
@@ -108,12 +116,23 @@ static int add_arguments(struct forming *forming, const char *words)
 	return rc;
 }
 
+static int copy_argument_desc(struct sonde_hooks_arguments *arguments,
+			      const struct sonde_desc *desc)
+{
+	size_t bytes = sonde_desc_size(desc);
+
+	arguments->desc = aligned_alloc(8, (bytes + 7) & ~(size_t)7);
+	if (!arguments->desc)
+		return -ENOMEM;
+	memcpy(arguments->desc, desc, bytes);
+	return 0;
+}
+
 static int arguments_form(struct forming *forming, const char *words,
 			  uint64_t function)
 {
 	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
 	struct sonde_hooks_arguments *arguments = forming->arguments;
-	size_t bytes;
 	int rc = sonde_probe_constant(function, &arguments->programs[0]);
 
 	sonde_build_begin(&forming->build, room, "function",
@@ -125,12 +144,7 @@ static int arguments_form(struct forming *forming, const char *words,
 	if (rc || (arguments->nr == 1 && !forming->in_any_case) ||
 	    sonde_build_end(&forming->build))
 		return rc ? rc : -ENOENT;
-	bytes = sonde_desc_size((const void *)room);
-	arguments->desc = aligned_alloc(8, (bytes + 7) & ~(size_t)7);
-	if (!arguments->desc)
-		return -ENOMEM;
-	memcpy(arguments->desc, room, bytes);
-	return 0;
+	return copy_argument_desc(arguments, (const void *)room);
 }
 
 int sonde_hooks_arguments_make(const char *words, bool is_exit,
@@ -151,6 +165,148 @@ int sonde_hooks_arguments_make(const char *words, bool is_exit,
 	sonde_hooks_arguments_free(forming.arguments);
 	*ret = NULL;
 	return rc == -ENOENT ? 0 : rc;
+}
+
+/* ---- of a probe of <sys/sdt.h> ---- */
+
+static uint8_t register_named(const char *name)
+{
+	uint8_t i = 0;
+
+	while (i < SONDE_AGENT_REGISTERS &&
+	       strcmp(sonde_probe_register_names[i], name) != 0)
+		i++;
+	return i < SONDE_AGENT_REGISTERS ? i : NO_REGISTER;
+}
+
+/* Reads memory at base + index * scale + number, and records it. */
+static int indexed_program(const struct sonde_sdt_argument *argument,
+			   int64_t offset, struct sonde_program **ret)
+{
+	struct sonde_probe_bytecode code = { .traces = true };
+	struct sonde_expr_error error;
+
+	sonde_probe_put_const(&code, offset);
+	if (argument->base[0]) {
+		sonde_probe_put_register(&code, register_named(argument->base));
+		sonde_probe_put(&code, SONDE_PROBE_OP_ADD);
+	}
+	sonde_probe_put_register(&code, register_named(argument->index));
+	sonde_probe_put_const(&code, argument->scale);
+	sonde_probe_put(&code, SONDE_PROBE_OP_MUL);
+	sonde_probe_put(&code, SONDE_PROBE_OP_ADD);
+	sonde_probe_put_read(&code, argument->size);
+	sonde_probe_put(&code, SONDE_PROBE_OP_POP);
+	if (!sonde_probe_bytecode_end(&code))
+		return -E2BIG;
+	return sonde_agent_decode(code.bytes, code.nr, true, &error, ret);
+}
+
+/* Where its symbol is in the process; 0: it can't be known. */
+static uint64_t symbol_of(const struct forming *forming,
+			  const struct sonde_sdt_argument *argument)
+{
+	char name[SONDE_NAME_MAX];
+
+	if (argument->symbol_length >= sizeof(name))
+		return 0;
+	memcpy(name, argument->symbol, argument->symbol_length);
+	name[argument->symbol_length] = '\0';
+	return sonde_probe_marker_variable(forming->pid, forming->marker, name);
+}
+
+/* False: it can't be had. */
+static bool site_item(const struct forming *forming,
+		      const struct sonde_sdt_argument *argument,
+		      struct sonde_agent_item *item)
+{
+	uint64_t symbol = argument->symbol ? symbol_of(forming, argument) : 0;
+
+	*item = (struct sonde_agent_item){
+		.kind = SONDE_AGENT_ITEM_VALUE,
+		.reg = strcmp(argument->base, "rip") != 0 ?
+			       register_named(argument->base) :
+			       NO_REGISTER,
+		.length = argument->size,
+		.offset = (int64_t)((uint64_t)argument->number + symbol),
+	};
+	if (argument->kind == SONDE_SDT_REGISTER)
+		item->offset = argument->shift;
+	if (argument->kind == SONDE_SDT_MEMORY)
+		item->kind = argument->index[0] ? SONDE_AGENT_ITEM_PROGRAM :
+						  SONDE_AGENT_ITEM_MEMORY;
+	return argument->kind != SONDE_SDT_UNKNOWN &&
+	       (symbol || !argument->symbol);
+}
+
+static int add_site_argument(struct forming *forming, const char *name,
+			     const struct sonde_sdt_argument *argument)
+{
+	struct sonde_hooks_arguments *arguments = forming->arguments;
+	struct sonde_agent_item *item = &arguments->items[arguments->nr++];
+	uint8_t bits = (uint8_t)(argument->size * 8);
+
+	if (argument->is_float)
+		sonde_build_float(&forming->build, name, bits);
+	else
+		sonde_build_int(&forming->build, name, bits,
+				argument->is_signed ? SONDE_FIELD_SIGNED : 0);
+	if (item->kind != SONDE_AGENT_ITEM_PROGRAM)
+		return 0;
+	item->nr_blocks = 1;
+	item->program = arguments->nr_programs + 1;
+	return indexed_program(argument, item->offset,
+			       &arguments->programs[arguments->nr_programs++]);
+}
+
+/* *ret_left: as sonde_hooks_arguments_of_site() has it. */
+static int site_form(struct forming *forming, unsigned int *ret_left)
+{
+	const struct sonde_probe_marker *marker = forming->marker;
+	struct sonde_hooks_arguments *arguments = forming->arguments;
+	_Alignas(8) unsigned char room[SONDE_DESC_MAX];
+	char name[2 * SONDE_NAME_MAX];
+	struct sonde_sdt_argument argument;
+	const char *at = marker->extra;
+	int rc = 0;
+
+	*ret_left = 0;
+	(void)snprintf(name, sizeof(name), "%.255s:%.255s", marker->provider,
+		       marker->name);
+	sonde_build_begin(&forming->build, room, "sdt", name, SONDE_INFO);
+	for (unsigned int i = 1; !rc && i <= SONDE_HOOKS_ITEMS_MAX &&
+				 sonde_sdt_argument(&at, &argument);
+	     i++) {
+		(void)snprintf(name, sizeof(name), "arg%u", i);
+		if (site_item(forming, &argument,
+			      &arguments->items[arguments->nr]))
+			rc = add_site_argument(forming, name, &argument);
+		else
+			++*ret_left;
+	}
+	if (!rc)
+		rc = sonde_build_end(&forming->build);
+	return rc ? rc : copy_argument_desc(arguments, (const void *)room);
+}
+
+int sonde_hooks_arguments_of_site(pid_t pid,
+				  const struct sonde_probe_marker *marker,
+				  unsigned int *ret_left,
+				  struct sonde_hooks_arguments **ret)
+{
+	struct forming forming = {
+		.arguments = calloc(1, sizeof(*forming.arguments)),
+		.pid = pid,
+		.marker = marker,
+	};
+	int rc = forming.arguments ? site_form(&forming, ret_left) : -ENOMEM;
+
+	*ret = forming.arguments;
+	if (rc) {
+		sonde_hooks_arguments_free(forming.arguments);
+		*ret = NULL;
+	}
+	return rc;
 }
 
 int sonde_hooks_arguments_filter(struct sonde_hooks_arguments *arguments,
@@ -180,7 +336,7 @@ void sonde_hooks_arguments_free(struct sonde_hooks_arguments *arguments)
 {
 	if (!arguments)
 		return;
-	for (size_t i = 0; i <= SONDE_HOOKS_ARGUMENTS_MAX; i++)
+	for (size_t i = 0; i < SONDE_HOOKS_ITEMS_MAX; i++)
 		sonde_program_free(arguments->programs[i]);
 	sonde_condition_free(arguments->condition);
 	free(arguments->filter.program);
@@ -199,6 +355,6 @@ void sonde_hooks_arguments_collect(
 	spec->nr_items = arguments->nr;
 	spec->programs =
 		(const struct sonde_program *const *)arguments->programs;
-	spec->nr_programs = arguments->nr;
+	spec->nr_programs = arguments->nr_programs;
 	spec->filter = arguments->filter.program ? &arguments->filter : NULL;
 }

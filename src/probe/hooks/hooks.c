@@ -30,6 +30,7 @@
 
 #define PRELOAD    "libsonde-preload.so"
 #define NOTE_SIZE  240
+#define LINE_SIZE  640
 #define NOTES_MAX  8
 #define LISTED_MAX 8u
 
@@ -44,6 +45,7 @@ struct hooked {
 	struct sonde_hooks_plan *plan;
 	uint32_t probe_of[SONDE_HOOKS_SPECS_MAX]; /* by spec */
 	struct sonde_hooks_traced traced;
+	struct sonde_hooks_sites sites;
 	struct sonde_hooks_forks forks;
 	size_t nr_notes;
 	char notes[NOTES_MAX][NOTE_SIZE];
@@ -251,6 +253,19 @@ static void note_calls_left_out(struct hooked *hooked)
 			hooked->name, (int)hooked->pid, (unsigned long long)nr);
 }
 
+/* What can't be seen in the records. */
+static void note_sites(struct hooked *hooked)
+{
+	uint64_t nr = sonde_hooks_sites_cut(&hooked->sites, hooked->probes);
+
+	if (nr)
+		hooks_note(hooked,
+			   "%s (pid %d): %llu records of probes have zeros for "
+			   "arguments whose memory could not be read",
+			   hooked->name, (int)hooked->pid,
+			   (unsigned long long)nr);
+}
+
 /* ---- the end ---- */
 
 static void hooks_end(struct hooked *hooked)
@@ -266,6 +281,10 @@ static void hooks_end(struct hooked *hooked)
 			hooks_look_at_forks(hooked);
 		note_forks(hooked);
 		note_calls_left_out(hooked);
+		note_sites(hooked);
+		if (lives)
+			(void)sonde_hooks_sites_raise(&hooked->sites,
+						      hooked->process, false);
 		sonde_probe_switch_off(&hooked->flow);
 		sonde_probes_free(hooked->probes);
 		if (lives && hooked->arena.fd >= 0)
@@ -277,6 +296,7 @@ static void hooks_end(struct hooked *hooked)
 	sonde_process_close(hooked->process);
 	free(hooked->plan);
 	sonde_hooks_traced_free(&hooked->traced);
+	sonde_hooks_sites_free(&hooked->sites);
 	hooked->probes = NULL;
 	hooked->process = NULL;
 	hooked->plan = NULL;
@@ -351,12 +371,29 @@ static int shape_index(struct hooked *hooked, struct shapes *shapes,
 	return rc;
 }
 
+static int set_site_events(struct hooked *hooked)
+{
+	struct sonde_agent *agent = sonde_process_agent(hooked->process);
+	struct shapes shapes = { .nr = 0 };
+	int rc = 0;
+
+	for (size_t i = 0; i < hooked->sites.nr && !rc; i++) {
+		const struct sonde_hooks_site *site = &hooked->sites.list[i];
+
+		if (site->probe != SONDE_HOOKS_NO_PROBE)
+			rc = shape_index(hooked, &shapes, site->arguments->desc,
+					 &agent->probes[site->probe].event);
+	}
+	free(shapes.list);
+	return rc;
+}
+
 static int set_argument_events(struct hooked *hooked)
 {
 	const struct sonde_hooks_traced *traced = &hooked->traced;
 	struct sonde_agent *agent = sonde_process_agent(hooked->process);
 	struct shapes shapes = { .nr = 0 };
-	int rc = 0;
+	int rc = set_site_events(hooked);
 
 	for (size_t f = 0; f < traced->nr; f++) {
 		const struct sonde_hooks_traced_function *function =
@@ -500,6 +537,9 @@ static int put_probes(struct hooked *hooked,
 	if (!rc && config->functions.nr)
 		rc = sonde_hooks_traced_put(&hooked->traced, hooked->probes,
 					    error);
+	if (!rc && config->sites.nr)
+		rc = sonde_hooks_sites_put(&hooked->sites, hooked->probes,
+					   error);
 	return rc;
 }
 
@@ -543,6 +583,32 @@ static int plan(struct hooked *hooked, unsigned int groups,
 	return rc;
 }
 
+/* Everything is there. */
+static void hooks_switch_on(struct hooked *hooked)
+{
+	size_t nr_failed;
+
+	sonde_probe_switch_arena(&hooked->flow);
+	for (size_t i = 0; i < hooked->plan->nr_specs; i++)
+		sonde_probe_switch_count(&hooked->flow, hooked->probe_of[i]);
+	for (size_t i = 0; i < hooked->traced.nr_specs; i++)
+		if (hooked->traced.probes[i] != SONDE_HOOKS_NO_PROBE)
+			sonde_probe_switch_count(&hooked->flow,
+						 hooked->traced.probes[i]);
+	for (size_t i = 0; i < hooked->sites.nr; i++)
+		if (hooked->sites.list[i].probe != SONDE_HOOKS_NO_PROBE)
+			sonde_probe_switch_count(&hooked->flow,
+						 hooked->sites.list[i].probe);
+	sonde_probe_switch_on(&hooked->flow);
+	nr_failed =
+		sonde_hooks_sites_raise(&hooked->sites, hooked->process, true);
+	if (nr_failed)
+		hooks_note(hooked,
+			   "%s (pid %d): %zu probes wait for a semaphore that "
+			   "can't be raised: they may have no events",
+			   hooked->name, (int)hooked->pid, nr_failed);
+}
+
 /* From an open process to events. */
 static int hooks_begin(struct hooked *hooked,
 		       const struct sonde_hooks_config *config,
@@ -563,6 +629,9 @@ static int hooks_begin(struct hooked *hooked,
 		rc = sonde_hooks_traced_make(hooked->process,
 					     &config->functions,
 					     &hooked->traced, error);
+	if (!rc && config->sites.nr)
+		rc = sonde_hooks_sites_make(hooked->process, &config->sites,
+					    &hooked->sites, error);
 	if (rc)
 		return rc;
 	if (config->functions.args && !hooked->traced.chosen.is_whole)
@@ -588,14 +657,7 @@ static int hooks_begin(struct hooked *hooked,
 	}
 	if (rc)
 		return hooks_fail(rc, error->text, sizeof(error->text), what);
-	sonde_probe_switch_arena(&hooked->flow);
-	for (size_t i = 0; i < hooked->plan->nr_specs; i++)
-		sonde_probe_switch_count(&hooked->flow, hooked->probe_of[i]);
-	for (size_t i = 0; i < hooked->traced.nr_specs; i++)
-		if (hooked->traced.probes[i] != SONDE_HOOKS_NO_PROBE)
-			sonde_probe_switch_count(&hooked->flow,
-						 hooked->traced.probes[i]);
-	sonde_probe_switch_on(&hooked->flow);
+	hooks_switch_on(hooked);
 	return 0;
 }
 
@@ -613,22 +675,33 @@ static bool hooks_was_said(const struct sonde_hooks *hooks, const char *note)
 }
 
 /* Which functions are left out, and why. */
+static void hooks_say(const struct sonde_hooks *hooks,
+		      const struct hooked *hooked, const char *line)
+{
+	char text[LINE_SIZE + 64];
+
+	(void)snprintf(text, sizeof(text), "%s (pid %d): %s", hooked->name,
+		       (int)hooked->pid, line);
+	hooks->config.say(text);
+}
+
 static void say_traced(const struct sonde_hooks *hooks,
 		       const struct hooked *hooked)
 {
-	char line[NOTE_SIZE];
-	char text[NOTE_SIZE + 64];
+	char line[LINE_SIZE];
 
-	if (!hooks->config.functions.nr || hooks->config.quiet)
+	if (hooks->config.quiet)
 		return;
 	for (size_t i = 0;
+	     hooks->config.functions.nr &&
 	     sonde_hooks_traced_tell(&hooked->traced, i, hooks->config.verbose,
 				     line, sizeof(line));
-	     i++) {
-		(void)snprintf(text, sizeof(text), "%s (pid %d): %s",
-			       hooked->name, (int)hooked->pid, line);
-		hooks->config.say(text);
-	}
+	     i++)
+		hooks_say(hooks, hooked, line);
+	if (!hooks->config.sites.nr)
+		return;
+	sonde_hooks_sites_tell(&hooked->sites, line, sizeof(line));
+	hooks_say(hooks, hooked, line);
 }
 
 int sonde_hooks_attach(struct sonde_hooks *hooks, pid_t pid, char *text,

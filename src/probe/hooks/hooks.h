@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * hooks.h - the allocations and locks of running processes that know nothing of
- * Sonde, and entries and exits of their functions, as events of a recording that
- * is on.
+ * Sonde, entries and exits of their functions, and what they have for other
+ * tracers (<sys/sdt.h>), as events of a recording that is on.
  *
  * Each process gets an agent, an arena, and probes at the functions' entries and
  * ends (plan.h, traced.h); the recorder is told of the arena on its behalf. When it ends,
@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "probe/hooks/chosen.h"
+#include "probe/hooks/sites.h"
 #include "ring/shadow.h"
 #include "session/child.h"
 #include "session/summary.h"
@@ -29,6 +30,8 @@ struct sonde_hooks_config {
 	/* Functions whose entries and exits are events; borrowed. */
 	struct sonde_hooks_globs functions;
 	struct sonde_shadow_rule rule; /* of their calls */
+	/* Probes of <sys/sdt.h> whose hits are events. */
+	struct sonde_hooks_site_rules sites;
 	bool verbose; /* say of each function that is left out why */
 	bool quiet;   /* say nothing of that */
 	const struct sonde_child *child;

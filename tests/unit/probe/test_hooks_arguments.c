@@ -7,7 +7,9 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "probe/markers.h"
 #include "types/desc.h"
 
 #include "unit.h"
@@ -89,12 +91,58 @@ static void conditions_are_over_the_fields(void **unused)
 	assert_int_equal(filtered("n == \"text\""), -EINVAL);
 }
 
+static void notes_become_fields_of_their_sizes(void **unused)
+{
+	static const uint8_t bits[] = { 32, 8, 64, 32, 64, 32 };
+	static const uint8_t kinds[] = {
+		SONDE_AGENT_ITEM_VALUE,   SONDE_AGENT_ITEM_VALUE,
+		SONDE_AGENT_ITEM_VALUE,   SONDE_AGENT_ITEM_MEMORY,
+		SONDE_AGENT_ITEM_PROGRAM, SONDE_AGENT_ITEM_MEMORY,
+	};
+	char notes[] = "-4@%edi 1@%ah 8@$-5 4@-20(%rbp) "
+		       "8@16(%rax,%rcx,8) 8f@%xmm0 4f@8(%rsp) 8@gone(%rip)";
+	char names[] = "shop\0order";
+	const struct sonde_probe_marker marker = { .provider = names,
+						   .name = names + 5,
+						   .extra = notes };
+	struct sonde_hooks_arguments *arguments;
+	struct sonde_fields fields;
+	struct sonde_field_view field;
+	unsigned int left;
+
+	(void)unused;
+	assert_int_equal(sonde_hooks_arguments_of_site(getpid(), &marker, &left,
+						       &arguments),
+			 0);
+	assert_int_equal(left, 2);
+	assert_int_equal(arguments->nr, sizeof(bits));
+	assert_string_equal(sonde_desc_name(arguments->desc), "shop:order");
+	fields = sonde_desc_fields(arguments->desc);
+	for (size_t i = 0; sonde_fields_next(&fields, &field); i++) {
+		assert_int_equal(field.stored_bits, bits[i]);
+		assert_int_equal(arguments->items[i].kind, kinds[i]);
+		assert_int_equal(arguments->items[i].length, bits[i] / 8);
+	}
+	assert_string_equal(field.name, "arg7");
+	assert_int_equal(field.kind, SONDE_TYPE_FLOAT);
+	assert_int_equal(arguments->items[1].offset, 8);
+	assert_int_equal(arguments->items[2].offset, -5);
+	assert_int_equal(arguments->items[3].offset, -20);
+	sonde_hooks_arguments_free(arguments);
+	names[0] = '7';
+	assert_int_equal(sonde_hooks_arguments_of_site(getpid(), &marker, &left,
+						       &arguments),
+			 -EINVAL);
+	assert_null(arguments);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(words_become_fields_and_items),
 		cmocka_unit_test(what_makes_no_sense_ends_the_words),
 		cmocka_unit_test(conditions_are_over_the_fields),
+		cmocka_unit_test(notes_become_fields_of_their_sizes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -75,6 +75,26 @@ static void patterns_become_rules_in_order(void **state)
 	assert_memory_equal(options.session.rules, rules, sizeof(rules));
 }
 
+static void probes_of_other_makers_are_rules_and_sites(void **state)
+{
+	static const char rules[] = "+sdt:a:b\0+sdt:c:*\0";
+
+	(void)state;
+	assert_int_equal(
+		PARSE("-e", "sdt:a:b if arg1 > 2", "-e", "sdt:c:*", "x"), 0);
+	assert_memory_equal(options.session.rules, rules, sizeof(rules));
+	assert_int_equal(options.session.nr_conditions, 0);
+	assert_int_equal(options.nr_sites, 2);
+	assert_string_equal(options.sites[0], "sdt:a:b if arg1 > 2");
+	assert_false(options.session.has_hooks);
+	assert_int_equal(PARSE("-e", "sdt:a:b", "-p", "1"), 0);
+	assert_true(options.session.has_hooks);
+	check_refused(PARSE("-e", "sdt:a:b if arg1 >", "x"), "column");
+	check_refused(PARSE("-e", "sdt:a:b", "--filter", "n == 1", "x"),
+		      "--filter");
+	check_refused(PARSE("-e", "sdt:a:b", "-a", "-k", "sched"), "sdt:a:b");
+}
+
 static void only_excluding_starts_from_everything(void **state)
 {
 	static const char rules[] = "-a\0+*\0";
@@ -308,6 +328,7 @@ int main(void)
 		cmocka_unit_test(values_are_taken_in_all_three_forms),
 		cmocka_unit_test(patterns_become_rules_in_order),
 		cmocka_unit_test(only_excluding_starts_from_everything),
+		cmocka_unit_test(probes_of_other_makers_are_rules_and_sites),
 		cmocka_unit_test(rules_that_exceed_their_room_are_refused),
 		cmocka_unit_test(sizes_out_of_range_name_the_limits),
 		cmocka_unit_test(the_kind_of_headers_is_found_out_unless_given),
