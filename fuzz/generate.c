@@ -6,6 +6,7 @@
  * Input: a file, as XML and as YAML. What is read must be written so that it is
  * read again, in either language, and mean the same as before.
  */
+#include <errno.h>
 #include <stdio.h>
 
 #include "generate/model.h"
@@ -54,6 +55,19 @@ static void check_round(const struct sonde_generate_node *root, write_fn *write,
 	sonde_pool_fini(&pool);
 }
 
+/* What it says is metadata, unless it can't be said. */
+static void make_metadata(const struct sonde_generate_model *model,
+			  enum sonde_ctf_version version)
+{
+	struct sonde_ctf_text text = { .bytes = NULL };
+	const struct sonde_generate_event *event;
+	int rc = sonde_generate_metadata(model, version, &text, &event);
+
+	FUZZ_CHECK(!rc || rc == -E2BIG || rc == -ENOTSUP);
+	FUZZ_CHECK(rc || text.size);
+	sonde_ctf_text_fini(&text);
+}
+
 static void make_all(const struct sonde_generate_model *model)
 {
 	char *text = NULL;
@@ -63,6 +77,8 @@ static void make_all(const struct sonde_generate_model *model)
 	FUZZ_CHECK(to);
 	sonde_generate_header(model, to);
 	sonde_generate_doc(model, to);
+	make_metadata(model, SONDE_CTF_1_8);
+	make_metadata(model, SONDE_CTF_2);
 	FUZZ_CHECK(sonde_generate_compare(model, model, to) == 0);
 	FUZZ_CHECK(!fclose(to));
 	free(text);

@@ -11,8 +11,8 @@
 #include "generate/model.h"
 
 static const char usage[] =
-	"sonde generate FILE [--header OUT] [--doc OUT] [--xml OUT] "
-	"[--yaml OUT]\n"
+	"sonde generate FILE [--header OUT] [--metadata OUT [--ctf 1.8|2]]\n"
+	"               [--doc OUT] [--xml OUT] [--yaml OUT]\n"
 	"sonde generate --check OLD NEW\n"
 	"\n"
 	"Makes what a description of events in XML or YAML is good for.\n"
@@ -20,6 +20,8 @@ static const char usage[] =
 
 enum option_value {
 	OPTION_HEADER = 256,
+	OPTION_METADATA,
+	OPTION_CTF,
 	OPTION_DOC,
 	OPTION_XML,
 	OPTION_YAML,
@@ -30,6 +32,10 @@ enum option_value {
 static const struct sonde_option options[] = {
 	{ "header", OPTION_HEADER, "OUT", SONDE_VALUE_FILE,
 	  "a function for each event, for C and C++" },
+	{ "metadata", OPTION_METADATA, "OUT", SONDE_VALUE_FILE,
+	  "the events as metadata of a trace" },
+	{ "ctf", OPTION_CTF, "VERSION", "1.8 2",
+	  "in the language of CTF 1.8 (the default) or 2" },
 	{ "doc", OPTION_DOC, "OUT", SONDE_VALUE_FILE,
 	  "the events in words, as Markdown" },
 	{ "xml", OPTION_XML, "OUT", SONDE_VALUE_FILE,
@@ -44,13 +50,14 @@ static const struct sonde_option options[] = {
 /* clang-format on */
 
 struct words {
-	const char *header, *doc, *xml, *yaml;
+	const char *header, *metadata, *ctf, *doc, *xml, *yaml;
 	bool check;
 };
 
 struct description {
 	const struct sonde_generate_node *root;
 	struct sonde_generate_model model;
+	struct sonde_ctf_text metadata;
 };
 
 /* 0, or the exit status: said. */
@@ -71,6 +78,12 @@ static int description_load(struct sonde_pool *pool, const char *path,
 static void write_header(const struct description *description, FILE *to)
 {
 	sonde_generate_header(&description->model, to);
+}
+
+static void write_ctf(const struct description *description, FILE *to)
+{
+	(void)fwrite(description->metadata.bytes, 1, description->metadata.size,
+		     to);
 }
 
 static void write_doc(const struct description *description, FILE *to)
@@ -115,20 +128,52 @@ static int write_to(const char *path, const struct description *description,
 	return 1;
 }
 
+/* Before any file is written: it may be that it can't be said. */
+static int make_metadata(struct description *description,
+			 const struct words *words)
+{
+	const struct sonde_generate_event *event;
+	int rc = words->metadata ?
+			 sonde_generate_metadata(
+				 &description->model,
+				 words->ctf && !strcmp(words->ctf, "2") ?
+					 SONDE_CTF_2 :
+					 SONDE_CTF_1_8,
+				 &description->metadata, &event) :
+			 0;
+
+	if (rc == -ENOTSUP)
+		sonde_complain("generate: --ctf 2: this build can't write it: "
+			       "it lacks json-c");
+	else if (rc && rc != -ENOMEM)
+		sonde_complain("generate: --metadata: the event '%s' takes "
+			       "more than a description can hold: shorten "
+			       "names and labels, or split it",
+			       event ? event->name : "");
+	else if (rc)
+		sonde_complain("generate: no memory");
+	return rc ? 1 : 0;
+}
+
 static int description_make(struct sonde_pool *pool, const char *path,
 			    const struct words *words)
 {
-	struct description description;
+	struct description description = { .root = NULL };
 	int status = description_load(pool, path, &description);
 
 	if (!status)
+		status = make_metadata(&description, words);
+	if (!status)
 		status = write_to(words->header, &description, write_header);
+	if (!status)
+		status = write_to(words->metadata, &description, write_ctf);
 	if (!status)
 		status = write_to(words->doc, &description, write_doc);
 	if (!status)
 		status = write_to(words->xml, &description, write_xml);
 	if (!status)
 		status = write_to(words->yaml, &description, write_yaml);
+	sonde_ctf_text_fini(&description.metadata);
 	return status;
 }
 
@@ -153,6 +198,8 @@ static int parse(int argc, char **argv, struct words *words)
 {
 	const struct sonde_option_place places[] = {
 		{ OPTION_HEADER, .value = &words->header },
+		{ OPTION_METADATA, .value = &words->metadata },
+		{ OPTION_CTF, .value = &words->ctf },
 		{ OPTION_DOC, .value = &words->doc },
 		{ OPTION_XML, .value = &words->xml },
 		{ OPTION_YAML, .value = &words->yaml },
@@ -172,10 +219,17 @@ static int parse(int argc, char **argv, struct words *words)
 				       "see 'man sonde-generate'");
 		return SONDE_EXIT_USAGE;
 	}
-	if (!words->check ||
-	    !(words->header || words->doc || words->xml || words->yaml))
+	if (words->check && (words->header || words->metadata || words->doc ||
+			     words->xml || words->yaml))
+		sonde_complain("generate: --check writes no files");
+	else if (words->ctf &&
+		 (!words->metadata || (strcmp(words->ctf, "1.8") != 0 &&
+				       strcmp(words->ctf, "2") != 0)))
+		sonde_complain("generate: --ctf %.20s: it is the language of "
+			       "--metadata OUT: 1.8 or 2",
+			       words->ctf);
+	else
 		return -1;
-	sonde_complain("generate: --check writes no files");
 	return SONDE_EXIT_USAGE;
 }
 

@@ -16,13 +16,12 @@
 
 #include "base/port.h"
 #include "base/text.h"
-#include "ctf/describe.h"
+#include "ctf/language.h"
 #include "ctf/names.h"
 #include "ctf/os.h"
 #include "ctf/packet.h"
 #include "ctf/place.h"
 #include "ctf/trace_state.h"
-#include "ctf/tsdl.h"
 #include "types/desc.h"
 
 #ifndef SONDE_VERSION
@@ -210,29 +209,13 @@ static void free_trace(struct sonde_ctf_trace *trace)
 	free(trace);
 }
 
-/* Appends what a schema was made for, unless that failed. */
-static int ctf_trace_put_json(struct sonde_schema *schema, int error,
-			      struct sonde_ctf_text *to)
-{
-	if (!error)
-		error = sonde_schema_describe_json(schema, to);
-	sonde_pool_fini(&schema->pool);
-	return error;
-}
-
 static int write_preamble(struct sonde_ctf_trace *trace)
 {
 	struct sonde_ctf_text *preamble = &trace->metadata.preamble;
-	struct sonde_schema schema;
-	int error = 0;
+	int error;
 
 	sonde_ctf_text_cut(preamble, 0);
-	if (trace->config.version == SONDE_CTF_1_8) {
-		sonde_tsdl_preamble(preamble, &trace->config);
-	} else {
-		error = sonde_schema_describe_trace(&schema, &trace->config);
-		error = ctf_trace_put_json(&schema, error, preamble);
-	}
+	error = sonde_ctf_say_trace(&trace->config, preamble);
 	return error ? error : sonde_ctf_metadata_rewrite(&trace->metadata);
 }
 
@@ -303,42 +286,6 @@ int sonde_ctf_trace_create(const char *dir,
 	return error;
 }
 
-static int ctf_trace_put_class(const struct sonde_ctf_trace *trace,
-			       const struct sonde_ctf_class *cls,
-			       const char *comment, struct sonde_ctf_text *to)
-{
-	const struct sonde_ctf_config *config = &trace->config;
-	struct sonde_schema schema;
-	int error;
-
-	if (config->version == SONDE_CTF_1_8) {
-		sonde_tsdl_class(to, config, cls->id, cls->kind, comment);
-		return to->error;
-	}
-	error = sonde_schema_describe_class(&schema, config->domain, cls->id,
-					    cls->kind);
-	return ctf_trace_put_json(&schema, error, to);
-}
-
-static int ctf_trace_put_event(const struct sonde_ctf_trace *trace,
-			       const struct sonde_ctf_class *cls, uint32_t id,
-			       const struct sonde_desc *desc,
-			       struct sonde_ctf_text *to)
-{
-	enum sonde_ctf_domain domain = trace->config.domain;
-	struct sonde_schema schema;
-	int error;
-
-	if (trace->config.version == SONDE_CTF_1_8) {
-		error = sonde_tsdl_event(to, domain, cls->id, id, desc,
-					 cls->has_stacks);
-		return error ? error : to->error;
-	}
-	error = sonde_schema_describe_event(&schema, domain, cls->id, id, desc,
-					    cls->has_stacks);
-	return ctf_trace_put_json(&schema, error, to);
-}
-
 int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 			      enum sonde_header_kind kind, const char *comment)
 {
@@ -355,7 +302,7 @@ int sonde_ctf_trace_add_class(struct sonde_ctf_trace *trace, uint32_t class_id,
 	if (!classes)
 		return -ENOMEM;
 	trace->classes = classes;
-	error = ctf_trace_put_class(trace, &cls, comment, body);
+	error = sonde_ctf_say_class(&trace->config, &cls, comment, body);
 	if (error) {
 		sonde_ctf_text_cut(body, size);
 		return error;
@@ -385,7 +332,7 @@ int sonde_ctf_trace_add_event(struct sonde_ctf_trace *trace, uint32_t class_id,
 		return -ENOENT;
 	if (id == SONDE_CONTEXT_ID || sonde_desc_is_reference(desc))
 		return -EINVAL;
-	error = ctf_trace_put_event(trace, cls, id, desc, body);
+	error = sonde_ctf_say_event(&trace->config, cls, id, desc, body);
 	if (error)
 		sonde_ctf_text_cut(body, size);
 	return error;

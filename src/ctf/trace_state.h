@@ -10,14 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ctf/language.h"
 #include "ctf/metadata.h"
 #include "ctf/trace.h"
-
-struct sonde_ctf_class {
-	uint32_t id;
-	enum sonde_header_kind kind;
-	bool has_stacks;
-};
 
 struct sonde_ctf_trace {
 	int dir;

@@ -270,7 +270,8 @@ static int make_label(struct maker *maker,
 	if (!sonde_generate_is_printable(label->name))
 		return sonde_generate_fail(
 			maker->error, node->place,
-			"a label is printable text of up to 100 bytes");
+			"a label is printable ASCII text of up to 100 "
+			"characters");
 	if (one && (model_get(node, "first") || model_get(node, "last")))
 		return sonde_generate_fail(
 			maker->error, node->place,

@@ -12,6 +12,8 @@
 
 #include <sonde/abi.h>
 
+#include "ctf/text.h"
+#include "ctf/trace.h"
 #include "generate/node.h"
 #include "types/type.h"
 
@@ -62,6 +64,16 @@ bool sonde_generate_is_made(const struct sonde_class *group, size_t i);
 /* The generators. */
 void sonde_generate_header(const struct sonde_generate_model *model, FILE *to);
 void sonde_generate_doc(const struct sonde_generate_model *model, FILE *to);
+
+/*
+ * A trace's metadata with the model's events, ids from 1 on, in one stream class:
+ * what a recording of all of them has. 0; -E2BIG with *ret_event, which takes more
+ * than a description can; -ENOTSUP: this build can't write CTF 2; -ENOMEM.
+ */
+int sonde_generate_metadata(const struct sonde_generate_model *model,
+			    enum sonde_ctf_version version,
+			    struct sonde_ctf_text *to,
+			    const struct sonde_generate_event **ret_event);
 
 /* A line for each difference, those that readers of traces stumble over with
  * "incompatible: " before them; their number. */

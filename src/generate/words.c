@@ -98,7 +98,7 @@ bool sonde_generate_is_printable(const char *text)
 	if (length < 1 || length > 100)
 		return false;
 	for (; *text; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
+		if (*text < ' ' || *text > '~')
 			return false;
 	return true;
 }

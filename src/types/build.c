@@ -86,17 +86,22 @@ void sonde_build_begin(struct sonde_build *build, void *room,
 	build_put_name(build, name);
 }
 
+void sonde_build_plain(struct sonde_build *build, const char *name,
+		       struct sonde_desc_field field)
+{
+	(void)put_field(build, name, field); /* it has no end to be set */
+	build->nr_fields++;
+}
+
 void sonde_build_int(struct sonde_build *build, const char *name, uint8_t bits,
 		     uint32_t flags)
 {
-	struct sonde_desc_field field = {
-		.bits = bits,
-		.kind = SONDE_TYPE_INT,
-		.flags = flags,
-	};
-
-	(void)put_field(build, name, field); /* it has no end to be set */
-	build->nr_fields++;
+	sonde_build_plain(build, name,
+			  (struct sonde_desc_field){
+				  .bits = bits,
+				  .kind = SONDE_TYPE_INT,
+				  .flags = flags,
+			  });
 }
 
 /* False if it leaves too little for what comes after. */
@@ -145,37 +150,27 @@ void sonde_build_enum(struct sonde_build *build, const char *name, uint8_t bits,
 
 void sonde_build_string(struct sonde_build *build, const char *name)
 {
-	struct sonde_desc_field field = { .kind = SONDE_TYPE_STRING };
-
-	(void)put_field(build, name, field); /* it has no end to be set */
-	build->nr_fields++;
+	sonde_build_plain(
+		build, name,
+		(struct sonde_desc_field){ .kind = SONDE_TYPE_STRING });
 }
 
 void sonde_build_text(struct sonde_build *build, const char *name,
 		      uint32_t size)
 {
-	struct sonde_desc_field field = {
-		.kind = SONDE_TYPE_TEXT,
-		.count = size,
-	};
-
-	(void)put_field(build, name, field); /* it has no end to be set */
-	build->nr_fields++;
+	sonde_build_plain(build, name,
+			  (struct sonde_desc_field){
+				  .kind = SONDE_TYPE_TEXT,
+				  .count = size,
+			  });
 }
 
-/* An array or a sequence, of integers. */
-static void put_list(struct sonde_build *build, const char *name,
-		     enum sonde_type kind, uint32_t nr, uint8_t bits,
-		     uint32_t flags)
+void sonde_build_list(struct sonde_build *build, const char *name, uint32_t nr,
+		      struct sonde_desc_field element)
 {
 	struct sonde_desc_field field = {
-		.kind = (uint8_t)kind,
+		.kind = nr ? SONDE_TYPE_ARRAY : SONDE_TYPE_SEQUENCE,
 		.count = nr,
-	};
-	struct sonde_desc_field element = {
-		.bits = bits,
-		.kind = SONDE_TYPE_INT,
-		.flags = flags,
 	};
 	size_t at = put_field(build, name, field);
 
@@ -187,33 +182,35 @@ static void put_list(struct sonde_build *build, const char *name,
 void sonde_build_array(struct sonde_build *build, const char *name, uint32_t nr,
 		       uint8_t bits, uint32_t flags)
 {
-	put_list(build, name, SONDE_TYPE_ARRAY, nr, bits, flags);
+	const struct sonde_desc_field element = {
+		.bits = bits,
+		.kind = SONDE_TYPE_INT,
+		.flags = flags,
+	};
+
+	sonde_build_list(build, name, nr, element);
 }
 
 void sonde_build_sequence(struct sonde_build *build, const char *name,
 			  uint8_t bits, uint32_t flags)
 {
-	put_list(build, name, SONDE_TYPE_SEQUENCE, 0, bits, flags);
+	sonde_build_array(build, name, 0, bits, flags);
 }
 
 void sonde_build_blob(struct sonde_build *build, const char *name)
 {
-	struct sonde_desc_field field = { .kind = SONDE_TYPE_BLOB };
-
-	(void)put_field(build, name, field); /* it has no end to be set */
-	build->nr_fields++;
+	sonde_build_plain(build, name,
+			  (struct sonde_desc_field){ .kind = SONDE_TYPE_BLOB });
 }
 
 void sonde_build_float(struct sonde_build *build, const char *name,
 		       uint8_t bits)
 {
-	struct sonde_desc_field field = {
-		.bits = bits,
-		.kind = SONDE_TYPE_FLOAT,
-	};
-
-	(void)put_field(build, name, field); /* it has no end to be set */
-	build->nr_fields++;
+	sonde_build_plain(build, name,
+			  (struct sonde_desc_field){
+				  .bits = bits,
+				  .kind = SONDE_TYPE_FLOAT,
+			  });
 }
 
 struct sonde_build_struct sonde_build_struct(struct sonde_build *build,

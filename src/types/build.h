@@ -38,6 +38,12 @@ struct sonde_build_label {
 void sonde_build_begin(struct sonde_build *build, void *room,
 		       const char *provider, const char *name,
 		       enum sonde_loglevel level);
+/* Any that has nothing inside; size and name_size are set here. */
+void sonde_build_plain(struct sonde_build *build, const char *name,
+		       struct sonde_desc_field field);
+/* `nr` of that, or with 0 a sequence: u32 length, then as many. */
+void sonde_build_list(struct sonde_build *build, const char *name, uint32_t nr,
+		      struct sonde_desc_field element);
 /* `flags` are SONDE_FIELD_SIGNED, _HEX, _OCTAL, _NETWORK, _BOOL. */
 void sonde_build_int(struct sonde_build *build, const char *name, uint8_t bits,
 		     uint32_t flags);
@@ -59,7 +65,7 @@ void sonde_build_blob(struct sonde_build *build, const char *name);
 /* Of 32 or 64 bits. */
 void sonde_build_float(struct sonde_build *build, const char *name,
 		       uint8_t bits);
-/* A structure of what is built until its end; not in another. What begin
+/* A structure of what is built until its end, maybe in another. What begin
  * returns is for end. */
 struct sonde_build_struct {
 	size_t at;
