@@ -147,12 +147,21 @@ static int split_condition(struct parse *parse, const char *value,
 
 /* What programs have for other tracers: probes are put in there, whose
  * conditions are not those of tracepoints. */
-static int add_site_rule(struct parse *parse, const char *value,
-			 const char *glob, const char *condition)
+static int add_site_rule(struct parse *parse, const char *value)
 {
 	struct sonde_record_options *options = parse->options;
+	char glob[SONDE_GLOB_MAX];
+	const char *condition;
+	uint32_t texts;
+	size_t length = sonde_source_site_rule(value, &texts, &condition);
 	int rc = condition ? check_condition(parse, "-e", condition) : 0;
 
+	if (!rc && (!length || length >= sizeof(glob)))
+		rc = fail(parse,
+			  "-e '%.60s': behind the pattern of a probe comes "
+			  "/s and which arguments are text (/s arg1, arg2), or "
+			  "if and a condition",
+			  value);
 	if (!rc && options->nr_sites == SONDE_FUNCTIONS_MAX)
 		rc = fail(parse,
 			  "more than %u -e are of sdt: probes; merge some "
@@ -161,6 +170,7 @@ static int add_site_rule(struct parse *parse, const char *value,
 	if (rc)
 		return rc;
 	options->sites[options->nr_sites++] = value;
+	(void)snprintf(glob, sizeof(glob), "%.*s", (int)length, value);
 	return add_rule(parse, '+', glob);
 }
 
@@ -174,7 +184,7 @@ static int apply_event(struct parse *parse, const char *value)
 	if (rc)
 		return rc;
 	if (!strncmp(glob, "sdt:", 4))
-		return add_site_rule(parse, value, glob, text);
+		return add_site_rule(parse, value);
 	return text ? add_condition(parse, glob, text) :
 		      add_rule(parse, '+', glob);
 }

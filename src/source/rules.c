@@ -16,7 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "base/port.h"
+#include "types/sdt.h"
 #include "types/select.h"
 
 #define BLANKS " \t\n"
@@ -91,6 +93,44 @@ size_t sonde_condition_at(const char *text, const char **ret_condition)
 	while (at && length && strchr(BLANKS, text[length - 1]))
 		length--;
 	return length;
+}
+
+/* "arg1, arg3" */
+static bool take_texts(const char *at, const char *end, uint32_t *ret_texts)
+{
+	uint64_t number;
+
+	while (at < end) {
+		if (strncmp(at, "arg", 3) != 0)
+			return false;
+		at += 3;
+		if (!sonde_number_take(&at, 10, SONDE_SDT_ARGUMENTS_MAX,
+				       &number) ||
+		    !number)
+			return false;
+		*ret_texts |= 1u << (number - 1);
+		at += strspn(at, BLANKS);
+		if (at < end && *at++ != ',')
+			return false;
+		at += strspn(at, BLANKS);
+	}
+	return *ret_texts;
+}
+
+size_t sonde_source_site_rule(const char *text, uint32_t *ret_texts,
+			      const char **ret_condition)
+{
+	size_t length = sonde_condition_at(text, ret_condition);
+	size_t pattern = strcspn(text, BLANKS);
+	const char *at = text + pattern + strspn(text + pattern, BLANKS);
+
+	*ret_texts = 0;
+	if (pattern >= length)
+		return length;
+	if (strncmp(at, "/s", 2) != 0)
+		return 0;
+	at += 2 + strspn(at + 2, BLANKS);
+	return take_texts(at, text + length, ret_texts) ? pattern : 0;
 }
 
 /* Cuts "RULES if CONDITION" in two; the condition, or NULL. */

@@ -70,6 +70,12 @@ struct sonde_source_rules {
  * it, and where the condition begins; NULL if there is none. */
 size_t sonde_condition_at(const char *text, const char **ret_condition);
 
+/* Of probes of <sys/sdt.h>: "PATTERN [/s arg1, arg3] [if CONDITION]". The
+ * pattern's length; *ret_texts has a bit for each argument that is text, from
+ * the lowest on. 0: what stands behind the pattern is something else. */
+size_t sonde_source_site_rule(const char *text, uint32_t *ret_texts,
+			      const char **ret_condition);
+
 /* Add what one -k says; `text` is copied. 0; -EINVAL or -E2BIG and one line in
  * `error`; -ENOMEM. */
 int sonde_source_rules_add(struct sonde_source_rules *rules, const char *text,

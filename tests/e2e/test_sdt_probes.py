@@ -245,6 +245,25 @@ def a_running_program_is_recorded_and_is_as_it_was():
 
 
 @test
+def texts_are_recorded_where_arguments_point():
+    program = build(PROGRAM, "-O2", name="shop-said")
+    done = record(program, options=(
+        "-e", 'sdt:shop:name /s arg1 if arg1 == "b*" && arg2 > 3'),
+        input="9\n")
+    check_equal((done.status, done.out), (0, "ready\n0 0 1 0\n"), done.err)
+    check_equal(recorded(done.trace(), "shop:name"),
+                [["book", 4], ["book", 7]], "books")
+    done = record("/usr/bin/python3", "-c", "def baked(n):\n return n\n"
+                  "for i in range(50): baked(i)",
+                  options=("-e", "sdt:python:function__entry /s arg1, arg2",
+                           # 3.11 comes there only if this one is wanted
+                           "-e", "sdt:python:line if arg3 == -1"))
+    calls = [e for e in recorded(done.trace(), "python:function__entry")
+             if e[1] == "baked"]
+    check_equal(calls, [["<string>", "baked", 1]] * 50, "calls")
+
+
+@test
 def several_at_once_and_forks_are_told_apart():
     programs = [Program(build(PROGRAM, "-O2", name="shop-several"))
                 for _ in range(2)]

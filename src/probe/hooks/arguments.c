@@ -179,27 +179,34 @@ static uint8_t register_named(const char *name)
 	return i < SONDE_AGENT_REGISTERS ? i : NO_REGISTER;
 }
 
-/* Reads memory at base + index * scale + number, and records it. */
-static int indexed_program(const struct sonde_sdt_argument *argument,
-			   int64_t offset, struct sonde_program **ret)
+/* Reads memory at base + index * scale + offset: records it, or, of a text, has
+ * it as its value. */
+static int memory_program(const struct sonde_sdt_argument *argument,
+			  const struct sonde_agent_item *item,
+			  struct sonde_program **ret)
 {
-	struct sonde_probe_bytecode code = { .traces = true };
+	bool is_text = item->kind == SONDE_AGENT_ITEM_STRING;
+	struct sonde_probe_bytecode code = { .traces = !is_text };
 	struct sonde_expr_error error;
 
-	sonde_probe_put_const(&code, offset);
-	if (argument->base[0]) {
-		sonde_probe_put_register(&code, register_named(argument->base));
+	sonde_probe_put_const(&code, item->offset);
+	if (item->reg != NO_REGISTER) {
+		sonde_probe_put_register(&code, item->reg);
 		sonde_probe_put(&code, SONDE_PROBE_OP_ADD);
 	}
-	sonde_probe_put_register(&code, register_named(argument->index));
-	sonde_probe_put_const(&code, argument->scale);
-	sonde_probe_put(&code, SONDE_PROBE_OP_MUL);
-	sonde_probe_put(&code, SONDE_PROBE_OP_ADD);
+	if (argument->index[0]) {
+		sonde_probe_put_register(&code,
+					 register_named(argument->index));
+		sonde_probe_put_const(&code, argument->scale);
+		sonde_probe_put(&code, SONDE_PROBE_OP_MUL);
+		sonde_probe_put(&code, SONDE_PROBE_OP_ADD);
+	}
 	sonde_probe_put_read(&code, argument->size);
-	sonde_probe_put(&code, SONDE_PROBE_OP_POP);
+	if (!is_text)
+		sonde_probe_put(&code, SONDE_PROBE_OP_POP);
 	if (!sonde_probe_bytecode_end(&code))
 		return -E2BIG;
-	return sonde_agent_decode(code.bytes, code.nr, true, &error, ret);
+	return sonde_agent_decode(code.bytes, code.nr, !is_text, &error, ret);
 }
 
 /* Where its symbol is in the process; 0: it can't be known. */
@@ -217,7 +224,7 @@ static uint64_t symbol_of(const struct forming *forming,
 
 /* False: it can't be had. */
 static bool site_item(const struct forming *forming,
-		      const struct sonde_sdt_argument *argument,
+		      const struct sonde_sdt_argument *argument, bool is_text,
 		      struct sonde_agent_item *item)
 {
 	uint64_t symbol = argument->symbol ? symbol_of(forming, argument) : 0;
@@ -235,8 +242,14 @@ static bool site_item(const struct forming *forming,
 	if (argument->kind == SONDE_SDT_MEMORY)
 		item->kind = argument->index[0] ? SONDE_AGENT_ITEM_PROGRAM :
 						  SONDE_AGENT_ITEM_MEMORY;
+	if (is_text) {
+		item->kind = SONDE_AGENT_ITEM_STRING;
+		item->length = SONDE_HOOKS_TEXT_MAX;
+		item->says_bad = true;
+	}
 	return argument->kind != SONDE_SDT_UNKNOWN &&
-	       (symbol || !argument->symbol);
+	       (symbol || !argument->symbol) &&
+	       (!is_text || argument->size == sizeof(uint64_t));
 }
 
 static int add_site_argument(struct forming *forming, const char *name,
@@ -246,21 +259,26 @@ static int add_site_argument(struct forming *forming, const char *name,
 	struct sonde_agent_item *item = &arguments->items[arguments->nr++];
 	uint8_t bits = (uint8_t)(argument->size * 8);
 
-	if (argument->is_float)
+	if (item->kind == SONDE_AGENT_ITEM_STRING)
+		sonde_build_string(&forming->build, name);
+	else if (argument->is_float)
 		sonde_build_float(&forming->build, name, bits);
 	else
 		sonde_build_int(&forming->build, name, bits,
 				argument->is_signed ? SONDE_FIELD_SIGNED : 0);
-	if (item->kind != SONDE_AGENT_ITEM_PROGRAM)
+	if (item->kind == SONDE_AGENT_ITEM_PROGRAM)
+		item->nr_blocks = 1;
+	else if (item->kind != SONDE_AGENT_ITEM_STRING ||
+		 argument->kind != SONDE_SDT_MEMORY)
 		return 0;
-	item->nr_blocks = 1;
 	item->program = arguments->nr_programs + 1;
-	return indexed_program(argument, item->offset,
-			       &arguments->programs[arguments->nr_programs++]);
+	return memory_program(argument, item,
+			      &arguments->programs[arguments->nr_programs++]);
 }
 
 /* *ret_left: as sonde_hooks_arguments_of_site() has it. */
-static int site_form(struct forming *forming, unsigned int *ret_left)
+static int site_form(struct forming *forming, uint32_t texts,
+		     unsigned int *ret_left)
 {
 	const struct sonde_probe_marker *marker = forming->marker;
 	struct sonde_hooks_arguments *arguments = forming->arguments;
@@ -278,7 +296,7 @@ static int site_form(struct forming *forming, unsigned int *ret_left)
 				 sonde_sdt_argument(&at, &argument);
 	     i++) {
 		(void)snprintf(name, sizeof(name), "arg%u", i);
-		if (site_item(forming, &argument,
+		if (site_item(forming, &argument, texts >> (i - 1) & 1,
 			      &arguments->items[arguments->nr]))
 			rc = add_site_argument(forming, name, &argument);
 		else
@@ -291,7 +309,7 @@ static int site_form(struct forming *forming, unsigned int *ret_left)
 
 int sonde_hooks_arguments_of_site(pid_t pid,
 				  const struct sonde_probe_marker *marker,
-				  unsigned int *ret_left,
+				  uint32_t texts, unsigned int *ret_left,
 				  struct sonde_hooks_arguments **ret)
 {
 	struct forming forming = {
@@ -299,7 +317,8 @@ int sonde_hooks_arguments_of_site(pid_t pid,
 		.pid = pid,
 		.marker = marker,
 	};
-	int rc = forming.arguments ? site_form(&forming, ret_left) : -ENOMEM;
+	int rc = forming.arguments ? site_form(&forming, texts, ret_left) :
+				     -ENOMEM;
 
 	*ret = forming.arguments;
 	if (rc) {

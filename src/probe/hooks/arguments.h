@@ -52,13 +52,14 @@ int sonde_hooks_arguments_make(const char *words, bool is_exit,
 			       struct sonde_hooks_arguments **ret);
 /*
  * Those of a probe of <sys/sdt.h>, whose event is sdt:PROVIDER:NAME, with arg1,
- * arg2 ... by the types that the compiler noted (types/sdt.h). *ret_left: how many can't
+ * arg2 ... by the types that the compiler noted (types/sdt.h); those of which
+ * `texts` has a bit are pointers to text, which is recorded. *ret_left: how many can't
  * be had where they are, and are left out. 0; -EINVAL (no event is called so);
  * -ENOMEM.
  */
 int sonde_hooks_arguments_of_site(pid_t pid,
 				  const struct sonde_probe_marker *marker,
-				  unsigned int *ret_left,
+				  uint32_t texts, unsigned int *ret_left,
 				  struct sonde_hooks_arguments **ret);
 /* An entry's, or a site's. 0; -EINVAL with one line in `error`; -ENOENT: it never holds;
  * -ENOMEM. */

@@ -31,11 +31,18 @@ static void site_name(const struct sonde_probe_marker *marker,
 
 /* ---- which ---- */
 
+/* What is wanted of a place. */
+struct wanted {
+	const char *condition; /* NULL: always */
+	uint32_t texts;
+};
+
 static bool rule_matches(const char *rule, const char *name,
-			 const char **ret_condition)
+			 struct wanted *wanted)
 {
 	char glob[SONDE_GLOB_MAX];
-	size_t length = sonde_condition_at(rule, ret_condition);
+	size_t length = sonde_source_site_rule(rule, &wanted->texts,
+					       &wanted->condition);
 
 	if (length >= sizeof(glob))
 		return false;
@@ -46,17 +53,17 @@ static bool rule_matches(const char *rule, const char *name,
 
 /* By the last rule that matches; *matched gets a bit for each that does. */
 static bool place_is_meant(const struct sonde_hooks_site_rules *rules,
-			   const char *name, const char **ret_condition,
+			   const char *name, struct wanted *ret_wanted,
 			   uint32_t *matched)
 {
-	const char *condition;
+	struct wanted wanted;
 	bool is_any = false;
 
 	for (size_t i = 0; i < rules->nr; i++) {
-		if (!rule_matches(rules->list[i], name, &condition))
+		if (!rule_matches(rules->list[i], name, &wanted))
 			continue;
 		*matched |= 1u << i;
-		*ret_condition = condition;
+		*ret_wanted = wanted;
 		is_any = true;
 	}
 	return is_any &&
@@ -112,17 +119,17 @@ static int add_meant(struct sites_making *m,
 	struct sonde_hooks_site site = { .marker = marker,
 					 .probe = SONDE_HOOKS_NO_PROBE };
 	char name[NAME_MAX_BYTES];
-	const char *condition = NULL;
+	struct wanted wanted = { .condition = NULL };
 	unsigned int left;
 	int rc;
 
 	site_name(marker, name);
 	if (marker->is_event ||
-	    !place_is_meant(m->rules, name, &condition, &m->matched))
+	    !place_is_meant(m->rules, name, &wanted, &m->matched))
 		return 0;
 	if (SONDE_GROW(sites->list, sites->nr, sites->room))
 		return -ENOMEM;
-	rc = sonde_hooks_arguments_of_site(m->pid, marker, &left,
+	rc = sonde_hooks_arguments_of_site(m->pid, marker, wanted.texts, &left,
 					   &site.arguments);
 	if (rc == -EINVAL)
 		note_out(sites, name, "no event can be called so");
@@ -130,7 +137,7 @@ static int add_meant(struct sites_making *m,
 		return rc == -EINVAL ? 0 : rc;
 	sites->list[sites->nr++] = site;
 	note_left(sites, name, &site, left);
-	rc = set_condition(&site, condition, name, m->error);
+	rc = set_condition(&site, wanted.condition, name, m->error);
 	if (rc != -ENOENT)
 		return rc;
 	note_out(sites, name, "its condition never holds here");
@@ -143,11 +150,13 @@ static int explain_none(const struct sites_making *m)
 {
 	const struct sonde_hooks_sites *sites = m->sites;
 	struct sonde_nearest nearest;
-	const char *condition;
+	struct wanted wanted;
 	char name[NAME_MAX_BYTES];
 
 	(void)snprintf(name, sizeof(name), "%.*s",
-		       (int)sonde_condition_at(m->rules->list[0], &condition),
+		       (int)sonde_source_site_rule(m->rules->list[0],
+						   &wanted.texts,
+						   &wanted.condition),
 		       m->rules->list[0]);
 	sonde_nearest_begin(&nearest, name);
 	for (size_t i = 0; i < sites->markers.nr; i++) {

@@ -20,7 +20,8 @@
 #include "probe/markers.h"
 
 struct sonde_hooks_site_rules {
-	const char *const *list; /* "GLOB", "GLOB if CONDITION"; borrowed */
+	const char *const *
+		list; /* sonde_source_site_rule()'s (source/rules.h); borrowed */
 	size_t nr;
 	const char *rules; /* the session's (types/select.h); borrowed */
 	size_t rules_size;

@@ -111,8 +111,8 @@ static void notes_become_fields_of_their_sizes(void **unused)
 	unsigned int left;
 
 	(void)unused;
-	assert_int_equal(sonde_hooks_arguments_of_site(getpid(), &marker, &left,
-						       &arguments),
+	assert_int_equal(sonde_hooks_arguments_of_site(getpid(), &marker, 0,
+						       &left, &arguments),
 			 0);
 	assert_int_equal(left, 2);
 	assert_int_equal(arguments->nr, sizeof(bits));
@@ -130,10 +130,36 @@ static void notes_become_fields_of_their_sizes(void **unused)
 	assert_int_equal(arguments->items[3].offset, -20);
 	sonde_hooks_arguments_free(arguments);
 	names[0] = '7';
-	assert_int_equal(sonde_hooks_arguments_of_site(getpid(), &marker, &left,
-						       &arguments),
+	assert_int_equal(sonde_hooks_arguments_of_site(getpid(), &marker, 0,
+						       &left, &arguments),
 			 -EINVAL);
 	assert_null(arguments);
+}
+
+static void texts_are_where_arguments_point(void **unused)
+{
+	char notes[] = "8@%rdi 8@-8(%rbp) 8@16(%rax,%rcx,8) -4@%esi";
+	char names[] = "shop\0order";
+	const struct sonde_probe_marker marker = { .provider = names,
+						   .name = names + 5,
+						   .extra = notes };
+	struct sonde_hooks_arguments *arguments;
+	unsigned int left;
+
+	(void)unused;
+	assert_int_equal(sonde_hooks_arguments_of_site(getpid(), &marker, 0xf,
+						       &left, &arguments),
+			 0);
+	/* none is in half a register */
+	assert_int_equal(left, 1);
+	assert_int_equal(arguments->nr, 3);
+	assert_int_equal(arguments->nr_programs, 2);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(arguments->items[i].kind,
+				 SONDE_AGENT_ITEM_STRING);
+		assert_int_equal(arguments->items[i].program, i);
+	}
+	sonde_hooks_arguments_free(arguments);
 }
 
 int main(void)
@@ -143,6 +169,7 @@ int main(void)
 		cmocka_unit_test(what_makes_no_sense_ends_the_words),
 		cmocka_unit_test(conditions_are_over_the_fields),
 		cmocka_unit_test(notes_become_fields_of_their_sizes),
+		cmocka_unit_test(texts_are_where_arguments_point),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

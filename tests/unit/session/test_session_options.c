@@ -89,6 +89,13 @@ static void probes_of_other_makers_are_rules_and_sites(void **state)
 	assert_false(options.session.has_hooks);
 	assert_int_equal(PARSE("-e", "sdt:a:b", "-p", "1"), 0);
 	assert_true(options.session.has_hooks);
+	assert_int_equal(
+		PARSE("-e", "sdt:a:b /s arg1,arg2 if arg1 == \"x\"", "x"), 0);
+	assert_memory_equal(options.session.rules, rules, 9);
+	check_refused(PARSE("-e", "sdt:a:b /s", "x"), "/s arg1");
+	check_refused(PARSE("-e", "sdt:a:b /s 1", "x"), "/s arg1");
+	check_refused(PARSE("-e", "sdt:a:b /s arg13", "x"), "/s arg1");
+	check_refused(PARSE("-e", "sdt:a:b and more", "x"), "/s arg1");
 	check_refused(PARSE("-e", "sdt:a:b if arg1 >", "x"), "column");
 	check_refused(PARSE("-e", "sdt:a:b", "--filter", "n == 1", "x"),
 		      "--filter");
