@@ -258,9 +258,12 @@ static void compute_cheap(struct generator *to, uint8_t reg, uint16_t value)
 		load_field(to, reg, value);
 }
 
+/* From above: so no more of the stack is used than is needed. */
 static int32_t slot_place(const struct generator *to, uint32_t slot)
 {
-	return to->config->stack + 8 * (int32_t)slot;
+	int32_t top = to->config->stack + to->config->room / 8 * 8;
+
+	return top - 8 * ((int32_t)slot + 1);
 }
 
 /* The register that has the value, which is `scratch` if it has none. */

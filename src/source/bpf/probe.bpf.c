@@ -2,13 +2,14 @@
 /*
  * probe.bpf.c - the program of a probe at a function of the kernel (probes.c).
  *
- * Two functions hold a mark and a run of no-ops each, as those of
- * conditions.bpf.h do. The first decides: R6 is the context, a struct pt_regs
- * or, at a function's return, what helpers ask for its arguments and its value,
- * R8 the running task's address; it leaves 0, 1 or, where memory can't be read,
- * 2. The second writes the payload, which R7 points to. Both have their
- * functions' stacks to themselves. What is tested comes before anything is
- * touched in a ring.
+ * Two runs of no-ops, each behind a mark as those of conditions.bpf.h, are for
+ * code that is put there. The first decides: R6 is the context, a struct pt_regs
+ * or, at a function's return, what helpers ask for its arguments and its value; it
+ * leaves 0, 1 or, where memory can't be read, 2. It is in the program itself and
+ * comes before all else, who runs included: what is false costs nothing but it,
+ * and the program keeps nothing in registers or on the stack meanwhile. The
+ * second writes the payload, which R7 points to, and has its function's stack to
+ * itself.
  */
 #include <linux/bpf.h>
 
@@ -35,10 +36,10 @@ struct sonde_bpf_probe_state state SEC(".data.probe");
 /* Numbers as the assembler takes them. */
 #define DECIDE_MARK  0x534e4480
 #define DECIDE_INSNS 512
-#define WRITE_MARK   0x534e4481
+#define WRITE_MARK   0x534e4484
 #define WRITE_INSNS  2048
 _Static_assert(DECIDE_MARK == SONDE_BPF_PROBE_MARK &&
-		       WRITE_MARK == SONDE_BPF_PROBE_MARK + 1,
+		       WRITE_MARK == SONDE_BPF_PROBE_WRITE_MARK,
 	       "two marks");
 _Static_assert(DECIDE_INSNS == SONDE_BPF_PROBE_DECIDE &&
 		       WRITE_INSNS == SONDE_BPF_PROBE_WRITE,
@@ -46,57 +47,40 @@ _Static_assert(DECIDE_INSNS == SONDE_BPF_PROBE_DECIDE &&
 
 /* clang-format off */
 #define PLACE(mark, nr)                    \
-	"r6 = r1\n"                        \
-	"r7 = r2\n"                        \
-	"r8 = r3\n"                        \
 	"r0 = " STRING(mark) "\n"          \
 	".rept " STRING(nr) "\n"           \
 	"goto +0\n"                        \
 	".endr\n"
 /* clang-format on */
 
-#define CLOBBERED "r4", "r5", "r6", "r7", "r8", "r9", "memory"
+#define CLOBBERED "r1", "r2", "r3", "r4", "r5", "r8", "r9", "memory"
 
-static __attribute__((noinline)) uint64_t probe_decide(void *ctx, uint64_t task)
+/* `ctx` stays in its register: nothing is put on the stack, which is the run's. */
+#define DECIDE(program, ctx)                                                \
+	({                                                                  \
+		register uint64_t result_ __asm__("r0");                    \
+		register void *ctx_ __asm__("r6") = (ctx);                  \
+                                                                            \
+		__asm__ volatile(PLACE(DECIDE_MARK + program, DECIDE_INSNS) \
+				 : "=r"(result_), "+r"(ctx_)                \
+				 :                                          \
+				 : "r7", CLOBBERED);                        \
+		(ctx) = ctx_;                                               \
+		result_;                                                    \
+	})
+
+static __attribute__((noinline)) uint64_t probe_write(void *ctx,
+						      uint8_t *payload)
 {
 	register uint64_t result __asm__("r0");
-	register void *first __asm__("r1") = ctx;
-	register void *second __asm__("r2") = ctx;
-	register uint64_t third __asm__("r3") = task;
-
-	__asm__ volatile(PLACE(DECIDE_MARK, DECIDE_INSNS)
-			 : "=r"(result), "+r"(first), "+r"(second), "+r"(third)
-			 :
-			 : CLOBBERED);
-	return result;
-}
-
-static __attribute__((noinline)) uint64_t
-probe_write(void *ctx, uint8_t *payload, uint64_t task)
-{
-	register uint64_t result __asm__("r0");
-	register void *first __asm__("r1") = ctx;
-	register uint8_t *second __asm__("r2") = payload;
-	register uint64_t third __asm__("r3") = task;
+	register void *first __asm__("r6") = ctx;
+	register uint8_t *second __asm__("r7") = payload;
 
 	__asm__ volatile(PLACE(WRITE_MARK, WRITE_INSNS)
-			 : "=r"(result), "+r"(first), "+r"(second), "+r"(third)
+			 : "=r"(result), "+r"(first), "+r"(second)
 			 :
 			 : CLOBBERED);
 	return result;
-}
-
-/* Whether it is to be recorded. */
-INLINE bool holds(void *ctx, uint64_t task)
-{
-	uint64_t result;
-
-	if (!CONST(PROBE_TESTS))
-		return true;
-	result = probe_decide(ctx, task);
-	if (result > 1)
-		__sync_fetch_and_add(&state.faults, 1);
-	return result == 1;
 }
 
 /* Whether it may be one more. */
@@ -110,40 +94,47 @@ INLINE bool count_hit(void)
 	return __sync_fetch_and_add(&state.hits, 1) < passes || !passes;
 }
 
-INLINE void record(void *ctx)
+/* It was decided that it is to be recorded, if it is anybody's that is. */
+static __attribute__((noinline)) int record(void *ctx, uint64_t decided)
 {
-	uint64_t task = bpf_get_current_task();
 	struct sonde_bpf_cpu *cpu = this_cpu();
 	struct place p;
 	uint32_t size;
 	uint8_t *to;
 
 	if (!cpu || !READ(cpu->on) || (CONST(PROBE_COUNTS) && READ(state.off)))
-		return;
+		return 0;
 	know(cpu);
-	if (!is_ours(cpu) || is_self(cpu) || !holds(ctx, task) || !count_hit())
-		return;
-	if (!enter(&p, cpu, CONST(PROBE_BYTES)))
-		return;
+	if (!is_ours(cpu) || is_self(cpu))
+		return 0;
+	if (decided > 1) {
+		__sync_fetch_and_add(&state.faults, 1);
+		return 0;
+	}
+	if (!count_hit() || !enter(&p, cpu, CONST(PROBE_BYTES)))
+		return 0;
 	to = head(&p, CONST(PROBE_ID), READ(cpu->tid), &size);
-	(void)probe_write(ctx, to, task);
+	(void)probe_write(ctx, to);
 	commit(&p, size + CONST(PROBE_BYTES));
+	return 0;
 }
 
 /* The kernel has preemption off here. */
 SEC("kprobe")
 int probe(void *ctx)
 {
-	record(ctx);
-	return 0;
+	uint64_t decided = DECIDE(0, ctx);
+
+	return decided ? record(ctx, decided) : 0;
 }
 
 /* And here: the tracepoint's arguments. */
 SEC("raw_tp")
 int probe_event(void *ctx)
 {
-	record(ctx);
-	return 0;
+	uint64_t decided = DECIDE(1, ctx);
+
+	return decided ? record(ctx, decided) : 0;
 }
 
 /* Nothing but that a tracepoint is on. */
@@ -158,8 +149,12 @@ int probe_hold(void *ctx)
 SEC("fexit")
 int probe_return(void *ctx)
 {
+	uint64_t decided = DECIDE(2, ctx);
+
+	if (!decided)
+		return 0;
 	bpf_preempt_disable();
-	record(ctx);
+	(void)record(ctx, decided);
 	bpf_preempt_enable();
 	return 0;
 }

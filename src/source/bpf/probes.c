@@ -6,13 +6,13 @@
  * Each is an object of its own (probe.bpf.c), which writes to the other
  * programs' maps. Into its two runs of no-ops go the condition, and what
  * computes the items and stores them in the payload. What they use of the stack,
- * below R10:
+ * below R10, each as far down as it needs, for calls have 512 bytes together:
  *
  *	-8	the running task's address
  *	-16	the value of an item's program
  *	-24	but at a return: RIP
  *	-72	at a return: six arguments, and the function's value
- *	-256	temporaries, up to that
+ *	-192	temporaries, below those
  *
  * A probe on a tracepoint is called with the event's arguments. One at a site of
  * it is a kprobe where the kernel jumps to while the tracepoint is on: the no-op
@@ -43,15 +43,14 @@
 #include "expr/ebpf.h"
 #include "expr/program.h"
 
-#define PMU_FILE   "/sys/bus/event_source/devices/kprobe/type"
-#define TASK_AT    (-8)
-#define VALUE_AT   (-16)
-#define STACK_AT   (-256)
-#define ENTRY_AT   (-72)
-#define RETURN_AT  (-24)
-#define RIP_AT     (-24)
-#define STACK_ROOM (ENTRY_AT - STACK_AT)
-#define ARGUMENTS  6u
+#define PMU_FILE  "/sys/bus/event_source/devices/kprobe/type"
+#define TASK_AT   (-8)
+#define VALUE_AT  (-16)
+#define STACK_AT  (-192)
+#define ENTRY_AT  (-72)
+#define RETURN_AT (-24)
+#define RIP_AT    (-24)
+#define ARGUMENTS 6u
 
 struct bpf_probe {
 	const struct sonde_source_probe *is; /* borrowed */
@@ -161,22 +160,24 @@ static void probe_ask(struct probe_code *code, uint8_t last, int32_t at,
 	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0, helper);
 }
 
-static bool has_rip(const struct sonde_program *program)
+static bool names_register(const struct sonde_program *program, uint32_t number)
 {
 	for (uint32_t i = 0; program && i < program->nr_ops; i++)
 		if (program->ops[i].code == SONDE_EXPR_OP_REGISTER &&
-		    program->ops[i].number == SONDE_AGENT_RIP)
+		    program->ops[i].number == number)
 			return true;
 	return false;
 }
 
-static bool asks_rip(const struct sonde_source_probe *probe)
+/* Whether the run that decides, or the one that writes, needs it. */
+static bool asks_register(const struct sonde_source_probe *probe, bool writes,
+			  uint32_t number)
 {
-	bool asks = has_rip(probe->condition);
+	bool asks = !writes && names_register(probe->condition, number);
 
-	for (uint32_t i = 0; i < probe->nr_items; i++)
-		asks |= has_rip(probe->items[i].program) ||
-			probe->items[i].mask >> SONDE_AGENT_RIP & 1;
+	for (uint32_t i = 0; writes && i < probe->nr_items; i++)
+		asks |= names_register(probe->items[i].program, number) ||
+			probe->items[i].mask >> number & 1;
 	return asks;
 }
 
@@ -205,12 +206,16 @@ static void put_rip(struct probe_code *code,
 }
 
 static void probe_begin(struct probe_code *code,
-			const struct sonde_source_probe *probe)
+			const struct sonde_source_probe *probe, bool writes)
 {
-	probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10, BPF_REG_8,
-		  TASK_AT, 0);
+	if (asks_register(probe, writes, SONDE_SOURCE_PROBE_CURRENT)) {
+		probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0,
+			  BPF_FUNC_get_current_task);
+		probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_10,
+			  BPF_REG_0, TASK_AT, 0);
+	}
 	if (!probe->at_return) {
-		if (asks_rip(probe))
+		if (asks_register(probe, writes, SONDE_AGENT_RIP))
 			put_rip(code, probe);
 		return;
 	}
@@ -229,7 +234,7 @@ static void probe_compute(struct probe_code *code,
 {
 	const struct sonde_ebpf_config config = {
 		.stack = STACK_AT,
-		.room = STACK_ROOM,
+		.room = (probe->at_return ? ENTRY_AT : RIP_AT) - STACK_AT,
 		.registers =
 			probe->at_return ? return_register : probe_register,
 		.read_helper = BPF_FUNC_probe_read_kernel,
@@ -367,7 +372,7 @@ static void put_items(struct probe_code *code,
 
 	for (uint32_t i = 0; i < probe->nr_items; i++)
 		at += probe->items[i].bytes;
-	probe_begin(code, probe);
+	probe_begin(code, probe, true);
 	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_9, 0, 0, 0);
 	for (uint32_t i = 0; i < probe->nr_items; i++) {
 		bool is_told =
@@ -397,11 +402,11 @@ static int probe_fail(const struct bpf_probe *probe,
 }
 
 /* A run of no-ops to write code to. */
-static struct probe_code gap_of_probe(unsigned char *image, uint32_t which,
+static struct probe_code gap_of_probe(unsigned char *image, uint32_t mark,
 				      uint32_t nr)
 {
-	unsigned char *at = bpf_condition_place(
-		image, sonde_bpf_probe_size, SONDE_BPF_PROBE_MARK + which, nr);
+	unsigned char *at =
+		bpf_condition_place(image, sonde_bpf_probe_size, mark, nr);
 
 	/* sections are aligned in the file, and so is its copy */
 	return (struct probe_code){ .insns = (void *)at,
@@ -409,23 +414,43 @@ static struct probe_code gap_of_probe(unsigned char *image, uint32_t which,
 				    .err = at ? 0 : -ENOEXEC };
 }
 
+static enum sonde_bpf_probe_program
+program_of(const struct sonde_source_probe *probe)
+{
+	return probe->at_return        ? SONDE_BPF_PROBE_RETURN :
+	       is_on_tracepoint(probe) ? SONDE_BPF_PROBE_EVENT :
+					 SONDE_BPF_PROBE_KPROBE;
+}
+
+static void put_condition(struct probe_code *code,
+			  const struct sonde_source_probe *probe)
+{
+	if (!probe->condition) {
+		probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0,
+			  1);
+		return;
+	}
+	probe_begin(code, probe, false);
+	probe_compute(code, probe, probe->condition, false);
+}
+
 static int fill_gaps(const struct bpf_source *source,
 		     const struct bpf_probe *probe, unsigned char *image)
 {
 	struct probe_code tests =
-		gap_of_probe(image, 0, SONDE_BPF_PROBE_DECIDE);
-	struct probe_code puts = gap_of_probe(image, 1, SONDE_BPF_PROBE_WRITE);
+		gap_of_probe(image,
+			     SONDE_BPF_PROBE_MARK + program_of(probe->is),
+			     SONDE_BPF_PROBE_DECIDE);
+	struct probe_code puts = gap_of_probe(image, SONDE_BPF_PROBE_WRITE_MARK,
+					      SONDE_BPF_PROBE_WRITE);
 	uint32_t consts[SONDE_BPF_NR_CONSTS];
 	uint32_t bytes = 0;
 
-	probe_begin(&tests, probe->is);
-	if (probe->is->condition)
-		probe_compute(&tests, probe->is, probe->is->condition, false);
+	put_condition(&tests, probe->is);
 	put_items(&puts, probe->is, &bytes);
 	memcpy(consts, source->consts, sizeof(consts));
 	consts[SONDE_BPF_PROBE_ID] = probe->id;
 	consts[SONDE_BPF_PROBE_BYTES] = bytes;
-	consts[SONDE_BPF_PROBE_TESTS] = probe->is->condition != NULL;
 	consts[SONDE_BPF_PROBE_COUNTS] =
 		probe->is->passes || probe->is->live != NULL;
 	bpf_object_patch(source, consts, image, sonde_bpf_probe_size);
@@ -451,9 +476,13 @@ static int share_maps(struct bpf_source *source, struct bpf_object *object)
 
 static const char *probe_program(const struct sonde_source_probe *probe)
 {
-	return probe->at_return        ? "probe_return" :
-	       is_on_tracepoint(probe) ? "probe_event" :
-					 "probe";
+	static const char *const names[] = {
+		[SONDE_BPF_PROBE_KPROBE] = "probe",
+		[SONDE_BPF_PROBE_EVENT] = "probe_event",
+		[SONDE_BPF_PROBE_RETURN] = "probe_return",
+	};
+
+	return names[program_of(probe)];
 }
 
 static const char *probe_target(void *ctx, const struct bpf_program *program)

@@ -44,11 +44,19 @@
 #define SONDE_BPF_COND_INSNS 192u
 #define SONDE_BPF_COND_MARK  0x534e4400 /* + its number */
 
-/* The same of a probe's program: what decides, and, under the next mark, what
+/* The same of a probe: what decides, + enum sonde_bpf_probe_program, and what
  * writes. */
-#define SONDE_BPF_PROBE_MARK   0x534e4480
-#define SONDE_BPF_PROBE_DECIDE 512u
-#define SONDE_BPF_PROBE_WRITE  2048u
+#define SONDE_BPF_PROBE_MARK       0x534e4480
+#define SONDE_BPF_PROBE_WRITE_MARK 0x534e4484
+#define SONDE_BPF_PROBE_DECIDE     512u
+#define SONDE_BPF_PROBE_WRITE      2048u
+
+/* Which of its programs is a probe's. */
+enum sonde_bpf_probe_program {
+	SONDE_BPF_PROBE_KPROBE,
+	SONDE_BPF_PROBE_EVENT,
+	SONDE_BPF_PROBE_RETURN,
+};
 
 /* What the program of a probe shares with the recorder. */
 struct sonde_bpf_probe_state {
@@ -210,7 +218,6 @@ enum sonde_bpf_const {
 	SONDE_BPF_SPARE,        /* data's index of the first one never read */
 	SONDE_BPF_PROBE_ID,     /* of one probe: its event, */
 	SONDE_BPF_PROBE_BYTES,  /* its payload, */
-	SONDE_BPF_PROBE_TESTS,  /* whether it has a condition, */
 	SONDE_BPF_PROBE_COUNTS, /* its hits are counted */
 	SONDE_BPF_ID,           /* by event; 0: not selected */
 	SONDE_BPF_COND = SONDE_BPF_ID + SONDE_BPF_NR_EVENTS, /* as in a plan */
