@@ -14,7 +14,8 @@
  * above `stack`, and leaves R6 to R9 alone but for reading the bases.
  *
  * Agent expressions (agent.h) see the registers that `registers` finds, and
- * memory; what assigns or records is -EOPNOTSUPP.
+ * memory, and trace state variables' values; what assigns or records is
+ * -EOPNOTSUPP.
  *
  * Integers, text comparisons against constants, && || ! and all of integer
  * arithmetic; what needs doubles, or texts behind others of varying length, is
@@ -35,6 +36,8 @@
 #include <linux/bpf.h>
 
 struct sonde_program;
+
+#define SONDE_EBPF_VARIABLE_0 (UINT32_C(1) << 31)
 
 struct sonde_ebpf_config {
 	/* By base: the register that holds its address (R6 to R10), the offset
@@ -58,8 +61,9 @@ struct sonde_ebpf_config {
 	bool (*text)(void *ctx, uint32_t ref, uint32_t *ret_offset,
 		     uint32_t *ret_size);
 	/* Where an agent expression's register is: 8 bytes, aligned, at an
-	 * offset from what R6 to R10 hold (as of a struct pt_regs); false: it
-	 * can't be had. NULL: none can. */
+	 * offset from what R6 to R10 hold (as of a struct pt_regs); or where a
+	 * trace state variable is, of number SONDE_EBPF_VARIABLE_0 and up;
+	 * false: it can't be had. NULL: none can. */
 	bool (*registers)(void *ctx, uint32_t number, uint8_t *ret_reg,
 			  int16_t *ret_offset);
 	/* BPF_FUNC_probe_read_kernel or _user; 0: memory can't be read */

@@ -159,6 +159,12 @@ static void take_op(struct taking *taking, const struct sonde_program *program,
 		else if (part == SONDE_PROBE_PART_READ && !taking->before--)
 			end_with_value(taking);
 		break;
+	case SONDE_EXPR_OP_SET_VARIABLE:
+		if (part == SONDE_PROBE_PART_ASSIGN)
+			end_with_value(taking);
+		else
+			keep(taking, program, op);
+		break;
 	case SONDE_EXPR_OP_POP:
 		if (part == SONDE_PROBE_PART_VALUE && last)
 			end_with_value(taking);
@@ -307,18 +313,31 @@ int sonde_probe_range(int32_t reg, int64_t offset, uint64_t length,
 	return rc;
 }
 
-int sonde_probe_constant(uint64_t number, struct sonde_program **ret_program)
+/* What one operation gives. */
+static int give_one(enum sonde_expr_op_code op, uint64_t number,
+		    struct sonde_program **ret_program)
 {
 	struct sonde_pool pool;
 	struct sonde_code code = { .pool = &pool };
 	int rc;
 
 	sonde_pool_init(&pool, 0);
-	add(&code, SONDE_EXPR_OP_NUMBER, number);
+	add(&code, (uint8_t)op, number);
 	add(&code, SONDE_EXPR_OP_END_NUMBER, 0);
 	rc = sonde_code_finish(&code, SONDE_EXPR_INT, ret_program);
 	sonde_pool_fini(&pool);
 	return rc;
+}
+
+int sonde_probe_constant(uint64_t number, struct sonde_program **ret_program)
+{
+	return give_one(SONDE_EXPR_OP_NUMBER, number, ret_program);
+}
+
+int sonde_probe_variable_value(uint32_t number,
+			       struct sonde_program **ret_program)
+{
+	return give_one(SONDE_EXPR_OP_GET_VARIABLE, number, ret_program);
 }
 
 int sonde_probe_register_value(uint8_t reg, uint32_t bits, bool is_signed,

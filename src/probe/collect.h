@@ -39,6 +39,7 @@ enum sonde_probe_part {
 	SONDE_PROBE_PART_VALUE,  /* its value (is_value); records nothing */
 	SONDE_PROBE_PART_STRING, /* its value is where the string is */
 	SONDE_PROBE_PART_READ,   /* where one of what it records is */
+	SONDE_PROBE_PART_ASSIGN, /* what it assigns first */
 };
 
 /* Of a straight program. `k` is which READ. 0, -EINVAL (it has no such part),
@@ -58,6 +59,10 @@ int sonde_probe_range(int32_t reg, int64_t offset, uint64_t length,
 
 /* A number, whatever the program does. */
 int sonde_probe_constant(uint64_t number, struct sonde_program **ret_program);
+
+/* That of a trace state variable. */
+int sonde_probe_variable_value(uint32_t number,
+			       struct sonde_program **ret_program);
 
 /* The value of a register's lower bits. */
 int sonde_probe_register_value(uint8_t reg, uint32_t bits, bool is_signed,

@@ -26,6 +26,7 @@
 struct kernel_making {
 	const struct sonde_probe_point *point;
 	const struct sonde_probe_marker *marker; /* of a static one */
+	struct sonde_probe_kernel_known *known;
 	struct sonde_probe_plan plan;
 	struct sonde_source_probe *probe;
 	uint32_t bytes;
@@ -39,6 +40,60 @@ static int kernel_point_refuse(const struct kernel_making *making,
 	(void)snprintf(making->error, making->error_size, "tracepoint %u: %s",
 		       making->point->number, what);
 	return -EINVAL;
+}
+
+/* ---- trace state variables ---- */
+
+static bool is_builtin(const struct sonde_probe_points *points, uint32_t number)
+{
+	for (size_t i = 0; i < points->nr_variables; i++)
+		if (points->variables[i].number == number)
+			return points->variables[i].builtin;
+	return false;
+}
+
+/* The source's number of GDB's variable. */
+static int index_of_variable(struct kernel_making *making, uint32_t number,
+			     uint32_t *ret_index)
+{
+	struct sonde_probe_kernel_known *known = making->known;
+	uint32_t i = 0;
+
+	if (is_builtin(known->points, number))
+		return kernel_point_refuse(making,
+					   "$timestamp, $tid and $cpu are not "
+					   "for probes in the kernel: each "
+					   "event has its time, thread and "
+					   "CPU");
+	while (i < known->nr_variables && known->variables[i] != number)
+		i++;
+	if (i == SONDE_SOURCE_VARIABLES)
+		return kernel_point_refuse(making,
+					   "the kernel's tracepoints use more "
+					   "than 16 trace state variables");
+	known->variables[i] = number;
+	if (i == known->nr_variables)
+		known->nr_variables++;
+	*ret_index = i;
+	return 0;
+}
+
+/* Those that a program reads get the source's numbers. */
+static int renumber_variables(struct kernel_making *making,
+			      struct sonde_program *program)
+{
+	uint32_t index = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; program && !rc && i < program->nr_ops; i++) {
+		struct sonde_expr_op *op = &program->ops[i];
+
+		if (op->code != SONDE_EXPR_OP_GET_VARIABLE)
+			continue;
+		rc = index_of_variable(making, (uint32_t)op->number, &index);
+		op->number = index;
+	}
+	return rc;
 }
 
 /* Takes the program over. */
@@ -61,8 +116,68 @@ static int add_source_item(struct kernel_making *making,
 		.program = program,
 	};
 	making->bytes += bytes;
-	return 0;
+	return renumber_variables(making, program);
 }
+
+/* Its value is the variable's. */
+static int add_variable_item(struct kernel_making *making,
+			     const struct sonde_agent_item *item)
+{
+	struct sonde_program *program;
+	int rc = sonde_probe_variable_value((uint32_t)item->offset, &program);
+
+	return rc ? rc :
+		    add_source_item(making, SONDE_SOURCE_PROBE_NUMBER, 8,
+				    program);
+}
+
+/* Where a program does `$x = EXPRESSION`, if that is all that it does; NULL. */
+static const struct sonde_expr_op *
+only_assignment(const struct sonde_program *program)
+{
+	const struct sonde_expr_op *end = program->ops + program->nr_ops;
+	const struct sonde_expr_op *op = program->ops;
+	const struct sonde_expr_op *next;
+	struct sonde_probe_shape shape;
+
+	sonde_probe_shape(program, &shape);
+	while (op < end && op->code != SONDE_EXPR_OP_SET_VARIABLE)
+		op++;
+	next = op < end ? op + 1 : end;
+	next += next < end && next->code == SONDE_EXPR_OP_POP;
+	return shape.straight && next < end &&
+			       sonde_expr_op_infos[next->code].operands &
+				       SONDE_EXPR_OPERAND_END ?
+		       op :
+		       NULL;
+}
+
+static int add_assignment(struct kernel_making *making,
+			  const struct sonde_agent_item *item)
+{
+	const struct sonde_program *from =
+		making->plan.programs[item->program - 1];
+	const struct sonde_expr_op *op = only_assignment(from);
+	struct sonde_program *program = NULL;
+	uint32_t variable = 0;
+	int rc;
+
+	if (!op)
+		return kernel_point_refuse(making, "a teval is one assignment");
+	rc = index_of_variable(making, (uint32_t)op->number, &variable);
+	if (!rc)
+		rc = sonde_probe_take_part(from, SONDE_PROBE_PART_ASSIGN, 0,
+					   &program);
+	if (!rc)
+		rc = add_source_item(making, SONDE_SOURCE_PROBE_ASSIGN, 0,
+				     program);
+	if (!rc)
+		making->probe->items[making->probe->nr_items - 1].variable =
+			variable;
+	return rc;
+}
+
+/* ---- items ---- */
 
 /* The plan's program, which has no other use here. */
 static struct sonde_program *take_program(struct kernel_making *making,
@@ -160,17 +275,17 @@ static int add_plan_item(struct kernel_making *making,
 		making->probe->tells_addresses = true;
 		return 0;
 	case SONDE_AGENT_ITEM_VARIABLE:
+		return add_variable_item(making, item);
 	case SONDE_AGENT_ITEM_RUN:
-		return kernel_point_refuse(making,
-					   "there are no trace state variables "
-					   "in the kernel");
+		return add_assignment(making, item);
 	case SONDE_AGENT_ITEM_BLOCKS:
 		break;
 	}
 	return kernel_point_refuse(making,
 				   "what it collects has no fixed size, or is "
-				   "too large for a probe in the kernel; "
-				   "collect parts of it");
+				   "too large for a probe in the kernel "
+				   "(collect parts of it), or a teval isn't "
+				   "one assignment without && || ?:");
 }
 
 static int check_point(const struct kernel_making *making)
@@ -220,6 +335,8 @@ static int fill_probe(struct kernel_making *making)
 	probe->desc = making->plan.hit.desc;
 	making->plan.condition = NULL;
 	making->plan.hit.desc = NULL;
+	if (renumber_variables(making, probe->condition))
+		return -EINVAL;
 	return probe->function && probe->name &&
 			       (!making->marker || probe->tracepoint) ?
 		       0 :
@@ -227,14 +344,14 @@ static int fill_probe(struct kernel_making *making)
 }
 
 int sonde_probe_kernel_point(const struct sonde_probe_point *point,
-			     const struct sonde_probe_points *points,
-			     const struct sonde_probe_markers *markers,
+			     struct sonde_probe_kernel_known *known,
 			     char *error, size_t error_size,
 			     struct sonde_source_probe *ret_probe,
 			     uint64_t *ret_frame_bytes)
 {
 	struct kernel_making making = {
 		.point = point,
+		.known = known,
 		.probe = ret_probe,
 		.error = error,
 		.error_size = error_size,
@@ -242,15 +359,16 @@ int sonde_probe_kernel_point(const struct sonde_probe_point *point,
 	int rc;
 
 	*ret_probe = (struct sonde_source_probe){ 0 };
-	if (point->type == SONDE_PROBE_STATIC && markers)
-		making.marker = sonde_probe_marker_at(markers, point->address);
+	if (point->type == SONDE_PROBE_STATIC)
+		making.marker =
+			sonde_probe_marker_at(&known->markers, point->address);
 	if (!sonde_probe_point_is_kernels(point))
 		return kernel_point_refuse(&making,
 					   "its address is no address of the "
 					   "kernel: give GDB the kernel's "
 					   "symbols, moved to where it is "
 					   "(sonde gdb --kernel does)");
-	rc = sonde_probe_plan_make(point, points, error, error_size,
+	rc = sonde_probe_plan_make(point, known->points, error, error_size,
 				   &making.plan);
 	if (rc)
 		return rc;

@@ -13,13 +13,22 @@
 #include "probe/points.h"
 #include "source/probes.h"
 
+/* What all tracepoints of a run have in common. */
+struct sonde_probe_kernel_known {
+	const struct sonde_probe_points *points;
+	struct sonde_probe_markers markers;
+	/* The trace state variables that they use, by GDB's numbers: the i-th
+	 * is the source's variable i. */
+	uint32_t variables[SONDE_SOURCE_VARIABLES];
+	uint32_t nr_variables;
+};
+
 /* 0; -EINVAL with *error of one line, -ENOMEM. *ret_probe is for
  * sonde_probe_kernel_point_fini(), also if it fails. Static ones are those of
- * `markers`. *ret_frame_bytes: what a
- * hit takes in GDB's format. */
+ * `markers`; variables that it uses are added. *ret_frame_bytes: what a hit
+ * takes in GDB's format. */
 int sonde_probe_kernel_point(const struct sonde_probe_point *point,
-			     const struct sonde_probe_points *points,
-			     const struct sonde_probe_markers *markers,
+			     struct sonde_probe_kernel_known *known,
 			     char *error, size_t error_size,
 			     struct sonde_source_probe *ret_probe,
 			     uint64_t *ret_frame_bytes);

@@ -33,16 +33,22 @@
 #define SWITCH_MAX_NS  5000000000ll
 #define SWITCH_LOOK_NS 1000000
 
+/* With the recorder. */
+struct kernel_shared {
+	struct sonde_source_variables variables;
+	struct sonde_source_probe_live live[]; /* one for each */
+};
+
 struct kernel_run {
 	struct sonde_probe_run run; /* first */
 	struct sonde_source_probe *probes;
-	struct sonde_source_probe_live *live; /* shared; one for each */
-	uint32_t *numbers;                    /* of the tracepoints */
+	struct kernel_shared *shared;
+	uint32_t *numbers; /* of the tracepoints */
 	uint64_t *frame_bytes;
 	uint32_t nr;
 	struct sonde_probe_debuggee symbols; /* no path: none */
-	/* of static tracepoints; and their own events that are recorded, too */
-	struct sonde_probe_markers markers;
+	/* with the markers of static ones, whose own events are recorded, too */
+	struct sonde_probe_kernel_known known;
 	struct sonde_source_rules rules;
 };
 
@@ -51,22 +57,23 @@ static struct kernel_run *of_kernel(struct sonde_probe_run *run)
 	return (struct kernel_run *)run;
 }
 
-static size_t live_bytes(uint32_t nr)
+static size_t shared_bytes(uint32_t nr)
 {
-	return (nr + 1) * sizeof(struct sonde_source_probe_live);
+	return sizeof(struct kernel_shared) +
+	       nr * sizeof(struct sonde_source_probe_live);
 }
 
 static void forget_probes(struct kernel_run *run)
 {
 	for (uint32_t i = 0; run->probes && i < run->nr; i++)
 		sonde_probe_kernel_point_fini(&run->probes[i]);
-	if (run->live) /* ours, so it can't fail */
-		(void)munmap(run->live, live_bytes(run->nr));
+	if (run->shared) /* ours, so it can't fail */
+		(void)munmap(run->shared, shared_bytes(run->nr));
 	free(run->probes);
 	free(run->numbers);
 	free(run->frame_bytes);
 	run->probes = NULL;
-	run->live = NULL;
+	run->shared = NULL;
 	run->numbers = NULL;
 	run->frame_bytes = NULL;
 	run->nr = 0;
@@ -76,14 +83,14 @@ static void forget_probes(struct kernel_run *run)
 
 static int make_probe_room(struct kernel_run *run, uint32_t nr)
 {
-	void *live;
+	void *shared;
 
 	forget_probes(run);
-	live = mmap(NULL, live_bytes(nr), PROT_READ | PROT_WRITE,
-		    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	if (live == MAP_FAILED)
+	shared = mmap(NULL, shared_bytes(nr), PROT_READ | PROT_WRITE,
+		      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
 		return -ENOMEM;
-	run->live = live;
+	run->shared = shared;
 	run->nr = nr;
 	run->probes = calloc(nr + 1, sizeof(*run->probes));
 	run->numbers = calloc(nr + 1, sizeof(*run->numbers));
@@ -125,7 +132,7 @@ static int prepare_static(struct kernel_run *run,
 			  struct sonde_probe_point *point)
 {
 	const struct sonde_probe_marker *marker =
-		sonde_probe_marker_at(&run->markers, point->address);
+		sonde_probe_marker_at(&run->known.markers, point->address);
 	int rc = 0;
 
 	/* Refused where all tracepoints are looked at. */
@@ -145,13 +152,13 @@ static int prepare_all_static(struct kernel_run *run,
 	int rc = 0;
 
 	sonde_source_rules_fini(&run->rules);
-	sonde_probe_markers_free(&run->markers);
+	sonde_probe_markers_free(&run->known.markers);
 	for (size_t i = 0; !rc && i < points->nr; i++) {
 		if (points->list[i].type != SONDE_PROBE_STATIC)
 			continue;
 		if (!have_markers)
 			rc = sonde_probe_markers_of_kernel(
-				&run->markers, run->run.error,
+				&run->known.markers, run->run.error,
 				sizeof(run->run.error));
 		have_markers = true;
 		if (!rc)
@@ -162,22 +169,41 @@ static int prepare_all_static(struct kernel_run *run,
 
 /* ---- probes ---- */
 
-static int make_probe(struct kernel_run *run,
-		      const struct sonde_probe_points *points, uint32_t i)
+static int make_probe(struct kernel_run *run, uint32_t i)
 {
-	const struct sonde_probe_point *point = &points->list[i];
+	const struct sonde_probe_point *point = &run->known.points->list[i];
 	struct sonde_source_probe *probe = &run->probes[i];
-	int rc =
-		sonde_probe_kernel_point(point, points, &run->markers,
-					 run->run.error, sizeof(run->run.error),
-					 probe, &run->frame_bytes[i]);
+	int rc = sonde_probe_kernel_point(point, &run->known, run->run.error,
+					  sizeof(run->run.error), probe,
+					  &run->frame_bytes[i]);
 
 	if (rc)
 		return rc;
 	run->numbers[i] = point->number;
-	run->live[i].wants_off = !point->enabled;
-	probe->live = &run->live[i];
+	run->shared->live[i].wants_off = !point->enabled;
+	probe->live = &run->shared->live[i];
 	return 0;
+}
+
+static int64_t initial_value(const struct sonde_probe_points *points,
+			     uint32_t number)
+{
+	for (size_t i = 0; points && i < points->nr_variables; i++)
+		if (points->variables[i].number == number)
+			return points->variables[i].value;
+	return 0;
+}
+
+/* What those that are used begin as. */
+static void begin_kernel_variables(struct kernel_run *run)
+{
+	struct sonde_source_variables *to = &run->shared->variables;
+
+	for (uint32_t i = 0; i < run->known.nr_variables; i++) {
+		to->initial[i] = initial_value(run->known.points,
+					       run->known.variables[i]);
+		to->totals[i] = to->initial[i];
+	}
 }
 
 /* As `sonde probe --kernel -a` does: rules, of which there may be none. */
@@ -191,6 +217,7 @@ static void configure_kernel(struct kernel_run *run)
 		SONDE_SOURCE_MEMORY_PER_CPU * sonde_nr_online_cpus();
 	kernel->probes = run->probes;
 	kernel->nr_probes = run->nr;
+	kernel->variables = &run->shared->variables;
 }
 
 static int kernel_prepare(struct sonde_probe_run *base,
@@ -205,8 +232,12 @@ static int kernel_prepare(struct sonde_probe_run *base,
 	if (rc)
 		return sonde_probe_run_fail(base, rc, "tracepoints");
 	rc = prepare_all_static(run, points);
+	run->known.points = points;
+	run->known.nr_variables = 0;
 	for (uint32_t i = 0; !rc && i < run->nr; i++)
-		rc = make_probe(run, points, i);
+		rc = make_probe(run, i);
+	if (!rc)
+		begin_kernel_variables(run);
 	configure_kernel(run);
 	return rc;
 }
@@ -277,7 +308,7 @@ static int kernel_add(struct sonde_probe_run *base,
 static int kernel_switch(struct kernel_run *run, uint32_t i, bool off)
 {
 	static const struct timespec pause = { .tv_nsec = SWITCH_LOOK_NS };
-	struct sonde_source_probe_live *live = &run->live[i];
+	struct sonde_source_probe_live *live = &run->shared->live[i];
 	uint64_t begin = sonde_monotonic_ns();
 
 	sonde_store_relaxed(&live->wants_off, off);
@@ -313,7 +344,7 @@ static void kernel_count(struct sonde_probe_run *base,
 	struct kernel_run *run = of_kernel(base);
 
 	for (uint32_t i = 0; i < run->nr; i++) {
-		uint64_t hits = sonde_load_relaxed(&run->live[i].hits);
+		uint64_t hits = sonde_load_relaxed(&run->shared->live[i].hits);
 
 		sonde_probe_run_tally(base, points,
 				      &(struct sonde_probe_tally){
@@ -332,7 +363,8 @@ static bool kernel_has_ended(struct sonde_probe_run *base,
 	for (uint32_t i = 0; i < run->nr; i++) {
 		uint64_t passes = run->probes[i].passes;
 
-		if (!passes || sonde_load_relaxed(&run->live[i].hits) < passes)
+		if (!passes ||
+		    sonde_load_relaxed(&run->shared->live[i].hits) < passes)
 			continue;
 		base->status.stop_point = run->numbers[i];
 		*ret_why = SONDE_PROBE_STOP_PASSES;
@@ -345,9 +377,13 @@ static bool kernel_has_ended(struct sonde_probe_run *base,
 static int64_t kernel_variable(const struct sonde_probe_run *base,
 			       uint32_t number)
 {
-	(void)base;
-	(void)number;
-	return 0;
+	const struct kernel_run *run = (const struct kernel_run *)base;
+
+	for (uint32_t i = 0; run->shared && i < run->known.nr_variables; i++)
+		if (run->known.variables[i] == number)
+			return sonde_load_relaxed(
+				&run->shared->variables.totals[i]);
+	return initial_value(run->known.points, number);
 }
 
 static void kernel_run_free(struct sonde_probe_run *base)
@@ -356,7 +392,7 @@ static void kernel_run_free(struct sonde_probe_run *base)
 
 	forget_probes(run);
 	sonde_source_rules_fini(&run->rules);
-	sonde_probe_markers_free(&run->markers);
+	sonde_probe_markers_free(&run->known.markers);
 	free((void *)(uintptr_t)run->symbols.path);
 	free(run);
 }

@@ -123,6 +123,7 @@ struct sonde_session_kernel_config {
 	/* At functions; borrowed. There are rules then, maybe none in them. */
 	const struct sonde_source_probe *probes;
 	uint32_t nr_probes;
+	struct sonde_source_variables *variables; /* of probes; or NULL */
 };
 
 struct sonde_session_config {

@@ -133,6 +133,7 @@ static void describe_config(const struct sonde_session_kernel_setup *setup,
 		.returns = config->returns,
 		.probes = config->probes,
 		.nr_probes = config->nr_probes,
+		.variables = config->variables,
 	};
 	/* Others may have our numbers there: nobody is left out. */
 	if (!config->self && sonde_source_knows_pids())

@@ -25,6 +25,7 @@
 #define SONDE_SOURCE_PROBE_BYTES   1024u /* of a payload */
 #define SONDE_SOURCE_PROBE_CURRENT 25u
 #define SONDE_SOURCE_PROBE_GROUP   "kgdb" /* the events' provider */
+#define SONDE_SOURCE_VARIABLES     16u
 
 struct sonde_program;
 
@@ -33,6 +34,7 @@ enum sonde_source_probe_kind {
 	SONDE_SOURCE_PROBE_MEMORY, /* so many bytes where its value says */
 	SONDE_SOURCE_PROBE_TEXT,   /* the same, up to a NUL */
 	SONDE_SOURCE_PROBE_REGISTERS, /* those of the mask, of 8 bytes each */
+	SONDE_SOURCE_PROBE_ASSIGN,    /* the value, to a variable; 0 bytes */
 };
 
 struct sonde_source_probe_item {
@@ -40,6 +42,20 @@ struct sonde_source_probe_item {
 	uint32_t bytes;
 	struct sonde_program *program; /* of REGISTERS: NULL */
 	uint64_t mask;                 /* of REGISTERS */
+	uint32_t variable;             /* of ASSIGN */
+};
+
+/*
+ * Numbers that programs read and assign, counted from 0 on. Each CPU has its
+ * own, so that nobody waits: all begin as `initial`, and a probe sees that of
+ * the CPU that it is hit on. In memory that is shared with whoever wants to
+ * know.
+ */
+struct sonde_source_variables {
+	int64_t initial[SONDE_SOURCE_VARIABLES];
+	/* The source's, in each of the recorder's rounds; exact after stop:
+	 * `initial`, and what was added to it on each CPU. */
+	int64_t totals[SONDE_SOURCE_VARIABLES];
 };
 
 /* What is known of a probe while it is recorded, in memory that is shared with

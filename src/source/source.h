@@ -88,6 +88,7 @@ struct sonde_source_config {
 	 * refer to is borrowed until close. */
 	const struct sonde_source_probe *probes;
 	uint32_t nr_probes;
+	struct sonde_source_variables *variables; /* of theirs; or NULL */
 	/* Events another source delivers already; by the kernel's names. NULL:
 	 * none. */
 	bool (*is_taken)(void *ctx, const char *group, const char *name);

@@ -28,6 +28,7 @@ FIRST, NR = 70_000, 100  # sizes that nobody else reads in
 OURS = f"count >= {FIRST} && count < {FIRST + NR}"
 READER = f"""
 import os, sys
+os.sched_setaffinity(0, {{min(os.sched_getaffinity(0))}})
 f = os.open(sys.argv[1], os.O_RDONLY)
 for i in range({NR}):
     os.read(f, {FIRST} + i)
@@ -94,13 +95,13 @@ def vmlinux():
     return place / "vmlinux"
 
 
-def gdb(*lines, output=None):
+def gdb(*lines, output=None, symbols=None):
     script = scratch() / "script.gdb"
     script.write_text("\n".join(["set pagination off", "set confirm off",
                                  *lines, ""]))
     out = ["-o", output] if output else []
-    done = run(SONDE, "gdb", "--kernel", "--symbols", vmlinux(), *out, "--",
-               "-nx", "-batch", "-x", script)
+    done = run(SONDE, "gdb", "--kernel", "--symbols", symbols or vmlinux(),
+               *out, "--", "-nx", "-batch", "-x", script)
     return done.stdout + done.stderr
 
 
@@ -153,6 +154,7 @@ for i in range({NR}):
 """
 # "k", "-": GDB has no agent expressions with characters in quotes.
 OURS_RENAMED = "comm[0] == 107 && comm[4] == 45"
+OURS_LOCALLY = "buf[0] == 107 && buf[4] == 45"
 
 
 def renames():
@@ -231,6 +233,28 @@ def a_probe_at_a_site_is_hit_by_that_event():
     check_equal(len(places), len(renamed), text)
     check(set(places) <= set(markers()["task:task_rename"]), text)
     check("comm" in text[-2000:], text)
+
+
+@kernel_gdb_test
+def locals_at_a_site_are_what_the_event_says():
+    need_events()
+    symbols = pathlib.Path(f"/usr/lib/debug/boot/vmlinux-{os.uname().release}")
+    if not symbols.exists():
+        raise Skip("the kernel's debugging information isn't there")
+    where = scratch() / "trace"
+    text = gdb(f"strace -m task:task_rename if {OURS_LOCALLY}",
+               *collect("$_sdata, tsk->pid, buf[5], buf[6]"), "tstart",
+               renames(), "tstop", "tstatus", *dump_all("tsk->pid", "pid"),
+               *dump_all("buf[5]"), *dump_all("buf[6]", "next"), output=where,
+               symbols=symbols)
+    renamed = [event for event in KernelTrace(where).events("task_rename")
+               if event["comm"].startswith("kgdb-")]
+    check_equal(len(renamed), NR, text[-3000:])
+    names = [event["comm"].ljust(7, "\0") for event in renamed]
+    check_equal(values(text, "pid"), [event["task_tid"] for event in renamed],
+                text)
+    check_equal(values(text), [ord(name[5]) for name in names], text[-3000:])
+    check_equal(values(text, "next"), [ord(name[6]) for name in names], text)
 
 
 @kernel_gdb_test
@@ -325,6 +349,49 @@ def a_disabled_one_records_nothing_until_it_is_enabled():
                "tstart", reads(), "enable 1", reads(), "disable 1", reads(),
                "tstop", "tstatus")
     check(f"Collected {NR} trace frame" in text, text)
+
+
+# ---- trace state variables ----
+
+# The reader keeps to one CPU, whose values these are.
+
+@kernel_gdb_test
+def variables_are_assigned_at_each_hit():
+    where = scratch() / "trace"
+    text = gdb("tvariable $n = 5", "tvariable $sum", "tvariable $unused = 7",
+               f"trace *vfs_read if {OURS}", "actions",
+               "collect $n", "teval $n = $n + 1", "teval $sum = $sum + count",
+               "collect $sum, count", "end", "tstart", reads(), "tstop",
+               "info tvariables", *dump_all("$n"), *dump_all("$sum", "sum"),
+               output=where)
+    sums = [sum(range(FIRST, FIRST + i + 1)) for i in range(NR)]
+    check_equal(values(text), list(range(5, 5 + NR)), text[-3000:])
+    check_equal(values(text, "sum"), sums, text[-3000:])
+    for name, first, last in (("n", 5, 5 + NR), ("sum", 0, sums[-1]),
+                              ("unused", 7, 7)):
+        check(re.search(rf"^\${name} +{first} +{last}$", text, re.M), text)
+    hits = KernelTrace(where).events("kgdb:vfs_read")
+    check_equal([hit["sum"] for hit in hits], sums, "the trace")
+
+
+@kernel_gdb_test
+def a_condition_looks_at_a_variable():
+    text = gdb("tvariable $n = 3", f"trace *vfs_read if {OURS} && $n > 0",
+               "actions", "teval $n = $n - 1", "collect count", "end",
+               "tstart", reads(), "tstop", "info tvariables",
+               *dump_all("count"))
+    check_equal(values(text), [FIRST, FIRST + 1, FIRST + 2], text)
+    check(re.search(r"^\$n +3 +0$", text, re.M), text)
+
+
+@kernel_gdb_test
+def what_is_assigned_from_a_bad_pointer_stays():
+    # The buffer is the program's, not the kernel's.
+    text = gdb("tvariable $n = 9", f"trace *vfs_read if {OURS}", "actions",
+               "teval $n = *buf", "end", "tstart", reads(), "tstop",
+               "tstatus", "info tvariables")
+    check(f"Collected {NR} trace frame" in text, text)
+    check(re.search(r"^\$n +9 +9$", text, re.M), text)
 
 
 # ---- nothing stays ----
@@ -431,9 +498,11 @@ def functions_that_probes_need_are_told():
 @test
 def what_the_kernels_probes_cant_do_is_told():
     need_kernel()
+    text = gdb("trace *vfs_read", *collect("$timestamp"), "tstart")
+    check("each event has its time" in text, text)
     text = gdb("tvariable $v = 1", "trace *vfs_read", "actions",
-               "teval $v = $v + 1", "end", "tstart")
-    check("trace state variables" in text, text)
+               "teval $v = count > 5 && $v", "end", "tstart")
+    check("a teval isn't one assignment" in text, text)
     text = gdb("trace *vfs_read", "actions", "while-stepping 3",
                "collect $regs", "end", "end", "tstart")
     check("while-stepping" in text, text)

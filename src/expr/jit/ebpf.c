@@ -61,6 +61,7 @@ struct generator {
 	int err;
 };
 #define NO_TARGET UINT16_MAX
+_Static_assert(SONDE_EBPF_VARIABLE_0 == SONDE_GRAPH_VARIABLE_0, "one number");
 /* What the graph doesn't know as an end of its own. */
 #define FAULTED SONDE_GRAPH_DIVIDED
 
@@ -897,6 +898,7 @@ int sonde_ebpf_generate(const struct sonde_program *program,
 	};
 	struct sonde_graph_config sees = {
 		.nr_registers = config->registers ? SONDE_EXPR_REGISTERS : 0,
+		.has_variables = config->registers,
 		.keeps_value = config->keeps_value,
 		.narrowest = 32,
 		.text = config->text,

@@ -365,6 +365,17 @@ static void extend(struct builder *builder, const struct sonde_expr_op *op)
 			      pop(builder), NO_NODE, (uint8_t)op->number));
 }
 
+static void push_variable(struct builder *builder,
+			  const struct sonde_expr_op *op)
+{
+	if (!builder->config->has_variables)
+		fail(builder, -EOPNOTSUPP);
+	else
+		push(builder,
+		     sonde_graph_leaf(builder->graph, SONDE_GRAPH_REGISTER,
+				      SONDE_GRAPH_VARIABLE_0 + op->number));
+}
+
 static void push_register(struct builder *builder,
 			  const struct sonde_expr_op *op)
 {
@@ -545,6 +556,9 @@ static bool run_inside(struct builder *builder, const struct sonde_expr_op *op)
 		return true;
 	case SONDE_EXPR_OP_REGISTER:
 		push_register(builder, op);
+		return true;
+	case SONDE_EXPR_OP_GET_VARIABLE:
+		push_variable(builder, op);
 		return true;
 	case SONDE_EXPR_OP_EXTEND_S:
 	case SONDE_EXPR_OP_EXTEND_Z:

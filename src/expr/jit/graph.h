@@ -35,6 +35,7 @@ struct sonde_graph_config {
 	uint32_t
 		nr_registers; /* those with lower numbers (agent.h) are there */
 	const uint64_t *rip;  /* or NULL: it is one of these, or not there */
+	bool has_variables;   /* they are registers, from VARIABLE_0 on */
 	bool tells_divided;   /* division by zero is DIVIDED, else REJECT */
 	bool keeps_value;     /* it is wanted, not whether it is true: KEEP */
 	uint8_t narrowest;    /* bits that can be compared: 8 or 32 */
@@ -82,6 +83,10 @@ enum sonde_graph_op {
 	SONDE_GRAPH_LESS_S,
 	SONDE_GRAPH_LESS_U,
 };
+
+/* A trace state variable's value, which is the same throughout one evaluation,
+ * as a REGISTER. */
+#define SONDE_GRAPH_VARIABLE_0 (UINT64_C(1) << 31)
 
 struct sonde_graph_node {
 	uint8_t op;

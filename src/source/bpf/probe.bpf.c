@@ -94,6 +94,22 @@ INLINE bool count_hit(void)
 	return __sync_fetch_and_add(&state.hits, 1) < passes || !passes;
 }
 
+/* There is no room for the hit, which is counted; but what it does to variables is
+ * done, where nobody reads what it writes besides. */
+INLINE void only_assign(void *ctx, struct sonde_bpf_cpu *cpu)
+{
+	uint32_t level = READ(cpu->nest);
+	uint32_t key = CONST(SPARE) +
+		       bpf_get_smp_processor_id() * SONDE_BPF_LEVELS + level;
+	uint8_t *to;
+
+	if (level >= SONDE_BPF_LEVELS)
+		return;
+	to = bpf_map_lookup_elem(&data, &key);
+	if (to)
+		(void)probe_write(ctx, to);
+}
+
 /* It was decided that it is to be recorded, if it is anybody's that is. */
 static __attribute__((noinline)) int record(void *ctx, uint64_t decided)
 {
@@ -111,8 +127,13 @@ static __attribute__((noinline)) int record(void *ctx, uint64_t decided)
 		__sync_fetch_and_add(&state.faults, 1);
 		return 0;
 	}
-	if (!count_hit() || !enter(&p, cpu, CONST(PROBE_BYTES)))
+	if (!count_hit())
 		return 0;
+	if (!enter(&p, cpu, CONST(PROBE_BYTES))) {
+		if (CONST(PROBE_ASSIGNS))
+			only_assign(ctx, cpu);
+		return 0;
+	}
 	to = head(&p, CONST(PROBE_ID), READ(cpu->tid), &size);
 	(void)probe_write(ctx, to);
 	commit(&p, size + CONST(PROBE_BYTES));

@@ -19,7 +19,8 @@
  * itself may have none, and what is behind it is come to on other ways, too. A
  * program that does nothing keeps it on.
  *
- * R9 has a bit for each item that could not be read. A kprobe's programs run
+ * R8 has the address of the CPU's variables, if there are any, and R9 a bit for
+ * each item that could not be read. A kprobe's programs run
  * with preemption off, as the rings want it. They hang on descriptors: what ends
  * this process takes them out; so libbpf must not fall back on tracefs, whose
  * probes stay.
@@ -52,6 +53,8 @@
 #define RIP_AT    (-24)
 #define ARGUMENTS 6u
 
+_Static_assert(SONDE_SOURCE_VARIABLES == SONDE_BPF_VARIABLES, "one limit");
+
 struct bpf_probe {
 	const struct sonde_source_probe *is; /* borrowed */
 	uint16_t id;
@@ -67,6 +70,7 @@ struct bpf_probe {
 struct probe_code {
 	struct bpf_insn *insns;
 	size_t nr, max;
+	int cpus; /* the map's descriptor */
 	int err;
 };
 
@@ -105,6 +109,16 @@ static uint32_t argument_in(uint32_t number)
 	return i;
 }
 
+/* A variable is where R8 says. */
+static bool is_variable(uint32_t number, uint8_t *ret_reg, int16_t *ret_offset)
+{
+	if (number < SONDE_EBPF_VARIABLE_0)
+		return false;
+	*ret_reg = BPF_REG_8;
+	*ret_offset = (int16_t)(8 * (number - SONDE_EBPF_VARIABLE_0));
+	return true;
+}
+
 static bool is_on_tracepoint(const struct sonde_source_probe *probe)
 {
 	return probe->tracepoint && !probe->target;
@@ -116,6 +130,8 @@ static bool probe_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 	const struct sonde_source_probe *probe = ctx;
 	uint32_t argument = argument_in(number);
 
+	if (is_variable(number, ret_reg, ret_offset))
+		return true;
 	*ret_reg = BPF_REG_6;
 	if (number == SONDE_SOURCE_PROBE_CURRENT || number == SONDE_AGENT_RIP) {
 		*ret_reg = BPF_REG_10;
@@ -140,6 +156,8 @@ static bool return_register(void *ctx, uint32_t number, uint8_t *ret_reg,
 	const struct sonde_source_probe *probe = ctx;
 	uint32_t argument = argument_in(number);
 
+	if (is_variable(number, ret_reg, ret_offset))
+		return true;
 	*ret_reg = BPF_REG_10;
 	*ret_offset =
 		number == SONDE_SOURCE_PROBE_CURRENT ? TASK_AT : RETURN_AT;
@@ -162,14 +180,28 @@ static void probe_ask(struct probe_code *code, uint8_t last, int32_t at,
 
 static bool names_register(const struct sonde_program *program, uint32_t number)
 {
-	for (uint32_t i = 0; program && i < program->nr_ops; i++)
-		if (program->ops[i].code == SONDE_EXPR_OP_REGISTER &&
-		    program->ops[i].number == number)
+	for (uint32_t i = 0; program && i < program->nr_ops; i++) {
+		const struct sonde_expr_op *op = &program->ops[i];
+
+		if (number == SONDE_EBPF_VARIABLE_0 &&
+		    op->code == SONDE_EXPR_OP_GET_VARIABLE)
+			return true;
+		if (op->code == SONDE_EXPR_OP_REGISTER && op->number == number)
+			return true;
+	}
+	return false;
+}
+
+static bool assigns_variables(const struct sonde_source_probe *probe)
+{
+	for (uint32_t i = 0; i < probe->nr_items; i++)
+		if (probe->items[i].kind == SONDE_SOURCE_PROBE_ASSIGN)
 			return true;
 	return false;
 }
 
-/* Whether the run that decides, or the one that writes, needs it. */
+/* Whether the run that decides, or the one that writes, needs it; VARIABLE_0: any
+ * of the variables. */
 static bool asks_register(const struct sonde_source_probe *probe, bool writes,
 			  uint32_t number)
 {
@@ -177,8 +209,33 @@ static bool asks_register(const struct sonde_source_probe *probe, bool writes,
 
 	for (uint32_t i = 0; writes && i < probe->nr_items; i++)
 		asks |= names_register(probe->items[i].program, number) ||
-			probe->items[i].mask >> number & 1;
-	return asks;
+			(number < 64 && probe->items[i].mask >> number & 1);
+	return asks || (writes && number == SONDE_EBPF_VARIABLE_0 &&
+			assigns_variables(probe));
+}
+
+/* Those of the CPU, whose memory is there wherever this runs, which the kernel
+ * doesn't know. */
+static void code_finds_variables(struct probe_code *code)
+{
+	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0,
+		  BPF_FUNC_get_smp_processor_id);
+	probe_add(code, BPF_STX | BPF_MEM | BPF_W, BPF_REG_10, BPF_REG_0,
+		  VALUE_AT, 0);
+	probe_add(code, BPF_LD | BPF_IMM | BPF_DW, BPF_REG_1, BPF_PSEUDO_MAP_FD,
+		  0, code->cpus);
+	probe_add(code, 0, 0, 0, 0, 0);
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_2, BPF_REG_10, 0,
+		  0);
+	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, VALUE_AT);
+	probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_map_lookup_elem);
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_X, BPF_REG_8, BPF_REG_0, 0,
+		  0);
+	probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, 0);
+	probe_add(code, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_8, 0,
+		  (int32_t)(code->max - code->nr - 1), 0);
+	probe_add(code, BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_8, 0, 0,
+		  offsetof(struct sonde_bpf_cpu, variables));
 }
 
 /* The address that was asked for, where that is known: at functions that begin with
@@ -208,6 +265,8 @@ static void put_rip(struct probe_code *code,
 static void probe_begin(struct probe_code *code,
 			const struct sonde_source_probe *probe, bool writes)
 {
+	if (asks_register(probe, writes, SONDE_EBPF_VARIABLE_0))
+		code_finds_variables(code);
 	if (asks_register(probe, writes, SONDE_SOURCE_PROBE_CURRENT)) {
 		probe_add(code, BPF_JMP | BPF_CALL, 0, 0, 0,
 			  BPF_FUNC_get_current_task);
@@ -278,6 +337,19 @@ static void put_value_of(struct probe_code *code, uint32_t item, uint32_t bytes,
 		  VALUE_AT, 0);
 	probe_add(code, BPF_STX | BPF_MEM | size, BPF_REG_7, BPF_REG_1,
 		  (int32_t)at, 0);
+}
+
+/* The value becomes the variable's, if there is one. */
+static void put_assignment(struct probe_code *code, uint32_t item,
+			   uint32_t variable)
+{
+	probe_add(code, BPF_JMP | BPF_JEQ | BPF_K, BPF_REG_0, 0, 3, 1);
+	probe_lack(code, item);
+	probe_add(code, BPF_JMP | BPF_JA, 0, 0, 2, 0);
+	probe_add(code, BPF_LDX | BPF_MEM | BPF_DW, BPF_REG_1, BPF_REG_10,
+		  VALUE_AT, 0);
+	probe_add(code, BPF_STX | BPF_MEM | BPF_DW, BPF_REG_8, BPF_REG_1,
+		  (int32_t)(8 * variable), 0);
 }
 
 /* Where an item goes, and its address; 0: it isn't told. */
@@ -357,7 +429,9 @@ static void put_probe_item(struct probe_code *code,
 		return;
 	}
 	probe_compute(code, probe, item->program, true);
-	if (is_memory(item))
+	if (item->kind == SONDE_SOURCE_PROBE_ASSIGN)
+		put_assignment(code, i, item->variable);
+	else if (is_memory(item))
 		put_what_is_there(code, i, item, places);
 	else
 		put_value_of(code, i, item->bytes, places->at);
@@ -422,8 +496,8 @@ program_of(const struct sonde_source_probe *probe)
 					 SONDE_BPF_PROBE_KPROBE;
 }
 
-static void put_condition(struct probe_code *code,
-			  const struct sonde_source_probe *probe)
+static void put_probe_condition(struct probe_code *code,
+				const struct sonde_source_probe *probe)
 {
 	if (!probe->condition) {
 		probe_add(code, BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0,
@@ -446,13 +520,16 @@ static int fill_gaps(const struct bpf_source *source,
 	uint32_t consts[SONDE_BPF_NR_CONSTS];
 	uint32_t bytes = 0;
 
-	put_condition(&tests, probe->is);
+	tests.cpus = bpf_map__fd(bpf_object_map(source->object, "cpus"));
+	puts.cpus = tests.cpus;
+	put_probe_condition(&tests, probe->is);
 	put_items(&puts, probe->is, &bytes);
 	memcpy(consts, source->consts, sizeof(consts));
 	consts[SONDE_BPF_PROBE_ID] = probe->id;
 	consts[SONDE_BPF_PROBE_BYTES] = bytes;
 	consts[SONDE_BPF_PROBE_COUNTS] =
 		probe->is->passes || probe->is->live != NULL;
+	consts[SONDE_BPF_PROBE_ASSIGNS] = assigns_variables(probe->is);
 	bpf_object_patch(source, consts, image, sonde_bpf_probe_size);
 	return tests.err ? tests.err : puts.err;
 }
@@ -648,6 +725,34 @@ static int attach_probe(const struct bpf_source *source,
 			  why_not_attached(probe->is, rc));
 }
 
+/* ---- variables ---- */
+
+static void put_first_values(struct bpf_source *source)
+{
+	const struct sonde_source_variables *variables =
+		source->config.variables;
+
+	for (uint32_t i = 0; variables && i < source->geometry.nr_cpus; i++)
+		memcpy(source->cpus[i].variables, variables->initial,
+		       sizeof(variables->initial));
+}
+
+static void total_variables(struct bpf_source *source)
+{
+	struct sonde_source_variables *variables = source->config.variables;
+
+	for (uint32_t k = 0; variables && k < SONDE_SOURCE_VARIABLES; k++) {
+		uint64_t first = (uint64_t)variables->initial[k];
+		uint64_t total = first;
+
+		for (uint32_t i = 0; i < source->geometry.nr_cpus; i++)
+			total += (uint64_t)sonde_load_relaxed(
+					 &source->cpus[i].variables[k]) -
+				 first;
+		sonde_store_relaxed(&variables->totals[k], (int64_t)total);
+	}
+}
+
 int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 {
 	unsigned char *image;
@@ -655,6 +760,7 @@ int bpf_probes_load(struct bpf_source *source, struct sonde_source_error *error)
 
 	if (!source->config.nr_probes)
 		return 0;
+	put_first_values(source);
 	image = malloc(sonde_bpf_probe_size);
 	if (!image)
 		return sonde_source_fail(error, -ENOMEM, "out of memory");
@@ -722,6 +828,8 @@ void bpf_probes_tick(struct bpf_source *source)
 	for (uint32_t i = 0; source->probes && i < source->config.nr_probes;
 	     i++)
 		tell_live(&source->probes[i]);
+	if (source->probes)
+		total_variables(source);
 }
 
 uint64_t bpf_probes_detach(struct bpf_source *source)
@@ -743,6 +851,8 @@ uint64_t bpf_probes_detach(struct bpf_source *source)
 			missed += bpf_object_missed(
 				source->probes[i].load.object);
 	}
+	if (source->probes)
+		total_variables(source);
 	return missed;
 }
 

@@ -84,7 +84,8 @@ struct sonde_bpf_seen {
 	uint32_t tracked;
 };
 
-#define SONDE_BPF_SEEN 8u /* of a CPU; a power of two */
+#define SONDE_BPF_SEEN      8u /* of a CPU; a power of two */
+#define SONDE_BPF_VARIABLES 16u
 
 struct sonde_bpf_cpu {
 	struct sonde_ring ring[SONDE_BPF_LEVELS];
@@ -109,7 +110,8 @@ struct sonde_bpf_cpu {
 	uint64_t count_at;   /* COUNT_BY_QUEUE: its address, by `mark` */
 	uint64_t gen;        /* counted up by `mark`; 0: it hasn't run yet */
 	struct sonde_bpf_seen seen[SONDE_BPF_SEEN]; /* by tid */
-	uint64_t reserved1[21];
+	int64_t variables[SONDE_BPF_VARIABLES];     /* of probes */
+	uint64_t reserved1[5];
 };
 
 /* What a program is called in. */
@@ -212,14 +214,15 @@ enum sonde_bpf_const {
 	SONDE_BPF_BUFFER_BYTES,
 	SONDE_BPF_TEXT_BYTES, /* of all strings and buffers of a record */
 	SONDE_BPF_NR_CONDS,
-	SONDE_BPF_COUNT_BY,     /* enum sonde_bpf_count */
-	SONDE_BPF_COUNT_OFFSET, /* from what that says */
-	SONDE_BPF_TASK_TYPE,    /* its id for RDONLY_CAST; 0: not there */
-	SONDE_BPF_SPARE,        /* data's index of the first one never read */
-	SONDE_BPF_PROBE_ID,     /* of one probe: its event, */
-	SONDE_BPF_PROBE_BYTES,  /* its payload, */
-	SONDE_BPF_PROBE_COUNTS, /* its hits are counted */
-	SONDE_BPF_ID,           /* by event; 0: not selected */
+	SONDE_BPF_COUNT_BY,      /* enum sonde_bpf_count */
+	SONDE_BPF_COUNT_OFFSET,  /* from what that says */
+	SONDE_BPF_TASK_TYPE,     /* its id for RDONLY_CAST; 0: not there */
+	SONDE_BPF_SPARE,         /* data's index of the first one never read */
+	SONDE_BPF_PROBE_ID,      /* of one probe: its event, */
+	SONDE_BPF_PROBE_BYTES,   /* its payload, */
+	SONDE_BPF_PROBE_COUNTS,  /* its hits are counted, */
+	SONDE_BPF_PROBE_ASSIGNS, /* and change variables */
+	SONDE_BPF_ID,            /* by event; 0: not selected */
 	SONDE_BPF_COND = SONDE_BPF_ID + SONDE_BPF_NR_EVENTS, /* as in a plan */
 	SONDE_BPF_NR_CONSTS = SONDE_BPF_COND + SONDE_BPF_NR_EVENTS,
 };

@@ -54,15 +54,17 @@ struct kernel_made {
 };
 
 static struct collect_world world;
-static const struct sonde_probe_markers *known; /* static tracepoints */
+static struct sonde_probe_kernel_known known;
 
 static int make_of(struct kernel_made *made, const char *const *from)
 {
 	memset(made, 0, sizeof(*made));
 	collect_define(&made->points, from);
-	return sonde_probe_kernel_point(made->points.list, &made->points, known,
-					made->error, sizeof(made->error),
-					&made->probe, &made->frame_bytes);
+	known.points = &made->points;
+	known.nr_variables = 0;
+	return sonde_probe_kernel_point(made->points.list, &known, made->error,
+					sizeof(made->error), &made->probe,
+					&made->frame_bytes);
 }
 
 static void unmake(struct kernel_made *made)
@@ -219,10 +221,11 @@ static void what_the_kernel_cannot_do_is_refused(void **state)
 	static const char *const statics[] = {
 		"QTDP:1:ffffffff81401186:E:0:0:S", NULL
 	};
-	static const char *const variables[] = {
+	/* teval $x = $rdi && 1 */
+	static const char *const branches[] = {
 		"QTDP:1:ffffffff81401186:E:0:0-",
-		"QTDP:-1:ffffffff81401186:X0000000C,2c000222010216402d000"
-		"227",
+		"QTDP:-1:ffffffff81401186:X00000011,26000520000b22002100"
+		"0d22012d000227",
 		NULL
 	};
 	static const char *const large[] = {
@@ -235,7 +238,32 @@ static void what_the_kernel_cannot_do_is_refused(void **state)
 	assert_refused(steps, "while-stepping");
 	assert_refused(statics, "no static tracepoint there");
 	assert_refused(large, "1020 bytes");
-	assert_refused(variables, "trace state variables");
+	assert_refused(branches, "a teval isn't one assignment");
+}
+
+/* teval $x = $x + 1; collect $x; teval $y = *$rdi; if $y != 0 */
+static void variables_are_the_sources(void **state)
+{
+	static const char *const packets_of_two[] = {
+		"QTDP:1:ffffffff81401186:E:0:0:X8,2c00092200130e27-",
+		"QTDP:-1:ffffffff81401186:X0000000C,2c000222010216402d000"
+		"227-",
+		"QTDP:-1:ffffffff81401186:X00000004,2e000227-",
+		"QTDP:-1:ffffffff81401186:X00000008,260005192d000927", NULL
+	};
+	struct kernel_made made;
+
+	(void)state;
+	if (make_of(&made, packets_of_two))
+		fail_msg("%s", made.error);
+	assert_int_equal(known.nr_variables, 2);
+	assert_int_equal(known.variables[0], 2);
+	assert_int_equal(known.variables[1], 9);
+	assert_int_equal(made.probe.nr_items, 3);
+	assert_int_equal(made.probe.items[0].kind, SONDE_SOURCE_PROBE_ASSIGN);
+	assert_int_equal(made.probe.items[0].variable, 0);
+	assert_int_equal(made.probe.items[2].variable, 1);
+	unmake(&made);
 }
 
 /* ---- static tracepoints ---- */
@@ -254,7 +282,7 @@ static void make_markers(struct sonde_probe_markers *markers,
 					       .id = id,
 					       .name = name };
 	*markers = (struct sonde_probe_markers){ .list = list, .nr = 2 };
-	known = markers;
+	known.markers = *markers;
 }
 
 static void a_site_is_probed_while_its_tracepoint_is_on(void **state)
@@ -276,7 +304,7 @@ static void a_site_is_probed_while_its_tracepoint_is_on(void **state)
 	assert_int_equal(made.probe.address, SITE);
 	assert_non_null(made.probe.condition);
 	unmake(&made);
-	known = NULL;
+	memset(&known, 0, sizeof(known));
 }
 
 static void an_events_arguments_are_in_registers_that_it_has(void **state)
@@ -303,7 +331,7 @@ static void an_events_arguments_are_in_registers_that_it_has(void **state)
 	unmake(&made);
 	assert_refused(all, "the event's arguments and no registers");
 	assert_refused(dynamic, "static tracepoints only");
-	known = NULL;
+	memset(&known, 0, sizeof(known));
 }
 
 /* ---- types, by a file that runs elsewhere ---- */
@@ -366,10 +394,11 @@ static void variables_in_registers_have_names_and_types(void **state)
 		skip(); /* built without -g */
 	sonde_probe_dwarf_close(dwarf);
 	sonde_probe_typing_note(&whose, &made.points, NULL);
+	known.points = &made.points;
 	assert_int_equal(
-		sonde_probe_kernel_point(made.points.list, &made.points, NULL,
-					 made.error, sizeof(made.error),
-					 &made.probe, &made.frame_bytes),
+		sonde_probe_kernel_point(made.points.list, &known, made.error,
+					 sizeof(made.error), &made.probe,
+					 &made.frame_bytes),
 		0);
 	fields = sonde_desc_fields(made.probe.desc);
 	assert_true(sonde_fields_next(&fields, &field));
@@ -385,6 +414,7 @@ int main(void)
 		cmocka_unit_test(a_probe_has_what_the_tracepoint_says),
 		cmocka_unit_test(what_is_not_there_has_no_block),
 		cmocka_unit_test(what_the_kernel_cannot_do_is_refused),
+		cmocka_unit_test(variables_are_the_sources),
 		cmocka_unit_test(a_site_is_probed_while_its_tracepoint_is_on),
 		cmocka_unit_test(
 			an_events_arguments_are_in_registers_that_it_has),
