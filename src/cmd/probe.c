@@ -36,6 +36,7 @@ static const char usage[] =
 	"...'\n"
 	"            [-- PROGRAM ARGS]\n"
 	"sonde probe --kernel --list [GLOB] [--json]\n"
+	"sonde probe --kernel --stop NAME\n"
 	"\n"
 	"Records each time a running program comes to a place in its code and\n"
 	"a condition is true. The program is not stopped; the condition is\n"
@@ -50,8 +51,8 @@ static const char usage[] =
 	"and 'current', the running task, are known by the kernel's own types\n"
 	"(BTF); at FUNCTION%return, so is 'return'. GROUP:EVENT is a static\n"
 	"tracepoint, with its own arguments. It is recorded while PROGRAM\n"
-	"runs, or of all of the machine until Ctrl-C, as sonde record does it;\n"
-	"then nothing is left in the kernel.\n";
+	"runs, or of all of the machine until Ctrl-C or --stop, as sonde record\n"
+	"does it; then nothing is left in the kernel.\n";
 
 #define EXIT_FAILED 1
 /* Printed when all went well. */
@@ -94,11 +95,13 @@ static const struct sonde_option option_table[] = {
 	  "with --kernel and a PROGRAM: all of the machine, not only its "
 	  "threads" },
 	{ "list", OPTION_LIST, NULL, NULL,
-	  "the probes that are in, and their hits; with --kernel, the "
-	  "functions that match GLOB" },
+	  "the probes that are in, and their hits; with --kernel, those of all "
+	  "that record some, or the functions that match GLOB" },
 	{ "remove", OPTION_REMOVE, "NAME", NULL,
 	  "take one out, by its name or number" },
-	{ "stop", OPTION_STOP, NULL, NULL, "take all out, and finish the trace" },
+	{ "stop", OPTION_STOP, NULL, NULL,
+	  "take all out, and finish the trace; with --kernel, of the recording "
+	  "that has the probe NAME" },
 	{ "json", OPTION_JSON, NULL, NULL, "what --list shows, as JSON" },
 	{ 0 }
 };
@@ -135,12 +138,16 @@ static int check_line_words(const struct options *options)
 
 static int check_kernel_options(const struct options *options)
 {
-	if (options->pid || options->remove || options->stop)
+	if (options->pid || options->remove)
 		return complain_usage("--kernel is of no program, and its "
 				      "probe is gone when the command ends: "
-				      "no -p, --remove or --stop");
-	if (options->list && options->program)
-		return complain_usage("--list takes one GLOB");
+				      "no -p or --remove");
+	if ((options->list || options->stop) && options->program)
+		return complain_usage("--list takes one GLOB, --stop one NAME");
+	if (options->list && options->stop)
+		return complain_usage("--list or --stop, not both");
+	if (options->stop && !options->where)
+		return complain_usage("--stop which? --list shows the probes");
 	if (!options->list && !options->where)
 		return complain_usage("where? Give 'FUNCTION if CONDITION'");
 	return check_line_words(options);
@@ -419,9 +426,10 @@ static int put_in(const struct options *options)
 	return is_in ? sonde_probe_where(options->pid) : EXIT_FAILED;
 }
 
-static int probe_in_kernel(const struct options *options)
+static struct sonde_probe_kernel_options
+kernel_options(const struct options *options)
 {
-	const struct sonde_probe_kernel_options kernel = {
+	return (struct sonde_probe_kernel_options){
 		.where = options->where,
 		.collect = options->collect,
 		.name = options->name,
@@ -430,10 +438,33 @@ static int probe_in_kernel(const struct options *options)
 		.all = options->all,
 		.program = options->program,
 	};
+}
 
-	return options->list ?
+static bool parse_words_of(int nr, char **words,
+			   struct sonde_probe_kernel_options *ret_options)
+{
+	struct options options = { 0 };
+
+	if (parse(nr, words, &options) >= 0 || !options.kernel ||
+	    options.list || options.stop)
+		return false;
+	*ret_options = kernel_options(&options);
+	return true;
+}
+
+static int probe_in_kernel(const struct options *options)
+{
+	const struct sonde_probe_kernel_options kernel =
+		kernel_options(options);
+
+	if (options->stop)
+		return sonde_probe_kernel_stop(parse_words_of, options->where);
+	if (!options->list)
+		return sonde_probe_kernel_record(&kernel);
+	return options->where ?
 		       sonde_probe_kernel_list(options->where, options->json) :
-		       sonde_probe_kernel_record(&kernel);
+		       sonde_probe_kernel_running(parse_words_of,
+						  options->json);
 }
 
 static int run(int argc, char **argv)

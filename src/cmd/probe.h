@@ -27,7 +27,15 @@ struct sonde_probe_kernel_options {
 	char **program; /* NULL-terminated, or NULL: none */
 };
 int sonde_probe_kernel_record(const struct sonde_probe_kernel_options *options);
-/* Functions that match a glob; NULL: all. */
+/* What the words of such a command say, the first of which is "probe"; false: they
+ * are another's, or wrong. The words are to outlive it. */
+typedef bool
+sonde_probe_kernel_parse(int nr, char **words,
+			 struct sonde_probe_kernel_options *ret_options);
+/* The probes of all that run, and ending the one that has this probe. */
+int sonde_probe_kernel_running(sonde_probe_kernel_parse *parse, bool json);
+int sonde_probe_kernel_stop(sonde_probe_kernel_parse *parse, const char *name);
+/* Functions that match a glob. */
 int sonde_probe_kernel_list(const char *glob, bool json);
 
 #endif /* CMD_PROBE_H */

@@ -176,8 +176,7 @@ static bool list_function(void *ctx, const struct sonde_kallsym *symbol)
 {
 	struct kernel_listing *listing = ctx;
 
-	if (!symbol->is_code ||
-	    (listing->glob && !sonde_glob_match(listing->glob, symbol->name)))
+	if (!symbol->is_code || !sonde_glob_match(listing->glob, symbol->name))
 		return true;
 	if (listing->is_json) {
 		if (!listing->nr)
@@ -225,7 +224,6 @@ int sonde_probe_kernel_list(const char *glob, bool json)
 	}
 	if (listing.nr || json)
 		return 0;
-	sonde_complain("no function of the kernel matches %.100s",
-		       glob ? glob : "*");
+	sonde_complain("no function of the kernel matches %.100s", glob);
 	return EXIT_FAILED;
 }

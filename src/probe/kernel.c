@@ -495,15 +495,27 @@ static int collect_list(struct kernel_resolving *resolving, const char *at)
 
 /* ---- the whole ---- */
 
-static void set_name(struct kernel_probe *made, const char *name)
+void sonde_probe_kernel_name(const char *where, const char *name, char *to,
+			     size_t size)
 {
-	const char *more = made->probe.at_return ? "_return" : "";
+	const char *condition;
+	size_t length = sonde_condition_at(where, &condition);
+	char place[FUNCTION_SIZE];
+	const char *event;
+	bool returns;
 
-	const char *place = made->event[0] ? made->event : made->function;
-
-	(void)snprintf(made->name, sizeof(made->name), "%.200s%s",
-		       name ? name : place, name ? "" : more);
-	for (char *c = made->name; *c; c++)
+	(void)snprintf(place, sizeof(place), "%.*s",
+		       (int)sonde_text_trim(where, length), where);
+	place[strcspn(place, " ")] = '\0';
+	returns = cut_return(place);
+	place[strcspn(place, "+")] = '\0';
+	event = strchr(place, ':');
+	(void)snprintf(to, size, "%.200s%s",
+		       name  ? name :
+		       event ? event + 1 :
+			       place,
+		       returns && !name ? "_return" : "");
+	for (char *c = to; *c; c++)
 		if (!isalnum((unsigned char)*c))
 			*c = '_';
 }
@@ -525,7 +537,8 @@ static int resolve_kernel_probe(struct kernel_resolving *resolving)
 
 	if (rc)
 		return rc;
-	set_name(made, request->name);
+	sonde_probe_kernel_name(sonde_text_skip_blanks(request->where),
+				request->name, made->name, sizeof(made->name));
 	resolving->at.btf = &resolving->btf;
 	/* The arguments are where they are called with at its first byte. */
 	resolving->at.function =

@@ -28,6 +28,10 @@ struct sonde_probe_kernel_request {
 int sonde_probe_kernel_resolve(const struct sonde_probe_kernel_request *request,
 			       char *error, size_t error_size,
 			       struct sonde_source_probe **ret_probe);
+/* What such a probe's events are called, of what is before "if" and the like;
+ * `name` as in the request. */
+void sonde_probe_kernel_name(const char *where, const char *name, char *to,
+			     size_t size);
 void sonde_probe_kernel_free(struct sonde_source_probe *probe);
 
 #endif /* PROBE_KERNEL_H */

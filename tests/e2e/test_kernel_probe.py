@@ -4,6 +4,7 @@
 known calls is the witness of their counts and values; and what is refused says
 why. Kernels without kprobes (CONFIG_KPROBES) only refuse."""
 
+import json
 import os
 import pathlib
 import re
@@ -345,6 +346,65 @@ def the_end_of_the_command_leaves_no_probe():
     front.send_signal(signal.SIGINT)
     front.communicate(timeout=LIMIT_S / 2)
     check_gone(front, objects)
+
+
+# ---- those of others ----
+
+def probe_ends(folder, *program):
+    """At a tracepoint, which all kernels have."""
+    return subprocess.Popen(
+        [SONDE, "probe", "--kernel", " task:task_rename; "
+         "sched:sched_process_exit if p->pid > 0 collect p->pid", "-o",
+         "trace", *program], cwd=folder, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def listed(front):
+    """Rows of its probes, once they are in."""
+    pids = (front.pid, *descendants(front.pid))
+    if not any(kind == "link" for pid in pids if is_sonde(pid)
+               for kind, _ in bpf_objects(pid)):
+        return None
+    done = run(SONDE, "probe", "--kernel", "--list", "--json")
+    rows = json.loads(done.stdout)["probes"]
+    return [row for row in rows if row["pid"] == front.pid]
+
+
+@test
+def probes_of_others_are_listed_and_ended():
+    need("bpf")
+    where = scratch() / "trace"
+    front = probe_ends(where.parent)
+    rows = wait_for(lambda: listed(front), "the probes")
+    check_equal([row["name"] for row in rows],
+                ["task_rename", "sched_process_exit"], rows)
+    check_equal([row["trace"] for row in rows], [str(where)] * 2, rows)
+    check("collect p->pid" in rows[1]["probe"], rows)
+    text = run(SONDE, "probe", "--kernel", "--list").stdout
+    check(re.search(rf"^ *sched_process_exit +{front.pid} ", text, re.M), text)
+    # It runs, and is over, while both are in.
+    check_equal(run("true").returncode, 0, "true")
+    done = run(SONDE, "probe", "--kernel", "--stop", "sched_process_exit")
+    check_equal((done.returncode, done.stdout), (0, f"{where}\n"), done.stderr)
+    check_equal(front.wait(LIMIT_S), 0, "its exit status")
+    check(KernelTrace(where).events("kgdb:sched_process_exit"), "no event")
+    done = run(SONDE, "probe", "--kernel", "--stop", "sched_process_exit")
+    check_equal(done.returncode, 1, done.stderr)
+    check("no probe sched_process_exit" in done.stderr, done.stderr)
+
+
+@test
+def those_of_a_program_end_with_it():
+    need("bpf")
+    front = probe_ends(scratch(), "--", "sleep", "1000")
+    wait_for(lambda: listed(front), "the probes")
+    done = run(SONDE, "probe", "--kernel", "--stop", "task_rename")
+    check_equal(done.returncode, 1, done.stderr)
+    check("sleep" in done.stderr and str(front.pid) in done.stderr,
+          done.stderr)
+    check(front.poll() is None, "it was ended")
+    front.send_signal(signal.SIGTERM)
+    front.wait(LIMIT_S)
 
 
 # ---- what is refused ----
