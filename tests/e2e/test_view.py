@@ -180,6 +180,77 @@ class Program:
         return None
 
 
+MUTEX = [("mutex", 64, 8), ("caller", 64, 8)]
+LOCKS = Layout(header=[("id", 16, 8), ("time", 64, 8)],
+               context=[("tid", 32, 8), ("pid", 32, 8)],
+               events={"lock:mutex_wait": MUTEX,
+                       "lock:mutex_lock": MUTEX + [("result", 32, 8)],
+                       "lock:mutex_unlock": MUTEX})
+HELD, CONTENDED = 11, 12
+
+
+class Locking:
+    """Four threads and two mutexes by chance: by mutex, who had it and how many
+    waited since when."""
+
+    MUTEXES = [0x1000, 0x2000]
+
+    def __init__(self, seed, nr):
+        chance = random.Random(seed)
+        self.events = {tid: [] for tid in (81, 82, 83, 84)}
+        self.told = {mutex: [(1000, 0, 0)] for mutex in self.MUTEXES}
+        self.holder = dict.fromkeys(self.MUTEXES, 0)
+        self.waiting = {mutex: [] for mutex in self.MUTEXES}
+        self.now = 1000
+        while sum(map(len, self.events.values())) < nr:
+            tid = chance.choice(list(self.events))
+            mutex = chance.choice(self.MUTEXES)
+            if self.holder[mutex] == tid:
+                self.event(tid, mutex, "unlock")
+            elif tid in self.waiting[mutex] and not self.holder[mutex]:
+                self.event(tid, mutex, "lock")
+            elif not self.busy(tid):
+                self.event(tid, mutex, chance.choice(["wait", "wait", "lock"])
+                           if not self.holder[mutex] else "wait")
+
+    def busy(self, tid):
+        return tid in self.holder.values() or any(
+            tid in waiting for waiting in self.waiting.values())
+
+    def event(self, tid, mutex, action):
+        self.now += random.Random(self.now).randrange(1, 500)
+        if action == "wait":
+            self.waiting[mutex].append(tid)
+        elif action == "lock":
+            self.waiting[mutex] = [t for t in self.waiting[mutex] if t != tid]
+            self.holder[mutex] = tid
+        else:
+            self.holder[mutex] = 0
+        fields = {"mutex": mutex, "caller": 0x40}
+        if action == "lock":
+            fields["result"] = 0
+        self.events[tid].append((self.now, "lock:mutex_" + action, fields))
+        self.told[mutex].append((self.now, self.holder[mutex],
+                                 len(self.waiting[mutex])))
+
+    def write(self):
+        trace = Handmade(LOCKS)
+        for tid, events in self.events.items():
+            with trace.stream(f"t{tid}", cpu=0) as stream:
+                with stream.packet(1000, self.now, discarded=0):
+                    for time, name, fields in events:
+                        stream.event(name, time, {"tid": tid, "pid": 81},
+                                     **fields)
+        return trace.dir
+
+    def at(self, mutex, time):
+        """Since when, the state, the holder, how many wait."""
+        before = [entry for entry in self.told[mutex] if entry[0] <= time]
+        since, holder, waiting = before[-1]
+        return (since, CONTENDED if waiting else HELD if holder else 0,
+                holder, waiting)
+
+
 def within_rows(server):
     rows = server.ask("rows")
     return {(row["tid"], int(row["name"].split()[1]) - 1): row for row in rows
@@ -610,6 +681,91 @@ def what_fills_a_pixel_is_named_in_it():
             check(not name or share > 220, f"{pixel}: {share}")
             check(after > begin, "a pixel of nothing")
     check(named > 5 and several > 5, f"{named} named, {several} not")
+
+
+@test
+def locks_are_held_and_waited_for_as_their_events_say():
+    locking = Locking(51, 1500)
+    trace = locking.write()
+    chance = random.Random(8)
+    report = json.loads(run(SONDE, "report", "locks", "--json", trace).stdout)
+    with view(trace) as server:
+        origin = int(server.ready()["origin"])
+        rows = [row for row in server.ask("rows") if row["kind"] == "lock"]
+        check_equal([row["name"] for row in sorted(
+            rows, key=lambda row: row["id"])],
+            [f"mutex {lock['address']}" for lock in report["locks"]], "order")
+        seen = set()
+        for _ in range(400):
+            row = chance.choice(rows)
+            time = chance.randrange(1000, locking.now - 1)
+            since, state, holder, waiting = locking.at(
+                int(row["name"].split()[1], 16), time)
+            got = server.ask("at", row=row["id"], t=time - origin)
+            what = f"{row['name']} at {time}: {got}"
+            check_equal(got["state"], state, what)
+            seen.add((state, bool(holder), min(waiting, 2)))
+            if not state:
+                continue
+            check_equal(got["from"] + origin, since, what)
+            check_equal(got["detail"]["held by"].strip(),
+                        f"({holder})" if holder else "not known", what)
+            check_equal(got["detail"]["threads that wait"], waiting, what)
+    check_equal(len(seen), 6, f"states met: {seen}")
+
+
+@test
+def a_lock_that_is_held_when_the_trace_ends_is_held_until_then():
+    trace = Handmade(LOCKS)
+    with trace.stream("t", cpu=0) as stream:
+        with stream.packet(1000, 9000, discarded=0):
+            for time, tid, name, fields in (
+                    (2000, 5, "lock", {"result": 0}), (3000, 6, "wait", {}),
+                    (4000, 6, "lock", {"result": 110}), (8000, 7, "wait", {})):
+                stream.event("lock:mutex_" + name, time,
+                             {"tid": tid, "pid": 5}, mutex=64, caller=1,
+                             **fields)
+    with view(trace.dir) as server:
+        origin = int(server.ready()["origin"])
+        row, = [row for row in server.ask("rows") if row["kind"] == "lock"]
+        told = [(got["state"], got["from"] + origin, got["to"] + origin)
+                for got in (server.ask("at", row=row["id"], t=time - origin)
+                            for time in (2500, 3500, 5000, 8500))]
+    check_equal(told, [(HELD, 2000, 3000), (CONTENDED, 3000, 4000),
+                       (HELD, 4000, 8000), (CONTENDED, 8000, 9000)], "states")
+
+
+@test
+def who_has_a_lock_is_not_known_once_events_were_lost():
+    trace = Handmade(LOCKS)
+    with trace.stream("t", cpu=0) as stream:
+        with stream.packet(1000, 9000, discarded=0):
+            for time, tid, name, fields in (
+                    (2000, 5, "lock", {"result": 0}), (2500, 6, "wait", {}),
+                    (7000, 5, "unlock", {}), (7500, 6, "lock", {"result": 0}),
+                    (8000, 6, "unlock", {})):
+                stream.event("lock:mutex_" + name, time,
+                             {"tid": tid, "pid": 5}, mutex=64, caller=1,
+                             **fields)
+    with trace.stream("u", cpu=1) as stream:
+        with stream.packet(1000, 4000, discarded=0):
+            pass
+        with stream.packet(4100, 5000, discarded=3):
+            pass
+    with view(trace.dir) as server:
+        origin = int(server.ready()["origin"])
+        row, = [row for row in server.ask("rows") if row["kind"] == "lock"]
+        before, waited, lost, after, let_go, had = (
+            server.ask("at", row=row["id"], t=time - origin)
+            for time in (2200, 3000, 4500, 6000, 7200, 7700))
+    check_equal([got["state"] for got in (before, waited, lost, after, let_go,
+                                          had)],
+                [HELD, CONTENDED, 0, 0, 0, HELD], "states")
+    check(4000 <= waited["to"] + origin <= 4100, f"until the loss: {waited}")
+    check("not" not in after["detail"], f"{after}")
+    check("known" in after["why"], f"{after}")
+    check_equal(waited["detail"].get("threads that wait"), 1, "before")
+    check_equal(had["detail"].get("threads known to wait"), 0, "after")
 
 
 @test

@@ -4,7 +4,7 @@
 import { spawn, execFileSync } from "node:child_process";
 import { check, equal, main, test, until, view } from "./harness.mjs";
 
-const { SONDE, FOREIGN, KERNEL_USER, PROGRAM } = process.env;
+const { SONDE, FOREIGN, KERNEL_USER, PROGRAM, LOCKING } = process.env;
 
 /** `sonde view`, and the address that it printed. */
 function start(trace, port = 0) {
@@ -169,6 +169,30 @@ real("what a program begins and ends is below its thread, with its name", PROGRA
   });
   await until(page, () => document.querySelector("#detail")?.textContent.includes("app:parse"));
   check((await page.textContent("#detail")).includes("30"), "how long");
+});
+
+real("a lock has a row below its process, and leads to who held it", LOCKING, async (page) => {
+  await until(page, () => window.sonde.rows.shown.some(({ row }) => row.kind === "lock") &&
+    window.sonde.timeline.frame?.bands.size > 2);
+  const { lock, holder, lines } = await page.evaluate(() => {
+    const { rows } = window.sonde;
+    return { lines: rows.shown.map(({ row, depth }) => `${depth} ${row.kind}`),
+             lock: rows.all.find(({ kind }) => kind === "lock"),
+             holder: rows.all.find(({ kind, tid }) => kind === "thread" && tid === 41)?.id };
+  });
+  equal([lock.name, lines.at(-1)], ["mutex 0x4711", "1 lock"], "the row, the last");
+  const spot = await page.evaluate(([id, t]) => {
+    const { timeline } = window.sonde;
+    const box = timeline.canvas.getBoundingClientRect();
+    return { x: box.left + timeline.x(t), y: box.top + 34 + timeline.rows.indexOf(id) * 20 };
+  }, [lock.id, 60_000_000 - await page.evaluate(() => Number(window.sonde.trace.origin))]);
+  await page.mouse.click(spot.x, spot.y);
+  await page.waitForSelector("#holder");
+  const told = await page.textContent("#detail");
+  check(told.includes("contended") && told.includes("60 ms") && told.includes("(41)"), told);
+  await page.focus("#timeline");
+  await page.keyboard.press("j");
+  await until(page, (row) => window.sonde.view.row === row, holder);
 });
 
 real("the flame graph of a selection is that of sonde flame", PROGRAM, async (page) => {

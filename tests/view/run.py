@@ -93,12 +93,33 @@ def program():
     return trace.dir
 
 
+def locking():
+    """Thread 41 holds a mutex from 10 to 90 ms; 42 waits for it from 30 ms on, and
+    has it until 120 ms."""
+    from handmade import Handmade, Layout  # pylint: disable=C0415
+    mutex = [("mutex", 64, 8), ("caller", 64, 8)]
+    trace = Handmade(Layout(
+        header=[("id", 16, 8), ("time", 64, 8)],
+        context=[("tid", 32, 8), ("pid", 32, 8)],
+        events={"lock:mutex_wait": mutex, "lock:mutex_unlock": mutex,
+                "lock:mutex_lock": mutex + [("result", 32, 8)]}))
+    with trace.stream("program", cpu=0) as stream:
+        with stream.packet(0, 200000000, discarded=0):
+            for at, tid, what in ((10, 41, "lock"), (30, 42, "wait"),
+                                  (90, 41, "unlock"), (90, 42, "lock"),
+                                  (120, 42, "unlock")):
+                stream.event("lock:mutex_" + what, at * 1000000,
+                             {"tid": tid, "pid": 41}, mutex=0x4711, caller=1,
+                             **({"result": 0} if what == "lock" else {}))
+    return trace.dir
+
+
 def traces(scratch):
     with tarfile.open(HERE.parent / "e2e/traces/picotrace.tar.xz") as archive:
         archive.extractall(scratch)
     return {"FOREIGN": str(scratch / "picotrace"),
             "KERNEL_USER": str(kernel_and_user()),
-            "PROGRAM": str(program())}
+            "PROGRAM": str(program()), "LOCKING": str(locking())}
 
 
 def main():

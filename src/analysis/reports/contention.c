@@ -186,14 +186,60 @@ int32_t sonde_contention_holder(const struct sonde_contention *contention,
 							       -1;
 }
 
+int64_t sonde_contention_known_until(const struct sonde_contention *contention)
+{
+	const struct sonde_lost *lost = &contention->lost;
+
+	return lost->passed < lost->nr ? lost->spans[lost->passed].begin_ns :
+					 INT64_MAX;
+}
+
+/* What was counted before events were lost isn't of now. */
+static void count_anew(const struct sonde_contention *contention,
+		       struct sonde_lock *lock)
+{
+	if (lock->counted == contention->lost.passed)
+		return;
+	lock->counted = contention->lost.passed;
+	lock->holders = lock->waiters = 0;
+}
+
+static void tell_of(const struct sonde_contention *contention,
+		    const struct sonde_lock *lock, int64_t time_ns)
+{
+	if (contention->told && !contention->is_doubtful)
+		contention->told(contention->told_ctx, lock, time_ns);
+}
+
+/* The thread begins another: the end of its last wait isn't in the trace. */
+static void forget_wait(struct sonde_contention *contention,
+			const struct sonde_lock_thread *thread, int64_t time_ns)
+{
+	struct sonde_lock *lock;
+
+	if (!contention_is_known(contention, thread->passed)) {
+		contention->lost_waits++;
+		return;
+	}
+	if (thread->waits_for_kind == SONDE_LOCK_COND)
+		return;
+	lock = sonde_hash_get(&contention->locks, &thread->waits_for);
+	if (!lock)
+		return;
+	lock->waiters--;
+	tell_of(contention, lock, time_ns);
+}
+
 static void begin_wait(struct sonde_contention *contention,
 		       struct sonde_lock *lock,
 		       struct sonde_lock_thread *thread,
 		       const struct sonde_journal_entry *entry)
 {
 	lock->waited++;
-	if (thread->waiting && !contention_is_known(contention, thread->passed))
-		contention->lost_waits++;
+	if (thread->waiting)
+		forget_wait(contention, thread, entry->time_ns);
+	if (!contention->is_doubtful)
+		lock->waiters++;
 	thread->waiting = true;
 	thread->passed = passed_now(contention);
 	thread->waits_for = lock->key;
@@ -258,6 +304,7 @@ static int end_wait(struct sonde_contention *contention,
 		contention->lost_waits++;
 		return 0;
 	}
+	lock->waiters--;
 	thread->wait.end_ns = time_ns;
 	ns = sonde_elapsed_ns(thread->wait.begin_ns, time_ns);
 	if (lock->kind != SONDE_LOCK_COND) {
@@ -296,8 +343,11 @@ static int take(struct sonde_contention *contention, struct sonde_lock *lock,
 		hold->depth = 0;
 	}
 	hold->passed = passed_now(contention);
-	if (!hold->depth++)
-		hold->begin_ns = entry->time_ns;
+	if (hold->depth++)
+		return 0;
+	hold->begin_ns = entry->time_ns;
+	if (!contention->is_doubtful)
+		lock->holders++;
 	return 0;
 }
 
@@ -318,6 +368,8 @@ static int contention_release(struct sonde_contention *contention,
 	known = contention_is_known(contention, hold->passed);
 	if (known && --hold->depth)
 		return 0;
+	if (known)
+		lock->holders--;
 	if (lock->holder == entry->tid)
 		lock->holder = -1;
 	ns = sonde_elapsed_ns(hold->begin_ns, entry->time_ns);
@@ -397,15 +449,32 @@ static int play_cond(struct sonde_contention *contention,
 			 SONDE_LOCK_MUTEX);
 	if (!mutex)
 		return sonde_hash_error(&contention->locks);
+	count_anew(contention, mutex);
 	if ((entry->op & 0xff) == SONDE_LOCK_WAIT) {
 		begin_wait(contention, cond, thread, entry);
-		return contention_release(contention, mutex, thread, entry);
+		err = contention_release(contention, mutex, thread, entry);
+	} else {
+		cond->acquired++;
+		cond->failed += entry->words[SONDE_LOCK_RESULT] != 0;
+		err = end_wait(contention, cond, thread, entry->time_ns);
+		if (!err)
+			err = take(contention, mutex, entry);
 	}
-	cond->acquired++;
-	if (entry->words[SONDE_LOCK_RESULT])
-		cond->failed++;
-	err = end_wait(contention, cond, thread, entry->time_ns);
-	return err ? err : take(contention, mutex, entry);
+	tell_of(contention, mutex, entry->time_ns);
+	return err;
+}
+
+int sonde_contention_compare(const void *a, const void *b, void *ctx)
+{
+	const struct sonde_lock *x = a;
+	const struct sonde_lock *y = b;
+
+	(void)ctx;
+	if (x->waits.sum != y->waits.sum)
+		return x->waits.sum < y->waits.sum ? 1 : -1;
+	if (x->waited != y->waited)
+		return x->waited < y->waited ? 1 : -1;
+	return (x->acquired < y->acquired) - (x->acquired > y->acquired);
 }
 
 int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry)
@@ -413,6 +482,7 @@ int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry)
 	struct sonde_contention *contention = ctx;
 	struct sonde_lock_thread *thread = thread_of(contention, entry);
 	struct sonde_lock *lock = contention_lock_of(contention, entry);
+	int err;
 
 	contention->is_doubtful =
 		sonde_lost_pass(&contention->lost, entry->time_ns);
@@ -422,9 +492,12 @@ int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry)
 		return sonde_hash_error(kind_of(entry) == SONDE_LOCK_COND ?
 						&contention->conds :
 						&contention->locks);
+	count_anew(contention, lock);
 	if (kind_of(entry) == SONDE_LOCK_COND)
 		return play_cond(contention, lock, thread, entry);
-	return play_lock(contention, lock, thread, entry);
+	err = play_lock(contention, lock, thread, entry);
+	tell_of(contention, lock, entry->time_ns);
+	return err;
 }
 
 /* Who still waits when the trace ends, as far as is known. */

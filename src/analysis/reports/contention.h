@@ -12,7 +12,8 @@
  * locking, so in the order of time nobody obtains a mutex that is held.
  *
  * After events were lost nobody is known to hold a lock or to wait for one: what
- * had begun is not measured, but counted.
+ * had begun is not measured, but counted. Threads that hold it or wait for it are
+ * counted from then on.
  *
  * Memory: some 600 bytes for each lock with what it was waited for and held,
  * 100 for each one that is held, 200 for each thread that waits, and 120 for
@@ -67,6 +68,8 @@ struct sonde_lock {
 	uint64_t waited; /* also for what failed, or never came */
 	/* of a condition variable; `acquired`: wake-ups, `failed`: time-outs */
 	uint64_t signals, broadcasts;
+	uint32_t holders, waiters; /* threads, as far as is known */
+	size_t counted;            /* losses that were over then */
 	struct sonde_histogram waits, holds;
 };
 
@@ -94,7 +97,12 @@ struct sonde_lock_thread {
 };
 
 struct sonde_contention {
-	bool by_stack;             /* to be set before the first event */
+	/* to be set before the first event */
+	bool by_stack;
+	/* Who holds the lock, or waits for it, may have changed: not of those
+	 * events that came while others were lost. NULL: isn't told. */
+	void (*told)(void *ctx, const struct sonde_lock *lock, int64_t time_ns);
+	void *told_ctx;
 	struct sonde_hash locks;   /* struct sonde_lock */
 	struct sonde_hash conds;   /* struct sonde_lock */
 	struct sonde_hash threads; /* struct sonde_lock_thread */
@@ -115,6 +123,10 @@ void sonde_contention_fini(struct sonde_contention *contention);
 extern const struct sonde_journal_form sonde_contention_forms[];
 extern const size_t sonde_contention_nr_forms;
 
+/* For sonde_hash_sorted() of locks: what is waited for longest comes first; then
+ * what is used most. */
+int sonde_contention_compare(const void *a, const void *b, void *ctx);
+
 /* The next event. 0, -ENOMEM, -E2BIG. For sonde_journal_run(): `ctx` is the
  * contention. */
 int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry);
@@ -122,6 +134,10 @@ int sonde_contention_play(void *ctx, const struct sonde_journal_entry *entry);
 /* The thread that has the lock after the last event; -1: none, or unknown. */
 int32_t sonde_contention_holder(const struct sonde_contention *contention,
 				const struct sonde_lock *lock);
+
+/* When events are lost next: from then on nothing is known of any lock, until its
+ * next event after that. INT64_MAX: never. */
+int64_t sonde_contention_known_until(const struct sonde_contention *contention);
 
 /* All events of a trace. Also -EINVAL, and said in args->error. */
 int sonde_contention_read(struct sonde_analysis_args *args,

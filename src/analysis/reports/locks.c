@@ -29,20 +29,6 @@ static const char *const kinds[] = {
 	[SONDE_LOCK_COND] = "condition",
 };
 
-/* What is waited for longest comes first; then what is used most. */
-static int compare_locks(const void *a, const void *b, void *ctx)
-{
-	const struct sonde_lock *x = a;
-	const struct sonde_lock *y = b;
-
-	(void)ctx;
-	if (x->waits.sum != y->waits.sum)
-		return x->waits.sum < y->waits.sum ? 1 : -1;
-	if (x->waited != y->waited)
-		return x->waited < y->waited ? 1 : -1;
-	return (x->acquired < y->acquired) - (x->acquired > y->acquired);
-}
-
 /* ---- names ---- */
 
 static bool has_mappings(const struct sonde_analysis_args *args)
@@ -103,7 +89,7 @@ static struct sonde_analysis_site span_site(const struct sonde_worst_span *span,
 /* What all locks have in common. */
 struct totals {
 	uint64_t acquired, waited;
-	const struct sonde_lock *worst; /* the first of compare_locks() */
+	const struct sonde_lock *worst; /* the first in their order */
 };
 
 static void add_up(const struct sonde_contention *contention,
@@ -114,7 +100,9 @@ static void add_up(const struct sonde_contention *contention,
 	*ret_totals = (struct totals){ 0 };
 	while ((lock = sonde_hash_next(&contention->locks, lock))) {
 		const struct sonde_lock *worst = ret_totals->worst;
-		int order = worst ? compare_locks(lock, worst, NULL) : -1;
+		int order =
+			worst ? sonde_contention_compare(lock, worst, NULL) :
+				-1;
 
 		ret_totals->acquired += lock->acquired;
 		ret_totals->waited += lock->waited;
@@ -278,7 +266,7 @@ static int add_locks(const struct sonde_analysis_args *args,
 	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
 		.hash = &contention->locks,
-		.compare = compare_locks,
+		.compare = sonde_contention_compare,
 		.add = add_lock,
 		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),
@@ -510,7 +498,7 @@ static int add_conds(const struct sonde_analysis_args *args,
 	struct sonde_analysis_args of = *args;
 	const struct sonde_ranking ranking = {
 		.hash = &contention->conds,
-		.compare = compare_locks,
+		.compare = sonde_contention_compare,
 		.add = add_cond,
 		.ctx = &of,
 		.rows = sonde_analysis_rows(args, ROWS),

@@ -15,6 +15,7 @@
 
 #include "base/json.h"
 #include "view/http/view.h"
+#include "view/index/build.h"
 #include "view/index/walk.h"
 
 #define PROCESS_ID   ((uint32_t)1 << 31)
@@ -36,13 +37,18 @@ struct listed {
 static const char *const kinds[] = {
 	[SONDE_VIEW_ROW_CPU] = "cpu",       [SONDE_VIEW_ROW_IRQS] = "span",
 	[SONDE_VIEW_ROW_SOFTIRQS] = "span", [SONDE_VIEW_ROW_THREAD] = "thread",
-	[SONDE_VIEW_ROW_WITHIN] = "within",
+	[SONDE_VIEW_ROW_LOCK] = "lock",     [SONDE_VIEW_ROW_WITHIN] = "within",
 };
 
-/* A thread's, and what goes on within it. */
-static bool is_of_thread(const struct sonde_view_row *row)
+/* A thread's, what goes on within it, and a lock's. */
+static bool is_of_process(const struct sonde_view_row *row)
 {
 	return row->kind >= SONDE_VIEW_ROW_THREAD;
+}
+
+static bool has_thread(const struct sonde_view_row *row)
+{
+	return is_of_process(row) && row->kind != SONDE_VIEW_ROW_LOCK;
 }
 
 static void row_name(const struct sonde_view_row *row, char *to, size_t size)
@@ -56,7 +62,7 @@ static void row_name(const struct sonde_view_row *row, char *to, size_t size)
 	if (row->kind < SONDE_VIEW_ROW_THREAD)
 		(void)snprintf(to, size, "CPU %" PRId32 "%s", row->number,
 			       of_cpu[row->kind]);
-	else if (row->kind == SONDE_VIEW_ROW_THREAD)
+	else if (row->kind < SONDE_VIEW_ROW_WITHIN)
 		(void)snprintf(to, size, "%s",
 			       row->name[0] ? row->name : "thread");
 	else
@@ -75,7 +81,7 @@ static bool is_row_wanted(const struct sonde_view_row *row, const char *filter)
 	if (strcasestr(text, filter))
 		return true;
 	(void)snprintf(text, sizeof(text), "%" PRId32, row->number);
-	if (is_of_thread(row) && !strcmp(text, filter))
+	if (has_thread(row) && !strcmp(text, filter))
 		return true;
 	(void)snprintf(text, sizeof(text), "%" PRId32, row->pid);
 	return row->pid >= 0 && !strcmp(text, filter);
@@ -85,14 +91,17 @@ static int compare_listed(const void *a, const void *b)
 {
 	const struct listed *left = a;
 	const struct listed *right = b;
-	bool threads = is_of_thread(left->row);
+	bool threads = is_of_process(left->row);
+	bool lock = left->row->kind == SONDE_VIEW_ROW_LOCK;
 
-	if (threads != is_of_thread(right->row))
+	if (threads != is_of_process(right->row))
 		return threads ? 1 : -1;
 	if (threads && left->all_busy != right->all_busy)
 		return left->all_busy > right->all_busy ? -1 : 1;
 	if (threads && left->pid != right->pid)
 		return left->pid < right->pid ? -1 : 1;
+	if (lock != (right->row->kind == SONDE_VIEW_ROW_LOCK))
+		return lock ? 1 : -1;
 	if (threads && left->of_busy != right->of_busy)
 		return left->of_busy > right->of_busy ? -1 : 1;
 	if (left->row->number != right->row->number)
@@ -108,7 +117,7 @@ static int compare_pids(const void *a, const void *b)
 	return (left->pid > right->pid) - (left->pid < right->pid);
 }
 
-/* How busy all threads of each process are. */
+/* How busy all threads of each process are; locks aren't. */
 static void add_up_processes(struct listed *list, size_t nr)
 {
 	qsort(list, nr, sizeof(*list), compare_pids);
@@ -117,7 +126,8 @@ static void add_up_processes(struct listed *list, size_t nr)
 		size_t end;
 
 		for (end = i; end < nr && list[end].pid == list[i].pid; end++)
-			if (list[end].row == list[end].of)
+			if (list[end].row == list[end].of &&
+			    has_thread(list[end].row))
 				busy += list[end].busy;
 		for (; i < end; i++)
 			list[i].all_busy =
@@ -125,7 +135,8 @@ static void add_up_processes(struct listed *list, size_t nr)
 	}
 }
 
-/* Of a thread whose running nobody told of, how long something went on in it. */
+/* Of a thread whose running nobody told of, how long something went on in it; how
+ * long a lock was held or waited for. */
 static uint64_t busy_of(const struct sonde_view *view,
 			const struct sonde_view_row *row)
 {
@@ -139,6 +150,9 @@ static uint64_t busy_of(const struct sonde_view *view,
 			view->index, SONDE_VIEW_ROW_WITHIN, row->number);
 	if (within >= 0)
 		return rows->rows[within].sums[SONDE_VIEW_SPAN];
+	if (row->kind == SONDE_VIEW_ROW_LOCK)
+		return row->sums[SONDE_VIEW_HELD] +
+		       row->sums[SONDE_VIEW_CONTENDED];
 	return row->sums[SONDE_VIEW_RUNNING] + row->sums[SONDE_VIEW_IRQ] +
 	       row->sums[SONDE_VIEW_SOFTIRQ];
 }
@@ -199,8 +213,7 @@ static void put_one_row(struct sonde_json *json, const struct sonde_view *view,
 		sonde_json_put_signed(json, "parent", parent);
 	sonde_json_put_text(json, "name", name);
 	sonde_json_put_signed(json, "pid", listed->pid);
-	sonde_json_put_signed(json, "tid",
-			      is_of_thread(row) ? row->number : -1);
+	sonde_json_put_signed(json, "tid", has_thread(row) ? row->number : -1);
 	sonde_json_put_double(json, "busy",
 			      (double)listed->busy /
 				      (double)(view->end_ns - view->begin_ns));
@@ -239,7 +252,7 @@ static int64_t parent_of(const struct sonde_view *view,
 
 	if (listed->of != row)
 		return row_thread(view, row);
-	if (is_of_thread(row))
+	if (is_of_process(row))
 		return listed->pid >= 0 ?
 			       (int64_t)(PROCESS_ID | (uint32_t)listed->pid) :
 			       -1;
@@ -256,7 +269,7 @@ static void put_rows(const struct sonde_view *view, const struct listed *list,
 
 	sonde_json_open(&json, NULL, '[');
 	for (size_t i = 0; i < nr; i++) {
-		if (is_of_thread(list[i].row) && list[i].pid >= 0 &&
+		if (is_of_process(list[i].row) && list[i].pid >= 0 &&
 		    (i == 0 || list[i - 1].pid != list[i].pid))
 			put_process_row(&json, view, &list[i]);
 		put_one_row(&json, view, &list[i], parent_of(view, &list[i]));
@@ -388,7 +401,7 @@ static void draw_holes(const struct sonde_view *view,
 		uint32_t first;
 		uint32_t last;
 
-		if ((!is_of_thread(row) && hole.cpu >= 0 &&
+		if ((!is_of_process(row) && hole.cpu >= 0 &&
 		     hole.cpu != row->number) ||
 		    !sonde_view_hole_pixels(view, &hole, span, pixels, &first,
 					    &last))
@@ -549,6 +562,42 @@ static void put_thread(struct sonde_json *json, const struct sonde_view *view,
 	sonde_json_put_text(json, name, text);
 }
 
+static int32_t holder_of(const struct sonde_view_piece *piece)
+{
+	return (int32_t)(piece->about & ((1u << SONDE_VIEW_HOLDER) - 1));
+}
+
+/* Whether events were lost by then: whoever waited before may still do. */
+static bool is_past_a_hole(const struct sonde_view *view, int64_t time)
+{
+	struct sonde_view_hole hole;
+
+	for (size_t i = 0; sonde_view_index_hole_locked(view->index, i, &hole);
+	     i++)
+		if (hole.begin_ns - view->begin_ns <= time)
+			return true;
+	return false;
+}
+
+static void put_lock_detail(struct sonde_json *json,
+			    const struct sonde_view *view,
+			    const struct sonde_view_piece *piece)
+{
+	uint32_t waiters = piece->about >> SONDE_VIEW_HOLDER;
+
+	if (piece->state == SONDE_VIEW_UNKNOWN)
+		return;
+	if (holder_of(piece))
+		put_thread(json, view, "held by", holder_of(piece));
+	else
+		sonde_json_put_text(json, "held by", "not known");
+	sonde_json_put_unsigned(json,
+				is_past_a_hole(view, piece->begin) ?
+					"threads known to wait" :
+					"threads that wait",
+				waiters);
+}
+
 static void put_detail(struct sonde_json *json, const struct sonde_view *view,
 		       const struct sonde_view_row *row,
 		       const struct sonde_view_piece *piece)
@@ -557,8 +606,10 @@ static void put_detail(struct sonde_json *json, const struct sonde_view *view,
 
 	sonde_json_open(json, "detail", '{');
 	(void)snprintf(text, sizeof(text), "%" PRIu32, piece->about);
-	if (row->kind == SONDE_VIEW_ROW_CPU &&
-	    piece->state == SONDE_VIEW_RUNNING)
+	if (row->kind == SONDE_VIEW_ROW_LOCK)
+		put_lock_detail(json, view, piece);
+	else if (row->kind == SONDE_VIEW_ROW_CPU &&
+		 piece->state == SONDE_VIEW_RUNNING)
 		put_thread(json, view, "thread", (int32_t)piece->about);
 	else if (piece->state == SONDE_VIEW_RUNNING)
 		sonde_json_put_text(json, "cpu", text);
@@ -579,6 +630,22 @@ static bool is_blocked(const struct sonde_view_piece *piece)
 	       piece->state == SONDE_VIEW_BLOCKED_FILE;
 }
 
+/* A row to go to, and when. */
+static void put_link(struct sonde_json *json,
+		     const struct sonde_view_rows *rows, const char *name,
+		     int64_t row, int64_t time)
+{
+	if (row < 0) {
+		sonde_json_put_raw(json, name, "null");
+		return;
+	}
+	sonde_json_open(json, name, '{');
+	sonde_json_put_signed(json, "row", row);
+	sonde_json_put_signed(json, "t", time);
+	sonde_json_put_text(json, "name", rows->rows[row].name);
+	sonde_json_close(json, '}');
+}
+
 /* Who ended what the row was blocked in: the state that follows knows. */
 static void put_waker(struct sonde_json *json, const struct sonde_view *view,
 		      const struct sonde_view_rows *rows, uint32_t id,
@@ -594,15 +661,22 @@ static void put_waker(struct sonde_json *json, const struct sonde_view *view,
 			sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD,
 					     (int32_t)next.about) :
 			-1;
-	if (waker < 0) {
-		sonde_json_put_raw(json, "waker", "null");
-		return;
-	}
-	sonde_json_open(json, "waker", '{');
-	sonde_json_put_signed(json, "row", waker);
-	sonde_json_put_signed(json, "t", next.begin);
-	sonde_json_put_text(json, "name", rows->rows[waker].name);
-	sonde_json_close(json, '}');
+	put_link(json, rows, "waker", waker, next.begin);
+}
+
+/* Who had taken a lock. */
+static void put_holder(struct sonde_json *json, const struct sonde_view *view,
+		       const struct sonde_view_rows *rows, uint32_t id,
+		       const struct sonde_view_piece *piece)
+{
+	bool held = rows->rows[id].kind == SONDE_VIEW_ROW_LOCK &&
+		    piece->state != SONDE_VIEW_UNKNOWN && holder_of(piece);
+
+	put_link(json, rows, "holder",
+		 held ? sonde_view_index_row(view->index, SONDE_VIEW_ROW_THREAD,
+					     holder_of(piece)) :
+			-1,
+		 piece->begin);
 }
 
 static void put_at(const struct sonde_view *view,
@@ -615,6 +689,8 @@ static void put_at(const struct sonde_view *view,
 
 	if (!sonde_view_rows_at(rows, id, time, &piece))
 		why = "nothing is known of it then";
+	else if (rows->rows[id].kind == SONDE_VIEW_ROW_LOCK)
+		why = piece.state ? NULL : "nobody is known to have it then";
 	else if (is_blocked(&piece))
 		why = sonde_view_index_cause(view->index, piece.about);
 	sonde_json_open(&json, NULL, '{');
@@ -624,6 +700,7 @@ static void put_at(const struct sonde_view *view,
 	sonde_json_put_unsigned(&json, "state", piece.state);
 	put_detail(&json, view, &rows->rows[id], &piece);
 	put_waker(&json, view, rows, id, &piece);
+	put_holder(&json, view, rows, id, &piece);
 	sonde_json_put_text(&json, "why", why);
 	sonde_json_close(&json, '}');
 }

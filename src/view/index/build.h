@@ -12,6 +12,8 @@
  *	blocked			1 + the number of its cause; 0 not known
  *	an interrupt		its number
  *	within a thread		1 + the number of its name; 0 not known
+ *	a lock's		who took it last, SONDE_VIEW_HOLDER bits, 0 not
+ *				known, and above these how many wait for it
  *
  * Of causes at most SONDE_VIEW_CAUSES are told apart, of names SONDE_VIEW_NAMES.
  */
@@ -25,6 +27,8 @@
 #include "reader/map.h"
 #include "view/index/cells.h"
 #include "view/index/rows.h"
+
+#define SONDE_VIEW_HOLDER 22 /* no Linux has more bits for a thread */
 
 #define SONDE_VIEW_CAUSES 65536u
 #define SONDE_VIEW_NAMES  65535u
@@ -55,6 +59,7 @@ struct sonde_view_build {
 	struct sonde_hash causes;
 	struct sonde_view_texts texts; /* of causes; none before the end */
 	struct sonde_view_texts names; /* of what goes on within threads */
+	uint64_t nr_locks; /* of the trace; the first of them have rows */
 	uint64_t left_out; /* intervals for which there was no room */
 	int error;         /* a negative errno: rows are not whole */
 	/* ---- private ---- */

@@ -10,6 +10,7 @@
 #include "view/index/index.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -20,6 +21,7 @@
 #include "base/grow.h"
 #include "view/index/build.h"
 #include "view/index/cells.h"
+#include "view/index/locks.h"
 #include "view/index/sidecar.h"
 #include "view/index/within.h"
 
@@ -109,31 +111,57 @@ static int build_kernel(struct sonde_view_index *index,
 		       err;
 }
 
-/* Then those of what goes on within threads. */
+/* Rows of locks, in two passes. Of more locks or threads than can be told apart
+ * there are none. */
+static int build_locks(struct sonde_view_index *index,
+		       const struct sonde_map_options *options)
+{
+	struct sonde_view_locks *locks;
+	int err = sonde_view_locks_find(&index->build, index->trace, options,
+					&locks);
+
+	index->passed += index->share;
+	if (!err)
+		err = sonde_view_locks_run(locks, options, index->end_ns);
+	sonde_view_locks_free(locks);
+	return err == -EINVAL ? 0 : err;
+}
+
+/* Those of the kernel, of what goes on within threads, and of locks. */
+static int build_passes(struct sonde_view_index *index,
+			const struct sonde_map_options *options,
+			struct sonde_view_cells *cells)
+{
+	bool locks = sonde_view_locks_any(index->trace);
+	struct sonde_view_within *within;
+	int err = sonde_view_within_new(&index->build, index->trace, &within);
+
+	if (err)
+		return err;
+	index->passed = 0;
+	index->share = 1.0 / (1 + (within != NULL) + 2 * locks);
+	err = build_kernel(index, options, cells);
+	index->passed += index->share;
+	if (!err && within) {
+		err = sonde_view_within_run(within, options);
+		index->passed += index->share;
+	}
+	sonde_view_within_free(within);
+	return !err && locks ? build_locks(index, options) : err;
+}
+
 static int build_rows(struct sonde_view_index *index,
 		      const struct sonde_map_options *options,
 		      struct sonde_view_cells *cells)
 {
-	struct sonde_view_within *within;
 	int fd = sonde_view_sidecar_create(&index->sidecar);
-	int err;
 
 	if (fd < 0)
 		return fd;
 	(void)pthread_rwlock_wrlock(&index->lock);
 	index->build.rows.fd = fd;
 	(void)pthread_rwlock_unlock(&index->lock);
-	err = sonde_view_within_new(&index->build, index->trace, &within);
-	if (err)
-		return err;
-	index->passed = 0;
-	index->share = within ? 0.5 : 1;
-	err = build_kernel(index, options, cells);
-	index->passed = index->share;
-	if (!err && within)
-		err = sonde_view_within_run(within, options);
-	sonde_view_within_free(within);
-	return err;
+	return build_passes(index, options, cells);
 }
 
 static void publish_cells(struct sonde_view_index *index,
@@ -205,6 +233,11 @@ static void index_end(struct sonde_view_index *index, int err)
 			       "the trace has no events of the kernel's "
 			       "scheduler, and none that begin and end what "
 			       "threads do");
+	if (index->build.nr_locks > SONDE_VIEW_LOCKS)
+		(void)snprintf(index->progress.why, sizeof(index->progress.why),
+			       "of %" PRIu64 " locks the %u that were waited "
+			       "for longest are shown",
+			       index->build.nr_locks, SONDE_VIEW_LOCKS);
 	if (index->build.left_out)
 		(void)snprintf(index->progress.why, sizeof(index->progress.why),
 			       "there are more than %u rows: some are left out",

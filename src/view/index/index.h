@@ -10,7 +10,7 @@
  *   counts	events before each of SONDE_VIEW_CELLS equally spaced times
  *   holes	when events were lost, or can't be read
  *   rows	what each CPU and thread of a kernel's trace was doing, and what
- *		went on within threads
+ *		went on within threads; who held and waited for locks
  *
  * Times are since the trace's begin, but where they are called _ns: since 1970,
  * as the reader has them.

@@ -44,6 +44,7 @@ enum sonde_view_row_kind {
 	SONDE_VIEW_ROW_IRQS,     /* of a CPU */
 	SONDE_VIEW_ROW_SOFTIRQS, /* of a CPU */
 	SONDE_VIEW_ROW_THREAD,
+	SONDE_VIEW_ROW_LOCK, /* by its place in the order of contention */
 	SONDE_VIEW_ROW_WITHIN, /* of a thread; + how many are around it */
 };
 #define SONDE_VIEW_ROW_KINDS (SONDE_VIEW_ROW_WITHIN + SONDE_VIEW_DEPTH)
@@ -63,8 +64,8 @@ struct sonde_view_entry {
 
 struct sonde_view_row {
 	enum sonde_view_row_kind kind;
-	int32_t number; /* the CPU, the thread */
-	int32_t pid;    /* of a thread; -1 unknown */
+	int32_t number; /* the CPU, the thread, the lock */
+	int32_t pid;    /* of a thread, a lock; -1 unknown */
 	char name[SONDE_VIEW_ROW_NAME];
 	int64_t begin, end;               /* of all its states; equal: none */
 	uint64_t sums[SONDE_VIEW_STATES]; /* up to `end` */

@@ -21,7 +21,7 @@
 #include "sys/userdir.h"
 #include "sys/write.h"
 
-#define MAGIC    UINT64_C(0x346e69736e6f73) /* "sonsin4" */
+#define MAGIC    UINT64_C(0x356e69736e6f73) /* "sonsin5" */
 #define WINDOW   ((size_t)1 << 18)
 #define TEXT_MAX 4096u
 
@@ -40,7 +40,7 @@ struct trailer {
 	uint64_t states; /* SONDE_VIEW_STATES */
 	uint64_t key[2];
 	int64_t begin_ns, end_ns, cell_ns;
-	uint64_t body_bytes, nr_nodes, nr_rows, nr_causes, nr_names;
+	uint64_t body_bytes, nr_nodes, nr_rows, nr_causes, nr_names, nr_locks;
 	uint64_t body_sum;
 	uint64_t sum; /* of the tail, and of the trailer up to here */
 };
@@ -297,6 +297,7 @@ static char *make_tail(const struct sonde_view_sidecar *sidecar,
 		.nr_rows = rows->nr,
 		.nr_causes = build->texts.nr,
 		.nr_names = build->names.nr,
+		.nr_locks = build->nr_locks,
 		.body_sum = body_sum,
 	};
 	char *tail = NULL;
@@ -552,6 +553,7 @@ int sonde_view_sidecar_load(const struct sonde_view_sidecar *sidecar, int fd,
 	memcpy(&load.trailer, load.map + load.size, sizeof(load.trailer));
 	if (!is_sound_trailer(&load) || !is_sound_tail(&load))
 		return -EINVAL;
+	build->nr_locks = load.trailer.nr_locks;
 	load.at = load.trailer.body_bytes;
 	build->rows.used = build->rows.written = load.trailer.body_bytes;
 	err = load_cells(&load);

@@ -14,6 +14,8 @@ static const struct sonde_view_state states[SONDE_VIEW_STATES] = {
 	[SONDE_VIEW_IRQ] = { "interrupt", "#0072b2" },
 	[SONDE_VIEW_SOFTIRQ] = { "soft interrupt", "#f0e442" },
 	[SONDE_VIEW_SPAN] = { "within", "#7b8fd0" },
+	[SONDE_VIEW_HELD] = { "held", "#8ecfb8" },
+	[SONDE_VIEW_CONTENDED] = { "contended", "#a8327d" },
 };
 
 const struct sonde_view_state *sonde_view_state(uint8_t id)

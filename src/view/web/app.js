@@ -122,7 +122,8 @@ class Page {
     part("about").textContent = [duration(trace.end),
       events === null ? "" : `${number(events)} events`,
       lost ? `${number(lost)} lost` : "nothing lost"].filter(Boolean).join(" · ");
-    part("index").textContent = index.ready ? trace.live ? "growing" : "" :
+    part("index").textContent = index.ready ? trace.live ? "growing" :
+      this.rows.all.length ? trace.why ?? "" : "" :
       `indexing: ${Math.floor(index.done * 100)} %`;
     this.banner("index", index.error ?? "");
   }
@@ -163,7 +164,7 @@ class Page {
 
   legend(states) {
     // What goes on within threads has a colour of each name.
-    const told = states.filter(({ id, name }) => id !== 0 && name !== "within");
+    const told = states.filter(({ id, name }) => id !== 0 && !/^(within|held|contended)$/.test(name));
     part("legend").replaceChildren(...told.map((state) => {
       const key = element("span", { className: "key", textContent: state.name });
       key.style.setProperty("--key", state.colour);

@@ -40,6 +40,11 @@ export class Detail {
         textContent: `Woken by ${found.waker.name}: go there (j)` });
       go.addEventListener("click", () => this.jump());
       text.push(element("p", {}, go));
+    } else if (found.holder) {
+      const go = element("button", { id: "holder",
+        textContent: `Held by ${found.holder.name}: go there (j)` });
+      go.addEventListener("click", () => this.jump());
+      text.push(element("p", {}, go));
     }
     this.place.replaceChildren(element("h2", { textContent: name }),
       this.pairs([...facts, ...Object.entries(found.detail ?? {})]), ...text);
@@ -53,11 +58,11 @@ export class Detail {
     return list;
   }
 
-  /** To who woke it, at the instant of the waking. */
+  /** To who woke it, at the instant of the waking; to who held the lock. */
   jump() {
-    const waker = this.last?.waker;
-    if (waker)
-      this.go(waker.row, waker.t);
+    const to = this.last?.waker ?? this.last?.holder;
+    if (to)
+      this.go(to.row, to.t);
   }
 
   /** Shows a row at an instant, and explains it. */

@@ -36,6 +36,8 @@ function heightOf(name) {
     return 8;
   if (/block|sleep/.test(name))
     return 4;
+  if (/^held$/.test(name))
+    return 6;
   if (/idle/.test(name))
     return 2;
   return BAND;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // rows.js - which rows the time line shows, in which order: pinned ones, CPUs,
-// then processes with their threads, and below these what goes on within them;
-// without those folded, filtered out, idle.
+// then processes with their threads, and below these what goes on within them; a
+// process's locks are behind its threads. All without those folded, filtered out, idle.
 
 export class Rows {
   constructor(view) {
@@ -72,7 +72,7 @@ export class Rows {
       name: (a, b) => a.name.localeCompare(b.name),
       tid: (a, b) => (a.tid ?? a.pid ?? 0) - (b.tid ?? b.pid ?? 0),
     }[this.view.sort] ?? (() => 0);
-    const rank = (row) => (row.kind === "cpu" ? 0 : 1);
+    const rank = ({ kind }) => (kind === "cpu" ? 0 : kind === "lock" ? 2 : 1);
     return [...rows].sort((a, b) => rank(a) - rank(b) ||
       (/^(cpu|span|within)$/.test(a.kind) ? 0 : order(a, b)));
   }
