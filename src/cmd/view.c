@@ -105,7 +105,8 @@ static int open_and_serve(char **paths, size_t nr,
 		return 1;
 	}
 	sonde_watch_trace(config->trace);
-	config->path = paths[0];
+	config->paths = (const char *const *)paths;
+	config->nr_paths = nr;
 	(void)sigemptyset(&ends);
 	(void)sigaddset(&ends, SIGINT);
 	(void)sigaddset(&ends, SIGTERM);

@@ -9,6 +9,7 @@ import os
 import pathlib
 import json
 import random
+import re
 import signal
 import struct
 import subprocess
@@ -790,6 +791,48 @@ def the_flame_graph_is_that_of_the_command():
             got, why = server.refused("flame", of=of)
             check_equal(got, status, of)
             check(word in why["error"], f"{of}: {why}")
+
+
+def told(answer):
+    """The notes and tables of an answer, as a report's JSON has them."""
+    return (answer["notes"],
+            {table["title"].lower(): [dict(zip(
+                (column["name"] for column in table["columns"]), row))
+                for row in table["rows"]] for table in answer["tables"]})
+
+
+def differences(*options):
+    """What `sonde diff` says, likewise, without units in its names."""
+    report = json.loads(run(SONDE, "diff", "--json", *options).stdout)
+    return (report["notes"],
+            {name: [{re.sub("_ns$", "", key): value
+                     for key, value in row.items()} for row in report[name]]
+             for name in ("events", "durations") if name in report})
+
+
+@test
+def spans_and_traces_are_compared_as_by_the_command():
+    first, second = (Program(seed, 400).write() for seed in (46, 47))
+    with view(first) as server:
+        about = server.ready()
+        middle = about["end"] // 2
+        got = server.ask("diff", a_from=0, a_to=middle,
+                         **{"from": middle, "to": about["end"] + 1})
+        for wrong in ({}, {"a_from": 5, "a_to": 5}, {"traces": "0,1"},
+                      {"traces": "0"}):
+            check_equal(server.refused("diff", **wrong)[0], 400, wrong)
+    parts = [str(scratch() / part) for part in ("a", "b")]
+    origin = int(about["origin"])
+    for part, begin, end in zip(parts, (0, middle), (middle, about["end"] + 1)):
+        run(SONDE, "cut", "--from", f"{origin + begin}ns", "--to",
+            f"{origin + end - 1}ns", "-o", part, first)
+    check_equal(told(got), differences(*parts), "two spans")
+    with view(first, second) as server:
+        check_equal(server.ready()["traces"], [str(first), str(second)],
+                    "traces")
+        got = server.ask("diff", traces="0,1")
+    check_equal(told(got), differences(first, second), "two traces")
+    check(len(got["tables"]) == 2 and len(got["notes"]) > 1, "hardly anything")
 
 
 @test

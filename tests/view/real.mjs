@@ -208,6 +208,20 @@ real("the flame graph of a selection is that of sonde flame", PROGRAM, async (pa
   await until(page, () => document.querySelector("#flame-note").textContent.includes("--stack"));
 });
 
+real("two selections are compared", PROGRAM, async (page) => {
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 95_000_000 } }));
+  await page.focus("#timeline");
+  await page.keyboard.press("c");
+  await page.evaluate(() => window.sonde.view.set({ select: { from: 95_000_000, to: 160_000_000 } }));
+  await until(page, () => document.querySelector("#compare-note").textContent.includes("B: 65 ms"));
+  const lines = await page.evaluate(() => [...document.querySelectorAll("#compare-tables tbody tr")]
+    .map((line) => line.textContent));
+  check(lines.some((line) => line.includes("app:request_end")), `tables: ${lines}`);
+  check((await page.textContent("#compare-tables ul")).includes("3 events instead of 4"), "words");
+  await page.reload();
+  await until(page, () => document.querySelectorAll("#compare-tables tbody tr").length);
+});
+
 real("the events of a selection are kept as a file", PROGRAM, async (page) => {
   await page.evaluate(() => window.sonde.view.set({ select: { from: 0, to: 95_000_000 } }));
   const [file] = await Promise.all([page.waitForEvent("download"), page.selectOption("#keep", "jsonl")]);

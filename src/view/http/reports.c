@@ -109,32 +109,33 @@ int sonde_view_answer_report(struct sonde_view *view,
 
 #define TABLE_ROWS 1000
 
-static void put_table(const struct sonde_section *table, FILE *to)
+void sonde_view_put_table(struct sonde_json *json,
+			  const struct sonde_section *table)
 {
 	const struct sonde_cell_value *cell = table->cells;
-	struct sonde_json json = sonde_view_json(to);
 
-	sonde_json_open(&json, NULL, '{');
-	sonde_json_open(&json, "columns", '[');
+	sonde_json_open(json, NULL, '{');
+	sonde_json_put_text(json, "title", table->title);
+	sonde_json_open(json, "columns", '[');
 	for (size_t i = 0; i < table->nr_columns; i++) {
-		sonde_json_open(&json, NULL, '{');
-		sonde_json_put_text(&json, "name", table->columns[i].key);
+		sonde_json_open(json, NULL, '{');
+		sonde_json_put_text(json, "name", table->columns[i].key);
 		sonde_json_put_text(
-			&json, "unit",
+			json, "unit",
 			sonde_show_json_unit(table->columns[i].cell));
-		sonde_json_close(&json, '}');
+		sonde_json_close(json, '}');
 	}
-	sonde_json_close(&json, ']');
-	sonde_json_open(&json, "rows", '[');
+	sonde_json_close(json, ']');
+	sonde_json_open(json, "rows", '[');
 	for (size_t row = 0; row < table->nr_rows; row++) {
-		sonde_json_open(&json, NULL, '[');
+		sonde_json_open(json, NULL, '[');
 		for (size_t i = 0; i < table->nr_columns; i++, cell++)
-			sonde_show_json_value(&json, NULL,
+			sonde_show_json_value(json, NULL,
 					      table->columns[i].cell, cell);
-		sonde_json_close(&json, ']');
+		sonde_json_close(json, ']');
 	}
-	sonde_json_close(&json, ']');
-	sonde_json_close(&json, '}');
+	sonde_json_close(json, ']');
+	sonde_json_close(json, '}');
 }
 
 int sonde_view_answer_table(struct sonde_view *view,
@@ -143,6 +144,7 @@ int sonde_view_answer_table(struct sonde_view *view,
 {
 	const char *by = sonde_view_request_text(request, "by");
 	const char *name = by && !strcmp(by, "syscall") ? "syscalls" : "top";
+	struct sonde_json json = sonde_view_json(to);
 	struct sonde_section section;
 	struct sonde_report *report;
 	size_t i = 0;
@@ -157,7 +159,7 @@ int sonde_view_answer_table(struct sonde_view *view,
 		;
 	if (!found)
 		section = (struct sonde_section){ .nr_rows = 0 };
-	put_table(&section, to);
+	sonde_view_put_table(&json, &section);
 	sonde_report_free(report);
 	return 0;
 }

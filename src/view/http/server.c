@@ -71,6 +71,7 @@ static const struct {
 	{ "api/export", sonde_view_answer_export, "application/octet-stream" },
 	{ "api/notes", sonde_view_answer_notes, "application/json" },
 	{ "api/note", sonde_view_answer_note, "application/json" },
+	{ "api/diff", sonde_view_answer_diff, "application/json" },
 	{ "api/report", sonde_view_answer_report, "application/json" },
 };
 
@@ -412,7 +413,9 @@ static int prepare_view(struct sonde_view *view,
 	int err = sonde_view_events_init(&view->events, config->trace);
 
 	view->trace = config->trace;
-	view->path = config->path;
+	view->paths = config->paths;
+	view->nr_paths = config->nr_paths;
+	view->path = config->paths[0];
 	/* Without times there is nothing but the list of events. */
 	(void)sonde_trace_range(view->trace, &view->begin_ns, &view->end_ns);
 	if (view->end_ns <= view->begin_ns)

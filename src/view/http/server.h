@@ -18,7 +18,8 @@ struct sonde_view_server;
 
 struct sonde_view_config {
 	struct sonde_trace *trace; /* borrowed */
-	const char *path;          /* of the trace; borrowed */
+	const char *const *paths;  /* of which it is; borrowed */
+	size_t nr_paths;
 	uint16_t port;             /* 0: any that is free */
 };
 

@@ -29,7 +29,9 @@
 
 struct sonde_view {
 	struct sonde_trace *trace; /* borrowed */
-	const char *path;          /* borrowed */
+	const char *path;          /* of the first; borrowed */
+	const char *const *paths;  /* of all that are shown as one; borrowed */
+	size_t nr_paths;
 	int64_t begin_ns, end_ns;  /* since 1970 */
 	struct sonde_view_events events;
 	struct sonde_view_index *index;
@@ -59,6 +61,7 @@ sonde_view_answer sonde_view_answer_arrows;
 sonde_view_answer sonde_view_answer_statistics;
 sonde_view_answer sonde_view_answer_table;
 sonde_view_answer sonde_view_answer_report;
+sonde_view_answer sonde_view_answer_diff;
 sonde_view_answer sonde_view_answer_latency;
 sonde_view_answer sonde_view_answer_flame;
 sonde_view_answer sonde_view_answer_export;
@@ -93,6 +96,11 @@ int sonde_view_request_filter(const struct sonde_view *view,
 			      const char *name,
 			      struct sonde_filter **ret_filter,
 			      struct sonde_view_error *error);
+
+/* A report's table, a value of an array: its title, columns and rows. */
+struct sonde_section;
+void sonde_view_put_table(struct sonde_json *json,
+			  const struct sonde_section *table);
 
 struct sonde_analysis_args;
 /* What reports want to know: span and filter; the filter is the caller's. Gives up

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // app.js - the page's begin: asks what the trace is, makes the parts, and goes on
 // asking, since an index grows, a trace may grow, and a server may go.
+import { Compare } from "./compare.js";
 import { Detail } from "./detail.js";
 import { Events } from "./events.js";
 import { Flame } from "./flame.js";
@@ -31,6 +32,7 @@ class Page {
     this.statistics = new Statistics(part("statistics"), this.view, this.server);
     this.latency = new Latency(part("latency"), this.view, this.server, this.detail);
     this.flame = new Flame(part("flame"), this.view, this.server);
+    this.compare = new Compare(part("compare"), this.view, this.server);
     this.notes = new Notes(part("notes"), this.view, this.server, this.timeline, this.detail);
     this.hands = new Hands(this.timeline, this.view, this.server, this.detail, this.notes);
     this.trace = null;
@@ -56,6 +58,7 @@ class Page {
     void this.events.load();
     this.statistics.load();
     this.flame.load();
+    this.compare.load();
     void this.notes.load();
   }
 
@@ -112,6 +115,7 @@ class Page {
     this.timeline.states = trace.states;
     this.detail.origin = this.events.origin = trace.origin;
     this.legend(trace.states);
+    this.compare.take(trace.traces?.length > 1 ? trace.traces : []);
     this.view.read(location.hash);
     window.addEventListener("hashchange", () => this.view.read(location.hash));
   }
@@ -210,7 +214,7 @@ class Page {
       return;
     const act = {
       "0": () => this.view.set({ from: 0, to: this.view.end }), f: () => this.fit(),
-      m: () => this.notes.begin(), "[": () => this.notes.step(-1), "]": () => this.notes.step(1),
+      c: () => this.compare.keep(), m: () => this.notes.begin(), "[": () => this.notes.step(-1), "]": () => this.notes.step(1),
       n: () => this.events.step(1), N: () => this.events.step(-1),
       "?": () => part("help").showModal(), "/": () => this.toFilter(),
     }[event.key];

@@ -16,6 +16,7 @@ export const KEYS = [
   ["p", "pin the row"], ["Space", "fold or unfold what is below the row"],
   ["f", "fit the selection"], ["0", "the whole trace"], ["Esc", "drop the selection"],
   ["n, Shift + n", "next, previous event of the filter"], ["/", "filter events"],
+  ["c", "compare with the selection, or with what is seen"],
   ["m", "note on the selection, or on the cursor"], ["[, ]", "the note before, after"],
   ["?", "these keys"],
 ];

@@ -12,6 +12,7 @@ const FIRST = {
   from: 0, to: 1, select: null, cursor: null, row: null, filter: "", rows: "",
   sort: "busy", idle: false, tab: "events", clock: "relative", by: "thread",
   pinned: [], folded: [], latency: null, flame: "within", top: 0, order: [],
+  compare: null, traces: "",
 };
 
 export class View {
@@ -28,6 +29,8 @@ export class View {
     this.filter = ""; this.rows = ""; this.sort = "busy"; this.tab = "events";
     this.clock = "relative"; this.by = "thread"; this.idle = false;
     this.flame = "within";
+    /** @type {?{from: number, to: number}} */ this.compare = null; // with what
+    this.traces = ""; // or which two: "0,1"
     this.top = 0; // the first row in sight
     /** @type {number[]} */ this.order = []; // the table's: a column, 1 for down
     this.end = 1; // of the trace
@@ -120,7 +123,7 @@ export class View {
 
 const KINDS = { from: "number", to: "number", select: "span", cursor: "number",
   row: "number", idle: "boolean", pinned: "list", folded: "list", top: "number",
-  order: "list",
+  order: "list", compare: "span",
   latency: "pair" };
 
 function kindOf(value) {
