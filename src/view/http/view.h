@@ -127,12 +127,16 @@ static inline int64_t sonde_view_pixel_of(const struct sonde_view_span *span,
 			 (span->to - span->from));
 }
 
-/* Where pixel i of n begins; i up to n. */
+/* Where pixel i of n, at most SONDE_VIEW_PIXELS, begins; i up to n. */
 static inline int64_t sonde_view_pixel(const struct sonde_view_span *span,
 				       uint32_t i, uint32_t nr)
 {
 	__extension__ typedef __int128 wide;
+	uint64_t all = (uint64_t)(span->to - span->from);
 
+	/* A frame asks for each pixel of each row: the long division is slow. */
+	if (all < UINT64_MAX / SONDE_VIEW_PIXELS)
+		return span->from + (int64_t)(all * i / nr);
 	return span->from + (int64_t)((wide)(span->to - span->from) * i / nr);
 }
 
