@@ -622,6 +622,25 @@ def a_trace_without_a_kernel_says_why_it_has_no_rows():
 # ---- within threads ----
 
 @test
+def traces_of_several_machines_are_one_list_without_rows():
+    parts = [Program(seed, 60).write() for seed in (48, 49)]
+    both = sorted(sum(map(times_of, parts), []))
+    with view(*parts) as server:
+        server.ready()
+        check(server.ask("rows"), "rows of one machine's")
+        events = server.ask("events", n=2000)["events"]
+        origin = int(server.ask("trace")["origin"])
+        check_equal([event["t"] + origin for event in events], both, "events")
+    other = pathlib.Path(parts[1]) / "metadata"
+    other.write_bytes(other.read_bytes().replace(b'"made"', b'"othr"'))
+    with view(*parts) as server:
+        about = server.ready()
+        check_equal(server.ask("rows"), [], "rows of several machines'")
+        check("several machines" in about["why"], about["why"])
+        check_equal(about["events"], len(both), "events counted")
+
+
+@test
 def what_threads_begin_and_end_has_rows_by_depth():
     program = Program(41, 900)
     chance = random.Random(8)
@@ -695,7 +714,7 @@ def locks_are_held_and_waited_for_as_their_events_say():
         rows = [row for row in server.ask("rows") if row["kind"] == "lock"]
         check_equal([row["name"] for row in sorted(
             rows, key=lambda row: row["id"])],
-            [f"mutex {lock['address']}" for lock in report["locks"]], "order")
+            [f"mutex {lock['lock']}" for lock in report["locks"]], "order")
         seen = set()
         for _ in range(400):
             row = chance.choice(rows)
@@ -793,21 +812,28 @@ def the_flame_graph_is_that_of_the_command():
             check(word in why["error"], f"{of}: {why}")
 
 
+def compared(notes, tables):
+    """Without rates: a trace that was cut begins with its first event."""
+    return notes, {name: [{re.sub("_(ns|percent)$", "", key): value
+                           for key, value in row.items() if "rate" not in key}
+                          for row in rows] for name, rows in tables.items()}
+
+
 def told(answer):
     """The notes and tables of an answer, as a report's JSON has them."""
-    return (answer["notes"],
-            {table["title"].lower(): [dict(zip(
-                (column["name"] for column in table["columns"]), row))
-                for row in table["rows"]] for table in answer["tables"]})
+    return compared(answer["notes"],
+                    {table["title"].lower(): [dict(zip(
+                        (column["name"] for column in table["columns"]), row))
+                        for row in table["rows"]]
+                     for table in answer["tables"]})
 
 
 def differences(*options):
-    """What `sonde diff` says, likewise, without units in its names."""
+    """What `sonde diff` says, likewise."""
     report = json.loads(run(SONDE, "diff", "--json", *options).stdout)
-    return (report["notes"],
-            {name: [{re.sub("_ns$", "", key): value
-                     for key, value in row.items()} for row in report[name]]
-             for name in ("events", "durations") if name in report})
+    return compared(report["notes"],
+                    {name: report[name] for name in ("events", "durations")
+                     if name in report})
 
 
 @test
@@ -827,7 +853,7 @@ def spans_and_traces_are_compared_as_by_the_command():
         run(SONDE, "cut", "--from", f"{origin + begin}ns", "--to",
             f"{origin + end - 1}ns", "-o", part, first)
     check_equal(told(got), differences(*parts), "two spans")
-    with view(first, second) as server:
+    with view(second, first) as server:  # options come first
         check_equal(server.ready()["traces"], [str(first), str(second)],
                     "traces")
         got = server.ask("diff", traces="0,1")

@@ -94,7 +94,7 @@ def program():
 
 
 def locking():
-    """Thread 41 holds a mutex from 10 to 90 ms; 42 waits for it from 30 ms on, and
+    """Thread 41 holds a mutex from 10 (it waits 5) to 90 ms; 42 waits for it from 30 ms on, and
     has it until 120 ms."""
     from handmade import Handmade, Layout  # pylint: disable=C0415
     mutex = [("mutex", 64, 8), ("caller", 64, 8)]
@@ -105,9 +105,9 @@ def locking():
                 "lock:mutex_lock": mutex + [("result", 32, 8)]}))
     with trace.stream("program", cpu=0) as stream:
         with stream.packet(0, 200000000, discarded=0):
-            for at, tid, what in ((10, 41, "lock"), (30, 42, "wait"),
-                                  (90, 41, "unlock"), (90, 42, "lock"),
-                                  (120, 42, "unlock")):
+            for at, tid, what in ((5, 41, "wait"), (10, 41, "lock"),
+                                  (30, 42, "wait"), (90, 41, "unlock"),
+                                  (90, 42, "lock"), (120, 42, "unlock")):
                 stream.event("lock:mutex_" + what, at * 1000000,
                              {"tid": tid, "pid": 41}, mutex=0x4711, caller=1,
                              **({"result": 0} if what == "lock" else {}))

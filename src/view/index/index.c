@@ -150,6 +150,24 @@ static int build_passes(struct sonde_view_index *index,
 	return !err && locks ? build_locks(index, options) : err;
 }
 
+/* Whether the traces are of several machines, whose CPUs and threads have the same
+ * numbers. */
+static bool has_several_hosts(const struct sonde_trace *trace)
+{
+	const char *first = NULL;
+
+	for (size_t i = 0; i < sonde_trace_nr_sources(trace); i++) {
+		const char *host = sonde_source_env(
+			sonde_trace_source(trace, i), "hostname");
+
+		if (first && host && strcmp(first, host) != 0)
+			return true;
+		if (host)
+			first = host;
+	}
+	return false;
+}
+
 static int build_rows(struct sonde_view_index *index,
 		      const struct sonde_map_options *options,
 		      struct sonde_view_cells *cells)
@@ -161,7 +179,10 @@ static int build_rows(struct sonde_view_index *index,
 	(void)pthread_rwlock_wrlock(&index->lock);
 	index->build.rows.fd = fd;
 	(void)pthread_rwlock_unlock(&index->lock);
-	return build_passes(index, options, cells);
+	if (!has_several_hosts(index->trace))
+		return build_passes(index, options, cells);
+	index->share = 1;
+	return sonde_view_cells_count(cells, index->trace, options);
 }
 
 static void publish_cells(struct sonde_view_index *index,
@@ -230,9 +251,14 @@ static void index_end(struct sonde_view_index *index, int err)
 	index->progress.done = 1;
 	if (!err && !index->build.rows.nr)
 		(void)snprintf(index->progress.why, sizeof(index->progress.why),
-			       "the trace has no events of the kernel's "
-			       "scheduler, and none that begin and end what "
-			       "threads do");
+			       "%s",
+			       has_several_hosts(index->trace) ?
+				       "the traces are of several machines, "
+				       "whose threads may have the same "
+				       "numbers: open each by itself" :
+				       "the trace has no events of the "
+				       "kernel's scheduler, and none that "
+				       "begin and end what threads do");
 	if (index->build.nr_locks > SONDE_VIEW_LOCKS)
 		(void)snprintf(index->progress.why, sizeof(index->progress.why),
 			       "of %" PRIu64 " locks the %u that were waited "
