@@ -59,4 +59,14 @@ int sonde_command_explain_writing(const struct sonde_command *command,
 int sonde_command_follow_session(const struct sonde_command_follower *follower,
 				 char *name);
 
+struct sonde_rundir;
+/* The directory of a session's trace, to be freed; or NULL and an exit status: said
+ * why. */
+char *sonde_command_session_trace(const struct sonde_rundir *home,
+				  const char *name, int *ret_status);
+/* Has its recorder read what there is. By when all that had happened is in its trace,
+ * by our clock; 0: nobody says. False: the session has ended. */
+bool sonde_command_session_read(const struct sonde_rundir *home,
+				const char *name, uint64_t *ret_read_ns);
+
 #endif /* CMD_FOLLOW_H */

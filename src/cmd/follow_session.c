@@ -23,9 +23,8 @@
  * no reader would notice if it were more. */
 #define HOLD_NS UINT64_C(5000000)
 
-/* The directory of its trace, to be freed; or NULL and an exit status: said why. */
-static char *find_trace(const struct sonde_rundir *home, const char *name,
-			int *ret_status)
+char *sonde_command_session_trace(const struct sonde_rundir *home,
+				  const char *name, int *ret_status)
 {
 	struct sonde_session_document *document;
 	const char *directory;
@@ -58,10 +57,8 @@ static char *find_trace(const struct sonde_rundir *home, const char *name,
 	return copy;
 }
 
-/* By when all that had happened is in its trace, by our clock; 0: nobody says.
- * False: the session has ended. */
-static bool ask_to_read(const struct sonde_rundir *home, const char *name,
-			uint64_t *ret_read_ns)
+bool sonde_command_session_read(const struct sonde_rundir *home,
+				const char *name, uint64_t *ret_read_ns)
 {
 	const struct sonde_session_ask ask = { .what = SONDE_ASK_READ };
 	struct sonde_session_document *answer;
@@ -89,7 +86,7 @@ static int follow_session(const struct sonde_command_follower *follower,
 	while (goes_on && !error && !sonde_watch_progress(0, 0)) {
 		uint64_t read_ns;
 
-		goes_on = ask_to_read(home, name, &read_ns);
+		goes_on = sonde_command_session_read(home, name, &read_ns);
 		error = follower->look(follower->ctx, read_ns);
 		if (goes_on && !error)
 			(void)nanosleep(&pause, NULL);
@@ -139,7 +136,7 @@ int sonde_command_follow_session(const struct sonde_command_follower *follower,
 				       &checked);
 	if (status)
 		return status;
-	directory = find_trace(&home, checked, &status);
+	directory = sonde_command_session_trace(&home, checked, &status);
 	if (directory)
 		status = follow_trace(follower, &home, checked, directory);
 	free(directory);

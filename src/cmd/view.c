@@ -15,8 +15,10 @@
 
 #include "base/number.h"
 #include "cmd/cmd.h"
+#include "cmd/follow.h"
 #include "cmd/newest.h"
 #include "cmd/read_watch.h"
+#include "cmd/session.h"
 #include "view/http/server.h"
 
 static const char usage[] =
@@ -28,6 +30,8 @@ static const char usage[] =
 enum option_value {
 	OPTION_PORT = 256,
 	OPTION_NO_BROWSER,
+	OPTION_FOLLOW,
+	OPTION_LIVE,
 };
 
 /* clang-format off */
@@ -36,6 +40,10 @@ static const struct sonde_option options[] = {
 	  "listen on this port of 127.0.0.1 (default: one that is free)" },
 	{ "no-browser", OPTION_NO_BROWSER, NULL, NULL,
 	  "open no browser, print the address only" },
+	{ "follow", OPTION_FOLLOW, NULL, NULL,
+	  "the trace is still being written: go on showing what comes" },
+	{ "live", OPTION_LIVE, "SESSION", NULL,
+	  "the same of the trace that a session writes" },
 	{ 0 }
 };
 /* clang-format on */
@@ -104,7 +112,8 @@ static int open_and_serve(char **paths, size_t nr,
 		sonde_complain("%s", error.text);
 		return 1;
 	}
-	sonde_watch_trace(config->trace);
+	if (!config->follow) /* it is closed before others are */
+		sonde_watch_trace(config->trace);
 	config->paths = (const char *const *)paths;
 	config->nr_paths = nr;
 	(void)sigemptyset(&ends);
@@ -117,16 +126,61 @@ static int open_and_serve(char **paths, size_t nr,
 	return status;
 }
 
+/* A session, whose recorder is asked to read before each look. */
+struct live_session {
+	struct sonde_rundir home;
+	const char *name;
+};
+
+static bool refresh_session(void *ctx)
+{
+	const struct live_session *session = ctx;
+	uint64_t read_ns;
+
+	return sonde_command_session_read(&session->home, session->name,
+					  &read_ns);
+}
+
+static int serve_session(char *name, struct sonde_view_config *config,
+			 bool browser)
+{
+	char *words[] = { (char[]){ "" }, name, NULL };
+	struct live_session session;
+	char *directory;
+	int status;
+
+	optind = 1;
+	status = sonde_command_session(&sonde_command_view, 2, words,
+				       &session.home, &session.name);
+	if (status)
+		return status;
+	directory = sonde_command_session_trace(&session.home, session.name,
+						&status);
+	config->follow = true;
+	config->refresh = refresh_session;
+	config->refresh_ctx = &session;
+	if (directory) {
+		(void)refresh_session(&session);
+		status = open_and_serve(&directory, 1, config, browser);
+	}
+	free(directory);
+	sonde_rundir_close(&session.home);
+	return status;
+}
+
 static int view_run(int argc, char **argv)
 {
 	struct sonde_view_config config = { .port = 0 };
 	char name[NAME_MAX + 1];
 	char *newest[] = { name, NULL };
 	const char *port = NULL;
+	const char *live = NULL;
 	bool no_browser = false;
 	const struct sonde_option_place places[] = {
 		{ OPTION_PORT, .value = &port },
 		{ OPTION_NO_BROWSER, .flag = &no_browser },
+		{ OPTION_FOLLOW, .flag = &config.follow },
+		{ OPTION_LIVE, .value = &live },
 		{ 0 },
 	};
 	uint64_t number = 0;
@@ -141,6 +195,15 @@ static int view_run(int argc, char **argv)
 		return SONDE_EXIT_USAGE;
 	}
 	config.port = (uint16_t)number;
+	if ((live && optind < argc) || (config.follow && argc - optind > 1)) {
+		sonde_complain(
+			"view: what grows is one trace: with --live name "
+			"none, with --follow one");
+		return SONDE_EXIT_USAGE;
+	}
+	if (live)
+		return serve_session((char *)(uintptr_t)live, &config,
+				     !no_browser);
 	if (optind < argc)
 		return open_and_serve(argv + optind, (size_t)(argc - optind),
 				      &config, !no_browser);

@@ -17,6 +17,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
+from home import Home
+from obedient import Program as Obedient, program
 from sonde import SONDE, install, run, scratch
 from handmade import Handmade, Layout
 from harness import check, check_equal, main, test
@@ -110,12 +112,13 @@ class Machine:
             self.states[tid].append((self.now, RUNNING, cpu))
         self.cpus[cpu].append((self.now, RUNNING if tid else IDLE, tid))
 
-    def write(self, lost_in=None):
-        """The trace; in that packet of CPU 1 events are lost."""
+    def write(self, lost_in=None, packets=None):
+        """The trace; in that packet of CPU 1 events are lost. Or so many packets
+        of each CPU."""
         trace = Handmade(KERNEL)
         for cpu, events in self.events.items():
             with trace.stream(f"cpu{cpu}", cpu=cpu) as stream:
-                for at in range(0, len(events), 50):
+                for at in range(0, len(events), 50)[:packets]:
                     part = events[at:at + 50]
                     lost = cpu and lost_in is not None and at // 50 >= lost_in
                     with stream.packet(part[0][0], part[-1][0],
@@ -283,10 +286,11 @@ def named_frame(server, **params):
 
 
 class Server:
-    """`sonde view` of a trace, and the questions of a page."""
+    """`sonde view` of a trace, or as a process that is there, and the questions
+    of a page."""
 
-    def __init__(self, trace, *options):
-        self.process = subprocess.Popen(
+    def __init__(self, trace, *options, process=None):
+        self.process = process or subprocess.Popen(
             [SONDE, "view", "--no-browser", *options, trace],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.url = self.process.stdout.readline().strip()
@@ -974,6 +978,72 @@ def what_cannot_be_kept_is_read_each_time():
     os.environ["XDG_CACHE_HOME"] = "/proc/nothing"
     trace = Machine(34, 500).write()
     check_equal([asked(trace)[0] for _ in range(2)], [False, False], "kept")
+
+
+# ---- a trace that grows ----
+
+def grow(trace, whole):
+    """The one becomes the other, of which it is the begin."""
+    for file in pathlib.Path(whole).iterdir():
+        to = pathlib.Path(trace) / file.name
+        with to.open("ab") as out:
+            out.write(file.read_bytes()[to.stat().st_size:])
+
+
+@test
+def a_trace_that_is_being_written_is_shown_as_it_grows():
+    machine = Machine(61, 1500)
+    part, half, whole = (machine.write(packets=nr) for nr in (3, 8, None))
+    with view(whole) as server:
+        expected = server.ready()
+        rows = server.ask("rows")
+        ends = [server.ask("at", row=row["id"], t=expected["end"] - 1)
+                for row in rows]
+    with view(half) as server:
+        middle = server.ready()
+    with view(part, "--follow") as server:
+        first = server.ready()
+        check(first["live"] and first["end"] < middle["end"], "at first")
+        kept = server.ask("notes")
+        for more, about in (half, middle), (whole, expected):
+            grow(part, more)
+            while server.ask("trace")["end"] != about["end"]:
+                pass
+            check_equal(server.ready()["events"], about["events"], "events")
+        check_equal(server.ask("rows"), rows, "rows")
+        check_equal([server.ask("at", row=row["id"], t=expected["end"] - 1)
+                     for row in rows], ends, "states")
+        check_equal(server.ask("notes"), kept, "notes")
+        (pathlib.Path(part) / "metadata").unlink()
+        check_equal(server.ask("trace")["end"], expected["end"], "a last time")
+    done = run(SONDE, "view", "--follow", part, half)
+    check_equal((done.returncode, "--follow one" in done.stderr), (2, True),
+                "two that grow")
+
+
+@test
+def a_session_is_shown_as_it_records():
+    p = Obedient(program())
+    with Home() as home:
+        home.start("night", "-p", p.pid)
+        p.do("emit", 10)
+        server = Server(None, process=home.popen("view", "--no-browser",
+                                                 "--live", "night"))
+        for nr in 10, 110, 1110:
+            while server.ask("trace")["events"] != nr:
+                pass
+            if nr < 1110:
+                p.do("emit", 100 if nr == 10 else 1000)
+        check_equal(server.ready()["live"], True, "live")
+        home.json("stop", "night")
+        while server.ask("trace")["live"]:
+            pass
+        check_equal(server.ready()["events"], 1110, "at the end")
+        check_equal(server.end(), (0, ""), "the end")
+        check("'day'" in home.complaint("view", "--live", "day"), "no session")
+        check("name none" in home.complaint("view", "--live", "night", "x",
+                                            status=2), "a trace as well")
+    p.end()
 
 
 # ---- notes ----

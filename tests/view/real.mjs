@@ -2,13 +2,13 @@
 // real.mjs - the page on `sonde view` of a foreign trace and of one with kernel and
 // user events and losses (run.py made both), against what the commands print.
 import { spawn, execFileSync } from "node:child_process";
+import { appendFileSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { check, equal, main, test, until, view } from "./harness.mjs";
 
-const { SONDE, FOREIGN, KERNEL_USER, PROGRAM, LOCKING } = process.env;
+const { SONDE, FOREIGN, KERNEL_USER, PROGRAM, LOCKING, GROWING } = process.env;
 
 /** `sonde view`, and the address that it printed. */
-function start(trace, port = 0) {
-  const options = port ? ["--port", String(port)] : [];
+function start(trace, ...options) {
   const server = spawn(SONDE, ["view", "--no-browser", ...options, trace],
                        { stdio: ["ignore", "pipe", "inherit"] });
   return new Promise((done, failed) => {
@@ -17,9 +17,9 @@ function start(trace, port = 0) {
   });
 }
 
-function real(claim, trace, run) {
+function real(claim, trace, run, ...options) {
   test(claim, async (page) => {
-    const { server, url } = await start(trace);
+    const { server, url } = await start(trace, ...options);
     try {
       await page.goto(url);
       await until(page, () => window.sonde.trace?.index.ready &&
@@ -218,6 +218,7 @@ real("two selections are compared", PROGRAM, async (page) => {
     .map((line) => line.textContent));
   check(lines.some((line) => line.includes("app:request_end")), `tables: ${lines}`);
   check((await page.textContent("#compare-tables ul")).includes("3 events instead of 4"), "words");
+  await until(page, () => location.hash.includes("160000000"));
   await page.reload();
   await until(page, () => document.querySelectorAll("#compare-tables tbody tr").length);
 });
@@ -232,6 +233,30 @@ real("the events of a selection are kept as a file", PROGRAM, async (page) => {
   const names = Buffer.concat(chunks).toString().trim().split("\n").map((line) => JSON.parse(line).event);
   equal(names, ["app:request_begin", "app:parse_begin", "app:parse_end", "app:request_end"], "events");
 });
+
+real("a trace that is being written is followed to its end", GROWING, async (page) => {
+  equal(await page.textContent("#index"), "growing", "told");
+  const { end, from } = await page.evaluate(() => {
+    const { view, rows } = window.sonde;
+    const thread = rows.all.find(({ kind, tid }) => kind === "thread" && tid === 11).id;
+    view.set({ from: view.end - 1_000_000, to: view.end, pinned: [thread] });
+    return { end: view.end, from: view.end - 1_000_000 };
+  });
+  for (const file of readdirSync(KERNEL_USER).filter((name) => !name.startsWith(".")))
+    appendFileSync(`${GROWING}/${file}`,
+      readFileSync(`${KERNEL_USER}/${file}`).subarray(statSync(`${GROWING}/${file}`).size));
+  await until(page, (before) => window.sonde.view.end > before, end);
+  await until(page, () => window.sonde.view.to === window.sonde.view.end);
+  const { view: now, last, pinned } = await page.evaluate(async () => {
+    const { view, rows, events } = window.sonde;
+    await events.chunks.go(view.end - 1, "");
+    return { view: { from: view.from, end: view.end }, last: events.chunks.events.at(-1).name,
+             pinned: rows.byId.get(view.pinned[0])?.tid };
+  });
+  equal(now.end - now.from, 1_000_000, "as wide as before");
+  check(now.from > from + 5_000_000, "the end is seen");
+  equal([last, pinned], ["app:big", 11], "the last event, the pinned row");
+}, "--follow");
 
 real("notes are there again when the trace is opened again", PROGRAM, async (page) => {
   const row = await page.evaluate(() => window.sonde.rows.all.find(({ kind }) => kind === "within").id);

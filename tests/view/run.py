@@ -46,7 +46,7 @@ STORY = {0: {0: switch(0, 11), 30: switch(11, 0), 55: switch(0, 11),
              50: ("sched_waking", {"comm": "one", "tid": 11, "target_cpu": 0})}}
 
 
-def kernel_and_user():
+def kernel_and_user(packets=10):
     """STORY ten times, with a program's events; CPU 1 loses 7 events half-way."""
     from handmade import Handmade, Layout  # pylint: disable=C0415
     trace = Handmade(Layout(
@@ -59,7 +59,7 @@ def kernel_and_user():
                 "app:step": [("n", 32, 8)], "app:big": [("big", 64, 8)]}))
     for cpu in 0, 1:
         with trace.stream(f"cpu{cpu}", cpu=cpu) as stream:
-            for packet in range(10):
+            for packet in range(packets):
                 begin = 1000000 * packet
                 with stream.packet(begin, begin + 999999,
                                    discarded=7 * cpu * (packet > 4)):
@@ -119,6 +119,7 @@ def traces(scratch):
         archive.extractall(scratch)
     return {"FOREIGN": str(scratch / "picotrace"),
             "KERNEL_USER": str(kernel_and_user()),
+            "GROWING": str(kernel_and_user(4)),
             "PROGRAM": str(program()), "LOCKING": str(locking())}
 
 

@@ -257,7 +257,7 @@ static int next_wanted(struct list *list, struct sonde_cursor *cursor,
 			return 1;
 		if (++looked % LOOK_EVERY)
 			continue;
-		if (atomic_load(&list->view->stopping))
+		if (atomic_load(list->view->stopping))
 			return -EINTR;
 		if (sonde_monotonic_ns() > until_ns) {
 			list->scanned_ns = (*ret_event)->time_ns;

@@ -25,7 +25,7 @@ static int reports_progress(void *ctx, uint64_t done_bytes, uint64_t all_bytes)
 
 	(void)done_bytes;
 	(void)all_bytes;
-	return atomic_load(&view->stopping);
+	return atomic_load(view->stopping);
 }
 
 int sonde_view_request_args(struct sonde_view *view,

@@ -27,7 +27,7 @@
 #include "base/json.h"
 #include "base/port.h"
 #include "view/http/page.h"
-#include "view/http/view.h"
+#include "view/http/shown.h"
 
 #define CONNECTIONS    64
 #define REQUEST_MEMORY ((size_t)64 << 10)
@@ -35,7 +35,7 @@
 #define TOKEN_BYTES    16
 
 struct sonde_view_server {
-	struct sonde_view view;
+	struct sonde_view_shown shown;
 	struct MHD_Daemon *daemon;
 	char token[2 * TOKEN_BYTES + 1];
 	char hosts[2][32]; /* what we are called: by number, by name */
@@ -243,7 +243,7 @@ static unsigned int http_status(int err)
 	}
 }
 
-static void make_answer(struct sonde_view *view,
+static void make_answer(struct sonde_view_shown *shown,
 			const struct sonde_view_request *request, size_t i,
 			struct reply *reply)
 {
@@ -252,7 +252,10 @@ static void make_answer(struct sonde_view *view,
 	int err = -ENOMEM;
 
 	if (to) {
+		struct sonde_view *view = sonde_view_shown_take(shown);
+
 		err = answers[i].answer(view, request, to, &error);
+		sonde_view_shown_give_back(shown, view);
 		if (fclose(to) && !err)
 			err = -ENOMEM;
 	}
@@ -280,7 +283,7 @@ static void find_answer(struct sonde_view_server *server, bool is_post,
 				"%s is answered",
 				is_post ? "only GET" : "only POST");
 	else if (i < SONDE_ARRAY_SIZE(answers))
-		make_answer(&server->view, request, i, reply);
+		make_answer(&server->shown, request, i, reply);
 	else if (!find_page_file(request->path, reply))
 		refuse_in_words(reply, MHD_HTTP_NOT_FOUND,
 				"there is no such page");
@@ -407,25 +410,6 @@ static int listen_on(struct sonde_view_server *server, uint16_t port)
 	return 0;
 }
 
-static int prepare_view(struct sonde_view *view,
-			const struct sonde_view_config *config)
-{
-	int err = sonde_view_events_init(&view->events, config->trace);
-
-	view->trace = config->trace;
-	view->paths = config->paths;
-	view->nr_paths = config->nr_paths;
-	view->path = config->paths[0];
-	/* Without times there is nothing but the list of events. */
-	(void)sonde_trace_range(view->trace, &view->begin_ns, &view->end_ns);
-	if (view->end_ns <= view->begin_ns)
-		view->end_ns = view->begin_ns + 1;
-	if (err)
-		return err;
-	view->index = sonde_view_index_new(view->trace);
-	return view->index ? 0 : -ENOMEM;
-}
-
 int sonde_view_server_start(const struct sonde_view_config *config,
 			    struct sonde_view_server **ret_server)
 {
@@ -434,7 +418,7 @@ int sonde_view_server_start(const struct sonde_view_config *config,
 
 	if (!server)
 		return -ENOMEM;
-	err = prepare_view(&server->view, config);
+	err = sonde_view_shown_start(&server->shown, config);
 	if (!err)
 		err = make_token(server);
 	if (!err)
@@ -455,10 +439,9 @@ void sonde_view_server_stop(struct sonde_view_server *server)
 {
 	if (!server)
 		return;
-	atomic_store(&server->view.stopping, true);
+	sonde_view_shown_stop(&server->shown);
 	if (server->daemon)
 		MHD_stop_daemon(server->daemon);
-	sonde_view_index_free(server->view.index);
-	sonde_view_events_fini(&server->view.events);
+	sonde_view_shown_fini(&server->shown);
 	free(server);
 }

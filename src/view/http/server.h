@@ -10,6 +10,8 @@
 #ifndef VIEW_HTTP_SERVER_H
 #define VIEW_HTTP_SERVER_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include <sonde/trace.h>
@@ -20,10 +22,16 @@ struct sonde_view_config {
 	struct sonde_trace *trace; /* borrowed */
 	const char *const *paths;  /* of which it is; borrowed */
 	size_t nr_paths;
-	uint16_t port;             /* 0: any that is free */
+	uint16_t port; /* 0: any that is free */
+	/* It is still being written: what is shown grows with it, of one path.
+	 * `refresh`, if any, has its writer write what there is; false: nothing
+	 * more will come. A thread of the server's calls it. */
+	bool follow;
+	bool (*refresh)(void *ctx);
+	void *refresh_ctx;
 };
 
-/* 0, and it answers; or a negative errno. */
+/* 0, and it answers; or a negative errno. The config is borrowed until the end. */
 int sonde_view_server_start(const struct sonde_view_config *config,
 			    struct sonde_view_server **ret_server);
 /* What to open; the server's. */

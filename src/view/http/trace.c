@@ -63,15 +63,6 @@ static void put_classes(struct sonde_json *json,
 	sonde_json_close(json, ']');
 }
 
-/* What may be compared. */
-static void put_traces(struct sonde_json *json, const struct sonde_view *view)
-{
-	sonde_json_open(json, "traces", '[');
-	for (size_t i = 0; i < view->nr_paths; i++)
-		sonde_json_put_text(json, NULL, view->paths[i]);
-	sonde_json_close(json, ']');
-}
-
 static void put_progress(struct sonde_json *json,
 			 const struct sonde_view_progress *progress)
 {
@@ -112,10 +103,14 @@ int sonde_view_answer_trace(struct sonde_view *view,
 	put_progress(&json, &progress);
 	sonde_json_put_text(&json, "why",
 			    progress.why[0] ? progress.why : NULL);
-	put_traces(&json, view);
+	/* which may be compared */
+	sonde_json_open(&json, "traces", '[');
+	for (size_t i = 0; i < view->nr_paths; i++)
+		sonde_json_put_text(&json, NULL, view->paths[i]);
+	sonde_json_close(&json, ']');
 	put_states(&json);
 	put_classes(&json, view->trace);
-	sonde_json_put_bool(&json, "live", false);
+	sonde_json_put_bool(&json, "live", atomic_load(view->live));
 	sonde_json_close(&json, '}');
 	return 0;
 }

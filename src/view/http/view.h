@@ -35,7 +35,8 @@ struct sonde_view {
 	int64_t begin_ns, end_ns;  /* since 1970 */
 	struct sonde_view_events events;
 	struct sonde_view_index *index;
-	atomic_bool stopping; /* whoever reads the trace gives up */
+	const atomic_bool *stopping; /* whoever reads the trace gives up */
+	const atomic_bool *live;     /* the trace may grow */
 };
 
 /* What goes wrong, for a page. */

@@ -333,7 +333,8 @@ static void *index_thread(void *memory)
 	return NULL;
 }
 
-struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace)
+struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace,
+					      bool keep)
 {
 	struct sonde_view_index *index = calloc(1, sizeof(*index));
 
@@ -342,7 +343,10 @@ struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace)
 	index->trace = trace;
 	(void)sonde_trace_range(trace, &index->begin_ns, &index->end_ns);
 	(void)pthread_rwlock_init(&index->lock, NULL);
-	sonde_view_sidecar_init(&index->sidecar, trace);
+	if (keep)
+		sonde_view_sidecar_init(&index->sidecar, trace);
+	else
+		index->sidecar.directory = -1;
 	sonde_view_build_init(&index->build, -1, index->begin_ns, &index->lock);
 	find_holes(index);
 	if (!pthread_create(&index->thread, NULL, index_thread, index))

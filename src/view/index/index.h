@@ -40,8 +40,10 @@ struct sonde_view_progress {
 	char error[128]; /* it could not be made; "" */
 };
 
-/* Begins to read. NULL: no memory, no thread. The trace is borrowed. */
-struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace);
+/* Begins to read. NULL: no memory, no thread. The trace is borrowed. `keep`: for
+ * the next time; what was kept is used. */
+struct sonde_view_index *sonde_view_index_new(struct sonde_trace *trace,
+					      bool keep);
 /* Gives up reading if it isn't done. */
 void sonde_view_index_free(struct sonde_view_index *index);
 

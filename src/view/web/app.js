@@ -68,7 +68,7 @@ class Page {
       try {
         const trace = await this.server.ask("trace");
         await this.take(trace);
-        if (!trace.index.ready)
+        if (!trace.index.ready || trace.live)
           wait = SOON;
       } catch (error) {
         if (error instanceof Refused)
@@ -92,10 +92,14 @@ class Page {
     if (!before)
       this.begin(trace);
     const grew = before && end !== past;
+    if (before && before.origin !== trace.origin)
+      location.reload(); // all times are others
     const went = !before || before.index.done !== trace.index.done ||
       before.index.ready !== trace.index.ready;
-    if (grew && this.view.to === end && this.view.from === 0)
-      this.view.set({ to: past });
+    if (grew && this.view.to === end)
+      this.view.set({ from: this.view.from && this.view.from + past - end, to: past });
+    if (grew)
+      this.events.chunks.last = false;
     if (went || grew) {
       await this.loadRows();
       this.overview.load();

@@ -13,9 +13,23 @@ export class Rows {
   }
 
   take(all) {
+    const before = this.byId;
     this.all = all;
     this.byId = new Map(all.map((row) => [row.id, row]));
+    this.renumber(before);
     this.arrange();
+  }
+
+  /** A trace that grows has other numbers for the same rows. */
+  renumber(before) {
+    const { view } = this;
+    const numbers = new Map(this.all.map((row) => [this.word(row), row.id]));
+    const now = (id) => (before.has(id) ? numbers.get(this.word(before.get(id))) ?? id : id);
+    const [pinned, folded] = [view.pinned.map(now), view.folded.map(now)];
+    const row = view.row === null ? null : now(view.row);
+    if (row !== view.row || pinned.some((id, at) => id !== view.pinned[at]) ||
+        folded.some((id, at) => id !== view.folded[at]))
+      view.set({ pinned, folded, row });
   }
 
   /** Rows in view order. A process stays while one of its threads does. */
