@@ -32,7 +32,7 @@ struct sonde_view {
 	const char *path;          /* of the first; borrowed */
 	const char *const *paths;  /* of all that are shown as one; borrowed */
 	size_t nr_paths;
-	int64_t begin_ns, end_ns;  /* since 1970 */
+	int64_t begin_ns, end_ns; /* since 1970 */
 	struct sonde_view_events events;
 	struct sonde_view_index *index;
 	const atomic_bool *stopping; /* whoever reads the trace gives up */

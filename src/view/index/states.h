@@ -19,8 +19,8 @@ enum sonde_view_state_id {
 	SONDE_VIEW_IDLE, /* of a CPU */
 	SONDE_VIEW_IRQ,
 	SONDE_VIEW_SOFTIRQ,
-	SONDE_VIEW_SPAN, /* between a begin and its end */
-	SONDE_VIEW_HELD, /* a lock, while nobody waits for it */
+	SONDE_VIEW_SPAN,      /* between a begin and its end */
+	SONDE_VIEW_HELD,      /* a lock, while nobody waits for it */
 	SONDE_VIEW_CONTENDED, /* a lock that is waited for */
 	SONDE_VIEW_STATES,
 	/* of pixels only: events are missing */
