@@ -51,6 +51,7 @@ enum option_value {
 	OPTION_SVG,
 	OPTION_QUICK,
 	OPTION_REPEATS,
+	OPTION_TIME_LIMIT,
 };
 
 /* clang-format off */
@@ -85,6 +86,8 @@ static const struct sonde_option options[] = {
 	  "a rate must hold for N runs of --duration (default: 5, of 500ms)" },
 	{ "quick", OPTION_QUICK, NULL, NULL,
 	  "3 runs of 100ms, and to a fifth instead of a twentieth" },
+	{ "time-limit", OPTION_TIME_LIMIT, "TIME", NULL,
+	  "end the search before a rate for which TIME may be too short" },
 	{ .help = "Output" },
 	{ "json", OPTION_JSON, NULL, NULL, "as JSON" },
 	{ "svg", OPTION_SVG, "FILE", SONDE_VALUE_FILE,
@@ -205,10 +208,11 @@ static int latency_fits(const struct latency_words *words, size_t kind)
 		{ is_rate && (words->interval || words->rate || words->event ||
 			      words->threshold || words->warm_up ||
 			      words->svg || words->kernel),
-		  "goes with --cpu, --duration, --priority, --repeats, --quick "
-		  "and --json" },
-		{ !is_rate && (words->repeats || words->quick),
-		  "--repeats and --quick are for max-rate" },
+		  "goes with --cpu, --duration, --priority, --repeats, --quick, "
+		  "--time-limit and --json" },
+		{ !is_rate &&
+			  (words->repeats || words->quick || words->time_limit),
+		  "--repeats, --quick and --time-limit are for max-rate" },
 		{ is_loop && words->interval,
 		  "--interval is for timer, wakeup and signal" },
 		{ !is_loop && words->rate, "--rate is for loop" },
@@ -316,6 +320,9 @@ static int latency_rates(const struct latency_words *words, char *const *record)
 	if (!status)
 		status = latency_number("--repeats", words->repeats, 1,
 					REPEATS_MAX, &repeats);
+	if (!status)
+		status = latency_time("--time-limit", words->time_limit, false,
+				      &how.limit_ns);
 	how.repeats = (uint32_t)repeats;
 	return status ? status : latency_max_rate(&config, &how, record);
 }
@@ -368,6 +375,7 @@ static int run(int argc, char **argv)
 		{ OPTION_JSON, .flag = &words.json },
 		{ OPTION_REPEATS, .value = &words.repeats },
 		{ OPTION_KERNEL, .value = &words.kernel },
+		{ OPTION_TIME_LIMIT, .value = &words.time_limit },
 		{ OPTION_QUICK, .flag = &words.quick },
 		{ 0 },
 	};

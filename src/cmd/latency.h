@@ -10,7 +10,7 @@
 /* As they were given; NULL: not. */
 struct latency_words {
 	const char *cpus, *duration, *warm_up, *interval, *priority;
-	const char *threshold, *rate, *svg, *repeats, *kernel;
+	const char *threshold, *rate, *svg, *repeats, *time_limit, *kernel;
 	bool event, json, quick;
 };
 
@@ -30,6 +30,7 @@ struct latency_rate_how {
 	double precision; /* latency/rate.h */
 	uint32_t repeats;
 	bool json;
+	uint64_t limit_ns; /* of all; 0: none */
 };
 
 /* The highest rate without a loss, of what the words of `sonde record` say, for

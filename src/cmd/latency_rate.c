@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "base/port.h"
 #include "base/text.h"
+#include "base/time.h"
 #include "cmd/cmd.h"
 #include "cmd/latency.h"
 #include "cmd/latency_record.h"
@@ -40,6 +41,11 @@ struct rate_finder {
 	struct sonde_report *report;
 	struct sonde_table *table;
 	const char *gave_way; /* in the last run that lost something */
+	double lost_at; /* the lowest rate that lost something; 0: none did */
+	uint64_t until_ns;   /* when to end at the latest; 0: whenever */
+	uint64_t longest_ns; /* of all runs */
+	uint32_t repeats;
+	bool is_over;
 };
 
 /* ---- a run ---- */
@@ -108,6 +114,7 @@ static int rate_run(void *ctx, double asked, double *ret_reached,
 {
 	struct rate_finder *finder = ctx;
 	const struct sonde_latency_config *config = finder->config;
+	uint64_t begin_ns = sonde_monotonic_ns();
 	uint64_t emitted;
 	int status;
 
@@ -121,6 +128,8 @@ static int rate_run(void *ctx, double asked, double *ret_reached,
 	if (status)
 		return status;
 	latency_recording_clear(&finder->recording);
+	if (sonde_monotonic_ns() - begin_ns > finder->longest_ns)
+		finder->longest_ns = sonde_monotonic_ns() - begin_ns;
 	emitted = rate_emitted(finder);
 	if (!emitted) {
 		sonde_complain("latency: the loop made no event");
@@ -132,6 +141,18 @@ static int rate_run(void *ctx, double asked, double *ret_reached,
 		finder->gave_way =
 			rate_gave_way(&finder->recording.result->summary);
 	return 0;
+}
+
+/* Whether a rate that holds would take too long to try. */
+static bool rate_stop(void *ctx)
+{
+	struct rate_finder *finder = ctx;
+	uint64_t trial_ns = finder->repeats * finder->longest_ns;
+
+	if (finder->until_ns &&
+	    sonde_monotonic_ns() + trial_ns > finder->until_ns)
+		finder->is_over = true;
+	return finder->is_over;
 }
 
 /* ---- what came of it ---- */
@@ -146,8 +167,11 @@ static void rate_row(void *ctx, const struct sonde_latency_rate *rate)
 	sonde_table_double(finder->table, 1, rate->reached);
 	sonde_table_uint(finder->table, 2, rate->runs);
 	sonde_table_uint(finder->table, 3, rate->lost);
-	if (rate->lost)
-		sonde_table_text(finder->table, 4, finder->gave_way);
+	if (!rate->lost)
+		return;
+	sonde_table_text(finder->table, 4, finder->gave_way);
+	if (!finder->lost_at || rate->reached < finder->lost_at)
+		finder->lost_at = rate->reached;
 }
 
 static void rate_answer(const struct rate_finder *finder,
@@ -159,6 +183,10 @@ static void rate_answer(const struct rate_finder *finder,
 		sonde_report_value(report, "highest",
 				   "Highest rate without a loss",
 				   SONDE_CELL_RATE, 0, best->reached, NULL);
+	if (finder->lost_at > 0)
+		sonde_report_value(report, "lost_at",
+				   "Lowest rate that lost events",
+				   SONDE_CELL_RATE, 0, finder->lost_at, NULL);
 	sonde_report_value(report, "runs", "Runs at it", SONDE_CELL_COUNT,
 			   best->runs, 0, NULL);
 	sonde_report_value(
@@ -168,7 +196,13 @@ static void rate_answer(const struct rate_finder *finder,
 	if (finder->gave_way)
 		sonde_report_value(report, "gave_way", "What gave way first",
 				   SONDE_CELL_TEXT, 0, 0, finder->gave_way);
-	if (!best->runs)
+	if (finder->is_over)
+		sonde_report_note(report,
+				  "--time-limit ended it: what lies %s "
+				  "was not tried.",
+				  best->runs ? "between the two rates" :
+					       "below that rate");
+	else if (!best->runs)
 		sonde_report_note(report,
 				  "Events are lost at %d a second already.",
 				  FLOOR_RATE);
@@ -202,12 +236,17 @@ static int rate_search(struct rate_finder *finder,
 		.precision = how->precision,
 		.repeats = how->repeats,
 		.run = rate_run,
+		.stop = rate_stop,
 		.tell = rate_row,
 		.ctx = finder,
 	};
 	struct sonde_latency_rate best;
-	int status = sonde_latency_max_rate(&search, &best);
+	int status;
 
+	finder->repeats = how->repeats;
+	if (how->limit_ns)
+		finder->until_ns = sonde_monotonic_ns() + how->limit_ns;
+	status = sonde_latency_max_rate(&search, &best);
 	if (status)
 		return status;
 	rate_answer(finder, &best);

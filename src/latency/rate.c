@@ -24,6 +24,11 @@ static int rate_hold(const struct sonde_latency_search *search, double asked,
 	return 0;
 }
 
+static bool rate_is_over(const struct sonde_latency_search *search)
+{
+	return search->stop && search->stop(search->ctx);
+}
+
 /* Between `low`, which has held or is the least, and `high`, which hasn't. */
 static int rate_narrow(const struct sonde_latency_search *search, double high,
 		       struct sonde_latency_rate *best)
@@ -32,7 +37,8 @@ static int rate_narrow(const struct sonde_latency_search *search, double high,
 	double low = search->floor;
 	int error = 0;
 
-	while (!error && high > low * (1 + search->precision)) {
+	while (!error && high > low * (1 + search->precision) &&
+	       !rate_is_over(search)) {
 		double middle = sqrt(low * high);
 
 		error = rate_hold(search, middle, &rate);
@@ -45,7 +51,7 @@ static int rate_narrow(const struct sonde_latency_search *search, double high,
 		low = middle;
 		*best = rate;
 	}
-	if (error || best->runs)
+	if (error || best->runs || rate_is_over(search))
 		return error;
 	error = rate_hold(search, search->floor, &rate);
 	if (!error && !rate.lost)

@@ -8,12 +8,16 @@
  * the lowest rate that lost something and the highest that held, which move
  * towards each other by the middle of their ratio, until they are near.
  *
+ * Who has no time for all of it may end it before any trial but the first: then what
+ * has held so far is the answer, and less precise.
+ *
  * That a rate holds is a statement about runs: after n without a loss, less than
  * sonde_latency_risk(n) of such runs lose something, with 95 % confidence.
  */
 #ifndef LATENCY_RATE_H
 #define LATENCY_RATE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* A trial. */
@@ -32,6 +36,9 @@ struct sonde_latency_search {
 	/* One run; 0, or an error that ends the search. */
 	int (*run)(void *ctx, double asked, double *ret_reached,
 		   uint64_t *ret_lost);
+	/* Before each trial but the first, as often as it likes: whether to end
+	 * it here. NULL: never. Once true, it stays so. */
+	bool (*stop)(void *ctx);
 	/* What came of a trial. */
 	void (*tell)(void *ctx, const struct sonde_latency_rate *rate);
 	void *ctx;

@@ -235,13 +235,25 @@ def what_gives_way_is_named():
 
 
 @test
+def a_search_that_has_no_time_tells_what_it_did_not_try():
+    report = max_rate("--repeats", "1", "--time-limit", "1us", options=(
+        "--memory", "256k", "--read-timer", "500ms"))
+    check_equal(len(report["rates"]), 1, "the first, and no other")
+    check_equal(report["lost_at_per_s"], report["rates"][0]["reached_per_s"],
+                f"{report}")
+    check("highest_per_s" not in report, f"nothing has held: {report}")
+    check("--time-limit" in " ".join(report["notes"]), f"{report}")
+
+
+@test
 def only_options_of_record_come_behind_the_dashes():
     wrong = {("--", "true"): "no program",
              ("--", "-p", "1"): "leave one out",
              ("--", "--mode", "overwrite"): "--mode",
              ("--", "--nonsense"): "--nonsense",
              ("--rate", "5"): "--repeats",
-             ("--repeats", "0"): "--repeats"}
+             ("--repeats", "0"): "--repeats",
+             ("--time-limit", "soon"): "--time-limit"}
     for words, hint in wrong.items():
         done = run(SONDE, "latency", "max-rate", *words)
         check_equal(done.returncode, 2, f"{words}: {done.stderr}")

@@ -16,6 +16,7 @@ struct machine {
 	double loses_at;    /* from here on each run does */
 	uint32_t fails_at;  /* this run loses whatever it is; 0: none */
 	uint32_t breaks_at; /* this one can't be made; 0: none */
+	uint32_t stops_at;  /* from so many runs on there is no time; 0: ever */
 	uint32_t runs, trials;
 };
 
@@ -42,6 +43,13 @@ static void machine_told(void *ctx, const struct sonde_latency_rate *rate)
 	assert_true(rate->runs);
 }
 
+static bool machine_stop(void *ctx)
+{
+	const struct machine *machine = ctx;
+
+	return machine->stops_at && machine->runs >= machine->stops_at;
+}
+
 static int search(struct machine *machine, struct sonde_latency_rate *ret_best)
 {
 	const struct sonde_latency_search search = {
@@ -49,6 +57,7 @@ static int search(struct machine *machine, struct sonde_latency_rate *ret_best)
 		.precision = 0.05,
 		.repeats = 4,
 		.run = machine_run,
+		.stop = machine_stop,
 		.tell = machine_told,
 		.ctx = machine,
 	};
@@ -110,6 +119,23 @@ static void where_nothing_holds_nothing_is_claimed(void **state)
 	assert_true(best.runs == 4 && best.reached == 500);
 }
 
+static void who_has_no_time_gets_what_has_held_so_far(void **state)
+{
+	(void)state;
+	for (uint32_t at = 1; at < 40; at++) {
+		struct machine machine = { .fastest = 5e7,
+					   .loses_at = 2e6,
+					   .stops_at = at };
+		struct sonde_latency_rate best;
+
+		assert_int_equal(search(&machine, &best), 0);
+		/* a trial that has begun is ended */
+		assert_true(machine.runs < at + 4);
+		assert_true(best.runs == 0 || best.reached < 2e6);
+		assert_true(at < 6 || best.runs == 4);
+	}
+}
+
 static void an_error_ends_it(void **state)
 {
 	(void)state;
@@ -141,6 +167,7 @@ int main(void)
 		cmocka_unit_test(what_holds_at_full_speed_needs_no_search),
 		cmocka_unit_test(a_rate_that_fails_once_does_not_hold),
 		cmocka_unit_test(where_nothing_holds_nothing_is_claimed),
+		cmocka_unit_test(who_has_no_time_gets_what_has_held_so_far),
 		cmocka_unit_test(an_error_ends_it),
 		cmocka_unit_test(more_runs_leave_less_risk),
 	};
