@@ -6,10 +6,18 @@
  *
  *	hot_TRACER		all variants, one thread
  *	hot_TRACER cold		events with 8 MiB touched in between
- *	hot_TRACER threads N	one int event, N threads at once
+ *	hot_TRACER hits NR	int events one by one: "TRACER NAME MIN MEAN MAX
+ *				DEVIATION P50 P99.99 EVENTS", cycles; of "reads"
+ *				nothing is between two reads of the counter
+ *	hot_TRACER hits NR cold	the same, with 8 MiB touched in between
+ *	hot_TRACER turns NR	the turns of a loop with an int event in each
+ *	hot_TRACER threads N [M]	one int event, N threads at once; M times
+ *				as many as without (10)
  *	hot_TRACER emit N	N int events and nothing else
  */
+#include <math.h>
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include "measure.h"
 
@@ -78,6 +86,117 @@ static void cold(void)
 	       ns[NR * 9 / 10] - bare[NR / 2]);
 }
 
+/* ---- one by one ---- */
+
+static void hit_nothing(int i)
+{
+	(void)i;
+	__asm__ volatile("" ::: "memory");
+}
+
+static void hit_int(int i)
+{
+	EVENT_INT(i);
+}
+
+static void hit_off(int i)
+{
+	EVENT_OFF(i);
+	__asm__ volatile("" ::: "memory");
+}
+
+/* The counter, read neither before nor behind where it stands. */
+static inline uint64_t fenced_tsc(void)
+{
+#ifdef __x86_64__
+	uint64_t ticks;
+
+	__builtin_ia32_lfence();
+	ticks = measure_tsc();
+	__builtin_ia32_lfence();
+	return ticks;
+#else
+	__asm__ volatile("isb" ::: "memory");
+	return measure_tsc();
+#endif
+}
+
+/* Room for each of so many, touched and locked as far as it may be. */
+static double *cycles_new(long nr)
+{
+	double *cycles = calloc((size_t)nr, sizeof(*cycles));
+
+	if (!cycles)
+		exit(1);
+	memset(cycles, 1, (size_t)nr * sizeof(*cycles));
+	(void)mlockall(MCL_CURRENT | MCL_FUTURE);
+	return cycles;
+}
+
+static void cycles_print(const char *name, double *cycles, long nr)
+{
+	double sum = 0;
+	double squares = 0;
+
+	for (long i = 0; i < nr; i++)
+		sum += cycles[i];
+	sum /= (double)nr;
+	for (long i = 0; i < nr; i++)
+		squares += (cycles[i] - sum) * (cycles[i] - sum);
+	qsort(cycles, (size_t)nr, sizeof(*cycles), measure_compare);
+	printf(TRACER " %s %.0f %.2f %.0f %.2f %.0f %.0f %ld\n", name,
+	       cycles[0], sum, cycles[nr - 1], sqrt(squares / (double)nr),
+	       cycles[nr / 2], cycles[nr - 1 - nr / 10000], nr);
+}
+
+static void hits(const char *name, void (*volatile hit)(int), long nr,
+		 int is_cold)
+{
+	double *cycles = cycles_new(nr);
+
+	for (int i = 0; i < 1000; i++)
+		hit(i); /* warm up */
+	for (long i = 0; i < nr; i++) {
+		uint64_t start;
+
+		if (is_cold)
+			measure_chill();
+		start = fenced_tsc();
+		hit((int)i);
+		cycles[i] = (double)(fenced_tsc() - start);
+	}
+	cycles_print(name, cycles, nr);
+	free(cycles);
+}
+
+static void all_hits(long nr, int is_cold)
+{
+	hits("reads", hit_nothing, nr, is_cold);
+	hits("off", hit_off, nr, is_cold);
+	hits("int", hit_int, nr, is_cold);
+}
+
+/* From the begin of a turn to that of the next. */
+static void turns(long nr)
+{
+	double *cycles = cycles_new(nr);
+	uint64_t last;
+
+	for (int i = 0; i < 1000; i++)
+		hit_int(i); /* warm up */
+	last = measure_tsc();
+	for (long i = 0; i < nr; i++) {
+		uint64_t now;
+
+		EVENT_INT((int)i);
+		now = measure_tsc();
+		cycles[i] = (double)(now - last);
+		last = now;
+	}
+	cycles_print("turns", cycles, nr);
+	free(cycles);
+}
+
 static void *one_thread(void *arg)
 {
 	struct measure_variant *v = arg;
@@ -86,7 +205,7 @@ static void *one_thread(void *arg)
 	return NULL;
 }
 
-static void threads(int nr)
+static void threads(int nr, long factor)
 {
 	struct measure_variant v[64];
 	pthread_t thread[64];
@@ -94,7 +213,7 @@ static void threads(int nr)
 
 	for (int i = 0; i < nr && i < 64; i++) {
 		v[i] = variants[2];
-		v[i].nr *= 10;
+		v[i].nr *= factor;
 		if (pthread_create(&thread[i], NULL, one_thread, &v[i]))
 			exit(1);
 	}
@@ -110,8 +229,12 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "cold")) {
 		cold();
+	} else if (argc > 2 && !strcmp(argv[1], "hits")) {
+		all_hits(atol(argv[2]), argc > 3);
+	} else if (argc > 2 && !strcmp(argv[1], "turns")) {
+		turns(atol(argv[2]));
 	} else if (argc > 2 && !strcmp(argv[1], "threads")) {
-		threads(atoi(argv[2]));
+		threads(atoi(argv[2]), argc > 3 ? atol(argv[3]) : 10);
 	} else if (argc > 2 && !strcmp(argv[1], "emit")) {
 		run_int(atol(argv[2]));
 	} else {
