@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""others - the tables for which there are commands of their own in bench/: they
+are run, and what they say is shown as it comes."""
+import json
+import os
+import pathlib
+
+import paper
+from paper import Refused, Runs, out, program, rows_of, show, turns
+
+TRACING = pathlib.Path("/sys/kernel/tracing")
+
+
+def functions():
+    rows = []
+    bytes_each = None
+    for line in paper.benchmark("functions", paper.options.build,
+                                "2" if paper.options.quick else "5"):
+        parts = line.rstrip("\n").split("\t")
+        if parts[0] == "row" and parts[1].startswith("a call, "):
+            rows.append([parts[1][8:].removesuffix(", ns"), float(parts[2])])
+        elif parts[0] == "row" and parts[1] == "bytes of an event":
+            bytes_each = float(parts[2])
+    if not rows:
+        raise Refused("bench/functions had no rows")
+    bare = rows[0][1]
+    show("lttng-3", [[name, ns, ns / bare,
+                      (ns - bare) / (rows[1][1] - bare) if rows[1][1] > bare
+                      else None] for name, ns in rows],
+         [f"{bytes_each:.2f} bytes of the trace for an event"]
+         if bytes_each else [],
+         columns=["ns of a call", "times bare", "of what gprof adds"])
+
+
+def probes():
+    path = paper.work / "probe.json"
+    for _ in paper.benchmark("probe", "--json", str(path), "--runs",
+                             "1" if paper.options.quick else "3",
+                             paper.options.build):
+        pass
+    if not path.exists():
+        raise Refused("bench/probe had no result")
+    runs = json.loads(path.read_text())["runs"]
+
+    def above(who, kind):
+        values, bare = runs.get(f"{who} 1 {kind}"), runs.get(f"bare 1 {kind}")
+        return sorted(values)[len(values) // 2] - sorted(bare)[
+            len(bare) // 2] if values and bare else None
+    show("gdb-1", [
+        ["condition c1 == 7, false: gdbserver", None,
+         above("gdbserver", "simple")],
+        ["condition 2*c1+3*c2>0, false: gdbserver",
+         above("gdbserver", "paper"), None],
+        ["condition c1 == 7, false: Sonde", None, above("sonde", "simple")],
+        ["condition 2*c1+3*c2>0, false: Sonde", None, above("sonde", "paper")],
+        ["data, an integer: gdbserver", None, above("gdbserver", "integer")],
+        ["data, an integer and a time stamp: Sonde", None,
+         above("sonde", "integer")]],
+        ["gdbserver 13 doesn't compile a multiplication, so that condition is "
+         "its bytecode's", "Sonde compiles all, and has no bytecode to run"])
+
+
+def kernel_gdb():
+    if not paper.options.guests:
+        raise Refused("it starts a guest, which takes some minutes: --guests")
+    found = {}
+    for line in paper.benchmark("kernel_gdb", paper.options.build):
+        parts = line.split()
+        if parts[:1] == ["row"]:
+            found[parts[2], parts[3]] = float(parts[4])
+    if not found:
+        raise Refused("bench/kernel_gdb had no row")
+    for name, call in (("gdb-2", "read"), ("gdb-5", "rename"),
+                       ("gdb-7", "rename")):
+        show(name, [
+            ["Sonde (BPF), instructions: false condition",
+             found.get((call, "false"))],
+            ["condition and two values", found.get((call, "true"))],
+            ["a BPF program that does nothing", found.get((call, "hook"))]],
+            ["more than the call without any probe, in a guest that counts "
+             "instructions"], columns=["instructions"])
+
+
+# ---- a static tracepoint of the kernel ----
+
+def tracefs(condition):
+    """Runs a command with task_rename recorded by an instance of tracefs."""
+    def run(command):
+        instance = TRACING / f"instances/sonde-bench-{os.getpid()}"
+        event = instance / "events/task/task_rename"
+        instance.mkdir()
+        try:
+            if condition:
+                (event / "filter").write_text(condition)
+            (event / "enable").write_text("1")
+            out(*command)
+        finally:
+            (event / "enable").write_text("0")
+            instance.rmdir()
+    return run
+
+
+def by_sonde(condition):
+    def run(command):
+        rule = "task_rename" + (f" if {condition}" if condition else "")
+        paper.record(command, "-k", rule, "--kernel-source", "bpf", "--mode",
+                     "overwrite")
+    return run
+
+
+def kernel_event():
+    """Cycles of an event of task_rename, beyond the call without."""
+    if os.geteuid() or not os.access(TRACING / "instances", os.W_OK):
+        raise Refused("needs root, and tracefs")
+    ways = {"nothing": out_of, "Ftrace: data alone": tracefs(None),
+            "Ftrace: false filter": tracefs('newcomm == "nobody"'),
+            "Ftrace: true filter": tracefs('newcomm != "nobody"'),
+            "Sonde (BPF): data alone": by_sonde(None),
+            "Sonde (BPF): false condition": by_sonde('comm == "nobody"'),
+            "Sonde (BPF): true condition": by_sonde('comm != "nobody"')}
+    counts = paper.work / "counts"
+    runs = Runs()
+    for _ in turns(5, 3):
+        for name, run in ways.items():
+            counts.unlink(missing_ok=True)
+            run([*paper.pinned(program("kernel_gdb_calls")), str(counts),
+                 "x"])
+            runs.add(name, rows_of(counts.read_text(),
+                                   "x ")["rename"][0])
+    base = runs.get("nothing")
+    show("gdb-6", [[name, runs.get(name) - base] for name in ways
+                   if name != "nothing"],
+         ["task_rename, a thread's name is set; the filter compares the new "
+          f"name; the cheapest of 100 batches; the call itself has {base:.0f} cycles",
+          runs.words()])
+
+
+def out_of(command):
+    out(*command)
