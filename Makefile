@@ -5,7 +5,8 @@
 BUILD ?= build
 MESON ?= meson
 
-.PHONY: all demo check check-all check-vm check-kills deps install format tidy clean help
+.PHONY: all demo check check-all check-vm check-kills papers deps install format \
+	tidy clean help
 
 all: $(BUILD)/build.ninja
 	@ninja -C $(BUILD)
@@ -41,6 +42,9 @@ check-kills: all
 	@tools/install-deps check
 	@SONDE_BUILD=$(BUILD) tests/e2e/kills.py $(KILLS)
 
+papers: all
+	@bench/papers/run --build $(BUILD) $(PAPERS)
+
 install: all
 	$(MESON) install -C $(BUILD) --no-rebuild
 
@@ -60,6 +64,7 @@ help:
 	@echo 'make check-all  those, and other builds: clang, sanitizers, fuzzing, models'
 	@echo 'make check-vm record kernel events on other kernels, in virtual machines'
 	@echo 'make check-kills kill everything a thousand times (KILLS="-n 50 front")'
+	@echo 'make papers   the tables of papers, measured here (PAPERS="--quick lttng-1")'
 	@echo 'make install  install (DESTDIR and meson options are obeyed)'
 	@echo 'make deps     install what the build needs from Debian packages'
 	@echo 'make format   let clang-format lay out the sources'
