@@ -15,7 +15,8 @@ def functions():
     rows = []
     bytes_each = None
     for line in paper.benchmark("functions", paper.options.build,
-                                "2" if paper.options.quick else "5"):
+                                "2" if paper.options.quick else "5",
+                                told="row"):
         parts = line.rstrip("\n").split("\t")
         if parts[0] == "row" and parts[1].startswith("a call, "):
             rows.append([parts[1][8:].removesuffix(", ns"), float(parts[2])])
@@ -36,7 +37,8 @@ def probes():
     path = paper.work / "probe.json"
     for _ in paper.benchmark("probe", "--json", str(path), "--runs",
                              "1" if paper.options.quick else "3",
-                             paper.options.build):
+                             paper.options.build,
+                             told=r".* left out|\w+: [\d.]+ s|.*± "):
         pass
     if not path.exists():
         raise Refused("bench/probe had no result")

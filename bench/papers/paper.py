@@ -8,6 +8,7 @@ that is all of it."""
 import json
 import os
 import pathlib
+import re
 import shutil
 import statistics
 import subprocess
@@ -108,8 +109,9 @@ def last_line(text):
     return lines[-1].strip() if lines else "it said nothing"
 
 
-def benchmark(name, *words):
-    """Another command of bench/, which prints as it goes."""
+def benchmark(name, *words, told=""):
+    """The lines of another command of bench/, as they come; those that match are
+    printed."""
     limit_s = min(budget.left_s(), 240)
     if limit_s < 10:
         raise Refused("there is no time left")
@@ -120,7 +122,8 @@ def benchmark(name, *words):
         timer.start()
         try:
             for line in process.stdout:
-                print("    " + line, end="")
+                if re.match(told, line):
+                    print("    " + line, end="")
                 yield line
         finally:
             timer.cancel()

@@ -5,6 +5,7 @@ as a test: one recording of a program that is disturbed on purpose, one report,
 and the answer names the disturber. The same of `sonde latency loop`."""
 
 import json
+import os
 
 from sonde import BUILD, SONDE, Skip, check, install, run
 from harness import check_equal, main
@@ -25,10 +26,9 @@ def explain(done, *words):
     return json.loads(report.stdout)
 
 
-@kernel_test
-def the_disturber_of_a_loop_is_named():
+def check_disturber_is_named(*options):
     done = record_kernel(controlloop(), "--turns", "400", "--disturb",
-                         k="sched,irq,timer")
+                         k="sched,irq,timer", options=options)
     got = explain(done, "--end", '$event == "loop:turn_begin"', "--value",
                   "late_ns")
     named = [row for row in got["reasons"] if "`disturber`" in row["why"]]
@@ -36,6 +36,17 @@ def the_disturber_of_a_loop_is_named():
     check(sum(row["main"] for row in named) > 0, f"{named}")
     check("had the CPU" in named[0]["why"], f"{named}")
     check_equal(got["unbegun"], 0, "turns without a length")
+
+
+@kernel_test
+def the_disturber_of_a_loop_is_named():
+    check_disturber_is_named()
+
+
+@kernel_test
+def so_it_is_in_a_recording_for_real_time():
+    check_disturber_is_named("--realtime", "--recorder-cpus",
+                             str(min(os.sched_getaffinity(0))))
 
 
 @kernel_test
