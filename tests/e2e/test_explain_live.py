@@ -33,7 +33,8 @@ def check_disturber_is_named(*options):
                   "late_ns")
     named = [row for row in got["reasons"] if "`disturber`" in row["why"]]
     check(named, f"{got['reasons']}")
-    check(sum(row["main"] for row in named) > 0, f"{named}")
+    # whether it is a span's main reason depends on who else is busy there
+    check(sum(row["time_ns"] for row in named) > 0, f"{named}")
     check("had the CPU" in named[0]["why"], f"{named}")
     check_equal(got["unbegun"], 0, "turns without a length")
 
