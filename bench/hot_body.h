@@ -11,6 +11,8 @@
  *				nothing is between two reads of the counter
  *	hot_TRACER hits NR cold	the same, with 8 MiB touched in between
  *	hot_TRACER turns NR	the turns of a loop with an int event in each
+ *	hot_TRACER paced NR RATE  NR int events, so many a second, or as fast as
+ *				it goes: "TRACER paced RATE", that was reached
  *	hot_TRACER threads N [M]	one int event, N threads at once; M times
  *				as many as without (10)
  *	hot_TRACER emit N	N int events and nothing else
@@ -197,6 +199,35 @@ static void turns(long nr)
 	free(cycles);
 }
 
+static double wall_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
+}
+
+static void paced(long nr, double rate)
+{
+	double begin_ns = wall_ns();
+	uint64_t begin = measure_tsc();
+	double per_event;
+
+	while (wall_ns() - begin_ns < 20e6)
+		; /* how fast is the counter? */
+	per_event = (double)(measure_tsc() - begin) / (wall_ns() - begin_ns) *
+		    1e9 / rate;
+	begin_ns = wall_ns();
+	begin = measure_tsc();
+	for (long i = 0; i < nr; i++) {
+		while ((double)(measure_tsc() - begin) < (double)i * per_event)
+			;
+		EVENT_INT((int)i);
+	}
+	printf(TRACER " paced %.0f\n",
+	       (double)nr * 1e9 / (wall_ns() - begin_ns));
+}
+
 static void *one_thread(void *arg)
 {
 	struct measure_variant *v = arg;
@@ -233,6 +264,8 @@ int main(int argc, char **argv)
 		all_hits(atol(argv[2]), argc > 3);
 	} else if (argc > 2 && !strcmp(argv[1], "turns")) {
 		turns(atol(argv[2]));
+	} else if (argc > 3 && !strcmp(argv[1], "paced")) {
+		paced(atol(argv[2]), atof(argv[3]));
 	} else if (argc > 2 && !strcmp(argv[1], "threads")) {
 		threads(atoi(argv[2]), argc > 3 ? atol(argv[3]) : 10);
 	} else if (argc > 2 && !strcmp(argv[1], "emit")) {
