@@ -500,7 +500,8 @@ def rates():
         done = paper.budget.run(
             [paper.sonde(), "latency", "max-rate", "--json", "--quick",
              "--duration", "500ms", "--time-limit", f"{seconds}s", "--cpu",
-             paper.PROGRAM_CPU, "--", "--memory", "32M", "--recorder-cpus", paper.TRACER_CPU, *how],
+             paper.PROGRAM_CPU, "--", "--memory", "32M", "--recorder-cpus",
+             paper.TRACER_CPU, *how],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=paper.work)
         if done.returncode:
             paper.skip(name, paper.last_line(done.stderr))
