@@ -14,11 +14,12 @@ def why_not(program):
     Starts its daemon if there is none."""
     if not (os.access(program, os.X_OK) and shutil.which("lttng")):
         return "LTTng-UST is not installed"
-    if subprocess.run(["pgrep", "-x", "lttng-sessiond"],
-                      stdout=subprocess.DEVNULL).returncode:
-        subprocess.run(["lttng-sessiond", "--daemonize"], check=True,
-                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return None
+    for command in (["pgrep", "-x", "lttng-sessiond"],
+                    ["lttng-sessiond", "--daemonize"]):
+        if not subprocess.run(command, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL).returncode:
+            return None
+    return "LTTng's daemon doesn't start"
 
 
 def call(budget, *command):

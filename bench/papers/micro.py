@@ -6,6 +6,7 @@ import pathlib
 import subprocess
 import sys
 
+import macro
 import paper
 from paper import Refused, Runs, out, pinned, program, rows_of, show, turns
 
@@ -225,6 +226,14 @@ def hit_rows(runs, what=("min", "mean", "max")):
              runs.most((name, what[2]))] for name in names]
 
 
+def kernel_rows(mhz):
+    """The mean of the kernel's event, which is not measured one by one."""
+    found = macro.tracers(macro.FLIGHT)[1:]
+    return [["kernel, " + tracer.name, None,
+             macro.cost_of_an_event(tracer) * mhz / 1000, None]
+            for tracer in found]
+
+
 def events():
     ways = Event().ways
     runs, notes = measured_hits(ways, HITS)
@@ -233,8 +242,10 @@ def events():
              f"the greatest; two fenced readings of the counter, "
              f"{reads:.0f} cycles, are taken off; what takes the CPU away is "
              "in the greatest"]
-    show("lttng-1", hit_rows(runs), notes)
     mhz = paper.mhz()
+    show("lttng-1", kernel_rows(mhz) + hit_rows(runs), [
+        *notes, "the kernel's: half of what a system call takes more whose "
+        "entry and exit are recorded, with the machine's other events"])
     refused = runs.get(("user space, refused by a condition", "mean"))
     whole = runs.get(("user space, flight recorder", "mean"))
     show("more-lttng-119", [
