@@ -244,7 +244,8 @@ def events():
              "in the greatest"]
     mhz = paper.mhz()
     show("lttng-1", kernel_rows(mhz) + hit_rows(runs), [
-        *notes, "the kernel's: half of what a system call takes more whose "
+        *notes, "the counter may go on in steps of some ten; the kernel's: "
+        "half of what a system call takes more whose "
         "entry and exit are recorded, with the machine's other events"])
     refused = runs.get(("user space, refused by a condition", "mean"))
     whole = runs.get(("user space, flight recorder", "mean"))
