@@ -59,11 +59,12 @@ int main(int argc, char **argv)
 
 
 def your_programs(place):
-    """./server, job.py; on the PATH slowserver."""
+    """./server, job.py; on the PATH slowserver and controlloop."""
     (place / "bin").mkdir()
     shutil.copy(build(SERVER, "-finstrument-functions"), place / "server")
-    shutil.copy(build((EXAMPLES / "slowserver.c").read_text()),
-                place / "bin/slowserver")
+    for name in "slowserver", "controlloop":
+        shutil.copy(build((EXAMPLES / f"{name}.c").read_text()),
+                    place / "bin" / name)
     (place / "job.py").write_text("print(sum(range(1000)))\n")
 
 
