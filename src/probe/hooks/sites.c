@@ -127,6 +127,10 @@ static int add_meant(struct sites_making *m,
 	if (marker->is_event ||
 	    !place_is_meant(m->rules, name, &wanted, &m->matched))
 		return 0;
+	if (sites->nr == SONDE_AGENT_PROBES_MAX) {
+		note_out(sites, name, "there is no room for more probes");
+		return 0;
+	}
 	if (SONDE_GROW(sites->list, sites->nr, sites->room))
 		return -ENOMEM;
 	rc = sonde_hooks_arguments_of_site(m->pid, marker, wanted.texts, &left,
