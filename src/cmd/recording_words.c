@@ -111,10 +111,11 @@ int sonde_command_hooks(const struct sonde_record_options *options,
 	struct sonde_shadow_rule rule;
 	int rc = sonde_command_function_rule(options, &rule);
 	int used =
-		snprintf(text, SONDE_HOOKS_TEXT, "%s%s%s%s",
+		snprintf(text, SONDE_HOOKS_TEXT, "%s%s%s%s%s",
 			 options->hooks & SONDE_RECORD_MALLOC ? "malloc," : "",
 			 options->hooks & SONDE_RECORD_LOCKS ? "locks," : "",
 			 options->hooks & SONDE_RECORD_IO ? "io," : "",
+			 options->hooks & SONDE_RECORD_LOG ? "log," : "",
 			 options->hook_functions ? "functions," : "");
 
 	if (!rc && rule.is_on)

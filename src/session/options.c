@@ -469,6 +469,13 @@ static int apply_io(struct parse *parse, const char *value)
 	return 0;
 }
 
+static int apply_log(struct parse *parse, const char *value)
+{
+	(void)value;
+	parse->options->hooks |= SONDE_RECORD_LOG;
+	return 0;
+}
+
 static int apply_stack(struct parse *parse, const char *value)
 {
 	uint64_t depth = SONDE_STACKS_DEPTH_DEFAULT;
@@ -1020,6 +1027,7 @@ enum option_value {
 	OPTION_MALLOC,
 	OPTION_LOCKS,
 	OPTION_IO,
+	OPTION_LOG,
 	OPTION_FUNCTIONS,
 	OPTION_ARGS,
 	OPTION_NOT,
@@ -1095,6 +1103,8 @@ const struct sonde_option sonde_record_option_table[] = {
 	  "rare and important ones, in rings of their own, so that no others "
 	  "overwrite them or take their room; may be given several times" },
 	EVENT_OPTIONS,
+	{ "log", OPTION_LOG, NULL, NULL,
+	  "what a program that is started logs by syslog()" },
 	{ "not", OPTION_NOT, "GLOB[@MODULE]", NULL,
 	  "but not of these functions" },
 	{ "min-duration", OPTION_MIN_DURATION, "TIME", NULL,
@@ -1300,6 +1310,7 @@ static int (*const appliers[OPTIONS_END])(struct parse *, const char *) = {
 	[OPTION_MALLOC] = apply_malloc,
 	[OPTION_LOCKS] = apply_locks,
 	[OPTION_IO] = apply_io,
+	[OPTION_LOG] = apply_log,
 	[OPTION_FUNCTIONS] = apply_functions,
 	[OPTION_ARGS] = apply_args,
 	[OPTION_NOT] = apply_not,
@@ -1543,10 +1554,13 @@ static int check_live(struct parse *parse)
 	return 0;
 }
 
-static int check_sites(struct parse *parse)
+static int check_hooks(struct parse *parse)
 {
 	const struct sonde_record_options *options = parse->options;
 
+	if (options->hooks & SONDE_RECORD_LOG && !options->program)
+		return fail(parse, "--log is of a program that is started, by "
+				   "what is preloaded into it");
 	if (!options->nr_sites)
 		return 0;
 	if (parse->table != sonde_record_option_table || parse->is_session ||
@@ -1639,7 +1653,7 @@ static int finish(struct parse *parse)
 			    options->arena);
 	rc = check_functions(parse);
 	if (!rc)
-		rc = check_sites(parse);
+		rc = check_hooks(parse);
 	if (rc)
 		return rc;
 	session->has_hooks = options->hooks || options->hook_functions ||

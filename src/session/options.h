@@ -33,6 +33,7 @@ enum sonde_record_hooks {
 	SONDE_RECORD_MALLOC = 1,
 	SONDE_RECORD_LOCKS = 2,
 	SONDE_RECORD_IO = 4,
+	SONDE_RECORD_LOG = 8, /* not of what runs already */
 };
 
 struct sonde_record_options {

@@ -142,7 +142,7 @@ class Recording:
 
 def record(*command, options=(), env=None, timeout=240 * PATIENCE, **more):
     """Runs `sonde record OPTIONS -o DIR -- COMMAND` to its end."""
-    if {"--malloc", "--locks", "--io", "--functions"} & set(options):
+    if {"--malloc", "--locks", "--io", "--log", "--functions"} & set(options):
         skip_if_sanitized("the preloaded library needs its runtime loaded "
                           "first")
     directory = scratch() / "trace"

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * hooks.h - libsonde-preload.so: the C library's allocation, locking and I/O calls
- * of a program that knows nothing of Sonde, as events.
+ * hooks.h - libsonde-preload.so: the C library's allocation, locking, I/O and
+ * logging calls of a program that knows nothing of Sonde, as events.
  *
- * `sonde record --malloc --locks --io` preloads it and says in SONDE_HOOKS, a list
+ * `sonde record --malloc --locks --io --log` preloads it and says in SONDE_HOOKS, a list
  * with commas, which groups it is to trace. Each hook calls the function that
  * stands behind it (the C library's, or that of an allocator which the program
  * brings along) and emits an ordinary tracepoint beside it.
@@ -44,6 +44,7 @@ enum sonde_hook_group {
 	SONDE_HOOK_FUNCTIONS = 4,
 	SONDE_HOOK_FUNCTIONS_BY_RULE = 8, /* in place of it */
 	SONDE_HOOK_IO = 16,
+	SONDE_HOOK_LOG = 32,
 };
 
 /* The groups that SONDE_HOOKS names. */
@@ -90,6 +91,11 @@ SONDE_HIDDEN sonde_hook_function sonde_hook_behind(const char *name,
 		}                                                              \
 		is;                                                            \
 	})
+
+/* A hook that has another name in C than the program calls it by. */
+#define SONDE_HOOK_AS(type, hook, name, ...)               \
+	SONDE_EXPORT type hook(__VA_ARGS__) __asm__(name); \
+	type hook(__VA_ARGS__)
 
 static inline bool sonde_hook_wanted(enum sonde_hook_group group)
 {

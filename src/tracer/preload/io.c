@@ -138,9 +138,8 @@ static size_t vectors_bytes(const struct iovec *vectors, size_t nr)
 /* clang-format off */
 #define NEEDS_MODE(flags) \
 	((flags) & O_CREAT || ((flags) & O_TMPFILE) == O_TMPFILE)
-#define HOOK(type, name, ...)                                       \
-	SONDE_EXPORT type io_##name(__VA_ARGS__) __asm__(#name);    \
-	type io_##name(__VA_ARGS__)
+#define HOOK(type, name, ...) \
+	SONDE_HOOK_AS(type, io_##name, #name, __VA_ARGS__)
 #define BEHIND(name) SONDE_HOOK_BEHIND_AS(io_##name, #name, NULL)
 
 /* As many bytes as `size_` says, by a call with the same arguments. */
